@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The store: which block lives in which slot, durably.
+ *
+ * Threads: one store thread calls brick_store_commit() and
+ * brick_store_set_epoch_clean(); one cleaner calls brick_store_clean_one().
+ * Any thread may call the readers (lookup, list, stats); the store's own lock
+ * guards the index, and no lock is held over a drain. docs/media-format.md
+ * describes the bytes, store.md's rules are in the comments where they bind.
+ */
+#ifndef BRICKD_STORE_H
+#define BRICKD_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "brickd/media.h"
+
+struct brick_store;
+
+/**
+ * struct brick_store_format - parameters of brick_store_format()
+ * @uuid: 16 bytes
+ * @force: overwrite an existing store or other data
+ */
+struct brick_store_format {
+	uint8_t uuid[16];
+	bool force;
+};
+
+/**
+ * brick_store_format - write an empty store over a whole medium
+ * @m: the medium, open and locked
+ * @f: parameters
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Refuses a medium that holds a store or any other data (first 64 KiB not
+ * zero) unless f->force. Slots of a fresh file are CLEAN; others DIRTY.
+ *
+ * Context: may block for long.
+ * Return: 0, -EEXIST (not empty), -ENOSPC (too small for one slot), -EIO.
+ */
+int brick_store_format(struct brick_media *m,
+		       const struct brick_store_format *f, char *err,
+		       size_t err_len);
+
+/**
+ * struct brick_store_open - parameters of brick_store_open()
+ * @expect_uuid: refuse any other store; NULL: take what is there
+ * @boot_id: of this host, 16 bytes
+ * @salt: seeds the instance id (random from the caller)
+ */
+struct brick_store_open {
+	const uint8_t *expect_uuid;
+	uint8_t boot_id[16];
+	uint64_t instance_id;
+};
+
+/**
+ * brick_store_open - recover a store and take hold of it
+ * @m: the medium, open and locked; the store does not own it
+ * @o: parameters
+ * @out: the store
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Runs recovery (idempotent), writes the instance page with our pid and start
+ * time, decides the power epoch. Refuses: unformatted, unknown incompat bits,
+ * another uuid, truncated, held by a live process, both commit words bad.
+ *
+ * Context: may block for long; one thread.
+ * Return: 0, -ENOENT (unformatted), -EPROTONOSUPPORT (newer), -EBUSY (held),
+ * -EUCLEAN (corrupt), -EINVAL (truncated or other uuid), -ENOMEM, -EIO.
+ */
+int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
+		     struct brick_store **out, char *err, size_t err_len);
+
+/**
+ * brick_store_close - let go
+ * @s: the store; no other thread may be in it
+ * @clean: everything mapped for writing has been flushed: write the clean flag
+ *
+ * Context: may block.
+ */
+void brick_store_close(struct brick_store *s, bool clean);
+
+/* One block's place, from brick_store_lookup(). */
+struct brick_run {
+	uint64_t va; /* first address */
+	uint64_t n_blocks; /* contiguous on the medium, one birth and owner */
+	uint64_t slot;
+	uint64_t offset; /* bytes into the medium */
+	uint32_t birth;
+	uint32_t owner; /* hash of the last RW holder, 0 none */
+	bool bad; /* both record copies or the data lost */
+};
+
+/**
+ * brick_store_lookup - the contiguous run that starts at an address
+ * @s: the store
+ * @va: an aligned address
+ * @max_blocks: do not look further
+ * @run: filled on success
+ *
+ * Context: any thread; takes the index lock shortly.
+ * Return: 0, or -ENOENT.
+ */
+int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
+		       struct brick_run *run);
+
+struct brick_store_extent {
+	uint64_t va;
+	uint64_t n_blocks; /* consecutive addresses, wherever they lie */
+	bool bad;
+};
+
+/**
+ * brick_store_list - allocated extents from an address on
+ * @s: the store
+ * @cursor: in: first address to consider; out: where to go on, 0 at the end
+ * @ext: filled
+ * @max: entries in @ext
+ * @change_counter: rises with every acknowledged change
+ *
+ * Context: any thread; holds the index lock for one page.
+ * Return: the number of extents filled.
+ */
+unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
+			      struct brick_store_extent *ext, unsigned int max,
+			      uint64_t *change_counter);
+
+enum brick_store_op_kind {
+	BRICK_STORE_ALLOC,
+	BRICK_STORE_FREE,
+	BRICK_STORE_BIRTH, /* new birth and owner for allocated blocks */
+};
+
+/**
+ * struct brick_store_op - one change, all or nothing
+ * @kind: what
+ * @va: first address, aligned, checked by the caller
+ * @n_blocks: blocks
+ * @owner: BIRTH: the new RW holder's hash
+ * @quarantine: FREE: do not clean or re-grant the slots before
+ *	brick_store_release() (the fabric cannot fence, or a mapping was cut)
+ * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO
+ * @next: caller's list
+ */
+struct brick_store_op {
+	enum brick_store_op_kind kind;
+	uint64_t va;
+	uint64_t n_blocks;
+	uint32_t owner;
+	uint64_t quarantine;
+	int error;
+	struct brick_store_op *next;
+};
+
+/**
+ * brick_store_commit - carry out a list of changes durably
+ * @s: the store
+ * @ops: linked by next, in order; each is all-or-nothing on its own
+ *
+ * Groups as many as it can into one media batch (two fences); an op that
+ * overlaps an earlier one of the list starts another batch. On return every
+ * op has its result and every success is durable and visible to readers.
+ *
+ * Context: the store thread only; may block.
+ */
+void brick_store_commit(struct brick_store *s, struct brick_store_op *ops);
+
+/**
+ * brick_store_release - end the quarantine of freed slots
+ * @s: the store
+ * @quarantine: the token given with FREE
+ *
+ * Context: any thread.
+ */
+void brick_store_release(struct brick_store *s, uint64_t quarantine);
+
+/**
+ * brick_store_clean_one - zero some dirty free slots and make them CLEAN
+ * @s: the store
+ * @max_slots: at most so many
+ *
+ * Context: the cleaner thread only; may block.
+ * Return: slots cleaned, 0 when there is nothing to do, -EIO.
+ */
+int brick_store_clean_one(struct brick_store *s, unsigned int max_slots);
+
+/**
+ * brick_store_flush - make client data durable
+ * @s: the store
+ * @va: byte address
+ * @len: bytes; ranges that are not allocated are skipped
+ *
+ * Only starts it: call brick_store_drain() after the last range.
+ *
+ * Context: any thread; may block.
+ */
+void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len);
+int brick_store_drain(struct brick_store *s);
+
+struct brick_store_stats {
+	uint64_t slots_total;
+	uint64_t slots_clean;
+	uint64_t slots_dirty; /* free, not zeroed yet; quarantined ones too */
+	uint64_t slots_alloc;
+	uint64_t slots_bad;
+	uint64_t instance_id;
+	uint64_t power_epoch;
+	uint64_t change_counter;
+	uint8_t uuid[16];
+};
+
+void brick_store_stats(struct brick_store *s, struct brick_store_stats *out);
+
+#endif
