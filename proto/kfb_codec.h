@@ -10,7 +10,8 @@
  *
  * All functions are pure: any context, no locks, no allocation. A decoder
  * leaves *out untouched unless its description says otherwise. Encoders fill
- * every byte they report, reserved fields with zero.
+ * every byte they report, reserved fields with zero, and refuse what a decoder
+ * would refuse.
  */
 #ifndef KFB_CODEC_H
 #define KFB_CODEC_H
@@ -221,7 +222,8 @@ struct kfb_reply {
 /*
  * Encoders: return the number of bytes written, -EINVAL when a field is not
  * encodable (a count or name above its maximum, an unknown op), -ENOSPC when
- * cap is too small; nothing is written on failure.
+ * cap is too small; nothing is written on failure. A reply may carry an op
+ * that this version does not know when its status is KFB_ST_NOT_SUPPORTED.
  */
 int kfb_encode_hello(const struct kfb_hello *hello, void *buf, __u32 cap);
 int kfb_encode_accept(const struct kfb_accept *accept, void *buf, __u32 cap);
@@ -255,7 +257,8 @@ int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out);
  * kfb_decode_reply - check and copy a reply or an EVENT
  * @buf: the message as received, any alignment
  * @len: its length, bytes
- * @out: filled on success; large (about 4 KiB): not for a kernel stack
+ * @out: filled on success, undefined otherwise; large (about 5 KiB): not for
+ *	a kernel stack
  *
  * Context: any.
  * Return: 0, -EBADMSG (malformed or an unknown op) or -EMSGSIZE (longer than

@@ -22,7 +22,7 @@
 #define KFB_BLOCK_SHIFT 21
 #define KFB_BLOCK_BYTES (1ULL << KFB_BLOCK_SHIFT)
 /* Blocks in the whole 64-bit address space. */
-#define KFB_BLOCKS_MAX	(1ULL << (64 - KFB_BLOCK_SHIFT))
+#define KFB_BLOCKS_MAX (1ULL << (64 - KFB_BLOCK_SHIFT))
 
 #define KFB_REQ_MAX_BYTES   512
 #define KFB_REPLY_MAX_BYTES 4096
@@ -40,7 +40,7 @@
 #define KFB_CREDITS_MIN 4
 #define KFB_CREDITS_MAX 64
 /* The last two are for PING and UNMAP only. */
-#define KFB_CREDITS_RESERVED  2
+#define KFB_CREDITS_RESERVED   2
 #define KFB_EVENTS_UNACKED_MAX 4
 
 /* Registered bytes one handle may cover. */
@@ -160,6 +160,7 @@ struct kfb_wire_grant {
 #define KFB_MEDIUM_FILE	    2
 #define KFB_MEDIUM_FSDAX    3
 #define KFB_MEDIUM_DEVDAX   4
+#define KFB_MEDIUM_LAST	    4
 
 /* Flush modes, as bits in flush_modes and one of them in flush_mode. */
 #define KFB_FLUSH_NONE	   (1U << 0) /* volatile: nothing makes it durable */
@@ -167,6 +168,7 @@ struct kfb_wire_grant {
 #define KFB_FLUSH_READBACK (1U << 2)
 #define KFB_FLUSH_COMMIT   (1U << 3)
 #define KFB_FLUSH_NATIVE   (1U << 4)
+#define KFB_FLUSH_MODES	   0x1fU
 
 /* Why flush_mode was chosen. */
 #define KFB_WHY_VOLATILE   1 /* the medium keeps nothing */
@@ -176,10 +178,12 @@ struct kfb_wire_grant {
 #define KFB_WHY_ADR_NODDIO 5 /* the administrator declared ddio = off */
 #define KFB_WHY_ASSUMED	   6 /* assume-readback: unsafe */
 #define KFB_WHY_CPU_PLACED 7 /* the fabric places by CPU stores */
+#define KFB_WHY_LAST	   7
 
 #define KFB_INFO_ACK_IS_PLACED (1U << 0)
 #define KFB_INFO_UNSAFE	       (1U << 1) /* an unsafe setting is on */
 #define KFB_INFO_READ_ONLY     (1U << 2)
+#define KFB_INFO_FLAGS	       0x7U
 
 struct kfb_wire_info_reply {
 	__u8 brick_uuid[KFB_UUID_BYTES];

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What all messages have in common: the header, op names, ranges of blocks.
+ *
+ * Context: any.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_codec.h"
+#include "kfb_codec_priv.h"
+#include "kfb_endian.h"
+
+int kfb_codec_get_header(const void *buf, __u32 len,
+			 struct kfb_codec_header *out)
+{
+	struct kfb_wire_header w;
+
+	if (len < KFB_HEADER_BYTES)
+		return -EBADMSG;
+	memcpy(&w, buf, sizeof(w));
+	if (kfb_get_le32(&w.length_bytes) != len)
+		return -EBADMSG;
+	if (kfb_get_le16(&w.reserved0) || kfb_get_le16(&w.reserved1) ||
+	    kfb_get_le32(&w.reserved2[0]) || kfb_get_le32(&w.reserved2[1]) ||
+	    kfb_get_le32(&w.reserved2[2]))
+		return -EBADMSG;
+	out->op = kfb_get_le16(&w.op);
+	out->status = kfb_get_le16(&w.status);
+	out->length_bytes = len;
+	out->slot = kfb_get_le16(&w.slot);
+	out->seq = kfb_get_le32(&w.seq);
+	out->credits = kfb_get_le16(&w.credits);
+	return 0;
+}
+
+void kfb_codec_put_header(const struct kfb_codec_header *header, void *buf)
+{
+	struct kfb_wire_header w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le16(&w.op, header->op);
+	kfb_put_le16(&w.status, header->status);
+	kfb_put_le32(&w.length_bytes, header->length_bytes);
+	kfb_put_le16(&w.slot, header->slot);
+	kfb_put_le32(&w.seq, header->seq);
+	kfb_put_le16(&w.credits, header->credits);
+	memcpy(buf, &w, sizeof(w));
+}
+
+int kfb_range_check(__u64 va, __u64 n_blocks)
+{
+	__u64 first_block = va >> KFB_BLOCK_SHIFT;
+
+	if (va & (KFB_BLOCK_BYTES - 1))
+		return -EINVAL;
+	if (n_blocks == 0 || n_blocks > KFB_BLOCKS_MAX - first_block)
+		return -EINVAL;
+	return 0;
+}
+
+const char *kfb_op_name(__u16 op)
+{
+	static const char *const names[KFB_OP_LAST + 1] = {
+		[0] = "?",
+		[KFB_OP_AUTH] = "AUTH",
+		[KFB_OP_INFO] = "INFO",
+		[KFB_OP_ALLOC] = "ALLOC",
+		[KFB_OP_FREE] = "FREE",
+		[KFB_OP_MAP] = "MAP",
+		[KFB_OP_UNMAP] = "UNMAP",
+		[KFB_OP_LIST] = "LIST",
+		[KFB_OP_FLUSH] = "FLUSH",
+		[KFB_OP_PING] = "PING",
+		[KFB_OP_EVENT] = "EVENT",
+	};
+
+	return op <= KFB_OP_LAST ? names[op] : names[0];
+}

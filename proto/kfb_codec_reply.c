@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Replies and EVENTs: one table entry per op says how its body is checked and
+ * copied.
+ *
+ * The brick is a peer like any other: ranges and counts in its replies are
+ * checked here, so that a client may index with them.
+ *
+ * Context: any.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_codec.h"
+#include "kfb_codec_priv.h"
+#include "kfb_endian.h"
+#include "kfb_err.h"
+
+/**
+ * struct reply_op - how the body of one op's reply travels
+ * @fixed_bytes: the body without its array
+ * @element_bytes: one array element, 0 for a reply without array
+ * @count: elements in a host struct, NULL for a reply without array
+ * @ok: is the form right? NULL: every value is
+ * @get: copies a body of exactly the right or, with an array, of at least the
+ *	fixed length; returns 0 or -EBADMSG
+ * @put: writes the body; there is room for all of it
+ */
+struct reply_op {
+	__u16 fixed_bytes;
+	__u16 element_bytes;
+	__u32 (*count)(const struct kfb_reply *reply);
+	_Bool (*ok)(const struct kfb_reply *reply);
+	int (*get)(const __u8 *body, __u32 len, struct kfb_reply *reply);
+	void (*put)(const struct kfb_reply *reply, __u8 *body);
+};
+
+static __u32 auth_count(const struct kfb_reply *reply)
+{
+	return reply->u.auth.n_grants;
+}
+
+static _Bool auth_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_auth_reply *auth = &reply->u.auth;
+	__u32 i;
+
+	if (auth->n_grants > KFB_GRANTS_MAX)
+		return 0;
+	for (i = 0; i < auth->n_grants; i++) {
+		const struct kfb_grant *grant = &auth->grants[i];
+
+		if (grant->access != KFB_GRANT_RO &&
+		    grant->access != KFB_GRANT_RW)
+			return 0;
+		if (kfb_range_check(grant->va, grant->n_blocks))
+			return 0;
+	}
+	return 1;
+}
+
+static int auth_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+{
+	struct kfb_auth_reply *auth = &reply->u.auth;
+	struct kfb_wire_auth_reply w;
+	struct kfb_wire_grant grant;
+	__u32 n, i;
+
+	memcpy(&w, body, sizeof(w));
+	n = kfb_get_le32(&w.n_grants);
+	if (n > KFB_GRANTS_MAX || len != sizeof(w) + n * sizeof(grant) ||
+	    kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	memcpy(auth->proof, w.proof, KFB_MAC_BYTES);
+	memcpy(auth->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
+	auth->power_epoch = kfb_get_le64(&w.power_epoch);
+	auth->n_grants = n;
+	body += sizeof(w);
+	for (i = 0; i < n; i++, body += sizeof(grant)) {
+		memcpy(&grant, body, sizeof(grant));
+		if (kfb_get_le32(&grant.reserved))
+			return -EBADMSG;
+		auth->grants[i].va = kfb_get_le64(&grant.va);
+		auth->grants[i].n_blocks = kfb_get_le64(&grant.n_blocks);
+		auth->grants[i].access = kfb_get_le32(&grant.access);
+	}
+	return 0;
+}
+
+static void auth_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_auth_reply *auth = &reply->u.auth;
+	struct kfb_wire_auth_reply w;
+	struct kfb_wire_grant grant;
+	__u32 i;
+
+	memset(&w, 0, sizeof(w));
+	memcpy(w.proof, auth->proof, KFB_MAC_BYTES);
+	memcpy(w.brick_uuid, auth->brick_uuid, KFB_UUID_BYTES);
+	kfb_put_le64(&w.power_epoch, auth->power_epoch);
+	kfb_put_le32(&w.n_grants, auth->n_grants);
+	memcpy(body, &w, sizeof(w));
+	body += sizeof(w);
+	memset(&grant, 0, sizeof(grant));
+	for (i = 0; i < auth->n_grants; i++, body += sizeof(grant)) {
+		kfb_put_le64(&grant.va, auth->grants[i].va);
+		kfb_put_le64(&grant.n_blocks, auth->grants[i].n_blocks);
+		kfb_put_le32(&grant.access, auth->grants[i].access);
+		memcpy(body, &grant, sizeof(grant));
+	}
+}
+
+static _Bool info_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_info *info = &reply->u.info;
+
+	if (info->block_shift != KFB_BLOCK_SHIFT ||
+	    info->flags & ~KFB_INFO_FLAGS ||
+	    info->flush_modes & ~KFB_FLUSH_MODES)
+		return 0;
+	/* Exactly one mode, of those the brick has. */
+	if (info->flush_mode == 0 ||
+	    info->flush_mode & (info->flush_mode - 1) ||
+	    !(info->flush_mode & info->flush_modes))
+		return 0;
+	if (info->flush_why == 0 || info->flush_why > KFB_WHY_LAST)
+		return 0;
+	return info->medium != 0 && info->medium <= KFB_MEDIUM_LAST;
+}
+
+static int info_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+{
+	struct kfb_info *info = &reply->u.info;
+	struct kfb_wire_info_reply w;
+
+	memcpy(&w, body, sizeof(w));
+	if (kfb_get_le32(&w.reserved[0]) || kfb_get_le32(&w.reserved[1]))
+		return -EBADMSG;
+	memcpy(info->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
+	info->instance_id = kfb_get_le64(&w.instance_id);
+	info->power_epoch = kfb_get_le64(&w.power_epoch);
+	info->block_shift = kfb_get_le32(&w.block_shift);
+	info->flags = kfb_get_le32(&w.flags);
+	info->flush_modes = kfb_get_le32(&w.flush_modes);
+	info->flush_mode = kfb_get_le32(&w.flush_mode);
+	info->flush_why = kfb_get_le32(&w.flush_why);
+	info->medium = kfb_get_le32(&w.medium);
+	info->slots_total = kfb_get_le64(&w.slots_total);
+	info->slots_free = kfb_get_le64(&w.slots_free);
+	info->slots_clean = kfb_get_le64(&w.slots_clean);
+	info->slots_bad = kfb_get_le64(&w.slots_bad);
+	info->slow_total = kfb_get_le64(&w.slow_total);
+	info->slow_free = kfb_get_le64(&w.slow_free);
+	info->lease_ms = kfb_get_le32(&w.lease_ms);
+	info->mappings_max = kfb_get_le32(&w.mappings_max);
+	info->map_extent_max_bytes = kfb_get_le64(&w.map_extent_max_bytes);
+	info->alloc_max_blocks = kfb_get_le64(&w.alloc_max_blocks);
+	return 0;
+}
+
+static void info_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_info *info = &reply->u.info;
+	struct kfb_wire_info_reply w;
+
+	memset(&w, 0, sizeof(w));
+	memcpy(w.brick_uuid, info->brick_uuid, KFB_UUID_BYTES);
+	kfb_put_le64(&w.instance_id, info->instance_id);
+	kfb_put_le64(&w.power_epoch, info->power_epoch);
+	kfb_put_le32(&w.block_shift, info->block_shift);
+	kfb_put_le32(&w.flags, info->flags);
+	kfb_put_le32(&w.flush_modes, info->flush_modes);
+	kfb_put_le32(&w.flush_mode, info->flush_mode);
+	kfb_put_le32(&w.flush_why, info->flush_why);
+	kfb_put_le32(&w.medium, info->medium);
+	kfb_put_le64(&w.slots_total, info->slots_total);
+	kfb_put_le64(&w.slots_free, info->slots_free);
+	kfb_put_le64(&w.slots_clean, info->slots_clean);
+	kfb_put_le64(&w.slots_bad, info->slots_bad);
+	kfb_put_le64(&w.slow_total, info->slow_total);
+	kfb_put_le64(&w.slow_free, info->slow_free);
+	kfb_put_le32(&w.lease_ms, info->lease_ms);
+	kfb_put_le32(&w.mappings_max, info->mappings_max);
+	kfb_put_le64(&w.map_extent_max_bytes, info->map_extent_max_bytes);
+	kfb_put_le64(&w.alloc_max_blocks, info->alloc_max_blocks);
+	memcpy(body, &w, sizeof(w));
+}
+
+static __u32 map_count(const struct kfb_reply *reply)
+{
+	return reply->u.map.n_handles;
+}
+
+static _Bool map_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_map_reply *map = &reply->u.map;
+	__u32 i;
+
+	if (map->n_handles > KFB_HANDLES_MAX)
+		return 0;
+	for (i = 0; i < map->n_handles; i++) {
+		const struct kfb_handle *handle = &map->handles[i];
+
+		if (kfb_range_check(handle->va, handle->n_blocks))
+			return 0;
+		if (handle->n_blocks > KFB_MAP_EXTENT_MAX_BYTES >>
+		    KFB_BLOCK_SHIFT)
+			return 0;
+	}
+	return 1;
+}
+
+static int map_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+{
+	struct kfb_map_reply *map = &reply->u.map;
+	struct kfb_wire_map_reply w;
+	struct kfb_wire_handle handle;
+	__u32 n, i;
+
+	memcpy(&w, body, sizeof(w));
+	n = kfb_get_le32(&w.n_handles);
+	if (n > KFB_HANDLES_MAX || len != sizeof(w) + n * sizeof(handle) ||
+	    kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	map->mapping_id = kfb_get_le64(&w.mapping_id);
+	map->cursor = kfb_get_le64(&w.cursor);
+	map->n_handles = n;
+	body += sizeof(w);
+	for (i = 0; i < n; i++, body += sizeof(handle)) {
+		memcpy(&handle, body, sizeof(handle));
+		if (kfb_get_le32(&handle.reserved))
+			return -EBADMSG;
+		map->handles[i].va = kfb_get_le64(&handle.va);
+		map->handles[i].n_blocks = kfb_get_le64(&handle.n_blocks);
+		map->handles[i].key = kfb_get_le64(&handle.key);
+		map->handles[i].raddr = kfb_get_le64(&handle.raddr);
+		map->handles[i].birth = kfb_get_le32(&handle.birth);
+	}
+	return 0;
+}
+
+static void map_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_map_reply *map = &reply->u.map;
+	struct kfb_wire_map_reply w;
+	struct kfb_wire_handle handle;
+	__u32 i;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le64(&w.mapping_id, map->mapping_id);
+	kfb_put_le64(&w.cursor, map->cursor);
+	kfb_put_le32(&w.n_handles, map->n_handles);
+	memcpy(body, &w, sizeof(w));
+	body += sizeof(w);
+	memset(&handle, 0, sizeof(handle));
+	for (i = 0; i < map->n_handles; i++, body += sizeof(handle)) {
+		kfb_put_le64(&handle.va, map->handles[i].va);
+		kfb_put_le64(&handle.n_blocks, map->handles[i].n_blocks);
+		kfb_put_le64(&handle.key, map->handles[i].key);
+		kfb_put_le64(&handle.raddr, map->handles[i].raddr);
+		kfb_put_le32(&handle.birth, map->handles[i].birth);
+		memcpy(body, &handle, sizeof(handle));
+	}
+}
+
+static __u32 list_count(const struct kfb_reply *reply)
+{
+	return reply->u.list.n_extents;
+}
+
+static _Bool list_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_list_reply *list = &reply->u.list;
+	__u32 i;
+
+	if (list->n_extents > KFB_LIST_EXTENTS_MAX)
+		return 0;
+	for (i = 0; i < list->n_extents; i++) {
+		const struct kfb_list_extent *extent = &list->extents[i];
+
+		if (extent->flags & ~KFB_EXTENT_FLAGS ||
+		    kfb_range_check(extent->va, extent->n_blocks))
+			return 0;
+	}
+	return 1;
+}
+
+static int list_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+{
+	struct kfb_list_reply *list = &reply->u.list;
+	struct kfb_wire_list_reply w;
+	struct kfb_wire_extent extent;
+	__u32 n, i;
+
+	memcpy(&w, body, sizeof(w));
+	n = kfb_get_le32(&w.n_extents);
+	if (n > KFB_LIST_EXTENTS_MAX || len != sizeof(w) + n * sizeof(extent) ||
+	    kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	list->cursor = kfb_get_le64(&w.cursor);
+	list->change_counter = kfb_get_le64(&w.change_counter);
+	list->n_extents = n;
+	body += sizeof(w);
+	for (i = 0; i < n; i++, body += sizeof(extent)) {
+		memcpy(&extent, body, sizeof(extent));
+		if (kfb_get_le32(&extent.reserved))
+			return -EBADMSG;
+		list->extents[i].va = kfb_get_le64(&extent.va);
+		list->extents[i].n_blocks = kfb_get_le64(&extent.n_blocks);
+		list->extents[i].mapping_id = kfb_get_le64(&extent.mapping_id);
+		list->extents[i].flags = kfb_get_le32(&extent.flags);
+	}
+	return 0;
+}
+
+static void list_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_list_reply *list = &reply->u.list;
+	struct kfb_wire_list_reply w;
+	struct kfb_wire_extent extent;
+	__u32 i;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le64(&w.cursor, list->cursor);
+	kfb_put_le64(&w.change_counter, list->change_counter);
+	kfb_put_le32(&w.n_extents, list->n_extents);
+	memcpy(body, &w, sizeof(w));
+	body += sizeof(w);
+	memset(&extent, 0, sizeof(extent));
+	for (i = 0; i < list->n_extents; i++, body += sizeof(extent)) {
+		kfb_put_le64(&extent.va, list->extents[i].va);
+		kfb_put_le64(&extent.n_blocks, list->extents[i].n_blocks);
+		kfb_put_le64(&extent.mapping_id, list->extents[i].mapping_id);
+		kfb_put_le32(&extent.flags, list->extents[i].flags);
+		memcpy(body, &extent, sizeof(extent));
+	}
+}
+
+static _Bool event_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_event *event = &reply->u.event;
+
+	if (event->kind == 0 || event->kind > KFB_EVENT_LAST ||
+	    event->event_seq == 0)
+		return 0;
+	/* An EVENT about no blocks has no address either. */
+	if (event->n_blocks == 0)
+		return event->va == 0;
+	return kfb_range_check(event->va, event->n_blocks) == 0;
+}
+
+static int event_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+{
+	struct kfb_event *event = &reply->u.event;
+	struct kfb_wire_event w;
+
+	memcpy(&w, body, sizeof(w));
+	if (kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	event->kind = kfb_get_le32(&w.kind);
+	event->event_seq = kfb_get_le32(&w.event_seq);
+	event->va = kfb_get_le64(&w.va);
+	event->n_blocks = kfb_get_le64(&w.n_blocks);
+	event->mapping_id = kfb_get_le64(&w.mapping_id);
+	event->deadline_ms = kfb_get_le32(&w.deadline_ms);
+	return 0;
+}
+
+static void event_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_event *event = &reply->u.event;
+	struct kfb_wire_event w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le32(&w.kind, event->kind);
+	kfb_put_le32(&w.event_seq, event->event_seq);
+	kfb_put_le64(&w.va, event->va);
+	kfb_put_le64(&w.n_blocks, event->n_blocks);
+	kfb_put_le64(&w.mapping_id, event->mapping_id);
+	kfb_put_le32(&w.deadline_ms, event->deadline_ms);
+	memcpy(body, &w, sizeof(w));
+}
+
+static const struct reply_op *reply_op(__u16 op)
+{
+	static const struct reply_op ops[KFB_OP_LAST + 1] = {
+		[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth_reply),
+				  sizeof(struct kfb_wire_grant), auth_count,
+				  auth_ok, auth_get, auth_put },
+		[KFB_OP_INFO] = { sizeof(struct kfb_wire_info_reply), 0, NULL,
+				  info_ok, info_get, info_put },
+		[KFB_OP_MAP] = { sizeof(struct kfb_wire_map_reply),
+				 sizeof(struct kfb_wire_handle), map_count,
+				 map_ok, map_get, map_put },
+		[KFB_OP_LIST] = { sizeof(struct kfb_wire_list_reply),
+				  sizeof(struct kfb_wire_extent), list_count,
+				  list_ok, list_get, list_put },
+		[KFB_OP_EVENT] = { sizeof(struct kfb_wire_event), 0, NULL,
+				   event_ok, event_get, event_put },
+	};
+
+	if (op == 0 || op > KFB_OP_LAST)
+		return NULL;
+	return &ops[op];
+}
+
+/* Of a reply without a body: an error, or an op that returns nothing. */
+static const struct reply_op no_body;
+
+/*
+ * Which body follows this op and status? NULL: the two make no reply. An op
+ * that this version does not know is refused by name, so that an older brick
+ * can answer a newer client.
+ */
+static const struct reply_op *reply_form(__u16 op, __u16 status)
+{
+	if (op == KFB_OP_EVENT)
+		return status == KFB_ST_OK ? reply_op(op) : NULL;
+	if (op == 0 || op & KFB_OP_REPLY)
+		return NULL;
+	if (op > KFB_OP_LAST)
+		return status == KFB_ST_NOT_SUPPORTED ? &no_body : NULL;
+	return status == KFB_ST_OK ? reply_op(op) : &no_body;
+}
+
+int kfb_encode_reply(const struct kfb_reply *reply, void *buf, __u32 cap)
+{
+	const struct reply_op *form = reply_form(reply->op, reply->status);
+	struct kfb_codec_header header;
+
+	if (!form || (form->ok && !form->ok(reply)))
+		return -EINVAL;
+	if (reply->op == KFB_OP_EVENT &&
+	    (reply->cookie.slot || reply->cookie.seq))
+		return -EINVAL;
+	memset(&header, 0, sizeof(header));
+	header.op = reply->op;
+	if (reply->op != KFB_OP_EVENT)
+		header.op |= KFB_OP_REPLY;
+	header.status = reply->status;
+	header.length_bytes = KFB_HEADER_BYTES + form->fixed_bytes;
+	if (form->count)
+		header.length_bytes += form->count(reply) * form->element_bytes;
+	header.slot = reply->cookie.slot;
+	header.seq = reply->cookie.seq;
+	header.credits = reply->credits;
+	if (cap < header.length_bytes)
+		return -ENOSPC;
+	kfb_codec_put_header(&header, buf);
+	if (form->put)
+		form->put(reply, (__u8 *)buf + KFB_HEADER_BYTES);
+	return (int)header.length_bytes;
+}
+
+int kfb_decode_reply(const void *buf, __u32 len, struct kfb_reply *out)
+{
+	struct kfb_codec_header header;
+	const struct reply_op *form;
+	_Bool is_event;
+	__u32 body_len;
+	int error;
+
+	if (len > KFB_REPLY_MAX_BYTES)
+		return -EMSGSIZE;
+	error = kfb_codec_get_header(buf, len, &header);
+	if (error)
+		return error;
+	is_event = header.op == KFB_OP_EVENT;
+	if (is_event ? header.slot || header.seq : !(header.op & KFB_OP_REPLY))
+		return -EBADMSG;
+	if (!is_event)
+		header.op -= KFB_OP_REPLY;
+	if ((header.op == KFB_OP_EVENT) != is_event)
+		return -EBADMSG;
+	form = reply_form(header.op, header.status);
+	if (!form || header.op > KFB_OP_LAST)
+		return -EBADMSG;
+	body_len = len - KFB_HEADER_BYTES;
+	if (body_len < form->fixed_bytes ||
+	    (body_len > form->fixed_bytes && !form->element_bytes))
+		return -EBADMSG;
+	out->op = header.op;
+	out->status = header.status;
+	out->credits = header.credits;
+	out->cookie.slot = header.slot;
+	out->cookie.seq = header.seq;
+	if (form->get)
+		error = form->get((const __u8 *)buf + KFB_HEADER_BYTES,
+				  body_len, out);
+	if (error || (form->ok && !form->ok(out)))
+		return -EBADMSG;
+	return 0;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests: one table entry per op says how its body is checked and copied.
+ *
+ * Context: any.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_codec.h"
+#include "kfb_codec_priv.h"
+#include "kfb_endian.h"
+
+/**
+ * struct request_op - how the body of one op travels
+ * @fixed_bytes: the body without its array
+ * @element_bytes: one array element, 0 for an op without array
+ * @count: elements in a host struct, NULL for an op without array
+ * @ok: is the form right? NULL: every value is
+ * @get: copies a body of exactly the right or, with an array, of at least the
+ *	fixed length; returns 0 or -EBADMSG
+ * @put: writes the body; there is room for all of it
+ */
+struct request_op {
+	__u16 fixed_bytes;
+	__u16 element_bytes;
+	__u32 (*count)(const struct kfb_request *req);
+	_Bool (*ok)(const struct kfb_request *req);
+	int (*get)(const __u8 *body, __u32 len, struct kfb_request *req);
+	void (*put)(const struct kfb_request *req, __u8 *body);
+};
+
+/* Names are logged and compared: printable ASCII, no spaces, no NUL. */
+static _Bool name_ok(const char *name, __u8 len)
+{
+	__u8 i;
+
+	if (len > KFB_NAME_MAX)
+		return 0;
+	for (i = 0; i < len; i++)
+		if (name[i] < '!' || name[i] > '~')
+			return 0;
+	return 1;
+}
+
+static _Bool auth_ok(const struct kfb_request *req)
+{
+	return name_ok(req->u.auth.name, req->u.auth.name_len);
+}
+
+static int auth_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_auth *auth = &req->u.auth;
+	struct kfb_wire_auth w;
+	unsigned int i;
+
+	memcpy(&w, body, sizeof(w));
+	for (i = 0; i < sizeof(w.reserved); i++)
+		if (w.reserved[i])
+			return -EBADMSG;
+	if (w.name_len > KFB_NAME_MAX)
+		return -EBADMSG;
+	for (i = w.name_len; i < KFB_NAME_MAX; i++)
+		if (w.name[i])
+			return -EBADMSG;
+	auth->name_len = w.name_len;
+	memcpy(auth->name, w.name, KFB_NAME_MAX);
+	auth->name[KFB_NAME_MAX] = '\0';
+	memcpy(auth->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
+	auth->last_instance_id = kfb_get_le64(&w.last_instance_id);
+	auth->last_power_epoch = kfb_get_le64(&w.last_power_epoch);
+	memcpy(auth->proof, w.proof, KFB_MAC_BYTES);
+	return 0;
+}
+
+static void auth_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_auth *auth = &req->u.auth;
+	struct kfb_wire_auth w;
+
+	memset(&w, 0, sizeof(w));
+	w.name_len = auth->name_len;
+	memcpy(w.name, auth->name, auth->name_len);
+	memcpy(w.brick_uuid, auth->brick_uuid, KFB_UUID_BYTES);
+	kfb_put_le64(&w.last_instance_id, auth->last_instance_id);
+	kfb_put_le64(&w.last_power_epoch, auth->last_power_epoch);
+	memcpy(w.proof, auth->proof, KFB_MAC_BYTES);
+	memcpy(body, &w, sizeof(w));
+}
+
+static int range_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_wire_range w;
+
+	memcpy(&w, body, sizeof(w));
+	req->u.range.va = kfb_get_le64(&w.va);
+	req->u.range.n_blocks = kfb_get_le64(&w.n_blocks);
+	return 0;
+}
+
+static void range_put(const struct kfb_request *req, __u8 *body)
+{
+	struct kfb_wire_range w;
+
+	kfb_put_le64(&w.va, req->u.range.va);
+	kfb_put_le64(&w.n_blocks, req->u.range.n_blocks);
+	memcpy(body, &w, sizeof(w));
+}
+
+static _Bool map_ok(const struct kfb_request *req)
+{
+	return !(req->u.map.flags & ~KFB_MAP_FLAGS);
+}
+
+static int map_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_map *map = &req->u.map;
+	struct kfb_wire_map w;
+
+	memcpy(&w, body, sizeof(w));
+	if (kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	map->range.va = kfb_get_le64(&w.va);
+	map->range.n_blocks = kfb_get_le64(&w.n_blocks);
+	map->mapping_id = kfb_get_le64(&w.mapping_id);
+	map->cursor = kfb_get_le64(&w.cursor);
+	map->flags = kfb_get_le32(&w.flags);
+	return 0;
+}
+
+static void map_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_map *map = &req->u.map;
+	struct kfb_wire_map w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le64(&w.va, map->range.va);
+	kfb_put_le64(&w.n_blocks, map->range.n_blocks);
+	kfb_put_le64(&w.mapping_id, map->mapping_id);
+	kfb_put_le64(&w.cursor, map->cursor);
+	kfb_put_le32(&w.flags, map->flags);
+	memcpy(body, &w, sizeof(w));
+}
+
+static int unmap_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_unmap *unmap = &req->u.unmap;
+	struct kfb_wire_unmap w;
+
+	memcpy(&w, body, sizeof(w));
+	if (kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	unmap->mapping_id = kfb_get_le64(&w.mapping_id);
+	unmap->range.va = kfb_get_le64(&w.va);
+	unmap->range.n_blocks = kfb_get_le64(&w.n_blocks);
+	unmap->event_seq = kfb_get_le32(&w.event_seq);
+	return 0;
+}
+
+static void unmap_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_unmap *unmap = &req->u.unmap;
+	struct kfb_wire_unmap w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le64(&w.mapping_id, unmap->mapping_id);
+	kfb_put_le64(&w.va, unmap->range.va);
+	kfb_put_le64(&w.n_blocks, unmap->range.n_blocks);
+	kfb_put_le32(&w.event_seq, unmap->event_seq);
+	memcpy(body, &w, sizeof(w));
+}
+
+static _Bool list_ok(const struct kfb_request *req)
+{
+	return req->u.list.what >= KFB_LIST_ALLOCATED &&
+	       req->u.list.what <= KFB_LIST_MINE;
+}
+
+static int list_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_wire_list w;
+
+	memcpy(&w, body, sizeof(w));
+	req->u.list.what = kfb_get_le32(&w.what);
+	req->u.list.max_extents = kfb_get_le32(&w.max_extents);
+	req->u.list.cursor = kfb_get_le64(&w.cursor);
+	return 0;
+}
+
+static void list_put(const struct kfb_request *req, __u8 *body)
+{
+	struct kfb_wire_list w;
+
+	kfb_put_le32(&w.what, req->u.list.what);
+	kfb_put_le32(&w.max_extents, req->u.list.max_extents);
+	kfb_put_le64(&w.cursor, req->u.list.cursor);
+	memcpy(body, &w, sizeof(w));
+}
+
+static _Bool flush_ok(const struct kfb_request *req)
+{
+	const struct kfb_flush *flush = &req->u.flush;
+
+	if (flush->flags & ~KFB_FLUSH_ALL)
+		return 0;
+	if (flush->flags & KFB_FLUSH_ALL)
+		return flush->n_ranges == 0;
+	return flush->n_ranges <= KFB_FLUSH_RANGES_MAX;
+}
+
+static __u32 flush_count(const struct kfb_request *req)
+{
+	return req->u.flush.n_ranges;
+}
+
+static int flush_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_flush *flush = &req->u.flush;
+	struct kfb_wire_flush_range range;
+	struct kfb_wire_flush w;
+	__u32 n, i;
+
+	memcpy(&w, body, sizeof(w));
+	n = kfb_get_le32(&w.n_ranges);
+	if (n > KFB_FLUSH_RANGES_MAX || len != sizeof(w) + n * sizeof(range))
+		return -EBADMSG;
+	flush->flags = kfb_get_le32(&w.flags);
+	flush->n_ranges = n;
+	body += sizeof(w);
+	for (i = 0; i < n; i++, body += sizeof(range)) {
+		memcpy(&range, body, sizeof(range));
+		flush->ranges[i].va = kfb_get_le64(&range.va);
+		flush->ranges[i].len = kfb_get_le64(&range.len);
+	}
+	return 0;
+}
+
+static void flush_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_flush *flush = &req->u.flush;
+	struct kfb_wire_flush_range range;
+	struct kfb_wire_flush w;
+	__u32 i;
+
+	kfb_put_le32(&w.flags, flush->flags);
+	kfb_put_le32(&w.n_ranges, flush->n_ranges);
+	memcpy(body, &w, sizeof(w));
+	body += sizeof(w);
+	for (i = 0; i < flush->n_ranges; i++, body += sizeof(range)) {
+		kfb_put_le64(&range.va, flush->ranges[i].va);
+		kfb_put_le64(&range.len, flush->ranges[i].len);
+		memcpy(body, &range, sizeof(range));
+	}
+}
+
+static int ping_get(const __u8 *body, __u32 len, struct kfb_request *req)
+{
+	struct kfb_wire_ping w;
+
+	memcpy(&w, body, sizeof(w));
+	if (kfb_get_le32(&w.reserved))
+		return -EBADMSG;
+	req->u.ping.event_seq = kfb_get_le32(&w.event_seq);
+	return 0;
+}
+
+static void ping_put(const struct kfb_request *req, __u8 *body)
+{
+	struct kfb_wire_ping w;
+
+	memset(&w, 0, sizeof(w));
+	kfb_put_le32(&w.event_seq, req->u.ping.event_seq);
+	memcpy(body, &w, sizeof(w));
+}
+
+static const struct request_op *request_op(__u16 op)
+{
+	static const struct request_op ops[KFB_OP_LAST + 1] = {
+		[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth), 0, NULL,
+				  auth_ok, auth_get, auth_put },
+		[KFB_OP_INFO] = { 0, 0, NULL, NULL, NULL, NULL },
+		[KFB_OP_ALLOC] = { sizeof(struct kfb_wire_range), 0, NULL, NULL,
+				   range_get, range_put },
+		[KFB_OP_FREE] = { sizeof(struct kfb_wire_range), 0, NULL, NULL,
+				  range_get, range_put },
+		[KFB_OP_MAP] = { sizeof(struct kfb_wire_map), 0, NULL, map_ok,
+				 map_get, map_put },
+		[KFB_OP_UNMAP] = { sizeof(struct kfb_wire_unmap), 0, NULL, NULL,
+				   unmap_get, unmap_put },
+		[KFB_OP_LIST] = { sizeof(struct kfb_wire_list), 0, NULL,
+				  list_ok, list_get, list_put },
+		[KFB_OP_FLUSH] = { sizeof(struct kfb_wire_flush),
+				   sizeof(struct kfb_wire_flush_range),
+				   flush_count, flush_ok, flush_get,
+				   flush_put },
+		[KFB_OP_PING] = { sizeof(struct kfb_wire_ping), 0, NULL, NULL,
+				  ping_get, ping_put },
+	};
+
+	/* EVENT travels the other way only. */
+	if (op == 0 || op > KFB_OP_LAST || op == KFB_OP_EVENT)
+		return NULL;
+	return &ops[op];
+}
+
+int kfb_encode_request(const struct kfb_request *req, void *buf, __u32 cap)
+{
+	const struct request_op *op = request_op(req->op);
+	struct kfb_codec_header header;
+
+	if (!op || (op->ok && !op->ok(req)))
+		return -EINVAL;
+	memset(&header, 0, sizeof(header));
+	header.op = req->op;
+	header.length_bytes = KFB_HEADER_BYTES + op->fixed_bytes;
+	if (op->count)
+		header.length_bytes += op->count(req) * op->element_bytes;
+	header.slot = req->cookie.slot;
+	header.seq = req->cookie.seq;
+	header.credits = req->credits;
+	if (cap < header.length_bytes)
+		return -ENOSPC;
+	kfb_codec_put_header(&header, buf);
+	if (op->put)
+		op->put(req, (__u8 *)buf + KFB_HEADER_BYTES);
+	return (int)header.length_bytes;
+}
+
+int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out)
+{
+	struct kfb_codec_header header;
+	const struct request_op *op;
+	struct kfb_request req;
+	__u32 body_len;
+	int error;
+
+	if (len > KFB_REQ_MAX_BYTES)
+		return -EMSGSIZE;
+	error = kfb_codec_get_header(buf, len, &header);
+	if (error)
+		return error;
+	if (header.op == 0 || header.op == KFB_OP_EVENT || header.status ||
+	    header.op & KFB_OP_REPLY)
+		return -EBADMSG;
+	req.op = header.op;
+	req.credits = header.credits;
+	req.cookie.slot = header.slot;
+	req.cookie.seq = header.seq;
+	op = request_op(header.op);
+	if (!op) {
+		out->op = req.op;
+		out->credits = req.credits;
+		out->cookie = req.cookie;
+		return -EOPNOTSUPP;
+	}
+	body_len = len - KFB_HEADER_BYTES;
+	if (body_len < op->fixed_bytes ||
+	    (body_len > op->fixed_bytes && !op->element_bytes))
+		return -EBADMSG;
+	if (op->get)
+		error = op->get((const __u8 *)buf + KFB_HEADER_BYTES, body_len,
+				&req);
+	if (error || (op->ok && !op->ok(&req)))
+		return -EBADMSG;
+	*out = req;
+	return 0;
+}
