@@ -13,31 +13,10 @@
 #include <time.h>
 
 #include "initiator/lib/kfbrick.h"
+#include "tests/func/key_file.h"
 
 #define ROUNDS	    1000
 #define PIECE_BYTES 4096
-
-static int read_key(const char *path, uint8_t key[KFBRICK_KEY_BYTES])
-{
-	FILE *f = fopen(path, "re");
-	unsigned int byte, i;
-
-	if (!f)
-		return -errno;
-	for (i = 0; i < KFBRICK_KEY_BYTES; i++) {
-		char hex[3] = { 0 };
-		char *end;
-
-		if (fread(hex, 1, 2, f) != 2)
-			break;
-		byte = strtoul(hex, &end, 16);
-		if (*end)
-			break;
-		key[i] = byte;
-	}
-	fclose(f);
-	return i == KFBRICK_KEY_BYTES ? 0 : -EINVAL;
-}
 
 static uint64_t now_ns(void)
 {
@@ -138,7 +117,7 @@ int main(int argc, char **argv)
 	config.brick = argv[1];
 	config.client = argv[2];
 	va = strtoull(argv[4], &end, 0);
-	rc = *end ? -EINVAL : read_key(argv[3], key);
+	rc = *end ? -EINVAL : key_file_read(argv[3], key);
 	if (rc) {
 		fprintf(stderr, "%s: bad key file or address\n", argv[0]);
 		return 2;

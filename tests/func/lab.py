@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the functional tests share: a brick in a temporary folder.
+
+The programs come from the environment, set by tests/func/meson.build: BRICKD,
+BRICKCTL and the folder FUNC_BIN of the tests' own programs. A brick listens on
+an ephemeral loopback port that it keeps over restarts. Everything that was
+started is stopped by its pid when the test ends, also by an interrupt.
+"""
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BRICKD = os.environ["BRICKD"]
+BRICKCTL = os.environ["BRICKCTL"]
+FUNC_BIN = pathlib.Path(os.environ["FUNC_BIN"])
+
+MIB = 1 << 20
+BLOCK = 2 * MIB
+READY_S = 60
+STOP_S = 60
+COMMAND_S = 120
+SANITIZER_MARKS = (b"ERROR: AddressSanitizer", b"ThreadSanitizer:",
+                   b"runtime error:", b"LeakSanitizer")
+
+
+def environment():
+    env = dict(os.environ)
+    env.update(IPATH_NO_BACKTRACE="1", HFI_NO_BACKTRACE="1", LC_ALL="C")
+    env.pop("KFBRICK", None)
+    env["HOME"] = "/nonexistent"
+    return env
+
+
+def run(*words, stdin=None, timeout=COMMAND_S):
+    """Runs a program to its end; standard output and error as bytes."""
+    return subprocess.run([str(w) for w in words], input=stdin or b"",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, check=False, env=environment())
+
+
+class Brick:
+    """One store, its configuration, and brickd when it runs."""
+
+    def __init__(self, folder, size="64M", clients=None, settings="", fmt=()):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(exist_ok=True)
+        self.store = self.folder / "store"
+        self.conf = self.folder / "brickd.conf"
+        self.log = self.folder / "brickd.log"
+        self.clients = clients or {"a": ["0x0+1T rw"]}
+        self.settings = settings
+        self.port = 0
+        self.process = None
+        for name in self.clients:
+            self.make_key(name)
+        if size:
+            done = run(BRICKD, "format", self.store, "--size", size, *fmt)
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+
+    def make_key(self, name):
+        path = self.key(name)
+        if not path.exists():
+            done = run(BRICKCTL, "keygen", path)
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+
+    def key(self, name):
+        return self.folder / f"{name}.key"
+
+    @property
+    def url(self):
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def configure(self):
+        lines = ["[brick]", f"store = {self.store}",
+                 f"listen = tcp://127.0.0.1:{self.port}", self.settings]
+        for name, grants in self.clients.items():
+            lines += [f"[client {name}]", f"key-file = {self.key(name)}"]
+            lines += [f"grant = {grant}" for grant in grants]
+        self.conf.write_text("\n".join(lines) + "\n")
+
+    def start(self):
+        """Starts brickd and waits until it listens."""
+        self.configure()
+        ready, ready_w = os.pipe()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [BRICKD, "--config", str(self.conf), "--ready-fd", str(ready_w)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=[ready_w], env=environment())
+        os.close(ready_w)
+        said = b""
+        while not said.endswith(b"\n"):
+            if not select.select([ready], [], [], READY_S)[0]:
+                break
+            piece = os.read(ready, 64)
+            if not piece:
+                break
+            said += piece
+        os.close(ready)
+        if not said.endswith(b"\n"):
+            self.kill()
+            raise RuntimeError("brickd did not get ready:\n" + self.log_text())
+        self.port = int(said)
+        return self
+
+    def log_text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def stop(self):
+        """SIGTERM; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=STOP_S)
+        self.process = None
+        return status
+
+    def ctl(self, *words, client="a", stdin=None, key=None):
+        who = ["--client", client, "--key-file", str(key or self.key(client))]
+        return run(BRICKCTL, "--brick", self.url, *who, *words, stdin=stdin)
+
+    def json(self, *words, client="a"):
+        done = self.ctl("--json", *words, client=client)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def allocated(self, client="a"):
+        """The allocated extents as (address, blocks)."""
+        extents = self.json("list", "allocated", client=client)["extents"]
+        return [(int(e["va"], 16), e["n_blocks"]) for e in extents]
+
+
+class FuncTest(unittest.TestCase):
+    """A test with a temporary folder and bricks that end with it."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.bricks = []
+
+    def tearDown(self):
+        for brick in self.bricks:
+            brick.kill()
+            log = brick.log_text().encode()
+            for mark in SANITIZER_MARKS:
+                self.assertNotIn(mark, log, brick.log_text())
+
+    def brick(self, name="brick", **parameters):
+        brick = Brick(self.folder / name, **parameters)
+        self.bricks.append(brick)
+        return brick
+
+    def ok(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done.stdout
+
+    def refused(self, done, status, *words):
+        """The command failed with this exit status and said these words."""
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, status, text)
+        for word in words:
+            self.assertIn(word, text)
+        self.assertNotIn(b"Sanitizer", done.stderr)
+
+
+def main():
+    def interrupted(*_):
+        sys.exit(130)
+    signal.signal(signal.SIGTERM, interrupted)
+    unittest.main(verbosity=2)
