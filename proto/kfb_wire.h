@@ -354,6 +354,16 @@ KFB_WIRE_SIZE(kfb_wire_flush_range, 16);
 KFB_WIRE_SIZE(kfb_wire_ping, 8);
 KFB_WIRE_SIZE(kfb_wire_event, 40);
 
+/* What of the private data belongs to the message and to the transcripts. */
+#define KFB_HELLO_BYTES	 44
+#define KFB_ACCEPT_BYTES 48
+#define KFB_REJECT_BYTES 12
+
+_Static_assert(sizeof(struct kfb_wire_hello) == KFB_HELLO_BYTES, "HELLO size");
+_Static_assert(sizeof(struct kfb_wire_accept) == KFB_ACCEPT_BYTES,
+	       "ACCEPT size");
+_Static_assert(sizeof(struct kfb_wire_reject) == KFB_REJECT_BYTES,
+	       "REJECT size");
 _Static_assert(sizeof(struct kfb_wire_hello) <= 52, "HELLO over budget");
 _Static_assert(sizeof(struct kfb_wire_accept) <= 48, "ACCEPT over budget");
 _Static_assert(52 <= KFB_PRIVATE_DATA_MAX_BYTES, "private data over budget");
