@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""brickctl against a real brick: every command, its errors, its exit codes."""
+import hashlib
+import os
+import signal
+import subprocess
+
+import lab
+
+REFUSED, USAGE, UNREACHABLE = 1, 2, 3
+
+
+class Commands(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.b = self.brick(clients={"a": ["0x0+1T rw"], "b": ["0x0+1T ro", "2T+1T rw"]})
+        self.b.start()
+
+    def test_info_names_the_flush_mode_and_why(self):
+        text = self.ok(self.b.ctl("info")).decode()
+        self.assertIn("message", text)
+        info = self.b.json("info")
+        self.assertEqual(info["flush_mode"], "message")
+        self.assertEqual(info["medium"], "file")
+        self.assertTrue(info["flush_why"])
+        self.assertGreater(info["slots_total"], 16)
+
+    def test_blocks_are_allocated_listed_and_freed(self):
+        self.ok(self.b.ctl("alloc", "0x0+4"))
+        self.ok(self.b.ctl("alloc", "1G+4M"))
+        self.assertEqual(self.b.allocated(), [(0, 4), (1 << 30, 2)])
+        self.ok(self.b.ctl("free", "0x200000+2"))
+        self.assertEqual(self.b.allocated(), [(0, 1), (3 * lab.BLOCK, 1), (1 << 30, 2)])
+
+    def test_what_is_written_is_read_back_also_after_a_clean_restart(self):
+        data = os.urandom(5 * lab.MIB + 123)
+        self.ok(self.b.ctl("alloc", "0x0+4"))
+        self.ok(self.b.ctl("write", "0x1000", stdin=data))
+        self.assertEqual(self.b.stop(), 0)
+        self.b.start()
+        back = self.ok(self.b.ctl("read", "0x1000", "--length", str(len(data))))
+        self.assertEqual(hashlib.sha256(back).digest(), hashlib.sha256(data).digest())
+
+    def test_files_are_written_and_read(self):
+        source, target = self.folder / "in", self.folder / "out"
+        source.write_bytes(os.urandom(3 * lab.MIB))
+        self.ok(self.b.ctl("alloc", "0x0+2"))
+        self.ok(self.b.ctl("write", "0x0", "-i", source))
+        self.ok(self.b.ctl("read", "0x0", "--length", "3M", "-o", target))
+        self.assertEqual(target.read_bytes(), source.read_bytes())
+
+    def test_new_blocks_are_zero_where_another_client_wrote(self):
+        slots = self.b.json("info")["slots_total"]
+        self.ok(self.b.ctl("alloc", f"0x0+{slots}"))
+        self.ok(self.b.ctl("write", "0x0", stdin=b"\xee" * (slots * lab.BLOCK)))
+        self.ok(self.b.ctl("free", f"0x0+{slots}"))
+        self.ok(self.b.ctl("alloc", f"2T+{slots}", client="b"))
+        back = self.ok(self.b.ctl("read", "2T", "--length", str(slots * lab.BLOCK), client="b"))
+        self.assertEqual(back.count(0), slots * lab.BLOCK)
+
+    def test_a_mapping_shows_its_handles_and_is_held_until_interrupted(self):
+        self.ok(self.b.ctl("alloc", "0x0+3"))
+        command = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
+                   str(self.b.key("a")), "--json", "map", "0x0+3", "--rw", "--hold", "60"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=lab.environment()) as held:
+            line = held.stdout.readline()
+            self.assertIn(b"mapping_id", line)
+            mine = self.b.json("list", "mapped")["extents"]
+            self.assertEqual([int(e["va"], 16) for e in mine], [0])
+            self.refused(self.b.ctl("free", "0x0+1"), REFUSED, "0x0", "mapped")
+            held.send_signal(signal.SIGINT)
+            held.stdout.read()
+            self.assertEqual(held.wait(timeout=20), 0)
+        self.ok(self.b.ctl("free", "0x0+3"))
+
+    def test_a_mapping_of_another_session_is_ended_by_its_id(self):
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        command = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
+                   str(self.b.key("a")), "--json", "map", "0x0+1", "--ro", "--hold", "60"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=lab.environment()) as held:
+            held.stdout.readline()
+            mine = self.b.json("list", "mine")["extents"]
+            self.assertEqual(len(mine), 1)
+            self.ok(self.b.ctl("unmap", str(mine[0]["mapping_id"])))
+            self.assertEqual(self.b.json("list", "mine")["extents"], [])
+            self.refused(self.b.ctl("unmap", str(mine[0]["mapping_id"])), REFUSED)
+            held.send_signal(signal.SIGTERM)
+            held.stdout.read()
+            held.wait(timeout=20)
+
+    def test_ping_answers(self):
+        self.ok(self.b.ctl("ping", "-c", "3"))
+
+    def test_refusals_say_what_where_and_why(self):
+        self.ok(self.b.ctl("alloc", "0x0+2"))
+        before = self.b.allocated()
+        for status, words, said in [
+                (REFUSED, ("alloc", "0x0+1"), "0x0"),
+                (REFUSED, ("alloc", "0x200000+2"), "0x200000"),
+                (REFUSED, ("free", "0x200000+2"), "0x200000"),
+                (REFUSED, ("alloc", "1T+1"), "0x10000000000"),
+                (REFUSED, ("alloc", "0x400000+1000"), "space"),
+                (REFUSED, ("read", "0x10000000", "--length", "4096"), "0x10000000"),
+                (USAGE, ("alloc", "0x1000+1"), "0x1000"),
+                (USAGE, ("alloc", "0x0+0"), "0"),
+                (USAGE, ("alloc", "0xffffffffffe00000+2"), "0xffffffffffe00000"),
+                (USAGE, ("alloc", "nonsense"), "nonsense"),
+                (USAGE, ("frobnicate",), "frobnicate"),
+        ]:
+            with self.subTest(words=words):
+                self.refused(self.b.ctl(*words), status, said)
+        self.assertEqual(self.b.allocated(), before)
+
+    def test_a_read_only_grant_reads_but_does_not_write(self):
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        self.ok(self.b.ctl("write", "0x0", stdin=b"hello"))
+        self.assertEqual(self.ok(self.b.ctl("read", "0x0", "--length", "5", client="b")), b"hello")
+        self.refused(self.b.ctl("write", "0x0", stdin=b"x", client="b"), REFUSED, "0x0")
+        self.refused(self.b.ctl("free", "0x0+1", client="b"), REFUSED, "0x0")
+
+    def test_wrong_key_and_unknown_client_are_refused_alike(self):
+        wrong = self.folder / "wrong.key"
+        self.ok(lab.run(lab.BRICKCTL, "keygen", wrong))
+        first = self.b.ctl("info", key=wrong)
+        second = self.b.ctl("info", client="stranger", key=wrong)
+        self.refused(first, UNREACHABLE)
+        self.refused(second, UNREACHABLE)
+        self.assertEqual(first.stderr.replace(b"'a'", b""),
+                         second.stderr.replace(b"'stranger'", b"").replace(b"stranger", b"a"))
+        self.assertIn("stranger", self.b.log_text())
+
+    def test_nobody_listens(self):
+        self.b.kill()
+        self.refused(self.b.ctl("info"), UNREACHABLE, self.b.url.split("//")[1])
+
+    def test_a_key_file_that_others_may_read_is_refused(self):
+        self.b.key("a").chmod(0o644)
+        self.refused(self.b.ctl("info"), USAGE, "0600")
+
+
+class Volatile(lab.FuncTest):
+    def test_a_memory_brick_says_that_nothing_is_durable(self):
+        b = self.brick(size=None)
+        b.store = "memory:64M"
+        b.start()
+        info = b.json("info")
+        self.assertEqual(info["flush_mode"], "none")
+        self.assertEqual(info["medium"], "volatile")
+        self.ok(b.ctl("alloc", "0x0+1"))
+        done = b.ctl("write", "0x0", stdin=b"gone tomorrow")
+        self.ok(done)
+        self.assertIn(b"volatile", done.stderr)
+        self.assertEqual(self.ok(b.ctl("read", "0x0", "--length", "13")), b"gone tomorrow")
+
+
+if __name__ == "__main__":
+    lab.main()

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""brickd and stores that are not as they should be: refused or repaired."""
+import os
+import subprocess
+
+import lab
+
+SUPERBLOCKS = (0x0000, 0x1000)
+COMMIT_WORDS = (0x2000, 0x3000)
+INSTANCE_PAGES = (0x4000, 0x5000)
+
+
+class Stores(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.b = self.brick()
+
+    def poke(self, offset, data):
+        with open(self.b.store, "r+b") as store:
+            store.seek(offset)
+            store.write(data)
+
+    def not_served(self, *words):
+        with self.assertRaises(RuntimeError) as caught:
+            self.b.start()
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def fill(self):
+        self.b.start()
+        self.ok(self.b.ctl("alloc", "0x0+3"))
+        self.ok(self.b.ctl("write", "0x0", stdin=b"precious"))
+        self.assertEqual(self.b.stop(), 0)
+
+    def still_there(self):
+        self.b.start()
+        self.assertEqual(self.b.allocated(), [(0, 3)])
+        self.assertEqual(self.ok(self.b.ctl("read", "0x0", "--length", "8")), b"precious")
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_a_foreign_file_is_refused_by_brickd_and_by_format(self):
+        self.b.store.write_bytes(os.urandom(64 * lab.MIB))
+        self.not_served(str(self.b.store), "format")
+        done = lab.run(lab.BRICKD, "format", self.b.store, "--size", "64M")
+        self.refused(done, 1, "--force")
+        self.ok(lab.run(lab.BRICKD, "format", self.b.store, "--size", "64M", "--force"))
+        self.b.start()
+
+    def test_a_store_is_not_formatted_over_without_force(self):
+        self.fill()
+        done = lab.run(lab.BRICKD, "format", self.b.store, "--size", "64M")
+        self.refused(done, 1, "--force")
+        self.still_there()
+
+    def test_a_truncated_store_is_refused(self):
+        self.fill()
+        os.truncate(self.b.store, 32 * lab.MIB)
+        self.not_served(str(self.b.store))
+
+    def test_a_store_of_another_uuid_is_refused(self):
+        self.b.settings = "uuid = 00000000-0000-4000-8000-000000000001"
+        self.not_served("uuid")
+
+    def test_one_damaged_copy_of_anything_is_repaired(self):
+        for name, copies in (("superblock", SUPERBLOCKS), ("commit word", COMMIT_WORDS),
+                             ("instance page", INSTANCE_PAGES)):
+            for copy in copies:
+                with self.subTest(what=name, offset=hex(copy)):
+                    self.ok(lab.run(lab.BRICKD, "format", self.b.store, "--size", "64M",
+                                    "--force"))
+                    self.fill()
+                    self.poke(copy, b"\x5a" * 8)
+                    self.still_there()
+
+    def test_both_superblocks_damaged_is_refused(self):
+        self.fill()
+        for copy in SUPERBLOCKS:
+            self.poke(copy, b"\x5a" * 64)
+        self.not_served(str(self.b.store))
+
+    def test_both_commit_words_damaged_is_refused(self):
+        self.fill()
+        for copy in COMMIT_WORDS:
+            self.poke(copy, b"\x5a" * 8)
+        self.not_served("commit")
+
+    def test_a_store_in_use_is_refused(self):
+        self.b.start()
+        other = self.brick("other", size=None)
+        other.store = self.b.store
+        with self.assertRaises(RuntimeError) as caught:
+            other.start()
+        self.assertIn("in use", str(caught.exception))
+        self.ok(self.b.ctl("info"))
+
+    def test_a_store_whose_holder_was_killed_is_served_again(self):
+        self.b.start()
+        self.ok(self.b.ctl("alloc", "0x0+3"))
+        self.b.kill()
+        self.b.start()
+        self.assertEqual(self.b.allocated(), [(0, 3)])
+
+    def test_a_block_device_path_that_cannot_work_is_refused_with_the_way_out(self):
+        done = lab.run(lab.BRICKD, "format", "/dev/pmem0")
+        self.assertNotEqual(done.returncode, 0)
+        done = lab.run(lab.BRICKD, "format", self.folder, "--size", "64M")
+        self.refused(done, 1, str(self.folder))
+
+    def test_configuration_errors_name_file_and_line(self):
+        for line, said in [("listen = tcp://8.8.8.8", "allow-untrusted-tcp"),
+                           ("colour = blue", "colour"),
+                           ("auth = maybe", "auth"),
+                           ("x" * 500, "long")]:
+            with self.subTest(line=line[:20]):
+                self.b.settings = line
+                self.b.configure()
+                done = lab.run(lab.BRICKD, "--config", self.b.conf, "--check-config")
+                self.refused(done, 2, f"{self.b.conf}:4", said)
+
+    def test_an_instance_id_differs_after_every_start(self):
+        seen = set()
+        for _ in range(3):
+            self.b.start()
+            seen.add(self.b.json("info")["instance_id"])
+            self.b.kill()
+        self.assertEqual(len(seen), 3)
+
+
+class Limits(lab.FuncTest):
+    def test_sessions_are_bounded(self):
+        b = self.brick(settings="max-sessions = 4")
+        b.start()
+        self.ok(b.ctl("alloc", "0x0+1"))
+        held = []
+        try:
+            for _ in range(4):
+                held.append(subprocess.Popen(
+                    [lab.BRICKCTL, "--brick", b.url, "--client", "a", "--key-file",
+                     str(b.key("a")), "--json", "map", "0x0+1", "--ro", "--shared",
+                     "--hold", "60"],
+                    stdout=subprocess.PIPE, env=lab.environment()))
+                held[-1].stdout.readline()
+            done = b.ctl("info")
+            self.assertEqual(done.returncode, 3, done.stderr)
+        finally:
+            for process in held:
+                process.kill()
+                process.wait()
+                process.stdout.close()
+
+
+if __name__ == "__main__":
+    lab.main()
