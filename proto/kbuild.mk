@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The objects of proto/ for a Kbuild file: include this, then add
+# $(kfb-proto-objs) with its path to the module that links proto.
+kfb-proto-objs := \
+	kfb_auth.o \
+	kfb_codec.o \
+	kfb_codec_private.o \
+	kfb_codec_reply.o \
+	kfb_codec_request.o \
+	kfb_err.o \
+	kfb_extent.o \
+	kfb_session.o \
+	kfb_slot.o \
+	kfb_text.o \
+	kfb_time.o

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Counts credits, hands out slots and classifies cookies.
+ *
+ * Context: any.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_slot.h"
+
+/* Half of all sequence numbers lie behind the last one. */
+#define SEQ_BEHIND 0x80000000U
+
+static _Bool granted_ok(__u16 n)
+{
+	return n >= KFB_CREDITS_MIN && n <= KFB_CREDITS_MAX;
+}
+
+static __u16 reserve_of(__u16 op)
+{
+	if (op == KFB_OP_PING || op == KFB_OP_UNMAP)
+		return 0;
+	return KFB_CREDITS_RESERVED;
+}
+
+static __u32 next_seq(__u32 seq)
+{
+	return seq + 1 ? seq + 1 : 1;
+}
+
+int kfb_credits_init(struct kfb_credits *credits, __u16 granted)
+{
+	if (!granted_ok(granted))
+		return -EINVAL;
+	credits->limit = granted;
+	credits->available = granted;
+	return 0;
+}
+
+int kfb_credits_take(struct kfb_credits *credits, __u16 op)
+{
+	if (credits->available <= reserve_of(op))
+		return -EAGAIN;
+	credits->available--;
+	return 0;
+}
+
+int kfb_credits_give(struct kfb_credits *credits, __u16 returned)
+{
+	if (returned > credits->limit - credits->available)
+		return -EPROTO;
+	credits->available = (__u16)(credits->available + returned);
+	return 0;
+}
+
+int kfb_slots_init(struct kfb_slots *slots, __u16 n)
+{
+	if (!granted_ok(n))
+		return -EINVAL;
+	memset(slots, 0, sizeof(*slots));
+	slots->n = n;
+	return 0;
+}
+
+int kfb_slots_assign(struct kfb_slots *slots, __u16 op,
+		     struct kfb_cookie *cookie)
+{
+	__u16 i;
+
+	if (op == KFB_OP_AUTH) {
+		cookie->slot = 0;
+		cookie->seq = 0;
+		return 0;
+	}
+	if (slots->n - slots->n_busy <= reserve_of(op))
+		return -EAGAIN;
+	for (i = 0; slots->slot[i].busy; i++)
+		;
+	slots->slot[i].busy = 1;
+	slots->slot[i].seq = next_seq(slots->slot[i].seq);
+	slots->n_busy++;
+	cookie->slot = i;
+	cookie->seq = slots->slot[i].seq;
+	return 0;
+}
+
+/* Frees a busy slot; returns 0, or -ENOENT when it is not busy with this. */
+static int release(struct kfb_slots *slots, const struct kfb_cookie *cookie)
+{
+	struct kfb_slot *slot;
+
+	if (cookie->slot >= slots->n)
+		return -ENOENT;
+	slot = &slots->slot[cookie->slot];
+	if (!slot->busy || slot->seq != cookie->seq)
+		return -ENOENT;
+	slot->busy = 0;
+	slots->n_busy--;
+	return 0;
+}
+
+int kfb_slots_answered(struct kfb_slots *slots, __u16 op,
+		       const struct kfb_cookie *cookie)
+{
+	if (op == KFB_OP_AUTH)
+		return cookie->slot || cookie->seq ? -EPROTO : 0;
+	return release(slots, cookie) ? -EPROTO : 0;
+}
+
+int kfb_slots_unanswered(const struct kfb_slots *slots, __u16 from,
+			 struct kfb_cookie *cookie)
+{
+	__u16 i;
+
+	for (i = from; i < slots->n; i++) {
+		if (!slots->slot[i].busy)
+			continue;
+		cookie->slot = i;
+		cookie->seq = slots->slot[i].seq;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+enum kfb_cookie_class kfb_slots_classify(const struct kfb_slots *slots,
+					 __u16 op,
+					 const struct kfb_cookie *cookie)
+{
+	const struct kfb_slot *slot;
+
+	if (op == KFB_OP_AUTH)
+		return KFB_COOKIE_NEW;
+	if (cookie->slot >= slots->n || cookie->seq == 0)
+		return KFB_COOKIE_MALFORMED;
+	slot = &slots->slot[cookie->slot];
+	if (cookie->seq == slot->seq)
+		return slot->busy ? KFB_COOKIE_RUNNING : KFB_COOKIE_RESEND;
+	if (cookie->seq == next_seq(slot->seq))
+		return slot->busy ? KFB_COOKIE_MALFORMED : KFB_COOKIE_NEW;
+	if (slot->seq != 0 && slot->seq - cookie->seq < SEQ_BEHIND)
+		return KFB_COOKIE_STALE;
+	return KFB_COOKIE_MALFORMED;
+}
+
+int kfb_slots_begin(struct kfb_slots *slots, __u16 op,
+		    const struct kfb_cookie *cookie)
+{
+	if (kfb_slots_classify(slots, op, cookie) != KFB_COOKIE_NEW)
+		return -EINVAL;
+	if (op == KFB_OP_AUTH)
+		return 0;
+	slots->slot[cookie->slot].seq = cookie->seq;
+	slots->slot[cookie->slot].busy = 1;
+	slots->n_busy++;
+	return 0;
+}
+
+int kfb_slots_end(struct kfb_slots *slots, __u16 op,
+		  const struct kfb_cookie *cookie)
+{
+	if (op == KFB_OP_AUTH)
+		return 0;
+	return release(slots, cookie) ? -EINVAL : 0;
+}
+
+int kfb_op_recomputed(__u16 op)
+{
+	return op == KFB_OP_INFO || op == KFB_OP_MAP || op == KFB_OP_LIST ||
+	       op == KFB_OP_PING;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stand-in for Linux' <linux/string.h> on other systems: the functions that
+ * proto/ calls and the system must have.
+ */
+#ifndef KFB_PORT_LINUX_STRING_H
+#define KFB_PORT_LINUX_STRING_H
+
+void *memcpy(void *to, const void *from, __SIZE_TYPE__ len);
+void *memmove(void *to, const void *from, __SIZE_TYPE__ len);
+void *memset(void *to, int byte, __SIZE_TYPE__ len);
+__SIZE_TYPE__ strlen(const char *text);
+
+#endif
