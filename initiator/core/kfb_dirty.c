@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A bounded set of dirty byte ranges.
+ *
+ * Ranges are compared by their last byte, not their end: the end of the last
+ * block is 2^64, which does not fit.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_dirty.h"
+
+static __u64 last_byte(const struct kfb_flush_range *range)
+{
+	return range->va + (range->len - 1);
+}
+
+void kfb_dirty_clear(struct kfb_dirty *dirty)
+{
+	dirty->n = 0;
+	dirty->all = 0;
+}
+
+_Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
+{
+	return !dirty->n && !dirty->all;
+}
+
+static void remove_ranges(struct kfb_dirty *dirty, __u32 at, __u32 n)
+{
+	memmove(&dirty->ranges[at], &dirty->ranges[at + n],
+		(dirty->n - at - n) * sizeof(dirty->ranges[0]));
+	dirty->n -= n;
+}
+
+/* Range at + 1 becomes part of range at. */
+static void join_next(struct kfb_dirty *dirty, __u32 at)
+{
+	__u64 last = last_byte(&dirty->ranges[at + 1]);
+
+	if (last_byte(&dirty->ranges[at]) > last)
+		last = last_byte(&dirty->ranges[at]);
+	dirty->ranges[at].len = last - dirty->ranges[at].va + 1;
+	remove_ranges(dirty, at + 1, 1);
+}
+
+/* Join the two ranges of one block with the smallest gap, if there are any. */
+static _Bool make_room(struct kfb_dirty *dirty)
+{
+	__u64 best_gap = KFB_BLOCK_BYTES;
+	__u32 best = 0;
+	__u32 i;
+
+	for (i = 0; i + 1 < dirty->n; i++) {
+		__u64 last = last_byte(&dirty->ranges[i]);
+		__u64 next = dirty->ranges[i + 1].va;
+
+		if (last >> KFB_BLOCK_SHIFT != next >> KFB_BLOCK_SHIFT)
+			continue;
+		if (next - last < best_gap) {
+			best_gap = next - last;
+			best = i;
+		}
+	}
+	if (best_gap == KFB_BLOCK_BYTES)
+		return 0;
+	join_next(dirty, best);
+	return 1;
+}
+
+/* The first range that a range from va on could touch or precede. */
+static __u32 find_place(const struct kfb_dirty *dirty, __u64 va)
+{
+	__u32 i = dirty->n;
+
+	/* Writes mostly go forward: look from the end. */
+	while (i && (last_byte(&dirty->ranges[i - 1]) >= va ||
+		     last_byte(&dirty->ranges[i - 1]) + 1 == va))
+		i--;
+	return i;
+}
+
+static _Bool touches(const struct kfb_flush_range *range, __u64 last)
+{
+	return range->va <= last || range->va - 1 == last;
+}
+
+void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len)
+{
+	__u64 last = va + (len - 1);
+	__u32 at;
+
+	if (!len || dirty->all)
+		return;
+	at = find_place(dirty, va);
+	if (at < dirty->n && touches(&dirty->ranges[at], last)) {
+		struct kfb_flush_range *range = &dirty->ranges[at];
+
+		if (last_byte(range) > last)
+			last = last_byte(range);
+		if (range->va < va)
+			va = range->va;
+		range->va = va;
+		range->len = last - va + 1;
+		while (at + 1 < dirty->n &&
+		       touches(&dirty->ranges[at + 1], last_byte(range)))
+			join_next(dirty, at);
+		return;
+	}
+	if (dirty->n == KFB_DIRTY_MAX) {
+		if (!make_room(dirty)) {
+			dirty->n = 0;
+			dirty->all = 1;
+			return;
+		}
+		/* The joined range may reach over the new one. */
+		kfb_dirty_add(dirty, va, len);
+		return;
+	}
+	memmove(&dirty->ranges[at + 1], &dirty->ranges[at],
+		(dirty->n - at) * sizeof(dirty->ranges[0]));
+	dirty->ranges[at].va = va;
+	dirty->ranges[at].len = len;
+	dirty->n++;
+}
+
+void kfb_dirty_merge(struct kfb_dirty *dirty, const struct kfb_dirty *other)
+{
+	__u32 i;
+
+	if (other->all) {
+		dirty->n = 0;
+		dirty->all = 1;
+		return;
+	}
+	for (i = 0; i < other->n; i++)
+		kfb_dirty_add(dirty, other->ranges[i].va, other->ranges[i].len);
+}
+
+_Bool kfb_dirty_overlaps(const struct kfb_dirty *dirty, __u64 va, __u64 len)
+{
+	__u64 last = va + (len - 1);
+	__u32 i;
+
+	if (dirty->all)
+		return 1;
+	for (i = 0; i < dirty->n; i++) {
+		if (dirty->ranges[i].va <= last &&
+		    last_byte(&dirty->ranges[i]) >= va)
+			return 1;
+	}
+	return 0;
+}

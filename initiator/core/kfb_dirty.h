@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A bounded set of dirty byte ranges: sorted, disjoint, neighbours merged.
+ *
+ * Whatever was added stays covered. When the set is full, ranges inside one
+ * block are joined over their gap (a block is mapped as a whole, so the bytes
+ * between are the client's too); when that is not enough the set means
+ * "everything".
+ *
+ * Context: any; no allocation. Locking: the caller's.
+ */
+#ifndef KFB_DIRTY_H
+#define KFB_DIRTY_H
+
+#include <linux/types.h>
+#include "kfb_codec.h"
+
+/* As many as one FLUSH message carries. */
+#define KFB_DIRTY_MAX KFB_FLUSH_RANGES_MAX
+
+/**
+ * struct kfb_dirty - what has been written
+ * @ranges: sorted by address, with a gap between any two
+ * @n: in use; 0 when @all
+ * @all: the set overflowed: everything is dirty
+ */
+struct kfb_dirty {
+	struct kfb_flush_range ranges[KFB_DIRTY_MAX];
+	__u32 n;
+	_Bool all;
+};
+
+/**
+ * kfb_dirty_clear - nothing is dirty
+ * @dirty: the set
+ *
+ * Context: any.
+ */
+void kfb_dirty_clear(struct kfb_dirty *dirty);
+
+/**
+ * kfb_dirty_is_empty - is nothing dirty?
+ * @dirty: the set
+ *
+ * Context: any.
+ * Return: true when nothing is.
+ */
+_Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty);
+
+/**
+ * kfb_dirty_add - a range has been written
+ * @dirty: the set
+ * @va: first byte
+ * @len: bytes; the range ends at or below 2^64; 0 adds nothing
+ *
+ * Context: any.
+ */
+void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len);
+
+/**
+ * kfb_dirty_merge - add one set to another
+ * @dirty: the set that grows
+ * @other: what is added
+ *
+ * Context: any.
+ */
+void kfb_dirty_merge(struct kfb_dirty *dirty, const struct kfb_dirty *other);
+
+/**
+ * kfb_dirty_overlaps - is a byte of a range dirty?
+ * @dirty: the set
+ * @va: first byte
+ * @len: bytes, not 0; the range ends at or below 2^64
+ *
+ * Context: any.
+ * Return: true when one is, always so when the set overflowed.
+ */
+_Bool kfb_dirty_overlaps(const struct kfb_dirty *dirty, __u64 va, __u64 len);
+
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The engine's calls: slots, credits, deadlines, replies and EVENTs.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_engine_priv.h"
+#include "kfb_err.h"
+
+/* A buffer that no send uses, or -EAGAIN. */
+static int free_tx(const struct kfb_engine *e)
+{
+	__u16 i;
+
+	for (i = 0; i < KFB_ENGINE_TX_MAX; i++) {
+		if (!e->tx_busy[i])
+			return i;
+	}
+	return -EAGAIN;
+}
+
+static __u16 call_index(__u16 op, const struct kfb_cookie *cookie)
+{
+	return op == KFB_OP_AUTH ? KFB_ENGINE_AUTH : cookie->slot;
+}
+
+/* Credit and slot together, or neither. */
+static int take_slot(struct kfb_engine *e, __u16 op, struct kfb_cookie *cookie)
+{
+	int rc = kfb_credits_take(&e->credits, op);
+
+	if (rc)
+		return rc;
+	rc = kfb_slots_assign(&e->slots, op, cookie);
+	if (rc)
+		kfb_credits_give(&e->credits, 1);
+	return rc;
+}
+
+int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
+		    __u32 timeout_ms, void *owner, struct kfb_message *out)
+{
+	int tx = free_tx(e);
+	struct kfb_call *call;
+	__u8 *data;
+	int rc;
+
+	if (tx < 0)
+		return tx;
+	data = e->tx + (__u32)tx * KFB_REQ_MAX_BYTES;
+	/* First with any cookie, to see that the body can be encoded. */
+	memset(&req->cookie, 0, sizeof(req->cookie));
+	req->credits = (__u16)e->event_credits;
+	rc = kfb_encode_request(req, data, KFB_REQ_MAX_BYTES);
+	if (rc < 0)
+		return rc;
+	rc = take_slot(e, req->op, &req->cookie);
+	if (rc)
+		return rc;
+	rc = kfb_encode_request(req, data, KFB_REQ_MAX_BYTES);
+	if (rc < 0)
+		return rc;
+
+	e->event_credits = 0;
+	e->tx_busy[tx] = 1;
+	out->tx = (__u16)tx;
+	out->slot = call_index(req->op, &req->cookie);
+	out->len = (__u32)rc;
+	out->data = data;
+	call = &e->calls[out->slot];
+	call->owner = owner;
+	call->op = req->op;
+	call->sent_ms = now_ms;
+	call->deadline_ms = now_ms + timeout_ms;
+	call->waiting = 1;
+	call->abandoned = 0;
+	return 0;
+}
+
+/* PING and UNMAP acknowledge what has been seen. */
+static void acknowledge(struct kfb_engine *e, struct kfb_request *req)
+{
+	__u32 *seq = NULL;
+
+	if (req->op == KFB_OP_PING)
+		seq = &req->u.ping.event_seq;
+	else if (req->op == KFB_OP_UNMAP)
+		seq = &req->u.unmap.event_seq;
+	if (seq && !*seq && e->event_seen != e->event_acked)
+		*seq = e->event_seen;
+}
+
+static void acknowledged(struct kfb_engine *e, const struct kfb_request *req)
+{
+	__u32 seq = 0;
+
+	if (req->op == KFB_OP_PING)
+		seq = req->u.ping.event_seq;
+	else if (req->op == KFB_OP_UNMAP)
+		seq = req->u.unmap.event_seq;
+	if (!seq || seq != e->event_seen)
+		return;
+	e->event_acked = seq;
+	e->events_unacked = 0;
+}
+
+int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
+		     __u64 now_ms, __u32 timeout_ms, void *owner,
+		     struct kfb_message *out)
+{
+	struct kfb_request copy = *req;
+	int rc;
+
+	if (e->state != KFB_CONN_READY)
+		return -ENOTCONN;
+	if (req->op == KFB_OP_AUTH)
+		return -EINVAL;
+	acknowledge(e, &copy);
+	rc = kfb_engine_send(e, &copy, now_ms, timeout_ms, owner, out);
+	if (rc)
+		return rc;
+	acknowledged(e, &copy);
+	return 0;
+}
+
+void kfb_engine_sent(struct kfb_engine *e, __u16 tx)
+{
+	if (tx < KFB_ENGINE_TX_MAX)
+		e->tx_busy[tx] = 0;
+}
+
+static int receive_event(struct kfb_engine *e, const struct kfb_reply *reply,
+			 struct kfb_outcome *out)
+{
+	const struct kfb_event *event = &reply->u.event;
+
+	if (e->state != KFB_CONN_READY ||
+	    !(e->accept.features & KFB_FEATURE_EVENT))
+		return kfb_engine_fail(e, -EPROTO);
+	/* Numbers rise; more than this unacknowledged is a brick gone wild. */
+	if ((__s32)(event->event_seq - e->event_seen) <= 0 ||
+	    e->events_unacked == KFB_EVENTS_UNACKED_MAX)
+		return kfb_engine_fail(e, -EPROTO);
+	if (e->n_events == KFB_ENGINE_EVENTS_MAX) {
+		/* Level-triggered: the oldest one will come again. */
+		memmove(&e->events[0], &e->events[1],
+			(KFB_ENGINE_EVENTS_MAX - 1) * sizeof(e->events[0]));
+		e->n_events--;
+	}
+	e->events[e->n_events++] = *event;
+	e->event_seen = event->event_seq;
+	e->events_unacked++;
+	e->event_credits++;
+	out->kind = KFB_OUTCOME_EVENT;
+	return 0;
+}
+
+/* A reply has come: its request has renewed the lease. */
+static void renew(struct kfb_engine *e, const struct kfb_call *call,
+		  const struct kfb_reply *reply)
+{
+	if (reply->op == KFB_OP_INFO && !reply->status)
+		e->lease_ms = reply->u.info.lease_ms;
+	if (call->sent_ms > e->renewed_ms)
+		e->renewed_ms = call->sent_ms;
+	kfb_lease_renewed(&e->lease, e->renewed_ms, e->lease_ms,
+			  e->lease_ms / KFB_ENGINE_LEASE_MARGIN_DIV);
+}
+
+/* The call a reply answers, or NULL: there is no such call. */
+static struct kfb_call *answered_call(struct kfb_engine *e,
+				      const struct kfb_reply *reply)
+{
+	struct kfb_call *call;
+
+	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
+		return NULL;
+	call = &e->calls[call_index(reply->op, &reply->cookie)];
+	if (!call->waiting || call->op != reply->op)
+		return NULL;
+	return call;
+}
+
+static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
+			 struct kfb_outcome *out)
+{
+	struct kfb_call *call = answered_call(e, reply);
+	int rc;
+
+	if (!call || kfb_credits_give(&e->credits, reply->credits))
+		return kfb_engine_fail(e, -EPROTO);
+	call->waiting = 0;
+	out->kind = call->abandoned ? KFB_OUTCOME_LATE : KFB_OUTCOME_REPLY;
+	out->slot = call_index(reply->op, &reply->cookie);
+	out->op = reply->op;
+	out->status = reply->status;
+	out->error = kfb_status_to_errno(reply->status);
+	out->owner = call->owner;
+	if (reply->op == KFB_OP_AUTH) {
+		rc = out->error ? out->error : kfb_engine_proven(e, reply);
+		if (rc)
+			return kfb_engine_fail(e, rc);
+		out->kind = KFB_OUTCOME_READY;
+	}
+	renew(e, call, reply);
+	return 0;
+}
+
+int kfb_engine_receive(struct kfb_engine *e, const void *data, __u32 len,
+		       struct kfb_reply *reply, struct kfb_outcome *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (e->state != KFB_CONN_AUTH && e->state != KFB_CONN_READY)
+		return kfb_engine_fail(e, -EPROTO);
+	if (kfb_decode_reply(data, len, reply))
+		return kfb_engine_fail(e, -EPROTO);
+	if (reply->op == KFB_OP_EVENT)
+		return receive_event(e, reply, out);
+	return receive_reply(e, reply, out);
+}
+
+_Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
+{
+	if (!e->n_events)
+		return 0;
+	*out = e->events[0];
+	e->n_events--;
+	memmove(&e->events[0], &e->events[1],
+		e->n_events * sizeof(e->events[0]));
+	return 1;
+}
+
+/* When a third of the lease has passed since the newest request. */
+static __u64 renewal_ms(const struct kfb_engine *e)
+{
+	__u64 newest_ms = e->renewed_ms;
+	__u16 i;
+
+	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+		const struct kfb_call *call = &e->calls[i];
+
+		if (call->waiting && call->sent_ms > newest_ms)
+			newest_ms = call->sent_ms;
+	}
+	return newest_ms + e->lease_ms / 3;
+}
+
+_Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms)
+{
+	if (e->state != KFB_CONN_READY || !e->credits.available)
+		return 0;
+	if (e->event_acked != e->event_seen)
+		return 1;
+	return e->lease_ms && now_ms >= renewal_ms(e);
+}
+
+_Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms)
+{
+	if (e->state != KFB_CONN_READY)
+		return 0;
+	return !e->lease_ms || kfb_lease_valid(&e->lease, now_ms);
+}
+
+__u64 kfb_engine_next_ms(const struct kfb_engine *e)
+{
+	__u64 next_ms = KFB_TIME_NEVER;
+	__u16 i;
+
+	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
+		return next_ms;
+	if (e->lease_ms)
+		next_ms = renewal_ms(e);
+	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+		const struct kfb_call *call = &e->calls[i];
+
+		if (call->waiting && !call->abandoned &&
+		    call->deadline_ms < next_ms)
+			next_ms = call->deadline_ms;
+	}
+	return next_ms;
+}
+
+_Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
+			struct kfb_outcome *out)
+{
+	__u16 i;
+
+	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+		struct kfb_call *call = &e->calls[i];
+
+		if (!call->waiting || call->abandoned ||
+		    now_ms < call->deadline_ms)
+			continue;
+		call->abandoned = 1;
+		out->kind = KFB_OUTCOME_TIMEOUT;
+		out->slot = i;
+		out->op = call->op;
+		out->error = -ETIMEDOUT;
+		out->status = 0;
+		out->owner = call->owner;
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The client engine: one connection (queue) to a brick, without I/O.
+ *
+ * Requests go in, messages and decisions come out; the caller moves the
+ * messages and tells the time. The engine never waits and never allocates; the
+ * memory for outgoing messages is the caller's.
+ *
+ * States and legal moves are those of kfb_session.h for a client:
+ *
+ *   IDLE, BACKOFF --hello--> CONNECTING --accepted--> AUTH, or READY at once
+ *   when there is no client name; AUTH --the brick's proof is good--> READY;
+ *   any --lost, refused, bad message--> CLOSING --again--> BACKOFF
+ *
+ * A call is one request in one slot, with one credit; AUTH has no slot. A call
+ * whose deadline passes is abandoned: its outcome is unknown, its slot is held
+ * until the reply comes late or the connection ends. When the connection is
+ * lost, every call has an unknown outcome; kfb_engine_next_lost() lists them.
+ *
+ * Context: any; functions do not sleep.
+ * Locking: the caller's, one thread in an engine at a time.
+ * Recovery: after CLOSING, list the calls, then kfb_engine_again().
+ */
+#ifndef KFB_ENGINE_H
+#define KFB_ENGINE_H
+
+#include <linux/types.h>
+#include "kfb_auth.h"
+#include "kfb_codec.h"
+#include "kfb_session.h"
+#include "kfb_slot.h"
+#include "kfb_time.h"
+
+/*
+ * Buffers for outgoing messages. A reply may overtake the completion of its
+ * request's send, so there are some more than credits.
+ */
+#define KFB_ENGINE_TX_MAX   (KFB_CREDITS_MAX + 8)
+#define KFB_ENGINE_TX_BYTES (KFB_ENGINE_TX_MAX * KFB_REQ_MAX_BYTES)
+
+/* One call for each slot, and AUTH's. */
+#define KFB_ENGINE_AUTH	 KFB_CREDITS_MAX
+#define KFB_ENGINE_CALLS (KFB_CREDITS_MAX + 1)
+
+/* EVENTs the caller may leave untaken; a brick sends no more unacknowledged. */
+#define KFB_ENGINE_EVENTS_MAX KFB_EVENTS_UNACKED_MAX
+
+/* The part of a lease, as a divisor, that is not used: clocks drift. */
+#define KFB_ENGINE_LEASE_MARGIN_DIV 8
+
+/**
+ * struct kfb_engine_config - what the engine needs to know
+ * @hmac: HMAC-SHA256
+ * @client_name: NUL terminated, at most KFB_NAME_MAX; NULL: no AUTH
+ * @key: KFB_KEY_BYTES, valid as long as the engine
+ * @expect_uuid: the brick's uuid, or zero: any
+ * @nonce: random, new for every connection
+ * @features: KFB_FEATURE_* wanted
+ * @last_instance_id: what this client last saw, or 0
+ * @last_power_epoch: likewise
+ */
+struct kfb_engine_config {
+	struct kfb_hmac hmac;
+	const char *client_name;
+	const __u8 *key;
+	__u8 expect_uuid[KFB_UUID_BYTES];
+	__u8 nonce[KFB_NONCE_BYTES];
+	__u32 features;
+	__u64 last_instance_id;
+	__u64 last_power_epoch;
+};
+
+/* What waits for a reply; private to the engine. */
+struct kfb_call {
+	void *owner;
+	__u64 deadline_ms;
+	__u64 sent_ms;
+	__u16 op;
+	_Bool waiting;
+	_Bool abandoned; /* nobody waits any more */
+	_Bool lost; /* outcome unknown, not listed yet */
+};
+
+/**
+ * struct kfb_engine - one connection
+ * @config: copied
+ * @state: private; use kfb_engine_state()
+ * @hello: as asked for
+ * @hello_raw: as sent, for the transcript
+ * @accept_raw: as received, for the transcript
+ * @accept: what the brick answered
+ * @brick_uuid: proven by AUTH
+ * @power_epoch: from AUTH's reply
+ * @n_grants: of this client
+ * @tx: KFB_ENGINE_TX_BYTES of the caller
+ * @tx_busy: buffers that a send uses
+ * @credits: requests that may go out
+ * @slots: of the queue
+ * @calls: by slot, AUTH last
+ * @lease: until when handles are good
+ * @lease_ms: from INFO; 0: unknown or endless
+ * @renewed_ms: when the newest request that was answered was sent
+ * @event_seen: number of the newest EVENT
+ * @event_acked: number of the newest EVENT acknowledged
+ * @events_unacked: EVENTs since the last acknowledgement
+ * @event_credits: to be returned to the brick with the next request
+ * @events: EVENTs that the caller has not taken
+ * @n_events: how many
+ */
+struct kfb_engine {
+	struct kfb_engine_config config;
+	enum kfb_conn_state state;
+	struct kfb_hello hello;
+	__u8 hello_raw[KFB_HELLO_BYTES];
+	__u8 accept_raw[KFB_ACCEPT_BYTES];
+	struct kfb_accept accept;
+	__u8 brick_uuid[KFB_UUID_BYTES];
+	__u64 power_epoch;
+	__u32 n_grants;
+	__u8 *tx;
+	_Bool tx_busy[KFB_ENGINE_TX_MAX];
+	struct kfb_credits credits;
+	struct kfb_slots slots;
+	struct kfb_call calls[KFB_ENGINE_CALLS];
+	struct kfb_lease lease;
+	__u32 lease_ms;
+	__u64 renewed_ms;
+	__u32 event_seen;
+	__u32 event_acked;
+	__u32 events_unacked;
+	__u32 event_credits;
+	struct kfb_event events[KFB_ENGINE_EVENTS_MAX];
+	__u32 n_events;
+};
+
+/**
+ * struct kfb_message - a message to send
+ * @tx: number of the buffer, for kfb_engine_sent()
+ * @slot: of the call; KFB_ENGINE_AUTH for AUTH
+ * @len: bytes
+ * @data: in the tx memory
+ */
+struct kfb_message {
+	__u16 tx;
+	__u16 slot;
+	__u32 len;
+	const __u8 *data;
+};
+
+enum kfb_outcome_kind {
+	KFB_OUTCOME_REPLY, /* of a call; error is the brick's answer */
+	KFB_OUTCOME_LATE, /* of an abandoned call: undo what it did */
+	KFB_OUTCOME_EVENT, /* take it with kfb_engine_take_event() */
+	KFB_OUTCOME_READY, /* AUTH is done */
+	KFB_OUTCOME_TIMEOUT, /* abandoned; outcome unknown */
+	KFB_OUTCOME_LOST, /* connection lost; outcome unknown */
+};
+
+/**
+ * struct kfb_outcome - what became of a call, or news from the brick
+ * @kind: what it is
+ * @slot: of the call; KFB_ENGINE_AUTH for AUTH
+ * @op: of the call
+ * @error: 0 or a negative errno
+ * @status: the brick's, 0 when it did not answer
+ * @owner: of the call
+ */
+struct kfb_outcome {
+	enum kfb_outcome_kind kind;
+	__u16 slot;
+	__u16 op;
+	int error;
+	__u16 status;
+	void *owner;
+};
+
+/**
+ * kfb_engine_init - an engine, IDLE
+ * @e: the engine
+ * @config: copied; the key and the name must outlive the engine
+ * @tx: KFB_ENGINE_TX_BYTES for outgoing messages
+ *
+ * Return: 0, or -EINVAL: a name without key or hmac, or too long a name.
+ */
+int kfb_engine_init(struct kfb_engine *e,
+		    const struct kfb_engine_config *config, __u8 *tx);
+
+/**
+ * kfb_engine_again - forget the lost connection, keep the configuration
+ * @e: the engine, CLOSING; BACKOFF afterwards
+ * @nonce: a new random nonce
+ *
+ * What the brick last said of its instance and power epoch goes into the next
+ * AUTH.
+ *
+ * Return: 0, or -EBUSY: not CLOSING, or lost calls are not listed yet.
+ */
+int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES]);
+
+/**
+ * kfb_engine_hello - begin: the private data of the connection request
+ * @e: the engine, IDLE or BACKOFF
+ * @out: where the bytes are
+ * @len: how many
+ *
+ * Return: 0, -EINVAL (not encodable) or -EISCONN (another state).
+ */
+int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len);
+
+/**
+ * kfb_engine_accepted - the brick has accepted
+ * @e: the engine, CONNECTING
+ * @data: private data as received
+ * @len: bytes
+ *
+ * Return: 0; -EPROTO (not an ACCEPT, or one that no brick may send; the engine
+ * is CLOSING); -EISCONN (not CONNECTING).
+ */
+int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len);
+
+/**
+ * kfb_engine_rejected - the brick has refused
+ * @e: the engine, CONNECTING; CLOSING afterwards
+ * @data: private data as received
+ * @len: bytes, may be 0
+ * @out: the brick's words, if they are a REJECT; else zero
+ *
+ * Return: always an error: that of the status, or -ECONNREFUSED.
+ */
+int kfb_engine_rejected(struct kfb_engine *e, const void *data, __u32 len,
+			struct kfb_reject *out);
+
+/**
+ * kfb_engine_auth - the AUTH request
+ * @e: the engine, AUTH
+ * @now_ms: the time, ms
+ * @timeout_ms: for the reply
+ * @owner: of the call
+ * @out: the message to send
+ *
+ * Return: 0, -ENOTCONN (not AUTH), -EALREADY, or what hmac returned.
+ */
+int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
+		    void *owner, struct kfb_message *out);
+
+/**
+ * kfb_engine_start - a request becomes a message
+ * @e: the engine, READY
+ * @req: op and body; credits and cookie are the engine's
+ * @now_ms: the time, ms
+ * @timeout_ms: for the reply
+ * @owner: comes back in the outcome
+ * @out: the message to send; kfb_engine_sent() when the send has completed
+ *
+ * Two credits are kept for PING and UNMAP. PING and UNMAP acknowledge the
+ * newest EVENT when their event_seq is 0.
+ *
+ * Return: 0; -EAGAIN: no credit, slot or buffer; -ENOTCONN: not READY; -EINVAL: not
+ * encodable, or AUTH.
+ */
+int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
+		     __u64 now_ms, __u32 timeout_ms, void *owner,
+		     struct kfb_message *out);
+
+/**
+ * kfb_engine_sent - a message's buffer is free again
+ * @e: the engine
+ * @tx: of the message
+ */
+void kfb_engine_sent(struct kfb_engine *e, __u16 tx);
+
+/**
+ * kfb_engine_receive - a message from the brick
+ * @e: the engine
+ * @data: as received
+ * @len: bytes
+ * @reply: decoded here, valid with KFB_OUTCOME_REPLY and LATE
+ * @out: what it means
+ *
+ * Return: 0; -EPROTO: not what a brick may send; -EKEYREJECTED: the brick
+ * could not prove itself. After an error the engine is CLOSING: end the
+ * connection.
+ */
+int kfb_engine_receive(struct kfb_engine *e, const void *data, __u32 len,
+		       struct kfb_reply *reply, struct kfb_outcome *out);
+
+/**
+ * kfb_engine_take_event - the oldest EVENT not yet taken
+ * @e: the engine
+ * @out: filled when there is one
+ *
+ * Return: true when there was one.
+ */
+_Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
+
+/**
+ * kfb_engine_wants_ping - must a PING go out?
+ * @e: the engine
+ * @now_ms: the time, ms
+ *
+ * Return: true when an EVENT is not acknowledged, or a third of the lease has
+ * passed and no request that renews it is on its way.
+ */
+_Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms);
+
+/**
+ * kfb_engine_lease_ok - may handles be used?
+ * @e: the engine
+ * @now_ms: the time, ms
+ *
+ * A lease counts from the sending of the request that renewed it, less a
+ * margin.
+ *
+ * Return: true when READY and the lease has not run out.
+ */
+_Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms);
+
+/**
+ * kfb_engine_next_ms - when the engine wants to be asked again
+ * @e: the engine
+ *
+ * Return: the earliest deadline of a call or time of a PING; KFB_TIME_NEVER:
+ * none.
+ */
+__u64 kfb_engine_next_ms(const struct kfb_engine *e);
+
+/**
+ * kfb_engine_expire - the next call whose deadline has passed
+ * @e: the engine
+ * @now_ms: the time, ms
+ * @out: KFB_OUTCOME_TIMEOUT, -ETIMEDOUT
+ *
+ * Return: true when there was one; ask again.
+ */
+_Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
+			struct kfb_outcome *out);
+
+/**
+ * kfb_engine_lost - the connection is gone
+ * @e: the engine
+ *
+ * Its endpoint must be closed, so that no send buffer is in use any more.
+ */
+void kfb_engine_lost(struct kfb_engine *e);
+
+/**
+ * kfb_engine_next_lost - the next call that the lost connection leaves open
+ * @e: the engine, CLOSING
+ * @out: KFB_OUTCOME_LOST, -ECONNRESET
+ *
+ * Return: true when there was one; ask again.
+ */
+_Bool kfb_engine_next_lost(struct kfb_engine *e, struct kfb_outcome *out);
+
+#endif

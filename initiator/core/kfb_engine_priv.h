@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the engine's files share.
+ */
+#ifndef KFB_ENGINE_PRIV_H
+#define KFB_ENGINE_PRIV_H
+
+#include "kfb_engine.h"
+
+/* A bad message or a bad proof: the connection is of no use any more. */
+int kfb_engine_fail(struct kfb_engine *e, int error);
+
+/*
+ * Take a credit, a slot and a buffer and encode @req, filling its cookie and
+ * credits. -EAGAIN when one of them is missing; nothing is taken on failure.
+ */
+int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
+		    __u32 timeout_ms, void *owner, struct kfb_message *out);
+
+/* AUTH's reply: check the brick's proof, become READY. */
+int kfb_engine_proven(struct kfb_engine *e, const struct kfb_reply *reply);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Flush bookkeeping of one queue, and tickets over several.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_flush.h"
+
+void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max)
+{
+	memset(queue, 0, sizeof(*queue));
+	if (posted_max < 1)
+		posted_max = 1;
+	if (posted_max > KFB_FLUSH_POSTED_MAX)
+		posted_max = KFB_FLUSH_POSTED_MAX;
+	queue->posted_max = posted_max;
+}
+
+void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len)
+{
+	__u64 last = va + (len - 1);
+	__u64 tail = last & ~(__u64)(KFB_READBACK_BYTES - 1);
+
+	if (!len)
+		return;
+	queue->completed++;
+	kfb_dirty_add(&queue->dirty, va, len);
+	/* The aligned word of the last byte, as far as it was written. */
+	queue->tail.va = tail < va ? va : tail;
+	queue->tail.len = last - queue->tail.va + 1;
+}
+
+_Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue)
+{
+	return queue->completed > queue->flushed;
+}
+
+_Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
+			    __u64 len)
+{
+	__u32 i;
+
+	if (!kfb_flush_is_dirty(queue))
+		return 0;
+	if (kfb_dirty_overlaps(&queue->dirty, va, len))
+		return 1;
+	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
+		if (queue->posted[i].id &&
+		    queue->posted[i].covers > queue->flushed &&
+		    kfb_dirty_overlaps(&queue->posted[i].dirty, va, len))
+			return 1;
+	}
+	return 0;
+}
+
+__u64 kfb_flush_join(struct kfb_flush_queue *queue)
+{
+	__u32 i;
+
+	if (!kfb_flush_is_dirty(queue))
+		return 0;
+	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
+		/* Posted before a write completed: does not cover it. */
+		if (queue->posted[i].id &&
+		    queue->posted[i].covers == queue->completed)
+			return queue->posted[i].id;
+	}
+	queue->wanted = 1;
+	return queue->last_id + 1;
+}
+
+/* A free place, or NULL when as many ops as allowed are on their way. */
+static struct kfb_flush_op *free_op(struct kfb_flush_queue *queue)
+{
+	__u32 i;
+
+	for (i = 0; i < queue->posted_max; i++) {
+		if (!queue->posted[i].id)
+			return &queue->posted[i];
+	}
+	return NULL;
+}
+
+struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
+{
+	struct kfb_flush_op *op;
+	__u32 i;
+
+	if (!queue->wanted)
+		return NULL;
+	op = free_op(queue);
+	if (!op)
+		return NULL;
+
+	op->dirty = queue->dirty;
+	/* Ops on their way may fail: cover what they cover, too. */
+	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
+		if (queue->posted[i].id &&
+		    queue->posted[i].covers > queue->flushed)
+			kfb_dirty_merge(&op->dirty, &queue->posted[i].dirty);
+	}
+	op->id = ++queue->last_id;
+	op->covers = queue->completed;
+	op->tail = queue->tail;
+	queue->wanted = 0;
+	kfb_dirty_clear(&queue->dirty);
+	return op;
+}
+
+void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op)
+{
+	kfb_dirty_merge(&queue->dirty, &op->dirty);
+	op->id = 0;
+	queue->last_id--;
+	queue->wanted = 1;
+}
+
+int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
+{
+	struct kfb_flush_op *op = NULL;
+	__u32 i;
+
+	for (i = 0; id && i < KFB_FLUSH_POSTED_MAX; i++) {
+		if (queue->posted[i].id == id)
+			op = &queue->posted[i];
+	}
+	if (!op)
+		return -ENOENT;
+
+	op->id = 0;
+	if (error) {
+		if (op->covers > queue->flushed)
+			kfb_dirty_merge(&queue->dirty, &op->dirty);
+		return 0;
+	}
+	if (op->covers > queue->flushed)
+		queue->flushed = op->covers;
+	if (!kfb_flush_is_dirty(queue))
+		kfb_dirty_clear(&queue->dirty);
+	return 0;
+}
+
+int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
+			   struct kfb_flush_queue *queues, __u32 n)
+{
+	__u32 i;
+
+	if (n > KFB_FLUSH_QUEUES_MAX)
+		return -EINVAL;
+	ticket->waiting = 0;
+	ticket->error = 0;
+	for (i = 0; i < n; i++) {
+		ticket->op[i] = kfb_flush_join(&queues[i]);
+		if (ticket->op[i])
+			ticket->waiting |= (__u32)1 << i;
+	}
+	return ticket->waiting != 0;
+}
+
+_Bool kfb_flush_ticket_done(struct kfb_flush_ticket *ticket, __u32 queue,
+			    __u64 id, int error)
+{
+	__u32 bit;
+
+	if (queue >= KFB_FLUSH_QUEUES_MAX)
+		return 0;
+	bit = (__u32)1 << queue;
+	if (!(ticket->waiting & bit) || ticket->op[queue] != id)
+		return 0;
+	ticket->waiting &= ~bit;
+	if (error && !ticket->error)
+		ticket->error = error;
+	return !ticket->waiting;
+}

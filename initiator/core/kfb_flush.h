@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Flush bookkeeping: which queues need a readback or a FLUSH message, and
+ * which flush may share one that is already there.
+ *
+ * Every completed write of a queue gets the queue's next number. A flush op
+ * (one readback or one FLUSH message on one queue) covers the writes completed
+ * when it is posted: all of them that are not known to be durable, so that an
+ * op stands for itself, whatever becomes of the ops before it. A flush joins
+ *
+ *   nothing            when everything completed is durable already,
+ *   a posted op        when that covers everything completed by now,
+ *   the op to be posted otherwise; there is at most one per queue.
+ *
+ * Ops are numbered; an op keeps its number from the first flush that joined it
+ * until it is done. The caller keeps who waits for which number (or uses
+ * tickets).
+ *
+ * Context: any; no allocation, no sleep. Locking: the caller's, per queue.
+ * Recovery: a failed op leaves its writes dirty; the next flush tries again.
+ * After a lost connection the completed, unflushed writes are suspect:
+ * kfb_flush_is_dirty() tells.
+ */
+#ifndef KFB_FLUSH_H
+#define KFB_FLUSH_H
+
+#include <linux/types.h>
+#include "kfb_dirty.h"
+
+/* Ops of one queue on their way at one time. */
+#define KFB_FLUSH_POSTED_MAX 4
+
+/* Bytes a readback reads: a power of two, so it never needs two handles. */
+#define KFB_READBACK_BYTES 8
+
+/* Queues a ticket can wait for. */
+#define KFB_FLUSH_QUEUES_MAX 16
+
+/**
+ * struct kfb_flush_op - one posted readback or FLUSH message
+ * @id: its number; 0: not in use
+ * @covers: the number of the last write it covers
+ * @tail: the last bytes written, for a readback; at most KFB_READBACK_BYTES
+ * @dirty: what it makes durable, for a message
+ */
+struct kfb_flush_op {
+	__u64 id;
+	__u64 covers;
+	struct kfb_flush_range tail;
+	struct kfb_dirty dirty;
+};
+
+/**
+ * struct kfb_flush_queue - the bookkeeping of one queue
+ * @completed: number of the last completed write
+ * @flushed: every write up to this number is durable
+ * @last_id: number of the newest posted op
+ * @posted_max: ops on their way at one time
+ * @wanted: somebody waits for op last_id + 1, which is not posted
+ * @tail: the last bytes written
+ * @dirty: written and not covered by a posted op
+ * @posted: ops on their way
+ */
+struct kfb_flush_queue {
+	__u64 completed;
+	__u64 flushed;
+	__u64 last_id;
+	__u32 posted_max;
+	_Bool wanted;
+	struct kfb_flush_range tail;
+	struct kfb_dirty dirty;
+	struct kfb_flush_op posted[KFB_FLUSH_POSTED_MAX];
+};
+
+/**
+ * kfb_flush_init - nothing written, nothing posted
+ * @queue: the queue
+ * @posted_max: ops that may be on their way, 1 to KFB_FLUSH_POSTED_MAX; other
+ *	values are brought into this range
+ *
+ * Context: any.
+ */
+void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max);
+
+/**
+ * kfb_flush_wrote - a write has completed
+ * @queue: the queue it went down
+ * @va: first byte
+ * @len: bytes; the range ends at or below 2^64; 0 is ignored
+ *
+ * Context: any.
+ */
+void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len);
+
+/**
+ * kfb_flush_is_dirty - are there completed writes that may not be durable?
+ * @queue: the queue
+ *
+ * Context: any.
+ * Return: true when there are.
+ */
+_Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue);
+
+/**
+ * kfb_flush_is_dirty_in - is a completed write to a range not durable yet?
+ * @queue: the queue
+ * @va: first byte
+ * @len: bytes, not 0
+ *
+ * Context: any.
+ * Return: true when one may be.
+ */
+_Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
+			    __u64 len);
+
+/**
+ * kfb_flush_join - start a flush of a queue
+ * @queue: the queue
+ *
+ * Context: any.
+ * Return: the number of the op to wait for, 0 when there is nothing to do.
+ */
+__u64 kfb_flush_join(struct kfb_flush_queue *queue);
+
+/**
+ * kfb_flush_post - take the op that must be posted now
+ * @queue: the queue
+ *
+ * Post what it says, then kfb_flush_done() when it has completed; when it
+ * cannot be posted, kfb_flush_unpost() at once.
+ *
+ * Context: any.
+ * Return: the op, owned by @queue; NULL: nothing to post (now).
+ */
+struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue);
+
+/**
+ * kfb_flush_unpost - the op just taken could not be posted
+ * @queue: the queue
+ * @op: from the last kfb_flush_post()
+ *
+ * It keeps its number and will be offered again.
+ *
+ * Context: any.
+ */
+void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op);
+
+/**
+ * kfb_flush_done - a posted op has completed
+ * @queue: the queue
+ * @id: the op's number
+ * @error: 0 or a negative errno
+ *
+ * Context: any.
+ * Return: 0, or -ENOENT: no such op is on its way.
+ */
+int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error);
+
+/**
+ * struct kfb_flush_ticket - one flush over several queues
+ * @op: per queue, the op it waits for
+ * @waiting: bit i: @op[i] is not done
+ * @error: the first error
+ */
+struct kfb_flush_ticket {
+	__u64 op[KFB_FLUSH_QUEUES_MAX];
+	__u32 waiting;
+	int error;
+};
+
+/**
+ * kfb_flush_ticket_start - flush every queue that has written
+ * @ticket: filled
+ * @queues: the queues
+ * @n: how many, at most KFB_FLUSH_QUEUES_MAX
+ *
+ * Context: any.
+ * Return: 1: wait; 0: nothing to do; -EINVAL: too many queues.
+ */
+int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
+			   struct kfb_flush_queue *queues, __u32 n);
+
+/**
+ * kfb_flush_ticket_done - an op of a queue is done
+ * @ticket: the ticket
+ * @queue: the queue's index
+ * @id: the op's number
+ * @error: 0 or a negative errno
+ *
+ * Context: any.
+ * Return: true when this was the last op the ticket waited for.
+ */
+_Bool kfb_flush_ticket_done(struct kfb_flush_ticket *ticket, __u32 queue,
+			    __u64 id, int error);
+
+#endif
