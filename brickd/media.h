@@ -32,7 +32,8 @@ struct brick_media;
 /**
  * struct brick_media_ops - how a medium is written
  * @st64: one atomic, naturally aligned 8-byte store at offset @off
- * @copy: copy @len bytes to @off; tears at 8-byte words only
+ * @copy: copy @len bytes to @off; tears at 8-byte words only if @off and @len
+ *	are multiples of 8, as they are for all metadata
  * @zero: zero @len bytes at @off
  * @flush: start to make [off, off + len) durable; includes data that arrived
  *	by RDMA or by a peer's CPU copies
@@ -103,6 +104,36 @@ struct brick_media_create {
  */
 int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len);
+
+/**
+ * brick_media_trust_environment - let libpmem2's test variables have effect
+ * @trust: do not unset PMEM2_FORCE_GRANULARITY and PMEM_IS_PMEM_FORCE at open
+ *
+ * For tests only: with them a disk file is taken for persistent memory.
+ *
+ * Context: before any brick_media_open().
+ */
+void brick_media_trust_environment(bool trust);
+
+/**
+ * brick_media_offset_of - where in a medium an address lies
+ * @m: the medium
+ * @addr: any address, such as the one a SIGBUS names
+ * @off: bytes from the start
+ *
+ * Context: any, signal handlers included.
+ * Return: true when the address is inside the mapping.
+ */
+static inline bool brick_media_offset_of(const struct brick_media *m,
+					 const void *addr, uint64_t *off)
+{
+	uintptr_t at = (uintptr_t)addr, base = (uintptr_t)m->base;
+
+	if (at < base || at - base >= m->size)
+		return false;
+	*off = at - base;
+	return true;
+}
 
 static inline void brick_media_close(struct brick_media *m)
 {

@@ -2,8 +2,8 @@
 /*
  * The store: which block lives in which slot, durably.
  *
- * Threads: one store thread calls brick_store_commit() and
- * brick_store_set_epoch_clean(); one cleaner calls brick_store_clean_one().
+ * Threads: one store thread calls brick_store_commit(); one cleaner calls
+ * brick_store_clean_one().
  * Any thread may call the readers (lookup, list, stats); the store's own lock
  * guards the index, and no lock is held over a drain. docs/media-format.md
  * describes the bytes, store.md's rules are in the comments where they bind.
@@ -50,12 +50,16 @@ int brick_store_format(struct brick_media *m,
  * struct brick_store_open - parameters of brick_store_open()
  * @expect_uuid: refuse any other store; NULL: take what is there
  * @boot_id: of this host, 16 bytes
- * @salt: seeds the instance id (random from the caller)
+ * @instance_id: of this run of the daemon, random from the caller
+ * @dirty_shutdowns_known: the platform counts dirty shutdowns
+ * @dirty_shutdowns: the count; if it rose, the power epoch does
  */
 struct brick_store_open {
 	const uint8_t *expect_uuid;
 	uint8_t boot_id[16];
 	uint64_t instance_id;
+	bool dirty_shutdowns_known;
+	uint64_t dirty_shutdowns;
 };
 
 /**
@@ -76,6 +80,45 @@ struct brick_store_open {
  */
 int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 		     struct brick_store **out, char *err, size_t err_len);
+
+/**
+ * struct brick_store_recovery - what brick_store_open() found and did
+ * @records_repaired: one copy was damaged and rewritten from the other
+ * @records_bad: both copies were damaged: the slot was given up
+ * @records_resolved: states of an unfinished batch were settled: normal after
+ *	a crash
+ * @super_repaired: one superblock was rewritten
+ * @commit_repaired: one commit word was damaged and rewritten
+ * @instance_repaired: one instance page was damaged
+ * @new_power_epoch: unflushed data may have been lost
+ * @was_clean: the last stop was a clean one
+ */
+struct brick_store_recovery {
+	uint64_t records_repaired;
+	uint64_t records_bad;
+	uint64_t records_resolved;
+	bool super_repaired;
+	bool commit_repaired;
+	bool instance_repaired;
+	bool new_power_epoch;
+	bool was_clean;
+};
+
+/* What recovery did; constant as long as the store is open. */
+const struct brick_store_recovery *
+brick_store_recovery(const struct brick_store *s);
+
+/**
+ * brick_store_slot_of - name the place of an address, for a SIGBUS message
+ * @s: the store
+ * @addr: any address
+ * @slot: the slot it lies in, or UINT64_MAX for metadata
+ *
+ * Context: any, signal handlers included.
+ * Return: true when the address is inside the store.
+ */
+bool brick_store_slot_of(const struct brick_store *s, const void *addr,
+			 uint64_t *slot);
 
 /**
  * brick_store_close - let go

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Zeroing freed slots in the background.
+ *
+ * The zeros are durable before CLEAN is stored. CLEAN itself needs no fence of
+ * its own: if it is lost, the slot is DIRTY and zeroed again; if the slot is
+ * allocated meanwhile, the batch's fence covers the same word.
+ *
+ * Context: the cleaner thread. Locking: the slots it works on are in no map,
+ * so that no one else touches their records or data.
+ */
+#include <errno.h>
+
+#include "brickd/store/store_impl.h"
+
+#define CLEAN_RUNS_MAX 64U
+
+struct haul {
+	struct brick_slot_run runs[CLEAN_RUNS_MAX];
+	unsigned int n_runs;
+	uint64_t n_slots;
+};
+
+static void take(struct brick_store *s, uint64_t max_slots, struct haul *h)
+{
+	pthread_mutex_lock(&s->lock);
+	while (h->n_runs < CLEAN_RUNS_MAX && h->n_slots < max_slots &&
+	       brick_slot_map_take(&s->slots.dirty, max_slots - h->n_slots,
+				   false, &h->runs[h->n_runs]))
+		h->n_slots += h->runs[h->n_runs++].n;
+	s->slots.n_cleaning += h->n_slots;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void give_back(struct brick_store *s, const struct haul *h,
+		      struct brick_slot_map *map)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < h->n_runs; i++)
+		brick_slot_map_give(map, h->runs[i]);
+	s->slots.n_cleaning -= h->n_slots;
+	pthread_cond_broadcast(&s->cleaned);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void mark_clean(struct brick_store *s, struct brick_slot_run run)
+{
+	struct brick_word clean = { .state = BRICK_CLEAN };
+	unsigned int copy;
+	uint64_t i;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		for (i = 0; i < run.n; i++)
+			brick_record_put_word(s->m, &s->sb, copy, run.slot + i,
+					      clean);
+		brick_record_flush(s->m, &s->sb, copy, run.slot, run.n);
+	}
+}
+
+int brick_store_clean_one(struct brick_store *s, unsigned int max_slots)
+{
+	struct haul h = { .n_runs = 0 };
+	unsigned int i;
+	int ret;
+
+	if (brick_store_has_failed(s))
+		return -EIO;
+	take(s, max_slots, &h);
+	if (!h.n_slots)
+		return 0;
+	for (i = 0; i < h.n_runs; i++) {
+		uint64_t off = brick_super_data(&s->sb, h.runs[i].slot);
+		size_t len = h.runs[i].n << KFB_BLOCK_SHIFT;
+
+		s->m->ops->zero(s->m, off, len);
+		s->m->ops->flush(s->m, off, len);
+	}
+	ret = brick_store_fence(s);
+	if (ret) {
+		give_back(s, &h, &s->slots.dirty);
+		return ret;
+	}
+	for (i = 0; i < h.n_runs; i++)
+		mark_clean(s, h.runs[i]);
+	give_back(s, &h, &s->slots.clean);
+	return (int)h.n_slots;
+}

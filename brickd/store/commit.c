@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Carrying out batches: what is written in which order.
+ *
+ * Batch c+1: payloads and ALLOC_B/DIRTY_B(c+1) in both copies, fence 1; both
+ * commit words = c+1, fence 2. It is acknowledged then, never before. After
+ * that the states are sealed to ALLOC/DIRTY; the seals are stored and flushed
+ * before this function returns and so are durable at the next batch's fence 1
+ * at the latest, before the commit word can move to c+2. That is why a record
+ * never carries a tx other than c or c+1.
+ *
+ * A birth change rewrites the payload of a record that is in use. Its order is
+ * BIRTH_B(c+1) in the mirror, a fence, the new payload in the mirror, fence 1,
+ * commit, fence 2, the new payload in copy 0, a third fence, acknowledgement:
+ * at each moment one copy is whole, and the other says that it may not be.
+ *
+ * A single free touches no commit word. Both copies get DIRTY, one fence. If
+ * power fails before the fence, copy 0 alone decides: it is one atomic word,
+ * and recovery brings the mirror in line with it. After the fence both say
+ * DIRTY, so the loss of either changes nothing.
+ *
+ * Context: the store thread. No lock is held over a fence.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/store/batch.h"
+
+static void put_words(struct brick_store *s, unsigned int copy,
+		      struct brick_slot_run slots, struct brick_word w)
+{
+	uint64_t i;
+
+	for (i = 0; i < slots.n; i++)
+		brick_record_put_word(s->m, &s->sb, copy, slots.slot + i, w);
+	brick_record_flush(s->m, &s->sb, copy, slots.slot, slots.n);
+}
+
+static void put_words_twice(struct brick_store *s, struct brick_slot_run slots,
+			    struct brick_word w)
+{
+	unsigned int copy;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		put_words(s, copy, slots, w);
+}
+
+/* Differs from any birth this address had within the last 2^28 batches. */
+static uint32_t birth_of(uint32_t tx)
+{
+	return tx + 1;
+}
+
+static void zero_slots(struct brick_store *s, struct brick_slot_run slots)
+{
+	uint64_t off = brick_super_data(&s->sb, slots.slot);
+	size_t len = slots.n << KFB_BLOCK_SHIFT;
+
+	s->m->ops->zero(s->m, off, len);
+	s->m->ops->flush(s->m, off, len);
+}
+
+static void write_alloc(struct brick_store *s, uint32_t tx,
+			const struct brick_batch_run *run)
+{
+	struct brick_word w = { .state = BRICK_ALLOC_B, .tx = tx };
+	struct brick_payload p = { .birth = birth_of(tx) };
+	unsigned int copy;
+	uint64_t i;
+
+	if (run->zero_first)
+		zero_slots(s, run->slots);
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		for (i = 0; i < run->slots.n; i++) {
+			p.id = brick_va(run->key + i);
+			brick_record_put_payload(s->m, &s->sb, copy,
+						 run->slots.slot + i, &p);
+		}
+		put_words(s, copy, run->slots, w);
+	}
+}
+
+/* A new payload for each slot of a run, in one copy, flushed. */
+static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copy,
+			const struct brick_batch_run *run)
+{
+	struct brick_payload p;
+	uint64_t i;
+
+	for (i = 0; i < run->slots.n; i++) {
+		(void)brick_record_get_payload(s->m, &s->sb, 0,
+					       run->slots.slot + i, &p);
+		p.birth = birth_of(tx);
+		p.owner = run->op->owner;
+		brick_record_put_payload(s->m, &s->sb, copy,
+					 run->slots.slot + i, &p);
+	}
+	brick_record_flush(s->m, &s->sb, copy, run->slots.slot, run->slots.n);
+}
+
+/* From here on the mirrors of these blocks say nothing until commit. */
+static int announce_births(struct brick_store *s, uint32_t tx,
+			   const struct brick_batch *b)
+{
+	struct brick_word w = { .state = BRICK_BIRTH_B, .tx = tx };
+	uint64_t r;
+
+	if (!b->has_birth)
+		return 0;
+	for (r = 0; r < b->n_runs; r++)
+		if (b->runs[r].op->kind == BRICK_STORE_BIRTH)
+			put_words(s, 1, b->runs[r].slots, w);
+	return brick_store_fence(s);
+}
+
+static void write_records(struct brick_store *s, uint32_t tx,
+			  const struct brick_batch *b)
+{
+	struct brick_word dirty = { .state = BRICK_DIRTY_B, .tx = tx };
+	uint64_t r;
+
+	for (r = 0; r < b->n_runs; r++) {
+		const struct brick_batch_run *run = &b->runs[r];
+
+		switch (run->op->kind) {
+		case BRICK_STORE_ALLOC:
+			write_alloc(s, tx, run);
+			break;
+		case BRICK_STORE_FREE:
+			put_words_twice(s, run->slots, dirty);
+			break;
+		case BRICK_STORE_BIRTH:
+			write_birth(s, tx, 1, run);
+			break;
+		}
+	}
+}
+
+static int move_commit_word(struct brick_store *s, uint32_t tx)
+{
+	brick_commit_write(s->m, &s->sb, tx);
+	return brick_store_fence(s);
+}
+
+/* Readers look at copy 0: they see the old birth or the new one. */
+static int finish_births(struct brick_store *s, uint32_t tx,
+			 const struct brick_batch *b)
+{
+	uint64_t r;
+
+	if (!b->has_birth)
+		return 0;
+	for (r = 0; r < b->n_runs; r++) {
+		if (b->runs[r].op->kind != BRICK_STORE_BIRTH)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		write_birth(s, tx, 0, &b->runs[r]);
+		pthread_mutex_unlock(&s->lock);
+	}
+	return brick_store_fence(s);
+}
+
+/* Settle the states of batch tx, and no others. */
+static void seal_run(struct brick_store *s, uint32_t tx, unsigned int copy,
+		     const struct brick_batch_run *run)
+{
+	struct brick_word w = { .state = BRICK_ALLOC };
+	struct brick_word is;
+	uint64_t i;
+
+	if (run->op->kind == BRICK_STORE_FREE)
+		w.state = BRICK_DIRTY;
+	for (i = 0; i < run->slots.n; i++) {
+		uint64_t slot = run->slots.slot + i;
+
+		if (brick_record_get_word(s->m, &s->sb, copy, slot, &is) &&
+		    brick_state_is_batch(is.state) && is.tx == tx)
+			brick_record_put_word(s->m, &s->sb, copy, slot, w);
+	}
+	brick_record_flush(s->m, &s->sb, copy, run->slots.slot, run->slots.n);
+}
+
+static void seal(struct brick_store *s, uint32_t tx,
+		 const struct brick_batch *b)
+{
+	unsigned int copy;
+	uint64_t r;
+
+	for (r = 0; r < b->n_runs; r++)
+		for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+			seal_run(s, tx, copy, &b->runs[r]);
+}
+
+static int commit_batch(struct brick_store *s, const struct brick_batch *b)
+{
+	uint32_t tx = BRICK_TX_NEXT(s->tx);
+	int ret;
+
+	ret = announce_births(s, tx, b);
+	if (ret)
+		return ret;
+	write_records(s, tx, b);
+	ret = brick_store_fence(s);
+	if (ret)
+		return ret;
+	ret = move_commit_word(s, tx);
+	if (ret)
+		return ret;
+	s->tx = tx;
+	ret = finish_births(s, tx, b);
+	if (ret)
+		return ret;
+	seal(s, tx, b);
+	return 0;
+}
+
+static int free_single(struct brick_store *s, struct brick_slot_run slot)
+{
+	struct brick_word dirty = { .state = BRICK_DIRTY };
+
+	put_words_twice(s, slot, dirty);
+	return brick_store_fence(s);
+}
+
+/* Make a planned batch durable and give its operations their result. */
+static void execute(struct brick_store *s, struct brick_batch *b)
+{
+	unsigned int i;
+	int ret;
+
+	if (!b->n_ops)
+		return;
+	if (b->n_ops == 1 && b->ops[0]->kind == BRICK_STORE_FREE &&
+	    b->ops[0]->n_blocks == 1)
+		ret = free_single(s, b->runs[0].slots);
+	else
+		ret = commit_batch(s, b);
+	if (ret)
+		brick_batch_drop(s, b);
+	else
+		brick_batch_publish(s, b);
+	for (i = 0; i < b->n_ops; i++)
+		b->ops[i]->error = ret;
+	b->n_ops = 0;
+	b->n_runs = 0;
+	b->has_birth = false;
+	b->has_free = false;
+}
+
+void brick_store_commit(struct brick_store *s, struct brick_store_op *ops)
+{
+	struct brick_batch b = { .n_ops = 0 };
+	struct brick_store_op *op = ops;
+
+	while (op) {
+		op->error = brick_store_has_failed(s)
+				    ? -EIO
+				    : brick_batch_add(s, &b, op);
+		if (op->error == -EAGAIN)
+			execute(s, &b);
+		else
+			op = op->next;
+	}
+	execute(s, &b);
+	free(b.runs);
+}

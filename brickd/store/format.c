@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Writing an empty store.
+ *
+ * The magic is erased first and written last, each behind a fence: an
+ * interrupted format leaves something that no one takes for a store.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "brickd/store/store_impl.h"
+
+#define FIRST_EPOCH 1
+
+static bool is_empty(const struct brick_media *m)
+{
+	uint64_t i;
+
+	for (i = 0; i < BRICK_FMT_TABLES; i++)
+		if (m->base[i])
+			return false;
+	return true;
+}
+
+static int check_target(const struct brick_media *m,
+			const struct brick_store_format *f,
+			struct brick_super *sb, char *err, size_t err_len)
+{
+	if (brick_super_plan(m->size, sb)) {
+		brick_media_say(err, err_len,
+				"%s: too small: %llu bytes, a store needs at "
+				"least 4 MiB",
+				m->path, (unsigned long long)m->size);
+		return -ENOSPC;
+	}
+	if (f->force || is_empty(m))
+		return 0;
+	brick_media_say(err, err_len,
+			"%s: holds data already; --force overwrites it",
+			m->path);
+	return -EEXIST;
+}
+
+static void write_records(struct brick_media *m, const struct brick_super *sb)
+{
+	struct brick_word w = { .state = m->fresh_is_zero ? BRICK_CLEAN
+							  : BRICK_DIRTY };
+	struct brick_payload none = { .id = 0 };
+	unsigned int copy;
+	uint64_t slot;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		for (slot = 0; slot < sb->n; slot++) {
+			brick_record_put_payload(m, sb, copy, slot, &none);
+			brick_record_put_word(m, sb, copy, slot, w);
+		}
+		brick_record_flush(m, sb, copy, 0, sb->n);
+	}
+}
+
+static int write_pages(struct brick_media *m, const struct brick_super *sb)
+{
+	struct brick_instance inst = {
+		.seq = 1,
+		.clean = true,
+		.power_epoch = FIRST_EPOCH,
+	};
+	uint64_t fixed = BRICK_FMT_TABLES - BRICK_FMT_COMMIT;
+	unsigned int copy;
+	int ret;
+
+	m->ops->zero(m, BRICK_FMT_COMMIT, fixed);
+	m->ops->flush(m, BRICK_FMT_COMMIT, fixed);
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		ret = brick_instance_write(m, sb, copy, &inst);
+		if (ret)
+			return ret;
+	}
+	brick_commit_write(m, sb, 0);
+	return 0;
+}
+
+static int write_store(struct brick_media *m, const struct brick_super *sb)
+{
+	int ret;
+
+	ret = brick_super_erase(m);
+	if (ret)
+		return ret;
+	ret = write_pages(m, sb);
+	if (ret)
+		return ret;
+	write_records(m, sb);
+	ret = m->ops->drain(m);
+	if (ret)
+		return ret;
+	return brick_super_write(m, sb);
+}
+
+int brick_store_format(struct brick_media *m,
+		       const struct brick_store_format *f, char *err,
+		       size_t err_len)
+{
+	struct brick_super sb = { .seq = 1 };
+	int ret;
+
+	ret = check_target(m, f, &sb, err, err_len);
+	if (ret)
+		return ret;
+	memcpy(sb.uuid, f->uuid, sizeof(sb.uuid));
+	if (getrandom(&sb.salt, sizeof(sb.salt), 0) != sizeof(sb.salt)) {
+		brick_media_say(err, err_len, "%s: no random bytes", m->path);
+		return -EIO;
+	}
+	ret = write_store(m, &sb);
+	/* Whoever formats it again cannot know what was written since. */
+	m->fresh_is_zero = false;
+	if (!ret)
+		return 0;
+	brick_media_say(err, err_len, "%s: cannot write: %s", m->path,
+			strerror(-ret));
+	return -EIO;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The readers: lookup, list, flush of client data, numbers.
+ *
+ * Context: any thread. Locking: each holds the store's lock for a bounded
+ * number of index steps; flushes run without it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "brickd/store/store_impl.h"
+
+#define LIST_STEPS_MAX	 16384U /* index entries under one hold of the lock */
+#define FLUSH_PIECES_MAX 64U
+
+static bool get_visible(const struct brick_store *s, uint64_t key,
+			uint64_t *slot)
+{
+	return brick_index_get(&s->index, key, slot) &&
+	       !(*slot & BRICK_INDEX_PENDING);
+}
+
+/* The next entry that readers may see. */
+static bool next_visible(const struct brick_store *s, uint64_t *key,
+			 uint64_t *slot)
+{
+	while (brick_index_next(&s->index, key, slot)) {
+		if (!(*slot & BRICK_INDEX_PENDING))
+			return true;
+		++*key;
+	}
+	return false;
+}
+
+int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
+		       struct brick_run *run)
+{
+	uint64_t key = brick_key(va), slot, next, n = 1;
+	struct brick_payload p, other;
+
+	pthread_mutex_lock(&s->lock);
+	if (!get_visible(s, key, &slot)) {
+		pthread_mutex_unlock(&s->lock);
+		return -ENOENT;
+	}
+	(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
+	for (; n < max_blocks; n++) {
+		if (!get_visible(s, key + n, &next) || next != slot + n)
+			break;
+		(void)brick_record_get_payload(s->m, &s->sb, 0, next, &other);
+		if (other.birth != p.birth || other.owner != p.owner)
+			break;
+	}
+	pthread_mutex_unlock(&s->lock);
+	run->va = va;
+	run->n_blocks = n;
+	run->slot = slot;
+	run->offset = brick_super_data(&s->sb, slot);
+	run->birth = p.birth;
+	run->owner = p.owner;
+	run->bad = false;
+	return 0;
+}
+
+unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
+			      struct brick_store_extent *ext, unsigned int max,
+			      uint64_t *change_counter)
+{
+	uint64_t key = brick_key(*cursor), slot, steps = 0;
+	unsigned int n = 0;
+	bool more;
+
+	pthread_mutex_lock(&s->lock);
+	*change_counter = s->change_counter;
+	while ((more = next_visible(s, &key, &slot))) {
+		struct brick_store_extent *last = n ? &ext[n - 1] : NULL;
+		uint64_t va = brick_va(key);
+
+		if (steps++ == LIST_STEPS_MAX)
+			break;
+		if (last && va == last->va + brick_va(last->n_blocks)) {
+			last->n_blocks++;
+		} else {
+			if (n == max)
+				break;
+			ext[n].va = va;
+			ext[n].n_blocks = 1;
+			ext[n++].bad = false;
+		}
+		key++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	*cursor = more ? brick_va(key) : 0;
+	return n;
+}
+
+struct piece {
+	uint64_t off;
+	uint64_t len;
+};
+
+/* What is allocated of [*va, last], at most FLUSH_PIECES_MAX pieces of it. */
+static unsigned int find_pieces(struct brick_store *s, uint64_t *va,
+				uint64_t last, struct piece *pieces, bool *more)
+{
+	uint64_t key = brick_key(*va), slot;
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while ((*more = next_visible(s, &key, &slot) &&
+			key <= brick_key(last)) &&
+	       n < FLUSH_PIECES_MAX) {
+		uint64_t begin = brick_va(key) > *va ? brick_va(key) : *va;
+		uint64_t end = brick_va(key) + (KFB_BLOCK_BYTES - 1);
+
+		if (end > last)
+			end = last;
+		pieces[n].off = brick_super_data(&s->sb, slot) +
+				(begin & (KFB_BLOCK_BYTES - 1));
+		pieces[n++].len = end - begin + 1;
+		key++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (n)
+		*va = brick_va(key);
+	return n;
+}
+
+void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len)
+{
+	uint64_t last = va + len - 1;
+	struct piece pieces[FLUSH_PIECES_MAX];
+	unsigned int i, n;
+	bool more = true;
+
+	/* There drain() covers everything. */
+	if (!len || s->m->granularity == BRICK_GRANULARITY_PAGE)
+		return;
+	if (last < va)
+		last = UINT64_MAX;
+	while (more) {
+		n = find_pieces(s, &va, last, pieces, &more);
+		for (i = 0; i < n; i++)
+			s->m->ops->flush(s->m, pieces[i].off, pieces[i].len);
+	}
+}
+
+int brick_store_drain(struct brick_store *s)
+{
+	return brick_store_fence(s);
+}
+
+void brick_store_release(struct brick_store *s, uint64_t quarantine)
+{
+	pthread_mutex_lock(&s->lock);
+	brick_slots_release(&s->slots, quarantine);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&s->lock);
+	out->slots_total = s->slots.n;
+	out->slots_clean = s->slots.clean.n_set;
+	out->slots_alloc = s->n_alloc;
+	out->slots_bad = s->slots.n_bad;
+	/* With the cleaner, in quarantine or in a batch: still to be zeroed. */
+	out->slots_dirty = out->slots_total - out->slots_clean -
+			   out->slots_alloc - out->slots_bad;
+	out->change_counter = s->change_counter;
+	pthread_mutex_unlock(&s->lock);
+	out->instance_id = s->inst.instance_id;
+	out->power_epoch = s->inst.power_epoch;
+	memcpy(out->uuid, s->sb.uuid, sizeof(out->uuid));
+}
+
+bool brick_store_slot_of(const struct brick_store *s, const void *addr,
+			 uint64_t *slot)
+{
+	uint64_t off, at;
+
+	if (!brick_media_offset_of(s->m, addr, &off))
+		return false;
+	*slot = UINT64_MAX;
+	if (off >= s->sb.data_off) {
+		at = (off - s->sb.data_off) >> KFB_BLOCK_SHIFT;
+		if (at < s->sb.n)
+			*slot = at;
+	}
+	return true;
+}

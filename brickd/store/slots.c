@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Bitmaps of free slots and the search for runs in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/store/slots.h"
+
+#define WORD_BITS 64U
+
+struct brick_quarantine {
+	uint64_t token;
+	struct brick_slot_run run;
+	struct brick_quarantine *next;
+};
+
+static uint64_t n_words(uint64_t n_bits)
+{
+	return (n_bits + WORD_BITS - 1) / WORD_BITS;
+}
+
+int brick_slots_init(struct brick_slots *s, uint64_t n)
+{
+	memset(s, 0, sizeof(*s));
+	s->n = n;
+	s->clean.n_bits = n;
+	s->dirty.n_bits = n;
+	s->clean.bits = calloc(n_words(n), sizeof(uint64_t));
+	s->dirty.bits = calloc(n_words(n), sizeof(uint64_t));
+	if (s->clean.bits && s->dirty.bits)
+		return 0;
+	brick_slots_fini(s);
+	return -ENOMEM;
+}
+
+void brick_slots_fini(struct brick_slots *s)
+{
+	while (s->quarantine) {
+		struct brick_quarantine *q = s->quarantine;
+
+		s->quarantine = q->next;
+		free(q);
+	}
+	free(s->clean.bits);
+	free(s->dirty.bits);
+	s->clean.bits = NULL;
+	s->dirty.bits = NULL;
+}
+
+/* The first bit at pos or after it that is set, or clear; n_bits if none. */
+static uint64_t find(const struct brick_slot_map *map, uint64_t pos, bool set)
+{
+	uint64_t flip = set ? 0 : UINT64_MAX;
+	uint64_t w, word;
+
+	if (pos >= map->n_bits)
+		return map->n_bits;
+	w = pos / WORD_BITS;
+	word = (map->bits[w] ^ flip) & UINT64_MAX << pos % WORD_BITS;
+	while (!word) {
+		if (++w >= n_words(map->n_bits))
+			return map->n_bits;
+		word = map->bits[w] ^ flip;
+	}
+	pos = w * WORD_BITS + (unsigned int)__builtin_ctzll(word);
+	return pos < map->n_bits ? pos : map->n_bits;
+}
+
+static void change(struct brick_slot_map *map, struct brick_slot_run run,
+		   bool set)
+{
+	uint64_t pos = run.slot, end = run.slot + run.n;
+
+	while (pos < end) {
+		uint64_t bit = pos % WORD_BITS;
+		uint64_t n = WORD_BITS - bit;
+		uint64_t mask;
+
+		if (n > end - pos)
+			n = end - pos;
+		mask = (UINT64_MAX >> (WORD_BITS - n)) << bit;
+		if (set)
+			map->bits[pos / WORD_BITS] |= mask;
+		else
+			map->bits[pos / WORD_BITS] &= ~mask;
+		pos += n;
+	}
+}
+
+void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run)
+{
+	change(map, run, true);
+	map->n_set += run.n;
+}
+
+/* A run of enough slots, or any run, that begins in [from, to). */
+static bool search(const struct brick_slot_map *map, uint64_t from, uint64_t to,
+		   uint64_t enough, struct brick_slot_run *run)
+{
+	uint64_t pos = from;
+
+	while ((pos = find(map, pos, true)) < to) {
+		uint64_t end = find(map, pos, false);
+
+		if (end - pos >= enough) {
+			run->slot = pos;
+			run->n = end - pos;
+			return true;
+		}
+		pos = end;
+	}
+	return false;
+}
+
+bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
+			 struct brick_slot_run *run)
+{
+	uint64_t enough = whole ? want : 1;
+	struct brick_slot_run found;
+
+	if (map->n_set < enough)
+		return false;
+	/* From the hint on, then from the start. */
+	if (!search(map, map->hint, map->n_bits, enough, &found) &&
+	    !search(map, 0, map->n_bits, enough, &found))
+		return false;
+	if (found.n > want)
+		found.n = want;
+	change(map, found, false);
+	map->n_set -= found.n;
+	map->hint = found.slot + found.n;
+	*run = found;
+	return true;
+}
+
+struct brick_quarantine *brick_quarantine_new(uint64_t token,
+					      struct brick_slot_run run)
+{
+	struct brick_quarantine *q = calloc(1, sizeof(*q));
+
+	if (q) {
+		q->token = token;
+		q->run = run;
+	}
+	return q;
+}
+
+void brick_slots_quarantine(struct brick_slots *s, struct brick_quarantine *q)
+{
+	q->next = s->quarantine;
+	s->quarantine = q;
+	s->n_quarantined += q->run.n;
+}
+
+void brick_slots_release(struct brick_slots *s, uint64_t token)
+{
+	struct brick_quarantine **link = &s->quarantine;
+
+	while (*link) {
+		struct brick_quarantine *q = *link;
+
+		if (q->token != token) {
+			link = &q->next;
+			continue;
+		}
+		*link = q->next;
+		s->n_quarantined -= q->run.n;
+		brick_slot_map_give(&s->dirty, q->run);
+		free(q);
+	}
+}

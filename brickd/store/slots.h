@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The free slots, in DRAM: clean ones, dirty ones, and those in quarantine.
+ *
+ * A slot is in exactly one place: clean map, dirty map, with the cleaner, in
+ * quarantine, allocated, or bad.
+ *
+ * Locking: the caller's.
+ */
+#ifndef BRICKD_STORE_SLOTS_H
+#define BRICKD_STORE_SLOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct brick_slot_run {
+	uint64_t slot;
+	uint64_t n;
+};
+
+/* One bit a slot. */
+struct brick_slot_map {
+	uint64_t *bits;
+	uint64_t n_bits;
+	uint64_t n_set;
+	uint64_t hint; /* where the next search begins */
+};
+
+struct brick_quarantine;
+
+/**
+ * struct brick_slots - where the free slots are
+ * @n: slots in all
+ * @clean: free and zero
+ * @dirty: free, to be zeroed
+ * @n_cleaning: with the cleaner
+ * @n_quarantined: waiting for brick_slots_release()
+ * @n_bad: never used again
+ * @quarantine: list of runs
+ */
+struct brick_slots {
+	uint64_t n;
+	struct brick_slot_map clean;
+	struct brick_slot_map dirty;
+	uint64_t n_cleaning;
+	uint64_t n_quarantined;
+	uint64_t n_bad;
+	struct brick_quarantine *quarantine;
+};
+
+/* 0 or -ENOMEM. */
+int brick_slots_init(struct brick_slots *s, uint64_t n);
+void brick_slots_fini(struct brick_slots *s);
+
+/* Put a run into a map; none of it is there. */
+void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run);
+
+/**
+ * brick_slot_map_take - take slots that lie side by side
+ * @map: from where
+ * @want: how many, at least 1
+ * @whole: nothing rather than fewer
+ * @run: what was taken, on success
+ *
+ * Context: bounded by one pass over the map, a bit a slot.
+ * Return: whether any were taken.
+ */
+bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
+			 struct brick_slot_run *run);
+
+/**
+ * brick_quarantine_new - memory for a run, before it is certain to be needed
+ * @token: the name under which it will be released, not 0
+ * @run: the slots
+ *
+ * Return: to be given to brick_slots_quarantine() or free(); NULL: no memory.
+ */
+struct brick_quarantine *brick_quarantine_new(uint64_t token,
+					      struct brick_slot_run run);
+void brick_slots_quarantine(struct brick_slots *s, struct brick_quarantine *q);
+
+/* Move all of a token's slots to the dirty map. */
+void brick_slots_release(struct brick_slots *s, uint64_t token);
+
+#endif

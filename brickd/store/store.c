@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Opening and closing a store.
+ *
+ * Nothing is written before it is certain that the store is ours to open: the
+ * right one, of a version we know, and held by no living process.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "brickd/store/evlog.h"
+#include "brickd/store/store_impl.h"
+
+#define NS_PER_S 1000000000ULL
+/* A start over much damage logs the first of it; all of it is counted. */
+#define NOTES_MAX 128U
+
+int brick_store_fence(struct brick_store *s)
+{
+	if (brick_store_has_failed(s))
+		return -EIO;
+	if (!s->m->ops->drain(s->m))
+		return 0;
+	__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);
+	return -EIO;
+}
+
+static void count_note(struct brick_store_recovery *r, uint32_t kind)
+{
+	switch (kind) {
+	case BRICK_EVENT_BAD_SLOT:
+		r->records_bad++;
+		break;
+	case BRICK_EVENT_RECORD_REPAIRED:
+		r->records_repaired++;
+		break;
+	case BRICK_EVENT_SUPER_REPAIRED:
+		r->super_repaired = true;
+		break;
+	case BRICK_EVENT_COMMIT_REPAIRED:
+		r->commit_repaired = true;
+		break;
+	case BRICK_EVENT_INSTANCE_REPAIRED:
+		r->instance_repaired = true;
+		break;
+	case BRICK_EVENT_NEW_POWER_EPOCH:
+		r->new_power_epoch = true;
+		break;
+	default:
+		break;
+	}
+}
+
+void brick_store_note(struct brick_store *s, uint32_t kind, uint32_t copy,
+		      uint64_t slot, uint64_t detail)
+{
+	struct brick_event event = {
+		.kind = kind,
+		.copy = copy,
+		.slot = slot,
+		.detail = detail,
+	};
+	struct timespec now;
+
+	count_note(&s->recovery, kind);
+	if (s->n_notes++ == 0)
+		s->last_event = brick_evlog_last(s->m, &s->sb);
+	if (s->n_notes > NOTES_MAX)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	event.time_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	event.seq = ++s->last_event;
+	brick_evlog_put(s->m, &s->sb, &event);
+}
+
+static int check_uuid(const struct brick_store *s,
+		      const struct brick_store_open *o, char *err,
+		      size_t err_len)
+{
+	if (!o->expect_uuid ||
+	    !memcmp(o->expect_uuid, s->sb.uuid, sizeof(s->sb.uuid)))
+		return 0;
+	brick_media_say(err, err_len,
+			"%s: another store than the configured uuid names",
+			s->m->path);
+	return -EINVAL;
+}
+
+/* Read everything that can refuse, before anything is written. */
+static int look(struct brick_store *s, const struct brick_store_open *o,
+		char *err, size_t err_len, bool *super_bad, bool *inst_bad)
+{
+	int ret;
+
+	ret = brick_super_read(s->m, &s->sb, super_bad, err, err_len);
+	if (ret)
+		return ret;
+	ret = check_uuid(s, o, err, err_len);
+	if (ret)
+		return ret;
+	ret = brick_instance_read(s->m, &s->sb, &s->inst, &s->inst_copy,
+				  inst_bad);
+	if (ret) {
+		brick_media_say(err, err_len,
+				"%s: corrupt: both instance pages are damaged",
+				s->m->path);
+		return ret;
+	}
+	if (!brick_instance_is_held(&s->inst, o->boot_id))
+		return 0;
+	brick_media_say(err, err_len,
+			"%s: in use by process %u, which is still running; "
+			"stop it first",
+			s->m->path, s->inst.pid);
+	return -EBUSY;
+}
+
+static bool is_new_epoch(const struct brick_store *s,
+			 const struct brick_store_open *o)
+{
+	bool rebooted = memcmp(s->inst.boot_id, o->boot_id,
+			       sizeof(s->inst.boot_id)) != 0;
+
+	return s->m->kind == KFB_MEDIUM_VOLATILE ||
+	       (rebooted && !s->inst.clean) ||
+	       (o->dirty_shutdowns_known && s->inst.dirty_shutdowns_known &&
+		o->dirty_shutdowns > s->inst.dirty_shutdowns);
+}
+
+/* Both pages, the older one first: at each moment one is whole. */
+static int write_instance(struct brick_store *s)
+{
+	unsigned int i;
+	int ret;
+
+	s->inst.seq++;
+	for (i = 0; i < BRICK_FMT_COPIES; i++) {
+		s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;
+		ret = brick_instance_write(s->m, &s->sb, s->inst_copy,
+					   &s->inst);
+		if (ret)
+			return -EIO;
+	}
+	return 0;
+}
+
+static int take_hold(struct brick_store *s, const struct brick_store_open *o)
+{
+	uint32_t pid = (uint32_t)getpid();
+	uint64_t start_time = 0;
+	int ret;
+
+	ret = brick_process_start_time(pid, &start_time);
+	if (ret)
+		return -EIO;
+	s->recovery.was_clean = s->inst.clean;
+	if (is_new_epoch(s, o)) {
+		s->inst.power_epoch++;
+		brick_store_note(s, BRICK_EVENT_NEW_POWER_EPOCH, 0, 0,
+				 s->inst.power_epoch);
+	}
+	memcpy(s->inst.boot_id, o->boot_id, sizeof(s->inst.boot_id));
+	s->inst.instance_id = o->instance_id;
+	s->inst.start_time = start_time;
+	s->inst.pid = pid;
+	s->inst.clean = false;
+	s->inst.dirty_shutdowns_known = o->dirty_shutdowns_known;
+	s->inst.dirty_shutdowns = o->dirty_shutdowns;
+	return write_instance(s);
+}
+
+static int recover(struct brick_store *s, const struct brick_store_open *o,
+		   char *err, size_t err_len)
+{
+	bool super_bad, inst_bad;
+	int ret;
+
+	ret = look(s, o, err, err_len, &super_bad, &inst_bad);
+	if (ret)
+		return ret;
+	ret = brick_slots_init(&s->slots, s->sb.n);
+	if (ret)
+		return ret;
+	if (super_bad) {
+		brick_store_note(s, BRICK_EVENT_SUPER_REPAIRED, 0, 0, 0);
+		ret = brick_super_repair(s->m, &s->sb);
+		if (ret)
+			return -EIO;
+	}
+	if (inst_bad)
+		brick_store_note(s, BRICK_EVENT_INSTANCE_REPAIRED,
+				 !s->inst_copy, 0, 0);
+	ret = brick_store_recover(s, err, err_len);
+	if (ret)
+		return ret;
+	return take_hold(s, o);
+}
+
+static void destroy(struct brick_store *s)
+{
+	brick_index_fini(&s->index);
+	brick_slots_fini(&s->slots);
+	(void)pthread_cond_destroy(&s->cleaned);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
+		     struct brick_store **out, char *err, size_t err_len)
+{
+	struct brick_store *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s) {
+		brick_media_say(err, err_len, "%s: not enough memory", m->path);
+		return -ENOMEM;
+	}
+	s->m = m;
+	(void)pthread_mutex_init(&s->lock, NULL);
+	(void)pthread_cond_init(&s->cleaned, NULL);
+	brick_index_init(&s->index);
+	brick_media_say(err, err_len, "%s: cannot be opened", m->path);
+	ret = recover(s, o, err, err_len);
+	if (ret == -ENOMEM)
+		brick_media_say(err, err_len, "%s: not enough memory", m->path);
+	else if (ret == -EIO)
+		brick_media_say(err, err_len, "%s: the medium failed", m->path);
+	if (ret) {
+		destroy(s);
+		return ret;
+	}
+	*out = s;
+	return 0;
+}
+
+void brick_store_close(struct brick_store *s, bool clean)
+{
+	if (!brick_store_has_failed(s)) {
+		s->inst.pid = 0;
+		s->inst.start_time = 0;
+		s->inst.clean = clean;
+		/* If it fails the store is not clean: just what is true. */
+		(void)write_instance(s);
+	}
+	destroy(s);
+}
+
+const struct brick_store_recovery *
+brick_store_recovery(const struct brick_store *s)
+{
+	return &s->recovery;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a store, shared by its files.
+ *
+ * Locking: `lock` guards index, slots and change_counter, and the payloads of
+ * records that readers may see. It is never held over a drain. Media words of
+ * a slot belong to whoever holds the slot: the store thread for allocated ones
+ * and those of its batch, the cleaner for those it has taken.
+ */
+#ifndef BRICKD_STORE_IMPL_H
+#define BRICKD_STORE_IMPL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "brickd/store/index.h"
+#include "brickd/store/instance.h"
+#include "brickd/store/record.h"
+#include "brickd/store/slots.h"
+#include "brickd/store/store.h"
+#include "brickd/store/super.h"
+
+/* The index keeps a slot in 32 bits and flags above them: 8 PiB of slots. */
+#define BRICK_SLOTS_MAX	    (1ULL << 32)
+#define BRICK_INDEX_SLOT    (BRICK_SLOTS_MAX - 1)
+#define BRICK_INDEX_PENDING (1ULL << 63) /* its batch is not committed yet */
+
+#define BRICK_TX_NEXT(tx) (((tx) + 1) & BRICK_FMT_TX_MASK)
+
+struct brick_store {
+	struct brick_media *m;
+	struct brick_super sb;
+	struct brick_store_recovery recovery;
+	struct brick_instance inst;
+	unsigned int inst_copy; /* the page inst was last written to */
+	uint32_t tx; /* of the last batch; the store thread's */
+	bool failed; /* atomic: the medium lost something, nothing is certain */
+	pthread_mutex_t lock;
+	pthread_cond_t cleaned; /* n_cleaning fell */
+	struct brick_index index;
+	struct brick_slots slots;
+	uint64_t n_alloc;
+	uint64_t n_notes;
+	uint64_t last_event;
+	uint64_t change_counter;
+};
+
+__attribute__((format(printf, 3, 4))) void
+brick_media_say(char *err, size_t err_len, const char *fmt, ...);
+
+static inline uint64_t brick_key(uint64_t va)
+{
+	return va >> KFB_BLOCK_SHIFT;
+}
+
+static inline uint64_t brick_va(uint64_t key)
+{
+	return key << KFB_BLOCK_SHIFT;
+}
+
+static inline bool brick_store_has_failed(const struct brick_store *s)
+{
+	return __atomic_load_n(&s->failed, __ATOMIC_ACQUIRE);
+}
+
+/* Drain; a medium that fails once is never trusted again. 0 or -EIO. */
+int brick_store_fence(struct brick_store *s);
+
+/* commit_word.c: the number of the last committed batch. */
+
+/* The first valid copy. 0, or -EUCLEAN; *damaged: they differ or one is bad. */
+int brick_commit_read(const struct brick_media *m, const struct brick_super *sb,
+		      uint32_t *tx, bool *damaged, bool *invalid);
+
+/* Store and flush both copies; the caller drains. */
+void brick_commit_write(struct brick_media *m, const struct brick_super *sb,
+			uint32_t tx);
+
+/* recover.c */
+
+/**
+ * brick_store_recover - make the records whole and fill index and slots
+ * @s: m, sb, index and slots are set up
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EUCLEAN, -ENOMEM or -EIO.
+ */
+int brick_store_recover(struct brick_store *s, char *err, size_t err_len);
+
+/* Note damage in the report and the event log. */
+void brick_store_note(struct brick_store *s, uint32_t kind, uint32_t copy,
+		      uint64_t slot, uint64_t detail);
+
+/* sort.c */
+struct brick_id {
+	uint32_t key_lo;
+	uint32_t key_hi;
+	uint32_t slot;
+};
+
+/* Sort by key; tmp has room for as many. */
+void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n);
+
+#endif
