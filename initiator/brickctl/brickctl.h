@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of brickctl share: the context of a run, the table entry of a
+ * command, options, errors, output.
+ *
+ * brickctl is one thread that runs one command and ends.
+ */
+#ifndef BRICKCTL_H
+#define BRICKCTL_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "initiator/lib/kfbrick.h"
+
+/* Exit statuses; scripts rely on them. */
+enum ctl_exit {
+	CTL_DONE = 0,
+	CTL_REFUSED = 1, /* by the brick */
+	CTL_USAGE = 2, /* command line, configuration or a local file */
+	CTL_UNREACHED = 3, /* no connection or no authentication */
+	CTL_UNKNOWN = 4, /* connection lost after the request */
+};
+
+/* Own options of one command, at most. */
+#define CTL_OPTIONS_MAX 8
+/* Words of one command line that are not options, at most. */
+#define CTL_WORDS_MAX 2
+
+struct ctl_option {
+	const char *name;
+	int letter; /* 0: only the long form */
+	const char *value; /* what to call the value; NULL: takes none */
+	const char *help;
+};
+
+struct ctl_args {
+	/* By position in the command's table; NULL: not given; a flag is "". */
+	const char *options[CTL_OPTIONS_MAX];
+	const char *words[CTL_WORDS_MAX];
+	int n_words;
+};
+
+struct ctl;
+
+struct ctl_command {
+	const char *name;
+	const char *synopsis; /* the words */
+	const char *summary; /* one line */
+	const char *details; /* paragraphs for --help, with an example */
+	const struct ctl_option *options; /* ends with a NULL name */
+	int words_min;
+	int words_max;
+	bool changes; /* a lost answer leaves the outcome unknown */
+	/* Return: an enum ctl_exit. */
+	int (*run)(struct ctl *ctl, const struct ctl_args *args);
+	/* Takes the rest of the command line as it is; instead of run. */
+	int (*run_raw)(struct ctl *ctl, char **argv);
+};
+
+/* Where to go and as whom; strings are owned. */
+struct ctl_settings {
+	char *brick;
+	char *fabric; /* for a brick named without one; NULL: tcp */
+	char *client;
+	char *key_file;
+	uint32_t timeout_ms; /* 0: not set */
+};
+
+struct ctl {
+	const struct ctl_command *command; /* NULL before it is known */
+	struct ctl_settings settings;
+	bool json;
+	bool failed; /* an error has been reported */
+	struct kfbrick *k;
+};
+
+/* One file each: cmd_NAME.c */
+extern const struct ctl_command ctl_cmd_alloc;
+extern const struct ctl_command ctl_cmd_format;
+extern const struct ctl_command ctl_cmd_free;
+extern const struct ctl_command ctl_cmd_info;
+extern const struct ctl_command ctl_cmd_keygen;
+extern const struct ctl_command ctl_cmd_list;
+extern const struct ctl_command ctl_cmd_map;
+extern const struct ctl_command ctl_cmd_ping;
+extern const struct ctl_command ctl_cmd_read;
+extern const struct ctl_command ctl_cmd_unmap;
+extern const struct ctl_command ctl_cmd_write;
+
+/* options.c */
+
+/* What reading a command line came to, besides an enum ctl_exit. */
+#define CTL_GO_ON (-1)
+
+/**
+ * ctl_parse_globals - read the options in front of the command
+ * @ctl: gets the settings
+ * @argc: words in @argv
+ * @argv: the whole command line
+ * @next: index in @argv of the command, or @argc
+ *
+ * Return: CTL_GO_ON, or the status to exit with.
+ */
+int ctl_parse_globals(struct ctl *ctl, int argc, char **argv, int *next);
+
+/**
+ * ctl_parse_command - read the options and words behind the command
+ * @ctl: its command is set; gets the settings
+ * @argc: words in @argv
+ * @argv: the command line from the command's name on
+ * @args: filled
+ *
+ * Return: CTL_GO_ON, or the status to exit with.
+ */
+int ctl_parse_command(struct ctl *ctl, int argc, char **argv,
+		      struct ctl_args *args);
+
+/* help.c: to standard output */
+extern const struct ctl_option ctl_globals[];
+extern const struct ctl_command *const ctl_commands[];
+void ctl_help(void);
+void ctl_help_command(const struct ctl_command *command);
+
+/* values.c: values on the command line; they report what is wrong */
+
+/* Return: 0, or the status to exit with. */
+int ctl_read_range(struct ctl *ctl, const char *text, uint64_t *va,
+		   uint64_t *n_blocks);
+int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
+		    uint64_t max, uint64_t *value);
+
+/* settings.c */
+
+/**
+ * ctl_settings_complete - fill what the command line left open
+ * @ctl: its settings are completed from KFBRICK, then the configuration file
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_settings_complete(struct ctl *ctl);
+void ctl_settings_fini(struct ctl_settings *settings);
+
+/**
+ * ctl_user_file - a file in the user's configuration folder
+ * @name: of the file
+ *
+ * Return: an allocated path, or NULL when the user has no such folder.
+ */
+char *ctl_user_file(const char *name);
+
+/* config.c */
+
+/**
+ * ctl_config_read - read a configuration file
+ * @path: of the file
+ * @settings: gets what is not set yet
+ * @why: on failure what is wrong, with the line
+ * @why_size: bytes in @why
+ *
+ * Return: 0, -ENOENT (no such file), another negative errno.
+ */
+int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
+		    size_t why_size);
+
+/* key.c */
+
+/**
+ * ctl_key_read - read a client's key
+ * @path: a file of 64 hexadecimal digits that only its owner may read
+ * @key: filled
+ * @why: on failure what is wrong and what to do, a constant string
+ *
+ * Return: 0, -EPERM (mode), -EINVAL (content), or why it cannot be read.
+ */
+int ctl_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES],
+		 const char **why);
+
+/* Digits of a key and a NUL. */
+#define CTL_KEY_TEXT_BYTES (2 * KFBRICK_KEY_BYTES + 1)
+void ctl_key_text(const uint8_t key[KFBRICK_KEY_BYTES],
+		  char text[CTL_KEY_TEXT_BYTES]);
+
+/* connect.c */
+
+/**
+ * ctl_connect - connect to the brick of the settings
+ * @ctl: gets the connection
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_connect(struct ctl *ctl);
+
+/* batch.c */
+
+/**
+ * ctl_in_batches - run ALLOC or FREE over a range of any length
+ * @ctl: connected
+ * @range: VA+N as the user wrote it
+ * @op: what to do with each piece that the brick takes at once
+ * @done: what has been done to a piece, for people
+ *
+ * Return: the status to exit with.
+ */
+int ctl_in_batches(struct ctl *ctl, const char *range,
+		   int (*op)(struct kfbrick *k, uint64_t va, uint64_t n_blocks),
+		   const char *done);
+
+/* fail.c: errors, to standard error, as text or as one JSON object */
+
+/**
+ * ctl_fail - report an error
+ * @ctl: context
+ * @status: to exit with
+ * @error: a negative errno, or 0
+ * @next: what the user can do, without a full stop
+ * @format: what failed, where and why
+ *
+ * Return: @status.
+ */
+int ctl_fail(struct ctl *ctl, int status, int error, const char *next,
+	     const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* A wrong command line; points at --help. Return: CTL_USAGE. */
+int ctl_usage(struct ctl *ctl, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Return: CTL_USAGE. */
+int ctl_no_memory(struct ctl *ctl);
+
+/**
+ * ctl_fail_call - report that a call of the library failed
+ * @ctl: connected
+ * @error: what it returned
+ * @format: what was asked, and the address
+ *
+ * Return: the status to exit with.
+ */
+int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Something to know that is no failure, to standard error. */
+void ctl_note(struct ctl *ctl, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* output.c */
+
+/* "16777215.9 TiB" and a NUL, with room. */
+#define CTL_SIZE_TEXT_BYTES 32
+const char *ctl_size_text(char text[CTL_SIZE_TEXT_BYTES], uint64_t bytes);
+/* Blocks, or the most that 64 bits hold. */
+uint64_t ctl_blocks_bytes(uint64_t n_blocks);
+
+#define CTL_UUID_TEXT_BYTES 37
+const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
+			  const uint8_t uuid[KFBRICK_UUID_BYTES]);
+const char *ctl_flush_name(uint32_t flush_mode);
+const char *ctl_medium_name(uint32_t medium);
+
+/* Addresses, keys and ids are strings in JSON: many readers cut 64 bits. */
+void ctl_json_hex(struct json_object *object, const char *name, uint64_t value);
+void ctl_json_count(struct json_object *object, const char *name,
+		    uint64_t value);
+void ctl_json_bool(struct json_object *object, const char *name, bool value);
+void ctl_json_text(struct json_object *object, const char *name,
+		   const char *value);
+/* Prints one line and frees the object. */
+void ctl_json_print(struct json_object *object);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Connects to the brick of the settings.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "brickctl.h"
+
+static const char *next_of(int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return "see brickctl --help for how a brick is named";
+	case -EKEYREJECTED:
+		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
+	case -EPROTONOSUPPORT:
+		return "use a brickctl of the brick's version";
+	case -EDQUOT:
+		return "end other connections or raise the brick's limits";
+	case -ENOMEM:
+		return "free some memory or raise the limit on locked memory";
+	default:
+		return "see that the brick runs and that this is its address";
+	}
+}
+
+static int fail(struct ctl *ctl, int error)
+{
+	const char *why = kfbrick_error(ctl->k);
+
+	return ctl_fail(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
+			error, next_of(error), "connecting to %s: %s",
+			ctl->settings.brick, *why ? why : strerror(-error));
+}
+
+int ctl_connect(struct ctl *ctl)
+{
+	const struct ctl_settings *s = &ctl->settings;
+	struct kfbrick_config config = { .size = sizeof(config) };
+	uint8_t key[KFBRICK_KEY_BYTES];
+	const char *why;
+	int err;
+
+	err = ctl_settings_complete(ctl);
+	if (err)
+		return err;
+	config.brick = s->brick;
+	config.timeout_ms = s->timeout_ms;
+	if (s->client) {
+		err = ctl_key_read(s->key_file, key, &why);
+		if (err)
+			return ctl_fail(ctl, CTL_USAGE, err,
+					"--key-file names another",
+					"key file %s: %s", s->key_file, why);
+		config.client = s->client;
+		config.key = key;
+	}
+	err = kfbrick_connect(&config, &ctl->k);
+	explicit_bzero(key, sizeof(key));
+	return err ? fail(ctl, err) : CTL_DONE;
+}

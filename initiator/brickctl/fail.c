@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Errors: what failed, where, why, and what to do next, for people or as JSON.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickctl.h"
+
+#define MESSAGE_BYTES 1024
+
+static void message_json(const struct ctl *ctl, int status, int error,
+			 const char *next, const char *message)
+{
+	struct json_object *outer = json_object_new_object();
+	struct json_object *inner = json_object_new_object();
+
+	if (ctl->command)
+		ctl_json_text(inner, "command", ctl->command->name);
+	ctl_json_text(inner, "message", message);
+	ctl_json_text(inner, "next", next);
+	if (error)
+		ctl_json_text(inner, "errno", strerrorname_np(-error));
+	ctl_json_count(inner, "exit", (uint64_t)status);
+	json_object_object_add(outer, "error", inner);
+	fprintf(stderr, "%s\n",
+		json_object_to_json_string_ext(outer, JSON_C_TO_STRING_PLAIN));
+	json_object_put(outer);
+}
+
+static int report(struct ctl *ctl, int status, int error, const char *next,
+		  const char *message)
+{
+	ctl->failed = true;
+	if (ctl->json)
+		message_json(ctl, status, error, next, message);
+	else
+		fprintf(stderr, "brickctl: %s%s%s; %s\n",
+			ctl->command ? ctl->command->name : "",
+			ctl->command ? ": " : "", message, next);
+	return status;
+}
+
+int ctl_fail(struct ctl *ctl, int status, int error, const char *next,
+	     const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return report(ctl, status, error, next, message);
+}
+
+int ctl_usage(struct ctl *ctl, const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	char next[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	snprintf(next, sizeof(next), "see brickctl%s%s --help",
+		 ctl->command ? " " : "",
+		 ctl->command ? ctl->command->name : "");
+	return report(ctl, CTL_USAGE, -EINVAL, next, message);
+}
+
+int ctl_no_memory(struct ctl *ctl)
+{
+	return ctl_fail(ctl, CTL_USAGE, -ENOMEM, "free some and try again",
+			"no memory");
+}
+
+static int status_of(const struct ctl *ctl, int error)
+{
+	switch (error) {
+	case -ENOTCONN:
+		return CTL_UNREACHED;
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+		/* Asking again is harmless where nothing was to change. */
+		return ctl->command->changes ? CTL_UNKNOWN : CTL_UNREACHED;
+	default:
+		return CTL_REFUSED;
+	}
+}
+
+static const char *next_of(int status, int error)
+{
+	if (status == CTL_UNKNOWN)
+		return "it may or may not have happened: run brickctl list";
+	if (status == CTL_UNREACHED)
+		return "nothing has changed: see that the brick runs, then try again";
+	switch (error) {
+	case -EEXIST:
+		return "brickctl list shows what is allocated";
+	case -ENOENT:
+		return "brickctl list shows what is there";
+	case -EBUSY:
+		return "brickctl list mapped shows what is mapped";
+	case -EACCES:
+		return "the brick's configuration grants each client its ranges";
+	case -ENOSPC:
+	case -EDQUOT:
+		return "brickctl info shows how much is free and the limits";
+	case -EAGAIN:
+		return "try again later";
+	case -ESTALE:
+		return "brickctl list mine shows the mappings that live";
+	case -EIO:
+		return "the brick's log says more";
+	default:
+		return "the brick's log may say more";
+	}
+}
+
+int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
+{
+	const char *why = kfbrick_error(ctl->k);
+	int status = status_of(ctl, error);
+	char message[MESSAGE_BYTES];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= sizeof(message))
+		len = sizeof(message) - 1;
+	snprintf(message + len, sizeof(message) - (size_t)len, ": %s",
+		 *why ? why : strerror(-error));
+	return report(ctl, status, error, next_of(status, error), message);
+}
+
+void ctl_note(struct ctl *ctl, const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	struct json_object *object;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (!ctl->json) {
+		fprintf(stderr, "brickctl: %s: %s\n", ctl->command->name,
+			message);
+		return;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "note", message);
+	fprintf(stderr, "%s\n",
+		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	json_object_put(object);
+}

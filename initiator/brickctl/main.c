@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl: the command-line tool of a brick's clients.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "brickctl.h"
+
+const struct ctl_command *const ctl_commands[] = {
+	&ctl_cmd_keygen, &ctl_cmd_format, &ctl_cmd_info,  &ctl_cmd_alloc,
+	&ctl_cmd_free,	 &ctl_cmd_map,	  &ctl_cmd_unmap, &ctl_cmd_list,
+	&ctl_cmd_read,	 &ctl_cmd_write,  &ctl_cmd_ping,  NULL,
+};
+
+static const struct ctl_command *find_command(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; ctl_commands[i]; i++) {
+		if (!strcmp(ctl_commands[i]->name, name))
+			return ctl_commands[i];
+	}
+	return NULL;
+}
+
+static int run_command(struct ctl *ctl, int argc, char **argv)
+{
+	const struct ctl_command *command = find_command(argv[0]);
+	struct ctl_args args = { 0 };
+	int status;
+
+	if (!command)
+		return ctl_usage(ctl, "%s: no such command", argv[0]);
+	ctl->command = command;
+	if (command->run_raw)
+		return command->run_raw(ctl, argv);
+	status = ctl_parse_command(ctl, argc, argv, &args);
+	return status == CTL_GO_ON ? command->run(ctl, &args) : status;
+}
+
+/* What was printed must have arrived, else the command has not done its job. */
+static int finish_output(struct ctl *ctl, int status)
+{
+	if (!ferror(stdout) && !fflush(stdout))
+		return status;
+	if (ctl->failed)
+		return status;
+	return ctl_fail(ctl, CTL_USAGE, -errno,
+			"see that it can take what is printed",
+			"standard output: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl ctl = { 0 };
+	int status;
+	int next;
+
+	status = ctl_parse_globals(&ctl, argc, argv, &next);
+	if (status == CTL_GO_ON && next == argc)
+		status = ctl_usage(&ctl, "no command");
+	if (status == CTL_GO_ON)
+		status = run_command(&ctl, argc - next, argv + next);
+	status = finish_output(&ctl, status);
+	kfbrick_close(ctl.k);
+	ctl_settings_fini(&ctl.settings);
+	return status;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How values look: sizes, names and ids for people, the same in JSON.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "brickctl.h"
+
+const char *ctl_size_text(char text[CTL_SIZE_TEXT_BYTES], uint64_t bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB",
+					     "TiB",   "PiB", "EiB" };
+	uint64_t unit_bytes = 1;
+	unsigned int unit = 0;
+
+	while (bytes / unit_bytes >= 1024) {
+		unit_bytes <<= 10;
+		unit++;
+	}
+	if (bytes % unit_bytes)
+		snprintf(text, CTL_SIZE_TEXT_BYTES, "%.1f %s",
+			 (double)bytes / (double)unit_bytes, units[unit]);
+	else
+		snprintf(text, CTL_SIZE_TEXT_BYTES, "%" PRIu64 " %s",
+			 bytes / unit_bytes, units[unit]);
+	return text;
+}
+
+uint64_t ctl_blocks_bytes(uint64_t n_blocks)
+{
+	if (n_blocks > UINT64_MAX / KFBRICK_BLOCK_BYTES)
+		return UINT64_MAX;
+	return n_blocks * KFBRICK_BLOCK_BYTES;
+}
+
+const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
+			  const uint8_t uuid[KFBRICK_UUID_BYTES])
+{
+	char *to = text;
+	unsigned int i;
+
+	for (i = 0; i < KFBRICK_UUID_BYTES; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		to += sprintf(to, "%02x", uuid[i]);
+	}
+	return text;
+}
+
+const char *ctl_flush_name(uint32_t flush_mode)
+{
+	switch (flush_mode) {
+	case KFBRICK_FLUSH_NONE:
+		return "none";
+	case KFBRICK_FLUSH_MESSAGE:
+		return "message";
+	case KFBRICK_FLUSH_READBACK:
+		return "readback";
+	case KFBRICK_FLUSH_COMMIT:
+		return "commit";
+	case KFBRICK_FLUSH_NATIVE:
+		return "native";
+	default:
+		return "unknown";
+	}
+}
+
+const char *ctl_medium_name(uint32_t medium)
+{
+	switch (medium) {
+	case KFBRICK_MEDIUM_VOLATILE:
+		return "volatile";
+	case KFBRICK_MEDIUM_FILE:
+		return "file";
+	case KFBRICK_MEDIUM_FSDAX:
+		return "fsdax";
+	case KFBRICK_MEDIUM_DEVDAX:
+		return "devdax";
+	default:
+		return "unknown";
+	}
+}
+
+void ctl_json_hex(struct json_object *object, const char *name, uint64_t value)
+{
+	char text[sizeof("0x") + 16];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	ctl_json_text(object, name, text);
+}
+
+void ctl_json_count(struct json_object *object, const char *name,
+		    uint64_t value)
+{
+	json_object_object_add(object, name, json_object_new_uint64(value));
+}
+
+void ctl_json_bool(struct json_object *object, const char *name, bool value)
+{
+	json_object_object_add(object, name, json_object_new_boolean(value));
+}
+
+void ctl_json_text(struct json_object *object, const char *name,
+		   const char *value)
+{
+	json_object_object_add(object, name, json_object_new_string(value));
+}
+
+void ctl_json_print(struct json_object *object)
+{
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	json_object_put(object);
+}

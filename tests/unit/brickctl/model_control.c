@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The model's connection and control calls.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "model.h"
+
+#define HEADER_BYTES 65536
+#define CALLS_MAX    16
+#define MODEL_LEASE  300
+#define MODEL_KEY    0xfeedfacecafebeefULL
+
+static const char *error_text = "";
+
+/* How often a call has been made, by the names met so far. */
+static unsigned int count_call(const char *call)
+{
+	static struct {
+		const char *name;
+		unsigned int count;
+	} calls[CALLS_MAX];
+	unsigned int i;
+
+	for (i = 0; i < CALLS_MAX && calls[i].name; i++) {
+		if (!strcmp(calls[i].name, call))
+			return ++calls[i].count;
+	}
+	if (i == CALLS_MAX)
+		abort();
+	calls[i].name = call;
+	return ++calls[i].count;
+}
+
+static int wanted_failure(const char *call)
+{
+	const char *at = getenv("MODEL_FAIL");
+	unsigned int count = count_call(call);
+	size_t len = strlen(call);
+	unsigned long nth;
+	char *end;
+
+	for (; at && *at; at = *end ? end + 1 : end) {
+		nth = count;
+		end = strchr(at, '=');
+		if (!end)
+			abort();
+		if (!strncmp(at, call, len) && at[len] == '@')
+			nth = strtoul(at + len + 1, NULL, 10);
+		else if (strncmp(at, call, len) != 0 || at[len] != '=')
+			nth = 0;
+		if (nth == count)
+			return -(int)strtol(end + 1, &end, 10);
+		strtol(end + 1, &end, 10);
+	}
+	return 0;
+}
+
+int model_enter(const char *call, const char *format, ...)
+{
+	const char *path = getenv("MODEL_LOG");
+	int err = wanted_failure(call);
+	va_list args;
+	FILE *log;
+
+	error_text = err ? "the model was told to fail" : "";
+	log = path ? fopen(path, "ae") : NULL;
+	if (!log)
+		return err;
+	fprintf(log, "%s ", call);
+	va_start(args, format);
+	vfprintf(log, format, args);
+	va_end(args);
+	fputc('\n', log);
+	fclose(log);
+	return err;
+}
+
+static void *open_state(void)
+{
+	const off_t len = HEADER_BYTES + MODEL_BLOCKS * KFBRICK_BLOCK_BYTES;
+	const char *path = getenv("MODEL");
+	void *map = MAP_FAILED;
+	int fd;
+
+	_Static_assert(sizeof(struct model_state) <= HEADER_BYTES, "header");
+	fd = open(path ? path : "", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && !ftruncate(fd, len))
+		map = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE,
+			   MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return map;
+}
+
+int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
+{
+	struct kfbrick *k;
+	void *map;
+	int err;
+
+	err = model_enter("connect", "%s %s %02x %" PRIu32, config->brick,
+			  config->client ? config->client : "-",
+			  config->key ? config->key[0] : 0, config->timeout_ms);
+	if (err)
+		return err;
+	map = open_state();
+	k = calloc(1, sizeof(*k));
+	if (map == MAP_FAILED || !k)
+		abort();
+	k->state = map;
+	k->blocks = (uint8_t *)map + HEADER_BYTES;
+	*out = k;
+	return 0;
+}
+
+void kfbrick_close(struct kfbrick *k)
+{
+	free(k);
+}
+
+const char *kfbrick_error(const struct kfbrick *k)
+{
+	return error_text;
+}
+
+int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
+{
+	bool is_volatile = getenv("MODEL_VOLATILE");
+	uint32_t mode =
+		is_volatile ? KFBRICK_FLUSH_NONE : KFBRICK_FLUSH_MESSAGE;
+	int err = model_enter("info", "-");
+	unsigned int i;
+
+	if (err)
+		return err;
+	*info = (struct kfbrick_info){
+		.uuid = { 0x01, 0x23, 0x45 },
+		.instance_id = UINT64_MAX,
+		.power_epoch = 7,
+		.slots_total = MODEL_BLOCKS,
+		.alloc_max_blocks = MODEL_BATCH_MAX,
+		.map_extent_max_bytes = 1ULL << 30,
+		.lease_ms = MODEL_LEASE,
+		.mappings_max = MODEL_MAPPINGS,
+		.medium = is_volatile ? KFBRICK_MEDIUM_VOLATILE
+				      : KFBRICK_MEDIUM_FILE,
+		.flush_modes = mode,
+		.flush_mode = mode,
+		.flush_why = "it is a model",
+	};
+	for (i = 0; i < MODEL_BLOCKS; i++)
+		info->slots_free += !k->state->allocated[i];
+	return 0;
+}
+
+int kfbrick_ping(struct kfbrick *k)
+{
+	return model_enter("ping", "-");
+}
+
+/* Return: 0 when all blocks of the range are (or are not) allocated. */
+static int check_range(struct kfbrick *k, uint64_t va, uint64_t n, bool want)
+{
+	uint64_t first = va / KFBRICK_BLOCK_BYTES;
+	uint64_t i;
+
+	if (first >= MODEL_BLOCKS || n > MODEL_BLOCKS - first)
+		return -EACCES;
+	for (i = first; i < first + n; i++) {
+		if (!k->state->allocated[i] == want)
+			return want ? -ENOENT : -EEXIST;
+	}
+	return 0;
+}
+
+int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+{
+	int err = model_enter("alloc", "0x%" PRIx64 "+%" PRIu64, va, n_blocks);
+
+	if (!err)
+		err = check_range(k, va, n_blocks, false);
+	if (!err)
+		memset(k->state->allocated + va / KFBRICK_BLOCK_BYTES, 1,
+		       n_blocks);
+	return err;
+}
+
+int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+{
+	int err = model_enter("free", "0x%" PRIx64 "+%" PRIu64, va, n_blocks);
+
+	if (!err)
+		err = check_range(k, va, n_blocks, true);
+	if (!err)
+		memset(k->state->allocated + va / KFBRICK_BLOCK_BYTES, 0,
+		       n_blocks);
+	return err;
+}
+
+int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+		unsigned int flags, struct kfbrick_mapping **out)
+{
+	struct kfbrick_mapping *m = k->state->mappings;
+	int err = model_enter("map", "0x%" PRIx64 "+%" PRIu64 " 0x%x", va,
+			      n_blocks, flags);
+
+	if (!err)
+		err = check_range(k, va, n_blocks, true);
+	if (err)
+		return err;
+	while (m->id)
+		m++;
+	*m = (struct kfbrick_mapping){
+		.id = ++k->state->next_id,
+		.first = va,
+		.n_blocks = n_blocks,
+		.flags = flags,
+		.handle = { .va = va,
+			    .n_blocks = n_blocks,
+			    .key = MODEL_KEY,
+			    .raddr = va + 4096,
+			    .birth = 3 },
+	};
+	*out = m;
+	return 0;
+}
+
+int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	int err = model_enter("unmap", "%" PRIu64, mapping->id);
+
+	mapping->id = 0;
+	return err;
+}
+
+int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
+{
+	int err = model_enter("unmap_id", "0x%" PRIx64, mapping_id);
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAPPINGS && !err; i++) {
+		if (k->state->mappings[i].id != mapping_id)
+			continue;
+		k->state->mappings[i].id = 0;
+		return 0;
+	}
+	return err ? err : -ENOENT;
+}
+
+uint64_t kfbrick_mapping_id(const struct kfbrick_mapping *mapping)
+{
+	return mapping->id;
+}
+
+size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
+			       const struct kfbrick_handle **handles)
+{
+	*handles = &mapping->handle;
+	return 1;
+}
+
+static struct kfbrick_extent extent_of(struct kfbrick *k, uint64_t i,
+				       unsigned int what)
+{
+	const struct kfbrick_mapping *m = &k->state->mappings[i];
+
+	if (what != KFBRICK_LIST_ALLOCATED)
+		return (struct kfbrick_extent){
+			.va = m->first,
+			.n_blocks = m->id ? m->n_blocks : 0,
+			.mapping_id = what == KFBRICK_LIST_MINE ? m->id : 0,
+			.flags = KFBRICK_EXTENT_MAPPED | KFBRICK_EXTENT_RW,
+		};
+	return (struct kfbrick_extent){
+		.va = i * KFBRICK_BLOCK_BYTES,
+		.n_blocks = k->state->allocated[i],
+	};
+}
+
+int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
+		 struct kfbrick_extent *extents, size_t max,
+		 uint64_t *change_counter)
+{
+	const uint64_t end =
+		what == KFBRICK_LIST_ALLOCATED ? MODEL_BLOCKS : MODEL_MAPPINGS;
+	int err = model_enter("list", "%u 0x%" PRIx64, what, *cursor);
+	const char *page = getenv("MODEL_PAGE");
+	static uint64_t counter = 41;
+	size_t n = 0;
+	uint64_t i;
+
+	if (err)
+		return err;
+	if (page && strtoul(page, NULL, 10) < max)
+		max = strtoul(page, NULL, 10);
+	for (i = *cursor; i < end && n < max; i++) {
+		extents[n] = extent_of(k, i, what);
+		n += extents[n].n_blocks != 0;
+	}
+	*cursor = i < end ? i : 0;
+	counter += getenv("MODEL_CHANGING") != NULL;
+	*change_counter = counter;
+	return (int)n;
+}
