@@ -341,6 +341,7 @@ int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out)
 	if (header.op == 0 || header.op == KFB_OP_EVENT || header.status ||
 	    header.op & KFB_OP_REPLY)
 		return -EBADMSG;
+	memset(&req, 0, sizeof(req));
 	req.op = header.op;
 	req.credits = header.credits;
 	req.cookie.slot = header.slot;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the messages of proto/vectors mean.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "kfb_err.h"
+#include "samples.h"
+
+#define MIB	    (1ULL << 20)
+#define LAST_BLOCK  (0ULL - KFB_BLOCK_BYTES)
+#define SESSION	    0x1122334455667788
+#define INSTANCE    0x99aabbccddeeff01
+#define POWER_EPOCH 7
+
+/* clang-format off */
+#define UUID { 0x6b, 0x66, 0x62, 0x72, 0x69, 0x63, 0x6b, 0x00, \
+	       0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x8f }
+#define FROM_10 { 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, \
+		  0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f }
+#define FROM_A0 { 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, \
+		  0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf }
+#define JOIN_PROOF { 0xd2, 0x8c, 0x84, 0x7c, 0x25, 0x63, 0xff, 0x48, \
+		     0x8e, 0xd8, 0x88, 0x9d, 0xaa, 0xd6, 0xfa, 0x25 }
+#define CLIENT_PROOF { 0x5a, 0x49, 0x6b, 0x97, 0xee, 0xb8, 0xb1, 0x18, \
+		       0x4f, 0x48, 0x88, 0xa3, 0xeb, 0x86, 0x78, 0xa9, \
+		       0xc1, 0xb2, 0x92, 0x27, 0x19, 0x8a, 0xea, 0x8e, \
+		       0xbd, 0x83, 0x32, 0xe8, 0x65, 0x01, 0x67, 0x90 }
+#define BRICK_PROOF { 0xa6, 0x12, 0x23, 0x08, 0xfd, 0x90, 0x76, 0x5c, \
+		      0x8e, 0xf4, 0x7d, 0x6c, 0xe7, 0xd2, 0x1e, 0x60, \
+		      0x65, 0x49, 0xb0, 0x60, 0x1d, 0x91, 0xeb, 0xd5, \
+		      0x29, 0x7c, 0xc8, 0x96, 0xc6, 0x0f, 0x12, 0xd0 }
+#define REQUEST(file, ...) \
+	{ file, SAMPLE_REQUEST, { .request = { __VA_ARGS__ } } }
+#define REPLY(file, ...) \
+	{ file, SAMPLE_REPLY, { .reply = { __VA_ARGS__ } } }
+
+const struct sample samples[] = {
+	{ "hello", SAMPLE_HELLO, { .hello = {
+		.version_min = 1, .version_max = 1,
+		.features = KFB_FEATURE_EVENT, .credits = 4,
+		.proof = FROM_10,
+	} } },
+	{ "hello-join", SAMPLE_HELLO, { .hello = {
+		.version_min = 1, .version_max = 1, .queue = 1,
+		.features = KFB_FEATURE_EVENT, .session_id = SESSION,
+		.join_counter = 1, .credits = 4, .proof = JOIN_PROOF,
+	} } },
+	{ "accept", SAMPLE_ACCEPT, { .accept = {
+		.version = 1, .credits = 32, .features = KFB_FEATURE_EVENT,
+		.req_max_bytes = 512, .reply_max_bytes = 4096,
+		.session_id = SESSION, .instance_id = INSTANCE,
+		.nonce = FROM_A0,
+	} } },
+	{ "reject", SAMPLE_REJECT, { .reject = {
+		.status = KFB_ST_LIMIT, .version_min = 1, .version_max = 1,
+		.retry_after_ms = 1500,
+	} } },
+	REQUEST("auth-request", .op = KFB_OP_AUTH, .u.auth = {
+		.name_len = 4, .name = "db-7",
+		.last_instance_id = 0x0123456789abcdef,
+		.last_power_epoch = 6, .proof = CLIENT_PROOF,
+	}),
+	REPLY("auth-reply", .op = KFB_OP_AUTH, .credits = 1, .u.auth = {
+		.proof = BRICK_PROOF, .brick_uuid = UUID,
+		.power_epoch = POWER_EPOCH, .n_grants = 2, .grants = {
+			{ 0, 512, KFB_GRANT_RW },
+			{ LAST_BLOCK, 1, KFB_GRANT_RO },
+		},
+	}),
+	REQUEST("info-request", .op = KFB_OP_INFO, .cookie = { 0, 1 }),
+	REPLY("info-reply", .op = KFB_OP_INFO, .credits = 1,
+	      .cookie = { 0, 1 }, .u.info = {
+		.brick_uuid = UUID, .instance_id = INSTANCE,
+		.power_epoch = POWER_EPOCH, .block_shift = 21,
+		.flags = KFB_INFO_ACK_IS_PLACED,
+		.flush_modes = KFB_FLUSH_MESSAGE | KFB_FLUSH_READBACK,
+		.flush_mode = KFB_FLUSH_READBACK,
+		.flush_why = KFB_WHY_EADR, .medium = KFB_MEDIUM_DEVDAX,
+		.slots_total = 1024, .slots_free = 1000, .slots_clean = 900,
+		.slots_bad = 1, .slow_total = 4096, .slow_free = 4000,
+		.lease_ms = 30000, .mappings_max = 128,
+		.map_extent_max_bytes = 1024 * MIB,
+		.alloc_max_blocks = 65536,
+	}),
+	REQUEST("alloc-request", .op = KFB_OP_ALLOC, .cookie = { 1, 1 },
+		.u.range = { 4 * MIB, 3 }),
+	REPLY("alloc-reply", .op = KFB_OP_ALLOC, .credits = 1,
+	      .cookie = { 1, 1 }),
+	REPLY("error-reply", .op = KFB_OP_ALLOC, .credits = 1,
+	      .status = KFB_ST_NO_SPACE, .cookie = { 1, 1 }),
+	REQUEST("free-request", .op = KFB_OP_FREE, .credits = 1,
+		.cookie = { 2, 9 }, .u.range = { LAST_BLOCK, 1 }),
+	REPLY("free-reply", .op = KFB_OP_FREE, .credits = 1,
+	      .cookie = { 2, 9 }),
+	REQUEST("map-request", .op = KFB_OP_MAP, .cookie = { 3, 2 },
+		.u.map = { .range = { 4 * MIB, 3 },
+			   .flags = KFB_MAP_RW | KFB_MAP_EXCLUSIVE }),
+	REQUEST("map-continue-request", .op = KFB_OP_MAP, .cookie = { 3, 3 },
+		.u.map = { .range = { 4 * MIB, 0x2000 }, .mapping_id = 0x52,
+			   .cursor = 0x65,
+			   .flags = KFB_MAP_RO | KFB_MAP_SHARED }),
+	REPLY("map-reply", .op = KFB_OP_MAP, .credits = 1,
+	      .cookie = { 3, 2 }, .u.map = {
+		.mapping_id = 0x51, .n_handles = 2, .handles = {
+			{ 4 * MIB, 2, 0xdeadbeef01020304, 0x7f1200000000, 5 },
+			{ 8 * MIB, 1, 0xa1b2c3d4, 0x7f1200a00000, 1 },
+		},
+	}),
+	REQUEST("unmap-request", .op = KFB_OP_UNMAP, .credits = 1,
+		.cookie = { 4, 0xffffffff },
+		.u.unmap = { 0x51, { 8 * MIB, 1 }, 0x21 }),
+	REPLY("unmap-reply", .op = KFB_OP_UNMAP, .credits = 1,
+	      .cookie = { 4, 0xffffffff }),
+	REQUEST("list-request", .op = KFB_OP_LIST, .cookie = { 5, 3 },
+		.u.list = { KFB_LIST_ALLOCATED, 16, 0 }),
+	REPLY("list-reply", .op = KFB_OP_LIST, .credits = 1,
+	      .cookie = { 5, 3 }, .u.list = {
+		.cursor = 64 * MIB, .change_counter = 77, .n_extents = 3,
+		.extents = {
+			{ 0, 2, 0, 0 },
+			{ 4 * MIB, 3, 0x51, KFB_EXTENT_RW | KFB_EXTENT_MAPPED |
+						KFB_EXTENT_EXCLUSIVE },
+			{ 32 * MIB, 1, 0, KFB_EXTENT_SLOW | KFB_EXTENT_BAD },
+		},
+	}),
+	REQUEST("flush-request", .op = KFB_OP_FLUSH, .cookie = { 6, 4 },
+		.u.flush = { .n_ranges = 2, .ranges = {
+			{ 4 * MIB + 4096, 12288 }, { 8 * MIB, 1 },
+		} }),
+	REQUEST("flush-all-request", .op = KFB_OP_FLUSH, .cookie = { 6, 5 },
+		.u.flush = { .flags = KFB_FLUSH_ALL }),
+	REPLY("flush-reply", .op = KFB_OP_FLUSH, .credits = 1,
+	      .cookie = { 6, 4 }),
+	REQUEST("ping-request", .op = KFB_OP_PING, .credits = 1,
+		.cookie = { 7, 6 }, .u.ping = { 0x20 }),
+	REPLY("ping-reply", .op = KFB_OP_PING, .credits = 1,
+	      .cookie = { 7, 6 }),
+	REPLY("event", .op = KFB_OP_EVENT, .u.event = {
+		.kind = KFB_EVENT_GIVE_BACK, .event_seq = 0x21,
+		.va = 8 * MIB, .n_blocks = 1, .mapping_id = 0x51,
+		.deadline_ms = 5000,
+	}),
+};
+/* clang-format on */
+
+const unsigned int n_samples = sizeof(samples) / sizeof(samples[0]);
+
+int sample_decode(enum sample_kind kind, const void *buf, __u32 len,
+		  union sample_message *out)
+{
+	memset(out, 0, sizeof(*out));
+	switch (kind) {
+	case SAMPLE_HELLO:
+		return kfb_decode_hello(buf, len, &out->hello);
+	case SAMPLE_ACCEPT:
+		return kfb_decode_accept(buf, len, &out->accept);
+	case SAMPLE_REJECT:
+		return kfb_decode_reject(buf, len, &out->reject);
+	case SAMPLE_REQUEST:
+		return kfb_decode_request(buf, len, &out->request);
+	case SAMPLE_REPLY:
+		return kfb_decode_reply(buf, len, &out->reply);
+	}
+	return -EDOM;
+}
+
+int sample_encode(enum sample_kind kind, const union sample_message *message,
+		  void *buf, __u32 cap)
+{
+	switch (kind) {
+	case SAMPLE_HELLO:
+		return kfb_encode_hello(&message->hello, buf, cap);
+	case SAMPLE_ACCEPT:
+		return kfb_encode_accept(&message->accept, buf, cap);
+	case SAMPLE_REJECT:
+		return kfb_encode_reject(&message->reject, buf, cap);
+	case SAMPLE_REQUEST:
+		return kfb_encode_request(&message->request, buf, cap);
+	case SAMPLE_REPLY:
+		return kfb_encode_reply(&message->reply, buf, cap);
+	}
+	return -EDOM;
+}

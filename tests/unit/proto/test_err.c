@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Status codes, ops and ranges: the small tables everybody looks things up in.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kfb_codec.h"
+#include "kfb_err.h"
+
+/* Stable for ever: this list is not derived from the code's. */
+static const int errors[] = {
+	0,	EINVAL,	      EACCES,	       EEXIST, ENOENT,
+	EBUSY,	ENOSPC,	      ESTALE,	       EAGAIN, EOPNOTSUPP,
+	EIO,	EKEYREJECTED, EPROTONOSUPPORT, EDQUOT, ESHUTDOWN,
+	ENOMEM, EBADMSG,
+};
+
+static void every_status_has_an_errno_of_its_own_and_a_sentence(void **state)
+{
+	const __u16 n = sizeof(errors) / sizeof(errors[0]);
+	__u16 i, j;
+
+	assert_int_equal(n, KFB_ST_LAST + 1);
+	for (i = 0; i < n; i++) {
+		assert_int_equal(kfb_status_to_errno(i), -errors[i]);
+		assert_int_equal(kfb_status_from_errno(-errors[i]), i);
+		assert_true(strlen(kfb_status_text(i)) > 5);
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(kfb_status_text(i),
+						kfb_status_text(j));
+	}
+}
+
+static void an_errno_without_a_status_is_an_io_error(void **state)
+{
+	assert_int_equal(kfb_status_from_errno(-ENXIO), KFB_ST_IO);
+	assert_int_equal(kfb_status_from_errno(-EPROTO), KFB_ST_IO);
+	assert_int_equal(kfb_status_from_errno(EINVAL), KFB_ST_IO);
+}
+
+static void every_op_has_a_name(void **state)
+{
+	__u16 op;
+
+	assert_string_equal(kfb_op_name(KFB_OP_AUTH), "AUTH");
+	assert_string_equal(kfb_op_name(KFB_OP_EVENT), "EVENT");
+	for (op = 1; op <= KFB_OP_LAST; op++)
+		assert_string_not_equal(kfb_op_name(op), "?");
+	assert_string_equal(kfb_op_name(0), "?");
+	assert_string_equal(kfb_op_name(KFB_OP_LAST + 1), "?");
+	assert_string_equal(kfb_op_name(0xffff), "?");
+}
+
+static void a_range_may_end_at_the_end_of_the_address_space(void **state)
+{
+	const __u64 last = 0ULL - KFB_BLOCK_BYTES;
+
+	assert_int_equal(kfb_range_check(0, 1), 0);
+	assert_int_equal(kfb_range_check(0, KFB_BLOCKS_MAX), 0);
+	assert_int_equal(kfb_range_check(last, 1), 0);
+	assert_int_equal(kfb_range_check(last - KFB_BLOCK_BYTES, 2), 0);
+
+	assert_int_equal(kfb_range_check(0, KFB_BLOCKS_MAX + 1), -EINVAL);
+	assert_int_equal(kfb_range_check(last, 2), -EINVAL);
+	assert_int_equal(kfb_range_check(last, ~0ULL), -EINVAL);
+	assert_int_equal(kfb_range_check(KFB_BLOCK_BYTES, ~0ULL), -EINVAL);
+	assert_int_equal(kfb_range_check(0, 0), -EINVAL);
+	assert_int_equal(kfb_range_check(1, 1), -EINVAL);
+	assert_int_equal(kfb_range_check(KFB_BLOCK_BYTES - 1, 1), -EINVAL);
+	assert_int_equal(kfb_range_check(KFB_BLOCK_BYTES / 2, 1), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_status_has_an_errno_of_its_own_and_a_sentence),
+		cmocka_unit_test(an_errno_without_a_status_is_an_io_error),
+		cmocka_unit_test(every_op_has_a_name),
+		cmocka_unit_test(
+			a_range_may_end_at_the_end_of_the_address_space),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
