@@ -45,8 +45,7 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 		return status;
 	err = kfbrick_get_info(ctl->k, &info);
 	if (err)
-		return ctl_fail_call(ctl, err, "asking for the limits of %s",
-				     ctl->settings.brick);
+		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (!info.alloc_max_blocks)
 		info.alloc_max_blocks = n_blocks;
 	for (; n_done < n_blocks; n_done += n) {

@@ -234,11 +234,18 @@ int ctl_no_memory(struct ctl *ctl);
  * ctl_fail_call - report that a call of the library failed
  * @ctl: connected
  * @error: what it returned
- * @format: what was asked, and the address
+ * @format: the range, mapping or brick it was about
  *
  * Return: the status to exit with.
  */
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A connection was not made; why is the library's. */
+int ctl_fail_connect(struct ctl *ctl, int error, const char *next);
+
+/* A one-sided operation completed with an error. */
+int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Something to know that is no failure, to standard error. */

@@ -113,8 +113,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		return status;
 	err = kfbrick_get_info(ctl->k, &info);
 	if (err)
-		return ctl_fail_call(ctl, err, "asking %s",
-				     ctl->settings.brick);
+		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (ctl->json)
 		print_json(ctl, &info);
 	else

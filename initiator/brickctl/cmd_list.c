@@ -54,7 +54,7 @@ static void print_extent_json(const struct listing *l,
 	ctl_json_hex(object, "va", e->va);
 	ctl_json_count(object, "n_blocks", e->n_blocks);
 	if (l->what == KFBRICK_LIST_MINE)
-		ctl_json_hex(object, "mapping", e->mapping_id);
+		ctl_json_hex(object, "mapping_id", e->mapping_id);
 	for (i = 0; i < N_FLAGS; i++) {
 		if (e->flags & flags[i].flag)
 			json_object_array_add(

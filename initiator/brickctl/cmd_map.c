@@ -100,7 +100,7 @@ static void print_json(const struct kfbrick_mapping *mapping)
 		ctl_json_count(handle, "birth", handles[i].birth);
 		json_object_array_add(array, handle);
 	}
-	ctl_json_hex(object, "mapping", kfbrick_mapping_id(mapping));
+	ctl_json_hex(object, "mapping_id", kfbrick_mapping_id(mapping));
 	json_object_object_add(object, "handles", array);
 	ctl_json_print(object);
 }

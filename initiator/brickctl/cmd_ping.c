@@ -69,7 +69,7 @@ static int ping(struct ctl *ctl, uint64_t *ns, size_t count)
 		start = now_ns();
 		err = kfbrick_ping(ctl->k);
 		if (err)
-			return ctl_fail_call(ctl, err, "ping %zu of %s", i + 1,
+			return ctl_fail_call(ctl, err, "%s",
 					     ctl->settings.brick);
 		ns[i] = now_ns() - start;
 	}

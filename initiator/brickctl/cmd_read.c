@@ -97,10 +97,8 @@ static int map_and_copy(struct ctl *ctl, const struct read_job *job)
 	err = kfbrick_map(ctl->k, first, n_blocks,
 			  KFBRICK_MAP_RO | KFBRICK_MAP_SHARED, &mapping);
 	if (err)
-		return ctl_fail_call(ctl, err,
-				     "mapping 0x%" PRIx64 "+%" PRIu64
-				     " to read",
-				     first, n_blocks);
+		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, first,
+				     n_blocks);
 	status = ctl_transfer_open(&transfer, ctl);
 	if (!status)
 		status = copy(&transfer, job);

@@ -28,7 +28,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		return CTL_DONE;
 	}
 	object = json_object_new_object();
-	ctl_json_hex(object, "mapping", id);
+	ctl_json_hex(object, "mapping_id", id);
 	ctl_json_print(object);
 	return CTL_DONE;
 }

@@ -86,6 +86,12 @@ static uint64_t blocks_wanted(const struct write_job *job, uint64_t va,
 	return to_end && to_end < WINDOW_BLOCKS ? to_end : WINDOW_BLOCKS;
 }
 
+/* Whether fewer blocks may be mapped where these cannot. */
+static bool is_about_blocks(int error)
+{
+	return error == -ENOENT || error == -EACCES || error == -EBUSY;
+}
+
 static int map_window(struct write_job *job, uint64_t va)
 {
 	struct ctl *ctl = job->ctl;
@@ -101,16 +107,17 @@ static int map_window(struct write_job *job, uint64_t va)
 	for (;;) {
 		err = kfbrick_map(ctl->k, first, n_blocks, job->map_flags,
 				  &job->mapping);
-		if (!err || job->len_known || n_blocks == 1)
+		if (job->len_known || n_blocks == 1 || !is_about_blocks(err))
 			break;
 		/* The pipe may end before what is missing is needed. */
 		n_blocks /= 2;
 	}
+	if (err && job->done)
+		ctl_note(ctl, "%" PRIu64 " bytes are written before what fails",
+			 job->done);
 	if (err)
-		return ctl_fail_call(ctl, err,
-				     "mapping 0x%" PRIx64 "+%" PRIu64
-				     " after writing %" PRIu64 " bytes",
-				     first, n_blocks, job->done);
+		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, first,
+				     n_blocks);
 	job->mapped_end = first + ctl_blocks_bytes(n_blocks);
 	return CTL_DONE;
 }
@@ -219,8 +226,7 @@ static int connect_and_copy(struct write_job *job)
 		return status;
 	err = kfbrick_get_info(ctl->k, &job->info);
 	if (err)
-		return ctl_fail_call(ctl, err, "asking %s",
-				     ctl->settings.brick);
+		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (job->info.flush_mode == KFBRICK_FLUSH_NONE) {
 		ctl_note(ctl, "%s is volatile: nothing is durable there",
 			 ctl->settings.brick);

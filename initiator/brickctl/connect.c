@@ -25,15 +25,6 @@ static const char *next_of(int error)
 	}
 }
 
-static int fail(struct ctl *ctl, int error)
-{
-	const char *why = kfbrick_error(ctl->k);
-
-	return ctl_fail(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
-			error, next_of(error), "connecting to %s: %s",
-			ctl->settings.brick, *why ? why : strerror(-error));
-}
-
 int ctl_connect(struct ctl *ctl)
 {
 	const struct ctl_settings *s = &ctl->settings;
@@ -58,5 +49,7 @@ int ctl_connect(struct ctl *ctl)
 	}
 	err = kfbrick_connect(&config, &ctl->k);
 	explicit_bzero(key, sizeof(key));
-	return err ? fail(ctl, err) : CTL_DONE;
+	if (err)
+		return ctl_fail_connect(ctl, err, next_of(err));
+	return CTL_DONE;
 }

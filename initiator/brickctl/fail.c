@@ -94,7 +94,7 @@ static int status_of(const struct ctl *ctl, int error)
 static const char *next_of(int status, int error)
 {
 	if (status == CTL_UNKNOWN)
-		return "it may or may not have happened: run brickctl list";
+		return "it may have happened or not: run brickctl list";
 	if (status == CTL_UNREACHED)
 		return "nothing has changed: see that the brick runs, then try again";
 	switch (error) {
@@ -108,7 +108,7 @@ static const char *next_of(int status, int error)
 		return "the brick's configuration grants each client its ranges";
 	case -ENOSPC:
 	case -EDQUOT:
-		return "brickctl info shows how much is free and the limits";
+		return "brickctl info shows the free space and the limits";
 	case -EAGAIN:
 		return "try again later";
 	case -ESTALE:
@@ -120,22 +120,65 @@ static const char *next_of(int status, int error)
 	}
 }
 
+/* The library's sentences end in "; what to do"; ours know the commands. */
+static size_t why_len(const char *sentence)
+{
+	const char *semicolon = NULL;
+	const char *at;
+
+	for (at = strstr(sentence, "; "); at; at = strstr(at + 1, "; "))
+		semicolon = at;
+	return semicolon ? (size_t)(semicolon - sentence) : strlen(sentence);
+}
+
+static int fail_why(struct ctl *ctl, int error, const char *what,
+		    const char *why)
+{
+	int status = status_of(ctl, error);
+
+	return ctl_fail(ctl, status, error, next_of(status, error), "%s%s%.*s",
+			strstr(why, what) ? "" : what,
+			strstr(why, what) ? "" : ": ", (int)why_len(why), why);
+}
+
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = kfbrick_error(ctl->k);
-	int status = status_of(ctl, error);
-	char message[MESSAGE_BYTES];
+	char what[MESSAGE_BYTES];
 	va_list args;
-	int len;
 
 	va_start(args, format);
-	len = vsnprintf(message, sizeof(message), format, args);
+	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	if (len < 0 || (size_t)len >= sizeof(message))
-		len = sizeof(message) - 1;
-	snprintf(message + len, sizeof(message) - (size_t)len, ": %s",
-		 *why ? why : strerror(-error));
-	return report(ctl, status, error, next_of(status, error), message);
+	return fail_why(ctl, error, what, *why ? why : strerror(-error));
+}
+
+int ctl_fail_connect(struct ctl *ctl, int error, const char *next)
+{
+	const char *why = kfbrick_error(ctl->k);
+	const char *brick = ctl->settings.brick;
+
+	if (!*why)
+		why = strerror(-error);
+	return ctl_fail(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
+			error, next, "%s%s%.*s",
+			strstr(why, brick) ? "" : brick,
+			strstr(why, brick) ? "" : ": ", (int)why_len(why), why);
+}
+
+int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
+{
+	const char *why = strerror(-error);
+	char what[MESSAGE_BYTES];
+	va_list args;
+
+	/* What the library said last need not be about this operation. */
+	if (error == -ECONNRESET && *kfbrick_error(ctl->k))
+		why = kfbrick_error(ctl->k);
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return fail_why(ctl, error, what, why);
 }
 
 void ctl_note(struct ctl *ctl, const char *format, ...)

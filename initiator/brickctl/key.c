@@ -56,7 +56,7 @@ static int check_file(int fd, const char **why)
 		return -EINVAL;
 	}
 	if (st.st_mode & (S_IRWXG | S_IRWXO)) {
-		*why = "others than its owner have access; chmod 600 it, and make a new key if one was exposed";
+		*why = "others than its owner have access, it must have mode 0600: chmod 600 it, or make a new key if this one was exposed";
 		return -EPERM;
 	}
 	return 0;

@@ -100,8 +100,9 @@ static int wait_for(struct ctl_transfer *t, struct ctl_chunk *chunk)
 	}
 	if (!chunk->error)
 		return CTL_DONE;
-	return ctl_fail_call(t->ctl, chunk->error, "%zu bytes at 0x%" PRIx64,
-			     chunk->len, chunk->va);
+	return ctl_fail_completion(t->ctl, chunk->error,
+				   "%zu bytes at 0x%" PRIx64, chunk->len,
+				   chunk->va);
 }
 
 int ctl_transfer_next(struct ctl_transfer *t, struct ctl_chunk **chunk)
@@ -189,7 +190,7 @@ int ctl_transfer_flush(struct ctl_transfer *t)
 			return status;
 	}
 	if (t->flush.error)
-		return ctl_fail_call(t->ctl, t->flush.error, "flushing");
+		return ctl_fail_completion(t->ctl, t->flush.error, "flushing");
 	return CTL_DONE;
 }
 

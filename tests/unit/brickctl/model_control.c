@@ -271,18 +271,19 @@ size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
 static struct kfbrick_extent extent_of(struct kfbrick *k, uint64_t i,
 				       unsigned int what)
 {
-	const struct kfbrick_mapping *m = &k->state->mappings[i];
+	const struct kfbrick_mapping *m;
 
-	if (what != KFBRICK_LIST_ALLOCATED)
+	if (what == KFBRICK_LIST_ALLOCATED)
 		return (struct kfbrick_extent){
-			.va = m->first,
-			.n_blocks = m->id ? m->n_blocks : 0,
-			.mapping_id = what == KFBRICK_LIST_MINE ? m->id : 0,
-			.flags = KFBRICK_EXTENT_MAPPED | KFBRICK_EXTENT_RW,
+			.va = i * KFBRICK_BLOCK_BYTES,
+			.n_blocks = k->state->allocated[i],
 		};
+	m = &k->state->mappings[i];
 	return (struct kfbrick_extent){
-		.va = i * KFBRICK_BLOCK_BYTES,
-		.n_blocks = k->state->allocated[i],
+		.va = m->first,
+		.n_blocks = m->id ? m->n_blocks : 0,
+		.mapping_id = what == KFBRICK_LIST_MINE ? m->id : 0,
+		.flags = KFBRICK_EXTENT_MAPPED | KFBRICK_EXTENT_RW,
 	};
 }
 

@@ -324,10 +324,9 @@ class Errors(Case):
         for command, words in TALKS.items():
             for error in (errno.ECONNREFUSED, errno.EKEYREJECTED,
                           errno.ETIMEDOUT, errno.EPROTONOSUPPORT, errno.EDQUOT):
-                self.fails(UNREACHED, f"brickctl: {command}: connecting to "
-                           "tcp://model: ", command, *words,
+                self.fails(UNREACHED, f"brickctl: {command}: tcp://model: ", command, *words,
                            MODEL_FAIL=f"connect={error}")
-        self.fails(USAGE, "connecting to", "info",
+        self.fails(USAGE, "tcp://model: ", "info",
                    MODEL_FAIL=f"connect={errno.EINVAL}")
 
     def test_a_message_has_what_where_why_and_what_next(self):
@@ -421,7 +420,7 @@ class Map(Case):
 
     def test_a_bounded_hold_ends_by_itself(self):
         shown = json.loads(self.ok("--json", "map", "0x0+4", "--hold", "0"))
-        self.assertEqual(shown, {"mapping": "0x1", "handles": [{
+        self.assertEqual(shown, {"mapping_id": "0x1", "handles": [{
             "va": "0x0", "n_blocks": 4, "key": "0xfeedfacecafebeef",
             "raddr": "0x1000", "birth": 3}]})
         self.assertEqual(self.log("unmap"), ["1"])
@@ -457,9 +456,9 @@ class Map(Case):
         process.stdout.readline()
         mine = json.loads(self.ok("--json", "list", "mine"))["extents"]
         self.assertEqual(mine, [{"va": "0x200000", "n_blocks": 2,
-                                 "mapping": "0x1", "flags": ["mapped", "rw"]}])
+                                 "mapping_id": "0x1", "flags": ["mapped", "rw"]}])
         self.assertEqual(json.loads(self.ok("unmap", "0x1", "--json")),
-                         {"mapping": "0x1"})
+                         {"mapping_id": "0x1"})
         self.fails(REFUSED, "mapping 0x1", "unmap", "1")
 
 
@@ -534,13 +533,18 @@ class Transfer(Case):
     def test_nothing_is_written_when_a_block_of_a_file_is_missing(self):
         path = self.folder / "input"
         path.write_bytes(self.data)
-        self.fails(REFUSED, "mapping 0x3800000+13", "write", "56M", "-i", path)
+        self.fails(REFUSED, "0x3800000+13: ", "write", "56M", "-i", path)
         self.assertEqual(self.log("post_write"), [])
 
     def test_a_pipe_that_outgrows_its_blocks_says_how_far_it_came(self):
-        self.fails(REFUSED, ("mapping 0x4000000+1", "after writing 8388608"),
+        self.fails(REFUSED, ("0x4000000+1: ", ": 8388608 bytes are written"),
                    "write", "56M", stdin=self.data)
         self.assertEqual(self.read("56M", 8 * MIB), self.data[:8 * MIB])
+
+    def test_a_lost_map_is_not_asked_again(self):
+        self.fails(UNKNOWN, "0x0+64", "write", "0", stdin=b"x",
+                   MODEL_FAIL=f"map={errno.ECONNRESET}")
+        self.assertEqual(len(self.log("map")), 1)
 
     def test_length_bounds_what_is_written(self):
         self.ok("write", "0x0", "--length", "3M", stdin=self.data)
