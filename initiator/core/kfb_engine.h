@@ -198,6 +198,14 @@ int kfb_engine_init(struct kfb_engine *e,
 int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES]);
 
 /**
+ * kfb_engine_state - where the connection is
+ * @e: the engine
+ *
+ * Return: the state.
+ */
+enum kfb_conn_state kfb_engine_state(const struct kfb_engine *e);
+
+/**
  * kfb_engine_hello - begin: the private data of the connection request
  * @e: the engine, IDLE or BACKOFF
  * @out: where the bytes are

@@ -175,7 +175,7 @@ void kfb_engine_lost(struct kfb_engine *e)
 {
 	__u32 i;
 
-	if (move(e, KFB_CONN_CLOSING) && move(e, KFB_CONN_CLOSED))
+	if (move(e, KFB_CONN_CLOSING))
 		return;
 	e->n_events = 0;
 	memset(e->tx_busy, 0, sizeof(e->tx_busy));

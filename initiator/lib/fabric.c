@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The libfabric objects of a connection: opened in one place, closed in the
+ * reverse order, and what their providers need to know.
+ */
+#include <errno.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define API_VERSION FI_VERSION(1, 17)
+
+/* What a client's memory and the brick's handles can live with. */
+#define MR_MODES \
+	(FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+
+uint64_t kfbl_now_ms(void)
+{
+	struct timespec ts;
+
+	/* Leases go on while the machine sleeps: the brick counts so, too. */
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int kfbl_errno(ssize_t rc)
+{
+	if (rc >= 0)
+		return 0;
+	/* libfabric's own numbers begin behind the system's. */
+	switch (-rc) {
+	case FI_ENOEQ:
+	case FI_ENOCQ:
+	case FI_ETRUNC:
+	case FI_ETOOSMALL:
+	case FI_EOVERRUN:
+		return -EIO;
+	case FI_ENOKEY:
+		return -EACCES;
+	default:
+		return -rc < FI_ERRNO_OFFSET ? (int)rc : -EIO;
+	}
+}
+
+/*
+ * With the memory registration cache a closed registration would stay usable,
+ * and libpsm, which libfabric loads, would catch our caller's signals. Both
+ * are decided when libfabric is first used.
+ */
+static void set_environment(void)
+{
+	setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
+	setenv("IPATH_NO_BACKTRACE", "1", 0);
+	setenv("HFI_NO_BACKTRACE", "1", 0);
+}
+
+static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
+		    const char *address, uint32_t queue_depth)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int rc = -FI_ENOMEM;
+
+	if (!hints)
+		return rc;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->mode = FI_CONTEXT;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->domain_attr->mr_mode = MR_MODES;
+	hints->domain_attr->threading = FI_THREAD_DOMAIN;
+	hints->tx_attr->size = queue_depth + KFB_ENGINE_TX_MAX;
+	hints->rx_attr->size = KFBL_RX_MAX;
+	hints->fabric_attr->prov_name = strdup(url->provider);
+	if (hints->fabric_attr->prov_name) {
+		rc = fi_getinfo(API_VERSION, address, url->port, 0, hints,
+				&f->info);
+		if (rc == -FI_ENODATA) {
+			/* Queues that large are not to be had: any will do. */
+			hints->tx_attr->size = 0;
+			hints->rx_attr->size = 0;
+			rc = fi_getinfo(API_VERSION, address, url->port, 0,
+					hints, &f->info);
+		}
+	}
+	fi_freeinfo(hints);
+	return rc;
+}
+
+static int open_queues(struct kfbl_fabric *f, uint32_t queue_depth)
+{
+	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_FD };
+	struct fi_cq_attr cq_attr = {
+		.size = queue_depth + KFB_ENGINE_TX_MAX + KFBL_RX_MAX +
+			KFB_FLUSH_POSTED_MAX,
+		.format = FI_CQ_FORMAT_MSG,
+		.wait_obj = FI_WAIT_FD,
+	};
+	int rc;
+
+	rc = fi_eq_open(f->fabric, &eq_attr, &f->eq, NULL);
+	if (!rc)
+		rc = fi_control(&f->eq->fid, FI_GETWAIT, &f->eq_fd);
+	if (!rc)
+		rc = fi_domain(f->fabric, f->info, &f->domain, NULL);
+	if (!rc)
+		rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL);
+	if (!rc)
+		rc = fi_control(&f->cq->fid, FI_GETWAIT, &f->cq_fd);
+	return rc;
+}
+
+static int open_endpoint(struct kfbl_fabric *f)
+{
+	int rc;
+
+	rc = fi_endpoint(f->domain, f->info, &f->ep, NULL);
+	if (!rc)
+		rc = fi_ep_bind(f->ep, &f->eq->fid, 0);
+	if (!rc)
+		rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!rc)
+		rc = fi_enable(f->ep);
+	return rc;
+}
+
+int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
+		     const char *address, uint32_t queue_depth,
+		     const char **what)
+{
+	int rc;
+
+	memset(f, 0, sizeof(*f));
+	f->epoll_fd = -1;
+	set_environment();
+	*what = "look for the fabric";
+	rc = get_info(f, url, address, queue_depth);
+	if (rc)
+		return kfbl_errno(rc);
+	*what = "open the fabric";
+	rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL);
+	if (rc)
+		return kfbl_errno(rc);
+	*what = "open the fabric's queues";
+	rc = open_queues(f, queue_depth);
+	if (rc)
+		return kfbl_errno(rc);
+	*what = "open an endpoint";
+	rc = open_endpoint(f);
+	if (rc)
+		return kfbl_errno(rc);
+
+	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
+	/* There a plain write with a dead key completes without an error. */
+	f->delivery_complete = !strcmp(url->provider, "tcp");
+	f->piece_max = f->info->ep_attr->max_msg_size;
+	if (f->piece_max > KFBL_PIECE_MAX_BYTES)
+		f->piece_max = KFBL_PIECE_MAX_BYTES;
+	return 0;
+}
+
+int kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
+			 struct fid_mr **mr)
+{
+	uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+	int rc;
+
+	rc = fi_mr_reg(f->domain, addr, len, access, 0, 0, 0, mr, NULL);
+	return kfbl_errno(rc);
+}
+
+static void close_fid(struct fid *fid)
+{
+	if (fid)
+		fi_close(fid);
+}
+
+void kfbl_fabric_disconnect(struct kfbl_fabric *f)
+{
+	if (!f->ep)
+		return;
+	fi_shutdown(f->ep, 0);
+	fi_close(&f->ep->fid);
+	f->ep = NULL;
+}
+
+void kfbl_fabric_close(struct kfbl_fabric *f)
+{
+	kfbl_fabric_disconnect(f);
+	if (f->epoll_fd >= 0)
+		close(f->epoll_fd);
+	close_fid(f->control_mr ? &f->control_mr->fid : NULL);
+	close_fid(f->cq ? &f->cq->fid : NULL);
+	close_fid(f->domain ? &f->domain->fid : NULL);
+	close_fid(f->eq ? &f->eq->fid : NULL);
+	close_fid(f->fabric ? &f->fabric->fid : NULL);
+	if (f->info)
+		fi_freeinfo(f->info);
+	memset(f, 0, sizeof(*f));
+	f->epoll_fd = -1;
+}

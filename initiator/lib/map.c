@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Mappings: MAP with its pages of handles, UNMAP, and the block map they fill.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "kfb_err.h"
+
+/* Between two tries of a MAP that the brick answers with EAGAIN. */
+#define RETRY_MIN_MS 10
+#define RETRY_MAX_MS 500
+
+#define MAP_ENTRIES_MIN 64
+
+static int check_flags(struct kfbrick *k, unsigned int flags)
+{
+	bool ro = flags & KFBRICK_MAP_RO;
+	bool rw = flags & KFBRICK_MAP_RW;
+	bool shared = flags & KFBRICK_MAP_SHARED;
+	bool exclusive = flags & KFBRICK_MAP_EXCLUSIVE;
+
+	if (ro == rw || shared == exclusive || flags & ~KFB_MAP_FLAGS)
+		return kfbl_fail(k, -EINVAL,
+				 "map: flags 0x%x: give one of RO and RW, and "
+				 "one of SHARED and EXCLUSIVE",
+				 flags);
+	return 0;
+}
+
+static int make_room(struct kfbrick *k, uint32_t n)
+{
+	uint32_t want = k->map.n + n;
+	struct kfb_blockmap_entry *entries;
+	struct kfb_blockmap_entry *old = k->map.entries;
+	uint32_t cap = k->map.cap ? k->map.cap : MAP_ENTRIES_MIN;
+
+	if (want <= k->map.cap)
+		return 0;
+	while (cap < want)
+		cap *= 2;
+	entries = malloc((size_t)cap * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	kfb_blockmap_grow(&k->map, entries, cap);
+	free(old);
+	return 0;
+}
+
+static int keep_handles(struct kfbrick_mapping *mapping,
+			const struct kfb_map_reply *reply)
+{
+	size_t want = mapping->n_handles + reply->n_handles;
+	struct kfbrick_handle *handles = mapping->handles;
+	uint32_t i;
+
+	if (want > mapping->cap_handles) {
+		size_t cap = mapping->cap_handles * 2;
+
+		if (cap < want)
+			cap = want;
+		handles = realloc(handles, cap * sizeof(*handles));
+		if (!handles)
+			return -ENOMEM;
+		mapping->handles = handles;
+		mapping->cap_handles = cap;
+	}
+	for (i = 0; i < reply->n_handles; i++) {
+		struct kfbrick_handle *to = &handles[mapping->n_handles++];
+
+		to->va = reply->handles[i].va;
+		to->n_blocks = reply->handles[i].n_blocks;
+		to->key = reply->handles[i].key;
+		to->raddr = reply->handles[i].raddr;
+		to->birth = reply->handles[i].birth;
+	}
+	return 0;
+}
+
+/* One page of handles: check it, keep it. @rest shrinks by what it covers. */
+static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		     struct kfb_range *rest, bool writable)
+{
+	const struct kfb_map_reply *reply = &k->call_reply.u.map;
+	int64_t covered;
+	int rc;
+
+	if (!mapping->id)
+		mapping->id = reply->mapping_id;
+	covered = kfb_blockmap_check(reply->handles, reply->n_handles, rest);
+	if (!reply->mapping_id || reply->mapping_id != mapping->id ||
+	    covered <= 0 ||
+	    (reply->cursor == 0) != ((uint64_t)covered == rest->n_blocks))
+		return kfbl_fail(k, -EPROTO,
+				 "map 0x%llx+%llu at %s: the brick returned "
+				 "handles for something else",
+				 (unsigned long long)mapping->range.va,
+				 (unsigned long long)mapping->range.n_blocks,
+				 k->url.text);
+	rc = make_room(k, reply->n_handles);
+	if (!rc)
+		rc = keep_handles(mapping, reply);
+	if (!rc)
+		rc = kfb_blockmap_add(&k->map, reply->handles, reply->n_handles,
+				      mapping->id, writable);
+	if (rc)
+		return kfbl_fail(k, rc, "map: no memory for handles");
+	rest->va += (uint64_t)covered << KFB_BLOCK_SHIFT;
+	rest->n_blocks -= (uint64_t)covered;
+	return 0;
+}
+
+/* Let time pass, but keep the connection going. */
+static void pause_until(struct kfbrick *k, uint64_t until_ms)
+{
+	while (!k->lost && kfbl_now_ms() < until_ms) {
+		if (kfbl_progress(k))
+			continue;
+		kfbl_housekeeping(k);
+		kfbl_wait(k, until_ms);
+	}
+}
+
+/* MAP, again while it is refused for now and time is left. */
+static int first_page(struct kfbrick *k, const struct kfb_request *req,
+		      struct kfb_outcome *outcome)
+{
+	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
+	uint64_t pause_ms = RETRY_MIN_MS;
+	uint64_t now_ms;
+	int rc;
+
+	for (;;) {
+		rc = kfbl_call(k, req, outcome);
+		now_ms = kfbl_now_ms();
+		if (rc || outcome->error != -EAGAIN ||
+		    req->u.map.flags & KFB_MAP_NOWAIT || now_ms >= until_ms)
+			return rc;
+		if (pause_ms > until_ms - now_ms)
+			pause_ms = until_ms - now_ms;
+		pause_until(k, now_ms + pause_ms);
+		pause_ms *= 2;
+		if (pause_ms > RETRY_MAX_MS)
+			pause_ms = RETRY_MAX_MS;
+	}
+}
+
+static void drop_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	if (mapping->id)
+		kfb_blockmap_del(&k->map, mapping->id);
+	free(mapping->handles);
+	free(mapping);
+}
+
+static int call_unmap(struct kfbrick *k, uint64_t id)
+{
+	struct kfb_request req = { .op = KFB_OP_UNMAP };
+	struct kfb_outcome outcome;
+	int rc;
+
+	req.u.unmap.mapping_id = id;
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = kfbl_refused(k, &outcome, "unmap of mapping %llu",
+				  (unsigned long long)id);
+	return rc;
+}
+
+/* The mapping cannot be used: give it back, keep the words of the failure. */
+static int give_up(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		   int error)
+{
+	char words[KFBL_ERROR_BYTES];
+
+	memcpy(words, k->error, sizeof(words));
+	if (mapping->id && !k->lost)
+		call_unmap(k, mapping->id);
+	memcpy(k->error, words, sizeof(words));
+	drop_mapping(k, mapping);
+	return error;
+}
+
+static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		     unsigned int flags)
+{
+	struct kfb_request req = { .op = KFB_OP_MAP };
+	struct kfb_range rest = mapping->range;
+	struct kfb_outcome outcome;
+	int rc;
+
+	req.u.map.range = mapping->range;
+	req.u.map.flags = flags;
+	do {
+		rc = mapping->id ? kfbl_call(k, &req, &outcome)
+				 : first_page(k, &req, &outcome);
+		if (!rc && outcome.error)
+			rc = kfbl_refused(
+				k, &outcome, "map 0x%llx+%llu",
+				(unsigned long long)mapping->range.va,
+				(unsigned long long)mapping->range.n_blocks);
+		if (!rc)
+			rc = take_page(k, mapping, &rest,
+				       flags & KFBRICK_MAP_RW);
+		if (rc)
+			return rc;
+		req.u.map.mapping_id = mapping->id;
+		req.u.map.cursor = k->call_reply.u.map.cursor;
+	} while (rest.n_blocks);
+	return 0;
+}
+
+int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+		unsigned int flags, struct kfbrick_mapping **out)
+{
+	struct kfb_range range = { .va = va, .n_blocks = n_blocks };
+	struct kfbrick_mapping *mapping;
+	int rc;
+
+	rc = check_flags(k, flags);
+	if (rc)
+		return rc;
+	if (k->lost)
+		return kfbl_not_connected(k);
+	/* An illegal range is the brick's to refuse; it overlaps nothing. */
+	if (!kfb_range_check(va, n_blocks) &&
+	    kfb_blockmap_overlaps(&k->map, &range))
+		return kfbl_fail(k, -EBUSY,
+				 "map 0x%llx+%llu at %s: this connection has "
+				 "mapped some of it already: unmap that first",
+				 (unsigned long long)va,
+				 (unsigned long long)n_blocks, k->url.text);
+	mapping = calloc(1, sizeof(*mapping));
+	if (!mapping)
+		return kfbl_fail(k, -ENOMEM, "map: no memory");
+	mapping->range = range;
+	rc = map_pages(k, mapping, flags);
+	if (rc)
+		return give_up(k, mapping, rc);
+	LIST_INSERT_HEAD(&k->mappings, mapping, link);
+	*out = mapping;
+	return 0;
+}
+
+int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
+	char words[KFBL_ERROR_BYTES];
+	int flushed = 0;
+	int rc;
+
+	if (kfbl_io_uses_range(k, &mapping->range))
+		return kfbl_fail(k, -EBUSY,
+				 "unmap 0x%llx+%llu: operations are in flight: "
+				 "collect their completions first",
+				 (unsigned long long)mapping->range.va,
+				 (unsigned long long)mapping->range.n_blocks);
+	/* Afterwards there is nothing left to flush through. */
+	if (!k->lost && k->flush_mode != KFB_FLUSH_NONE &&
+	    kfb_flush_is_dirty_in(&k->flush, mapping->range.va, len))
+		flushed = kfbrick_flush(k);
+	memcpy(words, k->error, sizeof(words));
+	rc = k->lost ? kfbl_not_connected(k) : call_unmap(k, mapping->id);
+	LIST_REMOVE(mapping, link);
+	drop_mapping(k, mapping);
+	if (flushed)
+		return kfbl_fail(k, flushed, "unmapped, but: %s", words);
+	return rc;
+}
+
+int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
+{
+	const struct kfbrick_mapping *mapping;
+
+	LIST_FOREACH(mapping, &k->mappings, link)
+	{
+		if (mapping->id == mapping_id)
+			return kfbl_fail(k, -EBUSY,
+					 "mapping %llu is this connection's "
+					 "own: unmap it by its mapping",
+					 (unsigned long long)mapping_id);
+	}
+	return k->lost ? kfbl_not_connected(k) : call_unmap(k, mapping_id);
+}
+
+uint64_t kfbrick_mapping_id(const struct kfbrick_mapping *mapping)
+{
+	return mapping->id;
+}
+
+size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
+			       const struct kfbrick_handle **handles)
+{
+	*handles = mapping->handles;
+	return mapping->n_handles;
+}
+
+void kfbl_map_fini(struct kfbrick *k)
+{
+	struct kfbrick_mapping *mapping;
+
+	while ((mapping = LIST_FIRST(&k->mappings))) {
+		LIST_REMOVE(mapping, link);
+		free(mapping->handles);
+		free(mapping);
+	}
+	free(k->map.entries);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The simple requests: INFO, PING, ALLOC, FREE, LIST.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "kfb_err.h"
+
+int kfbrick_ping(struct kfbrick *k)
+{
+	struct kfb_request req = { .op = KFB_OP_PING };
+	struct kfb_outcome outcome;
+	int rc;
+
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = kfbl_refused(k, &outcome, "ping");
+	return rc;
+}
+
+static int call_range(struct kfbrick *k, uint16_t op, const char *name,
+		      uint64_t va, uint64_t n_blocks)
+{
+	struct kfb_request req = { .op = op };
+	struct kfb_outcome outcome;
+	int rc;
+
+	req.u.range.va = va;
+	req.u.range.n_blocks = n_blocks;
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = kfbl_refused(k, &outcome, "%s 0x%llx+%llu", name,
+				  (unsigned long long)va,
+				  (unsigned long long)n_blocks);
+	return rc;
+}
+
+int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+{
+	return call_range(k, KFB_OP_ALLOC, "alloc", va, n_blocks);
+}
+
+int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+{
+	return call_range(k, KFB_OP_FREE, "free", va, n_blocks);
+}
+
+static const char *why_text(uint32_t why)
+{
+	switch (why) {
+	case KFB_WHY_VOLATILE:
+		return "the medium is volatile: nothing makes it durable";
+	case KFB_WHY_FILE:
+		return "the medium is a file: the brick must write back its "
+		       "page cache";
+	case KFB_WHY_ADR_DDIO:
+		return "arriving data may stop in the brick's CPU cache";
+	case KFB_WHY_EADR:
+		return "the brick's CPU caches survive power loss";
+	case KFB_WHY_ADR_NODDIO:
+		return "arriving data bypasses the CPU cache, as declared";
+	case KFB_WHY_ASSUMED:
+		return "assumed by configuration: unsafe";
+	case KFB_WHY_CPU_PLACED:
+		return "the fabric places data by the brick's CPU";
+	default:
+		return "the brick gives no reason that this version knows";
+	}
+}
+
+static void info_from_wire(const struct kfb_info *from, struct kfbrick_info *to)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to->uuid, from->brick_uuid, sizeof(to->uuid));
+	to->instance_id = from->instance_id;
+	to->power_epoch = from->power_epoch;
+	to->slots_total = from->slots_total;
+	to->slots_free = from->slots_free;
+	to->slots_clean = from->slots_clean;
+	to->slots_bad = from->slots_bad;
+	to->slow_total = from->slow_total;
+	to->slow_free = from->slow_free;
+	to->map_extent_max_bytes = from->map_extent_max_bytes;
+	to->alloc_max_blocks = from->alloc_max_blocks;
+	to->lease_ms = from->lease_ms;
+	to->mappings_max = from->mappings_max;
+	to->medium = from->medium;
+	to->flush_modes = from->flush_modes;
+	to->flush_mode = from->flush_mode;
+	to->ack_is_placed = from->flags & KFB_INFO_ACK_IS_PLACED;
+	to->unsafe = from->flags & KFB_INFO_UNSAFE;
+	snprintf(to->flush_why, sizeof(to->flush_why), "%s",
+		 why_text(from->flush_why));
+}
+
+int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
+{
+	struct kfb_request req = { .op = KFB_OP_INFO };
+	struct kfb_outcome outcome;
+	int rc;
+
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = kfbl_refused(k, &outcome, "info");
+	if (!rc)
+		info_from_wire(&k->call_reply.u.info, info);
+	return rc;
+}
+
+int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
+		 struct kfbrick_extent *extents, size_t max,
+		 uint64_t *change_counter)
+{
+	struct kfb_request req = { .op = KFB_OP_LIST };
+	const struct kfb_list_reply *reply = &k->call_reply.u.list;
+	struct kfb_outcome outcome;
+	uint32_t i;
+	int rc;
+
+	if (!max || what < KFBRICK_LIST_ALLOCATED || what > KFBRICK_LIST_MINE)
+		return kfbl_fail(k, -EINVAL,
+				 "list: what is 1 to 3, and there must be room "
+				 "for an extent");
+	if (max > KFB_LIST_EXTENTS_MAX)
+		max = KFB_LIST_EXTENTS_MAX;
+	req.u.list.what = what;
+	req.u.list.max_extents = (uint32_t)max;
+	req.u.list.cursor = *cursor;
+	rc = kfbl_call(k, &req, &outcome);
+	if (rc)
+		return rc;
+	if (outcome.error)
+		return kfbl_refused(k, &outcome, "list");
+	if (reply->n_extents > max || (!reply->n_extents && reply->cursor))
+		return kfbl_fail(k, -EPROTO,
+				 "list at %s: the brick returned another page "
+				 "than asked for",
+				 k->url.text);
+	for (i = 0; i < reply->n_extents; i++) {
+		extents[i].va = reply->extents[i].va;
+		extents[i].n_blocks = reply->extents[i].n_blocks;
+		extents[i].mapping_id = reply->extents[i].mapping_id;
+		extents[i].flags = reply->extents[i].flags;
+	}
+	*cursor = reply->cursor;
+	if (change_counter)
+		*change_counter = reply->change_counter;
+	return (int)reply->n_extents;
+}

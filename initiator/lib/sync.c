@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The synchronous forms: the asynchronous ones, waited for.
+ *
+ * Where the fabric wants local memory registered, data goes through a bounce
+ * buffer in chunks, as many at a time as there are; else the caller's memory
+ * is used as it is.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Until @op is done, or the timeout has passed since the call began. */
+static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t until_ms)
+{
+	while (op->state == KFBL_OP_ACTIVE) {
+		if (kfbl_progress(k))
+			continue;
+		if (op->state != KFBL_OP_ACTIVE)
+			break;
+		kfbl_housekeeping(k);
+		/* Nothing takes a posted operation back but the end. */
+		if (kfbl_now_ms() >= until_ms)
+			kfbl_lost(k, -ETIMEDOUT,
+				  "an operation was not completed in time");
+		else
+			kfbl_wait(k, until_ms);
+	}
+	return op->error;
+}
+
+static int lease_renewed(struct kfbrick *k)
+{
+	if (kfb_engine_lease_ok(&k->engine, kfbl_now_ms()))
+		return 0;
+	return kfbrick_ping(k);
+}
+
+static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
+		    size_t len)
+{
+	if (error == -EACCES)
+		return kfbl_fail(k, error,
+				 "%s 0x%llx+%zu at %s: the brick refused the "
+				 "key: the mapping was taken back; connect and "
+				 "map again",
+				 what, (unsigned long long)va, len,
+				 k->url.text);
+	if (k->lost)
+		return kfbl_fail(k, error,
+				 "%s 0x%llx+%zu at %s: the connection was "
+				 "lost: %s; the outcome is unknown: connect "
+				 "again and repeat it",
+				 what, (unsigned long long)va, len, k->url.text,
+				 k->lost_why);
+	return kfbl_fail(k, error, "%s 0x%llx+%zu at %s: %s", what,
+			 (unsigned long long)va, len, k->url.text,
+			 strerror(-error));
+}
+
+/* One run through all chunks of the bounce buffer, at most @len bytes. */
+static int bounce_round(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
+			uint8_t *buf, size_t len, uint64_t until_ms)
+{
+	struct kfbl_op *ops[KFBL_BOUNCE_CHUNKS];
+	size_t at[KFBL_BOUNCE_CHUNKS];
+	size_t done = 0;
+	int error = 0;
+	int n = 0;
+	int i;
+
+	while (done < len && n < KFBL_BOUNCE_CHUNKS) {
+		uint8_t *chunk =
+			k->bounce + (size_t)n * KFBL_BOUNCE_CHUNK_BYTES;
+		size_t part = len - done;
+
+		if (part > KFBL_BOUNCE_CHUNK_BYTES)
+			part = KFBL_BOUNCE_CHUNK_BYTES;
+		if (kind == KFBL_OP_WRITE)
+			memcpy(chunk, buf + done, part);
+		ops[n] = kfbl_op_get(k, true);
+		at[n] = done;
+		kfbl_post(k, ops[n], kind, va + done, chunk, part,
+			  k->fabric.control_desc);
+		done += part;
+		n++;
+	}
+	for (i = 0; i < n; i++) {
+		int rc = wait_op(k, ops[i], until_ms);
+
+		if (!rc && kind == KFBL_OP_READ)
+			memcpy(buf + at[i],
+			       k->bounce + (size_t)i * KFBL_BOUNCE_CHUNK_BYTES,
+			       ops[i]->len);
+		if (rc && !error)
+			error = rc;
+		kfbl_op_put(k, ops[i]);
+	}
+	return error;
+}
+
+static int move_bounced(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
+			uint8_t *buf, size_t len, uint64_t until_ms)
+{
+	size_t round = KFBL_BOUNCE_CHUNKS * (size_t)KFBL_BOUNCE_CHUNK_BYTES;
+	int rc = 0;
+
+	while (len && !rc) {
+		size_t part = len < round ? len : round;
+
+		rc = bounce_round(k, kind, va, buf, part, until_ms);
+		va += part;
+		buf += part;
+		len -= part;
+	}
+	return rc;
+}
+
+static int move_direct(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
+		       uint8_t *buf, size_t len, uint64_t until_ms)
+{
+	struct kfbl_op *op = kfbl_op_get(k, true);
+	int rc;
+
+	kfbl_post(k, op, kind, va, buf, len, NULL);
+	rc = wait_op(k, op, until_ms);
+	kfbl_op_put(k, op);
+	return rc;
+}
+
+static int move(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
+		uint8_t *buf, size_t len)
+{
+	const char *what = kind == KFBL_OP_WRITE ? "write to" : "read of";
+	uint64_t until_ms;
+	int rc;
+
+	if (k->lost)
+		return kfbl_not_connected(k);
+	rc = kfbl_io_check(k, va, len, kind == KFBL_OP_WRITE);
+	if (rc)
+		return rc;
+	rc = lease_renewed(k);
+	if (rc)
+		return rc;
+	until_ms = kfbl_now_ms() + k->timeout_ms;
+	rc = k->fabric.mr_local ? move_bounced(k, kind, va, buf, len, until_ms)
+				: move_direct(k, kind, va, buf, len, until_ms);
+	return rc ? describe(k, rc, what, va, len) : 0;
+}
+
+int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len)
+{
+	return move(k, KFBL_OP_READ, va, buf, len);
+}
+
+int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len)
+{
+	/* The fabric's interface has no const; a write only reads it. */
+	return move(k, KFBL_OP_WRITE, va, (uint8_t *)(uintptr_t)buf, len);
+}
+
+int kfbrick_flush(struct kfbrick *k)
+{
+	struct kfbl_op *op;
+	int rc;
+
+	if (k->lost)
+		return kfbl_not_connected(k);
+	op = kfbl_op_get(k, true);
+	kfbl_flush_start(k, op);
+	/* It may have to wait for one before it; each has its own deadline. */
+	rc = wait_op(k, op, kfbl_now_ms() + 2 * (uint64_t)k->timeout_ms);
+	kfbl_op_put(k, op);
+	if (!rc)
+		return 0;
+	if (rc == -EOPNOTSUPP)
+		return kfbl_fail(k, rc,
+				 "flush at %s: the brick is volatile: nothing "
+				 "makes its memory durable",
+				 k->url.text);
+	if (k->lost)
+		return kfbl_fail(k, rc,
+				 "flush at %s: the connection was lost: %s; "
+				 "completed writes may not be durable: connect "
+				 "again and repeat them",
+				 k->url.text, k->lost_why);
+	return kfbl_fail(k, rc,
+			 "flush at %s: %s; completed writes may not be durable",
+			 k->url.text, strerror(-rc));
+}
