@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import unittest
 
 BRICKCTL = sys.argv.pop(1)
+PAGE = pathlib.Path(__file__).parents[3] / "docs" / "man" / "brickctl.1.scd"
 MIB = 1 << 20
 BLOCK = 2 * MIB
 DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
@@ -83,6 +85,16 @@ class CommandLine(Case):
             self.assertIn("Example: ", text)
             self.assertIn(f"  {command}", self.ok("--help").decode())
         self.assertEqual(self.log(), [])
+
+    def test_the_manual_page_names_every_command_and_option(self):
+        page = PAGE.read_text()
+        texts = [self.ok("--help").decode()]
+        for command in COMMANDS:
+            self.assertRegex(page, rf"(?m)^## {command}\b")
+            texts.append(self.ok(command, "--help").decode())
+        for text in texts:
+            for option in re.findall(r"(?m)^  .{4}(--[a-z-]+)", text):
+                self.assertIn(f"*{option}*", page)
 
     def test_the_version_is_said_before_and_after_a_command(self):
         self.assertRegex(self.ok("--version"), rb"^brickctl \d+\.\d+\.\d+\n$")
