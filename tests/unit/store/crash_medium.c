@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The recording medium and the enumeration of its crash states. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "brickd/store/super.h"
+#include "crash_medium.h"
+
+#define WORD 8U
+
+static struct crash_medium *cm_of(struct brick_media *m)
+{
+	return (struct crash_medium *)((char *)m -
+				       offsetof(struct crash_medium, m));
+}
+
+uint64_t crash_random(uint64_t *seed)
+{
+	uint64_t x = *seed ? *seed : 1;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	*seed = x;
+	return x;
+}
+
+uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
+			  unsigned int sample)
+{
+	uint64_t at = sample ? KFB_BLOCK_BYTES - WORD : 0;
+
+	return cm->data_off + (slot << KFB_BLOCK_SHIFT) + at;
+}
+
+static uint32_t n_words(const struct crash_medium *cm)
+{
+	return (uint32_t)(cm->meta_bytes / WORD + cm->n_slots * CRASH_SAMPLES);
+}
+
+static uint64_t off_of(const struct crash_medium *cm, uint32_t w)
+{
+	uint32_t meta = (uint32_t)(cm->meta_bytes / WORD);
+
+	if (w < meta)
+		return (uint64_t)w * WORD;
+	w -= meta;
+	return crash_sample_off(cm, w / CRASH_SAMPLES, w % CRASH_SAMPLES);
+}
+
+/* The number of the word at off, or UINT32_MAX if it does not exist. */
+static uint32_t word_at(const struct crash_medium *cm, uint64_t off)
+{
+	uint64_t slot = (off - cm->data_off) >> KFB_BLOCK_SHIFT;
+	uint32_t s;
+
+	if (off < cm->meta_bytes)
+		return (uint32_t)(off / WORD);
+	if (off < cm->data_off || slot >= cm->n_slots)
+		return UINT32_MAX;
+	for (s = 0; s < CRASH_SAMPLES; s++)
+		if (off == crash_sample_off(cm, slot, s))
+			return (uint32_t)(cm->meta_bytes / WORD +
+					  slot * CRASH_SAMPLES + s);
+	return UINT32_MAX;
+}
+
+uint64_t crash_medium_load(const struct crash_medium *cm, uint64_t off)
+{
+	uint64_t value;
+
+	memcpy(&value, cm->m.base + off, WORD);
+	return value;
+}
+
+static void show(struct crash_medium *cm, uint32_t w, uint64_t value)
+{
+	memcpy(cm->m.base + off_of(cm, w), &value, WORD);
+}
+
+/* A word's value is durable, here and in all states that follow. */
+static void set_durable(struct crash_medium *cm, uint32_t w, uint64_t value)
+{
+	cm->durable[w] = value;
+	for (cm = cm->next; cm; cm = cm->next) {
+		cm->durable[w] = value;
+		show(cm, w, value);
+	}
+}
+
+static void touch(struct crash_medium *cm, uint32_t w)
+{
+	if (cm->is_touched[w])
+		return;
+	cm->is_touched[w] = true;
+	cm->touched[cm->n_touched++] = w;
+}
+
+static void store(struct crash_medium *cm, uint32_t w, uint64_t value)
+{
+	struct crash_word *cw = &cm->words[w];
+
+	/* The same value again makes no new state. */
+	if (crash_medium_load(cm, off_of(cm, w)) == value)
+		return;
+	if (cw->n_pending == CRASH_PENDING_MAX)
+		abort(); /* a test that needs more must raise the bound */
+	if (!cw->n_pending)
+		cm->dirty[cm->n_dirty++] = w;
+	cw->pending[cw->n_pending++] = value;
+	show(cm, w, value);
+	touch(cm, w);
+}
+
+static void op_st64(struct brick_media *m, uint64_t off, uint64_t value)
+{
+	struct crash_medium *cm = cm_of(m);
+	uint32_t w = word_at(cm, off);
+
+	if (w != UINT32_MAX)
+		store(cm, w, value);
+}
+
+static void op_copy(struct brick_media *m, uint64_t off, const void *src,
+		    size_t len)
+{
+	const uint8_t *from = src;
+	uint64_t value;
+
+	for (; len; len -= WORD) {
+		memcpy(&value, from, WORD);
+		op_st64(m, off, value);
+		off += WORD;
+		from += WORD;
+	}
+}
+
+/* Call fn on the words of a range that exist. */
+static void each_word(struct crash_medium *cm, uint64_t off, uint64_t len,
+		      void (*fn)(struct crash_medium *cm, uint32_t w))
+{
+	uint64_t end = off + len, slot;
+	uint32_t w, s;
+
+	off = off / WORD * WORD;
+	for (; off < end && off < cm->meta_bytes; off += WORD)
+		fn(cm, (uint32_t)(off / WORD));
+	for (slot = 0; slot < cm->n_slots; slot++) {
+		for (s = 0; s < CRASH_SAMPLES; s++) {
+			uint64_t at = crash_sample_off(cm, slot, s);
+
+			w = word_at(cm, at);
+			if (at >= off && at < end)
+				fn(cm, w);
+		}
+	}
+}
+
+static void zero_word(struct crash_medium *cm, uint32_t w)
+{
+	store(cm, w, 0);
+}
+
+static void op_zero(struct brick_media *m, uint64_t off, size_t len)
+{
+	struct crash_medium *cm = cm_of(m);
+
+	if (!cm->sabotage.skip_zero)
+		each_word(cm, off, len, zero_word);
+}
+
+static void flush_word(struct crash_medium *cm, uint32_t w)
+{
+	cm->words[w].n_flushed = cm->words[w].n_pending;
+}
+
+static void op_flush(struct brick_media *m, uint64_t off, size_t len)
+{
+	struct crash_medium *cm = cm_of(m);
+	bool is_data = off >= cm->data_off;
+	bool is_mirror = !is_data && off >= cm->mirror_off;
+
+	if ((is_data && cm->sabotage.skip_data_flush) ||
+	    (!is_data && cm->sabotage.skip_meta_flush) ||
+	    (is_mirror && cm->sabotage.skip_mirror_flush))
+		return;
+	each_word(cm, off, len, flush_word);
+}
+
+static void drain_words(struct crash_medium *cm)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < cm->n_dirty; i++) {
+		uint32_t w = cm->dirty[i];
+		struct crash_word *cw = &cm->words[w];
+		uint8_t n = cw->n_flushed;
+
+		if (n) {
+			set_durable(cm, w, cw->pending[n - 1]);
+			cw->n_pending -= n;
+			cw->n_flushed = 0;
+			memmove(cw->pending, cw->pending + n,
+				cw->n_pending * sizeof(cw->pending[0]));
+		}
+		if (cw->n_pending)
+			cm->dirty[kept++] = w;
+	}
+	cm->n_dirty = kept;
+}
+
+static int op_drain(struct brick_media *m)
+{
+	struct crash_medium *cm = cm_of(m);
+
+	if (++cm->n_drains == cm->sabotage.skip_drain)
+		return 0;
+	if (cm->on_point)
+		cm->on_point(cm, cm->arg);
+	drain_words(cm);
+	if (cm->on_point)
+		cm->on_point(cm, cm->arg);
+	return 0;
+}
+
+static void op_close(struct brick_media *m)
+{
+	(void)m;
+}
+
+static const struct brick_media_ops crash_ops = {
+	.st64 = op_st64,
+	.copy = op_copy,
+	.zero = op_zero,
+	.flush = op_flush,
+	.drain = op_drain,
+	.close = op_close,
+};
+
+static char crash_path[] = "crash";
+
+struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
+{
+	struct crash_medium *cm;
+	struct brick_super sb;
+	uint64_t size;
+	uint32_t n;
+
+	if (!levels)
+		return NULL;
+	cm = calloc(1, sizeof(*cm));
+	if (!cm)
+		abort();
+	/* One block more than the slots need holds the tables. */
+	size = (n_slots + 1) << KFB_BLOCK_SHIFT;
+	if (brick_super_plan(size, &sb) || sb.n != n_slots)
+		abort();
+	cm->meta_bytes = sb.rec_off[1] + (sb.rec_off[1] - sb.rec_off[0]);
+	cm->mirror_off = sb.rec_off[1];
+	cm->data_off = sb.data_off;
+	cm->n_slots = n_slots;
+	cm->m.ops = &crash_ops;
+	cm->m.size = size;
+	cm->m.path = crash_path;
+	cm->m.fd = -1;
+	cm->m.granularity = BRICK_GRANULARITY_CACHE_LINE;
+	cm->m.kind = KFB_MEDIUM_DEVDAX;
+	cm->m.fresh_is_zero = true;
+	cm->m.base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	n = n_words(cm);
+	cm->durable = calloc(n, sizeof(*cm->durable));
+	cm->words = calloc(n, sizeof(*cm->words));
+	cm->dirty = calloc(n, sizeof(*cm->dirty));
+	cm->touched = calloc(n, sizeof(*cm->touched));
+	cm->is_touched = calloc(n, sizeof(*cm->is_touched));
+	if (cm->m.base == MAP_FAILED || !cm->durable || !cm->words ||
+	    !cm->dirty || !cm->touched || !cm->is_touched)
+		abort();
+	cm->next = crash_medium_new(n_slots, levels - 1);
+	return cm;
+}
+
+void crash_medium_free(struct crash_medium *cm)
+{
+	if (!cm)
+		return;
+	crash_medium_free(cm->next);
+	(void)munmap(cm->m.base, cm->m.size);
+	free(cm->durable);
+	free(cm->words);
+	free(cm->dirty);
+	free(cm->touched);
+	free(cm->is_touched);
+	free(cm);
+}
+
+void crash_medium_mark(struct crash_medium *cm)
+{
+	cm->n_drains = 0;
+}
+
+/* Give the next medium word w with the first n of its pending values. */
+static void choose(struct crash_medium *cm, uint32_t w, unsigned int n)
+{
+	struct crash_medium *next = cm->next;
+	uint64_t value = n ? cm->words[w].pending[n - 1] : cm->durable[w];
+
+	show(next, w, value);
+	set_durable(next, w, value);
+	touch(next, w);
+}
+
+/* Undo what the state and its recovery did to the next medium. */
+static void restore(struct crash_medium *cm)
+{
+	struct crash_medium *next = cm->next;
+	uint32_t i;
+
+	for (i = 0; i < next->n_touched; i++) {
+		uint32_t w = next->touched[i];
+
+		next->is_touched[w] = false;
+		next->words[w].n_pending = 0;
+		next->words[w].n_flushed = 0;
+		show(next, w, cm->durable[w]);
+		set_durable(next, w, cm->durable[w]);
+	}
+	next->n_touched = 0;
+	next->n_dirty = 0;
+}
+
+struct enumeration {
+	struct crash_medium *cm;
+	bool (*fn)(struct crash_medium *next, void *arg);
+	void *arg;
+	uint64_t n_states;
+	bool stop;
+};
+
+/* Show one state: word i of the dirty ones has taken pick[i] values. */
+static void show_state(struct enumeration *e, const uint8_t *pick)
+{
+	uint32_t i;
+
+	if (e->stop)
+		return;
+	for (i = 0; i < e->cm->n_dirty; i++)
+		choose(e->cm, e->cm->dirty[i], pick[i]);
+	e->n_states++;
+	e->stop = !e->fn(e->cm->next, e->arg);
+	restore(e->cm);
+}
+
+static uint8_t last_pick(const struct crash_medium *cm, uint32_t i)
+{
+	return cm->words[cm->dirty[i]].n_pending;
+}
+
+static void all_states(struct enumeration *e, uint8_t *pick)
+{
+	uint32_t i;
+
+	memset(pick, 0, e->cm->n_dirty);
+	do {
+		show_state(e, pick);
+		for (i = 0; i < e->cm->n_dirty; i++) {
+			if (++pick[i] <= last_pick(e->cm, i))
+				break;
+			pick[i] = 0;
+		}
+	} while (i < e->cm->n_dirty);
+}
+
+/* None, all, each word alone, all words but one, and random ones. */
+static void some_states(struct enumeration *e, uint8_t *pick,
+			const struct crash_limits *limits, uint64_t *seed)
+{
+	uint32_t n = e->cm->n_dirty, i;
+	uint64_t r;
+	uint8_t v;
+
+	memset(pick, 0, n);
+	show_state(e, pick);
+	for (i = 0; i < n && !limits->few; i++) {
+		for (v = 1; v <= last_pick(e->cm, i); v++) {
+			pick[i] = v;
+			show_state(e, pick);
+		}
+		pick[i] = 0;
+	}
+	for (i = 0; i < n; i++)
+		pick[i] = last_pick(e->cm, i);
+	show_state(e, pick);
+	for (i = 0; i < n && !limits->few; i++) {
+		for (v = 0; v < last_pick(e->cm, i); v++) {
+			pick[i] = v;
+			show_state(e, pick);
+		}
+		pick[i] = last_pick(e->cm, i);
+	}
+	for (r = 0; r < limits->random; r++) {
+		for (i = 0; i < n; i++)
+			pick[i] = (uint8_t)(crash_random(seed) %
+					    (last_pick(e->cm, i) + 1U));
+		show_state(e, pick);
+	}
+}
+
+uint64_t
+crash_medium_enumerate(struct crash_medium *cm,
+		       const struct crash_limits *limits, uint64_t *seed,
+		       bool (*fn)(struct crash_medium *next, void *arg),
+		       void *arg)
+{
+	struct enumeration e = { .cm = cm, .fn = fn, .arg = arg };
+	uint8_t *pick = calloc(cm->n_dirty + 1, 1);
+	uint64_t total = 1;
+	uint32_t i;
+
+	if (!pick)
+		abort();
+	for (i = 0; i < cm->n_dirty && total <= limits->exhaustive; i++)
+		total *= last_pick(cm, i) + 1U;
+	if (total <= limits->exhaustive)
+		all_states(&e, pick);
+	else
+		some_states(&e, pick, limits, seed);
+	free(pick);
+	return e.n_states;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A medium that remembers what is not durable yet, and can show every state a
+ * power failure might leave.
+ *
+ * The unit is the 8-byte word. Each word has its durable value and the values
+ * stored since, in order; a flush marks how many of them a drain makes
+ * durable. A crash state gives each word its durable value or one of those
+ * stored after it, independently of all others.
+ *
+ * Of a slot's data only the first and the last word exist; the store looks at
+ * none of them, the checks look at these.
+ *
+ * Media are nested: the states of one are loaded into the next, whose own
+ * drains show crashes inside recovery.
+ */
+#ifndef TESTS_STORE_CRASH_MEDIUM_H
+#define TESTS_STORE_CRASH_MEDIUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "brickd/media.h"
+
+#define CRASH_PENDING_MAX 24U
+#define CRASH_SAMPLES	  2U /* words of a slot that exist */
+
+/* What to leave out, to see whether anyone notices. */
+struct crash_sabotage {
+	unsigned int skip_drain; /* the n-th since crash_medium_mark(), or 0 */
+	bool skip_meta_flush;
+	bool skip_data_flush;
+	bool skip_mirror_flush;
+	bool skip_zero;
+};
+
+struct crash_word {
+	uint64_t pending[CRASH_PENDING_MAX];
+	uint8_t n_pending;
+	uint8_t n_flushed;
+};
+
+struct crash_medium;
+
+/* Called when power might fail: before and after each drain. */
+typedef void (*crash_point_fn)(struct crash_medium *cm, void *arg);
+
+struct crash_medium {
+	struct brick_media m; /* base is what the CPU sees */
+	uint64_t meta_bytes; /* all words below exist */
+	uint64_t data_off;
+	uint64_t n_slots;
+	uint64_t mirror_off;
+	uint64_t *durable; /* by word number */
+	struct crash_word *words;
+	uint32_t *dirty; /* words with pending values */
+	uint32_t n_dirty;
+	uint32_t *touched; /* words that differ from the medium above */
+	uint32_t n_touched;
+	bool *is_touched;
+	unsigned int n_drains;
+	struct crash_sabotage sabotage;
+	crash_point_fn on_point;
+	void *arg;
+	struct crash_medium *next; /* where crash states are loaded, or NULL */
+};
+
+/* levels nested media for a store of n_slots; the outermost is returned. */
+struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels);
+void crash_medium_free(struct crash_medium *cm);
+
+/* Begin to count drains anew. */
+void crash_medium_mark(struct crash_medium *cm);
+
+struct crash_limits {
+	uint64_t exhaustive; /* all states if there are no more */
+	uint64_t random; /* else so many random ones, and the usual suspects */
+	bool few; /* only none, all and the random ones */
+};
+
+/*
+ * Load each state that a power failure now might leave into cm->next, call fn
+ * and put everything back. *seed drives the random ones. Returns the number of
+ * states; stops when fn returns false.
+ */
+uint64_t
+crash_medium_enumerate(struct crash_medium *cm,
+		       const struct crash_limits *limits, uint64_t *seed,
+		       bool (*fn)(struct crash_medium *next, void *arg),
+		       void *arg);
+
+/* The two words of a slot's data that exist. */
+uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
+			  unsigned int sample);
+uint64_t crash_medium_load(const struct crash_medium *cm, uint64_t off);
+
+/* xorshift: the same numbers everywhere. */
+uint64_t crash_random(uint64_t *seed);
+
+#endif

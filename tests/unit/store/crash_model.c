@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The model of a store's contents. */
+#include "crash_model.h"
+
+#include "brickd/store/store_impl.h"
+
+#define TOP_KEYS 4U /* of the model's keys, at the end of the address space */
+
+uint64_t model_va(unsigned int key)
+{
+	if (key < MODEL_KEYS - TOP_KEYS)
+		return brick_va(key);
+	return brick_va(KFB_BLOCKS_MAX - MODEL_KEYS + key);
+}
+
+unsigned int model_key(uint64_t va)
+{
+	unsigned int key;
+
+	for (key = 0; key < MODEL_KEYS; key++)
+		if (model_va(key) == va)
+			return key;
+	return MODEL_KEYS;
+}
+
+void model_apply(struct model *model, const struct brick_store_op *op)
+{
+	unsigned int first = model_key(op->va), key;
+
+	for (key = first; key < first + op->n_blocks; key++) {
+		struct model_block *b = &model->blocks[key];
+
+		switch (op->kind) {
+		case BRICK_STORE_ALLOC:
+			*b = (struct model_block){ .there = true };
+			break;
+		case BRICK_STORE_FREE:
+			*b = (struct model_block){ .there = false };
+			break;
+		case BRICK_STORE_BIRTH:
+			b->not_birth = b->birth;
+			b->birth = 0;
+			b->owner = op->owner;
+			break;
+		}
+	}
+}
+
+void model_learn(struct model *model, struct brick_store *s)
+{
+	struct brick_run run;
+	unsigned int key;
+
+	for (key = 0; key < MODEL_KEYS; key++)
+		if (model->blocks[key].there &&
+		    !brick_store_lookup(s, model_va(key), 1, &run))
+			model->blocks[key].birth = run.birth;
+}
+
+static const char *compare_block(const struct model_block *b,
+				 const struct brick_run *run,
+				 const struct crash_medium *cm)
+{
+	unsigned int sample;
+
+	if (run->owner != b->owner)
+		return "wrong owner";
+	if (b->birth ? run->birth != b->birth
+		     : !run->birth || run->birth == b->not_birth)
+		return "wrong birth";
+	for (sample = 0; sample < CRASH_SAMPLES; sample++) {
+		uint64_t data = crash_medium_load(
+			cm, crash_sample_off(cm, run->slot, sample));
+
+		if (data != b->stable && data != b->latest)
+			return b->stable ? "flushed data are lost"
+					 : "another client's bytes";
+	}
+	return NULL;
+}
+
+const char *model_compare(const struct model *model, struct brick_store *s,
+			  const struct crash_medium *cm)
+{
+	unsigned int key, n = 0;
+	struct brick_store_stats stats;
+	struct brick_run run;
+	const char *wrong;
+
+	for (key = 0; key < MODEL_KEYS; key++) {
+		const struct model_block *b = &model->blocks[key];
+		bool there = !brick_store_lookup(s, model_va(key), 1, &run);
+
+		if (there != b->there)
+			return there ? "a freed block is back"
+				     : "a block is gone";
+		if (!there)
+			continue;
+		n++;
+		wrong = compare_block(b, &run, cm);
+		if (wrong)
+			return wrong;
+	}
+	brick_store_stats(s, &stats);
+	return stats.slots_alloc == n ? NULL : "an unknown block";
+}
+
+const char *model_check_slots(struct brick_store *s,
+			      const struct crash_medium *cm)
+{
+	uint64_t slot, counts[BRICK_BIRTH_B + 1] = { 0 };
+	struct brick_store_stats stats;
+	struct brick_word w, mirror;
+	unsigned int sample;
+
+	for (slot = 0; slot < s->sb.n; slot++) {
+		if (!brick_record_get_word(s->m, &s->sb, 0, slot, &w) ||
+		    !brick_record_get_word(s->m, &s->sb, 1, slot, &mirror))
+			return "a state word is damaged";
+		if (w.state != mirror.state || brick_state_is_batch(w.state))
+			return "a state is not settled";
+		counts[w.state]++;
+		if (w.state != BRICK_CLEAN)
+			continue;
+		for (sample = 0; sample < CRASH_SAMPLES; sample++)
+			if (crash_medium_load(cm, crash_sample_off(cm, slot,
+								   sample)))
+				return "a CLEAN slot is not zero";
+	}
+	brick_store_stats(s, &stats);
+	if (stats.slots_clean != counts[BRICK_CLEAN] ||
+	    stats.slots_dirty != counts[BRICK_DIRTY] ||
+	    stats.slots_alloc != counts[BRICK_ALLOC] ||
+	    stats.slots_bad != counts[BRICK_BAD])
+		return "the numbers do not add up";
+	return NULL;
+}
