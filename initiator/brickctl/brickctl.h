@@ -273,6 +273,8 @@ void ctl_json_count(struct json_object *object, const char *name,
 void ctl_json_bool(struct json_object *object, const char *name, bool value);
 void ctl_json_text(struct json_object *object, const char *name,
 		   const char *value);
+/* Without a newline; lives as long as the object. */
+const char *ctl_json_line(struct json_object *object);
 /* Prints one line and frees the object. */
 void ctl_json_print(struct json_object *object);
 

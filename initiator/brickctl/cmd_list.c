@@ -61,8 +61,7 @@ static void print_extent_json(const struct listing *l,
 				names, json_object_new_string(flags[i].name));
 	}
 	json_object_object_add(object, "flags", names);
-	printf("%s%s", l->n_extents ? "," : "",
-	       json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	printf("%s%s", l->n_extents ? "," : "", ctl_json_line(object));
 	json_object_put(object);
 }
 

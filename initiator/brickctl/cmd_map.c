@@ -180,7 +180,7 @@ static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 
 static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 {
-	struct kfbrick_mapping *mapping;
+	struct kfbrick_mapping *mapping = NULL;
 	sigset_t signals;
 	int status;
 	int err;

@@ -38,23 +38,29 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static double us_of(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
 static void print_times(const struct ctl *ctl, uint64_t *ns, size_t count)
 {
 	struct json_object *object;
+	uint64_t median;
 
 	qsort(ns, count, sizeof(*ns), compare);
+	median = ns[count / 2];
 	if (!ctl->json) {
 		printf("%zu pings of %s: min %.1f, median %.1f, max %.1f us\n",
-		       count, ctl->settings.brick, (double)ns[0] / 1e3,
-		       (double)ns[count / 2] / 1e3,
-		       (double)ns[count - 1] / 1e3);
+		       count, ctl->settings.brick, us_of(ns[0]), us_of(median),
+		       us_of(ns[count - 1]));
 		return;
 	}
 	object = json_object_new_object();
 	ctl_json_text(object, "brick", ctl->settings.brick);
 	ctl_json_count(object, "count", count);
 	ctl_json_count(object, "min_ns", ns[0]);
-	ctl_json_count(object, "median_ns", ns[count / 2]);
+	ctl_json_count(object, "median_ns", median);
 	ctl_json_count(object, "max_ns", ns[count - 1]);
 	ctl_json_print(object);
 }

@@ -86,7 +86,7 @@ static int copy(struct ctl_transfer *t, const struct read_job *job)
 
 static int map_and_copy(struct ctl *ctl, const struct read_job *job)
 {
-	struct kfbrick_mapping *mapping;
+	struct kfbrick_mapping *mapping = NULL;
 	struct ctl_transfer transfer;
 	uint64_t n_blocks;
 	uint64_t first;

@@ -26,8 +26,7 @@ static void message_json(const struct ctl *ctl, int status, int error,
 		ctl_json_text(inner, "errno", strerrorname_np(-error));
 	ctl_json_count(inner, "exit", (uint64_t)status);
 	json_object_object_add(outer, "error", inner);
-	fprintf(stderr, "%s\n",
-		json_object_to_json_string_ext(outer, JSON_C_TO_STRING_PLAIN));
+	fprintf(stderr, "%s\n", ctl_json_line(outer));
 	json_object_put(outer);
 }
 
@@ -197,7 +196,6 @@ void ctl_note(struct ctl *ctl, const char *format, ...)
 	}
 	object = json_object_new_object();
 	ctl_json_text(object, "note", message);
-	fprintf(stderr, "%s\n",
-		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	fprintf(stderr, "%s\n", ctl_json_line(object));
 	json_object_put(object);
 }

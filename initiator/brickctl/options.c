@@ -168,7 +168,7 @@ static int parse(struct ctl *ctl, int argc, char **argv, const char *how,
 	int status = CTL_GO_ON;
 	int code;
 
-	strcpy(g.shorts, how);
+	snprintf(g.shorts, sizeof(g.shorts), "%s", how);
 	grammar_add(&g, ctl_globals, GLOBAL_FIRST);
 	if (ctl->command)
 		grammar_add(&g, ctl->command->options, OWN_FIRST);

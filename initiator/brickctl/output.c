@@ -107,8 +107,15 @@ void ctl_json_text(struct json_object *object, const char *name,
 	json_object_object_add(object, name, json_object_new_string(value));
 }
 
+const char *ctl_json_line(struct json_object *object)
+{
+	return json_object_to_json_string_ext(
+		object,
+		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
 void ctl_json_print(struct json_object *object)
 {
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	puts(ctl_json_line(object));
 	json_object_put(object);
 }

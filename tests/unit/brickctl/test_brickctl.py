@@ -306,9 +306,9 @@ class Format(Case):
         brickd = self.folder / "brickd"
         brickd.write_text("#!/bin/sh\nprintf '%s|' \"$@\"\nexit 42\n")
         brickd.chmod(0o755)
-        done = self.ctl("--json", "format", "st ore", "--size", "1G",
+        done = self.ctl("--json", "format", "a store", "--size", "1G",
                         PATH=f"{self.folder}:{self.env['PATH']}")
-        self.assertEqual(done.stdout, b"format|st ore|--size|1G|")
+        self.assertEqual(done.stdout, b"format|a store|--size|1G|")
         self.assertEqual(done.returncode, 42)
 
     def test_a_missing_brickd_is_said(self):
