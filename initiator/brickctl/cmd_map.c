@@ -210,7 +210,7 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 
 static int run(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct map_request request;
+	struct map_request request = { 0 };
 	int status;
 
 	status = read_request(ctl, args, &request);
