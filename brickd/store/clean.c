@@ -48,15 +48,12 @@ static void give_back(struct brick_store *s, const struct haul *h,
 static void mark_clean(struct brick_store *s, struct brick_slot_run run)
 {
 	struct brick_word clean = { .state = BRICK_CLEAN };
-	unsigned int copy;
 	uint64_t i;
 
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		for (i = 0; i < run.n; i++)
-			brick_record_put_word(s->m, &s->sb, copy, run.slot + i,
-					      clean);
-		brick_record_flush(s->m, &s->sb, copy, run.slot, run.n);
-	}
+	for (i = 0; i < run.n; i++)
+		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH,
+				      run.slot + i, clean);
+	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, run.slot, run.n);
 }
 
 int brick_store_clean_one(struct brick_store *s, unsigned int max_slots)

@@ -27,23 +27,14 @@
 
 #include "brickd/store/batch.h"
 
-static void put_words(struct brick_store *s, unsigned int copy,
+static void put_words(struct brick_store *s, unsigned int copies,
 		      struct brick_slot_run slots, struct brick_word w)
 {
 	uint64_t i;
 
 	for (i = 0; i < slots.n; i++)
-		brick_record_put_word(s->m, &s->sb, copy, slots.slot + i, w);
-	brick_record_flush(s->m, &s->sb, copy, slots.slot, slots.n);
-}
-
-static void put_words_twice(struct brick_store *s, struct brick_slot_run slots,
-			    struct brick_word w)
-{
-	unsigned int copy;
-
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
-		put_words(s, copy, slots, w);
+		brick_record_put_word(s->m, &s->sb, copies, slots.slot + i, w);
+	brick_record_flush(s->m, &s->sb, copies, slots.slot, slots.n);
 }
 
 /* Differs from any birth this address had within the last 2^28 batches. */
@@ -66,23 +57,24 @@ static void write_alloc(struct brick_store *s, uint32_t tx,
 {
 	struct brick_word w = { .state = BRICK_ALLOC_B, .tx = tx };
 	struct brick_payload p = { .birth = birth_of(tx) };
-	unsigned int copy;
 	uint64_t i;
 
 	if (run->zero_first)
 		zero_slots(s, run->slots);
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		for (i = 0; i < run->slots.n; i++) {
-			p.id = brick_va(run->key + i);
-			brick_record_put_payload(s->m, &s->sb, copy,
-						 run->slots.slot + i, &p);
-		}
-		put_words(s, copy, run->slots, w);
+	for (i = 0; i < run->slots.n; i++) {
+		uint64_t slot = run->slots.slot + i;
+
+		p.id = brick_va(run->key + i);
+		brick_record_put_payload(s->m, &s->sb, BRICK_COPY_BOTH, slot,
+					 &p);
+		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot, w);
 	}
+	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, run->slots.slot,
+			   run->slots.n);
 }
 
 /* A new payload for each slot of a run, in one copy, flushed. */
-static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copy,
+static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copies,
 			const struct brick_batch_run *run)
 {
 	struct brick_payload p;
@@ -93,10 +85,10 @@ static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copy,
 					       run->slots.slot + i, &p);
 		p.birth = birth_of(tx);
 		p.owner = run->op->owner;
-		brick_record_put_payload(s->m, &s->sb, copy,
+		brick_record_put_payload(s->m, &s->sb, copies,
 					 run->slots.slot + i, &p);
 	}
-	brick_record_flush(s->m, &s->sb, copy, run->slots.slot, run->slots.n);
+	brick_record_flush(s->m, &s->sb, copies, run->slots.slot, run->slots.n);
 }
 
 /* From here on the mirrors of these blocks say nothing until commit. */
@@ -110,7 +102,7 @@ static int announce_births(struct brick_store *s, uint32_t tx,
 		return 0;
 	for (r = 0; r < b->n_runs; r++)
 		if (b->runs[r].op->kind == BRICK_STORE_BIRTH)
-			put_words(s, 1, b->runs[r].slots, w);
+			put_words(s, BRICK_COPY(1), b->runs[r].slots, w);
 	return brick_store_fence(s);
 }
 
@@ -128,10 +120,10 @@ static void write_records(struct brick_store *s, uint32_t tx,
 			write_alloc(s, tx, run);
 			break;
 		case BRICK_STORE_FREE:
-			put_words_twice(s, run->slots, dirty);
+			put_words(s, BRICK_COPY_BOTH, run->slots, dirty);
 			break;
 		case BRICK_STORE_BIRTH:
-			write_birth(s, tx, 1, run);
+			write_birth(s, tx, BRICK_COPY(1), run);
 			break;
 		}
 	}
@@ -155,41 +147,48 @@ static int finish_births(struct brick_store *s, uint32_t tx,
 		if (b->runs[r].op->kind != BRICK_STORE_BIRTH)
 			continue;
 		pthread_mutex_lock(&s->lock);
-		write_birth(s, tx, 0, &b->runs[r]);
+		write_birth(s, tx, BRICK_COPY(0), &b->runs[r]);
 		pthread_mutex_unlock(&s->lock);
 	}
 	return brick_store_fence(s);
 }
 
-/* Settle the states of batch tx, and no others. */
-static void seal_run(struct brick_store *s, uint32_t tx, unsigned int copy,
-		     const struct brick_batch_run *run)
+/* The copies of a record that still say batch tx; no others are touched. */
+static unsigned int copies_of_batch(const struct brick_store *s, uint64_t slot,
+				    uint32_t tx)
 {
-	struct brick_word w = { .state = BRICK_ALLOC };
+	unsigned int copy, copies = 0;
 	struct brick_word is;
-	uint64_t i;
 
-	if (run->op->kind == BRICK_STORE_FREE)
-		w.state = BRICK_DIRTY;
-	for (i = 0; i < run->slots.n; i++) {
-		uint64_t slot = run->slots.slot + i;
-
-		if (brick_record_get_word(s->m, &s->sb, copy, slot, &is) &&
-		    brick_state_is_batch(is.state) && is.tx == tx)
-			brick_record_put_word(s->m, &s->sb, copy, slot, w);
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		is = brick_record_peek(s->m, &s->sb, copy, slot);
+		if (brick_state_is_batch(is.state) && is.tx == tx)
+			copies |= BRICK_COPY(copy);
 	}
-	brick_record_flush(s->m, &s->sb, copy, run->slots.slot, run->slots.n);
+	return copies;
 }
 
 static void seal(struct brick_store *s, uint32_t tx,
 		 const struct brick_batch *b)
 {
-	unsigned int copy;
-	uint64_t r;
+	uint64_t r, i;
 
-	for (r = 0; r < b->n_runs; r++)
-		for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
-			seal_run(s, tx, copy, &b->runs[r]);
+	for (r = 0; r < b->n_runs; r++) {
+		const struct brick_batch_run *run = &b->runs[r];
+		struct brick_word w = { .state = BRICK_ALLOC };
+
+		if (run->op->kind == BRICK_STORE_FREE)
+			w.state = BRICK_DIRTY;
+		for (i = 0; i < run->slots.n; i++) {
+			uint64_t slot = run->slots.slot + i;
+
+			brick_record_put_word(s->m, &s->sb,
+					      copies_of_batch(s, slot, tx),
+					      slot, w);
+		}
+		brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH,
+				   run->slots.slot, run->slots.n);
+	}
 }
 
 static int commit_batch(struct brick_store *s, const struct brick_batch *b)
@@ -219,7 +218,7 @@ static int free_single(struct brick_store *s, struct brick_slot_run slot)
 {
 	struct brick_word dirty = { .state = BRICK_DIRTY };
 
-	put_words_twice(s, slot, dirty);
+	put_words(s, BRICK_COPY_BOTH, slot, dirty);
 	return brick_store_fence(s);
 }
 

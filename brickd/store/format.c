@@ -47,16 +47,13 @@ static void write_records(struct brick_media *m, const struct brick_super *sb)
 	struct brick_word w = { .state = m->fresh_is_zero ? BRICK_CLEAN
 							  : BRICK_DIRTY };
 	struct brick_payload none = { .id = 0 };
-	unsigned int copy;
 	uint64_t slot;
 
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		for (slot = 0; slot < sb->n; slot++) {
-			brick_record_put_payload(m, sb, copy, slot, &none);
-			brick_record_put_word(m, sb, copy, slot, w);
-		}
-		brick_record_flush(m, sb, copy, 0, sb->n);
+	for (slot = 0; slot < sb->n; slot++) {
+		brick_record_put_payload(m, sb, BRICK_COPY_BOTH, slot, &none);
+		brick_record_put_word(m, sb, BRICK_COPY_BOTH, slot, w);
 	}
+	brick_record_flush(m, sb, BRICK_COPY_BOTH, 0, sb->n);
 }
 
 static int write_pages(struct brick_media *m, const struct brick_super *sb)

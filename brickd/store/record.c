@@ -36,31 +36,40 @@ static uint32_t word_sum(const struct brick_super *sb, uint64_t slot,
 }
 
 void brick_record_put_payload(struct brick_media *m,
-			      const struct brick_super *sb, unsigned int copy,
+			      const struct brick_super *sb, unsigned int copies,
 			      uint64_t slot, const struct brick_payload *p)
 {
 	struct brick_fmt_record raw;
+	unsigned int copy;
 
 	kfb_put_le64(&raw.id, p->id);
 	kfb_put_le32(&raw.birth, p->birth);
 	kfb_put_le32(&raw.move, p->move);
 	kfb_put_le32(&raw.owner, p->owner);
 	kfb_put_le32(&raw.crc, payload_sum(sb, slot, p));
-	m->ops->copy(m, brick_super_rec(sb, copy, slot), &raw, PAYLOAD_BYTES);
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		if (copies & BRICK_COPY(copy))
+			m->ops->copy(m, brick_super_rec(sb, copy, slot), &raw,
+				     PAYLOAD_BYTES);
 }
 
 void brick_record_put_word(struct brick_media *m, const struct brick_super *sb,
-			   unsigned int copy, uint64_t slot,
+			   unsigned int copies, uint64_t slot,
 			   struct brick_word w)
 {
 	uint32_t state_tx = (uint32_t)w.state | w.tx << BRICK_FMT_STATE_BITS;
+	unsigned int copy;
 	uint64_t word;
 	__le64 raw;
 
 	kfb_put_le64(&raw, (uint64_t)word_sum(sb, slot, state_tx) << CRC_SHIFT |
 				   state_tx);
 	memcpy(&word, &raw, sizeof(word));
-	m->ops->st64(m, brick_super_rec(sb, copy, slot) + WORD_OFF, word);
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		if (copies & BRICK_COPY(copy))
+			m->ops->st64(m,
+				     brick_super_rec(sb, copy, slot) + WORD_OFF,
+				     word);
 }
 
 /* Eight bytes at a time: a copy of the record may be written meanwhile. */
@@ -118,9 +127,29 @@ bool brick_record_get_word(const struct brick_media *m,
 	return true;
 }
 
-void brick_record_flush(struct brick_media *m, const struct brick_super *sb,
-			unsigned int copy, uint64_t slot, uint64_t n)
+struct brick_word brick_record_peek(const struct brick_media *m,
+				    const struct brick_super *sb,
+				    unsigned int copy, uint64_t slot)
 {
-	m->ops->flush(m, brick_super_rec(sb, copy, slot),
-		      n * sizeof(struct brick_fmt_record));
+	struct brick_word w;
+	uint32_t state_tx;
+	__le64 raw;
+
+	load_words(m, brick_super_rec(sb, copy, slot) + WORD_OFF, &raw,
+		   sizeof(raw));
+	state_tx = (uint32_t)kfb_get_le64(&raw);
+	w.state = (enum brick_state)(state_tx & BRICK_FMT_STATE_MASK);
+	w.tx = state_tx >> BRICK_FMT_STATE_BITS;
+	return w;
+}
+
+void brick_record_flush(struct brick_media *m, const struct brick_super *sb,
+			unsigned int copies, uint64_t slot, uint64_t n)
+{
+	unsigned int copy;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		if (copies & BRICK_COPY(copy))
+			m->ops->flush(m, brick_super_rec(sb, copy, slot),
+				      n * sizeof(struct brick_fmt_record));
 }

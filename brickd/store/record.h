@@ -42,6 +42,10 @@ struct brick_word {
 	uint32_t tx; /* 0 unless the state is one of a batch */
 };
 
+/* Which copies to write, as bits. */
+#define BRICK_COPY(copy) (1U << (copy))
+#define BRICK_COPY_BOTH	 (BRICK_COPY(0) | BRICK_COPY(1))
+
 static inline bool brick_state_is_batch(enum brick_state state)
 {
 	return state == BRICK_ALLOC_B || state == BRICK_DIRTY_B ||
@@ -52,7 +56,7 @@ static inline bool brick_state_is_batch(enum brick_state state)
  * brick_record_put_payload - store a payload; the state word stays
  * @m: the medium
  * @sb: where records are
- * @copy: 0, or 1 for the mirror
+ * @copies: BRICK_COPY() bits
  * @slot: whose
  * @p: what
  *
@@ -61,14 +65,14 @@ static inline bool brick_state_is_batch(enum brick_state state)
  * Context: the slot's owner only.
  */
 void brick_record_put_payload(struct brick_media *m,
-			      const struct brick_super *sb, unsigned int copy,
+			      const struct brick_super *sb, unsigned int copies,
 			      uint64_t slot, const struct brick_payload *p);
 
 /**
  * brick_record_put_word - store a state word, atomically
  * @m: the medium
  * @sb: where records are
- * @copy: 0, or 1 for the mirror
+ * @copies: BRICK_COPY() bits
  * @slot: whose
  * @w: what
  *
@@ -77,7 +81,7 @@ void brick_record_put_payload(struct brick_media *m,
  * Context: the slot's owner only.
  */
 void brick_record_put_word(struct brick_media *m, const struct brick_super *sb,
-			   unsigned int copy, uint64_t slot,
+			   unsigned int copies, uint64_t slot,
 			   struct brick_word w);
 
 /**
@@ -111,16 +115,30 @@ bool brick_record_get_word(const struct brick_media *m,
 			   uint64_t slot, struct brick_word *w);
 
 /**
- * brick_record_flush - flush the records of a run of slots
+ * brick_record_peek - the state word of a record that is known to be whole
  * @m: the medium
  * @sb: where records are
  * @copy: 0, or 1 for the mirror
+ * @slot: whose
+ *
+ * Context: the slot's owner, who wrote the word.
+ * Return: state and tx, the checksum not looked at.
+ */
+struct brick_word brick_record_peek(const struct brick_media *m,
+				    const struct brick_super *sb,
+				    unsigned int copy, uint64_t slot);
+
+/**
+ * brick_record_flush - flush the records of a run of slots
+ * @m: the medium
+ * @sb: where records are
+ * @copies: BRICK_COPY() bits
  * @slot: the first
  * @n: how many
  *
  * Context: any.
  */
 void brick_record_flush(struct brick_media *m, const struct brick_super *sb,
-			unsigned int copy, uint64_t slot, uint64_t n);
+			unsigned int copies, uint64_t slot, uint64_t n);
 
 #endif

@@ -142,8 +142,9 @@ static void fix_payload(struct brick_store *s, unsigned int copy,
 	    is.id == want->id && is.birth == want->birth &&
 	    is.move == want->move && is.owner == want->owner)
 		return;
-	brick_record_put_payload(s->m, &s->sb, copy, fix->slot, want);
-	brick_record_flush(s->m, &s->sb, copy, fix->slot, 1);
+	brick_record_put_payload(s->m, &s->sb, BRICK_COPY(copy), fix->slot,
+				 want);
+	brick_record_flush(s->m, &s->sb, BRICK_COPY(copy), fix->slot, 1);
 }
 
 static void fix_word(struct brick_store *s, unsigned int copy,
@@ -155,8 +156,8 @@ static void fix_word(struct brick_store *s, unsigned int copy,
 	if (brick_record_get_word(s->m, &s->sb, copy, fix->slot, &is) &&
 	    is.state == want.state && is.tx == want.tx)
 		return;
-	brick_record_put_word(s->m, &s->sb, copy, fix->slot, want);
-	brick_record_flush(s->m, &s->sb, copy, fix->slot, 1);
+	brick_record_put_word(s->m, &s->sb, BRICK_COPY(copy), fix->slot, want);
+	brick_record_flush(s->m, &s->sb, BRICK_COPY(copy), fix->slot, 1);
 }
 
 static void note_fix(struct brick_store *s, const struct fix *fix)

@@ -47,23 +47,24 @@ void brick_slots_fini(struct brick_slots *s)
 	s->dirty.bits = NULL;
 }
 
-/* The first bit at pos or after it that is set, or clear; n_bits if none. */
-static uint64_t find(const struct brick_slot_map *map, uint64_t pos, bool set)
+/* The first bit in [pos, end) that is set, or clear; end if there is none. */
+static uint64_t find(const struct brick_slot_map *map, uint64_t pos,
+		     uint64_t end, bool set)
 {
 	uint64_t flip = set ? 0 : UINT64_MAX;
 	uint64_t w, word;
 
-	if (pos >= map->n_bits)
-		return map->n_bits;
+	if (pos >= end)
+		return end;
 	w = pos / WORD_BITS;
 	word = (map->bits[w] ^ flip) & UINT64_MAX << pos % WORD_BITS;
 	while (!word) {
-		if (++w >= n_words(map->n_bits))
-			return map->n_bits;
+		if (++w >= n_words(end))
+			return end;
 		word = map->bits[w] ^ flip;
 	}
 	pos = w * WORD_BITS + (unsigned int)__builtin_ctzll(word);
-	return pos < map->n_bits ? pos : map->n_bits;
+	return pos < end ? pos : end;
 }
 
 static void change(struct brick_slot_map *map, struct brick_slot_run run,
@@ -93,15 +94,15 @@ void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run)
 	map->n_set += run.n;
 }
 
-/* A run of enough slots, or any run, that begins in [from, to). */
-static bool search(const struct brick_slot_map *map, uint64_t from, uint64_t to,
-		   uint64_t enough, struct brick_slot_run *run)
+/* The first run of enough slots from a place on, cut at want. */
+static bool search(const struct brick_slot_map *map, uint64_t from,
+		   uint64_t enough, uint64_t want, struct brick_slot_run *run)
 {
-	uint64_t pos = from;
+	uint64_t pos = from, limit, end;
 
-	while ((pos = find(map, pos, true)) < to) {
-		uint64_t end = find(map, pos, false);
-
+	while ((pos = find(map, pos, map->n_bits, true)) < map->n_bits) {
+		limit = map->n_bits - pos > want ? pos + want : map->n_bits;
+		end = find(map, pos, limit, false);
 		if (end - pos >= enough) {
 			run->slot = pos;
 			run->n = end - pos;
@@ -121,11 +122,9 @@ bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
 	if (map->n_set < enough)
 		return false;
 	/* From the hint on, then from the start. */
-	if (!search(map, map->hint, map->n_bits, enough, &found) &&
-	    !search(map, 0, map->n_bits, enough, &found))
+	if (!search(map, map->hint, enough, want, &found) &&
+	    !search(map, 0, enough, want, &found))
 		return false;
-	if (found.n > want)
-		found.n = want;
 	change(map, found, false);
 	map->n_set -= found.n;
 	map->hint = found.slot + found.n;
