@@ -62,14 +62,14 @@ static inline void kfb_put_le64(__le64 *field, __u64 value)
 {
 	__le32 *half = (__le32 *)field;
 
-	kfb_put_le32(half, (__u32)value);
-	kfb_put_le32(half + 1, (__u32)(value >> 32));
+	kfb_put_le32(half, value & 0xffffffff);
+	kfb_put_le32(half + 1, value >> 32);
 }
 
 static inline void kfb_put_le64_split(__le32 *lo, __le32 *hi, __u64 value)
 {
-	kfb_put_le32(lo, (__u32)value);
-	kfb_put_le32(hi, (__u32)(value >> 32));
+	kfb_put_le32(lo, value & 0xffffffff);
+	kfb_put_le32(hi, value >> 32);
 }
 
 #endif

@@ -54,7 +54,7 @@ int kfb_status_to_errno(__u16 status)
 
 enum kfb_status kfb_status_from_errno(int error)
 {
-	__u16 status;
+	unsigned int status;
 
 	for (status = 0; status <= KFB_ST_LAST; status++)
 		if (statuses[status].error == error)

@@ -32,6 +32,7 @@ enum kfb_role {
  * @KFB_CONN_CLOSING: nothing new; completions drain, then the endpoint goes
  * @KFB_CONN_BACKOFF: client only: nothing, until the next try
  * @KFB_CONN_CLOSED: nothing, for ever
+ * @KFB_CONN_STATES: how many there are
  */
 enum kfb_conn_state {
 	KFB_CONN_IDLE,
@@ -51,6 +52,7 @@ enum kfb_conn_state {
  * @KFB_SESSION_DETACHED: no connection; they last as long as the lease does
  * @KFB_SESSION_FENCING: none may be used; they are being revoked
  * @KFB_SESSION_ENDED: all are revoked
+ * @KFB_SESSION_STATES: how many there are
  */
 enum kfb_session_state {
 	KFB_SESSION_OPENING,

@@ -203,93 +203,94 @@ struct value {
 	__u64 value;
 };
 
+static const struct value values[] = {
+	/* HELLO: magic, versions, a join without a session */
+	{ "hello", 0, 4, KFB_MAGIC_ACCEPT },
+	{ "hello", 4, 1, 0 },
+	{ "hello", 4, 1, 2 },
+	{ "hello", 6, 2, 1 },
+	/* ACCEPT */
+	{ "accept", 0, 4, KFB_MAGIC_HELLO },
+	{ "accept", 4, 1, 0 },
+	{ "accept", 6, 2, KFB_CREDITS_MIN - 1 },
+	{ "accept", 6, 2, KFB_CREDITS_MAX + 1 },
+	{ "accept", 8, 4, KFB_FEATURES_V1 + 1 },
+	{ "accept", 12, 2, 511 },
+	{ "accept", 14, 2, 4097 },
+	{ "accept", 16, 8, 0 },
+	{ "accept", 24, 8, 0 },
+	/* REJECT */
+	{ "reject", 0, 4, KFB_MAGIC_HELLO },
+	{ "reject", 4, 2, KFB_ST_OK },
+	{ "reject", 6, 1, 0 },
+	{ "reject", 6, 1, 2 },
+	/* the header: an op of the other direction, a status */
+	{ "info-request", 0, 2, 0 },
+	{ "info-request", 0, 2, KFB_OP_EVENT },
+	{ "info-request", 0, 2, KFB_OP_INFO | KFB_OP_REPLY },
+	{ "info-request", 2, 2, KFB_ST_IO },
+	{ "alloc-reply", 0, 2, KFB_OP_ALLOC },
+	{ "alloc-reply", 0, 2, KFB_OP_REPLY },
+	{ "alloc-reply", 0, 2, (KFB_OP_LAST + 1) | KFB_OP_REPLY },
+	{ "event", 0, 2, KFB_OP_EVENT | KFB_OP_REPLY },
+	{ "event", 2, 2, KFB_ST_IO },
+	{ "event", 8, 2, 1 },
+	{ "event", 12, 4, 1 },
+	/* a body where an error has none, and the other way round */
+	{ "info-reply", 2, 2, KFB_ST_IO },
+	{ "error-reply", 0, 2, KFB_OP_EVENT },
+	/* AUTH: names */
+	{ "auth-request", 32, 1, KFB_NAME_MAX + 1 },
+	{ "auth-request", 32, 1, 3 },
+	{ "auth-request", 32, 1, 5 },
+	{ "auth-request", 40, 1, ' ' },
+	{ "auth-request", 40, 1, 0x7f },
+	{ "auth-request", 40, 1, 0xc3 },
+	{ "auth-request", 40, 1, '\n' },
+	/* AUTH reply: access, a range behind the end, no blocks */
+	{ "auth-reply", 112, 4, 0 },
+	{ "auth-reply", 112, 4, 3 },
+	{ "auth-reply", 96, 8, 4096 },
+	{ "auth-reply", 104, 8, 0 },
+	{ "auth-reply", 128, 8, 2 },
+	/* INFO reply */
+	{ "info-reply", 64, 4, 20 },
+	{ "info-reply", 68, 4, KFB_INFO_FLAGS + 1 },
+	{ "info-reply", 72, 4, 0x26 },
+	{ "info-reply", 76, 4, 0 },
+	{ "info-reply", 76, 4, KFB_FLUSH_COMMIT },
+	{ "info-reply", 76, 4, 0x6 },
+	{ "info-reply", 80, 4, 0 },
+	{ "info-reply", 80, 4, KFB_WHY_LAST + 1 },
+	{ "info-reply", 84, 4, 0 },
+	{ "info-reply", 84, 4, KFB_MEDIUM_LAST + 1 },
+	/* MAP: flags; handles: alignment, no blocks, above 1 GiB */
+	{ "map-request", 64, 4, KFB_MAP_FLAGS + 1 },
+	{ "map-reply", 56, 8, 1 },
+	{ "map-reply", 64, 8, 0 },
+	{ "map-reply", 64, 8, 513 },
+	{ "map-reply", 56, 8, 0ULL - KFB_BLOCK_BYTES },
+	/* LIST */
+	{ "list-request", 32, 4, 0 },
+	{ "list-request", 32, 4, KFB_LIST_MINE + 1 },
+	{ "list-reply", 80, 4, KFB_EXTENT_FLAGS + 1 },
+	{ "list-reply", 64, 8, 0 },
+	{ "list-reply", 56, 8, 1 << 20 },
+	{ "list-reply", 64, 8, KFB_BLOCKS_MAX + 1 },
+	/* FLUSH: flags; everything and ranges */
+	{ "flush-request", 32, 4, KFB_FLUSH_ALL },
+	{ "flush-request", 32, 4, 2 },
+	/* EVENT */
+	{ "event", 32, 4, 0 },
+	{ "event", 32, 4, KFB_EVENT_LAST + 1 },
+	{ "event", 36, 4, 0 },
+	{ "event", 40, 8, 4096 },
+	{ "event", 48, 8, 0 },
+	{ "event", 48, 8, KFB_BLOCKS_MAX },
+};
+
 static void values_outside_their_field_are_refused(void **state)
 {
-	static const struct value values[] = {
-		/* HELLO: magic, versions, a join without a session */
-		{ "hello", 0, 4, KFB_MAGIC_ACCEPT },
-		{ "hello", 4, 1, 0 },
-		{ "hello", 4, 1, 2 },
-		{ "hello", 6, 2, 1 },
-		/* ACCEPT */
-		{ "accept", 0, 4, KFB_MAGIC_HELLO },
-		{ "accept", 4, 1, 0 },
-		{ "accept", 6, 2, KFB_CREDITS_MIN - 1 },
-		{ "accept", 6, 2, KFB_CREDITS_MAX + 1 },
-		{ "accept", 8, 4, KFB_FEATURES_V1 + 1 },
-		{ "accept", 12, 2, 511 },
-		{ "accept", 14, 2, 4097 },
-		{ "accept", 16, 8, 0 },
-		{ "accept", 24, 8, 0 },
-		/* REJECT */
-		{ "reject", 0, 4, KFB_MAGIC_HELLO },
-		{ "reject", 4, 2, KFB_ST_OK },
-		{ "reject", 6, 1, 0 },
-		{ "reject", 6, 1, 2 },
-		/* the header: an op of the other direction, a status */
-		{ "info-request", 0, 2, 0 },
-		{ "info-request", 0, 2, KFB_OP_EVENT },
-		{ "info-request", 0, 2, KFB_OP_INFO | KFB_OP_REPLY },
-		{ "info-request", 2, 2, KFB_ST_IO },
-		{ "alloc-reply", 0, 2, KFB_OP_ALLOC },
-		{ "alloc-reply", 0, 2, KFB_OP_REPLY },
-		{ "alloc-reply", 0, 2, (KFB_OP_LAST + 1) | KFB_OP_REPLY },
-		{ "event", 0, 2, KFB_OP_EVENT | KFB_OP_REPLY },
-		{ "event", 2, 2, KFB_ST_IO },
-		{ "event", 8, 2, 1 },
-		{ "event", 12, 4, 1 },
-		/* a body where an error has none, and the other way round */
-		{ "info-reply", 2, 2, KFB_ST_IO },
-		{ "error-reply", 0, 2, KFB_OP_EVENT },
-		/* AUTH: names */
-		{ "auth-request", 32, 1, KFB_NAME_MAX + 1 },
-		{ "auth-request", 32, 1, 3 },
-		{ "auth-request", 32, 1, 5 },
-		{ "auth-request", 40, 1, ' ' },
-		{ "auth-request", 40, 1, 0x7f },
-		{ "auth-request", 40, 1, 0xc3 },
-		{ "auth-request", 40, 1, '\n' },
-		/* AUTH reply: access, a range behind the end, no blocks */
-		{ "auth-reply", 112, 4, 0 },
-		{ "auth-reply", 112, 4, 3 },
-		{ "auth-reply", 96, 8, 4096 },
-		{ "auth-reply", 104, 8, 0 },
-		{ "auth-reply", 128, 8, 2 },
-		/* INFO reply */
-		{ "info-reply", 64, 4, 20 },
-		{ "info-reply", 68, 4, KFB_INFO_FLAGS + 1 },
-		{ "info-reply", 72, 4, 0x26 },
-		{ "info-reply", 76, 4, 0 },
-		{ "info-reply", 76, 4, KFB_FLUSH_COMMIT },
-		{ "info-reply", 76, 4, 0x6 },
-		{ "info-reply", 80, 4, 0 },
-		{ "info-reply", 80, 4, KFB_WHY_LAST + 1 },
-		{ "info-reply", 84, 4, 0 },
-		{ "info-reply", 84, 4, KFB_MEDIUM_LAST + 1 },
-		/* MAP: flags; handles: alignment, no blocks, above 1 GiB */
-		{ "map-request", 64, 4, KFB_MAP_FLAGS + 1 },
-		{ "map-reply", 56, 8, 1 },
-		{ "map-reply", 64, 8, 0 },
-		{ "map-reply", 64, 8, 513 },
-		{ "map-reply", 56, 8, 0ULL - KFB_BLOCK_BYTES },
-		/* LIST */
-		{ "list-request", 32, 4, 0 },
-		{ "list-request", 32, 4, KFB_LIST_MINE + 1 },
-		{ "list-reply", 80, 4, KFB_EXTENT_FLAGS + 1 },
-		{ "list-reply", 64, 8, 0 },
-		{ "list-reply", 56, 8, 1 << 20 },
-		{ "list-reply", 64, 8, KFB_BLOCKS_MAX + 1 },
-		/* FLUSH: flags; everything and ranges */
-		{ "flush-request", 32, 4, KFB_FLUSH_ALL },
-		{ "flush-request", 32, 4, 2 },
-		/* EVENT */
-		{ "event", 32, 4, 0 },
-		{ "event", 32, 4, KFB_EVENT_LAST + 1 },
-		{ "event", 36, 4, 0 },
-		{ "event", 40, 8, 4096 },
-		{ "event", 48, 8, 0 },
-		{ "event", 48, 8, KFB_BLOCKS_MAX },
-	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {

@@ -22,17 +22,17 @@ static const char *const kind_names[] = {
 
 static __u32 read_line(const char *line, __u8 *buf, __u32 at, __u32 cap)
 {
-	unsigned int byte;
-	int used;
+	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
+		char *end;
+		unsigned long byte = strtoul(line, &end, 16);
 
-	for (; sscanf(line, " %2x%n", &byte, &used) == 1; line += used) {
+		if (end != line + 2 || byte > 0xff)
+			fail_msg("not two hex digits: %s", line);
 		if (at == cap)
 			fail_msg("more than %u bytes", cap);
 		buf[at++] = (__u8)byte;
+		line = end;
 	}
-	line += strspn(line, " \n");
-	if (*line)
-		fail_msg("not hex: %s", line);
 	return at;
 }
 
