@@ -154,6 +154,7 @@ struct kfbrick {
 
 	struct kfbl_fabric fabric;
 	struct kfb_engine engine;
+	uint64_t tick_ms; /* of the last look at deadlines */
 	bool lost; /* the connection; why is in lost_why */
 	int lost_error;
 	char lost_why[KFBL_ERROR_BYTES];

@@ -275,7 +275,8 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 				 "buffer %p+%zu is not inside registered "
 				 "memory: kfbrick_memory_register() it",
 				 buf, len);
-	if (!kfb_engine_lease_ok(&k->engine, kfbl_now_ms()))
+	if (k->engine.lease_ms &&
+	    !kfb_engine_lease_ok(&k->engine, kfbl_now_ms()))
 		return kfbl_fail(k, -EAGAIN,
 				 "%s: the lease must be renewed first: poll",
 				 k->url.text);

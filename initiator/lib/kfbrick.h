@@ -13,6 +13,19 @@
  * to do next. Two errno values have a meaning of their own in all calls:
  * -ENOTCONN: the connection is lost before the request went out;
  * -ECONNRESET: it was lost after, the outcome is unknown: look with list.
+ * Control calls may also fail with -ETIMEDOUT (no answer in time: the outcome
+ * is unknown, too), -EPROTO (the brick broke the protocol), -ESHUTDOWN (the
+ * brick is stopping), -EIO (its medium failed), -ENOMEM and, without AUTH,
+ * -EACCES. A lost connection does not come back: close it, connect again.
+ *
+ * A brick gives a session a lease. Any control call renews it, and so does
+ * kfbrick_poll(), which sends a ping when a third has passed: a program that
+ * holds mappings calls one of them at least every lease_ms / 3. On a lease
+ * that has run out, posts fail with -EAGAIN until a poll has renewed it.
+ *
+ * With the stock tcp provider a brick that revokes a key ends the connection
+ * of whoever still uses it: the operation then fails with -ECONNRESET, where
+ * verbs says -EACCES.
  */
 #ifndef KFBRICK_H
 #define KFBRICK_H
@@ -57,12 +70,23 @@ struct kfbrick_config {
 /**
  * kfbrick_connect - connect and authenticate
  * @config: copied
- * @out: the connection; NULL on failure unless memory allowed one, which then
- *	serves kfbrick_error() and must be closed
+ * @out: the connection; on failure NULL, or one that serves kfbrick_error()
+ *	only and must be closed
  *
- * Return: 0, -EINVAL (config), -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT,
- * -EKEYREJECTED (wrong key or unknown client, or the brick could not prove
- * itself), -ESTALE (other uuid), -EPROTONOSUPPORT, -EDQUOT (brick is full).
+ * Looks up the host, connects, proves the key both ways and asks for INFO.
+ * The name lookup is the system's and may take longer than the timeout.
+ *
+ * Context: any thread; blocks up to three timeouts. Sets FI_MR_CACHE_MAX_COUNT,
+ * IPATH_NO_BACKTRACE and HFI_NO_BACKTRACE in the environment unless they are
+ * set, because libfabric reads them when it is first used: a program with
+ * several threads makes its first connection before it reads or changes its
+ * environment elsewhere.
+ * Return: 0, -EINVAL (config), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
+ * way there, or no such fabric here), -ETIMEDOUT, -EKEYREJECTED (wrong key or
+ * unknown client, or the brick could not prove itself), -ESTALE (other uuid),
+ * -EPROTONOSUPPORT (no common version, or a flush mode this library does not
+ * know), -EPROTO (not a brick), -EDQUOT (the brick is full), -ESHUTDOWN,
+ * -ENOMEM.
  */
 int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out);
 
@@ -70,8 +94,12 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out);
  * kfbrick_close - end the connection and everything mapped over it
  * @k: connection or NULL
  *
- * Posted operations that have not completed are dropped. Registered memory
- * and mappings of this connection are freed with it.
+ * Posted operations that have not completed are dropped: whether they arrive
+ * is unknown, but after this call none of them touches local memory. Completed
+ * writes that were not flushed may not be durable. Registered memory and
+ * mappings of this connection are freed with it.
+ *
+ * Context: any thread, no other call on @k running.
  */
 void kfbrick_close(struct kfbrick *k);
 
@@ -80,10 +108,18 @@ void kfbrick_close(struct kfbrick *k);
  * @k: connection or NULL (then: of the last failed kfbrick_connect() of this
  *	thread)
  *
+ * Context: as every call on @k; with NULL any thread.
  * Return: a string valid until the next call on @k; "" if nothing failed.
  */
 const char *kfbrick_error(const struct kfbrick *k);
 
+/**
+ * enum kfbrick_medium - what a brick keeps its blocks on
+ * @KFBRICK_MEDIUM_VOLATILE: memory or tmpfs: lost with the power
+ * @KFBRICK_MEDIUM_FILE: a file behind a page cache
+ * @KFBRICK_MEDIUM_FSDAX: a file on persistent memory
+ * @KFBRICK_MEDIUM_DEVDAX: a persistent memory device
+ */
 enum kfbrick_medium {
 	KFBRICK_MEDIUM_VOLATILE = 1,
 	KFBRICK_MEDIUM_FILE = 2,
@@ -91,17 +127,40 @@ enum kfbrick_medium {
 	KFBRICK_MEDIUM_DEVDAX = 4,
 };
 
+/* How completed writes become durable. */
 #define KFBRICK_FLUSH_NONE     (1U << 0)
 #define KFBRICK_FLUSH_MESSAGE  (1U << 1)
 #define KFBRICK_FLUSH_READBACK (1U << 2)
 #define KFBRICK_FLUSH_COMMIT   (1U << 3)
 #define KFBRICK_FLUSH_NATIVE   (1U << 4)
 
+/**
+ * struct kfbrick_info - what a brick says of itself
+ * @uuid: of the store; it stays with the data
+ * @instance_id: differs after every start of the daemon
+ * @power_epoch: has changed when unflushed writes may have been lost
+ * @slots_total: places for blocks
+ * @slots_free: of these, free
+ * @slots_clean: of the free ones, ready to use at once
+ * @slots_bad: of all, lost to media errors
+ * @slow_total: places in the slow tier, 0: there is none
+ * @slow_free: of these, free
+ * @map_extent_max_bytes: one handle covers no more
+ * @alloc_max_blocks: of one kfbrick_alloc() or kfbrick_free()
+ * @lease_ms: how long mappings outlive the last sign of life; 0: for ever
+ * @mappings_max: of one session
+ * @medium: enum kfbrick_medium
+ * @flush_modes: KFBRICK_FLUSH_* the brick offers
+ * @flush_mode: the one in use
+ * @ack_is_placed: a completed write is in the brick's memory
+ * @unsafe: a setting is on that can lose data
+ * @flush_why: why this mode, one sentence
+ */
 struct kfbrick_info {
 	uint8_t uuid[KFBRICK_UUID_BYTES];
 	uint64_t instance_id;
 	uint64_t power_epoch;
-	uint64_t slots_total; /* blocks */
+	uint64_t slots_total;
 	uint64_t slots_free;
 	uint64_t slots_clean;
 	uint64_t slots_bad;
@@ -111,15 +170,31 @@ struct kfbrick_info {
 	uint64_t alloc_max_blocks;
 	uint32_t lease_ms;
 	uint32_t mappings_max;
-	uint32_t medium; /* enum kfbrick_medium */
-	uint32_t flush_modes; /* KFBRICK_FLUSH_* the brick offers */
-	uint32_t flush_mode; /* the one in use */
+	uint32_t medium;
+	uint32_t flush_modes;
+	uint32_t flush_mode;
 	bool ack_is_placed;
-	bool unsafe; /* an unsafe setting is on */
-	char flush_why[96]; /* why this mode, one sentence */
+	bool unsafe;
+	char flush_why[96];
 };
 
+/**
+ * kfbrick_get_info - ask the brick about itself
+ * @k: connection
+ * @info: filled on success
+ *
+ * Context: control call; blocks up to the timeout.
+ * Return: 0, or an error of all control calls.
+ */
 int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info);
+
+/**
+ * kfbrick_ping - is the brick there? Renews the lease
+ * @k: connection
+ *
+ * Context: control call; blocks up to the timeout.
+ * Return: 0, or an error of all control calls.
+ */
 int kfbrick_ping(struct kfbrick *k);
 
 /**
@@ -130,7 +205,9 @@ int kfbrick_ping(struct kfbrick *k);
  *
  * New blocks read as zeros.
  *
- * Return: 0, -EINVAL, -EACCES (not granted), -EEXIST, -ENOSPC.
+ * Context: control call; blocks up to the timeout.
+ * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
+ * granted), -EEXIST (some allocated already), -ENOSPC.
  */
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 
@@ -140,10 +217,12 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * @va: address of the first block, 2 MiB aligned
  * @n_blocks: how many
  *
+ * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped).
  */
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 
+/* What kfbrick_map() is asked for. */
 #define KFBRICK_MAP_RO	      (1U << 0)
 #define KFBRICK_MAP_RW	      (1U << 1)
 #define KFBRICK_MAP_SHARED    (1U << 2)
@@ -159,8 +238,10 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * @out: the mapping
  *
  * Without NOWAIT a conflict that will pass (-EAGAIN at the brick) is tried
- * again until the timeout.
+ * again until the timeout. A connection maps a block once: a second mapping
+ * of it over the same connection is -EBUSY.
  *
+ * Context: control call; blocks up to the timeout, for each page of handles.
  * Return: 0, -EINVAL, -EACCES, -ENOENT, -EBUSY (conflicting mapping),
  * -EAGAIN, -ENOSPC, -ENOMEM, -EDQUOT (too many mappings).
  */
@@ -170,9 +251,15 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 /**
  * kfbrick_unmap - give a mapping back; its keys are dead when this returns
  * @k: connection
- * @mapping: freed, also on failure
+ * @mapping: freed, also on failure, but for -EBUSY
  *
- * -EBUSY leaves it in place: operations through it are still in flight.
+ * Completed writes to it that are not flushed are flushed first; when that
+ * fails, the mapping is given back all the same and the flush's error is
+ * returned.
+ *
+ * Context: control call; blocks up to the timeout, three when it flushes.
+ * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOENT,
+ * -ESTALE (the brick has ended it before), or an error of kfbrick_flush().
  */
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
 
@@ -181,11 +268,24 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
  * @k: connection
  * @mapping_id: from kfbrick_list()
  *
+ * Another session that uses it loses its connection.
+ *
+ * Context: control call; blocks up to the timeout.
  * Return: 0, -ENOENT, -EBUSY (a struct kfbrick_mapping of @k has this id).
  */
 int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id);
 
-/* What RDMA uses; for display and for programs with their own fabric code. */
+/**
+ * struct kfbrick_handle - what RDMA uses
+ * @va: address of the first block
+ * @n_blocks: how many
+ * @key: remote key
+ * @raddr: remote address of the first byte
+ * @birth: identifies the life of the blocks: after another birth, old writes
+ *	must not be repeated
+ *
+ * For display and for programs with their own fabric code.
+ */
 struct kfbrick_handle {
 	uint64_t va;
 	uint64_t n_blocks;
@@ -194,25 +294,50 @@ struct kfbrick_handle {
 	uint32_t birth;
 };
 
+/**
+ * kfbrick_mapping_id - the brick's number of a mapping
+ * @mapping: the mapping
+ *
+ * Context: any.
+ * Return: what kfbrick_list() and kfbrick_unmap_id() call it.
+ */
 uint64_t kfbrick_mapping_id(const struct kfbrick_mapping *mapping);
+
+/**
+ * kfbrick_mapping_handles - the handles of a mapping
+ * @mapping: the mapping
+ * @handles: sorted by address; the mapping's
+ *
+ * Context: any.
+ * Return: how many.
+ */
 size_t kfbrick_mapping_handles(const struct kfbrick_mapping *mapping,
 			       const struct kfbrick_handle **handles);
 
+/* What kfbrick_list() lists. */
 #define KFBRICK_LIST_ALLOCATED 1
 #define KFBRICK_LIST_MAPPED    2
 #define KFBRICK_LIST_MINE      3
 
+/* What is true of all blocks of an extent. */
 #define KFBRICK_EXTENT_RW	 (1U << 0)
 #define KFBRICK_EXTENT_MAPPED	 (1U << 1)
 #define KFBRICK_EXTENT_EXCLUSIVE (1U << 2)
 #define KFBRICK_EXTENT_SLOW	 (1U << 3)
 #define KFBRICK_EXTENT_BAD	 (1U << 4)
 
+/**
+ * struct kfbrick_extent - consecutive blocks of one kind
+ * @va: address of the first block
+ * @n_blocks: how many
+ * @mapping_id: with KFBRICK_LIST_MINE, else 0
+ * @flags: KFBRICK_EXTENT_*
+ */
 struct kfbrick_extent {
 	uint64_t va;
 	uint64_t n_blocks;
-	uint64_t mapping_id; /* LIST_MINE only */
-	uint32_t flags; /* KFBRICK_EXTENT_* */
+	uint64_t mapping_id;
+	uint32_t flags;
 };
 
 /**
@@ -224,7 +349,10 @@ struct kfbrick_extent {
  * @max: entries in @extents
  * @change_counter: of the brick when the page was made; may be NULL
  *
- * Return: the number of extents, or a negative errno.
+ * Each page is consistent in itself. A page may have fewer extents than fit.
+ *
+ * Context: control call; blocks up to the timeout.
+ * Return: the number of extents, or -EINVAL, or an error of all control calls.
  */
 int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 		 struct kfbrick_extent *extents, size_t max,
@@ -238,10 +366,24 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
  * @out: the registration
  *
  * Needed before kfbrick_post_*() on every fabric; cheap where the fabric does
- * not need it.
+ * not need it. Registrations of one connection do not overlap; there are at
+ * most 1024.
+ *
+ * Context: does not wait for the brick.
+ * Return: 0, -EINVAL (no range), -EEXIST (overlaps another), -ENOSPC (too
+ * many), -ENOMEM (or too little memory may be locked), -ENOTCONN.
  */
 int kfbrick_memory_register(struct kfbrick *k, void *addr, size_t len,
 			    struct kfbrick_memory **out);
+
+/**
+ * kfbrick_memory_release - take a registration back
+ * @k: connection
+ * @memory: freed on success, or NULL
+ *
+ * Context: does not wait for the brick.
+ * Return: 0, -EBUSY (operations with it are in flight), -ENOENT (not @k's).
+ */
 int kfbrick_memory_release(struct kfbrick *k, struct kfbrick_memory *memory);
 
 /**
@@ -249,14 +391,32 @@ int kfbrick_memory_release(struct kfbrick *k, struct kfbrick_memory *memory);
  * @k: connection
  * @va: any byte address inside mapped blocks
  * @buf: inside registered memory, untouched by the caller until completion
- * @len: bytes; may span handles
+ * @len: bytes, not 0; may span handles
  * @context: comes back in the completion
  *
- * Return: 0; -EAGAIN (queue full: poll first); -EFAULT (@buf not registered);
- * -ENXIO (not mapped); -EACCES (mapped read-only).
+ * Operations that are in flight together may be done in any order.
+ *
+ * Context: does not block, does not allocate.
+ * Return: 0; -EAGAIN (queue full, or the lease needs renewal: poll first);
+ * -EFAULT (@buf not registered); -ENXIO (not mapped); -EINVAL (no bytes, or
+ * past 2^64); -ENOTCONN.
  */
 int kfbrick_post_read(struct kfbrick *k, uint64_t va, void *buf, size_t len,
 		      void *context);
+
+/**
+ * kfbrick_post_write - start a one-sided write
+ * @k: connection
+ * @va: any byte address inside blocks mapped RW
+ * @buf: inside registered memory, unchanged by the caller until completion
+ * @len: bytes, not 0; may span handles
+ * @context: comes back in the completion
+ *
+ * A completed write has arrived at the brick; it is durable after a flush.
+ *
+ * Context: does not block, does not allocate.
+ * Return: as kfbrick_post_read(), and -EACCES (mapped read-only).
+ */
 int kfbrick_post_write(struct kfbrick *k, uint64_t va, const void *buf,
 		       size_t len, void *context);
 
@@ -267,14 +427,27 @@ int kfbrick_post_write(struct kfbrick *k, uint64_t va, const void *buf,
  *
  * Covers every write that has completed (its completion was delivered) before
  * this call, in the mode INFO names. On a volatile brick (mode none) it
- * completes with -EOPNOTSUPP. Posts not completed are not covered.
+ * completes with -EOPNOTSUPP. Posts not completed are not covered. After any
+ * other error the writes are still not durable; the next flush covers them,
+ * too.
+ *
+ * Context: does not block, does not allocate.
+ * Return: 0; -EAGAIN (queue full: poll first); -ENOTCONN.
  */
 int kfbrick_post_flush(struct kfbrick *k, void *context);
 
+/**
+ * struct kfbrick_completion - what became of a posted operation
+ * @context: of the post
+ * @error: 0; -ECONNRESET (connection lost: what it did is unknown); -EACCES
+ *	(the brick refused the key); for a flush also -EOPNOTSUPP, -ETIMEDOUT,
+ *	-EIO
+ * @len: bytes moved; 0 for a flush or after an error
+ */
 struct kfbrick_completion {
 	void *context;
-	int error; /* 0 or a negative errno */
-	size_t len; /* bytes moved */
+	int error;
+	size_t len;
 };
 
 /**
@@ -284,6 +457,7 @@ struct kfbrick_completion {
  * @max: entries in @out
  * @timeout_ms: 0: do not wait; -1: no limit
  *
+ * Context: blocks up to @timeout_ms.
  * Return: the number filled, 0 after the timeout, -ECONNRESET when the
  * connection is lost (outstanding operations are delivered as completions with
  * that error first).
@@ -291,19 +465,88 @@ struct kfbrick_completion {
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		 int timeout_ms);
 
-/* Synchronous forms: bounce buffer of the library's own, any memory. */
+/**
+ * kfbrick_read - read, and wait for it
+ * @k: connection
+ * @va: any byte address inside mapped blocks
+ * @buf: any memory
+ * @len: bytes, not 0; may span handles
+ *
+ * Context: blocks up to the timeout, then ends the connection: nothing else
+ * takes a posted operation back.
+ * Return: 0, -ENXIO, -EINVAL as kfbrick_post_read(); -EACCES, -ECONNRESET as in
+ * struct kfbrick_completion; -ENOTCONN.
+ */
 int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len);
+
+/**
+ * kfbrick_write - write, and wait until it has arrived
+ * @k: connection
+ * @va: any byte address inside blocks mapped RW
+ * @buf: any memory
+ * @len: bytes, not 0; may span handles
+ *
+ * Context: as kfbrick_read().
+ * Return: as kfbrick_read(), and -EACCES when mapped read-only.
+ */
 int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
+
+/**
+ * kfbrick_flush - make completed writes durable, and wait for it
+ * @k: connection
+ *
+ * Covers what kfbrick_post_flush() covers.
+ *
+ * Context: blocks up to two timeouts.
+ * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO, -ECONNRESET,
+ * -ENOTCONN.
+ */
 int kfbrick_flush(struct kfbrick *k);
+
+#define KFBRICK_EVENT_LEASE	  1
+#define KFBRICK_EVENT_GIVE_BACK	  2
+#define KFBRICK_EVENT_SHUTDOWN	  3
+#define KFBRICK_EVENT_MEDIA_ERROR 4
+
+/**
+ * struct kfbrick_event - news from the brick
+ * @kind: KFBRICK_EVENT_*: the lease is about to end; unmap this mapping before
+ *	the deadline; the brick stops; the block at @va is lost
+ * @va: address, where it concerns one
+ * @n_blocks: how many
+ * @mapping_id: where it concerns a mapping
+ * @deadline_ms: from when it was sent
+ */
+struct kfbrick_event {
+	uint32_t kind;
+	uint64_t va;
+	uint64_t n_blocks;
+	uint64_t mapping_id;
+	uint32_t deadline_ms;
+};
+
+/**
+ * kfbrick_next_event - take the oldest event that has come
+ * @k: connection
+ * @event: filled when there is one
+ *
+ * Events come in during kfbrick_poll() and control calls, which acknowledge
+ * them. At most four are kept; a brick repeats what still holds.
+ *
+ * Context: does not block.
+ * Return: 1 when there was one, else 0.
+ */
+int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event);
 
 /**
  * kfbrick_wait_fd - a descriptor for the caller's event loop
  * @k: connection
  *
  * Readable when kfbrick_poll(k, ..., 0) should be called. Call it until it
- * returns 0 before waiting.
+ * returns 0 before waiting, and at least every lease_ms / 3.
  *
- * Return: a descriptor owned by @k, or -EOPNOTSUPP.
+ * Context: does not block.
+ * Return: a descriptor owned by @k, -EOPNOTSUPP, or -ENOTCONN.
  */
 int kfbrick_wait_fd(struct kfbrick *k);
 

@@ -150,3 +150,17 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 		*change_counter = reply->change_counter;
 	return (int)reply->n_extents;
 }
+
+int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
+{
+	struct kfb_event taken;
+
+	if (!kfb_engine_take_event(&k->engine, &taken))
+		return 0;
+	event->kind = taken.kind;
+	event->va = taken.va;
+	event->n_blocks = taken.n_blocks;
+	event->mapping_id = taken.mapping_id;
+	event->deadline_ms = taken.deadline_ms;
+	return 1;
+}
