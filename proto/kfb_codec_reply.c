@@ -380,28 +380,22 @@ static void event_put(const struct kfb_reply *reply, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static const struct reply_op *reply_op(__u16 op)
-{
-	static const struct reply_op ops[KFB_OP_LAST + 1] = {
-		[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth_reply),
-				  sizeof(struct kfb_wire_grant), auth_count,
-				  auth_ok, auth_get, auth_put },
-		[KFB_OP_INFO] = { sizeof(struct kfb_wire_info_reply), 0, NULL,
-				  info_ok, info_get, info_put },
-		[KFB_OP_MAP] = { sizeof(struct kfb_wire_map_reply),
-				 sizeof(struct kfb_wire_handle), map_count,
-				 map_ok, map_get, map_put },
-		[KFB_OP_LIST] = { sizeof(struct kfb_wire_list_reply),
-				  sizeof(struct kfb_wire_extent), list_count,
-				  list_ok, list_get, list_put },
-		[KFB_OP_EVENT] = { sizeof(struct kfb_wire_event), 0, NULL,
-				   event_ok, event_get, event_put },
-	};
-
-	if (op == 0 || op > KFB_OP_LAST)
-		return NULL;
-	return &ops[op];
-}
+/* The bodies of replies that are KFB_ST_OK, and of EVENT. */
+static const struct reply_op ops[KFB_OP_LAST + 1] = {
+	[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth_reply),
+			  sizeof(struct kfb_wire_grant), auth_count, auth_ok,
+			  auth_get, auth_put },
+	[KFB_OP_INFO] = { sizeof(struct kfb_wire_info_reply), 0, NULL, info_ok,
+			  info_get, info_put },
+	[KFB_OP_MAP] = { sizeof(struct kfb_wire_map_reply),
+			 sizeof(struct kfb_wire_handle), map_count, map_ok,
+			 map_get, map_put },
+	[KFB_OP_LIST] = { sizeof(struct kfb_wire_list_reply),
+			  sizeof(struct kfb_wire_extent), list_count, list_ok,
+			  list_get, list_put },
+	[KFB_OP_EVENT] = { sizeof(struct kfb_wire_event), 0, NULL, event_ok,
+			   event_get, event_put },
+};
 
 /* Of a reply without a body: an error, or an op that returns nothing. */
 static const struct reply_op no_body;
@@ -414,12 +408,12 @@ static const struct reply_op no_body;
 static const struct reply_op *reply_form(__u16 op, __u16 status)
 {
 	if (op == KFB_OP_EVENT)
-		return status == KFB_ST_OK ? reply_op(op) : NULL;
+		return status == KFB_ST_OK ? &ops[op] : NULL;
 	if (op == 0 || op & KFB_OP_REPLY)
 		return NULL;
 	if (op > KFB_OP_LAST)
 		return status == KFB_ST_NOT_SUPPORTED ? &no_body : NULL;
-	return status == KFB_ST_OK ? reply_op(op) : &no_body;
+	return status == KFB_ST_OK ? &ops[op] : &no_body;
 }
 
 int kfb_encode_reply(const struct kfb_reply *reply, void *buf, __u32 cap)

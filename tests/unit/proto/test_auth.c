@@ -201,6 +201,7 @@ static void failures_leave_the_proof_alone(void **state)
 {
 	struct fixture f = *(const struct fixture *)*state;
 	__u8 mac[KFB_MAC_BYTES], zero[KFB_MAC_BYTES];
+	__u8 other[KFB_MAC_BYTES];
 
 	memset(mac, 0, sizeof(mac));
 	memset(zero, 0, sizeof(zero));
@@ -214,6 +215,10 @@ static void failures_leave_the_proof_alone(void **state)
 	assert_int_equal(kfb_auth_join_proof(&hmac, f.key, f.hello, mac),
 			 -ENOMEM);
 	hmac_error = 0;
+	f.transcript.name_len = KFB_NAME_MAX;
+	assert_int_equal(kfb_auth_client_proof(&hmac, f.key, &f.transcript,
+					       f.auth_uuid, other),
+			 0);
 	f.transcript.name_len = KFB_NAME_MAX + 1;
 	assert_int_equal(kfb_auth_client_proof(&hmac, f.key, &f.transcript,
 					       f.auth_uuid, mac),

@@ -235,6 +235,17 @@ static void a_name_may_be_as_long_as_its_field(void **state)
 	round_trip(SAMPLE_REQUEST);
 }
 
+static void an_event_may_be_about_no_blocks(void **state)
+{
+	load("event");
+	message.reply.u.event.kind = KFB_EVENT_SHUTDOWN;
+	message.reply.u.event.va = 0;
+	message.reply.u.event.n_blocks = 0;
+	round_trip(SAMPLE_REPLY);
+	message.reply.u.event.va = KFB_BLOCK_BYTES;
+	refuse(SAMPLE_REPLY);
+}
+
 static void a_request_with_a_newer_op_can_be_refused_by_name(void **state)
 {
 	struct kfb_reply reply = { .op = KFB_OP_LAST + 1,
@@ -258,6 +269,12 @@ static void a_request_with_a_newer_op_can_be_refused_by_name(void **state)
 	assert_int_equal(buf_a[0], KFB_OP_LAST + 1);
 	assert_int_equal(buf_a[1], KFB_OP_REPLY >> 8);
 	reply.status = KFB_ST_IO;
+	assert_int_equal(kfb_encode_reply(&reply, buf_a, BUF_LEN), -EINVAL);
+	/* That is no way around the ops that are none. */
+	reply.status = KFB_ST_NOT_SUPPORTED;
+	reply.op = KFB_OP_INFO | KFB_OP_REPLY;
+	assert_int_equal(kfb_encode_reply(&reply, buf_a, BUF_LEN), -EINVAL);
+	reply.op = 0;
 	assert_int_equal(kfb_encode_reply(&reply, buf_a, BUF_LEN), -EINVAL);
 }
 
@@ -306,6 +323,7 @@ int main(void)
 		cmocka_unit_test(the_most_handles_fit_and_one_more_is_refused),
 		cmocka_unit_test(the_most_extents_fit_and_one_more_is_refused),
 		cmocka_unit_test(a_name_may_be_as_long_as_its_field),
+		cmocka_unit_test(an_event_may_be_about_no_blocks),
 		cmocka_unit_test(
 			a_request_with_a_newer_op_can_be_refused_by_name),
 		cmocka_unit_test(a_failed_decode_leaves_the_output_alone),
