@@ -193,7 +193,7 @@ struct kfbrick {
 	uint8_t uuid[KFBRICK_UUID_BYTES];
 
 	struct kfb_blockmap map;
-	LIST_HEAD(, kfbrick_mapping) mappings;
+	LIST_HEAD(kfbl_mappings, kfbrick_mapping) mappings;
 	struct kfbrick_memory *memories[KFBL_MEMORIES_MAX]; /* by address */
 	uint32_t n_memories;
 	uint32_t last_memory; /* index of the last hit */

@@ -19,7 +19,7 @@ static const char *after_scheme(const char *text, struct kfbl_url *url)
 	size_t i;
 
 	if (!sep) {
-		strcpy(url->provider, "tcp");
+		memcpy(url->provider, schemes[0], sizeof("tcp"));
 		return text;
 	}
 	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
@@ -27,7 +27,7 @@ static const char *after_scheme(const char *text, struct kfbl_url *url)
 
 		if ((size_t)(sep - text) == len &&
 		    !strncmp(text, schemes[i], len)) {
-			strcpy(url->provider, schemes[i]);
+			memcpy(url->provider, schemes[i], len + 1);
 			return sep + 3;
 		}
 	}
