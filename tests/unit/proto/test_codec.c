@@ -123,6 +123,11 @@ static void messages_above_the_maximum_are_refused(void **state)
 	__u32 len = sample_read(sample_find("flush-request"), bytes);
 
 	assert_int_equal(decode(sample_find("flush-request"), len), 0);
+	poke(0, 2, KFB_OP_LAST + 1);
+	poke(LENGTH_AT, 4, KFB_REQ_MAX_BYTES);
+	assert_int_equal(kfb_decode_request(bytes, KFB_REQ_MAX_BYTES,
+					    &decoded.request),
+			 -EOPNOTSUPP);
 	assert_int_equal(kfb_decode_request(bytes, KFB_REQ_MAX_BYTES + 1,
 					    &decoded.request),
 			 -EMSGSIZE);

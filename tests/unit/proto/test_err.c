@@ -7,34 +7,88 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "kfb_codec.h"
 #include "kfb_err.h"
 
-/* Stable for ever: this list is not derived from the code's. */
-static const int errors[] = {
-	0,	EINVAL,	      EACCES,	       EEXIST, ENOENT,
-	EBUSY,	ENOSPC,	      ESTALE,	       EAGAIN, EOPNOTSUPP,
-	EIO,	EKEYREJECTED, EPROTONOSUPPORT, EDQUOT, ESHUTDOWN,
-	ENOMEM, EBADMSG,
+struct status {
+	int error;
+	const char *error_name;
+	const char *name;
 };
+
+/* Stable for ever: this list is not derived from the code's. */
+static const struct status statuses[] = {
+	{ 0, "0", "OK" },
+	{ EINVAL, "EINVAL", "INVALID" },
+	{ EACCES, "EACCES", "DENIED" },
+	{ EEXIST, "EEXIST", "EXISTS" },
+	{ ENOENT, "ENOENT", "NOT_FOUND" },
+	{ EBUSY, "EBUSY", "BUSY" },
+	{ ENOSPC, "ENOSPC", "NO_SPACE" },
+	{ ESTALE, "ESTALE", "STALE" },
+	{ EAGAIN, "EAGAIN", "AGAIN" },
+	{ EOPNOTSUPP, "EOPNOTSUPP", "NOT_SUPPORTED" },
+	{ EIO, "EIO", "IO" },
+	{ EKEYREJECTED, "EKEYREJECTED", "KEY_REJECTED" },
+	{ EPROTONOSUPPORT, "EPROTONOSUPPORT", "VERSION" },
+	{ EDQUOT, "EDQUOT", "LIMIT" },
+	{ ESHUTDOWN, "ESHUTDOWN", "SHUTDOWN" },
+	{ ENOMEM, "ENOMEM", "NO_MEMORY" },
+	{ EBADMSG, "EBADMSG", "MALFORMED" },
+};
+
+#define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))
 
 static void every_status_has_an_errno_of_its_own_and_a_sentence(void **state)
 {
-	const __u16 n = sizeof(errors) / sizeof(errors[0]);
-	__u16 i, j;
+	unsigned int i, j;
 
-	assert_int_equal(n, KFB_ST_LAST + 1);
-	for (i = 0; i < n; i++) {
-		assert_int_equal(kfb_status_to_errno(i), -errors[i]);
-		assert_int_equal(kfb_status_from_errno(-errors[i]), i);
+	assert_int_equal(N_STATUSES, KFB_ST_LAST + 1);
+	for (i = 0; i < N_STATUSES; i++) {
+		assert_int_equal(kfb_status_to_errno(i), -statuses[i].error);
+		assert_int_equal(kfb_status_from_errno(-statuses[i].error), i);
 		assert_true(strlen(kfb_status_text(i)) > 5);
 		for (j = 0; j < i; j++)
 			assert_string_not_equal(kfb_status_text(i),
 						kfb_status_text(j));
+		assert_string_not_equal(kfb_status_text(i),
+					kfb_status_text(KFB_ST_LAST + 1));
 	}
+}
+
+static void the_page_has_the_same_statuses(void **state)
+{
+	const char *path = getenv("KFB_PROTOCOL_PAGE");
+	char line[512], name[32], error_name[32];
+	FILE *f = fopen(path ? path : "", "r");
+	unsigned int n = 0;
+
+	if (!f) {
+		fail_msg("KFB_PROTOCOL_PAGE names docs/protocol.md");
+		return;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		char *end;
+		unsigned long number;
+
+		if (line[0] != '|' ||
+		    sscanf(line, "| %*[0-9] | %31[A-Z_] | %31[A-Z0] |", name,
+			   error_name) != 2)
+			continue;
+		number = strtoul(line + 2, &end, 10);
+		assert_int_equal(number, n);
+		assert_true(n < N_STATUSES);
+		assert_string_equal(name, statuses[n].name);
+		assert_string_equal(error_name, statuses[n].error_name);
+		n++;
+	}
+	fclose(f);
+	assert_int_equal(n, N_STATUSES);
 }
 
 static void an_errno_without_a_status_is_an_io_error(void **state)
@@ -81,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			every_status_has_an_errno_of_its_own_and_a_sentence),
+		cmocka_unit_test(the_page_has_the_same_statuses),
 		cmocka_unit_test(an_errno_without_a_status_is_an_io_error),
 		cmocka_unit_test(every_op_has_a_name),
 		cmocka_unit_test(

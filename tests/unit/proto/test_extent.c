@@ -79,6 +79,8 @@ static void overlaps_need_a_block_in_common(void **state)
 	struct kfb_extent out = { 1, 1 };
 
 	assert_false(kfb_extent_overlaps(&a, &left));
+	assert_false(kfb_extent_overlaps(&left, &a));
+	assert_false(kfb_extent_overlaps(&a, &right));
 	assert_false(kfb_extent_overlaps(&right, &a));
 	assert_int_equal(kfb_extent_intersect(&a, &left, &out), -ENOENT);
 	assert_int_equal(out.va, 1);
@@ -146,6 +148,7 @@ static void neighbours_merge_on_add_and_stay_apart_on_insert(void **state)
 	assert_int_equal(add(5 * B, 1), -EEXIST);
 	assert_int_equal(add(0, 100), -EEXIST);
 	assert_int_equal(insert(10 * B, 1), -EEXIST);
+	assert_int_equal(add(11 * B, KFB_BLOCKS_MAX), -EINVAL);
 	assert_int_equal(add(1, 1), -EINVAL);
 	assert_int_equal(insert(0, 0), -EINVAL);
 	assert_int_equal(del(LAST, 2), -EINVAL);
@@ -190,6 +193,11 @@ static void a_full_set_refuses_but_still_merges(void **state)
 	assert_int_equal(set.n, CAP);
 	expect_item(0, 0, 1);
 	expect_item(1, 2 * B, 5);
+	/* What is left of an extent keeps its place. */
+	assert_int_equal(del(2 * B, 1), 0);
+	assert_int_equal(del(6 * B, 1), 0);
+	expect_item(1, 3 * B, 3);
+	assert_int_equal(set.n, CAP);
 	/* The place behind the array was never touched. */
 	assert_int_equal(items[CAP].va, 0xa5a5a5a5a5a5a5a5);
 }
@@ -233,6 +241,9 @@ static void iterating_clips_to_the_range_and_to_borders(void **state)
 	rest.n_blocks = 2;
 	assert_int_equal(kfb_extents_next(&set, &rest, &piece), 0);
 	assert_int_equal(piece.va, LAST);
+	assert_int_equal(kfb_extents_next(&set, &rest, &piece), -ENOENT);
+	rest.va = 5 * B;
+	rest.n_blocks = 0;
 	assert_int_equal(kfb_extents_next(&set, &rest, &piece), -ENOENT);
 	rest.va = 20 * B;
 	rest.n_blocks = 2;

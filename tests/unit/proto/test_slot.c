@@ -113,6 +113,7 @@ static void a_reply_to_nothing_is_a_breach(void **state)
 	assert_int_equal(kfb_slots_answered(&slots, KFB_OP_FREE, &wrong),
 			 -EPROTO);
 	wrong.slot = 4;
+	slots.slot[4].busy = 1;
 	assert_int_equal(kfb_slots_answered(&slots, KFB_OP_FREE, &wrong),
 			 -EPROTO);
 	wrong.slot = 0xffff;
@@ -139,6 +140,9 @@ static void auth_takes_no_slot_and_has_the_zero_cookie(void **state)
 			 -EPROTO);
 	assert_int_equal(kfb_slots_classify(&slots, KFB_OP_AUTH, &cookie),
 			 KFB_COOKIE_NEW);
+	cookie.seq = 0;
+	assert_int_equal(kfb_slots_classify(&slots, KFB_OP_AUTH, &cookie),
+			 KFB_COOKIE_NEW);
 	assert_int_equal(kfb_slots_begin(&slots, KFB_OP_AUTH, &cookie), 0);
 	assert_int_equal(kfb_slots_end(&slots, KFB_OP_AUTH, &cookie), 0);
 	assert_int_equal(slots.slot[0].seq, 0);
@@ -162,6 +166,7 @@ static void what_is_unanswered_is_found_for_a_resend(void **state)
 	assert_int_equal(kfb_slots_unanswered(&slots, 1, &cookie), 0);
 	assert_int_equal(cookie.slot, 2);
 	assert_int_equal(cookie.seq, 1);
+	slots.slot[8].busy = 1;
 	assert_int_equal(kfb_slots_unanswered(&slots, 3, &cookie), -ENOENT);
 	assert_int_equal(kfb_slots_unanswered(&slots, 0xffff, &cookie),
 			 -ENOENT);
