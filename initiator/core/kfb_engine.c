@@ -163,8 +163,10 @@ static void renew(struct kfb_engine *e, const struct kfb_call *call,
 		e->lease_ms = reply->u.info.lease_ms;
 	if (call->sent_ms > e->renewed_ms)
 		e->renewed_ms = call->sent_ms;
-	kfb_lease_renewed(&e->lease, e->renewed_ms, e->lease_ms,
-			  e->lease_ms / KFB_ENGINE_LEASE_MARGIN_DIV);
+	/* Before INFO nothing is known; a lease without end never ends. */
+	if (e->lease_ms)
+		kfb_lease_renewed(&e->lease, e->renewed_ms, e->lease_ms,
+				  e->lease_ms / KFB_ENGINE_LEASE_MARGIN_DIV);
 }
 
 /* The call a reply answers, or NULL: there is no such call. */

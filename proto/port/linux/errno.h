@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stand-in for Linux' <linux/errno.h> on other systems: the error numbers that
- * proto/ returns. They never travel; a program that uses proto/ may replace
- * the numbers by those of its system.
+ * proto/ and initiator/core return. They never travel; a program that uses
+ * them may replace the numbers by those of its system.
  */
 #ifndef KFB_PORT_LINUX_ERRNO_H
 #define KFB_PORT_LINUX_ERRNO_H
 
 #define ENOENT		2
 #define EIO		5
+#define ENXIO		6
 #define EAGAIN		11
 #define ENOMEM		12
 #define EACCES		13
@@ -25,9 +26,13 @@
 #define EMSGSIZE	90
 #define EPROTONOSUPPORT 93
 #define EOPNOTSUPP	95
+#define ECONNRESET	104
+#define EISCONN		106
 #define ENOTCONN	107
 #define ESHUTDOWN	108
 #define ETIMEDOUT	110
+#define ECONNREFUSED	111
+#define EALREADY	114
 #define ESTALE		116
 #define EDQUOT		122
 #define EKEYREJECTED	129

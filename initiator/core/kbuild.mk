@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The objects of initiator/core, for the root Kbuild, which puts the folder in
+# front of each; they need proto's objects, -I of both folders, and nothing
+# else.
+kfb-core-objs := kfb_blockmap.o kfb_dirty.o kfb_engine.o kfb_engine_connect.o \
+	kfb_flush.o

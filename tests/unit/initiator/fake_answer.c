@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A brick for tests: what it answers.
+ */
+#include <sodium.h>
+#include <string.h>
+
+#include "fake_impl.h"
+#include "kfb_auth.h"
+
+#define INSTANCE_ID 77
+#define POWER_EPOCH 3
+
+static int hmac(void *ctx, const __u8 key[KFB_KEY_BYTES],
+		const struct kfb_iov *parts, unsigned int n,
+		__u8 mac[KFB_MAC_BYTES])
+{
+	crypto_auth_hmacsha256_state state;
+	unsigned int i;
+
+	crypto_auth_hmacsha256_init(&state, key, KFB_KEY_BYTES);
+	for (i = 0; i < n; i++)
+		crypto_auth_hmacsha256_update(&state, parts[i].base,
+					      parts[i].len);
+	crypto_auth_hmacsha256_final(&state, mac);
+	return 0;
+}
+
+void fake_make_accept(struct fake_brick *b, const struct kfb_hello *hello)
+{
+	struct kfb_accept accept = {
+		.version = KFB_VERSION,
+		.credits = FAKE_CREDITS,
+		.features = hello->features & KFB_FEATURES_V1,
+		.req_max_bytes = KFB_REQ_MAX_BYTES,
+		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
+		.session_id = 1,
+		.instance_id = INSTANCE_ID,
+	};
+
+	memset(accept.nonce, 9, sizeof(accept.nonce));
+	kfb_encode_accept(&accept, b->accept, sizeof(b->accept));
+}
+
+static void answer_auth(struct fake_brick *b, const struct kfb_auth *auth,
+			struct kfb_reply *reply)
+{
+	static const struct kfb_hmac with = { .compute = hmac };
+	struct kfb_transcript transcript = {
+		.hello = b->hello,
+		.accept = b->accept,
+		.name = auth->name,
+		.name_len = auth->name_len,
+	};
+	uint8_t proof[KFB_MAC_BYTES];
+
+	kfb_auth_client_proof(&with, b->key, &transcript, auth->brick_uuid,
+			      proof);
+	if (memcmp(proof, auth->proof, sizeof(proof))) {
+		reply->status = KFB_ST_KEY_REJECTED;
+		return;
+	}
+	memcpy(reply->u.auth.brick_uuid, b->uuid, KFB_UUID_BYTES);
+	reply->u.auth.power_epoch = POWER_EPOCH;
+	kfb_auth_brick_proof(&with, b->key, &transcript, b->uuid, POWER_EPOCH,
+			     reply->u.auth.proof);
+	if (b->rules.bad_proof)
+		reply->u.auth.proof[0] ^= 1;
+}
+
+static void answer_info(struct fake_brick *b, struct kfb_info *info)
+{
+	memcpy(info->brick_uuid, b->uuid, KFB_UUID_BYTES);
+	info->instance_id = INSTANCE_ID;
+	info->power_epoch = POWER_EPOCH;
+	info->block_shift = KFB_BLOCK_SHIFT;
+	info->flush_mode = b->rules.flush_mode;
+	info->flush_modes = b->rules.flush_mode;
+	info->flush_why = KFB_WHY_FILE;
+	info->medium = KFB_MEDIUM_FILE;
+	info->slots_total = FAKE_BLOCKS;
+	info->lease_ms = b->rules.lease_ms;
+	info->mappings_max = 64;
+	info->map_extent_max_bytes = KFB_MAP_EXTENT_MAX_BYTES;
+	info->alloc_max_blocks = FAKE_BLOCKS;
+}
+
+/* One handle per block; the cursor is the next block's index + 1. */
+static void answer_map(struct fake_brick *b, const struct kfb_map *map,
+		       struct kfb_reply *reply)
+{
+	uint64_t first = (map->range.va - FAKE_VA) / KFB_BLOCK_BYTES;
+	uint64_t block = map->cursor ? map->cursor - 1 : first;
+	uint32_t max = b->rules.handles_per_page;
+	uint32_t n = 0;
+
+	if (b->rules.map_again) {
+		b->rules.map_again--;
+		reply->status = KFB_ST_AGAIN;
+		return;
+	}
+	if (map->range.va < FAKE_VA ||
+	    first + map->range.n_blocks > FAKE_BLOCKS) {
+		reply->status = KFB_ST_NOT_FOUND;
+		return;
+	}
+	while (block < first + map->range.n_blocks && (!max || n < max)) {
+		struct kfb_handle *handle = &reply->u.map.handles[n++];
+
+		handle->va = FAKE_VA + block * KFB_BLOCK_BYTES;
+		if (b->rules.wrong_handles)
+			handle->va += KFB_BLOCK_BYTES;
+		handle->n_blocks = 1;
+		handle->key = FAKE_KEY + b->rules.key_offset;
+		handle->raddr = block * KFB_BLOCK_BYTES;
+		handle->birth = 1;
+		block++;
+	}
+	reply->u.map.n_handles = n;
+	reply->u.map.mapping_id =
+		map->mapping_id ? map->mapping_id : ++b->next_mapping;
+	reply->u.map.cursor =
+		block < first + map->range.n_blocks ? block + 1 : 0;
+}
+
+static void answer_list(const struct kfb_list *list, struct kfb_reply *reply)
+{
+	struct kfb_list_reply *out = &reply->u.list;
+
+	out->change_counter = 5;
+	out->n_extents = 1;
+	out->extents[0].va = list->cursor ? list->cursor : FAKE_VA;
+	out->extents[0].n_blocks = 1;
+	if (!list->cursor)
+		out->cursor = FAKE_VA + KFB_BLOCK_BYTES;
+}
+
+static void send_event(struct fake_brick *b, uint32_t kind)
+{
+	struct kfb_reply event = { .op = KFB_OP_EVENT };
+	uint8_t data[KFB_REPLY_MAX_BYTES];
+	int len;
+
+	event.u.event.kind = kind;
+	event.u.event.event_seq = ++b->event_seq;
+	event.u.event.va = FAKE_VA;
+	event.u.event.n_blocks = 1;
+	event.u.event.deadline_ms = 1000;
+	len = kfb_encode_reply(&event, data, sizeof(data));
+	if (len > 0)
+		fake_send(b, data, (size_t)len);
+}
+
+static void answer_body(struct fake_brick *b, const struct kfb_request *req,
+			struct kfb_reply *reply)
+{
+	switch (req->op) {
+	case KFB_OP_AUTH:
+		answer_auth(b, &req->u.auth, reply);
+		break;
+	case KFB_OP_INFO:
+		answer_info(b, &reply->u.info);
+		break;
+	case KFB_OP_MAP:
+		answer_map(b, &req->u.map, reply);
+		break;
+	case KFB_OP_LIST:
+		answer_list(&req->u.list, reply);
+		break;
+	case KFB_OP_FLUSH:
+		pthread_mutex_lock(&b->lock);
+		b->last_flush = req->u.flush;
+		pthread_mutex_unlock(&b->lock);
+		break;
+	case KFB_OP_PING:
+		if (req->u.ping.event_seq)
+			b->last_ack = req->u.ping.event_seq;
+		break;
+	default:
+		break;
+	}
+}
+
+static void reply_to(struct fake_brick *b, const struct kfb_request *req)
+{
+	struct kfb_reply reply = {
+		.op = req->op,
+		.credits = 1,
+		.cookie = req->cookie,
+	};
+	uint8_t data[KFB_REPLY_MAX_BYTES];
+	uint32_t event = 0;
+	int len;
+
+	if (req->op == b->rules.refuse_op)
+		reply.status = b->rules.refuse_status;
+	else
+		answer_body(b, req, &reply);
+	b->seen[req->op]++;
+	len = kfb_encode_reply(&reply, data, sizeof(data));
+	if (len < 0)
+		return;
+	if (req->op == b->rules.garbage_op)
+		memset(data, 0xff, (size_t)len);
+	fake_send(b, data, (size_t)len);
+	if (req->op == KFB_OP_PING)
+		event = atomic_exchange(&b->rules.event_after_ping, 0);
+	if (event)
+		send_event(b, event);
+}
+
+void fake_answer(struct fake_brick *b, const void *data, uint32_t len)
+{
+	struct kfb_request req;
+
+	if (kfb_decode_request(data, len, &req)) {
+		fake_close_connection(b);
+		return;
+	}
+	if (req.op == b->rules.drop_op) {
+		b->seen[req.op]++;
+		fake_close_connection(b);
+	} else if (req.op == b->rules.hold_op) {
+		b->seen[req.op]++;
+		b->held[b->n_held++] = req;
+	} else if (req.op == b->rules.silent_op) {
+		b->seen[req.op]++;
+	} else {
+		reply_to(b, &req);
+	}
+}
+
+void fake_answer_held(struct fake_brick *b)
+{
+	unsigned int i;
+
+	if (!b->n_held || b->rules.hold_op)
+		return;
+	for (i = 0; i < b->n_held; i++)
+		reply_to(b, &b->held[i]);
+	b->n_held = 0;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Dirty ranges and flush bookkeeping, case by case. test_flush_model.c has the
+ * random histories.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kfb_flush.h"
+
+#define BLOCK KFB_BLOCK_BYTES
+
+static struct kfb_dirty dirty;
+static struct kfb_flush_queue q;
+
+static int setup(void **state)
+{
+	kfb_dirty_clear(&dirty);
+	kfb_flush_init(&q, 2);
+	return 0;
+}
+
+static void range_is(unsigned int i, uint64_t va, uint64_t len)
+{
+	assert_true(i < dirty.n);
+	assert_int_equal(dirty.ranges[i].va, va);
+	assert_int_equal(dirty.ranges[i].len, len);
+}
+
+static void touching_ranges_become_one(void **state)
+{
+	kfb_dirty_add(&dirty, 100, 10);
+	kfb_dirty_add(&dirty, 120, 10);
+	assert_int_equal(dirty.n, 2);
+	kfb_dirty_add(&dirty, 110, 10);
+	assert_int_equal(dirty.n, 1);
+	range_is(0, 100, 30);
+	kfb_dirty_add(&dirty, 90, 10);
+	range_is(0, 90, 40);
+	kfb_dirty_add(&dirty, 50, 200);
+	assert_int_equal(dirty.n, 1);
+	range_is(0, 50, 200);
+	kfb_dirty_add(&dirty, 60, 1);
+	range_is(0, 50, 200);
+	kfb_dirty_add(&dirty, 0, 0);
+	assert_int_equal(dirty.n, 1);
+}
+
+static void ranges_stay_sorted(void **state)
+{
+	kfb_dirty_add(&dirty, 300, 1);
+	kfb_dirty_add(&dirty, 100, 1);
+	kfb_dirty_add(&dirty, 200, 1);
+	assert_int_equal(dirty.n, 3);
+	range_is(0, 100, 1);
+	range_is(1, 200, 1);
+	range_is(2, 300, 1);
+	kfb_dirty_add(&dirty, 50, 200);
+	assert_int_equal(dirty.n, 2);
+	range_is(0, 50, 200);
+}
+
+static void the_ends_of_the_address_space_are_ranges(void **state)
+{
+	kfb_dirty_add(&dirty, UINT64_MAX, 1);
+	kfb_dirty_add(&dirty, 0, 1);
+	assert_int_equal(dirty.n, 2);
+	kfb_dirty_add(&dirty, UINT64_MAX - 1, 1);
+	assert_int_equal(dirty.n, 2);
+	range_is(1, UINT64_MAX - 1, 2);
+	assert_true(kfb_dirty_overlaps(&dirty, UINT64_MAX, 1));
+	assert_false(kfb_dirty_overlaps(&dirty, 1, UINT64_MAX - 2));
+}
+
+static void a_full_set_joins_inside_a_block_only(void **state)
+{
+	uint64_t i;
+
+	/* Two in block 0, one in each of the others. */
+	kfb_dirty_add(&dirty, 0, 10);
+	kfb_dirty_add(&dirty, 1000, 10);
+	for (i = 1; dirty.n < KFB_DIRTY_MAX; i++)
+		kfb_dirty_add(&dirty, i * BLOCK, 10);
+	kfb_dirty_add(&dirty, i * BLOCK, 10);
+	assert_false(dirty.all);
+	assert_int_equal(dirty.n, KFB_DIRTY_MAX);
+	range_is(0, 0, 1010);
+	range_is(KFB_DIRTY_MAX - 1, i * BLOCK, 10);
+	i++;
+	kfb_dirty_add(&dirty, i * BLOCK, 10);
+	assert_true(dirty.all);
+	assert_int_equal(dirty.n, 0);
+	assert_true(kfb_dirty_overlaps(&dirty, 12345, 1));
+	assert_false(kfb_dirty_is_empty(&dirty));
+}
+
+static void everything_merged_is_everything(void **state)
+{
+	struct kfb_dirty other;
+
+	kfb_dirty_clear(&other);
+	other.all = 1;
+	kfb_dirty_add(&dirty, 0, 10);
+	kfb_dirty_merge(&dirty, &other);
+	assert_true(dirty.all);
+	kfb_dirty_add(&dirty, 100, 10);
+	assert_int_equal(dirty.n, 0);
+}
+
+static void nothing_written_needs_no_flush(void **state)
+{
+	assert_int_equal(kfb_flush_join(&q), 0);
+	assert_null(kfb_flush_post(&q));
+	assert_false(kfb_flush_is_dirty(&q));
+	kfb_flush_wrote(&q, 5, 0);
+	assert_false(kfb_flush_is_dirty(&q));
+}
+
+static void flushes_share_an_op_that_is_not_posted(void **state)
+{
+	uint64_t id;
+
+	kfb_flush_wrote(&q, 0, 10);
+	id = kfb_flush_join(&q);
+	assert_int_not_equal(id, 0);
+	kfb_flush_wrote(&q, 10, 10);
+	assert_int_equal(kfb_flush_join(&q), id);
+	assert_int_equal(kfb_flush_post(&q)->id, id);
+	assert_null(kfb_flush_post(&q));
+}
+
+static void a_flush_joins_a_posted_op_that_covers_its_writes(void **state)
+{
+	uint64_t id;
+
+	kfb_flush_wrote(&q, 0, 10);
+	id = kfb_flush_join(&q);
+	kfb_flush_post(&q);
+	assert_int_equal(kfb_flush_join(&q), id);
+	assert_null(kfb_flush_post(&q));
+}
+
+static void a_flush_does_not_join_an_op_posted_before_its_write(void **state)
+{
+	struct kfb_flush_op *op;
+	uint64_t first;
+	uint64_t second;
+
+	kfb_flush_wrote(&q, 0, 10);
+	first = kfb_flush_join(&q);
+	kfb_flush_post(&q);
+	kfb_flush_wrote(&q, 100, 10);
+	second = kfb_flush_join(&q);
+	assert_int_not_equal(first, second);
+	/* It stands for itself: the first may fail. */
+	op = kfb_flush_post(&q);
+	assert_int_equal(op->id, second);
+	assert_true(kfb_dirty_overlaps(&op->dirty, 0, 10));
+	assert_true(kfb_dirty_overlaps(&op->dirty, 100, 10));
+	assert_int_equal(kfb_flush_done(&q, second, 0), 0);
+	assert_false(kfb_flush_is_dirty(&q));
+	assert_int_equal(kfb_flush_done(&q, first, -EIO), 0);
+	assert_false(kfb_flush_is_dirty(&q));
+	assert_int_equal(kfb_flush_join(&q), 0);
+}
+
+static void no_more_ops_than_allowed_are_on_their_way(void **state)
+{
+	uint64_t id[3];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		kfb_flush_wrote(&q, (uint64_t)i * 100, 1);
+		id[i] = kfb_flush_join(&q);
+		if (i < 2)
+			assert_non_null(kfb_flush_post(&q));
+	}
+	assert_null(kfb_flush_post(&q));
+	kfb_flush_done(&q, id[0], 0);
+	assert_int_equal(kfb_flush_post(&q)->id, id[2]);
+}
+
+static void a_failed_op_leaves_its_writes_dirty(void **state)
+{
+	struct kfb_flush_op *op;
+	uint64_t id;
+
+	kfb_flush_wrote(&q, 0, 10);
+	id = kfb_flush_join(&q);
+	kfb_flush_post(&q);
+	assert_true(kfb_flush_is_dirty_in(&q, 5, 1));
+	kfb_flush_done(&q, id, -EIO);
+	assert_true(kfb_flush_is_dirty_in(&q, 5, 1));
+	assert_int_not_equal(kfb_flush_join(&q), 0);
+	op = kfb_flush_post(&q);
+	assert_true(kfb_dirty_overlaps(&op->dirty, 0, 10));
+	kfb_flush_done(&q, op->id, 0);
+	assert_false(kfb_flush_is_dirty_in(&q, 5, 1));
+}
+
+static void an_op_that_cannot_be_posted_keeps_its_number(void **state)
+{
+	struct kfb_flush_op *op;
+	uint64_t id;
+
+	kfb_flush_wrote(&q, 0, 10);
+	id = kfb_flush_join(&q);
+	op = kfb_flush_post(&q);
+	kfb_flush_unpost(&q, op);
+	kfb_flush_wrote(&q, 50, 10);
+	assert_int_equal(kfb_flush_join(&q), id);
+	op = kfb_flush_post(&q);
+	assert_int_equal(op->id, id);
+	assert_int_equal(op->covers, 2);
+	assert_true(kfb_dirty_overlaps(&op->dirty, 0, 10));
+	assert_true(kfb_dirty_overlaps(&op->dirty, 50, 10));
+}
+
+static void an_op_that_is_not_on_its_way_cannot_be_done(void **state)
+{
+	assert_int_equal(kfb_flush_done(&q, 0, 0), -ENOENT);
+	assert_int_equal(kfb_flush_done(&q, 1, 0), -ENOENT);
+	kfb_flush_wrote(&q, 0, 10);
+	assert_int_equal(kfb_flush_done(&q, kfb_flush_join(&q), 0), -ENOENT);
+	assert_true(kfb_flush_is_dirty(&q));
+}
+
+static void a_readback_reads_written_bytes_of_one_block(void **state)
+{
+	kfb_flush_wrote(&q, 4096, 4096);
+	assert_int_equal(q.tail.va, 8184);
+	assert_int_equal(q.tail.len, 8);
+	kfb_flush_wrote(&q, BLOCK - 4, 7);
+	assert_int_equal(q.tail.va, BLOCK);
+	assert_int_equal(q.tail.len, 3);
+	kfb_flush_wrote(&q, 3, 2);
+	assert_int_equal(q.tail.va, 3);
+	assert_int_equal(q.tail.len, 2);
+	kfb_flush_wrote(&q, UINT64_MAX, 1);
+	assert_int_equal(q.tail.va, UINT64_MAX);
+	assert_int_equal(q.tail.len, 1);
+}
+
+static void a_ticket_waits_for_every_queue_that_wrote(void **state)
+{
+	static struct kfb_flush_queue queues[3];
+	struct kfb_flush_ticket ticket;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		kfb_flush_init(&queues[i], 1);
+	assert_int_equal(kfb_flush_ticket_start(&ticket, queues, 3), 0);
+	kfb_flush_wrote(&queues[0], 0, 1);
+	kfb_flush_wrote(&queues[2], BLOCK, 1);
+	assert_int_equal(kfb_flush_ticket_start(&ticket, queues, 3), 1);
+	assert_int_equal(ticket.waiting, 5);
+	assert_false(kfb_flush_ticket_done(&ticket, 1, 1, 0));
+	assert_false(kfb_flush_ticket_done(&ticket, 0, ticket.op[0] + 1, 0));
+	assert_false(kfb_flush_ticket_done(&ticket, 0, ticket.op[0], -EIO));
+	assert_true(kfb_flush_ticket_done(&ticket, 2, ticket.op[2], 0));
+	assert_int_equal(ticket.error, -EIO);
+	assert_false(kfb_flush_ticket_done(&ticket, 2, ticket.op[2], 0));
+	assert_false(kfb_flush_ticket_done(&ticket, 99, 1, 0));
+	assert_int_equal(kfb_flush_ticket_start(&ticket, queues,
+						KFB_FLUSH_QUEUES_MAX + 1),
+			 -EINVAL);
+}
+
+#define CASE(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(touching_ranges_become_one),
+		CASE(ranges_stay_sorted),
+		CASE(the_ends_of_the_address_space_are_ranges),
+		CASE(a_full_set_joins_inside_a_block_only),
+		CASE(everything_merged_is_everything),
+		CASE(nothing_written_needs_no_flush),
+		CASE(flushes_share_an_op_that_is_not_posted),
+		CASE(a_flush_joins_a_posted_op_that_covers_its_writes),
+		CASE(a_flush_does_not_join_an_op_posted_before_its_write),
+		CASE(no_more_ops_than_allowed_are_on_their_way),
+		CASE(a_failed_op_leaves_its_writes_dirty),
+		CASE(an_op_that_cannot_be_posted_keeps_its_number),
+		CASE(an_op_that_is_not_on_its_way_cannot_be_done),
+		CASE(a_readback_reads_written_bytes_of_one_block),
+		CASE(a_ticket_waits_for_every_queue_that_wrote),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
