@@ -13,36 +13,78 @@ struct status_entry {
 };
 
 static const struct status_entry statuses[KFB_ST_LAST + 1] = {
-	[KFB_ST_OK] = { 0, "success" },
-	[KFB_ST_INVALID] = { -EINVAL,
-			     "the address is not aligned, the range is empty "
-			     "or leaves the address space, or the flags do "
-			     "not go together" },
-	[KFB_ST_DENIED] = { -EACCES, "the range is outside this client's "
-				     "grants, or the client has not "
-				     "authenticated" },
-	[KFB_ST_EXISTS] = { -EEXIST, "a block of the range is allocated "
-				     "already" },
-	[KFB_ST_NOT_FOUND] = { -ENOENT, "a block of the range is not "
-					"allocated, or there is no such "
-					"mapping" },
-	[KFB_ST_BUSY] = { -EBUSY, "a block of the range is mapped in a way "
-				  "that excludes this" },
-	[KFB_ST_NO_SPACE] = { -ENOSPC, "the brick has no free slot left" },
-	[KFB_ST_STALE] = { -ESTALE, "the mapping or the request belongs to "
-				    "an earlier instance or session" },
-	[KFB_ST_AGAIN] = { -EAGAIN, "not now, try again later" },
-	[KFB_ST_NOT_SUPPORTED] = { -EOPNOTSUPP, "the brick does not support "
-						"this operation" },
-	[KFB_ST_IO] = { -EIO, "the medium failed" },
-	[KFB_ST_KEY_REJECTED] = { -EKEYREJECTED, "authentication failed" },
-	[KFB_ST_VERSION] = { -EPROTONOSUPPORT, "client and brick have no "
-					       "protocol version in common" },
-	[KFB_ST_LIMIT] = { -EDQUOT, "a limit of this brick is reached" },
-	[KFB_ST_SHUTDOWN] = { -ESHUTDOWN, "the brick is shutting down" },
-	[KFB_ST_NO_MEMORY] = { -ENOMEM, "the brick has no memory left, or "
-					"could not register it" },
-	[KFB_ST_MALFORMED] = { -EBADMSG, "the message was malformed" },
+	[KFB_ST_OK] = {
+		0,
+		"success",
+	},
+	[KFB_ST_INVALID] = {
+		-EINVAL,
+		"the address is not aligned, the range is empty or leaves "
+		"the address space, or the flags do not go together",
+	},
+	[KFB_ST_DENIED] = {
+		-EACCES,
+		"the range is outside this client's grants, or the client "
+		"has not authenticated",
+	},
+	[KFB_ST_EXISTS] = {
+		-EEXIST,
+		"a block of the range is allocated already",
+	},
+	[KFB_ST_NOT_FOUND] = {
+		-ENOENT,
+		"a block of the range is not allocated, or there is no "
+		"such mapping",
+	},
+	[KFB_ST_BUSY] = {
+		-EBUSY,
+		"a block of the range is mapped in a way that excludes this",
+	},
+	[KFB_ST_NO_SPACE] = {
+		-ENOSPC,
+		"the brick has no free slot left",
+	},
+	[KFB_ST_STALE] = {
+		-ESTALE,
+		"the mapping or the request belongs to an earlier "
+		"instance or session",
+	},
+	[KFB_ST_AGAIN] = {
+		-EAGAIN,
+		"not now, try again later",
+	},
+	[KFB_ST_NOT_SUPPORTED] = {
+		-EOPNOTSUPP,
+		"the brick does not support this operation",
+	},
+	[KFB_ST_IO] = {
+		-EIO,
+		"the medium failed",
+	},
+	[KFB_ST_KEY_REJECTED] = {
+		-EKEYREJECTED,
+		"authentication failed",
+	},
+	[KFB_ST_VERSION] = {
+		-EPROTONOSUPPORT,
+		"client and brick have no protocol version in common",
+	},
+	[KFB_ST_LIMIT] = {
+		-EDQUOT,
+		"a limit of this brick is reached",
+	},
+	[KFB_ST_SHUTDOWN] = {
+		-ESHUTDOWN,
+		"the brick is shutting down",
+	},
+	[KFB_ST_NO_MEMORY] = {
+		-ENOMEM,
+		"the brick has no memory left, or could not register it",
+	},
+	[KFB_ST_MALFORMED] = {
+		-EBADMSG,
+		"the message was malformed",
+	},
 };
 
 int kfb_status_to_errno(__u16 status)

@@ -6,8 +6,8 @@
  * Everything is little endian and naturally aligned within its message; a
  * 64-bit value that travels in connection private data is two __le32, because
  * private data starts at an odd address. Reserved fields are sent as zero and
- * refused otherwise. Nothing but kfb_codec.c reads these structs from raw
- * bytes; docs/protocol.md has the same tables in prose.
+ * refused otherwise. Nothing but the kfb_codec files reads these structs from
+ * raw bytes; docs/protocol.md has the same tables in prose.
  */
 #ifndef KFB_WIRE_H
 #define KFB_WIRE_H
