@@ -132,6 +132,7 @@ static int map_source(struct pmem2_source *src, struct pmem2_map **map)
 static int map_fd(const struct brick_media_file *f, struct pmem2_map **map)
 {
 	struct pmem2_source *src;
+	const char *why;
 	int ret;
 
 	ret = pmem2_source_from_fd(&src, f->fd);
@@ -141,8 +142,9 @@ static int map_fd(const struct brick_media_file *f, struct pmem2_map **map)
 	}
 	if (!ret)
 		return 0;
+	why = pmem2_errormsg();
 	brick_media_say(f->err, f->err_len, "%s: cannot map: %s", f->path,
-			pmem2_errormsg());
+			*why ? why : "neither a file nor a devdax device");
 	/* libpmem2 has numbers of its own, far below those of errno. */
 	return ret > PMEM2_ERRNO_END ? ret : -ENOTSUP;
 }
