@@ -19,20 +19,22 @@ static struct fixture *current;
 
 static void seen_zero(struct brick_media *m, uint64_t off, size_t len)
 {
-	fixture_seen.n_zeros++;
+	(void)__atomic_add_fetch(&fixture_seen.n_zeros, 1, __ATOMIC_RELAXED);
 	brick_media_zero(m, off, len);
 }
 
 static void seen_flush(struct brick_media *m, uint64_t off, size_t len)
 {
 	if (current->s && off >= current->s->sb.data_off)
-		fixture_seen.flushed_bytes += len;
+		(void)__atomic_add_fetch(&fixture_seen.flushed_bytes, len,
+					 __ATOMIC_RELAXED);
 	assert_true(off + len <= m->size);
 }
 
 static int seen_drain(struct brick_media *m)
 {
-	unsigned int n = ++fixture_seen.n_drains;
+	unsigned int n =
+		__atomic_add_fetch(&fixture_seen.n_drains, 1, __ATOMIC_RELAXED);
 
 	(void)m;
 	if (fixture_seen.on_drain)
