@@ -144,6 +144,7 @@ static void auth_takes_no_slot_and_has_the_zero_cookie(void **state)
 	assert_int_equal(kfb_slots_classify(&slots, KFB_OP_AUTH, &cookie),
 			 KFB_COOKIE_NEW);
 	assert_int_equal(kfb_slots_begin(&slots, KFB_OP_AUTH, &cookie), 0);
+	assert_int_equal(slots.n_busy, 0);
 	assert_int_equal(kfb_slots_end(&slots, KFB_OP_AUTH, &cookie), 0);
 	assert_int_equal(slots.slot[0].seq, 0);
 }
