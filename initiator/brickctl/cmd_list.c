@@ -2,6 +2,7 @@
 /*
  * brickctl list: what is allocated or mapped.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,9 @@ static int list_pages(struct listing *l)
 		before = cursor;
 		n = kfbrick_list(l->ctl->k, l->what, &cursor, extents,
 				 PAGE_EXTENTS, &change);
+		/* A brick that never comes to an end must not hold us. */
+		if (n >= 0 && cursor && cursor <= before)
+			n = -EPROTO;
 		if (n < 0)
 			return ctl_fail_call(l->ctl, n,
 					     "listing %s from 0x%" PRIx64,
@@ -127,8 +131,7 @@ static int list_pages(struct listing *l)
 		first = false;
 		l->change_counter = change;
 		print_page(l, extents, n);
-		/* A brick that sends nothing and no end would hold us here. */
-	} while (cursor && (n || cursor != before));
+	} while (cursor);
 	return CTL_DONE;
 }
 

@@ -11,6 +11,7 @@
  * MODEL_VOLATILE	the medium keeps nothing
  * MODEL_REVERSE	completions come last first
  * MODEL_PAGE		extents in a page of a list
+ * MODEL_STUCK		a list never comes to its end
  * MODEL_CHANGING	the change counter rises with each page
  */
 #ifndef TESTS_UNIT_BRICKCTL_MODEL_H
@@ -18,7 +19,9 @@
 
 #include "initiator/lib/kfbrick.h"
 
-#define MODEL_BLOCKS	100
+#define MODEL_BLOCKS 100
+/* So many of them are not at 0 but the last of the address space. */
+#define MODEL_TOP	4
 #define MODEL_MAPPINGS	16
 #define MODEL_BATCH_MAX 32
 #define MODEL_DEPTH	16
@@ -51,6 +54,9 @@ struct kfbrick {
 	struct kfbrick_completion done[MODEL_DEPTH];
 	unsigned int n_done;
 };
+
+/* The place of a block, or MODEL_BLOCKS when there is none. */
+uint64_t model_block(uint64_t va);
 
 /* Return: 0, or the failure that MODEL_FAIL asks of this call. */
 int model_enter(const char *call, const char *format, ...)

@@ -84,6 +84,19 @@ int model_enter(const char *call, const char *format, ...)
 	return err;
 }
 
+uint64_t model_block(uint64_t va)
+{
+	const uint64_t low_blocks = MODEL_BLOCKS - MODEL_TOP;
+	/* From the block to the end of the address space; 0 of the first. */
+	uint64_t from_top = (0 - va) / KFBRICK_BLOCK_BYTES;
+
+	if (va % KFBRICK_BLOCK_BYTES)
+		from_top++;
+	if (va / KFBRICK_BLOCK_BYTES < low_blocks)
+		return va / KFBRICK_BLOCK_BYTES;
+	return from_top <= MODEL_TOP ? MODEL_BLOCKS - from_top : MODEL_BLOCKS;
+}
+
 static void *open_state(void)
 {
 	const off_t len = HEADER_BYTES + MODEL_BLOCKS * KFBRICK_BLOCK_BYTES;
@@ -170,7 +183,7 @@ int kfbrick_ping(struct kfbrick *k)
 /* Return: 0 when all blocks of the range are (or are not) allocated. */
 static int check_range(struct kfbrick *k, uint64_t va, uint64_t n, bool want)
 {
-	uint64_t first = va / KFBRICK_BLOCK_BYTES;
+	uint64_t first = model_block(va);
 	uint64_t i;
 
 	if (first >= MODEL_BLOCKS || n > MODEL_BLOCKS - first)
@@ -189,8 +202,7 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 	if (!err)
 		err = check_range(k, va, n_blocks, false);
 	if (!err)
-		memset(k->state->allocated + va / KFBRICK_BLOCK_BYTES, 1,
-		       n_blocks);
+		memset(k->state->allocated + model_block(va), 1, n_blocks);
 	return err;
 }
 
@@ -201,8 +213,7 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 	if (!err)
 		err = check_range(k, va, n_blocks, true);
 	if (!err)
-		memset(k->state->allocated + va / KFBRICK_BLOCK_BYTES, 0,
-		       n_blocks);
+		memset(k->state->allocated + model_block(va), 0, n_blocks);
 	return err;
 }
 
@@ -308,6 +319,8 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 		n += extents[n].n_blocks != 0;
 	}
 	*cursor = i < end ? i : 0;
+	if (getenv("MODEL_STUCK"))
+		*cursor = 1;
 	counter += getenv("MODEL_CHANGING") != NULL;
 	*change_counter = counter;
 	return (int)n;

@@ -22,6 +22,9 @@ int kfbrick_memory_register(struct kfbrick *k, void *addr, size_t len,
 
 int kfbrick_memory_release(struct kfbrick *k, struct kfbrick_memory *memory)
 {
+	/* The real one would still move bytes to or from it. */
+	if (k->n_done)
+		abort();
 	return model_enter("release", "-");
 }
 
@@ -31,7 +34,6 @@ static int check(struct kfbrick *k, uint64_t va, const uint8_t *buf, size_t len,
 {
 	const struct kfbrick_mapping *m = k->state->mappings;
 	unsigned int i;
-	uint64_t end;
 
 	if (k->n_done == MODEL_DEPTH)
 		return -EAGAIN;
@@ -39,12 +41,21 @@ static int check(struct kfbrick *k, uint64_t va, const uint8_t *buf, size_t len,
 	    (size_t)(buf - k->memory.addr) > k->memory.len - len)
 		return -EFAULT;
 	for (i = 0; i < MODEL_MAPPINGS; i++) {
-		end = m[i].first + m[i].n_blocks * KFBRICK_BLOCK_BYTES;
-		if (!m[i].id || va < m[i].first || va + len > end)
+		/* By offsets: the end may be that of the address space. */
+		uint64_t size = m[i].n_blocks * KFBRICK_BLOCK_BYTES;
+		uint64_t offset = va - m[i].first;
+
+		if (!m[i].id || offset >= size || len > size - offset)
 			continue;
 		return m[i].flags & access ? 0 : -EACCES;
 	}
 	return -ENXIO;
+}
+
+static uint8_t *place(struct kfbrick *k, uint64_t va)
+{
+	return k->blocks + model_block(va) * KFBRICK_BLOCK_BYTES +
+	       va % KFBRICK_BLOCK_BYTES;
 }
 
 static void complete(struct kfbrick *k, void *context, int error, size_t len)
@@ -65,7 +76,7 @@ int kfbrick_post_read(struct kfbrick *k, uint64_t va, void *buf, size_t len,
 		err = check(k, va, buf, len, KFBRICK_MAP_RO | KFBRICK_MAP_RW);
 	if (err)
 		return err;
-	memcpy(buf, k->blocks + va, len);
+	memcpy(buf, place(k, va), len);
 	complete(k, context, model_enter("read", "0x%" PRIx64, va), len);
 	return 0;
 }
@@ -79,7 +90,7 @@ int kfbrick_post_write(struct kfbrick *k, uint64_t va, const void *buf,
 		err = check(k, va, buf, len, KFBRICK_MAP_RW);
 	if (err)
 		return err;
-	memcpy(k->blocks + va, buf, len);
+	memcpy(place(k, va), buf, len);
 	complete(k, context, model_enter("write", "0x%" PRIx64, va), len);
 	return 0;
 }

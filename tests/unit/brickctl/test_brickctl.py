@@ -411,6 +411,10 @@ class Blocks(Case):
         self.assertTrue(json.loads(done.stdout)["changed"])
         self.assertIn("note", json.loads(done.stderr))
 
+    def test_a_list_without_an_end_is_an_error(self):
+        self.ok("alloc", "0x0+4")
+        self.fails(REFUSED, "Protocol error", "list", MODEL_STUCK="1")
+
     def test_an_empty_list_is_an_empty_list(self):
         self.assertEqual(json.loads(self.ok("--json", "list"))["extents"], [])
         self.assertEqual(self.ok("list", "mine"),
@@ -552,6 +556,19 @@ class Transfer(Case):
         self.fails(REFUSED, ("0x4000000+1: ", ": 8388608 bytes are written"),
                    "write", "56M", stdin=self.data)
         self.assertEqual(self.read("56M", 8 * MIB), self.data[:8 * MIB])
+
+    def test_the_last_block_of_the_address_space_is_written_and_no_further(
+            self):
+        self.ok("alloc", "0xffffffffffc00000+2")
+        self.ok("write", "0xfffffffffff00000", stdin=self.data[:MIB])
+        self.assertEqual(self.read("0xfffffffffff00000", MIB),
+                         self.data[:MIB])
+        self.fails(USAGE, "passes the end", "write", "0xffffffffffc00000",
+                   stdin=self.data[:5 * MIB])
+        self.assertEqual(self.read("0xffffffffffc00000", 4 * MIB),
+                         self.data[:4 * MIB])
+        self.assertEqual([m.split()[0] for m in self.log("map")][::2],
+                         ["0xffffffffffe00000+1", "0xffffffffffc00000+2"])
 
     def test_a_lost_map_is_not_asked_again(self):
         self.fails(UNKNOWN, "0x0+64", "write", "0", stdin=b"x",
