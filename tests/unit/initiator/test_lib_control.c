@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Control calls: refusals, timeouts, lost connections, pages, events, leases.
+ */
+#include <errno.h>
+
+#include "lib_fixture.h"
+
+/* Poll until the brick has seen so many; the deadline is kfbrick_poll()'s. */
+static void wait_seen(uint16_t op, unsigned int n)
+{
+	struct kfbrick_completion done;
+	int i;
+
+	for (i = 0; fake_brick_seen(brick, op) < n && i < TIMEOUT_MS; i++)
+		assert_int_equal(kfbrick_poll(k, &done, 1, 1), 0);
+	assert_true(fake_brick_seen(brick, op) >= n);
+}
+
+static void a_refusal_names_range_brick_and_reason(void **state)
+{
+	static const struct {
+		uint16_t status;
+		int error;
+	} cases[] = {
+		{ KFB_ST_INVALID, -EINVAL },
+		{ KFB_ST_DENIED, -EACCES },
+		{ KFB_ST_EXISTS, -EEXIST },
+		{ KFB_ST_NOT_FOUND, -ENOENT },
+		{ KFB_ST_BUSY, -EBUSY },
+		{ KFB_ST_NO_SPACE, -ENOSPC },
+		{ KFB_ST_IO, -EIO },
+		{ KFB_ST_LIMIT, -EDQUOT },
+		{ KFB_ST_SHUTDOWN, -ESHUTDOWN },
+	};
+	size_t i;
+
+	rules->refuse_op = KFB_OP_ALLOC;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rules->refuse_status = cases[i].status;
+		assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), cases[i].error);
+		lib_says("alloc 0x40000000+3");
+		lib_says(fake_brick_url(brick));
+		lib_says(kfb_status_text(cases[i].status));
+	}
+	rules->refuse_op = 0;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), 0);
+	assert_int_equal(kfbrick_free(k, FAKE_VA, 3), 0);
+}
+
+static void a_call_without_answer_times_out(void **state)
+{
+	lib_connect_short();
+	rules->silent_op = KFB_OP_ALLOC;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ETIMEDOUT);
+	lib_says("unknown");
+	/* The connection is still of use. */
+	assert_int_equal(kfbrick_ping(k), 0);
+}
+
+static void calls_without_answer_use_up_the_credits_but_not_ping(void **state)
+{
+	int i;
+
+	lib_connect_short();
+	rules->silent_op = KFB_OP_ALLOC;
+	for (i = 0; i < 8; i++)
+		assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ETIMEDOUT);
+	lib_says("was not sent");
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_ALLOC), 6);
+	assert_int_equal(kfbrick_ping(k), 0);
+}
+
+static void a_connection_lost_after_a_request_leaves_it_unknown(void **state)
+{
+	rules->drop_op = KFB_OP_FREE;
+	assert_int_equal(kfbrick_free(k, FAKE_VA, 1), -ECONNRESET);
+	lib_says("unknown");
+	assert_int_equal(kfbrick_free(k, FAKE_VA, 1), -ENOTCONN);
+	lib_says("connect again");
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FREE), 1);
+}
+
+static void garbage_from_the_brick_ends_the_connection(void **state)
+{
+	rules->garbage_op = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), -ECONNRESET);
+	lib_says("may not send");
+	assert_int_equal(kfbrick_ping(k), -ENOTCONN);
+}
+
+static void a_map_is_tried_again_while_it_is_refused_for_now(void **state)
+{
+	struct kfbrick_mapping *mapping;
+
+	rules->map_again = 3;
+	mapping = lib_map(1);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 4);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	rules->map_again = 1;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED |
+					     KFBRICK_MAP_NOWAIT,
+				     &mapping),
+			 -EAGAIN);
+	lib_connect_short();
+	rules->map_again = UINT32_MAX;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
+				     &mapping),
+			 -EAGAIN);
+}
+
+static void a_map_of_many_pages_is_one_mapping(void **state)
+{
+	const struct kfbrick_handle *handles;
+	struct kfbrick_mapping *mapping;
+	size_t i;
+
+	rules->handles_per_page = 2;
+	mapping = lib_map(5);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 3);
+	assert_int_equal(kfbrick_mapping_handles(mapping, &handles), 5);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(handles[i].va,
+				 FAKE_VA + i * KFBRICK_BLOCK_BYTES);
+	assert_int_not_equal(kfbrick_mapping_id(mapping), 0);
+	assert_int_equal(kfbrick_unmap_id(k, kfbrick_mapping_id(mapping)),
+			 -EBUSY);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	assert_int_equal(kfbrick_unmap_id(k, 1), 0);
+}
+
+static void handles_of_something_else_are_given_back(void **state)
+{
+	struct kfbrick_mapping *mapping;
+
+	rules->wrong_handles = true;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 2,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &mapping),
+			 -EPROTO);
+	lib_says("something else");
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
+	rules->wrong_handles = false;
+	assert_int_equal(kfbrick_unmap(k, lib_map(2)), 0);
+}
+
+static void a_map_that_comes_too_late_is_given_back(void **state)
+{
+	struct kfbrick_mapping *mapping;
+
+	lib_connect_short();
+	rules->hold_op = KFB_OP_MAP;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 2,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &mapping),
+			 -ETIMEDOUT);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
+	rules->hold_op = 0;
+	wait_seen(KFB_OP_UNMAP, 1);
+}
+
+static void bad_flags_and_double_mappings_are_refused(void **state)
+{
+	static const unsigned int bad[] = {
+		0,
+		KFBRICK_MAP_RO,
+		KFBRICK_MAP_EXCLUSIVE,
+		KFBRICK_MAP_RO | KFBRICK_MAP_RW | KFBRICK_MAP_SHARED,
+		KFBRICK_MAP_RO | KFBRICK_MAP_SHARED | KFBRICK_MAP_EXCLUSIVE,
+		KFBRICK_MAP_RO | KFBRICK_MAP_SHARED | 1U << 30,
+	};
+	struct kfbrick_mapping *mapping = lib_map(4);
+	struct kfbrick_mapping *second;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(kfbrick_map(k, FAKE_VA, 1, bad[i], &second),
+				 -EINVAL);
+	assert_int_equal(kfbrick_map(k, FAKE_VA + 3 * KFBRICK_BLOCK_BYTES, 2,
+				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
+				     &second),
+			 -EBUSY);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 1);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+}
+
+static void a_list_goes_on_at_its_cursor(void **state)
+{
+	struct kfbrick_extent extents[4];
+	uint64_t cursor = 0;
+	uint64_t changes = 0;
+
+	assert_int_equal(kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor,
+				      extents, 4, &changes),
+			 1);
+	assert_int_equal(extents[0].va, FAKE_VA);
+	assert_int_equal(changes, 5);
+	assert_int_not_equal(cursor, 0);
+	assert_int_equal(kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor,
+				      extents, 4, NULL),
+			 1);
+	assert_int_equal(extents[0].va, FAKE_VA + KFBRICK_BLOCK_BYTES);
+	assert_int_equal(cursor, 0);
+	assert_int_equal(kfbrick_list(k, 0, &cursor, extents, 4, NULL),
+			 -EINVAL);
+	assert_int_equal(kfbrick_list(k, 4, &cursor, extents, 4, NULL),
+			 -EINVAL);
+	assert_int_equal(kfbrick_list(k, 1, &cursor, extents, 0, NULL),
+			 -EINVAL);
+}
+
+static void events_are_kept_and_acknowledged(void **state)
+{
+	struct kfbrick_event event;
+
+	assert_int_equal(kfbrick_next_event(k, &event), 0);
+	rules->event_after_ping = KFB_EVENT_GIVE_BACK;
+	assert_int_equal(kfbrick_ping(k), 0);
+	wait_seen(KFB_OP_PING, 2);
+	assert_int_equal(fake_brick_last_ack(brick), 1);
+	assert_int_equal(kfbrick_next_event(k, &event), 1);
+	assert_int_equal(event.kind, KFBRICK_EVENT_GIVE_BACK);
+	assert_int_equal(event.va, FAKE_VA);
+	assert_int_equal(event.deadline_ms, 1000);
+	assert_int_equal(kfbrick_next_event(k, &event), 0);
+}
+
+static void polling_keeps_the_lease(void **state)
+{
+	rules->lease_ms = 150;
+	lib_connect_default();
+	wait_seen(KFB_OP_PING, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CONNECTED(a_refusal_names_range_brick_and_reason),
+		CONNECTED(a_call_without_answer_times_out),
+		CONNECTED(calls_without_answer_use_up_the_credits_but_not_ping),
+		CONNECTED(a_connection_lost_after_a_request_leaves_it_unknown),
+		CONNECTED(garbage_from_the_brick_ends_the_connection),
+		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
+		CONNECTED(a_map_of_many_pages_is_one_mapping),
+		CONNECTED(handles_of_something_else_are_given_back),
+		CONNECTED(a_map_that_comes_too_late_is_given_back),
+		CONNECTED(bad_flags_and_double_mappings_are_refused),
+		CONNECTED(a_list_goes_on_at_its_cursor),
+		CONNECTED(events_are_kept_and_acknowledged),
+		CONNECTED(polling_keeps_the_lease),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
