@@ -122,6 +122,43 @@ static void encoders_refuse_what_decoders_refuse(void **state)
 	refuse(SAMPLE_REPLY);
 }
 
+/* A reply with room behind its array, for one element too many. */
+static union {
+	struct kfb_reply reply;
+	__u8 room[2 * sizeof(struct kfb_reply)];
+} roomy;
+
+/* Repeats an array's first element and expects max of them to be the most. */
+static void refuse_one_more(const char *file, void *array, __u32 *count,
+			    __u32 max, size_t element)
+{
+	__u8 *at = array;
+	__u32 i;
+
+	roomy.reply = sample_find(file)->message.reply;
+	for (i = 1; i <= max; i++)
+		memcpy(at + i * element, at, element);
+	*count = max;
+	assert_true(kfb_encode_reply(&roomy.reply, buf_a, BUF_LEN) > 0);
+	*count = max + 1;
+	assert_int_equal(kfb_encode_reply(&roomy.reply, buf_a, BUF_LEN),
+			 -EINVAL);
+}
+
+static void one_element_too_many_is_not_encoded(void **state)
+{
+	struct kfb_auth_reply *auth = &roomy.reply.u.auth;
+	struct kfb_map_reply *map = &roomy.reply.u.map;
+	struct kfb_list_reply *list = &roomy.reply.u.list;
+
+	refuse_one_more("auth-reply", auth->grants, &auth->n_grants,
+			KFB_GRANTS_MAX, sizeof(auth->grants[0]));
+	refuse_one_more("map-reply", map->handles, &map->n_handles,
+			KFB_HANDLES_MAX, sizeof(map->handles[0]));
+	refuse_one_more("list-reply", list->extents, &list->n_extents,
+			KFB_LIST_EXTENTS_MAX, sizeof(list->extents[0]));
+}
+
 /* Encodes message, decodes it and expects the same; returns the length. */
 static __u32 round_trip(enum sample_kind kind)
 {
@@ -317,6 +354,7 @@ int main(void)
 			encoders_write_every_byte_they_report_and_no_other),
 		cmocka_unit_test(a_buffer_that_is_too_small_stays_untouched),
 		cmocka_unit_test(encoders_refuse_what_decoders_refuse),
+		cmocka_unit_test(one_element_too_many_is_not_encoded),
 		cmocka_unit_test(
 			the_most_flush_ranges_fit_and_one_more_is_refused),
 		cmocka_unit_test(the_most_grants_fit_and_one_more_is_refused),
