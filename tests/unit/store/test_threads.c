@@ -16,7 +16,7 @@
 #include "fixture.h"
 
 #define SLOTS	16U
-#define ROUNDS	400U
+#define ROUNDS	120U
 #define READERS 2U
 
 struct meeting {
