@@ -115,6 +115,15 @@ static void refuse(struct fake_brick *b, struct fi_info *info, uint16_t status)
 	fi_reject(b->pep, info->handle, data, sizeof(data));
 }
 
+static void answer_ignored(struct fake_brick *b)
+{
+	if (!b->ignored)
+		return;
+	fi_reject(b->pep, b->ignored->handle, NULL, 0);
+	fi_freeinfo(b->ignored);
+	b->ignored = NULL;
+}
+
 static void connection_request(struct fake_brick *b, struct fi_info *info,
 			       const void *data, size_t len)
 {
@@ -122,7 +131,9 @@ static void connection_request(struct fake_brick *b, struct fi_info *info,
 	struct kfb_hello hello;
 
 	if (b->rules.no_answer) {
-		fi_freeinfo(info);
+		/* Kept: its handle is freed by an answer only. */
+		answer_ignored(b);
+		b->ignored = info;
 		return;
 	}
 	if (kfb_decode_hello(data, (uint32_t)len, &hello))
@@ -231,6 +242,7 @@ static void *run(void *arg)
 		wait_for_news(b);
 	}
 	fake_close_connection(b);
+	answer_ignored(b);
 	return NULL;
 }
 

@@ -39,6 +39,7 @@ struct fake_brick {
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;
 	struct fid_pep *pep;
+	struct fi_info *ignored; /* a connection request without answer */
 	int eq_fd;
 
 	/* the connection, if ep is set */

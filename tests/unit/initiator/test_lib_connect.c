@@ -80,8 +80,11 @@ static void another_service_is_no_brick(void **state)
 static void a_brick_that_is_not_there_refuses(void **state)
 {
 	struct kfbrick_config config = lib_config();
+	uint8_t key[KFBRICK_KEY_BYTES];
 	char url[64];
 
+	memcpy(key, config.key, sizeof(key));
+	config.key = key;
 	strncpy(url, fake_brick_url(brick), sizeof(url) - 1);
 	url[sizeof(url) - 1] = '\0';
 	config.brick = url;
