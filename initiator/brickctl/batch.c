@@ -55,6 +55,7 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 		err = op(ctl->k, va + ctl_blocks_bytes(n_done), n);
 		if (err)
 			break;
+		ctl->under_way = true;
 	}
 	if (!err)
 		print_done(ctl, va, n_blocks, done);

@@ -74,6 +74,7 @@ struct ctl {
 	struct ctl_settings settings;
 	bool json;
 	bool failed; /* an error has been reported */
+	bool under_way; /* a part of what the command changes may be changed */
 	struct kfbrick *k;
 };
 

@@ -189,6 +189,7 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 	if (err)
 		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, r->va,
 				     r->n_blocks);
+	ctl->under_way = true;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);

@@ -172,6 +172,7 @@ static int write_chunk(struct write_job *job)
 		if (status)
 			return status;
 	}
+	job->ctl->under_way = true;
 	status = ctl_transfer_write(&job->transfer, chunk, va, (size_t)n);
 	if (status)
 		return status;

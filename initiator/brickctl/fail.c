@@ -80,7 +80,7 @@ static int status_of(const struct ctl *ctl, int error)
 {
 	switch (error) {
 	case -ENOTCONN:
-		return CTL_UNREACHED;
+		return ctl->under_way ? CTL_UNKNOWN : CTL_UNREACHED;
 	case -ECONNRESET:
 	case -ETIMEDOUT:
 		/* Asking again is harmless where nothing was to change. */
@@ -130,44 +130,43 @@ static size_t why_len(const char *sentence)
 	return semicolon ? (size_t)(semicolon - sentence) : strlen(sentence);
 }
 
-static int fail_why(struct ctl *ctl, int error, const char *what,
-		    const char *why)
+/* The library usually names what it was about; then it need not be said. */
+static int fail_why(struct ctl *ctl, int status, int error, const char *next,
+		    const char *what, const char *why)
 {
-	int status = status_of(ctl, error);
+	bool named = strstr(why, what) != NULL;
 
-	return ctl_fail(ctl, status, error, next_of(status, error), "%s%s%.*s",
-			strstr(why, what) ? "" : what,
-			strstr(why, what) ? "" : ": ", (int)why_len(why), why);
+	return ctl_fail(ctl, status, error, next, "%s%s%.*s", named ? "" : what,
+			named ? "" : ": ", (int)why_len(why), why);
 }
 
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = kfbrick_error(ctl->k);
+	int status = status_of(ctl, error);
 	char what[MESSAGE_BYTES];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, error, what, *why ? why : strerror(-error));
+	return fail_why(ctl, status, error, next_of(status, error), what,
+			*why ? why : strerror(-error));
 }
 
 int ctl_fail_connect(struct ctl *ctl, int error, const char *next)
 {
 	const char *why = kfbrick_error(ctl->k);
-	const char *brick = ctl->settings.brick;
 
-	if (!*why)
-		why = strerror(-error);
-	return ctl_fail(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
-			error, next, "%s%s%.*s",
-			strstr(why, brick) ? "" : brick,
-			strstr(why, brick) ? "" : ": ", (int)why_len(why), why);
+	return fail_why(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
+			error, next, ctl->settings.brick,
+			*why ? why : strerror(-error));
 }
 
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = strerror(-error);
+	int status = status_of(ctl, error);
 	char what[MESSAGE_BYTES];
 	va_list args;
 
@@ -177,7 +176,7 @@ int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, error, what, why);
+	return fail_why(ctl, status, error, next_of(status, error), what, why);
 }
 
 void ctl_note(struct ctl *ctl, const char *format, ...)

@@ -332,6 +332,15 @@ class Errors(Case):
                     self.assertEqual("brickctl list" in text
                                      and status == UNKNOWN, status == UNKNOWN)
 
+    def test_a_connection_lost_half_way_leaves_the_outcome_unknown(self):
+        self.ok("alloc", "0x0+2")
+        for call, words in (("alloc@2", ("alloc", "4M+64")),
+                            ("post_write@2", ("write", "0x0")),
+                            ("post_flush", ("write", "0x0")),
+                            ("ping", ("map", "0x0+2", "--hold", "9"))):
+            self.fails(UNKNOWN, "brickctl list", *words, stdin=bytes(2 * BLOCK),
+                       MODEL_FAIL=f"{call}={errno.ENOTCONN}")
+
     def test_a_brick_that_cannot_be_reached_is_named(self):
         for command, words in TALKS.items():
             for error in (errno.ECONNREFUSED, errno.EKEYREJECTED,
