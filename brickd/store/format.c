@@ -13,16 +13,6 @@
 
 #define FIRST_EPOCH 1
 
-static bool is_empty(const struct brick_media *m)
-{
-	uint64_t i;
-
-	for (i = 0; i < BRICK_FMT_TABLES; i++)
-		if (m->base[i])
-			return false;
-	return true;
-}
-
 static int check_target(const struct brick_media *m,
 			const struct brick_store_format *f,
 			struct brick_super *sb, char *err, size_t err_len)
@@ -34,7 +24,7 @@ static int check_target(const struct brick_media *m,
 				m->path, (unsigned long long)m->size);
 		return -ENOSPC;
 	}
-	if (f->force || is_empty(m))
+	if (f->force || brick_all_zero(m->base, BRICK_FMT_TABLES))
 		return 0;
 	brick_media_say(err, err_len,
 			"%s: holds data already; --force overwrites it",

@@ -30,16 +30,6 @@ static uint32_t page_sum(const struct brick_super *sb,
 			    SUM_BYTES);
 }
 
-static bool reserved_is_zero(const struct brick_fmt_instance *raw)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(raw->reserved); i++)
-		if (raw->reserved[i])
-			return false;
-	return true;
-}
-
 static bool decode(const struct brick_media *m, const struct brick_super *sb,
 		   unsigned int copy, struct brick_instance *inst)
 {
@@ -49,7 +39,8 @@ static bool decode(const struct brick_media *m, const struct brick_super *sb,
 	memcpy(&raw, m->base + page_off(copy), sizeof(raw));
 	flags = kfb_get_le32(&raw.flags);
 	if (kfb_get_le32(&raw.crc) != page_sum(sb, &raw) ||
-	    flags & ~BRICK_FMT_INST_FLAGS || !reserved_is_zero(&raw))
+	    flags & ~BRICK_FMT_INST_FLAGS ||
+	    !brick_all_zero(raw.reserved, sizeof(raw.reserved)))
 		return false;
 	inst->seq = kfb_get_le64(&raw.seq);
 	memcpy(inst->boot_id, raw.boot_id, sizeof(inst->boot_id));

@@ -71,13 +71,6 @@ static void encode(const struct brick_super *sb, struct brick_fmt_super *raw)
 	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
 }
 
-static bool all_zero(const uint8_t *bytes, size_t len)
-{
-	while (len && !bytes[len - 1])
-		len--;
-	return !len;
-}
-
 /* The fields that a later version gives a meaning. */
 static bool reserved_is_zero(const struct brick_fmt_super *raw)
 {
@@ -85,8 +78,8 @@ static bool reserved_is_zero(const struct brick_fmt_super *raw)
 	       !kfb_get_le64(&raw->cap_slow) &&
 	       !kfb_get_le64(&raw->slow_off[0]) &&
 	       !kfb_get_le64(&raw->slow_off[1]) &&
-	       all_zero(raw->slow_uuid, sizeof(raw->slow_uuid)) &&
-	       all_zero(raw->reserved, sizeof(raw->reserved));
+	       brick_all_zero(raw->slow_uuid, sizeof(raw->slow_uuid)) &&
+	       brick_all_zero(raw->reserved, sizeof(raw->reserved));
 }
 
 /* Tables and data in bounds, in order and apart; no sum can overflow. */

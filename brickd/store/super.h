@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "brickd/media.h"
 #include "brickd/store/format.h"
@@ -31,6 +32,14 @@ struct brick_super {
 	uint64_t data_off;
 	uint64_t total_size;
 };
+
+/* Whether a reserved field, of at least one byte, is as it must be. */
+static inline bool brick_all_zero(const void *field, size_t len)
+{
+	const uint8_t *bytes = field;
+
+	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
+}
 
 /* Where slot's record copy is. */
 static inline uint64_t brick_super_rec(const struct brick_super *sb,

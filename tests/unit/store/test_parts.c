@@ -230,11 +230,11 @@ static void a_long_list_is_cut_into_bounded_pages(void **state)
 	uint64_t pages;
 
 	(void)state;
-	fixture_format(&fx, 40000);
+	fixture_format(&fx, 20000);
 	fixture_open(&fx, 1);
-	assert_int_equal(fixture_alloc(&fx, 0, 40000), 0);
-	assert_int_equal(list_all(fx.s, 16, &pages), 40000);
-	assert_int_equal(pages, 3);
+	assert_int_equal(fixture_alloc(&fx, 0, 20000), 0);
+	assert_int_equal(list_all(fx.s, 16, &pages), 20000);
+	assert_int_equal(pages, 2);
 	fixture_free(&fx);
 }
 
