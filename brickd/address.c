@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Where a brick listens: parsing and printing. */
+#include "brickd/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/kfb_wire.h"
+
+#define PORT_MAX 65535
+
+const char *brick_provider_name(enum brick_provider provider)
+{
+	return provider == BRICK_PROVIDER_VERBS ? "verbs" : "tcp";
+}
+
+void brick_address_format(const struct brick_address *a, unsigned int port,
+			  char url[BRICK_URL_BYTES])
+{
+	bool v6 = strchr(a->host, ':');
+	char service[12];
+
+	if (port)
+		snprintf(service, sizeof(service), "%u", port);
+	else
+		snprintf(service, sizeof(service), "%s", a->service);
+	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s:%s",
+		 brick_provider_name(a->provider), v6 ? "[" : "", a->host,
+		 v6 ? "]" : "", service);
+}
+
+static const char *parse_scheme(const char *text, struct brick_address *a)
+{
+	const char *rest = strstr(text, "://");
+
+	a->provider = BRICK_PROVIDER_TCP;
+	if (!rest)
+		return text;
+	if (rest - text == 5 && !strncmp(text, "verbs", 5))
+		a->provider = BRICK_PROVIDER_VERBS;
+	else if (rest - text != 3 || strncmp(text, "tcp", 3))
+		return NULL;
+	return rest + 3;
+}
+
+/* Splits HOST[:PORT] or [HOST][:PORT]; port is NULL when there is none. */
+static int split_port(const char *text, char host[BRICK_HOST_BYTES],
+		      const char **port)
+{
+	const char *end, *next;
+	size_t len;
+
+	if (*text == '[') {
+		text++;
+		end = strchr(text, ']');
+		if (!end)
+			return -EINVAL;
+		next = end + 1;
+	} else {
+		end = strchr(text, ':');
+		if (!end)
+			end = text + strlen(text);
+		next = end;
+	}
+	len = (size_t)(end - text);
+	if (!len || len >= BRICK_HOST_BYTES)
+		return -EINVAL;
+	if (*next != '\0' && *next != ':')
+		return -EINVAL;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	*port = *next == ':' ? next + 1 : NULL;
+	return 0;
+}
+
+static int parse_port(const char *text, char service[BRICK_SERVICE_BYTES])
+{
+	size_t len = strlen(text);
+	unsigned long value;
+
+	if (!len || len >= BRICK_SERVICE_BYTES ||
+	    strspn(text, "0123456789") != len)
+		return -EINVAL;
+	value = strtoul(text, NULL, 10);
+	if (value > PORT_MAX)
+		return -EINVAL;
+	memcpy(service, text, len + 1);
+	return 0;
+}
+
+static int parse_host(struct brick_address *a)
+{
+	struct in6_addr in6;
+	struct in_addr in4;
+
+	if (inet_pton(AF_INET, a->host, &in4) == 1) {
+		a->loopback = ntohl(in4.s_addr) >> 24 == IN_LOOPBACKNET;
+		return 0;
+	}
+	if (inet_pton(AF_INET6, a->host, &in6) == 1) {
+		a->loopback = IN6_IS_ADDR_LOOPBACK(&in6);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int brick_address_parse(const char *text, struct brick_address *out, char *err,
+			size_t err_len)
+{
+	struct brick_address a = { 0 };
+	const char *rest, *port;
+
+	rest = parse_scheme(text, &a);
+	if (!rest) {
+		snprintf(err, err_len, "\"%s\" is neither tcp:// nor verbs://",
+			 text);
+		return -EINVAL;
+	}
+	if (split_port(rest, a.host, &port) || parse_host(&a)) {
+		snprintf(err, err_len,
+			 "\"%s\" needs a numeric host, an IPv6 one in brackets",
+			 text);
+		return -EINVAL;
+	}
+	if (!port)
+		snprintf(a.service, sizeof(a.service), "%d", KFB_PORT_DEFAULT);
+	else if (parse_port(port, a.service)) {
+		snprintf(err, err_len, "\"%s\" has no port from 0 to %d", text,
+			 PORT_MAX);
+		return -EINVAL;
+	}
+	*out = a;
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a brick listens: "tcp://127.0.0.1:20149", "verbs://[fd00::1]". */
+#ifndef BRICKD_ADDRESS_H
+#define BRICKD_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BRICK_HOST_BYTES    64
+#define BRICK_SERVICE_BYTES 6
+#define BRICK_URL_BYTES	    96
+
+enum brick_provider {
+	BRICK_PROVIDER_TCP,
+	BRICK_PROVIDER_VERBS,
+};
+
+/**
+ * struct brick_address - a parsed address
+ * @provider: which fabric
+ * @host: numeric IPv4 or IPv6 address, without brackets
+ * @service: port, decimal; "0": any free one
+ * @loopback: nobody off this host can reach it
+ */
+struct brick_address {
+	enum brick_provider provider;
+	char host[BRICK_HOST_BYTES];
+	char service[BRICK_SERVICE_BYTES];
+	bool loopback;
+};
+
+/**
+ * brick_address_parse - read an address
+ * @text: "[tcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6 in brackets
+ * @out: filled on success
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_address_parse(const char *text, struct brick_address *out, char *err,
+			size_t err_len);
+
+/**
+ * brick_provider_name - libfabric's name of a provider
+ * @provider: which
+ */
+const char *brick_provider_name(enum brick_provider provider);
+
+/**
+ * brick_address_format - write an address as people write it
+ * @address: the address
+ * @port: instead of address->service; 0: that
+ * @url: BRICK_URL_BYTES
+ */
+void brick_address_format(const struct brick_address *address,
+			  unsigned int port, char url[BRICK_URL_BYTES]);
+
+#endif

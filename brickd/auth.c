@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * AUTH: the client proves its key over what both sides saw of the connection,
+ * the brick proves that it has the same key.
+ *
+ * An unknown client is checked against a random key, so that it costs the same
+ * and ends the same as a wrong key; only the log tells them apart.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "brickd/op.h"
+#include "brickd/server.h"
+#include "proto/kfb_auth.h"
+
+static int hmac_sha256(void *ctx, const __u8 key[KFB_KEY_BYTES],
+		       const struct kfb_iov *parts, unsigned int n,
+		       __u8 mac[KFB_MAC_BYTES])
+{
+	crypto_auth_hmacsha256_state state;
+
+	(void)ctx;
+	crypto_auth_hmacsha256_init(&state, key, KFB_KEY_BYTES);
+	for (unsigned int i = 0; i < n; i++)
+		crypto_auth_hmacsha256_update(&state, parts[i].base,
+					      parts[i].len);
+	crypto_auth_hmacsha256_final(&state, mac);
+	sodium_memzero(&state, sizeof(state));
+	return 0;
+}
+
+static const struct kfb_hmac hmac = { .compute = hmac_sha256 };
+
+_Static_assert(crypto_auth_hmacsha256_BYTES == KFB_MAC_BYTES, "MAC size");
+
+static void reject(struct brick_op *op, const char *why)
+{
+	struct brick_session *s = op->session;
+
+	brick_log_limited(&s->server->peer_lines, LOG_NOTICE, s->conn->who,
+			  "authentication of \"%s\" failed: %s",
+			  op->req.u.auth.name, why);
+	brick_conn_goodbye(s->conn);
+	brick_op_finish(op, KFB_ST_KEY_REJECTED);
+}
+
+static bool proof_is_right(const struct brick_op *op,
+			   const struct kfb_transcript *transcript,
+			   const uint8_t key[KFB_KEY_BYTES])
+{
+	const struct kfb_auth *auth = &op->req.u.auth;
+	uint8_t proof[KFB_MAC_BYTES];
+	bool right;
+
+	right = !kfb_auth_client_proof(&hmac, key, transcript, auth->brick_uuid,
+				       proof) &&
+		kfb_auth_equal(proof, auth->proof, sizeof(proof));
+	sodium_memzero(proof, sizeof(proof));
+	return right;
+}
+
+static void fill_reply(struct brick_op *op, const struct brick_client *client,
+		       const struct kfb_transcript *transcript)
+{
+	const struct brick_server *server = op->session->server;
+	struct kfb_auth_reply *r = &op->reply.u.auth;
+
+	memcpy(r->brick_uuid, server->uuid, sizeof(r->brick_uuid));
+	r->power_epoch = server->power_epoch;
+	r->n_grants = client->grants.n;
+	memcpy(r->grants, client->grants.list,
+	       client->grants.n * sizeof(r->grants[0]));
+	(void)kfb_auth_brick_proof(&hmac, client->key, transcript,
+				   r->brick_uuid, r->power_epoch, r->proof);
+}
+
+static bool is_other_brick(const struct brick_op *op)
+{
+	const uint8_t *expected = op->req.u.auth.brick_uuid;
+
+	return !sodium_is_zero(expected, KFB_UUID_BYTES) &&
+	       memcmp(expected, op->session->server->uuid, KFB_UUID_BYTES) != 0;
+}
+
+void brick_op_auth(struct brick_op *op)
+{
+	struct brick_session *s = op->session;
+	const struct kfb_auth *auth = &op->req.u.auth;
+	const struct kfb_transcript transcript = {
+		.hello = s->conn->hello,
+		.accept = s->conn->accept,
+		.name = auth->name,
+		.name_len = auth->name_len,
+	};
+	const struct brick_client *client =
+		brick_config_client(s->server->config, auth->name);
+	uint8_t nobodys_key[KFB_KEY_BYTES];
+	bool right;
+
+	randombytes_buf(nobodys_key, sizeof(nobodys_key));
+	right = proof_is_right(op, &transcript,
+			       client ? client->key : nobodys_key);
+	if (!client) {
+		reject(op, "there is no such client");
+		return;
+	}
+	if (!right) {
+		reject(op, "wrong key or a replay");
+		return;
+	}
+	/* Known only to those who have the key: it may be told apart. */
+	if (is_other_brick(op)) {
+		brick_log(LOG_NOTICE, s->conn->who,
+			  "client %s expects another brick", client->name);
+		brick_conn_goodbye(s->conn);
+		brick_op_finish(op, KFB_ST_STALE);
+		return;
+	}
+	fill_reply(op, client, &transcript);
+	brick_session_admit(s, client);
+	brick_op_finish(op, KFB_ST_OK);
+}

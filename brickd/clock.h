@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Time for deadlines: milliseconds that also count while suspended. */
+#ifndef BRICKD_CLOCK_H
+#define BRICKD_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t brick_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the daemon's commands share. */
+#ifndef BRICKD_COMMAND_H
+#define BRICKD_COMMAND_H
+
+#define BRICK_CONF_DEFAULT "/etc/kfbrick/brickd.conf"
+
+#define BRICK_EXIT_FAILED 1
+#define BRICK_EXIT_USAGE  2
+
+/**
+ * brick_command_format - brickd format PATH ...
+ * @argc: from "format" on
+ * @argv: likewise
+ *
+ * Return: the exit status.
+ */
+int brick_command_format(int argc, char **argv);
+
+/**
+ * brick_parse_fd - read the number of an open descriptor
+ * @text: decimal
+ * @fd: filled on success
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_parse_fd(const char *text, int *fd);
+
+#endif

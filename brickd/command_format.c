@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* brickd format: make an empty store. */
+#include "brickd/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/config.h"
+#include "brickd/media.h"
+#include "brickd/store/store.h"
+#include "proto/kfb_text.h"
+
+enum {
+	OPT_SIZE = 256,
+	OPT_UUID,
+	OPT_FORCE,
+	OPT_SPARSE,
+	OPT_FRAGMENTED,
+};
+
+static const char usage[] =
+	"Usage: brickd format PATH --size SIZE [OPTION]...\n"
+	"Makes an empty store in a file or on a devdax device.\n"
+	"\n"
+	"      --size SIZE         of the file, for example 64G; not for a\n"
+	"                          device, which has its own\n"
+	"      --uuid UUID         the store's name (default: a random one)\n"
+	"      --force             overwrite a store or other data\n"
+	"      --sparse            do not allocate the file; only on volatile\n"
+	"                          media\n"
+	"      --allow-fragmented  accept a DAX file in several pieces\n"
+	"  -h, --help              show this text and exit\n";
+
+static const struct option options[] = {
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "uuid", required_argument, NULL, OPT_UUID },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "sparse", no_argument, NULL, OPT_SPARSE },
+	{ "allow-fragmented", no_argument, NULL, OPT_FRAGMENTED },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+struct arguments {
+	const char *path;
+	struct brick_media_create create;
+	struct brick_store_format format;
+	bool has_uuid;
+};
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "brickd: format: %s; try brickd format --help\n", what);
+	return BRICK_EXIT_USAGE;
+}
+
+int brick_parse_fd(const char *text, int *fd)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < 0 || value > INT32_MAX ||
+	    fcntl((int)value, F_GETFD) < 0)
+		return -EINVAL;
+	*fd = (int)value;
+	return 0;
+}
+
+static int take_option(struct arguments *a, int opt)
+{
+	__u64 size;
+
+	switch (opt) {
+	case OPT_SIZE:
+		if (kfb_size_parse(optarg, &size, NULL) || !size)
+			return usage_error("--size needs a number, like 64G");
+		a->create.size = size;
+		return -1;
+	case OPT_UUID:
+		if (brick_uuid_parse(optarg, a->format.uuid))
+			return usage_error("--uuid needs a uuid");
+		a->has_uuid = true;
+		return -1;
+	case OPT_FORCE:
+		a->format.force = true;
+		return -1;
+	case OPT_SPARSE:
+		a->create.sparse = true;
+		return -1;
+	case OPT_FRAGMENTED:
+		a->create.allow_fragmented = true;
+		return -1;
+	case 'h':
+		fputs(usage, stdout);
+		return 0;
+	default:
+		return usage_error("unknown option or missing value");
+	}
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *a)
+{
+	int opt, status;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		status = take_option(a, opt);
+		if (status >= 0)
+			return status;
+	}
+	if (optind != argc - 1)
+		return usage_error("it needs one PATH");
+	a->path = argv[optind];
+	return -1;
+}
+
+static void random_uuid(uint8_t uuid[KFB_UUID_BYTES])
+{
+	randombytes_buf(uuid, KFB_UUID_BYTES);
+	/* RFC 4122: version 4, variant 1. */
+	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
+	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+}
+
+static int format(const struct arguments *a)
+{
+	char err[BRICK_ERR_BYTES] = "";
+	char uuid[BRICK_UUID_TEXT_BYTES];
+	struct brick_media *media;
+	uint64_t size;
+	int rc;
+
+	rc = brick_media_open(a->path, &a->create, &media, err, sizeof(err));
+	if (!rc) {
+		rc = brick_store_format(media, &a->format, err, sizeof(err));
+		size = media->size;
+		brick_media_close(media);
+	}
+	if (rc) {
+		fprintf(stderr, "brickd: format: %s\n",
+			*err ? err : strerror(-rc));
+		return BRICK_EXIT_FAILED;
+	}
+	brick_uuid_format(a->format.uuid, uuid);
+	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path, size >> 20,
+	       uuid);
+	return 0;
+}
+
+int brick_command_format(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	int status = parse_arguments(argc, argv, &a);
+
+	if (status >= 0)
+		return status;
+	if (!a.has_uuid)
+		random_uuid(a.format.uuid);
+	return format(&a);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon's configuration: brickd.conf(5) and the command line's flags.
+ *
+ * Context: read once before threads start, constant afterwards.
+ */
+#ifndef BRICKD_CONFIG_H
+#define BRICKD_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "brickd/address.h"
+#include "brickd/grants.h"
+#include "proto/kfb_wire.h"
+
+#define BRICK_LISTEN_MAX  8
+#define BRICK_CLIENTS_MAX 1024
+#define BRICK_ERR_BYTES	  512
+
+enum brick_auth {
+	BRICK_AUTH_REQUIRED,
+	BRICK_AUTH_NONE,
+};
+
+/**
+ * struct brick_client - a client that may connect
+ * @name: as in its section
+ * @owner: hash of the name, never 0; on the media it names the last RW holder
+ * @line: where its section begins
+ * @key_file: path
+ * @key: its content, once loaded
+ * @grants: what it may use
+ */
+struct brick_client {
+	char name[KFB_NAME_MAX + 1];
+	uint32_t owner;
+	unsigned int line;
+	char *key_file;
+	uint8_t key[KFB_KEY_BYTES];
+	struct brick_grants grants;
+};
+
+/**
+ * struct brick_limits - every bound that an administrator can move
+ * @sessions: connections in all
+ * @unauthenticated: of them, before AUTH
+ * @unauthenticated_per_address: of those, from one source address
+ * @auth_timeout_ms: from the connection request to AUTH
+ * @credits: requests in flight per connection
+ * @mappings: per session
+ * @handles: registrations per session
+ * @map_extent_max_bytes: one handle
+ * @alloc_max_blocks: one ALLOC or FREE
+ * @stop_timeout_ms: that clients get to go after SIGTERM
+ */
+struct brick_limits {
+	uint64_t sessions;
+	uint64_t unauthenticated;
+	uint64_t unauthenticated_per_address;
+	uint64_t auth_timeout_ms;
+	uint64_t credits;
+	uint64_t mappings;
+	uint64_t handles;
+	uint64_t map_extent_max_bytes;
+	uint64_t alloc_max_blocks;
+	uint64_t stop_timeout_ms;
+};
+
+struct brick_config {
+	char *store;
+	uint32_t n_listen;
+	struct brick_address listen[BRICK_LISTEN_MAX];
+	enum brick_auth auth;
+	bool allow_untrusted_tcp;
+	bool allow_remote_anonymous;
+	bool has_uuid;
+	uint8_t uuid[KFB_UUID_BYTES];
+	int log_level;
+	struct brick_limits limits;
+	uint32_t n_clients;
+	struct brick_client **clients;
+};
+
+/**
+ * brick_config_init - the defaults
+ * @config: filled
+ */
+void brick_config_init(struct brick_config *config);
+void brick_config_fini(struct brick_config *config);
+
+/**
+ * brick_config_read - read a configuration file
+ * @config: initialised
+ * @file: open for reading
+ * @name: its name for messages
+ * @err: message on failure, "NAME:LINE: what is wrong"
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int brick_config_read(struct brick_config *config, FILE *file, const char *name,
+		      char *err, size_t err_len);
+
+/**
+ * brick_config_set_store, brick_config_add_listen - what flags do
+ * @config: initialised
+ * @text: value
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int brick_config_set_store(struct brick_config *config, const char *text,
+			   char *err, size_t err_len);
+int brick_config_add_listen(struct brick_config *config, const char *text,
+			    char *err, size_t err_len);
+
+/**
+ * brick_config_check - is the whole consistent and allowed?
+ * @config: after file and flags; missing listen addresses are filled in
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_config_check(struct brick_config *config, char *err, size_t err_len);
+
+/**
+ * brick_config_load_keys - read every client's key file
+ * @config: checked
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -errno.
+ */
+int brick_config_load_keys(struct brick_config *config, char *err,
+			   size_t err_len);
+
+/**
+ * brick_config_client - find a client
+ * @config: checked
+ * @name: from a peer
+ *
+ * Return: the client or NULL.
+ */
+const struct brick_client *
+brick_config_client(const struct brick_config *config, const char *name);
+
+/**
+ * brick_owner_hash - what names a client on the media
+ * @name: client's name; "" for clients without one
+ *
+ * FNV-1a, 32 bits, with 1 instead of 0; part of the media format.
+ */
+uint32_t brick_owner_hash(const char *name);
+
+/**
+ * brick_uuid_parse - read 8-4-4-4-12 hex digits
+ * @text: the text
+ * @uuid: filled on success
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES]);
+
+#define BRICK_UUID_TEXT_BYTES 37
+
+void brick_uuid_format(const uint8_t uuid[KFB_UUID_BYTES],
+		       char text[BRICK_UUID_TEXT_BYTES]);
+
+#endif

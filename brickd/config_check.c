@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The configuration as a whole: what is allowed, and the clients' keys. */
+#include "brickd/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 64 digits and at most a newline or CR LF; one more shows a longer file. */
+#define KEY_TEXT_MAX (2 * KFB_KEY_BYTES + 3)
+
+static int check_address(const struct brick_config *c,
+			 const struct brick_address *a, char *err,
+			 size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+
+	if (a->loopback)
+		return 0;
+	brick_address_format(a, 0, url);
+	if (a->provider == BRICK_PROVIDER_TCP && !c->allow_untrusted_tcp) {
+		snprintf(
+			err, err_len,
+			"%s is not a loopback address: the tcp provider is not "
+			"fit to face peers you do not trust; use verbs, a "
+			"loopback address, or allow-untrusted-tcp = yes",
+			url);
+		return -EINVAL;
+	}
+	if (c->auth == BRICK_AUTH_NONE && !c->allow_remote_anonymous) {
+		snprintf(err, err_len,
+			 "auth = none on %s would let anybody in who reaches "
+			 "it; use a loopback address or "
+			 "allow-remote-anonymous = yes",
+			 url);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int brick_config_check(struct brick_config *c, char *err, size_t err_len)
+{
+	if (!c->store) {
+		snprintf(err, err_len,
+			 "no store: set store in [brick] or use --store");
+		return -EINVAL;
+	}
+	if (!c->n_listen &&
+	    brick_config_add_listen(c, "tcp://127.0.0.1", err, err_len))
+		return -EINVAL;
+	for (uint32_t i = 0; i < c->n_listen; i++)
+		if (check_address(c, &c->listen[i], err, err_len))
+			return -EINVAL;
+	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
+		snprintf(err, err_len,
+			 "no [client NAME] section: nobody could connect");
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		const struct brick_client *client = c->clients[i];
+
+		if (client->key_file)
+			continue;
+		snprintf(err, err_len,
+			 "client %s (line %u) has no key-file: make one with "
+			 "brickctl keygen",
+			 client->name, client->line);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_key_mode(int fd, const char *path, char *err, size_t err_len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode)) {
+		snprintf(err, err_len, "%s is not a file", path);
+		return -EINVAL;
+	}
+	if (st.st_mode & (S_IRWXG | S_IRWXO)) {
+		snprintf(err, err_len,
+			 "%s has mode %04o: others may read the key; "
+			 "chmod 600 it",
+			 path, (unsigned int)st.st_mode & 07777);
+		return -EACCES;
+	}
+	if (st.st_uid && st.st_uid != geteuid()) {
+		snprintf(err, err_len,
+			 "%s belongs to uid %u, neither to root nor to uid %u",
+			 path, (unsigned int)st.st_uid,
+			 (unsigned int)geteuid());
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int read_key(int fd, uint8_t key[KFB_KEY_BYTES])
+{
+	char text[KEY_TEXT_MAX];
+	size_t bytes;
+	ssize_t n;
+	int rc = -EINVAL;
+
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	if (n == 2 * KFB_KEY_BYTES &&
+	    !sodium_hex2bin(key, KFB_KEY_BYTES, text, (size_t)n, NULL, &bytes,
+			    NULL) &&
+	    bytes == KFB_KEY_BYTES)
+		rc = 0;
+	sodium_memzero(text, sizeof(text));
+	return rc;
+}
+
+static int load_key(struct brick_client *client, char *err, size_t err_len)
+{
+	const char *path = client->key_file;
+	int fd, rc;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		rc = -errno;
+		snprintf(err, err_len, "key of client %s: %s: %s", client->name,
+			 path, strerror(-rc));
+		return rc;
+	}
+	rc = check_key_mode(fd, path, err, err_len);
+	if (!rc) {
+		rc = read_key(fd, client->key);
+		if (rc)
+			snprintf(err, err_len,
+				 "%s does not hold 64 hex digits: make a key "
+				 "with brickctl keygen",
+				 path);
+	}
+	close(fd);
+	return rc;
+}
+
+int brick_config_load_keys(struct brick_config *c, char *err, size_t err_len)
+{
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		int rc = load_key(c->clients[i], err, err_len);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Connections: endpoints, message buffers, completions, deadlines. */
+#include "brickd/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "brickd/clock.h"
+#include "brickd/server.h"
+#include "brickd/session.h"
+#include "brickd/util.h"
+
+/* Receives beyond the credits, so that none is ever missing. */
+#define SPARE_RECEIVES 2
+/* Sends beyond the replies in flight: EVENTs and a last word. */
+#define SPARE_SENDS (KFB_EVENTS_UNACKED_MAX + 2)
+/* A longer message shows itself by filling more than KFB_REQ_MAX_BYTES. */
+#define RECV_BYTES 576
+#define CQ_BATCH   16
+#define CQ_ROUNDS  4
+#define GOODBYE_MS 1000
+#define PAGE_BYTES 4096
+
+void brick_conn_move(struct brick_conn *c, enum kfb_conn_state to)
+{
+	if (c->state == to)
+		return;
+	if (!kfb_conn_move(&c->state, KFB_ROLE_BRICK, to))
+		return;
+	brick_log(LOG_ERR, c->who, "illegal move from %s to %s",
+		  kfb_conn_state_name(c->state), kfb_conn_state_name(to));
+	(void)kfb_conn_move(&c->state, KFB_ROLE_BRICK, KFB_CONN_CLOSING);
+	brick_conn_kick(c);
+}
+
+void brick_conn_kick(struct brick_conn *c)
+{
+	if (c->is_kicked)
+		return;
+	c->is_kicked = true;
+	TAILQ_INSERT_TAIL(&c->server->kicked, c, kick_link);
+}
+
+void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
+{
+	if (c->state == KFB_CONN_CLOSING)
+		return;
+	brick_log_limited(&c->server->peer_lines, priority, c->who,
+			  "connection ends: %s", why);
+	brick_conn_move(c, KFB_CONN_CLOSING);
+	brick_conn_kick(c);
+}
+
+void brick_conn_goodbye(struct brick_conn *c)
+{
+	c->goodbye = true;
+	c->deadline_ms = brick_now_ms() + GOODBYE_MS;
+	brick_conn_kick(c);
+}
+
+static void cq_ready(struct brick_source *source)
+{
+	brick_conn_kick(brick_container_of(source, struct brick_conn, source));
+}
+
+static int post_receive(struct brick_conn *c, struct brick_buf *buf)
+{
+	return (int)fi_recv(c->ep, buf->data, RECV_BYTES, c->desc, 0,
+			    &buf->context);
+}
+
+/* One mapping of memory for all messages, one registration if needed. */
+static int make_buffers(struct brick_conn *c, uint32_t n_recv, uint32_t n_send)
+{
+	size_t bytes = (size_t)n_send * KFB_REPLY_MAX_BYTES +
+		       (size_t)n_recv * RECV_BYTES;
+	uint8_t *at;
+
+	c->n_bufs = n_recv + n_send;
+	c->bufs = calloc(c->n_bufs, sizeof(*c->bufs));
+	if (!c->bufs)
+		return -ENOMEM;
+	if (posix_memalign(&c->memory, PAGE_BYTES, bytes)) {
+		c->memory = NULL;
+		return -ENOMEM;
+	}
+	memset(c->memory, 0, bytes);
+	if (c->fabric->mr_local) {
+		int rc = fi_mr_reg(c->session->domain, c->memory, bytes,
+				   FI_SEND | FI_RECV, 0, 0, 0, &c->mr, NULL);
+
+		if (rc)
+			return rc;
+		c->desc = fi_mr_desc(c->mr);
+	}
+	at = c->memory;
+	for (uint32_t i = 0; i < c->n_bufs; i++) {
+		struct brick_buf *buf = &c->bufs[i];
+
+		buf->is_send = i < n_send;
+		buf->data = at;
+		at += buf->is_send ? KFB_REPLY_MAX_BYTES : RECV_BYTES;
+		if (buf->is_send)
+			SLIST_INSERT_HEAD(&c->free_sends, buf, free_link);
+	}
+	return 0;
+}
+
+static int open_endpoint(struct brick_conn *c, struct fi_info *info)
+{
+	struct fi_cq_attr attr = { .size = c->n_bufs,
+				   .format = FI_CQ_FORMAT_MSG,
+				   .wait_obj = FI_WAIT_FD };
+	int rc;
+
+	rc = fi_cq_open(c->session->domain, &attr, &c->cq, NULL);
+	if (!rc)
+		rc = fi_control(&c->cq->fid, FI_GETWAIT, &c->source.fd);
+	if (!rc)
+		rc = fi_endpoint(c->session->domain, info, &c->ep, NULL);
+	if (!rc)
+		rc = fi_ep_bind(c->ep, &c->fabric->eq->fid, 0);
+	if (!rc)
+		rc = fi_ep_bind(c->ep, &c->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!rc)
+		rc = fi_enable(c->ep);
+	for (uint32_t i = 0; !rc && i < c->n_bufs; i++)
+		if (!c->bufs[i].is_send)
+			rc = post_receive(c, &c->bufs[i]);
+	return rc;
+}
+
+int brick_conn_open(struct brick_session *s, struct fi_info *info,
+		    uint16_t credits)
+{
+	struct brick_conn *c = s->conn;
+	int rc;
+
+	c->source.fd = -1;
+	c->source.ready = cq_ready;
+	SLIST_INIT(&c->free_sends);
+	rc = make_buffers(c, credits + SPARE_RECEIVES, credits + SPARE_SENDS);
+	if (!rc)
+		rc = open_endpoint(c, info);
+	if (!rc)
+		rc = brick_loop_add(&c->server->loop, &c->source);
+	if (rc) {
+		c->source.fd = -1;
+		brick_conn_close(c);
+		return rc;
+	}
+	TAILQ_INSERT_TAIL(&c->server->conns, c, link);
+	brick_conn_move(c, KFB_CONN_CONNECTING);
+	return 0;
+}
+
+void brick_conn_close(struct brick_conn *c)
+{
+	if (c->source.fd >= 0) {
+		brick_loop_del(&c->server->loop, &c->source);
+		TAILQ_REMOVE(&c->server->conns, c, link);
+	}
+	if (c->is_kicked)
+		TAILQ_REMOVE(&c->server->kicked, c, kick_link);
+	if (c->ep)
+		fi_close(&c->ep->fid);
+	if (c->mr)
+		fi_close(&c->mr->fid);
+	if (c->cq)
+		fi_close(&c->cq->fid);
+	free(c->memory);
+	free(c->bufs);
+	free(c);
+}
+
+void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
+{
+	struct brick_buf *buf = SLIST_FIRST(&c->free_sends);
+	ssize_t rc;
+	int len;
+
+	if (c->state == KFB_CONN_CLOSING)
+		return;
+	/* A peer that does not read its replies cannot have more credits. */
+	if (!buf) {
+		brick_conn_fail(c, LOG_WARNING, "it does not take its replies");
+		return;
+	}
+	len = kfb_encode_reply(reply, buf->data, KFB_REPLY_MAX_BYTES);
+	if (len < 0) {
+		brick_conn_fail(c, LOG_ERR, "a reply could not be encoded");
+		return;
+	}
+	rc = fi_send(c->ep, buf->data, (size_t)len, c->desc, 0, &buf->context);
+	if (rc) {
+		brick_conn_fail(c, LOG_INFO, fi_strerror((int)-rc));
+		return;
+	}
+	SLIST_REMOVE_HEAD(&c->free_sends, free_link);
+	c->n_sending++;
+	brick_conn_kick(c);
+}
+
+static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
+{
+	struct brick_buf *buf = brick_container_of(entry->op_context,
+						   struct brick_buf, context);
+
+	if (buf->is_send) {
+		SLIST_INSERT_HEAD(&c->free_sends, buf, free_link);
+		c->n_sending--;
+		return;
+	}
+	if (!c->goodbye)
+		brick_session_message(c->session, buf->data,
+				      (uint32_t)entry->len);
+	if (c->state != KFB_CONN_CLOSING && post_receive(c, buf))
+		brick_conn_fail(c, LOG_WARNING, "cannot post a receive");
+}
+
+static void completion_failed(struct brick_conn *c)
+{
+	struct fi_cq_err_entry err = { 0 };
+
+	if (fi_cq_readerr(c->cq, &err, 0) < 0)
+		return;
+	if (err.err == FI_ETRUNC || err.err == FI_EMSGSIZE || err.olen)
+		brick_conn_fail(c, LOG_NOTICE, "message too long");
+	else
+		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
+}
+
+bool brick_conn_service(struct brick_conn *c)
+{
+	struct fi_cq_msg_entry entries[CQ_BATCH];
+	struct fid *fids[1] = { &c->cq->fid };
+
+	for (int round = 0; round < CQ_ROUNDS; round++) {
+		ssize_t n = fi_cq_read(c->cq, entries, CQ_BATCH);
+
+		if (n == -FI_EAVAIL) {
+			completion_failed(c);
+		} else if (n == -FI_EAGAIN) {
+			return fi_trywait(c->fabric->fabric, fids, 1) ==
+			       -FI_EAGAIN;
+		} else if (n < 0) {
+			brick_conn_fail(c, LOG_INFO, fi_strerror((int)-n));
+		}
+		for (ssize_t i = 0; i < n; i++) {
+			if (c->state == KFB_CONN_CLOSING)
+				return false;
+			completed(c, &entries[i]);
+		}
+		if (c->state == KFB_CONN_CLOSING)
+			return false;
+	}
+	return true;
+}
+
+bool brick_conns_before_wait(struct brick_server *server)
+{
+	struct brick_conn_list todo = TAILQ_HEAD_INITIALIZER(todo);
+	struct brick_conn *c;
+
+	TAILQ_CONCAT(&todo, &server->kicked, kick_link);
+	while ((c = TAILQ_FIRST(&todo))) {
+		TAILQ_REMOVE(&todo, c, kick_link);
+		c->is_kicked = false;
+		if (c->state != KFB_CONN_CLOSING && brick_conn_service(c))
+			brick_conn_kick(c);
+		if (c->goodbye && !c->n_sending)
+			brick_conn_move(c, KFB_CONN_CLOSING);
+		if (c->state == KFB_CONN_CLOSING)
+			brick_session_end(c->session);
+	}
+	return !TAILQ_EMPTY(&server->kicked);
+}
+
+void brick_conns_tick(struct brick_server *server)
+{
+	uint64_t now_ms = brick_now_ms();
+	struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &server->conns, link)
+	{
+		brick_conn_kick(c);
+		if (!c->deadline_ms || now_ms < c->deadline_ms)
+			continue;
+		if (c->goodbye)
+			brick_conn_move(c, KFB_CONN_CLOSING);
+		else
+			brick_conn_fail(c, LOG_NOTICE,
+					"it has not authenticated in time");
+	}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Flushes of client data, coalesced. */
+#include "brickd/flush.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brickd/mapping.h"
+#include "brickd/server.h"
+#include "brickd/util.h"
+
+int brick_flush_alloc(struct brick_flush *f, size_t cap)
+{
+	f->n = 0;
+	f->error = 0;
+	f->ranges = NULL;
+	if (!cap)
+		return 0;
+	f->ranges = calloc(cap, sizeof(*f->ranges));
+	return f->ranges ? 0 : -ENOMEM;
+}
+
+void brick_flush_add(struct brick_flush *f, uint64_t va, uint64_t len)
+{
+	f->ranges[f->n++] = (struct brick_flush_range){ va, len };
+}
+
+void brick_flush_add_handles(struct brick_flush *f,
+			     const struct brick_handle *handles, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct brick_span span = handles[i].span;
+
+		brick_flush_add(f, span.first << KFB_BLOCK_SHIFT,
+				(span.end - span.first) << KFB_BLOCK_SHIFT);
+	}
+}
+
+static void flush_done(struct brick_work *work)
+{
+	struct brick_flush *f =
+		brick_container_of(work, struct brick_flush, work);
+
+	free(f->ranges);
+	f->ranges = NULL;
+	f->done(f);
+}
+
+void brick_flush_submit(struct brick_server *server, struct brick_flush *f)
+{
+	f->work.done = flush_done;
+	brick_worker_submit(&server->flusher, &f->work);
+}
+
+bool brick_flush_is_needed(const struct brick_server *server)
+{
+	return server->flush_mode != KFB_FLUSH_NONE &&
+	       server->media->granularity != BRICK_GRANULARITY_PAGE;
+}
+
+void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
+{
+	struct brick_server *server = worker->ctx;
+	struct brick_work *work;
+	int rc;
+
+	STAILQ_FOREACH(work, batch, link)
+	{
+		struct brick_flush *f =
+			brick_container_of(work, struct brick_flush, work);
+
+		for (size_t i = 0; i < f->n; i++)
+			brick_store_flush(server->store, f->ranges[i].va,
+					  f->ranges[i].len);
+	}
+	rc = brick_store_drain(server->store);
+	while ((work = brick_work_take(batch))) {
+		brick_container_of(work, struct brick_flush, work)->error = rc;
+		brick_worker_finish(worker, work);
+	}
+}

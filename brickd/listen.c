@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Connection requests and other events of a fabric. */
+#include "brickd/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/server.h"
+#include "brickd/session.h"
+#include "proto/kfb_err.h"
+
+#define RETRY_LIMIT_MS 1000
+#define CM_DATA_BYTES  256
+#define EVENTS_MAX     64 /* in a row, before others get their turn */
+
+union cm_event {
+	struct fi_eq_cm_entry entry;
+	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + CM_DATA_BYTES];
+};
+
+static bool same_host(const struct sockaddr_storage *a, const void *addr,
+		      size_t len)
+{
+	struct sockaddr_storage b = { 0 };
+
+	if (!addr || len > sizeof(b))
+		return false;
+	memcpy(&b, addr, len);
+	if (a->ss_family != b.ss_family)
+		return false;
+	if (b.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((struct sockaddr_in *)&b)->sin_addr.s_addr;
+	return b.ss_family == AF_INET6 &&
+	       !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		       &((struct sockaddr_in6 *)&b)->sin6_addr,
+		       sizeof(struct in6_addr));
+}
+
+static bool limits_reached(const struct brick_server *server,
+			   const struct fi_info *info)
+{
+	const struct brick_limits *limits = &server->config->limits;
+	uint64_t unauthenticated = 0, from_here = 0;
+	const struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &server->conns, link)
+	{
+		if (c->state == KFB_CONN_READY)
+			continue;
+		unauthenticated++;
+		from_here += same_host(&c->peer, info->dest_addr,
+				       info->dest_addrlen);
+	}
+	return server->n_sessions >= limits->sessions ||
+	       unauthenticated >= limits->unauthenticated ||
+	       from_here >= limits->unauthenticated_per_address;
+}
+
+static enum kfb_status judge(const struct brick_server *server,
+			     const struct fi_info *info, const void *data,
+			     size_t len, struct kfb_hello *hello)
+{
+	if (server->stopping)
+		return KFB_ST_SHUTDOWN;
+	if (kfb_decode_hello(data, (uint32_t)len, hello))
+		return KFB_ST_MALFORMED;
+	if (kfb_version_choose(hello->version_min, hello->version_max) < 0)
+		return KFB_ST_VERSION;
+	if (hello->queue)
+		return KFB_ST_NOT_SUPPORTED;
+	if (hello->session_id)
+		return KFB_ST_STALE;
+	if (limits_reached(server, info))
+		return KFB_ST_LIMIT;
+	return KFB_ST_OK;
+}
+
+static void reject(struct brick_fabric *f, struct fi_info *info,
+		   enum kfb_status status)
+{
+	struct kfb_reject reject = {
+		.status = (uint16_t)status,
+		.version_min = KFB_VERSION,
+		.version_max = KFB_VERSION,
+		.retry_after_ms =
+			status == KFB_ST_LIMIT || status == KFB_ST_NO_MEMORY
+				? RETRY_LIMIT_MS
+				: 0,
+	};
+	uint8_t raw[KFB_REJECT_BYTES];
+	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
+
+	brick_log_limited(&f->server->peer_lines, LOG_NOTICE, NULL,
+			  "connection request refused: %s",
+			  kfb_status_text((uint16_t)status));
+	if (n > 0)
+		fi_reject(f->pep, info->handle, raw, (size_t)n);
+}
+
+static void connection_request(struct brick_fabric *f, union cm_event *event,
+			       size_t data_len)
+{
+	struct fi_info *info = event->entry.info;
+	struct kfb_hello hello;
+	enum kfb_status status;
+	int rc;
+
+	status = judge(f->server, info, event->entry.data, data_len, &hello);
+	if (!status) {
+		rc = brick_session_open(f, info, &hello, event->entry.data);
+		if (rc) {
+			brick_log_limited(&f->server->peer_lines, LOG_ERR, NULL,
+					  "no endpoint for a connection: %s",
+					  fi_strerror(-rc));
+			status = KFB_ST_NO_MEMORY;
+		}
+	}
+	if (status)
+		reject(f, info, status);
+	fi_freeinfo(info);
+}
+
+/* An event may be about an endpoint that is gone: look for it. */
+static struct brick_conn *find_conn(struct brick_server *server, fid_t fid)
+{
+	struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &server->conns, link)
+	if (&c->ep->fid == fid)
+		return c;
+	return NULL;
+}
+
+static void handle_event(struct brick_fabric *f, uint32_t kind,
+			 union cm_event *event, size_t len)
+{
+	struct brick_conn *c;
+
+	if (len < sizeof(event->entry))
+		return;
+	if (kind == FI_CONNREQ) {
+		connection_request(f, event, len - sizeof(event->entry));
+		return;
+	}
+	c = find_conn(f->server, event->entry.fid);
+	if (!c)
+		return;
+	if (kind == FI_CONNECTED)
+		brick_session_connected(c->session);
+	else if (kind == FI_SHUTDOWN)
+		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
+}
+
+static void handle_error(struct brick_fabric *f)
+{
+	struct fi_eq_err_entry err = { 0 };
+	struct brick_conn *c;
+
+	if (fi_eq_readerr(f->eq, &err, 0) < 0)
+		return;
+	c = find_conn(f->server, err.fid);
+	if (c)
+		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
+	else
+		brick_log_limited(&f->server->peer_lines, LOG_INFO, NULL,
+				  "a connection request failed: %s",
+				  fi_strerror(err.err));
+}
+
+void brick_listen_service(struct brick_fabric *f)
+{
+	struct fid *fids[1] = { &f->eq->fid };
+	union cm_event event;
+	uint32_t kind;
+
+	for (int i = 0; i < EVENTS_MAX; i++) {
+		ssize_t n = fi_eq_read(f->eq, &kind, &event, sizeof(event), 0);
+
+		if (n == -FI_EAVAIL)
+			handle_error(f);
+		else if (n >= 0)
+			handle_event(f, kind, &event, (size_t)n);
+		else if (fi_trywait(f->fabric, fids, 1) != -FI_EAGAIN)
+			return;
+	}
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* brickd: the command line. */
+#include <errno.h>
+#include <getopt.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "brickd/command.h"
+#include "brickd/config.h"
+#include "brickd/fabric.h"
+#include "brickd/log.h"
+#include "brickd/server.h"
+
+enum {
+	OPT_AUTH = 256,
+	OPT_CHECK,
+	OPT_READY_FD,
+};
+
+static const char usage[] =
+	"Usage: brickd [OPTION]...\n"
+	"       brickd format PATH [OPTION]...\n"
+	"Serves a store of 2 MiB blocks to RDMA clients.\n"
+	"\n"
+	"  -c, --config FILE      read settings (default " BRICK_CONF_DEFAULT
+	")\n"
+	"  -l, --listen ADDRESS   tcp://HOST[:PORT] or verbs://HOST[:PORT];\n"
+	"                         repeatable, instead of the file's\n"
+	"  -s, --store PATH       the store, instead of the file's\n"
+	"      --auth MODE        required or none, instead of the file's\n"
+	"      --check-config     check the settings and exit\n"
+	"      --ready-fd N       write the port to descriptor N when ready\n"
+	"  -v, --verbose          log more\n"
+	"  -h, --help             show this text and exit\n"
+	"  -V, --version          show the version and exit\n"
+	"\n"
+	"brickd format --help tells about making a store.\n";
+
+static const struct option options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "listen", required_argument, NULL, 'l' },
+	{ "store", required_argument, NULL, 's' },
+	{ "auth", required_argument, NULL, OPT_AUTH },
+	{ "check-config", no_argument, NULL, OPT_CHECK },
+	{ "ready-fd", required_argument, NULL, OPT_READY_FD },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+struct arguments {
+	const char *config;
+	const char *store;
+	const char *auth;
+	uint32_t n_listen;
+	const char *listen[BRICK_LISTEN_MAX];
+	int ready_fd;
+	bool check;
+	bool verbose;
+};
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "brickd: %s; try brickd --help\n", what);
+	return BRICK_EXIT_USAGE;
+}
+
+static int take_option(struct arguments *a, int opt)
+{
+	switch (opt) {
+	case 'c':
+		a->config = optarg;
+		return -1;
+	case 's':
+		a->store = optarg;
+		return -1;
+	case 'l':
+		if (a->n_listen == BRICK_LISTEN_MAX)
+			return usage_error("too many addresses to listen on");
+		a->listen[a->n_listen++] = optarg;
+		return -1;
+	case OPT_AUTH:
+		a->auth = optarg;
+		return -1;
+	case OPT_CHECK:
+		a->check = true;
+		return -1;
+	case OPT_READY_FD:
+		if (brick_parse_fd(optarg, &a->ready_fd))
+			return usage_error("--ready-fd needs a descriptor");
+		return -1;
+	case 'v':
+		a->verbose = true;
+		return -1;
+	case 'h':
+		fputs(usage, stdout);
+		return 0;
+	case 'V':
+		puts("brickd " BRICK_VERSION);
+		return 0;
+	default:
+		return usage_error("unknown option or missing value");
+	}
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse_arguments(int argc, char **argv, struct arguments *a)
+{
+	int opt, status;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "c:l:s:vhV", options, NULL)) !=
+	       -1) {
+		status = take_option(a, opt);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		return usage_error("there is a word too many");
+	return -1;
+}
+
+static int read_file(struct brick_config *config, const struct arguments *a,
+		     char *err, size_t err_len)
+{
+	const char *path = a->config ? a->config : BRICK_CONF_DEFAULT;
+	FILE *file;
+	int rc;
+
+	/* Flags alone may be enough; then there need be no file. */
+	if (!a->config && a->store && access(path, F_OK))
+		return 0;
+	file = fopen(path, "re");
+	if (!file) {
+		rc = -errno;
+		snprintf(err, err_len, "%s: %s", path, strerror(-rc));
+		return rc;
+	}
+	rc = brick_config_read(config, file, path, err, err_len);
+	fclose(file);
+	return rc;
+}
+
+static int apply_flags(struct brick_config *config, const struct arguments *a,
+		       char *err, size_t err_len)
+{
+	if (a->store && brick_config_set_store(config, a->store, err, err_len))
+		return -EINVAL;
+	if (a->n_listen)
+		config->n_listen = 0;
+	for (uint32_t i = 0; i < a->n_listen; i++)
+		if (brick_config_add_listen(config, a->listen[i], err, err_len))
+			return -EINVAL;
+	if (a->auth && !strcmp(a->auth, "none")) {
+		config->auth = BRICK_AUTH_NONE;
+	} else if (a->auth && !strcmp(a->auth, "required")) {
+		config->auth = BRICK_AUTH_REQUIRED;
+	} else if (a->auth) {
+		snprintf(err, err_len, "--auth is required or none");
+		return -EINVAL;
+	}
+	if (a->verbose)
+		config->log_level = LOG_DEBUG;
+	return 0;
+}
+
+static int load_config(struct brick_config *config, const struct arguments *a)
+{
+	char err[BRICK_ERR_BYTES] = "";
+	int rc;
+
+	rc = read_file(config, a, err, sizeof(err));
+	if (!rc)
+		rc = apply_flags(config, a, err, sizeof(err));
+	if (!rc)
+		rc = brick_config_check(config, err, sizeof(err));
+	if (!rc)
+		rc = brick_config_load_keys(config, err, sizeof(err));
+	if (rc)
+		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));
+	return rc;
+}
+
+/* Each connection takes a handful of descriptors. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void tell_ready(const struct brick_server *server, int fd)
+{
+	char text[16];
+	int len;
+
+	if (fd < 0)
+		return;
+	len = snprintf(text, sizeof(text), "%u\n", server->fabrics[0].port);
+	if (write(fd, text, (size_t)len) != len)
+		brick_log(LOG_WARNING, NULL, "nobody reads --ready-fd: %s",
+			  strerror(errno));
+	close(fd);
+}
+
+static int serve(const struct brick_config *config, int ready_fd)
+{
+	static struct brick_server server;
+	char err[BRICK_ERR_BYTES] = "";
+	int rc, stopped;
+
+	rc = brick_server_start(&server, config, err, sizeof(err));
+	if (rc) {
+		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));
+		return BRICK_EXIT_FAILED;
+	}
+	tell_ready(&server, ready_fd);
+	rc = brick_server_run(&server);
+	if (rc)
+		brick_log(LOG_ERR, NULL, "event loop: %s", strerror(-rc));
+	stopped = brick_server_stop(&server);
+	return rc || stopped ? BRICK_EXIT_FAILED : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = { .ready_fd = -1 };
+	struct brick_config config;
+	int status;
+
+	if (sodium_init() < 0) {
+		fputs("brickd: libsodium does not start\n", stderr);
+		return BRICK_EXIT_FAILED;
+	}
+	brick_fabric_prepare();
+	if (argc > 1 && !strcmp(argv[1], "format"))
+		return brick_command_format(argc - 1, argv + 1);
+	status = parse_arguments(argc, argv, &a);
+	if (status >= 0)
+		return status;
+	raise_descriptor_limit();
+	brick_config_init(&config);
+	if (load_config(&config, &a)) {
+		status = BRICK_EXIT_USAGE;
+	} else if (a.check) {
+		status = 0;
+	} else {
+		brick_log_set_level(config.log_level);
+		status = serve(&config, a.ready_fd);
+	}
+	brick_config_fini(&config);
+	return status;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests in flight.
+ *
+ * An op begins in the loop when its message is decoded, may pass through
+ * workers (its resume() is called in the loop after each) and ends with
+ * brick_op_finish(), which replies. When its session has lost its connection
+ * meanwhile it undoes what nobody will use and finishes without a reply.
+ *
+ * Context: the loop thread; a worker has the op to itself between submit and
+ * resume().
+ */
+#ifndef BRICKD_OP_H
+#define BRICKD_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "brickd/claims.h"
+#include "brickd/flush.h"
+#include "brickd/mapping.h"
+#include "brickd/session.h"
+#include "brickd/store/store.h"
+#include "brickd/work.h"
+#include "proto/kfb_codec.h"
+#include "proto/kfb_err.h"
+
+/**
+ * struct brick_op - one request
+ * @resume: what comes next, in the loop
+ * @claim: its blocks, when @has_claim
+ * @error: of the last step in a worker
+ * @n_changes: in @changes
+ * @changes: for the store thread
+ * @n_handles: in @handles
+ * @handles: MAP: to be registered; UNMAP: to be closed
+ * @mapping_id: MAP: what the slot's record keeps
+ * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
+ */
+struct brick_op {
+	struct brick_work work;
+	struct brick_session *session;
+	void (*resume)(struct brick_op *op);
+	struct brick_claim claim;
+	bool has_claim;
+	int error;
+	size_t n_changes;
+	struct brick_store_op *changes;
+	size_t n_handles;
+	size_t cap_handles;
+	struct brick_handle *handles;
+	uint64_t mapping_id;
+	struct brick_session *owner;
+	struct brick_flush flush;
+	struct kfb_request req;
+	struct kfb_reply reply;
+};
+
+/* Begins a request; req is what kfb_decode_request() filled. */
+typedef void (*brick_op_fn)(struct brick_op *op);
+
+void brick_op_auth(struct brick_op *op);
+void brick_op_info(struct brick_op *op);
+void brick_op_alloc(struct brick_op *op);
+void brick_op_free(struct brick_op *op);
+void brick_op_map(struct brick_op *op);
+void brick_op_unmap(struct brick_op *op);
+void brick_op_list(struct brick_op *op);
+void brick_op_flush(struct brick_op *op);
+void brick_op_ping(struct brick_op *op);
+
+/**
+ * brick_op_finish - reply, record, let go
+ * @op: freed
+ * @status: KFB_ST_OK: with the body in op->reply.u
+ */
+void brick_op_finish(struct brick_op *op, enum kfb_status status);
+
+/* The same with a negative errno or 0. */
+void brick_op_finish_errno(struct brick_op *op, int error);
+
+/**
+ * brick_op_claim - hold blocks until the op is finished
+ * @op: without a claim
+ * @span: blocks
+ * @next: called when they are held, perhaps at once
+ */
+void brick_op_claim(struct brick_op *op, struct brick_span span,
+		    brick_op_fn next);
+
+/**
+ * brick_op_submit - continue in a worker
+ * @op: the op
+ * @worker: which
+ * @run: what it does there; NULL for the store thread
+ * @resume: what comes next in the loop
+ */
+void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
+		     void (*run)(struct brick_work *work), brick_op_fn resume);
+
+/* Is nobody waiting for the reply any more? */
+static inline bool brick_op_is_orphan(const struct brick_op *op)
+{
+	return !op->session->conn;
+}
+
+/* Finishes a session's ops that still wait for their blocks. */
+void brick_ops_cancel(struct brick_session *session);
+
+/**
+ * brick_op_check_range - the checks that ALLOC, FREE and MAP share
+ * @op: the op
+ * @range: from the request
+ * @write: needs a grant for writing
+ *
+ * Return: KFB_ST_OK, KFB_ST_INVALID or KFB_ST_DENIED.
+ */
+enum kfb_status brick_op_check_range(const struct brick_op *op,
+				     const struct kfb_range *range, bool write);
+
+/* What the store thread runs: all changes that wait, in one commit. */
+void brick_store_thread_run(struct brick_worker *worker,
+			    struct brick_work_list *batch);
+
+#endif

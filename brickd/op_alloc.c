@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* ALLOC and FREE: checks in the loop, changes in the store thread. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brickd/op.h"
+#include "brickd/quarantine.h"
+#include "brickd/server.h"
+#include "brickd/util.h"
+
+void brick_store_thread_run(struct brick_worker *worker,
+			    struct brick_work_list *batch)
+{
+	struct brick_server *server = worker->ctx;
+	struct brick_store_op *first = NULL, **end = &first;
+	struct brick_work *work;
+
+	STAILQ_FOREACH(work, batch, link)
+	{
+		struct brick_op *op =
+			brick_container_of(work, struct brick_op, work);
+
+		for (size_t i = 0; i < op->n_changes; i++) {
+			*end = &op->changes[i];
+			end = &op->changes[i].next;
+		}
+	}
+	*end = NULL;
+	brick_store_commit(server->store, first);
+	while ((work = brick_work_take(batch)))
+		brick_worker_finish(worker, work);
+}
+
+static void committed(struct brick_op *op)
+{
+	struct brick_server *server = op->session->server;
+	int error = op->changes[0].error;
+
+	if (error == -EIO)
+		brick_server_drain_failed(server);
+	if (!error && op->req.op == KFB_OP_FREE) {
+		brick_quarantine_forget(server, op->claim.span);
+		brick_server_kick_cleaner(server);
+	}
+	brick_op_finish_errno(op, error);
+}
+
+static void change(struct brick_op *op)
+{
+	struct brick_server *server = op->session->server;
+	struct brick_store_op *c;
+	bool freeing = op->req.op == KFB_OP_FREE;
+	int rc = 0;
+
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	op->changes = c;
+	op->n_changes = 1;
+	c->kind = freeing ? BRICK_STORE_FREE : BRICK_STORE_ALLOC;
+	c->va = op->req.u.range.va;
+	c->n_blocks = op->req.u.range.n_blocks;
+	if (freeing)
+		rc = brick_mappings_conflict(&server->mappings, op->claim.span,
+					     false);
+	if (freeing && !rc)
+		rc = brick_quarantine_token(server, op->claim.span,
+					    &c->quarantine);
+	if (rc) {
+		brick_op_finish_errno(op, rc);
+		return;
+	}
+	brick_op_submit(op, &server->store_thread, NULL, committed);
+}
+
+static void begin(struct brick_op *op)
+{
+	const struct kfb_range *range = &op->req.u.range;
+	const struct brick_limits *limits =
+		&op->session->server->config->limits;
+	enum kfb_status status = brick_op_check_range(op, range, true);
+
+	if (!status && range->n_blocks > limits->alloc_max_blocks)
+		status = KFB_ST_LIMIT;
+	if (status) {
+		brick_op_finish(op, status);
+		return;
+	}
+	brick_op_claim(op, brick_span_of(range->va, range->n_blocks), change);
+}
+
+void brick_op_alloc(struct brick_op *op)
+{
+	begin(op);
+}
+
+void brick_op_free(struct brick_op *op)
+{
+	begin(op);
+}

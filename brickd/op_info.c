@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* INFO and PING. */
+#include <string.h>
+
+#include "brickd/op.h"
+#include "brickd/server.h"
+
+static uint32_t flush_why(const struct brick_op *op)
+{
+	const struct brick_server *server = op->session->server;
+
+	if (server->flush_mode == KFB_FLUSH_NONE)
+		return KFB_WHY_VOLATILE;
+	if (server->media->granularity == BRICK_GRANULARITY_PAGE)
+		return KFB_WHY_FILE;
+	if (!op->session->fabric->mr_fences)
+		return KFB_WHY_CPU_PLACED;
+	return KFB_WHY_ADR_DDIO;
+}
+
+static bool is_unsafe(const struct brick_server *server)
+{
+	return server->config->allow_untrusted_tcp ||
+	       server->config->allow_remote_anonymous;
+}
+
+void brick_op_info(struct brick_op *op)
+{
+	const struct brick_server *server = op->session->server;
+	const struct brick_limits *limits = &server->config->limits;
+	struct kfb_info *info = &op->reply.u.info;
+	struct brick_store_stats stats;
+
+	brick_store_stats(server->store, &stats);
+	memcpy(info->brick_uuid, server->uuid, sizeof(info->brick_uuid));
+	info->instance_id = server->instance_id;
+	info->power_epoch = server->power_epoch;
+	info->block_shift = KFB_BLOCK_SHIFT;
+	info->flags = is_unsafe(server) ? KFB_INFO_UNSAFE : 0;
+	info->flush_modes = server->flush_mode;
+	info->flush_mode = server->flush_mode;
+	info->flush_why = flush_why(op);
+	info->medium = server->media->kind;
+	info->slots_total = stats.slots_total;
+	info->slots_free = stats.slots_clean + stats.slots_dirty;
+	info->slots_clean = stats.slots_clean;
+	info->slots_bad = stats.slots_bad;
+	info->lease_ms = 0; /* a session lives as long as its connection */
+	info->mappings_max = (uint32_t)limits->mappings;
+	info->map_extent_max_bytes = limits->map_extent_max_bytes;
+	info->alloc_max_blocks = limits->alloc_max_blocks;
+	brick_op_finish(op, KFB_ST_OK);
+}
+
+void brick_op_ping(struct brick_op *op)
+{
+	brick_op_finish(op, KFB_ST_OK);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Quarantine: blocks that a session's late one-sided operations may reach.
+ *
+ * Closing a registration on stock tcp stops new operations only: one that is
+ * under way lands its rest later. Until the session's endpoint is closed, its
+ * former blocks are therefore not mapped for others, and slots freed meanwhile
+ * are neither zeroed nor given out again.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_QUARANTINE_H
+#define BRICKD_QUARANTINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "brickd/grants.h"
+#include "brickd/store/store.h"
+#include "proto/kfb_extent.h"
+
+/* Separate extents of one session; more are merged into their hull. */
+#define BRICK_QUARANTINE_MAX 4096
+
+struct brick_server;
+struct brick_session;
+
+/**
+ * struct brick_quarantine - of one session
+ * @n: spans in use
+ * @spans: sorted, disjoint; NULL until needed
+ * @token: names its freed slots to the store; 0 until needed
+ */
+struct brick_quarantine {
+	uint32_t n;
+	struct brick_span *spans;
+	uint64_t token;
+};
+
+/**
+ * brick_quarantine_add - a mapping was closed
+ * @session: whose
+ * @span: its blocks
+ *
+ * Return: 0, or -ENOMEM: end the session instead.
+ */
+int brick_quarantine_add(struct brick_session *session, struct brick_span span);
+
+/**
+ * brick_quarantine_blocks - are blocks another session's?
+ * @server: the server
+ * @span: blocks
+ * @but: a session that does not count, or NULL
+ */
+bool brick_quarantine_blocks(const struct brick_server *server,
+			     struct brick_span span,
+			     const struct brick_session *but);
+
+/**
+ * brick_quarantine_token - who holds freed slots back?
+ * @server: the server
+ * @span: blocks about to be freed
+ * @token: for the store; 0 when nobody does
+ *
+ * Return: 0, or -EAGAIN when more than one session does: it passes.
+ */
+int brick_quarantine_token(struct brick_server *server, struct brick_span span,
+			   uint64_t *token);
+
+/* The blocks are freed: their slots are the store's to hold back now. */
+void brick_quarantine_forget(struct brick_server *server,
+			     struct brick_span span);
+
+/* The session's endpoint is closed. */
+void brick_quarantine_end(struct brick_session *session);
+
+#endif

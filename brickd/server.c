@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The daemon as a whole: start, serve, stop.
+ *
+ * Stop: no new connections; clients that understand EVENT are told and get
+ * until the deadline; every session is fenced; then one drain after all that
+ * was mapped for writing has been flushed makes the stop a clean one.
+ */
+#include "brickd/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "brickd/clock.h"
+#include "brickd/flush.h"
+#include "brickd/listen.h"
+#include "brickd/op.h"
+#include "brickd/session.h"
+#include "brickd/sigbus.h"
+#include "brickd/util.h"
+
+#define CLEAN_SLOTS 16 /* zeroed before others get their turn */
+
+void brick_server_drain_failed(struct brick_server *server)
+{
+	if (server->medium_failed)
+		return;
+	server->medium_failed = true;
+	brick_log(LOG_CRIT, NULL,
+		  "%s: the medium failed: what was written since the last "
+		  "flush may be lost; changes are refused, reads go on",
+		  server->media->path);
+}
+
+/* ---- cleaner ---- */
+
+static void clean(struct brick_work *work)
+{
+	struct brick_server *server =
+		brick_container_of(work, struct brick_server, cleaning);
+
+	while (!brick_worker_is_stopping(&server->cleaner) &&
+	       brick_store_clean_one(server->store, CLEAN_SLOTS) > 0)
+		;
+}
+
+static void cleaned(struct brick_work *work)
+{
+	struct brick_server *server =
+		brick_container_of(work, struct brick_server, cleaning);
+
+	server->cleaning_queued = false;
+	if (server->cleaning_again)
+		brick_server_kick_cleaner(server);
+}
+
+void brick_server_kick_cleaner(struct brick_server *server)
+{
+	server->cleaning_again = server->cleaning_queued;
+	if (server->cleaning_queued || !server->cleaner.started)
+		return;
+	server->cleaning_queued = true;
+	server->cleaning.run = clean;
+	server->cleaning.done = cleaned;
+	brick_worker_submit(&server->cleaner, &server->cleaning);
+}
+
+/* ---- store ---- */
+
+static int read_boot_id(uint8_t id[KFB_UUID_BYTES])
+{
+	char text[BRICK_UUID_TEXT_BYTES] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n == (ssize_t)sizeof(text) - 1 ? brick_uuid_parse(text, id)
+					      : -EIO;
+}
+
+/* memory:SIZE has nothing to find: it is formatted at each start. */
+static int open_media(struct brick_server *server, char *err, size_t err_len)
+{
+	static const char memory[] = "memory:";
+	const char *path = server->config->store;
+	struct brick_store_format format = { 0 };
+	int rc;
+
+	rc = brick_media_open(path, NULL, &server->media, err, err_len);
+	if (rc || strncmp(path, memory, sizeof(memory) - 1))
+		return rc;
+	randombytes_buf(format.uuid, sizeof(format.uuid));
+	rc = brick_store_format(server->media, &format, err, err_len);
+	if (rc)
+		brick_media_close(server->media);
+	return rc;
+}
+
+static void log_recovery(const struct brick_server *server)
+{
+	const struct brick_store_recovery *r =
+		brick_store_recovery(server->store);
+
+	if (r->records_repaired || r->super_repaired || r->commit_repaired ||
+	    r->instance_repaired)
+		brick_log(LOG_WARNING, NULL, "repaired: %llu records%s%s%s",
+			  (unsigned long long)r->records_repaired,
+			  r->super_repaired ? ", a superblock" : "",
+			  r->commit_repaired ? ", a commit word" : "",
+			  r->instance_repaired ? ", an instance page" : "");
+	if (r->records_bad)
+		brick_log(LOG_CRIT, NULL,
+			  "%llu slots are lost: both copies of their records "
+			  "are damaged",
+			  (unsigned long long)r->records_bad);
+	if (r->new_power_epoch)
+		brick_log(LOG_NOTICE, NULL,
+			  "new power epoch: what was not flushed before the "
+			  "last stop may be lost");
+}
+
+static int open_store(struct brick_server *server, char *err, size_t err_len)
+{
+	struct brick_store_open o = { 0 };
+	struct brick_store_stats stats;
+	int rc;
+
+	while (!o.instance_id)
+		randombytes_buf(&o.instance_id, sizeof(o.instance_id));
+	if (server->config->has_uuid)
+		o.expect_uuid = server->config->uuid;
+	rc = read_boot_id(o.boot_id);
+	if (rc) {
+		snprintf(err, err_len, "cannot read this host's boot id: %s",
+			 strerror(-rc));
+		return rc;
+	}
+	rc = open_media(server, err, err_len);
+	if (rc)
+		return rc;
+	rc = brick_store_open(server->media, &o, &server->store, err, err_len);
+	if (rc) {
+		brick_media_close(server->media);
+		return rc;
+	}
+	brick_store_stats(server->store, &stats);
+	server->instance_id = stats.instance_id;
+	server->power_epoch = stats.power_epoch;
+	memcpy(server->uuid, stats.uuid, sizeof(server->uuid));
+	server->flush_mode = server->media->kind == KFB_MEDIUM_VOLATILE
+				     ? KFB_FLUSH_NONE
+				     : KFB_FLUSH_MESSAGE;
+	brick_mappings_init(&server->mappings, server->instance_id);
+	brick_sigbus_watch(server->store);
+	log_recovery(server);
+	return 0;
+}
+
+static void close_store(struct brick_server *server, bool is_clean)
+{
+	brick_sigbus_watch(NULL);
+	brick_store_close(server->store, is_clean);
+	brick_media_close(server->media);
+	brick_mappings_fini(&server->mappings);
+}
+
+/* ---- threads and the loop ---- */
+
+static int start_workers(struct brick_server *server)
+{
+	const struct {
+		struct brick_worker *worker;
+		const char *name;
+		brick_worker_fn run;
+	} workers[] = {
+		{ &server->store_thread, "store", brick_store_thread_run },
+		{ &server->flusher, "flush", brick_flush_run },
+		{ &server->registrar, "registrar", brick_worker_run_each },
+		{ &server->cleaner, "cleaner", brick_worker_run_each },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < BRICK_ARRAY_SIZE(workers); i++) {
+		struct brick_worker *w = workers[i].worker;
+
+		w->name = workers[i].name;
+		w->run = workers[i].run;
+		w->ctx = server;
+		w->box = &server->box;
+		rc = brick_worker_start(w);
+	}
+	return rc;
+}
+
+static void stop_workers(struct brick_server *server)
+{
+	brick_worker_stop(&server->cleaner);
+	brick_worker_stop(&server->registrar);
+	brick_worker_stop(&server->store_thread);
+	brick_worker_stop(&server->flusher);
+}
+
+static void events_ready(struct brick_source *source)
+{
+	brick_listen_service(
+		brick_container_of(source, struct brick_fabric, source));
+}
+
+static void send_shutdown(struct brick_conn *c, uint32_t deadline_ms)
+{
+	struct kfb_reply event = { .op = KFB_OP_EVENT };
+
+	if (c->state != KFB_CONN_READY || !c->event_credits ||
+	    !(c->session->features & KFB_FEATURE_EVENT))
+		return;
+	c->event_credits--;
+	event.u.event.kind = KFB_EVENT_SHUTDOWN;
+	event.u.event.event_seq = ++c->event_seq;
+	event.u.event.deadline_ms = deadline_ms;
+	brick_conn_send(c, &event);
+}
+
+static void begin_stop(struct brick_server *server)
+{
+	uint64_t timeout_ms = server->config->limits.stop_timeout_ms;
+	struct brick_conn *c;
+
+	if (server->stopping) {
+		server->stop_deadline_ms = brick_now_ms(); /* asked twice */
+		return;
+	}
+	brick_log(LOG_INFO, NULL, "stopping");
+	server->stopping = true;
+	server->stop_deadline_ms = brick_now_ms() + timeout_ms;
+	for (uint32_t i = 0; i < server->n_fabrics; i++)
+		brick_fabric_unlisten(&server->fabrics[i]);
+	TAILQ_FOREACH(c, &server->conns, link)
+	send_shutdown(c, (uint32_t)timeout_ms);
+}
+
+static void signalled(struct brick_source *source)
+{
+	struct brick_server *server =
+		brick_container_of(source, struct brick_server, signals);
+	struct signalfd_siginfo info;
+
+	if (read(source->fd, &info, sizeof(info)) == sizeof(info))
+		begin_stop(server);
+}
+
+/* While stopping: which connections are done with? */
+static void end_idle(struct brick_server *server)
+{
+	bool late = brick_now_ms() >= server->stop_deadline_ms;
+	struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &server->conns, link)
+	{
+		/* One that was told goes by itself, until the deadline. */
+		bool idle =
+			!c->event_seq && !c->session->n_ops && !c->n_sending;
+
+		if (c->state != KFB_CONN_CLOSING && (late || idle))
+			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
+	}
+	if (TAILQ_EMPTY(&server->sessions))
+		brick_loop_stop(&server->loop);
+}
+
+static bool before_wait(void *ctx)
+{
+	struct brick_server *server = ctx;
+	bool more = brick_conns_before_wait(server);
+
+	if (server->stopping) {
+		end_idle(server);
+		more = more || !TAILQ_EMPTY(&server->kicked);
+	}
+	return more;
+}
+
+static void tick(void *ctx)
+{
+	struct brick_server *server = ctx;
+
+	for (uint32_t i = 0; i < server->n_fabrics; i++)
+		brick_listen_service(&server->fabrics[i]);
+	brick_conns_tick(server);
+}
+
+static int open_signals(struct brick_server *server)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	server->signals.fd = fd;
+	server->signals.ready = signalled;
+	return 0;
+}
+
+static int open_loop(struct brick_server *server)
+{
+	int rc;
+
+	rc = brick_loop_init(&server->loop);
+	if (rc)
+		return rc;
+	server->loop.before_wait = before_wait;
+	server->loop.tick = tick;
+	server->loop.ctx = server;
+	rc = brick_mailbox_init(&server->box);
+	if (rc)
+		goto fini_loop;
+	rc = open_signals(server);
+	if (rc)
+		goto fini_box;
+	rc = brick_loop_add(&server->loop, &server->box.source);
+	if (!rc)
+		rc = brick_loop_add(&server->loop, &server->signals);
+	if (!rc)
+		return 0;
+
+	close(server->signals.fd);
+fini_box:
+	brick_mailbox_fini(&server->box);
+fini_loop:
+	brick_loop_fini(&server->loop);
+	return rc;
+}
+
+static void close_loop(struct brick_server *server)
+{
+	close(server->signals.fd);
+	brick_mailbox_fini(&server->box);
+	brick_loop_fini(&server->loop);
+}
+
+/* ---- fabrics ---- */
+
+static void close_fabrics(struct brick_server *server)
+{
+	while (server->n_fabrics)
+		brick_fabric_close(&server->fabrics[--server->n_fabrics]);
+}
+
+static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
+{
+	const struct brick_config *config = server->config;
+	int rc;
+
+	for (uint32_t i = 0; i < config->n_listen; i++) {
+		struct brick_fabric *f = &server->fabrics[i];
+
+		f->server = server;
+		f->address = &config->listen[i];
+		f->source.ready = events_ready;
+		rc = brick_fabric_open(f, err, err_len);
+		if (rc)
+			goto fail;
+		server->n_fabrics++;
+	}
+	return 0;
+
+fail:
+	close_fabrics(server);
+	return rc;
+}
+
+static int listen_all(struct brick_server *server, char *err, size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+
+	for (uint32_t i = 0; i < server->n_fabrics; i++) {
+		struct brick_fabric *f = &server->fabrics[i];
+		int rc = brick_fabric_listen(f, err, err_len);
+
+		if (!rc)
+			rc = brick_loop_add(&server->loop, &f->source);
+		if (rc)
+			return rc;
+		brick_address_format(f->address, f->port, url);
+		brick_log(LOG_INFO, NULL, "serving %s on %s",
+			  server->config->store, url);
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int brick_server_start(struct brick_server *server,
+		       const struct brick_config *config, char *err,
+		       size_t err_len)
+{
+	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
+				       .access = KFB_GRANT_RW };
+	int rc;
+
+	server->config = config;
+	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->peer_lines.burst = 20;
+	server->anonymous.owner = brick_owner_hash("");
+	(void)brick_grants_add(&server->anonymous.grants, &all);
+	TAILQ_INIT(&server->conns);
+	TAILQ_INIT(&server->kicked);
+	TAILQ_INIT(&server->sessions);
+	brick_claims_init(&server->claims);
+	rc = open_fabrics(server, err, err_len);
+	if (rc)
+		return rc;
+	rc = open_store(server, err, err_len);
+	if (rc)
+		goto close_fabrics;
+	rc = open_loop(server);
+	if (rc) {
+		snprintf(err, err_len, "event loop: %s", strerror(-rc));
+		goto close_store;
+	}
+	rc = start_workers(server);
+	if (rc) {
+		snprintf(err, err_len, "threads: %s", strerror(-rc));
+		goto stop_workers;
+	}
+	rc = listen_all(server, err, err_len);
+	if (rc)
+		goto stop_workers;
+	brick_server_kick_cleaner(server);
+	return 0;
+
+stop_workers:
+	stop_workers(server);
+	close_loop(server);
+close_store:
+	close_store(server, true);
+close_fabrics:
+	close_fabrics(server);
+	return rc;
+}
+
+int brick_server_run(struct brick_server *server)
+{
+	return brick_loop_run(&server->loop);
+}
+
+int brick_server_stop(struct brick_server *server)
+{
+	int rc;
+
+	stop_workers(server);
+	brick_mailbox_deliver(&server->box);
+	rc = brick_store_drain(server->store);
+	if (rc)
+		brick_server_drain_failed(server);
+	close_fabrics(server);
+	close_store(server, !server->medium_failed);
+	close_loop(server);
+	if (server->medium_failed)
+		return -EIO;
+	brick_log(LOG_INFO, NULL, "stopped cleanly");
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon as a whole: what all parts share.
+ *
+ * Context: the loop thread owns everything here; workers see the store, the
+ * medium and the work they are given. docs/threads.md has the rules.
+ */
+#ifndef BRICKD_SERVER_H
+#define BRICKD_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/claims.h"
+#include "brickd/config.h"
+#include "brickd/fabric.h"
+#include "brickd/log.h"
+#include "brickd/loop.h"
+#include "brickd/mapping.h"
+#include "brickd/media.h"
+#include "brickd/store/store.h"
+#include "brickd/work.h"
+
+struct brick_conn;
+struct brick_session;
+
+TAILQ_HEAD(brick_conn_list, brick_conn);
+TAILQ_HEAD(brick_session_list, brick_session);
+
+/**
+ * struct brick_server - one run of the daemon
+ * @anonymous: the client of sessions without AUTH
+ * @flush_mode: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
+ * @medium_failed: a drain has failed; said once
+ * @conns: open connections
+ * @kicked: of them, those to be looked at before the loop sleeps
+ * @sessions: all sessions, also those that are ending
+ * @peer_lines: bound on log lines that peers cause
+ */
+struct brick_server {
+	const struct brick_config *config;
+	struct brick_client anonymous;
+	struct brick_media *media;
+	struct brick_store *store;
+	uint64_t instance_id;
+	uint64_t power_epoch;
+	uint8_t uuid[KFB_UUID_BYTES];
+	uint32_t flush_mode;
+	bool medium_failed;
+
+	struct brick_loop loop;
+	struct brick_mailbox box;
+	struct brick_source signals;
+	struct brick_worker store_thread;
+	struct brick_worker flusher;
+	struct brick_worker registrar;
+	struct brick_worker cleaner;
+	struct brick_work cleaning;
+	bool cleaning_queued;
+	bool cleaning_again;
+
+	uint32_t n_fabrics;
+	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
+
+	struct brick_conn_list conns;
+	struct brick_conn_list kicked;
+	struct brick_session_list sessions;
+	uint64_t n_sessions;
+	struct brick_mappings mappings;
+	struct brick_claims claims;
+	struct brick_ratelimit peer_lines;
+
+	bool stopping;
+	uint64_t stop_deadline_ms;
+};
+
+/**
+ * brick_server_start - open the store, test the fabrics, start the threads
+ * @server: zeroed
+ * @config: checked, with keys
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -errno; on failure everything is closed again.
+ */
+int brick_server_start(struct brick_server *server,
+		       const struct brick_config *config, char *err,
+		       size_t err_len);
+
+/**
+ * brick_server_run - serve until SIGTERM or SIGINT
+ * @server: started
+ *
+ * Return: 0 or -errno.
+ */
+int brick_server_run(struct brick_server *server);
+
+/**
+ * brick_server_stop - close everything
+ * @server: started
+ *
+ * Return: 0, or -EIO when what clients wrote could not be made durable.
+ */
+int brick_server_stop(struct brick_server *server);
+
+/**
+ * brick_server_drain_failed - the medium failed; say it once
+ * @server: the server
+ *
+ * Context: the loop thread.
+ */
+void brick_server_drain_failed(struct brick_server *server);
+
+/* Lets the cleaner look for freed slots. Context: the loop thread. */
+void brick_server_kick_cleaner(struct brick_server *server);
+
+#endif

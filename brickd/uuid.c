@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Uuids as text. */
+#include "brickd/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool hyphen_at(size_t i)
+{
+	return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES])
+{
+	uint8_t out[KFB_UUID_BYTES] = { 0 };
+	size_t digit = 0;
+
+	if (strlen(text) != BRICK_UUID_TEXT_BYTES - 1)
+		return -EINVAL;
+	for (size_t i = 0; i < BRICK_UUID_TEXT_BYTES - 1; i++) {
+		int value = hex_value(text[i]);
+
+		if (hyphen_at(i)) {
+			if (text[i] != '-')
+				return -EINVAL;
+			continue;
+		}
+		if (value < 0)
+			return -EINVAL;
+		out[digit / 2] = (uint8_t)(out[digit / 2] << 4 | value);
+		digit++;
+	}
+	memcpy(uuid, out, sizeof(out));
+	return 0;
+}
+
+void brick_uuid_format(const uint8_t uuid[KFB_UUID_BYTES],
+		       char text[BRICK_UUID_TEXT_BYTES])
+{
+	char *at = text;
+
+	for (size_t i = 0; i < KFB_UUID_BYTES; i++) {
+		if (hyphen_at((size_t)(at - text)))
+			*at++ = '-';
+		at += snprintf(at, 3, "%02x", uuid[i]);
+	}
+}
