@@ -19,8 +19,8 @@ static void print_done(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
 		ctl_json_count(object, "n_blocks", n_blocks);
 		ctl_json_print(object);
 	} else {
-		printf("%" PRIu64 " blocks (%s) at 0x%" PRIx64 " %s\n",
-		       n_blocks,
+		printf("%" PRIu64 " block%s (%s) at 0x%" PRIx64 " %s\n",
+		       n_blocks, ctl_plural(n_blocks),
 		       ctl_size_text(size, ctl_blocks_bytes(n_blocks)), va,
 		       done);
 	}

@@ -258,7 +258,9 @@ void ctl_note(struct ctl *ctl, const char *format, ...)
 /* "16777215.9 TiB" and a NUL, with room. */
 #define CTL_SIZE_TEXT_BYTES 32
 const char *ctl_size_text(char text[CTL_SIZE_TEXT_BYTES], uint64_t bytes);
-/* Blocks, or the most that 64 bits hold. */
+/* What a noun ends in when there are n. */
+const char *ctl_plural(uint64_t n);
+/* Bytes in so many blocks, or the most that 64 bits hold. */
 uint64_t ctl_blocks_bytes(uint64_t n_blocks);
 
 #define CTL_UUID_TEXT_BYTES 37

@@ -77,7 +77,10 @@ static void print_limits(const struct kfbrick_info *info)
 	char extent[CTL_SIZE_TEXT_BYTES];
 	char batch[CTL_SIZE_TEXT_BYTES];
 
-	printf("lease        %" PRIu32 " ms\n", info->lease_ms);
+	if (info->lease_ms)
+		printf("lease        %" PRIu32 " ms\n", info->lease_ms);
+	else
+		puts("lease        none");
 	printf("alloc_max    %" PRIu64 " blocks (%s)\n", info->alloc_max_blocks,
 	       ctl_size_text(batch, ctl_blocks_bytes(info->alloc_max_blocks)));
 	printf("handle_max   %s\n",

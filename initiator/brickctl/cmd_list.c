@@ -151,10 +151,10 @@ static int print_all(struct listing *l)
 		       l->n_extents, l->n_blocks, l->change_counter,
 		       l->changed ? "true" : "false");
 	else
-		printf("%" PRIu64 " blocks (%s) %s in %" PRIu64 " extents\n",
-		       l->n_blocks,
+		printf("%" PRIu64 " block%s (%s) %s in %" PRIu64 " extent%s\n",
+		       l->n_blocks, ctl_plural(l->n_blocks),
 		       ctl_size_text(size, ctl_blocks_bytes(l->n_blocks)),
-		       l->name, l->n_extents);
+		       l->name, l->n_extents, ctl_plural(l->n_extents));
 	if (l->changed)
 		ctl_note(
 			l->ctl,

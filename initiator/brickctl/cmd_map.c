@@ -204,7 +204,10 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 	if (status)
 		return status;
 	err = kfbrick_unmap(ctl->k, mapping);
-	if (err)
+	if (err == -ENOENT || err == -ESTALE)
+		ctl_note(ctl, "the mapping of 0x%" PRIx64 " had ended before",
+			 r->va);
+	else if (err)
 		return ctl_fail_call(ctl, err, "giving back 0x%" PRIx64, r->va);
 	return CTL_DONE;
 }

@@ -12,6 +12,8 @@ static const char *next_of(int error)
 	switch (error) {
 	case -EINVAL:
 		return "see brickctl --help for how a brick is named";
+	case -EACCES:
+		return "name the client with --client and its key with --key-file";
 	case -EKEYREJECTED:
 		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
 	case -EPROTONOSUPPORT:

@@ -122,11 +122,8 @@ static const char *next_of(int status, int error)
 /* The library's sentences end in "; what to do"; ours know the commands. */
 static size_t why_len(const char *sentence)
 {
-	const char *semicolon = NULL;
-	const char *at;
+	const char *semicolon = strstr(sentence, "; ");
 
-	for (at = strstr(sentence, "; "); at; at = strstr(at + 1, "; "))
-		semicolon = at;
 	return semicolon ? (size_t)(semicolon - sentence) : strlen(sentence);
 }
 

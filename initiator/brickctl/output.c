@@ -27,6 +27,11 @@ const char *ctl_size_text(char text[CTL_SIZE_TEXT_BYTES], uint64_t bytes)
 	return text;
 }
 
+const char *ctl_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 uint64_t ctl_blocks_bytes(uint64_t n_blocks)
 {
 	if (n_blocks > UINT64_MAX / KFBRICK_BLOCK_BYTES)

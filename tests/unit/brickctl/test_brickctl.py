@@ -373,6 +373,8 @@ class Blocks(Case):
     def test_alloc_and_free_say_what_they_did(self):
         self.assertEqual(self.ok("alloc", "0x0+3"),
                          b"3 blocks (6 MiB) at 0x0 allocated\n")
+        self.assertEqual(self.ok("alloc", "8M+1"),
+                         b"1 block (2 MiB) at 0x800000 allocated\n")
         self.assertEqual(json.loads(self.ok("--json", "free", "2M+1")),
                          {"va": "0x200000", "n_blocks": 1})
         self.fails(REFUSED, ("0x0+3", "brickctl list"), "alloc", "0x0+3")
@@ -485,6 +487,15 @@ class Map(Case):
         self.assertEqual(json.loads(self.ok("unmap", "0x1", "--json")),
                          {"mapping_id": "0x1"})
         self.fails(REFUSED, "mapping 0x1", "unmap", "1")
+
+    def test_a_mapping_that_another_session_ended_is_only_noted(self):
+        for error in (errno.ENOENT, errno.ESTALE):
+            done = self.ctl("map", "0x0+4", "--hold", "0",
+                            MODEL_FAIL=f"unmap={error}")
+            self.assertEqual(done.returncode, DONE)
+            self.assertIn(b"had ended before", done.stderr)
+        self.fails(UNKNOWN, "giving back 0x0", "map", "0x0+4", "--hold", "0",
+                   MODEL_FAIL=f"unmap={errno.ECONNRESET}")
 
 
 class Transfer(Case):
