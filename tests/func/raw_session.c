@@ -113,8 +113,9 @@ void raw_session_close(struct raw_session *s)
 int raw_encode(struct raw_session *s, struct kfb_request *req, uint8_t *buf,
 	       size_t cap)
 {
-	req->cookie.slot = 0;
-	req->cookie.seq = ++s->seq;
+	/* AUTH comes before the slots: its cookie is zero. */
+	if (req->op != KFB_OP_AUTH)
+		req->cookie.seq = ++s->seq;
 	return kfb_encode_request(req, buf, cap);
 }
 

@@ -5,6 +5,7 @@
  *
  * CRASH_SEED, CRASH_STEPS and CRASH_RANDOM make a longer or another run.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "brickd/store/format.h"
+#include "brickd/store/store.h"
 #include "crash_run.h"
 
 static uint64_t from_env(const char *name, uint64_t value)
@@ -76,6 +78,52 @@ static void the_batch_number_wraps_under_power_failures(void **state)
 	(void)state;
 	run.first_tx = BRICK_FMT_TX_MASK - 4;
 	expect_no_violation(&run);
+}
+
+static bool check_half_format(struct crash_medium *cm, void *arg)
+{
+	struct brick_store_open o = { .instance_id = 1 };
+	struct brick_store_stats st;
+	unsigned int *n_whole = arg;
+	struct brick_store *s;
+	char err[256];
+	int ret = brick_store_open(&cm->m, &o, &s, err, sizeof(err));
+
+	if (ret) {
+		assert_int_equal(ret, -ENOENT);
+		return true;
+	}
+	++*n_whole;
+	brick_store_stats(s, &st);
+	assert_int_equal(st.slots_clean, st.slots_total);
+	assert_int_equal(brick_store_recovery(s)->records_resolved, 0);
+	assert_int_equal(brick_store_recovery(s)->records_repaired, 0);
+	brick_store_close(s, false);
+	return true;
+}
+
+static void fail_in_format(struct crash_medium *cm, void *arg)
+{
+	struct crash_limits limits = { .exhaustive = 64, .random = 100 };
+	uint64_t seed = 9;
+
+	(void)crash_medium_enumerate(cm, &limits, &seed, check_half_format,
+				     arg);
+}
+
+static void an_interrupted_format_is_whole_or_not_a_store(void **state)
+{
+	struct brick_store_format f = { .uuid = { 1 } };
+	struct crash_medium *cm = crash_medium_new(4, 2);
+	unsigned int n_whole = 0;
+	char err[256];
+
+	(void)state;
+	cm->on_point = fail_in_format;
+	cm->arg = &n_whole;
+	assert_int_equal(brick_store_format(&cm->m, &f, err, sizeof(err)), 0);
+	assert_true(n_whole > 2);
+	crash_medium_free(cm);
 }
 
 /* Some load must notice what is left out. */
@@ -151,6 +199,7 @@ int main(void)
 		cmocka_unit_test(no_power_failure_breaks_a_promise),
 		cmocka_unit_test(a_full_store_survives_power_failures),
 		cmocka_unit_test(the_batch_number_wraps_under_power_failures),
+		cmocka_unit_test(an_interrupted_format_is_whole_or_not_a_store),
 		cmocka_unit_test(a_missing_first_fence_is_noticed),
 		cmocka_unit_test(a_missing_second_fence_is_noticed),
 		cmocka_unit_test(a_missing_third_fence_of_births_is_noticed),
