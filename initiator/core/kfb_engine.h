@@ -151,7 +151,7 @@ enum kfb_outcome_kind {
 	KFB_OUTCOME_REPLY, /* of a call; error is the brick's answer */
 	KFB_OUTCOME_LATE, /* of an abandoned call: undo what it did */
 	KFB_OUTCOME_EVENT, /* take it with kfb_engine_take_event() */
-	KFB_OUTCOME_READY, /* AUTH is done */
+	KFB_OUTCOME_READY, /* AUTH is done, in time or late */
 	KFB_OUTCOME_TIMEOUT, /* abandoned; outcome unknown */
 	KFB_OUTCOME_LOST, /* connection lost; outcome unknown */
 };
