@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "brickctl.h"
@@ -153,6 +154,17 @@ static bool wait_signal(const sigset_t *signals, uint64_t ms)
 	return sigtimedwait(signals, NULL, &t) > 0;
 }
 
+/* Nothing is unknown here: a mapping does not outlive its session. */
+static int fail_hold(struct ctl *ctl, int error, uint64_t va)
+{
+	const char *why = kfbrick_error(ctl->k);
+
+	return ctl_fail(ctl, CTL_UNREACHED, error,
+			"its keys are dead: map it again",
+			"holding 0x%" PRIx64 ": %s", va,
+			*why ? why : strerror(-error));
+}
+
 static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 		uint64_t hold_ms)
 {
@@ -173,8 +185,7 @@ static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 			return CTL_DONE;
 		err = kfbrick_ping(ctl->k);
 		if (err)
-			return ctl_fail_call(ctl, err, "holding 0x%" PRIx64,
-					     va);
+			return fail_hold(ctl, err, va);
 	}
 }
 
