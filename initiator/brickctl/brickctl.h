@@ -242,8 +242,9 @@ int ctl_no_memory(struct ctl *ctl);
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A connection was not made; why is the library's. */
-int ctl_fail_connect(struct ctl *ctl, int error, const char *next);
+/* As ctl_fail_call(), where status and next step are special. */
+int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
+		const char *what);
 
 /* A one-sided operation completed with an error. */
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "brickctl.h"
@@ -22,6 +21,7 @@
 #define PING_MAX_MS 5000
 #define MS_PER_S    1000
 #define NS_PER_MS   1000000
+#define WHAT_BYTES  32
 
 enum {
 	OPT_RW,
@@ -157,12 +157,11 @@ static bool wait_signal(const sigset_t *signals, uint64_t ms)
 /* Nothing is unknown here: a mapping does not outlive its session. */
 static int fail_hold(struct ctl *ctl, int error, uint64_t va)
 {
-	const char *why = kfbrick_error(ctl->k);
+	char what[WHAT_BYTES];
 
-	return ctl_fail(ctl, CTL_UNREACHED, error,
-			"its keys are dead: map it again",
-			"holding 0x%" PRIx64 ": %s", va,
-			*why ? why : strerror(-error));
+	snprintf(what, sizeof(what), "holding 0x%" PRIx64, va);
+	return ctl_fail_as(ctl, CTL_UNREACHED, error,
+			   "its keys are dead: map it again", what);
 }
 
 static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,

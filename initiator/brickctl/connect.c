@@ -52,6 +52,8 @@ int ctl_connect(struct ctl *ctl)
 	err = kfbrick_connect(&config, &ctl->k);
 	explicit_bzero(key, sizeof(key));
 	if (err)
-		return ctl_fail_connect(ctl, err, next_of(err));
+		return ctl_fail_as(ctl,
+				   err == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
+				   err, next_of(err), s->brick);
 	return CTL_DONE;
 }

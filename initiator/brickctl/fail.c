@@ -151,12 +151,12 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 			*why ? why : strerror(-error));
 }
 
-int ctl_fail_connect(struct ctl *ctl, int error, const char *next)
+int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
+		const char *what)
 {
 	const char *why = kfbrick_error(ctl->k);
 
-	return fail_why(ctl, error == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
-			error, next, ctl->settings.brick,
+	return fail_why(ctl, status, error, next, what,
 			*why ? why : strerror(-error));
 }
 
