@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -537,8 +538,9 @@ static void a_store_held_by_a_dead_process_is_opened(void **state)
 	/* The medium is shared memory: the child's store is ours. */
 	pid = fork();
 	if (!pid)
-		_exit(fixture_try_open(fx, 1) ||
-		      fixture_alloc(fx, 3 * BLOCK, 1));
+		_exit(fixture_try_open(fx, 1) || fixture_alloc(fx, 3 * BLOCK, 1)
+			      ? EXIT_FAILURE
+			      : EXIT_SUCCESS);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	fixture_open(fx, 1);

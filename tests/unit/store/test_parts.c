@@ -315,6 +315,8 @@ static void a_committed_birth_wins_over_a_torn_copy(void **state)
 {
 	struct brick_payload old = { .id = 6 * BLOCK, .birth = 1, .owner = 1 };
 	struct brick_payload new = { .id = 6 * BLOCK, .birth = 2, .owner = 2 };
+	struct brick_word alloc = { .state = BRICK_ALLOC };
+	struct brick_word birth = { .state = BRICK_BIRTH_B, .tx = 5 };
 	struct brick_verdict v;
 	struct brick_super sb;
 	struct fixture fx;
@@ -324,8 +326,7 @@ static void a_committed_birth_wins_over_a_torn_copy(void **state)
 	sb = fixture_super(&fx);
 	brick_record_put_payload(fx.m, &sb, BRICK_COPY(0), 2, &old);
 	brick_record_put_payload(fx.m, &sb, BRICK_COPY(1), 2, &new);
-	put_both(&fx, &sb, (struct brick_word){ .state = BRICK_ALLOC },
-		 (struct brick_word){ .state = BRICK_BIRTH_B, .tx = 5 });
+	put_both(&fx, &sb, alloc, birth);
 	brick_judge(fx.m, &sb, 5, 2, &v);
 	assert_true(v.payload.owner == 2 && !v.damaged && !v.settled);
 	brick_judge(fx.m, &sb, 4, 2, &v);
