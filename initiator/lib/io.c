@@ -337,8 +337,12 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 	if (timeout_ms > 0)
 		until_ms = kfbl_now_ms() + (uint64_t)timeout_ms;
 	for (;;) {
-		bool any = kfbl_progress(k);
+		bool any;
 
+		n = take_done(k, out, max);
+		if (n)
+			return (int)n;
+		any = kfbl_progress(k);
 		n = take_done(k, out, max);
 		if (n || !max)
 			return (int)n;

@@ -140,14 +140,18 @@ static bool drain_cq(struct kfbrick *k)
 
 static void drain_eq(struct kfbrick *k)
 {
+	struct fid *fids[] = { &k->fabric.eq->fid };
 	struct fi_eq_err_entry error = { 0 };
 	struct fi_eq_cm_entry entry;
 	uint32_t event;
 	ssize_t n;
 
 	n = fi_eq_read(k->fabric.eq, &event, &entry, sizeof(entry), 0);
-	if (n == -FI_EAGAIN)
+	if (n == -FI_EAGAIN) {
+		/* Events taken by fi_eq_sread() leave their signal behind. */
+		fi_trywait(k->fabric.fabric, fids, 1);
 		return;
+	}
 	if (n == -FI_EAVAIL) {
 		fi_eq_readerr(k->fabric.eq, &error, 0);
 		kfbl_lost(k, -ECONNRESET, "the connection failed: %s",
