@@ -13,6 +13,7 @@
 #include <libpmem2.h>
 
 #include "brickd/media.h"
+#include "brickd/media_say.h"
 
 /**
  * struct brick_media_file - an open, locked file or device, not mapped yet
@@ -40,17 +41,6 @@ struct brick_media_map {
 	pmem2_drain_fn drain;
 	pmem2_memset_fn memset;
 };
-
-/**
- * brick_media_say - write a message, always terminated
- * @err: where
- * @err_len: its size, bytes
- * @fmt: as printf
- *
- * Context: any.
- */
-__attribute__((format(printf, 3, 4))) void
-brick_media_say(char *err, size_t err_len, const char *fmt, ...);
 
 /**
  * brick_media_map - map a file or device

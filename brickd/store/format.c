@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "brickd/media_say.h"
 #include "brickd/store/store_impl.h"
 
 #define FIRST_EPOCH 1

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "brickd/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/store_impl.h"
 

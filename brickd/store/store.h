@@ -183,19 +183,20 @@ enum brick_store_op_kind {
 /**
  * struct brick_store_op - one change, all or nothing
  * @kind: what
+ * @owner: BIRTH: the new RW holder's hash
  * @va: first address, aligned, checked by the caller
  * @n_blocks: blocks
- * @owner: BIRTH: the new RW holder's hash
  * @quarantine: FREE: do not clean or re-grant the slots before
  *	brick_store_release() (the fabric cannot fence, or a mapping was cut)
- * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO
+ * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO, -ENOMEM, or -EINVAL
+ *	(misaligned, no blocks, beyond the last address)
  * @next: caller's list
  */
 struct brick_store_op {
 	enum brick_store_op_kind kind;
+	uint32_t owner;
 	uint64_t va;
 	uint64_t n_blocks;
-	uint32_t owner;
 	uint64_t quarantine;
 	int error;
 	struct brick_store_op *next;

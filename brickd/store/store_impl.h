@@ -46,9 +46,6 @@ struct brick_store {
 	uint64_t change_counter;
 };
 
-__attribute__((format(printf, 3, 4))) void
-brick_media_say(char *err, size_t err_len, const char *fmt, ...);
-
 static inline uint64_t brick_key(uint64_t va)
 {
 	return va >> KFB_BLOCK_SHIFT;

@@ -73,7 +73,7 @@ static bool is_tmpfs(const struct place *p)
 static struct brick_media *make(const struct place *p,
 				struct brick_media_create create)
 {
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	int ret = brick_media_open(p->file, &create, &m, err, sizeof(err));
 
 	if (ret)
@@ -83,7 +83,7 @@ static struct brick_media *make(const struct place *p,
 
 static int try_open(const char *path, const struct brick_media_create *create)
 {
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	int ret;
 
 	memset(err, 0, sizeof(err));
@@ -107,7 +107,7 @@ static void a_plain_file_is_made_whole_and_private(void **state)
 {
 	struct brick_media_create create = { .size = FILE_SIZE };
 	struct place *p = *state;
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	struct stat st;
 
 	if (is_tmpfs(p))
@@ -151,7 +151,7 @@ static void a_file_in_memory_is_volatile_and_may_be_sparse(void **state)
 	struct brick_media_create create = { .size = FILE_SIZE,
 					     .sparse = true };
 	struct place *p = *state;
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 
 	if (!is_tmpfs(p))
 		skip();
@@ -196,7 +196,7 @@ static void an_existing_file_keeps_its_size(void **state)
 {
 	struct brick_media_create create = { .size = FILE_SIZE };
 	struct place *p = *state;
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 
 	brick_media_close(make(p, create));
 	create.size = 2 * FILE_SIZE;
@@ -265,7 +265,7 @@ static void a_medium_in_process_memory_takes_a_size(void **state)
 					   "memory:1MM",
 					   "memory:99999999999999999999",
 					   "memory:9999999999T" };
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	size_t i;
 
 	(void)state;
@@ -285,7 +285,7 @@ static void the_environment_makes_no_pmem_of_a_file(void **state)
 	struct brick_media_create create = { .size = FILE_SIZE,
 					     .allow_fragmented = true };
 	struct place *p = *state;
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 
 	if (is_tmpfs(p))
 		skip();
@@ -304,7 +304,7 @@ static void a_test_may_force_persistent_memory(void **state)
 	struct brick_media_create create = { .size = FILE_SIZE,
 					     .allow_fragmented = true };
 	struct place *p = *state;
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	uint64_t i;
 
 	if (is_tmpfs(p))
@@ -358,7 +358,7 @@ static void a_file_in_pieces_is_seen(void **state)
 
 static void an_address_names_its_offset(void **state)
 {
-	struct brick_media *m;
+	struct brick_media *m = NULL;
 	uint64_t off;
 
 	(void)state;
