@@ -36,7 +36,7 @@ static void reset_fault_handlers(void)
 #endif
 }
 
-static struct fi_info *make_hints(const struct brick_address *a)
+struct fi_info *brick_fabric_hints(const struct brick_address *a)
 {
 	struct fi_info *hints = fi_allocinfo();
 
@@ -62,7 +62,7 @@ static struct fi_info *make_hints(const struct brick_address *a)
 static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 {
 	const struct brick_address *a = f->address;
-	struct fi_info *hints = make_hints(a);
+	struct fi_info *hints = brick_fabric_hints(a);
 	char url[BRICK_URL_BYTES];
 	uint64_t mode;
 	int rc;

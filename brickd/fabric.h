@@ -59,6 +59,14 @@ struct brick_fabric {
 void brick_fabric_prepare(void);
 
 /**
+ * brick_fabric_hints - what brickd asks of a provider
+ * @address: which provider and address family
+ *
+ * Return: for fi_freeinfo(), NULL without memory.
+ */
+struct fi_info *brick_fabric_hints(const struct brick_address *address);
+
+/**
  * brick_fabric_open - find the provider and open fabric and event queue
  * @fabric: address and server are set
  * @err: message on failure

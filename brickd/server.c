@@ -21,6 +21,7 @@
 #include "brickd/flush.h"
 #include "brickd/listen.h"
 #include "brickd/op.h"
+#include "brickd/selftest.h"
 #include "brickd/session.h"
 #include "brickd/sigbus.h"
 #include "brickd/util.h"
@@ -375,6 +376,9 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 		if (rc)
 			goto fail;
 		server->n_fabrics++;
+		rc = brick_selftest(f, err, err_len);
+		if (rc)
+			goto fail;
 	}
 	return 0;
 
