@@ -29,6 +29,27 @@ static void the_checksum_is_crc32c(void **state)
 			 0xe3069283);
 }
 
+/* Short and long buffers take different ways to one checksum. */
+static void the_checksum_of_parts_is_that_of_the_whole(void **state)
+{
+	uint8_t bytes[200];
+	size_t i, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 37 + 11);
+	for (len = 0; len <= 96; len++) {
+		uint32_t parts = 0;
+
+		for (i = 0; i < len; i++)
+			parts = brick_crc32c(parts, bytes + i, 1);
+		assert_int_equal(brick_crc32c(0, bytes, len), parts);
+		assert_int_equal(brick_crc32c(brick_crc32c(0, bytes, len),
+					      bytes + len, 64),
+				 brick_crc32c(0, bytes, len + 64));
+	}
+}
+
 static void the_index_is_an_ordered_map(void **state)
 {
 	struct brick_index ix;
@@ -345,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_checksum_is_crc32c),
+		cmocka_unit_test(the_checksum_of_parts_is_that_of_the_whole),
 		cmocka_unit_test(the_index_is_an_ordered_map),
 		cmocka_unit_test(slots_are_taken_side_by_side_if_they_can_be),
 		cmocka_unit_test(the_slot_map_agrees_with_an_array),
