@@ -331,8 +331,8 @@ static void a_refused_auth_ends_the_connection(void **state)
 
 static void a_reply_finds_its_call(void **state)
 {
-	struct kfb_request first;
-	struct kfb_request second;
+	struct kfb_request first = { 0 };
+	struct kfb_request second = { 0 };
 
 	get_ready();
 	assert_int_equal(start(KFB_OP_LIST, 0, &first), 0);
@@ -349,7 +349,7 @@ static void a_reply_finds_its_call(void **state)
 
 static void a_reply_to_nothing_ends_the_connection(void **state)
 {
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 	int i;
 
 	for (i = 0; i < 5; i++) {
@@ -381,7 +381,7 @@ static void a_reply_to_nothing_ends_the_connection(void **state)
 static void more_credits_than_taken_end_the_connection(void **state)
 {
 	struct kfb_reply r = { .op = KFB_OP_PING, .credits = 2 };
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 
 	get_ready();
 	start(KFB_OP_PING, 0, &req);
@@ -404,7 +404,7 @@ static void garbage_ends_the_connection(void **state)
 
 static void ping_and_unmap_have_credits_of_their_own(void **state)
 {
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 	int i;
 
 	get_ready();
@@ -463,7 +463,7 @@ static void a_request_that_cannot_be_encoded_takes_nothing(void **state)
 
 static void a_call_without_answer_is_abandoned(void **state)
 {
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 
 	get_ready();
 	start(KFB_OP_LIST, 100, &req);
@@ -484,7 +484,7 @@ static void a_call_without_answer_is_abandoned(void **state)
 static void a_lost_connection_leaves_outcomes_unknown(void **state)
 {
 	uint8_t nonce[KFB_NONCE_BYTES] = { 4 };
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 
 	get_ready();
 	start(KFB_OP_LIST, 0, &req);
@@ -520,7 +520,7 @@ static int event(uint32_t seq)
 static void events_are_taken_in_order_and_acknowledged(void **state)
 {
 	struct kfb_event taken;
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 
 	get_ready();
 	assert_false(kfb_engine_wants_ping(&e, 0));
@@ -567,7 +567,7 @@ static void an_event_that_goes_back_ends_the_connection(void **state)
 static void untaken_events_push_out_the_oldest(void **state)
 {
 	struct kfb_event taken;
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 	uint32_t seq;
 
 	get_ready();
@@ -582,7 +582,7 @@ static void untaken_events_push_out_the_oldest(void **state)
 
 static void a_lease_counts_from_the_request_that_renewed_it(void **state)
 {
-	struct kfb_request req;
+	struct kfb_request req = { 0 };
 
 	get_ready();
 	assert_true(kfb_engine_lease_ok(&e, 1000000));
