@@ -74,6 +74,7 @@ void brick_config_fini(struct brick_config *c)
 	}
 	free(c->clients);
 	free(c->store);
+	free(c->file);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -122,7 +123,7 @@ int brick_config_add_listen(struct brick_config *c, const char *text, char *err,
 	}
 	if (brick_address_parse(text, &c->listen[c->n_listen], err, err_len))
 		return -EINVAL;
-	c->n_listen++;
+	c->listen_line[c->n_listen++] = 0;
 	return 0;
 }
 
@@ -150,6 +151,8 @@ static int set_listen(struct parse *p, const char *value)
 			p->error = -EINVAL;
 			return p->error;
 		}
+		p->config->listen_line[p->config->n_listen - 1] =
+			p->reader.line;
 	}
 	return 0;
 }
@@ -432,6 +435,10 @@ int brick_config_read(struct brick_config *c, FILE *file, const char *name,
 	unsigned int line;
 	int rc;
 
+	free(c->file);
+	c->file = strdup(name);
+	if (!c->file)
+		return -ENOMEM;
 	p.reader.file = file;
 	p.reader.section = begin_section;
 	p.reader.ctx = &p;

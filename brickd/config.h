@@ -69,9 +69,16 @@ struct brick_limits {
 	uint64_t stop_timeout_ms;
 };
 
+/**
+ * struct brick_config - all settings
+ * @file: where they come from, NULL before brick_config_read()
+ * @listen_line: lines of the addresses, 0 for those of flags
+ */
 struct brick_config {
+	char *file;
 	char *store;
 	uint32_t n_listen;
+	unsigned int listen_line[BRICK_LISTEN_MAX];
 	struct brick_address listen[BRICK_LISTEN_MAX];
 	enum brick_auth auth;
 	bool allow_untrusted_tcp;

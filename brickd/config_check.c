@@ -12,6 +12,18 @@
 /* 64 digits and at most a newline or CR LF; one more shows a longer file. */
 #define KEY_TEXT_MAX (2 * KFB_KEY_BYTES + 3)
 
+/* "FILE:LINE: " before a message about what stands there. */
+static void say_where(const struct brick_config *c, unsigned int line,
+		      char *err, size_t err_len)
+{
+	char what[BRICK_ERR_BYTES];
+
+	if (!c->file || !line)
+		return;
+	snprintf(what, sizeof(what), "%s", err);
+	snprintf(err, err_len, "%s:%u: %s", c->file, line, what);
+}
+
 static int check_address(const struct brick_config *c,
 			 const struct brick_address *a, char *err,
 			 size_t err_len)
@@ -41,6 +53,19 @@ static int check_address(const struct brick_config *c,
 	return 0;
 }
 
+static int check_addresses(struct brick_config *c, char *err, size_t err_len)
+{
+	if (!c->n_listen &&
+	    brick_config_add_listen(c, "tcp://127.0.0.1", err, err_len))
+		return -EINVAL;
+	for (uint32_t i = 0; i < c->n_listen; i++)
+		if (check_address(c, &c->listen[i], err, err_len)) {
+			say_where(c, c->listen_line[i], err, err_len);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 {
 	if (!c->store) {
@@ -48,12 +73,8 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 			 "no store: set store in [brick] or use --store");
 		return -EINVAL;
 	}
-	if (!c->n_listen &&
-	    brick_config_add_listen(c, "tcp://127.0.0.1", err, err_len))
+	if (check_addresses(c, err, err_len))
 		return -EINVAL;
-	for (uint32_t i = 0; i < c->n_listen; i++)
-		if (check_address(c, &c->listen[i], err, err_len))
-			return -EINVAL;
 	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
 		snprintf(err, err_len,
 			 "no [client NAME] section: nobody could connect");
@@ -65,9 +86,10 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 		if (client->key_file)
 			continue;
 		snprintf(err, err_len,
-			 "client %s (line %u) has no key-file: make one with "
+			 "client %s has no key-file: make one with "
 			 "brickctl keygen",
-			 client->name, client->line);
+			 client->name);
+		say_where(c, client->line, err, err_len);
 		return -EINVAL;
 	}
 	return 0;
@@ -77,8 +99,10 @@ static int check_key_mode(int fd, const char *path, char *err, size_t err_len)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st)) {
+		snprintf(err, err_len, "%s cannot be looked at", path);
 		return -errno;
+	}
 	if (!S_ISREG(st.st_mode)) {
 		snprintf(err, err_len, "%s is not a file", path);
 		return -EINVAL;
@@ -149,10 +173,13 @@ static int load_key(struct brick_client *client, char *err, size_t err_len)
 int brick_config_load_keys(struct brick_config *c, char *err, size_t err_len)
 {
 	for (uint32_t i = 0; i < c->n_clients; i++) {
-		int rc = load_key(c->clients[i], err, err_len);
+		struct brick_client *client = c->clients[i];
+		int rc = load_key(client, err, err_len);
 
-		if (rc)
+		if (rc) {
+			say_where(c, client->line, err, err_len);
 			return rc;
+		}
 	}
 	return 0;
 }
