@@ -104,6 +104,12 @@ static void answer_map(struct fake_brick *b, const struct kfb_map *map,
 		reply->status = KFB_ST_NOT_FOUND;
 		return;
 	}
+	if (b->rules.no_handles) {
+		reply->u.map.mapping_id =
+			map->mapping_id ? map->mapping_id : ++b->next_mapping;
+		reply->u.map.cursor = 1;
+		return;
+	}
 	while (block < first + map->range.n_blocks && (!max || n < max)) {
 		struct kfb_handle *handle = &reply->u.map.handles[n++];
 

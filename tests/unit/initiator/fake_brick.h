@@ -36,6 +36,7 @@ struct fake_rules {
 	_Atomic uint32_t map_again; /* answer so many MAPs with EAGAIN */
 	_Atomic uint32_t handles_per_page; /* 0: all */
 	_Atomic bool wrong_handles; /* of another address */
+	_Atomic bool no_handles; /* pages without any, without end */
 	_Atomic uint64_t key_offset; /* added to the key: a wrong one */
 	_Atomic uint32_t event_after_ping; /* KFB_EVENT_* */
 };

@@ -143,6 +143,13 @@ static void handles_of_something_else_are_given_back(void **state)
 	lib_says("something else");
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
 	rules->wrong_handles = false;
+	/* Nothing at all would go on for ever. */
+	rules->no_handles = true;
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 2,
+				     KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+				     &mapping),
+			 -EPROTO);
+	rules->no_handles = false;
 	assert_int_equal(kfbrick_unmap(k, lib_map(2)), 0);
 }
 
