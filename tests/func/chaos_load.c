@@ -200,6 +200,8 @@ static int write_some(struct load *l, unsigned int first, unsigned int n)
 		rc = kfbrick_write(l->k,
 				   address(l, block) + cell * MODEL_CELL_STRIDE,
 				   words, sizeof(words));
+		if (!rc)
+			model_completed(&l->model, block, cell);
 	}
 	if (!rc && random_below(l, 4))
 		rc = kfbrick_flush(l->k);

@@ -39,6 +39,13 @@ void model_next(struct model *m, unsigned int block, unsigned int cell,
 		words[i] = word_of(m, block, c->newest);
 }
 
+void model_completed(struct model *m, unsigned int block, unsigned int cell)
+{
+	struct model_cell *c = &m->blocks[block].cells[cell];
+
+	c->completed = c->newest;
+}
+
 void model_flushed(struct model *m, unsigned int first, unsigned int n)
 {
 	unsigned int i, j;
@@ -46,7 +53,7 @@ void model_flushed(struct model *m, unsigned int first, unsigned int n)
 	for (i = first; i < first + n; i++)
 		for (j = 0; j < MODEL_CELLS; j++)
 			m->blocks[i].cells[j].durable =
-				m->blocks[i].cells[j].newest;
+				m->blocks[i].cells[j].completed;
 }
 
 /* All or none of the open operation's blocks may have changed. */

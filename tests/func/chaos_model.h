@@ -23,6 +23,7 @@
 
 struct model_cell {
 	uint32_t durable; /* generation that a flush has covered, 0: zeros */
+	uint32_t completed; /* newest generation whose write has completed */
 	uint32_t newest; /* newest generation that was posted */
 };
 
@@ -55,7 +56,10 @@ void model_set(struct model *m, unsigned int first, unsigned int n,
 void model_next(struct model *m, unsigned int block, unsigned int cell,
 		uint64_t *words);
 
-/* Everything that was posted for these blocks is durable now. */
+/* The newest write of a cell has completed: the next flush covers it. */
+void model_completed(struct model *m, unsigned int block, unsigned int cell);
+
+/* Everything that has completed for these blocks is durable now. */
 void model_flushed(struct model *m, unsigned int first, unsigned int n);
 
 /**
