@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The configuration: what is taken, and the line and reason of what is not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "brickd/config.h"
+#include "brickd/util.h"
+
+static struct brick_config config;
+static char err[BRICK_ERR_BYTES];
+
+static int read_bytes(const char *text, size_t len)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, len, "r");
+	int rc;
+
+	assert_non_null(file);
+	brick_config_fini(&config);
+	brick_config_init(&config);
+	err[0] = '\0';
+	rc = brick_config_read(&config, file, "test.conf", err, sizeof(err));
+	fclose(file);
+	return rc;
+}
+
+static int read_text(const char *text)
+{
+	return read_bytes(text, strlen(text));
+}
+
+static int forget(void **state)
+{
+	brick_config_fini(&config);
+	return 0;
+}
+
+static void every_setting_is_taken(void **state)
+{
+	assert_int_equal(read_text(
+				 "; a comment\n"
+				 "[brick]\n"
+				 "store = /dev/dax0.0 ; behind a value\n"
+				 "  listen = tcp://127.0.0.1, tcp://[::1]:7\n"
+				 "listen = verbs://192.0.2.1:9\n"
+				 "auth = none\n"
+				 "allow-untrusted-tcp = yes\n"
+				 "uuid = 00112233-4455-6677-8899-aabbccddeeff\n"
+				 "log-level = debug\n"
+				 "credits = 32\n"
+				 "map-extent-max = 64M\n"
+				 "[client one]\n"
+				 "key-file = /k1\n"
+				 "grant = 0x0+4 rw\n"
+				 "grant = 4G+1G ro\n"
+				 "[client two]\r\n"
+				 "key-file = /k2"),
+			 0);
+	assert_string_equal(config.store, "/dev/dax0.0");
+	assert_int_equal(config.n_listen, 3);
+	assert_string_equal(config.listen[0].service, "20149");
+	assert_true(config.listen[1].loopback);
+	assert_string_equal(config.listen[1].host, "::1");
+	assert_int_equal(config.listen[2].provider, BRICK_PROVIDER_VERBS);
+	assert_false(config.listen[2].loopback);
+	assert_int_equal(config.auth, BRICK_AUTH_NONE);
+	assert_true(config.allow_untrusted_tcp);
+	assert_true(config.has_uuid);
+	assert_int_equal(config.uuid[15], 0xff);
+	assert_int_equal(config.log_level, LOG_DEBUG);
+	assert_int_equal(config.limits.credits, 32);
+	assert_int_equal(config.limits.map_extent_max_bytes, 64 << 20);
+	assert_int_equal(config.n_clients, 2);
+	assert_int_equal(config.clients[0]->grants.n, 2);
+	assert_int_equal(config.clients[0]->grants.list[1].va, 4ULL << 30);
+	assert_int_equal(config.clients[0]->grants.list[1].n_blocks, 512);
+	assert_string_equal(config.clients[1]->key_file, "/k2");
+}
+
+#define LONG_NAME "n23456789012345678901234567890123456789012345678"
+#define TEN	  "0123456789"
+#define HUNDRED	  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+static const struct {
+	const char *text;
+	const char *says; /* "LINE: " and a part of the reason */
+} bad[] = {
+	{ "store = x\n", "1: \"store\" stands before any section" },
+	{ "[brick]\nstore\n", "2: neither [SECTION] nor NAME = VALUE" },
+	{ "\n[brick\n", "2: section without a closing bracket" },
+	{ "[brick] x\n", "1: text after the section's" },
+	{ "[brock]\n", "1: a section is [brick] or [client NAME]" },
+	{ "[clients]\n", "1: a section is" },
+	{ "[brick]\n[brick]\n", "2: [brick] is there twice" },
+	{ "[brick]\ncolour = red\n", "2: [brick] has no setting \"colour\"" },
+	{ "[brick]\nstore =\n", "2: store needs a path" },
+	{ "[brick]\nstore = a\nstore = b\n", "3: store is given twice" },
+	{ "[brick]\nlisten = udp://127.0.0.1\n", "2: \"udp://127.0.0.1\" is" },
+	{ "[brick]\nlisten = tcp://localhost\n", "numeric host" },
+	{ "[brick]\nlisten = tcp://127.0.0.1:65536\n", "no port from 0" },
+	{ "[brick]\nlisten = tcp://127.0.0.1:\n", "no port from 0" },
+	{ "[brick]\nlisten = tcp://[::1\n", "numeric host" },
+	{ "[brick]\nlisten = tcp://[::1]x\n", "numeric host" },
+	{ "[brick]\nauth = maybe\n", "2: auth is \"required\" or \"none\"" },
+	{ "[brick]\nallow-untrusted-tcp = 1\n", "neither yes nor no" },
+	{ "[brick]\nuuid = 1234\n", "2: \"1234\" is not a uuid" },
+	{ "[brick]\nlog-level = loud\n", "2: log-level is" },
+	{ "[brick]\ncredits = 3\n", "2: credits is a number from 4 to 64" },
+	{ "[brick]\ncredits = 65\n", "2: credits is a number from 4 to 64" },
+	{ "[brick]\nmax-sessions = many\n", "2: max-sessions is a number" },
+	{ "[brick]\nmap-extent-max = 2G\n", "2: map-extent-max is" },
+	{ "[client]\n", "1: a client's name is" },
+	{ "[client a b]\n", "1: a client's name is" },
+	{ "[client " LONG_NAME "]\n", "1: section name is longer than 49" },
+	{ "[client 12345678901234567890123456789012345678901]\n",
+	  "1: a client's name is" },
+	{ "[client a]\n[client b]\n[client a]\n",
+	  "3: client a is the same as client a of line 1" },
+	{ "[client a]\nkey-file = x\nkey-file = y\n", "3: key-file is given" },
+	{ "[client a]\nkey-file =\n", "2: key-file needs a path" },
+	{ "[client a]\nkey = x\n", "2: [client] has no setting \"key\"" },
+	{ "[client a]\ngrant = 0x0+1\n", "2: a grant is" },
+	{ "[client a]\ngrant = 0x0+1 rw ro\n", "2: a grant is" },
+	{ "[client a]\ngrant = 0x0+1 rx\n", "2: \"rx\" is neither ro nor rw" },
+	{ "[client a]\ngrant = 0x1+1 rw\n", "2: \"0x1+1\": " },
+	{ "[client a]\ngrant = 0x0+0 rw\n", "2: \"0x0+0\": " },
+	{ "[brick]\nstore = " HUNDRED HUNDRED "\n",
+	  "2: line is longer than 198" },
+	{ "[brick]\nstore = a\001b\n", "2: control character" },
+};
+
+static void every_error_names_its_line_and_reason(void **state)
+{
+	for (size_t i = 0; i < BRICK_ARRAY_SIZE(bad); i++) {
+		assert_int_equal(read_text(bad[i].text), -EINVAL);
+		assert_memory_equal(err, "test.conf:", 10);
+		if (!strstr(err, bad[i].says))
+			fail_msg("\"%s\" is not in \"%s\"", bad[i].says, err);
+	}
+}
+
+static void the_first_of_several_errors_is_told(void **state)
+{
+	assert_int_equal(
+		read_text("[brick]\nauth = 1\nauth = 2\ncredits = x\n"),
+		-EINVAL);
+	assert_non_null(strstr(err, "test.conf:2: auth"));
+}
+
+static void a_nul_byte_is_refused(void **state)
+{
+	assert_int_equal(read_bytes("[brick]\nstore = a\0b\n", 20), -EINVAL);
+	assert_non_null(strstr(err, "2: control character"));
+}
+
+static void a_byte_order_mark_is_skipped(void **state)
+{
+	assert_int_equal(read_text("\xef\xbb\xbf[brick]\nstore = x\n"), 0);
+	assert_string_equal(config.store, "x");
+}
+
+static void a_line_of_198_characters_is_taken_whole(void **state)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "[brick]\nstore = %s%.90s\n",
+			 HUNDRED, HUNDRED);
+
+	assert_int_equal(n, 8 + 198 + 1);
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(strlen(config.store), 190);
+}
+
+/* Two names with one FNV-1a hash, found by search. */
+static void two_names_with_one_hash_are_refused(void **state)
+{
+	assert_int_equal(brick_owner_hash("costarring"),
+			 brick_owner_hash("liquid"));
+	assert_int_equal(read_text("[client costarring]\n[client liquid]\n"),
+			 -EINVAL);
+	assert_non_null(strstr(err, "looks on the media like"));
+}
+
+static const struct {
+	const char *text;
+	const char *says; /* NULL: allowed */
+} wholes[] = {
+	{ "[brick]\nstore=s\n[client a]\nkey-file=k\n", NULL },
+	{ "[brick]\nstore=s\nauth=none\n", NULL },
+	{ "[brick]\nstore=s\n", "nobody could connect" },
+	{ "[brick]\n[client a]\nkey-file=k\n", "no store" },
+	{ "[brick]\nstore=s\n[client a]\n", "test.conf:3: client a has no" },
+	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n[client a]\nkey-file=k\n",
+	  "test.conf:3: tcp://192.0.2.1:20149 is not a loopback" },
+	{ "[brick]\nstore=s\nlisten=tcp://0.0.0.0\n[client a]\nkey-file=k\n",
+	  "is not a loopback" },
+	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n"
+	  "allow-untrusted-tcp=yes\n[client a]\nkey-file=k\n",
+	  NULL },
+	{ "[brick]\nstore=s\nlisten=verbs://192.0.2.1\nauth=none\n",
+	  "would let anybody in" },
+	{ "[brick]\nstore=s\nlisten=verbs://192.0.2.1\nauth=none\n"
+	  "allow-remote-anonymous=yes\n",
+	  NULL },
+};
+
+static void what_does_not_fit_together_is_refused(void **state)
+{
+	for (size_t i = 0; i < BRICK_ARRAY_SIZE(wholes); i++) {
+		int rc;
+
+		assert_int_equal(read_text(wholes[i].text), 0);
+		rc = brick_config_check(&config, err, sizeof(err));
+		assert_int_equal(rc, wholes[i].says ? -EINVAL : 0);
+		if (wholes[i].says && !strstr(err, wholes[i].says))
+			fail_msg("\"%s\" is not in \"%s\"", wholes[i].says,
+				 err);
+	}
+}
+
+#define KEY_TEXT \
+	"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff"
+
+static int load(const char *content, mode_t mode)
+{
+	char path[] = "/tmp/kfbrick-key-XXXXXX", text[128];
+	int fd = mkstemp(path), rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	snprintf(text, sizeof(text), "[client a]\nkey-file = %s\n", path);
+	assert_int_equal(read_text(text), 0);
+	rc = brick_config_load_keys(&config, err, sizeof(err));
+	unlink(path);
+	return rc;
+}
+
+static void a_key_is_read_from_a_private_file(void **state)
+{
+	assert_int_equal(load(KEY_TEXT "\n", 0600), 0);
+	assert_int_equal(config.clients[0]->key[1], 1);
+	assert_int_equal(config.clients[0]->key[31], 0xff);
+	assert_int_equal(load(KEY_TEXT, 0400), 0);
+	assert_int_equal(load(KEY_TEXT "\r\n", 0600), 0);
+}
+
+static void a_key_that_others_can_read_is_refused(void **state)
+{
+	assert_int_equal(load(KEY_TEXT, 0640), -EACCES);
+	assert_non_null(strstr(err, "chmod 600"));
+	assert_non_null(strstr(err, "test.conf:1: "));
+	assert_int_equal(load(KEY_TEXT, 0604), -EACCES);
+}
+
+static void a_key_that_is_none_is_refused_and_not_shown(void **state)
+{
+	assert_int_equal(load("abcdef", 0600), -EINVAL);
+	assert_int_equal(load(KEY_TEXT "0", 0600), -EINVAL);
+	assert_int_equal(load(KEY_TEXT "\n0", 0600), -EINVAL);
+	assert_null(strstr(err, "0001020304"));
+	assert_int_equal(load("", 0600), -EINVAL);
+}
+
+static void a_missing_key_file_is_named(void **state)
+{
+	assert_int_equal(read_text("[client a]\nkey-file = /nonexistent/k\n"),
+			 0);
+	assert_int_equal(brick_config_load_keys(&config, err, sizeof(err)),
+			 -ENOENT);
+	assert_non_null(strstr(err, "/nonexistent/k"));
+}
+
+static void a_uuid_survives_text(void **state)
+{
+	static const char text[] = "00112233-4455-6677-8899-aabbccddeeff";
+	char back[BRICK_UUID_TEXT_BYTES];
+	uint8_t uuid[KFB_UUID_BYTES];
+
+	assert_int_equal(brick_uuid_parse(text, uuid), 0);
+	brick_uuid_format(uuid, back);
+	assert_string_equal(back, text);
+	assert_int_equal(
+		brick_uuid_parse("00112233-4455-6677-8899-aabbccddeefg", uuid),
+		-EINVAL);
+	assert_int_equal(
+		brick_uuid_parse("00112233x4455-6677-8899-aabbccddeeff", uuid),
+		-EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_setting_is_taken),
+		cmocka_unit_test(every_error_names_its_line_and_reason),
+		cmocka_unit_test(the_first_of_several_errors_is_told),
+		cmocka_unit_test(a_nul_byte_is_refused),
+		cmocka_unit_test(a_byte_order_mark_is_skipped),
+		cmocka_unit_test(a_line_of_198_characters_is_taken_whole),
+		cmocka_unit_test(two_names_with_one_hash_are_refused),
+		cmocka_unit_test(what_does_not_fit_together_is_refused),
+		cmocka_unit_test(a_key_is_read_from_a_private_file),
+		cmocka_unit_test(a_key_that_others_can_read_is_refused),
+		cmocka_unit_test(a_key_that_is_none_is_refused_and_not_shown),
+		cmocka_unit_test(a_missing_key_file_is_named),
+		cmocka_unit_test(a_uuid_survives_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, forget);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of mappings: conflicts, ids, whole handles, the union. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/mapping.h"
+#include "brickd/session.h"
+#include "proto/kfb_wire.h"
+
+#define INSTANCE  0x1234567ULL
+#define RO_SHARED (KFB_MAP_RO | KFB_MAP_SHARED)
+#define RW_ALONE  (KFB_MAP_RW | KFB_MAP_EXCLUSIVE)
+
+static struct brick_mappings all;
+static struct brick_conn conn;
+static struct brick_session live = { .conn = &conn };
+static struct brick_session ending;
+
+static int begin(void **state)
+{
+	brick_mappings_init(&all, INSTANCE);
+	return 0;
+}
+
+static int end(void **state)
+{
+	while (all.n) {
+		struct brick_mapping *m = all.by_id[0];
+
+		brick_mappings_del(&all, m);
+		free(m->handles);
+		free(m);
+	}
+	brick_mappings_fini(&all);
+	return 0;
+}
+
+/* A mapping of n_handles handles of n blocks each, one behind the other. */
+static struct brick_mapping *add(struct brick_session *s, uint32_t flags,
+				 uint64_t first, uint64_t n, size_t n_handles)
+{
+	struct brick_mapping *m = calloc(1, sizeof(*m));
+	size_t i;
+
+	assert_non_null(m);
+	m->session = s;
+	m->flags = flags;
+	m->n = n_handles;
+	m->handles = calloc(n_handles, sizeof(*m->handles));
+	assert_non_null(m->handles);
+	for (i = 0; i < n_handles; i++)
+		m->handles[i].span = (struct brick_span){ first + i * n,
+							  first + (i + 1) * n };
+	assert_int_equal(brick_mappings_add(&all, m), 0);
+	return m;
+}
+
+static int conflict(uint64_t first, uint64_t last, bool shared)
+{
+	return brick_mappings_conflict(&all, (struct brick_span){ first, last },
+				       shared);
+}
+
+static void exclusive_refuses_everybody(void **state)
+{
+	add(&live, RW_ALONE, 10, 5, 1);
+	assert_int_equal(conflict(14, 15, true), -EBUSY);
+	assert_int_equal(conflict(0, 11, false), -EBUSY);
+	assert_int_equal(conflict(0, 10, false), 0);
+	assert_int_equal(conflict(15, 99, false), 0);
+}
+
+static void shared_goes_with_shared_only(void **state)
+{
+	add(&live, RO_SHARED, 10, 5, 1);
+	assert_int_equal(conflict(12, 13, true), 0);
+	assert_int_equal(conflict(12, 13, false), -EBUSY);
+}
+
+static void a_wide_mapping_far_before_is_found(void **state)
+{
+	uint64_t i;
+
+	add(&live, RW_ALONE, 0, 100000, 1);
+	for (i = 0; i < 300; i++)
+		add(&live, RO_SHARED, 200000 + 2 * i, 1, 1);
+	assert_int_equal(conflict(99999, 100000, true), -EBUSY);
+	assert_int_equal(conflict(100000, 100001, true), 0);
+	assert_int_equal(conflict(200599, 200600, false), 0);
+	assert_int_equal(conflict(200598, 200599, false), -EBUSY);
+}
+
+static void what_is_about_to_go_asks_for_another_try(void **state)
+{
+	add(&ending, RW_ALONE, 10, 5, 1);
+	assert_int_equal(conflict(10, 11, true), -EAGAIN);
+	add(&live, RW_ALONE, 12, 1, 1);
+	assert_int_equal(conflict(10, 15, true), -EBUSY);
+}
+
+static void ids_of_another_instance_are_stale(void **state)
+{
+	struct brick_mapping *m = add(&live, RO_SHARED, 0, 1, 1), *found;
+
+	assert_int_equal(brick_mappings_find(&all, m->id, &found), 0);
+	assert_ptr_equal(found, m);
+	assert_int_equal(brick_mappings_find(&all, m->id + 1, &found), -ENOENT);
+	assert_int_equal(brick_mappings_find(&all, m->id ^ 1ULL << 60, &found),
+			 -ESTALE);
+	assert_int_equal(brick_mappings_find(&all, 1, &found), -ESTALE);
+}
+
+static void only_whole_handles_can_be_cut(void **state)
+{
+	struct brick_mapping *m = add(&live, RO_SHARED, 100, 10, 3);
+	size_t first, n;
+
+	assert_int_equal(brick_mapping_cut(m, (struct brick_span){ 110, 130 },
+					   &first, &n),
+			 0);
+	assert_int_equal(first, 1);
+	assert_int_equal(n, 2);
+	assert_int_equal(brick_mapping_cut(m, (struct brick_span){ 105, 120 },
+					   &first, &n),
+			 -EINVAL);
+	assert_int_equal(brick_mapping_cut(m, (struct brick_span){ 100, 115 },
+					   &first, &n),
+			 -EINVAL);
+	assert_int_equal(brick_mapping_cut(m, (struct brick_span){ 120, 140 },
+					   &first, &n),
+			 -ENOENT);
+	assert_int_equal(brick_mapping_cut(m, (struct brick_span){ 90, 110 },
+					   &first, &n),
+			 -ENOENT);
+}
+
+static void handles_taken_out_no_longer_conflict(void **state)
+{
+	struct brick_mapping *m = add(&live, RW_ALONE, 100, 10, 3);
+	struct brick_handle out[3];
+
+	add(&live, RW_ALONE, 50, 10, 1);
+	brick_mappings_take_handles(&all, m, 0, 1, out);
+	assert_int_equal(out[0].span.first, 100);
+	assert_int_equal(conflict(100, 110, false), 0);
+	assert_int_equal(conflict(110, 111, false), -EBUSY);
+	brick_mappings_take_handles(&all, m, 0, 2, out);
+	assert_int_equal(all.n, 1);
+	assert_int_equal(conflict(100, 200, false), 0);
+	free(m->handles);
+	free(m);
+}
+
+static void the_union_has_no_overlaps(void **state)
+{
+	static const struct {
+		struct brick_span span;
+		uint32_t flags;
+	} want[] = {
+		{ { 10, 15 }, KFB_EXTENT_MAPPED },
+		{ { 15, 20 }, KFB_EXTENT_MAPPED | KFB_EXTENT_RW },
+		{ { 20, 40 }, KFB_EXTENT_MAPPED | KFB_EXTENT_RW },
+		{ { 60, 61 },
+		  KFB_EXTENT_MAPPED | KFB_EXTENT_RW | KFB_EXTENT_EXCLUSIVE },
+	};
+	struct brick_span span;
+	uint64_t from = 0;
+	uint32_t flags;
+	size_t i = 0;
+
+	add(&live, RO_SHARED, 10, 10, 1);
+	add(&live, KFB_MAP_RW | KFB_MAP_SHARED, 15, 25, 1);
+	add(&live, RW_ALONE, 60, 1, 1);
+	while (!brick_mappings_union(&all, from, &span, &flags)) {
+		if (i == 1 && span.end == 40)
+			i = 2; /* neighbours alike may be one extent */
+		else
+			assert_int_equal(span.first, want[i].span.first);
+		assert_int_equal(span.end, want[i].span.end);
+		assert_int_equal(flags, want[i].flags);
+		from = span.end;
+		i++;
+	}
+	assert_int_equal(i, 4);
+}
+
+static void the_last_block_of_all_can_be_mapped(void **state)
+{
+	struct brick_span span;
+	uint32_t flags;
+
+	add(&live, RW_ALONE, KFB_BLOCKS_MAX - 1, 1, 1);
+	assert_int_equal(conflict(KFB_BLOCKS_MAX - 1, KFB_BLOCKS_MAX, true),
+			 -EBUSY);
+	assert_int_equal(brick_mappings_union(&all, 0, &span, &flags), 0);
+	assert_int_equal(span.end, KFB_BLOCKS_MAX);
+	assert_int_equal(brick_mappings_union(&all, span.end, &span, &flags),
+			 -ENOENT);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(exclusive_refuses_everybody),
+		TEST(shared_goes_with_shared_only),
+		TEST(a_wide_mapping_far_before_is_found),
+		TEST(what_is_about_to_go_asks_for_another_try),
+		TEST(ids_of_another_instance_are_stale),
+		TEST(only_whole_handles_can_be_cut),
+		TEST(handles_taken_out_no_longer_conflict),
+		TEST(the_union_has_no_overlaps),
+		TEST(the_last_block_of_all_can_be_mapped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
