@@ -34,6 +34,7 @@ struct load {
 	struct model model;
 	unsigned int seed;
 	unsigned int verified;
+	uint64_t instance_id; /* of the brick that was verified last */
 	uint8_t *block; /* a block's bytes */
 };
 
@@ -134,6 +135,7 @@ static int check_block(struct load *l, unsigned int block)
 static int verify(struct load *l)
 {
 	bool present[MODEL_BLOCKS];
+	struct kfbrick_info info;
 	const char *wrong;
 	unsigned int i;
 	int rc = list_present(l, present);
@@ -146,7 +148,10 @@ static int verify(struct load *l)
 	for (i = 0; i < MODEL_BLOCKS && !rc; i++)
 		if (l->model.blocks[i].allocated)
 			rc = check_block(l, i);
+	if (!rc)
+		rc = kfbrick_get_info(l->k, &info);
 	if (!rc) {
+		l->instance_id = info.instance_id;
 		printf("verified %u\n", ++l->verified);
 		fflush(stdout);
 	}
@@ -262,6 +267,19 @@ static int come_back(struct load *l)
 	return rc;
 }
 
+/* A session of its own frees what was unmapped; the brick may be a new one. */
+static int change_session(struct load *l)
+{
+	struct kfbrick_info info;
+	int rc = connect_again(l);
+
+	if (!rc)
+		rc = kfbrick_get_info(l->k, &info);
+	if (!rc && info.instance_id != l->instance_id)
+		rc = verify(l);
+	return rc;
+}
+
 static int work(struct load *l)
 {
 	unsigned int steps = 0;
@@ -270,7 +288,7 @@ static int work(struct load *l)
 	while (!rc && !input_ended()) {
 		rc = step(l);
 		if (!rc && ++steps % RECONNECT_EVERY == 0)
-			rc = connect_again(l);
+			rc = change_session(l);
 		if (lost(rc))
 			rc = come_back(l);
 	}
