@@ -135,7 +135,7 @@ static int check_block(struct load *l, unsigned int block)
 static int verify(struct load *l)
 {
 	bool present[MODEL_BLOCKS];
-	struct kfbrick_info info;
+	struct kfbrick_info info = { 0 };
 	const char *wrong;
 	unsigned int i;
 	int rc = list_present(l, present);
@@ -270,7 +270,7 @@ static int come_back(struct load *l)
 /* A session of its own frees what was unmapped; the brick may be a new one. */
 static int change_session(struct load *l)
 {
-	struct kfbrick_info info;
+	struct kfbrick_info info = { 0 };
 	int rc = connect_again(l);
 
 	if (!rc)
