@@ -138,11 +138,11 @@ static int set_store(struct parse *p, const char *value)
 
 static int set_listen(struct parse *p, const char *value)
 {
-	char text[BRICK_URL_BYTES], *word, *rest = text;
+	char text[2 * BRICK_URL_BYTES], *word, *rest = text;
 
 	if (strlen(value) >= sizeof(text))
 		return fail(p, "listen is too long: repeat the line instead");
-	strcpy(text, value);
+	memcpy(text, value, strlen(value) + 1);
 	while ((word = strsep(&rest, " \t,"))) {
 		if (!*word)
 			continue;
@@ -225,10 +225,11 @@ struct setting {
 	uint64_t max;
 };
 
-#define LIMIT(text, field, lowest, highest)                                   \
-	{                                                                     \
-		.name = text, .offset = offsetof(struct brick_limits, field), \
-		.min = lowest, .max = highest                                 \
+#define LIMIT(text, field, lowest, highest)                     \
+	{                                                       \
+		.name = (text),                                 \
+		.offset = offsetof(struct brick_limits, field), \
+		.min = (lowest), .max = (highest)               \
 	}
 
 static const struct setting settings[] = {
@@ -372,7 +373,7 @@ static int add_client(struct parse *p, const char *name)
 	client = calloc(1, sizeof(*client));
 	if (!client)
 		return fail(p, "out of memory");
-	strcpy(client->name, name);
+	memcpy(client->name, name, strlen(name) + 1);
 	client->owner = brick_owner_hash(name);
 	client->line = p->reader.line;
 	c->clients[c->n_clients++] = client;

@@ -122,8 +122,11 @@ void brick_ops_cancel(struct brick_session *s)
 {
 	struct brick_op *op;
 
-	while ((op = waiting_op(s)))
+	while ((op = waiting_op(s))) {
+		brick_claims_drop(&s->server->claims, &op->claim);
+		op->has_claim = false;
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
+	}
 }
 
 enum kfb_status brick_op_check_range(const struct brick_op *op,

@@ -38,6 +38,7 @@ static void committed(struct brick_op *op)
 
 	if (error == -EIO)
 		brick_server_drain_failed(server);
+	brick_quarantine_settle(server, op->changes[0].quarantine, !error);
 	if (!error && op->req.op == KFB_OP_FREE) {
 		brick_quarantine_forget(server, op->claim.span);
 		brick_server_kick_cleaner(server);

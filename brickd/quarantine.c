@@ -3,6 +3,7 @@
 #include "brickd/quarantine.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,23 +79,98 @@ bool brick_quarantine_blocks(const struct brick_server *server,
 	return false;
 }
 
+static struct brick_hold *find_hold(struct brick_server *server, uint64_t token)
+{
+	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
+		if (server->holds[i].token == token)
+			return &server->holds[i];
+	return NULL;
+}
+
+/* One more session for a hold that is being made. */
+static int add_holder(struct brick_hold *hold, uint64_t id)
+{
+	if (hold->n == BRICK_HOLDERS_MAX)
+		return -EAGAIN;
+	hold->ids[hold->n++] = id;
+	return 0;
+}
+
 int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 			   uint64_t *token)
 {
-	struct brick_session *s, *found = NULL;
+	struct brick_hold hold = { 0 }, *place;
+	struct brick_session *s, *last = NULL;
 
 	TAILQ_FOREACH(s, &server->sessions, link)
 	{
 		if (!holds(s, span))
 			continue;
-		if (found)
+		if (add_holder(&hold, s->id))
 			return -EAGAIN;
-		found = s;
+		last = s;
 	}
-	if (found)
-		found->quarantine.token = found->id;
-	*token = found ? found->id : 0;
+	if (hold.n <= 1) {
+		if (last)
+			last->quarantine.token = last->id;
+		*token = last ? last->id : 0;
+		return 0;
+	}
+	place = find_hold(server, 0);
+	if (!place)
+		return -EAGAIN;
+	while (!hold.token)
+		randombytes_buf(&hold.token, sizeof(hold.token));
+	*place = hold;
+	*token = hold.token;
 	return 0;
+}
+
+static bool is_held(struct brick_server *server, uint64_t token)
+{
+	const struct brick_session *s;
+
+	TAILQ_FOREACH(s, &server->sessions, link)
+	if (s->id == token)
+		return true;
+	return find_hold(server, token);
+}
+
+void brick_quarantine_settle(struct brick_server *server, uint64_t token,
+			     bool freed)
+{
+	struct brick_hold *hold;
+
+	if (!token)
+		return;
+	hold = find_hold(server, token);
+	if (!freed && hold)
+		hold->token = 0;
+	else if (freed && !is_held(server, token))
+		brick_store_release(server->store, token);
+}
+
+/* Takes a session out of all holds; releases those it was the last of. */
+static bool leave_holds(struct brick_server *server, uint64_t id)
+{
+	bool released = false;
+
+	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++) {
+		struct brick_hold *hold = &server->holds[i];
+
+		for (uint32_t j = 0; hold->token && j < hold->n; j++) {
+			if (hold->ids[j] != id)
+				continue;
+			hold->ids[j] = hold->ids[--hold->n];
+			break;
+		}
+		if (!hold->token || hold->n)
+			continue;
+		brick_store_release(server->store, hold->token);
+		hold->token = 0;
+		released = true;
+	}
+	return released;
 }
 
 static void forget(struct brick_quarantine *q, struct brick_span span)
@@ -139,11 +215,12 @@ void brick_quarantine_forget(struct brick_server *server,
 void brick_quarantine_end(struct brick_session *s)
 {
 	struct brick_quarantine *q = &s->quarantine;
+	bool released = leave_holds(s->server, s->id);
 
-	if (q->token) {
+	if (q->token)
 		brick_store_release(s->server->store, q->token);
+	if (q->token || released)
 		brick_server_kick_cleaner(s->server);
-	}
 	free(q->spans);
 	memset(q, 0, sizeof(*q));
 }

@@ -21,9 +21,25 @@
 
 /* Separate extents of one session; more are merged into their hull. */
 #define BRICK_QUARANTINE_MAX 4096
+/* Frees of blocks that several sessions hold back, at a time. */
+#define BRICK_HOLDS_MAX 256
+/* Sessions that can hold one of them back. */
+#define BRICK_HOLDERS_MAX 16
 
 struct brick_server;
 struct brick_session;
+
+/**
+ * struct brick_hold - freed slots that more than one session holds back
+ * @token: names them to the store; 0: not in use
+ * @n: sessions
+ * @ids: theirs; the last one to end releases the slots
+ */
+struct brick_hold {
+	uint64_t token;
+	uint32_t n;
+	uint64_t ids[BRICK_HOLDERS_MAX];
+};
 
 /**
  * struct brick_quarantine - of one session
@@ -62,10 +78,21 @@ bool brick_quarantine_blocks(const struct brick_server *server,
  * @span: blocks about to be freed
  * @token: for the store; 0 when nobody does
  *
- * Return: 0, or -EAGAIN when more than one session does: it passes.
+ * Return: 0, or -EAGAIN when too many sessions do: it passes.
  */
 int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 			   uint64_t *token);
+
+/**
+ * brick_quarantine_settle - a FREE with a token has ended
+ * @server: the server
+ * @token: from brick_quarantine_token()
+ * @freed: it succeeded
+ *
+ * Releases the slots when all who held them back went while it ran.
+ */
+void brick_quarantine_settle(struct brick_server *server, uint64_t token,
+			     bool freed);
 
 /* The blocks are freed: their slots are the store's to hold back now. */
 void brick_quarantine_forget(struct brick_server *server,

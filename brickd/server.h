@@ -19,6 +19,7 @@
 #include "brickd/loop.h"
 #include "brickd/mapping.h"
 #include "brickd/media.h"
+#include "brickd/quarantine.h"
 #include "brickd/store/store.h"
 #include "brickd/work.h"
 
@@ -36,6 +37,7 @@ TAILQ_HEAD(brick_session_list, brick_session);
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
  * @sessions: all sessions, also those that are ending
+ * @holds: freed slots that several sessions hold back
  * @peer_lines: bound on log lines that peers cause
  */
 struct brick_server {
@@ -69,6 +71,7 @@ struct brick_server {
 	uint64_t n_sessions;
 	struct brick_mappings mappings;
 	struct brick_claims claims;
+	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_ratelimit peer_lines;
 
 	bool stopping;
