@@ -228,6 +228,8 @@ static void completion_failed(struct brick_conn *c)
 		return;
 	if (err.err == FI_ETRUNC || err.err == FI_EMSGSIZE || err.olen)
 		brick_conn_fail(c, LOG_NOTICE, "message too long");
+	else if (err.err == FI_ECANCELED)
+		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
 	else
 		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
 }
