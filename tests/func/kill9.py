@@ -14,7 +14,7 @@ import time
 
 import lab
 
-KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 50
+KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else int(os.environ.get("KFB_KILLS", 50))
 SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 else int.from_bytes(os.urandom(3), "big")
 CLIENTS = {"one": 1, "two": 2, "three": 3}
 VERIFY_S = 90
