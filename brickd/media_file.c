@@ -7,10 +7,14 @@
  * with the power whatever is called, so nothing is.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "brickd/media_impl.h"
 #include "kfb_wire.h"
+
+#define STAT_BLOCK_BYTES 512 /* the unit of st_blocks, stat(2) */
 
 static int file_drain(struct brick_media *m)
 {
@@ -30,6 +34,31 @@ static const struct brick_media_ops file_ops = {
 	.close = brick_media_unmap,
 };
 
+/* Zeros of a sparse file take no memory: a hole, where holes can be. */
+static void sparse_zero(struct brick_media *m, uint64_t off, size_t len)
+{
+	if (fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)off, (off_t)len))
+		brick_media_zero(m, off, len);
+}
+
+static bool is_sparse(int fd, uint64_t size)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) &&
+	       (uint64_t)st.st_blocks * STAT_BLOCK_BYTES < size;
+}
+
+static const struct brick_media_ops sparse_tmpfs_ops = {
+	.st64 = brick_media_st64,
+	.copy = brick_media_copy,
+	.zero = sparse_zero,
+	.flush = brick_media_flush_nothing,
+	.drain = brick_media_drain_nothing,
+	.close = brick_media_unmap,
+};
+
 static const struct brick_media_ops tmpfs_ops = {
 	.st64 = brick_media_st64,
 	.copy = brick_media_copy,
@@ -44,7 +73,10 @@ int brick_media_file_adopt(const struct brick_media_file *f,
 {
 	(void)f;
 	mm->m.kind = is_tmpfs ? KFB_MEDIUM_VOLATILE : KFB_MEDIUM_FILE;
-	mm->m.ops = is_tmpfs ? &tmpfs_ops : &file_ops;
+	mm->m.ops = &file_ops;
+	if (is_tmpfs)
+		mm->m.ops = is_sparse(mm->m.fd, mm->m.size) ? &sparse_tmpfs_ops
+							    : &tmpfs_ops;
 	mm->m.granularity = BRICK_GRANULARITY_PAGE;
 	return 0;
 }

@@ -17,6 +17,7 @@
 
 #define ROUNDS	    1000
 #define PIECE_BYTES 4096
+#define NS_PER_US   1000
 
 static uint64_t now_ns(void)
 {
@@ -78,8 +79,8 @@ static int measure(struct kfbrick *k, uint64_t va)
 	if (rc)
 		return rc;
 	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
-	printf("%.0f us / %.0f us\n", (double)ns[ROUNDS / 2] / 1e3,
-	       (double)ns[ROUNDS * 99 / 100] / 1e3);
+	printf("%" PRIu64 " us / %" PRIu64 " us\n", ns[ROUNDS / 2] / NS_PER_US,
+	       ns[ROUNDS * 99 / 100] / NS_PER_US);
 	return 0;
 }
 

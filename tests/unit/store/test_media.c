@@ -356,10 +356,32 @@ static void a_file_in_pieces_is_seen(void **state)
 	(void)close(fd);
 }
 
+static void zeros_of_a_sparse_file_take_no_memory(void **state)
+{
+	const struct brick_media_create create = { .size = 8 << 20,
+						   .sparse = true };
+	struct brick_media *m = NULL;
+	char path[64];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/dev/shm/kfbrick-sparse-%d", getpid());
+	assert_int_equal(brick_media_open(path, &create, &m, err, sizeof(err)),
+			 0);
+	memset(m->base, 0x5a, m->size / 2);
+	m->ops->zero(m, 0, m->size / 2);
+	assert_int_equal(fstat(m->fd, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+	assert_int_equal(m->base[0], 0);
+	assert_int_equal(m->base[m->size / 2 - 1], 0);
+	brick_media_close(m);
+	unlink(path);
+}
+
 static void an_address_names_its_offset(void **state)
 {
 	struct brick_media *m = NULL;
-	uint64_t off;
+	uint64_t off = 0;
 
 	(void)state;
 	assert_int_equal(
@@ -391,6 +413,7 @@ int main(void)
 		DISK_TEST(the_environment_makes_no_pmem_of_a_file),
 		DISK_TEST(a_test_may_force_persistent_memory),
 		DISK_TEST(a_file_in_pieces_is_seen),
+		cmocka_unit_test(zeros_of_a_sparse_file_take_no_memory),
 		cmocka_unit_test(an_address_names_its_offset),
 	};
 
