@@ -373,8 +373,8 @@ const char *kfabric_strerror(int errnum);
  * hints and is not there is loaded ("kfabric-provider-NAME").
  *
  * Context: process.
- * Return: 0; -ENODATA nothing fits; -EINVAL @node or @service is malformed or
- * names an address twice; -FI_EBADFLAGS unknown flag; -ENOSYS @version is
+ * Return: 0; -ENODATA nothing fits; -EINVAL @node or @service is malformed;
+ * -FI_EBADFLAGS unknown flag; -ENOSYS @version is
  * newer than this core; -ENOMEM.
  */
 static inline int fi_getinfo(u32 version, const char *node, const char *service,

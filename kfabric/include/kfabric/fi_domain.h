@@ -186,6 +186,8 @@ struct fid_mr {
 	u64 key;
 	u64 iova;
 	size_t len;
+	/* private: core */
+	struct fid_ep *ep; /* bound, or NULL */
 };
 
 struct fi_av_attr;

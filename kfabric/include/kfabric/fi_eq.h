@@ -302,6 +302,7 @@ struct kfi_event {
 	struct fi_info *info; /* becomes the reader's */
 	u32 event;
 	int err; /* positive: goes to fi_eq_readerr() */
+	bool notifying; /* the handler is still to be called */
 	int prov_errno;
 	size_t data_len;
 	u8 data[FI_CM_DATA_MAX];
@@ -338,7 +339,6 @@ struct fid_eq {
 	/* private: core */
 	spinlock_t lock; /* irq-safe; protects events */
 	struct list_head events;
-	unsigned int in_handler; /* handlers running; fi_close() waits */
 	wait_queue_head_t wait;
 	atomic_long_t nr_events;
 };

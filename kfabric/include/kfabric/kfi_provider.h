@@ -55,6 +55,7 @@
 #define kfi_match_info	  kfabric_match_info
 #define kfi_resolve	  kfabric_resolve
 #define kfi_info_set_addr kfabric_info_set_addr
+#define kfi_debugfs_dir	  kfabric_debugfs_dir
 #define kfi_buf_start	  kfabric_buf_start
 #define kfi_buf_next	  kfabric_buf_next
 #define kfi_buf_advance	  kfabric_buf_advance
@@ -541,10 +542,9 @@ int kfi_connreq_post(struct kfi_connreq *req, struct fid_pep *pep,
  * @info: what there is
  * @hints: what is needed, or NULL
  *
- * Names, types and formats must be equal where the hints name one, caps must
- * be contained, limits large enough, demands of mr_mode allowed (all bits
- * allowed if hints have no domain attribute other than 0 in mr_mode and no
- * caps FI_RMA).
+ * Names, types and formats must be equal where the hints name one, caps and
+ * completion levels contained, limits large enough. With FI_RMA in the hints'
+ * caps, whatever mr_mode the provider demands must be in the hints' mr_mode.
  *
  * Context: any.
  * Return: true if so.
@@ -559,8 +559,8 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
  * @hints: whose addresses are taken for what node and service leave out
  * @info: out: src_addr, dest_addr and their lengths, addr_format
  *
- * Without FI_SOURCE and @node, a @service alone is our own end (wildcard
- * address), as with libfabric's FI_SOURCE, since there is no peer "any".
+ * A @service without @node is the wildcard address with FI_SOURCE, and the
+ * loopback address without.
  *
  * Context: process.
  * Return: 0; -EINVAL malformed; -ENOMEM. @info is untouched on failure.
@@ -580,6 +580,14 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
  */
 int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
 		      size_t len);
+
+/**
+ * kfi_debugfs_dir() - where to put a provider's or a test's debugfs files
+ *
+ * Context: process.
+ * Return: the core's folder, fit as a parent for debugfs functions.
+ */
+struct dentry *kfi_debugfs_dir(void);
 
 /* ---- buffers ---------------------------------------------------------- */
 
