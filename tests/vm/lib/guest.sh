@@ -2,7 +2,8 @@
 # shellcheck shell=dash
 # What a case can use inside a guest: TAP, waiting, devices, the peer guest.
 #
-# ROLE is server or client where two guests run the same case, else server.
+# CASE is the case's name, KIND the kernel as --kernel names it. ROLE is server
+# or client where two guests run the same case, else server.
 # Both guests of a pair have eth0: server 10.0.0.1, client 10.0.0.2.
 
 TAP_COUNT=0
@@ -96,11 +97,11 @@ rxe_setup() { # rxe_setup [NAME] [NETDEV]: soft RoCE, by default on dummy0
 	_rxe=${1:-rxe0} _net=${2:-dummy0}
 	modprobe -q crc32_generic
 	modprobe ib_uverbs && modprobe rdma_ucm && modprobe rdma_rxe || return
-	if [ "$_net" = dummy0 ] && [ ! -e /sys/class/net/dummy0 ]; then
-		modprobe dummy numdummies=0
-		ip link add dummy0 type dummy || return
+	if [ "$_net" = dummy0 ]; then
+		[ -e /sys/class/net/dummy0 ] ||
+			modprobe dummy numdummies=1 || return
 		ip link set dummy0 mtu "${MTU:-4200}" up || return
-		ip addr add $LOCAL_IP/24 dev dummy0 || return
+		ip addr replace $LOCAL_IP/24 dev dummy0 || return
 	fi
 	[ -e "/sys/class/infiniband/$_rxe" ] ||
 		rdma link add "$_rxe" type rxe netdev "$_net" || return
@@ -141,11 +142,12 @@ peer_ip() {
 }
 
 announce() { # announce EVENT: the peer's wait_peer EVENT returns
-	echo yes >"/run/events/$1"
+	echo yes >"/run/events/$CASE.$1"
 }
 
-peer_has() {
-	wget -q -T 2 -O /dev/null "http://$(peer_ip):$PEER_PORT/$1"
+peer_has() { # busybox's own wget crashes in its static build
+	printf 'GET /%s.%s HTTP/1.0\r\n\r\n' "$CASE" "$1" |
+		nc -w 2 "$(peer_ip)" $PEER_PORT | grep -q '^HTTP/1.. 200'
 }
 
 wait_peer() { # wait_peer EVENT SECONDS

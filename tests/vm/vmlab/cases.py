@@ -16,7 +16,7 @@ import re
 
 from . import cache
 
-HERE = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "cases"
 HEADER = re.compile(r"# ([A-Z]+): *(.*)$")
 LISTS = ("needs", "modules", "ko", "bin", "kernel", "kargs")
 UNITS = {"M": 1, "G": 1024}
@@ -105,13 +105,14 @@ def set_field(case, key, value):
         raise ValueError(f"{case.name}: no declaration is called {key}")
 
 
-def load():
-    return {p.stem: parse(p) for p in sorted((HERE / "cases").glob("*.sh"))}
+def load(folder):
+    paths = sorted(pathlib.Path(folder).glob("*.sh"))
+    return {p.stem: parse(p) for p in paths}
 
 
-def select(names):
+def select(folder, names):
     """Return the cases named, or all that are not manual."""
-    known = load()
+    known = load(folder)
     if not names:
         return [c for c in known.values() if not c.manual]
     for name in names:

@@ -23,6 +23,7 @@ PROBE_STATUS = (0x15 << 1) | 1
 BOOT_SECTOR_CODE = (b"\x66\xb9\x00\xe1\xf5\x05" b"\x66\x49" b"\x75\xfc"
                     b"\xb0\x15" b"\xe6\xf4" b"\xf4")
 END_GRACE_S = 5
+DONE_MARK = b"@done"
 HOTPLUG = ",slots=8,maxmem=64G"
 KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
@@ -129,8 +130,9 @@ class Machine:
 class Guest:
     """A running guest; use as a context so that it is reaped."""
 
-    def __init__(self, role, command, folder, shell=False):
+    def __init__(self, role, command, folder, shell=False, paired=False):
         self.role = role
+        self.paired = paired
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.console = self.folder / f"{role}.console"
@@ -165,6 +167,13 @@ class Guest:
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
+
+    def finished(self):
+        """Tell whether it is dead, or one of a pair whose cases are done."""
+        if not self.alive():
+            return True
+        tail = self.tap.read_bytes()[-len(DONE_MARK) - 2:]
+        return DONE_MARK in tail and self.paired
 
     def stop(self):
         if not self.alive():

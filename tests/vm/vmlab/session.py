@@ -37,7 +37,8 @@ class Session:
             if case.allow:
                 archive.text(f"vm/cases/{case.name}.allow",
                              "".join(f"{a}\n" for a in case.allow))
-        env = {"ROLE": role, "MTU": self.options.mtu,
+        env = {"ROLE": role, "PAIR": "yes" if group[0].guests == 2 else "",
+               "MTU": self.options.mtu,
                "KIND": self.kernel.name,
                "SHELL_WANTED": "yes" if self.options.shell else "",
                "CASES": " ".join(f"{c.name}:{self.limit(c)}" for c in group)}
@@ -75,6 +76,15 @@ class Session:
             for path in [*top.glob("modules.*"), *top.glob("updates/*")]:
                 archive.copy(str(path.relative_to(work)), path)
 
+    def more_modules(self, group):
+        """Return what the cases ask for and the project's modules need."""
+        names = case_files.union(group, "modules")
+        for name, path in self.supplied.items():
+            if name.endswith(".ko"):
+                text = apt.run(["modinfo", "-F", "depends", str(path)])
+                names += text.strip().split(",")
+        return names
+
     def limit(self, case):
         return (self.options.timeout or case.timeout) * self.slow
 
@@ -94,8 +104,7 @@ class Session:
     def prepare(self, group, work):
         """Return the guests of a group, not yet started."""
         sets = initramfs.expand(case_files.union(group, "needs"))
-        base = initramfs.base(self.kernel, sets,
-                              case_files.union(group, "modules"))
+        base = initramfs.base(self.kernel, sets, self.more_modules(group))
         guests = []
         for role in ROLES[:group[0].guests]:
             over, initrd = work / f"{role}.cpio", work / f"{role}.initrd"
@@ -108,7 +117,8 @@ class Session:
             kargs = " ".join(case_files.union(group, "kargs"))
             command = self.machine(group, role, work).command(
                 self.kernel.image, initrd, kargs)
-            guests.append(guest.Guest(role, command, work, self.options.shell))
+            guests.append(guest.Guest(role, command, work, self.options.shell,
+                                      group[0].guests == 2))
         return guests
 
     def boot(self, group, work):
@@ -122,7 +132,7 @@ class Session:
                 guests[0].process.wait()
                 return {}
             end = time.monotonic() + limit_s
-            while (any(g.alive() for g in guests)
+            while (not all(g.finished() for g in guests)
                    and time.monotonic() < end):
                 time.sleep(POLL_S)
         finally:

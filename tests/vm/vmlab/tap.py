@@ -70,7 +70,9 @@ def finish(result):
     """Check the plan; the last point, on the kernel's log, is not in it."""
     result.ended = True
     counted = len(result.points) - 1
-    if result.plan >= 0 and result.plan != counted:
+    if result.plan < 0:
+        note(result, f"{result.name} did not run to its end")
+    elif result.plan != counted:
         note(result, f"{result.name} ran {counted} of {result.plan} points")
     elif result.plan == 0:
         note(result, f"{result.name} checked nothing")
