@@ -31,7 +31,7 @@
  * the provider's from the post until the operation's completion has been
  * taken from the CQ, or its upcall begins. An operation with suppressed
  * completion gives it back at a later completion of the same endpoint and
- * direction. Not touched when the post fails.
+ * direction. When the post fails it stays the caller's.
  */
 struct fi_context {
 	/* private: core, then provider */
