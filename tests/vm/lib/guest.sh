@@ -161,16 +161,45 @@ meet() { # meet EVENT SECONDS: both guests get here before either goes on
 
 # --- kernel modules
 
-ktap() { # ktap FILE: repeat a module's TAP as this case's own
-	# indented and nested lines count like others; plans are left out
-	sed -n 's/^\(\[[^]]*\] *\)\{0,1\}[[:space:]]*\(not ok\|ok\) *[0-9]* *-* */\2|/p; s/^\(\[[^]]*\] *\)\{0,1\}[[:space:]]*#/#|/p' "$1" >/tmp/ktap.lines
+ktap() { # ktap FILE: repeat a module's TAP as this case's own points
+	# The file may come from the kernel's log: a time, a module's name and
+	# indentation are cut. Nested points count like others, so all plans
+	# together must promise as many points as there are.
+	awk '
+	{ sub(/^\[ *[0-9.]+\] */, ""); sub(/^[a-z0-9_]+: */, "") }
+	{ sub(/^[ \t]+/, "") }
+	/^(not )?ok [0-9]+/ {
+		verdict = /^not/ ? "not ok" : "ok"
+		sub(/^(not )?ok [0-9]+ *-? */, "")
+		print verdict "|" $0
+		n++
+	}
+	/^1\.\.[0-9]+/ { plan += substr($1, 4) }
+	/^# / { print "#|" substr($0, 3) }
+	END {
+		if (n != plan || !n)
+			print "not ok|" n + 0 " of " plan + 0 " points came"
+	}' "$1" >/tmp/ktap.lines
 	while IFS='|' read -r _verdict _what; do
 		case $_verdict in
-		'#') echo "#$_what" ;;
+		'#') diag "$_what" ;;
 		*) tap "$_verdict" "$_what" ;;
 		esac
 	done </tmp/ktap.lines
-	grep -q '^\(not \)\{0,1\}ok|' /tmp/ktap.lines
+}
+
+test_module() { # test_module NAME [PARAMETER=VALUE...]: load, collect, unload
+	_mark="test module $* begins"
+	echo "$_mark" >/dev/kmsg
+	modprobe "$@" || bail "$1 loads"
+	_results=/sys/kernel/debug/kfabric/selftest/results
+	if [ -e $_results ]; then
+		cat $_results >/tmp/ktap
+	else
+		dmesg_since "$_mark" >/tmp/ktap
+	fi
+	ktap /tmp/ktap
+	check "$1 unloads" modprobe -r "$1"
 }
 
 dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on

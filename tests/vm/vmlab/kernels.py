@@ -108,6 +108,8 @@ def relocate(part, version, release):
             target = part / os.readlink(link).lstrip("/")
             link.unlink()
             link.symlink_to(os.path.relpath(target, link.parent))
+    # with it each module would get type information, which needs pahole
+    (source / f"linux-headers-{version}/vmlinux").unlink(missing_ok=True)
     for tool in ("scripts", "tools"):
         if not (source / f"linux-headers-{version}" / tool).exists():
             raise cache.Skip(f"headers {release} have no {tool}")

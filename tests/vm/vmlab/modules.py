@@ -8,6 +8,7 @@ import sys
 from . import cache, initramfs
 
 TOP = initramfs.HERE.parent.parent
+LAST_LINES = 20
 BUILD = TOP / "kfabric/build-modules"
 
 
@@ -32,7 +33,10 @@ def build(kernel):
     with cache.lock(f"modules-{out.name}"):
         done = subprocess.run(
             [sys.executable, BUILD, "--top", TOP, "--out", out, "--kdir",
-             kernel.headers], check=False)
+             kernel.headers], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
+        for line in done.stdout.splitlines()[-LAST_LINES:]:
+            print(f"# {line}")
         raise RuntimeError(f"the modules do not build for {kernel.version}")
     return out
