@@ -12,6 +12,6 @@ check "the device is a character device" test -c "$dax"
 check "the device is aligned to 2 MiB" \
 	test "$(cat /sys/bus/dax/devices/dax0.0/align)" -eq 2097152
 check "the persistence domain is the memory controller" \
-	grep -qx memory_controller /sys/bus/nd/devices/region0/persistence_domain
+	ndctl_shows -R '"persistence_domain":"memory_controller"'
 check "ndctl lists one namespace" \
 	test "$(ndctl list -N | grep -c '"mode":"devdax"')" -eq 1

@@ -108,16 +108,20 @@ rxe_setup() { # rxe_setup [NAME] [NETDEV]: soft RoCE, by default on dummy0
 	wait_for 10 rxe_active "$_rxe" && wait_for 5 test -e /dev/infiniband
 }
 
+ndctl_shows() { # ndctl_shows OPTION TEXT: "ndctl list OPTION" has the text
+	ndctl list "$1" | grep -q "$2"
+}
+
 nvdimm_setup() { # load the drivers; succeeds when a region exists
 	modprobe nfit && modprobe nd_pmem && modprobe device_dax || return
 	modprobe dax_pmem || return
-	wait_for 10 test -e /sys/bus/nd/devices/region0
+	wait_for 10 ndctl_shows -R '"dev":"region0"'
 }
 
 devdax_setup() { # devdax_setup [REGION NUMBER]: prints the device's path
 	_ns=namespace${1:-0}.0
 	nvdimm_setup || return
-	wait_for 10 test -e "/sys/bus/nd/devices/$_ns" || return
+	wait_for 10 ndctl_shows -Ni "\"dev\":\"$_ns\"" || return
 	if [ ! -e "/dev/dax${1:-0}.0" ]; then
 		ndctl create-namespace -f -e "$_ns" -m devdax -a 2M >&2 || return
 	fi

@@ -29,7 +29,7 @@ class Kernel:
 
 def find(name):
     if name == "6.1":
-        return packaged(name, None)
+        return installed(name) or packaged(name, None)
     if name == "6.12":
         return backported(name)
     if name == "debug":
@@ -38,18 +38,26 @@ def find(name):
 
 
 def packaged(name, suite):
-    """Use the newest packaged kernel of the machine's release."""
+    """Use the newest kernel that a suite's packages offer."""
     with apt.Archive(suite) as archive:
         image = archive.depends(f"linux-image-{ARCH}",
                                 rf"linux-image-{name}\.\S*-{ARCH}")
-        version = image.removeprefix("linux-image-")
-        system = Kernel(name, version, pathlib.Path(f"/boot/vmlinuz-{version}"),
-                        pathlib.Path(f"/lib/modules/{version}"),
-                        pathlib.Path(f"/usr/src/linux-headers-{version}"))
-        if (system.image.exists() and system.headers.exists()
-                and (system.modules / "modules.dep").exists()):
-            return system
-        return unpacked(archive, name, version)
+        return unpacked(archive, name, image.removeprefix("linux-image-"))
+
+
+def installed(name):
+    """Return the machine's own kernel if all its parts are installed."""
+    found = []
+    for image in pathlib.Path("/boot").glob(f"vmlinuz-{name}.*-{ARCH}"):
+        version = image.name.removeprefix("vmlinuz-")
+        one = Kernel(name, version, image,
+                     pathlib.Path(f"/lib/modules/{version}"),
+                     pathlib.Path(f"/usr/src/linux-headers-{version}"))
+        if (os.access(image, os.R_OK) and one.headers.exists()
+                and (one.modules / "modules.dep").exists()):
+            numbers = [int(n) for n in re.findall(r"\d+", version)]
+            found.append((numbers, one))
+    return max(found, key=lambda f: f[0])[1] if found else None
 
 
 def backported(name):

@@ -103,6 +103,8 @@ class Session:
 
     def prepare(self, group, work):
         """Return the guests of a group, not yet started."""
+        if self.options.shell and group[0].guests > 1:
+            raise ValueError("--shell is for cases of one guest")
         sets = initramfs.expand(case_files.union(group, "needs"))
         base = initramfs.base(self.kernel, sets, self.more_modules(group))
         guests = []
