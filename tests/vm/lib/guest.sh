@@ -192,18 +192,24 @@ ktap() { # ktap FILE: repeat a module's TAP as this case's own points
 	done </tmp/ktap.lines
 }
 
-test_module() { # test_module NAME [PARAMETER=VALUE...]: load, collect, unload
-	_mark="test module $* begins"
+FABRIC=/sys/kernel/debug/kfabric
+
+fabric_idle() { # no object of the kernel fabric is open
+	! grep -q . $FABRIC/objects
+}
+
+selftest() { # selftest [PARAMETER=VALUE...]: run the kernel fabric's suite
+	_mark="selftest $* begins"
 	echo "$_mark" >/dev/kmsg
-	modprobe "$@" || bail "$1 loads"
-	_results=/sys/kernel/debug/kfabric/selftest/results
-	if [ -e $_results ]; then
-		cat $_results >/tmp/ktap
+	modprobe kfabric_selftest "$@" || bail "the selftest loads"
+	if [ -e $FABRIC/selftest/results ]; then
+		cat $FABRIC/selftest/results >/tmp/ktap
 	else
 		dmesg_since "$_mark" >/tmp/ktap
 	fi
 	ktap /tmp/ktap
-	check "$1 unloads" modprobe -r "$1"
+	check "the selftest unloads" rmmod kfabric_selftest
+	check "no object is left open" wait_for 10 fabric_idle
 }
 
 dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on

@@ -12,8 +12,10 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 
 CHUNK_BYTES = 1 << 20
+PART_KEEP_S = 24 * 3600
 
 
 class Skip(Exception):
@@ -55,16 +57,21 @@ def folder(kind, key, make):
 
 
 def trim(kind, keep):
-    """Remove all but the KEEP most recently used entries of one kind."""
+    """Remove all but the KEEP most recently used entries of one kind.
+
+    What another run is still making stays, unless it is so old that its
+    maker must have been killed.
+    """
     top = root() / kind
     if not top.is_dir():
         return
     old = sorted(top.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
-    for path in old[keep:]:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+    parts = [p for p in old if p.name.startswith("part.")]
+    dead_s = time.time() - PART_KEEP_S
+    gone = [p for p in parts if p.stat().st_mtime < dead_s]
+    gone += [p for p in old if p not in parts][keep:]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def digest(*parts):

@@ -30,6 +30,7 @@ def build(kernel):
         raise cache.Skip(f"kernel {kernel.version} wants {cc}")
     out = cache.root() / "modules" / cache.digest(str(TOP), kernel.version)
     out.mkdir(parents=True, exist_ok=True)
+    out.touch()
     with cache.lock(f"modules-{out.name}"):
         done = subprocess.run(
             [sys.executable, BUILD, "--top", TOP, "--out", out, "--kdir",

@@ -12,6 +12,7 @@ HERE = initramfs.HERE
 POLL_S = 0.1
 BOOT_S = 60
 DEBUG_FACTOR = 8
+ICOUNT_FACTOR = 4
 LOGS_KEPT = 20
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh")
@@ -127,6 +128,8 @@ class Session:
         """Run guests to their end; return {role: [Result]}."""
         guests = self.prepare(group, work)
         limit_s = BOOT_S * self.slow + sum(self.limit(c) + 10 for c in group)
+        if self.options.icount:
+            limit_s *= ICOUNT_FACTOR
         try:
             for one in guests:
                 one.start()

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# The semantic suite of the kernel fabric on verbs over soft RoCE.
+# NEEDS: rdma
+# KO: kfabric_core kfabric_verbs kfabric_selftest
+# MEM: 1G
+# TIMEOUT: 180
+
+check "the verbs provider brings what it needs" modprobe kfabric_verbs || exit
+check "the connection manager came with it" sh -c 'lsmod | grep -q ^rdma_cm'
+check "soft RoCE starts" rxe_setup || exit
+selftest provider=verbs node="$LOCAL_IP" cycles="${VERBS_CYCLES:-100}"
+check "the verbs provider unloads" modprobe -r kfabric_verbs
