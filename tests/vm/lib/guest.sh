@@ -201,7 +201,11 @@ fabric_idle() { # no object of the kernel fabric is open
 selftest() { # selftest [PARAMETER=VALUE...]: run the kernel fabric's suite
 	_mark="selftest $* begins"
 	echo "$_mark" >/dev/kmsg
-	modprobe kfabric_selftest "$@" || bail "the selftest loads"
+	if ! modprobe kfabric_selftest "$@"; then
+		dmesg_since "$_mark" >/tmp/ktap
+		ktap /tmp/ktap
+		bail "the selftest loads"
+	fi
 	if [ -e $FABRIC/selftest/results ]; then
 		cat $FABRIC/selftest/results >/tmp/ktap
 	else
