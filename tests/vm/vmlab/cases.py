@@ -3,7 +3,7 @@
 
 Header lines have the form "# NAME: value":
   NEEDS    sets of sets.ini                     MODULES  further kernel modules
-  KO       project modules, from --modules      BIN      programs, from --bin
+  KO       project modules, from --modules      BIN      programs, from --build
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
   GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align=] [persist=]
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
@@ -140,4 +140,4 @@ def require(case, kernel, supplied):
         raise cache.Skip(f"not for kernel {kernel}")
     for name in [f"{m}.ko" for m in case.ko] + case.bin:
         if name not in supplied:
-            raise cache.Skip(f"{name} was not given (--modules, --bin)")
+            raise cache.Skip(f"{name} was not given (--modules, --build, --bin)")

@@ -21,10 +21,10 @@ LIB = ("init", "case", "kernel-faults", "guest.sh")
 class Session:
     """The settings of a run; run_group() boots guests for some cases."""
 
-    def __init__(self, kernel, options):
+    def __init__(self, kernel, options, programs):
         self.kernel = kernel
         self.options = options
-        self.supplied = supplied_files(options)
+        self.supplied = supplied_files(options, programs)
         self.slow = DEBUG_FACTOR if kernel.name == "debug" else 1
 
     def overlay(self, path, group, base, role):
@@ -180,7 +180,7 @@ def keep_logs(group, work, failed):
             print(f"# {path.name}: {line}")
 
 
-def supplied_files(options):
+def supplied_files(options, programs):
     """Return the project's own files by name."""
     found = {}
     for top in options.modules:
@@ -188,4 +188,8 @@ def supplied_files(options):
             found[path.name] = path
     for path in options.bin:
         found[os.path.basename(path)] = pathlib.Path(path)
+    for name in programs if options.build else []:
+        for path in pathlib.Path(options.build).rglob(name):
+            if path.is_file() and os.access(path, os.X_OK):
+                found.setdefault(name, path)
     return found
