@@ -5,7 +5,7 @@ Header lines have the form "# NAME: value":
   NEEDS    sets of sets.ini                     MODULES  further kernel modules
   KO       project modules, from --modules      BIN      programs, from --build
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
-  GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align=] [persist=]
+  GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align= ...]
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
   KARGS    for the kernel's command line        ALLOW    faults expected (regex)
   MANUAL   yes: runs only when it is named
@@ -140,4 +140,4 @@ def require(case, kernel, supplied):
         raise cache.Skip(f"not for kernel {kernel}")
     for name in [f"{m}.ko" for m in case.ko] + case.bin:
         if name not in supplied:
-            raise cache.Skip(f"{name} was not given (--modules, --build, --bin)")
+            raise cache.Skip(f"{name} is not built (--modules, --build)")
