@@ -4,6 +4,9 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -270,4 +273,14 @@ int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
 u64 st_mr_addr(struct fid_mr *mr, u64 offset)
 {
 	return mr->iova + offset;
+}
+
+/* A reaper may still be busy; wait for it. */
+bool st_refs_back(struct module *owner, int refs)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+
+	while (module_refcount(owner) != refs && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	return module_refcount(owner) == refs;
 }

@@ -132,6 +132,7 @@ void st_pair_close(struct st_pair *p);
 int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
 	       struct fid_mr **mr);
 u64 st_mr_addr(struct fid_mr *mr, u64 offset);
+bool st_refs_back(struct module *owner, int refs);
 
 /* ---- seg.c ---- */
 

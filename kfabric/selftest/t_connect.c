@@ -48,8 +48,7 @@ static void t_names(struct st *st)
 		 "a listener has a name");
 	CHECK_EQ(st, fi_getpeer(p.a, &peer, &peer_len), 0,
 		 "a connected endpoint has a peer");
-	CHECK(st, name.sin6_port == peer.sin6_port,
-	      "the peer is the listener");
+	CHECK(st, name.sin6_port == peer.sin6_port, "the peer is the listener");
 	len = sizeof(name);
 	CHECK_EQ(st, fi_getname(&p.a->fid, &name, &len), 0,
 		 "a connected endpoint has a name");

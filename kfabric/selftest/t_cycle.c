@@ -2,7 +2,6 @@
 /*
  * Selftest: many connections one after the other, and two providers at once.
  */
-#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -11,16 +10,6 @@
 #include "st.h"
 
 #define PARTNER "loop"
-
-/* A reaper may still be busy; wait for it. */
-static bool refs_back(struct module *owner, int refs)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
-
-	while (module_refcount(owner) != refs && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	return module_refcount(owner) == refs;
-}
 
 /* One message over a pair. */
 static int exchange(struct st_pair *p, struct st_op *tx, struct st_op *rx,
@@ -59,7 +48,7 @@ static void t_connects(struct st *st)
 	CHECKF(st, ok == st_cycles,
 	       "%u of %u connections come up, carry a message and go", ok,
 	       st_cycles);
-	CHECKF(st, refs_back(owner, refs),
+	CHECKF(st, st_refs_back(owner, refs),
 	       "the module is held as often as before (%d, %d)",
 	       module_refcount(owner), refs);
 	kfree(tx);
