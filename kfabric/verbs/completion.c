@@ -7,9 +7,9 @@
  * fails, the operation at fault gets the reason and every one after it is
  * flushed: FI_ECANCELED, or FI_ETIMEDOUT if it was why we ended it.
  *
- * Context: that of the device's CQ; for what never reached the device, the
- * stop, after the queue pair was drained, so that completions of one side
- * still come one after the other.
+ * Context: that of the device's CQ; for what is left then, the stop, after the
+ * queue pair was drained, so that completions of one side still come one after
+ * the other.
  */
 #include "verbs.h"
 
@@ -47,13 +47,19 @@ static int tx_errno(const struct kfiv_op *op, enum ib_wc_status status)
 
 /*
  * The receiving side of a message that is too long. The specification says a
- * length error; soft RoCE reports what it tells the peer.
+ * length error; soft RoCE reports what it tells the peer, or, when the last
+ * segment is overrun, that the receive is malformed.
  */
 static int rx_errno(enum ib_wc_status status)
 {
-	if (status == IB_WC_LOC_LEN_ERR || status == IB_WC_REM_INV_REQ_ERR)
+	switch (status) {
+	case IB_WC_LOC_LEN_ERR:
+	case IB_WC_LOC_QP_OP_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
 		return FI_ETRUNC;
-	return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+	default:
+		return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+	}
 }
 
 /* The operation is over; its memory may be gone when this returns. */
@@ -163,18 +169,39 @@ void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	kfi_ep_space(&ep->ep, FI_RECV);
 }
 
-/* ---- what never reached the device ------------------------------------ */
+/* ---- what is left after the drain ------------------------------------- */
+
+/*
+ * The device reports every operation that it did not do. So those that it has
+ * and said nothing of are quiet ones that it did.
+ */
+static void flush_tx(struct kfiv_ep *ep, struct list_head *tx,
+		     const struct kfiv_op *unsent)
+{
+	struct kfiv_op *op, *next;
+	bool done = true;
+	LIST_HEAD(slots);
+
+	list_for_each_entry_safe(op, next, tx, node) {
+		done = done && op != unsent;
+		if (done)
+			finish_tx(ep, op, 0, 0, &slots);
+		else
+			finish_tx(ep, op, tx_errno(op, IB_WC_WR_FLUSH_ERR),
+				  IB_WC_WR_FLUSH_ERR, &slots);
+	}
+}
 
 void kfiv_flush_left(struct kfiv_ep *ep)
 {
-	struct kfiv_op *op, *next;
-	LIST_HEAD(slots);
+	struct kfiv_op *op, *next, *unsent;
 	LIST_HEAD(tx);
 	LIST_HEAD(rx);
 
 	lockdep_assert_held(&ep->mutex);
 	spin_lock_irq(&ep->tx_lock);
 	list_splice_init(&ep->tx_ops, &tx);
+	unsent = ep->unsent;
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;
 	spin_unlock_irq(&ep->tx_lock);
@@ -183,9 +210,7 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 	spin_unlock_irq(&ep->rx_lock);
 
 	local_bh_disable(); /* as upcalls in softirq expect it */
-	list_for_each_entry_safe(op, next, &tx, node)
-		finish_tx(ep, op, tx_errno(op, IB_WC_WR_FLUSH_ERR),
-			  IB_WC_WR_FLUSH_ERR, &slots);
+	flush_tx(ep, &tx, unsent);
 	list_for_each_entry_safe(op, next, &rx, node)
 		finish(ep, op, ECANCELED, IB_WC_WR_FLUSH_ERR);
 	local_bh_enable();

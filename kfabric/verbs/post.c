@@ -15,6 +15,25 @@
 
 #include "verbs.h"
 
+static bool is_of(const struct ib_send_wr *wr, const struct kfiv_ep *ep,
+		  const struct kfiv_op *op)
+{
+	return wr == &op->wr.send ||
+	       (ep->domain->dev->iwarp && wr == &op->fastreg->wr.wr);
+}
+
+/* The device refused the chain from bad on: nothing may follow. */
+static void refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
+{
+	struct kfiv_op *op = ep->unsent;
+
+	list_for_each_entry_from(op, &ep->tx_ops,
+				 node) if (is_of(bad, ep, op)) break;
+	ep->unsent = op;
+	ep->tx_state = KFIV_QUEUE_STOPPED;
+	kfiv_ep_queue_stop(ep);
+}
+
 /* Hand the chain to the device. What it refuses is flushed by the stop. */
 static void handover(struct kfiv_ep *ep)
 {
@@ -26,10 +45,10 @@ static void handover(struct kfiv_ep *ep)
 		return;
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;
-	if (ib_post_send(ep->qp, first, &bad)) {
-		ep->tx_state = KFIV_QUEUE_STOPPED;
-		kfiv_ep_queue_stop(ep);
-	}
+	if (ib_post_send(ep->qp, first, &bad))
+		refused(ep, bad);
+	else
+		ep->unsent = NULL;
 }
 
 /* Without its own memory, or with FI_INJECT, an operation needs a slot. */
@@ -142,6 +161,8 @@ static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 		list_del(&op->slot->node);
 	ep->tx_free--;
 	list_add_tail(&op->node, &ep->tx_ops);
+	if (!ep->unsent)
+		ep->unsent = op;
 	*ep->chain_end = first;
 	ep->chain_end = &op->wr.send.next;
 	kfi_trace_post(&ep->ep, op->comp);

@@ -263,6 +263,7 @@ enum kfiv_queue_state {
  * @tx_quiet_max: at most so many
  * @tx_ops: under way, oldest first
  * @chain: first work request that was not handed over yet (FI_MORE)
+ * @unsent: first operation that the device does not have, or NULL
  * @chain_end: where to link the next one
  * @slots: free inject slots
  * @timer_armed: @op_timer is under way
@@ -311,6 +312,7 @@ struct kfiv_ep {
 	struct list_head tx_ops;
 	struct ib_send_wr *chain;
 	struct ib_send_wr **chain_end;
+	struct kfiv_op *unsent;
 	struct list_head slots;
 	bool timer_armed;
 
