@@ -11,4 +11,4 @@ check "the connection manager came with it" sh -c 'lsmod | grep -q ^rdma_cm'
 check "soft RoCE starts" rxe_setup || exit
 selftest provider=verbs node="$LOCAL_IP" cycles="${VERBS_CYCLES:-100}"
 check "there were 150 assertions or more" test "$TAP_COUNT" -ge 150
-check "the verbs provider unloads" modprobe -r kfabric_verbs
+check "the verbs provider unloads" wait_for 30 rmmod kfabric_verbs
