@@ -141,8 +141,6 @@ static int event_errno(const struct rdma_cm_event *event)
 		return event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		return ETIMEDOUT;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return ENODEV;
 	default:
 		return ECONNABORTED;
 	}
@@ -166,6 +164,10 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rejected(ep, id, event);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		kfiv_ep_fail(ep, ENODEV, event->event);
+		kfiv_ep_queue_removal(ep);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

@@ -238,10 +238,11 @@ void kfiv_op_timer(struct work_struct *work)
 		end = op->posted + limit;
 		expired = time_after_eq(jiffies, end);
 		op->timed_out = expired;
-		ep->timer_armed = !expired;
-		if (!expired)
-			queue_delayed_work(kfiv_wq, &ep->op_timer,
-					   end - jiffies);
+		if (!expired) {
+			ep->timer_armed = true;
+			ep->timer_end = end;
+			mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
+		}
 	}
 	spin_unlock_irq(&ep->tx_lock);
 	if (expired)

@@ -89,6 +89,7 @@ static void init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
 	ep->cm.handler = kfiv_ep_event;
 	mutex_init(&ep->mutex);
 	mutex_init(&ep->id_mutex);
+	mutex_init(&ep->own_mutex);
 	spin_lock_init(&ep->tx_lock);
 	spin_lock_init(&ep->rx_lock);
 	INIT_LIST_HEAD(&ep->node);

@@ -133,15 +133,33 @@ static void registered(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&reg->done);
 }
 
+/* Post one, and wait: it is local, and flushed when the queue pair ends. */
+static int register_on(struct kfiv_ep *ep, struct registration *reg)
+{
+	int ret;
+
+	init_completion(&reg->done);
+	mutex_lock(&ep->own_mutex);
+	ret = kfiv_tx_post_own(ep, &reg->wr.wr);
+	if (!ret)
+		wait_for_completion(&reg->done);
+	mutex_unlock(&ep->own_mutex);
+	if (ret)
+		return ret == -ENOTCONN ? -FI_EOPBADSTATE : -EIO;
+	if (reg->status == IB_WC_SUCCESS)
+		return 0;
+	kfiv_ep_fail(ep, EIO, reg->status);
+	return -EIO;
+}
+
 static int mr_enable(struct kfiv_mr *mr)
 {
-	struct kfiv_ep *ep = to_kfiv_ep(mr->mr.ep);
 	struct registration reg = { .cqe.done = registered };
 	int ret;
 
+	lockdep_assert_held(&mr->mutex);
 	if (mr->enabled)
 		return 0;
-	init_completion(&reg.done);
 	ib_update_fast_reg_key(mr->ib, ib_inc_rkey(mr->ib->rkey));
 	reg.wr = (struct ib_reg_wr){
 		.wr = { .opcode = IB_WR_REG_MR,
@@ -151,15 +169,9 @@ static int mr_enable(struct kfiv_mr *mr)
 		.key = mr->ib->rkey,
 		.access = mr->access,
 	};
-	ret = kfiv_tx_post_own(ep, &reg.wr.wr);
+	ret = register_on(to_kfiv_ep(mr->mr.ep), &reg);
 	if (ret)
-		return ret == -ENOTCONN ? -FI_EOPBADSTATE : -EIO;
-	/* Local, and flushed when the queue pair ends: this comes. */
-	wait_for_completion(&reg.done);
-	if (reg.status != IB_WC_SUCCESS) {
-		kfiv_ep_fail(ep, EIO, reg.status);
-		return -EIO;
-	}
+		return ret;
 	mr->enabled = true;
 	WRITE_ONCE(mr->mr.key, mr->ib->rkey);
 	return 0;

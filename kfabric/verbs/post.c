@@ -135,15 +135,18 @@ static bool wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
 	return false;
 }
 
+/* The timer is left alone as long as it runs early enough. */
 static void arm_timer(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
 
-	if (ep->timer_armed || !timeout_ms)
+	if (!timeout_ms ||
+	    (ep->timer_armed && !time_before(end, ep->timer_end)))
 		return;
 	ep->timer_armed = true;
-	queue_delayed_work(kfiv_wq, &ep->op_timer,
-			   msecs_to_jiffies(timeout_ms));
+	ep->timer_end = end;
+	mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
 }
 
 /* Point of no return: count, order, hand over. */

@@ -116,6 +116,27 @@ static void slow_work(struct work_struct *work)
 	kfi_obj_put(&ep->ep.fid);
 }
 
+/*
+ * The CM id was bound to a device that is going, but that is not the domain's:
+ * the domain's is dealt with by its own removal.
+ */
+static void removal_work(struct work_struct *work)
+{
+	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, removal_work);
+
+	kfiv_ep_stop(ep);
+	kfiv_ep_free_hw(ep);
+	kfi_obj_put(&ep->ep.fid);
+}
+
+void kfiv_ep_queue_removal(struct kfiv_ep *ep)
+{
+	if (test_and_set_bit(KFIV_ONCE_REMOVAL_QUEUED, &ep->once))
+		return;
+	kfi_obj_get(&ep->ep.fid);
+	queue_work(kfiv_slow_wq, &ep->removal_work);
+}
+
 static void cm_timer(struct work_struct *work)
 {
 	struct kfiv_ep *ep =
@@ -129,6 +150,7 @@ void kfiv_ep_works_init(struct kfiv_ep *ep)
 {
 	INIT_WORK(&ep->stop_work, stop_work);
 	INIT_WORK(&ep->slow_work, slow_work);
+	INIT_WORK(&ep->removal_work, removal_work);
 	INIT_DELAYED_WORK(&ep->cm_timer, cm_timer);
 	INIT_DELAYED_WORK(&ep->op_timer, kfiv_op_timer);
 }

@@ -5,6 +5,10 @@
  * A read on the same queue pair cannot pass the writes before it, neither on
  * the wire nor in the peer's NIC and on its buses: when its bytes are here the
  * writes have left them.
+ *
+ * There is no native flush: kernels that know IB_WR_FLUSH (6.2 and later) take
+ * it from user space only. A kernel's work request (struct ib_rdma_wr) has no
+ * place for the length, the level and the kind of a flush.
  */
 #include "verbs.h"
 

@@ -219,6 +219,7 @@ struct kfiv_slot {
 /* Bits of kfiv_ep.once. */
 enum {
 	KFIV_ONCE_STOP_QUEUED,
+	KFIV_ONCE_REMOVAL_QUEUED,
 	KFIV_ONCE_HW_FREED,
 };
 
@@ -254,6 +255,7 @@ enum kfiv_queue_state {
  * @max_msg_size: same
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
+ * @removal_work: gives back what a removed device waits for
  * @cm_timer: limits a step of connection set-up
  * @op_timer: looks for operations that take too long
  * @tx_lock: irq-safe; protects the tx fields
@@ -267,10 +269,12 @@ enum kfiv_queue_state {
  * @chain_end: where to link the next one
  * @slots: free inject slots
  * @timer_armed: @op_timer is under way
+ * @timer_end: when it runs, in jiffies
  * @rx_lock: irq-safe; protects the rx fields
  * @rx_state: &enum kfiv_queue_state
  * @rx_free: slots free
  * @rx_ops: under way, oldest first
+ * @own_mutex: one work request of our own at a time
  * @sink: target of read-backs
  * @sink_dma: of @sink
  * @slot_mem: all inject slots
@@ -301,6 +305,7 @@ struct kfiv_ep {
 	size_t max_msg_size;
 	struct work_struct stop_work;
 	struct work_struct slow_work;
+	struct work_struct removal_work;
 	struct delayed_work cm_timer;
 	struct delayed_work op_timer;
 
@@ -315,12 +320,14 @@ struct kfiv_ep {
 	struct kfiv_op *unsent;
 	struct list_head slots;
 	bool timer_armed;
+	unsigned long timer_end;
 
 	spinlock_t rx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state rx_state;
 	u32 rx_free;
 	struct list_head rx_ops;
 
+	struct mutex own_mutex;
 	void *sink;
 	u64 sink_dma;
 	struct kfiv_slot *slot_mem;
@@ -428,6 +435,7 @@ void kfiv_ep_remove(struct kfiv_ep *ep);
 int kfiv_qp_create(struct kfiv_ep *ep);
 void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno);
 void kfiv_ep_queue_stop(struct kfiv_ep *ep);
+void kfiv_ep_queue_removal(struct kfiv_ep *ep);
 void kfiv_ep_stop(struct kfiv_ep *ep);
 void kfiv_ep_free_hw(struct kfiv_ep *ep);
 void kfiv_ep_works_init(struct kfiv_ep *ep);

@@ -45,7 +45,8 @@ struct iop_buf {
  * struct iop - the test's state
  * @node: address
  * @service: port
- * @server: we listen
+ * @server: we listen and the peer connects
+ * @source: @node is ours
  * @info: what we use
  * @fabric: opened once
  * @eq: opened once
@@ -62,6 +63,7 @@ struct iop {
 	const char *node;
 	const char *service;
 	bool server;
+	bool source;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;
@@ -115,6 +117,9 @@ int iop_read(struct iop *t, struct iop_buf *b, enum iop_kind kind, u32 len,
 	     u64 addr, u64 key);
 int iop_post_recv(struct iop *t, void *buf, u32 len);
 int iop_command(struct iop *t, const struct iop_cmd *cmd, u64 *value);
+
+/* iop_removal.c */
+void iop_removal(struct iop *t);
 
 /* iop_msg.c, iop_rma.c, iop_peer.c, iop_fault.c: the tests */
 void iop_t_messages(struct iop *t);

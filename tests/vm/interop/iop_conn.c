@@ -46,7 +46,7 @@ static int get_info(struct iop *t)
 	hints->domain_attr->mr_mode = ~0u;
 	hints->fabric_attr->prov_name = kstrdup("verbs", GFP_KERNEL);
 	ret = fi_getinfo(FI_VERSION(1, 0), t->node, t->service,
-			 t->server ? FI_SOURCE : 0, hints, &t->info);
+			 t->source ? FI_SOURCE : 0, hints, &t->info);
 	fi_freeinfo(hints);
 	return ret;
 }

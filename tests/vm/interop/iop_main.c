@@ -11,7 +11,8 @@
 
 static char *role = "client";
 module_param(role, charp, 0444);
-MODULE_PARM_DESC(role, "client: connect to the peer; server: listen");
+MODULE_PARM_DESC(role, "client: connect to the peer; server: listen; removal: "
+		       "without a peer, until the device is gone");
 static char *node = "127.0.0.1";
 module_param(node, charp, 0444);
 MODULE_PARM_DESC(node, "address of the end that listens");
@@ -74,24 +75,35 @@ static void run_one(struct iop *t, const char *name, void (*run)(struct iop *))
 		ktime_ms_delta(ktime_get(), begin));
 }
 
+static void run_all(struct iop *t)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		run_one(t, tests[i].name, tests[i].run);
+	if (t->server)
+		iop_reject(t);
+	else
+		iop_be_rejected(t);
+}
+
 static int __init iop_init(void)
 {
 	struct iop *t = kzalloc(sizeof(*t), GFP_KERNEL);
-	size_t i;
+	bool removal = !strcmp(role, "removal");
 
 	if (!t)
 		return -ENOMEM;
 	t->server = !strcmp(role, "server");
 	t->node = node;
 	t->service = service;
+	t->source = t->server || removal;
 	if (iop_check(!iop_setup(t),
 		      "the provider and its objects are there")) {
-		for (i = 0; i < ARRAY_SIZE(tests); i++)
-			run_one(t, tests[i].name, tests[i].run);
-		if (t->server)
-			iop_reject(t);
+		if (removal)
+			iop_removal(t);
 		else
-			iop_be_rejected(t);
+			run_all(t);
 	}
 	iop_teardown(t);
 	kfree(t);
