@@ -14,34 +14,44 @@
 
 #define LOOPBACK "127.0.0.1"
 
+/* Off the stack, as there is one thread: the last event, and private data. */
+static u8
+	event_buf[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX] __aligned(8);
+static struct fi_eq_err_entry error_buf;
+static u8 connect_data[FI_CM_DATA_MAX];
+static u8 accept_data[FI_CM_DATA_MAX];
+
+static ssize_t take_failure(struct fid_eq *eq, struct st_event *ev)
+{
+	ssize_t n = fi_eq_readerr(eq, &error_buf, 0);
+
+	if (n < 0)
+		return n;
+	ev->fid = error_buf.fid;
+	ev->len = error_buf.err_data_size;
+	ev->data = error_buf.err_data;
+	return -error_buf.err;
+}
+
 /* Wait for an event; a failure gives its error, negative. */
 ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms)
 {
-	struct fi_eq_err_entry *err;
+	const struct fi_eq_cm_entry *entry = (const void *)event_buf;
 	ssize_t n;
 
 	memset(ev, 0, sizeof(*ev));
-	n = fi_eq_sread(eq, &ev->event, &ev->entry,
-			sizeof(ev->entry) + sizeof(ev->data), timeout_ms, 0);
-	if (n >= 0) {
-		ev->len = n - sizeof(ev->entry);
-		return ev->len;
-	}
+	n = fi_eq_sread(eq, &ev->event, event_buf, sizeof(event_buf),
+			timeout_ms, 0);
 	ev->len = n;
-	if (n != -FI_EAVAIL)
+	if (n == -FI_EAVAIL)
+		return take_failure(eq, ev);
+	if (n < 0)
 		return n;
-	err = kzalloc(sizeof(*err), GFP_KERNEL);
-	if (!err)
-		return -ENOMEM;
-	n = fi_eq_readerr(eq, err, 0);
-	if (n > 0) {
-		n = -err->err;
-		ev->entry.fid = err->fid;
-		ev->len = err->err_data_size;
-		memcpy(ev->data, err->err_data, err->err_data_size);
-	}
-	kfree(err);
-	return n;
+	ev->len = n - sizeof(*entry);
+	ev->fid = entry->fid;
+	ev->info = entry->info;
+	ev->data = entry->data;
+	return ev->len;
 }
 
 static struct fi_info *hints_for(const struct st *st)
@@ -197,9 +207,10 @@ static int open_passive(struct st_pair *p, const struct st_opts *o)
 	if (ev.event != FI_CONNREQ)
 		return -EPROTO;
 	p->b_len = n;
-	memcpy(p->b_data, ev.data, n);
-	ret = st_ep_open(p, ev.entry.info, true, o);
-	fi_freeinfo(ev.entry.info);
+	memcpy(connect_data, ev.data, n);
+	p->b_data = connect_data;
+	ret = st_ep_open(p, ev.info, true, o);
+	fi_freeinfo(ev.info);
 	return ret ?: fi_accept(p->b, o->accept_data, o->accept_len);
 }
 
@@ -215,9 +226,10 @@ static int await_connected(struct st_pair *p)
 			return n;
 		if (ev.event != FI_CONNECTED)
 			return -EPROTO;
-		if (ev.entry.fid == &p->a->fid) {
+		if (ev.fid == &p->a->fid) {
 			p->a_len = n;
-			memcpy(p->a_data, ev.data, n);
+			memcpy(accept_data, ev.data, n);
+			p->a_data = accept_data;
 		}
 	}
 	return 0;

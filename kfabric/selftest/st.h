@@ -48,6 +48,7 @@ void st_tap_line(const char *fmt, ...) __printf(1, 2);
 void st_tap_show(struct seq_file *m);
 bool st_check(struct st *st, bool ok, const char *what, long long got,
 	      long long want);
+bool st_checkf(struct st *st, bool ok, const char *fmt, ...) __printf(3, 4);
 int st_tap_setup(void);
 void st_tap_teardown(void);
 
@@ -59,12 +60,7 @@ void st_tap_teardown(void);
 		st_check(st, _got == _want, what, _got, _want); \
 	})
 /* Description made with a format. */
-#define CHECKF(st, cond, fmt, ...)                                  \
-	({                                                          \
-		char _what[128];                                    \
-		snprintf(_what, sizeof(_what), fmt, ##__VA_ARGS__); \
-		st_check(st, cond, _what, 0, 0);                    \
-	})
+#define CHECKF(st, cond, fmt, ...) st_checkf(st, cond, fmt, ##__VA_ARGS__)
 
 /* ---- op.c ---- */
 
@@ -109,17 +105,19 @@ struct st_pair {
 	struct fid_cq *bcq;
 	struct fid_ep *a;
 	struct fid_ep *b;
-	u8 a_data[FI_CM_DATA_MAX]; /* seen by a when connected */
+	const u8 *a_data; /* seen by a when connected; of the last pair */
 	ssize_t a_len;
-	u8 b_data[FI_CM_DATA_MAX]; /* seen by b's side in the request */
+	const u8 *b_data; /* seen by b's side in the request */
 	ssize_t b_len;
 };
 
+/* The last event that was read; data is overwritten by the next one. */
 struct st_event {
 	u32 event;
 	ssize_t len; /* of data, or negative */
-	struct fi_eq_cm_entry entry;
-	u8 data[FI_CM_DATA_MAX];
+	struct kfid *fid;
+	struct fi_info *info;
+	const u8 *data;
 };
 
 int st_open(struct st *st);

@@ -96,7 +96,7 @@ static unsigned int shutdowns(struct fid_eq *eq, const struct kfid *fid,
 	struct st_event ev;
 
 	while (st_event_wait(eq, &ev, n ? ST_QUIET_MS : first_ms) >= 0)
-		n += ev.event == FI_SHUTDOWN && ev.entry.fid == fid;
+		n += ev.event == FI_SHUTDOWN && ev.fid == fid;
 	return n;
 }
 
@@ -175,8 +175,8 @@ static void t_shutdown(struct st *st)
 		 "an unknown flag is refused by shutdown");
 	CHECK_EQ(st, fi_shutdown(l.p.a, 0), 0, "an endpoint is shut down");
 	while (a + b < 2 && st_event_wait(l.p.eq, &ev, ST_WAIT_MS) >= 0) {
-		a += ev.entry.fid == &l.p.a->fid && ev.event == FI_SHUTDOWN;
-		b += ev.entry.fid == &l.p.b->fid && ev.event == FI_SHUTDOWN;
+		a += ev.fid == &l.p.a->fid && ev.event == FI_SHUTDOWN;
+		b += ev.fid == &l.p.b->fid && ev.event == FI_SHUTDOWN;
 	}
 	CHECK(st, a == 1 && b == 1, "both sides see the end once");
 	CHECK_EQ(st, fi_shutdown(l.p.a, 0), -ENOTCONN,

@@ -10,7 +10,7 @@
 
 static void t_accept(struct st *st, size_t len)
 {
-	u8 hello[FI_CM_DATA_MAX], reply[FI_CM_DATA_MAX];
+	static u8 hello[FI_CM_DATA_MAX], reply[FI_CM_DATA_MAX];
 	struct st_opts opts = { .connect_data = hello,
 				.connect_len = len,
 				.accept_data = reply,
@@ -79,7 +79,7 @@ static struct fi_info *request(struct st *st, struct st_pair *p)
 	fi_freeinfo(info);
 	if (ret || st_event_wait(st->pep_eq, &ev, ST_WAIT_MS) < 0)
 		return NULL;
-	return ev.entry.info;
+	return ev.info;
 }
 
 static void t_reject(struct st *st)
@@ -102,7 +102,7 @@ static void t_reject(struct st *st)
 		 "a request is rejected once");
 	CHECK_EQ(st, st_event_wait(p.eq, &ev, ST_WAIT_MS), -ECONNREFUSED,
 		 "the active side is refused");
-	CHECK(st, ev.entry.fid == &p.a->fid, "the event names the endpoint");
+	CHECK(st, ev.fid == &p.a->fid, "the event names the endpoint");
 	CHECK(st, ev.len == 6 && !memcmp(ev.data, "no way", 6),
 	      "the reject's private data arrives");
 	CHECK_EQ(st, fi_ep_state(p.a), KFI_EP_SHUTDOWN,

@@ -54,7 +54,7 @@ static int transfer(struct bench *b, u64 flags, u64 data)
 	return st_op_result(b->p.bcq, b->rx, ret);
 }
 
-static void t_sizes(struct st *st, struct bench *b)
+static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
 {
 	static const size_t sizes[] = { 0,    1,     2,	    63,
 					64,   511,   4095,  4096,
@@ -74,7 +74,7 @@ static void t_sizes(struct st *st, struct bench *b)
 	}
 }
 
-static void t_shapes(struct st *st, struct bench *b)
+static noinline_for_stack void t_shapes(struct st *st, struct bench *b)
 {
 	static const char *const names[] = { "", "linear", "kvec", "bvec",
 					     "scatterlist" };
@@ -95,7 +95,7 @@ static void t_shapes(struct st *st, struct bench *b)
 		}
 }
 
-static void t_entry(struct st *st, struct bench *b)
+static noinline_for_stack void t_entry(struct st *st, struct bench *b)
 {
 	st_seg_shape(b->src, FI_BUF_LINEAR, 1, 0, 100);
 	st_seg_shape(b->dst, FI_BUF_LINEAR, 1, 0, 200);
@@ -115,7 +115,7 @@ static void t_entry(struct st *st, struct bench *b)
 	CHECK_EQ(st, b->rx->entry.data, 0x12345678, "it is the right data");
 }
 
-static void t_inject(struct st *st, struct bench *b)
+static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 {
 	size_t len = min_t(size_t, st->info->tx_attr->inject_size, 64);
 	u8 *small = b->src->arena;
@@ -145,7 +145,7 @@ static void t_inject(struct st *st, struct bench *b)
 		 "a send with FI_INJECT completes");
 }
 
-static void t_order(struct st *st, struct bench *b)
+static noinline_for_stack void t_order(struct st *st, struct bench *b)
 {
 	struct st_op *rx[8] = {}, *tx[8] = {};
 	unsigned int i, ok = 0;
@@ -175,7 +175,7 @@ static void t_order(struct st *st, struct bench *b)
 	}
 }
 
-static void t_refused(struct st *st, struct bench *b)
+static noinline_for_stack void t_refused(struct st *st, struct bench *b)
 {
 	struct fi_msg m = { .buf = fi_buf_linear(b->src->arena, 8),
 			    .context = &b->tx->ctx };
@@ -216,7 +216,7 @@ static void t_refused(struct st *st, struct bench *b)
 		 "what was refused has no completion");
 }
 
-static void t_level(struct st *st, struct bench *b)
+static noinline_for_stack void t_level(struct st *st, struct bench *b)
 {
 	u64 missing = FI_COMPLETION_LEVELS & ~b->p.a->comp_levels;
 	struct fi_msg m = { .buf = fi_buf_linear(b->src->arena, 8),

@@ -106,7 +106,7 @@ static bool read_ok(struct bench *b, enum fi_buf_type type, unsigned int n,
 
 static const char *const type_names[] = { "", "linear", "kvec", "bvec", "sg" };
 
-static void t_sizes(struct st *st, struct bench *b)
+static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
 {
 	static const size_t sizes[] = {
 		1,	   3,	  8,	 63,	64,	65,
@@ -131,7 +131,7 @@ static void t_sizes(struct st *st, struct bench *b)
 	}
 }
 
-static void t_segments(struct st *st, struct bench *b)
+static noinline_for_stack void t_segments(struct st *st, struct bench *b)
 {
 	size_t limit = min_t(size_t, st->info->tx_attr->iov_limit, ST_MAX_SEGS);
 	enum fi_buf_type type;
@@ -148,7 +148,7 @@ static void t_segments(struct st *st, struct bench *b)
 }
 
 /* A bio that begins in the middle of its first segment. */
-static void t_offset(struct st *st, struct bench *b)
+static noinline_for_stack void t_offset(struct st *st, struct bench *b)
 {
 	struct fi_buf *buf = &b->local->buf;
 	size_t skip;
@@ -167,7 +167,7 @@ static void t_offset(struct st *st, struct bench *b)
 }
 
 /* Several remote ranges in one operation. */
-static void t_ranges(struct st *st, struct bench *b)
+static noinline_for_stack void t_ranges(struct st *st, struct bench *b)
 {
 	size_t i, n = min_t(size_t, st->info->tx_attr->rma_iov_limit, 4);
 	struct fi_rma_iov iov[4];
@@ -197,7 +197,7 @@ static void t_ranges(struct st *st, struct bench *b)
 	CHECK(st, ok, "each range has its part, in order");
 }
 
-static void t_refused(struct st *st, struct bench *b)
+static noinline_for_stack void t_refused(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
 				  .len = 8,
@@ -233,7 +233,7 @@ static void t_refused(struct st *st, struct bench *b)
 		 "a write without context is refused");
 }
 
-static void t_inject(struct st *st, struct bench *b)
+static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 {
 	size_t len = min_t(size_t, st->info->tx_attr->inject_size, 32);
 
@@ -267,7 +267,7 @@ static int flush(struct bench *b, u32 mode, size_t offset, size_t len)
 	return st_op_result(b->p.acq, b->op, fi_flush(b->p.a, &m, 0));
 }
 
-static void t_flush(struct st *st, struct bench *b)
+static noinline_for_stack void t_flush(struct st *st, struct bench *b)
 {
 	u32 modes = fi_flush_modes(b->p.a), got = 0;
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 10),
@@ -307,7 +307,7 @@ free:
 }
 
 /* A write that tells the peer. */
-static void t_data(struct st *st, struct bench *b)
+static noinline_for_stack void t_data(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
 				  .len = 100,
@@ -338,7 +338,7 @@ free:
 }
 
 /* Regions of every type of buffer. */
-static void t_region_types(struct st *st, struct bench *b)
+static noinline_for_stack void t_region_types(struct st *st, struct bench *b)
 {
 	enum fi_buf_type type;
 	struct st_seg *seg = st_seg_new();

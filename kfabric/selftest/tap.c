@@ -67,3 +67,14 @@ bool st_check(struct st *st, bool ok, const char *what, long long got,
 		st_tap_line("    # got %lld, want %lld", got, want);
 	return false;
 }
+
+bool st_checkf(struct st *st, bool ok, const char *fmt, ...)
+{
+	char what[LINE_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vscnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	return st_check(st, ok, what, 0, 0);
+}
