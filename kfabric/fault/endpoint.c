@@ -383,10 +383,31 @@ int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 
 /* ---- power ------------------------------------------------------------- */
 
+/* Wait for every endpoint that is being cut; false: one does not come. */
+static bool await_all(bool down)
+{
+	struct fault_ep *ep;
+	bool all = true;
+
+	lockdep_assert_held(&fault_eps_lock);
+	list_for_each_entry(ep, &fault_eps, node) {
+		if (READ_ONCE(ep->end) < FAULT_END_CUT)
+			continue;
+		if (!wait_event_timeout(ep->wait,
+					READ_ONCE(ep->broken) ||
+						(!down &&
+						 READ_ONCE(ep->end_settled)),
+					msecs_to_jiffies(CUT_WAIT_MS)))
+			all = false;
+	}
+	return all;
+}
+
 int kfabric_fault_cut(void)
 {
 	struct fault_ep *ep;
-	int n = 0, ret = 0;
+	bool all;
+	int n = 0;
 
 	mutex_lock(&fault_eps_lock);
 	list_for_each_entry(ep, &fault_eps, node) {
@@ -395,12 +416,11 @@ int kfabric_fault_cut(void)
 			n++;
 		}
 	}
+	all = await_all(false);
 	list_for_each_entry(ep, &fault_eps, node)
-		if (is_up(ep) &&
-		    !wait_event_timeout(ep->wait, READ_ONCE(ep->broken),
-					msecs_to_jiffies(CUT_WAIT_MS)))
-			ret = -ETIMEDOUT;
+		fault_end(ep, FAULT_END_DOWN);
+	all = await_all(true) && all;
 	mutex_unlock(&fault_eps_lock);
-	return ret ?: n;
+	return all ? n : -ETIMEDOUT;
 }
 EXPORT_SYMBOL_GPL(kfabric_fault_cut);

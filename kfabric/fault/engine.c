@@ -39,7 +39,7 @@ void fault_end(struct fault_ep *ep, enum fault_end how)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	if (ep->end == FAULT_END_NONE)
+	if (ep->end == (how == FAULT_END_DOWN ? FAULT_END_CUT : FAULT_END_NONE))
 		ep->end = how;
 	fault_kick(ep);
 	spin_unlock_irqrestore(&ep->lock, irq);
@@ -426,7 +426,10 @@ static void issue_all(struct fault_ep *ep)
 
 /* ---- the engine -------------------------------------------------------- */
 
-/* We end the connection: when N is dealt with, the inner one goes down. */
+/*
+ * We end the connection: when N is dealt with, the inner one goes down. With
+ * a power cut it waits for the others, which may be the other ends of ours.
+ */
 static void run_end(struct fault_ep *ep)
 {
 	if (!ep->end_begun) {
@@ -435,6 +438,9 @@ static void run_end(struct fault_ep *ep)
 	}
 	fault_place(ep);
 	if (!fault_settled(ep) || READ_ONCE(ep->broken))
+		return;
+	WRITE_ONCE(ep->end_settled, true);
+	if (READ_ONCE(ep->end) == FAULT_END_CUT)
 		return;
 	fi_shutdown(ep->inner, 0);
 	fault_break(ep);

@@ -226,7 +226,8 @@ struct fault_slot {
 enum fault_end {
 	FAULT_END_NONE,
 	FAULT_END_CLOSE, /* N drains or drops first */
-	FAULT_END_CUT, /* the power fails */
+	FAULT_END_CUT, /* the power fails; wait for FAULT_END_DOWN */
+	FAULT_END_DOWN, /* what the cut kept is placed, everywhere */
 };
 
 struct fault_ep {
@@ -266,6 +267,7 @@ struct fault_ep {
 
 	/* the engine's alone */
 	bool end_begun;
+	bool end_settled; /* what is to be placed is; read by others */
 	struct fault_power power;
 	struct fault_queue conn;
 	struct fault_line *lines; /* NULL: power was off at opening */

@@ -114,12 +114,27 @@ static struct fault_op *take_drain(struct fault_ep *ep)
 	return op;
 }
 
-/* A line write is over, or was not accepted. */
+/* The bytes of a line write did not get to the peer. */
+static void report_failed(const struct fault_ep *ep, const struct fault_op *op)
+{
+	const struct fi_rma_iov *r = op->rma;
+	unsigned int start = r->addr % FAULT_LINE;
+	struct fault_line line = {
+		.space = r->key,
+		.addr = r->addr - start,
+		.lost = GENMASK_ULL(start + r->len - 1, start),
+	};
+
+	fault_count(failed_writes);
+	fault_report(ep->ep.fid.id, &line);
+}
+
+/* A line write is over. */
 void fault_placed(struct fault_ep *ep, struct fault_op *op, int err)
 {
 	lockdep_assert_held(&ep->lock);
 	if (err)
-		fault_count(failed_writes);
+		report_failed(ep, op);
 	list_add(&op->node, &ep->drains);
 	ep->draining--;
 	fault_kick(ep);
