@@ -40,10 +40,6 @@ void kfi_ep_unbind(struct fid_ep *ep);
 void kfi_ep_kill(struct fid_ep *ep);
 int kfi_ep_ready(struct fid_ep *ep);
 
-/* cm.c */
-extern const struct fi_ops_cm kfi_dead_cm_ops;
-extern const struct fi_ops_pep kfi_dead_pep_ops;
-
 /* eq.c */
 void kfi_eq_queue(struct fid_eq *eq, struct kfi_event *ev);
 void kfi_eq_notify(struct fid_eq *eq, struct kfi_event *ev);

@@ -7,9 +7,10 @@
 
 #include "core.h"
 
-static int set_u32(u32 *to, const void *optval, size_t optlen)
+/* A time-out; 0 would be none. */
+static int set_timeout(u32 *to, const void *optval, size_t optlen)
 {
-	if (optlen != sizeof(*to))
+	if (optlen != sizeof(*to) || !*(const u32 *)optval)
 		return -EINVAL;
 	WRITE_ONCE(*to, *(const u32 *)optval);
 	return 0;
@@ -41,9 +42,9 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 	case FI_OPT_SPACE_HANDLER:
 		return set_space(ep, optval, optlen);
 	case FI_OPT_OP_TIMEOUT_MS:
-		return set_u32(&ep->op_timeout_ms, optval, optlen);
+		return set_timeout(&ep->op_timeout_ms, optval, optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
-		return set_u32(&ep->cm_timeout_ms, optval, optlen);
+		return set_timeout(&ep->cm_timeout_ms, optval, optlen);
 	default:
 		return -ENOSYS;
 	}

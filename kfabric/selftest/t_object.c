@@ -68,6 +68,11 @@ static void t_options(struct st *st, struct fid_ep *ep)
 		 fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS, &ms,
 			   1),
 		 -EINVAL, "a value of the wrong size is refused");
+	got = 0;
+	CHECK_EQ(st,
+		 fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_OP_TIMEOUT_MS,
+			   &got, sizeof(got)),
+		 -EINVAL, "a time-out of 0 is refused");
 	len = 1;
 	CHECK_EQ(st,
 		 fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE,

@@ -325,8 +325,8 @@ static inline int fi_enable(struct fid_ep *ep)
  * @optlen: bytes at @optval
  *
  * Context: process. The space handler must be set before fi_enable().
- * Return: 0; -EINVAL not an endpoint, or wrong @optlen; -FI_EOPBADSTATE too
- * late; -ENOSYS unknown option.
+ * Return: 0; -EINVAL not an endpoint, wrong @optlen, or a time-out of 0;
+ * -FI_EOPBADSTATE too late; -ENOSYS unknown option.
  */
 static inline int fi_setopt(struct kfid *fid, int level, int optname,
 			    const void *optval, size_t optlen)

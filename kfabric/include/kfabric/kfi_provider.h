@@ -528,6 +528,8 @@ int kfi_connreq_init(struct kfi_connreq *req, struct fid_pep *pep,
  * @data: private data, or NULL
  * @len: bytes of @data, up to FI_CM_DATA_MAX
  *
+ * The passive endpoint's ops->close() must wait for calls that are under way.
+ *
  * Context: process.
  * Return: 0; -EINVAL the passive endpoint is being closed: @req and @info are
  * gone (and thereby rejected).
