@@ -10,10 +10,11 @@
  *	that they are one after the other and never on the poster's stack.
  * Locking: loop_cm_lock (mutex) protects listeners, requests and who is whose
  *	request; loop_pep.post_lock is taken before it and keeps a listener
- *	from being closed while a request is posted. loop_ep.lock (irq-safe) protects an endpoint's queues, flags
- *	and peer. domain.mr_lock (rw_semaphore) is read-held while memory of a
- *	region is touched and write-held to remove one: that is the fence.
- *	No two endpoint locks are held at once.
+ *	from being closed while a request is posted. loop_ep.lock (irq-safe)
+ *	protects an endpoint's queues, flags and peer. domain.mr_lock
+ *	(rw_semaphore) is read-held while memory of a region is touched and
+ *	write-held to remove one: that is the fence. No two endpoint locks are
+ *	held at once.
  * Lifetime: each connected endpoint holds a reference on its peer. Closing
  *	one takes both pointers away, then waits for both engines, so that
  *	neither touches the other's operations any more. An engine is kicked
