@@ -34,6 +34,7 @@
 
 #define POLL_MS	      20
 #define EVENT_MS      10000
+#define SLICE_MS      100
 #define RETRY_US      50000
 #define CONNECT_TRIES 400
 #define LOCAL_BYTES   (1u << 20)
@@ -382,6 +383,19 @@ static void serve(struct conn *c)
 
 /* ---- roles ------------------------------------------------------------ */
 
+/* In slices, as libfabric 1.17 may miss that an event came. */
+static ssize_t wait_event(struct fid_eq *eq, uint32_t *kind,
+			  struct event *event, int timeout_ms)
+{
+	ssize_t n;
+
+	do {
+		n = fi_eq_sread(eq, kind, event, sizeof(*event), SLICE_MS, 0);
+		timeout_ms -= SLICE_MS;
+	} while ((n == -FI_EAGAIN || n == -FI_EINTR) && timeout_ms > 0);
+	return n;
+}
+
 /* Wait for FI_CONNECTED or a failure. */
 static ssize_t wait_connected(struct fid_eq *eq, struct event *event,
 			      struct fi_eq_err_entry *err)
@@ -389,7 +403,7 @@ static ssize_t wait_connected(struct fid_eq *eq, struct event *event,
 	uint32_t kind = 0;
 	ssize_t n;
 
-	n = fi_eq_sread(eq, &kind, event, sizeof(*event), EVENT_MS, 0);
+	n = wait_event(eq, &kind, event, EVENT_MS);
 	if (n == -FI_EAVAIL) {
 		fi_eq_readerr(eq, err, 0);
 		return -err->err;
@@ -444,7 +458,7 @@ _Noreturn static void server(const char *addr, const char *port)
 	printf("# peer: listening\n");
 	fflush(stdout);
 	for (;;) {
-		n = fi_eq_sread(eq, &kind, &event, sizeof(event), -1, 0);
+		n = wait_event(eq, &kind, &event, EVENT_MS);
 		if (n >= (ssize_t)sizeof(event.cm) && kind == FI_CONNREQ)
 			answer(fabric, pep, eq, &event,
 			       (size_t)n - sizeof(event.cm));
