@@ -10,9 +10,12 @@
 
 #include "fault.h"
 
-/* These say that the bytes are placed, so they cannot stay in N. */
-#define PLACED_FLAGS \
-	(FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE | FI_COMMIT_COMPLETE)
+/*
+ * These say that the bytes are placed, or when, so they cannot stay in N.
+ */
+#define PLACED_FLAGS                                                     \
+	(FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE | FI_COMMIT_COMPLETE | \
+	 FI_FENCE)
 
 /* Memory of the model, for endpoints that are opened with power on. */
 int fault_hold_init(struct fault_ep *ep)

@@ -98,7 +98,12 @@ static int open_inner_domain(struct fault_domain *d, struct fid_fabric *fabric,
 	if (!inner)
 		return -ENOMEM;
 	d->inner_context = inner->domain_attr->op_context_size;
-	ret = fi_domain(to_fault_fabric(fabric)->inner, inner, &d->inner, d);
+	/* An info that does not come from fi_getinfo() lacks it. */
+	if (d->inner_context < sizeof(struct fi_context))
+		ret = -EINVAL;
+	else
+		ret = fi_domain(to_fault_fabric(fabric)->inner, inner,
+				&d->inner, d);
 	fi_freeinfo(inner);
 	return ret;
 }

@@ -120,9 +120,13 @@ static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 
 static void close_inner(struct fault_pep *p)
 {
-	if (p->inner)
+	if (p->inner) {
+		/* The events' work looks at it. */
+		kfi_obj_get(&p->inner->fid);
 		fi_close(&p->inner->fid);
-	cancel_work_sync(&p->events);
+		cancel_work_sync(&p->events);
+		kfi_obj_put(&p->inner->fid);
+	}
 	if (p->inner_eq)
 		fi_close(&p->inner_eq->fid);
 }

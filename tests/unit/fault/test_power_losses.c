@@ -11,7 +11,7 @@
 
 #include "rig.h"
 
-#define CUTS 2000
+#define CUTS 2000u
 #define SEED 20149
 #define P60  600
 

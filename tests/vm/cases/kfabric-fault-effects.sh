@@ -18,6 +18,6 @@ fault_test() { # fault_test [PARAMETER=VALUE...]
 for seed in 1 2 3; do
 	check "the layer loads" modprobe kfabric_fault seed=$seed || exit
 	fault_test provider="fault;loop"
-	check "knobs are back at 0" grep -qx 0 $FABRIC/fault/power
+	check "knobs are back at 0" grep -qx 0 "$FABRIC/fault/power"
 	check "the layer unloads" rmmod kfabric_fault
 done

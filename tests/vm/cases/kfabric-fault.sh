@@ -6,7 +6,7 @@
 # TIMEOUT: 180
 
 check "the layer loads" modprobe kfabric_fault || exit
-check "the layer shows its knobs" test -e $FABRIC/fault/power_cut
+check "the layer shows its knobs" test -e "$FABRIC"/fault/power_cut
 selftest provider="fault;loop" cycles=100
 check "no fault was made" sh -c \
 	"! grep -v ' 0\$' $FABRIC/fault/counters"
