@@ -179,6 +179,7 @@ struct kfiv_fastreg {
  * @nr_sge: mapped segments
  * @dir: of the mappings
  * @timed_out: it was under way for too long
+ * @wr: what the device gets
  * @sge: segments, mapped
  * @fastreg: only there on iWARP
  */

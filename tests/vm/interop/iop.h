@@ -52,6 +52,9 @@ struct iop_buf {
  * @eq: opened once
  * @pep: listens, when @server
  * @domain: of the connection, as all below
+ * @txcq: of @ep
+ * @rxcq: of @ep
+ * @ep: the connection
  * @peer: private data of the peer
  * @tx_ctx: operation memory
  * @rx_ctx: operation memory of @rx

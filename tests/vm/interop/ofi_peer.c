@@ -9,7 +9,6 @@
  *
  * Prints TAP; exit 0 if everything was as it should be.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -54,9 +53,10 @@ struct conn {
 	bool over;
 };
 
-struct event {
+/* An event with room for its private data. */
+union event {
 	struct fi_eq_cm_entry cm;
-	uint8_t data[CM_DATA_ROOM];
+	uint8_t room[sizeof(struct fi_eq_cm_entry) + CM_DATA_ROOM];
 };
 
 static bool check(bool good, const char *format, ...)
@@ -347,7 +347,7 @@ static void serve_message(struct conn *c, uint8_t *buf, size_t len)
 static void poll_events(struct conn *c)
 {
 	struct fi_eq_err_entry err = { 0 };
-	struct event event;
+	union event event;
 	uint32_t kind;
 	ssize_t n;
 
@@ -384,8 +384,8 @@ static void serve(struct conn *c)
 /* ---- roles ------------------------------------------------------------ */
 
 /* In slices, as libfabric 1.17 may miss that an event came. */
-static ssize_t wait_event(struct fid_eq *eq, uint32_t *kind,
-			  struct event *event, int timeout_ms)
+static ssize_t wait_event(struct fid_eq *eq, uint32_t *kind, union event *event,
+			  int timeout_ms)
 {
 	ssize_t n;
 
@@ -397,7 +397,7 @@ static ssize_t wait_event(struct fid_eq *eq, uint32_t *kind,
 }
 
 /* Wait for FI_CONNECTED or a failure. */
-static ssize_t wait_connected(struct fid_eq *eq, struct event *event,
+static ssize_t wait_connected(struct fid_eq *eq, union event *event,
 			      struct fi_eq_err_entry *err)
 {
 	uint32_t kind = 0;
@@ -412,17 +412,17 @@ static ssize_t wait_connected(struct fid_eq *eq, struct event *event,
 }
 
 static void answer(struct fid_fabric *fabric, struct fid_pep *pep,
-		   struct fid_eq *eq, struct event *request, size_t data_len)
+		   struct fid_eq *eq, union event *request, size_t data_len)
 {
 	struct iop_peer_data mine;
 	struct fi_eq_err_entry err = { 0 };
-	struct event event;
+	union event event;
 	struct conn c;
-	bool good = ulp_data_good(request->data, data_len);
+	bool good = ulp_data_good(request->cm.data, data_len);
 
 	check(good, "the kernel's private data came whole (%zu bytes)",
 	      data_len);
-	if (good && request->data[offsetof(struct iop_ulp_data, mode)] ==
+	if (good && request->cm.data[offsetof(struct iop_ulp_data, mode)] ==
 			    IOP_MODE_REJECT) {
 		must("fi_reject",
 		     fi_reject(pep, request->cm.info->handle, IOP_SERVER_SAYS,
@@ -446,7 +446,7 @@ _Noreturn static void server(const char *addr, const char *port)
 	struct fid_fabric *fabric = NULL;
 	struct fid_pep *pep = NULL;
 	struct fid_eq *eq = NULL;
-	struct event event;
+	union event event;
 	uint32_t kind;
 	ssize_t n;
 
@@ -479,7 +479,7 @@ static bool one_client(struct fid_fabric *fabric, struct fi_info *info,
 				       .err_data_size = sizeof(err_data) };
 	struct iop_peer_data mine;
 	struct fid_eq *eq = NULL;
-	struct event event;
+	union event event;
 	struct conn c;
 	bool on = true;
 	ssize_t n;
@@ -492,7 +492,7 @@ static bool one_client(struct fid_fabric *fabric, struct fi_info *info,
 	n = wait_connected(eq, &event, &err);
 	if (n >= (ssize_t)sizeof(event.cm)) {
 		n -= (ssize_t)sizeof(event.cm);
-		check(ulp_data_good(event.data, (size_t)n),
+		check(ulp_data_good(event.cm.data, (size_t)n),
 		      "the kernel's private data came whole (%zd bytes)", n);
 		serve(&c);
 		*refused = 0;
