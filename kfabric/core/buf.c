@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: walking over and copying between buffers of all types.
+ */
+#include <linux/export.h>
+#include <linux/highmem.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include <compat.h>
+
+#include "core.h"
+
+/* The current segment: its bytes, and where it is. */
+static size_t segment_len(const struct kfi_buf_iter *it)
+{
+	const struct fi_buf *buf = it->buf;
+
+	switch (buf->type) {
+	case FI_BUF_LINEAR:
+		return buf->offset + buf->len;
+	case FI_BUF_KVEC:
+		return buf->kvec[it->index].iov_len;
+	case FI_BUF_BVEC:
+		return buf->bvec[it->index].bv_len;
+	case FI_BUF_SG:
+		return it->sg ? it->sg->length : 0;
+	default:
+		return 0;
+	}
+}
+
+static void next_segment(struct kfi_buf_iter *it)
+{
+	it->skip = 0;
+	it->index++;
+	if (it->buf->type == FI_BUF_SG && it->sg)
+		it->sg = sg_next(it->sg);
+}
+
+/* Step over segments that are used up; false at the end. */
+static bool settle(struct kfi_buf_iter *it)
+{
+	while (it->left && it->index < it->buf->count) {
+		if (it->skip < segment_len(it))
+			return true;
+		next_segment(it);
+	}
+	return false;
+}
+
+void kfi_buf_start(struct kfi_buf_iter *it, const struct fi_buf *buf)
+{
+	it->buf = buf;
+	it->sg = buf->type == FI_BUF_SG ? buf->sg : NULL;
+	it->index = 0;
+	it->skip = 0;
+	it->left = buf->offset + buf->len;
+	kfi_buf_advance(it, buf->offset);
+}
+EXPORT_SYMBOL_GPL(kfi_buf_start);
+
+size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len && settle(it)) {
+		size_t n =
+			min3(segment_len(it) - it->skip, len - done, it->left);
+
+		it->skip += n;
+		it->left -= n;
+		done += n;
+	}
+	return done;
+}
+EXPORT_SYMBOL_GPL(kfi_buf_advance);
+
+/* A virtual range: up to its end in the linear map, else one page. */
+static size_t virtual_seg(const void *addr, size_t len, struct kfi_seg *seg)
+{
+	seg->offset = offset_in_page(addr);
+	if (kfi_is_linear(addr)) {
+		seg->page = virt_to_page(addr);
+		return len;
+	}
+	seg->page = vmalloc_to_page(addr);
+	return min_t(size_t, len, PAGE_SIZE - seg->offset);
+}
+
+static size_t page_seg(struct page *page, size_t offset, size_t len,
+		       struct kfi_seg *seg)
+{
+	seg->page = nth_page(page, offset >> PAGE_SHIFT);
+	seg->offset = offset_in_page(offset);
+	return len;
+}
+
+size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
+{
+	const struct fi_buf *buf = it->buf;
+	size_t len;
+
+	if (!max || !settle(it))
+		return 0;
+	len = min3(segment_len(it) - it->skip, it->left, max);
+	switch (buf->type) {
+	case FI_BUF_LINEAR:
+		len = virtual_seg(buf->ptr + it->skip, len, seg);
+		break;
+	case FI_BUF_KVEC:
+		len = virtual_seg(buf->kvec[it->index].iov_base + it->skip, len,
+				  seg);
+		break;
+	case FI_BUF_BVEC:
+		len = page_seg(buf->bvec[it->index].bv_page,
+			       buf->bvec[it->index].bv_offset + it->skip, len,
+			       seg);
+		break;
+	case FI_BUF_SG:
+		len = page_seg(sg_page(it->sg), it->sg->offset + it->skip, len,
+			       seg);
+		break;
+	default:
+		return 0;
+	}
+	seg->len = len;
+	it->skip += len;
+	it->left -= len;
+	return len;
+}
+EXPORT_SYMBOL_GPL(kfi_buf_next);
+
+/* The next piece, within one page. */
+static size_t next_in_page(struct kfi_buf_iter *it, size_t max,
+			   struct kfi_seg *seg)
+{
+	struct kfi_buf_iter at = *it;
+
+	if (!kfi_buf_next(&at, max, seg))
+		return 0;
+	seg->len = min_t(size_t, seg->len, PAGE_SIZE - seg->offset);
+	return kfi_buf_advance(it, seg->len);
+}
+
+/* memmove(): with the loop provider both may be the same memory. */
+static void copy_seg(const struct kfi_seg *dst, const struct kfi_seg *src,
+		     size_t len)
+{
+	void *from = kmap_local_page(src->page);
+	void *to = kmap_local_page(dst->page);
+
+	memmove(to + dst->offset, from + src->offset, len);
+	kunmap_local(to);
+	kunmap_local(from);
+}
+
+size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
+		    size_t len)
+{
+	struct kfi_buf_iter at;
+	struct kfi_seg d, s;
+	size_t done = 0;
+
+	while (done < len) {
+		at = *src;
+		if (!next_in_page(&at, len - done, &s) ||
+		    !next_in_page(dst, s.len, &d))
+			break;
+		kfi_buf_advance(src, d.len);
+		copy_seg(&d, &s, d.len);
+		done += d.len;
+	}
+	return done;
+}
+EXPORT_SYMBOL_GPL(kfi_buf_copy);
+
+static bool long_enough(const struct fi_buf *buf)
+{
+	struct kfi_buf_iter it;
+
+	kfi_buf_start(&it, buf);
+	return kfi_buf_advance(&it, buf->len) == buf->len;
+}
+
+int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
+{
+	if (buf->type > FI_BUF_SG || buf->len > SIZE_MAX - buf->offset)
+		return -EINVAL;
+	if (buf->len > max_len)
+		return -EMSGSIZE;
+	if (buf->type == FI_BUF_NONE)
+		return buf->len ? -EINVAL : 0;
+	if (buf->count > iov_limit)
+		return -E2BIG;
+	if (!buf->len)
+		return 0;
+	if (!buf->ptr)
+		return -EINVAL;
+	if (buf->type == FI_BUF_LINEAR)
+		return buf->count == 1 ? 0 : -EINVAL;
+	return long_enough(buf) ? 0 : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(kfi_buf_check);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: checks of posts that are the same for all providers.
+ */
+#include <linux/bitops.h>
+#include <linux/export.h>
+#include <linux/overflow.h>
+
+#include "core.h"
+
+#define TX_FLAGS                                                              \
+	(FI_COMPLETION | FI_INJECT | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA | \
+	 FI_COMPLETION_LEVELS)
+
+static int check_flags(const struct fid_ep *ep, u64 flags)
+{
+	u64 level = flags & FI_COMPLETION_LEVELS;
+
+	if ((flags & ~TX_FLAGS) || hweight64(level) > 1)
+		return -FI_EBADFLAGS;
+	return level & ~ep->comp_levels ? -EOPNOTSUPP : 0;
+}
+
+int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
+		 const struct fi_buf *buf, u64 flags,
+		 const struct fi_tx_attr *attr, size_t max_len)
+{
+	int ret;
+
+	if (!context)
+		return -EINVAL;
+	ret = check_flags(ep, flags);
+	if (ret)
+		return ret;
+	if (flags & FI_INJECT)
+		max_len = attr->inject_size;
+	return kfi_buf_check(buf, attr->iov_limit, max_len);
+}
+EXPORT_SYMBOL_GPL(kfi_check_tx);
+
+int kfi_check_rma(const struct fid_ep *ep, const struct fi_msg_rma *msg,
+		  u64 flags, const struct fi_tx_attr *attr, size_t max_len)
+{
+	size_t i, sum = 0;
+	u64 end;
+	int ret;
+
+	ret = kfi_check_tx(ep, msg->context, &msg->buf, flags, attr, max_len);
+	if (ret)
+		return ret;
+	if (!msg->rma_iov || !msg->rma_iov_count)
+		return -EINVAL;
+	if (msg->rma_iov_count > attr->rma_iov_limit)
+		return -E2BIG;
+	for (i = 0; i < msg->rma_iov_count; i++) {
+		const struct fi_rma_iov *r = &msg->rma_iov[i];
+
+		if (check_add_overflow(r->addr, (u64)r->len, &end) ||
+		    check_add_overflow(sum, r->len, &sum))
+			return -EINVAL;
+	}
+	return sum == msg->buf.len ? 0 : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(kfi_check_rma);

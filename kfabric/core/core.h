@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files of kfabric_core share and nobody else sees.
+ *
+ * Lock order: ep->lock, then eq->lock or cq->lock. No lock is held over a
+ * callback or over a provider's operation. kfi_prov_mutex and kfi_obj_mutex
+ * are leaves.
+ */
+#ifndef KFABRIC_CORE_H
+#define KFABRIC_CORE_H
+
+#include <linux/mutex.h>
+
+#include <kfabric/kfi_provider.h>
+
+/* fid->users of a closed object: so far below 0 that pins fail. */
+#define KFI_USERS_CLOSED (INT_MIN / 2)
+
+/* provider.c */
+extern struct mutex kfi_prov_mutex; /* protects kfi_prov_list */
+extern struct list_head kfi_prov_list; /* by preference */
+bool kfi_prov_get(struct kfi_provider *prov);
+void kfi_prov_put(struct kfi_provider *prov);
+struct kfi_provider *kfi_prov_find(const char *prov_name);
+
+/* object.c */
+extern struct mutex kfi_obj_mutex; /* protects kfi_obj_list */
+extern struct list_head kfi_obj_list; /* every object, oldest first */
+bool kfi_obj_pin(struct kfid *fid);
+void kfi_obj_unpin(struct kfid *fid);
+const char *kfi_class_name(enum fi_class fclass);
+int kfi_obj_setup(void);
+void kfi_obj_teardown(void);
+
+/* endpoint.c */
+int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to);
+int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to);
+const char *kfi_ep_state_name(enum kfi_ep_state state);
+void kfi_ep_unbind(struct fid_ep *ep);
+void kfi_ep_kill(struct fid_ep *ep);
+int kfi_ep_ready(struct fid_ep *ep);
+
+/* eq.c */
+void kfi_eq_queue(struct fid_eq *eq, struct kfi_event *ev);
+void kfi_eq_notify(struct fid_eq *eq, struct kfi_event *ev);
+void kfi_eq_forget(struct fid_eq *eq, struct kfid *fid);
+void kfi_eq_wait(struct fid_eq *eq, struct kfi_event *ev);
+void kfi_event_set(struct kfi_event *ev, u32 event, struct kfid *fid,
+		   const void *data, size_t len);
+
+/* cq.c */
+void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep);
+void kfi_cq_drop(struct fid_cq *cq);
+
+/* debugfs.c */
+void kfi_debugfs_setup(void);
+void kfi_debugfs_teardown(void);
+
+#endif /* KFABRIC_CORE_H */

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: completion queues.
+ *
+ * A queue without upcall is a list through the operations' own memory, so it
+ * cannot overflow and adding to it cannot fail. A queue with upcall stores
+ * nothing.
+ *
+ * Locking: cq->lock protects the list; irq-safe.
+ * Lifetime: entries belong to the queue until read, or until it is closed;
+ * those of fi_inject() are endpoint memory and go with the endpoint.
+ */
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+#include "core.h"
+#include "trace.h"
+
+static bool suppressed(const struct fid_ep *ep, const struct kfi_comp *comp)
+{
+	const struct fi_cq_err_entry *e = &comp->entry;
+
+	if (e->err)
+		return false;
+	if (e->flags & FI_RECV)
+		return ep->rx_selective && !(comp->op_flags & FI_COMPLETION);
+	return !e->op_context ||
+	       (ep->tx_selective && !(comp->op_flags & FI_COMPLETION));
+}
+
+/* After this the operation memory may be the caller's. */
+static void deliver(struct fid_cq *cq, struct kfi_comp *comp)
+{
+	struct fi_cq_err_entry entry;
+	unsigned long irq;
+
+	if (cq->attr.comp_handler) {
+		entry = comp->entry;
+		cq->attr.comp_handler(cq, &entry, cq->fid.context);
+		return;
+	}
+	spin_lock_irqsave(&cq->lock, irq);
+	list_add_tail(&comp->node, &cq->done);
+	cq->nr_done++;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	wake_up(&cq->wait);
+}
+
+void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
+{
+	const struct fi_cq_err_entry *e = &comp->entry;
+	struct fid_cq *cq = e->flags & FI_RECV ? ep->rx_cq : ep->tx_cq;
+
+	trace_kfabric_complete(ep, e);
+	atomic_long_inc(&ep->nr_done);
+	if (e->err)
+		atomic_long_inc(&ep->nr_failed);
+	if (suppressed(ep, comp))
+		return;
+	atomic_long_inc(&cq->nr_comp);
+	if (e->err)
+		atomic_long_inc(&cq->nr_err);
+	comp->ep = ep;
+	deliver(cq, comp);
+}
+EXPORT_SYMBOL_GPL(kfabric_ep_complete);
+
+void kfi_trace_post(struct fid_ep *ep, const struct kfi_comp *comp)
+{
+	atomic_long_inc(&ep->nr_posts);
+	atomic_long_add(comp->entry.len, &ep->nr_bytes);
+	trace_kfabric_post(ep, comp);
+}
+EXPORT_SYMBOL_GPL(kfi_trace_post);
+
+/* ---- reading ---------------------------------------------------------- */
+
+static struct kfi_comp *first_locked(struct fid_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	return list_first_entry_or_null(&cq->done, struct kfi_comp, node);
+}
+
+static void take_locked(struct fid_cq *cq, struct kfi_comp *comp)
+{
+	lockdep_assert_held(&cq->lock);
+	list_del(&comp->node);
+	cq->nr_done--;
+}
+
+ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
+			size_t count)
+{
+	struct kfi_comp *comp;
+	unsigned long irq;
+	size_t n = 0;
+
+	if (cq->attr.comp_handler)
+		return -EOPNOTSUPP;
+	if (list_empty(&cq->done) && KFI_HAS_OP(cq->ops, progress))
+		cq->ops->progress(cq);
+	spin_lock_irqsave(&cq->lock, irq);
+	while (n < count && (comp = first_locked(cq)) && !comp->entry.err) {
+		buf[n++] = (struct fi_cq_data_entry){
+			.op_context = comp->entry.op_context,
+			.flags = comp->entry.flags,
+			.len = comp->entry.len,
+			.data = comp->entry.data,
+		};
+		take_locked(cq, comp);
+	}
+	comp = first_locked(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	if (n)
+		return n;
+	return comp ? -FI_EAVAIL : -FI_EAGAIN;
+}
+EXPORT_SYMBOL_GPL(kfabric_cq_read);
+
+ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
+{
+	ssize_t ret = -FI_EAGAIN;
+	struct kfi_comp *comp;
+	unsigned long irq;
+
+	if (cq->attr.comp_handler)
+		return -EOPNOTSUPP;
+	spin_lock_irqsave(&cq->lock, irq);
+	comp = first_locked(cq);
+	if (comp && comp->entry.err) {
+		*buf = comp->entry;
+		take_locked(cq, comp);
+		ret = 1;
+	}
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kfabric_cq_readerr);
+
+/* Was there a fi_cq_signal()? Asked once. */
+static bool take_signal(struct fid_cq *cq)
+{
+	unsigned long irq;
+	bool was;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	was = cq->signaled;
+	cq->signaled = false;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return was;
+}
+
+ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
+			 size_t count, int timeout_ms)
+{
+	ssize_t ret = -FI_EAGAIN;
+	long left;
+
+	might_sleep();
+	left = timeout_ms < 0 ? MAX_SCHEDULE_TIMEOUT
+			      : msecs_to_jiffies(timeout_ms);
+	left = wait_event_interruptible_timeout(
+		cq->wait,
+		(ret = kfabric_cq_read(cq, buf, count)) != -FI_EAGAIN ||
+			take_signal(cq),
+		left);
+	return ret == -FI_EAGAIN && left < 0 ? -EINTR : ret;
+}
+EXPORT_SYMBOL_GPL(kfabric_cq_sread);
+
+void kfabric_cq_signal(struct fid_cq *cq)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	cq->signaled = true;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	wake_up(&cq->wait);
+}
+EXPORT_SYMBOL_GPL(kfabric_cq_signal);
+
+/* ---- closing ---------------------------------------------------------- */
+
+/* Drop entries that live in the memory of an endpoint that is closed. */
+void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep)
+{
+	struct kfi_comp *comp, *next;
+
+	spin_lock_irq(&cq->lock);
+	list_for_each_entry_safe(comp, next, &cq->done, node)
+		if (comp->ep == ep && !comp->entry.op_context)
+			take_locked(cq, comp);
+	spin_unlock_irq(&cq->lock);
+}
+
+/* Give back the operation memory of everything that was not read. */
+void kfi_cq_drop(struct fid_cq *cq)
+{
+	struct kfi_comp *comp;
+
+	spin_lock_irq(&cq->lock);
+	while ((comp = first_locked(cq)))
+		take_locked(cq, comp);
+	spin_unlock_irq(&cq->lock);
+}

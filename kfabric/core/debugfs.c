@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: debugfs: version, providers, objects with their counters.
+ *
+ * kfabric/version    one line
+ * kfabric/providers  name version preference objects
+ * kfabric/objects    class id provider parent users refs, then name=value
+ */
+#include <linux/debugfs.h>
+#include <linux/export.h>
+#include <linux/seq_file.h>
+
+#include "core.h"
+
+static struct dentry *root;
+
+struct dentry *kfi_debugfs_dir(void)
+{
+	return root;
+}
+EXPORT_SYMBOL_GPL(kfi_debugfs_dir);
+
+static int version_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%d.%d\n", FI_MAJOR_VERSION, FI_MINOR_VERSION);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(version);
+
+static int providers_show(struct seq_file *m, void *v)
+{
+	struct kfi_provider *p;
+
+	mutex_lock(&kfi_prov_mutex);
+	list_for_each_entry(p, &kfi_prov_list, node)
+		seq_printf(m, "%s %u.%u preference=%d objects=%d\n", p->name,
+			   FI_MAJOR(p->version), FI_MINOR(p->version),
+			   p->preference, atomic_read(&p->nr_objects));
+	mutex_unlock(&kfi_prov_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(providers);
+
+static void show_ep(struct seq_file *m, struct fid_ep *ep)
+{
+	seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
+		   kfi_ep_state_name(fi_ep_state(ep)),
+		   atomic_long_read(&ep->nr_posts),
+		   atomic_long_read(&ep->nr_bytes),
+		   atomic_long_read(&ep->nr_again));
+	seq_printf(m, " done=%ld failed=%ld", atomic_long_read(&ep->nr_done),
+		   atomic_long_read(&ep->nr_failed));
+}
+
+static void show_cq(struct seq_file *m, struct fid_cq *cq)
+{
+	seq_printf(m, " completions=%ld errors=%ld unread=%u upcall=%d",
+		   atomic_long_read(&cq->nr_comp),
+		   atomic_long_read(&cq->nr_err), READ_ONCE(cq->nr_done),
+		   !!cq->attr.comp_handler);
+}
+
+static void show_obj(struct seq_file *m, struct kfid *fid)
+{
+	int users = atomic_read(&fid->users);
+
+	seq_printf(m, "%s %u prov=%s parent=%u users=%d refs=%u%s%s",
+		   kfi_class_name(fid->fclass), fid->id, fid->prov->name,
+		   fid->parent ? fid->parent->id : 0, users < 0 ? 0 : users,
+		   kref_read(&fid->ref), users < 0 ? " closed" : "",
+		   READ_ONCE(fid->dead) ? " dead" : "");
+	switch (fid->fclass) {
+	case FI_CLASS_EP:
+		show_ep(m, container_of(fid, struct fid_ep, fid));
+		break;
+	case FI_CLASS_CQ:
+		show_cq(m, container_of(fid, struct fid_cq, fid));
+		break;
+	case FI_CLASS_EQ:
+		seq_printf(
+			m, " events=%ld",
+			atomic_long_read(&container_of(fid, struct fid_eq, fid)
+						  ->nr_events));
+		break;
+	case FI_CLASS_MR:
+		seq_printf(m, " bytes=%zu",
+			   container_of(fid, struct fid_mr, fid)->len);
+		break;
+	default:
+		break;
+	}
+	seq_putc(m, '\n');
+}
+
+static int objects_show(struct seq_file *m, void *v)
+{
+	struct kfid *fid;
+
+	mutex_lock(&kfi_obj_mutex);
+	list_for_each_entry(fid, &kfi_obj_list, node)
+		show_obj(m, fid);
+	mutex_unlock(&kfi_obj_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(objects);
+
+void kfi_debugfs_setup(void)
+{
+	root = debugfs_create_dir("kfabric", NULL);
+	debugfs_create_file("version", 0444, root, NULL, &version_fops);
+	debugfs_create_file("providers", 0444, root, NULL, &providers_fops);
+	debugfs_create_file("objects", 0400, root, NULL, &objects_fops);
+}
+
+void kfi_debugfs_teardown(void)
+{
+	debugfs_remove_recursive(root);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: endpoints: states, bindings, room.
+ *
+ * Locking: ep->lock protects the state and everything that must not change
+ * once the endpoint is enabled. All moves go through kfi_ep_move_locked().
+ */
+#include <linux/export.h>
+#include <linux/lockdep.h>
+
+#include "core.h"
+#include "trace.h"
+
+#define TO(state) BIT(KFI_EP_##state)
+
+/* Legal moves: [from] = set of to. Drawn in fi_endpoint.h. */
+static const u8 moves[KFI_EP_STATES] = {
+	[KFI_EP_IDLE] = TO(ENABLED) | TO(DEAD) | TO(CLOSED),
+	[KFI_EP_ENABLED] = TO(CONNECTING) | TO(DEAD) | TO(CLOSED),
+	[KFI_EP_CONNECTING] =
+		TO(CONNECTED) | TO(SHUTDOWN) | TO(DEAD) | TO(CLOSED),
+	[KFI_EP_CONNECTED] = TO(SHUTDOWN) | TO(DEAD) | TO(CLOSED),
+	[KFI_EP_SHUTDOWN] = TO(DEAD) | TO(CLOSED),
+	[KFI_EP_DEAD] = TO(CLOSED),
+	[KFI_EP_CLOSED] = 0,
+};
+
+static const char *const state_names[KFI_EP_STATES] = {
+	[KFI_EP_IDLE] = "idle",
+	[KFI_EP_ENABLED] = "enabled",
+	[KFI_EP_CONNECTING] = "connecting",
+	[KFI_EP_CONNECTED] = "connected",
+	[KFI_EP_SHUTDOWN] = "shutdown",
+	[KFI_EP_DEAD] = "dead",
+	[KFI_EP_CLOSED] = "closed",
+};
+
+const char *kfi_ep_state_name(enum kfi_ep_state state)
+{
+	return state < KFI_EP_STATES ? state_names[state] : "?";
+}
+
+int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to)
+{
+	lockdep_assert_held(&ep->lock);
+	if (!(moves[ep->state] & BIT(to)))
+		return -FI_EOPBADSTATE;
+	trace_kfabric_ep_state(ep, ep->state, to);
+	WRITE_ONCE(ep->state, to);
+	return 0;
+}
+
+int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to)
+{
+	unsigned long irq;
+	int ret;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = kfi_ep_move_locked(ep, to);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ret;
+}
+
+/* ---- dead endpoints --------------------------------------------------- */
+
+static ssize_t dead_msg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t dead_inject(struct fid_ep *ep, const void *buf, size_t len,
+			   fi_addr_t dest_addr)
+{
+	return -ENODEV;
+}
+
+static ssize_t dead_rma(struct fid_ep *ep, const struct fi_msg_rma *msg,
+			u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t dead_inject_write(struct fid_ep *ep, const void *buf, size_t len,
+				 fi_addr_t dest_addr, u64 addr, u64 key)
+{
+	return -ENODEV;
+}
+
+static ssize_t dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
+			  u64 flags)
+{
+	return -ENODEV;
+}
+
+static const struct fi_ops_msg dead_msg_ops = {
+	.size = sizeof(struct fi_ops_msg),
+	.sendmsg = dead_msg,
+	.recvmsg = dead_msg,
+	.inject = dead_inject,
+};
+
+static const struct fi_ops_rma dead_rma_ops = {
+	.size = sizeof(struct fi_ops_rma),
+	.readmsg = dead_rma,
+	.writemsg = dead_rma,
+	.inject_write = dead_inject_write,
+	.flush = dead_flush,
+};
+
+/* Queue the last event of an endpoint that moves to DEAD. */
+static struct kfi_event *dead_event(struct fid_ep *ep, enum kfi_ep_state from)
+{
+	struct kfi_event *ev = NULL;
+
+	if (from == KFI_EP_CONNECTED) {
+		ev = &ep->ev_shutdown;
+		kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, NULL, 0);
+	} else if (from == KFI_EP_CONNECTING) {
+		ev = &ep->ev_cm;
+		kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, NULL, 0);
+		ev->err = ENODEV;
+	}
+	if (ev)
+		kfi_eq_queue(ep->eq, ev);
+	return ev;
+}
+
+void kfi_ep_kill(struct fid_ep *ep)
+{
+	struct kfi_event *ev = NULL;
+	enum kfi_ep_state from;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	from = ep->state;
+	if (!kfi_ep_move_locked(ep, KFI_EP_DEAD)) {
+		WRITE_ONCE(ep->msg, &dead_msg_ops);
+		WRITE_ONCE(ep->rma, &dead_rma_ops);
+		ev = dead_event(ep, from);
+	}
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (ev)
+		kfi_eq_notify(ep->eq, ev);
+}
+
+void kfabric_obj_kill(struct kfid *fid)
+{
+	WRITE_ONCE(fid->dead, true);
+	if (fid->fclass == FI_CLASS_EP)
+		kfi_ep_kill(container_of(fid, struct fid_ep, fid));
+}
+EXPORT_SYMBOL_GPL(kfabric_obj_kill);
+
+/* ---- bindings --------------------------------------------------------- */
+
+#define CQ_BIND_FLAGS (FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)
+
+static int check_cq(const struct fid_ep *ep, const struct fid_cq *cq, u64 flags)
+{
+	if ((flags & ~CQ_BIND_FLAGS) || !(flags & (FI_TRANSMIT | FI_RECV)))
+		return -FI_EBADFLAGS;
+	if (cq->domain != ep->domain)
+		return -FI_EDOMAIN;
+	if (((flags & FI_TRANSMIT) && ep->tx_cq) ||
+	    ((flags & FI_RECV) && ep->rx_cq))
+		return -EBUSY;
+	return 0;
+}
+
+/* One pin per direction, so that unbinding needs no case distinction. */
+static void set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
+{
+	bool selective = flags & FI_SELECTIVE_COMPLETION;
+
+	if ((flags & FI_TRANSMIT) && kfi_obj_pin(&cq->fid)) {
+		ep->tx_cq = cq;
+		ep->tx_selective = selective;
+	}
+	if ((flags & FI_RECV) && kfi_obj_pin(&cq->fid)) {
+		ep->rx_cq = cq;
+		ep->rx_selective = selective;
+	}
+}
+
+static int bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
+{
+	int ret;
+
+	if (ep->state != KFI_EP_IDLE)
+		return -FI_EOPBADSTATE;
+	switch (bfid->fclass) {
+	case FI_CLASS_CQ:
+		ret = check_cq(ep, container_of(bfid, struct fid_cq, fid),
+			       flags);
+		if (!ret)
+			set_cq(ep, container_of(bfid, struct fid_cq, fid),
+			       flags);
+		return ret;
+	case FI_CLASS_EQ:
+		if (flags)
+			return -FI_EBADFLAGS;
+		if (ep->eq)
+			return -EBUSY;
+		if (!kfi_obj_pin(bfid))
+			return -EINVAL;
+		ep->eq = container_of(bfid, struct fid_eq, fid);
+		return 0;
+	case FI_CLASS_AV:
+		if (ep->av)
+			return -EBUSY;
+		if (!kfi_obj_pin(bfid))
+			return -EINVAL;
+		ep->av = container_of(bfid, struct fid_av, fid);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int bind_ep(struct fid_ep *ep, struct kfid *bfid, u64 flags)
+{
+	unsigned long irq;
+	int ret;
+
+	if (bfid->prov != ep->fid.prov)
+		return -EINVAL;
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = bind_ep_locked(ep, bfid, flags);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (!ret && KFI_HAS_OP(ep->fid.ops, bind))
+		ret = ep->fid.ops->bind(&ep->fid, bfid, flags);
+	return ret;
+}
+
+static int bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
+{
+	if (bfid->fclass != FI_CLASS_EQ || bfid->prov != pep->fid.prov)
+		return -EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (pep->listening)
+		return -FI_EOPBADSTATE;
+	if (pep->eq)
+		return -EBUSY;
+	if (!kfi_obj_pin(bfid))
+		return -EINVAL;
+	pep->eq = container_of(bfid, struct fid_eq, fid);
+	return 0;
+}
+
+static int bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
+{
+	struct fid_ep *ep = container_of(bfid, struct fid_ep, fid);
+	int ret = 0;
+
+	if (bfid->fclass != FI_CLASS_EP || ep->domain != mr->domain)
+		return -EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (mr->ep)
+		return -EBUSY;
+	if (!kfi_obj_pin(bfid))
+		return -EINVAL;
+	mr->ep = ep;
+	if (KFI_HAS_OP(mr->fid.ops, bind))
+		ret = mr->fid.ops->bind(&mr->fid, bfid, flags);
+	if (ret) {
+		mr->ep = NULL;
+		kfi_obj_unpin(bfid);
+	}
+	return ret;
+}
+
+int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
+{
+	might_sleep();
+	if (READ_ONCE(fid->dead) || READ_ONCE(bfid->dead))
+		return -ENODEV;
+	switch (fid->fclass) {
+	case FI_CLASS_EP:
+		return bind_ep(container_of(fid, struct fid_ep, fid), bfid,
+			       flags);
+	case FI_CLASS_PEP:
+		return bind_pep(container_of(fid, struct fid_pep, fid), bfid,
+				flags);
+	case FI_CLASS_MR:
+		return bind_mr(container_of(fid, struct fid_mr, fid), bfid,
+			       flags);
+	default:
+		return -EINVAL;
+	}
+}
+EXPORT_SYMBOL_GPL(kfabric_bind);
+
+/* The provider's code has stopped: nothing will be queued any more. */
+void kfi_ep_unbind(struct fid_ep *ep)
+{
+	if (ep->eq) {
+		kfi_eq_wait(ep->eq, &ep->ev_cm);
+		kfi_eq_wait(ep->eq, &ep->ev_shutdown);
+		kfi_eq_forget(ep->eq, &ep->fid);
+		kfi_obj_unpin(&ep->eq->fid);
+	}
+	if (ep->av)
+		kfi_obj_unpin(&ep->av->fid);
+	if (ep->tx_cq) {
+		kfi_cq_forget(ep->tx_cq, ep);
+		kfi_obj_unpin(&ep->tx_cq->fid);
+	}
+	if (ep->rx_cq) {
+		kfi_cq_forget(ep->rx_cq, ep);
+		kfi_obj_unpin(&ep->rx_cq->fid);
+	}
+}
+
+/* ---- enabling --------------------------------------------------------- */
+
+static int enable_ep(struct fid_ep *ep)
+{
+	unsigned long irq;
+	int ret;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (!ep->tx_cq || !ep->rx_cq)
+		ret = -FI_ENOCQ;
+	else if (!ep->eq)
+		ret = -FI_ENOEQ;
+	else
+		ret = kfi_ep_move_locked(ep, KFI_EP_ENABLED);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (!ret && KFI_HAS_OP(ep->fid.ops, control))
+		ret = ep->fid.ops->control(&ep->fid, FI_ENABLE, NULL);
+	return ret == -ENOSYS ? 0 : ret;
+}
+
+int kfi_ep_ready(struct fid_ep *ep)
+{
+	return fi_ep_state(ep) == KFI_EP_IDLE ? enable_ep(ep) : 0;
+}
+
+static int enable_mr(struct fid_mr *mr)
+{
+	if (!(mr->domain->mr_mode & FI_MR_ENDPOINT))
+		return 0;
+	if (!mr->ep || fi_ep_state(mr->ep) != KFI_EP_CONNECTED)
+		return -FI_EOPBADSTATE;
+	if (!KFI_HAS_OP(mr->fid.ops, control))
+		return -ENOSYS;
+	return mr->fid.ops->control(&mr->fid, FI_ENABLE, NULL);
+}
+
+int kfabric_control(struct kfid *fid, int command, void *arg)
+{
+	might_sleep();
+	if (READ_ONCE(fid->dead))
+		return -ENODEV;
+	if (command == FI_ENABLE && fid->fclass == FI_CLASS_EP)
+		return enable_ep(container_of(fid, struct fid_ep, fid));
+	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR)
+		return enable_mr(container_of(fid, struct fid_mr, fid));
+	if (!KFI_HAS_OP(fid->ops, control))
+		return -ENOSYS;
+	return fid->ops->control(fid, command, arg);
+}
+EXPORT_SYMBOL_GPL(kfabric_control);
+
+/* ---- room ------------------------------------------------------------- */
+
+ssize_t kfi_ep_again(struct fid_ep *ep, u64 dir)
+{
+	atomic_long_inc(&ep->nr_again);
+	set_bit(dir == FI_RECV, &ep->space_wanted);
+	return -FI_EAGAIN;
+}
+EXPORT_SYMBOL_GPL(kfi_ep_again);
+
+void kfabric_ep_space(struct fid_ep *ep, unsigned int bit)
+{
+	if (!test_and_clear_bit(bit, &ep->space_wanted) || !ep->space.fn)
+		return;
+	if (fi_ep_state(ep) != KFI_EP_CLOSED)
+		ep->space.fn(ep, bit ? FI_RECV : FI_TRANSMIT,
+			     ep->space.context);
+}
+EXPORT_SYMBOL_GPL(kfabric_ep_space);

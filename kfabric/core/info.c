@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: infos: make, copy, free, match against hints.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "core.h"
+
+/* What peers must do differently if the provider demands it. */
+#define MR_DEMANDS (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+
+/* An info and its attributes, one allocation. */
+struct info_block {
+	struct fi_info info;
+	struct fi_tx_attr tx;
+	struct fi_rx_attr rx;
+	struct fi_ep_attr ep;
+	struct fi_domain_attr domain;
+	struct fi_fabric_attr fabric;
+};
+
+static struct info_block *alloc_block(void)
+{
+	struct info_block *b = kzalloc(sizeof(*b), GFP_KERNEL);
+
+	if (!b)
+		return NULL;
+	b->info.tx_attr = &b->tx;
+	b->info.rx_attr = &b->rx;
+	b->info.ep_attr = &b->ep;
+	b->info.domain_attr = &b->domain;
+	b->info.fabric_attr = &b->fabric;
+	return b;
+}
+
+int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
+		      size_t len)
+{
+	void *copy = NULL;
+
+	if (from) {
+		copy = kmemdup(from, len, GFP_KERNEL);
+		if (!copy)
+			return -ENOMEM;
+	}
+	kfree(*addr);
+	*addr = copy;
+	*addrlen = copy ? len : 0;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_info_set_addr);
+
+static int copy_string(char **to, const char *from)
+{
+	if (!from)
+		return 0;
+	*to = kstrdup(from, GFP_KERNEL);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* Attributes without what they point to. Hints may lack some. */
+static void copy_attrs(struct info_block *b, const struct fi_info *info)
+{
+	if (info->tx_attr)
+		b->tx = *info->tx_attr;
+	if (info->rx_attr)
+		b->rx = *info->rx_attr;
+	if (info->ep_attr)
+		b->ep = *info->ep_attr;
+	if (info->domain_attr)
+		b->domain = *info->domain_attr;
+	b->domain.name = NULL;
+	if (info->fabric_attr)
+		b->fabric = *info->fabric_attr;
+	b->fabric.name = NULL;
+	b->fabric.prov_name = NULL;
+}
+
+static int copy_pointers(struct info_block *b, const struct fi_info *info)
+{
+	int ret;
+
+	ret = kfi_info_set_addr(&b->info.src_addr, &b->info.src_addrlen,
+				info->src_addr, info->src_addrlen);
+	ret = ret
+		      ?: kfi_info_set_addr(&b->info.dest_addr,
+					   &b->info.dest_addrlen,
+					   info->dest_addr, info->dest_addrlen);
+	if (!ret && info->domain_attr)
+		ret = copy_string(&b->domain.name, info->domain_attr->name);
+	if (!ret && info->fabric_attr)
+		ret = copy_string(&b->fabric.name, info->fabric_attr->name);
+	if (!ret && info->fabric_attr)
+		ret = copy_string(&b->fabric.prov_name,
+				  info->fabric_attr->prov_name);
+	return ret;
+}
+
+struct fi_info *kfabric_dupinfo(const struct fi_info *info)
+{
+	struct info_block *b = alloc_block();
+
+	if (!b || !info)
+		return b ? &b->info : NULL;
+	b->info.caps = info->caps;
+	b->info.addr_format = info->addr_format;
+	copy_attrs(b, info);
+	if (copy_pointers(b, info)) {
+		kfabric_freeinfo(&b->info);
+		return NULL;
+	}
+	if (info->handle) {
+		kfi_obj_get(info->handle);
+		b->info.handle = info->handle;
+	}
+	return &b->info;
+}
+EXPORT_SYMBOL_GPL(kfabric_dupinfo);
+
+void kfabric_freeinfo(struct fi_info *info)
+{
+	struct fi_info *next;
+
+	for (; info; info = next) {
+		next = info->next;
+		kfree(info->src_addr);
+		kfree(info->dest_addr);
+		kfree(info->domain_attr->name);
+		kfree(info->fabric_attr->name);
+		kfree(info->fabric_attr->prov_name);
+		if (info->handle)
+			kfi_obj_put(info->handle);
+		kfree(container_of(info, struct info_block, info));
+	}
+}
+EXPORT_SYMBOL_GPL(kfabric_freeinfo);
+
+static bool same_name(const char *have, const char *want)
+{
+	return !want || (have && !strcmp(have, want));
+}
+
+/* "fault;loop" is wanted by "fault;loop" and by "fault". */
+static bool same_prov(const char *have, const char *want)
+{
+	size_t len;
+
+	if (!want)
+		return true;
+	len = strlen(want);
+	return have && !strncmp(have, want, len) &&
+	       (!have[len] || have[len] == ';');
+}
+
+static bool match_fabric(const struct fi_fabric_attr *have,
+			 const struct fi_fabric_attr *want)
+{
+	return !want || (same_name(have->name, want->name) &&
+			 same_prov(have->prov_name, want->prov_name));
+}
+
+static bool match_domain(const struct fi_domain_attr *have,
+			 const struct fi_domain_attr *want, bool rma)
+{
+	if (!want)
+		return true;
+	if (rma && (have->mr_mode & MR_DEMANDS & ~want->mr_mode))
+		return false;
+	return same_name(have->name, want->name) &&
+	       !(want->caps & ~have->caps) &&
+	       have->mr_iov_limit >= want->mr_iov_limit &&
+	       have->mr_max_size >= want->mr_max_size &&
+	       have->cq_data_size >= want->cq_data_size;
+}
+
+static bool match_ep(const struct fi_ep_attr *have,
+		     const struct fi_ep_attr *want)
+{
+	if (!want)
+		return true;
+	if (want->type != FI_EP_UNSPEC && have->type != want->type)
+		return false;
+	if (want->protocol && have->protocol != want->protocol)
+		return false;
+	return have->max_msg_size >= want->max_msg_size &&
+	       have->cm_data_size >= want->cm_data_size &&
+	       !(want->flush_modes & ~have->flush_modes);
+}
+
+static bool match_tx(const struct fi_tx_attr *have,
+		     const struct fi_tx_attr *want)
+{
+	if (!want)
+		return true;
+	return !(want->caps & ~have->caps) &&
+	       !(want->op_flags & FI_COMPLETION_LEVELS & ~have->comp_levels) &&
+	       !(want->comp_levels & ~have->comp_levels) &&
+	       have->inject_size >= want->inject_size &&
+	       have->size >= want->size && have->iov_limit >= want->iov_limit &&
+	       have->rma_iov_limit >= want->rma_iov_limit;
+}
+
+static bool match_rx(const struct fi_rx_attr *have,
+		     const struct fi_rx_attr *want)
+{
+	return !want ||
+	       (!(want->caps & ~have->caps) && have->size >= want->size &&
+		have->iov_limit >= want->iov_limit);
+}
+
+static bool match_format(u32 have, u32 want)
+{
+	if (want == FI_FORMAT_UNSPEC || have == FI_FORMAT_UNSPEC)
+		return true;
+	if (want == FI_SOCKADDR)
+		return have == FI_SOCKADDR_IN || have == FI_SOCKADDR_IN6 ||
+		       have == FI_SOCKADDR;
+	return have == want;
+}
+
+bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
+{
+	if (!hints)
+		return true;
+	return !(hints->caps & ~info->caps) &&
+	       match_format(info->addr_format, hints->addr_format) &&
+	       match_fabric(info->fabric_attr, hints->fabric_attr) &&
+	       match_domain(info->domain_attr, hints->domain_attr,
+			    hints->caps & FI_RMA) &&
+	       match_ep(info->ep_attr, hints->ep_attr) &&
+	       match_tx(info->tx_attr, hints->tx_attr) &&
+	       match_rx(info->rx_attr, hints->rx_attr);
+}
+EXPORT_SYMBOL_GPL(kfi_match_info);

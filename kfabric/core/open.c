@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: opening of objects: checks for the upper layer, and the
+ * initialisers for providers.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "core.h"
+
+/* Vectors without operations: -ENOSYS; the core's checks say -ENODEV first. */
+static const struct fi_ops_fabric no_fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+};
+static const struct fi_ops_domain no_domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+};
+static const struct fi_ops_cq no_cq_ops = {
+	.size = sizeof(struct fi_ops_cq),
+};
+
+/* Is the info of the provider that the object belongs to? */
+static bool same_provider(const struct kfid *fid, const struct fi_info *info)
+{
+	const char *name = info->fabric_attr->prov_name;
+	size_t len = strlen(fid->prov->name);
+
+	return name && !strncmp(name, fid->prov->name, len) &&
+	       (!name[len] || name[len] == ';');
+}
+
+static int check_open(const struct kfid *parent, const struct fi_info *info)
+{
+	if (READ_ONCE(parent->dead))
+		return -ENODEV;
+	if (info && !same_provider(parent, info))
+		return -EINVAL;
+	return 0;
+}
+
+int kfabric_domain(struct fid_fabric *fabric, struct fi_info *info,
+		   struct fid_domain **domain, void *context)
+{
+	int ret = check_open(&fabric->fid, info);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(fabric->ops, domain))
+		return -ENOSYS;
+	return fabric->ops->domain(fabric, info, domain, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_domain);
+
+int kfabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+		       struct fid_pep **pep, void *context)
+{
+	int ret = check_open(&fabric->fid, info);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(fabric->ops, passive_ep))
+		return -ENOSYS;
+	if (!info->src_addr)
+		return -EINVAL;
+	return fabric->ops->passive_ep(fabric, info, pep, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_passive_ep);
+
+int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
+		     struct fid_ep **ep, void *context)
+{
+	int ret = check_open(&domain->fid, info);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(domain->ops, endpoint))
+		return -ENOSYS;
+	return domain->ops->endpoint(domain, info, ep, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_endpoint);
+
+int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		    struct fid_cq **cq, void *context)
+{
+	int ret = check_open(&domain->fid, NULL);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(domain->ops, cq_open))
+		return -ENOSYS;
+	return domain->ops->cq_open(domain, attr, cq, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_cq_open);
+
+int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		       u64 flags, struct fid_mr **mr)
+{
+	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+	int ret = check_open(&domain->fid, NULL);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(domain->ops, mr_regattr))
+		return -ENOSYS;
+	if (flags & ~FI_RMA_PMEM)
+		return -FI_EBADFLAGS;
+	if (!attr->access || (attr->access & ~access) || !attr->buf.len)
+		return -EINVAL;
+	ret = kfi_buf_check(&attr->buf, U32_MAX, SIZE_MAX);
+	if (ret)
+		return ret;
+	return domain->ops->mr_regattr(domain, attr, flags, mr);
+}
+EXPORT_SYMBOL_GPL(kfabric_mr_regattr);
+
+int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
+		    struct fid_av **av, void *context)
+{
+	int ret = check_open(&domain->fid, NULL);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(domain->ops, av_open))
+		return -ENOSYS;
+	return domain->ops->av_open(domain, attr, av, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_av_open);
+
+int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
+		    const struct fi_ops *ops,
+		    const struct fi_ops_fabric *fabric_ops, void *context)
+{
+	fabric->ops = fabric_ops ?: &no_fabric_ops;
+	return kfabric_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
+				context);
+}
+EXPORT_SYMBOL_GPL(kfi_fabric_init);
+
+int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
+		    const struct fi_ops *ops,
+		    const struct fi_ops_domain *domain_ops, u32 mr_mode,
+		    void *context)
+{
+	domain->ops = domain_ops ?: &no_domain_ops;
+	domain->fabric = fabric;
+	domain->mr_mode = mr_mode;
+	return kfabric_obj_init(&domain->fid, FI_CLASS_DOMAIN, fabric->fid.prov,
+				&fabric->fid, ops, context);
+}
+EXPORT_SYMBOL_GPL(kfi_domain_init);
+
+int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
+		const struct fi_info *info, const struct kfi_ep_ops *ops,
+		void *context)
+{
+	ep->cm = ops->cm;
+	ep->msg = ops->msg;
+	ep->rma = ops->rma;
+	ep->domain = domain;
+	ep->tx_op_flags = info->tx_attr->op_flags;
+	ep->rx_op_flags = info->rx_attr->op_flags;
+	ep->comp_levels = info->tx_attr->comp_levels;
+	ep->cm_data_size = info->ep_attr->cm_data_size;
+	ep->flush_modes = info->ep_attr->flush_modes;
+	ep->op_timeout_ms = info->ep_attr->op_timeout_ms;
+	ep->cm_timeout_ms = info->ep_attr->cm_timeout_ms;
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->ev_cm.node);
+	INIT_LIST_HEAD(&ep->ev_shutdown.node);
+	return kfabric_obj_init(&ep->fid, FI_CLASS_EP, domain->fid.prov,
+				&domain->fid, ops->fid, context);
+}
+EXPORT_SYMBOL_GPL(kfi_ep_init);
+
+int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
+		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
+		 void *context)
+{
+	pep->ops = pep_ops;
+	pep->fabric = fabric;
+	return kfabric_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
+				&fabric->fid, ops, context);
+}
+EXPORT_SYMBOL_GPL(kfi_pep_init);
+
+/* Where peers start to count. */
+static u64 first_address(const struct fid_domain *domain,
+			 const struct fi_mr_attr *attr)
+{
+	if (!(domain->mr_mode & FI_MR_VIRT_ADDR))
+		return 0;
+	if (attr->iova || attr->buf.type != FI_BUF_LINEAR)
+		return attr->iova;
+	return (uintptr_t)attr->buf.ptr + attr->buf.offset;
+}
+
+int kfi_mr_init(struct fid_mr *mr, struct fid_domain *domain,
+		const struct fi_ops *ops, const struct fi_mr_attr *attr)
+{
+	mr->domain = domain;
+	mr->iova = first_address(domain, attr);
+	mr->len = attr->buf.len;
+	return kfabric_obj_init(&mr->fid, FI_CLASS_MR, domain->fid.prov,
+				&domain->fid, ops, attr->context);
+}
+EXPORT_SYMBOL_GPL(kfi_mr_init);
+
+int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
+		const struct fi_ops *ops, const struct fi_ops_cq *cq_ops,
+		const struct fi_cq_attr *attr, void *context)
+{
+	cq->ops = cq_ops ?: &no_cq_ops;
+	cq->domain = domain;
+	if (attr)
+		cq->attr = *attr;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->done);
+	init_waitqueue_head(&cq->wait);
+	return kfabric_obj_init(&cq->fid, FI_CLASS_CQ, domain->fid.prov,
+				&domain->fid, ops, context);
+}
+EXPORT_SYMBOL_GPL(kfi_cq_init);

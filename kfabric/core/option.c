@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: fi_setopt() and fi_getopt().
+ */
+#include <linux/export.h>
+#include <linux/string.h>
+
+#include "core.h"
+
+/* A time-out; 0 would be none. */
+static int set_timeout(u32 *to, const void *optval, size_t optlen)
+{
+	if (optlen != sizeof(*to) || !*(const u32 *)optval)
+		return -EINVAL;
+	WRITE_ONCE(*to, *(const u32 *)optval);
+	return 0;
+}
+
+/* Set before anything can be posted, so that readers need no lock. */
+static int set_space(struct fid_ep *ep, const void *optval, size_t optlen)
+{
+	unsigned long irq;
+	int ret = 0;
+
+	if (optlen != sizeof(ep->space))
+		return -EINVAL;
+	spin_lock_irqsave(&ep->lock, irq);
+	if (ep->state == KFI_EP_IDLE)
+		memcpy(&ep->space, optval, optlen);
+	else
+		ret = -FI_EOPBADSTATE;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ret;
+}
+
+int kfabric_setopt(struct fid_ep *ep, int level, int optname,
+		   const void *optval, size_t optlen)
+{
+	if (level != FI_OPT_ENDPOINT)
+		return -ENOSYS;
+	switch (optname) {
+	case FI_OPT_SPACE_HANDLER:
+		return set_space(ep, optval, optlen);
+	case FI_OPT_OP_TIMEOUT_MS:
+		return set_timeout(&ep->op_timeout_ms, optval, optlen);
+	case FI_OPT_CM_TIMEOUT_MS:
+		return set_timeout(&ep->cm_timeout_ms, optval, optlen);
+	default:
+		return -ENOSYS;
+	}
+}
+EXPORT_SYMBOL_GPL(kfabric_setopt);
+
+static int give(const void *value, size_t len, void *optval, size_t *optlen)
+{
+	if (*optlen < len)
+		return -FI_ETOOSMALL;
+	memcpy(optval, value, len);
+	*optlen = len;
+	return 0;
+}
+
+int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
+		   size_t *optlen)
+{
+	if (level != FI_OPT_ENDPOINT)
+		return -ENOSYS;
+	switch (optname) {
+	case FI_OPT_OP_TIMEOUT_MS:
+		return give(&ep->op_timeout_ms, sizeof(u32), optval, optlen);
+	case FI_OPT_CM_TIMEOUT_MS:
+		return give(&ep->cm_timeout_ms, sizeof(u32), optval, optlen);
+	case FI_OPT_CM_DATA_SIZE:
+		return give(&ep->cm_data_size, sizeof(size_t), optval, optlen);
+	case FI_OPT_FLUSH_MODES:
+		return give(&ep->flush_modes, sizeof(u32), optval, optlen);
+	case FI_OPT_COMP_LEVELS:
+		return give(&ep->comp_levels, sizeof(u64), optval, optlen);
+	default:
+		return -ENOSYS;
+	}
+}
+EXPORT_SYMBOL_GPL(kfabric_getopt);

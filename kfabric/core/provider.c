@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: registry of providers, and fi_getinfo() over all of them.
+ *
+ * Locking: kfi_prov_mutex protects the list. No provider's code runs under
+ * it: a layered provider calls fi_getinfo() from its own getinfo.
+ * Lifetime: prov->ref counts the registration, every object, and every call
+ * into the provider that is under way; deregistration waits for it. Calls and
+ * objects hold the owner module as well.
+ */
+#include <linux/kmod.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "core.h"
+
+#define GETINFO_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_PROV_ATTR_ONLY)
+
+DEFINE_MUTEX(kfi_prov_mutex);
+LIST_HEAD(kfi_prov_list);
+
+/* Is prov_name ("fault;loop") handled by the provider named name ("fault")? */
+static bool handles(const char *name, const char *prov_name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(prov_name, name, len) &&
+	       (!prov_name[len] || prov_name[len] == ';');
+}
+
+bool kfi_prov_get(struct kfi_provider *prov)
+{
+	if (!try_module_get(prov->owner))
+		return false;
+	if (!READ_ONCE(prov->dying) && refcount_inc_not_zero(&prov->ref))
+		return true;
+	module_put(prov->owner);
+	return false;
+}
+
+void kfi_prov_put(struct kfi_provider *prov)
+{
+	struct module *owner = prov->owner;
+
+	if (refcount_dec_and_test(&prov->ref))
+		complete(&prov->gone);
+	module_put(owner);
+}
+
+/* The registered provider of that exact name. */
+static struct kfi_provider *find_locked(const char *name)
+{
+	struct kfi_provider *prov;
+
+	lockdep_assert_held(&kfi_prov_mutex);
+	list_for_each_entry(prov, &kfi_prov_list, node)
+		if (!strcmp(prov->name, name))
+			return prov;
+	return NULL;
+}
+
+/* The provider that handles prov_name, with a reference; or NULL. */
+struct kfi_provider *kfi_prov_find(const char *prov_name)
+{
+	struct kfi_provider *prov, *found = NULL;
+
+	mutex_lock(&kfi_prov_mutex);
+	list_for_each_entry(prov, &kfi_prov_list, node) {
+		if (handles(prov->name, prov_name) && kfi_prov_get(prov)) {
+			found = prov;
+			break;
+		}
+	}
+	mutex_unlock(&kfi_prov_mutex);
+	return found;
+}
+
+static bool well_formed(const struct kfi_provider *prov)
+{
+	return prov->name && prov->name[0] &&
+	       strlen(prov->name) < KFI_PROV_NAME_MAX &&
+	       !strchr(prov->name, ';') && prov->getinfo && prov->fabric;
+}
+
+int kfabric_provider_register(struct kfi_provider *prov)
+{
+	struct list_head *pos = &kfi_prov_list;
+	struct kfi_provider *other;
+	int ret = 0;
+
+	if (!well_formed(prov))
+		return -EINVAL;
+	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
+		return -ENOSYS;
+	mutex_lock(&kfi_prov_mutex);
+	if (find_locked(prov->name)) {
+		ret = -EEXIST;
+		goto unlock;
+	}
+	refcount_set(&prov->ref, 1);
+	init_completion(&prov->gone);
+	atomic_set(&prov->nr_objects, 0);
+	prov->dying = false;
+	list_for_each_entry(other, &kfi_prov_list, node) {
+		if (other->preference > prov->preference) {
+			pos = &other->node;
+			break;
+		}
+	}
+	list_add_tail(&prov->node, pos);
+unlock:
+	mutex_unlock(&kfi_prov_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kfabric_provider_register);
+
+void kfabric_provider_deregister(struct kfi_provider *prov)
+{
+	might_sleep();
+	mutex_lock(&kfi_prov_mutex);
+	list_del(&prov->node);
+	WRITE_ONCE(prov->dying, true);
+	mutex_unlock(&kfi_prov_mutex);
+	if (refcount_dec_and_test(&prov->ref))
+		complete(&prov->gone);
+	wait_for_completion(&prov->gone);
+}
+EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
+
+/* References on all registered providers, in order of preference. */
+static int snapshot(struct kfi_provider ***provs, size_t *count)
+{
+	struct kfi_provider *prov, **v;
+	size_t n = 0;
+
+	mutex_lock(&kfi_prov_mutex);
+	list_for_each_entry(prov, &kfi_prov_list, node)
+		n++;
+	v = kcalloc(n + 1, sizeof(*v), GFP_KERNEL);
+	if (!v) {
+		mutex_unlock(&kfi_prov_mutex);
+		return -ENOMEM;
+	}
+	n = 0;
+	list_for_each_entry(prov, &kfi_prov_list, node)
+		if (kfi_prov_get(prov))
+			v[n++] = prov;
+	mutex_unlock(&kfi_prov_mutex);
+	*provs = v;
+	*count = n;
+	return 0;
+}
+
+/* Fill in what the provider left to the core. */
+static int complete_info(struct kfi_provider *prov, struct fi_info *info)
+{
+	struct fi_fabric_attr *attr = info->fabric_attr;
+
+	if (!attr->prov_version)
+		attr->prov_version = prov->version;
+	if (attr->prov_name)
+		return 0;
+	attr->prov_name = kstrdup(prov->name, GFP_KERNEL);
+	return attr->prov_name ? 0 : -ENOMEM;
+}
+
+/* Move what fits the hints from list to *tail, free the rest. */
+static int sift(struct kfi_provider *prov, struct fi_info *list,
+		const struct fi_info *hints, struct fi_info ***tail)
+{
+	struct fi_info *next;
+	int ret = 0;
+
+	for (; list; list = next) {
+		next = list->next;
+		list->next = NULL;
+		if (!ret)
+			ret = complete_info(prov, list);
+		if (ret || !kfi_match_info(list, hints)) {
+			kfabric_freeinfo(list);
+			continue;
+		}
+		**tail = list;
+		*tail = &list->next;
+	}
+	return ret;
+}
+
+static const char *wanted_name(const struct fi_info *hints)
+{
+	if (!hints || !hints->fabric_attr)
+		return NULL;
+	return hints->fabric_attr->prov_name;
+}
+
+static int ask(struct kfi_provider *prov, const char *node, const char *service,
+	       u64 flags, const struct fi_info *hints, struct fi_info ***tail)
+{
+	const char *want = wanted_name(hints);
+	struct fi_info *list = NULL;
+	int ret;
+
+	if (want ? !handles(prov->name, want) : prov->flags & KFI_PROV_EXPLICIT)
+		return 0;
+	ret = prov->getinfo(prov, node, service, flags, hints, &list);
+	/* One provider that cannot must not hide the others. */
+	if (ret)
+		return ret == -ENOMEM ? ret : 0;
+	return sift(prov, list, hints, tail);
+}
+
+/* Load the provider that the hints name, if it is not there. */
+static void load_wanted(const struct fi_info *hints)
+{
+	const char *want = wanted_name(hints);
+	char name[KFI_PROV_NAME_MAX];
+	struct kfi_provider *prov;
+	size_t len;
+
+	if (!want)
+		return;
+	prov = kfi_prov_find(want);
+	if (prov) {
+		kfi_prov_put(prov);
+		return;
+	}
+	len = strcspn(want, ";");
+	if (!len || len >= sizeof(name))
+		return;
+	memcpy(name, want, len);
+	name[len] = '\0';
+	request_module(KFI_MODULE_PREFIX "%s", name);
+}
+
+/* Refuse malformed addresses here, once, and the same for all providers. */
+static int check_address(const char *node, const char *service, u64 flags)
+{
+	struct fi_info *probe;
+	int ret;
+
+	if (!node && !service)
+		return 0;
+	probe = kfabric_dupinfo(NULL);
+	if (!probe)
+		return -ENOMEM;
+	ret = kfi_resolve(node, service, flags, NULL, probe);
+	kfabric_freeinfo(probe);
+	return ret;
+}
+
+int kfabric_getinfo(u32 version, const char *node, const char *service,
+		    u64 flags, const struct fi_info *hints,
+		    struct fi_info **info)
+{
+	struct fi_info *head = NULL, **tail = &head;
+	struct kfi_provider **provs;
+	size_t i, count;
+	int ret;
+
+	if (version > FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION))
+		return -ENOSYS;
+	if (flags & ~GETINFO_FLAGS)
+		return -FI_EBADFLAGS;
+	ret = check_address(node, service, flags);
+	if (ret)
+		return ret;
+	load_wanted(hints);
+	ret = snapshot(&provs, &count);
+	if (ret)
+		return ret;
+	for (i = 0; i < count; i++) {
+		if (!ret)
+			ret = ask(provs[i], node, service, flags, hints, &tail);
+		kfi_prov_put(provs[i]);
+	}
+	kfree(provs);
+	if (!ret && !head)
+		ret = -ENODATA;
+	if (ret)
+		kfabric_freeinfo(head);
+	else
+		*info = head;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kfabric_getinfo);
+
+int kfabric_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
+		   void *context)
+{
+	struct kfi_provider *prov;
+	int ret;
+
+	if (!attr || !attr->prov_name)
+		return -EINVAL;
+	prov = kfi_prov_find(attr->prov_name);
+	if (!prov)
+		return -ENODEV;
+	ret = prov->fabric(prov, attr, fabric, context);
+	kfi_prov_put(prov);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kfabric_fabric);

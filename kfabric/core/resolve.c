@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: node and service strings to socket addresses.
+ */
+#include <linux/export.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/inet.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+
+#include "core.h"
+
+static size_t address_len(const struct sockaddr_storage *ss)
+{
+	return ss->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					 : sizeof(struct sockaddr_in);
+}
+
+/* A port without a node: the wildcard or the loopback address. */
+static int from_service(const char *service, bool v6, bool source,
+			struct sockaddr_storage *ss)
+{
+	const char *node = v6 ? (source ? "::" : "::1")
+			      : (source ? "0.0.0.0" : "127.0.0.1");
+
+	return inet_pton_with_scope(&init_net, AF_UNSPEC, node, service, ss);
+}
+
+static bool wants_v6(const struct fi_info *hints)
+{
+	return hints && hints->addr_format == FI_SOCKADDR_IN6;
+}
+
+/* Copy what the hints say of one end, unless it was given already. */
+static int from_hints(void **addr, size_t *len, const void *hint,
+		      size_t hint_len)
+{
+	if (*addr || !hint || !hint_len)
+		return 0;
+	return kfi_info_set_addr(addr, len, hint, hint_len);
+}
+
+static u32 format_of(const void *addr)
+{
+	const struct sockaddr *sa = addr;
+
+	return sa->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+}
+
+int kfi_resolve(const char *node, const char *service, u64 flags,
+		const struct fi_info *hints, struct fi_info *info)
+{
+	bool source = flags & FI_SOURCE;
+	void *addr[2] = {}; /* source, destination */
+	size_t len[2] = {};
+	struct sockaddr_storage ss = {};
+	int ret = 0, i = source ? 0 : 1;
+
+	if (node)
+		ret = inet_pton_with_scope(&init_net, AF_UNSPEC, node, service,
+					   &ss);
+	else if (service)
+		ret = from_service(service, wants_v6(hints), source, &ss);
+	if (ret)
+		return -EINVAL;
+	if (node || service)
+		ret = kfi_info_set_addr(&addr[i], &len[i], &ss,
+					address_len(&ss));
+	if (!ret && hints)
+		ret = from_hints(&addr[0], &len[0], hints->src_addr,
+				 hints->src_addrlen);
+	if (!ret && hints)
+		ret = from_hints(&addr[1], &len[1], hints->dest_addr,
+				 hints->dest_addrlen);
+	if (ret) {
+		kfree(addr[0]);
+		kfree(addr[1]);
+		return ret;
+	}
+	kfree(info->src_addr);
+	kfree(info->dest_addr);
+	info->src_addr = addr[0];
+	info->src_addrlen = len[0];
+	info->dest_addr = addr[1];
+	info->dest_addrlen = len[1];
+	if (addr[0] || addr[1])
+		info->addr_format = format_of(addr[1] ?: addr[0]);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_resolve);

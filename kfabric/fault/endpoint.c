@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The fault provider: endpoints: opening, connecting, closing.
+ *
+ * Each has an inner endpoint with queues of its own: a completion upcall per
+ * direction, which knows the endpoint by its context, and an event queue whose
+ * handler queues work.
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "fault.h"
+
+/* Beyond an operation's limit, for the end of a connection to settle. */
+#define END_MARGIN_MS 1000
+#define CUT_WAIT_MS   20000
+
+DEFINE_MUTEX(fault_eps_lock);
+LIST_HEAD(fault_eps);
+
+/* ---- events ------------------------------------------------------------ */
+
+static void went_down(struct fault_ep *ep, int err, int prov_errno,
+		      const void *data, size_t len)
+{
+	if (READ_ONCE(ep->inner->fid.dead))
+		kfi_obj_kill(&ep->ep.fid);
+	kfi_ep_down(&ep->ep, err, prov_errno, data, len);
+	fault_break(ep);
+}
+
+static void came_up(struct fault_ep *ep, const void *data, size_t len)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->up = true;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	kfi_ep_connected(&ep->ep, data, len);
+}
+
+static void read_failure(struct fault_ep *ep)
+{
+	struct fi_eq_err_entry err;
+
+	if (fi_eq_readerr(ep->inner_eq, &err, 0) > 0)
+		went_down(ep, err.err, err.prov_errno, err.err_data,
+			  err.err_data_size);
+}
+
+static void read_events(struct work_struct *work)
+{
+	struct fault_ep *ep = container_of(work, struct fault_ep, events);
+	struct fi_eq_cm_entry *entry = (void *)ep->event_buf;
+	const size_t room = sizeof(ep->event_buf);
+	ssize_t n;
+	u32 event;
+
+	if (READ_ONCE(ep->refused))
+		went_down(ep, ECONNREFUSED, 0, NULL, 0);
+	while ((n = fi_eq_read(ep->inner_eq, &event, entry, room, 0)) !=
+	       -FI_EAGAIN) {
+		if (n == -FI_EAVAIL)
+			read_failure(ep);
+		else if (event == FI_CONNECTED)
+			came_up(ep, entry->data, n - sizeof(*entry));
+		else
+			went_down(ep, ECONNABORTED, 0, NULL, 0);
+	}
+}
+
+static void event_came(struct fid_eq *eq, void *context)
+{
+	struct fault_ep *ep = context;
+
+	queue_work(fault_wq, &ep->events);
+}
+
+/* The inner endpoint has room again. */
+static void space_came(struct fid_ep *inner, u64 dir, void *context)
+{
+	struct fault_ep *ep = context;
+	unsigned long irq;
+
+	if (dir == FI_RECV) {
+		kfi_ep_space(&ep->ep, dir);
+		return;
+	}
+	spin_lock_irqsave(&ep->lock, irq);
+	fault_kick(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* ---- connecting -------------------------------------------------------- */
+
+static void pass_timeouts(struct fault_ep *ep)
+{
+	WRITE_ONCE(ep->inner->op_timeout_ms, READ_ONCE(ep->ep.op_timeout_ms));
+	WRITE_ONCE(ep->inner->cm_timeout_ms, READ_ONCE(ep->ep.cm_timeout_ms));
+}
+
+static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
+		      size_t paramlen)
+{
+	struct fault_ep *ep = to_fault_ep(fid);
+
+	pass_timeouts(ep);
+	if (!fault_hit(reject_nth))
+		return fi_connect(ep->inner, addr, param, paramlen);
+	fault_count(rejects);
+	WRITE_ONCE(ep->refused, true);
+	queue_work(fault_wq, &ep->events);
+	return 0;
+}
+
+static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
+{
+	struct fault_ep *ep = to_fault_ep(fid);
+
+	pass_timeouts(ep);
+	return fi_accept(ep->inner, param, paramlen);
+}
+
+static bool is_up(struct fault_ep *ep)
+{
+	unsigned long irq;
+	bool up;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	up = ep->up && !ep->broken;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return up;
+}
+
+/* Without the power model there is nothing to wait for. */
+static int ep_shutdown(struct fid_ep *fid, u64 flags)
+{
+	struct fault_ep *ep = to_fault_ep(fid);
+
+	if (!ep->lines)
+		return fi_shutdown(ep->inner, flags);
+	fault_end(ep, FAULT_END_CLOSE);
+	return 0;
+}
+
+static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+
+	return fi_getname(&ep->inner->fid, addr, addrlen);
+}
+
+static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+{
+	return fi_getpeer(to_fault_ep(fid)->inner, addr, addrlen);
+}
+
+static int ep_control(struct kfid *fid, int command, void *arg)
+{
+	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+
+	return fi_control(&ep->inner->fid, command, arg);
+}
+
+/* ---- the end ----------------------------------------------------------- */
+
+/* Let N drain or drop, if there is a connection left to do it on. */
+static void end_connection(struct fault_ep *ep)
+{
+	u32 limit = READ_ONCE(ep->ep.op_timeout_ms) + END_MARGIN_MS;
+
+	if (!ep->lines || !is_up(ep))
+		return;
+	fault_end(ep, FAULT_END_CLOSE);
+	wait_event_timeout(ep->wait, READ_ONCE(ep->broken),
+			   msecs_to_jiffies(limit));
+}
+
+/* Whatever there is of the inner objects; their code has stopped after it. */
+static void close_inner(struct fault_ep *ep)
+{
+	if (ep->inner) {
+		/* The events' work looks at it. */
+		kfi_obj_get(&ep->inner->fid);
+		fi_close(&ep->inner->fid);
+		cancel_work_sync(&ep->events);
+		kfi_obj_put(&ep->inner->fid);
+	}
+	if (ep->inner_tx)
+		fi_close(&ep->inner_tx->fid);
+	if (ep->inner_rx)
+		fi_close(&ep->inner_rx->fid);
+	if (ep->inner_eq)
+		fi_close(&ep->inner_eq->fid);
+}
+
+static void close_ep(struct kfid *fid)
+{
+	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+
+	mutex_lock(&fault_eps_lock);
+	list_del(&ep->node);
+	mutex_unlock(&fault_eps_lock);
+	end_connection(ep);
+	/* From here on the engine leaves the inner endpoint alone. */
+	fault_break(ep);
+	cancel_delayed_work_sync(&ep->engine);
+	close_inner(ep);
+	spin_lock_irq(&ep->lock);
+	ep->closed = true;
+	spin_unlock_irq(&ep->lock);
+	cancel_delayed_work_sync(&ep->engine);
+	fault_run(ep);
+}
+
+static void free_ep_mem(struct fault_ep *ep)
+{
+	kvfree(ep->lines);
+	kvfree(ep->slot_mem);
+	kfree(ep);
+}
+
+static void free_ep(struct kfid *fid)
+{
+	free_ep_mem(container_of(fid, struct fault_ep, ep.fid));
+}
+
+static const struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_ep,
+	.release = free_ep,
+	.control = ep_control,
+};
+
+static const struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.connect = ep_connect,
+	.accept = ep_accept,
+	.shutdown = ep_shutdown,
+	.getname = ep_getname,
+	.getpeer = ep_getpeer,
+};
+
+static const struct kfi_ep_ops ep_ops = {
+	.fid = &ep_fid_ops,
+	.cm = &cm_ops,
+	.msg = &fault_msg_ops,
+	.rma = &fault_rma_ops,
+};
+
+/* ---- opening ----------------------------------------------------------- */
+
+static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
+{
+	size_t i, injects = ep->tx_attr.size;
+	size_t stride =
+		ALIGN(offsetof(struct fault_slot, op.inner) + d->inner_context,
+		      sizeof(u64));
+	struct fault_slot *slot;
+
+	ep->slot_mem =
+		kvcalloc(injects + FAULT_DRAIN_SLOTS, stride, GFP_KERNEL);
+	if (!ep->slot_mem)
+		return -ENOMEM;
+	for (i = 0; i < injects + FAULT_DRAIN_SLOTS; i++) {
+		slot = ep->slot_mem + i * stride;
+		slot->op.type = i < injects ? FAULT_SEND : FAULT_DRAIN;
+		list_add_tail(&slot->op.node,
+			      i < injects ? &ep->slots : &ep->drains);
+	}
+	return 0;
+}
+
+static void init_ep(struct fault_ep *ep, const struct fi_info *info)
+{
+	spin_lock_init(&ep->lock);
+	init_waitqueue_head(&ep->wait);
+	INIT_LIST_HEAD(&ep->node);
+	INIT_LIST_HEAD(&ep->queue);
+	INIT_LIST_HEAD(&ep->sent);
+	INIT_LIST_HEAD(&ep->rx);
+	INIT_LIST_HEAD(&ep->rx_done);
+	INIT_LIST_HEAD(&ep->lost);
+	INIT_LIST_HEAD(&ep->rx_lost);
+	INIT_LIST_HEAD(&ep->slots);
+	INIT_LIST_HEAD(&ep->drains);
+	INIT_WORK(&ep->events, read_events);
+	INIT_DELAYED_WORK(&ep->engine, fault_engine);
+	ep->tx_attr = *info->tx_attr;
+	ep->rx_attr = *info->rx_attr;
+	ep->max_msg_size = info->ep_attr->max_msg_size;
+	ep->tx_free = ep->tx_attr.size;
+	ep->rx_free = ep->rx_attr.size;
+}
+
+static struct fault_ep *alloc_ep(const struct fault_domain *d,
+				 const struct fi_info *info)
+{
+	struct fault_ep *ep;
+
+	if (!info->tx_attr->size || !info->rx_attr->size)
+		return ERR_PTR(-EINVAL);
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	init_ep(ep, info);
+	if (alloc_slots(ep, d) || fault_hold_init(ep)) {
+		free_ep_mem(ep);
+		return ERR_PTR(-ENOMEM);
+	}
+	return ep;
+}
+
+static int open_queues(struct fault_ep *ep, const struct fault_domain *d)
+{
+	struct fi_cq_attr cq = { .comp_handler = fault_inner_done };
+	struct fi_eq_attr eq = { .handler = event_came };
+	int ret;
+
+	ret = fi_cq_open(d->inner, &cq, &ep->inner_tx, ep);
+	ret = ret ?: fi_cq_open(d->inner, &cq, &ep->inner_rx, ep);
+	return ret ?: fi_eq_open(d->inner->fabric, &eq, &ep->inner_eq, ep);
+}
+
+static int bind_queues(struct fault_ep *ep)
+{
+	struct fi_space_handler space = { .fn = space_came, .context = ep };
+	int ret;
+
+	ret = fi_setopt(&ep->inner->fid, FI_OPT_ENDPOINT, FI_OPT_SPACE_HANDLER,
+			&space, sizeof(space));
+	ret = ret ?: fi_ep_bind(ep->inner, &ep->inner_tx->fid, FI_TRANSMIT);
+	ret = ret ?: fi_ep_bind(ep->inner, &ep->inner_rx->fid, FI_RECV);
+	return ret ?: fi_ep_bind(ep->inner, &ep->inner_eq->fid, 0);
+}
+
+static int open_inner(struct fault_ep *ep, const struct fault_domain *d,
+		      const struct fi_info *info)
+{
+	struct kfid *handle = info->handle;
+	struct fi_info *inner;
+	int ret;
+
+	if (handle) {
+		if (handle->ops != &fault_req_ops)
+			return -EINVAL;
+		handle = container_of(handle, struct fault_req, req.fid)
+				 ->inner->handle;
+	}
+	inner = fault_info_inner(info, handle);
+	if (!inner)
+		return -ENOMEM;
+	ret = open_queues(ep, d);
+	ret = ret ?: fi_endpoint(d->inner, inner, &ep->inner, ep);
+	fi_freeinfo(inner);
+	return ret ?: bind_queues(ep);
+}
+
+int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
+		   struct fid_ep **fid, void *context)
+{
+	struct fault_domain *d = to_fault_domain(domain);
+	struct fault_ep *ep = alloc_ep(d, info);
+	int ret;
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = open_inner(ep, d, info);
+	ret = ret ?: kfi_ep_init(&ep->ep, domain, info, &ep_ops, context);
+	if (ret) {
+		close_inner(ep);
+		free_ep_mem(ep);
+		return ret;
+	}
+	mutex_lock(&fault_eps_lock);
+	list_add_tail(&ep->node, &fault_eps);
+	mutex_unlock(&fault_eps_lock);
+	*fid = &ep->ep;
+	return 0;
+}
+
+/* ---- power ------------------------------------------------------------- */
+
+/* Wait for every endpoint that is being cut; false: one does not come. */
+static bool await_all(bool down)
+{
+	struct fault_ep *ep;
+	bool all = true;
+
+	lockdep_assert_held(&fault_eps_lock);
+	list_for_each_entry(ep, &fault_eps, node) {
+		if (READ_ONCE(ep->end) < FAULT_END_CUT)
+			continue;
+		if (!wait_event_timeout(ep->wait,
+					READ_ONCE(ep->broken) ||
+						(!down &&
+						 READ_ONCE(ep->end_settled)),
+					msecs_to_jiffies(CUT_WAIT_MS)))
+			all = false;
+	}
+	return all;
+}
+
+int kfabric_fault_cut(void)
+{
+	struct fault_ep *ep;
+	bool all;
+	int n = 0;
+
+	mutex_lock(&fault_eps_lock);
+	list_for_each_entry(ep, &fault_eps, node) {
+		if (is_up(ep)) {
+			fault_end(ep, FAULT_END_CUT);
+			n++;
+		}
+	}
+	all = await_all(false);
+	list_for_each_entry(ep, &fault_eps, node)
+		fault_end(ep, FAULT_END_DOWN);
+	all = await_all(true) && all;
+	mutex_unlock(&fault_eps_lock);
+	return all ? n : -ETIMEDOUT;
+}
+EXPORT_SYMBOL_GPL(kfabric_fault_cut);

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The fault provider: the engine of an endpoint: hands posted operations to
+ * the inner endpoint, and delivers all completions.
+ *
+ * Context: workqueue; at the end of the endpoint's life its close. The inner
+ *	queues' upcall only marks operations.
+ * Locking, lifetime and recovery: see fault.h. Transmit operations are
+ *	delivered in the order of posting, but for lost ones, so that one with
+ *	a suppressed completion is never overtaken.
+ */
+#include <linux/bottom_half.h>
+#include <linux/jiffies.h>
+
+#include "fault.h"
+
+/* Under ep->lock. */
+void fault_kick(struct fault_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	if (!ep->closed)
+		mod_delayed_work(fault_wq, &ep->engine, 0);
+}
+
+/* The connection is gone. */
+void fault_break(struct fault_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->broken = true;
+	fault_kick(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* End the connection; what N holds is dealt with first. */
+void fault_end(struct fault_ep *ep, enum fault_end how)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (ep->end == (how == FAULT_END_DOWN ? FAULT_END_CUT : FAULT_END_NONE))
+		ep->end = how;
+	fault_kick(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* Run again at a time, unless it is kicked before. */
+static void run_at(struct fault_ep *ep, unsigned long when)
+{
+	unsigned long irq, now = jiffies;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (!ep->closed)
+		queue_delayed_work(fault_wq, &ep->engine,
+				   time_after(when, now) ? when - now : 0);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* ---- inner completions ------------------------------------------------- */
+
+static bool is_reported(const struct fault_ep *ep, const struct fault_op *op)
+{
+	if (!op->comp->entry.op_context)
+		return false;
+	return !ep->ep.tx_selective || (op->flags & FI_COMPLETION);
+}
+
+/* The inner entry is ours but for the context. */
+static void copy_entry(struct fault_op *op, const struct fi_cq_err_entry *e)
+{
+	void *context = op->comp->entry.op_context;
+
+	op->comp->entry = *e;
+	op->comp->entry.op_context = context;
+}
+
+/* Is the completion of an operation to go wrong, and how? */
+static void spoil_locked(struct fault_ep *ep, struct fault_op *op)
+{
+	bool rx = op->type == FAULT_RECV;
+
+	lockdep_assert_held(&ep->lock);
+	if (rx ? fault_hit(lose_recv_nth)
+	       : is_reported(ep, op) && fault_hit(lose_nth)) {
+		fault_count(lost);
+		op->state = FAULT_LOST;
+		list_move_tail(&op->node, rx ? &ep->rx_lost : &ep->lost);
+		return;
+	}
+	if (fault_happens(delay_permille)) {
+		fault_count(delayed);
+		op->late = true;
+		op->due = jiffies + msecs_to_jiffies(fault_knob(delay_ms));
+	}
+}
+
+static void done_locked(struct fault_ep *ep, struct fault_op *op,
+			const struct fi_cq_err_entry *e)
+{
+	lockdep_assert_held(&ep->lock);
+	if (op->state != FAULT_ISSUED) {
+		fault_count(dup_dropped);
+		return;
+	}
+	copy_entry(op, e);
+	op->state = FAULT_DONE;
+	if (op->type == FAULT_RECV)
+		list_move_tail(&op->node, &ep->rx_done);
+	if (!e->err)
+		spoil_locked(ep, op);
+}
+
+void fault_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		      void *context)
+{
+	struct fault_op *op =
+		container_of(entry->op_context, struct fault_op, inner);
+	struct fault_ep *ep = context;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (op->type == FAULT_DRAIN) {
+		fault_placed(ep, op, entry->err);
+		goto unlock;
+	}
+	done_locked(ep, op, entry);
+	if (fault_happens(dup_permille)) {
+		fault_count(duplicated);
+		if (fault_knob(dup_ulp))
+			op->twice = true;
+		else
+			done_locked(ep, op, entry);
+	}
+	fault_kick(ep);
+unlock:
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* ---- reporting --------------------------------------------------------- */
+
+/* A second completion needs memory of its own unless an upcall takes it. */
+static void complete_again(struct fault_ep *ep, struct fid_cq *cq,
+			   struct kfi_comp *again)
+{
+	if (!cq->attr.comp_handler) {
+		fault_count(dup_dropped);
+		return;
+	}
+	fault_count(dup_delivered);
+	kfi_ep_complete(&ep->ep, again);
+}
+
+/* Upcalls run as they would in softirq, unless the queue wants otherwise. */
+static void complete_op(struct fault_ep *ep, struct fault_op *op, u64 dir)
+{
+	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
+	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
+	struct kfi_comp again = *op->comp;
+	bool twice = op->twice;
+
+	if (softirq)
+		local_bh_disable();
+	kfi_ep_complete(&ep->ep, op->comp);
+	if (twice)
+		complete_again(ep, cq, &again);
+	kfi_ep_space(&ep->ep, dir);
+	if (softirq)
+		local_bh_enable();
+}
+
+/* The operation memory is gone when this returns, slots are free again. */
+static void finish_tx(struct fault_ep *ep, struct fault_op *op)
+{
+	bool slot = !op->comp->entry.op_context;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	list_del(&op->node);
+	ep->tx_free++;
+	/* One that failed keeps its slot: the completion is in it. */
+	if (slot && !op->comp->entry.err)
+		list_add(&op->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	complete_op(ep, op, FI_TRANSMIT);
+}
+
+static void fail_tx(struct fault_ep *ep, struct fault_op *op, int err)
+{
+	op->comp->entry.err = err;
+	op->twice = false;
+	finish_tx(ep, op);
+}
+
+/* The first of a list, if it is to be reported now; else when to look. */
+static struct fault_op *first_due(struct fault_ep *ep, struct list_head *list)
+{
+	struct fault_op *op;
+	unsigned long irq;
+	bool wait;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	op = list_first_entry_or_null(list, struct fault_op, node);
+	if (op && op->state != FAULT_DONE)
+		op = NULL;
+	wait = op && op->late && !ep->broken && time_before(jiffies, op->due);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (!wait)
+		return op;
+	run_at(ep, op->due);
+	return NULL;
+}
+
+static void report_rx(struct fault_ep *ep)
+{
+	struct fault_op *op;
+	unsigned long irq;
+
+	while ((op = first_due(ep, &ep->rx_done))) {
+		spin_lock_irqsave(&ep->lock, irq);
+		list_del(&op->node);
+		ep->rx_free++;
+		spin_unlock_irqrestore(&ep->lock, irq);
+		complete_op(ep, op, FI_RECV);
+	}
+}
+
+static void report_tx(struct fault_ep *ep)
+{
+	struct fault_op *op;
+
+	while ((op = first_due(ep, &ep->sent)))
+		finish_tx(ep, op);
+}
+
+static struct fault_op *first_of(struct fault_ep *ep, struct list_head *list)
+{
+	struct fault_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	op = list_first_entry_or_null(list, struct fault_op, node);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return op;
+}
+
+/* Our own limit: the inner provider knows nothing of what was lost. */
+static void check_lost(struct fault_ep *ep)
+{
+	struct fault_op *op = first_of(ep, &ep->lost);
+
+	if (!op || READ_ONCE(ep->broken))
+		return;
+	if (time_before(jiffies, op->deadline)) {
+		run_at(ep, op->deadline);
+		return;
+	}
+	fault_count(timeouts);
+	fault_end(ep, FAULT_END_CLOSE);
+	fail_tx(ep, op, ETIMEDOUT);
+}
+
+/* The connection is broken: everything that is ours fails. */
+static void flush_all(struct fault_ep *ep)
+{
+	struct fault_op *op;
+	unsigned long irq;
+
+	fault_drop_lines(ep);
+	while ((op = first_of(ep, &ep->lost)))
+		fail_tx(ep, op, ECANCELED);
+	while ((op = first_of(ep, &ep->rx_lost))) {
+		spin_lock_irqsave(&ep->lock, irq);
+		list_del(&op->node);
+		ep->rx_free++;
+		spin_unlock_irqrestore(&ep->lock, irq);
+		op->comp->entry.err = ECANCELED;
+		complete_op(ep, op, FI_RECV);
+	}
+	/* What was issued is the inner provider's to end, and comes first. */
+	while (!first_of(ep, &ep->sent) && (op = first_of(ep, &ep->queue)))
+		fail_tx(ep, op, ECANCELED);
+}
+
+/* ---- issuing ----------------------------------------------------------- */
+
+static ssize_t post_msg(struct fault_ep *ep, struct fault_op *op, u64 flags)
+{
+	struct fi_msg msg = { .buf = op->buf,
+			      .addr = FI_ADDR_UNSPEC,
+			      .context = &op->inner,
+			      .data = op->data };
+
+	return fi_sendmsg(ep->inner, &msg, flags);
+}
+
+static ssize_t post_rma(struct fault_ep *ep, struct fault_op *op, u64 flags)
+{
+	struct fi_msg_rma msg = { .buf = op->buf,
+				  .rma_iov = op->rma,
+				  .rma_iov_count = op->rma_count,
+				  .addr = FI_ADDR_UNSPEC,
+				  .context = &op->inner,
+				  .data = op->data };
+
+	return op->type == FAULT_READ ? fi_readmsg(ep->inner, &msg, flags)
+				      : fi_writemsg(ep->inner, &msg, flags);
+}
+
+static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
+{
+	struct fi_msg_flush msg = { .mode = op->flush_mode,
+				    .rma_iov = op->rma,
+				    .rma_iov_count = op->rma_count,
+				    .addr = FI_ADDR_UNSPEC,
+				    .context = &op->inner };
+
+	return fi_flush(ep->inner, &msg, flags);
+}
+
+/* The bytes of an inject are in operation memory, so it is none any more. */
+static ssize_t post_inner(struct fault_ep *ep, struct fault_op *op)
+{
+	u64 flags = op->flags & ~(FI_INJECT | FI_INJECT_COMPLETE);
+
+	/* What follows may be held, and would leave the batch waiting. */
+	if (ep->lines)
+		flags &= ~FI_MORE;
+	WRITE_ONCE(ep->inner->op_timeout_ms, READ_ONCE(ep->ep.op_timeout_ms));
+	switch (op->type) {
+	case FAULT_SEND:
+		return post_msg(ep, op, flags);
+	case FAULT_FLUSH:
+		return post_flush(ep, op, flags);
+	default:
+		return post_rma(ep, op, flags);
+	}
+}
+
+static void move(struct fault_ep *ep, struct fault_op *op,
+		 enum fault_op_state state)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	op->state = state;
+	if (state == FAULT_QUEUED)
+		list_move(&op->node, &ep->queue);
+	else
+		list_move_tail(&op->node, &ep->sent);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+static bool is_gone(ssize_t ret)
+{
+	return ret == -ENOTCONN || ret == -ENODEV;
+}
+
+/* The completion may come before the post returns. */
+static int issue(struct fault_ep *ep, struct fault_op *op)
+{
+	ssize_t ret = fault_empty(ep);
+
+	if (ret == -FI_EAGAIN)
+		return ret;
+	move(ep, op, FAULT_ISSUED);
+	ret = ret ?: post_inner(ep, op);
+	if (ret == -FI_EAGAIN) {
+		move(ep, op, FAULT_QUEUED);
+		return ret;
+	}
+	if (ret) {
+		op->comp->entry.err = is_gone(ret) ? ECANCELED : -ret;
+		op->state = FAULT_DONE;
+	}
+	return 0;
+}
+
+/* A held write completes as if the peer's NIC had it. */
+static int hold(struct fault_ep *ep, struct fault_op *op)
+{
+	unsigned long irq;
+	int ret = fault_hold(ep, op);
+
+	if (ret == -FI_EAGAIN)
+		return ret;
+	move(ep, op, FAULT_DONE);
+	if (ret) {
+		op->comp->entry.err = ECANCELED;
+		return 0;
+	}
+	spin_lock_irqsave(&ep->lock, irq);
+	spoil_locked(ep, op);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return 0;
+}
+
+static struct fault_op *next_queued(struct fault_ep *ep)
+{
+	struct fault_op *op = NULL;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (ep->up && !ep->broken && ep->end == FAULT_END_NONE)
+		op = list_first_entry_or_null(&ep->queue, struct fault_op,
+					      node);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return op;
+}
+
+static void issue_all(struct fault_ep *ep)
+{
+	struct fault_op *op;
+
+	while ((op = next_queued(ep))) {
+		if (op->cuts) {
+			fault_count(link_cuts);
+			fault_end(ep, FAULT_END_CLOSE);
+			return;
+		}
+		if (fault_holds(ep, op) ? hold(ep, op) : issue(ep, op))
+			return;
+		report_tx(ep);
+	}
+}
+
+/* ---- the engine -------------------------------------------------------- */
+
+/*
+ * We end the connection: when N is dealt with, the inner one goes down. With
+ * a power cut it waits for the others, which may be the other ends of ours.
+ */
+static void run_end(struct fault_ep *ep)
+{
+	if (!ep->end_begun) {
+		ep->end_begun = true;
+		fault_end_lines(ep);
+	}
+	fault_place(ep);
+	if (!fault_settled(ep) || READ_ONCE(ep->broken))
+		return;
+	WRITE_ONCE(ep->end_settled, true);
+	if (READ_ONCE(ep->end) == FAULT_END_CUT)
+		return;
+	fi_shutdown(ep->inner, 0);
+	fault_break(ep);
+}
+
+void fault_run(struct fault_ep *ep)
+{
+	report_rx(ep);
+	issue_all(ep);
+	fault_place(ep);
+	report_tx(ep);
+	check_lost(ep);
+	if (READ_ONCE(ep->end) != FAULT_END_NONE && !READ_ONCE(ep->broken))
+		run_end(ep);
+	if (READ_ONCE(ep->broken)) {
+		report_rx(ep);
+		report_tx(ep);
+		flush_all(ep);
+	}
+	wake_up_all(&ep->wait);
+}
+
+void fault_engine(struct work_struct *work)
+{
+	fault_run(container_of(work, struct fault_ep, engine.work));
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The fault provider: registration, fabrics, domains, CQs.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "fault.h"
+
+#define FAULT_PREFERENCE 90
+
+struct workqueue_struct *fault_wq;
+
+static void close_fabric(struct kfid *fid)
+{
+	struct fault_fabric *f =
+		container_of(fid, struct fault_fabric, fabric.fid);
+
+	fi_close(&f->inner->fid);
+}
+
+static void free_fabric(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fault_fabric, fabric.fid));
+}
+
+static void close_domain(struct kfid *fid)
+{
+	struct fault_domain *d =
+		container_of(fid, struct fault_domain, domain.fid);
+
+	fi_close(&d->inner->fid);
+}
+
+static void free_domain(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fault_domain, domain.fid));
+}
+
+static void free_cq(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fault_cq, cq.fid));
+}
+
+static const struct fi_ops fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_fabric,
+	.release = free_fabric,
+};
+
+static const struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_domain,
+	.release = free_domain,
+};
+
+static const struct fi_ops cq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = free_cq,
+};
+
+/* Inner queues belong to endpoints; the engine can upcall in any context. */
+static int fault_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+			 struct fid_cq **cq, void *context)
+{
+	struct fault_cq *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_cq_init(&new->cq, domain, &cq_fid_ops, NULL, attr, context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*cq = &new->cq;
+	return 0;
+}
+
+static const struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.endpoint = fault_endpoint,
+	.cq_open = fault_cq_open,
+	.mr_regattr = fault_mr_regattr,
+};
+
+static int open_inner_domain(struct fault_domain *d, struct fid_fabric *fabric,
+			     const struct fi_info *info)
+{
+	struct kfid *handle = NULL;
+	struct fi_info *inner;
+	int ret;
+
+	if (info->handle && info->handle->ops == &fault_req_ops)
+		handle = container_of(info->handle, struct fault_req, req.fid)
+				 ->inner->handle;
+	inner = fault_info_inner(info, handle);
+	if (!inner)
+		return -ENOMEM;
+	d->inner_context = inner->domain_attr->op_context_size;
+	/* An info that does not come from fi_getinfo() lacks it. */
+	if (d->inner_context < sizeof(struct fi_context))
+		ret = -EINVAL;
+	else
+		ret = fi_domain(to_fault_fabric(fabric)->inner, inner,
+				&d->inner, d);
+	fi_freeinfo(inner);
+	return ret;
+}
+
+static int fault_domain(struct fid_fabric *fabric, struct fi_info *info,
+			struct fid_domain **domain, void *context)
+{
+	struct fault_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = open_inner_domain(new, fabric, info);
+	if (ret)
+		goto free;
+	ret = kfi_domain_init(&new->domain, fabric, &domain_fid_ops,
+			      &domain_ops, new->inner->mr_mode, context);
+	if (ret)
+		goto close_inner;
+	*domain = &new->domain;
+	return 0;
+close_inner:
+	fi_close(&new->inner->fid);
+free:
+	kfree(new);
+	return ret;
+}
+
+static const struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = fault_domain,
+	.passive_ep = fault_passive_ep,
+};
+
+static int fault_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+			struct fid_fabric **fabric, void *context)
+{
+	struct fi_fabric_attr inner = *attr;
+	struct fault_fabric *new;
+	int ret;
+
+	inner.prov_name = (char *)fault_inner_name(attr->prov_name);
+	if (!inner.prov_name)
+		return -EINVAL;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	ret = fi_fabric(&inner, &new->inner, new);
+	if (ret)
+		goto free;
+	ret = kfi_fabric_init(&new->fabric, prov, &fabric_fid_ops, &fabric_ops,
+			      context);
+	if (ret)
+		goto close_inner;
+	*fabric = &new->fabric;
+	return 0;
+close_inner:
+	fi_close(&new->inner->fid);
+free:
+	kfree(new);
+	return ret;
+}
+
+struct kfi_provider fault_prov = {
+	.name = FAULT_NAME,
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.owner = THIS_MODULE,
+	.preference = FAULT_PREFERENCE,
+	.flags = KFI_PROV_EXPLICIT,
+	.getinfo = fault_getinfo,
+	.fabric = fault_fabric,
+};
+
+static int __init fault_init(void)
+{
+	int ret;
+
+	fault_reseed(fault_seed);
+	fault_wq = alloc_workqueue("kfabric_fault",
+				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!fault_wq)
+		return -ENOMEM;
+	fault_debugfs_setup();
+	ret = kfi_provider_register(&fault_prov);
+	if (ret) {
+		fault_debugfs_teardown();
+		destroy_workqueue(fault_wq);
+	}
+	return ret;
+}
+
+static void __exit fault_exit(void)
+{
+	kfi_provider_deregister(&fault_prov);
+	fault_debugfs_teardown();
+	destroy_workqueue(fault_wq);
+}
+
+module_init(fault_init);
+module_exit(fault_exit);
+KFI_MODULE_ALIAS(FAULT_NAME);
+MODULE_DESCRIPTION("kfabric provider: faults and power cuts over another one");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The power-failure model: see power.h.
+ */
+#include "power.h"
+
+#define NONE	  ((__u32)-1)
+#define FULL_MASK (~(__u64)0)
+#define LINE_MASK ((__u64)FAULT_LINE - 1)
+#define ATOM_MASK ((1ULL << FAULT_ATOM) - 1)
+#define HALF	  (FAULT_PERMILLE / 2)
+
+/* Passes of a shuffled drain before the rest goes in order. */
+#define SHUFFLES 8
+
+/* ---- the generator ---------------------------------------------------- */
+
+__u64 fault_random(__u64 *state)
+{
+	__u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* Below a small bound; the bias of taking 32 bits does not matter here. */
+static __u32 below(__u64 *state, __u32 bound)
+{
+	return (__u32)(((fault_random(state) >> 32) * bound) >> 32);
+}
+
+_Bool fault_chance(__u64 *state, __u32 permille)
+{
+	return below(state, FAULT_PERMILLE) < permille;
+}
+
+/* ---- queues ----------------------------------------------------------- */
+
+static void queue_init(struct fault_queue *q)
+{
+	q->head = NONE;
+	q->tail = NONE;
+	q->count = 0;
+}
+
+static void push(struct fault_power *fp, struct fault_queue *q, __u32 i)
+{
+	fp->lines[i].next = NONE;
+	if (q->tail == NONE)
+		q->head = i;
+	else
+		fp->lines[q->tail].next = i;
+	q->tail = i;
+	q->count++;
+}
+
+/* Take line i out, which follows prev (NONE: it is the first). */
+static void unlink_line(struct fault_power *fp, struct fault_queue *q,
+			__u32 prev, __u32 i)
+{
+	__u32 next = fp->lines[i].next;
+
+	if (prev == NONE)
+		q->head = next;
+	else
+		fp->lines[prev].next = next;
+	if (q->tail == i)
+		q->tail = prev;
+	q->count--;
+}
+
+static __u32 take_first(struct fault_power *fp, struct fault_queue *q)
+{
+	__u32 i = q->head;
+
+	if (i != NONE)
+		unlink_line(fp, q, NONE, i);
+	return i;
+}
+
+int fault_power_init(struct fault_power *fp, const struct fault_power_cfg *cfg,
+		     struct fault_line *lines, __u32 nr_lines,
+		     struct fault_queue *conns, __u32 nr_conns)
+{
+	__u32 i;
+
+	if (nr_lines < 2 || nr_lines == NONE || !nr_conns)
+		return -EINVAL;
+	fp->cfg = *cfg;
+	fp->rng = cfg->seed;
+	fp->lines = lines;
+	fp->conns = conns;
+	fp->nr_conns = nr_conns;
+	queue_init(&fp->free);
+	queue_init(&fp->cache);
+	queue_init(&fp->out);
+	for (i = 0; i < nr_conns; i++)
+		queue_init(&conns[i]);
+	for (i = 0; i < nr_lines; i++)
+		push(fp, &fp->free, i);
+	return 0;
+}
+
+/* ---- lines that were passed over in a pass ----------------------------- */
+
+static __u32 skip_bit(const struct fault_line *l)
+{
+	__u64 h = l->space ^ (l->addr / FAULT_LINE);
+
+	return fault_random(&h) % FAULT_SKIP_BITS;
+}
+
+static void skip_clear(struct fault_power *fp)
+{
+	memset(fp->skip, 0, sizeof(fp->skip));
+}
+
+static void skip_add(struct fault_power *fp, const struct fault_line *l)
+{
+	__u32 bit = skip_bit(l);
+
+	fp->skip[bit / 8] |= 1U << (bit % 8);
+}
+
+static _Bool same_place(const struct fault_line *a, const struct fault_line *b)
+{
+	return a->space == b->space && a->addr == b->addr;
+}
+
+/* Was an earlier line of the same address passed over? */
+static _Bool skipped(const struct fault_power *fp, const struct fault_queue *q,
+		     __u32 i, _Bool lost_only)
+{
+	const struct fault_line *l = &fp->lines[i];
+	__u32 bit = skip_bit(l), j;
+
+	if (!(fp->skip[bit / 8] & (1U << (bit % 8))))
+		return 0;
+	for (j = q->head; j != i; j = fp->lines[j].next)
+		if (same_place(&fp->lines[j], l) &&
+		    (!lost_only || fp->lines[j].lost))
+			return 1;
+	return 0;
+}
+
+/* ---- moving on -------------------------------------------------------- */
+
+/* Put a line into L, on top of what L has of it. */
+static void cache_line(struct fault_power *fp, __u32 i)
+{
+	struct fault_line *from = &fp->lines[i], *to;
+	__u32 j, b;
+
+	for (j = fp->cache.head; j != NONE; j = fp->lines[j].next)
+		if (same_place(&fp->lines[j], from))
+			break;
+	if (j == NONE) {
+		push(fp, &fp->cache, i);
+		return;
+	}
+	to = &fp->lines[j];
+	for (b = 0; b < FAULT_LINE; b++)
+		if (from->mask & (1ULL << b))
+			to->data[b] = from->data[b];
+	to->mask |= from->mask;
+	push(fp, &fp->free, i);
+}
+
+/* A line has left N. */
+static void leave(struct fault_power *fp, __u32 i)
+{
+	if (fp->cfg.ddio && fp->cfg.bug != FAULT_BUG_DDIO_IGNORED)
+		cache_line(fp, i);
+	else
+		push(fp, &fp->out, i);
+}
+
+/* One pass: each line leaves by chance, unless an older one of it stays. */
+static void pass(struct fault_power *fp, struct fault_queue *q, __u32 permille)
+{
+	const _Bool ordered = fp->cfg.bug != FAULT_BUG_ADDRESS_ORDER;
+	__u32 i = q->head, prev = NONE, next;
+
+	skip_clear(fp);
+	for (; i != NONE; i = next) {
+		next = fp->lines[i].next;
+		if ((!ordered || !skipped(fp, q, i, 0)) &&
+		    fault_chance(&fp->rng, permille)) {
+			unlink_line(fp, q, prev, i);
+			leave(fp, i);
+		} else {
+			skip_add(fp, &fp->lines[i]);
+			prev = i;
+		}
+	}
+}
+
+/* Everything leaves, in an order that has little to do with that of writing. */
+static void drain(struct fault_power *fp, struct fault_queue *q)
+{
+	__u32 n;
+
+	for (n = 0; n < SHUFFLES && q->count > 1; n++)
+		pass(fp, q, HALF);
+	pass(fp, q, FAULT_PERMILLE);
+}
+
+static void flush_cache(struct fault_power *fp, __u64 space, __u64 first,
+			__u64 last, _Bool all)
+{
+	__u32 i = fp->cache.head, prev = NONE, next;
+
+	for (; i != NONE; i = next) {
+		const struct fault_line *l = &fp->lines[i];
+
+		next = l->next;
+		if (all || (l->space == space && l->addr >= first &&
+			    l->addr <= last)) {
+			unlink_line(fp, &fp->cache, prev, i);
+			push(fp, &fp->out, i);
+		} else {
+			prev = i;
+		}
+	}
+}
+
+/* ---- what happens to the model ----------------------------------------- */
+
+static __u64 mask_of(__u32 offset, __u32 len)
+{
+	__u64 mask = len == FAULT_LINE ? FULL_MASK : (1ULL << len) - 1;
+
+	return mask << offset;
+}
+
+__u32 fault_power_write(struct fault_power *fp, __u32 conn, __u64 space,
+			__u64 addr, const void *data, __u32 len)
+{
+	const __u8 *p = data;
+	__u32 done = 0;
+
+	while (done < len) {
+		__u32 offset = (addr + done) & LINE_MASK;
+		__u32 n = FAULT_LINE - offset;
+		__u32 i = take_first(fp, &fp->free);
+		struct fault_line *l;
+
+		if (i == NONE)
+			break;
+		if (n > len - done)
+			n = len - done;
+		l = &fp->lines[i];
+		l->space = space;
+		l->addr = addr + done - offset;
+		l->mask = mask_of(offset, n);
+		l->lost = 0;
+		l->conn = conn;
+		memcpy(l->data + offset, p + done, n);
+		push(fp, &fp->conns[conn], i);
+		done += n;
+	}
+	return done;
+}
+
+void fault_power_step(struct fault_power *fp)
+{
+	__u32 c;
+
+	for (c = 0; c < fp->nr_conns; c++)
+		pass(fp, &fp->conns[c], fp->cfg.drain_permille);
+}
+
+void fault_power_empty(struct fault_power *fp, __u32 conn)
+{
+	__u32 c;
+
+	if (fp->cfg.bug == FAULT_BUG_EMPTY_NONE)
+		return;
+	for (c = 0; c < fp->nr_conns; c++)
+		if (c == conn || fp->cfg.bug == FAULT_BUG_EMPTY_ALL)
+			drain(fp, &fp->conns[c]);
+	if (fp->cfg.bug == FAULT_BUG_READ_FLUSHES_L)
+		flush_cache(fp, 0, 0, 0, 1);
+}
+
+void fault_power_flush(struct fault_power *fp, __u64 space, __u64 addr,
+		       __u64 len)
+{
+	if (len)
+		flush_cache(fp, space, addr & ~LINE_MASK, addr + len - 1, 0);
+}
+
+/* The connection to squeeze: the preferred one, or the next that holds any. */
+static struct fault_queue *holder(struct fault_power *fp, __u32 conn)
+{
+	__u32 n;
+
+	for (n = 0; n < fp->nr_conns; n++) {
+		struct fault_queue *q = &fp->conns[(conn + n) % fp->nr_conns];
+
+		if (q->count)
+			return q;
+	}
+	return NULL;
+}
+
+int fault_power_squeeze(struct fault_power *fp, __u32 conn)
+{
+	struct fault_queue *q = holder(fp, conn);
+
+	if (q)
+		leave(fp, take_first(fp, q));
+	/* The cache is as full as the buffers: it evicts. */
+	if (!fp->out.count && !fp->free.count && fp->cache.count)
+		push(fp, &fp->out, take_first(fp, &fp->cache));
+	return fp->out.count || fp->free.count ? 0 : -ENOENT;
+}
+
+/* Lose bytes of a line, and pass on what is left of it. */
+static void lose(struct fault_line *l, __u64 lost)
+{
+	l->lost = l->mask & lost;
+	l->mask &= ~lost;
+}
+
+static void pass_on(struct fault_power *fp, struct fault_queue *q)
+{
+	__u32 i;
+
+	while ((i = take_first(fp, q)) != NONE)
+		push(fp, &fp->out, i);
+}
+
+void fault_power_destroy(struct fault_power *fp, __u32 conn, _Bool drained)
+{
+	struct fault_queue *q = &fp->conns[conn];
+	__u32 i;
+
+	if (fp->cfg.bug == FAULT_BUG_LANDS_LATE)
+		return;
+	if (drained) {
+		drain(fp, q);
+		return;
+	}
+	for (i = q->head; i != NONE; i = fp->lines[i].next)
+		lose(&fp->lines[i], FULL_MASK);
+	pass_on(fp, q);
+}
+
+/* Which bytes a torn line loses: some of its pieces of 8 bytes. */
+__u64 fault_power_torn(struct fault_power *fp)
+{
+	__u64 mask = 0;
+	__u32 i;
+
+	for (i = 0; i < FAULT_LINE; i += FAULT_ATOM)
+		if (fault_chance(&fp->rng, HALF))
+			mask |= ATOM_MASK << i;
+	return mask;
+}
+
+/* Drop, keep or tear: one chance in three each. */
+static __u64 lost_of_buffer(struct fault_power *fp)
+{
+	switch (below(&fp->rng, 3)) {
+	case 0:
+		return 0;
+	case 1:
+		return FULL_MASK;
+	default:
+		return fp->cfg.bug == FAULT_BUG_NO_TEAR ? FULL_MASK
+							: fault_power_torn(fp);
+	}
+}
+
+/* If a line is not placed whole, no later one of its address can have been. */
+static void cut_buffers(struct fault_power *fp, struct fault_queue *q)
+{
+	__u32 i;
+
+	skip_clear(fp);
+	for (i = q->head; i != NONE; i = fp->lines[i].next) {
+		struct fault_line *l = &fp->lines[i];
+
+		if (skipped(fp, q, i, 1))
+			lose(l, FULL_MASK);
+		else
+			lose(l, lost_of_buffer(fp));
+		if (l->lost)
+			skip_add(fp, l);
+	}
+	pass_on(fp, q);
+}
+
+static void cut_cache(struct fault_power *fp)
+{
+	__u32 i;
+
+	for (i = fp->cache.head; i != NONE; i = fp->lines[i].next)
+		if (!fp->cfg.eadr && fault_chance(&fp->rng, HALF))
+			lose(&fp->lines[i], FULL_MASK);
+	pass_on(fp, &fp->cache);
+}
+
+void fault_power_cut(struct fault_power *fp)
+{
+	const _Bool safe =
+		fp->cfg.bug == FAULT_BUG_CUT_KEEPS ||
+		(fp->cfg.bug == FAULT_BUG_EADR_KEEPS_N && fp->cfg.eadr);
+	__u32 c;
+
+	cut_cache(fp);
+	for (c = 0; c < fp->nr_conns; c++) {
+		if (safe)
+			pass_on(fp, &fp->conns[c]);
+		else
+			cut_buffers(fp, &fp->conns[c]);
+	}
+}
+
+_Bool fault_power_pop(struct fault_power *fp, struct fault_line *line)
+{
+	__u32 i = take_first(fp, &fp->out);
+
+	if (i == NONE)
+		return 0;
+	*line = fp->lines[i];
+	push(fp, &fp->free, i);
+	return 1;
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric for upper-layer drivers: discovery, attributes, the base object.
+ *
+ * The names are libfabric's. What differs in the kernel:
+ *   - the base object is struct kfid (linux/exportfs.h owns the other name);
+ *   - operation memory is the caller's (struct fi_context), so that posting
+ *     neither sleeps nor allocates;
+ *   - buffers are typed (struct fi_buf): linear, kvec, bio_vec, scatterlist;
+ *   - completions and events may be delivered by upcall;
+ *   - only numeric addresses are understood, in the initial net namespace.
+ *
+ * Context words used by all headers of this folder:
+ *   process  - may sleep;
+ *   posting  - process or softirq context, spinlocks may be held and local
+ *              interrupts may be off; never hardirq or NMI. Does not sleep
+ *              and does not allocate;
+ *   upcall   - softirq or workqueue, see &enum fi_cq_context; must not sleep.
+ *
+ * Lifetime: every object holds a reference on its provider's module and on
+ * its parent. fi_close() gives the object back.
+ */
+#ifndef KFABRIC_FABRIC_H
+#define KFABRIC_FABRIC_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include <kfabric/fi_errno.h>
+
+struct fi_info;
+struct fid_av;
+struct fid_cq;
+struct fid_domain;
+struct fid_ep;
+struct fid_eq;
+struct fid_fabric;
+struct fid_mr;
+struct fid_pep;
+struct kfi_provider;
+struct kfid;
+
+/**
+ * FI_VERSION() - compose an interface version
+ * @major: changes when callers must change
+ * @minor: changes when something was added
+ */
+#define FI_VERSION(major, minor) (((u32)(major) << 16) | (u16)(minor))
+#define FI_MAJOR_VERSION	 1
+#define FI_MINOR_VERSION	 0
+#define FI_MAJOR(version)	 ((u32)(version) >> 16)
+#define FI_MINOR(version)	 ((u32)(version)&0xffff)
+
+/* Capabilities: fi_info.caps, tx_attr.caps, rx_attr.caps, domain_attr.caps. */
+#define FI_MSG		BIT_ULL(0) /* untagged messages */
+#define FI_RMA		BIT_ULL(1) /* remote memory */
+#define FI_SEND		BIT_ULL(2)
+#define FI_RECV		BIT_ULL(3)
+#define FI_READ		BIT_ULL(4) /* may read remote memory */
+#define FI_WRITE	BIT_ULL(5) /* may write remote memory */
+#define FI_REMOTE_READ	BIT_ULL(6) /* memory may be read by the peer */
+#define FI_REMOTE_WRITE BIT_ULL(7) /* memory may be written by the peer */
+#define FI_LOCAL_COMM	BIT_ULL(8) /* reaches endpoints of this machine */
+#define FI_REMOTE_COMM	BIT_ULL(9) /* reaches other machines */
+#define FI_RMA_PMEM	BIT_ULL(10) /* can make remote memory persistent */
+
+/* Flags of single operations, and of tx_attr/rx_attr.op_flags. */
+#define FI_COMPLETION	     BIT_ULL(16) /* report success (selective CQs) */
+#define FI_INJECT	     BIT_ULL(17) /* buffer is reusable on return */
+#define FI_MORE		     BIT_ULL(18) /* more posts follow: may batch */
+#define FI_FENCE	     BIT_ULL(19) /* wait for all earlier operations */
+#define FI_REMOTE_CQ_DATA    BIT_ULL(20) /* data goes to the peer's CQ entry */
+#define FI_INJECT_COMPLETE   BIT_ULL(21) /* done: buffer is reusable */
+#define FI_TRANSMIT_COMPLETE BIT_ULL(22) /* done: the peer's NIC has it */
+#define FI_DELIVERY_COMPLETE BIT_ULL(23) /* done: placed in peer's memory */
+#define FI_COMMIT_COMPLETE   BIT_ULL(24) /* done: persistent at the peer */
+
+/* All completion levels, weakest first. */
+#define FI_COMPLETION_LEVELS                                                \
+	(FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | \
+	 FI_COMMIT_COMPLETE)
+
+/* Flags of fi_ep_bind(). */
+#define FI_TRANSMIT		BIT_ULL(28) /* the CQ takes sends and RMA */
+#define FI_SELECTIVE_COMPLETION BIT_ULL(29) /* only FI_COMPLETION ops report */
+
+/* Flags found in completions only. */
+#define FI_FLUSH BIT_ULL(32) /* the completion of an fi_flush() */
+
+/* Flags of fi_getinfo(). */
+#define FI_SOURCE	  BIT_ULL(40) /* node and service name our own end */
+#define FI_NUMERICHOST	  BIT_ULL(41) /* node is numeric (always so here) */
+#define FI_PROV_ATTR_ONLY BIT_ULL(42) /* no addresses, hardware may be away */
+
+/* fi_info.addr_format */
+enum {
+	FI_FORMAT_UNSPEC, /* in hints: any; nothing is said of addresses */
+	FI_SOCKADDR, /* struct sockaddr of either family */
+	FI_SOCKADDR_IN,
+	FI_SOCKADDR_IN6,
+};
+
+/**
+ * enum fi_ep_type - kind of endpoint
+ * @FI_EP_UNSPEC: in hints: any
+ * @FI_EP_MSG: reliable, connected, keeps message borders and order
+ * @FI_EP_RDM: reliable, not connected
+ */
+enum fi_ep_type {
+	FI_EP_UNSPEC,
+	FI_EP_MSG,
+	FI_EP_RDM,
+};
+
+/* ep_attr.protocol: what is spoken on the wire. */
+enum {
+	FI_PROTO_UNSPEC,
+	FI_PROTO_LOOP, /* nothing: memory of this kernel */
+	FI_PROTO_RDMA_CM_IB_RC, /* as libfabric's verbs;FI_EP_MSG */
+	FI_PROTO_IWARP,
+	FI_PROTO_SOCK_TCP, /* as libfabric's tcp;FI_EP_MSG */
+	FI_PROTO_RDS,
+};
+
+/* domain_attr.mr_mode: what a provider demands of memory registration. */
+#define FI_MR_VIRT_ADDR BIT(0) /* peers address it by fi_mr_attr.iova */
+#define FI_MR_ALLOCATED BIT(1) /* pages must exist (always so here) */
+#define FI_MR_PROV_KEY	BIT(2) /* the provider chooses the key */
+#define FI_MR_ENDPOINT	BIT(3) /* fi_mr_bind() an endpoint, fi_mr_enable() */
+
+/* How fi_flush() makes earlier writes safe: ep_attr.flush_modes. */
+#define FI_FLUSH_READBACK BIT(0) /* read a few bytes on the same queue */
+#define FI_FLUSH_NATIVE	  BIT(1) /* the fabric's own flush operation */
+#define FI_FLUSH_COMMIT	  BIT(2) /* the peer persists, then answers */
+
+/* Classes of objects: kfid.fclass. */
+enum fi_class {
+	FI_CLASS_UNSPEC,
+	FI_CLASS_FABRIC,
+	FI_CLASS_DOMAIN,
+	FI_CLASS_EP,
+	FI_CLASS_PEP,
+	FI_CLASS_MR,
+	FI_CLASS_CQ,
+	FI_CLASS_EQ,
+	FI_CLASS_AV,
+	FI_CLASS_CONNREQ, /* fi_info.handle of a connection request */
+	FI_CLASS_COUNT,
+};
+
+/* Commands of fi_control(). */
+enum {
+	FI_ENABLE = 1, /* endpoint or MR; arg unused */
+	FI_PROVIDER_CONTROL = 0x1000, /* and above: see the provider */
+};
+
+/**
+ * struct fi_ops - operations of every object
+ * @size: sizeof(struct fi_ops) of the provider's build
+ * @close: stop the object: no callback runs after it returned. Cannot fail.
+ *	Context: process
+ * @release: last reference is gone: free the memory. Context: process
+ * @bind: attach @bfid (already pinned by the core). Context: process
+ * @control: do @command. Context: process
+ */
+struct fi_ops {
+	size_t size;
+	void (*close)(struct kfid *fid);
+	void (*release)(struct kfid *fid);
+	int (*bind)(struct kfid *fid, struct kfid *bfid, u64 flags);
+	int (*control)(struct kfid *fid, int command, void *arg);
+};
+
+/**
+ * struct kfid - base of every kfabric object
+ * @fclass: &enum fi_class
+ * @id: number unique in this boot, for logs, traces and debugfs
+ * @context: the upper layer's, untouched
+ * @ops: the provider's operations
+ * @prov: the provider; the object holds a reference on it and its module
+ * @parent: object that this one was opened on, or NULL
+ *
+ * Only @context, @fclass and @id are for upper layers.
+ */
+struct kfid {
+	enum fi_class fclass;
+	u32 id;
+	void *context;
+	const struct fi_ops *ops;
+	struct kfi_provider *prov;
+	struct kfid *parent;
+	/* private: core */
+	struct kref ref; /* memory: handle, children, reaper */
+	atomic_t users; /* children and bindings; negative: closed */
+	bool dead;
+	struct list_head node; /* all objects, for debugfs */
+	struct work_struct reap;
+	void (*reap_fn)(struct kfid *fid);
+};
+
+/**
+ * KFI_HAS_OP() - is an operation there?
+ * @vec: ops vector, may be NULL
+ * @op: name of the member
+ *
+ * A vector shorter than the member, or a NULL member, means no.
+ */
+#define KFI_HAS_OP(vec, op) \
+	((vec) && (vec)->size >= offsetofend(typeof(*(vec)), op) && (vec)->op)
+
+/**
+ * struct fi_tx_attr - limits and wishes of the sending side
+ * @caps: FI_SEND, FI_READ, FI_WRITE and the like; 0 in hints: any
+ * @op_flags: flags that every operation gets which is posted without flags
+ * @comp_levels: completion levels that this provider really has (out)
+ * @inject_size: bytes that FI_INJECT can take
+ * @size: operations in flight; posting more gives -FI_EAGAIN
+ * @iov_limit: segments of a local buffer per operation
+ * @rma_iov_limit: remote ranges per operation
+ *
+ * In hints a number is a demand for at least that much, 0 is no demand.
+ */
+struct fi_tx_attr {
+	u64 caps;
+	u64 op_flags;
+	u64 comp_levels;
+	size_t inject_size;
+	size_t size;
+	size_t iov_limit;
+	size_t rma_iov_limit;
+};
+
+/**
+ * struct fi_rx_attr - limits and wishes of the receiving side
+ * @caps: FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE; 0 in hints: any
+ * @op_flags: flags that every receive gets which is posted without flags
+ * @size: receives that may be posted; more gives -FI_EAGAIN
+ * @iov_limit: segments of a buffer per receive
+ */
+struct fi_rx_attr {
+	u64 caps;
+	u64 op_flags;
+	size_t size;
+	size_t iov_limit;
+};
+
+/**
+ * struct fi_ep_attr - attributes of an endpoint
+ * @type: &enum fi_ep_type
+ * @protocol: FI_PROTO_*
+ * @protocol_version: of @protocol
+ * @max_msg_size: bytes per operation
+ * @cm_data_size: bytes of private data with connect, accept and reject
+ * @flush_modes: FI_FLUSH_* that fi_flush() can do
+ * @op_timeout_ms: an operation that is not done by then ends the connection
+ *	(its completion has FI_ETIMEDOUT); 0 in hints: provider's default
+ * @cm_timeout_ms: limit for each step of connection set-up; same rule
+ */
+struct fi_ep_attr {
+	enum fi_ep_type type;
+	u32 protocol;
+	u32 protocol_version;
+	size_t max_msg_size;
+	size_t cm_data_size;
+	u32 flush_modes;
+	u32 op_timeout_ms;
+	u32 cm_timeout_ms;
+};
+
+/**
+ * struct fi_domain_attr - attributes of a domain
+ * @name: device or instance; NULL in hints: any
+ * @mr_mode: FI_MR_*; in hints what the caller can do (all bits: anything),
+ *	out what the provider demands
+ * @mr_key_size: bytes of a key that are used
+ * @mr_iov_limit: segments per registration
+ * @mr_max_size: bytes per registration
+ * @cq_data_size: bytes of remote CQ data, 0 if there is none
+ * @op_context_size: bytes of operation memory that each post needs (out);
+ *	see &struct fi_context
+ * @caps: FI_LOCAL_COMM, FI_REMOTE_COMM
+ */
+struct fi_domain_attr {
+	char *name;
+	u32 mr_mode;
+	size_t mr_key_size;
+	size_t mr_iov_limit;
+	size_t mr_max_size;
+	size_t cq_data_size;
+	size_t op_context_size;
+	u64 caps;
+};
+
+/**
+ * struct fi_fabric_attr - attributes of a fabric
+ * @name: the network; NULL in hints: any
+ * @prov_name: the provider: "loop", "verbs", ...; a layered one says
+ *	"fault;loop". In hints "fault" matches every "fault;..."
+ * @prov_version: FI_VERSION() of the provider
+ */
+struct fi_fabric_attr {
+	char *name;
+	char *prov_name;
+	u32 prov_version;
+};
+
+/**
+ * struct fi_info - one way to communicate
+ * @next: next best one, or NULL
+ * @caps: capabilities; in hints those that are needed
+ * @addr_format: FI_SOCKADDR* of the addresses
+ * @src_addrlen: bytes of @src_addr
+ * @dest_addrlen: bytes of @dest_addr
+ * @src_addr: address to listen on or to send from, or NULL
+ * @dest_addr: the peer, or NULL
+ * @handle: of a connection request (FI_CONNREQ event), else NULL
+ * @tx_attr: sending side, never NULL
+ * @rx_attr: receiving side, never NULL
+ * @ep_attr: endpoint, never NULL
+ * @domain_attr: domain, never NULL
+ * @fabric_attr: fabric, never NULL
+ *
+ * Made by fi_allocinfo(), fi_dupinfo(), fi_getinfo() or the event queue, and
+ * freed by fi_freeinfo(); strings and addresses in it are kmalloc() memory
+ * that it owns.
+ */
+struct fi_info {
+	struct fi_info *next;
+	u64 caps;
+	u32 addr_format;
+	size_t src_addrlen;
+	size_t dest_addrlen;
+	void *src_addr;
+	void *dest_addr;
+	struct kfid *handle;
+	struct fi_tx_attr *tx_attr;
+	struct fi_rx_attr *rx_attr;
+	struct fi_ep_attr *ep_attr;
+	struct fi_domain_attr *domain_attr;
+	struct fi_fabric_attr *fabric_attr;
+};
+
+/* The exports. Upper layers use the fi_ names further down. */
+int kfabric_getinfo(u32 version, const char *node, const char *service,
+		    u64 flags, const struct fi_info *hints,
+		    struct fi_info **info);
+struct fi_info *kfabric_dupinfo(const struct fi_info *info);
+void kfabric_freeinfo(struct fi_info *info);
+u32 kfabric_version(void);
+int kfabric_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
+		   void *context);
+int kfabric_close(struct kfid *fid);
+int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags);
+int kfabric_control(struct kfid *fid, int command, void *arg);
+const char *kfabric_strerror(int errnum);
+
+/**
+ * fi_getinfo() - list the ways to communicate
+ * @version: FI_VERSION() that the caller was written for
+ * @node: numeric IPv4 or IPv6 address, or NULL. Names are not looked up
+ * @service: decimal port, or NULL
+ * @flags: FI_SOURCE, FI_NUMERICHOST, FI_PROV_ATTR_ONLY
+ * @hints: what is needed, or NULL for everything; see the attributes
+ * @info: out: list in order of preference; free it with fi_freeinfo()
+ *
+ * With FI_SOURCE, @node and @service are where to listen or send from, else
+ * they are the peer. Asks every registered provider; one that is named in
+ * hints and is not there is loaded ("kfabric-provider-NAME").
+ *
+ * Context: process.
+ * Return: 0; -ENODATA nothing fits; -EINVAL @node or @service is malformed;
+ * -FI_EBADFLAGS unknown flag; -ENOSYS @version is
+ * newer than this core; -ENOMEM.
+ */
+static inline int fi_getinfo(u32 version, const char *node, const char *service,
+			     u64 flags, const struct fi_info *hints,
+			     struct fi_info **info)
+{
+	return kfabric_getinfo(version, node, service, flags, hints, info);
+}
+
+/**
+ * fi_allocinfo() - empty info, e.g. for hints
+ *
+ * Context: process.
+ * Return: the info with all attributes zero, or NULL for lack of memory.
+ */
+static inline struct fi_info *fi_allocinfo(void)
+{
+	return kfabric_dupinfo(NULL);
+}
+
+/**
+ * fi_dupinfo() - copy one info, not its successors
+ * @info: to copy
+ *
+ * Context: process.
+ * Return: the copy, or NULL for lack of memory.
+ */
+static inline struct fi_info *fi_dupinfo(const struct fi_info *info)
+{
+	return kfabric_dupinfo(info);
+}
+
+/**
+ * fi_freeinfo() - free a list of infos
+ * @info: first of the list, or NULL
+ *
+ * The info of a connection request holds the request: freeing the last one
+ * that was neither used by fi_endpoint() nor rejected rejects it.
+ *
+ * Context: process.
+ */
+static inline void fi_freeinfo(struct fi_info *info)
+{
+	kfabric_freeinfo(info);
+}
+
+/**
+ * fi_version() - the interface version of the loaded core
+ *
+ * Context: any.
+ * Return: FI_VERSION().
+ */
+static inline u32 fi_version(void)
+{
+	return kfabric_version();
+}
+
+/**
+ * fi_strerror() - text of an error number
+ * @errnum: positive or negative error number
+ *
+ * Context: any.
+ * Return: constant text, never NULL.
+ */
+static inline const char *fi_strerror(int errnum)
+{
+	return kfabric_strerror(errnum);
+}
+
+/**
+ * struct fi_ops_fabric - operations of a fabric
+ * @size: sizeof this struct
+ * @domain: see fi_domain()
+ * @passive_ep: see fi_passive_ep()
+ */
+struct fi_ops_fabric {
+	size_t size;
+	int (*domain)(struct fid_fabric *fabric, struct fi_info *info,
+		      struct fid_domain **domain, void *context);
+	int (*passive_ep)(struct fid_fabric *fabric, struct fi_info *info,
+			  struct fid_pep **pep, void *context);
+};
+
+/**
+ * struct fid_fabric - a network
+ * @fid: base
+ * @ops: operations
+ */
+struct fid_fabric {
+	struct kfid fid;
+	const struct fi_ops_fabric *ops;
+};
+
+/**
+ * fi_fabric() - open a network
+ * @attr: from an info; prov_name is needed
+ * @fabric: out
+ * @context: stored in the object
+ *
+ * Context: process.
+ * Return: 0; -ENODEV the provider is not there (any more); -EINVAL no
+ * prov_name; -ENOSYS; -ENOMEM; other errors of the provider.
+ */
+static inline int fi_fabric(struct fi_fabric_attr *attr,
+			    struct fid_fabric **fabric, void *context)
+{
+	return kfabric_fabric(attr, fabric, context);
+}
+
+/**
+ * fi_close() - close any object
+ * @fid: the object's base
+ *
+ * Endpoint: goes to error, every outstanding operation completes (with
+ * FI_ECANCELED if nothing else), the peer sees FI_SHUTDOWN, unread events of
+ * the endpoint vanish. Completions that were not read yet stay readable: the
+ * operation memory is the caller's again once its completion was read, or
+ * fi_close() of the CQ has returned. When fi_close() has returned no callback
+ * runs and none will. What may take long goes on in a reaper, which holds
+ * the provider's module.
+ *
+ * Memory region: a fence. When it has returned no byte can be placed in the
+ * memory and none can be read from it, by any peer.
+ *
+ * Passive endpoint: unanswered requests are rejected, the address is free.
+ *
+ * Context: process; not from an upcall of the object's own endpoint.
+ * Return: 0; -EBUSY children or bindings of the object are still open: the
+ * object is as it was; -EINVAL it is closed already, or a connection request.
+ */
+static inline int fi_close(struct kfid *fid)
+{
+	return kfabric_close(fid);
+}
+
+/**
+ * fi_control() - provider-specific commands
+ * @fid: object
+ * @command: FI_ENABLE, or FI_PROVIDER_CONTROL and above
+ * @arg: as @command says
+ *
+ * Context: process.
+ * Return: 0; -ENOSYS unknown command; -ENODEV the device is gone; others as
+ * the command says.
+ */
+static inline int fi_control(struct kfid *fid, int command, void *arg)
+{
+	return kfabric_control(fid, command, arg);
+}
+
+#endif /* KFABRIC_FABRIC_H */

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric for upper-layer drivers: endpoints and messages.
+ *
+ * States of an endpoint (fi_ep_state()):
+ *
+ *   IDLE --fi_enable--> ENABLED --fi_connect/fi_accept--> CONNECTING
+ *     CONNECTING --FI_CONNECTED--> CONNECTED --> SHUTDOWN
+ *     CONNECTING --failure event-> SHUTDOWN
+ *     any --device gone--> DEAD        any --fi_close--> CLOSED
+ *
+ * Receives may be posted from ENABLED on, everything else while CONNECTED.
+ * Entering SHUTDOWN or DEAD completes every outstanding operation with an
+ * error; exactly one completion per operation, as always.
+ */
+#ifndef KFABRIC_FI_ENDPOINT_H
+#define KFABRIC_FI_ENDPOINT_H
+
+#include <linux/types.h>
+
+#include <kfabric/fabric.h>
+#include <kfabric/fi_domain.h>
+#include <kfabric/fi_eq.h>
+
+/**
+ * struct fi_context - head of operation memory
+ *
+ * Every post needs its own operation memory of domain_attr.op_context_size
+ * bytes, aligned to 8, contents irrelevant, of which this is the head. Put
+ * it last in the request, or behind it (as blk-mq does with cmd_size). It is
+ * the provider's from the post until the operation's completion has been
+ * taken from the CQ, or its upcall begins. An operation with suppressed
+ * completion gives it back at a later completion of the same endpoint and
+ * direction. When the post fails it stays the caller's.
+ */
+struct fi_context {
+	/* private: core, then provider */
+	struct kfi_comp comp;
+	u64 priv[];
+};
+
+/**
+ * enum kfi_ep_state - states of an endpoint; drawing at the head of the file
+ * @KFI_EP_IDLE: opened
+ * @KFI_EP_ENABLED: receives may be posted
+ * @KFI_EP_CONNECTING: fi_connect() or fi_accept() was called
+ * @KFI_EP_CONNECTED: everything may be posted
+ * @KFI_EP_SHUTDOWN: no more; only fi_close() is left
+ * @KFI_EP_DEAD: the device went away; only fi_close() is left
+ * @KFI_EP_CLOSED: fi_close() was called
+ * @KFI_EP_STATES: how many there are
+ */
+enum kfi_ep_state {
+	KFI_EP_IDLE,
+	KFI_EP_ENABLED,
+	KFI_EP_CONNECTING,
+	KFI_EP_CONNECTED,
+	KFI_EP_SHUTDOWN,
+	KFI_EP_DEAD,
+	KFI_EP_CLOSED,
+	KFI_EP_STATES,
+};
+
+/**
+ * struct fi_msg - a message to send, or a receive
+ * @buf: local buffer
+ * @addr: peer, for FI_EP_RDM; else FI_ADDR_UNSPEC or anything
+ * @context: operation memory
+ * @data: for the peer's completion, with FI_REMOTE_CQ_DATA
+ *
+ * The struct itself is needed during the call only.
+ */
+struct fi_msg {
+	struct fi_buf buf;
+	fi_addr_t addr;
+	struct fi_context *context;
+	u64 data;
+};
+
+/**
+ * struct fi_rma_iov - a range of the peer's memory
+ * @addr: with FI_MR_VIRT_ADDR an address, else bytes from the region's start
+ * @len: bytes
+ * @key: fi_mr_key() at the peer
+ */
+struct fi_rma_iov {
+	u64 addr;
+	size_t len;
+	u64 key;
+};
+
+/**
+ * struct fi_msg_rma - a remote read or write
+ * @buf: local buffer
+ * @rma_iov: remote ranges, together as long as @buf; copied by the post
+ * @rma_iov_count: their number, up to tx_attr.rma_iov_limit
+ * @addr: as in &struct fi_msg
+ * @context: operation memory
+ * @data: for the peer's completion, with FI_REMOTE_CQ_DATA (writes only)
+ */
+struct fi_msg_rma {
+	struct fi_buf buf;
+	const struct fi_rma_iov *rma_iov;
+	size_t rma_iov_count;
+	fi_addr_t addr;
+	struct fi_context *context;
+	u64 data;
+};
+
+/**
+ * struct fi_msg_flush - a flush of earlier writes
+ * @mode: one FI_FLUSH_* bit out of fi_flush_modes()
+ * @rma_iov: written ranges; copied by the post. FI_FLUSH_READBACK reads up
+ *	to 8 bytes at the end of the last one; the others persist every one
+ * @rma_iov_count: 1 up to tx_attr.rma_iov_limit
+ * @addr: as in &struct fi_msg
+ * @context: operation memory
+ */
+struct fi_msg_flush {
+	u32 mode;
+	const struct fi_rma_iov *rma_iov;
+	size_t rma_iov_count;
+	fi_addr_t addr;
+	struct fi_context *context;
+};
+
+/**
+ * struct fi_ops_cm - connection operations of an endpoint
+ * @size: sizeof this struct
+ * @connect: see fi_connect(). The core has moved to KFI_EP_CONNECTING
+ * @accept: see fi_accept(). The core has moved to KFI_EP_CONNECTING
+ * @shutdown: see fi_shutdown()
+ * @getname: see fi_getname()
+ * @getpeer: see fi_getpeer()
+ */
+struct fi_ops_cm {
+	size_t size;
+	int (*connect)(struct fid_ep *ep, const void *addr, const void *param,
+		       size_t paramlen);
+	int (*accept)(struct fid_ep *ep, const void *param, size_t paramlen);
+	int (*shutdown)(struct fid_ep *ep, u64 flags);
+	int (*getname)(struct kfid *fid, void *addr, size_t *addrlen);
+	int (*getpeer)(struct fid_ep *ep, void *addr, size_t *addrlen);
+};
+
+/**
+ * struct fi_ops_msg - message operations
+ * @size: sizeof this struct
+ * @sendmsg: see fi_sendmsg()
+ * @recvmsg: see fi_recvmsg()
+ * @inject: see fi_inject()
+ */
+struct fi_ops_msg {
+	size_t size;
+	ssize_t (*sendmsg)(struct fid_ep *ep, const struct fi_msg *msg,
+			   u64 flags);
+	ssize_t (*recvmsg)(struct fid_ep *ep, const struct fi_msg *msg,
+			   u64 flags);
+	ssize_t (*inject)(struct fid_ep *ep, const void *buf, size_t len,
+			  fi_addr_t dest_addr);
+};
+
+/**
+ * struct fi_ops_rma - remote memory operations
+ * @size: sizeof this struct
+ * @readmsg: see fi_readmsg()
+ * @writemsg: see fi_writemsg()
+ * @inject_write: see fi_inject_write()
+ * @flush: see fi_flush()
+ */
+struct fi_ops_rma {
+	size_t size;
+	ssize_t (*readmsg)(struct fid_ep *ep, const struct fi_msg_rma *msg,
+			   u64 flags);
+	ssize_t (*writemsg)(struct fid_ep *ep, const struct fi_msg_rma *msg,
+			    u64 flags);
+	ssize_t (*inject_write)(struct fid_ep *ep, const void *buf, size_t len,
+				fi_addr_t dest_addr, u64 addr, u64 key);
+	ssize_t (*flush)(struct fid_ep *ep, const struct fi_msg_flush *msg,
+			 u64 flags);
+};
+
+/* Level of all options of fi_setopt() and fi_getopt(). */
+#define FI_OPT_ENDPOINT 0
+
+/* Options. The type of each value is in brackets. */
+enum {
+	FI_OPT_SPACE_HANDLER, /* [struct fi_space_handler] set */
+	FI_OPT_OP_TIMEOUT_MS, /* [u32] set, get; see struct fi_ep_attr */
+	FI_OPT_CM_TIMEOUT_MS, /* [u32] set, get; see struct fi_ep_attr */
+	FI_OPT_CM_DATA_SIZE, /* [size_t] get */
+	FI_OPT_FLUSH_MODES, /* [u32] get; FI_FLUSH_* */
+	FI_OPT_COMP_LEVELS, /* [u64] get; FI_*_COMPLETE */
+};
+
+/**
+ * struct fi_space_handler - value of FI_OPT_SPACE_HANDLER
+ * @fn: called once after a post got -FI_EAGAIN and there is room again.
+ *	@dir is FI_TRANSMIT or FI_RECV. May post. Context: upcall
+ * @context: given to @fn
+ */
+struct fi_space_handler {
+	void (*fn)(struct fid_ep *ep, u64 dir, void *context);
+	void *context;
+};
+
+/**
+ * struct fid_ep - endpoint
+ * @fid: base
+ * @cm: connection operations
+ * @msg: message operations
+ * @rma: remote memory operations
+ * @domain: where it was opened
+ * @tx_cq: bound with FI_TRANSMIT, or NULL
+ * @rx_cq: bound with FI_RECV, or NULL
+ * @eq: bound event queue, or NULL
+ * @tx_op_flags: flags of sends and RMA that are posted without flags
+ * @rx_op_flags: flags of receives that are posted without flags
+ * @comp_levels: completion levels that the provider really has
+ * @cm_data_size: bytes of private data
+ * @flush_modes: FI_FLUSH_* that fi_flush() can do
+ * @op_timeout_ms: see &struct fi_ep_attr; the provider reads it at each post
+ * @cm_timeout_ms: see &struct fi_ep_attr
+ */
+struct fid_ep {
+	struct kfid fid;
+	const struct fi_ops_cm *cm;
+	const struct fi_ops_msg *msg;
+	const struct fi_ops_rma *rma;
+	struct fid_domain *domain;
+	struct fid_cq *tx_cq;
+	struct fid_cq *rx_cq;
+	struct fid_eq *eq;
+	u64 tx_op_flags;
+	u64 rx_op_flags;
+	u64 comp_levels;
+	size_t cm_data_size;
+	u32 flush_modes;
+	u32 op_timeout_ms;
+	u32 cm_timeout_ms;
+	/* private: core */
+	struct fid_av *av;
+	spinlock_t lock; /* irq-safe; protects state, space */
+	enum kfi_ep_state state;
+	bool tx_selective;
+	bool rx_selective;
+	unsigned long space_wanted; /* bit 0 transmit, bit 1 receive */
+	struct fi_space_handler space;
+	struct kfi_event ev_cm; /* connected, or why not */
+	struct kfi_event ev_shutdown;
+	atomic_long_t nr_posts;
+	atomic_long_t nr_bytes;
+	atomic_long_t nr_again;
+	atomic_long_t nr_done;
+	atomic_long_t nr_failed;
+};
+
+int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
+		     struct fid_ep **ep, void *context);
+int kfabric_setopt(struct fid_ep *ep, int level, int optname,
+		   const void *optval, size_t optlen);
+int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
+		   size_t *optlen);
+
+/**
+ * fi_endpoint() - open an endpoint
+ * @domain: parent
+ * @info: of a peer to connect to, or of a connection request to accept
+ * @ep: out
+ * @context: stored in the object
+ *
+ * Sizes in tx_attr and rx_attr of @info may be lowered by the caller. When
+ * @info is of a connection request, the request belongs to the endpoint: if
+ * it is closed without fi_accept(), the peer is rejected.
+ *
+ * Context: process.
+ * Return: 0; -EINVAL @info is of another provider, or its request is used
+ * up; -ENODEV; -ENOMEM; -ENOSYS.
+ */
+static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
+			      struct fid_ep **ep, void *context)
+{
+	return kfabric_endpoint(domain, info, ep, context);
+}
+
+/**
+ * fi_ep_bind() - attach a queue to an endpoint
+ * @ep: endpoint, not enabled yet
+ * @bfid: base of a CQ, an EQ or an address vector
+ * @flags: for a CQ FI_TRANSMIT, FI_RECV or both, and FI_SELECTIVE_COMPLETION
+ *	if only failures and FI_COMPLETION operations are to be reported;
+ *	else 0
+ *
+ * Context: process.
+ * Return: 0; -EINVAL not a queue, or of another provider; -FI_EDOMAIN a CQ
+ * of another domain; -FI_EBADFLAGS; -EBUSY something is bound there already;
+ * -FI_EOPBADSTATE the endpoint is enabled already; -ENODEV.
+ */
+static inline int fi_ep_bind(struct fid_ep *ep, struct kfid *bfid, u64 flags)
+{
+	return kfabric_bind(&ep->fid, bfid, flags);
+}
+
+/**
+ * fi_enable() - make an endpoint ready
+ * @ep: endpoint with CQs and EQ bound
+ *
+ * fi_connect() and fi_accept() do it if need be.
+ *
+ * Context: process.
+ * Return: 0; -FI_ENOCQ or -FI_ENOEQ no queue is bound; -FI_EOPBADSTATE it is
+ * enabled already; -ENODEV; -ENOMEM.
+ */
+static inline int fi_enable(struct fid_ep *ep)
+{
+	return kfabric_control(&ep->fid, FI_ENABLE, NULL);
+}
+
+/**
+ * fi_setopt() - change an option
+ * @fid: base of an endpoint
+ * @level: FI_OPT_ENDPOINT
+ * @optname: FI_OPT_*
+ * @optval: value
+ * @optlen: bytes at @optval
+ *
+ * Context: process. The space handler must be set before fi_enable().
+ * Return: 0; -EINVAL not an endpoint, wrong @optlen, or a time-out of 0;
+ * -FI_EOPBADSTATE too late; -ENOSYS unknown option.
+ */
+static inline int fi_setopt(struct kfid *fid, int level, int optname,
+			    const void *optval, size_t optlen)
+{
+	if (fid->fclass != FI_CLASS_EP)
+		return -EINVAL;
+	return kfabric_setopt(container_of(fid, struct fid_ep, fid), level,
+			      optname, optval, optlen);
+}
+
+/**
+ * fi_getopt() - read an option
+ * @fid: base of an endpoint
+ * @level: FI_OPT_ENDPOINT
+ * @optname: FI_OPT_*
+ * @optval: out: value
+ * @optlen: in: bytes at @optval; out: bytes stored
+ *
+ * Context: process.
+ * Return: 0; -EINVAL not an endpoint; -FI_ETOOSMALL; -ENOSYS unknown option.
+ */
+static inline int fi_getopt(struct kfid *fid, int level, int optname,
+			    void *optval, size_t *optlen)
+{
+	if (fid->fclass != FI_CLASS_EP)
+		return -EINVAL;
+	return kfabric_getopt(container_of(fid, struct fid_ep, fid), level,
+			      optname, optval, optlen);
+}
+
+/**
+ * fi_ep_state() - state of an endpoint, for logs and tests
+ * @ep: endpoint
+ *
+ * Context: any. The answer may be old when it arrives.
+ * Return: &enum kfi_ep_state.
+ */
+static inline enum kfi_ep_state fi_ep_state(struct fid_ep *ep)
+{
+	return READ_ONCE(ep->state);
+}
+
+/**
+ * fi_flush_modes() - how fi_flush() can work on this endpoint
+ * @ep: endpoint
+ *
+ * Context: any.
+ * Return: FI_FLUSH_* bits; 0: not at all.
+ */
+static inline u32 fi_flush_modes(struct fid_ep *ep)
+{
+	return ep->flush_modes;
+}
+
+/**
+ * fi_sendmsg() - send a message
+ * @ep: connected endpoint
+ * @msg: message
+ * @flags: FI_COMPLETION, FI_INJECT, FI_MORE, FI_FENCE, FI_REMOTE_CQ_DATA and
+ *	at most one completion level
+ *
+ * Messages arrive in the order of posting. Each uses up one receive of the
+ * peer. If the peer posts none in time the connection ends: FI_ENOBUFS or
+ * FI_ETIMEDOUT.
+ *
+ * Context: posting.
+ * Return: 0: there will be exactly one completion (none on success if
+ * suppressed); -FI_EAGAIN queue full, the space handler will be called;
+ * -EMSGSIZE longer than max_msg_size (FI_INJECT: inject_size); -E2BIG more
+ * than iov_limit segments; -EINVAL no context, or senseless buffer;
+ * -FI_EBADFLAGS; -EOPNOTSUPP a completion level that the provider lacks;
+ * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS.
+ */
+static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
+				 u64 flags)
+{
+	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
+
+	return KFI_HAS_OP(ops, sendmsg) ? ops->sendmsg(ep, msg, flags)
+					: -ENOSYS;
+}
+
+/**
+ * fi_send() - send a message from one kernel virtual range
+ * @ep: connected endpoint
+ * @buf: start
+ * @len: bytes
+ * @desc: NULL
+ * @dest_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_sendmsg().
+ */
+static inline ssize_t fi_send(struct fid_ep *ep, const void *buf, size_t len,
+			      void *desc, fi_addr_t dest_addr,
+			      struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(buf, len),
+			      .addr = dest_addr,
+			      .context = context };
+
+	return fi_sendmsg(ep, &msg, ep->tx_op_flags);
+}
+
+/**
+ * fi_sendv() - send a message from several kernel virtual ranges
+ * @ep: connected endpoint
+ * @iov: ranges; the array must stay until the completion
+ * @desc: NULL
+ * @count: entries of @iov
+ * @dest_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_sendmsg().
+ */
+static inline ssize_t fi_sendv(struct fid_ep *ep, const struct kvec *iov,
+			       void **desc, size_t count, fi_addr_t dest_addr,
+			       struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
+						 kfi_kvec_len(iov, count)),
+			      .addr = dest_addr,
+			      .context = context };
+
+	return fi_sendmsg(ep, &msg, ep->tx_op_flags);
+}
+
+/**
+ * fi_inject() - send a small message without operation memory
+ * @ep: connected endpoint
+ * @buf: reusable when the call returns
+ * @len: bytes, up to tx_attr.inject_size
+ * @dest_addr: as in &struct fi_msg
+ *
+ * No completion on success; a failure has op_context NULL.
+ *
+ * Context: posting.
+ * Return: as fi_sendmsg().
+ */
+static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len,
+				fi_addr_t dest_addr)
+{
+	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
+
+	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, buf, len, dest_addr)
+				       : -ENOSYS;
+}
+
+/**
+ * fi_recvmsg() - post a receive
+ * @ep: enabled endpoint
+ * @msg: where to put a message
+ * @flags: FI_COMPLETION, FI_MORE
+ *
+ * Receives are used in the order of posting. A message that is longer than
+ * its receive ends the connection: FI_ETRUNC here, FI_EREMOTEIO at the peer.
+ *
+ * Context: posting.
+ * Return: as fi_sendmsg(); -FI_EOPBADSTATE not enabled yet.
+ */
+static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg,
+				 u64 flags)
+{
+	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
+
+	return KFI_HAS_OP(ops, recvmsg) ? ops->recvmsg(ep, msg, flags)
+					: -ENOSYS;
+}
+
+/**
+ * fi_recv() - post a receive into one kernel virtual range
+ * @ep: enabled endpoint
+ * @buf: start
+ * @len: bytes
+ * @desc: NULL
+ * @src_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_recvmsg().
+ */
+static inline ssize_t fi_recv(struct fid_ep *ep, void *buf, size_t len,
+			      void *desc, fi_addr_t src_addr,
+			      struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(buf, len),
+			      .addr = src_addr,
+			      .context = context };
+
+	return fi_recvmsg(ep, &msg, ep->rx_op_flags);
+}
+
+/**
+ * fi_recvv() - post a receive into several kernel virtual ranges
+ * @ep: enabled endpoint
+ * @iov: ranges; the array must stay until the completion
+ * @desc: NULL
+ * @count: entries of @iov
+ * @src_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_recvmsg().
+ */
+static inline ssize_t fi_recvv(struct fid_ep *ep, const struct kvec *iov,
+			       void **desc, size_t count, fi_addr_t src_addr,
+			       struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
+						 kfi_kvec_len(iov, count)),
+			      .addr = src_addr,
+			      .context = context };
+
+	return fi_recvmsg(ep, &msg, ep->rx_op_flags);
+}
+
+#endif /* KFABRIC_FI_ENDPOINT_H */

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric for providers: registration, object life cycle, completions,
+ * events, buffers.
+ *
+ * A provider embeds the fid_* structs in its own, calls kfi_*_init() on them
+ * when it opens an object, and fills in the ops vectors. Everything that is
+ * the same for all providers is the core's: references, bindings, states,
+ * queues, option values, matching of hints, counters, traces.
+ *
+ * Life of an object:
+ *
+ *   provider: zalloc, kfi_*_init(), own set-up --(failure)--> kfi_obj_abort()
+ *   upper layer uses it; children and bindings pin it (fi_close: -EBUSY)
+ *   fi_close():  core: refuse if pinned, state CLOSED
+ *                provider: ops->close() stops and drains; it may call
+ *                          kfi_obj_reap() for what takes long
+ *                core: unbind, unpin the parent, drop the handle's reference
+ *   last reference gone (children and reaper have finished):
+ *                provider: ops->release() frees the memory
+ *                core: drops the references on parent, provider, module
+ *
+ * So a parent's memory and what it frees in release() outlive all children,
+ * also those that the reaper is still busy with.
+ */
+#ifndef KFABRIC_KFI_PROVIDER_H
+#define KFABRIC_KFI_PROVIDER_H
+
+#include <linux/completion.h>
+#include <linux/module.h>
+#include <linux/refcount.h>
+
+#include <kfabric/fabric.h>
+#include <kfabric/fi_cm.h>
+#include <kfabric/fi_domain.h>
+#include <kfabric/fi_endpoint.h>
+#include <kfabric/fi_eq.h>
+#include <kfabric/fi_rma.h>
+
+/* Link names are unique, as another kernel fabric's module may be around. */
+#define kfi_fabric_init	  kfabric_fabric_init
+#define kfi_domain_init	  kfabric_domain_init
+#define kfi_ep_init	  kfabric_ep_init
+#define kfi_pep_init	  kfabric_pep_init
+#define kfi_mr_init	  kfabric_mr_init
+#define kfi_cq_init	  kfabric_cq_init
+#define kfi_ep_again	  kfabric_ep_again
+#define kfi_trace_post	  kfabric_trace_post
+#define kfi_check_tx	  kfabric_check_tx
+#define kfi_check_rma	  kfabric_check_rma
+#define kfi_ep_connected  kfabric_ep_connected
+#define kfi_ep_down	  kfabric_ep_down
+#define kfi_connreq_init  kfabric_connreq_init
+#define kfi_connreq_post  kfabric_connreq_post
+#define kfi_match_info	  kfabric_match_info
+#define kfi_resolve	  kfabric_resolve
+#define kfi_info_set_addr kfabric_info_set_addr
+#define kfi_debugfs_dir	  kfabric_debugfs_dir
+#define kfi_buf_start	  kfabric_buf_start
+#define kfi_buf_next	  kfabric_buf_next
+#define kfi_buf_advance	  kfabric_buf_advance
+#define kfi_buf_copy	  kfabric_buf_copy
+#define kfi_buf_check	  kfabric_buf_check
+
+/* Alias by which fi_getinfo() loads a provider that the hints name. */
+#define KFI_MODULE_PREFIX      "kfabric-provider-"
+#define KFI_MODULE_ALIAS(name) MODULE_ALIAS(KFI_MODULE_PREFIX name)
+#define KFI_PROV_NAME_MAX      32
+
+/* struct kfi_provider.flags */
+#define KFI_PROV_EXPLICIT BIT(0) /* only when the hints name it */
+
+/**
+ * struct kfi_provider - a kind of fabric
+ * @name: exact name, shorter than KFI_PROV_NAME_MAX, without ';'
+ * @version: FI_VERSION() of the provider
+ * @fi_version: FI_VERSION() of the interface it was built for; the major
+ *	number must be the core's
+ * @owner: THIS_MODULE
+ * @preference: order of the answers to fi_getinfo(), lowest first; verbs 10,
+ *	tcp 20, rds 30, loop 40, layered ones 90
+ * @flags: KFI_PROV_*
+ * @getinfo: list what there is. @node and @service are checked for form;
+ *	kfi_resolve() turns them into addresses. The core filters the answer
+ *	by @hints (kfi_match_info()), fills in prov_name and prov_version if
+ *	NULL and 0, and frees it. Return 0, -ENODATA, or another -errno.
+ *	Context: process
+ * @fabric: open a fabric. Context: process
+ */
+struct kfi_provider {
+	const char *name;
+	u32 version;
+	u32 fi_version;
+	struct module *owner;
+	int preference;
+	u32 flags;
+	int (*getinfo)(struct kfi_provider *prov, const char *node,
+		       const char *service, u64 flags,
+		       const struct fi_info *hints, struct fi_info **info);
+	int (*fabric)(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		      struct fid_fabric **fabric, void *context);
+	/* private: core */
+	struct list_head node;
+	refcount_t ref; /* registration, objects, running calls */
+	struct completion gone;
+	atomic_t nr_objects;
+	bool dying;
+};
+
+int kfabric_provider_register(struct kfi_provider *prov);
+void kfabric_provider_deregister(struct kfi_provider *prov);
+
+/**
+ * kfi_provider_register() - make a provider known
+ * @prov: provider; must stay until kfi_provider_deregister() returned
+ *
+ * Context: process.
+ * Return: 0; -EEXIST there is one of that name; -EINVAL name or operations
+ * missing or malformed; -ENOSYS built for another major version.
+ */
+static inline int kfi_provider_register(struct kfi_provider *prov)
+{
+	return kfabric_provider_register(prov);
+}
+
+/**
+ * kfi_provider_deregister() - make a provider unknown
+ * @prov: registered provider
+ *
+ * New calls do not find it any more. Waits until running calls and all
+ * objects are gone. Objects hold the owner module, so that a module's exit
+ * never waits for objects.
+ *
+ * Context: process.
+ */
+static inline void kfi_provider_deregister(struct kfi_provider *prov)
+{
+	kfabric_provider_deregister(prov);
+}
+
+/* ---- objects ---------------------------------------------------------- */
+
+int kfabric_obj_init(struct kfid *fid, enum fi_class fclass,
+		     struct kfi_provider *prov, struct kfid *parent,
+		     const struct fi_ops *ops, void *context);
+void kfabric_obj_abort(struct kfid *fid);
+void kfabric_obj_get(struct kfid *fid);
+void kfabric_obj_put(struct kfid *fid);
+void kfabric_obj_kill(struct kfid *fid);
+void kfabric_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid));
+
+/**
+ * kfi_obj_abort() - undo kfi_*_init() of an object that nobody has seen
+ * @fid: object
+ *
+ * ops->close() is not called, ops->release() is.
+ *
+ * Context: process.
+ */
+static inline void kfi_obj_abort(struct kfid *fid)
+{
+	kfabric_obj_abort(fid);
+}
+
+/**
+ * kfi_obj_get() - keep an object's memory
+ * @fid: object on which a reference is held
+ *
+ * Context: any.
+ */
+static inline void kfi_obj_get(struct kfid *fid)
+{
+	kfabric_obj_get(fid);
+}
+
+/**
+ * kfi_obj_put() - drop a reference
+ * @fid: object
+ *
+ * Context: process. Code of the provider that returns after the last one must
+ * be waited for at module exit (flush its workqueues), or run by
+ * kfi_obj_reap(), which does not have this problem.
+ */
+static inline void kfi_obj_put(struct kfid *fid)
+{
+	kfabric_obj_put(fid);
+}
+
+/**
+ * kfi_obj_kill() - the device under an object is gone
+ * @fid: domain, endpoint, passive endpoint, ...
+ *
+ * Every operation but fi_close() and reading of queues gives -ENODEV from now
+ * on. An endpoint enters KFI_EP_DEAD, and its EQ gets FI_SHUTDOWN if it was
+ * connected, a failure with FI_ENODEV if it was connecting. Flushing the
+ * outstanding operations stays the provider's duty, as is killing children.
+ *
+ * Context: any but hardirq.
+ */
+static inline void kfi_obj_kill(struct kfid *fid)
+{
+	kfabric_obj_kill(fid);
+}
+
+/**
+ * kfi_obj_reap() - finish a close in the background
+ * @fid: object in ops->close()
+ * @fn: called once from a workqueue that copes with blocking for long; the
+ *	object and with it the provider's module stay until it returned; it
+ *	may sleep
+ *
+ * Context: any.
+ */
+static inline void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
+{
+	kfabric_obj_reap(fid, fn);
+}
+
+/**
+ * kfi_fabric_init() - make a fabric object
+ * @fabric: zeroed memory
+ * @prov: provider
+ * @ops: base operations; @ops->release is needed
+ * @fabric_ops: operations
+ * @context: from fi_fabric()
+ *
+ * Context: process.
+ * Return: 0; -ENODEV the provider is being deregistered or unloaded.
+ */
+int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
+		    const struct fi_ops *ops,
+		    const struct fi_ops_fabric *fabric_ops, void *context);
+
+/**
+ * kfi_domain_init() - make a domain object
+ * @domain: zeroed memory
+ * @fabric: parent
+ * @ops: base operations
+ * @domain_ops: operations
+ * @mr_mode: FI_MR_* of this domain
+ * @context: from fi_domain()
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ */
+int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
+		    const struct fi_ops *ops,
+		    const struct fi_ops_domain *domain_ops, u32 mr_mode,
+		    void *context);
+
+/**
+ * struct kfi_ep_ops - operations of an endpoint, all vectors
+ * @fid: base; @fid->control gets FI_ENABLE after the core's checks
+ * @cm: connections
+ * @msg: messages
+ * @rma: remote memory
+ */
+struct kfi_ep_ops {
+	const struct fi_ops *fid;
+	const struct fi_ops_cm *cm;
+	const struct fi_ops_msg *msg;
+	const struct fi_ops_rma *rma;
+};
+
+/**
+ * kfi_ep_init() - make an endpoint object
+ * @ep: zeroed memory
+ * @domain: parent
+ * @info: from fi_endpoint(); op flags, levels, flush modes, timeouts and the
+ *	size of private data are taken from it
+ * @ops: operations
+ * @context: from fi_endpoint()
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ */
+int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
+		const struct fi_info *info, const struct kfi_ep_ops *ops,
+		void *context);
+
+/**
+ * kfi_pep_init() - make a passive endpoint object
+ * @pep: zeroed memory
+ * @fabric: parent
+ * @ops: base operations
+ * @pep_ops: operations
+ * @context: from fi_passive_ep()
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ */
+int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
+		 const struct fi_ops *ops, const struct fi_ops_pep *pep_ops,
+		 void *context);
+
+/**
+ * kfi_mr_init() - make a memory region object
+ * @mr: zeroed memory
+ * @domain: parent
+ * @ops: base operations; @ops->close is the fence
+ * @attr: from fi_mr_regattr(); context, iova and length are taken from it.
+ *	The caller sets mr->key
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ */
+int kfi_mr_init(struct fid_mr *mr, struct fid_domain *domain,
+		const struct fi_ops *ops, const struct fi_mr_attr *attr);
+
+/**
+ * kfi_cq_init() - make a completion queue object
+ * @cq: zeroed memory
+ * @domain: parent
+ * @ops: base operations
+ * @cq_ops: operations, or NULL
+ * @attr: from fi_cq_open(), or NULL
+ * @context: from fi_cq_open()
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the parent is being closed.
+ */
+int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
+		const struct fi_ops *ops, const struct fi_ops_cq *cq_ops,
+		const struct fi_cq_attr *attr, void *context);
+
+/* ---- operations and completions --------------------------------------- */
+
+void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp);
+void kfabric_ep_space(struct fid_ep *ep, unsigned int bit);
+
+/**
+ * KFI_OP_CONTEXT_SIZE() - value for domain_attr.op_context_size
+ * @priv_size: bytes that the provider needs in each operation
+ */
+#define KFI_OP_CONTEXT_SIZE(priv_size) \
+	ALIGN(sizeof(struct fi_context) + (priv_size), sizeof(u64))
+
+/**
+ * kfi_op_priv() - the provider's part of operation memory
+ * @context: from the post
+ *
+ * Context: any.
+ * Return: pointer, aligned to 8.
+ */
+static inline void *kfi_op_priv(struct fi_context *context)
+{
+	return context->priv;
+}
+
+/**
+ * kfi_comp_set() - prepare the completion of an accepted operation
+ * @comp: &fi_context.comp, or memory of the provider (for fi_inject())
+ * @context: from the post, or NULL
+ * @op_flags: from the post
+ * @comp_flags: FI_SEND | FI_MSG and the like, for the entry
+ * @len: bytes of the operation
+ *
+ * Context: any.
+ */
+static inline void kfi_comp_set(struct kfi_comp *comp,
+				struct fi_context *context, u64 op_flags,
+				u64 comp_flags, size_t len)
+{
+	comp->op_flags = op_flags;
+	comp->entry = (struct fi_cq_err_entry){ .op_context = context,
+						.flags = comp_flags,
+						.len = len };
+}
+
+/**
+ * kfi_ep_complete() - an operation is done
+ * @ep: its endpoint
+ * @comp: its completion; the provider sets err, prov_errno, len, data and
+ *	olen in comp->entry before
+ *
+ * Tells the CQ by comp->entry.flags (FI_RECV: receive side), unless it is a
+ * success to be suppressed. The operation memory may be gone when it returns.
+ * Call it once per accepted operation, without locks that posting takes, and
+ * one after the other for one endpoint and direction. Then, or before, call
+ * kfi_ep_space().
+ *
+ * Context: softirq or process; that of the CQ's attribute if it has an upcall.
+ */
+static inline void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
+{
+	kfabric_ep_complete(ep, comp);
+}
+
+/**
+ * kfi_ep_again() - a post finds its queue full
+ * @ep: endpoint
+ * @dir: FI_TRANSMIT or FI_RECV
+ *
+ * Call it under the lock that guards the number of free slots.
+ *
+ * Context: posting.
+ * Return: -FI_EAGAIN, for the post to return.
+ */
+ssize_t kfi_ep_again(struct fid_ep *ep, u64 dir);
+
+/**
+ * kfi_ep_space() - a queue has room (again)
+ * @ep: endpoint
+ * @dir: FI_TRANSMIT or FI_RECV
+ *
+ * Cheap if nobody waits. Calls the space handler if a post was refused since
+ * the last call. Call it after the slot was freed under the lock that guards
+ * their number, but without that lock.
+ *
+ * Context: as kfi_ep_complete().
+ */
+static inline void kfi_ep_space(struct fid_ep *ep, u64 dir)
+{
+	unsigned int bit = dir == FI_RECV;
+
+	if (unlikely(test_bit(bit, &ep->space_wanted)))
+		kfabric_ep_space(ep, bit);
+}
+
+/**
+ * kfi_trace_post() - count and trace an accepted post
+ * @ep: endpoint
+ * @comp: its prepared completion (kfi_comp_set())
+ *
+ * Call it before the operation can complete.
+ *
+ * Context: posting.
+ */
+void kfi_trace_post(struct fid_ep *ep, const struct kfi_comp *comp);
+
+/**
+ * kfi_check_tx() - checks of a post that are the same for all providers
+ * @ep: endpoint
+ * @context: operation memory
+ * @buf: local buffer
+ * @flags: of the post
+ * @attr: limits
+ * @max_len: max_msg_size; with FI_INJECT attr->inject_size is used
+ *
+ * Context: posting.
+ * Return: 0; -EINVAL, -E2BIG, -EMSGSIZE, -FI_EBADFLAGS, -EOPNOTSUPP as with
+ * fi_sendmsg().
+ */
+int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
+		 const struct fi_buf *buf, u64 flags,
+		 const struct fi_tx_attr *attr, size_t max_len);
+
+/**
+ * kfi_check_rma() - kfi_check_tx() and the remote ranges
+ * @ep: endpoint
+ * @msg: of the post
+ * @flags: of the post
+ * @attr: limits
+ * @max_len: max_msg_size
+ *
+ * Context: posting.
+ * Return: as kfi_check_tx(); -EINVAL ranges missing, overflowing, or not as
+ * long as the buffer; -E2BIG too many.
+ */
+int kfi_check_rma(const struct fid_ep *ep, const struct fi_msg_rma *msg,
+		  u64 flags, const struct fi_tx_attr *attr, size_t max_len);
+
+/* ---- states and events ------------------------------------------------ */
+
+/**
+ * kfi_ep_connected() - a connection is up
+ * @ep: endpoint in KFI_EP_CONNECTING
+ * @data: private data of the accept, or NULL
+ * @len: bytes of @data, up to FI_CM_DATA_MAX
+ *
+ * Queues FI_CONNECTED. Make the endpoint able to post before the call.
+ *
+ * Context: any but hardirq.
+ * Return: 0; -FI_EOPBADSTATE not connecting (any more): nothing was queued.
+ */
+int kfi_ep_connected(struct fid_ep *ep, const void *data, size_t len);
+
+/**
+ * kfi_ep_down() - a connection failed or ended
+ * @ep: endpoint
+ * @err: positive: why; used if it was connecting
+ * @prov_errno: the provider's number
+ * @data: private data of a reject, or NULL
+ * @len: bytes of @data, up to FI_CM_DATA_MAX
+ *
+ * Connecting: queues a failure. Connected: queues FI_SHUTDOWN. Otherwise does
+ * nothing, so that every path that notices may call it.
+ *
+ * Context: any but hardirq.
+ * Return: true if this call ended it; flush the operations then.
+ */
+bool kfi_ep_down(struct fid_ep *ep, int err, int prov_errno, const void *data,
+		 size_t len);
+
+/**
+ * struct kfi_connreq - a connection request
+ * @fid: base; fi_info.handle points to it. @fid.ops->release() of a request
+ *	that was neither used nor rejected must reject it
+ *
+ * Embed it in the provider's.
+ */
+struct kfi_connreq {
+	struct kfid fid;
+	/* private: core */
+	struct kfi_event ev;
+};
+
+/**
+ * kfi_connreq_init() - make a connection request object
+ * @req: zeroed memory
+ * @pep: where it came in
+ * @ops: base operations
+ *
+ * The reference that the caller gets goes to kfi_connreq_post() or is dropped
+ * by kfi_obj_abort().
+ *
+ * Context: process.
+ * Return: 0; -ENODEV; -EINVAL the passive endpoint is being closed.
+ */
+int kfi_connreq_init(struct kfi_connreq *req, struct fid_pep *pep,
+		     const struct fi_ops *ops);
+
+/**
+ * kfi_connreq_post() - tell the passive endpoint's EQ
+ * @req: request
+ * @pep: where it came in
+ * @info: for the event, without handle; becomes the core's
+ * @data: private data, or NULL
+ * @len: bytes of @data, up to FI_CM_DATA_MAX
+ *
+ * The passive endpoint's ops->close() must wait for calls that are under way.
+ *
+ * Context: process.
+ * Return: 0; -EINVAL the passive endpoint is being closed: @req and @info are
+ * gone (and thereby rejected).
+ */
+int kfi_connreq_post(struct kfi_connreq *req, struct fid_pep *pep,
+		     struct fi_info *info, const void *data, size_t len);
+
+/* ---- infos ------------------------------------------------------------ */
+
+/**
+ * kfi_match_info() - does an info fulfil hints?
+ * @info: what there is
+ * @hints: what is needed, or NULL
+ *
+ * Names, types and formats must be equal where the hints name one, caps and
+ * completion levels contained, limits large enough. With FI_RMA in the hints'
+ * caps, whatever mr_mode the provider demands must be in the hints' mr_mode.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
+
+/**
+ * kfi_resolve() - addresses from node, service and hints
+ * @node: numeric address, or NULL
+ * @service: decimal port, or NULL
+ * @flags: of fi_getinfo()
+ * @hints: whose addresses are taken for what node and service leave out
+ * @info: out: src_addr, dest_addr and their lengths, addr_format
+ *
+ * A @service without @node is the wildcard address with FI_SOURCE, and the
+ * loopback address without.
+ *
+ * Context: process.
+ * Return: 0; -EINVAL malformed; -ENOMEM. @info is untouched on failure.
+ */
+int kfi_resolve(const char *node, const char *service, u64 flags,
+		const struct fi_info *hints, struct fi_info *info);
+
+/**
+ * kfi_info_set_addr() - replace an address of an info
+ * @addr: &info->src_addr or &info->dest_addr
+ * @addrlen: its length field
+ * @from: new address, copied; NULL: none
+ * @len: bytes of @from
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM.
+ */
+int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
+		      size_t len);
+
+/**
+ * kfi_debugfs_dir() - where to put a provider's or a test's debugfs files
+ *
+ * Context: process.
+ * Return: the core's folder, fit as a parent for debugfs functions.
+ */
+struct dentry *kfi_debugfs_dir(void);
+
+/* ---- buffers ---------------------------------------------------------- */
+
+/**
+ * struct kfi_seg - a piece of a buffer
+ * @page: first page
+ * @offset: bytes into @page, less than PAGE_SIZE
+ * @len: bytes; the piece may run on into the pages that follow physically
+ */
+struct kfi_seg {
+	struct page *page;
+	unsigned int offset;
+	size_t len;
+};
+
+/**
+ * struct kfi_buf_iter - position in a buffer
+ * @buf: the buffer
+ * @sg: current entry (FI_BUF_SG)
+ * @index: current segment
+ * @skip: bytes of the current segment that are done
+ * @left: bytes left in the buffer
+ */
+struct kfi_buf_iter {
+	const struct fi_buf *buf;
+	struct scatterlist *sg;
+	u32 index;
+	size_t skip;
+	size_t left;
+};
+
+/**
+ * kfi_buf_start() - set a position to the start of a buffer
+ * @it: position
+ * @buf: buffer, must outlive @it
+ *
+ * Context: any.
+ */
+void kfi_buf_start(struct kfi_buf_iter *it, const struct fi_buf *buf);
+
+/**
+ * kfi_buf_next() - take the next physically contiguous piece
+ * @it: position; moved on
+ * @max: bytes to take at most
+ * @seg: out
+ *
+ * Context: any.
+ * Return: bytes taken; 0 at the end of the buffer, or if the segments are
+ * shorter than buf->len.
+ */
+size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg);
+
+/**
+ * kfi_buf_advance() - skip bytes
+ * @it: position
+ * @len: bytes
+ *
+ * Context: any.
+ * Return: bytes skipped; less than @len only at the end.
+ */
+size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len);
+
+/**
+ * kfi_buf_copy() - copy from one buffer to another
+ * @dst: position; moved on
+ * @src: position; moved on
+ * @len: bytes
+ *
+ * Context: any but hardirq.
+ * Return: bytes copied; less than @len if a buffer ends.
+ */
+size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
+		    size_t len);
+
+/**
+ * kfi_buf_check() - is a description sound?
+ * @buf: buffer
+ * @iov_limit: segments allowed
+ * @max_len: bytes allowed
+ *
+ * Context: any.
+ * Return: 0; -EINVAL unknown type, missing pointer, or segments too short;
+ * -E2BIG; -EMSGSIZE.
+ */
+int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len);
+
+#endif /* KFABRIC_KFI_PROVIDER_H */

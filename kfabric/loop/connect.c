@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop provider: connection set-up.
+ *
+ * Context: fi_connect() and the answers only queue work; events come from a
+ *	workqueue, as they would with real hardware.
+ * Locking: loop_cm_lock. Who takes a request's active endpoint away
+ *	(loop_req_take()) is the one who answers it: accept, reject, time-out,
+ *	or the close of either side.
+ */
+#include <linux/in.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "loop.h"
+
+/* The endpoint to answer, with its reference; NULL: answered already. */
+struct loop_ep *loop_req_take(struct loop_req *req)
+{
+	struct loop_ep *active = req->active;
+
+	lockdep_assert_held(&loop_cm_lock);
+	if (active) {
+		req->active = NULL;
+		active->req = NULL;
+		list_del_init(&req->node);
+	}
+	return active;
+}
+
+/* Let the active side know; err 0 is an accept. */
+void loop_answer(struct loop_ep *active, int err, const void *data, size_t len)
+{
+	struct loop_answer *a = &active->answer;
+
+	lockdep_assert_held(&loop_cm_lock);
+	a->err = err;
+	a->len = min_t(size_t, len, FI_CM_DATA_MAX);
+	if (a->len)
+		memcpy(a->data, data, a->len);
+	queue_work(loop_wq, &active->answer_work);
+}
+
+static void report_answer(struct work_struct *work)
+{
+	struct loop_ep *ep = container_of(work, struct loop_ep, answer_work);
+	const struct loop_answer *a = &ep->answer;
+
+	if (a->err)
+		kfi_ep_down(&ep->ep, a->err, 0, a->data, a->len);
+	else
+		kfi_ep_connected(&ep->ep, a->data, a->len);
+	cancel_delayed_work(&ep->cm_timer);
+}
+
+static void cm_timed_out(struct work_struct *work)
+{
+	struct loop_ep *ep = container_of(work, struct loop_ep, cm_timer.work);
+	struct loop_ep *active = NULL;
+
+	mutex_lock(&loop_cm_lock);
+	if (ep->req)
+		active = loop_req_take(ep->req);
+	if (active)
+		loop_answer(active, ETIMEDOUT, NULL, 0);
+	mutex_unlock(&loop_cm_lock);
+	if (active)
+		kfi_obj_put(&active->ep.fid);
+}
+
+static void release_req(struct kfid *fid)
+{
+	struct loop_req *req = container_of(fid, struct loop_req, req.fid);
+	struct loop_ep *active;
+
+	mutex_lock(&loop_cm_lock);
+	active = loop_req_take(req);
+	if (active)
+		loop_answer(active, ECONNREFUSED, NULL, 0);
+	mutex_unlock(&loop_cm_lock);
+	if (active)
+		kfi_obj_put(&active->ep.fid);
+	kfree(req);
+}
+
+const struct fi_ops loop_req_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = release_req,
+};
+
+/* What the passive side opens its endpoint with. */
+static struct fi_info *request_info(const struct loop_pep *p,
+				    const struct loop_ep *ep)
+{
+	struct fi_info *info = fi_dupinfo(p->info);
+
+	if (!info)
+		return NULL;
+	if (kfi_info_set_addr(&info->dest_addr, &info->dest_addrlen, &ep->name,
+			      p->info->src_addrlen)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+/* Tie a new request to the endpoint that sent it. */
+static void link_request(struct loop_req *req, struct loop_pep *p,
+			 struct loop_ep *ep)
+{
+	kfi_obj_get(&ep->ep.fid);
+	mutex_lock(&loop_cm_lock);
+	req->active = ep;
+	ep->req = req;
+	list_add_tail(&req->node, &p->reqs);
+	mutex_unlock(&loop_cm_lock);
+}
+
+/* Make a request known to the listener, under its post_lock. */
+static int send_request(struct loop_ep *ep, struct loop_pep *p)
+{
+	struct fi_info *info = request_info(p, ep);
+	struct loop_req *req;
+	int ret = -ENOMEM;
+
+	lockdep_assert_held(&p->post_lock);
+	if (!info)
+		return -ENOMEM;
+	req = kzalloc(sizeof(*req), GFP_KERNEL);
+	if (!req)
+		goto free_info;
+	INIT_LIST_HEAD(&req->node);
+	ret = kfi_connreq_init(&req->req, &p->pep, &loop_req_ops);
+	if (ret)
+		goto free_req;
+	link_request(req, p, ep);
+	/* A failure has released, and thereby rejected, the request. */
+	kfi_connreq_post(&req->req, &p->pep, info, ep->param, ep->param_len);
+	return 0;
+free_req:
+	kfree(req);
+free_info:
+	fi_freeinfo(info);
+	return ret == -EINVAL ? -ECONNREFUSED : ret;
+}
+
+/* The listener on a port, with a reference. */
+static struct loop_pep *get_listener(u16 port)
+{
+	struct loop_pep *p;
+
+	mutex_lock(&loop_cm_lock);
+	p = loop_pep_find(port);
+	if (p)
+		kfi_obj_get(&p->pep.fid);
+	mutex_unlock(&loop_cm_lock);
+	return p;
+}
+
+static void do_connect(struct work_struct *work)
+{
+	struct loop_ep *ep = container_of(work, struct loop_ep, connect_work);
+	struct loop_pep *p = get_listener(loop_port_of(&ep->peer_name));
+	int ret = -ECONNREFUSED;
+
+	if (p) {
+		mutex_lock(&p->post_lock);
+		if (!p->closed)
+			ret = send_request(ep, p);
+		mutex_unlock(&p->post_lock);
+		kfi_obj_put(&p->pep.fid);
+	}
+	if (!ret)
+		return;
+	mutex_lock(&loop_cm_lock);
+	loop_answer(ep, -ret, NULL, 0);
+	mutex_unlock(&loop_cm_lock);
+}
+
+static int check_peer(const struct sockaddr *addr)
+{
+	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
+		return -EINVAL;
+	return loop_port_of(addr) ? 0 : -EINVAL;
+}
+
+int loop_connect(struct fid_ep *fid, const void *addr, const void *param,
+		 size_t paramlen)
+{
+	struct loop_ep *ep = to_loop_ep(fid);
+	const struct sockaddr *sa = addr ?: (void *)&ep->peer_name;
+	int ret = check_peer(sa);
+
+	if (ret)
+		return ret;
+	if (addr)
+		memcpy(&ep->peer_name, addr,
+		       sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						 : sizeof(struct sockaddr_in));
+	mutex_lock(&loop_cm_lock);
+	if (!loop_port_of(&ep->name)) {
+		ep->name.sin6_family = sa->sa_family;
+		loop_set_port(&ep->name, loop_next_port());
+	}
+	ep->param_len = paramlen;
+	if (paramlen)
+		memcpy(ep->param, param, paramlen);
+	mutex_unlock(&loop_cm_lock);
+	queue_work(loop_wq, &ep->connect_work);
+	queue_delayed_work(loop_wq, &ep->cm_timer,
+			   msecs_to_jiffies(fid->cm_timeout_ms));
+	return 0;
+}
+
+/* Each side points to the other and may post from now on. */
+static void pair(struct loop_ep *ep, struct loop_ep *peer)
+{
+	unsigned long irq;
+
+	kfi_obj_get(&peer->ep.fid);
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->peer = peer;
+	ep->up = true;
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
+{
+	struct loop_ep *ep = to_loop_ep(fid);
+	struct loop_ep *active = NULL;
+	struct loop_req *req = NULL;
+
+	mutex_lock(&loop_cm_lock);
+	req = ep->req;
+	ep->req = NULL;
+	if (req)
+		active = loop_req_take(req);
+	if (active) {
+		pair(ep, active);
+		pair(active, ep);
+		loop_answer(ep, 0, NULL, 0);
+		loop_answer(active, 0, param, paramlen);
+	}
+	mutex_unlock(&loop_cm_lock);
+	if (active)
+		kfi_obj_put(&active->ep.fid);
+	if (req)
+		kfi_obj_put(&req->req.fid);
+	if (!req)
+		return -EINVAL;
+	return active ? 0 : -ECONNABORTED;
+}
+
+void loop_connect_init(struct loop_ep *ep)
+{
+	INIT_WORK(&ep->connect_work, do_connect);
+	INIT_WORK(&ep->answer_work, report_answer);
+	INIT_DELAYED_WORK(&ep->cm_timer, cm_timed_out);
+}
+
+/* The passive side's unanswered request: let it go, which rejects it. */
+static void drop_passive(struct loop_ep *ep)
+{
+	struct loop_ep *active = NULL;
+	struct loop_req *req;
+
+	mutex_lock(&loop_cm_lock);
+	req = ep->req;
+	if (req && req->active != ep) {
+		ep->req = NULL;
+		active = loop_req_take(req);
+		if (active)
+			loop_answer(active, ECONNREFUSED, NULL, 0);
+	} else {
+		req = NULL;
+	}
+	mutex_unlock(&loop_cm_lock);
+	if (active)
+		kfi_obj_put(&active->ep.fid);
+	if (req)
+		kfi_obj_put(&req->req.fid);
+}
+
+/* After this nobody sets the endpoint up any more. */
+void loop_connect_stop(struct loop_ep *ep)
+{
+	struct loop_ep *active = NULL;
+
+	cancel_work_sync(&ep->connect_work);
+	drop_passive(ep);
+	mutex_lock(&loop_cm_lock);
+	if (ep->req)
+		active = loop_req_take(ep->req);
+	mutex_unlock(&loop_cm_lock);
+	cancel_delayed_work_sync(&ep->cm_timer);
+	cancel_work_sync(&ep->answer_work);
+	if (active)
+		kfi_obj_put(&active->ep.fid);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop provider: endpoints.
+ */
+#include <linux/in.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "loop.h"
+
+static void close_ep(struct kfid *fid)
+{
+	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+
+	loop_connect_stop(ep);
+	loop_drain(ep);
+}
+
+static void free_ep(struct kfid *fid)
+{
+	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+
+	kvfree(ep->slot_mem);
+	kfree(ep);
+}
+
+static const struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_ep,
+	.release = free_ep,
+};
+
+/* What follows is an event: each engine reports its own side. */
+static int loop_shutdown(struct fid_ep *fid, u64 flags)
+{
+	loop_break(to_loop_ep(fid));
+	return 0;
+}
+
+int loop_copy_name(const struct sockaddr_in6 *name, void *addr, size_t *addrlen)
+{
+	size_t room = *addrlen;
+
+	*addrlen = name->sin6_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						 : sizeof(struct sockaddr_in);
+	if (room < *addrlen)
+		return -FI_ETOOSMALL;
+	memcpy(addr, name, *addrlen);
+	return 0;
+}
+
+static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+
+	if (!loop_port_of(&ep->name))
+		return -FI_EOPBADSTATE;
+	return loop_copy_name(&ep->name, addr, addrlen);
+}
+
+static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+{
+	struct loop_ep *ep = to_loop_ep(fid);
+
+	if (!loop_port_of(&ep->peer_name))
+		return -ENOTCONN;
+	return loop_copy_name(&ep->peer_name, addr, addrlen);
+}
+
+static const struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.connect = loop_connect,
+	.accept = loop_accept,
+	.shutdown = loop_shutdown,
+	.getname = ep_getname,
+	.getpeer = ep_getpeer,
+};
+
+const struct kfi_ep_ops loop_ep_ops = {
+	.fid = &ep_fid_ops,
+	.cm = &cm_ops,
+	.msg = &loop_msg_ops,
+	.rma = &loop_rma_ops,
+};
+
+static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
+{
+	if (addr)
+		memcpy(to, addr, min(len, sizeof(*to)));
+}
+
+static size_t queue_size(size_t wish)
+{
+	return wish && wish < LOOP_QUEUE_SIZE ? wish : LOOP_QUEUE_SIZE;
+}
+
+static int alloc_slots(struct loop_ep *ep)
+{
+	size_t i;
+
+	ep->slot_mem =
+		kvcalloc(ep->tx_attr.size, sizeof(*ep->slot_mem), GFP_KERNEL);
+	if (!ep->slot_mem)
+		return -ENOMEM;
+	for (i = 0; i < ep->tx_attr.size; i++)
+		list_add_tail(&ep->slot_mem[i].op.node, &ep->slots);
+	return 0;
+}
+
+static struct loop_ep *alloc_ep(const struct fi_info *info)
+{
+	struct loop_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->tx);
+	INIT_LIST_HEAD(&ep->rx);
+	INIT_LIST_HEAD(&ep->rx_done);
+	INIT_LIST_HEAD(&ep->slots);
+	INIT_DELAYED_WORK(&ep->engine, loop_engine);
+	loop_connect_init(ep);
+	ep->tx_attr = *info->tx_attr;
+	ep->rx_attr = *info->rx_attr;
+	ep->tx_attr.size = queue_size(info->tx_attr->size);
+	ep->rx_attr.size = queue_size(info->rx_attr->size);
+	ep->tx_attr.inject_size = LOOP_INJECT_SIZE;
+	ep->tx_attr.iov_limit = LOOP_IOV_LIMIT;
+	ep->tx_attr.rma_iov_limit = LOOP_RMA_IOV_LIMIT;
+	ep->rx_attr.iov_limit = LOOP_IOV_LIMIT;
+	ep->tx_free = ep->tx_attr.size;
+	ep->rx_free = ep->rx_attr.size;
+	ep->max_msg_size = LOOP_MAX_MSG;
+	copy_addr(&ep->name, info->src_addr, info->src_addrlen);
+	copy_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
+	if (alloc_slots(ep)) {
+		kfree(ep);
+		return NULL;
+	}
+	return ep;
+}
+
+/* The endpoint takes the request that its info stands for. */
+static int take_request(struct loop_ep *ep, struct kfid *handle)
+{
+	struct loop_req *req = container_of(handle, struct loop_req, req.fid);
+	int ret = 0;
+
+	if (handle->fclass != FI_CLASS_CONNREQ || handle->ops != &loop_req_ops)
+		return -EINVAL;
+	mutex_lock(&loop_cm_lock);
+	if (req->used) {
+		ret = -EINVAL;
+	} else {
+		req->used = true;
+		kfi_obj_get(handle);
+		ep->req = req;
+	}
+	mutex_unlock(&loop_cm_lock);
+	return ret;
+}
+
+int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **fid, void *context)
+{
+	struct loop_ep *ep = alloc_ep(info);
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	ret = kfi_ep_init(&ep->ep, domain, info, &loop_ep_ops, context);
+	if (ret)
+		goto free_ep;
+	if (info->handle)
+		ret = take_request(ep, info->handle);
+	if (ret) {
+		kfi_obj_abort(&ep->ep.fid);
+		return ret;
+	}
+	*fid = &ep->ep;
+	return 0;
+free_ep:
+	kvfree(ep->slot_mem);
+	kfree(ep);
+	return ret;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop provider: the engine of an endpoint: moves the data of its sends
+ * and RMA, in order, and reports all its completions.
+ *
+ * Context: workqueue; at the end of the endpoint's life its close.
+ * Locking and lifetime: see loop.h.
+ * Recovery: the first failed operation breaks the connection; both engines
+ *	then end what is left with ECANCELED.
+ */
+#include <linux/bottom_half.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+
+#include "loop.h"
+
+#define COPY_CHUNK    (64 * 1024) /* between two chances to reschedule */
+#define READBACK_SIZE 8
+
+/* What execute() says besides 0 and positive errors. */
+#define WAIT_FOR_RECEIVE (-1)
+
+/* Under ep->lock, or under that of its peer while the peer points to it. */
+void loop_kick(struct loop_ep *ep)
+{
+	if (!ep->closed)
+		mod_delayed_work(loop_wq, &ep->engine, 0);
+}
+
+static void break_one(struct loop_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->broken = true;
+	loop_kick(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+/* End the connection; the engines do the rest. */
+void loop_break(struct loop_ep *ep)
+{
+	struct loop_ep *peer;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	peer = ep->peer;
+	if (peer)
+		kfi_obj_get(&peer->ep.fid);
+	ep->broken = true;
+	loop_kick(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	if (peer) {
+		break_one(peer);
+		kfi_obj_put(&peer->ep.fid);
+	}
+}
+
+/* ---- reporting -------------------------------------------------------- */
+
+/* Upcalls run as they would in softirq, unless the queue wants otherwise. */
+static void complete_op(struct loop_ep *ep, struct kfi_comp *comp, u64 dir)
+{
+	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
+	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
+
+	if (softirq)
+		local_bh_disable();
+	kfi_ep_complete(&ep->ep, comp);
+	kfi_ep_space(&ep->ep, dir);
+	if (softirq)
+		local_bh_enable();
+}
+
+/* The operation memory is gone when this returns, slots are free again. */
+static void finish_tx(struct loop_ep *ep, struct loop_op *op, int err, int why)
+{
+	struct kfi_comp *comp = op->comp;
+	bool slot = !comp->entry.op_context;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	list_del(&op->node);
+	ep->tx_free++;
+	/* One that failed keeps its slot: the completion is in it. */
+	if (slot && !err)
+		list_add(&op->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	comp->entry.err = err;
+	comp->entry.prov_errno = why;
+	complete_op(ep, comp, FI_TRANSMIT);
+}
+
+static struct loop_op *pop(struct loop_ep *ep, struct list_head *list)
+{
+	struct loop_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	op = list_first_entry_or_null(list, struct loop_op, node);
+	if (op) {
+		list_del(&op->node);
+		ep->rx_free++;
+	}
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return op;
+}
+
+static void report_rx(struct loop_ep *ep)
+{
+	struct loop_op *op;
+
+	while ((op = pop(ep, &ep->rx_done)))
+		complete_op(ep, op->comp, FI_RECV);
+}
+
+/* The connection is broken: everything that is left fails. */
+static void flush_all(struct loop_ep *ep)
+{
+	struct loop_op *op;
+
+	while ((op = list_first_entry_or_null(&ep->tx, struct loop_op, node)))
+		finish_tx(ep, op, ECANCELED, 0);
+	while ((op = pop(ep, &ep->rx))) {
+		op->comp->entry.err = ECANCELED;
+		complete_op(ep, op->comp, FI_RECV);
+	}
+}
+
+/* ---- moving data ------------------------------------------------------ */
+
+static size_t copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
+		   size_t len)
+{
+	size_t n, done = 0;
+
+	while (done < len) {
+		n = kfi_buf_copy(dst, src,
+				 min_t(size_t, len - done, COPY_CHUNK));
+		if (!n)
+			break;
+		done += n;
+		cond_resched();
+	}
+	return done;
+}
+
+/* The peer's next receive, out of its queue; NULL: none yet. */
+static struct loop_op *take_receive(struct loop_ep *peer)
+{
+	struct loop_op *rx;
+	unsigned long irq;
+
+	spin_lock_irqsave(&peer->lock, irq);
+	rx = list_first_entry_or_null(&peer->rx, struct loop_op, node);
+	if (rx)
+		list_del(&rx->node);
+	else
+		peer->sender_waits = true;
+	spin_unlock_irqrestore(&peer->lock, irq);
+	return rx;
+}
+
+/* The peer's engine reports it. */
+static void give_receive(struct loop_ep *peer, struct loop_op *rx)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&peer->lock, irq);
+	list_add_tail(&rx->node, &peer->rx_done);
+	loop_kick(peer);
+	spin_unlock_irqrestore(&peer->lock, irq);
+}
+
+static void mark_data(struct loop_op *rx, const struct loop_op *op)
+{
+	if (!(op->flags & FI_REMOTE_CQ_DATA))
+		return;
+	rx->comp->entry.flags |= FI_REMOTE_CQ_DATA;
+	rx->comp->entry.data = op->data;
+}
+
+static int do_send(struct loop_ep *peer, struct loop_op *op)
+{
+	struct loop_op *rx = take_receive(peer);
+	struct fi_cq_err_entry *entry;
+	struct kfi_buf_iter src, dst;
+	int err = 0;
+
+	if (!rx)
+		return WAIT_FOR_RECEIVE;
+	entry = &rx->comp->entry;
+	mark_data(rx, op);
+	if (op->buf.len > rx->buf.len) {
+		entry->err = FI_ETRUNC;
+		entry->olen = op->buf.len - rx->buf.len;
+		err = EREMOTEIO;
+	} else {
+		kfi_buf_start(&src, &op->buf);
+		kfi_buf_start(&dst, &rx->buf);
+		entry->len = copy(&dst, &src, op->buf.len);
+	}
+	give_receive(peer, rx);
+	return err;
+}
+
+/* All ranges are checked before the first byte moves. */
+static int check_ranges(struct loop_domain *d, const struct loop_op *op,
+			u64 access, int *why)
+{
+	u64 offset;
+	u32 i;
+
+	lockdep_assert_held(&d->mr_lock);
+	for (i = 0; i < op->rma_count; i++)
+		if (!loop_mr_find(d, &op->rma[i], access, &offset, why))
+			return EACCES;
+	return 0;
+}
+
+/* Move between the local buffer and checked ranges. */
+static void move_ranges(struct loop_domain *d, const struct loop_op *op,
+			u64 access)
+{
+	struct kfi_buf_iter local, remote;
+	struct loop_mr *m;
+	u64 offset;
+	int why;
+	u32 i;
+
+	kfi_buf_start(&local, &op->buf);
+	for (i = 0; i < op->rma_count; i++) {
+		m = loop_mr_find(d, &op->rma[i], access, &offset, &why);
+		kfi_buf_start(&remote, &m->attr.buf);
+		kfi_buf_advance(&remote, offset);
+		if (access == FI_REMOTE_WRITE)
+			copy(&remote, &local, op->rma[i].len);
+		else
+			copy(&local, &remote, op->rma[i].len);
+	}
+}
+
+static int commit_ranges(struct loop_domain *d, const struct loop_op *op)
+{
+	struct loop_mr *m;
+	u64 offset;
+	int why;
+	u32 i;
+
+	for (i = 0; i < op->rma_count; i++) {
+		m = loop_mr_find(d, &op->rma[i], FI_REMOTE_WRITE, &offset,
+				 &why);
+		if (!m->attr.commit)
+			return EOPNOTSUPP;
+		if (m->attr.commit(&m->mr, offset, op->rma[i].len))
+			return EREMOTEIO;
+	}
+	return 0;
+}
+
+static int do_rma(struct loop_ep *peer, struct loop_op *op, u64 access,
+		  int *why)
+{
+	struct loop_domain *d = to_loop_domain(peer->ep.domain);
+	int err;
+
+	down_read(&d->mr_lock);
+	err = check_ranges(d, op, access, why);
+	if (!err)
+		move_ranges(d, op, access);
+	if (!err && (op->flags & FI_COMMIT_COMPLETE))
+		err = commit_ranges(d, op);
+	up_read(&d->mr_lock);
+	return err;
+}
+
+/* A write with data uses up a receive, even if it then fails. */
+static int do_write(struct loop_ep *peer, struct loop_op *op, int *why)
+{
+	struct loop_op *rx = NULL;
+	int err;
+
+	if (op->flags & FI_REMOTE_CQ_DATA) {
+		rx = take_receive(peer);
+		if (!rx)
+			return WAIT_FOR_RECEIVE;
+	}
+	err = do_rma(peer, op, FI_REMOTE_WRITE, why);
+	if (!rx)
+		return err;
+	mark_data(rx, op);
+	rx->comp->entry.flags ^= FI_MSG | FI_RMA;
+	rx->comp->entry.len = op->buf.len;
+	rx->comp->entry.err = err ? ECANCELED : 0;
+	give_receive(peer, rx);
+	return err;
+}
+
+/* Read up to 8 bytes back from the end of the last range. */
+static int do_readback(struct loop_ep *peer, struct loop_op *op, int *why)
+{
+	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
+	size_t len = min_t(size_t, last->len, READBACK_SIZE);
+
+	op->rma[0] = (struct fi_rma_iov){
+		.addr = last->addr + last->len - len,
+		.len = len,
+		.key = last->key,
+	};
+	op->rma_count = 1;
+	op->buf = fi_buf_linear(op->inject, len);
+	return do_rma(peer, op, FI_REMOTE_READ, why);
+}
+
+static int do_commit(struct loop_ep *peer, struct loop_op *op, int *why)
+{
+	struct loop_domain *d = to_loop_domain(peer->ep.domain);
+	int err;
+
+	down_read(&d->mr_lock);
+	err = check_ranges(d, op, FI_REMOTE_WRITE, why);
+	if (!err)
+		err = commit_ranges(d, op);
+	up_read(&d->mr_lock);
+	return err;
+}
+
+static int execute(struct loop_ep *peer, struct loop_op *op, int *why)
+{
+	switch (op->type) {
+	case LOOP_SEND:
+		return do_send(peer, op);
+	case LOOP_READ:
+		return do_rma(peer, op, FI_REMOTE_READ, why);
+	case LOOP_WRITE:
+		return do_write(peer, op, why);
+	case LOOP_FLUSH:
+		if (op->flush_mode == FI_FLUSH_READBACK)
+			return do_readback(peer, op, why);
+		return do_commit(peer, op, why);
+	default:
+		return EINVAL;
+	}
+}
+
+/* ---- the engine ------------------------------------------------------- */
+
+static struct loop_op *next_tx(struct loop_ep *ep, struct loop_ep **peer)
+{
+	struct loop_op *op = NULL;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	if (ep->up && !ep->broken && ep->peer) {
+		op = list_first_entry_or_null(&ep->tx, struct loop_op, node);
+		*peer = ep->peer;
+	}
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return op;
+}
+
+/* Wait for the peer to post a receive, within the endpoint's limit. */
+static bool may_wait(struct loop_ep *ep, struct loop_op *op)
+{
+	unsigned long irq;
+
+	if (!op->waits) {
+		op->waits = true;
+		op->deadline =
+			jiffies +
+			msecs_to_jiffies(READ_ONCE(ep->ep.op_timeout_ms));
+	}
+	if (time_after_eq(jiffies, op->deadline))
+		return false;
+	spin_lock_irqsave(&ep->lock, irq);
+	/* Does nothing if the engine was kicked meanwhile. */
+	if (!ep->closed)
+		queue_delayed_work(loop_wq, &ep->engine,
+				   op->deadline - jiffies);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return true;
+}
+
+static void run_tx(struct loop_ep *ep)
+{
+	struct loop_ep *peer;
+	struct loop_op *op;
+	int err, why;
+
+	while ((op = next_tx(ep, &peer))) {
+		why = 0;
+		err = execute(peer, op, &why);
+		if (err == WAIT_FOR_RECEIVE) {
+			if (may_wait(ep, op))
+				return;
+			err = ENOBUFS;
+		}
+		if (err)
+			loop_break(ep);
+		finish_tx(ep, op, err, why);
+		report_rx(ep);
+		cond_resched();
+	}
+}
+
+static void run(struct loop_ep *ep)
+{
+	report_rx(ep);
+	run_tx(ep);
+	if (!READ_ONCE(ep->broken))
+		return;
+	kfi_ep_down(&ep->ep, ECONNABORTED, 0, NULL, 0);
+	/* The peer may have filled more before it saw the break. */
+	report_rx(ep);
+	flush_all(ep);
+}
+
+void loop_engine(struct work_struct *work)
+{
+	run(container_of(work, struct loop_ep, engine.work));
+}
+
+/* ---- the end ---------------------------------------------------------- */
+
+static struct loop_ep *detach(struct loop_ep *ep)
+{
+	struct loop_ep *peer;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	peer = ep->peer;
+	ep->peer = NULL;
+	ep->broken = true;
+	ep->closed = true;
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return peer;
+}
+
+/* Make the peer forget us; true: its reference on us is ours now. */
+static bool forget(struct loop_ep *peer, struct loop_ep *ep)
+{
+	unsigned long irq;
+	bool had;
+
+	spin_lock_irqsave(&peer->lock, irq);
+	had = peer->peer == ep;
+	if (had)
+		peer->peer = NULL;
+	peer->broken = true;
+	loop_kick(peer);
+	spin_unlock_irqrestore(&peer->lock, irq);
+	return had;
+}
+
+/* When it returns, nobody touches the endpoint's operations any more. */
+void loop_drain(struct loop_ep *ep)
+{
+	struct loop_ep *peer = detach(ep);
+
+	if (peer) {
+		if (forget(peer, ep))
+			kfi_obj_put(&ep->ep.fid);
+		flush_delayed_work(&peer->engine);
+		kfi_obj_put(&peer->ep.fid);
+	}
+	cancel_delayed_work_sync(&ep->engine);
+	run(ep);
+}

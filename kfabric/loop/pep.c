@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop provider: passive endpoints.
+ *
+ * A listener is known by its port alone: all loopback addresses are one
+ * machine. Locking: loop_cm_lock.
+ */
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "loop.h"
+
+/* Ports given to those who do not ask for one. */
+#define FIRST_FREE_PORT 49152
+#define LAST_FREE_PORT	65535
+
+DEFINE_MUTEX(loop_cm_lock);
+static LIST_HEAD(listeners);
+static unsigned int last_port = FIRST_FREE_PORT;
+
+/* Both families have the port at the same place. */
+u16 loop_port_of(const void *addr)
+{
+	return be16_to_cpu(((const struct sockaddr_in *)addr)->sin_port);
+}
+
+void loop_set_port(void *addr, u16 port)
+{
+	((struct sockaddr_in *)addr)->sin_port = cpu_to_be16(port);
+}
+
+struct loop_pep *loop_pep_find(u16 port)
+{
+	struct loop_pep *p;
+
+	lockdep_assert_held(&loop_cm_lock);
+	list_for_each_entry(p, &listeners, node)
+		if (p->port == port)
+			return p;
+	return NULL;
+}
+
+u16 loop_next_port(void)
+{
+	lockdep_assert_held(&loop_cm_lock);
+	last_port =
+		last_port < LAST_FREE_PORT ? last_port + 1 : FIRST_FREE_PORT;
+	return last_port;
+}
+
+/* The port asked for, or a free one; 0: taken. */
+static u16 choose_port(u16 wish)
+{
+	unsigned int tries;
+
+	if (wish)
+		return loop_pep_find(wish) ? 0 : wish;
+	for (tries = FIRST_FREE_PORT; tries <= LAST_FREE_PORT; tries++) {
+		wish = loop_next_port();
+		if (!loop_pep_find(wish))
+			return wish;
+	}
+	return 0;
+}
+
+static int loop_listen(struct fid_pep *pep)
+{
+	struct loop_pep *p = container_of(pep, struct loop_pep, pep);
+	int ret = 0;
+
+	mutex_lock(&loop_cm_lock);
+	p->port = choose_port(loop_port_of(p->info->src_addr));
+	if (p->port) {
+		loop_set_port(p->info->src_addr, p->port);
+		list_add(&p->node, &listeners);
+	} else {
+		ret = -EADDRINUSE;
+	}
+	mutex_unlock(&loop_cm_lock);
+	return ret;
+}
+
+static int loop_reject(struct fid_pep *pep, struct kfid *handle,
+		       const void *param, size_t paramlen)
+{
+	struct loop_req *req = container_of(handle, struct loop_req, req.fid);
+	struct loop_ep *active = NULL;
+
+	mutex_lock(&loop_cm_lock);
+	if (!req->used)
+		active = loop_req_take(req);
+	if (active)
+		loop_answer(active, ECONNREFUSED, param, paramlen);
+	mutex_unlock(&loop_cm_lock);
+	if (!active)
+		return -EINVAL;
+	kfi_obj_put(&active->ep.fid);
+	return 0;
+}
+
+static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
+	size_t room = *addrlen;
+
+	*addrlen = p->info->src_addrlen;
+	if (room < *addrlen)
+		return -FI_ETOOSMALL;
+	memcpy(addr, p->info->src_addr, *addrlen);
+	return 0;
+}
+
+/* Requests that have an endpoint already are that endpoint's to answer. */
+static void close_pep(struct kfid *fid)
+{
+	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
+	struct loop_req *req, *next;
+	struct loop_ep *active;
+
+	mutex_lock(&p->post_lock);
+	p->closed = true;
+	mutex_unlock(&p->post_lock);
+	mutex_lock(&loop_cm_lock);
+	list_del_init(&p->node);
+	list_for_each_entry_safe(req, next, &p->reqs, node) {
+		if (req->used)
+			continue;
+		active = loop_req_take(req);
+		loop_answer(active, ECONNREFUSED, NULL, 0);
+		kfi_obj_put(&active->ep.fid);
+	}
+	mutex_unlock(&loop_cm_lock);
+}
+
+static void free_pep(struct kfid *fid)
+{
+	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
+
+	fi_freeinfo(p->info);
+	kfree(p);
+}
+
+static const struct fi_ops pep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_pep,
+	.release = free_pep,
+};
+
+static const struct fi_ops_pep pep_ops = {
+	.size = sizeof(struct fi_ops_pep),
+	.listen = loop_listen,
+	.reject = loop_reject,
+	.getname = pep_getname,
+};
+
+int loop_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+		    struct fid_pep **pep, void *context)
+{
+	struct loop_pep *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!p)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&p->node);
+	INIT_LIST_HEAD(&p->reqs);
+	mutex_init(&p->post_lock);
+	p->info = fi_dupinfo(info);
+	if (!p->info)
+		goto free_pep;
+	ret = kfi_pep_init(&p->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	if (ret)
+		goto free_info;
+	*pep = &p->pep;
+	return 0;
+free_info:
+	fi_freeinfo(p->info);
+free_pep:
+	kfree(p);
+	return ret;
+}

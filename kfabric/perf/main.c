@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfi_latency: runs both ways in turn and compares; see latency.h.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include "latency.h"
+
+#define WAYS	    2
+#define TURN	    50 /* rounds before the other way has its turn */
+#define WARM_ROUNDS 100
+#define PERMILLE    1000
+
+static char *node = "127.0.0.1";
+module_param(node, charp, 0444);
+MODULE_PARM_DESC(node, "address of the peer");
+static char *service[WAYS] = { "7471", "7472" };
+module_param_array(service, charp, NULL, 0444);
+MODULE_PARM_DESC(service, "ports: a peer serves one connection at a time");
+static unsigned int rounds = 2000;
+module_param(rounds, uint, 0444);
+MODULE_PARM_DESC(rounds, "of each way");
+static unsigned int limit = 1100;
+module_param(limit, uint, 0444);
+MODULE_PARM_DESC(limit, "kfabric may take that many thousandths of verbs");
+
+static const struct lat_way *const ways[WAYS] = { &lat_raw, &lat_fabric };
+
+void lat_fill_data(struct iop_ulp_data *data)
+{
+	size_t i;
+
+	memset(data, 0, sizeof(*data));
+	memcpy(data->magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
+	data->mode = IOP_MODE_SERVE;
+	for (i = 0; i < sizeof(data->pattern); i++)
+		data->pattern[i] = iop_byte(1, i);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int warm(const struct lat_way *way)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < WARM_ROUNDS && !ret; i++)
+		ret = way->round(i);
+	return ret;
+}
+
+static int take_turn(const struct lat_way *way, u64 *ns, u32 from, u32 to)
+{
+	ktime_t begin;
+	int ret;
+	u32 i;
+
+	for (i = from; i < to; i++) {
+		begin = ktime_get();
+		ret = way->round(i);
+		ns[i] = ktime_to_ns(ktime_sub(ktime_get(), begin));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int measure(u64 *ns[WAYS])
+{
+	u32 i, w;
+	int ret = 0;
+
+	for (w = 0; w < WAYS && !ret; w++)
+		ret = warm(ways[w]);
+	for (i = 0; i < rounds && !ret; i += TURN)
+		for (w = 0; w < WAYS && !ret; w++)
+			ret = take_turn(ways[w], ns[w], i,
+					min(i + TURN, rounds));
+	return ret;
+}
+
+static void report(u64 *ns[WAYS])
+{
+	u64 median[WAYS], permille;
+	u32 w;
+
+	for (w = 0; w < WAYS; w++) {
+		sort(ns[w], rounds, sizeof(u64), by_value, NULL);
+		median[w] = ns[w][rounds / 2];
+		pr_info("# %s: 4 KiB write and 8 B read behind it, ns: min %llu median %llu max %llu\n",
+			ways[w]->name, ns[w][0], median[w], ns[w][rounds - 1]);
+	}
+	permille = div64_u64(median[1] * PERMILLE, max_t(u64, median[0], 1));
+	pr_info("%sok 1 - kfabric takes %llu thousandths of verbs, limit %u\n",
+		permille <= limit ? "" : "not ", permille, limit);
+}
+
+static int run(u64 *ns[WAYS], void *data)
+{
+	int ret = 0;
+	u32 w;
+
+	for (w = 0; w < WAYS && !ret; w++)
+		ret = ways[w]->open(node, service[w], data);
+	ret = ret ?: measure(ns);
+	while (w--)
+		ways[w]->close();
+	if (ret)
+		pr_info("not ok 1 - the comparison runs (%d)\n", ret);
+	else
+		report(ns);
+	pr_info("1..1\n");
+	return 0;
+}
+
+static int __init latency_init(void)
+{
+	void *data = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, 1);
+	u64 *ns[WAYS];
+	int ret = -ENOMEM;
+
+	rounds = clamp(rounds, 1u, 1u << 16);
+	ns[0] = kvcalloc(rounds, sizeof(u64), GFP_KERNEL);
+	ns[1] = kvcalloc(rounds, sizeof(u64), GFP_KERNEL);
+	if (data && ns[0] && ns[1])
+		ret = run(ns, data);
+	kvfree(ns[0]);
+	kvfree(ns[1]);
+	free_pages((unsigned long)data, 1);
+	return ret;
+}
+
+static void __exit latency_exit(void)
+{
+}
+
+module_init(latency_init);
+module_exit(latency_exit);
+MODULE_SOFTDEP("pre: kfabric_verbs");
+MODULE_DESCRIPTION("kfabric test: latency beside plain verbs");
+MODULE_LICENSE("Dual BSD/GPL");

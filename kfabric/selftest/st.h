@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files of the selftest share: results, connected pairs, operations.
+ *
+ * One thread runs all tests, one after the other. Every wait has a deadline.
+ */
+#ifndef KFABRIC_SELFTEST_ST_H
+#define KFABRIC_SELFTEST_ST_H
+
+#include <linux/completion.h>
+#include <linux/seq_file.h>
+#include <linux/types.h>
+
+#include <kfabric/kfi_provider.h>
+
+#define ST_WAIT_MS   10000 /* deadline of everything that must come */
+#define ST_QUIET_MS  50 /* how long to look for what must not come */
+#define ST_MAX_SEGS  16
+#define ST_MAX_LEN   (1024 * 1024)
+#define ST_SLACK     8192 /* room for odd alignments and gaps */
+#define ST_ARENA_LEN (ST_MAX_LEN + ST_SLACK)
+#define ST_KEY	     0x5eed0001ULL
+
+/* Module parameters. */
+extern unsigned int st_cycles;
+
+/* Results of one provider. */
+struct st {
+	const char *provider;
+	const char *node;
+	const char *service;
+	unsigned int passed;
+	unsigned int failed;
+
+	struct fi_info *listen_info;
+	struct fi_info *info; /* to connect to pep */
+	struct fid_fabric *fabric;
+	struct fid_domain *domain; /* of the active side */
+	struct fid_domain *target; /* of the passive side */
+	struct fid_eq *pep_eq;
+	struct fid_pep *pep;
+	u64 next_key;
+};
+
+/* ---- tap.c ---- */
+
+void st_tap_line(const char *fmt, ...) __printf(1, 2);
+void st_tap_show(struct seq_file *m);
+bool st_check(struct st *st, bool ok, const char *what, long long got,
+	      long long want);
+bool st_checkf(struct st *st, bool ok, const char *fmt, ...) __printf(3, 4);
+int st_tap_setup(void);
+void st_tap_teardown(void);
+
+/* One assertion, one TAP line. The description is a sentence. */
+#define CHECK(st, cond, what) st_check(st, cond, what, 0, 0)
+#define CHECK_EQ(st, got, want, what)                           \
+	({                                                      \
+		long long _got = (got), _want = (want);         \
+		st_check(st, _got == _want, what, _got, _want); \
+	})
+/* Description made with a format. */
+#define CHECKF(st, cond, fmt, ...) st_checkf(st, cond, fmt, ##__VA_ARGS__)
+
+/* ---- op.c ---- */
+
+/* An operation and what became of it. */
+struct st_op {
+	unsigned int count; /* completions seen; must end as 1 */
+	struct fi_cq_err_entry entry; /* the last one */
+	struct completion done; /* for upcalls */
+	struct fi_context ctx; /* last: the provider's bytes follow */
+};
+
+struct st_op *st_op_new(struct st *st);
+void st_op_reset(struct st_op *op);
+struct st_op *st_op_of(void *op_context);
+int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context);
+bool st_op_wait(struct fid_cq *cq, struct st_op *op);
+int st_op_result(struct fid_cq *cq, struct st_op *op, ssize_t posted);
+unsigned int st_cq_drain(struct fid_cq *cq, int timeout_ms);
+
+/* ---- pair.c ---- */
+
+/* How a pair differs from the usual one. */
+struct st_opts {
+	size_t tx_size;
+	u64 tx_bind; /* FI_SELECTIVE_COMPLETION */
+	u64 tx_op_flags;
+	u32 op_timeout_ms;
+	struct fi_cq_attr *cq_attr; /* upcalls */
+	void *cq_context;
+	struct fi_space_handler *space;
+	const void *connect_data;
+	size_t connect_len;
+	const void *accept_data;
+	size_t accept_len;
+};
+
+/* Two connected endpoints; a connected to b. */
+struct st_pair {
+	struct st *st;
+	struct fid_eq *eq; /* of both */
+	struct fid_cq *acq;
+	struct fid_cq *bcq;
+	struct fid_ep *a;
+	struct fid_ep *b;
+	const u8 *a_data; /* seen by a when connected; of the last pair */
+	ssize_t a_len;
+	const u8 *b_data; /* seen by b's side in the request */
+	ssize_t b_len;
+};
+
+/* The last event that was read; data is overwritten by the next one. */
+struct st_event {
+	u32 event;
+	ssize_t len; /* of data, or negative */
+	struct kfid *fid;
+	struct fi_info *info;
+	const u8 *data;
+};
+
+int st_open(struct st *st);
+void st_close(struct st *st);
+ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms);
+int st_ep_open(struct st_pair *p, struct fi_info *info, bool passive,
+	       const struct st_opts *opts);
+int st_pair_open(struct st_pair *p, struct st *st, const struct st_opts *opts);
+void st_pair_close(struct st_pair *p);
+int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
+	       struct fid_mr **mr);
+u64 st_mr_addr(struct fid_mr *mr, u64 offset);
+bool st_refs_back(struct module *owner, int refs);
+
+/* ---- seg.c ---- */
+
+/* Test memory: one buffer of any type over a contiguous arena. */
+struct st_seg {
+	u8 *arena;
+	struct fi_buf buf;
+	unsigned int count;
+	struct kvec kvec[ST_MAX_SEGS];
+	struct bio_vec bvec[ST_MAX_SEGS];
+	struct scatterlist sg[ST_MAX_SEGS];
+};
+
+struct st_seg *st_seg_new(void);
+void st_seg_free(struct st_seg *seg);
+void st_seg_shape(struct st_seg *seg, enum fi_buf_type type,
+		  unsigned int segments, size_t align, size_t len);
+void st_seg_fill(struct st_seg *seg, u8 seed);
+bool st_seg_holds(const struct st_seg *seg, u8 seed);
+void st_fill(u8 *p, size_t len, u8 seed);
+bool st_holds(const u8 *p, size_t len, u8 seed);
+bool st_clean(const u8 *p, size_t len);
+
+/* ---- the tests ---- */
+
+void t_core(struct st *st);
+void t_dummy(struct st *st);
+void t_info(struct st *st);
+void t_object(struct st *st);
+void t_connect(struct st *st);
+void t_msg(struct st *st);
+void t_rma(struct st *st);
+void t_access(struct st *st);
+void t_queue(struct st *st);
+void t_close(struct st *st);
+void t_context(struct st *st);
+void t_cycle(struct st *st);
+
+#endif /* KFABRIC_SELFTEST_ST_H */

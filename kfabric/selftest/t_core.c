@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: the registry and infos, with providers of its own.
+ */
+#include <linux/in.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "st.h"
+
+static int never_getinfo(struct kfi_provider *prov, const char *node,
+			 const char *service, u64 flags,
+			 const struct fi_info *hints, struct fi_info **info)
+{
+	return -ENODATA;
+}
+
+/* One info that says nothing but the provider's name. */
+static int plain_getinfo(struct kfi_provider *prov, const char *node,
+			 const char *service, u64 flags,
+			 const struct fi_info *hints, struct fi_info **info)
+{
+	*info = fi_allocinfo();
+	if (!*info)
+		return -ENOMEM;
+	(*info)->caps = FI_MSG;
+	(*info)->ep_attr->type = FI_EP_MSG;
+	return 0;
+}
+
+static int broken_getinfo(struct kfi_provider *prov, const char *node,
+			  const char *service, u64 flags,
+			  const struct fi_info *hints, struct fi_info **info)
+{
+	return -EIO;
+}
+
+static int no_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		     struct fid_fabric **fabric, void *context)
+{
+	return -ENOSYS;
+}
+
+static struct kfi_provider one = {
+	.name = "st-one",
+	.version = FI_VERSION(3, 1),
+	.fi_version = FI_VERSION(1, 0),
+	.owner = THIS_MODULE,
+	.preference = 71,
+	.getinfo = plain_getinfo,
+	.fabric = no_fabric,
+};
+
+static struct kfi_provider two = {
+	.name = "st-two",
+	.version = FI_VERSION(3, 2),
+	.fi_version = FI_VERSION(1, 0),
+	.owner = THIS_MODULE,
+	.preference = 70,
+	.getinfo = plain_getinfo,
+	.fabric = no_fabric,
+};
+
+static struct kfi_provider never = {
+	.name = "st-never",
+	.fi_version = FI_VERSION(1, 0),
+	.owner = THIS_MODULE,
+	.getinfo = never_getinfo,
+	.fabric = no_fabric,
+};
+
+static struct kfi_provider broken = {
+	.name = "st-broken",
+	.fi_version = FI_VERSION(1, 0),
+	.owner = THIS_MODULE,
+	.getinfo = broken_getinfo,
+	.fabric = no_fabric,
+};
+
+static struct kfi_provider hidden = {
+	.name = "st-hidden",
+	.fi_version = FI_VERSION(1, 0),
+	.owner = THIS_MODULE,
+	.flags = KFI_PROV_EXPLICIT,
+	.getinfo = plain_getinfo,
+	.fabric = no_fabric,
+};
+
+/* Ask for infos, of one provider or (NULL) all. */
+static int ask(const char *prov_name, u64 flags, struct fi_info **info)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int ret;
+
+	if (!hints)
+		return -ENOMEM;
+	if (prov_name)
+		hints->fabric_attr->prov_name = kstrdup(prov_name, GFP_KERNEL);
+	ret = fi_getinfo(FI_VERSION(1, 0), NULL, NULL, flags, hints, info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+/* Place of a provider in the answer, from 1; 0: not in it. */
+static int place_of(const char *prov_name)
+{
+	struct fi_info *list, *info;
+	int i = 0, found = 0;
+
+	if (ask(NULL, 0, &list))
+		return 0;
+	for (info = list; info; info = info->next) {
+		i++;
+		if (!strcmp(info->fabric_attr->prov_name, prov_name))
+			found = i;
+	}
+	fi_freeinfo(list);
+	return found;
+}
+
+static void t_register(struct st *st)
+{
+	struct kfi_provider bad = one;
+
+	CHECK_EQ(st, kfi_provider_register(&one), 0, "a provider registers");
+	CHECK_EQ(st, kfi_provider_register(&one), -EEXIST,
+		 "the same provider does not register twice");
+	CHECK_EQ(st, kfi_provider_register(&bad), -EEXIST,
+		 "another provider of the same name does not register");
+	bad.name = "";
+	CHECK_EQ(st, kfi_provider_register(&bad), -EINVAL,
+		 "an empty name is refused");
+	bad.name = "a;b";
+	CHECK_EQ(st, kfi_provider_register(&bad), -EINVAL,
+		 "a name with a semicolon is refused");
+	bad.name = "a-name-that-is-longer-than-the-limit";
+	CHECK_EQ(st, kfi_provider_register(&bad), -EINVAL,
+		 "a name that is too long is refused");
+	bad.name = "st-on";
+	bad.getinfo = NULL;
+	CHECK_EQ(st, kfi_provider_register(&bad), -EINVAL,
+		 "a provider without operations is refused");
+	bad.getinfo = plain_getinfo;
+	bad.fi_version = FI_VERSION(2, 0);
+	CHECK_EQ(st, kfi_provider_register(&bad), -ENOSYS,
+		 "a provider of another major version is refused");
+	bad.fi_version = FI_VERSION(1, 0);
+	CHECK_EQ(st, kfi_provider_register(&bad), 0,
+		 "a name that begins like another one is no duplicate");
+	kfi_provider_deregister(&bad);
+}
+
+static void t_several(struct st *st)
+{
+	CHECK_EQ(st, kfi_provider_register(&two), 0,
+		 "a second provider registers beside the first");
+	CHECK(st, place_of("st-one") > 0, "the first one is found");
+	CHECK(st, place_of("st-two") > 0, "the second one is found");
+	CHECK(st, place_of("st-two") < place_of("st-one"),
+	      "the preferred one comes first, whoever registered first");
+	CHECK_EQ(st, kfi_provider_register(&never), 0, "a third registers");
+	CHECK_EQ(st, place_of("st-never"), 0,
+		 "a provider that has nothing is not listed");
+	CHECK_EQ(st, kfi_provider_register(&broken), 0, "a fourth registers");
+	CHECK(st, place_of("st-one") > 0,
+	      "a provider that fails does not hide the others");
+	CHECK_EQ(st, kfi_provider_register(&hidden), 0, "a fifth registers");
+	CHECK_EQ(st, place_of("st-hidden"), 0,
+		 "one that must be named is not listed unasked");
+	kfi_provider_deregister(&broken);
+	kfi_provider_deregister(&never);
+}
+
+static void t_getinfo(struct st *st)
+{
+	struct fi_info *info = NULL;
+
+	CHECK_EQ(st, ask("st-hidden", 0, &info), 0,
+		 "one that must be named is found by its name");
+	fi_freeinfo(info);
+	info = NULL;
+	if (CHECK_EQ(st, ask("st-one", 0, &info), 0, "a name selects")) {
+		CHECK(st, !info->next, "a name selects one provider only");
+		CHECK(st, !strcmp(info->fabric_attr->prov_name, "st-one"),
+		      "the answer names the provider");
+		CHECK_EQ(st, info->fabric_attr->prov_version, FI_VERSION(3, 1),
+			 "the answer has the provider's version");
+	}
+	fi_freeinfo(info);
+	info = (void *)st;
+	CHECK_EQ(st, ask("st-nobody", 0, &info), -ENODATA,
+		 "an unknown name gives no data");
+	CHECK(st, info == (void *)st, "a failure leaves the output alone");
+	CHECK_EQ(st, ask(NULL, BIT_ULL(63), &info), -FI_EBADFLAGS,
+		 "an unknown flag is refused");
+	CHECK_EQ(st, fi_getinfo(FI_VERSION(9, 0), NULL, NULL, 0, NULL, &info),
+		 -ENOSYS, "a newer version than the core's is refused");
+	CHECK_EQ(st,
+		 fi_getinfo(FI_VERSION(1, 0), "no.such.name", "1", 0, NULL,
+			    &info),
+		 -EINVAL, "a host name is refused");
+	CHECK_EQ(st,
+		 fi_getinfo(FI_VERSION(1, 0), "127.0.0.1", "x", 0, NULL, &info),
+		 -EINVAL, "a service that is no number is refused");
+	CHECK_EQ(st,
+		 fi_getinfo(FI_VERSION(1, 0), "127.0.0.1", "65536", 0, NULL,
+			    &info),
+		 -EINVAL, "a port that is too large is refused");
+	CHECK_EQ(st, fi_version(), FI_VERSION(1, 0), "the version is 1.0");
+}
+
+static void fill(struct fi_info *info)
+{
+	info->caps = FI_MSG | FI_RMA;
+	info->tx_attr->size = 17;
+	info->tx_attr->comp_levels = FI_TRANSMIT_COMPLETE;
+	info->ep_attr->type = FI_EP_MSG;
+	info->ep_attr->max_msg_size = 4096;
+	info->domain_attr->name = kstrdup("dom", GFP_KERNEL);
+	info->domain_attr->mr_mode = FI_MR_PROV_KEY;
+	info->fabric_attr->prov_name = kstrdup("fault;loop", GFP_KERNEL);
+	info->addr_format = FI_SOCKADDR_IN;
+}
+
+static void t_dupinfo(struct st *st, struct fi_info *info)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct fi_info *dup;
+
+	CHECK_EQ(st,
+		 kfi_info_set_addr(&info->src_addr, &info->src_addrlen, &sin,
+				   sizeof(sin)),
+		 0, "an info takes an address");
+	dup = fi_dupinfo(info);
+	if (!CHECK(st, dup, "an info can be copied"))
+		return;
+	CHECK(st, dup->tx_attr != info->tx_attr && dup->tx_attr->size == 17,
+	      "a copy has its own attributes, and they are equal");
+	CHECK(st,
+	      dup->src_addr != info->src_addr && dup->src_addrlen == 16 &&
+		      !memcmp(dup->src_addr, &sin, sizeof(sin)),
+	      "a copy has its own address, and it is equal");
+	CHECK(st,
+	      dup->domain_attr->name != info->domain_attr->name &&
+		      !strcmp(dup->domain_attr->name, "dom"),
+	      "a copy has its own name, and it is equal");
+	fi_freeinfo(dup);
+}
+
+/* One wish at a time, and whether it can be fulfilled. */
+static void t_match(struct st *st, struct fi_info *info)
+{
+	struct fi_info *h = fi_allocinfo();
+
+	if (!h)
+		return;
+	CHECK(st, kfi_match_info(info, NULL), "no hints match");
+	CHECK(st, kfi_match_info(info, h), "empty hints match");
+	h->caps = FI_MSG;
+	CHECK(st, kfi_match_info(info, h), "fewer capabilities match");
+	h->caps = FI_RMA_PMEM;
+	CHECK(st, !kfi_match_info(info, h), "a missing capability does not");
+	h->caps = FI_RMA;
+	CHECK(st, !kfi_match_info(info, h),
+	      "a demand of mr_mode that the hints do not allow does not");
+	h->domain_attr->mr_mode = FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+	CHECK(st, kfi_match_info(info, h), "one that they allow matches");
+	h->tx_attr->size = 18;
+	CHECK(st, !kfi_match_info(info, h), "too short a queue does not");
+	h->tx_attr->size = 17;
+	CHECK(st, kfi_match_info(info, h), "a queue as long as asked does");
+	h->tx_attr->comp_levels = FI_COMMIT_COMPLETE;
+	CHECK(st, !kfi_match_info(info, h), "a missing level does not");
+	h->tx_attr->comp_levels = FI_TRANSMIT_COMPLETE;
+	h->ep_attr->type = FI_EP_RDM;
+	CHECK(st, !kfi_match_info(info, h), "another endpoint type does not");
+	h->ep_attr->type = FI_EP_MSG;
+	h->ep_attr->flush_modes = FI_FLUSH_COMMIT;
+	CHECK(st, !kfi_match_info(info, h), "a missing flush mode does not");
+	h->ep_attr->flush_modes = 0;
+	h->addr_format = FI_SOCKADDR_IN6;
+	CHECK(st, !kfi_match_info(info, h), "another address format does not");
+	h->addr_format = FI_SOCKADDR;
+	CHECK(st, kfi_match_info(info, h), "either address format matches");
+	h->fabric_attr->prov_name = kstrdup("fault", GFP_KERNEL);
+	CHECK(st, kfi_match_info(info, h), "the outer layer's name matches");
+	h->fabric_attr->prov_name[1] = 'u';
+	CHECK(st, !kfi_match_info(info, h), "another name does not");
+	fi_freeinfo(h);
+}
+
+static void t_strerror(struct st *st)
+{
+	CHECK(st, !strcmp(fi_strerror(-EACCES), fi_strerror(EACCES)),
+	      "an error's text does not depend on its sign");
+	CHECK(st, strcmp(fi_strerror(FI_ETRUNC), fi_strerror(FI_EAVAIL)),
+	      "fabric errors have texts of their own");
+	CHECK(st, fi_strerror(99999), "an unknown error has a text");
+}
+
+static void t_cycles(struct st *st)
+{
+	unsigned int i, ok = 0;
+
+	for (i = 0; i < st_cycles; i++) {
+		struct fi_info *info = NULL;
+
+		if (kfi_provider_register(&one))
+			break;
+		ok += !ask("st-one", 0, &info);
+		fi_freeinfo(info);
+		kfi_provider_deregister(&one);
+	}
+	CHECK_EQ(st, ok, st_cycles,
+		 "a provider registers, answers and deregisters many times");
+	CHECK_EQ(st, place_of("st-one"), 0, "after it, it is not found");
+}
+
+void t_core(struct st *st)
+{
+	struct fi_info *info = fi_allocinfo();
+
+	t_register(st);
+	t_several(st);
+	t_getinfo(st);
+	kfi_provider_deregister(&hidden);
+	kfi_provider_deregister(&two);
+	kfi_provider_deregister(&one);
+	CHECK_EQ(st, place_of("st-two"), 0,
+		 "a provider that deregistered is not found");
+	if (info) {
+		fill(info);
+		t_match(st, info);
+		t_dupinfo(st, info);
+		fi_freeinfo(info);
+	}
+	t_strerror(st);
+	t_cycles(st);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: many connections one after the other, and two providers at once.
+ */
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "st.h"
+
+#define PARTNER "loop"
+
+/* One message over a pair. */
+static int exchange(struct st_pair *p, struct st_op *tx, struct st_op *rx,
+		    u8 *mem)
+{
+	int ret;
+
+	st_op_reset(tx);
+	st_op_reset(rx);
+	mem[1] = 0;
+	ret = fi_recv(p->b, mem + 1, 1, NULL, 0, &rx->ctx);
+	ret = ret ?: fi_send(p->a, mem, 1, NULL, 0, &tx->ctx);
+	ret = st_op_result(p->acq, tx, ret);
+	ret = st_op_result(p->bcq, rx, ret);
+	return ret ?: (mem[1] == mem[0] ? 0 : -EBADMSG);
+}
+
+static void t_connects(struct st *st)
+{
+	struct module *owner = st->fabric->fid.prov->owner;
+	int refs = module_refcount(owner);
+	struct st_op *tx = st_op_new(st), *rx = st_op_new(st);
+	u8 *mem = kzalloc(2, GFP_KERNEL);
+	unsigned int i, ok = 0;
+	struct st_pair p;
+
+	for (i = 0; tx && rx && mem && i < st_cycles; i++) {
+		mem[0] = i;
+		if (!st_pair_open(&p, st, NULL))
+			ok += !exchange(&p, tx, rx, mem);
+		st_pair_close(&p);
+		cond_resched();
+		if (ok != i + 1)
+			break;
+	}
+	CHECKF(st, ok == st_cycles,
+	       "%u of %u connections come up, carry a message and go", ok,
+	       st_cycles);
+	CHECKF(st, st_refs_back(owner, refs),
+	       "the module is held as often as before (%d, %d)",
+	       module_refcount(owner), refs);
+	kfree(tx);
+	kfree(rx);
+	kfree(mem);
+}
+
+/* Pairs of two providers, messages in turn. */
+static void t_two(struct st *st)
+{
+	struct st *other = kzalloc(sizeof(*other), GFP_KERNEL);
+	struct st_op *op[4] = {};
+	u8 *mem = kzalloc(4, GFP_KERNEL);
+	struct st_pair p, q = {};
+	unsigned int i, ok = 0;
+
+	if (!other || !mem)
+		goto free;
+	other->provider = PARTNER;
+	other->node = st->node;
+	other->service = "0";
+	q.st = other;
+	if (st_open(other)) {
+		st_tap_line("    # there is no second provider");
+		goto close_other;
+	}
+	for (i = 0; i < 4; i++)
+		op[i] = st_op_new(i < 2 ? st : other);
+	if (!CHECK_EQ(st, st_pair_open(&p, st, NULL), 0,
+		      "a pair of one provider connects"))
+		goto close_pairs;
+	if (!CHECK_EQ(st, st_pair_open(&q, other, NULL), 0,
+		      "beside it one of another provider"))
+		goto close_pairs;
+	for (i = 0; i < 10; i++) {
+		mem[0] = i;
+		mem[2] = i + 1;
+		ok += !exchange(&p, op[0], op[1], mem) &&
+		      !exchange(&q, op[2], op[3], mem + 2);
+	}
+	CHECK_EQ(st, ok, 10, "both carry messages in turn");
+	CHECK_EQ(st, fi_ep_bind(p.a, &q.acq->fid, FI_RECV), -EINVAL,
+		 "objects of two providers do not mix");
+close_pairs:
+	st_pair_close(&p);
+	st_pair_close(&q);
+close_other:
+	st_close(other);
+free:
+	for (i = 0; i < 4; i++)
+		kfree(op[i]);
+	kfree(other);
+	kfree(mem);
+}
+
+void t_cycle(struct st *st)
+{
+	t_connects(st);
+	if (strcmp(st->provider, PARTNER))
+		t_two(st);
+}

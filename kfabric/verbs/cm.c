@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: connections of endpoints.
+ *
+ * Private data is as user-space libfabric's verbs provider has it: a length
+ * byte, then the data; fabrics pad what they carry, so that byte is the truth
+ * as long as it fits into what came.
+ *
+ * The connection manager calls back under the id's handler mutex; from there
+ * ep->mutex may be taken. The id's context is switched from the request to
+ * the endpoint under the handler mutex too, so events find the right one.
+ */
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+
+#include "verbs.h"
+
+/* The peer may be slow to post receives; our own timers set the limit. */
+#define RNR_RETRY_FOREVER 7
+/* 7 would mean for ever to some providers. */
+#define RETRY_COUNT 6
+
+size_t kfiv_cm_put_data(u8 *wire, const void *data, size_t len)
+{
+	wire[0] = len;
+	if (len)
+		memcpy(wire + 1, data, len);
+	return 1 + len;
+}
+
+const u8 *kfiv_cm_get_data(const void *wire, size_t wire_len, size_t *len)
+{
+	const u8 *bytes = wire;
+
+	*len = 0;
+	if (!bytes || !wire_len || 1 + (size_t)bytes[0] > wire_len)
+		return NULL;
+	*len = bytes[0];
+	return bytes + 1;
+}
+
+/* All events of all ids come in here. */
+int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct kfiv_cm *cm = id->context;
+
+	return cm->handler(cm, id, event);
+}
+
+/* ---- events of an endpoint -------------------------------------------- */
+
+static void start_timer(struct kfiv_ep *ep)
+{
+	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
+
+	mod_delayed_work(kfiv_wq, &ep->cm_timer, msecs_to_jiffies(timeout_ms));
+}
+
+/* The endpoint's addresses, kept for when the id is gone. */
+static void note_addresses(struct kfiv_ep *ep, struct rdma_cm_id *id)
+{
+	lockdep_assert_held(&ep->mutex);
+	memcpy(&ep->src, &id->route.addr.src_addr, sizeof(ep->src));
+	memcpy(&ep->dest, &id->route.addr.dst_addr, sizeof(ep->dest));
+}
+
+static int addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
+{
+	int ret;
+
+	mutex_lock(&ep->mutex);
+	if (ep->stopped)
+		ret = -ECONNABORTED;
+	else if (id->device != ep->domain->dev->ib)
+		ret = -EHOSTUNREACH; /* by another device than the domain's */
+	else
+		ret = kfiv_qp_create(ep);
+	if (!ret)
+		note_addresses(ep, id);
+	mutex_unlock(&ep->mutex);
+	if (ret)
+		return ret;
+	start_timer(ep);
+	return rdma_resolve_route(id, READ_ONCE(ep->ep.cm_timeout_ms)
+					      ?: KFIV_CM_TIMEOUT_MS);
+}
+
+static int route_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
+{
+	int ret = -ECONNABORTED;
+
+	mutex_lock(&ep->mutex);
+	if (!ep->stopped) {
+		start_timer(ep);
+		ret = rdma_connect_locked(id, &ep->param);
+	}
+	mutex_unlock(&ep->mutex);
+	return ret;
+}
+
+static int established(struct kfiv_ep *ep, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+	const u8 *data = NULL;
+	size_t len = 0;
+	bool open;
+
+	cancel_delayed_work(&ep->cm_timer);
+	if (!ep->accepting)
+		data = kfiv_cm_get_data(conn->private_data,
+					conn->private_data_len, &len);
+	spin_lock_irq(&ep->tx_lock);
+	open = ep->tx_state == KFIV_QUEUE_CLOSED;
+	if (open)
+		ep->tx_state = KFIV_QUEUE_OPEN;
+	spin_unlock_irq(&ep->tx_lock);
+	if (open)
+		kfi_ep_connected(&ep->ep, data, len);
+	return 0;
+}
+
+static void rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
+		     struct rdma_cm_event *event)
+{
+	const void *wire;
+	const u8 *data;
+	size_t len = 0;
+	u8 wire_len = 0;
+
+	wire = rdma_consumer_reject_data(id, event, &wire_len);
+	data = kfiv_cm_get_data(wire, wire_len, &len);
+	if (kfi_ep_down(&ep->ep, ECONNREFUSED, event->status, data, len))
+		kfiv_ep_queue_stop(ep);
+}
+
+static int event_errno(const struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return ETIMEDOUT;
+	default:
+		return ECONNABORTED;
+	}
+}
+
+int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+		  struct rdma_cm_event *event)
+{
+	struct kfiv_ep *ep = container_of(cm, struct kfiv_ep, cm);
+	int ret = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		ret = addr_resolved(ep, id);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		ret = route_resolved(ep, id);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		ret = established(ep, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rejected(ep, id, event);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		kfiv_ep_fail(ep, ENODEV, event->event);
+		kfiv_ep_queue_removal(ep);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		kfiv_ep_fail(ep, event_errno(event), event->status);
+		break;
+	}
+	if (ret)
+		kfiv_ep_fail(ep, -ret, event->event);
+	return 0;
+}
+
+/* ---- operations ------------------------------------------------------- */
+
+static void fill_param(struct kfiv_ep *ep, const void *data, size_t len)
+{
+	const struct ib_device_attr *attr = &ep->domain->dev->ib->attrs;
+	struct rdma_conn_param *param = &ep->param;
+
+	param->private_data = ep->cm_data;
+	param->private_data_len = kfiv_cm_put_data(ep->cm_data, data, len);
+	param->retry_count = RETRY_COUNT;
+	param->rnr_retry_count = RNR_RETRY_FOREVER;
+	if (ep->accepting)
+		return; /* the request has told */
+	param->responder_resources = min(attr->max_qp_rd_atom, KFIV_MAX_READS);
+	/* With 0 the peer's queue pair never answers a READ. */
+	param->initiator_depth = min(attr->max_qp_init_rd_atom, KFIV_MAX_READS);
+}
+
+static struct sockaddr *any_or(struct sockaddr_storage *addr)
+{
+	return addr->ss_family ? (struct sockaddr *)addr : NULL;
+}
+
+static int start_connect(struct kfiv_ep *ep)
+{
+	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
+	struct rdma_cm_id *id;
+
+	lockdep_assert_held(&ep->id_mutex);
+	if (test_bit(KFIV_ONCE_HW_FREED, &ep->once))
+		return -ENODEV;
+	id = rdma_create_id(&init_net, kfiv_cm_event, &ep->cm, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ep->id = id;
+	start_timer(ep);
+	return rdma_resolve_addr(id, any_or(&ep->src),
+				 (struct sockaddr *)&ep->dest, timeout_ms);
+}
+
+static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,
+		      size_t len)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	unsigned int noio;
+	int ret;
+
+	if (ep->accepting)
+		return -EINVAL;
+	if (addr)
+		memcpy(&ep->dest, addr, kfiv_addr_len(addr));
+	if (!ep->dest.ss_family)
+		return -EINVAL;
+	fill_param(ep, data, len);
+	noio = memalloc_noio_save();
+	mutex_lock(&ep->id_mutex);
+	ret = start_connect(ep);
+	mutex_unlock(&ep->id_mutex);
+	memalloc_noio_restore(noio);
+	/* No event will come: the timer must not make one. */
+	if (ret)
+		cancel_delayed_work(&ep->cm_timer);
+	return ret;
+}
+
+static int start_accept(struct kfiv_ep *ep)
+{
+	int ret;
+
+	lockdep_assert_held(&ep->id_mutex);
+	if (!ep->id)
+		return -ENODEV;
+	start_timer(ep);
+	rdma_lock_handler(ep->id);
+	ret = rdma_accept(ep->id, &ep->param);
+	rdma_unlock_handler(ep->id);
+	ep->answered = true; /* a failure has rejected it */
+	if (!ret)
+		return 0;
+	cancel_delayed_work(&ep->cm_timer);
+	return ret == -ENOMEM ? ret : -ECONNABORTED;
+}
+
+static int ep_accept(struct fid_ep *fep, const void *data, size_t len)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	unsigned int noio;
+	int ret;
+
+	if (!ep->accepting)
+		return -EINVAL;
+	fill_param(ep, data, len);
+	noio = memalloc_noio_save();
+	mutex_lock(&ep->id_mutex);
+	ret = start_accept(ep);
+	mutex_unlock(&ep->id_mutex);
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+static int ep_shutdown(struct fid_ep *fep, u64 flags)
+{
+	if (!kfi_ep_down(fep, ECONNABORTED, 0, NULL, 0))
+		return -ENOTCONN;
+	kfiv_ep_queue_stop(to_kfiv_ep(fep));
+	return 0;
+}
+
+static int copy_name(const struct sockaddr_storage *from, void *addr,
+		     size_t *len)
+{
+	size_t have = *len, need = kfiv_addr_len(from);
+
+	*len = need;
+	if (have < need)
+		return -FI_ETOOSMALL;
+	memcpy(addr, from, need);
+	return 0;
+}
+
+static int ep_getname(struct kfid *fid, void *addr, size_t *len)
+{
+	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
+	int ret = -FI_EOPBADSTATE;
+
+	mutex_lock(&ep->mutex);
+	if (ep->src.ss_family)
+		ret = copy_name(&ep->src, addr, len);
+	mutex_unlock(&ep->mutex);
+	return ret;
+}
+
+static int ep_getpeer(struct fid_ep *fep, void *addr, size_t *len)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	int ret = -ENOTCONN;
+
+	mutex_lock(&ep->mutex);
+	if (ep->dest.ss_family && fi_ep_state(fep) >= KFI_EP_CONNECTING)
+		ret = copy_name(&ep->dest, addr, len);
+	mutex_unlock(&ep->mutex);
+	return ret;
+}
+
+const struct fi_ops_cm kfiv_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.connect = ep_connect,
+	.accept = ep_accept,
+	.shutdown = ep_shutdown,
+	.getname = ep_getname,
+	.getpeer = ep_getpeer,
+};

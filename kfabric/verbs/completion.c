@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: from work completions to completions of operations.
+ *
+ * A queue pair completes in order. So a signaled send-side completion also
+ * ends, with success, every quiet operation before it. When the queue pair
+ * fails, the operation at fault gets the reason and every one after it is
+ * flushed: FI_ECANCELED, or FI_ETIMEDOUT if it was why we ended it.
+ *
+ * Context: that of the device's CQ; for what is left then, the stop, after the
+ * queue pair was drained, so that completions of one side still come one after
+ * the other.
+ */
+#include "verbs.h"
+
+static const u16 wc_errno[] = {
+	[IB_WC_SUCCESS] = 0,
+	[IB_WC_LOC_LEN_ERR] = EMSGSIZE,
+	[IB_WC_LOC_QP_OP_ERR] = EIO,
+	[IB_WC_LOC_EEC_OP_ERR] = EIO,
+	[IB_WC_LOC_PROT_ERR] = EIO,
+	[IB_WC_WR_FLUSH_ERR] = ECANCELED,
+	[IB_WC_MW_BIND_ERR] = EIO,
+	[IB_WC_BAD_RESP_ERR] = EREMOTEIO,
+	[IB_WC_LOC_ACCESS_ERR] = EACCES,
+	[IB_WC_REM_INV_REQ_ERR] = EREMOTEIO,
+	[IB_WC_REM_ACCESS_ERR] = EACCES,
+	[IB_WC_REM_OP_ERR] = EREMOTEIO,
+	[IB_WC_RETRY_EXC_ERR] = ETIMEDOUT,
+	[IB_WC_RNR_RETRY_EXC_ERR] = ENOBUFS,
+	[IB_WC_LOC_RDD_VIOL_ERR] = EIO,
+	[IB_WC_REM_INV_RD_REQ_ERR] = EREMOTEIO,
+	[IB_WC_REM_ABORT_ERR] = ECONNABORTED,
+	[IB_WC_INV_EECN_ERR] = EIO,
+	[IB_WC_INV_EEC_STATE_ERR] = EIO,
+	[IB_WC_FATAL_ERR] = EIO,
+	[IB_WC_RESP_TIMEOUT_ERR] = ETIMEDOUT,
+	[IB_WC_GENERAL_ERR] = EIO,
+};
+
+static int tx_errno(const struct kfiv_op *op, enum ib_wc_status status)
+{
+	if (op->timed_out && status == IB_WC_WR_FLUSH_ERR)
+		return ETIMEDOUT;
+	return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+}
+
+/*
+ * The receiving side of a message that is too long. The specification says a
+ * length error; soft RoCE reports what it tells the peer, or, when the last
+ * segment is overrun, that the receive is malformed.
+ */
+static int rx_errno(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_LOC_LEN_ERR:
+	case IB_WC_LOC_QP_OP_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+		return FI_ETRUNC;
+	default:
+		return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+	}
+}
+
+/* The operation is over; its memory may be gone when this returns. */
+static void finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
+{
+	struct kfi_comp *comp = op->comp;
+
+	kfiv_op_unmap(ep, op);
+	comp->entry.err = err;
+	comp->entry.prov_errno = status;
+	kfi_ep_complete(&ep->ep, comp);
+}
+
+/* ---- transmit --------------------------------------------------------- */
+
+/* Move everything up to and with op to the list. */
+static void take_until(struct kfiv_ep *ep, const struct kfiv_op *op,
+		       struct list_head *done)
+{
+	struct kfiv_op *first;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	do {
+		first = list_first_entry(&ep->tx_ops, struct kfiv_op, node);
+		list_move_tail(&first->node, done);
+		ep->tx_free++;
+	} while (first != op);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+}
+
+/* A slot is free again only when its operation has been completed. */
+static void free_slots(struct kfiv_ep *ep, struct list_head *slots)
+{
+	unsigned long irq;
+
+	if (list_empty(slots))
+		return;
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	list_splice(slots, &ep->slots);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+}
+
+static void finish_tx(struct kfiv_ep *ep, struct kfiv_op *op, int err,
+		      int status, struct list_head *slots)
+{
+	struct kfiv_slot *slot = op->slot;
+
+	if (ep->domain->dev->iwarp && (!slot || &slot->op != op))
+		kfiv_fastreg_put(ep, op);
+	finish(ep, op, err, status);
+	if (slot)
+		list_add(&slot->node, slots);
+}
+
+void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
+	struct kfiv_ep *ep = wc->qp->qp_context;
+	int err = tx_errno(op, wc->status);
+	struct kfiv_op *pos, *next;
+	LIST_HEAD(slots);
+	LIST_HEAD(done);
+
+	if (err)
+		kfiv_ep_fail(ep, err, wc->status);
+	take_until(ep, op, &done);
+	list_for_each_entry_safe(pos, next, &done, node) {
+		bool last = pos == op;
+
+		finish_tx(ep, pos, last ? err : 0, last ? wc->status : 0,
+			  &slots);
+	}
+	free_slots(ep, &slots);
+	kfi_ep_space(&ep->ep, FI_TRANSMIT);
+}
+
+/* ---- receive ---------------------------------------------------------- */
+
+static void fill_received(struct kfi_comp *comp, const struct ib_wc *wc)
+{
+	comp->entry.len = wc->byte_len;
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		comp->entry.flags = FI_RECV | FI_RMA;
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		comp->entry.flags |= FI_REMOTE_CQ_DATA;
+		comp->entry.data = be32_to_cpu(wc->ex.imm_data);
+	}
+}
+
+void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
+	struct kfiv_ep *ep = wc->qp->qp_context;
+	int err = rx_errno(wc->status);
+	unsigned long irq;
+
+	if (err)
+		kfiv_ep_fail(ep, err, wc->status);
+	else
+		fill_received(op->comp, wc);
+	spin_lock_irqsave(&ep->rx_lock, irq);
+	list_del(&op->node);
+	ep->rx_free++;
+	spin_unlock_irqrestore(&ep->rx_lock, irq);
+	finish(ep, op, err, wc->status);
+	kfi_ep_space(&ep->ep, FI_RECV);
+}
+
+/* ---- what is left after the drain ------------------------------------- */
+
+/*
+ * The device reports every operation that it did not do. So those that it has
+ * and said nothing of are quiet ones that it did.
+ */
+static void flush_tx(struct kfiv_ep *ep, struct list_head *tx,
+		     const struct kfiv_op *unsent)
+{
+	struct kfiv_op *op, *next;
+	bool done = true;
+	LIST_HEAD(slots);
+
+	list_for_each_entry_safe(op, next, tx, node) {
+		done = done && op != unsent;
+		if (done)
+			finish_tx(ep, op, 0, 0, &slots);
+		else
+			finish_tx(ep, op, tx_errno(op, IB_WC_WR_FLUSH_ERR),
+				  IB_WC_WR_FLUSH_ERR, &slots);
+	}
+}
+
+void kfiv_flush_left(struct kfiv_ep *ep)
+{
+	struct kfiv_op *op, *next, *unsent;
+	LIST_HEAD(tx);
+	LIST_HEAD(rx);
+
+	lockdep_assert_held(&ep->mutex);
+	spin_lock_irq(&ep->tx_lock);
+	list_splice_init(&ep->tx_ops, &tx);
+	unsent = ep->unsent;
+	ep->chain = NULL;
+	ep->chain_end = &ep->chain;
+	spin_unlock_irq(&ep->tx_lock);
+	spin_lock_irq(&ep->rx_lock);
+	list_splice_init(&ep->rx_ops, &rx);
+	spin_unlock_irq(&ep->rx_lock);
+
+	local_bh_disable(); /* as upcalls in softirq expect it */
+	flush_tx(ep, &tx, unsent);
+	list_for_each_entry_safe(op, next, &rx, node)
+		finish(ep, op, ECANCELED, IB_WC_WR_FLUSH_ERR);
+	local_bh_enable();
+}
+
+/* ---- time ------------------------------------------------------------- */
+
+/*
+ * One timer for all operations: it runs at most once per timeout, and not at
+ * all when nothing is under way.
+ */
+void kfiv_op_timer(struct work_struct *work)
+{
+	struct kfiv_ep *ep =
+		container_of(to_delayed_work(work), struct kfiv_ep, op_timer);
+	unsigned long limit = msecs_to_jiffies(READ_ONCE(ep->ep.op_timeout_ms));
+	bool expired = false;
+	struct kfiv_op *op;
+	unsigned long end;
+
+	spin_lock_irq(&ep->tx_lock);
+	ep->timer_armed = false;
+	op = list_first_entry_or_null(&ep->tx_ops, struct kfiv_op, node);
+	if (op && limit && ep->tx_state != KFIV_QUEUE_STOPPED) {
+		end = op->posted + limit;
+		expired = time_after_eq(jiffies, end);
+		op->timed_out = expired;
+		if (!expired) {
+			ep->timer_armed = true;
+			ep->timer_end = end;
+			mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
+		}
+	}
+	spin_unlock_irq(&ep->tx_lock);
+	if (expired)
+		kfiv_ep_fail(ep, ETIMEDOUT, 0);
+}

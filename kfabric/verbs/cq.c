@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: completion queues.
+ *
+ * A kfabric CQ is the core's list. What the hardware fills are shares of the
+ * device's pooled CQs, which an endpoint takes when it is enabled: as many
+ * entries as it can have work requests, so that nothing overflows however
+ * many endpoints one kfabric CQ serves.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+static void cq_release(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fid_cq, fid));
+}
+
+static const struct fi_ops cq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = cq_release,
+};
+
+int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		 struct fid_cq **out, void *context)
+{
+	struct fid_cq *cq;
+	int ret;
+
+	cq = kzalloc(sizeof(*cq), GFP_KERNEL);
+	if (!cq)
+		return -ENOMEM;
+	ret = kfi_cq_init(cq, domain, &cq_fid_ops, NULL, attr, context);
+	if (ret) {
+		kfree(cq);
+		return ret;
+	}
+	*out = cq;
+	return 0;
+}
+
+static enum ib_poll_context poll_context(const struct fid_cq *cq)
+{
+	if (cq->attr.comp_handler && cq->attr.comp_context == FI_CQ_WORKQUEUE)
+		return IB_POLL_WORKQUEUE;
+	return IB_POLL_SOFTIRQ;
+}
+
+static int get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
+		     unsigned int nr_cqe)
+{
+	struct ib_cq *share;
+
+	share = ib_cq_pool_get(ep->domain->dev->ib, nr_cqe,
+			       cq->attr.signaling_vector, poll_context(cq));
+	if (IS_ERR(share))
+		return PTR_ERR(share);
+	ep->cq[i] = share;
+	ep->nr_cqe[i] = nr_cqe;
+	return 0;
+}
+
+/* Work requests of either side, our own included. */
+static unsigned int nr_wrs(const struct kfiv_ep *ep, bool rx)
+{
+	if (rx)
+		return ep->rx_attr.size + 1;
+	return ep->tx_attr.size * (ep->domain->dev->iwarp ? 2 : 1) +
+	       KFIV_OWN_WRS;
+}
+
+int kfiv_ep_get_cqs(struct kfiv_ep *ep)
+{
+	const struct fid_cq *tx = ep->ep.tx_cq, *rx = ep->ep.rx_cq;
+	unsigned int noio = memalloc_noio_save();
+	int ret;
+
+	lockdep_assert_held(&ep->mutex);
+	if (poll_context(tx) == poll_context(rx) &&
+	    tx->attr.signaling_vector == rx->attr.signaling_vector) {
+		ret = get_share(ep, 0, tx,
+				nr_wrs(ep, false) + nr_wrs(ep, true));
+		ep->cq[1] = ep->cq[0];
+	} else {
+		ret = get_share(ep, 0, tx, nr_wrs(ep, false));
+		ret = ret ?: get_share(ep, 1, rx, nr_wrs(ep, true));
+	}
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+void kfiv_ep_put_cqs(struct kfiv_ep *ep)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (ep->nr_cqe[i])
+			ib_cq_pool_put(ep->cq[i], ep->nr_cqe[i]);
+		ep->cq[i] = NULL;
+		ep->nr_cqe[i] = 0;
+	}
+}

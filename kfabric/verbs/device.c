@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: RDMA devices as they come and go.
+ *
+ * Removal: every domain of the device dies with its endpoints and regions;
+ * what they have of the device is freed here or, if a close was under way, by
+ * the reaper; remove() returns when nobody has anything of the device left.
+ * The connection manager is asked to let go of its ids after us, as it
+ * registered as a client before us.
+ */
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+DEFINE_MUTEX(kfiv_device_mutex);
+LIST_HEAD(kfiv_devices);
+
+static struct ib_client client;
+
+struct kfiv_device *kfiv_device_find(struct ib_device *ib)
+{
+	lockdep_assert_held(&kfiv_device_mutex);
+	return ib_get_client_data(ib, &client);
+}
+
+void kfiv_device_put(struct kfiv_device *dev)
+{
+	if (refcount_dec_and_test(&dev->users))
+		complete(&dev->idle);
+}
+
+/* What all ports can do; some devices have no ports that are up yet. */
+static void read_limits(struct kfiv_device *dev)
+{
+	const struct ib_device_attr *attr = &dev->ib->attrs;
+	struct ib_port_attr port;
+	u32 i;
+
+	dev->max_sge =
+		min3(attr->max_send_sge, attr->max_recv_sge, KFIV_MAX_SGE);
+	dev->max_read_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);
+	dev->max_msg_size = SIZE_MAX;
+	rdma_for_each_port(dev->ib, i)
+	{
+		if (rdma_protocol_iwarp(dev->ib, i))
+			dev->iwarp = true;
+		if (!ib_query_port(dev->ib, i, &port) && port.max_msg_sz)
+			dev->max_msg_size = min_t(size_t, dev->max_msg_size,
+						  port.max_msg_sz);
+	}
+	/* One registered sink takes the place of all segments. */
+	if (dev->iwarp)
+		dev->max_read_sge = dev->max_sge;
+}
+
+/* Can the device carry our endpoints? */
+static bool usable(struct ib_device *ib)
+{
+	u32 port = rdma_start_port(ib);
+
+	return rdma_cap_ib_cm(ib, port) || rdma_cap_iw_cm(ib, port);
+}
+
+static int add_one(struct ib_device *ib)
+{
+	struct kfiv_device *dev;
+
+	if (!usable(ib))
+		return -EOPNOTSUPP;
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return -ENOMEM;
+	dev->ib = ib;
+	INIT_LIST_HEAD(&dev->domains);
+	refcount_set(&dev->users, 1);
+	init_completion(&dev->idle);
+	read_limits(dev);
+	mutex_lock(&kfiv_device_mutex);
+	ib_set_client_data(ib, &client, dev);
+	list_add_tail(&dev->node, &kfiv_devices);
+	mutex_unlock(&kfiv_device_mutex);
+	return 0;
+}
+
+static void remove_one(struct ib_device *ib, void *data)
+{
+	struct kfiv_device *dev = data;
+	struct kfiv_domain *domain;
+
+	if (!dev)
+		return;
+	mutex_lock(&kfiv_device_mutex);
+	list_del(&dev->node);
+	ib_set_client_data(ib, &client, NULL);
+	while (!list_empty(&dev->domains)) {
+		domain = list_first_entry(&dev->domains, struct kfiv_domain,
+					  node);
+		list_del_init(&domain->node);
+		kfi_obj_get(&domain->domain.fid);
+		mutex_unlock(&kfiv_device_mutex);
+		kfiv_domain_remove(domain);
+		kfi_obj_put(&domain->domain.fid);
+		mutex_lock(&kfiv_device_mutex);
+	}
+	mutex_unlock(&kfiv_device_mutex);
+	kfiv_device_put(dev);
+	wait_for_completion(&dev->idle);
+	kfree(dev);
+}
+
+static struct ib_client client = {
+	.name = "kfabric_verbs",
+	.add = add_one,
+	.remove = remove_one,
+};
+
+int kfiv_device_setup(void)
+{
+	return ib_register_client(&client);
+}
+
+void kfiv_device_teardown(void)
+{
+	ib_unregister_client(&client);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: fabrics and domains.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+/* ---- fabric ----------------------------------------------------------- */
+
+static void fabric_release(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fid_fabric, fid));
+}
+
+static const struct fi_ops fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = fabric_release,
+};
+
+/* ---- domain ----------------------------------------------------------- */
+
+bool kfiv_domain_get_hw(struct kfiv_domain *domain)
+{
+	return refcount_inc_not_zero(&domain->hw);
+}
+
+void kfiv_domain_put_hw(struct kfiv_domain *domain)
+{
+	if (!refcount_dec_and_test(&domain->hw))
+		return;
+	ib_dealloc_pd(domain->pd);
+	kfiv_device_put(domain->dev);
+}
+
+/* The domain's own count; close and removal may meet here. */
+static void drop_own_hw(struct kfiv_domain *domain)
+{
+	if (!test_and_set_bit(0, &domain->hw_dropped))
+		kfiv_domain_put_hw(domain);
+}
+
+static void domain_close(struct kfid *fid)
+{
+	struct kfiv_domain *domain =
+		container_of(fid, struct kfiv_domain, domain.fid);
+
+	mutex_lock(&kfiv_device_mutex);
+	list_del_init(&domain->node);
+	mutex_unlock(&kfiv_device_mutex);
+	drop_own_hw(domain);
+}
+
+static void domain_release(struct kfid *fid)
+{
+	kfree(container_of(fid, struct kfiv_domain, domain.fid));
+}
+
+static const struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = domain_close,
+	.release = domain_release,
+};
+
+static const struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.endpoint = kfiv_endpoint,
+	.cq_open = kfiv_cq_open,
+	.mr_regattr = kfiv_mr_regattr,
+};
+
+/* Let the removal know of an endpoint or region; false: it has begun. */
+bool kfiv_domain_add(struct kfiv_domain *domain, struct list_head *node,
+		     struct list_head *list)
+{
+	bool added = false;
+
+	mutex_lock(&domain->mutex);
+	if (!domain->dying) {
+		list_add_tail(node, list);
+		added = true;
+	}
+	mutex_unlock(&domain->mutex);
+	return added;
+}
+
+void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node)
+{
+	mutex_lock(&domain->mutex);
+	list_del_init(node);
+	mutex_unlock(&domain->mutex);
+}
+
+/* Take the first of a list of endpoints, referenced. */
+static struct kfiv_ep *first_ep(struct kfiv_domain *domain)
+{
+	struct kfiv_ep *ep;
+
+	mutex_lock(&domain->mutex);
+	ep = list_first_entry_or_null(&domain->eps, struct kfiv_ep, node);
+	if (ep) {
+		list_del_init(&ep->node);
+		kfi_obj_get(&ep->ep.fid);
+	}
+	mutex_unlock(&domain->mutex);
+	return ep;
+}
+
+static struct kfiv_mr *first_mr(struct kfiv_domain *domain)
+{
+	struct kfiv_mr *mr;
+
+	mutex_lock(&domain->mutex);
+	mr = list_first_entry_or_null(&domain->mrs, struct kfiv_mr, node);
+	if (mr) {
+		list_del_init(&mr->node);
+		kfi_obj_get(&mr->mr.fid);
+	}
+	mutex_unlock(&domain->mutex);
+	return mr;
+}
+
+/* The device is going. Endpoints stop first: regions are not in use then. */
+void kfiv_domain_remove(struct kfiv_domain *domain)
+{
+	struct kfiv_ep *ep;
+	struct kfiv_mr *mr;
+
+	mutex_lock(&domain->mutex);
+	domain->dying = true;
+	mutex_unlock(&domain->mutex);
+	kfi_obj_kill(&domain->domain.fid);
+	while ((ep = first_ep(domain))) {
+		kfiv_ep_remove(ep);
+		kfi_obj_put(&ep->ep.fid);
+	}
+	while ((mr = first_mr(domain))) {
+		kfi_obj_kill(&mr->mr.fid);
+		kfiv_mr_free_hw(mr);
+		kfi_obj_put(&mr->mr.fid);
+	}
+	drop_own_hw(domain);
+}
+
+/* The device that an info names. */
+static struct kfiv_device *named_device(const char *name)
+{
+	struct kfiv_device *dev;
+
+	lockdep_assert_held(&kfiv_device_mutex);
+	list_for_each_entry(dev, &kfiv_devices, node)
+		if (!name || !strcmp(dev_name(&dev->ib->dev), name))
+			return dev;
+	return NULL;
+}
+
+/* Attach a domain to its device: protection domain and counts. */
+static int take_device(struct kfiv_domain *domain, const char *name)
+{
+	struct kfiv_device *dev;
+	unsigned int noio;
+	struct ib_pd *pd;
+
+	lockdep_assert_held(&kfiv_device_mutex);
+	dev = named_device(name);
+	if (!dev)
+		return -ENODEV;
+	noio = memalloc_noio_save();
+	pd = ib_alloc_pd(dev->ib, 0);
+	memalloc_noio_restore(noio);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	refcount_inc(&dev->users);
+	domain->dev = dev;
+	domain->pd = pd;
+	refcount_set(&domain->hw, 1);
+	list_add_tail(&domain->node, &dev->domains);
+	return 0;
+}
+
+static int domain_open(struct fid_fabric *fabric, struct fi_info *info,
+		       struct fid_domain **out, void *context)
+{
+	const u32 mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+			    FI_MR_ENDPOINT;
+	struct kfiv_domain *domain;
+	int ret;
+
+	domain = kzalloc(sizeof(*domain), GFP_KERNEL);
+	if (!domain)
+		return -ENOMEM;
+	mutex_init(&domain->mutex);
+	INIT_LIST_HEAD(&domain->node);
+	INIT_LIST_HEAD(&domain->eps);
+	INIT_LIST_HEAD(&domain->mrs);
+	ret = kfi_domain_init(&domain->domain, fabric, &domain_fid_ops,
+			      &domain_ops, mr_mode, context);
+	if (ret) {
+		kfree(domain);
+		return ret;
+	}
+	mutex_lock(&kfiv_device_mutex);
+	ret = take_device(domain, info->domain_attr->name);
+	mutex_unlock(&kfiv_device_mutex);
+	if (ret) {
+		kfi_obj_abort(&domain->domain.fid);
+		return ret;
+	}
+	*out = &domain->domain;
+	return 0;
+}
+
+static const struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = domain_open,
+	.passive_ep = kfiv_passive_ep,
+};
+
+int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		struct fid_fabric **out, void *context)
+{
+	struct fid_fabric *fabric;
+	int ret;
+
+	fabric = kzalloc(sizeof(*fabric), GFP_KERNEL);
+	if (!fabric)
+		return -ENOMEM;
+	ret = kfi_fabric_init(fabric, prov, &fabric_fid_ops, &fabric_ops,
+			      context);
+	if (ret) {
+		kfree(fabric);
+		return ret;
+	}
+	*out = fabric;
+	return 0;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: endpoints: open, enable, close, removal.
+ */
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+/* The reaper: everything quick was done by the close. */
+static void reap(struct kfid *fid)
+{
+	kfiv_ep_free_hw(container_of(fid, struct kfiv_ep, ep.fid));
+}
+
+static void ep_close(struct kfid *fid)
+{
+	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
+
+	kfiv_domain_del(ep->domain, &ep->node);
+	kfiv_ep_stop(ep);
+	kfi_obj_reap(fid, reap);
+}
+
+static void ep_release(struct kfid *fid)
+{
+	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
+
+	kfree(ep->sink);
+	kfree(ep->slot_data);
+	kfree(ep->slot_mem);
+	kfree(ep);
+}
+
+/* The device is going; fi_close() has not been called, or not come far. */
+void kfiv_ep_remove(struct kfiv_ep *ep)
+{
+	kfi_obj_kill(&ep->ep.fid);
+	kfiv_ep_stop(ep);
+	kfiv_ep_free_hw(ep);
+}
+
+/* Receives are kept from now on, and go to the queue pair when it comes. */
+static int enable(struct kfiv_ep *ep)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&ep->mutex);
+	if (ep->stopped)
+		goto unlock;
+	ret = kfiv_ep_get_cqs(ep);
+	if (ret)
+		goto unlock;
+	spin_lock_irq(&ep->rx_lock);
+	ep->rx_state = KFIV_QUEUE_HELD;
+	spin_unlock_irq(&ep->rx_lock);
+	if (ep->accepting)
+		ret = kfiv_qp_create(ep);
+unlock:
+	mutex_unlock(&ep->mutex);
+	return ret;
+}
+
+static int ep_control(struct kfid *fid, int command, void *arg)
+{
+	if (command != FI_ENABLE)
+		return -ENOSYS;
+	return enable(container_of(fid, struct kfiv_ep, ep.fid));
+}
+
+static const struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = ep_close,
+	.release = ep_release,
+	.control = ep_control,
+};
+
+static const struct kfi_ep_ops ep_ops = {
+	.fid = &ep_fid_ops,
+	.cm = &kfiv_cm_ops,
+	.msg = &kfiv_msg_ops,
+	.rma = &kfiv_rma_ops,
+};
+
+/* ---- open ------------------------------------------------------------- */
+
+static void init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
+{
+	ep->domain = domain;
+	ep->cm.handler = kfiv_ep_event;
+	mutex_init(&ep->mutex);
+	mutex_init(&ep->id_mutex);
+	mutex_init(&ep->own_mutex);
+	spin_lock_init(&ep->tx_lock);
+	spin_lock_init(&ep->rx_lock);
+	INIT_LIST_HEAD(&ep->node);
+	INIT_LIST_HEAD(&ep->tx_ops);
+	INIT_LIST_HEAD(&ep->rx_ops);
+	INIT_LIST_HEAD(&ep->slots);
+	ep->chain_end = &ep->chain;
+	kfiv_ep_works_init(ep);
+}
+
+static size_t limit(size_t wanted, size_t most)
+{
+	return wanted ? min(wanted, most) : most;
+}
+
+/* Callers may have lowered what the info offered; never trust more. */
+static void take_limits(struct kfiv_ep *ep, const struct fi_info *info)
+{
+	const struct kfiv_device *dev = ep->domain->dev;
+	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+
+	ep->tx_attr = *info->tx_attr;
+	ep->rx_attr = *info->rx_attr;
+	ep->tx_attr.size =
+		limit(ep->tx_attr.size, dev->iwarp ? most / 2 : most);
+	ep->rx_attr.size = limit(ep->rx_attr.size, most);
+	ep->tx_attr.iov_limit = limit(ep->tx_attr.iov_limit, dev->max_sge);
+	ep->rx_attr.iov_limit = limit(ep->rx_attr.iov_limit, dev->max_sge);
+	ep->tx_attr.inject_size =
+		min_t(size_t, ep->tx_attr.inject_size, KFIV_INJECT_BYTES);
+	ep->tx_attr.rma_iov_limit = 1;
+	ep->max_msg_size =
+		limit(info->ep_attr->max_msg_size, dev->max_msg_size);
+	ep->tx_free = ep->tx_attr.size;
+	ep->rx_free = ep->rx_attr.size;
+	ep->tx_quiet_max =
+		min_t(size_t, ep->tx_attr.size, KFIV_INJECT_SLOTS) / 4;
+}
+
+static void take_addresses(struct kfiv_ep *ep, const struct fi_info *info)
+{
+	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
+		memcpy(&ep->src, info->src_addr, info->src_addrlen);
+	if (info->dest_addr && info->dest_addrlen <= sizeof(ep->dest))
+		memcpy(&ep->dest, info->dest_addr, info->dest_addrlen);
+}
+
+static int alloc_own(struct kfiv_ep *ep)
+{
+	ep->slot_mem =
+		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
+	ep->slot_data =
+		kcalloc(KFIV_INJECT_SLOTS, KFIV_INJECT_BYTES, GFP_KERNEL);
+	/* A cache line of its own, as the device writes to it. */
+	ep->sink = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
+	return ep->slot_mem && ep->slot_data && ep->sink ? 0 : -ENOMEM;
+}
+
+static int map_own(struct kfiv_ep *ep)
+{
+	const size_t bytes = KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES;
+	struct ib_device *ib = ep->domain->dev->ib;
+	int i;
+
+	ep->slot_dma =
+		ib_dma_map_single(ib, ep->slot_data, bytes, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ib, ep->slot_dma))
+		return -ENOMEM;
+	ep->sink_dma = ib_dma_map_single(ib, ep->sink, KFIV_SINK_BYTES,
+					 DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ib, ep->sink_dma)) {
+		ib_dma_unmap_single(ib, ep->slot_dma, bytes, DMA_TO_DEVICE);
+		return -ENOMEM;
+	}
+	for (i = 0; i < KFIV_INJECT_SLOTS; i++) {
+		struct kfiv_slot *slot = &ep->slot_mem[i];
+
+		slot->data = ep->slot_data + i * KFIV_INJECT_BYTES;
+		slot->dma = ep->slot_dma + i * KFIV_INJECT_BYTES;
+		list_add_tail(&slot->node, &ep->slots);
+	}
+	return 0;
+}
+
+/* All that needs the device. On failure nothing of it is held. */
+static int set_up(struct kfiv_ep *ep, const struct fi_info *info)
+{
+	int ret;
+
+	if (!kfiv_domain_get_hw(ep->domain))
+		return -ENODEV;
+	take_limits(ep, info);
+	take_addresses(ep, info);
+	ret = alloc_own(ep);
+	ret = ret ?: map_own(ep);
+	if (ret) {
+		kfiv_domain_put_hw(ep->domain);
+		return ret;
+	}
+	if (info->handle)
+		ret = kfiv_connreq_claim(info->handle, ep);
+	if (!ret && !kfiv_domain_add(ep->domain, &ep->node, &ep->domain->eps))
+		ret = -ENODEV;
+	if (ret) {
+		kfiv_ep_stop(ep);
+		kfiv_ep_free_hw(ep);
+	}
+	return ret;
+}
+
+int kfiv_endpoint(struct fid_domain *fdomain, struct fi_info *info,
+		  struct fid_ep **out, void *context)
+{
+	struct kfiv_domain *domain = to_kfiv_domain(fdomain);
+	struct kfiv_ep *ep;
+	int ret;
+
+	if (info->ep_attr->type != FI_EP_MSG)
+		return -EINVAL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return -ENOMEM;
+	init_fields(ep, domain);
+	ret = kfi_ep_init(&ep->ep, fdomain, info, &ep_ops, context);
+	if (ret) {
+		kfree(ep);
+		return ret;
+	}
+	if (ep->ep.cm_data_size > KFIV_CM_DATA_MAX)
+		ep->ep.cm_data_size = KFIV_CM_DATA_MAX;
+	ret = set_up(ep, info);
+	if (ret) {
+		kfi_obj_abort(&ep->ep.fid);
+		return ret;
+	}
+	*out = &ep->ep;
+	return 0;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: what there is to communicate with.
+ *
+ * An address decides on the device: a peer's by asking the connection manager
+ * for the way to it, an own one by binding to it. Without either, or with a
+ * wildcard, every device is listed.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "verbs.h"
+
+#define CAPS                                                        \
+	(FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | \
+	 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define TX_CAPS		   (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
+#define RX_CAPS		   (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define FABRIC_NAME	   "rdma_cm"
+#define RESOLVE_TIMEOUT_MS 2000
+/* Bytes of a key, and of data for the peer's completion. */
+#define WIRE_WORD 4
+
+size_t kfiv_addr_len(const void *addr)
+{
+	const struct sockaddr *sa = addr;
+
+	return sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					 : sizeof(struct sockaddr_in);
+}
+
+static bool is_wildcard(const void *addr)
+{
+	const struct sockaddr *sa = addr;
+
+	if (sa->sa_family == AF_INET6)
+		return ipv6_addr_any(
+			&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+}
+
+static void clear_port(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)addr)->sin_port = 0;
+}
+
+/* ---- attributes ------------------------------------------------------- */
+
+/* The usual, or what is demanded if the device has it. */
+static size_t offer(size_t usual, size_t wanted, size_t most)
+{
+	return min(max(usual, wanted), most);
+}
+
+static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
+		   const struct fi_tx_attr *hint)
+{
+	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+
+	tx->caps = TX_CAPS;
+	tx->op_flags = hint ? hint->op_flags : 0;
+	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	tx->inject_size = KFIV_INJECT_BYTES;
+	tx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0,
+			 dev->iwarp ? most / 2 : most);
+	tx->iov_limit = dev->max_sge;
+	tx->rma_iov_limit = 1;
+}
+
+static void set_rx(struct fi_rx_attr *rx, const struct kfiv_device *dev,
+		   const struct fi_rx_attr *hint)
+{
+	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+
+	rx->caps = RX_CAPS;
+	rx->op_flags = hint ? hint->op_flags : 0;
+	rx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
+	rx->iov_limit = dev->max_sge;
+}
+
+static void set_ep(struct fi_ep_attr *ep, const struct kfiv_device *dev,
+		   const struct fi_ep_attr *hint)
+{
+	ep->type = FI_EP_MSG;
+	ep->protocol =
+		dev && dev->iwarp ? FI_PROTO_IWARP : FI_PROTO_RDMA_CM_IB_RC;
+	ep->protocol_version = 1;
+	ep->max_msg_size = dev ? dev->max_msg_size : 0;
+	ep->cm_data_size = KFIV_CM_DATA_MAX;
+	ep->flush_modes = FI_FLUSH_READBACK;
+	ep->op_timeout_ms = hint && hint->op_timeout_ms ? hint->op_timeout_ms
+							: KFIV_OP_TIMEOUT_MS;
+	ep->cm_timeout_ms = hint && hint->cm_timeout_ms ? hint->cm_timeout_ms
+							: KFIV_CM_TIMEOUT_MS;
+}
+
+static int set_domain(struct fi_domain_attr *domain,
+		      const struct kfiv_device *dev)
+{
+	u32 pages = dev->ib->attrs.max_fast_reg_page_list_len;
+
+	domain->mr_iov_limit = pages;
+	domain->mr_max_size = (size_t)pages * PAGE_SIZE;
+	domain->name = kstrdup(dev_name(&dev->ib->dev), GFP_KERNEL);
+	return domain->name ? 0 : -ENOMEM;
+}
+
+static void set_domain_common(struct fi_domain_attr *domain,
+			      const struct kfiv_device *dev)
+{
+	domain->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+			  FI_MR_ENDPOINT;
+	domain->mr_key_size = WIRE_WORD;
+	domain->cq_data_size = WIRE_WORD;
+	domain->op_context_size = kfiv_op_context_size(dev);
+	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+/* One info; without a device only what does not depend on one. */
+static struct fi_info *new_info(const struct kfiv_device *dev,
+				const struct fi_info *hints)
+{
+	struct fi_info *info = fi_allocinfo();
+
+	if (!info)
+		return NULL;
+	info->caps = CAPS;
+	info->addr_format = FI_SOCKADDR;
+	set_ep(info->ep_attr, dev, hints ? hints->ep_attr : NULL);
+	set_domain_common(info->domain_attr, dev);
+	info->fabric_attr->name = kstrdup(FABRIC_NAME, GFP_KERNEL);
+	if (!info->fabric_attr->name)
+		goto free_info;
+	if (dev) {
+		set_tx(info->tx_attr, dev, hints ? hints->tx_attr : NULL);
+		set_rx(info->rx_attr, dev, hints ? hints->rx_attr : NULL);
+		if (set_domain(info->domain_attr, dev))
+			goto free_info;
+	}
+	return info;
+
+free_info:
+	fi_freeinfo(info);
+	return NULL;
+}
+
+static int set_addresses(struct fi_info *info, const void *src,
+			 const void *dest)
+{
+	const struct sockaddr *one = dest ?: src;
+	int ret;
+
+	if (!one)
+		return 0;
+	info->addr_format =
+		one->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+	ret = kfi_info_set_addr(&info->src_addr, &info->src_addrlen, src,
+				src ? kfiv_addr_len(src) : 0);
+	return ret
+		       ?: kfi_info_set_addr(&info->dest_addr,
+					    &info->dest_addrlen, dest,
+					    dest ? kfiv_addr_len(dest) : 0);
+}
+
+/* One info of one device, with addresses. */
+static struct fi_info *device_info(const struct kfiv_device *dev,
+				   const struct fi_info *hints, const void *src,
+				   const void *dest)
+{
+	struct fi_info *info = new_info(dev, hints);
+
+	if (info && set_addresses(info, src, dest)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id)
+{
+	struct fi_info *info = NULL;
+	struct kfiv_device *dev;
+
+	mutex_lock(&kfiv_device_mutex);
+	dev = kfiv_device_find(id->device);
+	if (dev)
+		info = device_info(dev, NULL, &id->route.addr.src_addr,
+				   &id->route.addr.dst_addr);
+	mutex_unlock(&kfiv_device_mutex);
+	if (info) {
+		info->fabric_attr->prov_name =
+			kstrdup(kfiv_provider.name, GFP_KERNEL);
+		info->fabric_attr->prov_version = kfiv_provider.version;
+		if (!info->fabric_attr->prov_name) {
+			fi_freeinfo(info);
+			return NULL;
+		}
+	}
+	return info;
+}
+
+/* ---- asking the connection manager ------------------------------------ */
+
+/* A CM id that is only asked; lives on the stack of the one who asks. */
+struct probe {
+	struct kfiv_cm cm;
+	struct completion done;
+	int result;
+};
+
+static int probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+		       struct rdma_cm_event *event)
+{
+	struct probe *probe = container_of(cm, struct probe, cm);
+
+	probe->result =
+		event->event == RDMA_CM_EVENT_ADDR_RESOLVED ? 0 : -EHOSTUNREACH;
+	complete(&probe->done);
+	return 0;
+}
+
+static int probe_route(struct probe *probe, struct rdma_cm_id *id, void *src,
+		       void *dest)
+{
+	int ret = rdma_resolve_addr(id, src, dest, RESOLVE_TIMEOUT_MS);
+
+	if (ret)
+		return ret;
+	/* The connection manager keeps to its timeout. */
+	wait_for_completion(&probe->done);
+	return probe->result;
+}
+
+/* The info of the device that an address leads to. */
+static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
+		  struct fi_info **info)
+{
+	struct probe probe = { .cm.handler = probe_event };
+	struct sockaddr_storage src = {};
+	struct kfiv_device *dev;
+	struct rdma_cm_id *id;
+	int ret;
+
+	init_completion(&probe.done);
+	id = rdma_create_id(&init_net, kfiv_cm_event, &probe.cm, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	if (want->src_addr)
+		memcpy(&src, want->src_addr, kfiv_addr_len(want->src_addr));
+	clear_port(&src);
+	if (want->dest_addr)
+		ret = probe_route(&probe, id, want->src_addr ? &src : NULL,
+				  want->dest_addr);
+	else
+		ret = rdma_bind_addr(id, (struct sockaddr *)&src);
+	if (ret || !id->device) {
+		ret = -ENODATA;
+		goto destroy;
+	}
+	/* The port is the probe's and will be free again; use the caller's. */
+	if (!want->src_addr) {
+		memcpy(&src, &id->route.addr.src_addr, sizeof(src));
+		clear_port(&src);
+	}
+	mutex_lock(&kfiv_device_mutex);
+	dev = kfiv_device_find(id->device);
+	*info = dev ? device_info(dev, hints, want->src_addr ?: &src,
+				  want->dest_addr)
+		    : NULL;
+	mutex_unlock(&kfiv_device_mutex);
+	if (!*info)
+		ret = dev ? -ENOMEM : -ENODATA;
+destroy:
+	rdma_destroy_id(id);
+	return ret;
+}
+
+/* ---- listing ---------------------------------------------------------- */
+
+static int list_devices(const struct fi_info *hints, const void *src,
+			struct fi_info **info)
+{
+	struct fi_info *head = NULL, **tail = &head;
+	struct kfiv_device *dev;
+	int ret = 0;
+
+	mutex_lock(&kfiv_device_mutex);
+	list_for_each_entry(dev, &kfiv_devices, node) {
+		*tail = device_info(dev, hints, src, NULL);
+		if (!*tail) {
+			ret = -ENOMEM;
+			break;
+		}
+		tail = &(*tail)->next;
+	}
+	mutex_unlock(&kfiv_device_mutex);
+	if (!ret && !head)
+		ret = -ENODATA;
+	if (ret)
+		fi_freeinfo(head);
+	else
+		*info = head;
+	return ret;
+}
+
+int kfiv_getinfo(struct kfi_provider *prov, const char *node,
+		 const char *service, u64 flags, const struct fi_info *hints,
+		 struct fi_info **info)
+{
+	struct fi_info *want;
+	int ret;
+
+	if (flags & FI_PROV_ATTR_ONLY) {
+		*info = new_info(NULL, hints);
+		return *info ? 0 : -ENOMEM;
+	}
+	want = fi_allocinfo();
+	if (!want)
+		return -ENOMEM;
+	ret = kfi_resolve(node, service, flags, hints, want);
+	if (ret)
+		goto free_want;
+	if (want->dest_addr || (want->src_addr && !is_wildcard(want->src_addr)))
+		ret = ask_cm(hints, want, info);
+	else
+		ret = list_devices(hints, want->src_addr, info);
+free_want:
+	fi_freeinfo(want);
+	return ret;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: provider "verbs": connected endpoints over the RDMA
+ * connection manager: InfiniBand, RoCE, iWARP.
+ *
+ * Objects hold the module, so the exit finds no endpoints. What may still run
+ * is the tail of work that dropped the last reference: destroying the
+ * workqueues waits for it.
+ */
+#include <linux/module.h>
+
+#include "verbs.h"
+
+struct workqueue_struct *kfiv_wq;
+struct workqueue_struct *kfiv_slow_wq;
+
+struct kfi_provider kfiv_provider = {
+	.name = "verbs",
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.owner = THIS_MODULE,
+	.preference = 10,
+	.getinfo = kfiv_getinfo,
+	.fabric = kfiv_fabric,
+};
+
+static int __init kfiv_init(void)
+{
+	int ret = -ENOMEM;
+
+	kfiv_wq = alloc_workqueue("kfabric_verbs", WQ_MEM_RECLAIM | WQ_UNBOUND,
+				  0);
+	if (!kfiv_wq)
+		return ret;
+	kfiv_slow_wq = alloc_workqueue("kfabric_verbs_slow",
+				       WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!kfiv_slow_wq)
+		goto destroy_wq;
+	ret = kfiv_device_setup();
+	if (ret)
+		goto destroy_slow_wq;
+	ret = kfi_provider_register(&kfiv_provider);
+	if (ret)
+		goto teardown_device;
+	return 0;
+
+teardown_device:
+	kfiv_device_teardown();
+destroy_slow_wq:
+	destroy_workqueue(kfiv_slow_wq);
+destroy_wq:
+	destroy_workqueue(kfiv_wq);
+	return ret;
+}
+
+static void __exit kfiv_exit(void)
+{
+	kfi_provider_deregister(&kfiv_provider);
+	destroy_workqueue(kfiv_wq);
+	destroy_workqueue(kfiv_slow_wq);
+	kfiv_device_teardown();
+}
+
+module_init(kfiv_init);
+module_exit(kfiv_exit);
+KFI_MODULE_ALIAS("verbs");
+MODULE_DESCRIPTION("kfabric provider over RDMA verbs");
+MODULE_LICENSE("Dual BSD/GPL");

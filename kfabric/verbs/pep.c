@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: passive endpoints.
+ *
+ * A wildcard address listens on all devices, and the requests say on which
+ * one they came in; a specific one belongs to a device, and when that is
+ * removed the passive endpoint dies.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "verbs.h"
+
+#define BACKLOG 128
+
+static int pep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+		     struct rdma_cm_event *event)
+{
+	struct kfiv_pep *pep = container_of(cm, struct kfiv_pep, cm);
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return kfiv_connreq_new(pep, id, event);
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		kfi_obj_kill(&pep->pep.fid);
+		/* Non-zero: the connection manager destroys the id. */
+		return xchg(&pep->id, NULL) ? -ENODEV : 0;
+	default:
+		return 0;
+	}
+}
+
+static void pep_close(struct kfid *fid)
+{
+	struct kfiv_pep *pep = container_of(fid, struct kfiv_pep, pep.fid);
+	struct rdma_cm_id *id = xchg(&pep->id, NULL);
+
+	if (id)
+		rdma_destroy_id(id);
+	kfiv_connreq_drop_all(pep);
+}
+
+static void pep_release(struct kfid *fid)
+{
+	kfree(container_of(fid, struct kfiv_pep, pep.fid));
+}
+
+static const struct fi_ops pep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = pep_close,
+	.release = pep_release,
+};
+
+static int bind_and_listen(struct kfiv_pep *pep, struct rdma_cm_id *id)
+{
+	int ret = 0;
+
+	/* The two families are listened on separately. */
+	if (pep->addr.ss_family == AF_INET6)
+		ret = rdma_set_afonly(id, 1);
+	ret = ret ?: rdma_bind_addr(id, (struct sockaddr *)&pep->addr);
+	ret = ret ?: rdma_listen(id, BACKLOG);
+	return ret;
+}
+
+static int pep_listen(struct fid_pep *fpep)
+{
+	struct kfiv_pep *pep = to_kfiv_pep(fpep);
+	struct rdma_cm_id *id;
+	unsigned int noio;
+	int ret;
+
+	noio = memalloc_noio_save();
+	id = rdma_create_id(&init_net, kfiv_cm_event, &pep->cm, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto restore;
+	}
+	/* A removal during the call below finds the id. */
+	xchg(&pep->id, id);
+	ret = bind_and_listen(pep, id);
+	if (!ret)
+		memcpy(&pep->addr, &id->route.addr.src_addr, sizeof(pep->addr));
+	else if (xchg(&pep->id, NULL))
+		rdma_destroy_id(id);
+restore:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+static int pep_reject(struct fid_pep *fpep, struct kfid *handle,
+		      const void *param, size_t paramlen)
+{
+	return kfiv_connreq_reject(to_kfiv_pep(fpep), handle, param, paramlen);
+}
+
+static int pep_getname(struct kfid *fid, void *addr, size_t *len)
+{
+	struct kfiv_pep *pep = container_of(fid, struct kfiv_pep, pep.fid);
+	size_t have = *len, need = kfiv_addr_len(&pep->addr);
+
+	*len = need;
+	if (have < need)
+		return -FI_ETOOSMALL;
+	memcpy(addr, &pep->addr, need);
+	return 0;
+}
+
+static const struct fi_ops_pep pep_ops = {
+	.size = sizeof(struct fi_ops_pep),
+	.listen = pep_listen,
+	.reject = pep_reject,
+	.getname = pep_getname,
+};
+
+int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+		    struct fid_pep **out, void *context)
+{
+	struct kfiv_pep *pep;
+	int ret;
+
+	if (info->src_addrlen > sizeof(pep->addr) ||
+	    info->src_addrlen < kfiv_addr_len(info->src_addr))
+		return -EINVAL;
+	pep = kzalloc(sizeof(*pep), GFP_KERNEL);
+	if (!pep)
+		return -ENOMEM;
+	pep->cm.handler = pep_event;
+	spin_lock_init(&pep->lock);
+	INIT_LIST_HEAD(&pep->reqs);
+	memcpy(&pep->addr, info->src_addr, info->src_addrlen);
+	pep->cm_timeout_ms = info->ep_attr->cm_timeout_ms ?: KFIV_CM_TIMEOUT_MS;
+	ret = kfi_pep_init(&pep->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	if (ret) {
+		kfree(pep);
+		return ret;
+	}
+	*out = &pep->pep;
+	return 0;
+}

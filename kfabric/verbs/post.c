@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: the transmit side: from a post to a work request.
+ *
+ * Everything that a work request needs lives in the operation memory, so that
+ * posting neither sleeps nor allocates. Work requests of FI_MORE posts are
+ * chained and handed to the device together with the next post without it.
+ * Successes that nobody wants to hear of are not signaled, but at times one
+ * has to be, or the queue would never be found empty.
+ *
+ * Locking: all under ep->tx_lock, so that ep->tx_ops has the device's order,
+ * and so that the device is there as long as the queue is open.
+ */
+#include <linux/string.h>
+
+#include "verbs.h"
+
+static bool is_of(const struct ib_send_wr *wr, const struct kfiv_ep *ep,
+		  const struct kfiv_op *op)
+{
+	return wr == &op->wr.send ||
+	       (ep->domain->dev->iwarp && wr == &op->fastreg->wr.wr);
+}
+
+/* The device refused the chain from bad on: nothing may follow. */
+static void refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
+{
+	struct kfiv_op *op = ep->unsent;
+
+	list_for_each_entry_from(op, &ep->tx_ops,
+				 node) if (is_of(bad, ep, op)) break;
+	ep->unsent = op;
+	ep->tx_state = KFIV_QUEUE_STOPPED;
+	kfiv_ep_queue_stop(ep);
+}
+
+/* Hand the chain to the device. What it refuses is flushed by the stop. */
+static void handover(struct kfiv_ep *ep)
+{
+	const struct ib_send_wr *bad;
+	struct ib_send_wr *first = ep->chain;
+
+	lockdep_assert_held(&ep->tx_lock);
+	if (!first)
+		return;
+	ep->chain = NULL;
+	ep->chain_end = &ep->chain;
+	if (ib_post_send(ep->qp, first, &bad))
+		refused(ep, bad);
+	else
+		ep->unsent = NULL;
+}
+
+/* Without its own memory, or with FI_INJECT, an operation needs a slot. */
+static bool needs_slot(const struct kfiv_post *post)
+{
+	return !post->context || (post->flags & FI_INJECT);
+}
+
+static ssize_t check_room(struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	if (ep->tx_state != KFIV_QUEUE_OPEN ||
+	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
+		return -ENOTCONN;
+	if (!ep->tx_free || (needs_slot(post) && list_empty(&ep->slots)))
+		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
+	return 0;
+}
+
+/* Copy the bytes into a slot; the one segment is the slot's. */
+static int fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
+		     struct kfiv_slot *slot, const struct fi_buf *buf)
+{
+	struct fi_buf to = fi_buf_linear(slot->data, buf->len);
+	struct kfi_buf_iter dst, src;
+
+	kfi_buf_start(&dst, &to);
+	kfi_buf_start(&src, buf);
+	kfi_buf_copy(&dst, &src, buf->len);
+	ib_dma_sync_single_for_device(ep->domain->dev->ib, slot->dma,
+				      KFIV_INJECT_BYTES, DMA_TO_DEVICE);
+	op->sge[0] = (struct ib_sge){ .addr = slot->dma,
+				      .length = buf->len,
+				      .lkey = ep->domain->pd->local_dma_lkey };
+	op->nr_sge = 0;
+	return buf->len ? 1 : 0;
+}
+
+static int fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
+{
+	op->sge[0] = (struct ib_sge){ .addr = ep->sink_dma,
+				      .length = len,
+				      .lkey = ep->domain->pd->local_dma_lkey };
+	op->nr_sge = 0;
+	return 1;
+}
+
+/* Returns the number of segments. */
+static int fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
+			 const struct kfiv_post *post)
+{
+	if (post->sink)
+		return fill_sink(ep, op, post->buf->len);
+	if (op->slot)
+		return fill_slot(ep, op, op->slot, post->buf);
+	return kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
+}
+
+static void fill_wr(struct kfiv_op *op, const struct kfiv_post *post, int n)
+{
+	op->wr.rdma = (struct ib_rdma_wr){
+		.wr = { .wr_cqe = &op->cqe,
+			.sg_list = op->sge,
+			.num_sge = n,
+			.opcode = post->opcode,
+			.send_flags =
+				post->flags & FI_FENCE ? IB_SEND_FENCE : 0 },
+		.remote_addr = post->remote_addr,
+		.rkey = post->rkey,
+	};
+	if (post->flags & FI_REMOTE_CQ_DATA)
+		op->wr.rdma.wr.ex.imm_data = cpu_to_be32(post->data);
+}
+
+/* Does the upper layer or our own bookkeeping want to hear of it? */
+static bool wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	bool heard = post->context &&
+		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
+
+	if (heard || ++ep->tx_quiet > ep->tx_quiet_max || ep->tx_free == 1) {
+		ep->tx_quiet = 0;
+		return true;
+	}
+	return false;
+}
+
+/* The timer is left alone as long as it runs early enough. */
+static void arm_timer(struct kfiv_ep *ep)
+{
+	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+
+	if (!timeout_ms ||
+	    (ep->timer_armed && !time_before(end, ep->timer_end)))
+		return;
+	ep->timer_armed = true;
+	ep->timer_end = end;
+	mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
+}
+
+/* Point of no return: count, order, hand over. */
+static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
+		      struct ib_send_wr *first, const struct kfiv_post *post)
+{
+	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
+		     post->buf->len);
+	op->cqe.done = kfiv_tx_done;
+	op->posted = jiffies;
+	op->timed_out = false;
+	if (wants_signal(ep, post))
+		op->wr.send.send_flags |= IB_SEND_SIGNALED;
+	if (op->slot)
+		list_del(&op->slot->node);
+	ep->tx_free--;
+	list_add_tail(&op->node, &ep->tx_ops);
+	if (!ep->unsent)
+		ep->unsent = op;
+	*ep->chain_end = first;
+	ep->chain_end = &op->wr.send.next;
+	kfi_trace_post(&ep->ep, op->comp);
+	arm_timer(ep);
+}
+
+static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	struct ib_send_wr *first;
+	struct kfiv_slot *slot;
+	struct kfiv_op *op;
+	ssize_t ret;
+
+	ret = check_room(ep, post);
+	if (ret)
+		return ret;
+	slot = needs_slot(post)
+		       ? list_first_entry(&ep->slots, struct kfiv_slot, node)
+		       : NULL;
+	op = post->context ? kfi_op_priv(post->context) : &slot->op;
+	op->comp = post->context ? &post->context->comp : &slot->comp;
+	op->slot = slot;
+	ret = fill_segments(ep, op, post);
+	if (ret < 0)
+		return ret;
+	fill_wr(op, post, ret);
+	first = &op->wr.send;
+	if (ep->domain->dev->iwarp && post->context)
+		op->fastreg->mr = NULL;
+	if (ep->domain->dev->iwarp && post->opcode == IB_WR_RDMA_READ) {
+		first = kfiv_fastreg_map(ep, op);
+		if (IS_ERR(first)) {
+			kfiv_op_unmap(ep, op);
+			return first == ERR_PTR(-EAGAIN)
+				       ? kfi_ep_again(&ep->ep, FI_TRANSMIT)
+				       : PTR_ERR(first);
+		}
+	}
+	accept_op(ep, op, first, post);
+	return 0;
+}
+
+/* A refused post ends a chain too: nobody else would. */
+ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	unsigned long irq;
+	ssize_t ret;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	ret = post_locked(ep, post);
+	if (ret || !(post->flags & FI_MORE))
+		handover(ep);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+	return ret;
+}
+
+/* A work request of the provider's own, which has its own cqe. */
+int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr)
+{
+	int ret = -ENOTCONN;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	handover(ep);
+	if (ep->tx_state == KFIV_QUEUE_OPEN)
+		ret = ib_post_send(ep->qp, wr, NULL);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+	return ret;
+}
+
+/* ---- messages --------------------------------------------------------- */
+
+static ssize_t sendmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct kfiv_post post = {
+		.context = msg->context,
+		.buf = &msg->buf,
+		.flags = flags,
+		.comp_flags = FI_SEND | FI_MSG,
+		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_SEND_WITH_IMM
+						    : IB_WR_SEND,
+		.dir = DMA_TO_DEVICE,
+		.max_sge = ep->tx_attr.iov_limit,
+		.data = msg->data,
+	};
+	int ret;
+
+	ret = kfi_check_tx(fep, msg->context, &msg->buf, flags, &ep->tx_attr,
+			   ep->max_msg_size);
+	return ret ?: kfiv_tx_post(ep, &post);
+}
+
+static ssize_t inject(struct fid_ep *fep, const void *bytes, size_t len,
+		      fi_addr_t dest_addr)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct fi_buf buf = fi_buf_linear(bytes, len);
+	struct kfiv_post post = { .buf = &buf,
+				  .flags = FI_INJECT,
+				  .comp_flags = FI_SEND | FI_MSG,
+				  .opcode = IB_WR_SEND };
+	int ret;
+
+	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
+	return ret ?: kfiv_tx_post(ep, &post);
+}
+
+const struct fi_ops_msg kfiv_msg_ops = {
+	.size = sizeof(struct fi_ops_msg),
+	.sendmsg = sendmsg,
+	.recvmsg = kfiv_recvmsg,
+	.inject = inject,
+};

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: the queue pair of an endpoint: creation, failure, stop, end.
+ *
+ * An end has two parts. The stop is quick: no more posts, queue pair to error,
+ * drain, complete what is left; after it nothing of the endpoint calls up. It
+ * is done once, by whoever comes first: the work after an error, fi_close(),
+ * or the removal of the device. Freeing the hardware may take minutes, since
+ * the connection manager waits for a peer that may be dead: it is done by the
+ * reaper, or by the removal, which has to wait anyway.
+ *
+ * Lifetime: the stop work and the slow work hold one reference between them.
+ */
+#include <linux/sched/mm.h>
+
+#include "verbs.h"
+
+static void qp_event(struct ib_event *event, void *context)
+{
+	struct kfiv_ep *ep = context;
+	struct rdma_cm_id *id;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		/* A message came before the peer's last CM packet. */
+		id = READ_ONCE(ep->id);
+		if (id)
+			rdma_notify(id, event->event);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		kfiv_ep_fail(ep, EIO, event->event);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The CM id knows its device: make the queue pair and let receives in. */
+int kfiv_qp_create(struct kfiv_ep *ep)
+{
+	const struct kfiv_device *dev = ep->domain->dev;
+	struct ib_qp_init_attr init = {
+		.event_handler = qp_event,
+		.qp_context = ep,
+		.send_cq = ep->cq[0],
+		.recv_cq = ep->cq[1],
+		.cap = { .max_send_wr =
+				 ep->tx_attr.size * (dev->iwarp ? 2 : 1) +
+				 KFIV_OWN_WRS,
+			 .max_recv_wr = ep->rx_attr.size + 1,
+			 .max_send_sge = dev->max_sge,
+			 .max_recv_sge = ep->rx_attr.iov_limit },
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	unsigned int noio;
+	int ret;
+
+	lockdep_assert_held(&ep->mutex);
+	if (ep->stopped)
+		return -ENODEV;
+	noio = memalloc_noio_save();
+	ret = rdma_create_qp(ep->id, ep->domain->pd, &init);
+	if (ret)
+		goto restore;
+	ep->qp = ep->id->qp;
+	ret = kfiv_fastreg_setup(ep);
+	if (ret) {
+		rdma_destroy_qp(ep->id);
+		ep->qp = NULL;
+		goto restore;
+	}
+	kfiv_rx_open(ep);
+restore:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+/* ---- failure ---------------------------------------------------------- */
+
+void kfiv_ep_queue_stop(struct kfiv_ep *ep)
+{
+	if (test_and_set_bit(KFIV_ONCE_STOP_QUEUED, &ep->once))
+		return;
+	kfi_obj_get(&ep->ep.fid);
+	queue_work(kfiv_wq, &ep->stop_work);
+}
+
+/* Something went wrong, or the peer left. From any context but hardirq. */
+void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno)
+{
+	if (kfi_ep_down(&ep->ep, err, prov_errno, NULL, 0))
+		kfiv_ep_queue_stop(ep);
+}
+
+static void stop_work(struct work_struct *work)
+{
+	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, stop_work);
+
+	kfi_ep_down(&ep->ep, EIO, 0, NULL, 0);
+	kfiv_ep_stop(ep);
+	queue_work(kfiv_slow_wq, &ep->slow_work);
+}
+
+/* Tell the peer, or answer it. */
+static void slow_work(struct work_struct *work)
+{
+	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, slow_work);
+
+	mutex_lock(&ep->id_mutex);
+	if (ep->id)
+		rdma_disconnect(ep->id);
+	mutex_unlock(&ep->id_mutex);
+	kfi_obj_put(&ep->ep.fid);
+}
+
+/*
+ * The CM id was bound to a device that is going, but that is not the domain's:
+ * the domain's is dealt with by its own removal.
+ */
+static void removal_work(struct work_struct *work)
+{
+	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, removal_work);
+
+	kfiv_ep_stop(ep);
+	kfiv_ep_free_hw(ep);
+	kfi_obj_put(&ep->ep.fid);
+}
+
+void kfiv_ep_queue_removal(struct kfiv_ep *ep)
+{
+	if (test_and_set_bit(KFIV_ONCE_REMOVAL_QUEUED, &ep->once))
+		return;
+	kfi_obj_get(&ep->ep.fid);
+	queue_work(kfiv_slow_wq, &ep->removal_work);
+}
+
+static void cm_timer(struct work_struct *work)
+{
+	struct kfiv_ep *ep =
+		container_of(to_delayed_work(work), struct kfiv_ep, cm_timer);
+
+	if (fi_ep_state(&ep->ep) == KFI_EP_CONNECTING)
+		kfiv_ep_fail(ep, ETIMEDOUT, 0);
+}
+
+void kfiv_ep_works_init(struct kfiv_ep *ep)
+{
+	INIT_WORK(&ep->stop_work, stop_work);
+	INIT_WORK(&ep->slow_work, slow_work);
+	INIT_WORK(&ep->removal_work, removal_work);
+	INIT_DELAYED_WORK(&ep->cm_timer, cm_timer);
+	INIT_DELAYED_WORK(&ep->op_timer, kfiv_op_timer);
+}
+
+/* ---- stop ------------------------------------------------------------- */
+
+static void stop_queues(struct kfiv_ep *ep)
+{
+	spin_lock_irq(&ep->tx_lock);
+	ep->tx_state = KFIV_QUEUE_STOPPED;
+	spin_unlock_irq(&ep->tx_lock);
+	spin_lock_irq(&ep->rx_lock);
+	ep->rx_state = KFIV_QUEUE_STOPPED;
+	spin_unlock_irq(&ep->rx_lock);
+}
+
+void kfiv_ep_stop(struct kfiv_ep *ep)
+{
+	unsigned int noio;
+
+	mutex_lock(&ep->mutex);
+	if (!ep->stopped) {
+		ep->stopped = true;
+		noio = memalloc_noio_save();
+		stop_queues(ep);
+		if (ep->qp)
+			ib_drain_qp(ep->qp);
+		cancel_delayed_work_sync(&ep->op_timer);
+		kfiv_flush_left(ep);
+		memalloc_noio_restore(noio);
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/* ---- end -------------------------------------------------------------- */
+
+static void destroy_qp(struct kfiv_ep *ep, struct rdma_cm_id *id)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->qp) {
+		kfiv_fastreg_teardown(ep);
+		rdma_destroy_qp(id);
+		ep->qp = NULL;
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/* A request that was never answered must be refused, with no data. */
+static void part(struct kfiv_ep *ep, struct rdma_cm_id *id)
+{
+	u8 none = 0;
+
+	if (ep->accepting && !ep->answered)
+		rdma_reject(id, &none, sizeof(none),
+			    IB_CM_REJ_CONSUMER_DEFINED);
+	else
+		rdma_disconnect(id);
+}
+
+static void unmap_own(struct kfiv_ep *ep)
+{
+	struct ib_device *ib = ep->domain->dev->ib;
+
+	ib_dma_unmap_single(ib, ep->slot_dma,
+			    KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES,
+			    DMA_TO_DEVICE);
+	ib_dma_unmap_single(ib, ep->sink_dma, KFIV_SINK_BYTES, DMA_FROM_DEVICE);
+}
+
+void kfiv_ep_free_hw(struct kfiv_ep *ep)
+{
+	struct rdma_cm_id *id;
+
+	if (test_and_set_bit(KFIV_ONCE_HW_FREED, &ep->once))
+		return;
+	mutex_lock(&ep->id_mutex);
+	id = ep->id;
+	ep->id = NULL;
+	mutex_unlock(&ep->id_mutex);
+	if (id) {
+		part(ep, id);
+		destroy_qp(ep, id);
+		rdma_destroy_id(id);
+	}
+	cancel_delayed_work_sync(&ep->cm_timer);
+	kfiv_ep_put_cqs(ep);
+	unmap_own(ep);
+	kfiv_domain_put_hw(ep->domain);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: receives.
+ *
+ * Receives may be posted from fi_enable() on, but the queue pair of a
+ * connecting endpoint comes only when the route has told which port to use.
+ * Until then they are held, mapped and ready, in ep->rx_ops.
+ */
+#include "verbs.h"
+
+static int check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
+		      u64 flags)
+{
+	if (!msg->context)
+		return -EINVAL;
+	if (flags & ~(FI_COMPLETION | FI_MORE))
+		return -FI_EBADFLAGS;
+	return kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit,
+			     ep->max_msg_size);
+}
+
+static ssize_t check_state(struct kfiv_ep *ep)
+{
+	enum kfi_ep_state state = fi_ep_state(&ep->ep);
+
+	if (state == KFI_EP_IDLE || ep->rx_state == KFIV_QUEUE_CLOSED)
+		return -FI_EOPBADSTATE;
+	if (state > KFI_EP_CONNECTED || ep->rx_state == KFIV_QUEUE_STOPPED)
+		return -ENOTCONN;
+	return ep->rx_free ? 0 : kfi_ep_again(&ep->ep, FI_RECV);
+}
+
+/* What the device refuses is flushed by the stop. */
+static void hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
+{
+	lockdep_assert_held(&ep->rx_lock);
+	if (ep->rx_state != KFIV_QUEUE_OPEN)
+		return;
+	if (ib_post_recv(ep->qp, &op->wr.recv, NULL)) {
+		ep->rx_state = KFIV_QUEUE_STOPPED;
+		kfiv_ep_queue_stop(ep);
+	}
+}
+
+static ssize_t post_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
+			   u64 flags)
+{
+	struct kfiv_op *op = kfi_op_priv(msg->context);
+	ssize_t ret;
+
+	ret = check_state(ep);
+	if (ret)
+		return ret;
+	ret = kfiv_op_map(ep, op, &msg->buf, DMA_FROM_DEVICE,
+			  ep->rx_attr.iov_limit);
+	if (ret < 0)
+		return ret;
+	op->wr.recv = (struct ib_recv_wr){ .wr_cqe = &op->cqe,
+					   .sg_list = op->sge,
+					   .num_sge = ret };
+	op->cqe.done = kfiv_rx_done;
+	op->comp = &msg->context->comp;
+	op->slot = NULL;
+	op->timed_out = false;
+	kfi_comp_set(op->comp, msg->context, flags, FI_RECV | FI_MSG,
+		     msg->buf.len);
+	ep->rx_free--;
+	list_add_tail(&op->node, &ep->rx_ops);
+	kfi_trace_post(&ep->ep, op->comp);
+	hand_over(ep, op);
+	return 0;
+}
+
+ssize_t kfiv_recvmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	unsigned long irq;
+	ssize_t ret;
+
+	ret = check_recv(ep, msg, flags);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&ep->rx_lock, irq);
+	ret = post_locked(ep, msg, flags);
+	spin_unlock_irqrestore(&ep->rx_lock, irq);
+	return ret;
+}
+
+/* The queue pair is there: hand over what was held. */
+void kfiv_rx_open(struct kfiv_ep *ep)
+{
+	struct kfiv_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->rx_lock, irq);
+	ep->rx_state = KFIV_QUEUE_OPEN;
+	list_for_each_entry(op, &ep->rx_ops, node)
+		hand_over(ep, op);
+	spin_unlock_irqrestore(&ep->rx_lock, irq);
+}

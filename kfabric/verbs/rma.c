@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_verbs: remote memory, and flushing by reading back.
+ *
+ * A read on the same queue pair cannot pass the writes before it, neither on
+ * the wire nor in the peer's NIC and on its buses: when its bytes are here the
+ * writes have left them.
+ *
+ * There is no native flush: kernels that know IB_WR_FLUSH (6.2 and later) take
+ * it from user space only. A kernel's work request (struct ib_rdma_wr) has no
+ * place for the length, the level and the kind of a flush.
+ */
+#include "verbs.h"
+
+/* Keys are 32 bits on the wire; a longer one can only be wrong. */
+static bool key_fits(u64 key)
+{
+	return key <= U32_MAX;
+}
+
+static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
+			u64 flags)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct kfiv_post post = {
+		.context = msg->context,
+		.buf = &msg->buf,
+		.flags = flags,
+		.comp_flags = FI_WRITE | FI_RMA,
+		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_RDMA_WRITE_WITH_IMM
+						    : IB_WR_RDMA_WRITE,
+		.dir = DMA_TO_DEVICE,
+		.max_sge = ep->tx_attr.iov_limit,
+		.data = msg->data,
+	};
+	int ret;
+
+	ret = kfi_check_rma(fep, msg, flags, &ep->tx_attr, ep->max_msg_size);
+	if (ret)
+		return ret;
+	if (!key_fits(msg->rma_iov->key))
+		return -EINVAL;
+	post.remote_addr = msg->rma_iov->addr;
+	post.rkey = msg->rma_iov->key;
+	return kfiv_tx_post(ep, &post);
+}
+
+#define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
+
+static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
+		       u64 flags)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct kfiv_post post = {
+		.context = msg->context,
+		.buf = &msg->buf,
+		.flags = flags,
+		.comp_flags = FI_READ | FI_RMA,
+		.opcode = IB_WR_RDMA_READ,
+		.dir = DMA_FROM_DEVICE,
+		.max_sge = min_t(u32, ep->tx_attr.iov_limit,
+				 ep->domain->dev->max_read_sge),
+	};
+	int ret;
+
+	if (flags & ~READ_FLAGS)
+		return -FI_EBADFLAGS;
+	ret = kfi_check_rma(fep, msg, flags, &ep->tx_attr, ep->max_msg_size);
+	if (ret)
+		return ret;
+	if (!key_fits(msg->rma_iov->key))
+		return -EINVAL;
+	post.remote_addr = msg->rma_iov->addr;
+	post.rkey = msg->rma_iov->key;
+	return kfiv_tx_post(ep, &post);
+}
+
+static ssize_t inject_write(struct fid_ep *fep, const void *bytes, size_t len,
+			    fi_addr_t dest_addr, u64 addr, u64 key)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct fi_buf buf = fi_buf_linear(bytes, len);
+	struct kfiv_post post = { .buf = &buf,
+				  .flags = FI_INJECT,
+				  .comp_flags = FI_WRITE | FI_RMA,
+				  .opcode = IB_WR_RDMA_WRITE,
+				  .remote_addr = addr,
+				  .rkey = key };
+	int ret;
+
+	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
+	if (ret)
+		return ret;
+	if (!key_fits(key) || addr > U64_MAX - len)
+		return -EINVAL;
+	return kfiv_tx_post(ep, &post);
+}
+
+/* The last bytes of the last range: ordering holds for all before it. */
+static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
+		     u64 flags)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	struct kfiv_post post = { .context = msg->context,
+				  .flags = flags,
+				  .comp_flags = FI_FLUSH | FI_RMA,
+				  .opcode = IB_WR_RDMA_READ,
+				  .sink = true };
+	const struct fi_rma_iov *last;
+	struct fi_buf buf = {};
+
+	if (!msg->context || !msg->rma_iov || !msg->rma_iov_count)
+		return -EINVAL;
+	if (flags & ~(FI_COMPLETION | FI_MORE))
+		return -FI_EBADFLAGS;
+	if (msg->mode != FI_FLUSH_READBACK)
+		return -EOPNOTSUPP;
+	if (msg->rma_iov_count > ep->tx_attr.rma_iov_limit)
+		return -E2BIG;
+	last = &msg->rma_iov[msg->rma_iov_count - 1];
+	if (!last->len || last->addr > U64_MAX - last->len ||
+	    !key_fits(last->key))
+		return -EINVAL;
+	buf.len = min_t(size_t, last->len, KFIV_SINK_BYTES);
+	post.buf = &buf;
+	post.remote_addr = last->addr + last->len - buf.len;
+	post.rkey = last->key;
+	return kfiv_tx_post(ep, &post);
+}
+
+const struct fi_ops_rma kfiv_rma_ops = {
+	.size = sizeof(struct fi_ops_rma),
+	.readmsg = readmsg,
+	.writemsg = writemsg,
+	.inject_write = inject_write,
+	.flush = flush,
+};

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric_verbs: what its files share.
+ *
+ * Objects and what they hold of the device:
+ *
+ *   device  <- domain (PD)  <- endpoint (CM id, QP, share of a CQ)
+ *                           <- memory region (fast registration MR)
+ *
+ * The arrows are counts: domain->hw counts itself, endpoints and regions that
+ * still have something of the device; the last one frees the PD and lets go
+ * of the device, whose removal waits for that. So an object outlives its
+ * hardware when the device is removed, and the reaper's slow work outlives
+ * neither the domain nor the device.
+ *
+ * Locks, outer first: kfiv_device_mutex, domain->mutex, ep->mutex,
+ * {ep->tx_lock, ep->rx_lock}. ep->id_mutex may be held for minutes, by slow
+ * work only. No lock is held over a call of the core that may lead to an
+ * upcall.
+ */
+#ifndef KFABRIC_VERBS_H
+#define KFABRIC_VERBS_H
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include <kfabric/kfi_provider.h>
+
+/* Segments of one operation, each physically contiguous. */
+#define KFIV_MAX_SGE 16
+/* What fi_inject() takes, and how many may be under way. */
+#define KFIV_INJECT_BYTES 256
+#define KFIV_INJECT_SLOTS 32
+/* Bytes that a read-back flush reads. */
+#define KFIV_SINK_BYTES 8
+/* Default sizes of queues; hints may ask for more. */
+#define KFIV_QUEUE_SIZE 256
+/* READs under way in each direction. */
+#define KFIV_MAX_READS 16
+/* Work requests of our own besides the upper layer's: drain and MR. */
+#define KFIV_OWN_WRS	   4
+#define KFIV_OP_TIMEOUT_MS 30000
+#define KFIV_CM_TIMEOUT_MS 5000
+/* Private data on the wire: a length byte, then up to that many bytes. */
+#define KFIV_CM_DATA_MAX 55
+
+struct kfiv_ep;
+struct kfiv_owner;
+
+/**
+ * struct kfiv_device - an RDMA device
+ * @ib: the device
+ * @node: in the list of devices; protected by kfiv_device_mutex
+ * @domains: of this device; protected by kfiv_device_mutex
+ * @users: domains that hold a PD, and 1 for the list
+ * @idle: @users went to 0
+ * @max_msg_size: of its ports
+ * @max_sge: for everything but reads
+ * @max_read_sge: for reads
+ * @iwarp: reads need a registered sink
+ */
+struct kfiv_device {
+	struct ib_device *ib;
+	struct list_head node;
+	struct list_head domains;
+	refcount_t users;
+	struct completion idle;
+	size_t max_msg_size;
+	u32 max_sge;
+	u32 max_read_sge;
+	bool iwarp;
+};
+
+/**
+ * struct kfiv_domain - domain: one PD
+ * @domain: base
+ * @dev: valid while @hw is not 0
+ * @pd: same
+ * @hw: what needs @pd, see the head of the file
+ * @hw_dropped: the domain's own count in @hw was given back
+ * @node: in dev->domains
+ * @mutex: protects the lists and @dying
+ * @dying: the device is going; nothing may be added
+ * @eps: open endpoints
+ * @mrs: open memory regions
+ */
+struct kfiv_domain {
+	struct fid_domain domain;
+	struct kfiv_device *dev;
+	struct ib_pd *pd;
+	refcount_t hw;
+	unsigned long hw_dropped;
+	struct list_head node;
+	struct mutex mutex;
+	bool dying;
+	struct list_head eps;
+	struct list_head mrs;
+};
+
+/**
+ * struct kfiv_cm - what a CM id's context points to
+ * @handler: gets the events; runs under the id's handler mutex, may sleep
+ */
+struct kfiv_cm {
+	int (*handler)(struct kfiv_cm *cm, struct rdma_cm_id *id,
+		       struct rdma_cm_event *event);
+};
+
+/**
+ * struct kfiv_pep - passive endpoint
+ * @pep: base
+ * @cm: context of @id
+ * @id: listens; taken by xchg(), by whoever destroys it
+ * @addr: where to listen
+ * @cm_timeout_ms: a request is rejected when it was not answered so long
+ * @lock: protects @reqs
+ * @reqs: requests that nobody has answered
+ */
+struct kfiv_pep {
+	struct fid_pep pep;
+	struct kfiv_cm cm;
+	struct rdma_cm_id *id;
+	struct sockaddr_storage addr;
+	u32 cm_timeout_ms;
+	spinlock_t lock;
+	struct list_head reqs;
+};
+
+/**
+ * struct kfiv_req - connection request
+ * @req: base
+ * @owner: of the CM id; taken by xchg(), by whoever answers
+ * @ib: where it came in; for comparison only
+ * @timer: rejects a request that nobody answers
+ * @pep: where it came in; its memory stays as it is the parent
+ * @node: in pep->reqs
+ * @responder_resources: READs of the peer that it wants to have under way
+ * @initiator_depth: READs of ours that it can take
+ */
+struct kfiv_req {
+	struct kfi_connreq req;
+	struct kfiv_owner *owner;
+	const struct ib_device *ib;
+	struct delayed_work timer;
+	struct kfiv_pep *pep;
+	struct list_head node;
+	u8 responder_resources;
+	u8 initiator_depth;
+};
+
+/**
+ * struct kfiv_fastreg - sink registration of one read (iWARP)
+ * @mr: from the queue pair's pool, or NULL
+ * @cqe: of the registration, which is heard of only if it fails
+ * @wr: registers it
+ * @sink: the registered segments, as one
+ * @sg: what is registered
+ */
+struct kfiv_fastreg {
+	struct ib_mr *mr;
+	struct ib_cqe cqe;
+	struct ib_reg_wr wr;
+	struct ib_sge sink;
+	struct scatterlist sg[KFIV_MAX_SGE];
+};
+
+/**
+ * struct kfiv_op - an operation; lives in the upper layer's memory
+ * @node: in ep->tx_ops or ep->rx_ops, in the order of posting
+ * @cqe: how its work completion finds it
+ * @comp: what the core gets
+ * @slot: inject slot that has the bytes, or NULL
+ * @posted: when, in jiffies
+ * @nr_sge: mapped segments
+ * @dir: of the mappings
+ * @timed_out: it was under way for too long
+ * @wr: what the device gets
+ * @sge: segments, mapped
+ * @fastreg: only there on iWARP
+ */
+struct kfiv_op {
+	struct list_head node;
+	struct ib_cqe cqe;
+	struct kfi_comp *comp;
+	struct kfiv_slot *slot;
+	unsigned long posted;
+	u8 nr_sge;
+	u8 dir;
+	bool timed_out;
+	union {
+		struct ib_send_wr send;
+		struct ib_rdma_wr rdma;
+		struct ib_recv_wr recv;
+	} wr;
+	struct ib_sge sge[KFIV_MAX_SGE];
+	struct kfiv_fastreg fastreg[];
+};
+
+/**
+ * struct kfiv_slot - bytes of an injected operation
+ * @node: in ep->slots when free
+ * @comp: completion of an operation without memory of its own
+ * @dma: of @data
+ * @data: the bytes
+ * @op: the operation, if it has no memory of its own
+ */
+struct kfiv_slot {
+	struct list_head node;
+	struct kfi_comp comp;
+	u64 dma;
+	u8 *data;
+	struct kfiv_op op;
+};
+
+/* Bits of kfiv_ep.once. */
+enum {
+	KFIV_ONCE_STOP_QUEUED,
+	KFIV_ONCE_REMOVAL_QUEUED,
+	KFIV_ONCE_HW_FREED,
+};
+
+enum kfiv_queue_state {
+	KFIV_QUEUE_CLOSED, /* cannot be posted to yet */
+	KFIV_QUEUE_HELD, /* receives are kept until there is a queue pair */
+	KFIV_QUEUE_OPEN,
+	KFIV_QUEUE_STOPPED, /* for good */
+};
+
+/**
+ * struct kfiv_ep - endpoint
+ * @ep: base
+ * @cm: context of @id
+ * @domain: parent
+ * @node: in domain->eps
+ * @mutex: protects @qp, @stopped, @cq, creation and stop
+ * @id_mutex: protects @id against being destroyed
+ * @id: CM id, from fi_connect() or from the request
+ * @qp: its queue pair, from the moment the device is known
+ * @cq: shares of the device's CQs, transmit and receive; may be the same
+ * @nr_cqe: entries of these shares
+ * @stopped: kfiv_ep_stop() was done
+ * @once: KFIV_ONCE_*, what must not be done twice
+ * @accepting: opened for a connection request
+ * @answered: the request was accepted
+ * @src: own address to use, family 0: any
+ * @dest: peer
+ * @param: for rdma_connect() and rdma_accept()
+ * @cm_data: private data with its length byte
+ * @tx_attr: limits, as negotiated with the upper layer
+ * @rx_attr: same
+ * @max_msg_size: same
+ * @stop_work: stops the endpoint after an error
+ * @slow_work: tells the peer
+ * @removal_work: gives back what a removed device waits for
+ * @cm_timer: limits a step of connection set-up
+ * @op_timer: looks for operations that take too long
+ * @tx_lock: irq-safe; protects the tx fields
+ * @tx_state: &enum kfiv_queue_state
+ * @tx_free: slots free
+ * @tx_quiet: posts since the last one that was signaled
+ * @tx_quiet_max: at most so many
+ * @tx_ops: under way, oldest first
+ * @chain: first work request that was not handed over yet (FI_MORE)
+ * @unsent: first operation that the device does not have, or NULL
+ * @chain_end: where to link the next one
+ * @slots: free inject slots
+ * @timer_armed: @op_timer is under way
+ * @timer_end: when it runs, in jiffies
+ * @rx_lock: irq-safe; protects the rx fields
+ * @rx_state: &enum kfiv_queue_state
+ * @rx_free: slots free
+ * @rx_ops: under way, oldest first
+ * @own_mutex: one work request of our own at a time
+ * @sink: target of read-backs
+ * @sink_dma: of @sink
+ * @slot_mem: all inject slots
+ * @slot_data: their bytes
+ * @slot_dma: of @slot_data
+ */
+struct kfiv_ep {
+	struct fid_ep ep;
+	struct kfiv_cm cm;
+	struct kfiv_domain *domain;
+	struct list_head node;
+	struct mutex mutex;
+	struct mutex id_mutex;
+	struct rdma_cm_id *id;
+	struct ib_qp *qp;
+	struct ib_cq *cq[2];
+	unsigned int nr_cqe[2];
+	bool stopped;
+	bool accepting;
+	bool answered;
+	unsigned long once;
+	struct sockaddr_storage src;
+	struct sockaddr_storage dest;
+	struct rdma_conn_param param;
+	u8 cm_data[1 + KFIV_CM_DATA_MAX];
+	struct fi_tx_attr tx_attr;
+	struct fi_rx_attr rx_attr;
+	size_t max_msg_size;
+	struct work_struct stop_work;
+	struct work_struct slow_work;
+	struct work_struct removal_work;
+	struct delayed_work cm_timer;
+	struct delayed_work op_timer;
+
+	spinlock_t tx_lock ____cacheline_aligned_in_smp;
+	enum kfiv_queue_state tx_state;
+	u32 tx_free;
+	u32 tx_quiet;
+	u32 tx_quiet_max;
+	struct list_head tx_ops;
+	struct ib_send_wr *chain;
+	struct ib_send_wr **chain_end;
+	struct kfiv_op *unsent;
+	struct list_head slots;
+	bool timer_armed;
+	unsigned long timer_end;
+
+	spinlock_t rx_lock ____cacheline_aligned_in_smp;
+	enum kfiv_queue_state rx_state;
+	u32 rx_free;
+	struct list_head rx_ops;
+
+	struct mutex own_mutex;
+	void *sink;
+	u64 sink_dma;
+	struct kfiv_slot *slot_mem;
+	u8 *slot_data;
+	u64 slot_dma;
+};
+
+/**
+ * struct kfiv_mr - memory region
+ * @mr: base
+ * @domain: parent
+ * @node: in domain->mrs
+ * @mutex: protects @ib and @enabled
+ * @ib: fast registration MR; NULL when it was freed
+ * @table: the mapped pages
+ * @access: IB_ACCESS_*
+ * @enabled: the device knows it
+ */
+struct kfiv_mr {
+	struct fid_mr mr;
+	struct kfiv_domain *domain;
+	struct list_head node;
+	struct mutex mutex;
+	struct ib_mr *ib;
+	struct sg_table table;
+	int access;
+	bool enabled;
+};
+
+/**
+ * struct kfiv_post - what to post on the transmit side
+ * @context: operation memory; NULL: an inject slot is the operation
+ * @buf: local bytes
+ * @flags: of the post
+ * @comp_flags: of the completion
+ * @opcode: of the work request
+ * @dir: DMA direction of @buf
+ * @max_sge: segments allowed
+ * @remote_addr: for RMA
+ * @rkey: for RMA
+ * @data: for the peer's completion, in host order
+ * @sink: read into ep->sink instead of @buf
+ */
+struct kfiv_post {
+	struct fi_context *context;
+	const struct fi_buf *buf;
+	u64 flags;
+	u64 comp_flags;
+	enum ib_wr_opcode opcode;
+	enum dma_data_direction dir;
+	u32 max_sge;
+	u64 remote_addr;
+	u32 rkey;
+	u32 data;
+	bool sink;
+};
+
+#define to_kfiv_domain(d) container_of(d, struct kfiv_domain, domain)
+#define to_kfiv_ep(e)	  container_of(e, struct kfiv_ep, ep)
+#define to_kfiv_pep(p)	  container_of(p, struct kfiv_pep, pep)
+#define to_kfiv_mr(m)	  container_of(m, struct kfiv_mr, mr)
+
+/* module.c */
+extern struct kfi_provider kfiv_provider;
+extern struct workqueue_struct *kfiv_wq; /* must not block for long */
+extern struct workqueue_struct *kfiv_slow_wq; /* may */
+
+/* device.c */
+extern struct mutex kfiv_device_mutex;
+extern struct list_head kfiv_devices;
+int kfiv_device_setup(void);
+void kfiv_device_teardown(void);
+struct kfiv_device *kfiv_device_find(struct ib_device *ib);
+void kfiv_device_put(struct kfiv_device *dev);
+
+/* info.c */
+int kfiv_getinfo(struct kfi_provider *prov, const char *node,
+		 const char *service, u64 flags, const struct fi_info *hints,
+		 struct fi_info **info);
+struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id);
+size_t kfiv_addr_len(const void *addr);
+
+/* domain.c */
+int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		struct fid_fabric **fabric, void *context);
+void kfiv_domain_put_hw(struct kfiv_domain *domain);
+void kfiv_domain_remove(struct kfiv_domain *domain);
+bool kfiv_domain_get_hw(struct kfiv_domain *domain);
+bool kfiv_domain_add(struct kfiv_domain *domain, struct list_head *node,
+		     struct list_head *list);
+void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node);
+
+/* cq.c */
+int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		 struct fid_cq **cq, void *context);
+int kfiv_ep_get_cqs(struct kfiv_ep *ep);
+void kfiv_ep_put_cqs(struct kfiv_ep *ep);
+
+/* ep.c */
+int kfiv_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **ep, void *context);
+void kfiv_ep_remove(struct kfiv_ep *ep);
+
+/* qp.c */
+int kfiv_qp_create(struct kfiv_ep *ep);
+void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno);
+void kfiv_ep_queue_stop(struct kfiv_ep *ep);
+void kfiv_ep_queue_removal(struct kfiv_ep *ep);
+void kfiv_ep_stop(struct kfiv_ep *ep);
+void kfiv_ep_free_hw(struct kfiv_ep *ep);
+void kfiv_ep_works_init(struct kfiv_ep *ep);
+
+/* cm.c */
+extern const struct fi_ops_cm kfiv_cm_ops;
+int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+		  struct rdma_cm_event *event);
+size_t kfiv_cm_put_data(u8 *wire, const void *data, size_t len);
+const u8 *kfiv_cm_get_data(const void *wire, size_t wire_len, size_t *len);
+
+/* pep.c */
+int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+		    struct fid_pep **pep, void *context);
+
+/* connreq.c */
+int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
+		     struct rdma_cm_event *event);
+int kfiv_connreq_claim(struct kfid *handle, struct kfiv_ep *ep);
+int kfiv_connreq_reject(struct kfiv_pep *pep, struct kfid *handle,
+			const void *param, size_t paramlen);
+void kfiv_connreq_drop_all(struct kfiv_pep *pep);
+
+/* post.c */
+extern const struct fi_ops_msg kfiv_msg_ops;
+ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post);
+int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
+
+/* rma.c */
+extern const struct fi_ops_rma kfiv_rma_ops;
+
+/* recv.c */
+ssize_t kfiv_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags);
+void kfiv_rx_open(struct kfiv_ep *ep);
+
+/* completion.c */
+void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+void kfiv_flush_left(struct kfiv_ep *ep);
+void kfiv_op_timer(struct work_struct *work);
+
+/* sge.c */
+int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
+		const struct fi_buf *buf, enum dma_data_direction dir,
+		u32 max_sge);
+void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op);
+size_t kfiv_op_context_size(const struct kfiv_device *dev);
+
+/* fastreg.c */
+int kfiv_fastreg_setup(struct kfiv_ep *ep);
+void kfiv_fastreg_teardown(struct kfiv_ep *ep);
+struct ib_send_wr *kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op);
+void kfiv_fastreg_put(struct kfiv_ep *ep, struct kfiv_op *op);
+
+/* mr.c */
+int kfiv_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr);
+void kfiv_mr_free_hw(struct kfiv_mr *mr);
+
+#endif /* KFABRIC_VERBS_H */

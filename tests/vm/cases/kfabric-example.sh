@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# The example of docs/kfabric.md: loads only if all went well.
+# KO: kfabric_core kfabric_loop kfabric_example
+# GROUP: kfabric
+# TIMEOUT: 60
+
+check "the example runs over loop" modprobe kfabric_example
+check "its objects show in debugfs" \
+	grep -q "^mr .*bytes=4096" /sys/kernel/debug/kfabric/objects
+check "its endpoints are connected" \
+	test "$(grep -c "^ep .*state=connected" \
+		/sys/kernel/debug/kfabric/objects)" -eq 2
+check_fails "the provider does not unload while it is used" rmmod kfabric_loop
+check "it unloads" rmmod kfabric_example
+check "no object is left" test ! -s /sys/kernel/debug/kfabric/objects
+check_fails "it does not load without a provider" \
+	modprobe kfabric_example provider=nobody
+check "the loop provider unloads" modprobe -r kfabric_loop

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfi_interop: runs the tests when the module is loaded; TAP goes to the log.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "iop.h"
+
+static char *role = "client";
+module_param(role, charp, 0444);
+MODULE_PARM_DESC(role, "client: connect to the peer; server: listen; removal: "
+		       "without a peer, until the device is gone");
+static char *node = "127.0.0.1";
+module_param(node, charp, 0444);
+MODULE_PARM_DESC(node, "address of the end that listens");
+static char *service = "7471";
+module_param(service, charp, 0444);
+MODULE_PARM_DESC(service, "port");
+static char *only = "";
+module_param(only, charp, 0444);
+MODULE_PARM_DESC(only, "run only the test of this name");
+
+static unsigned int points, failed;
+
+static const struct {
+	const char *name;
+	void (*run)(struct iop *t);
+} tests[] = {
+	{ "messages", iop_t_messages },
+	{ "inject", iop_t_inject },
+	{ "rma", iop_t_rma },
+	{ "flush", iop_t_flush },
+	{ "read_only", iop_t_read_only },
+	{ "peer_rma", iop_t_peer_rma },
+	{ "peer_read_only", iop_t_peer_read_only },
+	{ "peer_wrong_key", iop_t_peer_wrong_key },
+	{ "peer_stale_key", iop_t_peer_stale_key },
+	{ "wrong_key", iop_t_wrong_key },
+	{ "out_of_range", iop_t_out_of_range },
+	{ "too_long", iop_t_too_long },
+	{ "quit", iop_t_quit },
+	{ "hang", iop_t_hang },
+	{ "kill", iop_t_kill },
+};
+
+bool iop_check(bool good, const char *format, ...)
+{
+	struct va_format vaf = { .fmt = format };
+	va_list args;
+
+	va_start(args, format);
+	vaf.va = &args;
+	pr_info("%sok %u - %s: %pV\n", good ? "" : "not ", ++points, role,
+		&vaf);
+	va_end(args);
+	failed += !good;
+	return good;
+}
+
+static void run_one(struct iop *t, const char *name, void (*run)(struct iop *))
+{
+	ktime_t begin = ktime_get();
+	int ret;
+
+	if (*only && strcmp(only, name))
+		return;
+	ret = iop_open(t);
+	if (iop_check(!ret, "%s: connected (%d)", name, ret))
+		run(t);
+	iop_close(t);
+	pr_info("# %s took %lld ms\n", name,
+		ktime_ms_delta(ktime_get(), begin));
+}
+
+static void run_all(struct iop *t)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		run_one(t, tests[i].name, tests[i].run);
+	if (t->server)
+		iop_reject(t);
+	else
+		iop_be_rejected(t);
+}
+
+static int __init iop_init(void)
+{
+	struct iop *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	bool removal = !strcmp(role, "removal");
+
+	if (!t)
+		return -ENOMEM;
+	t->server = !strcmp(role, "server");
+	t->node = node;
+	t->service = service;
+	t->source = t->server || removal;
+	if (iop_check(!iop_setup(t),
+		      "the provider and its objects are there")) {
+		if (removal)
+			iop_removal(t);
+		else
+			run_all(t);
+	}
+	iop_teardown(t);
+	kfree(t);
+	pr_info("1..%u\n", points);
+	pr_info("# interop %s: %u passed, %u failed\n", role, points - failed,
+		failed);
+	return 0;
+}
+
+static void __exit iop_exit(void)
+{
+}
+
+module_init(iop_init);
+module_exit(iop_exit);
+MODULE_SOFTDEP("pre: kfabric_verbs");
+MODULE_DESCRIPTION("kfabric test: talk to user-space libfabric");
+MODULE_LICENSE("Dual BSD/GPL");

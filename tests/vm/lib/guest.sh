@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# What a case can use inside a guest: TAP, waiting, devices, the peer guest.
+#
+# CASE is the case's name, KIND the kernel as --kernel names it. ROLE is server
+# or client where two guests run the same case, else server.
+# Both guests of a pair have eth0: server 10.0.0.1, client 10.0.0.2.
+
+TAP_COUNT=0
+LOCAL_IP=192.168.77.1
+SERVER_IP=10.0.0.1
+CLIENT_IP=10.0.0.2
+PEER_PORT=8000
+
+# --- TAP
+
+tap() { # tap ok|"not ok" DESCRIPTION
+	TAP_COUNT=$((TAP_COUNT + 1))
+	echo "$1 $TAP_COUNT - $2"
+}
+
+diag() {
+	echo "$*" | sed 's/^/# /'
+}
+
+check() { # check DESCRIPTION COMMAND...: the command succeeds
+	_what=$1
+	shift
+	if "$@" >/tmp/check.out 2>&1; then
+		tap ok "$_what"
+	else
+		_status=$?
+		tap "not ok" "$_what"
+		diag "status $_status of: $*"
+		tail -20 /tmp/check.out | sed 's/^/# /'
+		return 1
+	fi
+}
+
+check_fails() { # check_fails DESCRIPTION COMMAND...: the command fails
+	_what=$1
+	shift
+	if "$@" >/tmp/check.out 2>&1; then
+		tap "not ok" "$_what"
+		diag "this should have failed: $*"
+		return 1
+	fi
+	tap ok "$_what"
+}
+
+skip() { # skip DESCRIPTION REASON
+	tap ok "$1 # SKIP $2"
+}
+
+tap_end() {
+	echo "1..$TAP_COUNT"
+}
+
+bail() { # bail DESCRIPTION: fail and end the case
+	tap "not ok" "$1"
+	tap_end
+	exit 1
+}
+
+skip_all() { # skip_all REASON: end the case
+	skip "the whole case" "$1"
+	tap_end
+	exit 0
+}
+
+# --- waiting
+
+now_s() {
+	cut -d. -f1 /proc/uptime
+}
+
+wait_for() { # wait_for SECONDS COMMAND...: until the command succeeds
+	_until=$(($(now_s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(now_s)" -lt "$_until" ] || return 1
+		usleep 50000
+	done
+}
+
+# --- devices
+
+have() {
+	command -v "$1" >/dev/null
+}
+
+rxe_active() { # rxe_active NAME
+	rdma link show "$1/1" | grep -q 'state ACTIVE'
+}
+
+rxe_setup() { # rxe_setup [NAME] [NETDEV]: soft RoCE, by default on dummy0
+	_rxe=${1:-rxe0} _net=${2:-dummy0}
+	modprobe -q crc32_generic
+	modprobe ib_uverbs && modprobe rdma_ucm && modprobe rdma_rxe || return
+	if [ "$_net" = dummy0 ]; then
+		[ -e /sys/class/net/dummy0 ] ||
+			modprobe dummy numdummies=1 || return
+		ip link set dummy0 mtu "${MTU:-4200}" up || return
+		ip addr replace $LOCAL_IP/24 dev dummy0 || return
+	fi
+	[ -e "/sys/class/infiniband/$_rxe" ] ||
+		rdma link add "$_rxe" type rxe netdev "$_net" || return
+	wait_for 10 rxe_active "$_rxe" && wait_for 5 test -e /dev/infiniband
+}
+
+ndctl_shows() { # ndctl_shows OPTION TEXT: "ndctl list OPTION" has the text
+	ndctl list "$1" | grep -q "$2"
+}
+
+nvdimm_setup() { # load the drivers; succeeds when a region exists
+	modprobe nfit && modprobe nd_pmem && modprobe device_dax || return
+	modprobe dax_pmem || return
+	wait_for 10 ndctl_shows -R '"dev":"region0"'
+}
+
+devdax_setup() { # devdax_setup [REGION NUMBER]: prints the device's path
+	_ns=namespace${1:-0}.0
+	nvdimm_setup || return
+	wait_for 10 ndctl_shows -Ni "\"dev\":\"$_ns\"" || return
+	if [ ! -e "/dev/dax${1:-0}.0" ]; then
+		ndctl create-namespace -f -e "$_ns" -m devdax -a 2M >&2 || return
+	fi
+	wait_for 10 test -e "/dev/dax${1:-0}.0" && echo "/dev/dax${1:-0}.0"
+}
+
+# --- the other guest
+
+net_setup() { # eth0 up with this role's address
+	modprobe virtio_pci && modprobe virtio_net || return
+	wait_for 10 test -e /sys/class/net/eth0 || return
+	_ip=$SERVER_IP
+	[ "$ROLE" = client ] && _ip=$CLIENT_IP
+	ip link set eth0 mtu "${MTU:-4200}" up || return
+	ip addr replace $_ip/24 dev eth0
+	mkdir -p /run/events
+	httpd -p $PEER_PORT -h /run/events 2>/dev/null || true
+}
+
+peer_ip() {
+	if [ "$ROLE" = client ]; then echo $SERVER_IP; else echo $CLIENT_IP; fi
+}
+
+announce() { # announce EVENT: the peer's wait_peer EVENT returns
+	echo yes >"/run/events/$CASE.$1"
+}
+
+peer_has() { # busybox's own wget crashes in its static build
+	printf 'GET /%s.%s HTTP/1.0\r\n\r\n' "$CASE" "$1" |
+		nc -w 2 "$(peer_ip)" $PEER_PORT | grep -q '^HTTP/1.. 200'
+}
+
+wait_peer() { # wait_peer EVENT SECONDS
+	wait_for "${2:-30}" peer_has "$1"
+}
+
+meet() { # meet EVENT SECONDS: both guests get here before either goes on
+	announce "$1"
+	wait_peer "$1" "${2:-30}"
+}
+
+# --- kernel modules
+
+ktap() { # ktap FILE: repeat a module's TAP as this case's own points
+	# The file may come from the kernel's log: a time, a module's name and
+	# indentation are cut. Nested points count like others, so all plans
+	# together must promise as many points as there are.
+	awk '
+	{ sub(/^\[ *[0-9.]+\] */, ""); sub(/^[a-z0-9_]+: */, "") }
+	{ sub(/^[ \t]+/, "") }
+	/^(not )?ok [0-9]+/ {
+		verdict = /^not/ ? "not ok" : "ok"
+		sub(/^(not )?ok [0-9]+ *-? */, "")
+		print verdict "|" $0
+		n++
+	}
+	/^1\.\.[0-9]+/ { plan += substr($1, 4) }
+	/^# / { print "#|" substr($0, 3) }
+	END {
+		if (n != plan || !n)
+			print "not ok|" n + 0 " of " plan + 0 " points came"
+	}' "$1" >/tmp/ktap.lines
+	while IFS='|' read -r _verdict _what; do
+		case $_verdict in
+		'#') diag "$_what" ;;
+		*) tap "$_verdict" "$_what" ;;
+		esac
+	done </tmp/ktap.lines
+}
+
+FABRIC=/sys/kernel/debug/kfabric
+
+fabric_idle() { # no object of the kernel fabric is open
+	! grep -q . $FABRIC/objects
+}
+
+selftest() { # selftest [PARAMETER=VALUE...]: run the kernel fabric's suite
+	_mark="selftest $* begins"
+	echo "$_mark" >/dev/kmsg
+	if ! modprobe kfabric_selftest "$@"; then
+		dmesg_since "$_mark" >/tmp/ktap
+		ktap /tmp/ktap
+		bail "the selftest loads"
+	fi
+	if [ -e $FABRIC/selftest/results ]; then
+		cat $FABRIC/selftest/results >/tmp/ktap
+	else
+		dmesg_since "$_mark" >/tmp/ktap
+	fi
+	ktap /tmp/ktap
+	check "the selftest unloads" rmmod kfabric_selftest
+	check "no object is left open" wait_for 10 fabric_idle
+}
+
+dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
+	dmesg | awk -v text="$1" 'index($0, text) { n = 0 } { line[n++] = $0 }
+		END { for (i = 0; i < n; i++) print line[i] }'
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One QEMU process: its command line, its console files, its end.
+
+Lifetime: a guest dies with the runner, however the runner ends; the kernel
+sees to it (PR_SET_PDEATHSIG).
+"""
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+from . import cache
+
+QEMU = "qemu-system-x86_64"
+PR_SET_PDEATHSIG = 1
+SECTOR_BYTES = 512
+PROBE_S = 10
+PROBE_PORT = 0xF4
+PROBE_STATUS = (0x15 << 1) | 1
+# mov ecx, 100000000; dec ecx; jnz to dec; mov al, 0x15; out 0xf4, al; hlt
+BOOT_SECTOR_CODE = (b"\x66\xb9\x00\xe1\xf5\x05" b"\x66\x49" b"\x75\xfc"
+                    b"\xb0\x15" b"\xe6\xf4" b"\xf4")
+END_GRACE_S = 5
+DONE_MARK = b"@done"
+HOTPLUG = ",slots=8,maxmem=64G"
+KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M "
+               "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
+               "printk.devkmsg=on")
+
+
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def kvm_works():
+    """Tell whether KVM runs code; asked once for each boot of this machine.
+
+    Being able to make a virtual machine says little: on some builders it is
+    emulated, and Linux gets nowhere. So a boot sector is run that counts to
+    a hundred million, far too many for an emulator, and ends QEMU.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    stamp = cache.root() / f"kvm-{boot}"
+    if not stamp.exists():
+        for old in cache.root().glob("kvm-*"):
+            old.unlink(missing_ok=True)
+        stamp.write_text("yes" if probe("kvm") else "no")
+    return stamp.read_text() == "yes"
+
+
+def probe(accel):
+    """Run the boot sector; say whether it reached its end."""
+    with tempfile.NamedTemporaryFile(prefix="kfbrick-probe.") as disk:
+        code = BOOT_SECTOR_CODE.ljust(SECTOR_BYTES - 2, b"\0")
+        disk.write(code + b"\x55\xaa")
+        disk.flush()
+        try:
+            done = subprocess.run(
+                [QEMU, "-nodefaults", "-display", "none", "-machine", "pc",
+                 "-accel", accel, "-cpu", "max", "-device",
+                 f"isa-debug-exit,iobase={PROBE_PORT:#x},iosize=4", "-drive",
+                 f"format=raw,snapshot=on,file={disk.name}"],
+                capture_output=True, timeout=PROBE_S, check=False,
+                preexec_fn=_die_with_parent)
+        except subprocess.TimeoutExpired:
+            return False
+    return done.returncode == PROBE_STATUS
+
+
+class Machine:
+    """What a guest's hardware is to be; paths are below the run's folder."""
+
+    def __init__(self, mem, smp, accel, icount=False):
+        self.mem = mem
+        self.smp = 1 if icount else smp
+        self.accel = accel
+        self.icount = icount
+        self.args = []
+        self.options = ["q35"]
+        self.memory = f"{mem}M"
+
+    def nvdimm(self, number, dimm, path):
+        if not path.exists():
+            path.touch()
+            scale = 1 << (30 if dimm.size[-1] == "G" else 20)
+            os.truncate(path, int(dimm.size[:-1]) * scale)
+        if "nvdimm=on" not in self.options:
+            self.options.append("nvdimm=on")
+            self.memory += HOTPLUG
+            if dimm.persist:
+                self.options.append(f"nvdimm-persistence={dimm.persist}")
+        label = f",label-size={dimm.label}" if dimm.label else ""
+        self.args += [
+            "-object", f"memory-backend-file,id=pmem{number},share=on,"
+            f"mem-path={path},size={dimm.size},align={dimm.align}",
+            "-device", f"nvdimm,id=nv{number},memdev=pmem{number}{label}"]
+
+    def wire(self, path, role):
+        """Join this guest to its peer by a datagram socket of each."""
+        ends = [f"{path}.server", f"{path}.client"]
+        if role == "client":
+            ends.reverse()
+        last = 2 if role == "client" else 1
+        self.args += [
+            "-netdev", f"dgram,id=wire,local.type=unix,local.path={ends[0]},"
+            f"remote.type=unix,remote.path={ends[1]}",
+            "-device", "virtio-net-pci,netdev=wire,"
+            f"mac=52:54:00:00:00:0{last}"]
+
+    def command(self, kernel, initrd, kargs):
+        accel, cpu = self.accel, "max"
+        if accel == "tcg":
+            accel = "tcg,thread=" + ("single" if self.icount else "multi")
+        cmd = [QEMU, "-nodefaults", "-no-user-config", "-display", "none",
+               "-no-reboot", "-machine", ",".join(self.options),
+               "-accel", accel, "-cpu", cpu, "-smp", str(self.smp),
+               "-m", self.memory, "-device", "virtio-rng-pci",
+               "-kernel", str(kernel), "-initrd", str(initrd),
+               "-append", f"{KERNEL_ARGS} {kargs}", *self.args]
+        if self.icount:
+            cmd += ["-icount", "shift=0,sleep=off", "-rtc",
+                    "clock=vm,base=2026-01-01"]
+        return cmd
+
+
+class Guest:
+    """A running guest; use as a context so that it is reaped."""
+
+    def __init__(self, role, command, folder, shell=False, paired=False):
+        self.role = role
+        self.paired = paired
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.console = self.folder / f"{role}.console"
+        self.tap = self.folder / f"{role}.tap"
+        self.log = self.folder / f"{role}.dmesg"
+        self.errors = self.folder / f"{role}.qemu"
+        self.process = None
+        ports = [self.console, self.tap, self.log]
+        self.command = list(command)
+        if shell:
+            self.command += ["-serial", "mon:stdio"]
+            ports = ports[1:]
+        for path in ports:
+            path.write_bytes(b"")
+            self.command += ["-serial", f"file:{path}"]
+        self.shell = shell
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def start(self):
+        with open(self.errors, "ab") as errors:
+            self.process = subprocess.Popen(
+                self.command, preexec_fn=_die_with_parent,
+                stdin=None if self.shell else subprocess.DEVNULL,
+                stdout=None if self.shell else errors,
+                stderr=None if self.shell else errors)
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def finished(self):
+        """Tell whether it is dead, or one of a pair whose cases are done."""
+        if not self.alive():
+            return True
+        tail = self.tap.read_bytes()[-len(DONE_MARK) - 2:]
+        return DONE_MARK in tail and self.paired
+
+    def stop(self):
+        if not self.alive():
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(END_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def lines(self):
+        text = self.tap.read_bytes().decode(errors="replace")
+        return text.replace("\r", "").splitlines()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One boot: builds the initramfs of a group of cases, runs it, collects."""
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+
+from . import apt, cache, cases as case_files, cpio, guest, initramfs, tap
+
+HERE = initramfs.HERE
+POLL_S = 0.1
+BOOT_S = 60
+DEBUG_FACTOR = 8
+ICOUNT_FACTOR = 4
+LOGS_KEPT = 20
+ROLES = ("server", "client")
+LIB = ("init", "case", "kernel-faults", "guest.sh")
+
+
+class Session:
+    """The settings of a run; run_group() boots guests for some cases."""
+
+    def __init__(self, kernel, options, programs):
+        self.kernel = kernel
+        self.options = options
+        self.supplied = supplied_files(options, programs)
+        self.slow = DEBUG_FACTOR if kernel.name == "debug" else 1
+
+    def overlay(self, path, group, base, role):
+        """Write the archive that is laid over the base for one guest."""
+        archive = cpio.Archive(path)
+        for name in LIB:
+            target = "init" if name == "init" else f"vm/{name}"
+            archive.copy(target, HERE / "lib" / name)
+        for case in group:
+            archive.text(f"vm/cases/{case.name}.sh", case.text)
+            if case.allow:
+                archive.text(f"vm/cases/{case.name}.allow",
+                             "".join(f"{a}\n" for a in case.allow))
+        env = {"ROLE": role, "PAIR": "yes" if group[0].guests == 2 else "",
+               "MTU": self.options.mtu,
+               "KIND": self.kernel.name,
+               "SHELL_WANTED": "yes" if self.options.shell else "",
+               "CASES": " ".join(f"{c.name}:{self.limit(c)}" for c in group)}
+        archive.text("vm/env", "".join(f"{k}='{v}'\n" for k, v in env.items()))
+        self.add_programs(archive, case_files.union(group, "bin"))
+        self.add_modules(archive, base)
+        archive.close()
+
+    def add_programs(self, archive, names):
+        names = names + [n for n in self.options.bin_names if n not in names]
+        files = initramfs.Files([pathlib.Path("/")])
+        for name in names:
+            files.add_elf(f"/bin/{name}", self.supplied[name])
+        for name, source in sorted(files.files.items()):
+            archive.copy(name, source)
+
+    def add_modules(self, archive, base):
+        """Add the project's modules and indices that know them."""
+        modules = [p for n, p in self.supplied.items() if n.endswith(".ko")]
+        if not modules:
+            return
+        version = self.kernel.version
+        with tempfile.TemporaryDirectory(prefix="kfbrick-ko.") as work:
+            top = pathlib.Path(work) / "lib/modules" / version
+            shutil.copytree(base / "lib/modules" / version, top,
+                            copy_function=os.link
+                            if same_device(base, work) else shutil.copy)
+            for path in top.glob("modules.*"):
+                if path.name not in initramfs.INDEX_FILES:
+                    path.unlink()
+            (top / "updates").mkdir()
+            for path in modules:
+                shutil.copy(path, top / "updates" / path.name)
+            apt.run(["depmod", "-b", work, version])
+            for path in [*top.glob("modules.*"), *top.glob("updates/*")]:
+                archive.copy(str(path.relative_to(work)), path)
+
+    def more_modules(self, group):
+        """Return what the cases ask for and the project's modules need."""
+        names = case_files.union(group, "modules")
+        for name, path in self.supplied.items():
+            if name.endswith(".ko"):
+                text = apt.run(["modinfo", "-F", "depends", str(path)])
+                names += text.strip().split(",")
+        return names
+
+    def limit(self, case):
+        return (self.options.timeout or case.timeout) * self.slow
+
+    def machine(self, group, role, work):
+        opts = self.options
+        machine = guest.Machine(max(c.mem for c in group) * (
+            2 if self.slow > 1 else 1), max(c.smp for c in group),
+            opts.accel, opts.icount)
+        if role == "server":
+            dimms = max((c.nvdimm for c in group), key=len)
+            for number, dimm in enumerate(dimms):
+                machine.nvdimm(number, dimm, work / f"nvdimm{number}")
+        if group[0].guests == 2:
+            machine.wire(work / "wire", role)
+        return machine
+
+    def prepare(self, group, work):
+        """Return the guests of a group, not yet started."""
+        if self.options.shell and group[0].guests > 1:
+            raise ValueError("--shell is for cases of one guest")
+        sets = initramfs.expand(case_files.union(group, "needs"))
+        base = initramfs.base(self.kernel, sets, self.more_modules(group))
+        guests = []
+        for role in ROLES[:group[0].guests]:
+            over, initrd = work / f"{role}.cpio", work / f"{role}.initrd"
+            self.overlay(over, group, base, role)
+            with open(initrd, "wb") as out:
+                for part in (base / "base.cpio", over):
+                    with open(part, "rb") as file:
+                        shutil.copyfileobj(file, out)
+            over.unlink()
+            kargs = " ".join(case_files.union(group, "kargs"))
+            command = self.machine(group, role, work).command(
+                self.kernel.image, initrd, kargs)
+            guests.append(guest.Guest(role, command, work, self.options.shell,
+                                      group[0].guests == 2))
+        return guests
+
+    def boot(self, group, work):
+        """Run guests to their end; return {role: [Result]}."""
+        guests = self.prepare(group, work)
+        limit_s = BOOT_S * self.slow + sum(self.limit(c) + 10 for c in group)
+        if self.options.icount:
+            limit_s *= ICOUNT_FACTOR
+        try:
+            for one in guests:
+                one.start()
+            if self.options.shell:
+                guests[0].process.wait()
+                return {}
+            end = time.monotonic() + limit_s
+            while (not all(g.finished() for g in guests)
+                   and time.monotonic() < end):
+                time.sleep(POLL_S)
+        finally:
+            for one in guests:
+                one.stop()
+        return {g.role: tap.parse(g.lines()) for g in guests}
+
+    def run_group(self, group, report):
+        """Run a group; what a dying guest left undone gets a fresh one."""
+        while group:
+            work = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-vm."))
+            try:
+                begin = time.monotonic()
+                results = self.boot(group, work)
+                if self.options.shell:
+                    return
+                done = report(group, results, time.monotonic() - begin)
+                if done.failed or self.options.keep:
+                    keep_logs(group, work, bool(done.failed))
+                group = group[max(done.begun, 1):]
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+def same_device(one, two):
+    return os.stat(one).st_dev == os.stat(two).st_dev
+
+
+def keep_logs(group, work, failed):
+    name = time.strftime("%Y%m%d-%H%M%S-") + f"{group[0].name}-{os.getpid()}"
+    target = cache.root() / "logs" / name
+    target.mkdir(parents=True, exist_ok=True)
+    for path in work.iterdir():
+        if path.suffix in (".console", ".tap", ".dmesg", ".qemu"):
+            shutil.copy(path, target)
+    cache.trim("logs", LOGS_KEPT)
+    print(f"# {'failed, see' if failed else 'logs are in'} {target}")
+    for path in sorted(target.glob("*.console")) if failed else []:
+        for line in path.read_text(errors="replace").splitlines()[-5:]:
+            print(f"# {path.name}: {line}")
+
+
+def supplied_files(options, programs):
+    """Return the project's own files by name."""
+    found = {}
+    for top in options.modules:
+        for path in sorted(pathlib.Path(top).rglob("*.ko")):
+            found[path.name] = path
+    for path in options.bin:
+        found[os.path.basename(path)] = pathlib.Path(path)
+    for name in programs if options.build else []:
+        for path in pathlib.Path(options.build).rglob(name):
+            if path.is_file() and os.access(path, os.X_OK):
+                found.setdefault(name, path)
+    return found
