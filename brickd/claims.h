@@ -16,7 +16,7 @@
 
 #include "brickd/grants.h"
 
-/**
+/*
  * struct brick_claim - one op's blocks; embedded in the op
  * @span: the blocks
  * @granted: called when a waiting claim is held at last

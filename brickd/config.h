@@ -69,7 +69,7 @@ struct brick_limits {
 	uint64_t stop_timeout_ms;
 };
 
-/**
+/*
  * struct brick_config - all settings
  * @file: where they come from, NULL before brick_config_read()
  * @listen_line: lines of the addresses, 0 for those of flags
@@ -112,7 +112,7 @@ int brick_config_read(struct brick_config *config, FILE *file, const char *name,
 		      char *err, size_t err_len);
 
 /**
- * brick_config_set_store, brick_config_add_listen - what flags do
+ * brick_config_set_store - what the flag --store does
  * @config: initialised
  * @text: value
  * @err: message on failure
@@ -122,6 +122,16 @@ int brick_config_read(struct brick_config *config, FILE *file, const char *name,
  */
 int brick_config_set_store(struct brick_config *config, const char *text,
 			   char *err, size_t err_len);
+
+/**
+ * brick_config_add_listen - what the flag --listen does
+ * @config: initialised
+ * @text: value
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
 int brick_config_add_listen(struct brick_config *config, const char *text,
 			    char *err, size_t err_len);
 

@@ -35,7 +35,7 @@ struct brick_buf {
 	SLIST_ENTRY(brick_buf) free_link;
 };
 
-/**
+/*
  * struct brick_conn - one queue
  * @state: changed by brick_conn_move() only
  * @deadline_ms: to be READY, or after goodbye to be gone; 0: none

@@ -26,7 +26,7 @@
 
 struct brick_server;
 
-/**
+/*
  * struct brick_fabric - a listening address
  * @server: whose
  * @address: as configured

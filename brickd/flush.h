@@ -24,7 +24,7 @@ struct brick_flush_range {
 	uint64_t len; /* bytes */
 };
 
-/**
+/*
  * struct brick_flush - one flush; embedded in its owner
  * @done: called in the loop thread
  * @n: ranges; none: drain only

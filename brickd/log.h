@@ -30,7 +30,7 @@ void brick_log_set_level(int priority);
 __attribute__((format(printf, 3, 4))) void
 brick_log(int priority, const char *who, const char *fmt, ...);
 
-/**
+/*
  * struct brick_ratelimit - a bound on lines that peers can cause
  * @interval_ms: window
  * @burst: lines per window

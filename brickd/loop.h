@@ -32,7 +32,7 @@ struct brick_source {
 #define BRICK_LOOP_EVENTS 64
 #define BRICK_TICK_MS	  1000
 
-/**
+/*
  * struct brick_loop - the loop
  * @before_wait: called before each wait; true: do not sleep, come back
  * @tick: called every BRICK_TICK_MS

@@ -29,7 +29,7 @@ struct brick_handle {
 	struct brick_region region;
 };
 
-/**
+/*
  * struct brick_mapping - one mapping
  * @id: never 0
  * @session: the one whose connection uses it

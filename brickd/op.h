@@ -25,7 +25,7 @@
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 
-/**
+/*
  * struct brick_op - one request
  * @resume: what comes next, in the loop
  * @claim: its blocks, when @has_claim

@@ -29,7 +29,7 @@ struct brick_session;
 TAILQ_HEAD(brick_conn_list, brick_conn);
 TAILQ_HEAD(brick_session_list, brick_session);
 
-/**
+/*
  * struct brick_server - one run of the daemon
  * @anonymous: the client of sessions without AUTH
  * @flush_mode: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE

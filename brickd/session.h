@@ -35,7 +35,7 @@ struct brick_record {
 	uint64_t mapping_id;
 };
 
-/**
+/*
  * struct brick_session - one client's session
  * @conn: NULL once closed
  * @client: who it is, NULL before AUTH

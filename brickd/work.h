@@ -18,7 +18,7 @@
 
 #include "brickd/loop.h"
 
-/**
+/*
  * struct brick_work - one piece of work; embedded in its owner
  * @run: what brick_worker_run_each() does with it
  * @done: called in the loop thread when the worker has finished with it
@@ -61,7 +61,7 @@ struct brick_worker;
 typedef void (*brick_worker_fn)(struct brick_worker *worker,
 				struct brick_work_list *batch);
 
-/**
+/*
  * struct brick_worker - one thread
  * @name: of the thread, at most 15 characters
  * @run: does a batch

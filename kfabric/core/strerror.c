@@ -23,7 +23,7 @@ static const struct {
 	{ ENODEV, "device gone" },
 	{ EINVAL, "invalid argument" },
 	{ ENOSPC, "no space" },
-	{ ENOSYS, "not implemented" },
+	{ ENOSYS, "no such function" },
 	{ ENODATA, "nothing fits" },
 	{ EMSGSIZE, "too long" },
 	{ EOPNOTSUPP, "not supported" },
