@@ -8,6 +8,8 @@
 
 #define DEPTH 12
 #define LEN   65536
+/* Long enough to be under way when the region closes, and no whole MiB. */
+#define LONG_LEN (ST_MAX_LEN - 4096)
 
 /* A pair with receives posted on both sides and writes under way. */
 struct load {
@@ -21,7 +23,7 @@ struct load {
 	unsigned int posted;
 };
 
-static bool load_open(struct load *l, struct st *st)
+static bool load_open(struct load *l, struct st *st, size_t len)
 {
 	struct fi_buf buf;
 	unsigned int i;
@@ -32,7 +34,7 @@ static bool load_open(struct load *l, struct st *st)
 	ret = st_pair_open(&l->p, st, NULL);
 	if (!CHECK_EQ(st, ret, 0, "a pair connects that will end"))
 		return false;
-	buf = fi_buf_linear(l->remote->arena, ST_MAX_LEN);
+	buf = fi_buf_linear(l->remote->arena, LONG_LEN);
 	ret = st_mr_open(&l->p, &buf, FI_REMOTE_WRITE, &l->mr);
 	for (i = 0; i < DEPTH && !ret; i++) {
 		l->rx_a[i] = st_op_new(st);
@@ -45,7 +47,7 @@ static bool load_open(struct load *l, struct st *st)
 					 0, &l->rx_b[i]->ctx);
 	}
 	for (i = 0; i < DEPTH && !ret; i++) {
-		ret = fi_write(l->p.a, l->local->arena, LEN, NULL, 0,
+		ret = fi_write(l->p.a, l->local->arena, len, NULL, 0,
 			       st_mr_addr(l->mr, 0), fi_mr_key(l->mr),
 			       &l->tx[i]->ctx);
 		l->posted += !ret;
@@ -105,7 +107,7 @@ static void t_peer_closes(struct st *st)
 {
 	struct load l = {};
 
-	if (!load_open(&l, st))
+	if (!load_open(&l, st, LEN))
 		goto close;
 	if (st->target->mr_mode & FI_MR_ENDPOINT) {
 		CHECK_EQ(st, fi_close(&l.mr->fid), 0, "the region closes");
@@ -140,7 +142,7 @@ static void t_self_closes(struct st *st)
 {
 	struct load l = {};
 
-	if (!load_open(&l, st))
+	if (!load_open(&l, st, LEN))
 		goto close;
 	CHECK_EQ(st, fi_close(&l.p.a->fid), 0, "a busy endpoint closes");
 	l.p.a = NULL;
@@ -168,7 +170,7 @@ static void t_shutdown(struct st *st)
 	struct load l = {};
 	unsigned int a = 0, b = 0;
 
-	if (!load_open(&l, st))
+	if (!load_open(&l, st, LEN))
 		goto close;
 	collect(l.p.acq, l.tx);
 	CHECK_EQ(st, fi_shutdown(l.p.a, 1), -FI_EBADFLAGS,
@@ -196,7 +198,7 @@ static void t_unread(struct st *st)
 {
 	struct load l = {};
 
-	if (load_open(&l, st)) {
+	if (load_open(&l, st, LEN)) {
 		CHECK_EQ(st, fi_close(&l.p.a->fid), 0,
 			 "an endpoint closes with completions unread");
 		l.p.a = NULL;
@@ -213,14 +215,14 @@ static void t_fence(struct st *st)
 	struct load l = {};
 	int ret;
 
-	if (!load_open(&l, st))
+	if (!load_open(&l, st, LONG_LEN))
 		goto close;
 	ret = fi_close(&l.mr->fid);
 	l.mr = NULL;
-	memset(l.remote->arena, 0x11, LEN);
+	memset(l.remote->arena, 0x11, LONG_LEN);
 	CHECK_EQ(st, ret, 0, "a region closes under writes");
 	collect(l.p.acq, l.tx);
-	CHECK(st, !memchr_inv(l.remote->arena, 0x11, LEN),
+	CHECK(st, !memchr_inv(l.remote->arena, 0x11, LONG_LEN),
 	      "no byte lands after its close has returned");
 	CHECK_EQ(st, count_once(l.tx, false), DEPTH,
 		 "the writes complete, well or not");

@@ -25,7 +25,7 @@ slab_kib() { # memory of the kernel that cannot be reclaimed
 
 many_connections() { # a leak of one endpoint would be 100 MiB here
 	modprobe kfabric_selftest provider=loop only=cycle cycles=1000 &&
-		modprobe -r kfabric_selftest
+		rmmod kfabric_selftest
 }
 
 check "the loop provider loads" modprobe kfabric_loop || exit
