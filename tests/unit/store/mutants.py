@@ -162,7 +162,8 @@ def main():
     os.environ.setdefault("CRASH_STEPS", "400")
     commands = compile_commands(build)
     survived = 0
-    for name in sys.argv[2:] or MUTANTS:
+    names = sys.argv[2:] or list(MUTANTS)
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             work = pathlib.Path(folder)
             problem = build_mutant(name, build, commands, work)
@@ -173,7 +174,7 @@ def main():
         survived += caught is None
         print(f"ok {name}: noticed by {caught}" if caught else f"FAIL {name}: survived",
               flush=True)
-    print(f"{survived} survived")
+    print(f"{len(names) - survived} passed, {survived} failed, 0 skipped")
     sys.exit(bool(survived))
 
 
