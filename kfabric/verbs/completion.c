@@ -108,7 +108,7 @@ static void finish_tx(struct kfiv_ep *ep, struct kfiv_op *op, int err,
 {
 	struct kfiv_slot *slot = op->slot;
 
-	if (ep->domain->dev->iwarp && (!slot || &slot->op != op))
+	if (ep->iwarp && (!slot || &slot->op != op))
 		kfiv_fastreg_put(ep, op);
 	finish(ep, op, err, status);
 	if (slot)

@@ -64,7 +64,10 @@ static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
 
 	tx->caps = TX_CAPS;
 	tx->op_flags = hint ? hint->op_flags : 0;
-	tx->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	/* iWARP completes a write when the stream has taken it. */
+	tx->comp_levels = FI_INJECT_COMPLETE;
+	if (!dev->iwarp)
+		tx->comp_levels |= FI_TRANSMIT_COMPLETE;
 	tx->inject_size = KFIV_INJECT_BYTES;
 	tx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0,
 			 dev->iwarp ? most / 2 : most);
@@ -116,7 +119,8 @@ static void set_domain_common(struct fi_domain_attr *domain,
 	domain->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
 			  FI_MR_ENDPOINT;
 	domain->mr_key_size = WIRE_WORD;
-	domain->cq_data_size = WIRE_WORD;
+	/* iWARP has no immediate data. */
+	domain->cq_data_size = dev && dev->iwarp ? 0 : WIRE_WORD;
 	domain->op_context_size = kfiv_op_context_size(dev);
 	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }

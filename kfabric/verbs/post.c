@@ -18,8 +18,7 @@
 static bool is_of(const struct ib_send_wr *wr, const struct kfiv_ep *ep,
 		  const struct kfiv_op *op)
 {
-	return wr == &op->wr.send ||
-	       (ep->domain->dev->iwarp && wr == &op->fastreg->wr.wr);
+	return wr == &op->wr.send || (ep->iwarp && wr == &op->fastreg->wr.wr);
 }
 
 /* The device refused the chain from bad on: nothing may follow. */
@@ -49,6 +48,12 @@ static void handover(struct kfiv_ep *ep)
 		refused(ep, bad);
 	else
 		ep->unsent = NULL;
+}
+
+/* Data for the peer's completion cannot travel on iWARP. */
+int kfiv_check_data(const struct kfiv_ep *ep, u64 flags)
+{
+	return (flags & FI_REMOTE_CQ_DATA) && ep->iwarp ? -EOPNOTSUPP : 0;
 }
 
 /* Without its own memory, or with FI_INJECT, an operation needs a slot. */
@@ -193,9 +198,9 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
 		return ret;
 	fill_wr(op, post, ret);
 	first = &op->wr.send;
-	if (ep->domain->dev->iwarp && post->context)
+	if (ep->iwarp && post->context)
 		op->fastreg->mr = NULL;
-	if (ep->domain->dev->iwarp && post->opcode == IB_WR_RDMA_READ) {
+	if (ep->iwarp && post->opcode == IB_WR_RDMA_READ) {
 		first = kfiv_fastreg_map(ep, op);
 		if (IS_ERR(first)) {
 			kfiv_op_unmap(ep, op);
@@ -256,6 +261,7 @@ static ssize_t sendmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 
 	ret = kfi_check_tx(fep, msg->context, &msg->buf, flags, &ep->tx_attr,
 			   ep->max_msg_size);
+	ret = ret ?: kfiv_check_data(ep, flags);
 	return ret ?: kfiv_tx_post(ep, &post);
 }
 

@@ -36,6 +36,7 @@ static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 	int ret;
 
 	ret = kfi_check_rma(fep, msg, flags, &ep->tx_attr, ep->max_msg_size);
+	ret = ret ?: kfiv_check_data(ep, flags);
 	if (ret)
 		return ret;
 	if (!key_fits(msg->rma_iov->key))
@@ -58,8 +59,7 @@ static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 		.comp_flags = FI_READ | FI_RMA,
 		.opcode = IB_WR_RDMA_READ,
 		.dir = DMA_FROM_DEVICE,
-		.max_sge = min_t(u32, ep->tx_attr.iov_limit,
-				 ep->domain->dev->max_read_sge),
+		.max_sge = min_t(u32, ep->tx_attr.iov_limit, ep->max_read_sge),
 	};
 	int ret;
 

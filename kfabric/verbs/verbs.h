@@ -254,6 +254,8 @@ enum kfiv_queue_state {
  * @tx_attr: limits, as negotiated with the upper layer
  * @rx_attr: same
  * @max_msg_size: same
+ * @max_read_sge: of the device; kept here, as posts may outlive it
+ * @iwarp: same
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
  * @removal_work: gives back what a removed device waits for
@@ -304,6 +306,8 @@ struct kfiv_ep {
 	struct fi_tx_attr tx_attr;
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
+	u32 max_read_sge;
+	bool iwarp;
 	struct work_struct stop_work;
 	struct work_struct slow_work;
 	struct work_struct removal_work;
@@ -464,6 +468,7 @@ void kfiv_connreq_drop_all(struct kfiv_pep *pep);
 /* post.c */
 extern const struct fi_ops_msg kfiv_msg_ops;
 ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post);
+int kfiv_check_data(const struct kfiv_ep *ep, u64 flags);
 int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
 
 /* rma.c */

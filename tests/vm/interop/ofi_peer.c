@@ -39,6 +39,8 @@
 #define LOCAL_BYTES   (1u << 20)
 #define CM_DATA_ROOM  256
 
+#define STASH 4
+
 static unsigned int points, failed;
 
 /* One connection: everything hangs on a domain of its own. */
@@ -58,6 +60,13 @@ union event {
 	struct fi_eq_cm_entry cm;
 	uint8_t room[sizeof(struct fi_eq_cm_entry) + CM_DATA_ROOM];
 };
+
+/* Requests that came while another connection was served: one EQ for all. */
+static struct {
+	union event event;
+	size_t data_len;
+} stash[STASH];
+static unsigned int stashed;
 
 static bool check(bool good, const char *format, ...)
 {
@@ -343,6 +352,15 @@ static void serve_message(struct conn *c, uint8_t *buf, size_t len)
 	}
 }
 
+/* Keep a request for later. */
+static void keep_request(const union event *event, size_t data_len)
+{
+	if (!check(stashed < STASH, "%u requests wait", stashed + 1))
+		return;
+	stash[stashed].event = *event;
+	stash[stashed++].data_len = data_len;
+}
+
 /* Look at the connection's events; FI_SHUTDOWN ends it. */
 static void poll_events(struct conn *c)
 {
@@ -354,7 +372,9 @@ static void poll_events(struct conn *c)
 	n = fi_eq_read(c->eq, &kind, &event, sizeof(event), 0);
 	if (n == -FI_EAVAIL)
 		fi_eq_readerr(c->eq, &err, 0);
-	if ((n > 0 && kind == FI_SHUTDOWN) || n == -FI_EAVAIL)
+	if (n >= (ssize_t)sizeof(event.cm) && kind == FI_CONNREQ)
+		keep_request(&event, (size_t)n - sizeof(event.cm));
+	else if ((n > 0 && kind == FI_SHUTDOWN) || n == -FI_EAVAIL)
 		c->over = true;
 }
 
@@ -383,7 +403,7 @@ static void serve(struct conn *c)
 
 /* ---- roles ------------------------------------------------------------ */
 
-/* In slices, as libfabric 1.17 may miss that an event came. */
+/* In slices: a wait of libfabric 1.17 is not always woken. */
 static ssize_t wait_event(struct fid_eq *eq, uint32_t *kind, union event *event,
 			  int timeout_ms)
 {
@@ -403,7 +423,11 @@ static ssize_t wait_connected(struct fid_eq *eq, union event *event,
 	uint32_t kind = 0;
 	ssize_t n;
 
-	n = wait_event(eq, &kind, event, EVENT_MS);
+	do {
+		n = wait_event(eq, &kind, event, EVENT_MS);
+		if (n >= (ssize_t)sizeof(event->cm) && kind == FI_CONNREQ)
+			keep_request(event, (size_t)n - sizeof(event->cm));
+	} while (n > 0 && kind == FI_CONNREQ);
 	if (n == -FI_EAVAIL) {
 		fi_eq_readerr(eq, err, 0);
 		return -err->err;
@@ -458,6 +482,13 @@ _Noreturn static void server(const char *addr, const char *port)
 	printf("# peer: listening\n");
 	fflush(stdout);
 	for (;;) {
+		while (stashed) {
+			size_t len = stash[0].data_len;
+
+			event = stash[0].event;
+			memmove(stash, stash + 1, --stashed * sizeof(*stash));
+			answer(fabric, pep, eq, &event, len);
+		}
 		n = wait_event(eq, &kind, &event, EVENT_MS);
 		if (n >= (ssize_t)sizeof(event.cm) && kind == FI_CONNREQ)
 			answer(fabric, pep, eq, &event,
