@@ -6,20 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/kfb_text.h"
+
 static bool hyphen_at(size_t i)
 {
 	return i == 8 || i == 13 || i == 18 || i == 23;
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES])
@@ -30,7 +21,7 @@ int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES])
 	if (strlen(text) != BRICK_UUID_TEXT_BYTES - 1)
 		return -EINVAL;
 	for (size_t i = 0; i < BRICK_UUID_TEXT_BYTES - 1; i++) {
-		int value = hex_value(text[i]);
+		int value = kfb_digit_value(text[i], 16);
 
 		if (hyphen_at(i)) {
 			if (text[i] != '-')

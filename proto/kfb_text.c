@@ -21,7 +21,7 @@ struct number {
 	_Bool has_suffix;
 };
 
-static int digit_of(char c, unsigned int base)
+int kfb_digit_value(char c, unsigned int base)
 {
 	unsigned int digit;
 
@@ -69,10 +69,10 @@ static int number_parse(struct cursor *c, struct number *out)
 		base = 16;
 		c->at += 2;
 	}
-	digit = digit_of(*c->at, base);
+	digit = kfb_digit_value(*c->at, base);
 	if (digit < 0)
 		return -EINVAL;
-	for (; digit >= 0; digit = digit_of(*++c->at, base)) {
+	for (; digit >= 0; digit = kfb_digit_value(*++c->at, base)) {
 		if (value > (TEXT_U64_MAX - (unsigned int)digit) / base) {
 			c->at = first;
 			return -ERANGE;

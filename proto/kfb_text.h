@@ -50,4 +50,14 @@ int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
  */
 const char *kfb_text_why(int error);
 
+/**
+ * kfb_digit_value - what a digit stands for
+ * @c: character, upper or lower case
+ * @base: 10 or 16
+ *
+ * Context: any.
+ * Return: 0 to @base - 1, or -EINVAL.
+ */
+int kfb_digit_value(char c, unsigned int base);
+
 #endif

@@ -9,19 +9,9 @@
 #include <unistd.h>
 
 #include "brickctl.h"
+#include "kfb_text.h"
 
 #define DIGITS (2 * KFBRICK_KEY_BYTES)
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -EINVAL;
-}
 
 static int parse_key(const char *text, uint8_t key[KFBRICK_KEY_BYTES])
 {
@@ -31,8 +21,8 @@ static int parse_key(const char *text, uint8_t key[KFBRICK_KEY_BYTES])
 	int low;
 
 	for (i = 0; i < KFBRICK_KEY_BYTES; i++) {
-		high = digit_of(text[2 * i]);
-		low = digit_of(text[2 * i + 1]);
+		high = kfb_digit_value(text[2 * i], 16);
+		low = kfb_digit_value(text[2 * i + 1], 16);
 		if (high < 0 || low < 0)
 			return -EINVAL;
 		parsed[i] = (uint8_t)(high << 4 | low);

@@ -198,6 +198,20 @@ static void each_error_has_its_own_sentence(void **state)
 	}
 }
 
+static void digits_have_values_in_their_base(void **state)
+{
+	(void)state;
+	assert_int_equal(kfb_digit_value('0', 10), 0);
+	assert_int_equal(kfb_digit_value('9', 10), 9);
+	assert_int_equal(kfb_digit_value('a', 10), -EINVAL);
+	assert_int_equal(kfb_digit_value('a', 16), 10);
+	assert_int_equal(kfb_digit_value('F', 16), 15);
+	assert_int_equal(kfb_digit_value('g', 16), -EINVAL);
+	assert_int_equal(kfb_digit_value('/', 16), -EINVAL);
+	assert_int_equal(kfb_digit_value(':', 16), -EINVAL);
+	assert_int_equal(kfb_digit_value('\0', 16), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +224,7 @@ int main(void)
 		cmocka_unit_test(the_last_block_and_the_whole_space_are_ranges),
 		cmocka_unit_test(bad_ranges_are_told_apart_and_pointed_at),
 		cmocka_unit_test(each_error_has_its_own_sentence),
+		cmocka_unit_test(digits_have_values_in_their_base),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
