@@ -63,8 +63,8 @@ union event {
 
 /* Requests that came while another connection was served: one EQ for all. */
 static struct {
-	union event event;
 	size_t data_len;
+	union event event;
 } stash[STASH];
 static unsigned int stashed;
 
