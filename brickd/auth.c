@@ -36,12 +36,12 @@ _Static_assert(crypto_auth_hmacsha256_BYTES == KFB_MAC_BYTES, "MAC size");
 
 static void reject(struct brick_op *op, const char *why)
 {
-	struct brick_session *s = op->session;
+	struct brick_conn *c = op->queue->conn;
 
-	brick_log_limited(&s->server->peer_lines, LOG_NOTICE, s->conn->who,
+	brick_log_limited(&c->server->peer_lines, LOG_NOTICE, c->who,
 			  "authentication of \"%s\" failed: %s",
 			  op->req.u.auth.name, why);
-	brick_conn_goodbye(s->conn);
+	brick_conn_goodbye(c);
 	brick_op_finish(op, KFB_ST_KEY_REJECTED);
 }
 
@@ -86,10 +86,11 @@ static bool is_other_brick(const struct brick_op *op)
 void brick_op_auth(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
+	struct brick_conn *c = op->queue->conn;
 	const struct kfb_auth *auth = &op->req.u.auth;
 	const struct kfb_transcript transcript = {
-		.hello = s->conn->hello,
-		.accept = s->conn->accept,
+		.hello = c->hello,
+		.accept = c->accept,
 		.name = auth->name,
 		.name_len = auth->name_len,
 	};
@@ -111,13 +112,13 @@ void brick_op_auth(struct brick_op *op)
 	}
 	/* Known only to those who have the key: it may be told apart. */
 	if (is_other_brick(op)) {
-		brick_log(LOG_NOTICE, s->conn->who,
-			  "client %s expects another brick", client->name);
-		brick_conn_goodbye(s->conn);
+		brick_log(LOG_NOTICE, c->who, "client %s expects another brick",
+			  client->name);
+		brick_conn_goodbye(c);
 		brick_op_finish(op, KFB_ST_STALE);
 		return;
 	}
 	fill_reply(op, client, &transcript);
-	brick_session_admit(s, client);
+	brick_session_admit(c, client);
 	brick_op_finish(op, KFB_ST_OK);
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "brickd/clock.h"
+#include "brickd/queue.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
 #include "brickd/util.h"
@@ -132,10 +133,9 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 	return rc;
 }
 
-int brick_conn_open(struct brick_session *s, struct fi_info *info,
-		    uint16_t credits)
+int brick_conn_open(struct brick_conn *c, struct fi_info *info)
 {
-	struct brick_conn *c = s->conn;
+	uint16_t credits = c->queue->slots.n;
 	int rc;
 
 	c->source.fd = -1;
@@ -213,9 +213,11 @@ static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 		c->n_sending--;
 		return;
 	}
-	if (!c->goodbye)
-		brick_session_message(c->session, buf->data,
-				      (uint32_t)entry->len);
+	if (!c->goodbye) {
+		/* It may come before the event that says so. */
+		brick_session_connected(c);
+		brick_queue_message(c->queue, buf->data, (uint32_t)entry->len);
+	}
 	if (c->state != KFB_CONN_CLOSING && post_receive(c, buf))
 		brick_conn_fail(c, LOG_WARNING, "cannot post a receive");
 }
@@ -263,19 +265,21 @@ bool brick_conn_service(struct brick_conn *c)
 
 bool brick_conns_before_wait(struct brick_server *server)
 {
-	struct brick_conn_list todo = TAILQ_HEAD_INITIALIZER(todo);
 	struct brick_conn *c;
+	uint32_t n = 0;
 
-	TAILQ_CONCAT(&todo, &server->kicked, kick_link);
-	while ((c = TAILQ_FIRST(&todo))) {
-		TAILQ_REMOVE(&todo, c, kick_link);
+	/* Those that are kicked meanwhile get their turn after the wait. */
+	TAILQ_FOREACH(c, &server->kicked, kick_link)
+	n++;
+	while (n-- && (c = TAILQ_FIRST(&server->kicked))) {
+		TAILQ_REMOVE(&server->kicked, c, kick_link);
 		c->is_kicked = false;
 		if (c->state != KFB_CONN_CLOSING && brick_conn_service(c))
 			brick_conn_kick(c);
 		if (c->goodbye && !c->n_sending)
 			brick_conn_move(c, KFB_CONN_CLOSING);
 		if (c->state == KFB_CONN_CLOSING)
-			brick_session_end(c->session);
+			brick_session_lost(c);
 	}
 	return !TAILQ_EMPTY(&server->kicked);
 }

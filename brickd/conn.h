@@ -3,7 +3,7 @@
  * A connection: endpoint, completion queue, message buffers.
  *
  * Context: the loop thread.
- * Lifetime: made for a connection request, owned by its session. A failure
+ * Lifetime: made for a connection request, owned by its queue. A failure
  * only marks it CLOSING; it is closed before the loop sleeps next, so that
  * nothing on the call stack loses it.
  */
@@ -24,6 +24,7 @@
 #define BRICK_WHO_BYTES 128
 
 struct brick_conn;
+struct brick_queue;
 struct brick_server;
 struct brick_session;
 
@@ -36,7 +37,8 @@ struct brick_buf {
 };
 
 /*
- * struct brick_conn - one queue
+ * struct brick_conn - one connection
+ * @queue: its own
  * @state: changed by brick_conn_move() only
  * @deadline_ms: to be READY, or after goodbye to be gone; 0: none
  * @goodbye: close when the last reply is out
@@ -53,6 +55,7 @@ struct brick_conn {
 	TAILQ_ENTRY(brick_conn) kick_link;
 	bool is_kicked;
 	struct brick_server *server;
+	struct brick_queue *queue;
 	struct brick_session *session;
 	struct brick_fabric *fabric;
 	enum kfb_conn_state state;
@@ -78,14 +81,14 @@ struct brick_conn {
 
 /**
  * brick_conn_open - make the endpoint of a connection request
- * @session: with its domain; gets the connection
+ * @conn: with its queue, in a session with a domain
  * @info: of the request
- * @credits: requests in flight
+ *
+ * On failure the connection is freed.
  *
  * Return: 0 or -errno.
  */
-int brick_conn_open(struct brick_session *session, struct fi_info *info,
-		    uint16_t credits);
+int brick_conn_open(struct brick_conn *conn, struct fi_info *info);
 
 /* Closes what brick_conn_open() opened; after it nothing moves any more. */
 void brick_conn_close(struct brick_conn *conn);

@@ -149,7 +149,7 @@ static void handle_event(struct brick_fabric *f, uint32_t kind,
 	if (!c)
 		return;
 	if (kind == FI_CONNECTED)
-		brick_session_connected(c->session);
+		brick_session_connected(c);
 	else if (kind == FI_SHUTDOWN)
 		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
 }

@@ -19,6 +19,7 @@
 #include "brickd/claims.h"
 #include "brickd/flush.h"
 #include "brickd/mapping.h"
+#include "brickd/queue.h"
 #include "brickd/session.h"
 #include "brickd/store/store.h"
 #include "brickd/work.h"
@@ -27,6 +28,8 @@
 
 /*
  * struct brick_op - one request
+ * @queue: where it came
+ * @generation: of the queue, when it came there last
  * @resume: what comes next, in the loop
  * @claim: its blocks, when @has_claim
  * @error: of the last step in a worker
@@ -40,6 +43,8 @@
 struct brick_op {
 	struct brick_work work;
 	struct brick_session *session;
+	struct brick_queue *queue;
+	uint32_t generation;
 	void (*resume)(struct brick_op *op);
 	struct brick_claim claim;
 	bool has_claim;
@@ -68,6 +73,13 @@ void brick_op_unmap(struct brick_op *op);
 void brick_op_list(struct brick_op *op);
 void brick_op_flush(struct brick_op *op);
 void brick_op_ping(struct brick_op *op);
+
+/**
+ * brick_op_begin - execute a request
+ * @op: from brick_queue_message(), with the queue's connection
+ * @again: it was answered before
+ */
+void brick_op_begin(struct brick_op *op, bool again);
 
 /**
  * brick_op_finish - reply, record, let go
@@ -101,7 +113,7 @@ void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 /* Is nobody waiting for the reply any more? */
 static inline bool brick_op_is_orphan(const struct brick_op *op)
 {
-	return !op->session->conn;
+	return brick_session_is_ending(op->session);
 }
 
 /* Finishes a session's ops that still wait for their blocks. */

@@ -114,7 +114,8 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 	}
 	close_handles(op);
 	if (quarantine(owner, op))
-		brick_conn_fail(owner->conn, LOG_ERR, "out of memory");
+		brick_conn_fail(owner->queues[0]->conn, LOG_ERR,
+				"out of memory");
 	closed(op);
 }
 

@@ -14,23 +14,19 @@
 #include "brickd/server.h"
 #include "brickd/util.h"
 
-bool brick_session_is_ending(const struct brick_session *s)
-{
-	return !s->conn || s->state == KFB_SESSION_FENCING;
-}
-
 static void move(struct brick_session *s, enum kfb_session_state to)
 {
 	if (s->state != to && kfb_session_move(&s->state, to))
-		brick_log(LOG_ERR, s->conn ? s->conn->who : NULL,
-			  "illegal move of a session from %s to %s",
+		brick_log(LOG_ERR, NULL,
+			  "session %016llx: illegal move from %s to %s",
+			  (unsigned long long)s->id,
 			  kfb_session_state_name(s->state),
 			  kfb_session_state_name(to));
 }
 
-static void describe(struct brick_session *s)
+static void describe(struct brick_conn *c)
 {
-	struct brick_conn *c = s->conn;
+	const struct brick_session *s = c->session;
 	const char *name = s->client ? s->client->name : "";
 	char host[INET6_ADDRSTRLEN] = "?";
 	unsigned int port = 0;
@@ -52,40 +48,87 @@ static void describe(struct brick_session *s)
 		 *name ? " client " : "", name);
 }
 
-static int accept_peer(struct brick_session *s, const struct kfb_hello *hello)
+static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
 {
-	struct brick_server *server = s->server;
+	const struct brick_session *s = c->session;
 	struct kfb_accept accept = {
 		.version = (uint8_t)kfb_version_choose(hello->version_min,
 						       hello->version_max),
-		.credits = s->slots.n,
+		.credits = c->queue->slots.n,
 		.features = s->features,
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id = s->id,
-		.instance_id = server->instance_id,
+		.instance_id = s->server->instance_id,
 	};
 	int rc;
 
 	randombytes_buf(accept.nonce, sizeof(accept.nonce));
-	rc = kfb_encode_accept(&accept, s->conn->accept,
-			       sizeof(s->conn->accept));
+	rc = kfb_encode_accept(&accept, c->accept, sizeof(c->accept));
 	if (rc < 0)
 		return rc;
-	return fi_accept(s->conn->ep, s->conn->accept, (size_t)rc);
+	return fi_accept(c->ep, c->accept, (size_t)rc);
+}
+
+static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
+				   const struct kfb_hello *hello,
+				   const void *raw_hello)
+{
+	struct brick_session *s = q->session;
+	struct brick_conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->server = s->server;
+	c->session = s;
+	c->queue = q;
+	c->fabric = s->fabric;
+	c->event_credits = hello->credits < KFB_EVENTS_UNACKED_MAX
+				   ? hello->credits
+				   : KFB_EVENTS_UNACKED_MAX;
+	c->deadline_ms =
+		brick_now_ms() + s->server->config->limits.auth_timeout_ms;
+	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
+	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
+		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
+	describe(c);
+	return c;
+}
+
+/* Gives a queue the endpoint of a connection request and accepts it. */
+static int connect_queue(struct brick_queue *q, struct fi_info *info,
+			 const struct kfb_hello *hello, const void *raw_hello)
+{
+	struct brick_conn *c = conn_new(q, info, hello, raw_hello);
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	rc = brick_conn_open(c, info);
+	if (rc)
+		return rc;
+	rc = accept_peer(c, hello);
+	if (rc) {
+		brick_conn_close(c);
+		return rc;
+	}
+	brick_queue_attach(q, c);
+	q->session->n_conns++;
+	brick_log(LOG_DEBUG, c->who, "accepted");
+	return 0;
 }
 
 static struct brick_session *session_new(struct brick_fabric *fabric,
 					 const struct kfb_hello *hello)
 {
 	struct brick_server *server = fabric->server;
-	uint16_t credits = (uint16_t)server->config->limits.credits;
 	struct brick_session *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	s->conn = calloc(1, sizeof(*s->conn));
-	if (!s->conn) {
+	s->queues[0] =
+		brick_queue_new(s, 0, (uint16_t)server->config->limits.credits);
+	if (!s->queues[0]) {
 		free(s);
 		return NULL;
 	}
@@ -93,88 +136,77 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	s->fabric = fabric;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
-	(void)kfb_slots_init(&s->slots, credits);
-	(void)kfb_credits_init(&s->credits, credits);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));
-	s->conn->server = server;
-	s->conn->session = s;
-	s->conn->fabric = fabric;
-	s->conn->event_credits = hello->credits < KFB_EVENTS_UNACKED_MAX
-					 ? hello->credits
-					 : KFB_EVENTS_UNACKED_MAX;
-	s->conn->deadline_ms =
-		brick_now_ms() + server->config->limits.auth_timeout_ms;
 	return s;
+}
+
+static void session_free(struct brick_session *s)
+{
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
+		free(s->queues[i]);
+	free(s);
 }
 
 int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello)
 {
 	struct brick_session *s = session_new(fabric, hello);
-	size_t len = info->dest_addrlen;
 	int rc;
 
 	if (!s)
 		return -ENOMEM;
-	memcpy(s->conn->hello, raw_hello, KFB_HELLO_BYTES);
-	if (info->dest_addr && len <= sizeof(s->conn->peer))
-		memcpy(&s->conn->peer, info->dest_addr, len);
-	describe(s);
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
-	if (rc) {
-		free(s->conn);
+	if (rc)
 		goto free_session;
-	}
-	rc = brick_conn_open(s, info, s->slots.n);
+	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;
-	rc = accept_peer(s, hello);
-	if (rc)
-		goto close_conn;
 	TAILQ_INSERT_TAIL(&s->server->sessions, s, link);
 	s->server->n_sessions++;
-	brick_log(LOG_DEBUG, s->conn->who, "accepted");
 	return 0;
 
-close_conn:
-	brick_conn_close(s->conn);
 close_domain:
 	fi_close(&s->domain->fid);
 free_session:
-	free(s);
+	session_free(s);
 	return rc;
 }
 
-void brick_session_connected(struct brick_session *s)
+void brick_session_connected(struct brick_conn *c)
 {
-	if (!s->conn || s->conn->state != KFB_CONN_CONNECTING)
+	if (c->state != KFB_CONN_CONNECTING)
 		return;
-	brick_conn_move(s->conn, KFB_CONN_AUTH);
-	if (s->server->config->auth == BRICK_AUTH_NONE)
-		s->conn->deadline_ms = 0;
-	brick_conn_kick(s->conn);
+	brick_conn_move(c, KFB_CONN_AUTH);
+	if (c->server->config->auth == BRICK_AUTH_NONE)
+		c->deadline_ms = 0;
+	brick_conn_kick(c);
 }
 
-void brick_session_admit(struct brick_session *s,
+void brick_session_admit(struct brick_conn *c,
 			 const struct brick_client *client)
 {
+	struct brick_session *s = c->session;
+
 	s->client = client;
-	s->conn->deadline_ms = 0;
-	describe(s);
+	c->deadline_ms = 0;
+	describe(c);
 	move(s, KFB_SESSION_LIVE);
-	brick_conn_move(s->conn, KFB_CONN_READY);
-	brick_log(LOG_INFO, s->conn->who, "%s",
+	brick_conn_move(c, KFB_CONN_READY);
+	brick_log(LOG_INFO, c->who, "%s",
 		  *client->name ? "authenticated"
 				: "served without authentication");
 }
 
-void brick_session_end(struct brick_session *s)
+void brick_session_lost(struct brick_conn *c)
 {
+	struct brick_session *s = c->session;
+
 	if (s->state == KFB_SESSION_LIVE)
-		brick_log(LOG_INFO, s->conn->who, "gone");
-	brick_conn_close(s->conn);
-	s->conn = NULL;
+		brick_log(LOG_INFO, c->who, "gone");
+	c->queue->conn = NULL;
+	s->n_conns--;
+	brick_conn_close(c);
 	move(s, s->state == KFB_SESSION_OPENING ? KFB_SESSION_ENDED
 						: KFB_SESSION_FENCING);
 	brick_ops_cancel(s);
@@ -215,7 +247,7 @@ static void finish(struct brick_session *s)
 	move(s, KFB_SESSION_ENDED);
 	TAILQ_REMOVE(&server->sessions, s, link);
 	server->n_sessions--;
-	free(s);
+	session_free(s);
 }
 
 static void flushed(struct brick_flush *flush)
@@ -267,7 +299,8 @@ static void revoked(struct brick_work *work)
 
 void brick_session_progress(struct brick_session *s)
 {
-	if (s->conn || s->n_ops || s->is_torn_down)
+	if (!brick_session_is_ending(s) || s->n_conns || s->n_ops ||
+	    s->is_torn_down)
 		return;
 	s->is_torn_down = true;
 	s->teardown.run = revoke_all;

@@ -22,25 +22,18 @@
 #include "brickd/flush.h"
 #include "brickd/mapping.h"
 #include "brickd/quarantine.h"
+#include "brickd/queue.h"
 #include "brickd/work.h"
 #include "proto/kfb_session.h"
-#include "proto/kfb_slot.h"
 
-struct brick_op;
-
-/* What is kept of a slot's last request. */
-struct brick_record {
-	uint16_t op;
-	uint16_t status;
-	uint64_t mapping_id;
-};
+/* Connections that one session can have. */
+#define BRICK_QUEUES_MAX 64
 
 /*
  * struct brick_session - one client's session
- * @conn: NULL once closed
  * @client: who it is, NULL before AUTH
- * @slots: cookies
- * @credits: what the client may still send
+ * @n_conns: connections
+ * @queues: by index, NULL where there was no connection yet
  * @n_ops: requests in flight
  * @n_handles: registrations
  * @quarantine: blocks that late writes of this session may still reach
@@ -52,15 +45,13 @@ struct brick_session {
 	TAILQ_ENTRY(brick_session) link;
 	struct brick_server *server;
 	struct brick_fabric *fabric;
-	struct brick_conn *conn;
 	struct fid_domain *domain;
 	uint64_t id;
 	uint32_t features;
 	enum kfb_session_state state;
 	const struct brick_client *client;
-	struct kfb_slots slots;
-	struct kfb_credits credits;
-	struct brick_record records[KFB_CREDITS_MAX];
+	uint32_t n_conns;
+	struct brick_queue *queues[BRICK_QUEUES_MAX];
 	uint32_t n_ops;
 	uint64_t n_mappings;
 	uint64_t n_handles;
@@ -83,28 +74,24 @@ struct brick_session {
 int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello);
 
-/* Ends a session whose connection has failed; it is freed later. */
-void brick_session_end(struct brick_session *session);
+/* Closes a connection that has failed; its session may end with it. */
+void brick_session_lost(struct brick_conn *conn);
 
 /* A request finished or a worker is done: go on ending, if it is. */
 void brick_session_progress(struct brick_session *session);
 
-bool brick_session_is_ending(const struct brick_session *session);
-
-/**
- * brick_session_message - a message came
- * @session: whose
- * @buf: bytes
- * @len: how many
- */
-void brick_session_message(struct brick_session *session, const void *buf,
-			   uint32_t len);
+/* Is it to have nothing any more? */
+static inline bool brick_session_is_ending(const struct brick_session *session)
+{
+	return session->state == KFB_SESSION_FENCING ||
+	       session->state == KFB_SESSION_ENDED;
+}
 
 /* The endpoint is connected. */
-void brick_session_connected(struct brick_session *session);
+void brick_session_connected(struct brick_conn *conn);
 
-/* Takes the session's client; the connection becomes READY. */
-void brick_session_admit(struct brick_session *session,
+/* Takes the session's client; its first connection becomes READY. */
+void brick_session_admit(struct brick_conn *conn,
 			 const struct brick_client *client);
 
 #endif

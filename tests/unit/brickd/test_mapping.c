@@ -19,9 +19,8 @@
 #define RW_ALONE  (KFB_MAP_RW | KFB_MAP_EXCLUSIVE)
 
 static struct brick_mappings all;
-static struct brick_conn conn;
-static struct brick_session live = { .conn = &conn };
-static struct brick_session ending;
+static struct brick_session live = { .state = KFB_SESSION_LIVE };
+static struct brick_session ending = { .state = KFB_SESSION_FENCING };
 
 static int begin(void **state)
 {
