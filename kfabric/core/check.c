@@ -12,6 +12,8 @@
 	(FI_COMPLETION | FI_INJECT | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA | \
 	 FI_COMPLETION_LEVELS)
 
+#define FLUSH_FLAGS (FI_COMPLETION | FI_MORE)
+
 static int check_flags(const struct fid_ep *ep, u64 flags)
 {
 	u64 level = flags & FI_COMPLETION_LEVELS;
@@ -38,27 +40,56 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 }
 EXPORT_SYMBOL_GPL(kfi_check_tx);
 
+/* Ranges that do not wrap around; *sum is their length. */
+static int check_ranges(const struct fi_rma_iov *r, size_t count, size_t limit,
+			size_t *sum)
+{
+	u64 end;
+
+	if (!r || !count)
+		return -EINVAL;
+	if (count > limit)
+		return -E2BIG;
+	for (*sum = 0; count; count--, r++)
+		if (check_add_overflow(r->addr, (u64)r->len, &end) ||
+		    check_add_overflow(*sum, r->len, sum))
+			return -EINVAL;
+	return 0;
+}
+
 int kfi_check_rma(const struct fid_ep *ep, const struct fi_msg_rma *msg,
 		  u64 flags, const struct fi_tx_attr *attr, size_t max_len)
 {
-	size_t i, sum = 0;
-	u64 end;
+	size_t sum;
 	int ret;
 
 	ret = kfi_check_tx(ep, msg->context, &msg->buf, flags, attr, max_len);
+	ret = ret
+		      ?: check_ranges(msg->rma_iov, msg->rma_iov_count,
+				      attr->rma_iov_limit, &sum);
 	if (ret)
 		return ret;
-	if (!msg->rma_iov || !msg->rma_iov_count)
-		return -EINVAL;
-	if (msg->rma_iov_count > attr->rma_iov_limit)
-		return -E2BIG;
-	for (i = 0; i < msg->rma_iov_count; i++) {
-		const struct fi_rma_iov *r = &msg->rma_iov[i];
-
-		if (check_add_overflow(r->addr, (u64)r->len, &end) ||
-		    check_add_overflow(sum, r->len, &sum))
-			return -EINVAL;
-	}
 	return sum == msg->buf.len ? 0 : -EINVAL;
 }
 EXPORT_SYMBOL_GPL(kfi_check_rma);
+
+int kfi_check_flush(const struct fid_ep *ep, const struct fi_msg_flush *msg,
+		    u64 flags, const struct fi_tx_attr *attr)
+{
+	size_t sum;
+	int ret;
+
+	if (!msg->context)
+		return -EINVAL;
+	if (flags & ~FLUSH_FLAGS)
+		return -FI_EBADFLAGS;
+	if (hweight32(msg->mode) != 1 || (msg->mode & ~ep->flush_modes))
+		return -EOPNOTSUPP;
+	ret = check_ranges(msg->rma_iov, msg->rma_iov_count,
+			   attr->rma_iov_limit, &sum);
+	if (ret)
+		return ret;
+	/* FI_FLUSH_READBACK reads the end of the last one. */
+	return msg->rma_iov[msg->rma_iov_count - 1].len ? 0 : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(kfi_check_flush);

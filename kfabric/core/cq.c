@@ -12,6 +12,7 @@
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
 
@@ -205,3 +206,33 @@ void kfi_cq_drop(struct fid_cq *cq)
 		take_locked(cq, comp);
 	spin_unlock_irq(&cq->lock);
 }
+
+/* ---- a provider's queue that is nothing but ours ----------------------- */
+
+static void free_plain(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fid_cq, fid));
+}
+
+static const struct fi_ops plain_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = free_plain,
+};
+
+int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		      struct fid_cq **cq, void *context)
+{
+	struct fid_cq *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_cq_init(new, domain, &plain_ops, NULL, attr, context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*cq = new;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_plain_cq_open);

@@ -26,8 +26,8 @@ static void went_down(struct fault_ep *ep, int err, int prov_errno,
 		      const void *data, size_t len)
 {
 	if (READ_ONCE(ep->inner->fid.dead))
-		kfi_obj_kill(&ep->ep.fid);
-	kfi_ep_down(&ep->ep, err, prov_errno, data, len);
+		kfi_obj_kill(&ep->post.ep.fid);
+	kfi_ep_down(&ep->post.ep, err, prov_errno, data, len);
 	fault_break(ep);
 }
 
@@ -35,10 +35,10 @@ static void came_up(struct fault_ep *ep, const void *data, size_t len)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->up = true;
-	spin_unlock_irqrestore(&ep->lock, irq);
-	kfi_ep_connected(&ep->ep, data, len);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	kfi_ep_connected(&ep->post.ep, data, len);
 }
 
 static void read_failure(struct fault_ep *ep)
@@ -85,20 +85,22 @@ static void space_came(struct fid_ep *inner, u64 dir, void *context)
 	unsigned long irq;
 
 	if (dir == FI_RECV) {
-		kfi_ep_space(&ep->ep, dir);
+		kfi_ep_space(&ep->post.ep, dir);
 		return;
 	}
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	fault_kick(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* ---- connecting -------------------------------------------------------- */
 
 static void pass_timeouts(struct fault_ep *ep)
 {
-	WRITE_ONCE(ep->inner->op_timeout_ms, READ_ONCE(ep->ep.op_timeout_ms));
-	WRITE_ONCE(ep->inner->cm_timeout_ms, READ_ONCE(ep->ep.cm_timeout_ms));
+	WRITE_ONCE(ep->inner->op_timeout_ms,
+		   READ_ONCE(ep->post.ep.op_timeout_ms));
+	WRITE_ONCE(ep->inner->cm_timeout_ms,
+		   READ_ONCE(ep->post.ep.cm_timeout_ms));
 }
 
 static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
@@ -128,9 +130,9 @@ static bool is_up(struct fault_ep *ep)
 	unsigned long irq;
 	bool up;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	up = ep->up && !ep->broken;
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return up;
 }
 
@@ -147,7 +149,7 @@ static int ep_shutdown(struct fid_ep *fid, u64 flags)
 
 static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
-	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
 	return fi_getname(&ep->inner->fid, addr, addrlen);
 }
@@ -159,7 +161,7 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 
 static int ep_control(struct kfid *fid, int command, void *arg)
 {
-	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
 	return fi_control(&ep->inner->fid, command, arg);
 }
@@ -169,7 +171,7 @@ static int ep_control(struct kfid *fid, int command, void *arg)
 /* Let N drain or drop, if there is a connection left to do it on. */
 static void end_connection(struct fault_ep *ep)
 {
-	u32 limit = READ_ONCE(ep->ep.op_timeout_ms) + END_MARGIN_MS;
+	u32 limit = READ_ONCE(ep->post.ep.op_timeout_ms) + END_MARGIN_MS;
 
 	if (!ep->lines || !is_up(ep))
 		return;
@@ -198,7 +200,7 @@ static void close_inner(struct fault_ep *ep)
 
 static void close_ep(struct kfid *fid)
 {
-	struct fault_ep *ep = container_of(fid, struct fault_ep, ep.fid);
+	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
 	mutex_lock(&fault_eps_lock);
 	list_del(&ep->node);
@@ -208,9 +210,9 @@ static void close_ep(struct kfid *fid)
 	fault_break(ep);
 	cancel_delayed_work_sync(&ep->engine);
 	close_inner(ep);
-	spin_lock_irq(&ep->lock);
+	spin_lock_irq(&ep->post.lock);
 	ep->closed = true;
-	spin_unlock_irq(&ep->lock);
+	spin_unlock_irq(&ep->post.lock);
 	cancel_delayed_work_sync(&ep->engine);
 	fault_run(ep);
 }
@@ -224,7 +226,7 @@ static void free_ep_mem(struct fault_ep *ep)
 
 static void free_ep(struct kfid *fid)
 {
-	free_ep_mem(container_of(fid, struct fault_ep, ep.fid));
+	free_ep_mem(container_of(fid, struct fault_ep, post.ep.fid));
 }
 
 static const struct fi_ops ep_fid_ops = {
@@ -246,15 +248,15 @@ static const struct fi_ops_cm cm_ops = {
 static const struct kfi_ep_ops ep_ops = {
 	.fid = &ep_fid_ops,
 	.cm = &cm_ops,
-	.msg = &fault_msg_ops,
-	.rma = &fault_rma_ops,
+	.msg = &kfi_post_msg_ops,
+	.rma = &kfi_post_rma_ops,
 };
 
 /* ---- opening ----------------------------------------------------------- */
 
 static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
 {
-	size_t i, injects = ep->tx_attr.size;
+	size_t i, injects = ep->post.tx_attr.size;
 	size_t stride =
 		ALIGN(offsetof(struct fault_slot, op.inner) + d->inner_context,
 		      sizeof(u64));
@@ -266,16 +268,20 @@ static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
 		return -ENOMEM;
 	for (i = 0; i < injects + FAULT_DRAIN_SLOTS; i++) {
 		slot = ep->slot_mem + i * stride;
-		slot->op.type = i < injects ? FAULT_SEND : FAULT_DRAIN;
-		list_add_tail(&slot->op.node,
-			      i < injects ? &ep->slots : &ep->drains);
+		if (i < injects) {
+			kfi_post_add_slot(&ep->post, &slot->op.base,
+					  &slot->comp);
+			continue;
+		}
+		slot->op.base.type = FAULT_DRAIN;
+		list_add_tail(&slot->op.base.node, &ep->drains);
 	}
 	return 0;
 }
 
 static void init_ep(struct fault_ep *ep, const struct fi_info *info)
 {
-	spin_lock_init(&ep->lock);
+	kfi_post_init(&ep->post, info, &fault_post_ops);
 	init_waitqueue_head(&ep->wait);
 	INIT_LIST_HEAD(&ep->node);
 	INIT_LIST_HEAD(&ep->queue);
@@ -284,15 +290,9 @@ static void init_ep(struct fault_ep *ep, const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->rx_done);
 	INIT_LIST_HEAD(&ep->lost);
 	INIT_LIST_HEAD(&ep->rx_lost);
-	INIT_LIST_HEAD(&ep->slots);
 	INIT_LIST_HEAD(&ep->drains);
 	INIT_WORK(&ep->events, read_events);
 	INIT_DELAYED_WORK(&ep->engine, fault_engine);
-	ep->tx_attr = *info->tx_attr;
-	ep->rx_attr = *info->rx_attr;
-	ep->max_msg_size = info->ep_attr->max_msg_size;
-	ep->tx_free = ep->tx_attr.size;
-	ep->rx_free = ep->rx_attr.size;
 }
 
 static struct fault_ep *alloc_ep(const struct fault_domain *d,
@@ -368,7 +368,7 @@ int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = open_inner(ep, d, info);
-	ret = ret ?: kfi_ep_init(&ep->ep, domain, info, &ep_ops, context);
+	ret = ret ?: kfi_ep_init(&ep->post.ep, domain, info, &ep_ops, context);
 	if (ret) {
 		close_inner(ep);
 		free_ep_mem(ep);
@@ -377,7 +377,7 @@ int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 	mutex_lock(&fault_eps_lock);
 	list_add_tail(&ep->node, &fault_eps);
 	mutex_unlock(&fault_eps_lock);
-	*fid = &ep->ep;
+	*fid = &ep->post.ep;
 	return 0;
 }
 

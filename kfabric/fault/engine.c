@@ -9,15 +9,14 @@
  *	delivered in the order of posting, but for lost ones, so that one with
  *	a suppressed completion is never overtaken.
  */
-#include <linux/bottom_half.h>
 #include <linux/jiffies.h>
 
 #include "fault.h"
 
-/* Under ep->lock. */
+/* Under ep->post.lock. */
 void fault_kick(struct fault_ep *ep)
 {
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&ep->post.lock);
 	if (!ep->closed)
 		mod_delayed_work(fault_wq, &ep->engine, 0);
 }
@@ -27,10 +26,10 @@ void fault_break(struct fault_ep *ep)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->broken = true;
 	fault_kick(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* End the connection; what N holds is dealt with first. */
@@ -38,11 +37,11 @@ void fault_end(struct fault_ep *ep, enum fault_end how)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	if (ep->end == (how == FAULT_END_DOWN ? FAULT_END_CUT : FAULT_END_NONE))
 		ep->end = how;
 	fault_kick(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* Run again at a time, unless it is kicked before. */
@@ -50,42 +49,42 @@ static void run_at(struct fault_ep *ep, unsigned long when)
 {
 	unsigned long irq, now = jiffies;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	if (!ep->closed)
 		queue_delayed_work(fault_wq, &ep->engine,
 				   time_after(when, now) ? when - now : 0);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* ---- inner completions ------------------------------------------------- */
 
 static bool is_reported(const struct fault_ep *ep, const struct fault_op *op)
 {
-	if (!op->comp->entry.op_context)
+	if (!op->base.comp->entry.op_context)
 		return false;
-	return !ep->ep.tx_selective || (op->flags & FI_COMPLETION);
+	return !ep->post.ep.tx_selective || (op->base.flags & FI_COMPLETION);
 }
 
 /* The inner entry is ours but for the context. */
 static void copy_entry(struct fault_op *op, const struct fi_cq_err_entry *e)
 {
-	void *context = op->comp->entry.op_context;
+	void *context = op->base.comp->entry.op_context;
 
-	op->comp->entry = *e;
-	op->comp->entry.op_context = context;
+	op->base.comp->entry = *e;
+	op->base.comp->entry.op_context = context;
 }
 
 /* Is the completion of an operation to go wrong, and how? */
 static void spoil_locked(struct fault_ep *ep, struct fault_op *op)
 {
-	bool rx = op->type == FAULT_RECV;
+	bool rx = op->base.type == KFI_OP_RECV;
 
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&ep->post.lock);
 	if (rx ? fault_hit(lose_recv_nth)
 	       : is_reported(ep, op) && fault_hit(lose_nth)) {
 		fault_count(lost);
 		op->state = FAULT_LOST;
-		list_move_tail(&op->node, rx ? &ep->rx_lost : &ep->lost);
+		list_move_tail(&op->base.node, rx ? &ep->rx_lost : &ep->lost);
 		return;
 	}
 	if (fault_happens(delay_permille)) {
@@ -98,15 +97,15 @@ static void spoil_locked(struct fault_ep *ep, struct fault_op *op)
 static void done_locked(struct fault_ep *ep, struct fault_op *op,
 			const struct fi_cq_err_entry *e)
 {
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&ep->post.lock);
 	if (op->state != FAULT_ISSUED) {
 		fault_count(dup_dropped);
 		return;
 	}
 	copy_entry(op, e);
 	op->state = FAULT_DONE;
-	if (op->type == FAULT_RECV)
-		list_move_tail(&op->node, &ep->rx_done);
+	if (op->base.type == KFI_OP_RECV)
+		list_move_tail(&op->base.node, &ep->rx_done);
 	if (!e->err)
 		spoil_locked(ep, op);
 }
@@ -119,8 +118,8 @@ void fault_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 	struct fault_ep *ep = context;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	if (op->type == FAULT_DRAIN) {
+	spin_lock_irqsave(&ep->post.lock, irq);
+	if (op->base.type == FAULT_DRAIN) {
 		fault_placed(ep, op, entry->err);
 		goto unlock;
 	}
@@ -134,62 +133,42 @@ void fault_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 	}
 	fault_kick(ep);
 unlock:
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* ---- reporting --------------------------------------------------------- */
 
 /* A second completion needs memory of its own unless an upcall takes it. */
-static void complete_again(struct fault_ep *ep, struct fid_cq *cq,
-			   struct kfi_comp *again)
+static void complete_again(struct fault_ep *ep, struct kfi_comp *again)
 {
+	const struct fid_ep *outer = &ep->post.ep;
+	const struct fid_cq *cq =
+		again->entry.flags & FI_RECV ? outer->rx_cq : outer->tx_cq;
+
 	if (!cq->attr.comp_handler) {
 		fault_count(dup_dropped);
 		return;
 	}
 	fault_count(dup_delivered);
-	kfi_ep_complete(&ep->ep, again);
-}
-
-/* Upcalls run as they would in softirq, unless the queue wants otherwise. */
-static void complete_op(struct fault_ep *ep, struct fault_op *op, u64 dir)
-{
-	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
-	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
-	struct kfi_comp again = *op->comp;
-	bool twice = op->twice;
-
-	if (softirq)
-		local_bh_disable();
-	kfi_ep_complete(&ep->ep, op->comp);
-	if (twice)
-		complete_again(ep, cq, &again);
-	kfi_ep_space(&ep->ep, dir);
-	if (softirq)
-		local_bh_enable();
+	kfi_post_complete(&ep->post, again);
 }
 
 /* The operation memory is gone when this returns, slots are free again. */
-static void finish_tx(struct fault_ep *ep, struct fault_op *op)
+static void finish(struct fault_ep *ep, struct fault_op *op)
 {
-	bool slot = !op->comp->entry.op_context;
-	unsigned long irq;
+	struct kfi_comp again = *op->base.comp;
+	bool twice = op->twice;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	list_del(&op->node);
-	ep->tx_free++;
-	/* One that failed keeps its slot: the completion is in it. */
-	if (slot && !op->comp->entry.err)
-		list_add(&op->node, &ep->slots);
-	spin_unlock_irqrestore(&ep->lock, irq);
-	complete_op(ep, op, FI_TRANSMIT);
+	kfi_post_done(&ep->post, &op->base);
+	if (twice)
+		complete_again(ep, &again);
 }
 
-static void fail_tx(struct fault_ep *ep, struct fault_op *op, int err)
+static void fail(struct fault_ep *ep, struct fault_op *op, int err)
 {
-	op->comp->entry.err = err;
+	op->base.comp->entry.err = err;
 	op->twice = false;
-	finish_tx(ep, op);
+	finish(ep, op);
 }
 
 /* The first of a list, if it is to be reported now; else when to look. */
@@ -199,12 +178,12 @@ static struct fault_op *first_due(struct fault_ep *ep, struct list_head *list)
 	unsigned long irq;
 	bool wait;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	op = list_first_entry_or_null(list, struct fault_op, node);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(list, struct fault_op, base.node);
 	if (op && op->state != FAULT_DONE)
 		op = NULL;
 	wait = op && op->late && !ep->broken && time_before(jiffies, op->due);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (!wait)
 		return op;
 	run_at(ep, op->due);
@@ -214,15 +193,9 @@ static struct fault_op *first_due(struct fault_ep *ep, struct list_head *list)
 static void report_rx(struct fault_ep *ep)
 {
 	struct fault_op *op;
-	unsigned long irq;
 
-	while ((op = first_due(ep, &ep->rx_done))) {
-		spin_lock_irqsave(&ep->lock, irq);
-		list_del(&op->node);
-		ep->rx_free++;
-		spin_unlock_irqrestore(&ep->lock, irq);
-		complete_op(ep, op, FI_RECV);
-	}
+	while ((op = first_due(ep, &ep->rx_done)))
+		finish(ep, op);
 }
 
 static void report_tx(struct fault_ep *ep)
@@ -230,7 +203,7 @@ static void report_tx(struct fault_ep *ep)
 	struct fault_op *op;
 
 	while ((op = first_due(ep, &ep->sent)))
-		finish_tx(ep, op);
+		finish(ep, op);
 }
 
 static struct fault_op *first_of(struct fault_ep *ep, struct list_head *list)
@@ -238,9 +211,9 @@ static struct fault_op *first_of(struct fault_ep *ep, struct list_head *list)
 	struct fault_op *op;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	op = list_first_entry_or_null(list, struct fault_op, node);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(list, struct fault_op, base.node);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
 }
 
@@ -257,61 +230,55 @@ static void check_lost(struct fault_ep *ep)
 	}
 	fault_count(timeouts);
 	fault_end(ep, FAULT_END_CLOSE);
-	fail_tx(ep, op, ETIMEDOUT);
+	fail(ep, op, ETIMEDOUT);
 }
 
 /* The connection is broken: everything that is ours fails. */
 static void flush_all(struct fault_ep *ep)
 {
 	struct fault_op *op;
-	unsigned long irq;
 
 	fault_drop_lines(ep);
 	while ((op = first_of(ep, &ep->lost)))
-		fail_tx(ep, op, ECANCELED);
-	while ((op = first_of(ep, &ep->rx_lost))) {
-		spin_lock_irqsave(&ep->lock, irq);
-		list_del(&op->node);
-		ep->rx_free++;
-		spin_unlock_irqrestore(&ep->lock, irq);
-		op->comp->entry.err = ECANCELED;
-		complete_op(ep, op, FI_RECV);
-	}
+		fail(ep, op, ECANCELED);
+	while ((op = first_of(ep, &ep->rx_lost)))
+		fail(ep, op, ECANCELED);
 	/* What was issued is the inner provider's to end, and comes first. */
 	while (!first_of(ep, &ep->sent) && (op = first_of(ep, &ep->queue)))
-		fail_tx(ep, op, ECANCELED);
+		fail(ep, op, ECANCELED);
 }
 
 /* ---- issuing ----------------------------------------------------------- */
 
 static ssize_t post_msg(struct fault_ep *ep, struct fault_op *op, u64 flags)
 {
-	struct fi_msg msg = { .buf = op->buf,
+	struct fi_msg msg = { .buf = op->base.buf,
 			      .addr = FI_ADDR_UNSPEC,
 			      .context = &op->inner,
-			      .data = op->data };
+			      .data = op->base.data };
 
 	return fi_sendmsg(ep->inner, &msg, flags);
 }
 
 static ssize_t post_rma(struct fault_ep *ep, struct fault_op *op, u64 flags)
 {
-	struct fi_msg_rma msg = { .buf = op->buf,
-				  .rma_iov = op->rma,
-				  .rma_iov_count = op->rma_count,
+	struct fi_msg_rma msg = { .buf = op->base.buf,
+				  .rma_iov = op->base.rma,
+				  .rma_iov_count = op->base.rma_count,
 				  .addr = FI_ADDR_UNSPEC,
 				  .context = &op->inner,
-				  .data = op->data };
+				  .data = op->base.data };
 
-	return op->type == FAULT_READ ? fi_readmsg(ep->inner, &msg, flags)
-				      : fi_writemsg(ep->inner, &msg, flags);
+	return op->base.type == KFI_OP_READ
+		       ? fi_readmsg(ep->inner, &msg, flags)
+		       : fi_writemsg(ep->inner, &msg, flags);
 }
 
 static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
 {
-	struct fi_msg_flush msg = { .mode = op->flush_mode,
-				    .rma_iov = op->rma,
-				    .rma_iov_count = op->rma_count,
+	struct fi_msg_flush msg = { .mode = op->base.flush_mode,
+				    .rma_iov = op->base.rma,
+				    .rma_iov_count = op->base.rma_count,
 				    .addr = FI_ADDR_UNSPEC,
 				    .context = &op->inner };
 
@@ -321,16 +288,17 @@ static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
 /* The bytes of an inject are in operation memory, so it is none any more. */
 static ssize_t post_inner(struct fault_ep *ep, struct fault_op *op)
 {
-	u64 flags = op->flags & ~(FI_INJECT | FI_INJECT_COMPLETE);
+	u64 flags = op->base.flags & ~(FI_INJECT | FI_INJECT_COMPLETE);
 
 	/* What follows may be held, and would leave the batch waiting. */
 	if (ep->lines)
 		flags &= ~FI_MORE;
-	WRITE_ONCE(ep->inner->op_timeout_ms, READ_ONCE(ep->ep.op_timeout_ms));
-	switch (op->type) {
-	case FAULT_SEND:
+	WRITE_ONCE(ep->inner->op_timeout_ms,
+		   READ_ONCE(ep->post.ep.op_timeout_ms));
+	switch (op->base.type) {
+	case KFI_OP_SEND:
 		return post_msg(ep, op, flags);
-	case FAULT_FLUSH:
+	case KFI_OP_FLUSH:
 		return post_flush(ep, op, flags);
 	default:
 		return post_rma(ep, op, flags);
@@ -342,13 +310,13 @@ static void move(struct fault_ep *ep, struct fault_op *op,
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	op->state = state;
 	if (state == FAULT_QUEUED)
-		list_move(&op->node, &ep->queue);
+		list_move(&op->base.node, &ep->queue);
 	else
-		list_move_tail(&op->node, &ep->sent);
-	spin_unlock_irqrestore(&ep->lock, irq);
+		list_move_tail(&op->base.node, &ep->sent);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 static bool is_gone(ssize_t ret)
@@ -370,7 +338,7 @@ static int issue(struct fault_ep *ep, struct fault_op *op)
 		return ret;
 	}
 	if (ret) {
-		op->comp->entry.err = is_gone(ret) ? ECANCELED : -ret;
+		op->base.comp->entry.err = is_gone(ret) ? ECANCELED : -ret;
 		op->state = FAULT_DONE;
 	}
 	return 0;
@@ -386,12 +354,12 @@ static int hold(struct fault_ep *ep, struct fault_op *op)
 		return ret;
 	move(ep, op, FAULT_DONE);
 	if (ret) {
-		op->comp->entry.err = ECANCELED;
+		op->base.comp->entry.err = ECANCELED;
 		return 0;
 	}
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	spoil_locked(ep, op);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
 }
 
@@ -400,11 +368,11 @@ static struct fault_op *next_queued(struct fault_ep *ep)
 	struct fault_op *op = NULL;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	if (ep->up && !ep->broken && ep->end == FAULT_END_NONE)
 		op = list_first_entry_or_null(&ep->queue, struct fault_op,
-					      node);
-	spin_unlock_irqrestore(&ep->lock, irq);
+					      base.node);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
 }
 

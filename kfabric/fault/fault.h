@@ -22,8 +22,8 @@
  * Context: sends and RMA are only queued by the post. One work item per
  *	endpoint, its engine, hands them to the inner endpoint and delivers
  *	all completions, one after the other. Receives go straight through.
- * Locking: fault_ep.lock (irq-safe) protects an endpoint's queues, flags and
- *	model; the inner provider's post is called with it for receives only.
+ * Locking: fault_ep.post.lock (irq-safe) protects an endpoint's queues and
+ *	flags; the inner provider's post is called with it for receives only.
  *	fault_eps_lock (mutex) protects the list of endpoints.
  * Lifetime: inner objects are closed in close(), before the outer ones; so
  *	the inner provider's code has stopped when close() returns. An engine
@@ -39,15 +39,13 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include <kfabric/kfi_provider.h>
+#include <kfabric/kfi_post.h>
 
 #include "ctl.h"
 #include "power.h"
 
 #define FAULT_NAME	  "fault"
 #define FAULT_PREFIX	  FAULT_NAME ";"
-#define FAULT_INJECT_SIZE 64
-#define FAULT_RMA_LIMIT	  4
 #define FAULT_DRAIN_SLOTS 16 /* line writes in flight per endpoint */
 #define FAULT_LINES	  4096 /* most lines of N per endpoint */
 #define FAULT_REPORT	  1024 /* lost lines that are remembered */
@@ -155,10 +153,6 @@ struct fault_domain {
 	size_t inner_context; /* op_context_size of the inner domain */
 };
 
-struct fault_cq {
-	struct fid_cq cq;
-};
-
 struct fault_mr {
 	struct fid_mr mr;
 	struct fid_mr *inner;
@@ -178,14 +172,8 @@ struct fault_req {
 	struct fi_info *inner;
 };
 
-enum fault_op_type {
-	FAULT_SEND,
-	FAULT_RECV,
-	FAULT_READ,
-	FAULT_WRITE,
-	FAULT_FLUSH,
-	FAULT_DRAIN, /* a line's way to the peer; not the upper layer's */
-};
+/* A line's way to the peer; not the upper layer's. */
+#define FAULT_DRAIN KFI_OP_TYPES
 
 enum fault_op_state {
 	FAULT_QUEUED,
@@ -196,23 +184,14 @@ enum fault_op_state {
 
 /* An operation: the private part of operation memory, or in a slot. */
 struct fault_op {
-	struct list_head node;
-	struct kfi_comp *comp;
-	enum fault_op_type type;
+	struct kfi_op base;
 	enum fault_op_state state;
-	u32 flush_mode;
-	u64 flags;
-	u64 data;
 	bool late; /* deliver at due */
 	bool twice; /* deliver two times */
 	bool cuts; /* the link is cut before it */
 	unsigned long due; /* jiffies */
 	unsigned long deadline; /* jiffies */
 	size_t held; /* bytes of a write that are in N */
-	struct fi_buf buf;
-	u32 rma_count;
-	struct fi_rma_iov rma[FAULT_RMA_LIMIT];
-	u8 inject[FAULT_INJECT_SIZE];
 	struct fi_context inner; /* last: the inner provider's bytes follow */
 };
 
@@ -231,14 +210,11 @@ enum fault_end {
 };
 
 struct fault_ep {
-	struct fid_ep ep;
+	struct kfi_post_ep post;
 	struct fid_ep *inner;
 	struct fid_cq *inner_tx;
 	struct fid_cq *inner_rx;
 	struct fid_eq *inner_eq;
-	struct fi_tx_attr tx_attr;
-	struct fi_rx_attr rx_attr;
-	size_t max_msg_size;
 	struct list_head node; /* fault_eps */
 	struct work_struct events;
 	u64 event_buf[(sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX) /
@@ -247,18 +223,15 @@ struct fault_ep {
 	wait_queue_head_t wait; /* for the engine's progress */
 	void *slot_mem;
 
-	spinlock_t lock; /* protects what follows, up to the engine's part */
+	/* under post.lock */
 	struct list_head queue; /* posted, not issued */
 	struct list_head sent; /* issued or held, oldest first */
 	struct list_head rx; /* receives at the inner endpoint */
 	struct list_head rx_done;
 	struct list_head lost; /* transmit operations in FAULT_LOST */
 	struct list_head rx_lost;
-	struct list_head slots; /* free, for fi_inject() */
 	struct list_head drains; /* free, for lines */
 	unsigned int draining; /* line writes at the inner endpoint */
-	size_t tx_free;
-	size_t rx_free;
 	bool up; /* may post sends and RMA */
 	bool refused; /* the connection is to fail */
 	bool broken; /* end everything; the inner endpoint is left alone */
@@ -278,7 +251,12 @@ struct fault_ep {
 
 static inline struct fault_ep *to_fault_ep(struct fid_ep *ep)
 {
-	return container_of(ep, struct fault_ep, ep);
+	return container_of(ep, struct fault_ep, post.ep);
+}
+
+static inline struct fault_op *to_fault_op(struct kfi_op *base)
+{
+	return container_of(base, struct fault_op, base);
 }
 
 static inline struct fault_domain *to_fault_domain(struct fid_domain *domain)
@@ -316,8 +294,7 @@ int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 		   struct fid_ep **ep, void *context);
 
 /* post.c */
-extern const struct fi_ops_msg fault_msg_ops;
-extern const struct fi_ops_rma fault_rma_ops;
+extern const struct kfi_post_ops fault_post_ops;
 
 /* engine.c */
 void fault_engine(struct work_struct *work);

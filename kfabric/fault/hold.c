@@ -33,8 +33,9 @@ int fault_hold_init(struct fault_ep *ep)
 
 bool fault_holds(const struct fault_ep *ep, const struct fault_op *op)
 {
-	return ep->lines && fault_knob(power) && op->type == FAULT_WRITE &&
-	       !(op->flags & PLACED_FLAGS);
+	return ep->lines && fault_knob(power) &&
+	       op->base.type == KFI_OP_WRITE &&
+	       !(op->base.flags & PLACED_FLAGS);
 }
 
 /* ---- into N ------------------------------------------------------------ */
@@ -43,7 +44,7 @@ bool fault_holds(const struct fault_ep *ep, const struct fault_op *op)
 static const struct fi_rma_iov *find_range(const struct fault_op *op,
 					   size_t *offset)
 {
-	const struct fi_rma_iov *r = op->rma;
+	const struct fi_rma_iov *r = op->base.rma;
 
 	*offset = op->held;
 	while (*offset >= r->len) {
@@ -82,9 +83,9 @@ int fault_hold(struct fault_ep *ep, struct fault_op *op)
 	struct kfi_buf_iter src;
 	int ret;
 
-	kfi_buf_start(&src, &op->buf);
+	kfi_buf_start(&src, &op->base.buf);
 	kfi_buf_advance(&src, op->held);
-	while (op->held < op->buf.len) {
+	while (op->held < op->base.buf.len) {
 		if (hold_line(ep, op, &src))
 			continue;
 		if (!ep->power.out.count) {
@@ -107,20 +108,20 @@ static struct fault_op *take_drain(struct fault_ep *ep)
 	struct fault_op *op;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	op = list_first_entry_or_null(&ep->drains, struct fault_op, node);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(&ep->drains, struct fault_op, base.node);
 	if (op) {
-		list_del(&op->node);
+		list_del(&op->base.node);
 		ep->draining++;
 	}
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
 }
 
 /* The bytes of a line write did not get to the peer. */
 static void report_failed(const struct fault_ep *ep, const struct fault_op *op)
 {
-	const struct fi_rma_iov *r = op->rma;
+	const struct fi_rma_iov *r = op->base.rma;
 	unsigned int start = r->addr % FAULT_LINE;
 	struct fault_line line = {
 		.space = r->key,
@@ -129,16 +130,16 @@ static void report_failed(const struct fault_ep *ep, const struct fault_op *op)
 	};
 
 	fault_count(failed_writes);
-	fault_report(ep->ep.fid.id, &line);
+	fault_report(ep->post.ep.fid.id, &line);
 }
 
 /* A line write is over. */
 void fault_placed(struct fault_ep *ep, struct fault_op *op, int err)
 {
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&ep->post.lock);
 	if (err)
 		report_failed(ep, op);
-	list_add(&op->node, &ep->drains);
+	list_add(&op->base.node, &ep->drains);
 	ep->draining--;
 	fault_kick(ep);
 }
@@ -147,10 +148,10 @@ static void give_back(struct fault_ep *ep, struct fault_op *op)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	list_add(&op->node, &ep->drains);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_add(&op->base.node, &ep->drains);
 	ep->draining--;
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* The first bytes of the current line that belong together. */
@@ -176,12 +177,12 @@ static ssize_t place_run(struct fault_ep *ep)
 	if (!op)
 		return -FI_EAGAIN;
 	run = first_run(ep->line.mask, &start, &len);
-	memcpy(op->inject, ep->line.data + start, len);
-	op->rma[0] = (struct fi_rma_iov){ .addr = ep->line.addr + start,
-					  .len = len,
-					  .key = ep->line.space };
-	msg = (struct fi_msg_rma){ .buf = fi_buf_linear(op->inject, len),
-				   .rma_iov = op->rma,
+	memcpy(op->base.inject, ep->line.data + start, len);
+	op->base.rma[0] = (struct fi_rma_iov){ .addr = ep->line.addr + start,
+					       .len = len,
+					       .key = ep->line.space };
+	msg = (struct fi_msg_rma){ .buf = fi_buf_linear(op->base.inject, len),
+				   .rma_iov = op->base.rma,
 				   .rma_iov_count = 1,
 				   .addr = FI_ADDR_UNSPEC,
 				   .context = &op->inner };
@@ -209,7 +210,7 @@ static bool next_line(struct fault_ep *ep)
 	if (!fault_power_pop(&ep->power, &ep->line))
 		return false;
 	if (ep->line.lost)
-		fault_report(ep->ep.fid.id, &ep->line);
+		fault_report(ep->post.ep.fid.id, &ep->line);
 	if (!ep->line.mask)
 		return true;
 	fault_count(drained_lines);
@@ -293,12 +294,12 @@ void fault_drop_lines(struct fault_ep *ep)
 	line = ep->line;
 	line.lost = line.mask | ep->line_rest;
 	if (line.lost)
-		fault_report(ep->ep.fid.id, &line);
+		fault_report(ep->post.ep.fid.id, &line);
 	ep->line.mask = 0;
 	ep->line_rest = 0;
 	fault_power_destroy(&ep->power, 0, false);
 	while (fault_power_pop(&ep->power, &line)) {
 		line.lost |= line.mask;
-		fault_report(ep->ep.fid.id, &line);
+		fault_report(ep->post.ep.fid.id, &line);
 	}
 }

@@ -30,8 +30,9 @@ int fault_info_outer(struct fi_info *info)
 	kfree(info->fabric_attr->prov_name);
 	info->fabric_attr->prov_name = name;
 	info->fabric_attr->prov_version = fault_prov.version;
-	tx->inject_size = min_t(size_t, tx->inject_size, FAULT_INJECT_SIZE);
-	tx->rma_iov_limit = min_t(size_t, tx->rma_iov_limit, FAULT_RMA_LIMIT);
+	tx->inject_size = min_t(size_t, tx->inject_size, KFI_POST_INJECT_SIZE);
+	tx->rma_iov_limit =
+		min_t(size_t, tx->rma_iov_limit, KFI_POST_RMA_LIMIT);
 	domain->op_context_size = KFI_OP_CONTEXT_SIZE(
 		offsetof(struct fault_op, inner) + domain->op_context_size);
 	return 0;

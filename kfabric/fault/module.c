@@ -37,11 +37,6 @@ static void free_domain(struct kfid *fid)
 	kfree(container_of(fid, struct fault_domain, domain.fid));
 }
 
-static void free_cq(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fault_cq, cq.fid));
-}
-
 static const struct fi_ops fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = close_fabric,
@@ -54,33 +49,11 @@ static const struct fi_ops domain_fid_ops = {
 	.release = free_domain,
 };
 
-static const struct fi_ops cq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = free_cq,
-};
-
 /* Inner queues belong to endpoints; the engine can upcall in any context. */
-static int fault_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
-			 struct fid_cq **cq, void *context)
-{
-	struct fault_cq *new = kzalloc(sizeof(*new), GFP_KERNEL);
-	int ret;
-
-	if (!new)
-		return -ENOMEM;
-	ret = kfi_cq_init(&new->cq, domain, &cq_fid_ops, NULL, attr, context);
-	if (ret) {
-		kfree(new);
-		return ret;
-	}
-	*cq = &new->cq;
-	return 0;
-}
-
 static const struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = fault_endpoint,
-	.cq_open = fault_cq_open,
+	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = fault_mr_regattr,
 };
 

@@ -21,7 +21,7 @@ static void free_mr(struct kfid *fid)
 static int bind_mr(struct kfid *fid, struct kfid *bfid, u64 flags)
 {
 	struct fault_mr *m = container_of(fid, struct fault_mr, mr.fid);
-	struct fault_ep *ep = container_of(bfid, struct fault_ep, ep.fid);
+	struct fault_ep *ep = container_of(bfid, struct fault_ep, post.ep.fid);
 
 	return fi_mr_bind(m->inner, &ep->inner->fid, flags);
 }

@@ -48,9 +48,9 @@ static void report_answer(struct work_struct *work)
 	const struct loop_answer *a = &ep->answer;
 
 	if (a->err)
-		kfi_ep_down(&ep->ep, a->err, 0, a->data, a->len);
+		kfi_ep_down(&ep->post.ep, a->err, 0, a->data, a->len);
 	else
-		kfi_ep_connected(&ep->ep, a->data, a->len);
+		kfi_ep_connected(&ep->post.ep, a->data, a->len);
 	cancel_delayed_work(&ep->cm_timer);
 }
 
@@ -66,7 +66,7 @@ static void cm_timed_out(struct work_struct *work)
 		loop_answer(active, ETIMEDOUT, NULL, 0);
 	mutex_unlock(&loop_cm_lock);
 	if (active)
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 }
 
 static void release_req(struct kfid *fid)
@@ -80,7 +80,7 @@ static void release_req(struct kfid *fid)
 		loop_answer(active, ECONNREFUSED, NULL, 0);
 	mutex_unlock(&loop_cm_lock);
 	if (active)
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 	kfree(req);
 }
 
@@ -109,7 +109,7 @@ static struct fi_info *request_info(const struct loop_pep *p,
 static void link_request(struct loop_req *req, struct loop_pep *p,
 			 struct loop_ep *ep)
 {
-	kfi_obj_get(&ep->ep.fid);
+	kfi_obj_get(&ep->post.ep.fid);
 	mutex_lock(&loop_cm_lock);
 	req->active = ep;
 	ep->req = req;
@@ -218,11 +218,11 @@ static void pair(struct loop_ep *ep, struct loop_ep *peer)
 {
 	unsigned long irq;
 
-	kfi_obj_get(&peer->ep.fid);
-	spin_lock_irqsave(&ep->lock, irq);
+	kfi_obj_get(&peer->post.ep.fid);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->peer = peer;
 	ep->up = true;
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
@@ -244,7 +244,7 @@ int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	}
 	mutex_unlock(&loop_cm_lock);
 	if (active)
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 	if (req)
 		kfi_obj_put(&req->req.fid);
 	if (!req)
@@ -277,7 +277,7 @@ static void drop_passive(struct loop_ep *ep)
 	}
 	mutex_unlock(&loop_cm_lock);
 	if (active)
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 	if (req)
 		kfi_obj_put(&req->req.fid);
 }
@@ -296,5 +296,5 @@ void loop_connect_stop(struct loop_ep *ep)
 	cancel_delayed_work_sync(&ep->cm_timer);
 	cancel_work_sync(&ep->answer_work);
 	if (active)
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 }

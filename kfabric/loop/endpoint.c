@@ -11,7 +11,7 @@
 
 static void close_ep(struct kfid *fid)
 {
-	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
 	loop_connect_stop(ep);
 	loop_drain(ep);
@@ -19,7 +19,7 @@ static void close_ep(struct kfid *fid)
 
 static void free_ep(struct kfid *fid)
 {
-	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
 	kvfree(ep->slot_mem);
 	kfree(ep);
@@ -52,7 +52,7 @@ int loop_copy_name(const struct sockaddr_in6 *name, void *addr, size_t *addrlen)
 
 static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
-	struct loop_ep *ep = container_of(fid, struct loop_ep, ep.fid);
+	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
 	if (!loop_port_of(&ep->name))
 		return -FI_EOPBADSTATE;
@@ -80,8 +80,8 @@ static const struct fi_ops_cm cm_ops = {
 const struct kfi_ep_ops loop_ep_ops = {
 	.fid = &ep_fid_ops,
 	.cm = &cm_ops,
-	.msg = &loop_msg_ops,
-	.rma = &loop_rma_ops,
+	.msg = &kfi_post_msg_ops,
+	.rma = &kfi_post_rma_ops,
 };
 
 static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
@@ -99,13 +99,28 @@ static int alloc_slots(struct loop_ep *ep)
 {
 	size_t i;
 
-	ep->slot_mem =
-		kvcalloc(ep->tx_attr.size, sizeof(*ep->slot_mem), GFP_KERNEL);
+	ep->slot_mem = kvcalloc(ep->post.tx_attr.size, sizeof(*ep->slot_mem),
+				GFP_KERNEL);
 	if (!ep->slot_mem)
 		return -ENOMEM;
-	for (i = 0; i < ep->tx_attr.size; i++)
-		list_add_tail(&ep->slot_mem[i].op.node, &ep->slots);
+	for (i = 0; i < ep->post.tx_attr.size; i++)
+		kfi_post_add_slot(&ep->post, &ep->slot_mem[i].op,
+				  &ep->slot_mem[i].comp);
 	return 0;
+}
+
+static void init_limits(struct kfi_post_ep *post, const struct fi_info *info)
+{
+	kfi_post_init(post, info, &loop_post_ops);
+	post->tx_attr.size = queue_size(info->tx_attr->size);
+	post->rx_attr.size = queue_size(info->rx_attr->size);
+	post->tx_attr.inject_size = KFI_POST_INJECT_SIZE;
+	post->tx_attr.iov_limit = LOOP_IOV_LIMIT;
+	post->tx_attr.rma_iov_limit = KFI_POST_RMA_LIMIT;
+	post->rx_attr.iov_limit = LOOP_IOV_LIMIT;
+	post->tx_free = post->tx_attr.size;
+	post->rx_free = post->rx_attr.size;
+	post->max_msg_size = LOOP_MAX_MSG;
 }
 
 static struct loop_ep *alloc_ep(const struct fi_info *info)
@@ -114,24 +129,12 @@ static struct loop_ep *alloc_ep(const struct fi_info *info)
 
 	if (!ep)
 		return NULL;
-	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->tx);
 	INIT_LIST_HEAD(&ep->rx);
 	INIT_LIST_HEAD(&ep->rx_done);
-	INIT_LIST_HEAD(&ep->slots);
 	INIT_DELAYED_WORK(&ep->engine, loop_engine);
 	loop_connect_init(ep);
-	ep->tx_attr = *info->tx_attr;
-	ep->rx_attr = *info->rx_attr;
-	ep->tx_attr.size = queue_size(info->tx_attr->size);
-	ep->rx_attr.size = queue_size(info->rx_attr->size);
-	ep->tx_attr.inject_size = LOOP_INJECT_SIZE;
-	ep->tx_attr.iov_limit = LOOP_IOV_LIMIT;
-	ep->tx_attr.rma_iov_limit = LOOP_RMA_IOV_LIMIT;
-	ep->rx_attr.iov_limit = LOOP_IOV_LIMIT;
-	ep->tx_free = ep->tx_attr.size;
-	ep->rx_free = ep->rx_attr.size;
-	ep->max_msg_size = LOOP_MAX_MSG;
+	init_limits(&ep->post, info);
 	copy_addr(&ep->name, info->src_addr, info->src_addrlen);
 	copy_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
 	if (alloc_slots(ep)) {
@@ -169,16 +172,16 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 
 	if (!ep)
 		return -ENOMEM;
-	ret = kfi_ep_init(&ep->ep, domain, info, &loop_ep_ops, context);
+	ret = kfi_ep_init(&ep->post.ep, domain, info, &loop_ep_ops, context);
 	if (ret)
 		goto free_ep;
 	if (info->handle)
 		ret = take_request(ep, info->handle);
 	if (ret) {
-		kfi_obj_abort(&ep->ep.fid);
+		kfi_obj_abort(&ep->post.ep.fid);
 		return ret;
 	}
-	*fid = &ep->ep;
+	*fid = &ep->post.ep;
 	return 0;
 free_ep:
 	kvfree(ep->slot_mem);

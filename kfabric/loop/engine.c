@@ -8,7 +8,6 @@
  * Recovery: the first failed operation breaks the connection; both engines
  *	then end what is left with ECANCELED.
  */
-#include <linux/bottom_half.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 
@@ -20,7 +19,7 @@
 /* What execute() says besides 0 and positive errors. */
 #define WAIT_FOR_RECEIVE (-1)
 
-/* Under ep->lock, or under that of its peer while the peer points to it. */
+/* Under ep's post.lock, or its peer's while the peer points to it. */
 void loop_kick(struct loop_ep *ep)
 {
 	if (!ep->closed)
@@ -31,10 +30,10 @@ static void break_one(struct loop_ep *ep)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->broken = true;
 	loop_kick(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
 /* End the connection; the engines do the rest. */
@@ -43,87 +42,65 @@ void loop_break(struct loop_ep *ep)
 	struct loop_ep *peer;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	peer = ep->peer;
 	if (peer)
-		kfi_obj_get(&peer->ep.fid);
+		kfi_obj_get(&peer->post.ep.fid);
 	ep->broken = true;
 	loop_kick(ep);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
 		break_one(peer);
-		kfi_obj_put(&peer->ep.fid);
+		kfi_obj_put(&peer->post.ep.fid);
 	}
 }
 
 /* ---- reporting -------------------------------------------------------- */
 
-/* Upcalls run as they would in softirq, unless the queue wants otherwise. */
-static void complete_op(struct loop_ep *ep, struct kfi_comp *comp, u64 dir)
-{
-	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
-	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
-
-	if (softirq)
-		local_bh_disable();
-	kfi_ep_complete(&ep->ep, comp);
-	kfi_ep_space(&ep->ep, dir);
-	if (softirq)
-		local_bh_enable();
-}
-
 /* The operation memory is gone when this returns, slots are free again. */
-static void finish_tx(struct loop_ep *ep, struct loop_op *op, int err, int why)
+static void finish_tx(struct loop_ep *ep, struct kfi_op *op, int err, int why)
 {
 	struct kfi_comp *comp = op->comp;
-	bool slot = !comp->entry.op_context;
-	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	list_del(&op->node);
-	ep->tx_free++;
-	/* One that failed keeps its slot: the completion is in it. */
-	if (slot && !err)
-		list_add(&op->node, &ep->slots);
-	spin_unlock_irqrestore(&ep->lock, irq);
+	ep->waits = false;
 	comp->entry.err = err;
 	comp->entry.prov_errno = why;
-	complete_op(ep, comp, FI_TRANSMIT);
+	kfi_post_done(&ep->post, op);
 }
 
-static struct loop_op *pop(struct loop_ep *ep, struct list_head *list)
+static struct kfi_op *pop(struct loop_ep *ep, struct list_head *list)
 {
-	struct loop_op *op;
+	struct kfi_op *op;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
-	op = list_first_entry_or_null(list, struct loop_op, node);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(list, struct kfi_op, node);
 	if (op) {
 		list_del(&op->node);
-		ep->rx_free++;
+		ep->post.rx_free++;
 	}
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
 }
 
 static void report_rx(struct loop_ep *ep)
 {
-	struct loop_op *op;
+	struct kfi_op *op;
 
 	while ((op = pop(ep, &ep->rx_done)))
-		complete_op(ep, op->comp, FI_RECV);
+		kfi_post_complete(&ep->post, op->comp);
 }
 
 /* The connection is broken: everything that is left fails. */
 static void flush_all(struct loop_ep *ep)
 {
-	struct loop_op *op;
+	struct kfi_op *op;
 
-	while ((op = list_first_entry_or_null(&ep->tx, struct loop_op, node)))
+	while ((op = list_first_entry_or_null(&ep->tx, struct kfi_op, node)))
 		finish_tx(ep, op, ECANCELED, 0);
 	while ((op = pop(ep, &ep->rx))) {
 		op->comp->entry.err = ECANCELED;
-		complete_op(ep, op->comp, FI_RECV);
+		kfi_post_complete(&ep->post, op->comp);
 	}
 }
 
@@ -146,33 +123,33 @@ static size_t copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 
 /* The peer's next receive, out of its queue; NULL: none yet. */
-static struct loop_op *take_receive(struct loop_ep *peer)
+static struct kfi_op *take_receive(struct loop_ep *peer)
 {
-	struct loop_op *rx;
+	struct kfi_op *rx;
 	unsigned long irq;
 
-	spin_lock_irqsave(&peer->lock, irq);
-	rx = list_first_entry_or_null(&peer->rx, struct loop_op, node);
+	spin_lock_irqsave(&peer->post.lock, irq);
+	rx = list_first_entry_or_null(&peer->rx, struct kfi_op, node);
 	if (rx)
 		list_del(&rx->node);
 	else
 		peer->sender_waits = true;
-	spin_unlock_irqrestore(&peer->lock, irq);
+	spin_unlock_irqrestore(&peer->post.lock, irq);
 	return rx;
 }
 
 /* The peer's engine reports it. */
-static void give_receive(struct loop_ep *peer, struct loop_op *rx)
+static void give_receive(struct loop_ep *peer, struct kfi_op *rx)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&peer->lock, irq);
+	spin_lock_irqsave(&peer->post.lock, irq);
 	list_add_tail(&rx->node, &peer->rx_done);
 	loop_kick(peer);
-	spin_unlock_irqrestore(&peer->lock, irq);
+	spin_unlock_irqrestore(&peer->post.lock, irq);
 }
 
-static void mark_data(struct loop_op *rx, const struct loop_op *op)
+static void mark_data(struct kfi_op *rx, const struct kfi_op *op)
 {
 	if (!(op->flags & FI_REMOTE_CQ_DATA))
 		return;
@@ -180,9 +157,9 @@ static void mark_data(struct loop_op *rx, const struct loop_op *op)
 	rx->comp->entry.data = op->data;
 }
 
-static int do_send(struct loop_ep *peer, struct loop_op *op)
+static int do_send(struct loop_ep *peer, struct kfi_op *op)
 {
-	struct loop_op *rx = take_receive(peer);
+	struct kfi_op *rx = take_receive(peer);
 	struct fi_cq_err_entry *entry;
 	struct kfi_buf_iter src, dst;
 	int err = 0;
@@ -205,7 +182,7 @@ static int do_send(struct loop_ep *peer, struct loop_op *op)
 }
 
 /* All ranges are checked before the first byte moves. */
-static int check_ranges(struct loop_domain *d, const struct loop_op *op,
+static int check_ranges(struct loop_domain *d, const struct kfi_op *op,
 			u64 access, int *why)
 {
 	u64 offset;
@@ -219,7 +196,7 @@ static int check_ranges(struct loop_domain *d, const struct loop_op *op,
 }
 
 /* Move between the local buffer and checked ranges. */
-static void move_ranges(struct loop_domain *d, const struct loop_op *op,
+static void move_ranges(struct loop_domain *d, const struct kfi_op *op,
 			u64 access)
 {
 	struct kfi_buf_iter local, remote;
@@ -240,7 +217,7 @@ static void move_ranges(struct loop_domain *d, const struct loop_op *op,
 	}
 }
 
-static int commit_ranges(struct loop_domain *d, const struct loop_op *op)
+static int commit_ranges(struct loop_domain *d, const struct kfi_op *op)
 {
 	struct loop_mr *m;
 	u64 offset;
@@ -258,10 +235,9 @@ static int commit_ranges(struct loop_domain *d, const struct loop_op *op)
 	return 0;
 }
 
-static int do_rma(struct loop_ep *peer, struct loop_op *op, u64 access,
-		  int *why)
+static int do_rma(struct loop_ep *peer, struct kfi_op *op, u64 access, int *why)
 {
-	struct loop_domain *d = to_loop_domain(peer->ep.domain);
+	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	int err;
 
 	down_read(&d->mr_lock);
@@ -275,9 +251,9 @@ static int do_rma(struct loop_ep *peer, struct loop_op *op, u64 access,
 }
 
 /* A write with data uses up a receive, even if it then fails. */
-static int do_write(struct loop_ep *peer, struct loop_op *op, int *why)
+static int do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
-	struct loop_op *rx = NULL;
+	struct kfi_op *rx = NULL;
 	int err;
 
 	if (op->flags & FI_REMOTE_CQ_DATA) {
@@ -297,7 +273,7 @@ static int do_write(struct loop_ep *peer, struct loop_op *op, int *why)
 }
 
 /* Read up to 8 bytes back from the end of the last range. */
-static int do_readback(struct loop_ep *peer, struct loop_op *op, int *why)
+static int do_readback(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
 	size_t len = min_t(size_t, last->len, READBACK_SIZE);
@@ -312,9 +288,9 @@ static int do_readback(struct loop_ep *peer, struct loop_op *op, int *why)
 	return do_rma(peer, op, FI_REMOTE_READ, why);
 }
 
-static int do_commit(struct loop_ep *peer, struct loop_op *op, int *why)
+static int do_commit(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
-	struct loop_domain *d = to_loop_domain(peer->ep.domain);
+	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	int err;
 
 	down_read(&d->mr_lock);
@@ -325,16 +301,16 @@ static int do_commit(struct loop_ep *peer, struct loop_op *op, int *why)
 	return err;
 }
 
-static int execute(struct loop_ep *peer, struct loop_op *op, int *why)
+static int execute(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	switch (op->type) {
-	case LOOP_SEND:
+	case KFI_OP_SEND:
 		return do_send(peer, op);
-	case LOOP_READ:
+	case KFI_OP_READ:
 		return do_rma(peer, op, FI_REMOTE_READ, why);
-	case LOOP_WRITE:
+	case KFI_OP_WRITE:
 		return do_write(peer, op, why);
-	case LOOP_FLUSH:
+	case KFI_OP_FLUSH:
 		if (op->flush_mode == FI_FLUSH_READBACK)
 			return do_readback(peer, op, why);
 		return do_commit(peer, op, why);
@@ -345,53 +321,53 @@ static int execute(struct loop_ep *peer, struct loop_op *op, int *why)
 
 /* ---- the engine ------------------------------------------------------- */
 
-static struct loop_op *next_tx(struct loop_ep *ep, struct loop_ep **peer)
+static struct kfi_op *next_tx(struct loop_ep *ep, struct loop_ep **peer)
 {
-	struct loop_op *op = NULL;
+	struct kfi_op *op = NULL;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	if (ep->up && !ep->broken && ep->peer) {
-		op = list_first_entry_or_null(&ep->tx, struct loop_op, node);
+		op = list_first_entry_or_null(&ep->tx, struct kfi_op, node);
 		*peer = ep->peer;
 	}
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return op;
 }
 
 /* Wait for the peer to post a receive, within the endpoint's limit. */
-static bool may_wait(struct loop_ep *ep, struct loop_op *op)
+static bool may_wait(struct loop_ep *ep)
 {
 	unsigned long irq;
 
-	if (!op->waits) {
-		op->waits = true;
-		op->deadline =
+	if (!ep->waits) {
+		ep->waits = true;
+		ep->deadline =
 			jiffies +
-			msecs_to_jiffies(READ_ONCE(ep->ep.op_timeout_ms));
+			msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
 	}
-	if (time_after_eq(jiffies, op->deadline))
+	if (time_after_eq(jiffies, ep->deadline))
 		return false;
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	/* Does nothing if the engine was kicked meanwhile. */
 	if (!ep->closed)
 		queue_delayed_work(loop_wq, &ep->engine,
-				   op->deadline - jiffies);
-	spin_unlock_irqrestore(&ep->lock, irq);
+				   ep->deadline - jiffies);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return true;
 }
 
 static void run_tx(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
-	struct loop_op *op;
+	struct kfi_op *op;
 	int err, why;
 
 	while ((op = next_tx(ep, &peer))) {
 		why = 0;
 		err = execute(peer, op, &why);
 		if (err == WAIT_FOR_RECEIVE) {
-			if (may_wait(ep, op))
+			if (may_wait(ep))
 				return;
 			err = ENOBUFS;
 		}
@@ -409,7 +385,7 @@ static void run(struct loop_ep *ep)
 	run_tx(ep);
 	if (!READ_ONCE(ep->broken))
 		return;
-	kfi_ep_down(&ep->ep, ECONNABORTED, 0, NULL, 0);
+	kfi_ep_down(&ep->post.ep, ECONNABORTED, 0, NULL, 0);
 	/* The peer may have filled more before it saw the break. */
 	report_rx(ep);
 	flush_all(ep);
@@ -427,12 +403,12 @@ static struct loop_ep *detach(struct loop_ep *ep)
 	struct loop_ep *peer;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->lock, irq);
+	spin_lock_irqsave(&ep->post.lock, irq);
 	peer = ep->peer;
 	ep->peer = NULL;
 	ep->broken = true;
 	ep->closed = true;
-	spin_unlock_irqrestore(&ep->lock, irq);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return peer;
 }
 
@@ -442,13 +418,13 @@ static bool forget(struct loop_ep *peer, struct loop_ep *ep)
 	unsigned long irq;
 	bool had;
 
-	spin_lock_irqsave(&peer->lock, irq);
+	spin_lock_irqsave(&peer->post.lock, irq);
 	had = peer->peer == ep;
 	if (had)
 		peer->peer = NULL;
 	peer->broken = true;
 	loop_kick(peer);
-	spin_unlock_irqrestore(&peer->lock, irq);
+	spin_unlock_irqrestore(&peer->post.lock, irq);
 	return had;
 }
 
@@ -459,9 +435,9 @@ void loop_drain(struct loop_ep *ep)
 
 	if (peer) {
 		if (forget(peer, ep))
-			kfi_obj_put(&ep->ep.fid);
+			kfi_obj_put(&ep->post.ep.fid);
 		flush_delayed_work(&peer->engine);
-		kfi_obj_put(&peer->ep.fid);
+		kfi_obj_put(&peer->post.ep.fid);
 	}
 	cancel_delayed_work_sync(&ep->engine);
 	run(ep);

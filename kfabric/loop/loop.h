@@ -10,9 +10,9 @@
  *	that they are one after the other and never on the poster's stack.
  * Locking: loop_cm_lock (mutex) protects listeners, requests and who is whose
  *	request; loop_pep.post_lock is taken before it and keeps a listener
- *	from being closed while a request is posted. loop_ep.lock (irq-safe)
- *	protects an endpoint's queues, flags and peer. domain.mr_lock
- *	(rw_semaphore) is read-held while memory of a region is touched and
+ *	from being closed while a request is posted. loop_ep.post.lock
+ *	(irq-safe) protects an endpoint's queues, flags and peer.
+ *	domain.mr_lock (rw_semaphore) is read-held while memory of a region is touched and
  *	write-held to remove one: that is the fence. No two endpoint locks are
  *	held at once.
  * Lifetime: each connected endpoint holds a reference on its peer. Closing
@@ -30,13 +30,11 @@
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
-#include <kfabric/kfi_provider.h>
+#include <kfabric/kfi_post.h>
 
 #define LOOP_NAME	   "loop"
 #define LOOP_QUEUE_SIZE	   256 /* operations per endpoint and direction */
 #define LOOP_IOV_LIMIT	   256
-#define LOOP_RMA_IOV_LIMIT 4
-#define LOOP_INJECT_SIZE   64
 #define LOOP_MAX_MSG	   (1UL << 30)
 #define LOOP_MAX_MR	   (1UL << 40)
 #define LOOP_OP_TIMEOUT_MS 10000
@@ -64,10 +62,6 @@ struct loop_mr {
 	struct hlist_node node; /* domain.mrs, by key */
 };
 
-struct loop_cq {
-	struct fid_cq cq;
-};
-
 struct loop_pep {
 	struct fid_pep pep;
 	struct fi_info *info; /* for connection requests */
@@ -88,33 +82,9 @@ struct loop_req {
 	bool used; /* an endpoint was opened for it */
 };
 
-enum loop_op_type {
-	LOOP_SEND,
-	LOOP_RECV,
-	LOOP_READ,
-	LOOP_WRITE,
-	LOOP_FLUSH,
-};
-
-/* An operation: the private part of operation memory, or an inject slot. */
-struct loop_op {
-	struct list_head node;
-	struct kfi_comp *comp;
-	enum loop_op_type type;
-	u32 flush_mode;
-	u64 flags;
-	u64 data;
-	unsigned long deadline; /* jiffies, once it waits for a receive */
-	bool waits;
-	struct fi_buf buf;
-	u32 rma_count;
-	struct fi_rma_iov rma[LOOP_RMA_IOV_LIMIT];
-	u8 inject[LOOP_INJECT_SIZE];
-};
-
 /* Operation memory for fi_inject(). */
 struct loop_slot {
-	struct loop_op op;
+	struct kfi_op op;
 	struct kfi_comp comp;
 };
 
@@ -126,10 +96,7 @@ struct loop_answer {
 };
 
 struct loop_ep {
-	struct fid_ep ep;
-	struct fi_tx_attr tx_attr;
-	struct fi_rx_attr rx_attr;
-	size_t max_msg_size;
+	struct kfi_post_ep post;
 	struct sockaddr_in6 name; /* either family */
 	struct sockaddr_in6 peer_name;
 
@@ -142,26 +109,26 @@ struct loop_ep {
 	size_t param_len;
 	u8 param[FI_CM_DATA_MAX];
 
-	/* under lock */
-	spinlock_t lock;
+	/* under post.lock */
 	struct loop_ep *peer;
 	struct list_head tx; /* posted */
 	struct list_head rx; /* posted */
 	struct list_head rx_done; /* filled by the peer, to be reported */
-	struct list_head slots; /* free */
-	size_t tx_free;
-	size_t rx_free;
 	bool up; /* may post sends and RMA */
 	bool broken; /* complete everything with an error */
 	bool closed; /* never kick again */
 	bool sender_waits; /* the peer found no receive */
 	struct delayed_work engine;
 	struct loop_slot *slot_mem;
+
+	/* the engine's alone: the first operation waits for a receive */
+	bool waits;
+	unsigned long deadline; /* jiffies */
 };
 
 static inline struct loop_ep *to_loop_ep(struct fid_ep *ep)
 {
-	return container_of(ep, struct loop_ep, ep);
+	return container_of(ep, struct loop_ep, post.ep);
 }
 
 static inline struct loop_domain *to_loop_domain(struct fid_domain *domain)
@@ -201,8 +168,7 @@ int loop_copy_name(const struct sockaddr_in6 *name, void *addr,
 		   size_t *addrlen);
 
 /* post.c */
-extern const struct fi_ops_msg loop_msg_ops;
-extern const struct fi_ops_rma loop_rma_ops;
+extern const struct kfi_post_ops loop_post_ops;
 
 /* engine.c */
 void loop_engine(struct work_struct *work);

@@ -29,11 +29,6 @@ static void free_domain(struct kfid *fid)
 	kfree(container_of(fid, struct loop_domain, domain.fid));
 }
 
-static void free_cq(struct kfid *fid)
-{
-	kfree(container_of(fid, struct loop_cq, cq.fid));
-}
-
 static const struct fi_ops fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.release = free_fabric,
@@ -44,33 +39,11 @@ static const struct fi_ops domain_fid_ops = {
 	.release = free_domain,
 };
 
-static const struct fi_ops cq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = free_cq,
-};
-
 /* Upcalls come from the engine, if asked for with bottom halves off. */
-static int loop_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
-			struct fid_cq **cq, void *context)
-{
-	struct loop_cq *new = kzalloc(sizeof(*new), GFP_KERNEL);
-	int ret;
-
-	if (!new)
-		return -ENOMEM;
-	ret = kfi_cq_init(&new->cq, domain, &cq_fid_ops, NULL, attr, context);
-	if (ret) {
-		kfree(new);
-		return ret;
-	}
-	*cq = &new->cq;
-	return 0;
-}
-
 static const struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = loop_endpoint,
-	.cq_open = loop_cq_open,
+	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = loop_mr_regattr,
 };
 
@@ -143,10 +116,10 @@ static void fill_info(struct fi_info *info)
 	*info->tx_attr = (struct fi_tx_attr){
 		.caps = FI_MSG | FI_RMA | tx,
 		.comp_levels = FI_COMPLETION_LEVELS,
-		.inject_size = LOOP_INJECT_SIZE,
+		.inject_size = KFI_POST_INJECT_SIZE,
 		.size = LOOP_QUEUE_SIZE,
 		.iov_limit = LOOP_IOV_LIMIT,
-		.rma_iov_limit = LOOP_RMA_IOV_LIMIT,
+		.rma_iov_limit = KFI_POST_RMA_LIMIT,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
 		.caps = FI_MSG | FI_RMA | rx,
@@ -169,7 +142,7 @@ static void fill_info(struct fi_info *info)
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
 	info->domain_attr->cq_data_size = sizeof(u64);
 	info->domain_attr->op_context_size =
-		KFI_OP_CONTEXT_SIZE(sizeof(struct loop_op));
+		KFI_OP_CONTEXT_SIZE(sizeof(struct kfi_op));
 	info->domain_attr->caps = FI_LOCAL_COMM;
 }
 

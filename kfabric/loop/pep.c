@@ -95,7 +95,7 @@ static int loop_reject(struct fid_pep *pep, struct kfid *handle,
 	mutex_unlock(&loop_cm_lock);
 	if (!active)
 		return -EINVAL;
-	kfi_obj_put(&active->ep.fid);
+	kfi_obj_put(&active->post.ep.fid);
 	return 0;
 }
 
@@ -128,7 +128,7 @@ static void close_pep(struct kfid *fid)
 			continue;
 		active = loop_req_take(req);
 		loop_answer(active, ECONNREFUSED, NULL, 0);
-		kfi_obj_put(&active->ep.fid);
+		kfi_obj_put(&active->post.ep.fid);
 	}
 	mutex_unlock(&loop_cm_lock);
 }

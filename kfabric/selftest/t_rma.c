@@ -239,6 +239,15 @@ static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 
 	if (!len)
 		return;
+	CHECK_EQ(st,
+		 fi_inject_write(b->p.a, b->local->arena, len, 0, U64_MAX - 3,
+				 fi_mr_key(b->mr)),
+		 -EINVAL, "an injected write that wraps around is refused");
+	CHECK_EQ(st,
+		 fi_inject_write(b->p.a, b->local->arena,
+				 st->info->tx_attr->inject_size + 1, 0,
+				 st_mr_addr(b->mr, 0), fi_mr_key(b->mr)),
+		 -EMSGSIZE, "a write too long to be injected is refused");
 	renew(b);
 	st_fill(b->local->arena, len, 77);
 	CHECK_EQ(st,
@@ -304,6 +313,48 @@ static noinline_for_stack void t_flush(struct st *st, struct bench *b)
 		 "one byte can be read back");
 free:
 	kfree(w);
+}
+
+/* One thing wrong at a time. */
+static noinline_for_stack void t_flush_refused(struct st *st, struct bench *b)
+{
+	u32 modes = fi_flush_modes(b->p.a);
+	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
+				  .len = 8,
+				  .key = fi_mr_key(b->mr) };
+	struct fi_msg_flush m = { .mode = modes & -modes,
+				  .rma_iov = &iov,
+				  .rma_iov_count = 1,
+				  .context = &b->op->ctx };
+
+	if (!modes)
+		return;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, FI_FENCE), -FI_EBADFLAGS,
+		 "a flush takes no fence");
+	m.mode = modes | FI_FLUSH_NATIVE | FI_FLUSH_READBACK;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EOPNOTSUPP,
+		 "a flush of two modes is refused");
+	m.mode = 0;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EOPNOTSUPP,
+		 "a flush of no mode is refused");
+	m.mode = modes & -modes;
+	m.rma_iov_count = 0;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EINVAL,
+		 "a flush of no range is refused");
+	m.rma_iov_count = st->info->tx_attr->rma_iov_limit + 1;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -E2BIG,
+		 "a flush of too many ranges is refused");
+	m.rma_iov_count = 1;
+	iov.len = 0;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EINVAL,
+		 "a flush of an empty range is refused");
+	iov.len = 8;
+	iov.addr = U64_MAX - 3;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EINVAL,
+		 "a flush of a range that wraps around is refused");
+	m.context = NULL;
+	CHECK_EQ(st, fi_flush(b->p.a, &m, 0), -EINVAL,
+		 "a flush without context is refused");
 }
 
 /* A write that tells the peer. */
@@ -398,6 +449,7 @@ void t_rma(struct st *st)
 		t_refused(st, &b);
 		t_inject(st, &b);
 		t_flush(st, &b);
+		t_flush_refused(st, &b);
 		t_data(st, &b);
 		t_region_types(st, &b);
 	}

@@ -108,18 +108,13 @@ static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
 				  .sink = true };
 	const struct fi_rma_iov *last;
 	struct fi_buf buf = {};
+	int ret;
 
-	if (!msg->context || !msg->rma_iov || !msg->rma_iov_count)
-		return -EINVAL;
-	if (flags & ~(FI_COMPLETION | FI_MORE))
-		return -FI_EBADFLAGS;
-	if (msg->mode != FI_FLUSH_READBACK)
-		return -EOPNOTSUPP;
-	if (msg->rma_iov_count > ep->tx_attr.rma_iov_limit)
-		return -E2BIG;
+	ret = kfi_check_flush(fep, msg, flags, &ep->tx_attr);
+	if (ret)
+		return ret;
 	last = &msg->rma_iov[msg->rma_iov_count - 1];
-	if (!last->len || last->addr > U64_MAX - last->len ||
-	    !key_fits(last->key))
+	if (!key_fits(last->key))
 		return -EINVAL;
 	buf.len = min_t(size_t, last->len, KFIV_SINK_BYTES);
 	post.buf = &buf;

@@ -209,8 +209,8 @@ static inline ssize_t fi_readv(struct fid_ep *ep, const struct kvec *iov,
  * Nothing is said of writes of other endpoints.
  *
  * Context: posting.
- * Return: as fi_writemsg(); -EOPNOTSUPP the mode is not one of
- * fi_flush_modes().
+ * Return: as fi_writemsg(); -EINVAL also if the last range is empty;
+ * -EOPNOTSUPP the mode is not one of fi_flush_modes().
  */
 static inline ssize_t fi_flush(struct fid_ep *ep,
 			       const struct fi_msg_flush *msg, u64 flags)

@@ -44,10 +44,12 @@
 #define kfi_pep_init	  kfabric_pep_init
 #define kfi_mr_init	  kfabric_mr_init
 #define kfi_cq_init	  kfabric_cq_init
+#define kfi_plain_cq_open kfabric_plain_cq_open
 #define kfi_ep_again	  kfabric_ep_again
 #define kfi_trace_post	  kfabric_trace_post
 #define kfi_check_tx	  kfabric_check_tx
 #define kfi_check_rma	  kfabric_check_rma
+#define kfi_check_flush	  kfabric_check_flush
 #define kfi_ep_connected  kfabric_ep_connected
 #define kfi_ep_down	  kfabric_ep_down
 #define kfi_connreq_init  kfabric_connreq_init
@@ -323,6 +325,21 @@ int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
 		const struct fi_ops *ops, const struct fi_ops_cq *cq_ops,
 		const struct fi_cq_attr *attr, void *context);
 
+/**
+ * kfi_plain_cq_open() - a cq_open operation to point domain operations at
+ * @domain: parent
+ * @attr: from fi_cq_open(), or NULL
+ * @cq: out
+ * @context: from fi_cq_open()
+ *
+ * For providers whose completion queues need nothing of their own.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; as kfi_cq_init().
+ */
+int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		      struct fid_cq **cq, void *context);
+
 /* ---- operations and completions --------------------------------------- */
 
 void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp);
@@ -459,6 +476,21 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
  */
 int kfi_check_rma(const struct fid_ep *ep, const struct fi_msg_rma *msg,
 		  u64 flags, const struct fi_tx_attr *attr, size_t max_len);
+
+/**
+ * kfi_check_flush() - checks of a flush that are the same for all providers
+ * @ep: endpoint
+ * @msg: of the post
+ * @flags: of the post
+ * @attr: limits
+ *
+ * Context: posting.
+ * Return: 0; -EINVAL context or ranges missing, a range overflowing, or the
+ * last one empty; -FI_EBADFLAGS; -EOPNOTSUPP not exactly one mode, or not one
+ * of the endpoint's; -E2BIG too many ranges.
+ */
+int kfi_check_flush(const struct fid_ep *ep, const struct fi_msg_flush *msg,
+		    u64 flags, const struct fi_tx_attr *attr);
 
 /* ---- states and events ------------------------------------------------ */
 

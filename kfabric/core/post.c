@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfabric_core: posting to providers that queue operations: see kfi_post.h.
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation.
+ * Locking: kfi_post_ep.lock.
+ */
+#include <linux/bottom_half.h>
+#include <linux/export.h>
+#include <linux/overflow.h>
+#include <linux/string.h>
+
+#include <kfabric/kfi_post.h>
+
+#include "core.h"
+
+#define RECV_FLAGS (FI_COMPLETION | FI_MORE)
+#define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
+
+static const u64 comp_flags[KFI_OP_TYPES] = {
+	[KFI_OP_SEND] = FI_SEND | FI_MSG,   [KFI_OP_RECV] = FI_RECV | FI_MSG,
+	[KFI_OP_READ] = FI_READ | FI_RMA,   [KFI_OP_WRITE] = FI_WRITE | FI_RMA,
+	[KFI_OP_FLUSH] = FI_FLUSH | FI_RMA,
+};
+
+static struct kfi_post_ep *to_post_ep(struct fid_ep *fid)
+{
+	return container_of(fid, struct kfi_post_ep, ep);
+}
+
+/* ---- filling in -------------------------------------------------------- */
+
+/* Copy what FI_INJECT promises to have copied when the post returns. */
+static void copy_inject(struct kfi_op *op)
+{
+	struct fi_buf own = fi_buf_linear(op->inject, op->buf.len);
+	struct kfi_buf_iter src, dst;
+
+	kfi_buf_start(&src, &op->buf);
+	kfi_buf_start(&dst, &own);
+	kfi_buf_copy(&dst, &src, op->buf.len);
+	op->buf = own;
+}
+
+/* A receive's length is known when it is used. */
+static void fill_op(struct kfi_op *op, struct fi_context *ctx,
+		    enum kfi_op_type type, const struct fi_buf *buf, u64 flags,
+		    u64 data)
+{
+	kfi_comp_set(op->comp, ctx, flags, comp_flags[type],
+		     type == KFI_OP_RECV ? 0 : buf->len);
+	op->type = type;
+	op->flags = flags;
+	op->data = data;
+	op->buf = *buf;
+	op->rma_count = 0;
+	if (flags & FI_INJECT)
+		copy_inject(op);
+}
+
+static struct kfi_op *op_of(struct fi_context *ctx, enum kfi_op_type type,
+			    const struct fi_buf *buf, u64 flags, u64 data)
+{
+	struct kfi_op *op = kfi_op_priv(ctx);
+
+	op->comp = &ctx->comp;
+	fill_op(op, ctx, type, buf, flags, data);
+	return op;
+}
+
+static void fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
+		     size_t count)
+{
+	op->rma_count = count;
+	memcpy(op->rma, rma, count * sizeof(*rma));
+}
+
+/* ---- handing over ------------------------------------------------------ */
+
+static ssize_t room_locked(struct kfi_post_ep *ep, u64 dir)
+{
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	ret = ep->ops->ready(ep, dir);
+	if (ret)
+		return ret;
+	if (dir == FI_RECV ? ep->rx_free : ep->tx_free)
+		return 0;
+	if (KFI_HAS_OP(ep->ops, full))
+		ep->ops->full(ep, dir);
+	return kfi_ep_again(&ep->ep, dir);
+}
+
+/* Nobody completes it before the lock is released. */
+static ssize_t queue_locked(struct kfi_post_ep *ep, struct kfi_op *op, u64 dir)
+{
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	ret = ep->ops->queue(ep, op);
+	if (ret)
+		return ret;
+	if (dir == FI_RECV)
+		ep->rx_free--;
+	else
+		ep->tx_free--;
+	kfi_trace_post(&ep->ep, op->comp);
+	return 0;
+}
+
+static ssize_t queue(struct kfi_post_ep *ep, struct kfi_op *op, u64 dir)
+{
+	unsigned long irq;
+	ssize_t ret;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = room_locked(ep, dir);
+	if (!ret)
+		ret = queue_locked(ep, op, dir);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ret;
+}
+
+/* An operation in the endpoint's own memory, of which it has enough. */
+static ssize_t inject_locked(struct kfi_post_ep *ep, enum kfi_op_type type,
+			     const struct fi_buf *buf,
+			     const struct fi_rma_iov *rma)
+{
+	struct kfi_op *op;
+	ssize_t ret;
+
+	ret = room_locked(ep, FI_TRANSMIT);
+	if (ret)
+		return ret;
+	op = list_first_entry_or_null(&ep->slots, struct kfi_op, node);
+	if (!op)
+		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
+	list_del(&op->node);
+	fill_op(op, NULL, type, buf, FI_INJECT, 0);
+	if (rma)
+		fill_rma(op, rma, 1);
+	ret = queue_locked(ep, op, FI_TRANSMIT);
+	if (ret)
+		list_add(&op->node, &ep->slots);
+	return ret;
+}
+
+static ssize_t inject(struct kfi_post_ep *ep, enum kfi_op_type type,
+		      const void *bytes, size_t len,
+		      const struct fi_rma_iov *rma)
+{
+	struct fi_buf buf = fi_buf_linear(bytes, len);
+	unsigned long irq;
+	ssize_t ret;
+
+	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = inject_locked(ep, type, &buf, rma);
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ret;
+}
+
+/* ---- messages ---------------------------------------------------------- */
+
+static ssize_t post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
+			    u64 flags)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+	int ret = kfi_check_tx(fid, msg->context, &msg->buf, flags,
+			       &ep->tx_attr, ep->max_msg_size);
+
+	if (ret)
+		return ret;
+	return queue(ep,
+		     op_of(msg->context, KFI_OP_SEND, &msg->buf, flags,
+			   msg->data),
+		     FI_TRANSMIT);
+}
+
+static ssize_t post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
+			    u64 flags)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+	int ret;
+
+	if (!msg->context)
+		return -EINVAL;
+	if (flags & ~RECV_FLAGS)
+		return -FI_EBADFLAGS;
+	if (fi_ep_state(fid) == KFI_EP_IDLE)
+		return -FI_EOPBADSTATE;
+	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
+	if (ret)
+		return ret;
+	return queue(ep, op_of(msg->context, KFI_OP_RECV, &msg->buf, flags, 0),
+		     FI_RECV);
+}
+
+static ssize_t post_inject(struct fid_ep *fid, const void *buf, size_t len,
+			   fi_addr_t dest_addr)
+{
+	return inject(to_post_ep(fid), KFI_OP_SEND, buf, len, NULL);
+}
+
+const struct fi_ops_msg kfi_post_msg_ops = {
+	.size = sizeof(struct fi_ops_msg),
+	.sendmsg = post_sendmsg,
+	.recvmsg = post_recvmsg,
+	.inject = post_inject,
+};
+EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
+
+/* ---- remote memory ----------------------------------------------------- */
+
+static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			u64 flags, enum kfi_op_type type)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_op *op;
+	int ret =
+		kfi_check_rma(fid, msg, flags, &ep->tx_attr, ep->max_msg_size);
+
+	if (ret)
+		return ret;
+	op = op_of(msg->context, type, &msg->buf, flags, msg->data);
+	fill_rma(op, msg->rma_iov, msg->rma_iov_count);
+	return queue(ep, op, FI_TRANSMIT);
+}
+
+static ssize_t post_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			    u64 flags)
+{
+	if (flags & ~READ_FLAGS)
+		return -FI_EBADFLAGS;
+	return post_rma(fid, msg, flags, KFI_OP_READ);
+}
+
+static ssize_t post_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			     u64 flags)
+{
+	return post_rma(fid, msg, flags, KFI_OP_WRITE);
+}
+
+static ssize_t post_flush(struct fid_ep *fid, const struct fi_msg_flush *msg,
+			  u64 flags)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+	const struct fi_buf none = {};
+	struct kfi_op *op;
+	int ret = kfi_check_flush(fid, msg, flags, &ep->tx_attr);
+
+	if (ret)
+		return ret;
+	op = op_of(msg->context, KFI_OP_FLUSH, &none, flags, 0);
+	fill_rma(op, msg->rma_iov, msg->rma_iov_count);
+	op->flush_mode = msg->mode;
+	return queue(ep, op, FI_TRANSMIT);
+}
+
+static ssize_t post_inject_write(struct fid_ep *fid, const void *buf,
+				 size_t len, fi_addr_t dest_addr, u64 addr,
+				 u64 key)
+{
+	const struct fi_rma_iov rma = { .addr = addr, .len = len, .key = key };
+	u64 end;
+
+	if (check_add_overflow(addr, (u64)len, &end))
+		return -EINVAL;
+	return inject(to_post_ep(fid), KFI_OP_WRITE, buf, len, &rma);
+}
+
+const struct fi_ops_rma kfi_post_rma_ops = {
+	.size = sizeof(struct fi_ops_rma),
+	.readmsg = post_readmsg,
+	.writemsg = post_writemsg,
+	.inject_write = post_inject_write,
+	.flush = post_flush,
+};
+EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
+
+/* ---- the end of an operation ------------------------------------------- */
+
+static void free_place(struct kfi_post_ep *ep, struct kfi_op *op, bool slot)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	list_del(&op->node);
+	if (op->type == KFI_OP_RECV)
+		ep->rx_free++;
+	else
+		ep->tx_free++;
+	if (slot)
+		list_add(&op->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
+void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp)
+{
+	u64 dir = comp->entry.flags & FI_RECV ? FI_RECV : FI_TRANSMIT;
+	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
+	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
+
+	if (softirq)
+		local_bh_disable();
+	kfi_ep_complete(&ep->ep, comp);
+	kfi_ep_space(&ep->ep, dir);
+	if (softirq)
+		local_bh_enable();
+}
+EXPORT_SYMBOL_GPL(kfi_post_complete);
+
+/* A failed inject keeps its slot: the completion is in it. */
+void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
+{
+	struct kfi_comp *comp = op->comp, quiet;
+	bool slot = !comp->entry.op_context && !comp->entry.err;
+
+	if (slot) {
+		/* No queue sees it, and the next post may take the slot. */
+		quiet = *comp;
+		comp = &quiet;
+	}
+	free_place(ep, op, slot);
+	kfi_post_complete(ep, comp);
+}
+EXPORT_SYMBOL_GPL(kfi_post_done);

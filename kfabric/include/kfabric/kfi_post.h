@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfabric for providers that queue operations and run them by themselves: the
+ * posting side, which is the same for all of them.
+ *
+ * Such a provider puts struct kfi_post_ep where others put struct fid_ep,
+ * begins its part of operation memory with struct kfi_op, points its vectors
+ * at kfi_post_msg_ops and kfi_post_rma_ops, and brings struct kfi_post_ops.
+ * The core then checks each post, fills in the operation, copies what is
+ * injected, counts free places, and hands the operation over. The provider
+ * runs it, and ends it with kfi_post_done().
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation.
+ * Locking: kfi_post_ep.lock, irq-safe; the provider uses it for its own queues
+ *	too. It is initialised in the provider's code, so that a layer's lock
+ *	is of another class than that of the provider below it.
+ */
+#ifndef KFABRIC_KFI_POST_H
+#define KFABRIC_KFI_POST_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include <kfabric/kfi_provider.h>
+
+/* Link names are unique, as another kernel fabric's module may be around. */
+#define kfi_post_msg_ops  kfabric_post_msg_ops
+#define kfi_post_rma_ops  kfabric_post_rma_ops
+#define kfi_post_done	  kfabric_post_done
+#define kfi_post_complete kfabric_post_complete
+
+/* Limits of these providers; tx_attr must not promise more. */
+#define KFI_POST_INJECT_SIZE 64
+#define KFI_POST_RMA_LIMIT   4
+
+/**
+ * enum kfi_op_type - what was posted
+ * @KFI_OP_SEND: fi_sendmsg(), fi_inject()
+ * @KFI_OP_RECV: fi_recvmsg()
+ * @KFI_OP_READ: fi_readmsg()
+ * @KFI_OP_WRITE: fi_writemsg(), fi_inject_write()
+ * @KFI_OP_FLUSH: fi_flush()
+ * @KFI_OP_TYPES: how many there are; the provider's own begin here
+ */
+enum kfi_op_type {
+	KFI_OP_SEND,
+	KFI_OP_RECV,
+	KFI_OP_READ,
+	KFI_OP_WRITE,
+	KFI_OP_FLUSH,
+	KFI_OP_TYPES,
+};
+
+/**
+ * struct kfi_op - an operation; heads the private part of operation memory
+ * @node: the provider's
+ * @comp: its completion
+ * @type: what it is
+ * @flush_mode: of a flush
+ * @flags: of the post
+ * @data: of the post
+ * @buf: local buffer; with FI_INJECT it is @inject
+ * @rma_count: remote ranges
+ * @rma: remote ranges
+ * @inject: copied bytes; else the provider's
+ */
+struct kfi_op {
+	struct list_head node;
+	struct kfi_comp *comp;
+	enum kfi_op_type type;
+	u32 flush_mode;
+	u64 flags;
+	u64 data;
+	struct fi_buf buf;
+	u32 rma_count;
+	struct fi_rma_iov rma[KFI_POST_RMA_LIMIT];
+	u8 inject[KFI_POST_INJECT_SIZE];
+};
+
+struct kfi_post_ep;
+
+/**
+ * struct kfi_post_ops - what the provider does with posts; under ep->lock
+ * @size: sizeof this struct
+ * @ready: may be posted in a direction (FI_TRANSMIT, FI_RECV)? 0, or -errno
+ *	for the post to return
+ * @full: optional: a post finds no free place: see that there will be one
+ * @queue: take an operation. 0: kfi_post_done() will end it; -errno: it is
+ *	the caller's again
+ */
+struct kfi_post_ops {
+	size_t size;
+	int (*ready)(struct kfi_post_ep *ep, u64 dir);
+	void (*full)(struct kfi_post_ep *ep, u64 dir);
+	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
+};
+
+/**
+ * struct kfi_post_ep - endpoint whose posts are queued
+ * @ep: the endpoint
+ * @ops: the provider's part
+ * @tx_attr: limits of sends and RMA; not changed once enabled
+ * @rx_attr: limits of receives; not changed once enabled
+ * @max_msg_size: limit of both; not changed once enabled
+ * @lock: irq-safe; protects what follows
+ * @slots: free &struct kfi_op of fi_inject(), as many as tx_attr.size
+ * @tx_free: places left for sends and RMA
+ * @rx_free: places left for receives
+ */
+struct kfi_post_ep {
+	struct fid_ep ep;
+	const struct kfi_post_ops *ops;
+	struct fi_tx_attr tx_attr;
+	struct fi_rx_attr rx_attr;
+	size_t max_msg_size;
+	spinlock_t lock;
+	struct list_head slots;
+	size_t tx_free;
+	size_t rx_free;
+};
+
+/* The vectors to give to kfi_ep_init(). */
+extern const struct fi_ops_msg kfi_post_msg_ops;
+extern const struct fi_ops_rma kfi_post_rma_ops;
+
+/**
+ * kfi_post_init() - prepare an endpoint, before kfi_ep_init()
+ * @ep: zeroed memory
+ * @info: its limits are taken; the provider may lower them afterwards
+ * @ops: the provider's part
+ *
+ * Context: any.
+ */
+static inline void kfi_post_init(struct kfi_post_ep *ep,
+				 const struct fi_info *info,
+				 const struct kfi_post_ops *ops)
+{
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->slots);
+	ep->ops = ops;
+	ep->tx_attr = *info->tx_attr;
+	ep->rx_attr = *info->rx_attr;
+	ep->max_msg_size = info->ep_attr->max_msg_size;
+	ep->tx_free = ep->tx_attr.size;
+	ep->rx_free = ep->rx_attr.size;
+}
+
+/**
+ * kfi_post_add_slot() - give an endpoint memory for fi_inject()
+ * @ep: endpoint that nobody else knows yet
+ * @op: operation
+ * @comp: its completion
+ *
+ * Context: any.
+ */
+static inline void kfi_post_add_slot(struct kfi_post_ep *ep, struct kfi_op *op,
+				     struct kfi_comp *comp)
+{
+	op->comp = comp;
+	list_add_tail(&op->node, &ep->slots);
+}
+
+/**
+ * kfi_post_done() - an operation is over
+ * @ep: endpoint
+ * @op: on a list of the provider's; the rest of comp->entry is set
+ *
+ * Takes the operation off its list, frees its place, and completes it. The
+ * operation memory may be gone when it returns.
+ *
+ * Context: as kfi_post_complete(), without ep->lock.
+ */
+void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op);
+
+/**
+ * kfi_post_complete() - complete an operation whose place is free
+ * @ep: endpoint
+ * @comp: its completion
+ *
+ * kfi_ep_complete() and kfi_ep_space(). Calls the upcall as from a softirq,
+ * unless the queue wants a workqueue.
+ *
+ * Context: process, of a workqueue or of the provider's close.
+ */
+void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp);
+
+#endif /* KFABRIC_KFI_POST_H */
