@@ -27,7 +27,7 @@ DONE_MARK = b"@done"
 HOTPLUG = ",slots=8,maxmem=64G"
 KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
-               "printk.devkmsg=on")
+               "printk.devkmsg=on no_timer_check")
 
 
 def _die_with_parent():
