@@ -164,6 +164,7 @@ struct kfb_flush {
 
 struct kfb_ping {
 	__u32 event_seq;
+	__u32 flags; /* KFB_PING_* */
 };
 
 struct kfb_event {

@@ -252,14 +252,18 @@ static void flush_put(const struct kfb_request *req, __u8 *body)
 	}
 }
 
+static _Bool ping_ok(const struct kfb_request *req)
+{
+	return !(req->u.ping.flags & ~KFB_PING_FLAGS);
+}
+
 static int ping_get(const __u8 *body, __u32 len, struct kfb_request *req)
 {
 	struct kfb_wire_ping w;
 
 	memcpy(&w, body, sizeof(w));
-	if (kfb_get_le32(&w.reserved))
-		return -EBADMSG;
 	req->u.ping.event_seq = kfb_get_le32(&w.event_seq);
+	req->u.ping.flags = kfb_get_le32(&w.flags);
 	return 0;
 }
 
@@ -267,8 +271,8 @@ static void ping_put(const struct kfb_request *req, __u8 *body)
 {
 	struct kfb_wire_ping w;
 
-	memset(&w, 0, sizeof(w));
 	kfb_put_le32(&w.event_seq, req->u.ping.event_seq);
+	kfb_put_le32(&w.flags, req->u.ping.flags);
 	memcpy(body, &w, sizeof(w));
 }
 
@@ -292,8 +296,8 @@ static const struct request_op *request_op(__u16 op)
 				   sizeof(struct kfb_wire_flush_range),
 				   flush_count, flush_ok, flush_get,
 				   flush_put },
-		[KFB_OP_PING] = { sizeof(struct kfb_wire_ping), 0, NULL, NULL,
-				  ping_get, ping_put },
+		[KFB_OP_PING] = { sizeof(struct kfb_wire_ping), 0, NULL,
+				  ping_ok, ping_get, ping_put },
 	};
 
 	/* EVENT travels the other way only. */

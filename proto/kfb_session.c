@@ -138,7 +138,7 @@ int kfb_accept_check(const struct kfb_hello *hello,
 		return -EPROTO;
 	if (accept->features & ~hello->features)
 		return -EPROTO;
-	if (hello->queue != 0 && accept->session_id != hello->session_id)
+	if (hello->session_id && accept->session_id != hello->session_id)
 		return -EPROTO;
 	return 0;
 }

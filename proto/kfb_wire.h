@@ -63,14 +63,14 @@ struct kfb_wire_hello {
 	__le32 magic;
 	__u8 version_min;
 	__u8 version_max;
-	__le16 queue; /* 0: the session's first; further ones join */
+	__le16 queue; /* 0: the session's first */
 	__le32 features;
-	__le32 session_lo; /* 0: a new session */
+	__le32 session_lo; /* 0: a new session; else the one to join */
 	__le32 session_hi;
 	__le32 join_counter;
 	__le16 credits;
 	__le16 reserved;
-	__u8 proof[KFB_JOIN_PROOF_BYTES]; /* queue 0: the client's nonce */
+	__u8 proof[KFB_JOIN_PROOF_BYTES]; /* new session: the client's nonce */
 };
 
 struct kfb_wire_accept {
@@ -307,9 +307,12 @@ struct kfb_wire_flush_range {
 
 #define KFB_FLUSH_RANGES_MAX ((KFB_REQ_MAX_BYTES - 32 - 8) / 16)
 
+#define KFB_PING_END   (1U << 0) /* goodbye: the session is over */
+#define KFB_PING_FLAGS 0x1U
+
 struct kfb_wire_ping {
 	__le32 event_seq; /* the newest EVENT seen, or 0 */
-	__le32 reserved;
+	__le32 flags; /* KFB_PING_* */
 };
 
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */

@@ -357,10 +357,25 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	return rc;
 }
 
+/* Goodbye: else what this session has stays until its lease ends. */
+static void end_session(struct kfbrick *k)
+{
+	struct kfb_request end = { .op = KFB_OP_PING,
+				   .u.ping.flags = KFB_PING_END };
+	struct kfb_outcome outcome;
+
+	if (k->lost || kfb_engine_state(&k->engine) != KFB_CONN_READY)
+		return;
+	if (k->timeout_ms > KFBL_GOODBYE_MS)
+		k->timeout_ms = KFBL_GOODBYE_MS;
+	kfbl_call(k, &end, &outcome);
+}
+
 void kfbrick_close(struct kfbrick *k)
 {
 	if (!k)
 		return;
+	end_session(k);
 	kfbl_fabric_disconnect(&k->fabric);
 	kfbl_memory_fini(k);
 	kfbl_fabric_close(&k->fabric);

@@ -28,8 +28,10 @@
 
 #define KFBL_TIMEOUT_MS_DEFAULT	 10000
 #define KFBL_QUEUE_DEPTH_DEFAULT 64
-#define KFBL_QUEUE_DEPTH_MAX	 1024
-#define KFBL_ERROR_BYTES	 512
+/* kfbrick_close() waits no longer for the brick. */
+#define KFBL_GOODBYE_MS	     1000
+#define KFBL_QUEUE_DEPTH_MAX 1024
+#define KFBL_ERROR_BYTES     512
 
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
 #define KFBL_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)

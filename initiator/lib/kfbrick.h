@@ -97,7 +97,8 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out);
  * Posted operations that have not completed are dropped: whether they arrive
  * is unknown, but after this call none of them touches local memory. Completed
  * writes that were not flushed may not be durable. Registered memory and
- * mappings of this connection are freed with it.
+ * mappings of this connection are freed with it. Waits at most a second for
+ * the brick to be told; a brick that is not ends the session with its lease.
  *
  * Context: any thread, no other call on @k running.
  */

@@ -135,6 +135,8 @@ const struct sample samples[] = {
 	      .cookie = { 6, 4 }),
 	REQUEST("ping-request", .op = KFB_OP_PING, .credits = 1,
 		.cookie = { 7, 6 }, .u.ping = { 0x20 }),
+	REQUEST("ping-end-request", .op = KFB_OP_PING,
+		.cookie = { 7, 7 }, .u.ping = { 0, KFB_PING_END }),
 	REPLY("ping-reply", .op = KFB_OP_PING, .credits = 1,
 	      .cookie = { 7, 6 }),
 	REPLY("event", .op = KFB_OP_EVENT, .u.event = {

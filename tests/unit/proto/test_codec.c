@@ -190,8 +190,7 @@ static void every_reserved_byte_must_be_zero(void **state)
 		{ "map-reply", 92, 4 },	    { "map-reply", 132, 4 },
 		{ "unmap-request", 60, 4 }, { "list-reply", 52, 4 },
 		{ "list-reply", 84, 4 },    { "list-reply", 116, 4 },
-		{ "list-reply", 148, 4 },   { "ping-request", 36, 4 },
-		{ "event", 68, 4 },
+		{ "list-reply", 148, 4 },   { "event", 68, 4 },
 	};
 	unsigned int i, at, value;
 
@@ -299,6 +298,9 @@ static const struct value values[] = {
 	/* FLUSH: flags; everything and ranges */
 	{ "flush-request", 32, 4, KFB_FLUSH_ALL },
 	{ "flush-request", 32, 4, 2 },
+	/* PING: flags */
+	{ "ping-request", 36, 4, KFB_PING_FLAGS + 1 },
+	{ "ping-end-request", 36, 4, 0x80000000 },
 	/* EVENT */
 	{ "event", 32, 4, 0 },
 	{ "event", 32, 4, KFB_EVENT_LAST + 1 },
@@ -346,6 +348,7 @@ static const struct value bounds[] = {
 	{ "map-reply", 64, 8, 512 },
 	{ "list-request", 32, 4, KFB_LIST_MINE },
 	{ "list-reply", 80, 4, KFB_EXTENT_FLAGS },
+	{ "ping-request", 36, 4, KFB_PING_FLAGS },
 	{ "error-reply", 2, 2, 1 },
 	{ "error-reply", 2, 2, 0xffff },
 	{ "event", 32, 4, 1 },

@@ -195,9 +195,9 @@ static void an_accept_must_answer_the_hello(void **state)
 	accept.version = 0;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
 	accept.version = 1;
-	/* Queue 0 may be given another session, a join may not. */
+	/* A join may not be given another session, whatever its queue. */
 	hello.session_id = 4;
-	assert_int_equal(kfb_accept_check(&hello, &accept), 0);
+	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
 	hello.queue = 1;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
 	hello.session_id = 5;
