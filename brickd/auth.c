@@ -8,8 +8,10 @@
  */
 #include <errno.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "brickd/auth.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "proto/kfb_auth.h"
@@ -83,6 +85,43 @@ static bool is_other_brick(const struct brick_op *op)
 	       memcmp(expected, op->session->server->uuid, KFB_UUID_BYTES) != 0;
 }
 
+static void admit(struct brick_conn *c, const struct brick_client *client,
+		  const uint8_t *client_key,
+		  const struct kfb_transcript *transcript, const uint8_t *uuid,
+		  uint64_t power_epoch)
+{
+	uint8_t key[KFB_KEY_BYTES];
+
+	(void)kfb_auth_session_key(&hmac, client_key, transcript, uuid,
+				   power_epoch, key);
+	brick_session_admit(c->session, client, key);
+	sodium_memzero(key, sizeof(key));
+}
+
+void brick_auth_none(struct brick_conn *c)
+{
+	static const uint8_t zero[KFB_KEY_BYTES];
+	const struct kfb_transcript transcript = {
+		.hello = c->hello,
+		.accept = c->accept,
+		.name = "",
+	};
+
+	_Static_assert(KFB_UUID_BYTES <= KFB_KEY_BYTES, "zero is a uuid too");
+	admit(c, &c->server->anonymous, zero, &transcript, zero, 0);
+}
+
+bool brick_auth_join_is_proven(const struct brick_session *s,
+			       const void *raw_hello)
+{
+	const uint8_t *proof = (const uint8_t *)raw_hello +
+			       offsetof(struct kfb_wire_hello, proof);
+	uint8_t right[KFB_JOIN_PROOF_BYTES];
+
+	return !kfb_auth_join_proof(&hmac, s->key, raw_hello, right) &&
+	       kfb_auth_equal(right, proof, sizeof(right));
+}
+
 void brick_op_auth(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
@@ -119,6 +158,7 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	fill_reply(op, client, &transcript);
-	brick_session_admit(c, client);
+	admit(c, client, client->key, &transcript, s->server->uuid,
+	      s->server->power_epoch);
 	brick_op_finish(op, KFB_ST_OK);
 }

@@ -20,6 +20,9 @@
 #define FNV_PRIME   16777619U
 #define LIMIT_LARGE (1ULL << 20)
 
+#define LEASE_MIN_MS 1000
+#define LEASE_MAX_MS 600000
+
 /* State of one reading. */
 struct parse {
 	struct brick_config *config;
@@ -55,6 +58,8 @@ void brick_config_init(struct brick_config *c)
 		.sessions = 256,
 		.unauthenticated = 64,
 		.unauthenticated_per_address = 16,
+		.queues = 8,
+		.lease_ms = 10 * SECONDS_MS,
 		.auth_timeout_ms = 5 * SECONDS_MS,
 		.credits = 16,
 		.mappings = 1024,
@@ -216,6 +221,18 @@ static int set_log_level(struct parse *p, const char *value)
 	return fail(p, "log-level is error, warning, notice, info or debug");
 }
 
+static int set_lease(struct parse *p, const char *value)
+{
+	__u64 ms;
+
+	if (kfb_size_parse(value, &ms, NULL) ||
+	    (ms && (ms < LEASE_MIN_MS || ms > LEASE_MAX_MS)))
+		return fail(p, "lease-ms is 0 or a number from %d to %d",
+			    LEASE_MIN_MS, LEASE_MAX_MS);
+	p->config->limits.lease_ms = ms;
+	return 0;
+}
+
 struct setting {
 	const char *name;
 	int (*set)(struct parse *p, const char *value); /* NULL: a limit */
@@ -240,10 +257,12 @@ static const struct setting settings[] = {
 	{ .name = "allow-remote-anonymous", .set = set_remote_anonymous },
 	{ .name = "uuid", .set = set_uuid },
 	{ .name = "log-level", .set = set_log_level },
+	{ .name = "lease-ms", .set = set_lease },
 	LIMIT("max-sessions", sessions, 1, 4096),
 	LIMIT("max-unauthenticated", unauthenticated, 1, 4096),
 	LIMIT("max-unauthenticated-per-address", unauthenticated_per_address, 1,
 	      4096),
+	LIMIT("max-queues", queues, 1, BRICK_QUEUES_MAX),
 	LIMIT("auth-timeout-ms", auth_timeout_ms, 100, 600 * SECONDS_MS),
 	LIMIT("credits", credits, KFB_CREDITS_MIN, KFB_CREDITS_MAX),
 	LIMIT("max-mappings", mappings, 1, 65536),

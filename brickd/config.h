@@ -17,6 +17,7 @@
 #include "proto/kfb_wire.h"
 
 #define BRICK_LISTEN_MAX  8
+#define BRICK_QUEUES_MAX  64 /* of one session */
 #define BRICK_CLIENTS_MAX 1024
 #define BRICK_ERR_BYTES	  512
 
@@ -45,11 +46,14 @@ struct brick_client {
 
 /**
  * struct brick_limits - every bound that an administrator can move
- * @sessions: connections in all
- * @unauthenticated: of them, before AUTH
+ * @sessions: in all
+ * @unauthenticated: connections before AUTH
  * @unauthenticated_per_address: of those, from one source address
+ * @queues: connections per session
+ * @lease_ms: that a session lives without a message; 0: it ends with its last
+ *	connection
  * @auth_timeout_ms: from the connection request to AUTH
- * @credits: requests in flight per connection
+ * @credits: requests in flight per queue
  * @mappings: per session
  * @handles: registrations per session
  * @map_extent_max_bytes: one handle
@@ -60,6 +64,8 @@ struct brick_limits {
 	uint64_t sessions;
 	uint64_t unauthenticated;
 	uint64_t unauthenticated_per_address;
+	uint64_t queues;
+	uint64_t lease_ms;
 	uint64_t auth_timeout_ms;
 	uint64_t credits;
 	uint64_t mappings;

@@ -21,7 +21,8 @@
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"
 
-#define BRICK_WHO_BYTES 128
+#define BRICK_WHO_BYTES	 160
+#define BRICK_PEER_BYTES 64
 
 struct brick_conn;
 struct brick_queue;
@@ -41,10 +42,10 @@ struct brick_buf {
  * @queue: its own
  * @state: changed by brick_conn_move() only
  * @deadline_ms: to be READY, or after goodbye to be gone; 0: none
+ * @features: KFB_FEATURE_* that its HELLO wanted and the session has
  * @goodbye: close when the last reply is out
  * @n_sending: sends not completed
  * @event_credits: EVENTs that may be sent
- * @event_seq: of the last EVENT
  * @hello: as it came
  * @accept: as it went
  * @peer: where it comes from
@@ -60,6 +61,7 @@ struct brick_conn {
 	struct brick_fabric *fabric;
 	enum kfb_conn_state state;
 	uint64_t deadline_ms;
+	uint32_t features;
 	bool goodbye;
 	struct fid_ep *ep;
 	struct fid_cq *cq;
@@ -72,7 +74,6 @@ struct brick_conn {
 	SLIST_HEAD(, brick_buf) free_sends;
 	uint32_t n_sending;
 	uint16_t event_credits;
-	uint32_t event_seq;
 	uint8_t hello[KFB_HELLO_BYTES];
 	uint8_t accept[KFB_ACCEPT_BYTES];
 	struct sockaddr_storage peer;

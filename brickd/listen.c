@@ -59,20 +59,21 @@ static bool limits_reached(const struct brick_server *server,
 	       from_here >= limits->unauthenticated_per_address;
 }
 
-static enum kfb_status judge(const struct brick_server *server,
-			     const struct fi_info *info, const void *data,
-			     size_t len, struct kfb_hello *hello)
+static enum kfb_status judge(struct brick_fabric *f, const struct fi_info *info,
+			     const void *data, size_t len,
+			     struct kfb_hello *hello,
+			     struct brick_session **joins)
 {
+	const struct brick_server *server = f->server;
+
 	if (server->stopping)
 		return KFB_ST_SHUTDOWN;
 	if (kfb_decode_hello(data, (uint32_t)len, hello))
 		return KFB_ST_MALFORMED;
 	if (kfb_version_choose(hello->version_min, hello->version_max) < 0)
 		return KFB_ST_VERSION;
-	if (hello->queue)
-		return KFB_ST_NOT_SUPPORTED;
 	if (hello->session_id)
-		return KFB_ST_STALE;
+		return brick_session_judge_join(f, info, hello, data, joins);
 	if (limits_reached(server, info))
 		return KFB_ST_LIMIT;
 	return KFB_ST_OK;
@@ -104,13 +105,16 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 			       size_t data_len)
 {
 	struct fi_info *info = event->entry.info;
+	const void *raw = event->entry.data;
+	struct brick_session *joins = NULL;
 	struct kfb_hello hello;
 	enum kfb_status status;
 	int rc;
 
-	status = judge(f->server, info, event->entry.data, data_len, &hello);
+	status = judge(f, info, raw, data_len, &hello, &joins);
 	if (!status) {
-		rc = brick_session_open(f, info, &hello, event->entry.data);
+		rc = joins ? brick_session_join(joins, info, &hello, raw)
+			   : brick_session_open(f, info, &hello, raw);
 		if (rc) {
 			brick_log_limited(&f->server->peer_lines, LOG_ERR, NULL,
 					  "no endpoint for a connection: %s",

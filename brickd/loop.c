@@ -54,12 +54,15 @@ static void run_tick(struct brick_loop *loop)
 
 static int wait_ms(struct brick_loop *loop)
 {
-	uint64_t now_ms = brick_now_ms();
+	uint64_t until_ms, now_ms;
 
 	if (loop->before_wait(loop->ctx) || loop->stopping)
 		return 0;
-	return now_ms < loop->next_tick_ms ? (int)(loop->next_tick_ms - now_ms)
-					   : 0;
+	until_ms = loop->next_ms(loop->ctx);
+	if (until_ms > loop->next_tick_ms)
+		until_ms = loop->next_tick_ms;
+	now_ms = brick_now_ms();
+	return now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
 }
 
 int brick_loop_run(struct brick_loop *loop)

@@ -35,6 +35,7 @@ struct brick_source {
 /*
  * struct brick_loop - the loop
  * @before_wait: called before each wait; true: do not sleep, come back
+ * @next_ms: then: when to come back at the latest, KFB_TIME_NEVER: any time
  * @tick: called every BRICK_TICK_MS
  * @ctx: theirs
  *
@@ -42,6 +43,7 @@ struct brick_source {
  */
 struct brick_loop {
 	bool (*before_wait)(void *ctx);
+	uint64_t (*next_ms)(void *ctx);
 	void (*tick)(void *ctx);
 	void *ctx;
 	int epoll_fd;

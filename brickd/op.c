@@ -43,6 +43,7 @@ static void claim_granted(struct brick_claim *claim)
 {
 	struct brick_op *op = brick_container_of(claim, struct brick_op, claim);
 
+	op->session->n_pending--;
 	op->resume(op);
 }
 
@@ -55,6 +56,8 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
 	op->resume = next;
 	if (brick_claims_take(&op->session->server->claims, &op->claim))
 		next(op);
+	else
+		op->session->n_pending++;
 }
 
 static void worker_done(struct brick_work *work)
@@ -95,6 +98,7 @@ void brick_ops_cancel(struct brick_session *s)
 	while ((op = waiting_op(s))) {
 		brick_claims_drop(&s->server->claims, &op->claim);
 		op->has_claim = false;
+		s->n_pending--;
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	}
 }
@@ -132,6 +136,13 @@ static bool is_refused_when_stopping(uint16_t op)
 	       op == KFB_OP_MAP;
 }
 
+static void count(struct brick_session *s, uint16_t code)
+{
+	if (code <= KFB_OP_LAST)
+		s->counts[code]++;
+	s->is_used = s->is_used || s->state == KFB_SESSION_LIVE;
+}
+
 void brick_op_begin(struct brick_op *op, bool again)
 {
 	struct brick_session *s = op->session;
@@ -140,9 +151,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	int rc;
 
 	s->n_ops++;
-	if (c->state == KFB_CONN_AUTH && code != KFB_OP_AUTH &&
-	    s->server->config->auth == BRICK_AUTH_NONE)
-		brick_session_admit(c, &s->server->anonymous);
+	count(s, code);
 	rc = kfb_conn_admit(c->state, code);
 	if (rc)
 		brick_op_finish_errno(op, rc);

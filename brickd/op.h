@@ -4,7 +4,7 @@
  *
  * An op begins in the loop when its message is decoded, may pass through
  * workers (its resume() is called in the loop after each) and ends with
- * brick_op_finish(), which replies. When its session has lost its connection
+ * brick_op_finish(), which replies. When its session has begun to end
  * meanwhile it undoes what nobody will use and finishes without a reply.
  *
  * Context: the loop thread; a worker has the op to itself between submit and
@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "brickd/claims.h"
 #include "brickd/flush.h"
@@ -39,6 +40,8 @@
  * @handles: MAP: to be registered; UNMAP: to be closed
  * @mapping_id: MAP: what the slot's record keeps
  * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
+ * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
+ * @is_revoking: UNMAP: in the server's list
  */
 struct brick_op {
 	struct brick_work work;
@@ -56,6 +59,9 @@ struct brick_op {
 	struct brick_handle *handles;
 	uint64_t mapping_id;
 	struct brick_session *owner;
+	TAILQ_ENTRY(brick_op) revoke_link;
+	uint64_t revoke_ms;
+	bool is_revoking;
 	struct brick_flush flush;
 	struct kfb_request req;
 	struct kfb_reply reply;
@@ -129,6 +135,10 @@ void brick_ops_cancel(struct brick_session *session);
  */
 enum kfb_status brick_op_check_range(const struct brick_op *op,
 				     const struct kfb_range *range, bool write);
+
+/* Disconnects sessions whose keys a device does not let go of. */
+void brick_unmaps_due(struct brick_server *server);
+uint64_t brick_unmaps_next_ms(const struct brick_server *server);
 
 /* What the store thread runs: all changes that wait, in one commit. */
 void brick_store_thread_run(struct brick_worker *worker,

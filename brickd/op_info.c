@@ -45,7 +45,7 @@ void brick_op_info(struct brick_op *op)
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
 	info->slots_clean = stats.slots_clean;
 	info->slots_bad = stats.slots_bad;
-	info->lease_ms = 0; /* a session lives as long as its connection */
+	info->lease_ms = (uint32_t)limits->lease_ms;
 	info->mappings_max = (uint32_t)limits->mappings;
 	info->map_extent_max_bytes = limits->map_extent_max_bytes;
 	info->alloc_max_blocks = limits->alloc_max_blocks;
@@ -54,5 +54,12 @@ void brick_op_info(struct brick_op *op)
 
 void brick_op_ping(struct brick_op *op)
 {
+	bool is_end = op->req.u.ping.flags & KFB_PING_END;
+	struct brick_session *s = op->session;
+
+	if (is_end)
+		brick_conn_goodbye(op->queue->conn);
 	brick_op_finish(op, KFB_ST_OK);
+	if (is_end)
+		brick_session_fence(s, "goodbye");
 }

@@ -9,10 +9,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/clock.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
+
+/* A device that takes longer than this to forget a key is not waited for. */
+#define REVOKE_MS 500
 
 static void close_handles(struct brick_op *op)
 {
@@ -50,6 +54,48 @@ static void closed(struct brick_op *op)
 	}
 	brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
 	brick_flush_submit(server, &op->flush);
+}
+
+/* They all get the same time: the list is in the order in which it is over. */
+void brick_unmaps_due(struct brick_server *server)
+{
+	struct brick_op *op;
+
+	while ((op = TAILQ_FIRST(&server->revoking)) &&
+	       brick_now_ms() >= op->revoke_ms) {
+		TAILQ_REMOVE(&server->revoking, op, revoke_link);
+		op->is_revoking = false;
+		/* Without its endpoints nothing can use the key. */
+		brick_session_disconnect(op->owner, LOG_WARNING,
+					 "the device does not let go of a key");
+	}
+}
+
+uint64_t brick_unmaps_next_ms(const struct brick_server *server)
+{
+	const struct brick_op *op = TAILQ_FIRST(&server->revoking);
+
+	return op ? op->revoke_ms : KFB_TIME_NEVER;
+}
+
+static void revoked(struct brick_op *op)
+{
+	if (op->is_revoking)
+		TAILQ_REMOVE(&op->session->server->revoking, op, revoke_link);
+	op->is_revoking = false;
+	closed(op);
+}
+
+static void revoke(struct brick_op *op, struct brick_session *owner)
+{
+	struct brick_server *server = owner->server;
+
+	op->owner = owner;
+	owner->n_ops++;
+	op->revoke_ms = brick_now_ms() + REVOKE_MS;
+	op->is_revoking = true;
+	TAILQ_INSERT_TAIL(&server->revoking, op, revoke_link);
+	brick_op_submit(op, &server->registrar, run_close, revoked);
 }
 
 /* The mapping may be another session's of the same client. */
@@ -106,16 +152,12 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 		free(m);
 	}
 	if (owner->fabric->mr_fences) {
-		op->owner = owner;
-		owner->n_ops++;
-		brick_op_submit(op, &owner->server->registrar, run_close,
-				closed);
+		revoke(op, owner);
 		return;
 	}
 	close_handles(op);
-	if (quarantine(owner, op))
-		brick_conn_fail(owner->queues[0]->conn, LOG_ERR,
-				"out of memory");
+	if (owner->n_conns && quarantine(owner, op))
+		brick_session_disconnect(owner, LOG_ERR, "out of memory");
 	closed(op);
 }
 

@@ -43,6 +43,8 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 		q->spans = calloc(BRICK_QUARANTINE_MAX, sizeof(*q->spans));
 	if (!q->spans)
 		return -ENOMEM;
+	while (!q->id)
+		randombytes_buf(&q->id, sizeof(q->id));
 	from = find(q, span.first);
 	for (to = from; to < q->n && q->spans[to].first <= span.end; to++)
 		widen(&span, q->spans[to]);
@@ -106,14 +108,14 @@ int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 	{
 		if (!holds(s, span))
 			continue;
-		if (add_holder(&hold, s->id))
+		if (add_holder(&hold, s->quarantine.id))
 			return -EAGAIN;
 		last = s;
 	}
 	if (hold.n <= 1) {
 		if (last)
-			last->quarantine.token = last->id;
-		*token = last ? last->id : 0;
+			last->quarantine.is_token = true;
+		*token = last ? last->quarantine.id : 0;
 		return 0;
 	}
 	place = find_hold(server, 0);
@@ -131,7 +133,7 @@ static bool is_held(struct brick_server *server, uint64_t token)
 	const struct brick_session *s;
 
 	TAILQ_FOREACH(s, &server->sessions, link)
-	if (s->id == token)
+	if (s->quarantine.id == token)
 		return true;
 	return find_hold(server, token);
 }
@@ -215,11 +217,11 @@ void brick_quarantine_forget(struct brick_server *server,
 void brick_quarantine_end(struct brick_session *s)
 {
 	struct brick_quarantine *q = &s->quarantine;
-	bool released = leave_holds(s->server, s->id);
+	bool released = leave_holds(s->server, q->id);
 
-	if (q->token)
-		brick_store_release(s->server->store, q->token);
-	if (q->token || released)
+	if (q->is_token)
+		brick_store_release(s->server->store, q->id);
+	if (q->is_token || released)
 		brick_server_kick_cleaner(s->server);
 	free(q->spans);
 	memset(q, 0, sizeof(*q));

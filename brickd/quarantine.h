@@ -3,7 +3,7 @@
  * Quarantine: blocks that a session's late one-sided operations may reach.
  *
  * Closing a registration on stock tcp stops new operations only: one that is
- * under way lands its rest later. Until the session's endpoint is closed, its
+ * under way lands its rest later. Until the session's endpoints are closed, its
  * former blocks are therefore not mapped for others, and slots freed meanwhile
  * are neither zeroed nor given out again.
  *
@@ -32,7 +32,7 @@ struct brick_session;
 /**
  * struct brick_hold - freed slots that more than one session holds back
  * @token: names them to the store; 0: not in use
- * @n: sessions
+ * @n: quarantines
  * @ids: theirs; the last one to end releases the slots
  */
 struct brick_hold {
@@ -45,12 +45,14 @@ struct brick_hold {
  * struct brick_quarantine - of one session
  * @n: spans in use
  * @spans: sorted, disjoint; NULL until needed
- * @token: names its freed slots to the store; 0 until needed
+ * @id: random, never used twice; 0 until needed
+ * @is_token: @id names freed slots to the store
  */
 struct brick_quarantine {
 	uint32_t n;
 	struct brick_span *spans;
-	uint64_t token;
+	uint64_t id;
+	bool is_token;
 };
 
 /**
@@ -98,7 +100,7 @@ void brick_quarantine_settle(struct brick_server *server, uint64_t token,
 void brick_quarantine_forget(struct brick_server *server,
 			     struct brick_span span);
 
-/* The session's endpoint is closed. */
+/* The session's last endpoint is closed; a new quarantine may begin. */
 void brick_quarantine_end(struct brick_session *session);
 
 #endif

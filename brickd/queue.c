@@ -158,8 +158,10 @@ void brick_queue_message(struct brick_queue *q, const void *buf, uint32_t len)
 		return;
 	}
 	why = take_credits(q, &req);
-	if (!why)
+	if (!why) {
+		brick_session_renew(q->session);
 		why = classify(q, &req);
+	}
 	if (why)
 		brick_conn_fail(q->conn, LOG_NOTICE, why);
 }

@@ -23,6 +23,7 @@
 #include "brickd/op.h"
 #include "brickd/selftest.h"
 #include "brickd/session.h"
+#include "brickd/sessions.h"
 #include "brickd/sigbus.h"
 #include "brickd/util.h"
 
@@ -221,11 +222,12 @@ static void send_shutdown(struct brick_conn *c, uint32_t deadline_ms)
 	struct kfb_reply event = { .op = KFB_OP_EVENT };
 
 	if (c->state != KFB_CONN_READY || !c->event_credits ||
-	    !(c->session->features & KFB_FEATURE_EVENT))
+	    !(c->features & KFB_FEATURE_EVENT))
 		return;
 	c->event_credits--;
 	event.u.event.kind = KFB_EVENT_SHUTDOWN;
-	event.u.event.event_seq = ++c->event_seq;
+	event.u.event.event_seq = ++c->session->event_seq;
+	c->session->is_told = true;
 	event.u.event.deadline_ms = deadline_ms;
 	brick_conn_send(c, &event);
 }
@@ -246,6 +248,7 @@ static void begin_stop(struct brick_server *server)
 		brick_fabric_unlisten(&server->fabrics[i]);
 	TAILQ_FOREACH(c, &server->conns, link)
 	send_shutdown(c, (uint32_t)timeout_ms);
+	brick_sessions_stop(server);
 }
 
 static void signalled(struct brick_source *source)
@@ -267,8 +270,8 @@ static void end_idle(struct brick_server *server)
 	TAILQ_FOREACH(c, &server->conns, link)
 	{
 		/* One that was told goes by itself, until the deadline. */
-		bool idle =
-			!c->event_seq && !c->session->n_ops && !c->n_sending;
+		bool idle = !c->session->is_told && !c->session->n_ops &&
+			    !c->n_sending;
 
 		if (c->state != KFB_CONN_CLOSING && (late || idle))
 			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
@@ -280,13 +283,20 @@ static void end_idle(struct brick_server *server)
 static bool before_wait(void *ctx)
 {
 	struct brick_server *server = ctx;
-	bool more = brick_conns_before_wait(server);
+	bool more;
 
+	brick_sessions_due(server);
+	more = brick_conns_before_wait(server);
 	if (server->stopping) {
 		end_idle(server);
 		more = more || !TAILQ_EMPTY(&server->kicked);
 	}
 	return more;
+}
+
+static uint64_t next_ms(void *ctx)
+{
+	return brick_sessions_next_ms(ctx);
 }
 
 static void tick(void *ctx)
@@ -324,6 +334,7 @@ static int open_loop(struct brick_server *server)
 	if (rc)
 		return rc;
 	server->loop.before_wait = before_wait;
+	server->loop.next_ms = next_ms;
 	server->loop.tick = tick;
 	server->loop.ctx = server;
 	rc = brick_mailbox_init(&server->box);
@@ -419,11 +430,15 @@ int brick_server_start(struct brick_server *server,
 	server->config = config;
 	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->peer_lines.burst = 20;
+	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->session_lines.burst = 200;
 	server->anonymous.owner = brick_owner_hash("");
 	(void)brick_grants_add(&server->anonymous.grants, &all);
 	TAILQ_INIT(&server->conns);
 	TAILQ_INIT(&server->kicked);
 	TAILQ_INIT(&server->sessions);
+	TAILQ_INIT(&server->revoking);
+	brick_leases_init(&server->leases, config->limits.lease_ms);
 	brick_claims_init(&server->claims);
 	rc = open_fabrics(server, err, err_len);
 	if (rc)

@@ -15,6 +15,7 @@
 #include "brickd/claims.h"
 #include "brickd/config.h"
 #include "brickd/fabric.h"
+#include "brickd/lease.h"
 #include "brickd/log.h"
 #include "brickd/loop.h"
 #include "brickd/mapping.h"
@@ -24,10 +25,12 @@
 #include "brickd/work.h"
 
 struct brick_conn;
+struct brick_op;
 struct brick_session;
 
 TAILQ_HEAD(brick_conn_list, brick_conn);
 TAILQ_HEAD(brick_session_list, brick_session);
+TAILQ_HEAD(brick_op_list, brick_op);
 
 /*
  * struct brick_server - one run of the daemon
@@ -38,7 +41,10 @@ TAILQ_HEAD(brick_session_list, brick_session);
  * @kicked: of them, those to be looked at before the loop sleeps
  * @sessions: all sessions, also those that are ending
  * @holds: freed slots that several sessions hold back
+ * @leases: those of the sessions
+ * @revoking: UNMAPs that wait for a device
  * @peer_lines: bound on log lines that peers cause
+ * @session_lines: bound on those that tell of sessions
  */
 struct brick_server {
 	const struct brick_config *config;
@@ -72,7 +78,10 @@ struct brick_server {
 	struct brick_mappings mappings;
 	struct brick_claims claims;
 	struct brick_hold holds[BRICK_HOLDS_MAX];
+	struct brick_leases leases;
+	struct brick_op_list revoking;
 	struct brick_ratelimit peer_lines;
+	struct brick_ratelimit session_lines;
 
 	bool stopping;
 	uint64_t stop_deadline_ms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sessions: from the connection request to the last registration. */
+/* A session's connections: the first one, its client, their loss. */
 #include "brickd/session.h"
 
 #include <arpa/inet.h>
@@ -9,25 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/auth.h"
 #include "brickd/clock.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
+#include "brickd/sessions.h"
 #include "brickd/util.h"
 
-static void move(struct brick_session *s, enum kfb_session_state to)
+void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 {
-	if (s->state != to && kfb_session_move(&s->state, to))
-		brick_log(LOG_ERR, NULL,
-			  "session %016llx: illegal move from %s to %s",
-			  (unsigned long long)s->id,
+	if (kfb_session_move(&s->state, to))
+		brick_log(LOG_ERR, s->who, "illegal move from %s to %s",
 			  kfb_session_state_name(s->state),
 			  kfb_session_state_name(to));
 }
 
-static void describe(struct brick_conn *c)
+static void describe_peer(struct brick_conn *c)
 {
-	const struct brick_session *s = c->session;
-	const char *name = s->client ? s->client->name : "";
+	const char *provider =
+		brick_provider_name(c->fabric->address->provider);
+	struct brick_session *s = c->session;
 	char host[INET6_ADDRSTRLEN] = "?";
 	unsigned int port = 0;
 
@@ -42,10 +43,21 @@ static void describe(struct brick_conn *c)
 		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
 		port = ntohs(in6->sin6_port);
 	}
-	snprintf(c->who, sizeof(c->who), "session %016llx %s[%s]:%u%s%s",
-		 (unsigned long long)s->id,
-		 brick_provider_name(s->fabric->address->provider), host, port,
-		 *name ? " client " : "", name);
+	snprintf(s->peer, sizeof(s->peer), "%s[%s]:%u", provider, host, port);
+}
+
+static void describe(struct brick_session *s)
+{
+	const char *name = s->client ? s->client->name : "";
+
+	snprintf(s->who, sizeof(s->who), "session %016llx%s%s",
+		 (unsigned long long)s->id, *name ? " client " : "", name);
+}
+
+static void describe_conn(struct brick_conn *c)
+{
+	snprintf(c->who, sizeof(c->who), "%s queue %u %s", c->session->who,
+		 c->queue->index, c->session->peer);
 }
 
 static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
@@ -55,7 +67,7 @@ static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
 		.version = (uint8_t)kfb_version_choose(hello->version_min,
 						       hello->version_max),
 		.credits = c->queue->slots.n,
-		.features = s->features,
+		.features = c->features,
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id = s->id,
@@ -83,6 +95,7 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	c->session = s;
 	c->queue = q;
 	c->fabric = s->fabric;
+	c->features = s->features & hello->features;
 	c->event_credits = hello->credits < KFB_EVENTS_UNACKED_MAX
 				   ? hello->credits
 				   : KFB_EVENTS_UNACKED_MAX;
@@ -91,7 +104,8 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
 		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
-	describe(c);
+	describe_peer(c);
+	describe_conn(c);
 	return c;
 }
 
@@ -114,7 +128,8 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 	}
 	brick_queue_attach(q, c);
 	q->session->n_conns++;
-	brick_log(LOG_DEBUG, c->who, "accepted");
+	brick_log_limited(&c->server->session_lines, LOG_DEBUG, c->who,
+			  "accepted");
 	return 0;
 }
 
@@ -138,172 +153,194 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	TAILQ_INIT(&s->mappings);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));
+	describe(s);
 	return s;
 }
 
-static void session_free(struct brick_session *s)
+static const char *device_of(const struct fi_info *info)
 {
-	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
-		free(s->queues[i]);
-	free(s);
+	return info->domain_attr && info->domain_attr->name
+		       ? info->domain_attr->name
+		       : "";
 }
 
 int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello)
 {
+	struct brick_server *server = fabric->server;
 	struct brick_session *s = session_new(fabric, hello);
 	int rc;
 
 	if (!s)
 		return -ENOMEM;
+	snprintf(s->device, sizeof(s->device), "%s", device_of(info));
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
 	if (rc)
 		goto free_session;
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;
-	TAILQ_INSERT_TAIL(&s->server->sessions, s, link);
-	s->server->n_sessions++;
+	TAILQ_INSERT_TAIL(&server->sessions, s, link);
+	server->n_sessions++;
+	if (server->config->auth == BRICK_AUTH_NONE)
+		brick_auth_none(s->queues[0]->conn);
 	return 0;
 
 close_domain:
 	fi_close(&s->domain->fid);
 free_session:
-	session_free(s);
+	free(s->queues[0]);
+	free(s);
 	return rc;
+}
+
+static void ready(struct brick_conn *c)
+{
+	c->deadline_ms = 0;
+	brick_conn_move(c, KFB_CONN_READY);
 }
 
 void brick_session_connected(struct brick_conn *c)
 {
 	if (c->state != KFB_CONN_CONNECTING)
 		return;
-	brick_conn_move(c, KFB_CONN_AUTH);
-	if (c->server->config->auth == BRICK_AUTH_NONE)
-		c->deadline_ms = 0;
+	if (c->session->state == KFB_SESSION_OPENING)
+		brick_conn_move(c, KFB_CONN_AUTH);
+	else
+		ready(c);
 	brick_conn_kick(c);
 }
 
-void brick_session_admit(struct brick_conn *c,
-			 const struct brick_client *client)
+void brick_session_admit(struct brick_session *s,
+			 const struct brick_client *client,
+			 const uint8_t key[KFB_KEY_BYTES])
+{
+	struct brick_conn *c = s->queues[0]->conn;
+
+	s->client = client;
+	memcpy(s->key, key, sizeof(s->key));
+	describe(s);
+	describe_conn(c);
+	brick_session_move(s, KFB_SESSION_LIVE);
+	brick_session_renew(s);
+	if (c->state == KFB_CONN_AUTH)
+		ready(c);
+	brick_log_limited(&s->server->session_lines, LOG_INFO, c->who, "%s",
+			  *client->name ? "authenticated"
+					: "served without authentication");
+}
+
+void brick_session_renew(struct brick_session *s)
+{
+	if (s->state == KFB_SESSION_LIVE)
+		brick_lease_renew(&s->server->leases, &s->lease,
+				  brick_now_ms());
+}
+
+void brick_session_disconnect(struct brick_session *s, int priority,
+			      const char *why)
+{
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
+		struct brick_queue *q = s->queues[i];
+
+		if (q && q->conn && !q->conn->goodbye)
+			brick_conn_fail(q->conn, priority, why);
+	}
+}
+
+/* Closes an endpoint: nothing of it lands any more. */
+static void drop_conn(struct brick_conn *c)
 {
 	struct brick_session *s = c->session;
 
-	s->client = client;
-	c->deadline_ms = 0;
-	describe(c);
-	move(s, KFB_SESSION_LIVE);
-	brick_conn_move(c, KFB_CONN_READY);
-	brick_log(LOG_INFO, c->who, "%s",
-		  *client->name ? "authenticated"
-				: "served without authentication");
+	brick_log_limited(&s->server->session_lines, LOG_DEBUG, c->who,
+			  "closed");
+	c->queue->conn = NULL;
+	s->n_conns--;
+	brick_conn_close(c);
+	if (!s->n_conns)
+		brick_quarantine_end(s);
+}
+
+/* Is there anything that its client could come back for? */
+static bool can_wait(const struct brick_session *s)
+{
+	return s->state == KFB_SESSION_LIVE && s->is_used &&
+	       s->lease.is_running && !s->server->stopping;
+}
+
+/* Its last connection is closed. */
+static void detach(struct brick_session *s)
+{
+	if (can_wait(s)) {
+		brick_session_move(s, KFB_SESSION_DETACHED);
+		brick_log_limited(&s->server->session_lines, LOG_INFO, s->who,
+				  "lost its last connection, to %s", s->peer);
+		return;
+	}
+	brick_session_fence(s, "its connection is gone");
+	brick_ops_cancel(s);
+	brick_session_progress(s);
 }
 
 void brick_session_lost(struct brick_conn *c)
 {
 	struct brick_session *s = c->session;
 
-	if (s->state == KFB_SESSION_LIVE)
-		brick_log(LOG_INFO, c->who, "gone");
-	c->queue->conn = NULL;
-	s->n_conns--;
-	brick_conn_close(c);
-	move(s, s->state == KFB_SESSION_OPENING ? KFB_SESSION_ENDED
-						: KFB_SESSION_FENCING);
-	brick_ops_cancel(s);
-	brick_session_progress(s);
+	drop_conn(c);
+	if (!s->n_conns)
+		detach(s);
 }
 
-/* Registrar: the endpoint is closed, so nothing uses the domain any more. */
-static void revoke_all(struct brick_work *work)
+enum kfb_status brick_session_judge_join(struct brick_fabric *f,
+					 const struct fi_info *info,
+					 const struct kfb_hello *hello,
+					 const void *raw_hello,
+					 struct brick_session **out)
 {
 	struct brick_session *s =
-		brick_container_of(work, struct brick_session, teardown);
-	struct brick_mapping *m;
+		brick_sessions_find(f->server, hello->session_id);
 
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	for (size_t i = 0; i < m->n; i++)
-		brick_fabric_dereg(&m->handles[i].region);
-	fi_close(&s->domain->fid);
+	if (!s || brick_session_is_ending(s) || s->state == KFB_SESSION_OPENING)
+		return KFB_ST_STALE;
+	/* Its domain is of no use to what came in elsewhere. */
+	if (s->fabric != f || strcmp(s->device, device_of(info)) != 0)
+		return KFB_ST_STALE;
+	if (!brick_auth_join_is_proven(s, raw_hello) ||
+	    kfb_join_counter_check(s->join_counter, hello->join_counter))
+		return KFB_ST_KEY_REJECTED;
+	s->join_counter = hello->join_counter;
+	if (hello->queue >= f->server->config->limits.queues)
+		return KFB_ST_LIMIT;
+	*out = s;
+	return KFB_ST_OK;
 }
 
-static void forget_mappings(struct brick_session *s)
+int brick_session_join(struct brick_session *s, struct fi_info *info,
+		       const struct kfb_hello *hello, const void *raw_hello)
 {
-	struct brick_mapping *m;
+	struct brick_queue *q = s->queues[hello->queue];
+	int rc;
 
-	while ((m = TAILQ_FIRST(&s->mappings))) {
-		TAILQ_REMOVE(&s->mappings, m, session_link);
-		brick_mappings_del(&s->server->mappings, m);
-		free(m->handles);
-		free(m);
+	if (!q)
+		q = brick_queue_new(
+			s, hello->queue,
+			(uint16_t)s->server->config->limits.credits);
+	if (!q)
+		return -ENOMEM;
+	s->queues[hello->queue] = q;
+	if (q->conn)
+		drop_conn(q->conn);
+	rc = connect_queue(q, info, hello, raw_hello);
+	if (rc) {
+		if (!s->n_conns && s->state == KFB_SESSION_LIVE)
+			detach(s);
+		return rc;
 	}
-}
-
-static void finish(struct brick_session *s)
-{
-	struct brick_server *server = s->server;
-
-	forget_mappings(s);
-	brick_quarantine_end(s);
-	move(s, KFB_SESSION_ENDED);
-	TAILQ_REMOVE(&server->sessions, s, link);
-	server->n_sessions--;
-	session_free(s);
-}
-
-static void flushed(struct brick_flush *flush)
-{
-	struct brick_session *s =
-		brick_container_of(flush, struct brick_session, flush);
-
-	if (flush->error)
-		brick_server_drain_failed(s->server);
-	finish(s);
-}
-
-static size_t count_handles(const struct brick_session *s)
-{
-	const struct brick_mapping *m;
-	size_t n = 0;
-
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	n += m->flags & KFB_MAP_RW ? m->n : 0;
-	return n;
-}
-
-/*
- * A clean stop must have flushed all that was mapped for writing, also what
- * was unmapped before; on PAGE media the last drain does it for everything.
- */
-static void revoked(struct brick_work *work)
-{
-	struct brick_session *s =
-		brick_container_of(work, struct brick_session, teardown);
-	const struct brick_mapping *m;
-	size_t n = count_handles(s);
-
-	if (!n || !brick_flush_is_needed(s->server)) {
-		finish(s);
-		return;
-	}
-	s->flush.done = flushed;
-	if (brick_flush_alloc(&s->flush, n)) {
-		brick_server_drain_failed(s->server);
-		finish(s);
-		return;
-	}
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (m->flags & KFB_MAP_RW)
-		brick_flush_add_handles(&s->flush, m->handles, m->n);
-	brick_flush_submit(s->server, &s->flush);
-}
-
-void brick_session_progress(struct brick_session *s)
-{
-	if (!brick_session_is_ending(s) || s->n_conns || s->n_ops ||
-	    s->is_torn_down)
-		return;
-	s->is_torn_down = true;
-	s->teardown.run = revoke_all;
-	s->teardown.done = revoked;
-	brick_worker_submit(&s->server->registrar, &s->teardown);
+	if (s->state == KFB_SESSION_DETACHED)
+		brick_session_move(s, KFB_SESSION_LIVE);
+	brick_session_renew(s);
+	brick_log_limited(&s->server->session_lines, LOG_INFO, q->conn->who,
+			  "joined");
+	return 0;
 }

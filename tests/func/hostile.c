@@ -354,7 +354,7 @@ static void a_join_without_proof_is_rejected(void **state)
 	hello.join_counter = 1;
 	assert_int_equal(raw_session_connect(&s, &id, &hello, &status),
 			 RAW_REJECTED);
-	assert_int_equal(status, KFB_ST_NOT_SUPPORTED);
+	assert_int_equal(status, KFB_ST_KEY_REJECTED);
 	/* The live queue of that session was not touched. */
 	expect_range(*state, KFB_OP_FREE, FREE_VA, 1, KFB_ST_NOT_FOUND);
 }

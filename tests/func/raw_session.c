@@ -3,6 +3,7 @@
 #include "raw_session.h"
 
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,10 +38,9 @@ void raw_hello(struct kfb_hello *hello)
 	randombytes_buf(hello->proof, sizeof(hello->proof));
 }
 
-enum raw_outcome raw_session_connect(struct raw_session *s,
-				     const struct raw_identity *id,
-				     const struct kfb_hello *hello,
-				     uint16_t *status)
+enum raw_outcome raw_hello_connect(struct raw_session *s,
+				   const struct raw_identity *id,
+				   const uint8_t *raw, uint16_t *status)
 {
 	uint8_t answer[256] = { 0 };
 	size_t answer_len = sizeof(answer);
@@ -48,8 +48,7 @@ enum raw_outcome raw_session_connect(struct raw_session *s,
 	enum raw_outcome outcome;
 
 	memset(s, 0, sizeof(*s));
-	if (kfb_encode_hello(hello, s->hello, sizeof(s->hello)) < 0)
-		return RAW_ENDED;
+	memcpy(s->hello, raw, sizeof(s->hello));
 	outcome = raw_connect(id->url, s->hello, sizeof(s->hello), answer,
 			      &answer_len, &s->c);
 	if (outcome == RAW_REJECTED &&
@@ -63,6 +62,66 @@ enum raw_outcome raw_session_connect(struct raw_session *s,
 	}
 	memcpy(s->accept, answer, sizeof(s->accept));
 	return RAW_ACCEPTED;
+}
+
+enum raw_outcome raw_session_connect(struct raw_session *s,
+				     const struct raw_identity *id,
+				     const struct kfb_hello *hello,
+				     uint16_t *status)
+{
+	uint8_t raw[KFB_HELLO_BYTES];
+
+	if (kfb_encode_hello(hello, raw, sizeof(raw)) < 0)
+		return RAW_ENDED;
+	return raw_hello_connect(s, id, raw, status);
+}
+
+bool raw_join_hello(const struct raw_session *s, uint16_t queue,
+		    uint32_t counter, uint8_t *raw)
+{
+	struct kfb_hello hello;
+
+	raw_hello(&hello);
+	hello.queue = queue;
+	hello.session_id = s->accepted.session_id;
+	hello.join_counter = counter;
+	return kfb_encode_hello(&hello, raw, KFB_HELLO_BYTES) > 0 &&
+	       !kfb_auth_join_proof(&sodium, s->key, raw,
+				    raw + offsetof(struct kfb_wire_hello,
+						   proof));
+}
+
+bool raw_session_join(struct raw_session *q, const struct raw_session *s,
+		      const struct raw_identity *id, uint16_t queue,
+		      uint32_t counter)
+{
+	uint8_t raw[KFB_HELLO_BYTES];
+	uint16_t status = 0;
+
+	if (!raw_join_hello(s, queue, counter, raw) ||
+	    raw_hello_connect(q, id, raw, &status) != RAW_ACCEPTED) {
+		fprintf(stderr, "not joined: %s\n", kfb_status_text(status));
+		return false;
+	}
+	memcpy(q->key, s->key, sizeof(q->key));
+	if (!queue)
+		q->seq = s->seq;
+	return true;
+}
+
+/* What the brick and we make of what both have said. */
+static bool make_session_key(struct raw_session *s,
+			     const struct raw_identity *id)
+{
+	struct kfb_transcript transcript = { .hello = s->hello,
+					     .accept = s->accept,
+					     .name = id->client,
+					     .name_len = strlen(id->client) };
+	const struct kfb_auth_reply *auth = &s->reply.u.auth;
+
+	return !kfb_auth_session_key(&sodium, id->key, &transcript,
+				     auth->brick_uuid, auth->power_epoch,
+				     s->key);
 }
 
 bool raw_auth_request(const struct raw_session *s, const char *client,
@@ -100,7 +159,7 @@ bool raw_session_open(struct raw_session *s, const struct raw_identity *id)
 		raw_session_close(s);
 		return false;
 	}
-	return true;
+	return make_session_key(s, id);
 }
 
 void raw_session_close(struct raw_session *s)

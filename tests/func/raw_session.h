@@ -25,6 +25,7 @@ struct raw_session {
 	uint8_t accept[sizeof(struct kfb_wire_accept)];
 	struct kfb_accept accepted;
 	uint32_t seq; /* of slot 0 */
+	uint8_t key[KFB_KEY_BYTES]; /* of the session: proves joins */
 	struct kfb_reply reply; /* the last one */
 };
 
@@ -48,6 +49,46 @@ enum raw_outcome raw_session_connect(struct raw_session *s,
 /* The AUTH request that proves @key for @client; false when HMAC failed. */
 bool raw_auth_request(const struct raw_session *s, const char *client,
 		      const uint8_t *key, struct kfb_request *req);
+
+/**
+ * raw_join_hello - a HELLO that joins, with its proof
+ * @s: open
+ * @queue: which
+ * @counter: join counter
+ * @raw: KFB_HELLO_BYTES
+ *
+ * Return: true when it worked.
+ */
+bool raw_join_hello(const struct raw_session *s, uint16_t queue,
+		    uint32_t counter, uint8_t *raw);
+
+/**
+ * raw_hello_connect - send a HELLO as it is
+ * @s: filled
+ * @id: where
+ * @raw: KFB_HELLO_BYTES
+ * @status: the status of a REJECT
+ *
+ * Return: how it went.
+ */
+enum raw_outcome raw_hello_connect(struct raw_session *s,
+				   const struct raw_identity *id,
+				   const uint8_t *raw, uint16_t *status);
+
+/**
+ * raw_session_join - join a session with a further queue, or queue 0 again
+ * @q: filled; its sequence numbers go on where those of @s are, when @queue
+ *	is 0
+ * @s: the session's first queue, perhaps closed
+ * @id: where
+ * @queue: which
+ * @counter: join counter
+ *
+ * Return: true when it was accepted.
+ */
+bool raw_session_join(struct raw_session *q, const struct raw_session *s,
+		      const struct raw_identity *id, uint16_t queue,
+		      uint32_t counter);
 
 /* Connect and authenticate; false with a message when it did not work. */
 bool raw_session_open(struct raw_session *s, const struct raw_identity *id);

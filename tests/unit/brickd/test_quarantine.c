@@ -26,9 +26,7 @@ static int begin(void **state)
 	memset(&b, 0, sizeof(b));
 	TAILQ_INIT(&server.sessions);
 	a.server = &server;
-	a.id = 7;
 	b.server = &server;
-	b.id = 8;
 	TAILQ_INSERT_TAIL(&server.sessions, &a, link);
 	TAILQ_INSERT_TAIL(&server.sessions, &b, link);
 	return brick_media_open("memory:32M", NULL, &server.media, err,
@@ -178,6 +176,23 @@ static void a_slot_whose_session_ended_meanwhile_is_not_lost(void **state)
 	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
 }
 
+/* Its endpoints were closed while the store thread is at the FREE. */
+static void a_session_that_connects_anew_holds_nothing_of_before(void **state)
+{
+	const struct brick_span span = { 0, 1 };
+	uint64_t token;
+
+	assert_int_equal(add(&a, 0, 1), 0);
+	commit(BRICK_STORE_ALLOC, 0);
+	assert_int_equal(brick_quarantine_token(&server, span, &token), 0);
+	brick_quarantine_end(&a);
+	assert_int_equal(add(&a, 5, 6), 0);
+	assert_false(blocks(0, 1, &b));
+	commit(BRICK_STORE_FREE, token);
+	brick_quarantine_settle(&server, token, true);
+	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -191,6 +206,7 @@ int main(void)
 		TEST(a_slot_is_cleaned_when_its_session_has_ended),
 		TEST(a_slot_of_two_sessions_waits_for_both),
 		TEST(a_slot_whose_session_ended_meanwhile_is_not_lost),
+		TEST(a_session_that_connects_anew_holds_nothing_of_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

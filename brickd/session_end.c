@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The end of a session: endpoints, requests, registrations, flush, blocks.
+ *
+ * The order is what keeps late bytes out. Nothing may be taken out of it, and
+ * nothing moved.
+ */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "brickd/op.h"
+#include "brickd/server.h"
+#include "brickd/session.h"
+#include "brickd/util.h"
+
+void brick_session_fence(struct brick_session *s, const char *why)
+{
+	bool was_open = s->state != KFB_SESSION_OPENING;
+
+	if (brick_session_is_ending(s))
+		return;
+	brick_log_limited(&s->server->session_lines,
+			  was_open ? LOG_INFO : LOG_DEBUG, s->who, "ends: %s",
+			  why);
+	brick_lease_stop(&s->server->leases, &s->lease);
+	brick_session_move(s,
+			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
+	brick_session_disconnect(s, LOG_DEBUG, why);
+	if (!s->n_conns)
+		brick_ops_cancel(s);
+	brick_session_progress(s);
+}
+
+void brick_session_evict(struct brick_session *s, const char *why)
+{
+	if (!brick_session_is_ending(s))
+		brick_log(LOG_NOTICE, s->who, "evicted: %s", why);
+	brick_session_fence(s, "evicted");
+}
+
+/* Registrar: the endpoints are closed, so nothing uses the domain any more. */
+static void revoke_all(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+	struct brick_mapping *m;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	for (size_t i = 0; i < m->n; i++)
+		brick_fabric_dereg(&m->handles[i].region);
+	fi_close(&s->domain->fid);
+}
+
+static void forget_mappings(struct brick_session *s)
+{
+	struct brick_mapping *m;
+
+	while ((m = TAILQ_FIRST(&s->mappings))) {
+		TAILQ_REMOVE(&s->mappings, m, session_link);
+		brick_mappings_del(&s->server->mappings, m);
+		free(m->handles);
+		free(m);
+	}
+}
+
+static void finish(struct brick_session *s)
+{
+	struct brick_server *server = s->server;
+
+	forget_mappings(s);
+	brick_quarantine_end(s);
+	if (s->state == KFB_SESSION_FENCING)
+		brick_session_move(s, KFB_SESSION_ENDED);
+	brick_log_limited(&server->session_lines, LOG_DEBUG, s->who, "ended");
+	TAILQ_REMOVE(&server->sessions, s, link);
+	server->n_sessions--;
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
+		free(s->queues[i]);
+	sodium_memzero(s->key, sizeof(s->key));
+	free(s);
+}
+
+static void flushed(struct brick_flush *flush)
+{
+	struct brick_session *s =
+		brick_container_of(flush, struct brick_session, flush);
+
+	if (flush->error)
+		brick_server_drain_failed(s->server);
+	finish(s);
+}
+
+static size_t count_handles(const struct brick_session *s)
+{
+	const struct brick_mapping *m;
+	size_t n = 0;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	n += m->flags & KFB_MAP_RW ? m->n : 0;
+	return n;
+}
+
+/*
+ * A clean stop must have flushed all that was mapped for writing, also what
+ * was unmapped before; on PAGE media the last drain does it for everything.
+ */
+static void revoked(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+	const struct brick_mapping *m;
+	size_t n = count_handles(s);
+
+	if (!n || !brick_flush_is_needed(s->server)) {
+		finish(s);
+		return;
+	}
+	s->flush.done = flushed;
+	if (brick_flush_alloc(&s->flush, n)) {
+		brick_server_drain_failed(s->server);
+		finish(s);
+		return;
+	}
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	if (m->flags & KFB_MAP_RW)
+		brick_flush_add_handles(&s->flush, m->handles, m->n);
+	brick_flush_submit(s->server, &s->flush);
+}
+
+void brick_session_progress(struct brick_session *s)
+{
+	if (!brick_session_is_ending(s) || s->n_conns || s->n_ops ||
+	    s->is_torn_down)
+		return;
+	s->is_torn_down = true;
+	s->teardown.run = revoke_all;
+	s->teardown.done = revoked;
+	brick_worker_submit(&s->server->registrar, &s->teardown);
+}

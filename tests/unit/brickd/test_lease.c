@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Leases: what ends when, whatever the number of sessions. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "brickd/lease.h"
+
+#define LENGTH_MS 3000
+#define N	  1000
+
+static struct brick_leases all;
+static struct brick_lease lease[N];
+
+static int begin(void **state)
+{
+	memset(lease, 0, sizeof(lease));
+	brick_leases_init(&all, LENGTH_MS);
+	return 0;
+}
+
+static enum brick_lease_due due(uint64_t now_ms, struct brick_lease **out)
+{
+	*out = NULL;
+	return brick_leases_due(&all, now_ms, out);
+}
+
+static void a_lease_is_old_after_two_thirds_and_over_at_its_end(void **state)
+{
+	struct brick_lease *out;
+
+	brick_lease_renew(&all, &lease[0], 100);
+	assert_int_equal(brick_leases_next_ms(&all), 2100);
+	assert_int_equal(due(2099, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(due(2100, &out), BRICK_LEASE_OLD);
+	assert_ptr_equal(out, &lease[0]);
+	assert_int_equal(due(3099, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(brick_leases_next_ms(&all), 3100);
+	assert_int_equal(brick_lease_left_ms(&all, &lease[0], 3099), 1);
+	assert_int_equal(due(3100, &out), BRICK_LEASE_OVER);
+	assert_ptr_equal(out, &lease[0]);
+	assert_int_equal(due(3100, &out), BRICK_LEASE_OVER);
+	brick_lease_stop(&all, &lease[0]);
+	assert_int_equal(due(9999, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(brick_leases_next_ms(&all), KFB_TIME_NEVER);
+	assert_int_equal(brick_lease_left_ms(&all, &lease[0], 0),
+			 KFB_TIME_NEVER);
+}
+
+static void a_message_makes_an_old_lease_fresh_again(void **state)
+{
+	struct brick_lease *out;
+
+	brick_lease_renew(&all, &lease[0], 0);
+	assert_int_equal(due(2500, &out), BRICK_LEASE_OLD);
+	brick_lease_renew(&all, &lease[0], 2999);
+	assert_int_equal(due(4998, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(due(4999, &out), BRICK_LEASE_OLD);
+	assert_int_equal(due(5998, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(due(5999, &out), BRICK_LEASE_OVER);
+}
+
+/* The next one is old and then over, also after a long sleep. */
+static void expect_end(struct brick_lease *next)
+{
+	struct brick_lease *out;
+
+	assert_int_equal(due(90000, &out), BRICK_LEASE_OLD);
+	assert_ptr_equal(out, next);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_OVER);
+	assert_ptr_equal(out, next);
+	brick_lease_stop(&all, out);
+}
+
+static void those_that_were_renewed_first_end_first(void **state)
+{
+	struct brick_lease *out;
+	size_t i;
+
+	for (i = 0; i < N; i++)
+		brick_lease_renew(&all, &lease[i], i);
+	for (i = 0; i < N; i += 2)
+		brick_lease_renew(&all, &lease[i], N);
+	for (i = 1; i < N; i += 2)
+		expect_end(&lease[i]);
+	for (i = 0; i < N; i += 2)
+		expect_end(&lease[i]);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_NONE_DUE);
+}
+
+static void leases_of_no_length_never_end(void **state)
+{
+	struct brick_lease *out;
+
+	brick_leases_init(&all, 0);
+	brick_lease_renew(&all, &lease[0], 1);
+	assert_int_equal(due(UINT64_MAX - 1, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(brick_lease_left_ms(&all, &lease[0], 5),
+			 KFB_TIME_NEVER);
+	brick_lease_stop(&all, &lease[0]);
+}
+
+#define CASE(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_lease_is_old_after_two_thirds_and_over_at_its_end),
+		CASE(a_message_makes_an_old_lease_fresh_again),
+		CASE(those_that_were_renewed_first_end_first),
+		CASE(leases_of_no_length_never_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
