@@ -42,6 +42,9 @@ struct st {
 	u64 next_key;
 };
 
+/* fabric, domain, target, pep_eq and pep */
+#define ST_OBJECTS 5
+
 /* ---- tap.c ---- */
 
 void st_tap_line(const char *fmt, ...) __printf(1, 2);
@@ -130,6 +133,7 @@ void st_pair_close(struct st_pair *p);
 int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
 	       struct fid_mr **mr);
 u64 st_mr_addr(struct fid_mr *mr, u64 offset);
+int st_refs_idle(struct st *st);
 bool st_refs_back(struct module *owner, int refs);
 
 /* ---- seg.c ---- */
