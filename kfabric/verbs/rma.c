@@ -6,9 +6,11 @@
  * the wire nor in the peer's NIC and on its buses: when its bytes are here the
  * writes have left them.
  *
- * There is no native flush: kernels that know IB_WR_FLUSH (6.2 and later) take
- * it from user space only. A kernel's work request (struct ib_rdma_wr) has no
- * place for the length, the level and the kind of a flush.
+ * There is no native flush: kernels that know IB_WR_FLUSH (6.2 and later) can
+ * send one for user space only. A kernel's work request (struct ib_rdma_wr) has
+ * no place for the length, the placement and the selectivity of a flush, and
+ * rxe, the one driver that has the operation, takes the opcode of a kernel's
+ * request and none of its fields. See docs/kfabric.md.
  */
 #include "verbs.h"
 
