@@ -95,9 +95,10 @@ static int connect(void)
 	n = fi_eq_sread(fab.eq, &kind, &event, sizeof(event), -1, 0);
 	if (n < 0 || kind != FI_CONNECTED)
 		return -ECONNREFUSED;
-	if (n - sizeof(event.cm) != sizeof(fab.peer))
+	n -= sizeof(event.cm);
+	if (n < offsetof(struct iop_peer_data, len) || n > sizeof(fab.peer))
 		return -EPROTO;
-	memcpy(&fab.peer, event.data, sizeof(fab.peer));
+	memcpy(&fab.peer, event.data, n);
 	return 0;
 }
 

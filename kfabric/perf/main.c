@@ -38,6 +38,7 @@ void lat_fill_data(struct iop_ulp_data *data)
 	memset(data, 0, sizeof(*data));
 	memcpy(data->magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
 	data->mode = IOP_MODE_SERVE;
+	data->len = sizeof(*data);
 	for (i = 0; i < sizeof(data->pattern); i++)
 		data->pattern[i] = iop_byte(1, i);
 }

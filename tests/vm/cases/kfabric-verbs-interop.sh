@@ -5,7 +5,7 @@
 # KO: kfabric_core kfabric_verbs kfi_interop
 # BIN: ofi_peer
 # MEM: 2G
-# TIMEOUT: 240
+# TIMEOUT: 600
 
 PORT=7471
 

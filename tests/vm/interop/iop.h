@@ -132,13 +132,24 @@ void iop_t_flush(struct iop *t);
 void iop_t_read_only(struct iop *t);
 void iop_t_peer_rma(struct iop *t);
 void iop_t_peer_read_only(struct iop *t);
+void iop_t_peer_write_only(struct iop *t);
 void iop_t_peer_wrong_key(struct iop *t);
+void iop_t_peer_read_wrong_key(struct iop *t);
+void iop_t_peer_write_over(struct iop *t);
+void iop_t_peer_read_before(struct iop *t);
 void iop_t_peer_stale_key(struct iop *t);
-void iop_t_wrong_key(struct iop *t);
-void iop_t_out_of_range(struct iop *t);
+void iop_t_write_wrong_key(struct iop *t);
+void iop_t_read_wrong_key(struct iop *t);
+void iop_t_write_over(struct iop *t);
+void iop_t_read_over(struct iop *t);
+void iop_t_write_before(struct iop *t);
+void iop_t_read_far(struct iop *t);
 void iop_t_too_long(struct iop *t);
 void iop_t_quit(struct iop *t);
 void iop_t_hang(struct iop *t);
-void iop_t_kill(struct iop *t);
+void iop_t_kill_writes(struct iop *t);
+void iop_t_kill_reads(struct iop *t);
+void iop_t_kill_messages(struct iop *t);
+void iop_t_kill_writing(struct iop *t);
 
 #endif /* KFI_IOP_H */

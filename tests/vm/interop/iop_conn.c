@@ -18,16 +18,19 @@ struct iop_event {
 	u8 data[FI_CM_DATA_MAX];
 };
 
-static struct iop_ulp_data ulp_data(u8 mode)
+/* Returns the data's length. */
+static size_t ulp_data(u8 mode, struct iop_ulp_data *d)
 {
-	struct iop_ulp_data d = { .mode = mode };
+	static unsigned int turn;
 	size_t i;
 
-	BUILD_BUG_ON(sizeof(d) != IOP_ULP_DATA_LEN);
-	memcpy(d.magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
-	for (i = 0; i < sizeof(d.pattern); i++)
-		d.pattern[i] = iop_byte(1, i);
-	return d;
+	BUILD_BUG_ON(sizeof(*d) != IOP_DATA_MAX);
+	memcpy(d->magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
+	d->mode = mode;
+	d->len = iop_data_len(offsetof(struct iop_ulp_data, pattern), turn++);
+	for (i = 0; i < sizeof(d->pattern); i++)
+		d->pattern[i] = iop_byte(1, i);
+	return d->len;
 }
 
 /* ---- once ------------------------------------------------------------- */
@@ -132,13 +135,25 @@ static int open_ep(struct iop *t, struct fi_info *info)
 	return ret ?: fi_enable(t->ep);
 }
 
+static bool peer_data_good(const struct iop_peer_data *d, size_t len)
+{
+	size_t i, head = offsetof(struct iop_peer_data, pattern);
+
+	if (len < head || len != d->len ||
+	    memcmp(d->magic, IOP_PEER_MAGIC, IOP_MAGIC_LEN))
+		return false;
+	for (i = 0; i < len - head; i++)
+		if (d->pattern[i] != iop_byte(2, i))
+			return false;
+	return true;
+}
+
 static int take_peer_data(struct iop *t, const u8 *data, size_t len)
 {
-	if (!iop_check(len == sizeof(t->peer) &&
-			       !memcmp(data, IOP_PEER_MAGIC, IOP_MAGIC_LEN),
+	memcpy(&t->peer, data, min(len, sizeof(t->peer)));
+	if (!iop_check(peer_data_good(&t->peer, len),
 		       "the peer's private data came whole (%zu bytes)", len))
 		return -EPROTO;
-	memcpy(&t->peer, data, sizeof(t->peer));
 	return 0;
 }
 
@@ -165,9 +180,10 @@ static ssize_t next_event(struct iop *t, u32 want, struct iop_event *event,
 
 static int accept_peer(struct iop *t)
 {
-	struct iop_ulp_data mine = ulp_data(IOP_MODE_SERVE);
+	struct iop_ulp_data mine = {};
 	struct fi_eq_err_entry err;
 	struct iop_event event;
+	size_t len = ulp_data(IOP_MODE_SERVE, &mine);
 	ssize_t n;
 	int ret;
 
@@ -179,7 +195,7 @@ static int accept_peer(struct iop *t)
 	event.cm.info->ep_attr->cm_timeout_ms = PATIENCE_MS;
 	ret = ret ?: open_ep(t, event.cm.info);
 	fi_freeinfo(event.cm.info);
-	ret = ret ?: fi_accept(t->ep, &mine, sizeof(mine));
+	ret = ret ?: fi_accept(t->ep, &mine, len);
 	if (ret)
 		return ret;
 	n = next_event(t, FI_CONNECTED, &event, &err);
@@ -190,12 +206,13 @@ static int accept_peer(struct iop *t)
 static int connect_once(struct iop *t, u8 mode, struct iop_event *event,
 			struct fi_eq_err_entry *err, size_t *len)
 {
-	struct iop_ulp_data mine = ulp_data(mode);
+	struct iop_ulp_data mine = {};
+	size_t mine_len = ulp_data(mode, &mine);
 	ssize_t n;
 	int ret;
 
 	ret = open_ep(t, t->info);
-	ret = ret ?: fi_connect(t->ep, NULL, &mine, sizeof(mine));
+	ret = ret ?: fi_connect(t->ep, NULL, &mine, mine_len);
 	if (ret)
 		return ret;
 	n = next_event(t, FI_CONNECTED, event, err);

@@ -3,14 +3,19 @@
  * kfi_interop: the peer writes and reads the kernel's memory.
  */
 #include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/string.h>
 
 #include "iop.h"
 
-#define REGION (1u << 20)
-#define SEED   31
+/* The longest write begins behind a page's last byte but one. */
+#define LONGEST (1u << 20)
+#define REGION	(LONGEST + PAGE_SIZE)
+#define SEED	31
+#define ALIGNS	64
 
-static const u32 sizes[] = { 1, 2, 3, 8, 511, 4096, 4097, 65536, REGION };
+static const u32 sizes[] = { 1, 2, 3, 8, 511, 4096, 4097, 65536, LONGEST };
 
 static int open_mr(struct iop *t, u64 access, u64 iova, struct fid_mr **mr)
 {
@@ -49,21 +54,26 @@ static bool holds(struct iop *t, u32 at, u32 len)
 	return true;
 }
 
-static int write_and_read(struct iop *t, struct fid_mr *mr, u32 at, u32 len)
+static int write_and_read(struct iop *t, struct fid_mr *mr, u32 at, u32 len,
+			  u64 want)
 {
 	struct iop_cmd cmd = command(IOP_WRITE, mr, at, len);
+	const u8 *p = t->dst.chunk[0];
 	u64 sum = 0;
 	int ret;
 
+	cmd.pieces = 1 + (at + at / IOP_CHUNKS) % IOP_CHUNKS;
 	memset(t->dst.chunk[0], 0, REGION);
 	ret = iop_command(t, &cmd, NULL);
 	if (ret)
 		return ret;
-	if (!holds(t, at, len) || (at && t->dst.chunk[0][at - 1]))
+	if (!holds(t, at, len) || (at && p[at - 1]) ||
+	    (at + len < REGION && p[at + len]))
 		return -EILSEQ;
 	cmd.op = IOP_READ;
+	cmd.pieces = IOP_CHUNKS + 1 - cmd.pieces;
 	ret = iop_command(t, &cmd, &sum);
-	return ret ?: (sum == iop_pattern_sum(SEED, len) ? 0 : -EILSEQ);
+	return ret ?: (sum == want ? 0 : -EILSEQ);
 }
 
 /* The peer's write comes with data for a receive of ours. */
@@ -93,17 +103,24 @@ static void with_data(struct iop *t, struct fid_mr *mr)
 void iop_t_peer_rma(struct iop *t)
 {
 	struct fid_mr *mr = NULL;
-	int ret, i;
+	u32 i, align;
+	int ret;
 
 	ret = open_mr(t, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &mr);
 	if (!iop_check(!ret, "kernel memory is registered (%d)", ret))
 		return;
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ret = write_and_read(t, mr, 0, sizes[i]);
-		if (!ret && sizes[i] < REGION)
-			ret = write_and_read(t, mr, 4095, sizes[i]);
-		if (!iop_check(!ret, "the peer writes and reads %u bytes (%d)",
-			       sizes[i], ret))
+		u64 sum = iop_pattern_sum(SEED, sizes[i]);
+
+		for (align = 0; align < ALIGNS && !ret; align++)
+			ret = write_and_read(t, mr, align, sizes[i], sum);
+		ret = ret
+			      ?: write_and_read(t, mr, PAGE_SIZE - 1, sizes[i],
+						sum);
+		if (!iop_check(
+			    !ret,
+			    "the peer writes and reads %u bytes, 1 to 16 pieces, all alignments (%d)",
+			    sizes[i], ret))
 			break;
 	}
 	if (!ret)
@@ -112,12 +129,12 @@ void iop_t_peer_rma(struct iop *t)
 	iop_check(!ret, "the region closes (%d)", ret);
 }
 
-/* Send a command whose operation must fail: the connection ends. */
+/* Send a command that ends the connection. */
 static void must_end(struct iop *t, const struct iop_cmd *cmd, const char *what)
 {
+	ktime_t begin = ktime_get();
 	int ret;
 
-	memset(t->dst.chunk[0], 0, REGION);
 	ret = iop_post_recv(t, t->cmd + 512, sizeof(struct iop_reply));
 	memcpy(t->cmd, cmd, sizeof(*cmd));
 	ret = ret
@@ -127,8 +144,20 @@ static void must_end(struct iop *t, const struct iop_cmd *cmd, const char *what)
 	if (!ret)
 		iop_tx_done(t);
 	ret = ret ?: iop_wait(t->rxcq, NULL, IOP_ERROR_MS);
-	iop_check(ret > 0, "%s: our receive fails (%d)", what, ret);
+	iop_check(ret == FI_ECANCELED, "%s: our receive is canceled (%d)", what,
+		  ret);
 	iop_check(iop_wait_shutdown(t), "%s: the connection ends", what);
+	iop_check(ktime_ms_delta(ktime_get(), begin) < IOP_ERROR_MS,
+		  "%s: all that takes %lld ms", what,
+		  ktime_ms_delta(ktime_get(), begin));
+}
+
+/* The same; the peer sees to it that its operation is refused. */
+static void must_refuse(struct iop *t, struct iop_cmd *cmd, const char *what)
+{
+	memset(t->dst.chunk[0], 0, REGION);
+	cmd->refused = true;
+	must_end(t, cmd, what);
 	iop_check(!memchr_inv(t->dst.chunk[0], 0, REGION),
 		  "%s: our memory is as it was", what);
 }
@@ -147,23 +176,62 @@ void iop_t_peer_read_only(struct iop *t)
 	ret = iop_command(t, &cmd, NULL);
 	iop_check(!ret, "the peer reads read-only memory (%d)", ret);
 	cmd = command(IOP_WRITE, mr, 0, 4096);
-	must_end(t, &cmd, "the peer writes to read-only memory");
+	must_refuse(t, &cmd, "the peer writes to read-only memory");
 	fi_close(&mr->fid);
+}
+
+/* One operation of the peer that our region refuses. */
+static void refused_op(struct iop *t, u64 access, struct iop_cmd cmd,
+		       u64 wrong_key, const char *what)
+{
+	struct fid_mr *mr = NULL;
+	int ret = open_mr(t, access, 0, &mr);
+
+	if (!iop_check(!ret, "kernel memory is registered (%d)", ret))
+		return;
+	cmd.addr += mr->iova;
+	cmd.key = mr->key ^ wrong_key;
+	must_refuse(t, &cmd, what);
+	fi_close(&mr->fid);
+}
+
+#define BOTH_WAYS (FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+void iop_t_peer_write_only(struct iop *t)
+{
+	refused_op(t, FI_REMOTE_WRITE,
+		   (struct iop_cmd){ .op = IOP_READ, .len = 4096 }, 0,
+		   "the peer reads write-only memory");
 }
 
 void iop_t_peer_wrong_key(struct iop *t)
 {
-	struct fid_mr *mr = NULL;
-	struct iop_cmd cmd;
-	int ret;
+	refused_op(t, BOTH_WAYS,
+		   (struct iop_cmd){ .op = IOP_WRITE, .len = 4096 }, 0x5a00,
+		   "the peer writes with a wrong key");
+}
 
-	ret = open_mr(t, FI_REMOTE_WRITE, 0, &mr);
-	if (!iop_check(!ret, "kernel memory is registered (%d)", ret))
-		return;
-	cmd = command(IOP_WRITE, mr, 0, 4096);
-	cmd.key ^= 0x5a00;
-	must_end(t, &cmd, "the peer uses a wrong key");
-	fi_close(&mr->fid);
+void iop_t_peer_read_wrong_key(struct iop *t)
+{
+	refused_op(t, BOTH_WAYS,
+		   (struct iop_cmd){ .op = IOP_READ, .len = 4096 }, 0x5a00,
+		   "the peer reads with a wrong key");
+}
+
+void iop_t_peer_write_over(struct iop *t)
+{
+	refused_op(t, BOTH_WAYS,
+		   (struct iop_cmd){ .op = IOP_WRITE,
+				     .addr = REGION - LONGEST + 1,
+				     .len = LONGEST },
+		   0, "the peer writes across the end");
+}
+
+void iop_t_peer_read_before(struct iop *t)
+{
+	refused_op(t, BOTH_WAYS,
+		   (struct iop_cmd){ .op = IOP_READ, .addr = -1, .len = 8 }, 0,
+		   "the peer reads from before the beginning");
 }
 
 void iop_t_peer_stale_key(struct iop *t)
@@ -179,5 +247,21 @@ void iop_t_peer_stale_key(struct iop *t)
 	ret = iop_command(t, &cmd, NULL);
 	iop_check(!ret, "the key works (%d)", ret);
 	fi_close(&mr->fid);
-	must_end(t, &cmd, "the peer uses the key of a closed region");
+	must_refuse(t, &cmd, "the peer uses the key of a closed region");
+}
+
+/* The peer dies with a write of its own under way. */
+void iop_t_kill_writing(struct iop *t)
+{
+	struct fid_mr *mr = NULL;
+	struct iop_cmd cmd;
+	int ret;
+
+	ret = open_mr(t, FI_REMOTE_WRITE, 0, &mr);
+	if (!iop_check(!ret, "kernel memory is registered (%d)", ret))
+		return;
+	cmd = command(IOP_KILL_WRITING, mr, 0, LONGEST);
+	must_end(t, &cmd, "the peer dies while it writes");
+	ret = fi_close(&mr->fid);
+	iop_check(!ret, "the region closes (%d)", ret);
 }

@@ -14,7 +14,8 @@
 static const u32 sizes[] = { 1,	   2,	 3,	7,     8,      9,
 			     64,   511,	 512,	513,   4095,   4096,
 			     4097, 8192, 65535, 65536, 1 << 20 };
-static const u32 pieces[] = { 1, 2, 3, 4, 7, 8, 15, 16 };
+/* Up to this size every alignment is tried with half of all piece counts. */
+#define SHORT 8192
 
 /* Write, read back in another cut; guards included. */
 static int there_and_back(struct iop *t, u32 len, u32 align, u32 n, u64 seed,
@@ -77,30 +78,34 @@ static int peer_has(struct iop *t, u32 len, u32 align, u64 seed)
 	return ret ?: (sum == iop_pattern_sum(seed, len) ? 0 : -EILSEQ);
 }
 
-/* One size at one alignment, in all numbers of pieces. */
+/*
+ * One size at one alignment: in 1, 3, 5, ... pieces or in 2, 4, 6, ... as the
+ * alignment is even or odd; the longer ones in one count, another each time.
+ */
 static int try_pieces(struct iop *t, u32 len, u32 align)
 {
-	u32 i, seed = 0;
+	u32 i, n, seed = 0, rounds = len > SHORT ? 1 : IOP_CHUNKS / 2;
 	int ret = set_guards(t, len, align);
 
-	for (i = 0; i < ARRAY_SIZE(pieces) && !ret; i++) {
+	for (i = 0; i < rounds && !ret; i++) {
+		n = 1 + (align + align / IOP_CHUNKS + 2 * i) % IOP_CHUNKS;
 		seed = len + align + i;
-		ret = there_and_back(t, len, align, pieces[i], seed,
+		ret = there_and_back(t, len, align, n, seed,
 				     (align + i) % IOP_KINDS);
 	}
-	ret = ret ?: peer_has(t, len, align, seed);
+	/* Long sums take their time here. */
+	if (!ret && (len <= SHORT || align % 8 == 0))
+		ret = peer_has(t, len, align, seed);
 	return ret ?: guards_whole(t, len, align);
 }
 
 void iop_t_rma(struct iop *t)
 {
-	u32 i, align = 0, step;
+	u32 i, align;
 	int ret = 0;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* The longest take their time: fewer alignments. */
-		step = sizes[i] > 65536 ? 21 : sizes[i] > 8192 ? 5 : 1;
-		for (align = 0; align < ALIGNS && !ret; align += step)
+		for (align = 0; align < ALIGNS && !ret; align++)
 			ret = try_pieces(t, sizes[i], align);
 		if (!iop_check(
 			    !ret,

@@ -10,6 +10,7 @@
  * Prints TAP; exit 0 if everything was as it should be.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <rdma/fabric.h>
@@ -38,6 +40,9 @@
 #define CONNECT_TRIES 400
 #define LOCAL_BYTES   (1u << 20)
 #define CM_DATA_ROOM  256
+/* IBV_WC_REM_ACCESS_ERR: a provider's own error numbers are those of verbs */
+#define REM_ACCESS_ERR 10
+#define IOP_PIECES     16
 
 #define STASH 4
 
@@ -51,6 +56,8 @@ struct conn {
 	struct fid_ep *ep;
 	struct fid_mr *rw_mr, *ro_mr, *msg_mr, *local_mr;
 	uint8_t *rw, *ro, *msg, *local;
+	size_t max_pieces;
+	int prov_errno;
 	bool hang;
 	bool over;
 };
@@ -164,6 +171,7 @@ static void open_conn(struct conn *c, struct fid_fabric *fabric,
 
 	memset(c, 0, sizeof(*c));
 	c->eq = eq;
+	c->max_pieces = info->tx_attr->iov_limit;
 	must("fi_domain", fi_domain(fabric, info, &c->domain, NULL));
 	must("fi_cq_open", fi_cq_open(c->domain, &cq_attr, &c->txcq, NULL));
 	must("fi_cq_open", fi_cq_open(c->domain, &cq_attr, &c->rxcq, NULL));
@@ -195,29 +203,35 @@ static void close_conn(struct conn *c)
 
 static struct iop_peer_data my_data(const struct conn *c)
 {
+	static unsigned int turn;
 	struct iop_peer_data d = { .rw_addr = (uintptr_t)c->rw,
 				   .rw_key = fi_mr_key(c->rw_mr),
 				   .ro_addr = (uintptr_t)c->ro,
 				   .ro_key = fi_mr_key(c->ro_mr) };
+	size_t i;
 
 	memcpy(d.magic, IOP_PEER_MAGIC, IOP_MAGIC_LEN);
+	d.len = (uint8_t)iop_data_len(offsetof(struct iop_peer_data, pattern),
+				      turn++);
+	for (i = 0; i < sizeof(d.pattern); i++)
+		d.pattern[i] = iop_byte(2, i);
 	return d;
 }
 
 /* Is that what the kernel's end sends as private data? */
 static bool ulp_data_good(const uint8_t *data, size_t len)
 {
-	struct iop_ulp_data d;
-	size_t i;
+	size_t i, head = offsetof(struct iop_ulp_data, pattern);
+	struct iop_ulp_data d = { .len = 0 };
 
 	/* The wire pads; libfabric must have cut to the length byte. */
-	if (len != sizeof(d))
+	if (len < head || len > sizeof(d))
 		return false;
-	memcpy(&d, data, sizeof(d));
-	for (i = 0; i < sizeof(d.pattern); i++)
+	memcpy(&d, data, len);
+	for (i = 0; i < len - head; i++)
 		if (d.pattern[i] != iop_byte(1, i))
 			return false;
-	return !memcmp(d.magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
+	return d.len == len && !memcmp(d.magic, IOP_ULP_MAGIC, IOP_MAGIC_LEN);
 }
 
 /* ---- commands --------------------------------------------------------- */
@@ -232,8 +246,10 @@ static int wait_tx(struct conn *c)
 	n = fi_cq_sread(c->txcq, &entry, 1, NULL, EVENT_MS);
 	if (n == 1)
 		return 0;
-	if (n == -FI_EAVAIL && fi_cq_readerr(c->txcq, &err, 0) == 1)
+	if (n == -FI_EAVAIL && fi_cq_readerr(c->txcq, &err, 0) == 1) {
+		c->prov_errno = err.prov_errno;
 		return err.err;
+	}
 	return n == -FI_EAGAIN ? ETIMEDOUT : (int)-n;
 }
 
@@ -255,52 +271,106 @@ static void reply(struct conn *c, uint8_t *buf, uint8_t op, uint64_t value)
 	reply_bytes(c, buf, sizeof(r));
 }
 
-static void tell_failure(const char *what, int err)
+static bool check_len(const struct iop_cmd *cmd)
 {
-	if (err)
-		printf("# peer: %s: %s\n", what, fi_strerror(err));
+	if (cmd->len && cmd->len <= LOCAL_BYTES && cmd->pieces <= IOP_PIECES)
+		return true;
+	return check(false, "'%c' of %" PRIu64 " bytes", cmd->op,
+		     (uint64_t)cmd->len);
+}
+
+/* The kernel's end had to refuse that, and nothing else. */
+static void see_refusal(struct conn *c, const struct iop_cmd *cmd, int err)
+{
+	if (cmd->refused)
+		check(err == FI_EIO && c->prov_errno == REM_ACCESS_ERR,
+		      "'%c' is refused: %s, %d", cmd->op, fi_strerror(err),
+		      c->prov_errno);
+	else if (err)
+		check(false, "'%c' fails: %s, %d", cmd->op, fi_strerror(err),
+		      c->prov_errno);
+	c->over = err != 0;
+}
+
+/* Our own buffer in as many pieces as the command says. Returns their number */
+static size_t cut(struct conn *c, const struct iop_cmd *cmd, struct iovec *iov)
+{
+	size_t i, n = cmd->pieces ? cmd->pieces : 1, part;
+
+	if (n > cmd->len)
+		n = cmd->len;
+	if (n > c->max_pieces) {
+		check(false, "%zu pieces are allowed", n);
+		n = c->max_pieces;
+	}
+	part = cmd->len / n;
+	for (i = 0; i < n; i++) {
+		iov[i].iov_base = c->local + i * part;
+		iov[i].iov_len = i < n - 1 ? part : cmd->len - i * part;
+	}
+	return n;
+}
+
+static int post_write(struct conn *c, const struct iop_cmd *cmd)
+{
+	void *desc[IOP_PIECES];
+	struct iovec iov[IOP_PIECES];
+	size_t i, n = cut(c, cmd, iov);
+
+	for (i = 0; i < cmd->len; i++)
+		c->local[i] = iop_byte(cmd->seed, i);
+	for (i = 0; i < n; i++)
+		desc[i] = fi_mr_desc(c->local_mr);
+	if (cmd->op == IOP_WRITEDATA)
+		return (int)-fi_writedata(c->ep, c->local, cmd->len, desc[0],
+					  cmd->seed, 0, cmd->addr, cmd->key,
+					  NULL);
+	return (int)-fi_writev(c->ep, iov, desc, n, 0, cmd->addr, cmd->key,
+			       NULL);
 }
 
 static void do_write(struct conn *c, uint8_t *buf, const struct iop_cmd *cmd)
 {
-	uint64_t i;
 	int err;
 
-	if (cmd->len > LOCAL_BYTES)
+	if (!check_len(cmd))
 		return;
-	for (i = 0; i < cmd->len; i++)
-		c->local[i] = iop_byte(cmd->seed, i);
-	if (cmd->op == IOP_WRITEDATA)
-		err = (int)-fi_writedata(c->ep, c->local, cmd->len,
-					 fi_mr_desc(c->local_mr), cmd->seed, 0,
-					 cmd->addr, cmd->key, NULL);
-	else
-		err = (int)-fi_write(c->ep, c->local, cmd->len,
-				     fi_mr_desc(c->local_mr), 0, cmd->addr,
-				     cmd->key, NULL);
+	err = post_write(c, cmd);
 	err = err ? err : wait_tx(c);
-	tell_failure("write", err);
-	if (err)
-		c->over = true;
-	else
+	see_refusal(c, cmd, err);
+	if (!err)
 		reply(c, buf, cmd->op, 0);
 }
 
 static void do_read(struct conn *c, uint8_t *buf, const struct iop_cmd *cmd)
 {
+	void *desc[IOP_PIECES];
+	struct iovec iov[IOP_PIECES];
+	size_t i, n;
 	int err;
 
-	if (cmd->len > LOCAL_BYTES)
+	if (!check_len(cmd))
 		return;
-	err = (int)-fi_read(c->ep, c->local, cmd->len, fi_mr_desc(c->local_mr),
-			    0, cmd->addr, cmd->key, NULL);
+	n = cut(c, cmd, iov);
+	for (i = 0; i < n; i++)
+		desc[i] = fi_mr_desc(c->local_mr);
+	err = (int)-fi_readv(c->ep, iov, desc, n, 0, cmd->addr, cmd->key, NULL);
 	err = err ? err : wait_tx(c);
-	tell_failure("read", err);
-	if (err)
-		c->over = true;
-	else
+	see_refusal(c, cmd, err);
+	if (!err)
 		reply(c, buf, cmd->op,
 		      iop_sum(IOP_SUM_INIT, c->local, cmd->len));
+}
+
+static void die_writing(struct conn *c, const struct iop_cmd *cmd)
+{
+	int err;
+
+	if (!check_len(cmd))
+		return;
+	err = post_write(c, cmd);
+	check(!err, "a last write begins: %s", fi_strerror(err));
+	kill(getpid(), SIGKILL);
 }
 
 static void do_sum(struct conn *c, uint8_t *buf, const struct iop_cmd *cmd)
@@ -337,6 +407,9 @@ static void serve_message(struct conn *c, uint8_t *buf, size_t len)
 		break;
 	case IOP_KILL:
 		kill(getpid(), SIGKILL);
+		break;
+	case IOP_KILL_WRITING:
+		die_writing(c, &cmd);
 		break;
 	case IOP_HANG:
 		c->hang = true;
@@ -457,7 +530,7 @@ static void answer(struct fid_fabric *fabric, struct fid_pep *pep,
 	open_conn(&c, fabric, request->cm.info, eq);
 	fi_freeinfo(request->cm.info);
 	mine = my_data(&c);
-	if (!fi_accept(c.ep, &mine, sizeof(mine)) &&
+	if (!fi_accept(c.ep, &mine, mine.len) &&
 	    wait_connected(eq, &event, &err) >= 0)
 		serve(&c);
 	close_conn(&c);
@@ -518,8 +591,7 @@ static bool one_client(struct fid_fabric *fabric, struct fi_info *info,
 	must("fi_eq_open", fi_eq_open(fabric, &eq_attr, &eq, NULL));
 	open_conn(&c, fabric, info, eq);
 	mine = my_data(&c);
-	must("fi_connect",
-	     fi_connect(c.ep, info->dest_addr, &mine, sizeof(mine)));
+	must("fi_connect", fi_connect(c.ep, info->dest_addr, &mine, mine.len));
 	n = wait_connected(eq, &event, &err);
 	if (n >= (ssize_t)sizeof(event.cm)) {
 		n -= (ssize_t)sizeof(event.cm);
@@ -565,6 +637,7 @@ int main(int argc, char **argv)
 {
 	/* With its cache, libfabric ignores that a region is read-only. */
 	setenv("FI_MR_CACHE_MAX_COUNT", "0", 1);
+	setenv("FI_VERBS_TX_IOV_LIMIT", "16", 1);
 	if (argc == 4 && !strcmp(argv[1], "server"))
 		server(argv[2], argv[3]);
 	if (argc == 4 && !strcmp(argv[1], "client"))

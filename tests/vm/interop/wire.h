@@ -15,7 +15,7 @@
 #define IOP_PEER_MAGIC "KFIPEER1"
 #define IOP_MAGIC_LEN  8
 /* All that the wire can carry. */
-#define IOP_ULP_DATA_LEN 55
+#define IOP_DATA_MAX 55
 /* ulp_data.mode */
 #define IOP_MODE_SERVE	'S'
 #define IOP_MODE_REJECT 'J'
@@ -29,20 +29,26 @@
 #define IOP_RO_SEED    77
 #define IOP_PEER_RECVS 4
 
-/* Private data of the kernel's end. */
+/*
+ * Private data of the kernel's end. From connection to connection another part
+ * of the pattern is sent, so that all lengths have their turn.
+ */
 struct iop_ulp_data {
 	char magic[IOP_MAGIC_LEN];
 	__u8 mode;
-	__u8 pattern[IOP_ULP_DATA_LEN - IOP_MAGIC_LEN - 1];
+	__u8 len; /* bytes sent, this head included */
+	__u8 pattern[IOP_DATA_MAX - IOP_MAGIC_LEN - 2];
 };
 
-/* Private data of the peer. */
+/* Private data of the peer; likewise, and never the last byte. */
 struct iop_peer_data {
 	char magic[IOP_MAGIC_LEN];
 	__u64 rw_addr;
 	__u64 rw_key;
 	__u64 ro_addr;
 	__u64 ro_key;
+	__u8 len;
+	__u8 pattern[15];
 };
 
 /* First byte of a message. */
@@ -53,6 +59,7 @@ enum {
 	IOP_WRITEDATA = 'M', /* the same with remote CQ data */
 	IOP_READ = 'R', /* peer reads addr, key and sums it up */
 	IOP_KILL = 'K', /* peer kills itself */
+	IOP_KILL_WRITING = 'D', /* peer begins to write, and kills itself */
 	IOP_HANG = 'H', /* peer posts no more receives */
 	IOP_QUIT = 'Q', /* peer shuts down */
 	IOP_NOTHING = 'N',
@@ -60,7 +67,9 @@ enum {
 
 struct iop_cmd {
 	__u8 op;
-	__u8 pad[7];
+	__u8 refused; /* we must refuse what the peer does */
+	__u8 pieces; /* of the peer's buffer; 0 is 1 */
+	__u8 pad[5];
 	__u64 addr;
 	__u64 key;
 	__u64 len;
@@ -77,6 +86,12 @@ struct iop_reply {
 static inline __u8 iop_byte(__u64 seed, __u64 i)
 {
 	return (__u8)(seed * 131 + i * 7 + (i >> 8) * 13);
+}
+
+/* Length of private data between a least and all, another one every time. */
+static inline unsigned int iop_data_len(unsigned int least, unsigned int turn)
+{
+	return IOP_DATA_MAX - turn * 7 % (IOP_DATA_MAX - least + 1);
 }
 
 #define IOP_SUM_INIT 0xcbf29ce484222325ull
