@@ -183,6 +183,18 @@ int ft_pair_join(struct ft_pair *p)
 	return ret ?: open_region(p);
 }
 
+/* Requests that nobody took: the next pair must not find them. */
+static void drop_requests(void)
+{
+	const size_t room = sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX;
+	struct fi_eq_cm_entry *entry = kzalloc(room, GFP_KERNEL);
+	u32 event;
+
+	while (entry && fi_eq_read(pep_eq, &event, entry, room, 0) > 0)
+		fi_freeinfo(entry->info);
+	kfree(entry);
+}
+
 void ft_pair_close(struct ft_pair *p)
 {
 	close_if(p->mr ? &p->mr->fid : NULL);
@@ -191,6 +203,7 @@ void ft_pair_close(struct ft_pair *p)
 	close_if(p->acq ? &p->acq->fid : NULL);
 	close_if(p->bcq ? &p->bcq->fid : NULL);
 	close_if(p->eq ? &p->eq->fid : NULL);
+	drop_requests();
 	kvfree(p->src);
 	kvfree(p->dst);
 	kfree(p->ops);

@@ -45,6 +45,45 @@ static void t_held(void)
 	ft_pair_close(&p);
 }
 
+static void t_read_places(void)
+{
+	struct ft_pair p;
+
+	if (open_pair(&p, 0)) {
+		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0, "a write completes");
+		CHECK_EQ(fi_read(p.a, p.src + SECOND, BLOCK, NULL, 0,
+				 p.mr->iova, fi_mr_key(p.mr), ft_op(&p, 2)),
+			 0, "a read follows it");
+		CHECK_EQ(ft_comp(p.acq, FT_WAIT_MS, NULL), 0, "it completes");
+		CHECK(!memchr_inv(p.src + SECOND, NEW, BLOCK),
+		      "it has read what was written");
+	}
+	ft_pair_close(&p);
+}
+
+/* The peer is told that the bytes are there, so they must be. */
+static void t_data_places(void)
+{
+	struct fi_rma_iov range = { .len = BLOCK };
+	struct fi_msg_rma m = { .rma_iov = &range, .rma_iov_count = 1 };
+	struct ft_pair p;
+
+	if (open_pair(&p, 0)) {
+		memset(p.src, NEW, BLOCK);
+		range.addr = p.mr->iova;
+		range.key = fi_mr_key(p.mr);
+		m.buf = fi_buf_linear(p.src, BLOCK);
+		m.context = ft_op(&p, 3);
+		CHECK_EQ(fi_recv(p.b, NULL, 0, NULL, 0, ft_op(&p, 2)), 0,
+			 "a receive without memory is posted");
+		CHECK_EQ(fi_writemsg(p.a, &m, FI_REMOTE_CQ_DATA), 0,
+			 "a write that tells the peer is posted");
+		CHECK_EQ(ft_comp(p.bcq, FT_WAIT_MS, NULL), 0, "it is told");
+		CHECK(ft_holds(&p, 0, BLOCK, NEW), "such a write is not held");
+	}
+	ft_pair_close(&p);
+}
+
 static void t_message_places(void)
 {
 	struct ft_pair p;
@@ -154,6 +193,30 @@ static bool drains_some(struct ft_pair *p)
 	return old >= 0 && old < BLOCK / FAULT_ATOM;
 }
 
+/* Is there a line of old bytes before one that has new ones? */
+static bool out_of_order(const struct ft_pair *p)
+{
+	bool stays = false;
+	size_t i;
+
+	for (i = SECOND; i < SECOND + BLOCK; i += FAULT_LINE) {
+		if (ft_holds(p, i, FAULT_LINE, OLD))
+			stays = true;
+		else if (stays)
+			return true;
+	}
+	return false;
+}
+
+static bool gets_out_of_order(const struct ft_pair *p)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(FT_WAIT_MS);
+
+	while (!out_of_order(p) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return out_of_order(p);
+}
+
 static void t_drain(void)
 {
 	struct ft_pair p;
@@ -164,6 +227,7 @@ static void t_drain(void)
 		CHECK_EQ(ft_write(&p, SECOND, BLOCK, NEW), 0,
 			 "a write completes");
 		CHECK(drains_some(&p), "some of it is placed without a flush");
+		CHECK(gets_out_of_order(&p), "lines pass earlier ones");
 		CHECK(kfabric_fault_count("drained_lines") < BLOCK / FAULT_LINE,
 		      "but not all of it");
 		CHECK_EQ(ft_flush(&p, SECOND, BLOCK), 0, "a flush completes");
@@ -229,6 +293,8 @@ static void t_bad_key(void)
 void ft_power(void)
 {
 	t_held();
+	t_read_places();
+	t_data_places();
 	t_message_places();
 	t_other_queue();
 	t_cut();
