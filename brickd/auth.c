@@ -40,6 +40,7 @@ static void reject(struct brick_op *op, const char *why)
 {
 	struct brick_conn *c = op->queue->conn;
 
+	brick_count(&c->server->counters.auth_failures);
 	brick_log_limited(&c->server->peer_lines, LOG_NOTICE, c->who,
 			  "authentication of \"%s\" failed: %s",
 			  op->req.u.auth.name, why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Time for deadlines: milliseconds that also count while suspended. */
+/* Time that also counts while suspended: deadlines, and how long things took. */
 #ifndef BRICKD_CLOCK_H
 #define BRICKD_CLOCK_H
 
@@ -12,6 +12,14 @@ static inline uint64_t brick_now_ms(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static inline uint64_t brick_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 #endif

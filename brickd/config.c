@@ -78,6 +78,7 @@ void brick_config_fini(struct brick_config *c)
 		free(c->clients[i]);
 	}
 	free(c->clients);
+	free(c->admin);
 	free(c->store);
 	free(c->file);
 	memset(c, 0, sizeof(*c));
@@ -194,6 +195,39 @@ static int set_remote_anonymous(struct parse *p, const char *value)
 	return set_bool(p, value, &p->config->allow_remote_anonymous);
 }
 
+static int set_remote_metrics(struct parse *p, const char *value)
+{
+	return set_bool(p, value, &p->config->allow_remote_metrics);
+}
+
+static int set_admin(struct parse *p, const char *value)
+{
+	if (!*value)
+		return fail(p, "admin needs a path");
+	if (strlen(value) > BRICK_ADMIN_PATH_MAX)
+		return fail(p, "admin is longer than %d characters",
+			    BRICK_ADMIN_PATH_MAX);
+	p->config->admin = strdup(value);
+	return p->config->admin ? 0 : fail(p, "out of memory");
+}
+
+static int set_metrics(struct parse *p, const char *value)
+{
+	struct brick_address *a = &p->config->metrics;
+
+	/* An address of the fabric in all but scheme and default port. */
+	if (strstr(value, "://") || !strrchr(value, ':') ||
+	    strchr(value, '\0')[-1] == ']')
+		return fail(p, "metrics is HOST:PORT, HOST numeric");
+	if (brick_address_parse(value, a, p->why, sizeof(p->why))) {
+		p->error = -EINVAL;
+		return p->error;
+	}
+	p->config->has_metrics = true;
+	p->config->metrics_line = p->reader.line;
+	return 0;
+}
+
 static int set_uuid(struct parse *p, const char *value)
 {
 	if (brick_uuid_parse(value, p->config->uuid))
@@ -255,6 +289,9 @@ static const struct setting settings[] = {
 	{ .name = "auth", .set = set_auth },
 	{ .name = "allow-untrusted-tcp", .set = set_untrusted_tcp },
 	{ .name = "allow-remote-anonymous", .set = set_remote_anonymous },
+	{ .name = "admin", .set = set_admin },
+	{ .name = "metrics", .set = set_metrics },
+	{ .name = "allow-remote-metrics", .set = set_remote_metrics },
 	{ .name = "uuid", .set = set_uuid },
 	{ .name = "log-level", .set = set_log_level },
 	{ .name = "lease-ms", .set = set_lease },

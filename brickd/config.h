@@ -20,6 +20,8 @@
 #define BRICK_QUEUES_MAX  64 /* of one session */
 #define BRICK_CLIENTS_MAX 1024
 #define BRICK_ERR_BYTES	  512
+/* What fits into a socket's address, without the NUL. */
+#define BRICK_ADMIN_PATH_MAX 107
 
 enum brick_auth {
 	BRICK_AUTH_REQUIRED,
@@ -79,6 +81,8 @@ struct brick_limits {
  * struct brick_config - all settings
  * @file: where they come from, NULL before brick_config_read()
  * @listen_line: lines of the addresses, 0 for those of flags
+ * @admin: path of the admin socket, NULL: none
+ * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
  */
 struct brick_config {
 	char *file;
@@ -89,6 +93,11 @@ struct brick_config {
 	enum brick_auth auth;
 	bool allow_untrusted_tcp;
 	bool allow_remote_anonymous;
+	char *admin;
+	bool has_metrics;
+	bool allow_remote_metrics;
+	unsigned int metrics_line;
+	struct brick_address metrics;
 	bool has_uuid;
 	uint8_t uuid[KFB_UUID_BYTES];
 	int log_level;

@@ -66,6 +66,22 @@ static int check_addresses(struct brick_config *c, char *err, size_t err_len)
 	return 0;
 }
 
+static int check_metrics(const struct brick_config *c, char *err,
+			 size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+
+	if (!c->has_metrics || c->metrics.loopback || c->allow_remote_metrics)
+		return 0;
+	brick_address_format(&c->metrics, 0, url);
+	snprintf(err, err_len,
+		 "metrics on %s can be read by everybody who reaches it; use "
+		 "a loopback address or allow-remote-metrics = yes",
+		 strstr(url, "://") + strlen("://"));
+	say_where(c, c->metrics_line, err, err_len);
+	return -EINVAL;
+}
+
 int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 {
 	if (!c->store) {
@@ -73,7 +89,7 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 			 "no store: set store in [brick] or use --store");
 		return -EINVAL;
 	}
-	if (check_addresses(c, err, err_len))
+	if (check_addresses(c, err, err_len) || check_metrics(c, err, err_len))
 		return -EINVAL;
 	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
 		snprintf(err, err_len,

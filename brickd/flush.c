@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/clock.h"
 #include "brickd/mapping.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
@@ -61,6 +62,7 @@ bool brick_flush_is_needed(const struct brick_server *server)
 void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 {
 	struct brick_server *server = worker->ctx;
+	uint64_t begun_ns = brick_now_ns(), n_flushes = 0;
 	struct brick_work *work;
 	int rc;
 
@@ -69,11 +71,16 @@ void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 		struct brick_flush *f =
 			brick_container_of(work, struct brick_flush, work);
 
+		n_flushes++;
 		for (size_t i = 0; i < f->n; i++)
 			brick_store_flush(server->store, f->ranges[i].va,
 					  f->ranges[i].len);
 	}
 	rc = brick_store_drain(server->store);
+	if (rc)
+		brick_count(&server->counters.drains_failed);
+	brick_count_ns(&server->counters.drain_ns, brick_now_ns() - begun_ns);
+	brick_count_size(&server->counters.drain_flushes, n_flushes);
 	while ((work = brick_work_take(batch))) {
 		brick_container_of(work, struct brick_flush, work)->error = rc;
 		brick_worker_finish(worker, work);

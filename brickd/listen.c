@@ -97,6 +97,7 @@ static void reject(struct brick_fabric *f, struct fi_info *info,
 	brick_log_limited(&f->server->peer_lines, LOG_NOTICE, NULL,
 			  "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
+	brick_count_refused(&f->server->counters, status);
 	if (n > 0)
 		fi_reject(f->pep, info->handle, raw, (size_t)n);
 }

@@ -79,6 +79,7 @@ void brick_log_limited(struct brick_ratelimit *rl, int priority,
 	}
 	if (rl->printed >= rl->burst) {
 		rl->missed++;
+		rl->suppressed++;
 		return;
 	}
 	rl->printed++;

@@ -34,12 +34,14 @@ brick_log(int priority, const char *who, const char *fmt, ...);
  * struct brick_ratelimit - a bound on lines that peers can cause
  * @interval_ms: window
  * @burst: lines per window
+ * @suppressed: lines left out, in all
  *
  * The rest is private. Context: used by one thread.
  */
 struct brick_ratelimit {
 	uint64_t interval_ms;
 	unsigned int burst;
+	uint64_t suppressed;
 	uint64_t begin_ms;
 	unsigned int printed;
 	unsigned int missed;

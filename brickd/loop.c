@@ -42,6 +42,15 @@ void brick_loop_del(struct brick_loop *loop, struct brick_source *source)
 			loop->round[i] = NULL;
 }
 
+void brick_loop_want_write(struct brick_loop *loop, struct brick_source *source,
+			   bool write)
+{
+	struct epoll_event event = { .events = write ? EPOLLOUT : EPOLLIN,
+				     .data.ptr = source };
+
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
+}
+
 static void run_tick(struct brick_loop *loop)
 {
 	uint64_t now_ms = brick_now_ms();

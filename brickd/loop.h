@@ -18,7 +18,7 @@ typedef void (*brick_source_fn)(struct brick_source *source);
 
 /**
  * struct brick_source - a descriptor the loop waits for
- * @fd: readable means ready
+ * @fd: readable means ready, or writable after brick_loop_want_write()
  * @ready: called when it is; level-triggered
  *
  * Embedded in its owner, who keeps it until brick_loop_del(). A callback may
@@ -71,6 +71,15 @@ void brick_loop_fini(struct brick_loop *loop);
  */
 int brick_loop_add(struct brick_loop *loop, struct brick_source *source);
 void brick_loop_del(struct brick_loop *loop, struct brick_source *source);
+
+/**
+ * brick_loop_want_write - wait for room to write, or for something to read
+ * @loop: the loop
+ * @source: one of it; waits to read when added
+ * @write: which
+ */
+void brick_loop_want_write(struct brick_loop *loop, struct brick_source *source,
+			   bool write);
 
 /**
  * brick_loop_run - serve until brick_loop_stop()

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/clock.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
 
@@ -20,6 +21,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_session *s = op->session, *owner = op->owner;
 
+	brick_count_op(s, op->req.op, status, op->begun_ns);
 	brick_queue_answer(op, status);
 	if (op->has_claim)
 		brick_claims_drop(&s->server->claims, &op->claim);
@@ -150,6 +152,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	uint16_t code = op->req.op;
 	int rc;
 
+	op->begun_ns = brick_now_ns();
 	s->n_ops++;
 	count(s, code);
 	rc = kfb_conn_admit(c->state, code);

@@ -34,6 +34,7 @@
  * @resume: what comes next, in the loop
  * @claim: its blocks, when @has_claim
  * @error: of the last step in a worker
+ * @begun_ns: when its message came
  * @n_changes: in @changes
  * @changes: for the store thread
  * @n_handles: in @handles
@@ -52,6 +53,7 @@ struct brick_op {
 	struct brick_claim claim;
 	bool has_claim;
 	int error;
+	uint64_t begun_ns;
 	size_t n_changes;
 	struct brick_store_op *changes;
 	size_t n_handles;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/clock.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
@@ -13,6 +14,7 @@ void brick_store_thread_run(struct brick_worker *worker,
 {
 	struct brick_server *server = worker->ctx;
 	struct brick_store_op *first = NULL, **end = &first;
+	uint64_t begun_ns = brick_now_ns(), n_changes = 0;
 	struct brick_work *work;
 
 	STAILQ_FOREACH(work, batch, link)
@@ -23,10 +25,13 @@ void brick_store_thread_run(struct brick_worker *worker,
 		for (size_t i = 0; i < op->n_changes; i++) {
 			*end = &op->changes[i];
 			end = &op->changes[i].next;
+			n_changes++;
 		}
 	}
 	*end = NULL;
 	brick_store_commit(server->store, first);
+	brick_count_ns(&server->counters.commit_ns, brick_now_ns() - begun_ns);
+	brick_count_size(&server->counters.commit_changes, n_changes);
 	while ((work = brick_work_take(batch)))
 		brick_worker_finish(worker, work);
 }

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/clock.h"
 #include "brickd/conn.h"
+#include "brickd/counters.h"
 #include "brickd/log.h"
 #include "brickd/op.h"
 #include "brickd/session.h"
@@ -134,6 +136,8 @@ static const char *classify(struct brick_queue *q,
 		begin(q, req, true);
 		return NULL;
 	case KFB_COOKIE_STALE:
+		brick_count_op(q->session, req->op, KFB_ST_STALE,
+			       brick_now_ns());
 		send_status(q, &stale, req, KFB_ST_STALE);
 		return NULL;
 	case KFB_COOKIE_RUNNING:

@@ -17,9 +17,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "brickd/admin.h"
 #include "brickd/clock.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
+#include "brickd/metrics.h"
 #include "brickd/op.h"
 #include "brickd/selftest.h"
 #include "brickd/session.h"
@@ -47,9 +49,14 @@ static void clean(struct brick_work *work)
 	struct brick_server *server =
 		brick_container_of(work, struct brick_server, cleaning);
 
-	while (!brick_worker_is_stopping(&server->cleaner) &&
-	       brick_store_clean_one(server->store, CLEAN_SLOTS) > 0)
-		;
+	int n;
+
+	while (!brick_worker_is_stopping(&server->cleaner)) {
+		n = brick_store_clean_one(server->store, CLEAN_SLOTS);
+		if (n <= 0)
+			break;
+		brick_count_add(&server->counters.slots_cleaned, (uint64_t)n);
+	}
 }
 
 static void cleaned(struct brick_work *work)
@@ -283,10 +290,10 @@ static void end_idle(struct brick_server *server)
 static bool before_wait(void *ctx)
 {
 	struct brick_server *server = ctx;
-	bool more;
+	bool more = brick_metrics_before_wait(server);
 
 	brick_sessions_due(server);
-	more = brick_conns_before_wait(server);
+	more = brick_conns_before_wait(server) || more;
 	if (server->stopping) {
 		end_idle(server);
 		more = more || !TAILQ_EMPTY(&server->kicked);
@@ -306,6 +313,8 @@ static void tick(void *ctx)
 	for (uint32_t i = 0; i < server->n_fabrics; i++)
 		brick_listen_service(&server->fabrics[i]);
 	brick_conns_tick(server);
+	brick_admin_tick(server);
+	brick_metrics_tick(server);
 }
 
 static int open_signals(struct brick_server *server)
@@ -417,6 +426,33 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 	return 0;
 }
 
+/* ---- administrators and metrics ---- */
+
+static void stop_observers(struct brick_server *server)
+{
+	brick_metrics_stop(server);
+	brick_admin_stop(server);
+}
+
+static int start_observers(struct brick_server *server, char *err,
+			   size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+	int rc;
+
+	rc = brick_admin_start(server, err, err_len);
+	if (rc)
+		return rc;
+	rc = brick_metrics_start(server, err, err_len);
+	if (rc) {
+		brick_admin_stop(server);
+		return rc;
+	}
+	if (brick_metrics_url(server, url))
+		brick_log(LOG_INFO, NULL, "metrics on %s", url);
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 int brick_server_start(struct brick_server *server,
@@ -428,6 +464,7 @@ int brick_server_start(struct brick_server *server,
 	int rc;
 
 	server->config = config;
+	server->started_ns = brick_now_ns();
 	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->peer_lines.burst = 20;
 	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
@@ -456,12 +493,17 @@ int brick_server_start(struct brick_server *server,
 		snprintf(err, err_len, "threads: %s", strerror(-rc));
 		goto stop_workers;
 	}
-	rc = listen_all(server, err, err_len);
+	rc = start_observers(server, err, err_len);
 	if (rc)
 		goto stop_workers;
+	rc = listen_all(server, err, err_len);
+	if (rc)
+		goto stop_observers;
 	brick_server_kick_cleaner(server);
 	return 0;
 
+stop_observers:
+	stop_observers(server);
 stop_workers:
 	stop_workers(server);
 	close_loop(server);
@@ -481,6 +523,7 @@ int brick_server_stop(struct brick_server *server)
 {
 	int rc;
 
+	stop_observers(server);
 	stop_workers(server);
 	brick_mailbox_deliver(&server->box);
 	rc = brick_store_drain(server->store);

@@ -14,6 +14,7 @@
 
 #include "brickd/claims.h"
 #include "brickd/config.h"
+#include "brickd/counters.h"
 #include "brickd/fabric.h"
 #include "brickd/lease.h"
 #include "brickd/log.h"
@@ -24,7 +25,9 @@
 #include "brickd/store/store.h"
 #include "brickd/work.h"
 
+struct brick_admin;
 struct brick_conn;
+struct brick_metrics;
 struct brick_op;
 struct brick_session;
 
@@ -45,6 +48,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @revoking: UNMAPs that wait for a device
  * @peer_lines: bound on log lines that peers cause
  * @session_lines: bound on those that tell of sessions
+ * @counters: what happened since the start, at @started_ns
+ * @admin: the admin socket, NULL: none
+ * @metrics: the metrics page, NULL: none
  */
 struct brick_server {
 	const struct brick_config *config;
@@ -82,6 +88,10 @@ struct brick_server {
 	struct brick_op_list revoking;
 	struct brick_ratelimit peer_lines;
 	struct brick_ratelimit session_lines;
+	struct brick_counters counters;
+	uint64_t started_ns;
+	struct brick_admin *admin;
+	struct brick_metrics *metrics;
 
 	bool stopping;
 	uint64_t stop_deadline_ms;

@@ -128,6 +128,7 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 	}
 	brick_queue_attach(q, c);
 	q->session->n_conns++;
+	brick_count(&c->server->counters.accepted);
 	brick_log_limited(&c->server->session_lines, LOG_DEBUG, c->who,
 			  "accepted");
 	return 0;
@@ -218,6 +219,7 @@ void brick_session_admit(struct brick_session *s,
 	struct brick_conn *c = s->queues[0]->conn;
 
 	s->client = client;
+	brick_count(&s->server->counters.sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
 	describe(s);
 	describe_conn(c);
@@ -340,6 +342,7 @@ int brick_session_join(struct brick_session *s, struct fi_info *info,
 	if (s->state == KFB_SESSION_DETACHED)
 		brick_session_move(s, KFB_SESSION_LIVE);
 	brick_session_renew(s);
+	brick_count(&s->server->counters.sessions_joined);
 	brick_log_limited(&s->server->session_lines, LOG_INFO, q->conn->who,
 			  "joined");
 	return 0;

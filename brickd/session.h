@@ -54,6 +54,7 @@
  * @n_pending: of these, waiting for their blocks
  * @n_handles: registrations
  * @counts: requests so far, by op
+ * @n_failed: of these, answered with another status than OK
  * @quarantine: blocks that late writes of this session may still reach
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: closes the registrations
@@ -84,6 +85,7 @@ struct brick_session {
 	uint64_t n_mappings;
 	uint64_t n_handles;
 	uint64_t counts[KFB_OP_LAST + 1];
+	uint64_t n_failed;
 	struct brick_mapping_list mappings;
 	struct brick_quarantine quarantine;
 	bool is_torn_down;

@@ -69,6 +69,8 @@ static void finish(struct brick_session *s)
 
 	forget_mappings(s);
 	brick_quarantine_end(s);
+	if (s->client)
+		brick_count(&server->counters.sessions_fenced);
 	if (s->state == KFB_SESSION_FENCING)
 		brick_session_move(s, KFB_SESSION_ENDED);
 	brick_log_limited(&server->session_lines, LOG_DEBUG, s->who, "ended");

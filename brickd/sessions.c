@@ -40,6 +40,7 @@ void brick_session_report(const struct brick_session *s,
 	out->n_handles = s->n_handles;
 	out->n_running = s->n_ops;
 	out->n_pending = s->n_pending;
+	out->n_failed = s->n_failed;
 	memcpy(out->counts, s->counts, sizeof(out->counts));
 }
 
@@ -56,8 +57,10 @@ static void lease_over(struct brick_session *s)
 		    brick_conn_service(q->conn))
 			brick_conn_kick(q->conn);
 	}
-	if (s->lease.is_old)
-		brick_session_fence(s, "its lease is over");
+	if (!s->lease.is_old)
+		return;
+	brick_count(&s->server->counters.leases_expired);
+	brick_session_fence(s, "its lease is over");
 }
 
 static void leases_due(struct brick_server *server)

@@ -44,6 +44,7 @@ struct brick_session *brick_sessions_next(struct brick_server *server,
  * @n_queues: connections
  * @n_running: requests in flight
  * @n_pending: of these, waiting for their blocks
+ * @n_failed: requests answered with another status than OK
  * @counts: requests so far, by KFB_OP_*
  */
 struct brick_session_report {
@@ -57,6 +58,7 @@ struct brick_session_report {
 	uint64_t n_handles;
 	uint32_t n_running;
 	uint32_t n_pending;
+	uint64_t n_failed;
 	uint64_t counts[KFB_OP_LAST + 1];
 };
 

@@ -66,6 +66,7 @@ struct ctl_settings {
 	char *fabric; /* for a brick named without one; NULL: tcp */
 	char *client;
 	char *key_file;
+	char *admin; /* socket of the brick on this machine */
 	uint32_t timeout_ms; /* 0: not set */
 };
 
@@ -80,6 +81,7 @@ struct ctl {
 
 /* One file each: cmd_NAME.c */
 extern const struct ctl_command ctl_cmd_alloc;
+extern const struct ctl_command ctl_cmd_evict;
 extern const struct ctl_command ctl_cmd_format;
 extern const struct ctl_command ctl_cmd_free;
 extern const struct ctl_command ctl_cmd_info;
@@ -88,6 +90,8 @@ extern const struct ctl_command ctl_cmd_list;
 extern const struct ctl_command ctl_cmd_map;
 extern const struct ctl_command ctl_cmd_ping;
 extern const struct ctl_command ctl_cmd_read;
+extern const struct ctl_command ctl_cmd_sessions;
+extern const struct ctl_command ctl_cmd_stats;
 extern const struct ctl_command ctl_cmd_unmap;
 extern const struct ctl_command ctl_cmd_write;
 

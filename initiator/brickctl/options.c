@@ -25,6 +25,7 @@ enum global {
 	GLOBAL_BRICK,
 	GLOBAL_CLIENT,
 	GLOBAL_KEY_FILE,
+	GLOBAL_ADMIN,
 	GLOBAL_TIMEOUT,
 	GLOBAL_JSON,
 	GLOBAL_HELP,
@@ -38,6 +39,8 @@ const struct ctl_option ctl_globals[] = {
 			    "the name the brick knows this client by" },
 	[GLOBAL_KEY_FILE] = { "key-file", 0, "FILE",
 			      "this client's key, readable by its owner only" },
+	[GLOBAL_ADMIN] = { "admin", 0, "PATH",
+			   "brickd's admin socket on this machine" },
 	[GLOBAL_TIMEOUT] = { "timeout", 0, "SECONDS",
 			     "of connecting and of each request; 10" },
 	[GLOBAL_JSON] = { "json", 0, NULL, "objects for programs" },
@@ -123,6 +126,8 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 		return set_text(&ctl->settings.client, value);
 	case GLOBAL_KEY_FILE:
 		return set_text(&ctl->settings.key_file, value);
+	case GLOBAL_ADMIN:
+		return set_text(&ctl->settings.admin, value);
 	case GLOBAL_TIMEOUT:
 		return set_timeout(ctl, value);
 	case GLOBAL_JSON:

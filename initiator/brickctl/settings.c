@@ -93,5 +93,6 @@ void ctl_settings_fini(struct ctl_settings *settings)
 	free(settings->fabric);
 	free(settings->client);
 	free(settings->key_file);
+	free(settings->admin);
 	*settings = (struct ctl_settings){ 0 };
 }

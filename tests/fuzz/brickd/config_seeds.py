@@ -15,6 +15,9 @@ log-level = debug
 credits = 32
 map-extent-max = 64M
 max-sessions = 10
+admin = /run/x.sock
+metrics = [::1]:9149
+allow-remote-metrics = no
 [client one]
 key-file = /k1
 grant = 0x0+4 rw

@@ -58,6 +58,8 @@ static void every_setting_is_taken(void **state)
 				 "allow-untrusted-tcp = yes\n"
 				 "uuid = 00112233-4455-6677-8899-aabbccddeeff\n"
 				 "log-level = debug\n"
+				 "admin = /a/b.sock\n"
+				 "metrics = [::1]:9149\n"
 				 "credits = 32\n"
 				 "map-extent-max = 64M\n"
 				 "[client one]\n"
@@ -80,6 +82,10 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.uuid[15], 0xff);
 	assert_int_equal(config.log_level, LOG_DEBUG);
 	assert_int_equal(config.limits.credits, 32);
+	assert_string_equal(config.admin, "/a/b.sock");
+	assert_true(config.has_metrics);
+	assert_string_equal(config.metrics.host, "::1");
+	assert_string_equal(config.metrics.service, "9149");
 	assert_int_equal(config.limits.map_extent_max_bytes, 64 << 20);
 	assert_int_equal(config.n_clients, 2);
 	assert_int_equal(config.clients[0]->grants.n, 2);
@@ -116,6 +122,14 @@ static const struct {
 	{ "[brick]\nallow-untrusted-tcp = 1\n", "neither yes nor no" },
 	{ "[brick]\nuuid = 1234\n", "2: \"1234\" is not a uuid" },
 	{ "[brick]\nlog-level = loud\n", "2: log-level is" },
+	{ "[brick]\nadmin =\n", "2: admin needs a path" },
+	{ "[brick]\nadmin = /" HUNDRED "1234567\n", "2: admin is longer" },
+	{ "[brick]\nmetrics = 127.0.0.1\n", "2: metrics is HOST:PORT" },
+	{ "[brick]\nmetrics = [::1]\n", "2: metrics is HOST:PORT" },
+	{ "[brick]\nmetrics = tcp://127.0.0.1:1\n", "2: metrics is HOST" },
+	{ "[brick]\nmetrics = localhost:80\n", "2: \"localhost:80\" needs" },
+	{ "[brick]\nmetrics = 127.0.0.1:x\n", "2: \"127.0.0.1:x\" has no" },
+	{ "[brick]\nallow-remote-metrics = on\n", "neither yes nor no" },
 	{ "[brick]\ncredits = 3\n", "2: credits is a number from 4 to 64" },
 	{ "[brick]\ncredits = 65\n", "2: credits is a number from 4 to 64" },
 	{ "[brick]\nmax-sessions = many\n", "2: max-sessions is a number" },
@@ -211,6 +225,14 @@ static const struct {
 	  "would let anybody in" },
 	{ "[brick]\nstore=s\nlisten=verbs://192.0.2.1\nauth=none\n"
 	  "allow-remote-anonymous=yes\n",
+	  NULL },
+	{ "[brick]\nstore=s\nauth=none\nmetrics=[::1]:9\n", NULL },
+	{ "[brick]\nstore=s\nauth=none\n\nmetrics=192.0.2.1:9\n",
+	  "test.conf:5: metrics on 192.0.2.1:9 can be read by everybody" },
+	{ "[brick]\nstore=s\nauth=none\nmetrics=[::]:9\n",
+	  "metrics on [::]:9 can be read" },
+	{ "[brick]\nstore=s\nauth=none\nmetrics=192.0.2.1:9\n"
+	  "allow-remote-metrics=yes\n",
 	  NULL },
 };
 

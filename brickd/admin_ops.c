@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The admin ops: who the brick is, and ending sessions. */
+#include "brickd/admin_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "brickd/clock.h"
+#include "brickd/metrics.h"
+#include "brickd/server.h"
+#include "brickd/sessions.h"
+
+#define NS_PER_MS 1000000
+#define NS_PER_S  1000000000
+
+void brick_admin_put_text(struct json_object *object, const char *name,
+			  const char *text)
+{
+	json_object_object_add(object, name, json_object_new_string(text));
+}
+
+void brick_admin_put_count(struct json_object *object, const char *name,
+			   uint64_t value)
+{
+	json_object_object_add(object, name, json_object_new_uint64(value));
+}
+
+void brick_admin_put_id(struct json_object *object, const char *name,
+			uint64_t id)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	brick_admin_put_text(object, name, text);
+}
+
+void brick_admin_put_seconds(struct json_object *object, const char *name,
+			     uint64_t ns)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%llu.%09llu",
+		 (unsigned long long)(ns / NS_PER_S),
+		 (unsigned long long)(ns % NS_PER_S));
+	json_object_object_add(object, name,
+			       json_object_new_double_s((double)ns / NS_PER_S,
+							text));
+}
+
+static void put_listen(const struct brick_server *server,
+		       struct json_object *reply)
+{
+	struct json_object *list = json_object_new_array();
+	char url[BRICK_URL_BYTES];
+
+	for (uint32_t i = 0; i < server->n_fabrics; i++) {
+		const struct brick_fabric *f = &server->fabrics[i];
+
+		brick_address_format(f->address, f->port, url);
+		json_object_array_add(list, json_object_new_string(url));
+	}
+	json_object_object_add(reply, "listen", list);
+	if (brick_metrics_url(server, url))
+		brick_admin_put_text(reply, "metrics_url", url);
+}
+
+static void info(const struct brick_server *server, struct json_object *reply)
+{
+	char uuid[BRICK_UUID_TEXT_BYTES];
+
+	brick_uuid_format(server->uuid, uuid);
+	brick_admin_put_text(reply, "version", BRICK_VERSION);
+	brick_admin_put_text(reply, "store", server->config->store);
+	brick_admin_put_text(reply, "uuid", uuid);
+	brick_admin_put_id(reply, "instance_id", server->instance_id);
+	brick_admin_put_count(reply, "power_epoch", server->power_epoch);
+	brick_admin_put_count(reply, "uptime_ms",
+			      (brick_now_ns() - server->started_ns) /
+				      NS_PER_MS);
+	brick_admin_put_count(reply, "max_sessions",
+			      server->config->limits.sessions);
+	json_object_object_add(reply, "medium_failed",
+			       json_object_new_boolean(server->medium_failed));
+	put_listen(server, reply);
+}
+
+static bool is_meant(const struct brick_session *s,
+		     const struct brick_admin_request *r)
+{
+	if (!s->client || brick_session_is_ending(s))
+		return false;
+	return r->session ? s->id == r->session
+			  : !strcmp(s->client->name, r->client);
+}
+
+static int evict(struct brick_server *server, uid_t uid,
+		 const struct brick_admin_request *r, struct json_object *reply,
+		 const char **why)
+{
+	struct brick_session *s = NULL;
+	uint64_t n = 0;
+	char by[32];
+
+	snprintf(by, sizeof(by), "by uid %u", (unsigned int)uid);
+	while ((s = brick_sessions_next(server, s))) {
+		if (!is_meant(s, r))
+			continue;
+		brick_session_evict(s, by);
+		n++;
+	}
+	brick_count_add(&server->counters.evictions, n);
+	if (!n) {
+		*why = r->session ? "there is no such session"
+				  : "that client has no session";
+		return -ENOENT;
+	}
+	brick_admin_put_count(reply, "evicted", n);
+	return 0;
+}
+
+int brick_admin_op(struct brick_server *server, uid_t uid,
+		   const struct brick_admin_request *request,
+		   struct json_object *reply, const char **why)
+{
+	switch (request->op) {
+	case BRICK_ADMIN_INFO:
+		info(server, reply);
+		return 0;
+	case BRICK_ADMIN_SESSIONS:
+		brick_admin_sessions(server, request->after, reply);
+		return 0;
+	case BRICK_ADMIN_STATS:
+		brick_admin_stats(server, reply);
+		return 0;
+	case BRICK_ADMIN_EVICT:
+		return evict(server, uid, request, reply, why);
+	case BRICK_ADMIN_OPS:
+		break;
+	}
+	*why = "there is no such op";
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What brickd is right now. */
+#include "brickd/gauges.h"
+
+#include <string.h>
+
+#include "brickd/clock.h"
+#include "brickd/conn.h"
+#include "brickd/server.h"
+#include "brickd/session.h"
+
+const char *brick_slot_state_name(unsigned int state)
+{
+	static const char *const names[BRICK_SLOT_STATES] = {
+		[BRICK_SLOT_CLEAN] = "clean",
+		[BRICK_SLOT_DIRTY] = "dirty",
+		[BRICK_SLOT_ALLOCATED] = "allocated",
+		[BRICK_SLOT_BAD] = "bad",
+	};
+
+	return state < BRICK_SLOT_STATES ? names[state] : "?";
+}
+
+static void read_sessions(const struct brick_server *server,
+			  struct brick_gauges *g)
+{
+	const struct brick_session *s;
+
+	TAILQ_FOREACH(s, &server->sessions, link)
+	{
+		if (s->state < KFB_SESSION_STATES)
+			g->sessions[s->state]++;
+		g->handles += s->n_handles;
+		g->ops_in_flight += s->n_ops;
+		for (uint32_t i = 0; i < s->quarantine.n; i++)
+			g->quarantine_blocks += s->quarantine.spans[i].end -
+						s->quarantine.spans[i].first;
+	}
+}
+
+static void read_claims(const struct brick_server *server,
+			struct brick_gauges *g)
+{
+	const struct brick_claim *claim;
+
+	TAILQ_FOREACH(claim, &server->claims.list, link)
+	{
+		if (claim->held)
+			g->claims_held++;
+		else
+			g->claims_waiting++;
+	}
+}
+
+void brick_gauges_read(const struct brick_server *server,
+		       struct brick_gauges *g)
+{
+	struct brick_store_stats stats;
+	const struct brick_conn *c;
+
+	memset(g, 0, sizeof(*g));
+	brick_store_stats(server->store, &stats);
+	g->slots[BRICK_SLOT_CLEAN] = stats.slots_clean;
+	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;
+	g->slots[BRICK_SLOT_ALLOCATED] = stats.slots_alloc;
+	g->slots[BRICK_SLOT_BAD] = stats.slots_bad;
+	read_sessions(server, g);
+	read_claims(server, g);
+	TAILQ_FOREACH(c, &server->conns, link)
+	g->connections++;
+	g->mappings = server->mappings.n;
+	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
+		g->quarantine_holds += server->holds[i].token != 0;
+	g->medium_failed = server->medium_failed;
+	g->power_epoch = server->power_epoch;
+	g->uptime_ns = brick_now_ns() - server->started_ns;
+	g->log_lines_suppressed = server->peer_lines.suppressed;
+}

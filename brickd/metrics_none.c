@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* In place of metrics_http.c, where brickd is built without libmicrohttpd. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "brickd/metrics.h"
+#include "brickd/server.h"
+
+int brick_metrics_start(struct brick_server *server, char *err, size_t err_len)
+{
+	if (!server->config->has_metrics)
+		return 0;
+	snprintf(err, err_len, "this brickd was built without metrics");
+	return -ENOSYS;
+}
+
+void brick_metrics_stop(struct brick_server *server)
+{
+}
+
+void brick_metrics_tick(struct brick_server *server)
+{
+}
+
+bool brick_metrics_before_wait(struct brick_server *server)
+{
+	return false;
+}
+
+bool brick_metrics_url(const struct brick_server *server,
+		       char url[BRICK_URL_BYTES])
+{
+	return false;
+}

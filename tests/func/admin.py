@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The admin socket: each op, and those who must not or do not behave."""
+import errno
+import json
+import os
+import select
+import shutil
+import socket
+import stat
+import subprocess
+import time
+import unittest
+
+import lab
+
+CLIENTS_MAX = 8
+LINE_MAX = 4096
+PAGE = 32
+DEADLINE_S = 60
+REFUSED, USAGE, UNREACHED = 1, 2, 3
+
+
+class Admin:
+    """A raw connection to the admin socket."""
+
+    def __init__(self, path):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(DEADLINE_S)
+        self.sock.connect(str(path))
+        self.rest = b""
+
+    def send(self, data):
+        self.sock.sendall(data)
+        return self
+
+    def line(self):
+        """The next line, or b"" when the brick has closed."""
+        while b"\n" not in self.rest:
+            try:
+                piece = self.sock.recv(65536)
+            except ConnectionResetError:
+                piece = b""
+            if not piece:
+                return b""
+            self.rest += piece
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line
+
+    def ask(self, **request):
+        self.send(json.dumps(request).encode() + b"\n")
+        return json.loads(self.line())
+
+    def is_closed(self):
+        return self.line() == b""
+
+    def close(self):
+        self.sock.close()
+
+
+class AdminTest(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "admin.sock"
+        self.b = self.brick(clients={"a": ["0x0+1T rw"], "b": ["0x0+1T rw"]},
+                            settings=f"admin = {self.path}")
+        self.b.start()
+
+    def admin(self):
+        a = Admin(self.path)
+        self.addCleanup(a.close)
+        return a
+
+    def admin_ctl(self, *words):
+        return lab.run(lab.BRICKCTL, "--admin", self.path, *words)
+
+    def admin_json(self, *words):
+        return json.loads(self.ok(self.admin_ctl("--json", *words)))
+
+    def hold(self, *words, client="a"):
+        """A session that holds a mapping until it is stopped."""
+        held = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", self.b.url, "--client", client, "--key-file",
+             str(self.b.key(client)), "--json", "map", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
+        self.addCleanup(held.stdout.close)
+        self.addCleanup(held.stderr.close)
+        self.addCleanup(held.wait)
+        self.addCleanup(held.kill)
+        self.assertIn(b"mapping_id", held.stdout.readline())
+        return held
+
+    def hold_block(self, block=0, client="a"):
+        words = f"{block * lab.BLOCK}+1"
+        self.ok(self.b.ctl("alloc", words, client=client))
+        return self.hold(words, client=client)
+
+    def stat(self, name, **labels):
+        """The one sample of a metric that has these labels."""
+        for metric in self.admin_json("stats")["metrics"]:
+            if metric["name"] != name:
+                continue
+            found = [s for s in metric["samples"]
+                     if all(s.get(k) == v for k, v in labels.items())]
+            self.assertEqual(len(found), 1, metric)
+            return found[0].get("value", found[0])
+        self.fail(f"no metric {name}")
+
+    def until(self, what):
+        """Waits for a condition that the brick brings about by itself."""
+        end = time.monotonic() + DEADLINE_S
+        while not what():
+            self.assertLess(time.monotonic(), end, "it does not come about")
+            select.select([], [], [], 0.05)
+
+
+class Ops(AdminTest):
+    def test_info_says_what_the_brick_is(self):
+        info = self.admin().ask(op="info")
+        self.assertIs(info["ok"], True)
+        self.assertEqual(info["store"], str(self.b.store))
+        self.assertEqual(info["listen"], [self.b.url])
+        self.assertEqual(info["uuid"], self.b.json("info")["uuid"])
+        self.assertEqual(int(info["instance_id"], 16),
+                         int(self.b.json("info")["instance_id"], 16))
+        self.assertIn(info["version"], lab.run(lab.BRICKD, "--version").stdout.decode())
+        self.assertIs(info["medium_failed"], False)
+
+    def test_sessions_shows_who_is_there_and_what_they_have(self):
+        self.assertEqual(self.admin_json("sessions")["sessions"], [])
+        self.hold_block(client="b")
+        one, = self.admin_json("sessions")["sessions"]
+        self.assertEqual((one["client"], one["state"]), ("b", "LIVE"))
+        self.assertLessEqual(one["lease_left_ms"], 10000)
+        self.assertEqual((one["queues"], one["mappings"], one["handles"]), (1, 1, 1))
+        self.assertRegex(one["peer"], r"^tcp\[127\.0\.0\.1\]:\d+$")
+        self.assertEqual(one["ops"]["map"], 1)
+        text = self.ok(self.admin_ctl("sessions")).decode()
+        self.assertIn(one["session"], text)
+        self.assertIn("1 session\n", text)
+        self.assertIn(f"session {one['session']} ", self.b.log_text())
+
+    def test_evict_ends_one_session_and_its_blocks_are_free(self):
+        evicted, kept = self.hold_block(0), self.hold_block(1)
+        first = self.admin_json("sessions")["sessions"][0]["session"]
+        self.ok(self.admin_ctl("evict", first))
+        done = select.select([evicted.stdout, kept.stdout], [], [], DEADLINE_S)[0]
+        self.assertEqual(len(done), 1)
+        gone = evicted if done[0] is evicted.stdout else kept
+        block = 0 if gone is evicted else 1
+        self.until(lambda: first not in {
+            s["session"] for s in self.admin_json("sessions")["sessions"]})
+        self.assertEqual(len(self.admin_json("sessions")["sessions"]), 1)
+        self.ok(self.b.ctl("free", f"{block * lab.BLOCK}+1"))
+        self.refused(self.b.ctl("free", f"{(1 - block) * lab.BLOCK}+1"), REFUSED, "mapped")
+        self.assertEqual(self.stat("evictions"), 1)
+        self.assertRegex(self.b.log_text(),
+                         rf"session {first} .*: evicted: by uid {os.geteuid()}")
+
+    def test_evict_by_client_ends_all_its_sessions_and_no_other(self):
+        self.hold_block(0), self.hold_block(1), self.hold_block(2, client="b")
+        self.assertEqual(self.admin_json("evict", "--all", "a"), {"evicted": 2})
+        self.until(lambda: len(self.admin_json("sessions")["sessions"]) == 1)
+        self.assertEqual(self.admin_json("sessions")["sessions"][0]["client"], "b")
+
+    def test_evict_of_what_is_not_there_changes_nothing(self):
+        self.hold_block()
+        for words in (("evict", "123"), ("evict", "--all", "b")):
+            self.refused(self.admin_ctl(*words), REFUSED, "no")
+        a = self.admin()
+        for request in ({"session": "0"}, {"session": 5}, {"session": "1" * 17},
+                        {"session": "12G"}, {"session": "12\0"}, {"client": ""},
+                        {"client": "x" * 41}, {}, {"client": "a", "session": "1"}):
+            answer = a.ask(op="evict", **request)
+            self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EINVAL), request)
+        self.assertEqual(len(self.admin_json("sessions")["sessions"]), 1)
+        self.refused(self.admin_ctl("evict"), USAGE, "either")
+        self.refused(self.admin_ctl("evict", "1", "--all", "a"), USAGE, "either")
+
+    def test_stats_counts_ops_refusals_flushes_and_commits(self):
+        self.ok(self.b.ctl("alloc", "0x0+2"))
+        self.refused(self.b.ctl("alloc", "0x0+1"), REFUSED)
+        self.ok(self.b.ctl("write", "0x0", stdin=b"x" * 5000))
+        self.refused(self.b.ctl("info", client="a", key=self.b.key("b")), UNREACHED)
+        self.assertEqual(self.stat("ops", op="alloc", status="OK"), 1)
+        self.assertEqual(self.stat("ops", op="alloc", status="EEXIST"), 1)
+        self.assertEqual(self.stat("ops", op="flush", status="OK"), 1)
+        self.assertEqual(self.stat("ops", op="auth", status="EKEYREJECTED"), 1)
+        self.assertEqual(self.stat("auth_failures"), 1)
+        self.assertEqual(self.stat("slots", state="allocated"), 2)
+        self.assertGreaterEqual(self.stat("drain_seconds")["count"], 1)
+        self.assertEqual(self.stat("drain_flushes")["sum"],
+                         self.stat("drain_flushes")["count"])
+        self.assertGreaterEqual(self.stat("commit_changes")["sum"], 1)
+        flush = self.stat("op_seconds", op="flush")
+        self.assertEqual(flush["count"], 1)
+        self.assertGreater(flush["sum"], 0)
+        self.until(lambda: self.stat("sessions_fenced") == self.stat("sessions_opened"))
+        self.assertEqual(self.stat("handles"), 0)
+        self.assertIn("ops op=alloc status=EEXIST", self.ok(self.admin_ctl("stats")).decode())
+
+    def test_the_cleaner_is_seen_to_work(self):
+        self.ok(self.b.ctl("alloc", "0x0+4"))
+        self.ok(self.b.ctl("free", "0x0+4"))
+        self.until(lambda: self.stat("slots_cleaned") >= 4)
+        self.assertEqual(self.stat("slots", state="allocated"), 0)
+
+    def test_refused_connections_are_counted_by_reason(self):
+        self.b.stop()
+        self.b.settings += "\nmax-sessions = 1"
+        self.b.start()
+        self.hold_block()
+        self.refused(self.b.ctl("info"), UNREACHED)
+        self.assertGreaterEqual(self.stat("connections_refused", status="EDQUOT"), 1)
+
+    def test_many_sessions_come_in_pages(self):
+        n = PAGE + 6
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        for _ in range(n):
+            self.hold("0x0+1", "--ro")
+        first = self.admin().ask(op="sessions")
+        self.assertEqual(len(first["sessions"]), PAGE)
+        self.assertEqual(first["next"], first["sessions"][-1]["session"])
+        second = self.admin().ask(op="sessions", after=first["next"])
+        self.assertEqual(len(second["sessions"]), n - PAGE)
+        self.assertNotIn("next", second)
+        ids = [s["session"] for s in first["sessions"] + second["sessions"]]
+        self.assertEqual(ids, sorted(set(ids)))
+        self.assertEqual(len(self.admin_json("sessions")["sessions"]), n)
+
+
+class Refusals(AdminTest):
+    def test_the_socket_is_private_and_goes_with_the_daemon(self):
+        mode = self.path.lstat().st_mode
+        self.assertTrue(stat.S_ISSOCK(mode))
+        self.assertEqual(stat.S_IMODE(mode), 0o600)
+        self.assertEqual(self.b.stop(), 0)
+        self.assertFalse(self.path.exists())
+
+    def test_a_socket_that_a_killed_daemon_left_is_replaced(self):
+        self.b.kill()
+        self.assertTrue(self.path.exists())
+        self.b.start()
+        self.assertTrue(self.admin().ask(op="info")["ok"])
+
+    def test_a_socket_that_is_listened_on_is_left_to_its_owner(self):
+        other = self.brick("other", settings=f"admin = {self.path}")
+        with self.assertRaisesRegex(RuntimeError, "another process listens on it"):
+            other.start()
+        self.assertTrue(self.admin().ask(op="info")["ok"])
+
+    def test_what_is_no_socket_is_left_alone(self):
+        self.b.stop()
+        self.path.write_text("precious")
+        with self.assertRaisesRegex(RuntimeError, "it is left alone"):
+            self.b.start()
+        self.assertEqual(self.path.read_text(), "precious")
+
+    def test_a_socket_of_another_daemon_survives_our_end(self):
+        self.path.unlink()
+        other = self.brick("other", settings=f"admin = {self.path}").start()
+        self.assertEqual(self.b.stop(), 0)
+        self.assertTrue(self.admin().ask(op="info")["ok"])
+        self.assertEqual(other.stop(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
+                         "needs root and setpriv")
+    def test_another_user_is_refused_by_mode_and_by_who_it_is(self):
+        self.folder.chmod(0o755)
+        ask = ("import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]);"
+               "print(s.makefile().readline(), end='')")
+        words = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                 "python3", "-c", ask, self.path)
+        self.assertIn(b"PermissionError", lab.run(*words).stderr)
+        self.path.chmod(0o666)
+        answer = json.loads(self.ok(lab.run(*words)))
+        self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EPERM))
+        self.assertEqual(self.stat("admin_refused"), 1)
+
+    def test_garbage_gets_an_error_and_an_end(self):
+        for garbage in (b"\n", b"hello\n", b"{\n", b"[]\n", b"12\n", b'"op"\n', b"null\n",
+                        b'{"op":"info"} {"op":"info"}\n', b"{'op':'info'}\n",
+                        b'{"op":"info"}\0\n', b'{"op":"in\xfffo"}\n', b"\0\n",
+                        b'{"op":"info","x":[[[[[[[[1]]]]]]]]}\n', b"{" * 4000 + b"\n"):
+            with self.subTest(garbage=garbage[:40]):
+                a = self.admin().send(garbage + b'{"op":"info"}\n')
+                answer = json.loads(a.line())
+                self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EBADMSG))
+                self.assertTrue(a.is_closed())
+
+    def test_a_request_that_makes_no_sense_is_answered_and_more_may_follow(self):
+        a = self.admin()
+        for request, code in (({"op": "fly"}, errno.EOPNOTSUPP), ({}, errno.EINVAL),
+                              ({"op": 1}, errno.EINVAL),
+                              ({"op": "sessions", "after": 7}, errno.EINVAL),
+                              ({"op": "sessions", "after": "x"}, errno.EINVAL)):
+            answer = a.ask(**request)
+            self.assertEqual((answer["ok"], answer["errno"]), (False, code), request)
+        self.assertTrue(a.ask(op="info")["ok"])
+
+    def test_the_longest_line_is_taken_and_a_longer_one_is_not(self):
+        longest = b'{"op":"info"' + b" " * (LINE_MAX - 14) + b"}\n"
+        self.assertEqual(len(longest), LINE_MAX)
+        self.assertTrue(json.loads(self.admin().send(longest).line())["ok"])
+        a = self.admin().send(b'{"op":"info"' + b" " * (LINE_MAX - 12))
+        answer = json.loads(a.line())
+        self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EMSGSIZE))
+        self.assertTrue(a.is_closed())
+
+    def test_lines_in_pieces_and_many_at_once_are_answered_in_order(self):
+        a = self.admin()
+        for byte in b'{"op":"info"}':
+            a.send(bytes([byte]))
+        self.assertTrue(json.loads(a.send(b"\n").line())["ok"])
+        a.send(b'{"op":"info"}\n{"op":"fly"}\n' * 1000)
+        for _ in range(1000):
+            self.assertTrue(json.loads(a.line())["ok"])
+            self.assertFalse(json.loads(a.line())["ok"])
+
+    def test_a_client_that_has_said_all_gets_its_answers(self):
+        a = self.admin().send(b'{"op":"info"}\n{"op":"info"}\n{"op"')
+        a.sock.shutdown(socket.SHUT_WR)
+        self.assertTrue(json.loads(a.line())["ok"])
+        self.assertTrue(json.loads(a.line())["ok"])
+        self.assertTrue(a.is_closed())
+
+    def test_the_ninth_client_is_turned_away_until_one_goes(self):
+        clients = [self.admin() for _ in range(CLIENTS_MAX)]
+        for a in clients:
+            self.assertTrue(a.ask(op="info")["ok"])
+        ninth = self.admin()
+        answer = json.loads(ninth.line())
+        self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EUSERS))
+        self.assertTrue(ninth.is_closed())
+        self.refused(self.admin_ctl("stats"), UNREACHED, "too many clients")
+        clients.pop().close()
+        self.until(lambda: self.admin_ctl("stats").returncode == 0)
+        for a in clients:
+            self.assertTrue(a.ask(op="info")["ok"])
+
+    def test_half_a_line_and_then_silence_is_cut_off_and_nobody_waits(self):
+        silent = [self.admin().send(b'{"op":') for _ in range(CLIENTS_MAX)]
+        self.ok(self.b.ctl("ping", "-c", "3"))
+        for a in silent:
+            self.assertTrue(a.is_closed())
+        self.assertEqual(self.stat("admin_refused"), CLIENTS_MAX)
+
+    def test_who_does_not_take_its_answers_is_cut_off_and_nobody_waits(self):
+        a = self.admin()
+        a.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        a.sock.setblocking(False)
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                sent += a.sock.send(b'{"op":"stats"}\n' * 100)
+                select.select([], [a.sock], [], 0.2)
+        except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+            pass
+        self.assertLess(sent, 64 << 20)
+        self.ok(self.b.ctl("ping", "-c", "3"))
+        self.until(lambda: self.stat("admin_refused") == 1)
+
+    def test_brickctl_says_what_is_wrong_with_the_socket(self):
+        self.refused(lab.run(lab.BRICKCTL, "--admin", self.folder / "none", "stats"),
+                     UNREACHED, "none", "admin = PATH")
+        self.refused(lab.run(lab.BRICKCTL, "--admin", "/" + "x" * 200, "stats"), USAGE,
+                     "--admin")
+
+
+if __name__ == "__main__":
+    lab.main()
