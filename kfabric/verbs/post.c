@@ -8,6 +8,11 @@
  * Successes that nobody wants to hear of are not signaled, but at times one
  * has to be, or the queue would never be found empty.
  *
+ * Every operation of the transmit side goes through kfiv_tx_post(): what the
+ * callers differ in is struct kfiv_post. Until accept_op() a refused post
+ * leaves no trace; from there on the operation is the provider's, and its end
+ * is a completion (completion.c).
+ *
  * Locking: all under ep->tx_lock, so that ep->tx_ops has the device's order,
  * and so that the device is there as long as the queue is open.
  */
@@ -154,61 +159,76 @@ static void arm_timer(struct kfiv_ep *ep)
 	mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
 }
 
-/* Point of no return: count, order, hand over. */
+/* The first work request to post, or an error: then nothing is held. */
+static struct ib_send_wr *prepare(struct kfiv_ep *ep, struct kfiv_op *op,
+				  const struct kfiv_post *post)
+{
+	struct ib_send_wr *first = &op->wr.send;
+	int n = fill_segments(ep, op, post);
+
+	if (n < 0)
+		return ERR_PTR(n);
+	fill_wr(op, post, n);
+	if (!ep->iwarp || !post->context)
+		return first;
+	op->fastreg->mr = NULL;
+	if (post->opcode != IB_WR_RDMA_READ)
+		return first;
+	first = kfiv_fastreg_map(ep, op);
+	if (IS_ERR(first))
+		kfiv_op_unmap(ep, op);
+	return first;
+}
+
+/* Point of no return: count, order, chain. */
 static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 		      struct ib_send_wr *first, const struct kfiv_post *post)
 {
-	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
-		     post->buf->len);
-	op->cqe.done = kfiv_tx_done;
-	op->posted = jiffies;
-	op->timed_out = false;
 	if (wants_signal(ep, post))
 		op->wr.send.send_flags |= IB_SEND_SIGNALED;
 	if (op->slot)
 		list_del(&op->slot->node);
 	ep->tx_free--;
-	list_add_tail(&op->node, &ep->tx_ops);
 	if (!ep->unsent)
 		ep->unsent = op;
 	*ep->chain_end = first;
 	ep->chain_end = &op->wr.send.next;
-	kfi_trace_post(&ep->ep, op->comp);
+	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
+		     post->buf->len);
+	kfiv_op_begin(ep, op, kfiv_tx_done, &ep->tx_ops);
 	arm_timer(ep);
+}
+
+/* The operation and its slot stay free until it is accepted. */
+static struct kfiv_op *choose_op(struct kfiv_ep *ep,
+				 const struct kfiv_post *post)
+{
+	struct kfiv_slot *slot = NULL;
+	struct kfiv_op *op;
+
+	if (needs_slot(post))
+		slot = list_first_entry(&ep->slots, struct kfiv_slot, node);
+	op = post->context ? kfi_op_priv(post->context) : &slot->op;
+	op->comp = post->context ? &post->context->comp : &slot->comp;
+	op->slot = slot;
+	return op;
 }
 
 static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
 	struct ib_send_wr *first;
-	struct kfiv_slot *slot;
 	struct kfiv_op *op;
 	ssize_t ret;
 
 	ret = check_room(ep, post);
 	if (ret)
 		return ret;
-	slot = needs_slot(post)
-		       ? list_first_entry(&ep->slots, struct kfiv_slot, node)
-		       : NULL;
-	op = post->context ? kfi_op_priv(post->context) : &slot->op;
-	op->comp = post->context ? &post->context->comp : &slot->comp;
-	op->slot = slot;
-	ret = fill_segments(ep, op, post);
-	if (ret < 0)
-		return ret;
-	fill_wr(op, post, ret);
-	first = &op->wr.send;
-	if (ep->iwarp && post->context)
-		op->fastreg->mr = NULL;
-	if (ep->iwarp && post->opcode == IB_WR_RDMA_READ) {
-		first = kfiv_fastreg_map(ep, op);
-		if (IS_ERR(first)) {
-			kfiv_op_unmap(ep, op);
-			return first == ERR_PTR(-EAGAIN)
-				       ? kfi_ep_again(&ep->ep, FI_TRANSMIT)
-				       : PTR_ERR(first);
-		}
-	}
+	op = choose_op(ep, post);
+	first = prepare(ep, op, post);
+	if (first == ERR_PTR(-EAGAIN))
+		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
+	if (IS_ERR(first))
+		return PTR_ERR(first);
 	accept_op(ep, op, first, post);
 	return 0;
 }
@@ -225,6 +245,21 @@ ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post)
 		handover(ep);
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 	return ret;
+}
+
+/* A post whose bytes are copied and whose success nobody hears of. */
+ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
+		       const void *bytes, size_t len)
+{
+	struct fi_buf buf = fi_buf_linear(bytes, len);
+	int ret;
+
+	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
+	if (ret)
+		return ret;
+	post->buf = &buf;
+	post->flags = FI_INJECT;
+	return kfiv_tx_post(ep, post);
 }
 
 /* A work request of the provider's own, which has its own cqe. */
@@ -268,16 +303,10 @@ static ssize_t sendmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 static ssize_t inject(struct fid_ep *fep, const void *bytes, size_t len,
 		      fi_addr_t dest_addr)
 {
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	struct fi_buf buf = fi_buf_linear(bytes, len);
-	struct kfiv_post post = { .buf = &buf,
-				  .flags = FI_INJECT,
-				  .comp_flags = FI_SEND | FI_MSG,
+	struct kfiv_post post = { .comp_flags = FI_SEND | FI_MSG,
 				  .opcode = IB_WR_SEND };
-	int ret;
 
-	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
-	return ret ?: kfiv_tx_post(ep, &post);
+	return kfiv_tx_inject(to_kfiv_ep(fep), &post, bytes, len);
 }
 
 const struct fi_ops_msg kfiv_msg_ops = {

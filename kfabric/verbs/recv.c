@@ -58,15 +58,12 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 	op->wr.recv = (struct ib_recv_wr){ .wr_cqe = &op->cqe,
 					   .sg_list = op->sge,
 					   .num_sge = ret };
-	op->cqe.done = kfiv_rx_done;
 	op->comp = &msg->context->comp;
 	op->slot = NULL;
-	op->timed_out = false;
+	ep->rx_free--;
 	kfi_comp_set(op->comp, msg->context, flags, FI_RECV | FI_MSG,
 		     msg->buf.len);
-	ep->rx_free--;
-	list_add_tail(&op->node, &ep->rx_ops);
-	kfi_trace_post(&ep->ep, op->comp);
+	kfiv_op_begin(ep, op, kfiv_rx_done, &ep->rx_ops);
 	hand_over(ep, op);
 	return 0;
 }

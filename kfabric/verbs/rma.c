@@ -15,9 +15,34 @@
 #include "verbs.h"
 
 /* Keys are 32 bits on the wire; a longer one can only be wrong. */
-static bool key_fits(u64 key)
+static int set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key)
 {
-	return key <= U32_MAX;
+	if (key > U32_MAX || addr > U64_MAX - len)
+		return -EINVAL;
+	post->remote_addr = addr;
+	post->rkey = key;
+	return 0;
+}
+
+/* A read or a write, of which the opcode and the direction are set. */
+static ssize_t post_rma(struct kfiv_ep *ep, struct kfiv_post *post,
+			const struct fi_msg_rma *msg, u64 flags)
+{
+	int ret;
+
+	ret = kfi_check_rma(&ep->ep, msg, flags, &ep->tx_attr,
+			    ep->max_msg_size);
+	ret = ret ?: kfiv_check_data(ep, flags);
+	if (ret)
+		return ret;
+	ret = set_remote(post, msg->rma_iov->addr, msg->buf.len,
+			 msg->rma_iov->key);
+	if (ret)
+		return ret;
+	post->context = msg->context;
+	post->buf = &msg->buf;
+	post->flags = flags;
+	return kfiv_tx_post(ep, post);
 }
 
 static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
@@ -25,9 +50,6 @@ static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
-		.context = msg->context,
-		.buf = &msg->buf,
-		.flags = flags,
 		.comp_flags = FI_WRITE | FI_RMA,
 		.opcode = flags & FI_REMOTE_CQ_DATA ? IB_WR_RDMA_WRITE_WITH_IMM
 						    : IB_WR_RDMA_WRITE,
@@ -35,17 +57,8 @@ static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 		.max_sge = ep->tx_attr.iov_limit,
 		.data = msg->data,
 	};
-	int ret;
 
-	ret = kfi_check_rma(fep, msg, flags, &ep->tx_attr, ep->max_msg_size);
-	ret = ret ?: kfiv_check_data(ep, flags);
-	if (ret)
-		return ret;
-	if (!key_fits(msg->rma_iov->key))
-		return -EINVAL;
-	post.remote_addr = msg->rma_iov->addr;
-	post.rkey = msg->rma_iov->key;
-	return kfiv_tx_post(ep, &post);
+	return post_rma(ep, &post, msg, flags);
 }
 
 #define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
@@ -55,47 +68,26 @@ static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
-		.context = msg->context,
-		.buf = &msg->buf,
-		.flags = flags,
 		.comp_flags = FI_READ | FI_RMA,
 		.opcode = IB_WR_RDMA_READ,
 		.dir = DMA_FROM_DEVICE,
 		.max_sge = min_t(u32, ep->tx_attr.iov_limit, ep->max_read_sge),
 	};
-	int ret;
 
 	if (flags & ~READ_FLAGS)
 		return -FI_EBADFLAGS;
-	ret = kfi_check_rma(fep, msg, flags, &ep->tx_attr, ep->max_msg_size);
-	if (ret)
-		return ret;
-	if (!key_fits(msg->rma_iov->key))
-		return -EINVAL;
-	post.remote_addr = msg->rma_iov->addr;
-	post.rkey = msg->rma_iov->key;
-	return kfiv_tx_post(ep, &post);
+	return post_rma(ep, &post, msg, flags);
 }
 
 static ssize_t inject_write(struct fid_ep *fep, const void *bytes, size_t len,
 			    fi_addr_t dest_addr, u64 addr, u64 key)
 {
-	struct kfiv_ep *ep = to_kfiv_ep(fep);
-	struct fi_buf buf = fi_buf_linear(bytes, len);
-	struct kfiv_post post = { .buf = &buf,
-				  .flags = FI_INJECT,
-				  .comp_flags = FI_WRITE | FI_RMA,
-				  .opcode = IB_WR_RDMA_WRITE,
-				  .remote_addr = addr,
-				  .rkey = key };
+	struct kfiv_post post = { .comp_flags = FI_WRITE | FI_RMA,
+				  .opcode = IB_WR_RDMA_WRITE };
 	int ret;
 
-	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
-	if (ret)
-		return ret;
-	if (!key_fits(key) || addr > U64_MAX - len)
-		return -EINVAL;
-	return kfiv_tx_post(ep, &post);
+	ret = set_remote(&post, addr, len, key);
+	return ret ?: kfiv_tx_inject(to_kfiv_ep(fep), &post, bytes, len);
 }
 
 /* The last bytes of the last range: ordering holds for all before it. */
@@ -116,12 +108,11 @@ static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
 	if (ret)
 		return ret;
 	last = &msg->rma_iov[msg->rma_iov_count - 1];
-	if (!key_fits(last->key))
+	if (set_remote(&post, last->addr, last->len, last->key))
 		return -EINVAL;
 	buf.len = min_t(size_t, last->len, KFIV_SINK_BYTES);
 	post.buf = &buf;
-	post.remote_addr = last->addr + last->len - buf.len;
-	post.rkey = last->key;
+	post.remote_addr += last->len - buf.len;
 	return kfiv_tx_post(ep, &post);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_verbs: buffers to DMA-mapped segments in operation memory.
+ * kfabric_verbs: operation memory: its DMA-mapped segments, and its start.
  *
  * Segments are named by the PD's local key, so nothing is registered and
  * nothing is copied. Allocation-free and atomic-safe.
@@ -62,4 +62,16 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 unmap:
 	kfiv_op_unmap(ep, op);
 	return ret;
+}
+
+/* The operation is the provider's from here until its completion. */
+void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
+		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
+		   struct list_head *ops)
+{
+	op->cqe.done = done;
+	op->posted = jiffies;
+	op->timed_out = false;
+	list_add_tail(&op->node, ops);
+	kfi_trace_post(&ep->ep, op->comp);
 }

@@ -468,6 +468,8 @@ void kfiv_connreq_drop_all(struct kfiv_pep *pep);
 /* post.c */
 extern const struct fi_ops_msg kfiv_msg_ops;
 ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post);
+ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
+		       const void *bytes, size_t len);
 int kfiv_check_data(const struct kfiv_ep *ep, u64 flags);
 int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr);
 
@@ -489,6 +491,9 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 		const struct fi_buf *buf, enum dma_data_direction dir,
 		u32 max_sge);
 void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op);
+void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
+		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
+		   struct list_head *ops);
 size_t kfiv_op_context_size(const struct kfiv_device *dev);
 
 /* fastreg.c */
