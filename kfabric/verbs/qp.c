@@ -5,9 +5,13 @@
  * An end has two parts. The stop is quick: no more posts, queue pair to error,
  * drain, complete what is left; after it nothing of the endpoint calls up. It
  * is done once, by whoever comes first: the work after an error, fi_close(),
- * or the removal of the device. Freeing the hardware may take minutes, since
- * the connection manager waits for a peer that may be dead: it is done by the
- * reaper, or by the removal, which has to wait anyway.
+ * or the removal of the device. Freeing the hardware is done by the reaper, or
+ * by the removal, which has to wait anyway: tell the peer, give back the queue
+ * pair, its share of the CQs and the mappings, and last the CM id, the only
+ * part that waits. With IB's connection manager rdma_destroy_id() waits for
+ * its own last datagram to have been sent, and for no answer: milliseconds, or
+ * as long as a busy machine lets the device's workers wait. With iWARP's it may
+ * wait for a peer that is dead, for minutes.
  *
  * Lifetime: the stop work and the slow work hold one reference between them.
  */
@@ -233,10 +237,12 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 	if (id) {
 		part(ep, id);
 		destroy_qp(ep, id);
-		rdma_destroy_id(id);
 	}
-	cancel_delayed_work_sync(&ep->cm_timer);
+	/* It was stopped: no event makes another queue pair. */
 	kfiv_ep_put_cqs(ep);
 	unmap_own(ep);
+	if (id)
+		rdma_destroy_id(id);
+	cancel_delayed_work_sync(&ep->cm_timer);
 	kfiv_domain_put_hw(ep->domain);
 }
