@@ -133,8 +133,7 @@ void st_pair_close(struct st_pair *p);
 int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
 	       struct fid_mr **mr);
 u64 st_mr_addr(struct fid_mr *mr, u64 offset);
-int st_refs_idle(struct st *st);
-bool st_refs_back(struct module *owner, int refs);
+bool st_settled(const struct st *st);
 
 /* ---- seg.c ---- */
 
