@@ -28,6 +28,10 @@ MODULE_PARM_DESC(service, "port to listen on; 0: any");
 unsigned int st_cycles = 1000;
 module_param_named(cycles, st_cycles, uint, 0444);
 MODULE_PARM_DESC(cycles, "register and connect this often");
+bool st_with_load;
+module_param_named(load, st_with_load, bool, 0444);
+MODULE_PARM_DESC(
+	load, "keep other connections, regions and providers busy meanwhile");
 static char *only = "";
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the group of tests of this name");

@@ -2,7 +2,9 @@
 /*
  * What the files of the selftest share: results, connected pairs, operations.
  *
- * One thread runs all tests, one after the other. Every wait has a deadline.
+ * One thread runs all tests, one after the other; only it opens pairs and
+ * checks. The threads of load.c work on what it has opened for them. Every wait
+ * has a deadline.
  */
 #ifndef KFABRIC_SELFTEST_ST_H
 #define KFABRIC_SELFTEST_ST_H
@@ -23,6 +25,7 @@
 
 /* Module parameters. */
 extern unsigned int st_cycles;
+extern bool st_with_load;
 
 /* Results of one provider. */
 struct st {
@@ -157,8 +160,17 @@ void st_fill(u8 *p, size_t len, u8 seed);
 bool st_holds(const u8 *p, size_t len, u8 seed);
 bool st_clean(const u8 *p, size_t len);
 
+/* ---- load.c ---- */
+
+struct st_load;
+
+struct st_load *st_load_start(struct st *st);
+bool st_load_goes_on(struct st_load *load);
+void st_load_stop(struct st_load *load, unsigned int rounds);
+
 /* ---- the tests ---- */
 
+int st_dummy_round(void);
 void t_core(struct st *st);
 void t_dummy(struct st *st);
 void t_info(struct st *st);

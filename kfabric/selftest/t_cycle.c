@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Selftest: many connections one after the other, and two providers at once.
+ * Selftest: many connections one after the other, with or without a load beside
+ * them, and two providers at once.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -26,31 +27,53 @@ static int exchange(struct st_pair *p, struct st_op *tx, struct st_op *rx,
 	return ret ?: (mem[1] == mem[0] ? 0 : -EBADMSG);
 }
 
-static void t_connects(struct st *st)
+/* Connect, use and close again and again; how often that went well. */
+static unsigned int connect_often(struct st *st, struct st_load *load)
 {
 	struct st_op *tx = st_op_new(st), *rx = st_op_new(st);
 	u8 *mem = kzalloc(2, GFP_KERNEL);
-	unsigned int i, ok = 0;
+	unsigned int ok = 0;
 	struct st_pair p;
+	int ret = 0;
 
-	CHECK(st, st_settled(st), "nothing that was closed is left");
-	for (i = 0; tx && rx && mem && i < st_cycles; i++) {
-		mem[0] = i;
-		if (!st_pair_open(&p, st, NULL))
-			ok += !exchange(&p, tx, rx, mem);
+	while (tx && rx && mem && !ret && ok < st_cycles) {
+		mem[0] = ok;
+		ret = st_pair_open(&p, st, NULL);
+		ret = ret ?: exchange(&p, tx, rx, mem);
 		st_pair_close(&p);
 		cond_resched();
-		if (ok != i + 1)
-			break;
+		/* Ten times in all: did the others get on meanwhile? */
+		if (!ret && load && ok % (st_cycles / 10 + 1) == 0 &&
+		    !st_load_goes_on(load))
+			ret = -ETIME;
+		ok += !ret;
 	}
-	CHECKF(st, ok == st_cycles,
-	       "%u of %u connections come up, carry a message and go", ok,
-	       st_cycles);
-	CHECK(st, st_settled(st),
-	      "there are as many objects as before, and holds of the module");
 	kfree(tx);
 	kfree(rx);
 	kfree(mem);
+	return ok;
+}
+
+static void t_connects(struct st *st)
+{
+	struct st_load *load = NULL;
+	unsigned int ok;
+
+	if (!CHECK(st, st_settled(st), "nothing that was closed is left"))
+		return;
+	if (st_with_load) {
+		load = st_load_start(st);
+		if (!CHECK(st, load, "a load starts"))
+			return;
+	}
+	ok = connect_often(st, load);
+	CHECKF(st, ok == st_cycles,
+	       "%u of %u connections come up, carry a message and go%s", ok,
+	       st_cycles, load ? " under load" : "");
+	if (load)
+		st_load_stop(load, st_cycles);
+	CHECK(st, st_settled(st),
+	      "there are as many objects as before, and holds of the module");
 }
 
 /* Pairs of two providers, messages in turn. */

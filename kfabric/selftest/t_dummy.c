@@ -147,6 +147,35 @@ static int rig_open(struct rig *r)
 	return ret ?: fi_endpoint(r->domain, r->info, &r->ep, r);
 }
 
+static int close_all(struct rig *r)
+{
+	int ret = 0;
+
+	if (r->ep)
+		ret = fi_close(&r->ep->fid);
+	if (r->domain)
+		ret = ret ?: fi_close(&r->domain->fid);
+	if (r->fabric)
+		ret = ret ?: fi_close(&r->fabric->fid);
+	fi_freeinfo(r->info);
+	return ret;
+}
+
+/* The whole life of a provider: register, be used, deregister. */
+int st_dummy_round(void)
+{
+	struct rig r = {};
+	int ret, closed;
+
+	ret = kfi_provider_register(&dummy_prov);
+	if (ret)
+		return ret;
+	ret = rig_open(&r);
+	closed = close_all(&r);
+	kfi_provider_deregister(&dummy_prov);
+	return ret ?: closed;
+}
+
 static void t_defaults(struct st *st, struct rig *r)
 {
 	struct fi_mr_attr mr_attr = { .buf = fi_buf_linear(r, 1),

@@ -216,6 +216,62 @@ selftest() { # selftest [PARAMETER=VALUE...]: run the kernel fabric's suite
 	check "no object is left open" wait_for 10 fabric_idle
 }
 
+modules_held() { # each module and how often it is held
+	awk '{ print $1, $3 }' /proc/modules
+}
+
+slab_objects() { # each cache and the objects in use in it
+	# what a CPU keeps for itself counts as used until it is given back
+	for _cache in /sys/kernel/slab/*/shrink; do
+		echo 1 >"$_cache"
+	done
+	awk 'NR > 2 { print $1, $2 }' /proc/slabinfo
+}
+
+kernel_kib() { # memory of the kernel that cannot be reclaimed
+	awk '/^(SUnreclaim|VmallocUsed|Percpu|PageTables):/ { s += $2 }
+		END { print s }' /proc/meminfo
+}
+
+held_as_in() { # held_as_in FILE
+	modules_held | diff "$1" -
+}
+
+slab_as_in() { # slab_as_in FILE LIMIT: no cache has LIMIT objects more
+	slab_objects >/tmp/slab.now
+	awk -v limit="$2" 'NR == FNR { was[$1] = $2; next }
+		$2 - was[$1] >= limit { print $1, was[$1], $2; bad = 1 }
+		END { exit bad }' "$1" /tmp/slab.now
+}
+
+kernel_below() { # kernel_below KIB
+	_kib=$(kernel_kib)
+	echo "$_kib KiB"
+	[ "$_kib" -lt "$1" ]
+}
+
+# cycles N [PARAMETER=VALUE...]: connections, regions and providers come and go
+# N times each under load; modules and memory are as before. One object that
+# stays in every second cycle is found.
+cycles() {
+	_n=$1
+	shift
+	selftest only=cycle load=1 cycles=100 "$@" # what grows once has grown
+	modules_held >/tmp/held.before
+	slab_objects >/tmp/slab.before
+	_before=$(kernel_kib)
+	selftest only=cycle load=1 "cycles=$_n" "$@"
+	check "each module is held as often as before" \
+		wait_for 10 held_as_in /tmp/held.before
+	# IB's connection manager keeps what it knows of a connection for some
+	# seconds after its end.
+	wait_for 60 slab_as_in /tmp/slab.before $((_n / 2))
+	check "no cache has $((_n / 2)) objects more than before" \
+		slab_as_in /tmp/slab.before $((_n / 2))
+	check "the kernel has not grown by 2 MiB from $_before KiB" \
+		kernel_below $((_before + 2048))
+}
+
 dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
 	dmesg | awk -v text="$1" 'index($0, text) { n = 0 } { line[n++] = $0 }
 		END { for (i = 0; i < n; i++) print line[i] }'
