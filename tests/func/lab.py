@@ -2,8 +2,10 @@
 """What the functional tests share: a brick in a temporary folder.
 
 The programs come from the environment, set by tests/func/meson.build: BRICKD,
-BRICKCTL and the folder FUNC_BIN of the tests' own programs. A brick listens on
-an ephemeral loopback port that it keeps over restarts. Everything that was
+BRICKCTL and the folder FUNC_BIN of the tests' own programs. KFB_LISTEN is where
+bricks listen, for other fabrics than tcp over loopback; KFB_STORE is a device
+that job.py uses; with KFB_TAP set results are printed as TAP. A brick
+listens on an ephemeral port that it keeps over restarts. Everything that was
 started is stopped by its pid when the test ends, also by an interrupt.
 """
 import json
@@ -15,11 +17,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 import unittest
 
 BRICKD = os.environ["BRICKD"]
 BRICKCTL = os.environ["BRICKCTL"]
 FUNC_BIN = pathlib.Path(os.environ["FUNC_BIN"])
+LISTEN = os.environ.get("KFB_LISTEN", "tcp://127.0.0.1")
 
 MIB = 1 << 20
 BLOCK = 2 * MIB
@@ -48,10 +52,11 @@ def run(*words, stdin=None, timeout=COMMAND_S):
 class Brick:
     """One store, its configuration, and brickd when it runs."""
 
-    def __init__(self, folder, size="64M", clients=None, settings="", fmt=()):
+    def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
+                 device=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
-        self.store = self.folder / "store"
+        self.store = pathlib.Path(device) if device else self.folder / "store"
         self.conf = self.folder / "brickd.conf"
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
@@ -60,8 +65,9 @@ class Brick:
         self.process = None
         for name in self.clients:
             self.make_key(name)
-        if size:
-            done = run(BRICKD, "format", self.store, "--size", size, *fmt)
+        if device or size:
+            room = ["--force"] if device else ["--size", size]
+            done = run(BRICKD, "format", self.store, *room, *fmt)
             if done.returncode:
                 raise RuntimeError(done.stderr.decode())
 
@@ -77,11 +83,11 @@ class Brick:
 
     @property
     def url(self):
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"{LISTEN}:{self.port}"
 
     def configure(self):
         lines = ["[brick]", f"store = {self.store}",
-                 f"listen = tcp://127.0.0.1:{self.port}", self.settings]
+                 f"listen = {self.url}", self.settings]
         for name, grants in self.clients.items():
             lines += [f"[client {name}]", f"key-file = {self.key(name)}"]
             lines += [f"grant = {grant}" for grant in grants]
@@ -177,8 +183,44 @@ class FuncTest(unittest.TestCase):
         self.assertNotIn(b"Sanitizer", done.stderr)
 
 
+class TapResult(unittest.TestResult):
+    """Prints each result as it comes."""
+
+    def point(self, verdict, test, notes=""):
+        print(f"{verdict} {self.testsRun} - {test.id().split('.')[-1]}", flush=True)
+        for line in notes.splitlines():
+            print(f"# {line}", flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.point("ok", test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.point("not ok", test, "".join(traceback.format_exception(*err)))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.point("not ok", test, "".join(traceback.format_exception(*err)))
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self.point("not ok", test, "".join(traceback.format_exception(*err)))
+
+
+class TapRunner:
+    def run(self, suite):
+        result = TapResult()
+        suite.run(result)
+        print(f"1..{result.testsRun}", flush=True)
+        return result
+
+
 def main():
     def interrupted(*_):
         sys.exit(130)
     signal.signal(signal.SIGTERM, interrupted)
+    if os.environ.get("KFB_TAP"):
+        unittest.main(testRunner=TapRunner())
     unittest.main(verbosity=2)

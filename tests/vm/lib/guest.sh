@@ -272,6 +272,22 @@ cycles() {
 		kernel_below $((_before + 2048))
 }
 
+# --- functional tests
+
+functest() { # functest TEST.py [ARGUMENT...]: of tests/func, over verbs
+	_test=$1
+	shift
+	BRICKD=/bin/brickd BRICKCTL=/bin/brickctl FUNC_BIN=/bin \
+		EXAMPLES_BIN=/bin KFB_LISTEN="${LISTEN:-verbs://$LOCAL_IP}" \
+		KFB_TAP=yes PYTHONHOME=/usr PYTHONDONTWRITEBYTECODE=1 \
+		IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 \
+		python3 "/vm/files/$_test" "$@" >/tmp/functest.tap 2>/tmp/functest.err
+	_status=$?
+	ktap /tmp/functest.tap
+	[ $_status -eq 0 ] || sed 's/^/# /' /tmp/functest.err
+	return $_status
+}
+
 dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
 	dmesg | awk -v text="$1" 'index($0, text) { n = 0 } { line[n++] = $0 }
 		END { for (i = 0; i < n; i++) print line[i] }'

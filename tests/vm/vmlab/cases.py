@@ -4,6 +4,7 @@
 Header lines have the form "# NAME: value":
   NEEDS    sets of sets.ini                     MODULES  further kernel modules
   KO       project modules, from --modules      BIN      programs, from --build
+  FILES    files of the project, into /vm/files
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
   GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align= ...]
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
@@ -18,7 +19,7 @@ from . import cache
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "cases"
 HEADER = re.compile(r"# ([A-Z]+): *(.*)$")
-LISTS = ("needs", "modules", "ko", "bin", "kernel", "kargs")
+LISTS = ("needs", "modules", "ko", "bin", "files", "kernel", "kargs")
 UNITS = {"M": 1, "G": 1024}
 
 
@@ -31,6 +32,7 @@ class Case:
     modules: list = dataclasses.field(default_factory=list)
     ko: list = dataclasses.field(default_factory=list)
     bin: list = dataclasses.field(default_factory=list)
+    files: list = dataclasses.field(default_factory=list)
     kernel: list = dataclasses.field(default_factory=list)
     kargs: list = dataclasses.field(default_factory=list)
     allow: list = dataclasses.field(default_factory=list)

@@ -21,6 +21,7 @@ ETC = {
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 KMOD_NAMES = ("modprobe", "insmod", "rmmod", "lsmod", "modinfo", "depmod")
+SYSTEM_FOLDERS = ("/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/etc/")
 INDEX_FILES = ("modules.order", "modules.builtin", "modules.builtin.modinfo")
 
 
@@ -91,7 +92,10 @@ def guest_name(path, roots):
     for top in roots:
         if str(top) != "/" and path.startswith(f"{top}/"):
             return path[len(str(top)):]
-    return path
+    if path.startswith(SYSTEM_FOLDERS):
+        return path
+    # of a build folder: where the guest's loader looks, too
+    return f"/lib/{os.path.basename(path)}"
 
 
 def libraries(path, roots):
@@ -108,6 +112,27 @@ def libraries(path, roots):
         yield guest_name(lib, roots), os.path.realpath(lib)
 
 
+def add_python(files, names):
+    """Add the interpreter's library: these modules and what they import."""
+    found = files.locate("/usr/bin/python3")
+    if not found:
+        raise cache.Skip("no Python of Debian's on this machine")
+    python = os.path.realpath(found[0])
+    script = HERE / "vmlab" / "stdlib.py"
+    key = cache.digest(*map(cache.file_digest, (python, script)), *names)
+
+    def make(part):
+        listed = apt.run([python, "-I", script, part / "library.zip", *names])
+        (part / "extensions").write_text(listed)
+
+    made = cache.folder("python", key, make)
+    version = pathlib.Path(python).name.removeprefix("python")
+    files.files[f"/usr/lib/python{version.replace('.', '')}.zip"] = str(
+        made / "library.zip")
+    for path in (made / "extensions").read_text().split():
+        files.add_elf(guest_name(path, files.roots), path)
+
+
 def base_files(sets):
     files = Files(apt.sysroot(sorted(set(words(sets, "packages")))))
     busybox = files.locate("/bin/busybox") + files.locate("/usr/bin/busybox")
@@ -120,6 +145,8 @@ def base_files(sets):
         files.program(name)
     for pattern in words(sets, "files"):
         files.pattern(pattern)
+    if words(sets, "python"):
+        add_python(files, words(sets, "python"))
     # busybox's own shell prefers its applets to programs of the same name
     files.links["/bin/sh"] = "dash"
     for name in KMOD_NAMES:

@@ -10,6 +10,7 @@ import time
 from . import apt, cache, cases as case_files, cpio, guest, initramfs, tap
 
 HERE = initramfs.HERE
+TOP = HERE.parent.parent
 POLL_S = 0.1
 BOOT_S = 60
 DEBUG_FACTOR = 8
@@ -50,8 +51,11 @@ class Session:
                "KIND": self.kernel.name,
                "SHELL_WANTED": "yes" if self.options.shell else "",
                "CASES": " ".join(f"{c.name}:{self.limit(c)}" for c in group)}
+        env.update(word.split("=", 1) for word in self.options.set)
         archive.text("vm/env", "".join(f"{k}='{v}'\n" for k, v in env.items()))
         self.add_programs(archive, case_files.union(group, "bin"))
+        for name in case_files.union(group, "files"):
+            archive.copy(f"vm/files/{os.path.basename(name)}", TOP / name)
         self.add_modules(archive, base)
         archive.close()
 
