@@ -100,10 +100,12 @@ static int parse_host(struct brick_address *a)
 
 	if (inet_pton(AF_INET, a->host, &in4) == 1) {
 		a->loopback = ntohl(in4.s_addr) >> 24 == IN_LOOPBACKNET;
+		a->wildcard = in4.s_addr == htonl(INADDR_ANY);
 		return 0;
 	}
 	if (inet_pton(AF_INET6, a->host, &in6) == 1) {
 		a->loopback = IN6_IS_ADDR_LOOPBACK(&in6);
+		a->wildcard = IN6_IS_ADDR_UNSPECIFIED(&in6);
 		return 0;
 	}
 	return -EINVAL;

@@ -21,12 +21,14 @@ enum brick_provider {
  * @host: numeric IPv4 or IPv6 address, without brackets
  * @service: port, decimal; "0": any free one
  * @loopback: nobody off this host can reach it
+ * @wildcard: all addresses of this host
  */
 struct brick_address {
 	enum brick_provider provider;
 	char host[BRICK_HOST_BYTES];
 	char service[BRICK_SERVICE_BYTES];
 	bool loopback;
+	bool wildcard;
 };
 
 /**

@@ -10,11 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/devices.h"
 #include "brickd/log.h"
 #include "brickd/util.h"
+#include "proto/kfb_wire.h"
 
 /* Random 64-bit keys do not collide; a bound all the same. */
 #define KEY_TRIES 4
+/* Ports that are tried to find out about a wildcard address. */
+#define PORT_TRIES 8
 
 void brick_fabric_prepare(void)
 {
@@ -59,6 +63,36 @@ struct fi_info *brick_fabric_hints(const struct brick_address *a)
 	return hints;
 }
 
+void brick_fabric_any_port(struct fi_info *info)
+{
+	struct sockaddr *addr = info->src_addr;
+
+	if (addr && addr->sa_family == AF_INET6)
+		((struct sockaddr_in6 *)info->src_addr)->sin6_port = 0;
+	else if (addr && addr->sa_family == AF_INET)
+		((struct sockaddr_in *)info->src_addr)->sin_port = 0;
+}
+
+/*
+ * Asked for port 0, the verbs provider does not know a wildcard when it sees
+ * one and binds what it offers to the first device. A free port helps.
+ */
+static int get_wildcard_info(const struct brick_address *a,
+			     const struct fi_info *hints, struct fi_info **info)
+{
+	char service[BRICK_SERVICE_BYTES];
+	int rc = -FI_EADDRINUSE;
+
+	for (unsigned int i = 0; rc && i < PORT_TRIES; i++) {
+		snprintf(service, sizeof(service), "%u", KFB_PORT_DEFAULT + i);
+		rc = fi_getinfo(BRICK_FI_VERSION, a->host, service,
+				FI_SOURCE | FI_NUMERICHOST, hints, info);
+	}
+	if (!rc)
+		brick_fabric_any_port(*info);
+	return rc;
+}
+
 static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 {
 	const struct brick_address *a = f->address;
@@ -69,8 +103,11 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 
 	if (!hints)
 		return -ENOMEM;
-	rc = fi_getinfo(BRICK_FI_VERSION, a->host, a->service,
-			FI_SOURCE | FI_NUMERICHOST, hints, &f->info);
+	if (a->wildcard && !strcmp(a->service, "0"))
+		rc = get_wildcard_info(a, hints, &f->info);
+	else
+		rc = fi_getinfo(BRICK_FI_VERSION, a->host, a->service,
+				FI_SOURCE | FI_NUMERICHOST, hints, &f->info);
 	fi_freeinfo(hints);
 	reset_fault_handlers();
 	if (rc) {
@@ -121,6 +158,7 @@ free_info:
 void brick_fabric_close(struct brick_fabric *f)
 {
 	brick_fabric_unlisten(f);
+	brick_devices_fini(f);
 	fi_close(&f->eq->fid);
 	fi_close(&f->fabric->fid);
 	fi_freeinfo(f->info);

@@ -22,7 +22,8 @@
 #include "brickd/address.h"
 #include "brickd/loop.h"
 
-#define BRICK_FI_VERSION FI_VERSION(1, 17)
+#define BRICK_FI_VERSION  FI_VERSION(1, 17)
+#define BRICK_DEVICES_MAX 16
 
 struct brick_server;
 
@@ -32,6 +33,8 @@ struct brick_server;
  * @address: as configured
  * @port: the one in use
  * @info: what the provider offers
+ * @devices: of connection requests, one for each tested device
+ * @n_devices: how many
  * @mr_fences: once a registration is closed no byte can land through it
  * @source: the event queue's descriptor
  */
@@ -43,6 +46,8 @@ struct brick_fabric {
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;
 	struct fid_pep *pep;
+	struct fi_info *devices[BRICK_DEVICES_MAX];
+	uint32_t n_devices;
 	bool mr_local;
 	bool mr_virt_addr;
 	bool mr_prov_key;
@@ -65,6 +70,12 @@ void brick_fabric_prepare(void);
  * Return: for fi_freeinfo(), NULL without memory.
  */
 struct fi_info *brick_fabric_hints(const struct brick_address *address);
+
+/**
+ * brick_fabric_any_port - let the system choose the port
+ * @info: to listen with
+ */
+void brick_fabric_any_port(struct fi_info *info);
 
 /**
  * brick_fabric_open - find the provider and open fabric and event queue

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/devices.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
 #include "proto/kfb_err.h"
@@ -72,6 +73,13 @@ static enum kfb_status judge(struct brick_fabric *f, const struct fi_info *info,
 		return KFB_ST_MALFORMED;
 	if (kfb_version_choose(hello->version_min, hello->version_max) < 0)
 		return KFB_ST_VERSION;
+	if (!brick_device_is_tested(f, info)) {
+		brick_log_limited(&f->server->peer_lines, LOG_WARNING, NULL,
+				  "%s has not passed the self-test: "
+				  "it had no address then; restart brickd",
+				  info->domain_attr->name);
+		return KFB_ST_NOT_SUPPORTED;
+	}
 	if (hello->session_id)
 		return brick_session_judge_join(f, info, hello, data, joins);
 	if (limits_reached(server, info))

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "brickd/devices.h"
 #include "brickd/log.h"
 #include "brickd/selftest_link.h"
-#include "brickd/util.h"
 
 #define PATTERN	   0x5a
 #define WRITE_LEN  256
@@ -28,7 +28,8 @@ enum key_kind {
 	KEY_GOOD,
 	KEY_STALE,
 	KEY_FOREIGN,
-	KEY_READ_ONLY
+	KEY_READ_ONLY,
+	KEY_LAST = KEY_READ_ONLY
 };
 
 struct trial {
@@ -95,14 +96,14 @@ static bool landed(const struct trial *t)
 }
 
 /* Return: 0, 1 when the key was not treated as it must be, or -errno. */
-static int try_key(const struct brick_fabric *f, uint8_t *area,
-		   enum key_kind kind)
+static int try_key(struct brick_fabric *f, const struct brick_address *to,
+		   uint8_t *area, enum key_kind kind)
 {
 	struct trial t = { .f = f, .area = area };
 	void *desc;
 	int rc;
 
-	rc = brick_link_open(&t.link, f);
+	rc = brick_link_open(&t.link, f, to);
 	if (!rc)
 		rc = make_source(&t);
 	if (!rc)
@@ -116,49 +117,66 @@ static int try_key(const struct brick_fabric *f, uint8_t *area,
 		else if (!rc || rc == -ECONNABORTED)
 			rc = rc == 0;
 	}
+	/* The last trial's request tells which device has passed them all. */
+	if (!rc && kind == KEY_LAST)
+		rc = brick_device_add(f, t.link.server.info);
 	close_trial(&t);
 	if (kind != KEY_GOOD && landed(&t))
 		rc = 1;
 	return rc;
 }
 
-int brick_selftest(const struct brick_fabric *f, char *err, size_t err_len)
+/* All keys, over one device. */
+static int test_device(struct brick_fabric *f, const struct brick_address *to,
+		       uint8_t *area, char *err, size_t err_len)
 {
-	static const struct {
-		enum key_kind kind;
-		const char *wrong;
-	} trials[] = {
-		{ KEY_GOOD, "a write with a good key does not land" },
-		{ KEY_STALE, "a key is good after its registration is closed" },
-		{ KEY_FOREIGN, "a key of another session is good" },
-		{ KEY_READ_ONLY, "a read-only key takes writes" },
+	static const char *const wrong[] = {
+		[KEY_GOOD] = "a write with a good key does not land",
+		[KEY_STALE] = "a key is good after its registration is closed",
+		[KEY_FOREIGN] = "a key of another session is good",
+		[KEY_READ_ONLY] = "a read-only key takes writes",
 	};
-	const char *name = brick_provider_name(f->address->provider);
-	uint8_t *area;
-	int rc = 0;
+	const char *name = brick_provider_name(to->provider);
+	int rc;
 
+	for (enum key_kind kind = KEY_GOOD; kind <= KEY_LAST; kind++) {
+		rc = try_key(f, to, area, kind);
+		if (!rc)
+			continue;
+		if (rc < 0) {
+			snprintf(err, err_len,
+				 "self-test of the %s provider on %s could not "
+				 "be carried out (%s: %s); not serving",
+				 name, to->host, wrong[kind], fi_strerror(-rc));
+			return rc;
+		}
+		snprintf(err, err_len,
+			 "self-test of the %s provider on %s failed: %s; not "
+			 "serving",
+			 name, to->host, wrong[kind]);
+		return -EKEYREJECTED;
+	}
+	brick_log(LOG_DEBUG, NULL, "self-test of %s on %s passed", name,
+		  to->host);
+	return 0;
+}
+
+int brick_selftest(struct brick_fabric *f, char *err, size_t err_len)
+{
+	struct brick_address found[BRICK_DEVICES_MAX];
+	uint32_t n = 0;
+	uint8_t *area;
+	int rc;
+
+	rc = brick_devices_find(f->address, found, &n, err, err_len);
+	if (rc)
+		return rc;
 	area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
-	for (size_t i = 0; !rc && i < BRICK_ARRAY_SIZE(trials); i++) {
-		rc = try_key(f, area, trials[i].kind);
-		if (rc > 0) {
-			snprintf(err, err_len,
-				 "self-test of the %s provider failed: %s; not "
-				 "serving",
-				 name, trials[i].wrong);
-			rc = -EKEYREJECTED;
-		} else if (rc) {
-			snprintf(err, err_len,
-				 "self-test of the %s provider on %s could not "
-				 "be carried out (%s: %s); not serving",
-				 name, f->address->host, trials[i].wrong,
-				 fi_strerror(-rc));
-		}
-	}
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = test_device(f, &found[i], area, err, err_len);
 	munmap(area, AREA_BYTES);
-	if (!rc)
-		brick_log(LOG_DEBUG, NULL, "self-test of %s passed", name);
 	return rc;
 }

@@ -88,6 +88,7 @@ static int read_events(struct brick_link *link, struct brick_link_end *end)
 	n = fi_eq_read(end->eq, &kind, &event, sizeof(event), 0);
 	if (n == -FI_EAVAIL) {
 		(void)fi_eq_readerr(end->eq, &err, 0);
+		end->error = err.err;
 		end->ended = true;
 		return 0;
 	}
@@ -131,19 +132,15 @@ static int step(struct brick_link *link)
 
 static int start_listening(struct brick_link *link)
 {
-	const struct brick_address *a = link->f->address;
-	struct fi_info *hints = brick_fabric_hints(a);
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
 	int rc;
 
-	if (!hints)
+	link->server.info = fi_dupinfo(link->f->info);
+	if (!link->server.info)
 		return -ENOMEM;
-	rc = fi_getinfo(BRICK_FI_VERSION, a->host, "0",
-			FI_SOURCE | FI_NUMERICHOST, hints, &link->server.info);
-	fi_freeinfo(hints);
-	if (!rc)
-		rc = fi_fabric(link->server.info->fabric_attr,
-			       &link->server.fabric, NULL);
+	brick_fabric_any_port(link->server.info);
+	rc = fi_fabric(link->server.info->fabric_attr, &link->server.fabric,
+		       NULL);
 	if (!rc)
 		rc = fi_eq_open(link->server.fabric, &attr, &link->server.eq,
 				NULL);
@@ -157,52 +154,35 @@ static int start_listening(struct brick_link *link)
 	return rc;
 }
 
-/* Where to connect to; a wildcard is reached by loopback. */
-static int peer_name(struct brick_link *link, char host[BRICK_HOST_BYTES],
-		     char service[BRICK_SERVICE_BYTES])
+static int port_of(struct fid_pep *pep, char service[BRICK_SERVICE_BYTES])
 {
 	struct sockaddr_storage ss = { 0 };
 	size_t len = sizeof(ss);
-	unsigned int port;
-	bool any;
-	int rc;
+	int rc = fi_getname(&pep->fid, &ss, &len);
 
-	rc = fi_getname(&link->pep->fid, &ss, &len);
 	if (rc)
 		return rc;
-	if (ss.ss_family == AF_INET6) {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
-
-		port = ntohs(in6->sin6_port);
-		any = IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
-	} else {
-		struct sockaddr_in *in = (struct sockaddr_in *)&ss;
-
-		port = ntohs(in->sin_port);
-		any = in->sin_addr.s_addr == htonl(INADDR_ANY);
-	}
-	snprintf(host, BRICK_HOST_BYTES, "%s", link->f->address->host);
-	if (any)
-		snprintf(host, BRICK_HOST_BYTES, "%s",
-			 ss.ss_family == AF_INET6 ? "::1" : "127.0.0.1");
-	snprintf(service, BRICK_SERVICE_BYTES, "%hu", (unsigned short)port);
+	snprintf(service, BRICK_SERVICE_BYTES, "%hu",
+		 ss.ss_family == AF_INET6
+			 ? ntohs(((struct sockaddr_in6 *)&ss)->sin6_port)
+			 : ntohs(((struct sockaddr_in *)&ss)->sin_port));
 	return 0;
 }
 
 static int start_connecting(struct brick_link *link)
 {
-	struct fi_info *hints = brick_fabric_hints(link->f->address);
+	struct fi_info *hints = brick_fabric_hints(link->to);
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
 	struct brick_link_end *end = &link->client;
-	char host[BRICK_HOST_BYTES], service[BRICK_SERVICE_BYTES];
+	char service[BRICK_SERVICE_BYTES];
 	int rc;
 
 	if (!hints)
 		return -ENOMEM;
-	rc = peer_name(link, host, service);
+	rc = port_of(link->pep, service);
 	if (!rc)
-		rc = fi_getinfo(BRICK_FI_VERSION, host, service, FI_NUMERICHOST,
-				hints, &end->info);
+		rc = fi_getinfo(BRICK_FI_VERSION, link->to->host, service,
+				FI_NUMERICHOST, hints, &end->info);
 	fi_freeinfo(hints);
 	if (!rc)
 		rc = fi_fabric(end->info->fabric_attr, &end->fabric, NULL);
@@ -215,19 +195,28 @@ static int start_connecting(struct brick_link *link)
 	return rc;
 }
 
-int brick_link_open(struct brick_link *link, const struct brick_fabric *f)
+static int refusal(const struct brick_link_end *end)
+{
+	return end->error ? -end->error : -ECONNREFUSED;
+}
+
+int brick_link_open(struct brick_link *link, const struct brick_fabric *f,
+		    const struct brick_address *to)
 {
 	uint64_t end_ms = brick_now_ms() + DEADLINE_MS;
 	int rc;
 
 	memset(link, 0, sizeof(*link));
 	link->f = f;
+	link->to = to;
 	rc = start_listening(link);
 	if (!rc)
 		rc = start_connecting(link);
 	while (!rc && !(link->client.connected && link->server.connected)) {
-		if (link->client.ended || link->server.ended)
-			return -ECONNREFUSED;
+		if (link->server.ended)
+			return refusal(&link->server);
+		if (link->client.ended)
+			return refusal(&link->client);
 		if (brick_now_ms() >= end_ms)
 			return -ETIMEDOUT;
 		rc = step(link);

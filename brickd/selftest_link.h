@@ -22,6 +22,7 @@ struct brick_link_end {
 	struct fid_ep *ep;
 	bool connected;
 	bool ended;
+	int error; /* why, if it is known */
 	bool completed;
 	bool failed;
 };
@@ -29,12 +30,14 @@ struct brick_link_end {
 /**
  * struct brick_link - both ends
  * @f: the fabric under test
+ * @to: where to connect to; differs from where it listens on a wildcard
  * @pep: where the client end connects to
  * @client: writes
  * @server: is written to
  */
 struct brick_link {
 	const struct brick_fabric *f;
+	const struct brick_address *to;
 	struct fid_pep *pep;
 	struct brick_link_end client;
 	struct brick_link_end server;
@@ -44,10 +47,12 @@ struct brick_link {
  * brick_link_open - connect
  * @link: filled; to be closed also after a failure
  * @f: the fabric under test
+ * @to: an address on which it listens; outlives the link
  *
  * Return: 0, -ETIMEDOUT or -errno.
  */
-int brick_link_open(struct brick_link *link, const struct brick_fabric *f);
+int brick_link_open(struct brick_link *link, const struct brick_fabric *f,
+		    const struct brick_address *to);
 void brick_link_close(struct brick_link *link);
 
 /**

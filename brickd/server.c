@@ -19,6 +19,7 @@
 
 #include "brickd/admin.h"
 #include "brickd/clock.h"
+#include "brickd/devices.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
 #include "brickd/metrics.h"
@@ -407,6 +408,17 @@ fail:
 	return rc;
 }
 
+static int try_medium(const struct brick_server *server, char *err,
+		      size_t err_len)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < server->n_fabrics; i++)
+		rc = brick_devices_try_medium(&server->fabrics[i],
+					      server->media, err, err_len);
+	return rc;
+}
+
 static int listen_all(struct brick_server *server, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
@@ -483,6 +495,9 @@ int brick_server_start(struct brick_server *server,
 	rc = open_store(server, err, err_len);
 	if (rc)
 		goto close_fabrics;
+	rc = try_medium(server, err, err_len);
+	if (rc)
+		goto close_store;
 	rc = open_loop(server);
 	if (rc) {
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));

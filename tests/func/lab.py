@@ -4,9 +4,10 @@
 The programs come from the environment, set by tests/func/meson.build: BRICKD,
 BRICKCTL and the folder FUNC_BIN of the tests' own programs. KFB_LISTEN is where
 bricks listen, for other fabrics than tcp over loopback; KFB_STORE is a device
-that job.py uses; with KFB_TAP set results are printed as TAP. A brick
-listens on an ephemeral port that it keeps over restarts. Everything that was
-started is stopped by its pid when the test ends, also by an interrupt.
+for the tests that keep a store over a kill; with KFB_TAP set results are
+printed as TAP. A brick listens on an ephemeral port that it keeps over
+restarts. Everything that was started is stopped by its pid when the test ends,
+also by an interrupt.
 """
 import json
 import os
