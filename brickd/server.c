@@ -138,6 +138,27 @@ static void log_recovery(const struct brick_server *server)
 			  "last stop may be lost");
 }
 
+static void log_medium(const struct brick_media *media)
+{
+	static const char *const kinds[] = {
+		[KFB_MEDIUM_VOLATILE] = "volatile memory",
+		[KFB_MEDIUM_FILE] = "a file",
+		[KFB_MEDIUM_FSDAX] = "fsdax",
+		[KFB_MEDIUM_DEVDAX] = "devdax",
+	};
+	static const char *const means[] = {
+		[BRICK_GRANULARITY_BYTE] = "SFENCE, CPU caches are persistent",
+		[BRICK_GRANULARITY_CACHE_LINE] = "CLWB and SFENCE",
+		[BRICK_GRANULARITY_PAGE] = "fdatasync",
+	};
+
+	brick_log(LOG_INFO, NULL, "%s is %s, flushed by %s", media->path,
+		  kinds[media->kind],
+		  media->kind == KFB_MEDIUM_VOLATILE
+			  ? "nothing"
+			  : means[media->granularity]);
+}
+
 static int open_store(struct brick_server *server, char *err, size_t err_len)
 {
 	struct brick_store_open o = { 0 };
@@ -171,6 +192,7 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 				     : KFB_FLUSH_MESSAGE;
 	brick_mappings_init(&server->mappings, server->instance_id);
 	brick_sigbus_watch(server->store);
+	log_medium(server->media);
 	log_recovery(server);
 	return 0;
 }

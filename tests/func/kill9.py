@@ -70,7 +70,8 @@ class KillNine(lab.FuncTest):
         rng = random.Random(SEED)
         grants = {name: [f"{number}T+32 rw"] for name, number in CLIENTS.items()}
         # 64 slots for 96 addresses: slots go from client to client.
-        brick = self.brick(size="136M", clients=grants).start()
+        brick = self.brick(size="136M", clients=grants,
+                           device=os.environ.get("KFB_STORE")).start()
         loads = [Load(brick, name, number, rng.randrange(1 << 31))
                  for name, number in CLIENTS.items()]
         try:

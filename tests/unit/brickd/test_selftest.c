@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The start-up self-test on the tcp provider: it passes there, and it notices
- * each kind of key that is not refused.
+ * each kind of key that is not refused; which devices may be served.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +10,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "brickd/devices.h"
 #include "brickd/fabric.h"
 #include "brickd/selftest.h"
+#include "proto/kfb_wire.h"
 
 static struct brick_address address;
 static struct brick_fabric fabric;
@@ -53,6 +57,84 @@ static void a_completion_with_a_bad_key_is_noticed(void **state)
 	assert_non_null(strstr(err, "not serving"));
 }
 
+static void a_tcp_wildcard_is_tested_by_loopback(void **state)
+{
+	brick_fabric_close(&fabric);
+	memset(&fabric, 0, sizeof(fabric));
+	fabric.address = &address;
+	assert_int_equal(brick_address_parse("tcp://0.0.0.0:0", &address, err,
+					     sizeof(err)),
+			 0);
+	assert_true(address.wildcard);
+	assert_int_equal(brick_fabric_open(&fabric, err, sizeof(err)), 0);
+	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
+	assert_int_equal(fabric.n_devices, 1);
+}
+
+static void nothing_is_served_before_the_test(void **state)
+{
+	assert_false(brick_device_is_tested(&fabric, fabric.info));
+	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
+	assert_true(brick_device_is_tested(&fabric, fabric.info));
+}
+
+/* Over verbs it is the device's name that counts. */
+static void another_device_is_not_tested(void **state)
+{
+	static struct brick_address verbs = { .provider =
+						      BRICK_PROVIDER_VERBS };
+	struct fi_info *other = fi_dupinfo(fabric.info);
+
+	assert_non_null(other);
+	fabric.address = &verbs;
+	assert_int_equal(brick_device_add(&fabric, fabric.info), 0);
+	assert_int_equal(brick_device_add(&fabric, fabric.info), 0);
+	assert_int_equal(fabric.n_devices, 1);
+	assert_true(brick_device_is_tested(&fabric, other));
+	free(other->domain_attr->name);
+	other->domain_attr->name = strdup("another0");
+	assert_false(brick_device_is_tested(&fabric, other));
+	fi_freeinfo(other);
+}
+
+static void as_many_devices_are_known_as_there_is_room_for(void **state)
+{
+	static struct brick_address verbs = { .provider =
+						      BRICK_PROVIDER_VERBS };
+	struct fi_info *info = fi_dupinfo(fabric.info);
+	char name[16];
+	int rc = 0;
+
+	assert_non_null(info);
+	fabric.address = &verbs;
+	for (int i = 0; !rc && i <= BRICK_DEVICES_MAX; i++) {
+		snprintf(name, sizeof(name), "device%d", i);
+		free(info->domain_attr->name);
+		info->domain_attr->name = strdup(name);
+		rc = brick_device_add(&fabric, info);
+	}
+	assert_int_equal(rc, -E2BIG);
+	assert_int_equal(fabric.n_devices, BRICK_DEVICES_MAX);
+	fi_freeinfo(info);
+}
+
+/* A flush would acknowledge what the page cache never saw. */
+static void a_plain_file_is_not_served_over_verbs(void **state)
+{
+	static struct brick_address verbs = { .provider =
+						      BRICK_PROVIDER_VERBS };
+	char path[] = "file";
+	struct brick_media media = { .kind = KFB_MEDIUM_FILE, .path = path };
+
+	assert_int_equal(
+		brick_devices_try_medium(&fabric, &media, err, sizeof(err)), 0);
+	fabric.address = &verbs;
+	assert_int_equal(brick_devices_try_medium(&fabric, &media, err,
+						  sizeof(err)),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(err, "devdax"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -60,6 +142,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stock_tcp_passes),
 		TEST(a_completion_with_a_bad_key_is_noticed),
+		TEST(a_tcp_wildcard_is_tested_by_loopback),
+		TEST(nothing_is_served_before_the_test),
+		TEST(another_device_is_not_tested),
+		TEST(as_many_devices_are_known_as_there_is_room_for),
+		TEST(a_plain_file_is_not_served_over_verbs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
