@@ -150,3 +150,33 @@ _Bool kfb_dirty_overlaps(const struct kfb_dirty *dirty, __u64 va, __u64 len)
 	}
 	return 0;
 }
+
+void kfb_dirty_cut(struct kfb_dirty *dirty, __u64 va, __u64 len,
+		   struct kfb_dirty *out)
+{
+	struct kfb_dirty whole = *dirty;
+	__u64 last = va + (len - 1);
+	__u32 i;
+
+	if (dirty->all) {
+		kfb_dirty_add(out, va, len);
+		return;
+	}
+	dirty->n = 0;
+	for (i = 0; i < whole.n; i++) {
+		__u64 first = whole.ranges[i].va;
+		__u64 end = last_byte(&whole.ranges[i]);
+		__u64 from = first > va ? first : va;
+		__u64 to = end < last ? end : last;
+
+		if (from > to) {
+			kfb_dirty_add(dirty, first, end - first + 1);
+			continue;
+		}
+		kfb_dirty_add(out, from, to - from + 1);
+		if (first < from)
+			kfb_dirty_add(dirty, first, from - first);
+		if (end > to)
+			kfb_dirty_add(dirty, to + 1, end - to);
+	}
+}

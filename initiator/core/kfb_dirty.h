@@ -67,6 +67,20 @@ void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len);
 void kfb_dirty_merge(struct kfb_dirty *dirty, const struct kfb_dirty *other);
 
 /**
+ * kfb_dirty_cut - take the part of a set out that lies in a range
+ * @dirty: the set; one that means everything keeps meaning it
+ * @va: first byte
+ * @len: bytes, not 0; the range ends at or below 2^64
+ * @out: gets that part in addition to what it has
+ *
+ * When the set overflows by what is left on both sides, it means everything.
+ *
+ * Context: any.
+ */
+void kfb_dirty_cut(struct kfb_dirty *dirty, __u64 va, __u64 len,
+		   struct kfb_dirty *out);
+
+/**
  * kfb_dirty_overlaps - is a byte of a range dirty?
  * @dirty: the set
  * @va: first byte

@@ -62,7 +62,7 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 		return rc;
 
 	e->event_credits = 0;
-	e->tx_busy[tx] = 1;
+	e->tx_busy[tx] = KFB_TX_SENDING | KFB_TX_CALL;
 	out->tx = (__u16)tx;
 	out->slot = call_index(req->op, &req->cookie);
 	out->len = (__u32)rc;
@@ -70,10 +70,13 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	call = &e->calls[out->slot];
 	call->owner = owner;
 	call->op = req->op;
+	call->tx = (__u16)tx;
+	call->len = (__u32)rc;
 	call->sent_ms = now_ms;
 	call->deadline_ms = now_ms + timeout_ms;
 	call->waiting = 1;
 	call->abandoned = 0;
+	call->resend = 0;
 	return 0;
 }
 
@@ -126,7 +129,7 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 void kfb_engine_sent(struct kfb_engine *e, __u16 tx)
 {
 	if (tx < KFB_ENGINE_TX_MAX)
-		e->tx_busy[tx] = 0;
+		e->tx_busy[tx] &= (__u8)~KFB_TX_SENDING;
 }
 
 static int receive_event(struct kfb_engine *e, const struct kfb_reply *reply,
@@ -192,6 +195,7 @@ static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
 	if (!call || kfb_credits_give(&e->credits, reply->credits))
 		return kfb_engine_fail(e, -EPROTO);
 	call->waiting = 0;
+	e->tx_busy[call->tx] &= (__u8)~KFB_TX_CALL;
 	out->kind = call->abandoned ? KFB_OUTCOME_LATE : KFB_OUTCOME_REPLY;
 	out->slot = call_index(reply->op, &reply->cookie);
 	out->op = reply->op;
@@ -287,6 +291,9 @@ _Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
 {
 	__u16 i;
 
+	/* While there is no connection a call keeps its time. */
+	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
+		return 0;
 	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
 		struct kfb_call *call = &e->calls[i];
 

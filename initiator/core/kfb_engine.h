@@ -10,16 +10,19 @@
  *
  *   IDLE, BACKOFF --hello--> CONNECTING --accepted--> AUTH, or READY at once
  *   when there is no client name; AUTH --the brick's proof is good--> READY;
- *   any --lost, refused, bad message--> CLOSING --again--> BACKOFF
+ *   any --lost, refused, bad message--> CLOSING --again, keep--> BACKOFF
  *
  * A call is one request in one slot, with one credit; AUTH has no slot. A call
  * whose deadline passes is abandoned: its outcome is unknown, its slot is held
  * until the reply comes late or the connection ends. When the connection is
- * lost, every call has an unknown outcome; kfb_engine_next_lost() lists them.
+ * lost, there are two ways on: kfb_engine_keep(), join the same session again
+ * and send every unanswered request once more; or every call has an unknown
+ * outcome, kfb_engine_next_lost() lists them, and kfb_engine_again() forgets.
  *
  * Context: any; functions do not sleep.
  * Locking: the caller's, one thread in an engine at a time.
- * Recovery: after CLOSING, list the calls, then kfb_engine_again().
+ * Recovery: after CLOSING, keep, or list the calls and begin again.
+ * kfb_client.h decides which.
  */
 #ifndef KFB_ENGINE_H
 #define KFB_ENGINE_H
@@ -70,30 +73,56 @@ struct kfb_engine_config {
 	__u64 last_power_epoch;
 };
 
+/**
+ * struct kfb_join - what a HELLO that joins a session needs
+ * @queue: which of the session's queues; 0 resumes it
+ * @session_id: from the ACCEPT of the session's first queue
+ * @instance_id: likewise
+ * @counter: above all that this session has used
+ * @key: the session's, KFB_KEY_BYTES
+ */
+struct kfb_join {
+	__u16 queue;
+	__u64 session_id;
+	__u64 instance_id;
+	__u32 counter;
+	const __u8 *key;
+};
+
 /* What waits for a reply; private to the engine. */
 struct kfb_call {
 	void *owner;
 	__u64 deadline_ms;
 	__u64 sent_ms;
 	__u16 op;
+	__u16 tx; /* the buffer that holds the request until it is answered */
+	__u32 len; /* of the request, bytes */
 	_Bool waiting;
 	_Bool abandoned; /* nobody waits any more */
 	_Bool lost; /* outcome unknown, not listed yet */
+	_Bool resend; /* on the next connection */
 };
+
+/* Who uses a buffer for outgoing messages; private to the engine. */
+#define KFB_TX_SENDING 1 /* the fabric */
+#define KFB_TX_CALL    2 /* a call that may have to be sent again */
 
 /**
  * struct kfb_engine - one connection
  * @config: copied
  * @state: private; use kfb_engine_state()
  * @hello: as asked for
- * @hello_raw: as sent, for the transcript
- * @accept_raw: as received, for the transcript
+ * @hello_raw: as sent for a new session, for the transcript
+ * @accept_raw: as received for it, likewise
+ * @join_raw: as sent to join
  * @accept: what the brick answered
  * @brick_uuid: proven by AUTH
  * @power_epoch: from AUTH's reply
  * @n_grants: of this client
  * @tx: KFB_ENGINE_TX_BYTES of the caller
- * @tx_busy: buffers that a send uses
+ * @tx_busy: who uses each buffer, KFB_TX_*
+ * @joined_session_id: the session this HELLO names; 0: a new one
+ * @joined_instance_id: the instance that session belongs to
  * @credits: requests that may go out
  * @slots: of the queue
  * @calls: by slot, AUTH last
@@ -113,12 +142,15 @@ struct kfb_engine {
 	struct kfb_hello hello;
 	__u8 hello_raw[KFB_HELLO_BYTES];
 	__u8 accept_raw[KFB_ACCEPT_BYTES];
+	__u8 join_raw[KFB_HELLO_BYTES];
 	struct kfb_accept accept;
 	__u8 brick_uuid[KFB_UUID_BYTES];
 	__u64 power_epoch;
 	__u32 n_grants;
 	__u8 *tx;
-	_Bool tx_busy[KFB_ENGINE_TX_MAX];
+	__u8 tx_busy[KFB_ENGINE_TX_MAX];
+	__u64 joined_session_id;
+	__u64 joined_instance_id;
 	struct kfb_credits credits;
 	struct kfb_slots slots;
 	struct kfb_call calls[KFB_ENGINE_CALLS];
@@ -187,15 +219,73 @@ int kfb_engine_init(struct kfb_engine *e,
 
 /**
  * kfb_engine_again - forget the lost connection, keep the configuration
- * @e: the engine, CLOSING; BACKOFF afterwards
+ * @e: the engine, CLOSING or BACKOFF; BACKOFF afterwards
  * @nonce: a new random nonce
  *
  * What the brick last said of its instance and power epoch goes into the next
  * AUTH.
  *
- * Return: 0, or -EBUSY: not CLOSING, or lost calls are not listed yet.
+ * Return: 0, or -EBUSY: another state, or lost calls are not listed yet.
  */
 int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES]);
+
+/**
+ * kfb_engine_keep - keep the unanswered calls over a lost connection
+ * @e: the engine, CLOSING; BACKOFF afterwards
+ *
+ * For a queue that will join its session again. AUTH is not kept: without its
+ * answer there is no session. Deadlines stand still until the calls are sent
+ * again.
+ *
+ * Return: 0, or -EBUSY: not CLOSING.
+ */
+int kfb_engine_keep(struct kfb_engine *e);
+
+/**
+ * kfb_engine_drop - the session of kept calls is gone
+ * @e: the engine; nothing happens unless it is BACKOFF
+ *
+ * kfb_engine_next_lost() lists them then.
+ */
+void kfb_engine_drop(struct kfb_engine *e);
+
+/**
+ * kfb_engine_join - begin: the private data of a request that joins
+ * @e: the engine, IDLE or BACKOFF
+ * @join: the session
+ * @out: where the bytes are
+ * @len: how many
+ *
+ * Return: 0, -EINVAL (no session, not encodable), -EISCONN (another state), or
+ * what hmac returned.
+ */
+int kfb_engine_join(struct kfb_engine *e, const struct kfb_join *join,
+		    const __u8 **out, __u32 *len);
+
+/**
+ * kfb_engine_resend - the next request that must be sent again
+ * @e: the engine, READY after a join
+ * @now_ms: the time, ms
+ * @timeout_ms: for the reply
+ * @out: the message to send, its cookie unchanged
+ *
+ * New requests may go out before; slots and credits are taken already.
+ *
+ * Return: true when there was one; ask again.
+ */
+_Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
+			struct kfb_message *out);
+
+/**
+ * kfb_engine_session_key - the key this session's joins are proven with
+ * @e: the engine of queue 0, READY after a new session was made
+ * @key: filled
+ *
+ * Without AUTH it is made of a key, a name, a uuid and an epoch of zeros.
+ *
+ * Return: 0, -EINVAL (no hmac), or what hmac returned.
+ */
+int kfb_engine_session_key(const struct kfb_engine *e, __u8 key[KFB_KEY_BYTES]);
 
 /**
  * kfb_engine_state - where the connection is
@@ -221,8 +311,9 @@ int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len);
  * @data: private data as received
  * @len: bytes
  *
- * Return: 0; -EPROTO (not an ACCEPT, or one that no brick may send; the engine
- * is CLOSING); -EISCONN (not CONNECTING).
+ * Return: 0; -EPROTO (not an ACCEPT, or one that no brick may send), -ESTALE
+ * (of another session or instance than it was to join): the engine is CLOSING;
+ * -EISCONN (not CONNECTING).
  */
 int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len);
 
@@ -353,7 +444,7 @@ void kfb_engine_lost(struct kfb_engine *e);
 
 /**
  * kfb_engine_next_lost - the next call that the lost connection leaves open
- * @e: the engine, CLOSING
+ * @e: the engine, CLOSING or BACKOFF
  * @out: KFB_OUTCOME_LOST, -ECONNRESET
  *
  * Return: true when there was one; ask again.

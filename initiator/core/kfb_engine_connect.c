@@ -41,7 +41,7 @@ int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES])
 	__u32 i;
 	int rc;
 
-	if (e->state != KFB_CONN_CLOSING)
+	if (e->state != KFB_CONN_CLOSING && e->state != KFB_CONN_BACKOFF)
 		return -EBUSY;
 	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
 		if (e->calls[i].lost)
@@ -63,21 +63,28 @@ static int move(struct kfb_engine *e, enum kfb_conn_state to)
 	return kfb_conn_move(&e->state, KFB_ROLE_CLIENT, to);
 }
 
+void kfb_engine_fill_hello(const struct kfb_engine *e, struct kfb_hello *hello)
+{
+	memset(hello, 0, sizeof(*hello));
+	hello->version_min = KFB_VERSION;
+	hello->version_max = KFB_VERSION;
+	hello->features = e->config.features;
+	hello->credits = KFB_EVENTS_UNACKED_MAX;
+}
+
 int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len)
 {
 	int rc;
 
 	if (e->state != KFB_CONN_IDLE && e->state != KFB_CONN_BACKOFF)
 		return -EISCONN;
-	memset(&e->hello, 0, sizeof(e->hello));
-	e->hello.version_min = KFB_VERSION;
-	e->hello.version_max = KFB_VERSION;
-	e->hello.features = e->config.features;
-	e->hello.credits = KFB_EVENTS_UNACKED_MAX;
+	kfb_engine_fill_hello(e, &e->hello);
 	memcpy(e->hello.proof, e->config.nonce, KFB_NONCE_BYTES);
 	rc = kfb_encode_hello(&e->hello, e->hello_raw, sizeof(e->hello_raw));
 	if (rc < 0)
 		return rc;
+	e->joined_session_id = 0;
+	e->joined_instance_id = 0;
 	*out = e->hello_raw;
 	*len = (__u32)rc;
 	return move(e, KFB_CONN_CONNECTING);
@@ -86,21 +93,33 @@ int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len)
 int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len)
 {
 	struct kfb_accept accept;
+	int rc;
 
 	if (e->state != KFB_CONN_CONNECTING)
 		return -EISCONN;
 	if (kfb_decode_accept(data, len, &accept) ||
-	    kfb_accept_check(&e->hello, &accept) ||
-	    kfb_credits_init(&e->credits, accept.credits) ||
-	    kfb_slots_init(&e->slots, accept.credits) ||
 	    accept.req_max_bytes < KFB_REQ_MAX_BYTES ||
 	    accept.reply_max_bytes > KFB_REPLY_MAX_BYTES)
 		return kfb_engine_fail(e, -EPROTO);
-	memcpy(e->accept_raw, data, sizeof(e->accept_raw));
+	if (e->joined_session_id &&
+	    (accept.session_id != e->joined_session_id ||
+	     accept.instance_id != e->joined_instance_id))
+		return kfb_engine_fail(e, -ESTALE);
+	if (kfb_accept_check(&e->hello, &accept))
+		return kfb_engine_fail(e, -EPROTO);
+	rc = kfb_engine_take_credits(e, accept.credits);
+	if (rc)
+		return kfb_engine_fail(e, rc);
 	e->accept = accept;
-	if (!e->config.client_name)
+	e->event_seen = 0;
+	e->event_acked = 0;
+	e->events_unacked = 0;
+	e->event_credits = 0;
+	/* A join is proven by its HELLO; what made the session is kept. */
+	if (e->joined_session_id)
 		return move(e, KFB_CONN_READY);
-	return move(e, KFB_CONN_AUTH);
+	memcpy(e->accept_raw, data, sizeof(e->accept_raw));
+	return move(e, e->config.client_name ? KFB_CONN_AUTH : KFB_CONN_READY);
 }
 
 int kfb_engine_rejected(struct kfb_engine *e, const void *data, __u32 len,
@@ -117,10 +136,25 @@ int kfb_engine_rejected(struct kfb_engine *e, const void *data, __u32 len,
 static void transcript_of(const struct kfb_engine *e,
 			  struct kfb_transcript *out)
 {
+	const char *name = e->config.client_name ? e->config.client_name : "";
+
 	out->hello = e->hello_raw;
 	out->accept = e->accept_raw;
-	out->name = e->config.client_name;
-	out->name_len = (__u8)strlen(e->config.client_name);
+	out->name = name;
+	out->name_len = (__u8)strlen(name);
+}
+
+int kfb_engine_session_key(const struct kfb_engine *e, __u8 key[KFB_KEY_BYTES])
+{
+	static const __u8 zeros[KFB_KEY_BYTES];
+	const __u8 *with = e->config.client_name ? e->config.key : zeros;
+	struct kfb_transcript transcript;
+
+	if (!e->config.hmac.compute)
+		return -EINVAL;
+	transcript_of(e, &transcript);
+	return kfb_auth_session_key(&e->config.hmac, with, &transcript,
+				    e->brick_uuid, e->power_epoch, key);
 }
 
 int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
@@ -183,7 +217,8 @@ void kfb_engine_lost(struct kfb_engine *e)
 		struct kfb_call *call = &e->calls[i];
 
 		call->lost = call->waiting && !call->abandoned;
-		call->waiting = 0;
+		if (call->waiting)
+			e->tx_busy[call->tx] = KFB_TX_CALL;
 	}
 }
 
@@ -195,6 +230,7 @@ _Bool kfb_engine_next_lost(struct kfb_engine *e, struct kfb_outcome *out)
 		if (!e->calls[i].lost)
 			continue;
 		e->calls[i].lost = 0;
+		e->calls[i].waiting = 0;
 		out->kind = KFB_OUTCOME_LOST;
 		out->slot = i;
 		out->op = e->calls[i].op;

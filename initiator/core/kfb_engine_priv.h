@@ -17,6 +17,12 @@ int kfb_engine_fail(struct kfb_engine *e, int error);
 int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 		    __u32 timeout_ms, void *owner, struct kfb_message *out);
 
+/* What every HELLO of this engine says. */
+void kfb_engine_fill_hello(const struct kfb_engine *e, struct kfb_hello *hello);
+
+/* Start with what ACCEPT grants, less what unanswered calls hold; -EPROTO. */
+int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted);
+
 /* AUTH's reply: check the brick's proof, become READY. */
 int kfb_engine_proven(struct kfb_engine *e, const struct kfb_reply *reply);
 

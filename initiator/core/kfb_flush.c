@@ -140,6 +140,70 @@ int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
 	return 0;
 }
 
+void kfb_flush_lost(struct kfb_flush_queue *queue)
+{
+	__u32 i;
+
+	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
+		struct kfb_flush_op *op = &queue->posted[i];
+
+		if (op->id && op->covers > queue->flushed)
+			kfb_dirty_merge(&queue->dirty, &op->dirty);
+		op->id = 0;
+	}
+	queue->wanted = 0;
+}
+
+void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out)
+{
+	if (kfb_flush_is_dirty(queue))
+		kfb_dirty_merge(out, &queue->dirty);
+	kfb_dirty_clear(&queue->dirty);
+	queue->flushed = queue->completed;
+	queue->wanted = 0;
+}
+
+/* A readback reads where something was written, and still is to be flushed. */
+static void point_tail(struct kfb_flush_queue *queue,
+		       const struct kfb_dirty *ranges)
+{
+	const struct kfb_flush_range *last;
+
+	if (!ranges->n)
+		return;
+	last = &ranges->ranges[ranges->n - 1];
+	queue->tail.va = last->va + (last->len - 1);
+	queue->tail.len = 1;
+}
+
+void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
+		       struct kfb_dirty *out)
+{
+	if (!kfb_flush_is_dirty(queue))
+		return;
+	kfb_dirty_cut(&queue->dirty, va, len, out);
+	if (kfb_dirty_is_empty(&queue->dirty))
+		kfb_flush_take(queue, out);
+	else
+		point_tail(queue, &queue->dirty);
+}
+
+void kfb_flush_put(struct kfb_flush_queue *queue,
+		   const struct kfb_dirty *ranges)
+{
+	if (kfb_dirty_is_empty(ranges))
+		return;
+	kfb_dirty_merge(&queue->dirty, ranges);
+	queue->completed++;
+	if (ranges->n) {
+		const struct kfb_flush_range *r =
+			&ranges->ranges[ranges->n - 1];
+
+		queue->tail.va = r->va + (r->len - 1);
+		queue->tail.len = 1;
+	}
+}
+
 int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 			   struct kfb_flush_queue *queues, __u32 n)
 {

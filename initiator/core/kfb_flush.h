@@ -18,8 +18,9 @@
  *
  * Context: any; no allocation, no sleep. Locking: the caller's, per queue.
  * Recovery: a failed op leaves its writes dirty; the next flush tries again.
- * After a lost connection the completed, unflushed writes are suspect:
- * kfb_flush_is_dirty() tells.
+ * When the connection is lost, kfb_flush_lost(): what was posted proves nothing
+ * any more. Then kfb_fate.h says whether the writes stay dirty here, or are
+ * taken out as lost.
  */
 #ifndef KFB_FLUSH_H
 #define KFB_FLUSH_H
@@ -155,6 +156,50 @@ void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op);
  * Return: 0, or -ENOENT: no such op is on its way.
  */
 int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error);
+
+/**
+ * kfb_flush_lost - the queue's connection is gone
+ * @queue: the queue
+ *
+ * No op is on its way any more, and none is wanted: whoever waits joins again.
+ * Their writes are dirty again.
+ *
+ * Context: any.
+ */
+void kfb_flush_lost(struct kfb_flush_queue *queue);
+
+/**
+ * kfb_flush_take - take out all completed writes that are not durable
+ * @queue: the queue; no op is on its way; nothing is dirty afterwards
+ * @out: gets them in addition to what it has
+ *
+ * No op is wanted any more: whoever waits joins again.
+ *
+ * Context: any.
+ */
+void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
+
+/**
+ * kfb_flush_take_in - take out those that touched a range
+ * @queue: the queue; no op is on its way
+ * @va: first byte
+ * @len: bytes, not 0
+ * @out: gets them in addition to what it has
+ *
+ * Context: any.
+ */
+void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
+		       struct kfb_dirty *out);
+
+/**
+ * kfb_flush_put - completed writes of another queue are this one's to flush
+ * @queue: the queue
+ * @ranges: what was taken out there
+ *
+ * Context: any.
+ */
+void kfb_flush_put(struct kfb_flush_queue *queue,
+		   const struct kfb_dirty *ranges);
 
 /**
  * struct kfb_flush_ticket - one flush over several queues

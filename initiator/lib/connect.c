@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Connects: name to addresses, address to endpoint, HELLO, AUTH, INFO.
+ * Connections: a configuration's memory, name to addresses, and the first
+ * session at one of them.
  */
 #include <errno.h>
 #include <netdb.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,6 @@
 
 #include "internal.h"
 #include "kfb_err.h"
-
-/* Room for a CM event and the private data that comes with it. */
-union cm_event {
-	struct fi_eq_cm_entry entry;
-	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + 256];
-};
 
 static int hmac_sha256(void *ctx, const __u8 key[KFB_KEY_BYTES],
 		       const struct kfb_iov *parts, unsigned int n,
@@ -36,21 +29,32 @@ static int hmac_sha256(void *ctx, const __u8 key[KFB_KEY_BYTES],
 	return 0;
 }
 
-static int init_engine(struct kfbrick *k, const uint8_t *expect_uuid)
+static void random_bytes(void *ctx, void *buf, __u32 len)
 {
-	struct kfb_engine_config config = {
-		.hmac.compute = hmac_sha256,
-		.client_name = k->client,
-		.key = k->key,
-		.features = KFB_FEATURE_EVENT,
+	randombytes_buf(buf, len);
+}
+
+static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
+{
+	struct kfb_client_config config = {
+		.engine = {
+			.hmac.compute = hmac_sha256,
+			.client_name = k->client_name,
+			.key = k->key,
+			.features = KFB_FEATURE_EVENT,
+		},
+		.random = random_bytes,
+		.n_queues = k->n_queues,
+		.timeout_ms = k->timeout_ms,
+		.reconnect_ms = k->reconnect_ms,
 	};
 
+	/* There the brick answers when the bytes are where they belong. */
+	if (k->fabric.delivery_complete)
+		config.info_flags = KFB_INFO_ACK_IS_PLACED;
 	if (expect_uuid)
-		memcpy(config.expect_uuid, expect_uuid, KFB_UUID_BYTES);
-	randombytes_buf(config.nonce, sizeof(config.nonce));
-	return kfb_engine_init(&k->engine, &config,
-			       k->rx + (size_t)KFBL_RX_MAX *
-					       KFB_REPLY_MAX_BYTES);
+		memcpy(config.engine.expect_uuid, expect_uuid, KFB_UUID_BYTES);
+	return kfb_client_init(&k->client, &config, k->tx);
 }
 
 static int bad_config(const char *why)
@@ -72,6 +76,8 @@ static int check_config(const struct kfbrick_config *config)
 		return bad_config("a client's name has 1 to 40 characters");
 	if (config->queue_depth > KFBL_QUEUE_DEPTH_MAX)
 		return bad_config("queue_depth is at most 1024");
+	if (config->queues > KFBL_QUEUES_MAX)
+		return bad_config("queues are at most 8");
 	return 0;
 }
 
@@ -81,14 +87,26 @@ static int alloc_control(struct kfbrick *k)
 	size_t rx = (size_t)KFBL_RX_MAX * KFB_REPLY_MAX_BYTES;
 	size_t readback = KFB_FLUSH_POSTED_MAX * KFB_READBACK_BYTES;
 	size_t bounce = KFBL_BOUNCE_CHUNKS * (size_t)KFBL_BOUNCE_CHUNK_BYTES;
+	size_t tx = (size_t)KFB_CLIENT_TX_BYTES(k->n_queues);
+	uint32_t i;
 
-	k->control_bytes = rx + KFB_ENGINE_TX_BYTES + readback + bounce;
+	k->control_bytes = k->n_queues * (rx + readback) + tx + bounce;
 	k->control = calloc(1, k->control_bytes);
-	if (!k->control)
+	k->queues = calloc(k->n_queues, sizeof(*k->queues));
+	if (!k->control || !k->queues)
 		return -ENOMEM;
-	k->rx = k->control;
-	k->readback = k->rx + rx + KFB_ENGINE_TX_BYTES;
-	k->bounce = k->readback + readback;
+	k->tx = k->control + k->n_queues * rx;
+	k->bounce = k->tx + tx;
+	for (i = 0; i < k->n_queues; i++) {
+		struct kfbl_queue *q = &k->queues[i];
+
+		q->index = i;
+		q->rx = k->control + i * rx;
+		q->readback = k->bounce + bounce + i * readback;
+		TAILQ_INIT(&q->in_flight);
+		TAILQ_INIT(&q->again);
+		kfb_flush_init(&k->flush[i], KFB_FLUSH_POSTED_MAX);
+	}
 	return 0;
 }
 
@@ -104,90 +122,26 @@ static int alloc_connection(const struct kfbrick_config *config,
 	if (!k)
 		return -ENOMEM;
 	*out = k;
-	k->fabric.epoll_fd = -1;
+	k->epoll_fd = -1;
+	k->timer_fd = -1;
 	LIST_INIT(&k->mappings);
 	k->timeout_ms = config->timeout_ms ? config->timeout_ms
 					   : KFBL_TIMEOUT_MS_DEFAULT;
 	k->queue_depth = config->queue_depth ? config->queue_depth
 					     : KFBL_QUEUE_DEPTH_DEFAULT;
+	k->n_queues = config->queues ? config->queues : 1;
+	k->reconnect_ms = config->reconnect_ms;
 	if (config->client) {
 		memcpy(k->key, config->key, sizeof(k->key));
-		k->client = strdup(config->client);
-		if (!k->client)
+		k->client_name = strdup(config->client);
+		if (!k->client_name)
 			return -ENOMEM;
 	}
 	rc = alloc_control(k);
 	if (rc)
 		return rc;
 	kfb_blockmap_init(&k->map, NULL, 0);
-	kfb_flush_init(&k->flush, KFB_FLUSH_POSTED_MAX);
-	rc = kfbl_io_init(k);
-	if (rc)
-		return rc;
-	return init_engine(k, config->expect_uuid);
-}
-
-static int rejected(struct kfbrick *k, const struct fi_eq_err_entry *error)
-{
-	struct kfb_reject reject;
-	int rc;
-
-	rc = kfb_engine_rejected(&k->engine, error->err_data,
-				 (uint32_t)error->err_data_size, &reject);
-	if (reject.status)
-		return kfbl_fail(k, rc, "%s refuses the connection: %s",
-				 k->url.text, kfb_status_text(reject.status));
-	if (error->err == FI_ECONNREFUSED)
-		return kfbl_fail(k, -ECONNREFUSED,
-				 "%s refuses the connection: is brickd running "
-				 "there, on this port and this fabric?",
-				 k->url.text);
-	rc = kfbl_errno(-error->err);
-	if (rc != -ETIMEDOUT)
-		rc = rc == -ENETUNREACH || rc == -EHOSTDOWN ? -EHOSTUNREACH
-							    : rc;
-	return kfbl_fail(k, rc, "cannot connect to %s: %s", k->url.text,
-			 fi_strerror(error->err));
-}
-
-/* The answer to our connection request. */
-static int wait_accept(struct kfbrick *k, uint64_t until_ms)
-{
-	struct fi_eq_err_entry error = { 0 };
-	uint8_t reject[256];
-	union cm_event cm;
-	uint64_t now_ms;
-	uint32_t event;
-	ssize_t n;
-	int rc;
-
-	do {
-		now_ms = kfbl_now_ms();
-		if (now_ms >= until_ms)
-			return kfbl_fail(k, -ETIMEDOUT,
-					 "%s does not answer within %u ms",
-					 k->url.text, k->timeout_ms);
-		n = fi_eq_sread(k->fabric.eq, &event, &cm, sizeof(cm),
-				(int)(until_ms - now_ms), 0);
-	} while (n == -FI_EAGAIN || n == -FI_EINTR || n == -FI_ETIMEDOUT);
-
-	if (n == -FI_EAVAIL) {
-		error.err_data = reject;
-		error.err_data_size = sizeof(reject);
-		if (fi_eq_readerr(k->fabric.eq, &error, 0) < 0)
-			error.err = FI_ECONNREFUSED;
-		return rejected(k, &error);
-	}
-	if (n < (ssize_t)sizeof(cm.entry) || event != FI_CONNECTED)
-		return kfbl_fail(k, -ECONNREFUSED,
-				 "%s closed the connection before accepting it",
-				 k->url.text);
-	rc = kfb_engine_accepted(&k->engine, cm.entry.data,
-				 (uint32_t)(n - (ssize_t)sizeof(cm.entry)));
-	if (rc)
-		return kfbl_fail(k, rc, "%s is no brick of this protocol",
-				 k->url.text);
-	return 0;
+	return kfbl_io_init(k);
 }
 
 static int register_control(struct kfbrick *k)
@@ -207,12 +161,36 @@ static int register_control(struct kfbrick *k)
 	return 0;
 }
 
-static int connect_address(struct kfbrick *k, const char *address,
-			   uint64_t until_ms)
+/* Why there is no session, and with whom. */
+static int not_made(struct kfbrick *k)
 {
-	const __u8 *hello;
+	int error = kfb_client_error(&k->client);
+
+	if (strstr(k->lost_why, k->url.text))
+		return kfbl_fail(k, error, "%s", k->lost_why);
+	return kfbl_fail(k, error, "%s: %s", k->url.text, k->lost_why);
+}
+
+/* Until the first session is there, or cannot be. */
+static int wait_first(struct kfbrick *k, uint64_t until_ms)
+{
+	while (!kfbl_is_live(k)) {
+		if (kfbl_is_over(k))
+			return not_made(k);
+		if (kfbl_now_ms() >= until_ms)
+			return kfbl_fail(k, -ETIMEDOUT,
+					 "%s does not answer within %u ms",
+					 k->url.text, k->timeout_ms);
+		if (!kfbl_progress(k))
+			kfbl_wait(k, until_ms);
+	}
+	return 0;
+}
+
+static int connect_address(struct kfbrick *k, const char *address,
+			   const uint8_t *expect_uuid)
+{
 	const char *what;
-	__u32 len;
 	int rc;
 
 	rc = kfbl_fabric_open(&k->fabric, &k->url, address, k->queue_depth,
@@ -229,27 +207,20 @@ static int connect_address(struct kfbrick *k, const char *address,
 	rc = register_control(k);
 	if (rc)
 		return rc;
-	/* For what may come right after the accept. */
-	k->n_rx = 0;
-	rc = kfbl_post_receives(k, KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX);
-	if (rc)
-		return kfbl_fail(k, rc, "cannot post a receive: %s",
-				 strerror(-rc));
-	rc = kfb_engine_hello(&k->engine, &hello, &len);
+	rc = init_client(k, expect_uuid);
 	if (!rc)
-		rc = kfbl_errno(fi_connect(
-			k->fabric.ep, k->fabric.info->dest_addr, hello, len));
+		rc = kfb_client_start(&k->client);
 	if (rc)
-		return kfbl_fail(k, rc, "cannot connect to %s: %s", k->url.text,
+		return kfbl_fail(k, rc, "cannot begin a session: %s",
 				 strerror(-rc));
-	return wait_accept(k, until_ms);
+	/* HELLO, AUTH and INFO, each in its time. */
+	return wait_first(k, kfbl_now_ms() + 3 * (uint64_t)k->timeout_ms);
 }
 
 /* The host's addresses in turn, until one accepts or the time is over. */
-static int connect_host(struct kfbrick *k)
+static int connect_host(struct kfbrick *k, const uint8_t *expect_uuid)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
 	struct addrinfo *found;
 	struct addrinfo *at;
 	int rc;
@@ -260,70 +231,21 @@ static int connect_host(struct kfbrick *k)
 				 k->url.text, k->url.host, gai_strerror(rc));
 	rc = -EHOSTUNREACH;
 	for (at = found; at; at = at->ai_next) {
-		uint8_t nonce[KFB_NONCE_BYTES];
 		char address[NI_MAXHOST];
 
 		if (getnameinfo(at->ai_addr, at->ai_addrlen, address,
 				sizeof(address), NULL, 0, NI_NUMERICHOST))
 			continue;
-		rc = connect_address(k, address, until_ms);
-		if (!rc || rc == -ETIMEDOUT || rc == -EPROTO)
+		rc = connect_address(k, address, expect_uuid);
+		/* One that answers is the one that was meant. */
+		if (!rc || k->client.session_id || rc == -ETIMEDOUT ||
+		    rc == -EPROTO || !at->ai_next)
 			break;
-		if (!at->ai_next)
-			break;
+		kfbl_session_end(k);
 		kfbl_fabric_close(&k->fabric);
-		kfb_engine_lost(&k->engine);
-		randombytes_buf(nonce, sizeof(nonce));
-		kfb_engine_again(&k->engine, nonce);
 	}
 	freeaddrinfo(found);
 	return rc;
-}
-
-/* What the brick is, and whether this library can make its writes durable. */
-static int learn(struct kfbrick *k, const uint8_t *expect_uuid)
-{
-	struct kfb_request req = { .op = KFB_OP_INFO };
-	const struct kfb_info *info = &k->call_reply.u.info;
-	struct kfb_outcome outcome;
-	int rc;
-
-	rc = kfbl_call(k, &req, &outcome);
-	if (rc)
-		return rc;
-	if (outcome.error)
-		return kfbl_refused(k, &outcome, "INFO");
-	if (expect_uuid &&
-	    memcmp(info->brick_uuid, expect_uuid, KFB_UUID_BYTES))
-		return kfbl_fail(k, -ESTALE,
-				 "%s is another brick than expected",
-				 k->url.text);
-	if (info->block_shift != KFB_BLOCK_SHIFT)
-		return kfbl_fail(k, -EPROTONOSUPPORT,
-				 "%s has blocks of another size than 2 MiB",
-				 k->url.text);
-	memcpy(k->uuid, info->brick_uuid, sizeof(k->uuid));
-	return kfbl_flush_check_mode(k, info->flush_mode);
-}
-
-static int connect_all(struct kfbrick *k, const uint8_t *expect_uuid)
-{
-	int rc;
-
-	rc = connect_host(k);
-	if (rc)
-		return rc;
-	rc = kfbl_post_receives(k, k->engine.accept.credits +
-					   KFB_EVENTS_UNACKED_MAX);
-	if (rc)
-		return kfbl_fail(k, rc, "cannot post a receive: %s",
-				 strerror(-rc));
-	if (k->client) {
-		rc = kfbl_wait_auth(k);
-		if (rc)
-			return rc;
-	}
-	return learn(k, expect_uuid);
 }
 
 int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
@@ -347,10 +269,9 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 			  "verbs://HOST[:PORT] does",
 			  config->brick);
 	else
-		rc = connect_all(k, config->expect_uuid);
+		rc = connect_host(k, config->expect_uuid);
 	if (rc) {
-		if (!k->lost)
-			kfbl_lost(k, rc, "it was never made");
+		kfbl_session_end(k);
 		kfbl_fail(NULL, rc, "%s", k->error);
 	}
 	*out = k;
@@ -358,14 +279,16 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 }
 
 /* Goodbye: else what this session has stays until its lease ends. */
-static void end_session(struct kfbrick *k)
+static void say_goodbye(struct kfbrick *k)
 {
 	struct kfb_request end = { .op = KFB_OP_PING,
 				   .u.ping.flags = KFB_PING_END };
 	struct kfb_outcome outcome;
 
-	if (k->lost || kfb_engine_state(&k->engine) != KFB_CONN_READY)
+	if (!kfbl_is_live(k))
 		return;
+	/* What comes after it is the end, and no loss to come back from. */
+	k->client.config.reconnect_ms = 0;
 	if (k->timeout_ms > KFBL_GOODBYE_MS)
 		k->timeout_ms = KFBL_GOODBYE_MS;
 	kfbl_call(k, &end, &outcome);
@@ -375,14 +298,17 @@ void kfbrick_close(struct kfbrick *k)
 {
 	if (!k)
 		return;
-	end_session(k);
-	kfbl_fabric_disconnect(&k->fabric);
+	say_goodbye(k);
+	kfbl_session_end(k);
 	kfbl_memory_fini(k);
 	kfbl_fabric_close(&k->fabric);
+	kfbl_unwatch(k);
 	kfbl_map_fini(k);
+	kfbl_restore_fini(k);
 	kfbl_io_fini(k);
 	free(k->control);
-	free(k->client);
+	free(k->queues);
+	free(k->client_name);
 	sodium_memzero(k, sizeof(*k));
 	free(k);
 }

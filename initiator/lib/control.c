@@ -7,70 +7,69 @@
  */
 #include <errno.h>
 #include <rdma/fi_errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
 #include "kfb_err.h"
 
 /* 0, -EAGAIN, or another error after which the connection is lost. */
-static int send_now(struct kfbrick *k, const struct kfb_message *message)
+static int send_now(struct kfbrick *k, struct kfbl_queue *q,
+		    const struct kfb_message *message)
 {
-	struct kfbl_ctx *ctx = &k->tx_ctx[message->tx];
+	struct kfbl_ctx *ctx = &q->tx_ctx[message->tx];
 	ssize_t rc;
 
 	ctx->kind = KFBL_CTX_SEND;
 	ctx->index = message->tx;
-	rc = fi_send(k->fabric.ep, message->data, message->len,
+	rc = fi_send(q->link.ep, message->data, message->len,
 		     k->fabric.control_desc, 0, &ctx->fi);
 	if (rc && rc != -FI_EAGAIN)
-		kfbl_lost(k, -ECONNRESET, "cannot send: %s",
+		kfbl_lost(k, q, -ECONNRESET, "cannot send: %s",
 			  fi_strerror((int)-rc));
 	return kfbl_errno(rc);
 }
 
-/* In order: what waits goes first. There is room for every buffer. */
-static void send_message(struct kfbrick *k, const struct kfb_message *message)
+void kfbl_send(struct kfbrick *k, struct kfbl_queue *q,
+	       const struct kfb_message *message)
 {
-	if (!k->n_unsent && send_now(k, message) != -EAGAIN)
-		return;
-	if (!k->lost)
-		k->unsent[k->n_unsent++] = *message;
+	/* There is room for every buffer. */
+	if (q->n_unsent || send_now(k, q, message) == -EAGAIN)
+		q->unsent[q->n_unsent++] = *message;
 }
 
-void kfbl_send_unsent(struct kfbrick *k)
+void kfbl_send_unsent(struct kfbrick *k, struct kfbl_queue *q)
 {
 	uint32_t n = 0;
 
-	while (n < k->n_unsent && !send_now(k, &k->unsent[n]))
+	while (n < q->n_unsent && !send_now(k, q, &q->unsent[n]))
 		n++;
-	if (k->lost)
-		return;
-	k->n_unsent -= n;
-	memmove(&k->unsent[0], &k->unsent[n],
-		k->n_unsent * sizeof(k->unsent[0]));
+	q->n_unsent -= n;
+	memmove(&q->unsent[0], &q->unsent[n],
+		q->n_unsent * sizeof(q->unsent[0]));
 }
 
-static int post_receive(struct kfbrick *k, uint16_t index)
+static int post_receive(struct kfbrick *k, struct kfbl_queue *q, uint16_t index)
 {
-	struct kfbl_ctx *ctx = &k->rx_ctx[index];
+	struct kfbl_ctx *ctx = &q->rx_ctx[index];
 	ssize_t rc;
 
 	ctx->kind = KFBL_CTX_RECV;
 	ctx->index = index;
-	rc = fi_recv(k->fabric.ep, k->rx + (size_t)index * KFB_REPLY_MAX_BYTES,
+	rc = fi_recv(q->link.ep, q->rx + (size_t)index * KFB_REPLY_MAX_BYTES,
 		     KFB_REPLY_MAX_BYTES, k->fabric.control_desc, 0, &ctx->fi);
 	return kfbl_errno(rc);
 }
 
-int kfbl_post_receives(struct kfbrick *k, uint32_t n)
+int kfbl_post_receives(struct kfbrick *k, struct kfbl_queue *q, uint32_t n)
 {
 	int rc;
 
-	while (k->n_rx < n && k->n_rx < KFBL_RX_MAX) {
-		rc = post_receive(k, (uint16_t)k->n_rx);
+	while (q->n_rx < n && q->n_rx < KFBL_RX_MAX) {
+		rc = post_receive(k, q, (uint16_t)q->n_rx);
 		if (rc)
 			return rc;
-		k->n_rx++;
+		q->n_rx++;
 	}
 	return 0;
 }
@@ -83,116 +82,119 @@ static void undo_late(struct kfbrick *k, const struct kfb_outcome *outcome)
 	if (outcome->op != KFB_OP_MAP || outcome->error)
 		return;
 	req.u.unmap.mapping_id = k->rx_reply.u.map.mapping_id;
-	kfbl_call_async(k, &req, KFBL_CALL_UNMAP, 0);
+	kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_UNMAP, 0);
 }
 
-static void answered(struct kfbrick *k, const struct kfb_outcome *outcome)
+void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
+		   const struct kfb_outcome *outcome)
 {
-	struct kfbl_call *call = &k->calls[outcome->slot];
+	struct kfbl_call *call = &q->calls[outcome->slot];
+	enum kfbl_call_kind kind = call->kind;
 
-	switch (call->kind) {
+	call->kind = KFBL_CALL_NONE;
+	switch (kind) {
 	case KFBL_CALL_SYNC:
 		k->call_outcome = *outcome;
-		k->call_reply = k->rx_reply;
+		if (outcome->kind == KFB_OUTCOME_REPLY)
+			k->call_reply = k->rx_reply;
 		k->call_done = true;
 		break;
 	case KFBL_CALL_FLUSH:
-		kfbl_flush_done(k, call->flush_id, outcome->error);
+		kfbl_flush_done(k, q->index, call->flush_id, outcome->error);
 		break;
-	case KFBL_CALL_PING:
+	case KFBL_CALL_REMAP:
+		if (outcome->kind != KFB_OUTCOME_LOST)
+			kfbl_restore_answer(k, outcome);
+		break;
 	case KFBL_CALL_UNMAP:
 	case KFBL_CALL_NONE:
 		break;
 	}
-	call->kind = KFBL_CALL_NONE;
 }
 
 static void bad_message(struct kfbrick *k, const struct kfb_outcome *outcome,
 			int error)
 {
-	if (outcome->status && error != -EKEYREJECTED)
-		kfbl_lost(k, error, "the brick refused %s: %s",
-			  kfb_op_name(outcome->op),
-			  kfb_status_text(outcome->status));
-	else if (error == -EKEYREJECTED)
-		kfbl_lost(k, error,
-			  "authentication failed: the key is not the one the "
-			  "brick has for client \"%s\", or it knows no such "
-			  "client",
-			  k->client);
-	else if (error == -ESTALE)
-		kfbl_lost(k, error, "this is another brick than expected");
-	else
-		kfbl_lost(k, error, "the brick sent what it may not send");
+	const char *why = "the brick sent what it may not send";
+
+	if (error == -EKEYREJECTED) {
+		snprintf(k->lost_why, sizeof(k->lost_why),
+			 "authentication failed: the key is not the one the "
+			 "brick has for client \"%s\", or it knows no such "
+			 "client",
+			 k->client_name ? k->client_name : "");
+		return;
+	}
+	if (outcome->status) {
+		snprintf(k->lost_why, sizeof(k->lost_why),
+			 "the brick refused %s: %s", kfb_op_name(outcome->op),
+			 kfb_status_text(outcome->status));
+		return;
+	}
+	if (error == -ESTALE)
+		why = "this is another brick than expected";
+	snprintf(k->lost_why, sizeof(k->lost_why), "%s", why);
 }
 
-void kfbl_received(struct kfbrick *k, struct kfbl_ctx *ctx, size_t len)
+void kfbl_received(struct kfbrick *k, struct kfbl_queue *q,
+		   struct kfbl_ctx *ctx, size_t len)
 {
-	const uint8_t *data = k->rx + (size_t)ctx->index * KFB_REPLY_MAX_BYTES;
+	const uint8_t *data = q->rx + (size_t)ctx->index * KFB_REPLY_MAX_BYTES;
 	struct kfb_outcome outcome;
 	int rc;
+	int news;
 
-	rc = kfb_engine_receive(&k->engine, data, (uint32_t)len, &k->rx_reply,
-				&outcome);
-	if (rc) {
-		bad_message(k, &outcome, rc);
+	news = kfb_client_receive(&k->client, q->index, data, (uint32_t)len,
+				  kfbl_now_ms(), &k->rx_reply, &outcome);
+	if (news < 0) {
+		bad_message(k, &outcome, news);
 		return;
 	}
-	rc = post_receive(k, ctx->index);
-	if (rc) {
-		kfbl_lost(k, -ECONNRESET, "cannot post a receive: %s",
+	rc = post_receive(k, q, ctx->index);
+	if (rc)
+		kfbl_lost(k, q, -ECONNRESET, "cannot post a receive: %s",
 			  strerror(-rc));
+	if (!news)
 		return;
-	}
-	switch (outcome.kind) {
-	case KFB_OUTCOME_REPLY:
-	case KFB_OUTCOME_READY:
-		answered(k, &outcome);
-		break;
-	case KFB_OUTCOME_LATE:
+	if (outcome.kind == KFB_OUTCOME_REPLY)
+		kfbl_answered(k, q, &outcome);
+	else if (outcome.kind == KFB_OUTCOME_LATE)
 		undo_late(k, &outcome);
-		break;
-	default:
-		break;
-	}
 }
 
-int kfbl_call_async(struct kfbrick *k, const struct kfb_request *req,
-		    enum kfbl_call_kind kind, uint64_t flush_id)
+int kfbl_call_async(struct kfbrick *k, struct kfbl_queue *q,
+		    const struct kfb_request *req, enum kfbl_call_kind kind,
+		    uint64_t flush_id)
 {
 	struct kfb_message message;
 	int rc;
 
-	rc = kfb_engine_start(&k->engine, req, kfbl_now_ms(), k->timeout_ms,
-			      NULL, &message);
+	rc = kfb_engine_start(&k->client.queues[q->index].engine, req,
+			      kfbl_now_ms(), k->timeout_ms, NULL, &message);
 	if (rc)
 		return rc;
-	k->calls[message.slot].kind = kind;
-	k->calls[message.slot].flush_id = flush_id;
-	send_message(k, &message);
+	q->calls[message.slot].kind = kind;
+	q->calls[message.slot].flush_id = flush_id;
+	kfbl_send(k, q, &message);
 	return 0;
 }
 
-void kfbl_housekeeping(struct kfbrick *k)
+int kfbl_wait_live(struct kfbrick *k)
 {
-	struct kfb_request ping = { .op = KFB_OP_PING };
-	uint64_t now_ms = kfbl_now_ms();
-	struct kfb_outcome outcome;
-
-	while (!k->lost && kfb_engine_expire(&k->engine, now_ms, &outcome))
-		answered(k, &outcome);
-	if (!k->lost && kfb_engine_wants_ping(&k->engine, now_ms))
-		kfbl_call_async(k, &ping, KFBL_CALL_PING, 0);
+	while (!kfbl_is_live(k)) {
+		if (kfbl_is_over(k))
+			return kfbl_not_connected(k);
+		if (!kfbl_progress(k))
+			kfbl_wait(k, KFB_TIME_NEVER);
+	}
+	return 0;
 }
 
 /* Until the call somebody waits for is done; its deadline is the engine's. */
 static void wait_call(struct kfbrick *k)
 {
-	while (!k->call_done && !k->lost) {
-		if (kfbl_progress(k))
-			continue;
-		kfbl_housekeeping(k);
-		if (!k->call_done)
+	while (!k->call_done && !kfbl_is_over(k)) {
+		if (!kfbl_progress(k) && !k->call_done)
 			kfbl_wait(k, KFB_TIME_NEVER);
 	}
 }
@@ -203,8 +205,10 @@ static int call_result(struct kfbrick *k, uint16_t op,
 {
 	const char *name = kfb_op_name(op);
 
-	if (!k->call_done) /* lost before it began */
-		return kfbl_not_connected(k);
+	if (!k->call_done) {
+		memset(&k->call_outcome, 0, sizeof(k->call_outcome));
+		k->call_outcome.kind = KFB_OUTCOME_LOST;
+	}
 	*outcome = k->call_outcome;
 	switch (outcome->kind) {
 	case KFB_OUTCOME_TIMEOUT:
@@ -213,28 +217,31 @@ static int call_result(struct kfbrick *k, uint16_t op,
 				 "outcome is unknown, look with list",
 				 k->url.text, name, k->timeout_ms);
 	case KFB_OUTCOME_LOST:
-		return kfbl_fail(k, -ECONNRESET,
-				 "%s: the connection was lost after %s was "
-				 "sent: %s; its outcome is unknown: connect "
-				 "again and look with list",
-				 k->url.text, name, k->lost_why);
+		return kfbl_fail(
+			k, -ECONNRESET,
+			"%s: the connection was lost after %s was "
+			"sent: %s; its outcome is unknown: %slook with "
+			"list",
+			k->url.text, name, k->lost_why,
+			kfbl_is_over(k) ? "connect again and " : "");
 	default:
 		return 0;
 	}
 }
 
-int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
-	      struct kfb_outcome *outcome)
+/* Room for a request, or the time is over. */
+static int start_call(struct kfbrick *k, const struct kfb_request *req)
 {
 	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
 	int rc;
 
 	for (;;) {
-		if (k->lost)
-			return kfbl_not_connected(k);
+		rc = kfbl_wait_live(k);
+		if (rc)
+			return rc;
 		k->call_done = false;
-		rc = kfbl_call_async(k, req, KFBL_CALL_SYNC, 0);
-		if (rc != -EAGAIN)
+		rc = kfbl_call_async(k, &k->queues[0], req, KFBL_CALL_SYNC, 0);
+		if (rc != -EAGAIN && rc != -ENOTCONN)
 			break;
 		if (kfbl_now_ms() >= until_ms)
 			return kfbl_fail(k, -ETIMEDOUT,
@@ -243,40 +250,41 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 					 "%u ms",
 					 k->url.text, kfb_op_name(req->op),
 					 k->timeout_ms);
-		if (kfbl_progress(k))
-			continue;
-		kfbl_housekeeping(k);
-		kfbl_wait(k, until_ms);
+		if (!kfbl_progress(k))
+			kfbl_wait(k, until_ms);
 	}
 	if (rc)
 		return kfbl_fail(k, rc, "%s: %s cannot be sent: %s",
 				 k->url.text, kfb_op_name(req->op),
 				 strerror(-rc));
-	wait_call(k);
-	return call_result(k, req->op, outcome);
+	return 0;
 }
 
-int kfbl_wait_auth(struct kfbrick *k)
+/* Asking twice does no harm. */
+static bool may_repeat(const struct kfb_request *req)
 {
-	struct kfb_message message;
-	struct kfb_outcome outcome;
+	switch (req->op) {
+	case KFB_OP_INFO:
+	case KFB_OP_LIST:
+	case KFB_OP_PING:
+		return true;
+	default:
+		/* A MAP that was answered is its session's. */
+		return req->op == KFB_OP_MAP && !req->u.map.mapping_id;
+	}
+}
+
+int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
+	      struct kfb_outcome *outcome)
+{
 	int rc;
 
-	rc = kfb_engine_auth(&k->engine, kfbl_now_ms(), k->timeout_ms, NULL,
-			     &message);
-	if (rc)
-		return kfbl_fail(k, rc, "%s: cannot compute the proof: %s",
-				 k->url.text, strerror(-rc));
-	k->call_done = false;
-	k->calls[message.slot].kind = KFBL_CALL_SYNC;
-	send_message(k, &message);
-	wait_call(k);
-	if (k->lost)
-		return kfbl_fail(k, k->lost_error, "%s: %s", k->url.text,
-				 k->lost_why);
-	rc = call_result(k, KFB_OP_AUTH, &outcome);
-	if (rc)
-		return rc;
-	memcpy(k->uuid, k->engine.brick_uuid, sizeof(k->uuid));
-	return 0;
+	do {
+		rc = start_call(k, req);
+		if (rc)
+			return rc;
+		wait_call(k);
+		rc = call_result(k, req->op, outcome);
+	} while (rc == -ECONNRESET && may_repeat(req) && !kfbl_is_over(k));
+	return rc;
 }

@@ -79,7 +79,7 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 
 int kfbl_not_connected(struct kfbrick *k)
 {
-	if (!k->lost)
+	if (!k->is_connected)
 		return kfbl_fail(k, -ENOTCONN, "%s: not connected",
 				 k->url.text);
 	return kfbl_fail(k, -ENOTCONN,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The libfabric objects of a connection: opened in one place, closed in the
- * reverse order, and what their providers need to know.
+ * The libfabric objects: of a connection, and of each of its queues; opened in
+ * one place, closed in the reverse order, and what their providers need to
+ * know.
  */
 #include <errno.h>
 #include <rdma/fi_cm.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -90,41 +90,50 @@ static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 	return rc;
 }
 
-static int open_queues(struct kfbl_fabric *f, uint32_t queue_depth)
+static int open_queues(struct kfbl_link *link, const struct kfbl_fabric *f)
 {
 	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_FD };
 	struct fi_cq_attr cq_attr = {
-		.size = queue_depth + KFB_ENGINE_TX_MAX + KFBL_RX_MAX +
-			KFB_FLUSH_POSTED_MAX,
+		.size = f->cq_size,
 		.format = FI_CQ_FORMAT_MSG,
 		.wait_obj = FI_WAIT_FD,
 	};
 	int rc;
 
-	rc = fi_eq_open(f->fabric, &eq_attr, &f->eq, NULL);
+	rc = fi_eq_open(f->fabric, &eq_attr, &link->eq, NULL);
 	if (!rc)
-		rc = fi_control(&f->eq->fid, FI_GETWAIT, &f->eq_fd);
+		rc = fi_control(&link->eq->fid, FI_GETWAIT, &link->eq_fd);
 	if (!rc)
-		rc = fi_domain(f->fabric, f->info, &f->domain, NULL);
+		rc = fi_cq_open(f->domain, &cq_attr, &link->cq, NULL);
 	if (!rc)
-		rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL);
-	if (!rc)
-		rc = fi_control(&f->cq->fid, FI_GETWAIT, &f->cq_fd);
+		rc = fi_control(&link->cq->fid, FI_GETWAIT, &link->cq_fd);
 	return rc;
 }
 
-static int open_endpoint(struct kfbl_fabric *f)
+static int open_endpoint(struct kfbl_link *link, const struct kfbl_fabric *f)
 {
 	int rc;
 
-	rc = fi_endpoint(f->domain, f->info, &f->ep, NULL);
+	rc = fi_endpoint(f->domain, f->info, &link->ep, NULL);
 	if (!rc)
-		rc = fi_ep_bind(f->ep, &f->eq->fid, 0);
+		rc = fi_ep_bind(link->ep, &link->eq->fid, 0);
 	if (!rc)
-		rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV);
+		rc = fi_ep_bind(link->ep, &link->cq->fid,
+				FI_TRANSMIT | FI_RECV);
 	if (!rc)
-		rc = fi_enable(f->ep);
+		rc = fi_enable(link->ep);
 	return rc;
+}
+
+int kfbl_link_open(struct kfbl_link *link, const struct kfbl_fabric *f)
+{
+	int rc;
+
+	memset(link, 0, sizeof(*link));
+	rc = open_queues(link, f);
+	if (!rc)
+		rc = open_endpoint(link, f);
+	return kfbl_errno(rc);
 }
 
 int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
@@ -134,7 +143,6 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	int rc;
 
 	memset(f, 0, sizeof(*f));
-	f->epoll_fd = -1;
 	set_environment();
 	*what = "look for the fabric";
 	rc = get_info(f, url, address, queue_depth);
@@ -144,15 +152,13 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL);
 	if (rc)
 		return kfbl_errno(rc);
-	*what = "open the fabric's queues";
-	rc = open_queues(f, queue_depth);
-	if (rc)
-		return kfbl_errno(rc);
-	*what = "open an endpoint";
-	rc = open_endpoint(f);
+	*what = "open a domain";
+	rc = fi_domain(f->fabric, f->info, &f->domain, NULL);
 	if (rc)
 		return kfbl_errno(rc);
 
+	f->cq_size = queue_depth + KFB_ENGINE_TX_MAX + KFBL_RX_MAX +
+		     KFB_FLUSH_POSTED_MAX;
 	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	/* There a plain write with a dead key completes without an error. */
 	f->delivery_complete = !strcmp(url->provider, "tcp");
@@ -178,27 +184,22 @@ static void close_fid(struct fid *fid)
 		fi_close(fid);
 }
 
-void kfbl_fabric_disconnect(struct kfbl_fabric *f)
+void kfbl_link_close(struct kfbl_link *link)
 {
-	if (!f->ep)
-		return;
-	fi_shutdown(f->ep, 0);
-	fi_close(&f->ep->fid);
-	f->ep = NULL;
+	if (link->ep)
+		fi_shutdown(link->ep, 0);
+	close_fid(link->ep ? &link->ep->fid : NULL);
+	close_fid(link->cq ? &link->cq->fid : NULL);
+	close_fid(link->eq ? &link->eq->fid : NULL);
+	memset(link, 0, sizeof(*link));
 }
 
 void kfbl_fabric_close(struct kfbl_fabric *f)
 {
-	kfbl_fabric_disconnect(f);
-	if (f->epoll_fd >= 0)
-		close(f->epoll_fd);
 	close_fid(f->control_mr ? &f->control_mr->fid : NULL);
-	close_fid(f->cq ? &f->cq->fid : NULL);
 	close_fid(f->domain ? &f->domain->fid : NULL);
-	close_fid(f->eq ? &f->eq->fid : NULL);
 	close_fid(f->fabric ? &f->fabric->fid : NULL);
 	if (f->info)
 		fi_freeinfo(f->info);
 	memset(f, 0, sizeof(*f));
-	f->epoll_fd = -1;
 }

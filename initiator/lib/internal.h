@@ -6,9 +6,10 @@
  * but the error of the last failed connect, which is per thread.
  * Lifetime: an op belongs to the connection; it is free, active (posted or
  * waiting to be), or done (waiting to be collected).
- * Recovery: none within a connection: the first failure of the fabric closes
- * the endpoint, every op ends with -ECONNRESET, and only kfbrick_close() is
- * left to do.
+ * Recovery: the core's client (kfb_client.h) says what to do after a loss, and
+ * session.c does it: the endpoint is closed first, then what was in flight on
+ * it waits to be posted again, or ends with an error when the client has given
+ * up: then only kfbrick_close() is left to do.
  */
 #ifndef KFBRICK_INTERNAL_H
 #define KFBRICK_INTERNAL_H
@@ -21,7 +22,8 @@
 #include <sys/queue.h>
 
 #include "kfb_blockmap.h"
-#include "kfb_engine.h"
+#include "kfb_client.h"
+#include "kfb_fate.h"
 #include "kfb_flush.h"
 #include "kfbrick.h"
 #include "url.h"
@@ -31,6 +33,7 @@
 /* kfbrick_close() waits no longer for the brick. */
 #define KFBL_GOODBYE_MS	     1000
 #define KFBL_QUEUE_DEPTH_MAX 1024
+#define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
 #define KFBL_ERROR_BYTES     512
 
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
@@ -42,6 +45,11 @@
 /* The bounce buffer of the synchronous calls. */
 #define KFBL_BOUNCE_CHUNKS	4
 #define KFBL_BOUNCE_CHUNK_BYTES (512U << 10)
+
+/* An operation that was in flight when so many connections died is given up:
+ * it may be what kills them.
+ */
+#define KFBL_OP_LOSSES_MAX 3
 
 /* One fabric operation moves no more: others get their turn. */
 #define KFBL_PIECE_MAX_BYTES (8U << 20)
@@ -65,8 +73,12 @@ struct kfbl_ctx {
 	uint16_t index; /* RECV: buffer; SEND: the engine's tx */
 	uint64_t flush_id; /* READBACK */
 	struct kfbl_op *op; /* PIECE */
-	struct kfbl_ctx *next; /* PIECE: free list */
+	size_t offset; /* PIECE: in the op, bytes */
+	size_t len; /* PIECE: bytes */
+	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
+
+TAILQ_HEAD(kfbl_pieces, kfbl_ctx);
 
 enum kfbl_op_kind {
 	KFBL_OP_READ,
@@ -92,9 +104,12 @@ struct kfbl_op {
 	void *desc;
 	size_t len;
 	size_t posted; /* bytes */
-	uint32_t pieces; /* in flight */
+	uint32_t pieces; /* in flight, or to be posted again */
+	uint32_t losses; /* connections that died with it in flight */
+	bool died; /* one of them is being counted */
 	int error;
-	uint64_t flush_id; /* FLUSH: waits for this */
+	bool flush_waits; /* FLUSH: to be started when the session lives */
+	struct kfb_flush_ticket ticket; /* FLUSH */
 };
 
 STAILQ_HEAD(kfbl_ops, kfbl_op);
@@ -103,9 +118,9 @@ STAILQ_HEAD(kfbl_ops, kfbl_op);
 enum kfbl_call_kind {
 	KFBL_CALL_NONE,
 	KFBL_CALL_SYNC, /* somebody waits in kfbl_call() */
-	KFBL_CALL_PING,
 	KFBL_CALL_FLUSH,
 	KFBL_CALL_UNMAP, /* of a mapping whose MAP was given up */
+	KFBL_CALL_REMAP, /* MAP of a mapping that was there before */
 };
 
 struct kfbl_call {
@@ -123,56 +138,98 @@ struct kfbrick_mapping {
 	LIST_ENTRY(kfbrick_mapping) link;
 	uint64_t id;
 	struct kfb_range range;
+	unsigned int flags;
+	int error; /* not 0: it did not outlive a loss: why */
 	struct kfbrick_handle *handles;
 	size_t n_handles;
 	size_t cap_handles;
 };
 
-/* The fabric objects of one connection; see fabric.c. */
+/* What all queues of a connection share; see fabric.c. */
 struct kfbl_fabric {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
-	struct fid_eq *eq;
 	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_ep *ep;
 	struct fid_mr *control_mr;
 	void *control_desc;
-	int cq_fd;
-	int eq_fd;
-	int epoll_fd; /* of both, for the caller's event loop; -1: none yet */
 	bool mr_local; /* local buffers need registration */
 	bool delivery_complete; /* a plain completion means nothing */
 	size_t piece_max; /* bytes of one operation */
+	size_t cq_size;
 };
 
-struct kfbrick {
-	struct kfbl_url url;
-	char *client;
-	uint8_t key[KFBRICK_KEY_BYTES];
-	uint32_t timeout_ms;
-	uint32_t queue_depth;
-	char error[KFBL_ERROR_BYTES];
+/*
+ * The endpoint of one queue, with event and completion queues of its own: what
+ * they say is of this endpoint and of no earlier one.
+ */
+struct kfbl_link {
+	struct fid_eq *eq;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	int cq_fd;
+	int eq_fd;
+	bool connecting;
+};
 
-	struct kfbl_fabric fabric;
-	struct kfb_engine engine;
-	uint64_t tick_ms; /* of the last look at deadlines */
-	bool lost; /* the connection; why is in lost_why */
-	int lost_error;
-	char lost_why[KFBL_ERROR_BYTES];
-
-	/* control: receive buffers, send buffers, readback sinks, bounce */
-	uint8_t *control;
-	size_t control_bytes;
+struct kfbl_queue {
+	uint32_t index;
+	struct kfbl_link link;
 	uint8_t *rx;
 	uint8_t *readback;
-	uint8_t *bounce; /* NULL where caller's memory can be used */
 	struct kfbl_ctx rx_ctx[KFBL_RX_MAX];
 	struct kfbl_ctx tx_ctx[KFB_ENGINE_TX_MAX];
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
 	uint32_t n_unsent;
 	uint32_t n_rx; /* receives posted */
 	struct kfbl_call calls[KFB_ENGINE_CALLS];
+	struct kfbl_ctx readback_ctx[KFB_FLUSH_POSTED_MAX];
+	struct kfbl_pieces in_flight;
+	struct kfbl_pieces again; /* lost, to be posted again */
+	bool full; /* the fabric's queue, in this round of posting */
+};
+
+/* Mappings on their way into a new session; see restore.c. */
+struct kfbl_restore {
+	bool active;
+	bool asked; /* a MAP is out */
+	uint64_t until_ms; /* refusals that may pass are tried until then */
+	uint64_t pause_ms;
+	uint64_t pause_until_ms;
+	struct kfbrick_mapping *at;
+	uint64_t id; /* of the new mapping, when its first page has come */
+	uint64_t cursor;
+	struct kfb_range rest;
+	struct kfb_handle *handles; /* of the new mapping */
+	uint32_t n_handles;
+	uint32_t cap_handles;
+};
+
+struct kfbrick {
+	struct kfbl_url url;
+	char *client_name;
+	uint8_t key[KFBRICK_KEY_BYTES];
+	uint32_t timeout_ms;
+	uint32_t reconnect_ms;
+	uint32_t queue_depth;
+	uint32_t n_queues;
+	char error[KFBL_ERROR_BYTES];
+
+	struct kfbl_fabric fabric;
+	struct kfb_client client;
+	struct kfbl_queue *queues; /* n_queues */
+	struct kfbl_restore restore;
+	int epoll_fd; /* of all queues, for the caller's event loop; -1: none */
+	int timer_fd; /* in it: when to poll without news */
+	uint64_t tick_ms; /* of the last look at deadlines */
+	uint64_t session_id; /* of the session whose calls are out */
+	bool is_connected; /* it was LIVE once */
+	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
+
+	/* control: receive buffers, send buffers, readback sinks, bounce */
+	uint8_t *control;
+	size_t control_bytes;
+	uint8_t *tx;
+	uint8_t *bounce;
 
 	/* the call somebody waits for */
 	bool call_done;
@@ -183,16 +240,16 @@ struct kfbrick {
 	struct kfbl_op *ops;
 	struct kfbl_ops free_ops;
 	struct kfbl_ops free_internal;
-	struct kfbl_ops unposted; /* in order; the first may be posted in part */
-	struct kfbl_ops flushing; /* wait for a flush op */
+	struct kfbl_ops unposted; /* in order; any may be posted in part */
+	struct kfbl_ops flushing; /* wait for flush ops */
 	struct kfbl_ops done;
 	struct kfbl_ctx *piece_ctx;
-	struct kfbl_ctx *free_pieces;
+	struct kfbl_pieces free_pieces;
 
-	struct kfb_flush_queue flush;
-	struct kfbl_ctx readback_ctx[KFB_FLUSH_POSTED_MAX];
+	struct kfb_flush_queue flush[KFBL_QUEUES_MAX];
+	struct kfb_losses losses;
 	uint32_t flush_mode; /* KFBRICK_FLUSH_* */
-	uint8_t uuid[KFBRICK_UUID_BYTES];
+	bool flush_restart; /* some of @flushing must be started */
 
 	struct kfb_blockmap map;
 	LIST_HEAD(kfbl_mappings, kfbrick_mapping) mappings;
@@ -224,7 +281,7 @@ int kfbl_not_connected(struct kfbrick *k);
 /* fabric.c */
 
 /**
- * kfbl_fabric_open - everything up to an enabled endpoint
+ * kfbl_fabric_open - what all queues share
  * @f: filled; kfbl_fabric_close() also after failure
  * @url: whom to reach
  * @address: numeric host
@@ -237,13 +294,46 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 		     const char *address, uint32_t queue_depth,
 		     const char **what);
 void kfbl_fabric_close(struct kfbl_fabric *f);
-/* The endpoint only: after this no operation of it is in flight. */
-void kfbl_fabric_disconnect(struct kfbl_fabric *f);
+/* An enabled endpoint; kfbl_link_close() also after failure. */
+int kfbl_link_open(struct kfbl_link *link, const struct kfbl_fabric *f);
+/* After this no operation of it is in flight. */
+void kfbl_link_close(struct kfbl_link *link);
 int kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
 			 struct fid_mr **mr);
 /* A libfabric return value as an errno of the system. */
 int kfbl_errno(ssize_t rc);
 uint64_t kfbl_now_ms(void);
+
+/* session.c: does what the core's client says */
+
+/* The connection is over and does not come back. */
+bool kfbl_is_over(const struct kfbrick *k);
+/* Requests can go out, one-sided operations can be posted. */
+bool kfbl_is_live(const struct kfbrick *k);
+/* Do all that is to be done now; true when something was. */
+bool kfbl_session_run(struct kfbrick *k);
+/* A queue's connection is of no use any more. */
+void kfbl_lost(struct kfbrick *k, struct kfbl_queue *q, int error,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* All of them. */
+void kfbl_lost_all(struct kfbrick *k, int error, const char *why);
+/* What the event queue of a queue says. */
+void kfbl_read_events(struct kfbrick *k, struct kfbl_queue *q);
+/* No more: close every endpoint, end everything open. */
+void kfbl_session_end(struct kfbrick *k);
+
+/* restore.c */
+
+/* Make every mapping again in a new session. */
+void kfbl_restore_start(struct kfbrick *k);
+/* The next MAP, if one is due; true when something was done. */
+bool kfbl_restore_run(struct kfbrick *k);
+void kfbl_restore_answer(struct kfbrick *k, const struct kfb_outcome *outcome);
+uint64_t kfbl_restore_next_ms(const struct kfbrick *k);
+void kfbl_restore_fini(struct kfbrick *k);
+/* A mapping is of no use any more; what was not flushed in it is lost. */
+void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		       int error, uint32_t why);
 
 /* control.c */
 
@@ -253,24 +343,31 @@ uint64_t kfbl_now_ms(void);
  * @req: op and body
  * @outcome: of the call
  *
- * The reply is in k->call_reply.
+ * Waits until the session lives. A request that changes nothing is sent again
+ * in a new session. The reply is in k->call_reply.
  *
  * Return: 0: the brick has answered, look at outcome->error; else -ETIMEDOUT,
  * -ENOTCONN or -ECONNRESET with words.
  */
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
+/* Until the session lives: 0, or -ENOTCONN. */
+int kfbl_wait_live(struct kfbrick *k);
 /* A request nobody waits for; -EAGAIN when there is no room. */
-int kfbl_call_async(struct kfbrick *k, const struct kfb_request *req,
-		    enum kfbl_call_kind kind, uint64_t flush_id);
-/* Wait until the engine is READY; the outcome of AUTH. */
-int kfbl_wait_auth(struct kfbrick *k);
+int kfbl_call_async(struct kfbrick *k, struct kfbl_queue *q,
+		    const struct kfb_request *req, enum kfbl_call_kind kind,
+		    uint64_t flush_id);
+/* In order: what waits goes first. */
+void kfbl_send(struct kfbrick *k, struct kfbl_queue *q,
+	       const struct kfb_message *message);
 /* Post what could not be posted before. */
-void kfbl_send_unsent(struct kfbrick *k);
-int kfbl_post_receives(struct kfbrick *k, uint32_t n);
-void kfbl_received(struct kfbrick *k, struct kfbl_ctx *ctx, size_t len);
-/* Deadlines, leases, EVENTs: whatever time brings. */
-void kfbl_housekeeping(struct kfbrick *k);
+void kfbl_send_unsent(struct kfbrick *k, struct kfbl_queue *q);
+int kfbl_post_receives(struct kfbrick *k, struct kfbl_queue *q, uint32_t n);
+void kfbl_received(struct kfbrick *k, struct kfbl_queue *q,
+		   struct kfbl_ctx *ctx, size_t len);
+/* What became of a call. */
+void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
+		   const struct kfb_outcome *outcome);
 
 /* progress.c */
 
@@ -285,9 +382,9 @@ bool kfbl_progress(struct kfbrick *k);
 void kfbl_wait(struct kfbrick *k, uint64_t until_ms);
 /* Make the descriptors tell of the next event; false: there is one already. */
 bool kfbl_arm(struct kfbrick *k);
-/* The connection is gone: close the endpoint, end everything open. */
-void kfbl_lost(struct kfbrick *k, int error, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/* The descriptor of the caller's event loop hears of a queue, or no more. */
+void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q);
+void kfbl_unwatch(struct kfbrick *k);
 
 /* io.c */
 int kfbl_io_init(struct kfbrick *k);
@@ -296,14 +393,17 @@ void kfbl_io_fini(struct kfbrick *k);
 bool kfbl_io_pump(struct kfbrick *k);
 /* May these bytes be read, or written? Words when not. */
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write);
-void kfbl_piece_done(struct kfbrick *k, struct kfbl_ctx *ctx, int error);
+void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
+		     struct kfbl_ctx *ctx, int error);
 struct kfbl_op *kfbl_op_get(struct kfbrick *k, bool internal);
 void kfbl_op_put(struct kfbrick *k, struct kfbl_op *op);
 void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error);
 void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 	       uint64_t va, void *buf, size_t len, void *desc);
-/* Every op ends with an error. */
-void kfbl_io_lost(struct kfbrick *k, int error);
+/* The endpoint of a queue is closed: its pieces wait to be posted again. */
+void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q);
+/* Every op ends with an error; no endpoint is open. */
+void kfbl_io_end(struct kfbrick *k, int error);
 /* Does an active op touch these addresses, or this memory? */
 bool kfbl_io_uses_range(const struct kfbrick *k, const struct kfb_range *range);
 bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
@@ -311,13 +411,30 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 
 /* flush.c */
 int kfbl_flush_check_mode(struct kfbrick *k, uint32_t mode);
-/* Post the flush that is due; true when something was posted. */
+/* Post the flushes that are due; true when something was posted. */
 bool kfbl_flush_pump(struct kfbrick *k);
 void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
-void kfbl_flush_done(struct kfbrick *k, uint64_t flush_id, int error);
+void kfbl_flush_done(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
+		     int error);
+/* The endpoint of a queue is closed: no flush of it proves anything now. */
+void kfbl_flush_lost(struct kfbrick *k, uint32_t queue);
+/* Flushes that wait begin again when the session lives. */
+void kfbl_flush_anew(struct kfbrick *k);
+/* What has become of the writes of a queue that were not flushed. */
+void kfbl_flush_fate(struct kfbrick *k, uint32_t queue, enum kfb_fate fate);
+/* Are completed writes in a range not durable? */
+bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len);
+/* Words for what is lost. */
+int kfbl_flush_losses(struct kfbrick *k);
 
 /* map.c */
 void kfbl_map_fini(struct kfbrick *k);
+/* Room for so many more handles in the block map; 0 or -ENOMEM. */
+int kfbl_map_room(struct kfbrick *k, uint32_t n);
+/* The mapping that holds an address, or NULL. */
+struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va);
+/* Are these bytes mapped, going by the mappings? 0, -ENXIO or -EACCES. */
+int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write);
 
 /* memory.c */
 /* The registration that holds a buffer, or NULL. */

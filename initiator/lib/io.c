@@ -3,16 +3,16 @@
  * One-sided reads and writes: ops in, pieces out, completions collected.
  *
  * Nothing here allocates: ops and pieces are made with the connection. An op
- * is posted in pieces, one per handle and at most piece_max bytes; what does
- * not fit into the fabric's queue waits in order.
+ * is posted in pieces, one per handle, at most piece_max bytes, and with
+ * several queues one per block: all I/O of a block goes down one queue. What
+ * does not fit into the fabric's queue waits in order, and so does what was in
+ * flight when its connection died: it is posted again when the session lives.
  */
 #include <errno.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -26,6 +26,7 @@ int kfbl_io_init(struct kfbrick *k)
 	STAILQ_INIT(&k->unposted);
 	STAILQ_INIT(&k->flushing);
 	STAILQ_INIT(&k->done);
+	TAILQ_INIT(&k->free_pieces);
 	k->ops = calloc(n, sizeof(*k->ops));
 	k->piece_ctx = calloc(k->queue_depth, sizeof(*k->piece_ctx));
 	if (!k->ops || !k->piece_ctx)
@@ -36,8 +37,7 @@ int kfbl_io_init(struct kfbrick *k)
 	}
 	for (i = 0; i < k->queue_depth; i++) {
 		k->piece_ctx[i].kind = KFBL_CTX_PIECE;
-		k->piece_ctx[i].next = k->free_pieces;
-		k->free_pieces = &k->piece_ctx[i];
+		TAILQ_INSERT_HEAD(&k->free_pieces, &k->piece_ctx[i], link);
 	}
 	return 0;
 }
@@ -69,17 +69,22 @@ void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error)
 {
 	op->state = KFBL_OP_DONE;
 	op->error = error;
-	if (op->kind == KFBL_OP_WRITE && !error)
-		kfb_flush_wrote(&k->flush, op->va, op->len);
 	if (!op->internal)
 		STAILQ_INSERT_TAIL(&k->done, op, link);
 }
 
-static ssize_t post_piece(struct kfbrick *k, struct kfbl_op *op,
+/* The queue that the block of an address belongs to. */
+static struct kfbl_queue *queue_of(struct kfbrick *k, uint64_t va)
+{
+	return &k->queues[kfb_queue_of(va, k->client.n_used)];
+}
+
+static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 			  struct kfbl_ctx *ctx, const struct kfb_piece *piece)
 {
+	struct kfbl_op *op = ctx->op;
 	struct iovec iov = {
-		.iov_base = op->buf + op->posted,
+		.iov_base = op->buf + ctx->offset,
 		.iov_len = piece->len,
 	};
 	struct fi_rma_iov rma = {
@@ -98,83 +103,249 @@ static ssize_t post_piece(struct kfbrick *k, struct kfbl_op *op,
 	uint64_t flags = FI_COMPLETION;
 
 	if (op->kind == KFBL_OP_READ)
-		return fi_readmsg(k->fabric.ep, &msg, flags);
+		return fi_readmsg(q->link.ep, &msg, flags);
 	if (k->fabric.delivery_complete)
 		flags |= FI_DELIVERY_COMPLETE;
-	return fi_writemsg(k->fabric.ep, &msg, flags);
+	return fi_writemsg(q->link.ep, &msg, flags);
 }
 
-/* Post as much of an op as fits: 0: all of it; -EAGAIN: the queue is full. */
-static int post_op(struct kfbrick *k, struct kfbl_op *op)
+/* The next piece of some bytes of an op, and where it goes. */
+static int next_piece(struct kfbrick *k, const struct kfbl_op *op,
+		      size_t offset, size_t len, struct kfb_piece *piece)
 {
-	while (op->posted < op->len) {
-		struct kfbl_ctx *ctx = k->free_pieces;
-		struct kfb_piece piece;
-		ssize_t rc;
+	uint64_t va = op->va + offset;
+	uint64_t in_block = KFB_BLOCK_BYTES - (va & (KFB_BLOCK_BYTES - 1));
+	int rc;
 
-		if (!ctx)
-			return -EAGAIN;
-		/* Checked when it was posted; unmapping waits for us. */
-		rc = kfb_blockmap_split(&k->map, op->va + op->posted,
-					op->len - op->posted,
-					op->kind == KFBL_OP_WRITE, &piece);
-		if (rc)
-			return (int)rc;
-		if (piece.len > k->fabric.piece_max)
-			piece.len = k->fabric.piece_max;
-		ctx->op = op;
-		rc = post_piece(k, op, ctx, &piece);
-		if (rc)
-			return rc == -FI_EAGAIN ? -EAGAIN : kfbl_errno(rc);
-		k->free_pieces = ctx->next;
-		op->posted += piece.len;
-		op->pieces++;
-	}
+	rc = kfb_blockmap_split(&k->map, va, len, op->kind == KFBL_OP_WRITE,
+				piece);
+	if (rc)
+		return rc;
+	if (piece->len > k->fabric.piece_max)
+		piece->len = k->fabric.piece_max;
+	if (k->client.n_used > 1 && piece->len > in_block)
+		piece->len = in_block;
 	return 0;
 }
 
-bool kfbl_io_pump(struct kfbrick *k)
+/* 0, -EAGAIN (later), or why these bytes cannot be moved. */
+static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
+		      struct kfbl_op *op, size_t offset, size_t len)
 {
-	struct kfbl_op *op;
-	bool any = false;
-	int rc;
+	struct kfb_piece piece;
+	struct kfbl_queue *q;
+	ssize_t rc;
 
-	while ((op = STAILQ_FIRST(&k->unposted))) {
-		rc = post_op(k, op);
-		if (rc == -EAGAIN)
-			break;
-		if (rc) {
-			kfbl_lost(k, -ECONNRESET, "cannot post to 0x%llx: %s",
-				  (unsigned long long)op->va, strerror(-rc));
-			return true;
+	q = queue_of(k, op->va + offset);
+	if (q->full)
+		return -EAGAIN;
+	rc = next_piece(k, op, offset, len, &piece);
+	if (rc)
+		return (int)rc;
+	ctx->op = op;
+	ctx->offset = offset;
+	ctx->len = piece.len;
+	rc = post_piece(k, q, ctx, &piece);
+	if (rc == -FI_EAGAIN) {
+		q->full = true;
+		return -EAGAIN;
+	}
+	if (rc) {
+		kfbl_lost(k, q, -ECONNRESET, "cannot post to 0x%llx: %s",
+			  (unsigned long long)(op->va + offset),
+			  fi_strerror((int)-rc));
+		q->full = true;
+		return -EAGAIN;
+	}
+	TAILQ_INSERT_TAIL(&q->in_flight, ctx, link);
+	return 0;
+}
+
+/* Why an address cannot be used: the end of its mapping, or the core's word. */
+static int why_not(struct kfbrick *k, uint64_t va, int error)
+{
+	const struct kfbrick_mapping *mapping = kfbl_mapping_find(k, va);
+
+	return mapping && mapping->error ? mapping->error : error;
+}
+
+/* An op that is not posted any further ends when nothing of it is in flight. */
+static void settle(struct kfbrick *k, struct kfbl_op *op)
+{
+	if (op->pieces || op->state != KFBL_OP_ACTIVE)
+		return;
+	if (op->error && op->posted < op->len) {
+		STAILQ_REMOVE(&k->unposted, op, kfbl_op, link);
+		op->posted = op->len;
+	}
+	if (op->posted == op->len)
+		kfbl_op_done(k, op, op->error);
+}
+
+/* Post as much of an op as fits: true when all of it is posted, or it ends. */
+static bool post_op(struct kfbrick *k, struct kfbl_op *op, bool *any)
+{
+	while (!op->error && op->posted < op->len) {
+		struct kfbl_ctx *ctx = TAILQ_FIRST(&k->free_pieces);
+		int rc;
+
+		if (!ctx)
+			return false;
+		TAILQ_REMOVE(&k->free_pieces, ctx, link);
+		rc = post_bytes(k, ctx, op, op->posted, op->len - op->posted);
+		if (!rc) {
+			op->posted += ctx->len;
+			op->pieces++;
+			*any = true;
+			continue;
 		}
-		STAILQ_REMOVE_HEAD(&k->unposted, link);
-		any = true;
+		TAILQ_INSERT_HEAD(&k->free_pieces, ctx, link);
+		if (rc == -EAGAIN)
+			return false;
+		op->error = why_not(k, op->va + op->posted, rc);
+		*any = true;
+	}
+	return true;
+}
+
+static void free_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
+{
+	TAILQ_INSERT_HEAD(&k->free_pieces, ctx, link);
+	ctx->op->pieces--;
+	settle(k, ctx->op);
+}
+
+/* Once more, after its connection died: in parts when handles are others. */
+static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
+		       struct kfbl_ctx *ctx, bool *any)
+{
+	size_t offset = ctx->offset;
+	size_t len = ctx->len;
+	struct kfbl_ctx *rest;
+	int rc = ctx->op->error;
+
+	if (!rc)
+		rc = post_bytes(k, ctx, ctx->op, offset, len);
+	if (rc == -EAGAIN) {
+		ctx->offset = offset;
+		ctx->len = len;
+		TAILQ_INSERT_HEAD(&q->again, ctx, link);
+		return false;
+	}
+	*any = true;
+	if (rc) {
+		if (!ctx->op->error)
+			ctx->op->error = why_not(k, ctx->op->va + offset, rc);
+		free_piece(k, ctx);
+		return true;
+	}
+	if (ctx->len == len)
+		return true;
+	rest = TAILQ_FIRST(&k->free_pieces);
+	if (!rest) {
+		/* Cannot be: borders of handles do not move with the birth. */
+		ctx->op->error = -EIO;
+		return true;
+	}
+	TAILQ_REMOVE(&k->free_pieces, rest, link);
+	rest->op = ctx->op;
+	rest->offset = offset + ctx->len;
+	rest->len = len - ctx->len;
+	rest->op->pieces++;
+	TAILQ_INSERT_HEAD(&q->again, rest, link);
+	return true;
+}
+
+static bool pump_again(struct kfbrick *k, struct kfbl_queue *q)
+{
+	struct kfbl_ctx *ctx;
+	bool any = false;
+
+	while ((ctx = TAILQ_FIRST(&q->again))) {
+		TAILQ_REMOVE(&q->again, ctx, link);
+		if (!post_again(k, q, ctx, &any))
+			break;
 	}
 	return any;
 }
 
-void kfbl_piece_done(struct kfbrick *k, struct kfbl_ctx *ctx, int error)
+bool kfbl_io_pump(struct kfbrick *k)
+{
+	struct kfbl_op *op = STAILQ_FIRST(&k->unposted);
+	struct kfbl_op *next;
+	bool any = false;
+	bool open = false;
+	uint32_t i;
+
+	for (i = 0; i < k->n_queues; i++)
+		open |= !TAILQ_EMPTY(&k->queues[i].again);
+	if ((!op && !open) || kfb_client_state(&k->client) != KFB_CLIENT_LIVE)
+		return false;
+	for (i = 0; i < k->n_queues; i++)
+		k->queues[i].full =
+			!kfb_client_usable(&k->client, i, kfbl_now_ms());
+	for (i = 0; open && i < k->n_queues; i++)
+		any |= pump_again(k, &k->queues[i]);
+	for (; op; op = next) {
+		next = STAILQ_NEXT(op, link);
+		if (!post_op(k, op, &any))
+			continue;
+		if (op->error) {
+			settle(k, op);
+			continue;
+		}
+		STAILQ_REMOVE(&k->unposted, op, kfbl_op, link);
+	}
+	return any;
+}
+
+void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
+		     struct kfbl_ctx *ctx, int error)
 {
 	struct kfbl_op *op = ctx->op;
 
-	ctx->next = k->free_pieces;
-	k->free_pieces = ctx;
-	op->pieces--;
+	TAILQ_REMOVE(&q->in_flight, ctx, link);
 	if (error && !op->error)
 		op->error = error;
-	if (!op->pieces && op->posted == op->len)
-		kfbl_op_done(k, op, op->error);
+	if (op->kind == KFBL_OP_WRITE && !error)
+		kfb_flush_wrote(&k->flush[q->index], op->va + ctx->offset,
+				ctx->len);
+	free_piece(k, ctx);
 }
 
-/* Context: the endpoint is closed, no piece is in flight any more. */
-void kfbl_io_lost(struct kfbrick *k, int error)
+/* Context: the endpoint is closed, no piece of it is in flight any more. */
+void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
+{
+	struct kfbl_ctx *ctx;
+	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
+	uint32_t i;
+
+	/* Each loss counts once for an op, however many pieces it had there. */
+	TAILQ_FOREACH(ctx, &q->in_flight, link)
+	ctx->op->died = true;
+	for (i = 0; i < n; i++) {
+		struct kfbl_op *op = &k->ops[i];
+
+		if (op->died && ++op->losses == KFBL_OP_LOSSES_MAX &&
+		    !op->error)
+			op->error = -EIO;
+		op->died = false;
+	}
+	TAILQ_CONCAT(&q->again, &q->in_flight, link);
+}
+
+/* Context: no endpoint is open. */
+void kfbl_io_end(struct kfbrick *k, int error)
 {
 	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
 	uint32_t i;
 
 	STAILQ_INIT(&k->unposted);
 	STAILQ_INIT(&k->flushing);
+	for (i = 0; k->queues && i < k->n_queues; i++) {
+		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].in_flight, link);
+		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].again, link);
+	}
 	for (i = 0; k->ops && i < n; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
@@ -194,6 +365,8 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 	op->len = len;
 	op->posted = 0;
 	op->pieces = 0;
+	op->losses = 0;
+	op->died = false;
 	op->error = 0;
 	STAILQ_INSERT_TAIL(&k->unposted, op, link);
 	kfbl_io_pump(k);
@@ -234,8 +407,23 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 /* May an op of this kind be done? With words when not. */
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 {
+	const struct kfbrick_mapping *mapping;
 	int rc = kfb_blockmap_check_io(&k->map, va, len, write);
 
+	/* While mappings are made again the block map is not whole. */
+	if (rc == -ENXIO && kfb_client_state(&k->client) != KFB_CLIENT_LIVE)
+		rc = kfbl_mapping_covers(k, va, len, write);
+	mapping = rc == -ENXIO ? kfbl_mapping_find(k, va) : NULL;
+	if (mapping && mapping->error)
+		return kfbl_fail(
+			k, mapping->error,
+			"0x%llx+%zu at %s: the mapping did not outlive "
+			"a loss of the connection: %s; unmap it, and "
+			"see what the blocks hold before you write",
+			(unsigned long long)va, len, k->url.text,
+			mapping->error == -ESTALE
+				? "the blocks have changed hands"
+				: strerror(-mapping->error));
 	switch (rc) {
 	case 0:
 		return 0;
@@ -264,7 +452,7 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	struct kfbl_op *op;
 	int rc;
 
-	if (k->lost)
+	if (kfbl_is_over(k))
 		return kfbl_not_connected(k);
 	rc = kfbl_io_check(k, va, len, kind == KFBL_OP_WRITE);
 	if (rc)
@@ -275,8 +463,9 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 				 "buffer %p+%zu is not inside registered "
 				 "memory: kfbrick_memory_register() it",
 				 buf, len);
-	if (k->engine.lease_ms &&
-	    !kfb_engine_lease_ok(&k->engine, kfbl_now_ms()))
+	if (kfb_client_state(&k->client) == KFB_CLIENT_LIVE &&
+	    k->client.info.lease_ms &&
+	    !kfb_client_lease_ok(&k->client, kfbl_now_ms()))
 		return kfbl_fail(k, -EAGAIN,
 				 "%s: the lease must be renewed first: poll",
 				 k->url.text);
@@ -346,14 +535,13 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		n = take_done(k, out, max);
 		if (n || !max)
 			return (int)n;
-		if (k->lost)
+		if (kfbl_is_over(k))
 			return kfbl_fail(k, -ECONNRESET,
 					 "%s: the connection is lost: %s; "
 					 "close it and connect again",
 					 k->url.text, k->lost_why);
 		if (any)
 			continue;
-		kfbl_housekeeping(k);
 		if (!timeout_ms) {
 			/* Zero means: the wait fd tells of what comes next. */
 			if (kfbl_arm(k))
@@ -364,27 +552,4 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 			return 0;
 		kfbl_wait(k, until_ms);
 	}
-}
-
-int kfbrick_wait_fd(struct kfbrick *k)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int fd;
-
-	if (k->fabric.epoll_fd >= 0)
-		return k->fabric.epoll_fd;
-	if (k->lost)
-		return kfbl_not_connected(k);
-	fd = epoll_create1(EPOLL_CLOEXEC);
-	if (fd < 0 || epoll_ctl(fd, EPOLL_CTL_ADD, k->fabric.cq_fd, &event) ||
-	    epoll_ctl(fd, EPOLL_CTL_ADD, k->fabric.eq_fd, &event)) {
-		if (fd >= 0)
-			close(fd);
-		return kfbl_fail(k, -EOPNOTSUPP,
-				 "%s: this fabric has no descriptors to wait "
-				 "on: use kfbrick_poll() with a timeout",
-				 k->url.text);
-	}
-	k->fabric.epoll_fd = fd;
-	return fd;
 }

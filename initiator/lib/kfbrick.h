@@ -16,12 +16,25 @@
  * Control calls may also fail with -ETIMEDOUT (no answer in time: the outcome
  * is unknown, too), -EPROTO (the brick broke the protocol), -ESHUTDOWN (the
  * brick is stopping), -EIO (its medium failed), -ENOMEM and, without AUTH,
- * -EACCES. A lost connection does not come back: close it, connect again.
+ * -EACCES.
+ *
+ * With reconnect_ms 0 a lost connection does not come back: close it, connect
+ * again. Else control calls and kfbrick_poll() bring it back: they go on as if
+ * nothing had happened, but for what is said at each call, and operations that
+ * were in flight are posted again when the old endpoint is closed. While the
+ * brick is away control calls block beyond their timeout, until it is back or
+ * reconnect_ms have passed; then the connection is lost for good. Three things
+ * can be lost on the way: the outcome of an ALLOC or FREE; a mapping whose
+ * blocks have changed hands (-ESTALE, until it is unmapped); and completed
+ * writes that were not flushed (kfbrick_losses()).
  *
  * A brick gives a session a lease. Any control call renews it, and so does
- * kfbrick_poll(), which sends a ping when a third has passed: a program that
- * holds mappings calls one of them at least every lease_ms / 3. On a lease
- * that has run out, posts fail with -EAGAIN until a poll has renewed it.
+ * kfbrick_poll(), which sends a ping when a third has passed. The library has
+ * no thread to do that: a program that holds mappings calls one of them at
+ * least every lease_ms / 3, or sleeps on kfbrick_wait_fd(). One that stays away
+ * longer finds its lease run out: posts fail with -EAGAIN until a poll has
+ * renewed it, and if the brick has ended the session meanwhile, that is a loss
+ * like any other.
  *
  * With the stock tcp provider a brick that revokes a key ends the connection
  * of whoever still uses it: the operation then fails with -ECONNRESET, where
@@ -42,6 +55,8 @@ extern "C" {
 #define KFBRICK_KEY_BYTES   32
 #define KFBRICK_UUID_BYTES  16
 
+#define KFBRICK_RECONNECT_FOREVER UINT32_MAX
+
 struct kfbrick;
 struct kfbrick_mapping;
 struct kfbrick_memory;
@@ -56,6 +71,9 @@ struct kfbrick_memory;
  * @expect_uuid: refuse any other brick; NULL: any
  * @timeout_ms: of connecting and of every control call; 0: 10 000
  * @queue_depth: one-sided operations in flight; 0: 64, at most 1024
+ * @reconnect_ms: how long to try when the connection is lost; 0: not at all;
+ *	KFBRICK_RECONNECT_FOREVER
+ * @queues: connections of the session, 1 to 8; 0: 1; a brick may grant fewer
  */
 struct kfbrick_config {
 	size_t size;
@@ -65,6 +83,8 @@ struct kfbrick_config {
 	const uint8_t *expect_uuid;
 	uint32_t timeout_ms;
 	uint32_t queue_depth;
+	uint32_t reconnect_ms;
+	uint32_t queues;
 };
 
 /**
@@ -204,7 +224,11 @@ int kfbrick_ping(struct kfbrick *k);
  * @va: address of the first block, 2 MiB aligned
  * @n_blocks: how many, at most alloc_max_blocks
  *
- * New blocks read as zeros.
+ * New blocks read as zeros. When the session is lost before the answer, and
+ * the library has come back, LIST tells: no block allocated, then it is asked
+ * again; all allocated and none when the call began, 0; else -ECONNRESET. The
+ * 0 of that case is wrong only when another client has allocated the same
+ * range meanwhile.
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
@@ -217,6 +241,10 @@ int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  * @k: connection
  * @va: address of the first block, 2 MiB aligned
  * @n_blocks: how many
+ *
+ * When the session is lost before the answer, and the library has come back:
+ * 0 when no block is allocated and all were when the call began, else
+ * -ECONNRESET. It is not asked again: the blocks may be another client's now.
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL, -EACCES, -ENOENT (some not allocated), -EBUSY (mapped).
@@ -256,11 +284,12 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
  *
  * Completed writes to it that are not flushed are flushed first; when that
  * fails, the mapping is given back all the same and the flush's error is
- * returned.
+ * returned. A session that is lost takes the mapping with it: that is 0, too.
  *
  * Context: control call; blocks up to the timeout, three when it flushes.
  * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOENT,
- * -ESTALE (the brick has ended it before), or an error of kfbrick_flush().
+ * -ESTALE (it did not outlive a loss: its blocks have changed hands), or an
+ * error of kfbrick_flush().
  */
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping);
 
@@ -399,8 +428,8 @@ int kfbrick_memory_release(struct kfbrick *k, struct kfbrick_memory *memory);
  *
  * Context: does not block, does not allocate.
  * Return: 0; -EAGAIN (queue full, or the lease needs renewal: poll first);
- * -EFAULT (@buf not registered); -ENXIO (not mapped); -EINVAL (no bytes, or
- * past 2^64); -ENOTCONN.
+ * -EFAULT (@buf not registered); -ENXIO (not mapped); -ESTALE (the mapping did
+ * not outlive a loss); -EINVAL (no bytes, or past 2^64); -ENOTCONN.
  */
 int kfbrick_post_read(struct kfbrick *k, uint64_t va, void *buf, size_t len,
 		      void *context);
@@ -440,9 +469,11 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
 /**
  * struct kfbrick_completion - what became of a posted operation
  * @context: of the post
- * @error: 0; -ECONNRESET (connection lost: what it did is unknown); -EACCES
- *	(the brick refused the key); for a flush also -EOPNOTSUPP, -ETIMEDOUT,
- *	-EIO
+ * @error: 0; -ECONNRESET (connection lost for good: what it did is unknown);
+ *	-EACCES (the brick refused the key); -ESTALE (the mapping did not
+ *	outlive a loss: it was not posted again); -EIO (three connections died
+ *	with it in flight); for a flush also -EOPNOTSUPP, -ETIMEDOUT, -EIO (the
+ *	medium failed, or kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
 struct kfbrick_completion {
@@ -460,7 +491,7 @@ struct kfbrick_completion {
  *
  * Context: blocks up to @timeout_ms.
  * Return: the number filled, 0 after the timeout, -ECONNRESET when the
- * connection is lost (outstanding operations are delivered as completions with
+ * connection is lost for good (outstanding operations are delivered as completions with
  * that error first).
  */
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
@@ -474,9 +505,9 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
  * @len: bytes, not 0; may span handles
  *
  * Context: blocks up to the timeout, then ends the connection: nothing else
- * takes a posted operation back.
- * Return: 0, -ENXIO, -EINVAL as kfbrick_post_read(); -EACCES, -ECONNRESET as in
- * struct kfbrick_completion; -ENOTCONN.
+ * takes a posted operation back. When that comes back it goes on.
+ * Return: 0, -ENXIO, -ESTALE, -EINVAL as kfbrick_post_read(); -EACCES,
+ * -ESTALE, -EIO, -ECONNRESET as in struct kfbrick_completion; -ENOTCONN.
  */
 int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len);
 
@@ -499,10 +530,46 @@ int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
  * Covers what kfbrick_post_flush() covers.
  *
  * Context: blocks up to two timeouts.
- * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO, -ECONNRESET,
- * -ENOTCONN.
+ * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO (the medium failed,
+ * or kfbrick_losses() are not accepted), -ECONNRESET, -ENOTCONN.
  */
 int kfbrick_flush(struct kfbrick *k);
+
+/**
+ * struct kfbrick_range - bytes of the address space
+ * @va: the first
+ * @len: how many
+ */
+struct kfbrick_range {
+	uint64_t va;
+	uint64_t len;
+};
+
+/**
+ * kfbrick_losses - completed writes that may be lost
+ * @k: connection
+ * @ranges: filled, sorted by address
+ * @max: entries in @ranges
+ *
+ * A range may hold more than was written, never less. One range of UINT64_MAX
+ * bytes from 0 means: no one knows which.
+ *
+ * Context: does not block.
+ * Return: how many ranges there are; 0 when nothing is lost.
+ */
+size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
+		      size_t max);
+
+/**
+ * kfbrick_accept_losses - the program knows what is lost
+ * @k: connection
+ *
+ * Flushes fail with -EIO from a loss until this call. Whoever calls it answers
+ * for the lost writes: writes them again, or does without.
+ *
+ * Context: does not block.
+ */
+void kfbrick_accept_losses(struct kfbrick *k);
 
 #define KFBRICK_EVENT_LEASE	  1
 #define KFBRICK_EVENT_GIVE_BACK	  2
@@ -543,8 +610,9 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event);
  * kfbrick_wait_fd - a descriptor for the caller's event loop
  * @k: connection
  *
- * Readable when kfbrick_poll(k, ..., 0) should be called. Call it until it
- * returns 0 before waiting, and at least every lease_ms / 3.
+ * Readable when kfbrick_poll(k, ..., 0) should be called, also because a ping
+ * is due or it is time to try to connect. Call it until it returns 0 before
+ * waiting. The descriptor stays the same over losses.
  *
  * Context: does not block.
  * Return: a descriptor owned by @k, -EOPNOTSUPP, or -ENOTCONN.

@@ -30,7 +30,7 @@ static int check_flags(struct kfbrick *k, unsigned int flags)
 	return 0;
 }
 
-static int make_room(struct kfbrick *k, uint32_t n)
+int kfbl_map_room(struct kfbrick *k, uint32_t n)
 {
 	uint32_t want = k->map.n + n;
 	struct kfb_blockmap_entry *entries;
@@ -99,7 +99,7 @@ static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 				 (unsigned long long)mapping->range.va,
 				 (unsigned long long)mapping->range.n_blocks,
 				 k->url.text);
-	rc = make_room(k, reply->n_handles);
+	rc = kfbl_map_room(k, reply->n_handles);
 	if (!rc)
 		rc = keep_handles(mapping, reply);
 	if (!rc)
@@ -115,11 +115,9 @@ static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 /* Let time pass, but keep the connection going. */
 static void pause_until(struct kfbrick *k, uint64_t until_ms)
 {
-	while (!k->lost && kfbl_now_ms() < until_ms) {
-		if (kfbl_progress(k))
-			continue;
-		kfbl_housekeeping(k);
-		kfbl_wait(k, until_ms);
+	while (!kfbl_is_over(k) && kfbl_now_ms() < until_ms) {
+		if (!kfbl_progress(k))
+			kfbl_wait(k, until_ms);
 	}
 }
 
@@ -170,21 +168,38 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 }
 
 /* The mapping cannot be used: give it back, keep the words of the failure. */
-static int give_up(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		   int error)
+static int give_back(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		     int error)
 {
 	char words[KFBL_ERROR_BYTES];
 
 	memcpy(words, k->error, sizeof(words));
-	if (mapping->id && !k->lost)
+	if (mapping->id && !kfbl_is_over(k))
 		call_unmap(k, mapping->id);
 	memcpy(k->error, words, sizeof(words));
-	drop_mapping(k, mapping);
 	return error;
 }
 
+/* By any mapping of this connection, the dead ones among them? */
+static bool is_mapped_here(const struct kfbrick *k,
+			   const struct kfb_range *range)
+{
+	uint64_t last = range->va + ((range->n_blocks << KFB_BLOCK_SHIFT) - 1);
+	const struct kfbrick_mapping *m;
+
+	LIST_FOREACH(m, &k->mappings, link)
+	{
+		uint64_t len = m->range.n_blocks << KFB_BLOCK_SHIFT;
+
+		if (m->range.va <= last && m->range.va + (len - 1) >= range->va)
+			return true;
+	}
+	return false;
+}
+
+/* @session_id: of the session that has answered; 0: none has. */
 static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		     unsigned int flags)
+		     unsigned int flags, uint64_t *session_id)
 {
 	struct kfb_request req = { .op = KFB_OP_MAP };
 	struct kfb_range rest = mapping->range;
@@ -193,6 +208,7 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 
 	req.u.map.range = mapping->range;
 	req.u.map.flags = flags;
+	*session_id = 0;
 	do {
 		rc = mapping->id ? kfbl_call(k, &req, &outcome)
 				 : first_page(k, &req, &outcome);
@@ -201,6 +217,8 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 				k, &outcome, "map 0x%llx+%llu",
 				(unsigned long long)mapping->range.va,
 				(unsigned long long)mapping->range.n_blocks);
+		if (!rc && !*session_id)
+			*session_id = k->client.session_id;
 		if (!rc)
 			rc = take_page(k, mapping, &rest,
 				       flags & KFBRICK_MAP_RW);
@@ -212,6 +230,25 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 	return 0;
 }
 
+/* The pages of one MAP, all in one session, or from the start in the next. */
+static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	uint64_t session_id;
+	int rc;
+
+	for (;;) {
+		rc = map_pages(k, mapping, mapping->flags, &session_id);
+		if (!session_id || kfbl_is_over(k))
+			return rc;
+		if (session_id == k->client.session_id)
+			return rc ? give_back(k, mapping, rc) : 0;
+		/* It ended with its session. */
+		kfb_blockmap_del(&k->map, mapping->id);
+		mapping->id = 0;
+		mapping->n_handles = 0;
+	}
+}
+
 int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		unsigned int flags, struct kfbrick_mapping **out)
 {
@@ -220,13 +257,12 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 	int rc;
 
 	rc = check_flags(k, flags);
+	if (!rc)
+		rc = kfbl_wait_live(k);
 	if (rc)
 		return rc;
-	if (k->lost)
-		return kfbl_not_connected(k);
 	/* An illegal range is the brick's to refuse; it overlaps nothing. */
-	if (!kfb_range_check(va, n_blocks) &&
-	    kfb_blockmap_overlaps(&k->map, &range))
+	if (!kfb_range_check(va, n_blocks) && is_mapped_here(k, &range))
 		return kfbl_fail(k, -EBUSY,
 				 "map 0x%llx+%llu at %s: this connection has "
 				 "mapped some of it already: unmap that first",
@@ -236,12 +272,42 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 	if (!mapping)
 		return kfbl_fail(k, -ENOMEM, "map: no memory");
 	mapping->range = range;
-	rc = map_pages(k, mapping, flags);
-	if (rc)
-		return give_up(k, mapping, rc);
+	mapping->flags = flags;
+	rc = map_all(k, mapping);
+	if (rc) {
+		drop_mapping(k, mapping);
+		return rc;
+	}
 	LIST_INSERT_HEAD(&k->mappings, mapping, link);
 	*out = mapping;
 	return 0;
+}
+
+/* The brick's side of an unmapping, in whatever session there is. */
+static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	uint64_t session_id;
+	int rc;
+
+	rc = kfbl_wait_live(k);
+	if (rc)
+		return rc;
+	if (mapping->error)
+		return kfbl_fail(k, mapping->error,
+				 "unmap 0x%llx+%llu: the mapping did not "
+				 "outlive a loss of the connection",
+				 (unsigned long long)mapping->range.va,
+				 (unsigned long long)mapping->range.n_blocks);
+	/* A new session must not make it again. */
+	LIST_REMOVE(mapping, link);
+	session_id = k->client.session_id;
+	rc = call_unmap(k, mapping->id);
+	LIST_INSERT_HEAD(&k->mappings, mapping, link);
+	/* With the session its keys are dead, and that is what was wanted. */
+	if (rc == -ECONNRESET && !kfbl_is_over(k) &&
+	    session_id != k->client.session_id)
+		rc = 0;
+	return rc;
 }
 
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
@@ -258,11 +324,11 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 				 (unsigned long long)mapping->range.va,
 				 (unsigned long long)mapping->range.n_blocks);
 	/* Afterwards there is nothing left to flush through. */
-	if (!k->lost && k->flush_mode != KFB_FLUSH_NONE &&
-	    kfb_flush_is_dirty_in(&k->flush, mapping->range.va, len))
+	if (!kfbl_is_over(k) && k->flush_mode != KFB_FLUSH_NONE &&
+	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
 		flushed = kfbrick_flush(k);
 	memcpy(words, k->error, sizeof(words));
-	rc = k->lost ? kfbl_not_connected(k) : call_unmap(k, mapping->id);
+	rc = end_mapping(k, mapping);
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)
@@ -282,7 +348,45 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
 					 "own: unmap it by its mapping",
 					 (unsigned long long)mapping_id);
 	}
-	return k->lost ? kfbl_not_connected(k) : call_unmap(k, mapping_id);
+	return call_unmap(k, mapping_id);
+}
+
+static bool holds(const struct kfbrick_mapping *mapping, uint64_t va)
+{
+	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
+
+	return va >= mapping->range.va && va - mapping->range.va < len;
+}
+
+struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va)
+{
+	struct kfbrick_mapping *mapping;
+
+	LIST_FOREACH(mapping, &k->mappings, link)
+	{
+		if (holds(mapping, va))
+			return mapping;
+	}
+	return NULL;
+}
+
+int kfbl_mapping_covers(struct kfbrick *k, uint64_t va, size_t len, bool write)
+{
+	const struct kfbrick_mapping *mapping;
+	uint64_t last = va + (len - 1);
+	uint64_t end;
+
+	do {
+		mapping = kfbl_mapping_find(k, va);
+		if (!mapping || mapping->error)
+			return -ENXIO;
+		if (write && !(mapping->flags & KFBRICK_MAP_RW))
+			return -EACCES;
+		end = mapping->range.va +
+		      ((mapping->range.n_blocks << KFB_BLOCK_SHIFT) - 1);
+		va = end + 1;
+	} while (last > end);
+	return 0;
 }
 
 uint64_t kfbrick_mapping_id(const struct kfbrick_mapping *mapping)

@@ -59,7 +59,7 @@ int kfbrick_memory_register(struct kfbrick *k, void *addr, size_t len,
 	if (!addr || !len || (uintptr_t)addr + len < len)
 		return kfbl_fail(k, -EINVAL, "memory %p+%zu is no range", addr,
 				 len);
-	if (k->lost)
+	if (kfbl_is_over(k))
 		return kfbl_not_connected(k);
 	if (k->n_memories == KFBL_MEMORIES_MAX)
 		return kfbl_fail(k, -ENOSPC,

@@ -10,10 +10,11 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -29,47 +30,23 @@
 /* IBV_WC_REM_ACCESS_ERR: the brick's NIC refused key or range. */
 #define VERBS_REMOTE_ACCESS_ERROR 10
 
-void kfbl_lost(struct kfbrick *k, int error, const char *fmt, ...)
-{
-	struct kfb_outcome outcome;
-	va_list ap;
-
-	if (k->lost)
-		return;
-	k->lost = true;
-	k->lost_error = error;
-	va_start(ap, fmt);
-	vsnprintf(k->lost_why, sizeof(k->lost_why), fmt, ap);
-	va_end(ap);
-
-	kfbl_fabric_disconnect(&k->fabric);
-	kfb_engine_lost(&k->engine);
-	k->n_unsent = 0;
-	while (kfb_engine_next_lost(&k->engine, &outcome)) {
-		if (k->calls[outcome.slot].kind != KFBL_CALL_SYNC)
-			continue;
-		k->call_outcome = outcome;
-		k->call_done = true;
-	}
-	kfbl_io_lost(k, -ECONNRESET);
-}
-
-static void completed(struct kfbrick *k, const struct fi_cq_msg_entry *entry)
+static void completed(struct kfbrick *k, struct kfbl_queue *q,
+		      const struct fi_cq_msg_entry *entry)
 {
 	struct kfbl_ctx *ctx = entry->op_context;
 
 	switch (ctx->kind) {
 	case KFBL_CTX_RECV:
-		kfbl_received(k, ctx, entry->len);
+		kfbl_received(k, q, ctx, entry->len);
 		break;
 	case KFBL_CTX_SEND:
-		kfb_engine_sent(&k->engine, ctx->index);
+		kfb_engine_sent(&k->client.queues[q->index].engine, ctx->index);
 		break;
 	case KFBL_CTX_PIECE:
-		kfbl_piece_done(k, ctx, 0);
+		kfbl_piece_done(k, q, ctx, 0);
 		break;
 	case KFBL_CTX_READBACK:
-		kfbl_flush_done(k, ctx->flush_id, 0);
+		kfbl_flush_done(k, q->index, ctx->flush_id, 0);
 		break;
 	}
 }
@@ -84,35 +61,51 @@ static bool is_access_error(const struct kfbrick *k,
 }
 
 /* The first error of the queue: nothing after it is worth reading. */
-static void completion_failed(struct kfbrick *k)
+static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_err_entry entry = { 0 };
 	struct kfbl_ctx *ctx;
 	char text[128] = "";
 
-	if (fi_cq_readerr(k->fabric.cq, &entry, 0) < 0) {
-		kfbl_lost(k, -ECONNRESET, "the completion queue failed");
+	if (fi_cq_readerr(q->link.cq, &entry, 0) < 0) {
+		kfbl_lost(k, q, -ECONNRESET, "the completion queue failed");
 		return;
 	}
-	fi_cq_strerror(k->fabric.cq, entry.prov_errno, entry.err_data, text,
+	fi_cq_strerror(q->link.cq, entry.prov_errno, entry.err_data, text,
 		       sizeof(text));
 	ctx = entry.op_context;
 	if (ctx && ctx->kind == KFBL_CTX_PIECE && is_access_error(k, &entry)) {
 		/* The brick took the handle back, or never gave it. */
-		kfbl_piece_done(k, ctx, -EACCES);
-		kfbl_lost(k, -EACCES, "the brick refused the key of a mapping");
+		kfbl_piece_done(k, q, ctx, -EACCES);
+		kfbl_lost(k, q, -EACCES,
+			  "the brick refused the key of a mapping");
 		return;
 	}
 	if (entry.err == FI_ECANCELED || entry.err == FI_ENOTCONN ||
 	    entry.err == FI_ECONNRESET || entry.err == FI_ESHUTDOWN)
-		kfbl_lost(k, -ECONNRESET, "the brick closed the connection");
+		kfbl_lost(k, q, -ECONNRESET, "the brick closed the connection");
 	else
-		kfbl_lost(k, -ECONNRESET, "an operation failed: %s (%s)",
+		kfbl_lost(k, q, -ECONNRESET, "an operation failed: %s (%s)",
 			  fi_strerror(entry.err), text);
 }
 
+static bool is_lost(const struct kfbrick *k, const struct kfbl_queue *q)
+{
+	return !q->link.ep ||
+	       kfb_engine_state(&k->client.queues[q->index].engine) ==
+		       KFB_CONN_CLOSING;
+}
+
+/* A one-sided operation's: true whatever becomes of the connection. */
+static bool is_of_data(const struct fi_cq_msg_entry *entry)
+{
+	const struct kfbl_ctx *ctx = entry->op_context;
+
+	return ctx->kind == KFBL_CTX_PIECE;
+}
+
 /* True when something was taken. */
-static bool drain_cq(struct kfbrick *k)
+static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];
 	bool any = false;
@@ -120,51 +113,40 @@ static bool drain_cq(struct kfbrick *k)
 	ssize_t i;
 
 	do {
-		n = fi_cq_read(k->fabric.cq, entries, CQ_BATCH);
+		n = fi_cq_read(q->link.cq, entries, CQ_BATCH);
 		for (i = 0; i < n; i++) {
-			/* A message among them may have ended it all. */
-			if (k->lost)
-				return true;
-			completed(k, &entries[i]);
+			/* A message among them may have ended it all; what is
+			 * done is done all the same.
+			 */
+			if (!is_lost(k, q) || is_of_data(&entries[i]))
+				completed(k, q, &entries[i]);
 		}
 		any |= n > 0;
-	} while (n == CQ_BATCH && !k->lost);
+	} while (n == CQ_BATCH && !is_lost(k, q));
 
-	if (n == -FI_EAVAIL && !k->lost)
-		completion_failed(k);
-	else if (n < 0 && n != -FI_EAGAIN && n != -FI_EAVAIL && !k->lost)
-		kfbl_lost(k, -ECONNRESET, "the completion queue failed: %s",
+	if (n == -FI_EAVAIL && !is_lost(k, q))
+		completion_failed(k, q);
+	else if (n < 0 && n != -FI_EAGAIN && n != -FI_EAVAIL && !is_lost(k, q))
+		kfbl_lost(k, q, -ECONNRESET, "the completion queue failed: %s",
 			  fi_strerror((int)-n));
-	return any || k->lost;
+	return any || is_lost(k, q);
 }
 
-static void drain_eq(struct kfbrick *k)
+static void drain_eq(struct kfbrick *k, struct kfbl_queue *q)
 {
-	struct fid *fids[] = { &k->fabric.eq->fid };
-	struct fi_eq_err_entry error = { 0 };
-	struct fi_eq_cm_entry entry;
-	uint32_t event;
-	ssize_t n;
+	struct fid *fids[] = { &q->link.eq->fid };
 
-	n = fi_eq_read(k->fabric.eq, &event, &entry, sizeof(entry), 0);
-	if (n == -FI_EAGAIN) {
-		/* Events taken by fi_eq_sread() leave their signal behind. */
+	/* What came before the end is still in the completion queue. */
+	if (!q->link.connecting && !is_lost(k, q))
+		drain_cq(k, q);
+	kfbl_read_events(k, q);
+	/* Events that were taken may leave their signal behind. */
+	if (q->link.eq)
 		fi_trywait(k->fabric.fabric, fids, 1);
-		return;
-	}
-	if (n == -FI_EAVAIL) {
-		fi_eq_readerr(k->fabric.eq, &error, 0);
-		kfbl_lost(k, -ECONNRESET, "the connection failed: %s",
-			  fi_strerror(error.err));
-	} else if (n >= 0 && event == FI_SHUTDOWN) {
-		/* What came before it is still in the completion queue. */
-		drain_cq(k);
-		kfbl_lost(k, -ECONNRESET, "the brick closed the connection");
-	}
 }
 
 /* A program that always finds completions must keep its lease, too. */
-static void tick(struct kfbrick *k)
+static bool tick(struct kfbrick *k)
 {
 	struct timespec ts;
 	uint64_t now_ms;
@@ -172,53 +154,153 @@ static void tick(struct kfbrick *k)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
 	now_ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 	if (now_ms - k->tick_ms < TICK_MS)
-		return;
+		return false;
 	k->tick_ms = now_ms;
-	kfbl_housekeeping(k);
+	return true;
+}
+
+static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
+{
+	bool any;
+
+	if (!q->link.ep)
+		return false;
+	if (ticks || q->link.connecting)
+		drain_eq(k, q);
+	/* A refusal empties the completion queue, too; its words come first. */
+	if (q->link.connecting)
+		return false;
+	any = !is_lost(k, q) && drain_cq(k, q);
+	if (q->n_unsent && !is_lost(k, q))
+		kfbl_send_unsent(k, q);
+	return any || is_lost(k, q);
 }
 
 bool kfbl_progress(struct kfbrick *k)
 {
-	bool any;
+	bool ticks = tick(k);
+	bool any = false;
+	uint32_t i;
 
-	if (k->lost)
+	if (kfb_client_state(&k->client) == KFB_CLIENT_CLOSED)
 		return false;
-	tick(k);
-	any = drain_cq(k);
-	if (!k->lost && k->n_unsent)
-		kfbl_send_unsent(k);
-	if (!k->lost)
-		any |= kfbl_io_pump(k);
-	if (!k->lost)
-		any |= kfbl_flush_pump(k);
+	for (i = 0; i < k->n_queues; i++)
+		any |= progress_queue(k, &k->queues[i], ticks);
+	if (any || ticks || !kfbl_is_live(k))
+		any |= kfbl_session_run(k);
+	any |= kfbl_io_pump(k);
+	any |= kfbl_flush_pump(k);
 	return any;
+}
+
+static uint64_t next_ms(const struct kfbrick *k, uint64_t until_ms)
+{
+	uint64_t at_ms = kfb_client_next_ms(&k->client);
+
+	if (kfbl_restore_next_ms(k) < at_ms)
+		at_ms = kfbl_restore_next_ms(k);
+	return until_ms < at_ms ? until_ms : at_ms;
 }
 
 bool kfbl_arm(struct kfbrick *k)
 {
-	struct fid *fids[] = { &k->fabric.cq->fid };
+	struct itimerspec when = { 0 };
+	uint64_t at_ms;
+	uint32_t i;
 
-	return fi_trywait(k->fabric.fabric, fids, 1) != -FI_EAGAIN;
+	for (i = 0; i < k->n_queues; i++) {
+		struct kfbl_link *link = &k->queues[i].link;
+		struct fid *fids[] = { link->cq ? &link->cq->fid : NULL };
+
+		if (link->ep && !link->connecting &&
+		    fi_trywait(k->fabric.fabric, fids, 1) == -FI_EAGAIN)
+			return false;
+	}
+	if (k->epoll_fd < 0)
+		return true;
+	/* The caller sleeps on the descriptor: it must tell the time, too. */
+	at_ms = next_ms(k, KFB_TIME_NEVER);
+	if (at_ms != KFB_TIME_NEVER) {
+		when.it_value.tv_sec = (time_t)(at_ms / 1000);
+		when.it_value.tv_nsec = (long)(at_ms % 1000) * 1000000 + 1;
+	}
+	timerfd_settime(k->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+	return true;
 }
 
 void kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 {
-	struct pollfd fds[] = {
-		{ .fd = k->fabric.cq_fd, .events = POLLIN },
-		{ .fd = k->fabric.eq_fd, .events = POLLIN },
-	};
-	uint64_t next_ms = kfb_engine_next_ms(&k->engine);
+	struct pollfd fds[2 * KFBL_QUEUES_MAX];
+	uint64_t at_ms = next_ms(k, until_ms);
 	uint64_t now_ms = kfbl_now_ms();
 	uint64_t wait_ms = WAIT_MAX_MS;
+	uint32_t i;
 
-	if (k->lost || !kfbl_arm(k))
+	if (kfbl_is_over(k) || !kfbl_arm(k))
 		return;
-	if (until_ms < next_ms)
-		next_ms = until_ms;
-	if (next_ms <= now_ms)
+	if (at_ms <= now_ms)
 		wait_ms = 0;
-	else if (next_ms - now_ms < wait_ms)
-		wait_ms = next_ms - now_ms;
-	if (poll(fds, 2, (int)wait_ms) > 0 && fds[1].revents)
-		drain_eq(k);
+	else if (at_ms - now_ms < wait_ms)
+		wait_ms = at_ms - now_ms;
+	for (i = 0; i < k->n_queues; i++) {
+		struct kfbl_link *link = &k->queues[i].link;
+
+		fds[2 * i] = (struct pollfd){ .fd = link->ep ? link->cq_fd : -1,
+					      .events = POLLIN };
+		fds[2 * i + 1] =
+			(struct pollfd){ .fd = link->ep ? link->eq_fd : -1,
+					 .events = POLLIN };
+	}
+	if (poll(fds, 2 * k->n_queues, (int)wait_ms) <= 0)
+		return;
+	for (i = 0; i < k->n_queues; i++) {
+		if (fds[2 * i + 1].revents)
+			drain_eq(k, &k->queues[i]);
+	}
+}
+
+void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	/* Closed descriptors leave by themselves. */
+	if (k->epoll_fd < 0 || !q->link.ep)
+		return;
+	epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, q->link.cq_fd, &event);
+	epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, q->link.eq_fd, &event);
+}
+
+void kfbl_unwatch(struct kfbrick *k)
+{
+	if (k->timer_fd >= 0)
+		close(k->timer_fd);
+	if (k->epoll_fd >= 0)
+		close(k->epoll_fd);
+	k->timer_fd = -1;
+	k->epoll_fd = -1;
+}
+
+int kfbrick_wait_fd(struct kfbrick *k)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	uint32_t i;
+
+	if (kfbl_is_over(k))
+		return kfbl_not_connected(k);
+	if (k->epoll_fd >= 0)
+		return k->epoll_fd;
+	k->timer_fd =
+		timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	k->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (k->epoll_fd < 0 || k->timer_fd < 0 ||
+	    epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, k->timer_fd, &event)) {
+		kfbl_unwatch(k);
+		return kfbl_fail(k, -EOPNOTSUPP,
+				 "%s: no descriptor to wait on: use "
+				 "kfbrick_poll() with a timeout",
+				 k->url.text);
+	}
+	for (i = 0; i < k->n_queues; i++)
+		kfbl_watch(k, &k->queues[i]);
+	return k->epoll_fd;
 }

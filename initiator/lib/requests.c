@@ -21,8 +21,38 @@ int kfbrick_ping(struct kfbrick *k)
 	return rc;
 }
 
-static int call_range(struct kfbrick *k, uint16_t op, const char *name,
-		      uint64_t va, uint64_t n_blocks)
+/* How many blocks of a range are allocated; a negative errno. */
+static int64_t count_allocated(struct kfbrick *k, uint64_t va,
+			       uint64_t n_blocks)
+{
+	struct kfbrick_extent extents[16];
+	uint64_t first = va >> KFB_BLOCK_SHIFT;
+	uint64_t cursor = va;
+	int64_t count = 0;
+	int n;
+	int i;
+
+	do {
+		n = kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
+				 16, NULL);
+		for (i = 0; i < n; i++) {
+			uint64_t from = extents[i].va >> KFB_BLOCK_SHIFT;
+			uint64_t to = from + extents[i].n_blocks;
+
+			if (from < first)
+				from = first;
+			if (to > first + n_blocks)
+				to = first + n_blocks;
+			if (from < to)
+				count += (int64_t)(to - from);
+		}
+	} while (n > 0 && cursor &&
+		 cursor >> KFB_BLOCK_SHIFT < first + n_blocks);
+	return n < 0 ? n : count;
+}
+
+static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
+		      uint64_t n_blocks)
 {
 	struct kfb_request req = { .op = op };
 	struct kfb_outcome outcome;
@@ -32,20 +62,85 @@ static int call_range(struct kfbrick *k, uint16_t op, const char *name,
 	req.u.range.n_blocks = n_blocks;
 	rc = kfbl_call(k, &req, &outcome);
 	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "%s 0x%llx+%llu", name,
+		rc = kfbl_refused(k, &outcome, "%s 0x%llx+%llu",
+				  op == KFB_OP_ALLOC ? "alloc" : "free",
 				  (unsigned long long)va,
 				  (unsigned long long)n_blocks);
 	return rc;
 }
 
+/* Both are all or nothing: the blocks tell which it was, mostly. */
+static int unknown(struct kfbrick *k, const char *name, uint64_t va,
+		   uint64_t n_blocks, const char *what)
+{
+	return kfbl_fail(k, -ECONNRESET,
+			 "%s 0x%llx+%llu at %s: the brick was lost before it "
+			 "answered, and now %s: look with list",
+			 name, (unsigned long long)va,
+			 (unsigned long long)n_blocks, k->url.text, what);
+}
+
+static int resolve_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+			 int64_t now)
+{
+	if (!now)
+		return -EAGAIN;
+	if ((uint64_t)now == n_blocks)
+		return 0;
+	return unknown(k, "alloc", va, n_blocks, "some blocks are allocated");
+}
+
+static int resolve_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
+			int64_t now)
+{
+	if (!now)
+		return 0;
+	return unknown(k, "free", va, n_blocks,
+		       "blocks of it are allocated, still or again");
+}
+
+/*
+ * ALLOC and FREE. When they may outlive their session, what there was before
+ * is looked at first: without that nobody could tell afterwards whose blocks
+ * are seen.
+ */
+static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
+		      uint64_t n_blocks)
+{
+	bool is_alloc = op == KFB_OP_ALLOC;
+	int64_t before = is_alloc ? 0 : (int64_t)n_blocks;
+	int64_t now;
+	int rc;
+
+	/* What is no range is the brick's to refuse. */
+	if (!k->reconnect_ms || kfb_range_check(va, n_blocks))
+		return send_range(k, op, va, n_blocks);
+	do {
+		now = count_allocated(k, va, n_blocks);
+		if (now < 0)
+			return (int)now;
+		rc = send_range(k, op, va, n_blocks);
+		/* Refused before: it will be refused, if it is answered. */
+		if (rc != -ECONNRESET || kfbl_is_over(k) || now != before)
+			return rc;
+		now = count_allocated(k, va, n_blocks);
+		if (now < 0)
+			return unknown(k, is_alloc ? "alloc" : "free", va,
+				       n_blocks, "it does not answer");
+		rc = is_alloc ? resolve_alloc(k, va, n_blocks, now)
+			      : resolve_free(k, va, n_blocks, now);
+	} while (rc == -EAGAIN);
+	return rc;
+}
+
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	return call_range(k, KFB_OP_ALLOC, "alloc", va, n_blocks);
+	return call_range(k, KFB_OP_ALLOC, va, n_blocks);
 }
 
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	return call_range(k, KFB_OP_FREE, "free", va, n_blocks);
+	return call_range(k, KFB_OP_FREE, va, n_blocks);
 }
 
 static const char *why_text(uint32_t why)
@@ -155,7 +250,9 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 {
 	struct kfb_event taken;
 
-	if (!kfb_engine_take_event(&k->engine, &taken))
+	/* EVENTs travel on queue 0. */
+	if (!k->n_queues ||
+	    !kfb_engine_take_event(&k->client.queues[0].engine, &taken))
 		return 0;
 	event->kind = taken.kind;
 	event->va = taken.va;

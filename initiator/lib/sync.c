@@ -11,28 +11,33 @@
 
 #include "internal.h"
 
-/* Until @op is done, or the timeout has passed since the call began. */
-static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t until_ms)
+/*
+ * Until @op is done. Nothing takes a posted operation back but the end of its
+ * connection: when that is over in time and comes back, the operation goes on.
+ */
+static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 {
+	uint64_t until_ms = kfbl_now_ms() + timeout_ms;
+
 	while (op->state == KFBL_OP_ACTIVE) {
-		if (kfbl_progress(k))
+		if (kfbl_progress(k) || op->state != KFBL_OP_ACTIVE)
 			continue;
-		if (op->state != KFBL_OP_ACTIVE)
-			break;
-		kfbl_housekeeping(k);
-		/* Nothing takes a posted operation back but the end. */
-		if (kfbl_now_ms() >= until_ms)
-			kfbl_lost(k, -ETIMEDOUT,
-				  "an operation was not completed in time");
-		else
+		if (!kfbl_is_live(k)) {
+			kfbl_wait(k, KFB_TIME_NEVER);
+			until_ms = kfbl_now_ms() + timeout_ms;
+		} else if (kfbl_now_ms() >= until_ms) {
+			kfbl_lost_all(k, -ETIMEDOUT,
+				      "an operation was not completed in time");
+		} else {
 			kfbl_wait(k, until_ms);
+		}
 	}
 	return op->error;
 }
 
 static int lease_renewed(struct kfbrick *k)
 {
-	if (kfb_engine_lease_ok(&k->engine, kfbl_now_ms()))
+	if (kfb_client_lease_ok(&k->client, kfbl_now_ms()))
 		return 0;
 	return kfbrick_ping(k);
 }
@@ -47,7 +52,13 @@ static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
 				 "map again",
 				 what, (unsigned long long)va, len,
 				 k->url.text);
-	if (k->lost)
+	if (error == -EIO && !kfbl_is_over(k))
+		return kfbl_fail(k, error,
+				 "%s 0x%llx+%zu at %s: %d connections died "
+				 "with it in flight: it may be what kills them",
+				 what, (unsigned long long)va, len, k->url.text,
+				 KFBL_OP_LOSSES_MAX);
+	if (kfbl_is_over(k))
 		return kfbl_fail(k, error,
 				 "%s 0x%llx+%zu at %s: the connection was "
 				 "lost: %s; the outcome is unknown: connect "
@@ -61,7 +72,7 @@ static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
 
 /* One run through all chunks of the bounce buffer, at most @len bytes. */
 static int bounce_round(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-			uint8_t *buf, size_t len, uint64_t until_ms)
+			uint8_t *buf, size_t len)
 {
 	struct kfbl_op *ops[KFBL_BOUNCE_CHUNKS];
 	size_t at[KFBL_BOUNCE_CHUNKS];
@@ -87,7 +98,7 @@ static int bounce_round(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 		n++;
 	}
 	for (i = 0; i < n; i++) {
-		int rc = wait_op(k, ops[i], until_ms);
+		int rc = wait_op(k, ops[i], k->timeout_ms);
 
 		if (!rc && kind == KFBL_OP_READ)
 			memcpy(buf + at[i],
@@ -101,7 +112,7 @@ static int bounce_round(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 }
 
 static int move_bounced(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-			uint8_t *buf, size_t len, uint64_t until_ms)
+			uint8_t *buf, size_t len)
 {
 	size_t round = KFBL_BOUNCE_CHUNKS * (size_t)KFBL_BOUNCE_CHUNK_BYTES;
 	int rc = 0;
@@ -109,7 +120,7 @@ static int move_bounced(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	while (len && !rc) {
 		size_t part = len < round ? len : round;
 
-		rc = bounce_round(k, kind, va, buf, part, until_ms);
+		rc = bounce_round(k, kind, va, buf, part);
 		va += part;
 		buf += part;
 		len -= part;
@@ -118,13 +129,13 @@ static int move_bounced(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 }
 
 static int move_direct(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-		       uint8_t *buf, size_t len, uint64_t until_ms)
+		       uint8_t *buf, size_t len)
 {
 	struct kfbl_op *op = kfbl_op_get(k, true);
 	int rc;
 
 	kfbl_post(k, op, kind, va, buf, len, NULL);
-	rc = wait_op(k, op, until_ms);
+	rc = wait_op(k, op, k->timeout_ms);
 	kfbl_op_put(k, op);
 	return rc;
 }
@@ -133,10 +144,9 @@ static int move(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 		uint8_t *buf, size_t len)
 {
 	const char *what = kind == KFBL_OP_WRITE ? "write to" : "read of";
-	uint64_t until_ms;
 	int rc;
 
-	if (k->lost)
+	if (kfbl_is_over(k))
 		return kfbl_not_connected(k);
 	rc = kfbl_io_check(k, va, len, kind == KFBL_OP_WRITE);
 	if (rc)
@@ -144,9 +154,8 @@ static int move(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	rc = lease_renewed(k);
 	if (rc)
 		return rc;
-	until_ms = kfbl_now_ms() + k->timeout_ms;
-	rc = k->fabric.mr_local ? move_bounced(k, kind, va, buf, len, until_ms)
-				: move_direct(k, kind, va, buf, len, until_ms);
+	rc = k->fabric.mr_local ? move_bounced(k, kind, va, buf, len)
+				: move_direct(k, kind, va, buf, len);
 	return rc ? describe(k, rc, what, va, len) : 0;
 }
 
@@ -166,12 +175,12 @@ int kfbrick_flush(struct kfbrick *k)
 	struct kfbl_op *op;
 	int rc;
 
-	if (k->lost)
+	if (kfbl_is_over(k))
 		return kfbl_not_connected(k);
 	op = kfbl_op_get(k, true);
 	kfbl_flush_start(k, op);
 	/* It may have to wait for one before it; each has its own deadline. */
-	rc = wait_op(k, op, kfbl_now_ms() + 2 * (uint64_t)k->timeout_ms);
+	rc = wait_op(k, op, 2 * (uint64_t)k->timeout_ms);
 	kfbl_op_put(k, op);
 	if (!rc)
 		return 0;
@@ -180,7 +189,9 @@ int kfbrick_flush(struct kfbrick *k)
 				 "flush at %s: the brick is volatile: nothing "
 				 "makes its memory durable",
 				 k->url.text);
-	if (k->lost)
+	if (rc == -EIO && kfb_losses_error(&k->losses))
+		return kfbl_flush_losses(k);
+	if (kfbl_is_over(k))
 		return kfbl_fail(k, rc,
 				 "flush at %s: the connection was lost: %s; "
 				 "completed writes may not be durable: connect "

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A client that works on a brick which is killed under it:
- * chaos-load BRICK CLIENT KEYFILE NUMBER SEED
+ * chaos-load BRICK CLIENT KEYFILE NUMBER SEED [RECONNECT_MS QUEUES]
  *
  * Allocates, frees, maps, writes and flushes at random inside its own window
  * of addresses. When the connection is lost it connects again, lists, settles
- * what was open and reads everything back. Says "verified K" on its standard
+ * what was open and reads everything back. With RECONNECT_MS the library
+ * connects again by itself, and the client goes on with what it was doing; it
+ * lists and reads everything back when it sees another instance. Says "verified K" on its standard
  * output each time that has succeeded; ends with a last verification when its
  * standard input ends. Exit status 1: something was lost or mixed up.
  */
@@ -280,6 +282,20 @@ static int change_session(struct load *l)
 	return rc;
 }
 
+/* The library came back to another instance: everything must be there. */
+static int look_after(struct load *l)
+{
+	struct kfbrick_info info = { 0 };
+	int rc;
+
+	if (!l->config.reconnect_ms)
+		return 0;
+	rc = kfbrick_get_info(l->k, &info);
+	if (!rc && info.instance_id != l->instance_id)
+		rc = verify(l);
+	return rc;
+}
+
 static int work(struct load *l)
 {
 	unsigned int steps = 0;
@@ -289,6 +305,8 @@ static int work(struct load *l)
 		rc = step(l);
 		if (!rc && ++steps % RECONNECT_EVERY == 0)
 			rc = change_session(l);
+		if (!rc)
+			rc = look_after(l);
 		if (lost(rc))
 			rc = come_back(l);
 	}
@@ -313,19 +331,28 @@ static int number(const char *text, unsigned int *out)
 int main(int argc, char **argv)
 {
 	static struct load l;
+	unsigned int reconnect_ms = 0;
+	unsigned int queues = 1;
 	unsigned int client;
 	int rc;
 
-	if (argc != 6 || number(argv[4], &client) || !client || client > 255 ||
-	    number(argv[5], &l.seed) || key_file_read(argv[3], l.key)) {
-		fprintf(stderr, "usage: %s BRICK CLIENT KEYFILE NUMBER SEED\n",
+	if ((argc != 6 && argc != 8) || number(argv[4], &client) || !client ||
+	    client > 255 || number(argv[5], &l.seed) ||
+	    key_file_read(argv[3], l.key) ||
+	    (argc == 8 &&
+	     (number(argv[6], &reconnect_ms) || number(argv[7], &queues)))) {
+		fprintf(stderr,
+			"usage: %s BRICK CLIENT KEYFILE NUMBER SEED "
+			"[RECONNECT_MS QUEUES]\n",
 			argv[0]);
 		return 2;
 	}
 	l.config = (struct kfbrick_config){ .size = sizeof(l.config),
 					    .brick = argv[1],
 					    .client = argv[2],
-					    .key = l.key };
+					    .key = l.key,
+					    .reconnect_ms = reconnect_ms,
+					    .queues = queues };
 	l.model.client = (uint8_t)client;
 	l.model.base = client * WINDOW_BYTES;
 	l.block = malloc(KFBRICK_BLOCK_BYTES);

@@ -22,12 +22,15 @@ KILL_AFTER_S = (0.02, 0.4)
 
 
 class Load:
+    # Further words for chaos-load.
+    extra = ()
+
     def __init__(self, brick, name, number, seed):
         self.name = name
         self.verified = 0
         self.process = subprocess.Popen(
             [lab.FUNC_BIN / "chaos-load", brick.url, name, brick.key(name),
-             str(number), str(seed)],
+             str(number), str(seed), *self.extra],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             # Unbuffered: select() knows nothing of what a buffer holds.
             bufsize=0, env=lab.environment())
@@ -65,6 +68,8 @@ class Load:
 
 
 class KillNine(lab.FuncTest):
+    load = Load
+
     def test_acknowledged_work_survives_and_nothing_is_mixed_up(self):
         print(f"kills {KILLS}, seed {SEED}", flush=True)
         rng = random.Random(SEED)
@@ -72,7 +77,7 @@ class KillNine(lab.FuncTest):
         # 64 slots for 96 addresses: slots go from client to client.
         brick = self.brick(size="136M", clients=grants,
                            device=os.environ.get("KFB_STORE")).start()
-        loads = [Load(brick, name, number, rng.randrange(1 << 31))
+        loads = [self.load(brick, name, number, rng.randrange(1 << 31))
                  for name, number in CLIENTS.items()]
         try:
             self.torture(brick, loads, rng)

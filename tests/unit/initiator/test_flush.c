@@ -272,6 +272,86 @@ static void a_ticket_waits_for_every_queue_that_wrote(void **state)
 
 #define CASE(name) cmocka_unit_test_setup(name, setup)
 
+static void a_lost_connection_voids_what_was_posted(void **state)
+{
+	struct kfb_flush_queue mine;
+	struct kfb_flush_op *op;
+	uint64_t id;
+
+	kfb_flush_init(&mine, 2);
+	kfb_flush_wrote(&mine, 4096, 512);
+	id = kfb_flush_join(&mine);
+	op = kfb_flush_post(&mine);
+	assert_non_null(op);
+	kfb_flush_wrote(&mine, 8192, 512);
+	kfb_flush_join(&mine);
+	kfb_flush_lost(&mine);
+	assert_null(kfb_flush_post(&mine));
+	assert_int_equal(kfb_flush_done(&mine, id, 0), -ENOENT);
+	assert_true(kfb_flush_is_dirty_in(&mine, 4096, 512));
+	assert_true(kfb_flush_join(&mine) > id);
+	op = kfb_flush_post(&mine);
+	assert_int_equal(op->dirty.n, 2);
+}
+
+static void what_is_taken_out_is_not_flushed(void **state)
+{
+	struct kfb_dirty out = { 0 };
+	struct kfb_flush_queue mine;
+	struct kfb_flush_queue other;
+
+	kfb_flush_init(&mine, 2);
+	kfb_flush_init(&other, 2);
+	kfb_flush_wrote(&mine, 4096, 512);
+	kfb_flush_join(&mine);
+	kfb_flush_take(&mine, &out);
+	assert_false(kfb_flush_is_dirty(&mine));
+	assert_null(kfb_flush_post(&mine));
+	assert_int_equal(out.n, 1);
+	kfb_flush_put(&other, &out);
+	assert_true(kfb_flush_is_dirty_in(&other, 4096, 1));
+	assert_int_not_equal(kfb_flush_join(&other), 0);
+	assert_int_equal(kfb_flush_post(&other)->tail.va, 4096 + 511);
+}
+
+static void one_mapping_is_taken_out_of_the_middle(void **state)
+{
+	struct kfb_dirty out = { 0 };
+	struct kfb_flush_queue mine;
+	struct kfb_flush_op *op;
+
+	kfb_flush_init(&mine, 2);
+	kfb_flush_wrote(&mine, KFB_BLOCK_BYTES - 512, KFB_BLOCK_BYTES + 1024);
+	kfb_flush_take_in(&mine, KFB_BLOCK_BYTES, KFB_BLOCK_BYTES, &out);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.ranges[0].va, KFB_BLOCK_BYTES);
+	assert_int_equal(out.ranges[0].len, KFB_BLOCK_BYTES);
+	assert_false(
+		kfb_flush_is_dirty_in(&mine, KFB_BLOCK_BYTES, KFB_BLOCK_BYTES));
+	kfb_flush_join(&mine);
+	op = kfb_flush_post(&mine);
+	assert_int_equal(op->dirty.n, 2);
+	assert_int_equal(op->dirty.ranges[0].len, 512);
+	assert_int_equal(op->dirty.ranges[1].va, 2 * KFB_BLOCK_BYTES);
+	/* A readback reads where something is left. */
+	assert_int_equal(op->tail.va, 2 * KFB_BLOCK_BYTES + 511);
+	kfb_flush_done(&mine, op->id, 0);
+	kfb_flush_wrote(&mine, 0, 8);
+	kfb_flush_take_in(&mine, 0, KFB_BLOCK_BYTES, &out);
+	assert_false(kfb_flush_is_dirty(&mine));
+}
+
+static void a_cut_out_of_everything_leaves_everything(void **state)
+{
+	struct kfb_dirty set = { .all = 1 };
+	struct kfb_dirty out = { 0 };
+
+	kfb_dirty_cut(&set, 4096, 512, &out);
+	assert_true(set.all);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.ranges[0].len, 512);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +370,10 @@ int main(void)
 		CASE(an_op_that_is_not_on_its_way_cannot_be_done),
 		CASE(a_readback_reads_written_bytes_of_one_block),
 		CASE(a_ticket_waits_for_every_queue_that_wrote),
+		cmocka_unit_test(a_lost_connection_voids_what_was_posted),
+		cmocka_unit_test(what_is_taken_out_is_not_flushed),
+		cmocka_unit_test(one_mapping_is_taken_out_of_the_middle),
+		cmocka_unit_test(a_cut_out_of_everything_leaves_everything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The client's session: its states, and what news of a connection means.
+ *
+ * kfb_client_next.c has what follows from it.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_client_priv.h"
+#include "kfb_err.h"
+
+struct client_move {
+	enum kfb_client_state from;
+	enum kfb_client_state to;
+};
+
+static const struct client_move client_moves[] = {
+	{ KFB_CLIENT_IDLE, KFB_CLIENT_OPENING },
+	{ KFB_CLIENT_IDLE, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_OPENING, KFB_CLIENT_MAPPING },
+	{ KFB_CLIENT_OPENING, KFB_CLIENT_FAILED },
+	{ KFB_CLIENT_OPENING, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_MAPPING, KFB_CLIENT_LIVE },
+	{ KFB_CLIENT_MAPPING, KFB_CLIENT_DETACHED },
+	{ KFB_CLIENT_MAPPING, KFB_CLIENT_OPENING },
+	{ KFB_CLIENT_MAPPING, KFB_CLIENT_FAILED },
+	{ KFB_CLIENT_MAPPING, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_LIVE, KFB_CLIENT_DETACHED },
+	{ KFB_CLIENT_LIVE, KFB_CLIENT_OPENING },
+	{ KFB_CLIENT_LIVE, KFB_CLIENT_FAILED },
+	{ KFB_CLIENT_LIVE, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_DETACHED, KFB_CLIENT_LIVE },
+	{ KFB_CLIENT_DETACHED, KFB_CLIENT_MAPPING },
+	{ KFB_CLIENT_DETACHED, KFB_CLIENT_OPENING },
+	{ KFB_CLIENT_DETACHED, KFB_CLIENT_FAILED },
+	{ KFB_CLIENT_DETACHED, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_FAILED, KFB_CLIENT_CLOSED },
+};
+
+#define N_CLIENT_MOVES ((__u32)(sizeof(client_moves) / sizeof(client_moves[0])))
+
+int kfb_client_move(struct kfb_client *c, enum kfb_client_state to)
+{
+	__u32 i;
+
+	for (i = 0; i < N_CLIENT_MOVES; i++) {
+		if (client_moves[i].from != c->state ||
+		    client_moves[i].to != to)
+			continue;
+		c->state = to;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+enum kfb_client_state kfb_client_state(const struct kfb_client *c)
+{
+	return c->state;
+}
+
+const char *kfb_client_state_name(enum kfb_client_state state)
+{
+	static const char *const names[KFB_CLIENT_STATES] = {
+		[KFB_CLIENT_IDLE] = "IDLE",
+		[KFB_CLIENT_OPENING] = "OPENING",
+		[KFB_CLIENT_MAPPING] = "MAPPING",
+		[KFB_CLIENT_LIVE] = "LIVE",
+		[KFB_CLIENT_DETACHED] = "DETACHED",
+		[KFB_CLIENT_FAILED] = "FAILED",
+		[KFB_CLIENT_CLOSED] = "CLOSED",
+	};
+
+	return (__u32)state < KFB_CLIENT_STATES ? names[state] : "?";
+}
+
+int kfb_client_error(const struct kfb_client *c)
+{
+	return c->state == KFB_CLIENT_FAILED ? c->error : 0;
+}
+
+int kfb_client_init(struct kfb_client *c,
+		    const struct kfb_client_config *config, __u8 *tx)
+{
+	__u32 i;
+	int rc;
+
+	if (!config->random || !config->engine.hmac.compute ||
+	    !config->n_queues || config->n_queues > KFB_CLIENT_QUEUES_MAX ||
+	    !config->timeout_ms || !tx)
+		return -EINVAL;
+	memset(c, 0, sizeof(*c));
+	c->config = *config;
+	c->n_offered = config->n_queues;
+	c->is_first = 1;
+	for (i = 0; i < config->n_queues; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		rc = kfb_retry_init(&q->retry, KFB_CLIENT_RETRY_MIN_MS,
+				    KFB_CLIENT_RETRY_MAX_MS, 0);
+		if (rc)
+			return rc;
+		config->random(config->random_ctx, c->config.engine.nonce,
+			       KFB_NONCE_BYTES);
+		rc = kfb_engine_init(&q->engine, &c->config.engine,
+				     tx + i * KFB_ENGINE_TX_BYTES);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int kfb_client_start(struct kfb_client *c)
+{
+	if (c->state != KFB_CLIENT_IDLE)
+		return -EISCONN;
+	return kfb_client_move(c, KFB_CLIENT_OPENING);
+}
+
+void kfb_client_close(struct kfb_client *c)
+{
+	kfb_client_move(c, KFB_CLIENT_CLOSED);
+}
+
+/* The engine has no connection any more, nor any hope for its calls. */
+static void end_queue(struct kfb_client_queue *q)
+{
+	if (q->engine.state == KFB_CONN_READY)
+		q->judge = 1;
+	kfb_engine_lost(&q->engine);
+	kfb_engine_drop(&q->engine);
+}
+
+void kfb_client_fail(struct kfb_client *c, int error)
+{
+	__u32 i;
+
+	if (kfb_client_move(c, KFB_CLIENT_FAILED))
+		return;
+	c->error = error;
+	for (i = 0; i < c->config.n_queues; i++)
+		end_queue(&c->queues[i]);
+}
+
+/* From now on it is counted how long a queue is away. */
+static void away(const struct kfb_client *c, struct kfb_client_queue *q,
+		 __u64 now_ms)
+{
+	if (q->is_away)
+		return;
+	q->is_away = 1;
+	q->give_up_ms = KFB_TIME_NEVER;
+	if (c->config.reconnect_ms != KFB_CLIENT_FOREVER)
+		q->give_up_ms = now_ms + c->config.reconnect_ms;
+}
+
+static _Bool has_ready_queue(const struct kfb_client *c)
+{
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		if (c->queues[i].engine.state == KFB_CONN_READY)
+			return 1;
+	}
+	return 0;
+}
+
+static void try_again(struct kfb_client *c, struct kfb_client_queue *q,
+		      __u64 now_ms, __u32 asked_ms)
+{
+	__u32 random = 0;
+
+	c->config.random(c->config.random_ctx, &random, sizeof(random));
+	kfb_retry_next(&q->retry, now_ms, random, asked_ms, &q->retry_at_ms);
+}
+
+/*
+ * A queue is of no use any more. @was: its state before that; its engine is,
+ * or becomes, CLOSING.
+ */
+static void lose_until(struct kfb_client *c, struct kfb_client_queue *q,
+		       enum kfb_conn_state was, __u64 now_ms, int error,
+		       __u32 asked_ms)
+{
+	if (was == KFB_CONN_READY)
+		q->judge = 1;
+	kfb_engine_lost(&q->engine);
+	c->error = error;
+	if (c->is_first || !c->config.reconnect_ms) {
+		kfb_client_fail(c, error);
+		return;
+	}
+	away(c, q, now_ms);
+	try_again(c, q, now_ms, asked_ms);
+	if (c->state == KFB_CLIENT_OPENING)
+		c->session_id = 0;
+	else if (!has_ready_queue(c))
+		kfb_client_move(c, KFB_CLIENT_DETACHED);
+}
+
+static void lose(struct kfb_client *c, struct kfb_client_queue *q,
+		 enum kfb_conn_state was, __u64 now_ms, int error)
+{
+	lose_until(c, q, was, now_ms, error, 0);
+}
+
+void kfb_client_session_gone(struct kfb_client *c, __u64 now_ms)
+{
+	__u32 i;
+
+	if (kfb_client_move(c, KFB_CLIENT_OPENING))
+		return;
+	c->session_id = 0;
+	c->is_mapped = 0;
+	c->map_due = 0;
+	c->n_offered = c->config.n_queues;
+	for (i = 0; i < c->config.n_queues; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		end_queue(q);
+		away(c, q, now_ms);
+		q->was_ready = 0;
+	}
+}
+
+void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
+{
+	struct kfb_client_queue *q = &c->queues[0];
+	int rc;
+
+	rc = kfb_engine_session_key(&q->engine, c->session_key);
+	if (rc) {
+		lose(c, q, KFB_CONN_AUTH, now_ms, rc);
+		return;
+	}
+	c->session_id = q->engine.accept.session_id;
+	c->instance_id = q->engine.accept.instance_id;
+	c->join_counter = 0;
+	q->was_ready = 1;
+}
+
+/* What is not told yet is not forgotten: the worst counts. */
+static void judge(struct kfb_client_queue *q,
+		  const struct kfb_fate_facts *facts)
+{
+	enum kfb_fate fate = kfb_fate_of(facts);
+
+	if (!q->judge)
+		return;
+	q->judge = 0;
+	if (!q->fate_due || fate > q->fate)
+		q->fate = fate;
+	q->fate_due = 1;
+}
+
+/* What a new session means for writes that an old one has left. */
+static void judge_all(struct kfb_client *c, const struct kfb_info *info)
+{
+	struct kfb_fate_facts facts = {
+		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
+		.same_instance = c->info.instance_id == info->instance_id,
+		.same_epoch = c->info.power_epoch == info->power_epoch,
+	};
+	__u32 i;
+
+	for (i = 0; c->has_info && i < c->config.n_queues; i++)
+		judge(&c->queues[i], &facts);
+}
+
+void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
+			 __u64 now_ms)
+{
+	static const __u8 any[KFB_UUID_BYTES];
+	struct kfb_client_queue *q = &c->queues[0];
+	__u8 *expect = c->config.engine.expect_uuid;
+	__u32 i;
+
+	if (info->instance_id != c->instance_id) {
+		lose(c, q, KFB_CONN_AUTH, now_ms, -EPROTO);
+		return;
+	}
+	if (memcmp(expect, any, sizeof(any)) &&
+	    memcmp(expect, info->brick_uuid, sizeof(any))) {
+		kfb_client_fail(c, -ESTALE);
+		return;
+	}
+	judge_all(c, info);
+	/* It is this brick from now on, or none. */
+	memcpy(expect, info->brick_uuid, sizeof(any));
+	c->info = *info;
+	c->info.flags |= c->config.info_flags;
+	c->has_info = 1;
+	for (i = 0; i < c->config.n_queues; i++) {
+		memcpy(c->queues[i].engine.config.expect_uuid, expect,
+		       sizeof(any));
+		c->queues[i].engine.lease_ms = info->lease_ms;
+	}
+	c->map_due = 1;
+	kfb_client_move(c, KFB_CLIENT_MAPPING);
+}
+
+/* A queue has joined: what it had written is judged by what has not changed. */
+static void joined(struct kfb_client *c, struct kfb_client_queue *q)
+{
+	struct kfb_fate_facts facts = {
+		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
+		.same_instance = 1,
+		.same_epoch = 1,
+	};
+
+	q->engine.lease_ms = c->info.lease_ms;
+	q->was_ready = 1;
+	judge(q, &facts);
+	if (c->state == KFB_CLIENT_DETACHED)
+		kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
+						: KFB_CLIENT_MAPPING);
+}
+
+int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
+			__u32 len, __u64 now_ms)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+	_Bool is_join = q->engine.joined_session_id;
+	int rc;
+
+	rc = kfb_engine_accepted(&q->engine, data, len);
+	if (rc == -ESTALE && is_join)
+		kfb_client_session_gone(c, now_ms);
+	else if (rc)
+		lose(c, q, KFB_CONN_CONNECTING, now_ms, rc);
+	else if (is_join)
+		joined(c, q);
+	else if (q->engine.state == KFB_CONN_READY)
+		kfb_client_session_made(c, now_ms);
+	return rc;
+}
+
+/* A refusal of a new session that no time will heal. */
+static _Bool is_final(__u16 status)
+{
+	switch (status) {
+	case KFB_ST_INVALID:
+	case KFB_ST_DENIED:
+	case KFB_ST_NOT_SUPPORTED:
+	case KFB_ST_KEY_REJECTED:
+	case KFB_ST_VERSION:
+	case KFB_ST_MALFORMED:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* A brick may have fewer queues for a session than are wanted. */
+static _Bool is_one_too_many(const struct kfb_client *c, __u32 queue,
+			     __u16 status)
+{
+	return queue && !c->queues[queue].was_ready &&
+	       c->state == KFB_CLIENT_MAPPING &&
+	       (status == KFB_ST_LIMIT || status == KFB_ST_NOT_SUPPORTED ||
+		status == KFB_ST_INVALID);
+}
+
+int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
+			__u32 len, __u64 now_ms, struct kfb_reject *out)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+	_Bool is_join = q->engine.joined_session_id;
+	__u32 i;
+	int rc;
+
+	rc = kfb_engine_rejected(&q->engine, data, len, out);
+	if (is_join && out->status == KFB_ST_STALE) {
+		kfb_client_session_gone(c, now_ms);
+	} else if (is_join && is_one_too_many(c, queue, out->status)) {
+		for (i = queue; i < c->config.n_queues; i++)
+			end_queue(&c->queues[i]);
+		c->n_offered = queue;
+	} else if (!is_join && is_final(out->status)) {
+		kfb_client_fail(c, rc);
+	} else {
+		lose_until(c, q, KFB_CONN_CONNECTING, now_ms, rc,
+			   out->retry_after_ms);
+	}
+	return rc;
+}
+
+void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms, int error)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+
+	if (q->is_open && q->engine.state != KFB_CONN_CLOSING)
+		lose(c, q, q->engine.state, now_ms, error);
+}
+
+void kfb_client_closed(struct kfb_client *c, __u32 queue)
+{
+	c->queues[queue].is_open = 0;
+}
+
+static int own_outcome(struct kfb_client *c, __u32 queue,
+		       const struct kfb_reply *reply,
+		       const struct kfb_outcome *outcome, __u64 now_ms)
+{
+	if (outcome->kind != KFB_OUTCOME_REPLY || outcome->op != KFB_OP_INFO)
+		return 0;
+	if (outcome->error)
+		lose(c, &c->queues[queue], KFB_CONN_AUTH, now_ms,
+		     outcome->error);
+	else
+		kfb_client_informed(c, &reply->u.info, now_ms);
+	return 0;
+}
+
+int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
+		       __u32 len, __u64 now_ms, struct kfb_reply *reply,
+		       struct kfb_outcome *out)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+	enum kfb_conn_state was = q->engine.state;
+	int rc;
+
+	rc = kfb_engine_receive(&q->engine, data, len, reply, out);
+	if (rc) {
+		/* Another key, or another brick: it will not get better. */
+		if (was == KFB_CONN_AUTH && rc != -EPROTO &&
+		    (rc == -EKEYREJECTED || rc == -ESTALE))
+			kfb_client_fail(c, rc);
+		else
+			lose(c, q, was, now_ms, rc);
+		return rc;
+	}
+	if (out->kind == KFB_OUTCOME_READY) {
+		kfb_client_session_made(c, now_ms);
+		return 0;
+	}
+	if (out->kind != KFB_OUTCOME_EVENT && out->owner == c)
+		return own_outcome(c, queue, reply, out, now_ms);
+	return 1;
+}
+
+int kfb_client_mapped(struct kfb_client *c)
+{
+	if (c->state != KFB_CLIENT_MAPPING || c->map_due)
+		return -EINVAL;
+	c->is_mapped = 1;
+	return 0;
+}
+
+_Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms)
+{
+	__u32 i;
+
+	if (!c->info.lease_ms)
+		return 1;
+	for (i = 0; i < c->config.n_queues; i++) {
+		if (c->queues[i].was_ready &&
+		    kfb_lease_valid(&c->queues[i].engine.lease, now_ms))
+			return 1;
+	}
+	return 0;
+}
+
+_Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms)
+{
+	const struct kfb_client_queue *q = &c->queues[queue];
+
+	return c->state == KFB_CLIENT_LIVE && queue < c->n_used &&
+	       q->engine.state == KFB_CONN_READY && !q->judge && !q->fate_due &&
+	       kfb_client_lease_ok(c, now_ms);
+}
+
+_Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue)
+{
+	return (c->state == KFB_CLIENT_LIVE ||
+		c->state == KFB_CLIENT_MAPPING) &&
+	       c->queues[queue].engine.state == KFB_CONN_READY;
+}
+
+__u32 kfb_queue_of(__u64 va, __u32 n_queues)
+{
+	__u64 block = va >> KFB_BLOCK_SHIFT;
+
+	/* Neighbours spread, and so do multiples of any power of two. */
+	block *= 0x9e3779b97f4a7c15ULL;
+	return (__u32)(((block >> 32) * n_queues) >> 32);
+}

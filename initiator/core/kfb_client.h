@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The client's session: its queues, and the way back after a loss.
+ *
+ * Above the engines, which are one connection each, this decides what comes
+ * next: which queue to connect and with which HELLO, what to send again, when
+ * to give a session up for a new one, and what has become of writes that were
+ * completed and not flushed. It does no I/O: the caller asks
+ * kfb_client_next() what to do, does it, and tells what happened.
+ *
+ *                      start
+ *        IDLE ------------------------> OPENING <------------------.
+ *                                        |  |                      |
+ *                     INFO is answered   |  | refused, or too late |
+ *                                        v  '------> FAILED        |
+ *        .--- no queue is left ------ MAPPING           ^          |
+ *        |                               |              | too late |
+ *        |      every mapping is judged  |              |          |
+ *        v                               v              |  gone    |
+ *    DETACHED <--- no queue is left --- LIVE -----------'----------|
+ *        |                                                         |
+ *        '--- joined again: LIVE, or MAPPING ---- gone ------------'
+ *
+ *    every state --close--> CLOSED
+ *
+ * One-sided operations may be posted in LIVE only, on queues that are READY,
+ * while the lease lasts: kfb_client_usable(). docs/reconnect.md has the table.
+ *
+ * The rules behind it:
+ *
+ * - The endpoint of a lost queue is closed before anything else happens on
+ *   that queue, and all of a session's endpoints are closed before a new
+ *   session begins: a write that is sent again never meets its former self.
+ * - A new session takes the place of an old one only when the brick has said
+ *   that the old one is gone (STALE) or when the instance is another: else the
+ *   old one's writes could still land.
+ * - Within a session a request is sent again with its cookie; in a new one it
+ *   is not sent again here: its outcome is unknown.
+ *
+ * Context: any; functions do not sleep and do not allocate.
+ * Locking: the caller's, one thread in a client at a time.
+ */
+#ifndef KFB_CLIENT_H
+#define KFB_CLIENT_H
+
+#include <linux/types.h>
+#include "kfb_engine.h"
+#include "kfb_fate.h"
+
+/* Queues of one session, at this side. */
+#define KFB_CLIENT_QUEUES_MAX 8
+
+/* Bytes of memory for outgoing messages of so many queues. */
+#define KFB_CLIENT_TX_BYTES(n_queues) ((n_queues)*KFB_ENGINE_TX_BYTES)
+
+/* How long to try: never give up. */
+#define KFB_CLIENT_FOREVER (~(__u32)0)
+
+/* Between two tries, before jitter. */
+#define KFB_CLIENT_RETRY_MIN_MS 20
+#define KFB_CLIENT_RETRY_MAX_MS 2000
+
+/**
+ * enum kfb_client_state - what the session is good for
+ * @KFB_CLIENT_IDLE: nothing has begun
+ * @KFB_CLIENT_OPENING: a new session is being made
+ * @KFB_CLIENT_MAPPING: it is there; its mappings are being made
+ * @KFB_CLIENT_LIVE: requests, and one-sided operations
+ * @KFB_CLIENT_DETACHED: no queue is connected; the session may still live
+ * @KFB_CLIENT_FAILED: it does not come back; kfb_client_error() says why
+ * @KFB_CLIENT_CLOSED: nothing, for ever
+ * @KFB_CLIENT_STATES: how many there are
+ */
+enum kfb_client_state {
+	KFB_CLIENT_IDLE,
+	KFB_CLIENT_OPENING,
+	KFB_CLIENT_MAPPING,
+	KFB_CLIENT_LIVE,
+	KFB_CLIENT_DETACHED,
+	KFB_CLIENT_FAILED,
+	KFB_CLIENT_CLOSED,
+	KFB_CLIENT_STATES
+};
+
+/**
+ * struct kfb_client_config - what a client needs to know
+ * @engine: of every queue; the nonce is filled in here
+ * @random: fills memory with random bytes, from a generator fit for nonces
+ * @random_ctx: passed to @random
+ * @info_flags: KFB_INFO_* that hold whatever the brick says, because of how
+ *	this side does its writes
+ * @n_queues: connections wanted, 1 to KFB_CLIENT_QUEUES_MAX
+ * @timeout_ms: of one try to connect, and of a request that is sent again
+ * @reconnect_ms: how long a queue may be away; 0: a loss is the end;
+ *	KFB_CLIENT_FOREVER
+ */
+struct kfb_client_config {
+	struct kfb_engine_config engine;
+	void (*random)(void *ctx, void *buf, __u32 len);
+	void *random_ctx;
+	__u32 info_flags;
+	__u32 n_queues;
+	__u32 timeout_ms;
+	__u32 reconnect_ms;
+};
+
+/**
+ * struct kfb_client_queue - one queue; private but for @engine
+ * @engine: for kfb_engine_start(), kfb_engine_sent(), kfb_engine_take_event()
+ * @retry: between tries
+ * @retry_at_ms: not before
+ * @connect_until_ms: CONNECTING and AUTH end then
+ * @give_up_ms: while @is_away: it has been so too long then
+ * @is_away: lost, and not of use yet
+ * @is_open: there is an endpoint, or one is being made
+ * @was_ready: in this session
+ * @judge: it was lost with writes that nobody has judged yet
+ * @fate_due: @fate must be told
+ * @fate: of those writes
+ */
+struct kfb_client_queue {
+	struct kfb_engine engine;
+	struct kfb_retry retry;
+	__u64 retry_at_ms;
+	__u64 connect_until_ms;
+	__u64 give_up_ms;
+	_Bool is_away;
+	_Bool is_open;
+	_Bool was_ready;
+	_Bool judge;
+	_Bool fate_due;
+	enum kfb_fate fate;
+};
+
+/**
+ * struct kfb_client - one client of one brick
+ * @config: copied
+ * @state: changed in one place; use kfb_client_state()
+ * @queues: config.n_queues of them are in use
+ * @n_offered: of these, the brick has not refused
+ * @n_used: of these, LIVE began with; one-sided operations use them
+ * @session_id: of the session; 0: none
+ * @instance_id: of the brick that has it
+ * @session_key: joins are proven with it
+ * @join_counter: the last one used
+ * @info: the brick's newest INFO
+ * @has_info: there is one
+ * @is_first: no session has been LIVE yet: a failure is the end
+ * @is_mapped: the session's mappings have been made
+ * @map_due: they must be
+ * @error: of the last loss or refusal: when it is FAILED, why
+ */
+struct kfb_client {
+	struct kfb_client_config config;
+	enum kfb_client_state state;
+	struct kfb_client_queue queues[KFB_CLIENT_QUEUES_MAX];
+	__u32 n_offered;
+	__u32 n_used;
+	__u64 session_id;
+	__u64 instance_id;
+	__u8 session_key[KFB_KEY_BYTES];
+	__u32 join_counter;
+	struct kfb_info info;
+	_Bool has_info;
+	_Bool is_first;
+	_Bool is_mapped;
+	_Bool map_due;
+	int error;
+};
+
+/**
+ * enum kfb_client_do - what is to be done now
+ * @KFB_DO_CONNECT: make an endpoint for @queue and connect it with @hello;
+ *	then kfb_client_accepted(), _rejected() or _lost()
+ * @KFB_DO_CLOSE: close the endpoint of @queue, so that nothing of it moves any
+ *	more; then kfb_client_closed()
+ * @KFB_DO_SEND: send @message on @queue
+ * @KFB_DO_OUTCOME: @outcome is that of one of the caller's calls on @queue:
+ *	TIMEOUT or LOST
+ * @KFB_DO_FATE: @fate is that of the writes of @queue that were completed and
+ *	not flushed when it was lost
+ * @KFB_DO_MAP: make every mapping (again, and compare births), then
+ *	kfb_client_mapped(); look at client.info first
+ */
+enum kfb_client_do {
+	KFB_DO_CONNECT,
+	KFB_DO_CLOSE,
+	KFB_DO_SEND,
+	KFB_DO_OUTCOME,
+	KFB_DO_FATE,
+	KFB_DO_MAP,
+};
+
+/**
+ * struct kfb_client_action - one thing to do
+ * @what: which
+ * @queue: index of the queue
+ * @hello: private data of the connection request
+ * @hello_len: its length
+ * @message: to be sent
+ * @outcome: of a call
+ * @fate: of writes
+ */
+struct kfb_client_action {
+	enum kfb_client_do what;
+	__u32 queue;
+	const __u8 *hello;
+	__u32 hello_len;
+	struct kfb_message message;
+	struct kfb_outcome outcome;
+	enum kfb_fate fate;
+};
+
+/**
+ * kfb_client_init - a client, IDLE
+ * @c: the client
+ * @config: copied; the key and the name must outlive the client
+ * @tx: KFB_CLIENT_TX_BYTES(config->n_queues)
+ *
+ * Return: 0, or -EINVAL: a configuration that no client can have.
+ */
+int kfb_client_init(struct kfb_client *c,
+		    const struct kfb_client_config *config, __u8 *tx);
+
+/**
+ * kfb_client_start - begin to connect
+ * @c: the client, IDLE
+ *
+ * Until the first session is LIVE, a failure is the end: FAILED.
+ *
+ * Return: 0, or -EISCONN: not IDLE.
+ */
+int kfb_client_start(struct kfb_client *c);
+
+/**
+ * kfb_client_next - what is to be done now?
+ * @c: the client
+ * @now_ms: the time, ms
+ * @out: filled when there is something
+ *
+ * Return: true when there is something; do it, then ask again.
+ */
+_Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
+		      struct kfb_client_action *out);
+
+/**
+ * kfb_client_next_ms - when to ask again if nothing happens
+ * @c: the client
+ *
+ * Return: a time, ms; KFB_TIME_NEVER: none.
+ */
+__u64 kfb_client_next_ms(const struct kfb_client *c);
+
+/**
+ * kfb_client_accepted - the brick has accepted a queue
+ * @c: the client
+ * @queue: which
+ * @data: private data as received
+ * @len: bytes
+ * @now_ms: the time, ms
+ *
+ * Return: 0, or why the queue is of no use: it will be closed.
+ */
+int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
+			__u32 len, __u64 now_ms);
+
+/**
+ * kfb_client_rejected - the brick has refused a queue, or cannot be reached
+ * @c: the client
+ * @queue: which
+ * @data: private data as received
+ * @len: bytes, may be 0
+ * @now_ms: the time, ms
+ * @out: the brick's words, if they are a REJECT; else zero
+ *
+ * Return: always an error: that of the status, or -ECONNREFUSED.
+ */
+int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
+			__u32 len, __u64 now_ms, struct kfb_reject *out);
+
+/**
+ * kfb_client_lost - the connection of a queue has failed
+ * @c: the client
+ * @queue: which
+ * @now_ms: the time, ms
+ * @error: why, a negative errno: what the caller sees when that is the end
+ *
+ * KFB_DO_CLOSE follows.
+ */
+void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms,
+		     int error);
+
+/**
+ * kfb_client_closed - the endpoint of a queue is closed
+ * @c: the client
+ * @queue: which
+ *
+ * No operation of it is in flight any more, here or at the brick's end of what
+ * this side has sent.
+ */
+void kfb_client_closed(struct kfb_client *c, __u32 queue);
+
+/**
+ * kfb_client_receive - a message from the brick
+ * @c: the client
+ * @queue: where it came
+ * @data: as received
+ * @len: bytes
+ * @now_ms: the time, ms
+ * @reply: decoded here
+ * @out: what it means, for the caller
+ *
+ * Return: 1: @out is for the caller; 0: it was the client's own affair; else
+ * as kfb_engine_receive(), and the queue will be closed.
+ */
+int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
+		       __u32 len, __u64 now_ms, struct kfb_reply *reply,
+		       struct kfb_outcome *out);
+
+/**
+ * kfb_client_mapped - every mapping is made, or known to be dead
+ * @c: the client, MAPPING
+ *
+ * Return: 0, or -EINVAL: nobody has asked for it.
+ */
+int kfb_client_mapped(struct kfb_client *c);
+
+/**
+ * kfb_client_close - no more
+ * @c: the client; CLOSED afterwards
+ *
+ * The caller closes all endpoints.
+ */
+void kfb_client_close(struct kfb_client *c);
+
+/**
+ * kfb_client_state - where the session is
+ * @c: the client
+ *
+ * Return: the state.
+ */
+enum kfb_client_state kfb_client_state(const struct kfb_client *c);
+
+/**
+ * kfb_client_state_name - for logs and traces
+ * @state: any value
+ *
+ * Return: a constant string, "?" for a value that is no state.
+ */
+const char *kfb_client_state_name(enum kfb_client_state state);
+
+/**
+ * kfb_client_error - why it FAILED
+ * @c: the client
+ *
+ * Return: a negative errno, 0 when it has not.
+ */
+int kfb_client_error(const struct kfb_client *c);
+
+/**
+ * kfb_client_lease_ok - may handles be used?
+ * @c: the client
+ * @now_ms: the time, ms
+ *
+ * Any message on any queue renews the lease, from when it was sent.
+ *
+ * Return: true while they may.
+ */
+_Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms);
+
+/**
+ * kfb_client_usable - may one-sided operations be posted on a queue?
+ * @c: the client
+ * @queue: which
+ * @now_ms: the time, ms
+ *
+ * Return: true when LIVE, the queue is READY, its writes are judged, and the
+ * lease lasts.
+ */
+_Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms);
+
+/**
+ * kfb_client_can_call - may requests be sent on a queue?
+ * @c: the client
+ * @queue: which
+ *
+ * Those of KFB_DO_MAP, too: it is true in MAPPING.
+ *
+ * Return: true when kfb_engine_start() makes sense.
+ */
+_Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue);
+
+/**
+ * kfb_queue_of - the queue of a block
+ * @va: any byte address in it
+ * @n_queues: queues in use, not 0
+ *
+ * All I/O of a block goes down one queue: between queues there is no order.
+ *
+ * Return: the queue's index.
+ */
+__u32 kfb_queue_of(__u64 va, __u32 n_queues);
+
+#endif

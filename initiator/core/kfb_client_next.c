@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What is to be done next: closing comes before all else, then what is owed to
+ * the caller, then what leads on.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_client_priv.h"
+
+/* A PING's answer is due after this part of a lease. */
+#define SILENCE_DIV 3
+
+static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
+{
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		if (!q->is_open || q->engine.state != KFB_CONN_CLOSING)
+			continue;
+		out->what = KFB_DO_CLOSE;
+		out->queue = i;
+		return 1;
+	}
+	return 0;
+}
+
+/* A call of the caller's whose outcome nobody will ever tell. */
+static _Bool tell_lost(struct kfb_client *c, struct kfb_client_action *out)
+{
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		while (kfb_engine_next_lost(&c->queues[i].engine,
+					    &out->outcome)) {
+			if (out->outcome.owner == c)
+				continue;
+			out->what = KFB_DO_OUTCOME;
+			out->queue = i;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static _Bool tell_fate(struct kfb_client *c, struct kfb_client_action *out)
+{
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		if (!q->fate_due)
+			continue;
+		q->fate_due = 0;
+		out->what = KFB_DO_FATE;
+		out->queue = i;
+		out->fate = q->fate;
+		return 1;
+	}
+	return 0;
+}
+
+static _Bool connect_with(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			  int rc, struct kfb_client_action *out)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+
+	if (rc) {
+		kfb_client_fail(c, rc);
+		return 0;
+	}
+	q->is_open = 1;
+	q->connect_until_ms = now_ms + c->config.timeout_ms;
+	out->what = KFB_DO_CONNECT;
+	out->queue = queue;
+	return 1;
+}
+
+static _Bool send(struct kfb_client *c, __u32 queue,
+		  struct kfb_client_action *out)
+{
+	out->what = KFB_DO_SEND;
+	out->queue = queue;
+	return 1;
+}
+
+int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
+			__u16 op)
+{
+	int i;
+
+	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+		const struct kfb_call *call = &q->engine.calls[i];
+
+		if (call->waiting && call->owner == own && call->op == op)
+			return i;
+	}
+	return -1;
+}
+
+static _Bool start(struct kfb_client *c, __u32 queue, __u16 op, __u64 now_ms,
+		   struct kfb_client_action *out)
+{
+	struct kfb_request req;
+
+	memset(&req, 0, sizeof(req));
+	req.op = op;
+	if (kfb_engine_start(&c->queues[queue].engine, &req, now_ms,
+			     c->config.timeout_ms, c, &out->message))
+		return 0;
+	return send(c, queue, out);
+}
+
+/* Every engine forgets: what the old session had is told by now. */
+static void forget_all(struct kfb_client *c)
+{
+	__u8 nonce[KFB_NONCE_BYTES];
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		struct kfb_engine *e = &c->queues[i].engine;
+
+		if (e->state != KFB_CONN_CLOSING &&
+		    !(e->state == KFB_CONN_BACKOFF && e->slots.n))
+			continue;
+		c->config.random(c->config.random_ctx, nonce, sizeof(nonce));
+		kfb_engine_again(e, nonce);
+	}
+}
+
+static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
+			  struct kfb_client_action *out)
+{
+	struct kfb_client_queue *q = &c->queues[0];
+	int rc;
+
+	forget_all(c);
+	switch (q->engine.state) {
+	case KFB_CONN_IDLE:
+	case KFB_CONN_BACKOFF:
+		if (now_ms < q->retry_at_ms)
+			return 0;
+		rc = kfb_engine_hello(&q->engine, &out->hello, &out->hello_len);
+		return connect_with(c, 0, now_ms, rc, out);
+	case KFB_CONN_AUTH:
+		rc = kfb_engine_auth(&q->engine, now_ms, c->config.timeout_ms,
+				     c, &out->message);
+		if (rc == -EALREADY)
+			return 0;
+		if (!rc)
+			return send(c, 0, out);
+		kfb_client_fail(c, rc);
+		return 0;
+	case KFB_CONN_READY:
+		if (kfb_client_own_call(q, c, KFB_OP_INFO) >= 0)
+			return 0;
+		return start(c, 0, KFB_OP_INFO, now_ms, out);
+	default:
+		return 0;
+	}
+}
+
+static _Bool join(struct kfb_client *c, __u32 queue, __u64 now_ms,
+		  struct kfb_client_action *out)
+{
+	struct kfb_join join = {
+		.queue = (__u16)queue,
+		.session_id = c->session_id,
+		.instance_id = c->instance_id,
+		.counter = c->join_counter + 1,
+		.key = c->session_key,
+	};
+	int rc = -EOVERFLOW;
+
+	if (now_ms < c->queues[queue].retry_at_ms)
+		return 0;
+	if (join.counter) {
+		c->join_counter = join.counter;
+		rc = kfb_engine_join(&c->queues[queue].engine, &join,
+				     &out->hello, &out->hello_len);
+	}
+	return connect_with(c, queue, now_ms, rc, out);
+}
+
+static _Bool next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			struct kfb_client_action *out)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+	struct kfb_engine *e = &q->engine;
+
+	switch (e->state) {
+	case KFB_CONN_CLOSING:
+		kfb_engine_keep(e);
+		return join(c, queue, now_ms, out);
+	case KFB_CONN_IDLE:
+	case KFB_CONN_BACKOFF:
+		return join(c, queue, now_ms, out);
+	case KFB_CONN_READY:
+		if (kfb_engine_resend(e, now_ms, c->config.timeout_ms,
+				      &out->message))
+			return send(c, queue, out);
+		if (kfb_engine_wants_ping(e, now_ms))
+			return start(c, queue, KFB_OP_PING, now_ms, out);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* When a queue that has said nothing to a PING counts as lost. */
+static __u64 silent_ms(const struct kfb_client *c,
+		       const struct kfb_client_queue *q)
+{
+	int i = kfb_client_own_call(q, c, KFB_OP_PING);
+
+	if (i < 0 || !q->engine.lease_ms || q->engine.state != KFB_CONN_READY ||
+	    q->engine.calls[i].resend)
+		return KFB_TIME_NEVER;
+	return q->engine.calls[i].sent_ms + q->engine.lease_ms / SILENCE_DIV;
+}
+
+/* Deadlines of connecting, of the client's own requests, and of silence. */
+static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
+		      struct kfb_client_action *out)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+
+	if (q->engine.state == KFB_CONN_CONNECTING &&
+	    now_ms >= q->connect_until_ms)
+		kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+	if (now_ms >= silent_ms(c, q))
+		kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+	while (kfb_engine_expire(&q->engine, now_ms, &out->outcome)) {
+		if (out->outcome.owner == c) {
+			kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+			continue;
+		}
+		out->what = KFB_DO_OUTCOME;
+		out->queue = queue;
+		return 1;
+	}
+	return 0;
+}
+
+static _Bool is_over(const struct kfb_client *c, __u64 now_ms)
+{
+	__u32 i;
+
+	for (i = 0; i < c->n_offered; i++) {
+		if (c->queues[i].is_away && now_ms >= c->queues[i].give_up_ms)
+			return 1;
+	}
+	return 0;
+}
+
+/* LIVE is complete: every queue that the brick has for us is there. */
+static void settle(struct kfb_client *c)
+{
+	__u32 i;
+
+	if (c->state == KFB_CLIENT_MAPPING && c->is_mapped) {
+		for (i = 0; i < c->n_offered; i++) {
+			if (c->queues[i].engine.state != KFB_CONN_READY)
+				return;
+		}
+		c->n_used = c->n_offered;
+		c->is_first = 0;
+		kfb_client_move(c, KFB_CLIENT_LIVE);
+	}
+	for (i = 0; c->state == KFB_CLIENT_LIVE && i < c->n_used; i++) {
+		if (c->queues[i].engine.state != KFB_CONN_READY)
+			continue;
+		c->queues[i].is_away = 0;
+		kfb_retry_succeeded(&c->queues[i].retry);
+	}
+}
+
+static _Bool next_session(struct kfb_client *c, __u64 now_ms,
+			  struct kfb_client_action *out)
+{
+	__u32 i;
+
+	if (tell_fate(c, out))
+		return 1;
+	if (c->state == KFB_CLIENT_MAPPING && c->map_due) {
+		c->map_due = 0;
+		out->what = KFB_DO_MAP;
+		return 1;
+	}
+	for (i = 0; i < c->n_offered; i++) {
+		if (next_queue(c, i, now_ms, out))
+			return 1;
+	}
+	settle(c);
+	return 0;
+}
+
+_Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
+		      struct kfb_client_action *out)
+{
+	__u32 i;
+
+	memset(out, 0, sizeof(*out));
+	if (c->state == KFB_CLIENT_IDLE || c->state == KFB_CLIENT_CLOSED)
+		return 0;
+	for (i = 0; i < c->config.n_queues; i++) {
+		if (too_late(c, i, now_ms, out))
+			return 1;
+	}
+	if (is_over(c, now_ms))
+		kfb_client_fail(c, c->error ? c->error : -ETIMEDOUT);
+	if (close_one(c, out))
+		return 1;
+	switch (c->state) {
+	case KFB_CLIENT_FAILED:
+		return tell_lost(c, out);
+	case KFB_CLIENT_OPENING:
+		return tell_lost(c, out) || next_opening(c, now_ms, out);
+	default:
+		return next_session(c, now_ms, out);
+	}
+}
+
+__u64 kfb_client_next_ms(const struct kfb_client *c)
+{
+	__u64 next_ms = KFB_TIME_NEVER;
+	__u32 i;
+
+	for (i = 0; i < c->n_offered; i++) {
+		const struct kfb_client_queue *q = &c->queues[i];
+		__u64 at_ms = kfb_engine_next_ms(&q->engine);
+
+		if (silent_ms(c, q) < at_ms)
+			at_ms = silent_ms(c, q);
+		if (q->engine.state == KFB_CONN_CONNECTING &&
+		    q->connect_until_ms < at_ms)
+			at_ms = q->connect_until_ms;
+		if (q->engine.state == KFB_CONN_BACKOFF &&
+		    (!i || c->state != KFB_CLIENT_OPENING) &&
+		    q->retry_at_ms < at_ms)
+			at_ms = q->retry_at_ms;
+		if (q->is_away && q->give_up_ms < at_ms)
+			at_ms = q->give_up_ms;
+		if (at_ms < next_ms)
+			next_ms = at_ms;
+	}
+	return next_ms;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The engine's way back into its session: join, and send again what has no
+ * answer.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_engine_priv.h"
+
+int kfb_engine_keep(struct kfb_engine *e)
+{
+	__u32 i;
+
+	if (e->state != KFB_CONN_CLOSING)
+		return -EBUSY;
+	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+		struct kfb_call *call = &e->calls[i];
+
+		/* AUTH belongs to the connection: it has no slot to be in. */
+		if (i == KFB_ENGINE_AUTH && call->waiting) {
+			call->waiting = 0;
+			e->tx_busy[call->tx] = 0;
+		}
+		call->lost = 0;
+		call->resend = call->waiting;
+	}
+	return kfb_conn_move(&e->state, KFB_ROLE_CLIENT, KFB_CONN_BACKOFF);
+}
+
+void kfb_engine_drop(struct kfb_engine *e)
+{
+	__u32 i;
+
+	if (e->state != KFB_CONN_BACKOFF)
+		return;
+	for (i = 0; i < KFB_ENGINE_CALLS; i++)
+		e->calls[i].lost =
+			e->calls[i].waiting && !e->calls[i].abandoned;
+}
+
+int kfb_engine_join(struct kfb_engine *e, const struct kfb_join *join,
+		    const __u8 **out, __u32 *len)
+{
+	struct kfb_hello *hello = &e->hello;
+	__u8 *raw = e->join_raw;
+	int rc;
+
+	if (e->state != KFB_CONN_IDLE && e->state != KFB_CONN_BACKOFF)
+		return -EISCONN;
+	if (!join->session_id || !e->config.hmac.compute)
+		return -EINVAL;
+	kfb_engine_fill_hello(e, hello);
+	hello->queue = join->queue;
+	hello->session_id = join->session_id;
+	hello->join_counter = join->counter;
+	rc = kfb_encode_hello(hello, raw, KFB_HELLO_BYTES);
+	if (rc < 0)
+		return rc;
+	rc = kfb_auth_join_proof(&e->config.hmac, join->key, raw, hello->proof);
+	if (rc)
+		return rc;
+	rc = kfb_encode_hello(hello, raw, KFB_HELLO_BYTES);
+	if (rc < 0)
+		return rc;
+	e->joined_session_id = join->session_id;
+	e->joined_instance_id = join->instance_id;
+	*out = raw;
+	*len = (__u32)rc;
+	return kfb_conn_move(&e->state, KFB_ROLE_CLIENT, KFB_CONN_CONNECTING);
+}
+
+int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted)
+{
+	__u32 i;
+
+	if (kfb_credits_init(&e->credits, granted))
+		return -EPROTO;
+	if (!e->joined_session_id || !e->slots.n)
+		return kfb_slots_init(&e->slots, granted) ? -EPROTO : 0;
+	/* The slots are the queue's for as long as the session lives. */
+	if (granted != e->slots.n)
+		return -EPROTO;
+	for (i = 0; i < KFB_ENGINE_AUTH; i++) {
+		if (e->calls[i].waiting &&
+		    kfb_credits_take(&e->credits, KFB_OP_PING))
+			return -EPROTO;
+	}
+	return 0;
+}
+
+/* The same request as it was, but it returns no credits: this connection's
+ * are all there.
+ */
+static int encode_again(struct kfb_engine *e, const struct kfb_call *call)
+{
+	__u8 *data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
+	struct kfb_request req;
+	int rc;
+
+	rc = kfb_decode_request(data, call->len, &req);
+	if (rc)
+		return rc;
+	req.credits = 0;
+	return kfb_encode_request(&req, data, KFB_REQ_MAX_BYTES);
+}
+
+/*
+ * The next call to be sent again, by its slot: a call that leaves the reserve
+ * alone was given one of the lower slots, so it finds a credit in this order.
+ */
+static struct kfb_call *next_resend(struct kfb_engine *e)
+{
+	__u32 i;
+
+	for (i = 0; i < KFB_ENGINE_AUTH; i++) {
+		if (e->calls[i].resend)
+			return &e->calls[i];
+	}
+	return NULL;
+}
+
+_Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
+			struct kfb_message *out)
+{
+	struct kfb_call *call;
+	int len;
+
+	if (e->state != KFB_CONN_READY)
+		return 0;
+	call = next_resend(e);
+	if (!call)
+		return 0;
+	call->resend = 0;
+	len = encode_again(e, call);
+	if (len < 0) /* we encoded it: cannot be */
+		return 0;
+	e->tx_busy[call->tx] = KFB_TX_CALL | KFB_TX_SENDING;
+	call->sent_ms = now_ms;
+	call->deadline_ms = now_ms + timeout_ms;
+	out->tx = call->tx;
+	out->slot = (__u16)(call - e->calls);
+	out->len = (__u32)len;
+	out->data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
+	return 1;
+}

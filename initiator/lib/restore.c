@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Mappings in a new session: each is made again, and lives on only when none
+ * of its blocks has changed hands.
+ *
+ * One MAP is out at a time. Refusals that may pass (the brick still has the
+ * old session's mapping, or waits for others to come back) are tried again;
+ * any other refusal, or another birth, is the end of that mapping: what is
+ * posted to it fails, and what was written to it and not flushed is lost.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define PAUSE_MIN_MS 10
+#define PAUSE_MAX_MS 500
+
+static void next_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	struct kfbl_restore *r = &k->restore;
+
+	/* What is dead stays dead until its owner unmaps it. */
+	while (mapping && mapping->error)
+		mapping = LIST_NEXT(mapping, link);
+	r->at = mapping;
+	r->id = 0;
+	r->cursor = 0;
+	r->n_handles = 0;
+	r->pause_ms = PAUSE_MIN_MS;
+	r->pause_until_ms = 0;
+	if (mapping)
+		r->rest = mapping->range;
+}
+
+void kfbl_restore_start(struct kfbrick *k)
+{
+	struct kfbl_restore *r = &k->restore;
+	int rc;
+
+	rc = kfbl_flush_check_mode(k, k->client.info.flush_mode);
+	if (!rc && k->client.info.block_shift != KFB_BLOCK_SHIFT)
+		rc = kfbl_fail(k, -EPROTONOSUPPORT,
+			       "%s has blocks of another size than 2 MiB",
+			       k->url.text);
+	if (rc) {
+		kfbl_lost_all(k, rc, k->error);
+		return;
+	}
+	k->session_id = k->client.session_id;
+	/* Keys of another session open nothing, or something else. */
+	kfb_blockmap_init(&k->map, k->map.entries, k->map.cap);
+	r->active = true;
+	r->asked = false;
+	r->until_ms = KFB_TIME_NEVER;
+	if (k->reconnect_ms != KFBRICK_RECONNECT_FOREVER)
+		r->until_ms = kfbl_now_ms() + k->reconnect_ms;
+	next_mapping(k, LIST_FIRST(&k->mappings));
+}
+
+void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
+		       int error, uint32_t why)
+{
+	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
+	struct kfb_dirty lost = { 0 };
+	uint32_t i;
+
+	mapping->error = error;
+	kfb_blockmap_del(&k->map, mapping->id);
+	for (i = 0; i < k->n_queues; i++)
+		kfb_flush_take_in(&k->flush[i], mapping->range.va, len, &lost);
+	kfb_losses_add(&k->losses, &lost, why);
+	kfbl_flush_anew(k);
+}
+
+/* Give back what was mapped anew and is not wanted. */
+static void give_back(struct kfbrick *k, uint64_t id)
+{
+	struct kfb_request req = { .op = KFB_OP_UNMAP };
+
+	req.u.unmap.mapping_id = id;
+	kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_UNMAP, 0);
+}
+
+static void give_up(struct kfbrick *k, int error, uint32_t why)
+{
+	struct kfbrick_mapping *mapping = k->restore.at;
+
+	if (k->restore.id)
+		give_back(k, k->restore.id);
+	kfbl_mapping_dies(k, mapping, error, why);
+	next_mapping(k, LIST_NEXT(mapping, link));
+}
+
+static int keep_page(struct kfbl_restore *r, const struct kfb_map_reply *reply)
+{
+	uint32_t want = r->n_handles + reply->n_handles;
+
+	if (want > r->cap_handles) {
+		uint32_t cap =
+			r->cap_handles * 2 > want ? r->cap_handles * 2 : want;
+		struct kfb_handle *handles =
+			realloc(r->handles, cap * sizeof(*handles));
+
+		if (!handles)
+			return -ENOMEM;
+		r->handles = handles;
+		r->cap_handles = cap;
+	}
+	memcpy(r->handles + r->n_handles, reply->handles,
+	       reply->n_handles * sizeof(r->handles[0]));
+	r->n_handles = want;
+	return 0;
+}
+
+static struct kfb_handle *old_handles(const struct kfbrick_mapping *mapping)
+{
+	struct kfb_handle *old = calloc(mapping->n_handles, sizeof(*old));
+	size_t i;
+
+	for (i = 0; old && i < mapping->n_handles; i++) {
+		old[i].va = mapping->handles[i].va;
+		old[i].n_blocks = mapping->handles[i].n_blocks;
+		old[i].birth = mapping->handles[i].birth;
+	}
+	return old;
+}
+
+/* The mapping's handles become the new ones: 0 or -ENOMEM. */
+static int take_over(struct kfbrick *k, struct kfbrick_mapping *mapping)
+{
+	struct kfbl_restore *r = &k->restore;
+	struct kfbrick_handle *handles;
+	uint32_t i;
+
+	handles = calloc(r->n_handles, sizeof(*handles));
+	if (!handles || kfbl_map_room(k, r->n_handles)) {
+		free(handles);
+		return -ENOMEM;
+	}
+	for (i = 0; i < r->n_handles; i++) {
+		handles[i].va = r->handles[i].va;
+		handles[i].n_blocks = r->handles[i].n_blocks;
+		handles[i].key = r->handles[i].key;
+		handles[i].raddr = r->handles[i].raddr;
+		handles[i].birth = r->handles[i].birth;
+	}
+	free(mapping->handles);
+	mapping->handles = handles;
+	mapping->n_handles = r->n_handles;
+	mapping->cap_handles = r->n_handles;
+	mapping->id = r->id;
+	return kfb_blockmap_add(&k->map, r->handles, r->n_handles, r->id,
+				mapping->flags & KFBRICK_MAP_RW);
+}
+
+static void complete(struct kfbrick *k)
+{
+	struct kfbl_restore *r = &k->restore;
+	struct kfbrick_mapping *mapping = r->at;
+	struct kfb_handle *old = old_handles(mapping);
+	int rc;
+
+	if (!old) {
+		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
+		return;
+	}
+	if (!kfb_births_same(old, (uint32_t)mapping->n_handles, r->handles,
+			     r->n_handles)) {
+		give_up(k, -ESTALE, KFB_LOSS_BIRTH);
+	} else {
+		rc = take_over(k, mapping);
+		if (rc)
+			give_up(k, rc, KFB_LOSS_SUSPECT);
+		else
+			next_mapping(k, LIST_NEXT(mapping, link));
+	}
+	free(old);
+}
+
+static void took_page(struct kfbrick *k)
+{
+	const struct kfb_map_reply *reply = &k->rx_reply.u.map;
+	struct kfbl_restore *r = &k->restore;
+	int64_t covered;
+
+	covered =
+		kfb_blockmap_check(reply->handles, reply->n_handles, &r->rest);
+	if (!r->id)
+		r->id = reply->mapping_id;
+	if (!reply->mapping_id || reply->mapping_id != r->id || covered <= 0 ||
+	    (reply->cursor == 0) != ((uint64_t)covered == r->rest.n_blocks)) {
+		kfbl_lost(k, &k->queues[0], -EPROTO,
+			  "the brick returned handles for something else");
+		return;
+	}
+	if (keep_page(r, reply)) {
+		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
+		return;
+	}
+	r->rest.va += (uint64_t)covered << KFB_BLOCK_SHIFT;
+	r->rest.n_blocks -= (uint64_t)covered;
+	r->cursor = reply->cursor;
+	if (!r->rest.n_blocks)
+		complete(k);
+}
+
+/* Another try may go better: the brick has not noticed the loss, or waits. */
+static bool may_pass(int error)
+{
+	return error == -EBUSY || error == -EAGAIN || error == -ETIMEDOUT ||
+	       error == -ESHUTDOWN;
+}
+
+void kfbl_restore_answer(struct kfbrick *k, const struct kfb_outcome *outcome)
+{
+	struct kfbl_restore *r = &k->restore;
+	uint64_t now_ms = kfbl_now_ms();
+
+	if (!r->active || !r->asked || !r->at)
+		return;
+	r->asked = false;
+	if (!outcome->error) {
+		took_page(k);
+	} else if (may_pass(outcome->error) && now_ms < r->until_ms) {
+		r->pause_until_ms = now_ms + r->pause_ms;
+		r->pause_ms *= 2;
+		if (r->pause_ms > PAUSE_MAX_MS)
+			r->pause_ms = PAUSE_MAX_MS;
+	} else {
+		give_up(k, outcome->error == -ENOENT ? -ESTALE : outcome->error,
+			KFB_LOSS_BIRTH);
+	}
+}
+
+bool kfbl_restore_run(struct kfbrick *k)
+{
+	struct kfb_request req = { .op = KFB_OP_MAP };
+	struct kfbl_restore *r = &k->restore;
+
+	if (!r->active || r->asked ||
+	    kfb_client_state(&k->client) != KFB_CLIENT_MAPPING ||
+	    k->session_id != k->client.session_id)
+		return false;
+	if (!r->at) {
+		r->active = false;
+		k->flush_restart = true;
+		return !kfb_client_mapped(&k->client);
+	}
+	if (!kfb_client_can_call(&k->client, 0) ||
+	    kfbl_now_ms() < r->pause_until_ms)
+		return false;
+	req.u.map.range = r->at->range;
+	req.u.map.flags = r->at->flags | KFB_MAP_NOWAIT;
+	req.u.map.mapping_id = r->id;
+	req.u.map.cursor = r->cursor;
+	if (kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_REMAP, 0))
+		return false;
+	r->asked = true;
+	return true;
+}
+
+uint64_t kfbl_restore_next_ms(const struct kfbrick *k)
+{
+	const struct kfbl_restore *r = &k->restore;
+
+	if (!r->active || r->asked ||
+	    kfb_client_state(&k->client) != KFB_CLIENT_MAPPING)
+		return KFB_TIME_NEVER;
+	return r->pause_until_ms;
+}
+
+void kfbl_restore_fini(struct kfbrick *k)
+{
+	free(k->restore.handles);
+}

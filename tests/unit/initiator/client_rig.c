@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The core's client against a simulated brick.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "client_rig.h"
+#include "kfb_err.h"
+
+/* Actions without a pause: more is a loop that does not end. */
+#define ACTIONS_MAX 2000
+
+uint32_t rig_random(struct rig *r, uint32_t below)
+{
+	r->random ^= r->random << 13;
+	r->random ^= r->random >> 17;
+	r->random ^= r->random << 5;
+	return r->random % below;
+}
+
+static void random_bytes(void *ctx, void *buf, __u32 len)
+{
+	struct rig *r = ctx;
+	uint8_t *byte = buf;
+
+	while (len--)
+		*byte++ = (uint8_t)rig_random(r, 256);
+}
+
+struct kfb_client_config rig_config(struct rig *r, uint32_t n_queues)
+{
+	struct kfb_client_config config = {
+		.engine = {
+			.hmac.compute = sim_hmac,
+			.client_name = "alice",
+			.key = sim_key,
+			.features = KFB_FEATURE_EVENT,
+		},
+		.random = random_bytes,
+		.random_ctx = r,
+		.n_queues = n_queues,
+		.timeout_ms = RIG_TIMEOUT_MS,
+		.reconnect_ms = RIG_RECONNECT_MS,
+	};
+
+	return config;
+}
+
+void rig_configure(struct rig *r, const struct kfb_client_config *config)
+{
+	assert_int_equal(kfb_client_init(&r->c, config, r->tx), 0);
+}
+
+void rig_init(struct rig *r, uint32_t n_queues)
+{
+	struct kfb_client_config config;
+
+	memset(r, 0, sizeof(*r));
+	r->random = 2463534242U;
+	r->now_ms = 5000;
+	sim_init(&r->b);
+	config = rig_config(r, n_queues);
+	rig_configure(r, &config);
+}
+
+static void do_connect(struct rig *r, const struct kfb_client_action *action)
+{
+	struct rig_link *link = &r->links[action->queue];
+	uint8_t out[KFB_ACCEPT_BYTES];
+	int len;
+
+	/* The old endpoint is gone: nothing of it can come after this. */
+	assert_false(link->open);
+	if (r->unreachable) {
+		link->open = true;
+		kfb_client_rejected(&r->c, action->queue, NULL, 0, r->now_ms,
+				    &r->reject);
+		return;
+	}
+	len = sim_hello(&r->b, action->hello, action->hello_len, out,
+			&link->session, &link->queue);
+	link->open = true;
+	if (len < 0)
+		kfb_client_rejected(&r->c, action->queue, out, (uint32_t)-len,
+				    r->now_ms, &r->reject);
+	else
+		kfb_client_accepted(&r->c, action->queue, out, (uint32_t)len,
+				    r->now_ms);
+}
+
+static void do_close(struct rig *r, uint32_t queue)
+{
+	struct rig_link *link = &r->links[queue];
+
+	assert_true(link->open);
+	link->open = false;
+	sim_disconnect(&r->b, link->session, link->queue, r->drop);
+	if (r->on_closed)
+		r->on_closed(r, queue);
+	kfb_client_closed(&r->c, queue);
+}
+
+void rig_cut(struct rig *r, uint32_t queue)
+{
+	if (r->links[queue].open)
+		kfb_client_lost(&r->c, queue, r->now_ms, -ECONNRESET);
+}
+
+static void map_answered(struct rig *r)
+{
+	struct rig_block *block = &r->blocks[r->map_next];
+	const struct kfb_handle *handle = &r->reply.u.map.handles[0];
+
+	r->map_waits = false;
+	if (r->outcome.error == -EBUSY) {
+		r->map_at_ms = r->now_ms + 50;
+		return;
+	}
+	if (!r->outcome.error &&
+	    (!block->birth || block->birth == handle->birth)) {
+		block->birth = handle->birth;
+		block->key = handle->key;
+		block->mapped = true;
+	} else {
+		block->dead = true;
+		if (r->on_dead)
+			r->on_dead(r, r->map_next);
+	}
+	r->map_next++;
+}
+
+/* A MAP that nobody waits for any more has been done: give it back. */
+static void undo_map(struct rig *r)
+{
+	struct kfb_request req = { .op = KFB_OP_UNMAP };
+
+	req.u.unmap.mapping_id = r->reply.u.map.mapping_id;
+	assert_int_equal(rig_call(r, 0, &req, &r->reply), 0);
+}
+
+static void told(struct rig *r, uint32_t queue,
+		 const struct kfb_outcome *outcome)
+{
+	if (outcome->kind == KFB_OUTCOME_LATE) {
+		if (outcome->op == KFB_OP_MAP && !outcome->error)
+			undo_map(r);
+		return;
+	}
+	r->outcome = *outcome;
+	r->n_outcomes++;
+	if (outcome->owner == &r->mapping) {
+		if (outcome->kind == KFB_OUTCOME_REPLY && r->map_waits)
+			map_answered(r);
+		else if (outcome->kind == KFB_OUTCOME_TIMEOUT)
+			r->map_waits = false;
+		return;
+	}
+	if (r->on_outcome)
+		r->on_outcome(r, queue, outcome);
+}
+
+static enum rig_cut cut_of(struct rig *r, const struct kfb_message *message)
+{
+	enum rig_cut cut = r->cut;
+	struct kfb_request req;
+
+	if (r->cut_per_mille && rig_random(r, 1000) < r->cut_per_mille)
+		return RIG_CUT_REQUEST + rig_random(r, 3);
+	if (cut == RIG_CUT_NONE)
+		return cut;
+	assert_int_equal(kfb_decode_request(message->data, message->len, &req),
+			 0);
+	if (r->cut_op && r->cut_op != req.op)
+		return RIG_CUT_NONE;
+	if (cut != RIG_CUT_SILENCE)
+		r->cut = RIG_CUT_NONE;
+	return cut;
+}
+
+static void deliver(struct rig *r, uint32_t queue,
+		    const struct kfb_message *message)
+{
+	struct rig_link *link = &r->links[queue];
+	enum rig_cut cut = cut_of(r, message);
+	uint8_t out[KFB_REPLY_MAX_BYTES];
+	struct kfb_outcome outcome;
+	int len = 0;
+	int rc;
+
+	kfb_engine_sent(&r->c.queues[queue].engine, message->tx);
+	if (cut == RIG_CUT_SILENCE)
+		return;
+	if (cut != RIG_CUT_REQUEST)
+		len = sim_message(&r->b, link->session, link->queue,
+				  message->data, message->len, out);
+	if (cut != RIG_CUT_NONE || !len) {
+		rig_cut(r, queue);
+		return;
+	}
+	rc = kfb_client_receive(&r->c, queue, out, (uint32_t)len, r->now_ms,
+				&r->reply, &outcome);
+	assert_true(rc >= 0 || rc == -EKEYREJECTED || rc == -ESTALE);
+	if (rc == 1)
+		told(r, queue, &outcome);
+}
+
+int rig_call(struct rig *r, uint32_t queue, const struct kfb_request *req,
+	     void *owner)
+{
+	struct kfb_message message;
+	int rc;
+
+	rc = kfb_engine_start(&r->c.queues[queue].engine, req, r->now_ms,
+			      RIG_TIMEOUT_MS, owner, &message);
+	if (!rc)
+		deliver(r, queue, &message);
+	return rc;
+}
+
+int rig_alloc(struct rig *r, uint32_t number, void *owner)
+{
+	struct kfb_request req = { .op = KFB_OP_ALLOC };
+
+	req.u.range.va = SIM_ALLOC_VA + number * KFB_BLOCK_BYTES;
+	req.u.range.n_blocks = 1;
+	return rig_call(r, 0, &req, owner);
+}
+
+static void start_mapping(struct rig *r)
+{
+	int i;
+
+	r->n_map_asked++;
+	r->mapping = true;
+	r->map_next = 0;
+	r->map_waits = false;
+	r->map_at_ms = 0;
+	for (i = 0; i < SIM_BLOCKS; i++)
+		r->blocks[i].mapped = false;
+}
+
+static bool run_mapping(struct rig *r)
+{
+	struct kfb_request req = { .op = KFB_OP_MAP };
+
+	if (!r->mapping || r->map_waits || r->now_ms < r->map_at_ms ||
+	    kfb_client_state(&r->c) != KFB_CLIENT_MAPPING)
+		return false;
+	while (r->map_next < SIM_BLOCKS &&
+	       (!r->blocks[r->map_next].held || r->blocks[r->map_next].dead))
+		r->map_next++;
+	if (r->map_next == SIM_BLOCKS) {
+		r->mapping = false;
+		assert_int_equal(kfb_client_mapped(&r->c), 0);
+		return true;
+	}
+	if (!kfb_client_can_call(&r->c, 0))
+		return false;
+	req.u.map.range.va = SIM_VA + r->map_next * KFB_BLOCK_BYTES;
+	req.u.map.range.n_blocks = 1;
+	req.u.map.flags = KFB_MAP_RW | KFB_MAP_EXCLUSIVE;
+	r->map_waits = true;
+	if (!rig_call(r, 0, &req, &r->mapping))
+		return true;
+	r->map_waits = false;
+	return false;
+}
+
+static void do_action(struct rig *r, const struct kfb_client_action *action)
+{
+	switch (action->what) {
+	case KFB_DO_CONNECT:
+		do_connect(r, action);
+		break;
+	case KFB_DO_CLOSE:
+		do_close(r, action->queue);
+		break;
+	case KFB_DO_SEND:
+		deliver(r, action->queue, &action->message);
+		break;
+	case KFB_DO_OUTCOME:
+		told(r, action->queue, &action->outcome);
+		break;
+	case KFB_DO_FATE:
+		r->n_fates++;
+		r->fate = action->fate;
+		if (r->on_fate)
+			r->on_fate(r, action->queue, action->fate);
+		break;
+	case KFB_DO_MAP:
+		start_mapping(r);
+		break;
+	}
+}
+
+void rig_run(struct rig *r)
+{
+	struct kfb_client_action action;
+	int n = 0;
+
+	do {
+		while (kfb_client_next(&r->c, r->now_ms, &action)) {
+			do_action(r, &action);
+			assert_true(n++ < ACTIONS_MAX);
+		}
+	} while (run_mapping(r));
+}
+
+/* To the next moment at which something is to be done. */
+static void pass_time(struct rig *r)
+{
+	uint64_t next_ms = kfb_client_next_ms(&r->c);
+
+	if (r->mapping && !r->map_waits && r->map_at_ms > r->now_ms &&
+	    r->map_at_ms < next_ms)
+		next_ms = r->map_at_ms;
+	if (next_ms <= r->now_ms)
+		next_ms = r->now_ms + 1;
+	r->now_ms = next_ms;
+}
+
+void rig_run_to(struct rig *r, enum kfb_client_state state, uint64_t ms)
+{
+	uint64_t end_ms = r->now_ms + ms;
+
+	for (;;) {
+		rig_run(r);
+		if (kfb_client_state(&r->c) == state)
+			return;
+		pass_time(r);
+		if (r->now_ms > end_ms)
+			break;
+	}
+	fail_msg("%s instead of %s after %llu ms",
+		 kfb_client_state_name(kfb_client_state(&r->c)),
+		 kfb_client_state_name(state), (unsigned long long)ms);
+}
+
+void rig_renew(struct rig *r)
+{
+	uint64_t end_ms = r->now_ms + 10000;
+	uint64_t old = r->c.session_id;
+
+	for (;;) {
+		rig_run(r);
+		if (kfb_client_state(&r->c) == KFB_CLIENT_LIVE &&
+		    r->c.session_id != old)
+			return;
+		pass_time(r);
+		assert_true(r->now_ms < end_ms);
+	}
+}
+
+void rig_connect(struct rig *r)
+{
+	assert_int_equal(kfb_client_start(&r->c), 0);
+	rig_run_to(r, KFB_CLIENT_LIVE, 0);
+}
