@@ -7,10 +7,11 @@
  *   regions    registers, has the region written to, closes, on another pair
  *   providers  registers a provider, opens its objects, closes, deregisters
  *
- * Locking: a worker's rounds and err are its thread's to write; the others
- * read them, and wait for changes on st_load.wait.
+ * Locking: a worker's rounds, err and ended are its thread's to write; the
+ * others read them, and wait for changes on st_load.wait.
  * Lifetime: the main thread opens everything before a thread starts and closes
- * it when all have ended.
+ * it when all have ended. They end after a whole round: kthread_stop() counts
+ * as a signal and would break off what a round waits for.
  */
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -31,6 +32,7 @@ struct worker {
 	struct task_struct *task;
 	unsigned int rounds;
 	int err;
+	bool ended;
 	struct st_pair pair;
 	struct fid_mr *mr;
 	struct st_op *op[PARTS + 2];
@@ -41,6 +43,7 @@ struct worker {
 struct st_load {
 	struct st *st;
 	wait_queue_head_t wait;
+	bool ending;
 	struct worker worker[WORKERS];
 };
 
@@ -114,6 +117,7 @@ static int regions(struct worker *w)
 {
 	struct fi_buf buf = fi_buf_linear(w->remote, REGION_LEN);
 	struct fid_mr *mr;
+	int closed;
 	ssize_t ret;
 
 	w->local[0] = w->rounds + 1;
@@ -125,7 +129,8 @@ static int regions(struct worker *w)
 	ret = fi_write(w->pair.a, w->local, 1, NULL, 0, st_mr_addr(mr, 0),
 		       fi_mr_key(mr), &w->op[0]->ctx);
 	ret = st_op_result(w->pair.acq, w->op[0], ret);
-	ret = ret ?: fi_close(&mr->fid);
+	closed = fi_close(&mr->fid);
+	ret = ret ?: closed;
 	if (ret)
 		return ret;
 	return w->remote[0] == w->local[0] ? 0 : -EBADMSG;
@@ -141,7 +146,7 @@ static int work(void *arg)
 	struct worker *w = arg;
 	int ret = 0;
 
-	while (!kthread_should_stop() && !ret) {
+	while (!READ_ONCE(w->load->ending) && !ret) {
 		ret = w->round(w);
 		WRITE_ONCE(w->err, ret);
 		if (!ret)
@@ -149,7 +154,9 @@ static int work(void *arg)
 		wake_up(&w->load->wait);
 		cond_resched();
 	}
-	/* Until it is told, or the task would be gone by then. */
+	WRITE_ONCE(w->ended, true);
+	wake_up(&w->load->wait);
+	/* The task must be there for kthread_stop(). */
 	wait_event(w->load->wait, kthread_should_stop());
 	return 0;
 }
@@ -188,12 +195,25 @@ static int start(struct worker *w)
 	return 0;
 }
 
-static void stop(struct worker *w)
+/* Let all end their rounds. */
+static void end_work(struct st_load *load)
+{
+	struct worker *w;
+
+	WRITE_ONCE(load->ending, true);
+	for (w = load->worker; w < load->worker + WORKERS; w++) {
+		if (!w->task)
+			continue;
+		wait_event(load->wait, READ_ONCE(w->ended));
+		kthread_stop(w->task);
+		w->task = NULL;
+	}
+}
+
+static void tear_down(struct worker *w)
 {
 	int i;
 
-	if (w->task)
-		kthread_stop(w->task);
 	if (w->mr)
 		fi_close(&w->mr->fid);
 	st_pair_close(&w->pair);
@@ -207,8 +227,9 @@ static void free_load(struct st_load *load)
 {
 	int i;
 
+	end_work(load);
 	for (i = 0; i < WORKERS; i++)
-		stop(&load->worker[i]);
+		tear_down(&load->worker[i]);
 	kfree(load);
 }
 
@@ -285,13 +306,14 @@ void st_load_stop(struct st_load *load, unsigned int rounds)
 	struct st *st = load->st;
 	struct worker *w;
 
-	for (w = load->worker; w < load->worker + WORKERS; w++) {
+	for (w = load->worker; w < load->worker + WORKERS; w++)
 		while (READ_ONCE(w->rounds) < rounds &&
 		       gets_to(w, READ_ONCE(w->rounds) + 1))
 			;
+	end_work(load);
+	for (w = load->worker; w < load->worker + WORKERS; w++)
 		CHECKF(st, w->rounds >= rounds && !w->err,
 		       "%s went on beside them: %u rounds, error %d", w->what,
 		       w->rounds, w->err);
-	}
 	free_load(load);
 }
