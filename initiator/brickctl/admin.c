@@ -293,3 +293,18 @@ uint64_t ctl_admin_count(struct json_object *object, const char *name)
 		       ? json_object_get_uint64(member)
 		       : 0;
 }
+
+uint64_t ctl_admin_session_ops(struct json_object *session)
+{
+	struct json_object *counts = NULL;
+	uint64_t sum = 0;
+
+	json_object_object_get_ex(session, "ops", &counts);
+	if (!json_object_is_type(counts, json_type_object))
+		return 0;
+	json_object_object_foreach(counts, op, count) {
+		(void)op;
+		sum += json_object_get_uint64(count);
+	}
+	return sum;
+}

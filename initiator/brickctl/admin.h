@@ -64,6 +64,9 @@ struct json_object *ctl_admin_request(const char *op);
 int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *admin,
 		       struct json_object **list);
 
+/* Requests of a session so far, of all ops. */
+uint64_t ctl_admin_session_ops(struct json_object *session);
+
 /* Members of an answer; "" or 0 where there is none of that kind. */
 const char *ctl_admin_text(struct json_object *object, const char *name);
 uint64_t ctl_admin_count(struct json_object *object, const char *name);

@@ -76,6 +76,7 @@ struct ctl {
 	bool json;
 	bool failed; /* an error has been reported */
 	bool under_way; /* a part of what the command changes may be changed */
+	void (*before_error)(void); /* called before one is printed, or NULL */
 	struct kfbrick *k;
 };
 
@@ -92,6 +93,7 @@ extern const struct ctl_command ctl_cmd_ping;
 extern const struct ctl_command ctl_cmd_read;
 extern const struct ctl_command ctl_cmd_sessions;
 extern const struct ctl_command ctl_cmd_stats;
+extern const struct ctl_command ctl_cmd_top;
 extern const struct ctl_command ctl_cmd_unmap;
 extern const struct ctl_command ctl_cmd_write;
 

@@ -7,21 +7,6 @@
 
 #include "admin.h"
 
-static uint64_t sum_of(struct json_object *session, const char *name)
-{
-	struct json_object *counts = NULL;
-	uint64_t sum = 0;
-
-	json_object_object_get_ex(session, name, &counts);
-	if (!json_object_is_type(counts, json_type_object))
-		return 0;
-	json_object_object_foreach(counts, op, count) {
-		(void)op;
-		sum += json_object_get_uint64(count);
-	}
-	return sum;
-}
-
 static void print_lease(struct json_object *session)
 {
 	if (json_object_object_get_ex(session, "lease_left_ms", NULL))
@@ -51,8 +36,8 @@ static void print_text(struct json_object *list)
 		       ctl_admin_count(s, "queues"),
 		       ctl_admin_count(s, "mappings"),
 		       ctl_admin_count(s, "handles"),
-		       ctl_admin_count(s, "ops_in_flight"), sum_of(s, "ops"),
-		       ctl_admin_count(s, "failed"));
+		       ctl_admin_count(s, "ops_in_flight"),
+		       ctl_admin_session_ops(s), ctl_admin_count(s, "failed"));
 	}
 	printf("%zu session%s\n", n, ctl_plural(n));
 }

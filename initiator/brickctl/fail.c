@@ -33,6 +33,8 @@ static void message_json(const struct ctl *ctl, int status, int error,
 static int report(struct ctl *ctl, int status, int error, const char *next,
 		  const char *message)
 {
+	if (ctl->before_error)
+		ctl->before_error();
 	ctl->failed = true;
 	if (ctl->json)
 		message_json(ctl, status, error, next, message);

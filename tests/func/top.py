@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""brickctl top: the live view in a terminal of its own, and the one table."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import lab
+
+DEADLINE_S = 60
+UNREACHED = 3
+ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+class Terminal:
+    """top on a pseudo terminal of 80 columns and 24 rows."""
+
+    def __init__(self, *words, rows=24, columns=80):
+        self.ours, self.theirs = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.theirs)
+        self.seen = b""
+        self.process = subprocess.Popen(
+            [str(w) for w in words], stdin=self.theirs, stdout=self.theirs,
+            stderr=self.theirs, env=lab.environment(), start_new_session=True)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read_until(self, pattern, start=0):
+        """Waits for a pattern behind what was seen up to start; where it ends."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            found = re.compile(pattern, re.S).search(self.seen, start)
+            if found:
+                return found.end()
+            left = end - time.monotonic()
+            if left < 0 or not select.select([self.ours], [], [], left)[0]:
+                raise AssertionError(f"{pattern} does not come: {self.seen!r}")
+            self.seen += os.read(self.ours, 65536)
+
+    def type(self, keys):
+        os.write(self.ours, keys)
+
+    def is_as_before(self):
+        return termios.tcgetattr(self.theirs) == self.before
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.ours)
+        os.close(self.theirs)
+
+
+class Top(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "admin.sock"
+        self.b = self.brick(settings=f"admin = {self.path}").start()
+
+    def top(self, *words, **size):
+        t = Terminal(lab.BRICKCTL, "--admin", self.path, "top", *words, **size)
+        self.addCleanup(t.close)
+        return t
+
+    def hold(self):
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        held = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
+             str(self.b.key("a")), "--json", "map", "0x0+1"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.environment())
+        self.addCleanup(held.stdout.close)
+        self.addCleanup(held.wait)
+        self.addCleanup(held.kill)
+        self.assertIn(b"mapping_id", held.stdout.readline())
+
+    def frame(self, t, start=0):
+        """The lines of the next whole picture."""
+        begin = t.read_until(rb"\x1b\[H", start)
+        end = t.read_until(rb"\x1b\[J", begin)
+        text = t.seen[begin:end].decode()
+        return [re.sub(r"\x1b\[[A-Z]", "", line) for line in text.split("\r\n")], end
+
+    def ended(self, t, status):
+        t.read_until(re.escape(LEAVE))
+        self.assertEqual(t.process.wait(timeout=DEADLINE_S), status)
+        self.assertTrue(t.is_as_before())
+        self.assertEqual(t.seen.count(ENTER), t.seen.count(LEAVE))
+
+    def test_it_shows_the_brick_in_80_columns_and_24_rows_until_q(self):
+        self.hold()
+        t = self.top("-d", "1")
+        lines, end = self.frame(t)
+        self.assertIn("since the start", lines[2])
+        self.assertIn(ENTER, t.seen)
+        self.assertFalse(t.is_as_before())
+        self.ok(self.b.ctl("ping", "-c", "20"))
+        # Later pictures have rates of the time between two looks.
+        while "now " not in lines[2]:
+            lines, end = self.frame(t, end)
+        self.assertLessEqual(len(lines), 24)
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+        self.assertRegex(lines[0], r"^brickd \d+\.\d+\.\d+ ")
+        self.assertRegex(lines[3], r"^flushes/s \d")
+        self.assertRegex(lines[1], r"^slots \d+  allocated 1 ")
+        self.assertRegex(lines[4], r"^sessions \d+  busy \d+  waiting 0  mappings 1 ")
+        self.assertRegex(lines[6], r"^SESSION +CLIENT +STATE +LEASE")
+        self.assertTrue(any(re.match(r"^[0-9a-f]{16} a +LIVE ", x) for x in lines[7:]), lines)
+        t.type(b"q")
+        self.ended(t, 0)
+
+    def test_a_small_terminal_gets_what_fits_also_after_a_change(self):
+        t = self.top("-d", "30", rows=3, columns=20)
+        lines, end = self.frame(t)
+        self.assertEqual(len(lines), 3)
+        self.assertLessEqual(max(map(len, lines)), 20)
+        t.resize(5, 40)
+        t.process.send_signal(signal.SIGWINCH)
+        lines, _ = self.frame(t, end)
+        self.assertEqual(len(lines), 5)
+        t.type(b"xyzq")
+        self.ended(t, 0)
+
+    def test_signals_that_end_it_leave_the_terminal_as_it_was(self):
+        for which in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(which=which):
+                t = self.top()
+                self.frame(t)
+                t.process.send_signal(which)
+                self.ended(t, -which)
+
+    def test_ctrl_c_ends_it_and_other_keys_do_not(self):
+        t = self.top("-d", "1")
+        _, end = self.frame(t)
+        t.type(b"ab\x1b[A")
+        self.frame(t, end)
+        t.process.send_signal(signal.SIGINT)
+        self.ended(t, -signal.SIGINT)
+
+    def test_the_end_of_the_brick_is_told_on_the_former_screen(self):
+        t = self.top("-d", "1")
+        self.frame(t)
+        self.b.kill()
+        self.ended(t, UNREACHED)
+        t.read_until(rb"brickctl: top: admin socket ")
+        self.assertGreater(t.seen.rindex(b"brickctl: top:"), t.seen.rindex(LEAVE))
+
+    def test_without_a_terminal_it_shows_one_table(self):
+        self.hold()
+        done = lab.run(lab.BRICKCTL, "--admin", self.path, "top")
+        text = self.ok(done).decode()
+        self.assertNotIn("\x1b", text)
+        self.assertRegex(text, r"(?m)^slots \d+  allocated 1 ")
+        self.assertRegex(text, r"(?m)^since the start  ops/s \d")
+        self.assertRegex(text, r"(?m)^[0-9a-f]{16} a +LIVE ")
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+
+if __name__ == "__main__":
+    lab.main()
