@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "brickctl.h"
+#include "progress.h"
 
 static void print_done(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
 		       const char *done)
@@ -28,8 +29,9 @@ static void print_done(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
 
 int ctl_in_batches(struct ctl *ctl, const char *range,
 		   int (*op)(struct kfbrick *k, uint64_t va, uint64_t n_blocks),
-		   const char *done)
+		   const char *doing, const char *done)
 {
+	struct ctl_progress progress;
 	struct kfbrick_info info;
 	uint64_t n_done = 0;
 	uint64_t n_blocks;
@@ -48,6 +50,7 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (!info.alloc_max_blocks)
 		info.alloc_max_blocks = n_blocks;
+	ctl_progress_start(&progress, ctl, doing, ctl_blocks_bytes(n_blocks));
 	for (; n_done < n_blocks; n_done += n) {
 		n = n_blocks - n_done;
 		if (n > info.alloc_max_blocks)
@@ -56,7 +59,9 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 		if (err)
 			break;
 		ctl->under_way = true;
+		ctl_progress_add(&progress, ctl_blocks_bytes(n));
 	}
+	ctl_progress_stop(&progress);
 	if (!err)
 		print_done(ctl, va, n_blocks, done);
 	else if (n_done)

@@ -70,18 +70,32 @@ struct ctl_settings {
 	uint32_t timeout_ms; /* 0: not set */
 };
 
+/* An error as it would be printed, for a command that goes on. */
+struct ctl_caught {
+	int error; /* a negative errno, or 0 */
+	char message[1024];
+	char next[256];
+};
+
+struct ctl_progress;
+
 struct ctl {
 	const struct ctl_command *command; /* NULL before it is known */
 	struct ctl_settings settings;
 	bool json;
+	bool quiet; /* no progress */
 	bool failed; /* an error has been reported */
 	bool under_way; /* a part of what the command changes may be changed */
 	void (*before_error)(void); /* called before one is printed, or NULL */
 	struct kfbrick *k;
+	struct ctl_progress *progress; /* a line that may be on the terminal */
+	struct ctl_caught *catching; /* takes errors in place of printing */
 };
 
 /* One file each: cmd_NAME.c */
 extern const struct ctl_command ctl_cmd_alloc;
+extern const struct ctl_command ctl_cmd_bench;
+extern const struct ctl_command ctl_cmd_doctor;
 extern const struct ctl_command ctl_cmd_evict;
 extern const struct ctl_command ctl_cmd_format;
 extern const struct ctl_command ctl_cmd_free;
@@ -207,13 +221,14 @@ int ctl_connect(struct ctl *ctl);
  * @ctl: connected
  * @range: VA+N as the user wrote it
  * @op: what to do with each piece that the brick takes at once
+ * @doing: what is being done, for people
  * @done: what has been done to a piece, for people
  *
  * Return: the status to exit with.
  */
 int ctl_in_batches(struct ctl *ctl, const char *range,
 		   int (*op)(struct kfbrick *k, uint64_t va, uint64_t n_blocks),
-		   const char *done);
+		   const char *doing, const char *done);
 
 /* fail.c: errors, to standard error, as text or as one JSON object */
 

@@ -6,7 +6,8 @@
 
 static int run(struct ctl *ctl, const struct ctl_args *args)
 {
-	return ctl_in_batches(ctl, args->words[0], kfbrick_alloc, "allocated");
+	return ctl_in_batches(ctl, args->words[0], kfbrick_alloc, "allocating",
+			      "allocated");
 }
 
 const struct ctl_command ctl_cmd_alloc = {

@@ -6,7 +6,8 @@
 
 static int run(struct ctl *ctl, const struct ctl_args *args)
 {
-	return ctl_in_batches(ctl, args->words[0], kfbrick_free, "freed");
+	return ctl_in_batches(ctl, args->words[0], kfbrick_free, "freeing",
+			      "freed");
 }
 
 const struct ctl_command ctl_cmd_free = {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "brickctl.h"
+#include "progress.h"
 #include "transfer.h"
 
 #define MODE_OUTPUT 0666
@@ -31,9 +32,10 @@ struct read_job {
 	uint64_t len;
 	const char *path; /* NULL: standard output */
 	int fd;
+	struct ctl_progress progress;
 };
 
-static int take_out(struct ctl *ctl, const struct read_job *job,
+static int take_out(struct ctl *ctl, struct read_job *job,
 		    struct ctl_chunk *chunk)
 {
 	int err;
@@ -48,11 +50,12 @@ static int take_out(struct ctl *ctl, const struct read_job *job,
 				"%s, bytes of 0x%" PRIx64 ": %s",
 				job->path ? job->path : "standard output",
 				chunk->va, strerror(-err));
+	ctl_progress_add(&job->progress, chunk->len);
 	return CTL_DONE;
 }
 
 /* Each chunk is emptied just before it is used again, so in order. */
-static int copy(struct ctl_transfer *t, const struct read_job *job)
+static int copy(struct ctl_transfer *t, struct read_job *job)
 {
 	struct ctl_chunk *chunk;
 	uint64_t done = 0;
@@ -84,7 +87,7 @@ static int copy(struct ctl_transfer *t, const struct read_job *job)
 	return CTL_DONE;
 }
 
-static int map_and_copy(struct ctl *ctl, const struct read_job *job)
+static int map_and_copy(struct ctl *ctl, struct read_job *job)
 {
 	struct kfbrick_mapping *mapping = NULL;
 	struct ctl_transfer transfer;
@@ -100,8 +103,10 @@ static int map_and_copy(struct ctl *ctl, const struct read_job *job)
 		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, first,
 				     n_blocks);
 	status = ctl_transfer_open(&transfer, ctl);
+	ctl_progress_start(&job->progress, ctl, "reading", job->len);
 	if (!status)
 		status = copy(&transfer, job);
+	ctl_progress_stop(&job->progress);
 	ctl_transfer_close(&transfer);
 	if (status)
 		return status;
@@ -185,6 +190,9 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		status = ctl_connect(ctl);
 	if (status)
 		return status;
+	/* A line in between would spoil what is read onto the terminal. */
+	if (!job.path && isatty(STDOUT_FILENO))
+		ctl->quiet = true;
 	return job.path ? read_to_file(ctl, &job) : map_and_copy(ctl, &job);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "brickctl.h"
+#include "progress.h"
 #include "transfer.h"
 
 /* Of a pipe: blocks to map at a time, halved when so many are not there. */
@@ -51,6 +52,7 @@ struct write_job {
 	struct kfbrick_mapping *mapping;
 	uint64_t mapped_end; /* 0: nothing mapped, or to the very end */
 	uint64_t done; /* bytes posted */
+	struct ctl_progress progress;
 };
 
 static int unmap(struct write_job *job)
@@ -177,6 +179,7 @@ static int write_chunk(struct write_job *job)
 	if (status)
 		return status;
 	job->done += (uint64_t)n;
+	ctl_progress_add(&job->progress, (uint64_t)n);
 	return CTL_GO_ON;
 }
 
@@ -186,12 +189,17 @@ static int copy(struct write_job *job)
 	int status;
 	int end;
 
+	ctl_progress_start(&job->progress, job->ctl, "writing",
+			   job->len_known ? job->len : 0);
 	do
 		status = write_chunk(job);
 	while (status == CTL_GO_ON);
-	if (status && status != CTL_USAGE)
+	if (status && status != CTL_USAGE) {
+		ctl_progress_stop(&job->progress);
 		return status;
+	}
 	end = unmap(job);
+	ctl_progress_stop(&job->progress);
 	return status ? status : end;
 }
 

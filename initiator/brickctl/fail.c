@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "brickctl.h"
+#include "progress.h"
 
 #define MESSAGE_BYTES 1024
 
@@ -33,6 +34,16 @@ static void message_json(const struct ctl *ctl, int status, int error,
 static int report(struct ctl *ctl, int status, int error, const char *next,
 		  const char *message)
 {
+	if (ctl->catching) {
+		ctl->catching->error = error;
+		snprintf(ctl->catching->message, sizeof(ctl->catching->message),
+			 "%s", message);
+		snprintf(ctl->catching->next, sizeof(ctl->catching->next), "%s",
+			 next);
+		return status;
+	}
+	if (ctl->progress)
+		ctl_progress_hide(ctl->progress);
 	if (ctl->before_error)
 		ctl->before_error();
 	ctl->failed = true;
@@ -187,6 +198,8 @@ void ctl_note(struct ctl *ctl, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
+	if (ctl->progress)
+		ctl_progress_hide(ctl->progress);
 	if (!ctl->json) {
 		fprintf(stderr, "brickctl: %s: %s\n", ctl->command->name,
 			message);

@@ -14,7 +14,7 @@
 #define GLOBAL_FIRST 0x100
 #define OWN_FIRST    0x200
 
-#define GLOBALS_MAX	 8
+#define GLOBALS_MAX	 12
 #define TIMEOUT_MAX_S	 86400
 #define MS_PER_S	 1000
 #define SHORT_MAX_BYTES	 (2 + 2 * (CTL_OPTIONS_MAX + GLOBALS_MAX) + 1)
@@ -28,6 +28,7 @@ enum global {
 	GLOBAL_ADMIN,
 	GLOBAL_TIMEOUT,
 	GLOBAL_JSON,
+	GLOBAL_QUIET,
 	GLOBAL_HELP,
 	GLOBAL_VERSION,
 };
@@ -44,6 +45,8 @@ const struct ctl_option ctl_globals[] = {
 	[GLOBAL_TIMEOUT] = { "timeout", 0, "SECONDS",
 			     "of connecting and of each request; 10" },
 	[GLOBAL_JSON] = { "json", 0, NULL, "objects for programs" },
+	[GLOBAL_QUIET] = { "quiet", 'q', NULL,
+			   "show no progress on the terminal" },
 	[GLOBAL_HELP] = { "help", 'h', NULL, "this text" },
 	[GLOBAL_VERSION] = { "version", 'V', NULL, "the version" },
 	{ NULL },
@@ -132,6 +135,9 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 		return set_timeout(ctl, value);
 	case GLOBAL_JSON:
 		ctl->json = true;
+		return CTL_GO_ON;
+	case GLOBAL_QUIET:
+		ctl->quiet = true;
 		return CTL_GO_ON;
 	case GLOBAL_VERSION:
 		puts("brickctl " BRICKCTL_VERSION);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """brickctl against a real brick: every command, its errors, its exit codes."""
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -93,6 +94,21 @@ class Commands(lab.FuncTest):
 
     def test_ping_answers(self):
         self.ok(self.b.ctl("ping", "-c", "3"))
+
+    def test_bench_measures_and_leaves_no_block_behind(self):
+        out = self.b.json("bench", "8M+2", "--count", "20", "--depth", "4")
+        self.assertEqual([(r["op"], r["count"]) for r in out["results"]],
+                         [("write", 20), ("durable", 20), ("read", 20)])
+        self.assertEqual(self.b.allocated(), [])
+        self.ok(self.b.ctl("alloc", "8M+1"))
+        self.refused(self.b.ctl("bench", "8M+2", "--count", "1"), REFUSED, "0x800000")
+        self.assertEqual(self.b.allocated(), [(8 * lab.MIB, 1)])
+
+    def test_doctor_looks_at_a_store_and_a_brick_that_are_in_use(self):
+        out = json.loads(self.b.ctl("--json", "doctor", "--store", self.b.store).stdout)
+        found = {f["check"]: f for f in out["findings"] if f["level"] != "note"}
+        self.assertIn("is a store", found["store"]["message"])
+        self.assertIn("flush mode message", found["brick"]["message"])
 
     def test_refusals_say_what_where_and_why(self):
         self.ok(self.b.ctl("alloc", "0x0+2"))

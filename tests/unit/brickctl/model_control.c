@@ -15,7 +15,7 @@
 #include "model.h"
 
 #define HEADER_BYTES 65536
-#define CALLS_MAX    16
+#define CALLS_MAX    32
 #define MODEL_LEASE  300
 #define MODEL_KEY    0xfeedfacecafebeefULL
 

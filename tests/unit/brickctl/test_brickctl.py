@@ -20,11 +20,12 @@ BLOCK = 2 * MIB
 DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
 COMMANDS = ("keygen", "format", "info", "alloc", "free", "map", "unmap", "list",
-            "read", "write", "ping", "sessions", "stats", "top", "evict")
+            "read", "write", "ping", "sessions", "stats", "top", "evict",
+            "bench", "doctor")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
-         "write": ("0",), "ping": ()}
+         "write": ("0",), "ping": (), "bench": ("0x0+1", "-c", "1")}
 
 
 class Case(unittest.TestCase):
