@@ -14,6 +14,7 @@
 #include "brickd/auth.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
+#include "brickd/sessions.h"
 #include "proto/kfb_auth.h"
 
 static int hmac_sha256(void *ctx, const __u8 key[KFB_KEY_BYTES],
@@ -156,6 +157,15 @@ void brick_op_auth(struct brick_op *op)
 			  client->name);
 		brick_conn_goodbye(c);
 		brick_op_finish(op, KFB_ST_STALE);
+		return;
+	}
+	if (brick_sessions_of(s->server, client) >=
+	    s->server->config->limits.sessions_per_client) {
+		brick_log_limited(&s->server->peer_lines, LOG_NOTICE, c->who,
+				  "client %s has too many sessions",
+				  client->name);
+		brick_conn_goodbye(c);
+		brick_op_finish(op, KFB_ST_LIMIT);
 		return;
 	}
 	fill_reply(op, client, &transcript);

@@ -49,6 +49,7 @@ struct brick_client {
 /**
  * struct brick_limits - every bound that an administrator can move
  * @sessions: in all
+ * @sessions_per_client: of these, one client's
  * @unauthenticated: connections before AUTH
  * @unauthenticated_per_address: of those, from one source address
  * @queues: connections per session
@@ -56,6 +57,8 @@ struct brick_client {
  *	connection
  * @auth_timeout_ms: from the connection request to AUTH
  * @credits: requests in flight per queue
+ * @pending: of these, waiting for their blocks, in one session
+ * @pending_total: the same in all
  * @mappings: per session
  * @handles: registrations per session
  * @map_extent_max_bytes: one handle
@@ -64,12 +67,15 @@ struct brick_client {
  */
 struct brick_limits {
 	uint64_t sessions;
+	uint64_t sessions_per_client;
 	uint64_t unauthenticated;
 	uint64_t unauthenticated_per_address;
 	uint64_t queues;
 	uint64_t lease_ms;
 	uint64_t auth_timeout_ms;
 	uint64_t credits;
+	uint64_t pending;
+	uint64_t pending_total;
 	uint64_t mappings;
 	uint64_t handles;
 	uint64_t map_extent_max_bytes;

@@ -87,7 +87,6 @@ static int make_buffers(struct brick_conn *c, uint32_t n_recv, uint32_t n_send)
 		c->memory = NULL;
 		return -ENOMEM;
 	}
-	memset(c->memory, 0, bytes);
 	if (c->fabric->mr_local) {
 		int rc = fi_mr_reg(c->session->domain, c->memory, bytes,
 				   FI_SEND | FI_RECV, 0, 0, 0, &c->mr, NULL);

@@ -41,25 +41,47 @@ void brick_op_finish_errno(struct brick_op *op, int error)
 	brick_op_finish(op, kfb_status_from_errno(error));
 }
 
+/* Too many wait already, of this session or in all. */
+static bool is_crowded(const struct brick_session *s)
+{
+	const struct brick_limits *limits = &s->server->config->limits;
+
+	return s->n_pending >= limits->pending ||
+	       s->server->n_pending >= limits->pending_total;
+}
+
+static void pending(struct brick_session *s, int by)
+{
+	s->n_pending += by;
+	s->server->n_pending += by;
+}
+
 static void claim_granted(struct brick_claim *claim)
 {
 	struct brick_op *op = brick_container_of(claim, struct brick_op, claim);
 
-	op->session->n_pending--;
+	pending(op->session, -1);
 	op->resume(op);
 }
 
 void brick_op_claim(struct brick_op *op, struct brick_span span,
 		    brick_op_fn next)
 {
+	struct brick_session *s = op->session;
+
+	if (is_crowded(s) &&
+	    brick_claims_would_wait(&s->server->claims, span)) {
+		brick_op_finish(op, KFB_ST_AGAIN);
+		return;
+	}
 	op->has_claim = true;
 	op->claim.span = span;
 	op->claim.granted = claim_granted;
 	op->resume = next;
-	if (brick_claims_take(&op->session->server->claims, &op->claim))
+	if (brick_claims_take(&s->server->claims, &op->claim))
 		next(op);
 	else
-		op->session->n_pending++;
+		pending(s, 1);
 }
 
 static void worker_done(struct brick_work *work)
@@ -100,7 +122,7 @@ void brick_ops_cancel(struct brick_session *s)
 	while ((op = waiting_op(s))) {
 		brick_claims_drop(&s->server->claims, &op->claim);
 		op->has_claim = false;
-		s->n_pending--;
+		pending(s, -1);
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	}
 }

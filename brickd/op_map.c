@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/clock.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
@@ -79,6 +80,13 @@ static int add_change(struct brick_op *op, const struct brick_run *run)
 	return 0;
 }
 
+/* Are blocks kept for whoever wrote to them last? */
+static bool is_grace(const struct brick_server *server)
+{
+	return server->grace_until_ms &&
+	       brick_now_ms() < server->grace_until_ms;
+}
+
 static int find_runs(struct brick_op *op)
 {
 	struct brick_store *store = op->session->server->store;
@@ -100,8 +108,11 @@ static int find_runs(struct brick_op *op)
 		if (run.bad)
 			return -EIO;
 		rc = add_handle(op, &run);
-		if (!rc && write && run.owner != op->session->client->owner)
-			rc = add_change(op, &run);
+		if (rc || !write || run.owner == op->session->client->owner)
+			continue;
+		if (run.owner && is_grace(op->session->server))
+			return -EAGAIN;
+		rc = add_change(op, &run);
 	}
 	return rc;
 }

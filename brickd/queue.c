@@ -164,6 +164,7 @@ void brick_queue_message(struct brick_queue *q, const void *buf, uint32_t len)
 	why = take_credits(q, &req);
 	if (!why) {
 		brick_session_renew(q->session);
+		brick_events_noted(q->session, &req);
 		why = classify(q, &req);
 	}
 	if (why)

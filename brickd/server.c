@@ -247,25 +247,9 @@ static void events_ready(struct brick_source *source)
 		brick_container_of(source, struct brick_fabric, source));
 }
 
-static void send_shutdown(struct brick_conn *c, uint32_t deadline_ms)
-{
-	struct kfb_reply event = { .op = KFB_OP_EVENT };
-
-	if (c->state != KFB_CONN_READY || !c->event_credits ||
-	    !(c->features & KFB_FEATURE_EVENT))
-		return;
-	c->event_credits--;
-	event.u.event.kind = KFB_EVENT_SHUTDOWN;
-	event.u.event.event_seq = ++c->session->event_seq;
-	c->session->is_told = true;
-	event.u.event.deadline_ms = deadline_ms;
-	brick_conn_send(c, &event);
-}
-
 static void begin_stop(struct brick_server *server)
 {
 	uint64_t timeout_ms = server->config->limits.stop_timeout_ms;
-	struct brick_conn *c;
 
 	if (server->stopping) {
 		server->stop_deadline_ms = brick_now_ms(); /* asked twice */
@@ -276,8 +260,6 @@ static void begin_stop(struct brick_server *server)
 	server->stop_deadline_ms = brick_now_ms() + timeout_ms;
 	for (uint32_t i = 0; i < server->n_fabrics; i++)
 		brick_fabric_unlisten(&server->fabrics[i]);
-	TAILQ_FOREACH(c, &server->conns, link)
-	send_shutdown(c, (uint32_t)timeout_ms);
 	brick_sessions_stop(server);
 }
 
@@ -441,6 +423,23 @@ static int try_medium(const struct brick_server *server, char *err,
 	return rc;
 }
 
+/*
+ * After a stop that was not clean whoever wrote to a block last may come back
+ * for it before others change it.
+ */
+static void begin_grace(struct brick_server *server)
+{
+	uint64_t lease_ms = server->config->limits.lease_ms;
+
+	if (!lease_ms || brick_store_recovery(server->store)->was_clean)
+		return;
+	server->grace_until_ms = brick_now_ms() + lease_ms;
+	brick_log(LOG_INFO, NULL,
+		  "the last stop was not clean: for %llu ms blocks are mapped "
+		  "for writing for their last writers only",
+		  (unsigned long long)lease_ms);
+}
+
 static int listen_all(struct brick_server *server, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
@@ -530,6 +529,7 @@ int brick_server_start(struct brick_server *server,
 		snprintf(err, err_len, "threads: %s", strerror(-rc));
 		goto stop_workers;
 	}
+	begin_grace(server);
 	rc = start_observers(server, err, err_len);
 	if (rc)
 		goto stop_workers;

@@ -44,6 +44,8 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @kicked: of them, those to be looked at before the loop sleeps
  * @sessions: all sessions, also those that are ending
  * @holds: freed slots that several sessions hold back
+ * @n_pending: requests that wait for their blocks
+ * @grace_until_ms: last writers only, until then; constant after the start
  * @leases: those of the sessions
  * @revoking: UNMAPs that wait for a device
  * @peer_lines: bound on log lines that peers cause
@@ -83,6 +85,7 @@ struct brick_server {
 	uint64_t n_sessions;
 	struct brick_mappings mappings;
 	struct brick_claims claims;
+	uint32_t n_pending;
 	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_leases leases;
 	struct brick_op_list revoking;
@@ -93,6 +96,7 @@ struct brick_server {
 	struct brick_admin *admin;
 	struct brick_metrics *metrics;
 
+	uint64_t grace_until_ms;
 	bool stopping;
 	uint64_t stop_deadline_ms;
 };

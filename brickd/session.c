@@ -199,6 +199,8 @@ static void ready(struct brick_conn *c)
 {
 	c->deadline_ms = 0;
 	brick_conn_move(c, KFB_CONN_READY);
+	if (!c->queue->index)
+		brick_events_again(c->session);
 }
 
 void brick_session_connected(struct brick_conn *c)
@@ -234,9 +236,10 @@ void brick_session_admit(struct brick_session *s,
 
 void brick_session_renew(struct brick_session *s)
 {
-	if (s->state == KFB_SESSION_LIVE)
-		brick_lease_renew(&s->server->leases, &s->lease,
-				  brick_now_ms());
+	if (s->state != KFB_SESSION_LIVE)
+		return;
+	brick_lease_renew(&s->server->leases, &s->lease, brick_now_ms());
+	brick_event_drop(s, KFB_EVENT_LEASE);
 }
 
 void brick_session_disconnect(struct brick_session *s, int priority,

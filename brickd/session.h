@@ -24,6 +24,7 @@
 
 #include "brickd/config.h"
 #include "brickd/conn.h"
+#include "brickd/event.h"
 #include "brickd/flush.h"
 #include "brickd/lease.h"
 #include "brickd/mapping.h"
@@ -47,7 +48,7 @@
  * @lease: runs while it is LIVE or DETACHED
  * @is_used: it has sent a request: there may be something to come back for
  * @is_told: a SHUTDOWN was sent
- * @event_seq: of the last EVENT
+ * @events: what it is to be told
  * @n_conns: connections
  * @queues: by index, NULL where there was no connection yet
  * @n_ops: requests in flight
@@ -77,7 +78,7 @@ struct brick_session {
 	struct brick_lease lease;
 	bool is_used;
 	bool is_told;
-	uint32_t event_seq;
+	struct brick_events events;
 	uint32_t n_conns;
 	struct brick_queue *queues[BRICK_QUEUES_MAX];
 	uint32_t n_ops;

@@ -26,6 +26,17 @@ struct brick_session *brick_sessions_next(struct brick_server *server,
 	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&server->sessions);
 }
 
+uint64_t brick_sessions_of(const struct brick_server *server,
+			   const struct brick_client *client)
+{
+	const struct brick_session *s;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH(s, &server->sessions, link)
+	n += s->client == client && !brick_session_is_ending(s);
+	return n;
+}
+
 void brick_session_report(const struct brick_session *s,
 			  struct brick_session_report *out)
 {
@@ -73,6 +84,10 @@ static void leases_due(struct brick_server *server)
 		case BRICK_LEASE_NONE_DUE:
 			return;
 		case BRICK_LEASE_OLD:
+			brick_event_raise(
+				brick_container_of(lease, struct brick_session,
+						   lease),
+				KFB_EVENT_LEASE);
 			break;
 		case BRICK_LEASE_OVER:
 			lease_over(brick_container_of(
@@ -101,6 +116,10 @@ void brick_sessions_stop(struct brick_server *server)
 	struct brick_session *s;
 
 	TAILQ_FOREACH(s, &server->sessions, link)
-	if (s->state == KFB_SESSION_DETACHED)
-		brick_session_fence(s, "the brick is stopping");
+	{
+		if (s->state == KFB_SESSION_DETACHED)
+			brick_session_fence(s, "the brick is stopping");
+		else if (s->state == KFB_SESSION_LIVE)
+			s->is_told = brick_event_raise(s, KFB_EVENT_SHUTDOWN);
+	}
 }

@@ -36,6 +36,10 @@ struct brick_session *brick_sessions_find(struct brick_server *server,
 struct brick_session *brick_sessions_next(struct brick_server *server,
 					  struct brick_session *session);
 
+/* Sessions of a client that are not about to end. */
+uint64_t brick_sessions_of(const struct brick_server *server,
+			   const struct brick_client *client);
+
 /*
  * struct brick_session_report - what can be said of a session
  * @client: "" before AUTH and without authentication
@@ -76,7 +80,7 @@ void brick_sessions_due(struct brick_server *server);
 /* When brick_sessions_due() has something next; KFB_TIME_NEVER: nothing. */
 uint64_t brick_sessions_next_ms(const struct brick_server *server);
 
-/* The server stops: sessions without a connection have nothing to wait for. */
+/* The server stops: clients are told; who is not connected is not waited for. */
 void brick_sessions_stop(struct brick_server *server);
 
 #endif

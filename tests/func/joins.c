@@ -386,6 +386,28 @@ static void a_queue_above_the_limit_is_refused(void **state)
 	raw_session_close(&q);
 }
 
+/* A third of a lease before its end; whoever answers keeps it. */
+static void a_silent_client_is_told_that_its_lease_ends(void **state)
+{
+	struct raw_identity with_events = id;
+	struct kfb_request req = { .op = KFB_OP_PING };
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session s;
+
+	with_events.features = KFB_FEATURE_EVENT;
+	assert_true(raw_session_open(&s, &with_events));
+	assert_int_equal(s.accepted.features, KFB_FEATURE_EVENT);
+	assert_int_equal(raw_receive(s.c, buf, &len, MISSES), RAW_ACCEPTED);
+	assert_int_equal(kfb_decode_reply(buf, len, &s.reply), 0);
+	assert_int_equal(s.reply.op, KFB_OP_EVENT);
+	assert_int_equal(s.reply.u.event.kind, KFB_EVENT_LEASE);
+	assert_true(s.reply.u.event.deadline_ms > 0);
+	req.u.ping.event_seq = s.reply.u.event.event_seq;
+	expect(&s, &req, KFB_ST_OK);
+	goodbye(&s);
+}
+
 #define IN_SESSION(test) \
 	cmocka_unit_test_setup_teardown(test, open_session, close_session)
 
@@ -405,6 +427,7 @@ int main(int argc, char **argv)
 		IN_SESSION(another_clients_session_cannot_be_joined),
 		IN_SESSION(a_session_that_is_not_there_is_stale),
 		IN_SESSION(a_queue_above_the_limit_is_refused),
+		cmocka_unit_test(a_silent_client_is_told_that_its_lease_ends),
 	};
 
 	if (argc != 6 || key_file_read(argv[3], id.key) ||

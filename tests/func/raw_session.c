@@ -148,6 +148,7 @@ bool raw_session_open(struct raw_session *s, const struct raw_identity *id)
 	uint16_t status = 0;
 
 	raw_hello(&hello);
+	hello.features = id->features;
 	if (raw_session_connect(s, id, &hello, &status) != RAW_ACCEPTED) {
 		fprintf(stderr, "not connected, status %u\n", status);
 		return false;

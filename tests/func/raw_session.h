@@ -17,6 +17,7 @@ struct raw_identity {
 	const char *url;
 	const char *client;
 	uint8_t key[KFB_KEY_BYTES];
+	uint32_t features; /* of new sessions */
 };
 
 struct raw_session {

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * EVENTs: what a brick has to tell a client that has not asked.
+ *
+ * Level-triggered: what holds is sent until it is acknowledged or holds no
+ * more, at most KFB_EVENTS_UNACKED_MAX at a time, on queue 0, and again when
+ * that queue has a new connection.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_EVENT_H
+#define BRICKD_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/kfb_codec.h"
+
+struct brick_session;
+
+/*
+ * struct brick_events - of one session
+ * @seq: number of the last one
+ * @acked: number of the newest one that was acknowledged
+ * @holds: by KFB_EVENT_*: is to be told
+ * @sent: by KFB_EVENT_*: with this number; 0: not yet
+ */
+struct brick_events {
+	uint32_t seq;
+	uint32_t acked;
+	bool holds[KFB_EVENT_LAST + 1];
+	uint32_t sent[KFB_EVENT_LAST + 1];
+};
+
+/**
+ * brick_event_raise - something is to be told
+ * @session: whom
+ * @kind: KFB_EVENT_LEASE or KFB_EVENT_SHUTDOWN
+ *
+ * Return: true when it has been sent.
+ */
+bool brick_event_raise(struct brick_session *session, uint32_t kind);
+
+/* It holds no more. */
+void brick_event_drop(struct brick_session *session, uint32_t kind);
+
+/**
+ * brick_events_noted - a request came
+ * @session: whose
+ * @req: its credits are counted; PING and UNMAP acknowledge
+ */
+void brick_events_noted(struct brick_session *session,
+			const struct kfb_request *req);
+
+/* Queue 0 has a new connection: what holds is sent again. */
+void brick_events_again(struct brick_session *session);
+
+#endif
