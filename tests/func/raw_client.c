@@ -18,6 +18,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
+#include <rdma/fi_rma.h>
 
 #define N_RECEIVES    4
 #define MESSAGE_BYTES 8192
@@ -231,6 +232,38 @@ enum raw_outcome raw_receive(struct raw_client *c, void *buf, size_t *len,
 		pause_shortly();
 	}
 	return RAW_TIMEOUT;
+}
+
+int raw_write(struct raw_client *c, const void *buf, size_t len, uint64_t raddr,
+	      uint64_t key)
+{
+	return (int)fi_write(c->ep, buf, len, NULL, 0, raddr, key, c);
+}
+
+int raw_read(struct raw_client *c, void *buf, size_t len, uint64_t raddr,
+	     uint64_t key)
+{
+	return (int)fi_read(c->ep, buf, len, NULL, 0, raddr, key, c);
+}
+
+enum raw_outcome raw_wait(struct raw_client *c, unsigned int n, int timeout_ms)
+{
+	uint64_t end = now_ms() + timeout_ms;
+
+	while (n && now_ms() < end) {
+		struct fi_cq_msg_entry entry = { 0 };
+
+		while (n && read_completion(c, &entry))
+			if (entry.flags & (FI_READ | FI_WRITE))
+				n--;
+		if (!n)
+			break;
+		if (c->ended)
+			return RAW_ENDED;
+		read_event(c);
+		pause_shortly();
+	}
+	return n ? RAW_TIMEOUT : RAW_ACCEPTED;
 }
 
 void raw_close(struct raw_client *c)

@@ -48,6 +48,22 @@ int raw_send(struct raw_client *c, const void *buf, size_t len);
 enum raw_outcome raw_receive(struct raw_client *c, void *buf, size_t *len,
 			     int timeout_ms);
 
+/* One-sided operations; 0 or a negative errno, -EAGAIN: wait for some first. */
+int raw_write(struct raw_client *c, const void *buf, size_t len, uint64_t raddr,
+	      uint64_t key);
+int raw_read(struct raw_client *c, void *buf, size_t len, uint64_t raddr,
+	     uint64_t key);
+
+/**
+ * raw_wait - wait for one-sided operations
+ * @c: connection, without a reply that is waited for
+ * @n: how many more
+ * @timeout_ms: at most
+ *
+ * Return: RAW_ACCEPTED, RAW_ENDED or RAW_TIMEOUT.
+ */
+enum raw_outcome raw_wait(struct raw_client *c, unsigned int n, int timeout_ms);
+
 void raw_close(struct raw_client *c);
 
 #endif

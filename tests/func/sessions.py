@@ -1,7 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions outlive their connections, and end when they must."""
+"""Sessions outlive their connections, and end when they must.
+
+    sessions.py [CLIENTS]: so many are killed while they hold blocks
+"""
+import signal
+import socket
+import subprocess
+import sys
+
 import lab
+
+CLIENTS = 4
+LEASE_MS = 4000
+LONG_MS = 600000
+TRIES = 600
+HALF_OPEN = 24
 
 
 class Joins(lab.FuncTest):
@@ -16,5 +30,93 @@ class Joins(lab.FuncTest):
         self.assertEqual(b.stop(), 0)
 
 
+class Leases(lab.FuncTest):
+    def start(self, lease_ms, **settings):
+        self.b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
+                            settings=f"lease-ms = {lease_ms}\nmax-sessions = {CLIENTS + 8}",
+                            **settings).start()
+
+    def holder(self, block):
+        """A client that maps a block and holds it; returns when it has it."""
+        peer = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
+             str(self.b.key("a")), "map", f"{block * lab.BLOCK:#x}+1", "--rw", "--hold", "86400"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=lab.environment())
+        self.addCleanup(self.end, peer)
+        self.assertTrue(peer.stdout.readline())
+        return peer
+
+    def end(self, peer):
+        peer.kill()
+        peer.communicate()
+
+    def free_at_last(self, block):
+        for _ in range(TRIES):
+            done = self.b.ctl("free", f"{block * lab.BLOCK:#x}+1")
+            if not done.returncode:
+                return
+        self.ok(done)
+
+    def test_killed_and_stopped_clients_hold_their_blocks_no_longer_than_a_lease(self):
+        self.start(LEASE_MS, size=f"{2 * CLIENTS + 64}M")
+        self.ok(self.b.ctl("alloc", f"0x0+{CLIENTS + 2}"))
+        peers = [self.holder(block) for block in range(CLIENTS + 2)]
+        stopped, living, killed = peers[0], peers[1], peers[2:]
+        stopped.send_signal(signal.SIGSTOP)
+        for peer in killed:
+            peer.kill()
+        for block in [0, *range(2, CLIENTS + 2)]:
+            self.free_at_last(block)
+        # Who has gone on sending has not lost anything.
+        self.refused(self.b.ctl("free", f"{lab.BLOCK:#x}+1"), 1, "mapped")
+        self.assertIsNone(living.poll())
+        stopped.send_signal(signal.SIGCONT)
+        self.assertNotEqual(stopped.wait(lab.COMMAND_S), 0)
+        living.send_signal(signal.SIGTERM)
+        self.assertEqual(living.wait(lab.COMMAND_S), 0)
+        self.free_at_last(1)
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_without_a_lease_a_session_ends_with_its_connection(self):
+        self.start(0)
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        self.holder(0).kill()
+        self.free_at_last(0)
+        self.assertEqual(self.b.json("info")["lease_ms"], 0)
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_after_a_crash_the_last_writer_comes_first(self):
+        self.start(LONG_MS)
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        self.ok(self.b.ctl("write", "0x0", stdin=b"mine"))
+        self.b.kill()
+        self.b.start()
+        mine = ("map", "0x0+1", "--rw", "--nowait", "--hold", "0")
+        self.refused(self.b.ctl(*mine, client="b"), 1, "not now")
+        self.assertEqual(self.ok(self.b.ctl("read", "0x0", "--length", "4", client="b")), b"mine")
+        self.ok(self.b.ctl(*mine))
+        self.assertEqual(self.b.stop(), 0)
+        self.b.start()
+        self.ok(self.b.ctl(*mine, client="b"))
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_connections_that_never_say_anything_keep_nobody_out(self):
+        self.start(LEASE_MS)
+        sockets = []
+        for i in range(HALF_OPEN):
+            s = socket.create_connection(("127.0.0.1", self.b.port))
+            self.addCleanup(s.close)
+            s.sendall(bytes(i % 4))
+            sockets.append(s)
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        for s in sockets:
+            s.close()
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        self.assertEqual(self.b.stop(), 0)
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        CLIENTS = int(sys.argv.pop(1))
     lab.main()

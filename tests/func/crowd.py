@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What sessions cost the brick while they are idle, and after they are gone.
+
+    crowd.py [SESSIONS [CYCLES]]
+
+docs/BENCHMARKS.md has the figures of 1000 sessions and 10000 cycles.
+"""
+import os
+import pathlib
+import select
+import subprocess
+import sys
+
+import lab
+
+SESSIONS = 40
+CYCLES = 200
+LEASE_MS = 10000
+MEASURE_S = 10
+OPEN_S = 600
+# What an allocator may keep of any number of cycles.
+SLACK_KIB = 4096
+
+
+class Crowd(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.b = self.brick(settings=f"max-sessions = {SESSIONS + 8}\n"
+                            f"max-sessions-per-client = {SESSIONS + 8}\n"
+                            "log-level = notice\n"
+                            f"lease-ms = {LEASE_MS}").start()
+        self.proc = pathlib.Path(f"/proc/{self.b.process.pid}")
+
+    def memory_kib(self):
+        """Private memory: what no mapped file accounts for."""
+        for line in (self.proc / "status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1])
+        return 0
+
+    def descriptors(self):
+        return len(list((self.proc / "fd").iterdir()))
+
+    def cpu_s(self):
+        fields = (self.proc / "stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def crowd(self, what, *words):
+        return [str(lab.FUNC_BIN / "crowd"), what, self.b.url, "a", str(self.b.key("a"))] + \
+            [str(w) for w in words]
+
+    def test_idle_sessions_cost_little(self):
+        before = self.memory_kib(), self.descriptors()
+        with subprocess.Popen(self.crowd("hold", SESSIONS, LEASE_MS), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, env=lab.environment()) as peers:
+            self.addCleanup(peers.kill)
+            self.assertTrue(select.select([peers.stdout], [], [], OPEN_S)[0])
+            self.assertEqual(peers.stdout.readline(), b"open\n")
+            opened = self.memory_kib(), self.descriptors()
+            cpu = self.cpu_s()
+            # The time over which the brick's share of a processor is taken.
+            self.assertFalse(select.select([peers.stdout], [], [], MEASURE_S)[0])
+            cpu = self.cpu_s() - cpu
+            peers.stdin.close()
+            self.assertEqual(peers.wait(OPEN_S), 0)
+        print(f"{SESSIONS} idle sessions: {100 * cpu / MEASURE_S:.2f} % of a processor, "
+              f"{(opened[0] - before[0]) / SESSIONS:.1f} KiB and "
+              f"{(opened[1] - before[1]) / SESSIONS:.1f} descriptors each", file=sys.stderr)
+        self.gone(before[1])
+        self.assertEqual(self.b.stop(), 0)
+
+    def gone(self, descriptors):
+        """The brick lets go of ended sessions by itself; ask until it has."""
+        for _ in range(lab.COMMAND_S):
+            self.ok(self.b.ctl("ping", "-c", "1"))
+            if self.descriptors() <= descriptors:
+                return
+        self.assertLessEqual(self.descriptors(), descriptors)
+
+    def test_sessions_that_are_gone_leave_nothing(self):
+        self.ok(lab.run(*self.crowd("cycle", max(CYCLES // 10, 20)), timeout=OPEN_S))
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        before = self.memory_kib(), self.descriptors()
+        self.ok(lab.run(*self.crowd("cycle", CYCLES), timeout=OPEN_S * 4))
+        self.gone(before[1])
+        after = self.memory_kib()
+        print(f"{CYCLES} cycles: {before[0]} KiB before, {after} KiB after", file=sys.stderr)
+        self.assertLess(after - before[0], SLACK_KIB)
+        self.assertEqual(self.b.stop(), 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2 and sys.argv[2].isdigit():
+        CYCLES = int(sys.argv.pop(2))
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        SESSIONS = int(sys.argv.pop(1))
+    lab.main()
