@@ -61,8 +61,9 @@ class Peer:
 
 class Fences(lab.FuncTest):
     def serve(self, lease_ms):
+        self.admin = self.folder / "admin"
         self.b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
-                            settings=f"lease-ms = {lease_ms}").start()
+                            settings=f"lease-ms = {lease_ms}\nadmin = {self.admin}").start()
 
     def race(self, stopped, take_away=None):
         writer = Peer(self, self.b, "write", "a")
@@ -110,6 +111,11 @@ class Fences(lab.FuncTest):
     def test_nothing_lands_after_unmap(self):
         self.serve(NO_END_MS)
         self.races(lambda mapping: self.ok(self.b.ctl("unmap", f"0x{mapping}")))
+
+    def test_nothing_lands_after_eviction(self):
+        self.serve(NO_END_MS)
+        self.races(lambda mapping: self.ok(
+            lab.run(lab.BRICKCTL, "--admin", self.admin, "evict", "--all", "a")))
 
 
 if __name__ == "__main__":

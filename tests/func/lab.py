@@ -54,7 +54,8 @@ class Brick:
     """One store, its configuration, and brickd when it runs."""
 
     def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
-                 device=None):
+                 device=None, program=BRICKD):
+        self.program = program
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.store = pathlib.Path(device) if device else self.folder / "store"
@@ -100,7 +101,7 @@ class Brick:
         ready, ready_w = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [BRICKD, "--config", str(self.conf), "--ready-fd", str(ready_w)],
+                [str(self.program), "--config", str(self.conf), "--ready-fd", str(ready_w)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=[ready_w], env=environment())
         os.close(ready_w)

@@ -4,6 +4,7 @@
 
     sessions.py [CLIENTS]: so many are killed while they hold blocks
 """
+import os
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import lab
 
 CLIENTS = 4
-LEASE_MS = 4000
+LEASE_MS = 10000
 LONG_MS = 600000
 TRIES = 600
 HALF_OPEN = 24
@@ -27,6 +28,19 @@ class Joins(lab.FuncTest):
                          done.stdout.decode() + done.stderr.decode() + b.log_text()[-3000:])
         self.assertEqual(b.allocated(), [])
         self.assertEqual(b.json("list", "mapped")["extents"], [])
+        self.assertEqual(b.stop(), 0)
+
+
+class SlowDevice(lab.FuncTest):
+    def test_a_key_that_stays_costs_its_session_the_connection(self):
+        slow = self.folder / "slow"
+        os.environ["SLOW_DEVICE"] = str(slow)
+        self.addCleanup(os.environ.pop, "SLOW_DEVICE")
+        self.addCleanup(slow.unlink, missing_ok=True)
+        b = self.brick(program=lab.FUNC_BIN / "brickd-slow", settings="lease-ms = 600000").start()
+        done = lab.run(lab.FUNC_BIN / "slow_unmap", b.url, "a", b.key("a"), slow)
+        self.assertEqual(done.returncode, 0, done.stderr.decode() + b.log_text()[-3000:])
+        self.assertIn("does not let go of a key", b.log_text())
         self.assertEqual(b.stop(), 0)
 
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Linked over brickd: stock tcp as if closing a registration were a fence, on a
+ * device that takes its time: while the file named by SLOW_DEVICE exists, no
+ * registration closes.
+ */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "brickd/fabric.h"
+
+#define PAUSE_NS 1000000
+
+int __real_brick_fabric_listen(struct brick_fabric *f, char *err,
+			       size_t err_len);
+int __wrap_brick_fabric_listen(struct brick_fabric *f, char *err,
+			       size_t err_len);
+void __real_brick_fabric_dereg(struct brick_region *region);
+void __wrap_brick_fabric_dereg(struct brick_region *region);
+
+int __wrap_brick_fabric_listen(struct brick_fabric *f, char *err,
+			       size_t err_len)
+{
+	f->mr_fences = true;
+	return __real_brick_fabric_listen(f, err, err_len);
+}
+
+void __wrap_brick_fabric_dereg(struct brick_region *region)
+{
+	const char *file = getenv("SLOW_DEVICE");
+
+	while (file && !access(file, F_OK))
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+	__real_brick_fabric_dereg(region);
+}
