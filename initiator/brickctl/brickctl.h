@@ -68,6 +68,7 @@ struct ctl_settings {
 	char *key_file;
 	char *admin; /* socket of the brick on this machine */
 	uint32_t timeout_ms; /* 0: not set */
+	uint32_t reconnect_ms; /* 0: a lost connection is the end */
 };
 
 /* An error as it would be printed, for a command that goes on. */

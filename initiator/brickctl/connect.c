@@ -40,6 +40,7 @@ int ctl_connect(struct ctl *ctl)
 		return err;
 	config.brick = s->brick;
 	config.timeout_ms = s->timeout_ms;
+	config.reconnect_ms = s->reconnect_ms;
 	if (s->client) {
 		err = ctl_key_read(s->key_file, key, &why);
 		if (err)

@@ -27,6 +27,7 @@ enum global {
 	GLOBAL_KEY_FILE,
 	GLOBAL_ADMIN,
 	GLOBAL_TIMEOUT,
+	GLOBAL_RECONNECT,
 	GLOBAL_JSON,
 	GLOBAL_QUIET,
 	GLOBAL_HELP,
@@ -44,6 +45,8 @@ const struct ctl_option ctl_globals[] = {
 			   "brickd's admin socket on this machine" },
 	[GLOBAL_TIMEOUT] = { "timeout", 0, "SECONDS",
 			     "of connecting and of each request; 10" },
+	[GLOBAL_RECONNECT] = { "reconnect-s", 0, "SECONDS",
+			       "how long to try when the brick is lost; 0" },
 	[GLOBAL_JSON] = { "json", 0, NULL, "objects for programs" },
 	[GLOBAL_QUIET] = { "quiet", 'q', NULL,
 			   "show no progress on the terminal" },
@@ -120,6 +123,19 @@ static int set_timeout(struct ctl *ctl, const char *value)
 	return CTL_GO_ON;
 }
 
+static int set_reconnect(struct ctl *ctl, const char *value)
+{
+	uint64_t seconds;
+	int status;
+
+	status = ctl_read_number(ctl, "--reconnect-s", value, TIMEOUT_MAX_S,
+				 &seconds);
+	if (status)
+		return status;
+	ctl->settings.reconnect_ms = (uint32_t)seconds * MS_PER_S;
+	return CTL_GO_ON;
+}
+
 static int set_global(struct ctl *ctl, int which, const char *value)
 {
 	switch (which) {
@@ -133,6 +149,8 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 		return set_text(&ctl->settings.admin, value);
 	case GLOBAL_TIMEOUT:
 		return set_timeout(ctl, value);
+	case GLOBAL_RECONNECT:
+		return set_reconnect(ctl, value);
 	case GLOBAL_JSON:
 		ctl->json = true;
 		return CTL_GO_ON;

@@ -13,10 +13,13 @@
 #define PAGE_BYTES	   4096
 #define TIMEOUT_DEFAULT_MS 10000
 
+/* Without progress; the library may be looking for the brick meanwhile. */
 static int timeout_ms(const struct ctl *ctl)
 {
-	return ctl->settings.timeout_ms ? (int)ctl->settings.timeout_ms
-					: TIMEOUT_DEFAULT_MS;
+	uint32_t ms = ctl->settings.timeout_ms ? ctl->settings.timeout_ms
+					       : TIMEOUT_DEFAULT_MS;
+
+	return (int)(ms + ctl->settings.reconnect_ms);
 }
 
 int ctl_transfer_open(struct ctl_transfer *t, struct ctl *ctl)

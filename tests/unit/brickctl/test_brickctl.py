@@ -132,6 +132,8 @@ class CommandLine(Case):
             ("ping", "-c", "1T"): "at most",
             ("--timeout", "0", "info"): "at least 1",
             ("--timeout", "86401", "info"): "at most 86400",
+            ("--reconnect-s", "86401", "info"): "at most 86400",
+            ("--reconnect-s", "soon", "info"): "--reconnect-s \"soon\"",
         }
         for words, said in wrong.items():
             with self.subTest(words=words):

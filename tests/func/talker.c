@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * libkfbrick, a call a line: talker BRICK CLIENT KEYFILE RECONNECT_MS QUEUES
+ *
+ * Reads commands from standard input and answers each with one line: the
+ * call's return value, and what else there is to say.
+ *
+ *	map VA N	unmap VA	alloc VA N	free VA N
+ *	write VA LEN BYTE		flush		info
+ *	read VA		the byte there
+ *	losses		how many, then VA+LEN of each
+ *	accept		the losses
+ *	close		end the connection and the program
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "initiator/lib/kfbrick.h"
+#include "key_file.h"
+
+#define MAPPINGS_MAX 8
+#define LOSSES_MAX   8
+#define WRITE_MAX    (1U << 20)
+
+struct mapped {
+	uint64_t va;
+	struct kfbrick_mapping *mapping;
+};
+
+static struct kfbrick *k;
+static struct mapped mappings[MAPPINGS_MAX];
+static uint8_t bytes[WRITE_MAX];
+
+static int map(uint64_t va, uint64_t n)
+{
+	int i = 0;
+
+	while (mappings[i].mapping && i < MAPPINGS_MAX - 1)
+		i++;
+	mappings[i].va = va;
+	return kfbrick_map(k, va, n, KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
+			   &mappings[i].mapping);
+}
+
+static int unmap(uint64_t va)
+{
+	int i;
+
+	for (i = 0; i < MAPPINGS_MAX; i++) {
+		struct kfbrick_mapping *mapping = mappings[i].mapping;
+
+		if (!mapping || mappings[i].va != va)
+			continue;
+		mappings[i].mapping = NULL;
+		return kfbrick_unmap(k, mapping);
+	}
+	return -ENOENT;
+}
+
+static void tell_losses(void)
+{
+	struct kfbrick_range ranges[LOSSES_MAX];
+	size_t n = kfbrick_losses(k, ranges, LOSSES_MAX);
+	size_t i;
+
+	printf("%zu", n);
+	for (i = 0; i < n && i < LOSSES_MAX; i++)
+		printf(" 0x%" PRIx64 "+%" PRIu64, ranges[i].va, ranges[i].len);
+	putchar('\n');
+}
+
+static void tell_info(void)
+{
+	struct kfbrick_info info = { 0 };
+	int rc = kfbrick_get_info(k, &info);
+
+	printf("%d %" PRIx64 " %" PRIu64 "\n", rc, info.instance_id,
+	       info.power_epoch);
+}
+
+static void tell(int rc)
+{
+	printf("%d %s\n", rc, rc ? kfbrick_error(k) : "");
+}
+
+/* False: that was the last one. */
+static int command(const char *line)
+{
+	uint64_t va = 0;
+	uint64_t n = 0;
+	unsigned int byte = 0;
+	char name[16] = "";
+
+	sscanf(line, "%15s %" SCNi64 " %" SCNi64 " %u", name, &va, &n, &byte);
+	if (!strcmp(name, "map")) {
+		tell(map(va, n));
+	} else if (!strcmp(name, "unmap")) {
+		tell(unmap(va));
+	} else if (!strcmp(name, "alloc")) {
+		tell(kfbrick_alloc(k, va, n));
+	} else if (!strcmp(name, "free")) {
+		tell(kfbrick_free(k, va, n));
+	} else if (!strcmp(name, "write") && n <= WRITE_MAX) {
+		memset(bytes, (int)byte, n);
+		tell(kfbrick_write(k, va, bytes, n));
+	} else if (!strcmp(name, "read")) {
+		int rc = kfbrick_read(k, va, bytes, 1);
+
+		printf("%d %u\n", rc, bytes[0]);
+	} else if (!strcmp(name, "flush")) {
+		tell(kfbrick_flush(k));
+	} else if (!strcmp(name, "info")) {
+		tell_info();
+	} else if (!strcmp(name, "losses")) {
+		tell_losses();
+	} else if (!strcmp(name, "accept")) {
+		kfbrick_accept_losses(k);
+		tell(0);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct kfbrick_config config = { .size = sizeof(config) };
+	uint8_t key[KFBRICK_KEY_BYTES];
+	char line[128];
+	int rc;
+
+	if (argc != 6 || key_file_read(argv[3], key)) {
+		fprintf(stderr,
+			"usage: %s BRICK CLIENT KEYFILE RECONNECT_MS "
+			"QUEUES\n",
+			argv[0]);
+		return 2;
+	}
+	config.brick = argv[1];
+	config.client = argv[2];
+	config.key = key;
+	config.reconnect_ms = (uint32_t)strtoul(argv[4], NULL, 10);
+	config.queues = (uint32_t)strtoul(argv[5], NULL, 10);
+	rc = kfbrick_connect(&config, &k);
+	setlinebuf(stdout);
+	tell(rc);
+	while (!rc && fgets(line, sizeof(line), stdin) && command(line))
+		;
+	kfbrick_close(k);
+	return 0;
+}
