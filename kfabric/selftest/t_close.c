@@ -194,6 +194,35 @@ close:
 	load_close(&l);
 }
 
+/* What the core and fi_close() owe an endpoint whose device went away. */
+static void t_killed(struct st *st)
+{
+	struct load l = {};
+
+	if (!load_open(&l, st, LEN))
+		goto close;
+	collect(l.p.acq, l.tx);
+	kfi_obj_kill(&l.p.a->fid);
+	kfi_obj_kill(&l.p.a->fid);
+	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.a->fid, ST_WAIT_MS), 1,
+		 "an endpoint that dies tells it once");
+	CHECK_EQ(st, fi_recv(l.p.a, l.local->arena, 1, NULL, 0, &l.tx[0]->ctx),
+		 -ENODEV, "a dead endpoint takes no receive");
+	CHECK_EQ(st, fi_shutdown(l.p.a, 0), -ENODEV,
+		 "a dead endpoint is not shut down");
+	CHECK_EQ(st, fi_close(&l.p.a->fid), 0, "a dead endpoint closes");
+	l.p.a = NULL;
+	collect(l.p.acq, l.rx_a);
+	CHECK_EQ(st, count_once(l.rx_a, true), DEPTH,
+		 "each receive of it is canceled exactly once");
+	CHECK_EQ(st, st_cq_drain(l.p.acq, ST_QUIET_MS), 0,
+		 "nothing else completes");
+	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.b->fid, ST_WAIT_MS), 1,
+		 "its peer sees the end once");
+close:
+	load_close(&l);
+}
+
 /* Completions that nobody reads go with the queue. */
 static void t_unread(struct st *st)
 {
@@ -244,6 +273,7 @@ void t_close(struct st *st)
 	t_peer_closes(st);
 	t_self_closes(st);
 	t_shutdown(st);
+	t_killed(st);
 	t_unread(st);
 	for (i = 0; i < FENCE_ROUNDS; i++)
 		t_fence(st);

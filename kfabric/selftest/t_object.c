@@ -178,6 +178,31 @@ static void t_region(struct st *st, u8 *mem)
 	CHECK_EQ(st, fi_close(&mr->fid), 0, "a region closes");
 }
 
+/* Whole pages, as registered memory may have to be. */
+static void t_region_of_ranges(struct st *st)
+{
+	u8 *mem = (u8 *)__get_free_pages(GFP_KERNEL, 1);
+	const struct kvec ranges[] = { { mem + PAGE_SIZE, PAGE_SIZE },
+				       { mem, PAGE_SIZE } };
+	struct fid_mr *mr = NULL;
+
+	if (!CHECK(st, mem, "there are two pages"))
+		return;
+	CHECK_EQ(st,
+		 fi_mr_regv(st->target, ranges, 2, FI_REMOTE_READ, 8, 78, 0,
+			    &mr, NULL),
+		 -EINVAL, "a region of ranges takes no offset");
+	CHECK_EQ(st,
+		 fi_mr_regv(st->target, ranges, 2, FI_REMOTE_READ, 0, 78, 0,
+			    &mr, NULL),
+		 0, "several ranges register as one region");
+	if (mr) {
+		CHECK_EQ(st, mr->len, 2 * PAGE_SIZE, "it is as long as they");
+		CHECK_EQ(st, fi_close(&mr->fid), 0, "it closes");
+	}
+	free_pages((unsigned long)mem, 1);
+}
+
 void t_object(struct st *st)
 {
 	struct st_op *op = st_op_new(st);
@@ -186,6 +211,7 @@ void t_object(struct st *st)
 	if (CHECK(st, op && mem, "there is memory")) {
 		t_endpoint(st, op);
 		t_region(st, mem);
+		t_region_of_ranges(st);
 	}
 	kfree(mem);
 	kfree(op);

@@ -115,6 +115,57 @@ static void t_full(struct st *st)
 	kfree(mem);
 }
 
+/* The other direction: as many receives as there is room for, and one more. */
+static void fill_receives(struct st *st, struct st_pair *p, struct room *room)
+{
+	struct st_op **ops = kvcalloc(MANY, sizeof(*ops), GFP_KERNEL);
+	struct st_op *tx = st_op_new(st);
+	u8 *mem = kzalloc(64, GFP_KERNEL);
+	unsigned int n;
+	ssize_t ret = 0;
+
+	for (n = 0; ops && n < MANY && !ret; n++) {
+		ops[n] = st_op_new(st);
+		ret = fi_recv(p->b, mem, 1, NULL, 0, &ops[n]->ctx);
+	}
+	CHECK_EQ(st, ret, -FI_EAGAIN, "a queue of receives is full in the end");
+	CHECK_EQ(st, atomic_read(&room->calls), 0,
+		 "there is no room while nothing arrives");
+	CHECK_EQ(st,
+		 st_op_result(p->acq, tx,
+			      fi_send(p->a, mem + 1, 1, NULL, 0, &tx->ctx)),
+		 0, "a message uses up a receive");
+	CHECK(st,
+	      wait_for_completion_timeout(&room->come,
+					  msecs_to_jiffies(ST_WAIT_MS)),
+	      "the space handler is called for receives too");
+	CHECK_EQ(st, room->dir, FI_RECV, "it is told that direction");
+	CHECK(st, n > 1 && st_op_wait(p->bcq, ops[0]), "the receive completes");
+	CHECK_EQ(st, fi_recv(p->b, mem, 1, NULL, 0, &ops[n - 1]->ctx), 0,
+		 "the refused receive can be posted now");
+	st_pair_close(p);
+	for (n = 0; ops && n < MANY; n++)
+		kfree(ops[n]);
+	kvfree(ops);
+	kfree(tx);
+	kfree(mem);
+}
+
+static void t_full_receives(struct st *st)
+{
+	struct room room = { .calls = ATOMIC_INIT(0) };
+	struct fi_space_handler space = { .fn = on_space, .context = &room };
+	struct st_opts opts = { .space = &space };
+	struct st_pair p;
+
+	init_completion(&room.come);
+	if (CHECK_EQ(st, st_pair_open(&p, st, &opts), 0,
+		     "a pair connects for many receives"))
+		fill_receives(st, &p, &room);
+	else
+		st_pair_close(&p);
+}
+
 static void t_selective(struct st *st)
 {
 	struct st_opts opts = { .tx_bind = FI_SELECTIVE_COMPLETION };
@@ -262,6 +313,7 @@ close:
 void t_queue(struct st *st)
 {
 	t_full(st);
+	t_full_receives(st);
 	t_selective(st);
 	t_no_receive(st);
 	t_truncated(st);

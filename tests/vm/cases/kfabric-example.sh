@@ -5,7 +5,19 @@
 # GROUP: kfabric
 # TIMEOUT: 60
 
+trace=/sys/kernel/debug/tracing
+
+shown() { # shown EVENT
+	grep -q "kfabric_$1:" $trace/trace
+}
+
+modprobe kfabric_core
+echo 1 >$trace/events/kfabric/enable
 check "the example runs over loop" modprobe kfabric_example
+echo 0 >$trace/events/kfabric/enable
+for event in post complete ep_state event object; do
+	check "the trace shows kfabric_$event" shown $event
+done
 check "its objects show in debugfs" \
 	grep -q "^mr .*bytes=4096" /sys/kernel/debug/kfabric/objects
 check "its endpoints are connected" \
