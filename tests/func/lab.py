@@ -197,6 +197,11 @@ class TapResult(unittest.TestResult):
         super().addSuccess(test)
         self.point("ok", test)
 
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"ok {self.testsRun} - {test.id().split('.')[-1]} # SKIP {reason}",
+              flush=True)
+
     def addFailure(self, test, err):
         super().addFailure(test, err)
         self.point("not ok", test, "".join(traceback.format_exception(*err)))

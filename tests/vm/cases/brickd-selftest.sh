@@ -10,16 +10,6 @@
 OTHER_IP=192.168.78.1
 export IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1
 
-says() { # says TEXT COMMAND...: the command fails and says so
-	_text=$1
-	shift
-	"$@" >/tmp/said 2>&1 && return 1
-	grep -qF "$_text" /tmp/said || {
-		cat /tmp/said
-		return 1
-	}
-}
-
 tests_both() { # tests_both ADDRESS: both devices are tested by it
 	selftest-fabric "$1" >/tmp/tested || return
 	grep -qx 'tested rxe0' /tmp/tested && grep -qx 'tested rxe1' /tmp/tested
@@ -38,7 +28,7 @@ serve() {
 
 stop() {
 	rm /tmp/ready
-	kill $daemon && wait $daemon
+	kill "$daemon" && wait "$daemon"
 }
 
 ask() { # ask HOST: brickctl's answer from brickd at this address

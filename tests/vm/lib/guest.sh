@@ -48,6 +48,16 @@ check_fails() { # check_fails DESCRIPTION COMMAND...: the command fails
 	tap ok "$_what"
 }
 
+says() { # says TEXT COMMAND...: the command fails and says so
+	_text=$1
+	shift
+	"$@" >/tmp/said 2>&1 && return 1
+	grep -qF -e "$_text" /tmp/said || {
+		cat /tmp/said
+		return 1
+	}
+}
+
 skip() { # skip DESCRIPTION REASON
 	tap ok "$1 # SKIP $2"
 }
