@@ -37,6 +37,7 @@ struct brick_media_file {
 struct brick_media_map {
 	struct brick_media m;
 	struct pmem2_map *map;
+	size_t align_bytes; /* of the file or device */
 	pmem2_flush_fn flush;
 	pmem2_drain_fn drain;
 	pmem2_memset_fn memset;

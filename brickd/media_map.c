@@ -129,7 +129,7 @@ static int map_source(struct pmem2_source *src, struct pmem2_map **map)
 	return ret;
 }
 
-static int map_fd(const struct brick_media_file *f, struct pmem2_map **map)
+static int map_fd(const struct brick_media_file *f, struct brick_media_map *mm)
 {
 	struct pmem2_source *src;
 	const char *why;
@@ -137,7 +137,9 @@ static int map_fd(const struct brick_media_file *f, struct pmem2_map **map)
 
 	ret = pmem2_source_from_fd(&src, f->fd);
 	if (!ret) {
-		ret = map_source(src, map);
+		ret = pmem2_source_alignment(src, &mm->align_bytes);
+		if (!ret)
+			ret = map_source(src, &mm->map);
 		(void)pmem2_source_delete(&src);
 	}
 	if (!ret)
@@ -158,7 +160,7 @@ int brick_media_map(const struct brick_media_file *f,
 
 	if (!mm || !path)
 		goto free_both;
-	ret = map_fd(f, &mm->map);
+	ret = map_fd(f, mm);
 	if (ret)
 		goto free_both;
 	mm->flush = pmem2_get_flush_fn(mm->map);
