@@ -3,11 +3,13 @@
 #include "brickd/devices.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "brickd/log.h"
 #include "proto/kfb_wire.h"
@@ -172,6 +174,17 @@ bool brick_device_is_tested(const struct brick_fabric *f,
 			    info->domain_attr->name))
 			return true;
 	return false;
+}
+
+bool brick_device_is_soft(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (access(path, F_OK))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s/device", folder, name);
+	return access(path, F_OK) && errno == ENOENT;
 }
 
 /* The last slot's place: it has no metadata, whatever the format. */

@@ -6,8 +6,8 @@
  * A wildcard address listens on all devices, so the self-test must try each of
  * them; a device that had no address then was not tried and is not served.
  *
- * Context: the thread that starts the daemon; brick_device_is_tested() the
- * loop.
+ * Context: the thread that starts the daemon; brick_device_is_tested() and
+ * brick_device_is_soft() the loop.
  */
 #ifndef BRICKD_DEVICES_H
 #define BRICKD_DEVICES_H
@@ -47,6 +47,19 @@ void brick_devices_fini(struct brick_fabric *fabric);
  */
 bool brick_device_is_tested(const struct brick_fabric *fabric,
 			    const struct fi_info *info);
+
+/* Where the system lists RDMA devices. */
+#define BRICK_DEVICES_FOLDER "/sys/class/infiniband"
+
+/**
+ * brick_device_is_soft - is an RDMA device made of software?
+ * @folder: BRICK_DEVICES_FOLDER
+ * @name: of the device
+ *
+ * Soft RoCE and soft iWARP have no hardware of their own below them: the CPU
+ * copies what arrives to its place. In doubt a device is hardware.
+ */
+bool brick_device_is_soft(const char *folder, const char *name);
 
 /**
  * brick_devices_try_medium - can the devices reach the medium, and may they?

@@ -2,18 +2,21 @@
 /* INFO and PING. */
 #include <string.h>
 
+#include "brickd/devices.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 
 static uint32_t flush_why(const struct brick_op *op)
 {
-	const struct brick_server *server = op->session->server;
+	const struct brick_session *s = op->session;
+	const struct brick_server *server = s->server;
 
 	if (server->flush_mode == KFB_FLUSH_NONE)
 		return KFB_WHY_VOLATILE;
 	if (server->media->granularity == BRICK_GRANULARITY_PAGE)
 		return KFB_WHY_FILE;
-	if (!op->session->fabric->mr_fences)
+	if (s->fabric->address->provider != BRICK_PROVIDER_VERBS ||
+	    brick_device_is_soft(BRICK_DEVICES_FOLDER, s->device))
 		return KFB_WHY_CPU_PLACED;
 	return KFB_WHY_ADR_DDIO;
 }

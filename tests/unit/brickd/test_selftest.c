@@ -10,9 +10,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "brickd/devices.h"
 #include "brickd/fabric.h"
@@ -135,6 +138,28 @@ static void a_plain_file_is_not_served_over_verbs(void **state)
 	assert_non_null(strstr(err, "devdax"));
 }
 
+/* As the system lists them: what has hardware has a link to it. */
+static void a_device_without_hardware_is_soft(void **state)
+{
+	static const char *const names[] = { "rxe0", "mlx5_0",
+					     "mlx5_0/device" };
+	char folder[] = "/tmp/kfbrick-devices-XXXXXX";
+	int dir;
+
+	assert_non_null(mkdtemp(folder));
+	dir = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_true(dir >= 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(mkdirat(dir, names[i], 0700), 0);
+	assert_true(brick_device_is_soft(folder, "rxe0"));
+	assert_false(brick_device_is_soft(folder, "mlx5_0"));
+	assert_false(brick_device_is_soft(folder, "unknown0"));
+	for (int i = 2; i >= 0; i--)
+		unlinkat(dir, names[i], AT_REMOVEDIR);
+	close(dir);
+	rmdir(folder);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -147,6 +172,7 @@ int main(void)
 		TEST(another_device_is_not_tested),
 		TEST(as_many_devices_are_known_as_there_is_room_for),
 		TEST(a_plain_file_is_not_served_over_verbs),
+		TEST(a_device_without_hardware_is_soft),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
