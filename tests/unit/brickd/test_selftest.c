@@ -160,6 +160,16 @@ static void a_device_without_hardware_is_soft(void **state)
 	rmdir(folder);
 }
 
+/* With the registration cache closed keys stay good. */
+static void the_environment_cannot_ask_for_the_cache(void **state)
+{
+	setenv("FI_MR_CACHE_MAX_COUNT", "1024", 1);
+	setenv("FI_MR_CACHE_MONITOR", "memhooks", 1);
+	brick_fabric_prepare();
+	assert_string_equal(getenv("FI_MR_CACHE_MAX_COUNT"), "0");
+	assert_string_equal(getenv("FI_MR_CACHE_MONITOR"), "disabled");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -173,6 +183,7 @@ int main(void)
 		TEST(as_many_devices_are_known_as_there_is_room_for),
 		TEST(a_plain_file_is_not_served_over_verbs),
 		TEST(a_device_without_hardware_is_soft),
+		TEST(the_environment_cannot_ask_for_the_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
