@@ -7,7 +7,7 @@
 # GROUP: brickd
 # NVDIMM: 512M persist=mem-ctrl
 # MEM: 2G
-# TIMEOUT: 120
+# TIMEOUT: 400
 
 dax=$(devdax_setup) || bail "a devdax namespace can be made"
 check "soft RoCE starts on dummy0" rxe_setup || exit

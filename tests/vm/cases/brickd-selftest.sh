@@ -5,7 +5,7 @@
 # BIN: brickd brickctl selftest-fabric
 # GROUP: brickd
 # MEM: 2G
-# TIMEOUT: 120
+# TIMEOUT: 400
 
 OTHER_IP=192.168.78.1
 export IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1

@@ -6,7 +6,7 @@
 # GUESTS: 2
 # NVDIMM: 256M persist=mem-ctrl
 # MEM: 1G
-# TIMEOUT: 300
+# TIMEOUT: 500
 
 BLOCKS=8
 BYTES=$((BLOCKS << 21))

@@ -6,7 +6,7 @@
 # FILES: tests/func/lab.py tests/func/job.py
 # GROUP: brickd
 # MEM: 2G
-# TIMEOUT: 120
+# TIMEOUT: 400
 
 check "soft RoCE starts on dummy0" rxe_setup || exit
 functest job.py
