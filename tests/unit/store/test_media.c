@@ -255,6 +255,30 @@ static void a_block_device_is_refused_with_advice(void **state)
 	assert_non_null(strstr(err, "ndctl create-namespace"));
 }
 
+static int adopt_devdax(size_t align_bytes)
+{
+	struct brick_media_map mm = {
+		.m.granularity = BRICK_GRANULARITY_CACHE_LINE,
+		.align_bytes = align_bytes,
+	};
+	const struct brick_media_file f = {
+		.path = "/dev/dax0.0",
+		.err = err,
+		.err_len = sizeof(err),
+	};
+
+	return brick_media_devdax_adopt(&f, &mm);
+}
+
+static void devdax_must_be_aligned_to_a_block(void **state)
+{
+	assert_int_equal(adopt_devdax(KFB_BLOCK_BYTES), 0);
+	assert_int_equal(adopt_devdax(1024 * MIB), 0);
+	assert_int_equal(adopt_devdax(4096), -ENOTSUP);
+	assert_non_null(strstr(err, "-m devdax -a 2M"));
+	assert_int_equal(adopt_devdax(0), -ENOTSUP);
+}
+
 static void a_medium_in_process_memory_takes_a_size(void **state)
 {
 	static const char *const bad[] = { "memory:",
@@ -409,6 +433,7 @@ int main(void)
 		DISK_TEST(a_file_in_use_is_refused),
 		DISK_TEST(what_cannot_hold_a_store_is_refused),
 		DISK_TEST(a_block_device_is_refused_with_advice),
+		cmocka_unit_test(devdax_must_be_aligned_to_a_block),
 		cmocka_unit_test(a_medium_in_process_memory_takes_a_size),
 		DISK_TEST(the_environment_makes_no_pmem_of_a_file),
 		DISK_TEST(a_test_may_force_persistent_memory),
