@@ -106,6 +106,7 @@ static int established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 	bool open;
 
 	cancel_delayed_work(&ep->cm_timer);
+	kfiv_sinks_limit(ep, conn);
 	if (!ep->accepting)
 		data = kfiv_cm_get_data(conn->private_data,
 					conn->private_data_len, &len);
@@ -119,15 +120,18 @@ static int established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* iWARP devices do not agree on the status of a reject with data. */
 static void rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
 		     struct rdma_cm_event *event)
 {
-	const void *wire;
+	const struct rdma_conn_param *conn = &event->param.conn;
+	const void *wire = conn->private_data;
+	u8 wire_len = conn->private_data_len;
 	const u8 *data;
 	size_t len = 0;
-	u8 wire_len = 0;
 
-	wire = rdma_consumer_reject_data(id, event, &wire_len);
+	if (!ep->sinks)
+		wire = rdma_consumer_reject_data(id, event, &wire_len);
 	data = kfiv_cm_get_data(wire, wire_len, &len);
 	if (kfi_ep_down(&ep->ep, ECONNREFUSED, event->status, data, len))
 		kfiv_ep_queue_stop(ep);

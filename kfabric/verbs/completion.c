@@ -3,7 +3,11 @@
  * kfabric_verbs: from work completions to completions of operations.
  *
  * A queue pair completes in order. So a signaled send-side completion also
- * ends, with success, every quiet operation before it. When the queue pair
+ * ends, with success, every quiet operation before it. On iWARP nothing is
+ * quiet and nothing is taken for granted: siw reports a write when it is sent,
+ * before a read that was posted earlier. What is over waits for what was posted
+ * before it, since an operation's memory is its owner's again when a later one
+ * completes. When the queue pair
  * fails, the operation at fault gets the reason and every one after it is
  * flushed: FI_ECANCELED, or FI_ETIMEDOUT if it was why we ended it.
  *
@@ -38,8 +42,12 @@ static const u16 wc_errno[] = {
 	[IB_WC_GENERAL_ERR] = EIO,
 };
 
-static int tx_errno(const struct kfiv_op *op, enum ib_wc_status status)
+int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
+		  enum ib_wc_status status)
 {
+	/* siw says so of what it was sending when the stream ended. */
+	if (ep->sinks && status == IB_WC_LOC_QP_OP_ERR)
+		status = IB_WC_WR_FLUSH_ERR;
 	if (op->timed_out && status == IB_WC_WR_FLUSH_ERR)
 		return ETIMEDOUT;
 	return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
@@ -75,19 +83,23 @@ static void finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
 
 /* ---- transmit --------------------------------------------------------- */
 
-/* Move everything up to and with op to the list. */
-static void take_until(struct kfiv_ep *ep, const struct kfiv_op *op,
-		       struct list_head *done)
+/* Move everything up to and with op to the list, as far as it is over. */
+static void take_over(struct kfiv_ep *ep, struct kfiv_op *op,
+		      struct list_head *done)
 {
-	struct kfiv_op *first;
+	struct kfiv_op *pos, *next;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	do {
-		first = list_first_entry(&ep->tx_ops, struct kfiv_op, node);
-		list_move_tail(&first->node, done);
+	op->over = true;
+	list_for_each_entry_safe(pos, next, &ep->tx_ops, node) {
+		if (ep->sinks && !pos->over)
+			break;
+		list_move_tail(&pos->node, done);
 		ep->tx_free++;
-	} while (first != op);
+		if (!ep->sinks && pos == op)
+			break;
+	}
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
@@ -103,38 +115,40 @@ static void free_slots(struct kfiv_ep *ep, struct list_head *slots)
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
-static void finish_tx(struct kfiv_ep *ep, struct kfiv_op *op, int err,
-		      int status, struct list_head *slots)
+static void finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
+		      struct list_head *slots)
 {
 	struct kfiv_slot *slot = op->slot;
 
-	if (ep->iwarp && (!slot || &slot->op != op))
-		kfiv_fastreg_put(ep, op);
-	finish(ep, op, err, status);
+	finish(ep, op, op->err, op->status);
 	if (slot)
 		list_add(&slot->node, slots);
+}
+
+/* The device has done with an operation; how is in it. */
+void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
+{
+	struct kfiv_op *pos, *next;
+	LIST_HEAD(slots);
+	LIST_HEAD(done);
+
+	if (op->err)
+		kfiv_ep_fail(ep, op->err, op->status);
+	take_over(ep, op, &done);
+	list_for_each_entry_safe(pos, next, &done, node)
+		finish_tx(ep, pos, &slots);
+	free_slots(ep, &slots);
+	kfi_ep_space(&ep->ep, FI_TRANSMIT);
 }
 
 void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
 	struct kfiv_ep *ep = wc->qp->qp_context;
-	int err = tx_errno(op, wc->status);
-	struct kfiv_op *pos, *next;
-	LIST_HEAD(slots);
-	LIST_HEAD(done);
 
-	if (err)
-		kfiv_ep_fail(ep, err, wc->status);
-	take_until(ep, op, &done);
-	list_for_each_entry_safe(pos, next, &done, node) {
-		bool last = pos == op;
-
-		finish_tx(ep, pos, last ? err : 0, last ? wc->status : 0,
-			  &slots);
-	}
-	free_slots(ep, &slots);
-	kfi_ep_space(&ep->ep, FI_TRANSMIT);
+	op->err = kfiv_tx_errno(ep, op, wc->status);
+	op->status = wc->status;
+	kfiv_tx_over(ep, op);
 }
 
 /* ---- receive ---------------------------------------------------------- */
@@ -179,16 +193,16 @@ static void flush_tx(struct kfiv_ep *ep, struct list_head *tx,
 		     const struct kfiv_op *unsent)
 {
 	struct kfiv_op *op, *next;
-	bool done = true;
+	bool done = !ep->sinks;
 	LIST_HEAD(slots);
 
 	list_for_each_entry_safe(op, next, tx, node) {
 		done = done && op != unsent;
-		if (done)
-			finish_tx(ep, op, 0, 0, &slots);
-		else
-			finish_tx(ep, op, tx_errno(op, IB_WC_WR_FLUSH_ERR),
-				  IB_WC_WR_FLUSH_ERR, &slots);
+		if (!done && !op->over) {
+			op->status = IB_WC_WR_FLUSH_ERR;
+			op->err = kfiv_tx_errno(ep, op, op->status);
+		}
+		finish_tx(ep, op, &slots);
 	}
 }
 
@@ -209,6 +223,7 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 	list_splice_init(&ep->rx_ops, &rx);
 	spin_unlock_irq(&ep->rx_lock);
 
+	kfiv_sinks_drop(ep);
 	local_bh_disable(); /* as upcalls in softirq expect it */
 	flush_tx(ep, &tx, unsent);
 	list_for_each_entry_safe(op, next, &rx, node)

@@ -66,7 +66,7 @@ static unsigned int nr_wrs(const struct kfiv_ep *ep, bool rx)
 {
 	if (rx)
 		return ep->rx_attr.size + 1;
-	return ep->tx_attr.size * (ep->domain->dev->iwarp ? 2 : 1) +
+	return ep->tx_attr.size + (ep->sinks ? KFIV_SINK_WRS : 0) +
 	       KFIV_OWN_WRS;
 }
 

@@ -8,9 +8,16 @@
  * The connection manager is asked to let go of its ids after us, as it
  * registered as a client before us.
  */
+#include <linux/module.h>
 #include <linux/slab.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 
 #include "verbs.h"
+
+static bool siw;
+module_param(siw, bool, 0444);
+MODULE_PARM_DESC(siw, "use software iWARP too: it lets peers read on after a "
+		      "region was closed");
 
 DEFINE_MUTEX(kfiv_device_mutex);
 LIST_HEAD(kfiv_devices);
@@ -27,6 +34,36 @@ void kfiv_device_put(struct kfiv_device *dev)
 {
 	if (refcount_dec_and_test(&dev->users))
 		complete(&dev->idle);
+}
+
+static bool is_siw(const struct ib_device *ib)
+{
+	return ib->ops.driver_id == RDMA_DRIVER_SIW;
+}
+
+/* Operations that a queue can take, besides work requests of our own. */
+size_t kfiv_max_queue(const struct kfiv_device *dev)
+{
+	int own = KFIV_OWN_WRS + (dev->iwarp ? KFIV_SINK_WRS : 0);
+
+	return max(dev->ib->attrs.max_qp_wr - own, 2);
+}
+
+/*
+ * One registered sink, or several, take the place of all segments of a read.
+ * Each piece between two holes needs one, and so do each so many pages; there
+ * must be enough for the largest message.
+ */
+static void limit_iwarp(struct kfiv_device *dev)
+{
+	u32 pages = min_t(u32, dev->ib->attrs.max_fast_reg_page_list_len,
+			  KFIV_SINK_PAGES);
+
+	dev->max_sge = min_t(u32, dev->max_sge, KFIV_MAX_READS / 2);
+	dev->max_read_sge = dev->max_sge;
+	dev->max_msg_size = min_t(size_t, dev->max_msg_size,
+				  (KFIV_MAX_READS - 1 - dev->max_sge) *
+					  (max(pages, 2U) - 1) * PAGE_SIZE);
 }
 
 /* What all ports can do; some devices have no ports that are up yet. */
@@ -48,9 +85,9 @@ static void read_limits(struct kfiv_device *dev)
 			dev->max_msg_size = min_t(size_t, dev->max_msg_size,
 						  port.max_msg_sz);
 	}
-	/* One registered sink takes the place of all segments. */
+	dev->siw = is_siw(dev->ib);
 	if (dev->iwarp)
-		dev->max_read_sge = dev->max_sge;
+		limit_iwarp(dev);
 }
 
 /* Can the device carry our endpoints? */
@@ -58,6 +95,10 @@ static bool usable(struct ib_device *ib)
 {
 	u32 port = rdma_start_port(ib);
 
+	if (is_siw(ib) && !siw) {
+		dev_notice(&ib->dev, "not used, as parameter siw is not set\n");
+		return false;
+	}
 	return rdma_cap_ib_cm(ib, port) || rdma_cap_iw_cm(ib, port);
 }
 

@@ -26,6 +26,7 @@ static void ep_release(struct kfid *fid)
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 
 	kfree(ep->sink);
+	kfree(ep->sinks);
 	kfree(ep->slot_data);
 	kfree(ep->slot_mem);
 	kfree(ep);
@@ -109,12 +110,11 @@ static size_t limit(size_t wanted, size_t most)
 static void take_limits(struct kfiv_ep *ep, const struct fi_info *info)
 {
 	const struct kfiv_device *dev = ep->domain->dev;
-	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+	size_t most = kfiv_max_queue(dev);
 
 	ep->tx_attr = *info->tx_attr;
 	ep->rx_attr = *info->rx_attr;
-	ep->tx_attr.size =
-		limit(ep->tx_attr.size, dev->iwarp ? most / 2 : most);
+	ep->tx_attr.size = limit(ep->tx_attr.size, most);
 	ep->rx_attr.size = limit(ep->rx_attr.size, most);
 	ep->tx_attr.iov_limit = limit(ep->tx_attr.iov_limit, dev->max_sge);
 	ep->rx_attr.iov_limit = limit(ep->rx_attr.iov_limit, dev->max_sge);
@@ -124,7 +124,6 @@ static void take_limits(struct kfiv_ep *ep, const struct fi_info *info)
 	ep->max_msg_size =
 		limit(info->ep_attr->max_msg_size, dev->max_msg_size);
 	ep->max_read_sge = dev->max_read_sge;
-	ep->iwarp = dev->iwarp;
 	ep->tx_free = ep->tx_attr.size;
 	ep->rx_free = ep->rx_attr.size;
 	ep->tx_quiet_max =
@@ -147,7 +146,9 @@ static int alloc_own(struct kfiv_ep *ep)
 		kcalloc(KFIV_INJECT_SLOTS, KFIV_INJECT_BYTES, GFP_KERNEL);
 	/* A cache line of its own, as the device writes to it. */
 	ep->sink = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
-	return ep->slot_mem && ep->slot_data && ep->sink ? 0 : -ENOMEM;
+	if (!ep->slot_mem || !ep->slot_data || !ep->sink)
+		return -ENOMEM;
+	return ep->domain->dev->iwarp ? kfiv_sinks_alloc(ep) : 0;
 }
 
 static int map_own(struct kfiv_ep *ep)

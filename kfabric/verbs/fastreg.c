@@ -3,59 +3,87 @@
  * kfabric_verbs: registered sinks of reads, which iWARP needs.
  *
  * An iWARP read response is a write that names the sink's key on the wire, so
- * the local key must not be used. Each read takes an MR of the queue pair's
- * pool, registers its segments, reads, and has the MR invalidated with the
- * completion. The segments but the first must start, and but the last must
- * end, on page borders.
+ * the local key must not be used. A sink registers memory, reads into it, and
+ * has the registration invalidated with the completion. It holds one range of
+ * pages: where an operation's segments have holes in between, or are long, the
+ * operation gets several sinks, and is over when all of them are.
  *
- * Locking: ep->tx_lock for mapping; the pool has its own lock.
+ * There are no more sinks than READs that the peer takes at a time, so that
+ * none of them waits in the device. Sinks belong to the endpoint, not to the
+ * operations, as siw may report a READ twice when it is flushed.
+ *
+ * Locking: ep->tx_lock.
  */
-#include <rdma/mr_pool.h>
+#include <linux/slab.h>
 
 #include "verbs.h"
+
+/* ---- set-up ----------------------------------------------------------- */
+
+int kfiv_sinks_alloc(struct kfiv_ep *ep)
+{
+	struct kfiv_sinks *sinks = kzalloc(sizeof(*sinks), GFP_KERNEL);
+	int i;
+
+	if (!sinks)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&sinks->free);
+	sinks->limit = KFIV_MAX_READS;
+	for (i = 0; i < KFIV_MAX_READS; i++)
+		list_add_tail(&sinks->sink[i].node, &sinks->free);
+	ep->sinks = sinks;
+	return 0;
+}
+
+/*
+ * Connected: the peer may take fewer READs than we asked for. One less than it
+ * takes, as siw reports a READ before it has forgotten it.
+ */
+void kfiv_sinks_limit(struct kfiv_ep *ep, const struct rdma_conn_param *conn)
+{
+	u32 limit = min(conn->initiator_depth, conn->responder_resources);
+
+	if (!ep->sinks || !limit)
+		return;
+	limit = max(limit - 1, 1U);
+	spin_lock_irq(&ep->tx_lock);
+	ep->sinks->limit = min(ep->sinks->limit, limit);
+	spin_unlock_irq(&ep->tx_lock);
+}
 
 int kfiv_fastreg_setup(struct kfiv_ep *ep)
 {
 	struct ib_device *ib = ep->domain->dev->ib;
+	u32 pages = min_t(u32, ib->attrs.max_fast_reg_page_list_len,
+			  KFIV_SINK_PAGES);
+	struct ib_mr *mr;
+	int i;
 
-	if (!ep->domain->dev->iwarp)
-		return 0;
-	return ib_mr_pool_init(ep->qp, &ep->qp->rdma_mrs,
-			       min_t(size_t, ep->tx_attr.size,
-				     2 * KFIV_MAX_READS),
-			       IB_MR_TYPE_MEM_REG,
-			       min_t(u32, ib->attrs.max_fast_reg_page_list_len,
-				     KFIV_QUEUE_SIZE),
-			       0);
+	for (i = 0; ep->sinks && i < KFIV_MAX_READS; i++) {
+		mr = ib_alloc_mr(ep->domain->pd, IB_MR_TYPE_MEM_REG, pages);
+		if (IS_ERR(mr)) {
+			kfiv_fastreg_teardown(ep);
+			return PTR_ERR(mr);
+		}
+		ep->sinks->sink[i].mr = mr;
+	}
+	return 0;
 }
 
 void kfiv_fastreg_teardown(struct kfiv_ep *ep)
 {
-	if (ep->domain->dev->iwarp)
-		ib_mr_pool_destroy(ep->qp, &ep->qp->rdma_mrs);
-}
-
-void kfiv_fastreg_put(struct kfiv_ep *ep, struct kfiv_op *op)
-{
-	struct kfiv_fastreg *reg = op->fastreg;
-
-	if (reg->mr)
-		ib_mr_pool_put(ep->qp, &ep->qp->rdma_mrs, reg->mr);
-	reg->mr = NULL;
-}
-
-/* Describe the mapped segments as a scatterlist. */
-static void fill_sg(struct kfiv_fastreg *reg, const struct kfiv_op *op, int n)
-{
+	struct kfiv_sink *sink;
 	int i;
 
-	sg_init_table(reg->sg, n);
-	for (i = 0; i < n; i++) {
-		sg_dma_address(&reg->sg[i]) = op->sge[i].addr;
-		sg_dma_len(&reg->sg[i]) = op->sge[i].length;
-		reg->sg[i].length = op->sge[i].length;
+	for (i = 0; ep->sinks && i < KFIV_MAX_READS; i++) {
+		sink = &ep->sinks->sink[i];
+		if (sink->mr)
+			ib_dereg_mr(sink->mr);
+		sink->mr = NULL;
 	}
 }
+
+/* ---- completion ------------------------------------------------------- */
 
 /* Unsignaled: only failures come here. The read follows it into the error. */
 static void reg_failed(struct ib_cq *cq, struct ib_wc *wc)
@@ -66,40 +94,214 @@ static void reg_failed(struct ib_cq *cq, struct ib_wc *wc)
 		kfiv_ep_fail(ep, EIO, wc->status);
 }
 
-/* Returns the first work request to post: the registration, then the read. */
-struct ib_send_wr *kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op)
+/* The first failure of an operation's READs is the operation's. */
+static void read_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kfiv_fastreg *reg = op->fastreg;
-	struct ib_rdma_wr *read = &op->wr.rdma;
-	int n = read->wr.num_sge;
-	struct ib_mr *mr;
+	struct kfiv_sink *sink =
+		container_of(wc->wr_cqe, struct kfiv_sink, cqe);
+	struct kfiv_op *op = sink->op;
+	struct kfiv_ep *ep;
+	unsigned long irq;
 
-	lockdep_assert_held(&ep->tx_lock);
-	mr = ib_mr_pool_get(ep->qp, &ep->qp->rdma_mrs);
-	if (!mr)
-		return ERR_PTR(-EAGAIN);
-	fill_sg(reg, op, n);
-	if (ib_map_mr_sg(mr, reg->sg, n, NULL, PAGE_SIZE) != n) {
-		ib_mr_pool_put(ep->qp, &ep->qp->rdma_mrs, mr);
-		return ERR_PTR(-EINVAL);
+	if (!op)
+		return; /* reported before */
+	ep = wc->qp->qp_context;
+	if (!op->err) {
+		op->err = kfiv_tx_errno(ep, op, wc->status);
+		op->status = wc->status;
+		if (op->err)
+			kfiv_ep_fail(ep, op->err, op->status);
 	}
+	sink->op = NULL;
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	list_add_tail(&sink->node, &ep->sinks->free);
+	ep->sinks->used--;
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+	if (--op->reads)
+		kfi_ep_space(&ep->ep, FI_TRANSMIT);
+	else
+		kfiv_tx_over(ep, op);
+}
+
+/* The queue pair was drained: a READ that is not over will not be. */
+void kfiv_sinks_drop(struct kfiv_ep *ep)
+{
+	int i;
+
+	for (i = 0; ep->sinks && i < KFIV_MAX_READS; i++)
+		ep->sinks->sink[i].op = NULL;
+}
+
+/* ---- mapping ---------------------------------------------------------- */
+
+/* What of an operation has no sink yet. */
+struct rest {
+	const struct ib_sge *sge;
+	u32 n;
+	u64 skip; /* bytes of the first segment */
+	u64 remote_addr;
+};
+
+static void fill_sg(struct scatterlist *sg, const struct rest *rest)
+{
+	u32 i;
+
+	sg_init_table(sg, rest->n);
+	for (i = 0; i < rest->n; i++) {
+		u64 skip = i ? 0 : rest->skip;
+
+		sg_dma_address(&sg[i]) = rest->sge[i].addr + skip;
+		sg_dma_len(&sg[i]) = rest->sge[i].length - skip;
+		sg[i].length = rest->sge[i].length - skip;
+	}
+}
+
+static void advance(struct rest *rest, u64 len)
+{
+	rest->remote_addr += len;
+	while (rest->n && rest->skip + len >= rest->sge->length) {
+		len -= rest->sge->length - rest->skip;
+		rest->skip = 0;
+		rest->sge++;
+		rest->n--;
+	}
+	rest->skip += len;
+}
+
+static void fill_reg(struct kfiv_sink *sink)
+{
+	struct ib_mr *mr = sink->mr;
+
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-	reg->mr = mr;
-	reg->cqe.done = reg_failed;
-	reg->wr = (struct ib_reg_wr){
+	sink->reg_cqe.done = reg_failed;
+	sink->reg = (struct ib_reg_wr){
 		.wr = { .opcode = IB_WR_REG_MR,
-			.wr_cqe = &reg->cqe,
-			.next = &read->wr },
+			.wr_cqe = &sink->reg_cqe,
+			.next = &sink->read.wr },
 		.mr = mr,
 		.key = mr->rkey,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
 	};
-	read->wr.opcode = IB_WR_RDMA_READ_WITH_INV;
-	read->wr.ex.invalidate_rkey = mr->rkey;
-	reg->sink = (struct ib_sge){ .addr = mr->iova,
+	sink->sge = (struct ib_sge){ .addr = mr->iova,
 				     .length = mr->length,
 				     .lkey = mr->rkey };
-	read->wr.sg_list = &reg->sink;
-	read->wr.num_sge = 1;
-	return &reg->wr.wr;
+}
+
+static void fill_read(struct kfiv_sink *sink, const struct kfiv_op *op,
+		      const struct rest *rest)
+{
+	sink->cqe.done = read_done;
+	sink->read = (struct ib_rdma_wr){
+		.wr = { .opcode = IB_WR_RDMA_READ,
+			.wr_cqe = &sink->cqe,
+			.sg_list = &sink->sge,
+			.num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = rest->remote_addr,
+		.rkey = op->wr.rdma.rkey,
+	};
+}
+
+/* Register as much of the rest as makes one range. */
+static int register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
+			  const struct rest *rest)
+{
+	struct scatterlist *sg = ep->sinks->sg;
+	int n;
+
+	fill_sg(sg, rest);
+	n = ib_map_mr_sg(sink->mr, sg, rest->n, NULL, PAGE_SIZE);
+	if (n < 0)
+		return n;
+	if (WARN_ON_ONCE(!sink->mr->length))
+		return -EIO;
+	fill_reg(sink);
+	sink->read.wr.opcode = IB_WR_RDMA_READ_WITH_INV;
+	sink->read.wr.ex.invalidate_rkey = sink->mr->rkey;
+	return 0;
+}
+
+/* Take a sink for what comes next; a read of nothing needs no memory. */
+static int take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
+		     struct rest *rest, struct list_head *taken)
+{
+	struct kfiv_sinks *sinks = ep->sinks;
+	struct kfiv_sink *sink;
+	int ret;
+
+	if (op->reads == sinks->limit)
+		return -E2BIG;
+	if (sinks->used == sinks->limit)
+		return -EAGAIN;
+	sink = list_first_entry(&sinks->free, struct kfiv_sink, node);
+	sink->sge = (struct ib_sge){};
+	fill_read(sink, op, rest);
+	if (rest->n) {
+		ret = register_range(ep, sink, rest);
+		if (ret)
+			return ret;
+		advance(rest, sink->mr->length);
+	}
+	list_move_tail(&sink->node, taken);
+	sinks->used++;
+	return 0;
+}
+
+static void chain(struct kfiv_op *op, struct list_head *taken,
+		  struct ib_send_wr **first, struct ib_send_wr **last)
+{
+	struct ib_send_wr **end = first;
+	struct kfiv_sink *sink, *next;
+
+	list_for_each_entry_safe(sink, next, taken, node) {
+		list_del_init(&sink->node);
+		sink->op = op;
+		*end = sink->sge.length ? &sink->reg.wr : &sink->read.wr;
+		*last = &sink->read.wr;
+		end = &sink->read.wr.next;
+	}
+}
+
+/*
+ * Put sinks under a read. first and last are of the chain of its work
+ * requests. -EAGAIN: not enough sinks are free.
+ */
+int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
+		     struct ib_send_wr **first, struct ib_send_wr **last)
+{
+	struct rest rest = { .sge = op->wr.rdma.wr.sg_list,
+			     .n = op->wr.rdma.wr.num_sge,
+			     .remote_addr = op->wr.rdma.remote_addr };
+	LIST_HEAD(taken);
+	int ret;
+
+	lockdep_assert_held(&ep->tx_lock);
+	op->reads = 0;
+	do {
+		ret = take_sink(ep, op, &rest, &taken);
+		op->reads += !ret;
+	} while (rest.n && !ret);
+	if (!ret) {
+		chain(op, &taken, first, last);
+		return 0;
+	}
+	list_splice(&taken, &ep->sinks->free);
+	ep->sinks->used -= op->reads;
+	op->reads = 0;
+	return ret;
+}
+
+/* The operation that a work request of a sink belongs to, or NULL. */
+struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
+			     const struct ib_send_wr *wr)
+{
+	const struct kfiv_sink *sink;
+	int i;
+
+	for (i = 0; ep->sinks && i < KFIV_MAX_READS; i++) {
+		sink = &ep->sinks->sink[i];
+		if (wr == &sink->reg.wr || wr == &sink->read.wr)
+			return sink->op;
+	}
+	return NULL;
 }

@@ -60,7 +60,7 @@ static size_t offer(size_t usual, size_t wanted, size_t most)
 static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
 		   const struct fi_tx_attr *hint)
 {
-	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+	size_t most = kfiv_max_queue(dev);
 
 	tx->caps = TX_CAPS;
 	tx->op_flags = hint ? hint->op_flags : 0;
@@ -69,8 +69,7 @@ static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
 	if (!dev->iwarp)
 		tx->comp_levels |= FI_TRANSMIT_COMPLETE;
 	tx->inject_size = KFIV_INJECT_BYTES;
-	tx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0,
-			 dev->iwarp ? most / 2 : most);
+	tx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
 	tx->iov_limit = dev->max_sge;
 	tx->rma_iov_limit = 1;
 }
@@ -78,7 +77,7 @@ static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
 static void set_rx(struct fi_rx_attr *rx, const struct kfiv_device *dev,
 		   const struct fi_rx_attr *hint)
 {
-	size_t most = max_t(int, dev->ib->attrs.max_qp_wr - KFIV_OWN_WRS, 2);
+	size_t most = kfiv_max_queue(dev);
 
 	rx->caps = RX_CAPS;
 	rx->op_flags = hint ? hint->op_flags : 0;
@@ -121,7 +120,7 @@ static void set_domain_common(struct fi_domain_attr *domain,
 	domain->mr_key_size = WIRE_WORD;
 	/* iWARP has no immediate data. */
 	domain->cq_data_size = dev && dev->iwarp ? 0 : WIRE_WORD;
-	domain->op_context_size = kfiv_op_context_size(dev);
+	domain->op_context_size = kfiv_op_context_size();
 	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 

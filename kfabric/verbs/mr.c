@@ -205,6 +205,9 @@ void kfiv_mr_free_hw(struct kfiv_mr *mr)
 	if (!ib)
 		return;
 	ib_dereg_mr(ib);
+	/* siw may be placing a segment that it let pass before that. */
+	if (mr->domain->dev->siw)
+		synchronize_rcu();
 	ib_dma_unmap_sg(mr->domain->dev->ib, mr->table.sgl,
 			mr->table.orig_nents, DMA_BIDIRECTIONAL);
 	sg_free_table(&mr->table);
@@ -244,6 +247,14 @@ static int access_of(u64 access)
 	return ib;
 }
 
+/* siw lets peers read whatever they have a key of. */
+static int check_access(const struct kfiv_mr *mr)
+{
+	return mr->domain->dev->siw && !(mr->access & IB_ACCESS_REMOTE_READ)
+		       ? -EOPNOTSUPP
+		       : 0;
+}
+
 static int attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 {
 	unsigned int noio;
@@ -252,7 +263,7 @@ static int attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 	if (!kfiv_domain_get_hw(mr->domain))
 		return -ENODEV;
 	noio = memalloc_noio_save();
-	ret = set_up(mr, buf);
+	ret = check_access(mr) ?: set_up(mr, buf);
 	memalloc_noio_restore(noio);
 	if (ret) {
 		kfiv_domain_put_hw(mr->domain);

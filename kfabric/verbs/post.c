@@ -20,20 +20,12 @@
 
 #include "verbs.h"
 
-static bool is_of(const struct ib_send_wr *wr, const struct kfiv_ep *ep,
-		  const struct kfiv_op *op)
-{
-	return wr == &op->wr.send || (ep->iwarp && wr == &op->fastreg->wr.wr);
-}
-
 /* The device refused the chain from bad on: nothing may follow. */
 static void refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
 {
-	struct kfiv_op *op = ep->unsent;
+	struct kfiv_op *of = kfiv_sink_op(ep, bad);
 
-	list_for_each_entry_from(op, &ep->tx_ops,
-				 node) if (is_of(bad, ep, op)) break;
-	ep->unsent = op;
+	ep->unsent = of ?: container_of(bad, struct kfiv_op, wr.send);
 	ep->tx_state = KFIV_QUEUE_STOPPED;
 	kfiv_ep_queue_stop(ep);
 }
@@ -58,7 +50,7 @@ static void handover(struct kfiv_ep *ep)
 /* Data for the peer's completion cannot travel on iWARP. */
 int kfiv_check_data(const struct kfiv_ep *ep, u64 flags)
 {
-	return (flags & FI_REMOTE_CQ_DATA) && ep->iwarp ? -EOPNOTSUPP : 0;
+	return (flags & FI_REMOTE_CQ_DATA) && ep->sinks ? -EOPNOTSUPP : 0;
 }
 
 /* Without its own memory, or with FI_INJECT, an operation needs a slot. */
@@ -67,12 +59,22 @@ static bool needs_slot(const struct kfiv_post *post)
 	return !post->context || (post->flags & FI_INJECT);
 }
 
+/*
+ * On iWARP a fence is kept here: the reads before it have to be over. siw knows
+ * none on reads, and others end when there is room to send.
+ */
+static bool must_wait(const struct kfiv_ep *ep, const struct kfiv_post *post)
+{
+	return (post->flags & FI_FENCE) && ep->sinks && ep->sinks->used;
+}
+
 static ssize_t check_room(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
 	if (ep->tx_state != KFIV_QUEUE_OPEN ||
 	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
 		return -ENOTCONN;
-	if (!ep->tx_free || (needs_slot(post) && list_empty(&ep->slots)))
+	if (!ep->tx_free || (needs_slot(post) && list_empty(&ep->slots)) ||
+	    must_wait(ep, post))
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	return 0;
 }
@@ -116,15 +118,17 @@ static int fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
 	return kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
 }
 
-static void fill_wr(struct kfiv_op *op, const struct kfiv_post *post, int n)
+static void fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
+		    const struct kfiv_post *post, int n)
 {
+	bool fence = (post->flags & FI_FENCE) && !ep->sinks;
+
 	op->wr.rdma = (struct ib_rdma_wr){
 		.wr = { .wr_cqe = &op->cqe,
 			.sg_list = op->sge,
 			.num_sge = n,
 			.opcode = post->opcode,
-			.send_flags =
-				post->flags & FI_FENCE ? IB_SEND_FENCE : 0 },
+			.send_flags = fence ? IB_SEND_FENCE : 0 },
 		.remote_addr = post->remote_addr,
 		.rkey = post->rkey,
 	};
@@ -132,13 +136,18 @@ static void fill_wr(struct kfiv_op *op, const struct kfiv_post *post, int n)
 		op->wr.rdma.wr.ex.imm_data = cpu_to_be32(post->data);
 }
 
-/* Does the upper layer or our own bookkeeping want to hear of it? */
+/*
+ * Does the upper layer or our own bookkeeping want to hear of it? On iWARP it
+ * always does: siw reports out of order, and sends what is not signaled from
+ * where it lies, when it may be over already.
+ */
 static bool wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
 	bool heard = post->context &&
 		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
 
-	if (heard || ++ep->tx_quiet > ep->tx_quiet_max || ep->tx_free == 1) {
+	if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
+	    ep->tx_free == 1) {
 		ep->tx_quiet = 0;
 		return true;
 	}
@@ -159,30 +168,32 @@ static void arm_timer(struct kfiv_ep *ep)
 	mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
 }
 
-/* The first work request to post, or an error: then nothing is held. */
-static struct ib_send_wr *prepare(struct kfiv_ep *ep, struct kfiv_op *op,
-				  const struct kfiv_post *post)
+/*
+ * What to post: first and last are of the chain of the operation's work
+ * requests. On failure nothing is held.
+ */
+static int prepare(struct kfiv_ep *ep, struct kfiv_op *op,
+		   const struct kfiv_post *post, struct ib_send_wr **first,
+		   struct ib_send_wr **last)
 {
-	struct ib_send_wr *first = &op->wr.send;
-	int n = fill_segments(ep, op, post);
+	int ret = fill_segments(ep, op, post);
 
-	if (n < 0)
-		return ERR_PTR(n);
-	fill_wr(op, post, n);
-	if (!ep->iwarp || !post->context)
-		return first;
-	op->fastreg->mr = NULL;
-	if (post->opcode != IB_WR_RDMA_READ)
-		return first;
-	first = kfiv_fastreg_map(ep, op);
-	if (IS_ERR(first))
+	if (ret < 0)
+		return ret;
+	fill_wr(ep, op, post, ret);
+	*first = *last = &op->wr.send;
+	if (!ep->sinks || post->opcode != IB_WR_RDMA_READ)
+		return 0;
+	ret = kfiv_fastreg_map(ep, op, first, last);
+	if (ret)
 		kfiv_op_unmap(ep, op);
-	return first;
+	return ret;
 }
 
 /* Point of no return: count, order, chain. */
 static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
-		      struct ib_send_wr *first, const struct kfiv_post *post)
+		      struct ib_send_wr *first, struct ib_send_wr *last,
+		      const struct kfiv_post *post)
 {
 	if (wants_signal(ep, post))
 		op->wr.send.send_flags |= IB_SEND_SIGNALED;
@@ -192,7 +203,7 @@ static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	if (!ep->unsent)
 		ep->unsent = op;
 	*ep->chain_end = first;
-	ep->chain_end = &op->wr.send.next;
+	ep->chain_end = &last->next;
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
 	kfiv_op_begin(ep, op, kfiv_tx_done, &ep->tx_ops);
@@ -216,7 +227,7 @@ static struct kfiv_op *choose_op(struct kfiv_ep *ep,
 
 static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
-	struct ib_send_wr *first;
+	struct ib_send_wr *first, *last;
 	struct kfiv_op *op;
 	ssize_t ret;
 
@@ -224,12 +235,12 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
 	if (ret)
 		return ret;
 	op = choose_op(ep, post);
-	first = prepare(ep, op, post);
-	if (first == ERR_PTR(-EAGAIN))
+	ret = prepare(ep, op, post, &first, &last);
+	if (ret == -EAGAIN)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
-	if (IS_ERR(first))
-		return PTR_ERR(first);
-	accept_op(ep, op, first, post);
+	if (ret)
+		return ret;
+	accept_op(ep, op, first, last, post);
 	return 0;
 }
 

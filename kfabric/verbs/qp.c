@@ -50,9 +50,9 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 		.qp_context = ep,
 		.send_cq = ep->cq[0],
 		.recv_cq = ep->cq[1],
-		.cap = { .max_send_wr =
-				 ep->tx_attr.size * (dev->iwarp ? 2 : 1) +
-				 KFIV_OWN_WRS,
+		.cap = { .max_send_wr = ep->tx_attr.size +
+					(ep->sinks ? KFIV_SINK_WRS : 0) +
+					KFIV_OWN_WRS,
 			 .max_recv_wr = ep->rx_attr.size + 1,
 			 .max_send_sge = dev->max_sge,
 			 .max_recv_sge = ep->rx_attr.iov_limit },

@@ -10,13 +10,9 @@
 /* Bytes of one segment: a length on the wire is 32 bits. */
 #define SEGMENT_MAX SZ_1G
 
-size_t kfiv_op_context_size(const struct kfiv_device *dev)
+size_t kfiv_op_context_size(void)
 {
-	size_t size = sizeof(struct kfiv_op);
-
-	if (dev && dev->iwarp)
-		size += sizeof(struct kfiv_fastreg);
-	return KFI_OP_CONTEXT_SIZE(size);
+	return KFI_OP_CONTEXT_SIZE(sizeof(struct kfiv_op));
 }
 
 void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op)
@@ -72,6 +68,9 @@ void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
 	op->cqe.done = done;
 	op->posted = jiffies;
 	op->timed_out = false;
+	op->over = false;
+	op->err = 0;
+	op->status = IB_WC_SUCCESS;
 	list_add_tail(&op->node, ops);
 	kfi_trace_post(&ep->ep, op->comp);
 }

@@ -42,6 +42,10 @@
 #define KFIV_QUEUE_SIZE 256
 /* READs under way in each direction. */
 #define KFIV_MAX_READS 16
+/* Pages of one registered sink (iWARP). */
+#define KFIV_SINK_PAGES 256
+/* Work requests that register sinks, and that read into them. */
+#define KFIV_SINK_WRS (2 * KFIV_MAX_READS)
 /* Work requests of our own besides the upper layer's: drain and MR. */
 #define KFIV_OWN_WRS	   4
 #define KFIV_OP_TIMEOUT_MS 30000
@@ -62,7 +66,8 @@ struct kfiv_owner;
  * @max_msg_size: of its ports
  * @max_sge: for everything but reads
  * @max_read_sge: for reads
- * @iwarp: reads need a registered sink
+ * @iwarp: reads need registered sinks; completions say nothing of the peer
+ * @siw: the kernel's software iWARP, which does not do all that it should
  */
 struct kfiv_device {
 	struct ib_device *ib;
@@ -74,6 +79,7 @@ struct kfiv_device {
 	u32 max_sge;
 	u32 max_read_sge;
 	bool iwarp;
+	bool siw;
 };
 
 /**
@@ -154,19 +160,41 @@ struct kfiv_req {
 };
 
 /**
- * struct kfiv_fastreg - sink registration of one read (iWARP)
- * @mr: from the queue pair's pool, or NULL
- * @cqe: of the registration, which is heard of only if it fails
- * @wr: registers it
- * @sink: the registered segments, as one
- * @sg: what is registered
+ * struct kfiv_sink - one READ of an operation, into registered memory (iWARP)
+ * @node: in kfiv_sinks.free, or that of the READs of one operation
+ * @op: whose READ is under way, or NULL
+ * @mr: names the memory; lives as long as the queue pair
+ * @reg_cqe: of the registration, which is heard of only if it fails
+ * @cqe: of the READ
+ * @reg: registers
+ * @read: reads
+ * @sge: what is registered, as one
  */
-struct kfiv_fastreg {
+struct kfiv_sink {
+	struct list_head node;
+	struct kfiv_op *op;
 	struct ib_mr *mr;
+	struct ib_cqe reg_cqe;
 	struct ib_cqe cqe;
-	struct ib_reg_wr wr;
-	struct ib_sge sink;
+	struct ib_reg_wr reg;
+	struct ib_rdma_wr read;
+	struct ib_sge sge;
+};
+
+/**
+ * struct kfiv_sinks - what the reads of an endpoint need on iWARP
+ * @free: sinks not in use; protected by ep->tx_lock, as the fields below
+ * @limit: sinks that may be in use
+ * @used: sinks in use
+ * @sg: what is being registered
+ * @sink: all
+ */
+struct kfiv_sinks {
+	struct list_head free;
+	u32 limit;
+	u32 used;
 	struct scatterlist sg[KFIV_MAX_SGE];
+	struct kfiv_sink sink[KFIV_MAX_READS];
 };
 
 /**
@@ -179,9 +207,12 @@ struct kfiv_fastreg {
  * @nr_sge: mapped segments
  * @dir: of the mappings
  * @timed_out: it was under way for too long
+ * @over: the device has done with it
+ * @reads: sinks under way (iWARP)
+ * @err: how it ended, if @over
+ * @status: same, as the device says
  * @wr: what the device gets
  * @sge: segments, mapped
- * @fastreg: only there on iWARP
  */
 struct kfiv_op {
 	struct list_head node;
@@ -192,13 +223,16 @@ struct kfiv_op {
 	u8 nr_sge;
 	u8 dir;
 	bool timed_out;
+	bool over;
+	u8 reads;
+	int err;
+	enum ib_wc_status status;
 	union {
 		struct ib_send_wr send;
 		struct ib_rdma_wr rdma;
 		struct ib_recv_wr recv;
 	} wr;
 	struct ib_sge sge[KFIV_MAX_SGE];
-	struct kfiv_fastreg fastreg[];
 };
 
 /**
@@ -255,7 +289,7 @@ enum kfiv_queue_state {
  * @rx_attr: same
  * @max_msg_size: same
  * @max_read_sge: of the device; kept here, as posts may outlive it
- * @iwarp: same
+ * @sinks: of reads; NULL unless on iWARP
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
  * @removal_work: gives back what a removed device waits for
@@ -307,7 +341,7 @@ struct kfiv_ep {
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
 	u32 max_read_sge;
-	bool iwarp;
+	struct kfiv_sinks *sinks;
 	struct work_struct stop_work;
 	struct work_struct slow_work;
 	struct work_struct removal_work;
@@ -405,6 +439,7 @@ extern struct mutex kfiv_device_mutex;
 extern struct list_head kfiv_devices;
 int kfiv_device_setup(void);
 void kfiv_device_teardown(void);
+size_t kfiv_max_queue(const struct kfiv_device *dev);
 struct kfiv_device *kfiv_device_find(struct ib_device *ib);
 void kfiv_device_put(struct kfiv_device *dev);
 
@@ -482,6 +517,9 @@ void kfiv_rx_open(struct kfiv_ep *ep);
 
 /* completion.c */
 void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
+		  enum ib_wc_status status);
+void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op);
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc);
 void kfiv_flush_left(struct kfiv_ep *ep);
 void kfiv_op_timer(struct work_struct *work);
@@ -494,13 +532,18 @@ void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op);
 void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
 		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
 		   struct list_head *ops);
-size_t kfiv_op_context_size(const struct kfiv_device *dev);
+size_t kfiv_op_context_size(void);
 
 /* fastreg.c */
 int kfiv_fastreg_setup(struct kfiv_ep *ep);
 void kfiv_fastreg_teardown(struct kfiv_ep *ep);
-struct ib_send_wr *kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op);
-void kfiv_fastreg_put(struct kfiv_ep *ep, struct kfiv_op *op);
+int kfiv_sinks_alloc(struct kfiv_ep *ep);
+void kfiv_sinks_limit(struct kfiv_ep *ep, const struct rdma_conn_param *conn);
+void kfiv_sinks_drop(struct kfiv_ep *ep);
+int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
+		     struct ib_send_wr **first, struct ib_send_wr **last);
+struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
+			     const struct ib_send_wr *wr);
 
 /* mr.c */
 int kfiv_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
