@@ -43,9 +43,11 @@ static const struct {
 	const char *name;
 	void (*run)(struct st *st);
 } groups[] = {
-	{ "info", t_info },   { "object", t_object }, { "connect", t_connect },
-	{ "msg", t_msg },     { "rma", t_rma },	      { "access", t_access },
-	{ "queue", t_queue }, { "close", t_close },   { "context", t_context },
+	{ "info", t_info },	  { "object", t_object },
+	{ "connect", t_connect }, { "msg", t_msg },
+	{ "rma", t_rma },	  { "read", t_read },
+	{ "access", t_access },	  { "queue", t_queue },
+	{ "close", t_close },	  { "context", t_context },
 	{ "cycle", t_cycle },
 };
 

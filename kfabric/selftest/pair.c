@@ -117,6 +117,16 @@ static int open_listener(struct st *st)
 	return ret ?: fi_listen(st->pep);
 }
 
+/*
+ * Does the completion of a send or write say what became of it at the peer?
+ * On iWARP it does not: what the peer refuses is told by the connection's end,
+ * and a message is refused too if the peer has no receive yet.
+ */
+bool st_tells_of_peer(const struct st *st)
+{
+	return st->info->tx_attr->comp_levels & FI_TRANSMIT_COMPLETE;
+}
+
 int st_open(struct st *st)
 {
 	int ret = find_own(st);

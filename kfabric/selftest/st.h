@@ -126,6 +126,7 @@ struct st_event {
 	const u8 *data;
 };
 
+bool st_tells_of_peer(const struct st *st);
 int st_open(struct st *st);
 void st_close(struct st *st);
 ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms);
@@ -178,6 +179,7 @@ void t_object(struct st *st);
 void t_connect(struct st *st);
 void t_msg(struct st *st);
 void t_rma(struct st *st);
+void t_read(struct st *st);
 void t_access(struct st *st);
 void t_queue(struct st *st);
 void t_close(struct st *st);

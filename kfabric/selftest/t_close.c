@@ -36,7 +36,7 @@ static bool load_open(struct load *l, struct st *st, size_t len)
 	if (!CHECK_EQ(st, ret, 0, "a pair connects that will end"))
 		return false;
 	buf = fi_buf_linear(l->remote->arena, LONG_LEN);
-	ret = st_mr_open(&l->p, &buf, FI_REMOTE_WRITE, &l->mr);
+	ret = st_mr_open(&l->p, &buf, FI_REMOTE_READ | FI_REMOTE_WRITE, &l->mr);
 	for (i = 0; i < DEPTH && !ret; i++) {
 		l->rx_a[i] = st_op_new(st);
 		l->rx_b[i] = st_op_new(st);

@@ -53,8 +53,12 @@ static void t_fields(struct st *st, const struct fi_info *i)
 	CHECK(st, i->tx_attr->iov_limit >= 1, "sends have a segment");
 	CHECK(st, i->rx_attr->iov_limit >= 1, "receives have a segment");
 	CHECK(st, i->tx_attr->rma_iov_limit >= 1, "RMA has a range");
-	CHECK(st, i->tx_attr->comp_levels & FI_TRANSMIT_COMPLETE,
-	      "transmit completion is there");
+	CHECK(st, i->tx_attr->comp_levels & FI_INJECT_COMPLETE,
+	      "the weakest completion is there");
+	CHECK(st,
+	      (i->tx_attr->comp_levels & FI_TRANSMIT_COMPLETE) ||
+		      i->ep_attr->protocol == FI_PROTO_IWARP,
+	      "transmit completion is there, but on iWARP");
 	CHECK(st, i->domain_attr->mr_key_size >= sizeof(u32),
 	      "keys have 4 bytes at least");
 	CHECK(st, i->domain_attr->op_context_size >= sizeof(struct fi_context),
