@@ -89,7 +89,7 @@ wait_for() { # wait_for SECONDS COMMAND...: until the command succeeds
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$(now_s)" -lt "$_until" ] || return 1
-		usleep 50000
+		sleep 0.05
 	done
 }
 

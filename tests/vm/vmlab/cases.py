@@ -10,6 +10,7 @@ Header lines have the form "# NAME: value":
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
   KARGS    for the kernel's command line        ALLOW    faults expected (regex)
   MANUAL   yes: runs only when it is named
+  ROOT     systemd: a system with systemd, in which the project is installed
 """
 import dataclasses
 import pathlib
@@ -43,6 +44,7 @@ class Case:
     guests: int = 1
     group: str = ""
     manual: bool = False
+    root: str = ""
 
     def about(self):
         lines = [l[2:] for l in self.text.splitlines()
@@ -101,6 +103,11 @@ def set_field(case, key, value):
         setattr(case, key, int(value))
     elif key == "group":
         case.group = value
+    elif key == "root":
+        if value != "systemd":
+            raise ValueError(f"{case.name}: ROOT is systemd or not given")
+        case.root = value
+        case.needs.append("disk")
     elif key == "manual":
         case.manual = value == "yes"
     else:
@@ -127,7 +134,7 @@ def groups(cases):
     """Return lists of cases that share one boot each."""
     shared = {}
     for case in cases:
-        key = (case.guests, case.group or f"alone {case.name}")
+        key = (case.guests, case.root, case.group or f"alone {case.name}")
         shared.setdefault(key, []).append(case)
     return list(shared.values())
 
@@ -136,8 +143,10 @@ def union(cases, field):
     return list(dict.fromkeys(w for c in cases for w in getattr(c, field)))
 
 
-def require(case, kernel, supplied):
+def require(case, kernel, supplied, build):
     """Raise Skip when a case cannot run on this kernel with these files."""
+    if case.root and not build:
+        raise cache.Skip("needs a build to install (--build)")
     if case.kernel and kernel not in case.kernel:
         raise cache.Skip(f"not for kernel {kernel}")
     for name in [f"{m}.ko" for m in case.ko] + case.bin:

@@ -99,6 +99,12 @@ class Machine:
             f"mem-path={path},size={dimm.size},align={dimm.align}",
             "-device", f"nvdimm,id=nv{number},memdev=pmem{number}{label}"]
 
+    def disk(self, path):
+        """Give it a disk; what it writes there goes with the guest."""
+        self.args += ["-drive", f"file={path},if=none,id=disk,format=raw,"
+                      "snapshot=on,cache=unsafe",
+                      "-device", "virtio-blk-pci,drive=disk"]
+
     def wire(self, path, role):
         """Join this guest to its peer by a datagram socket of each."""
         ends = [f"{path}.server", f"{path}.client"]

@@ -7,7 +7,8 @@ import shutil
 import tempfile
 import time
 
-from . import apt, cache, cases as case_files, cpio, guest, initramfs, tap
+from . import (apt, cache, cases as case_files, cpio, guest, initramfs, rootfs,
+               tap)
 
 HERE = initramfs.HERE
 TOP = HERE.parent.parent
@@ -23,7 +24,8 @@ LOGS_KEPT = 20
 EMULATOR_FAULT = re.compile(r"\bint3: 0000 \[#1\]")
 BOOTS = 3
 ROLES = ("server", "client")
-LIB = ("init", "case", "kernel-faults", "guest.sh")
+LIB = ("init", "case", "kernel-faults", "guest.sh", "run-cases",
+       "switch-root")
 
 
 class Session:
@@ -49,10 +51,13 @@ class Session:
         env = {"ROLE": role, "PAIR": "yes" if group[0].guests == 2 else "",
                "MTU": self.options.mtu,
                "KIND": self.kernel.name,
+               "ROOT": group[0].root,
                "SHELL_WANTED": "yes" if self.options.shell else "",
                "CASES": " ".join(f"{c.name}:{self.limit(c)}" for c in group)}
         env.update(word.split("=", 1) for word in self.options.set)
         archive.text("vm/env", "".join(f"{k}='{v}'\n" for k, v in env.items()))
+        if group[0].root:
+            add_installed(archive, self.options.build)
         self.add_programs(archive, case_files.union(group, "bin"))
         for name in case_files.union(group, "files"):
             archive.copy(f"vm/files/{os.path.basename(name)}", TOP / name)
@@ -111,6 +116,8 @@ class Session:
                 machine.nvdimm(number, dimm, work / f"nvdimm{number}")
         if group[0].guests == 2:
             machine.wire(work / "wire", role)
+        if group[0].root:
+            machine.disk(rootfs.image(self.kernel))
         return machine
 
     def prepare(self, group, work):
@@ -129,6 +136,8 @@ class Session:
                         shutil.copyfileobj(file, out)
             over.unlink()
             kargs = " ".join(case_files.union(group, "kargs"))
+            if group[0].root:
+                kargs += f" {rootfs.KERNEL_ARGS}"
             command = self.machine(group, role, work).command(
                 self.kernel.image, initrd, kargs)
             guests.append(guest.Guest(role, command, work, self.options.shell,
@@ -185,6 +194,16 @@ class Session:
                 group = group[max(done.begun, 1):]
             finally:
                 shutil.rmtree(work, ignore_errors=True)
+
+
+def add_installed(archive, build):
+    """Add what "meson install" installs, below /install."""
+    with tempfile.TemporaryDirectory(prefix="kfbrick-install.") as work:
+        apt.run(["meson", "install", "-C", str(build), "--no-rebuild",
+                 "--quiet", "--destdir", work])
+        for path in sorted(pathlib.Path(work).rglob("*")):
+            if path.is_file():
+                archive.copy(f"install/{path.relative_to(work)}", path)
 
 
 def same_device(one, two):
