@@ -100,7 +100,8 @@ const struct brick_client *brick_config_client(const struct brick_config *c,
 					       const char *name)
 {
 	for (uint32_t i = 0; i < c->n_clients; i++)
-		if (!strcmp(c->clients[i]->name, name))
+		if (!c->clients[i]->removed &&
+		    !strcmp(c->clients[i]->name, name))
 			return c->clients[i];
 	return NULL;
 }

@@ -2,7 +2,9 @@
 /*
  * The daemon's configuration: brickd.conf(5) and the command line's flags.
  *
- * Context: read once before threads start, constant afterwards.
+ * Context: read before threads start and constant afterwards, but for the
+ * clients, which brick_config_take_clients() changes in the loop thread. Workers
+ * read nothing of a client but its owner.
  */
 #ifndef BRICKD_CONFIG_H
 #define BRICKD_CONFIG_H
@@ -36,6 +38,7 @@ enum brick_auth {
  * @key_file: path
  * @key: its content, once loaded
  * @grants: what it may use
+ * @removed: the settings name it no more; kept for those who point to it
  */
 struct brick_client {
 	char name[KFB_NAME_MAX + 1];
@@ -44,6 +47,7 @@ struct brick_client {
 	char *key_file;
 	uint8_t key[KFB_KEY_BYTES];
 	struct brick_grants grants;
+	bool removed;
 };
 
 /**
@@ -186,6 +190,31 @@ int brick_config_load_keys(struct brick_config *config, char *err,
  */
 const struct brick_client *
 brick_config_client(const struct brick_config *config, const char *name);
+
+/**
+ * brick_config_differs - what else than clients has changed
+ * @a: checked
+ * @b: checked
+ *
+ * Return: the name of a setting that differs, or NULL.
+ */
+const char *brick_config_differs(const struct brick_config *a,
+				 const struct brick_config *b);
+
+/**
+ * brick_config_take_clients - make the clients those of fresh settings
+ * @config: in use
+ * @fresh: checked, with keys; loses clients that @config did not have
+ *
+ * A client keeps its place in memory for ever: one that is gone is marked, one
+ * that comes back is the same again.
+ *
+ * Context: the loop thread.
+ * Return: 0, or -ENOMEM or -ENOSPC (too many clients since the start); nothing
+ * has changed then.
+ */
+int brick_config_take_clients(struct brick_config *config,
+			      struct brick_config *fresh);
 
 /**
  * brick_owner_hash - what names a client on the media

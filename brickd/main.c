@@ -211,18 +211,28 @@ static void tell_ready(const struct brick_server *server, int fd)
 	close(fd);
 }
 
-static int serve(const struct brick_config *config, int ready_fd)
+/* For SIGHUP: the same flags, the same file. */
+static int read_again(void *ctx, struct brick_config *fresh)
+{
+	brick_config_init(fresh);
+	return load_config(fresh, ctx);
+}
+
+static int serve(struct brick_config *config, struct arguments *a)
 {
 	static struct brick_server server;
 	char err[BRICK_ERR_BYTES] = "";
 	int rc, stopped;
 
+	server.read_config = read_again;
+	server.read_config_ctx = a;
 	rc = brick_server_start(&server, config, err, sizeof(err));
 	if (rc) {
 		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));
 		return BRICK_EXIT_FAILED;
 	}
-	tell_ready(&server, ready_fd);
+	tell_ready(&server, a->ready_fd);
+	brick_server_tell_manager(&server);
 	rc = brick_server_run(&server);
 	if (rc)
 		brick_log(LOG_ERR, NULL, "event loop: %s", strerror(-rc));
@@ -254,7 +264,7 @@ int main(int argc, char **argv)
 		status = 0;
 	} else {
 		brick_log_set_level(config.log_level);
-		status = serve(&config, a.ready_fd);
+		status = serve(&config, &a);
 	}
 	brick_config_fini(&config);
 	return status;

@@ -26,6 +26,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	if (op->has_claim)
 		brick_claims_drop(&s->server->claims, &op->claim);
 	free(op->changes);
+	free(op->readable);
 	free(op->handles);
 	free(op);
 	s->n_ops--;

@@ -40,6 +40,8 @@
  * @n_handles: in @handles
  * @handles: MAP: to be registered; UNMAP: to be closed
  * @mapping_id: MAP: what the slot's record keeps
+ * @n_readable: in @readable
+ * @readable: LIST: spans that the client may read, copied for the worker
  * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
  * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
  * @is_revoking: UNMAP: in the server's list
@@ -60,6 +62,8 @@ struct brick_op {
 	size_t cap_handles;
 	struct brick_handle *handles;
 	uint64_t mapping_id;
+	uint32_t n_readable;
+	struct brick_span *readable;
 	struct brick_session *owner;
 	TAILQ_ENTRY(brick_op) revoke_link;
 	uint64_t revoke_ms;

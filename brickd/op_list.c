@@ -4,6 +4,8 @@
  * client's own mappings. A client sees what it is granted.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "brickd/op.h"
 #include "brickd/server.h"
@@ -86,15 +88,27 @@ static bool list_grant(struct brick_op *op, struct brick_span grant,
 
 static void list_by_address(struct brick_op *op, next_fn next)
 {
-	const struct brick_grants *g = &op->session->client->grants;
 	uint64_t from = op->req.u.list.cursor >> KFB_BLOCK_SHIFT;
 
-	for (uint32_t i = 0; i < g->n_ro; i++) {
-		if (g->ro[i].end <= from)
+	for (uint32_t i = 0; i < op->n_readable; i++) {
+		if (op->readable[i].end <= from)
 			continue;
-		if (!list_grant(op, g->ro[i], from, next))
+		if (!list_grant(op, op->readable[i], from, next))
 			return;
 	}
+}
+
+/* Grants may change while a worker is at it. */
+static int copy_readable(struct brick_op *op)
+{
+	const struct brick_grants *g = &op->session->client->grants;
+
+	op->readable = calloc((size_t)g->n_ro + 1, sizeof(*op->readable));
+	if (!op->readable)
+		return -ENOMEM;
+	op->n_readable = g->n_ro;
+	memcpy(op->readable, g->ro, g->n_ro * sizeof(*op->readable));
+	return 0;
 }
 
 /* One extent per mapping, so that an id is enough of a cursor. */
@@ -143,6 +157,10 @@ void brick_op_list(struct brick_op *op)
 	if (list->what != KFB_LIST_MINE &&
 	    list->cursor & (KFB_BLOCK_BYTES - 1)) {
 		brick_op_finish(op, KFB_ST_INVALID);
+		return;
+	}
+	if (list->what != KFB_LIST_MINE && copy_readable(op)) {
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	brick_store_stats(server->store, &stats);

@@ -23,7 +23,9 @@
 #include "brickd/flush.h"
 #include "brickd/listen.h"
 #include "brickd/metrics.h"
+#include "brickd/notify.h"
 #include "brickd/op.h"
+#include "brickd/reload.h"
 #include "brickd/selftest.h"
 #include "brickd/session.h"
 #include "brickd/sessions.h"
@@ -41,6 +43,14 @@ void brick_server_drain_failed(struct brick_server *server)
 		  "%s: the medium failed: what was written since the last "
 		  "flush may be lost; changes are refused, reads go on",
 		  server->media->path);
+}
+
+void brick_server_tell_manager(const struct brick_server *server)
+{
+	char what[BRICK_ERR_BYTES];
+
+	(void)snprintf(what, sizeof(what), "serving %s", server->config->store);
+	brick_notify_ready(what);
 }
 
 /* ---- cleaner ---- */
@@ -256,6 +266,7 @@ static void begin_stop(struct brick_server *server)
 		return;
 	}
 	brick_log(LOG_INFO, NULL, "stopping");
+	brick_notify_stopping(timeout_ms);
 	server->stopping = true;
 	server->stop_deadline_ms = brick_now_ms() + timeout_ms;
 	for (uint32_t i = 0; i < server->n_fabrics; i++)
@@ -269,7 +280,11 @@ static void signalled(struct brick_source *source)
 		brick_container_of(source, struct brick_server, signals);
 	struct signalfd_siginfo info;
 
-	if (read(source->fd, &info, sizeof(info)) == sizeof(info))
+	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		brick_reload(server);
+	else
 		begin_stop(server);
 }
 
@@ -315,6 +330,7 @@ static void tick(void *ctx)
 {
 	struct brick_server *server = ctx;
 
+	brick_notify_alive();
 	for (uint32_t i = 0; i < server->n_fabrics; i++)
 		brick_listen_service(&server->fabrics[i]);
 	brick_conns_tick(server);
@@ -330,6 +346,7 @@ static int open_signals(struct brick_server *server)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -488,9 +505,8 @@ static int start_observers(struct brick_server *server, char *err,
 
 /* ---- the whole ---- */
 
-int brick_server_start(struct brick_server *server,
-		       const struct brick_config *config, char *err,
-		       size_t err_len)
+int brick_server_start(struct brick_server *server, struct brick_config *config,
+		       char *err, size_t err_len)
 {
 	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
 				       .access = KFB_GRANT_RW };

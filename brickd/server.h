@@ -37,6 +37,10 @@ TAILQ_HEAD(brick_op_list, brick_op);
 
 /*
  * struct brick_server - one run of the daemon
+ * @config: its clients are changed by brick_reload() only
+ * @read_config: reads, checks and loads the settings once more, or is NULL;
+ *	logs why it fails; fresh is to be finished in any case
+ * @read_config_ctx: its context
  * @anonymous: the client of sessions without AUTH
  * @flush_mode: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
  * @medium_failed: a drain has failed; said once
@@ -55,7 +59,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @metrics: the metrics page, NULL: none
  */
 struct brick_server {
-	const struct brick_config *config;
+	struct brick_config *config;
+	int (*read_config)(void *ctx, struct brick_config *fresh);
+	void *read_config_ctx;
 	struct brick_client anonymous;
 	struct brick_media *media;
 	struct brick_store *store;
@@ -104,15 +110,14 @@ struct brick_server {
 /**
  * brick_server_start - open the store, test the fabrics, start the threads
  * @server: zeroed
- * @config: checked, with keys
+ * @config: checked, with keys; stays the server's until it has stopped
  * @err: message on failure
  * @err_len: its size, bytes
  *
  * Return: 0 or -errno; on failure everything is closed again.
  */
-int brick_server_start(struct brick_server *server,
-		       const struct brick_config *config, char *err,
-		       size_t err_len);
+int brick_server_start(struct brick_server *server, struct brick_config *config,
+		       char *err, size_t err_len);
 
 /**
  * brick_server_run - serve until SIGTERM or SIGINT
@@ -137,6 +142,9 @@ int brick_server_stop(struct brick_server *server);
  * Context: the loop thread.
  */
 void brick_server_drain_failed(struct brick_server *server);
+
+/* Tells the service manager what is served. Context: the loop thread. */
+void brick_server_tell_manager(const struct brick_server *server);
 
 /* Lets the cleaner look for freed slots. Context: the loop thread. */
 void brick_server_kick_cleaner(struct brick_server *server);

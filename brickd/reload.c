@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* SIGHUP: reading the clients again, and what it means for their sessions. */
+#include "brickd/reload.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/log.h"
+#include "brickd/notify.h"
+#include "brickd/session.h"
+
+struct known_key {
+	const struct brick_client *client;
+	uint8_t key[KFB_KEY_BYTES];
+};
+
+static struct known_key *remember_keys(const struct brick_config *config)
+{
+	struct known_key *keys =
+		calloc((size_t)config->n_clients + 1, sizeof(*keys));
+
+	for (uint32_t i = 0; keys && i < config->n_clients; i++) {
+		keys[i].client = config->clients[i];
+		memcpy(keys[i].key, config->clients[i]->key, KFB_KEY_BYTES);
+	}
+	return keys;
+}
+
+static bool key_changed(const struct known_key *keys, size_t n,
+			const struct brick_client *client)
+{
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].client == client)
+			return sodium_memcmp(keys[i].key, client->key,
+					     KFB_KEY_BYTES);
+	return false;
+}
+
+static bool is_granted(const struct brick_session *s)
+{
+	const struct brick_mapping *m;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	for (size_t i = 0; i < m->n; i++)
+		if (!brick_grants_allow(&s->client->grants, m->handles[i].span,
+					m->flags & KFB_MAP_RW))
+			return false;
+	return true;
+}
+
+static void judge_sessions(struct brick_server *server,
+			   const struct known_key *keys, size_t n)
+{
+	struct brick_session *s, *next;
+
+	for (s = TAILQ_FIRST(&server->sessions); s; s = next) {
+		next = TAILQ_NEXT(s, link);
+		if (!s->client || s->client == &server->anonymous ||
+		    brick_session_is_ending(s))
+			continue;
+		if (s->client->removed)
+			brick_session_evict(s, "its client was removed");
+		else if (key_changed(keys, n, s->client))
+			brick_session_evict(s, "its client has another key");
+		else if (!is_granted(s))
+			brick_session_evict(s, "a grant it uses was taken");
+	}
+}
+
+static int take(struct brick_server *server, struct brick_config *fresh)
+{
+	size_t n = server->config->n_clients;
+	struct known_key *keys = remember_keys(server->config);
+	int rc = keys ? 0 : -ENOMEM;
+
+	if (!rc)
+		rc = brick_config_take_clients(server->config, fresh);
+	if (!rc)
+		judge_sessions(server, keys, n);
+	if (keys)
+		sodium_memzero(keys, n * sizeof(*keys));
+	free(keys);
+	return rc;
+}
+
+void brick_reload(struct brick_server *server)
+{
+	struct brick_config fresh;
+	const char *differs;
+	int rc;
+
+	if (!server->read_config || server->stopping)
+		return;
+	brick_notify_reloading();
+	rc = server->read_config(server->read_config_ctx, &fresh);
+	if (!rc) {
+		differs = brick_config_differs(server->config, &fresh);
+		if (differs)
+			brick_log(LOG_WARNING, NULL,
+				  "%s has changed: that takes a restart",
+				  differs);
+		rc = take(server, &fresh);
+	}
+	brick_config_fini(&fresh);
+	if (rc)
+		brick_log(LOG_ERR, NULL,
+			  "the settings were not taken: %s; clients and "
+			  "grants stay as they were",
+			  strerror(-rc));
+	else
+		brick_log(LOG_NOTICE, NULL, "clients and grants read again");
+	brick_server_tell_manager(server);
+}

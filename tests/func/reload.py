@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SIGHUP: clients, keys and grants are taken; mistakes change nothing."""
+import signal
+import subprocess
+import time
+
+import lab
+
+REFUSED, NO_BRICK = 1, 3
+SOON_S = 30
+
+
+class Reload(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        self.b = self.brick(clients={"a": ["0x0+16M rw"],
+                                     "b": ["0x0+1T rw"]}).start()
+        self.ok(self.b.ctl("alloc", "0x0+4"))
+
+    def reload(self, said="clients and grants read again"):
+        """Send SIGHUP and wait for what the log says of it."""
+        before = len(self.b.log_text())
+        self.b.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: said in self.b.log_text()[before:], said)
+        return self.b.log_text()[before:]
+
+    def wait_for(self, is_true, what):
+        end = time.monotonic() + SOON_S
+        while not is_true():
+            self.assertLess(time.monotonic(), end,
+                            f"no {what}:\n{self.b.log_text()}")
+            time.sleep(0.02)
+
+    def change(self, clients):
+        self.b.clients = clients
+        for name in clients:
+            self.b.make_key(name)
+        self.b.configure()
+
+    def hold(self, client, va="0x0+1"):
+        """A client that has blocks mapped until it is stopped."""
+        words = [lab.BRICKCTL, "--brick", self.b.url, "--client", client,
+                 "--key-file", str(self.b.key(client)), "--json", "map", va,
+                 "--rw", "--hold", str(SOON_S * 4)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE,
+                                   env=lab.environment())
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertIn(b"mapping_id", process.stdout.readline())
+        return process
+
+    def mapped(self):
+        return self.b.json("list", "mapped", client="b")["extents"]
+
+    def test_a_new_client_is_served_and_a_removed_one_refused(self):
+        self.change({"b": ["0x0+1T rw"], "c": ["0x0+16M ro"]})
+        self.refused(self.b.ctl("ping", "--count", "1", client="c"), NO_BRICK)
+        self.reload()
+        self.ok(self.b.ctl("ping", "--count", "1", client="c"))
+        self.refused(self.b.ctl("ping", "--count", "1", client="a"), NO_BRICK)
+
+    def test_a_removed_client_comes_back_with_its_name(self):
+        both = dict(self.b.clients)
+        self.change({"b": ["0x0+1T rw"]})
+        self.reload()
+        self.change(both)
+        self.reload()
+        self.ok(self.b.ctl("list", "allocated", client="a"))
+
+    def test_the_blocks_of_a_removed_client_are_free_for_others(self):
+        self.hold("a")
+        self.assertEqual(len(self.mapped()), 1)
+        self.change({"b": ["0x0+1T rw"]})
+        self.reload()
+        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.assertIn("its client was removed", self.b.log_text())
+
+    def test_another_key_ends_sessions_made_with_the_old_one(self):
+        old = self.b.folder / "old.key"
+        old.write_bytes(self.b.key("a").read_bytes())
+        old.chmod(0o600)
+        self.hold("a")
+        self.b.key("a").unlink()
+        self.change(dict(self.b.clients))
+        self.reload()
+        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.refused(self.b.ctl("list", "allocated", key=old), NO_BRICK)
+        self.ok(self.b.ctl("list", "allocated"))
+
+    def test_a_grant_that_is_taken_ends_only_who_uses_it(self):
+        self.hold("a", "0x0+1")
+        inside = self.hold("b", "0x600000+1")
+        self.change({"a": ["2M+14M rw"], "b": ["0x0+1T rw"]})
+        self.reload()
+        self.wait_for(lambda: len(self.mapped()) == 1, "end of one mapping")
+        self.assertEqual(self.mapped()[0]["va"], "0x600000")
+        self.assertIsNone(inside.poll())
+        self.refused(self.b.ctl("free", "0x0+1"), REFUSED)
+
+    def test_a_grant_made_read_only_ends_who_writes(self):
+        self.hold("a", "0x0+1")
+        self.change({"a": ["0x0+16M ro"], "b": ["0x0+1T rw"]})
+        self.reload()
+        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+
+    def test_a_mistake_changes_nothing(self):
+        self.hold("a")
+        self.change({"b": ["0x0+1T rw"]})
+        with open(self.b.conf, "a", encoding="ascii") as conf:
+            conf.write("grant = upside down\n")
+        log = self.reload("stay as they were")
+        self.assertIn("brickd.conf:", log)
+        self.assertEqual(len(self.mapped()), 1)
+        self.ok(self.b.ctl("list", "allocated", client="a"))
+
+    def test_what_takes_a_restart_is_named(self):
+        self.b.settings = "max-sessions = 17"
+        self.b.configure()
+        self.assertIn("takes a restart", self.reload())
+
+
+if __name__ == "__main__":
+    lab.main()
