@@ -9,6 +9,7 @@
  * flight when its connection died: it is posted again when the session lives.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <stdlib.h>
@@ -151,9 +152,8 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		return -EAGAIN;
 	}
 	if (rc) {
-		kfbl_lost(k, q, -ECONNRESET, "cannot post to 0x%llx: %s",
-			  (unsigned long long)(op->va + offset),
-			  fi_strerror((int)-rc));
+		kfbl_lost(k, q, -ECONNRESET, "cannot post to 0x%" PRIx64 ": %s",
+			  op->va + offset, fi_strerror((int)-rc));
 		q->full = true;
 		return -EAGAIN;
 	}

@@ -25,7 +25,7 @@ int kfbrick_ping(struct kfbrick *k)
 static int64_t count_allocated(struct kfbrick *k, uint64_t va,
 			       uint64_t n_blocks)
 {
-	struct kfbrick_extent extents[16];
+	struct kfbrick_extent extents[16] = { 0 };
 	uint64_t first = va >> KFB_BLOCK_SHIFT;
 	uint64_t cursor = va;
 	int64_t count = 0;

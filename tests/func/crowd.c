@@ -121,5 +121,5 @@ int main(int argc, char **argv)
 	id.url = argv[2];
 	id.client = argv[3];
 	n = strtoul(argv[5], NULL, 10);
-	return is_hold ? hold(n, atoi(argv[6])) : cycle(n);
+	return is_hold ? hold(n, (int)strtol(argv[6], NULL, 10)) : cycle(n);
 }

@@ -86,15 +86,25 @@ static void tell(int rc)
 	printf("%d %s\n", rc, rc ? kfbrick_error(k) : "");
 }
 
-/* False: that was the last one. */
-static int command(const char *line)
+/* The line's next word; 0 if there is none. */
+static uint64_t number(char **save)
 {
-	uint64_t va = 0;
-	uint64_t n = 0;
-	unsigned int byte = 0;
-	char name[16] = "";
+	const char *word = strtok_r(NULL, " \n", save);
 
-	sscanf(line, "%15s %" SCNi64 " %" SCNi64 " %u", name, &va, &n, &byte);
+	return word ? strtoull(word, NULL, 0) : 0;
+}
+
+/* False: that was the last one. */
+static int command(char *line)
+{
+	char *save = NULL;
+	const char *name = strtok_r(line, " \n", &save);
+	uint64_t va = number(&save);
+	uint64_t n = number(&save);
+	uint64_t byte = number(&save);
+
+	if (!name)
+		return 1;
 	if (!strcmp(name, "map")) {
 		tell(map(va, n));
 	} else if (!strcmp(name, "unmap")) {

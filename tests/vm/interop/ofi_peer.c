@@ -303,6 +303,8 @@ static size_t cut(struct conn *c, const struct iop_cmd *cmd, struct iovec *iov)
 		check(false, "%zu pieces are allowed", n);
 		n = c->max_pieces;
 	}
+	if (!n)
+		n = 1;
 	part = cmd->len / n;
 	for (i = 0; i < n; i++) {
 		iov[i].iov_base = c->local + i * part;
@@ -322,9 +324,9 @@ static int post_write(struct conn *c, const struct iop_cmd *cmd)
 	for (i = 0; i < n; i++)
 		desc[i] = fi_mr_desc(c->local_mr);
 	if (cmd->op == IOP_WRITEDATA)
-		return (int)-fi_writedata(c->ep, c->local, cmd->len, desc[0],
-					  cmd->seed, 0, cmd->addr, cmd->key,
-					  NULL);
+		return (int)-fi_writedata(c->ep, c->local, cmd->len,
+					  fi_mr_desc(c->local_mr), cmd->seed, 0,
+					  cmd->addr, cmd->key, NULL);
 	return (int)-fi_writev(c->ep, iov, desc, n, 0, cmd->addr, cmd->key,
 			       NULL);
 }
