@@ -162,7 +162,7 @@ static int port_of(struct fid_pep *pep, char service[BRICK_SERVICE_BYTES])
 
 	if (rc)
 		return rc;
-	snprintf(service, BRICK_SERVICE_BYTES, "%hu",
+	snprintf(service, BRICK_SERVICE_BYTES, "%u",
 		 ss.ss_family == AF_INET6
 			 ? ntohs(((struct sockaddr_in6 *)&ss)->sin6_port)
 			 : ntohs(((struct sockaddr_in *)&ss)->sin_port));
