@@ -38,7 +38,7 @@ static int map(uint64_t va, uint64_t n)
 {
 	int i = 0;
 
-	while (mappings[i].mapping && i < MAPPINGS_MAX - 1)
+	while (i < MAPPINGS_MAX - 1 && mappings[i].mapping)
 		i++;
 	mappings[i].va = va;
 	return kfbrick_map(k, va, n, KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE,
