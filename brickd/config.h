@@ -39,6 +39,7 @@ enum brick_auth {
  * @key: its content, once loaded
  * @grants: what it may use
  * @removed: the settings name it no more; kept for those who point to it
+ * @rekeyed: the newest settings gave it another key
  */
 struct brick_client {
 	char name[KFB_NAME_MAX + 1];
@@ -48,6 +49,7 @@ struct brick_client {
 	uint8_t key[KFB_KEY_BYTES];
 	struct brick_grants grants;
 	bool removed;
+	bool rekeyed;
 };
 
 /**

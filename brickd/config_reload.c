@@ -78,6 +78,7 @@ static void replace(struct brick_client *old, struct brick_client *fresh)
 
 	old->key_file = fresh->key_file;
 	fresh->key_file = key_file;
+	old->rekeyed = sodium_memcmp(old->key, fresh->key, sizeof(old->key));
 	memcpy(old->key, fresh->key, sizeof(old->key));
 	old->line = fresh->line;
 	old->grants = fresh->grants;

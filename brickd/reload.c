@@ -2,40 +2,11 @@
 /* SIGHUP: reading the clients again, and what it means for their sessions. */
 #include "brickd/reload.h"
 
-#include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "brickd/log.h"
 #include "brickd/notify.h"
 #include "brickd/session.h"
-
-struct known_key {
-	const struct brick_client *client;
-	uint8_t key[KFB_KEY_BYTES];
-};
-
-static struct known_key *remember_keys(const struct brick_config *config)
-{
-	struct known_key *keys =
-		calloc((size_t)config->n_clients + 1, sizeof(*keys));
-
-	for (uint32_t i = 0; keys && i < config->n_clients; i++) {
-		keys[i].client = config->clients[i];
-		memcpy(keys[i].key, config->clients[i]->key, KFB_KEY_BYTES);
-	}
-	return keys;
-}
-
-static bool key_changed(const struct known_key *keys, size_t n,
-			const struct brick_client *client)
-{
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].client == client)
-			return sodium_memcmp(keys[i].key, client->key,
-					     KFB_KEY_BYTES);
-	return false;
-}
 
 static bool is_granted(const struct brick_session *s)
 {
@@ -49,8 +20,7 @@ static bool is_granted(const struct brick_session *s)
 	return true;
 }
 
-static void judge_sessions(struct brick_server *server,
-			   const struct known_key *keys, size_t n)
+static void judge_sessions(struct brick_server *server)
 {
 	struct brick_session *s, *next;
 
@@ -61,27 +31,11 @@ static void judge_sessions(struct brick_server *server,
 			continue;
 		if (s->client->removed)
 			brick_session_evict(s, "its client was removed");
-		else if (key_changed(keys, n, s->client))
+		else if (s->client->rekeyed)
 			brick_session_evict(s, "its client has another key");
 		else if (!is_granted(s))
 			brick_session_evict(s, "a grant it uses was taken");
 	}
-}
-
-static int take(struct brick_server *server, struct brick_config *fresh)
-{
-	size_t n = server->config->n_clients;
-	struct known_key *keys = remember_keys(server->config);
-	int rc = keys ? 0 : -ENOMEM;
-
-	if (!rc)
-		rc = brick_config_take_clients(server->config, fresh);
-	if (!rc)
-		judge_sessions(server, keys, n);
-	if (keys)
-		sodium_memzero(keys, n * sizeof(*keys));
-	free(keys);
-	return rc;
 }
 
 void brick_reload(struct brick_server *server)
@@ -100,8 +54,10 @@ void brick_reload(struct brick_server *server)
 			brick_log(LOG_WARNING, NULL,
 				  "%s has changed: that takes a restart",
 				  differs);
-		rc = take(server, &fresh);
+		rc = brick_config_take_clients(server->config, &fresh);
 	}
+	if (!rc)
+		judge_sessions(server);
 	brick_config_fini(&fresh);
 	if (rc)
 		brick_log(LOG_ERR, NULL,

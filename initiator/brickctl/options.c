@@ -4,6 +4,7 @@
  * and each command's own.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,31 +109,19 @@ static int set_text(char **to, const char *value)
 	return CTL_GO_ON;
 }
 
-static int set_timeout(struct ctl *ctl, const char *value)
+static int set_seconds(struct ctl *ctl, const char *option, const char *value,
+		       uint64_t least, uint32_t *ms)
 {
 	uint64_t seconds;
 	int status;
 
-	status = ctl_read_number(ctl, "--timeout", value, TIMEOUT_MAX_S,
-				 &seconds);
+	status = ctl_read_number(ctl, option, value, TIMEOUT_MAX_S, &seconds);
 	if (status)
 		return status;
-	if (!seconds)
-		return ctl_usage(ctl, "--timeout \"%s\": at least 1", value);
-	ctl->settings.timeout_ms = (uint32_t)seconds * MS_PER_S;
-	return CTL_GO_ON;
-}
-
-static int set_reconnect(struct ctl *ctl, const char *value)
-{
-	uint64_t seconds;
-	int status;
-
-	status = ctl_read_number(ctl, "--reconnect-s", value, TIMEOUT_MAX_S,
-				 &seconds);
-	if (status)
-		return status;
-	ctl->settings.reconnect_ms = (uint32_t)seconds * MS_PER_S;
+	if (seconds < least)
+		return ctl_usage(ctl, "%s \"%s\": at least %" PRIu64, option,
+				 value, least);
+	*ms = (uint32_t)seconds * MS_PER_S;
 	return CTL_GO_ON;
 }
 
@@ -148,9 +137,11 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 	case GLOBAL_ADMIN:
 		return set_text(&ctl->settings.admin, value);
 	case GLOBAL_TIMEOUT:
-		return set_timeout(ctl, value);
+		return set_seconds(ctl, "--timeout", value, 1,
+				   &ctl->settings.timeout_ms);
 	case GLOBAL_RECONNECT:
-		return set_reconnect(ctl, value);
+		return set_seconds(ctl, "--reconnect-s", value, 0,
+				   &ctl->settings.reconnect_ms);
 	case GLOBAL_JSON:
 		ctl->json = true;
 		return CTL_GO_ON;
