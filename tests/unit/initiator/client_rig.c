@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "client_rig.h"
+#include "toy_hmac.h"
 #include "kfb_err.h"
 
 /* Actions without a pause: more is a loop that does not end. */
@@ -37,7 +38,7 @@ struct kfb_client_config rig_config(struct rig *r, uint32_t n_queues)
 {
 	struct kfb_client_config config = {
 		.engine = {
-			.hmac.compute = sim_hmac,
+			.hmac.compute = toy_hmac,
 			.client_name = "alice",
 			.key = sim_key,
 			.features = KFB_FEATURE_EVENT,

@@ -12,29 +12,10 @@
 #include "kfb_err.h"
 #include "kfb_session.h"
 #include "sim_brick.h"
+#include "toy_hmac.h"
 
 const uint8_t sim_key[KFB_KEY_BYTES] = "0123456789abcdef0123456789abcde";
-static const struct kfb_hmac hmac = { .compute = sim_hmac };
-
-/* Not a MAC, but it depends on key and every byte. */
-int sim_hmac(void *ctx, const __u8 *with, const struct kfb_iov *parts,
-	     unsigned int n, __u8 mac[KFB_MAC_BYTES])
-{
-	uint64_t h = 14695981039346656037ULL;
-	unsigned int i;
-	uint32_t j;
-
-	for (j = 0; j < KFB_KEY_BYTES; j++)
-		h = (h ^ with[j]) * 1099511628211ULL;
-	for (i = 0; i < n; i++) {
-		for (j = 0; j < parts[i].len; j++)
-			h = (h ^ ((const uint8_t *)parts[i].base)[j]) *
-			    1099511628211ULL;
-	}
-	for (j = 0; j < KFB_MAC_BYTES; j++)
-		mac[j] = (uint8_t)(h >> (j % 8 * 8));
-	return 0;
-}
+static const struct kfb_hmac hmac = { .compute = toy_hmac };
 
 void sim_init(struct sim_brick *b)
 {

@@ -103,8 +103,6 @@ struct sim_brick {
 };
 
 extern const uint8_t sim_key[KFB_KEY_BYTES];
-int sim_hmac(void *ctx, const __u8 *with, const struct kfb_iov *parts,
-	     unsigned int n, __u8 mac[KFB_MAC_BYTES]);
 
 void sim_init(struct sim_brick *b);
 

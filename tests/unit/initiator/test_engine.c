@@ -12,6 +12,7 @@
 
 #include "kfb_engine.h"
 #include "kfb_err.h"
+#include "toy_hmac.h"
 
 #define CREDITS	   6
 #define TIMEOUT_MS 1000
@@ -24,26 +25,6 @@ static uint8_t accept_raw[KFB_ACCEPT_BYTES];
 static struct kfb_reply reply;
 static struct kfb_outcome outcome;
 static int owner;
-
-/* Not a MAC, but it depends on key and every byte. */
-static int toy_hmac(void *ctx, const __u8 *with, const struct kfb_iov *parts,
-		    unsigned int n, __u8 mac[KFB_MAC_BYTES])
-{
-	uint64_t h = 14695981039346656037ULL;
-	unsigned int i;
-	uint32_t j;
-
-	for (j = 0; j < KFB_KEY_BYTES; j++)
-		h = (h ^ with[j]) * 1099511628211ULL;
-	for (i = 0; i < n; i++) {
-		for (j = 0; j < parts[i].len; j++)
-			h = (h ^ ((const uint8_t *)parts[i].base)[j]) *
-			    1099511628211ULL;
-	}
-	for (j = 0; j < KFB_MAC_BYTES; j++)
-		mac[j] = (uint8_t)(h >> (j % 8 * 8));
-	return 0;
-}
 
 static struct kfb_engine_config config_of(const char *name)
 {
