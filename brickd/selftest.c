@@ -62,7 +62,6 @@ static int make_key(struct trial *t, enum key_kind kind)
 
 static int make_source(struct trial *t)
 {
-	memset(t->area, 0, AREA_BYTES);
 	memset(t->area + PAGE_BYTES, PATTERN, WRITE_LEN);
 	if (!t->f->mr_local)
 		return 0;
@@ -95,14 +94,21 @@ static bool landed(const struct trial *t)
 	return false;
 }
 
-/* Return: 0, 1 when the key was not treated as it must be, or -errno. */
+/*
+ * Sets *@seen to what showed that the key was not treated as it must be.
+ *
+ * Return: 0, 1 when it was not, or -errno.
+ */
 static int try_key(struct brick_fabric *f, const struct brick_address *to,
-		   uint8_t *area, enum key_kind kind)
+		   uint8_t *area, enum key_kind kind, const char **seen)
 {
 	struct trial t = { .f = f, .area = area };
 	void *desc;
 	int rc;
 
+	*seen = kind == KEY_GOOD ? "no byte changed" : "the write completed";
+	/* First of all: what the last trial wrote must not count in this one. */
+	memset(area, 0, AREA_BYTES);
 	rc = brick_link_open(&t.link, f, to);
 	if (!rc)
 		rc = make_source(&t);
@@ -112,17 +118,17 @@ static int try_key(struct brick_fabric *f, const struct brick_address *to,
 		desc = t.source ? fi_mr_desc(t.source) : NULL;
 		rc = brick_link_write(&t.link, area + PAGE_BYTES, desc,
 				      WRITE_LEN, &t.target);
-		if (kind == KEY_GOOD)
-			rc = rc || !landed(&t);
-		else if (!rc || rc == -ECONNABORTED)
-			rc = rc == 0;
+		if (!rc || rc == -ECONNABORTED)
+			rc = kind == KEY_GOOD ? rc || !landed(&t) : !rc;
 	}
 	/* The last trial's request tells which device has passed them all. */
 	if (!rc && kind == KEY_LAST)
 		rc = brick_device_add(f, t.link.server.info);
 	close_trial(&t);
-	if (kind != KEY_GOOD && landed(&t))
+	if (kind != KEY_GOOD && rc != 1 && landed(&t)) {
+		*seen = "its bytes landed";
 		rc = 1;
+	}
 	return rc;
 }
 
@@ -137,10 +143,11 @@ static int test_device(struct brick_fabric *f, const struct brick_address *to,
 		[KEY_READ_ONLY] = "a read-only key takes writes",
 	};
 	const char *name = brick_provider_name(to->provider);
+	const char *seen;
 	int rc;
 
 	for (enum key_kind kind = KEY_GOOD; kind <= KEY_LAST; kind++) {
-		rc = try_key(f, to, area, kind);
+		rc = try_key(f, to, area, kind, &seen);
 		if (!rc)
 			continue;
 		if (rc < 0) {
@@ -151,9 +158,9 @@ static int test_device(struct brick_fabric *f, const struct brick_address *to,
 			return rc;
 		}
 		snprintf(err, err_len,
-			 "self-test of the %s provider on %s failed: %s; not "
-			 "serving",
-			 name, to->host, wrong[kind]);
+			 "self-test of the %s provider on %s failed: %s (%s); "
+			 "not serving",
+			 name, to->host, wrong[kind], seen);
 		return -EKEYREJECTED;
 	}
 	brick_log(LOG_DEBUG, NULL, "self-test of %s on %s passed", name,

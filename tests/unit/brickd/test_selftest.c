@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,35 @@
 #include "brickd/devices.h"
 #include "brickd/fabric.h"
 #include "brickd/selftest.h"
+#include "brickd/selftest_link.h"
 #include "proto/kfb_wire.h"
 
 static struct brick_address address;
 static struct brick_fabric fabric;
 static char err[512];
+/* How many of the self-test's connections still succeed. */
+static int links_left;
+
+int __real_brick_link_open(struct brick_link *link,
+			   const struct brick_fabric *f,
+			   const struct brick_address *to);
+int __wrap_brick_link_open(struct brick_link *link,
+			   const struct brick_fabric *f,
+			   const struct brick_address *to);
+
+int __wrap_brick_link_open(struct brick_link *link,
+			   const struct brick_fabric *f,
+			   const struct brick_address *to)
+{
+	if (links_left-- > 0)
+		return __real_brick_link_open(link, f, to);
+	memset(link, 0, sizeof(*link));
+	return -ETIMEDOUT;
+}
 
 static int begin(void **state)
 {
+	links_left = INT_MAX;
 	brick_fabric_prepare();
 	if (brick_address_parse("tcp://127.0.0.1:0", &address, err,
 				sizeof(err)))
@@ -58,6 +80,14 @@ static void a_completion_with_a_bad_key_is_noticed(void **state)
 	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)),
 			 -EKEYREJECTED);
 	assert_non_null(strstr(err, "not serving"));
+}
+
+/* What the good key wrote before must not be taken for a bad key's bytes. */
+static void no_connection_is_no_proof_of_a_bad_key(void **state)
+{
+	links_left = 1;
+	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), -ETIMEDOUT);
+	assert_non_null(strstr(err, "could not be carried out"));
 }
 
 static void a_tcp_wildcard_is_tested_by_loopback(void **state)
@@ -177,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stock_tcp_passes),
 		TEST(a_completion_with_a_bad_key_is_noticed),
+		TEST(no_connection_is_no_proof_of_a_bad_key),
 		TEST(a_tcp_wildcard_is_tested_by_loopback),
 		TEST(nothing_is_served_before_the_test),
 		TEST(another_device_is_not_tested),
