@@ -34,6 +34,30 @@ void brick_address_format(const struct brick_address *a, unsigned int port,
 		 v6 ? "]" : "", service);
 }
 
+void brick_peer_format(enum brick_provider provider, const void *addr,
+		       size_t len, char peer[BRICK_PEER_BYTES])
+{
+	struct sockaddr_storage ss = { 0 };
+	char host[INET6_ADDRSTRLEN] = "?";
+	unsigned int port = 0;
+
+	if (addr && len <= sizeof(ss))
+		memcpy(&ss, addr, len);
+	if (ss.ss_family == AF_INET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&ss;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		port = ntohs(in->sin_port);
+	} else if (ss.ss_family == AF_INET6) {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
+
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		port = ntohs(in6->sin6_port);
+	}
+	snprintf(peer, BRICK_PEER_BYTES, "%s[%s]:%u",
+		 brick_provider_name(provider), host, port);
+}
+
 static const char *parse_scheme(const char *text, struct brick_address *a)
 {
 	const char *rest = strstr(text, "://");

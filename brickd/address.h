@@ -9,6 +9,7 @@
 #define BRICK_HOST_BYTES    64
 #define BRICK_SERVICE_BYTES 6
 #define BRICK_URL_BYTES	    96
+#define BRICK_PEER_BYTES    64
 
 enum brick_provider {
 	BRICK_PROVIDER_TCP,
@@ -57,5 +58,15 @@ const char *brick_provider_name(enum brick_provider provider);
  */
 void brick_address_format(const struct brick_address *address,
 			  unsigned int port, char url[BRICK_URL_BYTES]);
+
+/**
+ * brick_peer_format - say where a connection comes from
+ * @provider: through which
+ * @addr: a struct sockaddr of any family, or NULL
+ * @len: its size, bytes
+ * @peer: BRICK_PEER_BYTES; the host is "?" when it is not known
+ */
+void brick_peer_format(enum brick_provider provider, const void *addr,
+		       size_t len, char peer[BRICK_PEER_BYTES]);
 
 #endif

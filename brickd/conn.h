@@ -21,8 +21,7 @@
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"
 
-#define BRICK_WHO_BYTES	 160
-#define BRICK_PEER_BYTES 64
+#define BRICK_WHO_BYTES 160
 
 struct brick_conn;
 struct brick_queue;

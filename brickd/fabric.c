@@ -232,7 +232,7 @@ int brick_fabric_reg(const struct brick_fabric *f, struct fid_domain *domain,
 	return 0;
 }
 
-void brick_fabric_dereg(struct brick_region *region)
+void brick_fabric_dereg(struct brick_region *region, const char *who)
 {
 	int rc;
 
@@ -240,7 +240,7 @@ void brick_fabric_dereg(struct brick_region *region)
 		return;
 	rc = fi_close(&region->mr->fid);
 	if (rc)
-		brick_log(LOG_ERR, NULL, "a registration does not close: %s",
+		brick_log(LOG_ERR, who, "a registration does not close: %s",
 			  fi_strerror(-rc));
 	region->mr = NULL;
 }

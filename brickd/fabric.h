@@ -120,6 +120,12 @@ struct brick_region {
 int brick_fabric_reg(const struct brick_fabric *fabric,
 		     struct fid_domain *domain, void *base, size_t len,
 		     bool write, struct brick_region *out);
-void brick_fabric_dereg(struct brick_region *region);
+
+/**
+ * brick_fabric_dereg - close a registration
+ * @region: what it gave out; one that is closed already is left alone
+ * @who: whose it is, for the log; NULL: brickd's own
+ */
+void brick_fabric_dereg(struct brick_region *region, const char *who);
 
 #endif

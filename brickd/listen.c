@@ -2,8 +2,8 @@
 /* Connection requests and other events of a fabric. */
 #include "brickd/listen.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +19,16 @@
 union cm_event {
 	struct fi_eq_cm_entry entry;
 	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + CM_DATA_BYTES];
+};
+
+/* A connection request; who: its peer and the session it names, for the log. */
+struct request {
+	struct brick_fabric *fabric;
+	struct fi_info *info;
+	const void *raw;
+	size_t len;
+	struct kfb_hello hello;
+	char who[BRICK_WHO_BYTES];
 };
 
 static bool same_host(const struct sockaddr_storage *a, const void *addr,
@@ -60,36 +70,51 @@ static bool limits_reached(const struct brick_server *server,
 	       from_here >= limits->unauthenticated_per_address;
 }
 
-static enum kfb_status judge(struct brick_fabric *f, const struct fi_info *info,
-			     const void *data, size_t len,
-			     struct kfb_hello *hello,
-			     struct brick_session **joins)
+static void describe(struct request *r)
 {
-	const struct brick_server *server = f->server;
+	enum brick_provider provider = r->fabric->address->provider;
+	char peer[BRICK_PEER_BYTES];
 
+	brick_peer_format(provider, r->info->dest_addr, r->info->dest_addrlen,
+			  peer);
+	if (r->hello.session_id)
+		snprintf(r->who, sizeof(r->who), "session %016llx queue %u %s",
+			 (unsigned long long)r->hello.session_id,
+			 r->hello.queue, peer);
+	else
+		snprintf(r->who, sizeof(r->who), "%s", peer);
+}
+
+static enum kfb_status judge(struct request *r, struct brick_session **joins)
+{
+	struct brick_server *server = r->fabric->server;
+	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
+
+	describe(r);
 	if (server->stopping)
 		return KFB_ST_SHUTDOWN;
-	if (kfb_decode_hello(data, (uint32_t)len, hello))
+	if (malformed)
 		return KFB_ST_MALFORMED;
-	if (kfb_version_choose(hello->version_min, hello->version_max) < 0)
+	if (kfb_version_choose(r->hello.version_min, r->hello.version_max) < 0)
 		return KFB_ST_VERSION;
-	if (!brick_device_is_tested(f, info)) {
-		brick_log_limited(&f->server->peer_lines, LOG_WARNING, NULL,
+	if (!brick_device_is_tested(r->fabric, r->info)) {
+		brick_log_limited(&server->peer_lines, LOG_WARNING, r->who,
 				  "%s has not passed the self-test: "
 				  "it had no address then; restart brickd",
-				  info->domain_attr->name);
+				  r->info->domain_attr->name);
 		return KFB_ST_NOT_SUPPORTED;
 	}
-	if (hello->session_id)
-		return brick_session_judge_join(f, info, hello, data, joins);
-	if (limits_reached(server, info))
+	if (r->hello.session_id)
+		return brick_session_judge_join(r->fabric, r->info, &r->hello,
+						r->raw, joins);
+	if (limits_reached(server, r->info))
 		return KFB_ST_LIMIT;
 	return KFB_ST_OK;
 }
 
-static void reject(struct brick_fabric *f, struct fi_info *info,
-		   enum kfb_status status)
+static void reject(struct request *r, enum kfb_status status)
 {
+	struct brick_server *server = r->fabric->server;
 	struct kfb_reject reject = {
 		.status = (uint16_t)status,
 		.version_min = KFB_VERSION,
@@ -102,38 +127,42 @@ static void reject(struct brick_fabric *f, struct fi_info *info,
 	uint8_t raw[KFB_REJECT_BYTES];
 	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
 
-	brick_log_limited(&f->server->peer_lines, LOG_NOTICE, NULL,
+	brick_log_limited(&server->peer_lines, LOG_NOTICE, r->who,
 			  "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
-	brick_count_refused(&f->server->counters, status);
+	brick_count_refused(&server->counters, status);
 	if (n > 0)
-		fi_reject(f->pep, info->handle, raw, (size_t)n);
+		fi_reject(r->fabric->pep, r->info->handle, raw, (size_t)n);
 }
 
 static void connection_request(struct brick_fabric *f, union cm_event *event,
 			       size_t data_len)
 {
-	struct fi_info *info = event->entry.info;
-	const void *raw = event->entry.data;
+	struct request r = {
+		.fabric = f,
+		.info = event->entry.info,
+		.raw = event->entry.data,
+		.len = data_len,
+	};
 	struct brick_session *joins = NULL;
-	struct kfb_hello hello;
 	enum kfb_status status;
 	int rc;
 
-	status = judge(f, info, raw, data_len, &hello, &joins);
+	status = judge(&r, &joins);
 	if (!status) {
-		rc = joins ? brick_session_join(joins, info, &hello, raw)
-			   : brick_session_open(f, info, &hello, raw);
+		rc = joins ? brick_session_join(joins, r.info, &r.hello, r.raw)
+			   : brick_session_open(f, r.info, &r.hello, r.raw);
 		if (rc) {
-			brick_log_limited(&f->server->peer_lines, LOG_ERR, NULL,
+			brick_log_limited(&f->server->peer_lines, LOG_ERR,
+					  r.who,
 					  "no endpoint for a connection: %s",
 					  fi_strerror(-rc));
 			status = KFB_ST_NO_MEMORY;
 		}
 	}
 	if (status)
-		reject(f, info, status);
-	fi_freeinfo(info);
+		reject(&r, status);
+	fi_freeinfo(r.info);
 }
 
 /* An event may be about an endpoint that is gone: look for it. */

@@ -2,6 +2,7 @@
 /* brickd: the command line. */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,6 +252,8 @@ int main(int argc, char **argv)
 		return BRICK_EXIT_FAILED;
 	}
 	brick_fabric_prepare();
+	/* Whoever stops reading our log or our answers must not end us. */
+	signal(SIGPIPE, SIG_IGN);
 	if (argc > 1 && !strcmp(argv[1], "format"))
 		return brick_command_format(argc - 1, argv + 1);
 	status = parse_arguments(argc, argv, &a);

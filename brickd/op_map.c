@@ -23,7 +23,7 @@
 static void undo_registrations(struct brick_op *op)
 {
 	for (size_t i = 0; i < op->n_handles; i++)
-		brick_fabric_dereg(&op->handles[i].region);
+		brick_fabric_dereg(&op->handles[i].region, op->session->who);
 }
 
 static uint64_t extent_max_blocks(const struct brick_op *op)

@@ -18,15 +18,18 @@
 /* A device that takes longer than this to forget a key is not waited for. */
 #define REVOKE_MS 500
 
-static void close_handles(struct brick_op *op)
+static void close_handles(struct brick_op *op,
+			  const struct brick_session *owner)
 {
 	for (size_t i = 0; i < op->n_handles; i++)
-		brick_fabric_dereg(&op->handles[i].region);
+		brick_fabric_dereg(&op->handles[i].region, owner->who);
 }
 
 static void run_close(struct brick_work *work)
 {
-	close_handles(brick_container_of(work, struct brick_op, work));
+	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+
+	close_handles(op, op->owner);
 }
 
 static void flushed(struct brick_flush *flush)
@@ -155,7 +158,7 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 		revoke(op, owner);
 		return;
 	}
-	close_handles(op);
+	close_handles(op, owner);
 	if (owner->n_conns && quarantine(owner, op))
 		brick_session_disconnect(owner, LOG_ERR, "out of memory");
 	closed(op);

@@ -2,7 +2,6 @@
 /* A session's connections: the first one, its client, their loss. */
 #include "brickd/session.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -22,28 +21,6 @@ void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 		brick_log(LOG_ERR, s->who, "illegal move from %s to %s",
 			  kfb_session_state_name(s->state),
 			  kfb_session_state_name(to));
-}
-
-static void describe_peer(struct brick_conn *c)
-{
-	const char *provider =
-		brick_provider_name(c->fabric->address->provider);
-	struct brick_session *s = c->session;
-	char host[INET6_ADDRSTRLEN] = "?";
-	unsigned int port = 0;
-
-	if (c->peer.ss_family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)&c->peer;
-
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-		port = ntohs(in->sin_port);
-	} else if (c->peer.ss_family == AF_INET6) {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&c->peer;
-
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		port = ntohs(in6->sin6_port);
-	}
-	snprintf(s->peer, sizeof(s->peer), "%s[%s]:%u", provider, host, port);
 }
 
 static void describe(struct brick_session *s)
@@ -104,7 +81,8 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
 		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
-	describe_peer(c);
+	brick_peer_format(c->fabric->address->provider, &c->peer,
+			  sizeof(c->peer), s->peer);
 	describe_conn(c);
 	return c;
 }

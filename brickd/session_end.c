@@ -47,7 +47,7 @@ static void revoke_all(struct brick_work *work)
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	for (size_t i = 0; i < m->n; i++)
-		brick_fabric_dereg(&m->handles[i].region);
+		brick_fabric_dereg(&m->handles[i].region, s->who);
 	fi_close(&s->domain->fid);
 }
 

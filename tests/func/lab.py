@@ -95,15 +95,15 @@ class Brick:
             lines += [f"grant = {grant}" for grant in grants]
         self.conf.write_text("\n".join(lines) + "\n")
 
-    def start(self):
+    def start(self, stderr=None):
         """Starts brickd and waits until it listens."""
         self.configure()
         ready, ready_w = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [str(self.program), "--config", str(self.conf), "--ready-fd", str(ready_w)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=[ready_w], env=environment())
+                stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log if stderr is None else stderr, pass_fds=[ready_w], env=environment())
         os.close(ready_w)
         said = b""
         while not said.endswith(b"\n"):

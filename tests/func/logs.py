@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What brickd says of whom, and what becomes of it when nobody listens."""
+import os
+import re
+import subprocess
+
+import lab
+
+TRIES = 600
+WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
+                 r"( queue \d+)?( (tcp|verbs)\[\S+\]:\d+)?|(tcp|verbs)\[\S+\]:\d+): ")
+# What concerns the daemon as a whole.
+DAEMON = re.compile(r"<\d>brickd: (serving |stopping$|stopped cleanly$|self-test of |"
+                    r"\d+ lines like the next|/\S+ is |the last stop was not clean)")
+
+
+class Logs(lab.FuncTest):
+    def serves(self, b):
+        for _ in range(TRIES):
+            done = b.ctl("ping", "-c", "1")
+            if not done.returncode or b.process.poll() is not None:
+                break
+        self.ok(done)
+
+    def lines_of(self, program):
+        """The log of a brick that a program of raw clients has tried."""
+        b = self.brick(program, clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
+                       settings="log-level = debug").start()
+        self.ok(b.ctl("alloc", "0x0+2"))
+        self.ok(lab.run(lab.FUNC_BIN / program, b.url, "a", b.key("a"),
+                        *(["b", b.key("b")] if program == "joins" else [])))
+        self.assertEqual(b.stop(), 0)
+        return b.log_text().splitlines()
+
+    def test_each_line_of_a_session_names_it(self):
+        lines = self.lines_of("hostile") + self.lines_of("joins")
+        for line in lines:
+            if not DAEMON.match(line):
+                self.assertRegex(line, WHO)
+        for said in ("client a queue 0 tcp.*: authenticated",
+                     "queue 0 tcp.*: authentication of", "client a: ends: goodbye"):
+            self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
+                            said)
+
+    def test_a_refusal_names_the_peer_and_the_session_it_asked_for(self):
+        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}).start()
+        self.ok(lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b")))
+        self.assertTrue(re.search(r"session [0-9a-f]{16} queue \d+ tcp\[127\.0\.0\.1\]:\d+: "
+                                  "connection request refused", b.log_text()))
+        self.assertEqual(b.stop(), 0)
+        b.settings = "max-sessions = 1"
+        b.start()
+        self.ok(b.ctl("alloc", "0x0+1"))
+        with subprocess.Popen([lab.BRICKCTL, "--brick", b.url, "--client", "a", "--key-file",
+                               str(b.key("a")), "map", "0x0+1", "--ro", "--hold", "86400"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              env=lab.environment()) as holder:
+            self.addCleanup(holder.kill)
+            self.assertTrue(holder.stdout.readline())
+            self.assertNotEqual(b.ctl("info").returncode, 0)
+            holder.terminate()
+            holder.communicate()
+        self.assertTrue(re.search(r"brickd: tcp\[127\.0\.0\.1\]:\d+: connection request "
+                                  "refused: a limit", b.log_text()), b.log_text()[-1000:])
+        self.assertEqual(b.stop(), 0)
+
+    def test_a_log_that_nobody_reads_any_more_ends_nothing(self):
+        reader, writer = os.pipe()
+        b = self.brick(settings="log-level = debug").start(stderr=writer)
+        os.close(writer)
+        os.close(reader)
+        for _ in range(3):
+            self.ok(b.ctl("ping", "-c", "1"))
+        self.assertEqual(b.stop(), 0)
+
+    def test_a_ready_descriptor_that_nobody_reads_is_said_and_no_more(self):
+        b = self.brick().start()
+        self.assertEqual(b.stop(), 0)
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(b.log, "ab") as log:
+            b.process = subprocess.Popen(
+                [str(b.program), "--config", str(b.conf), "--ready-fd", str(writer),
+                 "--listen", b.url], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=[writer], env=lab.environment())
+        os.close(writer)
+        self.serves(b)
+        self.assertIn("nobody reads --ready-fd", b.log_text())
+        self.assertEqual(b.stop(), 0)
+
+
+if __name__ == "__main__":
+    lab.main()
