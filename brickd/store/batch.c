@@ -12,9 +12,11 @@
 #include <stdlib.h>
 
 #include "brickd/store/batch.h"
+#include "brickd/store/move.h"
 
 #define RUNS_CHUNK 64U
 #define SLICE_KEYS 4096U /* index changes under one hold of the lock */
+#define ZERO_SLOTS 64U /* of the slow tier, for an ALLOC that waits */
 
 static void unlock_for_readers(struct brick_store *s, uint64_t i)
 {
@@ -42,10 +44,10 @@ static int add_run(struct brick_batch *b, const struct brick_batch_run *run)
 
 /* Take up to n slots out of a map: in one run if there is one, else pieces. */
 static int take_slots(struct brick_batch *b, struct brick_store_op *op,
-		      struct brick_slot_map *map, uint64_t n, bool zero_first,
-		      uint64_t *key)
+		      struct brick_slot_map *map, uint64_t n,
+		      struct brick_batch_run run, uint64_t *key)
 {
-	struct brick_batch_run run = { .op = op, .zero_first = zero_first };
+	uint64_t tier = run.slots.slot;
 	bool whole = true;
 	int ret;
 
@@ -54,10 +56,12 @@ static int take_slots(struct brick_batch *b, struct brick_store_op *op,
 			whole = false;
 			continue;
 		}
+		run.op = op;
 		run.key = *key;
+		run.slots.slot |= tier;
 		ret = add_run(b, &run);
 		if (ret) {
-			brick_slot_map_give(map, run.slots);
+			brick_slot_map_give(map, brick_run_in_tier(run.slots));
 			return ret;
 		}
 		*key += run.slots.n;
@@ -71,10 +75,11 @@ static void undo_take(struct brick_store *s, struct brick_batch *b,
 {
 	while (b->n_runs > first) {
 		struct brick_batch_run *run = &b->runs[--b->n_runs];
+		struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
 
-		brick_slot_map_give(run->zero_first ? &s->slots.dirty
-						    : &s->slots.clean,
-				    run->slots);
+		brick_slot_map_give(run->zero_first ? &slots->dirty
+						    : &slots->clean,
+				    brick_run_in_tier(run->slots));
 	}
 }
 
@@ -110,26 +115,94 @@ static int index_pending(struct brick_store *s, const struct brick_store_op *op,
 	return 0;
 }
 
-/* Enough free slots, waiting for the cleaner to give back what it holds. */
+static uint64_t n_free(const struct brick_slots *slots)
+{
+	return slots->clean.n_set + slots->dirty.n_set;
+}
+
+/* How many of n slots come from the slow tier: what the other has not. */
+static uint64_t from_slow(const struct brick_store *s, uint64_t n)
+{
+	uint64_t fast = n_free(&s->slots);
+
+	return n > fast ? n - fast : 0;
+}
+
+/* Zero slots of the slow tier now, or wait for the cleaner, who does. */
+static int more_clean_slow(struct brick_store *s)
+{
+	int n;
+
+	if (!s->slow_slots.dirty.n_set) {
+		pthread_cond_wait(&s->cleaned, &s->lock);
+		return brick_store_has_failed(s) ? -EIO : 0;
+	}
+	pthread_mutex_unlock(&s->lock);
+	n = brick_store_clean_slow(s, ZERO_SLOTS);
+	pthread_mutex_lock(&s->lock);
+	return n < 0 ? n : 0;
+}
+
+/*
+ * Enough free slots, waiting for the cleaner to give back what it holds. Those
+ * that moves have taken come back too, or others for them, and there are never
+ * more of them than spare ones: no ALLOC need wait for a move.
+ */
 static int wait_for_slots(struct brick_store *s, uint64_t n)
 {
-	for (;;) {
-		uint64_t have = s->slots.clean.n_set + s->slots.dirty.n_set;
+	int ret;
 
-		if (n <= have)
-			return 0;
-		if (n > have + s->slots.n_cleaning)
+	for (;;) {
+		uint64_t have = n_free(&s->slots) + n_free(&s->slow_slots);
+		uint64_t cleaning =
+			s->slots.n_cleaning + s->slow_slots.n_cleaning;
+
+		if (n + s->spare > have + s->n_moving + cleaning)
 			return -ENOSPC;
-		pthread_cond_wait(&s->cleaned, &s->lock);
-		if (brick_store_has_failed(s))
-			return -EIO;
+		if (n + s->spare > have + s->n_moving) {
+			pthread_cond_wait(&s->cleaned, &s->lock);
+			ret = brick_store_has_failed(s) ? -EIO : 0;
+		} else if (from_slow(s, n) > s->slow_slots.clean.n_set) {
+			ret = more_clean_slow(s);
+		} else {
+			return 0;
+		}
+		if (ret)
+			return ret;
 	}
+}
+
+static uint64_t at_most(uint64_t n, uint64_t limit)
+{
+	return n < limit ? n : limit;
+}
+
+/* Clean slots first, then dirty ones, then those of the slow tier. */
+static int take_all(struct brick_store *s, struct brick_batch *b,
+		    struct brick_store_op *op)
+{
+	const struct brick_batch_run clean = { .zero_first = false };
+	const struct brick_batch_run dirty = { .zero_first = true };
+	const struct brick_batch_run slow = { .slots.slot = BRICK_SLOT_SLOW };
+	uint64_t key = brick_key(op->va), n_slow = from_slow(s, op->n_blocks);
+	uint64_t n_fast = op->n_blocks - n_slow;
+	uint64_t n_clean = at_most(s->slots.clean.n_set, n_fast);
+	int ret;
+
+	ret = take_slots(b, op, &s->slots.clean, n_clean, clean, &key);
+	if (!ret)
+		ret = take_slots(b, op, &s->slots.dirty, n_fast - n_clean,
+				 dirty, &key);
+	if (!ret)
+		ret = take_slots(b, op, &s->slow_slots.clean, n_slow, slow,
+				 &key);
+	return ret;
 }
 
 static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 		      struct brick_store_op *op)
 {
-	uint64_t key = brick_key(op->va), at = key, slot, n_clean;
+	uint64_t key = brick_key(op->va), at = key, slot;
 	uint64_t first = b->n_runs;
 	int ret;
 
@@ -140,18 +213,30 @@ static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 		return -EAGAIN;
 	if (ret)
 		return ret;
-	n_clean = s->slots.clean.n_set;
-	if (n_clean > op->n_blocks)
-		n_clean = op->n_blocks;
-	ret = take_slots(b, op, &s->slots.clean, n_clean, false, &key);
-	if (!ret)
-		ret = take_slots(b, op, &s->slots.dirty, op->n_blocks - n_clean,
-				 true, &key);
+	ret = take_all(s, b, op);
 	if (!ret)
 		ret = index_pending(s, op, b, first);
 	if (ret)
 		undo_take(s, b, first);
 	return ret;
+}
+
+/* The copy is made; the block must be where it was copied from. */
+static int plan_move(struct brick_store *s, struct brick_batch *b,
+		     struct brick_store_op *op)
+{
+	struct brick_batch_run run = {
+		.op = op,
+		.key = brick_key(op->va),
+		.slots = { .slot = op->move->dst, .n = 1 },
+	};
+	uint64_t slot;
+
+	if (!brick_index_get(&s->index, run.key, &slot) ||
+	    (slot & BRICK_INDEX_PENDING) ||
+	    (slot & BRICK_INDEX_SLOT) != op->move->src || op->n_blocks != 1)
+		return -ENOENT;
+	return add_run(b, &run);
 }
 
 static void undo_collect(struct brick_batch *b, uint64_t first)
@@ -171,6 +256,7 @@ static int collect(struct brick_store *s, struct brick_batch *b,
 	for (i = 0; i < op->n_blocks && !ret; i++) {
 		if (!brick_index_get(&s->index, key + i, &slot))
 			return -ENOENT;
+		slot &= BRICK_INDEX_SLOT;
 		if (run.slots.n && slot == run.slots.slot + run.slots.n) {
 			run.slots.n++;
 		} else {
@@ -195,8 +281,8 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 	for (r = first; !ret && op->kind == BRICK_STORE_FREE &&
 			op->quarantine && r < b->n_runs;
 	     r++) {
-		b->runs[r].quarantine =
-			brick_quarantine_new(op->quarantine, b->runs[r].slots);
+		b->runs[r].quarantine = brick_quarantine_new(
+			op->quarantine, brick_run_in_tier(b->runs[r].slots));
 		if (!b->runs[r].quarantine)
 			ret = -ENOMEM;
 	}
@@ -233,6 +319,8 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	pthread_mutex_lock(&s->lock);
 	if (op->kind == BRICK_STORE_ALLOC)
 		ret = plan_alloc(s, b, op);
+	else if (op->kind == BRICK_STORE_MOVE)
+		ret = plan_move(s, b, op);
 	else
 		ret = plan_existing(s, b, op);
 	pthread_mutex_unlock(&s->lock);
@@ -244,37 +332,87 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	return 0;
 }
 
+static void publish_alloc(struct brick_store *s,
+			  const struct brick_batch_run *run)
+{
+	bool is_slow = brick_slot_is_slow(run->slots.slot);
+	uint64_t i;
+
+	for (i = 0; i < run->slots.n; i++) {
+		/* Replacing an entry takes no memory. */
+		(void)brick_index_put(&s->index, run->key + i,
+				      run->slots.slot + i);
+		if (!is_slow)
+			brick_lru_touch(&s->at_rest, run->slots.slot + i);
+		unlock_for_readers(s, i);
+	}
+	s->n_alloc += run->slots.n;
+	if (is_slow)
+		s->n_alloc_slow += run->slots.n;
+}
+
+static void publish_free(struct brick_store *s,
+			 const struct brick_batch_run *run)
+{
+	struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
+	bool is_slow = slots == &s->slow_slots;
+	uint64_t i;
+
+	unindex(s, run->key, run->slots.n);
+	for (i = 0; !is_slow && s->slow && i < run->slots.n; i++)
+		brick_lru_del(&s->at_rest, run->slots.slot + i);
+	if (run->quarantine)
+		brick_slots_quarantine(slots, run->quarantine);
+	else
+		brick_slot_map_give(&slots->dirty,
+				    brick_run_in_tier(run->slots));
+	s->n_alloc -= run->slots.n;
+	if (is_slow)
+		s->n_alloc_slow -= run->slots.n;
+}
+
+/* The target becomes the block, the source a free slot. */
+static void publish_move(struct brick_store *s,
+			 const struct brick_batch_run *run)
+{
+	struct brick_move *move = run->op->move;
+	struct brick_slot_run src = { brick_slot_number(move->src), 1 };
+
+	(void)brick_index_put(&s->index, run->key, move->dst);
+	brick_slot_map_give(&brick_slots_of(s, move->src)->dirty, src);
+	if (brick_slot_is_slow(move->dst)) {
+		brick_lru_del(&s->at_rest, move->src);
+		s->n_alloc_slow++;
+	} else {
+		brick_lru_touch(&s->at_rest, move->dst);
+		s->n_alloc_slow--;
+	}
+	move->is_done = true;
+	s->n_moving--;
+}
+
 static void publish_run(struct brick_store *s,
 			const struct brick_batch_run *run)
 {
-	uint64_t i;
-
-	if (run->op->kind == BRICK_STORE_ALLOC) {
-		for (i = 0; i < run->slots.n; i++) {
-			/* Replacing an entry takes no memory. */
-			(void)brick_index_put(&s->index, run->key + i,
-					      run->slots.slot + i);
-			unlock_for_readers(s, i);
-		}
-		s->n_alloc += run->slots.n;
-	} else if (run->op->kind == BRICK_STORE_FREE) {
-		unindex(s, run->key, run->slots.n);
-		if (run->quarantine)
-			brick_slots_quarantine(&s->slots, run->quarantine);
-		else
-			brick_slot_map_give(&s->slots.dirty, run->slots);
-		s->n_alloc -= run->slots.n;
-	}
+	if (run->op->kind == BRICK_STORE_ALLOC)
+		publish_alloc(s, run);
+	else if (run->op->kind == BRICK_STORE_FREE)
+		publish_free(s, run);
+	else if (run->op->kind == BRICK_STORE_MOVE)
+		publish_move(s, run);
 }
 
 void brick_batch_publish(struct brick_store *s, struct brick_batch *b)
 {
 	uint64_t r;
+	unsigned int i;
 
 	pthread_mutex_lock(&s->lock);
 	for (r = 0; r < b->n_runs; r++)
 		publish_run(s, &b->runs[r]);
-	s->change_counter += b->n_ops;
+	/* Where a block lies is nothing that changes. */
+	for (i = 0; i < b->n_ops; i++)
+		s->change_counter += b->ops[i]->kind != BRICK_STORE_MOVE;
 	pthread_mutex_unlock(&s->lock);
 }
 

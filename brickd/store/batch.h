@@ -19,7 +19,7 @@
 struct brick_batch_run {
 	struct brick_store_op *op;
 	uint64_t key;
-	struct brick_slot_run slots;
+	struct brick_slot_run slots; /* MOVE: the one it goes to */
 	bool zero_first; /* ALLOC from dirty slots */
 	struct brick_quarantine *quarantine; /* FREE with a token */
 };

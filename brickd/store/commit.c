@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "brickd/store/batch.h"
+#include "brickd/store/move.h"
 
 static void put_words(struct brick_store *s, unsigned int copies,
 		      struct brick_slot_run slots, struct brick_word w)
@@ -71,6 +72,22 @@ static void write_alloc(struct brick_store *s, uint32_t tx,
 	}
 	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, run->slots.slot,
 			   run->slots.n);
+}
+
+/* The new place holds the block, and the old one none, or the other way. */
+static void write_move(struct brick_store *s, uint32_t tx,
+		       const struct brick_batch_run *run)
+{
+	struct brick_word alloc = { .state = BRICK_ALLOC_B, .tx = tx };
+	struct brick_word dirty = { .state = BRICK_DIRTY_B, .tx = tx };
+	const struct brick_move *move = run->op->move;
+	struct brick_slot_run src = { .slot = move->src, .n = 1 };
+	struct brick_payload p = move->payload;
+
+	p.move++;
+	brick_record_put_payload(s->m, &s->sb, BRICK_COPY_BOTH, move->dst, &p);
+	put_words(s, BRICK_COPY_BOTH, run->slots, alloc);
+	put_words(s, BRICK_COPY_BOTH, src, dirty);
 }
 
 /* A new payload for each slot of a run, in one copy, flushed. */
@@ -125,6 +142,9 @@ static void write_records(struct brick_store *s, uint32_t tx,
 		case BRICK_STORE_BIRTH:
 			write_birth(s, tx, BRICK_COPY(1), run);
 			break;
+		case BRICK_STORE_MOVE:
+			write_move(s, tx, run);
+			break;
 		}
 	}
 }
@@ -168,26 +188,34 @@ static unsigned int copies_of_batch(const struct brick_store *s, uint64_t slot,
 	return copies;
 }
 
+static void seal_run(struct brick_store *s, uint32_t tx,
+		     struct brick_slot_run slots, enum brick_state state)
+{
+	struct brick_word w = { .state = state };
+	uint64_t i;
+
+	for (i = 0; i < slots.n; i++)
+		brick_record_put_word(s->m, &s->sb,
+				      copies_of_batch(s, slots.slot + i, tx),
+				      slots.slot + i, w);
+	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slots.slot, slots.n);
+}
+
 static void seal(struct brick_store *s, uint32_t tx,
 		 const struct brick_batch *b)
 {
-	uint64_t r, i;
+	uint64_t r;
 
 	for (r = 0; r < b->n_runs; r++) {
 		const struct brick_batch_run *run = &b->runs[r];
-		struct brick_word w = { .state = BRICK_ALLOC };
+		const struct brick_move *move = run->op->move;
 
-		if (run->op->kind == BRICK_STORE_FREE)
-			w.state = BRICK_DIRTY;
-		for (i = 0; i < run->slots.n; i++) {
-			uint64_t slot = run->slots.slot + i;
-
-			brick_record_put_word(s->m, &s->sb,
-					      copies_of_batch(s, slot, tx),
-					      slot, w);
-		}
-		brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH,
-				   run->slots.slot, run->slots.n);
+		seal_run(s, tx, run->slots,
+			 run->op->kind == BRICK_STORE_FREE ? BRICK_DIRTY
+							   : BRICK_ALLOC);
+		if (run->op->kind == BRICK_STORE_MOVE)
+			seal_run(s, tx, (struct brick_slot_run){ move->src, 1 },
+				 BRICK_DIRTY);
 	}
 }
 

@@ -27,6 +27,10 @@
 #define BRICK_FMT_EVENTS_LEN 0x8000U
 #define BRICK_FMT_TABLES     0x10000U /* the first table; all before is fixed */
 
+/* Bits of feat_incompat. */
+#define BRICK_FMT_INCOMPAT_SLOW 0x1ULL /* blocks may be in a slow tier */
+#define BRICK_FMT_INCOMPAT	BRICK_FMT_INCOMPAT_SLOW
+
 struct brick_fmt_super {
 	__le64 magic; /* written last */
 	__le32 version;
@@ -40,7 +44,7 @@ struct brick_fmt_super {
 	__le64 feat_ro_compat; /* unknown bits: do not write */
 	__le64 n_pmem;
 	__le64 cap_pmem;
-	__le64 n_slow; /* the slow tier: zero, not yet */
+	__le64 n_slow; /* 0: there is no slow tier */
 	__le64 cap_slow;
 	__le64 rec_off[BRICK_FMT_COPIES];
 	__le64 slow_off[BRICK_FMT_COPIES];
@@ -49,6 +53,23 @@ struct brick_fmt_super {
 	__u8 slow_uuid[KFB_UUID_BYTES];
 	__u8 reserved[3924];
 	__le32 crc; /* crc32c of all before; stays here in every version */
+};
+
+#define BRICK_FMT_SLOW_MAGIC 0x776f6c736b62666bULL /* "kfbkslow" */
+
+/* The header of a slow tier: two pages at its start, then nothing to DATA. */
+#define BRICK_FMT_SLOW_DATA KFB_BLOCK_BYTES
+
+struct brick_fmt_slow {
+	__le64 magic;
+	__le32 version; /* BRICK_FMT_VERSION */
+	__le32 block_shift;
+	__u8 uuid[KFB_UUID_BYTES]; /* slow_uuid of its store's superblock */
+	__u8 store_uuid[KFB_UUID_BYTES];
+	__le64 n_slots;
+	__le64 data_off; /* of slot 0 */
+	__u8 reserved[4028];
+	__le32 crc; /* crc32c of all before */
 };
 
 /* A commit word: tx in the low half, crc32c(salt, tx) in the high one. */
@@ -96,7 +117,7 @@ struct brick_fmt_event {
 struct brick_fmt_record {
 	__le64 id; /* the block's address */
 	__le32 birth;
-	__le32 move; /* counts moves between tiers: 0, not yet */
+	__le32 move; /* counts moves between tiers */
 	__le32 owner;
 	__le32 crc; /* crc32c(salt, slot, id, birth, move, owner) */
 	__le64 word;
@@ -131,6 +152,7 @@ struct brick_fmt_word_sum {
 
 /* The last field at its place and no bytes behind it: no padding. */
 BRICK_FMT_SIZE(brick_fmt_super, 4096, crc, 4092);
+BRICK_FMT_SIZE(brick_fmt_slow, 4096, crc, 4092);
 BRICK_FMT_SIZE(brick_fmt_commit, 8, crc, 4);
 BRICK_FMT_SIZE(brick_fmt_instance, 4096, crc, 4092);
 BRICK_FMT_SIZE(brick_fmt_event, 64, crc, 60);

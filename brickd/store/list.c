@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The readers: lookup, list, flush of client data, numbers.
+ * The readers: lookup, list, flush of client data, order of rest, numbers.
  *
  * Context: any thread. Locking: each holds the store's lock for a bounded
  * number of index steps; flushes run without it.
@@ -12,15 +12,19 @@
 
 #define LIST_STEPS_MAX	 16384U /* index entries under one hold of the lock */
 #define FLUSH_PIECES_MAX 64U
+#define REST_SLICE	 4096U /* index entries under one hold of the lock */
 
 static bool get_visible(const struct brick_store *s, uint64_t key,
 			uint64_t *slot)
 {
-	return brick_index_get(&s->index, key, slot) &&
-	       !(*slot & BRICK_INDEX_PENDING);
+	if (!brick_index_get(&s->index, key, slot) ||
+	    (*slot & BRICK_INDEX_PENDING))
+		return false;
+	*slot &= BRICK_INDEX_SLOT;
+	return true;
 }
 
-/* The next entry that readers may see. */
+/* The next entry that readers may see, with BRICK_INDEX_LOST. */
 static bool next_visible(const struct brick_store *s, uint64_t *key,
 			 uint64_t *slot)
 {
@@ -55,7 +59,8 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 	run->va = va;
 	run->n_blocks = n;
 	run->slot = slot;
-	run->offset = brick_super_data(&s->sb, slot);
+	run->slow = brick_slot_is_slow(slot);
+	run->offset = run->slow ? 0 : brick_super_data(&s->sb, slot);
 	run->birth = p.birth;
 	run->owner = p.owner;
 	run->bad = false;
@@ -75,17 +80,21 @@ unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
 	while ((more = next_visible(s, &key, &slot))) {
 		struct brick_store_extent *last = n ? &ext[n - 1] : NULL;
 		uint64_t va = brick_va(key);
+		bool bad = slot & BRICK_INDEX_LOST;
+		bool slow = brick_slot_is_slow(slot);
 
 		if (steps++ == LIST_STEPS_MAX)
 			break;
-		if (last && va == last->va + brick_va(last->n_blocks)) {
+		if (last && va == last->va + brick_va(last->n_blocks) &&
+		    last->bad == bad && last->slow == slow) {
 			last->n_blocks++;
 		} else {
 			if (n == max)
 				break;
 			ext[n].va = va;
 			ext[n].n_blocks = 1;
-			ext[n++].bad = false;
+			ext[n].slow = slow;
+			ext[n++].bad = bad;
 		}
 		key++;
 	}
@@ -103,25 +112,28 @@ struct piece {
 static unsigned int find_pieces(struct brick_store *s, uint64_t *va,
 				uint64_t last, struct piece *pieces, bool *more)
 {
-	uint64_t key = brick_key(*va), slot;
+	uint64_t key = brick_key(*va), slot, steps = 0;
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&s->lock);
 	while ((*more = next_visible(s, &key, &slot) &&
 			key <= brick_key(last)) &&
-	       n < FLUSH_PIECES_MAX) {
+	       n < FLUSH_PIECES_MAX && steps++ < LIST_STEPS_MAX) {
 		uint64_t begin = brick_va(key) > *va ? brick_va(key) : *va;
 		uint64_t end = brick_va(key) + (KFB_BLOCK_BYTES - 1);
 
 		if (end > last)
 			end = last;
+		key++;
+		/* Blocks in the slow tier are durable there. */
+		if (brick_slot_is_slow(slot))
+			continue;
 		pieces[n].off = brick_super_data(&s->sb, slot) +
 				(begin & (KFB_BLOCK_BYTES - 1));
 		pieces[n++].len = end - begin + 1;
-		key++;
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (n)
+	if (*more)
 		*va = brick_va(key);
 	return n;
 }
@@ -150,10 +162,45 @@ int brick_store_drain(struct brick_store *s)
 	return brick_store_fence(s);
 }
 
+void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
+{
+	uint64_t key = brick_key(va), i, slot;
+
+	if (!s->slow)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < n_blocks; i++) {
+		if (get_visible(s, key + i, &slot) && !brick_slot_is_slow(slot))
+			brick_lru_touch(&s->at_rest, slot);
+		if (i % REST_SLICE == REST_SLICE - 1) {
+			pthread_mutex_unlock(&s->lock);
+			pthread_mutex_lock(&s->lock);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+unsigned int brick_store_coldest(struct brick_store *s, uint64_t *va,
+				 unsigned int max)
+{
+	struct brick_payload p;
+	unsigned int n = 0;
+	uint64_t slot;
+
+	pthread_mutex_lock(&s->lock);
+	while (n < max && brick_lru_take(&s->at_rest, &slot)) {
+		(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
+		va[n++] = p.id;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 void brick_store_release(struct brick_store *s, uint64_t quarantine)
 {
 	pthread_mutex_lock(&s->lock);
 	brick_slots_release(&s->slots, quarantine);
+	brick_slots_release(&s->slow_slots, quarantine);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -163,11 +210,18 @@ void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
 	pthread_mutex_lock(&s->lock);
 	out->slots_total = s->slots.n;
 	out->slots_clean = s->slots.clean.n_set;
-	out->slots_alloc = s->n_alloc;
+	out->slots_alloc = s->n_alloc - s->n_alloc_slow;
 	out->slots_bad = s->slots.n_bad;
-	/* With the cleaner, in quarantine or in a batch: still to be zeroed. */
+	/* With the cleaner, in quarantine, in a batch or a move: to be zeroed. */
 	out->slots_dirty = out->slots_total - out->slots_clean -
 			   out->slots_alloc - out->slots_bad;
+	out->slow_total = s->slow_slots.n;
+	out->slow_clean = s->slow_slots.clean.n_set;
+	out->slow_alloc = s->n_alloc_slow;
+	out->slow_bad = s->slow_slots.n_bad;
+	out->slow_dirty = out->slow_total - out->slow_clean - out->slow_alloc -
+			  out->slow_bad;
+	out->slow_spare = s->spare;
 	out->change_counter = s->change_counter;
 	pthread_mutex_unlock(&s->lock);
 	out->instance_id = s->inst.instance_id;

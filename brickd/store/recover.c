@@ -53,36 +53,40 @@ static int add_fix(struct scan *sc, uint64_t slot,
 static void add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
 		     const struct brick_verdict *v)
 {
-	struct brick_slot_run run = { .slot = slot, .n = 1 };
+	struct brick_slot_run run = { .slot = brick_slot_number(slot), .n = 1 };
+	struct brick_slots *slots = brick_slots_of(s, slot);
 	uint64_t key = brick_key(v->payload.id);
 	struct brick_id *id = &sc->ids[sc->n_ids];
 
 	switch (v->state) {
 	case BRICK_CLEAN:
-		brick_slot_map_give(&s->slots.clean, run);
+		brick_slot_map_give(&slots->clean, run);
 		break;
 	case BRICK_DIRTY:
-		brick_slot_map_give(&s->slots.dirty, run);
+		brick_slot_map_give(&slots->dirty, run);
 		break;
 	case BRICK_ALLOC:
 		id->key_lo = (uint32_t)key;
 		id->key_hi = (uint32_t)(key >> 32);
-		id->slot = (uint32_t)slot;
+		if (brick_slot_is_slow(slot))
+			id->key_hi |= BRICK_ID_SLOW;
+		id->slot = (uint32_t)run.slot;
 		sc->n_ids++;
 		break;
 	default:
-		s->slots.n_bad++;
+		slots->n_bad++;
 		break;
 	}
 }
 
-static int scan_records(struct brick_store *s, struct scan *sc)
+static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
+		      uint64_t n)
 {
 	struct brick_verdict v;
 	uint64_t slot;
 	int ret;
 
-	for (slot = 0; slot < s->sb.n; slot++) {
+	for (slot = first; slot < first + n; slot++) {
 		brick_judge(s->m, &s->sb, s->tx, slot, &v);
 		add_slot(s, sc, slot, &v);
 		if (v.settled)
@@ -94,9 +98,27 @@ static int scan_records(struct brick_store *s, struct scan *sc)
 	return 0;
 }
 
+static int scan_records(struct brick_store *s, struct scan *sc)
+{
+	int ret;
+
+	ret = scan_table(s, sc, 0, s->sb.n);
+	return ret ? ret : scan_table(s, sc, BRICK_SLOT_SLOW, s->sb.n_slow);
+}
+
 static uint64_t key_of(const struct brick_id *id)
 {
-	return (uint64_t)id->key_hi << 32 | id->key_lo;
+	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
+}
+
+static uint64_t slot_of(const struct brick_id *id)
+{
+	return id->slot | (id->key_hi & BRICK_ID_SLOW ? BRICK_SLOT_SLOW : 0);
+}
+
+static const char *tier_of(const struct brick_id *id)
+{
+	return id->key_hi & BRICK_ID_SLOW ? " of the slow tier" : "";
 }
 
 /* No crash makes two records of one block: then nothing here is certain. */
@@ -110,9 +132,11 @@ static int check_unique(const struct brick_store *s, const struct scan *sc,
 			continue;
 		brick_media_say(
 			err, err_len,
-			"%s: corrupt: slots %u and %u both hold "
+			"%s: corrupt: slots %u%s and %u%s both hold "
 			"address 0x%llx; restore from a copy",
-			s->m->path, sc->ids[i - 1].slot, sc->ids[i].slot,
+			s->m->path, sc->ids[i - 1].slot,
+			tier_of(&sc->ids[i - 1]), sc->ids[i].slot,
+			tier_of(&sc->ids[i]),
 			(unsigned long long)brick_va(key_of(&sc->ids[i])));
 		return -EUCLEAN;
 	}
@@ -200,10 +224,15 @@ static int fill_index(struct brick_store *s, const struct scan *sc)
 	int ret;
 
 	for (i = 0; i < sc->n_ids; i++) {
-		ret = brick_index_put(&s->index, key_of(&sc->ids[i]),
-				      sc->ids[i].slot);
+		uint64_t slot = slot_of(&sc->ids[i]);
+
+		ret = brick_index_put(&s->index, key_of(&sc->ids[i]), slot);
 		if (ret)
 			return ret;
+		if (brick_slot_is_slow(slot))
+			s->n_alloc_slow++;
+		else
+			brick_lru_touch(&s->at_rest, slot);
 	}
 	s->n_alloc = sc->n_ids;
 	return 0;
@@ -237,7 +266,7 @@ int brick_store_recover(struct brick_store *s, char *err, size_t err_len)
 	ret = read_commit(s, err, err_len);
 	if (ret)
 		return ret;
-	sc.ids = malloc(s->sb.n * sizeof(*sc.ids));
+	sc.ids = malloc((s->sb.n + s->sb.n_slow) * sizeof(*sc.ids));
 	if (!sc.ids)
 		return -ENOMEM;
 	ret = scan_records(s, &sc);

@@ -25,8 +25,9 @@ int brick_slots_init(struct brick_slots *s, uint64_t n)
 	s->n = n;
 	s->clean.n_bits = n;
 	s->dirty.n_bits = n;
-	s->clean.bits = calloc(n_words(n), sizeof(uint64_t));
-	s->dirty.bits = calloc(n_words(n), sizeof(uint64_t));
+	/* One more: no slots are no reason to fail. */
+	s->clean.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
+	s->dirty.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
 	if (s->clean.bits && s->dirty.bits)
 		return 0;
 	brick_slots_fini(s);

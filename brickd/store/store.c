@@ -90,6 +90,26 @@ static int check_uuid(const struct brick_store *s,
 	return -EINVAL;
 }
 
+/* The slow tier that the superblock names, or none. */
+static int check_slow(const struct brick_store *s, char *err, size_t err_len)
+{
+	if (s->sb.n_slow && !s->slow) {
+		brick_media_say(err, err_len,
+				"%s: the store has a slow tier: name it with "
+				"slow = PATH",
+				s->m->path);
+		return -EINVAL;
+	}
+	if (!s->sb.n_slow && s->slow) {
+		brick_media_say(err, err_len,
+				"%s: the store has no slow tier, %s is none of "
+				"its; leave slow out, or format with --slow",
+				s->m->path, s->slow->path);
+		return -EINVAL;
+	}
+	return s->slow ? brick_slow_check(s->slow, &s->sb, err, err_len) : 0;
+}
+
 /* Read everything that can refuse, before anything is written. */
 static int look(struct brick_store *s, const struct brick_store_open *o,
 		char *err, size_t err_len, bool *super_bad, bool *inst_bad)
@@ -111,7 +131,7 @@ static int look(struct brick_store *s, const struct brick_store_open *o,
 		return ret;
 	}
 	if (!brick_instance_is_held(&s->inst, o->boot_id))
-		return 0;
+		return check_slow(s, err, err_len);
 	brick_media_say(err, err_len,
 			"%s: in use by process %u, which is still running; "
 			"stop it first",
@@ -173,6 +193,21 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 	return write_instance(s);
 }
 
+static int make_room(struct brick_store *s)
+{
+	int ret;
+
+	s->spare = (s->sb.n_slow + BRICK_SPARE_PART - 1) / BRICK_SPARE_PART;
+	if (s->spare > BRICK_SPARE_MAX)
+		s->spare = BRICK_SPARE_MAX;
+	ret = brick_slots_init(&s->slots, s->sb.n);
+	if (!ret)
+		ret = brick_slots_init(&s->slow_slots, s->sb.n_slow);
+	if (!ret)
+		ret = brick_lru_init(&s->at_rest, s->slow ? s->sb.n : 0);
+	return ret;
+}
+
 static int recover(struct brick_store *s, const struct brick_store_open *o,
 		   char *err, size_t err_len)
 {
@@ -182,7 +217,7 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 	ret = look(s, o, err, err_len, &super_bad, &inst_bad);
 	if (ret)
 		return ret;
-	ret = brick_slots_init(&s->slots, s->sb.n);
+	ret = make_room(s);
 	if (ret)
 		return ret;
 	if (super_bad) {
@@ -203,7 +238,9 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 static void destroy(struct brick_store *s)
 {
 	brick_index_fini(&s->index);
+	brick_lru_fini(&s->at_rest);
 	brick_slots_fini(&s->slots);
+	brick_slots_fini(&s->slow_slots);
 	(void)pthread_cond_destroy(&s->cleaned);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -220,15 +257,14 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 		return -ENOMEM;
 	}
 	s->m = m;
+	s->slow = o->slow;
 	(void)pthread_mutex_init(&s->lock, NULL);
 	(void)pthread_cond_init(&s->cleaned, NULL);
 	brick_index_init(&s->index);
-	brick_media_say(err, err_len, "%s: cannot be opened", m->path);
+	brick_media_say(err, err_len, "%s: the medium failed", m->path);
 	ret = recover(s, o, err, err_len);
 	if (ret == -ENOMEM)
 		brick_media_say(err, err_len, "%s: not enough memory", m->path);
-	else if (ret == -EIO)
-		brick_media_say(err, err_len, "%s: the medium failed", m->path);
 	if (ret) {
 		destroy(s);
 		return ret;

@@ -16,16 +16,20 @@
 #include <stdint.h>
 
 #include "brickd/media.h"
+#include "brickd/store/slow.h"
 
+struct brick_move;
 struct brick_store;
 
 /**
  * struct brick_store_format - parameters of brick_store_format()
  * @uuid: 16 bytes
+ * @slow: its slow tier, or NULL
  * @force: overwrite an existing store or other data
  */
 struct brick_store_format {
 	uint8_t uuid[16];
+	struct brick_slow *slow;
 	bool force;
 };
 
@@ -36,8 +40,8 @@ struct brick_store_format {
  * @err: message on failure
  * @err_len: its size, bytes
  *
- * Refuses a medium that holds a store or any other data (first 64 KiB not
- * zero) unless f->force. Slots of a fresh file are CLEAN; others DIRTY.
+ * Refuses a medium or slow tier that holds a store or any other data (first
+ * 64 KiB not zero) unless f->force. Slots of a fresh file are CLEAN; others DIRTY.
  *
  * Context: may block for long.
  * Return: 0, -EEXIST (not empty), -ENOSPC (too small for one slot), -EIO.
@@ -49,6 +53,8 @@ int brick_store_format(struct brick_media *m,
 /**
  * struct brick_store_open - parameters of brick_store_open()
  * @expect_uuid: refuse any other store; NULL: take what is there
+ * @slow: the slow tier, open; NULL: there must be none. The store does not own
+ *	it
  * @boot_id: of this host, 16 bytes
  * @instance_id: of this run of the daemon, random from the caller
  * @dirty_shutdowns_known: the platform counts dirty shutdowns
@@ -56,6 +62,7 @@ int brick_store_format(struct brick_media *m,
  */
 struct brick_store_open {
 	const uint8_t *expect_uuid;
+	struct brick_slow *slow;
 	uint8_t boot_id[16];
 	uint64_t instance_id;
 	bool dirty_shutdowns_known;
@@ -72,7 +79,8 @@ struct brick_store_open {
  *
  * Runs recovery (idempotent), writes the instance page with our pid and start
  * time, decides the power epoch. Refuses: unformatted, unknown incompat bits,
- * another uuid, truncated, held by a live process, both commit words bad.
+ * another uuid, truncated, held by a live process, both commit words bad, and
+ * a slow tier that is missing, not expected or another store's.
  *
  * Context: may block for long; one thread.
  * Return: 0, -ENOENT (unformatted), -EPROTONOSUPPORT (newer), -EBUSY (held),
@@ -138,6 +146,7 @@ struct brick_run {
 	uint32_t birth;
 	uint32_t owner; /* hash of the last RW holder, 0 none */
 	bool bad; /* both record copies or the data lost */
+	bool slow; /* in the slow tier: offset means nothing */
 };
 
 /**
@@ -155,8 +164,9 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 
 struct brick_store_extent {
 	uint64_t va;
-	uint64_t n_blocks; /* consecutive addresses, wherever they lie */
-	bool bad;
+	uint64_t n_blocks; /* consecutive addresses of one kind */
+	bool bad; /* it could not be read when it was last tried */
+	bool slow; /* in the slow tier */
 };
 
 /**
@@ -178,6 +188,7 @@ enum brick_store_op_kind {
 	BRICK_STORE_ALLOC,
 	BRICK_STORE_FREE,
 	BRICK_STORE_BIRTH, /* new birth and owner for allocated blocks */
+	BRICK_STORE_MOVE, /* to the other tier: see move.h */
 };
 
 /**
@@ -188,6 +199,7 @@ enum brick_store_op_kind {
  * @n_blocks: blocks
  * @quarantine: FREE: do not clean or re-grant the slots before
  *	brick_store_release() (the fabric cannot fence, or a mapping was cut)
+ * @move: MOVE: the copy, made; n_blocks is 1
  * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO, -ENOMEM, or -EINVAL
  *	(misaligned, no blocks, beyond the last address)
  * @next: caller's list
@@ -198,6 +210,7 @@ struct brick_store_op {
 	uint64_t va;
 	uint64_t n_blocks;
 	uint64_t quarantine;
+	struct brick_move *move;
 	int error;
 	struct brick_store_op *next;
 };
@@ -214,6 +227,33 @@ struct brick_store_op {
  * Context: the store thread only; may block.
  */
 void brick_store_commit(struct brick_store *s, struct brick_store_op *ops);
+
+/**
+ * brick_store_rest - note that blocks have come to rest
+ * @s: the store
+ * @va: first address
+ * @n_blocks: blocks; those that are not allocated are skipped
+ *
+ * They become the last ones that brick_store_coldest() returns.
+ *
+ * Context: any thread; does nothing without a slow tier.
+ */
+void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks);
+
+/**
+ * brick_store_coldest - take the blocks that have been at rest for longest
+ * @s: the store
+ * @va: filled with their addresses
+ * @max: at most so many
+ *
+ * Only blocks in pmem slots. They are forgotten: one that is not moved has to
+ * come to rest again before it is returned again.
+ *
+ * Context: any thread.
+ * Return: how many.
+ */
+unsigned int brick_store_coldest(struct brick_store *s, uint64_t *va,
+				 unsigned int max);
 
 /**
  * brick_store_release - end the quarantine of freed slots
@@ -253,6 +293,12 @@ struct brick_store_stats {
 	uint64_t slots_dirty; /* free, not zeroed yet; quarantined ones too */
 	uint64_t slots_alloc;
 	uint64_t slots_bad;
+	uint64_t slow_total; /* 0: there is no slow tier */
+	uint64_t slow_clean;
+	uint64_t slow_dirty;
+	uint64_t slow_alloc;
+	uint64_t slow_bad;
+	uint64_t slow_spare; /* of the free slots, kept for moves */
 	uint64_t instance_id;
 	uint64_t power_epoch;
 	uint64_t change_counter;

@@ -16,20 +16,31 @@
 
 #include "brickd/store/index.h"
 #include "brickd/store/instance.h"
+#include "brickd/store/lru.h"
 #include "brickd/store/record.h"
 #include "brickd/store/slots.h"
 #include "brickd/store/store.h"
 #include "brickd/store/super.h"
 
-/* The index keeps a slot in 32 bits and flags above them: 8 PiB of slots. */
-#define BRICK_SLOTS_MAX	    (1ULL << 32)
-#define BRICK_INDEX_SLOT    (BRICK_SLOTS_MAX - 1)
+/* The index keeps a slot in 32 bits and flags above them: 8 PiB a tier. */
+#define BRICK_SLOTS_MAX	    BRICK_SLOT_SLOW
+#define BRICK_INDEX_SLOT    (BRICK_SLOT_SLOW | (BRICK_SLOT_SLOW - 1))
+#define BRICK_INDEX_LOST    (1ULL << 62) /* could not be read */
 #define BRICK_INDEX_PENDING (1ULL << 63) /* its batch is not committed yet */
+
+/*
+ * Free slots that no ALLOC gets, for one in BRICK_SPARE_PART slots of the slow
+ * tier: without one a full store could not move anything any more. Each move
+ * under way takes one.
+ */
+#define BRICK_SPARE_PART 32U
+#define BRICK_SPARE_MAX	 16U
 
 #define BRICK_TX_NEXT(tx) (((tx) + 1) & BRICK_FMT_TX_MASK)
 
 struct brick_store {
 	struct brick_media *m;
+	struct brick_slow *slow; /* NULL: there is no slow tier */
 	struct brick_super sb;
 	struct brick_store_recovery recovery;
 	struct brick_instance inst;
@@ -40,7 +51,12 @@ struct brick_store {
 	pthread_cond_t cleaned; /* n_cleaning fell */
 	struct brick_index index;
 	struct brick_slots slots;
-	uint64_t n_alloc;
+	struct brick_slots slow_slots; /* by number, without the bit */
+	struct brick_lru at_rest; /* pmem slots */
+	uint64_t n_moving; /* targets that moves under way have taken */
+	uint64_t spare; /* moves at a time; constant */
+	uint64_t n_alloc; /* both tiers */
+	uint64_t n_alloc_slow;
 	uint64_t n_notes;
 	uint64_t last_event;
 	uint64_t change_counter;
@@ -54,6 +70,20 @@ static inline uint64_t brick_key(uint64_t va)
 static inline uint64_t brick_va(uint64_t key)
 {
 	return key << KFB_BLOCK_SHIFT;
+}
+
+/* The free slots of the tier that a slot is in. */
+static inline struct brick_slots *brick_slots_of(struct brick_store *s,
+						 uint64_t slot)
+{
+	return brick_slot_is_slow(slot) ? &s->slow_slots : &s->slots;
+}
+
+/* A run as the maps of its tier know it. */
+static inline struct brick_slot_run brick_run_in_tier(struct brick_slot_run run)
+{
+	run.slot = brick_slot_number(run.slot);
+	return run;
 }
 
 static inline bool brick_store_has_failed(const struct brick_store *s)
@@ -90,12 +120,19 @@ int brick_store_recover(struct brick_store *s, char *err, size_t err_len);
 void brick_store_note(struct brick_store *s, uint32_t kind, uint32_t copy,
 		      uint64_t slot, uint64_t detail);
 
+/* clean.c */
+
+/* Zero some dirty free slots of the slow tier; as brick_store_clean_one(). */
+int brick_store_clean_slow(struct brick_store *s, uint64_t max_slots);
+
 /* sort.c */
 struct brick_id {
 	uint32_t key_lo;
-	uint32_t key_hi;
-	uint32_t slot;
+	uint32_t key_hi; /* its top bit, which is no part of it: a slow slot */
+	uint32_t slot; /* its number */
 };
+
+#define BRICK_ID_SLOW (1U << 31)
 
 /* Sort by key; tmp has room for as many. */
 void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n);

@@ -21,33 +21,49 @@ static uint64_t copy_off(unsigned int copy)
 	return BRICK_FMT_SUPER + copy * BRICK_FMT_PAGE;
 }
 
-/* Offsets for n slots; the caller looks whether total_size fits. */
-static void lay_out(uint64_t n, struct brick_super *sb)
+static uint64_t table_bytes(uint64_t n)
 {
-	uint64_t table =
-		round_up(n * sizeof(struct brick_fmt_record), BRICK_FMT_PAGE);
+	return round_up(n * sizeof(struct brick_fmt_record), BRICK_FMT_PAGE);
+}
+
+/* Offsets for n slots; the caller looks whether total_size fits. */
+static void lay_out(uint64_t n, uint64_t n_slow, struct brick_super *sb)
+{
+	uint64_t off = BRICK_FMT_TABLES;
+	unsigned int copy;
 
 	sb->n = n;
 	sb->capacity = n;
-	sb->rec_off[0] = BRICK_FMT_TABLES;
-	sb->rec_off[1] = sb->rec_off[0] + table;
-	sb->data_off = round_up(sb->rec_off[1] + table, KFB_BLOCK_BYTES);
+	sb->n_slow = n_slow;
+	sb->cap_slow = n_slow;
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		sb->rec_off[copy] = off;
+		off += table_bytes(n);
+		sb->slow_off[copy] = n_slow ? off : 0;
+		off += table_bytes(n_slow);
+	}
+	sb->data_off = round_up(off, KFB_BLOCK_BYTES);
 	sb->total_size = sb->data_off + (n << KFB_BLOCK_SHIFT);
 }
 
-int brick_super_plan(uint64_t size, struct brick_super *sb)
+int brick_super_plan(uint64_t size, uint64_t n_slow, struct brick_super *sb)
 {
 	uint64_t n = size >> KFB_BLOCK_SHIFT;
 
 	if (n > BRICK_SLOTS_MAX)
 		n = BRICK_SLOTS_MAX;
-	/* The tables take 1/32768 of the medium: few steps. */
+	/* The tables take 1/32768 of both tiers: few steps. */
 	while (n) {
-		lay_out(n, sb);
+		uint64_t over;
+
+		lay_out(n, n_slow, sb);
 		if (sb->total_size <= size)
 			return 0;
-		n -= (sb->total_size - size + KFB_BLOCK_BYTES - 1) >>
-		     KFB_BLOCK_SHIFT;
+		over = (sb->total_size - size + KFB_BLOCK_BYTES - 1) >>
+		       KFB_BLOCK_SHIFT;
+		if (over >= n)
+			break;
+		n -= over;
 	}
 	return -ENOSPC;
 }
@@ -65,8 +81,15 @@ static void encode(const struct brick_super *sb, struct brick_fmt_super *raw)
 	kfb_put_le32(&raw->salt, sb->salt);
 	kfb_put_le64(&raw->n_pmem, sb->n);
 	kfb_put_le64(&raw->cap_pmem, sb->capacity);
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+	kfb_put_le64(&raw->n_slow, sb->n_slow);
+	kfb_put_le64(&raw->cap_slow, sb->cap_slow);
+	kfb_put_le64(&raw->feat_incompat,
+		     sb->n_slow ? BRICK_FMT_INCOMPAT_SLOW : 0);
+	memcpy(raw->slow_uuid, sb->slow_uuid, sizeof(raw->slow_uuid));
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		kfb_put_le64(&raw->rec_off[copy], sb->rec_off[copy]);
+		kfb_put_le64(&raw->slow_off[copy], sb->slow_off[copy]);
+	}
 	kfb_put_le64(&raw->data_off, sb->data_off);
 	kfb_put_le64(&raw->total_size, sb->total_size);
 	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
@@ -75,33 +98,47 @@ static void encode(const struct brick_super *sb, struct brick_fmt_super *raw)
 /* The fields that a later version gives a meaning. */
 static bool reserved_is_zero(const struct brick_fmt_super *raw)
 {
-	return !kfb_get_le32(&raw->reserved0) && !kfb_get_le64(&raw->n_slow) &&
-	       !kfb_get_le64(&raw->cap_slow) &&
-	       !kfb_get_le64(&raw->slow_off[0]) &&
-	       !kfb_get_le64(&raw->slow_off[1]) &&
-	       brick_all_zero(raw->slow_uuid, sizeof(raw->slow_uuid)) &&
+	return !kfb_get_le32(&raw->reserved0) &&
 	       brick_all_zero(raw->reserved, sizeof(raw->reserved));
+}
+
+/* A table on a page, between what lies before it and the data. */
+static bool table_fits(const struct brick_super *sb, uint64_t off,
+		       uint64_t capacity, uint64_t *end)
+{
+	if (off % BRICK_FMT_PAGE || off < *end || off > sb->total_size)
+		return false;
+	*end = off + capacity * sizeof(struct brick_fmt_record);
+	return *end <= sb->data_off;
+}
+
+static bool slow_is_sane(const struct brick_super *sb)
+{
+	if (sb->n_slow)
+		return sb->n_slow <= sb->cap_slow &&
+		       sb->cap_slow <= BRICK_SLOTS_MAX &&
+		       !brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
+	return !sb->cap_slow && !sb->slow_off[0] && !sb->slow_off[1] &&
+	       brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
 }
 
 /* Tables and data in bounds, in order and apart; no sum can overflow. */
 static bool geometry_is_sane(const struct brick_super *sb)
 {
-	uint64_t table;
+	uint64_t end = BRICK_FMT_TABLES;
+	unsigned int copy;
 
 	if (!sb->n || sb->n > sb->capacity || sb->capacity > BRICK_SLOTS_MAX ||
-	    sb->total_size > INT64_MAX)
+	    sb->total_size > INT64_MAX || !slow_is_sane(sb))
 		return false;
-	table = sb->capacity * sizeof(struct brick_fmt_record);
-	if (sb->rec_off[0] % BRICK_FMT_PAGE ||
-	    sb->rec_off[1] % BRICK_FMT_PAGE || sb->data_off % KFB_BLOCK_BYTES)
+	if (sb->data_off % KFB_BLOCK_BYTES || sb->data_off > sb->total_size)
 		return false;
-	if (sb->rec_off[0] < BRICK_FMT_TABLES ||
-	    sb->rec_off[0] > sb->total_size ||
-	    sb->rec_off[1] > sb->total_size || sb->data_off > sb->total_size)
-		return false;
-	return sb->rec_off[0] + table <= sb->rec_off[1] &&
-	       sb->rec_off[1] + table <= sb->data_off &&
-	       sb->n <= (sb->total_size - sb->data_off) >> KFB_BLOCK_SHIFT;
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		if (!table_fits(sb, sb->rec_off[copy], sb->capacity, &end) ||
+		    (sb->n_slow &&
+		     !table_fits(sb, sb->slow_off[copy], sb->cap_slow, &end)))
+			return false;
+	return sb->n <= (sb->total_size - sb->data_off) >> KFB_BLOCK_SHIFT;
 }
 
 static void decode(const struct brick_fmt_super *raw, struct brick_super *sb)
@@ -113,8 +150,13 @@ static void decode(const struct brick_fmt_super *raw, struct brick_super *sb)
 	sb->salt = kfb_get_le32(&raw->salt);
 	sb->n = kfb_get_le64(&raw->n_pmem);
 	sb->capacity = kfb_get_le64(&raw->cap_pmem);
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+	sb->n_slow = kfb_get_le64(&raw->n_slow);
+	sb->cap_slow = kfb_get_le64(&raw->cap_slow);
+	memcpy(sb->slow_uuid, raw->slow_uuid, sizeof(sb->slow_uuid));
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		sb->rec_off[copy] = kfb_get_le64(&raw->rec_off[copy]);
+		sb->slow_off[copy] = kfb_get_le64(&raw->slow_off[copy]);
+	}
 	sb->data_off = kfb_get_le64(&raw->data_off);
 	sb->total_size = kfb_get_le64(&raw->total_size);
 }
@@ -129,8 +171,9 @@ static int check_version(const struct brick_fmt_super *raw, const char *path,
 			 char *err, size_t err_len)
 {
 	uint32_t version = kfb_get_le32(&raw->version);
-	uint64_t bits = kfb_get_le64(&raw->feat_incompat) |
-			kfb_get_le64(&raw->feat_ro_compat);
+	uint64_t bits =
+		(kfb_get_le64(&raw->feat_incompat) & ~BRICK_FMT_INCOMPAT) |
+		kfb_get_le64(&raw->feat_ro_compat);
 
 	if (version == BRICK_FMT_VERSION && !bits)
 		return 0;
@@ -154,7 +197,8 @@ static int check_fields(const struct brick_fmt_super *raw,
 		return ret;
 	decode(raw, &sb);
 	if (kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
-	    !reserved_is_zero(raw) || !geometry_is_sane(&sb)) {
+	    !reserved_is_zero(raw) || !geometry_is_sane(&sb) ||
+	    !sb.n_slow != !kfb_get_le64(&raw->feat_incompat)) {
 		brick_media_say(err, err_len,
 				"%s: the superblock is intact but makes no "
 				"sense; it was not written by brickd",

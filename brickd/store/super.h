@@ -18,7 +18,11 @@
  * @salt: goes into all other checksums
  * @n: slots
  * @capacity: records the tables have room for
+ * @n_slow: slots of the slow tier, 0: there is none
+ * @cap_slow: records its tables have room for
+ * @slow_uuid: of the slow tier
  * @rec_off: both copies of the record table, bytes
+ * @slow_off: both copies of the slow tier's
  * @data_off: the first slot, bytes
  * @total_size: of the store, bytes
  */
@@ -28,7 +32,11 @@ struct brick_super {
 	uint32_t salt;
 	uint64_t n;
 	uint64_t capacity;
+	uint64_t n_slow;
+	uint64_t cap_slow;
+	uint8_t slow_uuid[KFB_UUID_BYTES];
 	uint64_t rec_off[BRICK_FMT_COPIES];
+	uint64_t slow_off[BRICK_FMT_COPIES];
 	uint64_t data_off;
 	uint64_t total_size;
 };
@@ -41,14 +49,35 @@ static inline bool brick_all_zero(const void *field, size_t len)
 	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
 }
 
+/*
+ * Slots of the slow tier have this bit in their number, in DRAM and in what
+ * their records' checksums are computed over.
+ */
+#define BRICK_SLOT_SLOW (1ULL << 32)
+
+static inline bool brick_slot_is_slow(uint64_t slot)
+{
+	return slot & BRICK_SLOT_SLOW;
+}
+
+/* A slot's number within its tier. */
+static inline uint64_t brick_slot_number(uint64_t slot)
+{
+	return slot & (BRICK_SLOT_SLOW - 1);
+}
+
 /* Where slot's record copy is. */
 static inline uint64_t brick_super_rec(const struct brick_super *sb,
 				       unsigned int copy, uint64_t slot)
 {
-	return sb->rec_off[copy] + slot * sizeof(struct brick_fmt_record);
+	const uint64_t *tables =
+		brick_slot_is_slow(slot) ? sb->slow_off : sb->rec_off;
+
+	return tables[copy] +
+	       brick_slot_number(slot) * sizeof(struct brick_fmt_record);
 }
 
-/* Where slot's data are. */
+/* Where a slot's data are on the medium; not for the slow tier's. */
 static inline uint64_t brick_super_data(const struct brick_super *sb,
 					uint64_t slot)
 {
@@ -58,12 +87,13 @@ static inline uint64_t brick_super_data(const struct brick_super *sb,
 /**
  * brick_super_plan - lay out as many slots as fit
  * @size: of the medium, bytes
- * @sb: n, capacity, offsets and total_size are set
+ * @n_slow: slots of the slow tier, whose records are there too
+ * @sb: n, capacities, offsets and total_size are set
  *
  * Context: any.
  * Return: 0, or -ENOSPC when not even one slot fits.
  */
-int brick_super_plan(uint64_t size, struct brick_super *sb);
+int brick_super_plan(uint64_t size, uint64_t n_slow, struct brick_super *sb);
 
 /**
  * brick_super_erase - make the medium unformatted, durably

@@ -254,7 +254,7 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
 		abort();
 	/* One block more than the slots need holds the tables. */
 	size = (n_slots + 1) << KFB_BLOCK_SHIFT;
-	if (brick_super_plan(size, &sb) || sb.n != n_slots)
+	if (brick_super_plan(size, 0, &sb) || sb.n != n_slots)
 		abort();
 	cm->meta_bytes = sb.rec_off[1] + (sb.rec_off[1] - sb.rec_off[0]);
 	cm->mirror_off = sb.rec_off[1];

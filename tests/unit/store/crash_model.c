@@ -34,6 +34,8 @@ void model_apply(struct model *model, const struct brick_store_op *op)
 		case BRICK_STORE_ALLOC:
 			*b = (struct model_block){ .there = true };
 			break;
+		case BRICK_STORE_MOVE:
+			break;
 		case BRICK_STORE_FREE:
 			*b = (struct model_block){ .there = false };
 			break;

@@ -191,7 +191,7 @@ static void a_layout_uses_all_the_room_there_is(void **state)
 	for (size = 2 * BLOCK; size < 1ULL << 45; size = size * 7 / 3) {
 		struct brick_super sb;
 
-		assert_int_equal(brick_super_plan(size, &sb), 0);
+		assert_int_equal(brick_super_plan(size, 0, &sb), 0);
 		assert_true(sb.total_size <= size);
 		assert_true(size - sb.total_size < 2 * BLOCK);
 		assert_int_equal(sb.data_off % BLOCK, 0);

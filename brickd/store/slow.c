@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The slow tier's header: whose it is. Two copies, written by format only. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/media_say.h"
+#include "brickd/store/crc32c.h"
+#include "brickd/store/slow.h"
+#include "brickd/store/super.h"
+#include "kfb_endian.h"
+
+#define SUM_BYTES    offsetof(struct brick_fmt_slow, crc)
+#define HEADER_BYTES (BRICK_FMT_COPIES * BRICK_FMT_PAGE)
+/* Looked at before format takes something for empty. */
+#define START_BYTES 65536U
+
+uint64_t brick_slow_room(const struct brick_slow *slow)
+{
+	if (slow->size < BRICK_FMT_SLOW_DATA)
+		return 0;
+	return (slow->size - BRICK_FMT_SLOW_DATA) >> KFB_BLOCK_SHIFT;
+}
+
+uint64_t brick_slow_data(uint64_t slot)
+{
+	return BRICK_FMT_SLOW_DATA +
+	       (brick_slot_number(slot) << KFB_BLOCK_SHIFT);
+}
+
+/* Memory that any device takes. */
+static void *page_alloc(size_t bytes)
+{
+	void *buf = aligned_alloc(BRICK_FMT_PAGE, bytes);
+
+	if (buf)
+		memset(buf, 0, bytes);
+	return buf;
+}
+
+int brick_slow_is_empty(struct brick_slow *slow, bool *empty)
+{
+	size_t len = slow->size < START_BYTES
+			     ? slow->size / BRICK_FMT_PAGE * BRICK_FMT_PAGE
+			     : START_BYTES;
+	void *buf;
+	int ret;
+
+	*empty = true;
+	if (!len)
+		return 0;
+	buf = page_alloc(len);
+	if (!buf)
+		return -ENOMEM;
+	ret = slow->ops->read(slow, 0, buf, len);
+	if (!ret)
+		*empty = brick_all_zero(buf, len);
+	free(buf);
+	return ret;
+}
+
+static void encode(const struct brick_super *sb, struct brick_fmt_slow *raw)
+{
+	memset(raw, 0, sizeof(*raw));
+	kfb_put_le64(&raw->magic, BRICK_FMT_SLOW_MAGIC);
+	kfb_put_le32(&raw->version, BRICK_FMT_VERSION);
+	kfb_put_le32(&raw->block_shift, KFB_BLOCK_SHIFT);
+	memcpy(raw->uuid, sb->slow_uuid, sizeof(raw->uuid));
+	memcpy(raw->store_uuid, sb->uuid, sizeof(raw->store_uuid));
+	kfb_put_le64(&raw->n_slots, sb->n_slow);
+	kfb_put_le64(&raw->data_off, BRICK_FMT_SLOW_DATA);
+	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
+}
+
+int brick_slow_write_header(struct brick_slow *slow,
+			    const struct brick_super *sb)
+{
+	struct brick_fmt_slow *raw = page_alloc(HEADER_BYTES);
+	int ret;
+
+	if (!raw)
+		return -ENOMEM;
+	encode(sb, &raw[0]);
+	raw[1] = raw[0];
+	ret = slow->ops->write(slow, 0, raw, HEADER_BYTES);
+	if (!ret)
+		ret = slow->ops->sync(slow);
+	free(raw);
+	return ret;
+}
+
+static bool is_intact(const struct brick_fmt_slow *raw)
+{
+	return kfb_get_le64(&raw->magic) == BRICK_FMT_SLOW_MAGIC &&
+	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
+}
+
+static int check_fields(const struct brick_slow *slow,
+			const struct brick_fmt_slow *raw,
+			const struct brick_super *sb, char *err, size_t err_len)
+{
+	if (kfb_get_le32(&raw->version) != BRICK_FMT_VERSION ||
+	    kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
+	    kfb_get_le64(&raw->data_off) != BRICK_FMT_SLOW_DATA ||
+	    !brick_all_zero(raw->reserved, sizeof(raw->reserved))) {
+		brick_media_say(err, err_len,
+				"%s: a slow tier of a format that this brickd "
+				"does not know: use a newer one",
+				slow->path);
+		return -EPROTONOSUPPORT;
+	}
+	if (memcmp(raw->uuid, sb->slow_uuid, sizeof(raw->uuid)) ||
+	    memcmp(raw->store_uuid, sb->uuid, sizeof(raw->store_uuid)) ||
+	    kfb_get_le64(&raw->n_slots) < sb->n_slow) {
+		brick_media_say(err, err_len,
+				"%s: the slow tier of another store, or of an "
+				"earlier format of this one",
+				slow->path);
+		return -EINVAL;
+	}
+	if (brick_slow_room(slow) < sb->n_slow) {
+		brick_media_say(err, err_len,
+				"%s: truncated: the slow tier has %llu slots, "
+				"there is room for %llu; restore its size",
+				slow->path, (unsigned long long)sb->n_slow,
+				(unsigned long long)brick_slow_room(slow));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_pages(struct brick_slow *slow, struct brick_fmt_slow *raw,
+		       const struct brick_super *sb, char *err, size_t err_len)
+{
+	bool intact[BRICK_FMT_COPIES], any_magic = false;
+	unsigned int copy, best;
+	int ret;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		intact[copy] = is_intact(&raw[copy]);
+		any_magic |=
+			kfb_get_le64(&raw[copy].magic) == BRICK_FMT_SLOW_MAGIC;
+	}
+	if (!intact[0] && !intact[1]) {
+		brick_media_say(err, err_len,
+				any_magic
+					? "%s: both headers of the slow tier "
+					  "are damaged"
+					: "%s: not a slow tier; the store was "
+					  "formatted with another path",
+				slow->path);
+		return any_magic ? -EUCLEAN : -ENOENT;
+	}
+	best = !intact[0];
+	ret = check_fields(slow, &raw[best], sb, err, err_len);
+	if (ret || (intact[0] && intact[1]))
+		return ret;
+	raw[!best] = raw[best];
+	ret = slow->ops->write(slow, 0, raw, HEADER_BYTES);
+	return ret ? ret : slow->ops->sync(slow);
+}
+
+int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
+		     char *err, size_t err_len)
+{
+	struct brick_fmt_slow *raw;
+	int ret;
+
+	brick_media_say(err, err_len, "%s: the slow tier cannot be read",
+			slow->path);
+	if (slow->size < HEADER_BYTES) {
+		brick_media_say(err, err_len, "%s: too small for a slow tier",
+				slow->path);
+		return -EINVAL;
+	}
+	raw = page_alloc(HEADER_BYTES);
+	if (!raw)
+		return -ENOMEM;
+	ret = slow->ops->read(slow, 0, raw, HEADER_BYTES);
+	if (!ret)
+		ret = check_pages(slow, raw, sb, err, err_len);
+	free(raw);
+	return ret;
+}

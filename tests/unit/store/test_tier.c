@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Two tiers: where blocks go, what moves keep, what is refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "brickd/store/move.h"
+#include "fixture.h"
+#include "slow_fake.h"
+
+#define FAST 4U
+#define SLOW 40U
+#define ALL  (FAST + SLOW - 2U) /* without the spare ones */
+
+struct tiers {
+	struct fixture fx;
+	struct slow_fake *slow;
+	uint8_t boot; /* each open follows a reboot */
+};
+
+static int try_open(struct tiers *t, struct brick_slow *slow)
+{
+	struct brick_store_open o = {
+		.boot_id = { ++t->boot },
+		.instance_id = 1,
+		.slow = slow,
+	};
+
+	return brick_store_open(t->fx.m, &o, &t->fx.s, t->fx.err,
+				sizeof(t->fx.err));
+}
+
+static void open_tiers(struct tiers *t)
+{
+	int ret = try_open(t, &t->slow->slow);
+
+	if (ret)
+		fail_msg("open: %d: %s", ret, t->fx.err);
+}
+
+static int setup(void **state)
+{
+	struct brick_store_format f = { .uuid = { 1, 2, 3 } };
+	struct tiers *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	fixture_format(&t->fx, FAST);
+	t->slow = slow_fake_new(SLOW);
+	f.slow = &t->slow->slow;
+	f.force = true;
+	t->fx.m->fresh_is_zero = true;
+	assert_int_equal(brick_store_format(t->fx.m, &f, t->fx.err,
+					    sizeof(t->fx.err)),
+			 0);
+	open_tiers(t);
+	*state = t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct tiers *t = *state;
+
+	fixture_free(&t->fx);
+	slow_fake_free(t->slow);
+	free(t);
+	return 0;
+}
+
+static void again(struct tiers *t)
+{
+	fixture_kill(&t->fx);
+	open_tiers(t);
+}
+
+static uint8_t *data_of(struct tiers *t, uint64_t va)
+{
+	struct brick_run run;
+
+	assert_int_equal(brick_store_lookup(t->fx.s, va, 1, &run), 0);
+	return run.slow ? slow_fake_slot(t->slow, brick_slot_number(run.slot))
+			: t->fx.m->base + run.offset;
+}
+
+static bool is_slow(struct tiers *t, uint64_t va)
+{
+	struct brick_run run;
+
+	assert_int_equal(brick_store_lookup(t->fx.s, va, 1, &run), 0);
+	return run.slow;
+}
+
+static struct brick_store_stats stats_of(struct tiers *t)
+{
+	struct brick_store_stats st;
+
+	brick_store_stats(t->fx.s, &st);
+	assert_int_equal(st.slots_clean + st.slots_dirty + st.slots_alloc +
+				 st.slots_bad,
+			 st.slots_total);
+	assert_int_equal(st.slow_clean + st.slow_dirty + st.slow_alloc +
+				 st.slow_bad,
+			 st.slow_total);
+	return st;
+}
+
+/* The whole way of one block; its error. */
+static int move(struct tiers *t, uint64_t va, bool to_slow)
+{
+	struct brick_move m = { .va = va, .to_slow = to_slow };
+	struct brick_store_op op = {
+		.kind = BRICK_STORE_MOVE,
+		.va = va,
+		.n_blocks = 1,
+		.move = &m,
+	};
+
+	brick_move_begin(t->fx.s, &m, 1);
+	if (!m.error)
+		brick_move_copy(t->fx.s, &m, 1);
+	if (!m.error) {
+		brick_store_commit(t->fx.s, &op);
+		m.error = op.error;
+	}
+	brick_move_end(t->fx.s, &m, 1);
+	return m.error;
+}
+
+static void a_block_keeps_its_data_birth_and_owner_when_it_moves(void **state)
+{
+	struct tiers *t = *state;
+	struct brick_run before, after;
+
+	assert_int_equal(fixture_alloc(&t->fx, BLOCK, 1), 0);
+	assert_int_equal(fixture_birth(&t->fx, BLOCK, 1, 77), 0);
+	memset(data_of(t, BLOCK), 0x5a, BLOCK);
+	assert_int_equal(brick_store_lookup(t->fx.s, BLOCK, 1, &before), 0);
+	assert_int_equal(move(t, BLOCK, true), 0);
+	assert_true(is_slow(t, BLOCK));
+	again(t);
+	assert_true(is_slow(t, BLOCK));
+	assert_int_equal(data_of(t, BLOCK)[BLOCK - 1], 0x5a);
+	assert_int_equal(move(t, BLOCK, true), -EALREADY);
+	assert_int_equal(move(t, BLOCK, false), 0);
+	again(t);
+	assert_int_equal(brick_store_lookup(t->fx.s, BLOCK, 1, &after), 0);
+	assert_false(after.slow);
+	assert_int_equal(after.birth, before.birth);
+	assert_int_equal(after.owner, 77);
+	assert_int_equal(data_of(t, BLOCK)[0], 0x5a);
+	assert_int_equal(data_of(t, BLOCK)[BLOCK - 1], 0x5a);
+}
+
+static void moves_are_counted_in_the_record(void **state)
+{
+	struct tiers *t = *state;
+	struct brick_payload p;
+	struct brick_run run;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+	assert_int_equal(move(t, 0, true), 0);
+	assert_int_equal(move(t, 0, false), 0);
+	assert_int_equal(move(t, 0, true), 0);
+	assert_int_equal(brick_store_lookup(t->fx.s, 0, 1, &run), 0);
+	assert_true(brick_record_get_payload(t->fx.m, &t->fx.s->sb, 0, run.slot,
+					     &p));
+	assert_int_equal(p.move, 3);
+}
+
+static void alloc_fails_only_when_both_tiers_are_full(void **state)
+{
+	struct tiers *t = *state;
+	struct brick_store_stats st;
+	uint64_t n;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL + 1), -ENOSPC);
+	for (n = 0; !fixture_alloc(&t->fx, n * 2 * BLOCK, 1); n++)
+		assert_true(n < FAST + SLOW);
+	assert_int_equal(n, ALL);
+	st = stats_of(t);
+	assert_int_equal(st.slots_alloc, FAST);
+	assert_int_equal(st.slow_alloc, ALL - FAST);
+	assert_int_equal(fixture_release(&t->fx, 0, 1), 0);
+	assert_int_equal(fixture_alloc(&t->fx, BLOCK, 1), 0);
+	again(t);
+	st = stats_of(t);
+	assert_int_equal(st.slots_alloc + st.slow_alloc, ALL);
+}
+
+static void a_full_store_can_still_move(void **state)
+{
+	struct tiers *t = *state;
+	uint64_t n;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	assert_int_equal(move(t, (ALL - 1) * BLOCK, false), -ENOSPC);
+	for (n = 0; n < FAST; n++) {
+		memset(data_of(t, n * BLOCK), (int)n + 1, BLOCK);
+		assert_int_equal(move(t, n * BLOCK, true), 0);
+		assert_int_equal(move(t, (ALL - 1 - n) * BLOCK, false), 0);
+	}
+	for (n = 0; n < FAST; n++)
+		assert_int_equal(data_of(t, n * BLOCK)[9], n + 1);
+	assert_int_equal(fixture_alloc(&t->fx, ALL * BLOCK, 1), -ENOSPC);
+	(void)stats_of(t);
+}
+
+/* While a move holds a slot an ALLOC neither waits nor fails for it. */
+static void alloc_is_not_in_the_way_of_a_move(void **state)
+{
+	struct tiers *t = *state;
+	struct brick_move m[2] = {
+		{ .va = 0, .to_slow = true },
+		{ .va = BLOCK, .to_slow = true },
+	};
+
+	assert_int_equal(brick_move_max(t->fx.s), 2);
+	assert_int_equal(fixture_alloc(&t->fx, 0, 2), 0);
+	brick_move_begin(t->fx.s, m, 2);
+	assert_int_equal(m[0].error | m[1].error, 0);
+	assert_int_equal(fixture_alloc(&t->fx, 2 * BLOCK, ALL - 2 + 1),
+			 -ENOSPC);
+	assert_int_equal(fixture_alloc(&t->fx, 2 * BLOCK, ALL - 2), 0);
+	brick_move_end(t->fx.s, m, 2);
+	(void)stats_of(t);
+}
+
+static void new_blocks_are_zero_in_both_tiers(void **state)
+{
+	struct tiers *t = *state;
+	uint64_t n, i;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	for (n = 0; n < ALL; n++)
+		memset(data_of(t, n * BLOCK), 0xff, BLOCK);
+	assert_int_equal(fixture_release(&t->fx, 0, ALL), 0);
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	for (n = 0; n < ALL; n++)
+		for (i = 0; i < BLOCK; i += BLOCK / 8)
+			assert_int_equal(data_of(t, n * BLOCK)[i], 0);
+}
+
+/* Power fails with a copy half made, into a slot that had been CLEAN. */
+static void an_interrupted_move_leaves_no_bytes_in_clean_slots(void **state)
+{
+	struct tiers *t = *state;
+	bool to_slow;
+	uint64_t n;
+
+	for (to_slow = true;; to_slow = false) {
+		struct brick_move m = { .va = 0, .to_slow = to_slow };
+
+		if (to_slow) {
+			assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+			memset(data_of(t, 0), 0xa5, BLOCK);
+		} else {
+			assert_int_equal(move(t, 0, true), 0);
+			while (brick_store_clean_one(t->fx.s, 1) > 0)
+				;
+		}
+		brick_move_begin(t->fx.s, &m, 1);
+		brick_move_copy(t->fx.s, &m, 1);
+		assert_int_equal(m.error, 0);
+		again(t);
+		assert_int_equal(fixture_alloc(&t->fx, BLOCK, ALL - 1), 0);
+		for (n = 1; n < ALL; n++)
+			assert_int_equal(data_of(t, n * BLOCK)[77], 0);
+		assert_int_equal(data_of(t, 0)[77], 0xa5);
+		assert_int_equal(fixture_release(&t->fx, BLOCK, ALL - 1), 0);
+		if (!to_slow)
+			break;
+	}
+}
+
+static void power_loss_after_a_demotion_loses_nothing(void **state)
+{
+	struct tiers *t = *state;
+	uint64_t seed = 4, i;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+	memset(data_of(t, 0), 0x77, BLOCK);
+	assert_int_equal(move(t, 0, true), 0);
+	slow_fake_lose_power(t->slow, 0, &seed);
+	again(t);
+	assert_true(is_slow(t, 0));
+	for (i = 0; i < BLOCK; i++)
+		assert_int_equal(data_of(t, 0)[i], 0x77);
+}
+
+static void a_block_that_cannot_be_read_stays_and_is_shown(void **state)
+{
+	struct tiers *t = *state;
+	struct brick_store_extent ext[4];
+	uint64_t cursor = 0, changes;
+	struct brick_run run;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 3), 0);
+	assert_int_equal(move(t, BLOCK, true), 0);
+	assert_int_equal(brick_store_lookup(t->fx.s, BLOCK, 1, &run), 0);
+	t->slow->bad_read = brick_slot_number(run.slot) + 1;
+	assert_int_equal(move(t, BLOCK, false), -EIO);
+	assert_int_equal(brick_store_list(t->fx.s, &cursor, ext, 4, &changes),
+			 3);
+	assert_true(ext[1].slow && ext[1].bad);
+	assert_false(ext[0].slow || ext[0].bad || ext[2].slow || ext[2].bad);
+	t->slow->bad_read = 0;
+	assert_int_equal(move(t, BLOCK, false), 0);
+	cursor = 0;
+	assert_int_equal(brick_store_list(t->fx.s, &cursor, ext, 4, &changes),
+			 1);
+	(void)stats_of(t);
+}
+
+static void a_slot_that_cannot_be_written_is_not_used_again(void **state)
+{
+	struct tiers *t = *state;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+	memset(data_of(t, 0), 3, BLOCK);
+	t->slow->bad_write = 1;
+	assert_int_equal(move(t, 0, true), -EIO);
+	assert_false(is_slow(t, 0));
+	assert_int_equal(data_of(t, 0)[5], 3);
+	assert_int_equal(stats_of(t).slow_bad, 1);
+	assert_int_equal(move(t, 0, true), 0);
+	assert_int_equal(stats_of(t).slow_bad, 1);
+}
+
+static void a_sync_that_fails_moves_nothing(void **state)
+{
+	struct tiers *t = *state;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+	t->slow->fail_sync = true;
+	assert_int_equal(move(t, 0, true), -EIO);
+	t->slow->fail_sync = false;
+	assert_false(is_slow(t, 0));
+	assert_int_equal(stats_of(t).slow_bad, 0);
+	assert_int_equal(move(t, 0, true), 0);
+}
+
+static void what_rests_for_longest_is_the_coldest(void **state)
+{
+	struct tiers *t = *state;
+	uint64_t va[FAST];
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, FAST), 0);
+	brick_store_rest(t->fx.s, 0, 2);
+	assert_int_equal(brick_store_coldest(t->fx.s, va, 2), 2);
+	assert_int_equal(va[0], 2 * BLOCK);
+	assert_int_equal(va[1], 3 * BLOCK);
+	assert_int_equal(brick_store_coldest(t->fx.s, va, FAST), 2);
+	assert_int_equal(va[1], BLOCK);
+	assert_int_equal(brick_store_coldest(t->fx.s, va, FAST), 0);
+	brick_store_rest(t->fx.s, 3 * BLOCK, 7);
+	assert_int_equal(brick_store_coldest(t->fx.s, va, FAST), 1);
+	brick_store_rest(t->fx.s, 3 * BLOCK, 1);
+	assert_int_equal(fixture_release(&t->fx, 3 * BLOCK, 1), 0);
+	assert_int_equal(brick_store_coldest(t->fx.s, va, FAST), 0);
+}
+
+static void a_slow_tier_that_does_not_belong_is_refused(void **state)
+{
+	struct tiers *t = *state;
+	struct slow_fake *other = slow_fake_new(SLOW);
+	uint8_t *header = t->slow->cache;
+
+	fixture_kill(&t->fx);
+	assert_int_equal(try_open(t, NULL), -EINVAL);
+	assert_non_null(strstr(t->fx.err, "slow = PATH"));
+	assert_int_equal(try_open(t, &other->slow), -ENOENT);
+	t->slow->slow.size -= BLOCK;
+	assert_int_equal(try_open(t, &t->slow->slow), -EINVAL);
+	assert_non_null(strstr(t->fx.err, "truncated"));
+	t->slow->slow.size += BLOCK;
+	header[20] ^= 1;
+	open_tiers(t);
+	fixture_kill(&t->fx);
+	header[20] ^= 1;
+	header[4096 + 20] ^= 1;
+	assert_int_equal(try_open(t, &t->slow->slow), -EUCLEAN);
+	header[4096 + 20] ^= 1;
+	memcpy(header, header + 4096, 4096);
+	open_tiers(t);
+	slow_fake_free(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_block_keeps_its_data_birth_and_owner_when_it_moves,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(moves_are_counted_in_the_record,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			alloc_fails_only_when_both_tiers_are_full, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_full_store_can_still_move,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			alloc_is_not_in_the_way_of_a_move, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			new_blocks_are_zero_in_both_tiers, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_interrupted_move_leaves_no_bytes_in_clean_slots,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			power_loss_after_a_demotion_loses_nothing, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_block_that_cannot_be_read_stays_and_is_shown, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_slot_that_cannot_be_written_is_not_used_again, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_sync_that_fails_moves_nothing,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_rests_for_longest_is_the_coldest, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_slow_tier_that_does_not_belong_is_refused, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
