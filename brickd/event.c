@@ -15,7 +15,8 @@ static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 	if (kind == KFB_EVENT_LEASE)
 		left_ms = brick_lease_left_ms(&s->server->leases, &s->lease,
 					      now_ms);
-	else if (s->server->stop_deadline_ms > now_ms)
+	else if (kind == KFB_EVENT_SHUTDOWN &&
+		 s->server->stop_deadline_ms > now_ms)
 		left_ms = s->server->stop_deadline_ms - now_ms;
 	else
 		left_ms = 0;
@@ -60,6 +61,11 @@ bool brick_event_raise(struct brick_session *s, uint32_t kind)
 	if (!e->sent[kind])
 		send_one(s, kind);
 	return e->sent[kind];
+}
+
+void brick_event_hold(struct brick_session *s, uint32_t kind)
+{
+	s->events.holds[kind] = true;
 }
 
 void brick_event_drop(struct brick_session *s, uint32_t kind)

@@ -35,11 +35,14 @@ struct brick_events {
 /**
  * brick_event_raise - something is to be told
  * @session: whom
- * @kind: KFB_EVENT_LEASE or KFB_EVENT_SHUTDOWN
+ * @kind: KFB_EVENT_*, but for GIVE_BACK: it concerns no block
  *
  * Return: true when it has been sent.
  */
 bool brick_event_raise(struct brick_session *session, uint32_t kind);
+
+/* The same, but not before the client's next request. */
+void brick_event_hold(struct brick_session *session, uint32_t kind);
 
 /* It holds no more. */
 void brick_event_drop(struct brick_session *session, uint32_t kind);

@@ -4,22 +4,8 @@
 
 #include "brickd/devices.h"
 #include "brickd/op.h"
+#include "brickd/promise.h"
 #include "brickd/server.h"
-
-static uint32_t flush_why(const struct brick_op *op)
-{
-	const struct brick_session *s = op->session;
-	const struct brick_server *server = s->server;
-
-	if (server->flush_mode == KFB_FLUSH_NONE)
-		return KFB_WHY_VOLATILE;
-	if (server->media->granularity == BRICK_GRANULARITY_PAGE)
-		return KFB_WHY_FILE;
-	if (s->fabric->address->provider != BRICK_PROVIDER_VERBS ||
-	    brick_device_is_soft(BRICK_DEVICES_FOLDER, s->device))
-		return KFB_WHY_CPU_PLACED;
-	return KFB_WHY_ADR_DDIO;
-}
 
 static bool is_unsafe(const struct brick_server *server)
 {
@@ -33,16 +19,22 @@ void brick_op_info(struct brick_op *op)
 	const struct brick_limits *limits = &server->config->limits;
 	struct kfb_info *info = &op->reply.u.info;
 	struct brick_store_stats stats;
+	enum brick_placing placing;
 
+	placing = brick_placing_of(op->session->fabric->address->provider,
+				   BRICK_DEVICES_FOLDER, op->session->device);
 	brick_store_stats(server->store, &stats);
 	memcpy(info->brick_uuid, server->uuid, sizeof(info->brick_uuid));
 	info->instance_id = server->instance_id;
 	info->power_epoch = server->power_epoch;
 	info->block_shift = KFB_BLOCK_SHIFT;
 	info->flags = is_unsafe(server) ? KFB_INFO_UNSAFE : 0;
+	if (placing == BRICK_PLACED_BEFORE_ACK)
+		info->flags |= KFB_INFO_ACK_IS_PLACED;
 	info->flush_modes = server->flush_mode;
 	info->flush_mode = server->flush_mode;
-	info->flush_why = flush_why(op);
+	info->flush_why = brick_flush_why(server->flush_mode,
+					  server->media->granularity, placing);
 	info->medium = server->media->kind;
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;

@@ -39,6 +39,7 @@ void brick_server_drain_failed(struct brick_server *server)
 	if (server->medium_failed)
 		return;
 	server->medium_failed = true;
+	brick_sessions_tell(server, KFB_EVENT_MEDIA_ERROR);
 	brick_log(LOG_CRIT, NULL,
 		  "%s: the medium failed: what was written since the last "
 		  "flush may be lost; changes are refused, reads go on",

@@ -207,6 +207,10 @@ void brick_session_admit(struct brick_session *s,
 	brick_session_renew(s);
 	if (c->state == KFB_CONN_AUTH)
 		ready(c);
+	/* Its first message is the reply to AUTH. */
+	if (s->server->medium_failed ||
+	    brick_store_recovery(s->server->store)->records_bad)
+		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
 	brick_log_limited(&s->server->session_lines, LOG_INFO, c->who, "%s",
 			  *client->name ? "authenticated"
 					: "served without authentication");

@@ -10,6 +10,7 @@
  *	read VA		the byte there
  *	losses		how many, then VA+LEN of each
  *	accept		the losses
+ *	event		1 and its kind, address and blocks; 0 when there is none
  *	close		end the connection and the program
  */
 #include <errno.h>
@@ -81,6 +82,15 @@ static void tell_info(void)
 	       info.power_epoch);
 }
 
+static void tell_event(void)
+{
+	struct kfbrick_event event = { 0 };
+	int rc = kfbrick_next_event(k, &event);
+
+	printf("%d %" PRIu32 " 0x%" PRIx64 "+%" PRIu64 "\n", rc, event.kind,
+	       event.va, event.n_blocks);
+}
+
 static void tell(int rc)
 {
 	printf("%d %s\n", rc, rc ? kfbrick_error(k) : "");
@@ -126,6 +136,8 @@ static int command(char *line)
 		tell_info();
 	} else if (!strcmp(name, "losses")) {
 		tell_losses();
+	} else if (!strcmp(name, "event")) {
+		tell_event();
 	} else if (!strcmp(name, "accept")) {
 		kfbrick_accept_losses(k);
 		tell(0);

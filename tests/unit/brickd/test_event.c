@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/clock.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
 
@@ -156,6 +157,26 @@ static void no_more_than_four_are_unacknowledged(void **state)
 	assert_int_equal(n_sent, KFB_EVENTS_UNACKED_MAX + 2);
 }
 
+/* A brick that is asked to stop says when; a medium has no time. */
+static void only_what_has_a_time_is_told_with_one(void **state)
+{
+	server.stop_deadline_ms = brick_now_ms() + 3600000;
+	assert_true(brick_event_raise(&s, KFB_EVENT_SHUTDOWN));
+	assert_true(last.u.event.deadline_ms > 0);
+	assert_true(brick_event_raise(&s, KFB_EVENT_MEDIA_ERROR));
+	assert_int_equal(last.u.event.deadline_ms, 0);
+	assert_int_equal(last.u.event.n_blocks, 0);
+}
+
+static void what_waits_for_a_request_comes_with_it(void **state)
+{
+	brick_event_hold(&s, KFB_EVENT_MEDIA_ERROR);
+	assert_int_equal(n_sent, 0);
+	ack(KFB_OP_INFO, 0);
+	assert_int_equal(n_sent, 1);
+	assert_int_equal(last.u.event.kind, KFB_EVENT_MEDIA_ERROR);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -165,6 +186,8 @@ int main(void)
 		CASE(what_is_not_acknowledged_is_told_again),
 		CASE(nothing_is_sent_without_feature_credit_or_connection),
 		CASE(no_more_than_four_are_unacknowledged),
+		CASE(only_what_has_a_time_is_told_with_one),
+		CASE(what_waits_for_a_request_comes_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a brick promises of a completed write, and why it asks for a flush. */
+#include "brickd/promise.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "brickd/devices.h"
+#include "kfb_wire.h"
+
+#define NODE_TYPE_RNIC 4 /* sysfs-class-infiniband: iWARP */
+
+/* Does a write to this device end with an acknowledgement of the device? */
+static bool acknowledges_writes(const char *folder, const char *device)
+{
+	char path[PATH_MAX];
+	unsigned int type;
+	FILE *file;
+	int n;
+
+	(void)snprintf(path, sizeof(path), "%s/%s/node_type", folder, device);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	n = fscanf(file, "%u:", &type);
+	(void)fclose(file);
+	return n == 1 && type != NODE_TYPE_RNIC;
+}
+
+enum brick_placing brick_placing_of(enum brick_provider provider,
+				    const char *folder, const char *device)
+{
+	if (provider != BRICK_PROVIDER_VERBS)
+		return BRICK_PLACED_BY_CPU;
+	if (!brick_device_is_soft(folder, device))
+		return BRICK_PLACED_BY_DEVICE;
+	return acknowledges_writes(folder, device) ? BRICK_PLACED_BEFORE_ACK
+						   : BRICK_PLACED_BY_CPU;
+}
+
+uint32_t brick_flush_why(uint32_t mode, enum brick_granularity granularity,
+			 enum brick_placing placing)
+{
+	if (mode == KFB_FLUSH_NONE)
+		return KFB_WHY_VOLATILE;
+	if (granularity == BRICK_GRANULARITY_PAGE)
+		return KFB_WHY_FILE;
+	if (placing != BRICK_PLACED_BY_DEVICE)
+		return KFB_WHY_CPU_PLACED;
+	return granularity == BRICK_GRANULARITY_BYTE ? KFB_WHY_EADR
+						     : KFB_WHY_ADR_DDIO;
+}
