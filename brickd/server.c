@@ -32,7 +32,7 @@
 #include "brickd/sigbus.h"
 #include "brickd/util.h"
 
-#define CLEAN_SLOTS 16 /* zeroed before others get their turn */
+#define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 
 void brick_server_drain_failed(struct brick_server *server)
 {
@@ -65,9 +65,14 @@ static void clean(struct brick_work *work)
 
 	while (!brick_worker_is_stopping(&server->cleaner)) {
 		n = brick_store_clean_one(server->store, CLEAN_SLOTS);
+		if (n > 0)
+			brick_count_add(&server->counters.slots_cleaned,
+					(uint64_t)n);
+		if (!n)
+			n = brick_store_flush_inherited(server->store,
+							CLEAN_SLOTS);
 		if (n <= 0)
 			break;
-		brick_count_add(&server->counters.slots_cleaned, (uint64_t)n);
 	}
 }
 
@@ -562,7 +567,8 @@ stop_workers:
 	stop_workers(server);
 	close_loop(server);
 close_store:
-	close_store(server, true);
+	/* Nothing was served: what the last stop left is as it was. */
+	close_store(server, brick_store_recovery(server->store)->was_clean);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -573,8 +579,24 @@ int brick_server_run(struct brick_server *server)
 	return brick_loop_run(&server->loop);
 }
 
+/* What the cleaner has not got to. It takes as long as the stop may take. */
+static bool finish_inherited(struct brick_server *server)
+{
+	while (brick_now_ms() < server->stop_deadline_ms &&
+	       brick_store_flush_inherited(server->store, CLEAN_SLOTS) > 0)
+		;
+	if (!brick_store_has_inherited(server->store))
+		return true;
+	brick_log(LOG_NOTICE, NULL,
+		  "stopped before all was flushed that an instance left that "
+		  "was killed: if the host loses its power now, clients are "
+		  "told that it is lost");
+	return false;
+}
+
 int brick_server_stop(struct brick_server *server)
 {
+	bool is_clean;
 	int rc;
 
 	stop_observers(server);
@@ -583,11 +605,13 @@ int brick_server_stop(struct brick_server *server)
 	rc = brick_store_drain(server->store);
 	if (rc)
 		brick_server_drain_failed(server);
+	is_clean = !server->medium_failed && finish_inherited(server);
 	close_fabrics(server);
-	close_store(server, !server->medium_failed);
+	close_store(server, is_clean);
 	close_loop(server);
 	if (server->medium_failed)
 		return -EIO;
-	brick_log(LOG_INFO, NULL, "stopped cleanly");
+	if (is_clean)
+		brick_log(LOG_INFO, NULL, "stopped cleanly");
 	return 0;
 }

@@ -172,13 +172,15 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 {
 	uint32_t pid = (uint32_t)getpid();
 	uint64_t start_time = 0;
+	bool new_epoch = is_new_epoch(s, o);
 	int ret;
 
 	ret = brick_process_start_time(pid, &start_time);
 	if (ret)
 		return -EIO;
 	s->recovery.was_clean = s->inst.clean;
-	if (is_new_epoch(s, o)) {
+	brick_store_begin_inherited(s, new_epoch);
+	if (new_epoch) {
 		s->inst.power_epoch++;
 		brick_store_note(s, BRICK_EVENT_NEW_POWER_EPOCH, 0, 0,
 				 s->inst.power_epoch);
@@ -278,7 +280,7 @@ void brick_store_close(struct brick_store *s, bool clean)
 	if (!brick_store_has_failed(s)) {
 		s->inst.pid = 0;
 		s->inst.start_time = 0;
-		s->inst.clean = clean;
+		s->inst.clean = clean && !brick_store_has_inherited(s);
 		/* If it fails the store is not clean: just what is true. */
 		(void)write_instance(s);
 	}

@@ -131,7 +131,8 @@ bool brick_store_slot_of(const struct brick_store *s, const void *addr,
 /**
  * brick_store_close - let go
  * @s: the store; no other thread may be in it
- * @clean: everything mapped for writing has been flushed: write the clean flag
+ * @clean: everything mapped for writing has been flushed: write the clean
+ *	flag, unless brick_store_has_inherited()
  *
  * Context: may block.
  */
@@ -273,6 +274,21 @@ void brick_store_release(struct brick_store *s, uint64_t quarantine);
  * Return: slots cleaned, 0 when there is nothing to do, -EIO.
  */
 int brick_store_clean_one(struct brick_store *s, unsigned int max_slots);
+
+/**
+ * brick_store_flush_inherited - write back what a killed instance left
+ * @s: the store
+ * @max_slots: at most so many in this call
+ *
+ * Until there is nothing left, brick_store_close() writes no clean flag.
+ *
+ * Context: the cleaner thread, or any when the workers have stopped; may block.
+ * Return: 1: call again, 0: nothing is left, -EIO.
+ */
+int brick_store_flush_inherited(struct brick_store *s, unsigned int max_slots);
+
+/* Is there something left? Context: any thread. */
+bool brick_store_has_inherited(const struct brick_store *s);
 
 /**
  * brick_store_flush - make client data durable

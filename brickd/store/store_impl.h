@@ -60,6 +60,8 @@ struct brick_store {
 	uint64_t n_notes;
 	uint64_t last_event;
 	uint64_t change_counter;
+	bool inherited; /* atomic: lines of an earlier instance, inherit.c */
+	uint64_t inherited_at; /* slots below are written back */
 };
 
 static inline uint64_t brick_key(uint64_t va)
@@ -93,6 +95,9 @@ static inline bool brick_store_has_failed(const struct brick_store *s)
 
 /* Drain; a medium that fails once is never trusted again. 0 or -EIO. */
 int brick_store_fence(struct brick_store *s);
+
+/* inherit.c: what did the instance before this one leave? */
+void brick_store_begin_inherited(struct brick_store *s, bool new_epoch);
 
 /* commit_word.c: the number of the last committed batch. */
 

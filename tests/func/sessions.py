@@ -115,6 +115,21 @@ class Leases(lab.FuncTest):
         self.ok(self.b.ctl(*mine, client="b"))
         self.assertEqual(self.b.stop(), 0)
 
+    def test_a_start_that_fails_does_not_make_the_stop_before_it_clean(self):
+        self.start(LONG_MS)
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        self.ok(self.b.ctl("write", "0x0", stdin=b"mine"))
+        self.b.kill()
+        good = self.b.settings
+        self.b.settings += f"\nadmin = {self.folder}/none/admin"
+        with self.assertRaises(RuntimeError):
+            self.b.start()
+        self.b.settings = good
+        self.b.start()
+        self.refused(self.b.ctl("map", "0x0+1", "--rw", "--nowait", "--hold", "0", client="b"),
+                     1, "not now")
+        self.assertEqual(self.b.stop(), 0)
+
     def test_connections_that_never_say_anything_keep_nobody_out(self):
         self.start(LEASE_MS)
         sockets = []

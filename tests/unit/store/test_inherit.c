@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * An instance is killed, another one stops cleanly, the power fails: whatever
+ * of the first one's clients is gone then shows as a new power epoch.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "brickd/store/store_impl.h"
+#include "crash_medium.h"
+
+#define SLOTS  4
+#define BLOCKS 3
+#define VALUE  UINT64_C(0x1122334455667788)
+
+struct scene {
+	struct crash_medium *cm;
+	struct brick_store *s;
+	uint64_t epoch; /* of the killed instance */
+	uint64_t off[BLOCKS]; /* where its clients wrote */
+	unsigned int n_lost; /* crash states without what they wrote */
+	unsigned int n_told; /* those with a new epoch */
+	bool is_silent; /* a loss without a new epoch */
+};
+
+static struct brick_store *open_as(struct crash_medium *cm, uint8_t boot)
+{
+	struct brick_store_open o = { .instance_id = 1, .boot_id = { boot } };
+	struct brick_store *s = NULL;
+	char err[256];
+
+	assert_int_equal(brick_store_open(&cm->m, &o, &s, err, sizeof(err)), 0);
+	return s;
+}
+
+static void close_now(struct scene *sc, bool clean)
+{
+	brick_store_close(sc->s, clean);
+	sc->s = NULL;
+}
+
+/* As SIGKILL does it: nothing more is written, the process is gone. */
+static void kill_it(struct scene *sc)
+{
+	struct brick_store *s = sc->s;
+
+	s->inst.start_time++;
+	for (unsigned int copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		s->inst.seq++;
+		assert_int_equal(
+			brick_instance_write(s->m, &s->sb, copy, &s->inst), 0);
+	}
+	s->failed = true;
+	close_now(sc, false);
+}
+
+static uint64_t epoch_of(struct brick_store *s)
+{
+	struct brick_store_stats stats;
+
+	brick_store_stats(s, &stats);
+	return stats.power_epoch;
+}
+
+static void finish_flush(struct scene *sc)
+{
+	while (brick_store_flush_inherited(sc->s, 1) > 0)
+		;
+}
+
+/* Clients write to each block, complete it, and do not flush. */
+static int begin(void **state)
+{
+	static struct scene sc;
+	struct brick_store_format f = { .uuid = { 1 } };
+	struct brick_store_op op = { .kind = BRICK_STORE_ALLOC,
+				     .n_blocks = BLOCKS };
+	struct brick_run run;
+	char err[256];
+
+	memset(&sc, 0, sizeof(sc));
+	sc.cm = crash_medium_new(SLOTS, 2);
+	*state = &sc;
+	if (brick_store_format(&sc.cm->m, &f, err, sizeof(err)))
+		return -1;
+	sc.s = open_as(sc.cm, 1);
+	finish_flush(&sc);
+	sc.epoch = epoch_of(sc.s);
+	brick_store_commit(sc.s, &op);
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		if (op.error ||
+		    brick_store_lookup(sc.s, i << KFB_BLOCK_SHIFT, 1, &run))
+			return -1;
+		sc.off[i] = run.offset;
+		sc.cm->m.ops->st64(&sc.cm->m, run.offset, VALUE + i);
+	}
+	kill_it(&sc);
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct scene *sc = *state;
+
+	if (sc->s)
+		close_now(sc, false);
+	crash_medium_free(sc->cm);
+	return 0;
+}
+
+static bool look(struct crash_medium *cm, void *arg)
+{
+	struct brick_store *s = open_as(cm, 9);
+	struct scene *sc = arg;
+	bool told = epoch_of(s) != sc->epoch, lost = false;
+
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		lost |= crash_medium_load(cm, sc->off[i]) != VALUE + i;
+	sc->n_lost += lost;
+	sc->n_told += told;
+	sc->is_silent |= lost && !told;
+	brick_store_close(s, false);
+	return true;
+}
+
+/* The power fails, the host comes up again: in every state that it leaves. */
+static void power_fails(struct scene *sc)
+{
+	const struct crash_limits all = { .exhaustive = 1U << 16 };
+	uint64_t seed = 1;
+
+	assert_true(crash_medium_enumerate(sc->cm, &all, &seed, look, sc) > 0);
+}
+
+static void a_clean_stop_does_not_cover_up_a_killed_instance(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	assert_int_equal(epoch_of(sc->s), sc->epoch);
+	assert_true(brick_store_has_inherited(sc->s));
+	close_now(sc, true);
+	power_fails(sc);
+	assert_true(sc->n_lost > 0);
+	assert_false(sc->is_silent);
+}
+
+static void what_is_written_back_survives_and_the_stop_is_clean(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	finish_flush(sc);
+	assert_false(brick_store_has_inherited(sc->s));
+	close_now(sc, true);
+	power_fails(sc);
+	assert_int_equal(sc->n_lost, 0);
+	assert_int_equal(sc->n_told, 0);
+}
+
+static void half_of_it_is_not_all(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	assert_int_equal(brick_store_flush_inherited(sc->s, BLOCKS - 1), 1);
+	assert_true(brick_store_has_inherited(sc->s));
+	close_now(sc, true);
+	power_fails(sc);
+	assert_true(sc->n_lost > 0);
+	assert_false(sc->is_silent);
+	/* The next one begins anew: it cannot know how far that one came. */
+	sc->s = open_as(sc->cm, 1);
+	assert_true(brick_store_has_inherited(sc->s));
+	for (int i = 0; i < BLOCKS; i++)
+		assert_int_equal(brick_store_flush_inherited(sc->s, 1), 1);
+	finish_flush(sc);
+	assert_false(brick_store_has_inherited(sc->s));
+}
+
+static void a_flush_that_fails_finishes_nothing(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	sc->s->failed = true;
+	assert_int_equal(brick_store_flush_inherited(sc->s, SLOTS), -EIO);
+	assert_true(brick_store_has_inherited(sc->s));
+}
+
+static void after_a_clean_stop_nothing_is_inherited(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	finish_flush(sc);
+	close_now(sc, true);
+	sc->s = open_as(sc->cm, 1);
+	assert_false(brick_store_has_inherited(sc->s));
+	assert_int_equal(brick_store_flush_inherited(sc->s, SLOTS), 0);
+}
+
+/* What was in the caches is gone and told so. */
+static void after_a_new_epoch_nothing_is_inherited(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 2);
+	assert_int_equal(epoch_of(sc->s), sc->epoch + 1);
+	assert_false(brick_store_has_inherited(sc->s));
+}
+
+static void where_lines_need_no_write_back_nothing_is_inherited(void **state)
+{
+	static const enum brick_granularity others[] = {
+		BRICK_GRANULARITY_BYTE, BRICK_GRANULARITY_PAGE
+	};
+	struct scene *sc = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		sc->cm->m.granularity = others[i];
+		sc->s = open_as(sc->cm, 1);
+		assert_false(brick_store_has_inherited(sc->s));
+		kill_it(sc);
+	}
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_clean_stop_does_not_cover_up_a_killed_instance),
+		CASE(what_is_written_back_survives_and_the_stop_is_clean),
+		CASE(half_of_it_is_not_all),
+		CASE(a_flush_that_fails_finishes_nothing),
+		CASE(after_a_clean_stop_nothing_is_inherited),
+		CASE(after_a_new_epoch_nothing_is_inherited),
+		CASE(where_lines_need_no_write_back_nothing_is_inherited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
