@@ -178,6 +178,33 @@ static int set_auth(struct parse *p, const char *value)
 	return 0;
 }
 
+static int set_persistence(struct parse *p, const char *value)
+{
+	if (!strcmp(value, "auto"))
+		p->config->persistence = BRICK_PERSISTENCE_AUTO;
+	else if (!strcmp(value, "battery"))
+		p->config->persistence = BRICK_PERSISTENCE_BATTERY;
+	else if (!strcmp(value, "assume-readback"))
+		p->config->persistence = BRICK_PERSISTENCE_ASSUME_READBACK;
+	else
+		return fail(p, "persistence is \"auto\", \"battery\" or "
+			       "\"assume-readback\"");
+	return 0;
+}
+
+static int set_ddio(struct parse *p, const char *value)
+{
+	if (!strcmp(value, "unknown"))
+		p->config->ddio = BRICK_DDIO_UNKNOWN;
+	else if (!strcmp(value, "on"))
+		p->config->ddio = BRICK_DDIO_ON;
+	else if (!strcmp(value, "off"))
+		p->config->ddio = BRICK_DDIO_OFF;
+	else
+		return fail(p, "ddio is \"unknown\", \"on\" or \"off\"");
+	return 0;
+}
+
 static int set_bool(struct parse *p, const char *value, bool *out)
 {
 	if (!strcmp(value, "yes"))
@@ -291,6 +318,8 @@ static const struct setting settings[] = {
 	{ .name = "store", .set = set_store },
 	{ .name = "listen", .set = set_listen, .repeatable = true },
 	{ .name = "auth", .set = set_auth },
+	{ .name = "persistence", .set = set_persistence },
+	{ .name = "ddio", .set = set_ddio },
 	{ .name = "allow-untrusted-tcp", .set = set_untrusted_tcp },
 	{ .name = "allow-remote-anonymous", .set = set_remote_anonymous },
 	{ .name = "admin", .set = set_admin },

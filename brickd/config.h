@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "brickd/address.h"
+#include "brickd/durability.h"
 #include "brickd/grants.h"
 #include "proto/kfb_wire.h"
 
@@ -103,6 +104,8 @@ struct brick_config {
 	unsigned int listen_line[BRICK_LISTEN_MAX];
 	struct brick_address listen[BRICK_LISTEN_MAX];
 	enum brick_auth auth;
+	enum brick_persistence persistence;
+	enum brick_ddio ddio;
 	bool allow_untrusted_tcp;
 	bool allow_remote_anonymous;
 	char *admin;

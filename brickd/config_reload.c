@@ -49,6 +49,10 @@ const char *brick_config_differs(const struct brick_config *a,
 		return "listen";
 	if (a->auth != b->auth)
 		return "auth";
+	if (a->persistence != b->persistence)
+		return "persistence";
+	if (a->ddio != b->ddio)
+		return "ddio";
 	if (a->has_uuid != b->has_uuid ||
 	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)))
 		return "uuid";

@@ -4,7 +4,7 @@
 
 #include "brickd/devices.h"
 #include "brickd/op.h"
-#include "brickd/promise.h"
+#include "brickd/placing.h"
 #include "brickd/server.h"
 
 static bool is_unsafe(const struct brick_server *server)
@@ -18,24 +18,26 @@ void brick_op_info(struct brick_op *op)
 	const struct brick_server *server = op->session->server;
 	const struct brick_limits *limits = &server->config->limits;
 	struct kfb_info *info = &op->reply.u.info;
+	struct brick_durability promise;
 	struct brick_store_stats stats;
 	enum brick_placing placing;
 
 	placing = brick_placing_of(op->session->fabric->address->provider,
 				   BRICK_DEVICES_FOLDER, op->session->device);
+	brick_durability_of(&server->facts, placing, &promise);
 	brick_store_stats(server->store, &stats);
 	memcpy(info->brick_uuid, server->uuid, sizeof(info->brick_uuid));
 	info->instance_id = server->instance_id;
 	info->power_epoch = server->power_epoch;
 	info->block_shift = KFB_BLOCK_SHIFT;
-	info->flags = is_unsafe(server) ? KFB_INFO_UNSAFE : 0;
+	if (promise.is_unsafe || is_unsafe(server))
+		info->flags = KFB_INFO_UNSAFE;
 	if (placing == BRICK_PLACED_BEFORE_ACK)
 		info->flags |= KFB_INFO_ACK_IS_PLACED;
-	info->flush_modes = server->flush_mode;
-	info->flush_mode = server->flush_mode;
-	info->flush_why = brick_flush_why(server->flush_mode,
-					  server->media->granularity, placing);
-	info->medium = server->media->kind;
+	info->flush_modes = promise.modes;
+	info->flush_mode = promise.mode;
+	info->flush_why = promise.why;
+	info->medium = brick_medium_label(&server->facts);
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
 	info->slots_clean = stats.slots_clean;

@@ -27,6 +27,7 @@
 #include "brickd/op.h"
 #include "brickd/reload.h"
 #include "brickd/selftest.h"
+#include "brickd/server_platform.h"
 #include "brickd/session.h"
 #include "brickd/sessions.h"
 #include "brickd/sigbus.h"
@@ -154,27 +155,6 @@ static void log_recovery(const struct brick_server *server)
 			  "last stop may be lost");
 }
 
-static void log_medium(const struct brick_media *media)
-{
-	static const char *const kinds[] = {
-		[KFB_MEDIUM_VOLATILE] = "volatile memory",
-		[KFB_MEDIUM_FILE] = "a file",
-		[KFB_MEDIUM_FSDAX] = "fsdax",
-		[KFB_MEDIUM_DEVDAX] = "devdax",
-	};
-	static const char *const means[] = {
-		[BRICK_GRANULARITY_BYTE] = "SFENCE, CPU caches are persistent",
-		[BRICK_GRANULARITY_CACHE_LINE] = "CLWB and SFENCE",
-		[BRICK_GRANULARITY_PAGE] = "fdatasync",
-	};
-
-	brick_log(LOG_INFO, NULL, "%s is %s, flushed by %s", media->path,
-		  kinds[media->kind],
-		  media->kind == KFB_MEDIUM_VOLATILE
-			  ? "nothing"
-			  : means[media->granularity]);
-}
-
 static int open_store(struct brick_server *server, char *err, size_t err_len)
 {
 	struct brick_store_open o = { 0 };
@@ -194,8 +174,16 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	rc = open_media(server, err, err_len);
 	if (rc)
 		return rc;
-	rc = brick_store_open(server->media, &o, &server->store, err, err_len);
+	rc = brick_server_platform_read(server);
+	if (!rc) {
+		o.dirty_shutdowns_known =
+			server->platform.dirty_shutdowns_known;
+		o.dirty_shutdowns = server->platform.dirty_shutdowns;
+		rc = brick_store_open(server->media, &o, &server->store, err,
+				      err_len);
+	}
 	if (rc) {
+		brick_platform_fini(&server->platform);
 		brick_media_close(server->media);
 		return rc;
 	}
@@ -203,12 +191,9 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	server->instance_id = stats.instance_id;
 	server->power_epoch = stats.power_epoch;
 	memcpy(server->uuid, stats.uuid, sizeof(server->uuid));
-	server->flush_mode = server->media->kind == KFB_MEDIUM_VOLATILE
-				     ? KFB_FLUSH_NONE
-				     : KFB_FLUSH_MESSAGE;
 	brick_mappings_init(&server->mappings, server->instance_id);
 	brick_sigbus_watch(server->store);
-	log_medium(server->media);
+	brick_server_platform_log(server);
 	log_recovery(server);
 	return 0;
 }
@@ -217,6 +202,7 @@ static void close_store(struct brick_server *server, bool is_clean)
 {
 	brick_sigbus_watch(NULL);
 	brick_store_close(server->store, is_clean);
+	brick_platform_fini(&server->platform);
 	brick_media_close(server->media);
 	brick_mappings_fini(&server->mappings);
 }

@@ -20,7 +20,9 @@
 #include "brickd/log.h"
 #include "brickd/loop.h"
 #include "brickd/mapping.h"
+#include "brickd/durability.h"
 #include "brickd/media.h"
+#include "brickd/platform.h"
 #include "brickd/quarantine.h"
 #include "brickd/store/store.h"
 #include "brickd/work.h"
@@ -42,7 +44,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  *	logs why it fails; fresh is to be finished in any case
  * @read_config_ctx: its context
  * @anonymous: the client of sessions without AUTH
- * @flush_mode: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
+ * @platform: below the medium, as it was at the start
+ * @facts: that decide what is promised; constant after the start
+ * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
  * @medium_failed: a drain has failed; said once
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
@@ -68,6 +72,8 @@ struct brick_server {
 	uint64_t instance_id;
 	uint64_t power_epoch;
 	uint8_t uuid[KFB_UUID_BYTES];
+	struct brick_platform platform;
+	struct brick_facts facts;
 	uint32_t flush_mode;
 	bool medium_failed;
 

@@ -160,7 +160,9 @@ struct kfb_wire_grant {
 #define KFB_MEDIUM_FILE	    2
 #define KFB_MEDIUM_FSDAX    3
 #define KFB_MEDIUM_DEVDAX   4
-#define KFB_MEDIUM_LAST	    4
+#define KFB_MEDIUM_BATTERY  5 /* memory that a battery keeps, as declared */
+#define KFB_MEDIUM_CXL	    6 /* persistent memory behind CXL */
+#define KFB_MEDIUM_LAST	    6
 
 /* Flush modes, as bits in flush_modes and one of them in flush_mode. */
 #define KFB_FLUSH_NONE	   (1U << 0) /* volatile: nothing makes it durable */
@@ -178,7 +180,8 @@ struct kfb_wire_grant {
 #define KFB_WHY_ADR_NODDIO 5 /* the administrator declared ddio = off */
 #define KFB_WHY_ASSUMED	   6 /* assume-readback: unsafe */
 #define KFB_WHY_CPU_PLACED 7 /* the fabric places by CPU stores */
-#define KFB_WHY_LAST	   7
+#define KFB_WHY_UNPROVEN   8 /* the platform does not say what survives */
+#define KFB_WHY_LAST	   8
 
 #define KFB_INFO_ACK_IS_PLACED (1U << 0)
 #define KFB_INFO_UNSAFE	       (1U << 1) /* an unsafe setting is on */

@@ -82,6 +82,10 @@ const char *ctl_medium_name(uint32_t medium)
 		return "fsdax";
 	case KFBRICK_MEDIUM_DEVDAX:
 		return "devdax";
+	case KFBRICK_MEDIUM_BATTERY:
+		return "battery";
+	case KFBRICK_MEDIUM_CXL:
+		return "cxl";
 	default:
 		return "unknown";
 	}

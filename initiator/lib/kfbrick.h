@@ -140,12 +140,17 @@ const char *kfbrick_error(const struct kfbrick *k);
  * @KFBRICK_MEDIUM_FILE: a file behind a page cache
  * @KFBRICK_MEDIUM_FSDAX: a file on persistent memory
  * @KFBRICK_MEDIUM_DEVDAX: a persistent memory device
+ * @KFBRICK_MEDIUM_BATTERY: memory that a battery keeps, as the brick's
+ *	administrator has declared
+ * @KFBRICK_MEDIUM_CXL: persistent memory behind CXL
  */
 enum kfbrick_medium {
 	KFBRICK_MEDIUM_VOLATILE = 1,
 	KFBRICK_MEDIUM_FILE = 2,
 	KFBRICK_MEDIUM_FSDAX = 3,
 	KFBRICK_MEDIUM_DEVDAX = 4,
+	KFBRICK_MEDIUM_BATTERY = 5,
+	KFBRICK_MEDIUM_CXL = 6,
 };
 
 /* How completed writes become durable. */

@@ -161,6 +161,8 @@ static const char *why_text(uint32_t why)
 		return "assumed by configuration: unsafe";
 	case KFB_WHY_CPU_PLACED:
 		return "the fabric places data by the brick's CPU";
+	case KFB_WHY_UNPROVEN:
+		return "the brick's platform does not say what survives a loss of power: unsafe";
 	default:
 		return "the brick gives no reason that this version knows";
 	}

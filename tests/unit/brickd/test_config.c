@@ -55,6 +55,8 @@ static void every_setting_is_taken(void **state)
 				 "  listen = tcp://127.0.0.1, tcp://[::1]:7\n"
 				 "listen = verbs://192.0.2.1:9\n"
 				 "auth = none\n"
+				 "persistence = battery\n"
+				 "ddio = off\n"
 				 "allow-untrusted-tcp = yes\n"
 				 "uuid = 00112233-4455-6677-8899-aabbccddeeff\n"
 				 "log-level = debug\n"
@@ -77,6 +79,8 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.listen[2].provider, BRICK_PROVIDER_VERBS);
 	assert_false(config.listen[2].loopback);
 	assert_int_equal(config.auth, BRICK_AUTH_NONE);
+	assert_int_equal(config.persistence, BRICK_PERSISTENCE_BATTERY);
+	assert_int_equal(config.ddio, BRICK_DDIO_OFF);
 	assert_true(config.allow_untrusted_tcp);
 	assert_true(config.has_uuid);
 	assert_int_equal(config.uuid[15], 0xff);
@@ -118,6 +122,9 @@ static const struct {
 	{ "[brick]\nlisten = tcp://127.0.0.1:\n", "no port from 0" },
 	{ "[brick]\nlisten = tcp://[::1\n", "numeric host" },
 	{ "[brick]\nlisten = tcp://[::1]x\n", "numeric host" },
+	{ "[brick]\npersistence = yes\n",
+	  "2: persistence is \"auto\", \"battery\" or \"assume-readback\"" },
+	{ "[brick]\nddio = no\n", "2: ddio is \"unknown\", \"on\" or \"off\"" },
 	{ "[brick]\nauth = maybe\n", "2: auth is \"required\" or \"none\"" },
 	{ "[brick]\nallow-untrusted-tcp = 1\n", "neither yes nor no" },
 	{ "[brick]\nuuid = 1234\n", "2: \"1234\" is not a uuid" },

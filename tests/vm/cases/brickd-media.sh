@@ -58,7 +58,8 @@ check "devdax aligned to 2 MiB can be made" make 0 -m devdax -a 2M
 check "it is formatted" brickd format /dev/dax0.0 --force
 check "brickd serves devdax" serve /dev/dax0.0 tcp://127.0.0.1:20149
 check "it knows that CPU caches are persistent there" \
-	grep -q 'is devdax, flushed by SFENCE, CPU caches' /tmp/log
+	grep -q 'is devdax in region0, flushed by SFENCE, CPU caches' \
+	/tmp/log
 check "it stops" stop
 
 check "fsdax can be made" make 1 -m fsdax
@@ -68,7 +69,7 @@ modprobe ext4
 check "it mounts with dax" mount -o dax /dev/pmem1 /mnt
 check "an fsdax file is formatted" brickd format /mnt/store --size 256M
 check "brickd serves it over tcp" serve /mnt/store tcp://127.0.0.1:20149
-check "it is fsdax" grep -q 'is fsdax, flushed by' /tmp/log
+check "it is fsdax" grep -q 'is fsdax in region1, flushed by' /tmp/log
 check "it is mapped with MAP_SYNC" flag sf /mnt/store
 check "it stops" stop
 check "over verbs it is refused with the way out" \

@@ -58,6 +58,16 @@ says() { # says TEXT COMMAND...: the command fails and says so
 	}
 }
 
+prints() { # prints TEXT COMMAND...: it says so, whether it fails or not
+	_text=$1
+	shift
+	"$@" >/tmp/said 2>&1
+	grep -qF -e "$_text" /tmp/said || {
+		cat /tmp/said
+		return 1
+	}
+}
+
 skip() { # skip DESCRIPTION REASON
 	tap ok "$1 # SKIP $2"
 }
@@ -304,4 +314,51 @@ functest() { # functest TEST.py [ARGUMENT...]: of tests/func, over verbs
 dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
 	dmesg | awk -v text="$1" 'index($0, text) { n = 0 } { line[n++] = $0 }
 		END { for (i = 0; i < n; i++) print line[i] }'
+}
+
+# --- a brick in this guest, on the default port of verbs and tcp
+
+brick_setup() { # brick_setup STORE: formats it; client a has a key
+	_store=$1
+	export IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1
+	brickctl keygen /tmp/brick.key && brickd format "$_store" --force
+}
+
+brick_serve() { # brick_serve [SETTING...]: until it is ready
+	{
+		printf '[brick]\nstore = %s\n' "$_store"
+		printf 'listen = verbs://%s, tcp://127.0.0.1\n' "$LOCAL_IP"
+		for _setting; do
+			echo "$_setting"
+		done
+		printf '[client a]\nkey-file = /tmp/brick.key\n'
+		echo 'grant = 0x0+1T rw'
+	} >/tmp/brick.conf
+	: >/tmp/brick.ready
+	brickd --config /tmp/brick.conf --ready-fd 3 -v \
+		3>/tmp/brick.ready >/tmp/brick.log 2>&1 &
+	_brickd=$!
+	wait_for 60 test -s /tmp/brick.ready || {
+		cat /tmp/brick.log
+		return 1
+	}
+}
+
+brick_stop() {
+	kill "$_brickd" && wait "$_brickd"
+}
+
+brick_log_has() { # brick_log_has TEXT
+	grep -qF -e "$1" /tmp/brick.log
+}
+
+brick_says() { # brick_says verbs|tcp NAME VALUE: in its INFO
+	_host=127.0.0.1
+	[ "$1" = tcp ] || _host=$LOCAL_IP
+	brickctl --brick "$1://$_host" --client a --key-file /tmp/brick.key \
+		info --json >/tmp/brick.info || return
+	grep -qF -e "\"$2\":$3," -e "\"$2\":\"$3\"," /tmp/brick.info || {
+		cat /tmp/brick.info
+		return 1
+	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What INFO may say of completed writes and of flushes. */
+/* How each kind of device places, by what sysfs says of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,10 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "brickd/promise.h"
-#include "proto/kfb_wire.h"
+#include "brickd/placing.h"
 
-static char folder[] = "/tmp/kfbrick-promise-XXXXXX";
+static char folder[] = "/tmp/kfbrick-placing-XXXXXX";
 static int dir = -1;
 
 static void put(const char *path, const char *text)
@@ -73,48 +72,18 @@ static enum brick_placing placing(const char *device)
 static void only_what_acknowledges_placed_bytes_says_so(void **state)
 {
 	assert_int_equal(placing("rxe0"), BRICK_PLACED_BEFORE_ACK);
-	assert_int_equal(placing("siw0"), BRICK_PLACED_BY_CPU);
-	assert_int_equal(placing("odd0"), BRICK_PLACED_BY_CPU);
+	assert_int_equal(placing("siw0"), BRICK_PLACED_BY_SOFT_RDMA);
+	assert_int_equal(placing("odd0"), BRICK_PLACED_BY_SOFT_RDMA);
 	assert_int_equal(placing("mlx5_0"), BRICK_PLACED_BY_DEVICE);
 	assert_int_equal(placing("gone0"), BRICK_PLACED_BY_DEVICE);
 	assert_int_equal(brick_placing_of(BRICK_PROVIDER_TCP, folder, "rxe0"),
 			 BRICK_PLACED_BY_CPU);
 }
 
-static void each_flush_has_its_reason(void **state)
-{
-	static const struct {
-		uint32_t mode;
-		enum brick_granularity granularity;
-		enum brick_placing placing;
-		uint32_t why;
-	} cases[] = {
-		{ KFB_FLUSH_NONE, BRICK_GRANULARITY_PAGE, BRICK_PLACED_BY_CPU,
-		  KFB_WHY_VOLATILE },
-		{ KFB_FLUSH_MESSAGE, BRICK_GRANULARITY_PAGE,
-		  BRICK_PLACED_BEFORE_ACK, KFB_WHY_FILE },
-		{ KFB_FLUSH_MESSAGE, BRICK_GRANULARITY_CACHE_LINE,
-		  BRICK_PLACED_BY_CPU, KFB_WHY_CPU_PLACED },
-		{ KFB_FLUSH_MESSAGE, BRICK_GRANULARITY_BYTE,
-		  BRICK_PLACED_BEFORE_ACK, KFB_WHY_CPU_PLACED },
-		{ KFB_FLUSH_MESSAGE, BRICK_GRANULARITY_CACHE_LINE,
-		  BRICK_PLACED_BY_DEVICE, KFB_WHY_ADR_DDIO },
-		{ KFB_FLUSH_MESSAGE, BRICK_GRANULARITY_BYTE,
-		  BRICK_PLACED_BY_DEVICE, KFB_WHY_EADR },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(brick_flush_why(cases[i].mode,
-						 cases[i].granularity,
-						 cases[i].placing),
-				 cases[i].why);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_acknowledges_placed_bytes_says_so),
-		cmocka_unit_test(each_flush_has_its_reason),
 	};
 
 	return cmocka_run_group_tests(tests, make_devices, remove_devices);

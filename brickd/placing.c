@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a brick promises of a completed write, and why it asks for a flush. */
-#include "brickd/promise.h"
+/* How the bytes of a write get into memory: see placing.h. */
+#include "brickd/placing.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 #include "brickd/devices.h"
-#include "kfb_wire.h"
 
 #define NODE_TYPE_RNIC 4 /* sysfs-class-infiniband: iWARP */
 
@@ -35,18 +34,5 @@ enum brick_placing brick_placing_of(enum brick_provider provider,
 	if (!brick_device_is_soft(folder, device))
 		return BRICK_PLACED_BY_DEVICE;
 	return acknowledges_writes(folder, device) ? BRICK_PLACED_BEFORE_ACK
-						   : BRICK_PLACED_BY_CPU;
-}
-
-uint32_t brick_flush_why(uint32_t mode, enum brick_granularity granularity,
-			 enum brick_placing placing)
-{
-	if (mode == KFB_FLUSH_NONE)
-		return KFB_WHY_VOLATILE;
-	if (granularity == BRICK_GRANULARITY_PAGE)
-		return KFB_WHY_FILE;
-	if (placing != BRICK_PLACED_BY_DEVICE)
-		return KFB_WHY_CPU_PLACED;
-	return granularity == BRICK_GRANULARITY_BYTE ? KFB_WHY_EADR
-						     : KFB_WHY_ADR_DDIO;
+						   : BRICK_PLACED_BY_SOFT_RDMA;
 }

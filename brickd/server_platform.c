@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The daemon and its platform: see server_platform.h. */
+#include "brickd/server_platform.h"
+
+#include "brickd/server.h"
+
+int brick_server_platform_read(struct brick_server *server)
+{
+	struct brick_media *media = server->media;
+	int rc = brick_platform_read(media, &server->platform);
+
+	if (rc)
+		return rc;
+	server->facts = (struct brick_facts){
+		.medium = media->kind,
+		.granularity = media->granularity,
+		.backing = server->platform.backing,
+		.domain = server->platform.domain,
+		.persistence = server->config->persistence,
+		.ddio = server->config->ddio,
+	};
+	server->flush_mode = KFB_FLUSH_MESSAGE;
+	if (brick_medium_label(&server->facts) == KFB_MEDIUM_VOLATILE) {
+		media->kind = KFB_MEDIUM_VOLATILE;
+		server->flush_mode = KFB_FLUSH_NONE;
+	}
+	return 0;
+}
+
+static void log_medium(const struct brick_server *server)
+{
+	static const char *const kinds[KFB_MEDIUM_LAST + 1] = {
+		[KFB_MEDIUM_VOLATILE] = "volatile memory",
+		[KFB_MEDIUM_FILE] = "a file",
+		[KFB_MEDIUM_FSDAX] = "fsdax",
+		[KFB_MEDIUM_DEVDAX] = "devdax",
+		[KFB_MEDIUM_BATTERY] = "memory kept by a battery",
+		[KFB_MEDIUM_CXL] = "persistent memory behind CXL",
+	};
+	static const char *const means[] = {
+		[BRICK_GRANULARITY_BYTE] = "SFENCE, CPU caches are persistent",
+		[BRICK_GRANULARITY_CACHE_LINE] = "CLWB and SFENCE",
+		[BRICK_GRANULARITY_PAGE] = "fdatasync",
+	};
+	const struct brick_platform *p = &server->platform;
+
+	brick_log(LOG_INFO, NULL, "%s is %s%s%s, flushed by %s",
+		  server->media->path,
+		  kinds[brick_medium_label(&server->facts)],
+		  *p->region ? " in " : "", p->region,
+		  server->flush_mode == KFB_FLUSH_NONE
+			  ? "nothing"
+			  : means[server->facts.granularity]);
+}
+
+/* What the administrator may believe and must not. */
+static void log_doubts(const struct brick_server *server)
+{
+	const struct brick_facts *f = &server->facts;
+	const char *path = server->media->path;
+	bool is_auto = f->persistence == BRICK_PERSISTENCE_AUTO;
+
+	if (f->persistence == BRICK_PERSISTENCE_ASSUME_READBACK)
+		brick_log(LOG_WARNING, NULL,
+			  "UNSAFE: persistence = assume-readback: clients are "
+			  "told that reading back makes writes durable, "
+			  "whether it does or not; for tests only");
+	if (f->backing == BRICK_BACKING_MEMORY && is_auto)
+		brick_log(LOG_WARNING, NULL,
+			  "%s is memory that the platform does not call "
+			  "persistent: it is served as volatile; if a battery "
+			  "keeps it, say persistence = battery",
+			  path);
+	if (f->backing != BRICK_BACKING_OTHER &&
+	    f->backing != BRICK_BACKING_MEMORY &&
+	    f->domain == BRICK_DOMAIN_UNKNOWN && is_auto)
+		brick_log(LOG_WARNING, NULL,
+			  "UNSAFE: %s does not say what of it survives a loss "
+			  "of power; see ndctl list -RN and the firmware's "
+			  "settings; if a battery keeps it, say persistence = "
+			  "battery",
+			  server->platform.region);
+}
+
+static void log_modules(const struct brick_platform *p)
+{
+	if (p->health == BRICK_HEALTH_FAILING)
+		brick_log(LOG_CRIT, NULL,
+			  "%s: a module is failing; copy the data away and "
+			  "replace it: ndctl list -DH names it",
+			  p->region);
+	else if (p->health == BRICK_HEALTH_WORN)
+		brick_log(LOG_WARNING, NULL,
+			  "%s: a module asks for maintenance; ndctl list -DH "
+			  "names it",
+			  p->region);
+	if (*p->region && !p->bad_known)
+		brick_log(LOG_NOTICE, NULL,
+			  "%s: bad blocks cannot be asked for: they show when "
+			  "they are read",
+			  p->region);
+}
+
+void brick_server_platform_log(const struct brick_server *server)
+{
+	log_medium(server);
+	log_doubts(server);
+	log_modules(&server->platform);
+}

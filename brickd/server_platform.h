@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon and its platform: what it takes for true, and what it says of it.
+ *
+ * Context: the thread that starts the daemon.
+ */
+#ifndef BRICKD_SERVER_PLATFORM_H
+#define BRICKD_SERVER_PLATFORM_H
+
+struct brick_server;
+
+/**
+ * brick_server_platform_read - learn what is below the medium
+ * @server: its medium is open, its store not yet
+ *
+ * Sets platform, facts and flush_mode. A medium that nobody vouches for
+ * becomes volatile to the store, too: it counts a power epoch at each start.
+ *
+ * Context: may block.
+ * Return: 0 or -ENOMEM.
+ */
+int brick_server_platform_read(struct brick_server *server);
+
+/**
+ * brick_server_platform_log - say what is promised, and what is wrong
+ * @server: its platform is read
+ */
+void brick_server_platform_log(const struct brick_server *server);
+
+#endif
