@@ -14,7 +14,7 @@
 
 #include "ctl.h"
 
-#define FT_WAIT_MS 10000 /* deadline of everything that must come */
+#define FT_WAIT_MS 60000 /* deadline of everything that must come */
 #define FT_LEN	   (512 * 1024) /* bytes of a target's memory */
 #define FT_KEY	   0xfa1700ULL
 #define FT_OPS	   8 /* operation memory per pair */
