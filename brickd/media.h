@@ -29,6 +29,12 @@ enum brick_granularity {
 
 struct brick_media;
 
+/* Some of a medium's bytes. */
+struct brick_bytes {
+	uint64_t off;
+	uint64_t len;
+};
+
 /**
  * struct brick_media_ops - how a medium is written
  * @st64: one atomic, naturally aligned 8-byte store at offset @off

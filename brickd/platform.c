@@ -16,6 +16,9 @@
 #define BUS    "/ndbus"
 #define REGION "/region"
 
+/* Where libpmem2's error numbers begin (libpmem2(7)). */
+#define PMEM2_ERRORS 4096
+
 /* More pieces than this, and the medium is beyond listing them. */
 #define BAD_MAX 65536U
 
@@ -88,6 +91,26 @@ static int read_bad(struct brick_platform *p, const struct pmem2_source *source)
 	p->bad_known = found == PMEM2_E_NO_BAD_BLOCK_FOUND;
 	pmem2_badblock_context_delete(&ctx);
 	return rc;
+}
+
+int brick_platform_clear(const struct brick_media *m, struct brick_bytes bytes)
+{
+	struct pmem2_badblock bb = { bytes.off, bytes.len };
+	struct pmem2_badblock_context *ctx;
+	struct pmem2_source *source;
+	int rc;
+
+	rc = pmem2_source_from_fd(&source, m->fd);
+	if (rc)
+		return -EIO;
+	rc = pmem2_badblock_context_new(&ctx, source);
+	if (!rc) {
+		rc = pmem2_badblock_clear(ctx, &bb);
+		pmem2_badblock_context_delete(&ctx);
+	}
+	(void)pmem2_source_delete(&source);
+	/* libpmem2's own errors lie beyond those of the system. */
+	return rc < 0 && rc > -PMEM2_ERRORS ? rc : rc ? -EIO : 0;
 }
 
 /* Of the whole region: that is where power was lost. */

@@ -60,12 +60,6 @@ enum brick_health {
 	BRICK_HEALTH_FAILING,
 };
 
-/* Bytes of a medium. */
-struct brick_bytes {
-	uint64_t off;
-	uint64_t len;
-};
-
 /**
  * struct brick_platform - what is known
  * @backing: below the medium
@@ -100,6 +94,18 @@ struct brick_platform {
 int brick_platform_read(const struct brick_media *m,
 			struct brick_platform *out);
 void brick_platform_fini(struct brick_platform *p);
+
+/**
+ * brick_platform_clear - make bad bytes of a medium readable again, as zeros
+ * @m: the medium
+ * @bytes: what
+ *
+ * Takes the right to send commands to the modules (CAP_SYS_ADMIN, and
+ * /dev/ndctlN for a devdax device).
+ *
+ * Return: 0, or -EPERM and other errors of libpmem2.
+ */
+int brick_platform_clear(const struct brick_media *m, struct brick_bytes bytes);
 
 /**
  * struct brick_place - where a device hangs in the tree of devices

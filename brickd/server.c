@@ -149,6 +149,12 @@ static void log_recovery(const struct brick_server *server)
 			  "%llu slots are lost: both copies of their records "
 			  "are damaged",
 			  (unsigned long long)r->records_bad);
+	if (r->blocks_lost)
+		brick_log(LOG_CRIT, NULL,
+			  "the medium has lost %llu blocks to bad blocks; "
+			  "brickctl list shows them as bad; free them, and "
+			  "restore what they held from a copy",
+			  (unsigned long long)r->blocks_lost);
 	if (r->new_power_epoch)
 		brick_log(LOG_NOTICE, NULL,
 			  "new power epoch: what was not flushed before the "
@@ -175,7 +181,11 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	if (rc)
 		return rc;
 	rc = brick_server_platform_read(server);
+	if (!rc)
+		rc = brick_server_platform_mend(server, err, err_len);
 	if (!rc) {
+		o.bad = server->platform.bad;
+		o.n_bad = server->platform.n_bad;
 		o.dirty_shutdowns_known =
 			server->platform.dirty_shutdowns_known;
 		o.dirty_shutdowns = server->platform.dirty_shutdowns;

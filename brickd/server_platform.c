@@ -2,7 +2,12 @@
 /* The daemon and its platform: see server_platform.h. */
 #include "brickd/server_platform.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "brickd/server.h"
+#include "brickd/store/poison.h"
 
 int brick_server_platform_read(struct brick_server *server)
 {
@@ -25,6 +30,69 @@ int brick_server_platform_read(struct brick_server *server)
 		server->flush_mode = KFB_FLUSH_NONE;
 	}
 	return 0;
+}
+
+/* Clear what of one piece is in the tables, as far as they are known. */
+static int mend_piece(const struct brick_server *server,
+		      const struct brick_super *sb, struct brick_bytes bytes,
+		      char *err, size_t err_len)
+{
+	uint64_t end = bytes.off + bytes.len;
+	struct brick_bytes part;
+	int rc;
+
+	while (brick_poison_in_tables(sb, bytes, &part)) {
+		rc = brick_platform_clear(server->media, part);
+		if (rc) {
+			snprintf(
+				err, err_len,
+				"%s: the store's tables have bad blocks at "
+				"0x%llx+%llu, and clearing them failed (%s); "
+				"run: ndctl clear-errors NAMESPACE, then start "
+				"again: the other copy has what they held",
+				server->media->path,
+				(unsigned long long)part.off,
+				(unsigned long long)part.len, strerror(-rc));
+			return -EIO;
+		}
+		brick_log(LOG_WARNING, NULL,
+			  "%s: cleared bad blocks in the store's tables at "
+			  "0x%llx+%llu",
+			  server->media->path, (unsigned long long)part.off,
+			  (unsigned long long)part.len);
+		bytes.off = part.off + part.len;
+		bytes.len = end - bytes.off;
+	}
+	return 0;
+}
+
+static int mend_all(const struct brick_server *server,
+		    const struct brick_super *sb, char *err, size_t err_len)
+{
+	const struct brick_platform *p = &server->platform;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < p->n_bad; i++)
+		rc = mend_piece(server, sb, p->bad[i], err, err_len);
+	return rc;
+}
+
+int brick_server_platform_mend(const struct brick_server *server, char *err,
+			       size_t err_len)
+{
+	struct brick_super sb;
+	bool damaged;
+	int rc;
+
+	if (!server->platform.n_bad)
+		return 0;
+	/* First where the superblock is; it tells where the rest is. */
+	rc = mend_all(server, NULL, err, err_len);
+	if (rc)
+		return rc;
+	if (brick_super_read(server->media, &sb, &damaged, err, err_len))
+		return 0; /* brick_store_open() says why */
+	return mend_all(server, &sb, err, err_len);
 }
 
 static void log_medium(const struct brick_server *server)

@@ -7,6 +7,8 @@
 #ifndef BRICKD_SERVER_PLATFORM_H
 #define BRICKD_SERVER_PLATFORM_H
 
+#include <stddef.h>
+
 struct brick_server;
 
 /**
@@ -20,6 +22,21 @@ struct brick_server;
  * Return: 0 or -ENOMEM.
  */
 int brick_server_platform_read(struct brick_server *server);
+
+/**
+ * brick_server_platform_mend - clear bad blocks in the store's tables
+ * @server: its platform is read, its store not open yet
+ * @err: message on failure: what to do
+ * @err_len: its size, bytes
+ *
+ * Everything there exists twice: what is cleared is repaired from the other
+ * copy when the store is opened.
+ *
+ * Context: may block.
+ * Return: 0; -EIO: they cannot be cleared, and reading them is the end.
+ */
+int brick_server_platform_mend(const struct brick_server *server, char *err,
+			       size_t err_len);
 
 /**
  * brick_server_platform_log - say what is promised, and what is wrong

@@ -364,8 +364,7 @@ static void publish_free(struct brick_store *s,
 	if (run->quarantine)
 		brick_slots_quarantine(slots, run->quarantine);
 	else
-		brick_slot_map_give(&slots->dirty,
-				    brick_run_in_tier(run->slots));
+		brick_slots_give_dirty(slots, brick_run_in_tier(run->slots));
 	s->n_alloc -= run->slots.n;
 	if (is_slow)
 		s->n_alloc_slow -= run->slots.n;
@@ -379,7 +378,7 @@ static void publish_move(struct brick_store *s,
 	struct brick_slot_run src = { brick_slot_number(move->src), 1 };
 
 	(void)brick_index_put(&s->index, run->key, move->dst);
-	brick_slot_map_give(&brick_slots_of(s, move->src)->dirty, src);
+	brick_slots_give_dirty(brick_slots_of(s, move->src), src);
 	if (brick_slot_is_slow(move->dst)) {
 		brick_lru_del(&s->at_rest, move->src);
 		s->n_alloc_slow++;

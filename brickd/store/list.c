@@ -14,14 +14,12 @@
 #define FLUSH_PIECES_MAX 64U
 #define REST_SLICE	 4096U /* index entries under one hold of the lock */
 
+/* With BRICK_INDEX_LOST. */
 static bool get_visible(const struct brick_store *s, uint64_t key,
 			uint64_t *slot)
 {
-	if (!brick_index_get(&s->index, key, slot) ||
-	    (*slot & BRICK_INDEX_PENDING))
-		return false;
-	*slot &= BRICK_INDEX_SLOT;
-	return true;
+	return brick_index_get(&s->index, key, slot) &&
+	       !(*slot & BRICK_INDEX_PENDING);
 }
 
 /* The next entry that readers may see, with BRICK_INDEX_LOST. */
@@ -47,15 +45,20 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 		pthread_mutex_unlock(&s->lock);
 		return -ENOENT;
 	}
-	(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
+	(void)brick_record_get_payload(s->m, &s->sb, 0,
+				       slot & BRICK_INDEX_SLOT, &p);
 	for (; n < max_blocks; n++) {
 		if (!get_visible(s, key + n, &next) || next != slot + n)
 			break;
-		(void)brick_record_get_payload(s->m, &s->sb, 0, next, &other);
+		(void)brick_record_get_payload(
+			s->m, &s->sb, 0, next & BRICK_INDEX_SLOT, &other);
 		if (other.birth != p.birth || other.owner != p.owner)
 			break;
 	}
 	pthread_mutex_unlock(&s->lock);
+	/* What the slow tier could not read may be readable next time. */
+	run->bad = (slot & BRICK_INDEX_LOST) && !brick_slot_is_slow(slot);
+	slot &= BRICK_INDEX_SLOT;
 	run->va = va;
 	run->n_blocks = n;
 	run->slot = slot;
@@ -63,7 +66,6 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 	run->offset = run->slow ? 0 : brick_super_data(&s->sb, slot);
 	run->birth = p.birth;
 	run->owner = p.owner;
-	run->bad = false;
 	return 0;
 }
 

@@ -46,6 +46,9 @@ static int begin_one(struct brick_store *s, struct brick_move *move,
 	if (!brick_index_get(&s->index, brick_key(move->va), &move->src) ||
 	    (move->src & BRICK_INDEX_PENDING))
 		return -ENOENT;
+	/* Nobody reads bad blocks: it would be the end of this process. */
+	if ((move->src & BRICK_INDEX_LOST) && !brick_slot_is_slow(move->src))
+		return -EIO;
 	move->src &= BRICK_INDEX_SLOT;
 	if (brick_slot_is_slow(move->src) == move->to_slow)
 		return -EALREADY;

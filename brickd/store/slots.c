@@ -42,6 +42,9 @@ void brick_slots_fini(struct brick_slots *s)
 		s->quarantine = q->next;
 		free(q);
 	}
+	free(s->withheld);
+	s->withheld = NULL;
+	s->n_withheld = 0;
 	free(s->clean.bits);
 	free(s->dirty.bits);
 	s->clean.bits = NULL;
@@ -133,6 +136,54 @@ bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
 	return true;
 }
 
+bool brick_slot_map_take_one(struct brick_slot_map *map, uint64_t slot)
+{
+	struct brick_slot_run run = { slot, 1 };
+
+	if (slot >= map->n_bits || find(map, slot, slot + 1, true) != slot)
+		return false;
+	change(map, run, false);
+	map->n_set--;
+	return true;
+}
+
+int brick_slots_withhold(struct brick_slots *s, uint64_t slot)
+{
+	uint64_t *more =
+		reallocarray(s->withheld, s->n_withheld + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	more[s->n_withheld++] = slot;
+	s->withheld = more;
+	return 0;
+}
+
+/* Bad blocks are few: where there are none this is one comparison. */
+static bool forget_withheld(struct brick_slots *s, uint64_t slot)
+{
+	for (uint64_t i = 0; i < s->n_withheld; i++) {
+		if (s->withheld[i] != slot)
+			continue;
+		s->withheld[i] = s->withheld[--s->n_withheld];
+		return true;
+	}
+	return false;
+}
+
+void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run)
+{
+	uint64_t i;
+
+	brick_slot_map_give(&s->dirty, run);
+	for (i = 0; s->n_withheld && i < run.n; i++) {
+		if (!forget_withheld(s, run.slot + i))
+			continue;
+		(void)brick_slot_map_take_one(&s->dirty, run.slot + i);
+		s->n_bad++;
+	}
+}
+
 struct brick_quarantine *brick_quarantine_new(uint64_t token,
 					      struct brick_slot_run run)
 {
@@ -165,7 +216,7 @@ void brick_slots_release(struct brick_slots *s, uint64_t token)
 		}
 		*link = q->next;
 		s->n_quarantined -= q->run.n;
-		brick_slot_map_give(&s->dirty, q->run);
+		brick_slots_give_dirty(s, q->run);
 		free(q);
 	}
 }

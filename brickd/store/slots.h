@@ -37,6 +37,8 @@ struct brick_quarantine;
  * @n_quarantined: waiting for brick_slots_release()
  * @n_bad: never used again
  * @quarantine: list of runs
+ * @withheld: allocated slots that will be bad once they are free
+ * @n_withheld: how many
  */
 struct brick_slots {
 	uint64_t n;
@@ -46,6 +48,8 @@ struct brick_slots {
 	uint64_t n_quarantined;
 	uint64_t n_bad;
 	struct brick_quarantine *quarantine;
+	uint64_t *withheld;
+	uint64_t n_withheld;
 };
 
 /* 0 or -ENOMEM. */
@@ -67,6 +71,15 @@ void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run);
  */
 bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
 			 struct brick_slot_run *run);
+
+/* Take one slot, if the map has it. Return: whether it had. */
+bool brick_slot_map_take_one(struct brick_slot_map *map, uint64_t slot);
+
+/* This allocated slot must never be given again. 0 or -ENOMEM. */
+int brick_slots_withhold(struct brick_slots *s, uint64_t slot);
+
+/* Freed slots go to the dirty map, but for those withheld: they are bad. */
+void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run);
 
 /**
  * brick_quarantine_new - memory for a run, before it is certain to be needed

@@ -13,6 +13,7 @@
 
 #include "brickd/media_say.h"
 #include "brickd/store/evlog.h"
+#include "brickd/store/poison.h"
 #include "brickd/store/store_impl.h"
 
 #define NS_PER_S 1000000000ULL
@@ -232,6 +233,8 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 		brick_store_note(s, BRICK_EVENT_INSTANCE_REPAIRED,
 				 !s->inst_copy, 0, 0);
 	ret = brick_store_recover(s, err, err_len);
+	if (!ret)
+		ret = brick_store_poison(s, o->bad, o->n_bad);
 	if (ret)
 		return ret;
 	return take_hold(s, o);

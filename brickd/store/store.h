@@ -59,6 +59,8 @@ int brick_store_format(struct brick_media *m,
  * @instance_id: of this run of the daemon, random from the caller
  * @dirty_shutdowns_known: the platform counts dirty shutdowns
  * @dirty_shutdowns: the count; if it rose, the power epoch does
+ * @bad: bytes of the medium that cannot be read, none of the tables
+ * @n_bad: pieces
  */
 struct brick_store_open {
 	const uint8_t *expect_uuid;
@@ -67,6 +69,8 @@ struct brick_store_open {
 	uint64_t instance_id;
 	bool dirty_shutdowns_known;
 	uint64_t dirty_shutdowns;
+	const struct brick_bytes *bad;
+	uint32_t n_bad;
 };
 
 /**
@@ -93,6 +97,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
  * struct brick_store_recovery - what brick_store_open() found and did
  * @records_repaired: one copy was damaged and rewritten from the other
  * @records_bad: both copies were damaged: the slot was given up
+ * @blocks_lost: blocks in slots with bad bytes
  * @records_resolved: states of an unfinished batch were settled: normal after
  *	a crash
  * @super_repaired: one superblock was rewritten
@@ -104,6 +109,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 struct brick_store_recovery {
 	uint64_t records_repaired;
 	uint64_t records_bad;
+	uint64_t blocks_lost;
 	uint64_t records_resolved;
 	bool super_repaired;
 	bool commit_repaired;
