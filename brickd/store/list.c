@@ -45,13 +45,13 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 		pthread_mutex_unlock(&s->lock);
 		return -ENOENT;
 	}
-	(void)brick_record_get_payload(s->m, &s->sb, 0,
-				       slot & BRICK_INDEX_SLOT, &p);
+	(void)brick_record_get_payload(s->m, &s->sb, 0, slot & BRICK_INDEX_SLOT,
+				       &p);
 	for (; n < max_blocks; n++) {
 		if (!get_visible(s, key + n, &next) || next != slot + n)
 			break;
-		(void)brick_record_get_payload(
-			s->m, &s->sb, 0, next & BRICK_INDEX_SLOT, &other);
+		(void)brick_record_get_payload(s->m, &s->sb, 0,
+					       next & BRICK_INDEX_SLOT, &other);
 		if (other.birth != p.birth || other.owner != p.owner)
 			break;
 	}
