@@ -11,12 +11,17 @@
 #define DIGITS	   (1U << DIGIT_BITS)
 #define KEY_BITS   (64 - KFB_BLOCK_SHIFT)
 #define HALF_BITS  32
+#define FEW	   48U /* sorted before the counters would be cleared */
+
+static uint64_t key_of(const struct brick_id *id)
+{
+	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << HALF_BITS |
+	       id->key_lo;
+}
 
 static uint32_t digit_of(const struct brick_id *id, unsigned int shift)
 {
-	uint64_t key = (uint64_t)id->key_hi << HALF_BITS | id->key_lo;
-
-	return key >> shift & (DIGITS - 1);
+	return key_of(id) >> shift & (DIGITS - 1);
 }
 
 /* One stable pass; false, and nothing moved, if all have the same digit. */
@@ -42,13 +47,28 @@ static bool pass(const struct brick_id *from, struct brick_id *to, uint64_t n,
 	return true;
 }
 
+static void sort_few(struct brick_id *ids, uint64_t n)
+{
+	struct brick_id id;
+	uint64_t i, to;
+
+	for (i = 1; i < n; i++) {
+		id = ids[i];
+		for (to = i; to && key_of(&ids[to - 1]) > key_of(&id); to--)
+			ids[to] = ids[to - 1];
+		ids[to] = id;
+	}
+}
+
 void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n)
 {
 	struct brick_id *from = ids, *to = tmp, *swap;
 	unsigned int shift;
 
-	if (!n)
+	if (n <= FEW) {
+		sort_few(ids, n);
 		return;
+	}
 	for (shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
 		if (!pass(from, to, n, shift))
 			continue;

@@ -196,7 +196,7 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 	return write_instance(s);
 }
 
-static int make_room(struct brick_store *s)
+int brick_store_make_room(struct brick_store *s)
 {
 	int ret;
 
@@ -220,7 +220,7 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 	ret = look(s, o, err, err_len, &super_bad, &inst_bad);
 	if (ret)
 		return ret;
-	ret = make_room(s);
+	ret = brick_store_make_room(s);
 	if (ret)
 		return ret;
 	if (super_bad) {
@@ -240,7 +240,22 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 	return take_hold(s, o);
 }
 
-static void destroy(struct brick_store *s)
+struct brick_store *brick_store_new(struct brick_media *m,
+				    struct brick_slow *slow)
+{
+	struct brick_store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->m = m;
+	s->slow = slow;
+	(void)pthread_mutex_init(&s->lock, NULL);
+	(void)pthread_cond_init(&s->cleaned, NULL);
+	brick_index_init(&s->index);
+	return s;
+}
+
+void brick_store_discard(struct brick_store *s)
 {
 	brick_index_fini(&s->index);
 	brick_lru_fini(&s->at_rest);
@@ -254,24 +269,19 @@ static void destroy(struct brick_store *s)
 int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 		     struct brick_store **out, char *err, size_t err_len)
 {
-	struct brick_store *s = calloc(1, sizeof(*s));
+	struct brick_store *s = brick_store_new(m, o->slow);
 	int ret;
 
 	if (!s) {
 		brick_media_say(err, err_len, "%s: not enough memory", m->path);
 		return -ENOMEM;
 	}
-	s->m = m;
-	s->slow = o->slow;
-	(void)pthread_mutex_init(&s->lock, NULL);
-	(void)pthread_cond_init(&s->cleaned, NULL);
-	brick_index_init(&s->index);
 	brick_media_say(err, err_len, "%s: the medium failed", m->path);
 	ret = recover(s, o, err, err_len);
 	if (ret == -ENOMEM)
 		brick_media_say(err, err_len, "%s: not enough memory", m->path);
 	if (ret) {
-		destroy(s);
+		brick_store_discard(s);
 		return ret;
 	}
 	*out = s;
@@ -287,7 +297,7 @@ void brick_store_close(struct brick_store *s, bool clean)
 		/* If it fails the store is not clean: just what is true. */
 		(void)write_instance(s);
 	}
-	destroy(s);
+	brick_store_discard(s);
 }
 
 const struct brick_store_recovery *

@@ -96,6 +96,16 @@ static inline bool brick_store_has_failed(const struct brick_store *s)
 /* Drain; a medium that fails once is never trusted again. 0 or -EIO. */
 int brick_store_fence(struct brick_store *s);
 
+/* store.c: a store with nothing in it; NULL: no memory. */
+struct brick_store *brick_store_new(struct brick_media *m,
+				    struct brick_slow *slow);
+
+/* Maps and lists for what the superblock in s->sb says. 0 or -ENOMEM. */
+int brick_store_make_room(struct brick_store *s);
+
+/* Free it; nothing is written. */
+void brick_store_discard(struct brick_store *s);
+
 /* inherit.c: what did the instance before this one leave? */
 void brick_store_begin_inherited(struct brick_store *s, bool new_epoch);
 

@@ -31,8 +31,6 @@ static const struct doctor_check checks[] = {
 	{ "fabric.tcp", doctor_check_tcp },
 	{ "pmem.regions", doctor_check_regions },
 	{ "pmem.namespaces", doctor_check_namespaces },
-	{ "pmem.badblocks", doctor_check_bad_blocks },
-	{ "pmem.modules", doctor_check_modules },
 	{ "store", doctor_check_store },
 	{ "brick", doctor_check_brick },
 };

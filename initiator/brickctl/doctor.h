@@ -87,8 +87,6 @@ bool doctor_has_rdma(const struct doctor *d);
 /* doctor_pmem.c */
 void doctor_check_regions(struct doctor *d);
 void doctor_check_namespaces(struct doctor *d);
-void doctor_check_bad_blocks(struct doctor *d);
-void doctor_check_modules(struct doctor *d);
 
 /* doctor_platform.c */
 /**

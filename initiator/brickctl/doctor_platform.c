@@ -15,13 +15,13 @@ void doctor_platform(struct doctor *d, const char *name, const char *domain)
 	else if (!strcmp(domain, "memory_controller"))
 		doctor_found(
 			d, DOCTOR_NOTE,
-			"nothing is needed: brickd takes DDIO for on and flushes the caches itself (flush mode message); where it is switched off for the cards' root ports, ddio = off in brickd.conf spares clients the message",
+			"nothing is needed: brickd takes DDIO for on and flushes the caches itself (flush mode message)",
 			"%s: what has reached the memory controller survives, the CPU's caches do not; whether network cards write into the caches (DDIO) cannot be found out",
 			name);
 	else
 		doctor_found(
 			d, DOCTOR_PROBLEM,
-			"ndctl list -RN, and the firmware's settings; where a battery keeps the memory, persistence = battery in brickd.conf; else keep nothing here that must last",
+			"ndctl list -RN, and the firmware's settings; keep nothing here that must last",
 			"%s: the platform does not say what survives a loss of power%s%s",
 			name, *domain ? ": " : "", domain);
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Persistent memory as sysfs shows it: regions, the namespaces in them, what
- * has gone bad, and the modules.
+ * Persistent memory as sysfs shows it: regions and the namespaces in them.
  */
 #include <dirent.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +10,7 @@
 
 #include "doctor.h"
 
-#define TEXT_BYTES   64
-#define SECTOR_BYTES 512U
+#define TEXT_BYTES 64
 
 static DIR *open_bus(const struct doctor *d)
 {
@@ -92,73 +89,6 @@ void doctor_check_namespaces(struct doctor *d)
 
 	while ((entry = next_device(bus, "namespace")))
 		look_at_namespace(d, entry->d_name);
-	if (bus)
-		closedir(bus);
-}
-
-/* Lines of a first sector and a number of sectors, of 512 bytes. */
-static uint64_t bad_sectors(const struct doctor *d, const char *region)
-{
-	char path[DOCTOR_PATH_BYTES], line[TEXT_BYTES], *rest;
-	uint64_t sum = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/bus/nd/devices/%s/badblocks", d->sysfs,
-		 region);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		(void)strtoull(line, &rest, 10);
-		sum += strtoull(rest, NULL, 10);
-	}
-	fclose(file);
-	return sum;
-}
-
-void doctor_check_bad_blocks(struct doctor *d)
-{
-	const struct dirent *entry;
-	DIR *bus = open_bus(d);
-	uint64_t n;
-
-	while ((entry = next_device(bus, "region"))) {
-		n = bad_sectors(d, entry->d_name);
-		if (!n)
-			doctor_found(d, DOCTOR_OK, NULL, "%s has no bad blocks",
-				     entry->d_name);
-		else
-			doctor_found(
-				d, DOCTOR_PROBLEM,
-				"ndctl list -NM shows where; restart brickd: it repairs its tables and shows lost blocks in brickctl list; free those, then ndctl clear-errors NAMESPACE",
-				"%s has %" PRIu64 " bytes in bad blocks",
-				entry->d_name, n * SECTOR_BYTES);
-	}
-	if (bus)
-		closedir(bus);
-}
-
-/* Words that a module's flags may have (Documentation/ABI, sysfs-bus-nfit). */
-void doctor_check_modules(struct doctor *d)
-{
-	const struct dirent *entry;
-	DIR *bus = open_bus(d);
-	char flags[TEXT_BYTES];
-
-	while ((entry = next_device(bus, "nmem"))) {
-		if (!doctor_read_attribute(flags, sizeof(flags),
-					   "%s/bus/nd/devices/%s/nfit/flags",
-					   d->sysfs, entry->d_name))
-			continue;
-		if (!*flags)
-			doctor_found(d, DOCTOR_OK, NULL,
-				     "%s reports no trouble", entry->d_name);
-		else
-			doctor_found(
-				d, DOCTOR_PROBLEM,
-				"ndctl list -DH says more; copy the data away before the module is replaced",
-				"%s reports: %s", entry->d_name, flags);
-	}
 	if (bus)
 		closedir(bus);
 }

@@ -216,23 +216,6 @@ class Doctor(Case):
         self.attribute("bus/nd/devices/namespace0.0/mode", "dax")
         self.one(self.examine(), "pmem.namespaces", "ok", "devdax")
 
-    def test_bad_blocks_are_a_problem(self):
-        path = "bus/nd/devices/region0/badblocks"
-        self.attribute("bus/nd/devices/region0/persistence_domain", "cpu_cache")
-        self.attribute(path, "")
-        self.one(self.examine(), "pmem.badblocks", "ok", "region0")
-        self.attribute(path, "8 1\n4096 7")
-        self.one(self.examine(), "pmem.badblocks", "problem", "region0 has 4096 bytes",
-                 "ndctl clear-errors")
-
-    def test_a_module_in_trouble_is_a_problem(self):
-        path = "bus/nd/devices/nmem0/nfit/flags"
-        self.attribute(path, "")
-        self.one(self.examine(), "pmem.modules", "ok", "nmem0")
-        self.attribute(path, "save_fail not_armed")
-        self.one(self.examine(), "pmem.modules", "problem",
-                 "nmem0 reports: save_fail not_armed", "ndctl list -DH")
-
     def test_a_store_is_looked_at_and_left_alone(self):
         store = self.folder / "store"
         found = self.examine("--store", store)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The recording medium and the enumeration of its crash states. */
+/* The recording medium. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,7 +7,11 @@
 #include "brickd/store/super.h"
 #include "crash_medium.h"
 
-#define WORD 8U
+#define WORD	  CRASH_WORD_BYTES
+#define SCRAMBLE  0x2545f4914f6cdd1dULL
+#define HALF_BITS 32
+
+_Thread_local unsigned int crash_thread;
 
 static struct crash_medium *cm_of(struct brick_media *m)
 {
@@ -23,7 +27,8 @@ uint64_t crash_random(uint64_t *seed)
 	x ^= x >> 7;
 	x ^= x << 17;
 	*seed = x;
-	return x;
+	/* Its low bits alone would show in small choices one after another. */
+	return x * SCRAMBLE ^ x * SCRAMBLE >> HALF_BITS;
 }
 
 uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
@@ -113,13 +118,24 @@ static void store(struct crash_medium *cm, uint32_t w, uint64_t value)
 	touch(cm, w);
 }
 
-static void op_st64(struct brick_media *m, uint64_t off, uint64_t value)
+static void before_op(const struct crash_medium *cm)
 {
-	struct crash_medium *cm = cm_of(m);
+	if (cm->on_op)
+		cm->on_op();
+}
+
+static void store_at(struct crash_medium *cm, uint64_t off, uint64_t value)
+{
 	uint32_t w = word_at(cm, off);
 
 	if (w != UINT32_MAX)
 		store(cm, w, value);
+}
+
+static void op_st64(struct brick_media *m, uint64_t off, uint64_t value)
+{
+	before_op(cm_of(m));
+	store_at(cm_of(m), off, value);
 }
 
 static void op_copy(struct brick_media *m, uint64_t off, const void *src,
@@ -129,8 +145,9 @@ static void op_copy(struct brick_media *m, uint64_t off, const void *src,
 	uint64_t value;
 
 	for (; len; len -= WORD) {
+		before_op(cm_of(m));
 		memcpy(&value, from, WORD);
-		op_st64(m, off, value);
+		store_at(cm_of(m), off, value);
 		off += WORD;
 		from += WORD;
 	}
@@ -146,6 +163,8 @@ static void each_word(struct crash_medium *cm, uint64_t off, uint64_t len,
 	off = off / WORD * WORD;
 	for (; off < end && off < cm->meta_bytes; off += WORD)
 		fn(cm, (uint32_t)(off / WORD));
+	if (end <= cm->data_off)
+		return;
 	for (slot = 0; slot < cm->n_slots; slot++) {
 		for (s = 0; s < CRASH_SAMPLES; s++) {
 			uint64_t at = crash_sample_off(cm, slot, s);
@@ -166,13 +185,14 @@ static void op_zero(struct brick_media *m, uint64_t off, size_t len)
 {
 	struct crash_medium *cm = cm_of(m);
 
+	before_op(cm);
 	if (!cm->sabotage.skip_zero)
 		each_word(cm, off, len, zero_word);
 }
 
 static void flush_word(struct crash_medium *cm, uint32_t w)
 {
-	cm->words[w].n_flushed = cm->words[w].n_pending;
+	cm->words[w].n_flushed[crash_thread] = cm->words[w].n_pending;
 }
 
 static void op_flush(struct brick_media *m, uint64_t off, size_t len)
@@ -181,11 +201,26 @@ static void op_flush(struct brick_media *m, uint64_t off, size_t len)
 	bool is_data = off >= cm->data_off;
 	bool is_mirror = !is_data && off >= cm->mirror_off;
 
+	before_op(cm);
 	if ((is_data && cm->sabotage.skip_data_flush) ||
 	    (!is_data && cm->sabotage.skip_meta_flush) ||
 	    (is_mirror && cm->sabotage.skip_mirror_flush))
 		return;
 	each_word(cm, off, len, flush_word);
+}
+
+/* The first n pending values of a word are durable, or overwritten. */
+static void settle(struct crash_medium *cm, uint32_t w, uint8_t n)
+{
+	struct crash_word *cw = &cm->words[w];
+	unsigned int t;
+
+	set_durable(cm, w, cw->pending[n - 1]);
+	cw->n_pending -= n;
+	for (t = 0; t < CRASH_THREADS; t++)
+		cw->n_flushed[t] -= cw->n_flushed[t] < n ? cw->n_flushed[t] : n;
+	memmove(cw->pending, cw->pending + n,
+		cw->n_pending * sizeof(cw->pending[0]));
 }
 
 static void drain_words(struct crash_medium *cm)
@@ -195,15 +230,9 @@ static void drain_words(struct crash_medium *cm)
 	for (i = 0; i < cm->n_dirty; i++) {
 		uint32_t w = cm->dirty[i];
 		struct crash_word *cw = &cm->words[w];
-		uint8_t n = cw->n_flushed;
 
-		if (n) {
-			set_durable(cm, w, cw->pending[n - 1]);
-			cw->n_pending -= n;
-			cw->n_flushed = 0;
-			memmove(cw->pending, cw->pending + n,
-				cw->n_pending * sizeof(cw->pending[0]));
-		}
+		if (cw->n_flushed[crash_thread])
+			settle(cm, w, cw->n_flushed[crash_thread]);
 		if (cw->n_pending)
 			cm->dirty[kept++] = w;
 	}
@@ -214,6 +243,7 @@ static int op_drain(struct brick_media *m)
 {
 	struct crash_medium *cm = cm_of(m);
 
+	before_op(cm);
 	if (++cm->n_drains == cm->sabotage.skip_drain)
 		return 0;
 	if (cm->on_point)
@@ -301,19 +331,17 @@ void crash_medium_mark(struct crash_medium *cm)
 	cm->n_drains = 0;
 }
 
-/* Give the next medium word w with the first n of its pending values. */
-static void choose(struct crash_medium *cm, uint32_t w, unsigned int n)
+void crash_medium_give(struct crash_medium *cm, uint32_t i, unsigned int n)
 {
-	struct crash_medium *next = cm->next;
+	uint32_t w = cm->dirty[i];
 	uint64_t value = n ? cm->words[w].pending[n - 1] : cm->durable[w];
 
-	show(next, w, value);
-	set_durable(next, w, value);
-	touch(next, w);
+	show(cm->next, w, value);
+	set_durable(cm->next, w, value);
+	touch(cm->next, w);
 }
 
-/* Undo what the state and its recovery did to the next medium. */
-static void restore(struct crash_medium *cm)
+void crash_medium_restore(struct crash_medium *cm)
 {
 	struct crash_medium *next = cm->next;
 	uint32_t i;
@@ -323,7 +351,8 @@ static void restore(struct crash_medium *cm)
 
 		next->is_touched[w] = false;
 		next->words[w].n_pending = 0;
-		next->words[w].n_flushed = 0;
+		memset(next->words[w].n_flushed, 0,
+		       sizeof(next->words[w].n_flushed));
 		show(next, w, cm->durable[w]);
 		set_durable(next, w, cm->durable[w]);
 	}
@@ -331,102 +360,13 @@ static void restore(struct crash_medium *cm)
 	next->n_dirty = 0;
 }
 
-struct enumeration {
-	struct crash_medium *cm;
-	bool (*fn)(struct crash_medium *next, void *arg);
-	void *arg;
-	uint64_t n_states;
-	bool stop;
-};
-
-/* Show one state: word i of the dirty ones has taken pick[i] values. */
-static void show_state(struct enumeration *e, const uint8_t *pick)
+bool crash_medium_spoil(struct crash_medium *cm, uint64_t off, uint64_t value)
 {
-	uint32_t i;
+	bool changed = crash_medium_load(cm, off) != value;
+	uint32_t w = word_at(cm, off);
 
-	if (e->stop)
-		return;
-	for (i = 0; i < e->cm->n_dirty; i++)
-		choose(e->cm, e->cm->dirty[i], pick[i]);
-	e->n_states++;
-	e->stop = !e->fn(e->cm->next, e->arg);
-	restore(e->cm);
-}
-
-static uint8_t last_pick(const struct crash_medium *cm, uint32_t i)
-{
-	return cm->words[cm->dirty[i]].n_pending;
-}
-
-static void all_states(struct enumeration *e, uint8_t *pick)
-{
-	uint32_t i;
-
-	memset(pick, 0, e->cm->n_dirty);
-	do {
-		show_state(e, pick);
-		for (i = 0; i < e->cm->n_dirty; i++) {
-			if (++pick[i] <= last_pick(e->cm, i))
-				break;
-			pick[i] = 0;
-		}
-	} while (i < e->cm->n_dirty);
-}
-
-/* None, all, each word alone, all words but one, and random ones. */
-static void some_states(struct enumeration *e, uint8_t *pick,
-			const struct crash_limits *limits, uint64_t *seed)
-{
-	uint32_t n = e->cm->n_dirty, i;
-	uint64_t r;
-	uint8_t v;
-
-	memset(pick, 0, n);
-	show_state(e, pick);
-	for (i = 0; i < n && !limits->few; i++) {
-		for (v = 1; v <= last_pick(e->cm, i); v++) {
-			pick[i] = v;
-			show_state(e, pick);
-		}
-		pick[i] = 0;
-	}
-	for (i = 0; i < n; i++)
-		pick[i] = last_pick(e->cm, i);
-	show_state(e, pick);
-	for (i = 0; i < n && !limits->few; i++) {
-		for (v = 0; v < last_pick(e->cm, i); v++) {
-			pick[i] = v;
-			show_state(e, pick);
-		}
-		pick[i] = last_pick(e->cm, i);
-	}
-	for (r = 0; r < limits->random; r++) {
-		for (i = 0; i < n; i++)
-			pick[i] = (uint8_t)(crash_random(seed) %
-					    (last_pick(e->cm, i) + 1U));
-		show_state(e, pick);
-	}
-}
-
-uint64_t
-crash_medium_enumerate(struct crash_medium *cm,
-		       const struct crash_limits *limits, uint64_t *seed,
-		       bool (*fn)(struct crash_medium *next, void *arg),
-		       void *arg)
-{
-	struct enumeration e = { .cm = cm, .fn = fn, .arg = arg };
-	uint8_t *pick = calloc(cm->n_dirty + 1, 1);
-	uint64_t total = 1;
-	uint32_t i;
-
-	if (!pick)
-		abort();
-	for (i = 0; i < cm->n_dirty && total <= limits->exhaustive; i++)
-		total *= last_pick(cm, i) + 1U;
-	if (total <= limits->exhaustive)
-		all_states(&e, pick);
-	else
-		some_states(&e, pick, limits, seed);
-	free(pick);
-	return e.n_states;
+	show(cm, w, value);
+	set_durable(cm, w, value);
+	touch(cm, w);
+	return changed;
 }

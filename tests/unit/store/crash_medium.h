@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A medium that remembers what is not durable yet, and can show every state a
- * power failure might leave.
+ * A medium that remembers what is not durable yet.
  *
  * The unit is the 8-byte word. Each word has its durable value and the values
- * stored since, in order; a flush marks how many of them a drain makes
- * durable. A crash state gives each word its durable value or one of those
- * stored after it, independently of all others.
+ * stored since, in order; a flush marks how many of them a drain of the same
+ * thread makes durable: an SFENCE waits for its own CPU's CLWBs only. A flush
+ * covers the words named and no others of their cache lines, so that more
+ * states are possible here than on any machine.
  *
  * Of a slot's data only the first and the last word exist; the store looks at
  * none of them, the checks look at these.
  *
  * Media are nested: the states of one are loaded into the next, whose own
- * drains show crashes inside recovery.
+ * drains show crashes inside recovery. crash_states.h enumerates them.
+ *
+ * Context: one thread at a time; crash_sched.h sees to it.
  */
 #ifndef TESTS_STORE_CRASH_MEDIUM_H
 #define TESTS_STORE_CRASH_MEDIUM_H
@@ -22,8 +24,11 @@
 
 #include "brickd/media.h"
 
+#define CRASH_WORD_BYTES  8U
+#define CRASH_LINE_BYTES  64U
 #define CRASH_PENDING_MAX 24U
 #define CRASH_SAMPLES	  2U /* words of a slot that exist */
+#define CRASH_THREADS	  3U
 
 /* What to leave out, to see whether anyone notices. */
 struct crash_sabotage {
@@ -37,7 +42,7 @@ struct crash_sabotage {
 struct crash_word {
 	uint64_t pending[CRASH_PENDING_MAX];
 	uint8_t n_pending;
-	uint8_t n_flushed;
+	uint8_t n_flushed[CRASH_THREADS];
 };
 
 struct crash_medium;
@@ -62,8 +67,12 @@ struct crash_medium {
 	struct crash_sabotage sabotage;
 	crash_point_fn on_point;
 	void *arg;
+	void (*on_op)(void); /* before each word and operation, or NULL */
 	struct crash_medium *next; /* where crash states are loaded, or NULL */
 };
+
+/* Which of CRASH_THREADS this thread is, for its flushes and drains. */
+extern _Thread_local unsigned int crash_thread;
 
 /* levels nested media for a store of n_slots; the outermost is returned. */
 struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels);
@@ -72,22 +81,19 @@ void crash_medium_free(struct crash_medium *cm);
 /* Begin to count drains anew. */
 void crash_medium_mark(struct crash_medium *cm);
 
-struct crash_limits {
-	uint64_t exhaustive; /* all states if there are no more */
-	uint64_t random; /* else so many random ones, and the usual suspects */
-	bool few; /* only none, all and the random ones */
-};
+/*
+ * Give the next medium the i-th dirty word with the first n of its pending
+ * values; crash_medium_restore() takes back all that was given, and all that
+ * the store did to the next medium since.
+ */
+void crash_medium_give(struct crash_medium *cm, uint32_t i, unsigned int n);
+void crash_medium_restore(struct crash_medium *cm);
 
 /*
- * Load each state that a power failure now might leave into cm->next, call fn
- * and put everything back. *seed drives the random ones. Returns the number of
- * states; stops when fn returns false.
+ * A word gets a value that nobody stored there, durably. For a medium that a
+ * state is loaded in. Returns whether that changed anything.
  */
-uint64_t
-crash_medium_enumerate(struct crash_medium *cm,
-		       const struct crash_limits *limits, uint64_t *seed,
-		       bool (*fn)(struct crash_medium *next, void *arg),
-		       void *arg);
+bool crash_medium_spoil(struct crash_medium *cm, uint64_t off, uint64_t value);
 
 /* The two words of a slot's data that exist. */
 uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,

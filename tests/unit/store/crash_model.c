@@ -2,6 +2,8 @@
 /* The model of a store's contents. */
 #include "crash_model.h"
 
+#include <string.h>
+
 #include "brickd/store/store_impl.h"
 
 #define TOP_KEYS 4U /* of the model's keys, at the end of the address space */
@@ -59,6 +61,20 @@ void model_learn(struct model *model, struct brick_store *s)
 			model->blocks[key].birth = run.birth;
 }
 
+static bool birth_is_right(const struct model_block *b,
+			   const struct brick_run *run)
+{
+	return b->birth ? run->birth == b->birth
+			: run->birth && run->birth != b->not_birth;
+}
+
+bool model_allows(const struct model_block *b, const struct brick_run *run)
+{
+	if (!run || !b->there)
+		return !run && !b->there;
+	return run->owner == b->owner && birth_is_right(b, run);
+}
+
 static const char *compare_block(const struct model_block *b,
 				 const struct brick_run *run,
 				 const struct crash_medium *cm)
@@ -67,8 +83,7 @@ static const char *compare_block(const struct model_block *b,
 
 	if (run->owner != b->owner)
 		return "wrong owner";
-	if (b->birth ? run->birth != b->birth
-		     : !run->birth || run->birth == b->not_birth)
+	if (!birth_is_right(b, run))
 		return "wrong birth";
 	for (sample = 0; sample < CRASH_SAMPLES; sample++) {
 		uint64_t data = crash_medium_load(
@@ -105,6 +120,34 @@ const char *model_compare(const struct model *model, struct brick_store *s,
 	}
 	brick_store_stats(s, &stats);
 	return stats.slots_alloc == n ? NULL : "an unknown block";
+}
+
+const char *model_compare_each(const struct model *now,
+			       const struct model *after, struct brick_store *s,
+			       const struct crash_medium *cm, bool may_be_lost)
+{
+	const char *wrong;
+	struct brick_run run;
+	unsigned int key;
+
+	for (key = 0; key < MODEL_KEYS; key++) {
+		const struct model_block *old = &now->blocks[key];
+		const struct model_block *new = &after->blocks[key];
+
+		if (brick_store_lookup(s, model_va(key), 1, &run)) {
+			if (old->there && new->there && !may_be_lost)
+				return "a block is gone";
+			continue;
+		}
+		if (!old->there && !new->there)
+			return "a freed block is back";
+		wrong = new->there ? compare_block(new, &run, cm) : "freed";
+		if (wrong && old->there)
+			wrong = compare_block(old, &run, cm);
+		if (wrong && strcmp(wrong, "freed") != 0)
+			return wrong;
+	}
+	return NULL;
 }
 
 const char *model_check_slots(struct brick_store *s,

@@ -44,6 +44,17 @@ void model_learn(struct model *model, struct brick_store *s);
 const char *model_compare(const struct model *model, struct brick_store *s,
 			  const struct crash_medium *cm);
 
+/*
+ * The same where each block may be as it was or as it is to be, or be lost if
+ * slots were given up: a copy was lost while a batch with births was under way.
+ */
+const char *model_compare_each(const struct model *now,
+			       const struct model *after, struct brick_store *s,
+			       const struct crash_medium *cm, bool may_be_lost);
+
+/* Whether a reader may see this: run is NULL where it found nothing. */
+bool model_allows(const struct model_block *b, const struct brick_run *run);
+
 /* What holds whatever happened: numbers add up, CLEAN slots are zero. */
 const char *model_check_slots(struct brick_store *s,
 			      const struct crash_medium *cm);

@@ -18,6 +18,7 @@
 #include "brickd/store/format.h"
 #include "brickd/store/store.h"
 #include "crash_run.h"
+#include "crash_states.h"
 
 static uint64_t from_env(const char *name, uint64_t value)
 {
@@ -34,6 +35,7 @@ static struct crash_run plan(uint64_t seed)
 		.n_steps = (unsigned int)from_env("CRASH_STEPS", 250),
 		.exhaustive = 128,
 		.random = from_env("CRASH_RANDOM", 24),
+		.open_every = 4,
 		.nest_every = 16,
 		.first_tx = 7,
 	};
@@ -80,6 +82,28 @@ static void the_batch_number_wraps_under_power_failures(void **state)
 	expect_no_violation(&run);
 }
 
+static void one_lost_line_costs_nothing(void **state)
+{
+	struct crash_run run = plan(4);
+
+	(void)state;
+	run.poison = true;
+	run.nest_every = 0;
+	crash_run(&run);
+	if (run.violation)
+		fail_msg("step %u: %s", run.step, run.violation);
+	assert_true(run.n_states > 100);
+}
+
+static void threads_in_any_order_keep_their_promises(void **state)
+{
+	struct crash_run run = plan(5);
+
+	(void)state;
+	run.threads = true;
+	expect_no_violation(&run);
+}
+
 static bool check_half_format(struct crash_medium *cm, void *arg)
 {
 	struct brick_store_open o = { .instance_id = 1 };
@@ -104,11 +128,16 @@ static bool check_half_format(struct crash_medium *cm, void *arg)
 
 static void fail_in_format(struct crash_medium *cm, void *arg)
 {
-	struct crash_limits limits = { .exhaustive = 64, .random = 100 };
 	uint64_t seed = 9;
+	struct crash_states states = {
+		.exhaustive = 64,
+		.random = 100,
+		.seed = &seed,
+		.fn = check_half_format,
+		.arg = arg,
+	};
 
-	(void)crash_medium_enumerate(cm, &limits, &seed, check_half_format,
-				     arg);
+	crash_states(cm, &states);
 }
 
 static void an_interrupted_format_is_whole_or_not_a_store(void **state)
@@ -199,6 +228,8 @@ int main(void)
 		cmocka_unit_test(no_power_failure_breaks_a_promise),
 		cmocka_unit_test(a_full_store_survives_power_failures),
 		cmocka_unit_test(the_batch_number_wraps_under_power_failures),
+		cmocka_unit_test(one_lost_line_costs_nothing),
+		cmocka_unit_test(threads_in_any_order_keep_their_promises),
 		cmocka_unit_test(an_interrupted_format_is_whole_or_not_a_store),
 		cmocka_unit_test(a_missing_first_fence_is_noticed),
 		cmocka_unit_test(a_missing_second_fence_is_noticed),

@@ -14,6 +14,7 @@
 
 #include "brickd/store/store_impl.h"
 #include "crash_medium.h"
+#include "crash_states.h"
 
 #define SLOTS  4
 #define BLOCKS 3
@@ -132,10 +133,16 @@ static bool look(struct crash_medium *cm, void *arg)
 /* The power fails, the host comes up again: in every state that it leaves. */
 static void power_fails(struct scene *sc)
 {
-	const struct crash_limits all = { .exhaustive = 1U << 16 };
 	uint64_t seed = 1;
+	struct crash_states states = {
+		.exhaustive = 1U << 16,
+		.seed = &seed,
+		.fn = look,
+		.arg = sc,
+	};
 
-	assert_true(crash_medium_enumerate(sc->cm, &all, &seed, look, sc) > 0);
+	crash_states(sc->cm, &states);
+	assert_true(states.n_states > 0);
 }
 
 static void a_clean_stop_does_not_cover_up_a_killed_instance(void **state)
