@@ -6,6 +6,7 @@
  */
 #include "raw_client.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <rdma/fi_rma.h>
 
 #define N_RECEIVES    4
+#define N_SENDS	      16
 #define MESSAGE_BYTES 8192
 #define CONNECT_MS    10000
 #define PAUSE_NS      200000
@@ -33,7 +35,8 @@ struct raw_client {
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	bool ended;
-	uint8_t out[MESSAGE_BYTES];
+	unsigned int n_sent;
+	uint8_t out[N_SENDS][MESSAGE_BYTES];
 	uint8_t in[N_RECEIVES][MESSAGE_BYTES];
 };
 
@@ -48,6 +51,27 @@ static uint64_t now_ms(void)
 static void pause_shortly(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+}
+
+static const char *come_from;
+
+void raw_come_from(const char *host)
+{
+	come_from = host;
+}
+
+/* The address to connect from, instead of the one that the system takes. */
+static int set_source(struct fi_info *hints)
+{
+	struct sockaddr_in *in = calloc(1, sizeof(*in));
+
+	if (!in)
+		return -ENOMEM;
+	in->sin_family = AF_INET;
+	inet_pton(AF_INET, come_from, &in->sin_addr);
+	hints->src_addr = in;
+	hints->src_addrlen = sizeof(*in);
+	return 0;
 }
 
 static int resolve(const char *url, struct fi_info **out)
@@ -66,7 +90,9 @@ static int resolve(const char *url, struct fi_info **out)
 	hints->caps = FI_MSG | FI_RMA;
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->fabric_attr->prov_name = strdup("tcp");
-	rc = fi_getinfo(FI_VERSION(1, 17), host, port, 0, hints, out);
+	rc = come_from ? set_source(hints) : 0;
+	if (!rc)
+		rc = fi_getinfo(FI_VERSION(1, 17), host, port, 0, hints, out);
 	fi_freeinfo(hints);
 	return rc;
 }
@@ -199,12 +225,13 @@ static void read_event(struct raw_client *c)
 
 int raw_send(struct raw_client *c, const void *buf, size_t len)
 {
+	uint8_t *out = c->out[c->n_sent++ % N_SENDS];
 	ssize_t rc;
 
-	if (len > sizeof(c->out))
+	if (len > MESSAGE_BYTES)
 		return -EMSGSIZE;
-	memcpy(c->out, buf, len);
-	rc = fi_send(c->ep, c->out, len, NULL, 0, c->out);
+	memcpy(out, buf, len);
+	rc = fi_send(c->ep, out, len, NULL, 0, out);
 	return (int)rc;
 }
 

@@ -33,6 +33,9 @@ enum raw_outcome raw_connect(const char *url, const void *data, size_t data_len,
 			     void *reply, size_t *reply_len,
 			     struct raw_client **out);
 
+/* Connections begin there from now on: an IPv4 address, or NULL for any. */
+void raw_come_from(const char *host);
+
 /* Send bytes as one message; 0 or a negative errno. */
 int raw_send(struct raw_client *c, const void *buf, size_t len);
 

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * As much as a brick allows, and one more:
+ *
+ *	limits WHAT BRICK CLIENT KEYFILE [FILE]
+ *
+ *	strangers	2 connections without AUTH, of one address or in all
+ *	neighbours	2 of one address; another address has its own
+ *	silent		one that never says anything
+ *	sessions	3 sessions in all
+ *	client		3 sessions of the client
+ *	mappings	2 mappings of a session, 4 blocks of one ALLOC
+ *	credits		8 requests under way, 2 of them for PING and UNMAP
+ *	pending		2 requests of a session that wait for blocks, 3 in all
+ *
+ * For the last two the brick's device closes no registration while FILE exists:
+ * so requests can be had to stay where they are.
+ */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "key_file.h"
+#include "proto/kfb_err.h"
+#include "raw_session.h"
+
+#define WAIT_MS	      15000
+#define TRIES	      20000
+#define CREDITS	      8
+#define FREE_CREDITS  (CREDITS - KFB_CREDITS_RESERVED)
+#define BLOCKS	      4
+#define OTHER_ADDRESS "127.0.0.2"
+
+#define CHECK(what)                                                        \
+	do {                                                               \
+		if (!(what)) {                                             \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
+			return 1;                                          \
+		}                                                          \
+	} while (0)
+
+static struct raw_identity id;
+static const char *file;
+
+/* ---- connections and sessions ---- */
+
+static bool connects(struct raw_session *s, uint16_t *status)
+{
+	struct kfb_hello hello;
+
+	raw_hello(&hello);
+	*status = KFB_ST_OK;
+	return raw_session_connect(s, &id, &hello, status) == RAW_ACCEPTED;
+}
+
+/* A brick notices by and by that a peer is gone. */
+static bool connects_at_last(struct raw_session *s)
+{
+	uint16_t status;
+
+	for (int i = 0; i < TRIES; i++)
+		if (connects(s, &status))
+			return true;
+	return false;
+}
+
+static int strangers(void)
+{
+	struct raw_session s[2], more;
+	uint16_t status;
+
+	CHECK(connects(&s[0], &status));
+	CHECK(connects(&s[1], &status));
+	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	raw_session_close(&s[0]);
+	CHECK(connects_at_last(&more));
+	return 0;
+}
+
+static int neighbours(void)
+{
+	struct raw_session s[2], more;
+	uint16_t status;
+
+	CHECK(connects(&s[0], &status));
+	CHECK(connects(&s[1], &status));
+	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	raw_come_from(OTHER_ADDRESS);
+	CHECK(connects(&s[0], &status));
+	CHECK(connects(&s[1], &status));
+	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	return 0;
+}
+
+static int silent(void)
+{
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session s;
+	uint16_t status;
+
+	CHECK(connects(&s, &status));
+	CHECK(raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED);
+	return 0;
+}
+
+static int sessions(void)
+{
+	struct raw_session s[3], more;
+	uint16_t status;
+
+	for (int i = 0; i < 3; i++)
+		CHECK(raw_session_open(&s[i], &id));
+	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	return 0;
+}
+
+static int sessions_of_one(void)
+{
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session s[3], more;
+	struct kfb_request req;
+	uint16_t status;
+
+	for (int i = 0; i < 3; i++)
+		CHECK(raw_session_open(&s[i], &id));
+	CHECK(connects(&more, &status));
+	CHECK(raw_auth_request(&more, id.client, id.key, &req));
+	CHECK(raw_call(&more, &req) == RAW_ACCEPTED);
+	CHECK(more.reply.status == KFB_ST_LIMIT);
+	CHECK(raw_receive(more.c, buf, &len, WAIT_MS) == RAW_ENDED);
+	return 0;
+}
+
+/* ---- requests ---- */
+
+static unsigned int call(struct raw_session *s, struct kfb_request *req)
+{
+	return raw_call(s, req) == RAW_ACCEPTED ? s->reply.status : UINT16_MAX;
+}
+
+static unsigned int call_range(struct raw_session *s, uint16_t op, uint64_t n)
+{
+	struct kfb_request req = { .op = op };
+
+	req.u.range.n_blocks = n;
+	return call(s, &req);
+}
+
+static struct kfb_request map_of(uint64_t block)
+{
+	struct kfb_request req = { .op = KFB_OP_MAP };
+
+	req.u.map.range.va = block << KFB_BLOCK_SHIFT;
+	req.u.map.range.n_blocks = 1;
+	req.u.map.flags = KFB_MAP_RW | KFB_MAP_EXCLUSIVE;
+	return req;
+}
+
+static int mappings(void)
+{
+	struct kfb_request req;
+	struct raw_session s;
+
+	CHECK(raw_session_open(&s, &id));
+	CHECK(call_range(&s, KFB_OP_ALLOC, BLOCKS + 1) == KFB_ST_LIMIT);
+	CHECK(call_range(&s, KFB_OP_ALLOC, BLOCKS) == KFB_ST_OK);
+	for (uint64_t block = 0; block < 2; block++) {
+		req = map_of(block);
+		CHECK(call(&s, &req) == KFB_ST_OK);
+	}
+	req = map_of(2);
+	CHECK(call(&s, &req) == KFB_ST_LIMIT);
+	return 0;
+}
+
+/*
+ * Blocks 0 to 3 are allocated. A session that had the last one mapped says
+ * goodbye, and the brick's registrar waits for the device from then on.
+ */
+static bool hold_registrar(void)
+{
+	struct kfb_request map = map_of(BLOCKS - 1);
+	struct kfb_request end = { .op = KFB_OP_PING };
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session s;
+	FILE *made;
+
+	end.u.ping.flags = KFB_PING_END;
+	if (!raw_session_open(&s, &id) ||
+	    call_range(&s, KFB_OP_ALLOC, BLOCKS) || call(&s, &map))
+		return false;
+	made = fopen(file, "w");
+	return made && !fclose(made) && !call(&s, &end) &&
+	       raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED;
+}
+
+/* A request in a slot of its own, whose answer is not waited for. */
+static bool send_in(struct raw_session *s, uint16_t slot, uint32_t seq,
+		    struct kfb_request *req)
+{
+	uint8_t buf[KFB_REQ_MAX_BYTES];
+	int n;
+
+	req->cookie.slot = slot;
+	req->cookie.seq = seq;
+	n = kfb_encode_request(req, buf, sizeof(buf));
+	return n > 0 && !raw_send(s->c, buf, (size_t)n);
+}
+
+/* The next n replies are of these slots, in any order, with these statuses. */
+static bool answer(struct raw_session *s, unsigned int n,
+		   const unsigned int status[CREDITS])
+{
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	bool came[CREDITS] = { false };
+
+	for (unsigned int i = 0; i < n; i++) {
+		size_t len = sizeof(buf);
+		uint16_t slot;
+
+		if (raw_receive(s->c, buf, &len, WAIT_MS) != RAW_ACCEPTED ||
+		    kfb_decode_reply(buf, (uint32_t)len, &s->reply))
+			return false;
+		slot = s->reply.cookie.slot;
+		if (slot >= CREDITS || came[slot] ||
+		    s->reply.status != status[slot])
+			return false;
+		came[slot] = true;
+	}
+	return true;
+}
+
+static bool answers(struct raw_session *s, uint16_t slot, unsigned int status)
+{
+	unsigned int of[CREDITS];
+
+	for (unsigned int i = 0; i < CREDITS; i++)
+		of[i] = i == slot ? status : UINT16_MAX;
+	return answer(s, 1, of);
+}
+
+static int credits(void)
+{
+	struct kfb_request list = { .op = KFB_OP_LIST };
+	struct kfb_request ping = { .op = KFB_OP_PING };
+	struct kfb_request unmap = { .op = KFB_OP_UNMAP };
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session s, other;
+
+	list.u.list.what = KFB_LIST_ALLOCATED;
+	unmap.u.unmap.mapping_id = 1;
+	CHECK(raw_session_open(&s, &id));
+	CHECK(raw_session_open(&other, &id));
+	CHECK(s.accepted.credits == CREDITS);
+	CHECK(hold_registrar());
+	for (uint16_t slot = 0; slot < FREE_CREDITS; slot++)
+		CHECK(send_in(&s, slot, 1, &list));
+	/* The reserved ones serve what can give something back. */
+	CHECK(send_in(&s, FREE_CREDITS, 1, &ping));
+	CHECK(answers(&s, FREE_CREDITS, KFB_ST_OK));
+	CHECK(send_in(&s, FREE_CREDITS + 1, 1, &unmap));
+	CHECK(answers(&s, FREE_CREDITS + 1, KFB_ST_STALE));
+	CHECK(send_in(&s, FREE_CREDITS, 2, &ping));
+	CHECK(answers(&s, FREE_CREDITS, KFB_ST_OK));
+	/* And nothing else. */
+	CHECK(send_in(&s, FREE_CREDITS, 3, &list));
+	CHECK(raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED);
+	CHECK(!call(&other, &ping));
+	CHECK(!unlink(file));
+	return 0;
+}
+
+static int pending(void)
+{
+	static const unsigned int of_first[CREDITS] = { KFB_ST_OK, KFB_ST_BUSY,
+							KFB_ST_BUSY };
+	static const unsigned int of_other[CREDITS] = { KFB_ST_BUSY, UINT16_MAX,
+							KFB_ST_OK };
+	struct kfb_request map = map_of(0);
+	struct raw_session s, other;
+
+	CHECK(raw_session_open(&s, &id));
+	CHECK(raw_session_open(&other, &id));
+	CHECK(hold_registrar());
+	/* One has the block, two wait for it, the fourth must not. */
+	for (uint16_t slot = 0; slot < 3; slot++)
+		CHECK(send_in(&s, slot, 1, &map));
+	CHECK(send_in(&s, 3, 1, &map));
+	CHECK(answers(&s, 3, KFB_ST_AGAIN));
+	/* Another session: one more in all. */
+	CHECK(send_in(&other, 0, 1, &map));
+	CHECK(send_in(&other, 1, 1, &map));
+	CHECK(answers(&other, 1, KFB_ST_AGAIN));
+	/* What does not wait is not counted. */
+	map = map_of(1);
+	CHECK(send_in(&other, 2, 1, &map));
+	CHECK(!unlink(file));
+	CHECK(answer(&s, 3, of_first));
+	CHECK(answer(&other, 2, of_other));
+	/* Those that waited do so no more. */
+	map = map_of(0);
+	CHECK(send_in(&s, 4, 1, &map));
+	CHECK(answers(&s, 4, KFB_ST_BUSY));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} all[] = {
+		{ "strangers", strangers },    { "neighbours", neighbours },
+		{ "silent", silent },	       { "sessions", sessions },
+		{ "client", sessions_of_one }, { "mappings", mappings },
+		{ "credits", credits },	       { "pending", pending },
+	};
+
+	if (argc < 5 || key_file_read(argv[4], id.key) || sodium_init() < 0) {
+		fprintf(stderr, "usage: %s WHAT BRICK CLIENT KEYFILE [FILE]\n",
+			argv[0]);
+		return 2;
+	}
+	id.url = argv[2];
+	id.client = argv[3];
+	file = argv[5];
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(all[i].name, argv[1]))
+			return all[i].run();
+	return 2;
+}
