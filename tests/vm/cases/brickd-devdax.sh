@@ -12,10 +12,7 @@
 dax=$(devdax_setup) || bail "a devdax namespace can be made"
 check "soft RoCE starts on dummy0" rxe_setup || exit
 KFB_STORE=$dax functest job.py
-brickd --store "$dax" --config /dev/null --auth none \
-	--listen tcp://127.0.0.1:0 --ready-fd 3 3>/tmp/ready 2>/tmp/log &
-daemon=$!
-check "brickd serves it over tcp, too" wait_for 60 test -s /tmp/ready
-check "it flushes the CPU caches" grep -q 'flushed by CLWB' /tmp/log
-kill $daemon
-check "it stops" wait $daemon
+check "brickd serves it over tcp, too" brick_run --store "$dax" --config /dev/null \
+	--auth none --listen tcp://127.0.0.1:0
+check "it flushes the CPU caches" grep -q 'flushed by CLWB' /tmp/brick.log
+check "it stops" brick_stop

@@ -17,19 +17,8 @@ make() { # make REGION OPTION...: a namespace that fills the region
 	ndctl create-namespace -f -e "namespace$_region.0" "$@"
 }
 
-serve() { # serve STORE ADDRESS: until it is ready
-	brickd --store "$1" --listen "$2" --config /tmp/conf --ready-fd 3 -v \
-		3>/tmp/ready >/tmp/log 2>&1 &
-	daemon=$!
-	wait_for 60 test -s /tmp/ready || {
-		cat /tmp/log
-		return 1
-	}
-}
-
-stop() {
-	rm /tmp/ready
-	kill "$daemon" && wait "$daemon"
+serve_store() { # serve_store STORE ADDRESS
+	brick_run --store "$1" --listen "$2" --config /tmp/conf -v
 }
 
 # flag FLAG STORE: the daemon's mapping of the store has a flag of smaps
@@ -38,7 +27,7 @@ flag() {
 		/^[0-9a-f]+-[0-9a-f]+ / { mine = $NF == path }
 		mine && /^VmFlags:/ { for (i = 2; i <= NF; i++)
 			if ($i == flag) found = 1 }
-		END { exit !found }' "/proc/$daemon/smaps"
+		END { exit !found }' "/proc/$BRICK_PID/smaps"
 }
 
 brickctl keygen /tmp/key
@@ -56,11 +45,11 @@ check "it is refused with the way out" \
 	says "-m devdax -a 2M" brickd format /dev/dax0.0
 check "devdax aligned to 2 MiB can be made" make 0 -m devdax -a 2M
 check "it is formatted" brickd format /dev/dax0.0 --force
-check "brickd serves devdax" serve /dev/dax0.0 tcp://127.0.0.1:20149
+check "brickd serves devdax" serve_store /dev/dax0.0 tcp://127.0.0.1:20149
 check "it knows that CPU caches are persistent there" \
 	grep -q 'is devdax in region0, flushed by SFENCE, CPU caches' \
-	/tmp/log
-check "it stops" stop
+	/tmp/brick.log
+check "it stops" brick_stop
 
 check "fsdax can be made" make 1 -m fsdax
 check "ext4 with 2 MiB clusters can be made" \
@@ -68,10 +57,10 @@ check "ext4 with 2 MiB clusters can be made" \
 modprobe ext4
 check "it mounts with dax" mount -o dax /dev/pmem1 /mnt
 check "an fsdax file is formatted" brickd format /mnt/store --size 256M
-check "brickd serves it over tcp" serve /mnt/store tcp://127.0.0.1:20149
-check "it is fsdax" grep -q 'is fsdax in region1, flushed by' /tmp/log
+check "brickd serves it over tcp" serve_store /mnt/store tcp://127.0.0.1:20149
+check "it is fsdax" grep -q 'is fsdax in region1, flushed by' /tmp/brick.log
 check "it is mapped with MAP_SYNC" flag sf /mnt/store
-check "it stops" stop
+check "it stops" brick_stop
 check "over verbs it is refused with the way out" \
 	says "fsdax needs a device with on-demand paging" \
 	timeout 100 brickd --store /mnt/store --config /tmp/conf \

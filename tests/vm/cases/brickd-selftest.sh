@@ -15,20 +15,8 @@ tests_both() { # tests_both ADDRESS: both devices are tested by it
 	grep -qx 'tested rxe0' /tmp/tested && grep -qx 'tested rxe1' /tmp/tested
 }
 
-# serve ADDRESS: starts brickd, waits until it listens on the default port
-serve() {
-	brickd --config /tmp/conf --listen "$1" --ready-fd 3 \
-		3>/tmp/ready >/tmp/log 2>&1 &
-	daemon=$!
-	wait_for 20 test -s /tmp/ready || {
-		cat /tmp/log
-		return 1
-	}
-}
-
-stop() {
-	rm /tmp/ready
-	kill "$daemon" && wait "$daemon"
+serve_at() { # serve_at ADDRESS: on the default port
+	brick_run --config /tmp/conf --listen "$1"
 }
 
 ask() { # ask HOST: brickctl's answer from brickd at this address
@@ -64,22 +52,22 @@ echo 'grant = 0x0+1T rw' >>/tmp/conf
 
 export FI_MR_CACHE_MAX_COUNT=1024
 check "brickd switches a cache off that the environment asks for" \
-	serve "verbs://$LOCAL_IP"
+	serve_at "verbs://$LOCAL_IP"
 check "it serves" ask $LOCAL_IP
-check "it stops" stop
+check "it stops" brick_stop
 unset FI_MR_CACHE_MAX_COUNT
 
 ip link add dummy2 type dummy
 ip link set dummy2 mtu "$MTU" up
 rdma link add rxe2 type rxe netdev dummy2
 check "a third device starts that has no address" wait_for 10 rxe_active rxe2
-check "brickd serves on a wildcard address" serve verbs://0.0.0.0
+check "brickd serves on a wildcard address" serve_at verbs://0.0.0.0
 check "over the first device" ask $LOCAL_IP
 check "over the second device" ask $OTHER_IP
 check "brickd says which device it does not serve" \
-	grep -q 'not serving over rxe2' /tmp/log
+	grep -q 'not serving over rxe2' /tmp/brick.log
 ip addr add 192.168.79.1/24 dev dummy2
 check "an address that came later makes no difference" \
 	says "does not support" ask 192.168.79.1
-check "brickd says why" grep -q 'rxe2 has not passed' /tmp/log
-check "it stops" stop
+check "brickd says why" grep -q 'rxe2 has not passed' /tmp/brick.log
+check "it stops" brick_stop

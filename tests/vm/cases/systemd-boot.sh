@@ -5,35 +5,10 @@
 # MEM: 1G
 # TIMEOUT: 300
 
-KEY=/var/lib/kfbrick/example.key
 export KFBRICK=tcp://127.0.0.1
 
-service_log() {
-	journalctl -u brickd -u brickd-first-start --no-pager -o cat
-}
-
-client() { # client COMMAND [ARGUMENT...]: as the shipped settings' client
-	brickctl --client example --key-file $KEY "$@"
-}
-
-round_trip() { # what was written is what is read, and it is durable
-	client write 0x0 -i /tmp/in && client read 0x0 --length 4M -o /tmp/out &&
-		cmp /tmp/in /tmp/out
-}
-
-main_pid() {
-	systemctl show -P MainPID brickd
-}
-
-restarted() { # restarted PID: it runs, as another process
-	systemctl is-active brickd && [ "$(main_pid)" != "$1" ]
-}
-
 check "the system came up" systemctl is-active multi-user.target
-check "the installation makes users" systemd-sysusers
-check "the installation makes settings" systemd-tmpfiles --create
-ldconfig
-systemctl daemon-reload
+install_service
 check "brickd starts with the settings as shipped" systemctl start brickd ||
 	diag "$(service_log)"
 check "it runs as its own user" test "$(stat -c %U "/proc/$(main_pid)")" = brickd
@@ -41,10 +16,8 @@ check "the manager knows what it does" sh -c \
 	'systemctl show -P StatusText brickd | grep -q "serving /var/lib/kfbrick"'
 head -c 4M /dev/urandom >/tmp/in
 check "blocks are allocated" client alloc 0x0+4M
-check "data goes there and comes back" round_trip
-check "the sandbox's exposure is 1.5 or less" sh -c \
-	'systemd-analyze security brickd | awk "/Overall/ { e = \$(NF - 2) } \
-	END { print e; exit !(e != \"\" && e <= 1.5) }"'
+check "data goes there and comes back" round_trip /tmp/in
+check "the sandbox's exposure is 1.5 or less" exposure_at_most 1.5
 diag "exposure: $(systemd-analyze security brickd | grep Overall)"
 
 check "root may ask who is there" brickctl sessions
@@ -53,7 +26,7 @@ pid=$(main_pid)
 kill -9 "$pid"
 check "it comes back after it was killed" wait_for 60 restarted "$pid"
 check "what was durable is there" sh -c \
-	"brickctl --client example --key-file $KEY read 0x0 --length 4M | cmp - /tmp/in"
+	"brickctl --client example --key-file $(shipped_key) read 0x0 --length 4M | cmp - /tmp/in"
 
 mkdir -p /run/systemd/system/brickd.service.d
 printf '[Service]\nWatchdogSec=4\n' >/run/systemd/system/brickd.service.d/w.conf

@@ -295,6 +295,48 @@ cycles() {
 		kernel_below $((_before + 2048))
 }
 
+# --- brickd as a service, with ROOT: systemd
+
+# shipped_key: of the client that the settings as they are shipped know
+shipped_key() {
+	echo /var/lib/kfbrick/example.key
+}
+
+install_service() { # what a package's scripts do
+	check "the installation makes users" systemd-sysusers
+	check "the installation makes settings" systemd-tmpfiles --create
+	ldconfig
+	udevadm control --reload
+	systemctl daemon-reload
+}
+
+service_log() {
+	journalctl -u brickd -u brickd-first-start --no-pager -o cat
+}
+
+client() { # client COMMAND [ARGUMENT...]: as the shipped settings' client
+	brickctl --client example --key-file "$(shipped_key)" "$@"
+}
+
+round_trip() { # round_trip FILE: what was written is what is read, durably
+	client write 0x0 -i "$1" && client read 0x0 -o /tmp/out \
+		--length "$(stat -c %s "$1")" && cmp "$1" /tmp/out
+}
+
+main_pid() {
+	systemctl show -P MainPID brickd
+}
+
+restarted() { # restarted PID: it runs, as another process
+	systemctl is-active brickd && [ "$(main_pid)" != "$1" ]
+}
+
+exposure_at_most() { # exposure_at_most LIMIT: systemd's score of the sandbox
+	systemd-analyze security brickd | awk -v limit="$1" \
+		'/Overall/ { e = $(NF - 2) }
+		END { print e; exit !(e != "" && e + 0 <= limit) }'
+}
+
 # --- functional tests
 
 functest() { # functest TEST.py [ARGUMENT...]: of tests/func, over verbs
@@ -324,6 +366,22 @@ brick_setup() { # brick_setup STORE: formats it; client a has a key
 	brickctl keygen /tmp/brick.key && brickd format "$_store" --force
 }
 
+# brick_run WORD...: brickd with these words, until it is ready. Its process is
+# $BRICK_PID, its log /tmp/brick.log.
+brick_run() {
+	: >/tmp/brick.ready
+	brickd "$@" --ready-fd 3 3>/tmp/brick.ready >/tmp/brick.log 2>&1 &
+	BRICK_PID=$!
+	wait_for 60 test -s /tmp/brick.ready || {
+		cat /tmp/brick.log
+		return 1
+	}
+}
+
+brick_stop() {
+	kill "$BRICK_PID" && wait "$BRICK_PID"
+}
+
 brick_serve() { # brick_serve [SETTING...]: until it is ready
 	{
 		printf '[brick]\nstore = %s\n' "$_store"
@@ -334,18 +392,7 @@ brick_serve() { # brick_serve [SETTING...]: until it is ready
 		printf '[client a]\nkey-file = /tmp/brick.key\n'
 		echo 'grant = 0x0+1T rw'
 	} >/tmp/brick.conf
-	: >/tmp/brick.ready
-	brickd --config /tmp/brick.conf --ready-fd 3 -v \
-		3>/tmp/brick.ready >/tmp/brick.log 2>&1 &
-	_brickd=$!
-	wait_for 60 test -s /tmp/brick.ready || {
-		cat /tmp/brick.log
-		return 1
-	}
-}
-
-brick_stop() {
-	kill "$_brickd" && wait "$_brickd"
+	brick_run --config /tmp/brick.conf -v
 }
 
 brick_log_has() { # brick_log_has TEXT
