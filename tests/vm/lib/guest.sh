@@ -360,10 +360,14 @@ dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
 
 # --- a brick in this guest, on the default port of verbs and tcp
 
-brick_setup() { # brick_setup STORE: formats it; client a has a key
+brick_key() { # brick_key STORE: to be served; client a has a key
 	_store=$1
 	export IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1
-	brickctl keygen /tmp/brick.key && brickd format "$_store" --force
+	brickctl keygen /tmp/brick.key
+}
+
+brick_setup() { # brick_setup STORE: likewise, newly formatted
+	brick_key "$1" && brickd format "$_store" --force
 }
 
 # brick_run WORD...: brickd with these words, until it is ready. Its process is
@@ -399,11 +403,15 @@ brick_log_has() { # brick_log_has TEXT
 	grep -qF -e "$1" /tmp/brick.log
 }
 
+brick_ctl() { # brick_ctl WORD...: brickctl of client a, over $VIA or verbs
+	_host=$LOCAL_IP
+	[ "$VIA" != tcp ] || _host=127.0.0.1
+	brickctl --brick "${VIA:-verbs}://$_host" --client a \
+		--key-file /tmp/brick.key "$@"
+}
+
 brick_says() { # brick_says verbs|tcp NAME VALUE: in its INFO
-	_host=127.0.0.1
-	[ "$1" = tcp ] || _host=$LOCAL_IP
-	brickctl --brick "$1://$_host" --client a --key-file /tmp/brick.key \
-		info --json >/tmp/brick.info || return
+	VIA=$1 brick_ctl info --json >/tmp/brick.info || return
 	grep -qF -e "\"$2\":$3," -e "\"$2\":\"$3\"," /tmp/brick.info || {
 		cat /tmp/brick.info
 		return 1

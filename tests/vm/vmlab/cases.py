@@ -7,6 +7,7 @@ Header lines have the form "# NAME: value":
   FILES    files of the project, into /vm/files
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
   GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align= ...]
+  BOOTS    how often it runs, with $BOOT 1, 2 ... and the same NVDIMMs
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
   KARGS    for the kernel's command line        ALLOW    faults expected (regex)
   MANUAL   yes: runs only when it is named
@@ -42,6 +43,7 @@ class Case:
     smp: int = 2
     timeout: int = 60
     guests: int = 1
+    boots: int = 1
     group: str = ""
     manual: bool = False
     root: str = ""
@@ -99,7 +101,7 @@ def set_field(case, key, value):
         case.nvdimm.append(parse_nvdimm(value))
     elif key == "allow":
         case.allow.append(value)
-    elif key in ("smp", "timeout", "guests"):
+    elif key in ("smp", "timeout", "guests", "boots"):
         setattr(case, key, int(value))
     elif key == "group":
         case.group = value
@@ -134,7 +136,8 @@ def groups(cases):
     """Return lists of cases that share one boot each."""
     shared = {}
     for case in cases:
-        key = (case.guests, case.root, case.group or f"alone {case.name}")
+        group = case.group if case.boots == 1 else ""
+        key = (case.guests, case.root, group or f"alone {case.name}")
         shared.setdefault(key, []).append(case)
     return list(shared.values())
 

@@ -37,7 +37,7 @@ class Session:
         self.supplied = supplied_files(options, programs)
         self.slow = DEBUG_FACTOR if kernel.name == "debug" else 1
 
-    def overlay(self, path, group, base, role):
+    def overlay(self, path, group, base, role, boot):
         """Write the archive that is laid over the base for one guest."""
         archive = cpio.Archive(path)
         for name in LIB:
@@ -48,7 +48,7 @@ class Session:
             if case.allow:
                 archive.text(f"vm/cases/{case.name}.allow",
                              "".join(f"{a}\n" for a in case.allow))
-        env = {"ROLE": role, "PAIR": "yes" if group[0].guests == 2 else "",
+        env = {"ROLE": role, "BOOT": boot, "PAIR": "yes" if group[0].guests == 2 else "",
                "MTU": self.options.mtu,
                "KIND": self.kernel.name,
                "ROOT": group[0].root,
@@ -120,7 +120,7 @@ class Session:
             machine.disk(rootfs.image(self.kernel))
         return machine
 
-    def prepare(self, group, work):
+    def prepare(self, group, work, boot):
         """Return the guests of a group, not yet started."""
         if self.options.shell and group[0].guests > 1:
             raise ValueError("--shell is for cases of one guest")
@@ -129,7 +129,7 @@ class Session:
         guests = []
         for role in ROLES[:group[0].guests]:
             over, initrd = work / f"{role}.cpio", work / f"{role}.initrd"
-            self.overlay(over, group, base, role)
+            self.overlay(over, group, base, role, boot)
             with open(initrd, "wb") as out:
                 for part in (base / "base.cpio", over):
                     with open(part, "rb") as file:
@@ -145,8 +145,17 @@ class Session:
         return guests
 
     def boot(self, group, work):
+        """Boot a group as often as it wants; return {role: [Result]}."""
+        results = self.boot_once(group, work, 1)
+        for number in range(2, group[0].boots + 1):
+            more = self.boot_once(group, work, number)
+            for role, result in results.items():
+                tap.join(result, more.get(role), number)
+        return results
+
+    def boot_once(self, group, work, boot):
         """Run guests to their end; return {role: [Result]}."""
-        guests = self.prepare(group, work)
+        guests = self.prepare(group, work, boot)
         limit_s = BOOT_S * self.slow + sum(self.limit(c) + 10 for c in group)
         if self.options.icount:
             limit_s *= ICOUNT_FACTOR

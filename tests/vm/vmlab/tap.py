@@ -64,6 +64,20 @@ def parse(lines):
     return results
 
 
+def join(results, more, boot):
+    """Add to a case's result that of its next boot."""
+    if not results:
+        return
+    first = results[0]
+    if not more:
+        first.ended = False
+        note(first, f"{first.name} did not begin in boot {boot}")
+        return
+    first.points += more[0].points
+    first.lines += [f"# boot {boot}", *more[0].lines]
+    first.ended &= more[0].ended
+
+
 def take(result, line):
     result.lines.append(line)
     point, plan = POINT.match(line), PLAN.match(line)
