@@ -4,6 +4,9 @@
 import os
 
 import lab
+from comeback import Talker
+
+MEDIA_ERROR = 4
 
 TABLES = 0x10000
 LINE = 64
@@ -74,6 +77,19 @@ class BadBlocks(lab.FuncTest):
         done = self.b.ctl("alloc", f"4G+{free + 1}")
         self.refused(done, 1, "space")
         self.ok(self.b.ctl("alloc", f"4G+{free}"))
+
+    def test_clients_are_told_that_something_is_lost(self):
+        data = self.fill()
+        for bad, heard in ((), (0, "0 0x0+0")), (((data, 1),), (1, f"{MEDIA_ERROR} 0x0+0")):
+            with self.subTest(bad=bad):
+                self.start_with(*bad)
+                talker = Talker(self.b.url, self.b)
+                self.addCleanup(talker.close)
+                self.assertEqual(talker.hear(), (0, ""))
+                self.assertEqual(talker.ask("info")[0], 0)
+                self.assertEqual(talker.ask("event"), heard)
+                talker.close()
+                self.assertEqual(self.b.stop(), 0)
 
     def test_a_free_slot_with_a_bad_line_is_given_up(self):
         data = self.fill()
