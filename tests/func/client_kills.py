@@ -12,12 +12,14 @@ import random
 import sys
 import time
 
-import fences
-import kill9
-import lab
+os.environ.setdefault("KFB_KILLS", "4")
 
-KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else int(os.environ.get("KFB_KILLS", 4))
-SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 else int.from_bytes(os.urandom(3), "big")
+import kill9  # pylint: disable=wrong-import-position
+import fences  # pylint: disable=wrong-import-position
+import lab  # pylint: disable=wrong-import-position
+
+# kill9 has read the command line.
+KILLS, SEED = kill9.KILLS, kill9.SEED
 LEASE_MS = 1000
 KILL_AFTER_S = (0.0, 0.2)
 LOADS = {"two": 2, "three": 3}
