@@ -36,6 +36,7 @@ class Forwarder:
         self.pairs = []
         self.carried = 0        # bytes, both ways
         self.cuts = []          # cut when so many have been carried
+        self.at_upward = []     # called before a piece is carried up, one each
         self.ended = False
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
@@ -65,6 +66,9 @@ class Forwarder:
             low, high = pair
             for source, sink, may in ((low, high, self.upward),
                                       (high, low, self.downward)):
+                if source is low and source in ready and may and self.at_upward:
+                    self.at_upward.pop(0)()
+                    may = self.upward
                 # It may have been told to stop while it waited.
                 if source in ready and may and not self.carry(source, sink):
                     self.drop(pair)
@@ -205,6 +209,52 @@ class ComeBack(lab.FuncTest):
         # Once more it would be ENOENT.
         self.assertEqual(self.talker.hear(), (0, ""))
         self.assertEqual(self.sessions(), before)
+
+    def restart_unanswered(self, way, words, executed, meanwhile=None):
+        """A request that the brick's end leaves unanswered: the library's answer.
+
+        It looks what is allocated before it asks; what comes after that gets
+        no further than to the brick, or not even there.
+        """
+        self.forwarder.at_upward = [lambda: None, lambda: setattr(self.forwarder, way, False)]
+        self.talker.say(*words)
+        self.until(lambda: not self.forwarder.at_upward)
+        self.until(executed)
+        self.assertTrue(self.talker.is_quiet())
+        self.b.kill()
+        self.forwarder.open = False
+        self.forwarder.cut()
+        setattr(self.forwarder, way, True)
+        self.b.start()
+        if meanwhile:
+            self.ok(self.b.ctl(*meanwhile, client="b"))
+        self.forwarder.open = True
+        return self.talker.hear()
+
+    def has(self, va, n):
+        return (va, n) in self.b.allocated(client="b")
+
+    def test_what_a_restart_leaves_unanswered_is_resolved_by_list(self):
+        self.begin(settings="lease-ms = 600000")
+        va = 16 * lab.BLOCK
+        # It happened: it is not asked for again, that would be refused.
+        self.assertEqual(self.restart_unanswered("downward", ("alloc", va, 2),
+                                                 lambda: self.has(va, 2)), (0, ""))
+        self.assertEqual(self.restart_unanswered("downward", ("free", va, 2),
+                                                 lambda: not self.has(va, 2)), (0, ""))
+        # It did not: it is asked for again.
+        self.assertEqual(self.restart_unanswered("upward", ("alloc", va, 2),
+                                                 lambda: True), (0, ""))
+        self.assertTrue(self.has(va, 2))
+
+    def test_what_list_cannot_tell_is_said_to_be_unknown(self):
+        self.begin(settings="lease-ms = 600000")
+        va = 16 * lab.BLOCK
+        result, said = self.restart_unanswered("downward", ("alloc", va, 2),
+                                               lambda: self.has(va, 2), ("free", f"{va:#x}+1"))
+        self.assertEqual(-result, errno.ECONNRESET)
+        self.assertIn("some blocks are allocated: look with list", said)
+        self.assertEqual(self.talker.ask("list", va + lab.BLOCK), (0, "1"))
 
     def test_a_long_transfer_of_brickctl_goes_on(self):
         self.begin()

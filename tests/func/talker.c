@@ -8,6 +8,7 @@
  *	map VA N	unmap VA	alloc VA N	free VA N
  *	write VA LEN BYTE		flush		info
  *	read VA		the byte there
+ *	list VA		1 when the block is allocated, else 0
  *	losses		how many, then VA+LEN of each
  *	accept		the losses
  *	event		1 and its kind, address and blocks; 0 when there is none
@@ -24,6 +25,7 @@
 
 #define MAPPINGS_MAX 8
 #define LOSSES_MAX   8
+#define LIST_MAX     4
 #define WRITE_MAX    (1U << 20)
 
 struct mapped {
@@ -82,6 +84,16 @@ static void tell_info(void)
 	       info.power_epoch);
 }
 
+static void tell_allocated(uint64_t va)
+{
+	struct kfbrick_extent extents[LIST_MAX];
+	uint64_t cursor = va;
+	int n = kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
+			     LIST_MAX, NULL);
+
+	printf("%d %d\n", n < 0 ? n : 0, n > 0 && extents[0].va == va);
+}
+
 static void tell_event(void)
 {
 	struct kfbrick_event event = { 0 };
@@ -136,6 +148,8 @@ static int command(char *line)
 		tell_info();
 	} else if (!strcmp(name, "losses")) {
 		tell_losses();
+	} else if (!strcmp(name, "list")) {
+		tell_allocated(va);
 	} else if (!strcmp(name, "event")) {
 		tell_event();
 	} else if (!strcmp(name, "accept")) {
