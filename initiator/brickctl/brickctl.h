@@ -95,7 +95,10 @@ struct ctl {
 
 /* One file each: cmd_NAME.c */
 extern const struct ctl_command ctl_cmd_alloc;
+extern const struct ctl_command ctl_cmd_attach;
+extern const struct ctl_command ctl_cmd_attached;
 extern const struct ctl_command ctl_cmd_bench;
+extern const struct ctl_command ctl_cmd_detach;
 extern const struct ctl_command ctl_cmd_doctor;
 extern const struct ctl_command ctl_cmd_evict;
 extern const struct ctl_command ctl_cmd_format;

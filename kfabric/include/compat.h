@@ -7,6 +7,8 @@
 #ifndef KFABRIC_COMPAT_H
 #define KFABRIC_COMPAT_H
 
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -21,5 +23,110 @@ static inline bool kfi_is_linear(const void *addr)
 #endif
 	return !is_vmalloc_addr(addr);
 }
+
+/* Merging became what every queue does. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define KFI_MQ_F_SHOULD_MERGE BLK_MQ_F_SHOULD_MERGE
+#else
+#define KFI_MQ_F_SHOULD_MERGE 0
+#endif
+
+/* The queue was an argument. */
+static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+	return blk_rq_map_sg(rq->q, rq, sg);
+#else
+	return blk_rq_map_sg(rq, sg);
+#endif
+}
+
+/**
+ * struct kfi_disk_limits - what a disk of ours can say of itself
+ * @logical_block_bytes: smallest unit of I/O
+ * @physical_block_bytes: smallest unit that costs nothing extra
+ * @io_opt_bytes: best unit of I/O
+ * @chunk_sectors: no write or read crosses a multiple of it
+ * @max_sectors: of one write or read
+ * @max_segments: of one write or read
+ * @discard_sectors: of one discard; 0: there is none
+ * @discard_granularity_bytes: smallest unit that can be discarded
+ * @write_zeroes_sectors: of one write-zeroes; 0: there is none
+ * @write_cache: completed writes need a flush to last; FUA does it for one
+ */
+struct kfi_disk_limits {
+	unsigned int logical_block_bytes;
+	unsigned int physical_block_bytes;
+	unsigned int io_opt_bytes;
+	unsigned int chunk_sectors;
+	unsigned int max_sectors;
+	unsigned int max_segments;
+	unsigned int discard_sectors;
+	unsigned int discard_granularity_bytes;
+	unsigned int write_zeroes_sectors;
+	bool write_cache;
+};
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+/* Limits are set one by one. */
+static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
+					     const struct kfi_disk_limits *l,
+					     void *queuedata)
+{
+	struct gendisk *disk = blk_mq_alloc_disk(set, queuedata);
+	struct request_queue *q;
+
+	if (IS_ERR(disk))
+		return disk;
+	q = disk->queue;
+	blk_queue_logical_block_size(q, l->logical_block_bytes);
+	blk_queue_physical_block_size(q, l->physical_block_bytes);
+	blk_queue_io_opt(q, l->io_opt_bytes);
+	blk_queue_chunk_sectors(q, l->chunk_sectors);
+	blk_queue_max_hw_sectors(q, l->max_sectors);
+	blk_queue_max_segments(q, l->max_segments);
+	blk_queue_max_segment_size(q, UINT_MAX);
+	blk_queue_max_discard_sectors(q, l->discard_sectors);
+	q->limits.discard_granularity = l->discard_granularity_bytes;
+	blk_queue_max_write_zeroes_sectors(q, l->write_zeroes_sectors);
+	blk_queue_write_cache(q, l->write_cache, l->write_cache);
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
+	return disk;
+}
+#else
+static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
+					     const struct kfi_disk_limits *l,
+					     void *queuedata)
+{
+	struct queue_limits lim = {
+		.logical_block_size = l->logical_block_bytes,
+		.physical_block_size = l->physical_block_bytes,
+		.io_opt = l->io_opt_bytes,
+		.chunk_sectors = l->chunk_sectors,
+		.max_hw_sectors = l->max_sectors,
+		.max_segments = l->max_segments,
+		.max_segment_size = UINT_MAX,
+		.max_hw_discard_sectors = l->discard_sectors,
+		.discard_granularity = l->discard_granularity_bytes,
+		.max_write_zeroes_sectors = l->write_zeroes_sectors,
+	};
+	struct gendisk *disk;
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	if (l->write_cache)
+		lim.features |= BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA;
+#endif
+	disk = blk_mq_alloc_disk(set, &lim, queuedata);
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	if (!IS_ERR(disk)) {
+		blk_queue_write_cache(disk->queue, l->write_cache,
+				      l->write_cache);
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, disk->queue);
+	}
+#endif
+	return disk;
+}
+#endif
 
 #endif /* KFABRIC_COMPAT_H */

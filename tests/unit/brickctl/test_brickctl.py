@@ -21,7 +21,7 @@ DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
 COMMANDS = ("keygen", "format", "info", "alloc", "free", "map", "unmap", "list",
             "read", "write", "ping", "sessions", "stats", "top", "evict",
-            "bench", "doctor")
+            "bench", "doctor", "attach", "detach", "attached")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
@@ -97,6 +97,18 @@ class CommandLine(Case):
             for option in re.findall(r"(?m)^  .{4}(--[a-z-]+)", text):
                 self.assertIn(f"*{option}*", page)
 
+    @unittest.skipIf(pathlib.Path("/dev/kfbrick-control").exists(),
+                     "the kernel driver is there")
+    def test_without_the_kernel_driver_its_commands_say_what_to_load(self):
+        attach = ("attach", "verbs://127.0.0.1", "--size", "1")
+        self.fails(USAGE, ("kfbrick-control", "modprobe kfbrick"), *attach)
+        self.fails(USAGE, "modprobe kfbrick", "detach", "/dev/kfbrick0")
+        self.assertEqual(self.log(), [])
+
+    def test_disks_that_are_not_there_are_an_empty_list(self):
+        self.assertIn(b"DISK", self.ok("attached"))
+        self.assertIn("attached", json.loads(self.ok("attached", "--json")))
+
     def test_the_version_is_said_before_and_after_a_command(self):
         self.assertRegex(self.ok("--version"), rb"^brickctl \d+\.\d+\.\d+\n$")
         self.assertRegex(self.ok("info", "-V"), rb"^brickctl ")
@@ -113,6 +125,15 @@ class CommandLine(Case):
             ("alloc", "0x0+1", "2"): "2: one word too many",
             ("alloc", "--rw", "0x0+1"): "--rw: no such option",
             ("alloc", "0x0"): "character 4: neither",
+            ("attach", "verbs://127.0.0.1"): "give --size",
+            ("attach", "ftp://127.0.0.1", "--size", "1"): "names no brick",
+            ("attach", "verbs://127.0.0.1", "--size", "1K"): "range",
+            ("attach", "verbs://127.0.0.1", "--size", "1", "--queues", "9"):
+                "at most 8",
+            ("attach", "verbs://127.0.0.1", "--size", "1", "--fail", "soon"):
+                "never or io-error",
+            ("detach",): "needs DISK",
+            ("detach", "sda"): "is no disk of the driver",
             ("alloc", "0x0+0"): "no blocks",
             ("alloc", "0x1000+1"): "not a multiple of 2 MiB",
             ("alloc", "0x0+3M"): "not a multiple of 2 MiB",

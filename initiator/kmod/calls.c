@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: requests of the control protocol that somebody waits for.
+ *
+ * Whoever wants one puts it into dev->calls and sleeps; it is sent on queue 0
+ * when the session can take it, and its owner is woken with the answer. FLUSH
+ * requests have owners of another kind, see flush.c: the two are told apart by
+ * the op.
+ */
+#include "kfbrick.h"
+
+/* Context: dev->lock is held; the call is in no list and no engine. */
+static void finish(struct kfbk_call *call, const struct kfb_outcome *outcome)
+{
+	call->outcome = *outcome;
+	complete(&call->done);
+}
+
+static void lose(struct kfbk_call *call)
+{
+	const struct kfb_outcome lost = { .kind = KFB_OUTCOME_LOST,
+					  .error = -ECONNRESET };
+
+	list_del_init(&call->node);
+	finish(call, &lost);
+}
+
+void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome)
+{
+	struct kfbk_device *dev = q->dev;
+	struct kfbk_flush_call *flush;
+	struct kfbk_call *call;
+
+	lockdep_assert_held(&dev->lock);
+	if (!outcome->owner)
+		return;
+	if (outcome->op == KFB_OP_FLUSH) {
+		flush = outcome->owner;
+		/* Nothing is wrong with what was written: try anew. */
+		if (outcome->kind == KFB_OUTCOME_TIMEOUT) {
+			kfbk_queue_failed(flush->queue, -ETIMEDOUT);
+			return;
+		}
+		kfbk_flush_done(flush->queue, flush->id, outcome->error);
+		return;
+	}
+	call = outcome->owner;
+	if (outcome->kind == KFB_OUTCOME_REPLY && call->reply)
+		*call->reply = dev->rx_reply;
+	finish(call, outcome);
+}
+
+static bool may_go(const struct kfbk_device *dev, const struct kfbk_call *call)
+{
+	return kfb_client_can_call(&dev->client, 0) &&
+	       (call->in_mapping ||
+		kfb_client_state(&dev->client) == KFB_CLIENT_LIVE);
+}
+
+/* -EAGAIN: later. */
+static int start(struct kfbk_device *dev, struct kfbk_call *call)
+{
+	struct kfb_message message;
+	u64 now_ms = kfbk_now_ms();
+	int ret;
+
+	ret = kfb_engine_start(&dev->client.queues[0].engine, &call->req,
+			       now_ms, dev->options.timeout_ms, call, &message);
+	if (ret)
+		return ret;
+	call->session_id = dev->client.session_id;
+	kfbk_send(&dev->queues[0], &message);
+	kfbk_wake_at(dev, now_ms + dev->options.timeout_ms);
+	return 0;
+}
+
+void kfbk_calls_pump(struct kfbk_device *dev)
+{
+	struct kfbk_call *call, *next;
+
+	lockdep_assert_held(&dev->lock);
+	list_for_each_entry_safe(call, next, &dev->calls, node) {
+		if (dev->is_over) {
+			lose(call);
+			continue;
+		}
+		if (!may_go(dev, call))
+			continue;
+		list_del_init(&call->node);
+		switch (start(dev, call)) {
+		case 0:
+			break;
+		case -EAGAIN:
+		case -ENOTCONN:
+			list_add(&call->node, &dev->calls);
+			return;
+		default:
+			lose(call);
+			break;
+		}
+	}
+}
+
+int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call)
+{
+	init_completion(&call->done);
+	kfbk_lock(dev);
+	list_add_tail(&call->node, &dev->calls);
+	kfbk_calls_pump(dev);
+	kfbk_unlock(dev);
+	wait_for_completion(&call->done);
+	return call->outcome.error;
+}

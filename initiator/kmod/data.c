@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: requests of blk-mq become operations, and their completions end
+ * requests.
+ *
+ * A request never crosses a block (chunk_sectors), so a write or read is one
+ * operation on the block's queue, from the pages of its bios. Everything it
+ * needs lies behind the request: the memory of two operations and a
+ * scatterlist. Nothing here sleeps or allocates.
+ *
+ *   READ, WRITE    one RDMA read, write
+ *   WRITE + FUA    readback: a write and, chained behind it, a readback;
+ *                  message: a write, then a flush of its queue
+ *   FLUSH          flush.c
+ *   DISCARD        whole blocks go to discard.c, parts of blocks are left
+ *   WRITE_ZEROES   whole blocks that may be unmapped likewise, the rest is
+ *                  written, from one zero page many times over
+ *
+ * The last two go on in steps: after each the request is queued again, until
+ * kfbk_rq.done says that it is complete. A request that needs a block that is
+ * not mapped waits for blocks.c.
+ *
+ * When a connection dies its requests come back with an error and are queued
+ * again; they go out on the next connection, when the old one is closed. One
+ * that was at fault itself, and not only in flight, is given up the third time.
+ *
+ * Context: queue_rq() in process context inside RCU; completions: upcall.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <compat.h>
+
+#include "kfbrick.h"
+#include "trace.h"
+
+/* Zeroes that are written from: one buffer, over and over. */
+#define ZERO_ORDER 4
+#define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
+
+static struct page *zero_page;
+static struct bio_vec zero_bvecs[KFBK_SEGMENTS_MAX];
+
+int kfbk_zeroes_init(void)
+{
+	int i;
+
+	zero_page =
+		alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ZERO_ORDER);
+	if (!zero_page)
+		return -ENOMEM;
+	for (i = 0; i < KFBK_SEGMENTS_MAX; i++)
+		zero_bvecs[i] = (struct bio_vec){ .bv_page = zero_page,
+						  .bv_len = ZERO_BYTES };
+	return 0;
+}
+
+void kfbk_zeroes_exit(void)
+{
+	__free_pages(zero_page, ZERO_ORDER);
+}
+
+static struct scatterlist *rq_sg(const struct kfbk_device *dev,
+				 struct kfbk_rq *krq)
+{
+	return (struct scatterlist *)(krq->ctx + 2 * dev->ctx_bytes);
+}
+
+size_t kfbk_rq_bytes(const struct kfbk_device *dev)
+{
+	return sizeof(struct kfbk_rq) + 2 * dev->ctx_bytes +
+	       dev->max_segments * sizeof(struct scatterlist);
+}
+
+static int init_request(struct blk_mq_tag_set *set, struct request *rq,
+			unsigned int hctx, unsigned int node)
+{
+	struct kfbk_device *dev = set->driver_data;
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	INIT_LIST_HEAD(&krq->node);
+	INIT_LIST_HEAD(&krq->flush.node);
+	krq->flush.rq = rq;
+	kfbk_rq_ctx(dev, krq, 0)->kind = KFBK_CTX_DATA;
+	kfbk_rq_ctx(dev, krq, 0)->rq = krq;
+	kfbk_rq_ctx(dev, krq, 1)->kind = KFBK_CTX_FUA;
+	kfbk_rq_ctx(dev, krq, 1)->rq = krq;
+	return 0;
+}
+
+/* ---- the end of a request --------------------------------------------- */
+
+static void complete_rq(struct request *rq)
+{
+	blk_mq_end_request(rq, kfbk_rq_of(rq)->status);
+}
+
+void kfbk_rq_end(struct request *rq, blk_status_t status)
+{
+	trace_kfbrick_done(rq, blk_status_to_errno(status));
+	kfbk_rq_of(rq)->status = status;
+	blk_mq_complete_request(rq);
+}
+
+void kfbk_rq_end_locked(struct request *rq, blk_status_t status)
+{
+	struct kfbk_device *dev = rq->q->queuedata;
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	lockdep_assert_held(&dev->lock);
+	krq->status = status;
+	list_add_tail(&krq->node, &dev->ended);
+}
+
+void kfbk_rq_again(struct request *rq)
+{
+	blk_mq_requeue_request(rq, true);
+}
+
+void kfbk_rq_step(struct request *rq, u32 len)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	krq->done += len;
+	if (krq->done < blk_rq_bytes(rq))
+		kfbk_rq_again(rq);
+	else
+		kfbk_rq_end(rq, BLK_STS_OK);
+}
+
+/* ---- completions ------------------------------------------------------ */
+
+/* Was this operation why the connection ended, and not the network? */
+static bool is_at_fault(const struct fi_cq_err_entry *entry)
+{
+	switch (entry->err) {
+	case FI_EACCES:
+	case FI_EREMOTEIO:
+	case FI_EIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
+		   const struct fi_cq_err_entry *entry)
+{
+	struct request *rq = blk_mq_rq_from_pdu(krq);
+
+	if (is_at_fault(entry))
+		krq->strikes++;
+	/* A readback is, or will be, behind it: that one tells the end. */
+	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
+		return;
+	WRITE_ONCE(krq->posted, false);
+	if (krq->strikes >= KFBK_STRIKES_MAX)
+		kfbk_rq_end(rq, BLK_STS_MEDIUM);
+	else
+		kfbk_rq_again(rq);
+}
+
+/* The write of a FUA request is placed; a flush of its queue makes it last. */
+static void make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	kfbk_lock(dev);
+	krq->flush.only = krq->queue->index;
+	kfbk_flush_start(dev, &krq->flush);
+	kfbk_unlock(dev);
+}
+
+void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
+		    const struct fi_cq_err_entry *entry)
+{
+	struct kfbk_device *dev = q->dev;
+	struct kfbk_rq *krq = ctx->rq;
+	struct request *rq = blk_mq_rq_from_pdu(krq);
+
+	if (entry->err) {
+		failed(krq, ctx, entry);
+		kfbk_blocks_quieter(dev);
+		return;
+	}
+	WRITE_ONCE(krq->posted, false);
+	kfbk_blocks_quieter(dev);
+	if (krq->is_write && !krq->chained) {
+		spin_lock_bh(&q->lock);
+		kfb_flush_wrote(&q->flush, krq->va, krq->len);
+		spin_unlock_bh(&q->lock);
+		if (krq->fua) {
+			make_durable(dev, krq);
+			return;
+		}
+	}
+	kfbk_rq_step(rq, krq->len);
+}
+
+/* ---- posting ---------------------------------------------------------- */
+
+/* Pages of a request: a bio's own array, or, for several, a list of them. */
+static struct fi_buf rq_buf(struct kfbk_device *dev, struct request *rq)
+{
+	struct bio *bio = rq->bio;
+	int n;
+
+	if (bio == rq->biotail)
+		return fi_buf_bvec(__bvec_iter_bvec(bio->bi_io_vec,
+						    bio->bi_iter),
+				   blk_rq_nr_phys_segments(rq),
+				   bio->bi_iter.bi_bvec_done, blk_rq_bytes(rq));
+	sg_init_table(rq_sg(dev, kfbk_rq_of(rq)), dev->max_segments);
+	n = kfi_rq_map_sg(rq, rq_sg(dev, kfbk_rq_of(rq)));
+	return fi_buf_sg(rq_sg(dev, kfbk_rq_of(rq)), n, blk_rq_bytes(rq));
+}
+
+static struct fi_buf zero_buf(const struct kfbk_device *dev, u32 *len)
+{
+	*len = min_t(u32, *len, dev->max_segments * ZERO_BYTES);
+	return fi_buf_bvec(zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0, *len);
+}
+
+static struct kfbk_block *block_of(const struct kfbk_device *dev, u64 va)
+{
+	return &dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT];
+}
+
+static struct fi_rma_iov remote(const struct kfbk_device *dev,
+				const struct kfbk_rq *krq)
+{
+	const struct kfbk_block *b = block_of(dev, krq->va);
+
+	return (struct fi_rma_iov){ .addr = b->raddr +
+					    (krq->va & (KFB_BLOCK_BYTES - 1)),
+				    .len = krq->len,
+				    .key = b->key };
+}
+
+static ssize_t post_flush(struct kfbk_queue *q, struct fid_ep *ep,
+			  struct kfbk_rq *krq)
+{
+	struct fi_rma_iov rma = remote(q->dev, krq);
+	struct fi_msg_flush msg = {
+		.mode = FI_FLUSH_READBACK,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
+		.addr = FI_ADDR_UNSPEC,
+		.context = &kfbk_rq_ctx(q->dev, krq, 1)->fi,
+	};
+	ssize_t ret = fi_flush(ep, &msg, FI_COMPLETION);
+
+	if (!ret)
+		atomic_long_inc(&q->n_ops[KFBK_OP_READBACK]);
+	return ret;
+}
+
+/* There was no room behind a write: the readback goes when there is. */
+static void put_off(struct kfbk_queue *q, struct kfbk_rq *krq)
+{
+	kfbk_lock(q->dev);
+	list_add_tail(&krq->node, &q->fua);
+	kfbk_data_pump(q);
+	kfbk_unlock(q->dev);
+}
+
+void kfbk_data_pump(struct kfbk_queue *q)
+{
+	struct kfbk_rq *krq, *next;
+
+	lockdep_assert_held(&q->dev->lock);
+	list_for_each_entry_safe(krq, next, &q->fua, node) {
+		if (!q->ep)
+			return;
+		list_del_init(&krq->node);
+		if (post_flush(q, q->ep, krq)) {
+			list_add(&krq->node, &q->fua);
+			return;
+		}
+	}
+}
+
+static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
+		    struct kfbk_rq *krq, const struct fi_buf *buf)
+{
+	struct fi_rma_iov rma = remote(q->dev, krq);
+	struct fi_msg_rma msg = {
+		.buf = *buf,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
+		.addr = FI_ADDR_UNSPEC,
+		.context = &kfbk_rq_ctx(q->dev, krq, 0)->fi,
+	};
+
+	if (!krq->is_write)
+		return fi_readmsg(ep, &msg, FI_COMPLETION);
+	/* Quiet: the readback behind it tells of both. */
+	return fi_writemsg(ep, &msg, krq->chained ? FI_MORE : FI_COMPLETION);
+}
+
+/* What a refused post means for the request. */
+static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
+{
+	switch (error) {
+	case -FI_EAGAIN:
+		/*
+		 * has_space() runs the queues again. Not BLK_STS_DEV_RESOURCE:
+		 * that run may come before the request is back in its place,
+		 * and what is in flight may belong to other hardware queues.
+		 */
+		return BLK_STS_RESOURCE;
+	case -ENOTCONN:
+	case -ENODEV:
+		kfbk_queue_failed(q, error);
+		return BLK_STS_RESOURCE;
+	default:
+		pr_err_ratelimited("kfbrick%d: cannot post: error %zd\n",
+				   q->dev->instance, error);
+		return BLK_STS_IOERR;
+	}
+}
+
+/* A write or read of krq->len bytes at krq->va, which are mapped. */
+static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
+			   const struct fi_buf *buf)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	struct kfbk_queue *q;
+	struct fid_ep *ep;
+	ssize_t ret;
+
+	q = &dev->queues[kfb_queue_of(krq->va, READ_ONCE(dev->n_used))];
+	ep = READ_ONCE(q->ep);
+	if (unlikely(!READ_ONCE(q->usable) || !ep || kfbk_lease_is_over(dev))) {
+		kfbk_kick(dev);
+		return BLK_STS_RESOURCE;
+	}
+	krq->queue = q;
+	krq->chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
+	WRITE_ONCE(krq->posted, true);
+	ret = post(q, ep, krq, buf);
+	trace_kfbrick_post(q, rq, ret);
+	if (unlikely(ret)) {
+		WRITE_ONCE(krq->posted, false);
+		kfbk_blocks_quieter(dev);
+		return refused(q, ret);
+	}
+	atomic_long_inc(
+		&q->n_ops[krq->is_write ? KFBK_OP_WRITE : KFBK_OP_READ]);
+	if (krq->chained && unlikely(post_flush(q, ep, krq)))
+		put_off(q, krq);
+	return BLK_STS_OK;
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+static blk_status_t read_zeroes(struct request *rq)
+{
+	struct bio *bio;
+
+	__rq_for_each_bio(bio, rq) zero_fill_bio(bio);
+	kfbk_rq_end(rq, BLK_STS_OK);
+	return BLK_STS_OK;
+}
+
+static blk_status_t move(struct kfbk_device *dev, struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	struct fi_buf buf;
+
+	krq->va = dev->options.base + (blk_rq_pos(rq) << SECTOR_SHIFT);
+	krq->len = blk_rq_bytes(rq);
+	/* Pairs with the release that makes a block MAPPED. */
+	switch (smp_load_acquire(&block_of(dev, krq->va)->state)) {
+	case KFBK_MAPPED:
+		buf = rq_buf(dev, rq);
+		return submit(dev, rq, &buf);
+	case KFBK_ABSENT:
+	case KFBK_FILLING:
+		if (!krq->is_write)
+			return read_zeroes(rq);
+		fallthrough;
+	default:
+		kfbk_blocks_wait(dev, rq);
+		return BLK_STS_OK;
+	}
+}
+
+/* May a step unmap the block that it covers as a whole? */
+static bool may_unmap(const struct kfbk_device *dev, const struct request *rq)
+{
+	return dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
+}
+
+/* One step of a discard or of write-zeroes: at most one block. */
+static blk_status_t clear_step(struct kfbk_device *dev, struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
+	u32 in_block = KFB_BLOCK_BYTES - (from & (KFB_BLOCK_BYTES - 1));
+	u32 len = min_t(u32, blk_rq_bytes(rq) - krq->done, in_block);
+	bool discard = req_op(rq) == REQ_OP_DISCARD;
+	struct fi_buf buf;
+	u8 state;
+
+	krq->va = dev->options.base + from;
+	state = smp_load_acquire(&block_of(dev, krq->va)->state);
+	if (state == KFBK_ABSENT || (discard && len < KFB_BLOCK_BYTES)) {
+		/* It reads as zeros already, or is not ours to free. */
+		krq->len = len;
+		kfbk_rq_step(rq, len);
+		return BLK_STS_OK;
+	}
+	if (state != KFBK_MAPPED ||
+	    (len == KFB_BLOCK_BYTES && (discard || may_unmap(dev, rq)))) {
+		kfbk_blocks_wait(dev, rq);
+		return BLK_STS_OK;
+	}
+	krq->is_write = true;
+	buf = zero_buf(dev, &len);
+	krq->len = len;
+	return submit(dev, rq, &buf);
+}
+
+static blk_status_t flush(struct kfbk_device *dev, struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	kfbk_lock(dev);
+	krq->flush.only = -1;
+	kfbk_flush_start(dev, &krq->flush);
+	kfbk_unlock(dev);
+	return BLK_STS_OK;
+}
+
+/* The first time that a request comes, and not one that comes back. */
+static void prepare(const struct kfbk_device *dev, struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	krq->done = 0;
+	krq->strikes = 0;
+	krq->posted = false;
+	krq->chained = false;
+	krq->is_write = op_is_write(req_op(rq));
+	krq->fua = rq->cmd_flags & REQ_FUA && dev->flush_mode != KFB_FLUSH_NONE;
+	rq->rq_flags |= RQF_DONTPREP;
+}
+
+static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
+			     const struct blk_mq_queue_data *bd)
+{
+	struct kfbk_device *dev = hctx->queue->queuedata;
+	struct request *rq = bd->rq;
+
+	if (!(rq->rq_flags & RQF_DONTPREP))
+		prepare(dev, rq);
+	if (unlikely(READ_ONCE(dev->is_over)))
+		return BLK_STS_IOERR;
+	/* What was written is lost: nothing may look as if it were not. */
+	if (unlikely(READ_ONCE(dev->is_lossy) && op_is_write(req_op(rq))))
+		return BLK_STS_IOERR;
+	blk_mq_start_request(rq);
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		return move(dev, rq);
+	case REQ_OP_FLUSH:
+		return flush(dev, rq);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return clear_step(dev, rq);
+	default:
+		return BLK_STS_NOTSUPP;
+	}
+}
+
+/*
+ * The operation may still be under way in the NIC: its memory is not ours, so
+ * the request cannot end here. The connection does, and with it the operation.
+ */
+static enum blk_eh_timer_return timed_out(struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	if (READ_ONCE(krq->posted))
+		kfbk_queue_failed(krq->queue, -ETIMEDOUT);
+	return BLK_EH_RESET_TIMER;
+}
+
+const struct blk_mq_ops kfbk_mq_ops = {
+	.queue_rq = queue_rq,
+	.complete = complete_rq,
+	.init_request = init_request,
+	.timeout = timed_out,
+};

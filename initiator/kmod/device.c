@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: devices: how they come, change and go.
+ *
+ *   ATTACHING ----> UP <-----> AWAY
+ *       |           | |          |
+ *       |           | '-> FAILED <
+ *       v           v      |     |
+ *     (gone) <---- DETACHING <---'
+ *
+ * ATTACHING: connects, allocates, maps; a failure leaves nothing. UP: requests
+ * are served. AWAY: the connection is lost and is being made again; requests
+ * wait. FAILED: it does not come back, and every request fails; or writes that
+ * were completed are lost, and every write and flush fails. DETACHING: nothing
+ * new; what is under way ends.
+ *
+ * Locking: the list and the choice of who detaches under kfbk_devices_lock.
+ * Lifetime: one reference for the list, one for the disk.
+ */
+#include <linux/blkdev.h>
+#include <linux/idr.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "kfbrick.h"
+
+struct workqueue_struct *kfbk_session_wq;
+struct workqueue_struct *kfbk_map_wq;
+struct workqueue_struct *kfbk_restore_wq;
+
+static DEFINE_MUTEX(kfbk_devices_lock);
+static LIST_HEAD(devices);
+static DEFINE_IDA(instances);
+
+/* ---- states ----------------------------------------------------------- */
+
+static const u8 moves[KFBK_STATES] = {
+	[KFBK_ATTACHING] = BIT(KFBK_UP) | BIT(KFBK_FAILED),
+	[KFBK_UP] = BIT(KFBK_AWAY) | BIT(KFBK_FAILED) | BIT(KFBK_DETACHING),
+	[KFBK_AWAY] = BIT(KFBK_UP) | BIT(KFBK_FAILED) | BIT(KFBK_DETACHING),
+	[KFBK_FAILED] = BIT(KFBK_DETACHING),
+};
+
+bool kfbk_set_state(struct kfbk_device *dev, enum kfbk_state to)
+{
+	lockdep_assert_held(&dev->lock);
+	if (!(moves[dev->state] & BIT(to)))
+		return false;
+	WRITE_ONCE(dev->state, to);
+	return true;
+}
+
+const char *kfbk_state_name(enum kfbk_state state)
+{
+	static const char *const names[KFBK_STATES] = {
+		[KFBK_ATTACHING] = "attaching", [KFBK_UP] = "up",
+		[KFBK_AWAY] = "away",		[KFBK_FAILED] = "failed",
+		[KFBK_DETACHING] = "detaching",
+	};
+
+	return state < KFBK_STATES ? names[state] : "?";
+}
+
+/* ---- dev->lock -------------------------------------------------------- */
+
+void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock)
+{
+	spin_lock_bh(&dev->lock);
+}
+
+void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock)
+{
+	struct kfbk_rq *krq, *next;
+	LIST_HEAD(ended);
+
+	list_splice_init(&dev->ended, &ended);
+	spin_unlock_bh(&dev->lock);
+	list_for_each_entry_safe(krq, next, &ended, node) {
+		list_del_init(&krq->node);
+		kfbk_rq_end(blk_mq_rq_from_pdu(krq), krq->status);
+	}
+}
+
+/* ---- coming ----------------------------------------------------------- */
+
+static void release(struct kref *ref)
+{
+	struct kfbk_device *dev = container_of(ref, struct kfbk_device, ref);
+
+	kfbk_session_fini(dev);
+	kfbk_maps_fini(dev);
+	ida_free(&instances, dev->instance);
+	memzero_explicit(dev->key, sizeof(dev->key));
+	kvfree(dev);
+}
+
+void kfbk_put(struct kfbk_device *dev)
+{
+	kref_put(&dev->ref, release);
+}
+
+static struct kfbk_device *alloc_device(const struct kfbk_options *options)
+{
+	struct kfbk_device *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return NULL;
+	dev->instance = ida_alloc(&instances, GFP_KERNEL);
+	if (dev->instance < 0) {
+		kvfree(dev);
+		return NULL;
+	}
+	kref_init(&dev->ref);
+	dev->options = *options;
+	dev->state = KFBK_ATTACHING;
+	dev->told = KFBK_UP;
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->node);
+	INIT_LIST_HEAD(&dev->calls);
+	INIT_LIST_HEAD(&dev->flushing);
+	INIT_LIST_HEAD(&dev->ended);
+	return dev;
+}
+
+static const char *open_fabric(struct kfbk_device *dev, int *error)
+{
+	*error = kfbk_fabric_open(dev);
+	switch (*error) {
+	case 0:
+		return NULL;
+	case -ENODATA:
+		return "this kind of fabric has no way to that address";
+	case -EINVAL:
+		return "the address is not a numeric one";
+	default:
+		return "the fabric cannot be opened";
+	}
+}
+
+/* Everything but the session. NULL, or what went wrong. */
+static const char *prepare(struct kfbk_device *dev, int *error)
+{
+	const char *wrong;
+
+	if (*dev->options.client) {
+		*error = kfbk_key_get(dev->options.key, dev->key);
+		if (*error == -EINVAL)
+			return "the key is not a client's, of 32 bytes";
+		if (*error)
+			return "there is no such key in the keyrings";
+	}
+	wrong = open_fabric(dev, error);
+	if (wrong)
+		return wrong;
+	*error = kfbk_maps_init(dev);
+	if (*error)
+		return "no memory for the table of blocks";
+	*error = kfbk_session_init(dev);
+	if (*error)
+		return "no memory for a session";
+	return NULL;
+}
+
+/* The session is there: the rest of attaching. */
+static int attach_session(struct kfbk_device *dev)
+{
+	int ret = kfbk_maps_attach(dev);
+
+	if (ret)
+		return ret;
+	ret = kfbk_disk_add(dev);
+	kfbk_lock(dev);
+	if (ret) {
+		kfbk_say(dev, "no disk can be made: error %d", ret);
+	} else {
+		/* From now on a loss is not the end. */
+		dev->client.config.reconnect_ms = dev->options.reconnect_ms;
+		kfbk_set_state(dev, KFBK_UP);
+	}
+	kfbk_unlock(dev);
+	return ret;
+}
+
+static void announce(const struct kfbk_device *dev)
+{
+	kfbk_info(dev,
+		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
+		  dev->options.provider, dev->options.addr, dev->options.port,
+		  dev->client.info.brick_uuid, dev->options.base, dev->n_blocks,
+		  dev->client.n_used, dev->options.thin ? ", thin" : "",
+		  dev->options.ro ? ", read-only" : "");
+}
+
+int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
+		size_t why_bytes)
+{
+	struct kfbk_device *dev = alloc_device(options);
+	const char *wrong;
+	int ret;
+
+	if (!dev) {
+		strscpy(why, "no memory", why_bytes);
+		return -ENOMEM;
+	}
+	wrong = prepare(dev, &ret);
+	if (wrong) {
+		strscpy(why, wrong, why_bytes);
+		goto put;
+	}
+	ret = kfbk_session_start(dev);
+	ret = ret ?: attach_session(dev);
+	if (ret) {
+		strscpy(why, dev->why, why_bytes);
+		kfbk_session_stop(dev);
+		goto put;
+	}
+	announce(dev);
+	*instance = dev->instance;
+	mutex_lock(&kfbk_devices_lock);
+	list_add_tail(&dev->node, &devices);
+	mutex_unlock(&kfbk_devices_lock);
+	return 0;
+
+put:
+	kfbk_fabric_close(dev);
+	kfbk_put(dev);
+	return ret;
+}
+
+/* ---- going ------------------------------------------------------------ */
+
+/* From here on nobody else detaches it, and no loss is waited for. */
+static void begin_detach(struct kfbk_device *dev)
+{
+	bool live;
+
+	lockdep_assert_held(&kfbk_devices_lock);
+	list_del_init(&dev->node);
+	kfbk_lock(dev);
+	kfbk_set_state(dev, KFBK_DETACHING);
+	dev->client.config.reconnect_ms = 0;
+	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE;
+	kfbk_unlock(dev);
+	if (!live)
+		kfbk_give_up(dev);
+}
+
+static int finish_detach(struct kfbk_device *dev)
+{
+	int ret;
+
+	kfbk_disk_del(dev);
+	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev) : 0;
+	if (ret)
+		kfbk_err(dev, "what was written last may not be durable: %s\n",
+			 dev->why);
+	kfbk_session_stop(dev);
+	kfbk_fabric_close(dev);
+	kfbk_info(dev, "detached\n");
+	kfbk_put(dev);
+	return ret;
+}
+
+static struct kfbk_device *find(int instance)
+{
+	struct kfbk_device *dev;
+
+	lockdep_assert_held(&kfbk_devices_lock);
+	list_for_each_entry(dev, &devices, node) {
+		if (dev->instance == instance)
+			return dev;
+	}
+	return NULL;
+}
+
+int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev;
+	int ret = 0;
+
+	mutex_lock(&kfbk_devices_lock);
+	dev = find(instance);
+	if (!dev) {
+		ret = -ENODEV;
+		strscpy(why, "no such device", why_bytes);
+	} else if (!force && disk_openers(dev->disk)) {
+		ret = -EBUSY;
+		strscpy(why, "it is in use: unmount it first", why_bytes);
+	} else {
+		begin_detach(dev);
+	}
+	mutex_unlock(&kfbk_devices_lock);
+	if (ret)
+		return ret;
+	ret = finish_detach(dev);
+	if (ret)
+		strscpy(why,
+			"detached, but what was written last may not be durable",
+			why_bytes);
+	return ret;
+}
+
+/* ---- the module ------------------------------------------------------- */
+
+int kfbk_devices_init(void)
+{
+	const unsigned int flags = WQ_MEM_RECLAIM | WQ_UNBOUND;
+
+	kfbk_session_wq =
+		alloc_workqueue("kfbrick-session", flags | WQ_HIGHPRI, 0);
+	kfbk_map_wq = alloc_workqueue("kfbrick-map", flags, 0);
+	kfbk_restore_wq = alloc_workqueue("kfbrick-restore", flags, 0);
+	if (kfbk_session_wq && kfbk_map_wq && kfbk_restore_wq)
+		return 0;
+	kfbk_devices_exit();
+	return -ENOMEM;
+}
+
+void kfbk_devices_exit(void)
+{
+	struct kfbk_device *dev;
+
+	mutex_lock(&kfbk_devices_lock);
+	while (!list_empty(&devices)) {
+		dev = list_first_entry(&devices, struct kfbk_device, node);
+		begin_detach(dev);
+		mutex_unlock(&kfbk_devices_lock);
+		finish_detach(dev);
+		mutex_lock(&kfbk_devices_lock);
+	}
+	mutex_unlock(&kfbk_devices_lock);
+	if (kfbk_restore_wq)
+		destroy_workqueue(kfbk_restore_wq);
+	if (kfbk_map_wq)
+		destroy_workqueue(kfbk_map_wq);
+	if (kfbk_session_wq)
+		destroy_workqueue(kfbk_session_wq);
+	ida_destroy(&instances);
+}

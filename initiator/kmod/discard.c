@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: frees blocks of a thin device.
+ *
+ * The brick takes handles back as a whole, so the blocks around those that are
+ * freed may have to be unmapped and mapped again. In this order:
+ *
+ *   1. blocks of the handles are BUSY: nothing new is posted to them
+ *   2. what is in flight to them has completed
+ *   3. everything is flushed: afterwards there is no way to the bytes
+ *   4. UNMAP: the keys are dead
+ *   5. FREE
+ *   6. MAP of the blocks that stay; those who waited go on
+ *
+ * A session that is lost meanwhile takes the mappings with it; the restore work
+ * leaves BUSY blocks alone, and the rest is done in the new session.
+ *
+ * Context: the map work, and nobody else.
+ */
+#include <linux/rcupdate.h>
+
+#include "kfbrick.h"
+
+struct span {
+	u64 first;
+	u64 end;
+};
+
+/* The handles that hold any of the blocks, as far as they are mapped. */
+static struct span widen(const struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct span span = { first, first + n };
+	const struct kfbk_block *b = dev->blocks;
+
+	while (span.first && b[span.first].state == KFBK_MAPPED &&
+	       !b[span.first].is_first)
+		span.first--;
+	while (span.end < dev->n_blocks && b[span.end].state == KFBK_MAPPED &&
+	       !b[span.end].is_first)
+		span.end++;
+	return span;
+}
+
+static void set_states(struct kfbk_device *dev, u64 first, u64 end, u8 from,
+		       u8 to)
+{
+	u64 i;
+
+	kfbk_lock(dev);
+	for (i = first; i < end; i++) {
+		if (dev->blocks[i].state == from)
+			smp_store_release(&dev->blocks[i].state, to);
+	}
+	kfbk_unlock(dev);
+}
+
+struct looking {
+	struct kfbk_device *dev;
+	struct span span;
+	bool found;
+};
+
+static bool look(struct request *rq, void *arg)
+{
+	const struct kfbk_rq *krq = kfbk_rq_of(rq);
+	struct looking *l = arg;
+	u64 block;
+
+	if (!READ_ONCE(krq->posted))
+		return true;
+	block = (READ_ONCE(krq->va) - l->dev->options.base) >> KFB_BLOCK_SHIFT;
+	l->found = block >= l->span.first && block < l->span.end;
+	return !l->found;
+}
+
+static bool is_quiet(struct kfbk_device *dev, struct span span)
+{
+	struct looking l = { .dev = dev, .span = span };
+
+	blk_mq_tagset_busy_iter(&dev->tags, look, &l);
+	return !l.found;
+}
+
+/* Nothing is in flight to BUSY blocks any more. */
+static void drain(struct kfbk_device *dev, struct span span)
+{
+	WRITE_ONCE(dev->draining, true);
+	/* queue_rq() that saw them MAPPED has posted by now. */
+	synchronize_rcu();
+	wait_event(dev->drain_wait, is_quiet(dev, span));
+	WRITE_ONCE(dev->draining, false);
+}
+
+static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
+{
+	struct kfbk_call call = {
+		.req = { .op = KFB_OP_UNMAP,
+			 .u.unmap = { .mapping_id =
+					      dev->blocks[first].mapping_id,
+				      .range = { .va = kfbk_block_va(dev, first),
+						 .n_blocks = end - first } } },
+	};
+
+	return kfbk_call(dev, &call);
+}
+
+static int unmap(struct kfbk_device *dev, u64 first, u64 end)
+{
+	int ret = call_unmap(dev, first, end);
+
+	if (ret == -ETIMEDOUT)
+		ret = call_unmap(dev, first, end);
+	/* It is gone with its session, or was so before. */
+	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
+		return 0;
+	return ret;
+}
+
+/* Each handle by itself. */
+static int unmap_all(struct kfbk_device *dev, struct span span)
+{
+	const struct kfbk_block *b = dev->blocks;
+	u64 end, i;
+	int ret = 0;
+
+	for (i = span.first; !ret && i < span.end; i = end) {
+		end = i + 1;
+		if (b[i].state != KFBK_BUSY)
+			continue;
+		while (end < span.end && b[end].state == KFBK_BUSY &&
+		       !b[end].is_first)
+			end++;
+		ret = unmap(dev, i, end);
+	}
+	return ret;
+}
+
+/* Map again what is BUSY: it was mapped before, and was not freed. */
+static int map_rest(struct kfbk_device *dev, struct span span)
+{
+	const struct kfbk_block *b = dev->blocks;
+	u64 end, i;
+	int ret = 0;
+
+	for (i = span.first; !ret && i < span.end; i = end) {
+		end = i + 1;
+		if (b[i].state != KFBK_BUSY)
+			continue;
+		while (end < span.end && b[end].state == KFBK_BUSY)
+			end++;
+		ret = kfbk_map_again(dev, i, end - i);
+	}
+	return ret;
+}
+
+/* Each run of allocated ones; they read as zeros afterwards. */
+static int free_all(struct kfbk_device *dev, u64 first, u64 end)
+{
+	struct kfbk_block *b = dev->blocks;
+	u64 stop, i, j;
+	int ret = 0;
+
+	for (i = first; !ret && i < end; i = stop) {
+		stop = i + 1;
+		if (b[i].state != KFBK_BUSY)
+			continue;
+		while (stop < end && b[stop].state == KFBK_BUSY)
+			stop++;
+		ret = kfbk_free_run(dev, i, stop - i);
+		for (j = i; !ret && j < stop; j++)
+			b[j].has_birth = false;
+		if (!ret)
+			set_states(dev, i, stop, KFBK_BUSY, KFBK_ABSENT);
+	}
+	return ret;
+}
+
+/* The blocks are as they were, but for those that were freed. */
+static int give_back(struct kfbk_device *dev, struct span span, u64 session_id)
+{
+	bool same;
+
+	kfbk_lock(dev);
+	same = dev->session_id == session_id;
+	kfbk_unlock(dev);
+	if (!same)
+		return map_rest(dev, span);
+	set_states(dev, span.first, span.end, KFBK_BUSY, KFBK_MAPPED);
+	return 0;
+}
+
+static int free_span(struct kfbk_device *dev, struct span span, u64 first,
+		     u64 n)
+{
+	int ret = unmap_all(dev, span);
+	int rest;
+
+	ret = ret ?: free_all(dev, first, first + n);
+	rest = map_rest(dev, span);
+	if (!rest)
+		return ret;
+	/* Blocks that hold data cannot be reached: that is no small thing. */
+	kfbk_lock(dev);
+	kfbk_say(dev, "blocks around number %llu cannot be mapped again: %d",
+		 first, rest);
+	kfbk_unlock(dev);
+	kfbk_give_up(dev);
+	return rest;
+}
+
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct span span = widen(dev, first, n);
+	u64 session_id;
+	int ret;
+
+	kfbk_lock(dev);
+	session_id = dev->session_id;
+	kfbk_unlock(dev);
+	set_states(dev, span.first, span.end, KFBK_MAPPED, KFBK_BUSY);
+	drain(dev, span);
+	ret = kfbk_flush_sync(dev);
+	if (ret)
+		return give_back(dev, span, session_id) ?: ret;
+	return free_span(dev, span, first, n);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: the disk: its limits, and what user space hears of it.
+ */
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/module.h>
+
+#include <compat.h>
+
+#include "kfbrick.h"
+
+static void free_disk(struct gendisk *disk)
+{
+	kfbk_put(disk->private_data);
+}
+
+static const struct block_device_operations disk_ops = {
+	.owner = THIS_MODULE,
+	.free_disk = free_disk,
+};
+
+static int alloc_tags(struct kfbk_device *dev)
+{
+	struct blk_mq_tag_set *tags = &dev->tags;
+
+	tags->ops = &kfbk_mq_ops;
+	tags->nr_hw_queues = dev->options.queues;
+	tags->queue_depth = KFBK_DEPTH;
+	tags->numa_node = NUMA_NO_NODE;
+	tags->cmd_size = kfbk_rq_bytes(dev);
+	/* Any request may go down any queue, so all of them share their tags. */
+	tags->flags = KFI_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED;
+	tags->driver_data = dev;
+	return blk_mq_alloc_tag_set(tags);
+}
+
+static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
+{
+	size_t most = dev->info->ep_attr->max_msg_size;
+
+	*l = (struct kfi_disk_limits){
+		.logical_block_bytes = KFBK_LOGICAL_BYTES,
+		.physical_block_bytes = KFBK_LOGICAL_BYTES,
+		.io_opt_bytes = KFB_BLOCK_BYTES,
+		.chunk_sectors = KFBK_BLOCK_SECTORS,
+		.max_sectors =
+			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
+		.max_segments = dev->max_segments,
+		.write_cache = dev->flush_mode != KFB_FLUSH_NONE,
+	};
+	if (dev->options.ro)
+		return;
+	l->write_zeroes_sectors = KFBK_BLOCK_SECTORS;
+	if (!dev->options.thin)
+		return;
+	/* A request counts its bytes in 32 bits. */
+	l->write_zeroes_sectors = SZ_1G >> SECTOR_SHIFT;
+	l->discard_sectors = SZ_1G >> SECTOR_SHIFT;
+	l->discard_granularity_bytes = KFB_BLOCK_BYTES;
+}
+
+int kfbk_disk_add(struct kfbk_device *dev)
+{
+	struct kfi_disk_limits limits;
+	struct gendisk *disk;
+	int ret;
+
+	ret = alloc_tags(dev);
+	if (ret)
+		return ret;
+	set_limits(dev, &limits);
+	disk = kfi_alloc_disk(&dev->tags, &limits, dev);
+	if (IS_ERR(disk)) {
+		ret = PTR_ERR(disk);
+		goto free_tags;
+	}
+	disk->fops = &disk_ops;
+	disk->private_data = dev;
+	snprintf(disk->disk_name, sizeof(disk->disk_name), "kfbrick%d",
+		 dev->instance);
+	set_capacity(disk, dev->n_blocks * KFBK_BLOCK_SECTORS);
+	set_disk_ro(disk, dev->options.ro);
+	kref_get(&dev->ref); /* free_disk() */
+	WRITE_ONCE(dev->disk, disk);
+	/* The gate is as the session is. */
+	kfbk_kick(dev);
+	ret = device_add_disk(NULL, disk, kfbk_disk_groups);
+	if (!ret)
+		return 0;
+
+	kfbk_disk_forget(dev);
+	put_disk(disk);
+free_tags:
+	blk_mq_free_tag_set(&dev->tags);
+	return ret;
+}
+
+void kfbk_disk_forget(struct kfbk_device *dev)
+{
+	kfbk_lock(dev);
+	WRITE_ONCE(dev->disk, NULL);
+	kfbk_unlock(dev);
+	/* A run that has seen it ends; the next one does not see it. */
+	flush_work(&dev->session_work);
+	dev->is_quiesced = false;
+}
+
+void kfbk_disk_del(struct kfbk_device *dev)
+{
+	struct gendisk *disk = dev->disk;
+
+	del_gendisk(disk);
+	kfbk_disk_forget(dev);
+	put_disk(disk);
+	blk_mq_free_tag_set(&dev->tags);
+}
+
+void kfbk_disk_event(struct kfbk_device *dev)
+{
+	char state[32];
+	char *envp[] = { state, NULL };
+	enum kfbk_state now = READ_ONCE(dev->state);
+
+	if (now == dev->told || !READ_ONCE(dev->disk))
+		return;
+	dev->told = now;
+	snprintf(state, sizeof(state), "KFBRICK_STATE=%s",
+		 kfbk_state_name(now));
+	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, envp);
+	if (now == KFBK_FAILED)
+		kfbk_err(dev, "failed: %s\n", dev->why);
+	else if (now == KFBK_AWAY)
+		kfbk_err(dev, "%s; requests wait\n", dev->why);
+	else if (now == KFBK_UP)
+		kfbk_info(dev, "connected\n");
+}

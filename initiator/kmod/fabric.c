@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: the kfabric objects: of a device, and of each of its queues.
+ *
+ * A queue's endpoint has event and completion queues of its own: what they say
+ * is of this endpoint and of no earlier one.
+ *
+ * Context: process; queues are opened and closed by the session work, or when
+ * that is gone.
+ */
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "kfbrick.h"
+
+/* No operation of the data path may take longer: it ends the connection. */
+#define OP_TIMEOUT_MS 10000
+
+static int get_info(struct kfbk_device *dev)
+{
+	const struct kfbk_options *o = &dev->options;
+	struct fi_info *hints = fi_allocinfo();
+	int ret = -ENOMEM;
+
+	if (!hints)
+		return ret;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->ep_attr->op_timeout_ms = OP_TIMEOUT_MS;
+	hints->ep_attr->cm_timeout_ms = o->timeout_ms;
+	hints->domain_attr->mr_mode = ~0u;
+	/* Every request with a flush behind it, and the messages. */
+	hints->tx_attr->size = 2 * KFBK_DEPTH + KFB_ENGINE_TX_MAX;
+	hints->rx_attr->size = KFBK_RX_MAX;
+	hints->fabric_attr->prov_name = kstrdup(o->provider, GFP_KERNEL);
+	if (hints->fabric_attr->prov_name)
+		ret = fi_getinfo(FI_VERSION(1, 0), o->addr, o->port, 0, hints,
+				 &dev->info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+int kfbk_fabric_open(struct kfbk_device *dev)
+{
+	int ret = get_info(dev);
+
+	if (ret)
+		return ret;
+	dev->ctx_bytes =
+		round_up(offsetof(struct kfbk_ctx, fi) +
+				 dev->info->domain_attr->op_context_size,
+			 8);
+	dev->max_segments =
+		min_t(size_t, dev->info->tx_attr->iov_limit, KFBK_SEGMENTS_MAX);
+	ret = fi_fabric(dev->info->fabric_attr, &dev->fabric, NULL);
+	return ret ?: fi_domain(dev->fabric, dev->info, &dev->domain, NULL);
+}
+
+static void close_fid(struct kfid *fid)
+{
+	WARN_ON_ONCE(fi_close(fid));
+}
+
+void kfbk_fabric_close(struct kfbk_device *dev)
+{
+	if (dev->domain)
+		close_fid(&dev->domain->fid);
+	if (dev->fabric)
+		close_fid(&dev->fabric->fid);
+	fi_freeinfo(dev->info);
+	dev->domain = NULL;
+	dev->fabric = NULL;
+	dev->info = NULL;
+}
+
+static void has_event(struct fid_eq *eq, void *context)
+{
+	struct kfbk_queue *q = context;
+
+	kfbk_kick(q->dev);
+}
+
+/* There is room again for what was refused. Context: upcall. */
+static void has_space(struct fid_ep *ep, u64 dir, void *context)
+{
+	struct kfbk_queue *q = context;
+	struct kfbk_device *dev = q->dev;
+
+	kfbk_lock(dev);
+	if (q->ep == ep) {
+		kfbk_send_unsent(q);
+		kfbk_data_pump(q);
+		kfbk_flush_pump(dev);
+	}
+	if (dev->disk)
+		blk_mq_run_hw_queues(dev->disk->queue, true);
+	kfbk_unlock(dev);
+}
+
+static int open_queues(struct kfbk_queue *q)
+{
+	struct fi_eq_attr eq_attr = { .handler = has_event };
+	struct fi_cq_attr cq_attr = {
+		.comp_handler = kfbk_completed,
+		.comp_context = FI_CQ_ANY,
+		.signaling_vector = q->index,
+	};
+	int ret;
+
+	ret = fi_eq_open(q->dev->fabric, &eq_attr, &q->eq, q);
+	return ret ?: fi_cq_open(q->dev->domain, &cq_attr, &q->cq, q);
+}
+
+static int open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
+{
+	struct fi_space_handler space = { .fn = has_space, .context = q };
+	const u64 cq_flags = FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION;
+	int ret;
+
+	ret = fi_endpoint(q->dev->domain, q->dev->info, ep, q);
+	if (ret)
+		return ret;
+	ret = fi_ep_bind(*ep, &q->eq->fid, 0);
+	ret = ret ?: fi_ep_bind(*ep, &q->cq->fid, cq_flags);
+	ret = ret
+		      ?: fi_setopt(&(*ep)->fid, FI_OPT_ENDPOINT,
+				   FI_OPT_SPACE_HANDLER, &space, sizeof(space));
+	ret = ret ?: fi_enable(*ep);
+	if (ret) {
+		close_fid(&(*ep)->fid);
+		*ep = NULL;
+	}
+	return ret;
+}
+
+int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
+{
+	struct kfbk_device *dev = q->dev;
+	struct fid_ep *ep = NULL;
+	int ret;
+
+	ret = open_queues(q);
+	ret = ret ?: open_endpoint(q, &ep);
+	if (ret)
+		return ret;
+	kfbk_lock(dev);
+	q->ep = ep;
+	q->n_rx = 0;
+	q->n_unsent = 0;
+	q->error = 0;
+	clear_bit(0, &q->broken);
+	q->connecting = true;
+	/* For what may come right after the accept. */
+	ret = kfbk_post_receives(q, KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX);
+	kfbk_unlock(dev);
+	return ret ?: fi_connect(ep, NULL, hello, len);
+}
+
+/* Context: queue_rq() is stopped, or there is no disk. */
+void kfbk_queue_close(struct kfbk_queue *q)
+{
+	struct kfbk_device *dev = q->dev;
+	struct fid_ep *ep;
+
+	kfbk_lock(dev);
+	ep = q->ep;
+	q->ep = NULL;
+	q->connecting = false;
+	q->n_unsent = 0;
+	kfbk_unlock(dev);
+	synchronize_rcu();
+	if (ep)
+		close_fid(&ep->fid);
+	if (q->cq)
+		close_fid(&q->cq->fid);
+	if (q->eq)
+		close_fid(&q->eq->fid);
+	q->cq = NULL;
+	q->eq = NULL;
+}
+
+static u8 *alloc_ctx(const struct kfbk_device *dev, u32 n,
+		     enum kfbk_ctx_kind kind)
+{
+	u8 *array = kvcalloc(n, dev->ctx_bytes, GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; array && i < n; i++) {
+		kfbk_ctx_at(dev, array, i)->kind = kind;
+		kfbk_ctx_at(dev, array, i)->index = i;
+	}
+	return array;
+}
+
+int kfbk_queue_init(struct kfbk_device *dev, u32 index)
+{
+	struct kfbk_queue *q = &dev->queues[index];
+	u32 i;
+
+	q->dev = dev;
+	q->index = index;
+	spin_lock_init(&q->lock);
+	INIT_LIST_HEAD(&q->fua);
+	kfb_flush_init(&q->flush, KFB_FLUSH_POSTED_MAX);
+	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++)
+		q->flush_calls[i].queue = q;
+	/* Whole pages: a reply is one segment. */
+	q->rx = vzalloc(KFBK_RX_MAX * PAGE_ALIGN(KFB_REPLY_MAX_BYTES));
+	q->rx_ctx = alloc_ctx(dev, KFBK_RX_MAX, KFBK_CTX_RECV);
+	q->tx_ctx = alloc_ctx(dev, KFB_ENGINE_TX_MAX, KFBK_CTX_SEND);
+	q->readback_ctx =
+		alloc_ctx(dev, KFB_FLUSH_POSTED_MAX, KFBK_CTX_READBACK);
+	return q->rx && q->rx_ctx && q->tx_ctx && q->readback_ctx ? 0 : -ENOMEM;
+}
+
+void kfbk_queue_fini(struct kfbk_queue *q)
+{
+	vfree(q->rx);
+	kvfree(q->rx_ctx);
+	kvfree(q->tx_ctx);
+	kvfree(q->readback_ctx);
+}

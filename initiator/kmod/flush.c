@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: flushes: the bookkeeping is the core's, here are its two kinds of
+ * op.
+ *
+ * message: a FLUSH request with the dirty ranges, sent after the writes on the
+ * same queue. readback: a small read behind the last bytes written, on the same
+ * queue. docs/durability.md says which platform needs which.
+ *
+ * A flush joins an op on every queue that has written, and is over when all of
+ * them are. Ops of a connection that died prove nothing: whoever waits for one
+ * begins again when the session is usable.
+ *
+ * Locking: everything under dev->lock, each queue's bookkeeping under its own
+ * lock besides, because writes complete without the device's.
+ */
+#include "kfbrick.h"
+#include "trace.h"
+
+int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode)
+{
+	lockdep_assert_held(&dev->lock);
+	switch (mode) {
+	case KFB_FLUSH_NONE:
+	case KFB_FLUSH_MESSAGE:
+		break;
+	case KFB_FLUSH_READBACK:
+		if (dev->queues[0].ep &&
+		    (fi_flush_modes(dev->queues[0].ep) & FI_FLUSH_READBACK))
+			break;
+		fallthrough;
+	default:
+		kfbk_say(dev,
+			 "writes are made durable in a way that is not known "
+			 "here (mode 0x%x)",
+			 mode);
+		return -EPROTONOSUPPORT;
+	}
+	/* The disk has told the file system what its cache is. */
+	if (dev->disk &&
+	    (dev->flush_mode == KFB_FLUSH_NONE) != (mode == KFB_FLUSH_NONE)) {
+		kfbk_say(dev, "the brick's medium is another one than before");
+		return -ESTALE;
+	}
+	WRITE_ONCE(dev->flush_mode, mode);
+	return 0;
+}
+
+/* ---- ops -------------------------------------------------------------- */
+
+static int post_message(struct kfbk_queue *q, const struct kfb_flush_op *op)
+{
+	struct kfbk_flush_call *call = &q->flush_calls[op - q->flush.posted];
+	struct kfbk_device *dev = q->dev;
+	struct kfb_request req = { .op = KFB_OP_FLUSH };
+	struct kfb_message message;
+	u64 now_ms = kfbk_now_ms();
+	int ret;
+
+	if (op->dirty.all) {
+		req.u.flush.flags = KFB_FLUSH_ALL;
+	} else {
+		req.u.flush.n_ranges = op->dirty.n;
+		memcpy(req.u.flush.ranges, op->dirty.ranges,
+		       op->dirty.n * sizeof(op->dirty.ranges[0]));
+	}
+	call->id = op->id;
+	ret = kfb_engine_start(&dev->client.queues[q->index].engine, &req,
+			       now_ms, dev->options.timeout_ms, call, &message);
+	if (ret)
+		return ret;
+	kfbk_send(q, &message);
+	kfbk_wake_at(dev, now_ms + dev->options.timeout_ms);
+	atomic_long_inc(&q->n_ops[KFBK_OP_MESSAGE]);
+	return 0;
+}
+
+static int post_readback(struct kfbk_queue *q, const struct kfb_flush_op *op)
+{
+	struct kfbk_device *dev = q->dev;
+	u64 at = op->tail.va - dev->options.base;
+	const struct kfbk_block *b = &dev->blocks[at >> KFB_BLOCK_SHIFT];
+	struct kfbk_ctx *ctx =
+		kfbk_ctx_at(dev, q->readback_ctx, op - q->flush.posted);
+	struct fi_rma_iov rma = { .addr = b->raddr +
+					  (at & (KFB_BLOCK_BYTES - 1)),
+				  .len = op->tail.len,
+				  .key = b->key };
+	struct fi_msg_flush msg = { .mode = FI_FLUSH_READBACK,
+				    .rma_iov = &rma,
+				    .rma_iov_count = 1,
+				    .addr = FI_ADDR_UNSPEC,
+				    .context = &ctx->fi };
+	ssize_t ret;
+
+	if (!q->ep)
+		return -ENOTCONN;
+	ctx->id = op->id;
+	ret = fi_flush(q->ep, &msg, FI_COMPLETION);
+	if (!ret)
+		atomic_long_inc(&q->n_ops[KFBK_OP_READBACK]);
+	return ret;
+}
+
+static struct kfb_flush_op *take_op(struct kfbk_queue *q)
+{
+	struct kfb_flush_op *op;
+
+	spin_lock(&q->lock);
+	op = kfb_flush_post(&q->flush);
+	spin_unlock(&q->lock);
+	return op;
+}
+
+static void put_back(struct kfbk_queue *q, struct kfb_flush_op *op)
+{
+	spin_lock(&q->lock);
+	kfb_flush_unpost(&q->flush, op);
+	spin_unlock(&q->lock);
+}
+
+static void pump_queue(struct kfbk_queue *q)
+{
+	struct kfb_flush_op *op;
+	u64 id;
+	int ret;
+
+	while ((op = take_op(q)) != NULL) {
+		id = op->id;
+		ret = q->dev->flush_mode == KFB_FLUSH_READBACK
+			      ? post_readback(q, op)
+			      : post_message(q, op);
+		trace_kfbrick_flush_op(q, op, ret);
+		/* No room, or no connection: it is tried again when there is. */
+		if (ret == -EAGAIN || ret == -ENOTCONN || ret == -ENODEV) {
+			put_back(q, op);
+			break;
+		}
+		if (ret)
+			kfbk_flush_done(q, id, ret);
+	}
+}
+
+/* ---- those who wait --------------------------------------------------- */
+
+static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
+{
+	/* Nothing is durable while anything is lost that nobody knows of. */
+	if (kfb_losses_error(&dev->losses))
+		error = -EIO;
+	list_del_init(&flush->node);
+	flush->error = error;
+	if (flush->rq)
+		kfbk_rq_end_locked(flush->rq,
+				   error ? BLK_STS_IOERR : BLK_STS_OK);
+	else
+		complete(&flush->finished);
+}
+
+/* Join an op on each queue that has written; true: there is none. */
+static bool join(struct kfbk_device *dev, struct kfbk_flush *flush)
+{
+	struct kfb_flush_ticket *ticket = &flush->ticket;
+	u32 i;
+
+	ticket->waiting = 0;
+	ticket->error = 0;
+	for (i = 0; i < dev->options.queues; i++) {
+		struct kfbk_queue *q = &dev->queues[i];
+
+		if (flush->only >= 0 && flush->only != i)
+			continue;
+		spin_lock(&q->lock);
+		ticket->op[i] = kfb_flush_join(&q->flush);
+		spin_unlock(&q->lock);
+		if (ticket->op[i])
+			ticket->waiting |= BIT(i);
+	}
+	return !ticket->waiting;
+}
+
+static void begin(struct kfbk_device *dev, struct kfbk_flush *flush)
+{
+	flush->waits = false;
+	if (join(dev, flush))
+		finish(dev, flush, 0);
+}
+
+static void restart(struct kfbk_device *dev)
+{
+	struct kfbk_flush *flush, *next;
+
+	list_for_each_entry_safe(flush, next, &dev->flushing, node) {
+		if (flush->waits)
+			begin(dev, flush);
+	}
+}
+
+void kfbk_flush_pump(struct kfbk_device *dev)
+{
+	u64 now_ms = kfbk_now_ms();
+	u32 i;
+
+	lockdep_assert_held(&dev->lock);
+	if (kfb_client_state(&dev->client) != KFB_CLIENT_LIVE)
+		return;
+	restart(dev);
+	for (i = 0; i < dev->client.n_used; i++) {
+		if (kfb_client_usable(&dev->client, i, now_ms))
+			pump_queue(&dev->queues[i]);
+	}
+}
+
+void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush)
+{
+	lockdep_assert_held(&dev->lock);
+	flush->waits = true;
+	list_add_tail(&flush->node, &dev->flushing);
+	if (dev->is_over || kfb_losses_error(&dev->losses))
+		finish(dev, flush, -EIO);
+	else if (dev->flush_mode == KFB_FLUSH_NONE)
+		finish(dev, flush, 0);
+	else
+		kfbk_flush_pump(dev);
+}
+
+void kfbk_flush_done(struct kfbk_queue *q, u64 id, int error)
+{
+	struct kfbk_device *dev = q->dev;
+	struct kfbk_flush *flush, *next;
+	int ret;
+
+	lockdep_assert_held(&dev->lock);
+	spin_lock(&q->lock);
+	ret = kfb_flush_done(&q->flush, id, error);
+	spin_unlock(&q->lock);
+	/* One of a connection that is gone proves nothing. */
+	if (ret)
+		return;
+	list_for_each_entry_safe(flush, next, &dev->flushing, node) {
+		if (!flush->waits &&
+		    kfb_flush_ticket_done(&flush->ticket, q->index, id, error))
+			finish(dev, flush, flush->ticket.error);
+	}
+	/* There is a place for an op that waits. */
+	if (!list_empty(&dev->flushing))
+		kfbk_flush_pump(dev);
+}
+
+/* ---- losses ----------------------------------------------------------- */
+
+void kfbk_flush_anew(struct kfbk_device *dev)
+{
+	struct kfbk_flush *flush;
+
+	list_for_each_entry(flush, &dev->flushing, node)
+		flush->waits = true;
+}
+
+void kfbk_flush_fail_all(struct kfbk_device *dev, int error)
+{
+	struct kfbk_flush *flush, *next;
+
+	list_for_each_entry_safe(flush, next, &dev->flushing, node)
+		finish(dev, flush, error);
+}
+
+void kfbk_flush_lost(struct kfbk_queue *q)
+{
+	lockdep_assert_held(&q->dev->lock);
+	spin_lock(&q->lock);
+	kfb_flush_lost(&q->flush);
+	spin_unlock(&q->lock);
+	kfbk_flush_anew(q->dev);
+}
+
+void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
+		      u32 why)
+{
+	lockdep_assert_held(&dev->lock);
+	kfb_losses_add(&dev->losses, writes, why);
+	if (!kfb_losses_error(&dev->losses))
+		return;
+	WRITE_ONCE(dev->is_lossy, true);
+	kfbk_say(dev, "writes that were completed and not flushed are lost: %s",
+		 why & KFB_LOSS_BIRTH ? "their blocks have changed hands"
+		 : why & KFB_LOSS_EPOCH
+			 ? "the brick lost its power or memory"
+			 : "nothing proves that they were placed");
+	kfbk_set_state(dev, KFBK_FAILED);
+	kfbk_flush_fail_all(dev, -EIO);
+}
+
+static void take(struct kfbk_queue *q, struct kfb_dirty *out)
+{
+	spin_lock(&q->lock);
+	kfb_flush_take(&q->flush, out);
+	spin_unlock(&q->lock);
+}
+
+void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
+{
+	struct kfbk_device *dev = q->dev;
+	struct kfbk_queue *first = &dev->queues[0];
+	struct kfb_dirty writes = {};
+
+	kfbk_flush_anew(dev);
+	switch (fate) {
+	case KFB_FATE_PLACED:
+	case KFB_FATE_FLUSH:
+		break;
+	case KFB_FATE_SUSPECT:
+	case KFB_FATE_GONE:
+		take(q, &writes);
+		kfbk_lost_writes(dev, &writes,
+				 fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
+						       : KFB_LOSS_SUSPECT);
+		return;
+	}
+	/* In a new session the blocks of a queue may be another's. */
+	if (q->index && dev->session_id != dev->client.session_id) {
+		take(q, &writes);
+		spin_lock(&first->lock);
+		kfb_flush_put(&first->flush, &writes);
+		spin_unlock(&first->lock);
+	}
+	/* Nobody waits for it, but the sooner the better. */
+	if (fate == KFB_FATE_FLUSH && dev->flush_mode != KFB_FLUSH_NONE) {
+		spin_lock(&first->lock);
+		kfb_flush_join(&first->flush);
+		spin_unlock(&first->lock);
+	}
+}
+
+static bool is_dirty(struct kfbk_queue *q)
+{
+	bool dirty;
+
+	spin_lock(&q->lock);
+	dirty = kfb_flush_is_dirty(&q->flush);
+	spin_unlock(&q->lock);
+	return dirty;
+}
+
+bool kfbk_flush_is_needed(struct kfbk_device *dev)
+{
+	bool dirty = false;
+	u32 i;
+
+	kfbk_lock(dev);
+	for (i = 0; i < dev->options.queues; i++)
+		dirty |= is_dirty(&dev->queues[i]);
+	dirty &= dev->flush_mode != KFB_FLUSH_NONE;
+	dirty |= dev->is_lossy;
+	kfbk_unlock(dev);
+	return dirty;
+}
+
+int kfbk_flush_sync(struct kfbk_device *dev)
+{
+	struct kfbk_flush flush = { .only = -1 };
+
+	init_completion(&flush.finished);
+	kfbk_lock(dev);
+	kfbk_flush_start(dev, &flush);
+	kfbk_unlock(dev);
+	wait_for_completion(&flush.finished);
+	return flush.error;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: a client's key, out of the keyrings of whoever attaches.
+ *
+ * The key is of type "logon", which user space can write and never read, and
+ * named "kfbrick:" and something. It is copied: the device needs it for as long
+ * as it may have to connect again, when nobody may be there whose keyrings
+ * could be searched.
+ */
+#include <keys/user-type.h>
+#include <linux/key.h>
+
+#include "kfbrick.h"
+
+#define PREFIX "kfbrick:"
+
+/* Context: process; key->sem is held. */
+static int copy_payload(struct key *key, u8 out[KFB_KEY_BYTES])
+{
+	const struct user_key_payload *payload = user_key_payload_locked(key);
+
+	if (!payload)
+		return -EKEYREVOKED;
+	if (payload->datalen != KFB_KEY_BYTES)
+		return -EINVAL;
+	memcpy(out, payload->data, KFB_KEY_BYTES);
+	return 0;
+}
+
+int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES])
+{
+	struct key *key;
+	int ret;
+
+	/* Nobody gets another module's secrets sent to a brick. */
+	if (strncmp(description, PREFIX, strlen(PREFIX)))
+		return -EINVAL;
+	key = request_key(&key_type_logon, description, NULL);
+	if (IS_ERR(key))
+		return PTR_ERR(key);
+	down_read(&key->sem);
+	ret = copy_payload(key, out);
+	up_read(&key->sem);
+	key_put(key);
+	return ret;
+}

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: what the driver's files share.
+ *
+ * One device is one session with a brick and one disk over it:
+ *
+ *   file system
+ *       |  blk-mq: data.c, flush.c (no sleep, no allocation)
+ *       v
+ *   block table (maps.c) --> queue of the block --> endpoint (fabric.c)
+ *       ^                                               |
+ *       |  thin writes, discards: blocks.c              | upcalls
+ *   requests and replies (calls.c, messages.c) <--------'
+ *       ^
+ *       |  what the core's client says is to be done: session.c
+ *
+ * Context: four of them. queue_rq() of blk-mq; upcalls of kfabric (softirq or
+ * workqueue, never sleep); the session work, which alone opens and closes
+ * endpoints; the map and restore works, which wait for replies. Who may wait
+ * for whom: map and restore work -> session work -> nobody.
+ *
+ * Locking, outermost first; none is held over what sleeps:
+ *   kfbk_devices_lock (mutex)  the list of devices
+ *   dev->lock (bh)   client, engines, calls, flushes that wait, block states
+ *   queue->lock (bh) the queue's flush bookkeeping
+ *   (the provider's own)
+ *
+ * A post is safe against the closing of its endpoint in two ways: under
+ * dev->lock, with queue->ep looked up there; or in queue_rq(), inside RCU. The
+ * session work takes queue->ep away under dev->lock, stops queue_rq() and waits
+ * for a grace period, and only then closes.
+ *
+ * Lifetime: kref of the device: the list, the disk, each open call of the
+ * control device. Recovery: session.c.
+ */
+#ifndef KFBRICK_H
+#define KFBRICK_H
+
+#include <linux/atomic.h>
+#include <linux/blk-mq.h>
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <kfabric/fi_cm.h>
+#include <kfabric/fi_rma.h>
+
+#include "kfb_blockmap.h"
+#include "kfb_client.h"
+#include "kfb_fate.h"
+#include "kfb_flush.h"
+#include "options.h"
+
+/* Receives: a reply for every credit, and the EVENTs a brick may send. */
+#define KFBK_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)
+
+/* Requests of blk-mq that are under way at one time. */
+#define KFBK_DEPTH 128
+
+/* A request that was at fault for so many ends of a connection is given up. */
+#define KFBK_STRIKES_MAX 3
+
+/* Segments of one request; the provider may have fewer. */
+#define KFBK_SEGMENTS_MAX 64
+
+#define KFBK_WHY_BYTES	   160
+#define KFBK_BLOCK_SECTORS (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
+#define KFBK_LOGICAL_BYTES 4096
+
+struct kfbk_device;
+struct kfbk_queue;
+
+/**
+ * enum kfbk_ctx_kind - what an operation was posted for
+ * @KFBK_CTX_RECV: a reply or EVENT
+ * @KFBK_CTX_SEND: a request of the control protocol
+ * @KFBK_CTX_DATA: a write or read of a blk-mq request
+ * @KFBK_CTX_FUA: the readback chained behind a write
+ * @KFBK_CTX_READBACK: the readback of a flush
+ */
+enum kfbk_ctx_kind {
+	KFBK_CTX_RECV,
+	KFBK_CTX_SEND,
+	KFBK_CTX_DATA,
+	KFBK_CTX_FUA,
+	KFBK_CTX_READBACK,
+};
+
+/**
+ * struct kfbk_ctx - memory of one operation
+ * @kind: what it is for
+ * @index: RECV: of the buffer; SEND: of the engine's; READBACK: of the flush op
+ * @id: READBACK: number of the flush op
+ * @rq: DATA, FUA: the request
+ * @fi: the provider's while the operation is under way; more of it follows:
+ *	dev->ctx_bytes in all
+ */
+struct kfbk_ctx {
+	enum kfbk_ctx_kind kind;
+	u16 index;
+	u64 id;
+	struct kfbk_rq *rq;
+	struct fi_context fi;
+};
+
+/**
+ * struct kfbk_flush - somebody waits for a flush
+ * @node: in dev->flushing
+ * @ticket: which ops it waits for
+ * @only: the queue it is about, or -1: all
+ * @waits: it is to be started when the session is usable
+ * @rq: the request that ends with it, or NULL
+ * @finished: else this is completed
+ * @error: of the flush, when it is over
+ */
+struct kfbk_flush {
+	struct list_head node;
+	struct kfb_flush_ticket ticket;
+	int only;
+	bool waits;
+	struct request *rq;
+	struct completion finished;
+	int error;
+};
+
+/**
+ * struct kfbk_rq - the driver's part of a blk-mq request
+ * @node: in one of the device's lists of requests that wait
+ * @flush: a flush, or that of a write with FUA
+ * @queue: where it was posted
+ * @status: of what is over so far
+ * @done: bytes that are dealt with (discard and write-zeroes go on in steps)
+ * @va: address of the step under way
+ * @len: its bytes
+ * @chained: a readback is, or will be, behind the write
+ * @posted: in flight; cleared when the operation's memory is ours again
+ * @is_write: data goes to the brick
+ * @fua: and the end must be durable
+ * @strikes: connections that it was at fault for
+ * @ctx: of the write or read, then of the readback; the scatterlist is behind
+ */
+struct kfbk_rq {
+	struct list_head node;
+	struct kfbk_flush flush;
+	struct kfbk_queue *queue;
+	blk_status_t status;
+	u32 done;
+	u64 va;
+	u32 len;
+	bool chained;
+	bool posted;
+	bool is_write;
+	bool fua;
+	u8 strikes;
+	u8 ctx[] __aligned(8);
+};
+
+/**
+ * struct kfbk_call - one request of the control protocol and its answer
+ * @node: in dev->calls until it is sent
+ * @req: op and body
+ * @in_mapping: may be sent before the session is LIVE: it restores mappings
+ * @session_id: of the session it was sent in
+ * @outcome: when it is done
+ * @reply: gets the decoded reply, or NULL
+ * @done: completed when @outcome is there
+ */
+struct kfbk_call {
+	struct list_head node;
+	struct kfb_request req;
+	bool in_mapping;
+	u64 session_id;
+	struct kfb_outcome outcome;
+	struct kfb_reply *reply;
+	struct completion done;
+};
+
+/**
+ * enum kfbk_op - what is counted per queue
+ * @KFBK_OP_WRITE: RDMA writes posted
+ * @KFBK_OP_READ: RDMA reads posted
+ * @KFBK_OP_READBACK: flushes by reading back posted
+ * @KFBK_OP_MESSAGE: FLUSH requests sent
+ * @KFBK_OPS: how many there are
+ */
+enum kfbk_op {
+	KFBK_OP_WRITE,
+	KFBK_OP_READ,
+	KFBK_OP_READBACK,
+	KFBK_OP_MESSAGE,
+	KFBK_OPS,
+};
+
+/* A FLUSH request under way; the owner of its call. */
+struct kfbk_flush_call {
+	struct kfbk_queue *queue;
+	u64 id;
+};
+
+/**
+ * struct kfbk_queue - one connection
+ * @dev: whose
+ * @index: which
+ * @ep: NULL when there is none; see the head of this file
+ * @cq: completions of @ep
+ * @eq: events of @ep
+ * @connecting: no outcome of fi_connect() yet
+ * @usable: data may be posted; read without a lock
+ * @broken: bit 0: something has failed; the session work is to end it
+ * @error: why, the first time, negative
+ * @lock: guards @flush
+ * @flush: what was written and is not durable
+ * @flush_calls: FLUSH requests, by place in flush.posted
+ * @readback_ctx: of readbacks, likewise
+ * @fua: requests whose write is posted and whose readback is not
+ * @n_rx: receives posted
+ * @rx: KFBK_RX_MAX buffers of a page each
+ * @rx_ctx: of them
+ * @tx_ctx: of the engine's buffers
+ * @unsent: messages the endpoint had no room for, in order
+ * @n_unsent: how many
+ * @n_ops: posted since the device was attached
+ */
+struct kfbk_queue {
+	struct kfbk_device *dev;
+	u32 index;
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_eq *eq;
+	bool connecting;
+	bool usable;
+	unsigned long broken;
+	int error;
+	spinlock_t lock;
+	struct kfb_flush_queue flush;
+	struct kfbk_flush_call flush_calls[KFB_FLUSH_POSTED_MAX];
+	u8 *readback_ctx;
+	struct list_head fua;
+	u32 n_rx;
+	u8 *rx;
+	u8 *rx_ctx;
+	u8 *tx_ctx;
+	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
+	u32 n_unsent;
+	atomic_long_t n_ops[KFBK_OPS];
+};
+
+/**
+ * enum kfbk_block_state - of a 2 MiB block; see maps.c
+ * @KFBK_ABSENT: not allocated, as far as this device knows: reads as zeros
+ * @KFBK_FILLING: being allocated for a write; still reads as zeros
+ * @KFBK_MAPPED: key and address are good
+ * @KFBK_BUSY: its mapping is being changed: everything waits
+ */
+enum kfbk_block_state {
+	KFBK_ABSENT,
+	KFBK_FILLING,
+	KFBK_MAPPED,
+	KFBK_BUSY,
+};
+
+/**
+ * struct kfbk_block - where a block is
+ * @key: of its handle
+ * @raddr: remote address of the block's first byte
+ * @mapping_id: whose handle it is
+ * @birth: of the block's life
+ * @state: &enum kfbk_block_state; the others are good when it is MAPPED
+ * @is_first: a handle begins here
+ * @has_birth: @birth is known: another one means that it changed hands
+ * @is_new: this attach has allocated it
+ */
+struct kfbk_block {
+	u64 key;
+	u64 raddr;
+	u64 mapping_id;
+	u32 birth;
+	u8 state;
+	bool is_first :1;
+	bool has_birth :1;
+	bool is_new :1;
+};
+
+/**
+ * enum kfbk_state - of a device; the drawing is in device.c
+ * @KFBK_ATTACHING: no disk yet
+ * @KFBK_UP: requests are served
+ * @KFBK_AWAY: the connection is lost: requests wait
+ * @KFBK_FAILED: it does not come back, or writes were lost
+ * @KFBK_DETACHING: going away
+ * @KFBK_STATES: how many there are
+ */
+enum kfbk_state {
+	KFBK_ATTACHING,
+	KFBK_UP,
+	KFBK_AWAY,
+	KFBK_FAILED,
+	KFBK_DETACHING,
+	KFBK_STATES,
+};
+
+/**
+ * struct kfbk_device - one attached range of a brick
+ * @ref: see the head of this file
+ * @node: in the list of devices
+ * @instance: the N of kfbrickN
+ * @options: as attached
+ * @key: the client's, if it has a name
+ * @state: changed in one place, under @lock
+ * @why: the newest loss or refusal, for people
+ * @lock: see the head of this file
+ * @client: the session
+ * @hmac: of the client
+ * @tx: memory for outgoing messages
+ * @rx_reply: decoded under @lock, good until the lock is dropped
+ * @queues: options.queues of them
+ * @n_used: queues that blocks are spread over, fixed while data may be posted
+ * @flush_mode: KFB_FLUSH_*
+ * @lease_until_ms: handles are good until then
+ * @calls: to be sent, in order
+ * @flushing: &struct kfbk_flush that wait
+ * @ended: requests that are over, until the lock is dropped
+ * @losses: completed writes that are lost
+ * @is_lossy: there are some: nothing is written any more
+ * @told: the state user space was last told
+ * @replies: memory for those who wait for long ones: the map work (and attach),
+ *	the restore work
+ * @session_id: of the session that @blocks are of
+ * @blocks: by number
+ * @n_blocks: how many
+ * @waiting: requests for blocks that are not MAPPED
+ * @draining: somebody waits until blocks are quiet
+ * @drain_wait: where
+ * @session_work: runs the client
+ * @map_work: allocates, maps, frees
+ * @restore_work: maps again in a new session
+ * @wake_work: makes @session_work run at a time
+ * @wake_ms: when that is
+ * @is_quiesced: queue_rq() is stopped; the session work's
+ * @gives_up: the client is to end
+ * @is_over: it has
+ * @first: completed when the first session is usable, or will never be
+ * @fabric: what all queues share
+ * @domain: likewise
+ * @info: how the brick is reached
+ * @ctx_bytes: of a &struct kfbk_ctx with its tail
+ * @max_segments: of one operation
+ * @tags: of blk-mq
+ * @disk: NULL until it is there
+ */
+struct kfbk_device {
+	struct kref ref;
+	struct list_head node;
+	int instance;
+	struct kfbk_options options;
+	u8 key[KFB_KEY_BYTES];
+	enum kfbk_state state;
+	char why[KFBK_WHY_BYTES];
+
+	spinlock_t lock;
+	struct kfb_client client;
+	struct kfb_hmac hmac;
+	u8 *tx;
+	struct kfb_reply rx_reply;
+	struct kfbk_queue *queues;
+	u32 n_used;
+	u32 flush_mode;
+	atomic64_t lease_until_ms;
+	struct list_head calls;
+	struct list_head flushing;
+	struct list_head ended;
+	struct kfb_losses losses;
+	bool is_lossy;
+	enum kfbk_state told;
+	struct kfb_reply *replies;
+
+	u64 session_id;
+	struct kfbk_block *blocks;
+	u64 n_blocks;
+	struct list_head waiting;
+	bool draining;
+	wait_queue_head_t drain_wait;
+
+	struct work_struct session_work;
+	struct delayed_work wake_work;
+	struct work_struct map_work;
+	struct work_struct restore_work;
+	u64 wake_ms;
+	bool is_quiesced;
+	bool gives_up;
+	bool is_over;
+	struct completion first;
+
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fi_info *info;
+	size_t ctx_bytes;
+	u32 max_segments;
+
+	struct blk_mq_tag_set tags;
+	struct gendisk *disk;
+};
+
+#define kfbk_err(dev, fmt, ...) \
+	pr_err("kfbrick%d: " fmt, (dev)->instance, ##__VA_ARGS__)
+#define kfbk_info(dev, fmt, ...) \
+	pr_info("kfbrick%d: " fmt, (dev)->instance, ##__VA_ARGS__)
+
+static inline struct kfbk_ctx *kfbk_ctx_at(const struct kfbk_device *dev,
+					   u8 *array, u32 i)
+{
+	return (struct kfbk_ctx *)(array + i * dev->ctx_bytes);
+}
+
+/* The operation memory of a request: 0 write or read, 1 readback. */
+static inline struct kfbk_ctx *kfbk_rq_ctx(const struct kfbk_device *dev,
+					   struct kfbk_rq *krq, u32 i)
+{
+	return kfbk_ctx_at(dev, krq->ctx, i);
+}
+
+static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
+{
+	return blk_mq_rq_to_pdu(rq);
+}
+
+/* control_dev.c */
+int kfbk_control_init(void);
+void kfbk_control_exit(void);
+
+/* key.c */
+
+/**
+ * kfbk_key_get - copy a client's key
+ * @description: of a logon key in the caller's keyrings, "kfbrick:..."
+ * @out: filled
+ *
+ * Context: process.
+ * Return: 0; -ENOKEY none there; -EINVAL it is no key of ours; others of the
+ * keyring.
+ */
+int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES]);
+
+/* hmac.c */
+int kfbk_hmac_open(struct kfb_hmac *hmac);
+void kfbk_hmac_close(struct kfb_hmac *hmac);
+
+/* device.c */
+extern struct workqueue_struct *kfbk_session_wq;
+extern struct workqueue_struct *kfbk_map_wq;
+extern struct workqueue_struct *kfbk_restore_wq;
+
+int kfbk_devices_init(void);
+/* Every device is detached; nobody can attach another. */
+void kfbk_devices_exit(void);
+
+/**
+ * kfbk_attach - connect, map, make the disk
+ * @options: what to attach
+ * @instance: the device's number
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for the brick.
+ * Return: 0, or a negative errno: nothing is left behind.
+ */
+int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
+		size_t why_bytes);
+
+/**
+ * kfbk_detach - take a device away
+ * @instance: which
+ * @force: even while it is open: what it still has fails
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for what is under way.
+ * Return: 0, -ENODEV, -EBUSY (open), or -EIO: it is gone, but what was written
+ * last may not be durable.
+ */
+int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
+
+void kfbk_put(struct kfbk_device *dev);
+
+/*
+ * dev->lock. Requests that were ended under it are told so when it is dropped:
+ * what hears of them may send us more.
+ */
+void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
+void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
+
+/* Under dev->lock. Refused moves change nothing. */
+bool kfbk_set_state(struct kfbk_device *dev, enum kfbk_state to);
+const char *kfbk_state_name(enum kfbk_state state);
+
+/* disk.c */
+int kfbk_disk_add(struct kfbk_device *dev);
+void kfbk_disk_del(struct kfbk_device *dev);
+/* The session work lets go of the disk. Context: process. */
+void kfbk_disk_forget(struct kfbk_device *dev);
+/* Tell user space of the state. Context: process, of the session work. */
+void kfbk_disk_event(struct kfbk_device *dev);
+
+/* fabric.c */
+int kfbk_fabric_open(struct kfbk_device *dev);
+void kfbk_fabric_close(struct kfbk_device *dev);
+/* Context: process, of the session work. */
+int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len);
+void kfbk_queue_close(struct kfbk_queue *q);
+int kfbk_queue_init(struct kfbk_device *dev, u32 index);
+void kfbk_queue_fini(struct kfbk_queue *q);
+
+/* session.c */
+u64 kfbk_now_ms(void);
+int kfbk_session_init(struct kfbk_device *dev);
+/* The first session: 0, or why there is none. Context: process. */
+int kfbk_session_start(struct kfbk_device *dev);
+/* Goodbye, no more; every request fails. Context: process. */
+void kfbk_session_stop(struct kfbk_device *dev);
+void kfbk_session_fini(struct kfbk_device *dev);
+/* Run the session work soon. Context: any. */
+void kfbk_kick(struct kfbk_device *dev);
+/* Not later than then. Context: dev->lock is held. */
+void kfbk_wake_at(struct kfbk_device *dev, u64 at_ms);
+/* The connection is of no use any more. Context: any. */
+void kfbk_queue_failed(struct kfbk_queue *q, int error);
+/* No more, now: every request fails. Context: process. */
+void kfbk_give_up(struct kfbk_device *dev);
+/* Words for people on the newest trouble. Context: dev->lock is held. */
+void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
+
+/* messages.c: all under dev->lock, but for the first */
+void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		    void *context);
+int kfbk_post_receives(struct kfbk_queue *q, u32 n);
+void kfbk_send(struct kfbk_queue *q, const struct kfb_message *message);
+void kfbk_send_unsent(struct kfbk_queue *q);
+
+/* Handles must not be used any more. Context: any. */
+bool kfbk_lease_is_over(const struct kfbk_device *dev);
+
+/* calls.c */
+
+/**
+ * kfbk_call - one request, and its answer
+ * @dev: the device
+ * @call: req and reply are filled in
+ *
+ * Waits until the session can take it. A request whose answer was lost with its
+ * session is not sent again.
+ *
+ * Context: process, not the session work.
+ * Return: what the brick answered; -ETIMEDOUT no answer in time; -ECONNRESET
+ * lost, outcome unknown, or the session is over.
+ */
+int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
+/* Send what can be sent. Context: dev->lock is held. */
+void kfbk_calls_pump(struct kfbk_device *dev);
+/* What became of a call. Context: dev->lock is held. */
+void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome);
+
+/* maps.c */
+int kfbk_maps_init(struct kfbk_device *dev);
+void kfbk_maps_fini(struct kfbk_device *dev);
+/* At attach: allocate what is missing, map. Context: process. */
+int kfbk_maps_attach(struct kfbk_device *dev);
+
+/**
+ * kfbk_map_run - map consecutive blocks
+ * @dev: the device
+ * @first: number of the first block
+ * @n: blocks
+ * @in_mapping: this restores what was mapped before
+ *
+ * The blocks' table entries become MAPPED in the end, all in one session.
+ * Where an entry has a birth, the new one must be the same. Refusals that may
+ * pass are tried again for a while.
+ *
+ * Context: process.
+ * Return: 0, -ESTALE (another birth), -ECONNRESET (the session was lost: try
+ * again), or what the brick answered.
+ */
+int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
+u64 kfbk_block_va(const struct kfbk_device *dev, u64 block);
+
+/* restore.c */
+void kfbk_restore(struct work_struct *work);
+
+/* discard.c */
+/* Whole blocks, none of them in use by others. Context: the map work. */
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
+
+/* blocks.c: for the map work */
+int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
+int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n);
+blk_status_t kfbk_status_of(int error);
+void kfbk_map_work(struct work_struct *work);
+/* A request for a block that is not MAPPED. Context: any. */
+void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq);
+/* A request is not in flight any more. Context: any. */
+static inline void kfbk_blocks_quieter(struct kfbk_device *dev)
+{
+	if (unlikely(READ_ONCE(dev->draining)))
+		wake_up(&dev->drain_wait);
+}
+
+/* data.c */
+extern const struct blk_mq_ops kfbk_mq_ops;
+size_t kfbk_rq_bytes(const struct kfbk_device *dev);
+void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
+		    const struct fi_cq_err_entry *entry);
+/* Post readbacks that had no room. Context: dev->lock is held. */
+void kfbk_data_pump(struct kfbk_queue *q);
+/* The end of a request that was started. Context: any, dev->lock not held. */
+void kfbk_rq_end(struct request *rq, blk_status_t status);
+/* A step of a request is done: it ends or goes on. Likewise. */
+void kfbk_rq_step(struct request *rq, u32 len);
+/* The same with dev->lock held: told when it is dropped. */
+void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
+/* Once more from the start of what is left. Context: any. */
+void kfbk_rq_again(struct request *rq);
+int kfbk_zeroes_init(void);
+void kfbk_zeroes_exit(void);
+
+/* flush.c */
+int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode);
+/* Context: dev->lock is held. */
+void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush);
+void kfbk_flush_pump(struct kfbk_device *dev);
+void kfbk_flush_done(struct kfbk_queue *q, u64 id, int error);
+void kfbk_flush_lost(struct kfbk_queue *q);
+void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate);
+void kfbk_flush_anew(struct kfbk_device *dev);
+void kfbk_flush_fail_all(struct kfbk_device *dev, int error);
+/* Completed writes are lost: from now on nothing is durable. */
+void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
+		      u32 why);
+/* Everything that was written. Context: process. */
+int kfbk_flush_sync(struct kfbk_device *dev);
+/* Is there anything that may not be durable? Context: process. */
+bool kfbk_flush_is_needed(struct kfbk_device *dev);
+
+/* sysfs.c */
+extern const struct attribute_group *kfbk_disk_groups[];
+
+#endif /* KFBRICK_H */

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: remote persistent memory as a block device.
+ *
+ * The module has no parameters: devices are attached through the control
+ * device, see options.h.
+ */
+#include <linux/module.h>
+
+#include "kfbrick.h"
+
+static int __init kfbrick_init(void)
+{
+	int ret;
+
+	ret = kfbk_zeroes_init();
+	if (ret)
+		return ret;
+	ret = kfbk_devices_init();
+	if (ret)
+		goto free_zeroes;
+	ret = kfbk_control_init();
+	if (ret)
+		goto exit_devices;
+	return 0;
+
+exit_devices:
+	kfbk_devices_exit();
+free_zeroes:
+	kfbk_zeroes_exit();
+	return ret;
+}
+
+static void __exit kfbrick_exit(void)
+{
+	kfbk_control_exit();
+	kfbk_devices_exit();
+	kfbk_zeroes_exit();
+}
+
+module_init(kfbrick_init);
+module_exit(kfbrick_exit);
+MODULE_DESCRIPTION("kfbrick: remote persistent memory as a block device");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_SOFTDEP("pre: hmac sha256_generic");

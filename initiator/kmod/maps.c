@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: the block table, and how it is filled.
+ *
+ *            first write             MAP
+ *   ABSENT --------------> FILLING ------> MAPPED <---.
+ *     ^  ^                    |              |        | MAP of the rest
+ *     |  '---- refused -------'              |        |
+ *     '------------- FREE -------- BUSY <----'--------'
+ *                                     discard
+ *
+ * Looking a block up is indexing: queue_rq() does it with one acquiring load of
+ * the state. MAPPED is stored last, with release; key and address change only
+ * while the block is not MAPPED, or while queue_rq() is stopped.
+ *
+ * Locking: entries are written under dev->lock. A reply counts only in the
+ * session it came in: keys of another open nothing, or something else.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "kfbrick.h"
+#include "kfb_err.h"
+
+/* Between tries of a MAP that the brick refuses for now. */
+#define PAUSE_MIN_MS 10
+#define PAUSE_MAX_MS 500
+
+u64 kfbk_block_va(const struct kfbk_device *dev, u64 block)
+{
+	return dev->options.base + (block << KFB_BLOCK_SHIFT);
+}
+
+int kfbk_maps_init(struct kfbk_device *dev)
+{
+	INIT_LIST_HEAD(&dev->waiting);
+	init_waitqueue_head(&dev->drain_wait);
+	dev->n_blocks = dev->options.n_blocks;
+	dev->blocks = kvcalloc(dev->n_blocks, sizeof(*dev->blocks), GFP_KERNEL);
+	dev->replies = kcalloc(2, sizeof(*dev->replies), GFP_KERNEL);
+	return dev->blocks && dev->replies ? 0 : -ENOMEM;
+}
+
+void kfbk_maps_fini(struct kfbk_device *dev)
+{
+	kvfree(dev->blocks);
+	kfree(dev->replies);
+}
+
+/* ---- MAP -------------------------------------------------------------- */
+
+/**
+ * struct mapping - a MAP under way
+ * @dev: of the device
+ * @call: of its next page
+ * @rest: what has not come yet
+ * @session_id: where its first page came
+ * @first: number of the next block
+ */
+struct mapping {
+	struct kfbk_device *dev;
+	struct kfbk_call call;
+	struct kfb_range rest;
+	u64 session_id;
+	u64 first;
+};
+
+static int take_block(struct kfbk_block *b, const struct kfb_handle *h, u64 i,
+		      u64 mapping_id)
+{
+	if (b->has_birth && b->birth != h->birth)
+		return -ESTALE;
+	b->key = h->key;
+	b->raddr = h->raddr + (i << KFB_BLOCK_SHIFT);
+	b->mapping_id = mapping_id;
+	b->birth = h->birth;
+	b->has_birth = true;
+	b->is_first = !i;
+	return 0;
+}
+
+/* Context: dev->lock is held. */
+static int take_handles(struct mapping *m, const struct kfb_map_reply *reply)
+{
+	struct kfbk_device *dev = m->dev;
+	u32 i;
+	u64 j;
+	int ret;
+
+	for (i = 0; i < reply->n_handles; i++) {
+		const struct kfb_handle *h = &reply->handles[i];
+
+		for (j = 0; j < h->n_blocks; j++) {
+			ret = take_block(&dev->blocks[m->first], h, j,
+					 reply->mapping_id);
+			if (ret)
+				return ret;
+			m->first++;
+		}
+	}
+	return 0;
+}
+
+/* One page of handles: is it what was asked for? Then it is kept. */
+static int take_page(struct mapping *m)
+{
+	const struct kfb_map_reply *reply = &m->call.reply->u.map;
+	struct kfbk_device *dev = m->dev;
+	s64 covered;
+	int ret;
+
+	covered =
+		kfb_blockmap_check(reply->handles, reply->n_handles, &m->rest);
+	if (!reply->mapping_id || covered <= 0 ||
+	    (m->call.req.u.map.mapping_id &&
+	     m->call.req.u.map.mapping_id != reply->mapping_id) ||
+	    (!reply->cursor) != (covered == m->rest.n_blocks))
+		return -EPROTO;
+	kfbk_lock(dev);
+	if (!m->session_id)
+		m->session_id = m->call.session_id;
+	ret = m->session_id == dev->client.session_id ? take_handles(m, reply)
+						      : -ECONNRESET;
+	kfbk_unlock(dev);
+	m->rest.va += covered << KFB_BLOCK_SHIFT;
+	m->rest.n_blocks -= covered;
+	m->call.req.u.map.mapping_id = reply->mapping_id;
+	m->call.req.u.map.cursor = reply->cursor;
+	return ret;
+}
+
+/* All pages have come: the blocks can be used. */
+static int publish(struct mapping *m, u64 first, u64 n)
+{
+	struct kfbk_device *dev = m->dev;
+	int ret = 0;
+	u64 i;
+
+	kfbk_lock(dev);
+	if (m->session_id == dev->client.session_id) {
+		for (i = first; i < first + n; i++)
+			smp_store_release(&dev->blocks[i].state, KFBK_MAPPED);
+	} else {
+		ret = -ECONNRESET;
+	}
+	kfbk_unlock(dev);
+	return ret;
+}
+
+/* Another try may go better: the brick waits for others, or has not noticed. */
+static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
+{
+	if (READ_ONCE(dev->is_over))
+		return false;
+	return error == -EAGAIN ||
+	       (in_mapping && (error == -EBUSY || error == -ESHUTDOWN));
+}
+
+/* The first page, and until when it is tried. */
+static int ask(struct mapping *m, u64 until_ms)
+{
+	u64 pause_ms = PAUSE_MIN_MS;
+	int ret;
+
+	for (;;) {
+		ret = kfbk_call(m->dev, &m->call);
+		if (!may_pass(m->dev, ret, m->call.in_mapping) ||
+		    kfbk_now_ms() >= until_ms)
+			return ret;
+		msleep(pause_ms);
+		pause_ms = min_t(u64, 2 * pause_ms, PAUSE_MAX_MS);
+	}
+}
+
+/* How long a MAP is tried that is refused for now. */
+static u64 patience_ms(const struct kfbk_device *dev, bool in_mapping)
+{
+	u64 now_ms = kfbk_now_ms();
+
+	if (!in_mapping)
+		return now_ms + dev->options.timeout_ms;
+	if (dev->options.reconnect_ms == KFB_CLIENT_FOREVER)
+		return KFB_TIME_NEVER;
+	return now_ms + dev->options.reconnect_ms;
+}
+
+int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
+{
+	struct mapping m = {
+		.dev = dev,
+		.call = { .req = { .op = KFB_OP_MAP },
+			  .in_mapping = in_mapping,
+			  .reply = &dev->replies[in_mapping] },
+		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
+		.first = first,
+	};
+	u64 until_ms = patience_ms(dev, in_mapping);
+	int ret;
+
+	m.call.req.u.map.range = m.rest;
+	m.call.req.u.map.flags =
+		KFB_MAP_NOWAIT |
+		(dev->options.ro ? KFB_MAP_RO | KFB_MAP_SHARED
+				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
+	do {
+		ret = ask(&m, until_ms);
+		ret = ret ?: take_page(&m);
+		if (ret)
+			return ret;
+	} while (m.rest.n_blocks);
+	return publish(&m, first, n);
+}
+
+/* ---- attaching -------------------------------------------------------- */
+
+/* Runs of blocks in the same state. */
+static u64 run_end(const struct kfbk_device *dev, u64 first)
+{
+	u64 end = first + 1;
+
+	while (end < dev->n_blocks &&
+	       dev->blocks[end].state == dev->blocks[first].state)
+		end++;
+	return end;
+}
+
+/* What is allocated already becomes BUSY. */
+static void note_extents(struct kfbk_device *dev,
+			 const struct kfb_list_reply *reply)
+{
+	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
+	u64 end = base + dev->n_blocks;
+	u32 i;
+	u64 j;
+
+	for (i = 0; i < reply->n_extents; i++) {
+		u64 from = reply->extents[i].va >> KFB_BLOCK_SHIFT;
+		u64 to = from + reply->extents[i].n_blocks;
+
+		for (j = max(from, base); j < min(to, end); j++)
+			dev->blocks[j - base].state = KFBK_BUSY;
+	}
+}
+
+static int find_allocated(struct kfbk_device *dev)
+{
+	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
+	struct kfbk_call call = {
+		.req = { .op = KFB_OP_LIST,
+			 .u.list = { .what = KFB_LIST_ALLOCATED,
+				     .cursor = dev->options.base } },
+		.reply = &dev->replies[0],
+	};
+	u64 cursor;
+	int ret;
+
+	do {
+		ret = kfbk_call(dev, &call);
+		if (ret)
+			return ret;
+		note_extents(dev, &call.reply->u.list);
+		cursor = call.reply->u.list.cursor;
+		/* It rises, or it is no list. */
+		if (cursor && cursor <= call.req.u.list.cursor)
+			return -EPROTO;
+		call.req.u.list.cursor = cursor;
+	} while (cursor && cursor <= last);
+	return 0;
+}
+
+static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct kfbk_call call = { .req = { .op = KFB_OP_ALLOC } };
+	u64 most = dev->client.info.alloc_max_blocks ?: 1;
+	int ret;
+
+	while (n) {
+		u64 part = min(n, most);
+		u64 i;
+
+		call.req.u.range.va = kfbk_block_va(dev, first);
+		call.req.u.range.n_blocks = part;
+		ret = kfbk_call(dev, &call);
+		if (ret)
+			return ret;
+		for (i = first; i < first + part; i++) {
+			dev->blocks[i].state = KFBK_BUSY;
+			dev->blocks[i].is_new = true;
+		}
+		first += part;
+		n -= part;
+	}
+	return 0;
+}
+
+static int alloc_missing(struct kfbk_device *dev)
+{
+	u64 end, i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < dev->n_blocks; i = end) {
+		end = run_end(dev, i);
+		if (dev->blocks[i].state == KFBK_ABSENT)
+			ret = alloc_run(dev, i, end - i);
+	}
+	return ret;
+}
+
+static int map_allocated(struct kfbk_device *dev)
+{
+	u64 end, i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < dev->n_blocks; i = end) {
+		end = run_end(dev, i);
+		if (dev->blocks[i].state == KFBK_BUSY)
+			ret = kfbk_map_run(dev, i, end - i, false);
+	}
+	return ret;
+}
+
+/* Give back what this attach has allocated. */
+static void free_new(struct kfbk_device *dev)
+{
+	u64 end, i;
+
+	for (i = 0; i < dev->n_blocks; i = end) {
+		end = i + 1;
+		if (!dev->blocks[i].is_new)
+			continue;
+		while (end < dev->n_blocks && dev->blocks[end].is_new)
+			end++;
+		if (kfbk_free_run(dev, i, end - i))
+			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
+				 end - 1);
+	}
+}
+
+static void say_why(struct kfbk_device *dev, const char *what, int error)
+{
+	const char *why = "it may not be done";
+
+	switch (error) {
+	case -EACCES:
+		why = "the range is outside this client's grants";
+		break;
+	case -EBUSY:
+		why = "somebody else has mapped blocks of it";
+		break;
+	case -EAGAIN:
+		why = "the brick waits for those who had it before";
+		break;
+	case -ENOSPC:
+		why = "the brick has no space left";
+		break;
+	case -EEXIST:
+		why = "somebody else is allocating blocks of it";
+		break;
+	case -EDQUOT:
+		why = "a limit of the brick is reached";
+		break;
+	case -EPROTO:
+		why = "the brick answered something else";
+		break;
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+		/* That has been said. */
+		return;
+	}
+	kfbk_lock(dev);
+	kfbk_say(dev, "cannot %s the range: %s", what, why);
+	kfbk_unlock(dev);
+}
+
+int kfbk_maps_attach(struct kfbk_device *dev)
+{
+	const char *what = "list";
+	int ret = find_allocated(dev);
+
+	if (!ret && !dev->options.thin && !dev->options.ro) {
+		what = "allocate";
+		ret = alloc_missing(dev);
+	}
+	if (!ret) {
+		what = "map";
+		ret = map_allocated(dev);
+	}
+	if (!ret)
+		return 0;
+	say_why(dev, what, ret);
+	free_new(dev);
+	return ret;
+}

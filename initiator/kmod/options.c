@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: reads what is written to the control device.
+ *
+ * Keys are in a table; each has a function that takes its value. What a key's
+ * value may be is checked here, what goes with what at the end.
+ */
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/uuid.h>
+
+#include "options.h"
+
+#define SECONDS_MAX   86400
+#define DEFAULT_PORT  "20149"
+#define DEFAULT_S     60
+#define TIMEOUT_S     10
+#define MSEC_PER_S    1000
+#define QUEUES_WANTED 4
+
+struct option {
+	const char *name;
+	bool has_value;
+	/* Return: NULL, or what the value must be. */
+	const char *(*take)(const char *value, struct kfbk_options *out);
+};
+
+static const char *copy(char *to, size_t bytes, const char *value)
+{
+	if (!*value)
+		return "must not be empty";
+	return strscpy(to, value, bytes) < 0 ? "is too long" : NULL;
+}
+
+static const char *take_attach(const char *value, struct kfbk_options *out)
+{
+	out->order = KFBK_ATTACH;
+	return NULL;
+}
+
+static const char *take_detach(const char *value, struct kfbk_options *out)
+{
+	out->order = KFBK_DETACH;
+	return NULL;
+}
+
+static const char *take_addr(const char *value, struct kfbk_options *out)
+{
+	return copy(out->addr, sizeof(out->addr), value);
+}
+
+static const char *take_port(const char *value, struct kfbk_options *out)
+{
+	u16 port;
+
+	if (kstrtou16(value, 10, &port) || !port)
+		return "must be a port number";
+	return copy(out->port, sizeof(out->port), value);
+}
+
+static const char *take_provider(const char *value, struct kfbk_options *out)
+{
+	return copy(out->provider, sizeof(out->provider), value);
+}
+
+static const char *take_client(const char *value, struct kfbk_options *out)
+{
+	return copy(out->client, sizeof(out->client), value);
+}
+
+static const char *take_key(const char *value, struct kfbk_options *out)
+{
+	return copy(out->key, sizeof(out->key), value);
+}
+
+static const char *take_uuid(const char *value, struct kfbk_options *out)
+{
+	uuid_t uuid;
+
+	if (uuid_parse(value, &uuid))
+		return "must be a uuid";
+	memcpy(out->uuid, &uuid, sizeof(out->uuid));
+	return NULL;
+}
+
+static const char *take_base(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou64(value, 0, &out->base) ||
+	    out->base & (KFB_BLOCK_BYTES - 1))
+		return "must be a multiple of 2 MiB";
+	return NULL;
+}
+
+static const char *take_blocks(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou64(value, 0, &out->n_blocks) || !out->n_blocks ||
+	    out->n_blocks > KFB_BLOCKS_MAX)
+		return "must be a number of 2 MiB blocks";
+	return NULL;
+}
+
+static const char *take_queues(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou32(value, 10, &out->queues) || !out->queues ||
+	    out->queues > KFB_CLIENT_QUEUES_MAX)
+		return "must be 1 to 8";
+	return NULL;
+}
+
+static const char *take_thin(const char *value, struct kfbk_options *out)
+{
+	out->thin = true;
+	return NULL;
+}
+
+static const char *take_ro(const char *value, struct kfbk_options *out)
+{
+	out->ro = true;
+	return NULL;
+}
+
+static const char *take_reconnect(const char *value, struct kfbk_options *out)
+{
+	u32 seconds;
+
+	if (kstrtou32(value, 10, &seconds) || seconds > SECONDS_MAX)
+		return "must be seconds, at most a day";
+	/* fail=never may have come before. */
+	if (out->reconnect_ms != KFB_CLIENT_FOREVER)
+		out->reconnect_ms = seconds * MSEC_PER_S;
+	return NULL;
+}
+
+static const char *take_timeout(const char *value, struct kfbk_options *out)
+{
+	u32 seconds;
+
+	if (kstrtou32(value, 10, &seconds) || !seconds || seconds > SECONDS_MAX)
+		return "must be seconds, 1 to a day";
+	out->timeout_ms = seconds * MSEC_PER_S;
+	return NULL;
+}
+
+static const char *take_fail(const char *value, struct kfbk_options *out)
+{
+	if (!strcmp(value, "never"))
+		out->reconnect_ms = KFB_CLIENT_FOREVER;
+	else if (strcmp(value, "io-error"))
+		return "must be never or io-error";
+	return NULL;
+}
+
+static const char *take_instance(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou32(value, 10, &out->instance))
+		return "must be a number";
+	return NULL;
+}
+
+static const char *take_force(const char *value, struct kfbk_options *out)
+{
+	out->force = true;
+	return NULL;
+}
+
+enum {
+	OPT_ATTACH,
+	OPT_DETACH,
+	OPT_ADDR,
+	OPT_PORT,
+	OPT_PROVIDER,
+	OPT_CLIENT,
+	OPT_KEY,
+	OPT_UUID,
+	OPT_BASE,
+	OPT_BLOCKS,
+	OPT_QUEUES,
+	OPT_THIN,
+	OPT_RO,
+	OPT_RECONNECT,
+	OPT_TIMEOUT,
+	OPT_FAIL,
+	OPT_INSTANCE,
+	OPT_FORCE,
+};
+
+static const struct option options[] = {
+	[OPT_ATTACH] = { "attach", false, take_attach },
+	[OPT_DETACH] = { "detach", false, take_detach },
+	[OPT_ADDR] = { "addr", true, take_addr },
+	[OPT_PORT] = { "port", true, take_port },
+	[OPT_PROVIDER] = { "provider", true, take_provider },
+	[OPT_CLIENT] = { "client", true, take_client },
+	[OPT_KEY] = { "key", true, take_key },
+	[OPT_UUID] = { "uuid", true, take_uuid },
+	[OPT_BASE] = { "base", true, take_base },
+	[OPT_BLOCKS] = { "blocks", true, take_blocks },
+	[OPT_QUEUES] = { "queues", true, take_queues },
+	[OPT_THIN] = { "thin", false, take_thin },
+	[OPT_RO] = { "ro", false, take_ro },
+	[OPT_RECONNECT] = { "reconnect_s", true, take_reconnect },
+	[OPT_TIMEOUT] = { "timeout_s", true, take_timeout },
+	[OPT_FAIL] = { "fail", true, take_fail },
+	[OPT_INSTANCE] = { "instance", true, take_instance },
+	[OPT_FORCE] = { "force", false, take_force },
+};
+
+#define ORDERS	  (BIT(OPT_ATTACH) | BIT(OPT_DETACH))
+#define OF_DETACH (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
+
+static int find_option(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!strcmp(options[i].name, name))
+			return i;
+	}
+	return -1;
+}
+
+static int take_one(char *word, struct kfbk_options *out, char *why,
+		    size_t why_bytes)
+{
+	char *value = strchr(word, '=');
+	const char *wrong;
+	int i;
+
+	if (value)
+		*value++ = '\0';
+	i = find_option(word);
+	if (i < 0) {
+		snprintf(why, why_bytes, "unknown option \"%.32s\"", word);
+		return -EINVAL;
+	}
+	if (options[i].has_value != !!value) {
+		snprintf(why, why_bytes, "%s %s", word,
+			 value ? "takes no value" : "needs a value");
+		return -EINVAL;
+	}
+	if (out->given & BIT(i)) {
+		snprintf(why, why_bytes, "%s is there twice", word);
+		return -EINVAL;
+	}
+	out->given |= BIT(i);
+	wrong = options[i].take(value, out);
+	if (wrong) {
+		snprintf(why, why_bytes, "%s %s", word, wrong);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What goes with what; NULL when all is well. */
+static const char *check_all(const struct kfbk_options *o)
+{
+	if (hweight32(o->given & ORDERS) != 1)
+		return "give one of attach and detach";
+	if (o->order == KFBK_DETACH) {
+		if (!(o->given & BIT(OPT_INSTANCE)))
+			return "detach needs instance";
+		return o->given & ~OF_DETACH ? "detach takes instance and force"
+					     : NULL;
+	}
+	if (o->given & OF_DETACH)
+		return "instance and force are for detach";
+	if (!(o->given & BIT(OPT_ADDR)) || !(o->given & BIT(OPT_PROVIDER)))
+		return "attach needs addr and provider";
+	if (!(o->given & BIT(OPT_BASE)) || !(o->given & BIT(OPT_BLOCKS)))
+		return "attach needs base and blocks";
+	if (!(o->given & BIT(OPT_CLIENT)) != !(o->given & BIT(OPT_KEY)))
+		return "client and key go together";
+	if (kfb_range_check(o->base, o->n_blocks))
+		return "base and blocks go beyond the address space";
+	if (o->n_blocks > (U64_MAX >> KFB_BLOCK_SHIFT) ||
+	    o->n_blocks > SIZE_MAX / 64)
+		return "blocks is too large";
+	return NULL;
+}
+
+int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
+		       size_t why_bytes)
+{
+	struct kfbk_options o = {
+		.port = DEFAULT_PORT,
+		.queues = min_t(u32, num_online_cpus(), QUEUES_WANTED),
+		.reconnect_ms = DEFAULT_S * MSEC_PER_S,
+		.timeout_ms = TIMEOUT_S * MSEC_PER_S,
+	};
+	const char *wrong;
+	char *word;
+	int ret;
+
+	line = strim(line);
+	while ((word = strsep(&line, ",")) != NULL) {
+		ret = take_one(word, &o, why, why_bytes);
+		if (ret)
+			return ret;
+	}
+	wrong = check_all(&o);
+	if (wrong) {
+		strscpy(why, wrong, why_bytes);
+		return -EINVAL;
+	}
+	*out = o;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: what is written to the control device.
+ *
+ * One line of "key=value" pairs and flags, separated by commas:
+ *
+ *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
+ *	base=0x0,blocks=512,queues=4,thin,ro,reconnect_s=60,fail=io-error,
+ *	uuid=...,timeout_s=10
+ *	detach,instance=0,force
+ */
+#ifndef KFBRICK_OPTIONS_H
+#define KFBRICK_OPTIONS_H
+
+#include <linux/types.h>
+
+#include "kfb_client.h"
+
+/* A line is no longer. */
+#define KFBK_OPTIONS_MAX_BYTES 1024
+
+#define KFBK_ADDR_BYTES	    48 /* an IPv6 address and its scope */
+#define KFBK_PORT_BYTES	    6
+#define KFBK_PROVIDER_BYTES 32
+#define KFBK_KEY_BYTES	    128 /* of the key's description */
+
+enum kfbk_order {
+	KFBK_ATTACH,
+	KFBK_DETACH,
+};
+
+/**
+ * struct kfbk_options - an order, as it was written
+ * @order: what to do
+ * @addr: numeric address of the brick
+ * @port: its port
+ * @provider: of kfabric
+ * @client: the name the brick knows this client by; empty: none
+ * @key: description of the logon key
+ * @uuid: the brick that is expected; zero: any
+ * @base: address of the first block
+ * @n_blocks: blocks of the device
+ * @queues: connections
+ * @reconnect_ms: as in &struct kfb_client_config
+ * @timeout_ms: of connecting and of each request
+ * @thin: blocks are allocated when they are first written
+ * @ro: nothing is written
+ * @instance: DETACH: which
+ * @force: DETACH: even while it is open
+ * @given: bits of the keys that were there
+ */
+struct kfbk_options {
+	enum kfbk_order order;
+	char addr[KFBK_ADDR_BYTES];
+	char port[KFBK_PORT_BYTES];
+	char provider[KFBK_PROVIDER_BYTES];
+	char client[KFB_NAME_MAX + 1];
+	char key[KFBK_KEY_BYTES];
+	u8 uuid[KFB_UUID_BYTES];
+	u64 base;
+	u64 n_blocks;
+	u32 queues;
+	u32 reconnect_ms;
+	u32 timeout_ms;
+	bool thin;
+	bool ro;
+	u32 instance;
+	bool force;
+	u32 given;
+};
+
+/**
+ * kfbk_options_parse - read an order
+ * @line: the line, NUL terminated; is cut up
+ * @out: filled, with defaults for what is not there
+ * @why: on failure what is wrong, for people
+ * @why_bytes: room there
+ *
+ * Context: process.
+ * Return: 0, or -EINVAL.
+ */
+int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
+		       size_t why_bytes);
+
+#endif /* KFBRICK_OPTIONS_H */

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: everything that was mapped is mapped again in a new session, and
+ * lives on only when no block has changed hands.
+ *
+ * A block with another birth is another's: what was written to it and not
+ * flushed is lost, nothing is written to it again, and the device has failed.
+ *
+ * Context: process, memalloc_noio. queue_rq() is stopped meanwhile: the session
+ * is not LIVE.
+ */
+#include <linux/sched/mm.h>
+
+#include "kfbrick.h"
+#include "trace.h"
+
+/* Only what is MAPPED: the map work sees to the rest itself. */
+static u64 mapped_end(const struct kfbk_device *dev, u64 first)
+{
+	u64 end = first;
+
+	while (end < dev->n_blocks &&
+	       READ_ONCE(dev->blocks[end].state) == KFBK_MAPPED)
+		end++;
+	return end;
+}
+
+static int restore_all(struct kfbk_device *dev)
+{
+	u64 end, i;
+	int ret;
+
+	for (i = 0; i < dev->n_blocks; i = end) {
+		end = mapped_end(dev, i);
+		if (end == i) {
+			end++;
+			continue;
+		}
+		ret = kfbk_map_run(dev, i, end - i, true);
+		trace_kfbrick_block(dev, i, end - i, ret);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* What was not flushed went with the blocks; nobody can say which. */
+static void changed_hands(struct kfbk_device *dev)
+{
+	const struct kfb_dirty all = { .all = 1 };
+
+	kfbk_lock(dev);
+	kfbk_lost_writes(dev, &all, KFB_LOSS_BIRTH);
+	kfbk_unlock(dev);
+	kfbk_give_up(dev);
+}
+
+static void cannot_map(struct kfbk_device *dev, int error)
+{
+	kfbk_lock(dev);
+	kfbk_say(dev, "blocks cannot be mapped again: error %d", error);
+	kfbk_unlock(dev);
+	kfbk_give_up(dev);
+}
+
+void kfbk_restore(struct work_struct *work)
+{
+	struct kfbk_device *dev =
+		container_of(work, struct kfbk_device, restore_work);
+	unsigned int noio = memalloc_noio_save();
+	u64 session_id;
+	int ret;
+
+	kfbk_lock(dev);
+	session_id = dev->client.session_id;
+	kfbk_unlock(dev);
+	ret = restore_all(dev);
+	switch (ret) {
+	case 0:
+		kfbk_lock(dev);
+		if (session_id == dev->client.session_id)
+			kfb_client_mapped(&dev->client);
+		kfbk_unlock(dev);
+		kfbk_kick(dev);
+		break;
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+		/* The session was lost again: the next one asks for this. */
+		break;
+	case -ESTALE:
+	case -ENOENT:
+		changed_hands(dev);
+		break;
+	default:
+		cannot_map(dev, ret);
+		break;
+	}
+	memalloc_noio_restore(noio);
+}

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: does what the core's client says is to be done: makes endpoints,
+ * closes them, sends, and tells what happened. docs/reconnect.md has the rules.
+ *
+ * All of it is one work item. Upcalls and timers only make it run. What may
+ * sleep is done without dev->lock; the client is asked again afterwards.
+ *
+ * The gate: data goes through queue_rq() while the session is LIVE and all its
+ * queues are usable. Else blk-mq is quiesced: requests stay where they are and
+ * cost nothing. When the client has given up, the gate opens for good, and
+ * queue_rq() fails what comes.
+ *
+ * Context: process, in the scope of memalloc_noio: the way back to a brick must
+ * not wait for memory that is freed by writing to it.
+ */
+#include <linux/ktime.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "kfbrick.h"
+#include "kfb_err.h"
+#include "trace.h"
+
+/* Room for a connection event and the private data that comes with it. */
+union cm_event {
+	struct fi_eq_cm_entry entry;
+	u8 bytes[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
+};
+
+/* Leases go on while the machine sleeps: the brick counts so, too. */
+u64 kfbk_now_ms(void)
+{
+	return ktime_to_ms(ktime_get_boottime());
+}
+
+bool kfbk_lease_is_over(const struct kfbk_device *dev)
+{
+	u64 until_ms = atomic64_read(&dev->lease_until_ms);
+
+	return until_ms != KFB_TIME_NEVER &&
+	       ktime_to_ms(ktime_get_coarse_boottime()) >= until_ms;
+}
+
+static void random_bytes(void *ctx, void *buf, __u32 len)
+{
+	get_random_bytes(buf, len);
+}
+
+void kfbk_kick(struct kfbk_device *dev)
+{
+	queue_work(kfbk_session_wq, &dev->session_work);
+}
+
+static void wake_work(struct work_struct *work)
+{
+	kfbk_kick(container_of(work, struct kfbk_device, wake_work.work));
+}
+
+void kfbk_wake_at(struct kfbk_device *dev, u64 at_ms)
+{
+	u64 now_ms = kfbk_now_ms();
+	u64 wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+
+	lockdep_assert_held(&dev->lock);
+	if (at_ms >= dev->wake_ms || dev->is_over)
+		return;
+	dev->wake_ms = at_ms;
+	/* Not the work itself: a kick that is under way must not be put off. */
+	mod_delayed_work(kfbk_session_wq, &dev->wake_work,
+			 msecs_to_jiffies(wait_ms));
+}
+
+void kfbk_queue_failed(struct kfbk_queue *q, int error)
+{
+	if (test_and_set_bit(0, &q->broken))
+		return;
+	q->error = error;
+	kfbk_kick(q->dev);
+}
+
+void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
+{
+	va_list ap;
+
+	lockdep_assert_held(&dev->lock);
+	va_start(ap, fmt);
+	vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- news of connections ---------------------------------------------- */
+
+static void accepted(struct kfbk_queue *q, const void *data, u32 len)
+{
+	struct kfbk_device *dev = q->dev;
+	int ret;
+
+	q->connecting = false;
+	ret = kfb_client_accepted(&dev->client, q->index, data, len,
+				  kfbk_now_ms());
+	if (ret) {
+		kfbk_say(dev, ret == -ESTALE
+				      ? "the brick has forgotten this session"
+				      : "no brick of this protocol is there");
+		return;
+	}
+	ret = kfbk_post_receives(
+		q, dev->client.queues[q->index].engine.accept.credits +
+			   KFB_EVENTS_UNACKED_MAX);
+	if (ret)
+		kfbk_queue_failed(q, ret);
+}
+
+static void say_refused(struct kfbk_device *dev,
+			const struct kfb_reject *reject, int error)
+{
+	if (reject->status)
+		kfbk_say(dev, "the brick refuses the connection: %s",
+			 kfb_status_text(reject->status));
+	else if (error == FI_ECONNREFUSED)
+		kfbk_say(dev, "the connection is refused: is brickd running "
+			      "there, on this port and this fabric?");
+	else
+		kfbk_say(dev, "cannot connect: %s", fi_strerror(error));
+}
+
+static void connect_failed(struct kfbk_queue *q,
+			   const struct fi_eq_err_entry *error)
+{
+	struct kfbk_device *dev = q->dev;
+	struct kfb_reject reject = {};
+
+	q->connecting = false;
+	/* Only a refusal has words; the rest is the fabric's. */
+	if (error->err == FI_ECONNREFUSED || error->err_data_size)
+		kfb_client_rejected(&dev->client, q->index, error->err_data,
+				    error->err_data_size, kfbk_now_ms(),
+				    &reject);
+	else
+		kfb_client_lost(&dev->client, q->index, kfbk_now_ms(),
+				-error->err);
+	say_refused(dev, &reject, error->err);
+}
+
+static void lost(struct kfbk_queue *q, int error)
+{
+	struct kfbk_device *dev = q->dev;
+
+	if (!q->ep)
+		return;
+	/* The first reason is the reason. */
+	if (kfb_engine_state(&dev->client.queues[q->index].engine) !=
+	    KFB_CONN_CLOSING)
+		kfbk_say(dev, "the connection is lost: %s", fi_strerror(error));
+	kfb_client_lost(&dev->client, q->index, kfbk_now_ms(), error);
+}
+
+static noinline_for_stack bool read_failure(struct kfbk_queue *q)
+{
+	struct fi_eq_err_entry error = {};
+
+	if (fi_eq_readerr(q->eq, &error, 0) < 0)
+		return false;
+	if (q->connecting)
+		connect_failed(q, &error);
+	else
+		lost(q, -error.err);
+	return true;
+}
+
+/* One event of a queue; false: there is none. */
+static noinline_for_stack bool read_event(struct kfbk_queue *q)
+{
+	union cm_event cm;
+	ssize_t n;
+	u32 event;
+
+	if (!q->eq || !q->ep)
+		return false;
+	n = fi_eq_read(q->eq, &event, &cm, sizeof(cm), 0);
+	if (n == -FI_EAVAIL)
+		return read_failure(q);
+	if (n < 0)
+		return false;
+	if (event == FI_CONNECTED && n >= (ssize_t)sizeof(cm.entry))
+		accepted(q, cm.entry.data, n - sizeof(cm.entry));
+	else
+		lost(q, -ECONNRESET);
+	return true;
+}
+
+static void take_news(struct kfbk_device *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->options.queues; i++) {
+		struct kfbk_queue *q = &dev->queues[i];
+
+		while (read_event(q))
+			;
+		if (test_bit(0, &q->broken) && !q->connecting)
+			lost(q, q->error);
+	}
+}
+
+/* ---- what the client wants -------------------------------------------- */
+
+/* Stop queue_rq(). Context: dev->lock is not held. */
+static void close_gate(struct kfbk_device *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->options.queues; i++)
+		WRITE_ONCE(dev->queues[i].usable, false);
+	if (dev->is_quiesced || !READ_ONCE(dev->disk))
+		return;
+	dev->is_quiesced = true;
+	blk_mq_quiesce_queue(dev->disk->queue);
+}
+
+static void open_gate(struct kfbk_device *dev)
+{
+	u32 i;
+
+	WRITE_ONCE(dev->n_used, max(dev->client.n_used, 1U));
+	for (i = 0; i < dev->options.queues; i++)
+		WRITE_ONCE(dev->queues[i].usable, i < dev->n_used);
+	if (dev->is_quiesced) {
+		dev->is_quiesced = false;
+		blk_mq_unquiesce_queue(dev->disk->queue);
+		blk_mq_kick_requeue_list(dev->disk->queue);
+	}
+}
+
+/* Drops and takes dev->lock. */
+static void connect_queue(struct kfbk_queue *q,
+			  const struct kfb_client_action *action)
+{
+	struct kfbk_device *dev = q->dev;
+	u8 hello[KFB_PRIVATE_DATA_MAX_BYTES];
+	u32 len = min_t(u32, action->hello_len, sizeof(hello));
+	int ret;
+
+	memcpy(hello, action->hello, len);
+	kfbk_unlock(dev);
+	ret = kfbk_queue_connect(q, hello, len);
+	kfbk_lock(dev);
+	if (!ret)
+		return;
+	kfbk_say(dev, "cannot connect: %s", fi_strerror(ret));
+	kfb_client_lost(&dev->client, q->index, kfbk_now_ms(), ret);
+}
+
+/* Requests whose write was posted, and quietly, and nothing behind it. */
+static void take_back(struct kfbk_queue *q)
+{
+	struct kfbk_rq *krq, *next;
+
+	list_for_each_entry_safe(krq, next, &q->fua, node) {
+		list_del_init(&krq->node);
+		krq->posted = false;
+		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
+	}
+}
+
+/* Nothing of this endpoint moves after this. Drops and takes dev->lock. */
+static void close_queue(struct kfbk_queue *q)
+{
+	struct kfbk_device *dev = q->dev;
+
+	kfbk_unlock(dev);
+	close_gate(dev);
+	kfbk_queue_close(q);
+	kfbk_lock(dev);
+	take_back(q);
+	kfbk_flush_lost(q);
+	kfb_client_closed(&dev->client, q->index);
+}
+
+/* The first thing in a new session. */
+static void begin_mapping(struct kfbk_device *dev)
+{
+	int ret = kfbk_flush_check_mode(dev, dev->client.info.flush_mode);
+
+	if (!ret && dev->client.info.block_shift != KFB_BLOCK_SHIFT) {
+		ret = -EPROTONOSUPPORT;
+		kfbk_say(dev, "the brick's blocks are not of 2 MiB");
+	}
+	if (ret) {
+		kfb_client_lost(&dev->client, 0, kfbk_now_ms(), ret);
+		return;
+	}
+	dev->session_id = dev->client.session_id;
+	/* At attach nothing is mapped yet. */
+	if (dev->state == KFBK_ATTACHING)
+		kfb_client_mapped(&dev->client);
+	else
+		queue_work(kfbk_restore_wq, &dev->restore_work);
+}
+
+static void do_action(struct kfbk_device *dev,
+		      const struct kfb_client_action *action)
+{
+	struct kfbk_queue *q = &dev->queues[action->queue];
+
+	switch (action->what) {
+	case KFB_DO_CONNECT:
+		connect_queue(q, action);
+		break;
+	case KFB_DO_CLOSE:
+		close_queue(q);
+		break;
+	case KFB_DO_SEND:
+		kfbk_send(q, &action->message);
+		break;
+	case KFB_DO_OUTCOME:
+		kfbk_answered(q, &action->outcome);
+		break;
+	case KFB_DO_FATE:
+		kfbk_flush_fate(q, action->fate);
+		break;
+	case KFB_DO_MAP:
+		begin_mapping(dev);
+		break;
+	}
+}
+
+/* Drops and takes dev->lock. */
+static void end_now(struct kfbk_device *dev)
+{
+	u32 i;
+
+	kfb_client_close(&dev->client);
+	for (i = 0; i < dev->options.queues; i++) {
+		if (dev->queues[i].ep)
+			close_queue(&dev->queues[i]);
+	}
+}
+
+static bool is_usable(const struct kfbk_device *dev)
+{
+	u64 now_ms = kfbk_now_ms();
+	u32 i;
+
+	if (kfb_client_state(&dev->client) != KFB_CLIENT_LIVE)
+		return false;
+	for (i = 0; i < dev->client.n_used; i++) {
+		if (!dev->queues[i].ep ||
+		    !kfb_client_usable(&dev->client, i, now_ms))
+			return false;
+	}
+	return true;
+}
+
+static bool is_over(const struct kfbk_device *dev)
+{
+	enum kfb_client_state state = kfb_client_state(&dev->client);
+	u32 i;
+
+	if (state != KFB_CLIENT_FAILED && state != KFB_CLIENT_CLOSED)
+		return false;
+	for (i = 0; i < dev->options.queues; i++) {
+		if (dev->queues[i].ep)
+			return false;
+	}
+	return true;
+}
+
+/* Nobody will ever answer: whoever waits is told. dev->lock is held. */
+static void finish(struct kfbk_device *dev)
+{
+	dev->is_over = true;
+	kfbk_calls_pump(dev);
+	kfbk_flush_fail_all(dev, -EIO);
+	kfbk_set_state(dev, KFBK_FAILED);
+	queue_work(kfbk_map_wq, &dev->map_work);
+}
+
+/* The gate, and the device's state, as the client is now. */
+static void settle(struct kfbk_device *dev)
+{
+	bool over, usable;
+
+	kfbk_lock(dev);
+	over = is_over(dev);
+	usable = !over && is_usable(dev);
+	if (over && !dev->is_over)
+		finish(dev);
+	if (usable && dev->state == KFBK_AWAY)
+		kfbk_set_state(dev, KFBK_UP);
+	else if (!usable && !over && dev->state == KFBK_UP)
+		kfbk_set_state(dev, KFBK_AWAY);
+	if (usable)
+		kfbk_flush_pump(dev);
+	kfbk_unlock(dev);
+	if (over || usable) {
+		open_gate(dev);
+		complete_all(&dev->first);
+	} else {
+		close_gate(dev);
+	}
+}
+
+static void arm(struct kfbk_device *dev)
+{
+	u64 at_ms;
+
+	kfbk_lock(dev);
+	dev->wake_ms = KFB_TIME_NEVER;
+	at_ms = kfb_client_next_ms(&dev->client);
+	if (at_ms != KFB_TIME_NEVER)
+		kfbk_wake_at(dev, at_ms);
+	kfbk_unlock(dev);
+}
+
+static void session_work(struct work_struct *work)
+{
+	struct kfbk_device *dev =
+		container_of(work, struct kfbk_device, session_work);
+	unsigned int noio = memalloc_noio_save();
+	struct kfb_client_action action;
+	enum kfb_client_state was;
+
+	kfbk_lock(dev);
+	was = kfb_client_state(&dev->client);
+	take_news(dev);
+	if (dev->gives_up)
+		end_now(dev);
+	while (kfb_client_next(&dev->client, kfbk_now_ms(), &action)) {
+		do_action(dev, &action);
+		take_news(dev);
+	}
+	if (was != kfb_client_state(&dev->client))
+		trace_kfbrick_session(dev, was);
+	kfbk_calls_pump(dev);
+	kfbk_unlock(dev);
+	settle(dev);
+	arm(dev);
+	kfbk_disk_event(dev);
+	memalloc_noio_restore(noio);
+}
+
+/* ---- beginning and end ------------------------------------------------ */
+
+static int init_client(struct kfbk_device *dev)
+{
+	const struct kfbk_options *o = &dev->options;
+	struct kfb_client_config config = {
+		.engine = {
+			.hmac = dev->hmac,
+			.client_name = *o->client ? o->client : NULL,
+			.key = dev->key,
+			.features = KFB_FEATURE_EVENT |
+				    (o->thin ? KFB_FEATURE_THIN : 0),
+		},
+		.random = random_bytes,
+		.n_queues = o->queues,
+		.timeout_ms = o->timeout_ms,
+		/* Until the disk is there a loss is the end. */
+		.reconnect_ms = 0,
+	};
+
+	memcpy(config.engine.expect_uuid, o->uuid, KFB_UUID_BYTES);
+	return kfb_client_init(&dev->client, &config, dev->tx);
+}
+
+int kfbk_session_init(struct kfbk_device *dev)
+{
+	u32 n = dev->options.queues;
+	u32 i;
+	int ret;
+
+	INIT_WORK(&dev->session_work, session_work);
+	INIT_DELAYED_WORK(&dev->wake_work, wake_work);
+	INIT_WORK(&dev->map_work, kfbk_map_work);
+	INIT_WORK(&dev->restore_work, kfbk_restore);
+	init_completion(&dev->first);
+	dev->wake_ms = KFB_TIME_NEVER;
+	dev->tx = kvzalloc(KFB_CLIENT_TX_BYTES(n), GFP_KERNEL);
+	dev->queues = kvcalloc(n, sizeof(*dev->queues), GFP_KERNEL);
+	if (!dev->tx || !dev->queues)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		ret = kfbk_queue_init(dev, i);
+		if (ret)
+			return ret;
+	}
+	ret = kfbk_hmac_open(&dev->hmac);
+	return ret ?: init_client(dev);
+}
+
+int kfbk_session_start(struct kfbk_device *dev)
+{
+	int ret;
+
+	kfbk_lock(dev);
+	ret = kfb_client_start(&dev->client);
+	kfbk_unlock(dev);
+	if (ret)
+		return ret;
+	kfbk_kick(dev);
+	if (wait_for_completion_killable(&dev->first))
+		return -EINTR;
+	kfbk_lock(dev);
+	ret = dev->is_over ? kfb_client_error(&dev->client) ?: -ECONNRESET : 0;
+	kfbk_unlock(dev);
+	return ret;
+}
+
+/* Goodbye: else what this session has stays until its lease ends. */
+static void say_goodbye(struct kfbk_device *dev)
+{
+	struct kfbk_call end = {
+		.req = { .op = KFB_OP_PING, .u.ping.flags = KFB_PING_END },
+	};
+	bool live;
+
+	kfbk_lock(dev);
+	/* What comes after it is the end, and no loss to come back from. */
+	dev->client.config.reconnect_ms = 0;
+	dev->options.timeout_ms = min(dev->options.timeout_ms, 1000U);
+	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE &&
+	       kfb_client_can_call(&dev->client, 0);
+	kfbk_unlock(dev);
+	if (live)
+		kfbk_call(dev, &end);
+}
+
+void kfbk_give_up(struct kfbk_device *dev)
+{
+	kfbk_lock(dev);
+	dev->gives_up = true;
+	kfbk_unlock(dev);
+	kfbk_kick(dev);
+}
+
+void kfbk_session_stop(struct kfbk_device *dev)
+{
+	say_goodbye(dev);
+	kfbk_give_up(dev);
+	flush_work(&dev->session_work);
+	cancel_work_sync(&dev->restore_work);
+	flush_work(&dev->map_work);
+	cancel_delayed_work_sync(&dev->wake_work);
+	cancel_work_sync(&dev->session_work);
+}
+
+void kfbk_session_fini(struct kfbk_device *dev)
+{
+	u32 i;
+
+	for (i = 0; dev->queues && i < dev->options.queues; i++)
+		kfbk_queue_fini(&dev->queues[i]);
+	kvfree(dev->queues);
+	kvfree(dev->tx);
+	kfbk_hmac_close(&dev->hmac);
+}

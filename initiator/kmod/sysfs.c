@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: what a device says of itself, in /sys/block/kfbrickN/kfbrick.
+ *
+ * One value a file, but for counters: there it is one queue a line. The key is
+ * nowhere.
+ */
+#include <linux/device.h>
+#include <linux/sysfs.h>
+#include <linux/uuid.h>
+
+#include "kfbrick.h"
+
+static struct kfbk_device *dev_of(struct device *device)
+{
+	return dev_to_disk(device)->private_data;
+}
+
+static ssize_t state_show(struct device *device, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  kfbk_state_name(READ_ONCE(dev_of(device)->state)));
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t brick_show(struct device *device, struct device_attribute *attr,
+			  char *buf)
+{
+	const struct kfbk_options *o = &dev_of(device)->options;
+	bool v6 = strchr(o->addr, ':');
+
+	return sysfs_emit(buf, "%s://%s%s%s:%s\n", o->provider, v6 ? "[" : "",
+			  o->addr, v6 ? "]" : "", o->port);
+}
+static DEVICE_ATTR_RO(brick);
+
+static ssize_t client_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%s\n", dev_of(device)->options.client);
+}
+static DEVICE_ATTR_RO(client);
+
+/* What the brick has said of itself last. */
+static struct kfb_info info_of(struct kfbk_device *dev)
+{
+	struct kfb_info info;
+
+	kfbk_lock(dev);
+	info = dev->client.info;
+	kfbk_unlock(dev);
+	return info;
+}
+
+static ssize_t brick_uuid_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
+{
+	struct kfb_info info = info_of(dev_of(device));
+
+	return sysfs_emit(buf, "%pU\n", info.brick_uuid);
+}
+static DEVICE_ATTR_RO(brick_uuid);
+
+static ssize_t instance_id_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", info_of(dev_of(device)).instance_id);
+}
+static DEVICE_ATTR_RO(instance_id);
+
+static ssize_t power_epoch_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", info_of(dev_of(device)).power_epoch);
+}
+static DEVICE_ATTR_RO(power_epoch);
+
+static ssize_t flush_mode_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
+{
+	const char *name = "?";
+
+	switch (READ_ONCE(dev_of(device)->flush_mode)) {
+	case KFB_FLUSH_NONE:
+		name = "none";
+		break;
+	case KFB_FLUSH_MESSAGE:
+		name = "message";
+		break;
+	case KFB_FLUSH_READBACK:
+		name = "readback";
+		break;
+	}
+	return sysfs_emit(buf, "%s\n", name);
+}
+static DEVICE_ATTR_RO(flush_mode);
+
+/* The brick promises more than its platform keeps. */
+static ssize_t unsafe_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%d\n",
+			  !!(info_of(dev_of(device)).flags & KFB_INFO_UNSAFE));
+}
+static DEVICE_ATTR_RO(unsafe);
+
+static ssize_t queues_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(device)->n_used));
+}
+static DEVICE_ATTR_RO(queues);
+
+static ssize_t base_show(struct device *device, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", dev_of(device)->options.base);
+}
+static DEVICE_ATTR_RO(base);
+
+static ssize_t blocks_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", dev_of(device)->n_blocks);
+}
+static DEVICE_ATTR_RO(blocks);
+
+static ssize_t thin_show(struct device *device, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%d\n", dev_of(device)->options.thin);
+}
+static DEVICE_ATTR_RO(thin);
+
+static ssize_t last_error_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
+{
+	struct kfbk_device *dev = dev_of(device);
+	ssize_t len;
+
+	kfbk_lock(dev);
+	len = sysfs_emit(buf, "%s\n", dev->why);
+	kfbk_unlock(dev);
+	return len;
+}
+static DEVICE_ATTR_RO(last_error);
+
+/* Operations posted on each queue. */
+static ssize_t counters_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	struct kfbk_device *dev = dev_of(device);
+	ssize_t len = 0;
+	u32 i;
+
+	for (i = 0; i < dev->options.queues; i++) {
+		const atomic_long_t *n = dev->queues[i].n_ops;
+
+		len += sysfs_emit_at(
+			buf, len,
+			"queue=%u writes=%ld reads=%ld readbacks=%ld messages=%ld\n",
+			i, atomic_long_read(&n[KFBK_OP_WRITE]),
+			atomic_long_read(&n[KFBK_OP_READ]),
+			atomic_long_read(&n[KFBK_OP_READBACK]),
+			atomic_long_read(&n[KFBK_OP_MESSAGE]));
+	}
+	return len;
+}
+static DEVICE_ATTR_RO(counters);
+
+static struct attribute *attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_brick.attr,
+	&dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,
+	&dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr,
+	&dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_base.attr,
+	&dev_attr_blocks.attr,
+	&dev_attr_thin.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_counters.attr,
+	NULL,
+};
+
+static const struct attribute_group group = {
+	.name = "kfbrick",
+	.attrs = attrs,
+};
+
+const struct attribute_group *kfbk_disk_groups[] = { &group, NULL };
