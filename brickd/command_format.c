@@ -16,12 +16,16 @@
 #include "brickd/store/store.h"
 #include "proto/kfb_text.h"
 
+#define MIB_SHIFT 20
+
 enum {
 	OPT_SIZE = 256,
 	OPT_UUID,
 	OPT_FORCE,
 	OPT_SPARSE,
 	OPT_FRAGMENTED,
+	OPT_SLOW,
+	OPT_SLOW_SIZE,
 };
 
 static const char usage[] =
@@ -30,6 +34,9 @@ static const char usage[] =
 	"\n"
 	"      --size SIZE         of the file, for example 64G; not for a\n"
 	"                          device, which has its own\n"
+	"      --slow PATH         a slow tier for blocks at rest: a file or a\n"
+	"                          block device\n"
+	"      --slow-size SIZE    of that file\n"
 	"      --uuid UUID         the store's name (default: a random one)\n"
 	"      --force             overwrite a store or other data\n"
 	"      --sparse            do not allocate the file; only on volatile\n"
@@ -39,6 +46,8 @@ static const char usage[] =
 
 static const struct option options[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "slow", required_argument, NULL, OPT_SLOW },
+	{ "slow-size", required_argument, NULL, OPT_SLOW_SIZE },
 	{ "uuid", required_argument, NULL, OPT_UUID },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "sparse", no_argument, NULL, OPT_SPARSE },
@@ -49,7 +58,9 @@ static const struct option options[] = {
 
 struct arguments {
 	const char *path;
+	const char *slow;
 	struct brick_media_create create;
+	struct brick_slow_create slow_create;
 	struct brick_store_format format;
 	bool has_uuid;
 };
@@ -84,6 +95,15 @@ static int take_option(struct arguments *a, int opt)
 			return usage_error("--size needs a number, like 64G");
 		a->create.size = size;
 		return -1;
+	case OPT_SLOW:
+		a->slow = optarg;
+		return -1;
+	case OPT_SLOW_SIZE:
+		if (kfb_size_parse(optarg, &size, NULL) || !size)
+			return usage_error(
+				"--slow-size needs a number, like 1T");
+		a->slow_create.size = size;
+		return -1;
 	case OPT_UUID:
 		if (brick_uuid_parse(optarg, a->format.uuid))
 			return usage_error("--uuid needs a uuid");
@@ -94,6 +114,7 @@ static int take_option(struct arguments *a, int opt)
 		return -1;
 	case OPT_SPARSE:
 		a->create.sparse = true;
+		a->slow_create.sparse = true;
 		return -1;
 	case OPT_FRAGMENTED:
 		a->create.allow_fragmented = true;
@@ -118,6 +139,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *a)
 	}
 	if (optind != argc - 1)
 		return usage_error("it needs one PATH");
+	if (a->slow_create.size && !a->slow)
+		return usage_error("--slow-size goes with --slow");
 	a->path = argv[optind];
 	return -1;
 }
@@ -130,28 +153,47 @@ static void random_uuid(uint8_t uuid[KFB_UUID_BYTES])
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
-static int format(const struct arguments *a)
+/* Makes the store and its slow tier; their sizes are filled in. */
+static int make(struct arguments *a, char *err, size_t err_len)
+{
+	struct brick_media *media;
+	int rc;
+
+	rc = brick_media_open(a->path, &a->create, &media, err, err_len);
+	if (rc)
+		return rc;
+	a->create.size = media->size;
+	if (a->slow)
+		rc = brick_slow_open(a->slow, &a->slow_create, &a->format.slow,
+				     err, err_len);
+	if (!rc)
+		rc = brick_store_format(media, &a->format, err, err_len);
+	if (a->format.slow) {
+		a->slow_create.size = a->format.slow->size;
+		brick_slow_close(a->format.slow);
+	}
+	brick_media_close(media);
+	return rc;
+}
+
+static int format(struct arguments *a)
 {
 	char err[BRICK_ERR_BYTES] = "";
 	char uuid[BRICK_UUID_TEXT_BYTES];
-	struct brick_media *media;
-	uint64_t size;
 	int rc;
 
-	rc = brick_media_open(a->path, &a->create, &media, err, sizeof(err));
-	if (!rc) {
-		rc = brick_store_format(media, &a->format, err, sizeof(err));
-		size = media->size;
-		brick_media_close(media);
-	}
+	rc = make(a, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "brickd: format: %s\n",
 			*err ? err : strerror(-rc));
 		return BRICK_EXIT_FAILED;
 	}
 	brick_uuid_format(a->format.uuid, uuid);
-	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path, size >> 20,
-	       uuid);
+	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path,
+	       a->create.size >> MIB_SHIFT, uuid);
+	if (a->slow)
+		printf("slow tier %s: %" PRIu64 " MiB\n", a->slow,
+		       a->slow_create.size >> MIB_SHIFT);
 	return 0;
 }
 

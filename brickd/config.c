@@ -70,6 +70,9 @@ void brick_config_init(struct brick_config *c)
 		.map_extent_max_bytes = KFB_MAP_EXTENT_MAX_BYTES,
 		.alloc_max_blocks = 65536,
 		.stop_timeout_ms = 3 * SECONDS_MS,
+		.tier_low_percent = 5,
+		.tier_high_percent = 10,
+		.promote_wait_ms = 5 * SECONDS_MS,
 	};
 }
 
@@ -83,6 +86,7 @@ void brick_config_fini(struct brick_config *c)
 	free(c->clients);
 	free(c->admin);
 	free(c->store);
+	free(c->slow);
 	free(c->file);
 	memset(c, 0, sizeof(*c));
 }
@@ -144,6 +148,29 @@ static int set_store(struct parse *p, const char *value)
 	if (brick_config_set_store(p->config, value, p->why, sizeof(p->why)))
 		p->error = -EINVAL;
 	return p->error;
+}
+
+static int set_slow(struct parse *p, const char *value)
+{
+	if (!*value)
+		return fail(p, "slow needs a path");
+	p->config->slow = strdup(value);
+	return p->config->slow ? 0 : fail(p, "out of memory");
+}
+
+static int set_pin(struct parse *p, const char *value)
+{
+	struct brick_config *c = p->config;
+	__u64 va, n_blocks;
+	int rc;
+
+	if (c->n_pins == BRICK_PINS_MAX)
+		return fail(p, "more than %d pins", BRICK_PINS_MAX);
+	rc = kfb_range_parse(value, &va, &n_blocks, NULL);
+	if (rc)
+		return fail(p, "\"%.64s\": %s", value, kfb_text_why(rc));
+	c->pins[c->n_pins++] = brick_span_of(va, n_blocks);
+	return 0;
 }
 
 static int set_listen(struct parse *p, const char *value)
@@ -316,6 +343,8 @@ struct setting {
 
 static const struct setting settings[] = {
 	{ .name = "store", .set = set_store },
+	{ .name = "slow", .set = set_slow },
+	{ .name = "pin", .set = set_pin, .repeatable = true },
 	{ .name = "listen", .set = set_listen, .repeatable = true },
 	{ .name = "auth", .set = set_auth },
 	{ .name = "persistence", .set = set_persistence },
@@ -344,6 +373,10 @@ static const struct setting settings[] = {
 	      KFB_MAP_EXTENT_MAX_BYTES),
 	LIMIT("alloc-max-blocks", alloc_max_blocks, 1, LIMIT_LARGE),
 	LIMIT("stop-timeout-ms", stop_timeout_ms, 0, 600 * SECONDS_MS),
+	LIMIT("tier-low", tier_low_percent, 0, 99),
+	LIMIT("tier-high", tier_high_percent, 1, 100),
+	LIMIT("tier-rate", tier_rate_bytes, 0, 1ULL << 50),
+	LIMIT("promote-wait-ms", promote_wait_ms, 0, 600 * SECONDS_MS),
 };
 
 _Static_assert(BRICK_ARRAY_SIZE(settings) <= 64, "one bit each in seen");

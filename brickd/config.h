@@ -22,6 +22,7 @@
 #define BRICK_LISTEN_MAX  8
 #define BRICK_QUEUES_MAX  64 /* of one session */
 #define BRICK_CLIENTS_MAX 1024
+#define BRICK_PINS_MAX	  64
 #define BRICK_ERR_BYTES	  512
 /* What fits into a socket's address, without the NUL. */
 #define BRICK_ADMIN_PATH_MAX 107
@@ -71,6 +72,10 @@ struct brick_client {
  * @map_extent_max_bytes: one handle
  * @alloc_max_blocks: one ALLOC or FREE
  * @stop_timeout_ms: that clients get to go after SIGTERM
+ * @tier_low_percent: of the pmem slots; with fewer free ones demotion begins
+ * @tier_high_percent: and ends with so many
+ * @tier_rate_bytes: copied in the background in a second, 0: no bound
+ * @promote_wait_ms: that a MAP waits for its blocks
  */
 struct brick_limits {
 	uint64_t sessions;
@@ -88,11 +93,17 @@ struct brick_limits {
 	uint64_t map_extent_max_bytes;
 	uint64_t alloc_max_blocks;
 	uint64_t stop_timeout_ms;
+	uint64_t tier_low_percent;
+	uint64_t tier_high_percent;
+	uint64_t tier_rate_bytes;
+	uint64_t promote_wait_ms;
 };
 
 /*
  * struct brick_config - all settings
  * @file: where they come from, NULL before brick_config_read()
+ * @slow: path of the slow tier, NULL: none
+ * @pins: blocks that are not demoted
  * @listen_line: lines of the addresses, 0 for those of flags
  * @admin: path of the admin socket, NULL: none
  * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
@@ -100,6 +111,9 @@ struct brick_limits {
 struct brick_config {
 	char *file;
 	char *store;
+	char *slow;
+	uint32_t n_pins;
+	struct brick_span pins[BRICK_PINS_MAX];
 	uint32_t n_listen;
 	unsigned int listen_line[BRICK_LISTEN_MAX];
 	struct brick_address listen[BRICK_LISTEN_MAX];

@@ -82,6 +82,24 @@ static int check_metrics(const struct brick_config *c, char *err,
 	return -EINVAL;
 }
 
+static int check_tier(const struct brick_config *c, char *err, size_t err_len)
+{
+	static const char memory[] = "memory:";
+
+	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
+		snprintf(err, err_len, "tier-low is not below tier-high");
+		return -EINVAL;
+	}
+	if (c->slow && !strncmp(c->store, memory, sizeof(memory) - 1)) {
+		snprintf(err, err_len,
+			 "slow = %s: a store in the daemon's own memory is "
+			 "forgotten and cannot have a slow tier",
+			 c->slow);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 {
 	if (!c->store) {
@@ -89,7 +107,8 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 			 "no store: set store in [brick] or use --store");
 		return -EINVAL;
 	}
-	if (check_addresses(c, err, err_len) || check_metrics(c, err, err_len))
+	if (check_addresses(c, err, err_len) ||
+	    check_metrics(c, err, err_len) || check_tier(c, err, err_len))
 		return -EINVAL;
 	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
 		snprintf(err, err_len,

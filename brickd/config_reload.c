@@ -45,6 +45,11 @@ const char *brick_config_differs(const struct brick_config *a,
 {
 	if (strcmp(a->store, b->store))
 		return "store";
+	if (!same_text(a->slow, b->slow))
+		return "slow";
+	if (a->n_pins != b->n_pins ||
+	    memcmp(a->pins, b->pins, a->n_pins * sizeof(a->pins[0])))
+		return "pin";
 	if (!same_addresses(a, b))
 		return "listen";
 	if (a->auth != b->auth)

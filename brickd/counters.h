@@ -62,6 +62,12 @@ struct brick_counters {
 	struct brick_histogram commit_ns;
 	struct brick_histogram commit_changes;
 	_Atomic uint64_t slots_cleaned;
+	_Atomic uint64_t tier_promoted;
+	_Atomic uint64_t tier_demoted;
+	struct brick_histogram tier_step_ns;
+	_Atomic uint64_t tier_read_errors;
+	_Atomic uint64_t tier_write_errors;
+	_Atomic uint64_t tier_disconnects;
 	_Atomic uint64_t admin_requests;
 	_Atomic uint64_t admin_refused;
 };

@@ -52,6 +52,22 @@ static void read_claims(const struct brick_server *server,
 	}
 }
 
+static void read_tier(const struct brick_server *server,
+		      const struct brick_store_stats *stats,
+		      struct brick_gauges *g)
+{
+	const struct brick_tier_job *job;
+
+	g->slow_slots[BRICK_SLOT_CLEAN] = stats->slow_clean;
+	g->slow_slots[BRICK_SLOT_DIRTY] = stats->slow_dirty;
+	g->slow_slots[BRICK_SLOT_ALLOCATED] = stats->slow_alloc;
+	g->slow_slots[BRICK_SLOT_BAD] = stats->slow_bad;
+	g->tier_pinned_blocks = brick_tier_pinned_blocks(&server->tier);
+	g->tier_jobs = server->tier.n_orders;
+	TAILQ_FOREACH(job, &server->tier.waiting, link)
+	g->tier_jobs++;
+}
+
 void brick_gauges_read(const struct brick_server *server,
 		       struct brick_gauges *g)
 {
@@ -64,6 +80,7 @@ void brick_gauges_read(const struct brick_server *server,
 	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;
 	g->slots[BRICK_SLOT_ALLOCATED] = stats.slots_alloc;
 	g->slots[BRICK_SLOT_BAD] = stats.slots_bad;
+	read_tier(server, &stats, g);
 	read_sessions(server, g);
 	read_claims(server, g);
 	TAILQ_FOREACH(c, &server->conns, link)

@@ -28,6 +28,9 @@ enum brick_slot_state {
  */
 struct brick_gauges {
 	uint64_t slots[BRICK_SLOT_STATES];
+	uint64_t slow_slots[BRICK_SLOT_STATES];
+	uint64_t tier_jobs;
+	uint64_t tier_pinned_blocks;
 	uint64_t sessions[KFB_SESSION_STATES];
 	uint64_t connections;
 	uint64_t mappings;

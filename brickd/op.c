@@ -101,6 +101,23 @@ void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 	brick_worker_submit(worker, &op->work);
 }
 
+static void commit_done(struct brick_work *work)
+{
+	struct brick_op *op =
+		brick_container_of(work, struct brick_op, commit.work);
+
+	op->resume(op);
+}
+
+void brick_op_commit(struct brick_op *op, brick_op_fn resume)
+{
+	op->commit.n = op->n_changes;
+	op->commit.list = op->changes;
+	op->commit.work.done = commit_done;
+	op->resume = resume;
+	brick_changes_submit(op->session->server, &op->commit);
+}
+
 static struct brick_op *waiting_op(struct brick_session *s)
 {
 	struct brick_claim *claim;

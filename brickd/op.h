@@ -17,12 +17,14 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/changes.h"
 #include "brickd/claims.h"
 #include "brickd/flush.h"
 #include "brickd/mapping.h"
 #include "brickd/queue.h"
 #include "brickd/session.h"
 #include "brickd/store/store.h"
+#include "brickd/tier.h"
 #include "brickd/work.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
@@ -37,6 +39,7 @@
  * @begun_ns: when its message came
  * @n_changes: in @changes
  * @changes: for the store thread
+ * @commit: its way there
  * @n_handles: in @handles
  * @handles: MAP: to be registered; UNMAP: to be closed
  * @mapping_id: MAP: what the slot's record keeps
@@ -45,6 +48,9 @@
  * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
  * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
  * @is_revoking: UNMAP: in the server's list
+ * @is_slow: MAP: some of its blocks are in the slow tier
+ * @n_promotions: MAP: how often they have been promoted
+ * @promotion: MAP: while they are
  */
 struct brick_op {
 	struct brick_work work;
@@ -58,6 +64,7 @@ struct brick_op {
 	uint64_t begun_ns;
 	size_t n_changes;
 	struct brick_store_op *changes;
+	struct brick_changes commit;
 	size_t n_handles;
 	size_t cap_handles;
 	struct brick_handle *handles;
@@ -68,6 +75,9 @@ struct brick_op {
 	TAILQ_ENTRY(brick_op) revoke_link;
 	uint64_t revoke_ms;
 	bool is_revoking;
+	bool is_slow;
+	unsigned int n_promotions;
+	struct brick_tier_job promotion;
 	struct brick_flush flush;
 	struct kfb_request req;
 	struct kfb_reply reply;
@@ -116,11 +126,14 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
  * brick_op_submit - continue in a worker
  * @op: the op
  * @worker: which
- * @run: what it does there; NULL for the store thread
+ * @run: what it does there
  * @resume: what comes next in the loop
  */
 void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 		     void (*run)(struct brick_work *work), brick_op_fn resume);
+
+/* Have its changes made in the store thread, then resume in the loop. */
+void brick_op_commit(struct brick_op *op, brick_op_fn resume);
 
 /* Is nobody waiting for the reply any more? */
 static inline bool brick_op_is_orphan(const struct brick_op *op)
@@ -145,9 +158,5 @@ enum kfb_status brick_op_check_range(const struct brick_op *op,
 /* Disconnects sessions whose keys a device does not let go of. */
 void brick_unmaps_due(struct brick_server *server);
 uint64_t brick_unmaps_next_ms(const struct brick_server *server);
-
-/* What the store thread runs: all changes that wait, in one commit. */
-void brick_store_thread_run(struct brick_worker *worker,
-			    struct brick_work_list *batch);
 
 #endif

@@ -3,38 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/clock.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
-
-void brick_store_thread_run(struct brick_worker *worker,
-			    struct brick_work_list *batch)
-{
-	struct brick_server *server = worker->ctx;
-	struct brick_store_op *first = NULL, **end = &first;
-	uint64_t begun_ns = brick_now_ns(), n_changes = 0;
-	struct brick_work *work;
-
-	STAILQ_FOREACH(work, batch, link)
-	{
-		struct brick_op *op =
-			brick_container_of(work, struct brick_op, work);
-
-		for (size_t i = 0; i < op->n_changes; i++) {
-			*end = &op->changes[i];
-			end = &op->changes[i].next;
-			n_changes++;
-		}
-	}
-	*end = NULL;
-	brick_store_commit(server->store, first);
-	brick_count_ns(&server->counters.commit_ns, brick_now_ns() - begun_ns);
-	brick_count_size(&server->counters.commit_changes, n_changes);
-	while ((work = brick_work_take(batch)))
-		brick_worker_finish(worker, work);
-}
 
 static void committed(struct brick_op *op)
 {
@@ -49,6 +20,7 @@ static void committed(struct brick_op *op)
 		brick_server_kick_cleaner(server);
 	}
 	brick_op_finish_errno(op, error);
+	brick_tier_run(server);
 }
 
 static void change(struct brick_op *op)
@@ -78,7 +50,7 @@ static void change(struct brick_op *op)
 		brick_op_finish_errno(op, rc);
 		return;
 	}
-	brick_op_submit(op, &server->store_thread, NULL, committed);
+	brick_op_commit(op, committed);
 }
 
 static void begin(struct brick_op *op)

@@ -13,6 +13,14 @@ static bool is_unsafe(const struct brick_server *server)
 	       server->config->allow_remote_anonymous;
 }
 
+/* The spare slots are nobody's, in whichever tier they are just now. */
+static uint64_t free_slow(const struct brick_store_stats *stats)
+{
+	uint64_t n = stats->slow_clean + stats->slow_dirty;
+
+	return n > stats->slow_spare ? n - stats->slow_spare : 0;
+}
+
 void brick_op_info(struct brick_op *op)
 {
 	const struct brick_server *server = op->session->server;
@@ -40,6 +48,10 @@ void brick_op_info(struct brick_op *op)
 	info->medium = brick_medium_label(&server->facts);
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
+	if (stats.slow_total) {
+		info->slow_total = stats.slow_total - stats.slow_spare;
+		info->slow_free = free_slow(&stats);
+	}
 	info->slots_clean = stats.slots_clean;
 	info->slots_bad = stats.slots_bad;
 	info->lease_ms = (uint32_t)limits->lease_ms;

@@ -44,7 +44,8 @@ static bool next_allocated(struct brick_server *server, uint64_t from,
 	if (!brick_store_list(server->store, &cursor, &ext, 1, counter))
 		return false;
 	*out = brick_span_of(ext.va, ext.n_blocks);
-	*flags = ext.bad ? KFB_EXTENT_BAD : 0;
+	*flags = (ext.bad ? KFB_EXTENT_BAD : 0) |
+		 (ext.slow ? KFB_EXTENT_SLOW : 0);
 	return true;
 }
 

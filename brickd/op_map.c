@@ -4,6 +4,7 @@
  *
  *	loop		checks, claim, conflicts
  *	registrar	where the blocks lie
+ *	loop, tier	promotion, when some are in the slow tier
  *	store thread	new births, when the last writer was another client
  *	registrar	where they lie now; registrations on fabrics that fence
  *	loop		registrations on stock tcp; the table; the reply
@@ -19,6 +20,8 @@
 #include "brickd/util.h"
 
 #define HANDLES_FIRST 4
+/* Then somebody demotes as fast as it promotes: to be tried again later. */
+#define PROMOTIONS_MAX 4
 
 static void undo_registrations(struct brick_op *op)
 {
@@ -97,6 +100,7 @@ static int find_runs(struct brick_op *op)
 	int rc = 0;
 
 	op->n_handles = 0;
+	op->is_slow = false;
 	for (uint64_t at = span.first; !rc && at < span.end;
 	     at += run.n_blocks) {
 		uint64_t left = span.end - at;
@@ -107,6 +111,7 @@ static int find_runs(struct brick_op *op)
 			return rc;
 		if (run.bad)
 			return -EIO;
+		op->is_slow |= run.slow;
 		rc = add_handle(op, &run);
 		if (rc || !write || run.owner == op->session->client->owner)
 			continue;
@@ -142,7 +147,8 @@ static void run_find(struct brick_work *work)
 	struct brick_op *op = brick_container_of(work, struct brick_op, work);
 
 	op->error = find_runs(op);
-	if (!op->error && !op->n_changes && op->session->fabric->mr_fences)
+	if (!op->error && !op->n_changes && !op->is_slow &&
+	    op->session->fabric->mr_fences)
 		op->error = register_all(op);
 }
 
@@ -225,6 +231,8 @@ static void registered(struct brick_op *op)
 	make_mapping(op);
 }
 
+static void found(struct brick_op *op);
+
 static void births_committed(struct brick_op *op)
 {
 	int error = 0;
@@ -242,11 +250,59 @@ static void births_committed(struct brick_op *op)
 			registered);
 }
 
+static bool is_unwanted(const struct brick_tier_job *job)
+{
+	return brick_op_is_orphan(
+		brick_container_of(job, const struct brick_op, promotion));
+}
+
+static void promoted(struct brick_tier_job *job)
+{
+	struct brick_op *op =
+		brick_container_of(job, struct brick_op, promotion);
+
+	if (job->error)
+		brick_op_finish_errno(op, job->error);
+	else
+		brick_op_submit(op, &op->session->server->registrar, run_find,
+				found);
+}
+
+/* What has been moved when it gives up stays: the next MAP has less to do. */
+static void promote(struct brick_op *op)
+{
+	struct brick_server *server = op->session->server;
+	uint64_t id;
+
+	free(op->changes);
+	op->changes = NULL;
+	op->n_changes = 0;
+	if (op->req.u.map.flags & KFB_MAP_NOWAIT) {
+		struct brick_span span = op->claim.span;
+
+		brick_op_finish(op, KFB_ST_AGAIN);
+		/* It will be tried again: have it ready then. */
+		(void)brick_tier_order(server, span, false, &id);
+		return;
+	}
+	if (op->n_promotions++ == PROMOTIONS_MAX) {
+		brick_op_finish(op, KFB_ST_AGAIN);
+		return;
+	}
+	op->promotion = (struct brick_tier_job){
+		.span = op->claim.span,
+		.is_unwanted = is_unwanted,
+		.done = promoted,
+	};
+	brick_tier_promote(server, &op->promotion);
+}
+
 static void found(struct brick_op *op)
 {
-	if (!op->error && op->n_changes && !brick_op_is_orphan(op))
-		brick_op_submit(op, &op->session->server->store_thread, NULL,
-				births_committed);
+	if (!op->error && op->is_slow && !brick_op_is_orphan(op))
+		promote(op);
+	else if (!op->error && op->n_changes && !brick_op_is_orphan(op))
+		brick_op_commit(op, births_committed);
 	else
 		registered(op);
 }

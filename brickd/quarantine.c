@@ -61,7 +61,8 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 	return 0;
 }
 
-static bool holds(const struct brick_session *s, struct brick_span span)
+bool brick_quarantine_is_of(const struct brick_session *s,
+			    struct brick_span span)
 {
 	const struct brick_quarantine *q = &s->quarantine;
 	uint32_t at = find(q, span.first + 1);
@@ -76,7 +77,7 @@ bool brick_quarantine_blocks(const struct brick_server *server,
 	const struct brick_session *s;
 
 	TAILQ_FOREACH(s, &server->sessions, link)
-	if (s != but && holds(s, span))
+	if (s != but && brick_quarantine_is_of(s, span))
 		return true;
 	return false;
 }
@@ -106,7 +107,7 @@ int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 
 	TAILQ_FOREACH(s, &server->sessions, link)
 	{
-		if (!holds(s, span))
+		if (!brick_quarantine_is_of(s, span))
 			continue;
 		if (add_holder(&hold, s->quarantine.id))
 			return -EAGAIN;

@@ -74,6 +74,10 @@ bool brick_quarantine_blocks(const struct brick_server *server,
 			     struct brick_span span,
 			     const struct brick_session *but);
 
+/* Does a session hold any of some blocks back? */
+bool brick_quarantine_is_of(const struct brick_session *session,
+			    struct brick_span span);
+
 /**
  * brick_quarantine_token - who holds freed slots back?
  * @server: the server

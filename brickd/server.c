@@ -33,6 +33,7 @@
 #include "brickd/sigbus.h"
 #include "brickd/util.h"
 
+#define MIB_SHIFT   20
 #define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 
 void brick_server_drain_failed(struct brick_server *server)
@@ -69,6 +70,8 @@ static void clean(struct brick_work *work)
 		if (n > 0)
 			brick_count_add(&server->counters.slots_cleaned,
 					(uint64_t)n);
+		if (!n)
+			n = brick_store_clean_slow(server->store, CLEAN_SLOTS);
 		if (!n)
 			n = brick_store_flush_inherited(server->store,
 							CLEAN_SLOTS);
@@ -161,6 +164,21 @@ static void log_recovery(const struct brick_server *server)
 			  "last stop may be lost");
 }
 
+static int open_slow(struct brick_server *server, char *err, size_t err_len)
+{
+	if (!server->config->slow)
+		return 0;
+	return brick_slow_open(server->config->slow, NULL, &server->slow, err,
+			       err_len);
+}
+
+static void close_slow(struct brick_server *server)
+{
+	if (server->slow)
+		brick_slow_close(server->slow);
+	server->slow = NULL;
+}
+
 static int open_store(struct brick_server *server, char *err, size_t err_len)
 {
 	struct brick_store_open o = { 0 };
@@ -183,20 +201,18 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	rc = brick_server_platform_read(server);
 	if (!rc)
 		rc = brick_server_platform_mend(server, err, err_len);
-	if (!rc) {
-		o.bad = server->platform.bad;
-		o.n_bad = server->platform.n_bad;
-		o.dirty_shutdowns_known =
-			server->platform.dirty_shutdowns_known;
-		o.dirty_shutdowns = server->platform.dirty_shutdowns;
-		rc = brick_store_open(server->media, &o, &server->store, err,
-				      err_len);
-	}
-	if (rc) {
-		brick_platform_fini(&server->platform);
-		brick_media_close(server->media);
-		return rc;
-	}
+	if (!rc)
+		rc = open_slow(server, err, err_len);
+	if (rc)
+		goto close_media;
+	o.slow = server->slow;
+	o.bad = server->platform.bad;
+	o.n_bad = server->platform.n_bad;
+	o.dirty_shutdowns_known = server->platform.dirty_shutdowns_known;
+	o.dirty_shutdowns = server->platform.dirty_shutdowns;
+	rc = brick_store_open(server->media, &o, &server->store, err, err_len);
+	if (rc)
+		goto close_slow;
 	brick_store_stats(server->store, &stats);
 	server->instance_id = stats.instance_id;
 	server->power_epoch = stats.power_epoch;
@@ -204,8 +220,20 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	brick_mappings_init(&server->mappings, server->instance_id);
 	brick_sigbus_watch(server->store);
 	brick_server_platform_log(server);
+	if (server->slow)
+		brick_log(LOG_INFO, NULL, "%s is the slow tier, %llu MiB",
+			  server->slow->path,
+			  (unsigned long long)stats.slow_total
+				  << (KFB_BLOCK_SHIFT - MIB_SHIFT));
 	log_recovery(server);
 	return 0;
+
+close_slow:
+	close_slow(server);
+close_media:
+	brick_platform_fini(&server->platform);
+	brick_media_close(server->media);
+	return rc;
 }
 
 static void close_store(struct brick_server *server, bool is_clean)
@@ -213,6 +241,7 @@ static void close_store(struct brick_server *server, bool is_clean)
 	brick_sigbus_watch(NULL);
 	brick_store_close(server->store, is_clean);
 	brick_platform_fini(&server->platform);
+	close_slow(server);
 	brick_media_close(server->media);
 	brick_mappings_fini(&server->mappings);
 }
@@ -230,10 +259,12 @@ static int start_workers(struct brick_server *server)
 		{ &server->flusher, "flush", brick_flush_run },
 		{ &server->registrar, "registrar", brick_worker_run_each },
 		{ &server->cleaner, "cleaner", brick_worker_run_each },
+		{ &server->tier.thread, "tier", brick_worker_run_each },
 	};
+	size_t n = BRICK_ARRAY_SIZE(workers) - !server->tier.is_on;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < BRICK_ARRAY_SIZE(workers); i++) {
+	for (size_t i = 0; !rc && i < n; i++) {
 		struct brick_worker *w = workers[i].worker;
 
 		w->name = workers[i].name;
@@ -247,6 +278,7 @@ static int start_workers(struct brick_server *server)
 
 static void stop_workers(struct brick_server *server)
 {
+	brick_worker_stop(&server->tier.thread);
 	brick_worker_stop(&server->cleaner);
 	brick_worker_stop(&server->registrar);
 	brick_worker_stop(&server->store_thread);
@@ -305,7 +337,8 @@ static void end_idle(struct brick_server *server)
 		if (c->state != KFB_CONN_CLOSING && (late || idle))
 			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
 	}
-	if (TAILQ_EMPTY(&server->sessions))
+	brick_tier_run(server); /* ends its jobs */
+	if (TAILQ_EMPTY(&server->sessions) && brick_tier_is_idle(server))
 		brick_loop_stop(&server->loop);
 }
 
@@ -315,6 +348,8 @@ static bool before_wait(void *ctx)
 	bool more = brick_metrics_before_wait(server);
 
 	brick_sessions_due(server);
+	if (brick_tier_next_ms(server) <= brick_now_ms())
+		brick_tier_run(server);
 	more = brick_conns_before_wait(server) || more;
 	if (server->stopping) {
 		end_idle(server);
@@ -325,7 +360,10 @@ static bool before_wait(void *ctx)
 
 static uint64_t next_ms(void *ctx)
 {
-	return brick_sessions_next_ms(ctx);
+	uint64_t sessions_ms = brick_sessions_next_ms(ctx);
+	uint64_t tier_ms = brick_tier_next_ms(ctx);
+
+	return sessions_ms < tier_ms ? sessions_ms : tier_ms;
 }
 
 static void tick(void *ctx)
@@ -333,6 +371,7 @@ static void tick(void *ctx)
 	struct brick_server *server = ctx;
 
 	brick_notify_alive();
+	brick_tier_run(server);
 	for (uint32_t i = 0; i < server->n_fabrics; i++)
 		brick_listen_service(&server->fabrics[i]);
 	brick_conns_tick(server);
@@ -542,6 +581,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));
 		goto close_store;
 	}
+	brick_tier_init(server);
 	rc = start_workers(server);
 	if (rc) {
 		snprintf(err, err_len, "threads: %s", strerror(-rc));

@@ -25,6 +25,7 @@
 #include "brickd/platform.h"
 #include "brickd/quarantine.h"
 #include "brickd/store/store.h"
+#include "brickd/tier.h"
 #include "brickd/work.h"
 
 struct brick_admin;
@@ -46,6 +47,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @anonymous: the client of sessions without AUTH
  * @platform: below the medium, as it was at the start
  * @facts: that decide what is promised; constant after the start
+ * @slow: the slow tier, NULL: none
  * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
  * @medium_failed: a drain has failed; said once
  * @conns: open connections
@@ -68,6 +70,7 @@ struct brick_server {
 	void *read_config_ctx;
 	struct brick_client anonymous;
 	struct brick_media *media;
+	struct brick_slow *slow;
 	struct brick_store *store;
 	uint64_t instance_id;
 	uint64_t power_epoch;
@@ -87,6 +90,8 @@ struct brick_server {
 	struct brick_work cleaning;
 	bool cleaning_queued;
 	bool cleaning_again;
+
+	struct brick_tier tier;
 
 	uint32_t n_fabrics;
 	struct brick_fabric fabrics[BRICK_LISTEN_MAX];

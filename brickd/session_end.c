@@ -56,6 +56,7 @@ static void forget_mappings(struct brick_session *s)
 	struct brick_mapping *m;
 
 	while ((m = TAILQ_FIRST(&s->mappings))) {
+		brick_tier_rest(s->server, m->handles, m->n);
 		TAILQ_REMOVE(&s->mappings, m, session_link);
 		brick_mappings_del(&s->server->mappings, m);
 		free(m->handles);

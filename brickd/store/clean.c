@@ -108,7 +108,7 @@ static int clean(struct brick_store *s, struct haul *h, uint64_t max_slots,
 	return (int)h->n_slots;
 }
 
-int brick_store_clean_slow(struct brick_store *s, uint64_t max_slots)
+int brick_store_clean_slow(struct brick_store *s, unsigned int max_slots)
 {
 	struct haul h = { .slots = &s->slow_slots, .tier = BRICK_SLOT_SLOW };
 

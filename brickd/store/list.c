@@ -164,6 +164,28 @@ int brick_store_drain(struct brick_store *s)
 	return brick_store_fence(s);
 }
 
+unsigned int brick_store_find(struct brick_store *s, uint64_t *block,
+			      uint64_t end, bool slow, uint64_t *va,
+			      unsigned int max)
+{
+	uint64_t key = *block, slot, steps = 0;
+	unsigned int n = 0;
+	bool more = true;
+
+	pthread_mutex_lock(&s->lock);
+	while (n < max && steps++ < LIST_STEPS_MAX) {
+		more = next_visible(s, &key, &slot) && key < end;
+		if (!more)
+			break;
+		if (brick_slot_is_slow(slot) == slow)
+			va[n++] = brick_va(key);
+		key++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	*block = more ? key : end;
+	return n;
+}
+
 void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
 {
 	uint64_t key = brick_key(va), i, slot;
@@ -172,7 +194,9 @@ void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
 		return;
 	pthread_mutex_lock(&s->lock);
 	for (i = 0; i < n_blocks; i++) {
-		if (get_visible(s, key + i, &slot) && !brick_slot_is_slow(slot))
+		/* Nor one that is lost: nobody could copy it. */
+		if (brick_index_get(&s->index, key + i, &slot) &&
+		    !(slot & ~(BRICK_SLOT_SLOW - 1)))
 			brick_lru_touch(&s->at_rest, slot);
 		if (i % REST_SLICE == REST_SLICE - 1) {
 			pthread_mutex_unlock(&s->lock);
@@ -217,6 +241,8 @@ void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
 	/* With the cleaner, in quarantine, in a batch or a move: to be zeroed. */
 	out->slots_dirty = out->slots_total - out->slots_clean -
 			   out->slots_alloc - out->slots_bad;
+	out->slots_ready = s->slots.clean.n_set + s->slots.dirty.n_set;
+	out->slow_ready = s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
 	out->slow_total = s->slow_slots.n;
 	out->slow_clean = s->slow_slots.clean.n_set;
 	out->slow_alloc = s->n_alloc_slow;

@@ -3,7 +3,7 @@
  * The store: which block lives in which slot, durably.
  *
  * Threads: one store thread calls brick_store_commit(); one cleaner calls
- * brick_store_clean_one().
+ * brick_store_clean_one(); one tier thread moves blocks (move.h).
  * Any thread may call the readers (lookup, list, stats); the store's own lock
  * guards the index, and no lock is held over a drain. docs/media-format.md
  * describes the bytes, store.md's rules are in the comments where they bind.
@@ -236,6 +236,26 @@ struct brick_store_op {
 void brick_store_commit(struct brick_store *s, struct brick_store_op *ops);
 
 /**
+ * brick_store_find - the next blocks that lie in one tier
+ * @s: the store
+ * @block: in: first block number (address >> KFB_BLOCK_SHIFT) to look at; out:
+ *	where to go on, @end when nothing more is there
+ * @end: the block number behind the last one
+ * @slow: in the slow tier, or in pmem slots
+ * @va: filled with addresses
+ * @max: at most so many
+ *
+ * Looks at a bounded number of blocks: 0 with *block before @end means that
+ * there may be more.
+ *
+ * Context: any thread.
+ * Return: how many.
+ */
+unsigned int brick_store_find(struct brick_store *s, uint64_t *block,
+			      uint64_t end, bool slow, uint64_t *va,
+			      unsigned int max);
+
+/**
  * brick_store_rest - note that blocks have come to rest
  * @s: the store
  * @va: first address
@@ -281,6 +301,9 @@ void brick_store_release(struct brick_store *s, uint64_t quarantine);
  */
 int brick_store_clean_one(struct brick_store *s, unsigned int max_slots);
 
+/* The same for the slow tier. Context: the cleaner or the store thread. */
+int brick_store_clean_slow(struct brick_store *s, unsigned int max_slots);
+
 /**
  * brick_store_flush_inherited - write back what a killed instance left
  * @s: the store
@@ -315,6 +338,8 @@ struct brick_store_stats {
 	uint64_t slots_dirty; /* free, not zeroed yet; quarantined ones too */
 	uint64_t slots_alloc;
 	uint64_t slots_bad;
+	uint64_t slots_ready; /* free, and in nobody's hands */
+	uint64_t slow_ready;
 	uint64_t slow_total; /* 0: there is no slow tier */
 	uint64_t slow_clean;
 	uint64_t slow_dirty;

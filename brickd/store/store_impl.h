@@ -135,11 +135,6 @@ int brick_store_recover(struct brick_store *s, char *err, size_t err_len);
 void brick_store_note(struct brick_store *s, uint32_t kind, uint32_t copy,
 		      uint64_t slot, uint64_t detail);
 
-/* clean.c */
-
-/* Zero some dirty free slots of the slow tier; as brick_store_clean_one(). */
-int brick_store_clean_slow(struct brick_store *s, uint64_t max_slots);
-
 /* sort.c */
 struct brick_id {
 	uint32_t key_lo;

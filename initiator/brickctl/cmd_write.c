@@ -91,7 +91,8 @@ static uint64_t blocks_wanted(const struct write_job *job, uint64_t va,
 /* Whether fewer blocks may be mapped where these cannot. */
 static bool is_about_blocks(int error)
 {
-	return error == -ENOENT || error == -EACCES || error == -EBUSY;
+	return error == -ENOENT || error == -EACCES || error == -EBUSY ||
+	       error == -ENOSPC;
 }
 
 static int map_window(struct write_job *job, uint64_t va)

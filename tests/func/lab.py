@@ -54,7 +54,7 @@ class Brick:
     """One store, its configuration, and brickd when it runs."""
 
     def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
-                 device=None, program=BRICKD):
+                 device=None, program=BRICKD, slow_size=None):
         self.program = program
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
@@ -63,12 +63,15 @@ class Brick:
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
         self.settings = settings
+        self.slow = self.folder / "slow" if slow_size else None
         self.port = 0
         self.process = None
         for name in self.clients:
             self.make_key(name)
         if device or size:
             room = ["--force"] if device else ["--size", size]
+            if self.slow:
+                room += ["--slow", self.slow, "--slow-size", slow_size]
             done = run(BRICKD, "format", self.store, *room, *fmt)
             if done.returncode:
                 raise RuntimeError(done.stderr.decode())
@@ -90,6 +93,8 @@ class Brick:
     def configure(self):
         lines = ["[brick]", f"store = {self.store}",
                  f"listen = {self.url}", self.settings]
+        if self.slow:
+            lines.append(f"slow = {self.slow}")
         for name, grants in self.clients.items():
             lines += [f"[client {name}]", f"key-file = {self.key(name)}"]
             lines += [f"grant = {grant}" for grant in grants]

@@ -64,6 +64,13 @@ static void every_setting_is_taken(void **state)
 				 "metrics = [::1]:9149\n"
 				 "credits = 32\n"
 				 "map-extent-max = 64M\n"
+				 "slow = /dev/sdx\n"
+				 "pin = 0x0+4\n"
+				 "pin = 4G+1G\n"
+				 "tier-low = 0\n"
+				 "tier-high = 3\n"
+				 "tier-rate = 100M\n"
+				 "promote-wait-ms = 7\n"
 				 "[client one]\n"
 				 "key-file = /k1\n"
 				 "grant = 0x0+4 rw\n"
@@ -72,6 +79,13 @@ static void every_setting_is_taken(void **state)
 				 "key-file = /k2"),
 			 0);
 	assert_string_equal(config.store, "/dev/dax0.0");
+	assert_string_equal(config.slow, "/dev/sdx");
+	assert_int_equal(config.n_pins, 2);
+	assert_int_equal(config.pins[1].end, 5 << 9);
+	assert_int_equal(config.limits.tier_low_percent, 0);
+	assert_int_equal(config.limits.tier_high_percent, 3);
+	assert_int_equal(config.limits.tier_rate_bytes, 100 << 20);
+	assert_int_equal(config.limits.promote_wait_ms, 7);
 	assert_int_equal(config.n_listen, 3);
 	assert_string_equal(config.listen[0].service, "20149");
 	assert_true(config.listen[1].loopback);
@@ -127,6 +141,9 @@ static const struct {
 	{ "[brick]\nddio = no\n", "2: ddio is \"unknown\", \"on\" or \"off\"" },
 	{ "[brick]\nauth = maybe\n", "2: auth is \"required\" or \"none\"" },
 	{ "[brick]\nallow-untrusted-tcp = 1\n", "neither yes nor no" },
+	{ "[brick]\nslow =\n", "2: slow needs a path" },
+	{ "[brick]\npin = 1\n", "2: \"1\": " },
+	{ "[brick]\ntier-low = 100\n", "2: tier-low is a number" },
 	{ "[brick]\nuuid = 1234\n", "2: \"1234\" is not a uuid" },
 	{ "[brick]\nlog-level = loud\n", "2: log-level is" },
 	{ "[brick]\nadmin =\n", "2: admin needs a path" },

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The store thread: all changes that wait, in one commit. */
+#include "brickd/changes.h"
+
+#include "brickd/clock.h"
+#include "brickd/server.h"
+#include "brickd/util.h"
+
+void brick_changes_submit(struct brick_server *server,
+			  struct brick_changes *changes)
+{
+	brick_worker_submit(&server->store_thread, &changes->work);
+}
+
+void brick_store_thread_run(struct brick_worker *worker,
+			    struct brick_work_list *batch)
+{
+	struct brick_server *server = worker->ctx;
+	struct brick_store_op *first = NULL, **end = &first;
+	uint64_t begun_ns = brick_now_ns(), n_changes = 0;
+	struct brick_work *work;
+
+	STAILQ_FOREACH(work, batch, link)
+	{
+		struct brick_changes *c =
+			brick_container_of(work, struct brick_changes, work);
+
+		for (size_t i = 0; i < c->n; i++) {
+			*end = &c->list[i];
+			end = &c->list[i].next;
+			n_changes++;
+		}
+	}
+	*end = NULL;
+	brick_store_commit(server->store, first);
+	brick_count_ns(&server->counters.commit_ns, brick_now_ns() - begun_ns);
+	brick_count_size(&server->counters.commit_changes, n_changes);
+	while ((work = brick_work_take(batch)))
+		brick_worker_finish(worker, work);
+}

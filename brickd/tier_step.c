@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One step of tiering: a few blocks through the tier thread, which copies, and
+ * the store thread, which commits.
+ */
+#include <errno.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "brickd/clock.h"
+#include "brickd/server.h"
+#include "brickd/util.h"
+
+static void say_failed(struct brick_server *server,
+		       const struct brick_move *move)
+{
+	uint64_t slot = move->to_slow ? move->dst : move->src;
+
+	brick_count(move->to_slow ? &server->counters.tier_write_errors
+				  : &server->counters.tier_read_errors);
+	brick_log_limited(
+		&server->tier.lines, LOG_ERR, NULL,
+		"slow tier %s: block 0x%llx cannot be %s slot %llu: it stays "
+		"where it is",
+		server->config->slow, (unsigned long long)move->va,
+		move->to_slow ? "written to" : "read from",
+		(unsigned long long)brick_slot_number(slot));
+}
+
+/* Failures of the slow tier make the background wait longer and longer. */
+static void account(struct brick_server *server, struct brick_tier_step *step)
+{
+	struct brick_counters *c = &server->counters;
+	struct brick_tier_job *job = step->job;
+	bool to_slow = step->moves[0].to_slow;
+	unsigned int i, n_moved = 0, n_failed = 0;
+
+	for (i = 0; i < step->n; i++) {
+		const struct brick_move *move = &step->moves[i];
+
+		n_moved += move->is_done;
+		if (move->error != -EIO)
+			continue;
+		n_failed++;
+		say_failed(server, move);
+	}
+	brick_count_add(to_slow ? &c->tier_demoted : &c->tier_promoted,
+			n_moved);
+	brick_count_ns(&c->tier_step_ns, brick_now_ns() - step->begun_ns);
+	if (n_failed && to_slow)
+		server->tier.n_troubles++;
+	else if (n_moved && to_slow)
+		server->tier.n_troubles = 0;
+	if (!job)
+		return;
+	job->n_misses = n_moved ? 0 : job->n_misses + 1;
+	if (job->to_slow != to_slow)
+		return; /* it only made room */
+	job->n_moved += n_moved;
+	job->n_failed += n_failed;
+}
+
+static void finish(struct brick_server *server)
+{
+	struct brick_tier_step *step = &server->tier.step;
+	unsigned int i;
+
+	brick_move_end(server->store, step->moves, step->n);
+	account(server, step);
+	for (i = 0; i < step->n; i++) {
+		/* It was taken out of the list to be moved, and is still here. */
+		if (step->moves[i].to_slow && !step->moves[i].is_done)
+			brick_store_rest(server->store, step->moves[i].va, 1);
+	}
+	step->is_busy = false;
+	for (i = 0; i < step->n; i++)
+		if (step->has_claim[i])
+			brick_claims_drop(&server->claims, &step->claims[i]);
+	brick_tier_stepped(server);
+}
+
+static void committed(struct brick_work *work)
+{
+	struct brick_tier_step *step =
+		brick_container_of(work, struct brick_tier_step, changes.work);
+	struct brick_server *server = step->server;
+	unsigned int i;
+
+	for (i = 0; i < step->changes.n; i++) {
+		struct brick_store_op *op = &step->ops[i];
+
+		op->move->error = op->error;
+		if (op->error == -EIO)
+			brick_server_drain_failed(server);
+	}
+	finish(server);
+}
+
+static void copied(struct brick_work *work)
+{
+	struct brick_tier_step *step =
+		brick_container_of(work, struct brick_tier_step, work);
+	unsigned int i;
+
+	step->changes.n = 0;
+	for (i = 0; i < step->n; i++) {
+		struct brick_move *move = &step->moves[i];
+
+		if (move->error)
+			continue;
+		step->ops[step->changes.n++] = (struct brick_store_op){
+			.kind = BRICK_STORE_MOVE,
+			.va = move->va,
+			.n_blocks = 1,
+			.move = move,
+		};
+	}
+	if (!step->changes.n) {
+		finish(step->server);
+		return;
+	}
+	step->changes.list = step->ops;
+	step->changes.work.done = committed;
+	brick_changes_submit(step->server, &step->changes);
+}
+
+/* ---- in the tier thread ---- */
+
+static void copy(struct brick_work *work)
+{
+	struct brick_tier_step *step =
+		brick_container_of(work, struct brick_tier_step, work);
+	struct brick_store *store = step->server->store;
+
+	brick_move_begin(store, step->moves, step->n);
+	brick_move_copy(store, step->moves, step->n);
+}
+
+/* ---- in the loop ---- */
+
+static void granted(struct brick_claim *claim)
+{
+	(void)claim; /* never: it is taken only where nobody is in the way */
+}
+
+void brick_tier_step_begin(struct brick_server *server,
+			   struct brick_tier_job *job, const uint64_t *va,
+			   unsigned int n, bool to_slow)
+{
+	struct brick_tier_step *step = &server->tier.step;
+	/* What a MAP promotes is claimed by it; who makes room for it is not. */
+	bool claim = !job || !job->is_claimed || job->to_slow != to_slow;
+	unsigned int i;
+
+	step->is_busy = true;
+	step->server = server;
+	step->job = job;
+	step->n = n;
+	step->begun_ns = brick_now_ns();
+	for (i = 0; i < n; i++) {
+		step->moves[i] =
+			(struct brick_move){ .va = va[i], .to_slow = to_slow };
+		step->has_claim[i] = claim;
+		step->claims[i].span = brick_span_of(va[i], 1);
+		step->claims[i].granted = granted;
+		if (claim)
+			(void)brick_claims_take(&server->claims,
+						&step->claims[i]);
+	}
+	step->work.run = copy;
+	step->work.done = copied;
+	brick_worker_submit(&server->tier.thread, &step->work);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who is demoted: what has been at rest for longest and may be moved.
+ *
+ * The store's list of blocks at rest need not be exact. A block that turns out
+ * to be mapped or pinned leaves it, until it comes to rest again or is unpinned;
+ * one that is busy for a moment goes to its end.
+ *
+ * Quarantined blocks are not moved: late bytes of a connection might land in
+ * their slots after these hold another block. When nothing else is left and a
+ * MAP waits, the connections that hold them back are closed; their sessions
+ * live on, and clients with a lease come back by themselves.
+ */
+#include <syslog.h>
+
+#include "brickd/quarantine.h"
+#include "brickd/server.h"
+#include "brickd/session.h"
+
+enum verdict {
+	MOVABLE,
+	BUSY,
+	QUARANTINED,
+	KEPT,
+};
+
+static enum verdict judge(const struct brick_server *server, uint64_t va,
+			  bool to_slow)
+{
+	struct brick_span span = brick_span_of(va, 1);
+
+	if (to_slow && brick_tier_is_pinned(&server->tier, span.first))
+		return KEPT;
+	if (brick_mappings_conflict(&server->mappings, span, false))
+		return KEPT;
+	if (brick_claims_would_wait(&server->claims, span))
+		return BUSY;
+	if (to_slow && brick_quarantine_blocks(server, span, NULL))
+		return QUARANTINED;
+	return MOVABLE;
+}
+
+bool brick_tier_is_movable(const struct brick_server *server, uint64_t va,
+			   bool to_slow)
+{
+	return judge(server, va, to_slow) == MOVABLE;
+}
+
+/* Sessions without a lease end with their connections: not for this. */
+static bool end_quarantine(struct brick_server *server, uint64_t va)
+{
+	struct brick_span span = brick_span_of(va, 1);
+	struct brick_session *s;
+	bool ended = false;
+
+	TAILQ_FOREACH(s, &server->sessions, link)
+	{
+		if (!brick_quarantine_is_of(s, span) || !s->lease.is_running)
+			continue;
+		brick_count(&server->counters.tier_disconnects);
+		brick_session_disconnect(s, LOG_INFO,
+					 "the slots of its former blocks are "
+					 "needed");
+		ended = true;
+	}
+	return ended;
+}
+
+/* Claimed by the one who waits: they will not get free for it. */
+static bool is_own(const struct brick_tier_job *job, uint64_t va)
+{
+	return job && job->is_claimed &&
+	       brick_spans_overlap(job->span, brick_span_of(va, 1));
+}
+
+unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
+				unsigned int max,
+				const struct brick_tier_job *job,
+				enum brick_tier_excuse *excuse)
+{
+	uint64_t back[BRICK_TIER_LOOK_MAX], cold, quarantined = 0;
+	bool any_quarantined = false;
+	unsigned int n = 0, looked = 0, n_back = 0, i;
+
+	*excuse = BRICK_TIER_NONE_LEFT;
+	for (; n < max && looked < BRICK_TIER_LOOK_MAX; looked++) {
+		if (!brick_store_coldest(server->store, &cold, 1))
+			break;
+		switch (judge(server, cold, true)) {
+		case MOVABLE:
+			va[n++] = cold;
+			break;
+		case KEPT:
+			break;
+		case QUARANTINED:
+			quarantined = cold;
+			any_quarantined = true;
+			back[n_back++] = cold;
+			break;
+		case BUSY:
+			if (!is_own(job, cold))
+				*excuse = BRICK_TIER_WAIT;
+			back[n_back++] = cold;
+			break;
+		}
+	}
+	for (i = 0; i < n_back; i++)
+		brick_store_rest(server->store, back[i], 1);
+	if (n)
+		return n;
+	if (job && any_quarantined && end_quarantine(server, quarantined))
+		*excuse = BRICK_TIER_WAIT;
+	else if (looked == BRICK_TIER_LOOK_MAX && *excuse != BRICK_TIER_WAIT)
+		*excuse = BRICK_TIER_LOOK_ON;
+	return 0;
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A brick with a slow tier. Both tiers lie in memory: copies take no time."""
+import os
+import pathlib
+import shutil
+import tempfile
+
+import lab
+
+TMPFS = pathlib.Path("/dev/shm")
+BLOCKS = 32
+
+
+class Tier(lab.FuncTest):
+    def tiers(self, fast=8, slow=32, **parameters):
+        """A brick with so many slots in each tier."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-tier-", dir=TMPFS))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        brick = lab.Brick(folder, size=f"{2 * fast + 2}M", slow_size=f"{2 * slow + 2}M",
+                          **parameters)
+        self.bricks.append(brick)
+        return brick
+
+    def where(self, brick):
+        """{address: is it in the slow tier}"""
+        extents = brick.json("list", "allocated")["extents"]
+        return {int(e["va"], 16) + i * lab.BLOCK: "slow" in e["flags"]
+                for e in extents for i in range(e["n_blocks"])}
+
+    def fill(self, brick, blocks=BLOCKS):
+        self.ok(brick.ctl("alloc", f"0x0+{blocks}"))
+        for i in range(blocks):
+            self.ok(brick.ctl("write", hex(i * lab.BLOCK), "--length", "5000",
+                              stdin=bytes([i + 1]) * 5000))
+
+    def check(self, brick, blocks=BLOCKS):
+        for i in range(blocks):
+            data = self.ok(brick.ctl("read", hex(i * lab.BLOCK), "--length", "5000"))
+            self.assertEqual(data, bytes([i + 1]) * 5000)
+
+    def test_more_blocks_than_slots_are_kept_over_a_restart(self):
+        b = self.tiers().start()
+        self.fill(b)
+        where = self.where(b)
+        self.assertEqual(len(where), BLOCKS)
+        self.assertGreaterEqual(sum(where.values()), BLOCKS - 8)
+        self.assertEqual(b.stop(), 0)
+        b.start()
+        self.assertGreaterEqual(sum(self.where(b).values()), BLOCKS - 8)
+        self.check(b)
+
+    def test_alloc_fails_only_when_both_tiers_are_full(self):
+        b = self.tiers().start()
+        info = b.json("info")
+        room = info["slots_total"] + info["slow_total"]
+        self.assertEqual(room, 8 + 32 - 1)
+        self.refused(b.ctl("alloc", f"0x0+{room + 1}"), 1, "space")
+        self.ok(b.ctl("alloc", f"0x0+{room}"))
+        self.refused(b.ctl("alloc", f"{hex(room * lab.BLOCK)}+1"), 1, "space")
+        # A full brick still serves each of its blocks.
+        for i in range(room):
+            self.ok(b.ctl("write", hex(i * lab.BLOCK), "--length", "1", stdin=b"x"))
+
+    def test_map_fails_when_it_wants_more_than_memory_holds(self):
+        b = self.tiers().start()
+        self.ok(b.ctl("alloc", f"0x0+{BLOCKS}"))
+        self.refused(b.ctl("write", "0x0", "--length", str(9 * lab.BLOCK),
+                           stdin=bytes(9 * lab.BLOCK)),
+                     1, "space")
+        self.ok(b.ctl("write", "0x0", "--length", str(8 * lab.BLOCK),
+                      stdin=bytes(8 * lab.BLOCK)))
+
+    def test_a_slow_tier_that_does_not_belong_is_refused(self):
+        b = self.tiers()
+        other = self.tiers()
+
+        def not_served(word):
+            with self.assertRaises(RuntimeError) as caught:
+                b.start()
+            self.assertIn(word, str(caught.exception))
+
+        mine, b.slow = b.slow, None
+        not_served("slow = PATH")
+        b.slow = other.slow
+        not_served("another store")
+        b.slow = b.folder / "nothing"
+        not_served("No such file")
+        b.slow = mine
+        size = os.stat(mine).st_size
+        os.truncate(mine, size - lab.BLOCK)
+        not_served("truncated")
+        os.truncate(mine, size)
+        b.start()
+
+
+if __name__ == "__main__":
+    lab.main()
