@@ -116,7 +116,17 @@ static const char *check_cell_word(const struct model *m, unsigned int block,
 	return NULL;
 }
 
-const char *model_check(const struct model *m, unsigned int block,
+/* A completed write that is gone is not what the next flush covers. */
+static void note_seen(struct model *m, unsigned int block, unsigned int cell,
+		      uint64_t word)
+{
+	struct model_cell *c = &m->blocks[block].cells[cell];
+
+	if ((uint32_t)word < c->completed)
+		c->completed = (uint32_t)word;
+}
+
+const char *model_check(struct model *m, unsigned int block,
 			const uint8_t *bytes)
 {
 	uint64_t offset, word;
@@ -132,6 +142,8 @@ const char *model_check(const struct model *m, unsigned int block,
 			wrong = word ? "should be zero" : NULL;
 		if (wrong)
 			return say(block, offset, word, wrong);
+		if (offset % MODEL_CELL_STRIDE < MODEL_CELL_BYTES)
+			note_seen(m, block, cell, word);
 	}
 	return NULL;
 }

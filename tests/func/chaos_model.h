@@ -77,9 +77,11 @@ const char *model_resolve(struct model *m, const bool *present);
  * @block: its number
  * @bytes: KFBRICK_BLOCK_BYTES
  *
+ * What was completed and is not there is forgotten: no flush covers it.
+ *
  * Return: NULL, or what is wrong (a static buffer).
  */
-const char *model_check(const struct model *m, unsigned int block,
+const char *model_check(struct model *m, unsigned int block,
 			const uint8_t *bytes);
 
 #endif
