@@ -44,11 +44,15 @@ static void revoke_all(struct brick_work *work)
 	struct brick_session *s =
 		brick_container_of(work, struct brick_session, teardown);
 	struct brick_mapping *m;
+	int rc;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	for (size_t i = 0; i < m->n; i++)
 		brick_fabric_dereg(&m->handles[i].region, s->who);
-	fi_close(&s->domain->fid);
+	rc = fi_close(&s->domain->fid);
+	if (rc)
+		brick_log(LOG_ERR, s->who, "its domain does not close: %s",
+			  fi_strerror(-rc));
 }
 
 static void forget_mappings(struct brick_session *s)
