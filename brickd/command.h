@@ -18,6 +18,16 @@
 int brick_command_format(int argc, char **argv);
 
 /**
+ * brick_command_check - brickd check PATH ...
+ * @argc: from "check" on
+ * @argv: likewise
+ *
+ * Return: the exit status: 0 whole, 3 damaged, 4 beyond repair; 1 and 2 as
+ * for all commands.
+ */
+int brick_command_check(int argc, char **argv);
+
+/**
  * brick_parse_fd - read the number of an open descriptor
  * @text: decimal
  * @fd: filled on success

@@ -252,6 +252,15 @@ uint32_t brick_owner_hash(const char *name);
  */
 int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES]);
 
+/**
+ * brick_boot_id_read - the name of this boot of this host
+ * @id: filled on success
+ *
+ * Context: reads /proc.
+ * Return: 0 or -errno.
+ */
+int brick_boot_id_read(uint8_t id[KFB_UUID_BYTES]);
+
 #define BRICK_UUID_TEXT_BYTES 37
 
 void brick_uuid_format(const uint8_t uuid[KFB_UUID_BYTES],

@@ -25,6 +25,7 @@ enum {
 static const char usage[] =
 	"Usage: brickd [OPTION]...\n"
 	"       brickd format PATH [OPTION]...\n"
+	"       brickd check PATH [OPTION]...\n"
 	"Serves a store of 2 MiB blocks to RDMA clients.\n"
 	"\n"
 	"  -c, --config FILE      read settings (default " BRICK_CONF_DEFAULT
@@ -39,7 +40,7 @@ static const char usage[] =
 	"  -h, --help             show this text and exit\n"
 	"  -V, --version          show the version and exit\n"
 	"\n"
-	"brickd format --help tells about making a store.\n";
+	"brickd format --help and brickd check --help tell about these.\n";
 
 static const struct option options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -256,6 +257,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc > 1 && !strcmp(argv[1], "format"))
 		return brick_command_format(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "check"))
+		return brick_command_check(argc - 1, argv + 1);
 	status = parse_arguments(argc, argv, &a);
 	if (status >= 0)
 		return status;

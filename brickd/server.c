@@ -9,7 +9,6 @@
 #include "brickd/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -103,20 +102,6 @@ void brick_server_kick_cleaner(struct brick_server *server)
 
 /* ---- store ---- */
 
-static int read_boot_id(uint8_t id[KFB_UUID_BYTES])
-{
-	char text[BRICK_UUID_TEXT_BYTES] = "";
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	return n == (ssize_t)sizeof(text) - 1 ? brick_uuid_parse(text, id)
-					      : -EIO;
-}
-
 /* memory:SIZE has nothing to find: it is formatted at each start. */
 static int open_media(struct brick_server *server, char *err, size_t err_len)
 {
@@ -189,7 +174,7 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 		randombytes_buf(&o.instance_id, sizeof(o.instance_id));
 	if (server->config->has_uuid)
 		o.expect_uuid = server->config->uuid;
-	rc = read_boot_id(o.boot_id);
+	rc = brick_boot_id_read(o.boot_id);
 	if (rc) {
 		snprintf(err, err_len, "cannot read this host's boot id: %s",
 			 strerror(-rc));

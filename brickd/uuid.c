@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Uuids as text. */
+/* Uuids as text, and the one of this boot. */
 #include "brickd/config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/kfb_text.h"
 
@@ -47,4 +49,18 @@ void brick_uuid_format(const uint8_t uuid[KFB_UUID_BYTES],
 			*at++ = '-';
 		at += snprintf(at, 3, "%02x", uuid[i]);
 	}
+}
+
+int brick_boot_id_read(uint8_t id[KFB_UUID_BYTES])
+{
+	char text[BRICK_UUID_TEXT_BYTES] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n == (ssize_t)sizeof(text) - 1 ? brick_uuid_parse(text, id)
+					      : -EIO;
 }

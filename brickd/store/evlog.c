@@ -78,3 +78,23 @@ void brick_evlog_put(struct brick_media *m, const struct brick_super *sb,
 	m->ops->copy(m, off, &raw, sizeof(raw));
 	m->ops->flush(m, off, sizeof(raw));
 }
+
+bool brick_evlog_is_whole(const struct brick_media *m,
+			  const struct brick_super *sb, unsigned int index)
+{
+	struct brick_fmt_event raw;
+	uint64_t seq;
+
+	memcpy(&raw, m->base + entry_off(index + 1), sizeof(raw));
+	seq = kfb_get_le64(&raw.seq);
+	if (brick_all_zero(&raw, sizeof(raw)))
+		return true;
+	return seq && (seq - 1) % BRICK_FMT_EVENTS_MAX == index &&
+	       kfb_get_le32(&raw.crc) == entry_sum(sb, &raw);
+}
+
+void brick_evlog_erase(struct brick_media *m, unsigned int index)
+{
+	m->ops->zero(m, entry_off(index + 1), sizeof(struct brick_fmt_event));
+	m->ops->flush(m, entry_off(index + 1), sizeof(struct brick_fmt_event));
+}

@@ -37,6 +37,13 @@ uint64_t brick_evlog_last(const struct brick_media *m,
 bool brick_evlog_get(const struct brick_media *m, const struct brick_super *sb,
 		     uint64_t seq, struct brick_event *event);
 
+/* Whether entry number index of the ring is empty or intact. */
+bool brick_evlog_is_whole(const struct brick_media *m,
+			  const struct brick_super *sb, unsigned int index);
+
+/* Make an entry empty; the caller drains. */
+void brick_evlog_erase(struct brick_media *m, unsigned int index);
+
 /**
  * brick_evlog_put - store an entry over the oldest one; the caller drains
  * @m: the medium

@@ -11,7 +11,7 @@ COMMIT_WORDS = (0x2000, 0x3000)
 INSTANCE_PAGES = (0x4000, 0x5000)
 
 
-class Stores(lab.FuncTest):
+class StoreTest(lab.FuncTest):
     def setUp(self):
         super().setUp()
         self.b = self.brick()
@@ -39,6 +39,8 @@ class Stores(lab.FuncTest):
         self.assertEqual(self.ok(self.b.ctl("read", "0x0", "--length", "8")), b"precious")
         self.assertEqual(self.b.stop(), 0)
 
+
+class Stores(StoreTest):
     def test_a_foreign_file_is_refused_by_brickd_and_by_format(self):
         self.b.store.write_bytes(os.urandom(64 * lab.MIB))
         self.not_served(str(self.b.store), "format")
@@ -148,6 +150,61 @@ class Limits(lab.FuncTest):
                 process.kill()
                 process.wait()
                 process.stdout.close()
+
+
+class Check(StoreTest):
+    """brickctl check, which becomes brickd check; its findings have unit tests."""
+
+    def check(self, *words, status=0):
+        env = dict(lab.environment())
+        env["PATH"] = f"{os.path.dirname(lab.BRICKD)}:{env['PATH']}"
+        done = subprocess.run([lab.BRICKCTL, "check", self.b.store, *words], env=env,
+                              capture_output=True, text=True, check=False,
+                              timeout=lab.COMMAND_S)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_a_whole_store_is_said_to_be_whole(self):
+        self.fill()
+        self.assertIn("3 blocks; 0 damaged", self.check("--read-clean"))
+
+    def test_damage_is_shown_then_repaired(self):
+        self.fill()
+        self.poke(SUPERBLOCKS[1], b"x")
+        self.poke(COMMIT_WORDS[0], b"xxxxxxxx")
+        said = self.check(status=3)
+        self.assertIn("super-damaged", said)
+        self.assertIn("commit-damaged", said)
+        self.assertEqual(self.check(status=3), said)
+        self.assertIn("repaired", self.check("--repair"))
+        self.assertIn("whole", self.check())
+        self.still_there()
+
+    def test_what_is_fatal_is_left_alone(self):
+        self.fill()
+        for offset in COMMIT_WORDS:
+            self.poke(offset, b"xxxxxxxx")
+        self.assertIn("commit-lost", self.check("--repair", status=4))
+        self.not_served("commit words")
+        for offset in SUPERBLOCKS:
+            self.poke(offset + 16, b"xxxxxxxx")
+        self.assertIn("both superblocks", self.check(status=4))
+
+    def test_a_store_in_use_is_refused(self):
+        self.b.start()
+        self.assertIn("in use", self.check("--repair", status=1))
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_a_killed_brick_leaves_notes(self):
+        self.b.start()
+        self.ok(self.b.ctl("alloc", "0x0+3"))
+        self.b.kill()
+        self.assertIn("not-clean", self.check())
+
+    def test_other_things_are_no_stores(self):
+        os.truncate(self.b.store, 0)
+        self.check(status=1)
+        self.check("--nonsense", status=2)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@
  *
  * The input patches a good image of a few slots:
  *
- *	byte 0		which checksums to make right afterwards (FIX_*)
+ *	byte 0		which checksums to make right afterwards (FIX_*), and
+ *			whether to repair the store before it is opened
  *	then, repeated:	region, offset (2 bytes), length, that many bytes
  *
- * A store that opens must be consistent, usable, and open again without work.
+ * A store that opens must be consistent, usable, and open again without work. A
+ * check changes nothing, finds nothing after a repair, and nothing fatal in a
+ * store that opens.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,6 +21,7 @@
 #include <string.h>
 
 #include "brickd/media_impl.h"
+#include "brickd/store/check.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/store_impl.h"
@@ -39,6 +43,7 @@
 #define FIX_PAYLOAD  (1U << 3)
 #define FIX_WORD     (1U << 4)
 #define FIX_EVENT    (1U << 5)
+#define REPAIR	     (1U << 6) /* before the store is opened */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -303,7 +308,39 @@ static void use_store(struct brick_store *s)
 	check_store(s);
 }
 
-static void recover_twice(void)
+static int look_at_store(struct brick_check *c)
+{
+	char err[256];
+	int ret = brick_store_check(medium, c, err, sizeof(err));
+
+	check(ret != -ENOMEM && ret != -EIO);
+	return ret;
+}
+
+/* Whether brickd must refuse the store. */
+static bool check_and_repair(bool repair)
+{
+	static uint8_t before[META_BYTES];
+	struct brick_check first = { .repair = false };
+	struct brick_check second = { .repair = true };
+	struct brick_check third = { .repair = false };
+
+	memcpy(before, medium->base, META_BYTES);
+	if (look_at_store(&first))
+		return true;
+	check(!memcmp(before, medium->base, META_BYTES));
+	if (repair) {
+		check(!look_at_store(&second));
+		check(!memcmp(first.n, second.n, sizeof(first.n)));
+		check(!look_at_store(&third));
+		check(second.is_repaired == !third.n[BRICK_FINDING_FATAL]);
+		check(!second.is_repaired || (!third.n[BRICK_FINDING_DAMAGE] &&
+					      !third.n[BRICK_FINDING_LOSS]));
+	}
+	return first.n[BRICK_FINDING_FATAL];
+}
+
+static void recover_twice(bool must_refuse)
 {
 	const struct brick_store_recovery *r;
 	struct brick_store *s;
@@ -311,6 +348,7 @@ static void recover_twice(void)
 	int ret = open_store(&s);
 
 	check(ret != -ENOMEM && ret != -EIO);
+	check(ret || !must_refuse);
 	if (ret)
 		return;
 	check_store(s);
@@ -339,7 +377,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fix = data[0];
 	patch(data + 1, size - 1);
 	fix_sums(fix);
-	recover_twice();
+	recover_twice(check_and_repair(fix & REPAIR));
 	while (n_writes)
 		memcpy(medium->base + writes[--n_writes], &zero, sizeof(zero));
 	memcpy(medium->base, pristine, META_BYTES);

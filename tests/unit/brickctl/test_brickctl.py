@@ -19,7 +19,7 @@ MIB = 1 << 20
 BLOCK = 2 * MIB
 DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
-COMMANDS = ("keygen", "format", "info", "alloc", "free", "map", "unmap", "list",
+COMMANDS = ("keygen", "format", "check", "info", "alloc", "free", "map", "unmap", "list",
             "read", "write", "ping", "sessions", "stats", "top", "evict",
             "bench", "doctor", "attach", "detach", "attached")
 # The shortest command line of each command that talks to a brick.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * brickctl format: lets brickd make a store.
+ * brickctl format and check: lets brickd make a store, or look at one.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -53,10 +53,10 @@ static int run_raw(struct ctl *ctl, char **argv)
 	argv[-1] = (char[]){ "brickd" };
 	exec_beside(argv - 1);
 	execvp("brickd", argv - 1);
-	return ctl_fail(ctl, CTL_USAGE, -errno,
-			"install brickd, or run brickd format where it is",
-			"brickd beside brickctl or in PATH: %s",
-			strerror(errno));
+	return ctl_fail(
+		ctl, CTL_USAGE, -errno,
+		"install brickd, or run it with these words where it is",
+		"brickd beside brickctl or in PATH: %s", strerror(errno));
 }
 
 const struct ctl_command ctl_cmd_format = {
@@ -68,6 +68,20 @@ const struct ctl_command ctl_cmd_format = {
 		"the store, and the exit status is brickd's; brickd(8) describes the options.\n"
 		"\n"
 		"Example: brickctl format /var/lib/kfbrick/store --size 64G",
+	.words_min = 1,
+	.run_raw = run_raw,
+};
+
+const struct ctl_command ctl_cmd_check = {
+	.name = "check",
+	.synopsis = "STORE [OPTION...]",
+	.summary = "Looks for damage in a store that is not in use",
+	.details =
+		"Runs brickd check with all that follows, so this is for the machine that has\n"
+		"the store, and the exit status is brickd's; brickctl-check(8) describes the\n"
+		"options and explains each finding. Nothing is changed without --repair.\n"
+		"\n"
+		"Example: brickctl check /var/lib/kfbrick/store",
 	.words_min = 1,
 	.run_raw = run_raw,
 };

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* brickd check: look at a store that nobody serves, and repair it. */
+#include "brickd/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "brickd/config.h"
+#include "brickd/media.h"
+#include "brickd/store/check.h"
+#include "brickd/store/super.h"
+
+#define EXIT_DAMAGED 3
+#define EXIT_FATAL   4
+/* More of them say no more; all are counted. */
+#define LINES_MAX 1000U
+
+enum {
+	OPT_REPAIR = 256,
+	OPT_READ_CLEAN,
+};
+
+static const char usage[] =
+	"Usage: brickd check PATH [OPTION]...\n"
+	"Looks at a store that is not in use, and changes nothing.\n"
+	"\n"
+	"      --repair      put right what can be\n"
+	"      --read-clean  read the free slots that are recorded as zero, too\n"
+	"  -h, --help        show this text and exit\n"
+	"\n"
+	"Exit status: 0 whole, 1 could not look, 2 usage, 3 damaged: --repair\n"
+	"helps, 4 damaged beyond repair. brickctl-check(8) explains the "
+	"findings.\n";
+
+static const struct option options[] = {
+	{ "repair", no_argument, NULL, OPT_REPAIR },
+	{ "read-clean", no_argument, NULL, OPT_READ_CLEAN },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "brickd: check: %s; try brickd check --help\n", what);
+	return BRICK_EXIT_USAGE;
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse_arguments(int argc, char **argv, struct brick_check *c,
+			   const char **path)
+{
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_REPAIR:
+			c->repair = true;
+			break;
+		case OPT_READ_CLEAN:
+			c->read_clean = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return usage_error("unknown option");
+		}
+	}
+	if (optind != argc - 1)
+		return usage_error("it needs one PATH");
+	*path = argv[optind];
+	return -1;
+}
+
+static void print_finding(const struct brick_finding *f, void *arg)
+{
+	unsigned int *lines = arg;
+
+	if (++*lines > LINES_MAX)
+		return;
+	printf("%s:", f->name);
+	if (f->slot != BRICK_FINDING_NO_SLOT)
+		printf(" slot %" PRIu64 "%s", brick_slot_number(f->slot),
+		       brick_slot_is_slow(f->slot) ? " of the slow tier" : "");
+	if (f->copy >= 0)
+		printf(" copy %d", f->copy);
+	if (f->has_va)
+		printf(" block 0x%" PRIx64, f->va);
+	printf(" %s\n", f->what);
+}
+
+static int sum_up(const struct brick_check *c, const char *path,
+		  unsigned int lines)
+{
+	uint64_t damage = c->n[BRICK_FINDING_DAMAGE];
+	uint64_t loss = c->n[BRICK_FINDING_LOSS];
+	uint64_t fatal = c->n[BRICK_FINDING_FATAL];
+
+	if (lines > LINES_MAX)
+		printf("and %u more\n", lines - LINES_MAX);
+	printf("%s: %" PRIu64 " slots, %" PRIu64 " blocks; %" PRIu64
+	       " damaged, %" PRIu64 " lost, %" PRIu64 " fatal, %" PRIu64
+	       " notes: ",
+	       path, c->n_slots, c->n_alloc, damage, loss, fatal,
+	       c->n[BRICK_FINDING_NOTE]);
+	if (fatal) {
+		puts("beyond repair; restore it from a copy");
+		return EXIT_FATAL;
+	}
+	if (c->is_repaired) {
+		puts("repaired");
+		return 0;
+	}
+	puts(damage || loss ? "damaged; --repair puts it right" : "whole");
+	return damage || loss ? EXIT_DAMAGED : 0;
+}
+
+int brick_command_check(int argc, char **argv)
+{
+	unsigned int lines = 0;
+	struct brick_check c = { .found = print_finding, .arg = &lines };
+	char err[BRICK_ERR_BYTES] = "";
+	struct brick_media *media;
+	const char *path;
+	int rc;
+
+	rc = parse_arguments(argc, argv, &c, &path);
+	if (rc >= 0)
+		return rc;
+	rc = brick_boot_id_read(c.boot_id);
+	if (!rc)
+		rc = brick_media_open(path, NULL, &media, err, sizeof(err));
+	if (!rc) {
+		rc = brick_store_check(media, &c, err, sizeof(err));
+		brick_media_close(media);
+	}
+	if (!rc)
+		return sum_up(&c, path, lines);
+	fprintf(stderr, "brickd: check: %s\n", *err ? err : strerror(-rc));
+	return rc == -EUCLEAN ? EXIT_FATAL : BRICK_EXIT_FAILED;
+}
