@@ -7,6 +7,7 @@ takes it. What a flush covered, every allocation, and all that was written when
 a stop was clean is there after it.
 """
 import os
+import signal
 
 os.environ.setdefault("KFB_KILLS", "6")
 
@@ -72,11 +73,13 @@ class CleanStops(lab.FuncTest):
         self.restart()
         self.assertEqual(self.read(), b"\x09")
 
-    def test_what_was_unmapped_before_the_stop_is_not_lost(self):
+    def test_what_somebody_else_unmaps_is_written_back_by_that(self):
         talker = self.start()
         self.does(talker, "write", lab.BLOCK, 4096, 5)
-        self.does(talker, "unmap", 0)
-        # UNMAP itself has written it back.
+        # The writer's library gets no chance to flush.
+        talker.process.send_signal(signal.SIGSTOP)
+        mapping = self.b.json("list", "mine")["extents"][0]["mapping_id"]
+        self.ok(self.b.ctl("unmap", mapping))
         self.b.kill()
         self.b.start()
         self.assertEqual(self.read(lab.BLOCK), b"\x05")
