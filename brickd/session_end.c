@@ -59,8 +59,9 @@ static void forget_mappings(struct brick_session *s)
 {
 	struct brick_mapping *m;
 
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	brick_tier_rest(s->server, m->handles, m->n);
 	while ((m = TAILQ_FIRST(&s->mappings))) {
-		brick_tier_rest(s->server, m->handles, m->n);
 		TAILQ_REMOVE(&s->mappings, m, session_link);
 		brick_mappings_del(&s->server->mappings, m);
 		free(m->handles);
