@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include "kfb_client_priv.h"
+#include "kfb_engine_priv.h"
 
 /* A PING's answer is due after this part of a lease. */
 #define SILENCE_DIV 3
@@ -89,12 +90,13 @@ static _Bool send(struct kfb_client *c, __u32 queue,
 int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
 			__u16 op)
 {
-	int i;
+	__u32 left = q->engine.n_waiting;
+	int i = -1;
 
-	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+	while ((i = kfb_next_waiting(&q->engine, i + 1, &left)) >= 0) {
 		const struct kfb_call *call = &q->engine.calls[i];
 
-		if (call->waiting && call->owner == own && call->op == op)
+		if (call->owner == own && call->op == op)
 			return i;
 	}
 	return -1;

@@ -74,7 +74,7 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	call->len = (__u32)rc;
 	call->sent_ms = now_ms;
 	call->deadline_ms = now_ms + timeout_ms;
-	call->waiting = 1;
+	kfb_call_set_waiting(e, call, 1);
 	call->abandoned = 0;
 	call->resend = 0;
 	return 0;
@@ -194,7 +194,7 @@ static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
 
 	if (!call || kfb_credits_give(&e->credits, reply->credits))
 		return kfb_engine_fail(e, -EPROTO);
-	call->waiting = 0;
+	kfb_call_set_waiting(e, call, 0);
 	e->tx_busy[call->tx] &= (__u8)~KFB_TX_CALL;
 	out->kind = call->abandoned ? KFB_OUTCOME_LATE : KFB_OUTCOME_REPLY;
 	out->slot = call_index(reply->op, &reply->cookie);
@@ -240,13 +240,12 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
 static __u64 renewal_ms(const struct kfb_engine *e)
 {
 	__u64 newest_ms = e->renewed_ms;
-	__u16 i;
+	__u32 left = e->n_waiting;
+	int i = -1;
 
-	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
-		const struct kfb_call *call = &e->calls[i];
-
-		if (call->waiting && call->sent_ms > newest_ms)
-			newest_ms = call->sent_ms;
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
+		if (e->calls[i].sent_ms > newest_ms)
+			newest_ms = e->calls[i].sent_ms;
 	}
 	return newest_ms + e->lease_ms / 3;
 }
@@ -270,17 +269,17 @@ _Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms)
 __u64 kfb_engine_next_ms(const struct kfb_engine *e)
 {
 	__u64 next_ms = KFB_TIME_NEVER;
-	__u16 i;
+	__u32 left = e->n_waiting;
+	int i = -1;
 
 	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
 		return next_ms;
 	if (e->lease_ms)
 		next_ms = renewal_ms(e);
-	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		const struct kfb_call *call = &e->calls[i];
 
-		if (call->waiting && !call->abandoned &&
-		    call->deadline_ms < next_ms)
+		if (!call->abandoned && call->deadline_ms < next_ms)
 			next_ms = call->deadline_ms;
 	}
 	return next_ms;
@@ -289,20 +288,20 @@ __u64 kfb_engine_next_ms(const struct kfb_engine *e)
 _Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
 			struct kfb_outcome *out)
 {
-	__u16 i;
+	__u32 left = e->n_waiting;
+	int i = -1;
 
 	/* While there is no connection a call keeps its time. */
 	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
 		return 0;
-	for (i = 0; i < KFB_ENGINE_CALLS; i++) {
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		struct kfb_call *call = &e->calls[i];
 
-		if (!call->waiting || call->abandoned ||
-		    now_ms < call->deadline_ms)
+		if (call->abandoned || now_ms < call->deadline_ms)
 			continue;
 		call->abandoned = 1;
 		out->kind = KFB_OUTCOME_TIMEOUT;
-		out->slot = i;
+		out->slot = (__u16)i;
 		out->op = call->op;
 		out->error = -ETIMEDOUT;
 		out->status = 0;

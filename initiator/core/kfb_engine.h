@@ -126,6 +126,7 @@ struct kfb_call {
  * @credits: requests that may go out
  * @slots: of the queue
  * @calls: by slot, AUTH last
+ * @n_waiting: of them, those that wait for a reply
  * @lease: until when handles are good
  * @lease_ms: from INFO; 0: unknown or endless
  * @renewed_ms: when the newest request that was answered was sent
@@ -154,6 +155,7 @@ struct kfb_engine {
 	struct kfb_credits credits;
 	struct kfb_slots slots;
 	struct kfb_call calls[KFB_ENGINE_CALLS];
+	__u32 n_waiting;
 	struct kfb_lease lease;
 	__u32 lease_ms;
 	__u64 renewed_ms;

@@ -230,7 +230,7 @@ _Bool kfb_engine_next_lost(struct kfb_engine *e, struct kfb_outcome *out)
 		if (!e->calls[i].lost)
 			continue;
 		e->calls[i].lost = 0;
-		e->calls[i].waiting = 0;
+		kfb_call_set_waiting(e, &e->calls[i], 0);
 		out->kind = KFB_OUTCOME_LOST;
 		out->slot = i;
 		out->op = e->calls[i].op;

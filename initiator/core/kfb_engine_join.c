@@ -18,7 +18,7 @@ int kfb_engine_keep(struct kfb_engine *e)
 
 		/* AUTH belongs to the connection: it has no slot to be in. */
 		if (i == KFB_ENGINE_AUTH && call->waiting) {
-			call->waiting = 0;
+			kfb_call_set_waiting(e, call, 0);
 			e->tx_busy[call->tx] = 0;
 		}
 		call->lost = 0;
@@ -110,9 +110,10 @@ static int encode_again(struct kfb_engine *e, const struct kfb_call *call)
  */
 static struct kfb_call *next_resend(struct kfb_engine *e)
 {
-	__u32 i;
+	__u32 left = e->n_waiting;
+	int i = -1;
 
-	for (i = 0; i < KFB_ENGINE_AUTH; i++) {
+	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		if (e->calls[i].resend)
 			return &e->calls[i];
 	}

@@ -7,6 +7,32 @@
 
 #include "kfb_engine.h"
 
+/* A call begins to wait for its answer, or does so no more. */
+static inline void kfb_call_set_waiting(struct kfb_engine *e,
+					struct kfb_call *call, _Bool waiting)
+{
+	e->n_waiting += waiting - call->waiting;
+	call->waiting = waiting;
+}
+
+/*
+ * The first call that waits, from @i on, or -1 when @left, which begins with
+ * n_waiting, says that there is none. Slots are given out lowest first, so that
+ * few steps see all.
+ */
+static inline int kfb_next_waiting(const struct kfb_engine *e, int i,
+				   __u32 *left)
+{
+	if (!*left)
+		return -1;
+	(*left)--;
+	for (; i < KFB_ENGINE_CALLS; i++) {
+		if (e->calls[i].waiting)
+			return i;
+	}
+	return -1;
+}
+
 /* A bad message or a bad proof: the connection is of no use any more. */
 int kfb_engine_fail(struct kfb_engine *e, int error);
 
