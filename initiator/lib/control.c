@@ -17,13 +17,21 @@
 static int send_now(struct kfbrick *k, struct kfbl_queue *q,
 		    const struct kfb_message *message)
 {
+	struct kfb_engine *engine = &k->client.queues[q->index].engine;
+	bool is_short = message->len <= k->fabric.inject_max;
 	struct kfbl_ctx *ctx = &q->tx_ctx[message->tx];
 	ssize_t rc;
 
 	ctx->kind = KFBL_CTX_SEND;
 	ctx->index = message->tx;
-	rc = fi_send(q->link.ep, message->data, message->len,
-		     k->fabric.control_desc, 0, &ctx->fi);
+	/* A short one is copied: no completion needs to be read. */
+	if (is_short)
+		rc = fi_inject(q->link.ep, message->data, message->len, 0);
+	else
+		rc = fi_send(q->link.ep, message->data, message->len,
+			     k->fabric.control_desc, 0, &ctx->fi);
+	if (!rc && is_short)
+		kfb_engine_sent(engine, message->tx);
 	if (rc && rc != -FI_EAGAIN)
 		kfbl_lost(k, q, -ECONNRESET, "cannot send: %s",
 			  fi_strerror((int)-rc));
@@ -194,7 +202,9 @@ int kfbl_wait_live(struct kfbrick *k)
 static void wait_call(struct kfbrick *k)
 {
 	while (!k->call_done && !kfbl_is_over(k)) {
-		if (!kfbl_progress(k) && !k->call_done)
+		bool any = kfbl_progress(k);
+
+		if (!k->call_done && (!any || k->is_settled))
 			kfbl_wait(k, KFB_TIME_NEVER);
 	}
 }

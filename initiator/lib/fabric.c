@@ -162,6 +162,9 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	/* There a plain write with a dead key completes without an error. */
 	f->delivery_complete = !strcmp(url->provider, "tcp");
+	/* It watches the socket itself. */
+	f->cq_hears_the_end = f->delivery_complete;
+	f->inject_max = f->info->tx_attr->inject_size;
 	f->piece_max = f->info->ep_attr->max_msg_size;
 	if (f->piece_max > KFBL_PIECE_MAX_BYTES)
 		f->piece_max = KFBL_PIECE_MAX_BYTES;

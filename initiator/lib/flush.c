@@ -238,6 +238,7 @@ void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op)
 {
 	op->kind = KFBL_OP_FLUSH;
 	op->state = KFBL_OP_ACTIVE;
+	k->n_active++;
 	op->error = 0;
 	op->len = 0;
 	op->flush_waits = true;

@@ -154,7 +154,9 @@ struct kfbl_fabric {
 	void *control_desc;
 	bool mr_local; /* local buffers need registration */
 	bool delivery_complete; /* a plain completion means nothing */
+	bool cq_hears_the_end; /* its descriptor wakes when the peer goes */
 	size_t piece_max; /* bytes of one operation */
+	size_t inject_max; /* bytes of a message that is copied when sent */
 	size_t cq_size;
 };
 
@@ -221,6 +223,7 @@ struct kfbrick {
 	int epoll_fd; /* of all queues, for the caller's event loop; -1: none */
 	int timer_fd; /* in it: when to poll without news */
 	uint64_t tick_ms; /* of the last look at deadlines */
+	bool is_settled; /* what progress took has led to nothing more to do */
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
@@ -238,6 +241,7 @@ struct kfbrick {
 	struct kfb_reply rx_reply;
 
 	struct kfbl_op *ops;
+	uint32_t n_active; /* ops neither free nor done */
 	struct kfbl_ops free_ops;
 	struct kfbl_ops free_internal;
 	struct kfbl_ops unposted; /* in order; any may be posted in part */
@@ -374,6 +378,9 @@ void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
 /**
  * kfbl_progress - do everything that can be done without waiting
  * @k: connection
+ *
+ * When k->is_settled afterwards, another call would find what kfbl_wait() looks
+ * for anyway: who still waits may go there, whatever has happened.
  *
  * Return: true when anything happened.
  */

@@ -70,6 +70,7 @@ void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error)
 {
 	op->state = KFBL_OP_DONE;
 	op->error = error;
+	k->n_active--;
 	if (!op->internal)
 		STAILQ_INSERT_TAIL(&k->done, op, link);
 }
@@ -359,6 +360,7 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 {
 	op->kind = kind;
 	op->state = KFBL_OP_ACTIVE;
+	k->n_active++;
 	op->va = va;
 	op->buf = buf;
 	op->desc = desc;
@@ -515,6 +517,15 @@ static size_t take_done(struct kfbrick *k, struct kfbrick_completion *out,
 	return n;
 }
 
+/*
+ * One operation that was posted just now is not done yet: who would find that
+ * out by looking for completions may as well wait for them.
+ */
+static bool is_waiting_for_one(const struct kfbrick *k)
+{
+	return k->is_settled && k->n_active == 1 && STAILQ_EMPTY(&k->done);
+}
+
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		 int timeout_ms)
 {
@@ -525,6 +536,8 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		max = INT32_MAX;
 	if (timeout_ms > 0)
 		until_ms = kfbl_now_ms() + (uint64_t)timeout_ms;
+	if (max && timeout_ms && is_waiting_for_one(k))
+		kfbl_wait(k, until_ms);
 	for (;;) {
 		bool any;
 
@@ -540,7 +553,7 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 					 "%s: the connection is lost: %s; "
 					 "close it and connect again",
 					 k->url.text, k->lost_why);
-		if (any)
+		if (any && !k->is_settled)
 			continue;
 		if (!timeout_ms) {
 			/* Zero means: the wait fd tells of what comes next. */

@@ -173,24 +173,29 @@ static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 	any = !is_lost(k, q) && drain_cq(k, q);
 	if (q->n_unsent && !is_lost(k, q))
 		kfbl_send_unsent(k, q);
+	if (is_lost(k, q))
+		k->is_settled = false;
 	return any || is_lost(k, q);
 }
 
 bool kfbl_progress(struct kfbrick *k)
 {
 	bool ticks = tick(k);
+	bool led_on = false;
 	bool any = false;
 	uint32_t i;
 
+	k->is_settled = true;
 	if (kfb_client_state(&k->client) == KFB_CLIENT_CLOSED)
 		return false;
 	for (i = 0; i < k->n_queues; i++)
 		any |= progress_queue(k, &k->queues[i], ticks);
 	if (any || ticks || !kfbl_is_live(k))
-		any |= kfbl_session_run(k);
-	any |= kfbl_io_pump(k);
-	any |= kfbl_flush_pump(k);
-	return any;
+		led_on |= kfbl_session_run(k);
+	led_on |= kfbl_io_pump(k);
+	led_on |= kfbl_flush_pump(k);
+	k->is_settled &= !led_on;
+	return any || led_on;
 }
 
 static uint64_t next_ms(const struct kfbrick *k, uint64_t until_ms)
@@ -244,11 +249,13 @@ void kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 		wait_ms = at_ms - now_ms;
 	for (i = 0; i < k->n_queues; i++) {
 		struct kfbl_link *link = &k->queues[i].link;
+		bool hears_eq = link->ep && (link->connecting ||
+					     !k->fabric.cq_hears_the_end);
 
 		fds[2 * i] = (struct pollfd){ .fd = link->ep ? link->cq_fd : -1,
 					      .events = POLLIN };
 		fds[2 * i + 1] =
-			(struct pollfd){ .fd = link->ep ? link->eq_fd : -1,
+			(struct pollfd){ .fd = hears_eq ? link->eq_fd : -1,
 					 .events = POLLIN };
 	}
 	if (poll(fds, 2 * k->n_queues, (int)wait_ms) <= 0)

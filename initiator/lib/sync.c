@@ -20,7 +20,9 @@ static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 	uint64_t until_ms = kfbl_now_ms() + timeout_ms;
 
 	while (op->state == KFBL_OP_ACTIVE) {
-		if (kfbl_progress(k) || op->state != KFBL_OP_ACTIVE)
+		bool any = kfbl_progress(k);
+
+		if (op->state != KFBL_OP_ACTIVE || (any && !k->is_settled))
 			continue;
 		if (!kfbl_is_live(k)) {
 			kfbl_wait(k, KFB_TIME_NEVER);
