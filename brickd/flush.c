@@ -53,6 +53,48 @@ void brick_flush_submit(struct brick_server *server, struct brick_flush *f)
 	brick_worker_submit(&server->flusher, &f->work);
 }
 
+static void count_drain(struct brick_server *server, uint64_t begun_ns,
+			uint64_t n_flushes, int rc)
+{
+	if (rc)
+		brick_count(&server->counters.drains_failed);
+	brick_count_ns(&server->counters.drain_ns, brick_now_ns() - begun_ns);
+	brick_count_size(&server->counters.drain_flushes, n_flushes);
+}
+
+/* All ranges together are as small as one may be. */
+static bool is_small(const struct kfb_flush *flush)
+{
+	uint64_t bytes = 0;
+
+	if (flush->flags & KFB_FLUSH_ALL)
+		return false;
+	for (uint32_t i = 0; i < flush->n_ranges; i++) {
+		uint64_t len = flush->ranges[i].len;
+
+		if (len > BRICK_TRY_FLUSH_MAX - bytes)
+			return false;
+		bytes += len;
+	}
+	return true;
+}
+
+bool brick_flush_try_now(struct brick_server *server,
+			 const struct kfb_flush *flush, uint64_t begun_ns,
+			 int *error)
+{
+	if (server->media->granularity == BRICK_GRANULARITY_PAGE ||
+	    !is_small(flush))
+		return false;
+	for (uint32_t i = 0; i < flush->n_ranges; i++)
+		if (!brick_store_try_flush(server->store, flush->ranges[i].va,
+					   flush->ranges[i].len))
+			return false;
+	*error = brick_store_drain(server->store);
+	count_drain(server, begun_ns, 1, *error);
+	return true;
+}
+
 bool brick_flush_is_needed(const struct brick_server *server)
 {
 	return server->flush_mode != KFB_FLUSH_NONE &&
@@ -77,10 +119,7 @@ void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 					  f->ranges[i].len);
 	}
 	rc = brick_store_drain(server->store);
-	if (rc)
-		brick_count(&server->counters.drains_failed);
-	brick_count_ns(&server->counters.drain_ns, brick_now_ns() - begun_ns);
-	brick_count_size(&server->counters.drain_flushes, n_flushes);
+	count_drain(server, begun_ns, n_flushes, rc);
 	while ((work = brick_work_take(batch))) {
 		brick_container_of(work, struct brick_flush, work)->error = rc;
 		brick_worker_finish(worker, work);

@@ -3,7 +3,9 @@
  * Flushes of client data: many ranges, one drain.
  *
  * The flush worker takes all flushes that wait, starts every range and drains
- * once for all of them.
+ * once for all of them. A few bytes of persistent memory take less time than
+ * the way to the worker and back: brick_flush_try_now() flushes them in the
+ * loop.
  *
  * Context: the loop thread; the ranges belong to the worker until done().
  */
@@ -18,6 +20,7 @@
 
 struct brick_handle;
 struct brick_server;
+struct kfb_flush;
 
 struct brick_flush_range {
 	uint64_t va;
@@ -52,6 +55,20 @@ void brick_flush_add(struct brick_flush *flush, uint64_t va, uint64_t len);
 void brick_flush_add_handles(struct brick_flush *flush,
 			     const struct brick_handle *handles, size_t n);
 void brick_flush_submit(struct brick_server *server, struct brick_flush *flush);
+
+/**
+ * brick_flush_try_now - flush what takes no time worth mentioning
+ * @server: the server
+ * @flush: ranges of a request, checked
+ * @begun_ns: when it came
+ * @error: 0, or -EIO: the medium failed
+ *
+ * Return: true: it is done; false: it is too much, the medium needs a system
+ * call, or the store is busy: nothing is durable, give it to the worker.
+ */
+bool brick_flush_try_now(struct brick_server *server,
+			 const struct kfb_flush *flush, uint64_t begun_ns,
+			 int *error);
 
 /* Is the end of a writable mapping to be followed by a flush of its blocks? */
 bool brick_flush_is_needed(const struct brick_server *server);

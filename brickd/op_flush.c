@@ -6,13 +6,16 @@
 #include "brickd/server.h"
 #include "brickd/util.h"
 
+static void finish(struct brick_op *op, int error)
+{
+	if (error)
+		brick_server_drain_failed(op->session->server);
+	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
+}
+
 static void flushed(struct brick_flush *flush)
 {
-	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
-
-	if (flush->error)
-		brick_server_drain_failed(op->session->server);
-	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
+	finish(brick_container_of(flush, struct brick_op, flush), flush->error);
 }
 
 /* Everything: on PAGE media one drain, else what the session has mapped. */
@@ -67,12 +70,17 @@ void brick_op_flush(struct brick_op *op)
 	const struct kfb_flush *flush = &op->req.u.flush;
 	struct brick_server *server = op->session->server;
 	enum kfb_status status = check_ranges(op);
+	int error;
 
 	/* Volatile media: no flush could keep what it promises. */
 	if (server->flush_mode == KFB_FLUSH_NONE)
 		status = KFB_ST_NOT_SUPPORTED;
 	if (status) {
 		brick_op_finish(op, status);
+		return;
+	}
+	if (brick_flush_try_now(server, flush, op->begun_ns, &error)) {
+		finish(op, error);
 		return;
 	}
 	op->flush.done = flushed;

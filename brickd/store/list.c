@@ -159,6 +159,36 @@ void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len)
 	}
 }
 
+/* A short range lies in two blocks at most: two steps under the lock. */
+bool brick_store_try_flush(struct brick_store *s, uint64_t va, uint64_t len)
+{
+	uint64_t last = va + (len - 1), slot;
+	struct piece pieces[2];
+	unsigned int i, n = 0;
+
+	if (!len || len > BRICK_TRY_FLUSH_MAX ||
+	    s->m->granularity == BRICK_GRANULARITY_PAGE ||
+	    pthread_mutex_trylock(&s->lock))
+		return false;
+	for (uint64_t key = brick_key(va); key <= brick_key(last); key++) {
+		uint64_t begin = brick_va(key) > va ? brick_va(key) : va;
+		uint64_t end = brick_va(key) + (KFB_BLOCK_BYTES - 1);
+
+		/* Blocks in the slow tier are durable there. */
+		if (!get_visible(s, key, &slot) || brick_slot_is_slow(slot))
+			continue;
+		if (end > last)
+			end = last;
+		pieces[n].off = brick_super_data(&s->sb, slot) +
+				(begin & (KFB_BLOCK_BYTES - 1));
+		pieces[n++].len = end - begin + 1;
+	}
+	pthread_mutex_unlock(&s->lock);
+	for (i = 0; i < n; i++)
+		s->m->ops->flush(s->m, pieces[i].off, pieces[i].len);
+	return true;
+}
+
 int brick_store_drain(struct brick_store *s)
 {
 	return brick_store_fence(s);

@@ -330,6 +330,21 @@ bool brick_store_has_inherited(const struct brick_store *s);
  * Context: any thread; may block.
  */
 void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len);
+
+/* What brick_store_try_flush() takes at most, bytes. */
+#define BRICK_TRY_FLUSH_MAX 32768
+
+/**
+ * brick_store_try_flush - the same for a few bytes, where nothing may wait
+ * @s: the store
+ * @va: byte address
+ * @len: bytes; the range does not reach past the end of the address space
+ *
+ * Return: true: started, and brick_store_drain() will not wait; false: it
+ * would take a system call, too long, or a lock that is held.
+ */
+bool brick_store_try_flush(struct brick_store *s, uint64_t va, uint64_t len);
+
 int brick_store_drain(struct brick_store *s);
 
 struct brick_store_stats {

@@ -501,6 +501,45 @@ static void a_flush_covers_what_is_allocated_and_no_more(void **state)
 	assert_int_equal(fixture_seen.flushed_bytes, BLOCK - 1);
 }
 
+static void a_small_flush_waits_for_nothing(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(fixture_alloc(fx, 0, 2), 0);
+	assert_int_equal(fixture_alloc(fx, 5 * BLOCK, 1), 0);
+	assert_int_equal(fixture_alloc(fx, LAST_VA, 1), 0);
+	fixture_seen.flushed_bytes = 0;
+	/* A file takes a system call. */
+	assert_false(brick_store_try_flush(fx->s, 100, 50));
+	fx->m->granularity = BRICK_GRANULARITY_CACHE_LINE;
+	assert_false(brick_store_try_flush(fx->s, 0, 0));
+	assert_false(brick_store_try_flush(fx->s, 0, BRICK_TRY_FLUSH_MAX + 1));
+	pthread_mutex_lock(&fx->s->lock);
+	assert_false(brick_store_try_flush(fx->s, 100, 50));
+	pthread_mutex_unlock(&fx->s->lock);
+	assert_int_equal(fixture_seen.flushed_bytes, 0);
+
+	assert_true(brick_store_try_flush(fx->s, 100, 50));
+	assert_int_equal(fixture_seen.flushed_bytes, 50);
+	assert_true(brick_store_try_flush(fx->s, 0, BRICK_TRY_FLUSH_MAX));
+	assert_int_equal(fixture_seen.flushed_bytes, 50 + BRICK_TRY_FLUSH_MAX);
+	fixture_seen.flushed_bytes = 0;
+	/* Both blocks; the first only; the second only; none. */
+	assert_true(brick_store_try_flush(fx->s, BLOCK - 10, 30));
+	assert_int_equal(fixture_seen.flushed_bytes, 30);
+	assert_true(brick_store_try_flush(fx->s, 2 * BLOCK - 10, 30));
+	assert_int_equal(fixture_seen.flushed_bytes, 40);
+	assert_true(brick_store_try_flush(fx->s, 5 * BLOCK - 10, 30));
+	assert_int_equal(fixture_seen.flushed_bytes, 60);
+	assert_true(brick_store_try_flush(fx->s, 3 * BLOCK, 30));
+	assert_int_equal(fixture_seen.flushed_bytes, 60);
+	assert_true(brick_store_try_flush(fx->s, UINT64_MAX - 9, 10));
+	assert_int_equal(fixture_seen.flushed_bytes, 70);
+	/* The lock is free again. */
+	assert_int_equal(pthread_mutex_trylock(&fx->s->lock), 0);
+	pthread_mutex_unlock(&fx->s->lock);
+}
+
 static void an_address_names_its_slot(void **state)
 {
 	struct fixture *fx = *state;
@@ -542,6 +581,7 @@ int main(void)
 		OPS_TEST(the_batch_number_wraps),
 		OPS_TEST(records_are_sealed_before_the_next_batch),
 		OPS_TEST(a_flush_covers_what_is_allocated_and_no_more),
+		OPS_TEST(a_small_flush_waits_for_nothing),
 		OPS_TEST(an_address_names_its_slot),
 	};
 
