@@ -19,9 +19,16 @@
 #define SPARE_SENDS (KFB_EVENTS_UNACKED_MAX + 2)
 /* A longer message shows itself by filling more than KFB_REQ_MAX_BYTES. */
 #define RECV_BYTES 576
-#define CQ_BATCH   16
-#define CQ_ROUNDS  4
-#define GOODBYE_MS 1000
+/* Messages sent without a completion, after one with: bounds what a peer that
+ * reads nothing can have the provider keep.
+ */
+#define INJECTED_MAX 16
+#define CQ_BATCH     16
+#define CQ_ROUNDS    4
+#define GOODBYE_MS   1000
+/* A tick looks at this part of the connections, or at so many. */
+#define LOOK_DIV   16
+#define LOOK_MIN   32
 #define PAGE_BYTES 4096
 
 void brick_conn_move(struct brick_conn *c, enum kfb_conn_state to)
@@ -38,7 +45,8 @@ void brick_conn_move(struct brick_conn *c, enum kfb_conn_state to)
 
 void brick_conn_kick(struct brick_conn *c)
 {
-	if (c->is_kicked)
+	/* One that is being served is read until it is empty anyway. */
+	if (c->is_kicked || c->is_served)
 		return;
 	c->is_kicked = true;
 	TAILQ_INSERT_TAIL(&c->server->kicked, c, kick_link);
@@ -115,6 +123,7 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 				   .wait_obj = FI_WAIT_FD };
 	int rc;
 
+	c->inject_max = info->tx_attr ? info->tx_attr->inject_size : 0;
 	rc = fi_cq_open(c->session->domain, &attr, &c->cq, NULL);
 	if (!rc)
 		rc = fi_control(&c->cq->fid, FI_GETWAIT, &c->source.fd);
@@ -174,11 +183,41 @@ void brick_conn_close(struct brick_conn *c)
 	free(c);
 }
 
+/*
+ * A short message is copied by the provider, without a completion that had to
+ * be read. Not a last word: whoever waits for it to be out needs to know.
+ */
+static bool may_inject(const struct brick_conn *c, size_t len)
+{
+	return len <= c->inject_max && c->n_injected < INJECTED_MAX &&
+	       c->state == KFB_CONN_READY && !c->goodbye &&
+	       !c->server->stopping;
+}
+
+static int send_bytes(struct brick_conn *c, struct brick_buf *buf, size_t len)
+{
+	ssize_t rc;
+
+	if (may_inject(c, len)) {
+		rc = fi_inject(c->ep, buf->data, len, 0);
+		if (rc != -FI_EAGAIN) {
+			c->n_injected++;
+			return (int)rc;
+		}
+	}
+	rc = fi_send(c->ep, buf->data, len, c->desc, 0, &buf->context);
+	if (rc)
+		return (int)rc;
+	c->n_injected = 0;
+	SLIST_REMOVE_HEAD(&c->free_sends, free_link);
+	c->n_sending++;
+	return 0;
+}
+
 void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 {
 	struct brick_buf *buf = SLIST_FIRST(&c->free_sends);
-	ssize_t rc;
-	int len;
+	int len, rc;
 
 	if (c->state == KFB_CONN_CLOSING)
 		return;
@@ -192,13 +231,11 @@ void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 		brick_conn_fail(c, LOG_ERR, "a reply could not be encoded");
 		return;
 	}
-	rc = fi_send(c->ep, buf->data, (size_t)len, c->desc, 0, &buf->context);
+	rc = send_bytes(c, buf, (size_t)len);
 	if (rc) {
-		brick_conn_fail(c, LOG_INFO, fi_strerror((int)-rc));
+		brick_conn_fail(c, LOG_INFO, fi_strerror(-rc));
 		return;
 	}
-	SLIST_REMOVE_HEAD(&c->free_sends, free_link);
-	c->n_sending++;
 	brick_conn_kick(c);
 }
 
@@ -235,28 +272,35 @@ static void completion_failed(struct brick_conn *c)
 		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
 }
 
+/* May the loop sleep on its descriptor? Looks for completions itself. */
+static bool may_sleep(struct brick_conn *c)
+{
+	struct fid *fids[1] = { &c->cq->fid };
+
+	return fi_trywait(c->fabric->fabric, fids, 1) != -FI_EAGAIN;
+}
+
 bool brick_conn_service(struct brick_conn *c)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];
-	struct fid *fids[1] = { &c->cq->fid };
 
 	for (int round = 0; round < CQ_ROUNDS; round++) {
+		uint32_t n_sending = c->n_sending;
 		ssize_t n = fi_cq_read(c->cq, entries, CQ_BATCH);
 
-		if (n == -FI_EAVAIL) {
+		if (n == -FI_EAVAIL)
 			completion_failed(c);
-		} else if (n == -FI_EAGAIN) {
-			return fi_trywait(c->fabric->fabric, fids, 1) ==
-			       -FI_EAGAIN;
-		} else if (n < 0) {
+		else if (n < 0 && n != -FI_EAGAIN)
 			brick_conn_fail(c, LOG_INFO, fi_strerror((int)-n));
-		}
 		for (ssize_t i = 0; i < n; i++) {
 			if (c->state == KFB_CONN_CLOSING)
 				return false;
 			completed(c, &entries[i]);
 		}
 		if (c->state == KFB_CONN_CLOSING)
+			return false;
+		/* What was sent completes at once: read that first. */
+		if (n < CQ_BATCH && c->n_sending <= n_sending && may_sleep(c))
 			return false;
 	}
 	return true;
@@ -271,9 +315,15 @@ bool brick_conns_before_wait(struct brick_server *server)
 	TAILQ_FOREACH(c, &server->kicked, kick_link)
 	n++;
 	while (n-- && (c = TAILQ_FIRST(&server->kicked))) {
+		bool more = false;
+
 		TAILQ_REMOVE(&server->kicked, c, kick_link);
 		c->is_kicked = false;
-		if (c->state != KFB_CONN_CLOSING && brick_conn_service(c))
+		c->is_served = true;
+		if (c->state != KFB_CONN_CLOSING)
+			more = brick_conn_service(c);
+		c->is_served = false;
+		if (more)
 			brick_conn_kick(c);
 		if (c->goodbye && !c->n_sending)
 			brick_conn_move(c, KFB_CONN_CLOSING);
@@ -283,20 +333,42 @@ bool brick_conns_before_wait(struct brick_server *server)
 	return !TAILQ_EMPTY(&server->kicked);
 }
 
+/*
+ * A provider may have lost a wake-up. Looking takes a system call, so that of
+ * many connections only some are looked at each time.
+ */
+static void look_at_some(struct brick_server *server, uint32_t n_conns)
+{
+	uint32_t n = n_conns / LOOK_DIV;
+	struct brick_conn *c;
+
+	if (n < LOOK_MIN)
+		n = n_conns < LOOK_MIN ? n_conns : LOOK_MIN;
+	while (n--) {
+		c = TAILQ_FIRST(&server->conns);
+		TAILQ_REMOVE(&server->conns, c, link);
+		TAILQ_INSERT_TAIL(&server->conns, c, link);
+		if (c->state == KFB_CONN_CLOSING || !may_sleep(c))
+			brick_conn_kick(c);
+	}
+}
+
 void brick_conns_tick(struct brick_server *server)
 {
 	uint64_t now_ms = brick_now_ms();
 	struct brick_conn *c;
+	uint32_t n = 0;
 
 	TAILQ_FOREACH(c, &server->conns, link)
 	{
-		brick_conn_kick(c);
+		n++;
 		if (!c->deadline_ms || now_ms < c->deadline_ms)
 			continue;
-		if (c->goodbye)
-			brick_conn_move(c, KFB_CONN_CLOSING);
-		else
+		if (!c->goodbye)
 			brick_conn_fail(c, LOG_NOTICE,
 					"it has not authenticated in time");
+		brick_conn_move(c, KFB_CONN_CLOSING);
+		brick_conn_kick(c);
 	}
+	look_at_some(server, n);
 }

@@ -38,12 +38,16 @@ struct brick_buf {
 
 /*
  * struct brick_conn - one connection
+ * @is_kicked: in the list of those to be served
+ * @is_served: being served: it decides itself whether there is more to do
  * @queue: its own
  * @state: changed by brick_conn_move() only
  * @deadline_ms: to be READY, or after goodbye to be gone; 0: none
  * @features: KFB_FEATURE_* that its HELLO wanted and the session has
  * @goodbye: close when the last reply is out
  * @n_sending: sends not completed
+ * @n_injected: messages sent without a completion after the newest of them
+ * @inject_max: how long such a message may be, bytes
  * @event_credits: EVENTs that may be sent
  * @hello: as it came
  * @accept: as it went
@@ -54,6 +58,7 @@ struct brick_conn {
 	TAILQ_ENTRY(brick_conn) link;
 	TAILQ_ENTRY(brick_conn) kick_link;
 	bool is_kicked;
+	bool is_served;
 	struct brick_server *server;
 	struct brick_queue *queue;
 	struct brick_session *session;
@@ -72,6 +77,8 @@ struct brick_conn {
 	struct brick_buf *bufs;
 	SLIST_HEAD(, brick_buf) free_sends;
 	uint32_t n_sending;
+	uint32_t n_injected;
+	size_t inject_max;
 	uint16_t event_credits;
 	uint8_t hello[KFB_HELLO_BYTES];
 	uint8_t accept[KFB_ACCEPT_BYTES];

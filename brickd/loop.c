@@ -53,11 +53,10 @@ void brick_loop_want_write(struct brick_loop *loop, struct brick_source *source,
 
 static void run_tick(struct brick_loop *loop)
 {
-	uint64_t now_ms = brick_now_ms();
-
-	if (now_ms < loop->next_tick_ms)
+	loop->now_ms = brick_now_ms();
+	if (loop->now_ms < loop->next_tick_ms)
 		return;
-	loop->next_tick_ms = now_ms + BRICK_TICK_MS;
+	loop->next_tick_ms = loop->now_ms + BRICK_TICK_MS;
 	loop->tick(loop->ctx);
 }
 
@@ -78,6 +77,7 @@ int brick_loop_run(struct brick_loop *loop)
 {
 	struct epoll_event events[BRICK_LOOP_EVENTS];
 
+	loop->now_ms = brick_now_ms();
 	while (!loop->stopping) {
 		int n = epoll_wait(loop->epoll_fd, events, BRICK_LOOP_EVENTS,
 				   wait_ms(loop));

@@ -38,6 +38,7 @@ struct brick_source {
  * @next_ms: then: when to come back at the latest, KFB_TIME_NEVER: any time
  * @tick: called every BRICK_TICK_MS
  * @ctx: theirs
+ * @now_ms: the time when it woke up last
  *
  * The rest is private.
  */
@@ -48,6 +49,7 @@ struct brick_loop {
 	void *ctx;
 	int epoll_fd;
 	bool stopping;
+	uint64_t now_ms;
 	uint64_t next_tick_ms;
 	struct brick_source *round[BRICK_LOOP_EVENTS];
 	int n_round;

@@ -51,6 +51,7 @@
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
+ * @reply: last: without its body where the reply has none (queue.c)
  */
 struct brick_op {
 	struct brick_work work;

@@ -3,6 +3,7 @@
 #include "brickd/queue.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "brickd/clock.h"
@@ -82,10 +83,26 @@ static const char *take_credits(struct brick_queue *q,
 	return NULL;
 }
 
+/*
+ * The body of a reply is larger than all else of an op. The replies of the
+ * frequent requests have none: there is no memory for it, then.
+ */
+_Static_assert(offsetof(struct brick_op, reply) + sizeof(struct kfb_reply) ==
+		       sizeof(struct brick_op),
+	       "the reply must be the last member");
+
+static struct brick_op *op_new(uint16_t code)
+{
+	bool has_body = code != KFB_OP_FLUSH && code != KFB_OP_PING;
+
+	return calloc(1, has_body ? sizeof(struct brick_op)
+				  : offsetof(struct brick_op, reply.u));
+}
+
 static void begin(struct brick_queue *q, const struct kfb_request *req,
 		  bool again)
 {
-	struct brick_op *op = calloc(1, sizeof(*op));
+	struct brick_op *op = op_new(req->op);
 	uint16_t slot = req->cookie.slot;
 
 	if (!op) {
@@ -121,11 +138,17 @@ static const char *adopt(struct brick_queue *q, const struct kfb_request *req)
 	return NULL;
 }
 
-static const char *classify(struct brick_queue *q,
-			    const struct kfb_request *req)
+static void answer_stale(struct brick_queue *q, const struct kfb_request *req)
 {
 	struct kfb_reply stale = { 0 };
 
+	brick_count_op(q->session, req->op, KFB_ST_STALE, brick_now_ns());
+	send_status(q, &stale, req, KFB_ST_STALE);
+}
+
+static const char *classify(struct brick_queue *q,
+			    const struct kfb_request *req)
+{
 	switch (kfb_slots_classify(&q->slots, req->op, &req->cookie)) {
 	case KFB_COOKIE_NEW:
 		begin(q, req, false);
@@ -136,9 +159,7 @@ static const char *classify(struct brick_queue *q,
 		begin(q, req, true);
 		return NULL;
 	case KFB_COOKIE_STALE:
-		brick_count_op(q->session, req->op, KFB_ST_STALE,
-			       brick_now_ns());
-		send_status(q, &stale, req, KFB_ST_STALE);
+		answer_stale(q, req);
 		return NULL;
 	case KFB_COOKIE_RUNNING:
 		return adopt(q, req);

@@ -85,7 +85,8 @@ static void lease_over(struct brick_session *s)
 
 static void leases_due(struct brick_server *server)
 {
-	uint64_t now_ms = brick_now_ms();
+	/* Read when the loop woke up: what is due then is due. */
+	uint64_t now_ms = server->loop.now_ms;
 	struct brick_lease *lease;
 
 	for (;;) {
