@@ -13,12 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ADDRESS_BYTES 64
-#define LOOK_MS	      1000
+#define LOOK_MS 1000
 
 void bare_die(const char *what, long rc)
 {
-	fprintf(stderr, "bare-loop: %s: %s\n", what, fi_strerror((int)-rc));
+	fprintf(stderr, "bare loop: %s: %s\n", what, fi_strerror((int)-rc));
 	_exit(1);
 }
 
@@ -72,14 +71,14 @@ static struct fi_info *wait_event(struct bare *b, uint32_t wanted)
 
 void *bare_listen(struct bare *b, size_t *len)
 {
-	void *address = malloc(ADDRESS_BYTES);
+	void *address = malloc(BARE_ADDRESS_BYTES);
 
 	b->info = ask("127.0.0.1", FI_SOURCE);
 	open_fabric(b);
 	BARE_TRY(fi_passive_ep(b->fabric, b->info, &b->pep, NULL));
 	BARE_TRY(fi_pep_bind(b->pep, &b->eq->fid, 0));
 	BARE_TRY(fi_listen(b->pep));
-	*len = ADDRESS_BYTES;
+	*len = BARE_ADDRESS_BYTES;
 	BARE_TRY(fi_getname(&b->pep->fid, address, len));
 	return address;
 }

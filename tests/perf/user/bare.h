@@ -11,8 +11,10 @@
 #include <rdma/fi_endpoint.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define BARE_MESSAGE_BYTES 64
+#define BARE_ADDRESS_BYTES 64
 
 struct bare {
 	struct fi_info *info;
@@ -31,6 +33,12 @@ struct bare_area {
 	uint64_t key;
 };
 
+/* The message that asks for a flush, and its answer. */
+struct bare_flush {
+	uint64_t at;
+	uint64_t len;
+};
+
 void bare_die(const char *what, long rc) __attribute__((noreturn));
 #define BARE_TRY(call)                        \
 	do {                                  \
@@ -38,6 +46,13 @@ void bare_die(const char *what, long rc) __attribute__((noreturn));
 		if (rc_ < 0)                  \
 			bare_die(#call, rc_); \
 	} while (0)
+
+/*
+ * Starts the passive side, on a processor or anywhere (NULL); *address has room
+ * for BARE_ADDRESS_BYTES. Return: its process, or -1. It ends with the
+ * connection.
+ */
+pid_t bare_start(const char *path, const char *cpu, void *address, size_t *len);
 
 /* Return: the address that it listens on, of *len bytes, for free(). */
 void *bare_listen(struct bare *b, size_t *len);

@@ -3,10 +3,12 @@
 #ifndef TESTS_PERF_USER_SAMPLES_H
 #define TESTS_PERF_USER_SAMPLES_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SMALL_BYTES 4096
 #define LARGE_BYTES (2U << 20)
@@ -15,6 +17,13 @@
 #define AREA_BYTES  (32U << 20)
 #define SAMPLES_MAX 1000000
 #define NS_PER_S    1000000000ULL
+#define NS_PER_MS   1000000ULL
+
+/* Where the i-th large piece of a run goes. */
+static inline uint64_t large_at(unsigned int i)
+{
+	return (uint64_t)i * LARGE_BYTES % AREA_BYTES;
+}
 
 static inline uint64_t now_ns(void)
 {
@@ -22,6 +31,21 @@ static inline uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* On one processor from now on, if one is named. */
+static inline void stay_on(const char *cpu)
+{
+	cpu_set_t cpus;
+
+	if (!cpu)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET(strtoul(cpu, NULL, 10), &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus)) {
+		perror("sched_setaffinity");
+		_exit(1);
+	}
 }
 
 struct samples {

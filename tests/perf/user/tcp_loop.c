@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a TCP socket over loopback takes: tcp-loop SECONDS
+ * What a TCP socket over loopback takes: tcp-loop MILLISECONDS [CPU CPU]
  *
  * A durable 4 KiB write is 4 KiB there and 8 bytes back, then 64 bytes there
  * and 8 back, as a write and a flush are. 2 MiB pieces are each answered by 8
@@ -147,14 +147,14 @@ static int connect_both(int ends[2])
 int main(int argc, char **argv)
 {
 	uint64_t for_ns =
-		argc == 2 ? strtoull(argv[1], NULL, 10) * NS_PER_S : 0;
+		argc > 1 ? strtoull(argv[1], NULL, 10) * NS_PER_MS : 0;
 	uint64_t bytes = 0, elapsed_ns = 1;
 	int ends[2];
 	pid_t child;
 	int rc;
 
-	if (!for_ns) {
-		fprintf(stderr, "usage: %s SECONDS\n", argv[0]);
+	if (!for_ns || (argc != 2 && argc != 4)) {
+		fprintf(stderr, "usage: %s MILLISECONDS [CPU CPU]\n", argv[0]);
 		return 2;
 	}
 	memset(area, 1, sizeof(area));
@@ -165,9 +165,11 @@ int main(int argc, char **argv)
 	child = fork();
 	if (!child) {
 		close(ends[0]);
+		stay_on(argc == 4 ? argv[3] : NULL);
 		_exit(serve(ends[1]));
 	}
 	close(ends[1]);
+	stay_on(argc == 4 ? argv[2] : NULL);
 	rc = run_durable(ends[0], for_ns);
 	if (!rc)
 		rc = run_large(ends[0], for_ns, &bytes, &elapsed_ns);
