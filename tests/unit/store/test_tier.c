@@ -157,6 +157,20 @@ static void a_block_keeps_its_data_birth_and_owner_when_it_moves(void **state)
 	assert_int_equal(data_of(t, BLOCK)[BLOCK - 1], 0x5a);
 }
 
+static void a_flush_leaves_the_slow_tier_alone(void **state)
+{
+	struct tiers *t = *state;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, 2), 0);
+	assert_int_equal(move(t, 0, true), 0);
+	t->fx.m->granularity = BRICK_GRANULARITY_CACHE_LINE;
+	fixture_seen.flushed_bytes = 0;
+	assert_true(brick_store_try_flush(t->fx.s, BLOCK - 10, 30));
+	assert_int_equal(fixture_seen.flushed_bytes, 20);
+	brick_store_flush(t->fx.s, BLOCK - 10, 30);
+	assert_int_equal(fixture_seen.flushed_bytes, 40);
+}
+
 static void moves_are_counted_in_the_record(void **state)
 {
 	struct tiers *t = *state;
@@ -397,6 +411,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_block_keeps_its_data_birth_and_owner_when_it_moves,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_flush_leaves_the_slow_tier_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(moves_are_counted_in_the_record,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
