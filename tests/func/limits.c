@@ -43,6 +43,9 @@
 static struct raw_identity id;
 static const char *file;
 
+/* All that a run opens; closed at its end. */
+static struct raw_session peers[8];
+
 /* ---- connections and sessions ---- */
 
 static bool connects(struct raw_session *s, uint16_t *status)
@@ -67,29 +70,27 @@ static bool connects_at_last(struct raw_session *s)
 
 static int strangers(void)
 {
-	struct raw_session s[2], more;
 	uint16_t status;
 
-	CHECK(connects(&s[0], &status));
-	CHECK(connects(&s[1], &status));
-	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
-	raw_session_close(&s[0]);
-	CHECK(connects_at_last(&more));
+	CHECK(connects(&peers[0], &status));
+	CHECK(connects(&peers[1], &status));
+	CHECK(!connects(&peers[2], &status) && status == KFB_ST_LIMIT);
+	raw_session_close(&peers[0]);
+	CHECK(connects_at_last(&peers[2]));
 	return 0;
 }
 
 static int neighbours(void)
 {
-	struct raw_session s[2], more;
 	uint16_t status;
 
-	CHECK(connects(&s[0], &status));
-	CHECK(connects(&s[1], &status));
-	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	CHECK(connects(&peers[0], &status));
+	CHECK(connects(&peers[1], &status));
+	CHECK(!connects(&peers[2], &status) && status == KFB_ST_LIMIT);
 	raw_come_from(OTHER_ADDRESS);
-	CHECK(connects(&s[0], &status));
-	CHECK(connects(&s[1], &status));
-	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+	CHECK(connects(&peers[2], &status));
+	CHECK(connects(&peers[3], &status));
+	CHECK(!connects(&peers[4], &status) && status == KFB_ST_LIMIT);
 	return 0;
 }
 
@@ -97,22 +98,20 @@ static int silent(void)
 {
 	uint8_t buf[KFB_REPLY_MAX_BYTES];
 	size_t len = sizeof(buf);
-	struct raw_session s;
 	uint16_t status;
 
-	CHECK(connects(&s, &status));
-	CHECK(raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED);
+	CHECK(connects(&peers[0], &status));
+	CHECK(raw_receive(peers[0].c, buf, &len, WAIT_MS) == RAW_ENDED);
 	return 0;
 }
 
 static int sessions(void)
 {
-	struct raw_session s[3], more;
 	uint16_t status;
 
 	for (int i = 0; i < 3; i++)
-		CHECK(raw_session_open(&s[i], &id));
-	CHECK(!connects(&more, &status) && status == KFB_ST_LIMIT);
+		CHECK(raw_session_open(&peers[i], &id));
+	CHECK(!connects(&peers[3], &status) && status == KFB_ST_LIMIT);
 	return 0;
 }
 
@@ -120,17 +119,17 @@ static int sessions_of_one(void)
 {
 	uint8_t buf[KFB_REPLY_MAX_BYTES];
 	size_t len = sizeof(buf);
-	struct raw_session s[3], more;
+	struct raw_session *more = &peers[3];
 	struct kfb_request req;
 	uint16_t status;
 
 	for (int i = 0; i < 3; i++)
-		CHECK(raw_session_open(&s[i], &id));
-	CHECK(connects(&more, &status));
-	CHECK(raw_auth_request(&more, id.client, id.key, &req));
-	CHECK(raw_call(&more, &req) == RAW_ACCEPTED);
-	CHECK(more.reply.status == KFB_ST_LIMIT);
-	CHECK(raw_receive(more.c, buf, &len, WAIT_MS) == RAW_ENDED);
+		CHECK(raw_session_open(&peers[i], &id));
+	CHECK(connects(more, &status));
+	CHECK(raw_auth_request(more, id.client, id.key, &req));
+	CHECK(raw_call(more, &req) == RAW_ACCEPTED);
+	CHECK(more->reply.status == KFB_ST_LIMIT);
+	CHECK(raw_receive(more->c, buf, &len, WAIT_MS) == RAW_ENDED);
 	return 0;
 }
 
@@ -162,17 +161,17 @@ static struct kfb_request map_of(uint64_t block)
 static int mappings(void)
 {
 	struct kfb_request req;
-	struct raw_session s;
+	struct raw_session *s = &peers[0];
 
-	CHECK(raw_session_open(&s, &id));
-	CHECK(call_range(&s, KFB_OP_ALLOC, BLOCKS + 1) == KFB_ST_LIMIT);
-	CHECK(call_range(&s, KFB_OP_ALLOC, BLOCKS) == KFB_ST_OK);
+	CHECK(raw_session_open(s, &id));
+	CHECK(call_range(s, KFB_OP_ALLOC, BLOCKS + 1) == KFB_ST_LIMIT);
+	CHECK(call_range(s, KFB_OP_ALLOC, BLOCKS) == KFB_ST_OK);
 	for (uint64_t block = 0; block < 2; block++) {
 		req = map_of(block);
-		CHECK(call(&s, &req) == KFB_ST_OK);
+		CHECK(call(s, &req) == KFB_ST_OK);
 	}
 	req = map_of(2);
-	CHECK(call(&s, &req) == KFB_ST_LIMIT);
+	CHECK(call(s, &req) == KFB_ST_LIMIT);
 	return 0;
 }
 
@@ -186,16 +185,16 @@ static bool hold_registrar(void)
 	struct kfb_request end = { .op = KFB_OP_PING };
 	uint8_t buf[KFB_REPLY_MAX_BYTES];
 	size_t len = sizeof(buf);
-	struct raw_session s;
+	struct raw_session *s = &peers[7];
 	FILE *made;
 
 	end.u.ping.flags = KFB_PING_END;
-	if (!raw_session_open(&s, &id) ||
-	    call_range(&s, KFB_OP_ALLOC, BLOCKS) || call(&s, &map))
+	if (!raw_session_open(s, &id) || call_range(s, KFB_OP_ALLOC, BLOCKS) ||
+	    call(s, &map))
 		return false;
 	made = fopen(file, "w");
-	return made && !fclose(made) && !call(&s, &end) &&
-	       raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED;
+	return made && !fclose(made) && !call(s, &end) &&
+	       raw_receive(s->c, buf, &len, WAIT_MS) == RAW_ENDED;
 }
 
 /* A request in a slot of its own, whose answer is not waited for. */
@@ -250,27 +249,27 @@ static int credits(void)
 	struct kfb_request unmap = { .op = KFB_OP_UNMAP };
 	uint8_t buf[KFB_REPLY_MAX_BYTES];
 	size_t len = sizeof(buf);
-	struct raw_session s, other;
+	struct raw_session *s = &peers[0], *other = &peers[1];
 
 	list.u.list.what = KFB_LIST_ALLOCATED;
 	unmap.u.unmap.mapping_id = 1;
-	CHECK(raw_session_open(&s, &id));
-	CHECK(raw_session_open(&other, &id));
-	CHECK(s.accepted.credits == CREDITS);
+	CHECK(raw_session_open(s, &id));
+	CHECK(raw_session_open(other, &id));
+	CHECK(s->accepted.credits == CREDITS);
 	CHECK(hold_registrar());
 	for (uint16_t slot = 0; slot < FREE_CREDITS; slot++)
-		CHECK(send_in(&s, slot, 1, &list));
+		CHECK(send_in(s, slot, 1, &list));
 	/* The reserved ones serve what can give something back. */
-	CHECK(send_in(&s, FREE_CREDITS, 1, &ping));
-	CHECK(answers(&s, FREE_CREDITS, KFB_ST_OK));
-	CHECK(send_in(&s, FREE_CREDITS + 1, 1, &unmap));
-	CHECK(answers(&s, FREE_CREDITS + 1, KFB_ST_STALE));
-	CHECK(send_in(&s, FREE_CREDITS, 2, &ping));
-	CHECK(answers(&s, FREE_CREDITS, KFB_ST_OK));
+	CHECK(send_in(s, FREE_CREDITS, 1, &ping));
+	CHECK(answers(s, FREE_CREDITS, KFB_ST_OK));
+	CHECK(send_in(s, FREE_CREDITS + 1, 1, &unmap));
+	CHECK(answers(s, FREE_CREDITS + 1, KFB_ST_STALE));
+	CHECK(send_in(s, FREE_CREDITS, 2, &ping));
+	CHECK(answers(s, FREE_CREDITS, KFB_ST_OK));
 	/* And nothing else. */
-	CHECK(send_in(&s, FREE_CREDITS, 3, &list));
-	CHECK(raw_receive(s.c, buf, &len, WAIT_MS) == RAW_ENDED);
-	CHECK(!call(&other, &ping));
+	CHECK(send_in(s, FREE_CREDITS, 3, &list));
+	CHECK(raw_receive(s->c, buf, &len, WAIT_MS) == RAW_ENDED);
+	CHECK(!call(other, &ping));
 	CHECK(!unlink(file));
 	return 0;
 }
@@ -282,30 +281,30 @@ static int pending(void)
 	static const unsigned int of_other[CREDITS] = { KFB_ST_BUSY, UINT16_MAX,
 							KFB_ST_OK };
 	struct kfb_request map = map_of(0);
-	struct raw_session s, other;
+	struct raw_session *s = &peers[0], *other = &peers[1];
 
-	CHECK(raw_session_open(&s, &id));
-	CHECK(raw_session_open(&other, &id));
+	CHECK(raw_session_open(s, &id));
+	CHECK(raw_session_open(other, &id));
 	CHECK(hold_registrar());
 	/* One has the block, two wait for it, the fourth must not. */
 	for (uint16_t slot = 0; slot < 3; slot++)
-		CHECK(send_in(&s, slot, 1, &map));
-	CHECK(send_in(&s, 3, 1, &map));
-	CHECK(answers(&s, 3, KFB_ST_AGAIN));
+		CHECK(send_in(s, slot, 1, &map));
+	CHECK(send_in(s, 3, 1, &map));
+	CHECK(answers(s, 3, KFB_ST_AGAIN));
 	/* Another session: one more in all. */
-	CHECK(send_in(&other, 0, 1, &map));
-	CHECK(send_in(&other, 1, 1, &map));
-	CHECK(answers(&other, 1, KFB_ST_AGAIN));
+	CHECK(send_in(other, 0, 1, &map));
+	CHECK(send_in(other, 1, 1, &map));
+	CHECK(answers(other, 1, KFB_ST_AGAIN));
 	/* What does not wait is not counted. */
 	map = map_of(1);
-	CHECK(send_in(&other, 2, 1, &map));
+	CHECK(send_in(other, 2, 1, &map));
 	CHECK(!unlink(file));
-	CHECK(answer(&s, 3, of_first));
-	CHECK(answer(&other, 2, of_other));
+	CHECK(answer(s, 3, of_first));
+	CHECK(answer(other, 2, of_other));
 	/* Those that waited do so no more. */
 	map = map_of(0);
-	CHECK(send_in(&s, 4, 1, &map));
-	CHECK(answers(&s, 4, KFB_ST_BUSY));
+	CHECK(send_in(s, 4, 1, &map));
+	CHECK(answers(s, 4, KFB_ST_BUSY));
 	return 0;
 }
 
@@ -320,6 +319,7 @@ int main(int argc, char **argv)
 		{ "client", sessions_of_one }, { "mappings", mappings },
 		{ "credits", credits },	       { "pending", pending },
 	};
+	int status = 2;
 
 	if (argc < 5 || key_file_read(argv[4], id.key) || sodium_init() < 0) {
 		fprintf(stderr, "usage: %s WHAT BRICK CLIENT KEYFILE [FILE]\n",
@@ -331,6 +331,8 @@ int main(int argc, char **argv)
 	file = argv[5];
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(all[i].name, argv[1]))
-			return all[i].run();
-	return 2;
+			status = all[i].run();
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
+		raw_session_close(&peers[i]);
+	return status;
 }

@@ -23,9 +23,9 @@ struct raw_identity {
 struct raw_session {
 	struct raw_client *c;
 	uint8_t hello[sizeof(struct kfb_wire_hello)];
+	uint32_t seq; /* of slot 0 */
 	uint8_t accept[sizeof(struct kfb_wire_accept)];
 	struct kfb_accept accepted;
-	uint32_t seq; /* of slot 0 */
 	uint8_t key[KFB_KEY_BYTES]; /* of the session: proves joins */
 	struct kfb_reply reply; /* the last one */
 };
