@@ -4,26 +4,28 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "brickd/devices.h"
 
+#define LINE_BYTES     64
 #define NODE_TYPE_RNIC 4 /* sysfs-class-infiniband: iWARP */
 
 /* Does a write to this device end with an acknowledgement of the device? */
 static bool acknowledges_writes(const char *folder, const char *device)
 {
-	char path[PATH_MAX];
-	unsigned int type;
+	char path[PATH_MAX], line[LINE_BYTES], *rest = line;
+	unsigned long type = 0;
 	FILE *file;
-	int n;
 
 	(void)snprintf(path, sizeof(path), "%s/%s/node_type", folder, device);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	n = fscanf(file, "%u:", &type);
+	if (fgets(line, sizeof(line), file))
+		type = strtoul(line, &rest, 10);
 	(void)fclose(file);
-	return n == 1 && type != NODE_TYPE_RNIC;
+	return rest != line && type != NODE_TYPE_RNIC;
 }
 
 enum brick_placing brick_placing_of(enum brick_provider provider,
