@@ -8,8 +8,8 @@
  *
  * Quarantined blocks are not moved: late bytes of a connection might land in
  * their slots after these hold another block. When nothing else is left and a
- * MAP waits, the connections that hold them back are closed; their sessions
- * live on, and clients with a lease come back by themselves.
+ * MAP waits, the connections that hold them back are closed, of those clients
+ * that said that they resume their session by themselves.
  */
 #include <syslog.h>
 
@@ -46,24 +46,22 @@ bool brick_tier_is_movable(const struct brick_server *server, uint64_t va,
 	return judge(server, va, to_slow) == MOVABLE;
 }
 
-/* Sessions without a lease end with their connections: not for this. */
-static bool end_quarantine(struct brick_server *server, uint64_t va)
+/* Without a lease a session ends with its connections: not for this. */
+static void end_quarantine(struct brick_server *server, uint64_t va)
 {
 	struct brick_span span = brick_span_of(va, 1);
 	struct brick_session *s;
-	bool ended = false;
 
 	TAILQ_FOREACH(s, &server->sessions, link)
 	{
-		if (!brick_quarantine_is_of(s, span) || !s->lease.is_running)
+		if (!brick_quarantine_is_of(s, span) ||
+		    !(s->features & KFB_FEATURE_RESUME) || !s->lease.is_running)
 			continue;
 		brick_count(&server->counters.tier_disconnects);
 		brick_session_disconnect(s, LOG_INFO,
 					 "the slots of its former blocks are "
 					 "needed");
-		ended = true;
 	}
-	return ended;
 }
 
 /* Claimed by the one who waits: they will not get free for it. */
@@ -108,9 +106,13 @@ unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
 		brick_store_rest(server->store, back[i], 1);
 	if (n)
 		return n;
-	if (job && any_quarantined && end_quarantine(server, quarantined))
+	if (any_quarantined) {
+		/* They get free at some time: it is not for want of space. */
 		*excuse = BRICK_TIER_WAIT;
-	else if (looked == BRICK_TIER_LOOK_MAX && *excuse != BRICK_TIER_WAIT)
+		if (job)
+			end_quarantine(server, quarantined);
+	}
+	if (looked == BRICK_TIER_LOOK_MAX && *excuse != BRICK_TIER_WAIT)
 		*excuse = BRICK_TIER_LOOK_ON;
 	return 0;
 }

@@ -55,9 +55,11 @@
 #define KFB_MAGIC_REJECT 0x5262666bU /* "kfbR" */
 
 /* HELLO and ACCEPT feature bits. Unknown ones are ignored, never granted. */
-#define KFB_FEATURE_THIN  (1U << 0) /* handles of at most 64 MiB */
-#define KFB_FEATURE_EVENT (1U << 1) /* the client understands EVENT */
-#define KFB_FEATURES_V1	  (KFB_FEATURE_THIN | KFB_FEATURE_EVENT)
+#define KFB_FEATURE_THIN   (1U << 0) /* handles of at most 64 MiB */
+#define KFB_FEATURE_EVENT  (1U << 1) /* the client understands EVENT */
+#define KFB_FEATURE_RESUME (1U << 2) /* the client resumes its session */
+#define KFB_FEATURES_V1 \
+	(KFB_FEATURE_THIN | KFB_FEATURE_EVENT | KFB_FEATURE_RESUME)
 
 struct kfb_wire_hello {
 	__le32 magic;

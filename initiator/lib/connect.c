@@ -41,7 +41,8 @@ static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 			.hmac.compute = hmac_sha256,
 			.client_name = k->client_name,
 			.key = k->key,
-			.features = KFB_FEATURE_EVENT,
+			.features = KFB_FEATURE_EVENT |
+				    (k->reconnect_ms ? KFB_FEATURE_RESUME : 0),
 		},
 		.random = random_bytes,
 		.n_queues = k->n_queues,

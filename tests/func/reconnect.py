@@ -22,7 +22,7 @@ class Load(kill9.Load):
 
 
 class Reconnect(kill9.KillNine):
-    load = Load
+    load_class = Load
 
 
 if __name__ == "__main__":

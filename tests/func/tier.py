@@ -1,13 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A brick with a slow tier. Both tiers lie in memory: copies take no time."""
+"""A brick with a slow tier: tier.py [KILLS [SEED]]
+
+Both tiers lie in memory: copies take no time, and kill -9 leaves what it
+leaves on a disk. The torture has four times more blocks than memory has slots;
+its clients (tier_load.c) keep the SHA-256 of each and read all of them after
+every kill -9 of brickd.
+"""
 import os
 import pathlib
+import random
 import shutil
+import sys
 import tempfile
+import time
 
 import lab
+import load
 
+KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 3
+SEED = (int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit()
+        else int.from_bytes(os.urandom(3), "big"))
+FAST = 16
+# First block, blocks, and how long the library comes back by itself.
+LOADS = {"one": (0, 32, 0), "two": (100, 32, 60000)}
+KILL_AFTER_S = (0.05, 1.5)
 TMPFS = pathlib.Path("/dev/shm")
 BLOCKS = 32
 
@@ -92,6 +109,43 @@ class Tier(lab.FuncTest):
         not_served("truncated")
         os.truncate(mine, size)
         b.start()
+
+    def test_kill_9_loses_nothing_and_mixes_nothing_up(self):
+        print(f"kills {KILLS}, seed {SEED}", flush=True)
+        rng = random.Random(SEED)
+        grants = {name: [f"{first * lab.BLOCK:#x}+{n} rw"]
+                  for name, (first, n, _) in LOADS.items()}
+        b = self.tiers(fast=FAST, slow=4 * FAST, clients=grants).start()
+        loads = [TierLoad(b, name, rng.randrange(1 << 31)) for name in LOADS]
+        try:
+            for kill in range(KILLS):
+                for one in loads:
+                    if not one.wait_verified(one.seen + 1):
+                        one.process.kill()
+                        self.fail(f"kill {kill}, seed {SEED}: {one.name}: "
+                                  + one.process.stderr.read().decode()
+                                  + b.log_text()[-4000:])
+                time.sleep(rng.uniform(*KILL_AFTER_S))
+                for one in loads:
+                    one.drain()
+                    one.seen = one.verified
+                b.kill()
+                b.start()
+            for one in loads:
+                status, said = one.finish()
+                self.assertEqual(status, 0, said + b.log_text()[-4000:])
+        finally:
+            for one in loads:
+                one.close()
+        self.assertEqual(b.stop(), 0)
+
+
+class TierLoad(load.Load):
+    def __init__(self, brick, name, seed):
+        first, n, reconnect_ms = LOADS[name]
+        super().__init__("tier-load", name,
+                         [brick.url, name, brick.key(name), first, n, seed, reconnect_ms])
+        self.seen = 0
 
 
 if __name__ == "__main__":
