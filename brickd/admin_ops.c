@@ -135,6 +135,8 @@ int brick_admin_op(struct brick_server *server, uid_t uid,
 		return 0;
 	case BRICK_ADMIN_EVICT:
 		return evict(server, uid, request, reply, why);
+	case BRICK_ADMIN_TIER:
+		return brick_admin_tier(server, request, reply, why);
 	case BRICK_ADMIN_OPS:
 		break;
 	}

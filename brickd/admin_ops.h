@@ -40,6 +40,11 @@ void brick_admin_sessions(const struct brick_server *server, uint64_t after,
 void brick_admin_stats(const struct brick_server *server,
 		       struct json_object *reply);
 
+/* Another one: the slow tier. */
+int brick_admin_tier(struct brick_server *server,
+		     const struct brick_admin_request *request,
+		     struct json_object *reply, const char **why);
+
 /* Members of a reply. */
 void brick_admin_put_text(struct json_object *object, const char *name,
 			  const char *text);

@@ -7,16 +7,26 @@
 #include <string.h>
 
 #include "brickd/util.h"
+#include "proto/kfb_text.h"
 
 /* A request is flat; arrays and objects inside are for ops to come. */
 #define DEPTH_MAX  4
 #define HEX_DIGITS 16
 
 static const char *const op_names[BRICK_ADMIN_OPS] = {
-	[BRICK_ADMIN_INFO] = "info",
-	[BRICK_ADMIN_SESSIONS] = "sessions",
-	[BRICK_ADMIN_STATS] = "stats",
-	[BRICK_ADMIN_EVICT] = "evict",
+	[BRICK_ADMIN_INFO] = "info",   [BRICK_ADMIN_SESSIONS] = "sessions",
+	[BRICK_ADMIN_STATS] = "stats", [BRICK_ADMIN_EVICT] = "evict",
+	[BRICK_ADMIN_TIER] = "tier",
+};
+
+static const char *const tier_names[BRICK_ADMIN_TIER_WHATS] = {
+	[BRICK_ADMIN_TIER_SHOW] = "show",
+	[BRICK_ADMIN_TIER_PIN] = "pin",
+	[BRICK_ADMIN_TIER_UNPIN] = "unpin",
+	[BRICK_ADMIN_TIER_DEMOTE] = "demote",
+	[BRICK_ADMIN_TIER_PROMOTE] = "promote",
+	[BRICK_ADMIN_TIER_JOB] = "job",
+	[BRICK_ADMIN_TIER_CANCEL] = "cancel",
 };
 
 static int parse_json(const char *line, size_t len, struct json_object **out,
@@ -104,6 +114,59 @@ static int take_client(struct json_object *object,
 	return 0;
 }
 
+static bool take_count(struct json_object *object, const char *name,
+		       uint64_t *count)
+{
+	struct json_object *member;
+
+	if (!json_object_object_get_ex(object, name, &member) ||
+	    !json_object_is_type(member, json_type_int) ||
+	    json_object_get_int64(member) <= 0)
+		return false;
+	*count = json_object_get_uint64(member);
+	return true;
+}
+
+static bool take_range(struct json_object *object,
+		       struct brick_admin_request *r)
+{
+	const char *text = text_of(object, "range");
+	__u64 va, n_blocks;
+
+	if (!text || kfb_range_parse(text, &va, &n_blocks, NULL))
+		return false;
+	r->va = va;
+	r->n_blocks = n_blocks;
+	return true;
+}
+
+static int take_tier(struct json_object *object, struct brick_admin_request *r,
+		     const char **why)
+{
+	const char *what = text_of(object, "do");
+	unsigned int i = BRICK_ADMIN_TIER_SHOW;
+
+	if (json_object_object_get_ex(object, "do", NULL))
+		for (i = 0; i < BRICK_ADMIN_TIER_WHATS; i++)
+			if (what && !strcmp(tier_names[i], what))
+				break;
+	if (i == BRICK_ADMIN_TIER_WHATS) {
+		*why = "\"do\" is show, pin, unpin, demote, promote, job or "
+		       "cancel";
+		return -EINVAL;
+	}
+	r->tier = (enum brick_admin_tier_what)i;
+	if (r->tier == BRICK_ADMIN_TIER_SHOW)
+		return 0;
+	if (r->tier == BRICK_ADMIN_TIER_JOB ||
+	    r->tier == BRICK_ADMIN_TIER_CANCEL) {
+		*why = "\"job\" is a number";
+		return take_count(object, "job", &r->job) ? 0 : -EINVAL;
+	}
+	*why = "\"range\" is VA+N";
+	return take_range(object, r) ? 0 : -EINVAL;
+}
+
 static int take_members(struct json_object *object,
 			struct brick_admin_request *r, const char **why)
 {
@@ -122,6 +185,8 @@ static int take_members(struct json_object *object,
 		*why = "\"after\" is a session's id, hexadecimal";
 		return -EINVAL;
 	}
+	if (r->op == BRICK_ADMIN_TIER)
+		return take_tier(object, r, why);
 	if (r->op != BRICK_ADMIN_EVICT)
 		return 0;
 	if (take_id(object, "session", &r->session) || take_client(object, r) ||

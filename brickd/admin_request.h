@@ -18,7 +18,19 @@ enum brick_admin_op {
 	BRICK_ADMIN_SESSIONS,
 	BRICK_ADMIN_STATS,
 	BRICK_ADMIN_EVICT,
+	BRICK_ADMIN_TIER,
 	BRICK_ADMIN_OPS
+};
+
+enum brick_admin_tier_what {
+	BRICK_ADMIN_TIER_SHOW,
+	BRICK_ADMIN_TIER_PIN,
+	BRICK_ADMIN_TIER_UNPIN,
+	BRICK_ADMIN_TIER_DEMOTE,
+	BRICK_ADMIN_TIER_PROMOTE,
+	BRICK_ADMIN_TIER_JOB,
+	BRICK_ADMIN_TIER_CANCEL,
+	BRICK_ADMIN_TIER_WHATS
 };
 
 /**
@@ -27,12 +39,21 @@ enum brick_admin_op {
  * @after: SESSIONS: only those with a greater id; 0: all
  * @session: EVICT: its id; 0: by client
  * @client: EVICT: whose sessions
+ * @tier: TIER: what
+ * @va: TIER: the range, of those that take one: aligned, not beyond the last
+ *	address
+ * @n_blocks: TIER: at least 1 then
+ * @job: TIER: which one
  */
 struct brick_admin_request {
 	enum brick_admin_op op;
 	uint64_t after;
 	uint64_t session;
 	char client[KFB_NAME_MAX + 1];
+	enum brick_admin_tier_what tier;
+	uint64_t va;
+	uint64_t n_blocks;
+	uint64_t job;
 };
 
 /**

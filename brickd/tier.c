@@ -369,22 +369,41 @@ static void rested(struct brick_work *work)
 	free(brick_container_of(work, struct rest, work));
 }
 
-void brick_tier_rest(struct brick_server *server,
-		     const struct brick_handle *handles, size_t n)
+static struct rest *rest_new(struct brick_server *server, size_t n)
 {
 	struct rest *rest;
 
 	if (!server->tier.is_on || !server->tier.thread.started)
-		return;
+		return NULL;
 	/* Without memory it stays where it was in the order, or out of it. */
 	rest = calloc(1, sizeof(*rest) + n * sizeof(rest->spans[0]));
 	if (!rest)
-		return;
+		return NULL;
 	rest->store = server->store;
 	rest->n = n;
-	for (size_t i = 0; i < n; i++)
-		rest->spans[i] = handles[i].span;
 	rest->work.run = run_rest;
 	rest->work.done = rested;
+	return rest;
+}
+
+void brick_tier_rest(struct brick_server *server,
+		     const struct brick_handle *handles, size_t n)
+{
+	struct rest *rest = rest_new(server, n);
+
+	if (!rest)
+		return;
+	for (size_t i = 0; i < n; i++)
+		rest->spans[i] = handles[i].span;
+	brick_worker_submit(&server->tier.thread, &rest->work);
+}
+
+void brick_tier_rest_span(struct brick_server *server, struct brick_span span)
+{
+	struct rest *rest = rest_new(server, 1);
+
+	if (!rest)
+		return;
+	rest->spans[0] = span;
 	brick_worker_submit(&server->tier.thread, &rest->work);
 }

@@ -189,6 +189,9 @@ int brick_tier_cancel(struct brick_server *server, uint64_t id);
 void brick_tier_rest(struct brick_server *server,
 		     const struct brick_handle *handles, size_t n);
 
+/* Blocks are pinned no more: they may be demoted again. */
+void brick_tier_rest_span(struct brick_server *server, struct brick_span span);
+
 /* ---- tier_step.c: used by tier.c only ---- */
 
 /**

@@ -218,17 +218,17 @@ unsigned int brick_store_find(struct brick_store *s, uint64_t *block,
 
 void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
 {
-	uint64_t key = brick_key(va), i, slot;
+	uint64_t key = brick_key(va), end = key + n_blocks, slot, steps = 0;
 
 	if (!s->slow)
 		return;
 	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < n_blocks; i++) {
+	while (brick_index_next(&s->index, &key, &slot) && key < end) {
 		/* Nor one that is lost: nobody could copy it. */
-		if (brick_index_get(&s->index, key + i, &slot) &&
-		    !(slot & ~(BRICK_SLOT_SLOW - 1)))
+		if (!(slot & ~(BRICK_SLOT_SLOW - 1)))
 			brick_lru_touch(&s->at_rest, slot);
-		if (i % REST_SLICE == REST_SLICE - 1) {
+		key++;
+		if (++steps % REST_SLICE == 0) {
 			pthread_mutex_unlock(&s->lock);
 			pthread_mutex_lock(&s->lock);
 		}

@@ -101,6 +101,7 @@ extern const struct ctl_command ctl_cmd_bench;
 extern const struct ctl_command ctl_cmd_detach;
 extern const struct ctl_command ctl_cmd_doctor;
 extern const struct ctl_command ctl_cmd_evict;
+extern const struct ctl_command ctl_cmd_tier;
 extern const struct ctl_command ctl_cmd_check;
 extern const struct ctl_command ctl_cmd_format;
 extern const struct ctl_command ctl_cmd_free;

@@ -7,6 +7,7 @@ leaves on a disk. The torture has four times more blocks than memory has slots;
 its clients (tier_load.c) keep the SHA-256 of each and read all of them after
 every kill -9 of brickd.
 """
+import json
 import os
 import pathlib
 import random
@@ -87,6 +88,38 @@ class Tier(lab.FuncTest):
                      1, "space")
         self.ok(b.ctl("write", "0x0", "--length", str(8 * lab.BLOCK),
                       stdin=bytes(8 * lab.BLOCK)))
+
+    def test_an_administrator_steers(self):
+        b = self.tiers(fast=16)
+        path = b.folder / "admin"
+        b.settings = f"admin = {path}\npin = 0x200000+1"
+        b.start()
+
+        def tier(*words, status=0):
+            done = lab.run(lab.BRICKCTL, "--json", "--admin", path, "tier", *words)
+            self.assertEqual(done.returncode, status, done.stderr.decode())
+            return json.loads(done.stdout) if not status else done.stderr.decode()
+
+        self.fill(b, 8)
+        self.assertEqual(tier()["slow_allocated"], 0)
+        done = tier("demote", "0x0+8")
+        self.assertEqual((done["moved"], done["skipped"]), (7, 1))
+        where = self.where(b)
+        self.assertFalse(where[lab.BLOCK])
+        self.assertEqual(sum(where.values()), 7)
+        done = tier("promote", "0x400000+2")
+        self.assertEqual((done["moved"], done["failed"]), (2, 0))
+        tier("unpin", "0x0+4096G")
+        tier("pin", "0x400000+1")
+        self.assertEqual([p["va"] for p in tier()["pins"]], ["0x400000"])
+        self.assertEqual(tier("demote", "0x0+8")["moved"], 2)
+        self.assertFalse(self.where(b)[2 * lab.BLOCK])
+        self.check(b, 8)
+        self.assertIn("range", tier("pin", "0x1+1", status=2))
+        self.assertIn("no such job", tier("cancel", "77", status=1))
+        done = lab.run(lab.BRICKCTL, "--admin", path, "tier")
+        self.assertIn(b"kept for moves", self.ok(done))
+        self.assertEqual(b.stop(), 0)
 
     def test_a_slow_tier_that_does_not_belong_is_refused(self):
         b = self.tiers()
