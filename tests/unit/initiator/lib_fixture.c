@@ -36,12 +36,17 @@ void lib_connect_default(void)
 	assert_int_equal(lib_connect(&config), 0);
 }
 
-void lib_connect_short(void)
+void lib_connect_within(uint32_t timeout_ms)
 {
 	struct kfbrick_config config = lib_config();
 
-	config.timeout_ms = SHORT_TIMEOUT_MS;
+	config.timeout_ms = timeout_ms;
 	assert_int_equal(lib_connect(&config), 0);
+}
+
+void lib_connect_short(void)
+{
+	lib_connect_within(SHORT_TIMEOUT_MS);
 }
 
 struct kfbrick_mapping *lib_map(uint64_t n_blocks)
