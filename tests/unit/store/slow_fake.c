@@ -104,10 +104,15 @@ struct slow_fake *slow_fake_new(uint64_t n_slots)
 	return f;
 }
 
+static void free_pages(uint8_t *at, size_t len)
+{
+	(void)munmap(at, len);
+}
+
 void slow_fake_free(struct slow_fake *f)
 {
-	(void)munmap(f->cache, f->slow.size);
-	(void)munmap(f->disk, f->slow.size);
+	free_pages(f->cache, f->slow.size);
+	free_pages(f->disk, f->slow.size);
 	free(f->slow.path);
 	free(f);
 }
