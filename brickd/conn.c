@@ -26,9 +26,8 @@
 #define CQ_BATCH     16
 #define CQ_ROUNDS    4
 #define GOODBYE_MS   1000
-/* A tick looks at this part of the connections, or at so many. */
-#define LOOK_DIV   16
-#define LOOK_MIN   32
+/* A tick looks at so many connections: of 1000 at each within a minute. */
+#define LOOK_MAX   20
 #define PAGE_BYTES 4096
 
 void brick_conn_move(struct brick_conn *c, enum kfb_conn_state to)
@@ -62,10 +61,19 @@ void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
 	brick_conn_kick(c);
 }
 
+void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
+{
+	if (c->deadline_ms)
+		TAILQ_REMOVE(&c->server->hurried, c, hurry_link);
+	c->deadline_ms = deadline_ms;
+	if (c->deadline_ms)
+		TAILQ_INSERT_TAIL(&c->server->hurried, c, hurry_link);
+}
+
 void brick_conn_goodbye(struct brick_conn *c)
 {
 	c->goodbye = true;
-	c->deadline_ms = brick_now_ms() + GOODBYE_MS;
+	brick_conn_set_deadline(c, brick_now_ms() + GOODBYE_MS);
 	brick_conn_kick(c);
 }
 
@@ -170,6 +178,7 @@ void brick_conn_close(struct brick_conn *c)
 		brick_loop_del(&c->server->loop, &c->source);
 		TAILQ_REMOVE(&c->server->conns, c, link);
 	}
+	brick_conn_set_deadline(c, 0);
 	if (c->is_kicked)
 		TAILQ_REMOVE(&c->server->kicked, c, kick_link);
 	if (c->ep)
@@ -333,36 +342,14 @@ bool brick_conns_before_wait(struct brick_server *server)
 	return !TAILQ_EMPTY(&server->kicked);
 }
 
-/*
- * A provider may have lost a wake-up. Looking takes a system call, so that of
- * many connections only some are looked at each time.
- */
-static void look_at_some(struct brick_server *server, uint32_t n_conns)
-{
-	uint32_t n = n_conns / LOOK_DIV;
-	struct brick_conn *c;
-
-	if (n < LOOK_MIN)
-		n = n_conns < LOOK_MIN ? n_conns : LOOK_MIN;
-	while (n--) {
-		c = TAILQ_FIRST(&server->conns);
-		TAILQ_REMOVE(&server->conns, c, link);
-		TAILQ_INSERT_TAIL(&server->conns, c, link);
-		if (c->state == KFB_CONN_CLOSING || !may_sleep(c))
-			brick_conn_kick(c);
-	}
-}
-
-void brick_conns_tick(struct brick_server *server)
+static void end_late(struct brick_server *server)
 {
 	uint64_t now_ms = brick_now_ms();
 	struct brick_conn *c;
-	uint32_t n = 0;
 
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &server->hurried, hurry_link)
 	{
-		n++;
-		if (!c->deadline_ms || now_ms < c->deadline_ms)
+		if (now_ms < c->deadline_ms)
 			continue;
 		if (!c->goodbye)
 			brick_conn_fail(c, LOG_NOTICE,
@@ -370,5 +357,41 @@ void brick_conns_tick(struct brick_server *server)
 		brick_conn_move(c, KFB_CONN_CLOSING);
 		brick_conn_kick(c);
 	}
-	look_at_some(server, n);
+}
+
+/*
+ * A provider may have lost a wake-up; that of verbs is known for it. Looking
+ * takes a system call and much that is in no cache: of many connections of
+ * others only some are looked at each time.
+ */
+static uint32_t n_to_look_at(const struct brick_server *server)
+{
+	for (uint32_t i = 0; i < server->n_fabrics; i++)
+		if (server->fabrics[i].address->provider ==
+		    BRICK_PROVIDER_VERBS)
+			return UINT32_MAX;
+	return LOOK_MAX;
+}
+
+static void look_at_some(struct brick_server *server)
+{
+	struct brick_conn *c,
+		*last = TAILQ_LAST(&server->conns, brick_conn_list);
+	uint32_t n = n_to_look_at(server);
+
+	while (last && n--) {
+		c = TAILQ_FIRST(&server->conns);
+		TAILQ_REMOVE(&server->conns, c, link);
+		TAILQ_INSERT_TAIL(&server->conns, c, link);
+		if (c->state == KFB_CONN_CLOSING || !may_sleep(c))
+			brick_conn_kick(c);
+		if (c == last)
+			break;
+	}
+}
+
+void brick_conns_tick(struct brick_server *server)
+{
+	end_late(server);
+	look_at_some(server);
 }

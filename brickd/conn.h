@@ -42,7 +42,8 @@ struct brick_buf {
  * @is_served: being served: it decides itself whether there is more to do
  * @queue: its own
  * @state: changed by brick_conn_move() only
- * @deadline_ms: to be READY, or after goodbye to be gone; 0: none
+ * @deadline_ms: to be READY, or after goodbye to be gone; 0: none;
+ *	brick_conn_set_deadline() changes it
  * @features: KFB_FEATURE_* that its HELLO wanted and the session has
  * @goodbye: close when the last reply is out
  * @n_sending: sends not completed
@@ -57,6 +58,7 @@ struct brick_buf {
 struct brick_conn {
 	TAILQ_ENTRY(brick_conn) link;
 	TAILQ_ENTRY(brick_conn) kick_link;
+	TAILQ_ENTRY(brick_conn) hurry_link;
 	bool is_kicked;
 	bool is_served;
 	struct brick_server *server;
@@ -110,6 +112,9 @@ void brick_conn_move(struct brick_conn *conn, enum kfb_conn_state to);
  * @why: for the log
  */
 void brick_conn_fail(struct brick_conn *conn, int priority, const char *why);
+
+/* By when it must be READY, or gone; 0: no more. */
+void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
 
 /* Ends it when what was sent is out, or shortly after at the latest. */
 void brick_conn_goodbye(struct brick_conn *conn);

@@ -548,6 +548,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	(void)brick_grants_add(&server->anonymous.grants, &all);
 	TAILQ_INIT(&server->conns);
 	TAILQ_INIT(&server->kicked);
+	TAILQ_INIT(&server->hurried);
 	TAILQ_INIT(&server->sessions);
 	TAILQ_INIT(&server->revoking);
 	brick_leases_init(&server->leases, config->limits.lease_ms);

@@ -52,6 +52,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @medium_failed: a drain has failed; said once
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
+ * @hurried: of them, those with a deadline
  * @sessions: all sessions, also those that are ending
  * @holds: freed slots that several sessions hold back
  * @n_pending: requests that wait for their blocks
@@ -98,6 +99,7 @@ struct brick_server {
 
 	struct brick_conn_list conns;
 	struct brick_conn_list kicked;
+	struct brick_conn_list hurried;
 	struct brick_session_list sessions;
 	uint64_t n_sessions;
 	struct brick_mappings mappings;

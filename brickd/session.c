@@ -76,8 +76,8 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	c->event_credits = hello->credits < KFB_EVENTS_UNACKED_MAX
 				   ? hello->credits
 				   : KFB_EVENTS_UNACKED_MAX;
-	c->deadline_ms =
-		brick_now_ms() + s->server->config->limits.auth_timeout_ms;
+	brick_conn_set_deadline(
+		c, brick_now_ms() + s->server->config->limits.auth_timeout_ms);
 	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
 		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
@@ -175,7 +175,7 @@ free_session:
 
 static void ready(struct brick_conn *c)
 {
-	c->deadline_ms = 0;
+	brick_conn_set_deadline(c, 0);
 	brick_conn_move(c, KFB_CONN_READY);
 	if (!c->queue->index)
 		brick_events_again(c->session);
