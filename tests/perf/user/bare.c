@@ -46,7 +46,8 @@ static void open_fabric(struct bare *b)
 
 static void open_endpoint(struct bare *b, struct fi_info *info)
 {
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_MSG,
+	struct fi_cq_attr attr = { .size = b->cq_size,
+				   .format = FI_CQ_FORMAT_MSG,
 				   .wait_obj = FI_WAIT_FD };
 
 	BARE_TRY(fi_domain(b->fabric, info, &b->domain, NULL));

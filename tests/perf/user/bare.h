@@ -24,6 +24,7 @@ struct bare {
 	struct fid_domain *domain;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
+	size_t cq_size; /* 0: the provider's default */
 	int cq_fd;
 };
 
