@@ -28,6 +28,15 @@ int brick_command_format(int argc, char **argv);
 int brick_command_check(int argc, char **argv);
 
 /**
+ * brick_command_grow - brickd grow PATH ...
+ * @argc: from "grow" on
+ * @argv: likewise
+ *
+ * Return: the exit status.
+ */
+int brick_command_grow(int argc, char **argv);
+
+/**
  * brick_parse_fd - read the number of an open descriptor
  * @text: decimal
  * @fd: filled on success

@@ -26,6 +26,7 @@ static const char usage[] =
 	"Usage: brickd [OPTION]...\n"
 	"       brickd format PATH [OPTION]...\n"
 	"       brickd check PATH [OPTION]...\n"
+	"       brickd grow PATH [OPTION]...\n"
 	"Serves a store of 2 MiB blocks to RDMA clients.\n"
 	"\n"
 	"  -c, --config FILE      read settings (default " BRICK_CONF_DEFAULT
@@ -40,7 +41,7 @@ static const char usage[] =
 	"  -h, --help             show this text and exit\n"
 	"  -V, --version          show the version and exit\n"
 	"\n"
-	"brickd format --help and brickd check --help tell about these.\n";
+	"brickd format --help, check --help and grow --help tell about these.\n";
 
 static const struct option options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -259,6 +260,8 @@ int main(int argc, char **argv)
 		return brick_command_format(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return brick_command_check(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "grow"))
+		return brick_command_grow(argc - 1, argv + 1);
 	status = parse_arguments(argc, argv, &a);
 	if (status >= 0)
 		return status;

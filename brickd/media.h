@@ -112,6 +112,23 @@ int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len);
 
 /**
+ * brick_media_extend - make the file below a medium larger
+ * @m: open; its mapping stays as it is: close it and open it again
+ * @size: bytes in all
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * The new bytes are zero, and allocated unless the file is a sparse one in
+ * memory. On failure the file is as large as before.
+ *
+ * Context: may block for long.
+ * Return: 0, -ENOTSUP (no file), -EINVAL (no larger than it is), -ENOSPC, or
+ * -errno.
+ */
+int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
+		       size_t err_len);
+
+/**
  * brick_media_trust_environment - let libpmem2's test variables have effect
  * @trust: do not unset PMEM2_FORCE_GRANULARITY and PMEM_IS_PMEM_FORCE at open
  *

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,4 +80,47 @@ int brick_media_file_adopt(const struct brick_media_file *f,
 							    : &tmpfs_ops;
 	mm->m.granularity = BRICK_GRANULARITY_PAGE;
 	return 0;
+}
+
+static int extend_file(const struct brick_media *m, const struct stat *st,
+		       uint64_t size)
+{
+	int error;
+
+	if (m->kind == KFB_MEDIUM_VOLATILE && is_sparse(m->fd, m->size))
+		return ftruncate(m->fd, (off_t)size) ? -errno : 0;
+	error = posix_fallocate(m->fd, st->st_size, (off_t)size - st->st_size);
+	if (error)
+		(void)!ftruncate(m->fd, st->st_size);
+	return -error;
+}
+
+int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
+		       size_t err_len)
+{
+	struct stat st;
+	int ret;
+
+	if (m->fd < 0 || fstat(m->fd, &st) || !S_ISREG(st.st_mode)) {
+		brick_media_say(err, err_len,
+				"%s: is no file and has a size of its own; "
+				"leave out the size",
+				m->path);
+		return -ENOTSUP;
+	}
+	if (size <= (uint64_t)st.st_size || size > INT64_MAX) {
+		brick_media_say(err, err_len,
+				"%s: has %lld bytes; %llu are not more",
+				m->path, (long long)st.st_size,
+				(unsigned long long)size);
+		return -EINVAL;
+	}
+	ret = extend_file(m, &st, size);
+	if (ret)
+		brick_media_say(err, err_len,
+				"%s: cannot allocate %llu bytes: %s; it is as "
+				"it was",
+				m->path, (unsigned long long)size,
+				strerror(-ret));
+	return ret;
 }

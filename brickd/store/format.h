@@ -29,7 +29,8 @@
 
 /* Bits of feat_incompat. */
 #define BRICK_FMT_INCOMPAT_SLOW 0x1ULL /* blocks may be in a slow tier */
-#define BRICK_FMT_INCOMPAT	BRICK_FMT_INCOMPAT_SLOW
+#define BRICK_FMT_INCOMPAT_TAIL 0x2ULL /* record tables behind the data */
+#define BRICK_FMT_INCOMPAT	(BRICK_FMT_INCOMPAT_SLOW | BRICK_FMT_INCOMPAT_TAIL)
 
 struct brick_fmt_super {
 	__le64 magic; /* written last */

@@ -21,9 +21,26 @@ static uint64_t copy_off(unsigned int copy)
 	return BRICK_FMT_SUPER + copy * BRICK_FMT_PAGE;
 }
 
-static uint64_t table_bytes(uint64_t n)
+uint64_t brick_super_table_bytes(uint64_t n)
 {
 	return round_up(n * sizeof(struct brick_fmt_record), BRICK_FMT_PAGE);
+}
+
+static uint64_t data_end(const struct brick_super *sb)
+{
+	return sb->data_off + (sb->n << KFB_BLOCK_SHIFT);
+}
+
+/* The features that a layout takes. */
+static uint64_t incompat_of(const struct brick_super *sb)
+{
+	uint64_t bits = sb->n_slow ? BRICK_FMT_INCOMPAT_SLOW : 0;
+	unsigned int copy;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
+		if (sb->rec_off[copy] > sb->data_off)
+			bits |= BRICK_FMT_INCOMPAT_TAIL;
+	return bits;
 }
 
 /* Offsets for n slots; the caller looks whether total_size fits. */
@@ -38,9 +55,9 @@ static void lay_out(uint64_t n, uint64_t n_slow, struct brick_super *sb)
 	sb->cap_slow = n_slow;
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		sb->rec_off[copy] = off;
-		off += table_bytes(n);
+		off += brick_super_table_bytes(n);
 		sb->slow_off[copy] = n_slow ? off : 0;
-		off += table_bytes(n_slow);
+		off += brick_super_table_bytes(n_slow);
 	}
 	sb->data_off = round_up(off, KFB_BLOCK_BYTES);
 	sb->total_size = sb->data_off + (n << KFB_BLOCK_SHIFT);
@@ -83,8 +100,7 @@ static void encode(const struct brick_super *sb, struct brick_fmt_super *raw)
 	kfb_put_le64(&raw->cap_pmem, sb->capacity);
 	kfb_put_le64(&raw->n_slow, sb->n_slow);
 	kfb_put_le64(&raw->cap_slow, sb->cap_slow);
-	kfb_put_le64(&raw->feat_incompat,
-		     sb->n_slow ? BRICK_FMT_INCOMPAT_SLOW : 0);
+	kfb_put_le64(&raw->feat_incompat, incompat_of(sb));
 	memcpy(raw->slow_uuid, sb->slow_uuid, sizeof(raw->slow_uuid));
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		kfb_put_le64(&raw->rec_off[copy], sb->rec_off[copy]);
@@ -102,14 +118,51 @@ static bool reserved_is_zero(const struct brick_fmt_super *raw)
 	       brick_all_zero(raw->reserved, sizeof(raw->reserved));
 }
 
-/* A table on a page, between what lies before it and the data. */
-static bool table_fits(const struct brick_super *sb, uint64_t off,
-		       uint64_t capacity, uint64_t *end)
+struct extent {
+	uint64_t off;
+	uint64_t len;
+};
+
+/* A table on a page: before the data, or behind them. */
+static bool table_fits(const struct brick_super *sb, struct extent table)
 {
-	if (off % BRICK_FMT_PAGE || off < *end || off > sb->total_size)
+	if (table.off % BRICK_FMT_PAGE || table.off < BRICK_FMT_TABLES ||
+	    table.off > sb->total_size)
 		return false;
-	*end = off + capacity * sizeof(struct brick_fmt_record);
-	return *end <= sb->data_off;
+	if (table.off < sb->data_off)
+		return table.off + table.len <= sb->data_off;
+	return table.off >= data_end(sb) &&
+	       table.off + table.len <= sb->total_size;
+}
+
+static bool are_apart(struct extent a, struct extent b)
+{
+	return a.off + a.len <= b.off || b.off + b.len <= a.off;
+}
+
+static bool tables_are_sane(const struct brick_super *sb)
+{
+	struct extent tables[2 * BRICK_FMT_COPIES];
+	unsigned int n = 0, i, k;
+
+	for (i = 0; i < BRICK_FMT_COPIES; i++) {
+		tables[n].off = sb->rec_off[i];
+		tables[n++].len =
+			sb->capacity * sizeof(struct brick_fmt_record);
+		if (!sb->n_slow)
+			continue;
+		tables[n].off = sb->slow_off[i];
+		tables[n++].len =
+			sb->cap_slow * sizeof(struct brick_fmt_record);
+	}
+	for (i = 0; i < n; i++) {
+		if (!table_fits(sb, tables[i]))
+			return false;
+		for (k = 0; k < i; k++)
+			if (!are_apart(tables[i], tables[k]))
+				return false;
+	}
+	return true;
 }
 
 static bool slow_is_sane(const struct brick_super *sb)
@@ -122,23 +175,16 @@ static bool slow_is_sane(const struct brick_super *sb)
 	       brick_all_zero(sb->slow_uuid, sizeof(sb->slow_uuid));
 }
 
-/* Tables and data in bounds, in order and apart; no sum can overflow. */
+/* Tables and data in bounds and apart; no sum can overflow. */
 static bool geometry_is_sane(const struct brick_super *sb)
 {
-	uint64_t end = BRICK_FMT_TABLES;
-	unsigned int copy;
-
 	if (!sb->n || sb->n > sb->capacity || sb->capacity > BRICK_SLOTS_MAX ||
 	    sb->total_size > INT64_MAX || !slow_is_sane(sb))
 		return false;
-	if (sb->data_off % KFB_BLOCK_BYTES || sb->data_off > sb->total_size)
+	if (sb->data_off % KFB_BLOCK_BYTES || sb->data_off > sb->total_size ||
+	    sb->n > (sb->total_size - sb->data_off) >> KFB_BLOCK_SHIFT)
 		return false;
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
-		if (!table_fits(sb, sb->rec_off[copy], sb->capacity, &end) ||
-		    (sb->n_slow &&
-		     !table_fits(sb, sb->slow_off[copy], sb->cap_slow, &end)))
-			return false;
-	return sb->n <= (sb->total_size - sb->data_off) >> KFB_BLOCK_SHIFT;
+	return tables_are_sane(sb);
 }
 
 static void decode(const struct brick_fmt_super *raw, struct brick_super *sb)
@@ -198,7 +244,7 @@ static int check_fields(const struct brick_fmt_super *raw,
 	decode(raw, &sb);
 	if (kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
 	    !reserved_is_zero(raw) || !geometry_is_sane(&sb) ||
-	    !sb.n_slow != !kfb_get_le64(&raw->feat_incompat)) {
+	    kfb_get_le64(&raw->feat_incompat) != incompat_of(&sb)) {
 		brick_media_say(err, err_len,
 				"%s: the superblock is intact but makes no "
 				"sense; it was not written by brickd",
@@ -306,4 +352,19 @@ int brick_super_repair(struct brick_media *m, const struct brick_super *sb)
 		m->ops->flush(m, copy_off(copy), sizeof(raw));
 	}
 	return m->ops->drain(m);
+}
+
+int brick_super_flip(struct brick_media *m, const struct brick_super *sb)
+{
+	struct brick_fmt_super raw;
+	unsigned int copy;
+	int ret = 0;
+
+	encode(sb, &raw);
+	for (copy = BRICK_FMT_COPIES; !ret && copy--;) {
+		m->ops->copy(m, copy_off(copy), &raw, sizeof(raw));
+		m->ops->flush(m, copy_off(copy), sizeof(raw));
+		ret = m->ops->drain(m);
+	}
+	return ret;
 }

@@ -141,4 +141,20 @@ int brick_super_read(const struct brick_media *m, struct brick_super *sb,
  */
 int brick_super_repair(struct brick_media *m, const struct brick_super *sb);
 
+/**
+ * brick_super_flip - replace a superblock by one with a higher seq, durably
+ * @m: the medium
+ * @sb: what to write; all it points to is durable
+ *
+ * One copy after the other: at each moment one of the two is whole, and the
+ * one with the higher seq counts.
+ *
+ * Context: may block.
+ * Return: 0 or -errno.
+ */
+int brick_super_flip(struct brick_media *m, const struct brick_super *sb);
+
+/* What a table of n records takes of the medium. */
+uint64_t brick_super_table_bytes(uint64_t n);
+
 #endif

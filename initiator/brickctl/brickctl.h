@@ -104,6 +104,7 @@ extern const struct ctl_command ctl_cmd_evict;
 extern const struct ctl_command ctl_cmd_tier;
 extern const struct ctl_command ctl_cmd_check;
 extern const struct ctl_command ctl_cmd_format;
+extern const struct ctl_command ctl_cmd_grow;
 extern const struct ctl_command ctl_cmd_free;
 extern const struct ctl_command ctl_cmd_info;
 extern const struct ctl_command ctl_cmd_keygen;

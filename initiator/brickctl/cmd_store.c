@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * brickctl format and check: lets brickd make a store, or look at one.
+ * brickctl format, check and grow: lets brickd make a store, look at one, or
+ * add to it.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -82,6 +83,19 @@ const struct ctl_command ctl_cmd_check = {
 		"options and explains each finding. Nothing is changed without --repair.\n"
 		"\n"
 		"Example: brickctl check /var/lib/kfbrick/store",
+	.words_min = 1,
+	.run_raw = run_raw,
+};
+
+const struct ctl_command ctl_cmd_grow = {
+	.name = "grow",
+	.synopsis = "STORE [OPTION...]",
+	.summary = "Adds blocks to a store that is not in use",
+	.details =
+		"Runs brickd grow with all that follows, so this is for the machine that has\n"
+		"the store, and the exit status is brickd's; brickd(8) describes the options.\n"
+		"\n"
+		"Example: brickctl grow /var/lib/kfbrick/store --size 128G",
 	.words_min = 1,
 	.run_raw = run_raw,
 };

@@ -207,5 +207,53 @@ class Check(StoreTest):
         self.check("--nonsense", status=2)
 
 
+class Grow(StoreTest):
+    """brickctl grow, which becomes brickd grow; crashes are tests/crash's matter."""
+
+    def grow(self, *words, status=0):
+        env = dict(lab.environment())
+        env["PATH"] = f"{os.path.dirname(lab.BRICKD)}:{env['PATH']}"
+        done = subprocess.run([lab.BRICKCTL, "grow", self.b.store, *words], env=env,
+                              capture_output=True, text=True, check=False,
+                              timeout=lab.COMMAND_S)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_a_store_grows_and_keeps_what_it_holds(self):
+        self.fill()
+        self.assertIn("63 blocks, 32 more", self.grow("--size", "128M"))
+        self.still_there()
+        self.b.start()
+        self.ok(self.b.ctl("alloc", "1G+60"))
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_a_file_that_was_made_larger_is_filled(self):
+        self.fill()
+        os.truncate(self.b.store, 96 * lab.MIB)
+        self.assertIn("47 blocks, 16 more", self.grow())
+        self.still_there()
+        self.assertIn("no room", self.grow(status=1))
+
+    def test_what_makes_no_sense_is_said_and_changes_nothing(self):
+        self.fill()
+        room = os.statvfs(self.b.store.parent)
+        too_much = room.f_blocks * room.f_frsize * 2
+        self.assertIn("not more", self.grow("--size", "32M", status=1))
+        self.assertIn("cannot allocate", self.grow("--size", str(too_much), status=1))
+        self.assertIn("--size needs", self.grow("--size", "much", status=2))
+        self.assertEqual(self.b.store.stat().st_size, 64 * lab.MIB)
+        self.still_there()
+
+    def test_no_store_is_not_made_larger(self):
+        self.b.store.write_bytes(bytes(64 * lab.MIB))
+        self.assertIn("not a store", self.grow("--size", "128M", status=1))
+        self.assertEqual(self.b.store.stat().st_size, 64 * lab.MIB)
+
+    def test_a_store_in_use_is_refused(self):
+        self.b.start()
+        self.assertIn("in use", self.grow("--size", "128M", status=1))
+        self.assertEqual(self.b.stop(), 0)
+
+
 if __name__ == "__main__":
     lab.main()

@@ -19,8 +19,8 @@ MIB = 1 << 20
 BLOCK = 2 * MIB
 DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
-COMMANDS = ("keygen", "format", "check", "info", "alloc", "free", "map", "unmap", "list",
-            "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
+COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
+            "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
             "bench", "doctor", "attach", "detach", "attached")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),

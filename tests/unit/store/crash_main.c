@@ -62,6 +62,9 @@ static const struct part parts[] = {
 	  { .n_slots = 3, .exhaustive = 64, .random = 32 } },
 	{ "format", "format over another store", 1, crash_run_format,
 	  { .n_slots = 3, .exhaustive = 64, .random = 256 } },
+	{ "grow", "slots added, tables moved, the superblock flipped", 2,
+	  crash_run_grow,
+	  { .n_slots = 6, .exhaustive = 256, .random = 128, .first_tx = 7 } },
 };
 /* clang-format on */
 

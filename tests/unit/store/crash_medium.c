@@ -10,6 +10,9 @@
 #define WORD	  CRASH_WORD_BYTES
 #define SCRAMBLE  0x2545f4914f6cdd1dULL
 #define HALF_BITS 32
+/* For new tables: one page a copy is enough for these stores. */
+#define TAIL_BYTES  (BRICK_FMT_COPIES * BRICK_FMT_PAGE)
+#define SPARE_BYTES (4 * BRICK_FMT_PAGE)
 
 _Thread_local unsigned int crash_thread;
 
@@ -39,9 +42,15 @@ uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
 	return cm->data_off + (slot << KFB_BLOCK_SHIFT) + at;
 }
 
-static uint32_t n_words(const struct crash_medium *cm)
+/* Words before the data, then of the slots, then behind the data. */
+static uint32_t first_tail(const struct crash_medium *cm)
 {
 	return (uint32_t)(cm->meta_bytes / WORD + cm->n_slots * CRASH_SAMPLES);
+}
+
+static uint32_t n_words(const struct crash_medium *cm)
+{
+	return first_tail(cm) + TAIL_BYTES / WORD;
 }
 
 static uint64_t off_of(const struct crash_medium *cm, uint32_t w)
@@ -50,6 +59,8 @@ static uint64_t off_of(const struct crash_medium *cm, uint32_t w)
 
 	if (w < meta)
 		return (uint64_t)w * WORD;
+	if (w >= first_tail(cm))
+		return cm->tail_off + (uint64_t)(w - first_tail(cm)) * WORD;
 	w -= meta;
 	return crash_sample_off(cm, w / CRASH_SAMPLES, w % CRASH_SAMPLES);
 }
@@ -62,6 +73,8 @@ static uint32_t word_at(const struct crash_medium *cm, uint64_t off)
 
 	if (off < cm->meta_bytes)
 		return (uint32_t)(off / WORD);
+	if (off >= cm->tail_off && off < cm->tail_off + TAIL_BYTES)
+		return first_tail(cm) + (uint32_t)((off - cm->tail_off) / WORD);
 	if (off < cm->data_off || slot >= cm->n_slots)
 		return UINT32_MAX;
 	for (s = 0; s < CRASH_SAMPLES; s++)
@@ -165,6 +178,9 @@ static void each_word(struct crash_medium *cm, uint64_t off, uint64_t len,
 		fn(cm, (uint32_t)(off / WORD));
 	if (end <= cm->data_off)
 		return;
+	for (w = first_tail(cm); end > cm->tail_off && w < n_words(cm); w++)
+		if (off_of(cm, w) >= off && off_of(cm, w) < end)
+			fn(cm, w);
 	for (slot = 0; slot < cm->n_slots; slot++) {
 		for (s = 0; s < CRASH_SAMPLES; s++) {
 			uint64_t at = crash_sample_off(cm, slot, s);
@@ -286,10 +302,12 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
 	size = (n_slots + 1) << KFB_BLOCK_SHIFT;
 	if (brick_super_plan(size, 0, &sb) || sb.n != n_slots)
 		abort();
-	cm->meta_bytes = sb.rec_off[1] + (sb.rec_off[1] - sb.rec_off[0]);
+	cm->meta_bytes =
+		sb.rec_off[1] + (sb.rec_off[1] - sb.rec_off[0]) + SPARE_BYTES;
 	cm->mirror_off = sb.rec_off[1];
 	cm->data_off = sb.data_off;
 	cm->n_slots = n_slots;
+	cm->tail_off = size;
 	cm->m.ops = &crash_ops;
 	cm->m.size = size;
 	cm->m.path = crash_path;
@@ -297,7 +315,7 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
 	cm->m.granularity = BRICK_GRANULARITY_CACHE_LINE;
 	cm->m.kind = KFB_MEDIUM_DEVDAX;
 	cm->m.fresh_is_zero = true;
-	cm->m.base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	cm->m.base = mmap(NULL, size + TAIL_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	n = n_words(cm);
 	cm->durable = calloc(n, sizeof(*cm->durable));
@@ -317,13 +335,22 @@ void crash_medium_free(struct crash_medium *cm)
 	if (!cm)
 		return;
 	crash_medium_free(cm->next);
-	(void)munmap(cm->m.base, cm->m.size);
+	(void)munmap(cm->m.base, cm->tail_off + TAIL_BYTES);
 	free(cm->durable);
 	free(cm->words);
 	free(cm->dirty);
 	free(cm->touched);
 	free(cm->is_touched);
 	free(cm);
+}
+
+void crash_medium_resize(struct crash_medium *cm, uint64_t n_slots)
+{
+	for (; cm; cm = cm->next) {
+		cm->m.size = cm->data_off + (n_slots << KFB_BLOCK_SHIFT);
+		if (n_slots == cm->n_slots)
+			cm->m.size += TAIL_BYTES;
+	}
 }
 
 void crash_medium_mark(struct crash_medium *cm)

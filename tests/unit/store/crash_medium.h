@@ -56,6 +56,7 @@ struct crash_medium {
 	uint64_t data_off;
 	uint64_t n_slots;
 	uint64_t mirror_off;
+	uint64_t tail_off; /* room for tables behind the data */
 	uint64_t *durable; /* by word number */
 	struct crash_word *words;
 	uint32_t *dirty; /* words with pending values */
@@ -76,6 +77,9 @@ extern _Thread_local unsigned int crash_thread;
 
 /* levels nested media for a store of n_slots; the outermost is returned. */
 struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels);
+
+/* All of them get another size, at most room for n_slots and tail tables. */
+void crash_medium_resize(struct crash_medium *cm, uint64_t n_slots);
 void crash_medium_free(struct crash_medium *cm);
 
 /* Begin to count drains anew. */

@@ -14,4 +14,7 @@ void crash_run_pages(struct crash_run *run);
 /* A store is formatted over another: the one, none, or the other is there. */
 void crash_run_format(struct crash_run *run);
 
+/* crash_grow.c: a store grows: it is as it was, or grown, with all it held. */
+void crash_run_grow(struct crash_run *run);
+
 #endif

@@ -228,6 +228,22 @@ MUTANTS = {
         "ordering", "commit.c", "if (run->op->kind == BRICK_STORE_MOVE)\n\t\t\tseal_run",
         "if (0)\n\t\t\tseal_run", "tier"),
 
+    # Growing.
+    "grow-tables-not-fenced": Mutant(
+        "ordering", "grow.c", "ret = m->ops->drain(m);\n\tif (!ret)\n\t\tret = brick_super_flip",
+        "ret = 0;\n\tif (!ret)\n\t\tret = brick_super_flip"),
+    "grow-without-flip": Mutant(
+        "ordering", "grow.c", "brick_super_flip(m, &sb)", "brick_super_write(m, &sb)"),
+    "grow-without-mirror": Mutant(
+        "ordering", "grow.c", "for (copy = 0; copy < BRICK_FMT_COPIES; copy++)\n\t\tm->ops->copy",
+        "for (copy = 0; copy < 1; copy++)\n\t\tm->ops->copy"),
+    "grow-records-not-flushed": Mutant(
+        "flushing", "grow.c",
+        "\tbrick_record_flush(m, sb, BRICK_COPY_BOTH, old->n, sb->n - old->n);\n", ""),
+    "grow-slots-called-clean": Mutant(
+        "zeroing", "grow.c", "w = (struct brick_word){ .state = BRICK_DIRTY };",
+        "w = (struct brick_word){ .state = BRICK_CLEAN };"),
+
     # Nothing can notice these.
     "commit-repair-not-fenced": Mutant(
         "ordering", "recover.c",
@@ -246,5 +262,5 @@ SAMPLE = (
     "mirror-not-flushed", "page-not-flushed", "word-not-checked", "payload-not-checked",
     "commit-word-not-checked", "alloc-not-zeroed", "clean-before-zeros-are-durable",
     "published-before-durable", "cleaner-leaves-slots-free", "birth-without-lock",
-    "reader-without-lock",
+    "reader-without-lock", "grow-without-flip", "move-into-clean",
 )

@@ -207,7 +207,7 @@ static void a_newer_store_is_refused(void **state)
 	rewrite_super(fx, offsetof(struct brick_fmt_super, version), 2);
 	assert_refused(fx, -EPROTONOSUPPORT);
 	rewrite_super(fx, offsetof(struct brick_fmt_super, version), 1);
-	rewrite_super(fx, offsetof(struct brick_fmt_super, feat_incompat), 2);
+	rewrite_super(fx, offsetof(struct brick_fmt_super, feat_incompat), 4);
 	assert_refused(fx, -EPROTONOSUPPORT);
 	rewrite_super(fx, offsetof(struct brick_fmt_super, feat_incompat), 0);
 	rewrite_super(fx, offsetof(struct brick_fmt_super, feat_ro_compat), 1);
@@ -226,6 +226,7 @@ static void fields_that_make_no_sense_are_refused(void **state)
 		{ offsetof(struct brick_fmt_super, reserved0), 1 },
 		{ offsetof(struct brick_fmt_super, reserved) + 3923, 1 },
 		{ offsetof(struct brick_fmt_super, feat_incompat), 1 },
+		{ offsetof(struct brick_fmt_super, feat_incompat), 2 },
 		{ offsetof(struct brick_fmt_super, n_slow), 1 },
 		{ offsetof(struct brick_fmt_super, cap_slow), 1 },
 		{ offsetof(struct brick_fmt_super, slow_off) + 8, 1 },

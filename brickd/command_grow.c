@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickd grow: add blocks at the end of a store that nobody serves.
+ *
+ * A file is made larger only once it is known to hold a store. If that is as
+ * far as it gets, the store is what it was, in a file that is larger.
+ */
+#include "brickd/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "brickd/config.h"
+#include "brickd/media.h"
+#include "brickd/store/check.h"
+#include "brickd/store/grow.h"
+#include "proto/kfb_text.h"
+
+enum {
+	OPT_SIZE = 256,
+};
+
+static const char usage[] =
+	"Usage: brickd grow PATH [--size SIZE]\n"
+	"Adds blocks at the end of a store that is not in use; keeps what it "
+	"holds.\n"
+	"\n"
+	"      --size SIZE  make the file as large as this first, for example "
+	"128G;\n"
+	"                   not for a device, whose room is taken as it is\n"
+	"  -h, --help       show this text and exit\n";
+
+static const struct option options[] = {
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "brickd: grow: %s; try brickd grow --help\n", what);
+	return BRICK_EXIT_USAGE;
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse_arguments(int argc, char **argv, const char **path,
+			   uint64_t *size)
+{
+	__u64 value;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_SIZE:
+			if (kfb_size_parse(optarg, &value, NULL) || !value)
+				return usage_error(
+					"--size needs a number, like 128G");
+			*size = value;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return usage_error("unknown option or missing value");
+		}
+	}
+	if (optind != argc - 1)
+		return usage_error("it needs one PATH");
+	*path = argv[optind];
+	return -1;
+}
+
+/* Make a file that holds a store larger. */
+static int extend(const char *path, uint64_t size, struct brick_grow *g,
+		  char *err, size_t err_len)
+{
+	struct brick_check c = { .repair = false };
+	struct brick_media *m;
+	int ret;
+
+	ret = brick_media_open(path, NULL, &m, err, err_len);
+	if (ret)
+		return ret;
+	memcpy(c.boot_id, g->boot_id, sizeof(c.boot_id));
+	ret = brick_store_check(m, &c, err, err_len);
+	if (!ret) {
+		g->zero_from = m->size;
+		ret = brick_media_extend(m, size, err, err_len);
+	}
+	brick_media_close(m);
+	return ret;
+}
+
+static int grow(const char *path, uint64_t size, struct brick_grow *g,
+		char *err, size_t err_len)
+{
+	struct brick_media *m;
+	int ret;
+
+	ret = brick_boot_id_read(g->boot_id);
+	if (!ret && size)
+		ret = extend(path, size, g, err, err_len);
+	if (!ret)
+		ret = brick_media_open(path, NULL, &m, err, err_len);
+	if (ret)
+		return ret;
+	ret = brick_store_grow(m, g, err, err_len);
+	brick_media_close(m);
+	return ret;
+}
+
+int brick_command_grow(int argc, char **argv)
+{
+	struct brick_grow g = { .zero_from = UINT64_MAX };
+	char err[BRICK_ERR_BYTES] = "";
+	const char *path;
+	uint64_t size = 0;
+	int rc;
+
+	rc = parse_arguments(argc, argv, &path, &size);
+	if (rc >= 0)
+		return rc;
+	rc = grow(path, size, &g, err, sizeof(err));
+	if (rc) {
+		fprintf(stderr, "brickd: grow: %s\n",
+			*err ? err : strerror(-rc));
+		return BRICK_EXIT_FAILED;
+	}
+	printf("grown %s: %" PRIu64 " blocks, %" PRIu64 " more than before\n",
+	       path, g.n_after, g.n_after - g.n_before);
+	return 0;
+}
