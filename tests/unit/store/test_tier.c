@@ -260,6 +260,26 @@ static void new_blocks_are_zero_in_both_tiers(void **state)
 			assert_int_equal(data_of(t, n * BLOCK)[i], 0);
 }
 
+static void clean_slots_of_the_slow_tier_are_durably_zero(void **state)
+{
+	struct tiers *t = *state;
+	uint64_t seed = 5, n;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	for (n = FAST; n < ALL; n++)
+		memset(data_of(t, n * BLOCK), 0xff, BLOCK);
+	assert_int_equal(t->slow->slow.ops->sync(&t->slow->slow), 0);
+	assert_int_equal(fixture_release(&t->fx, 0, ALL), 0);
+	while (brick_store_clean_slow(t->fx.s, 7) > 0)
+		;
+	slow_fake_lose_power(t->slow, 0, &seed);
+	again(t);
+	assert_int_equal(stats_of(t).slow_clean, SLOW);
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	for (n = FAST; n < ALL; n++)
+		assert_int_equal(data_of(t, n * BLOCK)[77], 0);
+}
+
 /* Power fails with a copy half made, into a slot that had been CLEAN. */
 static void an_interrupted_move_leaves_no_bytes_in_clean_slots(void **state)
 {
@@ -305,6 +325,95 @@ static void power_loss_after_a_demotion_loses_nothing(void **state)
 	assert_true(is_slow(t, 0));
 	for (i = 0; i < BLOCK; i++)
 		assert_int_equal(data_of(t, 0)[i], 0x77);
+}
+
+/* What a power failure at one drain of a move would leave. */
+static struct {
+	struct tiers *t;
+	unsigned int at;
+	bool taken;
+	uint8_t *fast;
+	uint8_t *cache;
+	uint8_t *disk;
+} left;
+
+/* The slots that the moves of these tests use, and the header. */
+#define LEFT_SLOW (4 * BLOCK)
+
+static void keep_what_is_left(struct fixture *fx, unsigned int n)
+{
+	if (n != left.at || left.taken)
+		return;
+	memcpy(left.fast, fx->m->base, fx->m->size);
+	memcpy(left.cache, left.t->slow->cache, LEFT_SLOW);
+	memcpy(left.disk, left.t->slow->disk, LEFT_SLOW);
+	left.taken = true;
+}
+
+/* The block is in one place, whole, and no other slot shows its bytes. */
+static void check_left(struct tiers *t, unsigned int keep, uint64_t *seed)
+{
+	uint64_t n, i;
+
+	fixture_kill(&t->fx);
+	memcpy(t->fx.m->base, left.fast, t->fx.m->size);
+	memcpy(t->slow->cache, left.cache, LEFT_SLOW);
+	memcpy(t->slow->disk, left.disk, LEFT_SLOW);
+	slow_fake_lose_power(t->slow, keep, seed);
+	open_tiers(t);
+	assert_int_equal(brick_store_recovery(t->fx.s)->records_repaired, 0);
+	assert_int_equal(stats_of(t).slots_alloc + stats_of(t).slow_alloc, 1);
+	for (i = 0; i < BLOCK; i += 64)
+		assert_int_equal(data_of(t, 0)[i], 0xa5);
+	assert_int_equal(fixture_alloc(&t->fx, BLOCK, ALL - 1), 0);
+	for (n = 1; n < ALL; n++)
+		for (i = 0; i < BLOCK; i += 512)
+			assert_int_equal(data_of(t, n * BLOCK)[i], 0);
+}
+
+/* Return: false when the move has fewer drains. */
+static bool fail_at(unsigned int at, bool to_slow, uint64_t *seed)
+{
+	static const unsigned int keeps[] = { 0, 50, 100 };
+	struct tiers *t;
+	size_t i;
+
+	(void)setup((void **)&t);
+	left.t = t;
+	left.at = at;
+	left.taken = false;
+	left.fast = malloc(t->fx.m->size);
+	left.cache = malloc(LEFT_SLOW);
+	left.disk = malloc(LEFT_SLOW);
+	assert_int_equal(fixture_alloc(&t->fx, 0, 1), 0);
+	memset(data_of(t, 0), 0xa5, BLOCK);
+	if (!to_slow)
+		assert_int_equal(move(t, 0, true), 0);
+	fixture_seen.n_drains = 0;
+	fixture_seen.on_drain = keep_what_is_left;
+	assert_int_equal(move(t, 0, to_slow), 0);
+	fixture_seen.on_drain = NULL;
+	for (i = 0; left.taken && i < 3; i++)
+		check_left(t, keeps[i], seed);
+	free(left.fast);
+	free(left.cache);
+	free(left.disk);
+	(void)teardown((void **)&t);
+	return left.taken;
+}
+
+static void power_failures_in_a_move_leave_the_block_in_one_place(void **state)
+{
+	uint64_t seed = 11;
+	unsigned int at;
+
+	(void)state;
+	for (at = 1; fail_at(at, true, &seed); at++)
+		;
+	assert_true(at > 3);
+	for (at = 1; fail_at(at, false, &seed); at++)
+		;
+	assert_true(at > 3);
 }
 
 static void a_block_that_cannot_be_read_stays_and_is_shown(void **state)
@@ -425,11 +534,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			new_blocks_are_zero_in_both_tiers, setup, teardown),
 		cmocka_unit_test_setup_teardown(
+			clean_slots_of_the_slow_tier_are_durably_zero, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
 			an_interrupted_move_leaves_no_bytes_in_clean_slots,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			power_loss_after_a_demotion_loses_nothing, setup,
 			teardown),
+		cmocka_unit_test(
+			power_failures_in_a_move_leave_the_block_in_one_place),
 		cmocka_unit_test_setup_teardown(
 			a_block_that_cannot_be_read_stays_and_is_shown, setup,
 			teardown),
