@@ -212,21 +212,21 @@ MUTANTS = {
 
     # Moves between the tiers.
     "move-copy-not-synced": Mutant(
-        "flushing", "move.c", "(down && s->slow->ops->sync(s->slow)) ||", "", "tier"),
+        "flushing", "move.c", "(down && s->slow->ops->sync(s->slow)) ||", "", "moves tier"),
     "move-up-not-fenced": Mutant(
-        "ordering", "move.c", "(up && brick_store_fence(s))", "(up && 0)", "tier"),
+        "ordering", "move.c", "(up && brick_store_fence(s))", "(up && 0)", "moves tier"),
     "move-up-not-flushed": Mutant(
         "flushing", "move.c", "\ts->m->ops->flush(s->m, off, KFB_BLOCK_BYTES);\n", "",
-        "tier"),
+        "moves tier"),
     "move-into-clean": Mutant(
         "zeroing", "move.c", "\t\tif (is_clean)\n\t\t\tmark_dirty(s, moves[i].dst);\n",
-        "\t\t(void)mark_dirty;\n", "tier"),
+        "\t\t(void)mark_dirty;\n", "moves tier"),
     "move-leaves-source": Mutant(
         "ordering", "commit.c", "\tput_words(s, BRICK_COPY_BOTH, src, dirty);\n",
-        "\t(void)dirty;\n\t(void)src;\n", "tier"),
+        "\t(void)dirty;\n\t(void)src;\n", "moves tier"),
     "move-not-sealed": Mutant(
         "ordering", "commit.c", "if (run->op->kind == BRICK_STORE_MOVE)\n\t\t\tseal_run",
-        "if (0)\n\t\t\tseal_run", "tier"),
+        "if (0)\n\t\t\tseal_run", "moves tier"),
 
     # Growing.
     "grow-tables-not-fenced": Mutant(
