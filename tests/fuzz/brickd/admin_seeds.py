@@ -14,6 +14,8 @@ SEEDS = {
            b'{"op":"evict","session":"0123456789abcdef"}\n{"op":"evict","client":"a"}\n',
     "refused": WHOLE + b'{"op":"fly"}\n{}\n{"op":1}\n{"op":"evict"}\n'
                b'{"op":"evict","session":"1","client":"a"}\n{"op":"sessions","after":"x"}\n',
+    "tier": WHOLE + b'{"op":"tier"}\n{"op":"tier","do":"pin","range":"0x200000+4"}\n'
+            b'{"op":"tier","do":"job","job":4}\n{"op":"tier","do":"demote","range":"1+1"}\n',
     "members": WHOLE + b'{"x":[[1,2.5e3],null,true],"op":"in\\u0066o","y":{"z":"\\ud83d\\ude00"}}\n',
     "nothing": WHOLE + b'\n[]\n12\n"op"\nnull\n{"op":"info"} {"op":"info"}\n{"op":"info"}\0\n',
     "no text": WHOLE + b'{"op":"in\xfffo"}\n{"op":"in\\u0000fo"}\n',

@@ -15,6 +15,7 @@
 
 #include "brickd/admin_line.h"
 #include "brickd/admin_request.h"
+#include "proto/kfb_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +31,11 @@ static void check_taken(const struct brick_admin_request *r)
 		abort();
 	}
 	if (r->op != BRICK_ADMIN_SESSIONS && r->after)
+		abort();
+	if (r->op == BRICK_ADMIN_TIER && r->n_blocks &&
+	    kfb_range_check(r->va, r->n_blocks))
+		abort();
+	if (r->op != BRICK_ADMIN_TIER && (r->tier || r->n_blocks || r->job))
 		abort();
 }
 
