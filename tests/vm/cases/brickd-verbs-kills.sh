@@ -3,7 +3,7 @@
 # brickd is killed over soft RoCE under load: 5 times, or --set KFB_KILLS=50.
 # NEEDS: rdma nvdimm python
 # BIN: brickd brickctl chaos-load
-# FILES: tests/func/lab.py tests/func/kill9.py
+# FILES: tests/func/lab.py tests/func/load.py tests/func/kill9.py
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 2G
 # TIMEOUT: 240
