@@ -223,6 +223,7 @@ struct kfbrick {
 	int epoll_fd; /* of all queues, for the caller's event loop; -1: none */
 	int timer_fd; /* in it: when to poll without news */
 	uint64_t tick_ms; /* of the last look at deadlines */
+	bool sleeps_first; /* who has posted one operation: it was right so */
 	bool is_settled; /* what progress took has led to nothing more to do */
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
@@ -385,8 +386,10 @@ void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
  * Return: true when anything happened.
  */
 bool kfbl_progress(struct kfbrick *k);
-/* Sleep until the fabric has news or a time comes (KFB_TIME_NEVER: none). */
-void kfbl_wait(struct kfbrick *k, uint64_t until_ms);
+/* Sleep until the fabric has news or a time comes (KFB_TIME_NEVER: none);
+ * false: there is news already, or nothing to wait for.
+ */
+bool kfbl_wait(struct kfbrick *k, uint64_t until_ms);
 /* Make the descriptors tell of the next event; false: there is one already. */
 bool kfbl_arm(struct kfbrick *k);
 /* The descriptor of the caller's event loop hears of a queue, or no more. */

@@ -518,12 +518,22 @@ static size_t take_done(struct kfbrick *k, struct kfbrick_completion *out,
 }
 
 /*
- * One operation that was posted just now is not done yet: who would find that
- * out by looking for completions may as well wait for them.
+ * One operation that was posted just now is mostly not done yet: who would find
+ * that out by looking for completions may as well wait for them. With a brick
+ * that answers before the caller gets here it is the other way round, and each
+ * is dear where the other is right: what was right the last time is done.
  */
 static bool is_waiting_for_one(const struct kfbrick *k)
 {
 	return k->is_settled && k->n_active == 1 && STAILQ_EMPTY(&k->done);
+}
+
+static void wait_for_one(struct kfbrick *k, uint64_t until_ms)
+{
+	if (k->sleeps_first)
+		k->sleeps_first = kfbl_wait(k, until_ms);
+	else
+		k->sleeps_first = !kfbl_progress(k);
 }
 
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
@@ -537,7 +547,7 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 	if (timeout_ms > 0)
 		until_ms = kfbl_now_ms() + (uint64_t)timeout_ms;
 	if (max && timeout_ms && is_waiting_for_one(k))
-		kfbl_wait(k, until_ms);
+		wait_for_one(k, until_ms);
 	for (;;) {
 		bool any;
 

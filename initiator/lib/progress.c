@@ -233,7 +233,7 @@ bool kfbl_arm(struct kfbrick *k)
 	return true;
 }
 
-void kfbl_wait(struct kfbrick *k, uint64_t until_ms)
+bool kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 {
 	struct pollfd fds[2 * KFBL_QUEUES_MAX];
 	uint64_t at_ms = next_ms(k, until_ms);
@@ -242,7 +242,7 @@ void kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 	uint32_t i;
 
 	if (kfbl_is_over(k) || !kfbl_arm(k))
-		return;
+		return false;
 	if (at_ms <= now_ms)
 		wait_ms = 0;
 	else if (at_ms - now_ms < wait_ms)
@@ -259,11 +259,12 @@ void kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 					 .events = POLLIN };
 	}
 	if (poll(fds, 2 * k->n_queues, (int)wait_ms) <= 0)
-		return;
+		return true;
 	for (i = 0; i < k->n_queues; i++) {
 		if (fds[2 * i + 1].revents)
 			drain_eq(k, &k->queues[i]);
 	}
+	return true;
 }
 
 void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q)
