@@ -205,11 +205,24 @@ static ssize_t post_inject(struct fid_ep *fid, const void *buf, size_t len,
 	return inject(to_post_ep(fid), KFI_OP_SEND, buf, len, NULL);
 }
 
+static void post_submit(struct fid_ep *fid)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+	unsigned long irq;
+
+	if (!KFI_HAS_OP(ep->ops, submit))
+		return;
+	spin_lock_irqsave(&ep->lock, irq);
+	ep->ops->submit(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
 const struct fi_ops_msg kfi_post_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.sendmsg = post_sendmsg,
 	.recvmsg = post_recvmsg,
 	.inject = post_inject,
+	.submit = post_submit,
 };
 EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
 

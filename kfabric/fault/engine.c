@@ -288,11 +288,10 @@ static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
 /* The bytes of an inject are in operation memory, so it is none any more. */
 static ssize_t post_inner(struct fault_ep *ep, struct fault_op *op)
 {
-	u64 flags = op->base.flags & ~(FI_INJECT | FI_INJECT_COMPLETE);
+	/* What follows may be held, and would leave a batch waiting. */
+	u64 flags =
+		op->base.flags & ~(FI_INJECT | FI_INJECT_COMPLETE | FI_MORE);
 
-	/* What follows may be held, and would leave the batch waiting. */
-	if (ep->lines)
-		flags &= ~FI_MORE;
 	WRITE_ONCE(ep->inner->op_timeout_ms,
 		   READ_ONCE(ep->post.ep.op_timeout_ms));
 	switch (op->base.type) {

@@ -23,6 +23,11 @@ static void loop_full(struct kfi_post_ep *post, u64 dir)
 		loop_kick(to_loop_ep(&post->ep));
 }
 
+static void loop_submit(struct kfi_post_ep *post)
+{
+	loop_kick(to_loop_ep(&post->ep));
+}
+
 static void queue_rx_locked(struct loop_ep *ep, struct kfi_op *op)
 {
 	lockdep_assert_held(&ep->post.lock);
@@ -52,4 +57,5 @@ const struct kfi_post_ops loop_post_ops = {
 	.ready = loop_ready,
 	.full = loop_full,
 	.queue = loop_queue,
+	.submit = loop_submit,
 };

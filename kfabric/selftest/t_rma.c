@@ -319,6 +319,12 @@ static noinline_for_stack void t_flush(struct st *st, struct bench *b)
 	CHECK_EQ(st, st_op_result(b->p.acq, w, 0), 0, "the write completes");
 	CHECK_EQ(st, flush(b, FI_FLUSH_READBACK, 0, 1), 0,
 		 "one byte can be read back");
+	w->count = 0;
+	CHECK_EQ(st, fi_writemsg(b->p.a, &m, FI_MORE), 0,
+		 "a write is posted with FI_MORE, and nothing behind it");
+	fi_submit(b->p.a);
+	CHECK_EQ(st, st_op_result(b->p.acq, w, 0), 0,
+		 "it completes when it is submitted");
 free:
 	kfree(w);
 }

@@ -258,6 +258,16 @@ ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post)
 	return ret;
 }
 
+static void submit(struct fid_ep *fep)
+{
+	struct kfiv_ep *ep = to_kfiv_ep(fep);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->tx_lock, irq);
+	handover(ep);
+	spin_unlock_irqrestore(&ep->tx_lock, irq);
+}
+
 /* A post whose bytes are copied and whose success nobody hears of. */
 ssize_t kfiv_tx_inject(struct kfiv_ep *ep, struct kfiv_post *post,
 		       const void *bytes, size_t len)
@@ -325,4 +335,5 @@ const struct fi_ops_msg kfiv_msg_ops = {
 	.sendmsg = sendmsg,
 	.recvmsg = kfiv_recvmsg,
 	.inject = inject,
+	.submit = submit,
 };

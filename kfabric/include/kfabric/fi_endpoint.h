@@ -149,6 +149,7 @@ struct fi_ops_cm {
  * @sendmsg: see fi_sendmsg()
  * @recvmsg: see fi_recvmsg()
  * @inject: see fi_inject()
+ * @submit: see fi_submit()
  */
 struct fi_ops_msg {
 	size_t size;
@@ -158,6 +159,7 @@ struct fi_ops_msg {
 			   u64 flags);
 	ssize_t (*inject)(struct fid_ep *ep, const void *buf, size_t len,
 			  fi_addr_t dest_addr);
+	void (*submit)(struct fid_ep *ep);
 };
 
 /**
@@ -475,6 +477,23 @@ static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len,
 
 	return KFI_HAS_OP(ops, inject) ? ops->inject(ep, buf, len, dest_addr)
 				       : -ENOSYS;
+}
+
+/**
+ * fi_submit() - no more follows
+ * @ep: endpoint
+ *
+ * Hands over what posts with FI_MORE may have held back; for those who learn
+ * only afterwards that a post was the last one.
+ *
+ * Context: posting.
+ */
+static inline void fi_submit(struct fid_ep *ep)
+{
+	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
+
+	if (KFI_HAS_OP(ops, submit))
+		ops->submit(ep);
 }
 
 /**

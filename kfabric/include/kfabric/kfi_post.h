@@ -87,12 +87,14 @@ struct kfi_post_ep;
  * @full: optional: a post finds no free place: see that there will be one
  * @queue: take an operation. 0: kfi_post_done() will end it; -errno: it is
  *	the caller's again
+ * @submit: optional: run what was queued with FI_MORE
  */
 struct kfi_post_ops {
 	size_t size;
 	int (*ready)(struct kfi_post_ep *ep, u64 dir);
 	void (*full)(struct kfi_post_ep *ep, u64 dir);
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
+	void (*submit)(struct kfi_post_ep *ep);
 };
 
 /**
