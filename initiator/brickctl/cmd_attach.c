@@ -25,6 +25,7 @@
 #define ORDER_BYTES 1024
 #define MS_PER_S    1000
 #define QUEUES_MAX  8
+#define SECTOR_MAX  4096
 
 enum {
 	OPT_BASE,
@@ -34,6 +35,7 @@ enum {
 	OPT_RO,
 	OPT_FAIL,
 	OPT_PROVIDER,
+	OPT_SECTOR,
 };
 
 static const struct ctl_option options[] = {
@@ -47,6 +49,7 @@ static const struct ctl_option options[] = {
 		       "never, or io-error after --reconnect-s" },
 	[OPT_PROVIDER] = { "provider", 0, "NAME",
 			   "kfabric's, when it is not the URL's" },
+	[OPT_SECTOR] = { "sector", 0, "BYTES", "512 or 4096; 4096" },
 	{ NULL },
 };
 
@@ -155,9 +158,17 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	const struct ctl_settings *s = &ctl->settings;
 	const char *queues = args->options[OPT_QUEUES];
 	const char *fail = args->options[OPT_FAIL];
+	const char *sector = args->options[OPT_SECTOR];
 	uint64_t n;
 	int status;
 
+	if (sector) {
+		status = ctl_read_number(ctl, "--sector", sector, SECTOR_MAX,
+					 &n);
+		if (status)
+			return status;
+		add(order, ",sector=%" PRIu64, n);
+	}
 	if (queues) {
 		status = ctl_read_number(ctl, "--queues", queues, QUEUES_MAX,
 					 &n);

@@ -35,7 +35,7 @@
 #include "trace.h"
 
 /* Zeroes that are written from: one buffer, over and over. */
-#define ZERO_ORDER 4
+#define ZERO_ORDER 6
 #define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
 
 static struct page *zero_page;
@@ -236,7 +236,7 @@ static struct fi_rma_iov remote(const struct kfbk_device *dev,
 }
 
 static ssize_t post_flush(struct kfbk_queue *q, struct fid_ep *ep,
-			  struct kfbk_rq *krq)
+			  struct kfbk_rq *krq, u64 more)
 {
 	struct fi_rma_iov rma = remote(q->dev, krq);
 	struct fi_msg_flush msg = {
@@ -246,7 +246,7 @@ static ssize_t post_flush(struct kfbk_queue *q, struct fid_ep *ep,
 		.addr = FI_ADDR_UNSPEC,
 		.context = &kfbk_rq_ctx(q->dev, krq, 1)->fi,
 	};
-	ssize_t ret = fi_flush(ep, &msg, FI_COMPLETION);
+	ssize_t ret = fi_flush(ep, &msg, FI_COMPLETION | more);
 
 	if (!ret)
 		atomic_long_inc(&q->n_ops[KFBK_OP_READBACK]);
@@ -271,7 +271,7 @@ void kfbk_data_pump(struct kfbk_queue *q)
 		if (!q->ep)
 			return;
 		list_del_init(&krq->node);
-		if (post_flush(q, q->ep, krq)) {
+		if (post_flush(q, q->ep, krq, 0)) {
 			list_add(&krq->node, &q->fua);
 			return;
 		}
@@ -279,7 +279,7 @@ void kfbk_data_pump(struct kfbk_queue *q)
 }
 
 static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
-		    struct kfbk_rq *krq, const struct fi_buf *buf)
+		    struct kfbk_rq *krq, const struct fi_buf *buf, u64 more)
 {
 	struct fi_rma_iov rma = remote(q->dev, krq);
 	struct fi_msg_rma msg = {
@@ -291,9 +291,10 @@ static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
 	};
 
 	if (!krq->is_write)
-		return fi_readmsg(ep, &msg, FI_COMPLETION);
+		return fi_readmsg(ep, &msg, FI_COMPLETION | more);
 	/* Quiet: the readback behind it tells of both. */
-	return fi_writemsg(ep, &msg, krq->chained ? FI_MORE : FI_COMPLETION);
+	return fi_writemsg(ep, &msg,
+			   krq->chained ? FI_MORE : FI_COMPLETION | more);
 }
 
 /* What a refused post means for the request. */
@@ -320,8 +321,9 @@ static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 
 /* A write or read of krq->len bytes at krq->va, which are mapped. */
 static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
-			   const struct fi_buf *buf)
+			   const struct fi_buf *buf, unsigned long *open)
 {
+	u64 more = open ? FI_MORE : 0;
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct kfbk_queue *q;
 	struct fid_ep *ep;
@@ -336,7 +338,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	krq->queue = q;
 	krq->chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
 	WRITE_ONCE(krq->posted, true);
-	ret = post(q, ep, krq, buf);
+	ret = post(q, ep, krq, buf, more);
 	trace_kfbrick_post(q, rq, ret);
 	if (unlikely(ret)) {
 		WRITE_ONCE(krq->posted, false);
@@ -345,8 +347,10 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	}
 	atomic_long_inc(
 		&q->n_ops[krq->is_write ? KFBK_OP_WRITE : KFBK_OP_READ]);
-	if (krq->chained && unlikely(post_flush(q, ep, krq)))
+	if (krq->chained && unlikely(post_flush(q, ep, krq, more)))
 		put_off(q, krq);
+	if (open)
+		set_bit(q->index, open);
 	return BLK_STS_OK;
 }
 
@@ -361,7 +365,8 @@ static blk_status_t read_zeroes(struct request *rq)
 	return BLK_STS_OK;
 }
 
-static blk_status_t move(struct kfbk_device *dev, struct request *rq)
+static blk_status_t move(struct kfbk_device *dev, struct request *rq,
+			 unsigned long *open)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
@@ -372,7 +377,7 @@ static blk_status_t move(struct kfbk_device *dev, struct request *rq)
 	switch (smp_load_acquire(&block_of(dev, krq->va)->state)) {
 	case KFBK_MAPPED:
 		buf = rq_buf(dev, rq);
-		return submit(dev, rq, &buf);
+		return submit(dev, rq, &buf, open);
 	case KFBK_ABSENT:
 	case KFBK_FILLING:
 		if (!krq->is_write)
@@ -390,34 +395,53 @@ static bool may_unmap(const struct kfbk_device *dev, const struct request *rq)
 	return dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
 }
 
-/* One step of a discard or of write-zeroes: at most one block. */
-static blk_status_t clear_step(struct kfbk_device *dev, struct request *rq)
+/* A step is at most one block; the one that request has come to. */
+static u32 step_of(const struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
 	u32 in_block = KFB_BLOCK_BYTES - (from & (KFB_BLOCK_BYTES - 1));
-	u32 len = min_t(u32, blk_rq_bytes(rq) - krq->done, in_block);
-	bool discard = req_op(rq) == REQ_OP_DISCARD;
-	struct fi_buf buf;
-	u8 state;
 
 	krq->va = dev->options.base + from;
-	state = smp_load_acquire(&block_of(dev, krq->va)->state);
-	if (state == KFBK_ABSENT || (discard && len < KFB_BLOCK_BYTES)) {
-		/* It reads as zeros already, or is not ours to free. */
-		krq->len = len;
-		kfbk_rq_step(rq, len);
-		return BLK_STS_OK;
+	return min_t(u32, blk_rq_bytes(rq) - krq->done, in_block);
+}
+
+/* It reads as zeros already, or is not ours to free. */
+static bool can_skip(const struct request *rq, u8 state, u32 len)
+{
+	return state == KFBK_ABSENT ||
+	       (req_op(rq) == REQ_OP_DISCARD && len < KFB_BLOCK_BYTES);
+}
+
+/* A discard, or write-zeroes: on to the next step that takes time. */
+static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	struct fi_buf buf;
+	u32 len;
+	u8 state;
+
+	for (;;) {
+		len = step_of(dev, rq);
+		state = smp_load_acquire(&block_of(dev, krq->va)->state);
+		if (!can_skip(rq, state, len))
+			break;
+		krq->done += len;
+		if (krq->done == blk_rq_bytes(rq)) {
+			kfbk_rq_end(rq, BLK_STS_OK);
+			return BLK_STS_OK;
+		}
 	}
 	if (state != KFBK_MAPPED ||
-	    (len == KFB_BLOCK_BYTES && (discard || may_unmap(dev, rq)))) {
+	    (len == KFB_BLOCK_BYTES &&
+	     (req_op(rq) == REQ_OP_DISCARD || may_unmap(dev, rq)))) {
 		kfbk_blocks_wait(dev, rq);
 		return BLK_STS_OK;
 	}
 	krq->is_write = true;
 	buf = zero_buf(dev, &len);
 	krq->len = len;
-	return submit(dev, rq, &buf);
+	return submit(dev, rq, &buf, NULL);
 }
 
 static blk_status_t flush(struct kfbk_device *dev, struct request *rq)
@@ -445,12 +469,29 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	rq->rq_flags |= RQF_DONTPREP;
 }
 
-static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
-			     const struct blk_mq_queue_data *bd)
+/*
+ * Ring the doorbells of those queues that posts of this hardware queue have
+ * left open: the last request of a batch may have gone down another one.
+ */
+static void commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
 	struct kfbk_device *dev = hctx->queue->queuedata;
-	struct request *rq = bd->rq;
+	unsigned long *open = (unsigned long *)&hctx->driver_data;
+	struct fid_ep *ep;
+	u32 i;
 
+	for (i = 0; READ_ONCE(*open) && i < dev->options.queues; i++) {
+		if (!test_and_clear_bit(i, open))
+			continue;
+		ep = READ_ONCE(dev->queues[i].ep);
+		if (ep)
+			fi_submit(ep);
+	}
+}
+
+static blk_status_t start(struct kfbk_device *dev, struct request *rq,
+			  unsigned long *open)
+{
 	if (!(rq->rq_flags & RQF_DONTPREP))
 		prepare(dev, rq);
 	if (unlikely(READ_ONCE(dev->is_over)))
@@ -462,15 +503,30 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		return move(dev, rq);
+		return move(dev, rq, open);
 	case REQ_OP_FLUSH:
 		return flush(dev, rq);
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
-		return clear_step(dev, rq);
+		return clear(dev, rq);
 	default:
 		return BLK_STS_NOTSUPP;
 	}
+}
+
+static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
+			     const struct blk_mq_queue_data *bd)
+{
+	struct kfbk_device *dev = hctx->queue->queuedata;
+	unsigned long *open = (unsigned long *)&hctx->driver_data;
+	bool last = bd->last;
+	blk_status_t status;
+
+	/* The request may be over, and another's, when this returns. */
+	status = start(dev, bd->rq, last ? NULL : open);
+	if (last && READ_ONCE(*open))
+		commit_rqs(hctx);
+	return status;
 }
 
 /*
@@ -488,6 +544,7 @@ static enum blk_eh_timer_return timed_out(struct request *rq)
 
 const struct blk_mq_ops kfbk_mq_ops = {
 	.queue_rq = queue_rq,
+	.commit_rqs = commit_rqs,
 	.complete = complete_rq,
 	.init_request = init_request,
 	.timeout = timed_out,

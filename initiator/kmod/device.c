@@ -90,8 +90,8 @@ static void release(struct kref *ref)
 	kfbk_session_fini(dev);
 	kfbk_maps_fini(dev);
 	ida_free(&instances, dev->instance);
-	memzero_explicit(dev->key, sizeof(dev->key));
-	kvfree(dev);
+	/* The client's key, and its session's. */
+	kvfree_sensitive(dev, sizeof(*dev));
 }
 
 void kfbk_put(struct kfbk_device *dev)

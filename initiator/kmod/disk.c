@@ -40,8 +40,8 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 	size_t most = dev->info->ep_attr->max_msg_size;
 
 	*l = (struct kfi_disk_limits){
-		.logical_block_bytes = KFBK_LOGICAL_BYTES,
-		.physical_block_bytes = KFBK_LOGICAL_BYTES,
+		.logical_block_bytes = dev->options.sector_bytes,
+		.physical_block_bytes = KFBK_PHYSICAL_BYTES,
 		.io_opt_bytes = KFB_BLOCK_BYTES,
 		.chunk_sectors = KFBK_BLOCK_SECTORS,
 		.max_sectors =

@@ -69,9 +69,9 @@
 /* Segments of one request; the provider may have fewer. */
 #define KFBK_SEGMENTS_MAX 64
 
-#define KFBK_WHY_BYTES	   160
-#define KFBK_BLOCK_SECTORS (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
-#define KFBK_LOGICAL_BYTES 4096
+#define KFBK_WHY_BYTES	    160
+#define KFBK_BLOCK_SECTORS  (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
+#define KFBK_PHYSICAL_BYTES 4096
 
 struct kfbk_device;
 struct kfbk_queue;

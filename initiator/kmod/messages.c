@@ -125,11 +125,13 @@ static bool is_news(const struct kfbk_device *dev, int news,
 static void received(struct kfbk_queue *q, u16 index, u32 len)
 {
 	struct kfbk_device *dev = q->dev;
+	struct kfb_engine *engine = &dev->client.queues[q->index].engine;
 	struct kfb_outcome outcome = {};
 	int news;
 
 	kfbk_lock(dev);
-	if (!q->ep)
+	/* What comes after the end of a connection is nobody's. */
+	if (!q->ep || kfb_engine_state(engine) == KFB_CONN_CLOSING)
 		goto unlock;
 	news = kfb_client_receive(&dev->client, q->index, rx_buffer(q, index),
 				  len, kfbk_now_ms(), &dev->rx_reply, &outcome);

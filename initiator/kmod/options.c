@@ -108,6 +108,14 @@ static const char *take_queues(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
+static const char *take_sector(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou32(value, 10, &out->sector_bytes) ||
+	    (out->sector_bytes != 512 && out->sector_bytes != 4096))
+		return "must be 512 or 4096";
+	return NULL;
+}
+
 static const char *take_thin(const char *value, struct kfbk_options *out)
 {
 	out->thin = true;
@@ -175,6 +183,7 @@ enum {
 	OPT_UUID,
 	OPT_BASE,
 	OPT_BLOCKS,
+	OPT_SECTOR,
 	OPT_QUEUES,
 	OPT_THIN,
 	OPT_RO,
@@ -196,6 +205,7 @@ static const struct option options[] = {
 	[OPT_UUID] = { "uuid", true, take_uuid },
 	[OPT_BASE] = { "base", true, take_base },
 	[OPT_BLOCKS] = { "blocks", true, take_blocks },
+	[OPT_SECTOR] = { "sector", true, take_sector },
 	[OPT_QUEUES] = { "queues", true, take_queues },
 	[OPT_THIN] = { "thin", false, take_thin },
 	[OPT_RO] = { "ro", false, take_ro },
@@ -284,6 +294,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 {
 	struct kfbk_options o = {
 		.port = DEFAULT_PORT,
+		.sector_bytes = 4096,
 		.queues = min_t(u32, num_online_cpus(), QUEUES_WANTED),
 		.reconnect_ms = DEFAULT_S * MSEC_PER_S,
 		.timeout_ms = TIMEOUT_S * MSEC_PER_S,

@@ -5,8 +5,8 @@
  * One line of "key=value" pairs and flags, separated by commas:
  *
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
- *	base=0x0,blocks=512,queues=4,thin,ro,reconnect_s=60,fail=io-error,
- *	uuid=...,timeout_s=10
+ *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
+ *	fail=io-error,uuid=...,timeout_s=10
  *	detach,instance=0,force
  */
 #ifndef KFBRICK_OPTIONS_H
@@ -43,6 +43,7 @@ enum kfbk_order {
  * @queues: connections
  * @reconnect_ms: as in &struct kfb_client_config
  * @timeout_ms: of connecting and of each request
+ * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
  * @instance: DETACH: which
@@ -62,6 +63,7 @@ struct kfbk_options {
 	u32 queues;
 	u32 reconnect_ms;
 	u32 timeout_ms;
+	u32 sector_bytes;
 	bool thin;
 	bool ro;
 	u32 instance;

@@ -205,6 +205,28 @@ static void take_news(struct kfbk_device *dev)
 	}
 }
 
+/* What the brick has to say unasked. EVENTs travel on queue 0. */
+static void take_events(struct kfbk_device *dev)
+{
+	struct kfb_engine *engine = &dev->client.queues[0].engine;
+	struct kfb_event event;
+
+	while (kfb_engine_take_event(engine, &event)) {
+		switch (event.kind) {
+		case KFB_EVENT_MEDIA_ERROR:
+			kfbk_err(dev,
+				 "the brick has lost %llu blocks at 0x%llx\n",
+				 event.n_blocks, event.va);
+			break;
+		case KFB_EVENT_SHUTDOWN:
+			kfbk_info(dev, "the brick is shutting down\n");
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 /* ---- what the client wants -------------------------------------------- */
 
 /* Stop queue_rq(). Context: dev->lock is not held. */
@@ -434,6 +456,7 @@ static void session_work(struct work_struct *work)
 	}
 	if (was != kfb_client_state(&dev->client))
 		trace_kfbrick_session(dev, was);
+	take_events(dev);
 	kfbk_calls_pump(dev);
 	kfbk_unlock(dev);
 	settle(dev);
