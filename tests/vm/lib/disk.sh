@@ -52,6 +52,7 @@ ctl() { # brickctl, as client a
 attach_disk() { # attach_disk OPTION...: of brickctl attach
 	DISK=$(ctl attach "$@" 2>/tmp/attach.err) || {
 		cat /tmp/attach.err
+		tail -5 $BRICK_LOG
 		return 1
 	}
 	CTL=/sys/block/${DISK#/dev/}/kfbrick
@@ -66,4 +67,40 @@ counter() { # counter NAME: of operations, over all queues of the disk
 	awk -v name="$1" '{ for (i = 1; i <= NF; i++) {
 			split($i, kv, "="); if (kv[1] == name) n += kv[2] } }
 		END { print n + 0 }' "$CTL/counters"
+}
+
+disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
+	BRICK_IP=$LOCAL_IP
+	dax=$(devdax_setup) || bail "a devdax namespace can be made"
+	rxe_setup || bail "soft RoCE starts on dummy0"
+	make_key
+	configure_brick "$dax" "$BRICK_IP" "$@"
+	brickd format "$dax" --force || bail "devdax is formatted"
+	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
+	modprobe kfabric_verbs && modprobe kfbrick || bail "the driver loads"
+}
+
+disk_end() { # nothing is left of disk_setup
+	check "the driver unloads" rmmod kfbrick
+	check "no object is left open" wait_for 30 fabric_idle
+	check "brickd stops" stop_brick
+}
+
+counts() { # operations of each kind, over all queues
+	awk '{ for (i = 2; i <= NF; i++) { split($i, kv, "="); n[kv[1]] += kv[2] } }
+		END { print n["writes"] + 0, n["reads"] + 0, n["readbacks"] + 0,
+			n["messages"] + 0 }' "$CTL/counters"
+}
+
+posts() { # posts WRITES READS READBACKS MESSAGES COMMAND...: exactly these
+	_want="$1 $2 $3 $4"
+	shift 4
+	_was=$(counts)
+	"$@" || return
+	_is=$(counts)
+	# shellcheck disable=SC2086 # words
+	set -- $_was $_is
+	_got="$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
+	echo "writes reads readbacks messages: $_got, wanted $_want"
+	[ "$_got" = "$_want" ]
 }

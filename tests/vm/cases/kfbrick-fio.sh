@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# fio verifies: random writes and reads of all sizes, flushes, trims.
+# NEEDS: rdma nvdimm fio
+# KO: kfabric_core kfabric_verbs kfbrick
+# BIN: brickd brickctl
+# NVDIMM: 288M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 1500
+
+SECONDS_EACH=$((${KFB_FIO_S:-60} / 4))
+
+fio_run() { # fio_run NAME OPTION...
+	_name=$1
+	shift
+	fio --name="$_name" --filename="$DISK" --ioengine=libaio --direct=1 \
+		--time_based --runtime="$SECONDS_EACH" --size=240M \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--verify_backlog=256 --group_reporting --randseed=4711 "$@" \
+		>/tmp/fio.out 2>&1
+	_status=$?
+	grep -E 'err=|verify' /tmp/fio.out
+	return $_status
+}
+
+disk_setup
+for queues in 1 2 3 4; do
+	thin='' sector=''
+	[ $queues = 2 ] && sector='--sector 512'
+	[ $queues = 1 ] || thin=--thin
+	check "a disk with $queues queues is attached" attach_disk --size 240M \
+		--queues $queues $thin $sector || exit
+	case $queues in
+	1) set -- --bs=4k --iodepth=16 --rw=randrw --fsync=32 ;;
+	2) set -- --bsrange=512-1m --iodepth=8 --rw=randrw --fdatasync=16 ;;
+	3) set -- --bsrange=4k-128k --iodepth=16 --rw=randrw --sync=1 ;;
+	4) set -- --bs=4k --iodepth=16 --rw=randtrimwrite ;;
+	esac
+	check "fio finds no error with $queues queues: $*" fio_run q$queues "$@"
+	check "it is detached" detach_disk
+	ctl free 0x0+240M >/dev/null 2>&1
+done
+disk_end

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A thin disk: what is allocated when, what is freed, and a brick that is full.
+# NEEDS: rdma nvdimm fs
+# KO: kfabric_core kfabric_verbs kfbrick
+# BIN: brickd brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 900
+
+allocated() { # allocated N: the brick has so many blocks of ours
+	_n=$(ctl list | awk '/^0x/ { n += $2 } END { print n + 0 }')
+	echo "$_n allocated, wanted $1"
+	[ "$_n" -eq "$1" ]
+}
+
+is_zero() { # is_zero OFFSET_MIB MIB
+	dd if="$DISK" bs=1M skip="$1" count="$2" iflag=direct 2>/dev/null |
+		tr -d '\000' | wc -c | grep -q '^0$'
+}
+
+write_mib() { # write_mib OFFSET_MIB MIB
+	dd if=/dev/urandom of="$DISK" bs=1M seek="$1" count="$2" \
+		oflag=direct conv=notrunc
+}
+
+fill_fs() { # write until it is full; what is said goes to /tmp/full
+	dd if=/dev/zero of=/mnt/big bs=1M count=300 conv=fsync 2>/tmp/full
+}
+
+disk_setup
+check "a thin disk larger than the brick is attached" attach_disk \
+	--size 512M --thin || exit
+check "nothing is allocated" allocated 0
+check "it reads as zeros" is_zero 0 64
+check "reading allocates nothing" allocated 0
+check "one page is written in the middle of a block" \
+	dd if=/dev/urandom of="$DISK" bs=4096 count=1 seek=1000 oflag=direct
+check "that is one block" allocated 1
+check "the rest of the block is zero" is_zero 0 3
+check "eight blocks are written" write_mib 16 16
+check "that is eight more" allocated 9
+check "a discard of three whole blocks" \
+	blkdiscard -o $((16 << 20)) -l $((6 << 20)) "$DISK"
+check "frees three" allocated 6
+check "they are zero" is_zero 16 6
+check_fails "the next is not" is_zero 22 2
+check "a discard of parts of two blocks" \
+	blkdiscard -o $((23 << 20)) -l $((2 << 20)) "$DISK"
+check "frees none" allocated 6
+check "freed blocks are written again" write_mib 16 6
+check "and are allocated again" allocated 9
+dd if="$DISK" bs=1M skip=16 count=16 iflag=direct 2>/dev/null |
+	sha256sum >/tmp/sum
+check "it is detached" detach_disk
+check "the blocks stay" allocated 9
+check "it is attached again" attach_disk --size 512M --thin
+dd if="$DISK" bs=1M skip=16 count=16 iflag=direct 2>/dev/null |
+	sha256sum >/tmp/sum.again
+check "and has what it had" cmp /tmp/sum /tmp/sum.again
+
+check "ext4 is made on it" mkfs.ext4 -q -E nodiscard,lazy_itable_init=1 \
+	"$DISK"
+mkdir -p /mnt
+check "it is mounted" mount -t ext4 -o discard "$DISK" /mnt
+check_fails "a file larger than the brick is not written" fill_fs
+check "that is ENOSPC or what the file system makes of it" \
+	grep -qiE 'no space|input/output|i/o' /tmp/full
+check "the driver says ENOSPC to the file system" eval \
+	'dmesg | grep -qiE "critical space allocation|ENOSPC|error -28|lost async page write"'
+check "it is unmounted" umount /mnt
+check "it is detached" detach_disk
+disk_end
