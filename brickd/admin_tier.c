@@ -7,10 +7,10 @@
 
 static void put_va(struct json_object *object, uint64_t block)
 {
+	uint64_t va = block << KFB_BLOCK_SHIFT;
 	char text[19];
 
-	snprintf(text, sizeof(text), "0x%llx",
-		 (unsigned long long)(block << KFB_BLOCK_SHIFT));
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)va);
 	brick_admin_put_text(object, "va", text);
 }
 

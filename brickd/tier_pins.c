@@ -49,7 +49,7 @@ int brick_tier_pin(struct brick_tier *t, struct brick_span span)
 int brick_tier_unpin(struct brick_tier *t, struct brick_span span)
 {
 	uint32_t from = find(t, span.first + 1), to;
-	struct brick_span rest[2];
+	struct brick_span rest[2] = { { 0 } };
 	uint32_t n = 0;
 
 	for (to = from; to < t->n_pins && t->pins[to].first < span.end; to++) {

@@ -214,15 +214,19 @@ static int make_order(struct ctl *ctl, struct order *order,
 
 static int show(struct ctl *ctl, const char *answer)
 {
+	static const char name[] = "instance=";
+	const char *number = answer + sizeof(name) - 1;
 	struct json_object *object;
-	unsigned int instance;
+	unsigned long instance;
 	char path[64];
+	char *end;
 
-	if (sscanf(answer, "instance=%u", &instance) != 1)
+	if (strncmp(answer, name, sizeof(name) - 1) != 0 ||
+	    (instance = strtoul(number, &end, 10), end == number))
 		return ctl_fail(ctl, CTL_REFUSED, -EPROTO,
 				"use a brickctl of the driver's version",
 				"the kernel driver answers \"%s\"", answer);
-	snprintf(path, sizeof(path), "/dev/kfbrick%u", instance);
+	snprintf(path, sizeof(path), "/dev/kfbrick%lu", instance);
 	if (!ctl->json) {
 		puts(path);
 		return CTL_DONE;

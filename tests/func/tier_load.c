@@ -135,7 +135,10 @@ static bool is_mixture(const uint8_t *data, unsigned int i)
 	match(data, i, b->generation, ok);
 	for (unsigned int m = 0; m < b->n_maybe; m++)
 		match(data, i, b->maybe[m], ok);
-	return !memchr(ok, false, sizeof(ok));
+	for (size_t p = 0; p < BLOCK / PAGE; p++)
+		if (!ok[p])
+			return false;
+	return true;
 }
 
 static int check_data(unsigned int i, const uint8_t *data)

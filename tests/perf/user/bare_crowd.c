@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 
 	if (!n || !all || pipe(ends)) {
 		fprintf(stderr, "usage: %s CONNECTIONS\n", argv[0]);
+		free(all);
 		return 2;
 	}
 	raise_descriptor_limit();
@@ -92,10 +93,9 @@ int main(int argc, char **argv)
 		_exit(run_passive(ends[1], n));
 	close(ends[1]);
 	len = read(ends[0], address, sizeof(address));
-	if (len <= 0)
-		return 1;
-	for (unsigned long i = 0; i < n; i++)
+	for (unsigned long i = 0; len > 0 && i < n; i++)
 		bare_connect(&all[i], address, (size_t)len);
 	wait(&status);
+	free(all);
 	return status ? 1 : 0;
 }
