@@ -465,7 +465,8 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->posted = false;
 	krq->chained = false;
 	krq->is_write = op_is_write(req_op(rq));
-	krq->fua = rq->cmd_flags & REQ_FUA && dev->flush_mode != KFB_FLUSH_NONE;
+	krq->fua = req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
+		   dev->flush_mode != KFB_FLUSH_NONE;
 	rq->rq_flags |= RQF_DONTPREP;
 }
 

@@ -29,8 +29,12 @@ static int alloc_tags(struct kfbk_device *dev)
 	tags->queue_depth = KFBK_DEPTH;
 	tags->numa_node = NUMA_NO_NODE;
 	tags->cmd_size = kfbk_rq_bytes(dev);
-	/* Any request may go down any queue, so all of them share their tags. */
-	tags->flags = KFI_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED;
+	/*
+	 * Any request may go down any queue, so all of them share their tags.
+	 * There is nothing to seek, so nothing is gained by sorting.
+	 */
+	tags->flags = KFI_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED |
+		      BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	tags->driver_data = dev;
 	return blk_mq_alloc_tag_set(tags);
 }

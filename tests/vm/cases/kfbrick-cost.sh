@@ -2,11 +2,11 @@
 # shellcheck shell=dash
 # What a 4 KiB write, write and flush, and read cost beside others. Times of a
 # free-running guest compare within one boot only: run it with --icount.
-# NEEDS: rdma nvdimm nvme fio
-# KO: kfabric_core kfabric_verbs kfbrick
-# BIN: brickd brickctl
-# NVDIMM: 160M persist=cpu
-# NVDIMM: 160M persist=cpu
+# NEEDS: rdma nvdimm nvme fio libfabric
+# KO: kfabric_core kfabric_verbs kfbrick kfi_latency
+# BIN: brickd brickctl ofi_peer
+# NVDIMM: 160M persist=mem-ctrl
+# NVDIMM: 160M persist=mem-ctrl
 # MEM: 1G
 # MANUAL: yes
 # TIMEOUT: 3000
@@ -91,19 +91,32 @@ nvme_measure() { # nvme_measure TRANSPORT PORT ID
 	done
 }
 
-brick_measure() { # brick_measure NAME SETTING...
-	_name=$1
+brick_measure() { # brick_measure MODE SETTING...
+	_mode=$1
 	shift
 	disk_setup "$@"
 	check "a disk is attached" attach_disk --size 64 --queues 1 || return
-	measure "$_name" "$DISK"
+	check "it flushes by $_mode" test "$(cat "$CTL/flush_mode")" = "$_mode"
+	measure "kfbrick-$_mode" "$DISK"
 	check "it is detached" detach_disk
 	disk_end
 }
 
+raw_measure() { # a write with a readback behind it, by plain verbs
+	for _port in 7471 7472; do
+		ofi_peer server "$LOCAL_IP" $_port >/tmp/peer.$_port &
+		wait_for 20 grep -q listening /tmp/peer.$_port || return
+	done
+	echo "# raw begins" >/dev/kmsg
+	modprobe kfi_latency node="$LOCAL_IP" service=7471,7472 || return
+	diag "$(dmesg_since "# raw begins" | grep -i 'ns\|median' | cut -c1-110)"
+	killall ofi_peer
+}
+
 rxe_setup || bail "soft RoCE starts"
-brick_measure kfbrick-readback "persistence = assume-readback"
-brick_measure kfbrick-message
+raw_measure || diag "plain verbs were not measured"
+brick_measure readback "persistence = assume-readback"
+brick_measure message
 check "the other NVDIMM is a disk" wait_for 10 test -b /dev/pmem1
 measure local-pmem /dev/pmem1
 nvme_measure rdma 4420 1
