@@ -41,6 +41,10 @@ check "that is one block" allocated 1
 check "the rest of the block is zero" is_zero 0 3
 check "eight blocks are written" write_mib 16 16
 check "that is eight more" allocated 9
+# The reader's buffer is full of the block before.
+check "what is behind them reads as zeros" eval 'dd if="$DISK" bs=1M skip=31 \
+	count=2 iflag=direct 2>/dev/null | tail -c 1048576 | tr -d "\000" |
+	wc -c | grep -q "^0$"'
 check "a discard of three whole blocks" \
 	blkdiscard -o $((16 << 20)) -l $((6 << 20)) "$DISK"
 check "frees three" allocated 6
