@@ -164,6 +164,21 @@ static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
 	}
 }
 
+/*
+ * Requests to connect may overtake each other, and a brick refuses a join whose
+ * counter is not above those it has seen: one is under way at a time.
+ */
+static _Bool is_joining(const struct kfb_client *c)
+{
+	__u32 i;
+
+	for (i = 0; i < c->config.n_queues; i++) {
+		if (c->queues[i].engine.state == KFB_CONN_CONNECTING)
+			return 1;
+	}
+	return 0;
+}
+
 static _Bool join(struct kfb_client *c, __u32 queue, __u64 now_ms,
 		  struct kfb_client_action *out)
 {
@@ -176,7 +191,7 @@ static _Bool join(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	};
 	int rc = -EOVERFLOW;
 
-	if (now_ms < c->queues[queue].retry_at_ms)
+	if (now_ms < c->queues[queue].retry_at_ms || is_joining(c))
 		return 0;
 	if (join.counter) {
 		c->join_counter = join.counter;
@@ -328,6 +343,7 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 __u64 kfb_client_next_ms(const struct kfb_client *c)
 {
 	__u64 next_ms = KFB_TIME_NEVER;
+	_Bool joining = is_joining(c);
 	__u32 i;
 
 	for (i = 0; i < c->n_offered; i++) {
@@ -339,7 +355,7 @@ __u64 kfb_client_next_ms(const struct kfb_client *c)
 		if (q->engine.state == KFB_CONN_CONNECTING &&
 		    q->connect_until_ms < at_ms)
 			at_ms = q->connect_until_ms;
-		if (q->engine.state == KFB_CONN_BACKOFF &&
+		if (q->engine.state == KFB_CONN_BACKOFF && !joining &&
 		    (!i || c->state != KFB_CLIENT_OPENING) &&
 		    q->retry_at_ms < at_ms)
 			at_ms = q->retry_at_ms;

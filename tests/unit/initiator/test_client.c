@@ -330,6 +330,28 @@ static void a_join_in_another_instance_is_no_join(void **state)
 	assert_int_equal(r.b.n_openings, 2);
 }
 
+/* They may overtake each other, and the counter must rise at the brick. */
+static void one_join_is_under_way_at_a_time(void **state)
+{
+	struct kfb_client_action action;
+	int n_connects = 0;
+	int n = 0;
+
+	rig_connect(&r);
+	kfb_client_lost(&r.c, 1, r.now_ms, -ECONNRESET);
+	kfb_client_lost(&r.c, 2, r.now_ms, -ECONNRESET);
+	r.now_ms += 100;
+	while (kfb_client_next(&r.c, r.now_ms, &action)) {
+		if (action.what == KFB_DO_CLOSE)
+			kfb_client_closed(&r.c, action.queue);
+		n_connects += action.what == KFB_DO_CONNECT;
+		assert_true(n++ < 100);
+	}
+	assert_int_equal(n_connects, 1);
+	/* Nor does the other one ask to be looked at meanwhile. */
+	assert_true(kfb_client_next_ms(&r.c) > r.now_ms);
+}
+
 static void a_join_counter_never_comes_twice(void **state)
 {
 	uint32_t before;
@@ -724,6 +746,7 @@ int main(void)
 		THREE(one_stale_queue_ends_all_of_them),
 		ONE(a_refusal_that_is_not_stale_keeps_the_session),
 		ONE(a_join_in_another_instance_is_no_join),
+		THREE(one_join_is_under_way_at_a_time),
 		ONE(a_join_counter_never_comes_twice),
 		ONE(it_gives_up_in_its_time_and_not_before),
 		ONE(tries_are_spread_over_time),
