@@ -11,6 +11,7 @@
 
 QUEUES=4
 BLOCKS=16
+TRACE=/sys/kernel/debug/tracing
 
 write_block() { # write_block NUMBER: 4 KiB at the start of a block, no flush
 	dd if=/dev/zero of="$DISK" bs=4096 count=1 seek=$(($1 * 512)) \
@@ -105,12 +106,30 @@ fua() {
 	fi
 }
 
+# The flush that follows a synchronous write would hide that a FUA was lost: a
+# FUA write is over when it is durable, and in readback it brings its own.
+fua_is_kept() {
+	echo >$TRACE/trace
+	echo 1 >$TRACE/events/kfbrick/enable
+	write_fua
+	echo 0 >$TRACE/events/kfbrick/enable
+	cat $TRACE/trace
+	grep -q 'kfbrick_post:.*write+fua' $TRACE/trace || return
+	if [ "$MODE" = readback ]; then
+		! grep -q kfbrick_flush_op: $TRACE/trace
+	else
+		awk '/kfbrick_flush_op:/ { flushed = 1 }
+			/kfbrick_done:.* op=1 / { exit !flushed }' $TRACE/trace
+	fi
+}
+
 of_mode() {
 	flush
 	check "$MODE: a write is one write" posts 1 0 0 0 write_block 1
 	check "$MODE: its flush is one op" flushes 1 flush
 	check "$MODE: a flush without writes posts nothing" flushes 0 flush
 	check "$MODE: FUA is a write and a flush of its queue" fua
+	check "$MODE: and is not over before it is durable" fua_is_kept
 	check "$MODE: nothing is left to flush" flushes 0 flush
 	check "$MODE: a read is one read" posts 0 1 0 0 read_block 1
 	cat "$CTL/counters" >/tmp/counters
