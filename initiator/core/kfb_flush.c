@@ -115,6 +115,21 @@ void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op)
 	queue->wanted = 1;
 }
 
+void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req)
+{
+	const struct kfb_dirty *dirty = &op->dirty;
+
+	memset(req, 0, sizeof(*req));
+	req->op = KFB_OP_FLUSH;
+	if (dirty->all) {
+		req->u.flush.flags = KFB_FLUSH_ALL;
+		return;
+	}
+	req->u.flush.n_ranges = dirty->n;
+	memcpy(req->u.flush.ranges, dirty->ranges,
+	       dirty->n * sizeof(dirty->ranges[0]));
+}
+
 int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
 {
 	struct kfb_flush_op *op = NULL;

@@ -147,6 +147,15 @@ struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue);
 void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op);
 
 /**
+ * kfb_flush_request - the FLUSH request that an op is, in mode message
+ * @op: from kfb_flush_post()
+ * @req: filled
+ *
+ * Context: any.
+ */
+void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req);
+
+/**
  * kfb_flush_done - a posted op has completed
  * @queue: the queue
  * @id: the op's number

@@ -116,21 +116,31 @@ static int unmap(struct kfbk_device *dev, u64 first, u64 end)
 	return ret;
 }
 
+/* The end of the run of BUSY blocks at i, or of what one handle has of it. */
+static u64 busy_end(const struct kfbk_device *dev, struct span span, u64 i,
+		    bool one_handle)
+{
+	const struct kfbk_block *b = dev->blocks;
+
+	for (i++; i < span.end && b[i].state == KFBK_BUSY; i++) {
+		if (one_handle && b[i].is_first)
+			break;
+	}
+	return i;
+}
+
 /* Each handle by itself. */
 static int unmap_all(struct kfbk_device *dev, struct span span)
 {
-	const struct kfbk_block *b = dev->blocks;
 	u64 end, i;
 	int ret = 0;
 
 	for (i = span.first; !ret && i < span.end; i = end) {
-		end = i + 1;
-		if (b[i].state != KFBK_BUSY)
-			continue;
-		while (end < span.end && b[end].state == KFBK_BUSY &&
-		       !b[end].is_first)
-			end++;
-		ret = unmap(dev, i, end);
+		end = busy_end(dev, span, i, true);
+		if (dev->blocks[i].state == KFBK_BUSY)
+			ret = unmap(dev, i, end);
+		else
+			end = i + 1;
 	}
 	return ret;
 }
@@ -138,17 +148,15 @@ static int unmap_all(struct kfbk_device *dev, struct span span)
 /* Map again what is BUSY: it was mapped before, and was not freed. */
 static int map_rest(struct kfbk_device *dev, struct span span)
 {
-	const struct kfbk_block *b = dev->blocks;
 	u64 end, i;
 	int ret = 0;
 
 	for (i = span.first; !ret && i < span.end; i = end) {
-		end = i + 1;
-		if (b[i].state != KFBK_BUSY)
-			continue;
-		while (end < span.end && b[end].state == KFBK_BUSY)
-			end++;
-		ret = kfbk_map_again(dev, i, end - i);
+		end = busy_end(dev, span, i, false);
+		if (dev->blocks[i].state == KFBK_BUSY)
+			ret = kfbk_map_again(dev, i, end - i);
+		else
+			end = i + 1;
 	}
 	return ret;
 }

@@ -52,18 +52,12 @@ static int post_message(struct kfbk_queue *q, const struct kfb_flush_op *op)
 {
 	struct kfbk_flush_call *call = &q->flush_calls[op - q->flush.posted];
 	struct kfbk_device *dev = q->dev;
-	struct kfb_request req = { .op = KFB_OP_FLUSH };
 	struct kfb_message message;
+	struct kfb_request req;
 	u64 now_ms = kfbk_now_ms();
 	int ret;
 
-	if (op->dirty.all) {
-		req.u.flush.flags = KFB_FLUSH_ALL;
-	} else {
-		req.u.flush.n_ranges = op->dirty.n;
-		memcpy(req.u.flush.ranges, op->dirty.ranges,
-		       op->dirty.n * sizeof(op->dirty.ranges[0]));
-	}
+	kfb_flush_request(op, &req);
 	call->id = op->id;
 	ret = kfb_engine_start(&dev->client.queues[q->index].engine, &req,
 			       now_ms, dev->options.timeout_ms, call, &message);

@@ -33,15 +33,9 @@ int kfbl_flush_check_mode(struct kfbrick *k, uint32_t mode)
 static int post_message(struct kfbrick *k, uint32_t queue,
 			const struct kfb_flush_op *flush)
 {
-	struct kfb_request req = { .op = KFB_OP_FLUSH };
+	struct kfb_request req;
 
-	if (flush->dirty.all) {
-		req.u.flush.flags = KFB_FLUSH_ALL;
-	} else {
-		req.u.flush.n_ranges = flush->dirty.n;
-		memcpy(req.u.flush.ranges, flush->dirty.ranges,
-		       flush->dirty.n * sizeof(flush->dirty.ranges[0]));
-	}
+	kfb_flush_request(flush, &req);
 	return kfbl_call_async(k, &k->queues[queue], &req, KFBL_CALL_FLUSH,
 			       flush->id);
 }
