@@ -15,6 +15,7 @@
 #include "crash_states.h"
 
 #define AGAIN_EVERY 8U /* states on which recovery runs twice */
+#define QUIET	    8U /* moments of which one is looked at, see below */
 #define FNV_PRIME   0x100000001b3ULL
 
 /* A store of the state checked: opened in full, or its records recovered. */
@@ -32,7 +33,8 @@ void crash_blame(struct crash_load *l, const char *wrong)
 
 struct brick_store *crash_open(struct crash_load *l, struct crash_medium *cm)
 {
-	struct brick_store_open o = { .instance_id = ++l->n_opened };
+	struct brick_store_open o = { .instance_id = ++l->n_opened,
+				      .slow = cm->slow };
 	struct brick_store *s;
 	char err[256];
 
@@ -44,7 +46,7 @@ struct brick_store *crash_open(struct crash_load *l, struct crash_medium *cm)
 static struct brick_store *recover_records(struct crash_load *l,
 					   struct crash_medium *cm)
 {
-	struct brick_store *s = brick_store_new(&cm->m, NULL);
+	struct brick_store *s = brick_store_new(&cm->m, cm->slow);
 	char err[256];
 
 	if (!s)
@@ -203,7 +205,8 @@ void crash_on_point(struct crash_medium *cm, void *load)
 		.arg = l,
 	};
 
-	if (l->stop)
+	/* Without a move under way these moments are other runs' matter. */
+	if (l->stop || (cm->slow && !l->n_moves && crash_roll(l, QUIET)))
 		return;
 	crash_sched_freeze(true);
 	crash_states(cm, &states);

@@ -141,7 +141,7 @@ void crash_run_grow(struct crash_run *run)
 {
 	struct growth g = { .l = { .run = run, .seed = run->seed } };
 
-	g.l.cm = crash_medium_new(run->n_slots, 2);
+	g.l.cm = crash_medium_new(run->n_slots, 0, 2);
 	g.l.cm->arg = &g;
 	for (run->step = 0; run->step < run->n_steps && !g.l.stop;
 	     run->step++) {

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "brickd/store/move.h"
 #include "crash_model.h"
 #include "crash_run.h"
 
-#define CRASH_LEVELS 3U /* the load, recovery, recovery of recovery */
+#define CRASH_LEVELS	3U /* the load, recovery, recovery of recovery */
+#define CRASH_MOVES_MAX 2U /* blocks under way between the tiers */
 
 struct crash_load {
 	struct crash_run *run;
@@ -20,6 +22,10 @@ struct crash_load {
 	bool in_flight; /* both are right */
 	bool in_batch[MODEL_KEYS]; /* no client writes there */
 	bool written[MODEL_KEYS]; /* by a client: not to be freed */
+	bool moving[MODEL_KEYS]; /* to the other tier: neither of the two */
+	struct brick_move moves[CRASH_MOVES_MAX];
+	unsigned int n_moves;
+	bool moves_copied; /* and wait for a batch */
 	bool stop;
 	uint64_t seed;
 	uint64_t n_opened;
@@ -80,5 +86,20 @@ void crash_step_clean(struct crash_load *l);
 void crash_step_write(struct crash_load *l);
 void crash_step_read(struct crash_load *l);
 void crash_step_release(struct crash_load *l);
+
+/* crash_move.c: blocks change the tier */
+
+/* Copies some, for a later batch, unless others wait for theirs. */
+void crash_step_move(struct crash_load *l);
+
+/* Add what was copied to a batch of n operations. Return: how many now. */
+unsigned int crash_moves_plan(struct crash_load *l, struct brick_store_op *ops,
+			      unsigned int n);
+
+/* The batch is acknowledged: the blocks are there, whole. */
+void crash_moves_acknowledge(struct crash_load *l);
+
+/* That has been looked at: others may move. */
+void crash_moves_end(struct crash_load *l);
 
 #endif

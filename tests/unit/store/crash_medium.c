@@ -42,15 +42,25 @@ uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
 	return cm->data_off + (slot << KFB_BLOCK_SHIFT) + at;
 }
 
-/* Words before the data, then of the slots, then behind the data. */
+/* Words before the data, of the slots, behind the data, then sectors. */
 static uint32_t first_tail(const struct crash_medium *cm)
 {
 	return (uint32_t)(cm->meta_bytes / WORD + cm->n_slots * CRASH_SAMPLES);
 }
 
-static uint32_t n_words(const struct crash_medium *cm)
+static uint32_t first_sector(const struct crash_medium *cm)
 {
 	return first_tail(cm) + TAIL_BYTES / WORD;
+}
+
+static uint32_t n_words(const struct crash_medium *cm)
+{
+	return first_sector(cm) + cm->n_sectors;
+}
+
+static uint64_t mapped_bytes(const struct crash_medium *cm)
+{
+	return cm->tail_off + TAIL_BYTES + cm->n_sectors * WORD;
 }
 
 static uint64_t off_of(const struct crash_medium *cm, uint32_t w)
@@ -59,6 +69,7 @@ static uint64_t off_of(const struct crash_medium *cm, uint32_t w)
 
 	if (w < meta)
 		return (uint64_t)w * WORD;
+	/* The words of sectors lie behind all that is the medium's. */
 	if (w >= first_tail(cm))
 		return cm->tail_off + (uint64_t)(w - first_tail(cm)) * WORD;
 	w -= meta;
@@ -131,6 +142,11 @@ static void store(struct crash_medium *cm, uint32_t w, uint64_t value)
 	touch(cm, w);
 }
 
+uint64_t crash_medium_sector(const struct crash_medium *cm, uint32_t i)
+{
+	return crash_medium_load(cm, off_of(cm, first_sector(cm) + i));
+}
+
 static void before_op(const struct crash_medium *cm)
 {
 	if (cm->on_op)
@@ -154,15 +170,16 @@ static void op_st64(struct brick_media *m, uint64_t off, uint64_t value)
 static void op_copy(struct brick_media *m, uint64_t off, const void *src,
 		    size_t len)
 {
+	struct crash_medium *cm = cm_of(m);
 	const uint8_t *from = src;
-	uint64_t value;
+	uint64_t value, at;
 
-	for (; len; len -= WORD) {
-		before_op(cm_of(m));
-		memcpy(&value, from, WORD);
-		store_at(cm_of(m), off, value);
-		off += WORD;
-		from += WORD;
+	for (at = 0; at < len; at += WORD) {
+		if (word_at(cm, off + at) == UINT32_MAX)
+			continue;
+		before_op(cm);
+		memcpy(&value, from + at, WORD);
+		store_at(cm, off + at, value);
 	}
 }
 
@@ -178,7 +195,8 @@ static void each_word(struct crash_medium *cm, uint64_t off, uint64_t len,
 		fn(cm, (uint32_t)(off / WORD));
 	if (end <= cm->data_off)
 		return;
-	for (w = first_tail(cm); end > cm->tail_off && w < n_words(cm); w++)
+	for (w = first_tail(cm); end > cm->tail_off && w < first_sector(cm);
+	     w++)
 		if (off_of(cm, w) >= off && off_of(cm, w) < end)
 			fn(cm, w);
 	for (slot = 0; slot < cm->n_slots; slot++) {
@@ -270,6 +288,40 @@ static int op_drain(struct brick_media *m)
 	return 0;
 }
 
+void crash_medium_set_sector(struct crash_medium *cm, uint32_t i,
+			     uint64_t value)
+{
+	before_op(cm);
+	store(cm, first_sector(cm) + i, value);
+}
+
+static void sync_sectors(struct crash_medium *cm)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < cm->n_dirty; i++) {
+		uint32_t w = cm->dirty[i];
+
+		if (w >= first_sector(cm))
+			settle(cm, w, cm->words[w].n_pending);
+		else
+			cm->dirty[kept++] = w;
+	}
+	cm->n_dirty = kept;
+}
+
+void crash_medium_sync(struct crash_medium *cm)
+{
+	before_op(cm);
+	if (cm->sabotage.skip_sync)
+		return;
+	if (cm->on_point)
+		cm->on_point(cm, cm->arg);
+	sync_sectors(cm);
+	if (cm->on_point)
+		cm->on_point(cm, cm->arg);
+}
+
 static void op_close(struct brick_media *m)
 {
 	(void)m;
@@ -286,21 +338,14 @@ static const struct brick_media_ops crash_ops = {
 
 static char crash_path[] = "crash";
 
-struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
+static void lay_out(struct crash_medium *cm, uint64_t n_slots, uint64_t n_slow)
 {
-	struct crash_medium *cm;
 	struct brick_super sb;
 	uint64_t size;
-	uint32_t n;
 
-	if (!levels)
-		return NULL;
-	cm = calloc(1, sizeof(*cm));
-	if (!cm)
-		abort();
 	/* One block more than the slots need holds the tables. */
 	size = (n_slots + 1) << KFB_BLOCK_SHIFT;
-	if (brick_super_plan(size, 0, &sb) || sb.n != n_slots)
+	if (brick_super_plan(size, n_slow, &sb) || sb.n != n_slots)
 		abort();
 	cm->meta_bytes =
 		sb.rec_off[1] + (sb.rec_off[1] - sb.rec_off[0]) + SPARE_BYTES;
@@ -308,14 +353,32 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
 	cm->data_off = sb.data_off;
 	cm->n_slots = n_slots;
 	cm->tail_off = size;
-	cm->m.ops = &crash_ops;
 	cm->m.size = size;
+	cm->n_slow = n_slow;
+	if (n_slow)
+		cm->n_sectors = (uint32_t)(CRASH_HEADER_SECTORS +
+					   n_slow * CRASH_SAMPLES);
+}
+
+struct crash_medium *crash_medium_new(uint64_t n_slots, uint64_t n_slow,
+				      unsigned int levels)
+{
+	struct crash_medium *cm;
+	uint32_t n;
+
+	if (!levels)
+		return NULL;
+	cm = calloc(1, sizeof(*cm));
+	if (!cm)
+		abort();
+	lay_out(cm, n_slots, n_slow);
+	cm->m.ops = &crash_ops;
 	cm->m.path = crash_path;
 	cm->m.fd = -1;
 	cm->m.granularity = BRICK_GRANULARITY_CACHE_LINE;
 	cm->m.kind = KFB_MEDIUM_DEVDAX;
 	cm->m.fresh_is_zero = true;
-	cm->m.base = mmap(NULL, size + TAIL_BYTES, PROT_READ | PROT_WRITE,
+	cm->m.base = mmap(NULL, mapped_bytes(cm), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	n = n_words(cm);
 	cm->durable = calloc(n, sizeof(*cm->durable));
@@ -326,7 +389,7 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels)
 	if (cm->m.base == MAP_FAILED || !cm->durable || !cm->words ||
 	    !cm->dirty || !cm->touched || !cm->is_touched)
 		abort();
-	cm->next = crash_medium_new(n_slots, levels - 1);
+	cm->next = crash_medium_new(n_slots, n_slow, levels - 1);
 	return cm;
 }
 
@@ -335,7 +398,7 @@ void crash_medium_free(struct crash_medium *cm)
 	if (!cm)
 		return;
 	crash_medium_free(cm->next);
-	(void)munmap(cm->m.base, cm->tail_off + TAIL_BYTES);
+	(void)munmap(cm->m.base, mapped_bytes(cm));
 	free(cm->durable);
 	free(cm->words);
 	free(cm->dirty);

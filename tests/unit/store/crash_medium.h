@@ -11,6 +11,10 @@
  * Of a slot's data only the first and the last word exist; the store looks at
  * none of them, the checks look at these.
  *
+ * A slow tier beside the medium is part of the same picture: a word stands for
+ * each of its sectors that exists, and a sync for the flush and the drain.
+ * crash_slow.h knows what is in them.
+ *
  * Media are nested: the states of one are loaded into the next, whose own
  * drains show crashes inside recovery. crash_states.h enumerates them.
  *
@@ -28,7 +32,9 @@
 #define CRASH_LINE_BYTES  64U
 #define CRASH_PENDING_MAX 24U
 #define CRASH_SAMPLES	  2U /* words of a slot that exist */
-#define CRASH_THREADS	  3U
+#define CRASH_THREADS	  4U
+/* Sectors of the slow tier's header, before those of its slots. */
+#define CRASH_HEADER_SECTORS 16U
 
 /* What to leave out, to see whether anyone notices. */
 struct crash_sabotage {
@@ -37,6 +43,7 @@ struct crash_sabotage {
 	bool skip_data_flush;
 	bool skip_mirror_flush;
 	bool skip_zero;
+	bool skip_sync; /* of the slow tier */
 };
 
 struct crash_word {
@@ -57,6 +64,9 @@ struct crash_medium {
 	uint64_t n_slots;
 	uint64_t mirror_off;
 	uint64_t tail_off; /* room for tables behind the data */
+	uint64_t n_slow; /* slots of the slow tier */
+	uint32_t n_sectors; /* of the slow tier that exist */
+	struct brick_slow *slow; /* of crash_slow.h, or NULL */
 	uint64_t *durable; /* by word number */
 	struct crash_word *words;
 	uint32_t *dirty; /* words with pending values */
@@ -75,8 +85,12 @@ struct crash_medium {
 /* Which of CRASH_THREADS this thread is, for its flushes and drains. */
 extern _Thread_local unsigned int crash_thread;
 
-/* levels nested media for a store of n_slots; the outermost is returned. */
-struct crash_medium *crash_medium_new(uint64_t n_slots, unsigned int levels);
+/*
+ * levels nested media for a store of n_slots, with records for n_slow more; the
+ * outermost is returned.
+ */
+struct crash_medium *crash_medium_new(uint64_t n_slots, uint64_t n_slow,
+				      unsigned int levels);
 
 /* All of them get another size, at most room for n_slots and tail tables. */
 void crash_medium_resize(struct crash_medium *cm, uint64_t n_slots);
@@ -103,6 +117,15 @@ bool crash_medium_spoil(struct crash_medium *cm, uint64_t off, uint64_t value);
 uint64_t crash_sample_off(const struct crash_medium *cm, uint64_t slot,
 			  unsigned int sample);
 uint64_t crash_medium_load(const struct crash_medium *cm, uint64_t off);
+
+/*
+ * The words that stand for sectors of the slow tier: set as a write sets them,
+ * made durable by a sync, before and after which power may fail.
+ */
+uint64_t crash_medium_sector(const struct crash_medium *cm, uint32_t i);
+void crash_medium_set_sector(struct crash_medium *cm, uint32_t i,
+			     uint64_t value);
+void crash_medium_sync(struct crash_medium *cm);
 
 /* xorshift: the same numbers everywhere. */
 uint64_t crash_random(uint64_t *seed);

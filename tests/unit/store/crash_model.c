@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "brickd/store/store_impl.h"
+#include "crash_slow.h"
 
 #define TOP_KEYS 4U /* of the model's keys, at the end of the address space */
 
@@ -75,6 +76,15 @@ bool model_allows(const struct model_block *b, const struct brick_run *run)
 	return run->owner == b->owner && birth_is_right(b, run);
 }
 
+/* A word of a slot's data, in whichever tier. */
+static uint64_t load_sample(const struct crash_medium *cm, uint64_t slot,
+			    unsigned int sample)
+{
+	if (brick_slot_is_slow(slot))
+		return crash_slow_sample(cm, slot, sample);
+	return crash_medium_load(cm, crash_sample_off(cm, slot, sample));
+}
+
 static const char *compare_block(const struct model_block *b,
 				 const struct brick_run *run,
 				 const struct crash_medium *cm)
@@ -86,8 +96,7 @@ static const char *compare_block(const struct model_block *b,
 	if (!birth_is_right(b, run))
 		return "wrong birth";
 	for (sample = 0; sample < CRASH_SAMPLES; sample++) {
-		uint64_t data = crash_medium_load(
-			cm, crash_sample_off(cm, run->slot, sample));
+		uint64_t data = load_sample(cm, run->slot, sample);
 
 		if (data != b->stable && data != b->latest)
 			return b->stable ? "flushed data are lost"
@@ -119,7 +128,8 @@ const char *model_compare(const struct model *model, struct brick_store *s,
 			return wrong;
 	}
 	brick_store_stats(s, &stats);
-	return stats.slots_alloc == n ? NULL : "an unknown block";
+	return stats.slots_alloc + stats.slow_alloc == n ? NULL
+							 : "an unknown block";
 }
 
 const char *model_compare_each(const struct model *now,
@@ -150,15 +160,16 @@ const char *model_compare_each(const struct model *now,
 	return NULL;
 }
 
-const char *model_check_slots(struct brick_store *s,
-			      const struct crash_medium *cm)
+/* The slots from first to end, all of one tier; counts by their state. */
+static const char *check_tier(struct brick_store *s,
+			      const struct crash_medium *cm, uint64_t first,
+			      uint64_t end, uint64_t *counts)
 {
-	uint64_t slot, counts[BRICK_BIRTH_B + 1] = { 0 };
-	struct brick_store_stats stats;
 	struct brick_word w, mirror;
 	unsigned int sample;
+	uint64_t slot;
 
-	for (slot = 0; slot < s->sb.n; slot++) {
+	for (slot = first; slot < end; slot++) {
 		if (!brick_record_get_word(s->m, &s->sb, 0, slot, &w) ||
 		    !brick_record_get_word(s->m, &s->sb, 1, slot, &mirror))
 			return "a state word is damaged";
@@ -168,15 +179,35 @@ const char *model_check_slots(struct brick_store *s,
 		if (w.state != BRICK_CLEAN)
 			continue;
 		for (sample = 0; sample < CRASH_SAMPLES; sample++)
-			if (crash_medium_load(cm, crash_sample_off(cm, slot,
-								   sample)))
+			if (load_sample(cm, slot, sample))
 				return "a CLEAN slot is not zero";
 	}
+	return NULL;
+}
+
+const char *model_check_slots(struct brick_store *s,
+			      const struct crash_medium *cm)
+{
+	uint64_t counts[BRICK_BIRTH_B + 1] = { 0 };
+	uint64_t slow[BRICK_BIRTH_B + 1] = { 0 };
+	struct brick_store_stats stats;
+	const char *wrong;
+
+	wrong = check_tier(s, cm, 0, s->sb.n, counts);
+	if (!wrong)
+		wrong = check_tier(s, cm, BRICK_SLOT_SLOW,
+				   BRICK_SLOT_SLOW + s->sb.n_slow, slow);
+	if (wrong)
+		return wrong;
 	brick_store_stats(s, &stats);
 	if (stats.slots_clean != counts[BRICK_CLEAN] ||
 	    stats.slots_dirty != counts[BRICK_DIRTY] ||
 	    stats.slots_alloc != counts[BRICK_ALLOC] ||
-	    stats.slots_bad != counts[BRICK_BAD])
+	    stats.slots_bad != counts[BRICK_BAD] ||
+	    stats.slow_clean != slow[BRICK_CLEAN] ||
+	    stats.slow_dirty != slow[BRICK_DIRTY] ||
+	    stats.slow_alloc != slow[BRICK_ALLOC] ||
+	    stats.slow_bad != slow[BRICK_BAD])
 		return "the numbers do not add up";
 	return NULL;
 }

@@ -39,7 +39,7 @@ void model_learn(struct model *model, struct brick_store *s);
 
 /*
  * Compare a store with a model. NULL: they agree; else what is wrong.
- * Data are read from the medium.
+ * Data are read from the medium, and from its slow tier.
  */
 const char *model_compare(const struct model *model, struct brick_store *s,
 			  const struct crash_medium *cm);

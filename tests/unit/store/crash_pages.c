@@ -98,7 +98,7 @@ static void set_up(struct pages *p, struct crash_run *run,
 	memset(p, 0, sizeof(*p));
 	p->l.run = run;
 	p->l.seed = run->seed;
-	p->l.cm = crash_medium_new(run->n_slots, 2);
+	p->l.cm = crash_medium_new(run->n_slots, 0, 2);
 	p->l.cm->on_point = on_point;
 	p->l.cm->arg = p;
 	p->states.exhaustive = run->exhaustive;

@@ -5,6 +5,31 @@
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_sched.h"
+#include "crash_slow.h"
+
+/* Blocks are written to and moved more often than they come and go. */
+static void step_tiers(struct crash_load *l)
+{
+	switch (crash_roll(l, 8)) {
+	case 0:
+	case 1:
+		crash_step_write(l);
+		break;
+	case 2:
+		crash_step_clean(l);
+		break;
+	case 3:
+		crash_step_release(l);
+		break;
+	case 4:
+	case 5:
+		crash_step_commit(l);
+		break;
+	default:
+		crash_step_move(l);
+		break;
+	}
+}
 
 static void step(struct crash_load *l)
 {
@@ -30,7 +55,10 @@ static void take_turns(struct crash_load *l)
 	struct crash_run *run = l->run;
 
 	for (run->step = 0; run->step < run->n_steps && !l->stop; run->step++)
-		step(l);
+		if (l->cm->slow)
+			step_tiers(l);
+		else
+			step(l);
 	if (run->violation)
 		run->step--;
 }
@@ -72,16 +100,26 @@ static void client_thread(void *load)
 	}
 }
 
+static void mover_thread(void *load)
+{
+	struct crash_load *l = load;
+
+	while (!is_over(l)) {
+		crash_step_move(l);
+		crash_sched_yield();
+	}
+}
+
 static void run_threads(struct crash_load *l)
 {
 	static const crash_thread_fn fns[] = {
-		store_thread,
-		cleaner_thread,
-		client_thread,
+		store_thread, cleaner_thread, client_thread,
+		mover_thread, /* with a slow tier */
 	};
+	unsigned int n = sizeof(fns) / sizeof(fns[0]);
 
 	l->cm->on_op = crash_sched_yield;
-	crash_sched_run(&l->seed, fns, sizeof(fns) / sizeof(fns[0]), l);
+	crash_sched_run(&l->seed, fns, l->cm->slow ? n : n - 1, l);
 	l->cm->on_op = NULL;
 }
 
@@ -99,7 +137,10 @@ void crash_run(struct crash_run *run)
 	struct crash_medium *next;
 	char err[256];
 
-	l.cm = crash_medium_new(run->n_slots, CRASH_LEVELS);
+	l.cm = crash_medium_new(run->n_slots, run->n_slow, CRASH_LEVELS);
+	if (run->n_slow)
+		crash_slow_attach(l.cm);
+	f.slow = l.cm->slow;
 	next = l.cm->next;
 	if (brick_store_format(&l.cm->m, &f, err, sizeof(err)))
 		abort();
@@ -118,5 +159,6 @@ void crash_run(struct crash_run *run)
 		take_turns(&l);
 	l.cm->on_point = NULL;
 	brick_store_close(l.s, true);
+	crash_slow_free(l.cm);
 	crash_medium_free(l.cm);
 }

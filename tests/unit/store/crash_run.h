@@ -16,6 +16,7 @@ struct crash_run {
 	/* in */
 	uint64_t seed;
 	unsigned int n_slots;
+	unsigned int n_slow; /* of a slow tier, or 0 */
 	unsigned int n_steps;
 	uint64_t max_states; /* stop after so many; 0: only after n_steps */
 	uint64_t exhaustive; /* see struct crash_states */
@@ -24,7 +25,7 @@ struct crash_run {
 	unsigned int nest_every; /* crash inside every n-th recovery, or 0 */
 	uint32_t first_tx; /* the commit word to begin with */
 	bool poison; /* lines of the metadata are lost as well */
-	bool threads; /* store thread, cleaner and a client take turns */
+	bool threads; /* store, cleaner, mover and client take turns */
 	struct crash_sabotage sabotage;
 	/* out */
 	uint64_t n_states;

@@ -42,7 +42,7 @@ static bool is_free(const struct crash_load *l, const struct brick_store_op *op)
 	unsigned int first = model_key(op->va), key;
 
 	for (key = first; key < first + op->n_blocks; key++)
-		if (l->in_batch[key] || l->written[key])
+		if (l->in_batch[key] || l->written[key] || l->moving[key])
 			return false;
 	return true;
 }
@@ -56,7 +56,10 @@ static unsigned int plan(struct crash_load *l, struct brick_store_op *ops)
 
 	brick_store_stats(l->s, &stats);
 	free_slots = stats.slots_clean + stats.slots_dirty -
-		     l->s->slots.n_quarantined;
+		     l->s->slots.n_quarantined + stats.slow_clean +
+		     stats.slow_dirty - l->s->slow_slots.n_quarantined;
+	free_slots -=
+		free_slots < stats.slow_spare ? free_slots : stats.slow_spare;
 	for (i = 0; i < n; i++) {
 		struct brick_store_op *op = &ops[n_ops];
 
@@ -78,8 +81,8 @@ static unsigned int plan(struct crash_load *l, struct brick_store_op *ops)
 /* One batch; it counts once it is acknowledged. */
 void crash_step_commit(struct crash_load *l)
 {
-	struct brick_store_op ops[OPS_MAX];
-	unsigned int n_ops = plan(l, ops), i;
+	struct brick_store_op ops[OPS_MAX + CRASH_MOVES_MAX];
+	unsigned int n_ops = crash_moves_plan(l, ops, plan(l, ops)), i;
 
 	if (!n_ops)
 		return;
@@ -90,7 +93,9 @@ void crash_step_commit(struct crash_load *l)
 	for (i = 0; i < n_ops; i++)
 		if (ops[i].error)
 			crash_blame(l, "an operation failed");
+	crash_moves_acknowledge(l);
 	crash_on_point(l->cm, l);
+	crash_moves_end(l);
 	model_learn(&l->after, l->s);
 	l->now = l->after;
 	l->quarantined = l->token;
@@ -102,7 +107,10 @@ void crash_step_clean(struct crash_load *l)
 	int n;
 
 	crash_medium_mark(l->cm);
-	n = brick_store_clean_one(l->s, 1 + crash_roll(l, 3));
+	if (l->cm->slow && crash_roll(l, 2))
+		n = brick_store_clean_slow(l->s, 1 + crash_roll(l, 3));
+	else
+		n = brick_store_clean_one(l->s, 1 + crash_roll(l, 3));
 	if (n < 0)
 		crash_blame(l, "cleaning failed");
 	if (n > 0)
@@ -139,10 +147,11 @@ void crash_step_write(struct crash_load *l)
 	struct brick_run run;
 	uint64_t data;
 
-	if (!b->there || b->latest != b->stable || l->in_batch[key])
+	if (!b->there || b->latest != b->stable || l->in_batch[key] ||
+	    l->moving[key])
 		return;
 	l->written[key] = true;
-	if (!brick_store_lookup(l->s, model_va(key), 1, &run)) {
+	if (!brick_store_lookup(l->s, model_va(key), 1, &run) && !run.slow) {
 		data = ++l->next_data;
 		set_data(l, key, b->stable, data);
 		for (sample = 0; sample < CRASH_SAMPLES; sample++)

@@ -212,21 +212,68 @@ MUTANTS = {
 
     # Moves between the tiers.
     "move-copy-not-synced": Mutant(
-        "flushing", "move.c", "(down && s->slow->ops->sync(s->slow)) ||", "", "moves tier"),
+        "flushing", "move.c", "(down && s->slow->ops->sync(s->slow)) ||", ""),
     "move-up-not-fenced": Mutant(
-        "ordering", "move.c", "(up && brick_store_fence(s))", "(up && 0)", "moves tier"),
+        "ordering", "move.c", "(up && brick_store_fence(s))", "(up && 0)"),
     "move-up-not-flushed": Mutant(
-        "flushing", "move.c", "\ts->m->ops->flush(s->m, off, KFB_BLOCK_BYTES);\n", "",
-        "moves tier"),
+        "flushing", "move.c", "\ts->m->ops->flush(s->m, off, KFB_BLOCK_BYTES);\n", ""),
     "move-into-clean": Mutant(
         "zeroing", "move.c", "\t\tif (is_clean)\n\t\t\tmark_dirty(s, moves[i].dst);\n",
-        "\t\t(void)mark_dirty;\n", "moves tier"),
+        "\t\t(void)mark_dirty;\n"),
     "move-leaves-source": Mutant(
         "ordering", "commit.c", "\tput_words(s, BRICK_COPY_BOTH, src, dirty);\n",
-        "\t(void)dirty;\n\t(void)src;\n", "moves tier"),
+        "\t(void)dirty;\n\t(void)src;\n"),
     "move-not-sealed": Mutant(
         "ordering", "commit.c", "if (run->op->kind == BRICK_STORE_MOVE)\n\t\t\tseal_run",
-        "if (0)\n\t\t\tseal_run", "moves tier"),
+        "if (0)\n\t\t\tseal_run"),
+
+    "move-synced-after-commit": Mutant(
+        "ordering", "move.c",
+        "if ((down && s->slow->ops->sync(s->slow)) ||\n\t    (up && brick_store_fence(s)))\n"
+        "\t\tfail_all(moves, n, -EIO);\n}\n\n"
+        "void brick_move_end(struct brick_store *s, struct brick_move *moves,\n"
+        "\t\t    unsigned int n)\n{\n\tunsigned int i;\n",
+        "(void)down;\n\tif (up && brick_store_fence(s))\n"
+        "\t\tfail_all(moves, n, -EIO);\n}\n\n"
+        "void brick_move_end(struct brick_store *s, struct brick_move *moves,\n"
+        "\t\t    unsigned int n)\n{\n\tunsigned int i;\n"
+        "\t(void)s->slow->ops->sync(s->slow);\n"),
+    "move-frees-source-early": Mutant(
+        "ordering", "commit.c",
+        "struct brick_word dirty = { .state = BRICK_DIRTY_B, .tx = tx };\n"
+        "\tconst struct brick_move",
+        "struct brick_word dirty = { .state = BRICK_DIRTY };\n\tconst struct brick_move"),
+    "move-without-batch": Mutant(
+        "ordering", "commit.c",
+        ".state = BRICK_ALLOC_B, .tx = tx };\n\tstruct brick_word dirty",
+        ".state = BRICK_ALLOC };\n\tstruct brick_word dirty"),
+    "move-frees-source-in-one-copy": Mutant(
+        "ordering", "commit.c", "put_words(s, BRICK_COPY_BOTH, src, dirty);",
+        "put_words(s, BRICK_COPY(0), src, dirty);"),
+    "move-dirty-not-fenced": Mutant(
+        "ordering", "move.c", "if (any_clean && brick_store_fence(s))",
+        "if (any_clean && 0)"),
+    "move-dirty-not-flushed": Mutant(
+        "flushing", "move.c",
+        "\tbrick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);\n", ""),
+    "slow-zeros-not-synced": Mutant(
+        "flushing", "clean.c", "return ret ? ret : s->slow->ops->sync(s->slow);",
+        "return ret;"),
+    "slow-clean-not-zeroed": Mutant(
+        "zeroing", "clean.c", "ret = s->slow->ops->zero(s->slow,",
+        "ret = 0 && s->slow->ops->zero(s->slow,"),
+    "move-gives-source-early": Mutant(
+        "locking", "move.c", "return take_slot(s, move, is_clean) ? 0 : -ENOSPC;",
+        "if (!take_slot(s, move, is_clean))\n\t\treturn -ENOSPC;\n"
+        "\tbrick_slots_give_dirty(brick_slots_of(s, move->src), (struct brick_slot_run){\n"
+        "\t\tbrick_slot_number(move->src), 1 });\n\treturn 0;"),
+    "move-gives-target-back": Mutant(
+        "locking", "move.c", "if (!moves[i].is_begun || moves[i].is_done)",
+        "if (!moves[i].is_begun)"),
+    "move-gives-source-to-other-tier": Mutant(
+        "locking", "batch.c",
+        "brick_slots_give_dirty(brick_slots_of(s, move->src), src);",
+        "brick_slots_give_dirty(brick_slots_of(s, move->dst), src);"),
 
     # Growing.
     "grow-tables-not-fenced": Mutant(
@@ -263,4 +310,5 @@ SAMPLE = (
     "commit-word-not-checked", "alloc-not-zeroed", "clean-before-zeros-are-durable",
     "published-before-durable", "cleaner-leaves-slots-free", "birth-without-lock",
     "reader-without-lock", "grow-without-flip", "move-into-clean",
+    "move-synced-after-commit", "move-frees-source-early",
 )

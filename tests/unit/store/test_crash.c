@@ -104,6 +104,29 @@ static void threads_in_any_order_keep_their_promises(void **state)
 	expect_no_violation(&run);
 }
 
+static void blocks_that_change_the_tier_are_in_one_place_whole(void **state)
+{
+	struct crash_run run = plan(6);
+
+	(void)state;
+	run.n_slots = 3;
+	run.n_slow = 4;
+	expect_no_violation(&run);
+}
+
+static void moves_beside_other_threads_keep_their_promises(void **state)
+{
+	struct crash_run run = plan(7);
+
+	(void)state;
+	run.n_slots = 3;
+	/* Enough for two moves at a time. */
+	run.n_slow = 34;
+	run.nest_every = 128;
+	run.threads = true;
+	expect_no_violation(&run);
+}
+
 static bool check_half_format(struct crash_medium *cm, void *arg)
 {
 	struct brick_store_open o = { .instance_id = 1 };
@@ -143,7 +166,7 @@ static void fail_in_format(struct crash_medium *cm, void *arg)
 static void an_interrupted_format_is_whole_or_not_a_store(void **state)
 {
 	struct brick_store_format f = { .uuid = { 1 } };
-	struct crash_medium *cm = crash_medium_new(4, 2);
+	struct crash_medium *cm = crash_medium_new(4, 0, 2);
 	unsigned int n_whole = 0;
 	char err[256];
 
@@ -165,6 +188,10 @@ static void expect_violation(struct crash_sabotage sabotage)
 
 		run.n_steps = 400;
 		run.sabotage = sabotage;
+		if (sabotage.skip_sync) {
+			run.n_slots = 3;
+			run.n_slow = 4;
+		}
 		crash_run(&run);
 		if (run.violation) {
 			print_message("step %u: %s\n", run.step, run.violation);
@@ -222,6 +249,12 @@ static void missing_zeros_are_noticed(void **state)
 	expect_violation((struct crash_sabotage){ .skip_zero = true });
 }
 
+static void missing_syncs_of_the_slow_tier_are_noticed(void **state)
+{
+	(void)state;
+	expect_violation((struct crash_sabotage){ .skip_sync = true });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +263,10 @@ int main(void)
 		cmocka_unit_test(the_batch_number_wraps_under_power_failures),
 		cmocka_unit_test(one_lost_line_costs_nothing),
 		cmocka_unit_test(threads_in_any_order_keep_their_promises),
+		cmocka_unit_test(
+			blocks_that_change_the_tier_are_in_one_place_whole),
+		cmocka_unit_test(
+			moves_beside_other_threads_keep_their_promises),
 		cmocka_unit_test(an_interrupted_format_is_whole_or_not_a_store),
 		cmocka_unit_test(a_missing_first_fence_is_noticed),
 		cmocka_unit_test(a_missing_second_fence_is_noticed),
@@ -239,6 +276,7 @@ int main(void)
 		cmocka_unit_test(missing_flushes_of_the_mirror_are_noticed),
 		cmocka_unit_test(missing_flushes_of_data_are_noticed),
 		cmocka_unit_test(missing_zeros_are_noticed),
+		cmocka_unit_test(missing_syncs_of_the_slow_tier_are_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

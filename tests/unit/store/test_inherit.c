@@ -86,7 +86,7 @@ static int begin(void **state)
 	char err[256];
 
 	memset(&sc, 0, sizeof(sc));
-	sc.cm = crash_medium_new(SLOTS, 2);
+	sc.cm = crash_medium_new(SLOTS, 0, 2);
 	*state = &sc;
 	if (brick_store_format(&sc.cm->m, &f, err, sizeof(err)))
 		return -1;
