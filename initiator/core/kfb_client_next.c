@@ -9,7 +9,7 @@
 #include "kfb_engine_priv.h"
 
 /* A PING's answer is due after this part of a lease. */
-#define SILENCE_DIV 3
+#define SILENCE_DIV 4
 
 static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
 {

@@ -236,7 +236,7 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
 	return 1;
 }
 
-/* When a third of the lease has passed since the newest request. */
+/* When half of the lease has passed since the newest request. */
 static __u64 renewal_ms(const struct kfb_engine *e)
 {
 	__u64 newest_ms = e->renewed_ms;
@@ -247,7 +247,7 @@ static __u64 renewal_ms(const struct kfb_engine *e)
 		if (e->calls[i].sent_ms > newest_ms)
 			newest_ms = e->calls[i].sent_ms;
 	}
-	return newest_ms + e->lease_ms / 3;
+	return newest_ms + e->lease_ms / KFB_ENGINE_LEASE_RENEW_DIV;
 }
 
 _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms)

@@ -51,6 +51,13 @@
 /* The part of a lease, as a divisor, that is not used: clocks drift. */
 #define KFB_ENGINE_LEASE_MARGIN_DIV 8
 
+/*
+ * A PING goes out when this part of a lease, as a divisor, has passed. With
+ * kfb_client.h's patience of another quarter a queue that has swallowed it is
+ * given up while an eighth is left to come back on another connection.
+ */
+#define KFB_ENGINE_LEASE_RENEW_DIV 2
+
 /**
  * struct kfb_engine_config - what the engine needs to know
  * @hmac: HMAC-SHA256
@@ -399,7 +406,7 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
  * @e: the engine
  * @now_ms: the time, ms
  *
- * Return: true when an EVENT is not acknowledged, or a third of the lease has
+ * Return: true when an EVENT is not acknowledged, or half of the lease has
  * passed and no request that renews it is on its way.
  */
 _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms);

@@ -29,9 +29,9 @@
  * writes that were not flushed (kfbrick_losses()).
  *
  * A brick gives a session a lease. Any control call renews it, and so does
- * kfbrick_poll(), which sends a ping when a third has passed. The library has
- * no thread to do that: a program that holds mappings calls one of them at
- * least every lease_ms / 3, or sleeps on kfbrick_wait_fd(). One that stays away
+ * kfbrick_poll(), which sends a ping when half of it has passed. The library
+ * has no thread to do that: a program that holds mappings calls one of them at
+ * least every lease_ms / 4, or sleeps on kfbrick_wait_fd(). One that stays away
  * longer finds its lease run out: posts fail with -EAGAIN until a poll has
  * renewed it, and if the brick has ended the session meanwhile, that is a loss
  * like any other.

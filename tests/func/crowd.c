@@ -5,7 +5,7 @@
  *	crowd hold BRICK CLIENT KEYFILE N LEASE_MS
  *	crowd cycle BRICK CLIENT KEYFILE N
  *
- * hold opens N sessions, says "open" and keeps them with a PING each third of
+ * hold opens N sessions, says "open" and keeps them with a PING each half of
  * a lease, as a client with nothing to do does, until its input ends.
  * cycle opens and ends N sessions, one after the other, every other one without
  * a goodbye.
@@ -41,7 +41,7 @@ static bool input_has_ended(int timeout_ms)
 	return poll(&input, 1, timeout_ms) != 0;
 }
 
-/* Each third of a lease a PING of each, spread evenly. */
+/* Each half of a lease a PING of each, spread evenly. */
 static bool keep(struct raw_session *all, unsigned long n, int lease_ms)
 {
 	unsigned long i = 0;
@@ -53,7 +53,7 @@ static bool keep(struct raw_session *all, unsigned long n, int lease_ms)
 		}
 		i = (i + 1) % n;
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000L * lease_ms /
-							 3 / (long)n },
+							 2 / (long)n },
 			  NULL);
 	}
 	return true;

@@ -573,15 +573,15 @@ static void a_lease_counts_from_the_request_that_renewed_it(void **state)
 	/* Less a margin of an eighth. */
 	assert_true(kfb_engine_lease_ok(&e, 1000 + 7874));
 	assert_false(kfb_engine_lease_ok(&e, 1000 + 7875));
-	assert_false(kfb_engine_wants_ping(&e, 3999));
-	assert_true(kfb_engine_wants_ping(&e, 4000));
-	assert_int_equal(kfb_engine_next_ms(&e), 4000);
-	start(KFB_OP_PING, 4000, &req);
-	assert_false(kfb_engine_wants_ping(&e, 4001));
+	assert_false(kfb_engine_wants_ping(&e, 5499));
+	assert_true(kfb_engine_wants_ping(&e, 5500));
+	assert_int_equal(kfb_engine_next_ms(&e), 5500);
+	start(KFB_OP_PING, 5500, &req);
+	assert_false(kfb_engine_wants_ping(&e, 5501));
 	assert_false(kfb_engine_lease_ok(&e, 1000 + 7875));
 	assert_int_equal(answer(&req, KFB_ST_OK), 0);
-	assert_true(kfb_engine_lease_ok(&e, 4000 + 7874));
-	assert_false(kfb_engine_lease_ok(&e, 4000 + 7875));
+	assert_true(kfb_engine_lease_ok(&e, 5500 + 7874));
+	assert_false(kfb_engine_lease_ok(&e, 5500 + 7875));
 }
 
 #define CASE(name) cmocka_unit_test_setup(name, setup)
