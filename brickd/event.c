@@ -23,6 +23,12 @@ static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
 }
 
+static void name(struct kfb_event *event, struct brick_span span)
+{
+	event->va = span.first << KFB_BLOCK_SHIFT;
+	event->n_blocks = span.end - span.first;
+}
+
 static bool send_one(struct brick_session *s, uint32_t kind)
 {
 	struct kfb_reply event = { .op = KFB_OP_EVENT };
@@ -40,6 +46,8 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	event.u.event.kind = kind;
 	event.u.event.event_seq = e->seq;
 	event.u.event.deadline_ms = deadline_ms(s, kind);
+	if (kind == KFB_EVENT_MEDIA_ERROR)
+		name(&event.u.event, e->losses.now);
 	brick_conn_send(c, &event);
 	return true;
 }
@@ -74,6 +82,15 @@ void brick_event_drop(struct brick_session *s, uint32_t kind)
 	s->events.sent[kind] = 0;
 }
 
+/* The client knows: it holds no more, or there is more of its kind. */
+static void is_known(struct brick_session *s, uint32_t kind)
+{
+	if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
+		s->events.sent[kind] = 0;
+	else
+		brick_event_drop(s, kind);
+}
+
 /* An acknowledgement is for all up to its number; others are of the past. */
 static void acknowledged(struct brick_session *s, uint32_t seq)
 {
@@ -84,7 +101,7 @@ static void acknowledged(struct brick_session *s, uint32_t seq)
 	e->acked = seq;
 	for (uint32_t kind = 1; kind <= KFB_EVENT_LAST; kind++)
 		if (e->sent[kind] && (int32_t)(e->sent[kind] - seq) <= 0)
-			brick_event_drop(s, kind);
+			is_known(s, kind);
 }
 
 void brick_events_noted(struct brick_session *s, const struct kfb_request *req)

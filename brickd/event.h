@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "brickd/losses.h"
 #include "proto/kfb_codec.h"
 
 struct brick_session;
@@ -24,12 +25,14 @@ struct brick_session;
  * @acked: number of the newest one that was acknowledged
  * @holds: by KFB_EVENT_*: is to be told
  * @sent: by KFB_EVENT_*: with this number; 0: not yet
+ * @losses: what MEDIA_ERROR is about
  */
 struct brick_events {
 	uint32_t seq;
 	uint32_t acked;
 	bool holds[KFB_EVENT_LAST + 1];
 	uint32_t sent[KFB_EVENT_LAST + 1];
+	struct brick_losses losses;
 };
 
 /**

@@ -21,6 +21,7 @@
 #include "brickd/devices.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
+#include "brickd/losses.h"
 #include "brickd/metrics.h"
 #include "brickd/notify.h"
 #include "brickd/op.h"
@@ -40,7 +41,7 @@ void brick_server_drain_failed(struct brick_server *server)
 	if (server->medium_failed)
 		return;
 	server->medium_failed = true;
-	brick_sessions_tell(server, KFB_EVENT_MEDIA_ERROR);
+	brick_losses_tell(server);
 	brick_log(LOG_CRIT, NULL,
 		  "%s: the medium failed: what was written since the last "
 		  "flush may be lost; changes are refused, reads go on",
@@ -133,10 +134,15 @@ static void log_recovery(const struct brick_server *server)
 			  r->commit_repaired ? ", a commit word" : "",
 			  r->instance_repaired ? ", an instance page" : "");
 	if (r->records_bad)
-		brick_log(LOG_CRIT, NULL,
-			  "%llu slots are lost: both copies of their records "
-			  "are damaged",
-			  (unsigned long long)r->records_bad);
+		brick_log(
+			LOG_CRIT, NULL,
+			"%llu slots are lost, and what they held: both copies "
+			"of their records are damaged",
+			(unsigned long long)r->records_bad);
+	if (r->slots_given_up)
+		brick_log(LOG_WARNING, NULL,
+			  "%llu free slots have bad blocks and are given up",
+			  (unsigned long long)r->slots_given_up);
 	if (r->blocks_lost)
 		brick_log(LOG_CRIT, NULL,
 			  "the medium has lost %llu blocks to bad blocks; "

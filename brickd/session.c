@@ -192,14 +192,6 @@ void brick_session_connected(struct brick_conn *c)
 	brick_conn_kick(c);
 }
 
-static bool has_lost_something(const struct brick_server *server)
-{
-	const struct brick_store_recovery *r =
-		brick_store_recovery(server->store);
-
-	return server->medium_failed || r->records_bad || r->blocks_lost;
-}
-
 void brick_session_admit(struct brick_session *s,
 			 const struct brick_client *client,
 			 const uint8_t key[KFB_KEY_BYTES])
@@ -216,8 +208,7 @@ void brick_session_admit(struct brick_session *s,
 	if (c->state == KFB_CONN_AUTH)
 		ready(c);
 	/* Its first message is the reply to AUTH. */
-	if (has_lost_something(s->server))
-		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
+	brick_losses_begin(s);
 	brick_log_limited(&s->server->session_lines, LOG_INFO, c->who, "%s",
 			  *client->name ? "authenticated"
 					: "served without authentication");

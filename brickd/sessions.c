@@ -37,15 +37,6 @@ uint64_t brick_sessions_of(const struct brick_server *server,
 	return n;
 }
 
-void brick_sessions_tell(struct brick_server *server, uint32_t kind)
-{
-	struct brick_session *s;
-
-	TAILQ_FOREACH(s, &server->sessions, link)
-	if (s->state == KFB_SESSION_LIVE || s->state == KFB_SESSION_DETACHED)
-		brick_event_raise(s, kind);
-}
-
 void brick_session_report(const struct brick_session *s,
 			  struct brick_session_report *out)
 {

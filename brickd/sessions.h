@@ -36,13 +36,6 @@ struct brick_session *brick_sessions_find(struct brick_server *server,
 struct brick_session *brick_sessions_next(struct brick_server *server,
 					  struct brick_session *session);
 
-/**
- * brick_sessions_tell - raise an EVENT for all sessions
- * @server: whose
- * @kind: as for brick_event_raise()
- */
-void brick_sessions_tell(struct brick_server *server, uint32_t kind);
-
 /* Sessions of a client that are not about to end. */
 uint64_t brick_sessions_of(const struct brick_server *server,
 			   const struct brick_client *client);

@@ -11,7 +11,7 @@
 
 /* The values are on the media: never change them. */
 enum brick_event_kind {
-	BRICK_EVENT_BAD_SLOT = 1, /* both copies of a record were damaged */
+	BRICK_EVENT_BAD_SLOT = 1, /* given up: bad, or without a record */
 	BRICK_EVENT_RECORD_REPAIRED = 2, /* one copy was */
 	BRICK_EVENT_SUPER_REPAIRED = 3,
 	BRICK_EVENT_COMMIT_REPAIRED = 4,

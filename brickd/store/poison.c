@@ -2,6 +2,7 @@
 /* Bad blocks: see poison.h. */
 #include "brickd/store/poison.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "brickd/store/evlog.h"
@@ -51,7 +52,25 @@ static void give_up(struct brick_store *s, uint64_t slot)
 	brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot, bad);
 	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);
 	brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, slot, 0);
+	s->recovery.slots_given_up++;
 	s->slots.n_bad++;
+}
+
+static int note_lost(struct brick_store *s, uint64_t key)
+{
+	uint64_t *more;
+
+	/* Room for twice as many whenever a power of two is full. */
+	if (!(s->n_lost & (s->n_lost - 1))) {
+		more = reallocarray(s->lost, s->n_lost ? 2 * s->n_lost : 1,
+				    sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->lost = more;
+	}
+	s->lost[s->n_lost++] = key;
+	s->recovery.blocks_lost++;
+	return 0;
 }
 
 /* The block keeps its slot, and nobody gets to its bytes. */
@@ -66,7 +85,8 @@ static int mark_lost(struct brick_store *s, uint64_t slot)
 		return 0; /* given up before, or named twice */
 	(void)brick_index_put(&s->index, key, value | BRICK_INDEX_LOST);
 	brick_lru_del(&s->at_rest, slot);
-	s->recovery.blocks_lost++;
+	if (note_lost(s, key))
+		return -ENOMEM;
 	return brick_slots_withhold(&s->slots, slot);
 }
 
@@ -95,6 +115,13 @@ static int poison_piece(struct brick_store *s, struct brick_bytes bytes)
 	return ret;
 }
 
+static int by_key(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 int brick_store_poison(struct brick_store *s, const struct brick_bytes *bytes,
 		       uint32_t n)
 {
@@ -103,7 +130,50 @@ int brick_store_poison(struct brick_store *s, const struct brick_bytes *bytes,
 
 	for (uint32_t i = 0; !ret && i < n; i++)
 		ret = poison_piece(s, bytes[i]);
+	if (s->n_lost)
+		qsort(s->lost, s->n_lost, sizeof(*s->lost), by_key);
 	if (ret || s->slots.n_bad == before)
 		return ret;
 	return brick_store_fence(s);
+}
+
+/* Index of the first lost key at or behind one. */
+static uint64_t find_lost(const struct brick_store *s, uint64_t key)
+{
+	uint64_t low = 0, high = s->n_lost;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (s->lost[mid] < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* It may have been freed since. */
+static bool is_lost(const struct brick_store *s, uint64_t key)
+{
+	uint64_t slot;
+
+	return brick_index_get(&s->index, key, &slot) &&
+	       slot & BRICK_INDEX_LOST && !brick_slot_is_slow(slot);
+}
+
+uint64_t brick_store_lost(struct brick_store *s, uint64_t va, uint64_t *first)
+{
+	uint64_t i = find_lost(s, brick_key(va)), n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (i < s->n_lost && !is_lost(s, s->lost[i]))
+		i++;
+	while (i + n < s->n_lost && s->lost[i + n] == s->lost[i] + n &&
+	       is_lost(s, s->lost[i + n]))
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	if (n)
+		*first = brick_va(s->lost[i]);
+	return n;
 }

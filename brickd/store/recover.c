@@ -187,13 +187,15 @@ static void fix_word(struct brick_store *s, unsigned int copy,
 
 static void note_fix(struct brick_store *s, const struct fix *fix)
 {
-	if (fix->v.state == BRICK_BAD && fix->v.damaged)
+	if (fix->v.state == BRICK_BAD && fix->v.damaged) {
+		s->recovery.records_bad++;
 		brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, fix->slot, 0);
-	else if (fix->v.damaged)
+	} else if (fix->v.damaged) {
 		brick_store_note(s, BRICK_EVENT_RECORD_REPAIRED,
 				 fix->v.damaged >> 1, fix->slot, 0);
-	else
+	} else {
 		s->recovery.records_resolved++;
+	}
 }
 
 static int apply_fixes(struct brick_store *s, const struct scan *sc)

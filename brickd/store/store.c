@@ -33,9 +33,6 @@ int brick_store_fence(struct brick_store *s)
 static void count_note(struct brick_store_recovery *r, uint32_t kind)
 {
 	switch (kind) {
-	case BRICK_EVENT_BAD_SLOT:
-		r->records_bad++;
-		break;
 	case BRICK_EVENT_RECORD_REPAIRED:
 		r->records_repaired++;
 		break;
@@ -258,6 +255,7 @@ struct brick_store *brick_store_new(struct brick_media *m,
 void brick_store_discard(struct brick_store *s)
 {
 	brick_index_fini(&s->index);
+	free(s->lost);
 	brick_lru_fini(&s->at_rest);
 	brick_slots_fini(&s->slots);
 	brick_slots_fini(&s->slow_slots);

@@ -96,8 +96,10 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 /**
  * struct brick_store_recovery - what brick_store_open() found and did
  * @records_repaired: one copy was damaged and rewritten from the other
- * @records_bad: both copies were damaged: the slot was given up
- * @blocks_lost: blocks in slots with bad bytes
+ * @records_bad: both copies were damaged: the slot was given up; whether it
+ *	held a block, and which, nobody knows
+ * @slots_given_up: free slots with bad bytes: nothing is lost
+ * @blocks_lost: blocks in slots with bad bytes: brick_store_lost() names them
  * @records_resolved: states of an unfinished batch were settled: normal after
  *	a crash
  * @super_repaired: one superblock was rewritten
@@ -109,6 +111,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 struct brick_store_recovery {
 	uint64_t records_repaired;
 	uint64_t records_bad;
+	uint64_t slots_given_up;
 	uint64_t blocks_lost;
 	uint64_t records_resolved;
 	bool super_repaired;
@@ -168,6 +171,20 @@ struct brick_run {
  */
 int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 		       struct brick_run *run);
+
+/**
+ * brick_store_lost - the next blocks that the medium has lost
+ * @s: the store
+ * @va: from this address on
+ * @first: address of the first one
+ *
+ * Blocks that were lost before the start and are still allocated. Each step
+ * costs a search among the lost ones.
+ *
+ * Context: any thread; takes the index lock shortly.
+ * Return: how many consecutive ones there are; 0: none from there on.
+ */
+uint64_t brick_store_lost(struct brick_store *s, uint64_t va, uint64_t *first);
 
 struct brick_store_extent {
 	uint64_t va;

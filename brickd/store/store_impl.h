@@ -62,6 +62,8 @@ struct brick_store {
 	uint64_t change_counter;
 	bool inherited; /* atomic: lines of an earlier instance, inherit.c */
 	uint64_t inherited_at; /* slots below are written back */
+	uint64_t *lost; /* keys of blocks_lost, sorted; constant */
+	uint64_t n_lost;
 };
 
 static inline uint64_t brick_key(uint64_t va)

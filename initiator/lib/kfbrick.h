@@ -584,9 +584,9 @@ void kfbrick_accept_losses(struct kfbrick *k);
 /**
  * struct kfbrick_event - news from the brick
  * @kind: KFBRICK_EVENT_*: the lease is about to end; unmap this mapping before
- *	the deadline; the brick stops; the block at @va is lost
- * @va: address, where it concerns one
- * @n_blocks: how many
+ *	the deadline; the brick stops; the blocks at @va are lost
+ * @va: address, where it concerns blocks
+ * @n_blocks: how many; 0 of a medium error: the brick cannot say which
  * @mapping_id: where it concerns a mapping
  * @deadline_ms: from when it was sent
  */

@@ -78,9 +78,13 @@ class BadBlocks(lab.FuncTest):
         self.refused(done, 1, "space")
         self.ok(self.b.ctl("alloc", f"4G+{free}"))
 
-    def test_clients_are_told_that_something_is_lost(self):
+    def test_clients_are_told_which_blocks_are_lost(self):
         data = self.fill()
-        for bad, heard in ((), (0, "0 0x0+0")), (((data, 1),), (1, f"{MEDIA_ERROR} 0x0+0")):
+        first, second, free = (data + i * lab.BLOCK for i in range(3))
+        nothing = (0, "0 0x0+0")
+        one, both = (1, f"{MEDIA_ERROR} 0x0+1"), (1, f"{MEDIA_ERROR} 0x0+2")
+        for bad, heard in (((), nothing), (((first, 1),), one),
+                           (((first, 1), (second, 1)), both), (((free, 1),), nothing)):
             with self.subTest(bad=bad):
                 self.start_with(*bad)
                 talker = Talker(self.b.url, self.b)
@@ -88,6 +92,8 @@ class BadBlocks(lab.FuncTest):
                 self.assertEqual(talker.hear(), (0, ""))
                 self.assertEqual(talker.ask("info")[0], 0)
                 self.assertEqual(talker.ask("event"), heard)
+                self.assertEqual(talker.ask("info")[0], 0)
+                self.assertEqual(talker.ask("event"), nothing)
                 talker.close()
                 self.assertEqual(self.b.stop(), 0)
 

@@ -95,6 +95,9 @@ static void a_clean_slot_is_given_up_for_good(void **state)
 	assert_int_equal(stats_of(fx).slots_bad, 1);
 	assert_int_equal(stats_of(fx).slots_clean, SLOTS - 1);
 	assert_int_equal(brick_store_recovery(fx->s)->blocks_lost, 0);
+	/* Nothing was in it. */
+	assert_int_equal(brick_store_recovery(fx->s)->records_bad, 0);
+	assert_int_equal(brick_store_recovery(fx->s)->slots_given_up, 1);
 	assert_int_equal(fixture_alloc(fx, 0, SLOTS), -ENOSPC);
 	assert_int_equal(fixture_alloc(fx, 0, SLOTS - 1), 0);
 	for (uint64_t va = 0; va < (SLOTS - 1) * BLOCK; va += BLOCK)
@@ -145,6 +148,47 @@ static void a_block_is_lost_and_its_neighbours_are_not(void **state)
 	assert_int_equal(ext[1].va, BLOCK);
 	assert_int_equal(ext[1].n_blocks, 1);
 	assert_false(ext[2].bad);
+}
+
+static void expect_lost(struct fixture *fx, uint64_t from, uint64_t n,
+			uint64_t va)
+{
+	uint64_t first = UINT64_MAX;
+
+	assert_int_equal(brick_store_lost(fx->s, from, &first), n);
+	assert_int_equal(first, n ? va : UINT64_MAX);
+}
+
+static void lost_blocks_are_named_as_long_as_they_are_allocated(void **state)
+{
+	struct fixture *fx = *state;
+	struct brick_bytes bad[3];
+	struct brick_super sb;
+	uint64_t i;
+
+	/* Addresses that fall while slots rise. */
+	for (i = 0; i < SLOTS; i++)
+		assert_int_equal(fixture_alloc(fx, (SLOTS - 1 - i) * BLOCK, 1),
+				 0);
+	expect_lost(fx, 0, 0, 0);
+	sb = fixture_super(fx);
+	for (i = 0; i < 3; i++)
+		bad[i] = (struct brick_bytes){
+			brick_super_data(&sb, slot_of(fx, (3 - i) * BLOCK)), 1
+		};
+	bad[1].off = brick_super_data(&sb, slot_of(fx, 0));
+	fixture_close(fx, true);
+	open_with(fx, NULL, bad, 3); /* 3, 0 and 1 */
+	assert_int_equal(brick_store_recovery(fx->s)->blocks_lost, 3);
+	assert_int_equal(brick_store_recovery(fx->s)->slots_given_up, 0);
+	expect_lost(fx, 0, 2, 0);
+	expect_lost(fx, BLOCK, 1, BLOCK);
+	expect_lost(fx, 2 * BLOCK, 1, 3 * BLOCK);
+	expect_lost(fx, 4 * BLOCK, 0, 0);
+	assert_int_equal(fixture_release(fx, 0, 1), 0);
+	expect_lost(fx, 0, 1, BLOCK);
+	assert_int_equal(fixture_release(fx, BLOCK, 3), 0);
+	expect_lost(fx, 0, 0, 0);
 }
 
 static void a_freed_one_is_not_used_again(void **state)
@@ -281,6 +325,7 @@ int main(void)
 		TEST(a_clean_slot_is_given_up_for_good),
 		TEST(so_is_a_dirty_one),
 		TEST(a_block_is_lost_and_its_neighbours_are_not),
+		TEST(lost_blocks_are_named_as_long_as_they_are_allocated),
 		TEST(a_freed_one_is_not_used_again),
 		TEST(nor_is_one_that_comes_out_of_quarantine),
 		TEST(every_slot_that_is_touched_counts_once),

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the medium has lost, as a session is told: one range of its blocks after
+ * the other, each once the one before was acknowledged. What cannot be named,
+ * because a drain has failed or a record is gone, comes last, without blocks.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_LOSSES_H
+#define BRICKD_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "brickd/grants.h"
+
+struct brick_server;
+struct brick_session;
+
+/* So many ranges are named; when there are more, LIST has them all. */
+#define BRICK_LOSSES_MAX 64
+
+/*
+ * struct brick_losses - of one session
+ * @now: what is told; empty: what cannot be named
+ * @next: blocks below it have been told
+ * @n_told: ranges
+ * @has_unnamed: there is something that cannot be named
+ */
+struct brick_losses {
+	struct brick_span now;
+	uint64_t next;
+	uint32_t n_told;
+	bool has_unnamed;
+};
+
+/* A session begins: hold an EVENT for its next request, if there is cause. */
+void brick_losses_begin(struct brick_session *session);
+
+/**
+ * brick_losses_next - go on to what is to be told next
+ * @session: whose
+ *
+ * Return: true when there is something, in now.
+ */
+bool brick_losses_next(struct brick_session *session);
+
+/* The medium has failed: nobody can say which blocks it concerns. */
+void brick_losses_tell(struct brick_server *server);
+
+#endif

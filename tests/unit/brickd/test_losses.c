@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Losses: named exactly, to those whom they concern, one after the other. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "event_rig.h"
+
+#define BLOCK KFB_BLOCK_BYTES
+
+static struct brick_server server;
+static struct brick_store_recovery recovery;
+static struct brick_client client;
+static struct event_rig rig;
+
+/* What the store has lost: runs of blocks, sorted. */
+static struct brick_span lost[2 * BRICK_LOSSES_MAX];
+static unsigned int n_lost;
+
+uint64_t __wrap_brick_store_lost(struct brick_store *s, uint64_t va,
+				 uint64_t *first);
+const struct brick_store_recovery *
+__wrap_brick_store_recovery(const struct brick_store *s);
+
+uint64_t __wrap_brick_store_lost(struct brick_store *s, uint64_t va,
+				 uint64_t *first)
+{
+	uint64_t from = va / BLOCK;
+
+	for (unsigned int i = 0; i < n_lost; i++) {
+		if (lost[i].end <= from)
+			continue;
+		if (from < lost[i].first)
+			from = lost[i].first;
+		*first = from * BLOCK;
+		return lost[i].end - from;
+	}
+	return 0;
+}
+
+const struct brick_store_recovery *
+__wrap_brick_store_recovery(const struct brick_store *s)
+{
+	return &recovery;
+}
+
+static void lose(uint64_t first, uint64_t n)
+{
+	lost[n_lost++] = (struct brick_span){ first, first + n };
+}
+
+static void grant(uint64_t first, uint64_t n)
+{
+	client.grants.ro[client.grants.n_ro++] =
+		(struct brick_span){ first, first + n };
+}
+
+static int begin(void **state)
+{
+	memset(&server, 0, sizeof(server));
+	memset(&recovery, 0, sizeof(recovery));
+	memset(&client, 0, sizeof(client));
+	n_lost = 0;
+	TAILQ_INIT(&server.sessions);
+	if (rig_begin(&rig, &server))
+		return -1;
+	rig.s.client = &client;
+	TAILQ_INSERT_TAIL(&server.sessions, &rig.s, link);
+	return 0;
+}
+
+static int end(void **state)
+{
+	rig_end(&rig);
+	return 0;
+}
+
+static void told(unsigned int n, uint64_t first, uint64_t n_blocks)
+{
+	assert_int_equal(rig.n_sent, n);
+	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_MEDIA_ERROR);
+	assert_int_equal(rig.last.u.event.va, first * BLOCK);
+	assert_int_equal(rig.last.u.event.n_blocks, n_blocks);
+}
+
+/* The client's next request, and those that acknowledge what was sent. */
+static void request(void)
+{
+	rig_ack(&rig, KFB_OP_PING, rig.last.u.event.event_seq);
+	rig.conn.event_credits = KFB_EVENTS_UNACKED_MAX;
+}
+
+static void without_a_loss_nothing_is_told(void **state)
+{
+	grant(0, 100);
+	recovery.slots_given_up = 3;
+	brick_losses_begin(&rig.s);
+	request();
+	assert_int_equal(rig.n_sent, 0);
+}
+
+static void ranges_are_named_one_after_the_other(void **state)
+{
+	grant(0, 100);
+	lose(3, 1);
+	lose(7, 4);
+	brick_losses_begin(&rig.s);
+	assert_int_equal(rig.n_sent, 0);
+	request();
+	told(1, 3, 1);
+	/* The same once more on another connection. */
+	rig_connect(&rig);
+	brick_events_again(&rig.s);
+	told(2, 3, 1);
+	request();
+	told(3, 7, 4);
+	request();
+	assert_int_equal(rig.n_sent, 3);
+}
+
+static void nobody_hears_of_blocks_of_others(void **state)
+{
+	grant(4, 4);
+	grant(20, 10);
+	lose(0, 6);
+	lose(10, 5);
+	lose(29, 2);
+	lose(50, 1);
+	brick_losses_begin(&rig.s);
+	request();
+	told(1, 4, 2);
+	request();
+	told(2, 29, 1);
+	request();
+	assert_int_equal(rig.n_sent, 2);
+}
+
+static void what_cannot_be_named_comes_last(void **state)
+{
+	grant(0, 100);
+	lose(9, 1);
+	recovery.records_bad = 1;
+	brick_losses_begin(&rig.s);
+	request();
+	told(1, 9, 1);
+	request();
+	told(2, 0, 0);
+	request();
+	assert_int_equal(rig.n_sent, 2);
+	/* A drain fails: at once, and again for whoever comes later. */
+	brick_losses_tell(&server);
+	told(3, 0, 0);
+	request();
+	assert_int_equal(rig.n_sent, 3);
+}
+
+static void a_failure_waits_for_what_is_being_told(void **state)
+{
+	grant(0, 100);
+	lose(9, 1);
+	brick_losses_begin(&rig.s);
+	request();
+	told(1, 9, 1);
+	brick_losses_tell(&server);
+	assert_int_equal(rig.n_sent, 1);
+	request();
+	told(2, 0, 0);
+	request();
+	assert_int_equal(rig.n_sent, 2);
+}
+
+static void so_many_are_named_and_no_more(void **state)
+{
+	unsigned int i;
+
+	grant(0, 1000);
+	for (i = 0; i <= BRICK_LOSSES_MAX; i++)
+		lose(2 * i, 1);
+	brick_losses_begin(&rig.s);
+	for (i = 0; i < BRICK_LOSSES_MAX; i++) {
+		request();
+		told(i + 1, 2 * i, 1);
+	}
+	request();
+	told(i + 1, 0, 0);
+	request();
+	assert_int_equal(rig.n_sent, i + 1);
+	/* One fewer: all are named. */
+	end(state);
+	begin(state);
+	grant(0, 1000);
+	for (i = 0; i < BRICK_LOSSES_MAX; i++)
+		lose(2 * i, 1);
+	brick_losses_begin(&rig.s);
+	for (i = 0; i < BRICK_LOSSES_MAX + 2; i++)
+		request();
+	told(BRICK_LOSSES_MAX, 2 * (BRICK_LOSSES_MAX - 1), 1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(without_a_loss_nothing_is_told),
+		CASE(ranges_are_named_one_after_the_other),
+		CASE(nobody_hears_of_blocks_of_others),
+		CASE(what_cannot_be_named_comes_last),
+		CASE(a_failure_waits_for_what_is_being_told),
+		CASE(so_many_are_named_and_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
