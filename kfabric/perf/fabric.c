@@ -116,7 +116,15 @@ static int fabric_open(const char *node, const char *service, void *data)
 	return ret ?: connect();
 }
 
-static int fabric_round(u32 i)
+static int wait_done(void)
+{
+	if (!wait_for_completion_timeout(&fab.done,
+					 msecs_to_jiffies(LAT_TIMEOUT_MS)))
+		return -ETIMEDOUT;
+	return -fab.err;
+}
+
+static int fabric_round(enum lat_shape shape, u32 i)
 {
 	struct fi_rma_iov rma = { .addr = lat_target(&fab.peer, i),
 				  .len = LAT_WRITE_BYTES,
@@ -133,14 +141,16 @@ static int fabric_round(u32 i)
 	int ret;
 
 	reinit_completion(&fab.done);
-	ret = fi_writemsg(fab.ep, &write, FI_MORE);
-	ret = ret ?: fi_flush(fab.ep, &flush, FI_COMPLETION);
-	if (ret)
+	ret = fi_writemsg(fab.ep, &write,
+			  shape == LAT_CHAINED ? FI_MORE : FI_COMPLETION);
+	if (!ret && shape != LAT_CHAINED) {
+		ret = wait_done();
+		reinit_completion(&fab.done);
+	}
+	if (ret || shape == LAT_WRITE)
 		return ret;
-	if (!wait_for_completion_timeout(&fab.done,
-					 msecs_to_jiffies(LAT_TIMEOUT_MS)))
-		return -ETIMEDOUT;
-	return -fab.err;
+	ret = fi_flush(fab.ep, &flush, FI_COMPLETION);
+	return ret ?: wait_done();
 }
 
 static void fabric_close(void)

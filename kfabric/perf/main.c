@@ -30,6 +30,11 @@ module_param(limit, uint, 0444);
 MODULE_PARM_DESC(limit, "kfabric may take that many thousandths of verbs");
 
 static const struct lat_way *const ways[WAYS] = { &lat_raw, &lat_fabric };
+static const char *const shapes[LAT_SHAPES] = {
+	[LAT_CHAINED] = "4 KiB write and 8 B read behind it",
+	[LAT_WRITE] = "4 KiB write",
+	[LAT_STEPS] = "4 KiB write, then 8 B read",
+};
 
 void lat_fill_data(struct iop_ulp_data *data)
 {
@@ -50,17 +55,18 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int warm(const struct lat_way *way)
+static int warm(const struct lat_way *way, enum lat_shape shape)
 {
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < WARM_ROUNDS && !ret; i++)
-		ret = way->round(i);
+		ret = way->round(shape, i);
 	return ret;
 }
 
-static int take_turn(const struct lat_way *way, u64 *ns, u32 from, u32 to)
+static int take_turn(const struct lat_way *way, enum lat_shape shape, u64 *ns,
+		     u32 from, u32 to)
 {
 	ktime_t begin;
 	int ret;
@@ -68,7 +74,7 @@ static int take_turn(const struct lat_way *way, u64 *ns, u32 from, u32 to)
 
 	for (i = from; i < to; i++) {
 		begin = ktime_get();
-		ret = way->round(i);
+		ret = way->round(shape, i);
 		ns[i] = ktime_to_ns(ktime_sub(ktime_get(), begin));
 		if (ret)
 			return ret;
@@ -76,21 +82,22 @@ static int take_turn(const struct lat_way *way, u64 *ns, u32 from, u32 to)
 	return 0;
 }
 
-static int measure(u64 *ns[WAYS])
+static int measure(enum lat_shape shape, u64 *ns[WAYS])
 {
 	u32 i, w;
 	int ret = 0;
 
 	for (w = 0; w < WAYS && !ret; w++)
-		ret = warm(ways[w]);
+		ret = warm(ways[w], shape);
 	for (i = 0; i < rounds && !ret; i += TURN)
 		for (w = 0; w < WAYS && !ret; w++)
-			ret = take_turn(ways[w], ns[w], i,
+			ret = take_turn(ways[w], shape, ns[w], i,
 					min(i + TURN, rounds));
 	return ret;
 }
 
-static void report(u64 *ns[WAYS])
+/* Only the durable write is held to the limit: the others are for tables. */
+static void report(enum lat_shape shape, u64 *ns[WAYS])
 {
 	u64 median[WAYS], permille;
 	u32 w;
@@ -98,12 +105,28 @@ static void report(u64 *ns[WAYS])
 	for (w = 0; w < WAYS; w++) {
 		sort(ns[w], rounds, sizeof(u64), by_value, NULL);
 		median[w] = ns[w][rounds / 2];
-		pr_info("# %s: 4 KiB write and 8 B read behind it, ns: min %llu median %llu max %llu\n",
-			ways[w]->name, ns[w][0], median[w], ns[w][rounds - 1]);
+		pr_info("# %s: %s, ns: min %llu median %llu max %llu\n",
+			ways[w]->name, shapes[shape], ns[w][0], median[w],
+			ns[w][rounds - 1]);
 	}
+	if (shape != LAT_CHAINED)
+		return;
 	permille = div64_u64(median[1] * PERMILLE, max_t(u64, median[0], 1));
 	pr_info("%sok 1 - kfabric takes %llu thousandths of verbs, limit %u\n",
 		permille <= limit ? "" : "not ", permille, limit);
+}
+
+static int measure_all(u64 *ns[WAYS])
+{
+	enum lat_shape shape;
+	int ret = 0;
+
+	for (shape = 0; shape < LAT_SHAPES && !ret; shape++) {
+		ret = measure(shape, ns);
+		if (!ret)
+			report(shape, ns);
+	}
+	return ret;
 }
 
 static int run(u64 *ns[WAYS], void *data)
@@ -113,14 +136,11 @@ static int run(u64 *ns[WAYS], void *data)
 
 	for (w = 0; w < WAYS && !ret; w++)
 		ret = ways[w]->open(node, service[w], data);
-	ret = ret ?: measure(ns);
+	ret = ret ?: measure_all(ns);
 	while (w--)
 		ways[w]->close();
-	if (ret)
-		pr_info("not ok 1 - the comparison runs (%d)\n", ret);
-	else
-		report(ns);
-	pr_info("1..1\n");
+	pr_info("%sok 2 - the comparison runs (%d)\n", ret ? "not " : "", ret);
+	pr_info("1..2\n");
 	return 0;
 }
 

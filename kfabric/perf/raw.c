@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * kfi_latency: plain verbs, as tight as can be: the page is mapped once, the
- * work requests are on the stack, the write is not signaled.
+ * work requests are on the stack, a write with a read behind it is not signaled.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -155,7 +155,22 @@ static int raw_open(const char *node, const char *service, void *data)
 	return ret ?: map();
 }
 
-static int raw_round(u32 i)
+/* Post a chain and wait for the one that is signaled. */
+static int post_and_wait(const struct ib_send_wr *first)
+{
+	int ret;
+
+	reinit_completion(&raw.done);
+	ret = ib_post_send(raw.id->qp, first, NULL);
+	if (ret)
+		return ret;
+	if (!wait_for_completion_timeout(&raw.done,
+					 msecs_to_jiffies(LAT_TIMEOUT_MS)))
+		return -ETIMEDOUT;
+	return raw.status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+static int raw_round(enum lat_shape shape, u32 i)
 {
 	struct ib_sge from = { .addr = raw.write_dma,
 			       .length = LAT_WRITE_BYTES,
@@ -175,20 +190,20 @@ static int raw_round(u32 i)
 	struct ib_rdma_wr write = { .wr = { .wr_cqe = &raw.cqe,
 					    .sg_list = &from,
 					    .num_sge = 1,
-					    .opcode = IB_WR_RDMA_WRITE,
-					    .next = &read.wr },
+					    .opcode = IB_WR_RDMA_WRITE },
 				    .remote_addr = target,
 				    .rkey = raw.peer.rw_key };
 	int ret;
 
-	reinit_completion(&raw.done);
-	ret = ib_post_send(raw.id->qp, &write.wr, NULL);
-	if (ret)
-		return ret;
-	if (!wait_for_completion_timeout(&raw.done,
-					 msecs_to_jiffies(LAT_TIMEOUT_MS)))
-		return -ETIMEDOUT;
-	return raw.status == IB_WC_SUCCESS ? 0 : -EIO;
+	if (shape == LAT_CHAINED) {
+		write.wr.next = &read.wr;
+		return post_and_wait(&write.wr);
+	}
+	write.wr.send_flags = IB_SEND_SIGNALED;
+	ret = post_and_wait(&write.wr);
+	if (!ret && shape == LAT_STEPS)
+		ret = post_and_wait(&read.wr);
+	return ret;
 }
 
 static void raw_close(void)

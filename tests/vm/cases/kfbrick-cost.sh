@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # What a 4 KiB write, write and flush, and read cost beside others. Times of a
-# free-running guest compare within one boot only: run it with --icount.
+# free-running guest compare within one boot only: run it with --icount, too.
 # NEEDS: rdma nvdimm nvme fio libfabric
 # KO: kfabric_core kfabric_verbs kfbrick kfi_latency
-# BIN: brickd brickctl ofi_peer
+# BIN: brickd brickctl ofi_peer verbs-client
+# MODULES: null_blk
 # NVDIMM: 160M persist=mem-ctrl
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 1G
 # MANUAL: yes
 # TIMEOUT: 3000
 
+# Everything that flushes by itself is there at the same time and has its turn
+# in each round; a disk that flushes by message needs another brick and comes
+# after them. A turn is some fio jobs, of which the mean counts; the table has
+# min, median and max of the rounds.
+
+ROUNDS=${KFB_COST_ROUNDS:-3}
 OPS_MIB=${KFB_COST_MIB:-8} # 256 operations each
 NVMET=/sys/kernel/config/nvmet
 
-fio_ns() { # fio_ns DEVICE WHICH OPTION...: mean of a latency, ns
+fio_value() { # fio_value DEVICE WHICH OPTION...: a mean latency in ns, or :iops
 	_device=$1 _which=$2
 	shift 2
 	fio --name=j --filename="$_device" --direct=1 --bs=4k \
@@ -22,7 +29,11 @@ fio_ns() { # fio_ns DEVICE WHICH OPTION...: mean of a latency, ns
 		--allrandrepeat=1 --eta=never --lat_percentiles=1 \
 		--clat_percentiles=0 "$@" --output-format=json \
 		--output=/tmp/fio.json || return
-	awk -v which="$_which" '
+	fio_says "$_which"
+}
+
+fio_says() { # fio_says WHICH: of the job that ran last
+	awk -v which="$1" '
 		/"(read|write|trim|sync)" : [{]/ { m = $1; gsub("\"", "", m) }
 		/"lat_ns" : [{]/ { l = 1 }
 		/"(clat_ns|slat_ns)" : [{]/ { l = 0 }
@@ -32,92 +43,152 @@ fio_ns() { # fio_ns DEVICE WHICH OPTION...: mean of a latency, ns
 		END {
 			split(which, w, ":")
 			v = w[2] == "iops" ? iops[w[1]] :
-				w[2] == "bw" ? bw[w[1]] : mean[w[1]]
+				w[2] == "bw" ? bw[w[1]] / 1024 : mean[w[1]]
 			printf "%.0f", v
 		}' /tmp/fio.json
 }
 
-measure() { # measure NAME DEVICE
-	_w=$(fio_ns "$2" write --ioengine=psync --rw=randwrite)
-	_ws=$(fio_ns "$2" write --ioengine=psync --rw=randwrite --fsync=1)
-	_s=$(fio_ns "$2" sync --ioengine=psync --rw=randwrite --fsync=1)
-	_r=$(fio_ns "$2" read --ioengine=psync --rw=randread)
-	_q=$(fio_ns "$2" write:iops --ioengine=libaio --iodepth=16 \
-		--rw=randwrite)
-	_qr=$(fio_ns "$2" read:iops --ioengine=libaio --iodepth=16 \
-		--rw=randread)
-	_bw=$(fio_ns "$2" write:bw --ioengine=libaio --iodepth=4 --bs=1m \
-		--size=64m --io_size=64m --rw=write)
-	diag "$(printf '%-22s write %7d  write+fsync %7d  read %7d ns;' \
-		"$1" "$_w" $((_ws + _s)) "$_r")" \
-		"QD16 write $_q read $_qr IOPS; 1 MiB $((_bw / 1024)) MiB/s"
-	tap ok "$1 is measured"
+cpu_ticks() { # cpu_ticks PROCESS: its own user and system time
+	awk '{ sub(/.*[)] /, ""); print $12, $13 }' "/proc/$1/stat"
 }
 
-nvmet_export() { # nvmet_export TRANSPORT PORT ID
+measure() { # measure NAME DEVICE: one turn; a line of results
+	# what the turn before has written is no part of the first flush
+	dd if=/dev/zero of="$2" bs=4k count=1 oflag=direct conv=notrunc,fsync \
+		2>/dev/null
+	_w=$(fio_value "$2" write --ioengine=psync --rw=randwrite)
+	_s=$(fio_value "$2" sync --ioengine=psync --rw=randwrite --fsync=1)
+	_ws=$(($(fio_says write) + _s))
+	_r=$(fio_value "$2" read --ioengine=psync --rw=randread)
+	_q=$(fio_value "$2" write:iops --ioengine=libaio --iodepth=16 \
+		--rw=randwrite)
+	_qr=$(fio_value "$2" read:iops --ioengine=libaio --iodepth=16 \
+		--rw=randread)
+	_bw=$(fio_value "$2" write:bw --ioengine=libaio --iodepth=4 --bs=1m \
+		--size=64m --io_size=64m --rw=write)
+	echo "$1 $_w $_ws $_r $_q $_qr $_bw" >>/tmp/results
+	diag "$(tail -1 /tmp/results)"
+}
+
+table() { # min / median / max of each column, one row for each name
+	diag "| | write, ns | write + fsync, ns | read, ns | QD16 write," \
+		"IOPS | QD16 read, IOPS | 1 MiB writes, MiB/s |"
+	diag "|---|---|---|---|---|---|---|"
+	awk '
+		!($1 in n) { names[++rows] = $1 }
+		{ i = ++n[$1]; for (c = 2; c <= NF; c++) v[$1, c, i] = $c }
+		function middle(name, c,    i, j, t, k) {
+			k = n[name]
+			for (i = 1; i <= k; i++)
+				a[i] = v[name, c, i]
+			for (i = 2; i <= k; i++)
+				for (j = i; j > 1 && a[j - 1] > a[j]; j--) {
+					t = a[j]; a[j] = a[j - 1]; a[j - 1] = t
+				}
+			return a[1] " / " a[int((k + 1) / 2)] " / " a[k]
+		}
+		END {
+			for (r = 1; r <= rows; r++) {
+				line = "| " names[r]
+				for (c = 2; c <= 7; c++)
+					line = line " | " middle(names[r], c)
+				print line " |"
+			}
+		}' /tmp/results >/tmp/table
+	diag "$(cat /tmp/table)"
+}
+
+nvmet_export() { # nvmet_export TRANSPORT PORT ID: a subsystem of its own
 	modprobe nvmet && modprobe "nvmet-$1" || return
 	grep -q configfs /proc/mounts ||
 		mount -t configfs none /sys/kernel/config
-	_s=$NVMET/subsystems/t
-	[ -d $_s ] || {
-		mkdir $_s && echo 1 >$_s/attr_allow_any_host
-		mkdir $_s/namespaces/1
-		printf /dev/pmem1 >$_s/namespaces/1/device_path
-		echo 1 >$_s/namespaces/1/enable
-	}
+	_s=$NVMET/subsystems/$1
+	mkdir "$_s" && echo 1 >"$_s/attr_allow_any_host" &&
+		mkdir "$_s/namespaces/1" &&
+		printf /dev/pmem1 >"$_s/namespaces/1/device_path" &&
+		echo 1 >"$_s/namespaces/1/enable" || return
 	_p=$NVMET/ports/$3
 	mkdir "$_p" && echo "$1" >"$_p/addr_trtype" &&
 		echo ipv4 >"$_p/addr_adrfam" &&
 		echo "$LOCAL_IP" >"$_p/addr_traddr" &&
 		echo "$2" >"$_p/addr_trsvcid" &&
-		ln -s $_s "$_p/subsystems/t"
+		ln -s "$_s" "$_p/subsystems/$1"
 }
 
-nvme_disk() {
-	for _d in /dev/nvme[0-9]n[0-9]; do
-		[ -b "$_d" ] && echo "$_d" && return
-	done
-	return 1
+nvme_disk() { # nvme_disk ID: the ID-th that there is
+	set -- "$1" /dev/nvme[0-9]n[0-9]
+	shift "$1" && [ -b "$1" ] && echo "$1"
 }
 
-nvme_measure() { # nvme_measure TRANSPORT PORT ID
+nvme_attach() { # nvme_attach TRANSPORT PORT ID
 	nvmet_export "$1" "$2" "$3" && modprobe "nvme-$1" || return
-	echo "transport=$1,traddr=$LOCAL_IP,trsvcid=$2,nqn=t,nr_io_queues=1" \
+	echo "transport=$1,traddr=$LOCAL_IP,trsvcid=$2,nqn=$1,nr_io_queues=1" \
 		>/dev/nvme-fabrics || return
-	wait_for 20 nvme_disk || return
-	measure "nvme-$1" "$(nvme_disk)"
+	wait_for 20 nvme_disk "$3"
+}
+
+nvme_end() {
 	for _c in /sys/class/nvme/nvme*; do
 		echo 1 >"$_c/delete_controller"
 	done
 }
 
-brick_measure() { # brick_measure MODE SETTING...
-	_mode=$1
-	shift
-	disk_setup "$@"
+# brick_turns MODE TURN: the disk's turns, with TURN after each of them
+brick_turns() {
 	check "a disk is attached" attach_disk --size 64 --queues 1 || return
-	check "it flushes by $_mode" test "$(cat "$CTL/flush_mode")" = "$_mode"
-	measure "kfbrick-$_mode" "$DISK"
+	check "it flushes by $1" test "$(cat "$CTL/flush_mode")" = "$1"
+	: >/tmp/ticks
+	for _round in $(seq "$ROUNDS"); do
+		_before=$(cpu_ticks "$BRICKD")
+		measure "kfbrick-$1" "$DISK"
+		echo "$_before $(cpu_ticks "$BRICKD")" >>/tmp/ticks
+		$2
+	done
+	tap ok "kfbrick-$1 is measured"
+	diag "$(awk '{ u += $3 - $1; s += $4 - $2 }
+		END { print "brickd: ticks of its own meanwhile: user", u,
+			"system", s }' /tmp/ticks)"
 	check "it is detached" detach_disk
 	disk_end
 }
 
-raw_measure() { # a write with a readback behind it, by plain verbs
-	for _port in 7471 7472; do
+others() {
+	measure nvme-rdma "$(nvme_disk 1)"
+	measure nvme-tcp "$(nvme_disk 2)"
+	measure local-pmem /dev/pmem1
+	measure null /dev/nullb0
+}
+
+null_disk() { # what fio and the block layer cost with no driver at all
+	modprobe null_blk queue_mode=2 irqmode=0 submit_queues=1 gb=1 &&
+		echo none >/sys/block/nullb0/queue/scheduler
+}
+
+raw_measure() { # writes and readbacks by plain verbs
+	for _port in 7471 7472 7473; do
 		ofi_peer server "$LOCAL_IP" $_port >/tmp/peer.$_port &
 		wait_for 20 grep -q listening /tmp/peer.$_port || return
 	done
 	echo "# raw begins" >/dev/kmsg
 	modprobe kfi_latency node="$LOCAL_IP" service=7471,7472 || return
-	diag "$(dmesg_since "# raw begins" | grep -i 'ns\|median' | cut -c1-110)"
+	diag "$(dmesg_since "# raw begins" | grep ' ns: ' | sed 's/.*# //')"
+	verbs-client "$LOCAL_IP" 7473 >/tmp/verbs.out 2>&1
+	_status=$?
+	diag "$(cat /tmp/verbs.out)"
 	killall ofi_peer
+	return $_status
 }
 
 rxe_setup || bail "soft RoCE starts"
-raw_measure || diag "plain verbs were not measured"
-brick_measure readback "persistence = assume-readback"
-brick_measure message
+check "plain verbs are measured" raw_measure
+cat /tmp/check.out
+disk_setup "persistence = assume-readback"
+check "a disk that does nothing is there" null_disk
 check "the other NVDIMM is a disk" wait_for 10 test -b /dev/pmem1
-measure local-pmem /dev/pmem1
-nvme_measure rdma 4420 1
-nvme_measure tcp 4421 2
+check "it is there by NVMe over RDMA" nvme_attach rdma 4420 1 || exit
+check "and over TCP" nvme_attach tcp 4421 2 || exit
+brick_turns readback others
+nvme_end
+disk_setup
+brick_turns message true
+table

@@ -115,7 +115,8 @@ rxe_active() { # rxe_active NAME
 
 rxe_setup() { # rxe_setup [NAME] [NETDEV]: soft RoCE, by default on dummy0
 	_rxe=${1:-rxe0} _net=${2:-dummy0}
-	modprobe -q crc32_generic
+	# As on hardware: the generic one takes 25 000 instructions for 4 KiB.
+	modprobe -q crc32_pclmul || modprobe -q crc32_generic
 	modprobe ib_uverbs && modprobe rdma_ucm && modprobe rdma_rxe || return
 	if [ "$_net" = dummy0 ]; then
 		[ -e /sys/class/net/dummy0 ] ||
