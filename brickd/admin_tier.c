@@ -108,7 +108,7 @@ static int order(struct brick_server *server,
 {
 	uint64_t id = 0;
 	int rc = brick_tier_order(server, brick_span_of(r->va, r->n_blocks),
-				  to_slow, &id);
+				  to_slow, false, &id);
 
 	if (rc == -EOPNOTSUPP)
 		*why = "this brick has no slow tier";

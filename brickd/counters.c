@@ -209,6 +209,8 @@ static const struct brick_metric metrics[] = {
 	COUNTER("tier_disconnects", tier_disconnects,
 		"Sessions whose connections were closed to end the quarantine "
 		"of blocks that had to be demoted"),
+	COUNTER("tier_give_backs", tier_give_backs,
+		"Mappings that clients were asked to give back"),
 	GAUGE("tier_jobs", tier_jobs,
 	      "Requests and orders that wait for blocks to be moved"),
 	GAUGE("tier_pinned_blocks", tier_pinned_blocks,

@@ -23,10 +23,20 @@ static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
 }
 
-static void name(struct kfb_event *event, struct brick_span span)
+/* What it is about; false: it does not hold any more. */
+static bool fill(const struct brick_session *s, uint32_t kind,
+		 struct kfb_event *event)
 {
-	event->va = span.first << KFB_BLOCK_SHIFT;
-	event->n_blocks = span.end - span.first;
+	const struct brick_span *lost = &s->events.losses.now;
+
+	event->deadline_ms = deadline_ms(s, kind);
+	if (kind == KFB_EVENT_GIVE_BACK)
+		return brick_give_back_name(s, event);
+	if (kind == KFB_EVENT_MEDIA_ERROR) {
+		event->va = lost->first << KFB_BLOCK_SHIFT;
+		event->n_blocks = lost->end - lost->first;
+	}
+	return true;
 }
 
 static bool send_one(struct brick_session *s, uint32_t kind)
@@ -40,14 +50,15 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 		return false;
 	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
 		return false;
+	if (!fill(s, kind, &event.u.event)) {
+		brick_event_drop(s, kind);
+		return false;
+	}
 	c->event_credits--;
 	e->seq = e->seq + 1 ? e->seq + 1 : 1;
 	e->sent[kind] = e->seq;
 	event.u.event.kind = kind;
 	event.u.event.event_seq = e->seq;
-	event.u.event.deadline_ms = deadline_ms(s, kind);
-	if (kind == KFB_EVENT_MEDIA_ERROR)
-		name(&event.u.event, e->losses.now);
 	brick_conn_send(c, &event);
 	return true;
 }
@@ -85,6 +96,8 @@ void brick_event_drop(struct brick_session *s, uint32_t kind)
 /* The client knows: it holds no more, or there is more of its kind. */
 static void is_known(struct brick_session *s, uint32_t kind)
 {
+	if (kind == KFB_EVENT_GIVE_BACK)
+		return; /* it is to do it */
 	if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
 		s->events.sent[kind] = 0;
 	else

@@ -3,7 +3,7 @@
  * EVENTs: what a brick has to tell a client that has not asked.
  *
  * Level-triggered: what holds is sent until it is acknowledged or holds no
- * more, at most KFB_EVENTS_UNACKED_MAX at a time, on queue 0, and again when
+ * more (what is to be given back holds until it is), at most KFB_EVENTS_UNACKED_MAX at a time, on queue 0, and again when
  * that queue has a new connection.
  *
  * Context: the loop thread.
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "brickd/give_back.h"
 #include "brickd/losses.h"
 #include "proto/kfb_codec.h"
 
@@ -26,6 +27,7 @@ struct brick_session;
  * @holds: by KFB_EVENT_*: is to be told
  * @sent: by KFB_EVENT_*: with this number; 0: not yet
  * @losses: what MEDIA_ERROR is about
+ * @give_back: what GIVE_BACK is about
  */
 struct brick_events {
 	uint32_t seq;
@@ -33,12 +35,13 @@ struct brick_events {
 	bool holds[KFB_EVENT_LAST + 1];
 	uint32_t sent[KFB_EVENT_LAST + 1];
 	struct brick_losses losses;
+	struct brick_give_back give_back;
 };
 
 /**
  * brick_event_raise - something is to be told
  * @session: whom
- * @kind: KFB_EVENT_*, but for GIVE_BACK: it concerns no block
+ * @kind: KFB_EVENT_*; what it is about has been set
  *
  * Return: true when it has been sent.
  */

@@ -282,7 +282,7 @@ static void promote(struct brick_op *op)
 
 		brick_op_finish(op, KFB_ST_AGAIN);
 		/* It will be tried again: have it ready then. */
-		(void)brick_tier_order(server, span, false, &id);
+		(void)brick_tier_order(server, span, false, true, &id);
 		return;
 	}
 	if (op->n_promotions++ == PROMOTIONS_MAX) {
@@ -291,6 +291,7 @@ static void promote(struct brick_op *op)
 	}
 	op->promotion = (struct brick_tier_job){
 		.span = op->claim.span,
+		.session = op->session,
 		.is_unwanted = is_unwanted,
 		.done = promoted,
 	};

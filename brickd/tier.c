@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "brickd/clock.h"
+#include "brickd/give_back.h"
 #include "brickd/mapping.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
@@ -22,6 +23,7 @@
 #define PERCENT	     100
 #define MS_PER_S     1000
 #define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
+#define ASKED_MS     10 /* likewise, that others are asked to give back */
 #define MISSES_MAX   8 /* steps in a row that move nothing */
 #define TROUBLE_MS   1000 /* doubled with each failure */
 #define TROUBLE_MAX  6 /* times */
@@ -100,6 +102,20 @@ static unsigned int step_max(const struct brick_server *server)
 	return at_most(BRICK_TIER_STEP_MAX, brick_move_max(server->store));
 }
 
+/* All that could make room is mapped or pinned. */
+static enum outcome ask_for_room(struct brick_server *server,
+				 struct brick_tier_job *job, unsigned int n)
+{
+	/* What was just unmapped is not in the list of rest yet. */
+	if (server->tier.n_resting)
+		return wait_ms(server, LOOK_BUSY_MS);
+	if (!job->may_ask || !brick_give_back_ask(server, n, job->session) ||
+	    job->id)
+		return end(server, job, -ENOSPC);
+	job->is_short = true;
+	return wait_ms(server, ASKED_MS);
+}
+
 /* Have up to n slots freed for a job that cannot go on without. */
 static enum outcome make_room(struct brick_server *server,
 			      struct brick_tier_job *job, unsigned int n)
@@ -107,11 +123,13 @@ static enum outcome make_room(struct brick_server *server,
 	uint64_t va[BRICK_TIER_STEP_MAX];
 	enum brick_tier_excuse excuse;
 	struct brick_store_stats stats;
+	unsigned int n_victims;
 
-	n = brick_tier_victims(server, va, n, job, &excuse);
-	if (n) {
+	n_victims = brick_tier_victims(server, va, n, job, &excuse);
+	if (n_victims) {
 		job->n_looked = 0;
-		brick_tier_step_begin(server, job, va, n, true);
+		job->is_short = false;
+		brick_tier_step_begin(server, job, va, n_victims, true);
 		return BEGUN;
 	}
 	brick_store_stats(server->store, &stats);
@@ -120,7 +138,7 @@ static enum outcome make_room(struct brick_server *server,
 		return wait_ms(server, 0);
 	if (excuse == BRICK_TIER_WAIT)
 		return wait_ms(server, LOOK_BUSY_MS);
-	return end(server, job, -ENOSPC);
+	return ask_for_room(server, job, n);
 }
 
 /* Leave out what is in use; an order goes on behind all that it has seen. */
@@ -182,7 +200,7 @@ static enum outcome advance(struct brick_server *server,
 		return end(server, job, 0);
 	if (brick_now_ms() >= job->until_ms ||
 	    (job->is_unwanted && job->is_unwanted(job)))
-		return end(server, job, -EAGAIN);
+		return end(server, job, job->is_short ? -ENOSPC : -EAGAIN);
 	/* All before is where it is to be, and claimed. */
 	if (n && job->is_claimed)
 		job->at = va[0] >> KFB_BLOCK_SHIFT;
@@ -281,6 +299,7 @@ bool brick_tier_is_idle(const struct brick_server *server)
 void brick_tier_promote(struct brick_server *server, struct brick_tier_job *job)
 {
 	job->is_claimed = true;
+	job->may_ask = true;
 	job->at = job->span.first;
 	job->until_ms = brick_now_ms() + server->config->limits.promote_wait_ms;
 	TAILQ_INSERT_TAIL(&server->tier.waiting, job, link);
@@ -288,7 +307,7 @@ void brick_tier_promote(struct brick_server *server, struct brick_tier_job *job)
 }
 
 int brick_tier_order(struct brick_server *server, struct brick_span span,
-		     bool to_slow, uint64_t *id)
+		     bool to_slow, bool may_ask, uint64_t *id)
 {
 	struct brick_tier *t = &server->tier;
 	struct brick_tier_job *job;
@@ -303,6 +322,7 @@ int brick_tier_order(struct brick_server *server, struct brick_span span,
 	job->span = span;
 	job->at = span.first;
 	job->to_slow = to_slow;
+	job->may_ask = may_ask;
 	job->until_ms = KFB_TIME_NEVER;
 	job->id = ++t->last_order;
 	*id = job->id;
@@ -349,7 +369,7 @@ int brick_tier_cancel(struct brick_server *server, uint64_t id)
 
 struct rest {
 	struct brick_work work;
-	struct brick_store *store;
+	struct brick_server *server;
 	size_t n;
 	struct brick_span spans[];
 };
@@ -359,14 +379,17 @@ static void run_rest(struct brick_work *work)
 	struct rest *rest = brick_container_of(work, struct rest, work);
 
 	for (size_t i = 0; i < rest->n; i++)
-		brick_store_rest(rest->store,
+		brick_store_rest(rest->server->store,
 				 rest->spans[i].first << KFB_BLOCK_SHIFT,
 				 rest->spans[i].end - rest->spans[i].first);
 }
 
 static void rested(struct brick_work *work)
 {
-	free(brick_container_of(work, struct rest, work));
+	struct rest *rest = brick_container_of(work, struct rest, work);
+
+	rest->server->tier.n_resting--;
+	free(rest);
 }
 
 static struct rest *rest_new(struct brick_server *server, size_t n)
@@ -379,11 +402,19 @@ static struct rest *rest_new(struct brick_server *server, size_t n)
 	rest = calloc(1, sizeof(*rest) + n * sizeof(rest->spans[0]));
 	if (!rest)
 		return NULL;
-	rest->store = server->store;
+	rest->server = server;
 	rest->n = n;
 	rest->work.run = run_rest;
 	rest->work.done = rested;
 	return rest;
+}
+
+static void submit_rest(struct rest *rest)
+{
+	struct brick_tier *t = &rest->server->tier;
+
+	t->n_resting++;
+	brick_worker_submit(&t->thread, &rest->work);
 }
 
 void brick_tier_rest(struct brick_server *server,
@@ -395,7 +426,7 @@ void brick_tier_rest(struct brick_server *server,
 		return;
 	for (size_t i = 0; i < n; i++)
 		rest->spans[i] = handles[i].span;
-	brick_worker_submit(&server->tier.thread, &rest->work);
+	submit_rest(rest);
 }
 
 void brick_tier_rest_span(struct brick_server *server, struct brick_span span)
@@ -405,5 +436,5 @@ void brick_tier_rest_span(struct brick_server *server, struct brick_span span)
 	if (!rest)
 		return;
 	rest->spans[0] = span;
-	brick_worker_submit(&server->tier.thread, &rest->work);
+	submit_rest(rest);
 }

@@ -27,6 +27,7 @@
 
 struct brick_handle;
 struct brick_server;
+struct brick_session;
 
 /* Blocks that one search for victims looks at. */
 #define BRICK_TIER_LOOK_MAX 256
@@ -44,6 +45,9 @@ struct brick_server;
  * @span: its blocks
  * @to_slow: which tier
  * @is_claimed: whoever wants it holds a claim on all of it
+ * @session: whose MAP waits, NULL: none
+ * @may_ask: others are asked to give back what is in its way
+ * @is_short: they are being asked
  * @until_ms: fails with -EAGAIN then; KFB_TIME_NEVER: no limit
  * @is_unwanted: does nobody wait for it any more? NULL: somebody does
  * @done: called once, when the job is in no list any more
@@ -61,6 +65,9 @@ struct brick_tier_job {
 	struct brick_span span;
 	bool to_slow;
 	bool is_claimed;
+	struct brick_session *session;
+	bool may_ask;
+	bool is_short;
 	uint64_t until_ms;
 	bool (*is_unwanted)(const struct brick_tier_job *job);
 	void (*done)(struct brick_tier_job *job);
@@ -104,6 +111,7 @@ struct brick_tier_step {
  * @orders: jobs of administrators, after those
  * @ended: the last orders that have ended
  * @is_demoting: free slots fell below the low mark and not yet to the high one
+ * @n_resting: blocks on their way into the list of rest, in pieces of work
  * @again_ms: when to look again, though nothing has happened
  * @rate_ms: no background copy before
  * @trouble_ms: no background copy before, for the slow tier has failed
@@ -122,6 +130,7 @@ struct brick_tier {
 	uint64_t low_slots;
 	uint64_t high_slots;
 	bool is_demoting;
+	unsigned int n_resting;
 	uint64_t again_ms;
 	uint64_t rate_ms;
 	uint64_t trouble_ms;
@@ -146,11 +155,13 @@ bool brick_tier_is_idle(const struct brick_server *server);
 /**
  * brick_tier_promote - have blocks moved to where they can be mapped
  * @server: the server
- * @job: span and done are set, all else is zero; the blocks are claimed
+ * @job: span, session and done are set, all else is zero; the blocks are
+ *	claimed
  *
- * is_unwanted may be set too. done() may be called before this returns. Its error is -EIO (a block cannot
- * be read), -ENOSPC (all slots are mapped or pinned), -EAGAIN (it takes longer
- * than promote-wait-ms; what has been moved stays), -ESHUTDOWN or -ENOENT.
+ * is_unwanted may be set too. done() may be called before this returns. Its
+ * error is -EIO (a block cannot be read), -ENOSPC (all slots are mapped or
+ * pinned, and nobody has given any back), -EAGAIN (it takes longer than
+ * promote-wait-ms; what has been moved stays), -ESHUTDOWN or -ENOENT.
  */
 void brick_tier_promote(struct brick_server *server,
 			struct brick_tier_job *job);
@@ -160,6 +171,7 @@ void brick_tier_promote(struct brick_server *server,
  * @server: the server
  * @span: blocks
  * @to_slow: demote, or else promote
+ * @may_ask: ask clients to give back what is in its way, without waiting
  * @id: of the job, to ask for it
  *
  * Blocks that are mapped, pinned (when they are to be demoted), in quarantine
@@ -168,7 +180,7 @@ void brick_tier_promote(struct brick_server *server,
  * Return: 0, -EOPNOTSUPP (no slow tier), -EUSERS (too many jobs), -ENOMEM.
  */
 int brick_tier_order(struct brick_server *server, struct brick_span span,
-		     bool to_slow, uint64_t *id);
+		     bool to_slow, bool may_ask, uint64_t *id);
 
 /**
  * brick_tier_find_order - an order, or how it has ended
@@ -251,6 +263,9 @@ bool brick_tier_is_movable(const struct brick_server *server, uint64_t va,
 int brick_tier_pin(struct brick_tier *tier, struct brick_span span);
 int brick_tier_unpin(struct brick_tier *tier, struct brick_span span);
 bool brick_tier_is_pinned(const struct brick_tier *tier, uint64_t block);
+/* Are all of these blocks pinned? */
+bool brick_tier_pins_cover(const struct brick_tier *tier,
+			   struct brick_span span);
 uint64_t brick_tier_pinned_blocks(const struct brick_tier *tier);
 
 #endif

@@ -74,6 +74,14 @@ bool brick_tier_is_pinned(const struct brick_tier *t, uint64_t block)
 	return at < t->n_pins && t->pins[at].first <= block;
 }
 
+bool brick_tier_pins_cover(const struct brick_tier *t, struct brick_span span)
+{
+	uint32_t at = find(t, span.first + 1);
+
+	return at < t->n_pins && t->pins[at].first <= span.first &&
+	       t->pins[at].end >= span.end;
+}
+
 uint64_t brick_tier_pinned_blocks(const struct brick_tier *t)
 {
 	uint64_t n = 0;

@@ -321,7 +321,7 @@ struct kfb_wire_ping {
 };
 
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */
-#define KFB_EVENT_GIVE_BACK   2 /* unmap this mapping before the deadline */
+#define KFB_EVENT_GIVE_BACK   2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
 #define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost */
 #define KFB_EVENT_LAST	      4

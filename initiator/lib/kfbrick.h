@@ -273,7 +273,9 @@ int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
  *
  * Without NOWAIT a conflict that will pass (-EAGAIN at the brick) is tried
  * again until the timeout. A connection maps a block once: a second mapping
- * of it over the same connection is -EBUSY.
+ * of it over the same connection is -EBUSY. With -ENOSPC an event may have come
+ * (kfbrick_next_event()) that asks for mappings of this connection: when all
+ * others have nothing to give, unmapping some and trying again helps.
  *
  * Context: control call; blocks up to the timeout, for each page of handles.
  * Return: 0, -EINVAL, -EACCES, -ENOENT, -EBUSY (conflicting mapping),
@@ -583,11 +585,13 @@ void kfbrick_accept_losses(struct kfbrick *k);
 
 /**
  * struct kfbrick_event - news from the brick
- * @kind: KFBRICK_EVENT_*: the lease is about to end; unmap this mapping before
- *	the deadline; the brick stops; the blocks at @va are lost
+ * @kind: KFBRICK_EVENT_*: the lease is about to end; somebody waits for memory
+ *	and this mapping, or others of as many blocks, would help: unmap what
+ *	can be done without, nothing is taken by force; the brick stops; the
+ *	blocks at @va are lost
  * @va: address, where it concerns blocks
  * @n_blocks: how many; 0 of a medium error: the brick cannot say which
- * @mapping_id: where it concerns a mapping
+ * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()
  * @deadline_ms: from when it was sent
  */
 struct kfbrick_event {

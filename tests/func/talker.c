@@ -12,18 +12,21 @@
  *	losses		how many, then VA+LEN of each
  *	accept		the losses
  *	event		1 and its kind, address and blocks; 0 when there is none
+ *	await MS	the same, when one has come, or after so long
  *	close		end the connection and the program
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "initiator/lib/kfbrick.h"
 #include "key_file.h"
 
-#define MAPPINGS_MAX 8
+#define MAPPINGS_MAX 16
 #define LOSSES_MAX   8
 #define LIST_MAX     4
 #define WRITE_MAX    (1U << 20)
@@ -36,6 +39,14 @@ struct mapped {
 static struct kfbrick *k;
 static struct mapped mappings[MAPPINGS_MAX];
 static uint8_t bytes[WRITE_MAX];
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 static int map(uint64_t va, uint64_t n)
 {
@@ -94,11 +105,20 @@ static void tell_allocated(uint64_t va)
 	printf("%d %d\n", n < 0 ? n : 0, n > 0 && extents[0].va == va);
 }
 
-static void tell_event(void)
+static void tell_event(uint64_t timeout_ms)
 {
+	struct pollfd p = { .fd = kfbrick_wait_fd(k), .events = POLLIN };
+	uint64_t now = now_ms(), end = now + timeout_ms;
 	struct kfbrick_event event = { 0 };
+	struct kfbrick_completion none;
 	int rc = kfbrick_next_event(k, &event);
 
+	for (; !rc && now < end; now = now_ms()) {
+		(void)kfbrick_poll(k, &none, 1, 0);
+		rc = kfbrick_next_event(k, &event);
+		if (!rc)
+			(void)poll(&p, 1, (int)(end - now));
+	}
 	printf("%d %" PRIu32 " 0x%" PRIx64 "+%" PRIu64 "\n", rc, event.kind,
 	       event.va, event.n_blocks);
 }
@@ -151,7 +171,9 @@ static int command(char *line)
 	} else if (!strcmp(name, "list")) {
 		tell_allocated(va);
 	} else if (!strcmp(name, "event")) {
-		tell_event();
+		tell_event(0);
+	} else if (!strcmp(name, "await")) {
+		tell_event(va);
 	} else if (!strcmp(name, "accept")) {
 		kfbrick_accept_losses(k);
 		tell(0);

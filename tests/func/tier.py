@@ -7,6 +7,7 @@ leaves on a disk. The torture has four times more blocks than memory has slots;
 its clients (tier_load.c) keep the SHA-256 of each and read all of them after
 every kill -9 of brickd.
 """
+import errno
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import time
 
 import lab
 import load
+from comeback import Talker
 
 KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 3
 SEED = (int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit()
@@ -28,6 +30,9 @@ LOADS = {"one": (0, 32, 0), "two": (100, 32, 60000)}
 KILL_AFTER_S = (0.05, 1.5)
 TMPFS = pathlib.Path("/dev/shm")
 BLOCKS = 32
+GIVE_BACK = 2
+NO_EVENT = (0, "0 0x0+0")
+AWAIT_MS = 60000
 
 
 class Tier(lab.FuncTest):
@@ -88,6 +93,61 @@ class Tier(lab.FuncTest):
                      1, "space")
         self.ok(b.ctl("write", "0x0", "--length", str(8 * lab.BLOCK),
                       stdin=bytes(8 * lab.BLOCK)))
+
+    def holder(self, **parameters):
+        """A brick whose memory is all mapped by a client, in mappings of one block."""
+        clients = {name: [f"0x0+{BLOCKS} rw"] for name in "ab"}
+        b = self.tiers(clients=clients, **parameters).start()
+        talkers = [Talker(b.url, b, name) for name in clients]
+        for talker in talkers:
+            self.addCleanup(talker.close)
+            self.assertEqual(talker.hear(), (0, ""))
+        holder = talkers[0]
+        self.assertEqual(holder.ask("alloc", 0, BLOCKS), (0, ""))
+        for va in range(0, 8 * lab.BLOCK, lab.BLOCK):
+            self.assertEqual(holder.ask("map", va, 1), (0, ""))
+            self.assertEqual(holder.ask("write", va, 100, va // lab.BLOCK + 1), (0, ""))
+        self.assertEqual(holder.ask("event"), NO_EVENT)
+        return (b, *talkers)
+
+    def test_a_client_gives_back_what_another_one_needs(self):
+        b, holder, other = self.holder()
+        other.say("map", 9 * lab.BLOCK, 2)
+        # Two mappings are asked for, one after the other.
+        for va in 0, lab.BLOCK:
+            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} {va:#x}+1"))
+            self.assertEqual(holder.ask("unmap", va), (0, ""))
+        self.assertEqual(other.hear(), (0, ""))
+        self.assertEqual(other.ask("read", 9 * lab.BLOCK), (0, "0"))
+        self.assertEqual(other.ask("unmap", 9 * lab.BLOCK), (0, ""))
+        for va in 0, lab.BLOCK:
+            self.assertEqual(holder.ask("map", va, 1), (0, ""))
+            self.assertEqual(holder.ask("read", va), (0, str(va // lab.BLOCK + 1)))
+        self.assertEqual(b.stop(), 0)
+
+    def test_who_gives_nothing_back_is_asked_now_and_then(self):
+        b, holder, other = self.holder(settings="promote-wait-ms = 1500")
+        # Each try waits for its time; the next one asks for another mapping.
+        for va in 0, lab.BLOCK:
+            other.say("map", 9 * lab.BLOCK, 1)
+            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} {va:#x}+1"))
+            self.assertEqual(other.hear()[0], -errno.ENOSPC)
+            self.assertEqual(holder.ask("info")[0], 0)
+            self.assertEqual(holder.ask("event"), NO_EVENT)
+        # One that ends gives everything back.
+        other.say("map", 9 * lab.BLOCK, 8)
+        self.assertEqual(holder.ask("await", AWAIT_MS)[0], 1)
+        holder.say("close")
+        self.assertEqual(other.hear(), (0, ""))
+        self.assertEqual(b.stop(), 0)
+
+    def test_who_has_all_of_it_hears_so_at_once(self):
+        b, holder, _ = self.holder(settings="promote-wait-ms = 600000")
+        self.assertEqual(holder.ask("map", 9 * lab.BLOCK, 1)[0], -errno.ENOSPC)
+        self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} 0x0+1"))
+        self.assertEqual(holder.ask("unmap", 0), (0, ""))
+        self.assertEqual(holder.ask("map", 9 * lab.BLOCK, 1), (0, ""))
+        self.assertEqual(b.stop(), 0)
 
     def test_an_administrator_steers(self):
         b = self.tiers(fast=16)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GIVE BACK: clients are asked for mappings when these hold all of the memory
+ * that a MAP waits for.
+ *
+ * Only a client knows which of its mappings it can do without. It is asked for
+ * the one that it was not asked for longest, and may give others back instead.
+ * Nothing is taken by force: who keeps what it has makes others wait, and then
+ * fail, as without this.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_GIVE_BACK_H
+#define BRICKD_GIVE_BACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/kfb_codec.h"
+
+struct brick_server;
+struct brick_session;
+
+/* Nobody is asked again sooner, unless what was asked for has been given. */
+#define BRICK_GIVE_BACK_MIN_MS 1000
+
+/*
+ * struct brick_give_back - what one session is asked for, while the EVENT holds
+ * @mapping_id: this mapping
+ * @until_ms: then nobody waits for it any more
+ */
+struct brick_give_back {
+	uint64_t mapping_id;
+	uint64_t until_ms;
+};
+
+/**
+ * brick_give_back_ask - have clients asked for mappings
+ * @server: the server
+ * @n_blocks: that are wanted
+ * @waits: the session whose MAP waits; asked only when there is nobody else
+ *
+ * Asks as many as are needed besides those that have been asked already.
+ *
+ * Return: true when another session may give something back, or is ending.
+ */
+bool brick_give_back_ask(struct brick_server *server, uint64_t n_blocks,
+			 struct brick_session *waits);
+
+/**
+ * brick_give_back_name - fill the EVENT
+ * @session: whose it is
+ * @event: its range, mapping and deadline are set
+ *
+ * Return: false: the mapping is gone, or nobody waits for it any more.
+ */
+bool brick_give_back_name(const struct brick_session *session,
+			  struct kfb_event *event);
+
+#endif

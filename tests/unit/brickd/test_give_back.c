@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* GIVE BACK: who is asked, for what, how often. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_rig.h"
+
+#define BLOCK	 KFB_BLOCK_BYTES
+#define SESSIONS 3
+
+static struct brick_server server;
+static struct brick_config config;
+static struct event_rig rigs[SESSIONS];
+
+static int begin(void **state)
+{
+	memset(&server, 0, sizeof(server));
+	memset(&config, 0, sizeof(config));
+	config.limits.promote_wait_ms = 60000;
+	server.config = &config;
+	TAILQ_INIT(&server.sessions);
+	brick_leases_init(&server.leases, 1000);
+	brick_mappings_init(&server.mappings, 1);
+	for (size_t i = 0; i < SESSIONS; i++) {
+		if (rig_begin(&rigs[i], &server))
+			return -1;
+		rigs[i].s.features = KFB_FEATURE_EVENT;
+		TAILQ_INSERT_TAIL(&server.sessions, &rigs[i].s, link);
+	}
+	return 0;
+}
+
+static void unmap(struct brick_mapping *m)
+{
+	TAILQ_REMOVE(&m->session->mappings, m, session_link);
+	m->session->n_handles--;
+	brick_mappings_del(&server.mappings, m);
+	free(m->handles);
+	free(m);
+}
+
+static int end(void **state)
+{
+	while (server.mappings.n)
+		unmap(server.mappings.by_id[0]);
+	for (size_t i = 0; i < SESSIONS; i++)
+		rig_end(&rigs[i]);
+	brick_mappings_fini(&server.mappings);
+	return 0;
+}
+
+static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
+{
+	struct brick_mapping *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	m->session = &rigs[i].s;
+	m->n = 1;
+	m->handles = calloc(1, sizeof(*m->handles));
+	assert_non_null(m->handles);
+	m->handles[0].span = (struct brick_span){ first, first + n };
+	assert_int_equal(brick_mappings_add(&server.mappings, m), 0);
+	TAILQ_INSERT_TAIL(&m->session->mappings, m, session_link);
+	m->session->n_handles++;
+	return m;
+}
+
+static bool ask(uint64_t n_blocks)
+{
+	return brick_give_back_ask(&server, n_blocks, NULL);
+}
+
+/* The time of all that were asked is over. */
+static void time_passes(void)
+{
+	for (size_t i = 0; i < SESSIONS; i++)
+		rigs[i].s.events.give_back.until_ms = 0;
+}
+
+static void asked(size_t i, unsigned int n, const struct brick_mapping *m)
+{
+	const struct kfb_event *event = &rigs[i].last.u.event;
+
+	assert_int_equal(rigs[i].n_sent, n);
+	if (!m)
+		return;
+	assert_int_equal(event->kind, KFB_EVENT_GIVE_BACK);
+	assert_int_equal(event->mapping_id, m->id);
+	assert_int_equal(event->va, m->handles[0].span.first * BLOCK);
+	assert_int_equal(event->n_blocks,
+			 m->handles[0].span.end - m->handles[0].span.first);
+	assert_in_range(event->deadline_ms, 1, 60000);
+}
+
+static void no_more_is_asked_for_than_is_wanted(void **state)
+{
+	struct brick_mapping *m = map(0, 0, 4), *other = map(1, 10, 4);
+
+	map(2, 20, 4);
+	assert_true(ask(5));
+	asked(0, 1, m);
+	asked(1, 1, other);
+	asked(2, 0, NULL);
+	/* What has been asked for counts. */
+	assert_true(ask(8));
+	asked(0, 1, NULL);
+	asked(1, 1, NULL);
+	asked(2, 0, NULL);
+}
+
+static void nobody_is_asked_again_before_its_time(void **state)
+{
+	struct brick_mapping *m = map(0, 0, 1), *next = map(0, 10, 1);
+
+	assert_true(ask(100));
+	asked(0, 1, m);
+	rig_ack(&rigs[0], KFB_OP_PING, 1);
+	assert_true(ask(100));
+	asked(0, 1, m);
+	/* Then for another mapping; and in the end for the first one again. */
+	time_passes();
+	assert_true(ask(100));
+	asked(0, 2, next);
+	time_passes();
+	assert_true(ask(100));
+	asked(0, 3, m);
+	/* It is given back: at once for the next one. */
+	unmap(m);
+	assert_true(ask(100));
+	asked(0, 4, next);
+	unmap(next);
+	assert_false(ask(100));
+	asked(0, 4, NULL);
+}
+
+static void all_have_their_turn(void **state)
+{
+	map(0, 0, 1);
+	map(1, 10, 1);
+	map(2, 20, 1);
+	for (unsigned int i = 0; i < 2 * SESSIONS; i++) {
+		time_passes();
+		assert_true(ask(1));
+		asked(i % SESSIONS, i / SESSIONS + 1, NULL);
+	}
+}
+
+static void who_waits_is_asked_last_and_not_waited_for(void **state)
+{
+	struct brick_mapping *m = map(0, 0, 1), *other = map(1, 10, 1);
+
+	assert_true(brick_give_back_ask(&server, 9, &rigs[0].s));
+	asked(0, 0, NULL);
+	asked(1, 1, other);
+	unmap(other);
+	assert_false(brick_give_back_ask(&server, 9, &rigs[0].s));
+	asked(0, 1, m);
+	asked(1, 1, NULL);
+	/* What it was asked for itself is no reason to wait. */
+	assert_false(brick_give_back_ask(&server, 9, &rigs[0].s));
+	asked(0, 1, NULL);
+}
+
+static void who_cannot_help_is_not_asked(void **state)
+{
+	map(0, 0, 4);
+	map(1, 10, 4);
+	map(2, 20, 4);
+	rigs[0].s.features = 0;
+	assert_int_equal(
+		brick_tier_pin(&server.tier, (struct brick_span){ 8, 14 }), 0);
+	rigs[2].s.state = KFB_SESSION_OPENING;
+	assert_false(ask(1));
+	/* One block that is not pinned is of use. */
+	assert_int_equal(brick_tier_unpin(&server.tier,
+					  (struct brick_span){ 13, 14 }),
+			 0);
+	assert_true(ask(1));
+	asked(0, 0, NULL);
+	asked(1, 1, NULL);
+	asked(2, 0, NULL);
+}
+
+static void one_that_ends_is_waited_for(void **state)
+{
+	map(0, 0, 4);
+	rigs[0].s.state = KFB_SESSION_FENCING;
+	assert_true(ask(1));
+	asked(0, 0, NULL);
+	rigs[1].s.state = KFB_SESSION_FENCING;
+	unmap(server.mappings.by_id[0]);
+	assert_false(ask(1));
+}
+
+static void on_another_connection_it_is_asked_for_what_is_left(void **state)
+{
+	struct brick_mapping *m = map(0, 0, 1);
+
+	assert_true(ask(1));
+	rig_connect(&rigs[0]);
+	brick_events_again(&rigs[0].s);
+	asked(0, 2, m);
+	/* An acknowledgement is no answer. */
+	rig_ack(&rigs[0], KFB_OP_PING, 2);
+	rig_connect(&rigs[0]);
+	brick_events_again(&rigs[0].s);
+	asked(0, 3, m);
+	time_passes();
+	brick_events_again(&rigs[0].s);
+	asked(0, 3, NULL);
+	assert_true(ask(1));
+	asked(0, 4, m);
+	unmap(m);
+	rig_connect(&rigs[0]);
+	brick_events_again(&rigs[0].s);
+	asked(0, 4, NULL);
+}
+
+static void one_that_is_away_is_asked_when_it_comes_back(void **state)
+{
+	struct brick_mapping *m = map(0, 0, 1);
+
+	rigs[0].s.state = KFB_SESSION_DETACHED;
+	rigs[0].s.queues[0]->conn = NULL;
+	assert_true(ask(1));
+	asked(0, 0, NULL);
+	rigs[0].s.state = KFB_SESSION_LIVE;
+	rig_connect(&rigs[0]);
+	brick_events_again(&rigs[0].s);
+	asked(0, 1, m);
+}
+
+static void without_a_wait_there_is_time_all_the_same(void **state)
+{
+	map(0, 0, 1);
+	config.limits.promote_wait_ms = 0;
+	assert_true(ask(1));
+	asked(0, 1, NULL);
+	assert_in_range(rigs[0].last.u.event.deadline_ms, 1,
+			BRICK_GIVE_BACK_MIN_MS);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(no_more_is_asked_for_than_is_wanted),
+		CASE(nobody_is_asked_again_before_its_time),
+		CASE(all_have_their_turn),
+		CASE(who_waits_is_asked_last_and_not_waited_for),
+		CASE(who_cannot_help_is_not_asked),
+		CASE(one_that_ends_is_waited_for),
+		CASE(on_another_connection_it_is_asked_for_what_is_left),
+		CASE(one_that_is_away_is_asked_when_it_comes_back),
+		CASE(without_a_wait_there_is_time_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
