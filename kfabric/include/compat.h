@@ -10,6 +10,9 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 
 /* Modules cannot call is_vmalloc_or_module_addr(). */
@@ -22,6 +25,56 @@ static inline bool kfi_is_linear(const void *addr)
 		return false;
 #endif
 	return !is_vmalloc_addr(addr);
+}
+
+/* The direction of an iterator had another name. */
+#ifdef ITER_SOURCE
+#define KFI_ITER_SOURCE ITER_SOURCE
+#else
+#define KFI_ITER_SOURCE WRITE
+#endif
+
+/* Pages that follow @page and are held as long as it is. */
+static inline size_t kfi_held_bytes(struct page *page, size_t offset)
+{
+	struct page *head = compound_head(page);
+
+	return page_size(head) - (page - head) * PAGE_SIZE - offset;
+}
+
+/**
+ * kfi_send_pages() - give pages to a socket, without a copy if that is allowed
+ * @sock: stream socket
+ * @page: first page
+ * @offset: bytes into it, less than PAGE_SIZE
+ * @len: bytes; may run on into the pages that follow physically
+ * @flags: MSG_*
+ *
+ * The bytes may be read until the peer has acknowledged them.
+ *
+ * Context: process.
+ * Return: bytes taken, up to @len; -errno.
+ */
+static inline int kfi_send_pages(struct socket *sock, struct page *page,
+				 size_t offset, size_t len, int flags)
+{
+	size_t n = min(len, kfi_held_bytes(page, offset));
+	struct bio_vec bvec = { .bv_page = page,
+				.bv_len = n,
+				.bv_offset = offset };
+	struct msghdr msg = { .msg_flags = flags };
+
+	if (n < len)
+		msg.msg_flags |= MSG_MORE;
+	if (sendpage_ok(page)) {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+		return kernel_sendpage(sock, page, offset, n, msg.msg_flags);
+#else
+		msg.msg_flags |= MSG_SPLICE_PAGES;
+#endif
+	}
+	iov_iter_bvec(&msg.msg_iter, KFI_ITER_SOURCE, &bvec, 1, n);
+	return sock_sendmsg(sock, &msg);
 }
 
 /* Merging became what every queue does. */

@@ -127,6 +127,15 @@ bool st_tells_of_peer(const struct st *st)
 	return st->info->tx_attr->comp_levels & FI_TRANSMIT_COMPLETE;
 }
 
+/*
+ * Does a refused operation's completion have the reason? TCP's wire format has
+ * no words for it: the peer ends the connection.
+ */
+bool st_tells_why(const struct st *st)
+{
+	return st->info->ep_attr->protocol != FI_PROTO_SOCK_TCP;
+}
+
 int st_open(struct st *st)
 {
 	int ret = find_own(st);

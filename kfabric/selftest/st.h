@@ -127,6 +127,7 @@ struct st_event {
 };
 
 bool st_tells_of_peer(const struct st *st);
+bool st_tells_why(const struct st *st);
 int st_open(struct st *st);
 void st_close(struct st *st);
 ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms);

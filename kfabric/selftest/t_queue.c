@@ -286,7 +286,7 @@ static void t_truncated(struct st *st)
 		 "the receive fails as truncated");
 	err = st_op_result(p.acq, tx, 0);
 	CHECKF(st,
-	       err == EREMOTEIO ||
+	       err == (st_tells_why(st) ? EREMOTEIO : ECANCELED) ||
 		       (!st_tells_of_peer(st) && (!err || err == ECANCELED)),
 	       "the send fails at the peer, or is told at once (got %d)", err);
 	CHECK(st, st_clean(seg->arena + 10, 4096 - 10),

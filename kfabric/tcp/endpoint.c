@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: endpoints: made, named, closed.
+ *
+ * Context: process.
+ */
+#include <linux/in.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "tcp.h"
+
+static void close_ep(struct kfid *fid)
+{
+	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
+
+	ktcp_connect_stop(ep);
+	ktcp_stop(ep);
+}
+
+static void free_memory(struct ktcp_ep *ep)
+{
+	kvfree(ep->slot_mem);
+	kvfree(ep->s.bounce);
+	kfree(ep);
+}
+
+static void free_ep(struct kfid *fid)
+{
+	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
+
+	if (ep->sock)
+		sock_release(ep->sock);
+	free_memory(ep);
+}
+
+static const struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_ep,
+	.release = free_ep,
+};
+
+static int ktcp_shutdown(struct fid_ep *fid, u64 flags)
+{
+	ktcp_break(to_ktcp_ep(fid), 0);
+	return 0;
+}
+
+static int copy_name(const struct sockaddr_storage *name, int len, void *addr,
+		     size_t *addrlen)
+{
+	size_t room = *addrlen;
+
+	*addrlen = len;
+	if (room < *addrlen)
+		return -FI_ETOOSMALL;
+	memcpy(addr, name, len);
+	return 0;
+}
+
+static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
+	struct sockaddr_storage name;
+	int len;
+
+	if (!ep->sock)
+		return -FI_EOPBADSTATE;
+	len = kernel_getsockname(ep->sock, (struct sockaddr *)&name);
+	return len < 0 ? len : copy_name(&name, len, addr, addrlen);
+}
+
+static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+{
+	struct ktcp_ep *ep = to_ktcp_ep(fid);
+	struct sockaddr_storage name;
+	int len;
+
+	if (!ep->sock)
+		return -ENOTCONN;
+	len = kernel_getpeername(ep->sock, (struct sockaddr *)&name);
+	return len < 0 ? len : copy_name(&name, len, addr, addrlen);
+}
+
+static const struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.connect = ktcp_connect,
+	.accept = ktcp_accept,
+	.shutdown = ktcp_shutdown,
+	.getname = ep_getname,
+	.getpeer = ep_getpeer,
+};
+
+static const struct kfi_ep_ops ep_ops = {
+	.fid = &ep_fid_ops,
+	.cm = &cm_ops,
+	.msg = &kfi_post_msg_ops,
+	.rma = &kfi_post_rma_ops,
+};
+
+static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
+{
+	if (addr)
+		memcpy(to, addr, min(len, sizeof(*to)));
+}
+
+static size_t queue_size(size_t wish)
+{
+	return wish && wish < KTCP_QUEUE_SIZE ? wish : KTCP_QUEUE_SIZE;
+}
+
+static int alloc_memory(struct ktcp_ep *ep)
+{
+	size_t i;
+
+	ep->s.bounce = kvmalloc(KTCP_BOUNCE_SIZE, GFP_KERNEL);
+	ep->slot_mem = kvcalloc(ep->post.tx_attr.size, sizeof(*ep->slot_mem),
+				GFP_KERNEL);
+	if (!ep->slot_mem || !ep->s.bounce)
+		return -ENOMEM;
+	for (i = 0; i < ep->post.tx_attr.size; i++)
+		kfi_post_add_slot(&ep->post, &ep->slot_mem[i].op.op,
+				  &ep->slot_mem[i].comp);
+	return 0;
+}
+
+static void init_limits(struct kfi_post_ep *post, const struct fi_info *info)
+{
+	kfi_post_init(post, info, &ktcp_post_ops);
+	post->tx_attr.size = queue_size(info->tx_attr->size);
+	post->rx_attr.size = queue_size(info->rx_attr->size);
+	post->tx_attr.inject_size = KFI_POST_INJECT_SIZE;
+	post->tx_attr.iov_limit = KTCP_IOV_LIMIT;
+	post->tx_attr.rma_iov_limit = KFI_POST_RMA_LIMIT;
+	post->rx_attr.iov_limit = KTCP_IOV_LIMIT;
+	post->tx_free = post->tx_attr.size;
+	post->rx_free = post->rx_attr.size;
+	post->max_msg_size = KTCP_MAX_MSG;
+}
+
+static struct ktcp_ep *alloc_ep(const struct fi_info *info)
+{
+	struct ktcp_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	INIT_LIST_HEAD(&ep->tx);
+	INIT_LIST_HEAD(&ep->sent);
+	INIT_LIST_HEAD(&ep->rx);
+	INIT_WORK(&ep->send_work, ktcp_send_work);
+	INIT_WORK(&ep->receive_work, ktcp_receive_work);
+	INIT_WORK(&ep->break_work, ktcp_break_work);
+	INIT_DELAYED_WORK(&ep->watch_work, ktcp_watch_work);
+	ktcp_connect_init(ep);
+	init_limits(&ep->post, info);
+	copy_addr(&ep->local, info->src_addr, info->src_addrlen);
+	copy_addr(&ep->remote, info->dest_addr, info->dest_addrlen);
+	if (alloc_memory(ep)) {
+		free_memory(ep);
+		return NULL;
+	}
+	return ep;
+}
+
+/* The endpoint takes the request that its info stands for. */
+static int take_request(struct ktcp_ep *ep, struct kfid *handle)
+{
+	struct ktcp_req *req = container_of(handle, struct ktcp_req, req.fid);
+	int ret = 0;
+
+	if (handle->fclass != FI_CLASS_CONNREQ || handle->ops != &ktcp_req_ops)
+		return -EINVAL;
+	mutex_lock(&ktcp_cm_lock);
+	if (req->used) {
+		ret = -EINVAL;
+	} else {
+		req->used = true;
+		kfi_obj_get(handle);
+		ep->req = req;
+	}
+	mutex_unlock(&ktcp_cm_lock);
+	return ret;
+}
+
+int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **fid, void *context)
+{
+	struct ktcp_ep *ep = alloc_ep(info);
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	ret = kfi_ep_init(&ep->post.ep, domain, info, &ep_ops, context);
+	if (ret) {
+		free_memory(ep);
+		return ret;
+	}
+	if (info->handle)
+		ret = take_request(ep, info->handle);
+	if (ret) {
+		kfi_obj_abort(&ep->post.ep.fid);
+		return ret;
+	}
+	*fid = &ep->post.ep;
+	return 0;
+}

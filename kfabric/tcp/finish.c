@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: beginning and end: of the socket's callbacks, of
+ * operations, of connections.
+ *
+ *   broken (any context) --> break_work: the socket is aborted, sender and
+ *   receiver are out, the end is told, every operation fails
+ *
+ * Recovery: none: a connection that has failed is over; the upper layer opens
+ *	another endpoint.
+ */
+#include <linux/jiffies.h>
+#include <net/tcp.h>
+
+#include "tcp.h"
+
+/* ---- the socket's callbacks ---------------------------------------------- */
+
+static void write_space(struct sock *sk)
+{
+	struct ktcp_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (ep && sk_stream_is_writeable(sk)) {
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		if (!READ_ONCE(ep->stopped))
+			queue_work(ktcp_wq, &ep->send_work);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* What came before the end is read first. */
+static void state_change(struct sock *sk)
+{
+	struct ktcp_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (ep)
+		ktcp_receive_kick(ep);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static bool wants_work(const struct fid_cq *cq)
+{
+	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
+}
+
+/* From here on operations go both ways. */
+void ktcp_start(struct ktcp_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	unsigned long irq;
+
+	ep->in_work =
+		wants_work(ep->post.ep.tx_cq) || wants_work(ep->post.ep.rx_cq);
+	sk->sk_rcvtimeo = MAX_SCHEDULE_TIMEOUT;
+	sk->sk_sndtimeo = MAX_SCHEDULE_TIMEOUT;
+	tcpw_ledger_init(&ep->ledger, KTCP_QUEUE_SIZE);
+	tcpw_rx_init(&ep->r.rx, ep->order, &ep->ledger);
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ep->up = !ep->stopped;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	write_lock_bh(&sk->sk_callback_lock);
+	ep->data_ready = sk->sk_data_ready;
+	ep->write_space = sk->sk_write_space;
+	ep->state_change = sk->sk_state_change;
+	sk->sk_user_data = ep;
+	sk->sk_data_ready = ktcp_data_ready;
+	sk->sk_write_space = write_space;
+	sk->sk_state_change = state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* When it returns, no callback of the socket runs any more. */
+static void take_callbacks_back(struct ktcp_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data == ep) {
+		sk->sk_user_data = NULL;
+		sk->sk_data_ready = ep->data_ready;
+		sk->sk_write_space = ep->write_space;
+		sk->sk_state_change = ep->state_change;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* ---- operations ---------------------------------------------------------- */
+
+static struct kfi_op *take_ready(struct ktcp_ep *ep)
+{
+	struct kfi_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
+	if (op && !(to_ktcp_op(op)->handed && to_ktcp_op(op)->answered))
+		op = NULL;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op;
+}
+
+/* A fenced operation waits for all before it. */
+static void wake_fenced(struct ktcp_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	if (list_empty(&ep->sent) && !list_empty(&ep->tx))
+		ktcp_send_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* Tell, in the order of posting, what is over. Under the socket's lock. */
+void ktcp_complete_ready(struct ktcp_ep *ep)
+{
+	struct kfi_op *op;
+	bool any = false;
+
+	while ((op = take_ready(ep))) {
+		kfi_post_done(&ep->post, op);
+		any = true;
+	}
+	if (any)
+		wake_fenced(ep);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+/* The one that has waited longest, or NULL. */
+static struct ktcp_op *oldest_locked(struct ktcp_ep *ep)
+{
+	struct kfi_op *op;
+
+	lockdep_assert_held(&ep->post.lock);
+	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
+	op = op ?: list_first_entry_or_null(&ep->tx, struct kfi_op, node);
+	return op ? to_ktcp_op(op) : NULL;
+}
+
+/* Under post.lock, with an operation queued. */
+void ktcp_watch_locked(struct ktcp_ep *ep)
+{
+	long left;
+
+	if (ep->watched || ep->stopped)
+		return;
+	left = oldest_locked(ep)->deadline - jiffies;
+	ep->watched = true;
+	queue_delayed_work(ktcp_wq, &ep->watch_work, max(left, 1L));
+}
+
+void ktcp_watch_work(struct work_struct *work)
+{
+	struct ktcp_ep *ep =
+		container_of(work, struct ktcp_ep, watch_work.work);
+	struct ktcp_op *t;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ep->watched = false;
+	t = oldest_locked(ep);
+	if (t && time_after_eq(jiffies, t->deadline))
+		ktcp_break_locked(ep, ETIMEDOUT);
+	else if (t)
+		ktcp_watch_locked(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* End the connection; the first reason counts. */
+void ktcp_break_locked(struct ktcp_ep *ep, int why)
+{
+	lockdep_assert_held(&ep->post.lock);
+	if (ep->broken)
+		return;
+	ep->broken = true;
+	ep->why = why;
+	if (!ep->stopped)
+		queue_work(ktcp_wq, &ep->break_work);
+}
+
+void ktcp_break(struct ktcp_ep *ep, int why)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ktcp_break_locked(ep, why);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/*
+ * Nothing of this connection is sent or placed any more: what the socket still
+ * held is dropped, lest it lands after the connection that comes next.
+ */
+static void silence(struct ktcp_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	lock_sock(sk);
+	ep->r.dead = true;
+	release_sock(sk);
+	take_callbacks_back(ep);
+	cancel_work_sync(&ep->send_work);
+	cancel_work_sync(&ep->receive_work);
+	tcp_abort(sk, ECONNABORTED);
+}
+
+static struct kfi_op *first_of(struct ktcp_ep *ep, struct list_head *list)
+{
+	struct kfi_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(list, struct kfi_op, node);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op;
+}
+
+/* No post comes any more: the endpoint is broken. */
+static void fail_all(struct ktcp_ep *ep, struct list_head *list, int *why)
+{
+	struct kfi_op *op;
+
+	while ((op = first_of(ep, list))) {
+		op->comp->entry.err = *why ?: ECANCELED;
+		*why = 0;
+		kfi_post_done(&ep->post, op);
+	}
+}
+
+static void flush_all(struct ktcp_ep *ep)
+{
+	int why = ep->why, none = 0;
+
+	fail_all(ep, &ep->sent, &why);
+	fail_all(ep, &ep->tx, &why);
+	fail_all(ep, &ep->rx, &none);
+}
+
+void ktcp_break_work(struct work_struct *work)
+{
+	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, break_work);
+
+	silence(ep);
+	kfi_ep_down(&ep->post.ep, ep->why ?: ECONNABORTED, 0, NULL, 0);
+	flush_all(ep);
+}
+
+/* When it returns, nobody touches the endpoint's operations any more. */
+void ktcp_stop(struct ktcp_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ep->broken = true;
+	ep->stopped = true;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	cancel_delayed_work_sync(&ep->watch_work);
+	flush_work(&ep->break_work);
+	if (ep->sock)
+		silence(ep);
+	flush_all(ep);
+}

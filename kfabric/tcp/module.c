@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: registration, infos, fabrics, domains.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "tcp.h"
+
+struct workqueue_struct *ktcp_wq;
+struct workqueue_struct *ktcp_cm_wq;
+DEFINE_MUTEX(ktcp_cm_lock);
+
+static void free_fabric(struct kfid *fid)
+{
+	kfree(container_of(fid, struct ktcp_fabric, fabric.fid));
+}
+
+static void free_domain(struct kfid *fid)
+{
+	kfree(container_of(fid, struct ktcp_domain, domain.fid));
+}
+
+static const struct fi_ops fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = free_fabric,
+};
+
+static const struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = free_domain,
+};
+
+static const struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.endpoint = ktcp_endpoint,
+	.cq_open = kfi_plain_cq_open,
+	.mr_regattr = ktcp_mr_regattr,
+};
+
+static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
+		       struct fid_domain **domain, void *context)
+{
+	struct ktcp_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	rwlock_init(&new->mr_lock);
+	init_waitqueue_head(&new->commits);
+	hash_init(new->mrs);
+	ret = kfi_domain_init(&new->domain, fabric, &domain_fid_ops,
+			      &domain_ops, 0, context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*domain = &new->domain;
+	return 0;
+}
+
+static const struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = ktcp_domain,
+	.passive_ep = ktcp_passive_ep,
+};
+
+static int ktcp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		       struct fid_fabric **fabric, void *context)
+{
+	struct ktcp_fabric *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_fabric_init(&new->fabric, prov, &fabric_fid_ops, &fabric_ops,
+			      context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*fabric = &new->fabric;
+	return 0;
+}
+
+/* Completions tell of the peer's memory; weaker levels are that, too. */
+static void fill_info(struct fi_info *info)
+{
+	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
+	const u64 rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	info->caps = FI_MSG | FI_RMA | tx | rx | FI_LOCAL_COMM |
+		     FI_REMOTE_COMM | FI_RMA_PMEM;
+	info->addr_format = FI_SOCKADDR;
+	*info->tx_attr = (struct fi_tx_attr){
+		.caps = FI_MSG | FI_RMA | tx,
+		.comp_levels = FI_COMPLETION_LEVELS,
+		.inject_size = KFI_POST_INJECT_SIZE,
+		.size = KTCP_QUEUE_SIZE,
+		.iov_limit = KTCP_IOV_LIMIT,
+		.rma_iov_limit = KFI_POST_RMA_LIMIT,
+	};
+	*info->rx_attr = (struct fi_rx_attr){
+		.caps = FI_MSG | FI_RMA | rx,
+		.size = KTCP_QUEUE_SIZE,
+		.iov_limit = KTCP_IOV_LIMIT,
+	};
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_MSG,
+		.protocol = FI_PROTO_SOCK_TCP,
+		.protocol_version = KTCP_WIRE_VERSION,
+		.max_msg_size = KTCP_MAX_MSG,
+		.cm_data_size = min_t(size_t, TCPW_CM_DATA_MAX, FI_CM_DATA_MAX),
+		.flush_modes = FI_FLUSH_READBACK,
+		.op_timeout_ms = KTCP_OP_TIMEOUT_MS,
+		.cm_timeout_ms = KTCP_CM_TIMEOUT_MS,
+	};
+	info->domain_attr->mr_key_size = sizeof(u64);
+	info->domain_attr->mr_iov_limit = U32_MAX;
+	info->domain_attr->mr_max_size = KTCP_MAX_MR;
+	info->domain_attr->cq_data_size = sizeof(u64);
+	info->domain_attr->op_context_size =
+		KFI_OP_CONTEXT_SIZE(sizeof(struct ktcp_op));
+	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+/* Wishes that the provider may follow: timeouts and default flags. */
+static void obey_hints(struct fi_info *info, const struct fi_info *hints)
+{
+	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
+
+	if (ep && ep->op_timeout_ms)
+		info->ep_attr->op_timeout_ms = ep->op_timeout_ms;
+	if (ep && ep->cm_timeout_ms)
+		info->ep_attr->cm_timeout_ms = ep->cm_timeout_ms;
+	if (hints && hints->tx_attr)
+		info->tx_attr->op_flags = hints->tx_attr->op_flags;
+	if (hints && hints->rx_attr)
+		info->rx_attr->op_flags = hints->rx_attr->op_flags;
+}
+
+static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
+			const char *service, u64 flags,
+			const struct fi_info *hints, struct fi_info **list)
+{
+	struct fi_info *info = fi_allocinfo();
+	int ret = -ENOMEM;
+
+	if (!info)
+		return -ENOMEM;
+	fill_info(info);
+	obey_hints(info, hints);
+	info->domain_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
+	info->fabric_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
+	if (!info->domain_attr->name || !info->fabric_attr->name)
+		goto free_info;
+	if (!(flags & FI_PROV_ATTR_ONLY)) {
+		ret = kfi_resolve(node, service, flags, hints, info);
+		if (ret)
+			goto free_info;
+	}
+	*list = info;
+	return 0;
+free_info:
+	fi_freeinfo(info);
+	return ret;
+}
+
+struct kfi_provider ktcp_prov = {
+	.name = KTCP_NAME,
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.owner = THIS_MODULE,
+	.preference = 20,
+	.getinfo = ktcp_getinfo,
+	.fabric = ktcp_fabric,
+};
+
+static int __init ktcp_init(void)
+{
+	int ret = -ENOMEM;
+
+	ktcp_wq =
+		alloc_workqueue("kfabric_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!ktcp_wq)
+		return ret;
+	ktcp_cm_wq = alloc_workqueue("kfabric_tcp_cm",
+				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!ktcp_cm_wq)
+		goto destroy_wq;
+	ret = kfi_provider_register(&ktcp_prov);
+	if (ret)
+		goto destroy_cm_wq;
+	return 0;
+destroy_cm_wq:
+	destroy_workqueue(ktcp_cm_wq);
+destroy_wq:
+	destroy_workqueue(ktcp_wq);
+	return ret;
+}
+
+static void __exit ktcp_exit(void)
+{
+	kfi_provider_deregister(&ktcp_prov);
+	destroy_workqueue(ktcp_cm_wq);
+	destroy_workqueue(ktcp_wq);
+}
+
+module_init(ktcp_init);
+module_exit(ktcp_exit);
+KFI_MODULE_ALIAS(KTCP_NAME);
+MODULE_DESCRIPTION("kfabric provider: TCP sockets, libfabric's wire format");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: passive endpoints: listening, and requests.
+ *
+ *   socket accepted --> handshake: waits for the request --> ktcp_req: waits
+ *   for the upper layer's answer --> the endpoint's, or rejected
+ *
+ * Bounds: KTCP_HANDSHAKES_MAX handshakes, each with a deadline; more
+ *	connections are closed at once.
+ * Context: accept_work, and one work for each handshake, which may wait.
+ * Locking: ktcp_cm_lock: who takes a request's socket away (ktcp_req_take()) is
+ *	the one who answers it.
+ */
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "tcp.h"
+
+#define BACKLOG 128
+
+struct handshake {
+	struct list_head node; /* ktcp_pep.handshakes */
+	struct ktcp_pep *pep;
+	struct socket *sock;
+	struct work_struct work;
+	struct tcpw_cm_rx cm;
+};
+
+/* ---- requests ----------------------------------------------------------- */
+
+struct socket *ktcp_req_take(struct ktcp_req *req)
+{
+	struct socket *sock = req->sock;
+
+	lockdep_assert_held(&ktcp_cm_lock);
+	if (sock) {
+		req->sock = NULL;
+		list_del_init(&req->node);
+	}
+	return sock;
+}
+
+static void release_req(struct kfid *fid)
+{
+	struct ktcp_req *req = container_of(fid, struct ktcp_req, req.fid);
+	struct socket *sock;
+
+	mutex_lock(&ktcp_cm_lock);
+	sock = ktcp_req_take(req);
+	mutex_unlock(&ktcp_cm_lock);
+	if (sock)
+		ktcp_cm_reject(sock, NULL, 0);
+	kfree(req);
+}
+
+const struct fi_ops ktcp_req_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = release_req,
+};
+
+static int ktcp_reject(struct fid_pep *pep, struct kfid *handle,
+		       const void *param, size_t paramlen)
+{
+	struct ktcp_req *req = container_of(handle, struct ktcp_req, req.fid);
+	struct socket *sock = NULL;
+
+	mutex_lock(&ktcp_cm_lock);
+	if (!req->used)
+		sock = ktcp_req_take(req);
+	mutex_unlock(&ktcp_cm_lock);
+	if (!sock)
+		return -EINVAL;
+	ktcp_cm_reject(sock, param, paramlen);
+	return 0;
+}
+
+/* ---- handshakes --------------------------------------------------------- */
+
+/* What the passive side opens its endpoint with. */
+static struct fi_info *request_info(const struct ktcp_pep *p,
+				    struct socket *sock)
+{
+	struct fi_info *info = fi_dupinfo(p->info);
+	struct sockaddr_storage peer;
+	int len;
+
+	if (!info)
+		return NULL;
+	len = kernel_getpeername(sock, (struct sockaddr *)&peer);
+	if (len < 0 || kfi_info_set_addr(&info->dest_addr, &info->dest_addrlen,
+					 &peer, len)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+/* The request owns the socket from here on, also if this fails. */
+static void post_request(struct ktcp_pep *p, struct socket *sock,
+			 const struct tcpw_cm_rx *cm)
+{
+	u32 len;
+	const u8 *data = tcpw_cm_rx_data(cm, &len);
+	struct ktcp_req *req = kzalloc(sizeof(*req), GFP_KERNEL);
+	struct fi_info *info = request_info(p, sock);
+
+	if (!req || !info)
+		goto reject;
+	INIT_LIST_HEAD(&req->node);
+	req->order = tcpw_order_of_pair(ktcp_our_order, tcpw_cm_rx_order(cm));
+	if (kfi_connreq_init(&req->req, &p->pep, &ktcp_req_ops))
+		goto reject;
+	mutex_lock(&ktcp_cm_lock);
+	req->sock = sock;
+	list_add_tail(&req->node, &p->reqs);
+	mutex_unlock(&ktcp_cm_lock);
+	kfi_connreq_post(&req->req, &p->pep, info, data, len);
+	return;
+reject:
+	fi_freeinfo(info);
+	kfree(req);
+	ktcp_cm_reject(sock, NULL, 0);
+}
+
+/* Nobody shuts the socket down any more. */
+static void end_handshake(struct handshake *h)
+{
+	mutex_lock(&ktcp_cm_lock);
+	list_del(&h->node);
+	mutex_unlock(&ktcp_cm_lock);
+}
+
+static void free_handshake(struct handshake *h)
+{
+	struct ktcp_pep *p = h->pep;
+
+	kfree(h);
+	mutex_lock(&ktcp_cm_lock);
+	if (!--p->nr_handshakes)
+		wake_up_all(&p->idle);
+	mutex_unlock(&ktcp_cm_lock);
+}
+
+static void do_handshake(struct work_struct *work)
+{
+	struct handshake *h = container_of(work, struct handshake, work);
+	int ret;
+
+	ret = ktcp_cm_receive(h->sock, &h->cm, false,
+			      h->pep->info->ep_attr->cm_timeout_ms);
+	end_handshake(h);
+	if (ret)
+		sock_release(h->sock);
+	else
+		post_request(h->pep, h->sock, &h->cm);
+	free_handshake(h);
+}
+
+/* Count a new handshake; false: too many, or the listener is closing. */
+static bool begin_handshake(struct handshake *h)
+{
+	struct ktcp_pep *p = h->pep;
+	bool ok;
+
+	mutex_lock(&ktcp_cm_lock);
+	ok = !p->closed && p->nr_handshakes < KTCP_HANDSHAKES_MAX;
+	if (ok) {
+		p->nr_handshakes++;
+		list_add_tail(&h->node, &p->handshakes);
+	}
+	mutex_unlock(&ktcp_cm_lock);
+	return ok;
+}
+
+static void meet(struct ktcp_pep *p, struct socket *sock)
+{
+	struct handshake *h = kzalloc(sizeof(*h), GFP_KERNEL);
+
+	if (h) {
+		h->pep = p;
+		h->sock = sock;
+		INIT_WORK(&h->work, do_handshake);
+	}
+	if (!h || !begin_handshake(h)) {
+		kfree(h);
+		sock_release(sock);
+		return;
+	}
+	queue_work(ktcp_cm_wq, &h->work);
+}
+
+/* What arrived before this is found by whoever reads. */
+static void disinherit(struct ktcp_pep *p, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = p->data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void accept_all(struct work_struct *work)
+{
+	struct ktcp_pep *p = container_of(work, struct ktcp_pep, accept_work);
+	struct socket *sock;
+
+	while (!kernel_accept(p->sock, &sock, O_NONBLOCK)) {
+		disinherit(p, sock->sk);
+		meet(p, sock);
+	}
+}
+
+/* ---- the listener ------------------------------------------------------- */
+
+static void listener_ready(struct sock *sk)
+{
+	struct ktcp_pep *p;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	p = sk->sk_user_data;
+	/* Accepted sockets inherit callback and pointer. */
+	if (p && sk->sk_state == TCP_LISTEN)
+		queue_work(ktcp_cm_wq, &p->accept_work);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int ktcp_listen(struct fid_pep *pep)
+{
+	struct ktcp_pep *p = container_of(pep, struct ktcp_pep, pep);
+	struct sockaddr *addr = p->info->src_addr;
+	int ret;
+
+	ret = ktcp_socket_open(addr->sa_family, &p->sock);
+	if (ret)
+		return ret;
+	sock_set_reuseaddr(p->sock->sk);
+	ret = kernel_bind(p->sock, addr, ktcp_addr_len(addr));
+	if (ret)
+		goto release;
+	write_lock_bh(&p->sock->sk->sk_callback_lock);
+	p->data_ready = p->sock->sk->sk_data_ready;
+	p->sock->sk->sk_user_data = p;
+	p->sock->sk->sk_data_ready = listener_ready;
+	write_unlock_bh(&p->sock->sk->sk_callback_lock);
+	ret = kernel_listen(p->sock, BACKLOG);
+	if (!ret)
+		return 0;
+release:
+	sock_release(p->sock);
+	p->sock = NULL;
+	return ret;
+}
+
+static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
+	struct sockaddr_storage name;
+	size_t room = *addrlen;
+	int len;
+
+	if (!p->sock)
+		return -FI_EOPBADSTATE;
+	len = kernel_getsockname(p->sock, (struct sockaddr *)&name);
+	if (len < 0)
+		return len;
+	*addrlen = len;
+	if (room < len)
+		return -FI_ETOOSMALL;
+	memcpy(addr, &name, len);
+	return 0;
+}
+
+static void stop_listening(struct ktcp_pep *p)
+{
+	struct sock *sk = p->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+	kernel_sock_shutdown(p->sock, SHUT_RDWR);
+	cancel_work_sync(&p->accept_work);
+}
+
+/* The request that comes first of those without an endpoint. */
+static struct socket *take_unused(struct ktcp_pep *p)
+{
+	struct socket *sock = NULL;
+	struct ktcp_req *req;
+
+	mutex_lock(&ktcp_cm_lock);
+	list_for_each_entry(req, &p->reqs, node) {
+		if (req->used)
+			continue;
+		sock = ktcp_req_take(req);
+		break;
+	}
+	mutex_unlock(&ktcp_cm_lock);
+	return sock;
+}
+
+/* Requests that have an endpoint already are that endpoint's to answer. */
+static void close_pep(struct kfid *fid)
+{
+	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
+	struct handshake *h;
+	struct socket *sock;
+
+	mutex_lock(&ktcp_cm_lock);
+	p->closed = true;
+	list_for_each_entry(h, &p->handshakes, node)
+		kernel_sock_shutdown(h->sock, SHUT_RDWR);
+	mutex_unlock(&ktcp_cm_lock);
+	if (p->sock)
+		stop_listening(p);
+	wait_event(p->idle, !READ_ONCE(p->nr_handshakes));
+	/* The last one may still be in its wake-up. */
+	mutex_lock(&ktcp_cm_lock);
+	mutex_unlock(&ktcp_cm_lock);
+	while ((sock = take_unused(p)))
+		ktcp_cm_reject(sock, NULL, 0);
+}
+
+static void free_pep(struct kfid *fid)
+{
+	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
+
+	if (p->sock)
+		sock_release(p->sock);
+	fi_freeinfo(p->info);
+	kfree(p);
+}
+
+static const struct fi_ops pep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_pep,
+	.release = free_pep,
+};
+
+static const struct fi_ops_pep pep_ops = {
+	.size = sizeof(struct fi_ops_pep),
+	.listen = ktcp_listen,
+	.reject = ktcp_reject,
+	.getname = pep_getname,
+};
+
+int ktcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+		    struct fid_pep **pep, void *context)
+{
+	struct ktcp_pep *p;
+	int ret = -ENOMEM;
+
+	if (!info->src_addr)
+		return -EINVAL;
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return ret;
+	INIT_WORK(&p->accept_work, accept_all);
+	INIT_LIST_HEAD(&p->handshakes);
+	INIT_LIST_HEAD(&p->reqs);
+	init_waitqueue_head(&p->idle);
+	p->info = fi_dupinfo(info);
+	if (!p->info)
+		goto free_pep;
+	ret = kfi_pep_init(&p->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	if (ret)
+		goto free_info;
+	*pep = &p->pep;
+	return 0;
+free_info:
+	fi_freeinfo(p->info);
+free_pep:
+	kfree(p);
+	return ret;
+}

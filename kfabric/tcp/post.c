@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: posting: queues, wakes the sender.
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation.
+ * Locking: ktcp_ep.post.lock.
+ */
+#include <linux/jiffies.h>
+
+#include "tcp.h"
+
+static int ktcp_ready(struct kfi_post_ep *post, u64 dir)
+{
+	struct ktcp_ep *ep = to_ktcp_ep(&post->ep);
+
+	if (ep->broken || (dir == FI_TRANSMIT && !ep->up))
+		return -ENOTCONN;
+	return 0;
+}
+
+/* What was posted with FI_MORE must run, to make room. */
+static void ktcp_full(struct kfi_post_ep *post, u64 dir)
+{
+	if (dir == FI_TRANSMIT)
+		ktcp_send_kick(to_ktcp_ep(&post->ep));
+}
+
+static void ktcp_submit(struct kfi_post_ep *post)
+{
+	ktcp_send_kick(to_ktcp_ep(&post->ep));
+}
+
+/* A flush reads back from the end of its last range. */
+static void make_readback(struct kfi_op *op)
+{
+	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
+	size_t len = min_t(size_t, last->len, KTCP_READBACK_SIZE);
+
+	op->rma[0] = (struct fi_rma_iov){
+		.addr = last->addr + last->len - len,
+		.len = len,
+		.key = last->key,
+	};
+	op->rma_count = 1;
+	op->buf = fi_buf_linear(op->inject, len);
+}
+
+static int ktcp_queue(struct kfi_post_ep *post, struct kfi_op *op)
+{
+	struct ktcp_ep *ep = to_ktcp_ep(&post->ep);
+	struct ktcp_op *t = to_ktcp_op(op);
+
+	if (op->type == KFI_OP_RECV) {
+		list_add_tail(&op->node, &ep->rx);
+		if (READ_ONCE(ep->r.waits))
+			ktcp_receive_kick(ep);
+		return 0;
+	}
+	if (op->type == KFI_OP_FLUSH)
+		make_readback(op);
+	t->handed = false;
+	t->answered = false;
+	t->deadline = jiffies + msecs_to_jiffies(ep->post.ep.op_timeout_ms);
+	list_add_tail(&op->node, &ep->tx);
+	ktcp_watch_locked(ep);
+	if (!(op->flags & FI_MORE))
+		ktcp_send_kick(ep);
+	return 0;
+}
+
+const struct kfi_post_ops ktcp_post_ops = {
+	.size = sizeof(struct kfi_post_ops),
+	.ready = ktcp_ready,
+	.full = ktcp_full,
+	.queue = ktcp_queue,
+	.submit = ktcp_submit,
+};

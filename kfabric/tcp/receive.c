@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: the receiver: takes bytes from the socket, lets the wire
+ * format's receive machine name what they are, and acts upon it.
+ *
+ * Context: softirq, from the socket's data_ready; receive_work when the
+ *	socket was taken then, when something that it waited for is there, to
+ *	commit, and when completions must not come in softirq.
+ * Locking: the socket's lock, whoever calls. See tcp.h.
+ */
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+
+#include "tcp.h"
+
+void ktcp_receive_kick(struct ktcp_ep *ep)
+{
+	if (!READ_ONCE(ep->stopped))
+		queue_work(ktcp_wq, &ep->receive_work);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static bool has_room_for_answer(struct ktcp_ep *ep)
+{
+	unsigned long irq;
+	bool ok;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	ok = ep->answers_count < KTCP_ANSWERS;
+	if (!ok)
+		WRITE_ONCE(ep->r.waits, true);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return ok;
+}
+
+/* Only the receiver adds, so the room that was found is still there. */
+static void answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
+{
+	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
+	struct ktcp_answer *a;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	a = &ep->answers[(ep->answers_head + ep->answers_count++) %
+			 KTCP_ANSWERS];
+	a->kind = kind;
+	a->count = 0;
+	a->len = 0;
+	if (kind == KTCP_ANSWER_READ) {
+		a->count = hdr->n_segs;
+		a->len = hdr->rma_bytes;
+		memcpy(a->segs, hdr->segs, sizeof(a->segs));
+	}
+	ktcp_send_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* ---- is it allowed, and where does it go? ------------------------------- */
+
+/* What target() says besides violations. */
+#define WAIT (-1)
+
+/* The next receive stays on its list until it is filled. */
+static int take_receive(struct ktcp_ep *ep)
+{
+	struct kfi_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(&ep->rx, struct kfi_op, node);
+	if (!op)
+		WRITE_ONCE(ep->r.waits, true);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	ep->r.op = op;
+	return op ? 0 : WAIT;
+}
+
+static void fill(struct ktcp_ep *ep, struct kfi_op *op)
+{
+	ep->r.op = op;
+	kfi_buf_start(&ep->r.it, &op->buf);
+}
+
+static int target_message(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+{
+	struct fi_cq_err_entry *entry;
+	int ret;
+
+	if ((hdr->flags & TCPW_F_ACKED) && !has_room_for_answer(ep))
+		return WAIT;
+	ret = take_receive(ep);
+	if (ret)
+		return ret;
+	if (hdr->payload_bytes <= ep->r.op->buf.len) {
+		fill(ep, ep->r.op);
+		return TCPW_OK;
+	}
+	entry = &ep->r.op->comp->entry;
+	entry->err = FI_ETRUNC;
+	entry->olen = hdr->payload_bytes - ep->r.op->buf.len;
+	kfi_post_done(&ep->post, ep->r.op);
+	return TCPW_TOO_LONG;
+}
+
+static int target_write(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+{
+	enum tcpw_violation why;
+
+	if ((hdr->flags & TCPW_F_ACKED) && !has_room_for_answer(ep))
+		return WAIT;
+	why = ktcp_check_segs(ep, hdr, FI_REMOTE_WRITE);
+	if (why)
+		return why;
+	return hdr->flags & TCPW_F_CQ_DATA ? take_receive(ep) : TCPW_OK;
+}
+
+static int target_read(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+{
+	if (!has_room_for_answer(ep))
+		return WAIT;
+	return ktcp_check_segs(ep, hdr, FI_REMOTE_READ);
+}
+
+static struct ktcp_op *due_op(struct ktcp_ep *ep)
+{
+	return container_of(ep->r.rx.due, struct ktcp_op, due);
+}
+
+static int target(struct ktcp_ep *ep)
+{
+	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
+
+	WRITE_ONCE(ep->r.waits, false);
+	switch (hdr->op) {
+	case TCPW_MSG:
+		return target_message(ep, hdr);
+	case TCPW_WRITE:
+		return target_write(ep, hdr);
+	case TCPW_READ_REQUEST:
+		return target_read(ep, hdr);
+	case TCPW_READ_RESPONSE:
+		fill(ep, &due_op(ep)->op);
+		return TCPW_OK;
+	default:
+		return TCPW_HDR_OP;
+	}
+}
+
+/* ---- it is here --------------------------------------------------------- */
+
+static void mark_data(struct kfi_op *op, const struct tcpw_hdr *hdr)
+{
+	if (!(hdr->flags & TCPW_F_CQ_DATA))
+		return;
+	op->comp->entry.flags |= FI_REMOTE_CQ_DATA;
+	op->comp->entry.data = hdr->cq_data;
+}
+
+static void finish_receive(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+{
+	struct kfi_op *op = ep->r.op;
+
+	if (hdr->op == TCPW_WRITE)
+		op->comp->entry.flags ^= FI_MSG | FI_RMA;
+	mark_data(op, hdr);
+	op->comp->entry.len = hdr->payload_bytes;
+	kfi_post_done(&ep->post, op);
+}
+
+/* The peer has answered; the sender may still be at it. */
+static void answered(struct ktcp_ep *ep, struct ktcp_op *t)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	t->answered = true;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	ktcp_complete_ready(ep);
+}
+
+static void finish(struct ktcp_ep *ep)
+{
+	struct ktcp_receiver *r = &ep->r;
+	const struct tcpw_hdr *hdr = &r->rx.hdr;
+	struct tcpw_due *due = r->rx.due;
+	unsigned long irq;
+
+	switch (hdr->op) {
+	case TCPW_MSG:
+	case TCPW_WRITE:
+		if (hdr->flags & TCPW_F_ACKED)
+			answer(ep, KTCP_ANSWER_ACK);
+		if (hdr->op == TCPW_MSG || (hdr->flags & TCPW_F_CQ_DATA))
+			finish_receive(ep, hdr);
+		break;
+	case TCPW_READ_REQUEST:
+		answer(ep, KTCP_ANSWER_READ);
+		break;
+	default:
+		break;
+	}
+	r->op = NULL;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	tcpw_rx_finish(&r->rx);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	if (due)
+		answered(ep, container_of(due, struct ktcp_op, due));
+}
+
+/* ---- the machine -------------------------------------------------------- */
+
+static void violation(struct ktcp_ep *ep, enum tcpw_violation why)
+{
+	ep->r.dead = true;
+	pr_warn_ratelimited("kfabric_tcp: connection %u ends: %s\n",
+			    ep->post.ep.fid.id, tcpw_violation_text(why));
+	ktcp_break(ep, 0);
+}
+
+static void feed_header(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
+			u8 *to, u32 n)
+{
+	unsigned long irq;
+
+	if (skb_copy_bits(skb, offset, to, n)) {
+		ep->r.dead = true;
+		ktcp_break(ep, EIO);
+		return;
+	}
+	spin_lock_irqsave(&ep->post.lock, irq);
+	tcpw_rx_header(&ep->r.rx, n);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+static void feed_payload(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
+			 u32 n, const struct tcpw_want *want)
+{
+	if (ktcp_place(ep, skb, offset, n, want))
+		violation(ep, TCPW_BAD_KEY);
+	else
+		tcpw_rx_payload(&ep->r.rx, n);
+}
+
+/*
+ * Whatever needs no bytes from the socket.
+ * Return: false: it waits or has ended.
+ */
+static bool settle(struct ktcp_ep *ep, struct tcpw_want *want)
+{
+	struct ktcp_receiver *r = &ep->r;
+	int ret;
+
+	while (!r->dead) {
+		tcpw_rx_want(&r->rx, want);
+		switch (want->kind) {
+		case TCPW_WANT_HEADER:
+		case TCPW_WANT_PAYLOAD:
+			return true;
+		case TCPW_WANT_TARGET:
+			ret = target(ep);
+			if (ret == WAIT)
+				return false;
+			tcpw_rx_target(&r->rx, ret);
+			break;
+		case TCPW_WANT_FINISH:
+			if (r->rx.hdr.flags & TCPW_F_COMMIT && !r->commits) {
+				r->commits = true;
+				ktcp_receive_kick(ep);
+			}
+			if (r->commits)
+				return false;
+			finish(ep);
+			break;
+		case TCPW_WANT_END:
+			violation(ep, r->rx.violation);
+			break;
+		}
+	}
+	return false;
+}
+
+static int take_bytes(read_descriptor_t *desc, struct sk_buff *skb,
+		      unsigned int offset, size_t len)
+{
+	struct ktcp_ep *ep = desc->arg.data;
+	struct tcpw_want want;
+	size_t done = 0;
+	u32 n;
+
+	while (done < len && settle(ep, &want)) {
+		n = min_t(u64, want.bytes, len - done);
+		if (want.kind == TCPW_WANT_HEADER)
+			feed_header(ep, skb, offset + done, want.buf, n);
+		else
+			feed_payload(ep, skb, offset + done, n, &want);
+		done += n;
+	}
+	/* What is complete now is told now. */
+	if (!settle(ep, &want))
+		desc->count = 0;
+	return done;
+}
+
+/* Under the socket's lock. */
+static void receive(struct ktcp_ep *ep)
+{
+	read_descriptor_t desc = { .arg.data = ep, .count = 1 };
+	struct tcpw_want want;
+
+	if (settle(ep, &want))
+		tcp_read_sock(ep->sock->sk, &desc, take_bytes);
+}
+
+static bool has_ended(const struct sock *sk)
+{
+	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_err ||
+	       sk->sk_state == TCP_CLOSE;
+}
+
+/* Make a write persistent that is placed; the machine waits meanwhile. */
+static void commit(struct ktcp_ep *ep)
+{
+	int ret = ktcp_commit(ep, &ep->r.rx.hdr);
+
+	lock_sock(ep->sock->sk);
+	if (ep->r.dead)
+		goto release;
+	if (ret) {
+		violation(ep, TCPW_NO_COMMIT);
+		goto release;
+	}
+	finish(ep);
+	ep->r.commits = false;
+release:
+	release_sock(ep->sock->sk);
+}
+
+void ktcp_receive_work(struct work_struct *work)
+{
+	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, receive_work);
+	struct sock *sk = ep->sock->sk;
+	bool ended, must_commit;
+
+	lock_sock(sk);
+	must_commit = ep->r.commits && !ep->r.dead;
+	release_sock(sk);
+	if (must_commit)
+		commit(ep);
+	lock_sock(sk);
+	if (!ep->r.dead)
+		receive(ep);
+	ended = has_ended(sk);
+	release_sock(sk);
+	if (ended)
+		ktcp_break(ep, 0);
+}
+
+void ktcp_data_ready(struct sock *sk)
+{
+	struct ktcp_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (!ep)
+		goto unlock;
+	if (ep->in_work || sock_owned_by_user_nocheck(sk))
+		ktcp_receive_kick(ep);
+	else if (!ep->r.dead)
+		receive(ep);
+unlock:
+	read_unlock_bh(&sk->sk_callback_lock);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The tcp provider: the sender: answers that are due, then operations, one
+ * after the other, until the socket takes no more.
+ *
+ * Payload pages are given to the socket without a copy; they are the upper
+ * layer's again when the peer has acknowledged the operation.
+ *
+ * Context: send_work; may sleep, allocates only in the socket.
+ * Locking: struct ktcp_sender is its alone; post.lock for the queues.
+ */
+#include <linux/net.h>
+#include <linux/sched/mm.h>
+#include <net/tcp.h>
+
+#include <compat.h>
+
+#include "tcp.h"
+
+/* Under post.lock. */
+void ktcp_send_kick(struct ktcp_ep *ep)
+{
+	if (!ep->stopped)
+		queue_work(ktcp_wq, &ep->send_work);
+}
+
+/* ---- what comes next ---------------------------------------------------- */
+
+static void set_head(struct ktcp_sender *s, const struct tcpw_hdr *hdr,
+		     enum tcpw_order order)
+{
+	int n = tcpw_hdr_encode(hdr, order, s->head);
+
+	/* Posts are checked, so that there is nothing to refuse. */
+	WARN_ON_ONCE(n < 0);
+	s->head_len = max(n, 0);
+	s->head_done = 0;
+	s->left = hdr->payload_bytes;
+	s->busy = true;
+}
+
+static void load_answer(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	struct tcpw_hdr hdr = {};
+
+	s->op = NULL;
+	s->answer = ep->answers[ep->answers_head];
+	ep->answers_head = (ep->answers_head + 1) % KTCP_ANSWERS;
+	ep->answers_count--;
+	if (READ_ONCE(ep->r.waits))
+		ktcp_receive_kick(ep);
+	s->seg = 0;
+	s->offset = 0;
+	s->bounce_len = 0;
+	s->bounce_done = 0;
+	hdr.op = s->answer.kind == KTCP_ANSWER_ACK ? TCPW_ACK
+						   : TCPW_READ_RESPONSE;
+	hdr.payload_bytes = s->answer.len;
+	set_head(s, &hdr, ep->order);
+}
+
+static void describe(const struct kfi_op *op, struct tcpw_hdr *hdr)
+{
+	u32 i;
+
+	*hdr = (struct tcpw_hdr){ .flags = TCPW_F_DELIVERY,
+				  .payload_bytes = op->buf.len,
+				  .n_segs = op->rma_count };
+	for (i = 0; i < op->rma_count; i++)
+		hdr->segs[i] = (struct tcpw_seg){ .addr = op->rma[i].addr,
+						  .bytes = op->rma[i].len,
+						  .key = op->rma[i].key };
+	switch (op->type) {
+	case KFI_OP_SEND:
+		hdr->op = TCPW_MSG;
+		break;
+	case KFI_OP_WRITE:
+		hdr->op = TCPW_WRITE;
+		if (op->flags & FI_COMMIT_COMPLETE)
+			hdr->flags = TCPW_F_COMMIT;
+		break;
+	default:
+		hdr->op = TCPW_READ_REQUEST;
+		hdr->flags = 0;
+		hdr->payload_bytes = 0;
+		break;
+	}
+	if (op->flags & FI_REMOTE_CQ_DATA) {
+		hdr->flags |= TCPW_F_CQ_DATA;
+		hdr->cq_data = op->data;
+	}
+}
+
+static void load_op(struct ktcp_ep *ep, struct kfi_op *op)
+{
+	struct ktcp_sender *s = &ep->s;
+	struct tcpw_hdr hdr;
+
+	lockdep_assert_held(&ep->post.lock);
+	describe(op, &hdr);
+	s->op = to_ktcp_op(op);
+	kfi_buf_start(&s->it, &op->buf);
+	set_head(s, &hdr, ep->order);
+	list_move_tail(&op->node, &ep->sent);
+	/* The ledger has room for whatever can be posted. */
+	if (hdr.op == TCPW_READ_REQUEST)
+		tcpw_ledger_add_read(&ep->ledger, &s->op->due, op->buf.len);
+	else
+		tcpw_ledger_add_ack(&ep->ledger, &s->op->due);
+}
+
+static bool load(struct ktcp_ep *ep)
+{
+	struct kfi_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	if (ep->broken || !ep->up)
+		goto unlock;
+	if (ep->answers_count) {
+		load_answer(ep);
+		goto unlock;
+	}
+	op = list_first_entry_or_null(&ep->tx, struct kfi_op, node);
+	if (op && (!(op->flags & FI_FENCE) || list_empty(&ep->sent)))
+		load_op(ep, op);
+unlock:
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return ep->s.busy;
+}
+
+/* ---- giving it to the socket --------------------------------------------- */
+
+static int send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
+		      int flags)
+{
+	struct kvec vec = { .iov_base = (void *)bytes, .iov_len = len };
+	struct msghdr msg = { .msg_flags =
+				      MSG_DONTWAIT | MSG_NOSIGNAL | flags };
+
+	return kernel_sendmsg(ep->sock, &msg, &vec, 1, len);
+}
+
+static int send_head(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	int n = send_bytes(ep, s->head + s->head_done,
+			   s->head_len - s->head_done, s->left ? MSG_MORE : 0);
+
+	if (n > 0)
+		s->head_done += n;
+	return n;
+}
+
+/* A piece of the operation's buffer. */
+static int send_piece(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	struct kfi_buf_iter at = s->it;
+	struct kfi_seg seg;
+	int n;
+
+	if (!kfi_buf_next(&at, s->left, &seg))
+		return -EFAULT;
+	n = kfi_send_pages(ep->sock, seg.page, seg.offset, seg.len,
+			   MSG_DONTWAIT | MSG_NOSIGNAL |
+				   (seg.len < s->left ? MSG_MORE : 0));
+	if (n > 0) {
+		kfi_buf_advance(&s->it, n);
+		s->left -= n;
+	}
+	return n;
+}
+
+/* The next bytes of regions that a peer reads. */
+static int refill(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	const struct tcpw_seg *seg = &s->answer.segs[s->seg];
+
+	while (s->offset == seg->bytes) {
+		if (++s->seg >= s->answer.count)
+			return -EFAULT;
+		seg++;
+		s->offset = 0;
+	}
+	s->bounce_done = 0;
+	s->bounce_len = min_t(u64, seg->bytes - s->offset, KTCP_BOUNCE_SIZE);
+	s->offset += s->bounce_len;
+	return ktcp_fetch(ep, seg, s->offset - s->bounce_len, s->bounce,
+			  s->bounce_len);
+}
+
+static int send_bounce(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	u32 len;
+	int n;
+
+	if (s->bounce_done == s->bounce_len) {
+		n = refill(ep);
+		if (n)
+			return n;
+	}
+	len = s->bounce_len - s->bounce_done;
+	n = send_bytes(ep, s->bounce + s->bounce_done, len,
+		       len < s->left ? MSG_MORE : 0);
+	if (n > 0) {
+		s->bounce_done += n;
+		s->left -= n;
+	}
+	return n;
+}
+
+/* The socket has all of it; the peer's answer may be here already. */
+static void handed_over(struct ktcp_ep *ep)
+{
+	struct ktcp_op *t = ep->s.op;
+	unsigned long irq;
+	bool answered;
+
+	ep->s.busy = false;
+	if (!t)
+		return;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	t->handed = true;
+	answered = t->answered;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	if (!answered)
+		return;
+	lock_sock(ep->sock->sk);
+	if (!ep->r.dead)
+		ktcp_complete_ready(ep);
+	release_sock(ep->sock->sk);
+}
+
+static int send_some(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+
+	if (s->head_done < s->head_len)
+		return send_head(ep);
+	return s->op ? send_piece(ep) : send_bounce(ep);
+}
+
+/* As much of what is loaded as the socket takes. */
+static int push(struct ktcp_ep *ep)
+{
+	struct ktcp_sender *s = &ep->s;
+	int n;
+
+	while (s->head_done < s->head_len || s->left) {
+		if (READ_ONCE(ep->broken))
+			return -ECANCELED;
+		n = send_some(ep);
+		if (n < 0)
+			return n;
+		cond_resched();
+	}
+	handed_over(ep);
+	return 0;
+}
+
+void ktcp_send_work(struct work_struct *work)
+{
+	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, send_work);
+	unsigned int noio = memalloc_noio_save();
+	int ret = 0;
+
+	while (!ret && (ep->s.busy || load(ep)))
+		ret = push(ep);
+	memalloc_noio_restore(noio);
+	/* A full socket calls when it has room. */
+	if (ret && ret != -EAGAIN && ret != -ECANCELED)
+		ktcp_break(ep, 0);
+}
