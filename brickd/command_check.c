@@ -21,6 +21,7 @@
 enum {
 	OPT_REPAIR = 256,
 	OPT_READ_CLEAN,
+	OPT_SLOW,
 };
 
 static const char usage[] =
@@ -28,6 +29,7 @@ static const char usage[] =
 	"Looks at a store that is not in use, and changes nothing.\n"
 	"\n"
 	"      --repair      put right what can be\n"
+	"      --slow PATH   look at the store's slow tier, too\n"
 	"      --read-clean  read the free slots that are recorded as zero, too\n"
 	"  -h, --help        show this text and exit\n"
 	"\n"
@@ -38,6 +40,7 @@ static const char usage[] =
 static const struct option options[] = {
 	{ "repair", no_argument, NULL, OPT_REPAIR },
 	{ "read-clean", no_argument, NULL, OPT_READ_CLEAN },
+	{ "slow", required_argument, NULL, OPT_SLOW },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -50,7 +53,7 @@ static int usage_error(const char *what)
 
 /* Return: -1 to go on, or the exit status. */
 static int parse_arguments(int argc, char **argv, struct brick_check *c,
-			   const char **path)
+			   const char **path, const char **slow)
 {
 	int opt;
 
@@ -63,11 +66,14 @@ static int parse_arguments(int argc, char **argv, struct brick_check *c,
 		case OPT_READ_CLEAN:
 			c->read_clean = true;
 			break;
+		case OPT_SLOW:
+			*slow = optarg;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return usage_error("unknown option");
+			return usage_error("unknown option or missing value");
 		}
 	}
 	if (optind != argc - 1)
@@ -119,25 +125,40 @@ static int sum_up(const struct brick_check *c, const char *path,
 	return damage || loss ? EXIT_DAMAGED : 0;
 }
 
+static int check(struct brick_check *c, const char *path, const char *slow,
+		 char *err, size_t err_len)
+{
+	struct brick_media *media;
+	int rc;
+
+	rc = brick_boot_id_read(c->boot_id);
+	if (rc)
+		return rc;
+	rc = brick_media_open(path, NULL, &media, err, err_len);
+	if (rc)
+		return rc;
+	if (slow)
+		rc = brick_slow_open(slow, NULL, &c->slow, err, err_len);
+	if (!rc)
+		rc = brick_store_check(media, c, err, err_len);
+	if (c->slow)
+		brick_slow_close(c->slow);
+	brick_media_close(media);
+	return rc;
+}
+
 int brick_command_check(int argc, char **argv)
 {
 	unsigned int lines = 0;
 	struct brick_check c = { .found = print_finding, .arg = &lines };
 	char err[BRICK_ERR_BYTES] = "";
-	struct brick_media *media;
-	const char *path;
+	const char *path, *slow = NULL;
 	int rc;
 
-	rc = parse_arguments(argc, argv, &c, &path);
+	rc = parse_arguments(argc, argv, &c, &path, &slow);
 	if (rc >= 0)
 		return rc;
-	rc = brick_boot_id_read(c.boot_id);
-	if (!rc)
-		rc = brick_media_open(path, NULL, &media, err, sizeof(err));
-	if (!rc) {
-		rc = brick_store_check(media, &c, err, sizeof(err));
-		brick_media_close(media);
-	}
+	rc = check(&c, path, slow, err, sizeof(err));
 	if (!rc)
 		return sum_up(&c, path, lines);
 	fprintf(stderr, "brickd: check: %s\n", *err ? err : strerror(-rc));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * brickd grow: add blocks at the end of a store that nobody serves.
+ * brickd grow: add blocks at the end of a store that nobody serves, or to its
+ * slow tier.
  *
  * A file is made larger only once it is known to hold a store. If that is as
  * far as it gets, the store is what it was, in a file that is larger.
@@ -21,20 +22,26 @@
 
 enum {
 	OPT_SIZE = 256,
+	OPT_SLOW,
+	OPT_SLOW_SIZE,
 };
 
 static const char usage[] =
-	"Usage: brickd grow PATH [--size SIZE]\n"
+	"Usage: brickd grow PATH [--size SIZE] [--slow PATH [--slow-size SIZE]]\n"
 	"Adds blocks at the end of a store that is not in use; keeps what it "
 	"holds.\n"
 	"\n"
-	"      --size SIZE  make the file as large as this first, for example "
-	"128G;\n"
-	"                   not for a device, whose room is taken as it is\n"
-	"  -h, --help       show this text and exit\n";
+	"      --size SIZE       make the file as large as this first, for\n"
+	"                        example 128G; not for a device, whose room is\n"
+	"                        taken as it is\n"
+	"      --slow PATH       take the room of the slow tier, too\n"
+	"      --slow-size SIZE  make its file as large as this first\n"
+	"  -h, --help            show this text and exit\n";
 
 static const struct option options[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "slow", required_argument, NULL, OPT_SLOW },
+	{ "slow-size", required_argument, NULL, OPT_SLOW_SIZE },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -45,21 +52,44 @@ static int usage_error(const char *what)
 	return BRICK_EXIT_USAGE;
 }
 
-/* Return: -1 to go on, or the exit status. */
-static int parse_arguments(int argc, char **argv, const char **path,
-			   uint64_t *size)
+struct arguments {
+	const char *path;
+	const char *slow;
+	uint64_t size;
+};
+
+static int parse_size(const char *name, uint64_t *size)
 {
+	char what[64];
 	__u64 value;
-	int opt;
+
+	if (kfb_size_parse(optarg, &value, NULL) || !value) {
+		(void)snprintf(what, sizeof(what),
+			       "%s needs a number, like 128G", name);
+		return usage_error(what);
+	}
+	*size = value;
+	return -1;
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse_arguments(int argc, char **argv, struct arguments *a,
+			   struct brick_grow *g)
+{
+	int opt, rc = -1;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while (rc < 0 &&
+	       (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_SIZE:
-			if (kfb_size_parse(optarg, &value, NULL) || !value)
-				return usage_error(
-					"--size needs a number, like 128G");
-			*size = value;
+			rc = parse_size("--size", &a->size);
+			break;
+		case OPT_SLOW:
+			a->slow = optarg;
+			break;
+		case OPT_SLOW_SIZE:
+			rc = parse_size("--slow-size", &g->slow_size);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -68,9 +98,13 @@ static int parse_arguments(int argc, char **argv, const char **path,
 			return usage_error("unknown option or missing value");
 		}
 	}
+	if (rc >= 0)
+		return rc;
 	if (optind != argc - 1)
 		return usage_error("it needs one PATH");
-	*path = argv[optind];
+	if (g->slow_size && !a->slow)
+		return usage_error("--slow-size goes with --slow");
+	a->path = argv[optind];
 	return -1;
 }
 
@@ -95,21 +129,25 @@ static int extend(const char *path, uint64_t size, struct brick_grow *g,
 	return ret;
 }
 
-static int grow(const char *path, uint64_t size, struct brick_grow *g,
-		char *err, size_t err_len)
+static int grow(const struct arguments *a, struct brick_grow *g, char *err,
+		size_t err_len)
 {
 	struct brick_media *m;
 	int ret;
 
 	ret = brick_boot_id_read(g->boot_id);
-	if (!ret && size)
-		ret = extend(path, size, g, err, err_len);
+	if (!ret && a->slow)
+		ret = brick_slow_open(a->slow, NULL, &g->slow, err, err_len);
+	if (!ret && a->size)
+		ret = extend(a->path, a->size, g, err, err_len);
 	if (!ret)
-		ret = brick_media_open(path, NULL, &m, err, err_len);
-	if (ret)
-		return ret;
-	ret = brick_store_grow(m, g, err, err_len);
-	brick_media_close(m);
+		ret = brick_media_open(a->path, NULL, &m, err, err_len);
+	if (!ret) {
+		ret = brick_store_grow(m, g, err, err_len);
+		brick_media_close(m);
+	}
+	if (g->slow)
+		brick_slow_close(g->slow);
 	return ret;
 }
 
@@ -117,20 +155,23 @@ int brick_command_grow(int argc, char **argv)
 {
 	struct brick_grow g = { .zero_from = UINT64_MAX };
 	char err[BRICK_ERR_BYTES] = "";
-	const char *path;
-	uint64_t size = 0;
+	struct arguments a = { 0 };
 	int rc;
 
-	rc = parse_arguments(argc, argv, &path, &size);
+	rc = parse_arguments(argc, argv, &a, &g);
 	if (rc >= 0)
 		return rc;
-	rc = grow(path, size, &g, err, sizeof(err));
+	rc = grow(&a, &g, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "brickd: grow: %s\n",
 			*err ? err : strerror(-rc));
 		return BRICK_EXIT_FAILED;
 	}
 	printf("grown %s: %" PRIu64 " blocks, %" PRIu64 " more than before\n",
-	       path, g.n_after, g.n_after - g.n_before);
+	       a.path, g.n_after, g.n_after - g.n_before);
+	if (a.slow)
+		printf("slow tier %s: %" PRIu64 " blocks, %" PRIu64
+		       " more than before\n",
+		       a.slow, g.slow_after, g.slow_after - g.slow_before);
 	return 0;
 }

@@ -29,6 +29,8 @@ struct look {
 	bool inst_bad;
 	bool events_bad;
 	bool zeros_bad;
+	bool slow_bad;
+	uint8_t *block; /* of the slow tier, while its zeros are looked at */
 	struct brick_id *ids;
 	uint64_t n_ids;
 };
@@ -132,6 +134,64 @@ static void look_at_events(struct look *k)
 	}
 }
 
+/* What brickd will say to the slow tier's header. */
+static int look_at_slow(struct look *k)
+{
+	static const struct {
+		const char *name;
+		const char *what;
+		enum brick_finding_grade grade;
+	} as[] = {
+		[BRICK_SLOW_HALF] = { "slow-damaged",
+				      "one header of the slow tier is damaged; "
+				      "the other one counts",
+				      BRICK_FINDING_DAMAGE },
+		[BRICK_SLOW_NONE] = { "slow-missing",
+				      "what was given as the slow tier is none",
+				      BRICK_FINDING_FATAL },
+		[BRICK_SLOW_LOST] = { "slow-lost",
+				      "both headers of the slow tier are "
+				      "damaged",
+				      BRICK_FINDING_FATAL },
+		[BRICK_SLOW_UNKNOWN] = { "slow-unknown",
+					 "the slow tier has a format that this "
+					 "program does not know",
+					 BRICK_FINDING_FATAL },
+		[BRICK_SLOW_FOREIGN] = { "slow-foreign",
+					 "the slow tier belongs to another "
+					 "store, or to an earlier one in this "
+					 "place",
+					 BRICK_FINDING_FATAL },
+		[BRICK_SLOW_SHORT] = { "slow-short",
+				       "the slow tier ends before its last "
+				       "slot",
+				       BRICK_FINDING_FATAL },
+	};
+	enum brick_slow_sense sense;
+	int ret;
+
+	if (!k->sb.n_slow && !k->c->slow)
+		return 0;
+	if (!k->c->slow) {
+		report_page(k, "slow-not-seen",
+			    "the store has a slow tier, which was not looked "
+			    "at: --slow PATH",
+			    BRICK_FINDING_NOTE, -1);
+		return 0;
+	}
+	if (!k->sb.n_slow) {
+		report_page(k, "slow-foreign", "the store has no slow tier",
+			    BRICK_FINDING_FATAL, -1);
+		return 0;
+	}
+	ret = brick_slow_look(k->c->slow, &k->sb, &sense);
+	if (ret || sense == BRICK_SLOW_WHOLE)
+		return ret;
+	k->slow_bad = sense == BRICK_SLOW_HALF;
+	report_page(k, as[sense].name, as[sense].what, as[sense].grade, -1);
+	return 0;
+}
+
 static void report_slot(struct look *k, uint64_t slot,
 			const struct brick_verdict *v)
 {
@@ -177,8 +237,15 @@ static void note_id(struct look *k, uint64_t slot, uint64_t va)
 	id->slot = (uint32_t)brick_slot_number(slot);
 }
 
+/* What cannot be read is not known to be zero. */
 static bool is_zero(const struct look *k, uint64_t slot)
 {
+	struct brick_slow *slow = k->c->slow;
+
+	if (brick_slot_is_slow(slot))
+		return !slow->ops->read(slow, brick_slow_data(slot), k->block,
+					KFB_BLOCK_BYTES) &&
+		       brick_all_zero(k->block, KFB_BLOCK_BYTES);
 	return brick_all_zero(k->m->base + brick_super_data(&k->sb, slot),
 			      KFB_BLOCK_BYTES);
 }
@@ -211,7 +278,7 @@ static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 		if (v.state == BRICK_ALLOC)
 			note_id(k, slot, v.payload.id);
 		if (v.state == BRICK_CLEAN && k->c->read_clean &&
-		    !brick_slot_is_slow(slot))
+		    (!brick_slot_is_slow(slot) || k->block))
 			look_at_zeros(k, slot);
 		if (!v.settled || v.state == BRICK_BAD)
 			report_slot(k, slot, &v);
@@ -253,6 +320,9 @@ static int look_at_records(struct look *k)
 	struct brick_id *tmp = malloc((n + 1) * sizeof(*tmp));
 
 	k->ids = malloc((n + 1) * sizeof(*k->ids));
+	/* Of a slow tier that is not this store's nothing is read. */
+	if (k->c->slow && k->c->read_clean && !k->c->n[BRICK_FINDING_FATAL])
+		k->block = aligned_alloc(BRICK_FMT_PAGE, KFB_BLOCK_BYTES);
 	if (tmp && k->ids) {
 		look_at_table(k, 0, k->sb.n);
 		look_at_table(k, BRICK_SLOT_SLOW, k->sb.n_slow);
@@ -276,13 +346,13 @@ static void repair_events(struct look *k)
 }
 
 /* CLEAN slots that are not zero: the cleaner will see to them. */
-static void repair_zeros(struct look *k)
+static void repair_zeros(struct look *k, uint64_t first, uint64_t n)
 {
 	const struct brick_word dirty = { .state = BRICK_DIRTY };
 	struct brick_word w;
 	uint64_t slot;
 
-	for (slot = 0; k->zeros_bad && slot < k->sb.n; slot++) {
+	for (slot = first; k->zeros_bad && slot < first + n; slot++) {
 		if (!brick_record_get_word(k->m, &k->sb, 0, slot, &w) ||
 		    w.state != BRICK_CLEAN || is_zero(k, slot))
 			continue;
@@ -323,7 +393,13 @@ static int repair(struct look *k, char *err, size_t err_len)
 	ret = repair_records(k, err, err_len);
 	if (ret)
 		return ret;
-	repair_zeros(k);
+	repair_zeros(k, 0, k->sb.n);
+	if (k->block)
+		repair_zeros(k, BRICK_SLOT_SLOW, k->sb.n_slow);
+	if (k->slow_bad)
+		ret = brick_slow_check(k->c->slow, &k->sb, err, err_len);
+	if (ret)
+		return ret;
 	ret = k->m->ops->drain(k->m);
 	k->c->is_repaired = !ret;
 	return ret;
@@ -341,11 +417,13 @@ int brick_store_check(struct brick_media *m, struct brick_check *c, char *err,
 	if (ret)
 		return ret;
 	look_at_events(&k);
-	if (look_at_commit(&k))
+	ret = look_at_slow(&k);
+	if (!ret && look_at_commit(&k))
 		ret = look_at_records(&k);
 	/* Where brickd will refuse, evidence is worth more than half a repair. */
 	if (!ret && c->repair && !c->n[BRICK_FINDING_FATAL])
 		ret = repair(&k, err, err_len);
+	free(k.block);
 	if (ret == -ENOMEM || ret == -EIO)
 		brick_media_say(err, err_len, "%s: %s", m->path,
 				ret == -ENOMEM ? "not enough memory"

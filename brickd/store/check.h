@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "brickd/media.h"
+#include "brickd/store/slow.h"
 
 enum brick_finding_grade {
 	BRICK_FINDING_NOTE, /* normal, or settled long ago */
@@ -49,6 +50,7 @@ struct brick_finding {
  * struct brick_check - how to look, and what came of it
  * @boot_id: of this host, 16 bytes: a page of a living process is respected
  * @read_clean: read CLEAN slots too, and demand zeros
+ * @slow: the slow tier, open; NULL: do not look at it
  * @repair: put right what can be
  * @found: called for each finding
  * @arg: for found
@@ -60,6 +62,7 @@ struct brick_finding {
 struct brick_check {
 	uint8_t boot_id[16];
 	bool read_clean;
+	struct brick_slow *slow;
 	bool repair;
 	void (*found)(const struct brick_finding *finding, void *arg);
 	void *arg;

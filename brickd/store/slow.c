@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The slow tier's header: whose it is. Two copies, written by format only. */
+/* The slow tier's header: whose it is. Two copies; format and grow write it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,20 +72,31 @@ static void encode(const struct brick_super *sb, struct brick_fmt_slow *raw)
 	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
 }
 
-int brick_slow_write_header(struct brick_slow *slow,
-			    const struct brick_super *sb)
+static int write_copy(struct brick_slow *slow, const struct brick_super *sb,
+		      unsigned int copy)
 {
-	struct brick_fmt_slow *raw = page_alloc(HEADER_BYTES);
+	struct brick_fmt_slow *raw = page_alloc(BRICK_FMT_PAGE);
 	int ret;
 
 	if (!raw)
 		return -ENOMEM;
-	encode(sb, &raw[0]);
-	raw[1] = raw[0];
-	ret = slow->ops->write(slow, 0, raw, HEADER_BYTES);
+	encode(sb, raw);
+	ret = slow->ops->write(slow, (uint64_t)copy * BRICK_FMT_PAGE, raw,
+			       BRICK_FMT_PAGE);
 	if (!ret)
 		ret = slow->ops->sync(slow);
 	free(raw);
+	return ret;
+}
+
+int brick_slow_write_header(struct brick_slow *slow,
+			    const struct brick_super *sb)
+{
+	unsigned int copy;
+	int ret = 0;
+
+	for (copy = 0; !ret && copy < BRICK_FMT_COPIES; copy++)
+		ret = write_copy(slow, sb, copy);
 	return ret;
 }
 
@@ -95,30 +106,104 @@ static bool is_intact(const struct brick_fmt_slow *raw)
 	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
 }
 
-static int check_fields(const struct brick_slow *slow,
-			const struct brick_fmt_slow *raw,
-			const struct brick_super *sb, char *err, size_t err_len)
+static enum brick_slow_sense judge_fields(const struct brick_slow *slow,
+					  const struct brick_fmt_slow *raw,
+					  const struct brick_super *sb)
 {
 	if (kfb_get_le32(&raw->version) != BRICK_FMT_VERSION ||
 	    kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
 	    kfb_get_le64(&raw->data_off) != BRICK_FMT_SLOW_DATA ||
-	    !brick_all_zero(raw->reserved, sizeof(raw->reserved))) {
+	    !brick_all_zero(raw->reserved, sizeof(raw->reserved)))
+		return BRICK_SLOW_UNKNOWN;
+	if (memcmp(raw->uuid, sb->slow_uuid, sizeof(raw->uuid)) ||
+	    memcmp(raw->store_uuid, sb->uuid, sizeof(raw->store_uuid)) ||
+	    kfb_get_le64(&raw->n_slots) < sb->n_slow)
+		return BRICK_SLOW_FOREIGN;
+	if (brick_slow_room(slow) < sb->n_slow)
+		return BRICK_SLOW_SHORT;
+	return BRICK_SLOW_WHOLE;
+}
+
+/* bad: the copy that is damaged, where one is. */
+static enum brick_slow_sense judge(const struct brick_slow *slow,
+				   const struct brick_fmt_slow *raw,
+				   const struct brick_super *sb,
+				   unsigned int *bad)
+{
+	bool intact[BRICK_FMT_COPIES], any_magic = false;
+	enum brick_slow_sense sense;
+	unsigned int copy;
+
+	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+		intact[copy] = is_intact(&raw[copy]);
+		any_magic |=
+			kfb_get_le64(&raw[copy].magic) == BRICK_FMT_SLOW_MAGIC;
+	}
+	if (!intact[0] && !intact[1])
+		return any_magic ? BRICK_SLOW_LOST : BRICK_SLOW_NONE;
+	*bad = intact[0];
+	sense = judge_fields(slow, &raw[!*bad], sb);
+	if (sense == BRICK_SLOW_WHOLE && !(intact[0] && intact[1]))
+		sense = BRICK_SLOW_HALF;
+	return sense;
+}
+
+static int look(struct brick_slow *slow, const struct brick_super *sb,
+		enum brick_slow_sense *sense, unsigned int *bad)
+{
+	struct brick_fmt_slow *raw;
+	int ret;
+
+	*sense = BRICK_SLOW_SHORT;
+	if (slow->size < HEADER_BYTES)
+		return 0;
+	raw = page_alloc(HEADER_BYTES);
+	if (!raw)
+		return -ENOMEM;
+	ret = slow->ops->read(slow, 0, raw, HEADER_BYTES);
+	if (!ret)
+		*sense = judge(slow, raw, sb, bad);
+	free(raw);
+	return ret ? -EIO : 0;
+}
+
+int brick_slow_look(struct brick_slow *slow, const struct brick_super *sb,
+		    enum brick_slow_sense *sense)
+{
+	unsigned int bad;
+
+	return look(slow, sb, sense, &bad);
+}
+
+/* Why it is refused. */
+static int refuse(const struct brick_slow *slow, const struct brick_super *sb,
+		  enum brick_slow_sense sense, char *err, size_t err_len)
+{
+	switch (sense) {
+	case BRICK_SLOW_NONE:
+		brick_media_say(err, err_len,
+				"%s: not a slow tier; the store was formatted "
+				"with another path",
+				slow->path);
+		return -ENOENT;
+	case BRICK_SLOW_LOST:
+		brick_media_say(err, err_len,
+				"%s: both headers of the slow tier are damaged",
+				slow->path);
+		return -EUCLEAN;
+	case BRICK_SLOW_UNKNOWN:
 		brick_media_say(err, err_len,
 				"%s: a slow tier of a format that this brickd "
 				"does not know: use a newer one",
 				slow->path);
 		return -EPROTONOSUPPORT;
-	}
-	if (memcmp(raw->uuid, sb->slow_uuid, sizeof(raw->uuid)) ||
-	    memcmp(raw->store_uuid, sb->uuid, sizeof(raw->store_uuid)) ||
-	    kfb_get_le64(&raw->n_slots) < sb->n_slow) {
+	case BRICK_SLOW_FOREIGN:
 		brick_media_say(err, err_len,
 				"%s: the slow tier of another store, or of an "
 				"earlier format of this one",
 				slow->path);
 		return -EINVAL;
-	}
-	if (brick_slow_room(slow) < sb->n_slow) {
+	default:
 		brick_media_say(err, err_len,
 				"%s: truncated: the slow tier has %llu slots, "
 				"there is room for %llu; restore its size",
@@ -126,59 +211,21 @@ static int check_fields(const struct brick_slow *slow,
 				(unsigned long long)brick_slow_room(slow));
 		return -EINVAL;
 	}
-	return 0;
-}
-
-static int check_pages(struct brick_slow *slow, struct brick_fmt_slow *raw,
-		       const struct brick_super *sb, char *err, size_t err_len)
-{
-	bool intact[BRICK_FMT_COPIES], any_magic = false;
-	unsigned int copy, best;
-	int ret;
-
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		intact[copy] = is_intact(&raw[copy]);
-		any_magic |=
-			kfb_get_le64(&raw[copy].magic) == BRICK_FMT_SLOW_MAGIC;
-	}
-	if (!intact[0] && !intact[1]) {
-		brick_media_say(err, err_len,
-				any_magic
-					? "%s: both headers of the slow tier "
-					  "are damaged"
-					: "%s: not a slow tier; the store was "
-					  "formatted with another path",
-				slow->path);
-		return any_magic ? -EUCLEAN : -ENOENT;
-	}
-	best = !intact[0];
-	ret = check_fields(slow, &raw[best], sb, err, err_len);
-	if (ret || (intact[0] && intact[1]))
-		return ret;
-	raw[!best] = raw[best];
-	ret = slow->ops->write(slow, 0, raw, HEADER_BYTES);
-	return ret ? ret : slow->ops->sync(slow);
 }
 
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
 		     char *err, size_t err_len)
 {
-	struct brick_fmt_slow *raw;
+	enum brick_slow_sense sense;
+	unsigned int bad;
 	int ret;
 
 	brick_media_say(err, err_len, "%s: the slow tier cannot be read",
 			slow->path);
-	if (slow->size < HEADER_BYTES) {
-		brick_media_say(err, err_len, "%s: too small for a slow tier",
-				slow->path);
-		return -EINVAL;
-	}
-	raw = page_alloc(HEADER_BYTES);
-	if (!raw)
-		return -ENOMEM;
-	ret = slow->ops->read(slow, 0, raw, HEADER_BYTES);
-	if (!ret)
-		ret = check_pages(slow, raw, sb, err, err_len);
-	free(raw);
-	return ret;
+	ret = look(slow, sb, &sense, &bad);
+	if (ret || sense == BRICK_SLOW_WHOLE)
+		return ret;
+	if (sense == BRICK_SLOW_HALF)
+		return write_copy(slow, sb, bad);
+	return refuse(slow, sb, sense, err, err_len);
 }

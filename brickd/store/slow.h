@@ -60,7 +60,7 @@ struct brick_slow {
 
 /**
  * struct brick_slow_create - what format wants of a new file
- * @size: bytes; ignored for a block device, which has its own
+ * @size: bytes; 0 for a block device, which has its own
  * @sparse: do not allocate the file
  */
 struct brick_slow_create {
@@ -104,14 +104,41 @@ int brick_slow_is_empty(struct brick_slow *slow, bool *empty);
 
 /**
  * brick_slow_write_header - make it the slow tier of a store, durably
- * @slow: open
+ * @slow: open; either header may be the one that counts
  * @sb: the store's superblock
+ *
+ * One header after the other: at each moment one of the two is whole.
  *
  * Context: may block.
  * Return: 0 or -errno.
  */
 int brick_slow_write_header(struct brick_slow *slow,
 			    const struct brick_super *sb);
+
+/* What a look at a slow tier finds. */
+enum brick_slow_sense {
+	BRICK_SLOW_WHOLE,
+	BRICK_SLOW_HALF, /* one header is damaged; the other one counts */
+	BRICK_SLOW_NONE, /* there is no header */
+	BRICK_SLOW_LOST, /* both headers are damaged */
+	BRICK_SLOW_UNKNOWN, /* of a format of the future */
+	BRICK_SLOW_FOREIGN, /* another store's, or of an earlier format */
+	BRICK_SLOW_SHORT, /* it ends before its last slot */
+};
+
+/**
+ * brick_slow_look - what is it, to a store?
+ * @slow: open
+ * @sb: the store's superblock, with a slow tier
+ * @sense: the answer
+ *
+ * Writes nothing.
+ *
+ * Context: may block.
+ * Return: 0, -ENOMEM or -EIO.
+ */
+int brick_slow_look(struct brick_slow *slow, const struct brick_super *sb,
+		    enum brick_slow_sense *sense);
 
 /**
  * brick_slow_check - is it the slow tier of a store?
@@ -128,6 +155,22 @@ int brick_slow_write_header(struct brick_slow *slow,
  */
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
 		     char *err, size_t err_len);
+
+/**
+ * brick_slow_extend - make the file of a slow tier larger, durably
+ * @slow: from brick_slow_open()
+ * @size: bytes
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * What is new is zero.
+ *
+ * Context: may block for long.
+ * Return: 0, -ENOTSUP (a device has a size of its own), -EINVAL (it is not
+ * more), or -errno.
+ */
+int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
+		      size_t err_len);
 
 /* Where a slot's data are in the tier; the slot's number may have its bit. */
 uint64_t brick_slow_data(uint64_t slot);

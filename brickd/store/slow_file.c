@@ -149,17 +149,28 @@ static int say_errno(const struct opening *o, const char *what)
 	return -error;
 }
 
+/* O_EXCL: not mounted, not part of anything else, of no other brickd. */
+static int open_device(struct opening *o, int flags)
+{
+	o->fd = open(o->path, flags | O_EXCL | O_DIRECT);
+	if (o->fd >= 0)
+		return 0;
+	if (errno != EBUSY)
+		return say_errno(o, "cannot open the slow tier");
+	brick_media_say(o->err, o->err_len,
+			"%s: the device is in use: mounted, part of another "
+			"device, or another brickd's",
+			o->path);
+	return -EBUSY;
+}
+
 static int open_path(struct opening *o)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	struct stat st;
 
-	if (!stat(o->path, &st) && S_ISBLK(st.st_mode)) {
-		/* O_EXCL: not mounted, not part of anything else. */
-		o->fd = open(o->path, flags | O_EXCL | O_DIRECT);
-		return o->fd < 0 ? say_errno(o, "cannot open the slow tier")
-				 : 0;
-	}
+	if (!stat(o->path, &st) && S_ISBLK(st.st_mode))
+		return open_device(o, flags);
 	o->fd = open(o->path, flags);
 	if (o->fd < 0 && errno == ENOENT && o->create) {
 		o->fd = open(o->path, flags | O_CREAT | O_EXCL, FILE_MODE);
@@ -225,17 +236,37 @@ static int size_file(struct opening *o, const struct stat *st)
 	return -EEXIST;
 }
 
+static int size_device(struct opening *o)
+{
+	int sector;
+
+	if (ioctl(o->fd, BLKGETSIZE64, &o->size) ||
+	    ioctl(o->fd, BLKSSZGET, &sector))
+		return say_errno(o, "cannot learn its size");
+	if (sector > (int)BRICK_FMT_PAGE) {
+		brick_media_say(o->err, o->err_len,
+				"%s: has sectors of %d bytes; a slow tier's "
+				"are at most %u",
+				o->path, sector, BRICK_FMT_PAGE);
+		return -ENOTSUP;
+	}
+	if (!o->create || !o->create->size)
+		return 0;
+	brick_media_say(o->err, o->err_len,
+			"%s: a device has a size of its own; leave out "
+			"--slow-size",
+			o->path);
+	return -ENOTSUP;
+}
+
 static int find_size(struct opening *o)
 {
 	struct stat st;
 
 	if (fstat(o->fd, &st))
 		return say_errno(o, "cannot look at it");
-	if (S_ISBLK(st.st_mode)) {
-		if (ioctl(o->fd, BLKGETSIZE64, &o->size))
-			return say_errno(o, "cannot learn its size");
-		return 0;
-	}
+	if (S_ISBLK(st.st_mode))
+		return size_device(o);
 	if (S_ISREG(st.st_mode))
 		return size_file(o, &st);
 	brick_media_say(o->err, o->err_len,
@@ -290,5 +321,51 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	if (o.made)
 		(void)unlink(path);
 	(void)close(o.fd);
+	return ret;
+}
+
+static int extend_file(const struct brick_slow *slow, uint64_t size)
+{
+	int error;
+
+	if (slow->is_volatile)
+		return ftruncate(fd_of(slow), (off_t)size) ? -errno : 0;
+	error = posix_fallocate(fd_of(slow), (off_t)slow->size,
+				(off_t)(size - slow->size));
+	if (error)
+		(void)!ftruncate(fd_of(slow), (off_t)slow->size);
+	return -error;
+}
+
+int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
+		      size_t err_len)
+{
+	struct stat st;
+	int ret;
+
+	if (fstat(fd_of(slow), &st) || !S_ISREG(st.st_mode)) {
+		brick_media_say(err, err_len,
+				"%s: is no file and has a size of its own; "
+				"leave out the size",
+				slow->path);
+		return -ENOTSUP;
+	}
+	if (size <= slow->size || size > INT64_MAX) {
+		brick_media_say(err, err_len,
+				"%s: has %llu bytes; %llu are not more",
+				slow->path, (unsigned long long)slow->size,
+				(unsigned long long)size);
+		return -EINVAL;
+	}
+	ret = extend_file(slow, size);
+	if (!ret)
+		ret = slow->ops->sync(slow);
+	if (ret)
+		brick_media_say(err, err_len,
+				"%s: cannot allocate %llu bytes: %s",
+				slow->path, (unsigned long long)size,
+				strerror(-ret));
+	else
+		slow->size = size;
 	return ret;
 }

@@ -38,7 +38,8 @@ static uint64_t incompat_of(const struct brick_super *sb)
 	unsigned int copy;
 
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
-		if (sb->rec_off[copy] > sb->data_off)
+		if (sb->rec_off[copy] > sb->data_off ||
+		    sb->slow_off[copy] > sb->data_off)
 			bits |= BRICK_FMT_INCOMPAT_TAIL;
 	return bits;
 }

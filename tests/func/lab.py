@@ -56,7 +56,7 @@ class Brick:
     """One store, its configuration, and brickd when it runs."""
 
     def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
-                 device=None, program=BRICKD, slow_size=None):
+                 device=None, program=BRICKD, slow_size=None, slow=None):
         self.program = program
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
@@ -65,7 +65,8 @@ class Brick:
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
         self.settings = settings
-        self.slow = self.folder / "slow" if slow_size else None
+        # A file that is made, or a block device.
+        self.slow = self.folder / "slow" if slow_size else slow
         self.port = 0
         self.process = None
         for name in self.clients:
@@ -73,7 +74,9 @@ class Brick:
         if device or size:
             room = ["--force"] if device else ["--size", size]
             if self.slow:
-                room += ["--slow", self.slow, "--slow-size", slow_size]
+                room += ["--slow", self.slow]
+            if slow_size:
+                room += ["--slow-size", slow_size]
             done = run(BRICKD, "format", self.store, *room, *fmt)
             if done.returncode:
                 raise RuntimeError(done.stderr.decode())

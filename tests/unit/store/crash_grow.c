@@ -7,6 +7,7 @@
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_pages.h"
+#include "crash_slow.h"
 #include "crash_states.h"
 
 #define LOAD_STEPS 12U
@@ -17,6 +18,8 @@ struct growth {
 	struct crash_load l;
 	uint64_t n_was;
 	uint64_t n_is; /* the same once it must have grown */
+	uint64_t slow_was; /* of the slow tier, if there is one */
+	uint64_t slow_is;
 };
 
 static void check_grown(struct growth *g, struct brick_store *s,
@@ -27,7 +30,8 @@ static void check_grown(struct growth *g, struct brick_store *s,
 
 	if (!wrong)
 		wrong = model_compare(&g->l.after, s, cm);
-	if (!wrong && s->sb.n != g->n_was && s->sb.n != g->n_is)
+	if (!wrong && (s->sb.n != g->n_was || s->sb.n_slow != g->slow_was) &&
+	    (s->sb.n != g->n_is || s->sb.n_slow != g->slow_is))
 		wrong = "neither as large as before nor grown";
 	if (!wrong && (r->records_repaired || r->records_bad ||
 		       r->commit_repaired || r->instance_repaired))
@@ -92,8 +96,24 @@ static void litter(struct crash_medium *cm, uint64_t from)
 	(void)cm->m.ops->drain(&cm->m);
 }
 
+static void litter_slow(struct crash_medium *cm, uint64_t from)
+{
+	static const uint64_t sector[CRASH_SECTOR_BYTES / sizeof(uint64_t)] = {
+		GARBAGE
+	};
+	struct brick_slow *slow = cm->slow;
+	uint64_t slot;
+
+	crash_slow_resize(cm, cm->n_slow);
+	for (slot = from; slot < cm->n_slow; slot++)
+		(void)slow->ops->write(slow, brick_slow_data(slot), sector,
+				       sizeof(sector));
+	(void)slow->ops->sync(slow);
+	crash_slow_resize(cm, from);
+}
+
 /* A store of n slots with blocks, and changes that may be unfinished. */
-static void make_store(struct growth *g, uint64_t n)
+static void make_store(struct growth *g, uint64_t n, uint64_t n_slow)
 {
 	struct brick_store_format f = { .uuid = { 1 }, .force = true };
 	struct crash_load *l = &g->l;
@@ -106,6 +126,9 @@ static void make_store(struct growth *g, uint64_t n)
 	l->quarantined = 0;
 	l->released = 0;
 	crash_medium_resize(l->cm, n);
+	if (n_slow)
+		crash_slow_resize(l->cm, n_slow);
+	f.slow = l->cm->slow;
 	if (brick_store_format(&l->cm->m, &f, err, sizeof(err)))
 		abort();
 	l->s = crash_open(l, l->cm);
@@ -120,37 +143,61 @@ static void make_store(struct growth *g, uint64_t n)
 	l->stop = false;
 	brick_store_discard(l->s);
 	litter(l->cm, n);
+	if (n_slow)
+		litter_slow(l->cm, n_slow);
 }
 
-static void grow_to(struct growth *g, uint64_t n, bool tail)
+static void grow_to(struct growth *g, uint64_t n, uint64_t n_slow, bool tail)
 {
 	struct brick_grow grow = { .zero_from = UINT64_MAX, .tail = tail };
 	char err[256];
 
 	crash_medium_resize(g->l.cm, n);
+	if (n_slow != g->slow_was) {
+		crash_slow_resize(g->l.cm, n_slow);
+		grow.slow = g->l.cm->slow;
+	}
 	g->n_is = n;
+	g->slow_is = n_slow;
 	g->l.cm->on_point = on_point;
 	if (brick_store_grow(&g->l.cm->m, &grow, err, sizeof(err)))
 		crash_blame(&g->l, "growing failed");
 	g->n_was = n;
+	g->slow_was = n_slow;
 	on_point(g->l.cm, g);
 	g->l.cm->on_point = NULL;
+}
+
+/* Both tiers, or one of them, in one go or in two. */
+static void grow(struct growth *g)
+{
+	struct crash_run *run = g->l.run;
+	uint64_t slow = run->n_slow;
+
+	if (crash_roll(&g->l, 2))
+		grow_to(g, run->n_slots - 1,
+			crash_roll(&g->l, 2) ? g->slow_was : slow, false);
+	if (!g->l.stop)
+		grow_to(g, run->n_slots,
+			crash_roll(&g->l, 2) ? g->slow_was : slow,
+			crash_roll(&g->l, 2));
 }
 
 void crash_run_grow(struct crash_run *run)
 {
 	struct growth g = { .l = { .run = run, .seed = run->seed } };
 
-	g.l.cm = crash_medium_new(run->n_slots, 0, 2);
+	g.l.cm = crash_medium_new(run->n_slots, run->n_slow, 2);
+	if (run->n_slow)
+		crash_slow_attach(g.l.cm);
 	g.l.cm->arg = &g;
 	for (run->step = 0; run->step < run->n_steps && !g.l.stop;
 	     run->step++) {
 		g.n_was = 2 + crash_roll(&g.l, 2);
-		make_store(&g, g.n_was);
-		if (crash_roll(&g.l, 2))
-			grow_to(&g, run->n_slots - 1, false);
-		if (!g.l.stop)
-			grow_to(&g, run->n_slots, crash_roll(&g.l, 2));
+		g.slow_was = run->n_slow ? 2 + crash_roll(&g.l, 2) : 0;
+		make_store(&g, g.n_was, g.slow_was);
+		grow(&g);
 	}
+	crash_slow_free(g.l.cm);
 	crash_medium_free(g.l.cm);
 }

@@ -72,6 +72,9 @@ static const struct part parts[] = {
 	{ "grow", "slots added, tables moved, the superblock flipped", 2,
 	  crash_run_grow,
 	  { .n_slots = 6, .exhaustive = 256, .random = 128, .first_tx = 7 } },
+	{ "grow-slow", "the same of both tiers", 2, crash_run_grow,
+	  { .n_slots = 6, .n_slow = 5, .exhaustive = 256, .random = 128,
+	    .first_tx = 7 } },
 };
 /* clang-format on */
 

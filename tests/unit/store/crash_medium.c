@@ -10,9 +10,9 @@
 #define WORD	  CRASH_WORD_BYTES
 #define SCRAMBLE  0x2545f4914f6cdd1dULL
 #define HALF_BITS 32
-/* For new tables: one page a copy is enough for these stores. */
-#define TAIL_BYTES  (BRICK_FMT_COPIES * BRICK_FMT_PAGE)
-#define SPARE_BYTES (4 * BRICK_FMT_PAGE)
+/* For new tables of two tiers: one page a copy is enough for these stores. */
+#define TAIL_BYTES  (2 * BRICK_FMT_COPIES * BRICK_FMT_PAGE)
+#define SPARE_BYTES (8 * BRICK_FMT_PAGE)
 
 _Thread_local unsigned int crash_thread;
 
@@ -84,6 +84,8 @@ static uint32_t word_at(const struct crash_medium *cm, uint64_t off)
 
 	if (off < cm->meta_bytes)
 		return (uint32_t)(off / WORD);
+	if (off < cm->data_off)
+		abort(); /* a test whose tables need more must raise the bound */
 	if (off >= cm->tail_off && off < cm->tail_off + TAIL_BYTES)
 		return first_tail(cm) + (uint32_t)((off - cm->tail_off) / WORD);
 	if (off < cm->data_off || slot >= cm->n_slots)

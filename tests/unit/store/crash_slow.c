@@ -151,10 +151,10 @@ void crash_slow_attach(struct crash_medium *cm)
 {
 	struct contents *contents = calloc(1, sizeof(*contents));
 
-	if (!contents)
+	if (!contents || !cm)
 		abort();
 	contents->n = 1;
-	for (; cm; cm = cm->next) {
+	do {
 		struct crash_slow *cs = calloc(1, sizeof(*cs));
 
 		if (!cs)
@@ -166,7 +166,8 @@ void crash_slow_attach(struct crash_medium *cm)
 		cs->slow.size = brick_slow_data(cm->n_slow);
 		cs->slow.fresh_is_zero = true;
 		cm->slow = &cs->slow;
-	}
+		cm = cm->next;
+	} while (cm);
 }
 
 void crash_slow_free(struct crash_medium *cm)

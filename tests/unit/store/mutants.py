@@ -277,19 +277,35 @@ MUTANTS = {
 
     # Growing.
     "grow-tables-not-fenced": Mutant(
-        "ordering", "grow.c", "ret = m->ops->drain(m);\n\tif (!ret)\n\t\tret = brick_super_flip",
-        "ret = 0;\n\tif (!ret)\n\t\tret = brick_super_flip"),
+        "ordering", "grow.c", "ret = m->ops->drain(m);\n\t/* It may say", "ret = 0;\n\t/* It may say"),
     "grow-without-flip": Mutant(
-        "ordering", "grow.c", "brick_super_flip(m, &sb)", "brick_super_write(m, &sb)"),
+        "ordering", "grow.c", "brick_super_flip(m, sb)", "brick_super_write(m, sb)"),
     "grow-without-mirror": Mutant(
-        "ordering", "grow.c", "for (copy = 0; copy < BRICK_FMT_COPIES; copy++)\n\t\tm->ops->copy",
-        "for (copy = 0; copy < 1; copy++)\n\t\tm->ops->copy"),
+        "ordering", "grow.c", "copy < BRICK_FMT_COPIES; copy++) {\n\t\tm->ops->copy",
+        "copy < 1; copy++) {\n\t\tm->ops->copy"),
     "grow-records-not-flushed": Mutant(
         "flushing", "grow.c",
-        "\tbrick_record_flush(m, sb, BRICK_COPY_BOTH, old->n, sb->n - old->n);\n", ""),
+        "\tbrick_record_flush(m, sb, BRICK_COPY_BOTH, first, n);\n", ""),
     "grow-slots-called-clean": Mutant(
         "zeroing", "grow.c", "w = (struct brick_word){ .state = BRICK_DIRTY };",
         "w = (struct brick_word){ .state = BRICK_CLEAN };"),
+
+    "grow-copies-not-flushed": Mutant(
+        "flushing", "grow.c", "\t\tm->ops->flush(m, to[copy], len);\n", ""),
+    "grow-slow-header-last": Mutant(
+        "ordering", "grow.c",
+        "ret = brick_slow_write_header(g->slow, sb);\n"
+        "\treturn ret ? ret : brick_super_flip(m, sb);",
+        "ret = brick_super_flip(m, sb) || brick_slow_write_header(g->slow, sb);\n"
+        "\telse\n\t\tret = brick_super_flip(m, sb);\n\treturn ret;"),
+    "grow-slow-headers-together": Mutant(
+        "flushing", "slow.c", "\tif (!ret)\n\t\tret = slow->ops->sync(slow);\n\tfree(raw);",
+        "\tif (!ret && copy)\n\t\tret = slow->ops->sync(slow);\n\tfree(raw);"),
+    "grow-slow-table-stays": Mutant(
+        "ordering", "grow.c",
+        "\tcopy_table(m, old->slow_off, sb->slow_off, old->n_slow);\n", ""),
+    "grow-slow-slots-called-clean": Mutant(
+        "zeroing", "grow.c", "n_before(slow_zero_from, brick_slow_data(old->n_slow))", "0"),
 
     # Nothing can notice these.
     "commit-repair-not-fenced": Mutant(
