@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Bookkeeping of retained copies: two rings, of copies and of pages, that move
+ * on together.
+ *
+ * Ranges are compared by their last byte: the end of the last block is 2^64,
+ * which does not fit.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_retain.h"
+
+void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies, __u32 cap,
+		     __u32 n_pages)
+{
+	memset(r, 0, sizeof(*r));
+	r->copies = copies;
+	r->cap = cap;
+	r->n_pages = n_pages;
+}
+
+static struct kfb_copy *copy_at(const struct kfb_retain *r, __u64 id)
+{
+	return &r->copies[(__u32)id & (r->cap - 1)];
+}
+
+static __u32 pages_of(__u32 len, _Bool is_zero)
+{
+	if (is_zero)
+		return 0;
+	return ((len - 1) >> KFB_RETAIN_PAGE_SHIFT) + 1;
+}
+
+/* So many would go over the ring's end: they begin at its start. */
+static _Bool wraps(const struct kfb_retain *r, __u32 n)
+{
+	return n > r->n_pages - r->next_page;
+}
+
+static _Bool is_in_flight(const struct kfb_retain *r, __u64 va, __u64 last)
+{
+	__u32 i;
+
+	for (i = 0; i < r->n_flight; i++) {
+		if (va <= r->flight[i].last && r->flight[i].va <= last)
+			return 1;
+	}
+	return 0;
+}
+
+static void take_off(struct kfb_retain *r, __u64 va, __u64 last)
+{
+	struct kfb_retain_flight *flight = &r->flight[r->n_flight++];
+
+	flight->id = r->head;
+	flight->va = va;
+	flight->last = last;
+}
+
+int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
+		   __u64 *id)
+{
+	__u64 last = va + (len - 1);
+	__u32 n = pages_of(len, is_zero);
+	__u32 skip = wraps(r, n) ? r->n_pages - r->next_page : 0;
+	struct kfb_copy *copy;
+
+	if (n > r->n_pages)
+		return -EMSGSIZE;
+	if (r->n_flight == KFB_RETAIN_FLIGHT_MAX || is_in_flight(r, va, last))
+		return -EBUSY;
+	if (r->head - r->tail == r->cap || skip + n > r->n_pages - r->n_used) {
+		r->is_short = 1;
+		return -EAGAIN;
+	}
+
+	take_off(r, va, last);
+	copy = copy_at(r, r->head);
+	copy->va = va;
+	copy->done = 0;
+	copy->len = len;
+	copy->first = wraps(r, n) ? 0 : r->next_page;
+	copy->n_pages = skip + n;
+	copy->is_zero = is_zero;
+	copy->state = KFB_COPY_POSTED;
+	r->n_used += skip + n;
+	r->next_page = copy->first + n;
+	*id = r->head++;
+	return 0;
+}
+
+__u32 kfb_retain_page(const struct kfb_retain *r, __u64 id)
+{
+	return copy_at(r, id)->first;
+}
+
+/* What is of no use any more goes, but nothing before what came before it. */
+static void trim(struct kfb_retain *r)
+{
+	while (r->tail < r->head) {
+		const struct kfb_copy *copy = copy_at(r, r->tail);
+
+		if (copy->state == KFB_COPY_POSTED ||
+		    (copy->state == KFB_COPY_KEPT && copy->done > r->safe))
+			return;
+		if (copy->state == KFB_COPY_KEPT)
+			r->bytes -= copy->len;
+		r->n_used -= copy->n_pages;
+		r->is_short = 0;
+		r->tail++;
+	}
+	/* Any order of sizes fits when nothing is there. */
+	r->next_page = 0;
+}
+
+static void land(struct kfb_retain *r, __u64 id)
+{
+	__u32 i = 0;
+
+	while (r->flight[i].id != id)
+		i++;
+	r->flight[i] = r->flight[--r->n_flight];
+}
+
+void kfb_retain_done(struct kfb_retain *r, __u64 id)
+{
+	struct kfb_copy *copy = copy_at(r, id);
+
+	if (copy->state != KFB_COPY_POSTED)
+		return;
+	land(r, id);
+	copy->state = KFB_COPY_KEPT;
+	copy->done = ++r->clock;
+	r->bytes += copy->len;
+}
+
+void kfb_retain_void(struct kfb_retain *r, __u64 id)
+{
+	struct kfb_copy *copy = copy_at(r, id);
+
+	if (copy->state != KFB_COPY_POSTED)
+		return;
+	land(r, id);
+	copy->state = KFB_COPY_VOID;
+	trim(r);
+}
+
+__u64 kfb_retain_mark(const struct kfb_retain *r)
+{
+	return r->clock;
+}
+
+void kfb_retain_flushed(struct kfb_retain *r, __u64 mark)
+{
+	if (mark > r->safe)
+		r->safe = mark;
+	trim(r);
+}
+
+void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len)
+{
+	__u64 last = va + (len - 1);
+	__u64 id;
+
+	for (id = r->tail; id < r->head; id++) {
+		struct kfb_copy *copy = copy_at(r, id);
+
+		if (copy->state != KFB_COPY_KEPT || copy->va < va ||
+		    copy->va > last)
+			continue;
+		copy->state = KFB_COPY_VOID;
+		r->bytes -= copy->len;
+	}
+	trim(r);
+}
+
+_Bool kfb_retain_is_filling(const struct kfb_retain *r)
+{
+	if (r->tail == r->head || copy_at(r, r->tail)->state == KFB_COPY_POSTED)
+		return 0;
+	return r->is_short || r->head - r->tail >= r->cap / 2 ||
+	       r->n_used >= r->n_pages / 2;
+}
+
+void kfb_retain_rewind(struct kfb_retain *r)
+{
+	__u64 id;
+
+	r->clock++;
+	for (id = r->tail; id < r->head; id++) {
+		if (copy_at(r, id)->state == KFB_COPY_KEPT)
+			copy_at(r, id)->done = r->clock;
+	}
+}
+
+const struct kfb_copy *kfb_retain_next(const struct kfb_retain *r, __u64 *id)
+{
+	if (*id < r->tail)
+		*id = r->tail;
+	for (; *id < r->head; ++*id) {
+		if (copy_at(r, *id)->state == KFB_COPY_KEPT)
+			return copy_at(r, *id);
+	}
+	return NULL;
+}
