@@ -3,5 +3,5 @@
 # front of each; they need proto's objects, -I of both folders, and nothing
 # else.
 kfb-core-objs := kfb_blockmap.o kfb_client.o kfb_client_next.o kfb_dirty.o \
-	kfb_engine.o kfb_engine_connect.o kfb_engine_join.o kfb_fate.o \
-	kfb_flush.o kfb_retain.o
+	kfb_disk.o kfb_engine.o kfb_engine_connect.o kfb_engine_join.o \
+	kfb_fate.o kfb_flush.o kfb_retain.o

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of a disk's states and events.
+ */
+#include <linux/errno.h>
+#include "kfb_disk.h"
+
+/* @does has MOVE in what is no hole of the table. */
+struct disk_move {
+	__u8 to;
+	__u8 does;
+};
+
+#define MOVE (1U << 7)
+#define TO(state, what)                         \
+	{                                       \
+		KFB_DISK_##state, MOVE | (what) \
+	}
+#define OPEN		    KFB_DISK_DO_OPEN
+#define SHUT		    KFB_DISK_DO_SHUT
+#define WRITE_AGAIN	    (KFB_DISK_DO_SHUT | KFB_DISK_DO_REPLAY)
+#define END		    (KFB_DISK_DO_OPEN | KFB_DISK_DO_FAIL)
+#define ON(event, to, what) [KFB_DISK_##event] = TO(to, what)
+
+static const struct disk_move disk_moves[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
+	[KFB_DISK_ATTACHING] = {
+		ON(ADDED, UP, 0),
+		ON(USABLE, ATTACHING, OPEN),
+		ON(UNUSABLE, ATTACHING, SHUT),
+		ON(OVER, FAILED, END),
+	},
+	[KFB_DISK_UP] = {
+		ON(USABLE, UP, OPEN),
+		ON(REPLAY, REPLAYING, WRITE_AGAIN),
+		ON(UNUSABLE, AWAY, SHUT),
+		ON(LOST, LOSSY, 0),
+		ON(OVER, FAILED, END),
+		ON(DETACH, DETACHING, 0),
+	},
+	[KFB_DISK_AWAY] = {
+		ON(USABLE, UP, OPEN),
+		ON(REPLAY, REPLAYING, WRITE_AGAIN),
+		ON(UNUSABLE, AWAY, SHUT),
+		ON(LOST, LOSSY, 0),
+		ON(OVER, FAILED, END),
+		ON(DETACH, DETACHING, 0),
+	},
+	[KFB_DISK_REPLAYING] = {
+		ON(USABLE, UP, OPEN),
+		ON(REPLAY, REPLAYING, WRITE_AGAIN),
+		ON(UNUSABLE, AWAY, SHUT),
+		ON(LOST, LOSSY, 0),
+		ON(OVER, FAILED, END),
+		ON(DETACH, DETACHING, 0),
+	},
+	[KFB_DISK_LOSSY] = {
+		ON(USABLE, LOSSY, OPEN),
+		ON(UNUSABLE, LOSSY, SHUT),
+		ON(LOST, LOSSY, 0),
+		ON(OVER, FAILED, END),
+		ON(DETACH, DETACHING, 0),
+	},
+	[KFB_DISK_FAILED] = {
+		ON(LOST, FAILED, 0),
+		ON(OVER, FAILED, END),
+		ON(DETACH, DETACHING, 0),
+	},
+	/* What was written last still has to become durable. */
+	[KFB_DISK_DETACHING] = {
+		ON(USABLE, DETACHING, OPEN),
+		ON(REPLAY, DETACHING, WRITE_AGAIN),
+		ON(UNUSABLE, DETACHING, SHUT),
+		ON(LOST, DETACHING, 0),
+		ON(OVER, DETACHING, END),
+	},
+};
+
+int kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event)
+{
+	const struct disk_move *move;
+
+	if ((__u32)*state >= KFB_DISK_STATES || (__u32)event >= KFB_DISK_EVENTS)
+		return -EINVAL;
+	move = &disk_moves[*state][event];
+	if (!(move->does & MOVE))
+		return -EINVAL;
+	*state = (enum kfb_disk_state)move->to;
+	return move->does & ~MOVE;
+}
+
+const char *kfb_disk_state_name(enum kfb_disk_state state)
+{
+	static const char *const names[KFB_DISK_STATES] = {
+		[KFB_DISK_ATTACHING] = "attaching",
+		[KFB_DISK_UP] = "up",
+		[KFB_DISK_AWAY] = "away",
+		[KFB_DISK_REPLAYING] = "replaying",
+		[KFB_DISK_LOSSY] = "lossy",
+		[KFB_DISK_FAILED] = "failed",
+		[KFB_DISK_DETACHING] = "detaching",
+	};
+
+	return (__u32)state < KFB_DISK_STATES ? names[state] : "?";
+}
+
+const char *kfb_disk_event_name(enum kfb_disk_event event)
+{
+	static const char *const names[KFB_DISK_EVENTS] = {
+		[KFB_DISK_ADDED] = "added",   [KFB_DISK_USABLE] = "usable",
+		[KFB_DISK_REPLAY] = "replay", [KFB_DISK_UNUSABLE] = "unusable",
+		[KFB_DISK_LOST] = "lost",     [KFB_DISK_OVER] = "over",
+		[KFB_DISK_DETACH] = "detach",
+	};
+
+	return (__u32)event < KFB_DISK_EVENTS ? names[event] : "?";
+}

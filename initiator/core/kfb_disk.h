@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The states of a disk over a session, and what each event does in each.
+ *
+ *   ATTACHING --added--> UP <---usable--- AWAY <-----.
+ *       |                |  '--unusable--> |         |
+ *       |                |                 | replay  | unusable
+ *       |                |                 v         |
+ *       |                |<--usable--- REPLAYING ----'
+ *       |                |
+ *       |  lost, in UP, AWAY or REPLAYING: LOSSY
+ *       |
+ *       '-- over, in any: FAILED           detach, in any: DETACHING
+ *
+ * LOSSY: completed writes are lost. Reads go on, writes and flushes fail.
+ * Nothing leads back from LOSSY, FAILED or DETACHING. docs/kfbrick.md has the
+ * whole table.
+ *
+ * Context: any; no allocation, no sleep. Locking: the caller's.
+ */
+#ifndef KFB_DISK_H
+#define KFB_DISK_H
+
+#include <linux/types.h>
+
+/**
+ * enum kfb_disk_state - what a disk is good for
+ * @KFB_DISK_ATTACHING: there is none yet
+ * @KFB_DISK_UP: requests are served
+ * @KFB_DISK_AWAY: the connection is lost: requests wait
+ * @KFB_DISK_REPLAYING: it is back; retained copies are written, requests wait
+ * @KFB_DISK_LOSSY: completed writes are lost: reads go on
+ * @KFB_DISK_FAILED: the session does not come back: every request fails
+ * @KFB_DISK_DETACHING: going away
+ * @KFB_DISK_STATES: how many there are
+ */
+enum kfb_disk_state {
+	KFB_DISK_ATTACHING,
+	KFB_DISK_UP,
+	KFB_DISK_AWAY,
+	KFB_DISK_REPLAYING,
+	KFB_DISK_LOSSY,
+	KFB_DISK_FAILED,
+	KFB_DISK_DETACHING,
+	KFB_DISK_STATES
+};
+
+/**
+ * enum kfb_disk_event - what happens to a disk
+ * @KFB_DISK_ADDED: it is there
+ * @KFB_DISK_USABLE: data can be moved on every queue
+ * @KFB_DISK_REPLAY: likewise, but retained copies have to be written first
+ * @KFB_DISK_UNUSABLE: data cannot be moved
+ * @KFB_DISK_LOST: completed writes are lost
+ * @KFB_DISK_OVER: the session is over
+ * @KFB_DISK_DETACH: its owner wants it no more
+ * @KFB_DISK_EVENTS: how many there are
+ */
+enum kfb_disk_event {
+	KFB_DISK_ADDED,
+	KFB_DISK_USABLE,
+	KFB_DISK_REPLAY,
+	KFB_DISK_UNUSABLE,
+	KFB_DISK_LOST,
+	KFB_DISK_OVER,
+	KFB_DISK_DETACH,
+	KFB_DISK_EVENTS
+};
+
+/* What is to be done: bits. Without OPEN and SHUT requests go on as they did. */
+#define KFB_DISK_DO_OPEN   (1U << 0) /* let requests in */
+#define KFB_DISK_DO_SHUT   (1U << 1) /* let them wait */
+#define KFB_DISK_DO_REPLAY (1U << 2) /* write the retained copies */
+#define KFB_DISK_DO_FAIL   (1U << 3) /* tell all who wait that it is over */
+
+/**
+ * kfb_disk_move - an event
+ * @state: of the disk; changed unless the event is refused
+ * @event: what happened
+ *
+ * Context: any.
+ * Return: KFB_DISK_DO_*; -EINVAL: nothing of the kind can happen now.
+ */
+int kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event);
+
+/**
+ * kfb_disk_state_name - for people
+ * @state: any value
+ *
+ * Return: a constant string, "?" for a value that is no state.
+ */
+const char *kfb_disk_state_name(enum kfb_disk_state state);
+
+/**
+ * kfb_disk_event_name - for traces
+ * @event: any value
+ *
+ * Return: a constant string, "?" for a value that is no event.
+ */
+const char *kfb_disk_event_name(enum kfb_disk_event event);
+
+#endif

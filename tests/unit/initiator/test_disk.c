@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A disk's states: every event in every state, and what no history of events
+ * may lead to.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kfb_disk.h"
+
+/*
+ * Rows are states, columns events, both in their order. A word is the first
+ * letter of the state it leads to (a is ATTACHING, w is AWAY) and what is done:
+ * o opens, s shuts, r writes again, e ends. A dash is refused.
+ */
+static const char *const table[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
+	/* added usable replay unusable lost over detach */
+	{ "u", "ao", "-", "as", "-", "foe", "-" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
+	{ "-", "lo", "-", "ls", "l", "foe", "d" },
+	{ "-", "-", "-", "-", "f", "foe", "d" },
+	{ "-", "do", "dsr", "ds", "d", "doe", "-" },
+};
+
+static const char letters[] = "auwrlfd";
+
+static int bits_of(const char *word)
+{
+	int bits = 0;
+
+	for (; *word; word++) {
+		if (*word == 'o')
+			bits |= KFB_DISK_DO_OPEN;
+		if (*word == 's')
+			bits |= KFB_DISK_DO_SHUT;
+		if (*word == 'r')
+			bits |= KFB_DISK_DO_REPLAY;
+		if (*word == 'e')
+			bits |= KFB_DISK_DO_FAIL;
+	}
+	return bits;
+}
+
+static void every_event_in_every_state_does_what_the_table_says(void **state)
+{
+	unsigned int s;
+	unsigned int e;
+
+	for (s = 0; s < KFB_DISK_STATES; s++) {
+		for (e = 0; e < KFB_DISK_EVENTS; e++) {
+			enum kfb_disk_state now = s;
+			int does = kfb_disk_move(&now, e);
+
+			if (table[s][e][0] == '-') {
+				assert_int_equal(does, -EINVAL);
+				assert_int_equal(now, s);
+				continue;
+			}
+			assert_int_equal(letters[now], table[s][e][0]);
+			assert_int_equal(does, bits_of(table[s][e] + 1));
+		}
+	}
+}
+
+/* States that events lead to from here, as bits. */
+static uint32_t reached(uint32_t from)
+{
+	uint32_t before;
+	unsigned int s;
+	unsigned int e;
+
+	do {
+		before = from;
+		for (s = 0; s < KFB_DISK_STATES; s++) {
+			for (e = 0; from & 1U << s && e < KFB_DISK_EVENTS;
+			     e++) {
+				enum kfb_disk_state now = s;
+
+				if (kfb_disk_move(&now, e) >= 0)
+					from |= 1U << now;
+			}
+		}
+	} while (from != before);
+	return from;
+}
+
+static void a_disk_that_has_lost_writes_is_never_up_again(void **state)
+{
+	uint32_t ends = 1U << KFB_DISK_LOSSY | 1U << KFB_DISK_FAILED |
+			1U << KFB_DISK_DETACHING;
+
+	assert_int_equal(reached(1U << KFB_DISK_LOSSY), ends);
+	assert_int_equal(reached(1U << KFB_DISK_DETACHING),
+			 1U << KFB_DISK_DETACHING);
+	assert_int_equal(reached(1U << KFB_DISK_ATTACHING),
+			 (1U << KFB_DISK_STATES) - 1);
+}
+
+static void no_request_goes_while_copies_have_to(void **state)
+{
+	unsigned int s;
+	unsigned int e;
+
+	for (s = 0; s < KFB_DISK_STATES; s++) {
+		for (e = 0; e < KFB_DISK_EVENTS; e++) {
+			enum kfb_disk_state now = s;
+			int does = kfb_disk_move(&now, e);
+
+			if (does < 0)
+				continue;
+			assert_true(!(does & KFB_DISK_DO_OPEN) ||
+				    !(does & KFB_DISK_DO_SHUT));
+			if (does & KFB_DISK_DO_REPLAY)
+				assert_true(does & KFB_DISK_DO_SHUT);
+			if (now == KFB_DISK_AWAY || now == KFB_DISK_REPLAYING)
+				assert_true(does & KFB_DISK_DO_SHUT);
+		}
+	}
+}
+
+static void what_is_no_state_or_event_is_refused(void **state)
+{
+	enum kfb_disk_state now = KFB_DISK_STATES;
+
+	assert_int_equal(kfb_disk_move(&now, KFB_DISK_LOST), -EINVAL);
+	now = KFB_DISK_UP;
+	assert_int_equal(kfb_disk_move(&now, KFB_DISK_EVENTS), -EINVAL);
+	assert_string_equal(kfb_disk_state_name(KFB_DISK_STATES), "?");
+	assert_string_equal(kfb_disk_event_name(KFB_DISK_EVENTS), "?");
+	assert_string_equal(kfb_disk_state_name(KFB_DISK_LOSSY), "lossy");
+	assert_string_equal(kfb_disk_event_name(KFB_DISK_OVER), "over");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_event_in_every_state_does_what_the_table_says),
+		cmocka_unit_test(a_disk_that_has_lost_writes_is_never_up_again),
+		cmocka_unit_test(no_request_goes_while_copies_have_to),
+		cmocka_unit_test(what_is_no_state_or_event_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
