@@ -25,7 +25,7 @@ enum ctl_exit {
 };
 
 /* Own options of one command, at most. */
-#define CTL_OPTIONS_MAX 8
+#define CTL_OPTIONS_MAX 12
 /* Words of one command line that are not options, at most. */
 #define CTL_WORDS_MAX 2
 

@@ -26,6 +26,7 @@
 #define MS_PER_S    1000
 #define QUEUES_MAX  8
 #define SECTOR_MAX  4096
+#define RETAIN_MAX  65536
 
 enum {
 	OPT_BASE,
@@ -36,6 +37,7 @@ enum {
 	OPT_FAIL,
 	OPT_PROVIDER,
 	OPT_SECTOR,
+	OPT_RETAIN,
 };
 
 static const struct ctl_option options[] = {
@@ -50,6 +52,8 @@ static const struct ctl_option options[] = {
 	[OPT_PROVIDER] = { "provider", 0, "NAME",
 			   "kfabric's, when it is not the URL's" },
 	[OPT_SECTOR] = { "sector", 0, "BYTES", "512 or 4096; 4096" },
+	[OPT_RETAIN] = { "retain-mb", 0, "N",
+			 "MiB of writes to keep until they are durable" },
 	{ NULL },
 };
 
@@ -152,30 +156,47 @@ static int add_range(struct ctl *ctl, struct order *order,
 	return status;
 }
 
+/* One that is not given is the driver's to choose. */
+static int add_number(struct ctl *ctl, struct order *order, const char *option,
+		      const char *key, const char *value, uint64_t max)
+{
+	uint64_t n;
+	int status;
+
+	if (!value)
+		return CTL_DONE;
+	status = ctl_read_number(ctl, option, value, max, &n);
+	if (!status)
+		add(order, ",%s=%" PRIu64, key, n);
+	return status;
+}
+
+static int add_numbers(struct ctl *ctl, struct order *order,
+		       const struct ctl_args *args)
+{
+	int status;
+
+	status = add_number(ctl, order, "--sector", "sector",
+			    args->options[OPT_SECTOR], SECTOR_MAX);
+	if (!status)
+		status = add_number(ctl, order, "--queues", "queues",
+				    args->options[OPT_QUEUES], QUEUES_MAX);
+	if (!status)
+		status = add_number(ctl, order, "--retain-mb", "retain_mb",
+				    args->options[OPT_RETAIN], RETAIN_MAX);
+	return status;
+}
+
 static int add_rest(struct ctl *ctl, struct order *order,
 		    const struct ctl_args *args)
 {
 	const struct ctl_settings *s = &ctl->settings;
-	const char *queues = args->options[OPT_QUEUES];
 	const char *fail = args->options[OPT_FAIL];
-	const char *sector = args->options[OPT_SECTOR];
-	uint64_t n;
 	int status;
 
-	if (sector) {
-		status = ctl_read_number(ctl, "--sector", sector, SECTOR_MAX,
-					 &n);
-		if (status)
-			return status;
-		add(order, ",sector=%" PRIu64, n);
-	}
-	if (queues) {
-		status = ctl_read_number(ctl, "--queues", queues, QUEUES_MAX,
-					 &n);
-		if (status)
-			return status;
-		add(order, ",queues=%" PRIu64, n);
-	}
+	status = add_numbers(ctl, order, args);
+	if (status)
+		return status;
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
 		return ctl_usage(ctl, "--fail is never or io-error");
 	if (fail)

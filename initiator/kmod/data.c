@@ -130,8 +130,7 @@ void kfbk_rq_step(struct request *rq, u32 len)
 
 /* ---- completions ------------------------------------------------------ */
 
-/* Was this operation why the connection ended, and not the network? */
-static bool is_at_fault(const struct fi_cq_err_entry *entry)
+bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry)
 {
 	switch (entry->err) {
 	case FI_EACCES:
@@ -148,12 +147,14 @@ static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 {
 	struct request *rq = blk_mq_rq_from_pdu(krq);
 
-	if (is_at_fault(entry))
+	if (kfbk_is_at_fault(entry))
 		krq->strikes++;
 	/* A readback is, or will be, behind it: that one tells the end. */
 	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
 		return;
 	WRITE_ONCE(krq->posted, false);
+	if (krq->copy != KFB_RETAIN_NONE)
+		kfbk_retain_over(krq->queue->dev, krq, false);
 	if (krq->strikes >= KFBK_STRIKES_MAX)
 		kfbk_rq_end(rq, BLK_STS_MEDIUM);
 	else
@@ -187,10 +188,13 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		spin_lock_bh(&q->lock);
 		kfb_flush_wrote(&q->flush, krq->va, krq->len);
 		spin_unlock_bh(&q->lock);
-		if (krq->fua) {
-			make_durable(dev, krq);
-			return;
-		}
+	}
+	/* A flush that begins now knows of the write. */
+	if (krq->copy != KFB_RETAIN_NONE)
+		kfbk_retain_over(dev, krq, true);
+	if (krq->is_write && !krq->chained && krq->fua) {
+		make_durable(dev, krq);
+		return;
 	}
 	kfbk_rq_step(rq, krq->len);
 }
@@ -213,7 +217,7 @@ static struct fi_buf rq_buf(struct kfbk_device *dev, struct request *rq)
 	return fi_buf_sg(rq_sg(dev, kfbk_rq_of(rq)), n, blk_rq_bytes(rq));
 }
 
-static struct fi_buf zero_buf(const struct kfbk_device *dev, u32 *len)
+struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 {
 	*len = min_t(u32, *len, dev->max_segments * ZERO_BYTES);
 	return fi_buf_bvec(zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0, *len);
@@ -327,6 +331,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct kfbk_queue *q;
 	struct fid_ep *ep;
+	blk_status_t status;
 	ssize_t ret;
 
 	q = &dev->queues[kfb_queue_of(krq->va, READ_ONCE(dev->n_used))];
@@ -334,6 +339,11 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	if (unlikely(!READ_ONCE(q->usable) || !ep || kfbk_lease_is_over(dev))) {
 		kfbk_kick(dev);
 		return BLK_STS_RESOURCE;
+	}
+	if (krq->is_write && dev->retain.mb) {
+		status = kfbk_retain_write(dev, rq);
+		if (status)
+			return status;
 	}
 	krq->queue = q;
 	krq->chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
@@ -343,6 +353,8 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	if (unlikely(ret)) {
 		WRITE_ONCE(krq->posted, false);
 		kfbk_blocks_quieter(dev);
+		if (krq->copy != KFB_RETAIN_NONE)
+			kfbk_retain_over(dev, krq, false);
 		return refused(q, ret);
 	}
 	atomic_long_inc(
@@ -439,7 +451,7 @@ static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
 		return BLK_STS_OK;
 	}
 	krq->is_write = true;
-	buf = zero_buf(dev, &len);
+	buf = kfbk_zero_buf(dev, &len);
 	krq->len = len;
 	return submit(dev, rq, &buf, NULL);
 }
@@ -464,6 +476,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->strikes = 0;
 	krq->posted = false;
 	krq->chained = false;
+	krq->copy = KFB_RETAIN_NONE;
 	krq->is_write = op_is_write(req_op(rq));
 	krq->fua = req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
 		   dev->flush_mode != KFB_FLUSH_NONE;

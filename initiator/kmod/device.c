@@ -2,17 +2,10 @@
 /*
  * kfbrick: devices: how they come, change and go.
  *
- *   ATTACHING ----> UP <-----> AWAY
- *       |           | |          |
- *       |           | '-> FAILED <
- *       v           v      |     |
- *     (gone) <---- DETACHING <---'
- *
- * ATTACHING: connects, allocates, maps; a failure leaves nothing. UP: requests
- * are served. AWAY: the connection is lost and is being made again; requests
- * wait. FAILED: it does not come back, and every request fails; or writes that
- * were completed are lost, and every write and flush fails. DETACHING: nothing
- * new; what is under way ends.
+ * The states are those of kfb_disk.h: its table says what each event does, and
+ * kfbk_move() is the only one who changes them. ATTACHING connects, allocates,
+ * maps; a failure leaves nothing. DETACHING lets in nothing new; what is under
+ * way ends.
  *
  * Locking: the list and the choice of who detaches under kfbk_devices_lock.
  * Lifetime: one reference for the list, one for the disk.
@@ -23,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "kfbrick.h"
+#include "trace.h"
 
 struct workqueue_struct *kfbk_session_wq;
 struct workqueue_struct *kfbk_map_wq;
@@ -34,31 +28,18 @@ static DEFINE_IDA(instances);
 
 /* ---- states ----------------------------------------------------------- */
 
-static const u8 moves[KFBK_STATES] = {
-	[KFBK_ATTACHING] = BIT(KFBK_UP) | BIT(KFBK_FAILED),
-	[KFBK_UP] = BIT(KFBK_AWAY) | BIT(KFBK_FAILED) | BIT(KFBK_DETACHING),
-	[KFBK_AWAY] = BIT(KFBK_UP) | BIT(KFBK_FAILED) | BIT(KFBK_DETACHING),
-	[KFBK_FAILED] = BIT(KFBK_DETACHING),
-};
-
-bool kfbk_set_state(struct kfbk_device *dev, enum kfbk_state to)
+int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event)
 {
+	enum kfb_disk_state from = dev->state;
+	enum kfb_disk_state to = from;
+	int does;
+
 	lockdep_assert_held(&dev->lock);
-	if (!(moves[dev->state] & BIT(to)))
-		return false;
+	does = kfb_disk_move(&to, event);
 	WRITE_ONCE(dev->state, to);
-	return true;
-}
-
-const char *kfbk_state_name(enum kfbk_state state)
-{
-	static const char *const names[KFBK_STATES] = {
-		[KFBK_ATTACHING] = "attaching", [KFBK_UP] = "up",
-		[KFBK_AWAY] = "away",		[KFBK_FAILED] = "failed",
-		[KFBK_DETACHING] = "detaching",
-	};
-
-	return state < KFBK_STATES ? names[state] : "?";
+	if (to != from || does < 0)
+		trace_kfbrick_state(dev, from, event, does);
+	return does;
 }
 
 /* ---- dev->lock -------------------------------------------------------- */
@@ -88,6 +69,7 @@ static void release(struct kref *ref)
 	struct kfbk_device *dev = container_of(ref, struct kfbk_device, ref);
 
 	kfbk_session_fini(dev);
+	kfbk_retain_close(dev);
 	kfbk_maps_fini(dev);
 	ida_free(&instances, dev->instance);
 	/* The client's key, and its session's. */
@@ -112,8 +94,8 @@ static struct kfbk_device *alloc_device(const struct kfbk_options *options)
 	}
 	kref_init(&dev->ref);
 	dev->options = *options;
-	dev->state = KFBK_ATTACHING;
-	dev->told = KFBK_UP;
+	dev->state = KFB_DISK_ATTACHING;
+	dev->told = KFB_DISK_UP;
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->calls);
@@ -164,8 +146,16 @@ static const char *prepare(struct kfbk_device *dev, int *error)
 /* The session is there: the rest of attaching. */
 static int attach_session(struct kfbk_device *dev)
 {
-	int ret = kfbk_maps_attach(dev);
+	int ret = kfbk_retain_open(dev);
 
+	if (ret) {
+		kfbk_lock(dev);
+		kfbk_say(dev, "no memory for copies of %u MiB of writes",
+			 dev->retain.mb);
+		kfbk_unlock(dev);
+		return ret;
+	}
+	ret = kfbk_maps_attach(dev);
 	if (ret)
 		return ret;
 	ret = kfbk_disk_add(dev);
@@ -175,7 +165,7 @@ static int attach_session(struct kfbk_device *dev)
 	} else {
 		/* From now on a loss is not the end. */
 		dev->client.config.reconnect_ms = dev->options.reconnect_ms;
-		kfbk_set_state(dev, KFBK_UP);
+		kfbk_move(dev, KFB_DISK_ADDED);
 	}
 	kfbk_unlock(dev);
 	return ret;
@@ -237,7 +227,7 @@ static void begin_detach(struct kfbk_device *dev)
 	lockdep_assert_held(&kfbk_devices_lock);
 	list_del_init(&dev->node);
 	kfbk_lock(dev);
-	kfbk_set_state(dev, KFBK_DETACHING);
+	kfbk_move(dev, KFB_DISK_DETACH);
 	dev->client.config.reconnect_ms = 0;
 	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE;
 	kfbk_unlock(dev);

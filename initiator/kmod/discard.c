@@ -5,21 +5,28 @@
  * The brick takes handles back as a whole, so the blocks around those that are
  * freed may have to be unmapped and mapped again. In this order:
  *
- *   1. blocks of the handles are BUSY: nothing new is posted to them
+ *   1. blocks of the handles are QUIET: nothing new is posted to them
  *   2. what is in flight to them has completed
  *   3. everything is flushed: afterwards there is no way to the bytes
- *   4. UNMAP: the keys are dead
- *   5. FREE
- *   6. MAP of the blocks that stay; those who waited go on
+ *   4. they are BUSY, and there are no copies of what was written to them
+ *   5. UNMAP: the keys are dead
+ *   6. FREE
+ *   7. MAP of the blocks that stay; those who waited go on
  *
- * A session that is lost meanwhile takes the mappings with it; the restore work
- * leaves BUSY blocks alone, and the rest is done in the new session.
+ * A session that is lost in 1 to 3 is restored with the QUIET blocks in it. One
+ * that is lost later takes the mappings with it; the restore work leaves BUSY
+ * blocks alone, and the rest is done in the new session. Steps 1 and 4 are made
+ * while no restore work runs: it would not see them.
  *
  * Context: the map work, and nobody else.
  */
+#include <linux/delay.h>
 #include <linux/rcupdate.h>
 
 #include "kfbrick.h"
+
+/* Between two looks whether the session is there again. */
+#define PAUSE_MS 50
 
 struct span {
 	u64 first;
@@ -41,17 +48,39 @@ static struct span widen(const struct kfbk_device *dev, u64 first, u64 n)
 	return span;
 }
 
-static void set_states(struct kfbk_device *dev, u64 first, u64 end, u8 from,
-		       u8 to)
+/* Context: dev->lock is held. */
+static void set_states_locked(struct kfbk_device *dev, struct span span,
+			      u8 from, u8 to)
 {
 	u64 i;
 
-	kfbk_lock(dev);
-	for (i = first; i < end; i++) {
+	for (i = span.first; i < span.end; i++) {
 		if (dev->blocks[i].state == from)
 			smp_store_release(&dev->blocks[i].state, to);
 	}
+}
+
+static void set_states(struct kfbk_device *dev, struct span span, u8 from,
+		       u8 to)
+{
+	kfbk_lock(dev);
+	set_states_locked(dev, span, from, to);
 	kfbk_unlock(dev);
+}
+
+/* With dev->lock held, while mappings and copies stay as they are; or -EIO. */
+static int lock_settled(struct kfbk_device *dev)
+{
+	for (;;) {
+		kfbk_lock(dev);
+		if (kfb_client_state(&dev->client) == KFB_CLIENT_LIVE &&
+		    !dev->replay.due)
+			return 0;
+		kfbk_unlock(dev);
+		if (READ_ONCE(dev->is_over))
+			return -EIO;
+		msleep(PAUSE_MS);
+	}
 }
 
 struct looking {
@@ -178,23 +207,10 @@ static int free_all(struct kfbk_device *dev, u64 first, u64 end)
 		for (j = i; !ret && j < stop; j++)
 			b[j].has_birth = false;
 		if (!ret)
-			set_states(dev, i, stop, KFBK_BUSY, KFBK_ABSENT);
+			set_states(dev, (struct span){ i, stop }, KFBK_BUSY,
+				   KFBK_ABSENT);
 	}
 	return ret;
-}
-
-/* The blocks are as they were, but for those that were freed. */
-static int give_back(struct kfbk_device *dev, struct span span, u64 session_id)
-{
-	bool same;
-
-	kfbk_lock(dev);
-	same = dev->session_id == session_id;
-	kfbk_unlock(dev);
-	if (!same)
-		return map_rest(dev, span);
-	set_states(dev, span.first, span.end, KFBK_BUSY, KFBK_MAPPED);
-	return 0;
 }
 
 static int free_span(struct kfbk_device *dev, struct span span, u64 first,
@@ -216,19 +232,39 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 	return rest;
 }
 
-int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
+/* Steps 1 to 3. */
+static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
+		      struct span *span)
 {
-	struct span span = widen(dev, first, n);
-	u64 session_id;
-	int ret;
+	int ret = lock_settled(dev);
 
-	kfbk_lock(dev);
-	session_id = dev->session_id;
+	if (ret)
+		return ret;
+	*span = widen(dev, first, n);
+	set_states_locked(dev, *span, KFBK_MAPPED, KFBK_QUIET);
 	kfbk_unlock(dev);
-	set_states(dev, span.first, span.end, KFBK_MAPPED, KFBK_BUSY);
-	drain(dev, span);
+	drain(dev, *span);
 	ret = kfbk_flush_sync(dev);
 	if (ret)
-		return give_back(dev, span, session_id) ?: ret;
+		set_states(dev, *span, KFBK_QUIET, KFBK_MAPPED);
+	return ret;
+}
+
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct span span;
+	int ret;
+
+	ret = quiet_down(dev, first, n, &span);
+	if (ret)
+		return ret;
+	ret = lock_settled(dev);
+	if (ret) {
+		set_states(dev, span, KFBK_QUIET, KFBK_MAPPED);
+		return ret;
+	}
+	set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
+	kfbk_retain_drop(dev, span.first, span.end - span.first);
+	kfbk_unlock(dev);
 	return free_span(dev, span, first, n);
 }

@@ -124,18 +124,26 @@ void kfbk_disk_event(struct kfbk_device *dev)
 {
 	char state[32];
 	char *envp[] = { state, NULL };
-	enum kfbk_state now = READ_ONCE(dev->state);
+	enum kfb_disk_state now = READ_ONCE(dev->state);
 
 	if (now == dev->told || !READ_ONCE(dev->disk))
 		return;
 	dev->told = now;
 	snprintf(state, sizeof(state), "KFBRICK_STATE=%s",
-		 kfbk_state_name(now));
+		 kfb_disk_state_name(now));
 	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, envp);
-	if (now == KFBK_FAILED)
-		kfbk_err(dev, "failed: %s\n", dev->why);
-	else if (now == KFBK_AWAY)
+	switch (now) {
+	case KFB_DISK_LOSSY:
+	case KFB_DISK_FAILED:
+		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
+		break;
+	case KFB_DISK_AWAY:
 		kfbk_err(dev, "%s; requests wait\n", dev->why);
-	else if (now == KFBK_UP)
+		break;
+	case KFB_DISK_UP:
 		kfbk_info(dev, "connected\n");
+		break;
+	default:
+		break;
+	}
 }

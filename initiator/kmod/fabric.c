@@ -92,6 +92,7 @@ static void has_space(struct fid_ep *ep, u64 dir, void *context)
 	if (q->ep == ep) {
 		kfbk_send_unsent(q);
 		kfbk_data_pump(q);
+		kfbk_replay_pump(dev);
 		kfbk_flush_pump(dev);
 	}
 	if (dev->disk)

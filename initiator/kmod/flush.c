@@ -144,6 +144,9 @@ static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
 		error = -EIO;
 	list_del_init(&flush->node);
 	flush->error = error;
+	kfbk_retain_flushed(dev, flush);
+	if (flush == &dev->retain.flush)
+		return;
 	if (flush->rq)
 		kfbk_rq_end_locked(flush->rq,
 				   error ? BLK_STS_IOERR : BLK_STS_OK);
@@ -176,6 +179,8 @@ static bool join(struct kfbk_device *dev, struct kfbk_flush *flush)
 static void begin(struct kfbk_device *dev, struct kfbk_flush *flush)
 {
 	flush->waits = false;
+	/* In this order: what has completed by now is what the ops cover. */
+	flush->mark = kfbk_retain_mark(dev);
 	if (join(dev, flush))
 		finish(dev, flush, 0);
 }
@@ -196,7 +201,9 @@ void kfbk_flush_pump(struct kfbk_device *dev)
 	u32 i;
 
 	lockdep_assert_held(&dev->lock);
-	if (kfb_client_state(&dev->client) != KFB_CLIENT_LIVE)
+	/* What is to be written again is not durable yet. */
+	if (kfb_client_state(&dev->client) != KFB_CLIENT_LIVE ||
+	    dev->replay.due)
 		return;
 	restart(dev);
 	for (i = 0; i < dev->client.n_used; i++) {
@@ -268,6 +275,20 @@ void kfbk_flush_lost(struct kfbk_queue *q)
 	kfbk_flush_anew(q->dev);
 }
 
+/* In the log, for whoever has to find out what it means to the data. */
+static void log_lost(const struct kfbk_device *dev,
+		     const struct kfb_dirty *writes)
+{
+	u32 i;
+
+	if (writes->all)
+		kfbk_err(dev, "lost: any write since the last flush\n");
+	for (i = 0; i < writes->n; i++)
+		kfbk_err(dev, "lost: %llu bytes at %llu\n",
+			 writes->ranges[i].len,
+			 writes->ranges[i].va - dev->options.base);
+}
+
 void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
 		      u32 why)
 {
@@ -275,13 +296,15 @@ void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
 	kfb_losses_add(&dev->losses, writes, why);
 	if (!kfb_losses_error(&dev->losses))
 		return;
+	log_lost(dev, writes);
 	WRITE_ONCE(dev->is_lossy, true);
+	dev->replay.due = false;
 	kfbk_say(dev, "writes that were completed and not flushed are lost: %s",
 		 why & KFB_LOSS_BIRTH ? "their blocks have changed hands"
 		 : why & KFB_LOSS_EPOCH
 			 ? "the brick lost its power or memory"
 			 : "nothing proves that they were placed");
-	kfbk_set_state(dev, KFBK_FAILED);
+	kfbk_move(dev, KFB_DISK_LOST);
 	kfbk_flush_fail_all(dev, -EIO);
 }
 
@@ -306,9 +329,14 @@ void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
 	case KFB_FATE_SUSPECT:
 	case KFB_FATE_GONE:
 		take(q, &writes);
-		kfbk_lost_writes(dev, &writes,
-				 fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
-						       : KFB_LOSS_SUSPECT);
+		/* There is a copy of each. */
+		if (dev->retain.mb && !dev->is_lossy)
+			dev->replay.due |= !kfb_dirty_is_empty(&writes);
+		else
+			kfbk_lost_writes(dev, &writes,
+					 fate == KFB_FATE_GONE
+						 ? KFB_LOSS_EPOCH
+						 : KFB_LOSS_SUSPECT);
 		return;
 	}
 	/* In a new session the blocks of a queue may be another's. */
@@ -345,7 +373,7 @@ bool kfbk_flush_is_needed(struct kfbk_device *dev)
 	for (i = 0; i < dev->options.queues; i++)
 		dirty |= is_dirty(&dev->queues[i]);
 	dirty &= dev->flush_mode != KFB_FLUSH_NONE;
-	dirty |= dev->is_lossy;
+	dirty |= dev->is_lossy || dev->replay.due;
 	kfbk_unlock(dev);
 	return dirty;
 }

@@ -23,6 +23,7 @@
  *   kfbk_devices_lock (mutex)  the list of devices
  *   dev->lock (bh)   client, engines, calls, flushes that wait, block states
  *   queue->lock (bh) the queue's flush bookkeeping
+ *   retain.lock (bh) which writes there are copies of
  *   (the provider's own)
  *
  * A post is safe against the closing of its endpoint in two ways: under
@@ -53,8 +54,10 @@
 
 #include "kfb_blockmap.h"
 #include "kfb_client.h"
+#include "kfb_disk.h"
 #include "kfb_fate.h"
 #include "kfb_flush.h"
+#include "kfb_retain.h"
 #include "options.h"
 
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
@@ -83,6 +86,7 @@ struct kfbk_queue;
  * @KFBK_CTX_DATA: a write or read of a blk-mq request
  * @KFBK_CTX_FUA: the readback chained behind a write
  * @KFBK_CTX_READBACK: the readback of a flush
+ * @KFBK_CTX_REPLAY: a retained copy
  */
 enum kfbk_ctx_kind {
 	KFBK_CTX_RECV,
@@ -90,12 +94,14 @@ enum kfbk_ctx_kind {
 	KFBK_CTX_DATA,
 	KFBK_CTX_FUA,
 	KFBK_CTX_READBACK,
+	KFBK_CTX_REPLAY,
 };
 
 /**
  * struct kfbk_ctx - memory of one operation
  * @kind: what it is for
- * @index: RECV: of the buffer; SEND: of the engine's; READBACK: of the flush op
+ * @index: RECV: of the buffer; SEND: of the engine's; READBACK: of the flush
+ *	op; REPLAY: of the part
  * @id: READBACK: number of the flush op
  * @rq: DATA, FUA: the request
  * @fi: the provider's while the operation is under way; more of it follows:
@@ -115,6 +121,7 @@ struct kfbk_ctx {
  * @ticket: which ops it waits for
  * @only: the queue it is about, or -1: all
  * @waits: it is to be started when the session is usable
+ * @mark: which retained copies it makes superfluous
  * @rq: the request that ends with it, or NULL
  * @finished: else this is completed
  * @error: of the flush, when it is over
@@ -124,6 +131,7 @@ struct kfbk_flush {
 	struct kfb_flush_ticket ticket;
 	int only;
 	bool waits;
+	u64 mark;
 	struct request *rq;
 	struct completion finished;
 	int error;
@@ -138,6 +146,7 @@ struct kfbk_flush {
  * @done: bytes that are dealt with (discard and write-zeroes go on in steps)
  * @va: address of the step under way
  * @len: its bytes
+ * @copy: number of its retained copy, or KFB_RETAIN_NONE
  * @chained: a readback is, or will be, behind the write
  * @posted: in flight; cleared when the operation's memory is ours again
  * @is_write: data goes to the brick
@@ -153,6 +162,7 @@ struct kfbk_rq {
 	u32 done;
 	u64 va;
 	u32 len;
+	u64 copy;
 	bool chained;
 	bool posted;
 	bool is_write;
@@ -256,12 +266,14 @@ struct kfbk_queue {
  * @KFBK_ABSENT: not allocated, as far as this device knows: reads as zeros
  * @KFBK_FILLING: being allocated for a write; still reads as zeros
  * @KFBK_MAPPED: key and address are good
+ * @KFBK_QUIET: likewise, but requests wait: it is about to be BUSY
  * @KFBK_BUSY: its mapping is being changed: everything waits
  */
 enum kfbk_block_state {
 	KFBK_ABSENT,
 	KFBK_FILLING,
 	KFBK_MAPPED,
+	KFBK_QUIET,
 	KFBK_BUSY,
 };
 
@@ -287,22 +299,69 @@ struct kfbk_block {
 	bool is_new :1;
 };
 
+/* Operations that write copies again, under way at one time. */
+#define KFBK_REPLAYS 32
+
+/* A part of a copy on its way; it is one operation. */
+struct kfbk_replay_part {
+	u64 va;
+	u32 len;
+};
+
 /**
- * enum kfbk_state - of a device; the drawing is in device.c
- * @KFBK_ATTACHING: no disk yet
- * @KFBK_UP: requests are served
- * @KFBK_AWAY: the connection is lost: requests wait
- * @KFBK_FAILED: it does not come back, or writes were lost
- * @KFBK_DETACHING: going away
- * @KFBK_STATES: how many there are
+ * struct kfbk_retain - copies of writes; see retain.c
+ * @mb: room for their bytes; 0: there are none
+ * @lock: guards @book
+ * @book: which there are
+ * @copies: memory of @book
+ * @bytes: of the copies
+ * @flush: in the background
+ * @is_flushing: that is under way
+ * @error: of the last flush of the device
+ * @is_waited_for: requests were put back
+ * @n_flushes: begun in the background
+ * @n_waits: for room
+ * @n_replays: begun
+ * @n_replayed: operations posted again
  */
-enum kfbk_state {
-	KFBK_ATTACHING,
-	KFBK_UP,
-	KFBK_AWAY,
-	KFBK_FAILED,
-	KFBK_DETACHING,
-	KFBK_STATES,
+struct kfbk_retain {
+	u32 mb;
+	spinlock_t lock;
+	struct kfb_retain book;
+	struct kfb_copy *copies;
+	u8 *bytes;
+	struct kfbk_flush flush;
+	bool is_flushing;
+	int error;
+	bool is_waited_for;
+	atomic_long_t n_flushes;
+	atomic_long_t n_waits;
+	atomic_long_t n_replays;
+	atomic_long_t n_replayed;
+};
+
+/**
+ * struct kfbk_replay - copies on their way again; see replay.c
+ * @due: completed writes may be lost: no request goes before the copies
+ * @runs: it has begun
+ * @has_failed: and is to begin anew
+ * @strikes: connections that a copy was at fault for
+ * @copy: number of the next one
+ * @offset: bytes of it that are posted
+ * @in_flight: bits of @parts
+ * @parts: KFBK_REPLAYS of them
+ * @ctx: likewise
+ */
+struct kfbk_replay {
+	bool due;
+	bool runs;
+	bool has_failed;
+	u8 strikes;
+	u64 copy;
+	u32 offset;
+	unsigned long in_flight;
+	struct kfbk_replay_part *parts;
+	u8 *ctx;
 };
 
 /**
@@ -312,7 +371,7 @@ enum kfbk_state {
  * @instance: the N of kfbrickN
  * @options: as attached
  * @key: the client's, if it has a name
- * @state: changed in one place, under @lock
+ * @state: changed by kfbk_move() alone, under @lock
  * @why: the newest loss or refusal, for people
  * @lock: see the head of this file
  * @client: the session
@@ -328,6 +387,8 @@ enum kfbk_state {
  * @ended: requests that are over, until the lock is dropped
  * @losses: completed writes that are lost
  * @is_lossy: there are some: nothing is written any more
+ * @retain: copies of writes that may not be durable
+ * @replay: when they are written again
  * @told: the state user space was last told
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
@@ -360,7 +421,7 @@ struct kfbk_device {
 	int instance;
 	struct kfbk_options options;
 	u8 key[KFB_KEY_BYTES];
-	enum kfbk_state state;
+	enum kfb_disk_state state;
 	char why[KFBK_WHY_BYTES];
 
 	spinlock_t lock;
@@ -377,7 +438,9 @@ struct kfbk_device {
 	struct list_head ended;
 	struct kfb_losses losses;
 	bool is_lossy;
-	enum kfbk_state told;
+	struct kfbk_retain retain;
+	struct kfbk_replay replay;
+	enum kfb_disk_state told;
 	struct kfb_reply *replies;
 
 	u64 session_id;
@@ -495,9 +558,8 @@ void kfbk_put(struct kfbk_device *dev);
 void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
 void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
 
-/* Under dev->lock. Refused moves change nothing. */
-bool kfbk_set_state(struct kfbk_device *dev, enum kfbk_state to);
-const char *kfbk_state_name(enum kfbk_state state);
+/* Under dev->lock. What kfb_disk_move() says is to be done. */
+int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
 
 /* disk.c */
 int kfbk_disk_add(struct kfbk_device *dev);
@@ -613,6 +675,8 @@ static inline void kfbk_blocks_quieter(struct kfbk_device *dev)
 /* data.c */
 extern const struct blk_mq_ops kfbk_mq_ops;
 size_t kfbk_rq_bytes(const struct kfbk_device *dev);
+/* Was an operation why its connection ended, and not the network? */
+bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry);
 void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		    const struct fi_cq_err_entry *entry);
 /* Post readbacks that had no room. Context: dev->lock is held. */
@@ -625,8 +689,55 @@ void kfbk_rq_step(struct request *rq, u32 len);
 void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
 /* Once more from the start of what is left. Context: any. */
 void kfbk_rq_again(struct request *rq);
+/* Zeroes; fewer than @len when that is too much for one operation. */
+struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);
 int kfbk_zeroes_init(void);
 void kfbk_zeroes_exit(void);
+
+/* retain.c */
+
+/* When the brick has said what it is. Context: process. */
+int kfbk_retain_open(struct kfbk_device *dev);
+void kfbk_retain_close(struct kfbk_device *dev);
+
+static inline u8 *kfbk_retain_bytes(const struct kfbk_device *dev, u32 page)
+{
+	return dev->retain.bytes + ((size_t)page << KFB_RETAIN_PAGE_SHIFT);
+}
+
+/**
+ * kfbk_retain_write - copy a write that is about to be posted
+ * @dev: the device, with retention
+ * @rq: the request; va and len are those of its step
+ *
+ * Context: queue_rq().
+ * Return: BLK_STS_OK, kfbk_retain_over() follows; BLK_STS_RESOURCE, it comes
+ * again; BLK_STS_IOERR.
+ */
+blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq);
+/* Its write has completed (dev->lock is not held), or has not and will not. */
+void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done);
+/* Flush if it is time. Context: dev->lock is held. */
+void kfbk_retain_pump(struct kfbk_device *dev);
+/* A flush begins. Context: dev->lock is held. */
+u64 kfbk_retain_mark(struct kfbk_device *dev);
+/* A flush is over. Context: dev->lock is held. */
+void kfbk_retain_flushed(struct kfbk_device *dev,
+			 const struct kfbk_flush *flush);
+/* Blocks whose copies are of no use. Context: any. */
+void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n);
+
+/* replay.c; under dev->lock but for open, close and done */
+int kfbk_replay_open(struct kfbk_device *dev);
+void kfbk_replay_close(struct kfbk_device *dev);
+/* The session is usable and copies are due. */
+void kfbk_replay_begin(struct kfbk_device *dev);
+void kfbk_replay_pump(struct kfbk_device *dev);
+/* A queue was lost. */
+void kfbk_replay_lost(struct kfbk_device *dev);
+/* Context: upcall. */
+void kfbk_replay_done(struct kfbk_queue *q, u32 slot, int error,
+		      bool is_at_fault);
 
 /* flush.c */
 int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode);

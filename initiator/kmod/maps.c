@@ -3,11 +3,16 @@
  * kfbrick: the block table, and how it is filled.
  *
  *            first write             MAP
- *   ABSENT --------------> FILLING ------> MAPPED <---.
- *     ^  ^                    |              |        | MAP of the rest
- *     |  '---- refused -------'              |        |
- *     '------------- FREE -------- BUSY <----'--------'
- *                                     discard
+ *   ABSENT --------------> FILLING ------> MAPPED <--.
+ *     ^  ^                    |              | ^       |
+ *     |  '---- refused -------'      discard | | not   | MAP of the rest
+ *     |                                      v | flushed
+ *     |                                     QUIET      |
+ *     |                                      | flushed |
+ *     '------------- FREE ------------ BUSY <'---------'
+ *
+ * QUIET blocks are mapped, and are mapped again in a new session, but requests
+ * wait. BUSY ones may or may not be.
  *
  * Looking a block up is indexing: queue_rq() does it with one acquiring load of
  * the state. MAPPED is stored last, with release; key and address change only
@@ -138,8 +143,11 @@ static int publish(struct mapping *m, u64 first, u64 n)
 
 	kfbk_lock(dev);
 	if (m->session_id == dev->client.session_id) {
-		for (i = first; i < first + n; i++)
-			smp_store_release(&dev->blocks[i].state, KFBK_MAPPED);
+		for (i = first; i < first + n; i++) {
+			if (dev->blocks[i].state != KFBK_QUIET)
+				smp_store_release(&dev->blocks[i].state,
+						  KFBK_MAPPED);
+		}
 	} else {
 		ret = -ECONNRESET;
 	}

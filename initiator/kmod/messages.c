@@ -198,5 +198,9 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		if (!entry->err)
 			read_back(q, ctx->id);
 		break;
+	case KFBK_CTX_REPLAY:
+		kfbk_replay_done(q, ctx->index, entry->err,
+				 entry->err && kfbk_is_at_fault(entry));
+		break;
 	}
 }

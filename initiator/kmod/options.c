@@ -16,6 +16,8 @@
 #define DEFAULT_PORT  "20149"
 #define DEFAULT_S     60
 #define TIMEOUT_S     10
+#define RETAIN_MB_MIN 4 /* two of the largest writes */
+#define RETAIN_MB_MAX 65536
 #define MSEC_PER_S    1000
 #define QUEUES_WANTED 4
 
@@ -159,6 +161,15 @@ static const char *take_fail(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
+static const char *take_retain(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou32(value, 10, &out->retain_mb) ||
+	    out->retain_mb > RETAIN_MB_MAX ||
+	    (out->retain_mb && out->retain_mb < RETAIN_MB_MIN))
+		return "must be MiB, 4 to 65536, or 0";
+	return NULL;
+}
+
 static const char *take_instance(const char *value, struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->instance))
@@ -190,6 +201,7 @@ enum {
 	OPT_RECONNECT,
 	OPT_TIMEOUT,
 	OPT_FAIL,
+	OPT_RETAIN,
 	OPT_INSTANCE,
 	OPT_FORCE,
 };
@@ -212,6 +224,7 @@ static const struct option options[] = {
 	[OPT_RECONNECT] = { "reconnect_s", true, take_reconnect },
 	[OPT_TIMEOUT] = { "timeout_s", true, take_timeout },
 	[OPT_FAIL] = { "fail", true, take_fail },
+	[OPT_RETAIN] = { "retain_mb", true, take_retain },
 	[OPT_INSTANCE] = { "instance", true, take_instance },
 	[OPT_FORCE] = { "force", false, take_force },
 };
@@ -298,6 +311,7 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 		.queues = min_t(u32, num_online_cpus(), QUEUES_WANTED),
 		.reconnect_ms = DEFAULT_S * MSEC_PER_S,
 		.timeout_ms = TIMEOUT_S * MSEC_PER_S,
+		.retain_mb = KFBK_RETAIN_AUTO,
 	};
 	const char *wrong;
 	char *word;

@@ -6,7 +6,7 @@
  *
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
- *	fail=io-error,uuid=...,timeout_s=10
+ *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64
  *	detach,instance=0,force
  */
 #ifndef KFBRICK_OPTIONS_H
@@ -23,6 +23,10 @@
 #define KFBK_PORT_BYTES	    6
 #define KFBK_PROVIDER_BYTES 32
 #define KFBK_KEY_BYTES	    128 /* of the key's description */
+
+/* Retained copies: as the brick's acknowledgements need it, or none. */
+#define KFBK_RETAIN_AUTO (~(u32)0)
+#define KFBK_RETAIN_MB	 64
 
 enum kfbk_order {
 	KFBK_ATTACH,
@@ -43,6 +47,7 @@ enum kfbk_order {
  * @queues: connections
  * @reconnect_ms: as in &struct kfb_client_config
  * @timeout_ms: of connecting and of each request
+ * @retain_mb: room for copies of writes, or KFBK_RETAIN_AUTO
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
@@ -63,6 +68,7 @@ struct kfbk_options {
 	u32 queues;
 	u32 reconnect_ms;
 	u32 timeout_ms;
+	u32 retain_mb;
 	u32 sector_bytes;
 	bool thin;
 	bool ro;

@@ -14,13 +14,20 @@
 #include "kfbrick.h"
 #include "trace.h"
 
-/* Only what is MAPPED: the map work sees to the rest itself. */
+/*
+ * The end of a run of blocks in one state that are mapped, or where it begins.
+ * The map work sees to the others itself. Handles do not go over the bounds of
+ * what is QUIET: the map work gives those back.
+ */
 static u64 mapped_end(const struct kfbk_device *dev, u64 first)
 {
+	u8 state = READ_ONCE(dev->blocks[first].state);
 	u64 end = first;
 
+	if (state != KFBK_MAPPED && state != KFBK_QUIET)
+		return first;
 	while (end < dev->n_blocks &&
-	       READ_ONCE(dev->blocks[end].state) == KFBK_MAPPED)
+	       READ_ONCE(dev->blocks[end].state) == state)
 		end++;
 	return end;
 }

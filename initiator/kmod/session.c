@@ -283,6 +283,8 @@ static void take_back(struct kfbk_queue *q)
 	list_for_each_entry_safe(krq, next, &q->fua, node) {
 		list_del_init(&krq->node);
 		krq->posted = false;
+		if (krq->copy != KFB_RETAIN_NONE)
+			kfbk_retain_over(q->dev, krq, false);
 		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
 	}
 }
@@ -298,6 +300,7 @@ static void close_queue(struct kfbk_queue *q)
 	kfbk_lock(dev);
 	take_back(q);
 	kfbk_flush_lost(q);
+	kfbk_replay_lost(dev);
 	kfb_client_closed(&dev->client, q->index);
 }
 
@@ -316,7 +319,7 @@ static void begin_mapping(struct kfbk_device *dev)
 	}
 	dev->session_id = dev->client.session_id;
 	/* At attach nothing is mapped yet. */
-	if (dev->state == KFBK_ATTACHING)
+	if (dev->state == KFB_DISK_ATTACHING)
 		kfb_client_mapped(&dev->client);
 	else
 		queue_work(kfbk_restore_wq, &dev->restore_work);
@@ -393,31 +396,40 @@ static bool is_over(const struct kfbk_device *dev)
 /* Nobody will ever answer: whoever waits is told. dev->lock is held. */
 static void finish(struct kfbk_device *dev)
 {
+	if (dev->is_over)
+		return;
 	dev->is_over = true;
 	kfbk_calls_pump(dev);
 	kfbk_flush_fail_all(dev, -EIO);
-	kfbk_set_state(dev, KFBK_FAILED);
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
-/* The gate, and the device's state, as the client is now. */
+static enum kfb_disk_event event_of(struct kfbk_device *dev)
+{
+	if (is_over(dev))
+		return KFB_DISK_OVER;
+	if (!is_usable(dev))
+		return KFB_DISK_UNUSABLE;
+	return dev->replay.due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
+}
+
+/* The disk, as the client is now. A refusal lets nothing in. */
 static void settle(struct kfbk_device *dev)
 {
-	bool over, usable;
+	int does;
 
 	kfbk_lock(dev);
-	over = is_over(dev);
-	usable = !over && is_usable(dev);
-	if (over && !dev->is_over)
+	does = kfbk_move(dev, event_of(dev));
+	if (does < 0)
+		does = KFB_DISK_DO_SHUT;
+	if (does & KFB_DISK_DO_FAIL)
 		finish(dev);
-	if (usable && dev->state == KFBK_AWAY)
-		kfbk_set_state(dev, KFBK_UP);
-	else if (!usable && !over && dev->state == KFBK_UP)
-		kfbk_set_state(dev, KFBK_AWAY);
-	if (usable)
+	if (does & KFB_DISK_DO_REPLAY)
+		kfbk_replay_begin(dev);
+	if (does & KFB_DISK_DO_OPEN)
 		kfbk_flush_pump(dev);
 	kfbk_unlock(dev);
-	if (over || usable) {
+	if (does & KFB_DISK_DO_OPEN) {
 		open_gate(dev);
 		complete_all(&dev->first);
 	} else {

@@ -2,7 +2,7 @@
 /*
  * kfbrick: what a device says of itself, in /sys/block/kfbrickN/kfbrick.
  *
- * One value a file, but for counters: there it is one queue a line. The key is
+ * One value a file, but for counters, one queue a line, and retain. The key is
  * nowhere.
  */
 #include <linux/device.h>
@@ -19,8 +19,9 @@ static struct kfbk_device *dev_of(struct device *device)
 static ssize_t state_show(struct device *device, struct device_attribute *attr,
 			  char *buf)
 {
-	return sysfs_emit(buf, "%s\n",
-			  kfbk_state_name(READ_ONCE(dev_of(device)->state)));
+	return sysfs_emit(
+		buf, "%s\n",
+		kfb_disk_state_name(READ_ONCE(dev_of(device)->state)));
 }
 static DEVICE_ATTR_RO(state);
 
@@ -169,22 +170,36 @@ static ssize_t counters_show(struct device *device,
 }
 static DEVICE_ATTR_RO(counters);
 
+/* Copies of completed writes: room, what is there, what was done. */
+static ssize_t retain_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_retain *t = &dev->retain;
+	u64 bytes, copies;
+
+	spin_lock_bh(&t->lock);
+	bytes = t->book.bytes;
+	copies = t->book.head - t->book.tail;
+	spin_unlock_bh(&t->lock);
+	return sysfs_emit(
+		buf,
+		"mb=%u bytes=%llu copies=%llu flushes=%ld waits=%ld replays=%ld replayed=%ld\n",
+		t->mb, bytes, copies, atomic_long_read(&t->n_flushes),
+		atomic_long_read(&t->n_waits), atomic_long_read(&t->n_replays),
+		atomic_long_read(&t->n_replayed));
+}
+static DEVICE_ATTR_RO(retain);
+
 static struct attribute *attrs[] = {
-	&dev_attr_state.attr,
-	&dev_attr_brick.attr,
-	&dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,
-	&dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr,
-	&dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,
-	&dev_attr_queues.attr,
-	&dev_attr_base.attr,
-	&dev_attr_blocks.attr,
-	&dev_attr_thin.attr,
-	&dev_attr_last_error.attr,
-	&dev_attr_counters.attr,
-	NULL,
+	&dev_attr_state.attr,	    &dev_attr_brick.attr,
+	&dev_attr_client.attr,	    &dev_attr_brick_uuid.attr,
+	&dev_attr_instance_id.attr, &dev_attr_power_epoch.attr,
+	&dev_attr_flush_mode.attr,  &dev_attr_unsafe.attr,
+	&dev_attr_queues.attr,	    &dev_attr_base.attr,
+	&dev_attr_blocks.attr,	    &dev_attr_thin.attr,
+	&dev_attr_last_error.attr,  &dev_attr_counters.attr,
+	&dev_attr_retain.attr,	    NULL,
 };
 
 static const struct attribute_group group = {

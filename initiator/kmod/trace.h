@@ -25,6 +25,22 @@ TRACE_EVENT(kfbrick_session,
 		      kfb_client_state_name(__entry->from),
 		      kfb_client_state_name(__entry->to)));
 
+/* A move, or, with an error, one that was refused. */
+TRACE_EVENT(kfbrick_state,
+	    TP_PROTO(const struct kfbk_device *dev, enum kfb_disk_state from,
+		     enum kfb_disk_event event, int does),
+	    TP_ARGS(dev, from, event, does),
+	    TP_STRUCT__entry(__field(int, instance) __field(int, from)
+				     __field(int, to) __field(int, event)
+					     __field(int, does)),
+	    TP_fast_assign(__entry->instance = dev->instance;
+			   __entry->from = from; __entry->to = dev->state;
+			   __entry->event = event; __entry->does = does;),
+	    TP_printk("kfbrick%d %s --%s--> %s does=%d", __entry->instance,
+		      kfb_disk_state_name(__entry->from),
+		      kfb_disk_event_name(__entry->event),
+		      kfb_disk_state_name(__entry->to), __entry->does));
+
 TRACE_EVENT(
 	kfbrick_post,
 	TP_PROTO(const struct kfbk_queue *q, struct request *rq, ssize_t error),
@@ -74,6 +90,19 @@ TRACE_EVENT(
 		"kfbrick%d queue=%u id=%llu covers=%llu mode=%u ranges=%u error=%d",
 		__entry->instance, __entry->queue, __entry->id, __entry->covers,
 		__entry->mode, __entry->ranges, __entry->error));
+
+TRACE_EVENT(kfbrick_replay,
+	    TP_PROTO(const struct kfbk_queue *q, u64 va, u32 len, int error),
+	    TP_ARGS(q, va, len, error),
+	    TP_STRUCT__entry(__field(int, instance) __field(u32, queue)
+				     __field(u64, va) __field(u32, len)
+					     __field(int, error)),
+	    TP_fast_assign(__entry->instance = q->dev->instance;
+			   __entry->queue = q->index; __entry->va = va;
+			   __entry->len = len; __entry->error = error;),
+	    TP_printk("kfbrick%d queue=%u va=%#llx len=%u error=%d",
+		      __entry->instance, __entry->queue, __entry->va,
+		      __entry->len, __entry->error));
 
 TRACE_EVENT(kfbrick_block,
 	    TP_PROTO(const struct kfbk_device *dev, u64 first, s64 n,

@@ -11,10 +11,6 @@
 
 LONG_S=200
 
-state_is() { # state_is STATE
-	[ "$(cat "$CTL/state")" = "$1" ]
-}
-
 writes_above() { # writes_above N: so many were posted
 	[ "$(counter writes)" -gt "$1" ]
 }
@@ -24,12 +20,6 @@ write_over_and_over() { # N times the same, each flushed
 		dd if=/tmp/input of="$DISK" bs=64k oflag=direct conv=fsync \
 			2>/tmp/dd.err || return
 	done
-}
-
-kill_brick() {
-	kill -KILL "$BRICKD"
-	wait "$BRICKD" 2>/dev/null
-	true
 }
 
 disk_setup

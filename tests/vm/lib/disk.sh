@@ -27,6 +27,9 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 		echo "[client reader]"
 		echo "key-file = $KEY"
 		echo "grant = 0x0+1T ro"
+		echo "[client other]"
+		echo "key-file = $KEY"
+		echo "grant = 0x0+1T rw"
 	} >/tmp/brick.conf
 }
 
@@ -41,6 +44,23 @@ serve_brick() { # by /tmp/brick.conf; BRICKD is its process
 
 stop_brick() {
 	kill "$BRICKD" && wait "$BRICKD"
+}
+
+kill_brick() {
+	kill -KILL "$BRICKD"
+	wait "$BRICKD" 2>/dev/null
+	true
+}
+
+another_boot() { # brickd takes this for another boot of the machine
+	_id=/proc/sys/kernel/random/boot_id
+	umount $_id 2>/dev/null
+	cat /proc/sys/kernel/random/uuid >/tmp/boot_id
+	mount --bind /tmp/boot_id $_id
+}
+
+same_boot() { # the end of another_boot
+	umount /proc/sys/kernel/random/boot_id
 }
 
 ctl() { # brickctl, as client a
@@ -61,6 +81,14 @@ attach_disk() { # attach_disk OPTION...: of brickctl attach
 
 detach_disk() { # detach_disk [DISK]
 	brickctl detach "${1:-$DISK}"
+}
+
+state_is() { # state_is STATE: of the disk
+	[ "$(cat "$CTL/state")" = "$1" ]
+}
+
+retained() { # retained NAME: of the disk's copies of writes
+	tr ' ' '\n' <"$CTL/retain" | sed -n "s/^$1=//p"
 }
 
 counter() { # counter NAME: of operations, over all queues of the disk

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# The brick's power fails: what was written and not flushed is really lost
+# there. Without retained copies the disk says so, with them nothing is lost.
+# NEEDS: rdma nvdimm fs
+# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
+# BIN: brickd brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 900
+
+LONG_S=200
+FAULT=$FABRIC/fault
+
+fault_count() { # fault_count NAME: of the fault layer's counters
+	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
+}
+
+# brickd is stopped first, or the disk would come back to it between the loss of
+# the bytes and the end of its host. Another boot has another identity.
+fail_power() {
+	kill -STOP "$BRICKD"
+	echo 1 >$FAULT/power_cut
+	kill_brick
+	another_boot && serve_brick
+}
+
+# Some bytes of each block, so that every queue has some. The fault layer's
+# memory is small, and slow when it is full.
+KIB=64
+BLOCKS="0 1 2 3"
+
+put() { # put FILE KIB: into each block, direct, not flushed
+	for _block in $BLOCKS; do
+		dd if="$1" of="$DISK" bs=16k count=$(($2 / 16)) \
+			seek=$((_block * 128)) skip=$((_block * KIB / 16)) \
+			oflag=direct conv=notrunc 2>/tmp/dd.err || return
+	done
+}
+
+random_file() { # random_file NAME
+	head -c $((4 * KIB << 10)) /dev/urandom >"$1"
+}
+
+write_old() { # what is there before, durably
+	random_file /tmp/old && put /tmp/old $KIB && xfs_io -c fsync "$DISK"
+}
+
+# Over half of that twice, so that there are copies older than what is there.
+write_new() {
+	put /tmp/zero $((KIB / 2)) && random_file /tmp/new &&
+		put /tmp/new $((KIB / 2))
+}
+
+holds() { # holds old|new: each block's first bytes are of that file
+	for _block in $BLOCKS; do
+		dd if="$DISK" of=/tmp/output bs=16k count=$((KIB / 16)) \
+			skip=$((_block * 128)) iflag=direct || return
+		dd if="/tmp/$1" of=/tmp/part bs=16k count=$((KIB / 32)) \
+			skip=$((_block * KIB / 16)) || return
+		dd if=/tmp/old bs=16k count=$((KIB / 32)) \
+			skip=$((_block * KIB / 16 + KIB / 32)) >>/tmp/part ||
+			return
+		cmp /tmp/part /tmp/output || return
+	done
+}
+
+attach_lossy() { # attach_lossy MB
+	attach_disk --size 8M --queues 2 --reconnect-s 600 \
+		--provider 'fault;verbs' --retain-mb "$1"
+}
+
+# What the brick's network card has acknowledged stays in it until something on
+# the same queue flushes it, and goes with the power.
+modprobe kfabric_fault || bail "the fault layer loads"
+echo 1 >$FAULT/power
+disk_setup "lease-ms = 600000"
+head -c $((4 * KIB << 10)) /dev/zero >/tmp/zero
+
+check "a disk without copies is attached" attach_lossy 0 || exit
+check "it is written and flushed" write_old
+check "it is written and not flushed" write_new
+lost=$(fault_count lost_lines)
+check "the power fails and comes back" fail_power
+check "the disk says that it has lost writes" wait_for $LONG_S state_is lossy
+check "bytes were really lost" test "$(fault_count lost_lines)" -gt "$lost"
+diag "$(cat "$CTL/last_error")"
+check_fails "the next flush fails" xfs_io -c fsync "$DISK"
+check_fails "and the one after it" xfs_io -c fsync "$DISK"
+check_fails "a write fails" dd if=/dev/zero of="$DISK" bs=4096 count=1 \
+	oflag=direct
+check "what was flushed can be read" dd if="$DISK" of=/dev/null bs=64k \
+	count=4 iflag=direct
+check_fails "what was not is not there" holds new
+check_fails "detaching says so" detach_disk
+
+for mb in 64 4; do
+	check "a disk with $mb MiB of copies is attached" attach_lossy $mb ||
+		exit
+	check "$mb: it is written and flushed" write_old
+	check "$mb: it is written and not flushed" write_new
+	check "$mb: there are copies" \
+		test "$(retained bytes)" -eq $((4 * KIB << 10))
+	lost=$(fault_count lost_lines)
+	check "$mb: the power fails and comes back" fail_power
+	check "$mb: the disk is up again" wait_for $LONG_S state_is up
+	check "$mb: bytes were really lost" \
+		test "$(fault_count lost_lines)" -gt "$lost"
+	check "$mb: the copies were written again" \
+		test "$(retained replayed)" -gt 0
+	check "$mb: a flush is good" xfs_io -c fsync "$DISK"
+	check "$mb: nothing is lost" holds new
+	diag "$(cat "$CTL/retain")"
+	check "$mb: no copy is left" test "$(retained copies)" -eq 0
+	# What was written again is durable now.
+	check "$mb: the power fails once more" fail_power
+	check "$mb: the disk is up once more" wait_for $LONG_S state_is up
+	check "$mb: still nothing is lost" holds new
+	check "$mb: it is detached" detach_disk
+done
+echo 1 >$FAULT/reset
+same_boot
+disk_end
+check "the fault layer unloads" rmmod kfabric_fault
