@@ -46,6 +46,7 @@ static int add_handle(struct brick_op *op, const struct brick_run *run)
 	uint64_t max = op->session->server->config->limits.handles;
 	struct brick_handle *list;
 
+	/* registered() refuses it, too: this bounds what it costs until then. */
 	if (op->n_handles >= max)
 		return -EDQUOT;
 	if (op->n_handles == op->cap_handles) {

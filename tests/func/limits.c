@@ -10,6 +10,7 @@
  *	sessions	3 sessions in all
  *	client		3 sessions of the client
  *	mappings	2 mappings of a session, 4 blocks of one ALLOC
+ *	handles		3 handles of a session, of one block each
  *	credits		8 requests under way, 2 of them for PING and UNMAP
  *	pending		2 requests of a session that wait for blocks, 3 in all
  *
@@ -175,6 +176,36 @@ static int mappings(void)
 	return 0;
 }
 
+static int handles(void)
+{
+	struct kfb_request map, unmap = { .op = KFB_OP_UNMAP };
+	struct raw_session *s = &peers[0], *other = &peers[1];
+
+	CHECK(raw_session_open(s, &id));
+	CHECK(raw_session_open(other, &id));
+	CHECK(call_range(s, KFB_OP_ALLOC, 2 * BLOCKS) == KFB_ST_OK);
+	/* In one mapping, and in all. */
+	map = map_of(0);
+	map.u.map.range.n_blocks = 4;
+	CHECK(call(s, &map) == KFB_ST_LIMIT);
+	map.u.map.range.n_blocks = 2;
+	CHECK(call(s, &map) == KFB_ST_OK);
+	CHECK(s->reply.u.map.n_handles == 2);
+	unmap.u.unmap.mapping_id = s->reply.u.map.mapping_id;
+	map.u.map.range.va = 2 * KFB_BLOCK_BYTES;
+	CHECK(call(s, &map) == KFB_ST_LIMIT);
+	map.u.map.range.n_blocks = 1;
+	CHECK(call(s, &map) == KFB_ST_OK);
+	map = map_of(3);
+	CHECK(call(s, &map) == KFB_ST_LIMIT);
+	/* Another session has its own; and what is given back can be had. */
+	CHECK(call(other, &map) == KFB_ST_OK);
+	CHECK(call(s, &unmap) == KFB_ST_OK);
+	map = map_of(4);
+	CHECK(call(s, &map) == KFB_ST_OK);
+	return 0;
+}
+
 /*
  * Blocks 0 to 3 are allocated. A session that had the last one mapped says
  * goodbye, and the brick's registrar waits for the device from then on.
@@ -317,7 +348,8 @@ int main(int argc, char **argv)
 		{ "strangers", strangers },    { "neighbours", neighbours },
 		{ "silent", silent },	       { "sessions", sessions },
 		{ "client", sessions_of_one }, { "mappings", mappings },
-		{ "credits", credits },	       { "pending", pending },
+		{ "handles", handles },	       { "credits", credits },
+		{ "pending", pending },
 	};
 	int status = 2;
 

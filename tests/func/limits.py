@@ -46,6 +46,9 @@ class Limits(lab.FuncTest):
     def test_mappings_and_allocations_are_limited(self):
         self.at_the_edge("mappings", LONG + "max-mappings = 2\nalloc-max-blocks = 4")
 
+    def test_handles_are_limited(self):
+        self.at_the_edge("handles", LONG + "max-handles = 3\nmap-extent-max = 2M")
+
     def test_requests_under_way_are_limited_and_two_are_kept_in_reserve(self):
         self.slowly("credits", "credits = 8")
         self.assertIn("more requests than credits", self.b.log_text())
