@@ -25,8 +25,8 @@
 #define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
 #define ASKED_MS     10 /* likewise, that others are asked to give back */
 #define MISSES_MAX   8 /* steps in a row that move nothing */
-#define TROUBLE_MS   1000 /* doubled with each failure */
-#define TROUBLE_MAX  6 /* times */
+#define TROUBLE_MS   1000 /* after one failure; doubled with each more */
+#define TROUBLE_MAX  7 /* failures: 64 s */
 
 enum outcome {
 	BEGUN,
@@ -279,7 +279,7 @@ void brick_tier_stepped(struct brick_server *server)
 	unsigned int n = at_most(TROUBLE_MAX, t->n_troubles);
 
 	if (n)
-		t->trouble_ms = brick_now_ms() + (TROUBLE_MS << n);
+		t->trouble_ms = brick_now_ms() + (TROUBLE_MS << (n - 1));
 	brick_tier_run(server);
 }
 

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tiering's clockwork: what tier-rate bounds, and how long the background
+ * waits after failures. Time is the test's; worker threads are not there: their
+ * work is done when run_until() finds it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "brickd/changes.h"
+#include "brickd/server.h"
+#include "proto/kfb_time.h"
+#include "slow_fake.h"
+
+#define FAST	 32U
+#define SLOW	 72U /* three moves at a time */
+#define MS_PER_S 1000U
+#define MIB	 (1ULL << 20)
+#define RATE	 (16 * MIB)
+#define GAPS_MAX 16U
+#define LOOK_MS	 10U /* between two looks at what has happened */
+#define WORK_MAX 10000U /* of a test; more is a loop without an end */
+
+static struct brick_server server;
+static struct brick_config config;
+static struct slow_fake *slow;
+static uint64_t now_ms;
+static uint64_t tick_ms; /* when the loop looks next, whatever happens */
+static char err[512];
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+void __wrap_brick_worker_submit(struct brick_worker *worker,
+				struct brick_work *work);
+void __wrap_brick_worker_finish(struct brick_worker *worker,
+				struct brick_work *work);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	if (clock != CLOCK_BOOTTIME)
+		return __real_clock_gettime(clock, ts);
+	ts->tv_sec = (time_t)(now_ms / MS_PER_S);
+	ts->tv_nsec = (long)(now_ms % MS_PER_S) * 1000000;
+	return 0;
+}
+
+/* Tiering has one piece of work under way at a time. */
+static struct brick_worker *worker_of_next;
+static struct brick_work *next;
+static unsigned int n_work;
+
+void __wrap_brick_worker_submit(struct brick_worker *worker,
+				struct brick_work *work)
+{
+	assert_null(next);
+	worker_of_next = worker;
+	next = work;
+}
+
+void __wrap_brick_worker_finish(struct brick_worker *worker,
+				struct brick_work *work)
+{
+	(void)worker;
+	work->done(work);
+}
+
+static void do_work(void)
+{
+	struct brick_work_list batch = STAILQ_HEAD_INITIALIZER(batch);
+	struct brick_work *work = next;
+
+	assert_true(n_work++ < WORK_MAX);
+	next = NULL;
+	if (worker_of_next == &server.store_thread) {
+		STAILQ_INSERT_TAIL(&batch, work, link);
+		brick_store_thread_run(&server.store_thread, &batch);
+	} else {
+		work->run(work);
+		work->done(work);
+	}
+}
+
+/* What the loop does: work, and looks when asked to or once a tick. */
+static void run_until(uint64_t end_ms)
+{
+	uint64_t at_ms;
+
+	for (;;) {
+		while (next)
+			do_work();
+		at_ms = tick_ms;
+		if (brick_tier_next_ms(&server) < at_ms)
+			at_ms = brick_tier_next_ms(&server);
+		if (at_ms > end_ms)
+			break;
+		if (at_ms > now_ms)
+			now_ms = at_ms;
+		if (at_ms == tick_ms)
+			tick_ms += BRICK_TICK_MS;
+		brick_tier_run(&server);
+	}
+	now_ms = end_ms;
+}
+
+static struct brick_store_stats stats(void)
+{
+	struct brick_store_stats st;
+
+	brick_store_stats(server.store, &st);
+	return st;
+}
+
+/* All fast slots hold blocks at rest; half of them are to be free. */
+static int begin(void **state)
+{
+	struct brick_store_format format = { .uuid = { 1 } };
+	struct brick_store_open how = { .instance_id = 1 };
+	struct brick_store_op fill = { .kind = BRICK_STORE_ALLOC,
+				       .n_blocks = FAST };
+
+	(void)state;
+	memset(&server, 0, sizeof(server));
+	memset(&config, 0, sizeof(config));
+	now_ms = 77 * MS_PER_S;
+	tick_ms = now_ms + BRICK_TICK_MS;
+	next = NULL;
+	n_work = 0;
+	config.slow = (char *)"fake";
+	config.limits.tier_low_percent = 40;
+	config.limits.tier_high_percent = 50;
+	config.limits.tier_rate_bytes = RATE;
+	server.config = &config;
+	server.store_thread.ctx = &server;
+	TAILQ_INIT(&server.sessions);
+	brick_claims_init(&server.claims);
+	slow = slow_fake_new(SLOW);
+	format.slow = &slow->slow;
+	how.slow = &slow->slow;
+	server.slow = &slow->slow;
+	if (brick_media_open("memory:66M", NULL, &server.media, err,
+			     sizeof(err)) ||
+	    brick_store_format(server.media, &format, err, sizeof(err)) ||
+	    brick_store_open(server.media, &how, &server.store, err,
+			     sizeof(err)))
+		return -1;
+	brick_store_commit(server.store, &fill);
+	brick_tier_init(&server);
+	return fill.error || stats().slots_total != FAST;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	brick_store_close(server.store, true);
+	brick_media_close(server.media);
+	slow_fake_free(slow);
+	return 0;
+}
+
+/* From the first copy until half of the slots are free. */
+static uint64_t demote_half_ms(void)
+{
+	uint64_t begun_ms = now_ms;
+
+	brick_tier_run(&server);
+	while (stats().slots_ready < FAST / 2) {
+		assert_true(now_ms < begun_ms + 3600 * MS_PER_S);
+		run_until(now_ms + LOOK_MS);
+	}
+	return now_ms - begun_ms;
+}
+
+static void the_background_copies_as_fast_as_tier_rate_says(void **state)
+{
+	uint64_t ms = demote_half_ms();
+	uint64_t rate = (FAST / 2) * KFB_BLOCK_BYTES * MS_PER_S / ms;
+
+	(void)state;
+	/* The first step is free, the last one is rounded: wide bounds. */
+	assert_in_range(rate, RATE * 3 / 4, RATE * 3 / 2);
+	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+}
+
+static void half_the_rate_takes_twice_the_time(void **state)
+{
+	uint64_t ms;
+
+	(void)state;
+	ms = demote_half_ms();
+	(void)end(NULL);
+	assert_int_equal(begin(NULL), 0);
+	config.limits.tier_rate_bytes = RATE / 2;
+	assert_in_range(demote_half_ms(), 2 * ms - ms / 5, 2 * ms + ms / 5);
+}
+
+static void without_a_bound_nothing_is_waited_for(void **state)
+{
+	(void)state;
+	config.limits.tier_rate_bytes = 0;
+	brick_tier_run(&server);
+	run_until(now_ms);
+	/* What remains is a matter of ticks, not of bytes. */
+	assert_true(demote_half_ms() <= BRICK_TICK_MS * FAST);
+}
+
+static void job_done(struct brick_tier_job *job)
+{
+	job->done = NULL;
+}
+
+/* Somebody waits for these: they are not held up. */
+static void an_order_is_not_bound_by_the_rate(void **state)
+{
+	uint64_t id, n_before;
+	bool has_ended;
+
+	(void)state;
+	config.limits.tier_rate_bytes = MIB;
+	/* The background has just taken what it may for some seconds. */
+	brick_tier_run(&server);
+	run_until(now_ms + LOOK_MS);
+	n_before = server.counters.tier_demoted;
+	assert_in_range(n_before, 1, FAST / 4);
+	assert_int_equal(brick_tier_order(&server,
+					  (struct brick_span){ 0, FAST / 2 },
+					  true, false, &id),
+			 0);
+	run_until(now_ms + MS_PER_S / 10);
+	assert_int_equal(
+		brick_tier_find_order(&server, id, &has_ended)->n_moved,
+		FAST / 2 - n_before);
+	assert_true(has_ended);
+}
+
+/* The moments at which the background tried to sync, as gaps. */
+static unsigned int record_gaps(uint64_t *gaps, uint64_t until_ms)
+{
+	unsigned int n = 0, seen = slow->n_syncs;
+	uint64_t last_ms = now_ms;
+
+	brick_tier_run(&server);
+	while (n < GAPS_MAX && now_ms < until_ms) {
+		run_until(now_ms + LOOK_MS);
+		if (slow->n_syncs == seen)
+			continue;
+		seen = slow->n_syncs;
+		gaps[n++] = now_ms - last_ms;
+		last_ms = now_ms;
+	}
+	return n;
+}
+
+static void failures_make_the_background_wait_twice_as_long(void **state)
+{
+	uint64_t gaps[GAPS_MAX], want_ms = MS_PER_S;
+	unsigned int n, i;
+
+	(void)state;
+	config.limits.tier_rate_bytes = 0;
+	slow->fail_sync = true;
+	n = record_gaps(gaps, now_ms + 400 * MS_PER_S);
+	assert_true(n >= 9);
+	/* gaps[0] is the first try. To look again is a tick's matter. */
+	for (i = 1; i < n; i++) {
+		assert_in_range(gaps[i], want_ms - LOOK_MS,
+				want_ms + BRICK_TICK_MS + LOOK_MS);
+		want_ms = want_ms < 64 * MS_PER_S ? 2 * want_ms : want_ms;
+	}
+	assert_int_equal(stats().slots_alloc, FAST);
+	assert_int_equal(server.counters.tier_demoted, 0);
+	assert_true(server.counters.tier_write_errors >= n);
+}
+
+static void what_works_again_is_used_at_once(void **state)
+{
+	uint64_t gaps[GAPS_MAX];
+
+	(void)state;
+	config.limits.tier_rate_bytes = 0;
+	slow->fail_sync = true;
+	(void)record_gaps(gaps, now_ms + 10 * MS_PER_S);
+	slow->fail_sync = false;
+	/* One more wait, and no other behind it. */
+	run_until(now_ms + 10 * MS_PER_S);
+	assert_true(stats().slots_ready > 0);
+	assert_int_equal(server.tier.n_troubles, 0);
+	(void)demote_half_ms();
+	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+}
+
+/* One slot that cannot be written costs that slot, and a moment. */
+static void a_bad_slot_is_left_out(void **state)
+{
+	(void)state;
+	slow->bad_write = 1;
+	(void)demote_half_ms();
+	assert_int_equal(stats().slow_bad, 1);
+	assert_int_equal(server.counters.tier_write_errors, 1);
+	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+	assert_int_equal(stats().slots_alloc + stats().slow_alloc, FAST);
+}
+
+static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
+{
+	struct brick_tier_job job = { .span = { 0, 1 }, .done = job_done };
+	struct brick_run run;
+
+	(void)state;
+	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	(void)demote_half_ms();
+	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_true(run.slow);
+	slow->bad_read = brick_slot_number(run.slot) + 1;
+	brick_tier_promote(&server, &job);
+	run_until(now_ms + MS_PER_S);
+	assert_null(job.done);
+	assert_int_equal(job.error, -EIO);
+	assert_int_equal(server.counters.tier_read_errors, 1);
+	/* Others are served, and it is, too, once it can be read. */
+	job = (struct brick_tier_job){ .span = { 1, 2 }, .done = job_done };
+	brick_tier_promote(&server, &job);
+	run_until(now_ms + MS_PER_S);
+	assert_int_equal(job.error, 0);
+	slow->bad_read = 0;
+	job = (struct brick_tier_job){ .span = { 0, 1 }, .done = job_done };
+	brick_tier_promote(&server, &job);
+	run_until(now_ms + MS_PER_S);
+	assert_int_equal(job.error, 0);
+	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_false(run.slow);
+}
+
+#define CASE(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(the_background_copies_as_fast_as_tier_rate_says),
+		CASE(half_the_rate_takes_twice_the_time),
+		CASE(without_a_bound_nothing_is_waited_for),
+		CASE(an_order_is_not_bound_by_the_rate),
+		CASE(failures_make_the_background_wait_twice_as_long),
+		CASE(what_works_again_is_used_at_once),
+		CASE(a_bad_slot_is_left_out),
+		CASE(a_block_that_cannot_be_read_is_said_to_who_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
