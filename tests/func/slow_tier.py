@@ -140,7 +140,25 @@ class Device(SlowTier):
     def on_a_device(self):
         device, file = self.loop(2 * SLOW + 2)
         b = self.brick(size=f"{2 * FAST + 2}M", slow=device)
+        b.settings = f"admin = {b.folder / 'admin'}"
         return b, device, file
+
+    def resize(self, device, file, mib):
+        """What lies behind the end gives errors from now on."""
+        os.truncate(file, mib * lab.MIB)
+        self.assertEqual(run("losetup", "--set-capacity", device).returncode, 0)
+
+    def tier(self, brick, *words):
+        done = lab.run(lab.BRICKCTL, "--json", "--admin", brick.folder / "admin", "tier",
+                       *words)
+        self.assertIn(done.returncode, (0, 1), done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def flagged(self, brick, flag):
+        """The numbers of the blocks that LIST gives this flag."""
+        extents = brick.json("list", "allocated")["extents"]
+        return {int(e["va"], 16) // lab.BLOCK + i for e in extents if flag in e["flags"]
+                for i in range(e["n_blocks"])}
 
     def is_direct(self, brick):
         """Does brickd go past the page cache?"""
@@ -161,18 +179,13 @@ class Device(SlowTier):
 
     def test_blocks_are_kept_on_a_block_device(self):
         b, _, file = self.on_a_device()
-        b.settings = f"admin = {b.folder / 'admin'}"
         b.start()
         self.assertEqual(b.json("info")["slow_total"], SLOW - 1)
         self.fill(b)
-        done = lab.run(lab.BRICKCTL, "--json", "--admin", b.folder / "admin", "tier",
-                       "demote", f"0x0+{BLOCKS}")
-        self.assertEqual(json.loads(self.ok(done))["failed"], 0)
+        self.assertEqual(self.tier(b, "demote", f"0x0+{BLOCKS}")["failed"], 0)
         self.assertTrue(self.is_direct(b))
         # Durable: the file below has it.
-        where = b.json("list", "allocated")["extents"]
-        slow = [int(e["va"], 16) // lab.BLOCK + i for e in where if "slow" in e["flags"]
-                for i in range(e["n_blocks"])]
+        slow = self.flagged(b, "slow")
         self.assertGreaterEqual(len(slow), BLOCKS - FAST)
         data = file.read_bytes()
         for block in slow:
@@ -188,11 +201,65 @@ class Device(SlowTier):
         b.start()
         self.fill(b)
         self.assertEqual(b.stop(), 0)
-        os.truncate(file, (2 * SLOW + 14) * lab.MIB)
-        self.assertEqual(run("losetup", "--set-capacity", device).returncode, 0)
+        self.resize(device, file, 2 * SLOW + 14)
         self.assertIn("size of its own", self.offline("grow", b, "--slow", device,
                                                       "--slow-size", "1G", status=1))
         self.check_growth(b, SLOW, SLOW + 6)
+
+    def test_what_a_device_cannot_read_is_said_block_by_block(self):
+        b, device, file = self.on_a_device()
+        b.start()
+        self.fill(b)
+        # All of them, so that none has to make room for another.
+        self.tier(b, "demote", f"0x0+{BLOCKS}")
+        self.assertEqual(self.flagged(b, "slow"), set(range(BLOCKS)))
+        data = file.read_bytes()
+        # Slots 0 to 3 are left.
+        self.resize(device, file, 10)
+        lost = set()
+        for i in range(BLOCKS):
+            done = b.ctl("read", hex(i * lab.BLOCK), "--length", "5000")
+            if done.returncode:
+                self.refused(done, 1, "the medium failed")
+                lost.add(i)
+            else:
+                self.assertEqual(done.stdout, bytes([i + 1]) * 5000)
+        self.assertIn(len(lost), range(BLOCKS - 4, BLOCKS))
+        self.assertEqual(self.flagged(b, "bad"), lost)
+        self.assertEqual(self.tier(b)["read_errors"], len(lost))
+        for i in lost:
+            self.assertRegex(b.log_text(),
+                             f"block {hex(i * lab.BLOCK)} cannot be read from slot [0-9]+")
+        # Nothing was given up: it is back when the device is.
+        file.write_bytes(data)
+        self.resize(device, file, 2 * SLOW + 2)
+        for i in sorted(lost):
+            done = b.ctl("read", hex(i * lab.BLOCK), "--length", "5000")
+            self.assertEqual(self.ok(done), bytes([i + 1]) * 5000)
+        self.assertEqual(self.flagged(b, "bad"), set())
+        self.assertEqual(b.stop(), 0)
+
+    def test_what_a_device_cannot_write_stays_in_memory(self):
+        b, device, file = self.on_a_device()
+        b.start()
+        self.ok(b.ctl("alloc", "0x0+4"))
+        self.ok(b.ctl("write", "0x0", stdin=b"precious"))
+        self.resize(device, file, 2)
+        done = self.tier(b, "demote", "0x0+4")
+        self.assertEqual((done["moved"], done["failed"]), (0, 4))
+        self.assertEqual(self.flagged(b, "slow"), set())
+        seen = self.tier(b)
+        self.assertEqual((seen["write_errors"], seen["slow_bad"]), (4, 4))
+        for i in range(4):
+            self.assertRegex(b.log_text(),
+                             f"block {hex(i * lab.BLOCK)} cannot be written to slot [0-9]+")
+        self.assertEqual(self.ok(b.ctl("read", "0x0", "--length", "8")), b"precious")
+        self.resize(device, file, 2 * SLOW + 2)
+        self.assertEqual(b.stop(), 0)
+        b.start()
+        self.assertEqual(self.tier(b, "demote", "0x0+4")["moved"], 4)
+        self.assertEqual(self.ok(b.ctl("read", "0x0", "--length", "8")), b"precious")
+        self.assertEqual(b.stop(), 0)
 
     def test_a_device_that_cannot_be_used_is_refused(self):
         device, file = self.loop(8)
@@ -223,12 +290,10 @@ class Device(SlowTier):
         self.format(empty, status=0)
         not_served("another store")
         b.slow = device
-        os.truncate(file, 2 * SLOW * lab.MIB)
-        run("losetup", "--set-capacity", device)
+        self.resize(device, file, 2 * SLOW)
         not_served("truncated")
         self.assertIn("slow-short", self.offline("check", b, "--slow", device, status=4))
-        os.truncate(file, (2 * SLOW + 2) * lab.MIB)
-        run("losetup", "--set-capacity", device)
+        self.resize(device, file, 2 * SLOW + 2)
         b.start()
         second = lab.run(lab.BRICKD, "check", b.store, "--slow", device)
         self.refused(second, 1, "in use")
