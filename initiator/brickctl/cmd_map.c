@@ -164,6 +164,21 @@ static int fail_hold(struct ctl *ctl, int error, uint64_t va)
 			   "its keys are dead: map it again", what);
 }
 
+/* What whoever holds a mapping may want to know. */
+static void tell_events(struct ctl *ctl)
+{
+	struct kfbrick_event event;
+
+	while (kfbrick_next_event(ctl->k, &event) > 0) {
+		if (event.kind == KFBRICK_EVENT_GIVE_BACK)
+			ctl_note(ctl, "the brick is short of memory and asks "
+				      "for this mapping; Ctrl-C gives it back");
+		else if (event.kind == KFBRICK_EVENT_MEDIA_ERROR)
+			ctl_note(ctl, "the brick's medium has lost blocks: see "
+				      "brickctl list");
+	}
+}
+
 static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 		uint64_t hold_ms)
 {
@@ -185,6 +200,7 @@ static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 		err = kfbrick_ping(ctl->k);
 		if (err)
 			return fail_hold(ctl, err, va);
+		tell_events(ctl);
 	}
 }
 

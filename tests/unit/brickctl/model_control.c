@@ -180,6 +180,20 @@ int kfbrick_ping(struct kfbrick *k)
 	return model_enter("ping", "-");
 }
 
+/* MODEL_EVENT: a kind, once. */
+int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
+{
+	static bool is_taken;
+	const char *kind = getenv("MODEL_EVENT");
+
+	if (!kind || is_taken)
+		return 0;
+	is_taken = true;
+	*event = (struct kfbrick_event){ .kind = (uint32_t)strtoul(kind, NULL,
+								   10) };
+	return 1;
+}
+
 /* Return: 0 when all blocks of the range are (or are not) allocated. */
 static int check_range(struct kfbrick *k, uint64_t va, uint64_t n, bool want)
 {

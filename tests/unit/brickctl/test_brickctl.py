@@ -502,6 +502,18 @@ class Map(Case):
             self.ok("map", "0x0+1", "--hold", "0", *words)
             self.assertEqual(self.log("map")[-1], f"0x0+1 {flags:#x}")
 
+    def test_who_holds_hears_what_the_brick_has_to_say(self):
+        give_back, media_error = b"asks for this mapping", b"has lost blocks"
+        for event, said, not_said in ((2, give_back, media_error),
+                                      (4, media_error, give_back)):
+            process = self.start("map", "0x0+4", MODEL_EVENT=str(event),
+                                 MODEL_FAIL=f"ping@3={errno.ECONNRESET}")
+            self.assertEqual(process.wait(timeout=COMMAND_S), UNREACHED)
+            errors = process.stderr.read()
+            self.assertEqual(errors.count(said), 1, errors)
+            self.assertNotIn(not_said, errors)
+            (self.folder / "log").unlink()
+
     def test_list_mine_names_what_unmap_ends(self):
         process = self.start("map", "2M+2")
         process.stdout.readline()
