@@ -224,6 +224,7 @@ struct kfbrick {
 	int timer_fd; /* in it: when to poll without news */
 	uint64_t tick_ms; /* of the last look at deadlines */
 	bool sleeps_first; /* who has posted one operation: it was right so */
+	bool has_changed; /* a connection: the session may lead on */
 	bool is_settled; /* what progress took has led to nothing more to do */
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */

@@ -190,7 +190,7 @@ bool kfbl_progress(struct kfbrick *k)
 		return false;
 	for (i = 0; i < k->n_queues; i++)
 		any |= progress_queue(k, &k->queues[i], ticks);
-	if (any || ticks || !kfbl_is_live(k))
+	if (any || ticks || k->has_changed || !kfbl_is_live(k))
 		led_on |= kfbl_session_run(k);
 	led_on |= kfbl_io_pump(k);
 	led_on |= kfbl_flush_pump(k);

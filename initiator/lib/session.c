@@ -150,6 +150,7 @@ bool kfbl_session_run(struct kfbrick *k)
 	uint64_t now_ms = kfbl_now_ms();
 	bool any = false;
 
+	k->has_changed = false;
 	while (kfb_client_next(&k->client, now_ms, &action)) {
 		do_action(k, &action);
 		any = true;
@@ -240,6 +241,8 @@ void kfbl_read_events(struct kfbrick *k, struct kfbl_queue *q)
 	if (!q->link.eq)
 		return;
 	n = fi_eq_read(q->link.eq, &event, &cm, sizeof(cm), 0);
+	if (n != -FI_EAGAIN)
+		k->has_changed = true;
 	if (n == -FI_EAVAIL) {
 		error.err_data = words;
 		error.err_data_size = sizeof(words);

@@ -223,7 +223,8 @@ void fake_answer(struct fake_brick *b, const void *data, uint32_t len)
 		fake_close_connection(b);
 		return;
 	}
-	if (req.op == b->rules.drop_op) {
+	if (req.op == b->rules.drop_op || req.op == b->rules.drop_once) {
+		b->rules.drop_once = 0;
 		b->seen[req.op]++;
 		fake_close_connection(b);
 	} else if (req.op == b->rules.hold_op) {

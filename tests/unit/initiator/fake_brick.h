@@ -30,6 +30,7 @@ struct fake_rules {
 	_Atomic uint16_t silent_op; /* never answered */
 	_Atomic uint16_t hold_op; /* answered when this is cleared */
 	_Atomic uint16_t drop_op; /* ends the connection */
+	_Atomic uint16_t drop_once; /* the same, once */
 	_Atomic uint16_t garbage_op; /* answered with garbage */
 	_Atomic uint16_t refuse_op; /* answered with refuse_status */
 	_Atomic uint16_t refuse_status;
