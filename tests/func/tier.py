@@ -149,6 +149,14 @@ class Tier(lab.FuncTest):
         self.assertEqual(holder.ask("map", 9 * lab.BLOCK, 1), (0, ""))
         self.assertEqual(b.stop(), 0)
 
+    def test_what_was_just_unmapped_is_room(self):
+        b, holder, _ = self.holder(program=lab.FUNC_BIN / "brickd-late-rest")
+        for va in range(8 * lab.BLOCK, 12 * lab.BLOCK, lab.BLOCK):
+            self.assertEqual(holder.ask("unmap", va - 8 * lab.BLOCK), (0, ""))
+            self.assertEqual(holder.ask("map", va, 1), (0, ""))
+        self.assertEqual(holder.ask("event"), NO_EVENT)
+        self.assertEqual(b.stop(), 0)
+
     def test_an_administrator_steers(self):
         b = self.tiers(fast=16)
         path = b.folder / "admin"
