@@ -66,6 +66,7 @@ check "nothing is left of it" no_disk
 
 check "a reader may attach it" eval 'DISK=$(brickctl --client reader \
 	--key-file $KEY attach "verbs://$BRICK_IP" --size 4 --ro)'
+check "it says that it is read-only" test "$(blockdev --getro "$DISK")" = 1
 check "it is read" dd if="$DISK" of=/dev/null bs=1M count=8
 check_fails "it is not written" only_zeroes_written
 check "another reader may, too" brickctl --client reader --key-file $KEY \
