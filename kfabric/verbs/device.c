@@ -60,7 +60,6 @@ static void limit_iwarp(struct kfiv_device *dev)
 			  KFIV_SINK_PAGES);
 
 	dev->max_sge = min_t(u32, dev->max_sge, KFIV_MAX_READS / 2);
-	dev->max_read_sge = dev->max_sge;
 	dev->max_msg_size = min_t(size_t, dev->max_msg_size,
 				  (KFIV_MAX_READS - 1 - dev->max_sge) *
 					  (max(pages, 2U) - 1) * PAGE_SIZE);
@@ -75,7 +74,6 @@ static void read_limits(struct kfiv_device *dev)
 
 	dev->max_sge =
 		min3(attr->max_send_sge, attr->max_recv_sge, KFIV_MAX_SGE);
-	dev->max_read_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);
 	dev->max_msg_size = SIZE_MAX;
 	rdma_for_each_port(dev->ib, i)
 	{
@@ -86,8 +84,11 @@ static void read_limits(struct kfiv_device *dev)
 						  port.max_msg_sz);
 	}
 	dev->siw = is_siw(dev->ib);
+	/* What is offered holds for reads, too: our users do not split them. */
 	if (dev->iwarp)
 		limit_iwarp(dev);
+	else
+		dev->max_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);
 }
 
 /* Can the device carry our endpoints? */

@@ -123,7 +123,6 @@ static void take_limits(struct kfiv_ep *ep, const struct fi_info *info)
 	ep->tx_attr.rma_iov_limit = 1;
 	ep->max_msg_size =
 		limit(info->ep_attr->max_msg_size, dev->max_msg_size);
-	ep->max_read_sge = dev->max_read_sge;
 	ep->tx_free = ep->tx_attr.size;
 	ep->rx_free = ep->rx_attr.size;
 	ep->tx_quiet_max =

@@ -71,7 +71,7 @@ static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 		.comp_flags = FI_READ | FI_RMA,
 		.opcode = IB_WR_RDMA_READ,
 		.dir = DMA_FROM_DEVICE,
-		.max_sge = min_t(u32, ep->tx_attr.iov_limit, ep->max_read_sge),
+		.max_sge = ep->tx_attr.iov_limit,
 	};
 
 	if (flags & ~READ_FLAGS)

@@ -64,8 +64,7 @@ struct kfiv_owner;
  * @users: domains that hold a PD, and 1 for the list
  * @idle: @users went to 0
  * @max_msg_size: of its ports
- * @max_sge: for everything but reads
- * @max_read_sge: for reads
+ * @max_sge: for everything, reads too
  * @iwarp: reads need registered sinks; completions say nothing of the peer
  * @siw: the kernel's software iWARP, which does not do all that it should
  */
@@ -77,7 +76,6 @@ struct kfiv_device {
 	struct completion idle;
 	size_t max_msg_size;
 	u32 max_sge;
-	u32 max_read_sge;
 	bool iwarp;
 	bool siw;
 };
@@ -288,7 +286,6 @@ enum kfiv_queue_state {
  * @tx_attr: limits, as negotiated with the upper layer
  * @rx_attr: same
  * @max_msg_size: same
- * @max_read_sge: of the device; kept here, as posts may outlive it
  * @sinks: of reads; NULL unless on iWARP
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
@@ -340,7 +337,6 @@ struct kfiv_ep {
 	struct fi_tx_attr tx_attr;
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
-	u32 max_read_sge;
 	struct kfiv_sinks *sinks;
 	struct work_struct stop_work;
 	struct work_struct slow_work;
