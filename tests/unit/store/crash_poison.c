@@ -55,20 +55,32 @@ static void misplace_line(struct crash_medium *cm, uint64_t off, uint64_t from)
 					 crash_medium_load(cm, from + i));
 }
 
+/* One of the tables: the slow tier's bit, and how many slots it has. */
+static uint64_t roll_tier(struct crash_load *l, unsigned int *n)
+{
+	const struct brick_super *sb = &l->s->sb;
+	bool slow = sb->n_slow && crash_roll(l, 2);
+
+	*n = (unsigned int)(slow ? sb->n_slow : sb->n);
+	return slow ? BRICK_SLOT_SLOW : 0;
+}
+
 /* A line of one copy, or of both. */
 static void lose_records(struct crash_load *l, struct crash_medium *cm,
 			 struct crash_loss *loss)
 {
 	const struct brick_super *sb = &l->s->sb;
-	unsigned int copy = crash_roll(l, BRICK_FMT_COPIES);
-	uint64_t slot =
-		crash_roll(l, (unsigned int)sb->n) & ~(RECORDS_PER_LINE - 1);
+	unsigned int copy = crash_roll(l, BRICK_FMT_COPIES), n;
+	uint64_t tier = roll_tier(l, &n);
+	uint64_t slot = crash_roll(l, n) & ~(RECORDS_PER_LINE - 1);
 	uint64_t other = slot ? 0 : RECORDS_PER_LINE;
-	uint64_t n = sb->n - slot;
+	bool has_other = other < n;
 
-	loss->n_records =
-		(unsigned int)(n < RECORDS_PER_LINE ? n : RECORDS_PER_LINE);
-	if (!crash_roll(l, 4) && other < sb->n) {
+	n -= (unsigned int)slot;
+	slot |= tier;
+	other |= tier;
+	loss->n_records = n < RECORDS_PER_LINE ? n : RECORDS_PER_LINE;
+	if (!crash_roll(l, 4) && has_other) {
 		misplace_line(cm, brick_super_rec(sb, copy, slot),
 			      brick_super_rec(sb, copy, other));
 		return;
@@ -85,16 +97,17 @@ static void lose_records(struct crash_load *l, struct crash_medium *cm,
 static void lose_record(struct crash_load *l, struct crash_medium *cm,
 			struct crash_loss *loss)
 {
-	const struct brick_super *sb = &l->s->sb;
+	unsigned int copy = crash_roll(l, BRICK_FMT_COPIES), n;
+	uint64_t tier;
 
 	loss->happened = true;
 	if (crash_roll(l, 4)) {
 		lose_records(l, cm, loss);
 		return;
 	}
+	tier = roll_tier(l, &n);
 	flip_bit(l, cm,
-		 brick_super_rec(sb, crash_roll(l, BRICK_FMT_COPIES),
-				 crash_roll(l, (unsigned int)sb->n)));
+		 brick_super_rec(&l->s->sb, copy, crash_roll(l, n) | tier));
 	loss->n_records = 1;
 }
 
