@@ -127,12 +127,14 @@ static void log_recovery(const struct brick_server *server)
 		brick_store_recovery(server->store);
 
 	if (r->records_repaired || r->super_repaired || r->commit_repaired ||
-	    r->instance_repaired)
-		brick_log(LOG_WARNING, NULL, "repaired: %llu records%s%s%s",
+	    r->instance_repaired || r->slow_repaired)
+		brick_log(LOG_WARNING, NULL, "repaired: %llu records%s%s%s%s",
 			  (unsigned long long)r->records_repaired,
 			  r->super_repaired ? ", a superblock" : "",
 			  r->commit_repaired ? ", a commit word" : "",
-			  r->instance_repaired ? ", an instance page" : "");
+			  r->instance_repaired ? ", an instance page" : "",
+			  r->slow_repaired ? ", a header of the slow tier"
+					   : "");
 	if (r->records_bad)
 		brick_log(
 			LOG_CRIT, NULL,

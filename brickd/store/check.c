@@ -397,7 +397,7 @@ static int repair(struct look *k, char *err, size_t err_len)
 	if (k->block)
 		repair_zeros(k, BRICK_SLOT_SLOW, k->sb.n_slow);
 	if (k->slow_bad)
-		ret = brick_slow_check(k->c->slow, &k->sb, err, err_len);
+		ret = brick_slow_repair(k->c->slow, &k->sb);
 	if (ret)
 		return ret;
 	ret = k->m->ops->drain(k->m);

@@ -17,6 +17,7 @@ enum brick_event_kind {
 	BRICK_EVENT_COMMIT_REPAIRED = 4,
 	BRICK_EVENT_INSTANCE_REPAIRED = 5,
 	BRICK_EVENT_NEW_POWER_EPOCH = 6, /* detail: the new epoch */
+	BRICK_EVENT_SLOW_REPAIRED = 7, /* a header of the slow tier was */
 };
 
 struct brick_event {

@@ -213,6 +213,7 @@ static int take_slow(const struct brick_super *old, const char *path,
 		     struct brick_grow *g, uint64_t *zero_from, char *err,
 		     size_t err_len)
 {
+	bool damaged;
 	uint64_t room;
 	int ret;
 
@@ -227,7 +228,10 @@ static int take_slow(const struct brick_super *old, const char *path,
 			"%s: has no slow tier; only format gives it one", path);
 		return -EOPNOTSUPP;
 	}
-	ret = brick_slow_check(g->slow, old, err, err_len);
+	ret = brick_slow_check(g->slow, old, &damaged, err, err_len);
+	/* First: the header that counts must not be the one that is torn. */
+	if (!ret)
+		ret = brick_slow_repair(g->slow, old);
 	if (ret)
 		return ret;
 	if (g->slow_size) {

@@ -214,18 +214,30 @@ static int refuse(const struct brick_slow *slow, const struct brick_super *sb,
 }
 
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
-		     char *err, size_t err_len)
+		     bool *damaged, char *err, size_t err_len)
+{
+	enum brick_slow_sense sense;
+	int ret;
+
+	brick_media_say(err, err_len, "%s: the slow tier cannot be read",
+			slow->path);
+	ret = brick_slow_look(slow, sb, &sense);
+	if (ret)
+		return ret;
+	*damaged = sense == BRICK_SLOW_HALF;
+	if (sense == BRICK_SLOW_WHOLE || sense == BRICK_SLOW_HALF)
+		return 0;
+	return refuse(slow, sb, sense, err, err_len);
+}
+
+int brick_slow_repair(struct brick_slow *slow, const struct brick_super *sb)
 {
 	enum brick_slow_sense sense;
 	unsigned int bad;
 	int ret;
 
-	brick_media_say(err, err_len, "%s: the slow tier cannot be read",
-			slow->path);
 	ret = look(slow, sb, &sense, &bad);
-	if (ret || sense == BRICK_SLOW_WHOLE)
-		return ret;
-	if (sense == BRICK_SLOW_HALF)
-		return write_copy(slow, sb, bad);
-	return refuse(slow, sb, sense, err, err_len);
+	if (!ret && sense == BRICK_SLOW_HALF)
+		ret = write_copy(slow, sb, bad);
+	return ret;
 }

@@ -144,17 +144,28 @@ int brick_slow_look(struct brick_slow *slow, const struct brick_super *sb,
  * brick_slow_check - is it the slow tier of a store?
  * @slow: open
  * @sb: the store's superblock, with a slow tier
+ * @damaged: on success: one header is, and the other one counts
  * @err: message on failure
  * @err_len: its size, bytes
  *
- * A header that is damaged is repaired from the other one.
+ * Writes nothing.
  *
  * Context: may block.
  * Return: 0, -ENOENT (no slow tier), -EUCLEAN (both headers damaged), -EINVAL
  * (another store's, or truncated), -EPROTONOSUPPORT, -ENOMEM, -EIO.
  */
 int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
-		     char *err, size_t err_len);
+		     bool *damaged, char *err, size_t err_len);
+
+/**
+ * brick_slow_repair - write the header that is damaged, durably
+ * @slow: checked
+ * @sb: the store's superblock
+ *
+ * Context: may block.
+ * Return: 0, -ENOMEM, -EIO or another errno of the device.
+ */
+int brick_slow_repair(struct brick_slow *slow, const struct brick_super *sb);
 
 /**
  * brick_slow_extend - make the file of a slow tier larger, durably

@@ -45,6 +45,9 @@ static void count_note(struct brick_store_recovery *r, uint32_t kind)
 	case BRICK_EVENT_INSTANCE_REPAIRED:
 		r->instance_repaired = true;
 		break;
+	case BRICK_EVENT_SLOW_REPAIRED:
+		r->slow_repaired = true;
+		break;
 	case BRICK_EVENT_NEW_POWER_EPOCH:
 		r->new_power_epoch = true;
 		break;
@@ -89,8 +92,10 @@ static int check_uuid(const struct brick_store *s,
 }
 
 /* The slow tier that the superblock names, or none. */
-static int check_slow(const struct brick_store *s, char *err, size_t err_len)
+static int check_slow(const struct brick_store *s, bool *damaged, char *err,
+		      size_t err_len)
 {
+	*damaged = false;
 	if (s->sb.n_slow && !s->slow) {
 		brick_media_say(err, err_len,
 				"%s: the store has a slow tier: name it with "
@@ -105,23 +110,32 @@ static int check_slow(const struct brick_store *s, char *err, size_t err_len)
 				s->m->path, s->slow->path);
 		return -EINVAL;
 	}
-	return s->slow ? brick_slow_check(s->slow, &s->sb, err, err_len) : 0;
+	return s->slow ? brick_slow_check(s->slow, &s->sb, damaged, err,
+					  err_len)
+		       : 0;
 }
+
+/* What one of two copies was found to be. */
+struct damage {
+	bool super;
+	bool inst;
+	bool slow;
+};
 
 /* Read everything that can refuse, before anything is written. */
 static int look(struct brick_store *s, const struct brick_store_open *o,
-		char *err, size_t err_len, bool *super_bad, bool *inst_bad)
+		struct damage *bad, char *err, size_t err_len)
 {
 	int ret;
 
-	ret = brick_super_read(s->m, &s->sb, super_bad, err, err_len);
+	ret = brick_super_read(s->m, &s->sb, &bad->super, err, err_len);
 	if (ret)
 		return ret;
 	ret = check_uuid(s, o, err, err_len);
 	if (ret)
 		return ret;
 	ret = brick_instance_read(s->m, &s->sb, &s->inst, &s->inst_copy,
-				  inst_bad);
+				  &bad->inst);
 	if (ret) {
 		brick_media_say(err, err_len,
 				"%s: corrupt: both instance pages are damaged",
@@ -129,7 +143,7 @@ static int look(struct brick_store *s, const struct brick_store_open *o,
 		return ret;
 	}
 	if (!brick_instance_is_held(&s->inst, o->boot_id))
-		return check_slow(s, err, err_len);
+		return check_slow(s, &bad->slow, err, err_len);
 	brick_media_say(err, err_len,
 			"%s: in use by process %u, which is still running; "
 			"stop it first",
@@ -208,25 +222,41 @@ int brick_store_make_room(struct brick_store *s)
 	return ret;
 }
 
+static int repair_headers(struct brick_store *s, const struct damage *bad,
+			  char *err, size_t err_len)
+{
+	if (bad->super) {
+		brick_store_note(s, BRICK_EVENT_SUPER_REPAIRED, 0, 0, 0);
+		if (brick_super_repair(s->m, &s->sb))
+			return -EIO;
+	}
+	if (!bad->slow)
+		return 0;
+	brick_store_note(s, BRICK_EVENT_SLOW_REPAIRED, 0, 0, 0);
+	if (!brick_slow_repair(s->slow, &s->sb))
+		return 0;
+	brick_media_say(err, err_len,
+			"%s: a damaged header of the slow tier cannot be "
+			"written",
+			s->slow->path);
+	return -EIO;
+}
+
 static int recover(struct brick_store *s, const struct brick_store_open *o,
 		   char *err, size_t err_len)
 {
-	bool super_bad, inst_bad;
+	struct damage bad;
 	int ret;
 
-	ret = look(s, o, err, err_len, &super_bad, &inst_bad);
+	ret = look(s, o, &bad, err, err_len);
 	if (ret)
 		return ret;
 	ret = brick_store_make_room(s);
+	if (!ret)
+		ret = repair_headers(s, &bad, err, err_len);
 	if (ret)
 		return ret;
-	if (super_bad) {
-		brick_store_note(s, BRICK_EVENT_SUPER_REPAIRED, 0, 0, 0);
-		ret = brick_super_repair(s->m, &s->sb);
-		if (ret)
-			return -EIO;
-	}
-	if (inst_bad)
+	if (bad.inst)
 		brick_store_note(s, BRICK_EVENT_INSTANCE_REPAIRED,
 				 !s->inst_copy, 0, 0);
 	ret = brick_store_recover(s, err, err_len);

@@ -105,6 +105,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
  * @super_repaired: one superblock was rewritten
  * @commit_repaired: one commit word was damaged and rewritten
  * @instance_repaired: one instance page was damaged
+ * @slow_repaired: one header of the slow tier was rewritten
  * @new_power_epoch: unflushed data may have been lost
  * @was_clean: the last stop was a clean one
  */
@@ -117,6 +118,7 @@ struct brick_store_recovery {
 	bool super_repaired;
 	bool commit_repaired;
 	bool instance_repaired;
+	bool slow_repaired;
 	bool new_power_epoch;
 	bool was_clean;
 };

@@ -98,6 +98,14 @@ class File(SlowTier):
         self.assertIn("No such file",
                       self.offline("check", b, "--slow", b.folder / "none", status=1))
 
+    def test_a_header_that_brickd_repairs_is_said(self):
+        b = self.tiers()
+        self.poke(b.slow, HEADERS[1] + 20)
+        b.start()
+        self.assertIn("repaired: 0 records, a header of the slow tier", b.log_text())
+        self.assertEqual(b.stop(), 0)
+        self.assertIn(" 0 damaged", self.offline("check", b, "--slow", b.slow))
+
     def test_a_file_grows(self):
         b = self.tiers().start()
         self.fill(b)

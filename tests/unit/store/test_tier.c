@@ -504,6 +504,9 @@ static void a_slow_tier_that_does_not_belong_is_refused(void **state)
 	t->slow->slow.size += BLOCK;
 	header[20] ^= 1;
 	open_tiers(t);
+	assert_true(brick_store_recovery(t->fx.s)->slow_repaired);
+	again(t);
+	assert_false(brick_store_recovery(t->fx.s)->slow_repaired);
 	fixture_kill(&t->fx);
 	header[20] ^= 1;
 	header[4096 + 20] ^= 1;
