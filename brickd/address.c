@@ -16,7 +16,13 @@
 
 const char *brick_provider_name(enum brick_provider provider)
 {
-	return provider == BRICK_PROVIDER_VERBS ? "verbs" : "tcp";
+	static const char *const names[] = {
+		[BRICK_PROVIDER_TCP] = "tcp",
+		[BRICK_PROVIDER_STCP] = "stcp",
+		[BRICK_PROVIDER_VERBS] = "verbs",
+	};
+
+	return names[provider];
 }
 
 void brick_address_format(const struct brick_address *a, unsigned int port,
@@ -65,11 +71,15 @@ static const char *parse_scheme(const char *text, struct brick_address *a)
 	a->provider = BRICK_PROVIDER_TCP;
 	if (!rest)
 		return text;
-	if (rest - text == 5 && !strncmp(text, "verbs", 5))
-		a->provider = BRICK_PROVIDER_VERBS;
-	else if (rest - text != 3 || strncmp(text, "tcp", 3))
-		return NULL;
-	return rest + 3;
+	for (int p = BRICK_PROVIDER_TCP; p <= BRICK_PROVIDER_VERBS; p++) {
+		const char *name = brick_provider_name(p);
+
+		a->provider = (enum brick_provider)p;
+		if (strlen(name) == (size_t)(rest - text) &&
+		    !strncmp(text, name, strlen(name)))
+			return rest + 3;
+	}
+	return NULL;
 }
 
 /* Splits HOST[:PORT] or [HOST][:PORT]; port is NULL when there is none. */
@@ -143,7 +153,8 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 
 	rest = parse_scheme(text, &a);
 	if (!rest) {
-		snprintf(err, err_len, "\"%s\" is neither tcp:// nor verbs://",
+		snprintf(err, err_len,
+			 "\"%s\" is neither tcp://, stcp:// nor verbs://",
 			 text);
 		return -EINVAL;
 	}

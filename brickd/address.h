@@ -12,7 +12,8 @@
 #define BRICK_PEER_BYTES    64
 
 enum brick_provider {
-	BRICK_PROVIDER_TCP,
+	BRICK_PROVIDER_TCP, /* libfabric's */
+	BRICK_PROVIDER_STCP, /* the same wire, strict: docs/stcp.md */
 	BRICK_PROVIDER_VERBS,
 };
 
@@ -34,7 +35,7 @@ struct brick_address {
 
 /**
  * brick_address_parse - read an address
- * @text: "[tcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6 in brackets
+ * @text: "[tcp://|stcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6 in brackets
  * @out: filled on success
  * @err: message on failure
  * @err_len: its size, bytes
@@ -45,7 +46,7 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			size_t err_len);
 
 /**
- * brick_provider_name - libfabric's name of a provider
+ * brick_provider_name - a provider's name, as libfabric has it
  * @provider: which
  */
 const char *brick_provider_name(enum brick_provider provider);

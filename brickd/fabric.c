@@ -13,6 +13,7 @@
 #include "brickd/devices.h"
 #include "brickd/log.h"
 #include "brickd/util.h"
+#include "kfabric/user/stcp.h"
 #include "proto/kfb_wire.h"
 
 /* Random 64-bit keys do not collide; a bound all the same. */
@@ -85,8 +86,9 @@ static int get_wildcard_info(const struct brick_address *a,
 
 	for (unsigned int i = 0; rc && i < PORT_TRIES; i++) {
 		snprintf(service, sizeof(service), "%u", KFB_PORT_DEFAULT + i);
-		rc = fi_getinfo(BRICK_FI_VERSION, a->host, service,
-				FI_SOURCE | FI_NUMERICHOST, hints, info);
+		rc = stcp_choose_getinfo(BRICK_FI_VERSION, a->host, service,
+					 FI_SOURCE | FI_NUMERICHOST, hints,
+					 info);
 	}
 	if (!rc)
 		brick_fabric_any_port(*info);
@@ -106,8 +108,9 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 	if (a->wildcard && !strcmp(a->service, "0"))
 		rc = get_wildcard_info(a, hints, &f->info);
 	else
-		rc = fi_getinfo(BRICK_FI_VERSION, a->host, a->service,
-				FI_SOURCE | FI_NUMERICHOST, hints, &f->info);
+		rc = stcp_choose_getinfo(BRICK_FI_VERSION, a->host, a->service,
+					 FI_SOURCE | FI_NUMERICHOST, hints,
+					 &f->info);
 	fi_freeinfo(hints);
 	reset_fault_handlers();
 	if (rc) {
@@ -121,7 +124,8 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 	f->mr_local = mode & FI_MR_LOCAL;
 	f->mr_virt_addr = mode & FI_MR_VIRT_ADDR;
 	f->mr_prov_key = mode & FI_MR_PROV_KEY;
-	f->mr_fences = a->provider == BRICK_PROVIDER_VERBS;
+	f->mr_fences = a->provider != BRICK_PROVIDER_TCP;
+	f->write_is_placed = a->provider == BRICK_PROVIDER_VERBS;
 	return 0;
 }
 
@@ -133,7 +137,7 @@ int brick_fabric_open(struct brick_fabric *f, char *err, size_t err_len)
 	rc = find_provider(f, err, err_len);
 	if (rc)
 		return rc;
-	rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL);
+	rc = stcp_choose_fabric(f->info->fabric_attr, &f->fabric, NULL);
 	if (rc)
 		goto free_info;
 	rc = fi_eq_open(f->fabric, &attr, &f->eq, NULL);

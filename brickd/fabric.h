@@ -36,6 +36,8 @@ struct brick_server;
  * @devices: of connection requests, one for each tested device
  * @n_devices: how many
  * @mr_fences: once a registration is closed no byte can land through it
+ * @write_is_placed: a plain write completes when its bytes have landed; over TCP
+ *	it completes when it is sent
  * @source: the event queue's descriptor
  */
 struct brick_fabric {
@@ -52,6 +54,7 @@ struct brick_fabric {
 	bool mr_virt_addr;
 	bool mr_prov_key;
 	bool mr_fences;
+	bool write_is_placed;
 	struct brick_source source;
 };
 

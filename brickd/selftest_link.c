@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "brickd/clock.h"
+#include "kfabric/user/stcp.h"
 
 /* For the slowest machine at its busiest: soft RoCE times out and repeats. */
 #define DEADLINE_MS 20000
@@ -140,8 +141,8 @@ static int start_listening(struct brick_link *link)
 	if (!link->server.info)
 		return -ENOMEM;
 	brick_fabric_any_port(link->server.info);
-	rc = fi_fabric(link->server.info->fabric_attr, &link->server.fabric,
-		       NULL);
+	rc = stcp_choose_fabric(link->server.info->fabric_attr,
+				&link->server.fabric, NULL);
 	if (!rc)
 		rc = fi_eq_open(link->server.fabric, &attr, &link->server.eq,
 				NULL);
@@ -182,11 +183,13 @@ static int start_connecting(struct brick_link *link)
 		return -ENOMEM;
 	rc = port_of(link->pep, service);
 	if (!rc)
-		rc = fi_getinfo(BRICK_FI_VERSION, link->to->host, service,
-				FI_NUMERICHOST, hints, &end->info);
+		rc = stcp_choose_getinfo(BRICK_FI_VERSION, link->to->host,
+					 service, FI_NUMERICHOST, hints,
+					 &end->info);
 	fi_freeinfo(hints);
 	if (!rc)
-		rc = fi_fabric(end->info->fabric_attr, &end->fabric, NULL);
+		rc = stcp_choose_fabric(end->info->fabric_attr, &end->fabric,
+					NULL);
 	if (!rc)
 		rc = fi_eq_open(end->fabric, &attr, &end->eq, NULL);
 	if (!rc)
@@ -240,9 +243,9 @@ int brick_link_write(struct brick_link *link, void *src, void *desc, size_t len,
 				  .rma_iov = &rma,
 				  .rma_iov_count = 1,
 				  .context = &context };
-	/* A plain write on stock tcp completes whatever its key is. */
-	uint64_t flags =
-		FI_COMPLETION | (link->f->mr_fences ? 0 : FI_DELIVERY_COMPLETE);
+	/* One that is only sent completes whatever its key is. */
+	uint64_t flags = FI_COMPLETION |
+			 (link->f->write_is_placed ? 0 : FI_DELIVERY_COMPLETE);
 	int rc;
 
 	end->completed = false;

@@ -266,8 +266,8 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	rc = kfbl_url_parse(config->brick, &k->url);
 	if (rc)
 		kfbl_fail(k, rc,
-			  "\"%s\" names no brick: tcp://HOST[:PORT] or "
-			  "verbs://HOST[:PORT] does",
+			  "\"%s\" names no brick: tcp://HOST[:PORT], "
+			  "stcp://HOST[:PORT] or verbs://HOST[:PORT] does",
 			  config->brick);
 	else
 		rc = connect_host(k, config->expect_uuid);

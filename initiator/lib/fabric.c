@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "internal.h"
+#include "kfabric/user/stcp.h"
 
 #define API_VERSION FI_VERSION(1, 17)
 
@@ -76,14 +77,14 @@ static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 	hints->rx_attr->size = KFBL_RX_MAX;
 	hints->fabric_attr->prov_name = strdup(url->provider);
 	if (hints->fabric_attr->prov_name) {
-		rc = fi_getinfo(API_VERSION, address, url->port, 0, hints,
-				&f->info);
+		rc = stcp_choose_getinfo(API_VERSION, address, url->port, 0,
+					 hints, &f->info);
 		if (rc == -FI_ENODATA) {
 			/* Queues that large are not to be had: any will do. */
 			hints->tx_attr->size = 0;
 			hints->rx_attr->size = 0;
-			rc = fi_getinfo(API_VERSION, address, url->port, 0,
-					hints, &f->info);
+			rc = stcp_choose_getinfo(API_VERSION, address,
+						 url->port, 0, hints, &f->info);
 		}
 	}
 	fi_freeinfo(hints);
@@ -149,7 +150,7 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	if (rc)
 		return kfbl_errno(rc);
 	*what = "open the fabric";
-	rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL);
+	rc = stcp_choose_fabric(f->info->fabric_attr, &f->fabric, NULL);
 	if (rc)
 		return kfbl_errno(rc);
 	*what = "open a domain";
@@ -161,7 +162,7 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 		     KFB_FLUSH_POSTED_MAX;
 	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	/* There a plain write with a dead key completes without an error. */
-	f->delivery_complete = !strcmp(url->provider, "tcp");
+	f->delivery_complete = strcmp(url->provider, "verbs") != 0;
 	/* It watches the socket itself. */
 	f->cq_hears_the_end = f->delivery_complete;
 	f->inject_max = f->info->tx_attr->inject_size;

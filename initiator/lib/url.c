@@ -14,7 +14,7 @@
 
 static const char *after_scheme(const char *text, struct kfbl_url *url)
 {
-	static const char *const schemes[] = { "tcp", "verbs" };
+	static const char *const schemes[] = { "tcp", "stcp", "verbs" };
 	const char *sep = strstr(text, "://");
 	size_t i;
 

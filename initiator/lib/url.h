@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A brick's name: tcp://host[:port], verbs://host[:port] or host[:port].
+ * A brick's name: tcp://host[:port], stcp://host[:port], verbs://host[:port] or
+ * host[:port].
  */
 #ifndef KFBRICK_URL_H
 #define KFBRICK_URL_H
@@ -10,7 +11,7 @@
 #define KFBL_HOST_MAX 255
 
 struct kfbl_url {
-	char provider[8]; /* "tcp" or "verbs" */
+	char provider[8]; /* "tcp", "stcp" or "verbs" */
 	char host[KFBL_HOST_MAX + 1]; /* without brackets */
 	char port[8]; /* decimal */
 	char text[KFBL_HOST_MAX + 32]; /* as a complete URL, for messages */

@@ -30,6 +30,8 @@ static const char *const texts[TCPW_VIOLATIONS] = {
 	[TCPW_BAD_ACCESS] = "an access that the registration does not allow",
 	[TCPW_TOO_LONG] = "a message too long for the posted receive",
 	[TCPW_NO_COMMIT] = "persistence asked for where there is none",
+	[TCPW_NO_CQ_DATA] = "data for a completion queue that takes none",
+	[TCPW_NO_MEMORY] = "no memory for an answer",
 	[TCPW_LATE] = "not done in time",
 };
 

@@ -33,6 +33,8 @@
  * @TCPW_BAD_ACCESS: a registration that does not allow this
  * @TCPW_TOO_LONG: a message that the posted receive has no room for
  * @TCPW_NO_COMMIT: persistence asked for where there is none to give
+ * @TCPW_NO_CQ_DATA: data for a completion queue that takes none
+ * @TCPW_NO_MEMORY: no fault of the peer: there was no memory for an answer
  * @TCPW_LATE: the peer did not do in time what it had to
  * @TCPW_VIOLATIONS: how many there are
  *
@@ -62,6 +64,8 @@ enum tcpw_violation {
 	TCPW_BAD_ACCESS,
 	TCPW_TOO_LONG,
 	TCPW_NO_COMMIT,
+	TCPW_NO_CQ_DATA,
+	TCPW_NO_MEMORY,
 	TCPW_LATE,
 	TCPW_VIOLATIONS
 };

@@ -133,7 +133,7 @@ class Ops(AdminTest):
         self.assertEqual((one["client"], one["state"]), ("b", "LIVE"))
         self.assertLessEqual(one["lease_left_ms"], 10000)
         self.assertEqual((one["queues"], one["mappings"], one["handles"]), (1, 1, 1))
-        self.assertRegex(one["peer"], r"^tcp\[127\.0\.0\.1\]:\d+$")
+        self.assertRegex(one["peer"], r"^s?tcp\[127\.0\.0\.1\]:\d+$")
         self.assertEqual(one["ops"]["map"], 1)
         text = self.ok(self.admin_ctl("sessions")).decode()
         self.assertIn(one["session"], text)

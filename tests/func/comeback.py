@@ -43,7 +43,8 @@ class Forwarder:
 
     @property
     def url(self):
-        return f"tcp://127.0.0.1:{self.port}"
+        scheme = lab.LISTEN.partition("://")[0]
+        return f"{scheme}://127.0.0.1:{self.port}"
 
     def run(self):
         while not self.ended:

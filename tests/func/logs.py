@@ -9,7 +9,7 @@ import lab
 
 TRIES = 600
 WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
-                 r"( queue \d+)?( (tcp|verbs)\[\S+\]:\d+)?|(tcp|verbs)\[\S+\]:\d+): ")
+                 r"( queue \d+)?( (s?tcp|verbs)\[\S+\]:\d+)?|(s?tcp|verbs)\[\S+\]:\d+): ")
 # What concerns the daemon as a whole.
 DAEMON = re.compile(r"<\d>brickd: (serving |stopping$|stopped cleanly$|self-test of |"
                     r"\d+ lines like the next|/\S+ is |the last stop was not clean)")
@@ -38,15 +38,15 @@ class Logs(lab.FuncTest):
         for line in lines:
             if not DAEMON.match(line):
                 self.assertRegex(line, WHO)
-        for said in ("client a queue 0 tcp.*: authenticated",
-                     "queue 0 tcp.*: authentication of", "client a: ends: goodbye"):
+        for said in ("client a queue 0 s?tcp.*: authenticated",
+                     "queue 0 s?tcp.*: authentication of", "client a: ends: goodbye"):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
 
     def test_a_refusal_names_the_peer_and_the_session_it_asked_for(self):
         b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}).start()
         self.ok(lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b")))
-        self.assertTrue(re.search(r"session [0-9a-f]{16} queue \d+ tcp\[127\.0\.0\.1\]:\d+: "
+        self.assertTrue(re.search(r"session [0-9a-f]{16} queue \d+ s?tcp\[127\.0\.0\.1\]:\d+: "
                                   "connection request refused", b.log_text()))
         self.assertEqual(b.stop(), 0)
         b.settings = "max-sessions = 1"
@@ -61,7 +61,7 @@ class Logs(lab.FuncTest):
             self.assertNotEqual(b.ctl("info").returncode, 0)
             holder.terminate()
             holder.communicate()
-        self.assertTrue(re.search(r"brickd: tcp\[127\.0\.0\.1\]:\d+: connection request "
+        self.assertTrue(re.search(r"brickd: s?tcp\[127\.0\.0\.1\]:\d+: connection request "
                                   "refused: a limit", b.log_text()), b.log_text()[-1000:])
         self.assertEqual(b.stop(), 0)
 

@@ -54,6 +54,7 @@ static void every_setting_is_taken(void **state)
 				 "store = /dev/dax0.0 ; behind a value\n"
 				 "  listen = tcp://127.0.0.1, tcp://[::1]:7\n"
 				 "listen = verbs://192.0.2.1:9\n"
+				 "listen = stcp://127.0.0.1:8\n"
 				 "auth = none\n"
 				 "persistence = battery\n"
 				 "ddio = off\n"
@@ -86,12 +87,14 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.limits.tier_high_percent, 3);
 	assert_int_equal(config.limits.tier_rate_bytes, 100 << 20);
 	assert_int_equal(config.limits.promote_wait_ms, 7);
-	assert_int_equal(config.n_listen, 3);
+	assert_int_equal(config.n_listen, 4);
 	assert_string_equal(config.listen[0].service, "20149");
 	assert_true(config.listen[1].loopback);
 	assert_string_equal(config.listen[1].host, "::1");
 	assert_int_equal(config.listen[2].provider, BRICK_PROVIDER_VERBS);
 	assert_false(config.listen[2].loopback);
+	assert_int_equal(config.listen[3].provider, BRICK_PROVIDER_STCP);
+	assert_string_equal(config.listen[3].service, "8");
 	assert_int_equal(config.auth, BRICK_AUTH_NONE);
 	assert_int_equal(config.persistence, BRICK_PERSISTENCE_BATTERY);
 	assert_int_equal(config.ddio, BRICK_DDIO_OFF);
@@ -240,6 +243,8 @@ static const struct {
 	{ "[brick]\nstore=s\n[client a]\n", "test.conf:3: client a has no" },
 	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n[client a]\nkey-file=k\n",
 	  "test.conf:3: tcp://192.0.2.1:20149 is not a loopback" },
+	{ "[brick]\nstore=s\nlisten=stcp://192.0.2.1\n[client a]\nkey-file=k\n",
+	  "test.conf:3: stcp://192.0.2.1:20149 is not a loopback" },
 	{ "[brick]\nstore=s\nlisten=tcp://0.0.0.0\n[client a]\nkey-file=k\n",
 	  "is not a loopback" },
 	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n"

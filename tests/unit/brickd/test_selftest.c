@@ -47,16 +47,20 @@ int __wrap_brick_link_open(struct brick_link *link,
 	return -ETIMEDOUT;
 }
 
-static int begin(void **state)
+static int open_fabric(const char *url)
 {
-	links_left = INT_MAX;
-	brick_fabric_prepare();
-	if (brick_address_parse("tcp://127.0.0.1:0", &address, err,
-				sizeof(err)))
+	if (brick_address_parse(url, &address, err, sizeof(err)))
 		return -1;
 	memset(&fabric, 0, sizeof(fabric));
 	fabric.address = &address;
 	return brick_fabric_open(&fabric, err, sizeof(err));
+}
+
+static int begin(void **state)
+{
+	links_left = INT_MAX;
+	brick_fabric_prepare();
+	return open_fabric("tcp://127.0.0.1:0");
 }
 
 static int end(void **state)
@@ -70,13 +74,22 @@ static void stock_tcp_passes(void **state)
 	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
 }
 
+static void stcp_passes_and_fences(void **state)
+{
+	brick_fabric_close(&fabric);
+	assert_int_equal(open_fabric("stcp://127.0.0.1:0"), 0);
+	assert_true(fabric.mr_fences);
+	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
+}
+
 /*
  * On stock tcp a plain write completes whatever its key is: without
- * FI_DELIVERY_COMPLETE, as on a fabric that fences, the test must not pass.
+ * FI_DELIVERY_COMPLETE, as on a fabric where it is placed, the test must not
+ * pass.
  */
 static void a_completion_with_a_bad_key_is_noticed(void **state)
 {
-	fabric.mr_fences = true;
+	fabric.write_is_placed = true;
 	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)),
 			 -EKEYREJECTED);
 	assert_non_null(strstr(err, "not serving"));
@@ -206,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(stock_tcp_passes),
+		TEST(stcp_passes_and_fences),
 		TEST(a_completion_with_a_bad_key_is_noticed),
 		TEST(no_connection_is_no_proof_of_a_bad_key),
 		TEST(a_tcp_wildcard_is_tested_by_loopback),

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The life of a connection: asking, accepting, and the one way in which it
+ * ends, whoever ends it.
+ *
+ * Context: calls of the user in any thread; ready() and late() in the shard's.
+ * Locking: the endpoint's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "impl.h"
+
+void stcp_ep_watch(struct stcp_ep *ep, uint32_t events)
+{
+	if (!ep->watched || ep->events == events)
+		return;
+	ep->events = events;
+	stcp_shard_change(&ep->source, events);
+}
+
+static int start_watching(struct stcp_ep *ep, uint32_t events)
+{
+	int rc;
+
+	stcp_shard_assign(&ep->source);
+	rc = stcp_shard_watch(&ep->source, events);
+	ep->events = events;
+	ep->watched = !rc;
+	return rc;
+}
+
+/* Tells the user, once. */
+static void tell_end(struct stcp_ep *ep, enum tcpw_state was, int err,
+		     enum tcpw_violation why)
+{
+	struct stcp_event *event = ep->end_event;
+
+	if (ep->told || !ep->eq)
+		return;
+	ep->told = true;
+	ep->end_event = NULL;
+	if (was != TCPW_REJECTED)
+		event->data_bytes = 0;
+	if (why || (was != TCPW_UP && was != TCPW_CLOSING)) {
+		event->kind = 0;
+		event->err = why ? EPROTO : err;
+		event->prov_errno = (int)why;
+	}
+	stcp_eq_add(ep->eq, event);
+}
+
+static void drop_cm(struct stcp_ep *ep)
+{
+	free(ep->cm);
+	free(ep->cm_out);
+	ep->cm = NULL;
+	ep->cm_out = NULL;
+}
+
+void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
+{
+	enum tcpw_state was = ep->state;
+
+	if (was == TCPW_DEAD)
+		return;
+	(void)tcpw_state_move(&ep->state, TCPW_DEAD);
+	if (ep->watched) {
+		/* It stays the shard's until it is closed, but hears of
+		 * nothing: what is hung up would be reported for ever.
+		 */
+		stcp_shard_mute(&ep->source);
+		ep->watched = false;
+		ep->muted = true;
+	}
+	if (ep->source.fd >= 0)
+		(void)shutdown(ep->source.fd, SHUT_RDWR);
+	drop_cm(ep);
+	memset(ep->place_mr, 0, sizeof(ep->place_mr));
+	stcp_tx_flush(ep, FI_ECANCELED, (int)why);
+	stcp_rx_flush(ep, FI_ECANCELED, (int)why);
+	tell_end(ep, was, err, why);
+}
+
+static void connected(struct stcp_ep *ep, const void *data, uint32_t n,
+		      enum tcpw_order theirs)
+{
+	struct stcp_event *event =
+		stcp_event_alloc(FI_CONNECTED, &ep->fid.fid, data, n);
+
+	if (!event) {
+		stcp_ep_end(ep, FI_ENOMEM, TCPW_OK);
+		return;
+	}
+	ep->order = tcpw_order_of_pair(TCPW_LITTLE, theirs);
+	tcpw_rx_init(&ep->rx, ep->order, &ep->ledger);
+	(void)tcpw_state_move(&ep->state, TCPW_UP);
+	stcp_eq_add(ep->eq, event);
+}
+
+/* The answer to our request is whole. */
+static void answered(struct stcp_ep *ep)
+{
+	const uint8_t *data;
+	uint32_t n;
+
+	stcp_shard_deadline(&ep->source, 0);
+	data = tcpw_cm_rx_data(ep->cm, &n);
+	if (tcpw_cm_rx_type(ep->cm) == TCPW_CM_ACCEPT) {
+		connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
+		drop_cm(ep);
+		return;
+	}
+	(void)tcpw_state_move(&ep->state, TCPW_REJECTED);
+	if (ep->end_event) {
+		memcpy(ep->end_event->data, data, n);
+		ep->end_event->data_bytes = n;
+	}
+	stcp_ep_end(ep, ECONNREFUSED, TCPW_OK);
+}
+
+static void receive_answer(struct stcp_ep *ep)
+{
+	uint8_t *to;
+	uint32_t want;
+
+	while ((want = tcpw_cm_rx_want(ep->cm, &to))) {
+		ssize_t n = recv(ep->source.fd, to, want, MSG_DONTWAIT);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			stcp_ep_end(ep, n ? errno : ECONNRESET, TCPW_OK);
+			return;
+		}
+		if (tcpw_cm_rx_fed(ep->cm, (uint32_t)n)) {
+			stcp_ep_end(ep, EPROTO, ep->cm->violation);
+			return;
+		}
+	}
+	answered(ep);
+}
+
+/* The socket is connected, or cannot be: send the request. */
+static void ask(struct stcp_ep *ep)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+	ssize_t n;
+
+	(void)getsockopt(ep->source.fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	if (!err) {
+		/* A new socket has room for all of it. */
+		n = send(ep->source.fd, ep->cm_out, ep->cm_out_bytes,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n != (ssize_t)ep->cm_out_bytes)
+			err = n < 0 ? errno : EIO;
+	}
+	if (err) {
+		stcp_ep_end(ep, err, TCPW_OK);
+		return;
+	}
+	free(ep->cm_out);
+	ep->cm_out = NULL;
+	stcp_ep_watch(ep, EPOLLIN);
+}
+
+static void move_data(struct stcp_ep *ep, uint32_t events)
+{
+	if (events & EPOLLOUT)
+		stcp_tx_progress(ep);
+	if (ep->state == TCPW_UP)
+		stcp_rx_progress(ep);
+	/* Nobody receives, so that nothing else would notice. */
+	if (events & (EPOLLERR | EPOLLHUP) &&
+	    (ep->pause || ep->state == TCPW_CLOSING))
+		stcp_ep_end(ep, ECONNRESET, TCPW_OK);
+}
+
+void stcp_ep_ready(struct stcp_source *source, uint32_t events)
+{
+	struct stcp_ep *ep = container_of(source, struct stcp_ep, source);
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->state == TCPW_REQUESTED) {
+		if (ep->cm_out)
+			ask(ep);
+		else
+			receive_answer(ep);
+	}
+	if (ep->state == TCPW_UP || ep->state == TCPW_CLOSING)
+		move_data(ep, events);
+	pthread_mutex_unlock(&ep->lock);
+}
+
+void stcp_ep_late(struct stcp_source *source)
+{
+	struct stcp_ep *ep = container_of(source, struct stcp_ep, source);
+
+	pthread_mutex_lock(&ep->lock);
+	stcp_ep_end(ep, ETIMEDOUT, TCPW_OK);
+	pthread_mutex_unlock(&ep->lock);
+}
+
+static int begin_connect(struct stcp_ep *ep, const void *addr)
+{
+	const struct sockaddr *sa = addr;
+	int fd;
+
+	fd = socket(sa->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		    0);
+	if (fd < 0)
+		return -errno;
+	ep->source.fd = fd;
+	stcp_socket_tune(fd);
+	if (ep->from && bind(fd, (struct sockaddr *)ep->from,
+			     (socklen_t)stcp_sockaddr_len(ep->from)))
+		return -errno;
+	if (connect(fd, sa, (socklen_t)stcp_sockaddr_len(sa)) &&
+	    errno != EINPROGRESS)
+		return -errno;
+	return 0;
+}
+
+static int prepare_request(struct stcp_ep *ep, const void *param,
+			   size_t paramlen)
+{
+	int n;
+
+	ep->cm = malloc(sizeof(*ep->cm));
+	ep->cm_out = malloc(TCPW_CM_MAX);
+	if (!ep->cm || !ep->cm_out)
+		return -FI_ENOMEM;
+	tcpw_cm_rx_init(ep->cm, true);
+	n = tcpw_cm_encode(TCPW_CM_REQUEST, TCPW_LITTLE, param, (__u32)paramlen,
+			   ep->cm_out);
+	ep->cm_out_bytes = n > 0 ? (size_t)n : 0;
+	return n < 0 ? n : 0;
+}
+
+static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
+		      size_t paramlen)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	int rc = -FI_EOPBADSTATE;
+
+	if (!addr || paramlen > TCPW_CM_DATA_MAX)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->lock);
+	if (ep->state == TCPW_IDLE && ep->source.fd < 0) {
+		rc = prepare_request(ep, param, paramlen);
+		if (!rc)
+			rc = begin_connect(ep, addr);
+		if (!rc)
+			rc = start_watching(ep, EPOLLOUT);
+		if (!rc) {
+			(void)tcpw_state_move(&ep->state, TCPW_REQUESTED);
+			stcp_shard_deadline(&ep->source, STCP_CM_DEADLINE_MS);
+		} else {
+			drop_cm(ep);
+		}
+	}
+	pthread_mutex_unlock(&ep->lock);
+	return rc;
+}
+
+static int send_accept(struct stcp_ep *ep, const void *param, size_t paramlen)
+{
+	uint8_t out[TCPW_CM_MAX];
+	int n = tcpw_cm_encode(TCPW_CM_ACCEPT, TCPW_LITTLE, param,
+			       (__u32)paramlen, out);
+
+	if (n < 0)
+		return n;
+	(void)tcpw_state_move(&ep->state, TCPW_ACCEPTED);
+	/* A new socket has room for all of it. */
+	if (send(ep->source.fd, out, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    n)
+		return -ECONNRESET;
+	return 0;
+}
+
+static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	int rc = -FI_EOPBADSTATE;
+
+	if (paramlen > TCPW_CM_DATA_MAX)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->lock);
+	if (ep->state == TCPW_ASKED) {
+		enum tcpw_order theirs = tcpw_cm_rx_order(&ep->request->cm);
+
+		rc = send_accept(ep, param, paramlen);
+		/* The descriptor is the endpoint's from here on. */
+		ep->request->source.fd = -1;
+		stcp_request_free(ep->request);
+		ep->request = NULL;
+		if (!rc) {
+			connected(ep, NULL, 0, theirs);
+			rc = start_watching(ep, EPOLLIN);
+		}
+		if (rc)
+			stcp_ep_end(ep, -rc, TCPW_OK);
+	}
+	pthread_mutex_unlock(&ep->lock);
+	return rc;
+}
+
+static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	int rc = 0;
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->state != TCPW_UP) {
+		rc = ep->state == TCPW_CLOSING ? 0 : -FI_EOPBADSTATE;
+	} else {
+		(void)tcpw_state_move(&ep->state, TCPW_CLOSING);
+		stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
+		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
+		stcp_tx_progress(ep);
+	}
+	pthread_mutex_unlock(&ep->lock);
+	return rc;
+}
+
+static int no_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+
+	return stcp_socket_name(ep->source.fd, false, addr, addrlen);
+}
+
+static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+
+	return stcp_socket_name(ep->source.fd, true, addr, addrlen);
+}
+
+struct fi_ops_cm stcp_ep_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = no_setname,
+	.getname = ep_getname,
+	.getpeer = ep_getpeer,
+	.connect = ep_connect,
+	.accept = ep_accept,
+	.shutdown = ep_shutdown,
+};

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Completion queues. A completion is the operation itself, so that a queue can
+ * neither overrun nor fail for want of memory; endpoints bound how many there
+ * are.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "impl.h"
+
+static size_t entry_bytes(enum fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_MSG:
+		return sizeof(struct fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA:
+		return sizeof(struct fi_cq_data_entry);
+	default:
+		return sizeof(struct fi_cq_entry);
+	}
+}
+
+/* The formats are prefixes of each other. */
+static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
+		      void *to)
+{
+	struct fi_cq_data_entry entry = {
+		.op_context = op->context,
+		.flags = op->flags,
+		.len = op->len,
+		.data = op->data,
+	};
+
+	memcpy(to, &entry, entry_bytes(cq->format));
+}
+
+static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_op *op;
+	uint8_t *to = buf;
+	size_t n = 0;
+
+	pthread_mutex_lock(&cq->lock);
+	while (n < count && (op = STAILQ_FIRST(&cq->done)) && !op->err) {
+		STAILQ_REMOVE_HEAD(&cq->done, done_link);
+		put_entry(cq, op, to);
+		free(op);
+		to += entry_bytes(cq->format);
+		n++;
+	}
+	op = STAILQ_FIRST(&cq->done);
+	pthread_mutex_unlock(&cq->lock);
+	if (n)
+		return (ssize_t)n;
+	return op && op->err ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
+static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
+			   fi_addr_t *src_addr)
+{
+	ssize_t n = cq_read(fid, buf, count);
+
+	for (ssize_t i = 0; src_addr && i < n; i++)
+		src_addr[i] = FI_ADDR_NOTAVAIL;
+	return n;
+}
+
+static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
+			  uint64_t flags)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_op *op;
+
+	pthread_mutex_lock(&cq->lock);
+	op = STAILQ_FIRST(&cq->done);
+	if (!op || !op->err) {
+		pthread_mutex_unlock(&cq->lock);
+		return -FI_EAGAIN;
+	}
+	STAILQ_REMOVE_HEAD(&cq->done, done_link);
+	pthread_mutex_unlock(&cq->lock);
+	entry->op_context = op->context;
+	entry->flags = op->flags;
+	entry->len = 0;
+	entry->buf = NULL;
+	entry->data = 0;
+	entry->tag = 0;
+	entry->olen = 0;
+	entry->err = op->err;
+	entry->prov_errno = op->prov_errno;
+	entry->err_data = NULL;
+	entry->err_data_size = 0;
+	free(op);
+	return 1;
+}
+
+static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
+			const void *cond, int timeout)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	uint64_t until_ms =
+		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
+	ssize_t n;
+	int rc;
+
+	for (;;) {
+		uint64_t now_ms = stcp_now_ms();
+		int left = timeout;
+
+		n = cq_read(fid, buf, count);
+		if (n != -FI_EAGAIN)
+			return n;
+		if (stcp_cq_trywait(cq))
+			continue;
+		if (timeout >= 0)
+			left = now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
+		rc = stcp_wait_poll(&cq->wait, left);
+		if (rc)
+			return rc;
+	}
+}
+
+static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
+			    fi_addr_t *src_addr, const void *cond, int timeout)
+{
+	ssize_t n = cq_sread(fid, buf, count, cond, timeout);
+
+	for (ssize_t i = 0; src_addr && i < n; i++)
+		src_addr[i] = FI_ADDR_NOTAVAIL;
+	return n;
+}
+
+static int cq_signal(struct fid_cq *fid)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+
+	pthread_mutex_lock(&cq->lock);
+	stcp_wait_signal(&cq->wait);
+	pthread_mutex_unlock(&cq->lock);
+	return 0;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
+			       const void *err_data, char *buf, size_t len)
+{
+	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
+
+	if (buf && len) {
+		strncpy(buf, text, len - 1);
+		buf[len - 1] = '\0';
+	}
+	return text;
+}
+
+void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op)
+{
+	pthread_mutex_lock(&cq->lock);
+	STAILQ_INSERT_TAIL(&cq->done, op, done_link);
+	stcp_wait_signal(&cq->wait);
+	pthread_mutex_unlock(&cq->lock);
+}
+
+int stcp_cq_trywait(struct stcp_cq *cq)
+{
+	int rc = -FI_EAGAIN;
+
+	pthread_mutex_lock(&cq->lock);
+	if (STAILQ_EMPTY(&cq->done)) {
+		stcp_wait_arm(&cq->wait);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return rc;
+}
+
+static int cq_control(struct fid *fid, int command, void *arg)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid.fid);
+
+	if (command != FI_GETWAIT || cq->wait.fd < 0)
+		return -FI_ENOSYS;
+	*(int *)arg = cq->wait.fd;
+	return 0;
+}
+
+static int cq_close(struct fid *fid)
+{
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid.fid);
+	struct stcp_op *op;
+
+	if (atomic_load(&cq->refs))
+		return -FI_EBUSY;
+	while ((op = STAILQ_FIRST(&cq->done))) {
+		STAILQ_REMOVE_HEAD(&cq->done, done_link);
+		free(op);
+	}
+	stcp_wait_fini(&cq->wait);
+	pthread_mutex_destroy(&cq->lock);
+	atomic_fetch_sub(&cq->domain->refs, 1);
+	free(cq);
+	return 0;
+}
+
+static struct fi_ops cq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cq_close,
+	.control = cq_control,
+};
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(struct fi_ops_cq),
+	.read = cq_read,
+	.readfrom = cq_readfrom,
+	.readerr = cq_readerr,
+	.sread = cq_sread,
+	.sreadfrom = cq_sreadfrom,
+	.signal = cq_signal,
+	.strerror = cq_strerror,
+};
+
+int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		 struct fid_cq **out, void *context)
+{
+	struct stcp_cq *cq = calloc(1, sizeof(*cq));
+	int rc;
+
+	if (!cq)
+		return -FI_ENOMEM;
+	rc = attr->format > FI_CQ_FORMAT_DATA
+		     ? -FI_ENOSYS
+		     : stcp_wait_init(&cq->wait, attr->wait_obj);
+	if (rc) {
+		free(cq);
+		return rc;
+	}
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fid_ops;
+	cq->fid.ops = &cq_ops;
+	cq->format = attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
+	cq->domain = container_of(domain, struct stcp_domain, fid);
+	atomic_fetch_add(&cq->domain->refs, 1);
+	pthread_mutex_init(&cq->lock, NULL);
+	STAILQ_INIT(&cq->done);
+	*out = &cq->fid;
+	return 0;
+}

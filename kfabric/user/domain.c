@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Domains: what one client's keys open, and who makes its bytes durable. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+#include "stcp.h"
+
+static int set_persist(struct fid_domain *fid,
+		       int (*persist)(void *arg, void *addr, size_t len),
+		       void *arg)
+{
+	struct stcp_domain *domain = container_of(fid, struct stcp_domain, fid);
+
+	domain->persist = persist;
+	domain->persist_arg = arg;
+	return 0;
+}
+
+static struct stcp_domain_ops own_ops = {
+	.size = sizeof(struct stcp_domain_ops),
+	.set_persist = set_persist,
+};
+
+static int domain_ops_open(struct fid *fid, const char *name, uint64_t flags,
+			   void **ops, void *context)
+{
+	if (flags || strcmp(name, STCP_DOMAIN_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &own_ops;
+	return 0;
+}
+
+static int domain_close(struct fid *fid)
+{
+	struct stcp_domain *domain =
+		container_of(fid, struct stcp_domain, fid.fid);
+
+	if (atomic_load(&domain->refs) || domain->n_mrs)
+		return -FI_EBUSY;
+	atomic_fetch_sub(&domain->fabric->refs, 1);
+	pthread_mutex_destroy(&domain->lock);
+	pthread_mutex_destroy(&domain->mr_lock);
+	free(domain->buckets);
+	free(domain);
+	return 0;
+}
+
+static int no_av(struct fid_domain *domain, struct fi_av_attr *attr,
+		 struct fid_av **av, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info,
+			  struct fid_ep **sep, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_cntr(struct fid_domain *domain, struct fi_cntr_attr *attr,
+		   struct fid_cntr **cntr, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr,
+		   struct fid_poll **pollset)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr,
+		  struct fid_stx **stx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr,
+		  struct fid_ep **rx_ep, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = domain_close,
+	.ops_open = domain_ops_open,
+};
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.av_open = no_av,
+	.cq_open = stcp_cq_open,
+	.endpoint = stcp_ep_open,
+	.scalable_ep = no_scalable_ep,
+	.cntr_open = no_cntr,
+	.poll_open = no_poll,
+	.stx_ctx = no_stx,
+	.srx_ctx = no_srx,
+};
+
+int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+		     struct fid_domain **out, void *context)
+{
+	struct stcp_domain *domain = calloc(1, sizeof(*domain));
+
+	if (!domain)
+		return -FI_ENOMEM;
+	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
+	domain->fid.fid.context = context;
+	domain->fid.fid.ops = &domain_fid_ops;
+	domain->fid.ops = &domain_ops;
+	domain->fid.mr = &stcp_mr_ops;
+	domain->fabric = container_of(fabric, struct stcp_fabric, fid);
+	atomic_fetch_add(&domain->fabric->refs, 1);
+	pthread_mutex_init(&domain->lock, NULL);
+	pthread_mutex_init(&domain->mr_lock, NULL);
+	LIST_INIT(&domain->eps);
+	*out = &domain->fid;
+	return 0;
+}

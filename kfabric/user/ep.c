@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Endpoints: opening, binding, enabling, closing. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "impl.h"
+
+#define CM_DATA_BYTES 256
+
+static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
+{
+	if (!(flags & (FI_TRANSMIT | FI_RECV)))
+		return -FI_EINVAL;
+	if ((flags & FI_TRANSMIT && ep->tx_cq) ||
+	    (flags & FI_RECV && ep->rx_cq))
+		return -FI_EINVAL;
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cq = cq;
+		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
+		atomic_fetch_add(&cq->refs, 1);
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cq = cq;
+		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
+		atomic_fetch_add(&cq->refs, 1);
+	}
+	return 0;
+}
+
+static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+
+	switch (bfid->fclass) {
+	case FI_CLASS_EQ:
+		if (ep->eq)
+			return -FI_EINVAL;
+		ep->eq = container_of(bfid, struct stcp_eq, fid.fid);
+		atomic_fetch_add(&ep->eq->refs, 1);
+		return 0;
+	case FI_CLASS_CQ:
+		return bind_cq(ep, container_of(bfid, struct stcp_cq, fid.fid),
+			       flags);
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+
+	if (command != FI_ENABLE)
+		return -FI_ENOSYS;
+	if (!ep->eq)
+		return -FI_ENOEQ;
+	return ep->tx_cq && ep->rx_cq ? 0 : -FI_ENOCQ;
+}
+
+static void unbind(struct stcp_ep *ep)
+{
+	if (ep->eq) {
+		stcp_eq_purge(ep->eq, &ep->fid.fid);
+		atomic_fetch_sub(&ep->eq->refs, 1);
+	}
+	if (ep->tx_cq)
+		atomic_fetch_sub(&ep->tx_cq->refs, 1);
+	if (ep->rx_cq)
+		atomic_fetch_sub(&ep->rx_cq->refs, 1);
+}
+
+static int ep_close(struct fid *fid)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+
+	pthread_mutex_lock(&ep->lock);
+	ep->told = true;
+	stcp_ep_end(ep, FI_ECANCELED, TCPW_OK);
+	pthread_mutex_unlock(&ep->lock);
+	if (ep->muted)
+		stcp_shard_forget(&ep->source);
+	pthread_mutex_lock(&ep->domain->lock);
+	LIST_REMOVE(ep, domain_link);
+	pthread_mutex_unlock(&ep->domain->lock);
+	unbind(ep);
+	if (ep->request)
+		stcp_request_free(ep->request);
+	else if (ep->source.fd >= 0)
+		close(ep->source.fd);
+	free(ep->end_event);
+	free(ep->from);
+	pthread_mutex_destroy(&ep->lock);
+	atomic_fetch_sub(&ep->domain->refs, 1);
+	free(ep);
+	return 0;
+}
+
+static ssize_t no_cancel(fid_t fid, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int ep_getopt(fid_t fid, int level, int optname, void *optval,
+		     size_t *optlen)
+{
+	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_CM_DATA_SIZE)
+		return -FI_ENOPROTOOPT;
+	if (*optlen < sizeof(size_t))
+		return -FI_ETOOSMALL;
+	*(size_t *)optval = CM_DATA_BYTES;
+	*optlen = sizeof(size_t);
+	return 0;
+}
+
+static int no_setopt(fid_t fid, int level, int optname, const void *optval,
+		     size_t optlen)
+{
+	return -FI_ENOPROTOOPT;
+}
+
+static struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = ep_close,
+	.bind = ep_bind,
+	.control = ep_control,
+};
+
+static struct fi_ops_ep ep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = no_cancel,
+	.getopt = ep_getopt,
+	.setopt = no_setopt,
+};
+
+static void set_vectors(struct stcp_ep *ep, void *context)
+{
+	ep->fid.fid.fclass = FI_CLASS_EP;
+	ep->fid.fid.context = context;
+	ep->fid.fid.ops = &ep_fid_ops;
+	ep->fid.ops = &ep_ops;
+	ep->fid.cm = &stcp_ep_cm_ops;
+	ep->fid.msg = &stcp_msg_ops;
+	ep->fid.rma = &stcp_rma_ops;
+	ep->source.ready = stcp_ep_ready;
+	ep->source.late = stcp_ep_late;
+}
+
+static void set_sizes(struct stcp_ep *ep, const struct fi_info *info)
+{
+	ep->tx_size = STCP_QUEUE_SIZE;
+	ep->rx_size = STCP_QUEUE_SIZE;
+	if (info->tx_attr && info->tx_attr->size)
+		ep->tx_size = info->tx_attr->size;
+	if (info->rx_attr && info->rx_attr->size)
+		ep->rx_size = info->rx_attr->size;
+	tcpw_ledger_init(&ep->ledger, (__u32)ep->tx_size);
+}
+
+static int allocate(struct stcp_ep *ep, const struct fi_info *info)
+{
+	ep->end_event = stcp_event_alloc(FI_SHUTDOWN, &ep->fid.fid, NULL,
+					 TCPW_CM_DATA_MAX);
+	if (!ep->end_event)
+		return -FI_ENOMEM;
+	/* A request's addresses are its socket's. */
+	if (info->handle || !info->src_addr)
+		return 0;
+	if (info->src_addrlen > sizeof(*ep->from))
+		return -FI_EINVAL;
+	ep->from = calloc(1, sizeof(*ep->from));
+	if (!ep->from)
+		return -FI_ENOMEM;
+	memcpy(ep->from, info->src_addr, info->src_addrlen);
+	return 0;
+}
+
+int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
+		 struct fid_ep **out, void *context)
+{
+	struct stcp_domain *domain = container_of(fid, struct stcp_domain, fid);
+	struct stcp_ep *ep;
+	int rc;
+
+	if (info->handle && !stcp_request_find(domain->fabric, info->handle))
+		return -FI_EINVAL;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	set_vectors(ep, context);
+	rc = allocate(ep, info);
+	if (rc) {
+		free(ep->end_event);
+		free(ep);
+		return rc;
+	}
+	set_sizes(ep, info);
+	ep->source.fd = -1;
+	ep->domain = domain;
+	TAILQ_INIT(&ep->queue);
+	TAILQ_INIT(&ep->answers);
+	TAILQ_INIT(&ep->receives);
+	pthread_mutex_init(&ep->lock, NULL);
+	if (info->handle) {
+		ep->request = stcp_request_find(domain->fabric, info->handle);
+		ep->source.fd = ep->request->source.fd;
+		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
+	}
+	atomic_fetch_add(&domain->refs, 1);
+	pthread_mutex_lock(&domain->lock);
+	LIST_INSERT_HEAD(&domain->eps, ep, domain_link);
+	pthread_mutex_unlock(&domain->lock);
+	*out = &ep->fid;
+	return 0;
+}

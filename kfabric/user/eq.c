@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Event queues: requests, connections made, refused and ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+struct stcp_event *stcp_event_alloc(uint32_t kind, fid_t fid, const void *data,
+				    size_t data_bytes)
+{
+	struct stcp_event *event = calloc(1, sizeof(*event) + data_bytes);
+
+	if (!event)
+		return NULL;
+	event->kind = kind;
+	event->fid = fid;
+	event->context = fid->context;
+	event->data_bytes = data_bytes;
+	if (data && data_bytes)
+		memcpy(event->data, data, data_bytes);
+	return event;
+}
+
+static void event_free(struct stcp_event *event)
+{
+	if (event && event->info) {
+		stcp_request_free(container_of(event->info->handle,
+					       struct stcp_request, fid));
+		fi_freeinfo(event->info);
+	}
+	free(event);
+}
+
+void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event)
+{
+	pthread_mutex_lock(&eq->lock);
+	STAILQ_INSERT_TAIL(&eq->events, event, link);
+	eq->n_events++;
+	stcp_wait_signal(&eq->wait);
+	pthread_mutex_unlock(&eq->lock);
+}
+
+bool stcp_eq_is_full(struct stcp_eq *eq)
+{
+	bool full;
+
+	pthread_mutex_lock(&eq->lock);
+	full = eq->n_events >= STCP_EVENTS_MAX;
+	pthread_mutex_unlock(&eq->lock);
+	return full;
+}
+
+/* Under the lock: the first event, not the queue's any more. */
+static struct stcp_event *take(struct stcp_eq *eq)
+{
+	struct stcp_event *event = STAILQ_FIRST(&eq->events);
+
+	if (event) {
+		STAILQ_REMOVE_HEAD(&eq->events, link);
+		eq->n_events--;
+	}
+	return event;
+}
+
+void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
+{
+	struct stcp_event_list keep = STAILQ_HEAD_INITIALIZER(keep);
+	struct stcp_event *event;
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&eq->lock);
+	while ((event = take(eq))) {
+		if (event->fid == fid) {
+			event_free(event);
+			continue;
+		}
+		STAILQ_INSERT_TAIL(&keep, event, link);
+		n++;
+	}
+	STAILQ_CONCAT(&eq->events, &keep);
+	eq->n_events = n;
+	pthread_mutex_unlock(&eq->lock);
+}
+
+int stcp_eq_trywait(struct stcp_eq *eq)
+{
+	int rc = -FI_EAGAIN;
+
+	pthread_mutex_lock(&eq->lock);
+	if (STAILQ_EMPTY(&eq->events)) {
+		stcp_wait_arm(&eq->wait);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return rc;
+}
+
+/* Under the lock; what the buffer has no room for is left out. */
+static ssize_t deliver(struct stcp_eq *eq, struct stcp_event *event,
+		       uint32_t *kind, void *buf, size_t len, uint64_t flags)
+{
+	struct fi_eq_cm_entry entry = { .fid = event->fid,
+					.info = event->info };
+	size_t data = event->data_bytes;
+
+	if (len < sizeof(entry))
+		return -FI_ETOOSMALL;
+	if (data > len - sizeof(entry))
+		data = len - sizeof(entry);
+	memcpy(buf, &entry, sizeof(entry));
+	memcpy((uint8_t *)buf + sizeof(entry), event->data, data);
+	*kind = event->kind;
+	if (!(flags & FI_PEEK)) {
+		(void)take(eq);
+		event->info = NULL;
+		event_free(event);
+	}
+	return (ssize_t)(sizeof(entry) + data);
+}
+
+static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
+		       size_t len, uint64_t flags)
+{
+	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	struct stcp_event *event;
+	ssize_t rc;
+
+	pthread_mutex_lock(&eq->lock);
+	event = STAILQ_FIRST(&eq->events);
+	if (!event)
+		rc = -FI_EAGAIN;
+	else if (!event->kind)
+		rc = -FI_EAVAIL;
+	else
+		rc = deliver(eq, event, kind, buf, len, flags);
+	pthread_mutex_unlock(&eq->lock);
+	return rc;
+}
+
+static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
+			  uint64_t flags)
+{
+	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	struct stcp_event *event;
+
+	pthread_mutex_lock(&eq->lock);
+	event = STAILQ_FIRST(&eq->events);
+	if (!event || event->kind) {
+		pthread_mutex_unlock(&eq->lock);
+		return -FI_EAGAIN;
+	}
+	(void)take(eq);
+	event_free(eq->last_error);
+	eq->last_error = event;
+	entry->fid = event->fid;
+	entry->context = event->context;
+	entry->data = 0;
+	entry->err = event->err;
+	entry->prov_errno = event->prov_errno;
+	/* The caller's own buffer, or ours until the next error is read. */
+	if (entry->err_data && entry->err_data_size) {
+		if (entry->err_data_size > event->data_bytes)
+			entry->err_data_size = event->data_bytes;
+		memcpy(entry->err_data, event->data, entry->err_data_size);
+	} else {
+		entry->err_data = event->data_bytes ? event->data : NULL;
+		entry->err_data_size = event->data_bytes;
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return sizeof(*entry);
+}
+
+static ssize_t eq_write(struct fid_eq *fid, uint32_t kind, const void *buf,
+			size_t len, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
+			size_t len, int timeout, uint64_t flags)
+{
+	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	uint64_t until_ms =
+		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
+	ssize_t n;
+	int rc;
+
+	for (;;) {
+		uint64_t now_ms = stcp_now_ms();
+		int left = timeout;
+
+		n = eq_read(fid, kind, buf, len, flags);
+		if (n != -FI_EAGAIN)
+			return n;
+		if (stcp_eq_trywait(eq))
+			continue;
+		if (timeout >= 0)
+			left = now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
+		rc = stcp_wait_poll(&eq->wait, left);
+		if (rc)
+			return rc;
+	}
+}
+
+static const char *eq_strerror(struct fid_eq *fid, int prov_errno,
+			       const void *err_data, char *buf, size_t len)
+{
+	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
+
+	if (buf && len) {
+		strncpy(buf, text, len - 1);
+		buf[len - 1] = '\0';
+	}
+	return text;
+}
+
+static int eq_control(struct fid *fid, int command, void *arg)
+{
+	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid.fid);
+
+	if (command != FI_GETWAIT || eq->wait.fd < 0)
+		return -FI_ENOSYS;
+	*(int *)arg = eq->wait.fd;
+	return 0;
+}
+
+static int eq_close(struct fid *fid)
+{
+	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid.fid);
+	struct stcp_event *event;
+
+	if (atomic_load(&eq->refs))
+		return -FI_EBUSY;
+	while ((event = take(eq)))
+		event_free(event);
+	event_free(eq->last_error);
+	stcp_wait_fini(&eq->wait);
+	pthread_mutex_destroy(&eq->lock);
+	atomic_fetch_sub(&eq->fabric->refs, 1);
+	free(eq);
+	return 0;
+}
+
+static struct fi_ops eq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = eq_close,
+	.control = eq_control,
+};
+
+static struct fi_ops_eq eq_ops = {
+	.size = sizeof(struct fi_ops_eq),
+	.read = eq_read,
+	.readerr = eq_readerr,
+	.write = eq_write,
+	.sread = eq_sread,
+	.strerror = eq_strerror,
+};
+
+int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
+		 struct fid_eq **out, void *context)
+{
+	struct stcp_eq *eq = calloc(1, sizeof(*eq));
+	int rc;
+
+	if (!eq)
+		return -FI_ENOMEM;
+	rc = stcp_wait_init(&eq->wait, attr ? attr->wait_obj : FI_WAIT_UNSPEC);
+	if (rc) {
+		free(eq);
+		return rc;
+	}
+	eq->fid.fid.fclass = FI_CLASS_EQ;
+	eq->fid.fid.context = context;
+	eq->fid.fid.ops = &eq_fid_ops;
+	eq->fid.ops = &eq_ops;
+	eq->fabric = container_of(fabric, struct stcp_fabric, fid);
+	atomic_fetch_add(&eq->fabric->refs, 1);
+	pthread_mutex_init(&eq->lock, NULL);
+	STAILQ_INIT(&eq->events);
+	*out = &eq->fid;
+	return 0;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The fabric: the root of all objects; while one is open the threads run. */
+#include <stdlib.h>
+
+#include "impl.h"
+#include "stcp.h"
+
+static int fabric_close(struct fid *fid)
+{
+	struct stcp_fabric *fabric =
+		container_of(fid, struct stcp_fabric, fid.fid);
+
+	if (atomic_load(&fabric->refs))
+		return -FI_EBUSY;
+	stcp_shards_put();
+	pthread_mutex_destroy(&fabric->lock);
+	free(fabric);
+	return 0;
+}
+
+static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids,
+			  int count)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < count; i++) {
+		if (fids[i]->fclass == FI_CLASS_CQ)
+			rc = stcp_cq_trywait(
+				container_of(fids[i], struct stcp_cq, fid.fid));
+		else if (fids[i]->fclass == FI_CLASS_EQ)
+			rc = stcp_eq_trywait(
+				container_of(fids[i], struct stcp_eq, fid.fid));
+		else
+			rc = -FI_ENOSYS;
+	}
+	return rc;
+}
+
+static int fabric_wait_open(struct fid_fabric *fabric,
+			    struct fi_wait_attr *attr,
+			    struct fid_wait **waitset)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = fabric_close,
+};
+
+static struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = stcp_domain_open,
+	.passive_ep = stcp_pep_open,
+	.eq_open = stcp_eq_open,
+	.wait_open = fabric_wait_open,
+	.trywait = fabric_trywait,
+};
+
+int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
+		void *context)
+{
+	struct stcp_fabric *fabric = calloc(1, sizeof(*fabric));
+	int rc;
+
+	if (!fabric)
+		return -FI_ENOMEM;
+	rc = stcp_shards_get();
+	if (rc) {
+		free(fabric);
+		return rc;
+	}
+	pthread_mutex_init(&fabric->lock, NULL);
+	LIST_INIT(&fabric->requests);
+	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
+	fabric->fid.fid.context = context;
+	fabric->fid.fid.ops = &fabric_fid_ops;
+	fabric->fid.ops = &fabric_ops;
+	fabric->fid.api_version = attr->api_version;
+	*out = &fabric->fid;
+	return 0;
+}

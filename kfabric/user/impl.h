@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The objects of stcp and what its files offer each other.
+ *
+ * Locking, outermost first: a domain's lock (its endpoints); an
+ * endpoint's lock; then one of the leaves: the lock of a queue, of a fabric's
+ * requests, of a domain's registrations, or of a shard's lists.
+ *
+ * Lifetime: an object is closed by its user, who closes what depends on it
+ * first. Whatever a shard's epoll knows is taken out by that shard's own
+ * thread (stcp_shard_forget()), so that no event about it is under way.
+ */
+#ifndef STCP_IMPL_H
+#define STCP_IMPL_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "kfabric/tcpwire/tcpw_cm.h"
+#include "kfabric/tcpwire/tcpw_rx.h"
+#include "kfabric/tcpwire/tcpw_state.h"
+
+#define STCP_IOV_MAX		      4
+#define STCP_QUEUE_SIZE		      256 /* operations each way, unless asked for more */
+#define STCP_QUEUE_MAX		      8192
+#define STCP_INJECT_BYTES	      256
+#define STCP_MSG_MAX		      (1UL << 30)
+#define STCP_ANSWERS_MAX	      64 /* ACKs and responses that wait to go out */
+#define STCP_ARRIVING_MAX	      256 /* connections whose request is not whole */
+#define STCP_ARRIVING_PER_ADDRESS_MAX 32
+#define STCP_EVENTS_MAX		      1024 /* requests that nobody has read */
+#define STCP_CM_DEADLINE_MS	      10000
+#define STCP_CLOSING_DEADLINE_MS      5000
+
+struct stcp_ep;
+struct stcp_shard;
+
+/* What a shard's epoll knows; ready() is called by its thread. */
+struct stcp_source {
+	void (*ready)(struct stcp_source *source, uint32_t events);
+	/* The deadline has passed; it is not set any more. */
+	void (*late)(struct stcp_source *source);
+	struct stcp_shard *shard;
+	int fd;
+	uint64_t deadline_ms;
+	TAILQ_ENTRY(stcp_source) hurry_link;
+};
+
+/* A descriptor that is readable when a queue is not empty. */
+struct stcp_wait {
+	int fd; /* -1: nobody waits for this queue */
+	bool armed; /* its user may be asleep */
+	bool readable;
+};
+
+enum stcp_kind {
+	STCP_RECV,
+	STCP_SEND,
+	STCP_WRITE,
+	STCP_READ,
+	STCP_ACK,
+	STCP_RESPONSE,
+};
+
+/*
+ * struct stcp_op - an operation from its post to its completion
+ * @link: in a queue of its endpoint
+ * @done_link: in its completion queue
+ * @due: in the ledger, once it is out and waits for an answer
+ * @completes: its user wants to hear of success
+ * @silent: its user hears of nothing
+ * @acked: it is over when the peer has acknowledged it
+ * @flags, @len, @data, @context, @err, @prov_errno: of its completion
+ * @iov: its memory, moved on as bytes go out; of a receive or read: whole
+ * @total: bytes of memory
+ * @mrs: of a response: where its memory is from
+ * @hdr, @hdr_bytes, @hdr_sent: of what goes out
+ * @copy: the bytes of an injected operation
+ */
+struct stcp_op {
+	TAILQ_ENTRY(stcp_op) link;
+	STAILQ_ENTRY(stcp_op) done_link;
+	struct tcpw_due due;
+	enum stcp_kind kind;
+	bool completes;
+	bool silent;
+	bool acked;
+	uint8_t n_iov;
+	uint8_t hdr_bytes;
+	uint8_t hdr_sent;
+	uint64_t flags;
+	uint64_t data;
+	size_t len;
+	size_t total;
+	void *context;
+	int err;
+	int prov_errno;
+	struct iovec iov[STCP_IOV_MAX];
+	/* Receives end here. */
+	struct stcp_mr *mrs[TCPW_SEGS_MAX];
+	uint8_t hdr[TCPW_HDR_MAX];
+	uint8_t copy[];
+};
+
+TAILQ_HEAD(stcp_op_list, stcp_op);
+
+/*
+ * struct stcp_fabric - the root
+ * @lock: @requests
+ * @requests: delivered, neither accepted nor rejected: handles that are good
+ */
+struct stcp_fabric {
+	struct fid_fabric fid;
+	atomic_uint refs;
+	pthread_mutex_t lock;
+	LIST_HEAD(, stcp_request) requests;
+};
+
+struct stcp_cq {
+	struct fid_cq fid;
+	struct stcp_domain *domain;
+	atomic_uint refs;
+	enum fi_cq_format format;
+	pthread_mutex_t lock;
+	STAILQ_HEAD(, stcp_op) done;
+	struct stcp_wait wait;
+};
+
+struct stcp_event {
+	STAILQ_ENTRY(stcp_event) link;
+	uint32_t kind; /* 0: an error */
+	int err;
+	int prov_errno;
+	fid_t fid;
+	void *context;
+	struct fi_info *info;
+	size_t data_bytes;
+	uint8_t data[];
+};
+
+struct stcp_eq {
+	struct fid_eq fid;
+	struct stcp_fabric *fabric;
+	atomic_uint refs;
+	pthread_mutex_t lock;
+	STAILQ_HEAD(stcp_event_list, stcp_event) events;
+	unsigned int n_events;
+	struct stcp_event *last_error; /* its data are the reader's */
+	struct stcp_wait wait;
+};
+
+struct stcp_mr {
+	struct fid_mr fid;
+	struct stcp_domain *domain;
+	uint8_t *base;
+	size_t len;
+	uint64_t access;
+	struct stcp_mr *next; /* in its bucket */
+};
+
+struct stcp_domain {
+	struct fid_domain fid;
+	struct stcp_fabric *fabric;
+	atomic_uint refs;
+	pthread_mutex_t lock; /* eps */
+	LIST_HEAD(, stcp_ep) eps;
+	pthread_mutex_t mr_lock; /* buckets and all behind them */
+	struct stcp_mr **buckets;
+	size_t n_buckets; /* a power of two */
+	size_t n_mrs;
+	int (*persist)(void *arg, void *addr, size_t len);
+	void *persist_arg;
+};
+
+/* A connection request: arriving, then its user's, as an info's handle. */
+struct stcp_request {
+	struct fid fid;
+	struct stcp_source source;
+	struct stcp_pep *pep; /* while it is arriving */
+	struct stcp_fabric *fabric; /* from then on: it is in its list */
+	LIST_ENTRY(stcp_request) link;
+	struct sockaddr_storage peer;
+	struct tcpw_cm_rx cm;
+};
+
+struct stcp_pep {
+	struct fid_pep fid;
+	struct stcp_fabric *fabric;
+	struct stcp_eq *eq;
+	struct fi_info *info;
+	struct stcp_source source;
+	/* Of the shard's thread. */
+	LIST_HEAD(, stcp_request) arriving;
+	unsigned int n_arriving;
+};
+
+/* Why nothing is received for the moment. */
+enum stcp_pause {
+	STCP_RUNS,
+	STCP_NO_RECEIVE, /* a message, and no receive is posted */
+	STCP_NO_ROOM, /* too many answers wait to go out */
+};
+
+/*
+ * struct stcp_ep - an endpoint
+ * @lock: all below but what is set once
+ * @cm: while it is connecting
+ * @end_event: made beforehand, so that its user is sure to hear of the end
+ * @watched: its shard tells it of events
+ * @muted: its shard did so before
+ * @answers: ACKs and responses; they go before @queue
+ * @sending: the one that is partly out
+ * @place, @place_mr: of the write that is arriving: its segments
+ * @stash: bytes that were received with others and cannot be used yet
+ * @events: what its source waits for
+ * @told: the user has heard of the end
+ */
+struct stcp_ep {
+	struct fid_ep fid;
+	struct stcp_domain *domain;
+	LIST_ENTRY(stcp_ep) domain_link;
+	struct stcp_eq *eq;
+	struct stcp_cq *tx_cq;
+	struct stcp_cq *rx_cq;
+	bool tx_selective;
+	bool rx_selective;
+	size_t tx_size;
+	size_t rx_size;
+	struct stcp_source source;
+	pthread_mutex_t lock;
+	enum tcpw_state state;
+	bool told;
+	struct sockaddr_storage *from; /* where to connect from */
+	struct stcp_request *request;
+	struct tcpw_cm_rx *cm;
+	uint8_t *cm_out; /* a request, until the socket is connected */
+	size_t cm_out_bytes;
+	struct stcp_event *end_event;
+	bool watched;
+	bool muted;
+	struct stcp_op_list queue;
+	struct stcp_op_list answers;
+	struct stcp_op *sending;
+	size_t n_tx; /* posted and not completed */
+	size_t n_answers;
+	struct stcp_op_list receives;
+	size_t n_rx;
+	enum tcpw_order order;
+	struct tcpw_rx rx;
+	struct tcpw_ledger ledger;
+	uint8_t *place[TCPW_SEGS_MAX];
+	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
+	enum stcp_pause pause;
+	uint8_t *stash;
+	size_t stash_at;
+	size_t stash_bytes;
+	uint32_t events;
+};
+
+/* shard.c: the threads */
+int stcp_shards_get(void);
+void stcp_shards_put(void);
+uint64_t stcp_now_ms(void);
+/* Binds a source to the next shard; nothing is watched yet. */
+void stcp_shard_assign(struct stcp_source *source);
+int stcp_shard_watch(struct stcp_source *source, uint32_t events);
+void stcp_shard_change(struct stcp_source *source, uint32_t events);
+/* From any thread: no new events, no deadline; from its shard's own: no event
+ * is under way either, but the one that is being served.
+ */
+void stcp_shard_mute(struct stcp_source *source);
+/* Runs in the shard's thread, between events, and is waited for; neither from
+ * a shard nor under a lock.
+ */
+void stcp_shard_call(struct stcp_shard *shard, void (*function)(void *arg),
+		     void *arg);
+/* No event about it is under way or comes any more; not from a shard. */
+void stcp_shard_forget(struct stcp_source *source);
+void stcp_shard_deadline(struct stcp_source *source, uint64_t ms);
+#define STCP_STAGE_BYTES 16384
+/* Memory of the shard for what its thread receives. */
+uint8_t *stcp_shard_stage(struct stcp_source *source);
+
+/* wait.c */
+int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj);
+void stcp_wait_fini(struct stcp_wait *wait);
+/* All under the queue's lock. */
+void stcp_wait_signal(struct stcp_wait *wait);
+void stcp_wait_arm(struct stcp_wait *wait);
+/* 0 when readable, -FI_EAGAIN when the time is over. */
+int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms);
+
+/* cq.c */
+int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+		 struct fid_cq **out, void *context);
+void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op);
+int stcp_cq_trywait(struct stcp_cq *cq);
+
+/* eq.c */
+int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
+		 struct fid_eq **out, void *context);
+int stcp_eq_trywait(struct stcp_eq *eq);
+/* With room for that much data; data may be NULL. */
+struct stcp_event *stcp_event_alloc(uint32_t kind, fid_t fid, const void *data,
+				    size_t data_bytes);
+void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event);
+bool stcp_eq_is_full(struct stcp_eq *eq);
+/* Takes out all that is about an object which is being closed. */
+void stcp_eq_purge(struct stcp_eq *eq, fid_t fid);
+
+/* domain.c, mr.c */
+int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+		     struct fid_domain **out, void *context);
+extern struct fi_ops_mr stcp_mr_ops;
+/* Finds what a segment of a peer names; access: FI_REMOTE_READ or _WRITE. */
+enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
+				 const struct tcpw_seg *seg, uint64_t access,
+				 struct stcp_mr **out, uint8_t **at);
+
+/* pep.c */
+int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
+		  struct fid_pep **out, void *context);
+void stcp_request_free(struct stcp_request *request);
+/* The request that an info's handle names, or NULL when it is gone. */
+struct stcp_request *stcp_request_find(struct stcp_fabric *fabric,
+				       fid_t handle);
+
+/* info.c */
+struct fi_info *stcp_info_for_request(const struct stcp_pep *pep,
+				      const struct stcp_request *request);
+
+/* socket.c */
+void stcp_socket_tune(int fd);
+int stcp_socket_name(int fd, bool peer, void *addr, size_t *addrlen);
+size_t stcp_sockaddr_len(const void *addr);
+
+/* ep.c */
+int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
+		 struct fid_ep **out, void *context);
+
+/* cm.c: the life of a connection */
+extern struct fi_ops_cm stcp_ep_cm_ops;
+void stcp_ep_ready(struct stcp_source *source, uint32_t events);
+void stcp_ep_late(struct stcp_source *source);
+/* The rest under the endpoint's lock. */
+void stcp_ep_watch(struct stcp_ep *ep, uint32_t events);
+/* Nothing moves any more; what was posted completes with an error. */
+void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why);
+
+/* tx.c, under the endpoint's lock */
+void stcp_tx_progress(struct stcp_ep *ep);
+void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno);
+struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes);
+void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op);
+
+/* rx.c, under the endpoint's lock */
+void stcp_rx_progress(struct stcp_ep *ep);
+void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno);
+/* What it waited for is there: go on, in the shard's thread. */
+void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for);
+
+/* target.c: what the headers of a peer are held against */
+enum tcpw_violation stcp_target(struct stcp_ep *ep);
+enum tcpw_violation stcp_finish(struct stcp_ep *ep);
+
+/* post.c, rma.c */
+extern struct fi_ops_msg stcp_msg_ops;
+extern struct fi_ops_rma stcp_rma_ops;
+ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
+		  const struct iovec *iov, size_t n_iov, uint64_t flags);
+
+#endif

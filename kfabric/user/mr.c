@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Registered memory: keys, and the fence.
+ *
+ * A key is looked up, with range and access, for each operation of a peer
+ * before its first byte moves. Closing a registration takes the key away, then
+ * visits each connection of the domain: one that is in the midst of an
+ * operation on that memory ends there and then. Bytes are moved only under the
+ * connection's lock and while it is up, so when the visit is over no thread
+ * can move one any more.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+#define BUCKETS_MIN 64
+
+static struct stcp_mr **bucket(const struct stcp_domain *domain, uint64_t key)
+{
+	/* Keys may be chosen in any way: spread them. */
+	uint64_t spread = key * 0x9e3779b97f4a7c15ULL;
+
+	return &domain->buckets[(spread >> 32) & (domain->n_buckets - 1)];
+}
+
+static struct stcp_mr *lookup(const struct stcp_domain *domain, uint64_t key)
+{
+	struct stcp_mr *mr;
+
+	if (!domain->n_buckets)
+		return NULL;
+	for (mr = *bucket(domain, key); mr; mr = mr->next)
+		if (mr->fid.key == key)
+			break;
+	return mr;
+}
+
+enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
+				 const struct tcpw_seg *seg, uint64_t access,
+				 struct stcp_mr **out, uint8_t **at)
+{
+	enum tcpw_violation why = TCPW_OK;
+	struct stcp_mr *mr;
+
+	pthread_mutex_lock(&domain->mr_lock);
+	mr = lookup(domain, seg->key);
+	if (!mr)
+		why = TCPW_BAD_KEY;
+	else if (!(mr->access & access))
+		why = TCPW_BAD_ACCESS;
+	else if (seg->addr > mr->len || seg->bytes > mr->len - seg->addr)
+		why = TCPW_BAD_RANGE;
+	if (!why) {
+		*out = mr;
+		*at = mr->base + seg->addr;
+	}
+	pthread_mutex_unlock(&domain->mr_lock);
+	return why;
+}
+
+/* Twice as many buckets; without memory the chains are longer. */
+static void grow(struct stcp_domain *domain)
+{
+	size_t n = domain->n_buckets ? domain->n_buckets * 2 : BUCKETS_MIN;
+	struct stcp_mr **old = domain->buckets;
+	size_t n_old = domain->n_buckets;
+	struct stcp_mr **new = calloc(n, sizeof(struct stcp_mr *));
+
+	if (!new)
+		return;
+	domain->buckets = new;
+	domain->n_buckets = n;
+	for (size_t i = 0; i < n_old; i++) {
+		struct stcp_mr *mr = old[i];
+
+		while (mr) {
+			struct stcp_mr *next = mr->next;
+			struct stcp_mr **to = bucket(domain, mr->fid.key);
+
+			mr->next = *to;
+			*to = mr;
+			mr = next;
+		}
+	}
+	free(old);
+}
+
+static int insert(struct stcp_domain *domain, struct stcp_mr *mr)
+{
+	struct stcp_mr **to;
+	int rc = 0;
+
+	pthread_mutex_lock(&domain->mr_lock);
+	if (domain->n_mrs >= domain->n_buckets)
+		grow(domain);
+	if (!domain->n_buckets) {
+		rc = -FI_ENOMEM;
+	} else if (lookup(domain, mr->fid.key)) {
+		rc = -FI_ENOKEY;
+	} else {
+		to = bucket(domain, mr->fid.key);
+		mr->next = *to;
+		*to = mr;
+		domain->n_mrs++;
+	}
+	pthread_mutex_unlock(&domain->mr_lock);
+	return rc;
+}
+
+static void extract(struct stcp_domain *domain, struct stcp_mr *mr)
+{
+	struct stcp_mr **at;
+
+	pthread_mutex_lock(&domain->mr_lock);
+	at = bucket(domain, mr->fid.key);
+	while (*at != mr)
+		at = &(*at)->next;
+	*at = mr->next;
+	domain->n_mrs--;
+	pthread_mutex_unlock(&domain->mr_lock);
+}
+
+static bool op_uses(const struct stcp_op *op, const struct stcp_mr *mr)
+{
+	if (!op || op->kind != STCP_RESPONSE)
+		return false;
+	for (int i = 0; i < TCPW_SEGS_MAX; i++)
+		if (op->mrs[i] == mr)
+			return true;
+	return false;
+}
+
+/* Under the endpoint's lock. */
+static bool ep_uses(const struct stcp_ep *ep, const struct stcp_mr *mr)
+{
+	const struct stcp_op *op;
+
+	for (int i = 0; i < TCPW_SEGS_MAX; i++)
+		if (ep->place_mr[i] == mr)
+			return true;
+	TAILQ_FOREACH(op, &ep->answers, link)
+	if (op_uses(op, mr))
+		return true;
+	return op_uses(ep->sending, mr);
+}
+
+static int mr_close(struct fid *fid)
+{
+	struct stcp_mr *mr = container_of(fid, struct stcp_mr, fid.fid);
+	struct stcp_domain *domain = mr->domain;
+	struct stcp_ep *ep;
+
+	extract(domain, mr);
+	pthread_mutex_lock(&domain->lock);
+	LIST_FOREACH(ep, &domain->eps, domain_link)
+	{
+		pthread_mutex_lock(&ep->lock);
+		if (ep_uses(ep, mr))
+			stcp_ep_end(ep, FI_EACCES, TCPW_BAD_KEY);
+		pthread_mutex_unlock(&ep->lock);
+	}
+	pthread_mutex_unlock(&domain->lock);
+	free(mr);
+	return 0;
+}
+
+static struct fi_ops mr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = mr_close,
+};
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+		  uint64_t offset, uint64_t requested_key, uint64_t flags,
+		  struct fid_mr **out, void *context)
+{
+	struct stcp_mr *mr;
+	int rc;
+
+	if (fid->fclass != FI_CLASS_DOMAIN || offset || flags)
+		return -FI_EINVAL;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->fid.fid.fclass = FI_CLASS_MR;
+	mr->fid.fid.context = context;
+	mr->fid.fid.ops = &mr_fid_ops;
+	mr->fid.key = requested_key;
+	mr->domain = container_of(fid, struct stcp_domain, fid.fid);
+	mr->base = (uint8_t *)(uintptr_t)buf;
+	mr->len = len;
+	mr->access = access;
+	rc = insert(mr->domain, mr);
+	if (rc)
+		free(mr);
+	else
+		*out = &mr->fid;
+	return rc;
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+		   uint64_t access, uint64_t offset, uint64_t requested_key,
+		   uint64_t flags, struct fid_mr **mr, void *context)
+{
+	if (count != 1)
+		return -FI_EINVAL;
+	return mr_reg(fid, iov->iov_base, iov->iov_len, access, offset,
+		      requested_key, flags, mr, context);
+}
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr,
+		      uint64_t flags, struct fid_mr **mr)
+{
+	return mr_regv(fid, attr->mr_iov, attr->iov_count, attr->access,
+		       attr->offset, attr->requested_key, flags, mr,
+		       attr->context);
+}
+
+struct fi_ops_mr stcp_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_regv,
+	.regattr = mr_regattr,
+};

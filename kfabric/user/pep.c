@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Passive endpoints: taking connections, and the requests on them until they
+ * are whole. Who promises a request and does not send it costs one descriptor
+ * for ten seconds, and there are bounds on how many, in all and per address.
+ *
+ * Context: ready() and late() in the shard's thread, to which the list of
+ * arriving requests belongs.
+ * Lifetime: a request is the passive endpoint's while it arrives; then its
+ * event's; then its user's, who ends it by fi_reject() or by closing the
+ * endpoint that was made of it.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "impl.h"
+
+#define ACCEPTS_MAX 16 /* in a row */
+#define BACKLOG	    256
+
+void stcp_request_free(struct stcp_request *request)
+{
+	if (request->fabric) {
+		pthread_mutex_lock(&request->fabric->lock);
+		LIST_REMOVE(request, link);
+		pthread_mutex_unlock(&request->fabric->lock);
+	}
+	if (request->source.fd >= 0)
+		close(request->source.fd);
+	free(request);
+}
+
+struct stcp_request *stcp_request_find(struct stcp_fabric *fabric, fid_t handle)
+{
+	struct stcp_request *request;
+
+	pthread_mutex_lock(&fabric->lock);
+	LIST_FOREACH(request, &fabric->requests, link)
+	if (&request->fid == handle)
+		break;
+	pthread_mutex_unlock(&fabric->lock);
+	return request;
+}
+
+static bool same_host(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		       &((const struct sockaddr_in6 *)b)->sin6_addr,
+		       sizeof(struct in6_addr));
+}
+
+/* It is not arriving any more; in the shard's thread. */
+static void settle(struct stcp_request *request)
+{
+	struct stcp_pep *pep = request->pep;
+
+	stcp_shard_mute(&request->source);
+	LIST_REMOVE(request, link);
+	pep->n_arriving--;
+	request->pep = NULL;
+}
+
+static void request_late(struct stcp_source *source)
+{
+	struct stcp_request *request =
+		container_of(source, struct stcp_request, source);
+
+	settle(request);
+	stcp_request_free(request);
+}
+
+/* A whole request becomes an event, if there is room for one. */
+static void deliver(struct stcp_request *request)
+{
+	struct stcp_pep *pep = request->pep;
+	struct stcp_event *event = NULL;
+	struct fi_info *info = NULL;
+	const uint8_t *data;
+	uint32_t n;
+
+	data = tcpw_cm_rx_data(&request->cm, &n);
+	settle(request);
+	if (!stcp_eq_is_full(pep->eq))
+		info = stcp_info_for_request(pep, request);
+	if (info)
+		event = stcp_event_alloc(FI_CONNREQ, &pep->fid.fid, data, n);
+	if (!event) {
+		fi_freeinfo(info);
+		stcp_request_free(request);
+		return;
+	}
+	request->fabric = pep->fabric;
+	pthread_mutex_lock(&pep->fabric->lock);
+	LIST_INSERT_HEAD(&pep->fabric->requests, request, link);
+	pthread_mutex_unlock(&pep->fabric->lock);
+	info->handle = &request->fid;
+	event->info = info;
+	stcp_eq_add(pep->eq, event);
+}
+
+static void request_ready(struct stcp_source *source, uint32_t events)
+{
+	struct stcp_request *request =
+		container_of(source, struct stcp_request, source);
+	uint8_t *to;
+	uint32_t want;
+
+	while ((want = tcpw_cm_rx_want(&request->cm, &to))) {
+		ssize_t n = recv(source->fd, to, want, MSG_DONTWAIT);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0 || tcpw_cm_rx_fed(&request->cm, (uint32_t)n)) {
+			request_late(source);
+			return;
+		}
+	}
+	deliver(request);
+}
+
+static bool may_arrive(struct stcp_pep *pep, const struct stcp_request *request)
+{
+	const struct stcp_request *other;
+	unsigned int from_there = 0;
+
+	if (pep->n_arriving >= STCP_ARRIVING_MAX)
+		return false;
+	LIST_FOREACH(other, &pep->arriving, link)
+	from_there += same_host(&other->peer, &request->peer);
+	return from_there < STCP_ARRIVING_PER_ADDRESS_MAX;
+}
+
+static void arrived(struct stcp_pep *pep, struct stcp_request *request)
+{
+	request->fid.fclass = FI_CLASS_CONNREQ;
+	request->pep = pep;
+	request->source.ready = request_ready;
+	request->source.late = request_late;
+	/* The listener's own, so that the list is one thread's. */
+	request->source.shard = pep->source.shard;
+	tcpw_cm_rx_init(&request->cm, false);
+	if (!may_arrive(pep, request)) {
+		stcp_request_free(request);
+		return;
+	}
+	stcp_socket_tune(request->source.fd);
+	if (stcp_shard_watch(&request->source, EPOLLIN)) {
+		stcp_request_free(request);
+		return;
+	}
+	LIST_INSERT_HEAD(&pep->arriving, request, link);
+	pep->n_arriving++;
+	stcp_shard_deadline(&request->source, STCP_CM_DEADLINE_MS);
+}
+
+static void pep_ready(struct stcp_source *source, uint32_t events)
+{
+	struct stcp_pep *pep = container_of(source, struct stcp_pep, source);
+
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
+		struct stcp_request *request = calloc(1, sizeof(*request));
+		socklen_t len = sizeof(request->peer);
+
+		if (!request)
+			return;
+		request->source.fd =
+			accept4(source->fd, (struct sockaddr *)&request->peer,
+				&len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (request->source.fd < 0) {
+			free(request);
+			return;
+		}
+		arrived(pep, request);
+	}
+}
+
+static void pep_late(struct stcp_source *source)
+{
+}
+
+static int pep_listen(struct fid_pep *fid)
+{
+	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid);
+
+	if (!pep->eq)
+		return -FI_ENOEQ;
+	if (listen(pep->source.fd, BACKLOG))
+		return -errno;
+	return stcp_shard_watch(&pep->source, EPOLLIN);
+}
+
+static int pep_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+
+	return stcp_socket_name(pep->source.fd, false, addr, addrlen);
+}
+
+static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
+		      size_t paramlen)
+{
+	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid);
+	struct stcp_request *request = stcp_request_find(pep->fabric, handle);
+	uint8_t out[TCPW_CM_MAX];
+	int n;
+
+	/* Closing the endpoint that was made of it has ended it, too. */
+	if (!request)
+		return -FI_EINVAL;
+	n = tcpw_cm_encode(TCPW_CM_REJECT, TCPW_LITTLE, param,
+			   (uint32_t)paramlen, out);
+	/* A new socket has room for it; one that has not is lost anyway. */
+	if (n > 0)
+		(void)!send(request->source.fd, out, (size_t)n,
+			    MSG_DONTWAIT | MSG_NOSIGNAL);
+	stcp_request_free(request);
+	return n < 0 ? n : 0;
+}
+
+static int no_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+
+	if (bfid->fclass != FI_CLASS_EQ || pep->eq)
+		return -FI_EINVAL;
+	pep->eq = container_of(bfid, struct stcp_eq, fid.fid);
+	atomic_fetch_add(&pep->eq->refs, 1);
+	return 0;
+}
+
+/* In the shard's thread: nothing arrives any more. */
+static void stop_arriving(void *arg)
+{
+	struct stcp_pep *pep = arg;
+	struct stcp_request *request, *next;
+
+	stcp_shard_mute(&pep->source);
+	for (request = LIST_FIRST(&pep->arriving); request; request = next) {
+		next = LIST_NEXT(request, link);
+		request_late(&request->source);
+	}
+}
+
+static int pep_close(struct fid *fid)
+{
+	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+
+	stcp_shard_call(pep->source.shard, stop_arriving, pep);
+	if (pep->eq) {
+		stcp_eq_purge(pep->eq, fid);
+		atomic_fetch_sub(&pep->eq->refs, 1);
+	}
+	close(pep->source.fd);
+	fi_freeinfo(pep->info);
+	atomic_fetch_sub(&pep->fabric->refs, 1);
+	free(pep);
+	return 0;
+}
+
+static struct fi_ops pep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = pep_close,
+	.bind = pep_bind,
+};
+
+static struct fi_ops_cm pep_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = no_setname,
+	.getname = pep_getname,
+	.listen = pep_listen,
+	.reject = pep_reject,
+};
+
+static int open_socket(struct stcp_pep *pep)
+{
+	const struct sockaddr *addr = pep->info->src_addr;
+	int one = 1, off = 0;
+	int fd;
+
+	if (!addr)
+		return -FI_EINVAL;
+	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		    0);
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (addr->sa_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
+				 sizeof(off));
+	if (bind(fd, addr, (socklen_t)pep->info->src_addrlen)) {
+		int rc = -errno;
+
+		close(fd);
+		return rc;
+	}
+	pep->source.fd = fd;
+	return 0;
+}
+
+int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
+		  struct fid_pep **out, void *context)
+{
+	struct stcp_pep *pep = calloc(1, sizeof(*pep));
+	int rc;
+
+	if (!pep)
+		return -FI_ENOMEM;
+	pep->info = fi_dupinfo(info);
+	rc = pep->info ? open_socket(pep) : -FI_ENOMEM;
+	if (rc) {
+		fi_freeinfo(pep->info);
+		free(pep);
+		return rc;
+	}
+	pep->fid.fid.fclass = FI_CLASS_PEP;
+	pep->fid.fid.context = context;
+	pep->fid.fid.ops = &pep_fid_ops;
+	pep->fid.cm = &pep_cm_ops;
+	pep->source.ready = pep_ready;
+	pep->source.late = pep_late;
+	stcp_shard_assign(&pep->source);
+	pep->fabric = container_of(fabric, struct stcp_fabric, fid);
+	atomic_fetch_add(&pep->fabric->refs, 1);
+	LIST_INIT(&pep->arriving);
+	*out = &pep->fid;
+	return 0;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One-sided operations: posting writes and reads. */
+#include <string.h>
+
+#include "impl.h"
+
+static bool is_sound(const struct fi_msg_rma *msg, uint64_t flags)
+{
+	size_t bytes = 0;
+
+	if (msg->iov_count > STCP_IOV_MAX || !msg->rma_iov_count ||
+	    msg->rma_iov_count > TCPW_SEGS_MAX)
+		return false;
+	for (size_t i = 0; i < msg->iov_count; i++)
+		bytes += msg->msg_iov[i].iov_len;
+	return bytes <= STCP_MSG_MAX &&
+	       (!(flags & FI_INJECT) || bytes <= STCP_INJECT_BYTES);
+}
+
+static void set_segments(struct tcpw_hdr *hdr, const struct fi_msg_rma *msg)
+{
+	hdr->n_segs = (__u8)msg->rma_iov_count;
+	for (size_t i = 0; i < msg->rma_iov_count; i++) {
+		hdr->segs[i].addr = msg->rma_iov[i].addr;
+		hdr->segs[i].bytes = msg->rma_iov[i].len;
+		hdr->segs[i].key = msg->rma_iov[i].key;
+	}
+}
+
+static ssize_t post(struct fid_ep *fid, const struct fi_msg_rma *msg,
+		    uint64_t flags, struct tcpw_hdr *hdr, bool silent)
+{
+	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	bool is_read = hdr->op == TCPW_READ_REQUEST;
+	struct stcp_op *op;
+
+	if (!is_sound(msg, flags))
+		return -FI_EINVAL;
+	set_segments(hdr, msg);
+	op = stcp_op_alloc(is_read ? STCP_READ : STCP_WRITE,
+			   flags & FI_INJECT ? STCP_INJECT_BYTES : 0);
+	if (op) {
+		op->context = msg->context;
+		op->flags = FI_RMA | (is_read ? FI_READ : FI_WRITE);
+		op->silent = silent;
+	}
+	return stcp_post(ep, op, hdr, msg->msg_iov, msg->iov_count, flags);
+}
+
+static size_t local_bytes(const struct fi_msg_rma *msg)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < msg->iov_count; i++)
+		bytes += msg->msg_iov[i].iov_len;
+	return bytes;
+}
+
+static size_t remote_bytes(const struct fi_msg_rma *msg)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < msg->rma_iov_count; i++)
+		bytes += msg->rma_iov[i].len;
+	return bytes;
+}
+
+static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			   uint64_t flags)
+{
+	struct tcpw_hdr hdr = { .op = TCPW_READ_REQUEST };
+
+	/* The response must fit exactly where it goes. */
+	if (local_bytes(msg) != remote_bytes(msg) || flags & FI_INJECT)
+		return -FI_EINVAL;
+	return post(fid, msg, flags, &hdr, false);
+}
+
+static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			    uint64_t flags)
+{
+	struct tcpw_hdr hdr = { .op = TCPW_WRITE };
+
+	if (flags & FI_REMOTE_CQ_DATA) {
+		hdr.flags = TCPW_F_CQ_DATA;
+		hdr.cq_data = msg->data;
+	}
+	return post(fid, msg, flags, &hdr, false);
+}
+
+/* One remote range for all local memory. */
+static struct fi_msg_rma one_range(struct fi_rma_iov *rma,
+				   const struct iovec *iov, size_t count,
+				   void *context)
+{
+	struct fi_msg_rma msg = { .msg_iov = iov,
+				  .iov_count = count,
+				  .rma_iov = rma,
+				  .rma_iov_count = 1,
+				  .context = context };
+
+	rma->len = local_bytes(&msg);
+	return msg;
+}
+
+static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov,
+			 void **desc, size_t count, fi_addr_t src_addr,
+			 uint64_t addr, uint64_t key, void *context)
+{
+	struct fi_rma_iov rma = { .addr = addr, .key = key };
+	struct fi_msg_rma msg = one_range(&rma, iov, count, context);
+
+	return rma_readmsg(fid, &msg, 0);
+}
+
+static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
+			fi_addr_t src_addr, uint64_t addr, uint64_t key,
+			void *context)
+{
+	struct iovec iov = { buf, len };
+
+	return rma_readv(fid, &iov, NULL, 1, src_addr, addr, key, context);
+}
+
+static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov,
+			  void **desc, size_t count, fi_addr_t dest_addr,
+			  uint64_t addr, uint64_t key, void *context)
+{
+	struct fi_rma_iov rma = { .addr = addr, .key = key };
+	struct fi_msg_rma msg = one_range(&rma, iov, count, context);
+
+	return rma_writemsg(fid, &msg, 0);
+}
+
+static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len,
+			 void *desc, fi_addr_t dest_addr, uint64_t addr,
+			 uint64_t key, void *context)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+
+	return rma_writev(fid, &iov, NULL, 1, dest_addr, addr, key, context);
+}
+
+static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,
+			  fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct tcpw_hdr hdr = { .op = TCPW_WRITE };
+	struct fi_rma_iov rma = { .addr = addr, .key = key };
+	struct fi_msg_rma msg = one_range(&rma, &iov, 1, NULL);
+
+	return post(fid, &msg, FI_INJECT, &hdr, true);
+}
+
+static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
+			     void *desc, uint64_t data, fi_addr_t dest_addr,
+			     uint64_t addr, uint64_t key, void *context)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct fi_rma_iov rma = { .addr = addr, .key = key };
+	struct fi_msg_rma msg = one_range(&rma, &iov, 1, context);
+
+	msg.data = data;
+	return rma_writemsg(fid, &msg, FI_REMOTE_CQ_DATA);
+}
+
+static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+			      uint64_t data, fi_addr_t dest_addr, uint64_t addr,
+			      uint64_t key)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct tcpw_hdr hdr = { .op = TCPW_WRITE,
+				.flags = TCPW_F_CQ_DATA,
+				.cq_data = data };
+	struct fi_rma_iov rma = { .addr = addr, .key = key };
+	struct fi_msg_rma msg = one_range(&rma, &iov, 1, NULL);
+
+	return post(fid, &msg, FI_INJECT, &hdr, true);
+}
+
+struct fi_ops_rma stcp_rma_ops = {
+	.size = sizeof(struct fi_ops_rma),
+	.read = rma_read,
+	.readv = rma_readv,
+	.readmsg = rma_readmsg,
+	.write = rma_write,
+	.writev = rma_writev,
+	.writemsg = rma_writemsg,
+	.inject = rma_inject,
+	.writedata = rma_writedata,
+	.injectdata = rma_injectdata,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stcp: libfabric's tcp wire for peers that are not trusted. An FI_EP_MSG
+ * provider behind libfabric's own calls, linked into the program: only the
+ * functions below have other names; all that follows them is fi_*().
+ *
+ * Context: any thread; all objects are FI_THREAD_SAFE. Data moves by threads
+ * of the provider (docs/stcp.md).
+ */
+#ifndef STCP_H
+#define STCP_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STCP_PROVIDER "stcp"
+
+/**
+ * stcp_getinfo - what fi_getinfo() is, for this provider alone
+ * @version: of libfabric's interface
+ * @node: host name or numeric address, may be NULL
+ * @service: port, may be NULL
+ * @flags: FI_SOURCE, FI_NUMERICHOST
+ * @hints: as for fi_getinfo(), may be NULL; prov_name is not looked at
+ * @out: set to what there is, for fi_freeinfo()
+ *
+ * Return: 0, -FI_ENODATA when the hints cannot be met, or -errno.
+ */
+int stcp_getinfo(uint32_t version, const char *node, const char *service,
+		 uint64_t flags, const struct fi_info *hints,
+		 struct fi_info **out);
+
+/**
+ * stcp_fabric - what fi_fabric() is, for this provider
+ * @attr: of the info
+ * @out: set to the fabric
+ * @context: the caller's
+ *
+ * Return: 0 or -errno.
+ */
+int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
+		void *context);
+
+/**
+ * stcp_choose_getinfo - fi_getinfo(), or stcp_getinfo() when the hints name it
+ * @version: as of fi_getinfo()
+ * @node: as of fi_getinfo()
+ * @service: as of fi_getinfo()
+ * @flags: as of fi_getinfo()
+ * @hints: prov_name decides
+ * @info: as of fi_getinfo()
+ *
+ * Return: 0 or -errno.
+ */
+int stcp_choose_getinfo(uint32_t version, const char *node, const char *service,
+			uint64_t flags, const struct fi_info *hints,
+			struct fi_info **info);
+
+/**
+ * stcp_choose_fabric - fi_fabric(), or stcp_fabric() for an info of stcp
+ * @attr: of the info
+ * @fabric: set to the fabric
+ * @context: the caller's
+ *
+ * Return: 0 or -errno.
+ */
+int stcp_choose_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
+		       void *context);
+
+#define STCP_DOMAIN_OPS "stcp_domain_ops"
+
+/**
+ * struct stcp_domain_ops - what fi_open_ops(domain, STCP_DOMAIN_OPS) gives
+ * @size: of this struct
+ * @set_persist: who makes bytes durable for writes that ask for it
+ *	(FI_COMMIT_COMPLETE): persist() is called for each piece that was
+ *	placed, by a thread of the provider, before the peer is told. It returns
+ *	0, or a negative errno that ends the connection. Without it such writes
+ *	are refused, which ends the connection, too. To be set before the first
+ *	endpoint is enabled.
+ */
+struct stcp_domain_ops {
+	size_t size;
+	int (*set_persist)(struct fid_domain *domain,
+			   int (*persist)(void *arg, void *addr, size_t len),
+			   void *arg);
+};
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the operations of a peer may do: keys, ranges, access, a receive that
+ * is long enough, room for the answer. All of it is looked at when the header
+ * is whole and before the first byte of payload; what is missing for the
+ * moment pauses the connection, what is not allowed ends it.
+ *
+ * Context: the shard's thread. Locking: the endpoint's lock.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+static bool has_room(struct stcp_ep *ep)
+{
+	if (ep->n_answers < STCP_ANSWERS_MAX)
+		return true;
+	ep->pause = STCP_NO_ROOM;
+	return false;
+}
+
+static bool wants_ack(const struct stcp_ep *ep)
+{
+	return ep->rx.hdr.flags & TCPW_F_ACKED;
+}
+
+static enum tcpw_violation message(struct stcp_ep *ep)
+{
+	struct stcp_op *op = TAILQ_FIRST(&ep->receives);
+
+	if (wants_ack(ep) && !has_room(ep))
+		return TCPW_OK;
+	if (!op) {
+		ep->pause = STCP_NO_RECEIVE;
+		return TCPW_OK;
+	}
+	if (ep->rx.hdr.payload_bytes > op->total) {
+		op->err = FI_ETRUNC;
+		op->prov_errno = TCPW_TOO_LONG;
+		return TCPW_TOO_LONG;
+	}
+	return TCPW_OK;
+}
+
+static enum tcpw_violation find_segments(struct stcp_ep *ep, uint64_t access)
+{
+	enum tcpw_violation why = TCPW_OK;
+
+	for (int i = 0; !why && i < ep->rx.hdr.n_segs; i++)
+		why = stcp_mr_find(ep->domain, &ep->rx.hdr.segs[i], access,
+				   &ep->place_mr[i], &ep->place[i]);
+	return why;
+}
+
+static void forget_segments(struct stcp_ep *ep)
+{
+	memset(ep->place_mr, 0, sizeof(ep->place_mr));
+}
+
+static enum tcpw_violation write_target(struct stcp_ep *ep)
+{
+	if (wants_ack(ep) && !has_room(ep))
+		return TCPW_OK;
+	/* A completion that no receive bounds: any number could be made. */
+	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA)
+		return TCPW_NO_CQ_DATA;
+	if (ep->rx.hdr.flags & TCPW_F_COMMIT && !ep->domain->persist)
+		return TCPW_NO_COMMIT;
+	return find_segments(ep, FI_REMOTE_WRITE);
+}
+
+enum tcpw_violation stcp_target(struct stcp_ep *ep)
+{
+	switch (ep->rx.hdr.op) {
+	case TCPW_MSG:
+		return message(ep);
+	case TCPW_WRITE:
+		return write_target(ep);
+	case TCPW_READ_REQUEST:
+		return has_room(ep) ? find_segments(ep, FI_REMOTE_READ)
+				    : TCPW_OK;
+	default:
+		return TCPW_OK;
+	}
+}
+
+/* Room for it was seen when the header came. */
+static void answer(struct stcp_ep *ep, struct stcp_op *op,
+		   const struct tcpw_hdr *hdr)
+{
+	int n = tcpw_hdr_encode(hdr, ep->order, op->hdr);
+
+	op->hdr_bytes = (uint8_t)n;
+	ep->n_answers++;
+	TAILQ_INSERT_TAIL(&ep->answers, op, link);
+	stcp_tx_progress(ep);
+}
+
+static enum tcpw_violation acknowledge(struct stcp_ep *ep)
+{
+	struct tcpw_hdr hdr = { .op = TCPW_ACK };
+	struct stcp_op *op = stcp_op_alloc(STCP_ACK, 0);
+
+	if (!op)
+		return TCPW_NO_MEMORY;
+	answer(ep, op, &hdr);
+	return TCPW_OK;
+}
+
+static enum tcpw_violation respond(struct stcp_ep *ep)
+{
+	struct tcpw_hdr hdr = { .op = TCPW_READ_RESPONSE,
+				.payload_bytes = ep->rx.hdr.rma_bytes };
+	struct stcp_op *op = stcp_op_alloc(STCP_RESPONSE, 0);
+
+	if (!op)
+		return TCPW_NO_MEMORY;
+	op->n_iov = ep->rx.hdr.n_segs;
+	for (int i = 0; i < op->n_iov; i++) {
+		op->iov[i].iov_base = ep->place[i];
+		op->iov[i].iov_len = ep->rx.hdr.segs[i].bytes;
+		op->mrs[i] = ep->place_mr[i];
+	}
+	forget_segments(ep);
+	tcpw_rx_finish(&ep->rx);
+	answer(ep, op, &hdr);
+	return TCPW_OK;
+}
+
+static enum tcpw_violation persist(struct stcp_ep *ep)
+{
+	const struct stcp_domain *domain = ep->domain;
+
+	for (int i = 0; i < ep->rx.hdr.n_segs; i++)
+		if (domain->persist(domain->persist_arg, ep->place[i],
+				    ep->rx.hdr.segs[i].bytes))
+			return TCPW_NO_COMMIT;
+	return TCPW_OK;
+}
+
+static enum tcpw_violation written(struct stcp_ep *ep)
+{
+	enum tcpw_violation why = TCPW_OK;
+
+	if (ep->rx.hdr.flags & TCPW_F_COMMIT)
+		why = persist(ep);
+	forget_segments(ep);
+	return why;
+}
+
+static void received(struct stcp_ep *ep)
+{
+	struct stcp_op *op = TAILQ_FIRST(&ep->receives);
+
+	TAILQ_REMOVE(&ep->receives, op, link);
+	op->len = ep->rx.hdr.payload_bytes;
+	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA) {
+		op->flags |= FI_REMOTE_CQ_DATA;
+		op->data = ep->rx.hdr.cq_data;
+	}
+	stcp_op_complete(ep, op);
+}
+
+enum tcpw_violation stcp_finish(struct stcp_ep *ep)
+{
+	struct tcpw_due *due = ep->rx.due;
+	enum tcpw_violation why = TCPW_OK;
+	bool ack = wants_ack(ep);
+
+	switch (ep->rx.hdr.op) {
+	case TCPW_READ_REQUEST:
+		return respond(ep);
+	case TCPW_MSG:
+		received(ep);
+		break;
+	case TCPW_WRITE:
+		why = written(ep);
+		break;
+	default:
+		break;
+	}
+	tcpw_rx_finish(&ep->rx);
+	if (due)
+		stcp_op_complete(ep, container_of(due, struct stcp_op, due));
+	if (!why && ack)
+		why = acknowledge(ep);
+	return why;
+}

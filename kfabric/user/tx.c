@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Sending: one operation after the other, answers before operations, as far as
+ * the socket takes them; the rest when it has room again.
+ *
+ * Context: any thread. Locking: the endpoint's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "impl.h"
+
+struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes)
+{
+	size_t bytes = kind == STCP_RECV ? offsetof(struct stcp_op, mrs)
+					 : sizeof(struct stcp_op) + copy_bytes;
+	struct stcp_op *op = malloc(bytes);
+
+	if (!op)
+		return NULL;
+	memset(op, 0, offsetof(struct stcp_op, mrs));
+	if (kind != STCP_RECV)
+		memset(op->mrs, 0, sizeof(op->mrs));
+	op->kind = kind;
+	return op;
+}
+
+/* Hands it to its completion queue, or frees it. */
+void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op)
+{
+	struct stcp_cq *cq = op->kind == STCP_RECV ? ep->rx_cq : ep->tx_cq;
+
+	if (op->kind == STCP_RECV)
+		ep->n_rx--;
+	else
+		ep->n_tx--;
+	if (op->completes || (op->err && !op->silent))
+		stcp_cq_add(cq, op);
+	else
+		free(op);
+}
+
+/* Bytes that are left to send, as vectors. */
+static size_t gather(const struct stcp_op *op, struct iovec *out)
+{
+	size_t n = 0;
+
+	if (op->hdr_sent < op->hdr_bytes) {
+		out[n].iov_base = (void *)(op->hdr + op->hdr_sent);
+		out[n++].iov_len = (size_t)(op->hdr_bytes - op->hdr_sent);
+	}
+	/* What a read fills comes back; it does not go out. */
+	for (int i = 0; op->kind != STCP_READ && i < op->n_iov; i++)
+		if (op->iov[i].iov_len)
+			out[n++] = op->iov[i];
+	return n;
+}
+
+static bool advance(struct stcp_op *op, size_t sent)
+{
+	size_t hdr = (size_t)(op->hdr_bytes - op->hdr_sent);
+
+	if (sent < hdr) {
+		op->hdr_sent = (uint8_t)(op->hdr_sent + sent);
+		return false;
+	}
+	sent -= hdr;
+	op->hdr_sent = op->hdr_bytes;
+	for (int i = 0; op->kind != STCP_READ && i < op->n_iov; i++) {
+		size_t n =
+			sent < op->iov[i].iov_len ? sent : op->iov[i].iov_len;
+
+		op->iov[i].iov_base = (uint8_t *)op->iov[i].iov_base + n;
+		op->iov[i].iov_len -= n;
+		sent -= n;
+		if (op->iov[i].iov_len)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Its last byte is with the socket: now the peer may answer, and no earlier.
+ * The ledger has room for all that may be posted.
+ */
+static void sent(struct stcp_ep *ep, struct stcp_op *op)
+{
+	switch (op->kind) {
+	case STCP_ACK:
+	case STCP_RESPONSE:
+		free(op);
+		ep->n_answers--;
+		stcp_rx_resume(ep, STCP_NO_ROOM);
+		break;
+	case STCP_READ:
+		(void)tcpw_ledger_add_read(&ep->ledger, &op->due, op->total);
+		break;
+	default:
+		if (op->acked)
+			(void)tcpw_ledger_add_ack(&ep->ledger, &op->due);
+		else
+			stcp_op_complete(ep, op);
+		break;
+	}
+}
+
+static struct stcp_op *next_op(struct stcp_ep *ep)
+{
+	struct stcp_op_list *list =
+		TAILQ_EMPTY(&ep->answers) ? &ep->queue : &ep->answers;
+	struct stcp_op *op = TAILQ_FIRST(list);
+
+	if (op)
+		TAILQ_REMOVE(list, op, link);
+	return op;
+}
+
+static void send_failed(struct stcp_ep *ep, int err)
+{
+	if (err == EAGAIN || err == EINTR)
+		stcp_ep_watch(ep, ep->events | EPOLLOUT);
+	else
+		stcp_ep_end(ep, err == EPIPE ? ECONNRESET : err, TCPW_OK);
+}
+
+void stcp_tx_progress(struct stcp_ep *ep)
+{
+	struct iovec iov[1 + STCP_IOV_MAX];
+	struct msghdr msg = { .msg_iov = iov };
+
+	while (ep->state == TCPW_UP || ep->state == TCPW_CLOSING) {
+		ssize_t n;
+
+		if (!ep->sending)
+			ep->sending = next_op(ep);
+		if (!ep->sending) {
+			stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLOUT);
+			/* What was posted before a shutdown is out. */
+			if (ep->state == TCPW_CLOSING)
+				stcp_ep_end(ep, ESHUTDOWN, TCPW_OK);
+			return;
+		}
+		msg.msg_iovlen = gather(ep->sending, iov);
+		n = sendmsg(ep->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0) {
+			send_failed(ep, errno);
+			return;
+		}
+		if (advance(ep->sending, (size_t)n)) {
+			struct stcp_op *op = ep->sending;
+
+			ep->sending = NULL;
+			sent(ep, op);
+		}
+	}
+}
+
+static void fail(struct stcp_ep *ep, struct stcp_op *op, int err,
+		 int prov_errno)
+{
+	if (op->kind == STCP_ACK || op->kind == STCP_RESPONSE) {
+		free(op);
+		return;
+	}
+	op->err = err;
+	op->prov_errno = prov_errno;
+	stcp_op_complete(ep, op);
+}
+
+/* In the order in which they were posted, as near as can be. */
+void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno)
+{
+	struct tcpw_due *due;
+	struct stcp_op *op;
+
+	while ((due = tcpw_ledger_take_ack(&ep->ledger)))
+		fail(ep, container_of(due, struct stcp_op, due), err,
+		     prov_errno);
+	while ((due = tcpw_ledger_take_read(&ep->ledger)))
+		fail(ep, container_of(due, struct stcp_op, due), err,
+		     prov_errno);
+	if (ep->sending)
+		fail(ep, ep->sending, err, prov_errno);
+	ep->sending = NULL;
+	while ((op = next_op(ep)))
+		fail(ep, op, err, prov_errno);
+	ep->n_answers = 0;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Descriptors to sleep on. Only a user who has said that it is about to sleep
+ * (fi_trywait) costs a system call: one that is busy reading costs none.
+ *
+ * Locking: the queue's, but for stcp_wait_poll().
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "impl.h"
+
+int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj)
+{
+	wait->fd = -1;
+	wait->armed = true;
+	wait->readable = false;
+	if (obj == FI_WAIT_NONE)
+		return 0;
+	if (obj != FI_WAIT_FD && obj != FI_WAIT_UNSPEC)
+		return -FI_ENOSYS;
+	wait->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return wait->fd < 0 ? -errno : 0;
+}
+
+void stcp_wait_fini(struct stcp_wait *wait)
+{
+	if (wait->fd >= 0)
+		close(wait->fd);
+}
+
+void stcp_wait_signal(struct stcp_wait *wait)
+{
+	uint64_t one = 1;
+
+	if (wait->fd < 0 || !wait->armed)
+		return;
+	wait->armed = false;
+	wait->readable = true;
+	/* It cannot be full: it is written once before it is read. */
+	(void)!write(wait->fd, &one, sizeof(one));
+}
+
+void stcp_wait_arm(struct stcp_wait *wait)
+{
+	uint64_t count;
+
+	if (wait->readable)
+		(void)!read(wait->fd, &count, sizeof(count));
+	wait->readable = false;
+	wait->armed = true;
+}
+
+int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms)
+{
+	struct pollfd fd = { .fd = wait->fd, .events = POLLIN };
+	int n;
+
+	if (wait->fd < 0)
+		return -FI_ENOSYS;
+	n = poll(&fd, 1, timeout_ms);
+	if (n < 0)
+		return -errno;
+	return n ? 0 : -FI_EAGAIN;
+}
