@@ -32,12 +32,12 @@
 #define STEPS	       1500000
 
 struct write {
-	bool posted;
-	bool fua;
 	__u64 id;
 	uint32_t value;
 	uint32_t cell;
 	uint32_t n;
+	bool posted;
+	bool fua;
 };
 
 struct cell {

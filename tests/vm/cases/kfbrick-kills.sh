@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A brick is killed again and again under fio, then connections are cut as often:
+# all that was written is verified, and nothing hangs. KFB_KILLS says how often.
+# NEEDS: rdma nvdimm fio
+# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
+# BIN: brickd brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 3600
+
+LONG_S=200
+KILLS=${KFB_KILLS:-3}
+FAULT=$FABRIC/fault
+
+fio_once() { # fio_once SEED: writes, then all of it verified
+	fio --name=kills --filename="$DISK" --ioengine=libaio --direct=1 \
+		--bsrange=4k-64k --iodepth=8 --size=16M --rw=randwrite \
+		--fsync=16 --verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--randseed="$1" >/tmp/fio.out 2>&1
+}
+
+fio_on_and_on() { # until the file stop is there
+	_seed=1
+	while [ ! -e /tmp/stop ]; do
+		fio_once $_seed || return
+		_seed=$((_seed + 1))
+		echo $_seed >/tmp/rounds
+	done
+}
+
+writes_above() { # writes_above N: so many were posted
+	[ "$(counter writes)" -gt "$1" ]
+}
+
+is_busy() { # it writes, and not only what was left over
+	wait_for $LONG_S writes_above $(($(counter writes) + 20))
+}
+
+kill_once() {
+	kill_brick
+	wait_for $LONG_S state_is away && serve_brick &&
+		wait_for $LONG_S state_is up
+}
+
+cuts() { # so many connections were cut
+	awk '$1 == "link_cuts" { print $2 }' $FAULT/counters
+}
+
+cuts_above() { # cuts_above N
+	[ "$(cuts)" -gt "$1" ]
+}
+
+cut_once() { # soon, under an operation
+	_cuts=$(cuts)
+	echo 10 >$FAULT/cut_nth
+	wait_for $LONG_S cuts_above "$_cuts" && wait_for $LONG_S state_is up
+}
+
+under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
+	_name=$1 _command=$2
+	shift 2
+	check "$_name: a disk is attached" attach_disk --size 16M --queues 2 \
+		--reconnect-s 600 "$@" || exit
+	rm -f /tmp/stop
+	fio_on_and_on &
+	_fio=$!
+	_i=0
+	while [ $_i -lt "$KILLS" ]; do
+		_i=$((_i + 1))
+		check "$_name: fio writes before number $_i" is_busy || break
+		check "$_name: number $_i is survived" $_command ||
+			diag "$(cat "$CTL/state" "$CTL/last_error")"
+	done
+	touch /tmp/stop
+	check "$_name: fio has found no error" wait $_fio ||
+		diag "$(tail -20 /tmp/fio.out)"
+	diag "$_name: fio was run $(cat /tmp/rounds) times;" \
+		"$(cat "$CTL/retain")"
+	check "$_name: it is detached" detach_disk
+}
+
+disk_setup "lease-ms = 3000"
+under_fio kills kill_once
+under_fio "kills with copies" kill_once --retain-mb 8
+modprobe kfabric_fault || bail "the fault layer loads"
+under_fio cuts cut_once --retain-mb 8 --provider 'fault;verbs'
+disk_end
+check "the fault layer unloads" rmmod kfabric_fault
