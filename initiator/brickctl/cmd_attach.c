@@ -38,6 +38,7 @@ enum {
 	OPT_PROVIDER,
 	OPT_SECTOR,
 	OPT_RETAIN,
+	OPT_RESIZE,
 };
 
 static const struct ctl_option options[] = {
@@ -54,6 +55,7 @@ static const struct ctl_option options[] = {
 	[OPT_SECTOR] = { "sector", 0, "BYTES", "512 or 4096; 4096" },
 	[OPT_RETAIN] = { "retain-mb", 0, "N",
 			 "MiB of writes to keep until they are durable" },
+	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
 	{ NULL },
 };
 
@@ -259,6 +261,37 @@ static int show(struct ctl *ctl, const char *answer)
 	return CTL_DONE;
 }
 
+/* It keeps its brick, and all else that was said when it was attached. */
+static int resize(struct ctl *ctl, const struct ctl_args *args)
+{
+	const char *disk = args->options[OPT_RESIZE];
+	char answer[CTL_ANSWER_BYTES];
+	struct order order = { 0 };
+	unsigned int number;
+	char *text = NULL;
+	uint64_t n;
+	uint64_t va;
+	int status;
+
+	if (!args->options[OPT_SIZE])
+		return ctl_usage(ctl, "give --size");
+	status = ctl_disk_number(ctl, disk, &number);
+	if (status)
+		return status;
+	if (asprintf(&text, "0x0+%s", args->options[OPT_SIZE]) < 0)
+		return ctl_no_memory(ctl);
+	status = ctl_read_range(ctl, text, &va, &n);
+	free(text);
+	if (status)
+		return status;
+	add(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);
+	status = ctl_control(ctl, disk, order.text, answer);
+	if (status)
+		return status;
+	snprintf(answer, sizeof(answer), "instance=%u", number);
+	return show(ctl, answer);
+}
+
 static int run(struct ctl *ctl, const struct ctl_args *args)
 {
 	char answer[CTL_ANSWER_BYTES];
@@ -266,6 +299,8 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	struct kfbl_url url;
 	int status;
 
+	if (args->options[OPT_RESIZE])
+		return resize(ctl, args);
 	if (args->n_words) {
 		free(ctl->settings.brick);
 		ctl->settings.brick = strdup(args->words[0]);

@@ -194,6 +194,7 @@ void kfbk_map_work(struct work_struct *work)
 	struct request *rq;
 	int ret;
 
+	kfbk_resize_run(dev);
 	while ((rq = next_request(dev)) != NULL) {
 		ret = serve(dev, rq);
 		if (ret)

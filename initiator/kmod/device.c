@@ -290,6 +290,44 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 	return ret;
 }
 
+/* ---- growing ---------------------------------------------------------- */
+
+static void say_again(struct kfbk_device *dev, char *why, size_t why_bytes)
+{
+	kfbk_lock(dev);
+	strscpy(why, dev->why, why_bytes);
+	kfbk_unlock(dev);
+}
+
+int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev;
+	int ret;
+
+	mutex_lock(&kfbk_devices_lock);
+	dev = find(instance);
+	if (dev)
+		kref_get(&dev->ref);
+	mutex_unlock(&kfbk_devices_lock);
+	if (!dev) {
+		strscpy(why, "no such device", why_bytes);
+		return -ENODEV;
+	}
+	ret = kfbk_resize_wait(dev, n_blocks);
+	if (ret == -EBUSY)
+		strscpy(why, "it is growing already", why_bytes);
+	else if (ret == -ENOMEM)
+		strscpy(why, "no memory for the table of blocks", why_bytes);
+	else if (ret == -EINVAL)
+		strscpy(why,
+			"it does not become smaller, nor go beyond the address space",
+			why_bytes);
+	else if (ret)
+		say_again(dev, why, why_bytes);
+	kfbk_put(dev);
+	return ret;
+}
+
 /* ---- the module ------------------------------------------------------- */
 
 int kfbk_devices_init(void)

@@ -68,8 +68,7 @@ static void set_states(struct kfbk_device *dev, struct span span, u8 from,
 	kfbk_unlock(dev);
 }
 
-/* With dev->lock held, while mappings and copies stay as they are; or -EIO. */
-static int lock_settled(struct kfbk_device *dev)
+int kfbk_lock_settled(struct kfbk_device *dev)
 {
 	for (;;) {
 		kfbk_lock(dev);
@@ -236,7 +235,7 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 		      struct span *span)
 {
-	int ret = lock_settled(dev);
+	int ret = kfbk_lock_settled(dev);
 
 	if (ret)
 		return ret;
@@ -258,7 +257,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 	ret = quiet_down(dev, first, n, &span);
 	if (ret)
 		return ret;
-	ret = lock_settled(dev);
+	ret = kfbk_lock_settled(dev);
 	if (ret) {
 		set_states(dev, span, KFBK_QUIET, KFBK_MAPPED);
 		return ret;

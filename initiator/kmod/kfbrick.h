@@ -308,6 +308,13 @@ struct kfbk_replay_part {
 	u32 len;
 };
 
+/* A disk is to grow; see resize.c. */
+struct kfbk_resize {
+	u64 n_blocks;
+	int error;
+	struct completion done;
+};
+
 /**
  * struct kfbk_retain - copies of writes; see retain.c
  * @mb: room for their bytes; 0: there are none
@@ -394,7 +401,8 @@ struct kfbk_replay {
  *	the restore work
  * @session_id: of the session that @blocks are of
  * @blocks: by number
- * @n_blocks: how many
+ * @n_blocks: how many; more than the disk has after a failure to grow
+ * @resize: NULL, or what the map work is to do
  * @waiting: requests for blocks that are not MAPPED
  * @draining: somebody waits until blocks are quiet
  * @drain_wait: where
@@ -446,6 +454,7 @@ struct kfbk_device {
 	u64 session_id;
 	struct kfbk_block *blocks;
 	u64 n_blocks;
+	struct kfbk_resize *resize;
 	struct list_head waiting;
 	bool draining;
 	wait_queue_head_t drain_wait;
@@ -549,6 +558,19 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
  */
 int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
 
+/**
+ * kfbk_resize - let a disk grow
+ * @instance: which
+ * @n_blocks: its blocks from now on
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for the brick.
+ * Return: 0, -ENODEV, -EINVAL (smaller), or what the brick says: it is as
+ * large as before.
+ */
+int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
+
 void kfbk_put(struct kfbk_device *dev);
 
 /*
@@ -632,6 +654,8 @@ int kfbk_maps_init(struct kfbk_device *dev);
 void kfbk_maps_fini(struct kfbk_device *dev);
 /* At attach: allocate what is missing, map. Context: process. */
 int kfbk_maps_attach(struct kfbk_device *dev);
+/* The same for the blocks from one on, in the map work. */
+int kfbk_maps_add(struct kfbk_device *dev, u64 first);
 
 /**
  * kfbk_map_run - map consecutive blocks
@@ -657,6 +681,18 @@ void kfbk_restore(struct work_struct *work);
 /* discard.c */
 /* Whole blocks, none of them in use by others. Context: the map work. */
 int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
+/*
+ * Take dev->lock when mappings and copies stay as they are while it is held:
+ * no restore work runs and nothing is written again. Context: the map work.
+ * Return: 0, or -EIO and no lock: the session is over.
+ */
+int kfbk_lock_settled(struct kfbk_device *dev);
+
+/* resize.c */
+/* What dev->resize wants. Context: the map work. */
+void kfbk_resize_run(struct kfbk_device *dev);
+/* Context: process. */
+int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks);
 
 /* blocks.c: for the map work */
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);

@@ -245,18 +245,21 @@ static void note_extents(struct kfbk_device *dev,
 		u64 from = reply->extents[i].va >> KFB_BLOCK_SHIFT;
 		u64 to = from + reply->extents[i].n_blocks;
 
-		for (j = max(from, base); j < min(to, end); j++)
-			dev->blocks[j - base].state = KFBK_BUSY;
+		for (j = max(from, base); j < min(to, end); j++) {
+			/* Another try to grow finds what the last one did. */
+			if (dev->blocks[j - base].state == KFBK_ABSENT)
+				dev->blocks[j - base].state = KFBK_BUSY;
+		}
 	}
 }
 
-static int find_allocated(struct kfbk_device *dev)
+static int find_allocated(struct kfbk_device *dev, u64 first)
 {
 	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
 	struct kfbk_call call = {
 		.req = { .op = KFB_OP_LIST,
 			 .u.list = { .what = KFB_LIST_ALLOCATED,
-				     .cursor = dev->options.base } },
+				     .cursor = kfbk_block_va(dev, first) } },
 		.reply = &dev->replies[0],
 	};
 	u64 cursor;
@@ -301,12 +304,12 @@ static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
-static int alloc_missing(struct kfbk_device *dev)
+static int alloc_missing(struct kfbk_device *dev, u64 first)
 {
 	u64 end, i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < dev->n_blocks; i = end) {
+	for (i = first; !ret && i < dev->n_blocks; i = end) {
 		end = run_end(dev, i);
 		if (dev->blocks[i].state == KFBK_ABSENT)
 			ret = alloc_run(dev, i, end - i);
@@ -314,12 +317,12 @@ static int alloc_missing(struct kfbk_device *dev)
 	return ret;
 }
 
-static int map_allocated(struct kfbk_device *dev)
+static int map_allocated(struct kfbk_device *dev, u64 first)
 {
 	u64 end, i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < dev->n_blocks; i = end) {
+	for (i = first; !ret && i < dev->n_blocks; i = end) {
 		end = run_end(dev, i);
 		if (dev->blocks[i].state == KFBK_BUSY)
 			ret = kfbk_map_run(dev, i, end - i, false);
@@ -380,22 +383,29 @@ static void say_why(struct kfbk_device *dev, const char *what, int error)
 	kfbk_unlock(dev);
 }
 
-int kfbk_maps_attach(struct kfbk_device *dev)
+int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 {
 	const char *what = "list";
-	int ret = find_allocated(dev);
+	int ret = find_allocated(dev, first);
 
 	if (!ret && !dev->options.thin && !dev->options.ro) {
 		what = "allocate";
-		ret = alloc_missing(dev);
+		ret = alloc_missing(dev, first);
 	}
 	if (!ret) {
 		what = "map";
-		ret = map_allocated(dev);
+		ret = map_allocated(dev, first);
 	}
-	if (!ret)
-		return 0;
-	say_why(dev, what, ret);
-	free_new(dev);
+	if (ret)
+		say_why(dev, what, ret);
+	return ret;
+}
+
+int kfbk_maps_attach(struct kfbk_device *dev)
+{
+	int ret = kfbk_maps_add(dev, 0);
+
+	if (ret)
+		free_new(dev);
 	return ret;
 }

@@ -47,6 +47,12 @@ static const char *take_detach(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
+static const char *take_resize(const char *value, struct kfbk_options *out)
+{
+	out->order = KFBK_RESIZE;
+	return NULL;
+}
+
 static const char *take_addr(const char *value, struct kfbk_options *out)
 {
 	return copy(out->addr, sizeof(out->addr), value);
@@ -186,6 +192,7 @@ static const char *take_force(const char *value, struct kfbk_options *out)
 enum {
 	OPT_ATTACH,
 	OPT_DETACH,
+	OPT_RESIZE,
 	OPT_ADDR,
 	OPT_PORT,
 	OPT_PROVIDER,
@@ -209,6 +216,7 @@ enum {
 static const struct option options[] = {
 	[OPT_ATTACH] = { "attach", false, take_attach },
 	[OPT_DETACH] = { "detach", false, take_detach },
+	[OPT_RESIZE] = { "resize", false, take_resize },
 	[OPT_ADDR] = { "addr", true, take_addr },
 	[OPT_PORT] = { "port", true, take_port },
 	[OPT_PROVIDER] = { "provider", true, take_provider },
@@ -229,8 +237,9 @@ static const struct option options[] = {
 	[OPT_FORCE] = { "force", false, take_force },
 };
 
-#define ORDERS	  (BIT(OPT_ATTACH) | BIT(OPT_DETACH))
+#define ORDERS	  (BIT(OPT_ATTACH) | BIT(OPT_DETACH) | BIT(OPT_RESIZE))
 #define OF_DETACH (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
+#define OF_RESIZE (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 
 static int find_option(const char *name)
 {
@@ -275,11 +284,25 @@ static int take_one(char *word, struct kfbk_options *out, char *why,
 	return 0;
 }
 
+static const char *check_range(const struct kfbk_options *o)
+{
+	if (kfb_range_check(o->base, o->n_blocks))
+		return "base and blocks go beyond the address space";
+	if (o->n_blocks > (U64_MAX >> KFB_BLOCK_SHIFT) ||
+	    o->n_blocks > SIZE_MAX / 64)
+		return "blocks is too large";
+	return NULL;
+}
+
 /* What goes with what; NULL when all is well. */
 static const char *check_all(const struct kfbk_options *o)
 {
 	if (hweight32(o->given & ORDERS) != 1)
-		return "give one of attach and detach";
+		return "give one of attach, detach and resize";
+	if (o->order == KFBK_RESIZE)
+		return o->given == OF_RESIZE
+			       ? check_range(o)
+			       : "resize takes instance and blocks";
 	if (o->order == KFBK_DETACH) {
 		if (!(o->given & BIT(OPT_INSTANCE)))
 			return "detach needs instance";
@@ -294,12 +317,7 @@ static const char *check_all(const struct kfbk_options *o)
 		return "attach needs base and blocks";
 	if (!(o->given & BIT(OPT_CLIENT)) != !(o->given & BIT(OPT_KEY)))
 		return "client and key go together";
-	if (kfb_range_check(o->base, o->n_blocks))
-		return "base and blocks go beyond the address space";
-	if (o->n_blocks > (U64_MAX >> KFB_BLOCK_SHIFT) ||
-	    o->n_blocks > SIZE_MAX / 64)
-		return "blocks is too large";
-	return NULL;
+	return check_range(o);
 }
 
 int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,

@@ -8,6 +8,7 @@
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
  *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64
  *	detach,instance=0,force
+ *	resize,instance=0,blocks=1024
  */
 #ifndef KFBRICK_OPTIONS_H
 #define KFBRICK_OPTIONS_H
@@ -31,6 +32,7 @@
 enum kfbk_order {
 	KFBK_ATTACH,
 	KFBK_DETACH,
+	KFBK_RESIZE,
 };
 
 /**
@@ -51,7 +53,7 @@ enum kfbk_order {
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
- * @instance: DETACH: which
+ * @instance: DETACH, RESIZE: which
  * @force: DETACH: even while it is open
  * @given: bits of the keys that were there
  */

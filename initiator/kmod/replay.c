@@ -101,6 +101,7 @@ static int post_next(struct kfbk_device *dev, u32 slot)
 	struct kfbk_queue *q;
 	struct fi_buf buf;
 	bool is_zero;
+	u8 *bytes;
 	u32 all, page;
 	ssize_t ret;
 
@@ -110,8 +111,11 @@ static int post_next(struct kfbk_device *dev, u32 slot)
 	if (is_zero) {
 		buf = kfbk_zero_buf(dev, &part->len);
 	} else {
-		part->len = min_t(u32, all, dev->max_segments * PAGE_SIZE);
-		buf = fi_buf_linear(kfbk_retain_bytes(dev, page), part->len);
+		bytes = kfbk_retain_bytes(dev, page);
+		part->len = min_t(u32, all,
+				  dev->max_segments * PAGE_SIZE -
+					  offset_in_page(bytes));
+		buf = fi_buf_linear(bytes, part->len);
 	}
 	q = &dev->queues[kfb_queue_of(part->va, max(dev->client.n_used, 1U))];
 	ctx->kind = KFBK_CTX_REPLAY;

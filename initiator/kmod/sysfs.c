@@ -5,6 +5,7 @@
  * One value a file, but for counters, one queue a line, and retain. The key is
  * nowhere.
  */
+#include <linux/blkdev.h>
 #include <linux/device.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -123,7 +124,9 @@ static DEVICE_ATTR_RO(base);
 static ssize_t blocks_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	return sysfs_emit(buf, "%llu\n", dev_of(device)->n_blocks);
+	return sysfs_emit(buf, "%llu\n",
+			  get_capacity(dev_to_disk(device)) /
+				  KFBK_BLOCK_SECTORS);
 }
 static DEVICE_ATTR_RO(blocks);
 

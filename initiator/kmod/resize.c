@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: a disk grows while it is in use.
+ *
+ * The map work does it, so that nobody else changes mappings meanwhile: the
+ * table of blocks becomes larger, what is missing is allocated, what is
+ * allocated is mapped, and then the disk has the new size. After a failure the
+ * disk is as large as before; what was allocated stays so, and another try
+ * goes on from there.
+ *
+ * Lifetime: the old table is freed when no queue_rq() can look at it any more.
+ * A table never becomes smaller.
+ *
+ * Locking: dev->resize is under dev->lock; who set it waits for its end. When
+ * the session is over the map work runs once more, so that it does end.
+ */
+#include <linux/blkdev.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "kfbrick.h"
+
+/* A larger table, while nothing else is done to it. */
+static int grow_table(struct kfbk_device *dev, u64 n_blocks)
+{
+	struct kfbk_block *blocks, *old;
+	int ret;
+
+	if (n_blocks <= dev->n_blocks)
+		return 0;
+	blocks = kvcalloc(n_blocks, sizeof(*blocks), GFP_KERNEL);
+	if (!blocks)
+		return -ENOMEM;
+	ret = kfbk_lock_settled(dev);
+	if (ret) {
+		kvfree(blocks);
+		return ret;
+	}
+	old = dev->blocks;
+	memcpy(blocks, old, dev->n_blocks * sizeof(*blocks));
+	/* Pairs with the dependent loads of queue_rq(). */
+	smp_store_release(&dev->blocks, blocks);
+	dev->n_blocks = n_blocks;
+	kfbk_unlock(dev);
+	synchronize_rcu();
+	kvfree(old);
+	return 0;
+}
+
+static struct gendisk *get_disk(struct kfbk_device *dev)
+{
+	struct gendisk *disk;
+
+	kfbk_lock(dev);
+	disk = dev->disk;
+	if (disk)
+		get_device(disk_to_dev(disk));
+	kfbk_unlock(dev);
+	return disk;
+}
+
+static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
+{
+	u64 first = get_capacity(disk) / KFBK_BLOCK_SECTORS;
+	int ret;
+
+	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks))
+		return -EINVAL;
+	ret = grow_table(dev, n_blocks);
+	ret = ret ?: kfbk_maps_add(dev, first);
+	if (ret)
+		return ret;
+	set_capacity_and_notify(disk, n_blocks * KFBK_BLOCK_SECTORS);
+	kfbk_info(dev, "%llu blocks instead of %llu\n", n_blocks, first);
+	return 0;
+}
+
+void kfbk_resize_run(struct kfbk_device *dev)
+{
+	struct kfbk_resize *job;
+	struct gendisk *disk;
+
+	kfbk_lock(dev);
+	job = dev->resize;
+	kfbk_unlock(dev);
+	if (!job)
+		return;
+	job->error = -EIO;
+	disk = READ_ONCE(dev->is_over) ? NULL : get_disk(dev);
+	if (disk) {
+		job->error = resize(dev, disk, job->n_blocks);
+		put_device(disk_to_dev(disk));
+	}
+	kfbk_lock(dev);
+	dev->resize = NULL;
+	kfbk_unlock(dev);
+	complete(&job->done);
+}
+
+int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
+{
+	struct kfbk_resize job = { .n_blocks = n_blocks };
+	int ret = 0;
+
+	init_completion(&job.done);
+	kfbk_lock(dev);
+	if (dev->is_over)
+		ret = -EIO;
+	else if (dev->resize)
+		ret = -EBUSY;
+	else
+		dev->resize = &job;
+	kfbk_unlock(dev);
+	if (ret)
+		return ret;
+	queue_work(kfbk_map_wq, &dev->map_work);
+	wait_for_completion(&job.done);
+	return job.error;
+}
