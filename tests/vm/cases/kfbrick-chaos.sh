@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# Detach, unload, removal of the RDMA device and loss of the brick at random
+# moments of a disk under load: nothing hangs and nothing is left. KFB_ROUNDS
+# says how often, KFB_SEED which moments.
+# NEEDS: rdma nvdimm
+# KO: kfabric_core kfabric_verbs kfbrick
+# BIN: brickd brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 3600
+
+LONG_S=200
+ROUNDS=${KFB_ROUNDS:-6}
+SEED=${KFB_SEED:-20149}
+
+next_random() { # next_random N: R is 0 to N - 1, the next of a fixed row
+	SEED=$(((SEED * 1103515245 + 12345) % 2147483648))
+	R=$((SEED / 65536 % $1))
+}
+
+pause() { # up to some seconds
+	next_random 30
+	sleep $((R / 10)).$((R % 10))
+}
+
+load() { # until the disk fails or is gone
+	while dd if=/tmp/input of="$DISK" bs=64k oflag=direct conv=fsync,notrunc \
+		2>/dev/null; do
+		[ ! -e /tmp/stop ] || return
+	done
+}
+
+is_over() { # is_over PROCESS
+	! kill -0 "$1" 2>/dev/null
+}
+
+force_detach() {
+	timeout $LONG_S brickctl detach --force "$DISK"
+	# What could not be made durable is told; it is gone all the same.
+	wait_for $LONG_S test ! -e "$DISK"
+}
+
+rmmod_if_loaded() {
+	! grep -q '^kfbrick ' /proc/modules || rmmod kfbrick
+}
+
+end_load() {
+	touch /tmp/stop
+	wait_for $LONG_S is_over "$LOAD"
+}
+
+unload() { # nobody has the disk open
+	timeout $LONG_S rmmod kfbrick
+}
+
+# Soft RoCE lets nobody take a device away from a process that has it open: the
+# disk loses it first, then brickd is killed.
+no_device() {
+	rdma link delete rxe0 &
+	_delete=$!
+	pause
+	kill_brick
+	wait_for $LONG_S is_over $_delete && [ ! -e /sys/class/infiniband/rxe0 ]
+}
+
+strike() { # strike WHICH: what goes wrong while the disk is written
+	case $1 in
+	0) force_detach ;;
+	1) kill_brick && force_detach ;;
+	2) no_device && force_detach ;;
+	3) end_load && unload ;;
+	4) end_load && kill_brick && unload ;;
+	5) end_load && no_device && unload ;;
+	esac
+}
+
+again() { # whatever is missing for another round
+	rxe_setup && modprobe kfbrick || return
+	kill -0 "$BRICKD" 2>/dev/null || serve_brick
+}
+
+disk_setup "lease-ms = 3000"
+head -c $((8 << 20)) /dev/urandom >/tmp/input
+round=0
+while [ $round -lt "$ROUNDS" ]; do
+	which=$((round % 6))
+	round=$((round + 1))
+	rm -f /tmp/stop
+	next_random 3
+	queues=$((R + 1))
+	next_random 2
+	check "round $round: a disk with $queues queues is attached" \
+		attach_disk --size 16M --queues $queues --retain-mb $((R * 8)) \
+		--reconnect-s 600 || exit
+	load &
+	LOAD=$!
+	pause
+	check "round $round: kind $which ends" strike $which
+	check "round $round: so does the load" wait_for $LONG_S is_over $LOAD
+	check "round $round: the driver unloads" wait_for $LONG_S \
+		rmmod_if_loaded
+	check "round $round: no object is left open" wait_for $LONG_S \
+		fabric_idle
+	check "round $round: all is there again" again || exit
+done
+disk_end
