@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # fio verifies: random writes and reads of all sizes, flushes, trims.
 # NEEDS: rdma nvdimm fio
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # NVDIMM: 288M persist=mem-ctrl
 # MEM: 2G

@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # ext4 and XFS on a disk: a tree of thousands of files, detached and attached.
 # NEEDS: rdma nvdimm fs
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # NVDIMM: 672M persist=mem-ctrl
 # MEM: 2G

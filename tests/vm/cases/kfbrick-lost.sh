@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # The brick is killed under a disk: requests wait for it, or fail in time.
 # NEEDS: rdma nvdimm
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl

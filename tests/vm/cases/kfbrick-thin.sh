@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # A thin disk: what is allocated when, what is freed, and a brick that is full.
 # NEEDS: rdma nvdimm fs
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl

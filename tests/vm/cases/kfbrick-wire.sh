@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # What a disk's requests post: exactly what docs/durability.md says, by mode.
 # NEEDS: rdma nvdimm fs
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
