@@ -8,7 +8,7 @@
 # MEM: 2G
 # TIMEOUT: 900
 
-FABRIC=tcp
+CARRIER=tcp
 BLOCKS=100
 
 disk_setup

@@ -45,6 +45,7 @@ struct iop_buf {
  * struct iop - the test's state
  * @node: address
  * @service: port
+ * @provider: name of the kernel's
  * @server: we listen and the peer connects
  * @source: @node is ours
  * @info: what we use
@@ -65,6 +66,7 @@ struct iop_buf {
 struct iop {
 	const char *node;
 	const char *service;
+	const char *provider;
 	bool server;
 	bool source;
 	struct fi_info *info;
@@ -82,6 +84,11 @@ struct iop {
 	struct iop_buf dst;
 	u8 *cmd;
 };
+
+static inline bool iop_is_tcp(const struct iop *t)
+{
+	return t->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
+}
 
 /* iop_main.c */
 bool iop_check(bool good, const char *format, ...) __printf(2, 3);

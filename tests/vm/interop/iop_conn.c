@@ -47,7 +47,7 @@ static int get_info(struct iop *t)
 	hints->ep_attr->op_timeout_ms = IOP_OP_TIMEOUT_MS;
 	hints->ep_attr->cm_timeout_ms = PATIENCE_MS;
 	hints->domain_attr->mr_mode = ~0u;
-	hints->fabric_attr->prov_name = kstrdup("verbs", GFP_KERNEL);
+	hints->fabric_attr->prov_name = kstrdup(t->provider, GFP_KERNEL);
 	ret = fi_getinfo(FI_VERSION(1, 0), t->node, t->service,
 			 t->source ? FI_SOURCE : 0, hints, &t->info);
 	fi_freeinfo(hints);

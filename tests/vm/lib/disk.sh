@@ -2,10 +2,10 @@
 # shellcheck shell=dash
 # A brick in the guest, and disks that are attached to it.
 #
-# DISK is the disk that attach_disk made last, CTL its attributes. FABRIC is how
+# DISK is the disk that attach_disk made last, CTL its attributes. CARRIER is how
 # brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device.
 
-FABRIC=${FABRIC:-verbs}
+CARRIER=${CARRIER:-verbs}
 KEY=/tmp/key
 BRICK_LOG=/tmp/brick.log
 
@@ -19,7 +19,7 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 	{
 		echo "[brick]"
 		echo "store = $_store"
-		echo "listen = $FABRIC://$_address"
+		echo "listen = $CARRIER://$_address"
 		for _setting; do
 			echo "$_setting"
 		done
@@ -67,7 +67,7 @@ same_boot() { # the end of another_boot
 
 ctl() { # brickctl, as client a
 	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 \
-		brickctl --timeout 60 --brick "$FABRIC://$BRICK_IP" --client a \
+		brickctl --timeout 60 --brick "$CARRIER://$BRICK_IP" --client a \
 		--key-file $KEY "$@"
 }
 
@@ -102,7 +102,7 @@ counter() { # counter NAME: of operations, over all queues of the disk
 disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	BRICK_IP=$LOCAL_IP
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
-	if [ "$FABRIC" = tcp ]; then
+	if [ "$CARRIER" = tcp ]; then
 		BRICK_IP=127.0.0.1
 		ip link set lo up
 	else
@@ -112,7 +112,7 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	configure_brick "$dax" "$BRICK_IP" "$@"
 	brickd format "$dax" --force || bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
-	modprobe "kfabric_$FABRIC" && modprobe kfbrick || bail "the driver loads"
+	modprobe "kfabric_$CARRIER" && modprobe kfbrick || bail "the driver loads"
 }
 
 disk_end() { # nothing is left of disk_setup

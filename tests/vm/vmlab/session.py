@@ -24,8 +24,8 @@ LOGS_KEPT = 20
 EMULATOR_FAULT = re.compile(r"\bint3: 0000 \[#1\]")
 BOOTS = 3
 ROLES = ("server", "client")
-LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "run-cases",
-       "switch-root")
+LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "interop.sh",
+       "run-cases", "switch-root")
 
 
 class Session:
