@@ -315,7 +315,8 @@ static size_t cut(struct conn *c, const struct iop_cmd *cmd, struct iovec *iov)
 	if (n > cmd->len)
 		n = cmd->len;
 	if (n > c->max_pieces) {
-		check(!c->virt_addr, "%zu pieces are allowed", n);
+		if (c->virt_addr)
+			check(false, "%zu pieces are allowed", n);
 		n = c->max_pieces;
 	}
 	if (!n)
