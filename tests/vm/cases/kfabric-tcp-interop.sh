@@ -7,10 +7,7 @@
 # MEM: 2G
 # TIMEOUT: 600
 
-PROVIDER=tcp
-LOCAL_IP=127.0.0.1
-
 check "the loop-back device is up" ip link set lo up
 check "the provider loads" modprobe kfabric_tcp || exit
-interop_roles
+interop_roles tcp 127.0.0.1
 check "the provider unloads" rmmod kfabric_tcp

@@ -7,10 +7,7 @@
 # MEM: 2G
 # TIMEOUT: 600
 
-PROVIDER=verbs
-
 check "soft RoCE starts on dummy0" rxe_setup || exit
 check "the provider loads" modprobe kfabric_verbs || exit
-
-interop_roles
+interop_roles verbs "$LOCAL_IP"
 check "the provider unloads" rmmod kfabric_verbs

@@ -8,7 +8,7 @@
 # MEM: 2G
 # TIMEOUT: 900
 
-CARRIER=tcp
+export CARRIER=tcp
 BLOCKS=100
 
 disk_setup

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # A kernel's provider and an unmodified libfabric program, in both roles.
-#
-# PROVIDER is the name of both sides' provider, LOCAL_IP where they meet.
 
 PORT=7471
 
@@ -10,7 +8,7 @@ PORT=7471
 interop() {
 	check "$1: the kernel's end loads" \
 		modprobe kfi_interop role="$1" provider="$PROVIDER" \
-		node="$LOCAL_IP" service="$PORT"
+		node="$MEET" service="$PORT"
 	dmesg_since "# interop begins" >/tmp/interop.log
 	ktap /tmp/interop.log
 	check "$1: the kernel's end unloads" rmmod kfi_interop
@@ -19,7 +17,7 @@ interop() {
 # peer ROLE: again when it was killed, which is part of the test
 peer() {
 	while :; do
-		ofi_peer "$1" "$LOCAL_IP" "$PORT" "$PROVIDER" >>/tmp/peer.log
+		ofi_peer "$1" "$MEET" "$PORT" "$PROVIDER" >>/tmp/peer.log
 		[ $? -eq 137 ] || break
 	done
 }
@@ -31,7 +29,8 @@ points() {
 	: >/tmp/peer.log
 }
 
-interop_roles() {
+interop_roles() { # interop_roles PROVIDER ADDRESS: of both sides
+	PROVIDER=$1 MEET=$2
 	peer server &
 	loop=$!
 	echo "# interop begins" >/dev/kmsg
