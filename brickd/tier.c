@@ -125,10 +125,10 @@ static enum outcome make_room(struct brick_server *server,
 	struct brick_store_stats stats;
 	unsigned int n_victims;
 
+	job->is_short = false;
 	n_victims = brick_tier_victims(server, va, n, job, &excuse);
 	if (n_victims) {
 		job->n_looked = 0;
-		job->is_short = false;
 		brick_tier_step_begin(server, job, va, n_victims, true);
 		return BEGUN;
 	}
