@@ -172,7 +172,7 @@ static void move_data(struct stcp_ep *ep, uint32_t events)
 	if (events & EPOLLOUT)
 		stcp_tx_progress(ep);
 	if (ep->state == TCPW_UP)
-		stcp_rx_progress(ep);
+		stcp_rx_progress(ep, stcp_shard_stage(&ep->source));
 	/* Nobody receives, so that nothing else would notice. */
 	if (events & (EPOLLERR | EPOLLHUP) &&
 	    (ep->pause || ep->state == TCPW_CLOSING))

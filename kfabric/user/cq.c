@@ -36,7 +36,7 @@ static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
 	memcpy(to, &entry, entry_bytes(cq->format));
 }
 
-static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
@@ -56,6 +56,27 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	if (n)
 		return (ssize_t)n;
 	return op && op->err ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
+/* Looks at the sockets whose completions come here. */
+static void look(struct stcp_cq *cq)
+{
+	struct stcp_ep *ep;
+
+	pthread_mutex_lock(&cq->eps_lock);
+	LIST_FOREACH(ep, &cq->eps, cq_link)
+	stcp_rx_look(ep);
+	pthread_mutex_unlock(&cq->eps_lock);
+}
+
+static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	ssize_t n = take(fid, buf, count);
+
+	if (n != -FI_EAGAIN)
+		return n;
+	look(container_of(fid, struct stcp_cq, fid));
+	return take(fid, buf, count);
 }
 
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
@@ -199,6 +220,7 @@ static int cq_close(struct fid *fid)
 	}
 	stcp_wait_fini(&cq->wait);
 	pthread_mutex_destroy(&cq->lock);
+	pthread_mutex_destroy(&cq->eps_lock);
 	atomic_fetch_sub(&cq->domain->refs, 1);
 	free(cq);
 	return 0;
@@ -244,6 +266,8 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	cq->domain = container_of(domain, struct stcp_domain, fid);
 	atomic_fetch_add(&cq->domain->refs, 1);
 	pthread_mutex_init(&cq->lock, NULL);
+	pthread_mutex_init(&cq->eps_lock, NULL);
+	LIST_INIT(&cq->eps);
 	STAILQ_INIT(&cq->done);
 	*out = &cq->fid;
 	return 0;

@@ -24,6 +24,9 @@ static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
 		ep->rx_cq = cq;
 		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
 		atomic_fetch_add(&cq->refs, 1);
+		pthread_mutex_lock(&cq->eps_lock);
+		LIST_INSERT_HEAD(&cq->eps, ep, cq_link);
+		pthread_mutex_unlock(&cq->eps_lock);
 	}
 	return 0;
 }
@@ -66,8 +69,12 @@ static void unbind(struct stcp_ep *ep)
 	}
 	if (ep->tx_cq)
 		atomic_fetch_sub(&ep->tx_cq->refs, 1);
-	if (ep->rx_cq)
+	if (ep->rx_cq) {
+		pthread_mutex_lock(&ep->rx_cq->eps_lock);
+		LIST_REMOVE(ep, cq_link);
+		pthread_mutex_unlock(&ep->rx_cq->eps_lock);
 		atomic_fetch_sub(&ep->rx_cq->refs, 1);
+	}
 }
 
 static int ep_close(struct fid *fid)

@@ -2,9 +2,10 @@
 /*
  * The objects of stcp and what its files offer each other.
  *
- * Locking, outermost first: a domain's lock (its endpoints); an
- * endpoint's lock; then one of the leaves: the lock of a queue, of a fabric's
- * requests, of a domain's registrations, or of a shard's lists.
+ * Locking, outermost first: a domain's lock or a completion queue's eps_lock
+ * (their endpoints); an endpoint's lock; then one of the leaves: the lock of a
+ * queue, of a fabric's requests, of a domain's registrations, or of a shard's
+ * lists.
  *
  * Lifetime: an object is closed by its user, who closes what depends on it
  * first. Whatever a shard's epoll knows is taken out by that shard's own
@@ -134,6 +135,8 @@ struct stcp_cq {
 	struct stcp_domain *domain;
 	atomic_uint refs;
 	enum fi_cq_format format;
+	pthread_mutex_t eps_lock; /* eps */
+	LIST_HEAD(, stcp_ep) eps;
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, stcp_op) done;
 	struct stcp_wait wait;
@@ -251,6 +254,7 @@ struct stcp_ep {
 	struct stcp_event *end_event;
 	bool watched;
 	bool muted;
+	LIST_ENTRY(stcp_ep) cq_link; /* of rx_cq */
 	struct stcp_op_list queue;
 	struct stcp_op_list answers;
 	struct stcp_op *sending;
@@ -367,7 +371,9 @@ struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes);
 void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op);
 
 /* rx.c, under the endpoint's lock */
-void stcp_rx_progress(struct stcp_ep *ep);
+void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage);
+/* By one who reads its queue and finds nothing; not under its lock. */
+void stcp_rx_look(struct stcp_ep *ep);
 void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno);
 /* What it waited for is there: go on, in the shard's thread. */
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for);

@@ -5,7 +5,9 @@
  * cannot be used yet, because a receive or room for an answer is missing, is
  * kept aside, and nothing more is received until it can.
  *
- * Context: the shard's thread. Locking: the endpoint's lock.
+ * Context: the shard's thread, and one that looks for completions and finds
+ * none: who waits by looking need not wait for the shard to be scheduled.
+ * Locking: the endpoint's lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -184,9 +186,8 @@ static ssize_t receive(struct stcp_ep *ep, uint8_t *stage, struct haul *haul)
 }
 
 /* Once; false when there is nothing more to do for the moment. */
-static bool haul_once(struct stcp_ep *ep)
+static bool haul_once(struct stcp_ep *ep, uint8_t *stage)
 {
-	uint8_t *stage = stcp_shard_stage(&ep->source);
 	struct haul haul = { 0 };
 	size_t at = 0;
 	ssize_t n;
@@ -205,13 +206,25 @@ static bool haul_once(struct stcp_ep *ep)
 	return (size_t)n == haul.asked;
 }
 
-void stcp_rx_progress(struct stcp_ep *ep)
+void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage)
 {
 	for (int i = 0; i < ROUNDS_MAX; i++)
-		if (ep->state != TCPW_UP || ep->pause || !haul_once(ep))
+		if (ep->state != TCPW_UP || ep->pause || !haul_once(ep, stage))
 			break;
 	if (ep->state == TCPW_UP && ep->pause)
 		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
+}
+
+void stcp_rx_look(struct stcp_ep *ep)
+{
+	uint8_t stage[STCP_STAGE_BYTES];
+
+	/* Whoever holds the lock is about to do the same. */
+	if (pthread_mutex_trylock(&ep->lock))
+		return;
+	if (ep->state == TCPW_UP)
+		stcp_rx_progress(ep, stage);
+	pthread_mutex_unlock(&ep->lock);
 }
 
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for)

@@ -76,7 +76,7 @@ int stcp_choose_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
  * @size: of this struct
  * @set_persist: who makes bytes durable for writes that ask for it
  *	(FI_COMMIT_COMPLETE): persist() is called for each piece that was
- *	placed, by a thread of the provider, before the peer is told. It returns
+ *	placed, where it is received, before the peer is told. It returns
  *	0, or a negative errno that ends the connection. Without it such writes
  *	are refused, which ends the connection, too. To be set before the first
  *	endpoint is enabled.

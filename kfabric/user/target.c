@@ -5,7 +5,7 @@
  * is whole and before the first byte of payload; what is missing for the
  * moment pauses the connection, what is not allowed ends it.
  *
- * Context: the shard's thread. Locking: the endpoint's lock.
+ * Context: as rx.c. Locking: the endpoint's lock.
  */
 #include <stdlib.h>
 #include <string.h>
