@@ -368,6 +368,32 @@ static void responses_that_nobody_reads_are_bounded(void **state)
 	rig_close(rig);
 }
 
+static void closing_a_registration_stops_answers_from_it(void **state)
+{
+	struct rig *rig = opened();
+	struct tcpw_hdr hdr = { .op = TCPW_READ_REQUEST,
+				.n_segs = 1,
+				.segs = { { 0, 65536, RIG_KEY } } };
+	int fd = raw_connect(rig, TCPW_LITTLE);
+	struct timeval patience = { .tv_sec = RIG_DEADLINE_MS / 1000 };
+	static uint8_t bytes[65536];
+	int len = tcpw_hdr_encode(&hdr, TCPW_LITTLE, bytes);
+	ssize_t n;
+
+	flood(fd, bytes, (size_t)len);
+	assert_int_equal(fi_close(&rig->server.mr->fid), 0);
+	rig->server.mr = NULL;
+	memset(rig->server.memory, 0x11, RIG_MEMORY_BYTES);
+	/* What was with the socket before comes; nothing of what is new. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			 sizeof(patience));
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		assert_null(memchr(bytes, 0x11, (size_t)n));
+	assert_true(n == 0 || errno == ECONNRESET);
+	expect_violation(rig, fd, TCPW_BAD_KEY);
+	rig_close(rig);
+}
+
 static void only_so_many_requests_may_be_arriving_from_one_address(void **state)
 {
 	struct rig *rig = opened();
@@ -452,6 +478,7 @@ int main(void)
 		cmocka_unit_test(closing_an_idle_registration_hurts_nobody),
 		cmocka_unit_test(messages_wait_for_receives_and_none_is_lost),
 		cmocka_unit_test(responses_that_nobody_reads_are_bounded),
+		cmocka_unit_test(closing_a_registration_stops_answers_from_it),
 		cmocka_unit_test(
 			only_so_many_requests_may_be_arriving_from_one_address),
 		cmocka_unit_test(half_a_request_is_not_waited_for),
