@@ -215,16 +215,26 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	return CTL_DONE;
 }
 
+/* In the kernel one provider speaks what two speak in user space. */
+static const char *kernel_provider(const struct kfbl_url *url,
+				   const char *option)
+{
+	if (option)
+		return option;
+	return strcmp(url->provider, "stcp") != 0 ? url->provider : "tcp";
+}
+
 static int make_order(struct ctl *ctl, struct order *order,
 		      const struct ctl_args *args, const struct kfbl_url *url)
 {
-	const char *provider = args->options[OPT_PROVIDER];
+	const char *provider =
+		kernel_provider(url, args->options[OPT_PROVIDER]);
 	int status;
 
 	status = add_address(ctl, order, url);
 	if (status)
 		return status;
-	add(order, ",provider=%s", provider ? provider : url->provider);
+	add(order, ",provider=%s", provider);
 	status = add_range(ctl, order, args);
 	if (!status)
 		status = add_rest(ctl, order, args);

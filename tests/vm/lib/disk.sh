@@ -3,7 +3,8 @@
 # A brick in the guest, and disks that are attached to it.
 #
 # DISK is the disk that attach_disk made last, CTL its attributes. CARRIER is how
-# brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device.
+# brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device;
+# stcp is tcp with brickd's own provider at the brick.
 
 CARRIER=${CARRIER:-verbs}
 KEY=/tmp/key
@@ -102,7 +103,7 @@ counter() { # counter NAME: of operations, over all queues of the disk
 disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	BRICK_IP=$LOCAL_IP
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
-	if [ "$CARRIER" = tcp ]; then
+	if [ "$CARRIER" != verbs ]; then
 		BRICK_IP=127.0.0.1
 		ip link set lo up
 	else
@@ -112,7 +113,7 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	configure_brick "$dax" "$BRICK_IP" "$@"
 	brickd format "$dax" --force || bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
-	modprobe "kfabric_$CARRIER" && modprobe kfbrick || bail "the driver loads"
+	modprobe "kfabric_${CARRIER#s}" && modprobe kfbrick || bail "the driver loads"
 }
 
 disk_end() { # nothing is left of disk_setup
