@@ -8,7 +8,7 @@
 # MEM: 2G
 # TIMEOUT: 900
 
-export CARRIER=tcp
+[ "$CARRIER" != verbs ] || export CARRIER=tcp
 BLOCKS=100
 
 disk_setup
