@@ -169,6 +169,17 @@ static void op_st64(struct brick_media *m, uint64_t off, uint64_t value)
 	store_at(cm_of(m), off, value);
 }
 
+/* Between the first and the last word of a slot there are none. */
+static uint64_t skip_gap(const struct crash_medium *cm, uint64_t off)
+{
+	uint64_t in = (off - cm->data_off) % KFB_BLOCK_BYTES;
+
+	if (off < cm->data_off || off >= cm->tail_off || !in ||
+	    in > KFB_BLOCK_BYTES - WORD)
+		return off;
+	return off - in + KFB_BLOCK_BYTES - WORD;
+}
+
 static void op_copy(struct brick_media *m, uint64_t off, const void *src,
 		    size_t len)
 {
@@ -177,7 +188,8 @@ static void op_copy(struct brick_media *m, uint64_t off, const void *src,
 	uint64_t value, at;
 
 	for (at = 0; at < len; at += WORD) {
-		if (word_at(cm, off + at) == UINT32_MAX)
+		at = skip_gap(cm, off + at) - off;
+		if (at >= len || word_at(cm, off + at) == UINT32_MAX)
 			continue;
 		before_op(cm);
 		memcpy(&value, from + at, WORD);

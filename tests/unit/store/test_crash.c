@@ -122,7 +122,10 @@ static void moves_beside_other_threads_keep_their_promises(void **state)
 	run.n_slots = 3;
 	/* Enough for two moves at a time. */
 	run.n_slow = 34;
-	run.nest_every = 128;
+	/* Each of these states takes longer. */
+	run.n_steps /= 4;
+	run.exhaustive = 32;
+	run.random = 8;
 	run.threads = true;
 	expect_no_violation(&run);
 }
