@@ -248,11 +248,25 @@ void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 	brick_conn_kick(c);
 }
 
+/*
+ * No message of the protocol comes with data for the completion queue. A
+ * remote write with data would seem to be one: it takes a receive's place, as
+ * long as what was written elsewhere, or has no receive at all.
+ */
+static bool has_data(const struct fi_cq_msg_entry *entry)
+{
+	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
+}
+
 static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 {
-	struct brick_buf *buf = brick_container_of(entry->op_context,
-						   struct brick_buf, context);
+	struct brick_buf *buf;
 
+	if (has_data(entry)) {
+		brick_conn_fail(c, LOG_NOTICE, "it sends completion data");
+		return;
+	}
+	buf = brick_container_of(entry->op_context, struct brick_buf, context);
 	if (buf->is_send) {
 		SLIST_INSERT_HEAD(&c->free_sends, buf, free_link);
 		c->n_sending--;

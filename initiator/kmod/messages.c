@@ -181,6 +181,11 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 
 	if (entry->err)
 		kfbk_queue_failed(q, -entry->err);
+	/* A brick that writes to us: nothing in the protocol does. */
+	if (entry->flags & FI_REMOTE_CQ_DATA) {
+		kfbk_queue_failed(q, -EPROTO);
+		return;
+	}
 	switch (ctx->kind) {
 	case KFBK_CTX_RECV:
 		if (!entry->err)

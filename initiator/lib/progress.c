@@ -30,11 +30,24 @@
 /* IBV_WC_REM_ACCESS_ERR: the brick's NIC refused key or range. */
 #define VERBS_REMOTE_ACCESS_ERROR 10
 
+/*
+ * No message of the protocol comes with data for the completion queue. A
+ * remote write with data takes a receive's place, or has no context at all.
+ */
+static bool has_data(const struct fi_cq_msg_entry *entry)
+{
+	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
+}
+
 static void completed(struct kfbrick *k, struct kfbl_queue *q,
 		      const struct fi_cq_msg_entry *entry)
 {
 	struct kfbl_ctx *ctx = entry->op_context;
 
+	if (has_data(entry)) {
+		kfbl_lost(k, q, -EPROTO, "the brick sent completion data");
+		return;
+	}
 	switch (ctx->kind) {
 	case KFBL_CTX_RECV:
 		kfbl_received(k, q, ctx, entry->len);
@@ -101,7 +114,7 @@ static bool is_of_data(const struct fi_cq_msg_entry *entry)
 {
 	const struct kfbl_ctx *ctx = entry->op_context;
 
-	return ctx->kind == KFBL_CTX_PIECE;
+	return ctx && ctx->kind == KFBL_CTX_PIECE;
 }
 
 /* True when something was taken. */

@@ -162,6 +162,30 @@ static void unmap_of_a_stale_mapping_is_refused(void **state)
 	expect_unmap(s, mapping_id ^ (UINT64_C(1) << 60), KFB_ST_STALE);
 }
 
+static void a_write_with_completion_data_ends_the_connection(void **state)
+{
+	static uint8_t block[KFB_BLOCK_BYTES / 2];
+	struct raw_session *s = *state;
+	uint8_t answer[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(answer);
+	struct raw_session other;
+	struct kfb_handle handle;
+	uint64_t mapping_id;
+
+	expect_map(s, ALLOCATED_VA, 1, KFB_MAP_RW | KFB_MAP_SHARED, KFB_ST_OK);
+	handle = s->reply.u.map.handles[0];
+	mapping_id = s->reply.u.map.mapping_id;
+	/* Longer than any message: as one it would be read beyond its end. */
+	assert_int_equal(raw_write_data(s->c, block, sizeof(block),
+					handle.raddr + sizeof(block),
+					handle.key),
+			 0);
+	assert_int_equal(raw_receive(s->c, answer, &len, 15000), RAW_ENDED);
+	assert_true(raw_session_open(&other, &id));
+	expect_unmap(&other, mapping_id, KFB_ST_OK);
+	raw_session_close(&other);
+}
+
 static void map_refuses_bad_flags_and_unallocated_blocks(void **state)
 {
 	struct raw_session *s = *state;
@@ -401,6 +425,7 @@ int main(int argc, char **argv)
 		IN_SESSION(free_while_mapped_is_busy),
 		IN_SESSION(a_conflicting_exclusive_map_is_busy),
 		IN_SESSION(unmap_of_a_stale_mapping_is_refused),
+		IN_SESSION(a_write_with_completion_data_ends_the_connection),
 		IN_SESSION(map_refuses_bad_flags_and_unallocated_blocks),
 		IN_SESSION(list_refuses_an_unknown_subject),
 		IN_SESSION(a_message_too_long_ends_the_connection),

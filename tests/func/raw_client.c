@@ -268,6 +268,12 @@ int raw_write(struct raw_client *c, const void *buf, size_t len, uint64_t raddr,
 	return (int)fi_write(c->ep, buf, len, NULL, 0, raddr, key, c);
 }
 
+int raw_write_data(struct raw_client *c, const void *buf, size_t len,
+		   uint64_t raddr, uint64_t key)
+{
+	return (int)fi_writedata(c->ep, buf, len, NULL, 1, 0, raddr, key, c);
+}
+
 int raw_read(struct raw_client *c, void *buf, size_t len, uint64_t raddr,
 	     uint64_t key)
 {

@@ -54,6 +54,8 @@ enum raw_outcome raw_receive(struct raw_client *c, void *buf, size_t *len,
 /* One-sided operations; 0 or a negative errno, -EAGAIN: wait for some first. */
 int raw_write(struct raw_client *c, const void *buf, size_t len, uint64_t raddr,
 	      uint64_t key);
+int raw_write_data(struct raw_client *c, const void *buf, size_t len,
+		   uint64_t raddr, uint64_t key); /* for the peer's CQ, too */
 int raw_read(struct raw_client *c, void *buf, size_t len, uint64_t raddr,
 	     uint64_t key);
 
