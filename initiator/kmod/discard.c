@@ -68,16 +68,16 @@ static void set_states(struct kfbk_device *dev, struct span span, u8 from,
 	kfbk_unlock(dev);
 }
 
-int kfbk_lock_settled(struct kfbk_device *dev)
+int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
 {
 	for (;;) {
 		kfbk_lock(dev);
 		if (kfb_client_state(&dev->client) == KFB_CLIENT_LIVE &&
 		    !dev->replay.due)
 			return 0;
-		kfbk_unlock(dev);
 		if (READ_ONCE(dev->is_over))
 			return -EIO;
+		kfbk_unlock(dev);
 		msleep(PAUSE_MS);
 	}
 }
@@ -237,11 +237,13 @@ static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 {
 	int ret = kfbk_lock_settled(dev);
 
+	if (!ret) {
+		*span = widen(dev, first, n);
+		set_states_locked(dev, *span, KFBK_MAPPED, KFBK_QUIET);
+	}
+	kfbk_unlock(dev);
 	if (ret)
 		return ret;
-	*span = widen(dev, first, n);
-	set_states_locked(dev, *span, KFBK_MAPPED, KFBK_QUIET);
-	kfbk_unlock(dev);
 	drain(dev, *span);
 	ret = kfbk_flush_sync(dev);
 	if (ret)
@@ -259,11 +261,11 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		return ret;
 	ret = kfbk_lock_settled(dev);
 	if (ret) {
-		set_states(dev, span, KFBK_QUIET, KFBK_MAPPED);
-		return ret;
+		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
+	} else {
+		set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
+		kfbk_retain_drop(dev, span.first, span.end - span.first);
 	}
-	set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
-	kfbk_retain_drop(dev, span.first, span.end - span.first);
 	kfbk_unlock(dev);
-	return free_span(dev, span, first, n);
+	return ret ?: free_span(dev, span, first, n);
 }

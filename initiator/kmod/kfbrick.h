@@ -684,9 +684,9 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
 /*
  * Take dev->lock when mappings and copies stay as they are while it is held:
  * no restore work runs and nothing is written again. Context: the map work.
- * Return: 0, or -EIO and no lock: the session is over.
+ * Return: 0, or -EIO: the session is over. The lock is held either way.
  */
-int kfbk_lock_settled(struct kfbk_device *dev);
+int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock);
 
 /* resize.c */
 /* What dev->resize wants. Context: the map work. */

@@ -32,19 +32,18 @@ static int grow_table(struct kfbk_device *dev, u64 n_blocks)
 	if (!blocks)
 		return -ENOMEM;
 	ret = kfbk_lock_settled(dev);
-	if (ret) {
-		kvfree(blocks);
-		return ret;
+	old = blocks;
+	if (!ret) {
+		old = dev->blocks;
+		memcpy(blocks, old, dev->n_blocks * sizeof(*blocks));
+		/* Pairs with the dependent loads of queue_rq(). */
+		smp_store_release(&dev->blocks, blocks);
+		dev->n_blocks = n_blocks;
 	}
-	old = dev->blocks;
-	memcpy(blocks, old, dev->n_blocks * sizeof(*blocks));
-	/* Pairs with the dependent loads of queue_rq(). */
-	smp_store_release(&dev->blocks, blocks);
-	dev->n_blocks = n_blocks;
 	kfbk_unlock(dev);
 	synchronize_rcu();
 	kvfree(old);
-	return 0;
+	return ret;
 }
 
 static struct gendisk *get_disk(struct kfbk_device *dev)
