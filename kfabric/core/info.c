@@ -234,3 +234,18 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 	       match_rx(info->rx_attr, hints->rx_attr);
 }
 EXPORT_SYMBOL_GPL(kfi_match_info);
+
+void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints)
+{
+	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
+
+	if (ep && ep->op_timeout_ms)
+		info->ep_attr->op_timeout_ms = ep->op_timeout_ms;
+	if (ep && ep->cm_timeout_ms)
+		info->ep_attr->cm_timeout_ms = ep->cm_timeout_ms;
+	if (hints && hints->tx_attr)
+		info->tx_attr->op_flags = hints->tx_attr->op_flags;
+	if (hints && hints->rx_attr)
+		info->rx_attr->op_flags = hints->rx_attr->op_flags;
+}
+EXPORT_SYMBOL_GPL(kfi_obey_hints);

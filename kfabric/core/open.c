@@ -137,6 +137,34 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
+static void free_fabric(struct kfid *fid)
+{
+	kfree(container_of(fid, struct fid_fabric, fid));
+}
+
+static const struct fi_ops plain_fabric_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = free_fabric,
+};
+
+int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+		     struct fid_fabric **fabric, void *context)
+{
+	struct fid_fabric *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_fabric_init(new, prov, &plain_fabric_ops, ops, context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*fabric = new;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_plain_fabric);
+
 int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_domain *domain_ops, u32 mr_mode,

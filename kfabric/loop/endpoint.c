@@ -90,11 +90,6 @@ static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static size_t queue_size(size_t wish)
-{
-	return wish && wish < LOOP_QUEUE_SIZE ? wish : LOOP_QUEUE_SIZE;
-}
-
 static int alloc_slots(struct loop_ep *ep)
 {
 	size_t i;
@@ -109,20 +104,6 @@ static int alloc_slots(struct loop_ep *ep)
 	return 0;
 }
 
-static void init_limits(struct kfi_post_ep *post, const struct fi_info *info)
-{
-	kfi_post_init(post, info, &loop_post_ops);
-	post->tx_attr.size = queue_size(info->tx_attr->size);
-	post->rx_attr.size = queue_size(info->rx_attr->size);
-	post->tx_attr.inject_size = KFI_POST_INJECT_SIZE;
-	post->tx_attr.iov_limit = LOOP_IOV_LIMIT;
-	post->tx_attr.rma_iov_limit = KFI_POST_RMA_LIMIT;
-	post->rx_attr.iov_limit = LOOP_IOV_LIMIT;
-	post->tx_free = post->tx_attr.size;
-	post->rx_free = post->rx_attr.size;
-	post->max_msg_size = LOOP_MAX_MSG;
-}
-
 static struct loop_ep *alloc_ep(const struct fi_info *info)
 {
 	struct loop_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -134,7 +115,9 @@ static struct loop_ep *alloc_ep(const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->rx_done);
 	INIT_DELAYED_WORK(&ep->engine, loop_engine);
 	loop_connect_init(ep);
-	init_limits(&ep->post, info);
+	kfi_post_init(&ep->post, info, &loop_post_ops);
+	kfi_post_limit(&ep->post, LOOP_QUEUE_SIZE, LOOP_IOV_LIMIT,
+		       LOOP_MAX_MSG);
 	copy_addr(&ep->name, info->src_addr, info->src_addrlen);
 	copy_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
 	if (alloc_slots(ep)) {

@@ -46,10 +46,6 @@ extern struct workqueue_struct *loop_wq;
 extern struct mutex loop_cm_lock;
 extern const struct kfi_ep_ops loop_ep_ops;
 
-struct loop_fabric {
-	struct fid_fabric fabric;
-};
-
 struct loop_domain {
 	struct fid_domain domain;
 	struct rw_semaphore mr_lock;

@@ -105,11 +105,6 @@ static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static size_t queue_size(size_t wish)
-{
-	return wish && wish < KTCP_QUEUE_SIZE ? wish : KTCP_QUEUE_SIZE;
-}
-
 static int alloc_memory(struct ktcp_ep *ep)
 {
 	size_t i;
@@ -123,20 +118,6 @@ static int alloc_memory(struct ktcp_ep *ep)
 		kfi_post_add_slot(&ep->post, &ep->slot_mem[i].op.op,
 				  &ep->slot_mem[i].comp);
 	return 0;
-}
-
-static void init_limits(struct kfi_post_ep *post, const struct fi_info *info)
-{
-	kfi_post_init(post, info, &ktcp_post_ops);
-	post->tx_attr.size = queue_size(info->tx_attr->size);
-	post->rx_attr.size = queue_size(info->rx_attr->size);
-	post->tx_attr.inject_size = KFI_POST_INJECT_SIZE;
-	post->tx_attr.iov_limit = KTCP_IOV_LIMIT;
-	post->tx_attr.rma_iov_limit = KFI_POST_RMA_LIMIT;
-	post->rx_attr.iov_limit = KTCP_IOV_LIMIT;
-	post->tx_free = post->tx_attr.size;
-	post->rx_free = post->rx_attr.size;
-	post->max_msg_size = KTCP_MAX_MSG;
 }
 
 static struct ktcp_ep *alloc_ep(const struct fi_info *info)
@@ -153,7 +134,9 @@ static struct ktcp_ep *alloc_ep(const struct fi_info *info)
 	INIT_WORK(&ep->break_work, ktcp_break_work);
 	INIT_DELAYED_WORK(&ep->watch_work, ktcp_watch_work);
 	ktcp_connect_init(ep);
-	init_limits(&ep->post, info);
+	kfi_post_init(&ep->post, info, &ktcp_post_ops);
+	kfi_post_limit(&ep->post, KTCP_QUEUE_SIZE, KTCP_IOV_LIMIT,
+		       KTCP_MAX_MSG);
 	copy_addr(&ep->local, info->src_addr, info->src_addrlen);
 	copy_addr(&ep->remote, info->dest_addr, info->dest_addrlen);
 	if (alloc_memory(ep)) {

@@ -11,20 +11,10 @@ struct workqueue_struct *ktcp_wq;
 struct workqueue_struct *ktcp_cm_wq;
 DEFINE_MUTEX(ktcp_cm_lock);
 
-static void free_fabric(struct kfid *fid)
-{
-	kfree(container_of(fid, struct ktcp_fabric, fabric.fid));
-}
-
 static void free_domain(struct kfid *fid)
 {
 	kfree(container_of(fid, struct ktcp_domain, domain.fid));
 }
-
-static const struct fi_ops fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = free_fabric,
-};
 
 static const struct fi_ops domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
@@ -68,19 +58,7 @@ static const struct fi_ops_fabric fabric_ops = {
 static int ktcp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		       struct fid_fabric **fabric, void *context)
 {
-	struct ktcp_fabric *new = kzalloc(sizeof(*new), GFP_KERNEL);
-	int ret;
-
-	if (!new)
-		return -ENOMEM;
-	ret = kfi_fabric_init(&new->fabric, prov, &fabric_fid_ops, &fabric_ops,
-			      context);
-	if (ret) {
-		kfree(new);
-		return ret;
-	}
-	*fabric = &new->fabric;
-	return 0;
+	return kfi_plain_fabric(prov, &fabric_ops, fabric, context);
 }
 
 /* Completions tell of the peer's memory; weaker levels are that, too. */
@@ -124,21 +102,6 @@ static void fill_info(struct fi_info *info)
 	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
-/* Wishes that the provider may follow: timeouts and default flags. */
-static void obey_hints(struct fi_info *info, const struct fi_info *hints)
-{
-	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
-
-	if (ep && ep->op_timeout_ms)
-		info->ep_attr->op_timeout_ms = ep->op_timeout_ms;
-	if (ep && ep->cm_timeout_ms)
-		info->ep_attr->cm_timeout_ms = ep->cm_timeout_ms;
-	if (hints && hints->tx_attr)
-		info->tx_attr->op_flags = hints->tx_attr->op_flags;
-	if (hints && hints->rx_attr)
-		info->rx_attr->op_flags = hints->rx_attr->op_flags;
-}
-
 static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 			const char *service, u64 flags,
 			const struct fi_info *hints, struct fi_info **list)
@@ -149,7 +112,7 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 	if (!info)
 		return -ENOMEM;
 	fill_info(info);
-	obey_hints(info, hints);
+	kfi_obey_hints(info, hints);
 	info->domain_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
 	info->fabric_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
 	if (!info->domain_attr->name || !info->fabric_attr->name)

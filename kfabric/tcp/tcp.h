@@ -63,10 +63,6 @@ extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
 extern struct workqueue_struct *ktcp_cm_wq; /* connections; may wait */
 extern struct mutex ktcp_cm_lock;
 
-struct ktcp_fabric {
-	struct fid_fabric fabric;
-};
-
 struct ktcp_domain {
 	struct fid_domain domain;
 	rwlock_t mr_lock;

@@ -45,6 +45,7 @@
 #define kfi_mr_init	  kfabric_mr_init
 #define kfi_cq_init	  kfabric_cq_init
 #define kfi_plain_cq_open kfabric_plain_cq_open
+#define kfi_plain_fabric  kfabric_plain_fabric
 #define kfi_ep_again	  kfabric_ep_again
 #define kfi_trace_post	  kfabric_trace_post
 #define kfi_check_tx	  kfabric_check_tx
@@ -55,6 +56,7 @@
 #define kfi_connreq_init  kfabric_connreq_init
 #define kfi_connreq_post  kfabric_connreq_post
 #define kfi_match_info	  kfabric_match_info
+#define kfi_obey_hints	  kfabric_obey_hints
 #define kfi_resolve	  kfabric_resolve
 #define kfi_info_set_addr kfabric_info_set_addr
 #define kfi_debugfs_dir	  kfabric_debugfs_dir
@@ -232,6 +234,21 @@ static inline void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
 int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_fabric *fabric_ops, void *context);
+
+/**
+ * kfi_plain_fabric() - what a fabric operation may do
+ * @prov: provider
+ * @ops: operations of the fabric
+ * @fabric: out
+ * @context: from fi_fabric()
+ *
+ * For providers whose fabrics need nothing of their own.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; as kfi_fabric_init().
+ */
+int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
+		     struct fid_fabric **fabric, void *context);
 
 /**
  * kfi_domain_init() - make a domain object
@@ -584,6 +601,15 @@ int kfi_connreq_post(struct kfi_connreq *req, struct fid_pep *pep,
  * Return: true if so.
  */
 bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
+
+/**
+ * kfi_obey_hints() - take over wishes that any provider can follow
+ * @info: gets them: time-outs and default flags of operations
+ * @hints: of fi_getinfo(), or NULL
+ *
+ * Context: any.
+ */
+void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints);
 
 /**
  * kfi_resolve() - addresses from node, service and hints
