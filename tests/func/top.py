@@ -19,6 +19,13 @@ UNREACHED = 3
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
+def setUpModule():  # pylint: disable=invalid-name
+    """A shell has what it starts in the background ignore both, and children
+    inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
 class Terminal:
     """top on a pseudo terminal of 80 columns and 24 rows."""
 
