@@ -13,8 +13,7 @@
 
 #include "loop.h"
 
-#define COPY_CHUNK    (64 * 1024) /* between two chances to reschedule */
-#define READBACK_SIZE 8
+#define COPY_CHUNK (64 * 1024) /* between two chances to reschedule */
 
 /* What execute() says besides 0 and positive errors. */
 #define WAIT_FOR_RECEIVE (-1)
@@ -272,19 +271,9 @@ static int do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 	return err;
 }
 
-/* Read up to 8 bytes back from the end of the last range. */
 static int do_readback(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
-	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
-	size_t len = min_t(size_t, last->len, READBACK_SIZE);
-
-	op->rma[0] = (struct fi_rma_iov){
-		.addr = last->addr + last->len - len,
-		.len = len,
-		.key = last->key,
-	};
-	op->rma_count = 1;
-	op->buf = fi_buf_linear(op->inject, len);
+	kfi_post_make_readback(op);
 	return do_rma(peer, op, FI_REMOTE_READ, why);
 }
 

@@ -30,21 +30,6 @@ static void ktcp_submit(struct kfi_post_ep *post)
 	ktcp_send_kick(to_ktcp_ep(&post->ep));
 }
 
-/* A flush reads back from the end of its last range. */
-static void make_readback(struct kfi_op *op)
-{
-	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
-	size_t len = min_t(size_t, last->len, KTCP_READBACK_SIZE);
-
-	op->rma[0] = (struct fi_rma_iov){
-		.addr = last->addr + last->len - len,
-		.len = len,
-		.key = last->key,
-	};
-	op->rma_count = 1;
-	op->buf = fi_buf_linear(op->inject, len);
-}
-
 static int ktcp_queue(struct kfi_post_ep *post, struct kfi_op *op)
 {
 	struct ktcp_ep *ep = to_ktcp_ep(&post->ep);
@@ -57,7 +42,7 @@ static int ktcp_queue(struct kfi_post_ep *post, struct kfi_op *op)
 		return 0;
 	}
 	if (op->type == KFI_OP_FLUSH)
-		make_readback(op);
+		kfi_post_make_readback(op);
 	t->handed = false;
 	t->answered = false;
 	t->deadline = jiffies + msecs_to_jiffies(ep->post.ep.op_timeout_ms);

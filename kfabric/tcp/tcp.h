@@ -56,7 +56,6 @@
 #define KTCP_ANSWERS	    64 /* answers due to a peer before it must wait */
 #define KTCP_BOUNCE_SIZE    16384 /* of a read's answer at a time */
 #define KTCP_HANDSHAKES_MAX 128 /* of a listener at a time */
-#define KTCP_READBACK_SIZE  8
 
 extern struct kfi_provider ktcp_prov;
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */

@@ -19,6 +19,7 @@
 #define KFABRIC_KFI_POST_H
 
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 
 #include <kfabric/kfi_provider.h>
@@ -32,6 +33,9 @@
 /* Limits of these providers; tx_attr must not promise more. */
 #define KFI_POST_INJECT_SIZE 64
 #define KFI_POST_RMA_LIMIT   4
+
+/* A flush by readback reads so many bytes at most; they fit into kfi_op.inject. */
+#define KFI_POST_READBACK_SIZE 8
 
 /**
  * enum kfi_op_type - what was posted
@@ -188,6 +192,27 @@ static inline void kfi_post_add_slot(struct kfi_post_ep *ep, struct kfi_op *op,
 {
 	op->comp = comp;
 	list_add_tail(&op->node, &ep->slots);
+}
+
+/**
+ * kfi_post_make_readback() - make a flush the read that it is done by
+ * @op: flush with FI_FLUSH_READBACK; its ranges become the last bytes of the
+ *	last one, its buffer is @op->inject
+ *
+ * Context: any.
+ */
+static inline void kfi_post_make_readback(struct kfi_op *op)
+{
+	struct fi_rma_iov *last = &op->rma[op->rma_count - 1];
+	size_t len = min_t(size_t, last->len, KFI_POST_READBACK_SIZE);
+
+	op->rma[0] = (struct fi_rma_iov){
+		.addr = last->addr + last->len - len,
+		.len = len,
+		.key = last->key,
+	};
+	op->rma_count = 1;
+	op->buf = fi_buf_linear(op->inject, len);
 }
 
 /**
