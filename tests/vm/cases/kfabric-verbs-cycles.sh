@@ -4,6 +4,7 @@
 # NEEDS: rdma
 # KO: kfabric_core kfabric_verbs kfabric_selftest
 # MEM: 1G
+# KARGS: slub_debug=F
 # TIMEOUT: 300
 
 check "soft RoCE starts" rxe_setup || exit

@@ -241,12 +241,8 @@ modules_held() { # each module and how often it is held
 	awk '{ print $1, $3 }' /proc/modules
 }
 
-slab_objects() { # each cache, the objects in use in it, and a slab's worth
-	# what a CPU keeps for itself counts as used until it is given back
-	for _cache in /sys/kernel/slab/*/shrink; do
-		echo 1 >"$_cache"
-	done
-	awk 'NR > 2 { print $1, $2, $5 }' /proc/slabinfo
+slab_objects() { # each cache and the objects in use in it
+	awk 'NR > 2 { print $1, $2 }' /proc/slabinfo
 }
 
 kernel_kib() { # memory of the kernel that cannot be reclaimed
@@ -258,13 +254,17 @@ held_as_in() { # held_as_in FILE
 	modules_held | diff "$1" -
 }
 
-# A slab that a CPU works on counts as full, so a cache of small objects may
-# seem to have grown by one.
+# Exact only with slub_debug: otherwise what a CPU keeps for itself counts as
+# used, and to have it given back means to open a file of each cache, which
+# leaves as many objects behind for some seconds. Areas of vmalloc are freed
+# late and in heaps, those of the stacks of this loop's processes too.
 slab_as_in() { # slab_as_in FILE LIMIT: no cache has LIMIT objects more
 	slab_objects >/tmp/slab.now
 	awk -v limit="$2" 'NR == FNR { was[$1] = $2; next }
-		{ room = $3 >= limit ? $3 + 1 : limit }
-		$2 - was[$1] >= room { print $1, was[$1], $2; bad = 1 }
+		$1 != "vmap_area" && $2 - was[$1] >= limit {
+			print $1, was[$1], $2
+			bad = 1
+		}
 		END { exit bad }' "$1" /tmp/slab.now
 }
 
@@ -276,7 +276,8 @@ kernel_below() { # kernel_below KIB
 
 # cycles N [PARAMETER=VALUE...]: connections, regions and providers come and go
 # N times each under load; modules and memory are as before. One object that
-# stays in every second cycle is found.
+# stays in every second cycle is found. Needs "# KARGS: slub_debug=F", which
+# has the kernel count exactly.
 cycles() {
 	_n=$1
 	shift
@@ -289,9 +290,9 @@ cycles() {
 		wait_for 10 held_as_in /tmp/held.before
 	# IB's connection manager keeps what it knows of a connection for some
 	# seconds after its end.
-	wait_for 60 slab_as_in /tmp/slab.before $((_n / 2))
-	check "no cache has $((_n / 2)) objects more than before" \
-		slab_as_in /tmp/slab.before $((_n / 2))
+	wait_for 60 slab_as_in /tmp/slab.before $((_n * 2 / 5))
+	check "no cache has $((_n * 2 / 5)) objects more than before" \
+		slab_as_in /tmp/slab.before $((_n * 2 / 5))
 	check "the kernel has not grown by 2 MiB from $_before KiB" \
 		kernel_below $((_before + 2048))
 }
