@@ -2,8 +2,9 @@
 # shellcheck shell=dash
 # What a 4 KiB write, write and flush, and read cost beside others. Times of a
 # free-running guest compare within one boot only: run it with --icount, too.
+# With CARRIER=tcp or stcp the disk is there by TCP.
 # NEEDS: rdma nvdimm nvme fio libfabric
-# KO: kfabric_core kfabric_verbs kfbrick kfi_latency
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick kfi_latency
 # BIN: brickd brickctl ofi_peer verbs-client
 # MODULES: null_blk
 # NVDIMM: 160M persist=mem-ctrl
@@ -180,15 +181,23 @@ raw_measure() { # writes and readbacks by plain verbs
 }
 
 rxe_setup || bail "soft RoCE starts"
-check "plain verbs are measured" raw_measure
-cat /tmp/check.out
-disk_setup "persistence = assume-readback"
+if [ "$CARRIER" = verbs ]; then
+	check "plain verbs are measured" raw_measure
+	cat /tmp/check.out
+	disk_setup "persistence = assume-readback"
+else
+	disk_setup
+fi
 check "a disk that does nothing is there" null_disk
 check "the other NVDIMM is a disk" wait_for 10 test -b /dev/pmem1
 check "it is there by NVMe over RDMA" nvme_attach rdma 4420 1 || exit
 check "and over TCP" nvme_attach tcp 4421 2 || exit
-brick_turns readback others
-nvme_end
-disk_setup
-brick_turns message true
+if [ "$CARRIER" = verbs ]; then
+	brick_turns readback others
+	nvme_end
+	disk_setup
+	brick_turns message true
+else
+	brick_turns "${KFB_COST_FLUSH:-message}" others
+fi
 table
