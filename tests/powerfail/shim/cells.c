@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The loss table, and how a cell of it is tried.
+ *
+ * A cut is tried on a copy of what the model holds, so that brickd and the
+ * client need not be started again: once at some moment while a flush is under
+ * way, once at some moment after it, with newer writes on their way.
+ */
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "initiator/lib/internal.h"
+#include "ledger.h"
+
+#define WORDS_PER_BLOCK (PF_AREA / LEDGER_WORD)
+#define N_WORDS		(PF_BLOCKS * WORDS_PER_BLOCK)
+#define FLUSHED_WRITES	24 /* before the flush; each block has some */
+#define NEWER_WRITES	8 /* at most, after it */
+#define WRITE_WORDS	64 /* of the longest */
+#define WRITE_WORDS_MIN 8
+#define POLLS_MAX	32 /* before the cut */
+#define BATCH		16
+
+/* clang-format off */
+#define READBACK KFB_FLUSH_READBACK
+#define MESSAGE	 KFB_FLUSH_MESSAGE
+const struct pf_cell pf_cells[] = {
+	{ "no flush", { .declared_off = true },
+	  .no_flush = true, .mode = READBACK,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "readback on each queue that wrote", { .declared_off = true },
+	  .mode = READBACK, .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "readback on the first queue only", { .declared_off = true },
+	  .lie = PF_CLIENT_FIRST_QUEUE, .many = true, .mode = READBACK,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "no readback", { .declared_off = true },
+	  .lie = PF_CLIENT_SKIPS, .mode = READBACK,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "readback, DDIO on but declared off",
+	  { .ddio = true, .declared_off = true }, .mode = READBACK,
+	  .must = { PF_ALL_LOSE, PF_ALL_LOSE } },
+	{ "readback, DDIO on, eADR", { .ddio = true, .eadr = true },
+	  .mode = READBACK, .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "no flush, DDIO on, eADR", { .ddio = true, .eadr = true },
+	  .no_flush = true, .mode = READBACK,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "FLUSH on each queue that wrote, DDIO on", { .ddio = true },
+	  .mode = MESSAGE, .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "FLUSH on each queue that wrote, DDIO off", { 0 },
+	  .mode = MESSAGE, .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "FLUSH on the first queue only, DDIO on", { .ddio = true },
+	  .lie = PF_CLIENT_FIRST_QUEUE, .many = true, .mode = MESSAGE,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "no FLUSH, DDIO on", { .ddio = true },
+	  .lie = PF_CLIENT_SKIPS, .mode = MESSAGE,
+	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "a brick that answers FLUSH and does nothing, DDIO on",
+	  { .ddio = true }, .lie = PF_BRICK_ANSWERS, .mode = MESSAGE,
+	  .must = { PF_ALL_LOSE, PF_ALL_LOSE } },
+	{ "a brick that flushes the first range only, DDIO on",
+	  { .ddio = true }, .lie = PF_BRICK_HALF, .mode = MESSAGE,
+	  .must = { PF_SOME_LOSE, PF_SOME_LOSE } },
+};
+/* clang-format on */
+const unsigned int pf_n_cells = sizeof(pf_cells) / sizeof(pf_cells[0]);
+
+/* One cell while it is tried. */
+struct trial {
+	const struct pf_cell *cell;
+	struct pf_rig rig;
+	struct ledger ledger;
+	__u64 rng;
+	uint32_t serial; /* of the newest write */
+	uint32_t in_flight;
+	bool flush_is_done;
+	struct pf_result result;
+	bool has_lost; /* in this cut */
+	struct kfbrick_memory *memory;
+	uint64_t buffers[FLUSHED_WRITES + NEWER_WRITES][WRITE_WORDS];
+	uint8_t survivors[PF_BLOCKS * PF_AREA];
+	struct fault_line lines[PF_LINES];
+	struct fault_queue conns[PF_CONNS];
+};
+
+static uint32_t below(struct trial *t, uint32_t bound)
+{
+	return (uint32_t)((fault_random(&t->rng) >> 32) % bound);
+}
+
+/* ---- a cut ------------------------------------------------------------- */
+
+static void survive(struct trial *t, const struct fault_line *line)
+{
+	const uint8_t *at = (const uint8_t *)(uintptr_t)line->addr;
+
+	for (uint32_t i = 0; i < PF_BLOCKS; i++) {
+		const uint8_t *base = t->rig.at[i];
+
+		if (at < base || at >= base + PF_AREA)
+			continue;
+		for (uint32_t b = 0; b < FAULT_LINE; b++)
+			if (line->mask & (1ULL << b))
+				t->survivors[i * PF_AREA + (at - base) + b] =
+					line->data[b];
+	}
+}
+
+/* What would be left if the power failed now. */
+static void cut(struct trial *t)
+{
+	struct fault_power copy = pf_world.power;
+	struct ledger_verdict verdict;
+	struct fault_line line;
+
+	memcpy(t->lines, pf_world.lines, sizeof(t->lines));
+	memcpy(t->conns, pf_world.conns, sizeof(t->conns));
+	copy.lines = t->lines;
+	copy.conns = t->conns;
+	copy.rng = fault_random(&t->rng);
+	for (uint32_t i = 0; i < PF_BLOCKS; i++)
+		pf_medium_survivors(t->rig.at[i], PF_AREA, &t->rng,
+				    t->survivors + (size_t)i * PF_AREA);
+	fault_power_cut(&copy);
+	while (fault_power_pop(&copy, &line))
+		survive(t, &line);
+	ledger_check(&t->ledger, t->survivors, &verdict);
+	t->has_lost |= verdict.lost > 0;
+	t->result.wrong += verdict.wrong;
+}
+
+/* ---- the client -------------------------------------------------------- */
+
+static void post_write(struct trial *t, uint32_t slot, uint32_t block)
+{
+	uint32_t n = WRITE_WORDS_MIN + below(t, WRITE_WORDS - WRITE_WORDS_MIN);
+	uint32_t first = below(t, WORDS_PER_BLOCK - n);
+	uint32_t word = block * WORDS_PER_BLOCK + first;
+	uint64_t va = ((uint64_t)block << KFB_BLOCK_SHIFT) +
+		      (uint64_t)first * LEDGER_WORD;
+
+	if (!ledger_has_room(&t->ledger, word, n))
+		return;
+	t->serial++;
+	for (uint32_t i = 0; i < n; i++)
+		t->buffers[slot][i] = ledger_value(t->serial, word + i);
+	ledger_write(&t->ledger, word, n, t->serial);
+	if (kfbrick_post_write(t->rig.k, va, t->buffers[slot],
+			       (size_t)n * LEDGER_WORD, t))
+		pf_die("write: %s", kfbrick_error(t->rig.k));
+	t->in_flight++;
+}
+
+static void poll_once(struct trial *t)
+{
+	struct kfbrick_completion done[BATCH];
+	int n = kfbrick_poll(t->rig.k, done, BATCH, 0);
+
+	if (n < 0)
+		pf_die("poll: %s", kfbrick_error(t->rig.k));
+	for (int i = 0; i < n; i++) {
+		if (done[i].error)
+			pf_die("completion: %s", strerror(-done[i].error));
+		if (done[i].context)
+			t->in_flight--;
+		else
+			t->flush_is_done = true;
+	}
+}
+
+static void finish_writes(struct trial *t)
+{
+	while (t->in_flight)
+		poll_once(t);
+}
+
+static void flush(struct trial *t)
+{
+	uint32_t covers = t->serial, polls = 0;
+	uint32_t cut_at = below(t, POLLS_MAX);
+
+	t->flush_is_done = t->cell->no_flush;
+	if (!t->cell->no_flush && kfbrick_post_flush(t->rig.k, NULL))
+		pf_die("flush: %s", kfbrick_error(t->rig.k));
+	while (!t->flush_is_done) {
+		if (polls++ == cut_at)
+			cut(t);
+		poll_once(t);
+	}
+	ledger_flushed(&t->ledger, covers);
+}
+
+/* Everything reaches the media: the next cut is of its own writes. */
+static void settle(struct trial *t)
+{
+	for (uint32_t c = 0; c < PF_CONNS; c++)
+		fault_power_empty(&pf_world.power, c);
+	pf_place();
+	for (uint32_t i = 0; i < PF_BLOCKS; i++)
+		pf_medium_settle(t->rig.at[i], PF_AREA);
+	ledger_forget(&t->ledger);
+}
+
+static void one_cut(struct trial *t)
+{
+	uint32_t i, n;
+
+	for (i = 0; i < FLUSHED_WRITES; i++)
+		post_write(t, i, i < PF_BLOCKS ? i : below(t, PF_BLOCKS));
+	finish_writes(t);
+	flush(t);
+	n = below(t, NEWER_WRITES + 1);
+	for (i = 0; i < n; i++)
+		post_write(t, FLUSHED_WRITES + i, below(t, PF_BLOCKS));
+	for (i = below(t, POLLS_MAX); i; i--)
+		poll_once(t);
+	cut(t);
+	finish_writes(t);
+	settle(t);
+}
+
+static void start(struct trial *t, uint32_t queues, uint32_t drain_permille,
+		  uint64_t seed)
+{
+	uint32_t queue, used = 0;
+
+	pf_rig_start(&t->rig, &t->cell->platform, queues, seed, drain_permille);
+	if (t->rig.k->flush_mode != t->cell->mode)
+		pf_die("%s: brickd has chosen mode %u", t->cell->name,
+		       t->rig.k->flush_mode);
+	for (uint32_t i = 0; i < PF_BLOCKS; i++) {
+		queue = kfb_queue_of((uint64_t)i << KFB_BLOCK_SHIFT, queues);
+		used |= 1U << queue;
+	}
+	if (used != (1U << queues) - 1)
+		pf_die("not every queue has a block");
+	if (kfbrick_memory_register(t->rig.k, t->buffers, sizeof(t->buffers),
+				    &t->memory))
+		pf_die("memory: %s", kfbrick_error(t->rig.k));
+	ledger_init(&t->ledger, N_WORDS);
+	pf_rig_lie(t->cell->lie);
+}
+
+void pf_cell_run(const struct pf_cell *cell, uint32_t queues,
+		 uint32_t drain_permille, uint32_t cuts, uint64_t seed,
+		 struct pf_result *out)
+{
+	struct trial *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		abort();
+	t->cell = cell;
+	t->rng = seed;
+	start(t, queues, drain_permille, seed);
+	while (t->result.cuts < cuts) {
+		t->has_lost = false;
+		one_cut(t);
+		t->result.cuts++;
+		t->result.losing += t->has_lost;
+		if (t->has_lost && !t->result.first)
+			t->result.first = t->result.cuts;
+	}
+	*out = t->result;
+	pf_rig_stop(&t->rig);
+	ledger_fini(&t->ledger);
+	free(t);
+}

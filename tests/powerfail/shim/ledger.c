@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a client may expect after a loss of power: see ledger.h. */
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "power.h"
+
+void ledger_init(struct ledger *l, uint32_t n_words)
+{
+	l->words = calloc(n_words, sizeof(*l->words));
+	l->touched = calloc(n_words, sizeof(*l->touched));
+	if (!l->words || !l->touched)
+		abort();
+	l->n_words = n_words;
+	l->n_touched = 0;
+}
+
+void ledger_fini(struct ledger *l)
+{
+	free(l->words);
+	free(l->touched);
+}
+
+uint64_t ledger_value(uint32_t serial, uint32_t word)
+{
+	__u64 state = ((__u64)serial << 32) | word;
+
+	if (!serial)
+		return 0;
+	return ((uint64_t)serial << 32) | (fault_random(&state) >> 32);
+}
+
+bool ledger_has_room(const struct ledger *l, uint32_t word, uint32_t n)
+{
+	for (uint32_t i = word; i < word + n; i++)
+		if (l->words[i].n == LEDGER_NEWER)
+			return false;
+	return true;
+}
+
+void ledger_write(struct ledger *l, uint32_t word, uint32_t n, uint32_t serial)
+{
+	for (uint32_t i = word; i < word + n; i++) {
+		struct ledger_word *w = &l->words[i];
+
+		w->newer[w->n++] = serial;
+		if (!w->is_touched)
+			l->touched[l->n_touched++] = i;
+		w->is_touched = true;
+	}
+}
+
+void ledger_flushed(struct ledger *l, uint32_t serial)
+{
+	for (uint32_t t = 0; t < l->n_touched; t++) {
+		struct ledger_word *w = &l->words[l->touched[t]];
+		uint32_t covered = 0;
+
+		while (covered < w->n && w->newer[covered] <= serial)
+			w->durable = w->newer[covered++];
+		w->n -= covered;
+		memmove(w->newer, w->newer + covered,
+			w->n * sizeof(w->newer[0]));
+	}
+}
+
+static bool is_newer(const struct ledger_word *w, uint64_t is, uint32_t word)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (is == ledger_value(w->newer[i], word))
+			return true;
+	return false;
+}
+
+void ledger_check(const struct ledger *l, const uint8_t *bytes,
+		  struct ledger_verdict *out)
+{
+	*out = (struct ledger_verdict){ 0 };
+	for (uint32_t t = 0; t < l->n_touched; t++) {
+		uint32_t word = l->touched[t], serial;
+		const struct ledger_word *w = &l->words[word];
+		uint64_t is;
+
+		memcpy(&is, bytes + (size_t)word * LEDGER_WORD, sizeof(is));
+		if (is == ledger_value(w->durable, word) ||
+		    is_newer(w, is, word))
+			continue;
+		/* Each word tells its write. */
+		serial = (uint32_t)(is >> 32);
+		if (serial < w->durable && is == ledger_value(serial, word))
+			out->lost++;
+		else
+			out->wrong++;
+	}
+}
+
+void ledger_forget(struct ledger *l)
+{
+	for (uint32_t t = 0; t < l->n_touched; t++) {
+		struct ledger_word *w = &l->words[l->touched[t]];
+
+		if (w->n)
+			w->durable = w->newer[w->n - 1];
+		w->n = 0;
+		w->is_touched = false;
+	}
+	l->n_touched = 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a client may expect of each 8-byte word after a loss of power: the
+ * newest write that a flush has covered, or any later one; nothing else.
+ */
+#ifndef TESTS_POWERFAIL_LEDGER_H
+#define TESTS_POWERFAIL_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LEDGER_WORD  8
+#define LEDGER_NEWER 8 /* writes of a word that no flush has covered */
+
+struct ledger_word {
+	uint32_t durable; /* serial number of a write; 0: zeros */
+	uint32_t n;
+	uint32_t newer[LEDGER_NEWER]; /* in the order of writing */
+	bool is_touched;
+};
+
+/**
+ * struct ledger - of an array of words
+ * @words: of them
+ * @n_words: how many
+ * @touched: those that were written since ledger_forget()
+ * @n_touched: how many
+ */
+struct ledger {
+	struct ledger_word *words;
+	uint32_t n_words;
+	uint32_t *touched;
+	uint32_t n_touched;
+};
+
+/* What became of it. */
+struct ledger_verdict {
+	uint32_t lost; /* words that are older than what was flushed */
+	uint32_t wrong; /* words that nobody has ever written so */
+};
+
+void ledger_init(struct ledger *l, uint32_t n_words);
+void ledger_fini(struct ledger *l);
+
+/* The word that write number @serial puts at @word. */
+uint64_t ledger_value(uint32_t serial, uint32_t word);
+
+/* May a write of these words be begun? */
+bool ledger_has_room(const struct ledger *l, uint32_t word, uint32_t n);
+
+/* A write is posted: from now on its words may be there. */
+void ledger_write(struct ledger *l, uint32_t word, uint32_t n, uint32_t serial);
+
+/* A flush has completed that covers all writes up to a number. */
+void ledger_flushed(struct ledger *l, uint32_t serial);
+
+/* Compare with what is there. */
+void ledger_check(const struct ledger *l, const uint8_t *bytes,
+		  struct ledger_verdict *out);
+
+/* Everything that was written is there: begin anew. */
+void ledger_forget(struct ledger *l);
+
+#endif
