@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""powerfail-writer and powerfail-verify: what they must notice, and a brick that lies."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "func"))
+import lab  # pylint: disable=wrong-import-position
+
+BIN = pathlib.Path(os.environ["POWERFAIL_BIN"])
+RECORD = 4096
+SIZE = 64 * RECORD
+GOOD, LOST, USAGE, UNKNOWN = range(4)
+SOON = 50  # a lie is to be noticed within so many cuts
+FLUSHES = 20  # before a cut
+TICK_S = 0.01
+
+
+def writer(*words):
+    return lab.run(BIN / "powerfail-writer", *words)
+
+
+def verify(*words):
+    return lab.run(BIN / "powerfail-verify", *words)
+
+
+class Verdicts(lab.FuncTest):
+    """What a device holds after a run, changed by hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.notes = self.folder / "notes"
+        self.early = self.written("early", 60)
+        self.late = self.written("late", 400)
+        (self.folder / "late.notes").rename(self.notes)
+
+    def written(self, name, records):
+        """The device after so many records of the same run."""
+        disk = self.folder / name
+        disk.write_bytes(bytes(SIZE))
+        done = writer("--seed", 7, "--records", records, "--fua",
+                      self.folder / f"{name}.notes", disk)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return bytearray(disk.read_bytes())
+
+    def changed_slot(self):
+        """Where a record was written early, and again later."""
+        for at in range(0, SIZE, RECORD):
+            old, new = self.early[at:at + RECORD], self.late[at:at + RECORD]
+            if any(old) and old != new:
+                return at
+        self.fail("no record was written twice")
+
+    def verdict(self, data, status, text):
+        self.disk.write_bytes(data)
+        done = verify(self.notes, self.disk)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(text, done.stdout + done.stderr)
+
+    def test_what_was_written_is_good(self):
+        self.verdict(self.late, GOOD, b"GOOD: everything")
+
+    def test_a_record_that_went_back_is_lost(self):
+        at = self.changed_slot()
+        self.late[at:at + RECORD] = self.early[at:at + RECORD]
+        self.verdict(self.late, LOST, b"1 older, 0 torn, 0 misplaced, 0 foreign")
+
+    def test_a_record_that_is_zeros_is_lost(self):
+        at = self.changed_slot()
+        self.late[at:at + RECORD] = bytes(RECORD)
+        self.verdict(self.late, LOST, b"1 older, 0 torn, 0 misplaced, 0 foreign")
+
+    def test_one_word_that_went_back_is_torn(self):
+        at = self.changed_slot()
+        self.late[at:at + 8] = self.early[at:at + 8]
+        self.verdict(self.late, LOST, b"0 older, 1 torn, 0 misplaced, 0 foreign")
+
+    def test_a_word_of_two_halves_is_noticed(self):
+        at = self.changed_slot()
+        self.late[at:at + 4] = self.early[at:at + 4]
+        self.verdict(self.late, LOST, b"0 older, 0 torn, 0 misplaced, 1 foreign")
+
+    def test_a_record_of_another_place_is_noticed(self):
+        at = self.changed_slot()
+        other = next(a for a in range(0, SIZE, RECORD)
+                     if a != at and any(self.late[a:a + RECORD]))
+        self.late[at:at + RECORD] = self.late[other:other + RECORD]
+        self.verdict(self.late, LOST, b"0 older, 0 torn, 1 misplaced, 0 foreign")
+
+    def test_two_records_in_each_others_place_are_noticed(self):
+        at = self.changed_slot()
+        other = next(a for a in range(0, SIZE, RECORD)
+                     if a != at and any(self.late[a:a + RECORD]))
+        one, two = self.late[at:at + RECORD], self.late[other:other + RECORD]
+        self.late[at:at + RECORD], self.late[other:other + RECORD] = two, one
+        self.verdict(self.late, LOST, b"0 older, 0 torn, 2 misplaced, 0 foreign")
+
+    def test_bytes_of_somebody_else_are_noticed(self):
+        at = self.changed_slot()
+        self.late[at + 100] ^= 1
+        self.verdict(self.late, LOST, b"0 older, 0 torn, 0 misplaced, 1 foreign")
+
+    def test_words_that_no_flush_has_covered_may_be_there(self):
+        lines = self.notes.read_text().splitlines(keepends=True)
+        self.notes.write_text("".join(lines[:len(lines) // 2]))
+        self.verdict(self.late, GOOD, b"GOOD: everything")
+
+    def test_a_note_cut_short_is_no_note(self):
+        with self.notes.open("a", encoding="ascii") as file:
+            file.write("flushed 0 9")
+        self.verdict(self.late, GOOD, b"GOOD: everything")
+
+    def test_damaged_notes_are_noticed(self):
+        text = self.notes.read_text()
+        self.notes.write_text(text.replace("flushed 0 400", "flushed 0 401"))
+        self.verdict(self.late, UNKNOWN, b"a line of it is damaged")
+
+    def test_notes_without_a_flush_show_nothing(self):
+        self.notes.write_text(self.notes.read_text().splitlines(keepends=True)[0])
+        self.verdict(self.late, UNKNOWN, b"UNKNOWN: nothing had been flushed")
+
+    def test_something_else_is_no_notes(self):
+        self.notes.write_text("hello\n")
+        self.verdict(self.late, UNKNOWN, b"no file that powerfail-writer made")
+
+    def test_a_device_that_is_too_small_shows_nothing(self):
+        self.verdict(self.late[:SIZE // 2], UNKNOWN, b"not that large")
+
+
+class Commands(lab.FuncTest):
+    def test_words_that_make_no_sense_are_refused(self):
+        notes, disk = self.folder / "notes", self.folder / "disk"
+        disk.write_bytes(bytes(SIZE))
+        for words in ((), (notes,), ("--record", "1000", notes, disk),
+                      ("--jobs", 65, notes, disk), ("--what", notes, disk),
+                      ("--jobs", 64, "--size", "32K", notes, disk)):
+            self.assertEqual(writer(*words).returncode, USAGE, words)
+        self.assertEqual(verify(notes).returncode, USAGE)
+        self.assertFalse(notes.exists())
+
+    def test_notes_are_never_overwritten(self):
+        notes, disk = self.folder / "notes", self.folder / "disk"
+        disk.write_bytes(bytes(SIZE))
+        notes.write_text("mine")
+        done = writer("--records", 1, notes, disk)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual((notes.read_text(), any(disk.read_bytes())), ("mine", False))
+
+    def test_several_jobs_keep_to_their_records(self):
+        notes, disk = self.folder / "notes", self.folder / "disk"
+        disk.write_bytes(bytes(SIZE + RECORD))
+        done = writer("--jobs", 5, "--records", 100, "--offset", "4K", notes, disk)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(verify(notes, disk).returncode, GOOD)
+        self.assertFalse(any(disk.read_bytes()[:RECORD]))
+
+
+class Files(lab.FuncTest):
+    """powerfail-files, the load of kfbrick-powerfs, killed after some syncs."""
+
+    def setUp(self):
+        super().setUp()
+        self.notes, self.tree = self.folder / "notes", self.folder / "tree"
+        self.tree.mkdir()
+        process = subprocess.Popen(
+            [BIN / "powerfail-files", "load", self.notes, self.tree, "7"])
+        end = time.monotonic() + lab.READY_S
+        while not self.notes.exists() or self.notes.read_bytes().count(b"\n") < 400:
+            self.assertLess(time.monotonic(), end, "it does not sync")
+            time.sleep(TICK_S)
+        process.kill()
+        process.wait()
+
+    def verdict(self, status):
+        done = lab.run(BIN / "powerfail-files", "verify", self.notes, self.tree)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+
+    def durable(self, what):
+        """A file of which the notes say so, and which was not being changed."""
+        last, lines = {}, self.notes.read_text().splitlines()[1:]
+        for line in lines[:-2]:
+            name, version, is_what, done = line.split()
+            last[name] = (version, is_what, done)
+        for line in lines[-2:]:
+            last.pop(line.split()[0], None)
+        name = next(n for n, (version, is_what, done) in last.items()
+                    if (is_what, done) == (what, "1") and version != "0" and n != "48")
+        return self.tree / f"f{int(name):02}"
+
+    def test_what_was_synced_is_good(self):
+        self.verdict(GOOD)
+
+    def test_a_file_that_is_gone_is_lost(self):
+        self.durable("w").unlink()
+        self.verdict(LOST)
+
+    def test_a_file_that_is_back_is_noticed(self):
+        self.durable("r").write_bytes(b"back")
+        self.verdict(LOST)
+
+    def test_a_byte_that_changed_is_noticed(self):
+        path = self.durable("w")
+        data = bytearray(path.read_bytes())
+        data[5000] ^= 1
+        path.write_bytes(data)
+        self.verdict(LOST)
+
+    def test_a_log_cut_short_is_noticed(self):
+        log = self.tree / "log"
+        os.truncate(log, log.stat().st_size // 2)
+        self.verdict(LOST)
+
+
+class Bricks(lab.FuncTest):
+    """SIGKILL is a loss of power for a brick whose caches are lost."""
+
+    def words(self):
+        return ["--brick", self.b.url, "--client", "a", "--key-file", self.b.key("a")]
+
+    def cut(self, number):
+        """The verdict on one cut, in the midst of writing."""
+        notes = self.folder / f"notes{number}"
+        process = subprocess.Popen(
+            [str(w) for w in (BIN / "powerfail-writer", *self.words(), "--jobs", 2,
+                              "--size", "8M", "--batch", 4, notes)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        end = time.monotonic() + lab.READY_S
+        while not notes.exists() or notes.read_bytes().count(b"\n") < FLUSHES:
+            self.assertLess(time.monotonic(), end, "it does not flush")
+            time.sleep(TICK_S)
+        self.b.kill()
+        self.assertEqual(process.wait(lab.STOP_S), 1, "it was cut off")
+        self.b.start()
+        done = verify(*self.words(), notes)
+        self.assertIn(done.returncode, (GOOD, LOST), done.stdout + done.stderr)
+        return done.returncode
+
+    def test_a_brick_whose_caches_are_lost_keeps_what_was_flushed(self):
+        self.b = self.brick(program=lab.FUNC_BIN / "brickd-caches",
+                            settings="lease-ms = 1000").start()
+        for number in range(5):
+            self.assertEqual(self.cut(number), GOOD)
+
+    def test_a_brick_that_lies_about_a_flush_is_found_out(self):
+        self.b = self.brick(program=lab.FUNC_BIN / "brickd-lying",
+                            settings="lease-ms = 1000").start()
+        self.assertIn(LOST, (self.cut(number) for number in range(SOON)))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    lab.main()

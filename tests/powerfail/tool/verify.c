@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * powerfail-verify: what came back after a loss of power, compared with the
+ * notes of powerfail-writer; powerfail-verify(8).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "notes.h"
+#include "target.h"
+
+#define BUFFER_ALIGN 4096
+#define SHOWN	     10 /* records of each fault that are named */
+
+enum {
+	EXIT_GOOD,
+	EXIT_LOST, /* something that was flushed is not there */
+	EXIT_USAGE,
+	EXIT_UNKNOWN, /* it could not be found out */
+};
+
+static const char usage[] =
+	"Usage: powerfail-verify [OPTION]... NOTES DEVICE\n"
+	"       powerfail-verify [OPTION]... --brick URL NOTES\n"
+	"Compares DEVICE with the NOTES that powerfail-writer made.\n"
+	"\n"
+	"      --brick URL      a brick instead of DEVICE\n"
+	"      --client NAME    at the brick\n"
+	"      --key-file FILE  of the client\n"
+	"  -h, --help           show this text and exit\n"
+	"\n"
+	"Exit status: 0 everything that was flushed is there, 1 something is lost\n"
+	"or wrong, 2 wrong command line, 3 it could not be found out.\n";
+
+static const struct option options[] = {
+	{ "brick", required_argument, NULL, 'B' },
+	{ "client", required_argument, NULL, 'c' },
+	{ "key-file", required_argument, NULL, 'k' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* What is wrong with a record; the worst of its words counts. */
+enum fault {
+	FAULT_NONE,
+	FAULT_OLDER, /* all of it is older than what was flushed */
+	FAULT_TORN, /* a part of it is */
+	FAULT_MISPLACED, /* it has words of another slot */
+	FAULT_FOREIGN, /* it has words that nobody wrote */
+	N_FAULTS,
+};
+
+static const char *const fault_text[N_FAULTS] = {
+	[FAULT_OLDER] = "older than what was flushed: lost, or reverted",
+	[FAULT_TORN] = "torn: in part older than what was flushed",
+	[FAULT_MISPLACED] = "has words of another record",
+	[FAULT_FOREIGN] = "has words that were never written",
+};
+
+struct verdict {
+	uint64_t judged;
+	uint64_t newer; /* records with words of unflushed writes: allowed */
+	uint64_t of[N_FAULTS];
+};
+
+/* The newest flushed number of every slot. */
+static uint32_t *durable_of(const struct notes *notes)
+{
+	const struct plan *p = &notes->plan;
+	uint32_t *durable = calloc(plan_slots(p), sizeof(*durable));
+
+	for (uint32_t job = 0; durable && job < p->jobs; job++)
+		for (uint32_t s = 1; s && s <= notes->flushed[job]; s++)
+			durable[plan_slot(p, job, s)] = s;
+	return durable;
+}
+
+static enum fault judge(const struct plan *p, uint64_t slot, uint32_t durable,
+			const uint8_t *record, bool *is_newer)
+{
+	uint32_t n = p->record / PLAN_WORD, older = 0, seq;
+	enum fault worst = FAULT_NONE;
+	uint64_t word;
+
+	*is_newer = false;
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(&word, record + (size_t)i * PLAN_WORD, sizeof(word));
+		switch (plan_judge(p, slot, i, word, &seq)) {
+		case PLAN_OURS:
+			older += seq < durable;
+			*is_newer |= seq > durable;
+			break;
+		case PLAN_ZERO:
+			older++;
+			break;
+		case PLAN_MISPLACED:
+			if (worst < FAULT_MISPLACED)
+				worst = FAULT_MISPLACED;
+			break;
+		case PLAN_FOREIGN:
+			worst = FAULT_FOREIGN;
+			break;
+		}
+	}
+	if (worst != FAULT_NONE || !older)
+		return worst;
+	return older == n ? FAULT_OLDER : FAULT_TORN;
+}
+
+static int verify_slot(struct target *t, const struct notes *notes,
+		       uint64_t slot, uint32_t durable, void *buffer,
+		       struct verdict *v)
+{
+	const struct plan *p = &notes->plan;
+	uint64_t at = p->offset + slot * p->record;
+	enum fault fault;
+	bool is_newer;
+	int rc;
+
+	rc = target_read(t, at, buffer, p->record);
+	if (rc) {
+		fprintf(stderr, "powerfail-verify: at %" PRIu64 ": %s\n", at,
+			t->why);
+		return rc;
+	}
+	fault = judge(p, slot, durable, buffer, &is_newer);
+	v->judged++;
+	v->newer += is_newer;
+	v->of[fault]++;
+	if (fault != FAULT_NONE && v->of[fault] <= SHOWN)
+		printf("record %" PRIu32 " of job %" PRIu64 " at byte %" PRIu64
+		       ": %s\n",
+		       durable, slot % p->jobs, at, fault_text[fault]);
+	return 0;
+}
+
+static int say(const struct notes *notes, const struct verdict *v)
+{
+	uint64_t bad = v->judged - v->of[FAULT_NONE];
+
+	printf("%" PRIu64 " flushes noted; %" PRIu64 " records judged, %" PRIu64
+	       " of them with newer words; %" PRIu64 " older, %" PRIu64
+	       " torn, %" PRIu64 " misplaced, %" PRIu64 " foreign\n",
+	       notes->lines, v->judged, v->newer, v->of[FAULT_OLDER],
+	       v->of[FAULT_TORN], v->of[FAULT_MISPLACED], v->of[FAULT_FOREIGN]);
+	if (!v->judged) {
+		puts("UNKNOWN: nothing had been flushed, so nothing is shown");
+		return EXIT_UNKNOWN;
+	}
+	if (bad) {
+		printf("LOST: %" PRIu64 " flushed records are not there\n",
+		       bad);
+		return EXIT_LOST;
+	}
+	puts("GOOD: everything that was flushed is there");
+	return EXIT_GOOD;
+}
+
+static int verify(struct target *t, const struct notes *notes)
+{
+	uint32_t *durable = durable_of(notes);
+	struct verdict v = { 0 };
+	void *buffer = NULL;
+	int rc = -ENOMEM;
+
+	if (durable &&
+	    !posix_memalign(&buffer, BUFFER_ALIGN, notes->plan.record))
+		rc = 0;
+	for (uint64_t s = 0; !rc && s < plan_slots(&notes->plan); s++)
+		if (durable[s])
+			rc = verify_slot(t, notes, s, durable[s], buffer, &v);
+	free(buffer);
+	free(durable);
+	return rc ? EXIT_UNKNOWN : say(notes, &v);
+}
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "powerfail-verify: %s; try powerfail-verify --help\n",
+		what);
+	return EXIT_USAGE;
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse(int argc, char **argv, struct target_name *name,
+		 const char **notes)
+{
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'B':
+			name->brick = optarg;
+			break;
+		case 'c':
+			name->client = optarg;
+			break;
+		case 'k':
+			name->key_file = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return usage_error("unknown option or missing value");
+		}
+	}
+	if (argc - optind != (name->brick ? 1 : 2))
+		return usage_error("it needs NOTES, and DEVICE or --brick");
+	*notes = argv[optind];
+	if (!name->brick)
+		name->path = argv[optind + 1];
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct notes notes;
+	struct target_name name = { 0 };
+	const char *path, *why = "";
+	struct target target;
+	int status;
+
+	status = parse(argc, argv, &name, &path);
+	if (status >= 0)
+		return status;
+	if (notes_read(path, &notes, &why)) {
+		fprintf(stderr, "powerfail-verify: %s: %s\n", path, why);
+		return EXIT_UNKNOWN;
+	}
+	if (target_open(&target, &name, notes.plan.offset, &notes.plan.size,
+			false)) {
+		fprintf(stderr, "powerfail-verify: %s\n", target.why);
+		return EXIT_UNKNOWN;
+	}
+	status = verify(&target, &notes);
+	target_close(&target);
+	return status;
+}
