@@ -14,30 +14,6 @@ LONG_S=200
 KILLS=${KFB_KILLS:-3}
 FAULT=$FABRIC/fault
 
-fio_once() { # fio_once SEED: writes, then all of it verified
-	fio --name=kills --filename="$DISK" --ioengine=libaio --direct=1 \
-		--bsrange=4k-64k --iodepth=8 --size=16M --rw=randwrite \
-		--fsync=16 --verify=crc32c --verify_fatal=1 --do_verify=1 \
-		--randseed="$1" >/tmp/fio.out 2>&1
-}
-
-fio_on_and_on() { # until the file stop is there
-	_seed=1
-	while [ ! -e /tmp/stop ]; do
-		fio_once $_seed || return
-		_seed=$((_seed + 1))
-		echo $_seed >/tmp/rounds
-	done
-}
-
-writes_above() { # writes_above N: so many were posted
-	[ "$(counter writes)" -gt "$1" ]
-}
-
-is_busy() { # it writes, and not only what was left over
-	wait_for $LONG_S writes_above $(($(counter writes) + 20))
-}
-
 kill_once() {
 	kill_brick
 	wait_for $LONG_S state_is away && serve_brick &&
@@ -63,9 +39,7 @@ under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
 	shift 2
 	check "$_name: a disk is attached" attach_disk --size 16M --queues 2 \
 		--reconnect-s 600 "$@" || exit
-	rm -f /tmp/stop
-	fio_on_and_on &
-	_fio=$!
+	begin_load "$DISK" 16
 	_i=0
 	while [ $_i -lt "$KILLS" ]; do
 		_i=$((_i + 1))
@@ -73,9 +47,7 @@ under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
 		check "$_name: number $_i is survived" $_command ||
 			diag "$(cat "$CTL/state" "$CTL/last_error")"
 	done
-	touch /tmp/stop
-	check "$_name: fio has found no error" wait $_fio ||
-		diag "$(tail -20 /tmp/fio.out)"
+	check "$_name: fio has found no error" end_load
 	diag "$_name: fio was run $(cat /tmp/rounds) times;" \
 		"$(cat "$CTL/retain")"
 	check "$_name: it is detached" detach_disk

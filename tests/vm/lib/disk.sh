@@ -9,6 +9,7 @@
 CARRIER=${CARRIER:-verbs}
 KEY=/tmp/key
 BRICK_LOG=/tmp/brick.log
+BRICK_CONF=/tmp/brick.conf
 
 make_key() { # the same in both guests of a pair: they share no file
 	printf '%064d\n' 12345678 >$KEY && chmod 600 $KEY
@@ -33,13 +34,13 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 		echo "[client other]"
 		echo "key-file = $KEY"
 		echo "grant = 0x0+1T rw"
-	} >/tmp/brick.conf
+	} >$BRICK_CONF
 }
 
-serve_brick() { # by /tmp/brick.conf; BRICKD is its process
+serve_brick() { # by $BRICK_CONF; BRICKD is its process
 	rm -f /tmp/ready
 	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 \
-		brickd --config /tmp/brick.conf --ready-fd 3 \
+		brickd --config $BRICK_CONF --ready-fd 3 \
 		3>/tmp/ready >>$BRICK_LOG 2>&1 &
 	BRICKD=$!
 	wait_for "${LONG_S:-100}" test -s /tmp/ready

@@ -11,6 +11,8 @@ LOCAL_IP=192.168.77.1
 SERVER_IP=10.0.0.1
 CLIENT_IP=10.0.0.2
 PEER_PORT=8000
+# shellcheck disable=SC2034 # of cases with BOOTS
+BOOT=$(sed -n 's/.*vm_boot=\([0-9]*\).*/\1/p' /proc/cmdline)
 
 # --- TAP
 
@@ -147,6 +149,11 @@ devdax_setup() { # devdax_setup [REGION NUMBER]: prints the device's path
 		ndctl create-namespace -f -e "$_ns" -m devdax -a 2M >&2 || return
 	fi
 	wait_for 10 test -e "/dev/dax${1:-0}.0" && echo "/dev/dax${1:-0}.0"
+}
+
+die_and_boot() { # the runner kills this guest, and boots it once more
+	echo "@again"
+	sleep 3600
 }
 
 # --- the other guest

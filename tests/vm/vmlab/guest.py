@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 
-from . import cache
+from . import cache, tap
 
 QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
@@ -24,6 +24,8 @@ BOOT_SECTOR_CODE = (b"\x66\xb9\x00\xe1\xf5\x05" b"\x66\x49" b"\x75\xfc"
                     b"\xb0\x15" b"\xe6\xf4" b"\xf4")
 END_GRACE_S = 5
 DONE_MARK = b"@done"
+# What a case prints to be killed with its guest, which is booted once more.
+AGAIN_MARK = b"@again"
 HOTPLUG = ",slots=8,maxmem=64G"
 KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
@@ -69,6 +71,12 @@ def probe(accel):
         except subprocess.TimeoutExpired:
             return False
     return done.returncode == PROBE_STATUS
+
+
+def set_boot(words, number):
+    """Return a kernel's command line that says which boot this is."""
+    return " ".join([w for w in words.split() if not w.startswith("vm_boot=")]
+                    + [f"vm_boot={number}"])
 
 
 class Machine:
@@ -146,6 +154,7 @@ class Guest:
         self.log = self.folder / f"{role}.dmesg"
         self.errors = self.folder / f"{role}.qemu"
         self.process = None
+        self.earlier = []
         ports = [self.console, self.tap, self.log]
         self.command = list(command)
         if shell:
@@ -174,12 +183,40 @@ class Guest:
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
+    def ends_with(self, mark):
+        return mark in self.tap.read_bytes()[-len(mark) - 2:]
+
     def finished(self):
         """Tell whether it is dead, or one of a pair whose cases are done."""
         if not self.alive():
             return True
-        tail = self.tap.read_bytes()[-len(DONE_MARK) - 2:]
-        return DONE_MARK in tail and self.paired
+        return self.ends_with(DONE_MARK) and self.paired
+
+    def again_if_asked(self):
+        """Kill the guest and boot it once more, if its case says so."""
+        if not self.alive() or not self.ends_with(AGAIN_MARK):
+            return
+        self.process.kill()
+        self.process.wait()
+        self.earlier.append(self.lines())
+        console = self.folder / f"{self.role}-{len(self.earlier)}.console"
+        console.write_bytes(self.console.read_bytes())
+        self.tap.write_bytes(b"")
+        at = self.command.index("-append") + 1
+        self.command[at] = set_boot(self.command[at], len(self.earlier) + 1)
+        self.start()
+
+    def results(self):
+        """Return the results of its cases; of all boots, if there are more.
+
+        A boot that ended because its case wanted it so is whole.
+        """
+        first, *more = [tap.parse(l) for l in [*self.earlier, self.lines()]]
+        for number, results in enumerate(more, 2):
+            for result in first:
+                result.ended = True
+            tap.join(first, results, number)
+        return first
 
     def stop(self):
         if not self.alive():

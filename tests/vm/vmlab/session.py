@@ -29,8 +29,8 @@ EMULATOR_HANG = re.compile(r"\brcu: INFO: rcu_\w+ (self-)?detected (?=.*\bexc_in
 HANG_POLL_S = 5
 BOOTS = 3
 ROLES = ("server", "client")
-LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "interop.sh",
-       "run-cases", "switch-root")
+LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "bricks.sh",
+       "load.sh", "interop.sh", "run-cases", "switch-root")
 
 
 class Session:
@@ -42,7 +42,7 @@ class Session:
         self.supplied = supplied_files(options, programs)
         self.slow = DEBUG_FACTOR if kernel.name == "debug" else 1
 
-    def overlay(self, path, group, base, role, boot):
+    def overlay(self, path, group, base, role):
         """Write the archive that is laid over the base for one guest."""
         archive = cpio.Archive(path)
         for name in LIB:
@@ -53,7 +53,7 @@ class Session:
             if case.allow:
                 archive.text(f"vm/cases/{case.name}.allow",
                              "".join(f"{a}\n" for a in case.allow))
-        env = {"ROLE": role, "BOOT": boot, "PAIR": "yes" if group[0].guests == 2 else "",
+        env = {"ROLE": role, "PAIR": "yes" if group[0].guests == 2 else "",
                "MTU": self.options.mtu,
                "KIND": self.kernel.name,
                "ROOT": group[0].root,
@@ -134,7 +134,7 @@ class Session:
         guests = []
         for role in ROLES[:group[0].guests]:
             over, initrd = work / f"{role}.cpio", work / f"{role}.initrd"
-            self.overlay(over, group, base, role, boot)
+            self.overlay(over, group, base, role)
             with open(initrd, "wb") as out:
                 for part in (base / "base.cpio", over):
                     with open(part, "rb") as file:
@@ -144,7 +144,7 @@ class Session:
             if group[0].root:
                 kargs += f" {rootfs.KERNEL_ARGS}"
             command = self.machine(group, role, work).command(
-                self.kernel.image, initrd, kargs)
+                self.kernel.image, initrd, guest.set_boot(kargs, boot))
             guests.append(guest.Guest(role, command, work, self.options.shell,
                                       group[0].guests == 2))
         return guests
@@ -174,7 +174,7 @@ class Session:
         finally:
             for one in guests:
                 one.stop()
-        return {g.role: tap.parse(g.lines()) for g in guests}
+        return {g.role: g.results() for g in guests}
 
     def emulator_failed(self, results, work):
         """Tell whether QEMU's fault ended a guest.
@@ -229,6 +229,8 @@ def wait_for_end(guests, limit_s):
             look = now + HANG_POLL_S
             if any(shows(g.console, EMULATOR_HANG) for g in guests):
                 return
+        for one in guests:
+            one.again_if_asked()
         time.sleep(POLL_S)
 
 

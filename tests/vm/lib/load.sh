@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# fio that writes a disk and verifies all that it wrote, again and again, while a
+# case does something to the disk's brick or to the way there.
+
+fio_once() { # fio_once SEED DEVICE MIB
+	fio --name=load --filename="$2" --ioengine=libaio --direct=1 \
+		--bsrange=4k-64k --iodepth=8 --size="$3M" --rw=randwrite \
+		--fsync=16 --verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--randseed="$1" >/tmp/fio.out 2>&1
+}
+
+fio_on_and_on() { # fio_on_and_on DEVICE MIB: until the file stop is there
+	_seed=1
+	while [ ! -e /tmp/stop ]; do
+		fio_once $_seed "$1" "$2" || return
+		echo $_seed >/tmp/rounds
+		_seed=$((_seed + 1))
+	done
+}
+
+begin_load() { # begin_load DEVICE MIB
+	rm -f /tmp/stop /tmp/rounds
+	fio_on_and_on "$1" "$2" &
+	LOAD=$!
+}
+
+end_load() { # when fio has verified what it is at; true: no error at all
+	touch /tmp/stop
+	wait "$LOAD" || {
+		tail -20 /tmp/fio.out
+		return 1
+	}
+}
+
+writes_above() { # writes_above N: so many were posted to the disk
+	[ "$(counter writes)" -gt "$1" ]
+}
+
+is_busy() { # it is written, and not only what was left over
+	wait_for "${LONG_S:-100}" writes_above $(($(counter writes) + 20))
+}
