@@ -3,8 +3,10 @@
  * The loss table, and how a cell of it is tried.
  *
  * A cut is tried on a copy of what the model holds, so that brickd and the
- * client need not be started again: once at some moment while a flush is under
- * way, once at some moment after it, with newer writes on their way.
+ * client need not be started again: once at some moment while flushes are under
+ * way, once at some moment after them, with newer writes on their way. Often
+ * there are two flushes: the second is posted when writes have completed since
+ * the first was, which may or may not be over.
  */
 #include "cells.h"
 
@@ -18,7 +20,9 @@
 #define WORDS_PER_BLOCK (PF_AREA / LEDGER_WORD)
 #define N_WORDS		(PF_BLOCKS * WORDS_PER_BLOCK)
 #define FLUSHED_WRITES	24 /* before the flush; each block has some */
-#define NEWER_WRITES	8 /* at most, after it */
+#define MORE_WRITES	8 /* at most, before a second flush */
+#define NEWER_WRITES	8 /* at most, after the last */
+#define SLOTS		(FLUSHED_WRITES + MORE_WRITES + NEWER_WRITES)
 #define WRITE_WORDS	64 /* of the longest */
 #define WRITE_WORDS_MIN 8
 #define POLLS_MAX	32 /* before the cut */
@@ -67,6 +71,11 @@ const struct pf_cell pf_cells[] = {
 /* clang-format on */
 const unsigned int pf_n_cells = sizeof(pf_cells) / sizeof(pf_cells[0]);
 
+/* A flush that is under way, and the newest write that it covers. */
+struct flush {
+	uint32_t covers;
+};
+
 /* One cell while it is tried. */
 struct trial {
 	const struct pf_cell *cell;
@@ -75,11 +84,11 @@ struct trial {
 	__u64 rng;
 	uint32_t serial; /* of the newest write */
 	uint32_t in_flight;
-	bool flush_is_done;
+	uint32_t flushing;
 	struct pf_result result;
 	bool has_lost; /* in this cut */
 	struct kfbrick_memory *memory;
-	uint64_t buffers[FLUSHED_WRITES + NEWER_WRITES][WRITE_WORDS];
+	uint64_t buffers[SLOTS][WRITE_WORDS];
 	uint8_t survivors[PF_BLOCKS * PF_AREA];
 	struct fault_line lines[PF_LINES];
 	struct fault_queue conns[PF_CONNS];
@@ -153,6 +162,11 @@ static void post_write(struct trial *t, uint32_t slot, uint32_t block)
 	t->in_flight++;
 }
 
+static void flushed(struct trial *t, const struct flush *flush)
+{
+	ledger_flushed(&t->ledger, flush->covers);
+}
+
 static void poll_once(struct trial *t)
 {
 	struct kfbrick_completion done[BATCH];
@@ -163,10 +177,12 @@ static void poll_once(struct trial *t)
 	for (int i = 0; i < n; i++) {
 		if (done[i].error)
 			pf_die("completion: %s", strerror(-done[i].error));
-		if (done[i].context)
+		if (done[i].context == t) {
 			t->in_flight--;
-		else
-			t->flush_is_done = true;
+			continue;
+		}
+		flushed(t, done[i].context);
+		t->flushing--;
 	}
 }
 
@@ -176,20 +192,40 @@ static void finish_writes(struct trial *t)
 		poll_once(t);
 }
 
-static void flush(struct trial *t)
+static void post_flush(struct trial *t, struct flush *flush)
 {
-	uint32_t covers = t->serial, polls = 0;
-	uint32_t cut_at = below(t, POLLS_MAX);
-
-	t->flush_is_done = t->cell->no_flush;
-	if (!t->cell->no_flush && kfbrick_post_flush(t->rig.k, NULL))
+	flush->covers = t->serial;
+	if (t->cell->no_flush) {
+		flushed(t, flush);
+		return;
+	}
+	if (kfbrick_post_flush(t->rig.k, flush))
 		pf_die("flush: %s", kfbrick_error(t->rig.k));
-	while (!t->flush_is_done) {
-		if (polls++ == cut_at)
+	t->flushing++;
+}
+
+static void post_more(struct trial *t, uint32_t slot, uint32_t max)
+{
+	for (uint32_t n = below(t, max + 1); n; n--)
+		post_write(t, slot++, below(t, PF_BLOCKS));
+}
+
+static void flush_all(struct trial *t)
+{
+	uint32_t cut_at = below(t, POLLS_MAX), polls;
+	struct flush flushes[2];
+
+	post_flush(t, &flushes[0]);
+	if (below(t, 2)) {
+		post_more(t, FLUSHED_WRITES, MORE_WRITES);
+		finish_writes(t);
+		post_flush(t, &flushes[1]);
+	}
+	for (polls = 0; t->flushing; polls++) {
+		if (polls == cut_at)
 			cut(t);
 		poll_once(t);
 	}
-	ledger_flushed(&t->ledger, covers);
 }
 
 /* Everything reaches the media: the next cut is of its own writes. */
@@ -205,15 +241,13 @@ static void settle(struct trial *t)
 
 static void one_cut(struct trial *t)
 {
-	uint32_t i, n;
+	uint32_t i;
 
 	for (i = 0; i < FLUSHED_WRITES; i++)
 		post_write(t, i, i < PF_BLOCKS ? i : below(t, PF_BLOCKS));
 	finish_writes(t);
-	flush(t);
-	n = below(t, NEWER_WRITES + 1);
-	for (i = 0; i < n; i++)
-		post_write(t, FLUSHED_WRITES + i, below(t, PF_BLOCKS));
+	flush_all(t);
+	post_more(t, FLUSHED_WRITES + MORE_WRITES, NEWER_WRITES);
 	for (i = below(t, POLLS_MAX); i; i--)
 		poll_once(t);
 	cut(t);

@@ -133,13 +133,18 @@ static bool move(struct pf_ep *ep)
 
 void pf_step(void)
 {
-	uint32_t at = (uint32_t)(fault_random(&pf_world.rng) >> 32) % PF_CONNS;
+	__u64 dice = fault_random(&pf_world.rng);
+	uint32_t at = (uint32_t)(dice >> 32) % PF_CONNS;
+	bool brick_first = dice & 1;
 
 	pf_world.is_stepping = true;
 	for (uint32_t i = 0; i < PF_CONNS; i++) {
 		struct pf_ep *ep = pf_world.eps[(at + i) % PF_CONNS];
 
-		if (ep && ((ep->peer && move(ep->peer)) || move(ep)))
+		if (!ep || !ep->peer)
+			continue;
+		if (move(brick_first ? ep->peer : ep) ||
+		    move(brick_first ? ep : ep->peer))
 			break;
 	}
 	if (pf_world.brick_has_news) {
