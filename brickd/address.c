@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kfabric/user/stcp.h"
 #include "proto/kfb_wire.h"
 
 #define PORT_MAX 65535
@@ -18,7 +19,18 @@ const char *brick_provider_name(enum brick_provider provider)
 {
 	static const char *const names[] = {
 		[BRICK_PROVIDER_TCP] = "tcp",
-		[BRICK_PROVIDER_STCP] = "stcp",
+		[BRICK_PROVIDER_STOCK_TCP] = "libfabric-tcp",
+		[BRICK_PROVIDER_VERBS] = "verbs",
+	};
+
+	return names[provider];
+}
+
+const char *brick_provider_fabric(enum brick_provider provider)
+{
+	static const char *const names[] = {
+		[BRICK_PROVIDER_TCP] = STCP_PROVIDER,
+		[BRICK_PROVIDER_STOCK_TCP] = "tcp",
 		[BRICK_PROVIDER_VERBS] = "verbs",
 	};
 
@@ -154,7 +166,7 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 	rest = parse_scheme(text, &a);
 	if (!rest) {
 		snprintf(err, err_len,
-			 "\"%s\" is neither tcp://, stcp:// nor verbs://",
+			 "\"%s\" is neither tcp:// nor verbs://",
 			 text);
 		return -EINVAL;
 	}

@@ -12,8 +12,8 @@
 #define BRICK_PEER_BYTES    64
 
 enum brick_provider {
-	BRICK_PROVIDER_TCP, /* libfabric's */
-	BRICK_PROVIDER_STCP, /* the same wire, strict: docs/stcp.md */
+	BRICK_PROVIDER_TCP, /* our own, strict: docs/stcp.md */
+	BRICK_PROVIDER_STOCK_TCP, /* libfabric's, the same wire; for tests */
 	BRICK_PROVIDER_VERBS,
 };
 
@@ -35,7 +35,8 @@ struct brick_address {
 
 /**
  * brick_address_parse - read an address
- * @text: "[tcp://|stcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6 in brackets
+ * @text: "[tcp://|libfabric-tcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6
+ *	in brackets
  * @out: filled on success
  * @err: message on failure
  * @err_len: its size, bytes
@@ -46,10 +47,16 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			size_t err_len);
 
 /**
- * brick_provider_name - a provider's name, as libfabric has it
+ * brick_provider_name - a provider's name, as people write it
  * @provider: which
  */
 const char *brick_provider_name(enum brick_provider provider);
+
+/**
+ * brick_provider_fabric - a provider's name, as fi_getinfo() knows it
+ * @provider: which
+ */
+const char *brick_provider_fabric(enum brick_provider provider);
 
 /**
  * brick_address_format - write an address as people write it

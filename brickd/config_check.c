@@ -36,9 +36,9 @@ static int check_address(const struct brick_config *c,
 	if (a->provider != BRICK_PROVIDER_VERBS && !c->allow_untrusted_tcp) {
 		snprintf(
 			err, err_len,
-			"%s is not a loopback address: the tcp provider is not "
-			"fit to face peers you do not trust; use verbs, a "
-			"loopback address, or allow-untrusted-tcp = yes",
+			"%s is not a loopback address: what tcp carries is not "
+			"encrypted; use verbs, a loopback address, or "
+			"allow-untrusted-tcp = yes",
 			url);
 		return -EINVAL;
 	}

@@ -56,7 +56,7 @@ struct fi_info *brick_fabric_hints(const struct brick_address *a)
 	hints->addr_format =
 		strchr(a->host, ':') ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 	hints->fabric_attr->prov_name =
-		strdup(brick_provider_name(a->provider));
+		strdup(brick_provider_fabric(a->provider));
 	if (!hints->fabric_attr->prov_name) {
 		fi_freeinfo(hints);
 		return NULL;
@@ -124,7 +124,7 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 	f->mr_local = mode & FI_MR_LOCAL;
 	f->mr_virt_addr = mode & FI_MR_VIRT_ADDR;
 	f->mr_prov_key = mode & FI_MR_PROV_KEY;
-	f->mr_fences = a->provider != BRICK_PROVIDER_TCP;
+	f->mr_fences = a->provider != BRICK_PROVIDER_STOCK_TCP;
 	f->write_is_placed = a->provider == BRICK_PROVIDER_VERBS;
 	return 0;
 }

@@ -31,7 +31,7 @@ static const char usage[] =
 	"\n"
 	"  -c, --config FILE      read settings (default " BRICK_CONF_DEFAULT
 	")\n"
-	"  -l, --listen ADDRESS   tcp://, stcp:// or verbs://HOST[:PORT];\n"
+	"  -l, --listen ADDRESS   tcp:// or verbs://HOST[:PORT];\n"
 	"                         repeatable, instead of the file's\n"
 	"  -s, --store PATH       the store, instead of the file's\n"
 	"      --auth MODE        required or none, instead of the file's\n"

@@ -221,7 +221,7 @@ static const char *kernel_provider(const struct kfbl_url *url,
 {
 	if (option)
 		return option;
-	return strcmp(url->provider, "stcp") != 0 ? url->provider : "tcp";
+	return strcmp(url->provider, "verbs") != 0 ? "tcp" : url->provider;
 }
 
 static int make_order(struct ctl *ctl, struct order *order,

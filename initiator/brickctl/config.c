@@ -124,9 +124,8 @@ static void set_brick(struct reading *r, const char *value)
 
 static void set_fabric(struct reading *r, const char *value)
 {
-	if (strcmp(value, "tcp") != 0 && strcmp(value, "stcp") != 0 &&
-	    strcmp(value, "verbs") != 0)
-		refuse(r, "fabric = %s: neither tcp, stcp nor verbs", value);
+	if (strcmp(value, "tcp") != 0 && strcmp(value, "verbs") != 0)
+		refuse(r, "fabric = %s: neither tcp nor verbs", value);
 	else
 		take(&r->settings->fabric, strdup(value));
 }

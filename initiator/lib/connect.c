@@ -199,9 +199,9 @@ static int connect_address(struct kfbrick *k, const char *address,
 	if (rc == -ENODATA)
 		return kfbl_fail(
 			k, -EHOSTUNREACH,
-			"cannot %s to %s: libfabric's provider %s has "
-			"no way there; fi_info -p %s shows what it has",
-			what, k->url.text, k->url.provider, k->url.provider);
+			"cannot %s to %s: the provider %s has no way there; "
+			"fi_info shows what libfabric's have",
+			what, k->url.text, k->url.provider);
 	if (rc)
 		return kfbl_fail(k, rc, "cannot %s to %s: %s", what,
 				 k->url.text, strerror(-rc));
@@ -266,8 +266,8 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	rc = kfbl_url_parse(config->brick, &k->url);
 	if (rc)
 		kfbl_fail(k, rc,
-			  "\"%s\" names no brick: tcp://HOST[:PORT], "
-			  "stcp://HOST[:PORT] or verbs://HOST[:PORT] does",
+			  "\"%s\" names no brick: tcp://HOST[:PORT] "
+			  "or verbs://HOST[:PORT] does",
 			  config->brick);
 	else
 		rc = connect_host(k, config->expect_uuid);

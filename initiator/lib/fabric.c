@@ -73,9 +73,11 @@ static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 	hints->ep_attr->type = FI_EP_MSG;
 	hints->domain_attr->mr_mode = MR_MODES;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
+	/* Who waits for data receives them: no thread wakes another up. */
+	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->tx_attr->size = queue_depth + KFB_ENGINE_TX_MAX;
 	hints->rx_attr->size = KFBL_RX_MAX;
-	hints->fabric_attr->prov_name = strdup(url->provider);
+	hints->fabric_attr->prov_name = strdup(kfbl_url_fabric(url));
 	if (hints->fabric_attr->prov_name) {
 		rc = stcp_choose_getinfo(API_VERSION, address, url->port, 0,
 					 hints, &f->info);

@@ -64,8 +64,7 @@ struct kfbrick_memory;
 /**
  * struct kfbrick_config - how to reach a brick
  * @size: sizeof(struct kfbrick_config), for later versions
- * @brick: "tcp://host[:port]", "stcp://host[:port]", "verbs://host[:port]" or
- *	"host[:port]" (tcp)
+ * @brick: "tcp://host[:port]", "verbs://host[:port]" or "host[:port]" (tcp)
  * @client: the client's name in the brick's configuration; NULL: no AUTH,
  *	which a brick accepts on loopback with auth = none only
  * @key: KFBRICK_KEY_BYTES of key, or NULL when @client is NULL

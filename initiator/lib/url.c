@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kfabric/user/stcp.h"
 #include "kfb_wire.h"
 #include "url.h"
 
@@ -14,7 +15,8 @@
 
 static const char *after_scheme(const char *text, struct kfbl_url *url)
 {
-	static const char *const schemes[] = { "tcp", "stcp", "verbs" };
+	static const char *const schemes[] = { "tcp", "libfabric-tcp",
+					       "verbs" };
 	const char *sep = strstr(text, "://");
 	size_t i;
 
@@ -102,4 +104,11 @@ int kfbl_url_parse(const char *text, struct kfbl_url *out)
 		 url.provider, url.host, url.port);
 	*out = url;
 	return 0;
+}
+
+const char *kfbl_url_fabric(const struct kfbl_url *url)
+{
+	if (!strcmp(url->provider, "tcp"))
+		return STCP_PROVIDER;
+	return !strcmp(url->provider, "libfabric-tcp") ? "tcp" : url->provider;
 }

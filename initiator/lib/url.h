@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A brick's name: tcp://host[:port], stcp://host[:port], verbs://host[:port] or
- * host[:port].
+ * A brick's name: tcp://host[:port], verbs://host[:port] or host[:port] (tcp).
+ * libfabric-tcp://host[:port] is the same wire through libfabric's own provider;
+ * it is there for tests.
  */
 #ifndef KFBRICK_URL_H
 #define KFBRICK_URL_H
@@ -11,7 +12,7 @@
 #define KFBL_HOST_MAX 255
 
 struct kfbl_url {
-	char provider[8]; /* "tcp", "stcp" or "verbs" */
+	char provider[16]; /* "tcp", "libfabric-tcp" or "verbs" */
 	char host[KFBL_HOST_MAX + 1]; /* without brackets */
 	char port[8]; /* decimal */
 	char text[KFBL_HOST_MAX + 32]; /* as a complete URL, for messages */
@@ -27,5 +28,11 @@ struct kfbl_url {
  * Return: 0, or -EINVAL.
  */
 int kfbl_url_parse(const char *text, struct kfbl_url *out);
+
+/**
+ * kfbl_url_fabric - the provider's name, as fi_getinfo() knows it
+ * @url: the brick
+ */
+const char *kfbl_url_fabric(const struct kfbl_url *url);
 
 #endif

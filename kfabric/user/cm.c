@@ -7,6 +7,7 @@
  * Locking: the endpoint's lock.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,18 +19,53 @@ void stcp_ep_watch(struct stcp_ep *ep, uint32_t events)
 	if (!ep->watched || ep->events == events)
 		return;
 	ep->events = events;
-	stcp_shard_change(&ep->source, events);
+	if (ep->by_caller)
+		stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD,
+				 ep->source.fd, events);
+	else
+		stcp_shard_change(&ep->source, events);
 }
 
 static int start_watching(struct stcp_ep *ep, uint32_t events)
 {
 	int rc;
 
-	stcp_shard_assign(&ep->source);
+	/* For ever: what is under way about it is there. */
+	if (!ep->source.shard)
+		stcp_shard_assign(&ep->source);
 	rc = stcp_shard_watch(&ep->source, events);
 	ep->events = events;
 	ep->watched = !rc;
 	return rc;
+}
+
+/* Its shard hears of nothing any more; what is hung up would be reported for
+ * ever. It stays that shard's until it is closed.
+ */
+static void leave_shard(struct stcp_ep *ep)
+{
+	stcp_shard_mute(&ep->source);
+	ep->watched = false;
+	ep->muted = true;
+}
+
+/* From here on who reads the queue moves its data. */
+static void give_to_caller(struct stcp_ep *ep)
+{
+	if (ep->watched)
+		leave_shard(ep);
+	ep->by_caller = true;
+	ep->watched = true;
+	ep->events = EPOLLIN;
+	stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_ADD, ep->source.fd,
+			 EPOLLIN);
+}
+
+static void take_from_caller(struct stcp_ep *ep)
+{
+	stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_DEL, ep->source.fd, 0);
+	ep->watched = false;
+	ep->by_caller = false;
 }
 
 /* Tells the user, once. */
@@ -67,14 +103,10 @@ void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
 	if (was == TCPW_DEAD)
 		return;
 	(void)tcpw_state_move(&ep->state, TCPW_DEAD);
-	if (ep->watched) {
-		/* It stays the shard's until it is closed, but hears of
-		 * nothing: what is hung up would be reported for ever.
-		 */
-		stcp_shard_mute(&ep->source);
-		ep->watched = false;
-		ep->muted = true;
-	}
+	if (ep->by_caller)
+		take_from_caller(ep);
+	else if (ep->watched)
+		leave_shard(ep);
 	if (ep->source.fd >= 0)
 		(void)shutdown(ep->source.fd, SHUT_RDWR);
 	drop_cm(ep);
@@ -97,6 +129,8 @@ static void connected(struct stcp_ep *ep, const void *data, uint32_t n,
 	ep->order = tcpw_order_of_pair(TCPW_LITTLE, theirs);
 	tcpw_rx_init(&ep->rx, ep->order, &ep->ledger);
 	(void)tcpw_state_move(&ep->state, TCPW_UP);
+	if (ep->domain->manual && ep->rx_cq == ep->tx_cq)
+		give_to_caller(ep);
 	stcp_eq_add(ep->eq, event);
 }
 
@@ -167,12 +201,12 @@ static void ask(struct stcp_ep *ep)
 	stcp_ep_watch(ep, EPOLLIN);
 }
 
-static void move_data(struct stcp_ep *ep, uint32_t events)
+static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 {
 	if (events & EPOLLOUT)
 		stcp_tx_progress(ep);
 	if (ep->state == TCPW_UP)
-		stcp_rx_progress(ep, stcp_shard_stage(&ep->source));
+		stcp_rx_progress(ep, stage);
 	/* Nobody receives, so that nothing else would notice. */
 	if (events & (EPOLLERR | EPOLLHUP) &&
 	    (ep->pause || ep->state == TCPW_CLOSING))
@@ -191,7 +225,33 @@ void stcp_ep_ready(struct stcp_source *source, uint32_t events)
 			receive_answer(ep);
 	}
 	if (ep->state == TCPW_UP || ep->state == TCPW_CLOSING)
-		move_data(ep, events);
+		move_data(ep, events, stcp_shard_stage(source));
+	pthread_mutex_unlock(&ep->lock);
+}
+
+/* One that waits for its user hears of nothing but this. */
+static uint32_t hung_up(const struct stcp_ep *ep)
+{
+	struct pollfd fd = { .fd = ep->source.fd };
+
+	return poll(&fd, 1, 0) > 0 ? EPOLLHUP : 0;
+}
+
+void stcp_ep_look(struct stcp_ep *ep)
+{
+	uint8_t stage[STCP_STAGE_BYTES];
+	uint32_t events = 0;
+
+	/* Whoever holds the lock is about to do the same. */
+	if (pthread_mutex_trylock(&ep->lock))
+		return;
+	if (ep->state == TCPW_UP) {
+		if (ep->by_caller)
+			events = ep->events & EPOLLOUT;
+		if (ep->by_caller && ep->pause)
+			events |= hung_up(ep);
+		move_data(ep, events, stage);
+	}
 	pthread_mutex_unlock(&ep->lock);
 }
 
@@ -300,13 +360,33 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 		ep->request = NULL;
 		if (!rc) {
 			connected(ep, NULL, 0, theirs);
-			rc = start_watching(ep, EPOLLIN);
+			if (!ep->by_caller)
+				rc = start_watching(ep, EPOLLIN);
 		}
 		if (rc)
 			stcp_ep_end(ep, -rc, TCPW_OK);
 	}
 	pthread_mutex_unlock(&ep->lock);
 	return rc;
+}
+
+/* What was posted goes out, whether its user reads completions or not. */
+static void begin_closing(struct stcp_ep *ep)
+{
+	int rc = 0;
+
+	if (ep->by_caller) {
+		take_from_caller(ep);
+		rc = start_watching(ep, 0);
+	} else {
+		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
+	}
+	if (rc) {
+		stcp_ep_end(ep, -rc, TCPW_OK);
+		return;
+	}
+	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
+	stcp_tx_progress(ep);
 }
 
 static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
@@ -319,9 +399,7 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 		rc = ep->state == TCPW_CLOSING ? 0 : -FI_EOPBADSTATE;
 	} else {
 		(void)tcpw_state_move(&ep->state, TCPW_CLOSING);
-		stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
-		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
-		stcp_tx_progress(ep);
+		begin_closing(ep);
 	}
 	pthread_mutex_unlock(&ep->lock);
 	return rc;

@@ -65,7 +65,7 @@ static void look(struct stcp_cq *cq)
 
 	pthread_mutex_lock(&cq->eps_lock);
 	LIST_FOREACH(ep, &cq->eps, cq_link)
-	stcp_rx_look(ep);
+	stcp_ep_look(ep);
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
@@ -203,7 +203,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 
 	if (command != FI_GETWAIT || cq->wait.fd < 0)
 		return -FI_ENOSYS;
-	*(int *)arg = cq->wait.fd;
+	*(int *)arg = cq->wait.user_fd;
 	return 0;
 }
 
@@ -254,6 +254,11 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	rc = attr->format > FI_CQ_FORMAT_DATA
 		     ? -FI_ENOSYS
 		     : stcp_wait_init(&cq->wait, attr->wait_obj);
+	if (!rc && container_of(domain, struct stcp_domain, fid)->manual) {
+		rc = stcp_wait_with_sockets(&cq->wait);
+		if (rc)
+			stcp_wait_fini(&cq->wait);
+	}
 	if (rc) {
 		free(cq);
 		return rc;

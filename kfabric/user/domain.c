@@ -112,6 +112,8 @@ int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain->fid.fid.ops = &domain_fid_ops;
 	domain->fid.ops = &domain_ops;
 	domain->fid.mr = &stcp_mr_ops;
+	domain->manual = info->domain_attr &&
+			 info->domain_attr->data_progress == FI_PROGRESS_MANUAL;
 	domain->fabric = container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&domain->fabric->refs, 1);
 	pthread_mutex_init(&domain->lock, NULL);

@@ -220,7 +220,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 
 	if (command != FI_GETWAIT || eq->wait.fd < 0)
 		return -FI_ENOSYS;
-	*(int *)arg = eq->wait.fd;
+	*(int *)arg = eq->wait.user_fd;
 	return 0;
 }
 

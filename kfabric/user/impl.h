@@ -60,10 +60,17 @@ struct stcp_source {
 	TAILQ_ENTRY(stcp_source) hurry_link;
 };
 
-/* A descriptor that is readable when a queue is not empty. */
+/*
+ * struct stcp_wait - a descriptor that is readable when a queue is not empty
+ * @fd: an eventfd; -1: nobody waits for this queue
+ * @user_fd: what its user sleeps on: @fd, or an epoll of it and of sockets
+ * @armed: its user may be asleep
+ * @readable: @fd is
+ */
 struct stcp_wait {
-	int fd; /* -1: nobody waits for this queue */
-	bool armed; /* its user may be asleep */
+	int fd;
+	int user_fd;
+	bool armed;
 	bool readable;
 };
 
@@ -186,6 +193,7 @@ struct stcp_domain {
 	size_t n_mrs;
 	int (*persist)(void *arg, void *addr, size_t len);
 	void *persist_arg;
+	bool manual; /* its user moves the data, by reading completions */
 };
 
 /* A connection request: arriving, then its user's, as an info's handle. */
@@ -224,6 +232,7 @@ enum stcp_pause {
  * @end_event: made beforehand, so that its user is sure to hear of the end
  * @watched: its shard tells it of events
  * @muted: its shard did so before
+ * @by_caller: who reads @rx_cq moves its data, and nobody else
  * @answers: ACKs and responses; they go before @queue
  * @sending: the one that is partly out
  * @place, @place_mr: of the write that is arriving: its segments
@@ -254,6 +263,7 @@ struct stcp_ep {
 	struct stcp_event *end_event;
 	bool watched;
 	bool muted;
+	bool by_caller;
 	LIST_ENTRY(stcp_ep) cq_link; /* of rx_cq */
 	struct stcp_op_list queue;
 	struct stcp_op_list answers;
@@ -300,6 +310,10 @@ uint8_t *stcp_shard_stage(struct stcp_source *source);
 
 /* wait.c */
 int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj);
+/* Sockets can wake its user, too. */
+int stcp_wait_with_sockets(struct stcp_wait *wait);
+/* EPOLL_CTL_*; nothing when nobody waits. */
+void stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events);
 void stcp_wait_fini(struct stcp_wait *wait);
 /* All under the queue's lock. */
 void stcp_wait_signal(struct stcp_wait *wait);
@@ -361,6 +375,8 @@ void stcp_ep_ready(struct stcp_source *source, uint32_t events);
 void stcp_ep_late(struct stcp_source *source);
 /* The rest under the endpoint's lock. */
 void stcp_ep_watch(struct stcp_ep *ep, uint32_t events);
+/* By one who reads its queue and finds nothing; not under its lock. */
+void stcp_ep_look(struct stcp_ep *ep);
 /* Nothing moves any more; what was posted completes with an error. */
 void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why);
 
@@ -372,8 +388,6 @@ void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op);
 
 /* rx.c, under the endpoint's lock */
 void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage);
-/* By one who reads its queue and finds nothing; not under its lock. */
-void stcp_rx_look(struct stcp_ep *ep);
 void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno);
 /* What it waited for is there: go on, in the shard's thread. */
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for);

@@ -114,6 +114,9 @@ static void apply(struct fi_info *info, const struct fi_info *hints)
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
 	if (hints && hints->domain_attr && hints->domain_attr->threading)
 		info->domain_attr->threading = hints->domain_attr->threading;
+	if (hints && hints->domain_attr &&
+	    hints->domain_attr->data_progress == FI_PROGRESS_MANUAL)
+		info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 }
 
 static int set_addr(void **to, size_t *len, const void *addr, size_t addrlen)

@@ -215,18 +215,6 @@ void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage)
 		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
 }
 
-void stcp_rx_look(struct stcp_ep *ep)
-{
-	uint8_t stage[STCP_STAGE_BYTES];
-
-	/* Whoever holds the lock is about to do the same. */
-	if (pthread_mutex_trylock(&ep->lock))
-		return;
-	if (ep->state == TCPW_UP)
-		stcp_rx_progress(ep, stage);
-	pthread_mutex_unlock(&ep->lock);
-}
-
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for)
 {
 	if (ep->pause != waited_for || ep->state != TCPW_UP)

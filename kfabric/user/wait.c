@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj)
 {
 	wait->fd = -1;
+	wait->user_fd = -1;
 	wait->armed = true;
 	wait->readable = false;
 	if (obj == FI_WAIT_NONE)
@@ -22,11 +24,42 @@ int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj)
 	if (obj != FI_WAIT_FD && obj != FI_WAIT_UNSPEC)
 		return -FI_ENOSYS;
 	wait->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wait->user_fd = wait->fd;
 	return wait->fd < 0 ? -errno : 0;
+}
+
+int stcp_wait_with_sockets(struct stcp_wait *wait)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd;
+
+	if (wait->fd < 0)
+		return 0;
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (epoll_ctl(fd, EPOLL_CTL_ADD, wait->fd, &event)) {
+		int rc = -errno;
+
+		close(fd);
+		return rc;
+	}
+	wait->user_fd = fd;
+	return 0;
+}
+
+void stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events };
+
+	if (wait->user_fd >= 0)
+		(void)epoll_ctl(wait->user_fd, op, fd, &event);
 }
 
 void stcp_wait_fini(struct stcp_wait *wait)
 {
+	if (wait->user_fd != wait->fd)
+		close(wait->user_fd);
 	if (wait->fd >= 0)
 		close(wait->fd);
 }
@@ -55,7 +88,7 @@ void stcp_wait_arm(struct stcp_wait *wait)
 
 int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms)
 {
-	struct pollfd fd = { .fd = wait->fd, .events = POLLIN };
+	struct pollfd fd = { .fd = wait->user_fd, .events = POLLIN };
 	int n;
 
 	if (wait->fd < 0)

@@ -82,8 +82,8 @@ static int resolve(const char *url, struct fi_info **out)
 
 	if (!hints)
 		return -ENOMEM;
-	/* A stock peer, also to a brick that speaks stcp. */
-	if (sscanf(url, "%*[a-z]://%63[^:]:%15s", host, port) != 2) {
+	/* A stock peer, whichever provider the brick has. */
+	if (sscanf(url, "%*[-a-z]://%63[^:]:%15s", host, port) != 2) {
 		fi_freeinfo(hints);
 		return -EINVAL;
 	}

@@ -20,7 +20,7 @@ enum raw_outcome {
 
 /**
  * raw_connect - connect with private data of one's own
- * @url: tcp://HOST:PORT or stcp://HOST:PORT
+ * @url: tcp://HOST:PORT
  * @data: private data
  * @data_len: bytes
  * @reply: the private data of the accept or reject

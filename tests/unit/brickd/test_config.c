@@ -54,7 +54,7 @@ static void every_setting_is_taken(void **state)
 				 "store = /dev/dax0.0 ; behind a value\n"
 				 "  listen = tcp://127.0.0.1, tcp://[::1]:7\n"
 				 "listen = verbs://192.0.2.1:9\n"
-				 "listen = stcp://127.0.0.1:8\n"
+				 "listen = libfabric-tcp://127.0.0.1:8\n"
 				 "auth = none\n"
 				 "persistence = battery\n"
 				 "ddio = off\n"
@@ -93,7 +93,7 @@ static void every_setting_is_taken(void **state)
 	assert_string_equal(config.listen[1].host, "::1");
 	assert_int_equal(config.listen[2].provider, BRICK_PROVIDER_VERBS);
 	assert_false(config.listen[2].loopback);
-	assert_int_equal(config.listen[3].provider, BRICK_PROVIDER_STCP);
+	assert_int_equal(config.listen[3].provider, BRICK_PROVIDER_STOCK_TCP);
 	assert_string_equal(config.listen[3].service, "8");
 	assert_int_equal(config.auth, BRICK_AUTH_NONE);
 	assert_int_equal(config.persistence, BRICK_PERSISTENCE_BATTERY);
@@ -243,8 +243,8 @@ static const struct {
 	{ "[brick]\nstore=s\n[client a]\n", "test.conf:3: client a has no" },
 	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n[client a]\nkey-file=k\n",
 	  "test.conf:3: tcp://192.0.2.1:20149 is not a loopback" },
-	{ "[brick]\nstore=s\nlisten=stcp://192.0.2.1\n[client a]\nkey-file=k\n",
-	  "test.conf:3: stcp://192.0.2.1:20149 is not a loopback" },
+	{ "[brick]\nstore=s\nlisten=libfabric-tcp://192.0.2.1\n[client a]\nkey-file=k\n",
+	  "test.conf:3: libfabric-tcp://192.0.2.1:20149 is not a loopback" },
 	{ "[brick]\nstore=s\nlisten=tcp://0.0.0.0\n[client a]\nkey-file=k\n",
 	  "is not a loopback" },
 	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n"

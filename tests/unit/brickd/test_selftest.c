@@ -60,7 +60,7 @@ static int begin(void **state)
 {
 	links_left = INT_MAX;
 	brick_fabric_prepare();
-	return open_fabric("tcp://127.0.0.1:0");
+	return open_fabric("libfabric-tcp://127.0.0.1:0");
 }
 
 static int end(void **state)
@@ -77,7 +77,7 @@ static void stock_tcp_passes(void **state)
 static void stcp_passes_and_fences(void **state)
 {
 	brick_fabric_close(&fabric);
-	assert_int_equal(open_fabric("stcp://127.0.0.1:0"), 0);
+	assert_int_equal(open_fabric("tcp://127.0.0.1:0"), 0);
 	assert_true(fabric.mr_fences);
 	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
 }

@@ -22,7 +22,8 @@ static void names_of_bricks_are_taken_apart(void **state)
 		const char *whole;
 	} good[] = {
 		{ "tcp://a", "tcp", "a", "20149", "tcp://a:20149" },
-		{ "stcp://a:1", "stcp", "a", "1", "stcp://a:1" },
+		{ "libfabric-tcp://a:1", "libfabric-tcp", "a", "1",
+		  "libfabric-tcp://a:1" },
 		{ "verbs://a.b:1", "verbs", "a.b", "1", "verbs://a.b:1" },
 		{ "a", "tcp", "a", "20149", "tcp://a:20149" },
 		{ "a:65535", "tcp", "a", "65535", "tcp://a:65535" },

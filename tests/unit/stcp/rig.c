@@ -31,8 +31,17 @@ uint64_t rig_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+static bool manual_server, manual_client;
+
+void rig_manual(bool server, bool client)
+{
+	manual_server = server;
+	manual_client = client;
+}
+
 static struct fi_info *find(bool is_stcp, const char *service, uint64_t flags)
 {
+	bool manual = flags & FI_SOURCE ? manual_server : manual_client;
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 
 	assert_non_null(hints);
@@ -40,6 +49,8 @@ static struct fi_info *find(bool is_stcp, const char *service, uint64_t flags)
 	hints->caps = FI_MSG | FI_RMA;
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->domain_attr->mr_mode = 0;
+	if (manual)
+		hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	if (is_stcp) {
 		CHECK(stcp_getinfo(FI_VERSION(1, 17), "127.0.0.1", service,
 				   flags, hints, &info));

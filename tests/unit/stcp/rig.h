@@ -60,6 +60,8 @@ struct rig {
 	struct side client;
 };
 
+/* From then on: whose user moves the data of stcp (FI_PROGRESS_MANUAL). */
+void rig_manual(bool server, bool client);
 /* Opens both sides; the server listens. */
 struct rig *rig_open(bool stcp_server, bool stcp_client);
 void rig_close(struct rig *rig);

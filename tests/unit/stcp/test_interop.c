@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * stcp with itself and with libfabric's tcp provider, in both roles. The
- * program's argument says who serves and who connects: s for stcp, t for tcp.
+ * program's argument says who serves and who connects: s for stcp, m for stcp
+ * whose user moves the data, t for tcp.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -267,10 +268,11 @@ int main(int argc, char **argv)
 	};
 
 	if (argc != 2 || strlen(argv[1]) != 2) {
-		fprintf(stderr, "usage: %s [st][st]\n", argv[0]);
+		fprintf(stderr, "usage: %s [smt][smt]\n", argv[0]);
 		return 2;
 	}
-	stcp_server = argv[1][0] == 's';
-	stcp_client = argv[1][1] == 's';
+	stcp_server = argv[1][0] != 't';
+	stcp_client = argv[1][1] != 't';
+	rig_manual(argv[1][0] == 'm', argv[1][1] == 'm');
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

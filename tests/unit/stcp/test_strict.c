@@ -464,6 +464,51 @@ static void a_request_that_is_none_is_closed_at_once(void **state)
 	rig_close(rig);
 }
 
+/* Sleeps and reads until nothing wakes it: all that came has been looked at. */
+static void look_until_quiet(struct side *side, struct pollfd *woken)
+{
+	struct fid *fids[] = { &side->cq->fid };
+	struct fi_cq_data_entry entry;
+
+	do {
+		assert_int_equal(fi_cq_read(side->cq, &entry, 1), -FI_EAGAIN);
+		assert_int_equal(fi_trywait(side->fabric, fids, 1), 0);
+	} while (poll(woken, 1, STUCK_MS));
+}
+
+/* Asleep on the descriptor, and woken by the socket alone. */
+static void one_who_moves_the_data_is_woken_by_it(void **state)
+{
+	struct rig *rig;
+	struct fi_cq_data_entry entry;
+	struct pollfd woken = { .events = POLLIN };
+	uint8_t in[8];
+
+	rig_manual(false, true);
+	rig = opened();
+	rig_connect(rig);
+	assert_int_equal(
+		fi_control(&rig->client.cq->fid, FI_GETWAIT, &woken.fd), 0);
+	/* A message waits for its receive, without waking anybody. */
+	assert_int_equal(fi_inject(rig->server.ep, "abc", 3, 0), 0);
+	look_until_quiet(&rig->client, &woken);
+	assert_int_equal(fi_recv(rig->client.ep, in, 8, NULL, 0, CTX(1)), 0);
+	assert_int_equal(poll(&woken, 1, RIG_DEADLINE_MS), 1);
+	assert_int_equal(fi_cq_read(rig->client.cq, &entry, 1), 1);
+	assert_ptr_equal(entry.op_context, CTX(1));
+	/* Another one, and the peer's end behind it: neither is lost. */
+	assert_int_equal(fi_inject(rig->server.ep, "def", 3, 0), 0);
+	look_until_quiet(&rig->client, &woken);
+	rig_drop_endpoint(&rig->server);
+	assert_int_equal(fi_recv(rig->client.ep, in, 8, NULL, 0, CTX(2)), 0);
+	assert_int_equal(rig_wait(rig, &rig->client, CTX(2)).len, 3);
+	look_until_quiet(&rig->client, &woken);
+	assert_int_equal(fi_send(rig->client.ep, in, 1, NULL, 0, CTX(3)),
+			 -FI_ENOTCONN);
+	rig_manual(false, false);
+	rig_close(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +529,7 @@ int main(void)
 		cmocka_unit_test(half_a_request_is_not_waited_for),
 		cmocka_unit_test(a_request_that_is_none_is_closed_at_once),
 		cmocka_unit_test(a_request_that_is_gone_is_not_rejected_again),
+		cmocka_unit_test(one_who_moves_the_data_is_woken_by_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

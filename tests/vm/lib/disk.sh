@@ -4,7 +4,7 @@
 #
 # DISK is the disk that attach_disk made last, CTL its attributes. CARRIER is how
 # brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device;
-# stcp is tcp with brickd's own provider at the brick.
+# libfabric-tcp is tcp with libfabric's own provider at the brick.
 
 CARRIER=${CARRIER:-verbs}
 KEY=/tmp/key
@@ -114,7 +114,7 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	configure_brick "$dax" "$BRICK_IP" "$@"
 	brickd format "$dax" --force || bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
-	modprobe "kfabric_${CARRIER#s}" && modprobe kfbrick || bail "the driver loads"
+	modprobe "kfabric_${CARRIER#libfabric-}" && modprobe kfbrick || bail "the driver loads"
 }
 
 disk_end() { # nothing is left of disk_setup
