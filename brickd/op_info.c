@@ -43,6 +43,8 @@ void brick_op_info(struct brick_op *op)
 	if (placing == BRICK_PLACED_BEFORE_ACK)
 		info->flags |= KFB_INFO_ACK_IS_PLACED;
 	info->flush_modes = promise.modes;
+	if (op->session->commits)
+		info->flush_modes |= KFB_FLUSH_COMMIT;
 	info->flush_mode = promise.mode;
 	info->flush_why = promise.why;
 	info->medium = brick_medium_label(&server->facts);

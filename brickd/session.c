@@ -10,6 +10,7 @@
 
 #include "brickd/auth.h"
 #include "brickd/clock.h"
+#include "brickd/commit.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/sessions.h"
@@ -156,6 +157,7 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
 	if (rc)
 		goto free_session;
+	s->commits = brick_commit_enable(fabric, s->domain);
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;

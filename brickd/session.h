@@ -39,6 +39,7 @@
 /*
  * struct brick_session - one client's session
  * @device: whose domain it is, as libfabric calls it
+ * @commits: writes may ask to be durable when they are acknowledged
  * @state: changed by brick_session_move() only
  * @client: who it is, NULL before AUTH
  * @who: id and client, for the log
@@ -67,6 +68,7 @@ struct brick_session {
 	struct brick_fabric *fabric;
 	struct fid_domain *domain;
 	char device[BRICK_DEVICE_BYTES];
+	bool commits;
 	uint64_t id;
 	uint32_t features;
 	enum kfb_session_state state;

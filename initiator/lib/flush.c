@@ -228,13 +228,9 @@ bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len)
 	return false;
 }
 
-void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op)
+void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op)
 {
 	op->kind = KFBL_OP_FLUSH;
-	op->state = KFBL_OP_ACTIVE;
-	k->n_active++;
-	op->error = 0;
-	op->len = 0;
 	op->flush_waits = true;
 	STAILQ_INSERT_TAIL(&k->flushing, op, link);
 	if (kfb_losses_error(&k->losses))
@@ -243,6 +239,15 @@ void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op)
 		finish(k, op, -EOPNOTSUPP);
 	else if (kfb_client_state(&k->client) == KFB_CLIENT_LIVE)
 		begin(k, op);
+}
+
+void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op)
+{
+	op->state = KFBL_OP_ACTIVE;
+	k->n_active++;
+	op->error = 0;
+	op->len = 0;
+	kfbl_flush_follow(k, op);
 	kfbl_flush_pump(k);
 }
 

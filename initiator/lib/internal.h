@@ -75,6 +75,7 @@ struct kfbl_ctx {
 	struct kfbl_op *op; /* PIECE */
 	size_t offset; /* PIECE: in the op, bytes */
 	size_t len; /* PIECE: bytes */
+	bool commits; /* PIECE: durable when it is acknowledged */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
 
@@ -107,6 +108,8 @@ struct kfbl_op {
 	uint32_t pieces; /* in flight, or to be posted again */
 	uint32_t losses; /* connections that died with it in flight */
 	bool died; /* one of them is being counted */
+	bool durable; /* WRITE: it is done when it is */
+	bool uncommitted; /* WRITE: some of it needs a flush for that */
 	int error;
 	bool flush_waits; /* FLUSH: to be started when the session lives */
 	struct kfb_flush_ticket ticket; /* FLUSH */
@@ -425,6 +428,8 @@ int kfbl_flush_check_mode(struct kfbrick *k, uint32_t mode);
 /* Post the flushes that are due; true when something was posted. */
 bool kfbl_flush_pump(struct kfbrick *k);
 void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
+/* The same for an active WRITE that has completed and is to be durable. */
+void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op);
 void kfbl_flush_done(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
 		     int error);
 /* The endpoint of a queue is closed: no flush of it proves anything now. */

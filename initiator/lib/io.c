@@ -62,6 +62,7 @@ struct kfbl_op *kfbl_op_get(struct kfbrick *k, bool internal)
 void kfbl_op_put(struct kfbrick *k, struct kfbl_op *op)
 {
 	op->state = KFBL_OP_FREE;
+	op->durable = false;
 	STAILQ_INSERT_HEAD(op->internal ? &k->free_internal : &k->free_ops, op,
 			   link);
 }
@@ -106,7 +107,11 @@ static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 
 	if (op->kind == KFBL_OP_READ)
 		return fi_readmsg(q->link.ep, &msg, flags);
-	if (k->fabric.delivery_complete)
+	ctx->commits =
+		op->durable && k->client.info.flush_modes & KFB_FLUSH_COMMIT;
+	if (ctx->commits)
+		flags |= FI_COMMIT_COMPLETE;
+	else if (k->fabric.delivery_complete)
 		flags |= FI_DELIVERY_COMPLETE;
 	return fi_writemsg(q->link.ep, &msg, flags);
 }
@@ -179,7 +184,11 @@ static void settle(struct kfbrick *k, struct kfbl_op *op)
 		STAILQ_REMOVE(&k->unposted, op, kfbl_op, link);
 		op->posted = op->len;
 	}
-	if (op->posted == op->len)
+	if (op->posted < op->len)
+		return;
+	if (op->durable && op->uncommitted && !op->error)
+		kfbl_flush_follow(k, op);
+	else
 		kfbl_op_done(k, op, op->error);
 }
 
@@ -308,9 +317,11 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 	TAILQ_REMOVE(&q->in_flight, ctx, link);
 	if (error && !op->error)
 		op->error = error;
-	if (op->kind == KFBL_OP_WRITE && !error)
+	if (op->kind == KFBL_OP_WRITE && !error && !ctx->commits) {
 		kfb_flush_wrote(&k->flush[q->index], op->va + ctx->offset,
 				ctx->len);
+		op->uncommitted = true;
+	}
 	free_piece(k, ctx);
 }
 
@@ -369,6 +380,7 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 	op->pieces = 0;
 	op->losses = 0;
 	op->died = false;
+	op->uncommitted = false;
 	op->error = 0;
 	STAILQ_INSERT_TAIL(&k->unposted, op, link);
 	kfbl_io_pump(k);
@@ -447,8 +459,8 @@ int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 	}
 }
 
-static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-		   void *buf, size_t len, void *context)
+static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, bool durable,
+		   uint64_t va, void *buf, size_t len, void *context)
 {
 	struct kfbrick_memory *memory;
 	struct kfbl_op *op;
@@ -477,6 +489,7 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 				 "%u operations are not collected: poll first",
 				 k->queue_depth);
 	op->context = context;
+	op->durable = durable;
 	kfbl_post(k, op, kind, va, buf, len,
 		  memory->mr ? fi_mr_desc(memory->mr) : NULL);
 	return 0;
@@ -485,14 +498,21 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 int kfbrick_post_read(struct kfbrick *k, uint64_t va, void *buf, size_t len,
 		      void *context)
 {
-	return post_io(k, KFBL_OP_READ, va, buf, len, context);
+	return post_io(k, KFBL_OP_READ, false, va, buf, len, context);
 }
 
 int kfbrick_post_write(struct kfbrick *k, uint64_t va, const void *buf,
 		       size_t len, void *context)
 {
 	/* The fabric's interface has no const; a write only reads it. */
-	return post_io(k, KFBL_OP_WRITE, va, (void *)(uintptr_t)buf, len,
+	return post_io(k, KFBL_OP_WRITE, false, va, (void *)(uintptr_t)buf, len,
+		       context);
+}
+
+int kfbrick_post_write_durable(struct kfbrick *k, uint64_t va, const void *buf,
+			       size_t len, void *context)
+{
+	return post_io(k, KFBL_OP_WRITE, true, va, (void *)(uintptr_t)buf, len,
 		       context);
 }
 
@@ -509,8 +529,7 @@ static size_t take_done(struct kfbrick *k, struct kfbrick_completion *out,
 		STAILQ_REMOVE_HEAD(&k->done, link);
 		out[n].context = op->context;
 		out[n].error = op->error;
-		out[n].len =
-			op->error || op->kind == KFBL_OP_FLUSH ? 0 : op->len;
+		out[n].len = op->error ? 0 : op->len;
 		kfbl_op_put(k, op);
 		n++;
 	}

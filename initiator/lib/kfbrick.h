@@ -458,6 +458,24 @@ int kfbrick_post_write(struct kfbrick *k, uint64_t va, const void *buf,
 		       size_t len, void *context);
 
 /**
+ * kfbrick_post_write_durable - start a write that is durable when it completes
+ * @k: connection
+ * @va: any byte address inside blocks mapped RW
+ * @buf: inside registered memory, unchanged by the caller until completion
+ * @len: bytes, not 0; may span handles
+ * @context: comes back in the completion
+ *
+ * One way there and back where INFO offers KFBRICK_FLUSH_COMMIT; else a flush
+ * follows the write by itself. On a volatile brick (mode none) it completes
+ * with -EOPNOTSUPP when the bytes have arrived. Says nothing of other writes.
+ *
+ * Context: does not block, does not allocate.
+ * Return: as kfbrick_post_write().
+ */
+int kfbrick_post_write_durable(struct kfbrick *k, uint64_t va, const void *buf,
+			       size_t len, void *context);
+
+/**
  * kfbrick_post_flush - make completed writes durable
  * @k: connection
  * @context: comes back in the completion

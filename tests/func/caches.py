@@ -58,6 +58,17 @@ class CleanStops(lab.FuncTest):
         self.b.start()
         self.assertEqual(self.read(), b"\x07")
 
+    def test_a_durable_write_needs_no_flush(self):
+        talker = self.start()
+        self.does(talker, "write", 0, 4096, 7)
+        self.does(talker, "durable", 4096, 8192, 8)
+        self.assertEqual("commit" in self.b.json("info")["flush_modes"],
+                         self.b.url.startswith("tcp:"))
+        self.b.kill()
+        self.b.start()
+        self.assertEqual(self.ok(self.b.ctl("read", "4096", "--length", "8192")),
+                         b"\x08" * 8192)
+
     def test_a_session_that_is_connected_at_the_stop_loses_nothing(self):
         talker = self.start()
         self.does(talker, "write", 0, 4096, 8)

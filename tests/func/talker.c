@@ -7,6 +7,7 @@
  *
  *	map VA N	unmap VA	alloc VA N	free VA N
  *	write VA LEN BYTE		flush		info
+ *	durable VA LEN BYTE: a write that needs no flush
  *	read VA		the byte there
  *	list VA		1 when the block is allocated, else 0
  *	losses		how many, then VA+LEN of each
@@ -72,6 +73,21 @@ static int unmap(uint64_t va)
 		return kfbrick_unmap(k, mapping);
 	}
 	return -ENOENT;
+}
+
+static int write_durably(uint64_t va, uint64_t n)
+{
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	int rc = kfbrick_memory_register(k, bytes, sizeof(bytes), &memory);
+
+	if (rc)
+		return rc;
+	rc = kfbrick_post_write_durable(k, va, bytes, n, NULL);
+	if (!rc)
+		rc = kfbrick_poll(k, &done, 1, -1) == 1 ? done.error : -EIO;
+	(void)kfbrick_memory_release(k, memory);
+	return rc;
 }
 
 static void tell_losses(void)
@@ -158,6 +174,9 @@ static int command(char *line)
 	} else if (!strcmp(name, "write") && n <= WRITE_MAX) {
 		memset(bytes, (int)byte, n);
 		tell(kfbrick_write(k, va, bytes, n));
+	} else if (!strcmp(name, "durable") && n <= WRITE_MAX) {
+		memset(bytes, (int)byte, n);
+		tell(write_durably(va, n));
 	} else if (!strcmp(name, "read")) {
 		int rc = kfbrick_read(k, va, bytes, 1);
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Writes that are durable when they are acknowledged. */
+#include "brickd/commit.h"
+
+#include <errno.h>
+
+#include "brickd/fabric.h"
+#include "brickd/media.h"
+#include "brickd/server.h"
+#include "kfabric/user/stcp.h"
+
+/* Flush and drain in one thread: a drain covers that thread's flushes. */
+static int persist(void *arg, void *addr, size_t len)
+{
+	struct brick_media *media = arg;
+	uint64_t off;
+
+	if (!brick_media_offset_of(media, addr, &off) ||
+	    len > media->size - off)
+		return -EFAULT;
+	media->ops->flush(media, off, len);
+	return media->ops->drain(media);
+}
+
+bool brick_commit_enable(const struct brick_fabric *fabric,
+			 struct fid_domain *domain)
+{
+	struct brick_server *server = fabric->server;
+	struct stcp_domain_ops *ops;
+
+	if (fabric->address->provider != BRICK_PROVIDER_TCP ||
+	    server->flush_mode == KFB_FLUSH_NONE ||
+	    server->media->granularity == BRICK_GRANULARITY_PAGE)
+		return false;
+	return !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
+			    NULL) &&
+	       !ops->set_persist(domain, persist, server->media);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes that are durable when they are acknowledged: what brickd's own tcp
+ * provider calls for each that asks for it (FI_COMMIT_COMPLETE).
+ *
+ * Context: brick_commit_enable() in the loop, before the session's endpoint;
+ * what it sets runs in the provider's threads, where bytes are received, and
+ * touches nothing but the medium.
+ */
+#ifndef BRICKD_COMMIT_H
+#define BRICKD_COMMIT_H
+
+#include <rdma/fi_domain.h>
+#include <stdbool.h>
+
+struct brick_fabric;
+
+/**
+ * brick_commit_enable - let a session's writes ask to be made durable
+ * @fabric: through which they come
+ * @domain: of the session
+ *
+ * Only where that takes cache lines or nothing at all: a disk would hold up
+ * everybody whose bytes the same thread receives.
+ *
+ * Return: true when they may.
+ */
+bool brick_commit_enable(const struct brick_fabric *fabric,
+			 struct fid_domain *domain);
+
+#endif
