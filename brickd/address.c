@@ -165,8 +165,7 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 
 	rest = parse_scheme(text, &a);
 	if (!rest) {
-		snprintf(err, err_len,
-			 "\"%s\" is neither tcp:// nor verbs://",
+		snprintf(err, err_len, "\"%s\" is neither tcp:// nor verbs://",
 			 text);
 		return -EINVAL;
 	}

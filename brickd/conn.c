@@ -61,6 +61,28 @@ void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
 	brick_conn_kick(c);
 }
 
+void brick_violation_log(struct brick_server *server, const char *who, int what)
+{
+	if (what <= TCPW_OK || what >= TCPW_VIOLATIONS)
+		return;
+	brick_log_limited(&server->violation_lines[what], LOG_NOTICE, who,
+			  "the peer broke the rules of tcp's wire: %s",
+			  tcpw_violation_text((enum tcpw_violation)what));
+}
+
+void brick_conn_violated(struct brick_conn *c, int what)
+{
+	if (c->state != KFB_CONN_CLOSING)
+		brick_violation_log(c->server, c->who, what);
+	brick_conn_fail(c, LOG_DEBUG, "closed for breaking the wire's rules");
+}
+
+/* Only brickd's own provider says so. */
+static bool is_violation(const struct brick_conn *c, int prov_errno)
+{
+	return prov_errno && c->fabric->address->provider == BRICK_PROVIDER_TCP;
+}
+
 void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
 {
 	if (c->deadline_ms)
@@ -289,6 +311,8 @@ static void completion_failed(struct brick_conn *c)
 		return;
 	if (err.err == FI_ETRUNC || err.err == FI_EMSGSIZE || err.olen)
 		brick_conn_fail(c, LOG_NOTICE, "message too long");
+	else if (is_violation(c, err.prov_errno))
+		brick_conn_violated(c, err.prov_errno);
 	else if (err.err == FI_ECANCELED)
 		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
 	else

@@ -113,6 +113,13 @@ void brick_conn_move(struct brick_conn *conn, enum kfb_conn_state to);
  */
 void brick_conn_fail(struct brick_conn *conn, int priority, const char *why);
 
+/* Ends one whose peer broke the rules of tcp's wire: enum tcpw_violation. */
+void brick_conn_violated(struct brick_conn *conn, int what);
+
+/* Says so of somebody, once in a while for each rule. */
+void brick_violation_log(struct brick_server *server, const char *who,
+			 int what);
+
 /* By when it must be READY, or gone; 0: no more. */
 void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
 

@@ -204,6 +204,13 @@ static void handle_error(struct brick_fabric *f)
 	if (fi_eq_readerr(f->eq, &err, 0) < 0)
 		return;
 	c = find_conn(f->server, err.fid);
+	if (err.prov_errno && f->address->provider == BRICK_PROVIDER_TCP) {
+		if (c)
+			brick_conn_violated(c, err.prov_errno);
+		else
+			brick_violation_log(f->server, NULL, err.prov_errno);
+		return;
+	}
 	if (c)
 		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
 	else

@@ -552,6 +552,10 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	server->peer_lines.burst = 20;
 	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->session_lines.burst = 200;
+	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
+		server->violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
+		server->violation_lines[i].burst = 1;
+	}
 	server->anonymous.owner = brick_owner_hash("");
 	(void)brick_grants_add(&server->anonymous.grants, &all);
 	TAILQ_INIT(&server->conns);

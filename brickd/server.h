@@ -27,6 +27,7 @@
 #include "brickd/store/store.h"
 #include "brickd/tier.h"
 #include "brickd/work.h"
+#include "kfabric/tcpwire/tcpw_err.h"
 
 struct brick_admin;
 struct brick_conn;
@@ -61,6 +62,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @revoking: UNMAPs that wait for a device
  * @peer_lines: bound on log lines that peers cause
  * @session_lines: bound on those that tell of sessions
+ * @violation_lines: bound on those that tell of broken rules of tcp's wire
  * @counters: what happened since the start, at @started_ns
  * @admin: the admin socket, NULL: none
  * @metrics: the metrics page, NULL: none
@@ -110,6 +112,7 @@ struct brick_server {
 	struct brick_op_list revoking;
 	struct brick_ratelimit peer_lines;
 	struct brick_ratelimit session_lines;
+	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
 	struct brick_counters counters;
 	uint64_t started_ns;
 	struct brick_admin *admin;

@@ -20,8 +20,8 @@ void stcp_ep_watch(struct stcp_ep *ep, uint32_t events)
 		return;
 	ep->events = events;
 	if (ep->by_caller)
-		stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD,
-				 ep->source.fd, events);
+		stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD, ep->source.fd,
+				 events);
 	else
 		stcp_shard_change(&ep->source, events);
 }
@@ -245,10 +245,9 @@ void stcp_ep_look(struct stcp_ep *ep)
 	/* Whoever holds the lock is about to do the same. */
 	if (pthread_mutex_trylock(&ep->lock))
 		return;
-	if (ep->state == TCPW_UP) {
-		if (ep->by_caller)
-			events = ep->events & EPOLLOUT;
-		if (ep->by_caller && ep->pause)
+	if (ep->state == TCPW_UP && ep->by_caller) {
+		events = ep->events & EPOLLOUT;
+		if (ep->pause)
 			events |= hung_up(ep);
 		move_data(ep, events, stage);
 	}

@@ -71,11 +71,12 @@ static void look(struct stcp_cq *cq)
 
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
+	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
 	ssize_t n = take(fid, buf, count);
 
-	if (n != -FI_EAGAIN)
+	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
-	look(container_of(fid, struct stcp_cq, fid));
+	look(cq);
 	return take(fid, buf, count);
 }
 

@@ -70,13 +70,32 @@ static void settle(struct stcp_request *request)
 	request->pep = NULL;
 }
 
-static void request_late(struct stcp_source *source)
+/* The user hears of it as of an error of its passive endpoint. */
+static void tell_violation(const struct stcp_pep *pep, enum tcpw_violation why)
 {
-	struct stcp_request *request =
-		container_of(source, struct stcp_request, source);
+	struct stcp_event *event;
 
+	if (stcp_eq_is_full(pep->eq))
+		return;
+	event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
+	if (!event)
+		return;
+	event->err = EPROTO;
+	event->prov_errno = (int)why;
+	stcp_eq_add(pep->eq, event);
+}
+
+static void drop(struct stcp_request *request, enum tcpw_violation why)
+{
+	if (why)
+		tell_violation(request->pep, why);
 	settle(request);
 	stcp_request_free(request);
+}
+
+static void request_late(struct stcp_source *source)
+{
+	drop(container_of(source, struct stcp_request, source), TCPW_LATE);
 }
 
 /* A whole request becomes an event, if there is room for one. */
@@ -121,7 +140,7 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0 || tcpw_cm_rx_fed(&request->cm, (uint32_t)n)) {
-			request_late(source);
+			drop(request, request->cm.violation);
 			return;
 		}
 	}
@@ -252,7 +271,7 @@ static void stop_arriving(void *arg)
 	stcp_shard_mute(&pep->source);
 	for (request = LIST_FIRST(&pep->arriving); request; request = next) {
 		next = LIST_NEXT(request, link);
-		request_late(&request->source);
+		drop(request, TCPW_OK);
 	}
 }
 
@@ -288,12 +307,16 @@ static struct fi_ops_cm pep_cm_ops = {
 
 static int open_socket(struct stcp_pep *pep)
 {
+	const struct sockaddr_in any = { .sin_family = AF_INET };
 	const struct sockaddr *addr = pep->info->src_addr;
+	size_t addrlen = pep->info->src_addrlen;
 	int one = 1, off = 0;
 	int fd;
 
-	if (!addr)
-		return -FI_EINVAL;
+	if (!addr) {
+		addr = (const struct sockaddr *)&any;
+		addrlen = sizeof(any);
+	}
 	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		    0);
 	if (fd < 0)
@@ -302,7 +325,7 @@ static int open_socket(struct stcp_pep *pep)
 	if (addr->sa_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
 				 sizeof(off));
-	if (bind(fd, addr, (socklen_t)pep->info->src_addrlen)) {
+	if (bind(fd, addr, (socklen_t)addrlen)) {
 		int rc = -errno;
 
 		close(fd);

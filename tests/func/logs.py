@@ -9,10 +9,10 @@ import lab
 
 TRIES = 600
 WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
-                 r"( queue \d+)?( (s?tcp|verbs)\[\S+\]:\d+)?|(s?tcp|verbs)\[\S+\]:\d+): ")
+                 r"( queue \d+)?( ((libfabric-)?tcp|verbs)\[\S+\]:\d+)?|((libfabric-)?tcp|verbs)\[\S+\]:\d+): ")
 # What concerns the daemon as a whole.
 DAEMON = re.compile(r"<\d>brickd: (serving |stopping$|stopped cleanly$|self-test of |"
-                    r"\d+ lines like the next|/\S+ is |the last stop was not clean)")
+                    r"the peer broke the rules|\d+ lines like the next|/\S+ is |the last stop was not clean)")
 
 
 class Logs(lab.FuncTest):

@@ -417,6 +417,17 @@ static void only_so_many_requests_may_be_arriving_from_one_address(void **state)
 	rig_close(rig);
 }
 
+/* Of a request, as an error of the passive endpoint. */
+static void expect_told(struct rig *rig, enum tcpw_violation why)
+{
+	struct event event;
+
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, 0);
+	assert_int_equal(event.err, EPROTO);
+	assert_int_equal(event.prov_errno, why);
+}
+
 static void half_a_request_is_not_waited_for(void **state)
 {
 	struct rig *rig = opened();
@@ -426,6 +437,7 @@ static void half_a_request_is_not_waited_for(void **state)
 	raw_send(fd, "\3\0\0\0", 4);
 	assert_false(raw_recv(rig, fd, &byte, 1));
 	close(fd);
+	expect_told(rig, TCPW_LATE);
 	rig_close(rig);
 }
 
@@ -461,6 +473,7 @@ static void a_request_that_is_none_is_closed_at_once(void **state)
 
 	raw_send(fd, http, sizeof(http));
 	raw_expect_end(rig, fd);
+	expect_told(rig, TCPW_CM_VERSION);
 	rig_close(rig);
 }
 

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Peers that break the rules of tcp's wire: stcp_hostile.py [ROUNDS [SEED]]
+
+Each gets as far as a connection (or not even so far), does one thing that may
+not be, and must be gone by its deadline. Meanwhile a client writes: what it has
+is untouched in the end, brickd has not grown, and its log has a line or two of
+each kind. What the client's writes took, alone and beside all this, is printed.
+"""
+import contextlib
+import os
+import pathlib
+import random
+import socket
+import statistics
+import struct
+import sys
+import threading
+import time
+
+import lab
+from comeback import Talker
+
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
+HOST = "127.0.0.1"
+# Not where the client comes from: there are limits for each address.
+ELSEWHERE = "127.0.0.9"
+# A request that is not whole, or a client that does not authenticate: 10 s.
+GONE_S = 40
+GROWTH_MAX = 48 * lab.MIB
+LINE_EACH_S = 10
+HALF_OPEN = 1000
+U64 = 1 << 64
+MSG, TAGGED, READ, RESPONSE, WRITE = range(5)
+ACK = 2
+
+
+def hello():
+    return struct.pack("<4sBBHIQIHH16s", b"kfbH", 1, 1, 0, 2, 0, 0, 4, 0, os.urandom(16))
+
+
+def request(data, version=3, kind=0, length=None, probe=1):
+    return struct.pack(">BBH20s", version, kind, len(data) if length is None else length,
+                       bytes(20)) + struct.pack("<Q", probe) + data
+
+
+def header(op, segments=(), payload=0, flags=0, op_data=0, count=None, size=None,
+           total=None, version=3):
+    """One operation's; what is not given fits the rest."""
+    count = len(segments) if count is None else count
+    size = 16 + 24 * len(segments) if size is None else size
+    total = size + payload if total is None else total
+    return struct.pack("<BBHBBBBQ", version, op, flags, op_data, count, size, 0,
+                       total % U64) + b"".join(struct.pack("<QQQ", *s) for s in segments)
+
+
+def bad_operations(rng):
+    """[(what brickd must say or None, bytes)]"""
+    key = rng.getrandbits(64)
+    one = [(0, 8, key)]
+    found = [
+        ("acknowledgement that nothing waits for", header(MSG, op_data=ACK)),
+        ("response that nothing waits for", header(RESPONSE, payload=8) + bytes(8)),
+        ("operation that is not spoken here", header(TAGGED, payload=8) + bytes(16)),
+        ("key that does not exist", header(WRITE, one, 8) + bytes(8)),
+        ("key that does not exist", header(READ, one)),
+        ("leaves the address space", header(WRITE, [(U64 - 1, 4096, key)], 4096)),
+        (None, header(WRITE, [(0, U64 - 8, key), (0, 16, key)], 8)),
+        (None, header(WRITE, one, 9)), (None, header(WRITE, one, 7)),
+        (None, header(READ, one, 8)), (None, header(WRITE, one, 8, total=8)),
+        (None, header(WRITE, one, total=U64 - 1)), (None, header(MSG, total=U64 - 1)),
+        (None, header(MSG, total=15)), (None, header(MSG, version=4)),
+        (None, header(MSG, op_data=1)), (None, header(WRITE, one, 8, flags=1) + bytes(16)),
+    ]
+    found += [(None, header(op)) for op in range(5, 256)]
+    found += [(None, header(MSG, flags=1 << bit)) for bit in range(4, 16)]
+    for op in (READ, WRITE):
+        found += [(None, header(op, [(0, 8, key)] * (n % 5), 8 * (n % 5), count=n) + bytes(64))
+                  for n in range(256)]
+    for op in (MSG, READ, RESPONSE, WRITE):
+        found += [(None, header(op, one, 8, size=n) + bytes(256)) for n in range(256)]
+    return found
+
+
+class Peer:
+    """A socket to the brick from another address."""
+
+    def __init__(self, brick):
+        self.socket = socket.socket()
+        self.socket.settimeout(GONE_S)
+        self.socket.bind((ELSEWHERE, 0))
+        self.socket.connect((HOST, brick.port))
+
+    def send(self, data):
+        """It may be over before all is out."""
+        with contextlib.suppress(ConnectionError):
+            self.socket.sendall(data)
+
+    def join(self):
+        """A connection of the wire, and of no client yet."""
+        self.send(request(hello()))
+        answer = b""
+        while len(answer) < 32 or len(answer) < 32 + struct.unpack(">H", answer[2:4])[0]:
+            piece = self.socket.recv(4096)
+            if not piece:
+                raise AssertionError("the brick does not let it in")
+            answer += piece
+        if answer[1] != 1:
+            raise AssertionError(f"the brick says {answer.hex()}")
+        return self
+
+    def end(self):
+        """No more bytes come from here; it may be over already."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+
+    def is_gone(self):
+        """By its deadline; what comes before does not matter."""
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionError:
+            pass
+        except TimeoutError:
+            return False
+        finally:
+            self.socket.close()
+        return True
+
+
+class Writer:
+    """A client that writes all the time and keeps what each write took."""
+
+    def __init__(self, talker):
+        self.talker, self.took, self.failed = talker, [], None
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.stop.is_set() and not self.failed:
+            began = time.perf_counter()
+            answer = self.talker.ask("write", 0, 4096, 7)
+            self.took.append(time.perf_counter() - began)
+            if answer != (0, ""):
+                self.failed = answer
+
+    def median_us(self, seconds):
+        """Of the writes in so much time."""
+        self.took.clear()
+        time.sleep(seconds)
+        return statistics.median(self.took) * 1e6
+
+
+class StcpHostile(lab.FuncTest):
+    def setUp(self):
+        super().setUp()
+        if not lab.LISTEN.startswith("tcp:"):
+            self.skipTest("libfabric's provider does not outlive this")
+        self.began = time.monotonic()
+        self.b = self.brick(settings="log-level = info").start()
+        self.ok(self.b.ctl("alloc", "0x0+2"))
+        self.ok(self.b.ctl("write", "0x1000", stdin=b"untouched" * 1000))
+        talker = Talker(self.b.url, self.b)
+        self.addCleanup(talker.close)
+        self.assertEqual(talker.hear(), (0, ""))
+        self.assertEqual(talker.ask("map", 0, 1), (0, ""))
+        self.writer = Writer(talker)
+        self.writer.thread.start()
+        self.addCleanup(self.writer.thread.join)
+        self.addCleanup(self.writer.stop.set)
+        self.before = self.memory()
+
+    def memory(self):
+        """Bytes of brickd, or None when a sanitizer keeps what was freed."""
+        text = pathlib.Path(f"/proc/{self.b.process.pid}/status").read_text(encoding="ascii")
+        status = dict(line.split(":", 1) for line in text.splitlines())
+        virtual, resident = (int(status[name].split()[0]) * 1024 for name in
+                             ("VmSize", "RssAnon"))
+        return None if virtual > 1 << 40 else resident
+
+    def peer(self):
+        return Peer(self.b)
+
+    def gone(self, peer, what):
+        self.assertTrue(peer.is_gone(), f"{what} is still there")
+
+    def unharmed(self):
+        """What must be so after everything."""
+        self.writer.stop.set()
+        self.writer.thread.join()
+        self.assertIsNone(self.writer.failed)
+        self.assertEqual(self.writer.talker.ask("unmap", 0), (0, ""))
+        self.assertIsNone(self.b.process.poll())
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        self.assertEqual(self.ok(self.b.ctl("read", "0x1000", "--length", "9000")),
+                         b"untouched" * 1000)
+        after = self.memory()
+        if after is not None:
+            self.assertLess(after, self.before + GROWTH_MAX)
+        lines = [line.split("wire: ")[1] for line in self.b.log_text().splitlines()
+                 if "broke the rules of tcp's wire: " in line]
+        most = 2 + (time.monotonic() - self.began) / LINE_EACH_S
+        for line in set(lines):
+            self.assertLessEqual(lines.count(line), most, line)
+        return lines
+
+    def test_each_broken_rule_ends_its_connection_alone(self):
+        rng = random.Random(SEED)
+        print(f"# seed {SEED}")
+        alone = self.writer.median_us(1)
+        self.writer.took.clear()
+        said = set()
+        for says, data in bad_operations(rng):
+            peer = self.peer().join()
+            peer.send(data)
+            # Some of it may be right by itself: then it is half of something.
+            peer.end()
+            self.gone(peer, data.hex())
+            if says:
+                said.add(says)
+        beside = statistics.median(self.writer.took) * 1e6
+        print(f"# 4 KiB write: {alone:.0f} us alone, {beside:.0f} us beside it")
+        lines = " ".join(self.unharmed())
+        for says in said:
+            self.assertIn(says, lines)
+
+    def test_random_bytes_end_their_connection_alone(self):
+        rng = random.Random(SEED)
+        print(f"# seed {SEED}")
+        good = [data for _, data in bad_operations(rng)]
+        for number in range(ROUNDS):
+            peer = self.peer()
+            if number % 4:
+                peer.join()
+            data = bytearray(rng.choice(good) + rng.randbytes(rng.randrange(200)))
+            for _ in range(rng.randrange(4)):
+                data[rng.randrange(len(data))] = rng.getrandbits(8)
+            # In pieces, so that they meet every state.
+            while data:
+                n = rng.randrange(1, 40)
+                peer.send(data[:n])
+                del data[:n]
+            peer.end()
+            self.gone(peer, f"number {number}")
+        self.unharmed()
+
+    def test_half_of_anything_and_trickles_are_gone_by_their_deadlines(self):
+        whole = request(hello())
+        halves = [self.peer() for _ in range(6)]
+        for peer, data in zip(halves, (b"", whole[:1], whole[:31], whole[:40],
+                                       request(b"x" * 10, length=256),
+                                       whole[:24])):
+            peer.send(data)
+        idle = self.peer().join()
+        inside = self.peer().join()
+        inside.send(header(MSG, payload=1 << 20)[:9])
+        trickle = self.peer().join()
+        trickle.socket.settimeout(0.2)
+        # As a request that would fit no receive, a byte at a time.
+        data, end = iter(header(MSG, payload=64) + bytes(64)), time.monotonic() + GONE_S
+        while True:
+            self.assertLess(time.monotonic(), end, "the trickle is still there")
+            trickle.send(bytes([next(data)]))
+            try:
+                if not trickle.socket.recv(100):
+                    break
+            except TimeoutError:
+                pass
+            except ConnectionError:
+                break
+        trickle.socket.close()
+        for number, peer in enumerate(halves + [idle, inside]):
+            self.gone(peer, f"half {number}")
+        self.assertIn("in time", " ".join(self.unharmed()))
+
+    def test_a_thousand_half_open_connections_keep_nobody_out(self):
+        alone = self.writer.median_us(1)
+        peers = []
+        for _ in range(HALF_OPEN):
+            peer = self.peer()
+            peer.send(b"\3")
+            peers.append(peer)
+        # Another address gets in at once.
+        self.ok(self.b.ctl("ping", "-c", "1"))
+        beside = self.writer.median_us(1)
+        print(f"# 4 KiB write: {alone:.0f} us alone, {beside:.0f} us beside them")
+        for peer in peers:
+            self.gone(peer, "one of a thousand")
+        self.unharmed()
+
+    def test_floods_are_not_kept(self):
+        peers = [self.peer().join() for _ in range(4)]
+        for peer in peers:
+            peer.socket.settimeout(GONE_S)
+            # Messages far beyond the credits, of which the first is none.
+            peer.send((header(MSG, payload=64) + bytes(64)) * 20000)
+        for peer in peers:
+            self.gone(peer, "a flood")
+        self.unharmed()
+
+
+if __name__ == "__main__":
+    del sys.argv[1:]
+    lab.main()
