@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "impl.h"
+#include "stcp.h"
 
 #define SHARDS_MAX  4
 #define EVENTS_MAX  64
@@ -49,6 +50,7 @@ static unsigned int n_users;
 static unsigned int n_shards;
 static atomic_uint next_shard;
 static struct stcp_shard *shards[SHARDS_MAX];
+static atomic_uint busy_poll_us;
 
 uint64_t stcp_now_ms(void)
 {
@@ -130,6 +132,34 @@ static void serve(struct stcp_shard *shard, const struct epoll_event *event)
 		(void)!read(shard->wake_fd, &count, sizeof(count));
 }
 
+void stcp_set_busy_poll(unsigned int us)
+{
+	atomic_store(&busy_poll_us,
+		     us < STCP_BUSY_POLL_MAX_US ? us : STCP_BUSY_POLL_MAX_US);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Looks for a while, if it is to; then sleeps. */
+static int next_events(struct stcp_shard *shard, struct epoll_event *events)
+{
+	uint64_t us = atomic_load(&busy_poll_us);
+	uint64_t until_us = us ? now_us() + us : 0;
+	int n = 0;
+
+	while (us && !n && now_us() < until_us)
+		n = epoll_wait(shard->epoll_fd, events, EVENTS_MAX, 0);
+	return n ? n
+		 : epoll_wait(shard->epoll_fd, events, EVENTS_MAX,
+			      is_hurried(shard) ? TICK_MS : -1);
+}
+
 static void *run(void *arg)
 {
 	struct stcp_shard *shard = arg;
@@ -137,8 +167,7 @@ static void *run(void *arg)
 	uint64_t tick_ms = 0;
 
 	while (do_calls(shard)) {
-		int n = epoll_wait(shard->epoll_fd, events, EVENTS_MAX,
-				   is_hurried(shard) ? TICK_MS : -1);
+		int n = next_events(shard, events);
 
 		for (int i = 0; i < n; i++)
 			serve(shard, &events[i]);

@@ -69,6 +69,18 @@ int stcp_choose_getinfo(uint32_t version, const char *node, const char *service,
 int stcp_choose_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
 		       void *context);
 
+/**
+ * stcp_set_busy_poll - let the threads look for more before they sleep
+ * @us: how long, microseconds; 0, as at first: not at all
+ *
+ * Saves waking them up, where processors are to be spent on that. At most
+ * STCP_BUSY_POLL_MAX_US.
+ *
+ * Context: any; of threads that run it counts from their next wait on.
+ */
+void stcp_set_busy_poll(unsigned int us);
+#define STCP_BUSY_POLL_MAX_US 10000
+
 #define STCP_DOMAIN_OPS "stcp_domain_ops"
 
 /**

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * stcp as a provider that libfabric loads by itself, for any program:
+ * libstcp-fi.so in a folder of FI_PROVIDER_PATH.
+ */
+#include <rdma/providers/fi_prov.h>
+#include <stdlib.h>
+
+#include "impl.h"
+#include "stcp.h"
+
+/* libfabric fills in whose it is, and takes it amiss when that is done. */
+static int getinfo(uint32_t version, const char *node, const char *service,
+		   uint64_t flags, const struct fi_info *hints,
+		   struct fi_info **out)
+{
+	int rc = stcp_getinfo(version, node, service, flags, hints, out);
+
+	if (rc)
+		return rc;
+	free((*out)->fabric_attr->prov_name);
+	(*out)->fabric_attr->prov_name = NULL;
+	/* As libfabric's tcp has it, for those who say nothing. */
+	if (!hints || !hints->domain_attr ||
+	    hints->domain_attr->data_progress == FI_PROGRESS_UNSPEC)
+		(*out)->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	return 0;
+}
+
+static void cleanup(void)
+{
+}
+
+static struct fi_provider provider = {
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(1, 17),
+	.name = STCP_PROVIDER,
+	.getinfo = getinfo,
+	.fabric = stcp_fabric,
+	.cleanup = cleanup,
+};
+
+struct fi_provider *fi_prov_ini(void);
+
+__attribute__((visibility("default"))) struct fi_provider *fi_prov_ini(void)
+{
+	int us;
+
+	if (!fi_param_define(&provider, "busy_poll_us", FI_PARAM_INT,
+			     "how long its threads look for more before they "
+			     "sleep, microseconds (default: 0)") &&
+	    !fi_param_get_int(&provider, "busy_poll_us", &us) && us > 0)
+		stcp_set_busy_poll((unsigned int)us);
+	return &provider;
+}
