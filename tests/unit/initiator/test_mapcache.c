@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The cache of mappings: its rules one by one, and random histories against a
+ * model that keeps the time of each block's last use.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kfb_mapcache.h"
+
+#define N     24
+#define CAP   8
+#define NONE  KFB_MAPCACHE_NONE
+#define STEPS 2000000
+
+static struct kfb_mapcache_node nodes[N];
+static struct kfb_mapcache c;
+
+static int setup(void **state)
+{
+	memset(nodes, 0xa5, sizeof(nodes));
+	kfb_mapcache_init(&c, nodes, N, CAP);
+	return 0;
+}
+
+static void map(uint32_t block)
+{
+	assert_int_equal(kfb_mapcache_begin(&c, block), 0);
+	kfb_mapcache_done(&c, block, false);
+}
+
+static bool get(uint32_t block)
+{
+	bool is_first;
+
+	return kfb_mapcache_get(&c, block, &is_first);
+}
+
+static void use(uint32_t block)
+{
+	assert_true(get(block));
+	kfb_mapcache_put(&c, block);
+}
+
+static void fill(uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		map(first + i);
+}
+
+/* ---- the rules -------------------------------------------------------- */
+
+static void only_what_is_in_is_got(void **state)
+{
+	assert_false(get(3));
+	assert_int_equal(kfb_mapcache_begin(&c, 3), 0);
+	assert_false(get(3));
+	assert_false(kfb_mapcache_pin(&c, 3));
+	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
+	kfb_mapcache_done(&c, 3, false);
+	use(3);
+	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
+	assert_int_equal(kfb_mapcache_victim(&c), 3);
+	assert_false(get(3));
+	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
+	kfb_mapcache_gone(&c, 3);
+	assert_false(get(3));
+	assert_int_equal(c.n, 0);
+}
+
+static void no_more_than_it_holds(void **state)
+{
+	fill(0, CAP - 1);
+	assert_int_equal(kfb_mapcache_begin(&c, 20), 0);
+	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
+	kfb_mapcache_done(&c, 20, false);
+	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	/* Its room is not given back yet. */
+	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
+	kfb_mapcache_gone(&c, 0);
+	assert_int_equal(kfb_mapcache_begin(&c, 21), 0);
+	kfb_mapcache_fail(&c, 21);
+	assert_int_equal(kfb_mapcache_begin(&c, 22), 0);
+}
+
+static void the_longest_unused_goes(void **state)
+{
+	fill(0, CAP);
+	use(0);
+	use(2);
+	use(1);
+	use(0);
+	for (uint32_t i = 3; i < CAP; i++)
+		assert_int_equal(kfb_mapcache_victim(&c), i);
+	assert_int_equal(kfb_mapcache_victim(&c), 2);
+	assert_int_equal(kfb_mapcache_victim(&c), 1);
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+}
+
+static void what_is_pinned_stays(void **state)
+{
+	fill(0, 3);
+	assert_true(get(0));
+	assert_true(get(0));
+	assert_true(kfb_mapcache_pin(&c, 1));
+	assert_int_equal(kfb_mapcache_take(&c, 0), -EBUSY);
+	assert_int_equal(kfb_mapcache_victim(&c), 2);
+	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+	assert_false(kfb_mapcache_is_idle(&c, 0, 3));
+	kfb_mapcache_put(&c, 0);
+	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+	kfb_mapcache_put(&c, 1);
+	assert_false(kfb_mapcache_is_idle(&c, 0, 3));
+	assert_true(kfb_mapcache_is_idle(&c, 1, 2));
+	kfb_mapcache_put(&c, 0);
+	assert_true(kfb_mapcache_is_idle(&c, 0, 3));
+	assert_int_equal(kfb_mapcache_victim(&c), 1);
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+}
+
+static void what_was_going_can_stay(void **state)
+{
+	fill(0, 2);
+	assert_int_equal(kfb_mapcache_take(&c, 1), 0);
+	assert_int_equal(kfb_mapcache_take(&c, 1), -ENOENT);
+	assert_int_equal(kfb_mapcache_take(&c, 9), -ENOENT);
+	kfb_mapcache_keep(&c, 1);
+	use(1);
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.evictions, 0);
+}
+
+static void counts_are_of_requests(void **state)
+{
+	map(0);
+	assert_true(kfb_mapcache_pin(&c, 0));
+	kfb_mapcache_put(&c, 0);
+	use(0);
+	use(0);
+	assert_false(get(1));
+	assert_int_equal(c.misses, 1);
+	assert_int_equal(c.hits, 2);
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	kfb_mapcache_gone(&c, 0);
+	assert_int_equal(c.evictions, 1);
+}
+
+/* ---- in advance ------------------------------------------------------- */
+
+static void miss(uint32_t block)
+{
+	map(block);
+	assert_true(kfb_mapcache_pin(&c, block));
+	kfb_mapcache_put(&c, block);
+}
+
+static void two_in_a_row_want_more(void **state)
+{
+	miss(4);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+	miss(5);
+	/* A quarter of the cache, each once. */
+	assert_int_equal(kfb_mapcache_ahead(&c), 6);
+	assert_int_equal(kfb_mapcache_ahead(&c), 7);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+}
+
+static void the_first_use_wants_more(void **state)
+{
+	bool is_first;
+
+	miss(4);
+	miss(5);
+	assert_int_equal(kfb_mapcache_ahead(&c), 6);
+	assert_int_equal(kfb_mapcache_begin(&c, 6), 0);
+	kfb_mapcache_done(&c, 6, true);
+	assert_true(kfb_mapcache_get(&c, 6, &is_first));
+	assert_true(is_first);
+	assert_int_equal(kfb_mapcache_ahead(&c), 7);
+	assert_int_equal(kfb_mapcache_ahead(&c), 8);
+	assert_true(kfb_mapcache_get(&c, 6, &is_first));
+	assert_false(is_first);
+	assert_int_equal(c.prefetches, 1);
+	assert_int_equal(c.prefetch_hits, 1);
+}
+
+static void some_rows_at_once(void **state)
+{
+	miss(0);
+	miss(8);
+	miss(16);
+	miss(1);
+	assert_int_equal(kfb_mapcache_ahead(&c), 2);
+	miss(9);
+	assert_int_equal(kfb_mapcache_ahead(&c), 10);
+	miss(17);
+	assert_int_equal(kfb_mapcache_ahead(&c), 18);
+}
+
+static void what_is_there_is_not_wanted(void **state)
+{
+	map(6);
+	miss(4);
+	miss(5);
+	assert_int_equal(kfb_mapcache_ahead(&c), 7);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+}
+
+static void a_row_ends_with_the_device(void **state)
+{
+	miss(N - 3);
+	miss(N - 2);
+	assert_int_equal(kfb_mapcache_ahead(&c), N - 1);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+	miss(N - 1);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+	/* None before the first. */
+	miss(0);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+}
+
+static void a_small_cache_maps_nothing_in_advance(void **state)
+{
+	kfb_mapcache_init(&c, nodes, N, 3);
+	miss(0);
+	miss(1);
+	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
+}
+
+static void a_cache_grows(void **state)
+{
+	struct kfb_mapcache_node more[2 * N];
+
+	fill(0, CAP);
+	assert_true(get(3));
+	memset(more, 0xa5, sizeof(more));
+	kfb_mapcache_grow(&c, more, 2 * N);
+	memset(nodes, 0xff, sizeof(nodes));
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	kfb_mapcache_gone(&c, 0);
+	map(2 * N - 1);
+	use(2 * N - 1);
+	assert_false(get(N));
+	kfb_mapcache_put(&c, 3);
+	assert_int_equal(kfb_mapcache_victim(&c), 1);
+}
+
+static void fewer_for_a_while(void **state)
+{
+	fill(0, 4);
+	kfb_mapcache_set_limit(&c, 3);
+	assert_int_equal(kfb_mapcache_begin(&c, 9), -ENOSPC);
+	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	kfb_mapcache_gone(&c, 0);
+	assert_int_equal(kfb_mapcache_begin(&c, 9), -ENOSPC);
+	assert_int_equal(kfb_mapcache_victim(&c), 1);
+	kfb_mapcache_gone(&c, 1);
+	map(9);
+	kfb_mapcache_set_limit(&c, CAP + 5);
+	fill(10, CAP - 3);
+	assert_int_equal(kfb_mapcache_begin(&c, 20), -ENOSPC);
+	kfb_mapcache_set_limit(&c, 0);
+	assert_int_equal(c.limit, 1);
+}
+
+/* ---- the model -------------------------------------------------------- */
+
+struct block {
+	enum kfb_mapcache_state state;
+	uint32_t pins;
+	uint64_t used;
+};
+
+static struct block blocks[N];
+static uint64_t now;
+static unsigned int n_full, n_busy, n_gone, n_none;
+
+static uint32_t below(uint32_t n)
+{
+	return (uint32_t)rand() % n;
+}
+
+static uint32_t n_taken(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		n += blocks[i].state != KFB_MAPCACHE_OUT;
+	return n;
+}
+
+static uint32_t oldest(void)
+{
+	uint32_t found = NONE;
+
+	for (uint32_t i = 0; i < N; i++) {
+		if (blocks[i].state != KFB_MAPCACHE_IN || blocks[i].pins)
+			continue;
+		if (found == NONE || blocks[i].used < blocks[found].used)
+			found = i;
+	}
+	return found;
+}
+
+static void try_get(uint32_t i)
+{
+	struct block *b = &blocks[i];
+	bool is_in = b->state == KFB_MAPCACHE_IN;
+
+	assert_int_equal(below(2) ? get(i) : kfb_mapcache_pin(&c, i), is_in);
+	b->pins += is_in;
+}
+
+static void try_put(uint32_t i)
+{
+	struct block *b = &blocks[i];
+
+	if (!b->pins)
+		return;
+	kfb_mapcache_put(&c, i);
+	if (!--b->pins)
+		b->used = ++now;
+}
+
+static void try_begin(uint32_t i)
+{
+	struct block *b = &blocks[i];
+	int rc = kfb_mapcache_begin(&c, i);
+
+	if (b->state != KFB_MAPCACHE_OUT) {
+		assert_int_equal(rc, -EEXIST);
+	} else if (n_taken() == CAP) {
+		assert_int_equal(rc, -ENOSPC);
+		n_full++;
+	} else {
+		assert_int_equal(rc, 0);
+		b->state = KFB_MAPCACHE_COMING;
+	}
+}
+
+static void try_settle(uint32_t i)
+{
+	struct block *b = &blocks[i];
+
+	if (b->state == KFB_MAPCACHE_COMING && below(8)) {
+		kfb_mapcache_done(&c, i, below(2));
+		b->state = KFB_MAPCACHE_IN;
+		b->used = ++now;
+	} else if (b->state == KFB_MAPCACHE_COMING) {
+		kfb_mapcache_fail(&c, i);
+		b->state = KFB_MAPCACHE_OUT;
+	} else if (b->state == KFB_MAPCACHE_GOING && below(8)) {
+		kfb_mapcache_gone(&c, i);
+		b->state = KFB_MAPCACHE_OUT;
+		n_gone++;
+	} else if (b->state == KFB_MAPCACHE_GOING) {
+		kfb_mapcache_keep(&c, i);
+		b->state = KFB_MAPCACHE_IN;
+		b->used = ++now;
+	}
+}
+
+static void try_take(uint32_t i)
+{
+	struct block *b = &blocks[i];
+	int rc = kfb_mapcache_take(&c, i);
+
+	if (b->state != KFB_MAPCACHE_IN) {
+		assert_int_equal(rc, -ENOENT);
+	} else if (b->pins) {
+		assert_int_equal(rc, -EBUSY);
+		n_busy++;
+	} else {
+		assert_int_equal(rc, 0);
+		b->state = KFB_MAPCACHE_GOING;
+	}
+}
+
+static void try_victim(void)
+{
+	uint32_t want = oldest();
+
+	assert_int_equal(kfb_mapcache_victim(&c), want);
+	if (want == NONE)
+		n_none++;
+	else
+		blocks[want].state = KFB_MAPCACHE_GOING;
+}
+
+static void step(uint32_t dice, uint32_t i)
+{
+	if (dice < 300)
+		try_get(i);
+	else if (dice < 600)
+		try_put(i);
+	else if (dice < 750)
+		try_begin(i);
+	else if (dice < 950)
+		try_settle(i);
+	else if (dice < 970)
+		try_take(i);
+	else
+		try_victim();
+}
+
+static void it_does_what_the_model_does(void **state)
+{
+	uint32_t ahead;
+
+	srand(20149);
+	memset(blocks, 0, sizeof(blocks));
+	for (unsigned int i = 0; i < STEPS; i++) {
+		step(below(1000), below(N));
+		assert_int_equal(c.n, n_taken());
+		assert_true(c.n <= CAP);
+		ahead = kfb_mapcache_ahead(&c);
+		assert_true(
+			ahead == NONE ||
+			(ahead < N && blocks[ahead].state == KFB_MAPCACHE_OUT));
+	}
+	assert_int_equal(c.evictions, n_gone);
+	print_message("# %u gone, %u full, %u busy, %u times all pinned\n",
+		      n_gone, n_full, n_busy, n_none);
+	assert_true(n_gone > 1000 && n_full > 1000 && n_busy > 1000 &&
+		    n_none > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(only_what_is_in_is_got, setup),
+		cmocka_unit_test_setup(no_more_than_it_holds, setup),
+		cmocka_unit_test_setup(the_longest_unused_goes, setup),
+		cmocka_unit_test_setup(what_is_pinned_stays, setup),
+		cmocka_unit_test_setup(what_was_going_can_stay, setup),
+		cmocka_unit_test_setup(counts_are_of_requests, setup),
+		cmocka_unit_test_setup(two_in_a_row_want_more, setup),
+		cmocka_unit_test_setup(the_first_use_wants_more, setup),
+		cmocka_unit_test_setup(some_rows_at_once, setup),
+		cmocka_unit_test_setup(what_is_there_is_not_wanted, setup),
+		cmocka_unit_test_setup(a_row_ends_with_the_device, setup),
+		cmocka_unit_test_setup(a_small_cache_maps_nothing_in_advance,
+				       setup),
+		cmocka_unit_test_setup(a_cache_grows, setup),
+		cmocka_unit_test_setup(fewer_for_a_while, setup),
+		cmocka_unit_test_setup(it_does_what_the_model_does, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
