@@ -38,6 +38,7 @@ enum {
 	OPT_PROVIDER,
 	OPT_SECTOR,
 	OPT_RETAIN,
+	OPT_MAP_CACHE,
 	OPT_RESIZE,
 };
 
@@ -55,6 +56,8 @@ static const struct ctl_option options[] = {
 	[OPT_SECTOR] = { "sector", 0, "BYTES", "512 or 4096; 4096" },
 	[OPT_RETAIN] = { "retain-mb", 0, "N",
 			 "MiB of writes to keep until they are durable" },
+	[OPT_MAP_CACHE] = { "map-cache", 0, "N",
+			    "blocks, or bytes, mapped at one time; 0: all" },
 	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
 	{ NULL },
 };
@@ -137,24 +140,49 @@ static int hand_over_key(struct ctl *ctl, struct order *order)
 	return CTL_DONE;
 }
 
+/* N is blocks, or bytes with a suffix, from some address on. */
+static int read_size(struct ctl *ctl, const char *base, const char *size,
+		     uint64_t *va, uint64_t *n)
+{
+	char *text = NULL;
+	int status;
+
+	if (asprintf(&text, "%s+%s", base, size) < 0)
+		return ctl_no_memory(ctl);
+	status = ctl_read_range(ctl, text, va, n);
+	free(text);
+	return status;
+}
+
 static int add_range(struct ctl *ctl, struct order *order,
 		     const struct ctl_args *args)
 {
 	const char *base = args->options[OPT_BASE];
-	char *text = NULL;
-	uint64_t n;
-	uint64_t va;
+	uint64_t n = 0;
+	uint64_t va = 0;
 	int status;
 
 	if (!args->options[OPT_SIZE])
 		return ctl_usage(ctl, "give --size");
-	if (asprintf(&text, "%s+%s", base ? base : "0x0",
-		     args->options[OPT_SIZE]) < 0)
-		return ctl_no_memory(ctl);
-	status = ctl_read_range(ctl, text, &va, &n);
-	free(text);
+	status = read_size(ctl, base ? base : "0x0", args->options[OPT_SIZE],
+			   &va, &n);
 	if (!status)
 		add(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
+	return status;
+}
+
+static int add_map_cache(struct ctl *ctl, struct order *order,
+			 const struct ctl_args *args)
+{
+	const char *size = args->options[OPT_MAP_CACHE];
+	uint64_t n = 0;
+	uint64_t va;
+	int status = CTL_DONE;
+
+	if (size && strcmp(size, "0") != 0)
+		status = read_size(ctl, "0x0", size, &va, &n);
+	if (!status && n)
+		add(order, ",map_cache=%" PRIu64, n);
 	return status;
 }
 
@@ -197,6 +225,8 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	int status;
 
 	status = add_numbers(ctl, order, args);
+	if (!status)
+		status = add_map_cache(ctl, order, args);
 	if (status)
 		return status;
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
@@ -278,9 +308,8 @@ static int resize(struct ctl *ctl, const struct ctl_args *args)
 	char answer[CTL_ANSWER_BYTES];
 	struct order order = { 0 };
 	unsigned int number;
-	char *text = NULL;
-	uint64_t n;
-	uint64_t va;
+	uint64_t n = 0;
+	uint64_t va = 0;
 	int status;
 
 	if (!args->options[OPT_SIZE])
@@ -288,10 +317,7 @@ static int resize(struct ctl *ctl, const struct ctl_args *args)
 	status = ctl_disk_number(ctl, disk, &number);
 	if (status)
 		return status;
-	if (asprintf(&text, "0x0+%s", args->options[OPT_SIZE]) < 0)
-		return ctl_no_memory(ctl);
-	status = ctl_read_range(ctl, text, &va, &n);
-	free(text);
+	status = read_size(ctl, "0x0", args->options[OPT_SIZE], &va, &n);
 	if (status)
 		return status;
 	add(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);

@@ -22,6 +22,7 @@
 
 void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq)
 {
+	kfbk_cache_put(dev, kfbk_rq_of(rq));
 	kfbk_lock(dev);
 	list_add_tail(&kfbk_rq_of(rq)->node, &dev->waiting);
 	kfbk_unlock(dev);
@@ -53,6 +54,13 @@ blk_status_t kfbk_status_of(int error)
 	default:
 		return BLK_STS_IOERR;
 	}
+}
+
+void kfbk_set_state(struct kfbk_device *dev, u64 block, u8 state)
+{
+	kfbk_lock(dev);
+	smp_store_release(&dev->blocks[block].state, state);
+	kfbk_unlock(dev);
 }
 
 static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
@@ -91,11 +99,16 @@ static int allocate(struct kfbk_device *dev, u64 block)
 
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
 {
+	bool was_late = false;
 	int tries = 0;
 	int ret;
 
 	do {
 		ret = kfbk_map_run(dev, first, n, false);
+		was_late |= ret == -ETIMEDOUT;
+		/* By the try that was answered late: that is being undone. */
+		if (ret == -EBUSY && was_late)
+			ret = -EAGAIN;
 	} while (ret && may_pass(dev, ret, tries++));
 	return ret;
 }
@@ -111,28 +124,37 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static void set_block_state(struct kfbk_device *dev, u64 block, u8 state)
-{
-	kfbk_lock(dev);
-	smp_store_release(&dev->blocks[block].state, state);
-	kfbk_unlock(dev);
-}
-
 /* A block's first write. */
 static int fill(struct kfbk_device *dev, u64 block)
 {
 	int ret;
 
-	set_block_state(dev, block, KFBK_FILLING);
+	kfbk_set_state(dev, block, KFBK_FILLING);
 	ret = allocate(dev, block);
 	if (!ret) {
-		ret = kfbk_map_again(dev, block, 1);
+		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
+				     : kfbk_map_again(dev, block, 1);
 		if (ret)
 			kfbk_free_run(dev, block, 1);
 	}
 	trace_kfbrick_block(dev, block, 1, ret);
 	if (ret)
-		set_block_state(dev, block, KFBK_ABSENT);
+		kfbk_set_state(dev, block, KFBK_ABSENT);
+	return ret;
+}
+
+/* The same, when there is room for few mappings. */
+static int fill_cached(struct kfbk_device *dev, u64 block)
+{
+	int ret = kfbk_cache_reserve(dev, block, false);
+
+	if (ret)
+		return ret;
+	ret = fill(dev, block);
+	if (ret)
+		kfbk_cache_fail(dev, block);
+	else
+		kfbk_cache_done(dev, block, false);
 	return ret;
 }
 
@@ -153,10 +175,13 @@ static int discard(struct kfbk_device *dev, struct request *rq)
 	return ret;
 }
 
-static bool frees(const struct kfbk_rq *krq, const struct request *rq)
+static bool frees(const struct kfbk_device *dev, const struct request *rq)
 {
+	const struct kfbk_rq *krq = kfbk_rq_of((struct request *)rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
 
+	if (!dev->options.thin)
+		return false;
 	if (req_op(rq) == REQ_OP_WRITE_ZEROES && rq->cmd_flags & REQ_NOUNMAP)
 		return false;
 	return (req_op(rq) == REQ_OP_DISCARD ||
@@ -165,22 +190,62 @@ static bool frees(const struct kfbk_rq *krq, const struct request *rq)
 	       blk_rq_bytes(rq) - krq->done >= KFB_BLOCK_BYTES;
 }
 
+static u64 block_of(const struct kfbk_device *dev, const struct kfbk_rq *krq)
+{
+	return (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
+}
+
+/* All that wait for a block go on, before it may have to go for another. */
+static void promise(struct kfbk_device *dev, u64 block)
+{
+	struct kfbk_rq *krq, *next;
+	LIST_HEAD(ready);
+
+	kfbk_lock(dev);
+	list_for_each_entry_safe(krq, next, &dev->waiting, node) {
+		if (block_of(dev, krq) == block &&
+		    !frees(dev, blk_mq_rq_from_pdu(krq)) &&
+		    kfbk_cache_promise(dev, krq))
+			list_move_tail(&krq->node, &ready);
+	}
+	kfbk_unlock(dev);
+	list_for_each_entry_safe(krq, next, &ready, node) {
+		list_del_init(&krq->node);
+		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
+	}
+}
+
+/* The first of those that wait for a block; see that it can be used. */
+static int prepare(struct kfbk_device *dev, struct request *rq, u64 block)
+{
+	u8 state = dev->blocks[block].state;
+
+	if (state == KFBK_UNMAPPED)
+		return kfbk_cache_load(dev, block);
+	if (req_op(rq) != REQ_OP_WRITE || state != KFBK_ABSENT)
+		return 0;
+	return dev->cache.cap ? fill_cached(dev, block) : fill(dev, block);
+}
+
 /* 0: the request is on its way. */
 static int serve(struct kfbk_device *dev, struct request *rq)
 {
-	const struct kfbk_rq *krq = kfbk_rq_of(rq);
-	u64 block = (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+	u64 block = block_of(dev, krq);
 	int ret;
 
 	if (READ_ONCE(dev->is_over))
 		return -EIO;
-	if (frees(krq, rq))
+	if (frees(dev, rq))
 		return discard(dev, rq);
-	if (req_op(rq) == REQ_OP_WRITE &&
-	    dev->blocks[block].state == KFBK_ABSENT) {
-		ret = fill(dev, block);
-		if (ret)
-			return ret;
+	ret = prepare(dev, rq, block);
+	if (ret)
+		return ret;
+	if (dev->cache.cap) {
+		kfbk_lock(dev);
+		kfbk_cache_promise(dev, krq);
+		kfbk_unlock(dev);
+		promise(dev, block);
 	}
 	kfbk_rq_again(rq);
 	return 0;
@@ -195,8 +260,12 @@ void kfbk_map_work(struct work_struct *work)
 	int ret;
 
 	kfbk_resize_run(dev);
-	while ((rq = next_request(dev)) != NULL) {
-		ret = serve(dev, rq);
+	for (;;) {
+		kfbk_cache_give(dev);
+		rq = next_request(dev);
+		if (!rq && !kfbk_cache_ahead(dev))
+			break;
+		ret = rq ? serve(dev, rq) : 0;
 		if (ret)
 			kfbk_rq_end(rq, kfbk_status_of(ret));
 	}

@@ -6,6 +6,9 @@
  * when the session can take it, and its owner is woken with the answer. FLUSH
  * requests have owners of another kind, see flush.c: the two are told apart by
  * the op.
+ *
+ * A request that was not answered in time is nobody's any more. When it was a
+ * MAP, and is granted after all, the mapping is given back.
  */
 #include "kfbrick.h"
 
@@ -50,6 +53,42 @@ void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome)
 	finish(call, outcome);
 }
 
+void kfbk_answered_late(struct kfbk_queue *q, const struct kfb_outcome *outcome)
+{
+	struct kfbk_device *dev = q->dev;
+
+	lockdep_assert_held(&dev->lock);
+	if (outcome->op != KFB_OP_MAP || outcome->error)
+		return;
+	if (dev->n_late == KFBK_LATE_MAX) {
+		kfbk_err(dev, "a mapping stays: too many came late\n");
+		return;
+	}
+	dev->late[dev->n_late++] = dev->rx_reply.u.map.mapping_id;
+	kfbk_calls_pump(dev);
+}
+
+/* Nobody waits for the answers: they are BUSY to who maps them again. */
+static void give_back_late(struct kfbk_device *dev)
+{
+	struct kfb_request req = { .op = KFB_OP_UNMAP };
+	struct kfb_message message;
+	u64 now_ms = kfbk_now_ms();
+
+	/* With its session a mapping is gone. */
+	if (dev->is_over || dev->session_id != dev->client.session_id)
+		dev->n_late = 0;
+	while (dev->n_late && kfb_client_can_call(&dev->client, 0)) {
+		req.u.unmap.mapping_id = dev->late[dev->n_late - 1];
+		if (kfb_engine_start(&dev->client.queues[0].engine, &req,
+				     now_ms, dev->options.timeout_ms, NULL,
+				     &message))
+			return;
+		kfbk_send(&dev->queues[0], &message);
+		dev->n_late--;
+	}
+}
+
 static bool may_go(const struct kfbk_device *dev, const struct kfbk_call *call)
 {
 	return kfb_client_can_call(&dev->client, 0) &&
@@ -79,6 +118,7 @@ void kfbk_calls_pump(struct kfbk_device *dev)
 	struct kfbk_call *call, *next;
 
 	lockdep_assert_held(&dev->lock);
+	give_back_late(dev);
 	list_for_each_entry_safe(call, next, &dev->calls, node) {
 		if (dev->is_over) {
 			lose(call);

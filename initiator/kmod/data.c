@@ -18,7 +18,8 @@
  *
  * The last two go on in steps: after each the request is queued again, until
  * kfbk_rq.done says that it is complete. A request that needs a block that is
- * not mapped waits for blocks.c.
+ * not mapped waits for blocks.c; with a cache of mappings each pins its block
+ * until its operation is over.
  *
  * When a connection dies its requests come back with an error and are queued
  * again; they go out on the next connection, when the old one is closed. One
@@ -97,6 +98,7 @@ static void complete_rq(struct request *rq)
 
 void kfbk_rq_end(struct request *rq, blk_status_t status)
 {
+	kfbk_cache_put(rq->q->queuedata, kfbk_rq_of(rq));
 	trace_kfbrick_done(rq, blk_status_to_errno(status));
 	kfbk_rq_of(rq)->status = status;
 	blk_mq_complete_request(rq);
@@ -192,6 +194,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	/* A flush that begins now knows of the write. */
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(dev, krq, true);
+	kfbk_cache_put(dev, krq);
 	if (krq->is_write && !krq->chained && krq->fua) {
 		make_durable(dev, krq);
 		return;
@@ -226,6 +229,12 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 static struct kfbk_block *block_of(const struct kfbk_device *dev, u64 va)
 {
 	return &dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT];
+}
+
+/* Its block is MAPPED, and stays so while it is used. */
+static bool has_block(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	return !dev->cache.cap || kfbk_cache_get(dev, krq);
 }
 
 static struct fi_rma_iov remote(const struct kfbk_device *dev,
@@ -388,6 +397,10 @@ static blk_status_t move(struct kfbk_device *dev, struct request *rq,
 	/* Pairs with the release that makes a block MAPPED. */
 	switch (smp_load_acquire(&block_of(dev, krq->va)->state)) {
 	case KFBK_MAPPED:
+		if (!has_block(dev, krq)) {
+			kfbk_blocks_wait(dev, rq);
+			return BLK_STS_OK;
+		}
 		buf = rq_buf(dev, rq);
 		return submit(dev, rq, &buf, open);
 	case KFBK_ABSENT:
@@ -446,7 +459,8 @@ static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
 	}
 	if (state != KFBK_MAPPED ||
 	    (len == KFB_BLOCK_BYTES &&
-	     (req_op(rq) == REQ_OP_DISCARD || may_unmap(dev, rq)))) {
+	     (req_op(rq) == REQ_OP_DISCARD || may_unmap(dev, rq))) ||
+	    !has_block(dev, krq)) {
 		kfbk_blocks_wait(dev, rq);
 		return BLK_STS_OK;
 	}
@@ -477,6 +491,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->posted = false;
 	krq->chained = false;
 	krq->copy = KFB_RETAIN_NONE;
+	krq->block = KFB_MAPCACHE_NONE;
 	krq->is_write = op_is_write(req_op(rq));
 	krq->fua = req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
 		   dev->flush_mode != KFB_FLUSH_NONE;
@@ -538,6 +553,9 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 
 	/* The request may be over, and another's, when this returns. */
 	status = start(dev, bd->rq, last ? NULL : open);
+	/* It ends here; one that comes again keeps its block. */
+	if (unlikely(status && status != BLK_STS_RESOURCE))
+		kfbk_cache_put(dev, kfbk_rq_of(bd->rq));
 	if (last && READ_ONCE(*open))
 		commit_rqs(hctx);
 	return status;

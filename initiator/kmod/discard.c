@@ -105,6 +105,10 @@ static bool is_quiet(struct kfbk_device *dev, struct span span)
 {
 	struct looking l = { .dev = dev, .span = span };
 
+	/* Those that were promised a block find it QUIET and let go of it. */
+	if (dev->cache.cap)
+		return kfbk_cache_is_idle(dev, span.first,
+					  span.end - span.first);
 	blk_mq_tagset_busy_iter(&dev->tags, look, &l);
 	return !l.found;
 }
@@ -132,10 +136,13 @@ static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
 	return kfbk_call(dev, &call);
 }
 
-static int unmap(struct kfbk_device *dev, u64 first, u64 end)
+int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end)
 {
-	int ret = call_unmap(dev, first, end);
+	int ret;
 
+	if (!dev->blocks[first].mapping_id)
+		return 0;
+	ret = call_unmap(dev, first, end);
 	if (ret == -ETIMEDOUT)
 		ret = call_unmap(dev, first, end);
 	/* It is gone with its session, or was so before. */
@@ -166,11 +173,22 @@ static int unmap_all(struct kfbk_device *dev, struct span span)
 	for (i = span.first; !ret && i < span.end; i = end) {
 		end = busy_end(dev, span, i, true);
 		if (dev->blocks[i].state == KFBK_BUSY)
-			ret = unmap(dev, i, end);
+			ret = kfbk_unmap(dev, i, end);
 		else
 			end = i + 1;
 	}
 	return ret;
+}
+
+/* In a cache: each is a handle of its own, and is not mapped any more. */
+static void forget(struct kfbk_device *dev, struct span span)
+{
+	u64 i;
+
+	for (i = span.first; i < span.end; i++) {
+		kfbk_cache_forget(dev, i);
+		dev->blocks[i].mapping_id = 0;
+	}
 }
 
 /* Map again what is BUSY: it was mapped before, and was not freed. */
@@ -179,6 +197,10 @@ static int map_rest(struct kfbk_device *dev, struct span span)
 	u64 end, i;
 	int ret = 0;
 
+	if (dev->cache.cap) {
+		set_states(dev, span, KFBK_BUSY, KFBK_UNMAPPED);
+		return 0;
+	}
 	for (i = span.first; !ret && i < span.end; i = end) {
 		end = busy_end(dev, span, i, false);
 		if (dev->blocks[i].state == KFBK_BUSY)
@@ -218,6 +240,8 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 	int ret = unmap_all(dev, span);
 	int rest;
 
+	if (dev->cache.cap)
+		forget(dev, span);
 	ret = ret ?: free_all(dev, first, first + n);
 	rest = map_rest(dev, span);
 	if (!rest)
@@ -264,6 +288,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
 	} else {
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
+		set_states_locked(dev, span, KFBK_UNMAPPED, KFBK_BUSY);
 		kfbk_retain_drop(dev, span.first, span.end - span.first);
 	}
 	kfbk_unlock(dev);

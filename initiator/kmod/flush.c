@@ -69,16 +69,51 @@ static int post_message(struct kfbk_queue *q, const struct kfb_flush_op *op)
 	return 0;
 }
 
+static bool is_live(const struct kfbk_device *dev, u64 va)
+{
+	u8 state =
+		dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT].state;
+
+	return state == KFBK_MAPPED || state == KFBK_QUIET;
+}
+
+/*
+ * Where a readback reads: the last bytes written, or, when that block has been
+ * unmapped meanwhile (then they are durable), others that are to be flushed.
+ */
+static int choose_tail(struct kfbk_device *dev, const struct kfb_flush_op *op,
+		       struct kfb_flush_range *tail)
+{
+	u64 block;
+	u32 i;
+
+	*tail = op->tail;
+	if (is_live(dev, tail->va))
+		return 0;
+	tail->len = 1;
+	for (i = 0; i < op->dirty.n; i++) {
+		tail->va = op->dirty.ranges[i].va;
+		if (is_live(dev, tail->va))
+			return 0;
+	}
+	if (!kfbk_cache_any(dev, &block))
+		return -EIO;
+	tail->va = kfbk_block_va(dev, block);
+	return is_live(dev, tail->va) ? 0 : -EIO;
+}
+
 static int post_readback(struct kfbk_queue *q, const struct kfb_flush_op *op)
 {
 	struct kfbk_device *dev = q->dev;
-	u64 at = op->tail.va - dev->options.base;
+	struct kfb_flush_range tail;
+	int wrong = choose_tail(dev, op, &tail);
+	u64 at = tail.va - dev->options.base;
 	const struct kfbk_block *b = &dev->blocks[at >> KFB_BLOCK_SHIFT];
 	struct kfbk_ctx *ctx =
 		kfbk_ctx_at(dev, q->readback_ctx, op - q->flush.posted);
 	struct fi_rma_iov rma = { .addr = b->raddr +
 					  (at & (KFB_BLOCK_BYTES - 1)),
-				  .len = op->tail.len,
+				  .len = tail.len,
 				  .key = b->key };
 	struct fi_msg_flush msg = { .mode = FI_FLUSH_READBACK,
 				    .rma_iov = &rma,
@@ -87,6 +122,8 @@ static int post_readback(struct kfbk_queue *q, const struct kfb_flush_op *op)
 				    .context = &ctx->fi };
 	ssize_t ret;
 
+	if (wrong)
+		return wrong;
 	if (!q->ep)
 		return -ENOTCONN;
 	ctx->id = op->id;
@@ -269,6 +306,7 @@ void kfbk_flush_fail_all(struct kfbk_device *dev, int error)
 void kfbk_flush_lost(struct kfbk_queue *q)
 {
 	lockdep_assert_held(&q->dev->lock);
+	q->dev->n_closed++;
 	spin_lock(&q->lock);
 	kfb_flush_lost(&q->flush);
 	spin_unlock(&q->lock);

@@ -24,6 +24,7 @@
  *   dev->lock (bh)   client, engines, calls, flushes that wait, block states
  *   queue->lock (bh) the queue's flush bookkeeping
  *   retain.lock (bh) which writes there are copies of
+ *   cache.lock (bh)  which blocks are mapped, and in use
  *   (the provider's own)
  *
  * A post is safe against the closing of its endpoint in two ways: under
@@ -52,6 +53,7 @@
 #include <kfabric/fi_cm.h>
 #include <kfabric/fi_rma.h>
 
+#include "blocks.h"
 #include "kfb_blockmap.h"
 #include "kfb_client.h"
 #include "kfb_disk.h"
@@ -71,6 +73,9 @@
 
 /* Segments of one request; the provider may have fewer. */
 #define KFBK_SEGMENTS_MAX 64
+
+/* Mappings that came late and are about to be given back. */
+#define KFBK_LATE_MAX 8
 
 #define KFBK_WHY_BYTES	    160
 #define KFBK_BLOCK_SECTORS  (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
@@ -147,6 +152,7 @@ struct kfbk_flush {
  * @va: address of the step under way
  * @len: its bytes
  * @copy: number of its retained copy, or KFB_RETAIN_NONE
+ * @block: that it has pinned, or KFB_MAPCACHE_NONE
  * @chained: a readback is, or will be, behind the write
  * @posted: in flight; cleared when the operation's memory is ours again
  * @is_write: data goes to the brick
@@ -163,6 +169,7 @@ struct kfbk_rq {
 	u64 va;
 	u32 len;
 	u64 copy;
+	u32 block;
 	bool chained;
 	bool posted;
 	bool is_write;
@@ -261,44 +268,6 @@ struct kfbk_queue {
 	atomic_long_t n_ops[KFBK_OPS];
 };
 
-/**
- * enum kfbk_block_state - of a 2 MiB block; see maps.c
- * @KFBK_ABSENT: not allocated, as far as this device knows: reads as zeros
- * @KFBK_FILLING: being allocated for a write; still reads as zeros
- * @KFBK_MAPPED: key and address are good
- * @KFBK_QUIET: likewise, but requests wait: it is about to be BUSY
- * @KFBK_BUSY: its mapping is being changed: everything waits
- */
-enum kfbk_block_state {
-	KFBK_ABSENT,
-	KFBK_FILLING,
-	KFBK_MAPPED,
-	KFBK_QUIET,
-	KFBK_BUSY,
-};
-
-/**
- * struct kfbk_block - where a block is
- * @key: of its handle
- * @raddr: remote address of the block's first byte
- * @mapping_id: whose handle it is
- * @birth: of the block's life
- * @state: &enum kfbk_block_state; the others are good when it is MAPPED
- * @is_first: a handle begins here
- * @has_birth: @birth is known: another one means that it changed hands
- * @is_new: this attach has allocated it
- */
-struct kfbk_block {
-	u64 key;
-	u64 raddr;
-	u64 mapping_id;
-	u32 birth;
-	u8 state;
-	bool is_first :1;
-	bool has_birth :1;
-	bool is_new :1;
-};
-
 /* Operations that write copies again, under way at one time. */
 #define KFBK_REPLAYS 32
 
@@ -306,13 +275,6 @@ struct kfbk_block {
 struct kfbk_replay_part {
 	u64 va;
 	u32 len;
-};
-
-/* A disk is to grow; see resize.c. */
-struct kfbk_resize {
-	u64 n_blocks;
-	int error;
-	struct completion done;
 };
 
 /**
@@ -390,18 +352,23 @@ struct kfbk_replay {
  * @flush_mode: KFB_FLUSH_*
  * @lease_until_ms: handles are good until then
  * @calls: to be sent, in order
+ * @late: ids of mappings that nobody waits for any more
+ * @n_late: how many
  * @flushing: &struct kfbk_flush that wait
  * @ended: requests that are over, until the lock is dropped
  * @losses: completed writes that are lost
  * @is_lossy: there are some: nothing is written any more
  * @retain: copies of writes that may not be durable
  * @replay: when they are written again
+ * @n_closed: endpoints that were closed; as long as it stays what was flushed
+ *	has not been written again
  * @told: the state user space was last told
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
  * @session_id: of the session that @blocks are of
  * @blocks: by number
  * @n_blocks: how many; more than the disk has after a failure to grow
+ * @cache: which of them are mapped, when not all are
  * @resize: NULL, or what the map work is to do
  * @waiting: requests for blocks that are not MAPPED
  * @draining: somebody waits until blocks are quiet
@@ -442,18 +409,22 @@ struct kfbk_device {
 	u32 flush_mode;
 	atomic64_t lease_until_ms;
 	struct list_head calls;
+	u64 late[KFBK_LATE_MAX];
+	u32 n_late;
 	struct list_head flushing;
 	struct list_head ended;
 	struct kfb_losses losses;
 	bool is_lossy;
 	struct kfbk_retain retain;
 	struct kfbk_replay replay;
+	u64 n_closed;
 	enum kfb_disk_state told;
 	struct kfb_reply *replies;
 
 	u64 session_id;
 	struct kfbk_block *blocks;
 	u64 n_blocks;
+	struct kfbk_cache cache;
 	struct kfbk_resize *resize;
 	struct list_head waiting;
 	bool draining;
@@ -648,39 +619,11 @@ int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
 void kfbk_calls_pump(struct kfbk_device *dev);
 /* What became of a call. Context: dev->lock is held. */
 void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome);
-
-/* maps.c */
-int kfbk_maps_init(struct kfbk_device *dev);
-void kfbk_maps_fini(struct kfbk_device *dev);
-/* At attach: allocate what is missing, map. Context: process. */
-int kfbk_maps_attach(struct kfbk_device *dev);
-/* The same for the blocks from one on, in the map work. */
-int kfbk_maps_add(struct kfbk_device *dev, u64 first);
-
-/**
- * kfbk_map_run - map consecutive blocks
- * @dev: the device
- * @first: number of the first block
- * @n: blocks
- * @in_mapping: this restores what was mapped before
- *
- * The blocks' table entries become MAPPED in the end, all in one session.
- * Where an entry has a birth, the new one must be the same. Refusals that may
- * pass are tried again for a while.
- *
- * Context: process.
- * Return: 0, -ESTALE (another birth), -ECONNRESET (the session was lost: try
- * again), or what the brick answered.
- */
-int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
-u64 kfbk_block_va(const struct kfbk_device *dev, u64 block);
-
-/* restore.c */
-void kfbk_restore(struct work_struct *work);
+/* Of one that nobody waits for any more. Likewise. */
+void kfbk_answered_late(struct kfbk_queue *q,
+			const struct kfb_outcome *outcome);
 
 /* discard.c */
-/* Whole blocks, none of them in use by others. Context: the map work. */
-int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
 /*
  * Take dev->lock when mappings and copies stay as they are while it is held:
  * no restore work runs and nothing is written again. Context: the map work.
@@ -688,19 +631,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
  */
 int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock);
 
-/* resize.c */
-/* What dev->resize wants. Context: the map work. */
-void kfbk_resize_run(struct kfbk_device *dev);
-/* Context: process. */
-int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks);
-
-/* blocks.c: for the map work */
-int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
-int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n);
-blk_status_t kfbk_status_of(int error);
-void kfbk_map_work(struct work_struct *work);
-/* A request for a block that is not MAPPED. Context: any. */
-void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq);
+/* blocks.h has the rest of what maps and frees blocks. */
 /* A request is not in flight any more. Context: any. */
 static inline void kfbk_blocks_quieter(struct kfbk_device *dev)
 {

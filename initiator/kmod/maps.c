@@ -10,8 +10,12 @@
  *     |                                     QUIET      |
  *     |                                      | flushed |
  *     '------------- FREE ------------ BUSY <'---------'
+ *                                      |  ^
+ *                    no room any more  v  | MAP, for whoever needs it
+ *                                    UNMAPPED
  *
- * QUIET blocks are mapped, and are mapped again in a new session, but requests
+ * UNMAPPED is there only with a cache of mappings (mapcache.c): allocated
+ * blocks begin so. QUIET blocks are mapped, and are mapped again in a new session, but requests
  * wait. BUSY ones may or may not be.
  *
  * Looking a block up is indexing: queue_rq() does it with one acquiring load of
@@ -43,11 +47,14 @@ int kfbk_maps_init(struct kfbk_device *dev)
 	dev->n_blocks = dev->options.n_blocks;
 	dev->blocks = kvcalloc(dev->n_blocks, sizeof(*dev->blocks), GFP_KERNEL);
 	dev->replies = kcalloc(2, sizeof(*dev->replies), GFP_KERNEL);
-	return dev->blocks && dev->replies ? 0 : -ENOMEM;
+	if (!dev->blocks || !dev->replies)
+		return -ENOMEM;
+	return kfbk_cache_open(dev);
 }
 
 void kfbk_maps_fini(struct kfbk_device *dev)
 {
+	kfbk_cache_close(dev);
 	kvfree(dev->blocks);
 	kfree(dev->replies);
 }
@@ -160,8 +167,13 @@ static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 {
 	if (READ_ONCE(dev->is_over))
 		return false;
-	return error == -EAGAIN ||
-	       (in_mapping && (error == -EBUSY || error == -ESHUTDOWN));
+	/* Who maps on demand has to give back meanwhile, and tries by itself. */
+	if (error == -EAGAIN)
+		return in_mapping || !dev->cache.cap;
+	/* When memory is short the brick asks others to give some back. */
+	if (in_mapping && dev->cache.cap && error == -ENOSPC)
+		return true;
+	return in_mapping && (error == -EBUSY || error == -ESHUTDOWN);
 }
 
 /* The first page, and until when it is tried. */
@@ -180,16 +192,29 @@ static int ask(struct mapping *m, u64 until_ms)
 	}
 }
 
-/* How long a MAP is tried that is refused for now. */
-static u64 patience_ms(const struct kfbk_device *dev, bool in_mapping)
+u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient)
 {
 	u64 now_ms = kfbk_now_ms();
 
-	if (!in_mapping)
+	if (!is_patient)
 		return now_ms + dev->options.timeout_ms;
 	if (dev->options.reconnect_ms == KFB_CLIENT_FOREVER)
 		return KFB_TIME_NEVER;
 	return now_ms + dev->options.reconnect_ms;
+}
+
+/* Some of its pages have come, and it is of no use. */
+static void undo(struct mapping *m)
+{
+	struct kfbk_call call = {
+		.req = { .op = KFB_OP_UNMAP,
+			 .u.unmap.mapping_id = m->call.req.u.map.mapping_id },
+		.in_mapping = m->call.in_mapping,
+	};
+
+	/* Else it is gone with its session. */
+	if (m->session_id == READ_ONCE(m->dev->client.session_id))
+		kfbk_call(m->dev, &call);
 }
 
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
@@ -202,17 +227,27 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
 		.first = first,
 	};
-	u64 until_ms = patience_ms(dev, in_mapping);
+	u64 until_ms = kfbk_patience_ms(dev, in_mapping);
 	int ret;
 
 	m.call.req.u.map.range = m.rest;
+	/*
+	 * Where memory is short only who waits gets what is moved there for it.
+	 * Restoring a whole disk wants nothing moved, and tries again itself.
+	 */
 	m.call.req.u.map.flags =
-		KFB_MAP_NOWAIT |
+		(in_mapping && !dev->cache.cap ? KFB_MAP_NOWAIT : 0) |
 		(dev->options.ro ? KFB_MAP_RO | KFB_MAP_SHARED
 				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
 	do {
 		ret = ask(&m, until_ms);
+		if (ret == -ETIMEDOUT)
+			pr_info_ratelimited(
+				"kfbrick%d: the brick does not answer to MAP\n",
+				dev->instance);
 		ret = ret ?: take_page(&m);
+		if (ret && m.call.req.u.map.mapping_id)
+			undo(&m);
 		if (ret)
 			return ret;
 	} while (m.rest.n_blocks);
@@ -317,6 +352,20 @@ static int alloc_missing(struct kfbk_device *dev, u64 first)
 	return ret;
 }
 
+/* They are mapped when they are needed. */
+static int leave_unmapped(struct kfbk_device *dev, u64 first)
+{
+	u64 i;
+
+	kfbk_lock(dev);
+	for (i = first; i < dev->n_blocks; i++) {
+		if (dev->blocks[i].state == KFBK_BUSY)
+			smp_store_release(&dev->blocks[i].state, KFBK_UNMAPPED);
+	}
+	kfbk_unlock(dev);
+	return 0;
+}
+
 static int map_allocated(struct kfbk_device *dev, u64 first)
 {
 	u64 end, i;
@@ -394,7 +443,8 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 	}
 	if (!ret) {
 		what = "map";
-		ret = map_allocated(dev, first);
+		ret = dev->cache.cap ? leave_unmapped(dev, first)
+				     : map_allocated(dev, first);
 	}
 	if (ret)
 		say_why(dev, what, ret);

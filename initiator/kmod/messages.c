@@ -145,6 +145,8 @@ static void received(struct kfbk_queue *q, u16 index, u32 len)
 		kfbk_queue_failed(q, -ECONNRESET);
 	if (news && outcome.kind == KFB_OUTCOME_REPLY)
 		kfbk_answered(q, &outcome);
+	if (news && outcome.kind == KFB_OUTCOME_LATE)
+		kfbk_answered_late(q, &outcome);
 	if (is_news(dev, news, &outcome))
 		kfbk_kick(dev);
 unlock:

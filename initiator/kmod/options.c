@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include <linux/uuid.h>
 
+#include "kfb_mapcache.h"
 #include "options.h"
 
 #define SECONDS_MAX   86400
@@ -176,6 +177,13 @@ static const char *take_retain(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
+static const char *take_map_cache(const char *value, struct kfbk_options *out)
+{
+	if (kstrtou32(value, 10, &out->map_cache))
+		return "must be a number of 2 MiB blocks, or 0";
+	return NULL;
+}
+
 static const char *take_instance(const char *value, struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->instance))
@@ -209,6 +217,7 @@ enum {
 	OPT_TIMEOUT,
 	OPT_FAIL,
 	OPT_RETAIN,
+	OPT_MAP_CACHE,
 	OPT_INSTANCE,
 	OPT_FORCE,
 };
@@ -233,6 +242,7 @@ static const struct option options[] = {
 	[OPT_TIMEOUT] = { "timeout_s", true, take_timeout },
 	[OPT_FAIL] = { "fail", true, take_fail },
 	[OPT_RETAIN] = { "retain_mb", true, take_retain },
+	[OPT_MAP_CACHE] = { "map_cache", true, take_map_cache },
 	[OPT_INSTANCE] = { "instance", true, take_instance },
 	[OPT_FORCE] = { "force", false, take_force },
 };
@@ -317,6 +327,8 @@ static const char *check_all(const struct kfbk_options *o)
 		return "attach needs base and blocks";
 	if (!(o->given & BIT(OPT_CLIENT)) != !(o->given & BIT(OPT_KEY)))
 		return "client and key go together";
+	if (o->map_cache && o->n_blocks >= KFB_MAPCACHE_NONE)
+		return "so many blocks cannot be mapped on demand";
 	return check_range(o);
 }
 

@@ -6,7 +6,7 @@
  *
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
- *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64
+ *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64
  *	detach,instance=0,force
  *	resize,instance=0,blocks=1024
  */
@@ -50,6 +50,7 @@ enum kfbk_order {
  * @reconnect_ms: as in &struct kfb_client_config
  * @timeout_ms: of connecting and of each request
  * @retain_mb: room for copies of writes, or KFBK_RETAIN_AUTO
+ * @map_cache: blocks that are mapped at one time, at most; 0: all are, always
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
@@ -71,6 +72,7 @@ struct kfbk_options {
 	u32 reconnect_ms;
 	u32 timeout_ms;
 	u32 retain_mb;
+	u32 map_cache;
 	u32 sector_bytes;
 	bool thin;
 	bool ro;

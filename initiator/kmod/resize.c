@@ -28,6 +28,9 @@ static int grow_table(struct kfbk_device *dev, u64 n_blocks)
 
 	if (n_blocks <= dev->n_blocks)
 		return 0;
+	ret = kfbk_cache_grow(dev, n_blocks);
+	if (ret)
+		return ret;
 	blocks = kvcalloc(n_blocks, sizeof(*blocks), GFP_KERNEL);
 	if (!blocks)
 		return -ENOMEM;

@@ -17,7 +17,8 @@
 /*
  * The end of a run of blocks in one state that are mapped, or where it begins.
  * The map work sees to the others itself. Handles do not go over the bounds of
- * what is QUIET: the map work gives those back.
+ * what is QUIET: the map work gives those back. In a cache each block goes by
+ * itself.
  */
 static u64 mapped_end(const struct kfbk_device *dev, u64 first)
 {
@@ -26,6 +27,8 @@ static u64 mapped_end(const struct kfbk_device *dev, u64 first)
 
 	if (state != KFBK_MAPPED && state != KFBK_QUIET)
 		return first;
+	if (dev->cache.cap)
+		return first + 1;
 	while (end < dev->n_blocks &&
 	       READ_ONCE(dev->blocks[end].state) == state)
 		end++;
@@ -52,7 +55,7 @@ static int restore_all(struct kfbk_device *dev)
 }
 
 /* What was not flushed went with the blocks; nobody can say which. */
-static void changed_hands(struct kfbk_device *dev)
+void kfbk_changed_hands(struct kfbk_device *dev)
 {
 	const struct kfb_dirty all = { .all = 1 };
 
@@ -96,7 +99,7 @@ void kfbk_restore(struct work_struct *work)
 		break;
 	case -ESTALE:
 	case -ENOENT:
-		changed_hands(dev);
+		kfbk_changed_hands(dev);
 		break;
 	default:
 		cannot_map(dev, ret);

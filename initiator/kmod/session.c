@@ -213,6 +213,9 @@ static void take_events(struct kfbk_device *dev)
 
 	while (kfb_engine_take_event(engine, &event)) {
 		switch (event.kind) {
+		case KFB_EVENT_GIVE_BACK:
+			kfbk_cache_asked(dev, &event);
+			break;
 		case KFB_EVENT_MEDIA_ERROR:
 			kfbk_err(dev,
 				 "the brick has lost %llu blocks at 0x%llx\n",

@@ -2,8 +2,8 @@
 /*
  * kfbrick: what a device says of itself, in /sys/block/kfbrickN/kfbrick.
  *
- * One value a file, but for counters, one queue a line, and retain. The key is
- * nowhere.
+ * One value a file, but for retain, map_cache and counters, one queue a line. The
+ * key is nowhere.
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>
@@ -194,15 +194,44 @@ static ssize_t retain_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(retain);
 
+/* Mappings on demand: how many, what was found, what the brick wanted back. */
+static ssize_t map_cache_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_cache *c = &dev->cache;
+	struct kfb_mapcache book;
+
+	spin_lock_bh(&c->lock);
+	book = c->book;
+	spin_unlock_bh(&c->lock);
+	return sysfs_emit(
+		buf,
+		"blocks=%u limit=%u mapped=%u hits=%llu misses=%llu evictions=%llu prefetches=%llu prefetch_hits=%llu asked=%ld given=%ld\n",
+		c->cap, book.limit, book.n, book.hits, book.misses,
+		book.evictions, book.prefetches, book.prefetch_hits,
+		atomic_long_read(&c->n_asked), atomic_long_read(&c->n_given));
+}
+static DEVICE_ATTR_RO(map_cache);
+
 static struct attribute *attrs[] = {
-	&dev_attr_state.attr,	    &dev_attr_brick.attr,
-	&dev_attr_client.attr,	    &dev_attr_brick_uuid.attr,
-	&dev_attr_instance_id.attr, &dev_attr_power_epoch.attr,
-	&dev_attr_flush_mode.attr,  &dev_attr_unsafe.attr,
-	&dev_attr_queues.attr,	    &dev_attr_base.attr,
-	&dev_attr_blocks.attr,	    &dev_attr_thin.attr,
-	&dev_attr_last_error.attr,  &dev_attr_counters.attr,
-	&dev_attr_retain.attr,	    NULL,
+	&dev_attr_state.attr,
+	&dev_attr_brick.attr,
+	&dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,
+	&dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr,
+	&dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_base.attr,
+	&dev_attr_blocks.attr,
+	&dev_attr_thin.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_counters.attr,
+	&dev_attr_retain.attr,
+	&dev_attr_map_cache.attr,
+	NULL,
 };
 
 static const struct attribute_group group = {

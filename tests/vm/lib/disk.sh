@@ -2,6 +2,7 @@
 # shellcheck shell=dash
 # A brick in the guest, and disks that are attached to it.
 #
+# SLOW is the file that is the slow tier of the next brick; unset: it has none.
 # DISK is the disk that attach_disk made last, CTL its attributes. CARRIER is how
 # brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device;
 # libfabric-tcp is tcp with libfabric's own provider at the brick.
@@ -95,6 +96,10 @@ retained() { # retained NAME: of the disk's copies of writes
 	tr ' ' '\n' <"$CTL/retain" | sed -n "s/^$1=//p"
 }
 
+cached() { # cached NAME: of the disk's mappings on demand
+	tr ' ' '\n' <"$CTL/map_cache" | sed -n "s/^$1=//p"
+}
+
 counter() { # counter NAME: of operations, over all queues of the disk
 	awk -v name="$1" '{ for (i = 1; i <= NF; i++) {
 			split($i, kv, "="); if (kv[1] == name) n += kv[2] } }
@@ -112,7 +117,9 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	fi
 	make_key
 	configure_brick "$dax" "$BRICK_IP" "$@"
-	brickd format "$dax" --force || bail "devdax is formatted"
+	# shellcheck disable=SC2086 # two words, or none
+	brickd format "$dax" --force ${SLOW:+--slow $SLOW --slow-size 400M} ||
+		bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
 	modprobe "kfabric_${CARRIER#libfabric-}" && modprobe kfbrick || bail "the driver loads"
 }

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: mapping on demand. Blocks are mapped one by one when requests need
+ * them, and unmapped when others need the room; which ones is the core's to
+ * say: kfb_mapcache.h.
+ *
+ * A request pins its block in queue_rq() and lets go of it when its operation
+ * is over and noted as written. One that finds its block not mapped waits; the
+ * map work maps it, pins it for all that wait for this block, and queues them
+ * again. So however small the cache is each gets its turn: what is pinned is
+ * used and let go of without any help of the map work, which may therefore wait
+ * for it.
+ *
+ * How a mapping goes, several together when they have to be flushed anyway:
+ *
+ *   1. GOING: requests cannot pin it any more, and nothing is in flight
+ *   2. QUIET: if there are unflushed writes to it, everything is flushed. It is
+ *      restored in a new session; copies are written again if they have to be,
+ *      and then it is flushed once more
+ *   3. BUSY: all that was ever written to it is durable: there are no copies
+ *   4. UNMAP: the key is dead; UNMAPPED
+ *
+ * Its birth is remembered. Who maps the block again and finds another one has
+ * lost it to somebody else: the device fails.
+ *
+ * Locking: cache.lock, inside of all others and held over nothing that posts.
+ * States of blocks as in maps.c.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "kfbrick.h"
+#include "trace.h"
+
+/* Mappings that go together: one in so many of the cache, and at most these. */
+#define LEAVING_SHARE 8
+#define LEAVING_MAX   8
+
+/* Between tries of a MAP that the brick refuses for now. */
+#define PAUSE_MS 20
+
+/*
+ * After the brick was short of memory: how long what is mapped then is the most
+ * that is tried, and how much more is tried after that, one in so many.
+ */
+#define NARROW_MS   10000
+#define WIDEN_SHARE 16
+
+struct leaving {
+	u32 block[LEAVING_MAX];
+	u32 n;
+};
+
+static u32 block_of(const struct kfbk_device *dev, const struct kfbk_rq *krq)
+{
+	return (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
+}
+
+int kfbk_cache_open(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	spin_lock_init(&c->lock);
+	c->cap = dev->options.map_cache;
+	if (!c->cap)
+		return 0;
+	c->nodes = kvcalloc(dev->n_blocks, sizeof(*c->nodes), GFP_KERNEL);
+	if (!c->nodes)
+		return -ENOMEM;
+	kfb_mapcache_init(&c->book, c->nodes, dev->n_blocks, c->cap);
+	return 0;
+}
+
+void kfbk_cache_close(struct kfbk_device *dev)
+{
+	kvfree(dev->cache.nodes);
+}
+
+int kfbk_cache_grow(struct kfbk_device *dev, u64 n_blocks)
+{
+	struct kfbk_cache *c = &dev->cache;
+	struct kfb_mapcache_node *nodes, *old;
+
+	if (!c->cap || n_blocks <= c->book.n_nodes)
+		return 0;
+	if (n_blocks >= KFB_MAPCACHE_NONE)
+		return -EINVAL;
+	nodes = kvcalloc(n_blocks, sizeof(*nodes), GFP_KERNEL);
+	if (!nodes)
+		return -ENOMEM;
+	spin_lock_bh(&c->lock);
+	old = c->nodes;
+	kfb_mapcache_grow(&c->book, nodes, n_blocks);
+	c->nodes = nodes;
+	spin_unlock_bh(&c->lock);
+	kvfree(old);
+	return 0;
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block = block_of(dev, krq);
+	bool is_first = false;
+	bool is_in;
+
+	if (krq->block == block)
+		return true;
+	spin_lock_bh(&c->lock);
+	is_in = kfb_mapcache_get(&c->book, block, &is_first);
+	spin_unlock_bh(&c->lock);
+	if (is_in)
+		krq->block = block;
+	/* There may be more to map in advance. */
+	if (is_first)
+		queue_work(kfbk_map_wq, &dev->map_work);
+	return is_in;
+}
+
+void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (krq->block == KFB_MAPCACHE_NONE)
+		return;
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_put(&c->book, krq->block);
+	spin_unlock_bh(&c->lock);
+	krq->block = KFB_MAPCACHE_NONE;
+	kfbk_blocks_quieter(dev);
+}
+
+bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block = block_of(dev, krq);
+	bool is_in;
+
+	lockdep_assert_held(&dev->lock);
+	spin_lock(&c->lock);
+	is_in = kfb_mapcache_pin(&c->book, block);
+	spin_unlock(&c->lock);
+	if (is_in)
+		krq->block = block;
+	return is_in;
+}
+
+bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct kfbk_cache *c = &dev->cache;
+	bool is_idle;
+
+	spin_lock_bh(&c->lock);
+	is_idle = kfb_mapcache_is_idle(&c->book, first, n);
+	spin_unlock_bh(&c->lock);
+	return is_idle;
+}
+
+bool kfbk_cache_any(struct kfbk_device *dev, u64 *block)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (!c->cap)
+		return false;
+	spin_lock_bh(&c->lock);
+	*block = c->book.newest;
+	spin_unlock_bh(&c->lock);
+	return *block != KFB_MAPCACHE_NONE;
+}
+
+static bool has_idle(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+	bool has;
+
+	spin_lock_bh(&c->lock);
+	has = c->book.oldest != KFB_MAPCACHE_NONE;
+	spin_unlock_bh(&c->lock);
+	return has;
+}
+
+/* ---- going ------------------------------------------------------------ */
+
+/* Context: dev->lock is held. */
+static bool is_dirty(struct kfbk_device *dev, u32 block)
+{
+	u64 va = kfbk_block_va(dev, block);
+	bool dirty = false;
+	u32 i;
+
+	for (i = 0; !dirty && i < dev->options.queues; i++) {
+		struct kfbk_queue *q = &dev->queues[i];
+
+		spin_lock(&q->lock);
+		dirty = kfb_flush_is_dirty_in(&q->flush, va, KFB_BLOCK_BYTES);
+		spin_unlock(&q->lock);
+	}
+	return dirty;
+}
+
+static bool is_any_dirty(struct kfbk_device *dev, const struct leaving *l)
+{
+	bool dirty = false;
+	u32 i;
+
+	for (i = 0; !dirty && i < l->n; i++)
+		dirty = is_dirty(dev, l->block[i]);
+	return dirty;
+}
+
+/* Context: dev->lock is held. */
+static void set_all(struct kfbk_device *dev, const struct leaving *l, u8 state)
+{
+	u32 i;
+
+	for (i = 0; i < l->n; i++)
+		smp_store_release(&dev->blocks[l->block[i]].state, state);
+}
+
+static void stay(struct kfbk_device *dev, const struct leaving *l)
+{
+	u32 i;
+
+	kfbk_lock(dev);
+	set_all(dev, l, KFBK_MAPPED);
+	spin_lock(&dev->cache.lock);
+	for (i = 0; i < l->n; i++)
+		kfb_mapcache_keep(&dev->cache.book, l->block[i]);
+	spin_unlock(&dev->cache.lock);
+	kfbk_unlock(dev);
+}
+
+/* Steps 2 and 3. */
+static int quiet_down(struct kfbk_device *dev, const struct leaving *l)
+{
+	bool is_flushed = false;
+	u64 n_closed = 0;
+	u32 i;
+	int ret;
+
+	for (;;) {
+		ret = kfbk_lock_settled(dev);
+		if (ret)
+			break;
+		/* What is lost already is lost: reads go on. */
+		if (dev->is_lossy || !is_any_dirty(dev, l) ||
+		    (is_flushed && n_closed == dev->n_closed))
+			break;
+		set_all(dev, l, KFBK_QUIET);
+		n_closed = dev->n_closed;
+		kfbk_unlock(dev);
+		ret = kfbk_flush_sync(dev);
+		if (ret && !READ_ONCE(dev->is_lossy))
+			return ret;
+		is_flushed = true;
+	}
+	if (!ret)
+		set_all(dev, l, KFBK_BUSY);
+	for (i = 0; !ret && i < l->n; i++)
+		kfbk_retain_drop(dev, l->block[i], 1);
+	kfbk_unlock(dev);
+	return ret;
+}
+
+static void unmapped(struct kfbk_device *dev, u32 block)
+{
+	kfbk_lock(dev);
+	dev->blocks[block].mapping_id = 0;
+	smp_store_release(&dev->blocks[block].state, KFBK_UNMAPPED);
+	spin_lock(&dev->cache.lock);
+	kfb_mapcache_gone(&dev->cache.book, block);
+	spin_unlock(&dev->cache.lock);
+	kfbk_unlock(dev);
+}
+
+static int let_go(struct kfbk_device *dev, const struct leaving *l)
+{
+	int ret = quiet_down(dev, l);
+	u32 i;
+
+	if (ret) {
+		stay(dev, l);
+		return ret;
+	}
+	for (i = 0; i < l->n; i++) {
+		do {
+			ret = kfbk_unmap(dev, l->block[i], l->block[i] + 1);
+		} while (ret == -ETIMEDOUT && !READ_ONCE(dev->is_over));
+		trace_kfbrick_block(dev, l->block[i], -1, ret);
+		if (ret)
+			kfbk_err(dev, "block %u cannot be unmapped: error %d\n",
+				 l->block[i], ret);
+		unmapped(dev, l->block[i]);
+	}
+	return 0;
+}
+
+static void add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block;
+
+	spin_lock_bh(&c->lock);
+	while (l->n < min_t(u32, n, LEAVING_MAX)) {
+		block = kfb_mapcache_victim(&c->book);
+		if (block == KFB_MAPCACHE_NONE)
+			break;
+		l->block[l->n++] = block;
+	}
+	spin_unlock_bh(&c->lock);
+}
+
+/*
+ * What is mapped now is what there is memory for: from now on a mapping goes
+ * before another one comes, and nobody has to wait until others have been asked.
+ */
+static void narrow(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_set_limit(&c->book, c->book.n);
+	spin_unlock_bh(&c->lock);
+	c->widen_ms = kfbk_now_ms() + NARROW_MS;
+}
+
+static void widen(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (c->book.limit == c->cap || kfbk_now_ms() < c->widen_ms)
+		return;
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_set_limit(&c->book,
+			       c->book.limit + 1 + c->cap / WIDEN_SHARE);
+	spin_unlock_bh(&c->lock);
+	c->widen_ms = kfbk_now_ms() + NARROW_MS;
+}
+
+/* -ENOENT: all are in use. */
+static int evict(struct kfbk_device *dev)
+{
+	struct leaving l = {};
+	bool dirty;
+
+	add_victims(dev, &l, 1);
+	if (!l.n)
+		return -ENOENT;
+	kfbk_lock(dev);
+	dirty = is_any_dirty(dev, &l);
+	kfbk_unlock(dev);
+	if (dirty)
+		add_victims(dev, &l, dev->cache.cap / LEAVING_SHARE);
+	return let_go(dev, &l);
+}
+
+/* ---- coming ----------------------------------------------------------- */
+
+int kfbk_cache_reserve(struct kfbk_device *dev, u64 block, bool is_ahead)
+{
+	struct kfbk_cache *c = &dev->cache;
+	int ret;
+
+	widen(dev);
+	for (;;) {
+		spin_lock_bh(&c->lock);
+		ret = kfb_mapcache_begin(&c->book, block);
+		spin_unlock_bh(&c->lock);
+		if (ret != -ENOSPC)
+			return ret;
+		ret = evict(dev);
+		if (ret && (ret != -ENOENT || is_ahead))
+			return ret;
+		if (!ret)
+			continue;
+		WRITE_ONCE(dev->draining, true);
+		wait_event(dev->drain_wait, has_idle(dev));
+		WRITE_ONCE(dev->draining, false);
+	}
+}
+
+void kfbk_cache_done(struct kfbk_device *dev, u64 block, bool is_ahead)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_done(&c->book, block, is_ahead);
+	spin_unlock_bh(&c->lock);
+}
+
+void kfbk_cache_fail(struct kfbk_device *dev, u64 block)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_fail(&c->book, block);
+	spin_unlock_bh(&c->lock);
+}
+
+/* Another try may go better: the brick comes back, or others give back. */
+static bool may_pass(struct kfbk_device *dev, int error)
+{
+	switch (error) {
+	case -ENOSPC:
+	case -EDQUOT:
+		/* What is not in use here makes room there, at once. */
+		if (!evict(dev)) {
+			narrow(dev);
+			return true;
+		}
+		break;
+	case -EAGAIN:
+		/* All of the memory may be mapped here. */
+		kfbk_cache_give(dev);
+		break;
+	case -EBUSY:
+	case -ESHUTDOWN:
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+		break;
+	default:
+		return false;
+	}
+	msleep(PAUSE_MS);
+	return true;
+}
+
+int kfbk_cache_map(struct kfbk_device *dev, u64 block)
+{
+	u64 until_ms = kfbk_patience_ms(dev, true);
+	int ret;
+
+	do {
+		ret = kfbk_map_run(dev, block, 1, false);
+	} while (ret && !READ_ONCE(dev->is_over) && kfbk_now_ms() < until_ms &&
+		 may_pass(dev, ret));
+	if (ret == -ESTALE || ret == -ENOENT)
+		kfbk_changed_hands(dev);
+	return ret;
+}
+
+static int load(struct kfbk_device *dev, u64 block, bool is_ahead)
+{
+	int ret = kfbk_cache_reserve(dev, block, is_ahead);
+
+	if (ret)
+		return ret;
+	kfbk_set_state(dev, block, KFBK_BUSY);
+	ret = is_ahead ? kfbk_map_run(dev, block, 1, false)
+		       : kfbk_cache_map(dev, block);
+	trace_kfbrick_block(dev, block, 1, ret);
+	if (ret) {
+		kfbk_set_state(dev, block, KFBK_UNMAPPED);
+		kfbk_cache_fail(dev, block);
+		return ret;
+	}
+	kfbk_cache_done(dev, block, is_ahead);
+	return 0;
+}
+
+int kfbk_cache_load(struct kfbk_device *dev, u64 block)
+{
+	return load(dev, block, false);
+}
+
+bool kfbk_cache_ahead(struct kfbk_device *dev)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block;
+
+	if (!c->cap || READ_ONCE(dev->is_over))
+		return false;
+	spin_lock_bh(&c->lock);
+	block = kfb_mapcache_ahead(&c->book);
+	spin_unlock_bh(&c->lock);
+	if (block == KFB_MAPCACHE_NONE)
+		return false;
+	/* A failure is that of whoever comes to need the block. */
+	if (block < dev->n_blocks && dev->blocks[block].state == KFBK_UNMAPPED)
+		load(dev, block, true);
+	return true;
+}
+
+void kfbk_cache_forget(struct kfbk_device *dev, u64 block)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (!c->cap)
+		return;
+	spin_lock_bh(&c->lock);
+	if (!kfb_mapcache_take(&c->book, block))
+		kfb_mapcache_gone(&c->book, block);
+	spin_unlock_bh(&c->lock);
+}
+
+/* ---- giving back ------------------------------------------------------ */
+
+void kfbk_cache_asked(struct kfbk_device *dev, const struct kfb_event *event)
+{
+	struct kfbk_give *give = &dev->cache.give;
+
+	lockdep_assert_held(&dev->lock);
+	atomic_long_inc(&dev->cache.n_asked);
+	if (!dev->cache.cap) {
+		pr_info_ratelimited(
+			"kfbrick%d: the brick is short of memory and asks for %llu blocks at 0x%llx: this disk keeps what it maps\n",
+			dev->instance, event->n_blocks, event->va);
+		return;
+	}
+	*give = (struct kfbk_give){
+		.is_asked = true,
+		.mapping_id = event->mapping_id,
+		.first = (event->va - dev->options.base) >> KFB_BLOCK_SHIFT,
+		.n = event->n_blocks,
+	};
+	queue_work(kfbk_map_wq, &dev->map_work);
+}
+
+/* The very ones, as far as nobody uses them. */
+static void take_named(struct kfbk_device *dev, const struct kfbk_give *give,
+		       struct leaving *l)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u64 end, i;
+
+	if (give->first >= dev->n_blocks)
+		return;
+	end = give->first + min(give->n, dev->n_blocks - give->first);
+	for (i = give->first; i < end && l->n < LEAVING_MAX; i++) {
+		if (dev->blocks[i].mapping_id != give->mapping_id)
+			continue;
+		spin_lock_bh(&c->lock);
+		if (!kfb_mapcache_take(&c->book, i))
+			l->block[l->n++] = i;
+		spin_unlock_bh(&c->lock);
+	}
+}
+
+void kfbk_cache_give(struct kfbk_device *dev)
+{
+	struct kfbk_give give;
+	struct leaving l = {};
+
+	kfbk_lock(dev);
+	give = dev->cache.give;
+	dev->cache.give.is_asked = false;
+	kfbk_unlock(dev);
+	if (!give.is_asked || READ_ONCE(dev->is_over))
+		return;
+	take_named(dev, &give, &l);
+	/* Others are as good: memory is short, not these addresses. */
+	if (!l.n)
+		add_victims(dev, &l, min_t(u64, give.n, LEAVING_MAX));
+	if (!l.n || let_go(dev, &l))
+		return;
+	atomic_long_add(l.n, &dev->cache.n_given);
+	narrow(dev);
+}
