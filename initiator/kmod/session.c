@@ -205,6 +205,17 @@ static void take_news(struct kfbk_device *dev)
 	}
 }
 
+static void say_media_error(const struct kfbk_device *dev,
+			    const struct kfb_event *event)
+{
+	/* It may know that there are some, and not yet which. */
+	if (event->n_blocks)
+		kfbk_err(dev, "the brick has lost %llu blocks at 0x%llx\n",
+			 event->n_blocks, event->va);
+	else
+		kfbk_err(dev, "the brick has lost blocks; see brickctl list\n");
+}
+
 /* What the brick has to say unasked. EVENTs travel on queue 0. */
 static void take_events(struct kfbk_device *dev)
 {
@@ -217,9 +228,7 @@ static void take_events(struct kfbk_device *dev)
 			kfbk_cache_asked(dev, &event);
 			break;
 		case KFB_EVENT_MEDIA_ERROR:
-			kfbk_err(dev,
-				 "the brick has lost %llu blocks at 0x%llx\n",
-				 event.n_blocks, event.va);
+			say_media_error(dev, &event);
 			break;
 		case KFB_EVENT_SHUTDOWN:
 			kfbk_info(dev, "the brick is shutting down\n");
