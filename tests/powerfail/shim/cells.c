@@ -10,6 +10,7 @@
  */
 #include "cells.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@
 #define WRITE_WORDS_MIN 8
 #define POLLS_MAX	32 /* before the cut */
 #define BATCH		16
+#define RECONNECT_MS	100
 
 /* clang-format off */
 #define READBACK KFB_FLUSH_READBACK
@@ -61,6 +63,16 @@ const struct pf_cell pf_cells[] = {
 	{ "no FLUSH, DDIO on", { .ddio = true },
 	  .lie = PF_CLIENT_SKIPS, .mode = MESSAGE,
 	  .must = { PF_ALL_LOSE, PF_SOME_LOSE } },
+	{ "connections end, readback", { .declared_off = true },
+	  .links = true, .mode = READBACK,
+	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "connections end, FLUSH, DDIO on", { .ddio = true },
+	  .links = true, .mode = MESSAGE,
+	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "connections end, what they wrote is taken for placed",
+	  { .declared_off = true }, .lie = PF_CLIENT_TRUSTS,
+	  .links = true, .mode = READBACK,
+	  .must = { PF_SOME_LOSE, PF_SOME_LOSE } },
 	{ "a brick that answers FLUSH and does nothing, DDIO on",
 	  { .ddio = true }, .lie = PF_BRICK_ANSWERS, .mode = MESSAGE,
 	  .must = { PF_ALL_LOSE, PF_ALL_LOSE } },
@@ -85,6 +97,7 @@ struct trial {
 	uint32_t serial; /* of the newest write */
 	uint32_t in_flight;
 	uint32_t flushing;
+	bool is_told; /* that writes are lost: no flush of this cut counts */
 	struct pf_result result;
 	bool has_lost; /* in this cut */
 	struct kfbrick_memory *memory;
@@ -170,19 +183,25 @@ static void flushed(struct trial *t, const struct flush *flush)
 static void poll_once(struct trial *t)
 {
 	struct kfbrick_completion done[BATCH];
-	int n = kfbrick_poll(t->rig.k, done, BATCH, 0);
+	int n;
 
+	/* Whoever connects looks at no completions, so that nothing moves. */
+	pf_step();
+	n = kfbrick_poll(t->rig.k, done, BATCH, 0);
 	if (n < 0)
 		pf_die("poll: %s", kfbrick_error(t->rig.k));
 	for (int i = 0; i < n; i++) {
-		if (done[i].error)
-			pf_die("completion: %s", strerror(-done[i].error));
 		if (done[i].context == t) {
 			t->in_flight--;
-			continue;
+		} else {
+			t->flushing--;
+			t->is_told |= t->cell->links && done[i].error == -EIO;
+			if (!t->is_told)
+				flushed(t, done[i].context);
 		}
-		flushed(t, done[i].context);
-		t->flushing--;
+		if (done[i].error && !t->is_told)
+			pf_die("completion: %s: %s", strerror(-done[i].error),
+			       t->rig.k->lost_why);
 	}
 }
 
@@ -210,11 +229,22 @@ static void post_more(struct trial *t, uint32_t slot, uint32_t max)
 		post_write(t, slot++, below(t, PF_BLOCKS));
 }
 
+/* Now and then a connection ends; the time until the next try passes. */
+static void cut_link(struct trial *t)
+{
+	if (!t->cell->links || below(t, 2))
+		return;
+	pf_cut_link(below(t, PF_CONNS) % t->rig.k->n_queues, below(t, 2));
+	poll_once(t);
+	pf_rig_wait(RECONNECT_MS);
+}
+
 static void flush_all(struct trial *t)
 {
 	uint32_t cut_at = below(t, POLLS_MAX), polls;
 	struct flush flushes[2];
 
+	cut_link(t);
 	post_flush(t, &flushes[0]);
 	if (below(t, 2)) {
 		post_more(t, FLUSHED_WRITES, MORE_WRITES);
@@ -222,8 +252,10 @@ static void flush_all(struct trial *t)
 		post_flush(t, &flushes[1]);
 	}
 	for (polls = 0; t->flushing; polls++) {
-		if (polls == cut_at)
+		if (polls == cut_at) {
 			cut(t);
+			cut_link(t);
+		}
 		poll_once(t);
 	}
 }
@@ -234,9 +266,14 @@ static void settle(struct trial *t)
 	for (uint32_t c = 0; c < PF_CONNS; c++)
 		fault_power_empty(&pf_world.power, c);
 	pf_place();
-	for (uint32_t i = 0; i < PF_BLOCKS; i++)
+	for (uint32_t i = 0; i < PF_BLOCKS; i++) {
 		pf_medium_settle(t->rig.at[i], PF_AREA);
-	ledger_forget(&t->ledger);
+		memcpy(t->survivors + (size_t)i * PF_AREA, t->rig.at[i],
+		       PF_AREA);
+	}
+	ledger_forget(&t->ledger, t->survivors);
+	kfbrick_accept_losses(t->rig.k);
+	t->is_told = false;
 }
 
 static void one_cut(struct trial *t)

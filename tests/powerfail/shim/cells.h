@@ -22,6 +22,7 @@ enum pf_must {
  * @lie: who
  * @no_flush: the client takes completed writes for durable
  * @many: needs several queues
+ * @links: connections end, too, and are made again
  * @mode: KFB_FLUSH_* that brickd must choose
  * @must: with a drain of 0 and of 60 percent
  */
@@ -31,6 +32,7 @@ struct pf_cell {
 	enum pf_lie lie;
 	bool no_flush;
 	bool many;
+	bool links;
 	uint32_t mode;
 	enum pf_must must[2];
 };

@@ -74,6 +74,7 @@ struct pf_cq {
 	struct fid_cq fid;
 	int fd;
 	bool is_clients;
+	bool is_flushed; /* its endpoint's connection is gone */
 	uint32_t head;
 	uint32_t n;
 	struct fi_cq_msg_entry entries[PF_CQ_MAX];
@@ -137,6 +138,9 @@ void pf_world_init(uint64_t seed, uint32_t drain_permille);
 
 /* One operation of one end moves; brickd does what follows from it. */
 void pf_step(void);
+
+/* A connection ends; what N holds of it drains, or is lost. */
+void pf_cut_link(uint32_t conn, bool drains);
 
 /* What has left N goes where the platform puts it. */
 void pf_place(void);

@@ -96,13 +96,15 @@ void ledger_check(const struct ledger *l, const uint8_t *bytes,
 	}
 }
 
-void ledger_forget(struct ledger *l)
+void ledger_forget(struct ledger *l, const uint8_t *bytes)
 {
 	for (uint32_t t = 0; t < l->n_touched; t++) {
-		struct ledger_word *w = &l->words[l->touched[t]];
+		uint32_t word = l->touched[t];
+		struct ledger_word *w = &l->words[word];
+		uint64_t is;
 
-		if (w->n)
-			w->durable = w->newer[w->n - 1];
+		memcpy(&is, bytes + (size_t)word * LEDGER_WORD, sizeof(is));
+		w->durable = (uint32_t)(is >> 32);
 		w->n = 0;
 		w->is_touched = false;
 	}

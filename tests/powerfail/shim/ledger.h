@@ -59,7 +59,7 @@ void ledger_flushed(struct ledger *l, uint32_t serial);
 void ledger_check(const struct ledger *l, const uint8_t *bytes,
 		  struct ledger_verdict *out);
 
-/* Everything that was written is there: begin anew. */
-void ledger_forget(struct ledger *l);
+/* What is there is what is there: begin anew. */
+void ledger_forget(struct ledger *l, const uint8_t *bytes);
 
 #endif

@@ -108,13 +108,22 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 		to[n] = cq->entries[cq->head];
 		cq->head = (cq->head + 1) % PF_CQ_MAX;
 	}
-	return n ? (ssize_t)n : -FI_EAGAIN;
+	if (n)
+		return (ssize_t)n;
+	return cq->is_flushed ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 			  uint64_t flags)
 {
-	return -FI_EAGAIN;
+	entry->err = FI_ECANCELED;
+	return 1;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
+			       const void *err_data, char *buf, size_t len)
+{
+	return "";
 }
 
 static int get_fd(struct fid *fid, int command, void *arg)
@@ -146,6 +155,7 @@ static struct fi_ops_cq cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
 	.read = cq_read,
 	.readerr = cq_readerr,
+	.strerror = cq_strerror,
 };
 
 int pf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,

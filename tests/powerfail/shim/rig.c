@@ -28,6 +28,7 @@
 
 #define TICK_NS	   1000 /* each look at the clock takes so long */
 #define SECOND_NS  1000000000
+#define MS_NS	   1000000
 #define URL	   "verbs://127.0.0.1:7"
 #define LEASE_MS   3600000
 #define TIMEOUT_MS 60000
@@ -49,6 +50,8 @@ bool __real_brick_flush_try_now(struct brick_server *s,
 bool __wrap_brick_flush_try_now(struct brick_server *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
+enum kfb_fate __real_kfb_fate_of(const struct kfb_fate_facts *facts);
+enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts);
 int __real_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 				  struct kfb_flush_queue *queues, __u32 n);
 int __wrap_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
@@ -112,6 +115,17 @@ int __wrap_brick_selftest(struct brick_fabric *f, char *err, size_t err_len)
 }
 
 /* ---- who lies ---------------------------------------------------------- */
+
+void pf_rig_wait(uint32_t ms)
+{
+	clock_ns += (uint64_t)ms * MS_NS;
+}
+
+enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts)
+{
+	return lie == PF_CLIENT_TRUSTS ? KFB_FATE_PLACED
+				       : __real_kfb_fate_of(facts);
+}
 
 void pf_rig_lie(enum pf_lie l)
 {
@@ -223,6 +237,7 @@ static void connect_client(struct pf_rig *rig, uint32_t queues)
 		.size = sizeof(config),
 		.brick = URL,
 		.timeout_ms = TIMEOUT_MS,
+		.reconnect_ms = TIMEOUT_MS,
 		.queue_depth = 64,
 		.queues = queues,
 	};

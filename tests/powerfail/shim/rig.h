@@ -21,6 +21,7 @@ enum pf_lie {
 	PF_HONEST,
 	PF_CLIENT_SKIPS, /* it flushes no queue */
 	PF_CLIENT_FIRST_QUEUE, /* it flushes the first queue only */
+	PF_CLIENT_TRUSTS, /* it takes what a dead connection wrote for placed */
 	PF_BRICK_ANSWERS, /* FLUSH is answered and nothing done */
 	PF_BRICK_HALF, /* the first of the ranges only */
 };
@@ -42,6 +43,9 @@ struct pf_rig {
 void pf_rig_start(struct pf_rig *rig, const struct pf_platform *platform,
 		  uint32_t queues, uint64_t seed, uint32_t drain_permille);
 void pf_rig_stop(struct pf_rig *rig);
+
+/* So much time passes at once. */
+void pf_rig_wait(uint32_t ms);
 
 /* From now on somebody lies. */
 void pf_rig_lie(enum pf_lie lie);

@@ -334,6 +334,28 @@ struct fi_ops_cm pf_cm_ops = {
 	.shutdown = ep_shutdown,
 };
 
+static void end(struct pf_ep *ep)
+{
+	ep->peer = NULL;
+	ep->n_tx = 0;
+	ep->n_rx = 0;
+	ep->cq->is_flushed = true;
+	pf_event_new(ep->eq, FI_SHUTDOWN, NULL, 0)->fid = &ep->fid.fid;
+}
+
+void pf_cut_link(uint32_t conn, bool drains)
+{
+	struct pf_ep *ep = pf_world.eps[conn], *peer;
+
+	if (!ep || !ep->peer)
+		return;
+	peer = ep->peer;
+	fault_power_destroy(&pf_world.power, conn, drains);
+	pf_place();
+	end(ep);
+	end(peer);
+}
+
 static int ep_bind(struct fid *fid, struct fid *to, uint64_t flags)
 {
 	struct pf_ep *ep = pf_container_of(fid, struct pf_ep, fid.fid);
