@@ -64,12 +64,49 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 	l->discard_granularity_bytes = KFB_BLOCK_BYTES;
 }
 
+/*
+ * Uevents go out under a mutex of the kernel's, and whoever holds it may wait
+ * for memory that is freed by writing to this disk: the way back to a brick does
+ * not wait for it.
+ */
+static void tell(struct work_struct *work)
+{
+	struct kfbk_device *dev =
+		container_of(work, struct kfbk_device, tell_work);
+	struct gendisk *disk = READ_ONCE(dev->disk);
+	enum kfb_disk_state now = READ_ONCE(dev->state);
+	char state[32];
+	char *envp[] = { state, NULL };
+
+	if (now == dev->told || !disk)
+		return;
+	WRITE_ONCE(dev->told, now);
+	snprintf(state, sizeof(state), "KFBRICK_STATE=%s",
+		 kfb_disk_state_name(now));
+	switch (now) {
+	case KFB_DISK_LOSSY:
+	case KFB_DISK_FAILED:
+		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
+		break;
+	case KFB_DISK_AWAY:
+		kfbk_err(dev, "%s; requests wait\n", dev->why);
+		break;
+	case KFB_DISK_UP:
+		kfbk_info(dev, "connected\n");
+		break;
+	default:
+		break;
+	}
+	kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
+}
+
 int kfbk_disk_add(struct kfbk_device *dev)
 {
 	struct kfi_disk_limits limits;
 	struct gendisk *disk;
 	int ret;
 
+	INIT_WORK(&dev->tell_work, tell);
 	ret = alloc_tags(dev);
 	if (ret)
 		return ret;
@@ -107,6 +144,7 @@ void kfbk_disk_forget(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 	/* A run that has seen it ends; the next one does not see it. */
 	flush_work(&dev->session_work);
+	flush_work(&dev->tell_work);
 	dev->is_quiesced = false;
 }
 
@@ -122,28 +160,7 @@ void kfbk_disk_del(struct kfbk_device *dev)
 
 void kfbk_disk_event(struct kfbk_device *dev)
 {
-	char state[32];
-	char *envp[] = { state, NULL };
-	enum kfb_disk_state now = READ_ONCE(dev->state);
-
-	if (now == dev->told || !READ_ONCE(dev->disk))
-		return;
-	dev->told = now;
-	snprintf(state, sizeof(state), "KFBRICK_STATE=%s",
-		 kfb_disk_state_name(now));
-	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, envp);
-	switch (now) {
-	case KFB_DISK_LOSSY:
-	case KFB_DISK_FAILED:
-		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
-		break;
-	case KFB_DISK_AWAY:
-		kfbk_err(dev, "%s; requests wait\n", dev->why);
-		break;
-	case KFB_DISK_UP:
-		kfbk_info(dev, "connected\n");
-		break;
-	default:
-		break;
-	}
+	if (READ_ONCE(dev->state) != READ_ONCE(dev->told) &&
+	    READ_ONCE(dev->disk))
+		queue_work(system_unbound_wq, &dev->tell_work);
 }

@@ -363,6 +363,7 @@ struct kfbk_replay {
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
  *	has not been written again
  * @told: the state user space was last told
+ * @tell_work: tells it another
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
  * @session_id: of the session that @blocks are of
@@ -419,6 +420,7 @@ struct kfbk_device {
 	struct kfbk_replay replay;
 	u64 n_closed;
 	enum kfb_disk_state told;
+	struct work_struct tell_work;
 	struct kfb_reply *replies;
 
 	u64 session_id;
