@@ -241,6 +241,8 @@ static int finish_detach(struct kfbk_device *dev)
 
 	kfbk_disk_del(dev);
 	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev) : 0;
+	/* Nobody will ask any more. */
+	ret = ret ?: dev->untold_error;
 	if (ret)
 		kfbk_err(dev, "what was written last may not be durable: %s\n",
 			 dev->why);

@@ -174,6 +174,23 @@ static void pump_queue(struct kfbk_queue *q)
 
 /* ---- those who wait --------------------------------------------------- */
 
+/*
+ * A flush that the driver wanted for itself has failed: the next one that
+ * somebody asks for says so, even if it could be done by then. What a medium
+ * refused to keep once may be gone although it does not say so again.
+ */
+static int tell(struct kfbk_device *dev, const struct kfbk_flush *flush,
+		int error)
+{
+	if (!flush->rq) {
+		dev->untold_error = error ?: dev->untold_error;
+	} else if (flush->only < 0) {
+		error = error ?: dev->untold_error;
+		dev->untold_error = 0;
+	}
+	return error;
+}
+
 static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
 {
 	/* Nothing is durable while anything is lost that nobody knows of. */
@@ -182,6 +199,7 @@ static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
 	list_del_init(&flush->node);
 	flush->error = error;
 	kfbk_retain_flushed(dev, flush);
+	error = tell(dev, flush, error);
 	if (flush == &dev->retain.flush)
 		return;
 	if (flush->rq)

@@ -360,6 +360,7 @@ struct kfbk_replay {
  * @is_lossy: there are some: nothing is written any more
  * @retain: copies of writes that may not be durable
  * @replay: when they are written again
+ * @untold_error: of a flush that nobody has asked for, until somebody does
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
  *	has not been written again
  * @told: the state user space was last told
@@ -418,6 +419,7 @@ struct kfbk_device {
 	bool is_lossy;
 	struct kfbk_retain retain;
 	struct kfbk_replay replay;
+	int untold_error;
 	u64 n_closed;
 	enum kfb_disk_state told;
 	struct work_struct tell_work;
