@@ -12,7 +12,7 @@
 #include "attach.h"
 
 #define SYS_BLOCK  "/sys/block"
-#define TEXT_BYTES 256
+#define TEXT_BYTES 512
 
 /* What is shown of a disk: attribute, and how JSON has it. */
 static const struct attribute {
@@ -20,35 +20,74 @@ static const struct attribute {
 	enum {
 		TEXT,
 		COUNT,
-		BOOL
+		BOOL,
+		NUMBERS, /* words name=N: an object */
+		LINES, /* lines of them: an array */
 	} kind;
 } attributes[] = {
-	{ "state", TEXT },	 { "brick", TEXT },
-	{ "client", TEXT },	 { "brick_uuid", TEXT },
-	{ "instance_id", TEXT }, { "power_epoch", COUNT },
-	{ "flush_mode", TEXT },	 { "unsafe", BOOL },
-	{ "base", TEXT },	 { "blocks", COUNT },
-	{ "queues", COUNT },	 { "thin", BOOL },
-	{ "last_error", TEXT },
+	{ "state", TEXT },	  { "brick", TEXT },
+	{ "client", TEXT },	  { "brick_uuid", TEXT },
+	{ "instance_id", TEXT },  { "power_epoch", COUNT },
+	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
+	{ "base", TEXT },	  { "blocks", COUNT },
+	{ "queues", COUNT },	  { "thin", BOOL },
+	{ "last_error", TEXT },	  { "retain", NUMBERS },
+	{ "map_cache", NUMBERS }, { "counters", LINES },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
+static FILE *open_attribute(const char *disk, const char *name)
+{
+	char path[TEXT_BYTES];
+
+	snprintf(path, sizeof(path), SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
+	return fopen(path, "re");
+}
+
 static void read_attribute(const char *disk, const char *name,
 			   char text[TEXT_BYTES])
 {
-	char path[TEXT_BYTES];
-	FILE *file;
+	FILE *file = open_attribute(disk, name);
 
 	*text = '\0';
-	snprintf(path, sizeof(path), SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
-	file = fopen(path, "re");
 	if (!file)
 		return;
 	if (!fgets(text, TEXT_BYTES, file))
 		*text = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	fclose(file);
+}
+
+/* Cuts the line up. */
+static struct json_object *numbers(char *line)
+{
+	struct json_object *object = json_object_new_object();
+	char *at = line;
+	char *word;
+
+	while ((word = strsep(&at, " \n")) != NULL) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		ctl_json_count(object, word, strtoull(value, NULL, 10));
+	}
+	return object;
+}
+
+static struct json_object *lines(const char *disk, const char *name)
+{
+	struct json_object *array = json_object_new_array();
+	char text[TEXT_BYTES];
+	FILE *file = open_attribute(disk, name);
+
+	while (file && fgets(text, sizeof(text), file))
+		json_object_array_add(array, numbers(text));
+	if (file)
+		fclose(file);
+	return array;
 }
 
 static int is_disk(const struct dirent *entry)
@@ -68,8 +107,15 @@ static struct json_object *describe(const char *disk)
 	for (i = 0; i < N_ATTRIBUTES; i++) {
 		const struct attribute *a = &attributes[i];
 
+		if (a->kind == LINES) {
+			json_object_object_add(object, a->name,
+					       lines(disk, a->name));
+			continue;
+		}
 		read_attribute(disk, a->name, text);
-		if (a->kind == TEXT)
+		if (a->kind == NUMBERS)
+			json_object_object_add(object, a->name, numbers(text));
+		else if (a->kind == TEXT)
 			ctl_json_text(object, a->name, text);
 		else if (a->kind == COUNT)
 			ctl_json_count(object, a->name,

@@ -332,6 +332,15 @@ static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 	}
 }
 
+static void count(struct kfbk_queue *q, const struct kfbk_rq *krq)
+{
+	bool w = krq->is_write;
+
+	atomic_long_inc(&q->n_ops[w ? KFBK_OP_WRITE : KFBK_OP_READ]);
+	atomic_long_add(krq->len,
+			&q->n_ops[w ? KFBK_OP_WRITTEN : KFBK_OP_READ_BYTES]);
+}
+
 /* A write or read of krq->len bytes at krq->va, which are mapped. */
 static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 			   const struct fi_buf *buf, unsigned long *open)
@@ -366,8 +375,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 			kfbk_retain_over(dev, krq, false);
 		return refused(q, ret);
 	}
-	atomic_long_inc(
-		&q->n_ops[krq->is_write ? KFBK_OP_WRITE : KFBK_OP_READ]);
+	count(q, krq);
 	if (krq->chained && unlikely(post_flush(q, ep, krq, more)))
 		put_off(q, krq);
 	if (open)

@@ -204,6 +204,10 @@ struct kfbk_call {
  * @KFBK_OP_READ: RDMA reads posted
  * @KFBK_OP_READBACK: flushes by reading back posted
  * @KFBK_OP_MESSAGE: FLUSH requests sent
+ * @KFBK_OP_WRITTEN: bytes of the writes
+ * @KFBK_OP_READ_BYTES: bytes of the reads
+ * @KFBK_OP_ERROR: operations that ended with an error
+ * @KFBK_OP_CONNECT: times that it was connected
  * @KFBK_OPS: how many there are
  */
 enum kfbk_op {
@@ -211,6 +215,10 @@ enum kfbk_op {
 	KFBK_OP_READ,
 	KFBK_OP_READBACK,
 	KFBK_OP_MESSAGE,
+	KFBK_OP_WRITTEN,
+	KFBK_OP_READ_BYTES,
+	KFBK_OP_ERROR,
+	KFBK_OP_CONNECT,
 	KFBK_OPS,
 };
 
@@ -242,7 +250,7 @@ struct kfbk_flush_call {
  * @tx_ctx: of the engine's buffers
  * @unsent: messages the endpoint had no room for, in order
  * @n_unsent: how many
- * @n_ops: posted since the device was attached
+ * @n_ops: counted since the device was attached
  */
 struct kfbk_queue {
 	struct kfbk_device *dev;

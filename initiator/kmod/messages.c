@@ -181,8 +181,10 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		container_of(entry->op_context, struct kfbk_ctx, fi);
 	struct kfbk_queue *q = context;
 
-	if (entry->err)
+	if (entry->err) {
+		atomic_long_inc(&q->n_ops[KFBK_OP_ERROR]);
 		kfbk_queue_failed(q, -entry->err);
+	}
 	/* A brick that writes to us: nothing in the protocol does. */
 	if (entry->flags & FI_REMOTE_CQ_DATA) {
 		kfbk_queue_failed(q, -EPROTO);

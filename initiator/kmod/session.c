@@ -98,6 +98,7 @@ static void accepted(struct kfbk_queue *q, const void *data, u32 len)
 	int ret;
 
 	q->connecting = false;
+	atomic_long_inc(&q->n_ops[KFBK_OP_CONNECT]);
 	ret = kfb_client_accepted(&dev->client, q->index, data, len,
 				  kfbk_now_ms());
 	if (ret) {

@@ -150,24 +150,31 @@ static ssize_t last_error_show(struct device *device,
 }
 static DEVICE_ATTR_RO(last_error);
 
-/* Operations posted on each queue. */
+/* What each queue has done. */
 static ssize_t counters_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
+	static const char *const names[KFBK_OPS] = {
+		[KFBK_OP_WRITE] = "writes",
+		[KFBK_OP_READ] = "reads",
+		[KFBK_OP_READBACK] = "readbacks",
+		[KFBK_OP_MESSAGE] = "messages",
+		[KFBK_OP_WRITTEN] = "written_bytes",
+		[KFBK_OP_READ_BYTES] = "read_bytes",
+		[KFBK_OP_ERROR] = "errors",
+		[KFBK_OP_CONNECT] = "connects",
+	};
 	struct kfbk_device *dev = dev_of(device);
 	ssize_t len = 0;
-	u32 i;
+	u32 i, j;
 
 	for (i = 0; i < dev->options.queues; i++) {
-		const atomic_long_t *n = dev->queues[i].n_ops;
-
-		len += sysfs_emit_at(
-			buf, len,
-			"queue=%u writes=%ld reads=%ld readbacks=%ld messages=%ld\n",
-			i, atomic_long_read(&n[KFBK_OP_WRITE]),
-			atomic_long_read(&n[KFBK_OP_READ]),
-			atomic_long_read(&n[KFBK_OP_READBACK]),
-			atomic_long_read(&n[KFBK_OP_MESSAGE]));
+		len += sysfs_emit_at(buf, len, "queue=%u", i);
+		for (j = 0; j < KFBK_OPS; j++)
+			len += sysfs_emit_at(
+				buf, len, " %s=%ld", names[j],
+				atomic_long_read(&dev->queues[i].n_ops[j]));
+		len += sysfs_emit_at(buf, len, "\n");
 	}
 	return len;
 }

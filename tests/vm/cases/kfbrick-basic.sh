@@ -43,6 +43,14 @@ check "it is read" dd if="$DISK" of=/tmp/output bs=1M count=$BLOCKS \
 check "what was written is what is read" cmp /tmp/input /tmp/output
 brickctl attached >/tmp/attached
 check "it is listed" grep -q "kfbrick0 *up" /tmp/attached
+brickctl attached --json | tr -d ' ' >/tmp/attached
+check "what each queue has done is there" \
+	grep -q '"counters":\[{"queue":0,"writes":[0-9]' /tmp/attached
+check "as many bytes as were written" test "$(tr ',{}' '\n' </tmp/attached |
+	awk -F: '/"written_bytes"/ { n += $2 } END { print n }')" \
+	-eq $((BLOCKS << 20))
+check "and the rest of its numbers" \
+	grep -q '"map_cache":{"blocks":0,' /tmp/attached
 check "it is detached" detach_disk
 check_fails "it is gone" test -e "$DISK"
 check "the brick has what was written" \
