@@ -300,15 +300,15 @@ static uint32_t n_taken(void)
 
 static uint32_t oldest(void)
 {
-	uint32_t found = NONE;
+	const struct block *found = NULL;
 
 	for (uint32_t i = 0; i < N; i++) {
 		if (blocks[i].state != KFB_MAPCACHE_IN || blocks[i].pins)
 			continue;
-		if (found == NONE || blocks[i].used < blocks[found].used)
-			found = i;
+		if (!found || blocks[i].used < found->used)
+			found = &blocks[i];
 	}
-	return found;
+	return found ? (uint32_t)(found - blocks) : NONE;
 }
 
 static void try_get(uint32_t i)
