@@ -113,6 +113,8 @@ struct pf_pep {
  * struct pf_world - everything
  * @rng: what happens next, and when lines leave N
  * @power: N of all connections
+ * @lines: its memory
+ * @conns: likewise
  * @pep: that brickd listens with
  * @eps: by connection, the clients' ends
  * @mrs: of brickd's domains

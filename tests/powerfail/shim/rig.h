@@ -30,6 +30,9 @@ enum pf_lie {
  * struct pf_rig - both ends
  * @k: the client
  * @at: each block's used bytes, in the medium's cached view
+ * @server: brickd
+ * @config: its settings
+ * @mapping: of the blocks
  */
 struct pf_rig {
 	struct kfbrick *k;
