@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The network between a disk and its brick is cut again and again under fio, for
-# a moment or until the brick has given the session up: all that was written is
-# verified, and nothing hangs. KFB_CUTS says how often.
+# The network between a disk and its brick is cut again and again under fio,
+# until that is noticed or for longer than a lease: all that was written is
+# verified, and nothing hangs. KFB_CUTS says how often. Most sessions end by it:
+# noticing takes about as long as a lease.
 #
 # What goes down is the port of a bridge, and soft RoCE is on the bridge. It does
 # not live through the end of its own device: the first datagram that finds no
@@ -50,7 +51,7 @@ server() {
 	check "brickd stops" stop_brick
 }
 
-# Every third cut lasts for longer than the brick keeps a session.
+# Every third cut lasts for longer than the brick can keep a session.
 cut_once() { # cut_once N
 	ip link set eth0 down || return
 	wait_for $LONG_S state_is away || return
