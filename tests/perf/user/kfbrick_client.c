@@ -50,6 +50,16 @@ static int durable(uint64_t at)
 	return rc ? failed("durable write", rc) : 0;
 }
 
+static int commit(uint64_t at)
+{
+	void *context;
+	int rc = kfbrick_post_write_durable(k, at, pieces, SMALL_BYTES, NULL);
+
+	if (!rc)
+		rc = wait_one(&context);
+	return rc ? failed("durable write", rc) : 0;
+}
+
 static int post_large(uint8_t *piece, unsigned int i)
 {
 	return kfbrick_post_write(k, large_at(i), piece, LARGE_BYTES, piece);
@@ -77,6 +87,19 @@ static void end(void)
 	kfbrick_memory_release(k, memory);
 	kfbrick_free(k, 0, N_BLOCKS);
 	kfbrick_close(k);
+}
+
+/* The connection is the other peer's. */
+static void end_nothing(void)
+{
+}
+
+const struct peer *kfbrick_commit_peer(void)
+{
+	static const struct peer peer = { "libkfbrick, commit", commit, large,
+					  end_nothing };
+
+	return &peer;
 }
 
 const struct peer *kfbrick_peer(const char *url, uint8_t *buffer)

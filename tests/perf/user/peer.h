@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What side-by-side compares: two ways to the same operations. */
+/* What side-by-side compares: ways to the same operations. */
 #ifndef TESTS_PERF_USER_PEER_H
 #define TESTS_PERF_USER_PEER_H
 
@@ -23,6 +23,8 @@ struct peer {
 
 /* Both write from @buffer: LARGE_DEPTH pieces of LARGE_BYTES. */
 const struct peer *bare_peer(const void *address, size_t len, uint8_t *buffer);
+/* The same connection; a durable write is one operation. After kfbrick_peer(). */
+const struct peer *kfbrick_commit_peer(void);
 /* NULL: it has said why not. */
 const struct peer *kfbrick_peer(const char *url, uint8_t *buffer);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * libkfbrick and libfabric's tcp provider alone, in turns of a few ms:
+ * libkfbrick, with a flush behind each durable write and with writes that need
+ * none, and libfabric's tcp provider alone, in turns of a few ms:
  *
  *	side-by-side BRICK FILE MILLISECONDS [CPU CPU]
  *
  * BRICK is a brick without authentication; FILE is what the bare loop's passive
- * side maps. Both write from one process, so that whatever the machine does
- * meanwhile hits both alike. With two processors this process stays on the
+ * side maps. All write from one process, so that whatever the machine does
+ * meanwhile hits all alike. With two processors this process stays on the
  * first one and the bare loop's passive side on the second. Prints a line for
  * each: the median of its durable writes, and its bytes a second.
  */
@@ -17,7 +18,7 @@
 #include "peer.h"
 #include "samples.h"
 
-#define N_PEERS	     2
+#define N_PEERS	     3
 #define TURN_NS	     (5 * NS_PER_MS)
 #define LARGE_WRITES 12 /* of a turn */
 #define WARM_UP	     512
@@ -96,7 +97,8 @@ static int run(const char *url, const void *address, size_t len,
 	peers[0] = kfbrick_peer(url, buffer);
 	if (!peers[0])
 		return -1;
-	peers[1] = bare_peer(address, len, buffer);
+	peers[1] = kfbrick_commit_peer();
+	peers[2] = bare_peer(address, len, buffer);
 	rc = measure(peers, for_ns);
 	for (int i = 0; i < N_PEERS; i++) {
 		struct figures *f = &figures[i];

@@ -191,6 +191,47 @@ static void four_segments_and_several_buffers_are_put_together(void **state)
 	rig_close(rig);
 }
 
+static int count_persisted(void *arg, void *addr, size_t len)
+{
+	/* It is there, and whole. */
+	*(unsigned int *)arg += ((uint8_t *)addr)[len - 1] == 0xc3;
+	return 0;
+}
+
+/* What libfabric's own tcp makes of that flag as a target is its business. */
+static void a_commit_completes_when_it_has_been_made_durable(void **state)
+{
+	struct rig *rig = connected();
+	struct side *from = &rig->client, *to = &rig->server;
+	unsigned int times = 0;
+	struct stcp_domain_ops *ops;
+	uint8_t out[4096];
+	struct iovec iov = { out, sizeof(out) };
+	struct fi_rma_iov rma = { 64, sizeof(out), RIG_KEY };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+				  .iov_count = 1,
+				  .rma_iov = &rma,
+				  .rma_iov_count = 1,
+				  .context = CTX(7) };
+
+	if (!to->is_stcp) {
+		from = &rig->server;
+		to = &rig->client;
+	}
+	memset(out, 0xc3, sizeof(out));
+	assert_int_equal(fi_open_ops(&to->domain->fid, STCP_DOMAIN_OPS, 0,
+				     (void **)&ops, NULL),
+			 0);
+	assert_int_equal(ops->set_persist(to->domain, count_persisted, &times),
+			 0);
+	assert_int_equal(fi_writemsg(from->ep, &msg,
+				     FI_COMPLETION | FI_COMMIT_COMPLETE),
+			 0);
+	expect_ok(rig, from, CTX(7), FI_WRITE | FI_RMA);
+	assert_int_equal(times, 1);
+	rig_close(rig);
+}
+
 static void many_operations_in_flight_end_in_order(void **state)
 {
 	struct rig *rig = connected();
@@ -262,6 +303,8 @@ int main(int argc, char **argv)
 			writes_are_placed_when_they_complete_and_read_back),
 		cmocka_unit_test(
 			four_segments_and_several_buffers_are_put_together),
+		cmocka_unit_test(
+			a_commit_completes_when_it_has_been_made_durable),
 		cmocka_unit_test(many_operations_in_flight_end_in_order),
 		cmocka_unit_test(a_reject_brings_its_data),
 		cmocka_unit_test(the_end_is_told_and_flushes_what_was_posted),
