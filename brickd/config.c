@@ -13,6 +13,7 @@
 
 #include "brickd/config_reader.h"
 #include "brickd/util.h"
+#include "kfabric/user/stcp.h"
 #include "proto/kfb_text.h"
 
 #define SECONDS_MS  1000
@@ -372,6 +373,7 @@ static const struct setting settings[] = {
 	LIMIT("map-extent-max", map_extent_max_bytes, KFB_BLOCK_BYTES,
 	      KFB_MAP_EXTENT_MAX_BYTES),
 	LIMIT("alloc-max-blocks", alloc_max_blocks, 1, LIMIT_LARGE),
+	LIMIT("tcp-busy-poll-us", tcp_busy_poll_us, 0, STCP_BUSY_POLL_MAX_US),
 	LIMIT("stop-timeout-ms", stop_timeout_ms, 0, 600 * SECONDS_MS),
 	LIMIT("tier-low", tier_low_percent, 0, 99),
 	LIMIT("tier-high", tier_high_percent, 1, 100),

@@ -71,6 +71,7 @@ struct brick_client {
  * @handles: registrations per session
  * @map_extent_max_bytes: one handle
  * @alloc_max_blocks: one ALLOC or FREE
+ * @tcp_busy_poll_us: that tcp's threads look for more before they sleep
  * @stop_timeout_ms: that clients get to go after SIGTERM
  * @tier_low_percent: of the pmem slots; with fewer free ones demotion begins
  * @tier_high_percent: and ends with so many
@@ -93,6 +94,7 @@ struct brick_limits {
 	uint64_t map_extent_max_bytes;
 	uint64_t alloc_max_blocks;
 	uint64_t stop_timeout_ms;
+	uint64_t tcp_busy_poll_us;
 	uint64_t tier_low_percent;
 	uint64_t tier_high_percent;
 	uint64_t tier_rate_bytes;

@@ -32,6 +32,7 @@
 #include "brickd/sessions.h"
 #include "brickd/sigbus.h"
 #include "brickd/util.h"
+#include "kfabric/user/stcp.h"
 
 #define MIB_SHIFT   20
 #define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
@@ -547,6 +548,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	int rc;
 
 	server->config = config;
+	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
 	server->started_ns = brick_now_ns();
 	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->peer_lines.burst = 20;

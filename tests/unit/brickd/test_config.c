@@ -64,6 +64,7 @@ static void every_setting_is_taken(void **state)
 				 "admin = /a/b.sock\n"
 				 "metrics = [::1]:9149\n"
 				 "credits = 32\n"
+				 "tcp-busy-poll-us = 50\n"
 				 "map-extent-max = 64M\n"
 				 "slow = /dev/sdx\n"
 				 "pin = 0x0+4\n"
@@ -103,6 +104,7 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.uuid[15], 0xff);
 	assert_int_equal(config.log_level, LOG_DEBUG);
 	assert_int_equal(config.limits.credits, 32);
+	assert_int_equal(config.limits.tcp_busy_poll_us, 50);
 	assert_string_equal(config.admin, "/a/b.sock");
 	assert_true(config.has_metrics);
 	assert_string_equal(config.metrics.host, "::1");
@@ -144,6 +146,8 @@ static const struct {
 	{ "[brick]\nddio = no\n", "2: ddio is \"unknown\", \"on\" or \"off\"" },
 	{ "[brick]\nauth = maybe\n", "2: auth is \"required\" or \"none\"" },
 	{ "[brick]\nallow-untrusted-tcp = 1\n", "neither yes nor no" },
+	{ "[brick]\ntcp-busy-poll-us = 10001\n",
+	  "2: tcp-busy-poll-us is a number" },
 	{ "[brick]\nslow =\n", "2: slow needs a path" },
 	{ "[brick]\npin = 1\n", "2: \"1\": " },
 	{ "[brick]\ntier-low = 100\n", "2: tier-low is a number" },
