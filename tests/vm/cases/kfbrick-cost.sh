@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # What a 4 KiB write, write and flush, and read cost beside others. Times of a
 # free-running guest compare within one boot only: run it with --icount, too.
-# With CARRIER=tcp or stcp the disk is there by TCP.
+# With CARRIER=tcp the disk is there by TCP.
 # NEEDS: rdma nvdimm nvme fio libfabric
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick kfi_latency
 # BIN: brickd brickctl ofi_peer verbs-client
