@@ -19,35 +19,8 @@
 # min, median and max of the rounds.
 
 ROUNDS=${KFB_COST_ROUNDS:-3}
-OPS_MIB=${KFB_COST_MIB:-8} # 256 operations each
+export OPS_MIB=${KFB_COST_MIB:-8} # 256 operations each
 NVMET=/sys/kernel/config/nvmet
-
-fio_value() { # fio_value DEVICE WHICH OPTION...: a mean latency in ns, or :iops
-	_device=$1 _which=$2
-	shift 2
-	fio --name=j --filename="$_device" --direct=1 --bs=4k \
-		--size="${OPS_MIB}m" --io_size="${OPS_MIB}m" --randseed=7 \
-		--allrandrepeat=1 --eta=never --lat_percentiles=1 \
-		--clat_percentiles=0 "$@" --output-format=json \
-		--output=/tmp/fio.json || return
-	fio_says "$_which"
-}
-
-fio_says() { # fio_says WHICH: of the job that ran last
-	awk -v which="$1" '
-		/"(read|write|trim|sync)" : [{]/ { m = $1; gsub("\"", "", m) }
-		/"lat_ns" : [{]/ { l = 1 }
-		/"(clat_ns|slat_ns)" : [{]/ { l = 0 }
-		l && /"mean" :/ { gsub(",", "", $3); mean[m] = $3; l = 0 }
-		/"iops" :/ { gsub(",", "", $3); iops[m] = $3 }
-		/"bw" :/ { gsub(",", "", $3); bw[m] = $3 }
-		END {
-			split(which, w, ":")
-			v = w[2] == "iops" ? iops[w[1]] :
-				w[2] == "bw" ? bw[w[1]] / 1024 : mean[w[1]]
-			printf "%.0f", v
-		}' /tmp/fio.json
-}
 
 cpu_ticks() { # cpu_ticks PROCESS: its own user and system time
 	awk '{ sub(/.*[)] /, ""); print $12, $13 }' "/proc/$1/stat"
@@ -69,34 +42,6 @@ measure() { # measure NAME DEVICE: one turn; a line of results
 		--size=64m --io_size=64m --rw=write)
 	echo "$1 $_w $_ws $_r $_q $_qr $_bw" >>/tmp/results
 	diag "$(tail -1 /tmp/results)"
-}
-
-table() { # min / median / max of each column, one row for each name
-	diag "| | write, ns | write + fsync, ns | read, ns | QD16 write," \
-		"IOPS | QD16 read, IOPS | 1 MiB writes, MiB/s |"
-	diag "|---|---|---|---|---|---|---|"
-	awk '
-		!($1 in n) { names[++rows] = $1 }
-		{ i = ++n[$1]; for (c = 2; c <= NF; c++) v[$1, c, i] = $c }
-		function middle(name, c,    i, j, t, k) {
-			k = n[name]
-			for (i = 1; i <= k; i++)
-				a[i] = v[name, c, i]
-			for (i = 2; i <= k; i++)
-				for (j = i; j > 1 && a[j - 1] > a[j]; j--) {
-					t = a[j]; a[j] = a[j - 1]; a[j - 1] = t
-				}
-			return a[1] " / " a[int((k + 1) / 2)] " / " a[k]
-		}
-		END {
-			for (r = 1; r <= rows; r++) {
-				line = "| " names[r]
-				for (c = 2; c <= 7; c++)
-					line = line " | " middle(names[r], c)
-				print line " |"
-			}
-		}' /tmp/results >/tmp/table
-	diag "$(cat /tmp/table)"
 }
 
 nvmet_export() { # nvmet_export TRANSPORT PORT ID: a subsystem of its own
@@ -200,4 +145,5 @@ if [ "$CARRIER" = verbs ]; then
 else
 	brick_turns "${KFB_COST_FLUSH:-message}" others
 fi
-table
+table "write, ns" "write + fsync, ns" "read, ns" "QD16 write, IOPS" \
+	"QD16 read, IOPS" "1 MiB writes, MiB/s"

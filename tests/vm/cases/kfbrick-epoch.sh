@@ -19,11 +19,22 @@ fault_count() { # fault_count NAME: of the fault layer's counters
 
 # brickd is stopped first, or the disk would come back to it between the loss of
 # the bytes and the end of its host. Another boot has another identity.
-fail_power() {
+# COMMAND runs in the background, as process WAITER, when the disk is away.
+fail_power() { # fail_power [COMMAND...]
 	kill -STOP "$BRICKD"
 	echo 1 >$FAULT/power_cut
 	kill_brick
+	if [ $# -gt 0 ]; then
+		wait_for $LONG_S state_is away || return
+		"$@" &
+		WAITER=$!
+	fi
 	another_boot && serve_brick
+}
+
+read_waiting() { # what is lost on the brick, before it is written again
+	dd if="$DISK" of=/tmp/waited bs=16k count=1 iflag=direct 2>/dev/null &&
+		cmp -n 16384 /tmp/new /tmp/waited
 }
 
 # Some bytes of each block, so that every queue has some. The fault layer's
@@ -103,8 +114,9 @@ for mb in 64 4; do
 	check "$mb: there are copies" \
 		test "$(retained bytes)" -eq $((4 * KIB << 10))
 	lost=$(fault_count lost_lines)
-	check "$mb: the power fails and comes back" fail_power
+	check "$mb: the power fails and comes back" fail_power read_waiting
 	check "$mb: the disk is up again" wait_for $LONG_S state_is up
+	check "$mb: who waited reads what was written" wait "$WAITER"
 	check "$mb: bytes were really lost" \
 		test "$(fault_count lost_lines)" -gt "$lost"
 	check "$mb: the copies were written again" \

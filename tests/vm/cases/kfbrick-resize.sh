@@ -37,6 +37,26 @@ holds() { # holds BLOCK: the input, from there on
 		iflag=direct && cmp /tmp/input /tmp/output
 }
 
+hear() { # what the kernel tells user space goes to /tmp/told
+	cat >/tmp/tell <<-'EOF'
+		#!/bin/sh
+		echo "$ACTION $DEVNAME RESIZE=$RESIZE" >>/tmp/told
+	EOF
+	chmod +x /tmp/tell
+	busybox uevent /tmp/tell &
+	_hears=$!
+	wait_for $LONG_S hears
+}
+
+hears() { # it does by now
+	echo change >"${CTL%/kfbrick}/uevent"
+	[ -e /tmp/told ]
+}
+
+told() { # told TEXT: a line of it
+	grep -qx "$1" /tmp/told
+}
+
 of_kind() { # of_kind NAME OPTION...
 	_kind=$1
 	shift
@@ -46,8 +66,13 @@ of_kind() { # of_kind NAME OPTION...
 	write_on_and_on &
 	_writer=$!
 	check "$_kind: it is being written" wait_for $LONG_S is_written 1
+	check "$_kind: somebody listens" hear
 	check "$_kind: it grows" resize 16
 	check "$_kind: that is its size" blocks_are 16
+	check "$_kind: user space is told" wait_for $LONG_S \
+		told "change ${DISK#/dev/} RESIZE=1"
+	kill $_hears
+	rm /tmp/told
 	_rounds=$(($(wc -l </tmp/rounds) + 2))
 	check "$_kind: it is still being written" wait_for $LONG_S \
 		is_written $_rounds
