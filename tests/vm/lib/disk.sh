@@ -41,7 +41,7 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 serve_brick() { # by $BRICK_CONF; BRICKD is its process
 	rm -f /tmp/ready
 	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 \
-		brickd --config $BRICK_CONF --ready-fd 3 \
+		"${BRICK_PROGRAM:-brickd}" --config $BRICK_CONF --ready-fd 3 \
 		3>/tmp/ready >>$BRICK_LOG 2>&1 &
 	BRICKD=$!
 	wait_for "${LONG_S:-100}" test -s /tmp/ready
@@ -49,6 +49,16 @@ serve_brick() { # by $BRICK_CONF; BRICKD is its process
 
 stop_brick() {
 	kill "$BRICKD" && wait "$BRICKD"
+}
+
+# restart_brick PROGRAM SETTING...: on the same store; PROGRAM is brickd, or one
+# of tests/func that is like it.
+restart_brick() {
+	BRICK_PROGRAM=$1
+	shift
+	stop_brick
+	configure_brick "$dax" "$BRICK_IP" "$@"
+	serve_brick
 }
 
 kill_brick() {
@@ -62,6 +72,18 @@ another_boot() { # brickd takes this for another boot of the machine
 	umount $_id 2>/dev/null
 	cat /proc/sys/kernel/random/uuid >/tmp/boot_id
 	mount --bind /tmp/boot_id $_id
+}
+
+# The fault layer's FAULT is set: the brick's host loses its power, and boots.
+# brickd is stopped first, or the disk would come back to it between the loss of
+# the bytes and the end of the host; the first try to come back is refused, since
+# a request that a dead brickd never answers takes seconds.
+fail_power() {
+	kill -STOP "$BRICKD"
+	echo 1 >"$FAULT/reject_nth"
+	echo 1 >"$FAULT/power_cut"
+	kill_brick
+	another_boot && serve_brick
 }
 
 same_boot() { # the end of another_boot
