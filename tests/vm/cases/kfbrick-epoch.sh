@@ -82,6 +82,47 @@ attach_lossy() { # attach_lossy MB
 		--provider 'fault;verbs' --retain-mb "$1"
 }
 
+count_above() { # count_above NAME N
+	[ "$(fault_count "$1")" -gt "$2" ]
+}
+
+put_4k() { # put_4k FILE BLOCK [OPTION]: at the block's end
+	xfs_io -d $3 -c "pwrite -i $1 $((($2 * 512 + 511) * 4096)) 4k" "$DISK"
+}
+
+# A FUA write over one that was not flushed. O_SYNC sends a flush of the disk
+# behind it, and that would leave no copy of either: its answer, of the other
+# queue, is the second, and is lost.
+fua_over() {
+	_lost=$(fault_count lost)
+	xfs_io -c fsync "$DISK" || return
+	for _block in $BLOCKS; do
+		put_4k /tmp/zero "$_block" || return
+	done
+	echo 2 >$FAULT/lose_recv_nth
+	put_4k /tmp/fua 0 -s &
+	FUA=$!
+	wait_for $LONG_S count_above lost "$_lost"
+}
+
+fua_is_there() {
+	dd if="$DISK" of=/tmp/output bs=4k count=1 skip=511 iflag=direct &&
+		cmp /tmp/fua /tmp/output
+}
+
+fua() {
+	head -c 4096 /dev/urandom >/tmp/fua
+	check "FUA: a disk with copies is attached" attach_lossy 64 || exit
+	check "FUA: it is written over an unflushed write" fua_over
+	check "FUA: both have copies" test "$(retained copies)" -eq 5
+	check "FUA: the power fails and comes back" fail_power
+	check "FUA: the disk is up again" wait_for $LONG_S state_is up
+	check "FUA: the flush behind it ends" wait $FUA
+	check "FUA: copies were written again" test "$(retained replayed)" -gt 0
+	check "FUA: the older one has not reverted it" fua_is_there
+	check "FUA: it is detached" detach_disk
+}
+
 # What the brick's network card has acknowledged stays in it until something on
 # the same queue flushes it, and goes with the power.
 modprobe kfabric_fault || bail "the fault layer loads"
@@ -131,6 +172,7 @@ for mb in 64 4; do
 	check "$mb: still nothing is lost" holds new
 	check "$mb: it is detached" detach_disk
 done
+fua
 echo 1 >$FAULT/reset
 same_boot
 disk_end
