@@ -25,7 +25,8 @@
  * again; they go out on the next connection, when the old one is closed. One
  * that was at fault itself, and not only in flight, is given up the third time.
  *
- * Context: queue_rq() in process context inside RCU; completions: upcall.
+ * Context: queue_rq() in process context, inside RCU but for sending inline;
+ *	completions: upcall.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -186,7 +187,8 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	}
 	WRITE_ONCE(krq->posted, false);
 	kfbk_blocks_quieter(dev);
-	if (krq->is_write && !krq->chained) {
+	if (krq->is_write && !krq->chained &&
+	    dev->flush_mode != KFB_FLUSH_COMMIT) {
 		spin_lock_bh(&q->lock);
 		kfb_flush_wrote(&q->flush, krq->va, krq->len);
 		spin_unlock_bh(&q->lock);
@@ -306,6 +308,8 @@ static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
 	if (!krq->is_write)
 		return fi_readmsg(ep, &msg, FI_COMPLETION | more);
 	/* Quiet: the readback behind it tells of both. */
+	if (q->dev->flush_mode == KFB_FLUSH_COMMIT)
+		more |= FI_COMMIT_COMPLETE;
 	return fi_writemsg(ep, &msg,
 			   krq->chained ? FI_MORE : FI_COMPLETION | more);
 }
@@ -502,7 +506,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->block = KFB_MAPCACHE_NONE;
 	krq->is_write = op_is_write(req_op(rq));
 	krq->fua = req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
-		   dev->flush_mode != KFB_FLUSH_NONE;
+		   kfbk_mode_has_cache(dev->flush_mode);
 	rq->rq_flags |= RQF_DONTPREP;
 }
 
@@ -521,7 +525,11 @@ static void commit_rqs(struct blk_mq_hw_ctx *hctx)
 		if (!test_and_clear_bit(i, open))
 			continue;
 		ep = READ_ONCE(dev->queues[i].ep);
-		if (ep)
+		if (!ep)
+			continue;
+		if (dev->is_inline)
+			fi_submit_inline(ep);
+		else
 			fi_submit(ep);
 	}
 }
@@ -559,11 +567,14 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 	bool last = bd->last;
 	blk_status_t status;
 
+	/* A queue that may sleep is no reader of RCU, and start() has to be. */
+	rcu_read_lock();
 	/* The request may be over, and another's, when this returns. */
-	status = start(dev, bd->rq, last ? NULL : open);
+	status = start(dev, bd->rq, last && !dev->is_inline ? NULL : open);
 	/* It ends here; one that comes again keeps its block. */
 	if (unlikely(status && status != BLK_STS_RESOURCE))
 		kfbk_cache_put(dev, kfbk_rq_of(bd->rq));
+	rcu_read_unlock();
 	if (last && READ_ONCE(*open))
 		commit_rqs(hctx);
 	return status;

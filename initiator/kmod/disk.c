@@ -35,6 +35,8 @@ static int alloc_tags(struct kfbk_device *dev)
 	 */
 	tags->flags = KFI_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED |
 		      BLK_MQ_F_NO_SCHED_BY_DEFAULT;
+	if (dev->is_inline)
+		tags->flags |= BLK_MQ_F_BLOCKING;
 	tags->driver_data = dev;
 	return blk_mq_alloc_tag_set(tags);
 }
@@ -51,7 +53,7 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 		.max_sectors =
 			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
 		.max_segments = dev->max_segments,
-		.write_cache = dev->flush_mode != KFB_FLUSH_NONE,
+		.write_cache = kfbk_mode_has_cache(dev->flush_mode),
 	};
 	if (dev->options.ro)
 		return;
@@ -100,6 +102,16 @@ static void tell(struct work_struct *work)
 	kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
 }
 
+static bool can_send_inline(struct kfbk_device *dev)
+{
+	bool can;
+
+	kfbk_lock(dev);
+	can = dev->queues[0].ep && dev->queues[0].ep->is_inline;
+	kfbk_unlock(dev);
+	return can;
+}
+
 int kfbk_disk_add(struct kfbk_device *dev)
 {
 	struct kfi_disk_limits limits;
@@ -107,6 +119,7 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	int ret;
 
 	INIT_WORK(&dev->tell_work, tell);
+	dev->is_inline = can_send_inline(dev);
 	ret = alloc_tags(dev);
 	if (ret)
 		return ret;

@@ -7,6 +7,9 @@
  * same queue. readback: a small read behind the last bytes written, on the same
  * queue. docs/durability.md says which platform needs which.
  *
+ * commit: there is nothing to flush, because a write is durable when it
+ * completes; the disk says that it has no cache.
+ *
  * A flush joins an op on every queue that has written, and is over when all of
  * them are. Ops of a connection that died prove nothing: whoever waits for one
  * begins again when the session is usable.
@@ -17,12 +20,35 @@
 #include "kfbrick.h"
 #include "trace.h"
 
-int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode)
+/* Where each write can be made durable as it comes, no flush is needed. */
+static u32 best_mode(const struct kfbk_device *dev)
 {
+	const struct kfb_info *info = &dev->client.info;
+	const struct fid_ep *ep = dev->queues[0].ep;
+
+	if (info->flush_mode == KFB_FLUSH_MESSAGE &&
+	    info->flush_modes & KFB_FLUSH_COMMIT && ep &&
+	    ep->comp_levels & FI_COMMIT_COMPLETE)
+		return KFB_FLUSH_COMMIT;
+	return info->flush_mode;
+}
+
+/* A disk cannot take back what it has said of its cache. */
+static bool is_like(u32 mode, u32 other)
+{
+	return mode == other ||
+	       (kfbk_mode_has_cache(mode) && kfbk_mode_has_cache(other));
+}
+
+int kfbk_flush_choose_mode(struct kfbk_device *dev)
+{
+	u32 mode = best_mode(dev);
+
 	lockdep_assert_held(&dev->lock);
 	switch (mode) {
 	case KFB_FLUSH_NONE:
 	case KFB_FLUSH_MESSAGE:
+	case KFB_FLUSH_COMMIT:
 		break;
 	case KFB_FLUSH_READBACK:
 		if (dev->queues[0].ep &&
@@ -36,9 +62,7 @@ int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode)
 			 mode);
 		return -EPROTONOSUPPORT;
 	}
-	/* The disk has told the file system what its cache is. */
-	if (dev->disk &&
-	    (dev->flush_mode == KFB_FLUSH_NONE) != (mode == KFB_FLUSH_NONE)) {
+	if (dev->disk && !is_like(dev->flush_mode, mode)) {
 		kfbk_say(dev, "the brick's medium is another one than before");
 		return -ESTALE;
 	}

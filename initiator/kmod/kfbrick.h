@@ -358,6 +358,7 @@ struct kfbk_replay {
  * @queues: options.queues of them
  * @n_used: queues that blocks are spread over, fixed while data may be posted
  * @flush_mode: KFB_FLUSH_*
+ * @is_inline: queue_rq() may sleep, and sends by itself; constant
  * @lease_until_ms: handles are good until then
  * @calls: to be sent, in order
  * @late: ids of mappings that nobody waits for any more
@@ -417,6 +418,7 @@ struct kfbk_device {
 	struct kfbk_queue *queues;
 	u32 n_used;
 	u32 flush_mode;
+	bool is_inline;
 	atomic64_t lease_until_ms;
 	struct list_head calls;
 	u64 late[KFBK_LATE_MAX];
@@ -478,6 +480,13 @@ static inline struct kfbk_ctx *kfbk_rq_ctx(const struct kfbk_device *dev,
 					   struct kfbk_rq *krq, u32 i)
 {
 	return kfbk_ctx_at(dev, krq->ctx, i);
+}
+
+/* Do completed writes need a flush, which then makes them durable? */
+static inline bool kfbk_mode_has_cache(u32 flush_mode)
+{
+	return flush_mode == KFB_FLUSH_MESSAGE ||
+	       flush_mode == KFB_FLUSH_READBACK;
 }
 
 static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
@@ -719,7 +728,8 @@ void kfbk_replay_done(struct kfbk_queue *q, u32 slot, int error,
 		      bool is_at_fault);
 
 /* flush.c */
-int kfbk_flush_check_mode(struct kfbk_device *dev, u32 mode);
+/* How writes become durable in this session: dev->flush_mode. */
+int kfbk_flush_choose_mode(struct kfbk_device *dev);
 /* Context: dev->lock is held. */
 void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush);
 void kfbk_flush_pump(struct kfbk_device *dev);

@@ -27,8 +27,11 @@ static u32 wanted_mb(const struct kfbk_device *dev)
 {
 	const struct kfb_info *info = &dev->client.info;
 
-	/* What is volatile cannot be saved, and what is read cannot be lost. */
-	if (dev->options.ro || dev->flush_mode == KFB_FLUSH_NONE)
+	/*
+	 * What is volatile cannot be saved, and what is read, or durable when
+	 * it completes, cannot be lost.
+	 */
+	if (dev->options.ro || !kfbk_mode_has_cache(dev->flush_mode))
 		return 0;
 	if (dev->options.retain_mb != KFBK_RETAIN_AUTO)
 		return dev->options.retain_mb;

@@ -320,7 +320,7 @@ static void close_queue(struct kfbk_queue *q)
 /* The first thing in a new session. */
 static void begin_mapping(struct kfbk_device *dev)
 {
-	int ret = kfbk_flush_check_mode(dev, dev->client.info.flush_mode);
+	int ret = kfbk_flush_choose_mode(dev);
 
 	if (!ret && dev->client.info.block_shift != KFB_BLOCK_SHIFT) {
 		ret = -EPROTONOSUPPORT;

@@ -93,6 +93,9 @@ static ssize_t flush_mode_show(struct device *device,
 	case KFB_FLUSH_READBACK:
 		name = "readback";
 		break;
+	case KFB_FLUSH_COMMIT:
+		name = "commit";
+		break;
 	}
 	return sysfs_emit(buf, "%s\n", name);
 }

@@ -217,12 +217,23 @@ static void post_submit(struct fid_ep *fid)
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
+static void post_submit_inline(struct fid_ep *fid)
+{
+	struct kfi_post_ep *ep = to_post_ep(fid);
+
+	if (KFI_HAS_OP(ep->ops, submit_inline))
+		ep->ops->submit_inline(ep);
+	else
+		post_submit(fid);
+}
+
 const struct fi_ops_msg kfi_post_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.sendmsg = post_sendmsg,
 	.recvmsg = post_recvmsg,
 	.inject = post_inject,
 	.submit = post_submit,
+	.submit_inline = post_submit_inline,
 };
 EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
 

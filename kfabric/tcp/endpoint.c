@@ -129,6 +129,7 @@ static struct ktcp_ep *alloc_ep(const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->tx);
 	INIT_LIST_HEAD(&ep->sent);
 	INIT_LIST_HEAD(&ep->rx);
+	mutex_init(&ep->send_lock);
 	INIT_WORK(&ep->send_work, ktcp_send_work);
 	INIT_WORK(&ep->receive_work, ktcp_receive_work);
 	INIT_WORK(&ep->break_work, ktcp_break_work);
@@ -179,6 +180,7 @@ int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		free_memory(ep);
 		return ret;
 	}
+	ep->post.ep.is_inline = true;
 	if (info->handle)
 		ret = take_request(ep, info->handle);
 	if (ret) {

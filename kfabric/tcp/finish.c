@@ -206,6 +206,9 @@ static void silence(struct ktcp_ep *ep)
 	release_sock(sk);
 	take_callbacks_back(ep);
 	cancel_work_sync(&ep->send_work);
+	/* Whoever sends inline sees that the connection is broken. */
+	mutex_lock(&ep->send_lock);
+	mutex_unlock(&ep->send_lock);
 	cancel_work_sync(&ep->receive_work);
 	tcp_abort(sk, ECONNABORTED);
 }

@@ -2,7 +2,8 @@
 /*
  * The tcp provider: posting: queues, wakes the sender.
  *
- * Context: posting: any but hardirq; no sleep, no allocation.
+ * Context: posting: any but hardirq; no sleep, no allocation. submit_inline()
+ *	sends, and may sleep.
  * Locking: ktcp_ep.post.lock.
  */
 #include <linux/jiffies.h>
@@ -53,10 +54,23 @@ static int ktcp_queue(struct kfi_post_ep *post, struct kfi_op *op)
 	return 0;
 }
 
+static void ktcp_submit_inline(struct kfi_post_ep *post)
+{
+	struct ktcp_ep *ep = to_ktcp_ep(&post->ep);
+	unsigned long irq;
+
+	if (ktcp_send_inline(ep))
+		return;
+	spin_lock_irqsave(&post->lock, irq);
+	ktcp_send_kick(ep);
+	spin_unlock_irqrestore(&post->lock, irq);
+}
+
 const struct kfi_post_ops ktcp_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
 	.ready = ktcp_ready,
 	.full = ktcp_full,
 	.queue = ktcp_queue,
 	.submit = ktcp_submit,
+	.submit_inline = ktcp_submit_inline,
 };

@@ -6,8 +6,9 @@
  * Payload pages are given to the socket without a copy; they are the upper
  * layer's again when the peer has acknowledged the operation.
  *
- * Context: send_work; may sleep, allocates only in the socket.
- * Locking: struct ktcp_sender is its alone; post.lock for the queues.
+ * Context: send_work, or whoever submits and may sleep; allocates only in the
+ *	socket.
+ * Locking: ktcp_ep.send_lock for struct ktcp_sender; post.lock for the queues.
  */
 #include <linux/net.h>
 #include <linux/sched/mm.h>
@@ -262,16 +263,36 @@ static int push(struct ktcp_ep *ep)
 	return 0;
 }
 
-void ktcp_send_work(struct work_struct *work)
+/* Under send_lock. */
+static void send_all(struct ktcp_ep *ep)
 {
-	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, send_work);
 	unsigned int noio = memalloc_noio_save();
 	int ret = 0;
 
+	lockdep_assert_held(&ep->send_lock);
 	while (!ret && (ep->s.busy || load(ep)))
 		ret = push(ep);
 	memalloc_noio_restore(noio);
 	/* A full socket calls when it has room. */
 	if (ret && ret != -EAGAIN && ret != -ECANCELED)
 		ktcp_break(ep, 0);
+}
+
+void ktcp_send_work(struct work_struct *work)
+{
+	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, send_work);
+
+	mutex_lock(&ep->send_lock);
+	send_all(ep);
+	mutex_unlock(&ep->send_lock);
+}
+
+/* Whoever is at it may just have found nothing: false. */
+bool ktcp_send_inline(struct ktcp_ep *ep)
+{
+	if (!mutex_trylock(&ep->send_lock))
+		return false;
+	send_all(ep);
+	mutex_unlock(&ep->send_lock);
+	return true;
 }

@@ -6,8 +6,8 @@
  * format (tcpwire/). Three parties work on it:
  *
  *   posts    queue operations (core) and wake the sender;
- *   sender   send_work: headers, payload, answers, in order, until the socket
- *            is full;
+ *   sender   send_work, or who submits in process context: headers, payload,
+ *            answers, in order, until the socket is full;
  *   receiver the socket's data_ready, or receive_work when the socket is
  *            taken: parses, places bytes, and delivers all completions.
  *
@@ -20,8 +20,8 @@
  * Locking: the socket's own lock (lock_sock(), or its spinlock in softirq)
  *	protects struct ktcp_receiver and puts completions one after the other.
  *	ktcp_ep.post.lock (irq-safe) comes after it and protects the queues, the
- *	answers that are due, and the flags. struct ktcp_sender is send_work's
- *	alone. ktcp_domain.mr_lock (rwlock, softirq-safe) is read-held while a
+ *	answers that are due, and the flags. ktcp_ep.send_lock (mutex), which
+ *	comes before both, protects struct ktcp_sender. ktcp_domain.mr_lock (rwlock, softirq-safe) is read-held while a
  *	peer's access touches memory, after a lookup for each piece, and
  *	write-held to remove a region: that is the fence. ktcp_cm_lock (mutex)
  *	protects who answers a connection request.
@@ -182,7 +182,8 @@ struct ktcp_ep {
 	struct tcpw_ledger ledger; /* what the peer owes */
 	int why; /* error of the oldest operation; 0: ECANCELED */
 
-	struct ktcp_sender s;
+	struct mutex send_lock;
+	struct ktcp_sender s; /* under send_lock */
 	struct ktcp_receiver r;
 	enum tcpw_order order; /* not changed once started */
 	bool in_work; /* completions must not come in softirq */
@@ -259,6 +260,7 @@ extern const struct kfi_post_ops ktcp_post_ops;
 /* send.c */
 void ktcp_send_work(struct work_struct *work);
 void ktcp_send_kick(struct ktcp_ep *ep);
+bool ktcp_send_inline(struct ktcp_ep *ep);
 
 /* receive.c */
 void ktcp_receive_work(struct work_struct *work);

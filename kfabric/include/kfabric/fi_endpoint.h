@@ -150,6 +150,7 @@ struct fi_ops_cm {
  * @recvmsg: see fi_recvmsg()
  * @inject: see fi_inject()
  * @submit: see fi_submit()
+ * @submit_inline: optional: see fi_submit_inline()
  */
 struct fi_ops_msg {
 	size_t size;
@@ -160,6 +161,7 @@ struct fi_ops_msg {
 	ssize_t (*inject)(struct fid_ep *ep, const void *buf, size_t len,
 			  fi_addr_t dest_addr);
 	void (*submit)(struct fid_ep *ep);
+	void (*submit_inline)(struct fid_ep *ep);
 };
 
 /**
@@ -221,6 +223,7 @@ struct fi_space_handler {
  * @comp_levels: completion levels that the provider really has
  * @cm_data_size: bytes of private data
  * @flush_modes: FI_FLUSH_* that fi_flush() can do
+ * @is_inline: fi_submit_inline() saves a switch to another thread
  * @op_timeout_ms: see &struct fi_ep_attr; the provider reads it at each post
  * @cm_timeout_ms: see &struct fi_ep_attr
  */
@@ -238,6 +241,7 @@ struct fid_ep {
 	u64 comp_levels;
 	size_t cm_data_size;
 	u32 flush_modes;
+	bool is_inline;
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
@@ -494,6 +498,28 @@ static inline void fi_submit(struct fid_ep *ep)
 
 	if (KFI_HAS_OP(ops, submit))
 		ops->submit(ep);
+}
+
+/**
+ * fi_submit_inline() - no more follows, and the caller has time
+ * @ep: endpoint
+ *
+ * As fi_submit(), but a provider whose sending may sleep does it in this
+ * context, unless another one is at it, and does not wake a thread for it.
+ * Where &fid_ep.is_inline is not set it is the same as fi_submit(). What was
+ * posted without FI_MORE is on its way already.
+ *
+ * Context: process, may sleep; also in the path of reclaim. Upcalls may come
+ *	before it returns.
+ */
+static inline void fi_submit_inline(struct fid_ep *ep)
+{
+	const struct fi_ops_msg *ops = READ_ONCE(ep->msg);
+
+	if (KFI_HAS_OP(ops, submit_inline))
+		ops->submit_inline(ep);
+	else
+		fi_submit(ep);
 }
 
 /**

@@ -84,7 +84,8 @@ struct kfi_op {
 struct kfi_post_ep;
 
 /**
- * struct kfi_post_ops - what the provider does with posts; under ep->lock
+ * struct kfi_post_ops - what the provider does with posts; under ep->lock, but
+ *	for submit_inline()
  * @size: sizeof this struct
  * @ready: may be posted in a direction (FI_TRANSMIT, FI_RECV)? 0, or -errno
  *	for the post to return
@@ -92,6 +93,8 @@ struct kfi_post_ep;
  * @queue: take an operation. 0: kfi_post_done() will end it; -errno: it is
  *	the caller's again
  * @submit: optional: run what was queued with FI_MORE
+ * @submit_inline: optional: the same in this context, which may sleep; with it
+ *	goes &fid_ep.is_inline
  */
 struct kfi_post_ops {
 	size_t size;
@@ -99,6 +102,7 @@ struct kfi_post_ops {
 	void (*full)(struct kfi_post_ep *ep, u64 dir);
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
 	void (*submit)(struct kfi_post_ep *ep);
+	void (*submit_inline)(struct kfi_post_ep *ep);
 };
 
 /**
