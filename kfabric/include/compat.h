@@ -44,7 +44,7 @@ static inline size_t kfi_held_bytes(struct page *page, size_t offset)
 
 /**
  * kfi_send_pages() - give pages to a socket, without a copy if that is allowed
- * @sock: stream socket
+ * @sock: stream socket whose lock the caller holds
  * @page: first page
  * @offset: bytes into it, less than PAGE_SIZE
  * @len: bytes; may run on into the pages that follow physically
@@ -68,13 +68,14 @@ static inline int kfi_send_pages(struct socket *sock, struct page *page,
 		msg.msg_flags |= MSG_MORE;
 	if (sendpage_ok(page)) {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-		return kernel_sendpage(sock, page, offset, n, msg.msg_flags);
+		return kernel_sendpage_locked(sock->sk, page, offset, n,
+					      msg.msg_flags);
 #else
 		msg.msg_flags |= MSG_SPLICE_PAGES;
 #endif
 	}
 	iov_iter_bvec(&msg.msg_iter, KFI_ITER_SOURCE, &bvec, 1, n);
-	return sock_sendmsg(sock, &msg);
+	return sock->ops->sendmsg_locked(sock->sk, &msg, n);
 }
 
 /* Merging became what every queue does. */

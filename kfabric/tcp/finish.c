@@ -90,6 +90,7 @@ static void take_callbacks_back(struct ktcp_ep *ep)
 
 /* ---- operations ---------------------------------------------------------- */
 
+/* The oldest, if it is over. A fenced one waits for all before it. */
 static struct kfi_op *take_ready(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
@@ -99,33 +100,19 @@ static struct kfi_op *take_ready(struct ktcp_ep *ep)
 	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
 	if (op && !(to_ktcp_op(op)->handed && to_ktcp_op(op)->answered))
 		op = NULL;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op;
-}
-
-/* A fenced operation waits for all before it. */
-static void wake_fenced(struct ktcp_ep *ep)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	if (list_empty(&ep->sent) && !list_empty(&ep->tx))
+	else if (!op && !list_empty(&ep->tx))
 		ktcp_send_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op;
 }
 
 /* Tell, in the order of posting, what is over. Under the socket's lock. */
 void ktcp_complete_ready(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
-	bool any = false;
 
-	while ((op = take_ready(ep))) {
+	while ((op = take_ready(ep)))
 		kfi_post_done(&ep->post, op);
-		any = true;
-	}
-	if (any)
-		wake_fenced(ep);
 }
 
 /* ---- time ---------------------------------------------------------------- */

@@ -168,17 +168,6 @@ static void finish_receive(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 	kfi_post_done(&ep->post, op);
 }
 
-/* The peer has answered; the sender may still be at it. */
-static void answered(struct ktcp_ep *ep, struct ktcp_op *t)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	t->answered = true;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	ktcp_complete_ready(ep);
-}
-
 static void finish(struct ktcp_ep *ep)
 {
 	struct ktcp_receiver *r = &ep->r;
@@ -203,9 +192,12 @@ static void finish(struct ktcp_ep *ep)
 	r->op = NULL;
 	spin_lock_irqsave(&ep->post.lock, irq);
 	tcpw_rx_finish(&r->rx);
+	/* The peer has answered; the sender may still be at it. */
+	if (due)
+		container_of(due, struct ktcp_op, due)->answered = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (due)
-		answered(ep, container_of(due, struct ktcp_op, due));
+		ktcp_complete_ready(ep);
 }
 
 /* ---- the machine -------------------------------------------------------- */

@@ -8,7 +8,8 @@
  *
  * Context: send_work, or whoever submits and may sleep; allocates only in the
  *	socket.
- * Locking: ktcp_ep.send_lock for struct ktcp_sender; post.lock for the queues.
+ * Locking: ktcp_ep.send_lock for struct ktcp_sender; the socket's lock to send;
+ *	post.lock for the queues.
  */
 #include <linux/net.h>
 #include <linux/sched/mm.h>
@@ -140,7 +141,7 @@ static int send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
 	struct msghdr msg = { .msg_flags =
 				      MSG_DONTWAIT | MSG_NOSIGNAL | flags };
 
-	return kernel_sendmsg(ep->sock, &msg, &vec, 1, len);
+	return kernel_sendmsg_locked(ep->sock->sk, &msg, &vec, 1, len);
 }
 
 static int send_head(struct ktcp_ep *ep)
@@ -236,13 +237,27 @@ static void handed_over(struct ktcp_ep *ep)
 	release_sock(ep->sock->sk);
 }
 
+static bool is_head_sent(const struct ktcp_sender *s)
+{
+	return s->head_done == s->head_len;
+}
+
+/*
+ * The header and a piece, or another piece: not more, as what comes meanwhile
+ * has to wait for the socket.
+ */
 static int send_some(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
+	int n = 0;
 
-	if (s->head_done < s->head_len)
-		return send_head(ep);
-	return s->op ? send_piece(ep) : send_bounce(ep);
+	lock_sock(ep->sock->sk);
+	if (!is_head_sent(s))
+		n = send_head(ep);
+	if (n >= 0 && is_head_sent(s) && s->left)
+		n = s->op ? send_piece(ep) : send_bounce(ep);
+	release_sock(ep->sock->sk);
+	return n;
 }
 
 /* As much of what is loaded as the socket takes. */
@@ -251,12 +266,14 @@ static int push(struct ktcp_ep *ep)
 	struct ktcp_sender *s = &ep->s;
 	int n;
 
-	while (s->head_done < s->head_len || s->left) {
+	for (;;) {
 		if (READ_ONCE(ep->broken))
 			return -ECANCELED;
 		n = send_some(ep);
 		if (n < 0)
 			return n;
+		if (is_head_sent(s) && !s->left)
+			break;
 		cond_resched();
 	}
 	handed_over(ep);

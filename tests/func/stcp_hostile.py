@@ -7,11 +7,9 @@ not be, and must be gone by its deadline. Meanwhile a client writes: what it has
 is untouched in the end, brickd has not grown, and its log has a line or two of
 each kind. What the client's writes took, alone and beside all this, is printed.
 """
-import contextlib
 import os
 import pathlib
 import random
-import socket
 import statistics
 import struct
 import sys
@@ -20,10 +18,10 @@ import time
 
 import lab
 from comeback import Talker
+from tcp_peers import MSG, Peer, bad_operations, header, request
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
-HOST = "127.0.0.1"
 # Not where the client comes from: there are limits for each address.
 ELSEWHERE = "127.0.0.9"
 # A request that is not whole, or a client that does not authenticate: 10 s.
@@ -31,102 +29,10 @@ GONE_S = 40
 GROWTH_MAX = 48 * lab.MIB
 LINE_EACH_S = 10
 HALF_OPEN = 1000
-U64 = 1 << 64
-MSG, TAGGED, READ, RESPONSE, WRITE = range(5)
-ACK = 2
 
 
 def hello():
     return struct.pack("<4sBBHIQIHH16s", b"kfbH", 1, 1, 0, 2, 0, 0, 4, 0, os.urandom(16))
-
-
-def request(data, version=3, kind=0, length=None, probe=1):
-    return struct.pack(">BBH20s", version, kind, len(data) if length is None else length,
-                       bytes(20)) + struct.pack("<Q", probe) + data
-
-
-def header(op, segments=(), payload=0, flags=0, op_data=0, count=None, size=None,
-           total=None, version=3):
-    """One operation's; what is not given fits the rest."""
-    count = len(segments) if count is None else count
-    size = 16 + 24 * len(segments) if size is None else size
-    total = size + payload if total is None else total
-    return struct.pack("<BBHBBBBQ", version, op, flags, op_data, count, size, 0,
-                       total % U64) + b"".join(struct.pack("<QQQ", *s) for s in segments)
-
-
-def bad_operations(rng):
-    """[(what brickd must say or None, bytes)]"""
-    key = rng.getrandbits(64)
-    one = [(0, 8, key)]
-    found = [
-        ("acknowledgement that nothing waits for", header(MSG, op_data=ACK)),
-        ("response that nothing waits for", header(RESPONSE, payload=8) + bytes(8)),
-        ("operation that is not spoken here", header(TAGGED, payload=8) + bytes(16)),
-        ("key that does not exist", header(WRITE, one, 8) + bytes(8)),
-        ("key that does not exist", header(READ, one)),
-        ("leaves the address space", header(WRITE, [(U64 - 1, 4096, key)], 4096)),
-        (None, header(WRITE, [(0, U64 - 8, key), (0, 16, key)], 8)),
-        (None, header(WRITE, one, 9)), (None, header(WRITE, one, 7)),
-        (None, header(READ, one, 8)), (None, header(WRITE, one, 8, total=8)),
-        (None, header(WRITE, one, total=U64 - 1)), (None, header(MSG, total=U64 - 1)),
-        (None, header(MSG, total=15)), (None, header(MSG, version=4)),
-        (None, header(MSG, op_data=1)), (None, header(WRITE, one, 8, flags=1) + bytes(16)),
-    ]
-    found += [(None, header(op)) for op in range(5, 256)]
-    found += [(None, header(MSG, flags=1 << bit)) for bit in range(4, 16)]
-    for op in (READ, WRITE):
-        found += [(None, header(op, [(0, 8, key)] * (n % 5), 8 * (n % 5), count=n) + bytes(64))
-                  for n in range(256)]
-    for op in (MSG, READ, RESPONSE, WRITE):
-        found += [(None, header(op, one, 8, size=n) + bytes(256)) for n in range(256)]
-    return found
-
-
-class Peer:
-    """A socket to the brick from another address."""
-
-    def __init__(self, brick):
-        self.socket = socket.socket()
-        self.socket.settimeout(GONE_S)
-        self.socket.bind((ELSEWHERE, 0))
-        self.socket.connect((HOST, brick.port))
-
-    def send(self, data):
-        """It may be over before all is out."""
-        with contextlib.suppress(ConnectionError):
-            self.socket.sendall(data)
-
-    def join(self):
-        """A connection of the wire, and of no client yet."""
-        self.send(request(hello()))
-        answer = b""
-        while len(answer) < 32 or len(answer) < 32 + struct.unpack(">H", answer[2:4])[0]:
-            piece = self.socket.recv(4096)
-            if not piece:
-                raise AssertionError("the brick does not let it in")
-            answer += piece
-        if answer[1] != 1:
-            raise AssertionError(f"the brick says {answer.hex()}")
-        return self
-
-    def end(self):
-        """No more bytes come from here; it may be over already."""
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_WR)
-
-    def is_gone(self):
-        """By its deadline; what comes before does not matter."""
-        try:
-            while self.socket.recv(65536):
-                pass
-        except ConnectionError:
-            pass
-        except TimeoutError:
-            return False
-        finally:
-            self.socket.close()
-        return True
 
 
 class Writer:
@@ -180,7 +86,7 @@ class StcpHostile(lab.FuncTest):
         return None if virtual > 1 << 40 else resident
 
     def peer(self):
-        return Peer(self.b)
+        return Peer(self.b.port, ELSEWHERE, GONE_S)
 
     def gone(self, peer, what):
         self.assertTrue(peer.is_gone(), f"{what} is still there")
@@ -212,7 +118,7 @@ class StcpHostile(lab.FuncTest):
         self.writer.took.clear()
         said = set()
         for says, data in bad_operations(rng):
-            peer = self.peer().join()
+            peer = self.peer().join(hello())
             peer.send(data)
             # Some of it may be right by itself: then it is half of something.
             peer.end()
@@ -232,7 +138,7 @@ class StcpHostile(lab.FuncTest):
         for number in range(ROUNDS):
             peer = self.peer()
             if number % 4:
-                peer.join()
+                peer.join(hello())
             data = bytearray(rng.choice(good) + rng.randbytes(rng.randrange(200)))
             for _ in range(rng.randrange(4)):
                 data[rng.randrange(len(data))] = rng.getrandbits(8)
@@ -252,10 +158,10 @@ class StcpHostile(lab.FuncTest):
                                        request(b"x" * 10, length=256),
                                        whole[:24])):
             peer.send(data)
-        idle = self.peer().join()
-        inside = self.peer().join()
+        idle = self.peer().join(hello())
+        inside = self.peer().join(hello())
         inside.send(header(MSG, payload=1 << 20)[:9])
-        trickle = self.peer().join()
+        trickle = self.peer().join(hello())
         trickle.socket.settimeout(0.2)
         # As a request that would fit no receive, a byte at a time.
         data, end = iter(header(MSG, payload=64) + bytes(64)), time.monotonic() + GONE_S
@@ -290,7 +196,7 @@ class StcpHostile(lab.FuncTest):
         self.unharmed()
 
     def test_floods_are_not_kept(self):
-        peers = [self.peer().join() for _ in range(4)]
+        peers = [self.peer().join(hello()) for _ in range(4)]
         for peer in peers:
             peer.socket.settimeout(GONE_S)
             # Messages far beyond the credits, of which the first is none.

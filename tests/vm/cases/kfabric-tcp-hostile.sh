@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# Peers that break the rules of tcp's wire, against an end in the kernel.
+# NEEDS: python
+# KO: kfabric_core kfabric_tcp kfi_prey
+# FILES: tests/func/tcp_peers.py tests/vm/prey/peers.py
+# MEM: 1G
+# TIMEOUT: 400
+
+prey() { # prey NAME: what the module says of itself
+	cat "/sys/module/kfi_prey/parameters/$1"
+}
+
+all_over() { # nobody is connected
+	[ "$(prey taken)" -gt 0 ] && [ "$(prey taken)" = "$(prey ended)" ]
+}
+
+points() { # the points of a script, as this case's
+	while read -r _line; do
+		case $_line in
+		"ok - "*) tap ok "${_line#ok - }" ;;
+		"not ok - "*) tap "not ok" "${_line#not ok - }" ;;
+		*) diag "$_line" ;;
+		esac
+	done </tmp/points
+}
+
+check "the loop-back device is up" ip link set lo up
+check "the provider and its prey load" modprobe kfi_prey || exit
+_before=$(kernel_kib)
+hostile() {
+	timeout 300 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
+		${KFB_SEED:+"$KFB_SEED"} >/tmp/points 2>&1
+}
+check "the peers come to their end" hostile
+points
+check "no connection is left" wait_for 60 all_over
+diag "connections $(prey taken), refused $(prey refused)," \
+	"messages $(prey messages)"
+check "no byte landed where it must not" test "$(prey bad)" = 0
+check "the kernel has not grown by 4 MiB" kernel_below $((_before + 4096))
+check "a broken rule is in the log" sh -c 'dmesg | grep -q "connection .* ends:"'
+check "the prey unloads" rmmod kfi_prey
+check "no object is left open" wait_for 10 fabric_idle
+check "the provider unloads" rmmod kfabric_tcp

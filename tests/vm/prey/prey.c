@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfi_prey: connections. A thread takes events; who wants to connect may, as
+ * long as there is a place, and has receives posted; an endpoint whose
+ * connection has ended is closed.
+ *
+ * Lifetime: the thread's, which the module's exit stops.
+ */
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "prey.h"
+
+#define PEERS	      32
+#define RECEIVES      8
+#define RECEIVE_BYTES 256
+#define EVENT_MS      50
+#define TURN_MS	      100
+
+static char *provider = "tcp", *node = "127.0.0.1", *service = "7471";
+module_param(provider, charp, 0444);
+MODULE_PARM_DESC(provider, "of the kernel fabric");
+module_param(node, charp, 0444);
+MODULE_PARM_DESC(node, "address to listen at");
+module_param(service, charp, 0444);
+MODULE_PARM_DESC(service, "port");
+
+struct peer {
+	struct fid_ep *ep; /* NULL: the place is free */
+	struct fid_cq *cq;
+	void *ctx[RECEIVES];
+	u8 *bytes;
+};
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *domain;
+static struct fid_eq *eq;
+static struct fid_pep *pep;
+static struct peer peers[PEERS];
+static struct task_struct *thread;
+
+static uint taken, refused, ended, messages;
+module_param(taken, uint, 0444);
+MODULE_PARM_DESC(taken, "connections so far (read)");
+module_param(refused, uint, 0444);
+MODULE_PARM_DESC(refused, "requests that found no place (read)");
+module_param(ended, uint, 0444);
+MODULE_PARM_DESC(ended, "connections that are over (read)");
+module_param(messages, uint, 0444);
+MODULE_PARM_DESC(messages, "messages that arrived (read)");
+
+static int get_bad(char *text, const struct kernel_param *kp)
+{
+	return sysfs_emit(text, "%lu\n", prey_memory_bad());
+}
+
+static int get_regions(char *text, const struct kernel_param *kp)
+{
+	return prey_memory_tell(text);
+}
+
+static const struct kernel_param_ops bad_ops = { .get = get_bad };
+module_param_cb(bad, &bad_ops, NULL, 0444);
+MODULE_PARM_DESC(bad, "bytes that nobody may write and somebody has (read)");
+static const struct kernel_param_ops regions_ops = { .get = get_regions };
+module_param_cb(regions, &regions_ops, NULL, 0444);
+MODULE_PARM_DESC(regions, "name, key, address and length of each (read)");
+
+/* ---- a peer ------------------------------------------------------------ */
+
+static int post(struct peer *p, int i)
+{
+	struct fi_msg msg = {
+		.buf = fi_buf_linear(p->bytes + i * RECEIVE_BYTES,
+				     RECEIVE_BYTES),
+		.addr = FI_ADDR_UNSPEC,
+		.context = p->ctx[i],
+	};
+
+	return fi_recvmsg(p->ep, &msg, FI_COMPLETION);
+}
+
+static void done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		 void *context)
+{
+	struct peer *p = context;
+	int i;
+
+	if (entry->err || !(entry->flags & FI_RECV))
+		return;
+	messages++;
+	for (i = 0; i < RECEIVES; i++)
+		if (p->ctx[i] == entry->op_context)
+			post(p, i);
+}
+
+static void close_peer(struct peer *p)
+{
+	int i;
+
+	if (p->ep)
+		WARN_ON(fi_close(&p->ep->fid));
+	if (p->cq)
+		WARN_ON(fi_close(&p->cq->fid));
+	for (i = 0; i < RECEIVES; i++)
+		kfree(p->ctx[i]);
+	kfree(p->bytes);
+	memset(p, 0, sizeof(*p));
+}
+
+static int alloc_peer(struct peer *p)
+{
+	int i;
+
+	p->bytes = kmalloc(RECEIVES * RECEIVE_BYTES, GFP_KERNEL);
+	for (i = 0; i < RECEIVES; i++) {
+		p->ctx[i] = kzalloc(info->domain_attr->op_context_size,
+				    GFP_KERNEL);
+		if (!p->ctx[i])
+			return -ENOMEM;
+	}
+	return p->bytes ? 0 : -ENOMEM;
+}
+
+static int open_peer(struct peer *p, struct fi_info *request)
+{
+	struct fi_cq_attr attr = { .comp_handler = done };
+	int i, ret = alloc_peer(p);
+
+	ret = ret ?: fi_cq_open(domain, &attr, &p->cq, p);
+	ret = ret ?: fi_endpoint(domain, request, &p->ep, p);
+	ret = ret ?: fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV);
+	ret = ret ?: fi_ep_bind(p->ep, &eq->fid, 0);
+	ret = ret ?: fi_enable(p->ep);
+	for (i = 0; i < RECEIVES && !ret; i++)
+		ret = post(p, i);
+	return ret ?: fi_accept(p->ep, NULL, 0);
+}
+
+static struct peer *free_place(void)
+{
+	int i;
+
+	for (i = 0; i < PEERS; i++)
+		if (!peers[i].ep)
+			return &peers[i];
+	return NULL;
+}
+
+static void take(struct fi_info *request)
+{
+	struct peer *p = free_place();
+
+	if (p && !open_peer(p, request)) {
+		taken++;
+	} else {
+		refused++;
+		fi_reject(pep, request->handle, NULL, 0);
+		if (p)
+			close_peer(p);
+	}
+	fi_freeinfo(request);
+}
+
+/* ---- events ------------------------------------------------------------ */
+
+static void over(struct kfid *fid)
+{
+	struct peer *p = fid->context;
+
+	if (!p || !p->ep)
+		return;
+	close_peer(p);
+	ended++;
+}
+
+static void handle(struct fi_eq_cm_entry *entry, size_t len)
+{
+	struct fi_eq_err_entry *err;
+	ssize_t n;
+	u32 event;
+
+	n = fi_eq_sread(eq, &event, entry, len, EVENT_MS, 0);
+	if (n == -FI_EAVAIL) {
+		err = (void *)entry;
+		if (fi_eq_readerr(eq, err, 0) > 0)
+			over(err->fid);
+	} else if (n >= 0 && event == FI_CONNREQ) {
+		take(entry->info);
+	} else if (n >= 0 && event == FI_SHUTDOWN) {
+		over(entry->fid);
+	}
+}
+
+static int run(void *unused)
+{
+	size_t len = sizeof(struct fi_eq_err_entry) + FI_CM_DATA_MAX;
+	struct fi_eq_cm_entry *entry = kzalloc(len, GFP_KERNEL);
+	unsigned long turn = jiffies;
+	int ret = entry ? 0 : -ENOMEM;
+
+	while (!kthread_should_stop()) {
+		if (ret) {
+			schedule_timeout_interruptible(HZ / 10);
+			continue;
+		}
+		handle(entry, len);
+		if (time_after(jiffies, turn)) {
+			ret = prey_memory_turn(domain);
+			turn = jiffies + msecs_to_jiffies(TURN_MS);
+			if (ret)
+				pr_err("kfi_prey: a region is lost: %d\n", ret);
+		}
+	}
+	kfree(entry);
+	return ret;
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static int find(void)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int ret;
+
+	if (!hints)
+		return -ENOMEM;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->domain_attr->mr_mode = ~0;
+	hints->fabric_attr->prov_name = kstrdup(provider, GFP_KERNEL);
+	ret = fi_getinfo(FI_VERSION(1, 0), node, service, FI_SOURCE, hints,
+			 &info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+static void close_one(struct kfid *fid)
+{
+	WARN_ON(fi_close(fid));
+}
+
+static void close_all(void)
+{
+	int i;
+
+	for (i = 0; i < PEERS; i++)
+		close_peer(&peers[i]);
+	prey_memory_close();
+	if (pep)
+		close_one(&pep->fid);
+	if (eq)
+		close_one(&eq->fid);
+	if (domain)
+		close_one(&domain->fid);
+	if (fabric)
+		close_one(&fabric->fid);
+	fi_freeinfo(info);
+}
+
+static int __init prey_init(void)
+{
+	int ret = find();
+
+	ret = ret ?: fi_fabric(info->fabric_attr, &fabric, NULL);
+	ret = ret ?: fi_domain(fabric, info, &domain, NULL);
+	ret = ret ?: fi_eq_open(fabric, NULL, &eq, NULL);
+	ret = ret ?: prey_memory_open(domain);
+	ret = ret ?: fi_passive_ep(fabric, info, &pep, NULL);
+	ret = ret ?: fi_pep_bind(pep, &eq->fid, 0);
+	ret = ret ?: fi_listen(pep);
+	if (!ret) {
+		thread = kthread_run(run, NULL, "kfi_prey");
+		ret = PTR_ERR_OR_ZERO(thread);
+	}
+	if (ret)
+		close_all();
+	return ret;
+}
+
+static void __exit prey_exit(void)
+{
+	kthread_stop(thread);
+	close_all();
+}
+
+module_init(prey_init);
+module_exit(prey_exit);
+MODULE_DESCRIPTION("kfabric: an end for hostile peers");
+MODULE_LICENSE("Dual BSD/GPL");
