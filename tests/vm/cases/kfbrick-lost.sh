@@ -3,7 +3,8 @@
 # The brick is killed under a disk: requests wait for it, or fail in time. What
 # was completed and not flushed is there afterwards where an acknowledgement
 # means that it is in memory (verbs on soft RoCE), or where there are copies; else
-# the next flush fails.
+# the next flush fails. Also with CARRIER=libfabric-tcp; the own tcp has no cache
+# that could lose anything: kfbrick-commit.
 # NEEDS: rdma nvdimm fs
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl

@@ -10,16 +10,20 @@
 
 #include "prey.h"
 
-#define BYTES	    SZ_16K
-#define GUARD	    SZ_4K
-#define GUARD_BYTE  0xa5
-#define READ_BYTE   0x3c
-#define SETTLE_MS   20
-#define REGIONS	    3
-#define STRIDE	    (BYTES + GUARD)
-#define BUFFER	    (GUARD + REGIONS * STRIDE)
+#define BYTES	   SZ_16K
+#define GUARD	   SZ_4K
+#define GUARD_BYTE 0xa5
+#define READ_BYTE  0x3c
+#define SETTLE_MS  20
+#define REGIONS	   3
+#define STRIDE	   (BYTES + GUARD)
+#define BUFFER	   (GUARD + REGIONS * STRIDE)
 
-enum { PREY_WRITE, PREY_READ, PREY_BRIEF };
+enum {
+	PREY_WRITE,
+	PREY_READ,
+	PREY_BRIEF
+};
 
 static const struct {
 	const char *name;

@@ -117,8 +117,8 @@ static int alloc_peer(struct peer *p)
 
 	p->bytes = kmalloc(RECEIVES * RECEIVE_BYTES, GFP_KERNEL);
 	for (i = 0; i < RECEIVES; i++) {
-		p->ctx[i] = kzalloc(info->domain_attr->op_context_size,
-				    GFP_KERNEL);
+		p->ctx[i] =
+			kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
 		if (!p->ctx[i])
 			return -ENOMEM;
 	}
