@@ -18,7 +18,7 @@ import time
 
 import lab
 from comeback import Talker
-from tcp_peers import MSG, Peer, bad_operations, header, request
+from tcp_peers import MSG, Peer, bad_operations, header, request, spoilt
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
@@ -139,14 +139,7 @@ class StcpHostile(lab.FuncTest):
             peer = self.peer()
             if number % 4:
                 peer.join(hello())
-            data = bytearray(rng.choice(good) + rng.randbytes(rng.randrange(200)))
-            for _ in range(rng.randrange(4)):
-                data[rng.randrange(len(data))] = rng.getrandbits(8)
-            # In pieces, so that they meet every state.
-            while data:
-                n = rng.randrange(1, 40)
-                peer.send(data[:n])
-                del data[:n]
+            peer.send_in_pieces(rng, spoilt(rng, good))
             peer.end()
             self.gone(peer, f"number {number}")
         self.unharmed()

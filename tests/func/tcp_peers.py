@@ -56,6 +56,14 @@ def bad_operations(rng):
     return found
 
 
+def spoilt(rng, good):
+    """One of them with some bytes changed, and others behind it."""
+    data = bytearray(rng.choice(good) + rng.randbytes(rng.randrange(200)))
+    for _ in range(rng.randrange(4)):
+        data[rng.randrange(len(data))] = rng.getrandbits(8)
+    return data
+
+
 class Peer:
     """A socket to the end that is attacked; gone_s is its deadline."""
 
@@ -69,6 +77,13 @@ class Peer:
         """It may be over before all is out."""
         with contextlib.suppress(ConnectionError):
             self.socket.sendall(data)
+
+    def send_in_pieces(self, rng, data):
+        """So that they meet every state."""
+        while data:
+            n = rng.randrange(1, 40)
+            self.send(data[:n])
+            data = data[n:]
 
     def join(self, data=b""):
         """A connection of the wire, asked for with data."""

@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 
-from tcp_peers import MSG, READ, U64, WRITE, Peer, bad_operations, header, request
+from tcp_peers import MSG, READ, U64, WRITE, Peer, bad_operations, header, request, spoilt
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
@@ -142,13 +142,7 @@ def changed(rng):
         one = peer()
         if number % 4:
             one.join()
-        data = bytearray(rng.choice(good) + rng.randbytes(rng.randrange(200)))
-        for _ in range(rng.randrange(4)):
-            data[rng.randrange(len(data))] = rng.getrandbits(8)
-        while data:
-            n = rng.randrange(1, 40)
-            one.send(data[:n])
-            del data[:n]
+        one.send_in_pieces(rng, spoilt(rng, good))
         one.end()
         gone += one.is_gone()
     point(gone == ROUNDS, f"{gone} of {ROUNDS} with random bytes are gone (seed {SEED})")
