@@ -278,6 +278,7 @@ struct stcp_ep {
 	uint8_t *place[TCPW_SEGS_MAX];
 	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
 	enum stcp_pause pause;
+	bool resumed; /* and has not looked at its stash since */
 	uint8_t *stash;
 	size_t stash_at;
 	size_t stash_bytes;

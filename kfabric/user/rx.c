@@ -208,6 +208,7 @@ static bool haul_once(struct stcp_ep *ep, uint8_t *stage)
 
 void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage)
 {
+	ep->resumed = false;
 	for (int i = 0; i < ROUNDS_MAX; i++)
 		if (ep->state != TCPW_UP || ep->pause || !haul_once(ep, stage))
 			break;
@@ -220,6 +221,7 @@ void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for)
 	if (ep->pause != waited_for || ep->state != TCPW_UP)
 		return;
 	ep->pause = STCP_RUNS;
+	ep->resumed = true;
 	/* The socket may have nothing new: EPOLLOUT brings its thread here. */
 	stcp_ep_watch(ep, ep->events | EPOLLIN | EPOLLOUT);
 }

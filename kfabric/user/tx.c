@@ -136,7 +136,10 @@ void stcp_tx_progress(struct stcp_ep *ep)
 		if (!ep->sending)
 			ep->sending = next_op(ep);
 		if (!ep->sending) {
-			stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLOUT);
+			/* Who resumed the receiver is waiting for it, too. */
+			if (!ep->resumed)
+				stcp_ep_watch(ep,
+					      ep->events & ~(uint32_t)EPOLLOUT);
 			/* What was posted before a shutdown is out. */
 			if (ep->state == TCPW_CLOSING)
 				stcp_ep_end(ep, ESHUTDOWN, TCPW_OK);

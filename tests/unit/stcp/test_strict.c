@@ -22,6 +22,8 @@
 #define CTX(n)	  ((void *)(uintptr_t)(n))
 #define FLOOD_MAX 100000
 #define STUCK_MS  1000
+#define RESUMES	  200
+#define RESUME_US 500
 
 static struct rig *opened(void)
 {
@@ -522,6 +524,32 @@ static void one_who_moves_the_data_is_woken_by_it(void **state)
 	rig_close(rig);
 }
 
+/* The provider's thread has the second message before its receive is posted. */
+static void what_waited_is_taken_although_a_send_came_between(void **state)
+{
+	struct rig *rig = opened();
+	uint8_t in[2][8];
+
+	rig_connect(rig);
+	for (unsigned int i = 0; i < RESUMES; i++) {
+		assert_int_equal(
+			fi_recv(rig->client.ep, in[0], 8, NULL, 0, CTX(1)), 0);
+		assert_int_equal(fi_inject(rig->server.ep, "ab", 2, 0), 0);
+		assert_int_equal(fi_inject(rig->server.ep, "cd", 2, 0), 0);
+		assert_int_equal(rig_wait(rig, &rig->client, CTX(1)).len, 2);
+		usleep(RESUME_US);
+		/* Before the thread has woken up nothing is left to send. */
+		assert_int_equal(
+			fi_recv(rig->client.ep, in[1], 8, NULL, 0, CTX(2)), 0);
+		assert_int_equal(
+			fi_recv(rig->server.ep, in[0], 8, NULL, 0, CTX(3)), 0);
+		assert_int_equal(fi_inject(rig->client.ep, "ef", 2, 0), 0);
+		assert_int_equal(rig_wait(rig, &rig->client, CTX(2)).len, 2);
+		assert_int_equal(rig_wait(rig, &rig->server, CTX(3)).len, 2);
+	}
+	rig_close(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +571,8 @@ int main(void)
 		cmocka_unit_test(a_request_that_is_none_is_closed_at_once),
 		cmocka_unit_test(a_request_that_is_gone_is_not_rejected_again),
 		cmocka_unit_test(one_who_moves_the_data_is_woken_by_it),
+		cmocka_unit_test(
+			what_waited_is_taken_although_a_send_came_between),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
