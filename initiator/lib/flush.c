@@ -285,7 +285,24 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
 	return lost->n;
 }
 
+/* What is under way may count on a write that is lost: it has to say so. */
+static void fail_what_is_unsure(struct kfbrick *k)
+{
+	struct kfbl_op *op;
+
+	while ((op = STAILQ_FIRST(&k->flushing)))
+		finish(k, op, -EIO);
+	for (uint32_t i = 0; i < k->queue_depth; i++) {
+		op = &k->ops[i];
+		if (op->state == KFBL_OP_ACTIVE && op->durable &&
+		    op->uncommitted && !op->error)
+			op->error = -EIO;
+	}
+}
+
 void kfbrick_accept_losses(struct kfbrick *k)
 {
+	if (kfb_losses_error(&k->losses))
+		fail_what_is_unsure(k);
 	kfb_losses_reset(&k->losses);
 }

@@ -590,7 +590,8 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
  * @k: connection
  *
  * Flushes fail with -EIO from a loss until this call. Whoever calls it answers
- * for the lost writes: writes them again, or does without.
+ * for the lost writes: writes them again, or does without. Flushes and durable
+ * writes that were under way when the loss came fail with -EIO, too.
  *
  * Context: does not block.
  */
