@@ -11,15 +11,16 @@
 
 #define LINE_BYTES 160
 #define HEAD                                                           \
-	"powerfail 1 run %" PRIx64 " offset %" PRIu64 " size %" PRIu64 \
-	" record %" PRIu32 " jobs %" PRIu32 "\n"
+	"powerfail 1 run %" PRIx64 " salt %" PRIx64 " offset %" PRIu64 \
+	" size %" PRIu64 " record %" PRIu32 " jobs %" PRIu32 "\n"
 #define SCAN_HEAD                                                      \
-	"powerfail 1 run %" SCNx64 " offset %" SCNu64 " size %" SCNu64 \
-	" record %" SCNu32 " jobs %" SCNu32 "\n"
+	"powerfail 1 run %" SCNx64 " salt %" SCNx64 " offset %" SCNu64 \
+	" size %" SCNu64 " record %" SCNu32 " jobs %" SCNu32 "\n"
 
 static uint32_t check_of(const struct plan *p, uint32_t job, uint32_t seq)
 {
-	return (uint32_t)plan_mix(~p->run, ((uint64_t)job << 32) | seq);
+	return (uint32_t)plan_mix(~p->run ^ p->salt,
+				  ((uint64_t)job << 32) | seq);
 }
 
 static int put(int fd, const char *line, int len)
@@ -42,8 +43,8 @@ int notes_create(const char *path, const struct plan *p)
 
 	if (fd < 0)
 		return -errno;
-	len = snprintf(line, sizeof(line), HEAD, p->run, p->offset, p->size,
-		       p->record, p->jobs);
+	len = snprintf(line, sizeof(line), HEAD, p->run, p->salt, p->offset,
+		       p->size, p->record, p->jobs);
 	rc = put(fd, line, len);
 	if (!rc)
 		return fd;
@@ -70,8 +71,8 @@ static int read_head(FILE *file, struct notes *out, const char **why)
 	if (!fgets(line, sizeof(line), file))
 		return -EINVAL;
 	/* NOLINTNEXTLINE(cert-err34-c): the plan's check sees overflows */
-	if (sscanf(line, SCAN_HEAD, &p->run, &p->offset, &p->size, &p->record,
-		   &p->jobs) != 5 ||
+	if (sscanf(line, SCAN_HEAD, &p->run, &p->salt, &p->offset, &p->size,
+		   &p->record, &p->jobs) != 6 ||
 	    !strchr(line, '\n') || !plan_is_valid(p))
 		return -EINVAL;
 	return 0;

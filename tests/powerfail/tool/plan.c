@@ -41,8 +41,8 @@ uint64_t plan_slot(const struct plan *p, uint32_t job, uint32_t seq)
 uint64_t plan_value(const struct plan *p, uint64_t slot, uint32_t index,
 		    uint32_t seq)
 {
-	uint64_t check =
-		plan_mix(plan_mix(p->run, slot), ((uint64_t)index << 32) | seq);
+	uint64_t check = plan_mix(plan_mix(p->run ^ p->salt, slot),
+				  ((uint64_t)index << 32) | seq);
 
 	return ((uint64_t)seq << 32) | (check >> 32);
 }

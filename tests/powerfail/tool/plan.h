@@ -22,7 +22,9 @@
 
 /**
  * struct plan - of one run
- * @run: a random number
+ * @run: which slot each record goes to: random, or given to do it again
+ * @salt: a random number, always: what an older run of the same @run has left
+ *	is foreign
  * @offset: first byte that is used
  * @size: bytes, a multiple of @record
  * @record: bytes of each record, a multiple of 512
@@ -30,6 +32,7 @@
  */
 struct plan {
 	uint64_t run;
+	uint64_t salt;
 	uint64_t offset;
 	uint64_t size;
 	uint32_t record;

@@ -44,7 +44,7 @@ class Verdicts(lab.FuncTest):
         """The device after so many records of the same run."""
         disk = self.folder / name
         disk.write_bytes(bytes(SIZE))
-        done = writer("--seed", 7, "--records", records, "--fua",
+        done = writer("--seed", 7, "--salt", 1, "--records", records, "--fua",
                       self.folder / f"{name}.notes", disk)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return bytearray(disk.read_bytes())
@@ -62,6 +62,19 @@ class Verdicts(lab.FuncTest):
         done = verify(self.notes, self.disk)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertIn(text, done.stdout + done.stderr)
+
+    def test_what_an_older_run_of_the_same_seed_left_is_foreign(self):
+        disk, notes = self.folder / "again", self.folder / "again.notes"
+        for number, salt in enumerate((2, 3)):
+            if number:
+                old = disk.read_bytes()
+            else:
+                disk.write_bytes(bytes(SIZE))
+            notes.unlink(missing_ok=True)
+            writer("--seed", 7, "--salt", salt, "--records", 40, "--fua", notes, disk)
+        disk.write_bytes(old)  # nothing of the second one has arrived
+        done = verify(notes, disk)
+        self.assertEqual(done.returncode, LOST, done.stdout + done.stderr)
 
     def test_what_was_written_is_good(self):
         self.verdict(self.late, GOOD, b"GOOD: everything")

@@ -46,6 +46,7 @@ static const char usage[] =
 	"      --seconds N      then stop (default: never)\n"
 	"      --records N      of each job, then stop (default: never)\n"
 	"      --seed N         what is written where (default: random)\n"
+	"      --salt N         the same records again (default: random)\n"
 	"      --brick URL      a brick instead of DEVICE\n"
 	"      --client NAME    at the brick\n"
 	"      --key-file FILE  of the client\n"
@@ -61,6 +62,7 @@ static const struct option options[] = {
 	{ "seconds", required_argument, NULL, 't' },
 	{ "records", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 'S' },
+	{ "salt", required_argument, NULL, 'T' },
 	{ "brick", required_argument, NULL, 'B' },
 	{ "client", required_argument, NULL, 'c' },
 	{ "key-file", required_argument, NULL, 'k' },
@@ -307,6 +309,9 @@ static int take_number(struct writer *w, int opt, const char *text)
 	case 'n':
 		w->records = n;
 		break;
+	case 'T':
+		w->plan.salt = n;
+		break;
 	default:
 		w->plan.run = n;
 	}
@@ -368,8 +373,9 @@ int main(int argc, char **argv)
 	};
 	int status;
 
-	if (getrandom(&w.plan.run, sizeof(w.plan.run), 0) < 0)
-		w.plan.run = (uint64_t)time(NULL);
+	if (getrandom(&w.plan.salt, sizeof(w.plan.salt), 0) < 0)
+		w.plan.salt = (uint64_t)time(NULL);
+	w.plan.run = plan_mix(w.plan.salt, 0);
 	status = parse(argc, argv, &w);
 	return status >= 0 ? status : work(&w);
 }
