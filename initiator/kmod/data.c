@@ -336,12 +336,10 @@ static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 	}
 }
 
-static void count(struct kfbk_queue *q, const struct kfbk_rq *krq)
+static void count(struct kfbk_queue *q, bool w, u32 len)
 {
-	bool w = krq->is_write;
-
 	atomic_long_inc(&q->n_ops[w ? KFBK_OP_WRITE : KFBK_OP_READ]);
-	atomic_long_add(krq->len,
+	atomic_long_add(len,
 			&q->n_ops[w ? KFBK_OP_WRITTEN : KFBK_OP_READ_BYTES]);
 }
 
@@ -353,8 +351,10 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct kfbk_queue *q;
 	struct fid_ep *ep;
+	bool chained, is_write;
 	blk_status_t status;
 	ssize_t ret;
+	u32 len;
 
 	q = &dev->queues[kfb_queue_of(krq->va, READ_ONCE(dev->n_used))];
 	ep = READ_ONCE(q->ep);
@@ -368,7 +368,10 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 			return status;
 	}
 	krq->queue = q;
-	krq->chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
+	chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
+	krq->chained = chained;
+	is_write = krq->is_write;
+	len = krq->len;
 	WRITE_ONCE(krq->posted, true);
 	ret = post(q, ep, krq, buf, more);
 	trace_kfbrick_post(q, rq, ret);
@@ -379,8 +382,12 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 			kfbk_retain_over(dev, krq, false);
 		return refused(q, ret);
 	}
-	count(q, krq);
-	if (krq->chained && unlikely(post_flush(q, ep, krq, more)))
+	/*
+	 * It may be over by now and another's, unless its readback is still to
+	 * come.
+	 */
+	count(q, is_write, len);
+	if (chained && unlikely(post_flush(q, ep, krq, more)))
 		put_off(q, krq);
 	if (open)
 		set_bit(q->index, open);
