@@ -120,7 +120,9 @@ void kfbk_calls_pump(struct kfbk_device *dev)
 	lockdep_assert_held(&dev->lock);
 	give_back_late(dev);
 	list_for_each_entry_safe(call, next, &dev->calls, node) {
-		if (dev->is_over) {
+		if (dev->is_over ||
+		    (call->in_session &&
+		     call->in_session != dev->client.session_id)) {
 			lose(call);
 			continue;
 		}

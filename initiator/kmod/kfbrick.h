@@ -183,6 +183,7 @@ struct kfbk_rq {
  * @node: in dev->calls until it is sent
  * @req: op and body
  * @in_mapping: may be sent before the session is LIVE: it restores mappings
+ * @in_session: lost with this session, sent or not; 0: any will do
  * @session_id: of the session it was sent in
  * @outcome: when it is done
  * @reply: gets the decoded reply, or NULL
@@ -192,6 +193,7 @@ struct kfbk_call {
 	struct list_head node;
 	struct kfb_request req;
 	bool in_mapping;
+	u64 in_session;
 	u64 session_id;
 	struct kfb_outcome outcome;
 	struct kfb_reply *reply;
@@ -377,6 +379,7 @@ struct kfbk_replay {
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
  * @session_id: of the session that @blocks are of
+ * @restoring_id: of the session that the restore work maps in
  * @blocks: by number
  * @n_blocks: how many; more than the disk has after a failure to grow
  * @cache: which of them are mapped, when not all are
@@ -436,6 +439,7 @@ struct kfbk_device {
 	struct kfb_reply *replies;
 
 	u64 session_id;
+	u64 restoring_id;
 	struct kfbk_block *blocks;
 	u64 n_blocks;
 	struct kfbk_cache cache;

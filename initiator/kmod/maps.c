@@ -210,6 +210,7 @@ static void undo(struct mapping *m)
 		.req = { .op = KFB_OP_UNMAP,
 			 .u.unmap.mapping_id = m->call.req.u.map.mapping_id },
 		.in_mapping = m->call.in_mapping,
+		.in_session = m->call.in_session,
 	};
 
 	/* Else it is gone with its session. */
@@ -223,6 +224,7 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 		.dev = dev,
 		.call = { .req = { .op = KFB_OP_MAP },
 			  .in_mapping = in_mapping,
+			  .in_session = in_mapping ? dev->restoring_id : 0,
 			  .reply = &dev->replies[in_mapping] },
 		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
 		.first = first,

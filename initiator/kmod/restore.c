@@ -82,7 +82,9 @@ void kfbk_restore(struct work_struct *work)
 	int ret;
 
 	kfbk_lock(dev);
+	/* What is mapped in the next one is for the next run to find. */
 	session_id = dev->client.session_id;
+	dev->restoring_id = session_id;
 	kfbk_unlock(dev);
 	ret = restore_all(dev);
 	switch (ret) {
