@@ -86,7 +86,7 @@ static bool may_pass(struct kfbk_device *dev, int error, int tries)
 }
 
 /* Also right when the answer to an earlier try was lost. */
-static int allocate(struct kfbk_device *dev, u64 block)
+static int allocate(struct kfbk_device *dev, u64 block, bool *is_new)
 {
 	int tries = 0;
 	int ret;
@@ -94,6 +94,7 @@ static int allocate(struct kfbk_device *dev, u64 block)
 	do {
 		ret = call_range(dev, KFB_OP_ALLOC, block, 1);
 	} while (ret && may_pass(dev, ret, tries++));
+	*is_new = !ret;
 	return ret == -EEXIST ? 0 : ret;
 }
 
@@ -127,19 +128,24 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 /* A block's first write. */
 static int fill(struct kfbk_device *dev, u64 block)
 {
+	bool is_new;
 	int ret;
 
 	kfbk_set_state(dev, block, KFBK_FILLING);
-	ret = allocate(dev, block);
+	ret = allocate(dev, block, &is_new);
 	if (!ret) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
 				     : kfbk_map_again(dev, block, 1);
-		if (ret)
+		/* What was there before may be of somebody else's making. */
+		if (ret && is_new)
 			kfbk_free_run(dev, block, 1);
 	}
 	trace_kfbrick_block(dev, block, 1, ret);
-	if (ret)
+	if (ret) {
+		/* Nothing of ours is there, so nothing can change hands. */
+		dev->blocks[block].has_birth = false;
 		kfbk_set_state(dev, block, KFBK_ABSENT);
+	}
 	return ret;
 }
 
@@ -259,8 +265,8 @@ void kfbk_map_work(struct work_struct *work)
 	struct request *rq;
 	int ret;
 
-	kfbk_resize_run(dev);
 	for (;;) {
+		kfbk_resize_run(dev);
 		kfbk_cache_give(dev);
 		rq = next_request(dev);
 		if (!rq && !kfbk_cache_ahead(dev))

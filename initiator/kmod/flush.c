@@ -112,7 +112,8 @@ static int choose_tail(struct kfbk_device *dev, const struct kfb_flush_op *op,
 	u32 i;
 
 	*tail = op->tail;
-	if (is_live(dev, tail->va))
+	/* A queue that only takes over what another has written has none. */
+	if (tail->len && is_live(dev, tail->va))
 		return 0;
 	tail->len = 1;
 	for (i = 0; i < op->dirty.n; i++) {
@@ -120,6 +121,7 @@ static int choose_tail(struct kfbk_device *dev, const struct kfb_flush_op *op,
 		if (is_live(dev, tail->va))
 			return 0;
 	}
+	tail->va = dev->options.base;
 	if (!kfbk_cache_any(dev, &block))
 		return -EIO;
 	tail->va = kfbk_block_va(dev, block);

@@ -327,6 +327,9 @@ static const char *check_all(const struct kfbk_options *o)
 		return "attach needs base and blocks";
 	if (!(o->given & BIT(OPT_CLIENT)) != !(o->given & BIT(OPT_KEY)))
 		return "client and key go together";
+	/* Births tell clients apart, by their names. */
+	if (o->map_cache && !(o->given & BIT(OPT_CLIENT)))
+		return "map_cache needs client and key";
 	if (o->map_cache && o->n_blocks >= KFB_MAPCACHE_NONE)
 		return "so many blocks cannot be mapped on demand";
 	return check_range(o);
