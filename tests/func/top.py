@@ -23,7 +23,8 @@ def setUpModule():  # pylint: disable=invalid-name
     """A shell has what it starts in the background ignore both, and children
     inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for which in (signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(which, signal.SIG_DFL)
 
 
 class Terminal:
