@@ -134,11 +134,13 @@ blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq)
 /* Those who were put back come again. */
 static void wake(struct kfbk_device *dev)
 {
+	struct gendisk *disk = READ_ONCE(dev->disk);
+
 	if (!READ_ONCE(dev->retain.is_waited_for))
 		return;
 	WRITE_ONCE(dev->retain.is_waited_for, false);
-	if (READ_ONCE(dev->disk))
-		blk_mq_run_hw_queues(dev->disk->queue, true);
+	if (disk)
+		blk_mq_run_hw_queues(disk->queue, true);
 }
 
 void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done)

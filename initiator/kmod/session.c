@@ -245,27 +245,30 @@ static void take_events(struct kfbk_device *dev)
 /* Stop queue_rq(). Context: dev->lock is not held. */
 static void close_gate(struct kfbk_device *dev)
 {
+	/* It may be forgotten meanwhile, and is there until this run ends. */
+	struct gendisk *disk = READ_ONCE(dev->disk);
 	u32 i;
 
 	for (i = 0; i < dev->options.queues; i++)
 		WRITE_ONCE(dev->queues[i].usable, false);
-	if (dev->is_quiesced || !READ_ONCE(dev->disk))
+	if (dev->is_quiesced || !disk)
 		return;
 	dev->is_quiesced = true;
-	blk_mq_quiesce_queue(dev->disk->queue);
+	blk_mq_quiesce_queue(disk->queue);
 }
 
 static void open_gate(struct kfbk_device *dev)
 {
+	struct gendisk *disk = READ_ONCE(dev->disk); /* as in close_gate() */
 	u32 i;
 
 	WRITE_ONCE(dev->n_used, max(dev->client.n_used, 1U));
 	for (i = 0; i < dev->options.queues; i++)
 		WRITE_ONCE(dev->queues[i].usable, i < dev->n_used);
-	if (dev->is_quiesced) {
+	if (dev->is_quiesced && disk) {
 		dev->is_quiesced = false;
-		blk_mq_unquiesce_queue(dev->disk->queue);
-		blk_mq_kick_requeue_list(dev->disk->queue);
+		blk_mq_unquiesce_queue(disk->queue);
+		blk_mq_kick_requeue_list(disk->queue);
 	}
 }
 
