@@ -21,10 +21,11 @@
  *	protects struct ktcp_receiver and puts completions one after the other.
  *	ktcp_ep.post.lock (irq-safe) comes after it and protects the queues, the
  *	answers that are due, and the flags. ktcp_ep.send_lock (mutex), which
- *	comes before both, protects struct ktcp_sender. ktcp_domain.mr_lock (rwlock, softirq-safe) is read-held while a
- *	peer's access touches memory, after a lookup for each piece, and
- *	write-held to remove a region: that is the fence. ktcp_cm_lock (mutex)
- *	protects who answers a connection request.
+ *	comes before both, protects struct ktcp_sender. ktcp_domain.mr_lock
+ *	(rwlock, softirq-safe) is read-held while a peer's access touches
+ *	memory, after a lookup for each piece, and write-held to remove a
+ *	region: that is the fence. ktcp_cm_lock (mutex) protects who answers a
+ *	connection request.
  * Lifetime: the socket is the endpoint's until the endpoint is released; its
  *	callbacks point to the endpoint from ktcp_start() to ktcp_stop().
  */

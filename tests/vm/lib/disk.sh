@@ -143,7 +143,8 @@ disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	brickd format "$dax" --force ${SLOW:+--slow $SLOW --slow-size 400M} ||
 		bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
-	modprobe "kfabric_${CARRIER#libfabric-}" && modprobe kfbrick || bail "the driver loads"
+	modprobe "kfabric_${CARRIER#libfabric-}" && modprobe kfbrick ||
+		bail "the driver loads"
 }
 
 disk_end() { # nothing is left of disk_setup
