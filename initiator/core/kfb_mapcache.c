@@ -35,7 +35,6 @@ void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 		       __u32 n_nodes)
 {
-	memset(nodes, 0, n_nodes * sizeof(*nodes));
 	memcpy(nodes, c->nodes, c->n_nodes * sizeof(*nodes));
 	c->nodes = nodes;
 	c->n_nodes = n_nodes;

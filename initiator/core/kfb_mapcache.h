@@ -122,7 +122,8 @@ void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 /**
  * kfb_mapcache_grow - the device has more blocks
  * @c: the cache
- * @nodes: the new memory; the old one is the caller's again
+ * @nodes: the new memory, zeroed behind @c->n_nodes: the caller's lock is held for
+ *	as long as this takes; the old one is the caller's again
  * @n_nodes: blocks of the device, not fewer than before
  *
  * Context: any.

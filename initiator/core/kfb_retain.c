@@ -174,6 +174,21 @@ void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len)
 	trim(r);
 }
 
+_Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len)
+{
+	__u64 last = va + (len - 1);
+	__u64 id;
+
+	for (id = r->tail; id < r->head; id++) {
+		const struct kfb_copy *copy = copy_at(r, id);
+
+		if (copy->state != KFB_COPY_VOID && copy->va <= last &&
+		    copy->va + (copy->len - 1) >= va)
+			return 1;
+	}
+	return 0;
+}
+
 _Bool kfb_retain_is_filling(const struct kfb_retain *r)
 {
 	if (r->tail == r->head || copy_at(r, r->tail)->state == KFB_COPY_POSTED)

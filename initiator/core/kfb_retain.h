@@ -191,6 +191,17 @@ void kfb_retain_flushed(struct kfb_retain *r, __u64 mark);
 void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len);
 
 /**
+ * kfb_retain_has - is there a copy of any of some bytes?
+ * @r: the copies
+ * @va: the first of them
+ * @len: bytes, not 0; the range ends at or below 2^64
+ *
+ * Context: any.
+ * Return: true when there is one that is of use, or may come to be.
+ */
+_Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len);
+
+/**
  * kfb_retain_is_filling - is it time for a flush?
  * @r: the copies
  *

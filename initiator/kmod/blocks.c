@@ -174,6 +174,9 @@ static int discard(struct kfbk_device *dev, struct request *rq)
 	u64 n = (to >> KFB_BLOCK_SHIFT) - first;
 	int ret;
 
+	/* As many as can be mapped before they go; the rest comes again. */
+	if (dev->cache.cap)
+		n = min_t(u64, n, max(dev->cache.cap / 2, 1U));
 	ret = kfbk_free_blocks(dev, first, n);
 	trace_kfbrick_block(dev, first, -n, ret);
 	if (!ret)

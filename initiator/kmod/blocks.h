@@ -127,6 +127,8 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first);
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
 /* The same, on and on where another try may go better. In the map work. */
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
+/* Words on a MAP that failed, or NULL: that has been said. */
+const char *kfbk_map_why(int error);
 /* Until when a MAP is tried that is refused for now. */
 u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient);
 u64 kfbk_block_va(const struct kfbk_device *dev, u64 block);
@@ -182,6 +184,12 @@ bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n);
 /* A block with a mapping that can be read. Context: any. */
 bool kfbk_cache_any(struct kfbk_device *dev, u64 *block);
 
+/*
+ * In a new session: what nobody uses, and nothing is to be flushed or written
+ * again of, is not mapped any more. Context: the restore work.
+ */
+bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block);
+
 /* For the map work: */
 
 /* Room for a mapping of a block, then one of these two. */
@@ -192,6 +200,8 @@ void kfbk_cache_fail(struct kfbk_device *dev, u64 block);
 int kfbk_cache_map(struct kfbk_device *dev, u64 block);
 /* Map a block that is UNMAPPED. */
 int kfbk_cache_load(struct kfbk_device *dev, u64 block);
+/* One that was to be unmapped, in that session, and could not be. */
+void kfbk_cache_keep(struct kfbk_device *dev, u64 block, u64 session_id);
 /* A block of a discard has been unmapped. */
 void kfbk_cache_forget(struct kfbk_device *dev, u64 block);
 /* Map one block in advance; false: none is wanted. */

@@ -98,6 +98,7 @@ static struct kfbk_device *alloc_device(const struct kfbk_options *options)
 	dev->told = KFB_DISK_UP;
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->node);
+	INIT_LIST_HEAD(&dev->claim);
 	INIT_LIST_HEAD(&dev->calls);
 	INIT_LIST_HEAD(&dev->flushing);
 	INIT_LIST_HEAD(&dev->ended);
@@ -146,8 +147,11 @@ static const char *prepare(struct kfbk_device *dev, int *error)
 /* The session is there: the rest of attaching. */
 static int attach_session(struct kfbk_device *dev)
 {
-	int ret = kfbk_retain_open(dev);
+	int ret = kfbk_claim(dev, dev->n_blocks);
 
+	if (ret)
+		return ret;
+	ret = kfbk_retain_open(dev);
 	if (ret) {
 		kfbk_lock(dev);
 		kfbk_say(dev, "no memory for copies of %u MiB of writes",
@@ -202,6 +206,7 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 	if (ret) {
 		strscpy(why, dev->why, why_bytes);
 		kfbk_session_stop(dev);
+		kfbk_unclaim(dev);
 		goto put;
 	}
 	announce(dev);
@@ -247,6 +252,7 @@ static int finish_detach(struct kfbk_device *dev)
 		kfbk_err(dev, "what was written last may not be durable: %s\n",
 			 dev->why);
 	kfbk_session_stop(dev);
+	kfbk_unclaim(dev);
 	kfbk_fabric_close(dev);
 	kfbk_info(dev, "detached\n");
 	kfbk_put(dev);

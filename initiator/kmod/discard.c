@@ -18,6 +18,8 @@
  * blocks alone, and the rest is done in the new session. Steps 1 and 4 are made
  * while no restore work runs: it would not see them.
  *
+ * Of a cache of mappings those that are not mapped are mapped first.
+ *
  * Context: the map work, and nobody else.
  */
 #include <linux/delay.h>
@@ -31,12 +33,13 @@
 struct span {
 	u64 first;
 	u64 end;
+	u64 session_id; /* where they were mapped when they became BUSY */
 };
 
 /* The handles that hold any of the blocks, as far as they are mapped. */
 static struct span widen(const struct kfbk_device *dev, u64 first, u64 n)
 {
-	struct span span = { first, first + n };
+	struct span span = { .first = first, .end = first + n };
 	const struct kfbk_block *b = dev->blocks;
 
 	while (span.first && b[span.first].state == KFBK_MAPPED &&
@@ -136,18 +139,42 @@ static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
 	return kfbk_call(dev, &call);
 }
 
+/* Another try may go better, or says that the last one was enough. */
+static bool may_pass(const struct kfbk_device *dev, int error, u64 until_ms)
+{
+	if (kfbk_is_ending(dev))
+		return false;
+	switch (error) {
+	case -ETIMEDOUT:
+		return true;
+	case -ENOMEM:
+	case -EIO:
+	case -EBUSY:
+	case -EAGAIN:
+	case -ESHUTDOWN:
+		msleep(PAUSE_MS);
+		return kfbk_now_ms() < until_ms;
+	default:
+		return false;
+	}
+}
+
 int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end)
 {
+	u64 until_ms = kfbk_patience_ms(dev, false);
 	int ret;
 
 	if (!dev->blocks[first].mapping_id)
 		return 0;
-	ret = call_unmap(dev, first, end);
-	if (ret == -ETIMEDOUT)
+	do {
 		ret = call_unmap(dev, first, end);
+	} while (may_pass(dev, ret, until_ms));
 	/* It is gone with its session, or was so before. */
 	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
 		return 0;
+	if (ret)
+		kfbk_err(dev, "blocks %llu to %llu cannot be unmapped: %d\n",
+			 first, end - 1, ret);
 	return ret;
 }
 
@@ -176,18 +203,23 @@ static int unmap_all(struct kfbk_device *dev, struct span span)
 			ret = kfbk_unmap(dev, i, end);
 		else
 			end = i + 1;
+		if (!ret && dev->cache.cap)
+			dev->blocks[i].mapping_id = 0;
 	}
 	return ret;
 }
 
-/* In a cache: each is a handle of its own, and is not mapped any more. */
+/* In a cache: each is a handle of its own, and is not mapped unless it had to. */
 static void forget(struct kfbk_device *dev, struct span span)
 {
 	u64 i;
 
 	for (i = span.first; i < span.end; i++) {
-		kfbk_cache_forget(dev, i);
-		dev->blocks[i].mapping_id = 0;
+		if (dev->blocks[i].state == KFBK_BUSY &&
+		    dev->blocks[i].mapping_id)
+			kfbk_cache_keep(dev, i, span.session_id);
+		else
+			kfbk_cache_forget(dev, i);
 	}
 }
 
@@ -228,8 +260,9 @@ static int free_all(struct kfbk_device *dev, u64 first, u64 end)
 		for (j = i; !ret && j < stop; j++)
 			b[j].has_birth = false;
 		if (!ret)
-			set_states(dev, (struct span){ i, stop }, KFBK_BUSY,
-				   KFBK_ABSENT);
+			set_states(dev,
+				   (struct span){ .first = i, .end = stop },
+				   KFBK_BUSY, KFBK_ABSENT);
 	}
 	return ret;
 }
@@ -275,18 +308,37 @@ static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 	return ret;
 }
 
+/*
+ * A block that is not mapped may be another's by now. Mapping it compares its
+ * birth, and keeps others out until it is unmapped to be freed.
+ */
+static int compare_births(struct kfbk_device *dev, u64 first, u64 n)
+{
+	int ret = 0;
+	u64 i;
+
+	for (i = first; !ret && i < first + n; i++) {
+		if (dev->blocks[i].state == KFBK_UNMAPPED &&
+		    dev->blocks[i].has_birth)
+			ret = kfbk_cache_load(dev, i);
+	}
+	return ret;
+}
+
 int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 {
 	struct span span;
 	int ret;
 
-	ret = quiet_down(dev, first, n, &span);
+	ret = compare_births(dev, first, n);
+	ret = ret ?: quiet_down(dev, first, n, &span);
 	if (ret)
 		return ret;
 	ret = kfbk_lock_settled(dev);
 	if (ret) {
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
 	} else {
+		span.session_id = dev->client.session_id;
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
 		set_states_locked(dev, span, KFBK_UNMAPPED, KFBK_BUSY);
 		kfbk_retain_drop(dev, span.first, span.end - span.first);

@@ -347,6 +347,8 @@ struct kfbk_replay {
  * struct kfbk_device - one attached range of a brick
  * @ref: see the head of this file
  * @node: in the list of devices
+ * @claim: in the list of who has which blocks
+ * @n_claimed: of its range, under the lock of that list
  * @instance: the N of kfbrickN
  * @options: as attached
  * @key: the client's, if it has a name
@@ -407,6 +409,8 @@ struct kfbk_replay {
 struct kfbk_device {
 	struct kref ref;
 	struct list_head node;
+	struct list_head claim;
+	u64 n_claimed;
 	int instance;
 	struct kfbk_options options;
 	u8 key[KFB_KEY_BYTES];
@@ -569,6 +573,28 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
 
 void kfbk_put(struct kfbk_device *dev);
 
+/* It goes: nothing that may take long is begun any more. Context: any. */
+static inline bool kfbk_is_ending(const struct kfbk_device *dev)
+{
+	return READ_ONCE(dev->is_over) ||
+	       READ_ONCE(dev->state) == KFB_DISK_DETACHING;
+}
+
+/* claims.c */
+
+/**
+ * kfbk_claim - see that no disk of the same client has blocks of a range
+ * @dev: the disk; its brick is known
+ * @n_blocks: of its range, from now on
+ *
+ * Context: process.
+ * Return: 0, or -EEXIST: there is one, and one of the two maps on demand;
+ * dev->why has words.
+ */
+int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
+/* Its session has ended, or never was. Context: process. */
+void kfbk_unclaim(struct kfbk_device *dev);
+
 /*
  * dev->lock. Requests that were ended under it are told so when it is dropped:
  * what hears of them may send us more.
@@ -716,6 +742,8 @@ u64 kfbk_retain_mark(struct kfbk_device *dev);
 /* A flush is over. Context: dev->lock is held. */
 void kfbk_retain_flushed(struct kfbk_device *dev,
 			 const struct kfbk_flush *flush);
+/* Is there a copy of what was written to a block? Context: any. */
+bool kfbk_retain_has(struct kfbk_device *dev, u64 block);
 /* Blocks whose copies are of no use. Context: any. */
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n);
 

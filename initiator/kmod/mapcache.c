@@ -49,6 +49,7 @@
 struct leaving {
 	u32 block[LEAVING_MAX];
 	u32 n;
+	u64 session_id;
 };
 
 static u32 block_of(const struct kfbk_device *dev, const struct kfbk_rq *krq)
@@ -233,7 +234,7 @@ static void stay(struct kfbk_device *dev, const struct leaving *l)
 }
 
 /* Steps 2 and 3. */
-static int quiet_down(struct kfbk_device *dev, const struct leaving *l)
+static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 {
 	bool is_flushed = false;
 	u64 n_closed = 0;
@@ -256,6 +257,7 @@ static int quiet_down(struct kfbk_device *dev, const struct leaving *l)
 			return ret;
 		is_flushed = true;
 	}
+	l->session_id = dev->client.session_id;
 	if (!ret)
 		set_all(dev, l, KFBK_BUSY);
 	for (i = 0; !ret && i < l->n; i++)
@@ -275,9 +277,33 @@ static void unmapped(struct kfbk_device *dev, u32 block)
 	kfbk_unlock(dev);
 }
 
-static int let_go(struct kfbk_device *dev, const struct leaving *l)
+void kfbk_cache_keep(struct kfbk_device *dev, u64 block, u64 session_id)
+{
+	struct kfbk_cache *c = &dev->cache;
+	bool is_there;
+
+	kfbk_lock(dev);
+	spin_lock(&c->lock);
+	/* In a discard it is not. */
+	if (c->nodes[block].state == KFB_MAPCACHE_GOING)
+		kfb_mapcache_keep(&c->book, block);
+	/* Else it is gone with its session. */
+	is_there = session_id == dev->client.session_id;
+	if (!is_there && !kfb_mapcache_take(&c->book, block))
+		kfb_mapcache_gone(&c->book, block);
+	spin_unlock(&c->lock);
+	if (!is_there)
+		dev->blocks[block].mapping_id = 0;
+	smp_store_release(&dev->blocks[block].state,
+			  is_there ? KFBK_MAPPED : KFBK_UNMAPPED);
+	kfbk_unlock(dev);
+}
+
+/* 0: at least one has gone, and l->n says how many. */
+static int let_go(struct kfbk_device *dev, struct leaving *l)
 {
 	int ret = quiet_down(dev, l);
+	u32 gone = 0;
 	u32 i;
 
 	if (ret) {
@@ -285,16 +311,19 @@ static int let_go(struct kfbk_device *dev, const struct leaving *l)
 		return ret;
 	}
 	for (i = 0; i < l->n; i++) {
-		do {
-			ret = kfbk_unmap(dev, l->block[i], l->block[i] + 1);
-		} while (ret == -ETIMEDOUT && !READ_ONCE(dev->is_over));
-		trace_kfbrick_block(dev, l->block[i], -1, ret);
-		if (ret)
-			kfbk_err(dev, "block %u cannot be unmapped: error %d\n",
-				 l->block[i], ret);
-		unmapped(dev, l->block[i]);
+		int error = kfbk_unmap(dev, l->block[i], l->block[i] + 1);
+
+		trace_kfbrick_block(dev, l->block[i], -1, error);
+		if (error) {
+			ret = error;
+			kfbk_cache_keep(dev, l->block[i], l->session_id);
+		} else {
+			unmapped(dev, l->block[i]);
+			gone++;
+		}
 	}
-	return 0;
+	l->n = gone;
+	return gone ? 0 : ret;
 }
 
 static void add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
@@ -399,15 +428,48 @@ void kfbk_cache_fail(struct kfbk_device *dev, u64 block)
 	spin_unlock_bh(&c->lock);
 }
 
-/* Another try may go better: the brick comes back, or others give back. */
-static bool may_pass(struct kfbk_device *dev, int error)
+/* A MAP that is tried again, and until when. */
+struct trial {
+	u64 until_ms;
+	u64 refused_ms; /* since then the brick has refused it; or 0 */
+};
+
+/*
+ * How long refusals are borne. What another session had, one's own former one
+ * or that of who wrote the block last, is kept for a lease; but what is mapped by
+ * somebody when this disk is new is somebody's.
+ */
+static u64 bear_ms(const struct kfbk_device *dev, int error)
 {
+	u64 ms = dev->options.timeout_ms;
+
+	if (error != -EBUSY || dev->restoring_id)
+		ms += dev->client.info.lease_ms;
+	return ms;
+}
+
+static bool is_borne(const struct kfbk_device *dev, struct trial *t, int error)
+{
+	u64 now_ms = kfbk_now_ms();
+
+	if (!t->refused_ms)
+		t->refused_ms = now_ms;
+	return now_ms - t->refused_ms < bear_ms(dev, error);
+}
+
+/* Another try may go better: the brick comes back, or others give back. */
+static bool may_pass(struct kfbk_device *dev, struct trial *t, int error)
+{
+	if (kfbk_is_ending(dev) || kfbk_now_ms() >= t->until_ms)
+		return false;
 	switch (error) {
 	case -ENOSPC:
 	case -EDQUOT:
+	case -ENOMEM:
 		/* What is not in use here makes room there, at once. */
 		if (!evict(dev)) {
 			narrow(dev);
+			t->refused_ms = 0;
 			return true;
 		}
 		break;
@@ -417,27 +479,44 @@ static bool may_pass(struct kfbk_device *dev, int error)
 		break;
 	case -EBUSY:
 	case -ESHUTDOWN:
+		break;
 	case -ECONNRESET:
 	case -ETIMEDOUT:
-		break;
+		t->refused_ms = 0;
+		msleep(PAUSE_MS);
+		return true;
 	default:
 		return false;
 	}
 	msleep(PAUSE_MS);
-	return true;
+	return is_borne(dev, t, error);
+}
+
+static void say_why(struct kfbk_device *dev, u64 block, int error)
+{
+	const char *why = kfbk_map_why(error);
+
+	if (!why || kfbk_is_ending(dev))
+		return;
+	kfbk_lock(dev);
+	kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
+	kfbk_unlock(dev);
+	pr_err_ratelimited("kfbrick%d: block %llu cannot be mapped: %s\n",
+			   dev->instance, block, why);
 }
 
 int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 {
-	u64 until_ms = kfbk_patience_ms(dev, true);
+	struct trial t = { .until_ms = kfbk_patience_ms(dev, true) };
 	int ret;
 
 	do {
 		ret = kfbk_map_run(dev, block, 1, false);
-	} while (ret && !READ_ONCE(dev->is_over) && kfbk_now_ms() < until_ms &&
-		 may_pass(dev, ret));
+	} while (ret && may_pass(dev, &t, ret));
 	if (ret == -ESTALE || ret == -ENOENT)
 		kfbk_changed_hands(dev);
+	else if (ret)
+		say_why(dev, block, ret);
 	return ret;
 }
 
@@ -493,6 +572,30 @@ void kfbk_cache_forget(struct kfbk_device *dev, u64 block)
 	if (!kfb_mapcache_take(&c->book, block))
 		kfb_mapcache_gone(&c->book, block);
 	spin_unlock_bh(&c->lock);
+}
+
+bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
+{
+	struct kfbk_cache *c = &dev->cache;
+	struct kfbk_block *b = &dev->blocks[block];
+	bool is_idle;
+
+	kfbk_lock(dev);
+	is_idle = b->state == KFBK_MAPPED && !is_dirty(dev, block) &&
+		  !kfbk_retain_has(dev, block);
+	if (is_idle) {
+		spin_lock(&c->lock);
+		is_idle = !kfb_mapcache_take(&c->book, block);
+		if (is_idle)
+			kfb_mapcache_gone(&c->book, block);
+		spin_unlock(&c->lock);
+	}
+	if (is_idle) {
+		b->mapping_id = 0;
+		smp_store_release(&b->state, KFBK_UNMAPPED);
+	}
+	kfbk_unlock(dev);
+	return is_idle;
 }
 
 /* ---- giving back ------------------------------------------------------ */

@@ -173,7 +173,8 @@ static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 	/* When memory is short the brick asks others to give some back. */
 	if (in_mapping && dev->cache.cap && error == -ENOSPC)
 		return true;
-	return in_mapping && (error == -EBUSY || error == -ESHUTDOWN);
+	return in_mapping &&
+	       (error == -EBUSY || error == -ESHUTDOWN || error == -ENOMEM);
 }
 
 /* The first page, and until when it is tried. */
@@ -398,37 +399,40 @@ static void free_new(struct kfbk_device *dev)
 	}
 }
 
-static void say_why(struct kfbk_device *dev, const char *what, int error)
+const char *kfbk_map_why(int error)
 {
-	const char *why = "it may not be done";
-
 	switch (error) {
 	case -EACCES:
-		why = "the range is outside this client's grants";
-		break;
+		return "it is outside this client's grants";
 	case -EBUSY:
-		why = "somebody else has mapped blocks of it";
-		break;
+		return "somebody else has mapped blocks of it";
 	case -EAGAIN:
-		why = "the brick waits for those who had it before";
-		break;
+		return "the brick waits for those who had it before";
 	case -ENOSPC:
-		why = "the brick has no space left";
-		break;
+		return "the brick has no space left";
 	case -EEXIST:
-		why = "somebody else is allocating blocks of it";
-		break;
+		return "somebody else is allocating blocks of it";
 	case -EDQUOT:
-		why = "a limit of the brick is reached";
-		break;
+		return "a limit of the brick is reached";
+	case -ENOMEM:
+		return "the brick has no memory for that";
 	case -EPROTO:
-		why = "the brick answered something else";
-		break;
+		return "the brick answered something else";
 	case -ECONNRESET:
 	case -ETIMEDOUT:
 		/* That has been said. */
-		return;
+		return NULL;
+	default:
+		return "it may not be done";
 	}
+}
+
+static void say_why(struct kfbk_device *dev, const char *what, int error)
+{
+	const char *why = kfbk_map_why(error);
+
+	if (!why)
+		return;
 	kfbk_lock(dev);
 	kfbk_say(dev, "cannot %s the range: %s", what, why);
 	kfbk_unlock(dev);

@@ -68,7 +68,8 @@ static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
 
 	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks))
 		return -EINVAL;
-	ret = grow_table(dev, n_blocks);
+	ret = kfbk_claim(dev, n_blocks);
+	ret = ret ?: grow_table(dev, n_blocks);
 	ret = ret ?: kfbk_maps_add(dev, first);
 	if (ret)
 		return ret;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfbrick: everything that was mapped is mapped again in a new session, and
- * lives on only when no block has changed hands.
+ * kfbrick: what was mapped is mapped again in a new session, and lives on only
+ * when no block has changed hands. Of a cache of mappings that is what requests
+ * use, and what is to be flushed or written again; the others are compared when
+ * they are mapped the next time.
  *
  * A block with another birth is another's: what was written to it and not
  * flushed is lost, nothing is written to it again, and the device has failed.
@@ -18,9 +20,9 @@
  * The end of a run of blocks in one state that are mapped, or where it begins.
  * The map work sees to the others itself. Handles do not go over the bounds of
  * what is QUIET: the map work gives those back. In a cache each block goes by
- * itself.
+ * itself, and only those that are needed.
  */
-static u64 mapped_end(const struct kfbk_device *dev, u64 first)
+static u64 mapped_end(struct kfbk_device *dev, u64 first)
 {
 	u8 state = READ_ONCE(dev->blocks[first].state);
 	u64 end = first;
@@ -28,7 +30,7 @@ static u64 mapped_end(const struct kfbk_device *dev, u64 first)
 	if (state != KFBK_MAPPED && state != KFBK_QUIET)
 		return first;
 	if (dev->cache.cap)
-		return first + 1;
+		return kfbk_cache_lapse(dev, first) ? first : first + 1;
 	while (end < dev->n_blocks &&
 	       READ_ONCE(dev->blocks[end].state) == state)
 		end++;

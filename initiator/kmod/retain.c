@@ -213,6 +213,20 @@ void kfbk_retain_flushed(struct kfbk_device *dev,
 	wake(dev);
 }
 
+bool kfbk_retain_has(struct kfbk_device *dev, u64 block)
+{
+	struct kfbk_retain *t = &dev->retain;
+	bool has;
+
+	if (!t->mb)
+		return false;
+	spin_lock_bh(&t->lock);
+	has = kfb_retain_has(&t->book, kfbk_block_va(dev, block),
+			     KFB_BLOCK_BYTES);
+	spin_unlock_bh(&t->lock);
+	return has;
+}
+
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)
 {
 	struct kfbk_retain *t = &dev->retain;

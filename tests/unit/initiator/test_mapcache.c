@@ -242,8 +242,11 @@ static void a_cache_grows(void **state)
 
 	fill(0, CAP);
 	assert_true(get(3));
-	memset(more, 0xa5, sizeof(more));
+	/* What is new is the caller's to clear, without its lock. */
+	memset(more, 0, sizeof(more));
+	more[2 * N - 1].newer = 7;
 	kfb_mapcache_grow(&c, more, 2 * N);
+	assert_int_equal(more[2 * N - 1].newer, 7);
 	memset(nodes, 0xff, sizeof(nodes));
 	assert_int_equal(kfb_mapcache_victim(&c), 0);
 	kfb_mapcache_gone(&c, 0);

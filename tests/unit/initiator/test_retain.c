@@ -268,6 +268,26 @@ static void copies_come_in_the_order_of_posting(void **state)
 	assert_null(kfb_retain_next(&r, &id));
 }
 
+static void a_copy_of_some_bytes_is_found(void **state)
+{
+	__u64 a = add(3 * PAGE, 2 * PAGE);
+
+	assert_true(kfb_retain_has(&r, 4 * PAGE, PAGE));
+	assert_true(kfb_retain_has(&r, 0, 3 * PAGE + 1));
+	assert_true(kfb_retain_has(&r, 5 * PAGE - 1, 1));
+	assert_false(kfb_retain_has(&r, 0, 3 * PAGE));
+	assert_false(kfb_retain_has(&r, 5 * PAGE, PAGE));
+	kfb_retain_done(&r, a);
+	assert_true(kfb_retain_has(&r, 3 * PAGE, 1));
+	flush();
+	assert_false(kfb_retain_has(&r, 3 * PAGE, PAGE));
+	a = add(0, PAGE);
+	keep(PAGE, PAGE);
+	kfb_retain_void(&r, a);
+	assert_false(kfb_retain_has(&r, 0, PAGE));
+	assert_true(kfb_retain_has(&r, 0, 2 * PAGE));
+}
+
 static void what_was_written_again_waits_for_another_flush(void **state)
 {
 	__u64 old = add(0, PAGE);
@@ -306,6 +326,7 @@ int main(void)
 		TEST(a_flush_is_asked_for_at_half),
 		TEST(a_flush_is_asked_for_by_what_found_no_room),
 		TEST(freed_blocks_have_no_copies),
+		TEST(a_copy_of_some_bytes_is_found),
 		TEST(what_was_written_again_waits_for_another_flush),
 		TEST(copies_come_in_the_order_of_posting),
 	};

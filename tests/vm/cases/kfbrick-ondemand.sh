@@ -129,61 +129,10 @@ single() {
 	check "it is detached" detach_disk
 }
 
-# ---- a MAP that is answered late
-
-says_no_answer() {
-	dmesg_since "# late" | grep -q "does not answer to MAP"
-}
-
-late() {
-	DISK=$(brickctl --timeout 2 --brick "verbs://$BRICK_IP" --client a \
-		--key-file $KEY attach --size 16 --map-cache 4)
-	CTL=/sys/block/${DISK#/dev/}/kfbrick
-	check "a disk that waits for two seconds is attached" \
-		wait_for 10 test -b "$DISK"
-	check "some blocks are used" eval 'block read 0 && block read 4'
-	echo "# late" >/dev/kmsg
-	kill -STOP "$BRICKD"
-	block read 8 >/tmp/late.out 2>&1 &
-	_reader=$!
-	check "a MAP is not answered in time" wait_for $LONG_S says_no_answer
-	kill -CONT "$BRICKD"
-	check "the block is read all the same" wait $_reader
-	check "it is mapped once" mapped_is "$(cached mapped)"
-	check "it is detached" detach_disk
-}
-
-# ---- somebody else's in between
-
-other() {
-	brickctl --timeout 60 --brick "verbs://$BRICK_IP" --client other \
-		--key-file $KEY "$@"
-}
-
-taken() {
-	check "a disk with two blocks mapped is attached" attach_disk \
-		--size 16 --map-cache 2 || exit
-	for _block in 0 2 4; do
-		check "block $_block is written" block write $_block
-	done
-	check "another client gets the one that is not mapped" \
-		other write 0x0 -i /tmp/other
-	check "and not one that is" says "mapped" other write 8M -i /tmp/other
-	check_fails "the disk cannot read it any more" block read 0
-	check "it has failed" wait_for $LONG_S state_is failed
-	check "it knows why" grep -q "changed hands" "$CTL/last_error"
-	check_fails "detaching says so" detach_disk
-	check "the other client's bytes are there" eval \
-		'other read 0x0 --length 64K | cmp - /tmp/other'
-}
-
 disk_setup "lease-ms = 60000"
 head -c $((BLOCKS << 21)) /dev/urandom >/tmp/input
 tail -c $(((BLOCKS * 2 - 104) << 20)) /tmp/input >/tmp/rest
-head -c 65536 /dev/urandom >/tmp/other
 eighth
 thin_eighth
 single
-late
-taken
 disk_end

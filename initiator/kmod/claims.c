@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: which blocks the disks of this machine have.
+ *
+ * A brick tells clients apart by their names: a block's birth changes when
+ * another client maps it for writing, not when another disk of the same client
+ * does. While a disk maps everything the brick refuses the second one, because
+ * mappings are exclusive. One that maps on demand has blocks that are not mapped,
+ * so that two of them are kept apart here. On other machines nothing does it: a
+ * client's name is one machine's.
+ *
+ * A disk whose session is over maps nothing any more, and is in nobody's way.
+ *
+ * Context: process. Locking: claims_lock, held over nothing that waits for the
+ * brick. Lifetime: from attach to the end of the session.
+ */
+#include <linux/string.h>
+
+#include "kfbrick.h"
+
+static DEFINE_MUTEX(claims_lock);
+static LIST_HEAD(claims);
+
+static bool overlap(const struct kfbk_device *a, u64 a_blocks,
+		    const struct kfbk_device *b, u64 b_blocks)
+{
+	u64 a_first = a->options.base >> KFB_BLOCK_SHIFT;
+	u64 b_first = b->options.base >> KFB_BLOCK_SHIFT;
+
+	return a_first < b_first + b_blocks && b_first < a_first + a_blocks;
+}
+
+static bool is_in_the_way(const struct kfbk_device *dev, u64 n_blocks,
+			  const struct kfbk_device *other)
+{
+	if (other == dev || READ_ONCE(other->is_over))
+		return false;
+	if (!dev->options.map_cache && !other->options.map_cache)
+		return false;
+	if (dev->options.ro && other->options.ro)
+		return false;
+	return !strcmp(dev->options.client, other->options.client) &&
+	       !memcmp(dev->client.info.brick_uuid,
+		       other->client.info.brick_uuid, KFB_UUID_BYTES) &&
+	       overlap(dev, n_blocks, other, other->n_claimed);
+}
+
+int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
+{
+	struct kfbk_device *other;
+	int instance = -1;
+
+	mutex_lock(&claims_lock);
+	list_for_each_entry(other, &claims, claim) {
+		if (is_in_the_way(dev, n_blocks, other))
+			instance = other->instance;
+	}
+	if (instance < 0) {
+		if (list_empty(&dev->claim))
+			list_add_tail(&dev->claim, &claims);
+		dev->n_claimed = n_blocks;
+	}
+	mutex_unlock(&claims_lock);
+	if (instance < 0)
+		return 0;
+	kfbk_lock(dev);
+	kfbk_say(dev,
+		 "kfbrick%d has blocks of this range already, as the same "
+		 "client, and not all of them are always mapped",
+		 instance);
+	kfbk_unlock(dev);
+	return -EEXIST;
+}
+
+void kfbk_unclaim(struct kfbk_device *dev)
+{
+	mutex_lock(&claims_lock);
+	list_del_init(&dev->claim);
+	mutex_unlock(&claims_lock);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Linked over brickd: a brick that has no memory for MAP while the file
+ * /tmp/refuse-map is there, nor for UNMAP while /tmp/refuse-unmap is, and whose
+ * medium keeps nothing for FLUSH while /tmp/refuse-flush is.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "brickd/op.h"
+
+void __real_brick_op_flush(struct brick_op *op);
+void __wrap_brick_op_flush(struct brick_op *op);
+void __real_brick_op_map(struct brick_op *op);
+void __wrap_brick_op_map(struct brick_op *op);
+void __real_brick_op_unmap(struct brick_op *op);
+void __wrap_brick_op_unmap(struct brick_op *op);
+
+static bool is_refused(struct brick_op *op, const char *what,
+		       enum kfb_status status)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "/tmp/refuse-%s", what);
+	if (access(file, F_OK))
+		return false;
+	fprintf(stderr, "refused: %s\n", what);
+	brick_op_finish(op, status);
+	return true;
+}
+
+void __wrap_brick_op_flush(struct brick_op *op)
+{
+	if (!is_refused(op, "flush", KFB_ST_IO))
+		__real_brick_op_flush(op);
+}
+
+void __wrap_brick_op_map(struct brick_op *op)
+{
+	if (!is_refused(op, "map", KFB_ST_NO_MEMORY))
+		__real_brick_op_map(op);
+}
+
+void __wrap_brick_op_unmap(struct brick_op *op)
+{
+	if (!is_refused(op, "unmap", KFB_ST_NO_MEMORY))
+		__real_brick_op_unmap(op);
+}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A disk that maps on demand, when the brick does not do what it asks for at
+# once, when the session is lost, and when others want its blocks.
+# NEEDS: rdma nvdimm fs
+# KO: kfabric_core kfabric_verbs kfbrick
+# BIN: brickd brickd-refusing brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 1500
+
+LONG_S=200
+LEASE="lease-ms = 60000"
+
+brickctl_as() { # brickctl_as CLIENT SECONDS ARGUMENT...
+	_client=$1 _seconds=$2
+	shift 2
+	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout "$_seconds" \
+		--brick "$CARRIER://$BRICK_IP" --client "$_client" \
+		--key-file $KEY "$@"
+}
+
+other() {
+	brickctl_as other 60 "$@"
+}
+
+attach_for() { # attach_for SECONDS OPTION...: with that timeout
+	_timeout=$1
+	shift
+	DISK=$(brickctl_as a "$_timeout" attach "$@") || return
+	CTL=/sys/block/${DISK#/dev/}/kfbrick
+	wait_for 10 test -b "$DISK"
+}
+
+allocated() { # so many blocks the brick has of ours
+	ctl list | awk '/^0x/ { n += $2 } END { print n + 0 }'
+}
+
+mapped_is() { # mapped_is N: so many, by the disk and by the brick
+	_n=$(ctl list mine | awk '/^0x/ { n += $2 } END { print n + 0 }')
+	echo "brick: $_n, disk: $(cached mapped), wanted $1"
+	[ "$_n" -eq "$1" ] && [ "$(cached mapped)" -eq "$1" ]
+}
+
+block() { # block read|write N: some KiB of it
+	case $1 in
+	read) dd if="$DISK" of=/dev/null bs=64k count=1 skip=$(($2 * 32)) \
+		iflag=direct ;;
+	write) dd if=/tmp/input of="$DISK" bs=64k count=1 seek=$(($2 * 32)) \
+		oflag=direct conv=notrunc ;;
+	esac
+}
+
+each() { # each read|write N...
+	_do=$1
+	shift
+	for _block; do
+		block "$_do" "$_block" || return
+	done
+}
+
+is_gone() { # is_gone PROCESS
+	! kill -0 "$1" 2>/dev/null
+}
+
+sleeps_for_good() { # sleeps_for_good PROCESS: it waits for the disk
+	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]
+}
+
+# ---- a MAP that is answered late
+
+says_no_answer() {
+	dmesg_since "# late" | grep -q "does not answer to MAP"
+}
+
+late() {
+	check "a disk that waits for two seconds is attached" \
+		attach_for 2 --size 16 --map-cache 4 || exit
+	check "some blocks are used" each read 0 4
+	echo "# late" >/dev/kmsg
+	kill -STOP "$BRICKD"
+	block read 8 >/tmp/late.out 2>&1 &
+	_reader=$!
+	check "a MAP is not answered in time" wait_for $LONG_S says_no_answer
+	kill -CONT "$BRICKD"
+	check "the block is read all the same" wait $_reader
+	check "it is mapped once" mapped_is "$(cached mapped)"
+	check "it is detached" detach_disk
+}
+
+# ---- a brick that has no memory for a while
+
+was_refused() { # was_refused map|unmap
+	grep -q "^refused: $1" $BRICK_LOG
+}
+
+refused_for_a_while() { # refused_for_a_while map|unmap COMMAND...
+	_op=$1
+	shift
+	: >$BRICK_LOG
+	touch "/tmp/refuse-$_op"
+	"$@" >/tmp/while.out 2>&1 &
+	_user=$!
+	check "$_op is refused" wait_for $LONG_S was_refused "$_op"
+	rm "/tmp/refuse-$_op"
+	check "$_op: that passes" wait $_user
+	check "disk and brick agree" mapped_is "$(cached mapped)"
+}
+
+refused_for_good() { # refused_for_good map|unmap COMMAND...
+	_op=$1
+	shift
+	touch "/tmp/refuse-$_op"
+	check_fails "$_op: one that lasts fails" "$@"
+	rm "/tmp/refuse-$_op"
+}
+
+refused() {
+	check "a brick that refuses serves" restart_brick brickd-refusing "$LEASE"
+	check "a disk with two blocks mapped is attached" \
+		attach_for 2 --size 16 --map-cache 2 --queues 2 || exit
+	check "three blocks are used" each write 0 4 8
+	refused_for_a_while unmap block read 12
+	refused_for_good unmap block read 2
+	check "what was not unmapped is mapped" mapped_is 2
+	check "and used" each read 12 2
+	check "disk and brick still agree" mapped_is 2
+	refused_for_a_while map block read 6
+	refused_for_good map block read 10
+	check "it says why" grep -q "no memory" "$CTL/last_error"
+	check "it is read when there is memory" each read 10 0 4 8
+	check "it is detached" detach_disk
+	check "brickd serves again" restart_brick brickd "$LEASE"
+}
+
+# ---- a session that is lost
+
+lapse() {
+	check "a disk with eight blocks mapped is attached" attach_disk \
+		--size 16 --map-cache 8 --retain-mb 4 || exit
+	check "seven are written and flushed" eval \
+		'each write 0 2 4 6 8 10 12 && xfs_io -c fsync "$DISK"'
+	check "another is written" block write 14
+	check "eight are mapped" mapped_is 8
+	check "the brick is killed" kill_brick
+	check "it serves again" serve_brick
+	check "the disk is up again" wait_for $LONG_S state_is up
+	check "only what may be written again is mapped" mapped_is 1
+	check "the others are there all the same" each read 0 2 4 6 8 10 12
+	check "a flush is good" xfs_io -c fsync "$DISK"
+	check "and what was not flushed" eval 'dd if="$DISK" bs=64k count=1 \
+		skip=$((14 * 32)) iflag=direct | cmp -n 65536 - /tmp/input'
+	check "it is detached" detach_disk
+}
+
+# ---- a second disk of the same client
+
+twice() {
+	check "a disk is attached" attach_disk --size 16 --map-cache 2 || exit
+	check "the same range again is refused" says "blocks of this range" \
+		ctl attach --size 16 --map-cache 2
+	check "a part of it, too, mapped as a whole or not" says \
+		"blocks of this range" ctl attach --base 30M --size 4
+	_first=$DISK
+	check "the range behind it is not" attach_disk --base 32M --size 1 \
+		--map-cache 1
+	check "into which the first one does not grow" says \
+		"blocks of this range" brickctl attach --resize "$_first" --size 17
+	check "it is detached" detach_disk
+	check "then it grows" brickctl attach --resize "$_first" --size 17
+	check "which is detached, too" detach_disk "$_first"
+	check "and can be attached again" attach_disk --size 16 --map-cache 2
+	check "and detached" detach_disk
+}
+
+# ---- somebody else's blocks
+
+busy() {
+	check "a disk that waits for its brick for ever is attached" \
+		attach_for 2 --size 16 --map-cache 2 --fail never || exit
+	_others=$(other attach --base 16M --size 1)
+	check "another client has a block of it" test -b "$_others"
+	block read 8 >/tmp/busy.out 2>&1 &
+	_reader=$!
+	check "who wants that block does not wait for ever" \
+		wait_for $LONG_S is_gone $_reader || brickctl detach --force "$DISK"
+	check_fails "but is told" wait $_reader
+	check "it is known why" grep -q "somebody else" "$CTL/last_error"
+	check "other blocks are read" each read 0 4
+	check "it is detached" detach_disk
+	check "one that waits for minutes is attached" \
+		attach_for 300 --size 16 --map-cache 2 --fail never || exit
+	dd if="$DISK" of=/dev/null bs=2M count=1 skip=8 iflag=direct \
+		>/tmp/busy.out 2>&1 &
+	_reader=$!
+	check "somebody waits for that block" \
+		wait_for $LONG_S sleeps_for_good $_reader
+	brickctl detach --force "$DISK" >/tmp/detach.out 2>&1 &
+	_detach=$!
+	check "it is detached meanwhile" wait_for $LONG_S is_gone $_detach
+	check "without a loss" wait $_detach
+	check "the other disk is detached" detach_disk "$_others"
+}
+
+taken() {
+	check "a disk with two blocks mapped is attached" attach_disk \
+		--size 16 --map-cache 2 || exit
+	check "three blocks are written" each write 0 2 4
+	check "another client gets the one that is not mapped" \
+		other write 0x0 -i /tmp/other
+	check "and not one that is" says "mapped" other write 8M -i /tmp/other
+	check_fails "the disk cannot read it any more" block read 0
+	check "it has failed" wait_for $LONG_S state_is failed
+	check "it knows why" grep -q "changed hands" "$CTL/last_error"
+	check_fails "detaching says so" detach_disk
+	check "the other client's bytes are there" eval \
+		'other read 0x0 --length 64K | cmp - /tmp/other'
+}
+
+discarded() {
+	_before=$(allocated)
+	check "a thin disk with two blocks mapped is attached" attach_disk \
+		--base 64M --size 16 --thin --map-cache 2 || exit
+	check "four blocks are written" each write 0 2 4 6
+	check "one that is not mapped is discarded" \
+		blkdiscard -o 4M -l 2M "$DISK"
+	check "and freed" test "$(allocated)" -eq $((_before + 3))
+	check "another client gets the other one" other write 64M -i /tmp/other
+	check_fails "the disk cannot discard it any more" \
+		blkdiscard -o 0 -l 2M "$DISK"
+	check "it has failed" wait_for $LONG_S state_is failed
+	check_fails "detaching says so" detach_disk
+	check "the other client's bytes are there" eval \
+		'other read 64M --length 64K | cmp - /tmp/other'
+}
+
+disk_setup "$LEASE"
+head -c 65536 /dev/urandom >/tmp/input
+head -c 65536 /dev/urandom >/tmp/other
+late
+refused
+lapse
+twice
+busy
+taken
+discarded
+disk_end
