@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/media.h"
 #include "brickd/platform.h"
 #include "proto/kfb_wire.h"
+#include "tests/lib/cached_medium.h"
 
 #define HALF (FAULT_PERMILLE / 2)
 
@@ -83,70 +83,30 @@ void pf_medium_survivors(const uint8_t *at, size_t len, __u64 *rng,
 
 /* ---- brickd's side ----------------------------------------------------- */
 
-static void st64(struct brick_media *m, uint64_t off, uint64_t value)
+static void close_medium(struct cached_medium *c)
 {
-	memcpy(m->base + off, &value, sizeof(value));
+	free(c->m.path);
+	free(c);
 }
-
-static void copy(struct brick_media *m, uint64_t off, const void *src,
-		 size_t len)
-{
-	memcpy(m->base + off, src, len);
-}
-
-static void zero(struct brick_media *m, uint64_t off, size_t len)
-{
-	memset(m->base + off, 0, len);
-}
-
-static void flush(struct brick_media *m, uint64_t off, size_t len)
-{
-	uint64_t begin = off / FAULT_LINE * FAULT_LINE;
-	uint64_t end = (off + len + FAULT_LINE - 1) / FAULT_LINE * FAULT_LINE;
-
-	if (platform.eadr)
-		return;
-	memcpy(media + begin, m->base + begin, end - begin);
-}
-
-static int drain(struct brick_media *m)
-{
-	return 0;
-}
-
-static void close_medium(struct brick_media *m)
-{
-	free(m->path);
-	free(m);
-}
-
-static const struct brick_media_ops ops = {
-	.st64 = st64,
-	.copy = copy,
-	.zero = zero,
-	.flush = flush,
-	.drain = drain,
-	.close = close_medium,
-};
 
 int __wrap_brick_media_open(const char *path,
 			    const struct brick_media_create *create,
 			    struct brick_media **out, char *err, size_t err_len)
 {
-	struct brick_media *m = calloc(1, sizeof(*m));
+	struct cached_medium *c = calloc(1, sizeof(*c));
 
-	if (!m)
+	if (!c)
 		return -ENOMEM;
-	m->ops = &ops;
-	m->base = cached;
-	m->size = PF_MEDIUM_BYTES;
-	m->path = strdup(path);
-	m->fd = -1;
-	m->granularity = platform.eadr ? BRICK_GRANULARITY_BYTE
-				       : BRICK_GRANULARITY_CACHE_LINE;
-	m->kind = KFB_MEDIUM_DEVDAX;
-	m->fresh_is_zero = true;
-	*out = m;
+	c->below = platform.eadr ? NULL : media;
+	c->close = close_medium;
+	cached_medium_init(c);
+	c->m.base = cached;
+	c->m.size = PF_MEDIUM_BYTES;
+	c->m.path = strdup(path);
+	c->m.fd = -1;
+	c->m.kind = KFB_MEDIUM_DEVDAX;
+	c->m.fresh_is_zero = true;
+	*out = &c->m;
 	return 0;
 }
 

@@ -12,12 +12,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "initiator/brickctl/brickctl.h"
-#include "kfbrick.h"
+#include "target_brick.h"
 
-#define BLOCK_SHIFT 21
-
-static int fail(struct target *t, int rc, const char *what, const char *why)
+int target_fail(struct target *t, int rc, const char *what, const char *why)
 {
 	(void)snprintf(t->why, sizeof(t->why), "%s: %s", what, why);
 	return rc;
@@ -37,88 +34,55 @@ static int size_of(int fd, uint64_t *size)
 	return 0;
 }
 
-/* Some file systems know nothing of O_DIRECT; every block device does. */
-static int open_direct(const char *path, int flags)
+/* What is written there is flushed from the page cache, too. */
+static int open_write(struct target *t, const struct target_name *name)
 {
-	int fd = open(path, flags | O_DIRECT);
-	struct stat st;
-
-	if (fd >= 0 || errno != EINVAL)
-		return fd;
-	if (stat(path, &st) || !S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	return open(path, flags);
+	t->fd = open(name->path, O_RDWR | O_CLOEXEC | O_DIRECT);
+	if (t->fd < 0 && errno == EINVAL)
+		t->fd = open(name->path, O_RDWR | O_CLOEXEC);
+	return t->fd < 0 ? -errno : 0;
 }
 
-static int open_path(struct target *t, const char *path, uint64_t offset,
-		     uint64_t *size, bool write)
+/* Nothing that the cache still holds may stand for what the disk has kept. */
+static int drop_cache(int fd)
 {
+	int rc = fdatasync(fd) ? errno
+			       : posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+
+	return -rc;
+}
+
+static int open_read(struct target *t, const struct target_name *name)
+{
+	t->fd = open(name->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+	if (t->fd >= 0 || errno != EINVAL)
+		return t->fd < 0 ? -errno : 0;
+	if (!name->page_cache)
+		return target_fail(t, -EINVAL, name->path,
+				   "its file system has no way past the page "
+				   "cache: see --page-cache");
+	t->fd = open(name->path, O_RDONLY | O_CLOEXEC);
+	return t->fd < 0 ? -errno : drop_cache(t->fd);
+}
+
+static int open_path(struct target *t, const struct target_name *name,
+		     uint64_t offset, uint64_t *size, bool write)
+{
+	const char *path = name->path;
 	uint64_t has = 0;
 	int rc;
 
-	t->fd = open_direct(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-	if (t->fd < 0)
-		return fail(t, -errno, path, strerror(errno));
+	rc = write ? open_write(t, name) : open_read(t, name);
+	if (rc)
+		return t->why[0] ? rc : target_fail(t, rc, path, strerror(-rc));
 	rc = size_of(t->fd, &has);
 	if (rc)
-		return fail(t, rc, path, strerror(-rc));
+		return target_fail(t, rc, path, strerror(-rc));
 	if (offset > has || *size > has - offset)
-		return fail(t, -ENOSPC, path, "it is not that large");
+		return target_fail(t, -ENOSPC, path, "it is not that large");
 	if (!*size)
 		*size = has - offset;
 	return 0;
-}
-
-/* ---- a brick ----------------------------------------------------------- */
-
-static int connect_brick(struct target *t, const struct target_name *name)
-{
-	uint8_t key[KFBRICK_KEY_BYTES];
-	struct kfbrick_config config = { .size = sizeof(config),
-					 .brick = name->brick,
-					 .client = name->client,
-					 .key = name->client ? key : NULL };
-	const char *why = "a client needs --key-file";
-	int rc = -EINVAL;
-
-	if (name->client && name->key_file)
-		rc = ctl_key_read(name->key_file, key, &why);
-	if (name->client && rc)
-		return fail(t, rc, name->key_file ? name->key_file : "key",
-			    why);
-	rc = kfbrick_connect(&config, &t->k);
-	explicit_bzero(key, sizeof(key));
-	return rc ? fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
-}
-
-static int map_block(struct target *t, const struct target_name *name,
-		     uint64_t va, bool write)
-{
-	struct kfbrick_mapping *mapping;
-	unsigned int flags =
-		KFBRICK_MAP_SHARED | (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO);
-	int rc = write ? kfbrick_alloc(t->k, va, 1) : 0;
-
-	if (!rc || rc == -EEXIST)
-		rc = kfbrick_map(t->k, va, 1, flags, &mapping);
-	return rc ? fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
-}
-
-static int open_brick(struct target *t, const struct target_name *name,
-		      uint64_t offset, const uint64_t *size, bool write)
-{
-	uint64_t block, last;
-	int rc;
-
-	if (!*size)
-		return fail(t, -EINVAL, name->brick, "a brick needs --size");
-	rc = connect_brick(t, name);
-	last = (offset + *size - 1) >> BLOCK_SHIFT;
-	for (block = offset >> BLOCK_SHIFT; !rc && block <= last; block++)
-		rc = map_block(t, name, block << BLOCK_SHIFT, write);
-	return rc;
 }
 
 /* ---- either ------------------------------------------------------------ */
@@ -129,8 +93,8 @@ int target_open(struct target *t, const struct target_name *name,
 	int rc;
 
 	*t = (struct target){ .fd = -1 };
-	rc = name->path ? open_path(t, name->path, offset, size, write)
-			: open_brick(t, name, offset, size, write);
+	rc = name->path ? open_path(t, name, offset, size, write)
+			: target_brick_open(t, name, offset, size, write);
 	if (rc)
 		target_close(t);
 	return rc;
@@ -140,16 +104,13 @@ void target_close(struct target *t)
 {
 	if (t->fd >= 0)
 		close(t->fd);
-	kfbrick_close(t->k);
+	target_brick_close(t);
 	t->fd = -1;
-	t->k = NULL;
 }
 
 static int say(struct target *t, int rc, const char *what)
 {
-	if (!rc)
-		return 0;
-	return fail(t, rc, what, t->k ? kfbrick_error(t->k) : strerror(-rc));
+	return rc ? target_fail(t, rc, what, strerror(-rc)) : 0;
 }
 
 int target_read(struct target *t, uint64_t at, void *buf, size_t len)
@@ -157,7 +118,7 @@ int target_read(struct target *t, uint64_t at, void *buf, size_t len)
 	ssize_t n;
 
 	if (t->k)
-		return say(t, kfbrick_read(t->k, at, buf, len), "read");
+		return target_brick_read(t, at, buf, len);
 	n = pread(t->fd, buf, len, (off_t)at);
 	if (n < 0)
 		return say(t, -errno, "read");
@@ -169,12 +130,9 @@ int target_write(struct target *t, uint64_t at, const void *buf, size_t len,
 {
 	const struct iovec iov = { (void *)(uintptr_t)buf, len };
 	ssize_t n;
-	int rc;
 
-	if (t->k) {
-		rc = say(t, kfbrick_write(t->k, at, buf, len), "write");
-		return rc || !durable ? rc : target_flush(t);
-	}
+	if (t->k)
+		return target_brick_write(t, at, buf, len, durable);
 	n = pwritev2(t->fd, &iov, 1, (off_t)at, durable ? RWF_DSYNC : 0);
 	if (n < 0)
 		return say(t, -errno, "write");
@@ -184,6 +142,6 @@ int target_write(struct target *t, uint64_t at, const void *buf, size_t len,
 int target_flush(struct target *t)
 {
 	if (t->k)
-		return say(t, kfbrick_flush(t->k), "flush");
+		return target_brick_flush(t);
 	return say(t, fdatasync(t->fd) ? -errno : 0, "flush");
 }

@@ -20,12 +20,14 @@ struct kfbrick;
  * @brick: its URL
  * @client: name there, or NULL
  * @key_file: the client's
+ * @page_cache: reading may go through it, when nothing else works
  */
 struct target_name {
 	const char *path;
 	const char *brick;
 	const char *client;
 	const char *key_file;
+	bool page_cache;
 };
 
 struct target {
@@ -41,6 +43,10 @@ struct target {
  * @offset: first byte that will be used
  * @size: bytes; 0: to the end of a device or file, and then filled
  * @write: also for writing; on a brick: blocks that are missing are allocated
+ *
+ * Reads go past the page cache: what that still holds is not what was kept.
+ * Where a file system has no way past it they are refused, unless @name->page_cache
+ * says that synced and dropped is good enough. Writes need no such care.
  *
  * Several may be open on one target for writing, of one process or many.
  *

@@ -142,6 +142,16 @@ class Verdicts(lab.FuncTest):
         self.notes.write_text("hello\n")
         self.verdict(self.late, UNKNOWN, b"no file that powerfail-writer made")
 
+    def test_a_page_cache_is_not_taken_for_the_disk(self):
+        words = BIN / "powerfail-verify-indirect", self.notes, self.disk
+        self.disk.write_bytes(self.late)
+        done = lab.run(*words)
+        self.assertEqual(done.returncode, UNKNOWN, done.stdout)
+        self.assertIn(b"no way past the page cache: see --page-cache", done.stderr)
+        done = lab.run(*words, "--page-cache")
+        self.assertEqual(done.returncode, GOOD, done.stderr)
+        self.assertRegex(done.stderr, rb"\A(\d+) is synced\n\1 is dropped\n\Z")
+
     def test_a_device_that_is_too_small_shows_nothing(self):
         self.verdict(self.late[:SIZE // 2], UNKNOWN, b"not that large")
 
@@ -236,12 +246,12 @@ class Bricks(lab.FuncTest):
     def words(self):
         return ["--brick", self.b.url, "--client", "a", "--key-file", self.b.key("a")]
 
-    def cut(self, number):
+    def cut(self, number, *more):
         """The verdict on one cut, in the midst of writing."""
         notes = self.folder / f"notes{number}"
         process = subprocess.Popen(
             [str(w) for w in (BIN / "powerfail-writer", *self.words(), "--jobs", 2,
-                              "--size", "8M", "--batch", 4, notes)],
+                              "--size", "8M", "--batch", 4, *more, notes)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
@@ -256,16 +266,31 @@ class Bricks(lab.FuncTest):
         self.assertIn(done.returncode, (GOOD, LOST), done.stdout + done.stderr)
         return done.returncode
 
-    def test_a_brick_whose_caches_are_lost_keeps_what_was_flushed(self):
-        self.b = self.brick(program=lab.FUNC_BIN / "brickd-caches",
+    def start(self, program):
+        self.b = self.brick(program=lab.FUNC_BIN / program,
                             settings="lease-ms = 1000").start()
+
+    def is_found_out(self, *more):
+        self.assertIn(LOST, (self.cut(number, *more) for number in range(SOON)))
+
+    def test_a_brick_whose_caches_are_lost_keeps_what_was_flushed(self):
+        self.start("brickd-caches")
         for number in range(5):
-            self.assertEqual(self.cut(number), GOOD)
+            self.assertEqual(self.cut(number, "--fua"), GOOD)
 
     def test_a_brick_that_lies_about_a_flush_is_found_out(self):
-        self.b = self.brick(program=lab.FUNC_BIN / "brickd-lying",
-                            settings="lease-ms = 1000").start()
-        self.assertIn(LOST, (self.cut(number) for number in range(SOON)))
+        self.start("brickd-lying")
+        self.is_found_out()
+
+    def test_a_brick_that_lies_about_a_durable_write_is_found_out(self):
+        self.start("brickd-lying-commit")
+        if not self.b.url.startswith("tcp:"):
+            self.skipTest("only the project's own tcp provider has such writes")
+        self.is_found_out("--fua")
+
+    def test_a_writer_that_does_not_flush_is_found_out(self):
+        self.start("brickd-caches")
+        self.is_found_out("--no-flush")
 
 
 if __name__ == "__main__":

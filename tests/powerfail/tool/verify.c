@@ -31,6 +31,7 @@ static const char usage[] =
 	"      --brick URL      a brick instead of DEVICE\n"
 	"      --client NAME    at the brick\n"
 	"      --key-file FILE  of the client\n"
+	"      --page-cache     read a file whose file system has no O_DIRECT\n"
 	"  -h, --help           show this text and exit\n"
 	"\n"
 	"Exit status: 0 everything that was flushed is there, 1 something is lost\n"
@@ -40,6 +41,7 @@ static const struct option options[] = {
 	{ "brick", required_argument, NULL, 'B' },
 	{ "client", required_argument, NULL, 'c' },
 	{ "key-file", required_argument, NULL, 'k' },
+	{ "page-cache", no_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -202,6 +204,9 @@ static int parse(int argc, char **argv, struct target_name *name,
 			break;
 		case 'k':
 			name->key_file = optarg;
+			break;
+		case 'p':
+			name->page_cache = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);

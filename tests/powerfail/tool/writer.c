@@ -43,6 +43,7 @@ static const char usage[] =
 	"      --jobs N         that write at the same time (default 1)\n"
 	"      --batch N        flush after up to N records (default 16)\n"
 	"      --fua            let some records be durable by themselves\n"
+	"      --no-flush       do not flush, but note it: the test must fail\n"
 	"      --seconds N      then stop (default: never)\n"
 	"      --records N      of each job, then stop (default: never)\n"
 	"      --seed N         what is written where (default: random)\n"
@@ -59,6 +60,7 @@ static const struct option options[] = {
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "batch", required_argument, NULL, 'b' },
 	{ "fua", no_argument, NULL, 'f' },
+	{ "no-flush", no_argument, NULL, 'F' },
 	{ "seconds", required_argument, NULL, 't' },
 	{ "records", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 'S' },
@@ -78,6 +80,7 @@ struct writer {
 	uint64_t seconds;
 	uint64_t records;
 	bool fua;
+	bool lies; /* no flush is made */
 	int notes_fd;
 	uint64_t end_s;
 	atomic_bool stop;
@@ -147,7 +150,7 @@ static int batch(struct job *j)
 	const struct writer *w = j->w;
 	uint64_t dice = plan_mix(w->plan.run ^ j->index, j->seq);
 	uint64_t n = 1 + dice % w->batch;
-	bool fua = w->fua && !((dice >> 32) % FUA_ONE_IN);
+	bool fua = w->fua && !w->lies && !((dice >> 32) % FUA_ONE_IN);
 	int rc = 0;
 
 	/* What is durable alone says nothing of what came before it. */
@@ -155,7 +158,7 @@ static int batch(struct job *j)
 		n = 1;
 	while (!rc && n-- && !is_over(j))
 		rc = write_record(j, fua);
-	if (!rc && !fua)
+	if (!rc && !fua && !w->lies)
 		rc = target_flush(&j->target);
 	return rc ? rc : note(j);
 }
@@ -324,6 +327,9 @@ static int take_option(struct writer *w, int opt)
 	switch (opt) {
 	case 'f':
 		w->fua = true;
+		return -1;
+	case 'F':
+		w->lies = true;
 		return -1;
 	case 'B':
 		w->name.brick = optarg;

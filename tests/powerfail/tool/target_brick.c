@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Blocks of a brick, through libkfbrick: see target_brick.h. */
+#include "target_brick.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "initiator/brickctl/brickctl.h"
+#include "kfbrick.h"
+
+#define BLOCK_SHIFT 21
+
+static int connect_brick(struct target *t, const struct target_name *name)
+{
+	uint8_t key[KFBRICK_KEY_BYTES];
+	struct kfbrick_config config = { .size = sizeof(config),
+					 .brick = name->brick,
+					 .client = name->client,
+					 .key = name->client ? key : NULL };
+	const char *why = "a client needs --key-file";
+	int rc = -EINVAL;
+
+	if (name->client && name->key_file)
+		rc = ctl_key_read(name->key_file, key, &why);
+	if (name->client && rc)
+		return target_fail(
+			t, rc, name->key_file ? name->key_file : "key", why);
+	rc = kfbrick_connect(&config, &t->k);
+	explicit_bzero(key, sizeof(key));
+	return rc ? target_fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
+}
+
+static int map_block(struct target *t, const struct target_name *name,
+		     uint64_t va, bool write)
+{
+	struct kfbrick_mapping *mapping;
+	unsigned int flags =
+		KFBRICK_MAP_SHARED | (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO);
+	int rc = write ? kfbrick_alloc(t->k, va, 1) : 0;
+
+	if (!rc || rc == -EEXIST)
+		rc = kfbrick_map(t->k, va, 1, flags, &mapping);
+	return rc ? target_fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;
+}
+
+int target_brick_open(struct target *t, const struct target_name *name,
+		      uint64_t offset, const uint64_t *size, bool write)
+{
+	uint64_t block, last;
+	int rc;
+
+	if (!*size)
+		return target_fail(t, -EINVAL, name->brick,
+				   "a brick needs --size");
+	rc = connect_brick(t, name);
+	last = (offset + *size - 1) >> BLOCK_SHIFT;
+	for (block = offset >> BLOCK_SHIFT; !rc && block <= last; block++)
+		rc = map_block(t, name, block << BLOCK_SHIFT, write);
+	return rc;
+}
+
+void target_brick_close(struct target *t)
+{
+	kfbrick_close(t->k);
+	t->k = NULL;
+}
+
+static int say(struct target *t, int rc, const char *what)
+{
+	return rc ? target_fail(t, rc, what, kfbrick_error(t->k)) : 0;
+}
+
+int target_brick_read(struct target *t, uint64_t at, void *buf, size_t len)
+{
+	return say(t, kfbrick_read(t->k, at, buf, len), "read");
+}
+
+static int write_durably(struct target *t, uint64_t at, const void *buf,
+			 size_t len)
+{
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	int rc = kfbrick_memory_register(t->k, (void *)(uintptr_t)buf, len,
+					 &memory);
+
+	if (rc)
+		return rc;
+	rc = kfbrick_post_write_durable(t->k, at, buf, len, NULL);
+	if (!rc)
+		rc = kfbrick_poll(t->k, &done, 1, -1) == 1 ? done.error : -EIO;
+	(void)kfbrick_memory_release(t->k, memory);
+	return rc;
+}
+
+int target_brick_write(struct target *t, uint64_t at, const void *buf,
+		       size_t len, bool durable)
+{
+	if (durable)
+		return say(t, write_durably(t, at, buf, len), "durable write");
+	return say(t, kfbrick_write(t->k, at, buf, len), "write");
+}
+
+int target_brick_flush(struct target *t)
+{
+	return say(t, kfbrick_flush(t->k), "flush");
+}
