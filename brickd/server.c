@@ -549,6 +549,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 
 	server->config = config;
 	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
+	stcp_tell_strays(true);
 	server->started_ns = brick_now_ns();
 	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->peer_lines.burst = 20;

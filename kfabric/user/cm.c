@@ -20,8 +20,8 @@ void stcp_ep_watch(struct stcp_ep *ep, uint32_t events)
 		return;
 	ep->events = events;
 	if (ep->by_caller)
-		stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD, ep->source.fd,
-				 events);
+		(void)stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD,
+				       ep->source.fd, events);
 	else
 		stcp_shard_change(&ep->source, events);
 }
@@ -50,20 +50,25 @@ static void leave_shard(struct stcp_ep *ep)
 }
 
 /* From here on who reads the queue moves its data. */
-static void give_to_caller(struct stcp_ep *ep)
+static int give_to_caller(struct stcp_ep *ep)
 {
+	int rc = stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_ADD,
+				  ep->source.fd, EPOLLIN);
+
+	if (rc)
+		return rc;
 	if (ep->watched)
 		leave_shard(ep);
 	ep->by_caller = true;
 	ep->watched = true;
 	ep->events = EPOLLIN;
-	stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_ADD, ep->source.fd,
-			 EPOLLIN);
+	return 0;
 }
 
 static void take_from_caller(struct stcp_ep *ep)
 {
-	stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_DEL, ep->source.fd, 0);
+	(void)stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_DEL, ep->source.fd,
+			       0);
 	ep->watched = false;
 	ep->by_caller = false;
 }
@@ -121,16 +126,18 @@ static void connected(struct stcp_ep *ep, const void *data, uint32_t n,
 {
 	struct stcp_event *event =
 		stcp_event_alloc(FI_CONNECTED, &ep->fid.fid, data, n);
+	int rc = event ? 0 : -FI_ENOMEM;
 
-	if (!event) {
-		stcp_ep_end(ep, FI_ENOMEM, TCPW_OK);
+	if (!rc && ep->domain->manual && ep->rx_cq == ep->tx_cq)
+		rc = give_to_caller(ep);
+	if (rc) {
+		free(event);
+		stcp_ep_end(ep, -rc, TCPW_OK);
 		return;
 	}
-	ep->order = tcpw_order_of_pair(TCPW_LITTLE, theirs);
+	ep->order = tcpw_order_of_pair(stcp_our_order(), theirs);
 	tcpw_rx_init(&ep->rx, ep->order, &ep->ledger);
 	(void)tcpw_state_move(&ep->state, TCPW_UP);
-	if (ep->domain->manual && ep->rx_cq == ep->tx_cq)
-		give_to_caller(ep);
 	stcp_eq_add(ep->eq, event);
 }
 
@@ -201,6 +208,23 @@ static void ask(struct stcp_ep *ep)
 	stcp_ep_watch(ep, EPOLLIN);
 }
 
+/*
+ * The peer has gone, and what it said last waits for a receive or for room:
+ * there is some time for that.
+ */
+static void last_words(struct stcp_ep *ep)
+{
+	if (ep->peer_gone)
+		return;
+	ep->peer_gone = true;
+	if (!ep->source.shard)
+		stcp_shard_assign(&ep->source);
+	/* Closing it waits for a deadline that is passing. */
+	ep->muted = true;
+	stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLRDHUP);
+	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
+}
+
 static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 {
 	if (events & EPOLLOUT)
@@ -211,6 +235,8 @@ static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 	if (events & (EPOLLERR | EPOLLHUP) &&
 	    (ep->pause || ep->state == TCPW_CLOSING))
 		stcp_ep_end(ep, ECONNRESET, TCPW_OK);
+	else if (events & EPOLLRDHUP && ep->pause && ep->state == TCPW_UP)
+		last_words(ep);
 }
 
 void stcp_ep_ready(struct stcp_source *source, uint32_t events)
@@ -232,9 +258,11 @@ void stcp_ep_ready(struct stcp_source *source, uint32_t events)
 /* One that waits for its user hears of nothing but this. */
 static uint32_t hung_up(const struct stcp_ep *ep)
 {
-	struct pollfd fd = { .fd = ep->source.fd };
+	struct pollfd fd = { .fd = ep->source.fd, .events = POLLRDHUP };
 
-	return poll(&fd, 1, 0) > 0 ? EPOLLHUP : 0;
+	if (poll(&fd, 1, 0) <= 0)
+		return 0;
+	return fd.revents & (POLLHUP | POLLERR) ? EPOLLHUP : EPOLLRDHUP;
 }
 
 void stcp_ep_look(struct stcp_ep *ep)
@@ -293,8 +321,8 @@ static int prepare_request(struct stcp_ep *ep, const void *param,
 	if (!ep->cm || !ep->cm_out)
 		return -FI_ENOMEM;
 	tcpw_cm_rx_init(ep->cm, true);
-	n = tcpw_cm_encode(TCPW_CM_REQUEST, TCPW_LITTLE, param, (__u32)paramlen,
-			   ep->cm_out);
+	n = tcpw_cm_encode(TCPW_CM_REQUEST, stcp_our_order(), param,
+			   (__u32)paramlen, ep->cm_out);
 	ep->cm_out_bytes = n > 0 ? (size_t)n : 0;
 	return n < 0 ? n : 0;
 }
@@ -328,7 +356,7 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 static int send_accept(struct stcp_ep *ep, const void *param, size_t paramlen)
 {
 	uint8_t out[TCPW_CM_MAX];
-	int n = tcpw_cm_encode(TCPW_CM_ACCEPT, TCPW_LITTLE, param,
+	int n = tcpw_cm_encode(TCPW_CM_ACCEPT, stcp_our_order(), param,
 			       (__u32)paramlen, out);
 
 	if (n < 0)
@@ -359,7 +387,7 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 		ep->request = NULL;
 		if (!rc) {
 			connected(ep, NULL, 0, theirs);
-			if (!ep->by_caller)
+			if (ep->state == TCPW_UP && !ep->by_caller)
 				rc = start_watching(ep, EPOLLIN);
 		}
 		if (rc)
@@ -378,7 +406,8 @@ static void begin_closing(struct stcp_ep *ep)
 		take_from_caller(ep);
 		rc = start_watching(ep, 0);
 	} else {
-		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
+		stcp_ep_watch(ep,
+			      ep->events & ~(uint32_t)(EPOLLIN | EPOLLRDHUP));
 	}
 	if (rc) {
 		stcp_ep_end(ep, -rc, TCPW_OK);

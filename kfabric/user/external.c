@@ -3,6 +3,8 @@
  * stcp as a provider that libfabric loads by itself, for any program:
  * libstcp-fi.so in a folder of FI_PROVIDER_PATH.
  */
+#include <inttypes.h>
+#include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
 
@@ -27,9 +29,7 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 	return 0;
 }
 
-static void cleanup(void)
-{
-}
+static void cleanup(void);
 
 static struct fi_provider provider = {
 	.version = FI_VERSION(1, 0),
@@ -39,6 +39,15 @@ static struct fi_provider provider = {
 	.fabric = stcp_fabric,
 	.cleanup = cleanup,
 };
+
+static void cleanup(void)
+{
+	uint64_t strays = stcp_strays();
+
+	if (strays)
+		FI_INFO(&provider, FI_LOG_EP_CTRL,
+			"%" PRIu64 " connections were no requests\n", strays);
+}
 
 struct fi_provider *fi_prov_ini(void);
 

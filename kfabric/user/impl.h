@@ -279,11 +279,15 @@ struct stcp_ep {
 	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
 	enum stcp_pause pause;
 	bool resumed; /* and has not looked at its stash since */
+	bool peer_gone; /* while paused: it ends soon, whatever waits */
 	uint8_t *stash;
 	size_t stash_at;
 	size_t stash_bytes;
 	uint32_t events;
 };
+
+/* order.c */
+enum tcpw_order stcp_our_order(void);
 
 /* shard.c: the threads */
 int stcp_shards_get(void);
@@ -314,7 +318,7 @@ int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj);
 /* Sockets can wake its user, too. */
 int stcp_wait_with_sockets(struct stcp_wait *wait);
 /* EPOLL_CTL_*; nothing when nobody waits. */
-void stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events);
+int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events);
 void stcp_wait_fini(struct stcp_wait *wait);
 /* All under the queue's lock. */
 void stcp_wait_signal(struct stcp_wait *wait);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "impl.h"
+#include "stcp.h"
 
 #define ACCEPTS_MAX 16 /* in a row */
 #define BACKLOG	    256
@@ -70,12 +71,26 @@ static void settle(struct stcp_request *request)
 	request->pep = NULL;
 }
 
-/* The user hears of it as of an error of its passive endpoint. */
-static void tell_violation(const struct stcp_pep *pep, enum tcpw_violation why)
+static atomic_bool tells_strays;
+static atomic_uint_fast64_t n_strays;
+
+void stcp_tell_strays(bool tell)
+{
+	atomic_store(&tells_strays, tell);
+}
+
+uint64_t stcp_strays(void)
+{
+	return atomic_load(&n_strays);
+}
+
+/* A user who wants to hears of it as of an error of its passive endpoint. */
+static void stray(const struct stcp_pep *pep, enum tcpw_violation why)
 {
 	struct stcp_event *event;
 
-	if (stcp_eq_is_full(pep->eq))
+	atomic_fetch_add(&n_strays, 1);
+	if (!atomic_load(&tells_strays) || stcp_eq_is_full(pep->eq))
 		return;
 	event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
 	if (!event)
@@ -88,7 +103,7 @@ static void tell_violation(const struct stcp_pep *pep, enum tcpw_violation why)
 static void drop(struct stcp_request *request, enum tcpw_violation why)
 {
 	if (why)
-		tell_violation(request->pep, why);
+		stray(request->pep, why);
 	settle(request);
 	stcp_request_free(request);
 }
@@ -236,7 +251,7 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 	/* Closing the endpoint that was made of it has ended it, too. */
 	if (!request)
 		return -FI_EINVAL;
-	n = tcpw_cm_encode(TCPW_CM_REJECT, TCPW_LITTLE, param,
+	n = tcpw_cm_encode(TCPW_CM_REJECT, stcp_our_order(), param,
 			   (uint32_t)paramlen, out);
 	/* A new socket has room for it; one that has not is lost anyway. */
 	if (n > 0)

@@ -213,7 +213,8 @@ void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage)
 		if (ep->state != TCPW_UP || ep->pause || !haul_once(ep, stage))
 			break;
 	if (ep->state == TCPW_UP && ep->pause)
-		stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLIN);
+		stcp_ep_watch(ep, (ep->events & ~(uint32_t)EPOLLIN) |
+					  (ep->peer_gone ? 0 : EPOLLRDHUP));
 }
 
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for)
@@ -223,7 +224,8 @@ void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for)
 	ep->pause = STCP_RUNS;
 	ep->resumed = true;
 	/* The socket may have nothing new: EPOLLOUT brings its thread here. */
-	stcp_ep_watch(ep, ep->events | EPOLLIN | EPOLLOUT);
+	stcp_ep_watch(ep, (ep->events & ~(uint32_t)EPOLLRDHUP) | EPOLLIN |
+				  EPOLLOUT);
 }
 
 void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno)

@@ -12,6 +12,7 @@
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -80,6 +81,25 @@ int stcp_choose_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
  */
 void stcp_set_busy_poll(unsigned int us);
 #define STCP_BUSY_POLL_MAX_US 10000
+
+/**
+ * stcp_tell_strays - say whether to hear of connections that are no requests
+ * @tell: each is an error of its passive endpoint, EPROTO, with what it did as
+ *	provider error; else, as at first, it is closed and counted
+ *
+ * A program that does not know of this takes any error of an event queue for
+ * its own.
+ *
+ * Context: any.
+ */
+void stcp_tell_strays(bool tell);
+
+/**
+ * stcp_strays - how many connections were no requests, or not in time
+ *
+ * Context: any.
+ */
+uint64_t stcp_strays(void);
 
 #define STCP_DOMAIN_OPS "stcp_domain_ops"
 

@@ -128,25 +128,24 @@ static enum tcpw_violation respond(struct stcp_ep *ep)
 	return TCPW_OK;
 }
 
-static enum tcpw_violation persist(struct stcp_ep *ep)
+/* What cannot be made durable here is no fault of the peer's. */
+static void persist(struct stcp_ep *ep)
 {
 	const struct stcp_domain *domain = ep->domain;
+	int rc = 0;
 
-	for (int i = 0; i < ep->rx.hdr.n_segs; i++)
-		if (domain->persist(domain->persist_arg, ep->place[i],
-				    ep->rx.hdr.segs[i].bytes))
-			return TCPW_NO_COMMIT;
-	return TCPW_OK;
+	for (int i = 0; !rc && i < ep->rx.hdr.n_segs; i++)
+		rc = domain->persist(domain->persist_arg, ep->place[i],
+				     ep->rx.hdr.segs[i].bytes);
+	if (rc)
+		stcp_ep_end(ep, -rc, TCPW_OK);
 }
 
-static enum tcpw_violation written(struct stcp_ep *ep)
+static void written(struct stcp_ep *ep)
 {
-	enum tcpw_violation why = TCPW_OK;
-
 	if (ep->rx.hdr.flags & TCPW_F_COMMIT)
-		why = persist(ep);
+		persist(ep);
 	forget_segments(ep);
-	return why;
 }
 
 static void received(struct stcp_ep *ep)
@@ -175,7 +174,9 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 		received(ep);
 		break;
 	case TCPW_WRITE:
-		why = written(ep);
+		written(ep);
+		if (ep->state != TCPW_UP)
+			return TCPW_OK;
 		break;
 	default:
 		break;

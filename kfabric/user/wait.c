@@ -48,12 +48,13 @@ int stcp_wait_with_sockets(struct stcp_wait *wait)
 	return 0;
 }
 
-void stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events)
+int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events };
 
-	if (wait->user_fd >= 0)
-		(void)epoll_ctl(wait->user_fd, op, fd, &event);
+	if (wait->user_fd >= 0 && epoll_ctl(wait->user_fd, op, fd, &event))
+		return -errno;
+	return 0;
 }
 
 void stcp_wait_fini(struct stcp_wait *wait)

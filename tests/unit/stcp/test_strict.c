@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 
 static struct rig *opened(void)
 {
+	stcp_tell_strays(true);
 	return rig_open(true, true);
 }
 
@@ -59,6 +61,19 @@ static void expect_violation(struct rig *rig, int fd, enum tcpw_violation why)
 			 tcpw_violation_text(event.prov_errno),
 			 tcpw_violation_text(why));
 	raw_expect_end(rig, fd);
+	rig_drop_endpoint(&rig->server);
+}
+
+/* The connection ends without a byte, and not because of the peer. */
+static void expect_no_blame(struct rig *rig, int fd)
+{
+	struct event event;
+	uint8_t byte;
+
+	assert_false(raw_recv(rig, fd, &byte, 1));
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, FI_SHUTDOWN);
+	close(fd);
 	rig_drop_endpoint(&rig->server);
 }
 
@@ -204,7 +219,8 @@ static void commit_persists_before_it_is_acknowledged(void **state)
 	/* What could not be made durable is not acknowledged. */
 	p.answer = -EIO;
 	raw_send_op(fd, TCPW_LITTLE, &hdr, payload);
-	expect_violation(rig, fd, TCPW_NO_COMMIT);
+	expect_no_blame(rig, fd);
+	assert_int_equal(p.times, 2);
 	rig_close(rig);
 }
 
@@ -524,6 +540,109 @@ static void one_who_moves_the_data_is_woken_by_it(void **state)
 	rig_close(rig);
 }
 
+/* A whole message without a receive, and the peer's end behind it. */
+static struct rig *last_words(int *fd)
+{
+	struct tcpw_hdr hdr = { .op = TCPW_MSG, .payload_bytes = 3 };
+	struct rig *rig = opened();
+
+	*fd = raw_connect(rig, TCPW_LITTLE);
+	raw_send_op(*fd, TCPW_LITTLE, &hdr, "bye");
+	assert_int_equal(shutdown(*fd, SHUT_WR), 0);
+	return rig;
+}
+
+static void assert_shut_down(struct rig *rig)
+{
+	struct event event;
+
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, FI_SHUTDOWN);
+}
+
+static void who_has_gone_is_noticed_though_nobody_receives(void **state)
+{
+	struct rig *rig;
+	int fd;
+
+	for (int manual = 0; manual < 2; manual++) {
+		rig_manual(manual, false);
+		rig = last_words(&fd);
+		assert_shut_down(rig);
+		close(fd);
+		rig_close(rig);
+	}
+	rig_manual(false, false);
+}
+
+static void what_was_said_last_is_received(void **state)
+{
+	uint8_t in[8];
+	struct rig *rig;
+	int fd;
+
+	for (int manual = 0; manual < 2; manual++) {
+		rig_manual(manual, false);
+		rig = last_words(&fd);
+		for (int i = 0; i < RESUMES; i++)
+			rig_step(rig);
+		assert_int_equal(
+			fi_recv(rig->server.ep, in, 8, NULL, 0, CTX(1)), 0);
+		assert_int_equal(rig_wait(rig, &rig->server, CTX(1)).len, 3);
+		assert_shut_down(rig);
+		close(fd);
+		rig_close(rig);
+	}
+	rig_manual(false, false);
+}
+
+/* Who could not be woken by what comes is not told that it is connected. */
+static void a_socket_that_cannot_be_waited_for_is_closed(void **state)
+{
+	uint8_t bytes[TCPW_CM_MAX] = { 0 };
+	struct event event;
+	struct rig *rig;
+	int fd, wait_fd, no_epoll;
+
+	rig_manual(true, false);
+	rig = opened();
+	fd = raw_socket(rig);
+	raw_send(fd, bytes,
+		 (size_t)tcpw_cm_encode(TCPW_CM_REQUEST, TCPW_LITTLE, NULL, 0,
+					bytes));
+	rig_event(rig, &rig->server, &event);
+	rig_endpoint(&rig->server, event.info);
+	fi_freeinfo(event.info);
+	assert_int_equal(fi_control(&rig->server.cq->fid, FI_GETWAIT, &wait_fd),
+			 0);
+	no_epoll = open("/dev/null", O_RDONLY);
+	assert_int_equal(dup2(no_epoll, wait_fd), wait_fd);
+	close(no_epoll);
+	(void)fi_accept(rig->server.ep, NULL, 0);
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.kind, 0);
+	assert_int_equal(event.err, EINVAL);
+	raw_expect_end(rig, fd);
+	rig_manual(false, false);
+	rig_close(rig);
+}
+
+static void strays_are_no_errors_for_who_does_not_ask(void **state)
+{
+	static const uint8_t http[32] = "GET / HTTP/1.0\r\n\r\n";
+	struct rig *rig = opened();
+	uint64_t before = stcp_strays();
+	int fd = raw_socket(rig);
+
+	stcp_tell_strays(false);
+	raw_send(fd, http, sizeof(http));
+	raw_expect_end(rig, fd);
+	assert_int_equal(stcp_strays(), before + 1);
+	/* The next event is a request. */
+	close(raw_connect(rig, TCPW_LITTLE));
+	rig_close(rig);
+}
+
 /* The provider's thread has the second message before its receive is posted. */
 static void what_waited_is_taken_although_a_send_came_between(void **state)
 {
@@ -571,6 +690,11 @@ int main(void)
 		cmocka_unit_test(a_request_that_is_none_is_closed_at_once),
 		cmocka_unit_test(a_request_that_is_gone_is_not_rejected_again),
 		cmocka_unit_test(one_who_moves_the_data_is_woken_by_it),
+		cmocka_unit_test(
+			who_has_gone_is_noticed_though_nobody_receives),
+		cmocka_unit_test(what_was_said_last_is_received),
+		cmocka_unit_test(a_socket_that_cannot_be_waited_for_is_closed),
+		cmocka_unit_test(strays_are_no_errors_for_who_does_not_ask),
 		cmocka_unit_test(
 			what_waited_is_taken_although_a_send_came_between),
 	};
