@@ -2,7 +2,8 @@
 /*
  * A whole endpoint of stcp over a socketpair: what its peer sends, and what its
  * own user does meanwhile, is the input. The user moves the data
- * (FI_PROGRESS_MANUAL), so that one thread does all of it.
+ * (FI_PROGRESS_MANUAL), and after a shutdown the fuzzer does in the place of the
+ * provider's threads, so that one thread does all of it.
  *
  * Demanded, beside what the sanitizers see: memory that may only be read stays
  * as it is, and so does memory whose registration was closed; what was posted
@@ -18,8 +19,10 @@
 
 #include "kfabric/user/impl.h"
 #include "kfabric/user/stcp.h"
+#include "shard_inline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__asan_default_options(void);
 
 #define AREA_BYTES   256
 #define BUFFER_BYTES 64
@@ -35,6 +38,7 @@ enum command {
 	HEAR, /* the peer reads what came */
 	CLOSE_KEY,
 	SHUT_DOWN,
+	LATE, /* a deadline passes */
 	N_COMMANDS
 };
 
@@ -85,6 +89,8 @@ static void open_fabric(void)
 	struct fi_info *hints = fi_allocinfo();
 
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->tx_attr->size = POSTED_MAX;
+	hints->rx_attr->size = POSTED_MAX;
 	expect(!stcp_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
 	expect(!stcp_fabric(info->fabric_attr, &fabric, NULL));
 	fi_freeinfo(hints);
@@ -103,7 +109,8 @@ static void open_objects(struct world *w)
 	static const uint64_t access[] = { 0, FI_REMOTE_READ | FI_REMOTE_WRITE,
 					   FI_REMOTE_READ, FI_REMOTE_WRITE };
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_DATA,
-				 .wait_obj = FI_WAIT_NONE };
+				 .wait_obj = FI_WAIT_NONE,
+				 .size = 2 * POSTED_MAX };
 	struct fi_eq_attr eq = { .wait_obj = FI_WAIT_NONE };
 	struct stcp_domain_ops *ops;
 
@@ -233,15 +240,18 @@ static void close_key(struct world *w, uint64_t key)
 	memset(w->areas[key], 0x5a, AREA_BYTES);
 }
 
+static bool is_all(const uint8_t *area, uint8_t value)
+{
+	return area[0] == value && !memcmp(area, area + 1, AREA_BYTES - 1);
+}
+
 static void check_areas(const struct world *w)
 {
-	for (int i = 0; i < AREA_BYTES; i++) {
-		expect(w->areas[KEY_READ_ONLY][i] ==
-		       (w->mrs[KEY_READ_ONLY] ? 0 : 0x5a));
-		if (!w->mrs[KEY_CLOSED])
-			expect(w->areas[KEY_CLOSED][i] == 0x5a);
-		if (!w->mrs[KEY_OPEN])
-			expect(w->areas[KEY_OPEN][i] == 0x5a);
+	for (int key = KEY_OPEN; key <= KEY_CLOSED; key++) {
+		if (!w->mrs[key])
+			expect(is_all(w->areas[key], 0x5a));
+		else if (key == KEY_READ_ONLY)
+			expect(is_all(w->areas[key], 0));
 	}
 }
 
@@ -262,16 +272,21 @@ static void command(struct world *w, struct input *in)
 	case SHUT_DOWN:
 		(void)fi_shutdown(w->ep, 0);
 		break;
+	case LATE:
+		shard_inline_late();
+		break;
 	default:
 		post(w, what, byte(in));
 		break;
 	}
+	shard_inline_serve();
 	collect(w);
 }
 
 static void close_objects(struct world *w)
 {
 	expect(!fi_close(&w->ep->fid));
+	expect(shard_inline_idle());
 	collect(w);
 	expect(w->n_done == w->n_posted);
 	check_areas(w);
@@ -284,6 +299,12 @@ static void close_objects(struct world *w)
 	expect(!fi_close(&w->domain->fid));
 	free(w->buffers);
 	close(w->peer);
+}
+
+/* An input allocates little and frees all: most of the time went there. */
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=4:malloc_context_size=2";
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
