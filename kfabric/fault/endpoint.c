@@ -109,7 +109,7 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	struct fault_ep *ep = to_fault_ep(fid);
 
 	pass_timeouts(ep);
-	if (!fault_hit(reject_nth))
+	if (!fault_knob(power_off) && !fault_hit(reject_nth))
 		return fi_connect(ep->inner, addr, param, paramlen);
 	fault_count(rejects);
 	WRITE_ONCE(ep->refused, true);
@@ -424,3 +424,23 @@ int kfabric_fault_cut(void)
 	return all ? n : -ETIMEDOUT;
 }
 EXPORT_SYMBOL_GPL(kfabric_fault_cut);
+
+static void cut_while_off(struct work_struct *work)
+{
+	kfabric_fault_cut();
+}
+
+static DECLARE_WORK(off_work, cut_while_off);
+
+/* In the midst of operations: the cut itself waits for their engines. */
+void fault_power_off(void)
+{
+	WRITE_ONCE(fault_knobs[FAULT_KNOB_power_off], 1);
+	queue_work(system_long_wq, &off_work);
+}
+
+/* When there are no endpoints any more. */
+void fault_power_off_end(void)
+{
+	cancel_work_sync(&off_work);
+}

@@ -73,7 +73,9 @@ extern struct workqueue_struct *fault_wq;
 	X(reject_nth, "fi_connect() to be refused")                        \
 	X(reject_passive_nth, "connection request to be refused unseen")   \
 	X(stale_key_nth, "read or write that uses a stale key")            \
-	X(cut_nth, "send or RMA before which the link is cut")
+	X(cut_nth, "send or RMA before which the link is cut")             \
+	X(power_off, "1: nothing connects")                                \
+	X(power_off_nth, "send or RMA at which the power fails, and stays off")
 
 #define FAULT_COUNTERS(X)                                           \
 	X(held_lines) /* entered N */                               \
@@ -292,6 +294,8 @@ extern struct mutex fault_eps_lock;
 extern struct list_head fault_eps;
 int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 		   struct fid_ep **ep, void *context);
+void fault_power_off(void);
+void fault_power_off_end(void);
 
 /* post.c */
 extern const struct kfi_post_ops fault_post_ops;

@@ -172,6 +172,7 @@ static int __init fault_init(void)
 static void __exit fault_exit(void)
 {
 	kfi_provider_deregister(&fault_prov);
+	fault_power_off_end();
 	fault_debugfs_teardown();
 	destroy_workqueue(fault_wq);
 }

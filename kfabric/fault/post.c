@@ -52,6 +52,8 @@ static void plan_op(struct fault_op *op)
 	struct kfi_op *base = &op->base;
 
 	op->cuts = fault_hit(cut_nth);
+	if (fault_hit(power_off_nth))
+		fault_power_off();
 	if ((base->type == KFI_OP_READ || base->type == KFI_OP_WRITE) &&
 	    fault_hit(stale_key_nth)) {
 		fault_count(stale_keys);

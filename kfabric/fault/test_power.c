@@ -290,6 +290,34 @@ static void t_bad_key(void)
 	ft_pair_close(&p);
 }
 
+/* It fails while operations go on; nothing connects until it is back. */
+static void t_off(void)
+{
+	struct ft_pair p;
+	u32 event;
+
+	if (open_pair(&p, 0)) {
+		kfabric_fault_set("power_off_nth", 2);
+		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0,
+			 "operation 1 succeeds");
+		CHECK_EQ(kfabric_fault_count("power_cuts"), 0,
+			 "the power is on yet");
+		ft_write(&p, 0, BLOCK, NEW);
+		CHECK_EQ(ft_shutdowns(&p), 2, "the power fails at operation 2");
+		CHECK_EQ(kfabric_fault_count("power_cuts"), 2,
+			 "on both sides of the connection");
+	}
+	ft_pair_close(&p);
+	CHECK_EQ(ft_pair_open(&p, 0, NULL, NULL), 0, "a connect is started");
+	CHECK_EQ(ft_event(p.eq, &event, NULL), -ECONNREFUSED,
+		 "nothing connects while the power is off");
+	ft_pair_close(&p);
+	kfabric_fault_set("power_off", 0);
+	CHECK_EQ(ft_pair_open(&p, 0, NULL, NULL) ?: ft_pair_join(&p), 0,
+		 "when it is back it does");
+	ft_pair_close(&p);
+}
+
 void ft_power(void)
 {
 	t_held();
@@ -303,4 +331,6 @@ void ft_power(void)
 	t_close(true);
 	t_bound();
 	t_bad_key();
+	t_off();
+	kfabric_fault_reset();
 }
