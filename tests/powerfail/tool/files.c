@@ -4,12 +4,18 @@
  * it must be there after its disk has lost power.
  *
  *   powerfail-files load NOTES FOLDER SEED    until an error, or a kill
- *   powerfail-files verify NOTES FOLDER       exit status: as powerfail-verify's
+ *   powerfail-files load NOTES FOLDER SEED SYNCS DEVICE
+ *                                             so many, each with a mark in the
+ *                                             log of this dm-log-writes device
+ *   powerfail-files verify NOTES FOLDER [SYNCS]
+ *                                             after so many syncs; exit status:
+ *                                             as powerfail-verify's
  *
  * Files are overwritten in place, replaced by renaming, removed and made again;
  * a log grows. NOTES, which must be elsewhere, gets a line before each change
  * and one after its sync: FILE VERSION WHAT DONE. Each word of a file tells its
- * version (plan.h).
+ * version and its run (plan.h): another run's files, of the same SEED too, are
+ * foreign.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +24,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mark.h"
 #include "plan.h"
 
 #define N_FILES	   48
@@ -57,13 +65,17 @@ struct files {
 	enum what begun_what;
 	FILE *notes;
 	uint64_t dice;
-	uint64_t n_notes;
+	uint64_t n_notes; /* of syncs */
+	uint64_t most_notes;
+	struct marks marks; /* if its name is set */
 	uint8_t bytes[FILE_BYTES];
 };
 
-static void plan_init(struct files *f, uint64_t seed)
+static void plan_init(struct files *f, uint64_t seed, uint64_t salt)
 {
-	f->plan = (struct plan){ .run = seed, .record = FILE_BYTES, .jobs = 1 };
+	f->plan = (struct plan){
+		.run = seed, .salt = salt, .record = FILE_BYTES, .jobs = 1
+	};
 	f->dice = seed;
 }
 
@@ -160,7 +172,8 @@ static int note(struct files *f, uint32_t file, enum what what, int done)
 		    f->newest[file], what, done) < 0 ||
 	    fflush(f->notes))
 		return -EIO;
-	return 0;
+	f->n_notes += (uint64_t)done;
+	return done && f->marks.name ? marks_put(&f->marks, f->n_notes) : 0;
 }
 
 static int step(struct files *f)
@@ -188,20 +201,40 @@ static int step(struct files *f)
 static int load(struct files *f, const char *notes, const char *folder,
 		const char *seed)
 {
+	uint64_t salt;
 	int rc = 0;
 
-	plan_init(f, strtoull(seed, NULL, 10));
+	if (getrandom(&salt, sizeof(salt), 0) != sizeof(salt)) {
+		perror("powerfail-files");
+		return EXIT_UNKNOWN;
+	}
+	plan_init(f, strtoull(seed, NULL, 10), salt);
 	f->notes = fopen(notes, "wxe");
 	if (!f->notes ||
-	    fprintf(f->notes, "seed %" PRIu64 "\n", f->plan.run) < 0 ||
+	    fprintf(f->notes, "seed %" PRIu64 " salt %" PRIu64 "\n",
+		    f->plan.run, salt) < 0 ||
 	    fflush(f->notes) || chdir(folder)) {
 		perror("powerfail-files");
 		return EXIT_UNKNOWN;
 	}
-	while (!rc)
+	while (!rc && f->n_notes < f->most_notes)
 		rc = step(f);
+	if (!rc)
+		return EXIT_GOOD;
 	fprintf(stderr, "powerfail-files: %s\n", strerror(-rc));
 	return EXIT_LOST;
+}
+
+static int load_marked(struct files *f, char **words)
+{
+	int rc = marks_open(&f->marks, words[4]);
+
+	if (rc) {
+		fprintf(stderr, "powerfail-files: %s\n", strerror(-rc));
+		return EXIT_UNKNOWN;
+	}
+	f->most_notes = strtoull(words[3], NULL, 10);
+	return load(f, words[0], words[1], words[2]);
 }
 
 /* ---- verify ------------------------------------------------------------ */
@@ -211,7 +244,7 @@ static int read_notes(struct files *f, const char *path)
 	FILE *file = fopen(path, "re");
 	char line[LINE_BYTES], what;
 	uint32_t which, version;
-	uint64_t seed;
+	uint64_t seed, salt;
 	int rc = -EINVAL, done;
 
 	if (!file)
@@ -220,8 +253,8 @@ static int read_notes(struct files *f, const char *path)
 	if (!fgets(line, sizeof(line), file))
 		line[0] = '\0';
 	/* NOLINTNEXTLINE(cert-err34-c): a program of ours wrote it */
-	if (sscanf(line, "seed %" SCNu64, &seed) == 1) {
-		plan_init(f, seed);
+	if (sscanf(line, "seed %" SCNu64 " salt %" SCNu64, &seed, &salt) == 2) {
+		plan_init(f, seed, salt);
 		rc = 0;
 	}
 	while (!rc && fgets(line, sizeof(line), file) && strchr(line, '\n')) {
@@ -232,6 +265,8 @@ static int read_notes(struct files *f, const char *path)
 			rc = -EINVAL;
 			break;
 		}
+		if (done && f->n_notes == f->most_notes)
+			break;
 		f->begun = done ? NOBODY : which;
 		f->begun_what = (enum what)what;
 		if (!done)
@@ -343,14 +378,18 @@ static int verify(struct files *f, const char *notes, const char *folder)
 
 int main(int argc, char **argv)
 {
-	static struct files f;
+	static struct files f = { .most_notes = UINT64_MAX };
 
 	if (argc == 5 && !strcmp(argv[1], "load"))
 		return load(&f, argv[2], argv[3], argv[4]);
-	if (argc == 4 && !strcmp(argv[1], "verify"))
+	if (argc == 7 && !strcmp(argv[1], "load"))
+		return load_marked(&f, argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "verify"))
+		f.most_notes = strtoull(argv[4], NULL, 10);
+	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "verify"))
 		return verify(&f, argv[2], argv[3]);
-	fputs("usage: powerfail-files load NOTES FOLDER SEED\n"
-	      "       powerfail-files verify NOTES FOLDER\n",
+	fputs("usage: powerfail-files load NOTES FOLDER SEED [SYNCS DEVICE]\n"
+	      "       powerfail-files verify NOTES FOLDER [SYNCS]\n",
 	      stderr);
 	return EXIT_USAGE;
 }

@@ -3,7 +3,9 @@
 """powerfail-writer and powerfail-verify: what they must notice, and a brick that lies."""
 import os
 import pathlib
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -190,6 +192,9 @@ class Files(lab.FuncTest):
     def setUp(self):
         super().setUp()
         self.notes, self.tree = self.folder / "notes", self.folder / "tree"
+        self.load()
+
+    def load(self):
         self.tree.mkdir()
         process = subprocess.Popen(
             [BIN / "powerfail-files", "load", self.notes, self.tree, "7"])
@@ -234,10 +239,106 @@ class Files(lab.FuncTest):
         path.write_bytes(data)
         self.verdict(LOST)
 
+    def test_files_of_an_older_run_are_foreign(self):
+        older = self.tree.rename(self.folder / "older")
+        head, *body = self.notes.read_text().splitlines(keepends=True)
+        self.notes.unlink()
+        self.load()
+        shutil.rmtree(self.tree)
+        older.rename(self.tree)
+        # The same seed does the same things, so that these would be its files.
+        newer = self.notes.read_text().splitlines(keepends=True)[0]
+        self.assertNotEqual(head, newer)
+        self.notes.write_text("".join([newer, *body]))
+        self.verdict(LOST)
+        self.notes.write_text("".join([head, *body]))
+        self.verdict(GOOD)
+
     def test_a_log_cut_short_is_noticed(self):
         log = self.tree / "log"
         os.truncate(log, log.stat().st_size // 2)
         self.verdict(LOST)
+
+
+FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
+SECTOR = 4096
+
+
+class Replay(lab.FuncTest):
+    """powerfail-replay, with logs as dm-log-writes writes them."""
+
+    def setUp(self):
+        super().setUp()
+        self.log, self.target = self.folder / "log", self.folder / "target"
+        self.target.write_bytes(bytes(8 * SECTOR))
+
+    def write_log(self, *entries, magic=0x6a736677736872, version=1, sector=SECTOR,
+                  count=None):
+        """Entries are (flags, sector, data), of marks (MARK, 0, text)."""
+        out = [struct.pack("<QQQI", magic, version,
+                           len(entries) if count is None else count,
+                           sector).ljust(SECTOR, b"\0")]
+        for flags, at, data in entries:
+            text = data if flags & MARK else b""
+            out.append((struct.pack("<QQQQ", at, 0 if text else len(data) // SECTOR,
+                                    flags, len(text)) + text).ljust(SECTOR, b"\0"))
+            if not flags & (MARK | DISCARD):
+                out.append(data)
+        self.log.write_bytes(b"".join(out))
+
+    def replay(self, first, status, says=""):
+        done = lab.run(BIN / "powerfail-replay", self.log, self.target, first)
+        self.assertEqual((done.returncode, done.stdout.decode().strip()),
+                         (status, says), done.stderr)
+
+    def sectors(self):
+        return list(self.target.read_bytes()[::SECTOR])
+
+    def test_it_goes_from_flush_to_flush(self):
+        one, two, three = (bytes([i]) * SECTOR for i in (1, 2, 3))
+        self.write_log((0, 0, one), (0, 1, one + two), (FLUSH, 0, b""),
+                       (MARK, 0, b"7"), (0, 0, three), (FLUSH | FUA, 4, two),
+                       (MARK, 0, b"the-end"), (0, 5, one))
+        self.replay(0, 0, "3 0")
+        self.assertEqual(self.sectors(), [1, 1, 2, 0, 0, 0, 0, 0])
+        self.replay(3, 0, "6 7")
+        self.assertEqual(self.sectors(), [3, 1, 2, 0, 2, 0, 0, 0])
+        self.replay(6, 1)
+        self.replay(9, 1)
+
+    def test_discarded_sectors_are_zero(self):
+        full = b"x" * SECTOR * 8
+        self.write_log((0, 0, full), (DISCARD, 2, full[:3 * SECTOR]), (FLUSH, 0, b""))
+        self.replay(0, 0, "3 0")
+        self.assertEqual(self.sectors(), [120] * 2 + [0] * 3 + [120] * 3)
+
+    def test_what_is_no_log_is_refused(self):
+        flush = (FLUSH, 0, b"")
+        for wrong in ({"magic": 1}, {"version": 2}, {"sector": 0}, {"sector": 4095},
+                      {"sector": 1 << 17}, {"count": 2}):
+            self.write_log((0, 0, bytes(SECTOR)), flush, **wrong)
+            self.replay(0, 0 if "count" in wrong else 3, "2 0" * ("count" in wrong))
+        self.log.write_bytes(b"short")
+        self.replay(0, 3)
+
+    def test_damaged_entries_are_refused(self):
+        data, flush = b"x" * SECTOR, (FLUSH, 0, b"")
+        for at in (8, 1 << 52, (1 << 64) - 1):
+            self.write_log((0, at, data), flush)
+            self.replay(0, 3)
+        self.write_log((0, 7, data * 2), flush)
+        self.replay(0, 3)
+        self.write_log((DISCARD, 7, data * 2), flush)
+        self.replay(0, 3)
+        self.write_log((0, 0, data), count=2)
+        self.replay(0, 3)
+        self.write_log((0, 0, data * 4))
+        os.truncate(self.log, 3 * SECTOR)
+        self.replay(0, 3)
+        self.replay(1, 3)
+        self.write_log((MARK, 0, b"1" * (SECTOR - 32)), flush)
+        self.replay(0, 3)
+        self.assertFalse(any(self.target.read_bytes()[SECTOR:]))
 
 
 class Bricks(lab.FuncTest):
