@@ -29,6 +29,10 @@ check_fails "and a range that wraps" order \
 	"attach,addr=$BRICK_IP,provider=verbs,base=0xffffffffffe00000,blocks=2"
 check_fails "and a disk that is not there" order "detach,instance=7"
 
+check "mapping on demand without a name is refused, and why is said" \
+	says "map_cache needs client" brickctl attach "verbs://$BRICK_IP" \
+	--size 4 --map-cache 2
+
 cp $KEY /tmp/key.good
 printf '%064d\n' 87654321 >$KEY
 check "a wrong key is said to be one" \

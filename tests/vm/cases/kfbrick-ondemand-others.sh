@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # A disk that maps on demand, when the brick does not do what it asks for at
-# once, when the session is lost, and when others want its blocks.
+# once, when the session is lost, and when others want its blocks. KFB_PARTS: some
+# of its parts, by name.
 # NEEDS: rdma nvdimm fs
 # KO: kfabric_core kfabric_verbs kfbrick
 # BIN: brickd brickd-refusing brickctl
@@ -238,11 +239,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-late
-refused
-lapse
-twice
-busy
-taken
-discarded
+for part in ${KFB_PARTS:-late refused lapse twice busy discarded taken}; do
+	$part
+done
 disk_end

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # A disk that maps an eighth of its blocks at a time, and one that maps a single
-# one: what is written is what is read, whatever had to go for it.
+# one: what is written is what is read, whatever had to go for it. KFB_PARTS: some
+# of its parts, by name; KFB_FIO_S: seconds of each run of fio.
 # NEEDS: rdma nvdimm fio fs
 # KO: kfabric_core kfabric_verbs kfbrick
 # BIN: brickd brickctl
@@ -132,7 +133,7 @@ single() {
 disk_setup "lease-ms = 60000"
 head -c $((BLOCKS << 21)) /dev/urandom >/tmp/input
 tail -c $(((BLOCKS * 2 - 104) << 20)) /tmp/input >/tmp/rest
-eighth
-thin_eighth
-single
+for part in ${KFB_PARTS:-eighth thin_eighth single}; do
+	$part
+done
 disk_end

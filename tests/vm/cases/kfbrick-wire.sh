@@ -168,7 +168,7 @@ thin() {
 	flush
 }
 
-for MODE in message readback; do
+for MODE in ${KFB_MODES:-message readback}; do
 	if [ $MODE = readback ]; then
 		disk_setup "persistence = assume-readback"
 	else

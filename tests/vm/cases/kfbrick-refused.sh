@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# A brick that refuses for a while, and what stays of it when it does not any
+# more: of a flush that nobody asked for, of mappings in a new session, of a thin
+# disk's first write. KFB_PARTS: some of its parts, by name.
+# NEEDS: rdma nvdimm fs
+# KO: kfabric_core kfabric_verbs kfbrick
+# BIN: brickd brickd-refusing brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 900
+
+LONG_S=200
+MIB=3 # of 4 that there is room for: the driver flushes at half of it
+
+was_refused() { # was_refused flush|map
+	grep -q "^refused: $1" $BRICK_LOG
+}
+
+# Until the driver has flushed by itself, which the brick refuses.
+put() {
+	: >$BRICK_LOG
+	touch /tmp/refuse-flush
+	_flushes=$(retained flushes)
+	dd if=/tmp/input of="$DISK" bs=64k count=$((MIB * 16)) oflag=direct \
+		conv=notrunc && wait_for $LONG_S was_refused flush || return
+	rm /tmp/refuse-flush
+	[ "$(retained flushes)" -gt "$_flushes" ]
+}
+
+holds() {
+	dd if="$DISK" bs=1M count=$MIB iflag=direct 2>/dev/null |
+		cmp - /tmp/input
+}
+
+# Whoever asks for the next one hears of it, or else who detaches, although the
+# brick finds nothing to complain about by then.
+flush() {
+	check "a disk with copies of writes is attached" attach_disk \
+		--size 8M --queues 1 --retain-mb 4 || exit
+	check "a flush of its own is refused" put
+	check_fails "the next flush fails" xfs_io -c fsync "$DISK"
+	check "it has been told once" xfs_io -c fsync "$DISK"
+	check "no copy is left" test "$(retained copies)" -eq 0
+	check "it has what was written" holds
+	check "a flush of its own is refused once more" put
+	check_fails "detaching says so" detach_disk
+}
+
+# What asks for mappings in a session does not go on in the next one.
+restore() {
+	check "a disk is attached" attach_disk --size 8M --queues 1 \
+		--reconnect-s 600 || exit
+	touch /tmp/refuse-map
+	: >$BRICK_LOG
+	check "the brick is killed" kill_brick
+	check "it serves again, and refuses" serve_brick
+	check "the disk's blocks are not mapped" \
+		wait_for $LONG_S was_refused map
+	check "it is killed once more" kill_brick
+	rm /tmp/refuse-map
+	check "it serves, and refuses no more" serve_brick
+	check "the disk is up" wait_for $LONG_S state_is up
+	check "it is written" dd if=/tmp/input of="$DISK" bs=1M oflag=direct \
+		conv=notrunc
+	check "it has what was written" holds
+	check "it is detached" detach_disk
+}
+
+# What somebody else has allocated meanwhile is not freed when it cannot be had.
+first_write() {
+	check "the blocks are freed" ctl free 0x0+4
+	check "a thin disk is attached" attach_disk --size 8M --thin || exit
+	check "another client allocates one" other alloc 0x0+1
+	check "and writes it" other write 0x0 -i /tmp/other
+	touch /tmp/refuse-map
+	check_fails "the disk's first write fails" dd if=/tmp/input \
+		of="$DISK" bs=64k count=1 oflag=direct conv=notrunc
+	rm /tmp/refuse-map
+	check "what was there before is there" eval \
+		'other read 0x0 --length 64K | cmp - /tmp/other'
+	check "it is detached" detach_disk
+}
+
+other() {
+	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout 60 \
+		--brick "$CARRIER://$BRICK_IP" --client other --key-file $KEY "$@"
+}
+
+disk_setup
+check "a brick that refuses serves" restart_brick brickd-refusing || exit
+head -c $((MIB << 20)) /dev/urandom >/tmp/input
+head -c 65536 /dev/urandom >/tmp/other
+for part in ${KFB_PARTS:-flush restore first_write}; do
+	$part
+done
+disk_end
