@@ -45,6 +45,10 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 {
 	size_t most = dev->info->ep_attr->max_msg_size;
 
+	/*
+	 * Without a cache the kernel answers flushes by itself. Those of a
+	 * volatile brick come here, for when it has lost what was written.
+	 */
 	*l = (struct kfi_disk_limits){
 		.logical_block_bytes = dev->options.sector_bytes,
 		.physical_block_bytes = KFBK_PHYSICAL_BYTES,
@@ -53,7 +57,7 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 		.max_sectors =
 			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
 		.max_segments = dev->max_segments,
-		.write_cache = kfbk_mode_has_cache(dev->flush_mode),
+		.write_cache = dev->flush_mode != KFB_FLUSH_COMMIT,
 	};
 	if (dev->options.ro)
 		return;

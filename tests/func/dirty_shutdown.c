@@ -20,12 +20,13 @@ int __wrap_brick_platform_read(const struct brick_media *m,
 	int rc = __real_brick_platform_read(m, out);
 	const char *path = getenv("DIRTY_SHUTDOWNS");
 	FILE *file = !rc && path ? fopen(path, "re") : NULL;
+	int n;
 
 	if (!file)
 		return rc;
 	/* NOLINTNEXTLINE(cert-err34-c): a test wrote it */
-	out->dirty_shutdowns_known =
-		fscanf(file, "%" SCNu64, &out->dirty_shutdowns) == 1;
+	n = fscanf(file, "%" SCNu64, &out->dirty_shutdowns);
+	out->dirty_shutdowns_known = n == 1;
 	(void)fclose(file);
 	return 0;
 }

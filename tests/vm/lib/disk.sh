@@ -75,14 +75,15 @@ another_boot() { # brickd takes this for another boot of the machine
 }
 
 # The fault layer's FAULT is set: the brick's host loses its power, and boots.
-# brickd is stopped first, or the disk would come back to it between the loss of
-# the bytes and the end of the host; the first try to come back is refused, since
-# a request that a dead brickd never answers takes seconds.
+# brickd is stopped first, or disks would come back to it between the loss of the
+# bytes and the end of the host; they are refused meanwhile, since a request that
+# a dead brickd never answers takes seconds.
 fail_power() {
 	kill -STOP "$BRICKD"
-	echo 1 >"$FAULT/reject_nth"
+	echo 1 >"$FAULT/power_off"
 	echo 1 >"$FAULT/power_cut"
 	kill_brick
+	echo 0 >"$FAULT/power_off"
 	another_boot && serve_brick
 }
 
