@@ -281,8 +281,9 @@ static void a_copy_of_some_bytes_is_found(void **state)
 	assert_true(kfb_retain_has(&r, 3 * PAGE, 1));
 	flush();
 	assert_false(kfb_retain_has(&r, 3 * PAGE, PAGE));
-	a = add(0, PAGE);
+	/* One that is of no use stays behind one that is. */
 	keep(PAGE, PAGE);
+	a = add(0, PAGE);
 	kfb_retain_void(&r, a);
 	assert_false(kfb_retain_has(&r, 0, PAGE));
 	assert_true(kfb_retain_has(&r, 0, 2 * PAGE));

@@ -17,21 +17,6 @@ fault_count() { # fault_count NAME: of the fault layer's counters
 	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
 }
 
-# brickd is stopped first, or the disk would come back to it between the loss of
-# the bytes and the end of its host. Another boot has another identity.
-# COMMAND runs in the background, as process WAITER, when the disk is away.
-fail_power() { # fail_power [COMMAND...]
-	kill -STOP "$BRICKD"
-	echo 1 >$FAULT/power_cut
-	kill_brick
-	if [ $# -gt 0 ]; then
-		wait_for $LONG_S state_is away || return
-		"$@" &
-		WAITER=$!
-	fi
-	another_boot && serve_brick
-}
-
 read_waiting() { # what is lost on the brick, before it is written again
 	dd if="$DISK" of=/tmp/waited bs=16k count=1 iflag=direct 2>/dev/null &&
 		cmp -n 16384 /tmp/new /tmp/waited

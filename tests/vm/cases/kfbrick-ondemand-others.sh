@@ -160,9 +160,9 @@ lapse() {
 twice() {
 	check "a disk is attached" attach_disk --size 16 --map-cache 2 || exit
 	check "the same range again is refused" says "blocks of this range" \
-		ctl attach --size 16 --map-cache 2
+		brickctl_as a 2 attach --size 16 --map-cache 2
 	check "a part of it, too, mapped as a whole or not" says \
-		"blocks of this range" ctl attach --base 30M --size 4
+		"blocks of this range" brickctl_as a 2 attach --base 30M --size 4
 	_first=$DISK
 	check "the range behind it is not" attach_disk --base 32M --size 1 \
 		--map-cache 1

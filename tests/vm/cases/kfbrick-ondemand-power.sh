@@ -19,13 +19,6 @@ fault_count() { # fault_count NAME: of the fault layer's counters
 	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
 }
 
-fail_power() { # the disk does not come back to a host that still has its bytes
-	kill -STOP "$BRICKD"
-	echo 1 >$FAULT/power_cut
-	kill_brick
-	another_boot && serve_brick
-}
-
 put() { # put FILE: some of it into each block, the next one unmaps the last
 	_block=0
 	while [ $_block -lt $BLOCKS ]; do

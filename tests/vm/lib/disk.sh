@@ -77,13 +77,20 @@ another_boot() { # brickd takes this for another boot of the machine
 # The fault layer's FAULT is set: the brick's host loses its power, and boots.
 # brickd is stopped first, or disks would come back to it between the loss of the
 # bytes and the end of the host; they are refused meanwhile, since a request that
-# a dead brickd never answers takes seconds.
-fail_power() {
+# a dead brickd never answers takes seconds. COMMAND runs in the background, as
+# process WAITER, when the disk is away.
+fail_power() { # fail_power [COMMAND...]
 	kill -STOP "$BRICKD"
 	echo 1 >"$FAULT/power_off"
 	echo 1 >"$FAULT/power_cut"
 	kill_brick
 	echo 0 >"$FAULT/power_off"
+	if [ $# -gt 0 ]; then
+		wait_for "${LONG_S:-100}" state_is away || return
+		"$@" &
+		# shellcheck disable=SC2034 # of the case
+		WAITER=$!
+	fi
 	another_boot && serve_brick
 }
 
