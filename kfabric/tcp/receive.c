@@ -310,6 +310,16 @@ static bool has_ended(const struct sock *sk)
 	       sk->sk_state == TCP_CLOSE;
 }
 
+/* That is no fault of the peer's, who is told nothing but the end. */
+static void commit_failed(struct ktcp_ep *ep, int err)
+{
+	ep->r.dead = true;
+	pr_warn_ratelimited(
+		"kfabric_tcp: connection %u ends: a write could not be made persistent (%d)\n",
+		ep->post.ep.fid.id, err);
+	ktcp_break(ep, 0);
+}
+
 /* Make a write persistent that is placed; the machine waits meanwhile. */
 static void commit(struct ktcp_ep *ep)
 {
@@ -318,8 +328,12 @@ static void commit(struct ktcp_ep *ep)
 	lock_sock(ep->sock->sk);
 	if (ep->r.dead)
 		goto release;
-	if (ret) {
+	if (ret == -EOPNOTSUPP || ret == -EACCES) {
 		violation(ep, TCPW_NO_COMMIT);
+		goto release;
+	}
+	if (ret) {
+		commit_failed(ep, ret);
 		goto release;
 	}
 	finish(ep);
