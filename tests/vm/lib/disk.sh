@@ -74,17 +74,22 @@ another_boot() { # brickd takes this for another boot of the machine
 	mount --bind /tmp/boot_id $_id
 }
 
-# The fault layer's FAULT is set: the brick's host loses its power, and boots.
-# brickd is stopped first, or disks would come back to it between the loss of the
-# bytes and the end of the host; they are refused meanwhile, since a request that
-# a dead brickd never answers takes seconds. COMMAND runs in the background, as
-# process WAITER, when the disk is away.
-fail_power() { # fail_power [COMMAND...]
-	kill -STOP "$BRICKD"
+# The fault layer's FAULT is set: the brick's host loses its power. Disks are
+# refused meanwhile: they would come back to brickd between the loss of the bytes
+# and the end of the host.
+cut_power() {
 	echo 1 >"$FAULT/power_off"
 	echo 1 >"$FAULT/power_cut"
 	kill_brick
 	echo 0 >"$FAULT/power_off"
+}
+
+# The same with nothing under way, since brickd is stopped first: whoever waits
+# for a FLUSH has nothing to lose. And it boots. COMMAND runs in the background, as
+# process WAITER, when the disk is away.
+fail_power() { # fail_power [COMMAND...]
+	kill -STOP "$BRICKD"
+	cut_power
 	if [ $# -gt 0 ]; then
 		wait_for "${LONG_S:-100}" state_is away || return
 		"$@" &

@@ -145,7 +145,7 @@ power_loss() { # one loss of power, and what it has left
 	wait_for $LONG_S all_have_flushed $((2 + (SEED * 7919 + loss * 31) % 7))
 	_wrote=$?
 	phase write
-	fail_power || return
+	cut_power && another_boot && serve_brick || return
 	phase restart
 	wait_for $LONG_S all_are_back || return
 	phase back

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# RAID1 over the disks of two bricks, of which one loses its power, and with it
+# what md has written and not flushed: nothing is lost. The half comes back as
+# docs/several-bricks.md has it, by a copy of all. KFB_CUTS says how often.
+# NEEDS: rdma nvdimm raid fs
+# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
+# BIN: brickd brickctl powerfail-writer-disk powerfail-verify-disk
+# NVDIMM: 64M persist=mem-ctrl
+# NVDIMM: 64M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 3600
+
+LONG_S=300
+CUTS=${KFB_CUTS:-2}
+SEED=${KFB_SEED:-1}
+FAULT=$FABRIC/fault
+MD=/sys/block/md0/md
+SIZE_MIB=12
+export MDADM_NO_UDEV=1
+
+# Only what brick 0's card holds is lost: its disk alone is above the model.
+attach_half() {
+	_model=
+	[ "$BRICK_N" -ne 0 ] || _model="--provider fault;verbs"
+	# shellcheck disable=SC2086 # words, or none
+	attach_it --size ${SIZE_MIB}M --queues 2 --fail io-error \
+		--reconnect-s 60 --retain-mb 0 $_model
+}
+
+missing() { # missing N: so many halves
+	[ "$(cat $MD/degraded)" -eq "$1" ]
+}
+
+is_whole() { # and nothing is being copied
+	missing 0 && [ "$(cat $MD/sync_action)" = idle ]
+}
+
+lost_lines() {
+	awk '$1 == "lost_lines" { print $2 }' "$FAULT/counters"
+}
+
+has_flushed() { # has_flushed N: so many flushes are noted
+	[ -e /tmp/notes ] && [ "$(wc -l </tmp/notes)" -gt "$1" ]
+}
+
+# md learns it from the first request that fails: the disk has lost writes.
+lose_power() {
+	brick 0
+	rm -f /tmp/notes
+	_lines=$(lost_lines)
+	powerfail-writer-disk --jobs 2 --batch 4 --fua --size 6M \
+		--seed $((SEED * 1000 + _i)) /tmp/notes /dev/md0 \
+		>/tmp/writer.out 2>&1 &
+	writer=$!
+	wait_for $LONG_S has_flushed $((4 + (SEED * 7919 + _i * 31) % 9)) || return
+	cut_power && another_boot && serve_brick || return
+	echo "$BRICKD" >/tmp/brick0.pid
+	wait_for $LONG_S missing 1
+}
+
+goes_on() { # on the half that is left
+	has_flushed 0 && wait_for $LONG_S \
+		has_flushed $(($(wc -l </tmp/notes) + 5)) && kill -0 $writer
+}
+
+end_writer() {
+	kill -KILL $writer
+	wait $writer 2>/dev/null
+	powerfail-verify-disk /tmp/notes /dev/md0
+}
+
+return_half() { # as one that may hold anything
+	brick 0
+	mdadm /dev/md0 --remove "$DISK" || return
+	detach_disk
+	[ ! -e "$DISK" ] && attach_half && mdadm --zero-superblock "$DISK" &&
+		mdadm /dev/md0 --add "$DISK" && wait_for $LONG_S is_whole
+}
+
+compare() {
+	echo check >$MD/sync_action
+	wait_for $LONG_S is_whole && [ "$(cat $MD/mismatch_cnt)" -eq 0 ]
+}
+
+modprobe kfabric_fault || bail "the fault layer loads"
+echo 1 >"$FAULT/power"
+echo "$SEED" >"$FAULT/seed"
+bricks_setup 2 "lease-ms = 600000"
+modprobe raid1 || bail "the kernel's RAID1 loads"
+mkdir -p /run/mdadm
+for n in 0 1; do
+	brick $n
+	check "a disk of brick $n is attached" attach_half || exit
+	half="${half:-} $DISK"
+done
+# shellcheck disable=SC2086 # two words
+check "they become a RAID1 with a bitmap" mdadm --create /dev/md0 --run \
+	--level=1 --raid-devices=2 --metadata=1.0 --bitmap=internal $half || exit
+check "both halves are made the same" wait_for $LONG_S is_whole
+_i=0 total=$(lost_lines)
+while [ $_i -lt "$CUTS" ]; do
+	_i=$((_i + 1))
+	check "cut $_i: a half loses its power, and md knows" lose_power || {
+		diag "$(cat /proc/mdstat "$CTL/state" "$CTL/last_error")"
+		break
+	}
+	check "cut $_i: who writes goes on" goes_on
+	check "cut $_i: nothing that was flushed is lost" end_writer
+	check "cut $_i: the half is back, and whole" return_half || break
+	check "cut $_i: the halves are the same" compare
+	check "cut $_i: nothing is lost now" \
+		powerfail-verify-disk /tmp/notes /dev/md0
+done
+check "bytes were really lost" test "$(lost_lines)" -gt "$total"
+check "it is stopped" mdadm --stop /dev/md0
+for n in 0 1; do
+	brick $n
+	check "the disk of brick $n is detached" detach_disk
+done
+echo 1 >"$FAULT/reset"
+same_boot
+bricks_end 2
+check "the fault layer unloads" rmmod kfabric_fault
