@@ -115,6 +115,8 @@ static const char *open_fabric(struct kfbk_device *dev, int *error)
 		return "this kind of fabric has no way to that address";
 	case -EINVAL:
 		return "the address is not a numeric one";
+	case -ENOMEM:
+		return "no memory to open the fabric";
 	default:
 		return "the fabric cannot be opened";
 	}
@@ -165,7 +167,7 @@ static int attach_session(struct kfbk_device *dev)
 	ret = kfbk_disk_add(dev);
 	kfbk_lock(dev);
 	if (ret) {
-		kfbk_say(dev, "no disk can be made: error %d", ret);
+		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
 	} else {
 		/* From now on a loss is not the end. */
 		dev->client.config.reconnect_ms = dev->options.reconnect_ms;

@@ -212,6 +212,7 @@ static int start_connect(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
 	struct rdma_cm_id *id;
+	int ret;
 
 	lockdep_assert_held(&ep->id_mutex);
 	if (test_bit(KFIV_ONCE_HW_FREED, &ep->once))
@@ -222,8 +223,10 @@ static int start_connect(struct kfiv_ep *ep)
 		return PTR_ERR(id);
 	ep->id = id;
 	start_timer(ep);
-	return rdma_resolve_addr(id, any_or(&ep->src),
-				 (struct sockaddr *)&ep->dest, timeout_ms);
+	ret = rdma_resolve_addr(id, any_or(&ep->src),
+				(struct sockaddr *)&ep->dest, timeout_ms);
+	/* To the routing tables this is memory, to a fabric a lazy peer. */
+	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
 static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,

@@ -221,8 +221,10 @@ static int probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 {
 	struct probe *probe = container_of(cm, struct probe, cm);
 
-	probe->result =
-		event->event == RDMA_CM_EVENT_ADDR_RESOLVED ? 0 : -EHOSTUNREACH;
+	if (event->event == RDMA_CM_EVENT_ADDR_RESOLVED)
+		probe->result = 0;
+	else
+		probe->result = event->status ?: -EHOSTUNREACH;
 	complete(&probe->done);
 	return 0;
 }
@@ -263,7 +265,12 @@ static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	else
 		ret = rdma_bind_addr(id, (struct sockaddr *)&src);
 	if (ret || !id->device) {
-		ret = -ENODATA;
+		/* The routing tables say so when they are short of memory. */
+		if (ret == -ENOBUFS)
+			ret = -ENOMEM;
+		/* Whatever else it is, there is no way through this one. */
+		if (ret != -ENOMEM)
+			ret = -ENODATA;
 		goto destroy;
 	}
 	/* The port is the probe's and will be free again; use the caller's. */
