@@ -48,6 +48,8 @@ struct iop_buf {
  * @provider: name of the kernel's
  * @server: we listen and the peer connects
  * @source: @node is ours
+ * @step: of the alignments that are tried
+ * @strict: the peer minds what it may not be sent
  * @info: what we use
  * @fabric: opened once
  * @eq: opened once
@@ -69,6 +71,8 @@ struct iop {
 	const char *provider;
 	bool server;
 	bool source;
+	bool strict;
+	unsigned int step;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;
@@ -88,6 +92,12 @@ struct iop {
 static inline bool iop_is_tcp(const struct iop *t)
 {
 	return t->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
+}
+
+/* What tells a refusal: tcp's wire has no words for it, the end is all. */
+static inline int iop_refusal(const struct iop *t)
+{
+	return iop_is_tcp(t) ? FI_ECANCELED : FI_EACCES;
 }
 
 /* iop_main.c */
@@ -131,11 +141,13 @@ int iop_command(struct iop *t, const struct iop_cmd *cmd, u64 *value);
 /* iop_removal.c */
 void iop_removal(struct iop *t);
 
-/* iop_msg.c, iop_rma.c, iop_peer.c, iop_fault.c: the tests */
+/* iop_msg.c, iop_rma.c, iop_level.c, iop_peer.c, iop_fault.c: the tests */
 void iop_t_messages(struct iop *t);
 void iop_t_inject(struct iop *t);
 void iop_t_rma(struct iop *t);
 void iop_t_flush(struct iop *t);
+void iop_t_levels(struct iop *t);
+void iop_t_peer_levels(struct iop *t);
 void iop_t_read_only(struct iop *t);
 void iop_t_peer_rma(struct iop *t);
 void iop_t_peer_read_only(struct iop *t);

@@ -233,8 +233,9 @@ static int connect_peer(struct iop *t, u8 mode, struct fi_eq_err_entry *err)
 	for (;;) {
 		err->err_data_size = 0;
 		ret = connect_once(t, mode, &event, err, &len);
-		if (ret != -ECONNREFUSED || err->err_data_size ||
-		    time_after(jiffies, end))
+		/* One that was killed takes what it had not answered along. */
+		if ((ret != -ECONNREFUSED && ret != -ECONNABORTED) ||
+		    err->err_data_size || time_after(jiffies, end))
 			break;
 		iop_close(t);
 		msleep(RETRY_MS);

@@ -26,21 +26,38 @@ static char *only = "";
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the test of this name");
 
+static bool strict;
+module_param(strict, bool, 0444);
+MODULE_PARM_DESC(strict, "the peer minds what it may not be sent: not "
+			 "libfabric's tcp");
+
+static unsigned int step = 1;
+module_param(step, uint, 0444);
+MODULE_PARM_DESC(step, "of the alignments that are tried; 1: all");
+
 static unsigned int points, failed;
+
+enum who {
+	ALL,
+	/* What libfabric's own tcp provider does not survive, or, when it has
+	 * no receive posted, does not see.
+	 */
+	STRICT,
+	TCP
+};
 
 static const struct {
 	const char *name;
 	void (*run)(struct iop *t);
-	/* What libfabric's own tcp provider does not survive, or, when it has
-	 * no receive posted, does not see.
-	 */
-	bool attacks;
+	enum who who;
 } tests[] = {
 	{ "messages", iop_t_messages },
 	{ "inject", iop_t_inject },
 	{ "rma", iop_t_rma },
 	{ "flush", iop_t_flush },
-	{ "read_only", iop_t_read_only, true },
+	{ "levels", iop_t_levels, TCP },
+	{ "peer_levels", iop_t_peer_levels, TCP },
+	{ "read_only", iop_t_read_only, STRICT },
 	{ "peer_rma", iop_t_peer_rma },
 	{ "peer_read_only", iop_t_peer_read_only },
 	{ "peer_write_only", iop_t_peer_write_only },
@@ -49,15 +66,15 @@ static const struct {
 	{ "peer_write_over", iop_t_peer_write_over },
 	{ "peer_read_before", iop_t_peer_read_before },
 	{ "peer_stale_key", iop_t_peer_stale_key },
-	{ "write_wrong_key", iop_t_write_wrong_key, true },
-	{ "read_wrong_key", iop_t_read_wrong_key, true },
-	{ "write_over", iop_t_write_over, true },
-	{ "read_over", iop_t_read_over, true },
-	{ "write_before", iop_t_write_before, true },
-	{ "read_far", iop_t_read_far, true },
+	{ "write_wrong_key", iop_t_write_wrong_key, STRICT },
+	{ "read_wrong_key", iop_t_read_wrong_key, STRICT },
+	{ "write_over", iop_t_write_over, STRICT },
+	{ "read_over", iop_t_read_over, STRICT },
+	{ "write_before", iop_t_write_before, STRICT },
+	{ "read_far", iop_t_read_far, STRICT },
 	{ "too_long", iop_t_too_long },
 	{ "quit", iop_t_quit },
-	{ "hang", iop_t_hang, true },
+	{ "hang", iop_t_hang, STRICT },
 	{ "kill_writes", iop_t_kill_writes },
 	{ "kill_reads", iop_t_kill_reads },
 	{ "kill_messages", iop_t_kill_messages },
@@ -78,19 +95,33 @@ bool iop_check(bool good, const char *format, ...)
 	return good;
 }
 
-static void run_one(struct iop *t, const char *name, void (*run)(struct iop *))
+/* Return: false: nobody is there, who would not be there for others either. */
+static bool run_one(struct iop *t, const char *name, void (*run)(struct iop *))
 {
 	ktime_t begin = ktime_get();
 	int ret;
 
 	if (*only && strcmp(only, name))
-		return;
+		return true;
 	ret = iop_open(t);
 	if (iop_check(!ret, "%s: connected (%d)", name, ret))
 		run(t);
 	iop_close(t);
 	pr_info("# %s took %lld ms\n", name,
 		ktime_ms_delta(ktime_get(), begin));
+	return !ret;
+}
+
+static bool fits(const struct iop *t, enum who who)
+{
+	switch (who) {
+	case STRICT:
+		return t->strict;
+	case TCP:
+		return iop_is_tcp(t);
+	default:
+		return true;
+	}
 }
 
 static void run_all(struct iop *t)
@@ -98,8 +129,9 @@ static void run_all(struct iop *t)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(tests); i++)
-		if (!tests[i].attacks || !iop_is_tcp(t))
-			run_one(t, tests[i].name, tests[i].run);
+		if (fits(t, tests[i].who) &&
+		    !run_one(t, tests[i].name, tests[i].run))
+			return;
 	if (t->server)
 		iop_reject(t);
 	else
@@ -118,6 +150,8 @@ static int __init iop_init(void)
 	t->service = service;
 	t->provider = provider;
 	t->source = t->server || removal;
+	t->step = max(step, 1u);
+	t->strict = strict || strcmp(provider, "tcp");
 	if (iop_check(!iop_setup(t),
 		      "the provider and its objects are there")) {
 		if (removal)

@@ -112,15 +112,15 @@ void iop_t_peer_rma(struct iop *t)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		u64 sum = iop_pattern_sum(SEED, sizes[i]);
 
-		for (align = 0; align < ALIGNS && !ret; align++)
+		for (align = 0; align < ALIGNS && !ret; align += t->step)
 			ret = write_and_read(t, mr, align, sizes[i], sum);
 		ret = ret
 			      ?: write_and_read(t, mr, PAGE_SIZE - 1, sizes[i],
 						sum);
 		if (!iop_check(
 			    !ret,
-			    "the peer writes and reads %u bytes, 1 to 16 pieces, all alignments (%d)",
-			    sizes[i], ret))
+			    "the peer writes and reads %u bytes, 1 to 16 pieces, every %u. alignment (%d)",
+			    sizes[i], t->step, ret))
 			break;
 	}
 	if (!ret)

@@ -3,4 +3,4 @@
 obj-m += kfi_interop.o
 kfi_interop-y := $(addprefix tests/vm/interop/, \
 	iop_main.o iop_conn.o iop_buf.o iop_op.o iop_msg.o iop_rma.o iop_peer.o \
-	iop_fault.o iop_removal.o)
+	iop_level.o iop_fault.o iop_removal.o)

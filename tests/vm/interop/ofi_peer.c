@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The user-space end of the interoperability test: plain libfabric, provider
- * "verbs" or "tcp", FI_EP_MSG. It serves one connection after the other and does what
+ * "verbs" or "tcp", or this project's "stcp", FI_EP_MSG. It serves one connection after the other and does what
  * the kernel's end asks for; see wire.h.
  *
  *   ofi_peer server ADDRESS PORT [PROVIDER]   accepts, until it is killed
@@ -31,6 +31,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "stcp.h"
 #include "wire.h"
 
 #define POLL_MS	      20
@@ -125,8 +126,8 @@ static struct fi_info *get_info(const char *addr, const char *port,
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
 				      FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->fabric_attr->prov_name = strdup(provider);
-	must("fi_getinfo",
-	     fi_getinfo(FI_VERSION(1, 17), addr, port, flags, hints, &info));
+	must("fi_getinfo", stcp_choose_getinfo(FI_VERSION(1, 17), addr, port,
+					       flags, hints, &info));
 	fi_freeinfo(hints);
 	return info;
 }
@@ -159,10 +160,38 @@ static void open_memory(struct conn *c)
 	c->local_mr = reg(c, c->local, LOCAL_BYTES, FI_READ | FI_WRITE);
 }
 
-static void post_recv(struct conn *c, uint8_t *buf)
+static int post_recv(struct conn *c, uint8_t *buf)
 {
-	must("fi_recv", (int)fi_recv(c->ep, buf, IOP_MSG_MAX,
-				     fi_mr_desc(c->msg_mr), 0, buf));
+	return (int)fi_recv(c->ep, buf, IOP_MSG_MAX, fi_mr_desc(c->msg_mr), 0,
+			    buf);
+}
+
+/* Where the connection may have ended: that is an event, too. */
+static void post_recv_again(struct conn *c, uint8_t *buf)
+{
+	int ret = post_recv(c, buf);
+
+	if (ret != -FI_ENOTCONN)
+		must("fi_recv", ret);
+}
+
+static int persist(void *arg, void *addr, size_t len)
+{
+	(void)arg;
+	return msync((void *)((uintptr_t)addr & ~4095ul),
+		     len + ((uintptr_t)addr & 4095), MS_SYNC);
+}
+
+/* Who is asked for durable writes makes them; libfabric's only says so. */
+static void promise_durability(struct conn *c)
+{
+	struct stcp_domain_ops *ops = NULL;
+
+	if (strcmp(provider, STCP_PROVIDER) != 0)
+		return;
+	must("fi_open_ops", fi_open_ops(&c->domain->fid, STCP_DOMAIN_OPS, 0,
+					(void **)&ops, NULL));
+	must("set_persist", ops->set_persist(c->domain, persist, NULL));
 }
 
 static void open_conn(struct conn *c, struct fid_fabric *fabric,
@@ -177,6 +206,7 @@ static void open_conn(struct conn *c, struct fid_fabric *fabric,
 	c->max_pieces = info->tx_attr->iov_limit;
 	c->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
 	must("fi_domain", fi_domain(fabric, info, &c->domain, NULL));
+	promise_durability(c);
 	must("fi_cq_open", fi_cq_open(c->domain, &cq_attr, &c->txcq, NULL));
 	must("fi_cq_open", fi_cq_open(c->domain, &cq_attr, &c->rxcq, NULL));
 	must("fi_endpoint", fi_endpoint(c->domain, info, &c->ep, NULL));
@@ -186,7 +216,7 @@ static void open_conn(struct conn *c, struct fid_fabric *fabric,
 	must("fi_enable", fi_enable(c->ep));
 	open_memory(c);
 	for (i = 0; i < IOP_PEER_RECVS; i++)
-		post_recv(c, c->msg + (size_t)i * IOP_MSG_MAX);
+		must("fi_recv", post_recv(c, c->msg + (size_t)i * IOP_MSG_MAX));
 }
 
 static void close_conn(struct conn *c)
@@ -347,13 +377,41 @@ static int post_write(struct conn *c, const struct iop_cmd *cmd)
 			       NULL);
 }
 
+/* In segments of the same length, the last one first. */
+static int post_segs(struct conn *c, const struct iop_cmd *cmd)
+{
+	static const uint64_t flags[IOP_LEVELS] = { 0, FI_DELIVERY_COMPLETE,
+						    FI_COMMIT_COMPLETE };
+	struct iovec iov = { c->local, cmd->len };
+	void *desc = fi_mr_desc(c->local_mr);
+	struct fi_rma_iov rma[IOP_SEGS];
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+				  .desc = &desc,
+				  .iov_count = 1,
+				  .rma_iov = rma,
+				  .rma_iov_count = IOP_SEGS };
+	size_t i, part = cmd->len / IOP_SEGS;
+
+	for (i = 0; i < cmd->len; i++)
+		c->local[i] = iop_byte(cmd->seed, i);
+	for (i = 0; i < IOP_SEGS; i++)
+		rma[i] = (struct fi_rma_iov){
+			cmd->addr + (IOP_SEGS - 1 - i) * part, part, cmd->key
+		};
+	return (int)-fi_writemsg(
+		c->ep, &msg, FI_COMPLETION | flags[cmd->level % IOP_LEVELS]);
+}
+
 static void do_write(struct conn *c, uint8_t *buf, const struct iop_cmd *cmd)
 {
 	int err;
 
 	if (!check_len(cmd))
 		return;
-	err = post_write(c, cmd);
+	err = cmd->op == IOP_WRITE_SEGS ? post_segs(c, cmd)
+					: post_write(c, cmd);
+	/* One that wraps is refused by our own provider, if that is stcp. */
+	c->over = err && cmd->refused;
 	err = err ? err : wait_tx(c);
 	see_refusal(c, cmd, err);
 	if (!err)
@@ -373,6 +431,7 @@ static void do_read(struct conn *c, uint8_t *buf, const struct iop_cmd *cmd)
 	for (i = 0; i < n; i++)
 		desc[i] = fi_mr_desc(c->local_mr);
 	err = (int)-fi_readv(c->ep, iov, desc, n, 0, cmd->addr, cmd->key, NULL);
+	c->over = err && cmd->refused;
 	err = err ? err : wait_tx(c);
 	see_refusal(c, cmd, err);
 	if (!err)
@@ -417,6 +476,7 @@ static void serve_message(struct conn *c, uint8_t *buf, size_t len)
 		do_sum(c, buf, &cmd);
 		break;
 	case IOP_WRITE:
+	case IOP_WRITE_SEGS:
 	case IOP_WRITEDATA:
 		do_write(c, buf, &cmd);
 		break;
@@ -481,7 +541,7 @@ static void serve(struct conn *c)
 		if (n == 1) {
 			serve_message(c, entry.op_context, entry.len);
 			if (!c->hang && !c->over)
-				post_recv(c, entry.op_context);
+				post_recv_again(c, entry.op_context);
 			continue;
 		}
 		if (n == -FI_EAVAIL) {
@@ -565,7 +625,7 @@ _Noreturn static void server(const char *addr, const char *port)
 	uint32_t kind;
 	ssize_t n;
 
-	must("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
+	must("fi_fabric", stcp_choose_fabric(info->fabric_attr, &fabric, NULL));
 	must("fi_eq_open", fi_eq_open(fabric, &eq_attr, &eq, NULL));
 	must("fi_passive_ep", fi_passive_ep(fabric, info, &pep, NULL));
 	must("fi_pep_bind", fi_pep_bind(pep, &eq->fid, 0));
@@ -643,7 +703,7 @@ static int client(const char *addr, const char *port)
 	struct fid_fabric *fabric = NULL;
 	int refused = 0;
 
-	must("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
+	must("fi_fabric", stcp_choose_fabric(info->fabric_attr, &fabric, NULL));
 	while (one_client(fabric, info, &refused))
 		;
 	fi_close(&fabric->fid);

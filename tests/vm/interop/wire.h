@@ -56,6 +56,8 @@ enum {
 	IOP_ECHO = 'E', /* send the whole message back */
 	IOP_SUM = 'C', /* sum of [addr, addr + len) of the peer's memory */
 	IOP_WRITE = 'W', /* peer writes len bytes of seed to addr, key */
+	IOP_WRITE_SEGS =
+		'S', /* the same in IOP_SEGS segments, the last first */
 	IOP_WRITEDATA = 'M', /* the same with remote CQ data */
 	IOP_READ = 'R', /* peer reads addr, key and sums it up */
 	IOP_KILL = 'K', /* peer kills itself */
@@ -65,11 +67,22 @@ enum {
 	IOP_NOTHING = 'N',
 };
 
+/* What a write waits for. */
+enum iop_level {
+	IOP_PLAIN,
+	IOP_DELIVERED,
+	IOP_COMMITTED,
+	IOP_LEVELS
+};
+
+#define IOP_SEGS 4
+
 struct iop_cmd {
 	__u8 op;
 	__u8 refused; /* we must refuse what the peer does */
 	__u8 pieces; /* of the peer's buffer; 0 is 1 */
-	__u8 pad[5];
+	__u8 level; /* of IOP_WRITE_SEGS: enum iop_level */
+	__u8 pad[4];
 	__u64 addr;
 	__u64 key;
 	__u64 len;

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# A kernel's provider and an unmodified libfabric program, in both roles.
+# A kernel's provider and an unmodified libfabric program, in both roles. PEER is
+# the program, PEER_PROVIDER its name of the provider where that is another one.
+# STRICT is 1 where the peer's provider minds what it may not be sent, STEP that
+# of the alignments that are tried.
 
 PORT=7471
+PEER=ofi_peer
+PEER_PROVIDER=
+STRICT=0
+STEP=1
 
 # interop ROLE PEER'S ROLE: the kernel's tests, then the peer's own points
 interop() {
 	check "$1: the kernel's end loads" \
 		modprobe kfi_interop role="$1" provider="$PROVIDER" \
-		node="$MEET" service="$PORT"
+		node="$MEET" service="$PORT" strict="$STRICT" step="$STEP"
 	dmesg_since "# interop begins" >/tmp/interop.log
 	ktap /tmp/interop.log
 	check "$1: the kernel's end unloads" rmmod kfi_interop
@@ -16,8 +23,12 @@ interop() {
 
 # peer ROLE: again when it was killed, which is part of the test
 peer() {
-	while :; do
-		ofi_peer "$1" "$MEET" "$PORT" "$PROVIDER" >>/tmp/peer.log
+	while [ ! -e /tmp/peer.end ]; do
+		# shellcheck disable=SC2086 # a loader with its words, or none
+		$PEER "$1" "$MEET" "$PORT" "${PEER_PROVIDER:-$PROVIDER}" \
+			>>/tmp/peer.log 2>&1 &
+		echo $! >/tmp/peer.pid
+		wait $!
 		[ $? -eq 137 ] || break
 	done
 }
@@ -31,14 +42,17 @@ points() {
 
 interop_roles() { # interop_roles PROVIDER ADDRESS: of both sides
 	PROVIDER=$1 MEET=$2
+	rm -f /tmp/peer.end
 	peer server &
 	loop=$!
 	echo "# interop begins" >/dev/kmsg
 	interop client
-	kill $loop
-	killall ofi_peer
+	touch /tmp/peer.end
+	kill "$(cat /tmp/peer.pid)"
+	wait $loop
 	points
 
+	rm -f /tmp/peer.end
 	peer client &
 	loop=$!
 	echo "# interop begins" >/dev/kmsg

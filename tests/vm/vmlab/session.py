@@ -66,6 +66,8 @@ class Session:
         self.add_programs(archive, case_files.union(group, "bin"))
         for name in case_files.union(group, "files"):
             archive.copy(f"vm/files/{os.path.basename(name)}", TOP / name)
+        for name in self.options.put:
+            archive.copy(f"vm/files/{os.path.basename(name)}", name)
         self.add_modules(archive, base)
         archive.close()
 
