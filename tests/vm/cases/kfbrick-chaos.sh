@@ -4,7 +4,7 @@
 # moments of a disk under load: nothing hangs and nothing is left. KFB_ROUNDS
 # says how often, KFB_SEED which moments.
 # NEEDS: rdma nvdimm
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
@@ -58,6 +58,11 @@ unload() { # nobody has the disk open
 # Soft RoCE lets nobody take a device away from a process that has it open: the
 # disk loses it first, then brickd is killed.
 no_device() {
+	[ "$PROVIDER" = verbs ] || {
+		pause
+		kill_brick
+		return
+	}
 	rdma link delete rxe0 &
 	_delete=$!
 	pause
@@ -77,7 +82,7 @@ strike() { # strike WHICH: what goes wrong while the disk is written
 }
 
 again() { # whatever is missing for another round
-	rxe_setup && modprobe kfbrick || return
+	carrier_setup dummy0 && modprobe kfbrick || return
 	kill -0 "$BRICKD" 2>/dev/null || serve_brick
 }
 

@@ -11,7 +11,7 @@
 # nothing takes it out of it again.
 # NEEDS: rdma nvdimm fio
 # MODULES: bridge dummy
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GUESTS: 2
 # NVDIMM: 160M persist=mem-ctrl
@@ -64,7 +64,6 @@ cut_once() { # cut_once N
 
 client() {
 	check "brickd serves" wait_peer serving $LONG_S || return
-	modprobe kfabric_verbs
 	check "the driver loads" modprobe kfbrick || return
 	check "a disk is attached" attach_disk --size ${SIZE_MIB}M \
 		--queues 2 --reconnect-s 600 --retain-mb 8 || return
@@ -85,7 +84,7 @@ client() {
 
 check "the wire is up" net_setup || exit
 check "it is the port of a bridge" bridge_setup || exit
-check "soft RoCE starts on the bridge" rxe_setup rxe0 bridge0 || exit
+check "the carrier is there" carrier_setup bridge0 || exit
 make_key
 check "the guests meet" meet up $LONG_S || exit
 $ROLE

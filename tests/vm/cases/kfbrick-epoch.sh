@@ -3,7 +3,7 @@
 # The brick's power fails: what was written and not flushed is really lost
 # there. Without retained copies the disk says so, with them nothing is lost.
 # NEEDS: rdma nvdimm fs
-# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfabric_fault kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
@@ -64,7 +64,7 @@ holds() { # holds old|new: each block's first bytes are of that file
 
 attach_lossy() { # attach_lossy MB
 	attach_disk --size 8M --queues 2 --reconnect-s 600 \
-		--provider 'fault;verbs' --retain-mb "$1"
+		--provider "fault;$PROVIDER" --retain-mb "$1"
 }
 
 count_above() { # count_above NAME N

@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # What cannot be attached, why, and that nothing is left of it.
 # NEEDS: rdma nvdimm
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
@@ -26,7 +26,7 @@ check_fails "an order that is none is refused" order "fly"
 check_fails "so is one twice over" order "attach,attach"
 check_fails "and an option that is none" order "attach,colour=red"
 check_fails "and a range that wraps" order \
-	"attach,addr=$BRICK_IP,provider=verbs,base=0xffffffffffe00000,blocks=2"
+	"attach,addr=$BRICK_IP,provider=$PROVIDER,base=0xffffffffffe00000,blocks=2"
 check_fails "and a disk that is not there" order "detach,instance=7"
 
 check "mapping on demand without a name is refused, and why is said" \
@@ -41,7 +41,7 @@ check "nothing is left of it" no_disk
 cp /tmp/key.good $KEY
 check "a name that the brick does not know looks the same" \
 	says "authentication failed" brickctl --client nobody --key-file $KEY \
-	attach "verbs://$BRICK_IP" --size 4
+	attach "$CARRIER://$BRICK_IP" --size 4
 check "a range outside the grants is said to be" \
 	says "outside this client's grants" ctl attach --base 1T --size 4
 check "nothing is left of it" no_disk
@@ -51,7 +51,7 @@ check "what was allocated for it is free again" \
 	says "not allocated" ctl free 0x0+1
 check "nobody listens: that is said" \
 	says "refused" brickctl --client a --key-file $KEY --timeout 5 \
-	attach "verbs://$BRICK_IP:4711" --size 4
+	attach "$CARRIER://$BRICK_IP:4711" --size 4
 check "a provider that is none is said to be" \
 	says "no way" ctl attach --size 4 --provider none
 check "nothing is left of it" no_disk
@@ -69,14 +69,14 @@ check "one that is not is" wait_for 10 brickctl detach "$first"
 check "nothing is left of it" no_disk
 
 check "a reader may attach it" eval 'DISK=$(brickctl --client reader \
-	--key-file $KEY attach "verbs://$BRICK_IP" --size 4 --ro)'
+	--key-file $KEY attach "$CARRIER://$BRICK_IP" --size 4 --ro)'
 check "it says that it is read-only" test "$(blockdev --getro "$DISK")" = 1
 check "it is read" dd if="$DISK" of=/dev/null bs=1M count=8
 check_fails "it is not written" only_zeroes_written
 check "another reader may, too" brickctl --client reader --key-file $KEY \
-	attach "verbs://$BRICK_IP" --size 4 --ro
+	attach "$CARRIER://$BRICK_IP" --size 4 --ro
 check "a reader must say so" says "outside this client's grants" brickctl \
-	--client reader --key-file $KEY attach "verbs://$BRICK_IP" \
+	--client reader --key-file $KEY attach "$CARRIER://$BRICK_IP" \
 	--base 16M --size 4
 check "the driver unloads with disks attached" rmmod kfbrick
 check "they are gone" no_disk

@@ -3,7 +3,7 @@
 # A brick is killed again and again under fio, then connections are cut as often:
 # all that was written is verified, and nothing hangs. KFB_KILLS says how often.
 # NEEDS: rdma nvdimm fio
-# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfabric_fault kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
@@ -57,6 +57,6 @@ disk_setup "lease-ms = 3000"
 under_fio kills kill_once
 under_fio "kills with copies" kill_once --retain-mb 8
 modprobe kfabric_fault || bail "the fault layer loads"
-under_fio cuts cut_once --retain-mb 8 --provider 'fault;verbs'
+under_fio cuts cut_once --retain-mb 8 --provider "fault;$PROVIDER"
 disk_end
 check "the fault layer unloads" rmmod kfabric_fault

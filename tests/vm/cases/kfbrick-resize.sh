@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # A disk grows while it is written; what was there stays.
 # NEEDS: rdma nvdimm
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl

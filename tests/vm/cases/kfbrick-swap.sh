@@ -4,7 +4,7 @@
 # cache on disks of a small guest, also while their brick is killed. Nothing
 # hangs, and everything is what it was.
 # NEEDS: rdma nvdimm fio
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick
 # BIN: brickd brickctl
 # GUESTS: 2
 # NVDIMM: 288M persist=mem-ctrl
@@ -80,7 +80,6 @@ attach_both() {
 
 client() {
 	check "brickd serves" wait_peer serving $LONG_S || return
-	modprobe kfabric_verbs
 	check "the driver loads" modprobe kfbrick || return
 	check "two disks are attached" attach_both || return
 	check "memory for packets is kept free" reserve_memory
@@ -112,7 +111,7 @@ client() {
 }
 
 check "the wire is up" net_setup || exit
-check "soft RoCE starts on eth0" rxe_setup rxe0 eth0 || exit
+check "the carrier is there" carrier_setup eth0 || exit
 make_key
 check "the guests meet" meet up $LONG_S || exit
 $ROLE

@@ -143,6 +143,13 @@ of_mode() {
 	check "$MODE: nor two messages" each_queue_once messages
 }
 
+of_commit() { # a write is durable when it is over: there is nothing to flush
+	check "$MODE: a write is one write" posts 1 0 0 0 write_block 1
+	check "$MODE: a flush posts nothing" posts 0 0 0 0 flush
+	check "$MODE: FUA is a write" posts 1 0 0 0 write_fua
+	check "$MODE: a read is one read" posts 0 1 0 0 read_block 1
+}
+
 thick() {
 	check "$MODE: zeroes over two blocks are two writes at least" \
 		posts 2 0 0 0 zero fzero 1m 2m
@@ -168,7 +175,12 @@ thin() {
 	flush
 }
 
-for MODE in ${KFB_MODES:-message readback}; do
+if [ "$CARRIER" = tcp ]; then
+	MODES=commit
+else
+	MODES=${KFB_MODES:-message readback}
+fi
+for MODE in $MODES; do
 	if [ $MODE = readback ]; then
 		disk_setup "persistence = assume-readback"
 	else
@@ -180,7 +192,7 @@ for MODE in ${KFB_MODES:-message readback}; do
 		test "$(cat "$CTL/flush_mode")" = $MODE
 	check "$MODE: it has $QUEUES queues" \
 		test "$(cat "$CTL/queues")" -eq $QUEUES
-	of_mode
+	if has_cache; then of_mode; else of_commit; fi
 	[ $MODE = readback ] || thick
 	if [ $MODE = readback ]; then
 		idle=$(woken_in_10s sleep 1)
@@ -195,7 +207,7 @@ for MODE in ${KFB_MODES:-message readback}; do
 			test "$busy" -le $((idle + 4))
 	fi
 	check "$MODE: it is detached" detach_disk
-	if [ $MODE = message ]; then
+	if [ $MODE != readback ]; then
 		ctl free 0x0+$BLOCKS
 		check "a thin one is attached" attach_disk --size $BLOCKS \
 			--thin --queues $QUEUES

@@ -5,9 +5,11 @@
 # SLOW is the file that is the slow tier of the next brick; unset: it has none.
 # DISK is the disk that attach_disk made last, CTL its attributes. CARRIER is how
 # brick and driver talk: verbs over soft RoCE, or tcp over the loop-back device;
-# libfabric-tcp is tcp with libfabric's own provider at the brick.
+# libfabric-tcp is tcp with libfabric's own provider at the brick. PROVIDER is the
+# kernel's name of it.
 
 CARRIER=${CARRIER:-verbs}
+PROVIDER=${CARRIER#libfabric-}
 KEY=/tmp/key
 BRICK_LOG=/tmp/brick.log
 BRICK_CONF=/tmp/brick.conf
@@ -141,23 +143,31 @@ counter() { # counter NAME: of operations, over all queues of the disk
 		END { print n + 0 }' "$CTL/counters"
 }
 
+carrier_setup() { # carrier_setup NETDEV: dummy0 is made, for both ends in a guest
+	if [ "$PROVIDER" = verbs ]; then
+		rxe_setup rxe0 "$1" || return
+	else
+		ip link set lo up || return
+	fi
+	modprobe "kfabric_$PROVIDER"
+}
+
+has_cache() { # the disk says that writes need flushes
+	[ "$(cat "$CTL/flush_mode")" != commit ]
+}
+
 disk_setup() { # disk_setup [SETTING...]: a brick on devdax, and the driver
 	BRICK_IP=$LOCAL_IP
+	[ "$PROVIDER" = verbs ] || BRICK_IP=127.0.0.1
 	dax=$(devdax_setup) || bail "a devdax namespace can be made"
-	if [ "$CARRIER" != verbs ]; then
-		BRICK_IP=127.0.0.1
-		ip link set lo up
-	else
-		rxe_setup || bail "soft RoCE starts on dummy0"
-	fi
+	carrier_setup dummy0 || bail "the carrier is there"
 	make_key
 	configure_brick "$dax" "$BRICK_IP" "$@"
 	# shellcheck disable=SC2086 # two words, or none
 	brickd format "$dax" --force ${SLOW:+--slow $SLOW --slow-size 400M} ||
 		bail "devdax is formatted"
 	serve_brick || bail "brickd serves it: $(tail -3 $BRICK_LOG)"
-	modprobe "kfabric_${CARRIER#libfabric-}" && modprobe kfbrick ||
-		bail "the driver loads"
+	modprobe kfbrick || bail "the driver loads"
 }
 
 disk_end() { # nothing is left of disk_setup
