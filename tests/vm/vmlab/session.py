@@ -96,6 +96,8 @@ class Session:
             (top / "updates").mkdir()
             for path in modules:
                 shutil.copy(path, top / "updates" / path.name)
+            # Most of them is debug information, which fills a small guest.
+            apt.run(["strip", "--strip-debug", *top.glob("updates/*.ko")])
             apt.run(["depmod", "-b", work, version])
             for path in [*top.glob("modules.*"), *top.glob("updates/*")]:
                 archive.copy(str(path.relative_to(work)), path)
