@@ -101,6 +101,20 @@ fail_power() { # fail_power [COMMAND...]
 	another_boot && serve_brick
 }
 
+is_off() {
+	read -r _off <"$FAULT/power_off" && [ "$_off" = 1 ]
+}
+
+# fail_power_at N: likewise, at the Nth operation of all disks from now on. What
+# is under way then goes on until the cut gets hold of it, as it would.
+fail_power_at() {
+	echo "$1" >"$FAULT/power_off_nth"
+	wait_for "${LONG_S:-100}" is_off || return
+	echo 1 >"$FAULT/power_cut" # waits for the one that has begun
+	kill_brick
+	another_boot && serve_brick && echo 0 >"$FAULT/power_off"
+}
+
 same_boot() { # the end of another_boot
 	umount /proc/sys/kernel/random/boot_id
 }
@@ -112,8 +126,8 @@ ctl() { # brickctl, as client a
 }
 
 attach_disk() { # attach_disk OPTION...: of brickctl attach
-	DISK=$(ctl attach "$@" 2>/tmp/attach.err) || {
-		cat /tmp/attach.err
+	DISK=$(ctl attach "$@" 2>"${ATTACH_ERR:-/tmp/attach.err}") || {
+		cat "${ATTACH_ERR:-/tmp/attach.err}"
 		tail -5 $BRICK_LOG
 		return 1
 	}

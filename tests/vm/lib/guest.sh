@@ -96,11 +96,15 @@ now_s() {
 	cut -d. -f1 /proc/uptime
 }
 
-wait_for() { # wait_for SECONDS COMMAND...: until the command succeeds
-	_until=$(($(now_s) + $1))
+# wait_for SECONDS COMMAND...: until the command succeeds. It starts as few
+# processes as it can: in an emulated guest each takes milliseconds.
+wait_for() {
+	read -r _now _ </proc/uptime
+	_until=$((${_now%.*} + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$(now_s)" -lt "$_until" ] || return 1
+		read -r _now _ </proc/uptime
+		[ "${_now%.*}" -lt "$_until" ] || return 1
 		sleep 0.05
 	done
 }

@@ -30,7 +30,8 @@ HANG_POLL_S = 5
 BOOTS = 3
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "bricks.sh",
-       "load.sh", "fio.sh", "interop.sh", "power.sh", "run-cases", "switch-root")
+       "load.sh", "fio.sh", "interop.sh", "power.sh", "powerfs.sh",
+       "run-cases", "switch-root")
 
 
 class Session:
