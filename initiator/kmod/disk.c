@@ -149,6 +149,7 @@ int kfbk_disk_add(struct kfbk_device *dev)
 
 	kfbk_disk_forget(dev);
 	put_disk(disk);
+	kfbk_put(dev); /* free_disk() is only for disks that were added */
 free_tags:
 	blk_mq_free_tag_set(&dev->tags);
 	return ret;
