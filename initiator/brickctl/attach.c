@@ -20,7 +20,9 @@ static int cannot_open(struct ctl *ctl)
 	int err = -errno;
 	const char *next = "run it as root";
 
-	if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		next = "try again when there is more of it";
+	else if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
 		next = "run modprobe kfbrick, or install the modules";
 	return ctl_fail(ctl, CTL_USAGE, err, next,
 			"the kernel driver's " CONTROL ": %s", strerror(-err));
