@@ -52,13 +52,14 @@ allocations_work() { # and FAILED more of them have failed
 	done
 }
 
-# A refused attach names the cause and leaves nothing behind.
+# A refused attach names the cause and leaves nothing behind; the session of the
+# one before it may not be over yet.
 attach_or_say() {
 	_tries=0
 	while ! attach_disk --size 16M --queues 2 --retain-mb 8 \
 		--reconnect-s 600 >/tmp/attach.out; do
 		refused=$((refused + 1))
-		if ! grep -qE 'memory|connection' /tmp/attach.err; then
+		if ! grep -qE 'memory|connection|has mapped' /tmp/attach.err; then
 			echo "attach did not name the cause:"
 			cat /tmp/attach.err
 			return 1
@@ -66,6 +67,19 @@ attach_or_say() {
 		_tries=$((_tries + 1))
 		[ $_tries -lt 20 ] || allocations_work
 		[ $_tries -lt 25 ] || return 1
+	done
+}
+
+# Even the order to go has to be opened.
+detach_or_say() {
+	_tries=0
+	until detach_disk 2>/tmp/detach.err; do
+		grep -q memory /tmp/detach.err || {
+			cat /tmp/detach.err
+			return 1
+		}
+		_tries=$((_tries + 1))
+		[ $_tries -lt 50 ] || return 1
 	done
 }
 
@@ -104,7 +118,7 @@ one_round() { # one_round MODULE PERCENT
 	[ $_rc -eq 0 ] || return
 	step "it has what was written" is_written || return
 	allocations_fail "$1" "$2"
-	step "it goes" detach_disk
+	step "it goes" detach_or_say
 	_rc=$?
 	allocations_work
 	[ $_rc -eq 0 ] && wait_for $LONG_S fabric_idle
