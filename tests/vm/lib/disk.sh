@@ -25,6 +25,7 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 		echo "[brick]"
 		echo "store = $_store"
 		echo "listen = $CARRIER://$_address"
+		[ "$PROVIDER" != tcp ] || echo "allow-untrusted-tcp = yes"
 		for _setting; do
 			echo "$_setting"
 		done
