@@ -16,11 +16,11 @@
 /* The oldest interface that has messages for targets. */
 #define DM_MAJOR 4
 
-/* As the device mapper wants it, in one piece. */
+/* As the device mapper wants it, in one piece: a dm_target_msg, then its text. */
 struct message {
 	struct dm_ioctl head;
-	struct dm_target_msg target; /* its text follows */
-	char text[TEXT_BYTES];
+	_Alignas(struct dm_target_msg) char target[sizeof(struct dm_target_msg) +
+						   TEXT_BYTES];
 };
 
 int marks_open(struct marks *m, const char *name)
@@ -45,6 +45,7 @@ int marks_put(const struct marks *m, uint64_t number)
 	};
 
 	memcpy(msg.head.name, m->name, strlen(m->name));
-	(void)snprintf(msg.text, sizeof(msg.text), "mark %" PRIu64, number);
+	(void)snprintf(msg.target + offsetof(struct dm_target_msg, message),
+		       TEXT_BYTES, "mark %" PRIu64, number);
 	return ioctl(m->fd, DM_TARGET_MSG, &msg) ? -errno : 0;
 }

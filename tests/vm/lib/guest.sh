@@ -181,9 +181,12 @@ announce() { # announce EVENT: the peer's wait_peer EVENT returns
 	echo yes >"/run/events/$CASE.$1"
 }
 
-peer_has() { # busybox's own wget crashes in its static build
+# busybox's own wget crashes in its static build, and its nc, once connected, waits
+# for as long as the wire is cut.
+peer_has() { # peer_has EVENT
 	printf 'GET /%s.%s HTTP/1.0\r\n\r\n' "$CASE" "$1" |
-		nc -w 2 "$(peer_ip)" $PEER_PORT | grep -q '^HTTP/1.. 200'
+		timeout 10 nc -w 2 "$(peer_ip)" $PEER_PORT |
+		grep -q '^HTTP/1.. 200'
 }
 
 wait_peer() { # wait_peer EVENT SECONDS
