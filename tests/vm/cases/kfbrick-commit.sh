@@ -11,7 +11,7 @@
 # brickd-caches keeps in memory what was not written back, and SIGKILL takes it:
 # what a write left there would be gone.
 
-export CARRIER=tcp
+use_carrier tcp
 LONG_S=200
 
 write_cache_is() {

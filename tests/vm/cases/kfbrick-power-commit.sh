@@ -11,7 +11,7 @@
 # MEM: 2G
 # TIMEOUT: 7200
 
-export CARRIER=tcp
+use_carrier tcp
 
 power_setup
 row "commit, caches lost" none brickd-caches commit

@@ -8,7 +8,7 @@
 # MEM: 2G
 # TIMEOUT: 900
 
-[ "$CARRIER" != verbs ] || export CARRIER=tcp
+[ "$CARRIER" != verbs ] || use_carrier tcp
 BLOCKS=100
 
 disk_setup

@@ -8,8 +8,12 @@
 # libfabric-tcp is tcp with libfabric's own provider at the brick. PROVIDER is the
 # kernel's name of it.
 
-CARRIER=${CARRIER:-verbs}
-PROVIDER=${CARRIER#libfabric-}
+use_carrier() { # use_carrier CARRIER: of the brick and the disks from now on
+	CARRIER=$1
+	PROVIDER=${CARRIER#libfabric-}
+}
+
+use_carrier "${CARRIER:-verbs}"
 KEY=/tmp/key
 BRICK_LOG=/tmp/brick.log
 BRICK_CONF=/tmp/brick.conf
