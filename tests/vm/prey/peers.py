@@ -7,6 +7,7 @@ and must be gone by its deadline; an honest one writes meanwhile, and finds what
 it wrote. Another one writes into a region that comes and goes, as fast as it
 can. Whether a byte has landed where it must not is the module's to say.
 """
+import contextlib
 import pathlib
 import random
 import socket
@@ -21,7 +22,7 @@ PARAMETERS = pathlib.Path("/sys/module/kfi_prey/parameters")
 PORT = int((PARAMETERS / "service").read_text(encoding="ascii"))
 GONE_S = 30
 HALF_OPEN = 100
-DELIVERY = 1 << 2
+DELIVERY, COMMIT = 1 << 2, 1 << 3
 ANSWER_BYTES = 16
 RIGHT_KEYS = 16  # of the attacks
 
@@ -135,6 +136,17 @@ def one_by_one(rng):
     point(gone == len(found), f"{gone} of {len(found)} peers that break a rule are gone")
 
 
+def to_be_durable():
+    """The region cannot be made so, and nobody says that it was."""
+    key, at, _ = regions()["write"]
+    one = peer().join()
+    one.send(header(WRITE, [(at, 8, key)], 8, flags=COMMIT) + bytes(8))
+    answer = b""
+    with contextlib.suppress(ConnectionError):
+        answer = one.socket.recv(ANSWER_BYTES)
+    point(not answer, "a write that is to be durable is refused where none can be")
+
+
 def changed(rng):
     good = attacks(rng)
     gone = 0
@@ -178,6 +190,7 @@ def main():
     honest, stale = Honest(random.Random(SEED + 1)), Stale()
     honest.start()
     one_by_one(rng)
+    to_be_durable()
     changed(rng)
     floods()
     halves()
