@@ -116,11 +116,6 @@ int kfb_client_start(struct kfb_client *c)
 	return kfb_client_move(c, KFB_CLIENT_OPENING);
 }
 
-void kfb_client_close(struct kfb_client *c)
-{
-	kfb_client_move(c, KFB_CLIENT_CLOSED);
-}
-
 /* The engine has no connection any more, nor any hope for its calls. */
 static void end_queue(struct kfb_client_queue *q)
 {
@@ -130,15 +125,26 @@ static void end_queue(struct kfb_client_queue *q)
 	kfb_engine_drop(&q->engine);
 }
 
-void kfb_client_fail(struct kfb_client *c, int error)
+/* Into a state that nothing leads out of, or only to another such. */
+static void end(struct kfb_client *c, enum kfb_client_state to, int error)
 {
 	__u32 i;
 
-	if (kfb_client_move(c, KFB_CLIENT_FAILED))
+	if (kfb_client_move(c, to))
 		return;
 	c->error = error;
 	for (i = 0; i < c->config.n_queues; i++)
 		end_queue(&c->queues[i]);
+}
+
+void kfb_client_close(struct kfb_client *c)
+{
+	end(c, KFB_CLIENT_CLOSED, 0);
+}
+
+void kfb_client_fail(struct kfb_client *c, int error)
+{
+	end(c, KFB_CLIENT_FAILED, error);
 }
 
 /* From now on it is counted how long a queue is away. */

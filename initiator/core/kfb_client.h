@@ -68,7 +68,7 @@
  * @KFB_CLIENT_LIVE: requests, and one-sided operations
  * @KFB_CLIENT_DETACHED: no queue is connected; the session may still live
  * @KFB_CLIENT_FAILED: it does not come back; kfb_client_error() says why
- * @KFB_CLIENT_CLOSED: nothing, for ever
+ * @KFB_CLIENT_CLOSED: what is left of it is told, then nothing, for ever
  * @KFB_CLIENT_STATES: how many there are
  */
 enum kfb_client_state {
@@ -329,7 +329,8 @@ int kfb_client_mapped(struct kfb_client *c);
  * kfb_client_close - no more
  * @c: the client; CLOSED afterwards
  *
- * The caller closes all endpoints.
+ * KFB_DO_CLOSE follows for each endpoint, and KFB_DO_OUTCOME for each call that
+ * had no answer: whoever waits for one waits no longer.
  */
 void kfb_client_close(struct kfb_client *c);
 

@@ -229,23 +229,31 @@ put:
 /* From here on nobody else detaches it, and no loss is waited for. */
 static void begin_detach(struct kfbk_device *dev)
 {
-	bool live;
-
 	lockdep_assert_held(&kfbk_devices_lock);
 	list_del_init(&dev->node);
 	kfbk_lock(dev);
 	kfbk_move(dev, KFB_DISK_DETACH);
 	dev->client.config.reconnect_ms = 0;
+	kfbk_unlock(dev);
+}
+
+static bool is_live(struct kfbk_device *dev)
+{
+	bool live;
+
+	kfbk_lock(dev);
 	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE;
 	kfbk_unlock(dev);
-	if (!live)
-		kfbk_give_up(dev);
+	return live;
 }
 
 static int finish_detach(struct kfbk_device *dev)
 {
 	int ret;
 
+	/* The way back is not waited for: requests fail, and the disk can go. */
+	if (!is_live(dev))
+		kfbk_session_leave(dev);
 	kfbk_disk_del(dev);
 	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev) : 0;
 	/* Nobody will ask any more. */

@@ -628,6 +628,8 @@ int kfbk_session_init(struct kfbk_device *dev);
 /* The first session: 0, or why there is none. Context: process. */
 int kfbk_session_start(struct kfbk_device *dev);
 /* Goodbye, no more; every request fails. Context: process. */
+void kfbk_session_leave(struct kfbk_device *dev);
+/* Likewise, and its work is over. Context: process. */
 void kfbk_session_stop(struct kfbk_device *dev);
 void kfbk_session_fini(struct kfbk_device *dev);
 /* Run the session work soon. Context: any. */

@@ -368,18 +368,6 @@ static void do_action(struct kfbk_device *dev,
 	}
 }
 
-/* Drops and takes dev->lock. */
-static void end_now(struct kfbk_device *dev)
-{
-	u32 i;
-
-	kfb_client_close(&dev->client);
-	for (i = 0; i < dev->options.queues; i++) {
-		if (dev->queues[i].ep)
-			close_queue(&dev->queues[i]);
-	}
-}
-
 static bool is_usable(const struct kfbk_device *dev)
 {
 	u64 now_ms = kfbk_now_ms();
@@ -477,7 +465,7 @@ static void session_work(struct work_struct *work)
 	was = kfb_client_state(&dev->client);
 	take_news(dev);
 	if (dev->gives_up)
-		end_now(dev);
+		kfb_client_close(&dev->client);
 	while (kfb_client_next(&dev->client, kfbk_now_ms(), &action)) {
 		do_action(dev, &action);
 		take_news(dev);
@@ -560,22 +548,25 @@ int kfbk_session_start(struct kfbk_device *dev)
 	return ret;
 }
 
-/* Goodbye: else what this session has stays until its lease ends. */
+/*
+ * Goodbye: else what this session has stays until its lease ends, also what it
+ * has only just begun to map.
+ */
 static void say_goodbye(struct kfbk_device *dev)
 {
 	struct kfbk_call end = {
 		.req = { .op = KFB_OP_PING, .u.ping.flags = KFB_PING_END },
+		.in_mapping = true,
 	};
-	bool live;
+	bool can;
 
 	kfbk_lock(dev);
 	/* What comes after it is the end, and no loss to come back from. */
 	dev->client.config.reconnect_ms = 0;
 	dev->options.timeout_ms = min(dev->options.timeout_ms, 1000U);
-	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE &&
-	       kfb_client_can_call(&dev->client, 0);
+	can = kfb_client_can_call(&dev->client, 0);
 	kfbk_unlock(dev);
-	if (live)
+	if (can)
 		kfbk_call(dev, &end);
 }
 
@@ -587,10 +578,15 @@ void kfbk_give_up(struct kfbk_device *dev)
 	kfbk_kick(dev);
 }
 
-void kfbk_session_stop(struct kfbk_device *dev)
+void kfbk_session_leave(struct kfbk_device *dev)
 {
 	say_goodbye(dev);
 	kfbk_give_up(dev);
+}
+
+void kfbk_session_stop(struct kfbk_device *dev)
+{
+	kfbk_session_leave(dev);
 	flush_work(&dev->session_work);
 	cancel_work_sync(&dev->restore_work);
 	flush_work(&dev->map_work);

@@ -2,7 +2,8 @@
 /*
  * Linked over brickd: a brick that has no memory for MAP while the file
  * /tmp/refuse-map is there, nor for UNMAP while /tmp/refuse-unmap is, and whose
- * medium keeps nothing for FLUSH while /tmp/refuse-flush is.
+ * medium keeps nothing for FLUSH while /tmp/refuse-flush is. It never answers a
+ * MAP that comes while /tmp/hold-map is there.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -16,15 +17,22 @@ void __wrap_brick_op_map(struct brick_op *op);
 void __real_brick_op_unmap(struct brick_op *op);
 void __wrap_brick_op_unmap(struct brick_op *op);
 
-static bool is_refused(struct brick_op *op, const char *what,
-		       enum kfb_status status)
+static bool is_asked(const char *to, const char *what)
 {
 	char file[64];
 
-	snprintf(file, sizeof(file), "/tmp/refuse-%s", what);
+	snprintf(file, sizeof(file), "/tmp/%s-%s", to, what);
 	if (access(file, F_OK))
 		return false;
-	fprintf(stderr, "refused: %s\n", what);
+	fprintf(stderr, "%s: %s\n", to, what);
+	return true;
+}
+
+static bool is_refused(struct brick_op *op, const char *what,
+		       enum kfb_status status)
+{
+	if (!is_asked("refuse", what))
+		return false;
 	brick_op_finish(op, status);
 	return true;
 }
@@ -37,7 +45,8 @@ void __wrap_brick_op_flush(struct brick_op *op)
 
 void __wrap_brick_op_map(struct brick_op *op)
 {
-	if (!is_refused(op, "map", KFB_ST_NO_MEMORY))
+	if (!is_asked("hold", "map") &&
+	    !is_refused(op, "map", KFB_ST_NO_MEMORY))
 		__real_brick_op_map(op);
 }
 

@@ -720,6 +720,21 @@ static void losses_last_until_they_are_accepted(void **state)
 	assert_int_equal(kfb_losses_error(&losses), 0);
 }
 
+static void who_waits_hears_of_the_close(void **state)
+{
+	int owner;
+
+	rig_connect(&r);
+	r.cut = RIG_CUT_SILENCE;
+	assert_int_equal(rig_alloc(&r, 0, &owner), 0);
+	kfb_client_close(&r.c);
+	rig_run(&r);
+	assert_int_equal(r.n_outcomes, 1);
+	assert_int_equal(r.outcome.kind, KFB_OUTCOME_LOST);
+	assert_ptr_equal(r.outcome.owner, &owner);
+	assert_false(r.links[0].open);
+}
+
 static void closed_is_for_ever(void **state)
 {
 	struct kfb_client_action action;
@@ -727,6 +742,9 @@ static void closed_is_for_ever(void **state)
 	rig_connect(&r);
 	kfb_client_close(&r.c);
 	assert_int_equal(state_of(), KFB_CLIENT_CLOSED);
+	assert_true(kfb_client_next(&r.c, r.now_ms, &action));
+	assert_int_equal(action.what, KFB_DO_CLOSE);
+	kfb_client_closed(&r.c, 0);
 	assert_false(kfb_client_next(&r.c, r.now_ms, &action));
 	assert_int_equal(kfb_client_start(&r.c), -EISCONN);
 }
@@ -777,6 +795,7 @@ int main(void)
 		ONE(a_block_has_one_queue_and_neighbours_spread),
 		ONE(births_are_compared_block_by_block),
 		ONE(losses_last_until_they_are_accepted),
+		ONE(who_waits_hears_of_the_close),
 		ONE(closed_is_for_ever),
 	};
 

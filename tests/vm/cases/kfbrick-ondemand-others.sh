@@ -93,7 +93,7 @@ late() {
 # ---- a brick that has no memory for a while
 
 was_refused() { # was_refused map|unmap
-	grep -q "^refused: $1" $BRICK_LOG
+	grep -q "^refuse: $1" $BRICK_LOG
 }
 
 refused_for_a_while() { # refused_for_a_while map|unmap COMMAND...

@@ -14,8 +14,12 @@
 LONG_S=200
 MIB=3 # of 4 that there is room for: the driver flushes at half of it
 
-was_refused() { # was_refused flush|map
-	grep -q "^refused: $1" $BRICK_LOG
+has_done() { # has_done refuse|hold flush|map: the brick to such a request
+	grep -q "^$1: $2" $BRICK_LOG
+}
+
+has_ended() { # has_ended PROCESS
+	! kill -0 "$1" 2>/dev/null
 }
 
 # Until the driver has flushed by itself, which the brick refuses.
@@ -24,7 +28,7 @@ put() {
 	touch /tmp/refuse-flush
 	_flushes=$(retained flushes)
 	dd if=/tmp/input of="$DISK" bs=64k count=$((MIB * 16)) oflag=direct \
-		conv=notrunc && wait_for $LONG_S was_refused flush || return
+		conv=notrunc && wait_for $LONG_S has_done refuse flush || return
 	rm /tmp/refuse-flush
 	[ "$(retained flushes)" -gt "$_flushes" ]
 }
@@ -57,7 +61,7 @@ restore() {
 	check "the brick is killed" kill_brick
 	check "it serves again, and refuses" serve_brick
 	check "the disk's blocks are not mapped" \
-		wait_for $LONG_S was_refused map
+		wait_for $LONG_S has_done refuse map
 	check "it is killed once more" kill_brick
 	rm /tmp/refuse-map
 	check "it serves, and refuses no more" serve_brick
@@ -66,6 +70,25 @@ restore() {
 		conv=notrunc
 	check "it has what was written" holds
 	check "it is detached" detach_disk
+}
+
+# Detached on its way back, a disk waits for no answer, and leaves nothing at the
+# brick until a lease ends.
+leave() {
+	check "a disk is attached" attach_disk --size 8M --queues 1 \
+		--reconnect-s 600 || exit
+	check "the brick is killed" kill_brick
+	touch /tmp/hold-map
+	check "it serves again" serve_brick
+	check "it is asked to map, and does not answer" \
+		wait_for $LONG_S has_done hold map
+	rm /tmp/hold-map
+	detach_disk &
+	check "the disk is detached" wait_for 60 has_ended $!
+	check "its session has ended" wait_for 20 \
+		grep -q 'ends: goodbye' $BRICK_LOG
+	check "the brick is killed once more" kill_brick
+	check "it serves" serve_brick
 }
 
 # What somebody else has allocated meanwhile is not freed when it cannot be had.
@@ -92,7 +115,7 @@ disk_setup
 check "a brick that refuses serves" restart_brick brickd-refusing || exit
 head -c $((MIB << 20)) /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-flush restore first_write}; do
+for part in ${KFB_PARTS:-flush restore leave first_write}; do
 	$part
 done
 disk_end
