@@ -683,43 +683,6 @@ static void a_block_has_one_queue_and_neighbours_spread(void **state)
 		assert_in_range(n[i], 800, 1200);
 }
 
-static void births_are_compared_block_by_block(void **state)
-{
-	struct kfb_handle before[] = { { 0, 2, 1, 1, 5 },
-				       { 2 * KFB_BLOCK_BYTES, 2, 1, 1, 6 } };
-	struct kfb_handle after[] = { { 0, 1, 2, 2, 5 },
-				      { KFB_BLOCK_BYTES, 1, 2, 2, 5 },
-				      { 2 * KFB_BLOCK_BYTES, 2, 2, 2, 6 } };
-
-	assert_true(kfb_births_same(before, 2, after, 3));
-	assert_true(kfb_births_same(after, 3, before, 2));
-	assert_false(kfb_births_same(before, 2, after, 2));
-	assert_false(kfb_births_same(before, 1, after, 3));
-	after[1].birth = 6;
-	assert_false(kfb_births_same(before, 2, after, 3));
-	after[1].birth = 5;
-	after[2].va += KFB_BLOCK_BYTES;
-	assert_false(kfb_births_same(before, 2, after, 3));
-}
-
-static void losses_last_until_they_are_accepted(void **state)
-{
-	struct kfb_losses losses = { 0 };
-	struct kfb_dirty none = { 0 };
-	struct kfb_dirty some = { 0 };
-
-	kfb_losses_add(&losses, &none, KFB_LOSS_EPOCH);
-	assert_int_equal(kfb_losses_error(&losses), 0);
-	kfb_dirty_add(&some, 4096, 512);
-	kfb_losses_add(&losses, &some, KFB_LOSS_EPOCH);
-	kfb_losses_add(&losses, &some, KFB_LOSS_BIRTH);
-	assert_int_equal(kfb_losses_error(&losses), -EIO);
-	assert_int_equal(losses.why, KFB_LOSS_EPOCH | KFB_LOSS_BIRTH);
-	assert_int_equal(losses.ranges.n, 1);
-	kfb_losses_reset(&losses);
-	assert_int_equal(kfb_losses_error(&losses), 0);
-}
-
 static void who_waits_hears_of_the_close(void **state)
 {
 	int owner;
@@ -793,8 +756,6 @@ int main(void)
 		ONE(a_loss_while_mapping_is_resumed_there),
 		THREE(a_loss_in_auth_begins_anew),
 		ONE(a_block_has_one_queue_and_neighbours_spread),
-		ONE(births_are_compared_block_by_block),
-		ONE(losses_last_until_they_are_accepted),
 		ONE(who_waits_hears_of_the_close),
 		ONE(closed_is_for_ever),
 	};

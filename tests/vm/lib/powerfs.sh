@@ -238,7 +238,8 @@ judge() {
 		_rc=$(cat "$DIR/verdict")
 		[ "$_rc" != 0 ] || continue
 		echo "$NAME: seed $SEED, cut $1 ended with $_rc"
-		tail -n 30 "$DIR/load.out" "$DIR/recover.out" "$ATTACH_ERR"
+		tail -n 30 "$DIR/load.out" "$DIR/recover.out" "$ATTACH_ERR" \
+			$BRICK_LOG
 		if [ "$_rc" = 1 ]; then
 			echo "$1" >>"$DIR/lost"
 		else
