@@ -12,7 +12,7 @@
 # TIMEOUT: 3600
 
 LONG_S=200
-ROUNDS=${KFB_ROUNDS:-6}
+ROUNDS=${KFB_ROUNDS:-7}
 SEED=${KFB_SEED:-20149}
 
 next_random() { # next_random N: R is 0 to N - 1, the next of a fixed row
@@ -78,6 +78,7 @@ strike() { # strike WHICH: what goes wrong while the disk is written
 	3) end_load && unload ;;
 	4) end_load && kill_brick && unload ;;
 	5) end_load && no_device && unload ;;
+	6) kill_brick && serve_brick && pause && force_detach ;;
 	esac
 }
 
@@ -90,15 +91,16 @@ disk_setup "lease-ms = 3000"
 head -c $((8 << 20)) /dev/urandom >/tmp/input
 round=0
 while [ $round -lt "$ROUNDS" ]; do
-	which=$((round % 6))
+	which=$((round % 7))
 	round=$((round + 1))
 	rm -f /tmp/stop
 	next_random 3
 	queues=$((R + 1))
 	next_random 2
+	# A session that had no connection when its disk went has a lease.
 	check "round $round: a disk with $queues queues is attached" \
-		attach_disk --size 16M --queues $queues --retain-mb $((R * 8)) \
-		--reconnect-s 600 || exit
+		wait_for 30 attach_disk --size 16M --queues $queues \
+		--retain-mb $((R * 8)) --reconnect-s 600 || exit
 	load &
 	LOAD=$!
 	pause
