@@ -154,6 +154,21 @@ class Verdicts(lab.FuncTest):
         self.assertEqual(done.returncode, GOOD, done.stderr)
         self.assertRegex(done.stderr, rb"\A(\d+) is synced\n\1 is dropped\n\Z")
 
+    def test_a_record_that_cannot_be_read_is_named(self):
+        self.disk.write_bytes(self.early)
+        places = range(0, SIZE, RECORD)
+        written = [at for at in places if any(self.early[at:at + RECORD])]
+        never = [at for at in places if written[0] < at < written[-1]
+                 and at not in written]
+        self.addCleanup(os.environ.pop, "BAD_BYTE", None)
+        for at, status in (written[1], UNKNOWN), (never[0], GOOD):
+            os.environ["BAD_BYTE"] = str(at + RECORD - 1)
+            done = lab.run(BIN / "powerfail-verify-indirect", "--page-cache",
+                           self.folder / "early.notes", self.disk)
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+            named = b"at %d: read: Input/output error" % at
+            self.assertEqual(status == UNKNOWN, named in done.stderr, done.stderr)
+
     def test_a_device_that_is_too_small_shows_nothing(self):
         self.verdict(self.late[:SIZE // 2], UNKNOWN, b"not that large")
 

@@ -113,23 +113,16 @@ static enum fault judge(const struct plan *p, uint64_t slot, uint32_t durable,
 	return older == n ? FAULT_OLDER : FAULT_TORN;
 }
 
-static int verify_slot(struct target *t, const struct notes *notes,
-		       uint64_t slot, uint32_t durable, void *buffer,
-		       struct verdict *v)
+static void verify_slot(const struct notes *notes, uint64_t slot,
+			uint32_t durable, const uint8_t *record,
+			struct verdict *v)
 {
 	const struct plan *p = &notes->plan;
 	uint64_t at = p->offset + slot * p->record;
 	enum fault fault;
 	bool is_newer;
-	int rc;
 
-	rc = target_read(t, at, buffer, p->record);
-	if (rc) {
-		fprintf(stderr, "powerfail-verify: at %" PRIu64 ": %s\n", at,
-			t->why);
-		return rc;
-	}
-	fault = judge(p, slot, durable, buffer, &is_newer);
+	fault = judge(p, slot, durable, record, &is_newer);
 	v->judged++;
 	v->newer += is_newer;
 	v->of[fault]++;
@@ -137,7 +130,52 @@ static int verify_slot(struct target *t, const struct notes *notes,
 		printf("record %" PRIu32 " of job %" PRIu64 " at byte %" PRIu64
 		       ": %s\n",
 		       durable, slot % p->jobs, at, fault_text[fault]);
-	return 0;
+}
+
+/* All at once; if that fails, one by one: the error names the record. */
+static int read_slots(struct target *t, const struct plan *p,
+		      const uint32_t *durable, uint64_t first, uint64_t end,
+		      uint8_t *buffer)
+{
+	uint64_t at = p->offset + first * p->record;
+	int rc = 0;
+
+	if (!target_read(t, at, buffer, (end - first) * p->record))
+		return 0;
+	for (uint64_t s = first; !rc && s < end; s++) {
+		uint64_t i = (s - first) * p->record;
+
+		if (!durable[s])
+			continue;
+		rc = target_read(t, at + i, buffer + i, p->record);
+		if (rc)
+			fprintf(stderr,
+				"powerfail-verify: at %" PRIu64 ": %s\n",
+				at + i, t->why);
+	}
+	return rc;
+}
+
+/* The slots from first to end, without those that nobody has flushed there. */
+static int verify_window(struct target *t, const struct notes *notes,
+			 const uint32_t *durable, uint64_t first, uint64_t end,
+			 uint8_t *buffer, struct verdict *v)
+{
+	uint32_t bytes = notes->plan.record;
+	int rc;
+
+	while (first < end && !durable[first])
+		first++;
+	while (first < end && !durable[end - 1])
+		end--;
+	if (first == end)
+		return 0;
+	rc = read_slots(t, &notes->plan, durable, first, end, buffer);
+	for (uint64_t s = first; !rc && s < end; s++)
+		if (durable[s])
+			verify_slot(notes, s, durable[s],
+				    buffer + (s - first) * bytes, v);
+	return rc;
 }
 
 static int say(const struct notes *notes, const struct verdict *v)
@@ -164,17 +202,18 @@ static int say(const struct notes *notes, const struct verdict *v)
 
 static int verify(struct target *t, const struct notes *notes)
 {
+	const struct plan *p = &notes->plan;
+	uint64_t n = PLAN_RECORD_MAX / p->record, slots = plan_slots(p);
 	uint32_t *durable = durable_of(notes);
 	struct verdict v = { 0 };
 	void *buffer = NULL;
 	int rc = -ENOMEM;
 
-	if (durable &&
-	    !posix_memalign(&buffer, BUFFER_ALIGN, notes->plan.record))
+	if (durable && !posix_memalign(&buffer, BUFFER_ALIGN, n * p->record))
 		rc = 0;
-	for (uint64_t s = 0; !rc && s < plan_slots(&notes->plan); s++)
-		if (durable[s])
-			rc = verify_slot(t, notes, s, durable[s], buffer, &v);
+	for (uint64_t s = 0; !rc && s < slots; s += n)
+		rc = verify_window(t, notes, durable, s,
+				   s + n < slots ? s + n : slots, buffer, &v);
 	free(buffer);
 	free(durable);
 	return rc ? EXIT_UNKNOWN : say(notes, &v);
