@@ -14,7 +14,7 @@
 # What the file system wrote to the disk is logged with its flushes. The log is
 # replayed on a copy of the disk as it was before, up to each flush in turn, as
 # if the power had failed after it and nothing later had become durable.
-SUBJECTS=${KFB_FS:-ext4 xfs}
+SUBJECTS=${KFB_FS:-ext4 xfs btrfs}
 SYNCS=${KFB_SYNCS:-20}
 LOGGED=logged
 LOG_MIB=128
