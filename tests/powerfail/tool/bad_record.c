@@ -13,7 +13,7 @@ ssize_t __wrap_pread64(int fd, void *buf, size_t len, off_t at);
 ssize_t __wrap_pread64(int fd, void *buf, size_t len, off_t at)
 {
 	const char *text = getenv("BAD_BYTE");
-	off_t bad = text ? atoll(text) : -1;
+	off_t bad = text ? strtoll(text, NULL, 10) : -1;
 
 	if (bad < at || bad - at >= (off_t)len)
 		return __real_pread64(fd, buf, len, at);
