@@ -168,8 +168,8 @@ static int not_made(struct kfbrick *k)
 	int error = kfb_client_error(&k->client);
 
 	if (strstr(k->lost_why, k->url.text))
-		return kfbl_fail(k, error, "%s", k->lost_why);
-	return kfbl_fail(k, error, "%s: %s", k->url.text, k->lost_why);
+		return kfbl_fail(k, error, "%s", kfbl_why(k));
+	return kfbl_fail(k, error, "%s: %s", k->url.text, kfbl_why(k));
 }
 
 /* Until the first session is there, or cannot be. */

@@ -232,7 +232,7 @@ static int call_result(struct kfbrick *k, uint16_t op,
 			"%s: the connection was lost after %s was "
 			"sent: %s; its outcome is unknown: %slook with "
 			"list",
-			k->url.text, name, k->lost_why,
+			k->url.text, name, kfbl_why(k),
 			kfbl_is_over(k) ? "connect again and " : "");
 	default:
 		return 0;

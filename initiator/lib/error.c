@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 #include "kfb_err.h"
@@ -77,6 +78,16 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 			 next_step(outcome->status));
 }
 
+const char *kfbl_why(const struct kfbrick *k)
+{
+	if (*k->lost_why)
+		return k->lost_why;
+	/* Nobody said so: the client has waited for too long. */
+	return k->client.error == -ETIMEDOUT
+		       ? "the brick did not answer in time"
+		       : strerror(-k->client.error);
+}
+
 int kfbl_not_connected(struct kfbrick *k)
 {
 	if (!k->is_connected)
@@ -85,5 +96,5 @@ int kfbl_not_connected(struct kfbrick *k)
 	return kfbl_fail(k, -ENOTCONN,
 			 "%s: the connection was lost before this call: %s; "
 			 "close it and connect again",
-			 k->url.text, k->lost_why);
+			 k->url.text, kfbl_why(k));
 }

@@ -284,6 +284,9 @@ int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
 int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Why the newest connection was lost. */
+const char *kfbl_why(const struct kfbrick *k);
+
 /* -ENOTCONN, with the reason why the connection was lost. */
 int kfbl_not_connected(struct kfbrick *k);
 

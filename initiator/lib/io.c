@@ -581,7 +581,7 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 			return kfbl_fail(k, -ECONNRESET,
 					 "%s: the connection is lost: %s; "
 					 "close it and connect again",
-					 k->url.text, k->lost_why);
+					 k->url.text, kfbl_why(k));
 		if (any && !k->is_settled)
 			continue;
 		if (!timeout_ms) {

@@ -66,7 +66,7 @@ static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
 				 "lost: %s; the outcome is unknown: connect "
 				 "again and repeat it",
 				 what, (unsigned long long)va, len, k->url.text,
-				 k->lost_why);
+				 kfbl_why(k));
 	return kfbl_fail(k, error, "%s 0x%llx+%zu at %s: %s", what,
 			 (unsigned long long)va, len, k->url.text,
 			 strerror(-error));
@@ -198,7 +198,7 @@ int kfbrick_flush(struct kfbrick *k)
 				 "flush at %s: the connection was lost: %s; "
 				 "completed writes may not be durable: connect "
 				 "again and repeat them",
-				 k->url.text, k->lost_why);
+				 k->url.text, kfbl_why(k));
 	return kfbl_fail(k, rc,
 			 "flush at %s: %s; completed writes may not be durable",
 			 k->url.text, strerror(-rc));

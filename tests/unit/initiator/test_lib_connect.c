@@ -107,8 +107,10 @@ static void a_brick_that_does_not_answer_times_out(void **state)
 	rules->no_answer = false;
 	rules->silent_op = KFB_OP_AUTH;
 	assert_int_equal(lib_connect(&config), -ETIMEDOUT);
+	assert_non_null(strstr(kfbrick_error(NULL), "did not answer in time"));
 	rules->silent_op = KFB_OP_INFO;
 	assert_int_equal(lib_connect(&config), -ETIMEDOUT);
+	assert_non_null(strstr(kfbrick_error(NULL), "did not answer in time"));
 }
 
 static void a_brick_that_hangs_up_during_auth_is_lost(void **state)
