@@ -156,6 +156,7 @@ static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
 		return;
 	WRITE_ONCE(krq->posted, false);
+	krq->torn = krq->is_write;
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(krq->queue->dev, krq, false);
 	if (krq->strikes >= KFBK_STRIKES_MAX)
@@ -201,7 +202,10 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		make_durable(dev, krq);
 		return;
 	}
-	kfbk_rq_step(rq, krq->len);
+	if (unlikely(krq->is_write && READ_ONCE(dev->is_lossy)))
+		kfbk_rq_end(rq, BLK_STS_IOERR);
+	else
+		kfbk_rq_step(rq, krq->len);
 }
 
 /* ---- posting ---------------------------------------------------------- */
@@ -509,6 +513,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->strikes = 0;
 	krq->posted = false;
 	krq->chained = false;
+	krq->torn = false;
 	krq->copy = KFB_RETAIN_NONE;
 	krq->block = KFB_MAPCACHE_NONE;
 	krq->is_write = op_is_write(req_op(rq));
@@ -548,8 +553,12 @@ static blk_status_t start(struct kfbk_device *dev, struct request *rq,
 		prepare(dev, rq);
 	if (unlikely(READ_ONCE(dev->is_over)))
 		return BLK_STS_IOERR;
-	/* What was written is lost: nothing may look as if it were not. */
-	if (unlikely(READ_ONCE(dev->is_lossy) && op_is_write(req_op(rq))))
+	/*
+	 * What was written is lost: nothing may look as if it were not. One that
+	 * was under way is made whole first, and fails then.
+	 */
+	if (unlikely(READ_ONCE(dev->is_lossy) && op_is_write(req_op(rq)) &&
+		     !kfbk_rq_of(rq)->torn))
 		return BLK_STS_IOERR;
 	blk_mq_start_request(rq);
 	switch (req_op(rq)) {

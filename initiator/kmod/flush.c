@@ -347,6 +347,22 @@ void kfbk_flush_fail_all(struct kfbk_device *dev, int error)
 		finish(dev, flush, error);
 }
 
+static bool is_of_fua(const struct kfbk_flush *flush)
+{
+	return flush->rq && kfbk_rq_of(flush->rq)->fua;
+}
+
+/* Not those of writes with FUA: each hears of it when it is whole. */
+static void fail_plain(struct kfbk_device *dev)
+{
+	struct kfbk_flush *flush, *next;
+
+	list_for_each_entry_safe(flush, next, &dev->flushing, node) {
+		if (!is_of_fua(flush))
+			finish(dev, flush, -EIO);
+	}
+}
+
 void kfbk_flush_lost(struct kfbk_queue *q)
 {
 	lockdep_assert_held(&q->dev->lock);
@@ -355,6 +371,20 @@ void kfbk_flush_lost(struct kfbk_queue *q)
 	kfb_flush_lost(&q->flush);
 	spin_unlock(&q->lock);
 	kfbk_flush_anew(q->dev);
+}
+
+/*
+ * Writes with FUA whose queue was lost: what they wrote may be another queue's to
+ * flush from now on.
+ */
+static void ask_all_queues(struct kfbk_queue *q)
+{
+	struct kfbk_flush *flush;
+
+	list_for_each_entry(flush, &q->dev->flushing, node) {
+		if (flush->only == q->index)
+			flush->only = -1;
+	}
 }
 
 /* In the log, for whoever has to find out what it means to the data. */
@@ -387,7 +417,7 @@ void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
 			 ? "the brick lost its power or memory"
 			 : "nothing proves that they were placed");
 	kfbk_move(dev, KFB_DISK_LOST);
-	kfbk_flush_fail_all(dev, -EIO);
+	fail_plain(dev);
 }
 
 static void take(struct kfbk_queue *q, struct kfb_dirty *out)
@@ -395,6 +425,30 @@ static void take(struct kfbk_queue *q, struct kfb_dirty *out)
 	spin_lock(&q->lock);
 	kfb_flush_take(&q->flush, out);
 	spin_unlock(&q->lock);
+}
+
+/*
+ * Writes with FUA that wait for their flush: nobody was told that they are
+ * complete, so they are no loss. They are sent again.
+ */
+static noinline_for_stack void send_again(struct kfbk_queue *q,
+					  struct kfb_dirty *writes)
+{
+	struct kfbk_flush *flush, *next;
+	struct kfb_dirty again = {};
+
+	list_for_each_entry_safe(flush, next, &q->dev->flushing, node) {
+		struct kfbk_rq *krq =
+			container_of(flush, struct kfbk_rq, flush);
+
+		if (!is_of_fua(flush) ||
+		    (flush->only >= 0 && flush->only != q->index))
+			continue;
+		kfb_dirty_cut(writes, krq->va, krq->len, &again);
+		list_del_init(&flush->node);
+		krq->torn = true;
+		kfbk_rq_again(flush->rq);
+	}
 }
 
 void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
@@ -412,15 +466,18 @@ void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
 	case KFB_FATE_GONE:
 		take(q, &writes);
 		/* There is a copy of each. */
-		if (dev->retain.mb && !dev->is_lossy)
+		if (dev->retain.mb && !dev->is_lossy) {
 			dev->replay.due |= !kfb_dirty_is_empty(&writes);
-		else
-			kfbk_lost_writes(dev, &writes,
-					 fate == KFB_FATE_GONE
-						 ? KFB_LOSS_EPOCH
-						 : KFB_LOSS_SUSPECT);
+			ask_all_queues(q);
+			return;
+		}
+		send_again(q, &writes);
+		kfbk_lost_writes(dev, &writes,
+				 fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
+						       : KFB_LOSS_SUSPECT);
 		return;
 	}
+	ask_all_queues(q);
 	/* In a new session the blocks of a queue may be another's. */
 	if (q->index && dev->session_id != dev->client.session_id) {
 		take(q, &writes);

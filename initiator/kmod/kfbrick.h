@@ -157,6 +157,8 @@ struct kfbk_flush {
  * @posted: in flight; cleared when the operation's memory is ours again
  * @is_write: data goes to the brick
  * @fua: and the end must be durable
+ * @torn: a write that was under way when its connection died: what is there may
+ *	be half of it, until it is sent again
  * @strikes: connections that it was at fault for
  * @ctx: of the write or read, then of the readback; the scatterlist is behind
  */
@@ -174,6 +176,7 @@ struct kfbk_rq {
 	bool posted;
 	bool is_write;
 	bool fua;
+	bool torn;
 	u8 strikes;
 	u8 ctx[] __aligned(8);
 };

@@ -4,7 +4,7 @@
 # there. Without retained copies the disk says so, with them nothing is lost.
 # NEEDS: rdma nvdimm fs
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfabric_fault kfbrick
-# BIN: brickd brickctl
+# BIN: brickd brickd-caches brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 2G
@@ -108,6 +108,45 @@ fua() {
 	check "FUA: it is detached" detach_disk
 }
 
+asks_to_flush() { # asks_to_flush N: more than N times
+	[ "$(counter messages)" -gt "$1" ]
+}
+
+# A write with FUA that is in a CPU's cache when the power fails: brickd, which is
+# stopped, has not flushed it yet.
+fua_cut() {
+	_flushes=$(counter messages)
+	kill -STOP "$BRICKD"
+	put_4k /tmp/fua 0 -s >/tmp/fua.out 2>&1 &
+	FUA=$!
+	wait_for $LONG_S asks_to_flush "$_flushes" || return
+	cut_power
+	another_boot && serve_brick
+}
+
+# Nobody was told that it is complete, so that nothing is lost but what others
+# had written; and it is whole in any case.
+fua_under_way() {
+	head -c 4096 /dev/urandom >/tmp/fua
+	check "under way: a brick serves that loses its caches" \
+		restart_brick brickd-caches "lease-ms = 600000" || exit
+	check "under way: a disk without copies is attached" attach_lossy 0 ||
+		exit
+	check "under way: all is flushed" xfs_io -c fsync "$DISK"
+	check "under way: the power fails behind a FUA write" fua_cut
+	check "under way: it ends well" wait $FUA || diag "$(cat /tmp/fua.out)"
+	check "under way: the disk is up" state_is up
+	check "under way: a flush is good" xfs_io -c fsync "$DISK"
+	check "under way: it is there" fua_is_there
+	head -c 4096 /dev/urandom >/tmp/fua
+	check "under way: another block is written" put_4k /tmp/zero 1
+	check "under way: the power fails behind another one" fua_cut
+	check_fails "under way: what it says is that something is lost" wait $FUA
+	check "under way: and the disk does" state_is lossy
+	check "under way: it is there all the same" fua_is_there
+	check_fails "under way: so does detaching" detach_disk
+}
+
 # What the brick's network card has acknowledged stays in it until something on
 # the same queue flushes it, and goes with the power.
 modprobe kfabric_fault || bail "the fault layer loads"
@@ -158,6 +197,7 @@ for mb in 64 4; do
 	check "$mb: it is detached" detach_disk
 done
 fua
+fua_under_way
 echo 1 >$FAULT/reset
 same_boot
 disk_end
