@@ -119,9 +119,10 @@ fua_cut() {
 	kill -STOP "$BRICKD"
 	put_4k /tmp/fua 0 -s >/tmp/fua.out 2>&1 &
 	FUA=$!
-	wait_for $LONG_S asks_to_flush "$_flushes" || return
+	wait_for $LONG_S asks_to_flush "$_flushes"
+	_asked=$?
 	cut_power
-	another_boot && serve_brick
+	[ $_asked -eq 0 ] && another_boot && serve_brick
 }
 
 # Nobody was told that it is complete, so that nothing is lost but what others
