@@ -83,6 +83,7 @@ leave() {
 	check "it is asked to map, and does not answer" \
 		wait_for $LONG_S has_done hold map
 	rm /tmp/hold-map
+	: >$BRICK_LOG
 	detach_disk &
 	check "the disk is detached" wait_for 60 has_ended $!
 	check "its session has ended" wait_for 20 \
