@@ -320,14 +320,8 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 	__u32 i;
 
 	memset(out, 0, sizeof(*out));
-	switch (c->state) {
-	case KFB_CLIENT_IDLE:
+	if (c->state == KFB_CLIENT_IDLE)
 		return 0;
-	case KFB_CLIENT_CLOSED:
-		return close_one(c, out) || tell_lost(c, out);
-	default:
-		break;
-	}
 	for (i = 0; i < c->config.n_queues; i++) {
 		if (too_late(c, i, now_ms, out))
 			return 1;
@@ -338,6 +332,7 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 		return 1;
 	switch (c->state) {
 	case KFB_CLIENT_FAILED:
+	case KFB_CLIENT_CLOSED:
 		return tell_lost(c, out);
 	case KFB_CLIENT_OPENING:
 		return tell_lost(c, out) || next_opening(c, now_ms, out);

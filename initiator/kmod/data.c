@@ -120,6 +120,14 @@ void kfbk_rq_again(struct request *rq)
 	blk_mq_requeue_request(rq, true);
 }
 
+void kfbk_rq_interrupted(struct kfbk_rq *krq)
+{
+	WRITE_ONCE(krq->posted, false);
+	krq->torn = krq->is_write;
+	if (krq->copy != KFB_RETAIN_NONE)
+		kfbk_retain_over(krq->queue->dev, krq, false);
+}
+
 void kfbk_rq_step(struct request *rq, u32 len)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
@@ -155,10 +163,7 @@ static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 	/* A readback is, or will be, behind it: that one tells the end. */
 	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
 		return;
-	WRITE_ONCE(krq->posted, false);
-	krq->torn = krq->is_write;
-	if (krq->copy != KFB_RETAIN_NONE)
-		kfbk_retain_over(krq->queue->dev, krq, false);
+	kfbk_rq_interrupted(krq);
 	if (krq->strikes >= KFBK_STRIKES_MAX)
 		kfbk_rq_end(rq, BLK_STS_MEDIUM);
 	else

@@ -438,15 +438,15 @@ static noinline_for_stack void send_again(struct kfbk_queue *q,
 	struct kfb_dirty again = {};
 
 	list_for_each_entry_safe(flush, next, &q->dev->flushing, node) {
-		struct kfbk_rq *krq =
-			container_of(flush, struct kfbk_rq, flush);
+		struct kfbk_rq *krq;
 
 		if (!is_of_fua(flush) ||
 		    (flush->only >= 0 && flush->only != q->index))
 			continue;
+		krq = kfbk_rq_of(flush->rq);
 		kfb_dirty_cut(writes, krq->va, krq->len, &again);
 		list_del_init(&flush->node);
-		krq->torn = true;
+		kfbk_rq_interrupted(krq);
 		kfbk_rq_again(flush->rq);
 	}
 }

@@ -712,6 +712,11 @@ void kfbk_rq_step(struct request *rq, u32 len);
 void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
 /* Once more from the start of what is left. Context: any. */
 void kfbk_rq_again(struct request *rq);
+/*
+ * Nobody knows what has become of the operation of @krq: what it was to write may
+ * lie there in part, and its copy stands for nothing. Context: any.
+ */
+void kfbk_rq_interrupted(struct kfbk_rq *krq);
 /* Zeroes; fewer than @len when that is too much for one operation. */
 struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);
 int kfbk_zeroes_init(void);

@@ -298,10 +298,7 @@ static void take_back(struct kfbk_queue *q)
 
 	list_for_each_entry_safe(krq, next, &q->fua, node) {
 		list_del_init(&krq->node);
-		krq->posted = false;
-		krq->torn = true;
-		if (krq->copy != KFB_RETAIN_NONE)
-			kfbk_retain_over(q->dev, krq, false);
+		kfbk_rq_interrupted(krq);
 		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
 	}
 }

@@ -32,10 +32,6 @@ load() { # until the disk fails or is gone
 	done
 }
 
-is_over() { # is_over PROCESS
-	! kill -0 "$1" 2>/dev/null
-}
-
 force_detach() {
 	timeout $LONG_S brickctl detach --force "$DISK"
 	# What could not be made durable is told; it is gone all the same.

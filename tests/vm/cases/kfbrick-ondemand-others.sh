@@ -61,10 +61,6 @@ each() { # each read|write N...
 	done
 }
 
-is_gone() { # is_gone PROCESS
-	! kill -0 "$1" 2>/dev/null
-}
-
 sleeps_for_good() { # sleeps_for_good PROCESS: it waits for the disk
 	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]
 }
@@ -92,10 +88,6 @@ late() {
 
 # ---- a brick that has no memory for a while
 
-was_refused() { # was_refused map|unmap
-	grep -q "^refuse: $1" $BRICK_LOG
-}
-
 refused_for_a_while() { # refused_for_a_while map|unmap COMMAND...
 	_op=$1
 	shift
@@ -103,7 +95,7 @@ refused_for_a_while() { # refused_for_a_while map|unmap COMMAND...
 	touch "/tmp/refuse-$_op"
 	"$@" >/tmp/while.out 2>&1 &
 	_user=$!
-	check "$_op is refused" wait_for $LONG_S was_refused "$_op"
+	check "$_op is refused" wait_for $LONG_S brick_did refuse "$_op"
 	rm "/tmp/refuse-$_op"
 	check "$_op: that passes" wait $_user
 	check "disk and brick agree" mapped_is "$(cached mapped)"
@@ -185,7 +177,7 @@ busy() {
 	block read 8 >/tmp/busy.out 2>&1 &
 	_reader=$!
 	check "who wants that block does not wait for ever" \
-		wait_for $LONG_S is_gone $_reader || brickctl detach --force "$DISK"
+		wait_for $LONG_S is_over $_reader || brickctl detach --force "$DISK"
 	check_fails "but is told" wait $_reader
 	check "it is known why" grep -q "somebody else" "$CTL/last_error"
 	check "other blocks are read" each read 0 4
@@ -199,7 +191,7 @@ busy() {
 		wait_for $LONG_S sleeps_for_good $_reader
 	brickctl detach --force "$DISK" >/tmp/detach.out 2>&1 &
 	_detach=$!
-	check "it is detached meanwhile" wait_for $LONG_S is_gone $_detach
+	check "it is detached meanwhile" wait_for $LONG_S is_over $_detach
 	check "without a loss" wait $_detach
 	check "the other disk is detached" detach_disk "$_others"
 }

@@ -5,7 +5,7 @@
 # NEEDS: rdma nvdimm
 # KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
 # BIN: brickd brickctl powerfail-writer-disk powerfail-verify-disk
-# NVDIMM: 160M persist=cpu
+# NVDIMM: 288M persist=cpu
 # MEM: 2G
 # TIMEOUT: 7200
 

@@ -7,7 +7,7 @@
 # BIN: brickd brickd-caches brickd-lying brickctl
 # BIN: powerfail-writer-disk powerfail-verify-disk
 # GROUP: kfbrick
-# NVDIMM: 160M persist=mem-ctrl
+# NVDIMM: 288M persist=mem-ctrl
 # MEM: 2G
 # TIMEOUT: 7200
 

@@ -14,21 +14,13 @@
 LONG_S=200
 MIB=3 # of 4 that there is room for: the driver flushes at half of it
 
-has_done() { # has_done refuse|hold flush|map: the brick to such a request
-	grep -q "^$1: $2" $BRICK_LOG
-}
-
-has_ended() { # has_ended PROCESS
-	! kill -0 "$1" 2>/dev/null
-}
-
 # Until the driver has flushed by itself, which the brick refuses.
 put() {
 	: >$BRICK_LOG
 	touch /tmp/refuse-flush
 	_flushes=$(retained flushes)
 	dd if=/tmp/input of="$DISK" bs=64k count=$((MIB * 16)) oflag=direct \
-		conv=notrunc && wait_for $LONG_S has_done refuse flush || return
+		conv=notrunc && wait_for $LONG_S brick_did refuse flush || return
 	rm /tmp/refuse-flush
 	[ "$(retained flushes)" -gt "$_flushes" ]
 }
@@ -61,7 +53,7 @@ restore() {
 	check "the brick is killed" kill_brick
 	check "it serves again, and refuses" serve_brick
 	check "the disk's blocks are not mapped" \
-		wait_for $LONG_S has_done refuse map
+		wait_for $LONG_S brick_did refuse map
 	check "it is killed once more" kill_brick
 	rm /tmp/refuse-map
 	check "it serves, and refuses no more" serve_brick
@@ -81,11 +73,11 @@ leave() {
 	touch /tmp/hold-map
 	check "it serves again" serve_brick
 	check "it is asked to map, and does not answer" \
-		wait_for $LONG_S has_done hold map
+		wait_for $LONG_S brick_did hold map
 	rm /tmp/hold-map
 	: >$BRICK_LOG
 	detach_disk &
-	check "the disk is detached" wait_for 60 has_ended $!
+	check "the disk is detached" wait_for 60 is_over $!
 	check "its session has ended" wait_for 20 \
 		grep -q 'ends: goodbye' $BRICK_LOG
 	check "the brick is killed once more" kill_brick

@@ -68,6 +68,10 @@ restart_brick() {
 	serve_brick
 }
 
+brick_did() { # brick_did refuse|hold map|unmap|flush: brickd-refusing
+	grep -q "^$1: $2" $BRICK_LOG
+}
+
 kill_brick() {
 	kill -KILL "$BRICKD"
 	wait "$BRICKD" 2>/dev/null

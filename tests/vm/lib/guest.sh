@@ -109,6 +109,10 @@ wait_for() {
 	done
 }
 
+is_over() { # is_over PROCESS: one of this shell's
+	! kill -0 "$1" 2>/dev/null
+}
+
 # --- devices
 
 have() {
