@@ -200,6 +200,11 @@ static void pump_queue(struct kfbk_queue *q)
 
 /* ---- those who wait --------------------------------------------------- */
 
+static bool is_of_fua(const struct kfbk_flush *flush)
+{
+	return flush->rq && kfbk_rq_of(flush->rq)->fua;
+}
+
 /*
  * A flush that the driver wanted for itself has failed: the next one that
  * somebody asks for says so, even if it could be done by then. What a medium
@@ -210,7 +215,7 @@ static int tell(struct kfbk_device *dev, const struct kfbk_flush *flush,
 {
 	if (!flush->rq) {
 		dev->untold_error = error ?: dev->untold_error;
-	} else if (flush->only < 0) {
+	} else if (!is_of_fua(flush)) {
 		error = error ?: dev->untold_error;
 		dev->untold_error = 0;
 	}
@@ -347,11 +352,6 @@ void kfbk_flush_fail_all(struct kfbk_device *dev, int error)
 		finish(dev, flush, error);
 }
 
-static bool is_of_fua(const struct kfbk_flush *flush)
-{
-	return flush->rq && kfbk_rq_of(flush->rq)->fua;
-}
-
 /* Not those of writes with FUA: each hears of it when it is whole. */
 static void fail_plain(struct kfbk_device *dev)
 {
@@ -373,17 +373,14 @@ void kfbk_flush_lost(struct kfbk_queue *q)
 	kfbk_flush_anew(q->dev);
 }
 
-/*
- * Writes with FUA whose queue was lost: what they wrote may be another queue's to
- * flush from now on.
- */
-static void ask_all_queues(struct kfbk_queue *q)
+/* What writes with FUA wrote is no longer @q's to flush, but @heir's; -1: any's. */
+static void hand_over(struct kfbk_queue *q, int heir)
 {
 	struct kfbk_flush *flush;
 
 	list_for_each_entry(flush, &q->dev->flushing, node) {
 		if (flush->only == q->index)
-			flush->only = -1;
+			flush->only = heir;
 	}
 }
 
@@ -468,7 +465,7 @@ void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
 		/* There is a copy of each. */
 		if (dev->retain.mb && !dev->is_lossy) {
 			dev->replay.due |= !kfb_dirty_is_empty(&writes);
-			ask_all_queues(q);
+			hand_over(q, -1);
 			return;
 		}
 		send_again(q, &writes);
@@ -477,13 +474,13 @@ void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate)
 						       : KFB_LOSS_SUSPECT);
 		return;
 	}
-	ask_all_queues(q);
 	/* In a new session the blocks of a queue may be another's. */
 	if (q->index && dev->session_id != dev->client.session_id) {
 		take(q, &writes);
 		spin_lock(&first->lock);
 		kfb_flush_put(&first->flush, &writes);
 		spin_unlock(&first->lock);
+		hand_over(q, first->index);
 	}
 	/* Nobody waits for it, but the sooner the better. */
 	if (fate == KFB_FATE_FLUSH && dev->flush_mode != KFB_FLUSH_NONE) {

@@ -108,10 +108,6 @@ fua() {
 	check "FUA: it is detached" detach_disk
 }
 
-asks_to_flush() { # asks_to_flush N: more than N times
-	[ "$(counter messages)" -gt "$1" ]
-}
-
 # A write with FUA that is in a CPU's cache when the power fails: brickd, which is
 # stopped, has not flushed it yet.
 fua_cut() {
@@ -119,7 +115,7 @@ fua_cut() {
 	kill -STOP "$BRICKD"
 	put_4k /tmp/fua 0 -s >/tmp/fua.out 2>&1 &
 	FUA=$!
-	wait_for $LONG_S asks_to_flush "$_flushes"
+	wait_for $LONG_S counter_above messages "$_flushes"
 	_asked=$?
 	cut_power
 	[ $_asked -eq 0 ] && another_boot && serve_brick

@@ -84,6 +84,34 @@ leave() {
 	check "it serves" serve_brick
 }
 
+flush_requests() { # of the disk, that were answered
+	awk '{ print $16 }' "/sys/block/${DISK#/dev/}/stat"
+}
+
+# A write with FUA that waits for its flush when a new session begins, in which its
+# bytes are another queue's to flush. It waits for that one; told to be durable
+# before, it would be followed by the flush that O_SYNC wants.
+hand_over() {
+	check "a disk with two queues is attached" attach_disk --size 8M \
+		--queues 2 --reconnect-s 600 || exit
+	_flushes=$(counter messages) _asked=$(flush_requests)
+	kill -STOP "$BRICKD"
+	xfs_io -d -s -c "pwrite 2m 4k" "$DISK" >/tmp/fua.out 2>&1 &
+	_writer=$!
+	check "a write with FUA asks to flush" \
+		wait_for $LONG_S counter_above messages "$_flushes"
+	touch /tmp/refuse-flush
+	check "the brick is killed before it answers" kill_brick
+	: >$BRICK_LOG
+	check "it serves again, and refuses to flush" serve_brick
+	check_fails "the write hears of it" wait $_writer
+	check "before any flush of the disk" \
+		test "$(flush_requests)" -eq "$_asked"
+	rm /tmp/refuse-flush
+	check "the next flush is good" xfs_io -c fsync "$DISK"
+	check "it is detached" detach_disk
+}
+
 # What somebody else has allocated meanwhile is not freed when it cannot be had.
 first_write() {
 	ctl free 0x0+4 >/tmp/free.out 2>&1 # of the other parts
@@ -108,7 +136,7 @@ disk_setup
 check "a brick that refuses serves" restart_brick brickd-refusing || exit
 head -c $((MIB << 20)) /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-flush restore leave first_write}; do
+for part in ${KFB_PARTS:-flush restore leave hand_over first_write}; do
 	$part
 done
 disk_end

@@ -166,6 +166,10 @@ counter() { # counter NAME: of operations, over all queues of the disk
 		END { print n + 0 }' "$CTL/counters"
 }
 
+counter_above() { # counter_above NAME N
+	[ "$(counter "$1")" -gt "$2" ]
+}
+
 carrier_setup() { # carrier_setup NETDEV: dummy0 is made, for both ends in a guest
 	if [ "$PROVIDER" = verbs ]; then
 		rxe_setup rxe0 "$1" || return
