@@ -126,22 +126,23 @@ static void bad_message(struct kfbrick *k, const struct kfb_outcome *outcome,
 	const char *why = "the brick sent what it may not send";
 
 	if (error == -EKEYREJECTED) {
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "authentication failed: the key is not the one the "
-			 "brick has for client \"%s\", or it knows no such "
-			 "client",
-			 k->client_name ? k->client_name : "");
+		kfbl_say_why(
+			k,
+			"authentication failed: the key is not the one the "
+			"brick has for client \"%s\", or it knows no such "
+			"client",
+			k->client_name ? k->client_name : "");
 		return;
 	}
 	if (outcome->status) {
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "the brick refused %s: %s", kfb_op_name(outcome->op),
-			 kfb_status_text(outcome->status));
+		kfbl_say_why(k, "the brick refused %s: %s",
+			     kfb_op_name(outcome->op),
+			     kfb_status_text(outcome->status));
 		return;
 	}
 	if (error == -ESTALE)
 		why = "this is another brick than expected";
-	snprintf(k->lost_why, sizeof(k->lost_why), "%s", why);
+	kfbl_say_why(k, "%s", why);
 }
 
 void kfbl_received(struct kfbrick *k, struct kfbl_queue *q,

@@ -78,6 +78,21 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 			 next_step(outcome->status));
 }
 
+void kfbl_vsay_why(struct kfbrick *k, const char *fmt, va_list ap)
+{
+	vsnprintf(k->lost_why, sizeof(k->lost_why), fmt, ap);
+	k->why_is_said = true;
+}
+
+void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	kfbl_vsay_why(k, fmt, ap);
+	va_end(ap);
+}
+
 const char *kfbl_why(const struct kfbrick *k)
 {
 	if (*k->lost_why)

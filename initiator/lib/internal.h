@@ -17,6 +17,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -232,6 +233,7 @@ struct kfbrick {
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
+	bool why_is_said; /* since a connection was last begun */
 
 	/* control: receive buffers, send buffers, readback sinks, bounce */
 	uint8_t *control;
@@ -283,6 +285,12 @@ int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
 /* A brick's refusal: what was asked for, and the status in words. */
 int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Why a connection cannot be made, or is lost, for kfbl_why(). */
+void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void kfbl_vsay_why(struct kfbrick *k, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 /* Why the newest connection was lost. */
 const char *kfbl_why(const struct kfbrick *k);

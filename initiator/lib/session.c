@@ -48,7 +48,7 @@ void kfbl_lost(struct kfbrick *k, struct kfbl_queue *q, int error,
 	if (kfb_engine_state(&k->client.queues[q->index].engine) !=
 	    KFB_CONN_CLOSING) {
 		va_start(ap, fmt);
-		vsnprintf(k->lost_why, sizeof(k->lost_why), fmt, ap);
+		kfbl_vsay_why(k, fmt, ap);
 		va_end(ap);
 	}
 	kfb_client_lost(&k->client, q->index, kfbl_now_ms(), error);
@@ -70,6 +70,7 @@ static void connect_queue(struct kfbrick *k, struct kfbl_queue *q,
 
 	q->n_rx = 0;
 	q->n_unsent = 0;
+	k->why_is_said = false;
 	rc = kfbl_link_open(&q->link, &k->fabric);
 	if (!rc) {
 		/* For what may come right after the accept. */
@@ -84,9 +85,8 @@ static void connect_queue(struct kfbrick *k, struct kfbl_queue *q,
 					   action->hello, action->hello_len));
 	}
 	if (rc) {
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "cannot %s to %s: %s", what, k->url.text,
-			 strerror(-rc));
+		kfbl_say_why(k, "cannot %s to %s: %s", what, k->url.text,
+			     strerror(-rc));
 		kfb_client_lost(&k->client, q->index, kfbl_now_ms(), rc);
 		return;
 	}
@@ -99,6 +99,9 @@ static void close_queue(struct kfbrick *k, struct kfbl_queue *q)
 {
 	kfbl_link_close(&q->link);
 	q->n_unsent = 0;
+	/* The client gave it up by itself: what was said is of an older loss. */
+	if (!k->why_is_said)
+		k->lost_why[0] = '\0';
 	kfbl_io_lost(k, q);
 	kfbl_flush_lost(k, q->index);
 	kfb_client_closed(&k->client, q->index);
@@ -171,10 +174,10 @@ static void accepted(struct kfbrick *k, struct kfbl_queue *q, const void *data,
 	rc = kfb_client_accepted(&k->client, q->index, data, len,
 				 kfbl_now_ms());
 	if (rc) {
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 rc == -ESTALE ? "%s has forgotten this session"
-				       : "%s is no brick of this protocol",
-			 k->url.text);
+		kfbl_say_why(k,
+			     rc == -ESTALE ? "%s has forgotten this session"
+					   : "%s is no brick of this protocol",
+			     k->url.text);
 		return;
 	}
 	rc = kfbl_post_receives(
@@ -190,18 +193,17 @@ static void say_refused(struct kfbrick *k, const struct kfb_reject *reject,
 			int error)
 {
 	if (reject->status)
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "%s refuses the connection: %s", k->url.text,
-			 kfb_status_text(reject->status));
+		kfbl_say_why(k, "%s refuses the connection: %s", k->url.text,
+			     kfb_status_text(reject->status));
 	else if (error == FI_ECONNREFUSED)
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "%s refuses the connection: is brickd running there, "
-			 "on this port and this fabric?",
-			 k->url.text);
+		kfbl_say_why(
+			k,
+			"%s refuses the connection: is brickd running there, "
+			"on this port and this fabric?",
+			k->url.text);
 	else
-		snprintf(k->lost_why, sizeof(k->lost_why),
-			 "cannot connect to %s: %s", k->url.text,
-			 fi_strerror(error));
+		kfbl_say_why(k, "cannot connect to %s: %s", k->url.text,
+			     fi_strerror(error));
 }
 
 static int refused_errno(int error)

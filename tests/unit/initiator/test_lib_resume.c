@@ -50,12 +50,33 @@ static void a_request_is_sent_again_as_soon_as_the_queue_is_back(void **state)
 	assert_int_equal(n_overslept, 0);
 }
 
+/* Whose loss nobody gives a reason for has no older loss's. */
+static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
+{
+	struct kfbrick_config config = lib_config();
+	struct kfbrick_completion done;
+	struct kfbrick_info info;
+
+	config.reconnect_ms = 5 * SHORT_TIMEOUT_MS;
+	config.timeout_ms = SHORT_TIMEOUT_MS;
+	rules->lease_ms = SHORT_TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->drop_once = KFB_OP_INFO;
+	assert_int_equal(kfbrick_get_info(k, &info), 0);
+	assert_true(k->lost_why[0]);
+	rules->no_answer = true;
+	rules->silent_op = KFB_OP_PING;
+	assert_int_equal(kfbrick_poll(k, &done, 1, TIMEOUT_MS), -ECONNRESET);
+	lib_says("did not answer in time");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_request_is_sent_again_as_soon_as_the_queue_is_back,
 			lib_setup, lib_teardown),
+		UNCONNECTED(what_was_said_of_a_loss_is_not_said_of_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
