@@ -11,11 +11,6 @@
 # TIMEOUT: 900
 
 LONG_S=200
-FAULT=$FABRIC/fault
-
-fault_count() { # fault_count NAME: of the fault layer's counters
-	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
-}
 
 read_waiting() { # what is lost on the brick, before it is written again
 	dd if="$DISK" of=/tmp/waited bs=16k count=1 iflag=direct 2>/dev/null &&
@@ -67,10 +62,6 @@ attach_lossy() { # attach_lossy MB
 		--provider "fault;$PROVIDER" --retain-mb "$1"
 }
 
-count_above() { # count_above NAME N
-	[ "$(fault_count "$1")" -gt "$2" ]
-}
-
 put_4k() { # put_4k FILE BLOCK [OPTION]: at the block's end
 	xfs_io -d $3 -c "pwrite -i $1 $((($2 * 512 + 511) * 4096)) 4k" "$DISK"
 }
@@ -84,10 +75,10 @@ fua_over() {
 	for _block in $BLOCKS; do
 		put_4k /tmp/zero "$_block" || return
 	done
-	echo 2 >$FAULT/lose_recv_nth
+	echo 2 >"$FAULT/lose_recv_nth"
 	put_4k /tmp/fua 0 -s &
 	FUA=$!
-	wait_for $LONG_S count_above lost "$_lost"
+	wait_for $LONG_S fault_count_above lost "$_lost"
 }
 
 fua_is_there() {
@@ -146,8 +137,7 @@ fua_under_way() {
 
 # What the brick's network card has acknowledged stays in it until something on
 # the same queue flushes it, and goes with the power.
-modprobe kfabric_fault || bail "the fault layer loads"
-echo 1 >$FAULT/power
+fault_setup power=1
 disk_setup "lease-ms = 600000"
 head -c $((4 * KIB << 10)) /dev/zero >/tmp/zero
 
@@ -195,7 +185,5 @@ for mb in 64 4; do
 done
 fua
 fua_under_way
-echo 1 >$FAULT/reset
 same_boot
-disk_end
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end disk_end

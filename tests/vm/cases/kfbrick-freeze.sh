@@ -14,23 +14,8 @@ LONG_S=200
 SIZE_MIB=48
 FILES=300
 
-make_tree() { # make_tree FOLDER
-	mkdir -p "$1"
-	awk -v n=$FILES -v top="$1" 'BEGIN { for (i = 0; i < n; i++) {
-		p = top "/file" i
-		for (j = 0; j < i * 3; j++)
-			printf "%d line %d of file %d\n", i * j, j, i > p
-		printf "end of %d\n", i > p
-		close(p)
-	} }'
-}
-
-sums() { # sums FOLDER
-	(cd "$1" && find . -type f | sort | xargs sha256sum)
-}
-
 same_tree() { # same_tree FOLDER
-	sums "$1" >/tmp/sums.got && cmp /tmp/sums /tmp/sums.got
+	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums /tmp/sums.got
 }
 
 append_on_and_on() { # until the file stop is there
@@ -51,8 +36,8 @@ copy_blocks() {
 disk_setup "lease-ms = 3000"
 modprobe -q ext4
 mkdir -p /mnt /copy
-make_tree /tree
-sums /tree >/tmp/sums
+make_tree /tree $FILES
+tree_sums /tree >/tmp/sums
 check "a disk for the copy is attached" attach_disk --base 0x10000000 \
 	--size ${SIZE_MIB}M || exit
 COPY=$DISK

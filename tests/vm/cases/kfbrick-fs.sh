@@ -11,40 +11,6 @@
 
 FILES=5200
 
-# The guest's own files in many folders, with what each has of its own.
-make_tree() { # make_tree FOLDER
-	mkdir -p "$1" && cd "$1" || return
-	awk -v n=$FILES 'BEGIN { for (i = 0; i < n; i++) {
-		f = sprintf("d%02d/s%d", i % 52, int(i / 1000))
-		if (!(f in made)) { made[f] = 1; system("mkdir -p " f) }
-		p = f "/file" i
-		for (j = 0; j < i % 40; j++)
-			printf "%d line %d of file %d\n", i * j, j, i > p
-		printf "end of %d\n", i > p
-		close(p)
-	} }'
-	cp -a /bin/busybox /bin/brickd /bin/brickctl .
-	cd /
-}
-
-sums() { # sums FOLDER
-	(cd "$1" && find . -type f | sort | xargs sha256sum)
-}
-
-check_fs() { # check_fs FS: without repairing anything
-	case $1 in
-	ext4) fsck.ext4 -f -n "$DISK" ;;
-	xfs) xfs_repair -n "$DISK" ;;
-	esac
-}
-
-make_fs() {
-	case $1 in
-	ext4) mkfs.ext4 -q -F "$DISK" ;;
-	xfs) mkfs.xfs -q -f -K "$DISK" ;;
-	esac
-}
-
 with_fs() { # with_fs FS OPTION...: of attach
 	fs=$1
 	shift
@@ -59,7 +25,7 @@ with_fs() { # with_fs FS OPTION...: of attach
 	check "$fs: attach" attach_disk --size 320M "$@"
 	check "$fs: it is clean" check_fs "$fs"
 	check "$fs: mount" mount -t "$fs" "$DISK" /mnt
-	sums /mnt/tree >/tmp/sums.$fs
+	tree_sums /mnt/tree >/tmp/sums.$fs
 	check "$fs: every file is what it was" cmp /tmp/sums /tmp/sums.$fs
 	check "$fs: umount" umount /mnt
 	check "$fs: detach" detach_disk
@@ -70,8 +36,9 @@ disk_setup
 modprobe -q ext4
 modprobe -q xfs
 mkdir -p /mnt
-make_tree /tree
-sums /tree >/tmp/sums
+make_tree /tree $FILES
+cp -a /bin/busybox /bin/brickd /bin/brickctl /tree
+tree_sums /tree >/tmp/sums
 check "the tree has $FILES files" test "$(wc -l </tmp/sums)" -ge $FILES
 with_fs ext4 --queues 2
 with_fs xfs --thin --queues 4

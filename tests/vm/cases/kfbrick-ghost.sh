@@ -11,18 +11,9 @@
 # TIMEOUT: 900
 
 LONG_S=200
-FAULT=$FABRIC/fault
 ROUNDS=${KFB_ROUNDS:-2}
 BLOCKS="0 1 2 3"
 KIB=16
-
-fault_count() { # fault_count NAME: of the fault layer's counters
-	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
-}
-
-count_above() { # count_above NAME N
-	[ "$(fault_count "$1")" -gt "$2" ]
-}
 
 put() { # put FILE: into each block, direct, not flushed
 	for _block in $BLOCKS; do
@@ -52,10 +43,10 @@ lose_answer() {
 	_lost=$(fault_count lost)
 	dd if=/dev/zero of="$DISK" bs=4k count=1 seek=256 oflag=direct \
 		conv=notrunc 2>/tmp/dd.err || return
-	echo 1 >$FAULT/lose_recv_nth
+	echo 1 >"$FAULT/lose_recv_nth"
 	xfs_io -c fsync "$DISK" &
 	FLUSH=$!
-	wait_for $LONG_S count_above lost "$_lost"
+	wait_for $LONG_S fault_count_above lost "$_lost"
 }
 
 put_old() { # and see that all of it is held back
@@ -68,21 +59,21 @@ put_old() { # and see that all of it is held back
 
 # Power off: what the new connection carries arrives at once.
 come_back() {
-	echo 0 >$FAULT/power
+	echo 0 >"$FAULT/power"
 	wait $FLUSH
 }
 
 # Connections end, and what they had under way arrives, some of it or all.
 let_go() {
 	_cuts=$(fault_count power_cuts)
-	echo 1 >$FAULT/power_cut
-	count_above power_cuts "$_cuts"
+	echo 1 >"$FAULT/power_cut"
+	fault_count_above power_cuts "$_cuts"
 }
 
 round() { # round N
 	head -c $((4 * KIB << 10)) /dev/urandom >/tmp/old
 	head -c $((4 * KIB << 10)) /dev/urandom >/tmp/new
-	echo 1 >$FAULT/power
+	echo 1 >"$FAULT/power"
 	check "$1: a disk is attached" attach_disk --size 8M --queues 1 \
 		--reconnect-s 600 --timeout 20 --retain-mb $(($1 % 2 * 8)) \
 		--provider 'fault;verbs' || exit
@@ -91,7 +82,7 @@ round() { # round N
 	check "$1: old bytes are written and held back" put_old
 	check "$1: the disk comes back over another connection" come_back
 	check "$1: they have arrived before that" \
-		count_above drained_lines "$drained_since"
+		fault_count_above drained_lines "$drained_since"
 	check "$1: newer bytes are written, durably" put_new
 	check "$1: newer bytes are read" holds /tmp/new
 	check "$1: whatever is still held back is let go" let_go
@@ -102,14 +93,11 @@ round() { # round N
 	check "$1: it is detached again" detach_disk
 }
 
-modprobe kfabric_fault || bail "the fault layer loads"
-echo 1 >$FAULT/keep_on_close
+fault_setup keep_on_close=1
 disk_setup "lease-ms = 600000"
 i=0
 while [ $i -lt "$ROUNDS" ]; do
 	i=$((i + 1))
 	round $i
 done
-echo 1 >$FAULT/reset
-disk_end
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end disk_end

@@ -12,7 +12,6 @@
 
 LONG_S=200
 KILLS=${KFB_KILLS:-3}
-FAULT=$FABRIC/fault
 
 kill_once() {
 	kill_brick
@@ -20,18 +19,11 @@ kill_once() {
 		wait_for $LONG_S state_is up
 }
 
-cuts() { # so many connections were cut
-	awk '$1 == "link_cuts" { print $2 }' $FAULT/counters
-}
-
-cuts_above() { # cuts_above N
-	[ "$(cuts)" -gt "$1" ]
-}
-
 cut_once() { # soon, under an operation
-	_cuts=$(cuts)
-	echo 10 >$FAULT/cut_nth
-	wait_for $LONG_S cuts_above "$_cuts" && wait_for $LONG_S state_is up
+	_cuts=$(fault_count link_cuts)
+	echo 10 >"$FAULT/cut_nth"
+	wait_for $LONG_S fault_count_above link_cuts "$_cuts" &&
+		wait_for $LONG_S state_is up
 }
 
 under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
@@ -56,7 +48,6 @@ under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
 disk_setup "lease-ms = 3000"
 under_fio kills kill_once
 under_fio "kills with copies" kill_once --retain-mb 8
-modprobe kfabric_fault || bail "the fault layer loads"
+fault_setup
 under_fio cuts cut_once --retain-mb 8 --provider "fault;$PROVIDER"
-disk_end
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end disk_end

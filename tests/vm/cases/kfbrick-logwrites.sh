@@ -22,7 +22,7 @@ export DM_DISABLE_UDEV=1
 
 # The disk below the log; its file system is made before anything is logged.
 make_logged() {
-	attach_disk --size "$SIZE" --queues 2 && make_fs || return
+	attach_disk --size "$SIZE" --queues 2 && make_fs "$TYPE" || return
 	dd if="$DISK" of=/tmp/replayed bs=1M 2>/dev/null || return
 	rm -f /tmp/log
 	truncate -s ${LOG_MIB}M /tmp/log
@@ -55,7 +55,7 @@ look() { # look SYNCS: so many are durable
 	_verdict=0
 	[ "$1" -eq 0 ] || powerfail-files verify /tmp/notes "$PLACE/d" "$1" ||
 		_verdict=$?
-	umount "$PLACE" && check_fs && return $_verdict
+	umount "$PLACE" && check_fs "$TYPE" && return $_verdict
 }
 
 # replay_all: at every flush; FLUSHES and MARK, that of the last one, are known

@@ -14,10 +14,7 @@
 LONG_S=300
 CUTS=${KFB_CUTS:-2}
 SEED=${KFB_SEED:-1}
-FAULT=$FABRIC/fault
-MD=/sys/block/md0/md
 SIZE_MIB=12
-export MDADM_NO_UDEV=1
 
 # Only what brick 0's card holds is lost: its disk alone is above the model.
 attach_half() {
@@ -28,27 +25,11 @@ attach_half() {
 		--reconnect-s 60 --retain-mb 0 $_model
 }
 
-missing() { # missing N: so many halves
-	[ "$(cat $MD/degraded)" -eq "$1" ]
-}
-
-is_whole() { # and nothing is being copied
-	missing 0 && [ "$(cat $MD/sync_action)" = idle ]
-}
-
-lost_lines() {
-	awk '$1 == "lost_lines" { print $2 }' "$FAULT/counters"
-}
-
-has_flushed() { # has_flushed N: so many flushes are noted
-	[ -e /tmp/notes ] && [ "$(wc -l </tmp/notes)" -gt "$1" ]
-}
-
 # md learns it from the first request that fails: the disk has lost writes.
 lose_power() {
 	brick 0
 	rm -f /tmp/notes
-	_lines=$(lost_lines)
+	_lines=$(fault_count lost_lines)
 	powerfail-writer-disk --jobs 2 --batch 4 --fua --size 6M \
 		--seed $((SEED * 1000 + _i)) /tmp/notes /dev/md0 \
 		>/tmp/writer.out 2>&1 &
@@ -83,22 +64,10 @@ compare() {
 	wait_for $LONG_S is_whole && [ "$(cat $MD/mismatch_cnt)" -eq 0 ]
 }
 
-modprobe kfabric_fault || bail "the fault layer loads"
-echo 1 >"$FAULT/power"
-echo "$SEED" >"$FAULT/seed"
+fault_setup power=1 seed="$SEED"
 bricks_setup 2 "lease-ms = 600000"
-modprobe raid1 || bail "the kernel's RAID1 loads"
-mkdir -p /run/mdadm
-for n in 0 1; do
-	brick $n
-	check "a disk of brick $n is attached" attach_half || exit
-	half="${half:-} $DISK"
-done
-# shellcheck disable=SC2086 # two words
-check "they become a RAID1 with a bitmap" mdadm --create /dev/md0 --run \
-	--level=1 --raid-devices=2 --metadata=1.0 --bitmap=internal $half || exit
-check "both halves are made the same" wait_for $LONG_S is_whole
-_i=0 total=$(lost_lines)
+make_md
+_i=0 total=$(fault_count lost_lines)
 while [ $_i -lt "$CUTS" ]; do
 	_i=$((_i + 1))
 	check "cut $_i: a half loses its power, and md knows" lose_power || {
@@ -112,13 +81,8 @@ while [ $_i -lt "$CUTS" ]; do
 	check "cut $_i: nothing is lost now" \
 		powerfail-verify-disk /tmp/notes /dev/md0
 done
-check "bytes were really lost" test "$(lost_lines)" -gt "$total"
-check "it is stopped" mdadm --stop /dev/md0
-for n in 0 1; do
-	brick $n
-	check "the disk of brick $n is detached" detach_disk
-done
-echo 1 >"$FAULT/reset"
+check "bytes were really lost" test "$(fault_count lost_lines)" -gt "$total"
+check "it is stopped" stop_md
+detach_halves
 same_boot
-bricks_end 2
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end bricks_end 2

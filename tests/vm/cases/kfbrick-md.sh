@@ -13,28 +13,14 @@
 
 LONG_S=300
 KILLS=${KFB_KILLS:-2}
-MD=/sys/block/md0/md
 SIZE_MIB=24
 FIO_MIB=16
 # In one mapping of the bitmap's.
 MISSED_KIB=64
-export MDADM_NO_UDEV=1
 
 attach_half() { # I/O must end when the brick stays away, or md never knows
 	attach_it --size ${SIZE_MIB}M --queues 2 --fail io-error \
 		--reconnect-s 2
-}
-
-missing() { # missing N: so many halves
-	[ "$(cat $MD/degraded)" -eq "$1" ]
-}
-
-is_idle() {
-	[ "$(cat $MD/sync_action)" = idle ]
-}
-
-is_whole() { # and nothing is being copied
-	missing 0 && is_idle
 }
 
 sectors() { # written to this half's disk so far
@@ -103,23 +89,8 @@ same_halves() { # the superblock and bitmap are behind the data
 	cmp /tmp/half0 /tmp/half1
 }
 
-stop_md() {
-	mdadm --stop /dev/md0
-}
-
 bricks_setup 2 "lease-ms = 3000"
-modprobe raid1 || bail "the kernel's RAID1 loads"
-mkdir -p /run/mdadm
-for n in 0 1; do
-	brick $n
-	check "a disk of brick $n is attached" attach_half || exit
-	half="${half:-} $DISK"
-done
-# shellcheck disable=SC2086 # two words
-check "they become a RAID1 with a bitmap" mdadm --create /dev/md0 --run \
-	--level=1 --raid-devices=2 --metadata=1.0 --bitmap=internal \
-	--bitmap-chunk=64K $half || exit
-check "both halves are made the same" wait_for $LONG_S is_whole
+make_md --bitmap-chunk=64K
 kills
 check "nothing is being copied" wait_for $LONG_S is_whole
 bitmap_resync
@@ -129,8 +100,5 @@ check "and finds no difference" test "$(cat $MD/mismatch_cnt)" -eq 0
 size_kib=$(($(cat /sys/block/md0/size) / 2))
 check "it is stopped" stop_md
 check "both halves hold the same, byte by byte: $size_kib KiB" same_halves
-for n in 0 1; do
-	brick $n
-	check "the disk of brick $n is detached" detach_disk
-done
+detach_halves
 bricks_end 2

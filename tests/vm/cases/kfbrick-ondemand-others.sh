@@ -14,34 +14,12 @@
 LONG_S=200
 LEASE="lease-ms = 60000"
 
-brickctl_as() { # brickctl_as CLIENT SECONDS ARGUMENT...
-	_client=$1 _seconds=$2
-	shift 2
-	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout "$_seconds" \
-		--brick "$CARRIER://$BRICK_IP" --client "$_client" \
-		--key-file $KEY "$@"
-}
-
-other() {
-	brickctl_as other 60 "$@"
-}
-
 attach_for() { # attach_for SECONDS OPTION...: with that timeout
 	_timeout=$1
 	shift
 	DISK=$(brickctl_as a "$_timeout" attach "$@") || return
 	CTL=/sys/block/${DISK#/dev/}/kfbrick
 	wait_for 10 test -b "$DISK"
-}
-
-allocated() { # so many blocks the brick has of ours
-	ctl list | awk '/^0x/ { n += $2 } END { print n + 0 }'
-}
-
-mapped_is() { # mapped_is N: so many, by the disk and by the brick
-	_n=$(ctl list mine | awk '/^0x/ { n += $2 } END { print n + 0 }')
-	echo "brick: $_n, disk: $(cached mapped), wanted $1"
-	[ "$_n" -eq "$1" ] && [ "$(cached mapped)" -eq "$1" ]
 }
 
 block() { # block read|write N: some KiB of it
@@ -212,13 +190,13 @@ taken() {
 }
 
 discarded() {
-	_before=$(allocated)
+	_before=$(listed)
 	check "a thin disk with two blocks mapped is attached" attach_disk \
 		--base 64M --size 16 --thin --map-cache 2 || exit
 	check "four blocks are written" each write 0 2 4 6
 	check "one that is not mapped is discarded" \
 		blkdiscard -o 4M -l 2M "$DISK"
-	check "and freed" test "$(allocated)" -eq $((_before + 3))
+	check "and freed" test "$(listed)" -eq $((_before + 3))
 	check "another client gets the other one" other write 64M -i /tmp/other
 	check_fails "the disk cannot discard it any more" \
 		blkdiscard -o 0 -l 2M "$DISK"

@@ -11,13 +11,8 @@
 # TIMEOUT: 900
 
 LONG_S=200
-FAULT=$FABRIC/fault
 BLOCKS=6
 KIB=64
-
-fault_count() { # fault_count NAME: of the fault layer's counters
-	awk -v name="$1" '$1 == name { print $2 }' $FAULT/counters
-}
 
 put() { # put FILE: some of it into each block, the next one unmaps the last
 	_block=0
@@ -46,8 +41,7 @@ attach() { # attach MAPPED MB
 		--provider 'fault;verbs' --map-cache "$1" --retain-mb "$2"
 }
 
-modprobe kfabric_fault || bail "the fault layer loads"
-echo 1 >$FAULT/power
+fault_setup power=1
 disk_setup "lease-ms = 600000"
 head -c $((BLOCKS * KIB << 10)) /dev/urandom >/tmp/old
 head -c $((BLOCKS * KIB << 10)) /dev/urandom >/tmp/new
@@ -88,7 +82,5 @@ check "the power fails once more" fail_power
 check "the disk is up once more" wait_for $LONG_S state_is up
 check "still nothing is lost" holds /tmp/new 0 1 2 3 4 5
 check "it is detached" detach_disk
-echo 1 >$FAULT/reset
 same_boot
-disk_end
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end disk_end

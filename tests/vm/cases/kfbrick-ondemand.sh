@@ -15,29 +15,8 @@ LONG_S=200
 SECONDS_EACH=${KFB_FIO_S:-12}
 BLOCKS=64
 
-fio_run() { # fio_run NAME OPTION...
-	_name=$1
-	shift
-	fio --name="$_name" --filename="$DISK" --ioengine=libaio --direct=1 \
-		--time_based --runtime="$SECONDS_EACH" --size=$((BLOCKS * 2))M \
-		--verify=crc32c --verify_fatal=1 --do_verify=1 \
-		--verify_backlog=256 --group_reporting --randseed=4711 "$@" \
-		>/tmp/fio.out 2>&1
-	_status=$?
-	grep -E 'err=|verify' /tmp/fio.out
-	return $_status
-}
-
-allocated() { # allocated N: the brick has so many blocks of ours
-	_n=$(ctl list | awk '/^0x/ { n += $2 } END { print n + 0 }')
-	echo "$_n allocated, wanted $1"
-	[ "$_n" -eq "$1" ]
-}
-
-mapped_is() { # mapped_is N: so many, by the disk and by the brick
-	_n=$(ctl list mine | awk '/^0x/ { n += $2 } END { print n + 0 }')
-	echo "brick: $_n, disk: $(cached mapped), wanted $1"
-	[ "$_n" -eq "$1" ] && [ "$(cached mapped)" -eq "$1" ]
+fio_here() { # fio_here NAME OPTION...
+	fio_verify "$SECONDS_EACH" $((BLOCKS * 2)) "$@"
 }
 
 grew() { # grew NAME VALUE: it is more than that now
@@ -60,12 +39,12 @@ eighth() {
 		--size $BLOCKS --queues 2 --map-cache $((BLOCKS / 8)) || exit
 	check "hardly anything is mapped yet" test "$(cached mapped)" -le 1
 	check "its blocks are allocated" allocated $BLOCKS
-	check "fio finds no error: random" fio_run random --bs=4k \
-		--iodepth=16 --rw=randrw --fsync=32
+	check "fio finds no error: random" fio_here random \
+		--bs=4k --iodepth=16 --rw=randrw --fsync=32
 	check "as many are mapped as may be" mapped_is $((BLOCKS / 8))
 	check "others went for them" grew evictions $((BLOCKS / 8))
-	check "fio finds no error: in a row, large" fio_run row --bs=256k \
-		--iodepth=8 --rw=rw
+	check "fio finds no error: in a row, large" fio_here row \
+		--bs=256k --iodepth=8 --rw=rw
 	_ahead=$(cached prefetches) _used=$(cached prefetch_hits)
 	check "it is read from end to end" dd if="$DISK" of=/dev/null \
 		bs=1M iflag=direct
@@ -85,8 +64,8 @@ thin_eighth() {
 	ctl free 0x0+$BLOCKS >/dev/null
 	check "a thin one is attached" attach_disk --size $BLOCKS --queues 3 \
 		--thin --map-cache $((BLOCKS / 8)) || exit
-	check "fio finds no error: writes and trims" fio_run trim --bs=4k \
-		--iodepth=16 --rw=randtrimwrite
+	check "fio finds no error: writes and trims" fio_here trim \
+		--bs=4k --iodepth=16 --rw=randtrimwrite
 	check "all is written" dd if=/tmp/input of="$DISK" bs=1M \
 		count=$((BLOCKS * 2)) oflag=direct conv=notrunc
 	check "that is every block" allocated $BLOCKS

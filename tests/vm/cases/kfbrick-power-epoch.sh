@@ -12,7 +12,6 @@
 # TIMEOUT: 900
 
 LONG_S=200
-FAULT=$FABRIC/fault
 export DIRTY_SHUTDOWNS=/tmp/dirty
 
 put() { # put NAME: direct, not flushed
@@ -54,8 +53,7 @@ tells_the_truth() { # tells_the_truth WHAT STATE
 	fi
 }
 
-modprobe kfabric_fault || bail "the fault layer loads"
-echo 1 >"$FAULT/power"
+fault_setup power=1
 echo 3 >$DIRTY_SHUTDOWNS
 disk_setup "lease-ms = 600000"
 for name in old new; do
@@ -104,6 +102,4 @@ for entry in /mnt/store:lossy memory:64M:failed; do
 	tells_the_truth "$store" "${entry##*:}"
 done
 
-echo 1 >"$FAULT/reset"
-disk_end
-check "the fault layer unloads" rmmod kfabric_fault
+fault_end disk_end

@@ -12,34 +12,8 @@
 # MEM: 1G
 # TIMEOUT: 7200
 
-LONG_S=600
-BRICK_IP=$SERVER_IP
 REBOOTS=${KFB_REBOOTS:-1}
 SIZE_MIB=16
-
-to_be_killed() {
-	peer_has "kill-$BOOT" || peer_has "done"
-}
-
-server() {
-	dax=$(devdax_setup) || bail "boot $BOOT: there is a devdax namespace"
-	configure_brick "$dax" "$BRICK_IP" "lease-ms = 3000"
-	[ "$BOOT" -gt 1 ] ||
-		check "devdax is formatted" brickd format "$dax" --force
-	check "brickd serves it" serve_brick || diag "$(cat $BRICK_LOG)"
-	announce "serving-$BOOT"
-	check "the client tells how it goes on" wait_for 7000 to_be_killed
-	if ! peer_has "done"; then
-		die_and_boot
-	fi
-	check "brickd stops" stop_brick
-}
-
-reboot_brick() { # the next boot's number is in boot
-	announce "kill-$boot"
-	boot=$((boot + 1))
-	wait_for $LONG_S state_is away && wait_peer "serving-$boot" $LONG_S
-}
 
 survives() {
 	reboot_brick && wait_for $LONG_S state_is up
@@ -79,21 +53,10 @@ without_copies() {
 	check_fails "detaching says so" detach_disk
 }
 
-client() {
+with_disks() {
 	boot=1
-	check "brickd serves" wait_peer serving-1 $LONG_S || return
-	modprobe kfabric_verbs
-	check "the driver loads" modprobe kfbrick || return
 	with_copies
 	without_copies
-	check "the driver unloads" rmmod kfbrick
-	check "no object is left open" wait_for 30 fabric_idle
 }
 
-check "boot $BOOT: the wire is up" net_setup || exit
-check "boot $BOOT: soft RoCE starts on eth0" rxe_setup rxe0 eth0 || exit
-make_key
-[ "$BOOT" -gt 1 ] || check "the guests meet" meet up $LONG_S || exit
-$ROLE
-announce "done"
-check "the guests part" meet bye $LONG_S
+reboots

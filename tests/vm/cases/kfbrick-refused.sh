@@ -127,11 +127,6 @@ first_write() {
 	check "it is detached" detach_disk
 }
 
-other() {
-	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout 60 \
-		--brick "$CARRIER://$BRICK_IP" --client other --key-file $KEY "$@"
-}
-
 disk_setup
 check "a brick that refuses serves" restart_brick brickd-refusing || exit
 head -c $((MIB << 20)) /dev/urandom >/tmp/input

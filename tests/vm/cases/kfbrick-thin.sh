@@ -9,12 +9,6 @@
 # MEM: 2G
 # TIMEOUT: 900
 
-allocated() { # allocated N: the brick has so many blocks of ours
-	_n=$(ctl list | awk '/^0x/ { n += $2 } END { print n + 0 }')
-	echo "$_n allocated, wanted $1"
-	[ "$_n" -eq "$1" ]
-}
-
 is_zero() { # is_zero OFFSET_MIB MIB
 	dd if="$DISK" bs=1M skip="$1" count="$2" iflag=direct 2>/dev/null |
 		tr -d '\000' | wc -c | grep -q '^0$'

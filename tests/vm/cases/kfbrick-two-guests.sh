@@ -20,41 +20,11 @@ load() {
 	modprobe kfabric_verbs && modprobe kfbrick
 }
 
-make_tree() { # make_tree FOLDER: the same in both guests
-	awk -v n=$FILES -v top="$1" 'BEGIN { for (i = 0; i < n; i++) {
-		f = top "/d" i % 50
-		if (!(f in made)) { made[f] = 1; system("mkdir -p " f) }
-		p = f "/file" i
-		for (j = 0; j < i % 40; j++)
-			printf "%d line %d of file %d\n", i * j, j, i > p
-		printf "end of %d\n", i > p
-		close(p)
-	} }'
-}
-
-sums() { # sums FOLDER
-	(cd "$1" && find . -type f | sort | xargs sha256sum)
-}
-
 same_tree() { # same_tree FOLDER: as make_tree makes it
 	[ -s /tmp/sums.want ] || {
-		make_tree /tmp/tree && sums /tmp/tree >/tmp/sums.want
+		make_tree /tmp/tree $FILES && tree_sums /tmp/tree >/tmp/sums.want
 	}
-	sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
-}
-
-check_fs() { # check_fs FS: without repairing anything
-	case $1 in
-	ext4) fsck.ext4 -f -n "$DISK" ;;
-	xfs) xfs_repair -n "$DISK" ;;
-	esac
-}
-
-make_fs() {
-	case $1 in
-	ext4) mkfs.ext4 -q -F "$DISK" ;;
-	xfs) mkfs.xfs -q -f -K "$DISK" ;;
-	esac
+	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums.want /tmp/sums.got
 }
 
 read_there() { # read_there FS: what the client has written, and one file more
@@ -75,7 +45,7 @@ write_here() { # write_here FS: a tree; then read what the server has added
 	check "$1: a disk is attached over the wire" attach_disk --size $SIZE
 	check "$1: the file system is made" make_fs "$1"
 	check "$1: it is mounted" mount -t "$1" "$DISK" /mnt
-	check "$1: $FILES files are written" make_tree /mnt/tree
+	check "$1: $FILES files are written" make_tree /mnt/tree $FILES
 	check "$1: it is unmounted" umount /mnt
 	check "$1: while it is attached nobody else gets it" \
 		says "somebody else" ctl attach --size $SIZE

@@ -78,60 +78,36 @@ kill_brick() {
 	true
 }
 
-another_boot() { # brickd takes this for another boot of the machine
-	_id=/proc/sys/kernel/random/boot_id
-	umount $_id 2>/dev/null
-	cat /proc/sys/kernel/random/uuid >/tmp/boot_id
-	mount --bind /tmp/boot_id $_id
-}
-
-# The fault layer's FAULT is set: the brick's host loses its power. Disks are
-# refused meanwhile: they would come back to brickd between the loss of the bytes
-# and the end of the host.
-cut_power() {
-	echo 1 >"$FAULT/power_off"
-	echo 1 >"$FAULT/power_cut"
-	kill_brick
-	echo 0 >"$FAULT/power_off"
-}
-
-# The same with nothing under way, since brickd is stopped first: whoever waits
-# for a FLUSH has nothing to lose. And it boots. COMMAND runs in the background, as
-# process WAITER, when the disk is away.
-fail_power() { # fail_power [COMMAND...]
-	kill -STOP "$BRICKD"
-	cut_power
-	if [ $# -gt 0 ]; then
-		wait_for "${LONG_S:-100}" state_is away || return
-		"$@" &
-		# shellcheck disable=SC2034 # of the case
-		WAITER=$!
-	fi
-	another_boot && serve_brick
-}
-
-is_off() {
-	read -r _off <"$FAULT/power_off" && [ "$_off" = 1 ]
-}
-
-# fail_power_at N: likewise, at the Nth operation of all disks from now on. What
-# is under way then goes on until the cut gets hold of it, as it would.
-fail_power_at() {
-	echo "$1" >"$FAULT/power_off_nth"
-	wait_for "${LONG_S:-100}" is_off || return
-	echo 1 >"$FAULT/power_cut" # waits for the one that has begun
-	kill_brick
-	another_boot && serve_brick && echo 0 >"$FAULT/power_off"
-}
-
-same_boot() { # the end of another_boot
-	umount /proc/sys/kernel/random/boot_id
-}
-
-ctl() { # brickctl, as client a
-	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 \
-		brickctl --timeout 60 --brick "$CARRIER://$BRICK_IP" --client a \
+brickctl_as() { # brickctl_as CLIENT SECONDS ARGUMENT...
+	_client=$1 _seconds=$2
+	shift 2
+	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout "$_seconds" \
+		--brick "$CARRIER://$BRICK_IP" --client "$_client" \
 		--key-file $KEY "$@"
+}
+
+ctl() {
+	brickctl_as a 60 "$@"
+}
+
+other() {
+	brickctl_as other 60 "$@"
+}
+
+listed() { # listed [mine]: so many blocks the brick has of ours, or has mapped
+	ctl list "$@" | awk '/^0x/ { n += $2 } END { print n + 0 }'
+}
+
+allocated() { # allocated N: the brick has so many blocks of ours
+	_n=$(listed)
+	echo "$_n allocated, wanted $1"
+	[ "$_n" -eq "$1" ]
+}
+
+mapped_is() { # mapped_is N: so many, by the disk and by the brick
+	_n=$(listed mine)
+	echo "brick: $_n, disk: $(cached mapped), wanted $1"
+	[ "$_n" -eq "$1" ] && [ "$(cached mapped)" -eq "$1" ]
 }
 
 attach_disk() { # attach_disk OPTION...: of brickctl attach

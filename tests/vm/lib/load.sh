@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# fio that writes a disk and verifies all that it wrote, again and again, while a
-# case does something to the disk's brick or to the way there.
+# fio that writes a disk and verifies all that it wrote, for some time or again and
+# again while a case does something to the disk's brick or to the way there; and
+# what another writer has noted.
+
+fio_verify() { # fio_verify SECONDS MIB NAME OPTION...: on $DISK
+	_seconds=$1 _mib=$2 _name=$3
+	shift 3
+	fio --name="$_name" --filename="$DISK" --ioengine=libaio --direct=1 \
+		--time_based --runtime="$_seconds" --size="${_mib}M" \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--verify_backlog=256 --group_reporting --randseed=4711 "$@" \
+		>/tmp/fio.out 2>&1
+	_status=$?
+	grep -E 'err=|verify' /tmp/fio.out
+	return $_status
+}
 
 fio_once() { # fio_once SEED DEVICE MIB
 	fio --name=load --filename="$2" --ioengine=libaio --direct=1 \
@@ -39,4 +53,8 @@ writes_above() { # writes_above N: so many were posted to the disk
 
 is_busy() { # it is written, and not only what was left over
 	wait_for "${LONG_S:-100}" writes_above $(($(counter writes) + 20))
+}
+
+has_flushed() { # has_flushed N: so often, says powerfail-writer in /tmp/notes
+	[ -e /tmp/notes ] && [ "$(wc -l </tmp/notes)" -gt "$1" ]
 }

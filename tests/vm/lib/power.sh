@@ -21,22 +21,17 @@ power_setup() {
 	SEED=${KFB_SEED:-1}
 	DRAINS=${KFB_DRAINS:-0 600}
 	SOON=50 # a lie is noticed within so many cuts
-	FAULT=$FABRIC/fault
 	LONG_S=200
-	modprobe kfabric_fault || bail "the fault layer loads"
-	echo 1 >"$FAULT/power"
-	echo "$SEED" >"$FAULT/seed"
+	fault_setup power=1 "seed=$SEED"
 	disk_setup "lease-ms = 600000"
 	loss=0
 }
 
 power_end() {
 	# None, if each cut came right after a flush.
-	diag "$(grep lost_lines "$FAULT/counters")"
-	echo 1 >"$FAULT/reset"
+	diag "$(fault_count lost_lines) lines were lost in all"
 	same_boot
-	disk_end
-	check "the fault layer unloads" rmmod kfabric_fault
+	fault_end disk_end
 }
 
 order() { # order TEXT: the driver's answer is in answer

@@ -43,14 +43,6 @@ subject() {
 
 # ---- what depends on the file system
 
-make_fs() {
-	case $TYPE in
-	ext4*) mkfs.ext4 -q -F "$DISK" ;;
-	xfs) mkfs.xfs -q -f -K "$DISK" ;;
-	btrfs) mkfs.btrfs -q -f -K "$DISK" ;;
-	esac
-}
-
 mount_fs() {
 	case $TYPE in
 	ext4) mount -t ext4 -o data=ordered "$DISK" "$PLACE" ;;
@@ -70,14 +62,6 @@ repair_fs() {
 		btrfs rescue zero-log "$DISK"
 		btrfs check --repair --force "$DISK"
 		;;
-	esac
-}
-
-check_fs() { # it is not mounted, and was before: its journal is done
-	case $TYPE in
-	ext4*) fsck.ext4 -f -n "$DISK" ;;
-	xfs) xfs_repair -n "$DISK" ;;
-	btrfs) btrfs check --readonly "$DISK" ;;
 	esac
 }
 
@@ -155,7 +139,7 @@ recover() { # recover CUT
 	_verdict=$?
 	umount "$PLACE" || return 2
 	# Its journal was replayed: nothing else may need to be mended.
-	if ! check_fs >"$DIR/check.out" 2>&1; then
+	if ! check_fs "$TYPE" >"$DIR/check.out" 2>&1; then
 		cat "$DIR/check.out"
 		repaired check || return 2
 	fi
@@ -197,10 +181,6 @@ random() { # random SALT BOUND: follows from SEED
 	echo $(((_x ^ _x >> 13) % $2))
 }
 
-lost_lines() {
-	sed -n 's/^lost_lines //p' "$FAULT/counters"
-}
-
 # one_cut CUT: all subjects lose power at once, in the midst of their operations
 one_cut() {
 	# Before anybody begins: a mark of the last cut would be taken for one of
@@ -212,13 +192,13 @@ one_cut() {
 		_workers="$_workers $!"
 	done
 	on_each wait_until armed || return
-	_was=$(lost_lines) _at=$((1 + $(random "$1" "$MOST_OPERATIONS")))
+	_was=$(fault_count lost_lines) _at=$((1 + $(random "$1" "$MOST_OPERATIONS")))
 	_p=$(($1 % 2 * 600))
 	echo $_p >"$FAULT/drain_permille"
 	echo 1 >"$FAULT/power"
 	fail_power_at $_at
 	_rc=$?
-	_lost=$(($(lost_lines) - _was))
+	_lost=$(($(fault_count lost_lines) - _was))
 	[ $_lost -eq 0 ] || HITS=$((HITS + 1))
 	: >$WORK/back
 	on_each wait_until attached
@@ -256,7 +236,7 @@ begin_disk() {
 }
 
 begin_fs() {
-	make_fs && mount_fs && prepare_syncs && umount "$PLACE"
+	make_fs "$TYPE" && mount_fs && prepare_syncs && umount "$PLACE"
 }
 
 end_fs() {
@@ -290,12 +270,10 @@ nothing_lost() {
 
 # powerfs_begin SUBJECTS [SETTING...]: a brick, and a file system on each disk
 powerfs_begin() {
-	SUBJECTS=$1 FAULT=$FABRIC/fault CUTS=${KFB_CUTS:-3} SEED=${KFB_SEED:-1} LONG_S=200
+	SUBJECTS=$1 CUTS=${KFB_CUTS:-3} SEED=${KFB_SEED:-1} LONG_S=200
 	shift
 	exec 3>&1 # each cut is told when it is over, whoever is silent
-	modprobe kfabric_fault || bail "the fault layer loads"
-	echo 1 >"$FAULT/power"
-	echo "$SEED" >"$FAULT/seed"
+	fault_setup power=1 "seed=$SEED"
 	disk_setup "lease-ms = 600000" "$@"
 	mkdir -p $WORK
 	check "each disk is attached" on_each begin_disk ||
@@ -309,10 +287,8 @@ powerfs_end() {
 	[ "$CUT" -lt 20 ] || check "bytes that were not flushed were lost" \
 		test "$HITS" -gt 0
 	diag "$HITS of $CUT cuts lost bytes that were not flushed;" \
-		"$(lost_lines) lines in all"
+		"$(fault_count lost_lines) lines in all"
 	check "their blocks are freed" on_each end_fs
-	echo 1 >"$FAULT/reset"
 	same_boot
-	disk_end
-	check "the fault layer unloads" rmmod kfabric_fault
+	fault_end disk_end
 }

@@ -29,9 +29,9 @@ EMULATOR_HANG = re.compile(r"\brcu: INFO: rcu_\w+ (self-)?detected (?=.*\bexc_in
 HANG_POLL_S = 5
 BOOTS = 3
 ROLES = ("server", "client")
-LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "bricks.sh",
-       "load.sh", "fio.sh", "interop.sh", "power.sh", "powerfs.sh",
-       "run-cases", "switch-root")
+LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "fault.sh",
+       "fs.sh", "bricks.sh", "md.sh", "reboot.sh", "load.sh", "fio.sh",
+       "interop.sh", "power.sh", "powerfs.sh", "run-cases", "switch-root")
 
 
 class Session:
