@@ -150,6 +150,9 @@ def require(case, kernel, supplied, build):
     """Raise Skip when a case cannot run on this kernel with these files."""
     if case.root and not build:
         raise cache.Skip("needs a build to install (--build)")
+    if case.root and kernel == "debug":
+        raise cache.Skip("the debug kernel boots no system: it knows neither "
+                         "its disk nor control groups")
     if case.kernel and kernel not in case.kernel:
         raise cache.Skip(f"not for kernel {kernel}")
     for name in [f"{m}.ko" for m in case.ko] + case.bin:
