@@ -401,6 +401,7 @@ void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms, int error)
 void kfb_client_closed(struct kfb_client *c, __u32 queue)
 {
 	c->queues[queue].is_open = 0;
+	c->queues[queue].is_silent = 0;
 }
 
 static int own_outcome(struct kfb_client *c, __u32 queue,

@@ -114,6 +114,7 @@ struct kfb_client_config {
  * @is_away: lost, and not of use yet
  * @is_open: there is an endpoint, or one is being made
  * @was_ready: in this session
+ * @is_silent: it was lost because the brick did not answer in time
  * @judge: it was lost with writes that nobody has judged yet
  * @fate_due: @fate must be told
  * @fate: of those writes
@@ -127,6 +128,7 @@ struct kfb_client_queue {
 	_Bool is_away;
 	_Bool is_open;
 	_Bool was_ready;
+	_Bool is_silent;
 	_Bool judge;
 	_Bool fate_due;
 	enum kfb_fate fate;
@@ -200,6 +202,7 @@ enum kfb_client_do {
  * @message: to be sent
  * @outcome: of a call
  * @fate: of writes
+ * @is_silent: CLOSE: the brick did not answer in time, which nobody has said yet
  */
 struct kfb_client_action {
 	enum kfb_client_do what;
@@ -209,6 +212,7 @@ struct kfb_client_action {
 	struct kfb_message message;
 	struct kfb_outcome outcome;
 	enum kfb_fate fate;
+	_Bool is_silent;
 };
 
 /**

@@ -22,6 +22,7 @@ static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
 			continue;
 		out->what = KFB_DO_CLOSE;
 		out->queue = i;
+		out->is_silent = q->is_silent;
 		return 1;
 	}
 	return 0;
@@ -239,6 +240,12 @@ static __u64 silent_ms(const struct kfb_client *c,
 }
 
 /* Deadlines of connecting, of the client's own requests, and of silence. */
+static void give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
+{
+	c->queues[queue].is_silent = 1;
+	kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+}
+
 static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
 		      struct kfb_client_action *out)
 {
@@ -246,12 +253,12 @@ static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
 
 	if (q->engine.state == KFB_CONN_CONNECTING &&
 	    now_ms >= q->connect_until_ms)
-		kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+		give_up(c, queue, now_ms);
 	if (now_ms >= silent_ms(c, q))
-		kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+		give_up(c, queue, now_ms);
 	while (kfb_engine_expire(&q->engine, now_ms, &out->outcome)) {
 		if (out->outcome.owner == c) {
-			kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
+			give_up(c, queue, now_ms);
 			continue;
 		}
 		out->what = KFB_DO_OUTCOME;

@@ -349,6 +349,8 @@ static void do_action(struct kfbk_device *dev,
 		connect_queue(q, action);
 		break;
 	case KFB_DO_CLOSE:
+		if (action->is_silent)
+			kfbk_say(dev, "the brick did not answer in time");
 		close_queue(q);
 		break;
 	case KFB_DO_SEND:

@@ -81,7 +81,6 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 void kfbl_vsay_why(struct kfbrick *k, const char *fmt, va_list ap)
 {
 	vsnprintf(k->lost_why, sizeof(k->lost_why), fmt, ap);
-	k->why_is_said = true;
 }
 
 void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
@@ -95,12 +94,8 @@ void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
 
 const char *kfbl_why(const struct kfbrick *k)
 {
-	if (*k->lost_why)
-		return k->lost_why;
-	/* Nobody said so: the client has waited for too long. */
-	return k->client.error == -ETIMEDOUT
-		       ? "the brick did not answer in time"
-		       : strerror(-k->client.error);
+	/* What the core ends by itself has no words. */
+	return *k->lost_why ? k->lost_why : strerror(-k->client.error);
 }
 
 int kfbl_not_connected(struct kfbrick *k)

@@ -233,7 +233,6 @@ struct kfbrick {
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
-	bool why_is_said; /* since a connection was last begun */
 
 	/* control: receive buffers, send buffers, readback sinks, bounce */
 	uint8_t *control;

@@ -70,7 +70,6 @@ static void connect_queue(struct kfbrick *k, struct kfbl_queue *q,
 
 	q->n_rx = 0;
 	q->n_unsent = 0;
-	k->why_is_said = false;
 	rc = kfbl_link_open(&q->link, &k->fabric);
 	if (!rc) {
 		/* For what may come right after the accept. */
@@ -99,9 +98,6 @@ static void close_queue(struct kfbrick *k, struct kfbl_queue *q)
 {
 	kfbl_link_close(&q->link);
 	q->n_unsent = 0;
-	/* The client gave it up by itself: what was said is of an older loss. */
-	if (!k->why_is_said)
-		k->lost_why[0] = '\0';
 	kfbl_io_lost(k, q);
 	kfbl_flush_lost(k, q->index);
 	kfb_client_closed(&k->client, q->index);
@@ -116,6 +112,8 @@ static void do_action(struct kfbrick *k, const struct kfb_client_action *action)
 		connect_queue(k, q, action);
 		break;
 	case KFB_DO_CLOSE:
+		if (action->is_silent)
+			kfbl_say_why(k, "the brick did not answer in time");
 		close_queue(k, q);
 		break;
 	case KFB_DO_SEND:

@@ -280,6 +280,7 @@ static void do_action(struct rig *r, const struct kfb_client_action *action)
 		do_connect(r, action);
 		break;
 	case KFB_DO_CLOSE:
+		r->n_silent += action->is_silent;
 		do_close(r, action->queue);
 		break;
 	case KFB_DO_SEND:

@@ -61,6 +61,7 @@ struct rig {
 	/* what happened */
 	struct kfb_reply reply;
 	struct kfb_outcome outcome; /* the newest of a call of the caller's */
+	uint32_t n_silent; /* closed because nothing was answered in time */
 	uint32_t n_outcomes;
 	struct kfb_reject reject;
 	uint32_t n_fates;

@@ -495,12 +495,16 @@ static void a_silent_queue_is_lost_while_there_is_time(void **state)
 	r.now_ms = sent + 1200;
 	rig_run(&r);
 	assert_int_equal(state_of(), KFB_CLIENT_DETACHED);
+	assert_int_equal(r.n_silent, 1);
 	r.cut = RIG_CUT_NONE;
 	rig_run_to(&r, KFB_CLIENT_LIVE, 1000);
 	rig_run(&r);
 	assert_true(kfb_client_usable(&r.c, 0, r.now_ms));
 	assert_in_range(r.now_ms, sent + 1200, sent + 1399);
 	assert_int_equal(r.b.n_openings, 1);
+	kfb_client_lost(&r.c, 0, r.now_ms, -ETIMEDOUT);
+	rig_run(&r);
+	assert_int_equal(r.n_silent, 1);
 }
 
 static void after_a_resume_the_lease_must_be_renewed_first(void **state)

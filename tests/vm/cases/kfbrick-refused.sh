@@ -127,11 +127,32 @@ first_write() {
 	check "it is detached" detach_disk
 }
 
+# A brick that is there and says nothing; what was said of an older loss is not
+# said of this one.
+silent() {
+	check "a brick with a short lease serves" \
+		restart_brick brickd-refusing "lease-ms = 2000"
+	check "a disk is attached" attach_disk --size 8M --queues 1 \
+		--reconnect-s 600 || exit
+	check "the brick is killed" kill_brick
+	check "the disk is away" wait_for $LONG_S state_is away
+	diag "$(cat "$CTL/last_error")"
+	check "the brick serves again" serve_brick
+	check "the disk is up" wait_for $LONG_S state_is up
+	kill -STOP "$BRICKD"
+	check "a brick that is stopped is away" wait_for $LONG_S state_is away
+	check "it is known why" \
+		grep -q 'did not answer in time' "$CTL/last_error"
+	kill -CONT "$BRICKD"
+	check "the disk is up again" wait_for $LONG_S state_is up
+	check "it is detached" detach_disk
+}
+
 disk_setup
 check "a brick that refuses serves" restart_brick brickd-refusing || exit
 head -c $((MIB << 20)) /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-flush restore leave hand_over first_write}; do
+for part in ${KFB_PARTS:-flush restore leave hand_over first_write silent}; do
 	$part
 done
 disk_end
