@@ -96,11 +96,15 @@ now_s() {
 	cut -d. -f1 /proc/uptime
 }
 
+# All takes longer on the debug kernel: TIMEOUT is stretched likewise.
+PATIENCE=1
+[ "$KIND" != debug ] || PATIENCE=8
+
 # wait_for SECONDS COMMAND...: until the command succeeds. It starts as few
 # processes as it can: in an emulated guest each takes milliseconds.
 wait_for() {
 	read -r _now _ </proc/uptime
-	_until=$((${_now%.*} + $1))
+	_until=$((${_now%.*} + $1 * PATIENCE))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		read -r _now _ </proc/uptime
