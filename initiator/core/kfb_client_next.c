@@ -239,13 +239,13 @@ static __u64 silent_ms(const struct kfb_client *c,
 	return q->engine.calls[i].sent_ms + q->engine.lease_ms / SILENCE_DIV;
 }
 
-/* Deadlines of connecting, of the client's own requests, and of silence. */
 static void give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
 {
 	c->queues[queue].is_silent = 1;
 	kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
 }
 
+/* Deadlines of connecting, of the client's own requests, and of silence. */
 static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
 		      struct kfb_client_action *out)
 {
