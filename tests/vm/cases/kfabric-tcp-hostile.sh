@@ -5,7 +5,7 @@
 # KO: kfabric_core kfabric_tcp kfi_prey
 # FILES: tests/func/tcp_peers.py tests/vm/prey/peers.py
 # MEM: 1G
-# TIMEOUT: 400
+# TIMEOUT: 1000
 
 prey() { # prey NAME: what the module says of itself
 	cat "/sys/module/kfi_prey/parameters/$1"
@@ -29,7 +29,7 @@ check "the loop-back device is up" ip link set lo up
 check "the provider and its prey load" modprobe kfi_prey || exit
 _before=$(kernel_kib)
 hostile() {
-	timeout 300 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
+	timeout 800 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
 		${KFB_SEED:+"$KFB_SEED"} >/tmp/points 2>&1
 }
 check "the peers come to their end" hostile

@@ -51,7 +51,11 @@ serve_brick() { # by $BRICK_CONF; BRICKD is its process
 		"${BRICK_PROGRAM:-brickd}" --config $BRICK_CONF --ready-fd 3 \
 		3>/tmp/ready >>$BRICK_LOG 2>&1 &
 	BRICKD=$!
-	wait_for "${LONG_S:-100}" test -s /tmp/ready
+	wait_for "${LONG_S:-100}" has_begun && [ -s /tmp/ready ]
+}
+
+has_begun() { # the brick serves, or never will
+	[ -s /tmp/ready ] || is_over "$BRICKD"
 }
 
 stop_brick() {
