@@ -56,10 +56,10 @@ end_writer() {
 # full passes it on in lines of 64 bytes: it rests meanwhile.
 return_half() {
 	brick 0
-	echo 0 >"$FAULT/power"
 	mdadm /dev/md0 --remove "$DISK" || return
 	detach_disk
-	[ ! -e "$DISK" ] && attach_half && mdadm --zero-superblock "$DISK" &&
+	[ ! -e "$DISK" ] && attach_half && echo 0 >"$FAULT/power" &&
+		mdadm --zero-superblock "$DISK" &&
 		mdadm /dev/md0 --add "$DISK" && wait_for $LONG_S is_whole
 }
 
