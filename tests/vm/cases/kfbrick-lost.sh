@@ -15,10 +15,6 @@
 
 LONG_S=200
 
-writes_above() { # writes_above N: so many were posted
-	[ "$(counter writes)" -gt "$1" ]
-}
-
 write_over_and_over() { # N times the same, each flushed
 	for _i in $(seq "$1"); do
 		dd if=/tmp/input of="$DISK" bs=64k oflag=direct conv=fsync \
@@ -33,7 +29,7 @@ check "a disk is attached" attach_disk --size 16M --queues 2 \
 instance=$(cat "$CTL/instance_id")
 write_over_and_over 5 &
 writer=$!
-check "it is being written" wait_for $LONG_S writes_above 20
+check "it is being written" wait_for $LONG_S counter_above writes 20
 kill_brick
 check "the disk notices that the brick is gone" \
 	wait_for $LONG_S state_is away

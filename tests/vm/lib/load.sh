@@ -47,12 +47,8 @@ end_load() { # when fio has verified what it is at; true: no error at all
 	}
 }
 
-writes_above() { # writes_above N: so many were posted to the disk
-	[ "$(counter writes)" -gt "$1" ]
-}
-
 is_busy() { # it is written, and not only what was left over
-	wait_for "${LONG_S:-100}" writes_above $(($(counter writes) + 20))
+	wait_for "${LONG_S:-100}" counter_above writes $(($(counter writes) + 20))
 }
 
 has_flushed() { # has_flushed N: so often, says powerfail-writer in /tmp/notes
