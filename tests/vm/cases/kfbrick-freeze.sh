@@ -12,7 +12,7 @@
 
 LONG_S=200
 SIZE_MIB=48
-FILES=300
+FILES=6000 # 3 MB
 
 same_tree() { # same_tree FOLDER
 	tree_sums "$1" >/tmp/sums.got && cmp /tmp/sums /tmp/sums.got
