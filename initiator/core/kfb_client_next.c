@@ -239,6 +239,7 @@ static __u64 silent_ms(const struct kfb_client *c,
 	return q->engine.calls[i].sent_ms + q->engine.lease_ms / SILENCE_DIV;
 }
 
+/* Nobody else knows of it: the CLOSE that follows says why. */
 static void give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
 {
 	c->queues[queue].is_silent = 1;
