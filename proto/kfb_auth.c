@@ -9,7 +9,7 @@
 #include "kfb_auth.h"
 #include "kfb_endian.h"
 
-/* Label, HELLO, ACCEPT, name, uuid, power epoch. */
+/* Label, HELLO, ACCEPT, name, uuid, power epoch or former session. */
 #define FIELDS_MAX 6
 
 /* The fields' lengths live here while the parts point to them. */
@@ -80,14 +80,17 @@ int kfb_auth_client_proof(const struct kfb_hmac *hmac,
 			  const __u8 key[KFB_KEY_BYTES],
 			  const struct kfb_transcript *transcript,
 			  const __u8 uuid[KFB_UUID_BYTES],
-			  __u8 proof[KFB_MAC_BYTES])
+			  __u64 former_session_id, __u8 proof[KFB_MAC_BYTES])
 {
 	struct fields fields;
+	__le64 former;
 	int error;
 
-	error = fields_queue0(&fields, "kfb1 client", transcript, uuid);
+	error = fields_queue0(&fields, "kfb2 client", transcript, uuid);
 	if (error)
 		return error;
+	kfb_put_le64(&former, former_session_id);
+	fields_add(&fields, &former, sizeof(former));
 	return fields_mac(&fields, hmac, key, proof);
 }
 
@@ -97,7 +100,7 @@ int kfb_auth_brick_proof(const struct kfb_hmac *hmac,
 			 const __u8 uuid[KFB_UUID_BYTES], __u64 power_epoch,
 			 __u8 proof[KFB_MAC_BYTES])
 {
-	return mac_with_epoch(hmac, key, "kfb1 brick", transcript, uuid,
+	return mac_with_epoch(hmac, key, "kfb2 brick", transcript, uuid,
 			      power_epoch, proof);
 }
 
@@ -109,8 +112,24 @@ int kfb_auth_session_key(const struct kfb_hmac *hmac,
 {
 	_Static_assert(KFB_KEY_BYTES == KFB_MAC_BYTES, "a MAC is a key");
 
-	return mac_with_epoch(hmac, key, "kfb1 session", transcript, uuid,
+	return mac_with_epoch(hmac, key, "kfb2 session", transcript, uuid,
 			      power_epoch, session_key);
+}
+
+/* The first bytes of a MAC, which fit into a HELLO and an ACCEPT. */
+static int fields_proof(const struct fields *fields,
+			const struct kfb_hmac *hmac,
+			const __u8 session_key[KFB_KEY_BYTES],
+			__u8 proof[KFB_JOIN_PROOF_BYTES])
+{
+	__u8 mac[KFB_MAC_BYTES];
+	int error;
+
+	error = fields_mac(fields, hmac, session_key, mac);
+	if (error)
+		return error;
+	memcpy(proof, mac, KFB_JOIN_PROOF_BYTES);
+	return 0;
 }
 
 int kfb_auth_join_proof(const struct kfb_hmac *hmac,
@@ -118,19 +137,29 @@ int kfb_auth_join_proof(const struct kfb_hmac *hmac,
 			const void *hello, __u8 proof[KFB_JOIN_PROOF_BYTES])
 {
 	struct kfb_wire_hello unproven;
-	__u8 mac[KFB_MAC_BYTES];
 	struct fields fields;
-	int error;
 
 	memcpy(&unproven, hello, sizeof(unproven));
 	memset(unproven.proof, 0, sizeof(unproven.proof));
-	fields_label(&fields, "kfb1 join");
+	fields_label(&fields, "kfb2 join");
 	fields_add(&fields, &unproven, sizeof(unproven));
-	error = fields_mac(&fields, hmac, session_key, mac);
-	if (error)
-		return error;
-	memcpy(proof, mac, KFB_JOIN_PROOF_BYTES);
-	return 0;
+	return fields_proof(&fields, hmac, session_key, proof);
+}
+
+int kfb_auth_accept_proof(const struct kfb_hmac *hmac,
+			  const __u8 session_key[KFB_KEY_BYTES],
+			  const void *hello, const void *accept,
+			  __u8 proof[KFB_JOIN_PROOF_BYTES])
+{
+	struct kfb_wire_accept unproven;
+	struct fields fields;
+
+	memcpy(&unproven, accept, sizeof(unproven));
+	memset(unproven.proof, 0, sizeof(unproven.proof));
+	fields_label(&fields, "kfb2 accept");
+	fields_add(&fields, hello, KFB_HELLO_BYTES);
+	fields_add(&fields, &unproven, sizeof(unproven));
+	return fields_proof(&fields, hmac, session_key, proof);
 }
 
 int kfb_auth_equal(const void *a, const void *b, __u32 len)

@@ -7,16 +7,21 @@
  * label that says what is proven. HMAC-SHA256 itself is the caller's: the
  * kernel's or a library's.
  *
- *	client proof	key: client's	"kfb1 client" HELLO ACCEPT name uuid
- *	brick proof	key: client's	"kfb1 brick" HELLO ACCEPT name uuid
+ *	client proof	key: client's	"kfb2 client" HELLO ACCEPT name uuid
+ *					former session
+ *	brick proof	key: client's	"kfb2 brick" HELLO ACCEPT name uuid
  *					power epoch
- *	session key	key: client's	"kfb1 session" HELLO ACCEPT name uuid
+ *	session key	key: client's	"kfb2 session" HELLO ACCEPT name uuid
  *					power epoch
- *	join proof	key: session's	"kfb1 join" HELLO with zero proof
+ *	join proof	key: session's	"kfb2 join" HELLO with zero proof
+ *	accept proof	key: session's	"kfb2 accept" HELLO
+ *					ACCEPT with zero proof
  *
- * HELLO and ACCEPT are the raw bytes of queue 0's, without padding; the uuid
- * is the one of the message that carries the proof: expected or zero in AUTH,
- * the brick's own in its reply. The session key uses the reply's.
+ * In the first three HELLO and ACCEPT are the raw bytes of those that made the
+ * session, without padding; the uuid is the one of the message that carries the
+ * proof: expected or zero in AUTH, the brick's own in its reply. The session
+ * key uses the reply's. In the last two they are those of the join. What makes
+ * each join's proofs new is its counter, which never comes twice.
  *
  * Context: any that @hmac can run in; no locks, no allocation.
  */
@@ -64,6 +69,7 @@ struct kfb_transcript {
  * @key: the client's key
  * @transcript: of queue 0
  * @uuid: the brick's uuid as AUTH carries it: expected, or zero
+ * @former_session_id: as AUTH carries it: to be ended first, or 0
  * @proof: the proof
  *
  * Context: as @hmac.
@@ -73,7 +79,7 @@ int kfb_auth_client_proof(const struct kfb_hmac *hmac,
 			  const __u8 key[KFB_KEY_BYTES],
 			  const struct kfb_transcript *transcript,
 			  const __u8 uuid[KFB_UUID_BYTES],
-			  __u8 proof[KFB_MAC_BYTES]);
+			  __u64 former_session_id, __u8 proof[KFB_MAC_BYTES]);
 
 /**
  * kfb_auth_brick_proof - what proves the brick to the client
@@ -125,6 +131,23 @@ int kfb_auth_session_key(const struct kfb_hmac *hmac,
 int kfb_auth_join_proof(const struct kfb_hmac *hmac,
 			const __u8 session_key[KFB_KEY_BYTES],
 			const void *hello, __u8 proof[KFB_JOIN_PROOF_BYTES]);
+
+/**
+ * kfb_auth_accept_proof - what the ACCEPT of a join carries
+ * @hmac: how to compute
+ * @session_key: from kfb_auth_session_key()
+ * @hello: raw HELLO of the join, KFB_HELLO_BYTES, as it travelled
+ * @accept: raw ACCEPT that answers it, KFB_ACCEPT_BYTES; what its proof holds
+ *	does not matter
+ * @proof: the proof, to be copied into the ACCEPT or compared with it
+ *
+ * Context: as @hmac.
+ * Return: 0, or what @hmac returned.
+ */
+int kfb_auth_accept_proof(const struct kfb_hmac *hmac,
+			  const __u8 session_key[KFB_KEY_BYTES],
+			  const void *hello, const void *accept,
+			  __u8 proof[KFB_JOIN_PROOF_BYTES]);
 
 /**
  * kfb_auth_equal - compare secrets in a time that depends on the length only

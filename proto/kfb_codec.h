@@ -38,7 +38,7 @@ struct kfb_accept {
 	__u16 reply_max_bytes;
 	__u64 session_id;
 	__u64 instance_id;
-	__u8 nonce[KFB_NONCE_BYTES];
+	__u8 proof[KFB_JOIN_PROOF_BYTES]; /* new session: the brick's nonce */
 };
 
 struct kfb_reject {
@@ -59,6 +59,7 @@ struct kfb_auth {
 	__u8 brick_uuid[KFB_UUID_BYTES];
 	__u64 last_instance_id;
 	__u64 last_power_epoch;
+	__u64 former_session_id;
 	__u8 proof[KFB_MAC_BYTES];
 };
 

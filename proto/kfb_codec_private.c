@@ -96,7 +96,7 @@ int kfb_encode_accept(const struct kfb_accept *accept, void *buf, __u32 cap)
 	kfb_put_le16(&w.reply_max_bytes, accept->reply_max_bytes);
 	kfb_put_le64_split(&w.session_lo, &w.session_hi, accept->session_id);
 	kfb_put_le64_split(&w.instance_lo, &w.instance_hi, accept->instance_id);
-	memcpy(w.nonce, accept->nonce, sizeof(w.nonce));
+	memcpy(w.proof, accept->proof, sizeof(w.proof));
 	memcpy(buf, &w, sizeof(w));
 	return (int)sizeof(w);
 }
@@ -119,7 +119,7 @@ int kfb_decode_accept(const void *buf, __u32 len, struct kfb_accept *out)
 	accept.reply_max_bytes = kfb_get_le16(&w.reply_max_bytes);
 	accept.session_id = kfb_get_le64_split(&w.session_lo, &w.session_hi);
 	accept.instance_id = kfb_get_le64_split(&w.instance_lo, &w.instance_hi);
-	memcpy(accept.nonce, w.nonce, sizeof(accept.nonce));
+	memcpy(accept.proof, w.proof, sizeof(accept.proof));
 	if (!accept_ok(&accept))
 		return -EBADMSG;
 	*out = accept;

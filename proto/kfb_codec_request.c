@@ -68,6 +68,7 @@ static int auth_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	memcpy(auth->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
 	auth->last_instance_id = kfb_get_le64(&w.last_instance_id);
 	auth->last_power_epoch = kfb_get_le64(&w.last_power_epoch);
+	auth->former_session_id = kfb_get_le64(&w.former_session_id);
 	memcpy(auth->proof, w.proof, KFB_MAC_BYTES);
 	return 0;
 }
@@ -83,6 +84,7 @@ static void auth_put(const struct kfb_request *req, __u8 *body)
 	memcpy(w.brick_uuid, auth->brick_uuid, KFB_UUID_BYTES);
 	kfb_put_le64(&w.last_instance_id, auth->last_instance_id);
 	kfb_put_le64(&w.last_power_epoch, auth->last_power_epoch);
+	kfb_put_le64(&w.former_session_id, auth->former_session_id);
 	memcpy(w.proof, auth->proof, KFB_MAC_BYTES);
 	memcpy(body, &w, sizeof(w));
 }

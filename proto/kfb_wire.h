@@ -14,11 +14,15 @@
 
 #include <linux/types.h>
 
-#define KFB_VERSION 1
+/*
+ * 2: a brick proves a join, and AUTH names the session it takes the place of.
+ * Neither side speaks 1: a client that did would take anybody's word for it.
+ */
+#define KFB_VERSION 2
 
 #define KFB_PORT_DEFAULT 20149
 
-/* 2 MiB: the only unit of allocation, protocol version 1. */
+/* 2 MiB: the only unit of allocation. */
 #define KFB_BLOCK_SHIFT 21
 #define KFB_BLOCK_BYTES (1ULL << KFB_BLOCK_SHIFT)
 /* Blocks in the whole 64-bit address space. */
@@ -31,7 +35,7 @@
 #define KFB_NONCE_BYTES 16
 #define KFB_KEY_BYTES	32
 #define KFB_MAC_BYTES	32
-/* What of a MAC fits into a HELLO. */
+/* What of a MAC fits into a HELLO or an ACCEPT. */
 #define KFB_JOIN_PROOF_BYTES 16
 /* "client NAME" must stay below libinih's 49 characters for a section. */
 #define KFB_NAME_MAX 40
@@ -87,7 +91,7 @@ struct kfb_wire_accept {
 	__le32 session_hi;
 	__le32 instance_lo;
 	__le32 instance_hi;
-	__u8 nonce[KFB_NONCE_BYTES];
+	__u8 proof[KFB_JOIN_PROOF_BYTES]; /* new session: the brick's nonce */
 };
 
 struct kfb_wire_reject {
@@ -132,6 +136,7 @@ struct kfb_wire_auth {
 	__u8 brick_uuid[KFB_UUID_BYTES]; /* expected, or zero */
 	__le64 last_instance_id; /* what the client last saw, or zero */
 	__le64 last_power_epoch;
+	__le64 former_session_id; /* of this client, ended first; or zero */
 	__u8 proof[KFB_MAC_BYTES];
 };
 
@@ -345,7 +350,7 @@ KFB_WIRE_SIZE(kfb_wire_hello, 44);
 KFB_WIRE_SIZE(kfb_wire_accept, 48);
 KFB_WIRE_SIZE(kfb_wire_reject, 12);
 KFB_WIRE_SIZE(kfb_wire_header, 32);
-KFB_WIRE_SIZE(kfb_wire_auth, 112);
+KFB_WIRE_SIZE(kfb_wire_auth, 120);
 KFB_WIRE_SIZE(kfb_wire_auth_reply, 64);
 KFB_WIRE_SIZE(kfb_wire_grant, 24);
 KFB_WIRE_SIZE(kfb_wire_info_reply, 136);
