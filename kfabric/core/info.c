@@ -172,6 +172,7 @@ static bool match_domain(const struct fi_domain_attr *have,
 	       !(want->caps & ~have->caps) &&
 	       have->mr_iov_limit >= want->mr_iov_limit &&
 	       have->mr_max_size >= want->mr_max_size &&
+	       have->seg_max_size >= want->seg_max_size &&
 	       have->cq_data_size >= want->cq_data_size;
 }
 

@@ -32,3 +32,4 @@ module_init(kfabric_core_init);
 module_exit(kfabric_core_exit);
 MODULE_DESCRIPTION("Fabric mid-layer: messages and remote memory");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

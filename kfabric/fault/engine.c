@@ -13,6 +13,8 @@
 
 #include "fault.h"
 
+#define STALL_LOOK_MS 20
+
 /* Under ep->post.lock. */
 void fault_kick(struct fault_ep *ep)
 {
@@ -375,6 +377,18 @@ static struct fault_op *next_queued(struct fault_ep *ep)
 	return op;
 }
 
+/*
+ * Nothing tells the engine that the knob is 0 again: it looks. The time limit of
+ * operations does not end a stall: what waits for it is what tests are about.
+ */
+static bool fault_stands(struct fault_ep *ep, const struct fault_op *op)
+{
+	if (!op->stalls || !fault_knob(stall))
+		return false;
+	run_at(ep, jiffies + msecs_to_jiffies(STALL_LOOK_MS));
+	return true;
+}
+
 static void issue_all(struct fault_ep *ep)
 {
 	struct fault_op *op;
@@ -385,6 +399,8 @@ static void issue_all(struct fault_ep *ep)
 			fault_end(ep, FAULT_END_CLOSE);
 			return;
 		}
+		if (fault_stands(ep, op))
+			return;
 		if (fault_holds(ep, op) ? hold(ep, op) : issue(ep, op))
 			return;
 		report_tx(ep);

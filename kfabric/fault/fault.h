@@ -74,6 +74,8 @@ extern struct workqueue_struct *fault_wq;
 	X(reject_passive_nth, "connection request to be refused unseen")   \
 	X(stale_key_nth, "read or write that uses a stale key")            \
 	X(cut_nth, "send or RMA before which the link is cut")             \
+	X(stall_nth, "write at which its link stalls")                     \
+	X(stall, "1: links that have stalled stand still")                 \
 	X(power_off, "1: nothing connects")                                \
 	X(power_off_nth, "send or RMA at which the power fails, and stays off")
 
@@ -96,7 +98,8 @@ extern struct workqueue_struct *fault_wq;
 	X(dup_delivered) /* of these, given to the upper layer */   \
 	X(rejects) /* connections refused */                        \
 	X(stale_keys) /* operations with a stale key */             \
-	X(link_cuts) /* links cut */
+	X(link_cuts) /* links cut */                                \
+	X(stalled) /* writes at which their link stalls */
 
 enum fault_knob {
 #define X(name, text) FAULT_KNOB_##name,
@@ -191,6 +194,7 @@ struct fault_op {
 	bool late; /* deliver at due */
 	bool twice; /* deliver two times */
 	bool cuts; /* the link is cut before it */
+	bool stalls; /* it and what is behind it wait */
 	unsigned long due; /* jiffies */
 	unsigned long deadline; /* jiffies */
 	size_t held; /* bytes of a write that are in N */

@@ -52,6 +52,9 @@ static void plan_op(struct fault_op *op)
 	struct kfi_op *base = &op->base;
 
 	op->cuts = fault_hit(cut_nth);
+	op->stalls = base->type == KFI_OP_WRITE && fault_hit(stall_nth);
+	if (op->stalls)
+		fault_count(stalled);
 	if (fault_hit(power_off_nth))
 		fault_power_off();
 	if ((base->type == KFI_OP_READ || base->type == KFI_OP_WRITE) &&

@@ -66,6 +66,49 @@ static void t_cut(void)
 	ft_pair_close(&p);
 }
 
+static void t_stall(void)
+{
+	struct ft_pair p;
+
+	if (open_pair(&p, 0)) {
+		kfabric_fault_set("stall", 1);
+		kfabric_fault_set("stall_nth", 2);
+		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "a write succeeds");
+		memset(p.src, 2, SMALL);
+		CHECK_EQ(ft_post_write(&p, 2, 0, SMALL), 0,
+			 "one is posted at which the link stalls");
+		CHECK_EQ(kfabric_fault_count("stalled"), 1, "it is counted");
+		CHECK_EQ(ft_post_flush(&p, 3, 0, SMALL), 0,
+			 "a flush is posted behind it");
+		CHECK_EQ(ft_comp(p.acq, QUIET_MS, NULL), -FI_EAGAIN,
+			 "neither is over");
+		CHECK(ft_holds(&p, 0, SMALL, 1), "it has moved no byte");
+		kfabric_fault_set("stall", 0);
+		CHECK_EQ(ft_comp(p.acq, FT_WAIT_MS, NULL), 0, "it goes on");
+		CHECK_EQ(ft_comp(p.acq, FT_WAIT_MS, NULL), 0,
+			 "and so does what is behind it");
+		CHECK(ft_holds(&p, 0, SMALL, 2), "its bytes are there");
+	}
+	ft_pair_close(&p);
+}
+
+/* One that stalls does not outlive its connection. */
+static void t_stall_end(void)
+{
+	struct ft_pair p;
+
+	if (open_pair(&p, 0)) {
+		kfabric_fault_set("stall", 1);
+		kfabric_fault_set("stall_nth", 1);
+		CHECK_EQ(ft_post_write(&p, 2, 0, SMALL), 0,
+			 "a link stalls at a write");
+		CHECK_EQ(fi_shutdown(p.a, 0), 0, "the connection is ended");
+		CHECK_EQ(ft_comp(p.acq, FT_WAIT_MS, NULL), ECANCELED,
+			 "the write fails then");
+	}
+	ft_pair_close(&p);
+}
+
 static void t_stale_key(void)
 {
 	struct ft_pair p;
@@ -194,6 +237,7 @@ void ft_faults(void)
 	static void (*const tests[])(void) = {
 		t_clean, t_cut,	      t_stale_key,	  t_lost,
 		t_delay, t_duplicate, t_duplicate_upcall, t_lost_receive,
+		t_stall, t_stall_end,
 	};
 	size_t i;
 

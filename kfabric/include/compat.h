@@ -14,6 +14,7 @@
 #include <linux/socket.h>
 #include <linux/uio.h>
 #include <linux/version.h>
+#include <net/sock.h>
 
 /* Modules cannot call is_vmalloc_or_module_addr(). */
 static inline bool kfi_is_linear(const void *addr)
@@ -78,6 +79,19 @@ static inline int kfi_send_pages(struct socket *sock, struct page *page,
 	return sock->ops->sendmsg_locked(sock->sk, &msg, n);
 }
 
+/*
+ * What a socket sends it may copy into a page of the task that sends. A task that
+ * gets into reclaim there sends through another socket, and would write over what
+ * the first one has not copied yet. Before 6.2 a socket that allocates with
+ * GFP_NOIO used no such page.
+ */
+static inline void kfi_sock_own_pages(struct socket *sock)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	sock->sk->sk_use_task_frag = false;
+#endif
+}
+
 /* Merging became what every queue does. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define KFI_MQ_F_SHOULD_MERGE BLK_MQ_F_SHOULD_MERGE
@@ -95,6 +109,20 @@ static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
 #endif
 }
 
+/* Who opens named a block device: the disk's or a partition's. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define KFI_DISK_OPEN(name, disk)                                \
+	static int name##_disk(struct gendisk *disk);            \
+	static int name(struct block_device *bdev, fmode_t mode) \
+	{                                                        \
+		return name##_disk(bdev->bd_disk);               \
+	}                                                        \
+	static int name##_disk(struct gendisk *disk)
+#else
+#define KFI_DISK_OPEN(name, disk) \
+	static int name(struct gendisk *disk, blk_mode_t mode)
+#endif
+
 /**
  * struct kfi_disk_limits - what a disk of ours can say of itself
  * @logical_block_bytes: smallest unit of I/O
@@ -103,6 +131,7 @@ static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
  * @chunk_sectors: no write or read crosses a multiple of it
  * @max_sectors: of one write or read
  * @max_segments: of one write or read
+ * @max_segment_bytes: of each of them
  * @discard_sectors: of one discard; 0: there is none
  * @discard_granularity_bytes: smallest unit that can be discarded
  * @write_zeroes_sectors: of one write-zeroes; 0: there is none
@@ -115,6 +144,7 @@ struct kfi_disk_limits {
 	unsigned int chunk_sectors;
 	unsigned int max_sectors;
 	unsigned int max_segments;
+	unsigned int max_segment_bytes;
 	unsigned int discard_sectors;
 	unsigned int discard_granularity_bytes;
 	unsigned int write_zeroes_sectors;
@@ -139,7 +169,7 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 	blk_queue_chunk_sectors(q, l->chunk_sectors);
 	blk_queue_max_hw_sectors(q, l->max_sectors);
 	blk_queue_max_segments(q, l->max_segments);
-	blk_queue_max_segment_size(q, UINT_MAX);
+	blk_queue_max_segment_size(q, l->max_segment_bytes);
 	blk_queue_max_discard_sectors(q, l->discard_sectors);
 	q->limits.discard_granularity = l->discard_granularity_bytes;
 	blk_queue_max_write_zeroes_sectors(q, l->write_zeroes_sectors);
@@ -160,7 +190,7 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 		.chunk_sectors = l->chunk_sectors,
 		.max_hw_sectors = l->max_sectors,
 		.max_segments = l->max_segments,
-		.max_segment_size = UINT_MAX,
+		.max_segment_size = l->max_segment_bytes,
 		.max_hw_discard_sectors = l->discard_sectors,
 		.discard_granularity = l->discard_granularity_bytes,
 		.max_write_zeroes_sectors = l->write_zeroes_sectors,

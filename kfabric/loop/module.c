@@ -118,6 +118,7 @@ static void fill_info(struct fi_info *info)
 	info->domain_attr->mr_key_size = sizeof(u64);
 	info->domain_attr->mr_iov_limit = U32_MAX;
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
+	info->domain_attr->seg_max_size = SIZE_MAX;
 	info->domain_attr->cq_data_size = sizeof(u64);
 	info->domain_attr->op_context_size =
 		KFI_OP_CONTEXT_SIZE(sizeof(struct kfi_op));
@@ -189,3 +190,4 @@ module_exit(loop_exit);
 KFI_MODULE_ALIAS(LOOP_NAME);
 MODULE_DESCRIPTION("kfabric provider: endpoints of the same kernel");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

@@ -96,6 +96,7 @@ static void fill_info(struct fi_info *info)
 	info->domain_attr->mr_key_size = sizeof(u64);
 	info->domain_attr->mr_iov_limit = U32_MAX;
 	info->domain_attr->mr_max_size = KTCP_MAX_MR;
+	info->domain_attr->seg_max_size = SIZE_MAX;
 	info->domain_attr->cq_data_size = sizeof(u64);
 	info->domain_attr->op_context_size =
 		KFI_OP_CONTEXT_SIZE(sizeof(struct ktcp_op));
@@ -174,3 +175,4 @@ module_exit(ktcp_exit);
 KFI_MODULE_ALIAS(KTCP_NAME);
 MODULE_DESCRIPTION("kfabric provider: TCP sockets, libfabric's wire format");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

@@ -204,7 +204,7 @@ static void accept_all(struct work_struct *work)
 	struct ktcp_pep *p = container_of(work, struct ktcp_pep, accept_work);
 	struct socket *sock;
 
-	while (!kernel_accept(p->sock, &sock, O_NONBLOCK)) {
+	while (!ktcp_socket_accept(p->sock, &sock)) {
 		disinherit(p, sock->sk);
 		meet(p, sock);
 	}

@@ -10,6 +10,8 @@
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
+#include <compat.h>
+
 #include "tcp.h"
 
 #define KEEP_IDLE_S  5
@@ -26,8 +28,21 @@ u32 ktcp_addr_len(const void *addr)
 
 int ktcp_socket_open(int family, struct socket **sock)
 {
-	return sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP,
-				sock);
+	int ret = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP,
+				   sock);
+
+	if (!ret)
+		kfi_sock_own_pages(*sock);
+	return ret;
+}
+
+int ktcp_socket_accept(struct socket *listener, struct socket **sock)
+{
+	int ret = kernel_accept(listener, sock, O_NONBLOCK);
+
+	if (!ret)
+		kfi_sock_own_pages(*sock);
+	return ret;
 }
 
 /* A dead peer is noticed, latency comes first, and reclaim is no deadlock. */

@@ -223,6 +223,8 @@ struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d, u64 key, u64 access,
 
 /* socket.c */
 int ktcp_socket_open(int family, struct socket **sock);
+/* -EAGAIN: nobody is there. */
+int ktcp_socket_accept(struct socket *listener, struct socket **sock);
 void ktcp_socket_tune(struct socket *sock, u32 timeout_ms);
 int ktcp_socket_send(struct socket *sock, const void *buf, size_t len,
 		     unsigned long deadline);

@@ -241,7 +241,7 @@ static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 
 void stcp_ep_ready(struct stcp_source *source, uint32_t events)
 {
-	struct stcp_ep *ep = container_of(source, struct stcp_ep, source);
+	struct stcp_ep *ep = stcp_container_of(source, struct stcp_ep, source);
 
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_REQUESTED) {
@@ -284,7 +284,7 @@ void stcp_ep_look(struct stcp_ep *ep)
 
 void stcp_ep_late(struct stcp_source *source)
 {
-	struct stcp_ep *ep = container_of(source, struct stcp_ep, source);
+	struct stcp_ep *ep = stcp_container_of(source, struct stcp_ep, source);
 
 	pthread_mutex_lock(&ep->lock);
 	stcp_ep_end(ep, ETIMEDOUT, TCPW_OK);
@@ -330,7 +330,7 @@ static int prepare_request(struct stcp_ep *ep, const void *param,
 static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 		      size_t paramlen)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	int rc = -FI_EOPBADSTATE;
 
 	if (!addr || paramlen > TCPW_CM_DATA_MAX)
@@ -371,7 +371,7 @@ static int send_accept(struct stcp_ep *ep, const void *param, size_t paramlen)
 
 static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	int rc = -FI_EOPBADSTATE;
 
 	if (paramlen > TCPW_CM_DATA_MAX)
@@ -419,7 +419,7 @@ static void begin_closing(struct stcp_ep *ep)
 
 static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	int rc = 0;
 
 	pthread_mutex_lock(&ep->lock);
@@ -440,14 +440,14 @@ static int no_setname(fid_t fid, void *addr, size_t addrlen)
 
 static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
 	return stcp_socket_name(ep->source.fd, false, addr, addrlen);
 }
 
 static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 
 	return stcp_socket_name(ep->source.fd, true, addr, addrlen);
 }

@@ -38,7 +38,7 @@ static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
 
 static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
 	uint8_t *to = buf;
 	size_t n = 0;
@@ -71,7 +71,7 @@ static void look(struct stcp_cq *cq)
 
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	ssize_t n = take(fid, buf, count);
 
 	if (n != -FI_EAGAIN || !cq->domain->manual)
@@ -93,7 +93,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 			  uint64_t flags)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
 
 	pthread_mutex_lock(&cq->lock);
@@ -122,7 +122,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 			const void *cond, int timeout)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	uint64_t until_ms =
 		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
 	ssize_t n;
@@ -157,7 +157,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
 
 static int cq_signal(struct fid_cq *fid)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 
 	pthread_mutex_lock(&cq->lock);
 	stcp_wait_signal(&cq->wait);
@@ -200,7 +200,7 @@ int stcp_cq_trywait(struct stcp_cq *cq)
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid.fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid.fid);
 
 	if (command != FI_GETWAIT || cq->wait.fd < 0)
 		return -FI_ENOSYS;
@@ -210,7 +210,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 
 static int cq_close(struct fid *fid)
 {
-	struct stcp_cq *cq = container_of(fid, struct stcp_cq, fid.fid);
+	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid.fid);
 	struct stcp_op *op;
 
 	if (atomic_load(&cq->refs))
@@ -255,7 +255,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	rc = attr->format > FI_CQ_FORMAT_DATA
 		     ? -FI_ENOSYS
 		     : stcp_wait_init(&cq->wait, attr->wait_obj);
-	if (!rc && container_of(domain, struct stcp_domain, fid)->manual) {
+	if (!rc && stcp_container_of(domain, struct stcp_domain, fid)->manual) {
 		rc = stcp_wait_with_sockets(&cq->wait);
 		if (rc)
 			stcp_wait_fini(&cq->wait);
@@ -269,7 +269,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	cq->fid.fid.ops = &cq_fid_ops;
 	cq->fid.ops = &cq_ops;
 	cq->format = attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
-	cq->domain = container_of(domain, struct stcp_domain, fid);
+	cq->domain = stcp_container_of(domain, struct stcp_domain, fid);
 	atomic_fetch_add(&cq->domain->refs, 1);
 	pthread_mutex_init(&cq->lock, NULL);
 	pthread_mutex_init(&cq->eps_lock, NULL);

@@ -10,7 +10,8 @@ static int set_persist(struct fid_domain *fid,
 		       int (*persist)(void *arg, void *addr, size_t len),
 		       void *arg)
 {
-	struct stcp_domain *domain = container_of(fid, struct stcp_domain, fid);
+	struct stcp_domain *domain =
+		stcp_container_of(fid, struct stcp_domain, fid);
 
 	domain->persist = persist;
 	domain->persist_arg = arg;
@@ -34,7 +35,7 @@ static int domain_ops_open(struct fid *fid, const char *name, uint64_t flags,
 static int domain_close(struct fid *fid)
 {
 	struct stcp_domain *domain =
-		container_of(fid, struct stcp_domain, fid.fid);
+		stcp_container_of(fid, struct stcp_domain, fid.fid);
 
 	if (atomic_load(&domain->refs) || domain->n_mrs)
 		return -FI_EBUSY;
@@ -114,7 +115,7 @@ int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain->fid.mr = &stcp_mr_ops;
 	domain->manual = info->domain_attr &&
 			 info->domain_attr->data_progress == FI_PROGRESS_MANUAL;
-	domain->fabric = container_of(fabric, struct stcp_fabric, fid);
+	domain->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&domain->fabric->refs, 1);
 	pthread_mutex_init(&domain->lock, NULL);
 	pthread_mutex_init(&domain->mr_lock, NULL);

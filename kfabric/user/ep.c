@@ -33,17 +33,18 @@ static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
 
 static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
 	switch (bfid->fclass) {
 	case FI_CLASS_EQ:
 		if (ep->eq)
 			return -FI_EINVAL;
-		ep->eq = container_of(bfid, struct stcp_eq, fid.fid);
+		ep->eq = stcp_container_of(bfid, struct stcp_eq, fid.fid);
 		atomic_fetch_add(&ep->eq->refs, 1);
 		return 0;
 	case FI_CLASS_CQ:
-		return bind_cq(ep, container_of(bfid, struct stcp_cq, fid.fid),
+		return bind_cq(ep,
+			       stcp_container_of(bfid, struct stcp_cq, fid.fid),
 			       flags);
 	default:
 		return -FI_ENOSYS;
@@ -52,7 +53,7 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 
 static int ep_control(struct fid *fid, int command, void *arg)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
 	if (command != FI_ENABLE)
 		return -FI_ENOSYS;
@@ -79,7 +80,7 @@ static void unbind(struct stcp_ep *ep)
 
 static int ep_close(struct fid *fid)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid.fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
 	pthread_mutex_lock(&ep->lock);
 	ep->told = true;
@@ -185,7 +186,8 @@ static int allocate(struct stcp_ep *ep, const struct fi_info *info)
 int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		 struct fid_ep **out, void *context)
 {
-	struct stcp_domain *domain = container_of(fid, struct stcp_domain, fid);
+	struct stcp_domain *domain =
+		stcp_container_of(fid, struct stcp_domain, fid);
 	struct stcp_ep *ep;
 	int rc;
 

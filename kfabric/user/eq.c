@@ -24,8 +24,8 @@ struct stcp_event *stcp_event_alloc(uint32_t kind, fid_t fid, const void *data,
 static void event_free(struct stcp_event *event)
 {
 	if (event && event->info) {
-		stcp_request_free(container_of(event->info->handle,
-					       struct stcp_request, fid));
+		stcp_request_free(stcp_container_of(event->info->handle,
+						    struct stcp_request, fid));
 		fi_freeinfo(event->info);
 	}
 	free(event);
@@ -121,7 +121,7 @@ static ssize_t deliver(struct stcp_eq *eq, struct stcp_event *event,
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 		       size_t len, uint64_t flags)
 {
-	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
 	struct stcp_event *event;
 	ssize_t rc;
 
@@ -140,7 +140,7 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 			  uint64_t flags)
 {
-	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
 	struct stcp_event *event;
 
 	pthread_mutex_lock(&eq->lock);
@@ -179,7 +179,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t kind, const void *buf,
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 			size_t len, int timeout, uint64_t flags)
 {
-	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid);
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
 	uint64_t until_ms =
 		stcp_now_ms() + (timeout > 0 ? (uint64_t)timeout : 0);
 	ssize_t n;
@@ -216,7 +216,7 @@ static const char *eq_strerror(struct fid_eq *fid, int prov_errno,
 
 static int eq_control(struct fid *fid, int command, void *arg)
 {
-	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid.fid);
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid.fid);
 
 	if (command != FI_GETWAIT || eq->wait.fd < 0)
 		return -FI_ENOSYS;
@@ -226,7 +226,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 
 static int eq_close(struct fid *fid)
 {
-	struct stcp_eq *eq = container_of(fid, struct stcp_eq, fid.fid);
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid.fid);
 	struct stcp_event *event;
 
 	if (atomic_load(&eq->refs))
@@ -273,7 +273,7 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	eq->fid.fid.context = context;
 	eq->fid.fid.ops = &eq_fid_ops;
 	eq->fid.ops = &eq_ops;
-	eq->fabric = container_of(fabric, struct stcp_fabric, fid);
+	eq->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&eq->fabric->refs, 1);
 	pthread_mutex_init(&eq->lock, NULL);
 	STAILQ_INIT(&eq->events);

@@ -33,7 +33,8 @@ static void cleanup(void);
 
 static struct fi_provider provider = {
 	.version = FI_VERSION(1, 0),
-	.fi_version = FI_VERSION(1, 17),
+	/* libfabric offers it to no program that asks for a newer interface. */
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 	.name = STCP_PROVIDER,
 	.getinfo = getinfo,
 	.fabric = stcp_fabric,

@@ -8,7 +8,7 @@
 static int fabric_close(struct fid *fid)
 {
 	struct stcp_fabric *fabric =
-		container_of(fid, struct stcp_fabric, fid.fid);
+		stcp_container_of(fid, struct stcp_fabric, fid.fid);
 
 	if (atomic_load(&fabric->refs))
 		return -FI_EBUSY;
@@ -25,11 +25,11 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids,
 
 	for (int i = 0; !rc && i < count; i++) {
 		if (fids[i]->fclass == FI_CLASS_CQ)
-			rc = stcp_cq_trywait(
-				container_of(fids[i], struct stcp_cq, fid.fid));
+			rc = stcp_cq_trywait(stcp_container_of(
+				fids[i], struct stcp_cq, fid.fid));
 		else if (fids[i]->fclass == FI_CLASS_EQ)
-			rc = stcp_eq_trywait(
-				container_of(fids[i], struct stcp_eq, fid.fid));
+			rc = stcp_eq_trywait(stcp_container_of(
+				fids[i], struct stcp_eq, fid.fid));
 		else
 			rc = -FI_ENOSYS;
 	}

@@ -46,6 +46,10 @@
 #define STCP_CM_DEADLINE_MS	      10000
 #define STCP_CLOSING_DEADLINE_MS      5000
 
+/* libfabric's headers had one of their own until 2.0. */
+#define stcp_container_of(ptr, type, member) \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
 struct stcp_ep;
 struct stcp_shard;
 

@@ -12,7 +12,9 @@
 #define TX_CAPS (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
 #define RX_CAPS (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define CAPS	(TX_CAPS | RX_CAPS | FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define ORDER	(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_WAW)
+/* comp_order's value for strict; libfabric 2.0 warns of the name. */
+#define COMP_ORDER_STRICT 0x1FF
+#define ORDER		  (FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_WAW)
 
 static bool attrs_are_met(const struct fi_info *hints)
 {
@@ -53,14 +55,14 @@ static void fill_ends(struct fi_info *info)
 {
 	info->tx_attr->caps = TX_CAPS;
 	info->tx_attr->msg_order = ORDER;
-	info->tx_attr->comp_order = FI_ORDER_STRICT;
+	info->tx_attr->comp_order = COMP_ORDER_STRICT;
 	info->tx_attr->inject_size = STCP_INJECT_BYTES;
 	info->tx_attr->size = STCP_QUEUE_SIZE;
 	info->tx_attr->iov_limit = STCP_IOV_MAX;
 	info->tx_attr->rma_iov_limit = TCPW_SEGS_MAX;
 	info->rx_attr->caps = RX_CAPS;
 	info->rx_attr->msg_order = ORDER;
-	info->rx_attr->comp_order = FI_ORDER_STRICT;
+	info->rx_attr->comp_order = COMP_ORDER_STRICT;
 	info->rx_attr->size = STCP_QUEUE_SIZE;
 	info->rx_attr->iov_limit = STCP_IOV_MAX;
 	info->ep_attr->type = FI_EP_MSG;

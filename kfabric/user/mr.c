@@ -146,7 +146,7 @@ static bool ep_uses(const struct stcp_ep *ep, const struct stcp_mr *mr)
 
 static int mr_close(struct fid *fid)
 {
-	struct stcp_mr *mr = container_of(fid, struct stcp_mr, fid.fid);
+	struct stcp_mr *mr = stcp_container_of(fid, struct stcp_mr, fid.fid);
 	struct stcp_domain *domain = mr->domain;
 	struct stcp_ep *ep;
 
@@ -185,7 +185,7 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	mr->fid.fid.context = context;
 	mr->fid.fid.ops = &mr_fid_ops;
 	mr->fid.key = requested_key;
-	mr->domain = container_of(fid, struct stcp_domain, fid.fid);
+	mr->domain = stcp_container_of(fid, struct stcp_domain, fid.fid);
 	mr->base = (uint8_t *)(uintptr_t)buf;
 	mr->len = len;
 	mr->access = access;

@@ -110,7 +110,7 @@ static void drop(struct stcp_request *request, enum tcpw_violation why)
 
 static void request_late(struct stcp_source *source)
 {
-	drop(container_of(source, struct stcp_request, source), TCPW_LATE);
+	drop(stcp_container_of(source, struct stcp_request, source), TCPW_LATE);
 }
 
 /* A whole request becomes an event, if there is room for one. */
@@ -145,7 +145,7 @@ static void deliver(struct stcp_request *request)
 static void request_ready(struct stcp_source *source, uint32_t events)
 {
 	struct stcp_request *request =
-		container_of(source, struct stcp_request, source);
+		stcp_container_of(source, struct stcp_request, source);
 	uint8_t *to;
 	uint32_t want;
 
@@ -199,7 +199,8 @@ static void arrived(struct stcp_pep *pep, struct stcp_request *request)
 
 static void pep_ready(struct stcp_source *source, uint32_t events)
 {
-	struct stcp_pep *pep = container_of(source, struct stcp_pep, source);
+	struct stcp_pep *pep =
+		stcp_container_of(source, struct stcp_pep, source);
 
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		struct stcp_request *request = calloc(1, sizeof(*request));
@@ -224,7 +225,7 @@ static void pep_late(struct stcp_source *source)
 
 static int pep_listen(struct fid_pep *fid)
 {
-	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid);
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid);
 
 	if (!pep->eq)
 		return -FI_ENOEQ;
@@ -235,7 +236,7 @@ static int pep_listen(struct fid_pep *fid)
 
 static int pep_getname(fid_t fid, void *addr, size_t *addrlen)
 {
-	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid.fid);
 
 	return stcp_socket_name(pep->source.fd, false, addr, addrlen);
 }
@@ -243,7 +244,7 @@ static int pep_getname(fid_t fid, void *addr, size_t *addrlen)
 static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 		      size_t paramlen)
 {
-	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid);
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid);
 	struct stcp_request *request = stcp_request_find(pep->fabric, handle);
 	uint8_t out[TCPW_CM_MAX];
 	int n;
@@ -268,11 +269,11 @@ static int no_setname(fid_t fid, void *addr, size_t addrlen)
 
 static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid.fid);
 
 	if (bfid->fclass != FI_CLASS_EQ || pep->eq)
 		return -FI_EINVAL;
-	pep->eq = container_of(bfid, struct stcp_eq, fid.fid);
+	pep->eq = stcp_container_of(bfid, struct stcp_eq, fid.fid);
 	atomic_fetch_add(&pep->eq->refs, 1);
 	return 0;
 }
@@ -292,7 +293,7 @@ static void stop_arriving(void *arg)
 
 static int pep_close(struct fid *fid)
 {
-	struct stcp_pep *pep = container_of(fid, struct stcp_pep, fid.fid);
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid.fid);
 
 	stcp_shard_call(pep->source.shard, stop_arriving, pep);
 	if (pep->eq) {
@@ -372,7 +373,7 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	pep->source.ready = pep_ready;
 	pep->source.late = pep_late;
 	stcp_shard_assign(&pep->source);
-	pep->fabric = container_of(fabric, struct stcp_fabric, fid);
+	pep->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&pep->fabric->refs, 1);
 	LIST_INIT(&pep->arriving);
 	*out = &pep->fid;

@@ -82,7 +82,7 @@ static size_t bytes_of(const struct iovec *iov, size_t n_iov)
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct tcpw_hdr hdr = { .op = TCPW_MSG };
 	size_t bytes = bytes_of(msg->msg_iov, msg->iov_count);
 	struct stcp_op *op;
@@ -138,7 +138,7 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len,
 static ssize_t inject(struct fid_ep *fid, const void *buf, size_t len,
 		      struct tcpw_hdr *hdr)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
 	struct stcp_op *op;
 
@@ -171,7 +171,7 @@ static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct stcp_op *op;
 	ssize_t rc = 0;
 

@@ -30,7 +30,7 @@ static void set_segments(struct tcpw_hdr *hdr, const struct fi_msg_rma *msg)
 static ssize_t post(struct fid_ep *fid, const struct fi_msg_rma *msg,
 		    uint64_t flags, struct tcpw_hdr *hdr, bool silent)
 {
-	struct stcp_ep *ep = container_of(fid, struct stcp_ep, fid);
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	bool is_read = hdr->op == TCPW_READ_REQUEST;
 	struct stcp_op *op;
 

@@ -51,7 +51,7 @@ static uint8_t *target_of(struct stcp_ep *ep, const struct tcpw_want *want,
 		return ep->place[want->seg] + want->offset;
 	}
 	op = ep->rx.hdr.op == TCPW_READ_RESPONSE
-		     ? container_of(ep->rx.due, struct stcp_op, due)
+		     ? stcp_container_of(ep->rx.due, struct stcp_op, due)
 		     : TAILQ_FIRST(&ep->receives);
 	at = locate(op, want->offset, room);
 	if (*room > want->bytes)

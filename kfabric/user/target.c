@@ -183,7 +183,8 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 	}
 	tcpw_rx_finish(&ep->rx);
 	if (due)
-		stcp_op_complete(ep, container_of(due, struct stcp_op, due));
+		stcp_op_complete(ep,
+				 stcp_container_of(due, struct stcp_op, due));
 	if (!why && ack)
 		why = acknowledge(ep);
 	return why;

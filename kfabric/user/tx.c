@@ -179,10 +179,10 @@ void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno)
 	struct stcp_op *op;
 
 	while ((due = tcpw_ledger_take_ack(&ep->ledger)))
-		fail(ep, container_of(due, struct stcp_op, due), err,
+		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
 		     prov_errno);
 	while ((due = tcpw_ledger_take_read(&ep->ledger)))
-		fail(ep, container_of(due, struct stcp_op, due), err,
+		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
 		     prov_errno);
 	if (ep->sending)
 		fail(ep, ep->sending, err, prov_errno);

@@ -65,6 +65,21 @@ static void limit_iwarp(struct kfiv_device *dev)
 					  (max(pages, 2U) - 1) * PAGE_SIZE);
 }
 
+/*
+ * Bytes that can be mapped as one: a length on the wire is 32 bits, and bounce
+ * buffers, through which all I/O goes in guests whose memory is encrypted, take
+ * less. Whole pages, so that disks may be told. Not inlined: tests say what it is
+ * (tests/vm/probe).
+ */
+static noinline __noclone size_t kfiv_max_mapping(struct ib_device *ib)
+{
+	size_t most = min_t(size_t, SZ_1G, ib_dma_max_seg_size(ib));
+
+	if (!ib_uses_virt_dma(ib))
+		most = min(most, dma_max_mapping_size(ib->dma_device));
+	return max(round_down(most, PAGE_SIZE), PAGE_SIZE);
+}
+
 /* What all ports can do; some devices have no ports that are up yet. */
 static void read_limits(struct kfiv_device *dev)
 {
@@ -74,6 +89,7 @@ static void read_limits(struct kfiv_device *dev)
 
 	dev->max_sge =
 		min3(attr->max_send_sge, attr->max_recv_sge, KFIV_MAX_SGE);
+	dev->max_seg = kfiv_max_mapping(dev->ib);
 	dev->max_msg_size = SIZE_MAX;
 	rdma_for_each_port(dev->ib, i)
 	{

@@ -108,6 +108,7 @@ static int set_domain(struct fi_domain_attr *domain,
 
 	domain->mr_iov_limit = pages;
 	domain->mr_max_size = (size_t)pages * PAGE_SIZE;
+	domain->seg_max_size = dev->max_seg;
 	domain->name = kstrdup(dev_name(&dev->ib->dev), GFP_KERNEL);
 	return domain->name ? 0 : -ENOMEM;
 }

@@ -66,3 +66,4 @@ module_exit(kfiv_exit);
 KFI_MODULE_ALIAS("verbs");
 MODULE_DESCRIPTION("kfabric provider over RDMA verbs");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

@@ -236,6 +236,8 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
 		return ret;
 	op = choose_op(ep, post);
 	ret = prepare(ep, op, post, &first, &last);
+	if (ret == -ENOBUFS)
+		return kfiv_map_later(ep, FI_TRANSMIT);
 	if (ret == -EAGAIN)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	if (ret)

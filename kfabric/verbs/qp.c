@@ -157,6 +157,7 @@ void kfiv_ep_works_init(struct kfiv_ep *ep)
 	INIT_WORK(&ep->removal_work, removal_work);
 	INIT_DELAYED_WORK(&ep->cm_timer, cm_timer);
 	INIT_DELAYED_WORK(&ep->op_timer, kfiv_op_timer);
+	INIT_DELAYED_WORK(&ep->map_timer, kfiv_map_timer);
 }
 
 /* ---- stop ------------------------------------------------------------- */
@@ -183,6 +184,7 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 		if (ep->qp)
 			ib_drain_qp(ep->qp);
 		cancel_delayed_work_sync(&ep->op_timer);
+		cancel_delayed_work_sync(&ep->map_timer);
 		kfiv_flush_left(ep);
 		memalloc_noio_restore(noio);
 	}

@@ -53,6 +53,8 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 		return ret;
 	ret = kfiv_op_map(ep, op, &msg->buf, DMA_FROM_DEVICE,
 			  ep->rx_attr.iov_limit);
+	if (ret == -ENOBUFS)
+		return kfiv_map_later(ep, FI_RECV);
 	if (ret < 0)
 		return ret;
 	op->wr.recv = (struct ib_recv_wr){ .wr_cqe = &op->cqe,

@@ -7,8 +7,8 @@
  */
 #include "verbs.h"
 
-/* Bytes of one segment: a length on the wire is 32 bits. */
-#define SEGMENT_MAX SZ_1G
+/* Until a mapping is tried again: others have to end theirs. */
+#define MAP_PAUSE_MS 10
 
 size_t kfiv_op_context_size(void)
 {
@@ -26,11 +26,47 @@ void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op)
 	}
 }
 
+/* Not inlined: tests let it fail (tests/vm/probe). */
+static noinline __noclone bool kfiv_dma_map(struct ib_device *ib,
+					    const struct kfi_seg *seg,
+					    u64 *addr,
+					    enum dma_data_direction dir)
+{
+	*addr = ib_dma_map_page(ib, seg->page, seg->offset, seg->len, dir);
+	return !ib_dma_mapping_error(ib, *addr);
+}
+
+/*
+ * Bounce buffers or addresses of an IOMMU are used up, by others perhaps, so
+ * that no completion of ours says when there are some again: time does. Who
+ * waits is noted first: the timer may run at once.
+ */
+int kfiv_map_later(struct kfiv_ep *ep, u64 dir)
+{
+	int ret = kfi_ep_again(&ep->ep, dir);
+
+	queue_delayed_work(kfiv_wq, &ep->map_timer,
+			   msecs_to_jiffies(MAP_PAUSE_MS));
+	return ret;
+}
+
+void kfiv_map_timer(struct work_struct *work)
+{
+	struct kfiv_ep *ep =
+		container_of(to_delayed_work(work), struct kfiv_ep, map_timer);
+
+	local_bh_disable(); /* as upcalls in softirq expect it */
+	kfi_ep_space(&ep->ep, FI_TRANSMIT);
+	kfi_ep_space(&ep->ep, FI_RECV);
+	local_bh_enable();
+}
+
+/* Returns the number of segments, or -ENOBUFS: kfiv_map_later(). */
 int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 		const struct fi_buf *buf, enum dma_data_direction dir,
 		u32 max_sge)
 {
-	struct ib_device *ib = ep->domain->dev->ib;
+	const struct kfiv_device *dev = ep->domain->dev;
 	struct kfi_buf_iter it;
 	struct kfi_seg seg;
 	int ret = -E2BIG;
@@ -39,12 +75,11 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	op->dir = dir;
 	op->nr_sge = 0;
 	kfi_buf_start(&it, buf);
-	while (kfi_buf_next(&it, SEGMENT_MAX, &seg)) {
+	while (kfi_buf_next(&it, dev->max_seg, &seg)) {
 		if (op->nr_sge == max_sge)
 			goto unmap;
-		addr = ib_dma_map_page(ib, seg.page, seg.offset, seg.len, dir);
-		if (ib_dma_mapping_error(ib, addr)) {
-			ret = -EIO;
+		if (!kfiv_dma_map(dev->ib, &seg, &addr, dir)) {
+			ret = -ENOBUFS;
 			goto unmap;
 		}
 		op->sge[op->nr_sge++] = (struct ib_sge){

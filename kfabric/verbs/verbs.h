@@ -65,6 +65,7 @@ struct kfiv_owner;
  * @idle: @users went to 0
  * @max_msg_size: of its ports
  * @max_sge: for everything, reads too
+ * @max_seg: bytes of a segment
  * @iwarp: reads need registered sinks; completions say nothing of the peer
  * @siw: the kernel's software iWARP, which does not do all that it should
  */
@@ -76,6 +77,7 @@ struct kfiv_device {
 	struct completion idle;
 	size_t max_msg_size;
 	u32 max_sge;
+	size_t max_seg;
 	bool iwarp;
 	bool siw;
 };
@@ -292,6 +294,7 @@ enum kfiv_queue_state {
  * @removal_work: gives back what a removed device waits for
  * @cm_timer: limits a step of connection set-up
  * @op_timer: looks for operations that take too long
+ * @map_timer: lets those post again whose memory could not be mapped
  * @tx_lock: irq-safe; protects the tx fields
  * @tx_state: &enum kfiv_queue_state
  * @tx_free: slots free
@@ -343,6 +346,7 @@ struct kfiv_ep {
 	struct work_struct removal_work;
 	struct delayed_work cm_timer;
 	struct delayed_work op_timer;
+	struct delayed_work map_timer;
 
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	enum kfiv_queue_state tx_state;
@@ -525,6 +529,9 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 		const struct fi_buf *buf, enum dma_data_direction dir,
 		u32 max_sge);
 void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op);
+/* Memory of a post cannot be mapped now. Returns what the post returns. */
+int kfiv_map_later(struct kfiv_ep *ep, u64 dir);
+void kfiv_map_timer(struct work_struct *work);
 void kfiv_op_begin(struct kfiv_ep *ep, struct kfiv_op *op,
 		   void (*done)(struct ib_cq *cq, struct ib_wc *wc),
 		   struct list_head *ops);

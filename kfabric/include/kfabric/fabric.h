@@ -219,7 +219,8 @@ struct kfid {
  * @op_flags: flags that every operation gets which is posted without flags
  * @comp_levels: completion levels that this provider really has (out)
  * @inject_size: bytes that FI_INJECT can take
- * @size: operations in flight; posting more gives -FI_EAGAIN
+ * @size: operations in flight; posting more gives -FI_EAGAIN (as does, for a
+ *	while, memory that cannot be mapped for the device)
  * @iov_limit: segments of a local buffer per operation
  * @rma_iov_limit: remote ranges per operation
  *
@@ -280,6 +281,8 @@ struct fi_ep_attr {
  * @mr_key_size: bytes of a key that are used
  * @mr_iov_limit: segments per registration
  * @mr_max_size: bytes per registration
+ * @seg_max_size: bytes of a segment of a local buffer; what is longer and lies
+ *	together counts as several of the attributes' iov_limit
  * @cq_data_size: bytes of remote CQ data, 0 if there is none
  * @op_context_size: bytes of operation memory that each post needs (out);
  *	see &struct fi_context
@@ -291,6 +294,7 @@ struct fi_domain_attr {
 	size_t mr_key_size;
 	size_t mr_iov_limit;
 	size_t mr_max_size;
+	size_t seg_max_size;
 	size_t cq_data_size;
 	size_t op_context_size;
 	u64 caps;
