@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "brickd/clock.h"
+#include "brickd/failure.h"
 #include "brickd/metrics.h"
 #include "brickd/server.h"
 #include "brickd/sessions.h"
@@ -67,7 +68,7 @@ static void put_listen(const struct brick_server *server,
 
 static void info(const struct brick_server *server, struct json_object *reply)
 {
-	char uuid[BRICK_UUID_TEXT_BYTES];
+	char uuid[BRICK_UUID_TEXT_BYTES], failure[BRICK_FAILURE_BYTES];
 
 	brick_uuid_format(server->uuid, uuid);
 	brick_admin_put_text(reply, "version", BRICK_VERSION);
@@ -82,6 +83,10 @@ static void info(const struct brick_server *server, struct json_object *reply)
 			      server->config->limits.sessions);
 	json_object_object_add(reply, "medium_failed",
 			       json_object_new_boolean(server->medium_failed));
+	if (server->medium_failed) {
+		brick_failure_text(server, failure);
+		brick_admin_put_text(reply, "medium_failure", failure);
+	}
 	put_listen(server, reply);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "brickd/admin_ops.h"
+#include "brickd/failure.h"
 #include "brickd/server.h"
 
 static void put_va(struct json_object *object, uint64_t block)
@@ -64,10 +65,15 @@ static void show(const struct brick_server *server, struct json_object *reply)
 	struct json_object *list = json_object_new_array();
 	const struct brick_counters *c = &server->counters;
 	const struct brick_tier_job *job;
+	char failure[BRICK_FAILURE_BYTES];
 	uint64_t n_waiting = 0;
 
 	if (server->slow)
 		brick_admin_put_text(reply, "slow", server->slow->path);
+	if (server->slow_failed) {
+		brick_failure_slow_text(server, failure);
+		brick_admin_put_text(reply, "slow_failure", failure);
+	}
 	put_slots(server, reply);
 	brick_admin_put_count(reply, "low", t->low_slots);
 	brick_admin_put_count(reply, "high", t->high_slots);

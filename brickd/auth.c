@@ -58,7 +58,7 @@ static bool proof_is_right(const struct brick_op *op,
 	bool right;
 
 	right = !kfb_auth_client_proof(&hmac, key, transcript, auth->brick_uuid,
-				       proof) &&
+				       auth->former_session_id, proof) &&
 		kfb_auth_equal(proof, auth->proof, sizeof(proof));
 	sodium_memzero(proof, sizeof(proof));
 	return right;
@@ -124,6 +124,28 @@ bool brick_auth_join_is_proven(const struct brick_session *s,
 	       kfb_auth_equal(right, proof, sizeof(right));
 }
 
+int brick_auth_prove_join(const struct brick_session *s, const void *raw_hello,
+			  void *raw_accept)
+{
+	uint8_t *proof =
+		(uint8_t *)raw_accept + offsetof(struct kfb_wire_accept, proof);
+
+	return kfb_auth_accept_proof(&hmac, s->key, raw_hello, raw_accept,
+				     proof);
+}
+
+/* The client has left it, whatever it was told of it: nothing lands any more. */
+static void end_former(const struct brick_op *op,
+		       const struct brick_client *client)
+{
+	uint64_t id = op->req.u.auth.former_session_id;
+	struct brick_session *former =
+		id ? brick_sessions_find(op->session->server, id) : NULL;
+
+	if (former && former != op->session && former->client == client)
+		brick_session_replace(former);
+}
+
 void brick_op_auth(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
@@ -159,6 +181,7 @@ void brick_op_auth(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_STALE);
 		return;
 	}
+	end_former(op, client);
 	if (brick_sessions_of(s->server, client) >=
 	    s->server->config->limits.sessions_per_client) {
 		brick_log_limited(&s->server->peer_lines, LOG_NOTICE, c->who,

@@ -23,4 +23,15 @@ void brick_auth_none(struct brick_conn *conn);
 bool brick_auth_join_is_proven(const struct brick_session *session,
 			       const void *raw_hello);
 
+/**
+ * brick_auth_prove_join - prove to a client that this brick has its session
+ * @session: LIVE or DETACHED
+ * @raw_hello: KFB_HELLO_BYTES of the join, as they came
+ * @raw_accept: KFB_ACCEPT_BYTES that answer it; the proof is filled in
+ *
+ * Return: 0 or -errno.
+ */
+int brick_auth_prove_join(const struct brick_session *session,
+			  const void *raw_hello, void *raw_accept);
+
 #endif

@@ -2,6 +2,8 @@
 /* The store thread: all changes that wait, in one commit. */
 #include "brickd/changes.h"
 
+#include <errno.h>
+
 #include "brickd/clock.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
@@ -10,6 +12,17 @@ void brick_changes_submit(struct brick_server *server,
 			  struct brick_changes *changes)
 {
 	brick_worker_submit(&server->store_thread, &changes->work);
+}
+
+void brick_changes_cancel(struct brick_changes *changes)
+{
+	atomic_store(&changes->is_cancelled, true);
+}
+
+static void refuse(struct brick_changes *changes)
+{
+	for (size_t i = 0; i < changes->n; i++)
+		changes->list[i].error = -EACCES;
 }
 
 void brick_store_thread_run(struct brick_worker *worker,
@@ -25,6 +38,10 @@ void brick_store_thread_run(struct brick_worker *worker,
 		struct brick_changes *c =
 			brick_container_of(work, struct brick_changes, work);
 
+		if (atomic_load(&c->is_cancelled)) {
+			refuse(c);
+			continue;
+		}
 		for (size_t i = 0; i < c->n; i++) {
 			*end = &c->list[i];
 			end = &c->list[i].next;

@@ -9,6 +9,8 @@
 #ifndef BRICKD_CHANGES_H
 #define BRICKD_CHANGES_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "brickd/store/store.h"
@@ -21,16 +23,21 @@ struct brick_server;
  * @work: its done() is called in the loop thread, with each change's result
  * @n: in @list
  * @list: in order; they do not depend on each other
+ * @is_cancelled: nobody may have them any more
  */
 struct brick_changes {
 	struct brick_work work;
 	size_t n;
 	struct brick_store_op *list;
+	atomic_bool is_cancelled;
 };
 
 /* Hands them over; work.done, n and list are set. */
 void brick_changes_submit(struct brick_server *server,
 			  struct brick_changes *changes);
+
+/* Unless the store thread has begun with them, they fail with -EACCES. */
+void brick_changes_cancel(struct brick_changes *changes);
 
 /* What the store thread runs. */
 void brick_store_thread_run(struct brick_worker *worker,

@@ -12,14 +12,15 @@
 /* Flush and drain in one thread: a drain covers that thread's flushes. */
 static int persist(void *arg, void *addr, size_t len)
 {
-	struct brick_media *media = arg;
+	struct brick_server *server = arg;
+	struct brick_media *media = server->media;
 	uint64_t off;
 
 	if (!brick_media_offset_of(media, addr, &off) ||
 	    len > media->size - off)
 		return -EFAULT;
 	media->ops->flush(media, off, len);
-	return media->ops->drain(media);
+	return brick_store_drain(server->store);
 }
 
 bool brick_commit_enable(const struct brick_fabric *fabric,
@@ -34,5 +35,5 @@ bool brick_commit_enable(const struct brick_fabric *fabric,
 		return false;
 	return !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
 			    NULL) &&
-	       !ops->set_persist(domain, persist, server->media);
+	       !ops->set_persist(domain, persist, server);
 }

@@ -172,6 +172,8 @@ static const struct brick_metric metrics[] = {
 		"Drains after which data may be lost"),
 	GAUGE("medium_failed", medium_failed,
 	      "1 once the medium has failed: changes are refused since"),
+	GAUGE("slow_tier_failed", slow_failed,
+	      "1 once the slow tier has failed: nothing is moved to it since"),
 	TIMES("commit_seconds", commit_ns,
 	      "How long one pass of the store thread took"),
 	SIZES("commit_changes", commit_changes,

@@ -89,6 +89,7 @@ void brick_gauges_read(const struct brick_server *server,
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
 		g->quarantine_holds += server->holds[i].token != 0;
 	g->medium_failed = server->medium_failed;
+	g->slow_failed = server->slow_failed;
 	g->power_epoch = server->power_epoch;
 	g->uptime_ns = brick_now_ns() - server->started_ns;
 	g->log_lines_suppressed = server->peer_lines.suppressed;

@@ -41,6 +41,7 @@ struct brick_gauges {
 	uint64_t quarantine_blocks;
 	uint64_t quarantine_holds;
 	uint64_t medium_failed;
+	uint64_t slow_failed;
 	uint64_t power_epoch;
 	uint64_t uptime_ns;
 	uint64_t log_lines_suppressed;

@@ -5,7 +5,7 @@
  * Addresses are block numbers here (address >> KFB_BLOCK_SHIFT), so that an
  * end of 2^64 bytes is a number too.
  *
- * Context: filled before threads start, read only afterwards.
+ * Context: the loop thread; a reload changes them.
  */
 #ifndef BRICKD_GRANTS_H
 #define BRICKD_GRANTS_H

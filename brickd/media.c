@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "brickd/media_impl.h"
+#include "brickd/store/room.h"
 
 #define MEMORY_PREFIX "memory:"
 #define FILE_MODE     0600
@@ -152,7 +153,7 @@ static int size_file(struct brick_media_file *f, const struct stat *st,
 	if (f->create->sparse)
 		error = ftruncate(f->fd, (off_t)size) ? errno : 0;
 	else
-		error = posix_fallocate(f->fd, 0, (off_t)size);
+		error = brick_room_take(f->fd, 0, size);
 	if (error) {
 		brick_media_say(f->err, f->err_len,
 				"%s: cannot allocate %llu bytes: %s", f->path,
@@ -163,11 +164,33 @@ static int size_file(struct brick_media_file *f, const struct stat *st,
 	return 0;
 }
 
+/* Marks name the file as it is called without links. */
+static int settle(const struct brick_media_file *f, char **mark,
+		  struct brick_media_past *past)
+{
+	struct stat st;
+	int ret;
+
+	if (fstat(f->fd, &st))
+		return -errno;
+	*mark = realpath(f->path, NULL);
+	if (!*mark)
+		return -errno;
+	ret = brick_media_settle(f, (uint64_t)st.st_size, *mark, past);
+	if (ret) {
+		free(*mark);
+		*mark = NULL;
+	}
+	return ret;
+}
+
 /* Size, map and adopt a locked file or device. */
 static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 {
+	struct brick_media_past past = { 0 };
 	struct brick_media_map *mm;
 	bool is_tmpfs = false;
+	char *mark = NULL;
 	struct stat st;
 	int ret;
 
@@ -177,12 +200,18 @@ static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 		ret = file_is_tmpfs(f, &is_tmpfs);
 		if (!ret && f->create)
 			ret = size_file(f, &st, is_tmpfs);
+		if (!ret && !is_tmpfs)
+			ret = settle(f, &mark, &past);
 		if (ret)
 			return ret;
 	}
 	ret = brick_media_map(f, &mm);
-	if (ret)
+	if (ret) {
+		free(mark);
 		return ret;
+	}
+	mm->m.mark = mark;
+	mm->m.past = past;
 	if (S_ISCHR(st.st_mode))
 		ret = brick_media_devdax_adopt(f, mm);
 	else if (!is_tmpfs && mm->m.granularity != BRICK_GRANULARITY_PAGE)

@@ -36,6 +36,18 @@ struct brick_bytes {
 };
 
 /**
+ * struct brick_media_past - a file as it was found
+ * @fs_id: of the file system as it is mounted, 0: unknown (media_fsid.h)
+ * @was_cached: something of it was in memory
+ * @is_unknown: something is, and nobody can tell whether the file has it, too
+ */
+struct brick_media_past {
+	uint64_t fs_id;
+	bool was_cached;
+	bool is_unknown;
+};
+
+/**
  * struct brick_media_ops - how a medium is written
  * @st64: one atomic, naturally aligned 8-byte store at offset @off
  * @copy: copy @len bytes to @off; tears at 8-byte words only if @off and @len
@@ -45,6 +57,8 @@ struct brick_bytes {
  *	by RDMA or by a peer's CPU copies
  * @drain: wait until all that was flushed before is durable; 0 or -errno (EIO:
  *	the medium failed, nothing flushed since the last drain may be trusted)
+ * @lost: has the file system lost a write, of whomever, that nobody was told
+ *	of? 0 or -errno; NULL: there is nobody to ask, and nothing is forgotten
  * @close: unmap and free
  */
 struct brick_media_ops {
@@ -54,6 +68,7 @@ struct brick_media_ops {
 	void (*zero)(struct brick_media *m, uint64_t off, size_t len);
 	void (*flush)(struct brick_media *m, uint64_t off, size_t len);
 	int (*drain)(struct brick_media *m);
+	int (*lost)(struct brick_media *m);
 	void (*close)(struct brick_media *m);
 };
 
@@ -67,6 +82,8 @@ struct brick_media_ops {
  * @granularity: what durability takes
  * @kind: KFB_MEDIUM_*
  * @fresh_is_zero: nothing was ever written here (a file made by format)
+ * @mark: for brick_mark_set(); NULL: what is written is not forgotten
+ * @past: of a file behind the page cache
  */
 struct brick_media {
 	const struct brick_media_ops *ops;
@@ -77,6 +94,8 @@ struct brick_media {
 	enum brick_granularity granularity;
 	unsigned int kind;
 	bool fresh_is_zero;
+	char *mark;
+	struct brick_media_past past;
 };
 
 /**
@@ -103,7 +122,8 @@ struct brick_media_create {
  *
  * Takes an exclusive flock on the file. Refuses /dev/pmemN (says which ndctl
  * command makes it usable), directories, block devices, and sizes that do not
- * fit the mapping.
+ * fit the mapping. Of a file behind the page cache nothing is in memory then that
+ * the medium does not have.
  *
  * Context: may block; not thread-safe against itself on one path.
  * Return: 0, -EWOULDBLOCK (another process holds the lock), or -errno.

@@ -13,17 +13,21 @@
 #include <unistd.h>
 
 #include "brickd/media_impl.h"
+#include "brickd/store/room.h"
 #include "kfb_wire.h"
 
 #define STAT_BLOCK_BYTES 512 /* the unit of st_blocks, stat(2) */
 
+/* Not again after EINTR: the first one may have been told an error as well. */
 static int file_drain(struct brick_media *m)
 {
-	while (fdatasync(m->fd)) {
-		if (errno != EINTR)
-			return -errno;
-	}
-	return 0;
+	return fdatasync(m->fd) ? -errno : 0;
+}
+
+/* A file system remembers an error for longer than a file does. */
+static int file_lost(struct brick_media *m)
+{
+	return syncfs(m->fd) ? -errno : 0;
 }
 
 static const struct brick_media_ops file_ops = {
@@ -32,6 +36,7 @@ static const struct brick_media_ops file_ops = {
 	.zero = brick_media_zero,
 	.flush = brick_media_flush_nothing,
 	.drain = file_drain,
+	.lost = file_lost,
 	.close = brick_media_unmap,
 };
 
@@ -89,7 +94,8 @@ static int extend_file(const struct brick_media *m, const struct stat *st,
 
 	if (m->kind == KFB_MEDIUM_VOLATILE && is_sparse(m->fd, m->size))
 		return ftruncate(m->fd, (off_t)size) ? -errno : 0;
-	error = posix_fallocate(m->fd, st->st_size, (off_t)size - st->st_size);
+	error = brick_room_take(m->fd, (uint64_t)st->st_size,
+				size - (uint64_t)st->st_size);
 	if (error)
 		(void)!ftruncate(m->fd, st->st_size);
 	return -error;

@@ -33,6 +33,22 @@ struct brick_media_file {
 	size_t err_len;
 };
 
+/**
+ * brick_media_settle - write and drop what is in memory of a file
+ * @f: open, locked, not mapped; no file in memory (tmpfs)
+ * @size: its bytes
+ * @mark: for brick_mark_set(), or NULL
+ * @past: filled
+ *
+ * An error of writing is not this open's: it is remembered by the mark.
+ *
+ * Context: may block for long.
+ * Return: 0, -ENOMEM, or -EIO: what is in memory is not in the file and stays
+ * there; a message is in f->err.
+ */
+int brick_media_settle(const struct brick_media_file *f, uint64_t size,
+		       const char *mark, struct brick_media_past *past);
+
 /* A medium that libpmem2 mapped. */
 struct brick_media_map {
 	struct brick_media m;

@@ -20,6 +20,11 @@ void brick_notify_ready(const char *what)
 	sd_notifyf(0, "READY=1\nSTATUS=%s", what);
 }
 
+void brick_notify_status(const char *what)
+{
+	sd_notifyf(0, "STATUS=%s", what);
+}
+
 void brick_notify_reloading(void)
 {
 	sd_notify(0, "RELOADING=1\nSTATUS=reading the settings again");
@@ -46,6 +51,10 @@ void brick_notify_alive(void)
 #else
 
 void brick_notify_ready(const char *what)
+{
+}
+
+void brick_notify_status(const char *what)
 {
 }
 

@@ -18,6 +18,9 @@
  */
 void brick_notify_ready(const char *what);
 
+/* One line for "systemctl status", while the daemon serves. */
+void brick_notify_status(const char *what);
+
 /* The settings are being read again. */
 void brick_notify_reloading(void);
 

@@ -106,6 +106,7 @@ static void commit_done(struct brick_work *work)
 	struct brick_op *op =
 		brick_container_of(work, struct brick_op, commit.work);
 
+	op->is_committing = false;
 	op->resume(op);
 }
 
@@ -114,6 +115,7 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	op->commit.n = op->n_changes;
 	op->commit.list = op->changes;
 	op->commit.work.done = commit_done;
+	op->is_committing = true;
 	op->resume = resume;
 	brick_changes_submit(op->session->server, &op->commit);
 }
@@ -157,6 +159,38 @@ enum kfb_status brick_op_check_range(const struct brick_op *op,
 				write))
 		return KFB_ST_DENIED;
 	return KFB_ST_OK;
+}
+
+static bool needs_write(const struct kfb_request *req)
+{
+	return req->op != KFB_OP_MAP || req->u.map.flags & KFB_MAP_RW;
+}
+
+enum kfb_status brick_op_recheck(const struct brick_op *op)
+{
+	const struct kfb_request *req = &op->req;
+	const struct kfb_range *range =
+		req->op == KFB_OP_MAP ? &req->u.map.range : &req->u.range;
+
+	if (brick_op_is_orphan(op))
+		return KFB_ST_SHUTDOWN;
+	return brick_op_check_range(op, range, needs_write(req));
+}
+
+void brick_ops_recheck(struct brick_server *server)
+{
+	struct brick_claim *claim;
+
+	TAILQ_FOREACH(claim, &server->claims.list, link)
+	{
+		struct brick_op *op =
+			brick_container_of(claim, struct brick_op, claim);
+
+		/* Else it is the tier's, or looks for itself when it is held. */
+		if (claim->granted == claim_granted && op->is_committing &&
+		    brick_op_recheck(op))
+			brick_changes_cancel(&op->commit);
+	}
 }
 
 /* A request that was answered before, on this queue. */

@@ -40,6 +40,7 @@
  * @n_changes: in @changes
  * @changes: for the store thread
  * @commit: its way there
+ * @is_committing: it is under way there
  * @n_handles: in @handles
  * @handles: MAP: to be registered; UNMAP: to be closed
  * @mapping_id: MAP: what the slot's record keeps
@@ -66,6 +67,7 @@ struct brick_op {
 	size_t n_changes;
 	struct brick_store_op *changes;
 	struct brick_changes commit;
+	bool is_committing;
 	size_t n_handles;
 	size_t cap_handles;
 	struct brick_handle *handles;
@@ -155,6 +157,21 @@ void brick_ops_cancel(struct brick_session *session);
  */
 enum kfb_status brick_op_check_range(const struct brick_op *op,
 				     const struct kfb_range *range, bool write);
+
+/**
+ * brick_op_recheck - may an op that has waited still do what it was asked for?
+ * @op: an ALLOC, FREE or MAP that was checked when it came
+ *
+ * What it is granted may be less since, or its client gone: brick_reload().
+ *
+ * Return: KFB_ST_OK; KFB_ST_SHUTDOWN: its session ends; KFB_ST_DENIED.
+ */
+enum kfb_status brick_op_recheck(const struct brick_op *op);
+
+/* After a reload: changes that the store thread has not begun and that are not
+ * allowed any more are never made.
+ */
+void brick_ops_recheck(struct brick_server *server);
 
 /* Disconnects sessions whose keys a device does not let go of. */
 void brick_unmaps_due(struct brick_server *server);

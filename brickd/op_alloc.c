@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
@@ -12,8 +13,7 @@ static void committed(struct brick_op *op)
 	struct brick_server *server = op->session->server;
 	int error = op->changes[0].error;
 
-	if (error == -EIO)
-		brick_server_drain_failed(server);
+	brick_failure_look(server);
 	brick_quarantine_settle(server, op->changes[0].quarantine, !error);
 	if (!error && op->req.op == KFB_OP_FREE) {
 		brick_quarantine_forget(server, op->claim.span);
@@ -28,8 +28,13 @@ static void change(struct brick_op *op)
 	struct brick_server *server = op->session->server;
 	struct brick_store_op *c;
 	bool freeing = op->req.op == KFB_OP_FREE;
+	enum kfb_status status = brick_op_recheck(op);
 	int rc = 0;
 
+	if (status) {
+		brick_op_finish(op, status);
+		return;
+	}
 	c = calloc(1, sizeof(*c));
 	if (!c) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);

@@ -2,14 +2,14 @@
 /* FLUSH: what the client wrote is durable when the reply goes out. */
 #include <errno.h>
 
+#include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
 
 static void finish(struct brick_op *op, int error)
 {
-	if (error)
-		brick_server_drain_failed(op->session->server);
+	brick_failure_look(op->session->server);
 	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 }
 

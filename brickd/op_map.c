@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "brickd/clock.h"
+#include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
@@ -207,22 +208,23 @@ static void registered(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
 	bool fences = s->fabric->mr_fences;
+	enum kfb_status status = op->error ? KFB_ST_OK : brick_op_recheck(op);
 
+	if (status) {
+		undo_registrations(op);
+		brick_op_finish(op, status);
+		return;
+	}
 	/* Nobody else can have got in between: the blocks are claimed. */
 	if (!op->error && op->n_changes)
 		op->error = -EAGAIN;
-	if (!op->error && !brick_op_is_orphan(op) &&
+	if (!op->error &&
 	    s->n_handles + op->n_handles > s->server->config->limits.handles) {
 		undo_registrations(op);
 		op->error = -EDQUOT;
 	}
 	if (op->error) {
 		brick_op_finish_errno(op, op->error);
-		return;
-	}
-	if (brick_op_is_orphan(op)) {
-		undo_registrations(op);
-		brick_op_finish(op, KFB_ST_SHUTDOWN);
 		return;
 	}
 	if (!fences && register_all(op)) {
@@ -236,15 +238,20 @@ static void found(struct brick_op *op);
 
 static void births_committed(struct brick_op *op)
 {
+	enum kfb_status status;
 	int error = 0;
 
 	for (size_t i = 0; !error && i < op->n_changes; i++)
 		error = op->changes[i].error;
 	op->n_changes = 0;
-	if (error == -EIO)
-		brick_server_drain_failed(op->session->server);
-	if (error || brick_op_is_orphan(op)) {
+	brick_failure_look(op->session->server);
+	if (error) {
 		brick_op_finish_errno(op, error);
+		return;
+	}
+	status = brick_op_recheck(op);
+	if (status) {
+		brick_op_finish(op, status);
 		return;
 	}
 	brick_op_submit(op, &op->session->server->registrar, run_find,
@@ -253,16 +260,19 @@ static void births_committed(struct brick_op *op)
 
 static bool is_unwanted(const struct brick_tier_job *job)
 {
-	return brick_op_is_orphan(
-		brick_container_of(job, const struct brick_op, promotion));
+	return brick_op_recheck(brick_container_of(job, const struct brick_op,
+						   promotion)) != KFB_ST_OK;
 }
 
 static void promoted(struct brick_tier_job *job)
 {
 	struct brick_op *op =
 		brick_container_of(job, struct brick_op, promotion);
+	enum kfb_status status = brick_op_recheck(op);
 
-	if (job->error)
+	if (status)
+		brick_op_finish(op, status);
+	else if (job->error)
 		brick_op_finish_errno(op, job->error);
 	else
 		brick_op_submit(op, &op->session->server->registrar, run_find,
@@ -301,9 +311,11 @@ static void promote(struct brick_op *op)
 
 static void found(struct brick_op *op)
 {
-	if (!op->error && op->is_slow && !brick_op_is_orphan(op))
+	bool goes_on = !op->error && !brick_op_recheck(op);
+
+	if (goes_on && op->is_slow)
 		promote(op);
-	else if (!op->error && op->n_changes && !brick_op_is_orphan(op))
+	else if (goes_on && op->n_changes)
 		brick_op_commit(op, births_committed);
 	else
 		registered(op);
@@ -313,8 +325,13 @@ static void claimed(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
 	uint32_t flags = op->req.u.map.flags;
+	enum kfb_status status = brick_op_recheck(op);
 	int rc;
 
+	if (status) {
+		brick_op_finish(op, status);
+		return;
+	}
 	if (s->n_mappings >= s->server->config->limits.mappings) {
 		brick_op_finish(op, KFB_ST_LIMIT);
 		return;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "brickd/clock.h"
+#include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
@@ -36,8 +37,7 @@ static void flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
-	if (flush->error)
-		brick_server_drain_failed(op->session->server);
+	brick_failure_look(op->session->server);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
 
@@ -53,6 +53,7 @@ static void closed(struct brick_op *op)
 	}
 	op->flush.done = flushed;
 	if (brick_flush_alloc(&op->flush, op->n_handles)) {
+		server->has_unflushed = true;
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}

@@ -6,6 +6,7 @@
 
 #include "brickd/log.h"
 #include "brickd/notify.h"
+#include "brickd/op.h"
 #include "brickd/session.h"
 
 static bool is_granted(const struct brick_session *s)
@@ -20,6 +21,7 @@ static bool is_granted(const struct brick_session *s)
 	return true;
 }
 
+/* What they have; what they are about to get looks again before it is made. */
 static void judge_sessions(struct brick_server *server)
 {
 	struct brick_session *s, *next;
@@ -56,8 +58,10 @@ void brick_reload(struct brick_server *server)
 				  differs);
 		rc = brick_config_take_clients(server->config, &fresh);
 	}
-	if (!rc)
+	if (!rc) {
 		judge_sessions(server);
+		brick_ops_recheck(server);
+	}
 	brick_config_fini(&fresh);
 	if (rc)
 		brick_log(LOG_ERR, NULL,

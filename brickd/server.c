@@ -19,9 +19,9 @@
 #include "brickd/admin.h"
 #include "brickd/clock.h"
 #include "brickd/devices.h"
+#include "brickd/failure.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
-#include "brickd/losses.h"
 #include "brickd/metrics.h"
 #include "brickd/notify.h"
 #include "brickd/op.h"
@@ -36,18 +36,6 @@
 
 #define MIB_SHIFT   20
 #define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
-
-void brick_server_drain_failed(struct brick_server *server)
-{
-	if (server->medium_failed)
-		return;
-	server->medium_failed = true;
-	brick_losses_tell(server);
-	brick_log(LOG_CRIT, NULL,
-		  "%s: the medium failed: what was written since the last "
-		  "flush may be lost; changes are refused, reads go on",
-		  server->media->path);
-}
 
 void brick_server_tell_manager(const struct brick_server *server)
 {
@@ -73,7 +61,8 @@ static void clean(struct brick_work *work)
 					(uint64_t)n);
 		if (!n)
 			n = brick_store_clean_slow(server->store, CLEAN_SLOTS);
-		if (!n)
+		/* A slow tier that has failed keeps nobody from the rest. */
+		if (!n || brick_store_slow_failure(server->store))
 			n = brick_store_flush_inherited(server->store,
 							CLEAN_SLOTS);
 		if (n <= 0)
@@ -87,6 +76,7 @@ static void cleaned(struct brick_work *work)
 		brick_container_of(work, struct brick_server, cleaning);
 
 	server->cleaning_queued = false;
+	brick_failure_look(server);
 	if (server->cleaning_again)
 		brick_server_kick_cleaner(server);
 }
@@ -154,8 +144,9 @@ static void log_recovery(const struct brick_server *server)
 			  (unsigned long long)r->blocks_lost);
 	if (r->new_power_epoch)
 		brick_log(LOG_NOTICE, NULL,
-			  "new power epoch: what was not flushed before the "
-			  "last stop may be lost");
+			  "new power epoch: %s: what was not flushed before "
+			  "may be lost",
+			  r->epoch_why);
 }
 
 static int open_slow(struct brick_server *server, char *err, size_t err_len)
@@ -171,6 +162,23 @@ static void close_slow(struct brick_server *server)
 	if (server->slow)
 		brick_slow_close(server->slow);
 	server->slow = NULL;
+}
+
+static void log_slow(const struct brick_server *server,
+		     const struct brick_store_stats *stats)
+{
+	if (!server->slow)
+		return;
+	brick_log(LOG_INFO, NULL, "%s is the slow tier, %llu MiB",
+		  server->slow->path,
+		  (unsigned long long)stats->slow_total
+			  << (KFB_BLOCK_SHIFT - MIB_SHIFT));
+	if (server->slow->sync_error)
+		brick_log(LOG_WARNING, NULL,
+			  "slow tier %s: what an earlier run wrote last could "
+			  "not be made durable: %s; no block was in it",
+			  server->slow->path,
+			  strerror(-server->slow->sync_error));
 }
 
 static int open_store(struct brick_server *server, char *err, size_t err_len)
@@ -192,6 +200,7 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	rc = open_media(server, err, err_len);
 	if (rc)
 		return rc;
+	brick_sigbus_watch(server->media, NULL);
 	rc = brick_server_platform_read(server);
 	if (!rc)
 		rc = brick_server_platform_mend(server, err, err_len);
@@ -212,13 +221,9 @@ static int open_store(struct brick_server *server, char *err, size_t err_len)
 	server->power_epoch = stats.power_epoch;
 	memcpy(server->uuid, stats.uuid, sizeof(server->uuid));
 	brick_mappings_init(&server->mappings, server->instance_id);
-	brick_sigbus_watch(server->store);
+	brick_sigbus_watch(server->media, server->store);
 	brick_server_platform_log(server);
-	if (server->slow)
-		brick_log(LOG_INFO, NULL, "%s is the slow tier, %llu MiB",
-			  server->slow->path,
-			  (unsigned long long)stats.slow_total
-				  << (KFB_BLOCK_SHIFT - MIB_SHIFT));
+	log_slow(server, &stats);
 	log_recovery(server);
 	return 0;
 
@@ -226,18 +231,23 @@ close_slow:
 	close_slow(server);
 close_media:
 	brick_platform_fini(&server->platform);
+	brick_sigbus_watch(NULL, NULL);
 	brick_media_close(server->media);
 	return rc;
 }
 
-static void close_store(struct brick_server *server, bool is_clean)
+static int close_store(struct brick_server *server, bool is_clean)
 {
-	brick_sigbus_watch(NULL);
-	brick_store_close(server->store, is_clean);
+	int rc;
+
+	brick_sigbus_watch(server->media, NULL);
+	rc = brick_store_close(server->store, is_clean);
 	brick_platform_fini(&server->platform);
 	close_slow(server);
+	brick_sigbus_watch(NULL, NULL);
 	brick_media_close(server->media);
 	brick_mappings_fini(&server->mappings);
+	return rc;
 }
 
 /* ---- threads and the loop ---- */
@@ -605,7 +615,8 @@ stop_workers:
 	close_loop(server);
 close_store:
 	/* Nothing was served: what the last stop left is as it was. */
-	close_store(server, brick_store_recovery(server->store)->was_clean);
+	(void)close_store(server,
+			  brick_store_recovery(server->store)->was_clean);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -639,16 +650,19 @@ int brick_server_stop(struct brick_server *server)
 	stop_observers(server);
 	stop_workers(server);
 	brick_mailbox_deliver(&server->box);
-	rc = brick_store_drain(server->store);
-	if (rc)
-		brick_server_drain_failed(server);
-	is_clean = !server->medium_failed && finish_inherited(server);
+	(void)brick_store_drain(server->store);
+	brick_failure_look(server);
+	is_clean = !server->medium_failed && !server->has_unflushed &&
+		   finish_inherited(server);
 	close_fabrics(server);
-	close_store(server, is_clean);
+	rc = close_store(server, is_clean);
 	close_loop(server);
-	if (server->medium_failed)
-		return -EIO;
-	if (is_clean)
+	if (rc && !server->medium_failed)
+		brick_log(LOG_CRIT, NULL,
+			  "%s: the medium failed at the end of the stop: it is "
+			  "not a clean one",
+			  server->config->store);
+	if (!rc && is_clean)
 		brick_log(LOG_INFO, NULL, "stopped cleanly");
-	return 0;
+	return rc;
 }

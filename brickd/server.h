@@ -50,7 +50,11 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @facts: that decide what is promised; constant after the start
  * @slow: the slow tier, NULL: none
  * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
- * @medium_failed: a drain has failed; said once
+ * @medium_failed: the store has failed, and that was said
+ * @slow_failed: likewise of the slow tier
+ * @slow_unzeroed: slots that cannot be zeroed, as they were told last
+ * @has_unflushed: lines that were mapped for writing could not be flushed for
+ *	want of memory: no stop is a clean one
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
  * @hurried: of them, those with a deadline
@@ -82,6 +86,9 @@ struct brick_server {
 	struct brick_facts facts;
 	uint32_t flush_mode;
 	bool medium_failed;
+	bool slow_failed;
+	uint64_t slow_unzeroed;
+	bool has_unflushed;
 
 	struct brick_loop loop;
 	struct brick_mailbox box;
@@ -150,14 +157,6 @@ int brick_server_run(struct brick_server *server);
  * Return: 0, or -EIO when what clients wrote could not be made durable.
  */
 int brick_server_stop(struct brick_server *server);
-
-/**
- * brick_server_drain_failed - the medium failed; say it once
- * @server: the server
- *
- * Context: the loop thread.
- */
-void brick_server_drain_failed(struct brick_server *server);
 
 /* Tells the service manager what is served. Context: the loop thread. */
 void brick_server_tell_manager(const struct brick_server *server);

@@ -51,13 +51,15 @@ static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
 		.session_id = s->id,
 		.instance_id = s->server->instance_id,
 	};
-	int rc;
+	int len, rc = 0;
 
-	randombytes_buf(accept.nonce, sizeof(accept.nonce));
-	rc = kfb_encode_accept(&accept, c->accept, sizeof(c->accept));
-	if (rc < 0)
-		return rc;
-	return fi_accept(c->ep, c->accept, (size_t)rc);
+	randombytes_buf(accept.proof, sizeof(accept.proof));
+	len = kfb_encode_accept(&accept, c->accept, sizeof(c->accept));
+	if (len < 0)
+		return len;
+	if (hello->session_id)
+		rc = brick_auth_prove_join(s, c->hello, c->accept);
+	return rc ? rc : fi_accept(c->ep, c->accept, (size_t)len);
 }
 
 static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,

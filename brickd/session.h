@@ -183,6 +183,9 @@ void brick_session_move(struct brick_session *session,
  */
 void brick_session_fence(struct brick_session *session, const char *why);
 
+/* The same, at once: its client is about to begin another one. */
+void brick_session_replace(struct brick_session *session);
+
 /* The same, for the administrator. */
 void brick_session_evict(struct brick_session *session, const char *why);
 

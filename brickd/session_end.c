@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
@@ -29,6 +30,18 @@ void brick_session_fence(struct brick_session *s, const char *why)
 	if (!s->n_conns)
 		brick_ops_cancel(s);
 	brick_session_progress(s);
+}
+
+void brick_session_replace(struct brick_session *s)
+{
+	brick_session_fence(s, "its client begins another one");
+	/* Also one that is saying goodbye: nobody hears it. */
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
+		struct brick_queue *q = s->queues[i];
+
+		if (q && q->conn)
+			brick_session_lost(q->conn);
+	}
 }
 
 void brick_session_evict(struct brick_session *s, const char *why)
@@ -93,8 +106,7 @@ static void flushed(struct brick_flush *flush)
 	struct brick_session *s =
 		brick_container_of(flush, struct brick_session, flush);
 
-	if (flush->error)
-		brick_server_drain_failed(s->server);
+	brick_failure_look(s->server);
 	finish(s);
 }
 
@@ -125,7 +137,7 @@ static void revoked(struct brick_work *work)
 	}
 	s->flush.done = flushed;
 	if (brick_flush_alloc(&s->flush, n)) {
-		brick_server_drain_failed(s->server);
+		s->server->has_unflushed = true;
 		finish(s);
 		return;
 	}

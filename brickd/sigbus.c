@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "brickd/media.h"
 #include "brickd/store/store.h"
 
+static const struct brick_media *medium;
 static const struct brick_store *watched;
 
 static void say(const char *text, size_t len)
@@ -34,10 +36,13 @@ static void say_number(uint64_t number)
 
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
-	uint64_t slot;
+	uint64_t off, slot = UINT64_MAX;
 
 	(void)context;
-	if (watched && brick_store_slot_of(watched, info->si_addr, &slot)) {
+	if (medium && brick_media_offset_of(medium, info->si_addr, &off)) {
+		if (watched)
+			(void)brick_store_slot_of(watched, info->si_addr,
+						  &slot);
 		SAY("<2>brickd: the medium failed (SIGBUS) in ");
 		if (slot == UINT64_MAX) {
 			SAY("the store's metadata");
@@ -51,12 +56,14 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 	raise(sig);
 }
 
-void brick_sigbus_watch(const struct brick_store *store)
+void brick_sigbus_watch(const struct brick_media *m,
+			const struct brick_store *store)
 {
 	struct sigaction action = { 0 };
 
+	medium = m;
 	watched = store;
-	if (store) {
+	if (m) {
 		action.sa_sigaction = on_sigbus;
 		action.sa_flags = SA_SIGINFO | (int)SA_RESETHAND;
 	} else {

@@ -6,12 +6,16 @@
 #ifndef BRICKD_SIGBUS_H
 #define BRICKD_SIGBUS_H
 
+struct brick_media;
 struct brick_store;
 
 /**
- * brick_sigbus_watch - explain a SIGBUS in a store
- * @store: whose slots to name; NULL: back to the default
+ * brick_sigbus_watch - explain a SIGBUS in a medium
+ * @m: the medium; NULL: back to the default
+ * @store: whose slots to name; NULL: it is being opened or closed, which
+ *	touches the store's metadata only
  */
-void brick_sigbus_watch(const struct brick_store *store);
+void brick_sigbus_watch(const struct brick_media *m,
+			const struct brick_store *store);
 
 #endif

@@ -126,13 +126,16 @@ static enum outcome make_room(struct brick_server *server,
 	unsigned int n_victims;
 
 	job->is_short = false;
+	brick_store_stats(server->store, &stats);
+	/* No room can be made, and what others give back would stay as well. */
+	if (stats.slow_has_failed)
+		return end(server, job, -ENOSPC);
 	n_victims = brick_tier_victims(server, va, n, job, &excuse);
 	if (n_victims) {
 		job->n_looked = 0;
 		brick_tier_step_begin(server, job, va, n_victims, true);
 		return BEGUN;
 	}
-	brick_store_stats(server->store, &stats);
 	job->n_looked += BRICK_TIER_LOOK_MAX;
 	if (excuse == BRICK_TIER_LOOK_ON && job->n_looked < stats.slots_total)
 		return wait_ms(server, 0);
@@ -168,6 +171,8 @@ static enum outcome move_some(struct brick_server *server,
 	brick_store_stats(server->store, &stats);
 	if (!job->to_slow && !stats.slots_ready)
 		return make_room(server, job, n);
+	if (job->to_slow && stats.slow_has_failed)
+		return end(server, job, -EIO);
 	n = at_most(n, job->to_slow ? stats.slow_ready : stats.slots_ready);
 	if (!n)
 		return end(server, job, -ENOSPC);

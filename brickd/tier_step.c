@@ -8,22 +8,35 @@
 #include <syslog.h>
 
 #include "brickd/clock.h"
+#include "brickd/failure.h"
 #include "brickd/server.h"
 #include "brickd/util.h"
+
+/* What has failed as a whole has been said once. */
+static bool is_said(const struct brick_server *server, bool to_slow)
+{
+	return brick_store_failure(server->store) ||
+	       (to_slow && brick_store_slow_failure(server->store));
+}
 
 static void say_failed(struct brick_server *server,
 		       const struct brick_move *move)
 {
-	uint64_t slot = move->to_slow ? move->dst : move->src;
+	bool is_write = move->to_slow && !move->is_unread;
+	uint64_t slot = is_write ? move->dst : move->src;
 
-	brick_count(move->to_slow ? &server->counters.tier_write_errors
-				  : &server->counters.tier_read_errors);
+	if (is_said(server, move->to_slow))
+		return;
+	brick_count(is_write ? &server->counters.tier_write_errors
+			     : &server->counters.tier_read_errors);
 	brick_log_limited(
 		&server->tier.lines, LOG_ERR, NULL,
 		"slow tier %s: block 0x%llx cannot be %s slot %llu: it stays "
 		"where it is",
 		server->config->slow, (unsigned long long)move->va,
-		move->to_slow ? "written to" : "read from",
+		is_write	? "written to"
+		: move->to_slow ? "read from memory,"
+				: "read from",
 		(unsigned long long)brick_slot_number(slot));
 }
 
@@ -73,6 +86,7 @@ static void finish(struct brick_server *server)
 			brick_store_rest(server->store, step->moves[i].va, 1);
 	}
 	step->is_busy = false;
+	brick_failure_look(server);
 	for (i = 0; i < step->n; i++)
 		if (step->has_claim[i])
 			brick_claims_drop(&server->claims, &step->claims[i]);
@@ -90,8 +104,6 @@ static void committed(struct brick_work *work)
 		struct brick_store_op *op = &step->ops[i];
 
 		op->move->error = op->error;
-		if (op->error == -EIO)
-			brick_server_drain_failed(server);
 	}
 	finish(server);
 }

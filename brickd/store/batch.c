@@ -133,6 +133,9 @@ static int more_clean_slow(struct brick_store *s)
 {
 	int n;
 
+	/* What is not zeroed there will not be. */
+	if (brick_store_slow_has_failed(s))
+		return -ENOSPC;
 	if (!s->slow_slots.dirty.n_set) {
 		pthread_cond_wait(&s->cleaned, &s->lock);
 		return brick_store_has_failed(s) ? -EIO : 0;
@@ -140,7 +143,22 @@ static int more_clean_slow(struct brick_store *s)
 	pthread_mutex_unlock(&s->lock);
 	n = brick_store_clean_slow(s, ZERO_SLOTS);
 	pthread_mutex_lock(&s->lock);
+	if (n < 0 && brick_store_slow_has_failed(s) &&
+	    !brick_store_has_failed(s))
+		return -ENOSPC;
 	return n < 0 ? n : 0;
+}
+
+/* Free slots that can be had; those of the cleaner may come to them. */
+static uint64_t n_to_have(const struct brick_store *s, uint64_t *cleaning)
+{
+	uint64_t n = n_free(&s->slots);
+
+	*cleaning = s->slots.n_cleaning;
+	if (brick_store_slow_has_failed(s))
+		return n + s->slow_slots.clean.n_set;
+	*cleaning += s->slow_slots.n_cleaning;
+	return n + n_free(&s->slow_slots);
 }
 
 /*
@@ -153,9 +171,7 @@ static int wait_for_slots(struct brick_store *s, uint64_t n)
 	int ret;
 
 	for (;;) {
-		uint64_t have = n_free(&s->slots) + n_free(&s->slow_slots);
-		uint64_t cleaning =
-			s->slots.n_cleaning + s->slow_slots.n_cleaning;
+		uint64_t cleaning, have = n_to_have(s, &cleaning);
 
 		if (n + s->spare > have + s->n_moving + cleaning)
 			return -ENOSPC;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "brickd/media_mark.h"
 #include "brickd/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/judge.h"
@@ -70,6 +71,8 @@ static int look_at_super(struct look *k, char *err, size_t err_len)
 
 static int look_at_instance(struct look *k, char *err, size_t err_len)
 {
+	bool lost;
+
 	if (brick_instance_read(k->m, &k->sb, &k->inst, &k->inst_copy,
 				&k->inst_bad)) {
 		report_page(k, "instance-lost",
@@ -95,7 +98,21 @@ static int look_at_instance(struct look *k, char *err, size_t err_len)
 			    "the last stop was not a clean one: the next start "
 			    "settles what is unfinished",
 			    BRICK_FINDING_NOTE, -1);
-	return 0;
+	lost = brick_instance_has_failed(&k->inst) ||
+	       (k->m->mark && brick_mark_is_set(k->m->mark));
+	if (lost)
+		report_page(k, "writes-lost",
+			    "what clients wrote and did not flush may be gone, "
+			    "because making it durable failed: the next start "
+			    "tells them",
+			    BRICK_FINDING_NOTE, -1);
+	/* Records that are only in memory would outlive what they stand for. */
+	if (!k->c->repair || (k->inst.clean && !lost))
+		return 0;
+	return brick_store_is_known(k->m,
+				    lost ? "making it durable had failed"
+					 : "the last stop was not a clean one",
+				    err, err_len);
 }
 
 static bool look_at_commit(struct look *k)
@@ -383,9 +400,10 @@ static int repair(struct look *k, char *err, size_t err_len)
 
 	if (k->super_bad)
 		ret = brick_super_repair(k->m, &k->sb);
-	if (!ret && k->inst_bad)
-		ret = brick_instance_write(k->m, &k->sb, !k->inst_copy,
-					   &k->inst);
+	if (!ret && k->inst_bad) {
+		brick_instance_put(k->m, &k->sb, !k->inst_copy, &k->inst);
+		ret = k->m->ops->drain(k->m);
+	}
 	if (ret)
 		return ret;
 	/* First: recovery may log what it repairs. */

@@ -21,6 +21,7 @@ struct haul {
 	struct brick_slot_run runs[CLEAN_RUNS_MAX];
 	unsigned int n_runs;
 	uint64_t n_slots;
+	uint64_t n_given_up;
 };
 
 static void take(struct brick_store *s, uint64_t max_slots, struct haul *h)
@@ -41,7 +42,8 @@ static void give_back(struct brick_store *s, const struct haul *h,
 
 	pthread_mutex_lock(&s->lock);
 	for (i = 0; i < h->n_runs; i++)
-		brick_slot_map_give(map, h->runs[i]);
+		if (h->runs[i].n)
+			brick_slot_map_give(map, h->runs[i]);
 	h->slots->n_cleaning -= h->n_slots;
 	pthread_cond_broadcast(&s->cleaned);
 	pthread_mutex_unlock(&s->lock);
@@ -60,7 +62,7 @@ static void mark_clean(struct brick_store *s, uint64_t tier,
 	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, run.slot, run.n);
 }
 
-static int zero_fast(struct brick_store *s, const struct haul *h)
+static int zero_fast(struct brick_store *s, struct haul *h)
 {
 	unsigned int i;
 
@@ -74,20 +76,53 @@ static int zero_fast(struct brick_store *s, const struct haul *h)
 	return brick_store_fence(s);
 }
 
-static int zero_slow(struct brick_store *s, const struct haul *h)
+/*
+ * A slot that cannot be written is in no map from now on: nobody gets it. Those
+ * behind it go back, to be zeroed next.
+ */
+static void give_up(struct brick_store *s, struct haul *h,
+		    struct brick_slot_run *run, uint64_t n_zeroed)
+{
+	struct brick_slot_run rest = { .slot = run->slot + n_zeroed + 1,
+				       .n = run->n - n_zeroed - 1 };
+
+	pthread_mutex_lock(&s->lock);
+	h->slots->n_bad++;
+	h->slots->n_cleaning -= 1 + rest.n;
+	if (rest.n)
+		brick_slot_map_give(&h->slots->dirty, rest);
+	pthread_cond_broadcast(&s->cleaned);
+	pthread_mutex_unlock(&s->lock);
+	__atomic_fetch_add(&s->n_unzeroed, 1, __ATOMIC_RELAXED);
+	h->n_given_up++;
+	h->n_slots -= 1 + rest.n;
+	run->n = n_zeroed;
+}
+
+uint64_t brick_store_unzeroed(const struct brick_store *s)
+{
+	return __atomic_load_n(&s->n_unzeroed, __ATOMIC_RELAXED);
+}
+
+static int zero_slow(struct brick_store *s, struct haul *h)
 {
 	unsigned int i;
-	int ret = 0;
+	uint64_t k;
 
-	for (i = 0; !ret && i < h->n_runs; i++)
-		ret = s->slow->ops->zero(s->slow,
-					 brick_slow_data(h->runs[i].slot),
-					 h->runs[i].n << KFB_BLOCK_SHIFT);
-	return ret ? ret : s->slow->ops->sync(s->slow);
+	for (i = 0; i < h->n_runs; i++) {
+		struct brick_slot_run *run = &h->runs[i];
+
+		for (k = 0; k < run->n; k++)
+			if (s->slow->ops->zero(s->slow,
+					       brick_slow_data(run->slot + k),
+					       KFB_BLOCK_BYTES))
+				give_up(s, h, run, k);
+	}
+	return h->n_slots ? brick_store_sync_slow(s) : 0;
 }
 
 static int clean(struct brick_store *s, struct haul *h, uint64_t max_slots,
-		 int (*zero)(struct brick_store *s, const struct haul *h))
+		 int (*zero)(struct brick_store *s, struct haul *h))
 {
 	unsigned int i;
 	int ret;
@@ -105,13 +140,15 @@ static int clean(struct brick_store *s, struct haul *h, uint64_t max_slots,
 	for (i = 0; i < h->n_runs; i++)
 		mark_clean(s, h->tier, h->runs[i]);
 	give_back(s, h, &h->slots->clean);
-	return (int)h->n_slots;
+	return (int)(h->n_slots + h->n_given_up);
 }
 
 int brick_store_clean_slow(struct brick_store *s, unsigned int max_slots)
 {
 	struct haul h = { .slots = &s->slow_slots, .tier = BRICK_SLOT_SLOW };
 
+	if (brick_store_slow_has_failed(s))
+		return -EIO;
 	return s->slow ? clean(s, &h, max_slots, zero_slow) : 0;
 }
 

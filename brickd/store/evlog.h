@@ -18,6 +18,7 @@ enum brick_event_kind {
 	BRICK_EVENT_INSTANCE_REPAIRED = 5,
 	BRICK_EVENT_NEW_POWER_EPOCH = 6, /* detail: the new epoch */
 	BRICK_EVENT_SLOW_REPAIRED = 7, /* a header of the slow tier was */
+	BRICK_EVENT_WRITES_LOST = 8, /* a sync had failed before this start */
 };
 
 struct brick_event {

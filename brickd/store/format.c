@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "brickd/media_mark.h"
 #include "brickd/media_say.h"
 #include "brickd/store/store_impl.h"
 
@@ -98,7 +99,8 @@ static int write_pages(struct brick_media *m, const struct brick_super *sb)
 	m->ops->zero(m, BRICK_FMT_COMMIT, fixed);
 	m->ops->flush(m, BRICK_FMT_COMMIT, fixed);
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		ret = brick_instance_write(m, sb, copy, &inst);
+		brick_instance_put(m, sb, copy, &inst);
+		ret = m->ops->drain(m);
 		if (ret)
 			return ret;
 	}
@@ -156,6 +158,9 @@ int brick_store_format(struct brick_media *m,
 	m->fresh_is_zero = false;
 	if (f->slow)
 		f->slow->fresh_is_zero = false;
+	/* What was lost was another store's. */
+	if (!ret && m->mark)
+		brick_mark_clear(m->mark);
 	if (!ret)
 		return 0;
 	brick_media_say(err, err_len, "%s: cannot write: %s", m->path,

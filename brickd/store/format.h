@@ -80,7 +80,7 @@ struct brick_fmt_commit {
 };
 
 #define BRICK_FMT_INST_CLEAN (1U << 0) /* the last stop flushed everything */
-#define BRICK_FMT_INST_DSC   (1U << 1) /* dirty_shutdowns is known */
+#define BRICK_FMT_INST_DSC   (1U << 1) /* counter: the dirty shutdowns */
 #define BRICK_FMT_INST_FLAGS 0x3U
 
 struct brick_fmt_instance {
@@ -91,7 +91,7 @@ struct brick_fmt_instance {
 	__le32 pid; /* 0: nobody holds the store */
 	__le32 flags; /* BRICK_FMT_INST_* */
 	__le64 power_epoch;
-	__le64 dirty_shutdowns;
+	__le64 counter; /* dirty shutdowns, or which mount it is on */
 	__u8 reserved[4028];
 	__le32 crc; /* crc32c(salt, all before) */
 };

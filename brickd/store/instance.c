@@ -50,7 +50,12 @@ static bool decode(const struct brick_media *m, const struct brick_super *sb,
 	inst->clean = flags & BRICK_FMT_INST_CLEAN;
 	inst->dirty_shutdowns_known = flags & BRICK_FMT_INST_DSC;
 	inst->power_epoch = kfb_get_le64(&raw.power_epoch);
-	inst->dirty_shutdowns = kfb_get_le64(&raw.dirty_shutdowns);
+	inst->dirty_shutdowns = 0;
+	inst->fs_id = 0;
+	if (inst->dirty_shutdowns_known)
+		inst->dirty_shutdowns = kfb_get_le64(&raw.counter);
+	else
+		inst->fs_id = kfb_get_le64(&raw.counter);
 	return true;
 }
 
@@ -74,8 +79,8 @@ int brick_instance_read(const struct brick_media *m,
 	return 0;
 }
 
-int brick_instance_write(struct brick_media *m, const struct brick_super *sb,
-			 unsigned int copy, const struct brick_instance *inst)
+void brick_instance_put(struct brick_media *m, const struct brick_super *sb,
+			unsigned int copy, const struct brick_instance *inst)
 {
 	struct brick_fmt_instance raw;
 
@@ -90,11 +95,12 @@ int brick_instance_write(struct brick_media *m, const struct brick_super *sb,
 			     (inst->dirty_shutdowns_known ? BRICK_FMT_INST_DSC
 							  : 0));
 	kfb_put_le64(&raw.power_epoch, inst->power_epoch);
-	kfb_put_le64(&raw.dirty_shutdowns, inst->dirty_shutdowns);
+	kfb_put_le64(&raw.counter, inst->dirty_shutdowns_known
+					   ? inst->dirty_shutdowns
+					   : inst->fs_id);
 	kfb_put_le32(&raw.crc, page_sum(sb, &raw));
 	m->ops->copy(m, page_off(copy), &raw, sizeof(raw));
 	m->ops->flush(m, page_off(copy), sizeof(raw));
-	return m->ops->drain(m);
 }
 
 int brick_process_start_time(uint32_t pid, uint64_t *start_time)
@@ -131,7 +137,9 @@ bool brick_instance_is_held(const struct brick_instance *inst,
 {
 	uint64_t start_time;
 
-	if (!inst->pid || memcmp(inst->boot_id, boot_id, KFB_UUID_BYTES) != 0)
+	/* A mark names nobody's boot. The file's lock is there all the same. */
+	if (!inst->pid || brick_instance_has_failed(inst) ||
+	    memcmp(inst->boot_id, boot_id, KFB_UUID_BYTES) != 0)
 		return false;
 	return !brick_process_start_time(inst->pid, &start_time) &&
 	       start_time == inst->start_time;

@@ -19,7 +19,18 @@ struct brick_instance {
 	bool dirty_shutdowns_known;
 	uint64_t power_epoch;
 	uint64_t dirty_shutdowns;
+	uint64_t fs_id; /* 0: unknown, or dirty_shutdowns is known */
 };
+
+/*
+ * The mark of a medium that has failed: a page of no boot that is not clean.
+ * Every version takes it for another boot's, and raises the power epoch.
+ */
+static inline bool brick_instance_has_failed(const struct brick_instance *inst)
+{
+	return !inst->clean &&
+	       brick_all_zero(inst->boot_id, sizeof(inst->boot_id));
+}
 
 /**
  * brick_instance_read - find the newest valid page
@@ -38,17 +49,16 @@ int brick_instance_read(const struct brick_media *m,
 			bool *damaged);
 
 /**
- * brick_instance_write - write one page, durably
+ * brick_instance_put - store and flush one page; the caller drains
  * @m: the medium
  * @sb: its superblock
  * @copy: the page that may be lost: not the one that was read last
  * @inst: what
  *
- * Context: may block.
- * Return: 0 or -errno.
+ * Context: any.
  */
-int brick_instance_write(struct brick_media *m, const struct brick_super *sb,
-			 unsigned int copy, const struct brick_instance *inst);
+void brick_instance_put(struct brick_media *m, const struct brick_super *sb,
+			unsigned int copy, const struct brick_instance *inst);
 
 /**
  * brick_instance_is_held - whether the process that wrote a page still runs

@@ -189,11 +189,6 @@ bool brick_store_try_flush(struct brick_store *s, uint64_t va, uint64_t len)
 	return true;
 }
 
-int brick_store_drain(struct brick_store *s)
-{
-	return brick_store_fence(s);
-}
-
 unsigned int brick_store_find(struct brick_store *s, uint64_t *block,
 			      uint64_t end, bool slow, uint64_t *va,
 			      unsigned int max)
@@ -272,7 +267,10 @@ void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
 	out->slots_dirty = out->slots_total - out->slots_clean -
 			   out->slots_alloc - out->slots_bad;
 	out->slots_ready = s->slots.clean.n_set + s->slots.dirty.n_set;
-	out->slow_ready = s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
+	out->slow_has_failed = brick_store_slow_has_failed(s);
+	if (!out->slow_has_failed)
+		out->slow_ready =
+			s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
 	out->slow_total = s->slow_slots.n;
 	out->slow_clean = s->slow_slots.clean.n_set;
 	out->slow_alloc = s->n_alloc_slow;

@@ -43,6 +43,9 @@ static bool take_slot(struct brick_store *s, struct brick_move *move,
 static int begin_one(struct brick_store *s, struct brick_move *move,
 		     bool *is_clean)
 {
+	/* The end of another one may be in doubt, and its slot free only here. */
+	if (brick_store_has_failed(s))
+		return -EIO;
 	if (!brick_index_get(&s->index, brick_key(move->va), &move->src) ||
 	    (move->src & BRICK_INDEX_PENDING))
 		return -ENOENT;
@@ -52,6 +55,8 @@ static int begin_one(struct brick_store *s, struct brick_move *move,
 	move->src &= BRICK_INDEX_SLOT;
 	if (brick_slot_is_slow(move->src) == move->to_slow)
 		return -EALREADY;
+	if (move->to_slow && brick_store_slow_has_failed(s))
+		return -EIO;
 	if (!brick_record_get_payload(s->m, &s->sb, 0, move->src,
 				      &move->payload) &&
 	    !brick_record_get_payload(s->m, &s->sb, 1, move->src,
@@ -127,7 +132,9 @@ static int copy_down(struct brick_store *s, struct brick_move *move)
 
 	ret = s->slow->ops->write(s->slow, brick_slow_data(move->dst),
 				  s->m->base + off, KFB_BLOCK_BYTES);
-	if (ret)
+	/* A line that the kernel cannot read is no fault of the slot. */
+	move->is_unread = ret == -EFAULT;
+	if (ret && !move->is_unread)
 		give_up_slot(s, move);
 	return ret ? -EIO : 0;
 }
@@ -168,8 +175,7 @@ void brick_move_copy(struct brick_store *s, struct brick_move *moves,
 		up |= !move->to_slow;
 	}
 	free(buf);
-	if ((down && s->slow->ops->sync(s->slow)) ||
-	    (up && brick_store_fence(s)))
+	if ((down && brick_store_sync_slow(s)) || (up && brick_store_fence(s)))
 		fail_all(moves, n, -EIO);
 }
 

@@ -35,6 +35,7 @@
  *	-ENOMEM
  * @is_begun: dst is taken
  * @is_done: committed
+ * @is_unread: with -EIO: it could not be read from memory
  */
 struct brick_move {
 	uint64_t va;
@@ -45,6 +46,7 @@ struct brick_move {
 	int error;
 	bool is_begun;
 	bool is_done;
+	bool is_unread;
 };
 
 /* How many moves may be under way at a time: at least 1 with a slow tier. */

@@ -219,11 +219,12 @@ int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
 	enum brick_slow_sense sense;
 	int ret;
 
-	brick_media_say(err, err_len, "%s: the slow tier cannot be read",
-			slow->path);
 	ret = brick_slow_look(slow, sb, &sense);
-	if (ret)
+	if (ret) {
+		brick_media_say(err, err_len,
+				"%s: the slow tier cannot be read", slow->path);
 		return ret;
+	}
 	*damaged = sense == BRICK_SLOW_HALF;
 	if (sense == BRICK_SLOW_WHOLE || sense == BRICK_SLOW_HALF)
 		return 0;

@@ -49,6 +49,8 @@ struct brick_slow_ops {
  * @path: as the administrator gave it
  * @fresh_is_zero: nothing was ever written here
  * @is_volatile: it is gone with the power
+ * @sync_error: -errno, when what an earlier process wrote could not be made
+ *	durable: nothing that was acknowledged, since that was synced
  */
 struct brick_slow {
 	const struct brick_slow_ops *ops;
@@ -56,6 +58,7 @@ struct brick_slow {
 	char *path;
 	bool fresh_is_zero;
 	bool is_volatile;
+	int sync_error;
 };
 
 /**
@@ -76,7 +79,9 @@ struct brick_slow_create {
  * @err: a message for the administrator on failure
  * @err_len: its size, bytes
  *
- * Takes an exclusive flock; a block device that is in use is refused.
+ * Takes an exclusive flock; a block device that is in use is refused. What an
+ * earlier process left in the page cache is written and dropped, so that reads
+ * show what is there.
  *
  * Context: may block.
  * Return: 0, -EWOULDBLOCK (another process holds the lock), or -errno.

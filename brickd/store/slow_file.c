@@ -19,6 +19,7 @@
 
 #include "brickd/media_say.h"
 #include "brickd/store/format.h"
+#include "brickd/store/room.h"
 #include "brickd/store/slow.h"
 
 #define FILE_MODE 0600
@@ -36,6 +37,7 @@ struct opening {
 	bool made;
 	bool fresh;
 	bool is_tmpfs;
+	int sync_error;
 	uint64_t size;
 	char *err;
 	size_t err_len;
@@ -116,13 +118,10 @@ static int file_zero(struct brick_slow *slow, uint64_t off, size_t len)
 	return write_zeros(slow, off, len);
 }
 
+/* Not again after EINTR: the first one may have been told an error as well. */
 static int file_sync(struct brick_slow *slow)
 {
-	while (fdatasync(fd_of(slow))) {
-		if (errno != EINTR)
-			return -errno;
-	}
-	return 0;
+	return fdatasync(fd_of(slow)) ? -errno : 0;
 }
 
 static void file_close(struct brick_slow *slow)
@@ -204,7 +203,7 @@ static int make_file(struct opening *o)
 	if (o->create->sparse)
 		error = ftruncate(o->fd, (off_t)size) ? errno : 0;
 	else
-		error = posix_fallocate(o->fd, 0, (off_t)size);
+		error = brick_room_take(o->fd, 0, size);
 	if (error) {
 		errno = error;
 		return say_errno(o, "cannot allocate the slow tier");
@@ -274,6 +273,19 @@ static int find_size(struct opening *o)
 	return -ENOTSUP;
 }
 
+/*
+ * An error that nobody has been told yet is told here and not to the first move.
+ * What Linux could not write looks written until it is dropped.
+ */
+static void settle(struct opening *o)
+{
+	if (o->fresh)
+		return;
+	if (fdatasync(o->fd))
+		o->sync_error = -errno;
+	(void)posix_fadvise(o->fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 static int finish(const struct opening *o, struct brick_slow **out)
 {
 	struct slow_file *f = calloc(1, sizeof(*f));
@@ -292,6 +304,7 @@ static int finish(const struct opening *o, struct brick_slow **out)
 	f->slow.path = path;
 	f->slow.fresh_is_zero = o->fresh;
 	f->slow.is_volatile = o->is_tmpfs;
+	f->slow.sync_error = o->sync_error;
 	*out = &f->slow;
 	return 0;
 }
@@ -315,6 +328,8 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	if (!ret)
 		ret = find_size(&o);
 	if (!ret)
+		settle(&o);
+	if (!ret)
 		ret = finish(&o, out);
 	if (!ret)
 		return 0;
@@ -330,8 +345,7 @@ static int extend_file(const struct brick_slow *slow, uint64_t size)
 
 	if (slow->is_volatile)
 		return ftruncate(fd_of(slow), (off_t)size) ? -errno : 0;
-	error = posix_fallocate(fd_of(slow), (off_t)slow->size,
-				(off_t)(size - slow->size));
+	error = brick_room_take(fd_of(slow), slow->size, size - slow->size);
 	if (error)
 		(void)!ftruncate(fd_of(slow), (off_t)slow->size);
 	return -error;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "brickd/media_mark.h"
 #include "brickd/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/poison.h"
@@ -19,16 +20,6 @@
 #define NS_PER_S 1000000000ULL
 /* A start over much damage logs the first of it; all of it is counted. */
 #define NOTES_MAX 128U
-
-int brick_store_fence(struct brick_store *s)
-{
-	if (brick_store_has_failed(s))
-		return -EIO;
-	if (!s->m->ops->drain(s->m))
-		return 0;
-	__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);
-	return -EIO;
-}
 
 static void count_note(struct brick_store_recovery *r, uint32_t kind)
 {
@@ -142,25 +133,16 @@ static int look(struct brick_store *s, const struct brick_store_open *o,
 				s->m->path);
 		return ret;
 	}
-	if (!brick_instance_is_held(&s->inst, o->boot_id))
-		return check_slow(s, &bad->slow, err, err_len);
+	s->inst_safe = s->inst_copy;
+	if (!brick_instance_is_held(&s->inst, o->boot_id)) {
+		ret = brick_store_past(s, o, err, err_len);
+		return ret ? ret : check_slow(s, &bad->slow, err, err_len);
+	}
 	brick_media_say(err, err_len,
 			"%s: in use by process %u, which is still running; "
 			"stop it first",
 			s->m->path, s->inst.pid);
 	return -EBUSY;
-}
-
-static bool is_new_epoch(const struct brick_store *s,
-			 const struct brick_store_open *o)
-{
-	bool rebooted = memcmp(s->inst.boot_id, o->boot_id,
-			       sizeof(s->inst.boot_id)) != 0;
-
-	return s->m->kind == KFB_MEDIUM_VOLATILE ||
-	       (rebooted && !s->inst.clean) ||
-	       (o->dirty_shutdowns_known && s->inst.dirty_shutdowns_known &&
-		o->dirty_shutdowns > s->inst.dirty_shutdowns);
 }
 
 /* Both pages, the older one first: at each moment one is whole. */
@@ -172,10 +154,11 @@ static int write_instance(struct brick_store *s)
 	s->inst.seq++;
 	for (i = 0; i < BRICK_FMT_COPIES; i++) {
 		s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;
-		ret = brick_instance_write(s->m, &s->sb, s->inst_copy,
-					   &s->inst);
+		brick_instance_put(s->m, &s->sb, s->inst_copy, &s->inst);
+		ret = brick_store_fence(s);
 		if (ret)
-			return -EIO;
+			return ret;
+		s->inst_safe = s->inst_copy;
 	}
 	return 0;
 }
@@ -184,13 +167,12 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 {
 	uint32_t pid = (uint32_t)getpid();
 	uint64_t start_time = 0;
-	bool new_epoch = is_new_epoch(s, o);
+	bool new_epoch = s->recovery.epoch_why;
 	int ret;
 
 	ret = brick_process_start_time(pid, &start_time);
 	if (ret)
 		return -EIO;
-	s->recovery.was_clean = s->inst.clean;
 	brick_store_begin_inherited(s, new_epoch);
 	if (new_epoch) {
 		s->inst.power_epoch++;
@@ -204,7 +186,15 @@ static int take_hold(struct brick_store *s, const struct brick_store_open *o)
 	s->inst.clean = false;
 	s->inst.dirty_shutdowns_known = o->dirty_shutdowns_known;
 	s->inst.dirty_shutdowns = o->dirty_shutdowns;
-	return write_instance(s);
+	s->inst.fs_id = s->m->past.fs_id;
+	ret = write_instance(s);
+	/* The medium tells now what the marks told. */
+	if (!ret && s->m->mark) {
+		brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);
+		brick_mark_clear(s->m->mark);
+	}
+	s->is_open = !ret;
+	return ret;
 }
 
 int brick_store_make_room(struct brick_store *s)
@@ -256,6 +246,8 @@ static int recover(struct brick_store *s, const struct brick_store_open *o,
 		ret = repair_headers(s, &bad, err, err_len);
 	if (ret)
 		return ret;
+	if (brick_instance_has_failed(&s->inst))
+		brick_store_note(s, BRICK_EVENT_WRITES_LOST, 0, 0, 0);
 	if (bad.inst)
 		brick_store_note(s, BRICK_EVENT_INSTANCE_REPAIRED,
 				 !s->inst_copy, 0, 0);
@@ -278,6 +270,7 @@ struct brick_store *brick_store_new(struct brick_media *m,
 	s->slow = slow;
 	(void)pthread_mutex_init(&s->lock, NULL);
 	(void)pthread_cond_init(&s->cleaned, NULL);
+	brick_store_fences_init(s);
 	brick_index_init(&s->index);
 	return s;
 }
@@ -289,6 +282,7 @@ void brick_store_discard(struct brick_store *s)
 	brick_lru_fini(&s->at_rest);
 	brick_slots_fini(&s->slots);
 	brick_slots_fini(&s->slow_slots);
+	brick_store_fences_fini(s);
 	(void)pthread_cond_destroy(&s->cleaned);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -316,16 +310,18 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 	return 0;
 }
 
-void brick_store_close(struct brick_store *s, bool clean)
+int brick_store_close(struct brick_store *s, bool clean)
 {
+	int ret = -EIO;
+
 	if (!brick_store_has_failed(s)) {
 		s->inst.pid = 0;
 		s->inst.start_time = 0;
 		s->inst.clean = clean && !brick_store_has_inherited(s);
-		/* If it fails the store is not clean: just what is true. */
-		(void)write_instance(s);
+		ret = write_instance(s);
 	}
 	brick_store_discard(s);
+	return ret;
 }
 
 const struct brick_store_recovery *

@@ -89,6 +89,8 @@ struct brick_store_open {
  * Context: may block for long; one thread.
  * Return: 0, -ENOENT (unformatted), -EPROTONOSUPPORT (newer), -EBUSY (held),
  * -EUCLEAN (corrupt), -EINVAL (truncated or other uuid), -ENOMEM, -EIO.
+ * A medium that has forgotten writes, or may have, gets a new power epoch; a
+ * mark that says so is taken away once that is durable.
  */
 int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 		     struct brick_store **out, char *err, size_t err_len);
@@ -107,6 +109,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
  * @instance_repaired: one instance page was damaged
  * @slow_repaired: one header of the slow tier was rewritten
  * @new_power_epoch: unflushed data may have been lost
+ * @epoch_why: why, in words; NULL: there is no new one
  * @was_clean: the last stop was a clean one
  */
 struct brick_store_recovery {
@@ -121,6 +124,7 @@ struct brick_store_recovery {
 	bool slow_repaired;
 	bool new_power_epoch;
 	bool was_clean;
+	const char *epoch_why;
 };
 
 /* What recovery did; constant as long as the store is open. */
@@ -146,8 +150,10 @@ bool brick_store_slot_of(const struct brick_store *s, const void *addr,
  *	flag, unless brick_store_has_inherited()
  *
  * Context: may block.
+ * Return: 0; -EIO: the store has failed, now or before, and the stop is not a
+ * clean one.
  */
-void brick_store_close(struct brick_store *s, bool clean);
+int brick_store_close(struct brick_store *s, bool clean);
 
 /* One block's place, from brick_store_lookup(). */
 struct brick_run {
@@ -364,7 +370,45 @@ void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len);
  */
 bool brick_store_try_flush(struct brick_store *s, uint64_t va, uint64_t len);
 
+/**
+ * brick_store_drain - wait until all that was flushed is durable
+ * @s: the store
+ *
+ * Context: any thread; blocks where it takes a system call.
+ * Return: 0, or -EIO: the medium has failed, now or at some time since the
+ * store was opened, and what was written since the last drain that returned 0
+ * may be gone.
+ */
 int brick_store_drain(struct brick_store *s);
+
+/**
+ * struct brick_store_failure - how a store failed
+ * @error: -errno of the sync
+ * @time_s: when, seconds since 1970
+ * @is_marked: the medium's: the next start will find a mark
+ */
+struct brick_store_failure {
+	int error;
+	uint64_t time_s;
+	bool is_marked;
+};
+
+/* NULL: it has not. It stays as it is then. Context: any thread. */
+const struct brick_store_failure *
+brick_store_failure(const struct brick_store *s);
+
+/*
+ * The slow tier's: nothing is moved to it and no slot of it is zeroed any more;
+ * what is in it can be read, and its zeroed slots be had.
+ */
+const struct brick_store_failure *
+brick_store_slow_failure(const struct brick_store *s);
+
+/*
+ * How many slots of the slow tier could not be zeroed and are out of use until
+ * the store is opened anew. Context: any thread.
+ */
+uint64_t brick_store_unzeroed(const struct brick_store *s);
 
 struct brick_store_stats {
 	uint64_t slots_total;
@@ -373,13 +417,14 @@ struct brick_store_stats {
 	uint64_t slots_alloc;
 	uint64_t slots_bad;
 	uint64_t slots_ready; /* free, and in nobody's hands */
-	uint64_t slow_ready;
+	uint64_t slow_ready; /* 0 once it has failed */
 	uint64_t slow_total; /* 0: there is no slow tier */
 	uint64_t slow_clean;
 	uint64_t slow_dirty;
 	uint64_t slow_alloc;
 	uint64_t slow_bad;
 	uint64_t slow_spare; /* of the free slots, kept for moves */
+	bool slow_has_failed;
 	uint64_t instance_id;
 	uint64_t power_epoch;
 	uint64_t change_counter;

@@ -3,7 +3,9 @@
  * The inside of a store, shared by its files.
  *
  * Locking: `lock` guards index, slots and change_counter, and the payloads of
- * records that readers may see. It is never held over a drain. Media words of
+ * records that readers may see. It is never held over a drain. `syncs` has a
+ * lock of its own and lets nobody sync a file while another thread does. Media
+ * words of
  * a slot belong to whoever holds the slot: the store thread for allocated ones
  * and those of its batch, the cleaner for those it has taken.
  */
@@ -21,6 +23,7 @@
 #include "brickd/store/slots.h"
 #include "brickd/store/store.h"
 #include "brickd/store/super.h"
+#include "brickd/store/syncs.h"
 
 /* The index keeps a slot in 32 bits and flags above them: 8 PiB a tier. */
 #define BRICK_SLOTS_MAX	    BRICK_SLOT_SLOW
@@ -45,8 +48,15 @@ struct brick_store {
 	struct brick_store_recovery recovery;
 	struct brick_instance inst;
 	unsigned int inst_copy; /* the page inst was last written to */
+	unsigned int inst_safe; /* the one that was last durable */
+	bool is_open; /* clients may have written */
 	uint32_t tx; /* of the last batch; the store thread's */
+	struct brick_syncs syncs; /* of the medium, where drain() is one */
 	bool failed; /* atomic: the medium lost something, nothing is certain */
+	struct brick_store_failure failure; /* written before failed is set */
+	struct brick_syncs slow_syncs;
+	bool slow_failed; /* atomic: likewise, of the slow tier */
+	struct brick_store_failure slow_failure;
 	pthread_mutex_t lock;
 	pthread_cond_t cleaned; /* n_cleaning fell */
 	struct brick_index index;
@@ -57,6 +67,7 @@ struct brick_store {
 	uint64_t spare; /* moves at a time; constant */
 	uint64_t n_alloc; /* both tiers */
 	uint64_t n_alloc_slow;
+	uint64_t n_unzeroed; /* atomic: slow slots that could not be zeroed */
 	uint64_t n_notes;
 	uint64_t last_event;
 	uint64_t change_counter;
@@ -95,8 +106,29 @@ static inline bool brick_store_has_failed(const struct brick_store *s)
 	return __atomic_load_n(&s->failed, __ATOMIC_ACQUIRE);
 }
 
-/* Drain; a medium that fails once is never trusted again. 0 or -EIO. */
+static inline bool brick_store_slow_has_failed(const struct brick_store *s)
+{
+	return __atomic_load_n(&s->slow_failed, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * failure.c: drain. Everything that makes an open store's medium durable comes
+ * through here: a medium that fails once is never trusted again. 0 or -EIO.
+ */
 int brick_store_fence(struct brick_store *s);
+
+/* The same for the slow tier, whose failure is not the medium's. */
+int brick_store_sync_slow(struct brick_store *s);
+
+/*
+ * In failure.c: the instance page that is not known to be durable becomes one of
+ * no boot. 0 or -EIO.
+ */
+int brick_store_mark_medium(struct brick_store *s);
+
+/* Before the first fence, and after the last. */
+void brick_store_fences_init(struct brick_store *s);
+void brick_store_fences_fini(struct brick_store *s);
 
 /* store.c: a store with nothing in it; NULL: no memory. */
 struct brick_store *brick_store_new(struct brick_media *m,
@@ -107,6 +139,26 @@ int brick_store_make_room(struct brick_store *s);
 
 /* Free it; nothing is written. */
 void brick_store_discard(struct brick_store *s);
+
+/**
+ * brick_store_past - may writes of the instance before this one be lost?
+ * @s: its instance page has been read
+ * @o: this open
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * In past.c. Sets was_clean and epoch_why of the recovery. What can be found out
+ * only once is written down at once, off the medium if that can be.
+ *
+ * Return: 0, or -EIO: they may, and what is in memory is not known to be on the
+ * medium.
+ */
+int brick_store_past(struct brick_store *s, const struct brick_store_open *o,
+		     char *err, size_t err_len);
+
+/* Is what is in memory on the medium, after this? 0, or -EIO and a message. */
+int brick_store_is_known(const struct brick_media *m, const char *why,
+			 char *err, size_t err_len);
 
 /* inherit.c: what did the instance before this one leave? */
 void brick_store_begin_inherited(struct brick_store *s, bool new_epoch);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What has failed, for clients and administrators. */
+#include "brickd/failure.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "brickd/losses.h"
+#include "brickd/notify.h"
+#include "brickd/server.h"
+
+#define TIME_BYTES 32
+
+/* NULL: it has not failed, which nobody asks for. */
+static void say(const struct brick_store_failure *f, const char *next,
+		char *text)
+{
+	time_t at = f ? (time_t)f->time_s : 0;
+	char when[TIME_BYTES];
+	struct tm tm;
+
+	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ",
+		       gmtime_r(&at, &tm));
+	(void)snprintf(text, BRICK_FAILURE_BYTES,
+		       "making it durable failed at %s: %s; %s", when,
+		       f ? strerror(-f->error) : "?", next);
+}
+
+void brick_failure_text(const struct brick_server *server, char *text)
+{
+	const struct brick_store_failure *f =
+		brick_store_failure(server->store);
+
+	say(f,
+	    !f || f->is_marked
+		    ? "mend what is below the store, then restart brickd: what "
+		      "was not flushed before counts as lost"
+		    : "no mark of it could be written, neither in the runtime "
+		      "directory nor on the medium: unmount its file system, "
+		      "mend it and mount it again before brickd is restarted",
+	    text);
+}
+
+void brick_failure_slow_text(const struct brick_server *server, char *text)
+{
+	say(brick_store_slow_failure(server->store),
+	    "mend what is below it, then restart brickd: until then nothing is "
+	    "moved to it; no block is lost",
+	    text);
+}
+
+static void look_at_slots(struct brick_server *server)
+{
+	uint64_t n = brick_store_unzeroed(server->store);
+
+	if (n == server->slow_unzeroed)
+		return;
+	brick_count_add(&server->counters.tier_write_errors,
+			n - server->slow_unzeroed);
+	server->slow_unzeroed = n;
+	brick_log_limited(&server->tier.lines, LOG_ERR, NULL,
+			  "slow tier %s: %llu freed slots cannot be cleared: "
+			  "they are not used until the next start",
+			  server->slow->path, (unsigned long long)n);
+}
+
+static void look_at_slow(struct brick_server *server)
+{
+	char text[BRICK_FAILURE_BYTES];
+
+	look_at_slots(server);
+	if (server->slow_failed || !brick_store_slow_failure(server->store))
+		return;
+	server->slow_failed = true;
+	brick_failure_slow_text(server, text);
+	brick_log(LOG_CRIT, NULL, "slow tier %s failed: %s", server->slow->path,
+		  text);
+}
+
+void brick_failure_look(struct brick_server *server)
+{
+	char text[BRICK_FAILURE_BYTES];
+
+	look_at_slow(server);
+	if (server->medium_failed || !brick_store_failure(server->store))
+		return;
+	server->medium_failed = true;
+	brick_losses_tell(server);
+	brick_failure_text(server, text);
+	brick_log(LOG_CRIT, NULL,
+		  "%s: the medium failed: flushes and changes are refused, "
+		  "reads go on; %s",
+		  server->media->path, text);
+	brick_notify_status("the medium failed: only reads are served");
+}
