@@ -4,9 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach.h"
@@ -80,6 +82,23 @@ static int refused(struct ctl *ctl, const char *what, int err, const char *why)
 		why = strerror(-err);
 	return ctl_fail(ctl, status_of(err), err, next_of(err), "%s: %s", what,
 			why);
+}
+
+void ctl_load_driver(void)
+{
+	char modprobe[] = "/sbin/modprobe";
+	char quiet[] = "-q";
+	char driver[] = "kfbrick";
+	char *words[] = { modprobe, quiet, driver, NULL };
+	char *environment[] = { NULL };
+	pid_t pid;
+
+	if (!access(CONTROL, F_OK) || geteuid() != 0)
+		return;
+	if (posix_spawn(&pid, modprobe, NULL, NULL, words, environment))
+		return;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 int ctl_control(struct ctl *ctl, const char *what, const char *order,

@@ -11,6 +11,15 @@
 #define CTL_ANSWER_BYTES 512
 
 /**
+ * ctl_load_driver - load the kernel driver if it is not there
+ *
+ * The control device has a dynamic minor number, so the kernel has no node of
+ * it that would load the module when it is opened. Whether it is there now
+ * shows when it is opened.
+ */
+void ctl_load_driver(void);
+
+/**
  * ctl_control - give the kernel driver an order
  * @ctl: context
  * @what: the device or range it is about, for people

@@ -352,8 +352,10 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 				 "verbs://HOST[:PORT] does",
 				 ctl->settings.brick);
 	status = make_order(ctl, &order, args, &url);
-	if (!status)
+	if (!status) {
+		ctl_load_driver();
 		status = ctl_control(ctl, url.text, order.text, answer);
+	}
 	return status ? status : show(ctl, answer);
 }
 
@@ -362,11 +364,12 @@ const struct ctl_command ctl_cmd_attach = {
 	.synopsis = "[URL]",
 	.summary = "Makes a range of a brick a disk of this machine",
 	.details =
-		"The kernel driver kfbrick connects, allocates the blocks that are missing (with\n"
-		"--thin only those that are written), maps them for itself alone and makes a disk,\n"
-		"whose path is printed. The disk outlives this command; brickctl detach takes it\n"
-		"away. When the brick is lost, requests wait for --reconnect-s (60) seconds, or\n"
-		"with --fail never as long as it takes.\n"
+		"The kernel driver kfbrick, which is loaded if it is not there, connects,\n"
+		"allocates the blocks that are missing (with --thin only those that are written),\n"
+		"maps them for itself alone and makes a disk, whose path is printed. The disk\n"
+		"outlives this command; brickctl detach takes it away. When the brick is lost,\n"
+		"requests wait for --reconnect-s (60) seconds, or with --fail never as long as it\n"
+		"takes.\n"
 		"\n"
 		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",
 	.options = options,

@@ -64,6 +64,9 @@ static void print_text(struct json_object *t)
 		return;
 	}
 	printf("%-12s %s\n", "path", ctl_admin_text(t, "slow"));
+	if (*ctl_admin_text(t, "slow_failure"))
+		printf("%-12s %s\n", "FAILED",
+		       ctl_admin_text(t, "slow_failure"));
 	print_slots(t, "fast");
 	print_slots(t, "slow");
 	printf("%-12s %" PRIu64 " kept for moves, %" PRIu64 " bad\n", "",

@@ -22,11 +22,9 @@ static const struct client_move client_moves[] = {
 	{ KFB_CLIENT_OPENING, KFB_CLIENT_CLOSED },
 	{ KFB_CLIENT_MAPPING, KFB_CLIENT_LIVE },
 	{ KFB_CLIENT_MAPPING, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_MAPPING, KFB_CLIENT_OPENING },
 	{ KFB_CLIENT_MAPPING, KFB_CLIENT_FAILED },
 	{ KFB_CLIENT_MAPPING, KFB_CLIENT_CLOSED },
 	{ KFB_CLIENT_LIVE, KFB_CLIENT_DETACHED },
-	{ KFB_CLIENT_LIVE, KFB_CLIENT_OPENING },
 	{ KFB_CLIENT_LIVE, KFB_CLIENT_FAILED },
 	{ KFB_CLIENT_LIVE, KFB_CLIENT_CLOSED },
 	{ KFB_CLIENT_DETACHED, KFB_CLIENT_LIVE },
@@ -90,6 +88,7 @@ int kfb_client_init(struct kfb_client *c,
 		return -EINVAL;
 	memset(c, 0, sizeof(*c));
 	c->config = *config;
+	c->spare_tx = tx + config->n_queues * KFB_ENGINE_TX_BYTES;
 	c->n_offered = config->n_queues;
 	c->is_first = 1;
 	for (i = 0; i < config->n_queues; i++) {
@@ -133,6 +132,7 @@ static void end(struct kfb_client *c, enum kfb_client_state to, int error)
 	if (kfb_client_move(c, to))
 		return;
 	c->error = error;
+	kfb_client_stop_asking(c);
 	for (i = 0; i < c->config.n_queues; i++)
 		end_queue(&c->queues[i]);
 }
@@ -147,9 +147,8 @@ void kfb_client_fail(struct kfb_client *c, int error)
 	end(c, KFB_CLIENT_FAILED, error);
 }
 
-/* From now on it is counted how long a queue is away. */
-static void away(const struct kfb_client *c, struct kfb_client_queue *q,
-		 __u64 now_ms)
+void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
+		     __u64 now_ms)
 {
 	if (q->is_away)
 		return;
@@ -170,8 +169,8 @@ static _Bool has_ready_queue(const struct kfb_client *c)
 	return 0;
 }
 
-static void try_again(struct kfb_client *c, struct kfb_client_queue *q,
-		      __u64 now_ms, __u32 asked_ms)
+void kfb_client_try_again(struct kfb_client *c, struct kfb_client_queue *q,
+			  __u64 now_ms, __u32 asked_ms)
 {
 	__u32 random = 0;
 
@@ -195,8 +194,8 @@ static void lose_until(struct kfb_client *c, struct kfb_client_queue *q,
 		kfb_client_fail(c, error);
 		return;
 	}
-	away(c, q, now_ms);
-	try_again(c, q, now_ms, asked_ms);
+	kfb_client_away(c, q, now_ms);
+	kfb_client_try_again(c, q, now_ms, asked_ms);
 	if (c->state == KFB_CLIENT_OPENING)
 		c->session_id = 0;
 	else if (!has_ready_queue(c))
@@ -209,21 +208,25 @@ static void lose(struct kfb_client *c, struct kfb_client_queue *q,
 	lose_until(c, q, was, now_ms, error, 0);
 }
 
-void kfb_client_session_gone(struct kfb_client *c, __u64 now_ms)
+/*
+ * The brick, which is proven, has the old session no more: what it had ends,
+ * and queue 0's new one is the session.
+ */
+static void replace(struct kfb_client *c, __u64 now_ms)
 {
 	__u32 i;
 
-	if (kfb_client_move(c, KFB_CLIENT_OPENING))
-		return;
-	c->session_id = 0;
+	kfb_client_stop_asking(c);
+	c->is_replaced = 1;
+	kfb_client_move(c, KFB_CLIENT_OPENING);
 	c->is_mapped = 0;
 	c->map_due = 0;
 	c->n_offered = c->config.n_queues;
-	for (i = 0; i < c->config.n_queues; i++) {
+	for (i = 1; i < c->config.n_queues; i++) {
 		struct kfb_client_queue *q = &c->queues[i];
 
 		end_queue(q);
-		away(c, q, now_ms);
+		kfb_client_away(c, q, now_ms);
 		q->was_ready = 0;
 	}
 }
@@ -238,6 +241,8 @@ void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 		lose(c, q, KFB_CONN_AUTH, now_ms, rc);
 		return;
 	}
+	if (c->is_asking)
+		replace(c, now_ms);
 	c->session_id = q->engine.accept.session_id;
 	c->instance_id = q->engine.accept.instance_id;
 	c->join_counter = 0;
@@ -286,7 +291,10 @@ void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
 	}
 	if (memcmp(expect, any, sizeof(any)) &&
 	    memcmp(expect, info->brick_uuid, sizeof(any))) {
-		kfb_client_fail(c, -ESTALE);
+		if (c->config.engine.client_name)
+			kfb_client_fail(c, -ESTALE);
+		else /* anybody's word */
+			lose(c, q, KFB_CONN_AUTH, now_ms, -ESTALE);
 		return;
 	}
 	judge_all(c, info);
@@ -329,31 +337,13 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 	int rc;
 
 	rc = kfb_engine_accepted(&q->engine, data, len);
-	if (rc == -ESTALE && is_join)
-		kfb_client_session_gone(c, now_ms);
-	else if (rc)
+	if (rc)
 		lose(c, q, KFB_CONN_CONNECTING, now_ms, rc);
 	else if (is_join)
 		joined(c, q);
 	else if (q->engine.state == KFB_CONN_READY)
 		kfb_client_session_made(c, now_ms);
 	return rc;
-}
-
-/* A refusal of a new session that no time will heal. */
-static _Bool is_final(__u16 status)
-{
-	switch (status) {
-	case KFB_ST_INVALID:
-	case KFB_ST_DENIED:
-	case KFB_ST_NOT_SUPPORTED:
-	case KFB_ST_KEY_REJECTED:
-	case KFB_ST_VERSION:
-	case KFB_ST_MALFORMED:
-		return 1;
-	default:
-		return 0;
-	}
 }
 
 /* A brick may have fewer queues for a session than are wanted. */
@@ -375,14 +365,13 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 	int rc;
 
 	rc = kfb_engine_rejected(&q->engine, data, len, out);
-	if (is_join && out->status == KFB_ST_STALE) {
-		kfb_client_session_gone(c, now_ms);
+	if (is_join && out->status == KFB_ST_STALE && !c->is_first &&
+	    c->config.reconnect_ms) {
+		kfb_client_doubt(c, now_ms);
 	} else if (is_join && is_one_too_many(c, queue, out->status)) {
 		for (i = queue; i < c->config.n_queues; i++)
 			end_queue(&c->queues[i]);
 		c->n_offered = queue;
-	} else if (!is_join && is_final(out->status)) {
-		kfb_client_fail(c, rc);
 	} else {
 		lose_until(c, q, KFB_CONN_CONNECTING, now_ms, rc,
 			   out->retry_after_ms);
@@ -402,6 +391,8 @@ void kfb_client_closed(struct kfb_client *c, __u32 queue)
 {
 	c->queues[queue].is_open = 0;
 	c->queues[queue].is_silent = 0;
+	if (!queue && c->is_asking)
+		kfb_client_asked_in_vain(c);
 }
 
 static int own_outcome(struct kfb_client *c, __u32 queue,
@@ -428,9 +419,8 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 
 	rc = kfb_engine_receive(&q->engine, data, len, reply, out);
 	if (rc) {
-		/* Another key, or another brick: it will not get better. */
-		if (was == KFB_CONN_AUTH && rc != -EPROTO &&
-		    (rc == -EKEYREJECTED || rc == -ESTALE))
+		/* Proven, and another brick: it will not get better. */
+		if (was == KFB_CONN_AUTH && rc == -ESTALE && !out->status)
 			kfb_client_fail(c, rc);
 		else
 			lose(c, q, was, now_ms, rc);

@@ -11,15 +11,16 @@
  *                      start
  *        IDLE ------------------------> OPENING <------------------.
  *                                        |  |                      |
- *                     INFO is answered   |  | refused, or too late |
- *                                        v  '------> FAILED        |
- *        .--- no queue is left ------ MAPPING           ^          |
- *        |                               |              | too late |
- *        |      every mapping is judged  |              |          |
- *        v                               v              |  gone    |
- *    DETACHED <--- no queue is left --- LIVE -----------'----------|
+ *                     INFO is answered   |  | another brick,       |
+ *                                        v  | or too late          |
+ *        .--- no queue is left ------ MAPPING '------> FAILED      |
+ *        |                               |              ^          |
+ *        |      every mapping is judged  |              | too late |
+ *        v                               v              |          |
+ *    DETACHED <--- no queue is left --- LIVE -----------'          |
  *        |                                                         |
- *        '--- joined again: LIVE, or MAPPING ---- gone ------------'
+ *        |--- joined again: LIVE, or MAPPING                       |
+ *        '--- gone, as a proven brick says ------------------------'
  *
  *    every state --close--> CLOSED
  *
@@ -31,9 +32,12 @@
  * - The endpoint of a lost queue is closed before anything else happens on
  *   that queue, and all of a session's endpoints are closed before a new
  *   session begins: a write that is sent again never meets its former self.
- * - A new session takes the place of an old one only when the brick has said
- *   that the old one is gone (STALE) or when the instance is another: else the
- *   old one's writes could still land.
+ * - Nothing but HELLO and AUTH goes to a brick that is not proven, and nothing
+ *   it says ends anything: a join is proven by its ACCEPT, a new session by
+ *   AUTH's answer. Until then every refusal means: again, later.
+ * - A new session takes the place of an old one only when a proven brick has
+ *   ended the old one (kfb_client_ask.c): else the old one's writes could still
+ *   land.
  * - Within a session a request is sent again with its cookie; in a new one it
  *   is not sent again here: its outcome is unknown.
  *
@@ -51,7 +55,7 @@
 #define KFB_CLIENT_QUEUES_MAX 8
 
 /* Bytes of memory for outgoing messages of so many queues. */
-#define KFB_CLIENT_TX_BYTES(n_queues) ((n_queues)*KFB_ENGINE_TX_BYTES)
+#define KFB_CLIENT_TX_BYTES(n_queues) (((n_queues) + 1) * KFB_ENGINE_TX_BYTES)
 
 /* How long to try: never give up. */
 #define KFB_CLIENT_FOREVER (~(__u32)0)
@@ -143,6 +147,12 @@ struct kfb_client_queue {
  * @n_used: of these, LIVE began with; one-sided operations use them
  * @session_id: of the session; 0: none
  * @instance_id: of the brick that has it
+ * @kept: while it is asked whether the session is gone: queue 0's engine; after
+ *	that, calls of it that are not told yet
+ * @spare_tx: memory for outgoing messages that no engine uses
+ * @is_doubted: somebody has said that it is: ask
+ * @is_asking: queue 0 does
+ * @is_replaced: it has become a new session's, which is not LIVE yet
  * @session_key: joins are proven with it
  * @join_counter: the last one used
  * @info: the brick's newest INFO
@@ -160,6 +170,11 @@ struct kfb_client {
 	__u32 n_used;
 	__u64 session_id;
 	__u64 instance_id;
+	struct kfb_engine kept;
+	__u8 *spare_tx;
+	_Bool is_doubted;
+	_Bool is_asking;
+	_Bool is_replaced;
 	__u8 session_key[KFB_KEY_BYTES];
 	__u32 join_counter;
 	struct kfb_info info;
@@ -262,6 +277,8 @@ __u64 kfb_client_next_ms(const struct kfb_client *c);
  * @data: private data as received
  * @len: bytes
  * @now_ms: the time, ms
+ *
+ * -EKEYREJECTED: whoever accepted has not proven to be the brick.
  *
  * Return: 0, or why the queue is of no use: it will be closed.
  */

@@ -28,20 +28,29 @@ static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
 	return 0;
 }
 
+static _Bool tell_lost_of(struct kfb_client *c, __u32 queue,
+			  struct kfb_engine *e, struct kfb_client_action *out)
+{
+	while (kfb_engine_next_lost(e, &out->outcome)) {
+		if (out->outcome.owner == c)
+			continue;
+		out->what = KFB_DO_OUTCOME;
+		out->queue = queue;
+		return 1;
+	}
+	return 0;
+}
+
 /* A call of the caller's whose outcome nobody will ever tell. */
 static _Bool tell_lost(struct kfb_client *c, struct kfb_client_action *out)
 {
 	__u32 i;
 
+	if (tell_lost_of(c, 0, &c->kept, out))
+		return 1;
 	for (i = 0; i < c->config.n_queues; i++) {
-		while (kfb_engine_next_lost(&c->queues[i].engine,
-					    &out->outcome)) {
-			if (out->outcome.owner == c)
-				continue;
-			out->what = KFB_DO_OUTCOME;
-			out->queue = i;
+		if (tell_lost_of(c, i, &c->queues[i].engine, out))
 			return 1;
-		}
 	}
 	return 0;
 }
@@ -133,13 +142,13 @@ static void forget_all(struct kfb_client *c)
 	}
 }
 
-static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
-			  struct kfb_client_action *out)
+/* Queue 0 on its way to a new session. */
+static _Bool next_hello(struct kfb_client *c, __u64 now_ms,
+			struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[0];
 	int rc;
 
-	forget_all(c);
 	switch (q->engine.state) {
 	case KFB_CONN_IDLE:
 	case KFB_CONN_BACKOFF:
@@ -163,6 +172,25 @@ static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
 	default:
 		return 0;
 	}
+}
+
+static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
+			  struct kfb_client_action *out)
+{
+	forget_all(c);
+	return next_hello(c, now_ms, out);
+}
+
+/* Is the session gone? What it has waits for the answer. */
+static _Bool next_asking(struct kfb_client *c, __u64 now_ms,
+			 struct kfb_client_action *out)
+{
+	int rc = c->is_doubted ? kfb_client_begin_asking(c) : 0;
+
+	if (!rc)
+		return next_hello(c, now_ms, out);
+	kfb_client_fail(c, rc);
+	return 0;
 }
 
 /*
@@ -292,6 +320,7 @@ static void settle(struct kfb_client *c)
 		}
 		c->n_used = c->n_offered;
 		c->is_first = 0;
+		c->is_replaced = 0;
 		kfb_client_move(c, KFB_CLIENT_LIVE);
 	}
 	for (i = 0; c->state == KFB_CLIENT_LIVE && i < c->n_used; i++) {
@@ -314,6 +343,8 @@ static _Bool next_session(struct kfb_client *c, __u64 now_ms,
 		out->what = KFB_DO_MAP;
 		return 1;
 	}
+	if (c->is_doubted || c->is_asking)
+		return next_asking(c, now_ms, out);
 	for (i = 0; i < c->n_offered; i++) {
 		if (next_queue(c, i, now_ms, out))
 			return 1;
@@ -365,7 +396,7 @@ __u64 kfb_client_next_ms(const struct kfb_client *c)
 		    q->connect_until_ms < at_ms)
 			at_ms = q->connect_until_ms;
 		if (q->engine.state == KFB_CONN_BACKOFF && !joining &&
-		    (!i || c->state != KFB_CLIENT_OPENING) &&
+		    (!i || (c->state != KFB_CLIENT_OPENING && !c->is_asking)) &&
 		    q->retry_at_ms < at_ms)
 			at_ms = q->retry_at_ms;
 		if (q->is_away && q->give_up_ms < at_ms)

@@ -19,8 +19,25 @@ int kfb_client_move(struct kfb_client *c, enum kfb_client_state to);
 /* It is over: every queue is to be closed, every call's outcome is told. */
 void kfb_client_fail(struct kfb_client *c, int error);
 
-/* The brick has no such session any more: all queues end, a new one begins. */
-void kfb_client_session_gone(struct kfb_client *c, __u64 now_ms);
+/* From now on it is counted how long a queue is away. */
+void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
+		     __u64 now_ms);
+
+/* When a queue is connected next; not before what a brick has asked for. */
+void kfb_client_try_again(struct kfb_client *c, struct kfb_client_queue *q,
+			  __u64 now_ms, __u32 asked_ms);
+
+/* Somebody says that the session is gone: all queues end, and it is asked. */
+void kfb_client_doubt(struct kfb_client *c, __u64 now_ms);
+
+/* Every endpoint is closed: queue 0 becomes the one that asks; 0 or -EINVAL. */
+int kfb_client_begin_asking(struct kfb_client *c);
+
+/* The one that asked is closed without having met the brick. */
+void kfb_client_asked_in_vain(struct kfb_client *c);
+
+/* The old session is over, whatever comes: its calls have no outcome. */
+void kfb_client_stop_asking(struct kfb_client *c);
 
 /* Queue 0 is READY: the session is made. */
 void kfb_client_session_made(struct kfb_client *c, __u64 now_ms);

@@ -279,7 +279,8 @@ __u64 kfb_engine_next_ms(const struct kfb_engine *e)
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		const struct kfb_call *call = &e->calls[i];
 
-		if (!call->abandoned && call->deadline_ms < next_ms)
+		if (!call->abandoned && !call->resend &&
+		    call->deadline_ms < next_ms)
 			next_ms = call->deadline_ms;
 	}
 	return next_ms;
@@ -297,7 +298,9 @@ _Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		struct kfb_call *call = &e->calls[i];
 
-		if (call->abandoned || now_ms < call->deadline_ms)
+		/* Nor does it run before the call is sent again. */
+		if (call->abandoned || call->resend ||
+		    now_ms < call->deadline_ms)
 			continue;
 		call->abandoned = 1;
 		out->kind = KFB_OUTCOME_TIMEOUT;

@@ -10,6 +10,7 @@
  *
  *   IDLE, BACKOFF --hello--> CONNECTING --accepted--> AUTH, or READY at once
  *   when there is no client name; AUTH --the brick's proof is good--> READY;
+ *   IDLE, BACKOFF --join--> CONNECTING --accepted, its proof good--> READY;
  *   any --lost, refused, bad message--> CLOSING --again, keep--> BACKOFF
  *
  * A call is one request in one slot, with one credit; AUTH has no slot. A call
@@ -68,6 +69,7 @@
  * @features: KFB_FEATURE_* wanted
  * @last_instance_id: what this client last saw, or 0
  * @last_power_epoch: likewise
+ * @former_session_id: of this client, which the brick is to end first; or 0
  */
 struct kfb_engine_config {
 	struct kfb_hmac hmac;
@@ -78,6 +80,7 @@ struct kfb_engine_config {
 	__u32 features;
 	__u64 last_instance_id;
 	__u64 last_power_epoch;
+	__u64 former_session_id;
 };
 
 /**
@@ -86,7 +89,7 @@ struct kfb_engine_config {
  * @session_id: from the ACCEPT of the session's first queue
  * @instance_id: likewise
  * @counter: above all that this session has used
- * @key: the session's, KFB_KEY_BYTES
+ * @key: the session's, KFB_KEY_BYTES, valid until the join is answered
  */
 struct kfb_join {
 	__u16 queue;
@@ -130,6 +133,7 @@ struct kfb_call {
  * @tx_busy: who uses each buffer, KFB_TX_*
  * @joined_session_id: the session this HELLO names; 0: a new one
  * @joined_instance_id: the instance that session belongs to
+ * @joined_key: the session's key, while the join has no answer
  * @credits: requests that may go out
  * @slots: of the queue
  * @calls: by slot, AUTH last
@@ -159,6 +163,7 @@ struct kfb_engine {
 	__u8 tx_busy[KFB_ENGINE_TX_MAX];
 	__u64 joined_session_id;
 	__u64 joined_instance_id;
+	const __u8 *joined_key;
 	struct kfb_credits credits;
 	struct kfb_slots slots;
 	struct kfb_call calls[KFB_ENGINE_CALLS];
@@ -320,9 +325,12 @@ int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len);
  * @data: private data as received
  * @len: bytes
  *
- * Return: 0; -EPROTO (not an ACCEPT, or one that no brick may send), -ESTALE
- * (of another session or instance than it was to join): the engine is CLOSING;
- * -EISCONN (not CONNECTING).
+ * The ACCEPT of a join must prove that the brick has the session's key: only
+ * then is the engine READY.
+ *
+ * Return: 0; -EPROTO (not an ACCEPT, or one that no brick may send),
+ * -EKEYREJECTED (a join's without the proof), or what hmac returned: the engine
+ * is CLOSING; -EISCONN (not CONNECTING).
  */
 int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len);
 

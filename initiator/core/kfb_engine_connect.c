@@ -51,6 +51,7 @@ int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES])
 		config.last_instance_id = e->accept.instance_id;
 	if (e->power_epoch)
 		config.last_power_epoch = e->power_epoch;
+	config.former_session_id = 0;
 	memcpy(config.nonce, nonce, KFB_NONCE_BYTES);
 	rc = kfb_engine_init(e, &config, e->tx);
 	if (!rc)
@@ -101,10 +102,10 @@ int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len)
 	    accept.req_max_bytes < KFB_REQ_MAX_BYTES ||
 	    accept.reply_max_bytes > KFB_REPLY_MAX_BYTES)
 		return kfb_engine_fail(e, -EPROTO);
-	if (e->joined_session_id &&
-	    (accept.session_id != e->joined_session_id ||
-	     accept.instance_id != e->joined_instance_id))
-		return kfb_engine_fail(e, -ESTALE);
+	/* Nothing of it is believed before its proof is. */
+	rc = e->joined_session_id ? kfb_engine_joined(e, data, &accept) : 0;
+	if (rc)
+		return kfb_engine_fail(e, rc);
 	if (kfb_accept_check(&e->hello, &accept))
 		return kfb_engine_fail(e, -EPROTO);
 	rc = kfb_engine_take_credits(e, accept.credits);
@@ -115,7 +116,7 @@ int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len)
 	e->event_acked = 0;
 	e->events_unacked = 0;
 	e->event_credits = 0;
-	/* A join is proven by its HELLO; what made the session is kept. */
+	/* Both sides are proven; what made the session is kept. */
 	if (e->joined_session_id)
 		return move(e, KFB_CONN_READY);
 	memcpy(e->accept_raw, data, sizeof(e->accept_raw));
@@ -174,8 +175,11 @@ int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
 	memcpy(req.u.auth.brick_uuid, e->config.expect_uuid, KFB_UUID_BYTES);
 	req.u.auth.last_instance_id = e->config.last_instance_id;
 	req.u.auth.last_power_epoch = e->config.last_power_epoch;
+	req.u.auth.former_session_id = e->config.former_session_id;
 	rc = kfb_auth_client_proof(&e->config.hmac, e->config.key, &transcript,
-				   req.u.auth.brick_uuid, req.u.auth.proof);
+				   req.u.auth.brick_uuid,
+				   req.u.auth.former_session_id,
+				   req.u.auth.proof);
 	if (rc)
 		return rc;
 	return kfb_engine_send(e, &req, now_ms, timeout_ms, owner, out);

@@ -64,9 +64,29 @@ int kfb_engine_join(struct kfb_engine *e, const struct kfb_join *join,
 		return rc;
 	e->joined_session_id = join->session_id;
 	e->joined_instance_id = join->instance_id;
+	e->joined_key = join->key;
 	*out = raw;
 	*len = (__u32)rc;
 	return kfb_conn_move(&e->state, KFB_ROLE_CLIENT, KFB_CONN_CONNECTING);
+}
+
+int kfb_engine_joined(struct kfb_engine *e, const void *raw,
+		      const struct kfb_accept *accept)
+{
+	__u8 proof[KFB_JOIN_PROOF_BYTES];
+	int rc;
+
+	rc = kfb_auth_accept_proof(&e->config.hmac, e->joined_key, e->join_raw,
+				   raw, proof);
+	e->joined_key = NULL;
+	if (rc)
+		return rc;
+	if (!kfb_auth_equal(proof, accept->proof, sizeof(proof)))
+		return -EKEYREJECTED;
+	if (accept->session_id != e->joined_session_id ||
+	    accept->instance_id != e->joined_instance_id)
+		return -EPROTO;
+	return 0;
 }
 
 int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted)

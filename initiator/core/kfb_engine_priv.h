@@ -46,6 +46,10 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 /* What every HELLO of this engine says. */
 void kfb_engine_fill_hello(const struct kfb_engine *e, struct kfb_hello *hello);
 
+/* Is a join's ACCEPT from who has the session's key? 0, -EKEYREJECTED, ... */
+int kfb_engine_joined(struct kfb_engine *e, const void *raw,
+		      const struct kfb_accept *accept);
+
 /* Start with what ACCEPT grants, less what unanswered calls hold; -EPROTO. */
 int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted);
 

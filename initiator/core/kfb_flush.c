@@ -155,6 +155,14 @@ int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
 	return 0;
 }
 
+int kfb_flush_tell(int *untold, int error)
+{
+	if (*untold)
+		error = *untold;
+	*untold = 0;
+	return error;
+}
+
 void kfb_flush_lost(struct kfb_flush_queue *queue)
 {
 	__u32 i;
@@ -219,6 +227,11 @@ void kfb_flush_put(struct kfb_flush_queue *queue,
 	}
 }
 
+void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket)
+{
+	memset(ticket, 0, sizeof(*ticket));
+}
+
 int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 			   struct kfb_flush_queue *queues, __u32 n)
 {
@@ -227,7 +240,6 @@ int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 	if (n > KFB_FLUSH_QUEUES_MAX)
 		return -EINVAL;
 	ticket->waiting = 0;
-	ticket->error = 0;
 	for (i = 0; i < n; i++) {
 		ticket->op[i] = kfb_flush_join(&queues[i]);
 		if (ticket->op[i])

@@ -17,7 +17,9 @@
  * tickets).
  *
  * Context: any; no allocation, no sleep. Locking: the caller's, per queue.
- * Recovery: a failed op leaves its writes dirty; the next flush tries again.
+ * Recovery: a failed op leaves its writes dirty: the next flush names them again,
+ * and a new power epoch finds them unflushed. kfb_flush_tell() says who hears of
+ * it.
  * When the connection is lost, kfb_flush_lost(): what was posted proves nothing
  * any more. Then kfb_fate.h says whether the writes stay dirty here, or are
  * taken out as lost.
@@ -167,6 +169,21 @@ void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req);
 int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error);
 
 /**
+ * kfb_flush_tell - what somebody hears who asked for a flush of everything
+ * @untold: -EIO: the brick has said that its medium failed, in answer to a FLUSH
+ *	whose end nobody of that kind has heard; 0 afterwards
+ * @error: of the ops that this flush has waited for, 0 or a negative errno
+ *
+ * What a medium did not keep once may be gone although it makes the next flush
+ * good: the failure is told, whoever the failed op was for, and whether or not
+ * somebody waited for it by the time its answer came.
+ *
+ * Context: any.
+ * Return: the failure that was not told, or @error.
+ */
+int kfb_flush_tell(int *untold, int error);
+
+/**
  * kfb_flush_lost - the queue's connection is gone
  * @queue: the queue
  *
@@ -214,7 +231,7 @@ void kfb_flush_put(struct kfb_flush_queue *queue,
  * struct kfb_flush_ticket - one flush over several queues
  * @op: per queue, the op it waits for
  * @waiting: bit i: @op[i] is not done
- * @error: the first error
+ * @error: the first error, also of ops that it waited for before it began again
  */
 struct kfb_flush_ticket {
 	__u64 op[KFB_FLUSH_QUEUES_MAX];
@@ -223,13 +240,24 @@ struct kfb_flush_ticket {
 };
 
 /**
- * kfb_flush_ticket_start - flush every queue that has written
+ * kfb_flush_ticket_init - a flush that waits for nothing and has heard nothing
  * @ticket: filled
+ *
+ * Context: any.
+ */
+void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket);
+
+/**
+ * kfb_flush_ticket_start - flush every queue that has written
+ * @ticket: from kfb_flush_ticket_init(), or one that begins again because a
+ *	connection died; its error stays: what a medium did not keep once may be
+ *	gone although it makes the next FLUSH good
  * @queues: the queues
  * @n: how many, at most KFB_FLUSH_QUEUES_MAX
  *
  * Context: any.
- * Return: 1: wait; 0: nothing to do; -EINVAL: too many queues.
+ * Return: 1: wait; 0: nothing to wait for, the end is @ticket's error; -EINVAL:
+ *	too many queues.
  */
 int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 			   struct kfb_flush_queue *queues, __u32 n);

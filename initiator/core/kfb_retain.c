@@ -9,19 +9,31 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include "kfb_retain.h"
+#include "kfb_wire.h"
 
-void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies, __u32 cap,
-		     __u32 n_pages)
+void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
+		     __u64 *newest, __u32 cap, __u32 n_pages)
 {
+	__u32 i;
+
 	memset(r, 0, sizeof(*r));
 	r->copies = copies;
+	r->newest = newest;
 	r->cap = cap;
 	r->n_pages = n_pages;
+	for (i = 0; i < cap; i++)
+		newest[i] = KFB_RETAIN_NONE;
 }
 
 static struct kfb_copy *copy_at(const struct kfb_retain *r, __u64 id)
 {
 	return &r->copies[(__u32)id & (r->cap - 1)];
+}
+
+/* Of the block of an address: the number of its newest copy. */
+static __u64 *kfb_newest_of(const struct kfb_retain *r, __u64 va)
+{
+	return &r->newest[(__u32)(va >> KFB_BLOCK_SHIFT) & (r->cap - 1)];
 }
 
 static __u32 pages_of(__u32 len, _Bool is_zero)
@@ -65,6 +77,8 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 	__u32 skip = wraps(r, n) ? r->n_pages - r->next_page : 0;
 	struct kfb_copy *copy;
 
+	if ((va ^ last) >> KFB_BLOCK_SHIFT)
+		return -EINVAL;
 	if (n > r->n_pages)
 		return -EMSGSIZE;
 	if (r->n_flight == KFB_RETAIN_FLIGHT_MAX || is_in_flight(r, va, last))
@@ -83,6 +97,8 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 	copy->n_pages = skip + n;
 	copy->is_zero = is_zero;
 	copy->state = KFB_COPY_POSTED;
+	copy->older = *kfb_newest_of(r, va);
+	*kfb_newest_of(r, va) = r->head;
 	r->n_used += skip + n;
 	r->next_page = copy->first + n;
 	*id = r->head++;
@@ -94,14 +110,19 @@ __u32 kfb_retain_page(const struct kfb_retain *r, __u64 id)
 	return copy_at(r, id)->first;
 }
 
+/* It stands for bytes that a loss may take. */
+static _Bool kfb_is_due(const struct kfb_retain *r, const struct kfb_copy *copy)
+{
+	return copy->state == KFB_COPY_KEPT && copy->done > r->safe;
+}
+
 /* What is of no use any more goes, but nothing before what came before it. */
 static void trim(struct kfb_retain *r)
 {
 	while (r->tail < r->head) {
 		const struct kfb_copy *copy = copy_at(r, r->tail);
 
-		if (copy->state == KFB_COPY_POSTED ||
-		    (copy->state == KFB_COPY_KEPT && copy->done > r->safe))
+		if (copy->state == KFB_COPY_POSTED || kfb_is_due(r, copy))
 			return;
 		if (copy->state == KFB_COPY_KEPT)
 			r->bytes -= copy->len;
@@ -115,18 +136,28 @@ static void trim(struct kfb_retain *r)
 
 static void land(struct kfb_retain *r, __u64 id)
 {
-	__u32 i = 0;
+	__u32 i;
 
-	while (r->flight[i].id != id)
-		i++;
-	r->flight[i] = r->flight[--r->n_flight];
+	for (i = 0; i < r->n_flight; i++) {
+		if (r->flight[i].id != id)
+			continue;
+		r->flight[i] = r->flight[--r->n_flight];
+		return;
+	}
+}
+
+/* A number that is gone shares its place in the ring with another copy. */
+static _Bool kfb_is_in(const struct kfb_retain *r, __u64 id,
+		       enum kfb_copy_state state)
+{
+	return id >= r->tail && id < r->head && copy_at(r, id)->state == state;
 }
 
 void kfb_retain_done(struct kfb_retain *r, __u64 id)
 {
 	struct kfb_copy *copy = copy_at(r, id);
 
-	if (copy->state != KFB_COPY_POSTED)
+	if (!kfb_is_in(r, id, KFB_COPY_POSTED))
 		return;
 	land(r, id);
 	copy->state = KFB_COPY_KEPT;
@@ -136,12 +167,18 @@ void kfb_retain_done(struct kfb_retain *r, __u64 id)
 
 void kfb_retain_void(struct kfb_retain *r, __u64 id)
 {
-	struct kfb_copy *copy = copy_at(r, id);
-
-	if (copy->state != KFB_COPY_POSTED)
+	if (!kfb_is_in(r, id, KFB_COPY_POSTED))
 		return;
 	land(r, id);
-	copy->state = KFB_COPY_VOID;
+	copy_at(r, id)->state = KFB_COPY_VOID;
+	trim(r);
+}
+
+void kfb_retain_durable(struct kfb_retain *r, __u64 id)
+{
+	if (!kfb_is_in(r, id, KFB_COPY_KEPT))
+		return;
+	copy_at(r, id)->done = 0;
 	trim(r);
 }
 
@@ -197,24 +234,105 @@ _Bool kfb_retain_is_filling(const struct kfb_retain *r)
 	       r->n_used >= r->n_pages / 2;
 }
 
-void kfb_retain_rewind(struct kfb_retain *r)
+/* ---- once more -------------------------------------------------------- */
+
+int kfb_retain_rewind(struct kfb_retain *r)
 {
 	__u64 id;
 
+	if (r->n_flight)
+		return -EBUSY;
 	r->clock++;
 	for (id = r->tail; id < r->head; id++) {
-		if (copy_at(r, id)->state == KFB_COPY_KEPT)
+		if (kfb_is_due(r, copy_at(r, id)))
 			copy_at(r, id)->done = r->clock;
 	}
+	return 0;
 }
 
-const struct kfb_copy *kfb_retain_next(const struct kfb_retain *r, __u64 *id)
+static void kfb_go_to(struct kfb_retain_cursor *at, __u64 id)
 {
-	if (*id < r->tail)
-		*id = r->tail;
-	for (; *id < r->head; ++*id) {
-		if (copy_at(r, *id)->state == KFB_COPY_KEPT)
-			return copy_at(r, *id);
+	at->id = id;
+	at->offset = 0;
+	at->len = 0;
+}
+
+/* All the rest of the copy, until newer ones have been looked at. */
+static void kfb_take_rest(const struct kfb_retain *r,
+			  const struct kfb_copy *copy,
+			  struct kfb_retain_cursor *at)
+{
+	at->len = copy->len - at->offset;
+	at->newer = *kfb_newest_of(r, copy->va);
+	at->head = r->head;
+}
+
+/*
+ * Take what one newer copy has from the bytes at the cursor. They become the
+ * first of them that it does not have; none: what is behind them comes next,
+ * and is compared with all newer copies again.
+ */
+static void kfb_cut(const struct kfb_retain *r, struct kfb_retain_cursor *at)
+{
+	const struct kfb_copy *newer = copy_at(r, at->newer);
+	__u64 end = newer->va + (newer->len - 1);
+	__u64 va = copy_at(r, at->id)->va + at->offset;
+	__u64 last = va + (at->len - 1);
+	__u32 n;
+
+	at->newer = newer->older;
+	if (newer->state != KFB_COPY_KEPT || newer->va > last || end < va)
+		return;
+	if (newer->va > va) {
+		at->len = newer->va - va;
+		return;
 	}
-	return NULL;
+	n = end < last ? end - va + 1 : at->len;
+	at->offset += n;
+	at->len -= n;
+}
+
+static void kfb_fill_piece(const struct kfb_copy *copy,
+			   const struct kfb_retain_cursor *at,
+			   struct kfb_retain_piece *piece)
+{
+	piece->id = at->id;
+	piece->offset = at->offset;
+	piece->va = copy->va + at->offset;
+	piece->len = at->len;
+	piece->is_zero = copy->is_zero;
+}
+
+int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
+		    __u32 steps, struct kfb_retain_piece *piece)
+{
+	const struct kfb_copy *copy;
+
+	if (at->id < r->tail)
+		kfb_go_to(at, r->tail);
+	for (; at->id < r->head; steps--) {
+		if (!steps)
+			return -EAGAIN;
+		copy = copy_at(r, at->id);
+		if (!kfb_is_due(r, copy) || at->offset >= copy->len) {
+			kfb_go_to(at, at->id + 1);
+			continue;
+		}
+		/* One that came meanwhile is newer than all in the list. */
+		if (!at->len || at->head != r->head)
+			kfb_take_rest(r, copy, at);
+		/* Numbers fall along the list: none behind the copy is newer. */
+		if (at->newer <= at->id) {
+			kfb_fill_piece(copy, at, piece);
+			return 1;
+		}
+		kfb_cut(r, at);
+	}
+	return 0;
+}
+
+void kfb_retain_took(struct kfb_retain_cursor *at, __u32 len)
+{
+	at->offset += len;
+	at->len -= len;
 }

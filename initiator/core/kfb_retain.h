@@ -7,19 +7,37 @@
  * copy is kept; when it has failed the copy is void. What is kept stays until
  * a flush of the whole device that began after the write's completion has
  * succeeded: if the brick loses what it had acknowledged, the copies are
- * written once more, in the order in which they were added.
+ * written once more.
  *
- * Why an old copy never reverts newer bytes:
+ * Why that never reverts newer bytes, not even for a moment, so that neither a
+ * client that dies in the middle of it nor a loss of power leaves older bytes
+ * where newer ones had been:
  *
  * - every write has a copy while retention is on, one with FUA too, although it
- *   is durable when it ends: else an older copy of its bytes would come after
- *   it;
+ *   is durable when it ends: else nothing would say that an older copy of its
+ *   bytes is not the newest;
  * - of two writes to the same bytes one has completed before the other is
  *   posted (-EBUSY), so their order is nobody's guess;
- * - copies go in the order they came. A newer one never goes before an older.
+ * - copies go in the order they came. A newer one never goes before an older;
+ * - no copy is written while a write is under way (kfb_retain_rewind()):
+ *   connections die one by one, and on another one a newer write of the same
+ *   bytes may still have to land, or may never. Only when that is known is it
+ *   known which copy is the newest, and a flush that comes behind the copies
+ *   covers either;
+ * - of each copy only those bytes are written that no newer copy has. What is
+ *   on the brick then becomes the newest completed write at once, whatever the
+ *   order is in which copies arrive;
+ * - what is known to be durable is not written at all: the copies that a flush
+ *   of the device has covered and that wait behind an older one, and those of
+ *   writes with FUA (kfb_retain_durable()). They still hide older copies.
+ *
+ * The flush of one queue that makes a FUA write durable makes others of that
+ * queue durable, too; nobody says so of them here, and they are written once
+ * more: the same bytes, so that nothing changes.
  *
  * Pages are a ring, in the order of the copies; a copy's pages are consecutive.
- * Zeroes take none.
+ * Zeroes take none. The copies of a block are a list, the newest first; blocks
+ * may share one.
  *
  * Context: any; no allocation, no sleep. Locking: the caller's.
  */
@@ -51,11 +69,14 @@ enum kfb_copy_state {
  * @state: &enum kfb_copy_state
  * @first: its first page
  * @n_pages: that it keeps others from using
- * @done: KEPT: the write was the so manieth to complete
+ * @done: KEPT: the write was the so manieth to complete; 0: it is durable
+ * @older: number of the one before it in the list of its block, or
+ *	%KFB_RETAIN_NONE; the list ends there, or with one that is gone
  */
 struct kfb_copy {
 	__u64 va;
 	__u64 done;
+	__u64 older;
 	__u32 len;
 	__u32 first;
 	__u32 n_pages;
@@ -71,8 +92,44 @@ struct kfb_retain_flight {
 };
 
 /**
+ * struct kfb_retain_piece - bytes of a copy that are to be written once more
+ * @id: number of the copy
+ * @offset: where they begin in it
+ * @va: their address
+ * @len: how many
+ * @is_zero: all of them are 0
+ */
+struct kfb_retain_piece {
+	__u64 id;
+	__u32 offset;
+	__u64 va;
+	__u32 len;
+	_Bool is_zero;
+};
+
+/**
+ * struct kfb_retain_cursor - up to where copies have been written once more
+ * @id: number of the copy that is looked at
+ * @offset: what is before it in the copy was written, or newer ones have it
+ * @len: private: bytes from there on that no newer copy has that was looked at;
+ *	0: none was
+ * @newer: private: the next one to look at
+ * @head: private: number of the next copy when @newer was the newest
+ *
+ * All 0 is the beginning.
+ */
+struct kfb_retain_cursor {
+	__u64 id;
+	__u64 newer;
+	__u64 head;
+	__u32 offset;
+	__u32 len;
+};
+
+/**
  * struct kfb_retain - the copies of a device
  * @copies: the caller's memory, a ring
+ * @newest: the caller's memory: where the list of a block begins
  * @cap: copies that fit
  * @head: number of the next copy
  * @tail: number of the oldest one
@@ -88,6 +145,7 @@ struct kfb_retain_flight {
  */
 struct kfb_retain {
 	struct kfb_copy *copies;
+	__u64 *newest;
 	__u32 cap;
 	__u64 head;
 	__u64 tail;
@@ -105,20 +163,21 @@ struct kfb_retain {
 /**
  * kfb_retain_init - no copies
  * @r: the copies
- * @copies: the caller's memory
+ * @copies: the caller's memory, @cap of them
+ * @newest: likewise
  * @cap: copies that fit, a power of two
  * @n_pages: pages that the caller has for bytes
  *
  * Context: any.
  */
-void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies, __u32 cap,
-		     __u32 n_pages);
+void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
+		     __u64 *newest, __u32 cap, __u32 n_pages);
 
 /**
  * kfb_retain_add - a write is about to be posted
  * @r: the copies
  * @va: its first byte
- * @len: bytes, not 0; the range ends at or below 2^64
+ * @len: bytes, not 0; all of them are in one block
  * @is_zero: all of them are 0
  * @id: gets the copy's number
  *
@@ -127,7 +186,7 @@ void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies, __u32 cap,
  * Context: any.
  * Return: 0; -EBUSY a write to some of these bytes is under way, or too many
  * are: after the next completion; -EAGAIN no room: after a flush; -EMSGSIZE
- * there is never room for so much.
+ * there is never room for so much; -EINVAL they are in two blocks.
  */
 int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 		   __u64 *id);
@@ -145,7 +204,7 @@ __u32 kfb_retain_page(const struct kfb_retain *r, __u64 id);
 /**
  * kfb_retain_done - a write has completed
  * @r: the copies
- * @id: of its copy
+ * @id: of its copy; nothing happens unless it is POSTED
  *
  * Context: any. The next flush already knows of the write.
  */
@@ -159,6 +218,18 @@ void kfb_retain_done(struct kfb_retain *r, __u64 id);
  * Context: any.
  */
 void kfb_retain_void(struct kfb_retain *r, __u64 id);
+
+/**
+ * kfb_retain_durable - a write is durable, whatever became of others
+ * @r: the copies
+ * @id: of its copy; nothing happens unless it is KEPT
+ *
+ * One with FUA, when its own flush has succeeded. If it was written once more
+ * the flush began after that.
+ *
+ * Context: any.
+ */
+void kfb_retain_durable(struct kfb_retain *r, __u64 id);
 
 /**
  * kfb_retain_mark - a flush of the whole device begins
@@ -212,23 +283,48 @@ _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len);
 _Bool kfb_retain_is_filling(const struct kfb_retain *r);
 
 /**
- * kfb_retain_rewind - everything that is KEPT is to be written once more
+ * kfb_retain_rewind - what is not durable is to be written once more
  * @r: the copies
  *
- * None of it is durable before a flush that begins when it has been written.
+ * It becomes durable by a flush that begins when it has been written. Nothing
+ * may be added before that.
  *
  * Context: any.
+ * Return: 0; -EBUSY writes are under way: after the last of them has completed,
+ * or is known not to.
  */
-void kfb_retain_rewind(struct kfb_retain *r);
+int kfb_retain_rewind(struct kfb_retain *r);
 
 /**
- * kfb_retain_next - the next copy to be written once more
- * @r: the copies
- * @id: where to look from; gets the number of the copy; 0 is the oldest
+ * kfb_retain_next - the next bytes to be written once more
+ * @r: the copies, rewound
+ * @at: where to look from; moves over what need not be written
+ * @steps: how many to take at most, not 0
+ * @piece: filled
+ *
+ * A step passes one copy, or compares one with one newer copy of its block, or
+ * finds a piece: whatever is there, a call looks at no more than 2 * @steps
+ * copies. The sum of all steps of a replay is not bounded by that: each copy
+ * may be compared with all newer ones of its block once for each piece of it.
+ * Between two calls the lock may be given up. Copies that are dropped or become
+ * durable meanwhile are passed.
+ *
+ * It is the same piece again until kfb_retain_took().
  *
  * Context: any.
- * Return: the first copy from there on that is KEPT, or NULL.
+ * Return: 1; 0: there are none from there on; -EAGAIN: not known after so many
+ * steps; call again.
  */
-const struct kfb_copy *kfb_retain_next(const struct kfb_retain *r, __u64 *id);
+int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
+		    __u32 steps, struct kfb_retain_piece *piece);
+
+/**
+ * kfb_retain_took - bytes are being written once more
+ * @at: as kfb_retain_next() left it
+ * @len: how many of the piece it found
+ *
+ * Context: any.
+ */
+void kfb_retain_took(struct kfb_retain_cursor *at, __u32 len);
 
 #endif

@@ -25,8 +25,9 @@ void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq)
 	kfbk_cache_put(dev, kfbk_rq_of(rq));
 	kfbk_lock(dev);
 	list_add_tail(&kfbk_rq_of(rq)->node, &dev->waiting);
-	kfbk_unlock(dev);
+	/* Afterwards the request may be over, and the disk detached. */
 	queue_work(kfbk_map_wq, &dev->map_work);
+	kfbk_unlock(dev);
 }
 
 static struct request *next_request(struct kfbk_device *dev)

@@ -4,8 +4,7 @@
  *
  * Whoever wants one puts it into dev->calls and sleeps; it is sent on queue 0
  * when the session can take it, and its owner is woken with the answer. FLUSH
- * requests have owners of another kind, see flush.c: the two are told apart by
- * the op.
+ * requests are flush.c's; their owner is the queue.
  *
  * A request that was not answered in time is nobody's any more. When it was a
  * MAP, and is granted after all, the mapping is given back.
@@ -31,20 +30,13 @@ static void lose(struct kfbk_call *call)
 void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome)
 {
 	struct kfbk_device *dev = q->dev;
-	struct kfbk_flush_call *flush;
 	struct kfbk_call *call;
 
 	lockdep_assert_held(&dev->lock);
 	if (!outcome->owner)
 		return;
 	if (outcome->op == KFB_OP_FLUSH) {
-		flush = outcome->owner;
-		/* Nothing is wrong with what was written: try anew. */
-		if (outcome->kind == KFB_OUTCOME_TIMEOUT) {
-			kfbk_queue_failed(flush->queue, -ETIMEDOUT);
-			return;
-		}
-		kfbk_flush_done(flush->queue, flush->id, outcome->error);
+		kfbk_flush_answered(q, outcome);
 		return;
 	}
 	call = outcome->owner;
@@ -58,10 +50,12 @@ void kfbk_answered_late(struct kfbk_queue *q, const struct kfb_outcome *outcome)
 	struct kfbk_device *dev = q->dev;
 
 	lockdep_assert_held(&dev->lock);
+	if (outcome->op == KFB_OP_FLUSH)
+		kfbk_flush_answered(q, outcome);
 	if (outcome->op != KFB_OP_MAP || outcome->error)
 		return;
 	if (dev->n_late == KFBK_LATE_MAX) {
-		kfbk_err(dev, "a mapping stays: too many came late\n");
+		kfbk_err_limited(dev, "a mapping stays: too many came late\n");
 		return;
 	}
 	dev->late[dev->n_late++] = dev->rx_reply.u.map.mapping_id;

@@ -28,6 +28,7 @@
  * Context: queue_rq() in process context, inside RCU but for sending inline;
  *	completions: upcall.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -233,7 +234,11 @@ static struct fi_buf rq_buf(struct kfbk_device *dev, struct request *rq)
 
 struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 {
-	*len = min_t(u32, *len, dev->max_segments * ZERO_BYTES);
+	/* A part of the buffer that is one segment, or as many as there are. */
+	u32 part = min_t(u32, ZERO_BYTES,
+			 rounddown_pow_of_two(dev->max_segment_bytes));
+
+	*len = min_t(u32, *len, dev->max_segments * part);
 	return fi_buf_bvec(zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0, *len);
 }
 
@@ -339,8 +344,7 @@ static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 		kfbk_queue_failed(q, error);
 		return BLK_STS_RESOURCE;
 	default:
-		pr_err_ratelimited("kfbrick%d: cannot post: error %zd\n",
-				   q->dev->instance, error);
+		kfbk_err_limited(q->dev, "cannot post: error %zd\n", error);
 		return BLK_STS_IOERR;
 	}
 }

@@ -7,7 +7,8 @@
  * maps; a failure leaves nothing. DETACHING lets in nothing new; what is under
  * way ends.
  *
- * Locking: the list and the choice of who detaches under kfbk_devices_lock.
+ * Locking: the list and the choice of who detaches under kfbk_devices_lock, for
+ * a disk that must not be open inside the disk's open_mutex.
  * Lifetime: one reference for the list, one for the disk.
  */
 #include <linux/blkdev.h>
@@ -96,6 +97,10 @@ static struct kfbk_device *alloc_device(const struct kfbk_options *options)
 	dev->options = *options;
 	dev->state = KFB_DISK_ATTACHING;
 	dev->told = KFB_DISK_UP;
+	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&dev->state_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->claim);
@@ -255,7 +260,7 @@ static int finish_detach(struct kfbk_device *dev)
 	if (!is_live(dev))
 		kfbk_session_leave(dev);
 	kfbk_disk_del(dev);
-	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev) : 0;
+	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
 	/* Nobody will ask any more. */
 	ret = ret ?: dev->untold_error;
 	if (ret)
@@ -281,25 +286,80 @@ static struct kfbk_device *find(int instance)
 	return NULL;
 }
 
-int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
+/* A device with a reference for the caller, or NULL. */
+static struct kfbk_device *get(int instance)
 {
 	struct kfbk_device *dev;
-	int ret = 0;
 
 	mutex_lock(&kfbk_devices_lock);
 	dev = find(instance);
-	if (!dev) {
-		ret = -ENODEV;
-		strscpy(why, "no such device", why_bytes);
-	} else if (!force && disk_openers(dev->disk)) {
-		ret = -EBUSY;
-		strscpy(why, "it is in use: unmount it first", why_bytes);
-	} else {
+	if (dev)
+		kref_get(&dev->ref);
+	mutex_unlock(&kfbk_devices_lock);
+	return dev;
+}
+
+/* Out of the list: 0, or -ENODEV: somebody else was faster. */
+static int take_away(struct kfbk_device *dev)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&kfbk_devices_lock);
+	if (!list_empty(&dev->node)) {
 		begin_detach(dev);
+		ret = 0;
 	}
 	mutex_unlock(&kfbk_devices_lock);
-	if (ret)
+	return ret;
+}
+
+/*
+ * The same, if nobody has it open. Nobody opens it between the look and the new
+ * state, at which open() is refused. An open that waits for the brick has the
+ * mutex as long; a signal ends the wait for it.
+ */
+static int take_away_unused(struct kfbk_device *dev)
+{
+	struct gendisk *disk = kfbk_disk_get(dev);
+	int ret;
+
+	if (!disk)
+		return -ENODEV;
+	ret = mutex_lock_killable(&disk->open_mutex);
+	if (!ret) {
+		ret = disk_openers(disk) ? -EBUSY : take_away(dev);
+		mutex_unlock(&disk->open_mutex);
+	}
+	kfbk_disk_put(disk);
+	return ret;
+}
+
+static const char *detach_why(int error)
+{
+	switch (error) {
+	case -ENODEV:
+		return "no such device";
+	case -EBUSY:
+		return "it is in use: unmount it first";
+	default:
+		return "interrupted while somebody was opening it";
+	}
+}
+
+int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev = get(instance);
+	int ret = -ENODEV;
+
+	if (dev) {
+		ret = force ? take_away(dev) : take_away_unused(dev);
+		/* The list's reference is left to who took it away. */
+		kfbk_put(dev);
+	}
+	if (ret) {
+		strscpy(why, detach_why(ret), why_bytes);
 		return ret;
+	}
 	ret = finish_detach(dev);
 	if (ret)
 		strscpy(why,
@@ -319,14 +379,9 @@ static void say_again(struct kfbk_device *dev, char *why, size_t why_bytes)
 
 int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 {
-	struct kfbk_device *dev;
+	struct kfbk_device *dev = get(instance);
 	int ret;
 
-	mutex_lock(&kfbk_devices_lock);
-	dev = find(instance);
-	if (dev)
-		kref_get(&dev->ref);
-	mutex_unlock(&kfbk_devices_lock);
 	if (!dev) {
 		strscpy(why, "no such device", why_bytes);
 		return -ENODEV;

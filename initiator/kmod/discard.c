@@ -7,7 +7,8 @@
  *
  *   1. blocks of the handles are QUIET: nothing new is posted to them
  *   2. what is in flight to them has completed
- *   3. everything is flushed: afterwards there is no way to the bytes
+ *   3. everything is flushed: afterwards there is no way to the bytes. If a
+ *      connection ends meanwhile copies may be written again: once more
  *   4. they are BUSY, and there are no copies of what was written to them
  *   5. UNMAP: the keys are dead
  *   6. FREE
@@ -173,8 +174,9 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end)
 	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
 		return 0;
 	if (ret)
-		kfbk_err(dev, "blocks %llu to %llu cannot be unmapped: %d\n",
-			 first, end - 1, ret);
+		kfbk_err_limited(dev,
+				 "blocks %llu to %llu cannot be unmapped: %d\n",
+				 first, end - 1, ret);
 	return ret;
 }
 
@@ -288,7 +290,7 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 	return rest;
 }
 
-/* Steps 1 to 3. */
+/* Steps 1 and 2. */
 static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 		      struct span *span)
 {
@@ -299,12 +301,25 @@ static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 		set_states_locked(dev, *span, KFBK_MAPPED, KFBK_QUIET);
 	}
 	kfbk_unlock(dev);
-	if (ret)
-		return ret;
-	drain(dev, *span);
-	ret = kfbk_flush_sync(dev);
-	if (ret)
-		set_states(dev, *span, KFBK_QUIET, KFBK_MAPPED);
+	if (!ret)
+		drain(dev, *span);
+	return ret;
+}
+
+/* Step 3. dev->lock is held when it returns. */
+static int make_durable(struct kfbk_device *dev) __acquires(&dev->lock)
+{
+	u64 since = KFBK_FLUSH_NEVER;
+	int ret;
+
+	do {
+		ret = kfbk_lock_settled(dev);
+		if (ret || kfbk_flush_holds(dev, since))
+			return ret;
+		kfbk_unlock(dev);
+		ret = kfbk_flush_sync(dev, &since);
+	} while (!ret);
+	kfbk_lock(dev);
 	return ret;
 }
 
@@ -334,7 +349,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 	ret = ret ?: quiet_down(dev, first, n, &span);
 	if (ret)
 		return ret;
-	ret = kfbk_lock_settled(dev);
+	ret = make_durable(dev);
 	if (ret) {
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
 	} else {

@@ -15,8 +15,20 @@ static void free_disk(struct gendisk *disk)
 	kfbk_put(disk->private_data);
 }
 
+/*
+ * Context: disk->open_mutex is held. Whoever detaches a disk that nobody has open
+ * holds it from the look at who has until the state says so.
+ */
+KFI_DISK_OPEN(open_disk, disk)
+{
+	const struct kfbk_device *dev = disk->private_data;
+
+	return READ_ONCE(dev->state) == KFB_DISK_DETACHING ? -ENXIO : 0;
+}
+
 static const struct block_device_operations disk_ops = {
 	.owner = THIS_MODULE,
+	.open = open_disk,
 	.free_disk = free_disk,
 };
 
@@ -57,6 +69,7 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 		.max_sectors =
 			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
 		.max_segments = dev->max_segments,
+		.max_segment_bytes = dev->max_segment_bytes,
 		.write_cache = dev->flush_mode != KFB_FLUSH_COMMIT,
 	};
 	if (dev->options.ro)
@@ -95,15 +108,35 @@ static void tell(struct work_struct *work)
 		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
 		break;
 	case KFB_DISK_AWAY:
-		kfbk_err(dev, "%s; requests wait\n", dev->why);
+		/* A brick may let in and throw out without end. */
+		if (__ratelimit(&dev->state_limit))
+			kfbk_err(dev, "%s; requests wait\n", dev->why);
 		break;
 	case KFB_DISK_UP:
-		kfbk_info(dev, "connected\n");
+		if (__ratelimit(&dev->state_limit))
+			kfbk_info(dev, "connected\n");
 		break;
 	default:
 		break;
 	}
 	kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
+}
+
+struct gendisk *kfbk_disk_get(struct kfbk_device *dev)
+{
+	struct gendisk *disk;
+
+	kfbk_lock(dev);
+	disk = dev->disk;
+	if (disk)
+		get_device(disk_to_dev(disk));
+	kfbk_unlock(dev);
+	return disk;
+}
+
+void kfbk_disk_put(struct gendisk *disk)
+{
+	put_device(disk_to_dev(disk));
 }
 
 static bool can_send_inline(struct kfbk_device *dev)

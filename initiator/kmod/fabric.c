@@ -54,6 +54,8 @@ int kfbk_fabric_open(struct kfbk_device *dev)
 			 8);
 	dev->max_segments =
 		min_t(size_t, dev->info->tx_attr->iov_limit, KFBK_SEGMENTS_MAX);
+	dev->max_segment_bytes =
+		min_t(size_t, dev->info->domain_attr->seg_max_size, UINT_MAX);
 	ret = fi_fabric(dev->info->fabric_attr, &dev->fabric, NULL);
 	return ret ?: fi_domain(dev->fabric, dev->info, &dev->domain, NULL);
 }
@@ -198,15 +200,12 @@ static u8 *alloc_ctx(const struct kfbk_device *dev, u32 n,
 int kfbk_queue_init(struct kfbk_device *dev, u32 index)
 {
 	struct kfbk_queue *q = &dev->queues[index];
-	u32 i;
 
 	q->dev = dev;
 	q->index = index;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->fua);
 	kfb_flush_init(&q->flush, KFB_FLUSH_POSTED_MAX);
-	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++)
-		q->flush_calls[i].queue = q;
 	/* Whole pages: a reply is one segment. */
 	q->rx = vzalloc(KFBK_RX_MAX * PAGE_ALIGN(KFB_REPLY_MAX_BYTES));
 	q->rx_ctx = alloc_ctx(dev, KFBK_RX_MAX, KFBK_CTX_RECV);

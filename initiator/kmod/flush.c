@@ -18,6 +18,7 @@
  * lock besides, because writes complete without the device's.
  */
 #include "kfbrick.h"
+#include "kfb_err.h"
 #include "trace.h"
 
 /* Where each write can be made durable as it comes, no flush is needed. */
@@ -74,7 +75,6 @@ int kfbk_flush_choose_mode(struct kfbk_device *dev)
 
 static int post_message(struct kfbk_queue *q, const struct kfb_flush_op *op)
 {
-	struct kfbk_flush_call *call = &q->flush_calls[op - q->flush.posted];
 	struct kfbk_device *dev = q->dev;
 	struct kfb_message message;
 	struct kfb_request req;
@@ -82,11 +82,11 @@ static int post_message(struct kfbk_queue *q, const struct kfb_flush_op *op)
 	int ret;
 
 	kfb_flush_request(op, &req);
-	call->id = op->id;
 	ret = kfb_engine_start(&dev->client.queues[q->index].engine, &req,
-			       now_ms, dev->options.timeout_ms, call, &message);
+			       now_ms, dev->options.timeout_ms, q, &message);
 	if (ret)
 		return ret;
+	q->flush_ids[message.slot] = op->id;
 	kfbk_send(q, &message);
 	kfbk_wake_at(dev, now_ms + dev->options.timeout_ms);
 	atomic_long_inc(&q->n_ops[KFBK_OP_MESSAGE]);
@@ -206,20 +206,15 @@ static bool is_of_fua(const struct kfbk_flush *flush)
 }
 
 /*
- * A flush that the driver wanted for itself has failed: the next one that
- * somebody asks for says so, even if it could be done by then. What a medium
- * refused to keep once may be gone although it does not say so again.
+ * The driver's own flushes, and those of writes with FUA, end by their own error:
+ * it is told again to whoever asks to flush everything.
  */
 static int tell(struct kfbk_device *dev, const struct kfbk_flush *flush,
 		int error)
 {
-	if (!flush->rq) {
-		dev->untold_error = error ?: dev->untold_error;
-	} else if (!is_of_fua(flush)) {
-		error = error ?: dev->untold_error;
-		dev->untold_error = 0;
-	}
-	return error;
+	if (!flush->rq || is_of_fua(flush))
+		return error;
+	return kfb_flush_tell(&dev->untold_error, error);
 }
 
 static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
@@ -240,14 +235,16 @@ static void finish(struct kfbk_device *dev, struct kfbk_flush *flush, int error)
 		complete(&flush->finished);
 }
 
-/* Join an op on each queue that has written; true: there is none. */
+/*
+ * Join an op on each queue that has written; true: there is none. What the
+ * ticket has heard before it began again stays its error.
+ */
 static bool join(struct kfbk_device *dev, struct kfbk_flush *flush)
 {
 	struct kfb_flush_ticket *ticket = &flush->ticket;
 	u32 i;
 
 	ticket->waiting = 0;
-	ticket->error = 0;
 	for (i = 0; i < dev->options.queues; i++) {
 		struct kfbk_queue *q = &dev->queues[i];
 
@@ -268,7 +265,7 @@ static void begin(struct kfbk_device *dev, struct kfbk_flush *flush)
 	/* In this order: what has completed by now is what the ops cover. */
 	flush->mark = kfbk_retain_mark(dev);
 	if (join(dev, flush))
-		finish(dev, flush, 0);
+		finish(dev, flush, flush->ticket.error);
 }
 
 static void restart(struct kfbk_device *dev)
@@ -302,6 +299,7 @@ void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush)
 {
 	lockdep_assert_held(&dev->lock);
 	flush->waits = true;
+	kfb_flush_ticket_init(&flush->ticket);
 	list_add_tail(&flush->node, &dev->flushing);
 	if (dev->is_over || kfb_losses_error(&dev->losses))
 		finish(dev, flush, -EIO);
@@ -332,6 +330,38 @@ void kfbk_flush_done(struct kfbk_queue *q, u64 id, int error)
 	/* There is a place for an op that waits. */
 	if (!list_empty(&dev->flushing))
 		kfbk_flush_pump(dev);
+}
+
+/* What was written since the last good flush is in doubt. */
+static void medium_failed(struct kfbk_device *dev)
+{
+	dev->untold_error = -EIO;
+	kfbk_say(dev, "the brick's medium has failed: what was written since "
+		      "the last good flush may be lost");
+	pr_err_ratelimited("kfbrick%d: %s\n", dev->instance, dev->why);
+}
+
+/*
+ * The answer is to the op that was asked for, and to no other: when that one went
+ * with its connection, the request was sent again on the next, but whoever
+ * waited has joined another op, which covers more.
+ */
+void kfbk_flush_answered(struct kfbk_queue *q,
+			 const struct kfb_outcome *outcome)
+{
+	/* Whoever asked, and however long ago. */
+	if (outcome->status == KFB_ST_IO)
+		medium_failed(q->dev);
+	switch (outcome->kind) {
+	case KFB_OUTCOME_TIMEOUT:
+		/* Nothing is wrong with what was written: try anew. */
+		kfbk_queue_failed(q, -ETIMEDOUT);
+		break;
+	case KFB_OUTCOME_LATE:
+		break;
+	default:
+		kfbk_flush_done(q, q->flush_ids[outcome->slot], outcome->error);
+	}
 }
 
 /* ---- losses ----------------------------------------------------------- */
@@ -514,14 +544,22 @@ bool kfbk_flush_is_needed(struct kfbk_device *dev)
 	return dirty;
 }
 
-int kfbk_flush_sync(struct kfbk_device *dev)
+int kfbk_flush_sync(struct kfbk_device *dev, u64 *since)
 {
 	struct kfbk_flush flush = { .only = -1 };
 
 	init_completion(&flush.finished);
 	kfbk_lock(dev);
+	if (since)
+		*since = dev->n_closed;
 	kfbk_flush_start(dev, &flush);
 	kfbk_unlock(dev);
 	wait_for_completion(&flush.finished);
 	return flush.error;
+}
+
+bool kfbk_flush_holds(const struct kfbk_device *dev, u64 since)
+{
+	lockdep_assert_held(&dev->lock);
+	return since == dev->n_closed;
 }

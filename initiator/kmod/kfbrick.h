@@ -20,6 +20,7 @@
  * for whom: map and restore work -> session work -> nobody.
  *
  * Locking, outermost first; none is held over what sleeps:
+ *   disk->open_mutex (the block layer's) who opens, and who detaches the unopened
  *   kfbk_devices_lock (mutex)  the list of devices
  *   dev->lock (bh)   client, engines, calls, flushes that wait, block states
  *   queue->lock (bh) the queue's flush bookkeeping
@@ -44,6 +45,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -54,12 +56,15 @@
 #include <kfabric/fi_rma.h>
 
 #include "blocks.h"
+#include "flush.h"
 #include "kfb_blockmap.h"
 #include "kfb_client.h"
 #include "kfb_disk.h"
 #include "kfb_fate.h"
 #include "kfb_flush.h"
 #include "kfb_retain.h"
+#include "key.h"
+#include "log.h"
 #include "options.h"
 
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
@@ -121,28 +126,6 @@ struct kfbk_ctx {
 };
 
 /**
- * struct kfbk_flush - somebody waits for a flush
- * @node: in dev->flushing
- * @ticket: which ops it waits for
- * @only: the queue it is about, or -1: all
- * @waits: it is to be started when the session is usable
- * @mark: which retained copies it makes superfluous
- * @rq: the request that ends with it, or NULL
- * @finished: else this is completed
- * @error: of the flush, when it is over
- */
-struct kfbk_flush {
-	struct list_head node;
-	struct kfb_flush_ticket ticket;
-	int only;
-	bool waits;
-	u64 mark;
-	struct request *rq;
-	struct completion finished;
-	int error;
-};
-
-/**
  * struct kfbk_rq - the driver's part of a blk-mq request
  * @node: in one of the device's lists of requests that wait
  * @flush: a flush, or that of a write with FUA
@@ -151,7 +134,8 @@ struct kfbk_flush {
  * @done: bytes that are dealt with (discard and write-zeroes go on in steps)
  * @va: address of the step under way
  * @len: its bytes
- * @copy: number of its retained copy, or KFB_RETAIN_NONE
+ * @copy: number of its retained copy, or KFB_RETAIN_NONE; of a write with FUA
+ *	until its flush is over
  * @block: that it has pinned, or KFB_MAPCACHE_NONE
  * @chained: a readback is, or will be, behind the write
  * @posted: in flight; cleared when the operation's memory is ours again
@@ -227,12 +211,6 @@ enum kfbk_op {
 	KFBK_OPS,
 };
 
-/* A FLUSH request under way; the owner of its call. */
-struct kfbk_flush_call {
-	struct kfbk_queue *queue;
-	u64 id;
-};
-
 /**
  * struct kfbk_queue - one connection
  * @dev: whose
@@ -246,8 +224,11 @@ struct kfbk_flush_call {
  * @error: why, the first time, negative
  * @lock: guards @flush
  * @flush: what was written and is not durable
- * @flush_calls: FLUSH requests, by place in flush.posted
- * @readback_ctx: of readbacks, likewise
+ * @flush_ids: FLUSH requests: the number of the op, by the engine's slot, which
+ *	nobody else gets before it is answered; a place in flush.posted is
+ *	another op's as soon as the connection is lost
+ * @readback_ctx: of readbacks, by place in flush.posted: they end with their
+ *	endpoint, before the place is another op's
  * @fua: requests whose write is posted and whose readback is not
  * @n_rx: receives posted
  * @rx: KFBK_RX_MAX buffers of a page each
@@ -269,7 +250,7 @@ struct kfbk_queue {
 	int error;
 	spinlock_t lock;
 	struct kfb_flush_queue flush;
-	struct kfbk_flush_call flush_calls[KFB_FLUSH_POSTED_MAX];
+	u64 flush_ids[KFB_ENGINE_CALLS];
 	u8 *readback_ctx;
 	struct list_head fua;
 	u32 n_rx;
@@ -284,6 +265,9 @@ struct kfbk_queue {
 /* Operations that write copies again, under way at one time. */
 #define KFBK_REPLAYS 32
 
+/* Steps of kfb_retain_next() under the locks at one time. */
+#define KFBK_REPLAY_STEPS 1024
+
 /* A part of a copy on its way; it is one operation. */
 struct kfbk_replay_part {
 	u64 va;
@@ -296,6 +280,7 @@ struct kfbk_replay_part {
  * @lock: guards @book
  * @book: which there are
  * @copies: memory of @book
+ * @newest: likewise
  * @bytes: of the copies
  * @flush: in the background
  * @is_flushing: that is under way
@@ -311,6 +296,7 @@ struct kfbk_retain {
 	spinlock_t lock;
 	struct kfb_retain book;
 	struct kfb_copy *copies;
+	u64 *newest;
 	u8 *bytes;
 	struct kfbk_flush flush;
 	bool is_flushing;
@@ -328,8 +314,7 @@ struct kfbk_retain {
  * @runs: it has begun
  * @has_failed: and is to begin anew
  * @strikes: connections that a copy was at fault for
- * @copy: number of the next one
- * @offset: bytes of it that are posted
+ * @at: up to where they are posted, or newer ones have their bytes
  * @in_flight: bits of @parts
  * @parts: KFBK_REPLAYS of them
  * @ctx: likewise
@@ -339,8 +324,7 @@ struct kfbk_replay {
 	bool runs;
 	bool has_failed;
 	u8 strikes;
-	u64 copy;
-	u32 offset;
+	struct kfb_retain_cursor at;
 	unsigned long in_flight;
 	struct kfbk_replay_part *parts;
 	u8 *ctx;
@@ -357,6 +341,8 @@ struct kfbk_replay {
  * @key: the client's, if it has a name
  * @state: changed by kfbk_move() alone, under @lock
  * @why: the newest loss or refusal, for people
+ * @log_limit: of messages on what the brick does
+ * @state_limit: of those on the ways in which it comes and goes
  * @lock: see the head of this file
  * @client: the session
  * @hmac: of the client
@@ -376,7 +362,7 @@ struct kfbk_replay {
  * @is_lossy: there are some: nothing is written any more
  * @retain: copies of writes that may not be durable
  * @replay: when they are written again
- * @untold_error: of a flush that nobody has asked for, until somebody does
+ * @untold_error: of the medium, until a flush of everything returns it
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
  *	has not been written again
  * @told: the state user space was last told
@@ -406,6 +392,7 @@ struct kfbk_replay {
  * @info: how the brick is reached
  * @ctx_bytes: of a &struct kfbk_ctx with its tail
  * @max_segments: of one operation
+ * @max_segment_bytes: of each of them, at least a page
  * @tags: of blk-mq
  * @disk: NULL until it is there
  */
@@ -419,6 +406,8 @@ struct kfbk_device {
 	u8 key[KFB_KEY_BYTES];
 	enum kfb_disk_state state;
 	char why[KFBK_WHY_BYTES];
+	struct ratelimit_state log_limit;
+	struct ratelimit_state state_limit;
 
 	spinlock_t lock;
 	struct kfb_client client;
@@ -470,15 +459,11 @@ struct kfbk_device {
 	struct fi_info *info;
 	size_t ctx_bytes;
 	u32 max_segments;
+	u32 max_segment_bytes;
 
 	struct blk_mq_tag_set tags;
 	struct gendisk *disk;
 };
-
-#define kfbk_err(dev, fmt, ...) \
-	pr_err("kfbrick%d: " fmt, (dev)->instance, ##__VA_ARGS__)
-#define kfbk_info(dev, fmt, ...) \
-	pr_info("kfbrick%d: " fmt, (dev)->instance, ##__VA_ARGS__)
 
 static inline struct kfbk_ctx *kfbk_ctx_at(const struct kfbk_device *dev,
 					   u8 *array, u32 i)
@@ -508,23 +493,6 @@ static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
 /* control_dev.c */
 int kfbk_control_init(void);
 void kfbk_control_exit(void);
-
-/* key.c */
-
-/**
- * kfbk_key_get - copy a client's key
- * @description: of a logon key in the caller's keyrings, "kfbrick:..."
- * @out: filled
- *
- * Context: process.
- * Return: 0; -ENOKEY none there; -EINVAL it is no key of ours; others of the
- * keyring.
- */
-int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES]);
-
-/* hmac.c */
-int kfbk_hmac_open(struct kfb_hmac *hmac);
-void kfbk_hmac_close(struct kfb_hmac *hmac);
 
 /* device.c */
 extern struct workqueue_struct *kfbk_session_wq;
@@ -556,8 +524,8 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
  * @why_bytes: room there
  *
  * Context: process; waits for what is under way.
- * Return: 0, -ENODEV, -EBUSY (open), or -EIO: it is gone, but what was written
- * last may not be durable.
+ * Return: 0, -ENODEV, -EBUSY (open), -EINTR, or -EIO: it is gone, but what was
+ * written last may not be durable.
  */
 int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
 
@@ -611,6 +579,9 @@ int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
 /* disk.c */
 int kfbk_disk_add(struct kfbk_device *dev);
 void kfbk_disk_del(struct kfbk_device *dev);
+/* The disk, kept until kfbk_disk_put(); NULL: there is none. Context: any. */
+struct gendisk *kfbk_disk_get(struct kfbk_device *dev);
+void kfbk_disk_put(struct gendisk *disk);
 /* The session work lets go of the disk. Context: process. */
 void kfbk_disk_forget(struct kfbk_device *dev);
 /* Tell user space of the state. Context: process, of the session work. */
@@ -768,25 +739,6 @@ void kfbk_replay_lost(struct kfbk_device *dev);
 /* Context: upcall. */
 void kfbk_replay_done(struct kfbk_queue *q, u32 slot, int error,
 		      bool is_at_fault);
-
-/* flush.c */
-/* How writes become durable in this session: dev->flush_mode. */
-int kfbk_flush_choose_mode(struct kfbk_device *dev);
-/* Context: dev->lock is held. */
-void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush);
-void kfbk_flush_pump(struct kfbk_device *dev);
-void kfbk_flush_done(struct kfbk_queue *q, u64 id, int error);
-void kfbk_flush_lost(struct kfbk_queue *q);
-void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate);
-void kfbk_flush_anew(struct kfbk_device *dev);
-void kfbk_flush_fail_all(struct kfbk_device *dev, int error);
-/* Completed writes are lost: from now on nothing is durable. */
-void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
-		      u32 why);
-/* Everything that was written. Context: process. */
-int kfbk_flush_sync(struct kfbk_device *dev);
-/* Is there anything that may not be durable? Context: process. */
-bool kfbk_flush_is_needed(struct kfbk_device *dev);
 
 /* sysfs.c */
 extern const struct attribute_group *kfbk_disk_groups[];

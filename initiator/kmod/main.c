@@ -42,4 +42,5 @@ module_init(kfbrick_init);
 module_exit(kfbrick_exit);
 MODULE_DESCRIPTION("kfbrick: remote persistent memory as a block device");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);
 MODULE_SOFTDEP("pre: hmac sha256_generic");

@@ -236,8 +236,7 @@ static void stay(struct kfbk_device *dev, const struct leaving *l)
 /* Steps 2 and 3. */
 static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 {
-	bool is_flushed = false;
-	u64 n_closed = 0;
+	u64 since = KFBK_FLUSH_NEVER;
 	u32 i;
 	int ret;
 
@@ -247,15 +246,13 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 			break;
 		/* What is lost already is lost: reads go on. */
 		if (dev->is_lossy || !is_any_dirty(dev, l) ||
-		    (is_flushed && n_closed == dev->n_closed))
+		    kfbk_flush_holds(dev, since))
 			break;
 		set_all(dev, l, KFBK_QUIET);
-		n_closed = dev->n_closed;
 		kfbk_unlock(dev);
-		ret = kfbk_flush_sync(dev);
+		ret = kfbk_flush_sync(dev, &since);
 		if (ret && !READ_ONCE(dev->is_lossy))
 			return ret;
-		is_flushed = true;
 	}
 	l->session_id = dev->client.session_id;
 	if (!ret)
@@ -501,8 +498,7 @@ static void say_why(struct kfbk_device *dev, u64 block, int error)
 	kfbk_lock(dev);
 	kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
 	kfbk_unlock(dev);
-	pr_err_ratelimited("kfbrick%d: block %llu cannot be mapped: %s\n",
-			   dev->instance, block, why);
+	kfbk_err_limited(dev, "block %llu cannot be mapped: %s\n", block, why);
 }
 
 int kfbk_cache_map(struct kfbk_device *dev, u64 block)
@@ -607,9 +603,10 @@ void kfbk_cache_asked(struct kfbk_device *dev, const struct kfb_event *event)
 	lockdep_assert_held(&dev->lock);
 	atomic_long_inc(&dev->cache.n_asked);
 	if (!dev->cache.cap) {
-		pr_info_ratelimited(
-			"kfbrick%d: the brick is short of memory and asks for %llu blocks at 0x%llx: this disk keeps what it maps\n",
-			dev->instance, event->n_blocks, event->va);
+		kfbk_info_limited(
+			dev,
+			"the brick is short of memory and asks for %llu blocks at 0x%llx: this disk keeps what it maps\n",
+			event->n_blocks, event->va);
 		return;
 	}
 	*give = (struct kfbk_give){

@@ -30,6 +30,7 @@
 
 #include "kfbrick.h"
 #include "kfb_err.h"
+#include "kfb_list.h"
 
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10
@@ -173,8 +174,9 @@ static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 	/* When memory is short the brick asks others to give some back. */
 	if (in_mapping && dev->cache.cap && error == -ENOSPC)
 		return true;
-	return in_mapping &&
-	       (error == -EBUSY || error == -ESHUTDOWN || error == -ENOMEM);
+	/* What is granted after all is given back: see calls.c. */
+	return in_mapping && (error == -EBUSY || error == -ESHUTDOWN ||
+			      error == -ENOMEM || error == -ETIMEDOUT);
 }
 
 /* The first page, and until when it is tried. */
@@ -185,6 +187,9 @@ static int ask(struct mapping *m, u64 until_ms)
 
 	for (;;) {
 		ret = kfbk_call(m->dev, &m->call);
+		if (ret == -ETIMEDOUT)
+			kfbk_info_limited(m->dev,
+					  "the brick does not answer to MAP\n");
 		if (!may_pass(m->dev, ret, m->call.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;
@@ -244,10 +249,6 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
 	do {
 		ret = ask(&m, until_ms);
-		if (ret == -ETIMEDOUT)
-			pr_info_ratelimited(
-				"kfbrick%d: the brick does not answer to MAP\n",
-				dev->instance);
 		ret = ret ?: take_page(&m);
 		if (ret && m.call.req.u.map.mapping_id)
 			undo(&m);
@@ -300,20 +301,17 @@ static int find_allocated(struct kfbk_device *dev, u64 first)
 				     .cursor = kfbk_block_va(dev, first) } },
 		.reply = &dev->replies[0],
 	};
-	u64 cursor;
+	const struct kfb_list_reply *reply = &call.reply->u.list;
 	int ret;
 
 	do {
 		ret = kfbk_call(dev, &call);
+		ret = ret ?: kfb_list_check(&call.req.u.list, reply);
 		if (ret)
 			return ret;
-		note_extents(dev, &call.reply->u.list);
-		cursor = call.reply->u.list.cursor;
-		/* It rises, or it is no list. */
-		if (cursor && cursor <= call.req.u.list.cursor)
-			return -EPROTO;
-		call.req.u.list.cursor = cursor;
-	} while (cursor && cursor <= last);
+		note_extents(dev, reply);
+		call.req.u.list.cursor = reply->cursor;
+	} while (reply->cursor && reply->cursor <= last);
 	return 0;
 }
 

@@ -2,18 +2,26 @@
 /*
  * kfbrick: retained copies are written once more.
  *
- * When completed writes are suspect or gone, all copies are written again, in
- * the order of their writes, before any other request goes: queue_rq() is
- * stopped, and no flush begins. What is written so is dirty like any other
- * write; the flush that somebody waits for covers it.
+ * When completed writes are suspect or gone, what copies say of them is written
+ * again before any other request goes: queue_rq() is stopped, and no flush
+ * begins. Which bytes of which copies, and why that reverts nothing, is the
+ * core's: kfb_retain.h. What is written so is dirty like any other write; the
+ * flush that somebody waits for covers it.
+ *
+ * Requests that other queues still have under way are waited for first: they
+ * complete, or time out and end their connection. The last one kicks the session
+ * work, and that begins here again.
+ *
+ * To find what no newer copy has may take long. After so many steps the locks
+ * are given up, and the session work goes on.
  *
  * A loss meanwhile begins all of it anew. Blocks that have changed hands are
  * never written: the restore work has compared births before a session is
  * usable, and has failed the device.
  *
- *   due --usable--> running --all written--> (not due)
- *    ^                 |
- *    '--- a failure ---'  and nothing in flight any more
+ *   due --usable, no write under way--> running --all written--> (not due)
+ *    ^                                     |
+ *    '------------- a failure -------------'  and nothing in flight any more
  *
  * Context: the session work, upcalls. Locking: everything under dev->lock.
  */
@@ -38,34 +46,36 @@ void kfbk_replay_close(struct kfbk_device *dev)
 	kfree(dev->replay.parts);
 }
 
-/* The copy that is next, and how far it has been written. */
-static bool next_part(struct kfbk_device *dev, struct kfbk_replay_part *part,
-		      u32 *page, bool *is_zero)
+/*
+ * What is next, as much of it as one operation takes. -ENOENT: there is none;
+ * -EINPROGRESS: not known yet.
+ */
+static int kfbk_replay_next(struct kfbk_device *dev,
+			    struct kfb_retain_piece *piece, struct fi_buf *buf)
 {
 	struct kfbk_retain *t = &dev->retain;
-	struct kfbk_replay *p = &dev->replay;
-	const struct kfb_copy *copy;
+	u8 *bytes = NULL;
+	int ret;
 
 	spin_lock(&t->lock);
-	copy = kfb_retain_next(&t->book, &p->copy);
-	if (copy) {
-		part->va = copy->va + p->offset;
-		part->len = copy->len - p->offset;
-		*page = kfb_retain_page(&t->book, p->copy) +
-			(p->offset >> KFB_RETAIN_PAGE_SHIFT);
-		*is_zero = copy->is_zero;
-	}
+	ret = kfb_retain_next(&t->book, &dev->replay.at, KFBK_REPLAY_STEPS,
+			      piece);
+	if (ret > 0 && !piece->is_zero)
+		bytes = kfbk_retain_bytes(dev, kfb_retain_page(&t->book,
+							       piece->id)) +
+			piece->offset;
 	spin_unlock(&t->lock);
-	return copy;
-}
-
-static void step(struct kfbk_replay *p, u32 len, bool is_last)
-{
-	p->offset += len;
-	if (!is_last)
-		return;
-	p->offset = 0;
-	p->copy++;
+	if (ret <= 0)
+		return ret ? -EINPROGRESS : -ENOENT;
+	if (!bytes) {
+		*buf = kfbk_zero_buf(dev, &piece->len);
+		return 0;
+	}
+	piece->len =
+		min_t(u32, piece->len,
+		      dev->max_segments * PAGE_SIZE - offset_in_page(bytes));
+	*buf = fi_buf_linear(bytes, piece->len);
+	return 0;
 }
 
 static ssize_t post(struct kfbk_device *dev, struct kfbk_queue *q,
@@ -92,42 +102,37 @@ static ssize_t post(struct kfbk_device *dev, struct kfbk_queue *q,
 	return fi_writemsg(q->ep, &msg, FI_COMPLETION);
 }
 
-/* One operation. -ENOENT: there is no more to write. */
+/* One operation, or why there is none, as kfbk_replay_next() says. */
 static int post_next(struct kfbk_device *dev, u32 slot)
 {
 	struct kfbk_replay *p = &dev->replay;
 	struct kfbk_replay_part *part = &p->parts[slot];
 	struct kfbk_ctx *ctx = kfbk_ctx_at(dev, p->ctx, slot);
+	struct kfb_retain_piece piece;
 	struct kfbk_queue *q;
 	struct fi_buf buf;
-	bool is_zero;
-	u8 *bytes;
-	u32 all, page;
 	ssize_t ret;
 
-	if (!next_part(dev, part, &page, &is_zero))
-		return -ENOENT;
-	all = part->len;
-	if (is_zero) {
-		buf = kfbk_zero_buf(dev, &part->len);
-	} else {
-		bytes = kfbk_retain_bytes(dev, page);
-		part->len = min_t(u32, all,
-				  dev->max_segments * PAGE_SIZE -
-					  offset_in_page(bytes));
-		buf = fi_buf_linear(bytes, part->len);
-	}
+	ret = kfbk_replay_next(dev, &piece, &buf);
+	if (ret)
+		return ret;
+	part->va = piece.va;
+	part->len = piece.len;
 	q = &dev->queues[kfb_queue_of(part->va, max(dev->client.n_used, 1U))];
 	ctx->kind = KFBK_CTX_REPLAY;
 	ctx->index = slot;
 	ret = post(dev, q, part, &buf, ctx);
 	trace_kfbrick_replay(q, part->va, part->len, ret);
-	if (ret)
+	if (ret) {
+		/* Only over another connection can it go better. */
+		if (ret != -EAGAIN && ret != -ENXIO && ret != -ENOTCONN)
+			kfbk_queue_failed(q, ret);
 		return ret;
+	}
 	atomic_long_inc(&q->n_ops[KFBK_OP_WRITE]);
 	atomic_long_inc(&dev->retain.n_replayed);
 	__set_bit(slot, &p->in_flight);
-	step(p, part->len, part->len == all);
+	kfb_retain_took(&p->at, piece.len);
 	return 0;
 }
 
@@ -156,6 +161,8 @@ void kfbk_replay_pump(struct kfbk_device *dev)
 	int ret = 0;
 
 	lockdep_assert_held(&dev->lock);
+	/* Once something is lost, nothing goes behind what is made whole. */
+	p->runs &= p->due;
 	while (p->runs && !p->has_failed && !ret) {
 		slot = find_first_zero_bit(&p->in_flight, KFBK_REPLAYS);
 		if (slot >= KFBK_REPLAYS)
@@ -165,6 +172,9 @@ void kfbk_replay_pump(struct kfbk_device *dev)
 	switch (ret) {
 	case 0:
 	case -EAGAIN: /* has_space() pumps again */
+		break;
+	case -EINPROGRESS: /* kfbk_replay_begin() does */
+		kfbk_kick(dev);
 		break;
 	case -ENOENT:
 		if (!p->in_flight)
@@ -183,18 +193,25 @@ void kfbk_replay_pump(struct kfbk_device *dev)
 void kfbk_replay_begin(struct kfbk_device *dev)
 {
 	struct kfbk_replay *p = &dev->replay;
+	int ret;
 
 	lockdep_assert_held(&dev->lock);
-	if (p->in_flight || (p->runs && !p->has_failed))
+	if (p->runs && !p->has_failed) {
+		kfbk_replay_pump(dev);
+		return;
+	}
+	if (p->in_flight)
+		return;
+	spin_lock(&dev->retain.lock);
+	ret = kfb_retain_rewind(&dev->retain.book);
+	spin_unlock(&dev->retain.lock);
+	/* kfbk_retain_over() has it begin when no write is under way. */
+	if (ret)
 		return;
 	p->runs = true;
 	p->has_failed = false;
-	p->copy = 0;
-	p->offset = 0;
+	p->at = (struct kfb_retain_cursor){};
 	atomic_long_inc(&dev->retain.n_replays);
-	spin_lock(&dev->retain.lock);
-	kfb_retain_rewind(&dev->retain.book);
-	spin_unlock(&dev->retain.lock);
 	kfbk_replay_pump(dev);
 }
 

@@ -6,15 +6,18 @@
  * table of blocks becomes larger, what is missing is allocated, what is
  * allocated is mapped, and then the disk has the new size. After a failure the
  * disk is as large as before; what was allocated stays so, and another try
- * goes on from there.
+ * goes on from there. Who asked tells user space: uevents wait for who waits for
+ * memory (disk.c), and the memory perhaps for the map work.
  *
  * Lifetime: the old table is freed when no queue_rq() can look at it any more.
  * A table never becomes smaller.
  *
  * Locking: dev->resize is under dev->lock; who set it waits for its end. When
- * the session is over the map work runs once more, so that it does end.
+ * the session is over the map work runs once more, so that it does end. Work is
+ * queued under the same lock, so that none comes after that.
  */
 #include <linux/blkdev.h>
+#include <linux/kobject.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -49,18 +52,6 @@ static int grow_table(struct kfbk_device *dev, u64 n_blocks)
 	return ret;
 }
 
-static struct gendisk *get_disk(struct kfbk_device *dev)
-{
-	struct gendisk *disk;
-
-	kfbk_lock(dev);
-	disk = dev->disk;
-	if (disk)
-		get_device(disk_to_dev(disk));
-	kfbk_unlock(dev);
-	return disk;
-}
-
 static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
 {
 	u64 first = get_capacity(disk) / KFBK_BLOCK_SECTORS;
@@ -73,9 +64,22 @@ static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
 	ret = ret ?: kfbk_maps_add(dev, first);
 	if (ret)
 		return ret;
-	set_capacity_and_notify(disk, n_blocks * KFBK_BLOCK_SECTORS);
+	set_capacity(disk, n_blocks * KFBK_BLOCK_SECTORS);
 	kfbk_info(dev, "%llu blocks instead of %llu\n", n_blocks, first);
 	return 0;
+}
+
+/* By who asked for it: what is written back waits for the map work. */
+static void tell_size(struct kfbk_device *dev)
+{
+	char resize[] = "RESIZE=1";
+	char *envp[] = { resize, NULL };
+	struct gendisk *disk = kfbk_disk_get(dev);
+
+	if (!disk)
+		return;
+	kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
+	kfbk_disk_put(disk);
 }
 
 void kfbk_resize_run(struct kfbk_device *dev)
@@ -89,10 +93,10 @@ void kfbk_resize_run(struct kfbk_device *dev)
 	if (!job)
 		return;
 	job->error = -EIO;
-	disk = READ_ONCE(dev->is_over) ? NULL : get_disk(dev);
+	disk = READ_ONCE(dev->is_over) ? NULL : kfbk_disk_get(dev);
 	if (disk) {
 		job->error = resize(dev, disk, job->n_blocks);
-		put_device(disk_to_dev(disk));
+		kfbk_disk_put(disk);
 	}
 	kfbk_lock(dev);
 	dev->resize = NULL;
@@ -113,10 +117,14 @@ int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 		ret = -EBUSY;
 	else
 		dev->resize = &job;
+	/* Under the lock: the end of the session waits for this work, once. */
+	if (!ret)
+		queue_work(kfbk_map_wq, &dev->map_work);
 	kfbk_unlock(dev);
 	if (ret)
 		return ret;
-	queue_work(kfbk_map_wq, &dev->map_work);
 	wait_for_completion(&job.done);
+	if (!job.error)
+		tell_size(dev);
 	return job.error;
 }

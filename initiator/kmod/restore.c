@@ -98,7 +98,6 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_kick(dev);
 		break;
 	case -ECONNRESET:
-	case -ETIMEDOUT:
 		/* The session was lost again: the next one asks for this. */
 		break;
 	case -ESTALE:

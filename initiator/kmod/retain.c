@@ -54,9 +54,10 @@ int kfbk_retain_open(struct kfbk_device *dev)
 	n_copies = roundup_pow_of_two(n_pages);
 	t->bytes = vmalloc((size_t)t->mb * SZ_1M);
 	t->copies = kvcalloc(n_copies, sizeof(*t->copies), GFP_KERNEL);
-	if (!t->bytes || !t->copies)
+	t->newest = kvcalloc(n_copies, sizeof(*t->newest), GFP_KERNEL);
+	if (!t->bytes || !t->copies || !t->newest)
 		return -ENOMEM;
-	kfb_retain_init(&t->book, t->copies, n_copies, n_pages);
+	kfb_retain_init(&t->book, t->copies, t->newest, n_copies, n_pages);
 	return kfbk_replay_open(dev);
 }
 
@@ -65,6 +66,7 @@ void kfbk_retain_close(struct kfbk_device *dev)
 	kfbk_replay_close(dev);
 	vfree(dev->retain.bytes);
 	kvfree(dev->retain.copies);
+	kvfree(dev->retain.newest);
 }
 
 /* ---- a write ---------------------------------------------------------- */
@@ -146,16 +148,25 @@ static void wake(struct kfbk_device *dev)
 void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done)
 {
 	struct kfbk_retain *t = &dev->retain;
-	bool is_filling;
+	bool is_filling, is_idle;
 
 	spin_lock_bh(&t->lock);
 	if (done)
 		kfb_retain_done(&t->book, krq->copy);
 	else
 		kfb_retain_void(&t->book, krq->copy);
+	/* The readback behind it is over, too. */
+	if (done && krq->chained)
+		kfb_retain_durable(&t->book, krq->copy);
 	is_filling = kfb_retain_is_filling(&t->book);
+	is_idle = !t->book.n_flight;
 	spin_unlock_bh(&t->lock);
-	krq->copy = KFB_RETAIN_NONE;
+	/* One with FUA keeps it until its flush is over. */
+	if (!done || !krq->fua || krq->chained)
+		krq->copy = KFB_RETAIN_NONE;
+	/* Copies that are to be written wait for what is under way. */
+	if (is_idle && READ_ONCE(dev->replay.due))
+		kfbk_kick(dev);
 	if (done && is_filling && !READ_ONCE(t->is_flushing))
 		make_room(dev);
 	wake(dev);
@@ -200,12 +211,17 @@ void kfbk_retain_flushed(struct kfbk_device *dev,
 	struct kfbk_retain *t = &dev->retain;
 
 	lockdep_assert_held(&dev->lock);
-	if (!t->mb || flush->only >= 0)
+	if (!t->mb)
 		return;
-	WRITE_ONCE(t->error, flush->error);
+	if (flush->only < 0)
+		WRITE_ONCE(t->error, flush->error);
 	if (!flush->error) {
 		spin_lock_bh(&t->lock);
-		kfb_retain_flushed(&t->book, flush->mark);
+		if (flush->rq)
+			kfb_retain_durable(&t->book,
+					   kfbk_rq_of(flush->rq)->copy);
+		if (flush->only < 0)
+			kfb_retain_flushed(&t->book, flush->mark);
 		spin_unlock_bh(&t->lock);
 	}
 	if (flush == &t->flush)

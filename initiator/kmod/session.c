@@ -92,6 +92,18 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 
 /* ---- news of connections ---------------------------------------------- */
 
+/* Whoever has the brick's port instead of it is worth a line of the log. */
+static void say_unaccepted(struct kfbk_device *dev, int error)
+{
+	if (error != -EKEYREJECTED) {
+		kfbk_say(dev, "no brick of this protocol is there");
+		return;
+	}
+	kfbk_say(dev, "who accepts the connection cannot prove to be the brick "
+		      "that has this session");
+	kfbk_err_limited(dev, "%s\n", dev->why);
+}
+
 static void accepted(struct kfbk_queue *q, const void *data, u32 len)
 {
 	struct kfbk_device *dev = q->dev;
@@ -102,9 +114,7 @@ static void accepted(struct kfbk_queue *q, const void *data, u32 len)
 	ret = kfb_client_accepted(&dev->client, q->index, data, len,
 				  kfbk_now_ms());
 	if (ret) {
-		kfbk_say(dev, ret == -ESTALE
-				      ? "the brick has forgotten this session"
-				      : "no brick of this protocol is there");
+		say_unaccepted(dev, ret);
 		return;
 	}
 	ret = kfbk_post_receives(
@@ -206,15 +216,17 @@ static void take_news(struct kfbk_device *dev)
 	}
 }
 
-static void say_media_error(const struct kfbk_device *dev,
+static void say_media_error(struct kfbk_device *dev,
 			    const struct kfb_event *event)
 {
 	/* It may know that there are some, and not yet which. */
 	if (event->n_blocks)
-		kfbk_err(dev, "the brick has lost %llu blocks at 0x%llx\n",
-			 event->n_blocks, event->va);
+		kfbk_err_limited(dev,
+				 "the brick has lost %llu blocks at 0x%llx\n",
+				 event->n_blocks, event->va);
 	else
-		kfbk_err(dev, "the brick has lost blocks; see brickctl list\n");
+		kfbk_err_limited(
+			dev, "the brick has lost blocks; see brickctl list\n");
 }
 
 /* What the brick has to say unasked. EVENTs travel on queue 0. */
@@ -232,7 +244,7 @@ static void take_events(struct kfbk_device *dev)
 			say_media_error(dev, &event);
 			break;
 		case KFB_EVENT_SHUTDOWN:
-			kfbk_info(dev, "the brick is shutting down\n");
+			kfbk_info_limited(dev, "the brick is shutting down\n");
 			break;
 		default:
 			break;
@@ -417,6 +429,14 @@ static enum kfb_disk_event event_of(struct kfbk_device *dev)
 	return dev->replay.due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
 }
 
+/* Behind a closed gate: a write between the two would be older than a copy. */
+static void replay(struct kfbk_device *dev)
+{
+	kfbk_lock(dev);
+	kfbk_replay_begin(dev);
+	kfbk_unlock(dev);
+}
+
 /* The disk, as the client is now. A refusal lets nothing in. */
 static void settle(struct kfbk_device *dev)
 {
@@ -428,8 +448,6 @@ static void settle(struct kfbk_device *dev)
 		does = KFB_DISK_DO_SHUT;
 	if (does & KFB_DISK_DO_FAIL)
 		finish(dev);
-	if (does & KFB_DISK_DO_REPLAY)
-		kfbk_replay_begin(dev);
 	if (does & KFB_DISK_DO_OPEN)
 		kfbk_flush_pump(dev);
 	kfbk_unlock(dev);
@@ -439,6 +457,8 @@ static void settle(struct kfbk_device *dev)
 	} else {
 		close_gate(dev);
 	}
+	if (does & KFB_DISK_DO_REPLAY)
+		replay(dev);
 }
 
 static void arm(struct kfbk_device *dev)

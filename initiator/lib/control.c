@@ -82,15 +82,30 @@ int kfbl_post_receives(struct kfbrick *k, struct kfbl_queue *q, uint32_t n)
 	return 0;
 }
 
-/* A MAP that was given up has succeeded after all: give it back. */
-static void undo_late(struct kfbrick *k, const struct kfb_outcome *outcome)
+/*
+ * A MAP that was given up has succeeded after all: give it back. A further page
+ * of one says nothing new: whoever asked for it has the mapping, or has given it
+ * back.
+ */
+static void undo_late(struct kfbrick *k, const struct kfbl_queue *q,
+		      const struct kfb_outcome *outcome)
 {
 	struct kfb_request req = { .op = KFB_OP_UNMAP };
 
-	if (outcome->op != KFB_OP_MAP || outcome->error)
+	if (!q->calls[outcome->slot].makes_mapping || outcome->error)
 		return;
 	req.u.unmap.mapping_id = k->rx_reply.u.map.mapping_id;
 	kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_UNMAP, 0);
+}
+
+static void answered_late(struct kfbrick *k, const struct kfbl_queue *q,
+			  const struct kfb_outcome *outcome)
+{
+	if (outcome->op == KFB_OP_FLUSH)
+		kfbl_flush_answered(k, q->index,
+				    q->calls[outcome->slot].flush_id, outcome);
+	else
+		undo_late(k, q, outcome);
 }
 
 void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
@@ -108,7 +123,7 @@ void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
 		k->call_done = true;
 		break;
 	case KFBL_CALL_FLUSH:
-		kfbl_flush_done(k, q->index, call->flush_id, outcome->error);
+		kfbl_flush_answered(k, q->index, call->flush_id, outcome);
 		break;
 	case KFBL_CALL_REMAP:
 		if (outcome->kind != KFB_OUTCOME_LOST)
@@ -168,7 +183,7 @@ void kfbl_received(struct kfbrick *k, struct kfbl_queue *q,
 	if (outcome.kind == KFB_OUTCOME_REPLY)
 		kfbl_answered(k, q, &outcome);
 	else if (outcome.kind == KFB_OUTCOME_LATE)
-		undo_late(k, &outcome);
+		answered_late(k, q, &outcome);
 }
 
 int kfbl_call_async(struct kfbrick *k, struct kfbl_queue *q,
@@ -176,14 +191,17 @@ int kfbl_call_async(struct kfbrick *k, struct kfbl_queue *q,
 		    uint64_t flush_id)
 {
 	struct kfb_message message;
+	struct kfbl_call *call;
 	int rc;
 
 	rc = kfb_engine_start(&k->client.queues[q->index].engine, req,
 			      kfbl_now_ms(), k->timeout_ms, NULL, &message);
 	if (rc)
 		return rc;
-	q->calls[message.slot].kind = kind;
-	q->calls[message.slot].flush_id = flush_id;
+	call = &q->calls[message.slot];
+	call->kind = kind;
+	call->flush_id = flush_id;
+	call->makes_mapping = req->op == KFB_OP_MAP && !req->u.map.mapping_id;
 	kfbl_send(k, q, &message);
 	return 0;
 }

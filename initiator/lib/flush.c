@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "kfb_err.h"
 
 int kfbl_flush_check_mode(struct kfbrick *k, uint32_t mode)
 {
@@ -113,16 +114,19 @@ static void finish(struct kfbrick *k, struct kfbl_op *op, int error)
 	/* Nothing is durable while anything is lost that nobody knows of. */
 	if (kfb_losses_error(&k->losses))
 		error = kfb_losses_error(&k->losses);
+	/* A durable write answers for itself alone. */
+	if (!op->durable)
+		error = kfb_flush_tell(&k->untold_error, error);
 	STAILQ_REMOVE(&k->flushing, op, kfbl_op, link);
 	kfbl_op_done(k, op, error);
 }
 
-/* Join what is needed now; ops that need nothing are done. */
+/* Join what is needed now; ops that need nothing are done. An error stays. */
 static void begin(struct kfbrick *k, struct kfbl_op *op)
 {
 	op->flush_waits = false;
 	if (!kfb_flush_ticket_start(&op->ticket, k->flush, k->n_queues))
-		finish(k, op, 0);
+		finish(k, op, op->ticket.error);
 }
 
 static void restart(struct kfbrick *k)
@@ -173,6 +177,16 @@ void kfbl_flush_done(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
 		    kfb_flush_ticket_done(&op->ticket, queue, flush_id, error))
 			finish(k, op, op->ticket.error);
 	}
+}
+
+void kfbl_flush_answered(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
+			 const struct kfb_outcome *outcome)
+{
+	/* Whoever asked, and however long ago. */
+	if (outcome->status == KFB_ST_IO)
+		k->untold_error = -EIO;
+	if (outcome->kind != KFB_OUTCOME_LATE)
+		kfbl_flush_done(k, queue, flush_id, outcome->error);
 }
 
 void kfbl_flush_anew(struct kfbrick *k)
@@ -232,6 +246,7 @@ void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op)
 {
 	op->kind = KFBL_OP_FLUSH;
 	op->flush_waits = true;
+	kfb_flush_ticket_init(&op->ticket);
 	STAILQ_INSERT_TAIL(&k->flushing, op, link);
 	if (kfb_losses_error(&k->losses))
 		finish(k, op, -EIO);

@@ -130,6 +130,7 @@ enum kfbl_call_kind {
 struct kfbl_call {
 	enum kfbl_call_kind kind;
 	uint64_t flush_id;
+	bool makes_mapping; /* MAP, and not of a further page */
 };
 
 struct kfbrick_memory {
@@ -258,6 +259,7 @@ struct kfbrick {
 
 	struct kfb_flush_queue flush[KFBL_QUEUES_MAX];
 	struct kfb_losses losses;
+	int untold_error; /* of the medium, until kfbrick_flush() returns it */
 	uint32_t flush_mode; /* KFBRICK_FLUSH_* */
 	bool flush_restart; /* some of @flushing must be started */
 
@@ -442,6 +444,9 @@ void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
 void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op);
 void kfbl_flush_done(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
 		     int error);
+/* What became of a FLUSH request, also of one that nobody waits for any more. */
+void kfbl_flush_answered(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
+			 const struct kfb_outcome *outcome);
 /* The endpoint of a queue is closed: no flush of it proves anything now. */
 void kfbl_flush_lost(struct kfbrick *k, uint32_t queue);
 /* Flushes that wait begin again when the session lives. */

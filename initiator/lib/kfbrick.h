@@ -486,6 +486,15 @@ int kfbrick_post_write_durable(struct kfbrick *k, uint64_t va, const void *buf,
  * other error the writes are still not durable; the next flush covers them,
  * too.
  *
+ * -EIO while kfbrick_losses() is 0: the brick's medium has failed. All that was
+ * written since the last flush that returned 0 is in doubt: some of it may be
+ * gone, and stays gone when the medium works again. It counts as not flushed:
+ * every flush fails until the brick's store has been opened again, and then what
+ * was in doubt is lost, by kfbrick_losses(). The ways on are to write it again
+ * and flush, or to do without. The failure is returned once at least by a flush,
+ * also when it was found in behalf of something else: a durable write, a
+ * mapping that went, a request whose connection had died.
+ *
  * Context: does not block, does not allocate.
  * Return: 0; -EAGAIN (queue full: poll first); -ENOTCONN.
  */
@@ -497,8 +506,9 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  * @error: 0; -ECONNRESET (connection lost for good: what it did is unknown);
  *	-EACCES (the brick refused the key); -ESTALE (the mapping did not
  *	outlive a loss: it was not posted again); -EIO (three connections died
- *	with it in flight); for a flush also -EOPNOTSUPP, -ETIMEDOUT, -EIO (the
- *	medium failed, or kfbrick_losses() are not accepted)
+ *	with it in flight); for a flush or a durable write also -EOPNOTSUPP,
+ *	-ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
+ *	kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
  */
 struct kfbrick_completion {
@@ -556,7 +566,8 @@ int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len);
  *
  * Context: blocks up to two timeouts.
  * Return: 0, -EOPNOTSUPP (volatile brick), -ETIMEDOUT, -EIO (the medium failed,
- * or kfbrick_losses() are not accepted), -ECONNRESET, -ENOTCONN.
+ * see kfbrick_post_flush(), or kfbrick_losses() are not accepted), -ECONNRESET,
+ * -ENOTCONN. kfbrick_error() says which.
  */
 int kfbrick_flush(struct kfbrick *k);
 

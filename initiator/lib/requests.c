@@ -8,6 +8,7 @@
 
 #include "internal.h"
 #include "kfb_err.h"
+#include "kfb_list.h"
 
 int kfbrick_ping(struct kfbrick *k)
 {
@@ -231,7 +232,7 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 		return rc;
 	if (outcome.error)
 		return kfbl_refused(k, &outcome, "list");
-	if (reply->n_extents > max || (!reply->n_extents && reply->cursor))
+	if (kfb_list_check(&req.u.list, reply))
 		return kfbl_fail(k, -EPROTO,
 				 "list at %s: the brick returned another page "
 				 "than asked for",

@@ -173,8 +173,11 @@ static void accepted(struct kfbrick *k, struct kfbl_queue *q, const void *data,
 				 kfbl_now_ms());
 	if (rc) {
 		kfbl_say_why(k,
-			     rc == -ESTALE ? "%s has forgotten this session"
-					   : "%s is no brick of this protocol",
+			     rc == -EKEYREJECTED
+				     ? "%s cannot prove that it is the brick "
+				       "that has this session: is something "
+				       "else on its port?"
+				     : "%s is no brick of this protocol",
 			     k->url.text);
 		return;
 	}

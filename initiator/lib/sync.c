@@ -199,6 +199,13 @@ int kfbrick_flush(struct kfbrick *k)
 				 "completed writes may not be durable: connect "
 				 "again and repeat them",
 				 k->url.text, kfbl_why(k));
+	if (rc == -EIO)
+		return kfbl_fail(k, rc,
+				 "flush at %s: the medium failed: what was "
+				 "written since the last good flush is in "
+				 "doubt, and may not be durable: write it "
+				 "again, and flush, when the brick is repaired",
+				 k->url.text);
 	return kfbl_fail(k, rc,
 			 "flush at %s: %s; completed writes may not be durable",
 			 k->url.text, strerror(-rc));

@@ -77,7 +77,7 @@ static int measure(const struct peer *peers[], uint64_t for_ns)
 		rc = warm_up(peers[i]);
 	for (uint64_t n = 0; !rc && n < turns * N_PEERS; n++)
 		rc = durable_turn(peers[n % N_PEERS], &figures[n % N_PEERS]);
-	for (uint64_t n = 0; !rc && figures[0].large_ns < for_ns; n++)
+	while (!rc && figures[0].large_ns < for_ns)
 		for (int i = 0; !rc && i < N_PEERS; i++)
 			rc = large_turn(peers[i], &figures[i]);
 	return rc;

@@ -73,6 +73,13 @@ const struct pf_cell pf_cells[] = {
 	  { .declared_off = true }, .lie = PF_CLIENT_TRUSTS,
 	  .links = true, .mode = READBACK,
 	  .must = { PF_SOME_LOSE, PF_SOME_LOSE } },
+	{ "a connection ends with a FLUSH outstanding, DDIO on, placed",
+	  { .ddio = true, .placed = true }, .outlived = true, .mode = MESSAGE,
+	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "the same, and its answer is taken for that of a newer FLUSH",
+	  { .ddio = true, .placed = true }, .lie = PF_CLIENT_MISTAKES,
+	  .outlived = true, .mode = MESSAGE,
+	  .must = { PF_SOME_LOSE, PF_SOME_LOSE } },
 	{ "a brick that answers FLUSH and does nothing, DDIO on",
 	  { .ddio = true }, .lie = PF_BRICK_ANSWERS, .mode = MESSAGE,
 	  .must = { PF_ALL_LOSE, PF_ALL_LOSE } },
@@ -260,6 +267,57 @@ static void flush_all(struct trial *t)
 	}
 }
 
+static bool is_dirty_elsewhere(const struct trial *t, uint32_t queue)
+{
+	for (uint32_t i = 0; i < t->rig.k->n_queues; i++)
+		if (i != queue && kfb_flush_is_dirty(&t->rig.k->flush[i]))
+			return true;
+	return false;
+}
+
+/* One that goes down a queue. */
+static uint32_t block_of(struct trial *t, uint32_t queue)
+{
+	uint32_t block;
+
+	do {
+		block = below(t, PF_BLOCKS);
+	} while (kfb_queue_of((uint64_t)block << KFB_BLOCK_SHIFT,
+			      t->rig.k->n_queues) != queue);
+	return block;
+}
+
+/*
+ * The brick has done what a FLUSH asks for, and its answer does not arrive. More
+ * is written, then the connection ends. Whoever waits for that flush, and for
+ * one of what was written since, waits for a new FLUSH; the old one is sent again
+ * and answered from what the brick remembers, before the new one arrives. The
+ * power fails as soon as a flush is over.
+ */
+static void flush_outlives_link(struct trial *t)
+{
+	uint32_t conn = below(t, t->rig.k->n_queues); /* of that queue */
+	struct flush flushes[2];
+	uint32_t left;
+
+	pf_hold_answers(conn);
+	post_flush(t, &flushes[0]);
+	while (!pf_held_answers(conn) || is_dirty_elsewhere(t, conn))
+		poll_once(t);
+	for (left = below(t, MORE_WRITES + 1); left; left--)
+		post_write(t, FLUSHED_WRITES + left - 1, block_of(t, conn));
+	finish_writes(t);
+	pf_cut_link(conn, true);
+	poll_once(t);
+	pf_rig_wait(RECONNECT_MS);
+	post_flush(t, &flushes[1]);
+	for (left = t->flushing; left; left = t->flushing) {
+		poll_once(t);
+		if (t->flushing < left)
+			cut(t);
+	}
+}
+
 /* Everything reaches the media: the next cut is of its own writes. */
 static void settle(struct trial *t)
 {
@@ -283,7 +341,10 @@ static void one_cut(struct trial *t)
 	for (i = 0; i < FLUSHED_WRITES; i++)
 		post_write(t, i, i < PF_BLOCKS ? i : below(t, PF_BLOCKS));
 	finish_writes(t);
-	flush_all(t);
+	if (t->cell->outlived)
+		flush_outlives_link(t);
+	else
+		flush_all(t);
 	post_more(t, FLUSHED_WRITES + MORE_WRITES, NEWER_WRITES);
 	for (i = below(t, POLLS_MAX); i; i--)
 		poll_once(t);
@@ -312,6 +373,7 @@ static void start(struct trial *t, uint32_t queues, uint32_t drain_permille,
 		pf_die("memory: %s", kfbrick_error(t->rig.k));
 	ledger_init(&t->ledger, N_WORDS);
 	pf_rig_lie(t->cell->lie);
+	pf_world.is_polite = t->cell->outlived;
 }
 
 void pf_cell_run(const struct pf_cell *cell, uint32_t queues,

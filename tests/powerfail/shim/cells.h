@@ -23,6 +23,8 @@ enum pf_must {
  * @no_flush: the client takes completed writes for durable
  * @many: needs several queues
  * @links: connections end, too, and are made again
+ * @outlived: one ends with a FLUSH outstanding that the brick has done, and with
+ *	writes after it
  * @mode: KFB_FLUSH_* that brickd must choose
  * @must: with a drain of 0 and of 60 percent
  */
@@ -33,6 +35,7 @@ struct pf_cell {
 	bool no_flush;
 	bool many;
 	bool links;
+	bool outlived;
 	uint32_t mode;
 	enum pf_must must[2];
 };

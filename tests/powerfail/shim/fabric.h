@@ -86,6 +86,7 @@ struct pf_ep {
 	struct pf_eq *eq;
 	struct pf_cq *cq;
 	bool is_client;
+	bool is_held; /* what it sends stays where it is */
 	uint32_t conn; /* in N; the client's end */
 	struct pf_op *tx;
 	uint32_t tx_head;
@@ -118,6 +119,8 @@ struct pf_pep {
  * @pep: that brickd listens with
  * @eps: by connection, the clients' ends
  * @mrs: of brickd's domains
+ * @is_placed: what is acknowledged has left N
+ * @is_polite: no client sends before it has taken all that the brick has sent
  * @brick_has_news: completions or events wait for brickd
  * @is_stepping: pf_step() is on the stack
  */
@@ -129,6 +132,8 @@ struct pf_world {
 	struct pf_pep *pep;
 	struct pf_ep *eps[PF_CONNS];
 	struct pf_mr mrs[PF_MRS];
+	bool is_placed;
+	bool is_polite;
 	bool brick_has_news;
 	bool is_stepping;
 };
@@ -143,6 +148,11 @@ void pf_step(void);
 
 /* A connection ends; what N holds of it drains, or is lost. */
 void pf_cut_link(uint32_t conn, bool drains);
+
+/* What the brick sends over a connection does not arrive any more. */
+void pf_hold_answers(uint32_t conn);
+/* How much of that there is. */
+uint32_t pf_held_answers(uint32_t conn);
 
 /* What has left N goes where the platform puts it. */
 void pf_place(void);

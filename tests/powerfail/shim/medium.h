@@ -23,11 +23,14 @@
  * @ddio: devices write into the CPU's cache
  * @eadr: the cache survives a loss of power
  * @declared_off: brickd is told that DDIO is off, whether it is or not
+ * @placed: a write is acknowledged when a CPU has put it where it belongs, as by
+ *	soft RoCE
  */
 struct pf_platform {
 	bool ddio;
 	bool eadr;
 	bool declared_off;
+	bool placed;
 };
 
 /* Begins an empty medium; what brickd opens is it. */

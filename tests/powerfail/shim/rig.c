@@ -52,6 +52,18 @@ bool __wrap_brick_flush_try_now(struct brick_server *s,
 				uint64_t begun_ns, int *error);
 enum kfb_fate __real_kfb_fate_of(const struct kfb_fate_facts *facts);
 enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts);
+void __real_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
+				uint64_t flush_id,
+				const struct kfb_outcome *outcome);
+void __wrap_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
+				uint64_t flush_id,
+				const struct kfb_outcome *outcome);
+enum brick_placing __real_brick_placing_of(enum brick_provider provider,
+					   const char *folder,
+					   const char *device);
+enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
+					   const char *folder,
+					   const char *device);
 int __real_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
 				  struct kfb_flush_queue *queues, __u32 n);
 int __wrap_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
@@ -125,6 +137,24 @@ enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts)
 {
 	return lie == PF_CLIENT_TRUSTS ? KFB_FATE_PLACED
 				       : __real_kfb_fate_of(facts);
+}
+
+void __wrap_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
+				uint64_t flush_id,
+				const struct kfb_outcome *outcome)
+{
+	if (lie == PF_CLIENT_MISTAKES)
+		flush_id = k->flush[queue].last_id;
+	__real_kfbl_flush_answered(k, queue, flush_id, outcome);
+}
+
+enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
+					   const char *folder,
+					   const char *device)
+{
+	return pf_world.is_placed
+		       ? BRICK_PLACED_BEFORE_ACK
+		       : __real_brick_placing_of(provider, folder, device);
 }
 
 void pf_rig_lie(enum pf_lie l)
@@ -268,6 +298,7 @@ void pf_rig_start(struct pf_rig *rig, const struct pf_platform *platform,
 	lie = PF_HONEST;
 	pf_medium_init(platform);
 	pf_world_init(seed, drain_permille);
+	pf_world.is_placed = platform->placed;
 	format_medium();
 	start_brickd(rig, platform);
 	connect_client(rig, queues);

@@ -21,6 +21,7 @@ enum pf_lie {
 	PF_HONEST,
 	PF_CLIENT_SKIPS, /* it flushes no queue */
 	PF_CLIENT_FIRST_QUEUE, /* it flushes the first queue only */
+	PF_CLIENT_MISTAKES, /* it takes an old FLUSH's answer for the newest one's */
 	PF_CLIENT_TRUSTS, /* it takes what a dead connection wrote for placed */
 	PF_BRICK_ANSWERS, /* FLUSH is answered and nothing done */
 	PF_BRICK_HALF, /* the first of the ranges only */

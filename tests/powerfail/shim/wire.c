@@ -71,6 +71,8 @@ static void do_write(struct pf_ep *ep, const struct pf_op *op)
 			fault_power_squeeze(&pf_world.power, ep->conn);
 		pf_place();
 	}
+	if (pf_world.is_placed)
+		fault_power_empty(&pf_world.power, ep->conn);
 	fault_power_step(&pf_world.power);
 	pf_place();
 	done(ep, op, FI_RMA | FI_WRITE);
@@ -107,12 +109,19 @@ static bool do_send(struct pf_ep *ep, const struct pf_op *op)
 	return true;
 }
 
+static bool waits(const struct pf_ep *ep, const struct pf_op *op)
+{
+	return ep->is_held ||
+	       (pf_world.is_polite && ep->is_client && op->kind == PF_SEND &&
+		(ep->peer->n_tx || ep->cq->n));
+}
+
 /* False: it has none, or its first must wait. */
 static bool move(struct pf_ep *ep)
 {
 	const struct pf_op *op = first(ep->tx, ep->tx_head);
 
-	if (!ep->n_tx)
+	if (!ep->n_tx || waits(ep, op))
 		return false;
 	switch (op->kind) {
 	case PF_SEND:
@@ -354,6 +363,16 @@ void pf_cut_link(uint32_t conn, bool drains)
 	pf_place();
 	end(ep);
 	end(peer);
+}
+
+void pf_hold_answers(uint32_t conn)
+{
+	pf_world.eps[conn]->peer->is_held = true;
+}
+
+uint32_t pf_held_answers(uint32_t conn)
+{
+	return pf_world.eps[conn]->peer->n_tx;
 }
 
 static int ep_bind(struct fid *fid, struct fid *to, uint64_t flags)

@@ -14,7 +14,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "func"))
 import lab  # pylint: disable=wrong-import-position
 
-BIN = pathlib.Path(os.environ["POWERFAIL_BIN"])
+TOOLS = pathlib.Path(os.environ["POWERFAIL_TOOLS"])  # what is installed
+BIN = pathlib.Path(os.environ["POWERFAIL_BIN"])  # what only tests use
 RECORD = 4096
 SIZE = 64 * RECORD
 GOOD, LOST, USAGE, UNKNOWN = range(4)
@@ -24,11 +25,11 @@ TICK_S = 0.01
 
 
 def writer(*words):
-    return lab.run(BIN / "powerfail-writer", *words)
+    return lab.run(TOOLS / "powerfail-writer", *words)
 
 
 def verify(*words):
-    return lab.run(BIN / "powerfail-verify", *words)
+    return lab.run(TOOLS / "powerfail-verify", *words)
 
 
 class Verdicts(lab.FuncTest):
@@ -366,7 +367,7 @@ class Bricks(lab.FuncTest):
         """The verdict on one cut, in the midst of writing."""
         notes = self.folder / f"notes{number}"
         process = subprocess.Popen(
-            [str(w) for w in (BIN / "powerfail-writer", *self.words(), "--jobs", 2,
+            [str(w) for w in (TOOLS / "powerfail-writer", *self.words(), "--jobs", 2,
                               "--size", "8M", "--batch", 4, *more, notes)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
         self.addCleanup(process.stdout.close)

@@ -5,8 +5,8 @@
  *
  * Context: one thread each.
  */
-#ifndef TESTS_POWERFAIL_TARGET_H
-#define TESTS_POWERFAIL_TARGET_H
+#ifndef INITIATOR_POWERFAIL_TARGET_H
+#define INITIATOR_POWERFAIL_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

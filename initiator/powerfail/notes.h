@@ -3,8 +3,8 @@
  * The notes of a run, a text file on the client: its plan, then a line for each
  * flush that has succeeded, itself synced before anything more is written.
  */
-#ifndef TESTS_POWERFAIL_NOTES_H
-#define TESTS_POWERFAIL_NOTES_H
+#ifndef INITIATOR_POWERFAIL_NOTES_H
+#define INITIATOR_POWERFAIL_NOTES_H
 
 #include "plan.h"
 

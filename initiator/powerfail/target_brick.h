@@ -4,8 +4,8 @@
  * functions are as those of target.h; no_brick.c has them for programs that a
  * guest starts thousands of times, and that libfabric would slow down.
  */
-#ifndef TESTS_POWERFAIL_TARGET_BRICK_H
-#define TESTS_POWERFAIL_TARGET_BRICK_H
+#ifndef INITIATOR_POWERFAIL_TARGET_BRICK_H
+#define INITIATOR_POWERFAIL_TARGET_BRICK_H
 
 #include "target.h"
 

@@ -8,8 +8,8 @@
  * is written in pieces of 8 bytes at least, so whatever a loss of power leaves,
  * each word says where it comes from.
  */
-#ifndef TESTS_POWERFAIL_PLAN_H
-#define TESTS_POWERFAIL_PLAN_H
+#ifndef INITIATOR_POWERFAIL_PLAN_H
+#define INITIATOR_POWERFAIL_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
