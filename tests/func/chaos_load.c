@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A client that works on a brick which is killed under it:
- * chaos-load BRICK CLIENT KEYFILE NUMBER SEED [RECONNECT_MS QUEUES]
+ * chaos-load BRICK CLIENT KEYFILE NUMBER SEED [RECONNECT_MS QUEUES [BLOCKS]]
  *
  * Allocates, frees, maps, writes and flushes at random inside its own window
  * of addresses. When the connection is lost it connects again, lists, settles
@@ -10,6 +10,11 @@
  * lists and reads everything back when it sees another instance. Says "verified K" on its standard
  * output each time that has succeeded; ends with a last verification when its
  * standard input ends. Exit status 1: something was lost or mixed up.
+ *
+ * With BLOCKS it has so many blocks on a brick whose disks fail: an operation
+ * that ends with EIO has an open outcome, nothing after the last good flush is
+ * durable, and the client waits until the brick has been started again. What
+ * it reads then is what a later flush covers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,15 +41,17 @@ struct load {
 	struct model model;
 	unsigned int seed;
 	unsigned int verified;
+	bool disks_fail;
 	uint64_t instance_id; /* of the brick that was verified last */
 	uint8_t *block; /* a block's bytes */
 };
 
-/* Errors that mean: the brick went away, now or before. */
-static int lost(int rc)
+/* Errors that mean: the brick went away, now or before, or will. */
+static int lost(const struct load *l, int rc)
 {
-	return rc == -ECONNRESET || rc == -ENOTCONN || rc == -ETIMEDOUT ||
-	       rc == -ESHUTDOWN || rc == -ECONNREFUSED;
+	return (l->disks_fail && rc == -EIO) || rc == -ECONNRESET ||
+	       rc == -ENOTCONN || rc == -ETIMEDOUT || rc == -ESHUTDOWN ||
+	       rc == -ECONNREFUSED;
 }
 
 static unsigned int random_below(struct load *l, unsigned int n)
@@ -107,21 +114,30 @@ static int list_present(struct load *l, bool *present)
 
 			for (j = at; j < at + ext[i].n_blocks; j++)
 				if (ext[i].va >= l->model.base &&
-				    j < MODEL_BLOCKS)
+				    j < l->model.n)
 					present[j] = true;
 		}
-	} while (cursor && cursor < address(l, MODEL_BLOCKS));
+	} while (cursor && cursor < address(l, l->model.n));
 	return 0;
+}
+
+/* No memory for it now: others have it mapped, or it is on its way. */
+static bool is_crowded(const struct load *l, int rc)
+{
+	return l->disks_fail && (rc == -EAGAIN || rc == -ENOSPC);
 }
 
 static int check_block(struct load *l, unsigned int block)
 {
+	uint64_t end = now_ms() + RECONNECT_MS;
 	struct kfbrick_mapping *mapping;
 	const char *wrong;
 	int rc;
 
-	rc = kfbrick_map(l->k, address(l, block), 1,
-			 KFBRICK_MAP_RO | KFBRICK_MAP_SHARED, &mapping);
+	do {
+		rc = kfbrick_map(l->k, address(l, block), 1,
+				 KFBRICK_MAP_RO | KFBRICK_MAP_SHARED, &mapping);
+	} while (is_crowded(l, rc) && now_ms() < end);
 	if (rc)
 		return rc;
 	rc = kfbrick_read(l->k, address(l, block), l->block,
@@ -136,7 +152,7 @@ static int check_block(struct load *l, unsigned int block)
 
 static int verify(struct load *l)
 {
-	bool present[MODEL_BLOCKS];
+	bool present[MODEL_BLOCKS] = { false };
 	struct kfbrick_info info = { 0 };
 	const char *wrong;
 	unsigned int i;
@@ -147,7 +163,7 @@ static int verify(struct load *l)
 	wrong = model_resolve(&l->model, present);
 	if (wrong)
 		return fail(l, "list", wrong);
-	for (i = 0; i < MODEL_BLOCKS && !rc; i++)
+	for (i = 0; i < l->model.n && !rc; i++)
 		if (l->model.blocks[i].allocated)
 			rc = check_block(l, i);
 	if (!rc)
@@ -160,14 +176,56 @@ static int verify(struct load *l)
 	return rc;
 }
 
+static int write_cell(struct load *l, unsigned int block, unsigned int cell)
+{
+	uint64_t words[MODEL_CELL_BYTES / 8];
+	int rc;
+
+	model_next(&l->model, block, cell, words);
+	rc = kfbrick_write(l->k, address(l, block) + cell * MODEL_CELL_STRIDE,
+			   words, sizeof(words));
+	if (!rc)
+		model_completed(&l->model, block, cell);
+	return rc;
+}
+
+/*
+ * What was read is durable after the next flush, also what was written before
+ * the brick was started: a file is flushed as a whole. The library flushes when
+ * something was written.
+ */
+static int flush_all(struct load *l)
+{
+	struct kfbrick_mapping *mapping;
+	unsigned int block = 0;
+	int rc;
+
+	while (block < l->model.n && !l->model.blocks[block].allocated)
+		block++;
+	if (block == l->model.n)
+		return 0;
+	rc = kfbrick_map(l->k, address(l, block), 1,
+			 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE, &mapping);
+	if (is_crowded(l, rc))
+		return 0;
+	if (!rc)
+		rc = write_cell(l, block, random_below(l, MODEL_CELLS));
+	if (!rc)
+		rc = kfbrick_flush(l->k);
+	if (rc)
+		return rc;
+	model_flushed(&l->model, 0, l->model.n);
+	return kfbrick_unmap(l->k, mapping);
+}
+
 /* A random run of blocks that all are (or are not) allocated; 0: none. */
 static unsigned int pick_run(struct load *l, bool allocated,
 			     unsigned int *first)
 {
 	unsigned int n = 0, max = 1 + random_below(l, RUN_MAX);
 
-	*first = random_below(l, MODEL_BLOCKS);
-	while (n < max && *first + n < MODEL_BLOCKS &&
+	*first = random_below(l, l->model.n);
+	while (n < max && *first + n < l->model.n &&
 	       l->model.blocks[*first + n].allocated == allocated)
 		n++;
 	return n;
@@ -185,7 +243,7 @@ static int step_alloc_or_free(struct load *l, bool is_alloc)
 	};
 	rc = is_alloc ? kfbrick_alloc(l->k, address(l, first), n)
 		      : kfbrick_free(l->k, address(l, first), n);
-	if (lost(rc))
+	if (lost(l, rc))
 		return rc;
 	l->model.open_op.open = false;
 	if (!rc)
@@ -195,21 +253,12 @@ static int step_alloc_or_free(struct load *l, bool is_alloc)
 
 static int write_some(struct load *l, unsigned int first, unsigned int n)
 {
-	uint64_t words[MODEL_CELL_BYTES / 8];
 	unsigned int i, writes = 1 + random_below(l, WRITES_PER_MAP);
 	int rc = 0;
 
-	for (i = 0; i < writes && !rc; i++) {
-		unsigned int block = first + random_below(l, n);
-		unsigned int cell = random_below(l, MODEL_CELLS);
-
-		model_next(&l->model, block, cell, words);
-		rc = kfbrick_write(l->k,
-				   address(l, block) + cell * MODEL_CELL_STRIDE,
-				   words, sizeof(words));
-		if (!rc)
-			model_completed(&l->model, block, cell);
-	}
+	for (i = 0; i < writes && !rc; i++)
+		rc = write_cell(l, first + random_below(l, n),
+				random_below(l, MODEL_CELLS));
 	if (!rc && random_below(l, 4))
 		rc = kfbrick_flush(l->k);
 	else
@@ -229,6 +278,8 @@ static int step_write(struct load *l)
 		return 0;
 	rc = kfbrick_map(l->k, address(l, first), n,
 			 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE, &mapping);
+	if (is_crowded(l, rc))
+		return 0;
 	if (!rc)
 		rc = write_some(l, first, n);
 	if (!rc)
@@ -256,16 +307,36 @@ static bool input_ended(void)
 	return poll(&fd, 1, 0) == 1 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-/* Connect and verify, as often as the brick goes away meanwhile. */
-static int come_back(struct load *l)
+/* The brick whose disk has failed: its successor tells what is there. */
+static int await_another(struct load *l)
 {
+	struct kfbrick_info info = { 0 };
+	uint64_t end = now_ms() + RECONNECT_MS;
 	int rc;
 
 	do {
+		poll(NULL, 0, 2);
 		rc = connect_again(l);
 		if (!rc)
+			rc = kfbrick_get_info(l->k, &info);
+		if (!rc && info.instance_id != l->instance_id)
+			return 0;
+	} while ((!rc || lost(l, rc)) && !input_ended() && now_ms() < end);
+	return rc;
+}
+
+/* Connect and verify, as often as the brick goes away meanwhile. */
+static int come_back(struct load *l, int why)
+{
+	int rc = why;
+
+	do {
+		rc = rc == -EIO ? await_another(l) : connect_again(l);
+		if (!rc)
 			rc = verify(l);
-	} while (lost(rc));
+		if (!rc && l->disks_fail)
+			rc = flush_all(l);
+	} while (lost(l, rc));
 	return rc;
 }
 
@@ -299,7 +370,7 @@ static int look_after(struct load *l)
 static int work(struct load *l)
 {
 	unsigned int steps = 0;
-	int rc = come_back(l);
+	int rc = come_back(l, 0);
 
 	while (!rc && !input_ended()) {
 		rc = step(l);
@@ -307,11 +378,11 @@ static int work(struct load *l)
 			rc = change_session(l);
 		if (!rc)
 			rc = look_after(l);
-		if (lost(rc))
-			rc = come_back(l);
+		if (lost(l, rc))
+			rc = come_back(l, rc);
 	}
 	if (!rc)
-		rc = come_back(l);
+		rc = come_back(l, 0);
 	if (rc && rc != -EUCLEAN)
 		fail(l, strerror(-rc), kfbrick_error(l->k));
 	return rc;
@@ -336,14 +407,18 @@ int main(int argc, char **argv)
 	unsigned int client;
 	int rc;
 
-	if ((argc != 6 && argc != 8) || number(argv[4], &client) || !client ||
-	    client > 255 || number(argv[5], &l.seed) ||
+	l.model.n = MODEL_BLOCKS;
+	l.disks_fail = argc == 9;
+	if (argc < 6 || argc == 7 || argc > 9 || number(argv[4], &client) ||
+	    !client || client > 255 || number(argv[5], &l.seed) ||
 	    key_file_read(argv[3], l.key) ||
-	    (argc == 8 &&
-	     (number(argv[6], &reconnect_ms) || number(argv[7], &queues)))) {
+	    (argc >= 8 &&
+	     (number(argv[6], &reconnect_ms) || number(argv[7], &queues))) ||
+	    (argc == 9 && (number(argv[8], &l.model.n) || !l.model.n ||
+			   l.model.n > MODEL_BLOCKS))) {
 		fprintf(stderr,
 			"usage: %s BRICK CLIENT KEYFILE NUMBER SEED "
-			"[RECONNECT_MS QUEUES]\n",
+			"[RECONNECT_MS QUEUES [BLOCKS]]\n",
 			argv[0]);
 		return 2;
 	}

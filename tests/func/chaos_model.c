@@ -79,7 +79,7 @@ const char *model_resolve(struct model *m, const bool *present)
 	const char *wrong = resolve_open_op(m, present);
 	unsigned int i;
 
-	for (i = 0; !wrong && i < MODEL_BLOCKS; i++) {
+	for (i = 0; !wrong && i < m->n; i++) {
 		if (m->blocks[i].allocated && !present[i])
 			wrong = "an acknowledged ALLOC is lost";
 		else if (!m->blocks[i].allocated && present[i])

@@ -43,6 +43,7 @@ struct model_open_op {
 
 struct model {
 	uint64_t base; /* address of block 0 */
+	unsigned int n; /* how many blocks, at most MODEL_BLOCKS */
 	uint8_t client; /* a number, not zero */
 	struct model_block blocks[MODEL_BLOCKS];
 	struct model_open_op open_op;

@@ -395,6 +395,13 @@ static void no_common_version_is_rejected(void **state)
 	assert_int_equal(raw_session_connect(&s, &id, &hello, &status),
 			 RAW_REJECTED);
 	assert_int_equal(status, KFB_ST_VERSION);
+	/* Nor does a brick serve a client that would not ask it for proof. */
+	status = KFB_ST_OK;
+	hello.version_min = 1;
+	hello.version_max = KFB_VERSION - 1;
+	assert_int_equal(raw_session_connect(&s, &id, &hello, &status),
+			 RAW_REJECTED);
+	assert_int_equal(status, KFB_ST_VERSION);
 }
 
 static void a_hello_that_is_none_is_rejected(void **state)

@@ -278,13 +278,83 @@ static void a_join_must_be_proven(void **state)
 				continue; /* another session: not there */
 			if (i == 26 || i == 27)
 				continue; /* reserved: malformed */
-			raw[i] ^= 2;
+			raw[i] ^= 4;
 			refused(raw, &id, KFB_ST_KEY_REJECTED);
 		}
 		assert_true(raw_join_hello(s, queue, 9, raw));
 		raw[6] ^= 2;
 		refused(raw, &id, KFB_ST_KEY_REJECTED);
 	}
+	ping(s);
+}
+
+/* raw_session_join() looks at the proof; no two are the same. */
+static void a_brick_proves_each_accept_of_a_join(void **state)
+{
+	struct raw_session *s = *state, q, again;
+
+	assert_true(raw_session_join(&q, s, &id, 1, 1));
+	raw_session_close(&q);
+	assert_true(raw_session_join(&again, s, &id, 1, 2));
+	assert_memory_not_equal(q.accepted.proof, again.accepted.proof,
+				sizeof(q.accepted.proof));
+	ping(&again);
+	raw_session_close(&again);
+}
+
+static bool open_after(struct raw_session *s, const struct raw_identity *who,
+		       uint64_t former)
+{
+	struct kfb_hello hello;
+	struct kfb_request req;
+	uint16_t status;
+
+	raw_hello(&hello);
+	return raw_session_connect(s, who, &hello, &status) == RAW_ACCEPTED &&
+	       raw_auth_request_after(s, who, former, &req) &&
+	       raw_call(s, &req) == RAW_ACCEPTED &&
+	       s->reply.status == KFB_ST_OK;
+}
+
+/* It has connections, a mapping, and nobody has said goodbye. */
+static void a_session_ends_before_the_one_in_its_place_begins(void **state)
+{
+	struct raw_session *s = *state, q, next;
+	uint8_t raw[KFB_HELLO_BYTES];
+
+	assert_true(raw_session_join(&q, s, &id, 1, 1));
+	range(s, KFB_OP_ALLOC, KFB_ST_OK);
+	map(s, KFB_ST_OK);
+	assert_true(open_after(&next, &id, s->accepted.session_id));
+	end_of(&q);
+	end_of(s);
+	assert_true(raw_join_hello(s, 0, 2, raw));
+	refused(raw, &id, KFB_ST_STALE);
+	free_when_fenced(&next);
+	*s = next;
+}
+
+static void another_clients_session_cannot_be_replaced(void **state)
+{
+	struct raw_session *s = *state, other, own;
+
+	assert_true(open_after(&other, &other_id, s->accepted.session_id));
+	ping(s);
+	goodbye(&other);
+	/* Nor one that is not there, nor by who cannot prove the client. */
+	assert_true(open_after(&own, &id, ~s->accepted.session_id));
+	goodbye(&own);
+	ping(s);
+}
+
+static void who_is_not_proven_replaces_nothing(void **state)
+{
+	struct raw_session *s = *state, new;
+	struct raw_identity wrong = id;
+
+	wrong.key[0] ^= 1;
+	assert_false(open_after(&new, &wrong, s->accepted.session_id));
+	raw_session_close(&new);
 	ping(s);
 }
 
@@ -422,6 +492,10 @@ int main(int argc, char **argv)
 		IN_SESSION(a_resent_map_finds_its_mapping),
 		IN_SESSION(a_request_under_way_is_executed_once),
 		IN_SESSION(a_join_must_be_proven),
+		IN_SESSION(a_brick_proves_each_accept_of_a_join),
+		IN_SESSION(a_session_ends_before_the_one_in_its_place_begins),
+		IN_SESSION(another_clients_session_cannot_be_replaced),
+		IN_SESSION(who_is_not_proven_replaces_nothing),
 		IN_SESSION(a_narrowed_version_range_is_no_proof),
 		IN_SESSION(a_join_counter_is_used_up),
 		IN_SESSION(another_clients_session_cannot_be_joined),

@@ -56,11 +56,11 @@ class Brick:
     """One store, its configuration, and brickd when it runs."""
 
     def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
-                 device=None, program=BRICKD, slow_size=None, slow=None):
+                 device=None, program=BRICKD, slow_size=None, slow=None, store=None):
         self.program = program
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
-        self.store = pathlib.Path(device) if device else self.folder / "store"
+        self.store = pathlib.Path(device or store or self.folder / "store")
         self.conf = self.folder / "brickd.conf"
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
@@ -69,10 +69,14 @@ class Brick:
         self.slow = self.folder / "slow" if slow_size else slow
         self.port = 0
         self.process = None
+        # Of brickd alone.
+        self.environment = {}
         for name in self.clients:
             self.make_key(name)
         if device or size:
             room = ["--force"] if device else ["--size", size]
+            if slow:
+                room.append("--force")
             if self.slow:
                 room += ["--slow", self.slow]
             if slow_size:
@@ -108,12 +112,15 @@ class Brick:
     def start(self, stderr=None):
         """Starts brickd and waits until it listens."""
         self.configure()
+        # Marks of failed syncs go there, not to the host's.
+        env = environment() | {"RUNTIME_DIRECTORY": str(self.folder / "run")}
         ready, ready_w = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [str(self.program), "--config", str(self.conf), "--ready-fd", str(ready_w)],
                 stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log if stderr is None else stderr, pass_fds=[ready_w], env=environment())
+                stderr=log if stderr is None else stderr, pass_fds=[ready_w],
+                env=env | self.environment)
         os.close(ready_w)
         said = b""
         while not said.endswith(b"\n"):

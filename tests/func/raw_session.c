@@ -91,6 +91,15 @@ bool raw_join_hello(const struct raw_session *s, uint16_t queue,
 						   proof));
 }
 
+static bool accept_is_proven(const struct raw_session *q)
+{
+	uint8_t proof[KFB_JOIN_PROOF_BYTES];
+
+	return !kfb_auth_accept_proof(&sodium, q->key, q->hello, q->accept,
+				      proof) &&
+	       kfb_auth_equal(proof, q->accepted.proof, sizeof(proof));
+}
+
 bool raw_session_join(struct raw_session *q, const struct raw_session *s,
 		      const struct raw_identity *id, uint16_t queue,
 		      uint32_t counter)
@@ -104,6 +113,11 @@ bool raw_session_join(struct raw_session *q, const struct raw_session *s,
 		return false;
 	}
 	memcpy(q->key, s->key, sizeof(q->key));
+	if (!accept_is_proven(q)) {
+		fprintf(stderr, "joined what has not the session's key\n");
+		raw_session_close(q);
+		return false;
+	}
 	if (!queue)
 		q->seq = s->seq;
 	return true;
@@ -124,8 +138,9 @@ static bool make_session_key(struct raw_session *s,
 				     s->key);
 }
 
-bool raw_auth_request(const struct raw_session *s, const char *client,
-		      const uint8_t *key, struct kfb_request *req)
+static bool make_auth_request(const struct raw_session *s, const char *client,
+			      const uint8_t *key, uint64_t former,
+			      struct kfb_request *req)
 {
 	struct kfb_auth *auth = &req->u.auth;
 	struct kfb_transcript transcript = { .hello = s->hello,
@@ -137,8 +152,22 @@ bool raw_auth_request(const struct raw_session *s, const char *client,
 	req->op = KFB_OP_AUTH;
 	auth->name_len = transcript.name_len;
 	memcpy(auth->name, client, auth->name_len);
+	auth->former_session_id = former;
 	return !kfb_auth_client_proof(&sodium, key, &transcript,
-				      auth->brick_uuid, auth->proof);
+				      auth->brick_uuid, former, auth->proof);
+}
+
+bool raw_auth_request(const struct raw_session *s, const char *client,
+		      const uint8_t *key, struct kfb_request *req)
+{
+	return make_auth_request(s, client, key, 0, req);
+}
+
+bool raw_auth_request_after(const struct raw_session *s,
+			    const struct raw_identity *id, uint64_t former,
+			    struct kfb_request *req)
+{
+	return make_auth_request(s, id->client, id->key, former, req);
 }
 
 bool raw_session_open(struct raw_session *s, const struct raw_identity *id)

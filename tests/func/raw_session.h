@@ -50,6 +50,10 @@ enum raw_outcome raw_session_connect(struct raw_session *s,
 /* The AUTH request that proves @key for @client; false when HMAC failed. */
 bool raw_auth_request(const struct raw_session *s, const char *client,
 		      const uint8_t *key, struct kfb_request *req);
+/* The same, of a session that takes the place of a former one. */
+bool raw_auth_request_after(const struct raw_session *s,
+			    const struct raw_identity *id, uint64_t former,
+			    struct kfb_request *req);
 
 /**
  * raw_join_hello - a HELLO that joins, with its proof

@@ -2,8 +2,10 @@
 /*
  * Linked over brickd: a brick that has no memory for MAP while the file
  * /tmp/refuse-map is there, nor for UNMAP while /tmp/refuse-unmap is, and whose
- * medium keeps nothing for FLUSH while /tmp/refuse-flush is. It never answers a
- * MAP that comes while /tmp/hold-map is there.
+ * medium keeps nothing for FLUSH while /tmp/refuse-flush is, or for one FLUSH,
+ * which takes /tmp/refuse-one-flush away. It never answers a MAP that comes while
+ * /tmp/hold-map is there, nor a FLUSH, while /tmp/hold-flush is, which it does not
+ * do then either.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -39,7 +41,12 @@ static bool is_refused(struct brick_op *op, const char *what,
 
 void __wrap_brick_op_flush(struct brick_op *op)
 {
-	if (!is_refused(op, "flush", KFB_ST_IO))
+	if (!unlink("/tmp/refuse-one-flush")) {
+		fprintf(stderr, "refuse: one flush\n");
+		brick_op_finish(op, KFB_ST_IO);
+		return;
+	}
+	if (!is_asked("hold", "flush") && !is_refused(op, "flush", KFB_ST_IO))
 		__real_brick_op_flush(op);
 }
 

@@ -32,7 +32,7 @@ HALF_OPEN = 1000
 
 
 def hello():
-    return struct.pack("<4sBBHIQIHH16s", b"kfbH", 1, 1, 0, 2, 0, 0, 4, 0, os.urandom(16))
+    return struct.pack("<4sBBHIQIHH16s", b"kfbH", 2, 2, 0, 2, 0, 0, 4, 0, os.urandom(16))
 
 
 class Writer:

@@ -5,6 +5,7 @@
 compile_db.py BUILD files [FOLDER...]   the C files, relative to the top
 compile_db.py BUILD flags FILE          its -I, -isystem, -D and -std flags
 """
+import functools
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import sys
 KEPT = ("-I", "-D", "-std=")
 
 
+@functools.cache
 def database(build):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
         return json.load(f)
@@ -52,4 +54,5 @@ def main():
     print("\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()

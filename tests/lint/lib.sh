@@ -17,9 +17,3 @@ need()
 	echo "$1 is not installed"
 	exit 77
 }
-
-# compiled [FOLDER...] : user-space C files of the build below these folders
-compiled()
-{
-	python3 tests/lint/compile_db.py "$LINT_BUILD" files "$@"
-}

@@ -144,7 +144,7 @@ static struct stcp_request *request(int fd, enum tcpw_order order)
 	}
 	r->fid.fclass = FI_CLASS_CONNREQ;
 	r->source.fd = fd;
-	r->fabric = container_of(fabric, struct stcp_fabric, fid);
+	r->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	LIST_INSERT_HEAD(&r->fabric->requests, r, link);
 	return r;
 }

@@ -11,7 +11,6 @@
  * MODEL_VOLATILE	the medium keeps nothing
  * MODEL_REVERSE	completions come last first
  * MODEL_PAGE		extents in a page of a list
- * MODEL_STUCK		a list never comes to its end
  * MODEL_CHANGING	the change counter rises with each page
  */
 #ifndef TESTS_UNIT_BRICKCTL_MODEL_H

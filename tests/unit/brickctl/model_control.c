@@ -333,8 +333,6 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 		n += extents[n].n_blocks != 0;
 	}
 	*cursor = i < end ? i : 0;
-	if (getenv("MODEL_STUCK"))
-		*cursor = 1;
 	counter += getenv("MODEL_CHANGING") != NULL;
 	*change_counter = counter;
 	return (int)n;

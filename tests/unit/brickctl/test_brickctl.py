@@ -22,6 +22,7 @@ COMMAND_S = 60
 COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
             "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
             "bench", "doctor", "attach", "detach", "attached")
+ATTACH = ("attach", "verbs://127.0.0.1", "--size", "1")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
@@ -97,12 +98,37 @@ class CommandLine(Case):
             for option in re.findall(r"(?m)^  .{4}(--[a-z-]+)", text):
                 self.assertIn(f"*{option}*", page)
 
-    @unittest.skipIf(pathlib.Path("/dev/kfbrick-control").exists(),
-                     "the kernel driver is there")
+    def without_driver(self, modprobe, *words):
+        """brickctl on a machine of its own, where root's modprobe is a script."""
+        script = self.folder / "modprobe"
+        script.write_text(f"#!/bin/sh\n{modprobe}\n")
+        script.chmod(0o755)
+        user = ["--map-root-user"] if os.geteuid() else []
+        return subprocess.run(
+            ["unshare", "--mount", *user, "sh", "-ec",
+             'mount --bind "$1" /sbin/modprobe; mount -t tmpfs none /dev; shift; '
+             'exec "$@"', "sh", script, BRICKCTL, *words],
+            capture_output=True, timeout=COMMAND_S, check=False, env=self.env)
+
+    def test_attach_loads_the_kernel_driver_that_is_not_there(self):
+        called = self.folder / "called"
+        done = self.without_driver(
+            f'echo "$*" >{called}; echo >/dev/kfbrick-control', *ATTACH)
+        self.assertEqual(called.read_text(), "-q kfbrick\n")
+        self.assertIn(b"the kernel driver answers", done.stderr)
+
+    def test_no_other_command_loads_it(self):
+        called = self.folder / "called"
+        self.without_driver(f"echo >>{called}; echo >/dev/kfbrick-control", "detach",
+                            "kfbrick0")
+        self.assertFalse(called.exists())
+
     def test_without_the_kernel_driver_its_commands_say_what_to_load(self):
-        attach = ("attach", "verbs://127.0.0.1", "--size", "1")
-        self.fails(USAGE, ("kfbrick-control", "modprobe kfbrick"), *attach)
-        self.fails(USAGE, "modprobe kfbrick", "detach", "/dev/kfbrick0")
+        for command in (ATTACH, ("detach", "/dev/kfbrick0")):
+            done = self.without_driver("exit 1", *command)
+            self.assertEqual(done.returncode, USAGE)
+            self.assertIn(b"kfbrick-control", done.stderr)
+            self.assertIn(b"modprobe kfbrick", done.stderr)
         self.assertEqual(self.log(), [])
 
     def test_disks_that_are_not_there_are_an_empty_list(self):
@@ -445,10 +471,6 @@ class Blocks(Case):
         done = self.ctl("list", "--json", MODEL_PAGE="2", MODEL_CHANGING="1")
         self.assertTrue(json.loads(done.stdout)["changed"])
         self.assertIn("note", json.loads(done.stderr))
-
-    def test_a_list_without_an_end_is_an_error(self):
-        self.ok("alloc", "0x0+4")
-        self.fails(REFUSED, "Protocol error", "list", MODEL_STUCK="1")
 
     def test_an_empty_list_is_an_empty_list(self):
         self.assertEqual(json.loads(self.ok("--json", "list"))["extents"], [])

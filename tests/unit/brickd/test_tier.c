@@ -264,7 +264,7 @@ static void failures_make_the_background_wait_twice_as_long(void **state)
 
 	(void)state;
 	config.limits.tier_rate_bytes = 0;
-	slow->fail_sync = true;
+	slow->fail_write = true;
 	n = record_gaps(gaps, now_ms + 400 * MS_PER_S);
 	assert_true(n >= 9);
 	/* gaps[0] is the first try. To look again is a tick's matter. */
@@ -284,15 +284,45 @@ static void what_works_again_is_used_at_once(void **state)
 
 	(void)state;
 	config.limits.tier_rate_bytes = 0;
-	slow->fail_sync = true;
+	slow->fail_write = true;
 	(void)record_gaps(gaps, now_ms + 10 * MS_PER_S);
-	slow->fail_sync = false;
+	slow->fail_write = false;
 	/* One more wait, and no other behind it. */
 	run_until(now_ms + 10 * MS_PER_S);
 	assert_true(stats().slots_ready > 0);
 	assert_int_equal(server.tier.n_troubles, 0);
 	(void)demote_half_ms();
 	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+}
+
+static void a_tier_that_has_failed_is_left_alone(void **state)
+{
+	struct brick_tier_job job = { .span = { 0, 1 }, .done = job_done };
+	unsigned int n_syncs;
+	bool has_ended;
+	uint64_t id;
+
+	(void)state;
+	config.limits.tier_rate_bytes = 0;
+	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	slow->fail_sync = true;
+	run_until(now_ms + MS_PER_S);
+	slow->fail_sync = false;
+	assert_true(server.slow_failed);
+	assert_false(server.medium_failed);
+	n_syncs = slow->n_syncs;
+	run_until(now_ms + 400 * MS_PER_S);
+	assert_int_equal(slow->n_syncs, n_syncs);
+	assert_int_equal(server.counters.tier_demoted, 0);
+	assert_int_equal(brick_tier_order(&server, (struct brick_span){ 0, 1 },
+					  true, false, &id),
+			 0);
+	run_until(now_ms + MS_PER_S);
+	assert_int_equal(brick_tier_find_order(&server, id, &has_ended)->error,
+			 -EIO);
+	assert_true(has_ended);
+	brick_tier_promote(&server, &job);
+	assert_int_equal(job.error, 0);
 }
 
 /* One slot that cannot be written costs that slot, and a moment. */
@@ -348,6 +378,7 @@ int main(void)
 		CASE(an_order_is_not_bound_by_the_rate),
 		CASE(failures_make_the_background_wait_twice_as_long),
 		CASE(what_works_again_is_used_at_once),
+		CASE(a_tier_that_has_failed_is_left_alone),
 		CASE(a_bad_slot_is_left_out),
 		CASE(a_block_that_cannot_be_read_is_said_to_who_waits),
 	};

@@ -58,6 +58,14 @@ void rig_configure(struct rig *r, const struct kfb_client_config *config)
 	assert_int_equal(kfb_client_init(&r->c, config, r->tx), 0);
 }
 
+void rig_again(struct rig *r)
+{
+	struct kfb_client_config config = r->c.config;
+
+	memset(config.engine.expect_uuid, 0, KFB_UUID_BYTES);
+	rig_configure(r, &config);
+}
+
 void rig_init(struct rig *r, uint32_t n_queues)
 {
 	struct kfb_client_config config;
@@ -68,6 +76,85 @@ void rig_init(struct rig *r, uint32_t n_queues)
 	sim_init(&r->b);
 	config = rig_config(r, n_queues);
 	rig_configure(r, &config);
+}
+
+static int squat_refuse(uint16_t status, uint8_t *out)
+{
+	struct kfb_reject reject = { .status = status,
+				     .version_min = KFB_VERSION,
+				     .version_max = KFB_VERSION };
+
+	return -kfb_encode_reject(&reject, out, KFB_REJECT_BYTES);
+}
+
+/* An ACCEPT as good as it can be without the key. */
+static int squat_accept(struct rig *r, const struct kfb_hello *hello,
+			uint8_t *out)
+{
+	struct kfb_accept accept;
+
+	assert_int_equal(kfb_decode_accept(r->accepts[hello->queue],
+					   KFB_ACCEPT_BYTES, &accept),
+			 0);
+	accept.session_id = hello->session_id;
+	if (!accept.session_id || r->squat == RIG_SQUAT_ANSWER)
+		accept.session_id = 4711;
+	if (r->squat != RIG_SQUAT_REPLAY)
+		random_bytes(r, accept.proof, sizeof(accept.proof));
+	return kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
+}
+
+static int squat_hello(struct rig *r, const void *data, uint32_t len,
+		       uint8_t *out)
+{
+	struct kfb_hello hello;
+
+	r->n_squatted++;
+	assert_int_equal(kfb_decode_hello(data, len, &hello), 0);
+	switch (r->squat) {
+	case RIG_SQUAT_REFUSE:
+		return squat_refuse(r->squat_status, out);
+	case RIG_SQUAT_FORGET:
+	case RIG_SQUAT_MUTE:
+		if (hello.session_id)
+			return squat_refuse(KFB_ST_STALE, out);
+		return squat_accept(r, &hello, out);
+	default:
+		return squat_accept(r, &hello, out);
+	}
+}
+
+/* What it makes of a message; its length, or 0: it says nothing. */
+static int squat_message(struct rig *r, const void *data, uint32_t len,
+			 uint8_t *out)
+{
+	static struct kfb_reply reply;
+	struct kfb_request req;
+
+	assert_int_equal(kfb_decode_request(data, len, &req), 0);
+	if (req.op != KFB_OP_AUTH) {
+		r->n_stolen++;
+		return 0;
+	}
+	if (r->squat == RIG_SQUAT_MUTE)
+		return 0;
+	memset(&reply, 0, sizeof(reply));
+	reply.op = req.op;
+	reply.status = r->squat_status;
+	reply.credits = 1;
+	memset(reply.u.auth.brick_uuid, 7, KFB_UUID_BYTES);
+	reply.u.auth.power_epoch = r->b.power_epoch + 1;
+	random_bytes(r, reply.u.auth.proof, sizeof(reply.u.auth.proof));
+	return kfb_encode_reply(&reply, out, KFB_REPLY_MAX_BYTES);
+}
+
+static bool is_squatted(const struct rig *r, const void *data, uint32_t len)
+{
+	struct kfb_hello hello;
+
+	assert_int_equal(kfb_decode_hello(data, len, &hello), 0);
+	return r->squat != RIG_SQUAT_NONE &&
+	       !(r->squat_joins_only && !hello.session_id);
 }
 
 static void do_connect(struct rig *r, const struct kfb_client_action *action)
@@ -84,8 +171,15 @@ static void do_connect(struct rig *r, const struct kfb_client_action *action)
 				    &r->reject);
 		return;
 	}
-	len = sim_hello(&r->b, action->hello, action->hello_len, out,
-			&link->session, &link->queue);
+	r->is_squatted[action->queue] =
+		is_squatted(r, action->hello, action->hello_len);
+	if (r->is_squatted[action->queue])
+		len = squat_hello(r, action->hello, action->hello_len, out);
+	else
+		len = sim_hello(&r->b, action->hello, action->hello_len, out,
+				&link->session, &link->queue);
+	if (len == KFB_ACCEPT_BYTES && !r->is_squatted[action->queue])
+		memcpy(r->accepts[action->queue], out, sizeof(out));
 	link->open = true;
 	if (len < 0)
 		kfb_client_rejected(&r->c, action->queue, out, (uint32_t)-len,
@@ -101,7 +195,8 @@ static void do_close(struct rig *r, uint32_t queue)
 
 	assert_true(link->open);
 	link->open = false;
-	sim_disconnect(&r->b, link->session, link->queue, r->drop);
+	if (!r->is_squatted[queue])
+		sim_disconnect(&r->b, link->session, link->queue, r->drop);
 	if (r->on_closed)
 		r->on_closed(r, queue);
 	kfb_client_closed(&r->c, queue);
@@ -197,16 +292,22 @@ static void deliver(struct rig *r, uint32_t queue,
 	kfb_engine_sent(&r->c.queues[queue].engine, message->tx);
 	if (cut == RIG_CUT_SILENCE)
 		return;
-	if (cut != RIG_CUT_REQUEST)
+	if (r->is_squatted[queue]) {
+		len = squat_message(r, message->data, message->len, out);
+		if (!len)
+			return;
+	} else if (cut != RIG_CUT_REQUEST) {
 		len = sim_message(&r->b, link->session, link->queue,
 				  message->data, message->len, out);
+	}
 	if (cut != RIG_CUT_NONE || !len) {
 		rig_cut(r, queue);
 		return;
 	}
 	rc = kfb_client_receive(&r->c, queue, out, (uint32_t)len, r->now_ms,
 				&r->reply, &outcome);
-	assert_true(rc >= 0 || rc == -EKEYREJECTED || rc == -ESTALE);
+	assert_true(rc >= 0 || rc == -EKEYREJECTED || rc == -ESTALE ||
+		    r->is_squatted[queue]);
 	if (rc == 1)
 		told(r, queue, &outcome);
 }
@@ -273,7 +374,7 @@ static bool run_mapping(struct rig *r)
 	return false;
 }
 
-static void do_action(struct rig *r, const struct kfb_client_action *action)
+void rig_do(struct rig *r, const struct kfb_client_action *action)
 {
 	switch (action->what) {
 	case KFB_DO_CONNECT:
@@ -308,14 +409,13 @@ void rig_run(struct rig *r)
 
 	do {
 		while (kfb_client_next(&r->c, r->now_ms, &action)) {
-			do_action(r, &action);
+			rig_do(r, &action);
 			assert_true(n++ < ACTIONS_MAX);
 		}
 	} while (run_mapping(r));
 }
 
-/* To the next moment at which something is to be done. */
-static void pass_time(struct rig *r)
+void rig_pass_time(struct rig *r)
 {
 	uint64_t next_ms = kfb_client_next_ms(&r->c);
 
@@ -335,7 +435,7 @@ void rig_run_to(struct rig *r, enum kfb_client_state state, uint64_t ms)
 		rig_run(r);
 		if (kfb_client_state(&r->c) == state)
 			return;
-		pass_time(r);
+		rig_pass_time(r);
 		if (r->now_ms > end_ms)
 			break;
 	}
@@ -354,7 +454,7 @@ void rig_renew(struct rig *r)
 		if (kfb_client_state(&r->c) == KFB_CLIENT_LIVE &&
 		    r->c.session_id != old)
 			return;
-		pass_time(r);
+		rig_pass_time(r);
 		assert_true(r->now_ms < end_ms);
 	}
 }

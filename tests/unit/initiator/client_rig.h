@@ -27,6 +27,23 @@ struct rig_link {
 	uint32_t queue;
 };
 
+/*
+ * Who has the brick's port instead of the brick, and what it answers. It knows
+ * all that has travelled, and no key.
+ */
+enum rig_squat {
+	RIG_SQUAT_NONE,
+	RIG_SQUAT_RANDOM, /* accepts everything, with a random proof */
+	RIG_SQUAT_REPLAY, /* repeats the queue's newest ACCEPT of the brick */
+	RIG_SQUAT_ANSWER, /* the same, of a session of its own */
+	RIG_SQUAT_REFUSE, /* refuses everything with squat_status */
+	RIG_SQUAT_FORGET, /* joins are STALE; new sessions are accepted, AUTH is
+			   * answered with squat_status, 0: with a random proof
+			   */
+	RIG_SQUAT_MUTE, /* the same, and AUTH is not answered */
+	RIG_SQUATS
+};
+
 /* A block that the caller keeps mapped. */
 struct rig_block {
 	bool held;
@@ -50,6 +67,13 @@ struct rig {
 	enum rig_cut cut;
 	uint32_t cut_per_mille; /* at random */
 	bool drop; /* a connection that ends drops what it has not placed */
+	enum rig_squat squat;
+	uint16_t squat_status;
+	bool squat_joins_only; /* what wants a new session reaches the brick */
+	uint8_t accepts[SIM_QUEUES][KFB_ACCEPT_BYTES]; /* the brick's newest */
+	bool is_squatted[SIM_QUEUES]; /* this connection is not the brick's */
+	uint32_t n_squatted; /* HELLOs that it got */
+	uint32_t n_stolen; /* requests that it got, but for AUTH */
 
 	/* mappings */
 	struct rig_block blocks[SIM_BLOCKS];
@@ -81,10 +105,16 @@ void rig_init(struct rig *r, uint32_t n_queues);
 /* Again with another configuration. */
 void rig_configure(struct rig *r, const struct kfb_client_config *config);
 struct kfb_client_config rig_config(struct rig *r, uint32_t n_queues);
+/* A new client, of the same brick. */
+void rig_again(struct rig *r);
+/* Do what the client says. */
+void rig_do(struct rig *r, const struct kfb_client_action *action);
 /* Do all there is to do now. */
 void rig_run(struct rig *r);
 /* Let time pass from event to event until a state is there; fails after @ms. */
 void rig_run_to(struct rig *r, enum kfb_client_state state, uint64_t ms);
+/* Time passes to the next moment at which something is to be done. */
+void rig_pass_time(struct rig *r);
 /* Until a new session is LIVE. */
 void rig_renew(struct rig *r);
 void rig_connect(struct rig *r);

@@ -26,6 +26,8 @@ static int hmac(void *ctx, const __u8 key[KFB_KEY_BYTES],
 	return 0;
 }
 
+static const struct kfb_hmac with = { .compute = hmac };
+
 void fake_make_accept(struct fake_brick *b, const struct kfb_hello *hello)
 {
 	struct kfb_accept accept = {
@@ -34,18 +36,25 @@ void fake_make_accept(struct fake_brick *b, const struct kfb_hello *hello)
 		.features = hello->features & KFB_FEATURES_V1,
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
-		.session_id = 1,
-		.instance_id = INSTANCE_ID,
+		.session_id =
+			hello->session_id ? hello->session_id : b->session_id,
+		.instance_id = INSTANCE_ID + b->rules.instance_id,
 	};
 
-	memset(accept.nonce, 9, sizeof(accept.nonce));
+	memset(accept.proof, 9, sizeof(accept.proof));
+	kfb_encode_accept(&accept, b->accept, sizeof(b->accept));
+	if (!hello->session_id)
+		return;
+	kfb_auth_accept_proof(&with, b->session_key, b->hello, b->accept,
+			      accept.proof);
+	accept.proof[0] ^= b->rules.bad_join;
 	kfb_encode_accept(&accept, b->accept, sizeof(b->accept));
 }
 
 static void answer_auth(struct fake_brick *b, const struct kfb_auth *auth,
 			struct kfb_reply *reply)
 {
-	static const struct kfb_hmac with = { .compute = hmac };
+	uint64_t power_epoch = POWER_EPOCH + b->rules.power_epoch;
 	struct kfb_transcript transcript = {
 		.hello = b->hello,
 		.accept = b->accept,
@@ -55,24 +64,27 @@ static void answer_auth(struct fake_brick *b, const struct kfb_auth *auth,
 	uint8_t proof[KFB_MAC_BYTES];
 
 	kfb_auth_client_proof(&with, b->key, &transcript, auth->brick_uuid,
-			      proof);
+			      auth->former_session_id, proof);
 	if (memcmp(proof, auth->proof, sizeof(proof))) {
 		reply->status = KFB_ST_KEY_REJECTED;
 		return;
 	}
 	memcpy(reply->u.auth.brick_uuid, b->uuid, KFB_UUID_BYTES);
-	reply->u.auth.power_epoch = POWER_EPOCH;
-	kfb_auth_brick_proof(&with, b->key, &transcript, b->uuid, POWER_EPOCH,
+	reply->u.auth.power_epoch = power_epoch;
+	kfb_auth_brick_proof(&with, b->key, &transcript, b->uuid, power_epoch,
 			     reply->u.auth.proof);
 	if (b->rules.bad_proof)
 		reply->u.auth.proof[0] ^= 1;
+	else
+		kfb_auth_session_key(&with, b->key, &transcript, b->uuid,
+				     power_epoch, b->session_key);
 }
 
 static void answer_info(struct fake_brick *b, struct kfb_info *info)
 {
 	memcpy(info->brick_uuid, b->uuid, KFB_UUID_BYTES);
-	info->instance_id = INSTANCE_ID;
-	info->power_epoch = POWER_EPOCH;
+	info->instance_id = INSTANCE_ID + b->rules.instance_id;
+	info->power_epoch = POWER_EPOCH + b->rules.power_epoch;
 	info->block_shift = KFB_BLOCK_SHIFT;
 	info->flush_mode = b->rules.flush_mode;
 	info->flush_modes = b->rules.flush_mode;
@@ -129,16 +141,26 @@ static void answer_map(struct fake_brick *b, const struct kfb_map *map,
 		block < first + map->range.n_blocks ? block + 1 : 0;
 }
 
-static void answer_list(const struct kfb_list *list, struct kfb_reply *reply)
+static void answer_list(const struct fake_brick *b, const struct kfb_list *list,
+			struct kfb_reply *reply)
 {
 	struct kfb_list_reply *out = &reply->u.list;
+	uint64_t va = list->cursor ? list->cursor : FAKE_VA;
+	uint32_t i;
 
 	out->change_counter = 5;
-	out->n_extents = 1;
-	out->extents[0].va = list->cursor ? list->cursor : FAKE_VA;
-	out->extents[0].n_blocks = 1;
+	if (b->rules.list_step) {
+		out->cursor = va + b->rules.list_step;
+		return;
+	}
+	/* A full page, then one more extent. */
+	out->n_extents = list->cursor ? 1 : list->max_extents;
+	for (i = 0; i < out->n_extents; i++) {
+		out->extents[i].va = va + i * KFB_BLOCK_BYTES;
+		out->extents[i].n_blocks = 1;
+	}
 	if (!list->cursor)
-		out->cursor = FAKE_VA + KFB_BLOCK_BYTES;
+		out->cursor = va + i * KFB_BLOCK_BYTES;
 }
 
 static void send_event(struct fake_brick *b, uint32_t kind)
@@ -171,12 +193,7 @@ static void answer_body(struct fake_brick *b, const struct kfb_request *req,
 		answer_map(b, &req->u.map, reply);
 		break;
 	case KFB_OP_LIST:
-		answer_list(&req->u.list, reply);
-		break;
-	case KFB_OP_FLUSH:
-		pthread_mutex_lock(&b->lock);
-		b->last_flush = req->u.flush;
-		pthread_mutex_unlock(&b->lock);
+		answer_list(b, &req->u.list, reply);
 		break;
 	case KFB_OP_PING:
 		if (req->u.ping.event_seq)
@@ -185,6 +202,26 @@ static void answer_body(struct fake_brick *b, const struct kfb_request *req,
 	default:
 		break;
 	}
+}
+
+static bool is_refused(struct fake_brick *b, uint16_t op)
+{
+	if (op != b->rules.refuse_op)
+		return false;
+	if (b->rules.refuse_skip) {
+		b->rules.refuse_skip--;
+		return false;
+	}
+	if (b->rules.refuse_max && !--b->rules.refuse_max)
+		b->rules.refuse_op = 0;
+	return true;
+}
+
+static void note_flush(struct fake_brick *b, const struct kfb_flush *flush)
+{
+	pthread_mutex_lock(&b->lock);
+	b->last_flush = *flush;
+	pthread_mutex_unlock(&b->lock);
 }
 
 static void reply_to(struct fake_brick *b, const struct kfb_request *req)
@@ -198,7 +235,9 @@ static void reply_to(struct fake_brick *b, const struct kfb_request *req)
 	uint32_t event = 0;
 	int len;
 
-	if (req->op == b->rules.refuse_op)
+	if (req->op == KFB_OP_FLUSH)
+		note_flush(b, &req->u.flush);
+	if (is_refused(b, req->op))
 		reply.status = b->rules.refuse_status;
 	else
 		answer_body(b, req, &reply);
@@ -215,6 +254,14 @@ static void reply_to(struct fake_brick *b, const struct kfb_request *req)
 		send_event(b, event);
 }
 
+static bool is_held(struct fake_brick *b, const struct kfb_request *req)
+{
+	if (req->op == KFB_OP_MAP && req->u.map.mapping_id &&
+	    atomic_exchange(&b->rules.hold_page, false))
+		return true;
+	return req->op == b->rules.hold_op;
+}
+
 void fake_answer(struct fake_brick *b, const void *data, uint32_t len)
 {
 	struct kfb_request req;
@@ -227,7 +274,7 @@ void fake_answer(struct fake_brick *b, const void *data, uint32_t len)
 		b->rules.drop_once = 0;
 		b->seen[req.op]++;
 		fake_close_connection(b);
-	} else if (req.op == b->rules.hold_op) {
+	} else if (is_held(b, &req)) {
 		b->seen[req.op]++;
 		b->held[b->n_held++] = req;
 	} else if (req.op == b->rules.silent_op) {

@@ -138,12 +138,17 @@ static void connection_request(struct fake_brick *b, struct fi_info *info,
 	}
 	if (kfb_decode_hello(data, (uint32_t)len, &hello))
 		status = KFB_ST_MALFORMED;
+	if (!status && hello.session_id && atomic_exchange(&b->rules.forget, 0))
+		status = KFB_ST_STALE;
+	b->n_hellos++;
 	if (status) {
 		refuse(b, info, status);
 		fi_freeinfo(info);
 		return;
 	}
 	fake_close_connection(b);
+	if (!hello.session_id)
+		b->session_id++;
 	memcpy(b->hello, data, sizeof(b->hello));
 	fake_make_accept(b, &hello);
 	open_endpoint(b, info);
@@ -309,6 +314,11 @@ const uint8_t *fake_brick_uuid(const struct fake_brick *b)
 uint8_t *fake_brick_memory(struct fake_brick *b)
 {
 	return b->memory;
+}
+
+unsigned int fake_brick_hellos(const struct fake_brick *b)
+{
+	return b->n_hellos;
 }
 
 unsigned int fake_brick_seen(const struct fake_brick *b, uint16_t op)

@@ -23,17 +23,25 @@
 struct fake_rules {
 	_Atomic uint16_t reject_status; /* of a connection request */
 	_Atomic bool foreign_accept; /* accept without our private data */
-	_Atomic bool bad_proof; /* the brick's own */
+	_Atomic bool bad_proof; /* the brick's own, of AUTH */
+	_Atomic bool bad_join; /* likewise, of a join */
 	_Atomic bool no_answer; /* ignore connection requests */
 	_Atomic uint32_t flush_mode;
 	_Atomic uint32_t lease_ms;
 	_Atomic uint16_t silent_op; /* never answered */
 	_Atomic uint16_t hold_op; /* answered when this is cleared */
+	_Atomic bool hold_page; /* likewise a MAP that goes on, once */
 	_Atomic uint16_t drop_op; /* ends the connection */
 	_Atomic uint16_t drop_once; /* the same, once */
+	_Atomic bool forget; /* the session, when it is to be joined, once */
+	_Atomic uint64_t instance_id; /* added to the first one's */
+	_Atomic uint64_t power_epoch; /* likewise */
 	_Atomic uint16_t garbage_op; /* answered with garbage */
 	_Atomic uint16_t refuse_op; /* answered with refuse_status */
 	_Atomic uint16_t refuse_status;
+	_Atomic uint32_t refuse_skip; /* but not so many of them, before */
+	_Atomic uint32_t refuse_max; /* and no more than these; 0: all */
+	_Atomic uint64_t list_step; /* empty pages, the cursor rises by it */
 	_Atomic uint32_t map_again; /* answer so many MAPs with EAGAIN */
 	_Atomic uint32_t handles_per_page; /* 0: all */
 	_Atomic bool wrong_handles; /* of another address */
@@ -53,6 +61,8 @@ const char *fake_brick_url(const struct fake_brick *b);
 const uint8_t *fake_brick_key(const struct fake_brick *b);
 const uint8_t *fake_brick_uuid(const struct fake_brick *b);
 uint8_t *fake_brick_memory(struct fake_brick *b);
+/* Connection requests so far. */
+unsigned int fake_brick_hellos(const struct fake_brick *b);
 /* Requests of an op seen so far. */
 unsigned int fake_brick_seen(const struct fake_brick *b, uint16_t op);
 /* The newest FLUSH and PING. */

@@ -54,6 +54,9 @@ struct fake_brick {
 	unsigned int next_tx;
 	uint8_t hello[KFB_HELLO_BYTES];
 	uint8_t accept[KFB_ACCEPT_BYTES];
+	uint64_t session_id;
+	uint8_t session_key[KFB_KEY_BYTES];
+	_Atomic unsigned int n_hellos;
 	uint32_t event_seq;
 	uint64_t next_mapping;
 

@@ -55,8 +55,9 @@ static int refuse(const struct sim_brick *b, uint16_t status, uint8_t *out)
 	return -kfb_encode_reject(&reject, out, KFB_REJECT_BYTES);
 }
 
-static int admit(struct sim_brick *b, const struct kfb_hello *hello,
-		 struct sim_session *s, uint8_t *out)
+static int admit(struct sim_brick *b, const void *data,
+		 const struct kfb_hello *hello, struct sim_session *s,
+		 uint8_t *out)
 {
 	struct sim_queue *q = &s->queues[hello->queue];
 	struct kfb_accept accept = {
@@ -80,6 +81,10 @@ static int admit(struct sim_brick *b, const struct kfb_hello *hello,
 	assert_false(q->connected);
 	q->connected = true;
 	q->connections++;
+	if (!hello->session_id)
+		return kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
+	kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
+	kfb_auth_accept_proof(&hmac, s->key, data, out, accept.proof);
 	return kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
 }
 
@@ -101,7 +106,7 @@ static int open_session(struct sim_brick *b, const void *data,
 	s->id = b->next_session++;
 	*session = s->id;
 	b->n_openings++;
-	len = admit(b, hello, s, out);
+	len = admit(b, data, hello, s, out);
 	memcpy(s->hello, data, sizeof(s->hello));
 	memcpy(s->accept, out, sizeof(s->accept));
 	if (b->anonymous) {
@@ -132,7 +137,7 @@ static int join_session(struct sim_brick *b, const void *data,
 	if (hello->queue >= b->n_queues)
 		return refuse(b, KFB_ST_LIMIT, out);
 	b->n_joins++;
-	return admit(b, hello, s, out);
+	return admit(b, data, hello, s, out);
 }
 
 int sim_hello(struct sim_brick *b, const void *data, uint32_t len, uint8_t *out,
@@ -193,8 +198,13 @@ static void answer_auth(struct sim_brick *b, struct sim_session *s,
 	uint8_t *uuid = reply->u.auth.brick_uuid;
 
 	b->n_auths++;
-	kfb_auth_client_proof(&hmac, sim_key, &t, auth->brick_uuid, proof);
+	kfb_auth_client_proof(&hmac, sim_key, &t, auth->brick_uuid,
+			      auth->former_session_id, proof);
 	assert_memory_equal(proof, auth->proof, sizeof(proof));
+	if (sim_session(b, auth->former_session_id)) {
+		b->n_replaced++;
+		sim_end_session(b, auth->former_session_id);
+	}
 	memset(uuid, b->other_uuid ? 8 : 7, KFB_UUID_BYTES);
 	reply->u.auth.power_epoch = b->power_epoch;
 	kfb_auth_brick_proof(&hmac, sim_key, &t, uuid, b->power_epoch,
@@ -329,6 +339,9 @@ static uint16_t execute(struct sim_brick *b, struct sim_session *s,
 	case KFB_OP_FLUSH:
 		/* It came: so has what this queue wrote before it. */
 		place(b, s->id, queue, false);
+		b->has_failed |= b->medium_fails;
+		if (b->has_failed)
+			return KFB_ST_IO;
 		flush_memory(b, &req->u.flush);
 		return KFB_ST_OK;
 	case KFB_OP_PING:
@@ -431,6 +444,16 @@ void sim_end_session(struct sim_brick *b, uint64_t session)
 	s->id = 0;
 }
 
+static void begin_epoch(struct sim_brick *b)
+{
+	uint32_t i;
+
+	b->power_epoch++;
+	for (i = 0; i < SIM_BLOCKS; i++)
+		memcpy(b->blocks[i].memory, b->blocks[i].durable,
+		       sizeof(b->blocks[i].memory));
+}
+
 void sim_restart(struct sim_brick *b)
 {
 	uint32_t i;
@@ -438,17 +461,17 @@ void sim_restart(struct sim_brick *b)
 	for (i = 0; i < SIM_SESSIONS; i++)
 		sim_end_session(b, b->sessions[i].id);
 	b->instance_id++;
+	/* What a failed medium did not keep is gone, and this says so. */
+	if (b->has_failed)
+		begin_epoch(b);
+	b->has_failed = false;
+	b->medium_fails = false;
 }
 
 void sim_power_cut(struct sim_brick *b)
 {
-	uint32_t i;
-
 	sim_restart(b);
-	b->power_epoch++;
-	for (i = 0; i < SIM_BLOCKS; i++)
-		memcpy(b->blocks[i].memory, b->blocks[i].durable,
-		       sizeof(b->blocks[i].memory));
+	begin_epoch(b);
 }
 
 bool sim_take_over(struct sim_brick *b, uint32_t block, uint32_t value)

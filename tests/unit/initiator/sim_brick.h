@@ -88,6 +88,8 @@ struct sim_brick {
 	bool other_uuid;
 	bool wrong_instance; /* a join is accepted in another one */
 	bool volatile_medium;
+	bool medium_fails; /* the next FLUSH finds that out */
+	bool has_failed; /* it has: no FLUSH is good before a restart */
 	struct sim_session sessions[SIM_SESSIONS];
 	struct sim_block blocks[SIM_BLOCKS];
 	struct sim_pending pending[SIM_PENDING];
@@ -97,6 +99,7 @@ struct sim_brick {
 	uint32_t n_joins;
 	uint32_t n_openings;
 	uint32_t n_auths;
+	uint32_t n_replaced; /* sessions that a client has left for a new one */
 	uint32_t n_pings;
 	uint32_t n_flushes;
 	uint32_t n_resent; /* answered from a record */

@@ -61,6 +61,7 @@ static int alloc_owner[SIM_ALLOCS];
 static unsigned int runs = RUNS;
 static unsigned int seed;
 static unsigned int n_flushed, n_failed, n_died, n_resumed, n_renewed;
+static unsigned int n_refused;
 
 static uint64_t va_of(uint32_t block, uint32_t cell)
 {
@@ -137,6 +138,7 @@ static void end_flush(int error)
 		error = kfb_losses_error(&losses);
 	if (error) {
 		n_failed++;
+		n_refused += r.b.has_failed;
 		return;
 	}
 	n_flushed++;
@@ -188,6 +190,7 @@ static void start_flush(void)
 		return;
 	flushing = true;
 	flush_waits = true;
+	kfb_flush_ticket_init(&ticket);
 	for (block = 0; block < SIM_BLOCKS; block++) {
 		for (i = 0; i < SIM_CELLS; i++) {
 			struct cell *c = &cells[block][i];
@@ -208,7 +211,7 @@ static void pump_flush(void)
 		flush_waits = false;
 		if (kfb_losses_error(&losses) ||
 		    !kfb_flush_ticket_start(&ticket, flush, QUEUES))
-			end_flush(0);
+			end_flush(ticket.error);
 	}
 	for (i = 0; i < QUEUES; i++) {
 		uint64_t id;
@@ -413,6 +416,9 @@ static void something_happens(void)
 	case 11:
 		take_block_again(rig_random(&r, SIM_BLOCKS));
 		break;
+	case 12:
+		r.b.medium_fails |= !rig_random(&r, 3);
+		break;
 	default:
 		r.now_ms += rig_random(&r, 100);
 	}
@@ -455,6 +461,8 @@ static void end_in_peace(void)
 
 	r.cut_per_mille = 0;
 	r.unreachable = false;
+	if (r.b.medium_fails)
+		sim_restart(&r.b);
 	for (i = 0; i < 200; i++) {
 		r.now_ms += 100;
 		pump();
@@ -504,7 +512,7 @@ static void whatever_happens_nothing_is_lost_in_silence(void **state)
 	       "%u new sessions\n",
 	       first, n_flushed, n_failed, n_died, n_resumed, n_renewed);
 	assert_true(n_flushed > runs && n_failed > runs / 4);
-	assert_true(n_died && n_resumed && n_renewed);
+	assert_true(n_died && n_resumed && n_renewed && n_refused);
 }
 
 int main(int argc, char **argv)

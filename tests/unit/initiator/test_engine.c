@@ -258,8 +258,8 @@ static void an_accept_that_was_not_asked_for_is_refused(void **state)
 static void a_rejection_says_why(void **state)
 {
 	struct kfb_reject reject = { .status = KFB_ST_LIMIT,
-				     .version_min = 1,
-				     .version_max = 1 };
+				     .version_min = KFB_VERSION,
+				     .version_max = KFB_VERSION };
 	uint8_t data[KFB_REJECT_BYTES];
 	const uint8_t *hello;
 	uint32_t len;
@@ -488,6 +488,56 @@ static void a_lost_connection_leaves_outcomes_unknown(void **state)
 	get_ready();
 }
 
+/* Joins the session that get_ready() made; the ACCEPT proves it. */
+static void join(uint32_t counter, uint8_t *out)
+{
+	static const uint8_t session_key[KFB_KEY_BYTES] = "the session's";
+	const struct kfb_hmac hmac = { .compute = toy_hmac };
+	struct kfb_join want = { .queue = 1,
+				 .session_id = 5,
+				 .instance_id = 6,
+				 .counter = counter,
+				 .key = session_key };
+	struct kfb_accept accept = good_accept();
+	const uint8_t *hello;
+	uint32_t len;
+
+	assert_int_equal(kfb_engine_join(&e, &want, &hello, &len), 0);
+	kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
+	kfb_auth_accept_proof(&hmac, session_key, hello, out, accept.proof);
+	kfb_encode_accept(&accept, out, KFB_ACCEPT_BYTES);
+}
+
+static void an_accept_of_a_join_is_believed_when_it_is_proven(void **state)
+{
+	uint8_t accept[KFB_ACCEPT_BYTES];
+	uint8_t former[KFB_ACCEPT_BYTES];
+	struct kfb_request req = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(accept); i++) {
+		setup(NULL);
+		join(1, accept);
+		accept[i] ^= 2;
+		assert_true(kfb_engine_accepted(&e, accept, sizeof(accept)) <
+			    0);
+		assert_int_equal(kfb_engine_state(&e), KFB_CONN_CLOSING);
+		assert_int_equal(start(KFB_OP_PING, 0, &req), -ENOTCONN);
+	}
+	setup(NULL);
+	join(1, former);
+	assert_int_equal(kfb_engine_accepted(&e, former, sizeof(former)), 0);
+	assert_int_equal(kfb_engine_state(&e), KFB_CONN_READY);
+	/* What proved one join proves no other. */
+	setup(NULL);
+	join(2, accept);
+	assert_int_equal(kfb_engine_accepted(&e, former, sizeof(former)),
+			 -EKEYREJECTED);
+	setup(NULL);
+	join(2, accept);
+	assert_int_equal(kfb_engine_accepted(&e, accept, sizeof(accept)), 0);
+}
+
 static int event(uint32_t seq)
 {
 	struct kfb_reply r = { .op = KFB_OP_EVENT };
@@ -597,6 +647,7 @@ int main(void)
 		CASE(a_rejection_says_why),
 		CASE(a_brick_without_the_key_is_refused),
 		CASE(another_brick_than_expected_is_refused),
+		CASE(an_accept_of_a_join_is_believed_when_it_is_proven),
 		CASE(a_refused_auth_ends_the_connection),
 		CASE(a_reply_finds_its_call),
 		CASE(a_reply_to_nothing_ends_the_connection),

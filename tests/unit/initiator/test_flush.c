@@ -248,7 +248,7 @@ static void a_readback_reads_written_bytes_of_one_block(void **state)
 static void a_ticket_waits_for_every_queue_that_wrote(void **state)
 {
 	static struct kfb_flush_queue queues[3];
-	struct kfb_flush_ticket ticket;
+	struct kfb_flush_ticket ticket = { 0 };
 	int i;
 
 	for (i = 0; i < 3; i++)
@@ -352,6 +352,80 @@ static void a_cut_out_of_everything_leaves_everything(void **state)
 	assert_int_equal(out.ranges[0].len, 512);
 }
 
+/* An op on one queue ends well, that on another does not. */
+static void the_queue_whose_op_failed_alone_stays_dirty(void **state)
+{
+	struct kfb_flush_ticket ticket = { 0 };
+	struct kfb_flush_queue two[2];
+	struct kfb_dirty lost = { 0 };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		kfb_flush_init(&two[i], 2);
+		kfb_flush_wrote(&two[i], i * BLOCK, 512);
+	}
+	assert_int_equal(kfb_flush_ticket_start(&ticket, two, 2), 1);
+	for (i = 0; i < 2; i++) {
+		uint64_t id = kfb_flush_post(&two[i])->id;
+		int error = i ? 0 : -EIO;
+
+		assert_int_equal(kfb_flush_done(&two[i], id, error), 0);
+		assert_int_equal(kfb_flush_ticket_done(&ticket, i, id, error),
+				 i);
+	}
+	assert_int_equal(ticket.error, -EIO);
+	/* What a new power epoch would find unflushed. */
+	for (i = 0; i < 2; i++)
+		kfb_flush_take(&two[i], &lost);
+	assert_int_equal(lost.n, 1);
+	assert_int_equal(lost.ranges[0].va, 0);
+	assert_int_equal(lost.ranges[0].len, 512);
+}
+
+/* Its other queue dies, and what was refused is made good meanwhile. */
+static void a_ticket_that_begins_again_keeps_its_first_error(void **state)
+{
+	struct kfb_flush_ticket ticket = { 0 };
+	struct kfb_flush_queue two[2];
+	uint64_t id;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		kfb_flush_init(&two[i], 2);
+		kfb_flush_wrote(&two[i], i * BLOCK, 512);
+	}
+	assert_int_equal(kfb_flush_ticket_start(&ticket, two, 2), 1);
+	id = kfb_flush_post(&two[0])->id;
+	kfb_flush_post(&two[1]);
+	assert_int_equal(kfb_flush_done(&two[0], id, -EIO), 0);
+	assert_false(kfb_flush_ticket_done(&ticket, 0, id, -EIO));
+	kfb_flush_lost(&two[1]);
+	assert_int_equal(kfb_flush_ticket_start(&ticket, two, 2), 1);
+	for (i = 0; i < 2; i++) {
+		id = kfb_flush_post(&two[i])->id;
+		assert_int_equal(kfb_flush_done(&two[i], id, 0), 0);
+		assert_int_equal(kfb_flush_ticket_done(&ticket, i, id, 0), i);
+	}
+	assert_int_equal(ticket.error, -EIO);
+	kfb_flush_ticket_init(&ticket);
+	assert_int_equal(ticket.error, 0);
+}
+
+static void a_failure_is_told_once_to_who_asks_for_a_flush(void **state)
+{
+	int untold = 0;
+
+	assert_int_equal(kfb_flush_tell(&untold, 0), 0);
+	assert_int_equal(kfb_flush_tell(&untold, -ETIMEDOUT), -ETIMEDOUT);
+	untold = -EIO;
+	assert_int_equal(kfb_flush_tell(&untold, 0), -EIO);
+	assert_int_equal(kfb_flush_tell(&untold, 0), 0);
+	/* Who hears that it took too long would only ask again. */
+	untold = -EIO;
+	assert_int_equal(kfb_flush_tell(&untold, -ETIMEDOUT), -EIO);
+	assert_int_equal(kfb_flush_tell(&untold, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +448,11 @@ int main(void)
 		cmocka_unit_test(what_is_taken_out_is_not_flushed),
 		cmocka_unit_test(one_mapping_is_taken_out_of_the_middle),
 		cmocka_unit_test(a_cut_out_of_everything_leaves_everything),
+		cmocka_unit_test(the_queue_whose_op_failed_alone_stays_dirty),
+		cmocka_unit_test(
+			a_ticket_that_begins_again_keeps_its_first_error),
+		cmocka_unit_test(
+			a_failure_is_told_once_to_who_asks_for_a_flush),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

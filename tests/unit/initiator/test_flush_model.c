@@ -143,6 +143,7 @@ static void flush_begins(void)
 			f->needs[q][i] = cells[q][i].written;
 	}
 	f->active = true;
+	kfb_flush_ticket_init(&f->ticket);
 	if (!kfb_flush_ticket_start(&f->ticket, queues, N_QUEUES))
 		flush_ends(f);
 }

@@ -202,14 +202,14 @@ static void a_list_goes_on_at_its_cursor(void **state)
 
 	assert_int_equal(kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor,
 				      extents, 4, &changes),
-			 1);
+			 4);
 	assert_int_equal(extents[0].va, FAKE_VA);
 	assert_int_equal(changes, 5);
 	assert_int_not_equal(cursor, 0);
 	assert_int_equal(kfbrick_list(k, KFBRICK_LIST_ALLOCATED, &cursor,
 				      extents, 4, NULL),
 			 1);
-	assert_int_equal(extents[0].va, FAKE_VA + KFBRICK_BLOCK_BYTES);
+	assert_int_equal(extents[0].va, FAKE_VA + 4 * KFBRICK_BLOCK_BYTES);
 	assert_int_equal(cursor, 0);
 	assert_int_equal(kfbrick_list(k, 0, &cursor, extents, 4, NULL),
 			 -EINVAL);
@@ -217,6 +217,22 @@ static void a_list_goes_on_at_its_cursor(void **state)
 			 -EINVAL);
 	assert_int_equal(kfbrick_list(k, 1, &cursor, extents, 0, NULL),
 			 -EINVAL);
+}
+
+static void a_list_that_makes_no_progress_is_refused(void **state)
+{
+	static const uint64_t steps[] = { 1, KFBRICK_BLOCK_BYTES };
+	struct kfbrick_extent extents[4];
+	uint64_t cursor = FAKE_VA;
+	size_t i;
+
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		rules->list_step = steps[i];
+		assert_int_equal(kfbrick_list(k, KFBRICK_LIST_ALLOCATED,
+					      &cursor, extents, 4, NULL),
+				 -EPROTO);
+		assert_int_equal(cursor, FAKE_VA);
+	}
 }
 
 static void events_are_kept_and_acknowledged(void **state)
@@ -237,9 +253,9 @@ static void events_are_kept_and_acknowledged(void **state)
 
 static void polling_keeps_the_lease(void **state)
 {
-	rules->lease_ms = 150;
+	rules->lease_ms = 1500; /* longer than a busy machine may take */
 	lib_connect_default();
-	wait_seen(KFB_OP_PING, 3);
+	wait_seen(KFB_OP_PING, 2);
 }
 
 int main(void)
@@ -256,6 +272,7 @@ int main(void)
 		CONNECTED(a_map_that_comes_too_late_is_given_back),
 		CONNECTED(bad_flags_and_double_mappings_are_refused),
 		CONNECTED(a_list_goes_on_at_its_cursor),
+		CONNECTED(a_list_that_makes_no_progress_is_refused),
 		CONNECTED(events_are_kept_and_acknowledged),
 		CONNECTED(polling_keeps_the_lease),
 	};

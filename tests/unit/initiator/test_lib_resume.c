@@ -2,6 +2,7 @@
 /* A session that is resumed goes on at once. */
 #include "lib_fixture.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 
@@ -57,9 +58,10 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 	struct kfbrick_completion done;
 	struct kfbrick_info info;
 
-	config.reconnect_ms = 5 * SHORT_TIMEOUT_MS;
-	config.timeout_ms = SHORT_TIMEOUT_MS;
-	rules->lease_ms = SHORT_TIMEOUT_MS;
+	/* Longer than a busy machine may take over a step. */
+	config.reconnect_ms = 10 * SHORT_TIMEOUT_MS;
+	config.timeout_ms = 5 * SHORT_TIMEOUT_MS;
+	rules->lease_ms = 5 * SHORT_TIMEOUT_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->drop_once = KFB_OP_INFO;
 	assert_int_equal(kfbrick_get_info(k, &info), 0);
@@ -70,13 +72,127 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 	lib_says("did not answer in time");
 }
 
+static void connect_and_write(void)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(2);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+}
+
+/*
+ * The flush goes with its connection; on the next one the old request is sent
+ * again, and a new one that covers the same. The old answer is good, the new
+ * one is not.
+ */
+static void an_old_answer_completes_no_newer_flush(void **state)
+{
+	connect_and_write();
+	rules->refuse_status = KFB_ST_IO;
+	rules->refuse_skip = 1;
+	rules->refuse_op = KFB_OP_FLUSH;
+	rules->drop_once = KFB_OP_FLUSH;
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 3);
+}
+
+static void wait_for_answers(void)
+{
+	const struct kfb_engine *e = &k->client.queues[0].engine;
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+	struct kfbrick_completion done;
+
+	while (e->n_waiting) {
+		assert_true(kfbl_now_ms() < until_ms);
+		assert_int_equal(kfbrick_poll(k, &done, 1, 1), 0);
+	}
+}
+
+/*
+ * In a new session the answer to the second page of a mapping is late, and the
+ * page is asked for again. What comes at last is of a mapping that is in use.
+ */
+static void a_late_page_takes_no_mapping_away(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.timeout_ms = SHORT_TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->handles_per_page = 1;
+	lib_map(2);
+	rules->hold_op = KFB_OP_FREE;
+	rules->hold_page = true;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 5);
+	rules->hold_op = 0;
+	wait_for_answers();
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
+}
+
+/* Whoever accepts a join without the key, and says STALE to the next. */
+static void an_impostor_gets_nothing_and_ends_nothing(void **state)
+{
+	static char data[4096] = "nobody else's";
+	struct kfbrick_config config = lib_config();
+	unsigned int seen[KFB_OP_LAST + 1];
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	unsigned int n_unproven = 0;
+	unsigned int hellos;
+	unsigned int op;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(1);
+	rules->bad_join = true;
+	rules->bad_proof = true;
+	rules->drop_once = KFB_OP_FLUSH;
+	hellos = fake_brick_hellos(brick);
+	assert_int_equal(
+		kfbrick_memory_register(k, data, sizeof(data), &memory), 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA + sizeof(data), "x", 1), 0);
+	assert_int_equal(kfbrick_post_flush(k, NULL), 0);
+	while (fake_brick_hellos(brick) == hellos)
+		assert_int_equal(kfbrick_poll(k, &done, 1, 10), 0);
+	for (op = 0; op <= KFB_OP_LAST; op++)
+		seen[op] = fake_brick_seen(brick, op);
+	assert_int_equal(
+		kfbrick_post_write(k, FAKE_VA, data, sizeof(data), data), 0);
+	while (fake_brick_hellos(brick) < hellos + 8) {
+		assert_int_equal(kfbrick_poll(k, &done, 1, 10), 0);
+		if (strstr(k->lost_why, "cannot prove"))
+			n_unproven++;
+		rules->forget = fake_brick_hellos(brick) >= hellos + 4;
+	}
+	for (op = 0; op <= KFB_OP_LAST; op++)
+		if (op != KFB_OP_AUTH)
+			assert_int_equal(fake_brick_seen(brick, op), seen[op]);
+	assert_int_equal(fake_brick_memory(brick)[0], 0);
+	rules->forget = false;
+	rules->bad_join = false;
+	rules->bad_proof = false;
+	assert_true(n_unproven > 0);
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(lib_collect().error, 0);
+	assert_memory_equal(fake_brick_memory(brick), data, sizeof(data));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_request_is_sent_again_as_soon_as_the_queue_is_back,
 			lib_setup, lib_teardown),
+		UNCONNECTED(an_impostor_gets_nothing_and_ends_nothing),
 		UNCONNECTED(what_was_said_of_a_loss_is_not_said_of_the_next),
+		UNCONNECTED(an_old_answer_completes_no_newer_flush),
+		UNCONNECTED(a_late_page_takes_no_mapping_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,7 @@ struct flush {
 };
 
 static struct kfb_copy copies[CAP];
+static __u64 newest[CAP];
 static struct kfb_retain r;
 static uint32_t pages[N_PAGES]; /* whose bytes they are */
 static uint32_t zeroes[CAP]; /* which writes of zeroes, by copy */
@@ -125,6 +126,8 @@ static void complete(void)
 			durable[i] = acked[i];
 	}
 	kfb_retain_done(&r, w->id);
+	if (w->fua)
+		kfb_retain_durable(&r, w->id);
 }
 
 static void begin_flush(void)
@@ -209,20 +212,22 @@ static void lose_connection(void)
 
 static void replay(void)
 {
-	const struct kfb_copy *copy;
-	__u64 id = 0;
-	uint32_t first;
-	uint32_t i;
+	struct kfb_retain_cursor at = { 0 };
+	struct kfb_retain_piece piece;
+	uint32_t first, i, page;
+	int rc;
 
-	kfb_retain_rewind(&r);
-	for (; (copy = kfb_retain_next(&r, &id)) != NULL; id++) {
-		first = (uint32_t)(copy->va / BLOCK * CELLS_IN_BLOCK +
-				   copy->va % BLOCK / PAGE);
-		for (i = 0; i < copy->len / PAGE; i++) {
-			uint32_t value =
-				copy->is_zero
-					? zeroes[id % CAP]
-					: pages[kfb_retain_page(&r, id) + i];
+	assert_int_equal(kfb_retain_rewind(&r), 0);
+	while ((rc = kfb_retain_next(&r, &at, 1 + below(4), &piece))) {
+		if (rc == -EAGAIN)
+			continue;
+		kfb_retain_took(&at, piece.len);
+		first = (uint32_t)(piece.va / BLOCK * CELLS_IN_BLOCK +
+				   piece.va % BLOCK / PAGE);
+		page = kfb_retain_page(&r, piece.id) + piece.offset / PAGE;
+		for (i = 0; i < piece.len / PAGE; i++) {
+			uint32_t value = piece.is_zero ? zeroes[piece.id % CAP]
+						       : pages[page + i];
 
 			n_saved += acked[first + i].value != value;
 			place(first + i, value);
@@ -256,7 +261,7 @@ static void nothing_is_lost_or_reverted(void **state)
 	unsigned int i;
 
 	srand(20149);
-	kfb_retain_init(&r, copies, CAP, N_PAGES);
+	kfb_retain_init(&r, copies, newest, CAP, N_PAGES);
 	for (i = 0; i < STEPS; i++) {
 		uint32_t dice = below(1000);
 

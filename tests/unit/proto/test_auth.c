@@ -13,6 +13,7 @@
 #include <sodium.h>
 
 #include "kfb_auth.h"
+#include "kfb_endian.h"
 #include "samples.h"
 
 #define TRANSCRIPT_MAX 512
@@ -49,12 +50,14 @@ struct fixture {
 	__u8 auth_uuid[KFB_UUID_BYTES];
 	__u8 reply_uuid[KFB_UUID_BYTES];
 	__u64 power_epoch;
+	__u64 former;
 	struct kfb_transcript transcript;
 };
 
 static int setup(void **state)
 {
 	static struct fixture f;
+	__u8 former[8];
 
 	hmac_error = 0;
 	vector_read("auth", "key", f.key, sizeof(f.key));
@@ -63,6 +66,8 @@ static int setup(void **state)
 	vector_read("auth", "auth-uuid", f.auth_uuid, sizeof(f.auth_uuid));
 	vector_read("auth", "reply-uuid", f.reply_uuid, sizeof(f.reply_uuid));
 	f.power_epoch = 7;
+	vector_read("auth", "former-session", former, sizeof(former));
+	f.former = kfb_get_le64((const __le64 *)former);
 	f.transcript.hello = f.hello;
 	f.transcript.accept = f.accept;
 	f.transcript.name = f.name;
@@ -92,7 +97,7 @@ static void proofs_equal_the_vectors(void **state)
 	__u8 mac[KFB_MAC_BYTES];
 
 	assert_int_equal(kfb_auth_client_proof(&hmac, f->key, &f->transcript,
-					       f->auth_uuid, mac),
+					       f->auth_uuid, f->former, mac),
 			 0);
 	expect_vector("client-transcript", "client-proof", mac, sizeof(mac));
 	assert_int_equal(kfb_auth_brick_proof(&hmac, f->key, &f->transcript,
@@ -122,6 +127,72 @@ static void the_session_key_proves_a_join(void **state)
 	expect_vector("join-transcript", "join-proof", proof, sizeof(proof));
 	assert_memory_equal(hello + KFB_HELLO_BYTES - sizeof(proof), proof,
 			    sizeof(proof));
+}
+
+/* The join that the vectors have, and the session's key. */
+static void read_join(__u8 *session_key, __u8 *hello, __u8 *accept)
+{
+	vector_read("auth", "session-key", session_key, KFB_KEY_BYTES);
+	vector_read("hello-join", "hello", hello, KFB_HELLO_BYTES);
+	vector_read("accept-join", "accept", accept, KFB_ACCEPT_BYTES);
+}
+
+static void the_session_key_proves_the_accept_of_a_join(void **state)
+{
+	const __u32 at = offsetof(struct kfb_wire_accept, proof);
+	__u8 session_key[KFB_KEY_BYTES], hello[KFB_HELLO_BYTES];
+	__u8 accept[KFB_ACCEPT_BYTES], proof[KFB_JOIN_PROOF_BYTES];
+
+	read_join(session_key, hello, accept);
+	assert_int_equal(kfb_auth_accept_proof(&hmac, session_key, hello,
+					       accept, proof),
+			 0);
+	expect_vector("accept-transcript", "accept-proof", proof,
+		      sizeof(proof));
+	assert_memory_equal(accept + at, proof, sizeof(proof));
+}
+
+/* Above all the HELLO's counter: the proof of one join is that of no other. */
+static void every_bit_of_a_join_changes_the_accept_proof(void **state)
+{
+	const __u32 at = offsetof(struct kfb_wire_accept, proof);
+	__u8 key[KFB_KEY_BYTES], hello[KFB_HELLO_BYTES];
+	__u8 accept[KFB_ACCEPT_BYTES], other[KFB_JOIN_PROOF_BYTES];
+	__u8 *const parts[] = { key, hello, accept };
+	/* What the ACCEPT holds as its proof does not matter. */
+	const __u32 lens[] = { sizeof(key), sizeof(hello), at };
+	unsigned int i;
+	__u32 bit;
+
+	read_join(key, hello, accept);
+	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		for (bit = 0; bit < 8 * lens[i]; bit++) {
+			parts[i][bit / 8] ^= (__u8)(1 << bit % 8);
+			kfb_auth_accept_proof(&hmac, key, hello, accept, other);
+			assert_false(kfb_auth_equal(accept + at, other,
+						    sizeof(other)));
+			parts[i][bit / 8] ^= (__u8)(1 << bit % 8);
+		}
+	}
+	accept[at] ^= 1;
+	kfb_auth_accept_proof(&hmac, key, hello, accept, other);
+	accept[at] ^= 1;
+	assert_memory_equal(accept + at, other, sizeof(other));
+	/* A client's proof is no brick's. */
+	kfb_auth_join_proof(&hmac, key, hello, other);
+	assert_memory_not_equal(accept + at, other, sizeof(other));
+}
+
+static void a_former_session_is_covered(void **state)
+{
+	const struct fixture *f = *state;
+	__u8 mac[KFB_MAC_BYTES], other[KFB_MAC_BYTES];
+
+	kfb_auth_client_proof(&hmac, f->key, &f->transcript, f->auth_uuid,
+			      f->former, mac);
+	kfb_auth_client_proof(&hmac, f->key, &f->transcript, f->auth_uuid,
+			      f->former ^ 1, other);
+	assert_memory_not_equal(mac, other, sizeof(mac));
 }
 
 /* All that a brick proof covers, so that each part can be changed. */
@@ -167,7 +238,7 @@ static void the_same_fields_prove_different_things_differently(void **state)
 	__u8 client[KFB_MAC_BYTES], brick[KFB_MAC_BYTES], key[KFB_MAC_BYTES];
 
 	assert_int_equal(kfb_auth_client_proof(&hmac, f->key, &f->transcript,
-					       f->reply_uuid, client),
+					       f->reply_uuid, 0, client),
 			 0);
 	assert_int_equal(kfb_auth_brick_proof(&hmac, f->key, &f->transcript,
 					      f->reply_uuid, f->power_epoch,
@@ -207,21 +278,24 @@ static void failures_leave_the_proof_alone(void **state)
 	memset(zero, 0, sizeof(zero));
 	hmac_error = -ENOMEM;
 	assert_int_equal(kfb_auth_client_proof(&hmac, f.key, &f.transcript,
-					       f.auth_uuid, mac),
+					       f.auth_uuid, 0, mac),
 			 -ENOMEM);
 	assert_int_equal(kfb_auth_brick_proof(&hmac, f.key, &f.transcript,
 					      f.auth_uuid, 0, mac),
 			 -ENOMEM);
 	assert_int_equal(kfb_auth_join_proof(&hmac, f.key, f.hello, mac),
 			 -ENOMEM);
+	assert_int_equal(kfb_auth_accept_proof(&hmac, f.key, f.hello, f.accept,
+					       mac),
+			 -ENOMEM);
 	hmac_error = 0;
 	f.transcript.name_len = KFB_NAME_MAX;
 	assert_int_equal(kfb_auth_client_proof(&hmac, f.key, &f.transcript,
-					       f.auth_uuid, other),
+					       f.auth_uuid, 0, other),
 			 0);
 	f.transcript.name_len = KFB_NAME_MAX + 1;
 	assert_int_equal(kfb_auth_client_proof(&hmac, f.key, &f.transcript,
-					       f.auth_uuid, mac),
+					       f.auth_uuid, 0, mac),
 			 -EINVAL);
 	assert_int_equal(kfb_auth_session_key(&hmac, f.key, &f.transcript,
 					      f.auth_uuid, 0, mac),
@@ -250,6 +324,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(proofs_equal_the_vectors, setup),
 		cmocka_unit_test_setup(the_session_key_proves_a_join, setup),
+		cmocka_unit_test_setup(
+			the_session_key_proves_the_accept_of_a_join, setup),
+		cmocka_unit_test_setup(
+			every_bit_of_a_join_changes_the_accept_proof, setup),
+		cmocka_unit_test_setup(a_former_session_is_covered, setup),
 		cmocka_unit_test_setup(
 			every_bit_of_what_is_covered_changes_a_proof, setup),
 		cmocka_unit_test_setup(

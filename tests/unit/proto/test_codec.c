@@ -225,7 +225,7 @@ static const struct value values[] = {
 	/* HELLO: magic, versions, a join without a session */
 	{ "hello", 0, 4, KFB_MAGIC_ACCEPT },
 	{ "hello", 4, 1, 0 },
-	{ "hello", 4, 1, 2 },
+	{ "hello", 4, 1, KFB_VERSION + 1 },
 	{ "hello", 6, 2, 1 },
 	/* ACCEPT */
 	{ "accept", 0, 4, KFB_MAGIC_HELLO },
@@ -241,7 +241,7 @@ static const struct value values[] = {
 	{ "reject", 0, 4, KFB_MAGIC_HELLO },
 	{ "reject", 4, 2, KFB_ST_OK },
 	{ "reject", 6, 1, 0 },
-	{ "reject", 6, 1, 2 },
+	{ "reject", 6, 1, KFB_VERSION + 1 },
 	/* the header: an op of the other direction, a status */
 	{ "info-request", 0, 2, 0 },
 	{ "info-request", 0, 2, KFB_OP_EVENT },

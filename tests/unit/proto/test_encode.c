@@ -84,7 +84,7 @@ static void load(const char *file)
 static void encoders_refuse_what_decoders_refuse(void **state)
 {
 	load("hello");
-	message.hello.version_min = 2;
+	message.hello.version_min = KFB_VERSION + 1;
 	refuse(SAMPLE_HELLO);
 	load("accept");
 	message.accept.session_id = 0;

@@ -171,18 +171,20 @@ static void before_auth_only_auth_passes_and_after_it_all_else(void **state)
 
 static void the_version_must_be_common(void **state)
 {
-	assert_int_equal(kfb_version_choose(1, 1), 1);
-	assert_int_equal(kfb_version_choose(1, 255), 1);
-	assert_int_equal(kfb_version_choose(2, 255), -EPROTONOSUPPORT);
+	assert_int_equal(kfb_version_choose(2, 2), 2);
+	assert_int_equal(kfb_version_choose(1, 255), 2);
+	assert_int_equal(kfb_version_choose(3, 255), -EPROTONOSUPPORT);
+	/* Without proof of joins: no side speaks it any more. */
+	assert_int_equal(kfb_version_choose(1, 1), -EPROTONOSUPPORT);
 	assert_int_equal(kfb_version_choose(0, 0), -EPROTONOSUPPORT);
 }
 
 static void an_accept_must_answer_the_hello(void **state)
 {
-	struct kfb_hello hello = { .version_min = 1,
-				   .version_max = 1,
+	struct kfb_hello hello = { .version_min = KFB_VERSION,
+				   .version_max = KFB_VERSION,
 				   .features = KFB_FEATURE_EVENT };
-	struct kfb_accept accept = { .version = 1, .session_id = 5 };
+	struct kfb_accept accept = { .version = KFB_VERSION, .session_id = 5 };
 
 	assert_int_equal(kfb_accept_check(&hello, &accept), 0);
 	accept.features = KFB_FEATURE_EVENT;
@@ -190,11 +192,14 @@ static void an_accept_must_answer_the_hello(void **state)
 	accept.features |= KFB_FEATURE_THIN;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
 	accept.features = 0;
-	accept.version = 2;
+	accept.version = KFB_VERSION + 1;
+	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
+	/* "I am old": nothing is taken from one that says so. */
+	accept.version = KFB_VERSION - 1;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
 	accept.version = 0;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);
-	accept.version = 1;
+	accept.version = KFB_VERSION;
 	/* A join may not be given another session, whatever its queue. */
 	hello.session_id = 4;
 	assert_int_equal(kfb_accept_check(&hello, &accept), -EPROTO);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "brickd/media_impl.h"
+#include "brickd/store/move.h"
 #include "fixture.h"
 
 struct fixture_seen fixture_seen;
@@ -164,4 +165,25 @@ void fixture_snapshot(struct fixture *fx)
 void fixture_assert_unchanged(struct fixture *fx)
 {
 	assert_memory_equal(fx->before, fx->m->base, fx->before_len);
+}
+
+int fixture_move(struct fixture *fx, uint64_t va, bool to_slow)
+{
+	struct brick_move m = { .va = va, .to_slow = to_slow };
+	struct brick_store_op op = {
+		.kind = BRICK_STORE_MOVE,
+		.va = va,
+		.n_blocks = 1,
+		.move = &m,
+	};
+
+	brick_move_begin(fx->s, &m, 1);
+	if (!m.error)
+		brick_move_copy(fx->s, &m, 1);
+	if (!m.error) {
+		brick_store_commit(fx->s, &op);
+		m.error = op.error;
+	}
+	brick_move_end(fx->s, &m, 1);
+	return m.error;
 }

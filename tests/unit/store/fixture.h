@@ -43,6 +43,8 @@ void fixture_free(struct fixture *fx);
 int fixture_alloc(struct fixture *fx, uint64_t va, uint64_t n);
 int fixture_release(struct fixture *fx, uint64_t va, uint64_t n);
 int fixture_birth(struct fixture *fx, uint64_t va, uint64_t n, uint32_t owner);
+/* The whole way of one block to another tier; its error. */
+int fixture_move(struct fixture *fx, uint64_t va, bool to_slow);
 
 /* Remember the metadata, and compare. */
 void fixture_snapshot(struct fixture *fx);

@@ -4,7 +4,8 @@
 Each replaces one piece of text of one file in brickd/store. `noticed_by` names
 what may notice, the quickest first: `states` is the crash enumerator, `tsan`
 the thread test under ThreadSanitizer, any other word a test of this folder.
-`equivalent` argues why nothing can notice; such a mutant must survive.
+`equivalent` argues why nothing can notice; such a mutant must survive. One in
+another `folder` is noticed by programs of the build, named by their paths.
 """
 import dataclasses
 
@@ -17,6 +18,7 @@ class Mutant:
     new: str
     noticed_by: str = "states"
     equivalent: str = ""
+    folder: str = "brickd/store"
 
 
 FENCE = "ret = brick_store_fence(s);"
@@ -207,12 +209,93 @@ MUTANTS = {
         "locking", "store.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
         "if (brick_instance_is_held(&s->inst, o->boot_id) || 1)", "open"),
     "failure-forgotten": Mutant(
-        "locking", "store.c", "__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);",
+        "locking", "failure.c", "__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);",
         "", "ops"),
+    "no-mark-on-the-medium": Mutant(
+        "forgetting", "failure.c", "!brick_store_mark_medium(s) ||", "false ||", "past"),
+    "no-mark-off-the-medium": Mutant(
+        "forgetting", "failure.c", "off = !brick_mark_set(s->m->mark, why);", "off = true;", "past"),
+    "mark-not-looked-for": Mutant(
+        "forgetting", "past.c", "(m->mark && brick_mark_is_set(m->mark))", "0", "past"),
+    "mark-page-not-looked-for": Mutant(
+        "forgetting", "past.c", "brick_instance_has_failed(&s->inst) ||", "", "past"),
+    "mark-over-the-safe-page": Mutant(
+        "forgetting", "failure.c", "!s->inst_safe, &inst", "s->inst_safe, &inst", "past"),
+    "mark-says-clean": Mutant(
+        "forgetting", "failure.c", "\tinst.clean = false;\n", "", "past"),
+    "mark-cleared-early": Mutant(
+        "forgetting", "store.c", "if (!ret && s->m->mark) {", "if (s->m->mark) {", "past"),
+    "file-system-not-asked": Mutant(
+        "forgetting", "past.c", "if (m->ops->lost(s->m))", "if (0)", "past"),
+    "file-system-not-asked-after-failure": Mutant(
+        "forgetting", "past.c", "s->inst.clean ||\n", "s->inst.clean || failed ||\n", "past"),
+    "other-mount-not-noticed": Mutant(
+        "forgetting", "past.c", "s->inst.fs_id == m->past.fs_id", "1", "past"),
+    "loss-told-to-a-refused-start": Mutant(
+        "forgetting", "past.c", "\t\tremember(s, why);\n",
+        "\t\t(void)remember, brick_mark_clear(m->mark);\n", "past"),
+    "killed-while-it-asks": Mutant(
+        "forgetting", "past.c", "\tif (!failed && m->mark)\n", "\tif (0)\n", "past"),
+    "loss-on-no-mark": Mutant(
+        "forgetting", "past.c", "(void)brick_store_mark_medium(s);", "return;", "past"),
+    "asking-leaves-a-mark": Mutant(
+        "forgetting", "past.c", "\telse if (m->mark)\n", "\telse if (0)\n", "past"),
+    "loss-not-noted-for-neighbours": Mutant(
+        "forgetting", "past.c",
+        "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn \"its", "return \"its", "past"),
+    "loss-of-neighbours-not-looked-for": Mutant(
+        "forgetting", "past.c", "(brick_mark_has_loss(m->past.fs_id, s->sb.uuid))", "(0)",
+        "past"),
+    "cut-short-and-neighbours-not-told": Mutant(
+        "forgetting", "past.c", "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn why_failed;",
+        "return why_failed;", "past"),
+    "loss-told-for-ever": Mutant(
+        "forgetting", "store.c", "brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);", "", "past"),
+    "second-loss-not-told": Mutant(
+        "forgetting", "media_mark.c",
+        "O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
+        "O_CREAT | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
+        "tests/unit/store/test-store-past", folder="brickd"),
+    "loss-of-any-file-system": Mutant(
+        "forgetting", "media_mark.c", "\"%s/lost-%\" PRIx64, dir, fs_id",
+        "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd"),
+    "repair-of-what-is-in-memory-only": Mutant(
+        "forgetting", "check.c", "if (!k->c->repair || (k->inst.clean && !lost))", "if (1)",
+        "past"),
+    "repair-of-what-is-marked": Mutant(
+        "forgetting", "check.c", "(k->inst.clean && !lost)", "k->inst.clean", "past"),
+    "repair-of-what-was-killed": Mutant(
+        "forgetting", "check.c", "(k->inst.clean && !lost)", "!lost", "past"),
+    "clean-store-not-repaired": Mutant(
+        "forgetting", "check.c", " || (k->inst.clean && !lost))", ")", "past"),
+    "interrupted-sync-tried-again": Mutant(
+        "forgetting", "media_file.c", "return fdatasync(m->fd) ? -errno : 0;",
+        "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
+        "tests/unit/store/test-store-settle", folder="brickd"),
+    "interrupted-slow-sync-tried-again": Mutant(
+        "forgetting", "store/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
+        "while (fdatasync(fd_of(slow)))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n"
+        "\treturn 0;", "tests/unit/store/test-store-settle", folder="brickd"),
+    "slow-syncs-of-their-own": Mutant(
+        "locking", "failure.c", "return brick_syncs_wait(&s->slow_syncs);",
+        "return sync_slow(s) ? -EIO : 0;", "slow_failure"),
+    "slow-failure-forgotten": Mutant(
+        "locking", "failure.c", "__atomic_store_n(&s->slow_failed, true, __ATOMIC_RELEASE);",
+        "", "slow_failure"),
+    "slow-failure-is-the-mediums": Mutant(
+        "locking", "batch.c", "if (n < 0 && brick_store_slow_has_failed(s) &&",
+        "if (0 &&", "slow_failure"),
+    "syncs-at-the-same-time": Mutant(
+        "locking", "syncs.c", "if (syncs->is_running)", "if (0)", "failure"),
+    "sync-that-began-before": Mutant(
+        "locking", "syncs.c", "mine = syncs->n_begun + 1;",
+        "mine = syncs->n_begun + !syncs->is_running;", "failure"),
+    "failed-sync-tried-again": Mutant(
+        "locking", "syncs.c", "\t\tsyncs->error = ret;\n", "\t\t;\n", "failure"),
 
     # Moves between the tiers.
     "move-copy-not-synced": Mutant(
-        "flushing", "move.c", "(down && s->slow->ops->sync(s->slow)) ||", ""),
+        "flushing", "move.c", "(down && brick_store_sync_slow(s)) ||", ""),
     "move-up-not-fenced": Mutant(
         "ordering", "move.c", "(up && brick_store_fence(s))", "(up && 0)"),
     "move-up-not-flushed": Mutant(
@@ -229,7 +312,7 @@ MUTANTS = {
 
     "move-synced-after-commit": Mutant(
         "ordering", "move.c",
-        "if ((down && s->slow->ops->sync(s->slow)) ||\n\t    (up && brick_store_fence(s)))\n"
+        "if ((down && brick_store_sync_slow(s)) || (up && brick_store_fence(s)))\n"
         "\t\tfail_all(moves, n, -EIO);\n}\n\n"
         "void brick_move_end(struct brick_store *s, struct brick_move *moves,\n"
         "\t\t    unsigned int n)\n{\n\tunsigned int i;\n",
@@ -237,7 +320,7 @@ MUTANTS = {
         "\t\tfail_all(moves, n, -EIO);\n}\n\n"
         "void brick_move_end(struct brick_store *s, struct brick_move *moves,\n"
         "\t\t    unsigned int n)\n{\n\tunsigned int i;\n"
-        "\t(void)s->slow->ops->sync(s->slow);\n"),
+        "\t(void)brick_store_sync_slow(s);\n"),
     "move-frees-source-early": Mutant(
         "ordering", "commit.c",
         "struct brick_word dirty = { .state = BRICK_DIRTY_B, .tx = tx };\n"
@@ -257,11 +340,11 @@ MUTANTS = {
         "flushing", "move.c",
         "\tbrick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);\n", ""),
     "slow-zeros-not-synced": Mutant(
-        "flushing", "clean.c", "return ret ? ret : s->slow->ops->sync(s->slow);",
-        "return ret;"),
+        "flushing", "clean.c", "return h->n_slots ? brick_store_sync_slow(s) : 0;",
+        "return 0;"),
     "slow-clean-not-zeroed": Mutant(
-        "zeroing", "clean.c", "ret = s->slow->ops->zero(s->slow,",
-        "ret = 0 && s->slow->ops->zero(s->slow,"),
+        "zeroing", "clean.c", "if (s->slow->ops->zero(s->slow,",
+        "if (0 && s->slow->ops->zero(s->slow,"),
     "move-gives-source-early": Mutant(
         "locking", "move.c", "return take_slot(s, move, is_clean) ? 0 : -ENOSPC;",
         "if (!take_slot(s, move, is_clean))\n\t\treturn -ENOSPC;\n"
@@ -306,6 +389,19 @@ MUTANTS = {
         "\tcopy_table(m, old->slow_off, sb->slow_off, old->n_slow);\n", ""),
     "grow-slow-slots-called-clean": Mutant(
         "zeroing", "grow.c", "n_before(slow_zero_from, brick_slow_data(old->n_slow))", "0"),
+    "moves-on-a-failed-store": Mutant(
+        "ordering", "move.c",
+        "\tif (brick_store_has_failed(s))\n\t\treturn -EIO;\n\tif (!brick_index_get",
+        "\tif (!brick_index_get", "tier"),
+    "unzeroed-slot-is-clean": Mutant(
+        "zeroing", "clean.c",
+        "KFB_BLOCK_BYTES))\n\t\t\t\tgive_up(s, h, run, k);",
+        "KFB_BLOCK_BYTES) &&\n\t\t\t    !run)\n\t\t\t\tgive_up(s, h, run, k);", "tier"),
+    "unzeroed-slot-takes-the-rest": Mutant(
+        "zeroing", "clean.c",
+        "\tif (rest.n)\n\t\tbrick_slot_map_give(&h->slots->dirty, rest);\n", "", "tier"),
+    "unread-memory-costs-a-slot": Mutant(
+        "zeroing", "move.c", "if (ret && !move->is_unread)", "if (ret)", "tier"),
 
     # Nothing can notice these.
     "commit-repair-not-fenced": Mutant(
@@ -326,5 +422,6 @@ SAMPLE = (
     "commit-word-not-checked", "alloc-not-zeroed", "clean-before-zeros-are-durable",
     "published-before-durable", "cleaner-leaves-slots-free", "birth-without-lock",
     "reader-without-lock", "grow-without-flip", "move-into-clean",
-    "move-synced-after-commit", "move-frees-source-early",
+    "move-synced-after-commit", "move-frees-source-early", "syncs-at-the-same-time",
+    "no-mark-off-the-medium",
 )

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A slow tier in memory that loses what was not synced, and fails on demand.
+ * A slow tier in memory that loses what was not synced, and fails on demand, as
+ * Linux does: what could not be written back is clean afterwards, and one sync
+ * is told.
  *
  * What was written since the last sync is in the cache only; power loss keeps
  * or drops each sector of it at random.
@@ -12,15 +14,23 @@
 #include <stdint.h>
 
 #include "brickd/store/slow.h"
+#include "hold.h"
 
 struct slow_fake {
 	struct brick_slow slow;
 	uint8_t *cache; /* what reads see */
+	uint8_t *taken; /* what Linux takes for written */
 	uint8_t *disk; /* what is durable */
-	unsigned int n_syncs;
+	uint8_t *dirty; /* of each sector: written since */
+	unsigned int n_syncs; /* atomic */
+	struct hold *hold; /* where a sync is held, or NULL */
+	bool fails; /* nothing can be written back; atomic */
+	bool is_recorded; /* an error that nobody was told; atomic */
 	bool skip_sync; /* sabotage: says it has, and has not */
 	uint64_t bad_read; /* slot that cannot be read, plus one; 0: none */
 	uint64_t bad_write;
+	uint64_t bad_source; /* likewise: what is to be written there is poisoned */
+	bool fail_write;
 	bool fail_sync;
 };
 

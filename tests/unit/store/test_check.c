@@ -232,6 +232,29 @@ static void a_crash_leaves_notes_only(void **state)
 	assert_int_equal(brick_store_recovery(fx.s)->records_resolved, 0);
 }
 
+/* It stays, whatever is repaired: the next start has to tell clients. */
+static void a_medium_that_failed_leaves_a_note(void **state)
+{
+	struct brick_instance inst;
+	struct found f;
+
+	(void)state;
+	fixture_open(&fx, 1);
+	inst = fx.s->inst;
+	memset(inst.boot_id, 0, sizeof(inst.boot_id));
+	inst.seq++;
+	brick_instance_put(fx.m, &fx.s->sb, 0, &inst);
+	fixture_kill(&fx);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(check(&f, i), 0);
+		assert_int_equal(f.n, 2);
+		assert_string_equal(f.names[0], "not-clean");
+		assert_string_equal(f.names[1], "writes-lost");
+	}
+	fixture_open(&fx, 1);
+	assert_true(brick_store_recovery(fx.s)->new_power_epoch);
+}
+
 static void commit_lost(void **state)
 {
 	(void)state;
@@ -301,6 +324,7 @@ int main(void)
 		CASE(record_lost),
 		CASE(clean_not_zero),
 		CASE(a_crash_leaves_notes_only),
+		CASE(a_medium_that_failed_leaves_a_note),
 		CASE(commit_lost),
 		CASE(instance_lost),
 		CASE(address_twice),

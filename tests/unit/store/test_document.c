@@ -74,7 +74,7 @@ static const struct place instance_places[] = {
 	PLACE(instance, pid),
 	PLACE(instance, flags),
 	PLACE(instance, power_epoch),
-	PLACE(instance, dirty_shutdowns),
+	PLACE(instance, counter),
 	PLACE(instance, reserved),
 	PLACE(instance, crc),
 	{ NULL, 0, 0 },
@@ -396,7 +396,7 @@ static void the_pages_read_as_explained(void **state)
 	       (inst.clean ? BRICK_FMT_INST_CLEAN : 0) |
 		       (inst.dirty_shutdowns_known ? BRICK_FMT_INST_DSC : 0));
 	expect("instance[0]", "power_epoch", inst.power_epoch);
-	expect("instance[0]", "dirty_shutdowns", inst.dirty_shutdowns);
+	expect("instance[0]", "counter", inst.dirty_shutdowns);
 	assert_int_equal(brick_evlog_last(page.m, &sb), 1);
 	assert_true(brick_evlog_get(page.m, &sb, 1, &event));
 	expect("event[0]", "seq", event.seq);

@@ -556,8 +556,7 @@ static void a_reused_process_number_holds_nothing(void **state)
 	fixture_open(fx, 1);
 	fx->s->inst.start_time++;
 	fx->s->inst.seq++;
-	assert_int_equal(
-		brick_instance_write(fx->m, &fx->s->sb, 0, &fx->s->inst), 0);
+	brick_instance_put(fx->m, &fx->s->sb, 0, &fx->s->inst);
 	fixture_kill(fx);
 	fixture_open(fx, 1);
 }

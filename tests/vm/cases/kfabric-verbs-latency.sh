@@ -6,6 +6,7 @@
 # KO: kfabric_core kfabric_verbs kfi_latency
 # BIN: ofi_peer
 # MEM: 1G
+# MEASURES: yes
 # TIMEOUT: 120
 
 # A peer serves one connection at a time.

@@ -23,10 +23,10 @@ configure_brick "$dax" "$BRICK_IP"
 check "devdax is formatted" brickd format "$dax" --force || exit
 check "brickd serves it" serve_brick || exit
 check "the module is not there: brickctl says so" \
-	says "modprobe kfbrick" ctl attach --size 4
-check "the verbs provider loads" modprobe kfabric_verbs || exit
-check "the driver loads" modprobe kfbrick || exit
-check "a disk is attached" attach_disk --base 0x0 --size $BLOCKS || exit
+	says "modprobe kfbrick" brickctl detach kfbrick0
+check_fails "nor is any that it needs" grep -q ^kfabric /proc/modules
+check "a disk is attached: that loads them" \
+	attach_disk --base 0x0 --size $BLOCKS || exit
 check "it is up" is_up
 check "its size is that of the blocks" \
 	test "$(blockdev --getsize64 "$DISK")" -eq $((BLOCKS << 21))

@@ -11,6 +11,7 @@
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 1G
 # MANUAL: yes
+# MEASURES: yes
 # TIMEOUT: 3000
 
 # Everything that flushes by itself is there at the same time and has its turn

@@ -8,6 +8,7 @@
 # NVDIMM: 160M persist=mem-ctrl
 # MEM: 1G
 # MANUAL: yes
+# MEASURES: yes
 # TIMEOUT: 3000
 
 ROUNDS=${KFB_COST_ROUNDS:-3}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # A brick that refuses for a while, and what stays of it when it does not any
-# more: of a flush that nobody asked for, of mappings in a new session, of a thin
-# disk's first write. KFB_PARTS: some of its parts, by name.
+# more: of a flush that nobody asked for, of one whose connection died, of mappings
+# in a new session, of a thin disk's first write. KFB_PARTS: some of its parts, by name.
 # NEEDS: rdma nvdimm fs
-# KO: kfabric_core kfabric_verbs kfbrick
+# KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
 # BIN: brickd brickd-refusing brickctl
 # GROUP: kfbrick
 # NVDIMM: 160M persist=mem-ctrl
@@ -64,6 +64,27 @@ restore() {
 	check "it is detached" detach_disk
 }
 
+# A MAP that is not answered in time is asked for again: the disk does not wait for
+# one that never comes.
+unanswered() {
+	check "a disk is attached" attach_disk --size 8M --queues 1 \
+		--reconnect-s 600 --timeout 2 || exit
+	check "the brick is killed" kill_brick
+	touch /tmp/hold-map
+	: >$BRICK_LOG
+	check "it serves again" serve_brick
+	check "it is asked to map, and does not answer" \
+		wait_for $LONG_S brick_did hold map
+	rm /tmp/hold-map
+	check "it is asked once more: the disk is up" wait_for $LONG_S state_is up
+	check "it is written" dd if=/tmp/input of="$DISK" bs=1M oflag=direct \
+		conv=notrunc
+	check "it has what was written" holds
+	check "it is detached" detach_disk
+	check "the brick is killed once more" kill_brick # what it holds, it waits for
+	check "it serves" serve_brick
+}
+
 # Detached on its way back, a disk waits for no answer, and leaves nothing at the
 # brick until a lease ends.
 leave() {
@@ -108,8 +129,57 @@ hand_over() {
 	check "before any flush of the disk" \
 		test "$(flush_requests)" -eq "$_asked"
 	rm /tmp/refuse-flush
+	check_fails "so does who flushes the disk" xfs_io -c fsync "$DISK"
 	check "the next flush is good" xfs_io -c fsync "$DISK"
 	check "it is detached" detach_disk
+}
+
+put_4k() { # put_4k BLOCK: direct, not flushed
+	dd if=/tmp/input of="$DISK" bs=4k count=1 seek=$(($1 * 512)) \
+		oflag=direct conv=notrunc 2>/tmp/dd.err
+}
+
+# The answer to a flush is lost, and with it, later, the connection. What is
+# written between the two is not covered by it.
+lose_answer() {
+	_lost=$(fault_count lost)
+	put_4k 0 || return
+	echo 1 >"$FAULT/lose_recv_nth"
+	xfs_io -c fsync "$DISK" >/tmp/flush.out 2>&1 &
+	FLUSH=$!
+	wait_for $LONG_S fault_count_above lost "$_lost" && put_4k 1
+}
+
+# The disk comes back, asks for the old answer again, and for a new flush; answers
+# are late enough for that.
+cut_link() {
+	_cuts=$(fault_count link_cuts)
+	echo 2000 >"$FAULT/delay_ms"
+	echo 1000 >"$FAULT/delay_permille"
+	echo 1 >"$FAULT/cut_nth"
+	dd if="$DISK" of=/dev/null bs=4k count=1 iflag=direct 2>/tmp/dd.err &&
+		fault_count_above link_cuts "$_cuts"
+}
+
+# The brick answers a flush that it has executed before from what it remembers,
+# well; and refuses the next one, which covers more.
+old_answer() {
+	check "a brick with a long lease serves" \
+		restart_brick brickd-refusing "lease-ms = 600000"
+	fault_setup
+	check "a disk is attached" attach_disk --size 8M --queues 1 \
+		--reconnect-s 600 --timeout 200 --retain-mb 0 \
+		--provider 'fault;verbs' || exit
+	check "the answer to a flush is lost, and more is written" lose_answer
+	: >$BRICK_LOG
+	touch /tmp/refuse-flush
+	check "the disk comes back over another connection" cut_link
+	check_fails "the old answer does not complete the flush" wait $FLUSH
+	check "the brick has refused that one" brick_did refuse flush
+	rm /tmp/refuse-flush
+	echo 0 >"$FAULT/delay_permille"
+	check "the next flush is good" xfs_io -c fsync "$DISK"
+	fault_end detach_disk
 }
 
 # What somebody else has allocated meanwhile is not freed when it cannot be had.
@@ -152,7 +222,8 @@ disk_setup
 check "a brick that refuses serves" restart_brick brickd-refusing || exit
 head -c $((MIB << 20)) /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-flush restore leave hand_over first_write silent}; do
+for part in ${KFB_PARTS:-flush old_answer restore unanswered leave hand_over
+	first_write silent}; do
 	$part
 done
 disk_end

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * vm_fault: does one thing that the debug kernel must notice, when loaded.
+ * vm_fault: does one thing that must be noticed, when loaded; an oops on every
+ * kernel, the others on the debug kernel.
  *
- * None of them harms the guest. The module loads whatever is noticed.
+ * None of these harms the guest, and the module loads whatever is noticed; with an
+ * oops the guest ends.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -17,7 +19,7 @@
 
 static char *fault = "";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "leak, inversion or sleep");
+MODULE_PARM_DESC(fault, "leak, inversion, sleep or oops");
 
 static DEFINE_MUTEX(one);
 static DEFINE_MUTEX(two);
@@ -67,6 +69,8 @@ static int __init fault_init(void)
 		return leak();
 	if (!strcmp(fault, "inversion"))
 		return inversion();
+	if (!strcmp(fault, "oops"))
+		BUG();
 	if (!strcmp(fault, "sleep"))
 		return sleep();
 	return -EINVAL;

@@ -5,12 +5,16 @@ Header lines have the form "# NAME: value":
   NEEDS    sets of sets.ini                     MODULES  further kernel modules
   KO       project modules, from --modules      BIN      programs, from --build
   FILES    files of the project, into /vm/files
+  PACKAGES Debian packages                      PROGRAMS of these packages
+  TREE     a folder, copied to /vm/tree         SHARE    a folder, at /vm/share
+  DISK     SIZE of a further disk, may be repeated
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
   GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align= ...]
   BOOTS    how often it runs, with $BOOT 1, 2 ... and the same NVDIMMs
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
   KARGS    for the kernel's command line        ALLOW    faults expected (regex)
   MANUAL   yes: runs only when it is named
+  MEASURES yes: what it says in lines of "#" is printed also when it passes
   ROOT     systemd: a system with systemd, in which the project is installed
 """
 import dataclasses
@@ -21,7 +25,8 @@ from . import cache
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "cases"
 HEADER = re.compile(r"# ([A-Z]+): *(.*)$")
-LISTS = ("needs", "modules", "ko", "bin", "files", "kernel", "kargs")
+LISTS = ("needs", "modules", "ko", "bin", "files", "kernel", "kargs", "packages",
+         "programs")
 UNITS = {"M": 1, "G": 1024}
 
 
@@ -30,6 +35,7 @@ class Case:
     """One case as its header declares it; memory is in MiB."""
     name: str
     text: str
+    folder: pathlib.Path
     needs: list = dataclasses.field(default_factory=list)
     modules: list = dataclasses.field(default_factory=list)
     ko: list = dataclasses.field(default_factory=list)
@@ -37,6 +43,11 @@ class Case:
     files: list = dataclasses.field(default_factory=list)
     kernel: list = dataclasses.field(default_factory=list)
     kargs: list = dataclasses.field(default_factory=list)
+    packages: list = dataclasses.field(default_factory=list)
+    programs: list = dataclasses.field(default_factory=list)
+    disk: list = dataclasses.field(default_factory=list)
+    tree: str = ""
+    share: str = ""
     allow: list = dataclasses.field(default_factory=list)
     nvdimm: list = dataclasses.field(default_factory=list)
     mem: int = 512
@@ -46,6 +57,7 @@ class Case:
     boots: int = 1
     group: str = ""
     manual: bool = False
+    measures: bool = False
     root: str = ""
 
     def about(self):
@@ -78,7 +90,7 @@ def parse_nvdimm(value):
 
 
 def parse(path):
-    case = Case(path.stem, path.read_text())
+    case = Case(path.stem, path.read_text(), path.parent.resolve())
     for line in case.text.splitlines():
         if not line.startswith("#"):
             if line.strip():
@@ -87,9 +99,19 @@ def parse(path):
         match = HEADER.match(line)
         if match:
             set_field(case, match.group(1).lower(), match.group(2).strip())
+    if case.share:
+        case.needs.append("share")
     if case.guests not in (1, 2):
         raise ValueError(f"{case.name}: GUESTS is 1 or 2")
     return case
+
+
+def folder_of(case, value):
+    """Return a folder that a case names, which may be beside the case itself."""
+    path = (case.folder / pathlib.Path(value).expanduser()).resolve()
+    if not path.is_dir():
+        raise ValueError(f"{case.name}: no folder {path}")
+    return str(path)
 
 
 def set_field(case, key, value):
@@ -99,6 +121,12 @@ def set_field(case, key, value):
         case.mem = mebibytes(value)
     elif key == "nvdimm":
         case.nvdimm.append(parse_nvdimm(value))
+    elif key == "disk":
+        mebibytes(value)
+        case.disk.append(value)
+        case.needs.append("disk")
+    elif key in ("tree", "share"):
+        setattr(case, key, folder_of(case, value))
     elif key == "allow":
         case.allow.append(value)
     elif key in ("smp", "timeout", "guests", "boots"):
@@ -110,8 +138,8 @@ def set_field(case, key, value):
             raise ValueError(f"{case.name}: ROOT is systemd or not given")
         case.root = value
         case.needs.append("disk")
-    elif key == "manual":
-        case.manual = value == "yes"
+    elif key in ("manual", "measures"):
+        setattr(case, key, value == "yes")
     else:
         raise ValueError(f"{case.name}: no declaration is called {key}")
 
@@ -137,7 +165,8 @@ def groups(cases):
     shared = {}
     for case in cases:
         group = case.group if case.boots == 1 else ""
-        key = (case.guests, case.root, group or f"alone {case.name}")
+        key = (case.guests, case.root, case.tree, case.share, *case.disk,
+               group or f"alone {case.name}")
         shared.setdefault(key, []).append(case)
     return list(shared.values())
 

@@ -27,7 +27,7 @@ DONE_MARK = b"@done"
 # What a case prints to be killed with its guest, which is booted once more.
 AGAIN_MARK = b"@again"
 HOTPLUG = ",slots=8,maxmem=64G"
-KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M "
+KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 oops=panic log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
                "printk.devkmsg=on no_timer_check")
 
@@ -112,6 +112,22 @@ class Machine:
         self.args += ["-drive", f"file={path},if=none,id=disk,format=raw,"
                       "snapshot=on,cache=unsafe",
                       "-device", "virtio-blk-pci,drive=disk"]
+
+    def empty_disk(self, number, size, path):
+        """Give it one more disk, empty at its first boot."""
+        if not path.exists():
+            path.touch()
+            os.truncate(path, int(size[:-1]) * (1 << (30 if size[-1] == "G"
+                                                      else 20)))
+        self.args += ["-drive", f"file={path},if=none,id=more{number},"
+                      "format=raw,cache=unsafe,discard=unmap",
+                      "-device", f"virtio-blk-pci,drive=more{number},"
+                      f"serial=more{number}"]
+
+    def share(self, folder):
+        """Give it a folder of this machine, to read and to write."""
+        self.args += ["-virtfs", f"local,path={folder},mount_tag=share,"
+                      "security_model=none,multidevs=remap"]
 
     def wire(self, path, role):
         """Join this guest to its peer by a datagram socket of each."""

@@ -98,16 +98,27 @@ def guest_name(path, roots):
     return f"/lib/{os.path.basename(path)}"
 
 
+def library_folders(top):
+    """Return where packages that are unpacked in a folder have libraries.
+
+    Some have one of their own and name it in their programs (RUNPATH), which
+    is right once they are installed.
+    """
+    bases = [f"{top}{d}/x86_64-linux-gnu" for d in ("/usr/lib", "/lib")]
+    own = [os.path.dirname(f) for b in bases
+           for f in glob.glob(f"{b}/*/lib*.so.*")]
+    return bases + sorted(set(own))
+
+
 def libraries(path, roots):
     """Yield the shared libraries of a program, as the loader resolves them."""
-    search = [f"{t}{d}" for t in roots if str(t) != "/" for d in
-              ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-               "/usr/lib/x86_64-linux-gnu/ndctl")]
+    search = [f for t in roots if str(t) != "/" for f in library_folders(t)]
     env = dict(os.environ, LD_LIBRARY_PATH=":".join(search))
     text = subprocess.run(["ldd", path], capture_output=True, text=True,
                           env=env, check=False).stdout
-    if "not found" in text:
-        raise cache.Skip(f"{path} lacks a shared library")
+    lacking = re.findall(r"(\S+) => not found", text)
+    if lacking:
+        raise cache.Skip(f"{path} lacks {', '.join(sorted(set(lacking)))}")
     for lib in re.findall(r"(/\S+) \(0x", text):
         yield guest_name(lib, roots), os.path.realpath(lib)
 
@@ -133,15 +144,15 @@ def add_python(files, names):
         files.add_elf(guest_name(path, files.roots), path)
 
 
-def base_files(sets):
-    files = Files(apt.sysroot(sorted(set(words(sets, "packages")))))
+def base_files(sets, packages, programs):
+    files = Files(apt.sysroot(sorted({*words(sets, "packages"), *packages})))
     busybox = files.locate("/bin/busybox") + files.locate("/usr/bin/busybox")
     files.files["/bin/busybox"] = busybox[0]
     applets = subprocess.run([busybox[0], "--list"], capture_output=True,
                              text=True, check=True).stdout.split()
     for applet in applets:
         files.links[f"/bin/{applet}"] = "busybox"
-    for name in words(sets, "programs"):
+    for name in [*words(sets, "programs"), *programs]:
         files.program(name)
     for pattern in words(sets, "files"):
         files.pattern(pattern)
@@ -219,9 +230,9 @@ def stage_modules(kernel, paths, top):
     apt.run(["depmod", "-b", str(top), kernel.version])
 
 
-def base(kernel, sets, extra_modules):
+def base(kernel, sets, extra_modules, packages=(), programs=()):
     """Return the folder of the base archive: base.cpio and its modules."""
-    files = base_files(sets)
+    files = base_files(sets, packages, programs)
     names = words(sets, "modules") + list(extra_modules)
     paths = Modules(kernel.modules).closure(names)
     key = cache.digest(

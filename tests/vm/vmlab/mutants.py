@@ -24,7 +24,7 @@ def declaration(variable, names):
 def definition(variable):
     """Return what one source needs: the parameter."""
     return (f"unsigned int {variable};\n"
-            f"module_param_named(mutant, {variable}, uint, 0444);\n")
+            f"module_param_named(mutant, {variable}, uint, 0644);\n")
 
 
 def mutate(folder, edits):

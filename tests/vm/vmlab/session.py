@@ -31,7 +31,8 @@ BOOTS = 3
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "fault.sh",
        "fs.sh", "bricks.sh", "md.sh", "reboot.sh", "load.sh", "fio.sh",
-       "interop.sh", "power.sh", "powerfs.sh", "run-cases", "switch-root")
+       "interop.sh", "power.sh", "powerfs.sh", "probe.sh", "run-cases",
+       "switch-root")
 
 
 class Session:
@@ -58,6 +59,8 @@ class Session:
                "MTU": self.options.mtu,
                "KIND": self.kernel.name,
                "ROOT": group[0].root,
+               "DISKS": len(group[0].disk) or "",
+               "SHARE": "yes" if group[0].share else "",
                "SHELL_WANTED": "yes" if self.options.shell else "",
                "CASES": " ".join(f"{c.name}:{self.limit(c)}" for c in group)}
         env.update(word.split("=", 1) for word in self.options.set)
@@ -67,6 +70,8 @@ class Session:
         self.add_programs(archive, case_files.union(group, "bin"))
         for name in case_files.union(group, "files"):
             archive.copy(f"vm/files/{os.path.basename(name)}", TOP / name)
+        if group[0].tree:
+            add_tree(archive, group[0].tree)
         for name in self.options.put:
             archive.copy(f"vm/files/{os.path.basename(name)}", name)
         self.add_modules(archive, base)
@@ -124,6 +129,10 @@ class Session:
             dimms = max((c.nvdimm for c in group), key=len)
             for number, dimm in enumerate(dimms):
                 machine.nvdimm(number, dimm, work / f"nvdimm{number}")
+            for number, size in enumerate(group[0].disk):
+                machine.empty_disk(number, size, work / f"disk{number}")
+        if group[0].share:
+            machine.share(group[0].share)
         if group[0].guests == 2:
             machine.wire(work / "wire", role)
         if group[0].root:
@@ -135,7 +144,9 @@ class Session:
         if self.options.shell and group[0].guests > 1:
             raise ValueError("--shell is for cases of one guest")
         sets = initramfs.expand(case_files.union(group, "needs"))
-        base = initramfs.base(self.kernel, sets, self.more_modules(group))
+        base = initramfs.base(self.kernel, sets, self.more_modules(group),
+                              case_files.union(group, "packages"),
+                              case_files.union(group, "programs"))
         guests = []
         for role in ROLES[:group[0].guests]:
             over, initrd = work / f"{role}.cpio", work / f"{role}.initrd"
@@ -239,14 +250,26 @@ def wait_for_end(guests, limit_s):
         time.sleep(POLL_S)
 
 
+def add_tree(archive, folder):
+    """Add a folder's files, below /vm/tree."""
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        if path.is_file():
+            archive.copy(f"vm/tree/{path.relative_to(folder)}", path)
+
+
 def add_installed(archive, build):
-    """Add what "meson install" installs, below /install."""
+    """Add what "meson install" installs, below /install.
+
+    /lib of the guest's system is a link to /usr/lib.
+    """
     with tempfile.TemporaryDirectory(prefix="kfbrick-install.") as work:
         apt.run(["meson", "install", "-C", str(build), "--no-rebuild",
                  "--quiet", "--destdir", work])
         for path in sorted(pathlib.Path(work).rglob("*")):
+            name = str(path.relative_to(work))
             if path.is_file():
-                archive.copy(f"install/{path.relative_to(work)}", path)
+                name = f"usr/{name}" if name.startswith("lib/") else name
+                archive.copy(f"install/{name}", path)
 
 
 def same_device(one, two):

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The known ways to break the client in user space, for tests/mutate."""
+from mutants import Mutant
+
+LIB = "initiator/lib"
+CORE = "initiator/core"
+UNIT = "tests/unit/initiator/test-"
+COPY = UNIT + "core-retain"
+COPIES = UNIT + "core-retain_queues"
+LIST = UNIT + "core-list"
+
+CLIENT_MUTANTS = {
+    "flush-answered-by-an-older-one": Mutant(
+        "flushing", "control.c",
+        "kfbl_flush_answered(k, q->index, call->flush_id, outcome);",
+        "kfbl_flush_answered(k, q->index, k->flush[q->index].last_id, outcome);",
+        UNIT + "lib-resume", folder=LIB),
+    "failed-flush-leaves-nothing-dirty": Mutant(
+        "flushing", "kfb_flush.c",
+        "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
+        "\t\t\tkfb_dirty_merge(&queue->dirty, &op->dirty);\n",
+        "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
+        "\t\t\tqueue->flushed = op->covers;\n",
+        UNIT + "core-client_model", folder=CORE),
+    "failed-flush-is-not-told": Mutant(
+        "flushing", "flush.c", "k->untold_error = -EIO;", "",
+        UNIT + "lib-doubt", folder=LIB),
+    "failed-flush-is-told-to-a-durable-write": Mutant(
+        "flushing", "flush.c", "if (!op->durable)", "if (1)",
+        UNIT + "lib-doubt", folder=LIB),
+    "flush-that-begins-again-forgets": Mutant(
+        "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
+        "\tticket->waiting = 0;\n\tticket->error = 0;\n",
+        UNIT + "lib-flush", folder=CORE),
+    "core-ticket-that-begins-again-forgets": Mutant(
+        "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
+        "\tticket->waiting = 0;\n\tticket->error = 0;\n",
+        UNIT + "core-flush", folder=CORE),
+    "flush-without-ops-ends-well": Mutant(
+        "flushing", "flush.c", "finish(k, op, op->ticket.error);\n}",
+        "finish(k, op, 0);\n}", UNIT + "lib-flush", folder=LIB),
+    "flush-begins-with-an-old-error": Mutant(
+        "flushing", "flush.c", "kfb_flush_ticket_init(&op->ticket);", "",
+        UNIT + "lib-flush", folder=LIB),
+    "late-refusal-of-a-flush-is-not-told": Mutant(
+        "flushing", "control.c", "if (outcome->op == KFB_OP_FLUSH)", "if (0)",
+        UNIT + "lib-doubt", folder=LIB),
+    "late-page-ends-its-mapping": Mutant(
+        "sessions", "control.c", "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
+        "req->op == KFB_OP_MAP;", UNIT + "lib-resume", folder=LIB),
+    "join-believed-without-proof": Mutant(
+        "proofs", "kfb_engine_join.c",
+        "if (!kfb_auth_equal(proof, accept->proof, sizeof(proof)))", "if (0)",
+        UNIT + "core-squatter", folder=CORE),
+    "accept-proof-of-any-join": Mutant(
+        "proofs", "kfb_auth.c",
+        "fields_add(&fields, hello, KFB_HELLO_BYTES);\n\tfields_add(&fields, &unproven",
+        "fields_add(&fields, hello, 4);\n\tfields_add(&fields, &unproven",
+        UNIT + "core-engine", folder="proto"),
+    "refused-auth-ends-the-client": Mutant(
+        "proofs", "kfb_client.c", "rc == -ESTALE && !out->status", "rc == -EKEYREJECTED",
+        UNIT + "core-squatter", folder=CORE),
+    "stale-ends-what-is-kept": Mutant(
+        "proofs", "kfb_client_ask.c", "q->engine = c->kept;",
+        "kfb_engine_init(&q->engine, &c->kept.config, c->kept.tx);",
+        UNIT + "core-squatter", folder=CORE),
+    "former-session-not-named": Mutant(
+        "proofs", "kfb_client_ask.c", "config.former_session_id = c->session_id;", "",
+        UNIT + "core-squatter", folder=CORE),
+    "time-runs-while-away": Mutant(
+        "sessions", "kfb_engine.c", "if (call->abandoned || call->resend ||",
+        "if (call->abandoned ||", UNIT + "core-client", folder=CORE),
+    # Copies of writes, and which of their bytes are written again.
+    "copies-meet-writes-under-way": Mutant(
+        "replay", "kfb_retain.c", "\tif (r->n_flight)\n\t\treturn -EBUSY;\n", "",
+        COPIES, folder=CORE),
+    "older-copies-are-written": Mutant(
+        "replay", "kfb_retain.c", "\t\tkfb_cut(r, at);\n",
+        "\t\tat->newer = copy_at(r, at->newer)->older;\n", COPIES, folder=CORE),
+    "failed-writes-hide-copies": Mutant(
+        "replay", "kfb_retain.c", "if (newer->state != KFB_COPY_KEPT || newer->va > last",
+        "if (newer->va > last", COPIES, folder=CORE),
+    "what-is-flushed-is-written": Mutant(
+        "replay", "kfb_retain.c", "copy->state == KFB_COPY_KEPT && copy->done > r->safe",
+        "copy->state == KFB_COPY_KEPT && copy->done", COPIES, folder=CORE),
+    "fua-is-not-durable": Mutant(
+        "replay", "kfb_retain.c", "\tcopy_at(r, id)->done = 0;\n\ttrim(r);\n", "",
+        COPIES, folder=CORE),
+    "fua-hides-nothing": Mutant(
+        "replay", "kfb_retain.c", "copy_at(r, id)->done = 0;\n",
+        "r->bytes -= copy_at(r, id)->len;\n\tcopy_at(r, id)->state = KFB_COPY_VOID;\n",
+        COPIES, folder=CORE),
+    "rest-behind-a-newer-copy-is-left": Mutant(
+        "replay", "kfb_retain.c", "\tat->offset += n;\n\tat->len -= n;\n",
+        "\tat->offset += at->len;\n\tat->len = 0;\n",
+        COPIES, folder=CORE),
+    "bytes-before-a-newer-copy-are-left": Mutant(
+        "replay", "kfb_retain.c", "\t\tat->len = newer->va - va;\n\t\treturn;\n",
+        "\t\tat->offset += newer->va - va;\n\t\tat->len -= newer->va - va;\n\t\treturn;\n",
+        COPIES, folder=CORE),
+    "flush-covers-what-was-written-again": Mutant(
+        "replay", "kfb_retain.c", "copy_at(r, id)->done = r->clock;", ";", COPY, folder=CORE),
+    "newer-copies-go-first": Mutant(
+        "replay", "kfb_retain.c",
+        "if (copy->state == KFB_COPY_POSTED || kfb_is_due(r, copy))\n\t\t\treturn;",
+        "if (copy->state == KFB_COPY_POSTED)\n\t\t\treturn;", COPIES, folder=CORE),
+    "two-writes-to-the-same-bytes": Mutant(
+        "replay", "kfb_retain.c", " || is_in_flight(r, va, last))", ")",
+        COPY, folder=CORE),
+    "blocks-of-one-list-are-one-block": Mutant(
+        "replay", "kfb_retain.c", "newer->va > last || end < va)", "0)",
+        COPIES, folder=CORE),
+    "copy-crosses-blocks": Mutant(
+        "replay", "kfb_retain.c",
+        "\tif ((va ^ last) >> KFB_BLOCK_SHIFT)\n\t\treturn -EINVAL;\n", "", COPY, folder=CORE),
+    "gone-numbers-are-others": Mutant(
+        "replay", "kfb_retain.c", "return id >= r->tail && id < r->head && copy_at",
+        "return copy_at", COPY, folder=CORE),
+    "looks-on-without-end": Mutant(
+        "replay", "kfb_retain.c", "\t\tif (!steps)\n\t\t\treturn -EAGAIN;\n", "",
+        COPY, folder=CORE),
+    "passed-copies-are-no-steps": Mutant(
+        "replay", "kfb_retain.c", "kfb_go_to(at, at->id + 1);\n",
+        "kfb_go_to(at, at->id + 1);\n\t\t\tsteps++;\n", COPY, folder=CORE),
+    "what-came-meanwhile-hides-nothing": Mutant(
+        "replay", "kfb_retain.c", "if (!at->len || at->head != r->head)", "if (!at->len)",
+        COPY, folder=CORE),
+    # What a brick may answer to LIST.
+    "list-may-be-short": Mutant(
+        "hostile bricks", "kfb_list.c", "return reply->n_extents == page_max(list) &&",
+        "return", LIST, folder=CORE),
+    "list-may-stand-still": Mutant(
+        "hostile bricks", "kfb_list.c", "reply->cursor >> shift >= at", "1", LIST, folder=CORE),
+    "list-rises-by-bytes": Mutant(
+        "hostile bricks", "kfb_list.c", "if (!mine && reply->cursor & BLOCK_MASK)",
+        "if (0)", LIST, folder=CORE),
+    "list-may-overlap": Mutant(
+        "hostile bricks", "kfb_list.c", " || first < from)", ")", LIST, folder=CORE),
+    "list-of-any-mappings": Mutant(
+        "hostile bricks", "kfb_list.c", "extent->mapping_id < from ? 0 :", "0 ? 0 :",
+        LIST, folder=CORE),
+    "list-is-not-checked": Mutant(
+        "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",
+        UNIT + "lib-control", folder=LIB),
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A brick whose medium has failed, which it says in answer to a FLUSH: what that
+ * covered is in doubt, and somebody is told before anything is durable again.
+ */
+#include "lib_fixture.h"
+
+#include <errno.h>
+
+static uint8_t buffer[4096];
+static struct kfbrick_memory *memory;
+
+static int setup(void **state)
+{
+	struct kfbrick_config config;
+
+	lib_setup(state);
+	config = lib_config();
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	assert_int_equal(
+		kfbrick_memory_register(k, buffer, sizeof(buffer), &memory), 0);
+	lib_map(2);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+	return 0;
+}
+
+/* So many FLUSHes are refused, and then none; 0: all. */
+static void fail_medium(uint32_t flushes)
+{
+	rules->refuse_status = KFB_ST_IO;
+	rules->refuse_max = flushes;
+	rules->refuse_op = KFB_OP_FLUSH;
+}
+
+/* Another run of the brick, to which mappings and unflushed writes are brought. */
+static void restart(void)
+{
+	rules->instance_id++;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+}
+
+static void wait_for_flushes(unsigned int n)
+{
+	while (fake_brick_seen(brick, KFB_OP_FLUSH) < n)
+		assert_int_equal(kfbrick_ping(k), 0);
+}
+
+static void a_failed_flush_says_that_the_medium_failed(void **state)
+{
+	fail_medium(0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	lib_says("the medium failed");
+	lib_says("in doubt");
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(fake_brick_last_flush(brick).ranges[0].va, FAKE_VA);
+}
+
+/* The library flushes by itself what has outlived an instance. */
+static void a_failed_flush_that_nobody_asked_for_fails_the_next(void **state)
+{
+	fail_medium(1);
+	restart();
+	wait_for_flushes(1);
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	lib_says("the medium failed");
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+/* It covered what others had written. */
+static void a_durable_write_that_fails_fails_the_next_flush(void **state)
+{
+	fail_medium(1);
+	assert_int_equal(kfbrick_post_write_durable(k, FAKE_VA + 4096, buffer,
+						    512, NULL),
+			 0);
+	assert_int_equal(lib_collect().error, -EIO);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+static void a_flush_that_fails_is_no_news_to_a_durable_write(void **state)
+{
+	fail_medium(1);
+	restart();
+	wait_for_flushes(1);
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_post_write_durable(k, FAKE_VA + 4096, buffer,
+						    512, NULL),
+			 0);
+	assert_int_equal(lib_collect().error, 0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+}
+
+/* Nobody waits for that answer any more, but what it says is true. */
+static void what_an_old_answer_says_of_the_medium_is_told(void **state)
+{
+	rules->drop_once = KFB_OP_FLUSH;
+	fail_medium(1);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 3);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+static void what_a_late_answer_says_of_the_medium_is_told(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.timeout_ms = SHORT_TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(1);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+	fail_medium(1);
+	rules->hold_op = KFB_OP_FLUSH;
+	assert_int_equal(kfbrick_flush(k), -ETIMEDOUT);
+	rules->hold_op = 0;
+	wait_for_flushes(2);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+/* What a failed flush has covered counts as not flushed. */
+static void what_is_in_doubt_is_lost_with_the_power_epoch(void **state)
+{
+	struct kfbrick_range lost[2];
+
+	fail_medium(0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	rules->refuse_op = 0;
+	rules->power_epoch++;
+	restart();
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	lib_says("lost");
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_losses(k, lost, 2), 1);
+	assert_int_equal(lost[0].va, FAKE_VA);
+	assert_int_equal(lost[0].len, 1);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_failed_flush_says_that_the_medium_failed),
+		CASE(a_failed_flush_that_nobody_asked_for_fails_the_next),
+		CASE(a_durable_write_that_fails_fails_the_next_flush),
+		CASE(a_flush_that_fails_is_no_news_to_a_durable_write),
+		CASE(what_an_old_answer_says_of_the_medium_is_told),
+		CASE(what_a_late_answer_says_of_the_medium_is_told),
+		CASE(what_is_in_doubt_is_lost_with_the_power_epoch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# What comes between two steps of the driver, and what fails for a moment only:
+# forced by a probe. KFB_PARTS: some of its parts, by name.
+# NEEDS: rdma nvdimm fs
+# KO: kfabric_core kfabric_verbs kfabric_tcp kfbrick kfi_probe
+# BIN: brickd brickctl
+# GROUP: kfbrick
+# NVDIMM: 160M persist=mem-ctrl
+# MEM: 2G
+# TIMEOUT: 900
+
+LONG_S=${KFB_LONG_S:-200}
+SEG=16384 # bytes that can be mapped as one, of a device of the last part
+
+resize() { # resize N: blocks
+	brickctl attach --resize "$DISK" --size "$1" >/tmp/resize.out 2>&1
+}
+
+KIB=32    # of a write: eight pages
+
+put() { # put BLOCK: its beginning
+	dd if=/tmp/input of="$DISK" bs=${KIB}k count=1 \
+		seek=$(($1 * 2048 / KIB)) oflag=direct conv=notrunc
+}
+
+holds() { # holds BLOCK
+	dd if="$DISK" bs=${KIB}k count=1 skip=$(($1 * 2048 / KIB)) iflag=direct \
+		2>/dev/null | cmp -n $((KIB << 10)) - /tmp/input
+}
+
+held_or_over() { # held_or_over FUNCTION PROCESS
+	probed_above "$1" 0 || is_over "$2"
+}
+
+# Work that is queued when nobody waits for it any more runs on what is freed. It
+# is queued under the lock that the end of the session takes: there is nothing in
+# between, or else somebody is held there now, and detached under his feet.
+resize_detach() {
+	check "a disk is attached" attach_disk --size 4 --queues 1 || exit
+	probe count kfbk_map_work
+	probe delay wait_for_completion 500 by=kfbk_resize_wait
+	probe hold queue_work_on by=kfbk_resize_wait
+	resize 8 &
+	_resizer=$!
+	check "it is to grow" wait_for $LONG_S \
+		held_or_over queue_work_on $_resizer
+	check "it is detached" detach_disk
+	_runs=$(probed kfbk_map_work)
+	probe release
+	check "who let it grow is answered" wait_for $LONG_S is_over $_resizer
+	check "no work is done for it after that" \
+		test "$(probed kfbk_map_work)" -eq "$_runs"
+	probe clear
+}
+
+open_it() { # and keep it open
+	(exec 3<"$DISK" && : >/tmp/opened && exec sleep 600) 2>/tmp/open.err &
+	OPENER=$!
+}
+
+# Between the look at who has the disk open and its end nobody can open it.
+open_detach() {
+	check "a disk is attached" attach_disk --size 4 --queues 1 || exit
+	rm -f /tmp/opened
+	probe delay kfbk_move 4000 by=brickctl
+	brickctl detach "$DISK" >/tmp/detach.out 2>&1 &
+	_detacher=$!
+	check "it is about to be detached" wait_for $LONG_S \
+		probed_above kfbk_move 0
+	open_it
+	wait $_detacher
+	_status=$?
+	check "nobody has opened what was detached" eval \
+		"[ ! -e /tmp/opened ] || [ $_status -ne 0 ]"
+	check "who comes too late is refused" wait_for $LONG_S is_over $OPENER
+	kill $OPENER 2>/dev/null
+	probe clear
+	[ $_status -eq 0 ] || check "it is detached" detach_disk
+}
+
+# Who sends a uevent may wait for who waits for memory; what is written back to
+# free some may need the map work.
+uevent() {
+	ctl free 0x0+8 >/tmp/free.out 2>&1
+	check "a thin disk is attached" attach_disk --size 4 --queues 1 \
+		--thin || exit
+	probe hold kobject_uevent_env arg1=2 # KOBJ_CHANGE
+	resize 8 &
+	_resizer=$!
+	check "it grows, and its uevent has to wait" wait_for $LONG_S \
+		probed_above kobject_uevent_env 0
+	put 2 >/tmp/dd.out 2>&1 &
+	_writer=$!
+	check "a block's first write does not" wait_for 60 is_over $_writer
+	probe release
+	wait $_writer
+	check "who let it grow is answered" wait_for $LONG_S is_over $_resizer
+	check "it has grown" test "$(cat "$CTL/blocks")" -eq 8
+	check "it holds what was written" holds 2
+	probe clear
+	check "it is detached" detach_disk
+}
+
+# Memory that cannot be mapped for the device now can be later, although nothing
+# else is under way whose end would tell.
+dma_is_short() { # dma_is_short TIMES COMMAND...: so often in a row
+	_times=$1
+	shift
+	probe return kfiv_dma_map 0 times="$_times"
+	"$@" || return
+	_failed=$(probed kfiv_dma_map)
+	probe clear
+	echo "$_failed mappings failed"
+	[ "$_failed" -eq "$_times" ]
+}
+
+dma() {
+	check "a disk with copies of writes is attached" attach_disk --size 4 \
+		--queues 1 --retain-mb 8 || exit
+	check "a write waits until its memory can be mapped" \
+		dma_is_short 5 put 0
+	check "so does a read" dma_is_short 5 holds 0
+	check "so does a flush" dma_is_short 3 xfs_io -c fsync "$DISK"
+	check "it is written" put 1
+	check "the brick is killed" kill_brick
+	another_boot
+	# Of a copy each page is one; arg3: DMA_TO_DEVICE. The first copy has the
+	# tenth, so that nothing is under way whose end would tell.
+	probe return kfiv_dma_map 0 arg3=1 every=10
+	check "it serves again, and every tenth mapping fails" serve_brick
+	check "the disk is up" wait_for $LONG_S state_is up
+	check "its copies were written again" \
+		test "$(retained replayed)" -gt 0
+	check "they are flushed" xfs_io -c fsync "$DISK"
+	check "mappings have failed" probed_above kfiv_dma_map 0
+	probe clear
+	check "it holds what was written" eval "holds 0 && holds 1"
+	check "it is detached" detach_disk
+	same_boot
+}
+
+reads_zeroes() {
+	dd if="$DISK" bs=1M count=8 iflag=direct 2>/dev/null |
+		cmp -n $((8 << 20)) - /dev/zero
+}
+
+# A device for which little can be mapped as one, as in a guest whose memory is
+# encrypted: the disk says so, and asks for no more.
+limits() {
+	check "the brick stops" stop_brick
+	check "its device goes" rdma link delete rxe0
+	probe return kfiv_max_mapping $SEG
+	check "and comes with bounce buffers" rxe_setup rxe0 dummy0
+	check "the brick serves again" serve_brick
+	check "a disk is attached" attach_disk --size 4 --queues 1 || exit
+	probe clear
+	_queue=${CTL%/kfbrick}/queue
+	check "it says how large its segments may be" \
+		test "$(cat "$_queue/max_segment_size")" -eq $SEG
+	check "it is written" dd if=/tmp/input of="$DISK" bs=4M count=2 \
+		oflag=direct conv=notrunc
+	check "it holds that" eval "dd if=$DISK bs=4M count=2 iflag=direct \
+		2>/dev/null | cmp -n $((8 << 20)) - /tmp/input"
+	check "whole blocks are zeroed" xfs_io -d -c "fzero 0 8m" "$DISK"
+	check "they read as zeroes" reads_zeroes
+	# Else the kernel writes pages of zeroes itself.
+	check_fails "no request to zero them has failed" \
+		eval "dmesg | grep 'I/O error, dev ${DISK#/dev/}'"
+	check "it is detached" detach_disk
+}
+
+disk_setup
+probe_setup
+head -c $((8 << 20)) /dev/urandom >/tmp/input
+parts="resize_detach open_detach uevent"
+[ "$PROVIDER" != verbs ] || parts="$parts dma limits"
+for part in ${KFB_PARTS:-$parts}; do
+	$part
+done
+probe_end
+disk_end
