@@ -39,7 +39,7 @@ diag "connections $(prey taken), refused $(prey refused)," \
 	"messages $(prey messages)"
 check "no byte landed where it must not" test "$(prey bad)" = 0
 check "the kernel has not grown by 4 MiB" kernel_below $((_before + 4096))
-check "a broken rule is in the log" sh -c 'dmesg | grep -q "connection .* ends:"'
+check "a broken rule is in the log" eval 'case_log | grep -q "connection .* ends:"'
 check "the prey unloads" rmmod kfi_prey
 check "no object is left open" wait_for 10 fabric_idle
 check "the provider unloads" rmmod kfabric_tcp

@@ -81,6 +81,6 @@ check "a reader must say so" says "outside this client's grants" brickctl \
 check "the driver unloads with disks attached" rmmod kfbrick
 check "they are gone" no_disk
 check "the key is in no log" \
-	eval '! dmesg | grep -q 12345678 && ! grep -q 12345678 $BRICK_LOG'
+	eval '! case_log | grep -q 12345678 && ! grep -q 12345678 $BRICK_LOG'
 check "no object is left open" wait_for 30 fabric_idle
 check "brickd stops" stop_brick

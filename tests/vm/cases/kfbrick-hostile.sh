@@ -52,7 +52,7 @@ lists() {
 }
 
 told() { # lines of the kernel's log about lost blocks
-	dmesg | grep -c 'kfbrick[0-9]*: the brick has lost'
+	case_log | grep -c 'kfbrick[0-9]*: the brick has lost'
 }
 
 # Each event is answered and asked for anew; the log has some lines of it, not all.

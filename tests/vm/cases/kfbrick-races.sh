@@ -166,7 +166,7 @@ limits() {
 	check "they read as zeroes" reads_zeroes
 	# Else the kernel writes pages of zeroes itself.
 	check_fails "no request to zero them has failed" \
-		eval "dmesg | grep 'I/O error, dev ${DISK#/dev/}'"
+		eval "case_log | grep 'I/O error, dev ${DISK#/dev/}'"
 	check "it is detached" detach_disk
 }
 

@@ -66,7 +66,7 @@ check_fails "a file larger than the brick is not written" fill_fs
 check "that is ENOSPC or what the file system makes of it" \
 	grep -qiE 'no space|input/output|i/o' /tmp/full
 check "the driver says ENOSPC to the file system" eval \
-	'dmesg | grep -qiE "critical space allocation|ENOSPC|error -28|lost async page write"'
+	'case_log | grep -qiE "critical space allocation|ENOSPC|error -28|lost async page write"'
 check "it is unmounted" umount /mnt
 check "it is detached" detach_disk
 disk_end

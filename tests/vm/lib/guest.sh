@@ -382,6 +382,10 @@ dmesg_since() { # dmesg_since TEXT: the log's lines from the last TEXT on
 		END { for (i = 0; i < n; i++) print line[i] }'
 }
 
+case_log() { # the log since this case began: others share the guest
+	dmesg_since "vm case $CASE begins"
+}
+
 # --- a brick in this guest, on the default port of verbs and tcp
 
 brick_key() { # brick_key STORE: to be served; client a has a key
