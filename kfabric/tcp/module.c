@@ -9,6 +9,7 @@
 
 struct workqueue_struct *ktcp_wq;
 struct workqueue_struct *ktcp_cm_wq;
+struct workqueue_struct *ktcp_listen_wq;
 DEFINE_MUTEX(ktcp_cm_lock);
 
 static void free_domain(struct kfid *fid)
@@ -152,10 +153,15 @@ static int __init ktcp_init(void)
 				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ktcp_cm_wq)
 		goto destroy_wq;
+	ktcp_listen_wq = alloc_workqueue("kfabric_tcp_listen", WQ_UNBOUND, 0);
+	if (!ktcp_listen_wq)
+		goto destroy_cm_wq;
 	ret = kfi_provider_register(&ktcp_prov);
 	if (ret)
-		goto destroy_cm_wq;
+		goto destroy_listen_wq;
 	return 0;
+destroy_listen_wq:
+	destroy_workqueue(ktcp_listen_wq);
 destroy_cm_wq:
 	destroy_workqueue(ktcp_cm_wq);
 destroy_wq:
@@ -166,6 +172,7 @@ destroy_wq:
 static void __exit ktcp_exit(void)
 {
 	kfi_provider_deregister(&ktcp_prov);
+	destroy_workqueue(ktcp_listen_wq);
 	destroy_workqueue(ktcp_cm_wq);
 	destroy_workqueue(ktcp_wq);
 }

@@ -187,7 +187,7 @@ static void meet(struct ktcp_pep *p, struct socket *sock)
 		sock_release(sock);
 		return;
 	}
-	queue_work(ktcp_cm_wq, &h->work);
+	queue_work(ktcp_listen_wq, &h->work);
 }
 
 /* What arrived before this is found by whoever reads. */
@@ -220,7 +220,7 @@ static void listener_ready(struct sock *sk)
 	p = sk->sk_user_data;
 	/* Accepted sockets inherit callback and pointer. */
 	if (p && sk->sk_state == TCP_LISTEN)
-		queue_work(ktcp_cm_wq, &p->accept_work);
+		queue_work(ktcp_listen_wq, &p->accept_work);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -60,7 +60,12 @@
 
 extern struct kfi_provider ktcp_prov;
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */
-extern struct workqueue_struct *ktcp_cm_wq; /* connections; may wait */
+extern struct workqueue_struct *ktcp_cm_wq; /* connecting; may wait */
+/*
+ * Listeners'; may wait for strangers, so it has no rescuer: that would take all
+ * that is due and wait for one of them after the other.
+ */
+extern struct workqueue_struct *ktcp_listen_wq;
 extern struct mutex ktcp_cm_lock;
 
 struct ktcp_domain {
