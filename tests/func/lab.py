@@ -52,6 +52,18 @@ def run(*words, stdin=None, timeout=COMMAND_S):
                           timeout=timeout, check=False, env=environment())
 
 
+def why_no_loop():
+    """Why there are no loop devices, or None."""
+    if os.geteuid():
+        return "loop devices take root"
+    if not shutil.which("losetup"):
+        return "there is no losetup"
+    done = run("losetup", "--find")
+    if done.returncode:
+        return done.stderr.decode().strip() or "no loop device is free"
+    return None
+
+
 class Brick:
     """One store, its configuration, and brickd when it runs."""
 
@@ -188,6 +200,18 @@ class FuncTest(unittest.TestCase):
         brick = Brick(self.folder / name, **parameters)
         self.bricks.append(brick)
         return brick
+
+    def loop(self, mib, name="disk"):
+        """A block device of so many MiB, and the file below it."""
+        reason = why_no_loop()
+        if reason:
+            self.skipTest(reason)
+        file = self.folder / name
+        with open(file, "wb") as disk:
+            disk.truncate(mib * MIB)
+        device = self.ok(run("losetup", "--find", "--show", file)).decode().strip()
+        self.addCleanup(run, "losetup", "--detach", device)
+        return device, file
 
     def ok(self, done):
         self.assertEqual(done.returncode, 0, done.stderr.decode())

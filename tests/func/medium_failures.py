@@ -20,7 +20,6 @@ import unittest
 import lab
 from comeback import Talker
 from failing_disk import DiskTest, TICK_S
-from slow_tier import run, why_no_loop
 
 BLOCK = lab.BLOCK
 IO = -errno.EIO
@@ -46,7 +45,7 @@ class Cell(DiskTest):
 
     def begin(self, **parameters):
         if self.slow_device:
-            parameters["slow"] = self.loop(2 * self.SLOW + 2)
+            parameters["slow"], _ = self.loop(2 * self.SLOW + 2)
         self.on_disk(**parameters)
         if self.slow_device:
             self.disk.through(self.b.slow)
@@ -64,20 +63,6 @@ class Cell(DiskTest):
         done = self.tier("demote", f"{FAST * BLOCK:#x}+{AT_REST}")
         self.assertEqual(done["moved"], AT_REST)
         self.epoch = self.b.json("info")["power_epoch"]
-
-    def loop(self, mib):
-        reason = why_no_loop()
-        if reason:
-            self.skipTest(reason)
-        file = self.folder / "disk"
-        with open(file, "wb") as disk:
-            disk.truncate(mib * lab.MIB)
-        done = run("losetup", "--find", "--show", file)
-        if done.returncode:
-            self.skipTest(f"losetup: {done.stderr.strip()}")
-        device = done.stdout.strip()
-        self.addCleanup(run, "losetup", "--detach", device)
-        return device
 
     def talker(self):
         talker = Talker(self.b.url, self.b)
@@ -587,7 +572,7 @@ class SlowFile(Cell):
         self.disk.await_log("failed=sync")
 
 
-@unittest.skipIf(why_no_loop(), why_no_loop() or "")
+@unittest.skipIf(lab.why_no_loop(), lab.why_no_loop() or "")
 class SlowDevice(SlowFile):
     slow_device = True
 

@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
 
@@ -18,22 +17,6 @@ import lab
 FAST, SLOW, BLOCKS = 8, 24, 20
 HEADERS = (0, 4096)
 TMPFS = pathlib.Path("/dev/shm")
-
-
-def run(*words):
-    return subprocess.run([str(w) for w in words], capture_output=True, text=True,
-                          check=False, timeout=lab.COMMAND_S)
-
-
-def why_no_loop():
-    """Why there are no loop devices, or None."""
-    if os.geteuid():
-        return "loop devices take root"
-    try:
-        done = run("losetup", "--find")
-    except FileNotFoundError:
-        return "there is no losetup"
-    return done.stderr.strip() or "no loop device is free" if done.returncode else None
 
 
 class SlowTier(lab.FuncTest):
@@ -124,7 +107,7 @@ class File(SlowTier):
         self.assertIn("no slow tier", self.offline("grow", b, "--slow", other.slow, status=1))
 
 
-@unittest.skipIf(why_no_loop(), why_no_loop() or "")
+@unittest.skipIf(lab.why_no_loop(), lab.why_no_loop() or "")
 class Device(SlowTier):
     def setUp(self):
         super().setUp()
@@ -132,18 +115,6 @@ class Device(SlowTier):
         if TMPFS.is_dir():
             self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-slow-", dir=TMPFS))
             self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def loop(self, mib, name="disk"):
-        """A block device of so many MiB, and the file below it."""
-        file = self.folder / name
-        with open(file, "wb") as disk:
-            disk.truncate(mib * lab.MIB)
-        done = run("losetup", "--find", "--show", file)
-        if done.returncode:
-            self.skipTest(f"losetup: {done.stderr.strip()}")
-        device = done.stdout.strip()
-        self.addCleanup(run, "losetup", "--detach", device)
-        return device, file
 
     def on_a_device(self):
         device, file = self.loop(2 * SLOW + 2)
@@ -154,7 +125,7 @@ class Device(SlowTier):
     def resize(self, device, file, mib):
         """What lies behind the end gives errors from now on."""
         os.truncate(file, mib * lab.MIB)
-        self.assertEqual(run("losetup", "--set-capacity", device).returncode, 0)
+        self.ok(lab.run("losetup", "--set-capacity", device))
 
     def tier(self, brick, *words):
         done = lab.run(lab.BRICKCTL, "--json", "--admin", brick.folder / "admin", "tier",
