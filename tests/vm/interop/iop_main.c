@@ -24,7 +24,7 @@ module_param(service, charp, 0444);
 MODULE_PARM_DESC(service, "port");
 static char *only = "";
 module_param(only, charp, 0444);
-MODULE_PARM_DESC(only, "run only the test of this name");
+MODULE_PARM_DESC(only, "run only the tests of these names, with commas");
 
 static bool strict;
 module_param(strict, bool, 0444);
@@ -95,14 +95,27 @@ bool iop_check(bool good, const char *format, ...)
 	return good;
 }
 
+/* How often @name is in @only, or, without a name, how many names are. */
+static unsigned int wanted(const char *name)
+{
+	const char *at = only;
+	unsigned int n = 0;
+	size_t len;
+
+	while (*at) {
+		len = strcspn(at, ",");
+		n += !name || (strlen(name) == len && !strncmp(at, name, len));
+		at += len + (at[len] == ',');
+	}
+	return n;
+}
+
 /* Return: false: nobody is there, who would not be there for others either. */
 static bool run_one(struct iop *t, const char *name, void (*run)(struct iop *))
 {
 	ktime_t begin = ktime_get();
 	int ret;
 
-	if (*only && strcmp(only, name))
-		return true;
 	ret = iop_open(t);
 	if (iop_check(!ret, "%s: connected (%d)", name, ret))
 		run(t);
@@ -126,12 +139,19 @@ static bool fits(const struct iop *t, enum who who)
 
 static void run_all(struct iop *t)
 {
+	unsigned int n = 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(tests); i++)
-		if (fits(t, tests[i].who) &&
-		    !run_one(t, tests[i].name, tests[i].run))
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (!fits(t, tests[i].who) || (*only && !wanted(tests[i].name)))
+			continue;
+		n++;
+		if (!run_one(t, tests[i].name, tests[i].run))
 			return;
+	}
+	if (*only)
+		iop_check(n == wanted(NULL),
+			  "%u of the %u named tests have run", n, wanted(NULL));
 	if (t->server)
 		iop_reject(t);
 	else

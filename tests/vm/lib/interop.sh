@@ -3,19 +3,22 @@
 # A kernel's provider and an unmodified libfabric program, in both roles. PEER is
 # the program, PEER_PROVIDER its name of the provider where that is another one.
 # STRICT is 1 where the peer's provider minds what it may not be sent, STEP that
-# of the alignments that are tried.
+# of the alignments that are tried, ONLY the names of the tests, with commas, or
+# nothing for all of them.
 
 PORT=7471
 PEER=ofi_peer
 PEER_PROVIDER=
 STRICT=0
 STEP=1
+ONLY=
 
 # interop ROLE PEER'S ROLE: the kernel's tests, then the peer's own points
 interop() {
 	check "$1: the kernel's end loads" \
 		modprobe kfi_interop role="$1" provider="$PROVIDER" \
-		node="$MEET" service="$PORT" strict="$STRICT" step="$STEP"
+		node="$MEET" service="$PORT" strict="$STRICT" step="$STEP" \
+		only="$ONLY"
 	dmesg_since "# interop begins" >/tmp/interop.log
 	ktap /tmp/interop.log
 	check "$1: the kernel's end unloads" rmmod kfi_interop
