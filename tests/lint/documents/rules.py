@@ -346,7 +346,7 @@ def named(words):
         elif word.startswith("--"):
             skips = "=" not in word and word in (
                 "--build", "--set", "--kernel", "--modules", "--bin", "--put", "--cases",
-                "--timeout", "--accel", "--mtu")
+                "--system", "--timeout", "--accel", "--mtu")
         elif re.fullmatch(r"[a-z][\w-]*", word):
             yield word
 

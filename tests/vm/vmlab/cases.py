@@ -10,7 +10,8 @@ Header lines have the form "# NAME: value":
   DISK     SIZE of a further disk, may be repeated
   MEM SMP  of each guest (default 512M, 2)      TIMEOUT  seconds (default 60)
   GUESTS   1, or 2 joined by a wire             NVDIMM   SIZE [align= ...]
-  BOOTS    how often it runs, with $BOOT 1, 2 ... and the same NVDIMMs
+  BOOTS    how often it runs, with $BOOT 1, 2 ... and the same NVDIMMs; with
+           ROOT the same disk, too, and rebooted in between
   GROUP    cases of one group share a boot      KERNEL   only on these kernels
   KARGS    for the kernel's command line        ALLOW    faults expected (regex)
   MANUAL   yes: runs only when it is named
@@ -175,9 +176,9 @@ def union(cases, field):
     return list(dict.fromkeys(w for c in cases for w in getattr(c, field)))
 
 
-def require(case, kernel, supplied, build):
+def require(case, kernel, supplied, installed):
     """Raise Skip when a case cannot run on this kernel with these files."""
-    if case.root and not build:
+    if case.root and not installed:
         raise cache.Skip("needs a build to install (--build)")
     if case.root and kernel == "debug":
         raise cache.Skip("the debug kernel boots no system: it knows neither "

@@ -26,6 +26,8 @@ END_GRACE_S = 5
 DONE_MARK = b"@done"
 # What a case prints to be killed with its guest, which is booted once more.
 AGAIN_MARK = b"@again"
+# What a kernel says last when its system was shut down for a reboot.
+RESTART_MARK = b"reboot: Restarting system"
 HOTPLUG = ",slots=8,maxmem=64G"
 KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 oops=panic log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
@@ -107,10 +109,11 @@ class Machine:
             f"mem-path={path},size={dimm.size},align={dimm.align}",
             "-device", f"nvdimm,id=nv{number},memdev=pmem{number}{label}"]
 
-    def disk(self, path):
-        """Give it a disk; what it writes there goes with the guest."""
+    def disk(self, path, keep):
+        """Give it a disk; what it writes there stays or goes with the guest."""
+        snapshot = "off" if keep else "on"
         self.args += ["-drive", f"file={path},if=none,id=disk,format=raw,"
-                      "snapshot=on,cache=unsafe",
+                      f"snapshot={snapshot},cache=unsafe",
                       "-device", "virtio-blk-pci,drive=disk"]
 
     def empty_disk(self, number, size, path):
@@ -199,6 +202,10 @@ class Guest:
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
+    def was_rebooted(self):
+        """Tell whether the system has shut down by itself, and to boot again."""
+        return not self.alive() and RESTART_MARK in self.console.read_bytes()
+
     def ends_with(self, mark):
         return mark in self.tap.read_bytes()[-len(mark) - 2:]
 
@@ -215,12 +222,16 @@ class Guest:
         self.process.kill()
         self.process.wait()
         self.earlier.append(self.lines())
-        console = self.folder / f"{self.role}-{len(self.earlier)}.console"
-        console.write_bytes(self.console.read_bytes())
+        self.keep_console(len(self.earlier))
         self.tap.write_bytes(b"")
         at = self.command.index("-append") + 1
         self.command[at] = set_boot(self.command[at], len(self.earlier) + 1)
         self.start()
+
+    def keep_console(self, boot):
+        """Put aside what the console said in a boot, before the next one."""
+        path = self.folder / f"{self.role}-{boot}.console"
+        path.write_bytes(self.console.read_bytes())
 
     def results(self):
         """Return the results of its cases; of all boots, if there are more.

@@ -3,7 +3,8 @@
 
 "6.1" is the machine's own Debian kernel package, "6.12" the one of the
 backports suite, "debug" a kernel built here. What is not installed is
-downloaded and unpacked in the cache; nothing is installed on the machine.
+downloaded and unpacked in the cache; nothing is installed on the machine. A
+system in a folder has a kernel of its own.
 """
 import dataclasses
 import os
@@ -37,6 +38,15 @@ def find(name):
     raise cache.Skip(f"no kernel is called {name}")
 
 
+def of_system(top):
+    """Return the kernel that is installed in a system's tree."""
+    images = sorted((top / "boot").glob(f"vmlinuz-*-{ARCH}"))
+    if len(images) != 1:
+        raise ValueError(f"{top}/boot has {len(images)} kernels, not one")
+    version = images[0].name.removeprefix("vmlinuz-")
+    return at(re.match(r"\d+\.\d+", version).group(0), version, top)
+
+
 def packaged(name, suite):
     """Use the newest kernel that a suite's packages offer."""
     with apt.Archive(suite) as archive:
@@ -68,7 +78,7 @@ def backported(name):
         fresh = cache.root() / "kernel" / version
         age_s = os.stat(stamp).st_mtime + KERNEL_KEEP_S
         if fresh.is_dir() and age_s > os.stat("/proc/self").st_mtime:
-            return in_cache(name, version, fresh)
+            return at(name, version, fresh)
     kernel = packaged(name, f"{apt.codename()}-backports")
     stamp.write_text(kernel.version + "\n")
     return kernel
@@ -91,10 +101,11 @@ def unpacked(archive, name, version):
             (part / "lib/modules").symlink_to("../usr/lib/modules")
         apt.run(["depmod", "-b", str(part), version])
 
-    return in_cache(name, version, cache.folder("kernel", version, make))
+    return at(name, version, cache.folder("kernel", version, make))
 
 
-def in_cache(name, version, top):
+def at(name, version, top):
+    """Return the kernel whose packages are unpacked in a folder."""
     return Kernel(name, version, top / f"boot/vmlinuz-{version}",
                   top / "lib/modules" / version,
                   top / f"usr/src/linux-headers-{version}")

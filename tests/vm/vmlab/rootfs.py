@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The root file system of guests that boot real systemd.
 
-A minimal Debian from the machine's mirror, as an ext4 image in the cache. The
-guest gets it with a snapshot over it, so every boot starts from the same.
+A minimal Debian from the machine's mirror, as an ext4 image in the cache, or
+a system in a folder, whose image the run makes. A guest that boots once gets it
+with a snapshot over it, so every boot starts from the same; one that boots more
+often keeps its own.
 """
 import shutil
 
@@ -13,7 +15,8 @@ PACKAGES = initramfs.HERE / "rootfs.packages"
 MASKED = (
     "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer",
     "e2scrub_all.timer", "e2scrub_reap.service", "fstrim.timer",
-    "getty@.service", "ndctl-monitor.service", "serial-getty@.service",
+    "getty-static.service", "getty@.service", "ndctl-monitor.service",
+    "serial-getty@.service",
     "systemd-firstboot.service", "systemd-hwdb-update.service",
     "systemd-logind.service", "systemd-machine-id-commit.service",
     "systemd-pstore.service", "systemd-random-seed.service",
@@ -44,7 +47,8 @@ ETC = {"machine-id": "0123456789abcdef0123456789abcdef\n", "hostname": "guest\n"
        "systemd/system/vm-cases.service": RUNNER,
        "systemd/system/vm-cases.target": TARGET}
 IMAGE_SIZE = "4G"  # mostly holes
-RECIPE = "1"  # rises when bootstrap(), trim() or configure() change
+SYSTEM_SIZE = "8G"
+RECIPE = "2"  # rises when bootstrap() or trim() change
 KERNEL_ARGS = "systemd.unit=vm-cases.target systemd.show_status=0"
 
 
@@ -74,36 +78,42 @@ def trim(top):
         path.unlink()
 
 
-def configure(top):
+def add_settings(archive):
+    """Add what has a system run the cases; it is laid over its root."""
     for name, text in ETC.items():
-        path = top / "etc" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_symlink():
-            path.unlink()
-        path.write_text(text)
+        archive.text(f"install/etc/{name}", text)
     for unit in MASKED:
-        link = top / "etc/systemd/system" / unit
-        link.unlink(missing_ok=True)
-        link.symlink_to("/dev/null")
-    (top / "vm").mkdir()
+        archive.link(f"install/etc/systemd/system/{unit}", "/dev/null")
+
+
+def make_image(top, disk, size):
+    """Make a file system of a tree."""
+    apt.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E",
+             "root_owner=0:0", "-d", str(top), str(disk), size])
 
 
 def image(kernel):
     """Return the image for a kernel: the system and all modules of sets.ini."""
     names = initramfs.words(initramfs.load_sets().sections(), "modules")
     paths = initramfs.Modules(kernel.modules).closure(names)
-    key = cache.digest(RECIPE, kernel.version, IMAGE_SIZE, *packages(), *paths,
-                       *MASKED, *ETC, *ETC.values())
+    key = cache.digest(RECIPE, kernel.version, IMAGE_SIZE, *packages(), *paths)
 
     def make(part):
         top = part / "root"
         bootstrap(top)
         trim(top)
         initramfs.stage_modules(kernel, paths, top / "usr")
-        configure(top)
-        disk = part / "root.ext4"
-        apt.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E",
-                 "root_owner=0:0", "-d", str(top), str(disk), IMAGE_SIZE])
+        make_image(top, part / "root.ext4", IMAGE_SIZE)
         shutil.rmtree(top)
 
     return cache.folder("rootfs", key, make) / "root.ext4"
+
+
+def own_image(kernel, system, work):
+    """Return an image that is this run's own, made before its first boot."""
+    disk = work / "root.ext4"
+    if not disk.exists() and system:
+        make_image(system, disk, SYSTEM_SIZE)
+    elif not disk.exists():
+        apt.run(["cp", "--sparse=always", image(kernel), disk])
+    return disk

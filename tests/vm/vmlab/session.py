@@ -7,8 +7,8 @@ import shutil
 import tempfile
 import time
 
-from . import (apt, cache, cases as case_files, cpio, guest, initramfs, rootfs,
-               tap)
+from . import (apt, cache, cases as case_files, cpio, guest, initramfs, modules,
+               rootfs, tap)
 
 HERE = initramfs.HERE
 TOP = HERE.parent.parent
@@ -59,6 +59,8 @@ class Session:
                "MTU": self.options.mtu,
                "KIND": self.kernel.name,
                "ROOT": group[0].root,
+               "BOOTS": group[0].boots,
+               "SYSTEM": "yes" if self.options.system else "",
                "DISKS": len(group[0].disk) or "",
                "SHARE": "yes" if group[0].share else "",
                "SHELL_WANTED": "yes" if self.options.shell else "",
@@ -66,7 +68,9 @@ class Session:
         env.update(word.split("=", 1) for word in self.options.set)
         archive.text("vm/env", "".join(f"{k}='{v}'\n" for k, v in env.items()))
         if group[0].root:
-            add_installed(archive, self.options.build)
+            rootfs.add_settings(archive)
+        if group[0].root and not self.options.system:
+            add_installed(archive, self.kernel, self.options.build)
         self.add_programs(archive, case_files.union(group, "bin"))
         for name in case_files.union(group, "files"):
             archive.copy(f"vm/files/{os.path.basename(name)}", TOP / name)
@@ -87,8 +91,8 @@ class Session:
 
     def add_modules(self, archive, base):
         """Add the project's modules and indices that know them."""
-        modules = [p for n, p in self.supplied.items() if n.endswith(".ko")]
-        if not modules:
+        supplied = [p for n, p in self.supplied.items() if n.endswith(".ko")]
+        if not supplied:
             return
         version = self.kernel.version
         with tempfile.TemporaryDirectory(prefix="kfbrick-ko.") as work:
@@ -100,7 +104,7 @@ class Session:
                 if path.name not in initramfs.INDEX_FILES:
                     path.unlink()
             (top / "updates").mkdir()
-            for path in modules:
+            for path in supplied:
                 shutil.copy(path, top / "updates" / path.name)
             # Most of them is debug information, which fills a small guest.
             apt.run(["strip", "--strip-debug", *top.glob("updates/*.ko")])
@@ -135,8 +139,11 @@ class Session:
             machine.share(group[0].share)
         if group[0].guests == 2:
             machine.wire(work / "wire", role)
-        if group[0].root:
-            machine.disk(rootfs.image(self.kernel))
+        if group[0].root and (self.options.system or group[0].boots > 1):
+            machine.disk(rootfs.own_image(self.kernel, self.options.system,
+                                          work), True)
+        elif group[0].root:
+            machine.disk(rootfs.image(self.kernel), False)
         return machine
 
     def prepare(self, group, work, boot):
@@ -187,10 +194,17 @@ class Session:
                 guests[0].process.wait()
                 return {}
             wait_for_end(guests, limit_s)
+            rebooted = [g.role for g in guests if g.was_rebooted()]
         finally:
             for one in guests:
                 one.stop()
-        return {g.role: g.results() for g in guests}
+        results = {g.role: g.results() for g in guests}
+        if group[0].root and boot < group[0].boots:
+            for one in guests:
+                one.keep_console(boot)
+                if one.role not in rebooted and results[one.role]:
+                    tap.note(results[one.role][-1], "the system did not shut down")
+        return results
 
     def emulator_failed(self, results, work):
         """Tell whether QEMU's fault ended a guest.
@@ -257,14 +271,21 @@ def add_tree(archive, folder):
             archive.copy(f"vm/tree/{path.relative_to(folder)}", path)
 
 
-def add_installed(archive, build):
+def add_installed(archive, kernel, build):
     """Add what "meson install" installs, below /install.
 
-    /lib of the guest's system is a link to /usr/lib.
+    /lib of the guest's system is a link to /usr/lib. Modules that are for
+    another kernel give way to those for the guest's.
     """
     with tempfile.TemporaryDirectory(prefix="kfbrick-install.") as work:
         apt.run(["meson", "install", "-C", str(build), "--no-rebuild",
                  "--quiet", "--destdir", work])
+        installed = pathlib.Path(work) / "lib/modules"
+        if installed.is_dir() and not (installed / kernel.version).is_dir():
+            shutil.rmtree(installed)
+            folder = installed / kernel.version / "updates/kfbrick"
+            folder.mkdir(parents=True)
+            modules.build(kernel, build, ["--copy-to", folder])
         for path in sorted(pathlib.Path(work).rglob("*")):
             name = str(path.relative_to(work))
             if path.is_file():
