@@ -185,6 +185,7 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	ep->cm = ops->cm;
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
+	ep->moved = ops->moved;
 	ep->domain = domain;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;

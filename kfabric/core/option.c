@@ -60,6 +60,16 @@ static int give(const void *value, size_t len, void *optval, size_t *optlen)
 	return 0;
 }
 
+static int give_moved(struct fid_ep *ep, void *optval, size_t *optlen)
+{
+	u64 moved;
+
+	if (!ep->moved)
+		return -ENOSYS;
+	moved = ep->moved(ep);
+	return give(&moved, sizeof(moved), optval, optlen);
+}
+
 int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		   size_t *optlen)
 {
@@ -76,6 +86,8 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		return give(&ep->flush_modes, sizeof(u32), optval, optlen);
 	case FI_OPT_COMP_LEVELS:
 		return give(&ep->comp_levels, sizeof(u64), optval, optlen);
+	case FI_OPT_MOVED_BYTES:
+		return give_moved(ep, optval, optlen);
 	default:
 		return -ENOSYS;
 	}

@@ -92,11 +92,17 @@ static const struct fi_ops_cm cm_ops = {
 	.getpeer = ep_getpeer,
 };
 
+static u64 ep_moved(struct fid_ep *fid)
+{
+	return ktcp_moved_bytes(to_ktcp_ep(fid));
+}
+
 static const struct kfi_ep_ops ep_ops = {
 	.fid = &ep_fid_ops,
 	.cm = &cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
+	.moved = ep_moved,
 };
 
 static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)

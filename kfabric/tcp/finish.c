@@ -14,6 +14,9 @@
 
 #include "tcp.h"
 
+/* How often in the time of an operation it is looked whether bytes move. */
+#define WATCH_DIV 4
+
 /* ---- the socket's callbacks ---------------------------------------------- */
 
 static void write_space(struct sock *sk)
@@ -128,32 +131,64 @@ static struct ktcp_op *oldest_locked(struct ktcp_ep *ep)
 	return op ? to_ktcp_op(op) : NULL;
 }
 
+u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
+{
+	const struct tcp_sock *tp;
+
+	if (!ep->sock)
+		return 0;
+	tp = tcp_sk(ep->sock->sk);
+	return READ_ONCE(tp->bytes_acked) + READ_ONCE(tp->bytes_received);
+}
+
+/* An operation's time does not run while bytes move: a link may be slow. */
+static unsigned long due_locked(struct ktcp_ep *ep, const struct ktcp_op *t)
+{
+	u32 timeout_ms = READ_ONCE(ep->post.ep.op_timeout_ms);
+	u64 moved = ktcp_moved_bytes(ep);
+	unsigned long due;
+
+	if (moved != ep->watched_bytes) {
+		ep->watched_bytes = moved;
+		ep->moved_at = jiffies;
+	}
+	due = ep->moved_at + msecs_to_jiffies(timeout_ms);
+	return time_after(due, t->deadline) ? due : t->deadline;
+}
+
+static void watch_until(struct ktcp_ep *ep, unsigned long due)
+{
+	u32 look_ms = READ_ONCE(ep->post.ep.op_timeout_ms) / WATCH_DIV;
+	long left = due - jiffies;
+
+	left = min_t(long, left, msecs_to_jiffies(look_ms));
+	ep->watched = true;
+	queue_delayed_work(ktcp_wq, &ep->watch_work, max(left, 1L));
+}
+
 /* Under post.lock, with an operation queued. */
 void ktcp_watch_locked(struct ktcp_ep *ep)
 {
-	long left;
-
-	if (ep->watched || ep->stopped)
-		return;
-	left = oldest_locked(ep)->deadline - jiffies;
-	ep->watched = true;
-	queue_delayed_work(ktcp_wq, &ep->watch_work, max(left, 1L));
+	if (!ep->watched && !ep->stopped)
+		watch_until(ep, due_locked(ep, oldest_locked(ep)));
 }
 
 void ktcp_watch_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep =
 		container_of(work, struct ktcp_ep, watch_work.work);
+	unsigned long due;
 	struct ktcp_op *t;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->watched = false;
 	t = oldest_locked(ep);
-	if (t && time_after_eq(jiffies, t->deadline))
+	due = t ? due_locked(ep, t) : 0;
+	if (t && time_after_eq(jiffies, due))
 		ktcp_break_locked(ep, ETIMEDOUT);
-	else if (t)
-		ktcp_watch_locked(ep);
+	else if (t && !ep->stopped)
+		watch_until(ep, due);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The tcp provider: the sender: answers that are due, then operations, one
- * after the other, until the socket takes no more.
+ * The tcp provider: the sender: answers that are due and operations take turns,
+ * one after the other, until the socket takes no more: a peer that reads all the
+ * time over a slow link must not keep operations back.
  *
  * Payload pages are given to the socket without a copy; they are the upper
  * layer's again when the peer has acknowledged the operation.
@@ -116,16 +117,19 @@ static bool load(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 	unsigned long irq;
+	bool answers;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	if (ep->broken || !ep->up)
 		goto unlock;
-	if (ep->answers_count) {
-		load_answer(ep);
-		goto unlock;
-	}
 	op = list_first_entry_or_null(&ep->tx, struct kfi_op, node);
-	if (op && (!(op->flags & FI_FENCE) || list_empty(&ep->sent)))
+	if (op && op->flags & FI_FENCE && !list_empty(&ep->sent))
+		op = NULL;
+	answers = ep->answers_count && (!op || !ep->s.was_answer);
+	ep->s.was_answer = answers;
+	if (answers)
+		load_answer(ep);
+	else if (op)
 		load_op(ep, op);
 unlock:
 	spin_unlock_irqrestore(&ep->post.lock, irq);

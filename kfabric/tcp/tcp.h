@@ -136,6 +136,7 @@ struct ktcp_answer {
 /* What is being sent. */
 struct ktcp_sender {
 	bool busy;
+	bool was_answer; /* what was sent last */
 	u8 head[TCPW_HDR_MAX];
 	u32 head_len;
 	u32 head_done;
@@ -185,6 +186,8 @@ struct ktcp_ep {
 	bool broken; /* complete everything with an error */
 	bool stopped; /* no work is to be queued any more */
 	bool watched; /* watch_work is pending */
+	u64 watched_bytes; /* that the socket had moved when it last looked */
+	unsigned long moved_at; /* jiffies: when they were more than before */
 	struct tcpw_ledger ledger; /* what the peer owes */
 	int why; /* error of the oldest operation; 0: ECANCELED */
 
@@ -225,6 +228,9 @@ int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		    u64 flags, struct fid_mr **mr);
 struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d, u64 key, u64 access,
 			     u64 offset, u64 len);
+
+/* What the socket has moved: sent and acknowledged, and received. */
+u64 ktcp_moved_bytes(const struct ktcp_ep *ep);
 
 /* socket.c */
 int ktcp_socket_open(int family, struct socket **sock);

@@ -132,6 +132,7 @@ static struct fi_ops ep_fid_ops = {
 	.close = ep_close,
 	.bind = ep_bind,
 	.control = ep_control,
+	.ops_open = stcp_ep_ops_open,
 };
 
 static struct fi_ops_ep ep_ops = {

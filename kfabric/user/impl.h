@@ -237,7 +237,8 @@ enum stcp_pause {
  * @watched: its shard tells it of events
  * @muted: its shard did so before
  * @by_caller: who reads @rx_cq moves its data, and nobody else
- * @answers: ACKs and responses; they go before @queue
+ * @answers: ACKs and responses; they and @queue take turns
+ * @was_answer: the one before @sending was
  * @sending: the one that is partly out
  * @place, @place_mr: of the write that is arriving: its segments
  * @stash: bytes that were received with others and cannot be used yet
@@ -272,6 +273,7 @@ struct stcp_ep {
 	struct stcp_op_list queue;
 	struct stcp_op_list answers;
 	struct stcp_op *sending;
+	bool was_answer;
 	size_t n_tx; /* posted and not completed */
 	size_t n_answers;
 	struct stcp_op_list receives;
@@ -347,6 +349,10 @@ void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event);
 bool stcp_eq_is_full(struct stcp_eq *eq);
 /* Takes out all that is about an object which is being closed. */
 void stcp_eq_purge(struct stcp_eq *eq, fid_t fid);
+
+/* traffic.c */
+int stcp_ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
+		     void **ops, void *context);
 
 /* domain.c, mr.c */
 int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,

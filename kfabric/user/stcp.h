@@ -120,4 +120,28 @@ struct stcp_domain_ops {
 			   void *arg);
 };
 
+#define STCP_EP_OPS "stcp_ep_ops"
+
+/**
+ * struct stcp_traffic - what the socket of an endpoint has moved
+ * @sent_bytes: that the peer's kernel has acknowledged
+ * @received_bytes: that have come, read or not
+ * @idle_ms: since the last of them came
+ */
+struct stcp_traffic {
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint64_t idle_ms;
+};
+
+/**
+ * struct stcp_ep_ops - what fi_open_ops(endpoint, STCP_EP_OPS) gives
+ * @size: of this struct
+ * @traffic: asks the system; any thread. It returns 0 or a negative errno.
+ */
+struct stcp_ep_ops {
+	size_t size;
+	int (*traffic)(struct fid_ep *ep, struct stcp_traffic *out);
+};
+
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sending: one operation after the other, answers before operations, as far as
- * the socket takes them; the rest when it has room again.
+ * Sending: one operation after the other, as far as the socket takes them; the
+ * rest when it has room again. Answers and operations take turns: a peer that
+ * always wants one more answer on a slow link must not keep operations back.
  *
  * Context: any thread. Locking: the endpoint's lock.
  */
@@ -108,10 +109,12 @@ static void sent(struct stcp_ep *ep, struct stcp_op *op)
 
 static struct stcp_op *next_op(struct stcp_ep *ep)
 {
-	struct stcp_op_list *list =
-		TAILQ_EMPTY(&ep->answers) ? &ep->queue : &ep->answers;
+	bool is_answer = !TAILQ_EMPTY(&ep->answers) &&
+			 (!ep->was_answer || TAILQ_EMPTY(&ep->queue));
+	struct stcp_op_list *list = is_answer ? &ep->answers : &ep->queue;
 	struct stcp_op *op = TAILQ_FIRST(list);
 
+	ep->was_answer = is_answer;
 	if (op)
 		TAILQ_REMOVE(list, op, link);
 	return op;

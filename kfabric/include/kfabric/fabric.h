@@ -259,7 +259,9 @@ struct fi_rx_attr {
  * @cm_data_size: bytes of private data with connect, accept and reject
  * @flush_modes: FI_FLUSH_* that fi_flush() can do
  * @op_timeout_ms: an operation that is not done by then ends the connection
- *	(its completion has FI_ETIMEDOUT); 0 in hints: provider's default
+ *	(its completion has FI_ETIMEDOUT), unless bytes have moved meanwhile where
+ *	the provider can tell (FI_OPT_MOVED_BYTES), from the last of which it
+ *	counts then; 0 in hints: provider's default
  * @cm_timeout_ms: limit for each step of connection set-up; same rule
  */
 struct fi_ep_attr {

@@ -195,6 +195,12 @@ enum {
 	FI_OPT_CM_DATA_SIZE, /* [size_t] get */
 	FI_OPT_FLUSH_MODES, /* [u32] get; FI_FLUSH_* */
 	FI_OPT_COMP_LEVELS, /* [u64] get; FI_*_COMPLETE */
+	/*
+	 * [u64] get; bytes that have moved in both directions, also of operations
+	 * that are not over: it rises while the peer lives, however slow the
+	 * link is. -ENOSYS where nobody can tell.
+	 */
+	FI_OPT_MOVED_BYTES,
 };
 
 /**
@@ -214,6 +220,7 @@ struct fi_space_handler {
  * @cm: connection operations
  * @msg: message operations
  * @rma: remote memory operations
+ * @moved: FI_OPT_MOVED_BYTES, or NULL
  * @domain: where it was opened
  * @tx_cq: bound with FI_TRANSMIT, or NULL
  * @rx_cq: bound with FI_RECV, or NULL
@@ -232,6 +239,7 @@ struct fid_ep {
 	const struct fi_ops_cm *cm;
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
+	u64 (*moved)(struct fid_ep *ep);
 	struct fid_domain *domain;
 	struct fid_cq *tx_cq;
 	struct fid_cq *rx_cq;

@@ -273,12 +273,14 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * @cm: connections
  * @msg: messages
  * @rma: remote memory
+ * @moved: FI_OPT_MOVED_BYTES; NULL: the provider cannot tell
  */
 struct kfi_ep_ops {
 	const struct fi_ops *fid;
 	const struct fi_ops_cm *cm;
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
+	u64 (*moved)(struct fid_ep *ep);
 };
 
 /**
