@@ -12,6 +12,7 @@
 #include "brickd/server.h"
 #include "brickd/session.h"
 #include "brickd/util.h"
+#include "kfabric/user/stcp.h"
 
 /* Receives beyond the credits, so that none is ever missing. */
 #define SPARE_RECEIVES 2
@@ -92,6 +93,19 @@ void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
 		TAILQ_INSERT_TAIL(&c->server->hurried, c, hurry_link);
 }
 
+int brick_conn_idle_ms(const struct brick_conn *c, uint64_t *out)
+{
+	struct stcp_traffic traffic;
+	int rc;
+
+	if (!c->stcp)
+		return -EOPNOTSUPP;
+	rc = c->stcp->traffic(c->ep, &traffic);
+	if (!rc)
+		*out = traffic.idle_ms;
+	return rc;
+}
+
 void brick_conn_goodbye(struct brick_conn *c)
 {
 	c->goodbye = true;
@@ -165,6 +179,9 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 		rc = fi_ep_bind(c->ep, &c->cq->fid, FI_TRANSMIT | FI_RECV);
 	if (!rc)
 		rc = fi_enable(c->ep);
+	if (!rc && c->fabric->address->provider == BRICK_PROVIDER_TCP)
+		rc = fi_open_ops(&c->ep->fid, STCP_EP_OPS, 0, (void **)&c->stcp,
+				 NULL);
 	for (uint32_t i = 0; !rc && i < c->n_bufs; i++)
 		if (!c->bufs[i].is_send)
 			rc = post_receive(c, &c->bufs[i]);

@@ -70,6 +70,7 @@ struct brick_conn {
 	uint32_t features;
 	bool goodbye;
 	struct fid_ep *ep;
+	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
 	struct fid_cq *cq;
 	struct fid_mr *mr;
 	void *desc;
@@ -122,6 +123,9 @@ void brick_violation_log(struct brick_server *server, const char *who,
 
 /* By when it must be READY, or gone; 0: no more. */
 void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
+
+/* Since bytes last came; 0, or a negative errno when nobody knows. */
+int brick_conn_idle_ms(const struct brick_conn *conn, uint64_t *out);
 
 /* Ends it when what was sent is out, or shortly after at the latest. */
 void brick_conn_goodbye(struct brick_conn *conn);

@@ -34,6 +34,31 @@ void brick_lease_renew(struct brick_leases *l, struct brick_lease *lease,
 	TAILQ_INSERT_TAIL(&l->fresh, lease, link);
 }
 
+/* Behind all that were renewed before; most belong near the end. */
+static void insert(struct brick_lease_list *list, struct brick_lease *lease)
+{
+	struct brick_lease *at = TAILQ_LAST(list, brick_lease_list);
+
+	while (at && at->renewed_ms > lease->renewed_ms)
+		at = TAILQ_PREV(at, brick_lease_list, link);
+	if (at)
+		TAILQ_INSERT_AFTER(list, at, lease, link);
+	else
+		TAILQ_INSERT_HEAD(list, lease, link);
+}
+
+bool brick_lease_renew_at(struct brick_leases *l, struct brick_lease *lease,
+			  uint64_t at_ms)
+{
+	if (!lease->is_running || at_ms <= lease->renewed_ms)
+		return false;
+	brick_lease_stop(l, lease);
+	lease->renewed_ms = at_ms;
+	lease->is_running = true;
+	insert(&l->fresh, lease);
+	return true;
+}
+
 void brick_lease_stop(struct brick_leases *l, struct brick_lease *lease)
 {
 	if (!lease->is_running)
@@ -56,7 +81,7 @@ enum brick_lease_due brick_leases_due(struct brick_leases *l, uint64_t now_ms,
 	if (!first || now_ms < old_ms(l, first))
 		return BRICK_LEASE_NONE_DUE;
 	TAILQ_REMOVE(&l->fresh, first, link);
-	TAILQ_INSERT_TAIL(&l->old, first, link);
+	insert(&l->old, first);
 	first->is_old = true;
 	*out = first;
 	return BRICK_LEASE_OLD;

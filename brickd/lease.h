@@ -4,7 +4,8 @@
  *
  * All leases are equally long, so the one that was renewed first ends first:
  * a list in the order of renewal is a sorted one, and every step costs the
- * same with one session and with thousands. When two thirds have passed a
+ * same with one session and with thousands; but for a renewal in the past,
+ * which has to find its place. When two thirds have passed a
  * lease moves to a second list, and its session is told.
  *
  * Context: the loop thread. Times are milliseconds of CLOCK_BOOTTIME and are
@@ -60,6 +61,17 @@ void brick_leases_init(struct brick_leases *leases, uint64_t length_ms);
  */
 void brick_lease_renew(struct brick_leases *leases, struct brick_lease *lease,
 		       uint64_t now_ms);
+
+/**
+ * brick_lease_renew_at - something came before now that was no message
+ * @leases: all
+ * @lease: one that runs; else nothing happens
+ * @at_ms: when it came; nothing happens if the lease was renewed later
+ *
+ * Return: whether it has been renewed.
+ */
+bool brick_lease_renew_at(struct brick_leases *leases,
+			  struct brick_lease *lease, uint64_t at_ms);
 void brick_lease_stop(struct brick_leases *leases, struct brick_lease *lease);
 
 /**

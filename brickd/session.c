@@ -226,6 +226,24 @@ void brick_session_renew(struct brick_session *s)
 	brick_event_drop(s, KFB_EVENT_LEASE);
 }
 
+bool brick_session_hear(struct brick_session *s)
+{
+	uint64_t now_ms = brick_now_ms();
+	bool renewed = false;
+
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
+		const struct brick_queue *q = s->queues[i];
+		uint64_t idle_ms;
+
+		if (!q || !q->conn || brick_conn_idle_ms(q->conn, &idle_ms) ||
+		    idle_ms > now_ms)
+			continue;
+		renewed |= brick_lease_renew_at(&s->server->leases, &s->lease,
+						now_ms - idle_ms);
+	}
+	return renewed;
+}
+
 void brick_session_disconnect(struct brick_session *s, int priority,
 			      const char *why)
 {
@@ -276,6 +294,7 @@ void brick_session_lost(struct brick_conn *c)
 {
 	struct brick_session *s = c->session;
 
+	brick_session_hear(s);
 	drop_conn(c);
 	if (!s->n_conns)
 		detach(s);

@@ -160,6 +160,13 @@ void brick_session_admit(struct brick_session *session,
 /* A message came: the lease begins anew. */
 void brick_session_renew(struct brick_session *session);
 
+/*
+ * Renews the lease as of the last byte that came on any of its connections, also
+ * of a write that is not over: a client on a slow link that moves its data is
+ * there. Only brickd's own tcp knows. True when it did.
+ */
+bool brick_session_hear(struct brick_session *session);
+
 /* Closes a connection that has failed; its session may end with it. */
 void brick_session_lost(struct brick_conn *conn);
 

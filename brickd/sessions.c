@@ -68,10 +68,16 @@ static void lease_over(struct brick_session *s)
 		    brick_conn_service(q->conn))
 			brick_conn_kick(q->conn);
 	}
-	if (!s->lease.is_old)
+	if (!s->lease.is_old || brick_session_hear(s))
 		return;
 	brick_count(&s->server->counters.leases_expired);
 	brick_session_fence(s, "its lease is over");
+}
+
+static void lease_old(struct brick_session *s)
+{
+	if (!brick_session_hear(s))
+		brick_event_raise(s, KFB_EVENT_LEASE);
 }
 
 static void leases_due(struct brick_server *server)
@@ -85,10 +91,8 @@ static void leases_due(struct brick_server *server)
 		case BRICK_LEASE_NONE_DUE:
 			return;
 		case BRICK_LEASE_OLD:
-			brick_event_raise(
-				brick_container_of(lease, struct brick_session,
-						   lease),
-				KFB_EVENT_LEASE);
+			lease_old(brick_container_of(
+				lease, struct brick_session, lease));
 			break;
 		case BRICK_LEASE_OVER:
 			lease_over(brick_container_of(

@@ -20,6 +20,10 @@ BRICKD_MUTANTS = {
     "former-session-of-anybody": Mutant(
         "proofs", "auth.c", "former != op->session && former->client == client",
         "former != op->session", PLAIN + "sessions:Joins", folder=BRICKD),
+    "bytes-keep-no-lease": Mutant(
+        "leases", "conn.c", "\tif (!c->stcp)\n\t\treturn -EOPNOTSUPP;",
+        "\treturn -EOPNOTSUPP;", PLAIN + "fences:Fences.test_bytes_that_come_keep_a_lease",
+        folder=BRICKD),
     "map-not-looked-at-again": Mutant(
         "grants", "op_map.c", "op->error ? KFB_ST_OK : brick_op_recheck(op)",
         "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",

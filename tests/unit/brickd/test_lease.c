@@ -92,6 +92,52 @@ static void those_that_were_renewed_first_end_first(void **state)
 	assert_int_equal(due(90000, &out), BRICK_LEASE_NONE_DUE);
 }
 
+/* What came before now, and after the last message, counts from when it came. */
+static void bytes_renew_a_lease_as_of_when_they_came(void **state)
+{
+	struct brick_lease *out;
+
+	brick_lease_renew(&all, &lease[0], 0);
+	brick_lease_renew(&all, &lease[1], 10);
+	assert_false(brick_lease_renew_at(&all, &lease[0], 0));
+	assert_false(brick_lease_renew_at(&all, &lease[2], 99));
+	assert_int_equal(due(2009, &out), BRICK_LEASE_OLD);
+	assert_ptr_equal(out, &lease[0]);
+	/* It is not old any more, and behind the other now. */
+	assert_true(brick_lease_renew_at(&all, &lease[0], 20));
+	assert_int_equal(due(2009, &out), BRICK_LEASE_NONE_DUE);
+	assert_int_equal(brick_lease_left_ms(&all, &lease[0], 20), LENGTH_MS);
+	expect_end(&lease[1]);
+	expect_end(&lease[0]);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_NONE_DUE);
+}
+
+/* Among fresh ones and among old ones it finds its place. */
+static void a_lease_that_is_renewed_late_ends_in_its_turn(void **state)
+{
+	struct brick_lease *out;
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		brick_lease_renew(&all, &lease[i], 100 * i);
+	assert_int_equal(due(2000, &out), BRICK_LEASE_OLD);
+	assert_true(brick_lease_renew_at(&all, &lease[0], 150));
+	expect_end(&lease[1]);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(due(2999, &out), BRICK_LEASE_OLD);
+	/* All are old; this one was heard of before that. */
+	assert_true(brick_lease_renew_at(&all, &lease[0], 250));
+	assert_int_equal(due(2999, &out), BRICK_LEASE_OLD);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_OVER);
+	assert_ptr_equal(out, &lease[2]);
+	brick_lease_stop(&all, out);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_OVER);
+	assert_ptr_equal(out, &lease[0]);
+	brick_lease_stop(&all, out);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_OVER);
+	assert_ptr_equal(out, &lease[3]);
+}
+
 static void leases_of_no_length_never_end(void **state)
 {
 	struct brick_lease *out;
@@ -112,6 +158,8 @@ int main(void)
 		CASE(a_lease_is_old_after_two_thirds_and_over_at_its_end),
 		CASE(a_message_makes_an_old_lease_fresh_again),
 		CASE(those_that_were_renewed_first_end_first),
+		CASE(bytes_renew_a_lease_as_of_when_they_came),
+		CASE(a_lease_that_is_renewed_late_ends_in_its_turn),
 		CASE(leases_of_no_length_never_end),
 	};
 
