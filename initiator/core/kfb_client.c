@@ -417,6 +417,7 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 	enum kfb_conn_state was = q->engine.state;
 	int rc;
 
+	kfb_client_heard(c, queue, now_ms);
 	rc = kfb_engine_receive(&q->engine, data, len, reply, out);
 	if (rc) {
 		/* Proven, and another brick: it will not get better. */
@@ -433,6 +434,28 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 	if (out->kind != KFB_OUTCOME_EVENT && out->owner == c)
 		return own_outcome(c, queue, reply, out, now_ms);
 	return 1;
+}
+
+void kfb_client_heard(struct kfb_client *c, __u32 queue, __u64 at_ms)
+{
+	if (at_ms > c->queues[queue].heard_ms)
+		c->queues[queue].heard_ms = at_ms;
+}
+
+void kfb_client_moved(struct kfb_client *c, __u32 queue, __u64 bytes,
+		      __u64 now_ms)
+{
+	struct kfb_client_queue *q = &c->queues[queue];
+
+	if (q->is_marked && bytes != q->moved_bytes)
+		kfb_client_heard(c, queue, now_ms);
+	q->moved_bytes = bytes;
+	q->is_marked = 1;
+}
+
+_Bool kfb_client_listens(const struct kfb_client *c, __u32 queue)
+{
+	return kfb_client_own_call(&c->queues[queue], c, KFB_OP_PING) >= 0;
 }
 
 int kfb_client_mapped(struct kfb_client *c)
@@ -471,6 +494,12 @@ _Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue)
 	return (c->state == KFB_CLIENT_LIVE ||
 		c->state == KFB_CLIENT_MAPPING) &&
 	       c->queues[queue].engine.state == KFB_CONN_READY;
+}
+
+_Bool kfb_info_overpromises(const struct kfb_info *info)
+{
+	return info->flush_why == KFB_WHY_ASSUMED ||
+	       info->flush_why == KFB_WHY_UNPROVEN;
 }
 
 __u32 kfb_queue_of(__u64 va, __u32 n_queues)

@@ -118,6 +118,9 @@ struct kfb_client_config {
  * @is_away: lost, and not of use yet
  * @is_open: there is an endpoint, or one is being made
  * @was_ready: in this session
+ * @moved_bytes: as last told
+ * @is_marked: since the newest PING was sent
+ * @heard_ms: when bytes have last moved, or a message came
  * @is_silent: it was lost because the brick did not answer in time
  * @judge: it was lost with writes that nobody has judged yet
  * @fate_due: @fate must be told
@@ -129,6 +132,9 @@ struct kfb_client_queue {
 	__u64 retry_at_ms;
 	__u64 connect_until_ms;
 	__u64 give_up_ms;
+	__u64 moved_bytes;
+	__u64 heard_ms;
+	_Bool is_marked;
 	_Bool is_away;
 	_Bool is_open;
 	_Bool was_ready;
@@ -339,6 +345,41 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		       struct kfb_outcome *out);
 
 /**
+ * kfb_client_heard - an operation of a queue is over
+ * @c: the client
+ * @queue: which
+ * @at_ms: when, ms
+ *
+ * It is the same to silence as kfb_client_moved(), and may be told at any time.
+ */
+void kfb_client_heard(struct kfb_client *c, __u32 queue, __u64 at_ms);
+
+/**
+ * kfb_client_moved - how many bytes have moved on a queue?
+ * @c: the client
+ * @queue: which
+ * @bytes: by the transport's word, also of operations that are not over; of the
+ *	queue's connection; always 0 where nobody can tell
+ * @now_ms: the time, ms
+ *
+ * Who moves bytes is not silent, however long the answer to a PING that is
+ * behind them may take. The lease is another matter: only an answer renews it.
+ * To be told while kfb_client_listens(), and right after the PING was sent: what
+ * has moved by then is no sign of life.
+ */
+void kfb_client_moved(struct kfb_client *c, __u32 queue, __u64 bytes,
+		      __u64 now_ms);
+
+/**
+ * kfb_client_listens - is a PING of a queue without an answer?
+ * @c: the client
+ * @queue: which
+ *
+ * Return: true when it matters whether bytes move.
+ */
+_Bool kfb_client_listens(const struct kfb_client *c, __u32 queue);
+
+/**
  * kfb_client_mapped - every mapping is made, or known to be dead
  * @c: the client, MAPPING
  *
@@ -411,6 +452,16 @@ _Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms);
  * Return: true when kfb_engine_start() makes sense.
  */
 _Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue);
+
+/**
+ * kfb_info_overpromises - is a brick unsafe because of what it says of writes?
+ * @info: its INFO
+ *
+ * Else KFB_INFO_UNSAFE is about who may come in.
+ *
+ * Return: true when its flushes rest on what nobody knows of the platform.
+ */
+_Bool kfb_info_overpromises(const struct kfb_info *info);
 
 /**
  * kfb_queue_of - the queue of a block

@@ -10,6 +10,10 @@
 
 /* A PING's answer is due after this part of a lease. */
 #define SILENCE_DIV 4
+/* Bytes that were moving may stand still for three of these parts: that long
+ * TCP may wait until it sends a packet for the fourth time.
+ */
+#define STALL_DIV 8
 
 static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
 {
@@ -116,12 +120,17 @@ static _Bool start(struct kfb_client *c, __u32 queue, __u16 op, __u64 now_ms,
 		   struct kfb_client_action *out)
 {
 	struct kfb_request req;
+	/* Of a PING silence is the end, and no deadline: silent_ms(). */
+	__u32 timeout_ms = op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT
+					     : c->config.timeout_ms;
+	struct kfb_client_queue *q = &c->queues[queue];
 
 	memset(&req, 0, sizeof(req));
 	req.op = op;
-	if (kfb_engine_start(&c->queues[queue].engine, &req, now_ms,
-			     c->config.timeout_ms, c, &out->message))
+	if (kfb_engine_start(&q->engine, &req, now_ms, timeout_ms, c,
+			     &out->message))
 		return 0;
+	q->is_marked = 0;
 	return send(c, queue, out);
 }
 
@@ -255,16 +264,30 @@ static _Bool next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	}
 }
 
-/* When a queue that has said nothing to a PING counts as lost. */
+/* How long a queue may say nothing. */
+static __u32 patience_ms(const struct kfb_client *c, __u32 ms)
+{
+	return ms && ms < c->config.timeout_ms ? ms : c->config.timeout_ms;
+}
+
+/*
+ * When a queue that has not answered a PING counts as lost. The answer may be
+ * behind much that is on its way: not while bytes move.
+ */
 static __u64 silent_ms(const struct kfb_client *c,
 		       const struct kfb_client_queue *q)
 {
 	int i = kfb_client_own_call(q, c, KFB_OP_PING);
+	__u32 lease_ms = q->engine.lease_ms;
+	__u64 asked_ms, heard_ms;
 
-	if (i < 0 || !q->engine.lease_ms || q->engine.state != KFB_CONN_READY ||
+	if (i < 0 || q->engine.state != KFB_CONN_READY ||
 	    q->engine.calls[i].resend)
 		return KFB_TIME_NEVER;
-	return q->engine.calls[i].sent_ms + q->engine.lease_ms / SILENCE_DIV;
+	asked_ms = q->engine.calls[i].sent_ms +
+		   patience_ms(c, lease_ms / SILENCE_DIV);
+	heard_ms = q->heard_ms + patience_ms(c, lease_ms / STALL_DIV * 3);
+	return heard_ms > asked_ms ? heard_ms : asked_ms;
 }
 
 /* Nobody else knows of it: the CLOSE that follows says why. */

@@ -73,7 +73,9 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	call->tx = (__u16)tx;
 	call->len = (__u32)rc;
 	call->sent_ms = now_ms;
-	call->deadline_ms = now_ms + timeout_ms;
+	call->deadline_ms = timeout_ms == KFB_ENGINE_NO_TIMEOUT
+				    ? KFB_TIME_NEVER
+				    : now_ms + timeout_ms;
 	kfb_call_set_waiting(e, call, 1);
 	call->abandoned = 0;
 	call->resend = 0;

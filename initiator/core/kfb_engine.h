@@ -59,6 +59,9 @@
  */
 #define KFB_ENGINE_LEASE_RENEW_DIV 2
 
+/* A call that is given up only with its connection. */
+#define KFB_ENGINE_NO_TIMEOUT (~(__u32)0)
+
 /**
  * struct kfb_engine_config - what the engine needs to know
  * @hmac: HMAC-SHA256

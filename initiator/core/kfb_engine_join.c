@@ -157,7 +157,8 @@ _Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
 		return 0;
 	e->tx_busy[call->tx] = KFB_TX_CALL | KFB_TX_SENDING;
 	call->sent_ms = now_ms;
-	call->deadline_ms = now_ms + timeout_ms;
+	if (call->deadline_ms != KFB_TIME_NEVER)
+		call->deadline_ms = now_ms + timeout_ms;
 	out->tx = call->tx;
 	out->slot = (__u16)(call - e->calls);
 	out->len = (__u32)len;

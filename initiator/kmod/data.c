@@ -180,12 +180,19 @@ static void make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
 	kfbk_unlock(dev);
 }
 
+/* Of the window; it is nobody's deadline. */
+static u64 now_ms(void)
+{
+	return ktime_to_ms(ktime_get_coarse_boottime());
+}
+
 void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		    const struct fi_cq_err_entry *entry)
 {
 	struct kfbk_device *dev = q->dev;
 	struct kfbk_rq *krq = ctx->rq;
 	struct request *rq = blk_mq_rq_from_pdu(krq);
+	bool was_full;
 
 	if (entry->err) {
 		failed(krq, ctx, entry);
@@ -194,12 +201,17 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	}
 	WRITE_ONCE(krq->posted, false);
 	kfbk_blocks_quieter(dev);
+	spin_lock_bh(&q->lock);
 	if (krq->is_write && !krq->chained &&
-	    dev->flush_mode != KFB_FLUSH_COMMIT) {
-		spin_lock_bh(&q->lock);
+	    dev->flush_mode != KFB_FLUSH_COMMIT)
 		kfb_flush_wrote(&q->flush, krq->va, krq->len);
-		spin_unlock_bh(&q->lock);
-	}
+	WRITE_ONCE(q->heard_ms, now_ms());
+	kfb_window_moved(&q->window, krq->len, q->heard_ms, &krq->mark);
+	was_full = q->is_full;
+	q->is_full = false;
+	spin_unlock_bh(&q->lock);
+	if (unlikely(was_full))
+		blk_mq_run_hw_queues(rq->q, true);
 	/* A flush that begins now knows of the write. */
 	if (krq->copy != KFB_RETAIN_NONE)
 		kfbk_retain_over(dev, krq, true);
@@ -328,6 +340,31 @@ static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
 			   krq->chained ? FI_MORE : FI_COMPLETION | more);
 }
 
+/*
+ * May it be in flight, by what the link moves soon? Else it comes again when
+ * something is over.
+ */
+static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
+{
+	bool may;
+
+	spin_lock_bh(&q->lock);
+	may = kfb_window_has_room(&q->window, krq->len);
+	if (may)
+		kfb_window_posted(&q->window, krq->len, now_ms(), &krq->mark);
+	else
+		q->is_full = true;
+	spin_unlock_bh(&q->lock);
+	return may;
+}
+
+static void leave_window(struct kfbk_queue *q, const struct kfbk_rq *krq)
+{
+	spin_lock_bh(&q->lock);
+	kfb_window_unposted(&q->window, krq->len);
+	spin_unlock_bh(&q->lock);
+}
+
 /* What a refused post means for the request. */
 static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 {
@@ -375,10 +412,14 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 		kfbk_kick(dev);
 		return BLK_STS_RESOURCE;
 	}
+	if (unlikely(!enter_window(q, krq)))
+		return BLK_STS_RESOURCE;
 	if (krq->is_write && dev->retain.mb) {
 		status = kfbk_retain_write(dev, rq);
-		if (status)
+		if (status) {
+			leave_window(q, krq);
 			return status;
+		}
 	}
 	krq->queue = q;
 	chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
@@ -390,6 +431,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	trace_kfbrick_post(q, rq, ret);
 	if (unlikely(ret)) {
 		WRITE_ONCE(krq->posted, false);
+		leave_window(q, krq);
 		kfbk_blocks_quieter(dev);
 		if (krq->copy != KFB_RETAIN_NONE)
 			kfbk_retain_over(dev, krq, false);
@@ -605,6 +647,20 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 	return status;
 }
 
+/* Since a request's time was last over; a slow link is no dead one. */
+static bool has_moved(struct kfbk_queue *q)
+{
+	struct fid_ep *ep;
+	u64 moved = 0;
+
+	rcu_read_lock();
+	ep = READ_ONCE(q->ep);
+	if (ep)
+		moved = kfbk_moved_bytes(ep) + READ_ONCE(q->heard_ms);
+	rcu_read_unlock();
+	return atomic64_xchg(&q->timeout_mark, moved) != moved;
+}
+
 /*
  * The operation may still be under way in the NIC: its memory is not ours, so
  * the request cannot end here. The connection does, and with it the operation.
@@ -613,7 +669,7 @@ static enum blk_eh_timer_return timed_out(struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
-	if (READ_ONCE(krq->posted))
+	if (READ_ONCE(krq->posted) && !has_moved(krq->queue))
 		kfbk_queue_failed(krq->queue, -ETIMEDOUT);
 	return BLK_EH_RESET_TIMER;
 }

@@ -15,7 +15,9 @@
 
 #include "kfbrick.h"
 
-/* No operation of the data path may take longer: it ends the connection. */
+/* No operation of the data path may move nothing for longer: it ends the
+ * connection.
+ */
 #define OP_TIMEOUT_MS 10000
 
 static int get_info(struct kfbk_device *dev)
@@ -155,6 +157,8 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	q->error = 0;
 	clear_bit(0, &q->broken);
 	q->connecting = true;
+	kfb_window_init(&q->window, dev->client.info.lease_ms);
+	q->is_full = false;
 	/* For what may come right after the accept. */
 	ret = kfbk_post_receives(q, KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX);
 	kfbk_unlock(dev);
@@ -182,6 +186,17 @@ void kfbk_queue_close(struct kfbk_queue *q)
 		close_fid(&q->eq->fid);
 	q->cq = NULL;
 	q->eq = NULL;
+}
+
+u64 kfbk_moved_bytes(struct fid_ep *ep)
+{
+	u64 moved = 0;
+	size_t len = sizeof(moved);
+
+	if (fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MOVED_BYTES, &moved,
+		      &len))
+		moved = 0;
+	return moved;
 }
 
 static u8 *alloc_ctx(const struct kfbk_device *dev, u32 n,

@@ -63,6 +63,7 @@
 #include "kfb_fate.h"
 #include "kfb_flush.h"
 #include "kfb_retain.h"
+#include "kfb_window.h"
 #include "key.h"
 #include "log.h"
 #include "options.h"
@@ -134,6 +135,7 @@ struct kfbk_ctx {
  * @done: bytes that are dealt with (discard and write-zeroes go on in steps)
  * @va: address of the step under way
  * @len: its bytes
+ * @mark: of the queue's window, while @posted
  * @copy: number of its retained copy, or KFB_RETAIN_NONE; of a write with FUA
  *	until its flush is over
  * @block: that it has pinned, or KFB_MAPCACHE_NONE
@@ -154,6 +156,7 @@ struct kfbk_rq {
 	u32 done;
 	u64 va;
 	u32 len;
+	struct kfb_window_mark mark;
 	u64 copy;
 	u32 block;
 	bool chained;
@@ -222,8 +225,12 @@ enum kfbk_op {
  * @usable: data may be posted; read without a lock
  * @broken: bit 0: something has failed; the session work is to end it
  * @error: why, the first time, negative
- * @lock: guards @flush
+ * @lock: guards @flush and @window
  * @flush: what was written and is not durable
+ * @window: of what is in flight of requests
+ * @is_full: a request waits for @window
+ * @heard_ms: when a request was last over; read without a lock
+ * @timeout_mark: what had moved, and when, when a request's time was last over
  * @flush_ids: FLUSH requests: the number of the op, by the engine's slot, which
  *	nobody else gets before it is answered; a place in flush.posted is
  *	another op's as soon as the connection is lost
@@ -250,6 +257,10 @@ struct kfbk_queue {
 	int error;
 	spinlock_t lock;
 	struct kfb_flush_queue flush;
+	struct kfb_window window;
+	bool is_full;
+	u64 heard_ms;
+	atomic64_t timeout_mark;
 	u64 flush_ids[KFB_ENGINE_CALLS];
 	u8 *readback_ctx;
 	struct list_head fua;
@@ -594,6 +605,8 @@ void kfbk_fabric_close(struct kfbk_device *dev);
 int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len);
 void kfbk_queue_close(struct kfbk_queue *q);
 int kfbk_queue_init(struct kfbk_device *dev, u32 index);
+/* Bytes that have moved on a connection; 0 where the provider cannot tell. */
+u64 kfbk_moved_bytes(struct fid_ep *ep);
 void kfbk_queue_fini(struct kfbk_queue *q);
 
 /* session.c */

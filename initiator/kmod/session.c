@@ -343,6 +343,9 @@ static void begin_mapping(struct kfbk_device *dev)
 		kfb_client_lost(&dev->client, 0, kfbk_now_ms(), ret);
 		return;
 	}
+	spin_lock_bh(&dev->queues[0].lock);
+	kfb_window_lease(&dev->queues[0].window, dev->client.info.lease_ms);
+	spin_unlock_bh(&dev->queues[0].lock);
 	dev->session_id = dev->client.session_id;
 	/* At attach nothing is mapped yet. */
 	if (dev->state == KFB_DISK_ATTACHING)
@@ -473,6 +476,22 @@ static void arm(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 }
 
+/* While a PING has no answer: do bytes move all the same? */
+static void tell_what_moves(struct kfbk_device *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->options.queues; i++) {
+		const struct kfbk_queue *q = &dev->queues[i];
+
+		if (!q->ep || !kfb_client_listens(&dev->client, i))
+			continue;
+		kfb_client_heard(&dev->client, i, READ_ONCE(q->heard_ms));
+		kfb_client_moved(&dev->client, i, kfbk_moved_bytes(q->ep),
+				 kfbk_now_ms());
+	}
+}
+
 static void session_work(struct work_struct *work)
 {
 	struct kfbk_device *dev =
@@ -486,10 +505,13 @@ static void session_work(struct work_struct *work)
 	take_news(dev);
 	if (dev->gives_up)
 		kfb_client_close(&dev->client);
+	tell_what_moves(dev);
 	while (kfb_client_next(&dev->client, kfbk_now_ms(), &action)) {
 		do_action(dev, &action);
 		take_news(dev);
 	}
+	/* A PING may have gone out: what has moved before it is no answer. */
+	tell_what_moves(dev);
 	if (was != kfb_client_state(&dev->client))
 		trace_kfbrick_session(dev, was);
 	take_events(dev);

@@ -105,8 +105,11 @@ static DEVICE_ATTR_RO(flush_mode);
 static ssize_t unsafe_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
+	struct kfb_info info = info_of(dev_of(device));
+
 	return sysfs_emit(buf, "%d\n",
-			  !!(info_of(dev_of(device)).flags & KFB_INFO_UNSAFE));
+			  info.flags & KFB_INFO_UNSAFE &&
+				  kfb_info_overpromises(&info));
 }
 static DEVICE_ATTR_RO(unsafe);
 

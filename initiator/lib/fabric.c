@@ -125,7 +125,19 @@ static int open_endpoint(struct kfbl_link *link, const struct kfbl_fabric *f)
 				FI_TRANSMIT | FI_RECV);
 	if (!rc)
 		rc = fi_enable(link->ep);
+	if (!rc && !strcmp(f->info->fabric_attr->prov_name, STCP_PROVIDER))
+		rc = fi_open_ops(&link->ep->fid, STCP_EP_OPS, 0,
+				 (void **)&link->stcp, NULL);
 	return rc;
+}
+
+uint64_t kfbl_link_moved_bytes(const struct kfbl_link *link)
+{
+	struct stcp_traffic traffic;
+
+	if (!link->stcp || link->stcp->traffic(link->ep, &traffic))
+		return 0;
+	return traffic.sent_bytes + traffic.received_bytes;
 }
 
 int kfbl_link_open(struct kfbl_link *link, const struct kfbl_fabric *f)

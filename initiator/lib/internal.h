@@ -26,6 +26,7 @@
 #include "kfb_client.h"
 #include "kfb_fate.h"
 #include "kfb_flush.h"
+#include "kfb_window.h"
 #include "kfbrick.h"
 #include "url.h"
 
@@ -52,11 +53,16 @@
  */
 #define KFBL_OP_LOSSES_MAX 3
 
+/* Pieces beyond the queue's depth: the rest of one that is posted in parts. */
+#define KFBL_PIECES_SPARE 1
+
 /* One fabric operation moves no more: others get their turn. */
 #define KFBL_PIECE_MAX_BYTES (8U << 20)
 
 /* Registrations of the caller's memory. */
 #define KFBL_MEMORIES_MAX 1024
+
+struct stcp_ep_ops;
 
 enum kfbl_ctx_kind {
 	KFBL_CTX_RECV,
@@ -77,6 +83,7 @@ struct kfbl_ctx {
 	size_t offset; /* PIECE: in the op, bytes */
 	size_t len; /* PIECE: bytes */
 	bool commits; /* PIECE: durable when it is acknowledged */
+	struct kfb_window_mark mark; /* PIECE: in flight */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
 
@@ -173,6 +180,7 @@ struct kfbl_link {
 	struct fid_eq *eq;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
+	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
 	int cq_fd;
 	int eq_fd;
 	bool connecting;
@@ -192,6 +200,7 @@ struct kfbl_queue {
 	struct kfbl_ctx readback_ctx[KFB_FLUSH_POSTED_MAX];
 	struct kfbl_pieces in_flight;
 	struct kfbl_pieces again; /* lost, to be posted again */
+	struct kfb_window window; /* of what is in flight */
 	bool full; /* the fabric's queue, in this round of posting */
 };
 
@@ -233,6 +242,7 @@ struct kfbrick {
 	bool is_settled; /* what progress took has led to nothing more to do */
 	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
+	uint64_t moved_bytes; /* by operations, on all connections */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
 
 	/* control: receive buffers, send buffers, readback sinks, bounce */
@@ -319,6 +329,8 @@ void kfbl_fabric_close(struct kfbl_fabric *f);
 int kfbl_link_open(struct kfbl_link *link, const struct kfbl_fabric *f);
 /* After this no operation of it is in flight. */
 void kfbl_link_close(struct kfbl_link *link);
+/* Bytes that the transport has moved on it; 0 where nobody can tell. */
+uint64_t kfbl_link_moved_bytes(const struct kfbl_link *link);
 int kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
 			 struct fid_mr **mr);
 /* A libfabric return value as an errno of the system. */

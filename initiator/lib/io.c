@@ -5,8 +5,9 @@
  * Nothing here allocates: ops and pieces are made with the connection. An op
  * is posted in pieces, one per handle, at most piece_max bytes, and with
  * several queues one per block: all I/O of a block goes down one queue. What
- * does not fit into the fabric's queue waits in order, and so does what was in
- * flight when its connection died: it is posted again when the session lives.
+ * does not fit into the fabric's queue, or into the window of what the link
+ * moves soon (kfb_window.h), waits in order, and so does what was in flight when
+ * its connection died: it is posted again when the session lives.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,6 +21,7 @@
 int kfbl_io_init(struct kfbrick *k)
 {
 	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
+	uint32_t n_pieces = k->queue_depth + KFBL_PIECES_SPARE;
 	uint32_t i;
 
 	STAILQ_INIT(&k->free_ops);
@@ -29,14 +31,14 @@ int kfbl_io_init(struct kfbrick *k)
 	STAILQ_INIT(&k->done);
 	TAILQ_INIT(&k->free_pieces);
 	k->ops = calloc(n, sizeof(*k->ops));
-	k->piece_ctx = calloc(k->queue_depth, sizeof(*k->piece_ctx));
+	k->piece_ctx = calloc(n_pieces, sizeof(*k->piece_ctx));
 	if (!k->ops || !k->piece_ctx)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		k->ops[i].internal = i >= k->queue_depth;
 		kfbl_op_put(k, &k->ops[i]);
 	}
-	for (i = 0; i < k->queue_depth; i++) {
+	for (i = 0; i < n_pieces; i++) {
 		k->piece_ctx[i].kind = KFBL_CTX_PIECE;
 		TAILQ_INSERT_HEAD(&k->free_pieces, &k->piece_ctx[i], link);
 	}
@@ -116,9 +118,10 @@ static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 	return fi_writemsg(q->link.ep, &msg, flags);
 }
 
-/* The next piece of some bytes of an op, and where it goes. */
-static int next_piece(struct kfbrick *k, const struct kfbl_op *op,
-		      size_t offset, size_t len, struct kfb_piece *piece)
+/* The next piece of some bytes of an op, and where it goes; -EAGAIN: later. */
+static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
+		      const struct kfbl_op *op, size_t offset, size_t len,
+		      struct kfb_piece *piece)
 {
 	uint64_t va = op->va + offset;
 	uint64_t in_block = KFB_BLOCK_BYTES - (va & (KFB_BLOCK_BYTES - 1));
@@ -132,7 +135,8 @@ static int next_piece(struct kfbrick *k, const struct kfbl_op *op,
 		piece->len = k->fabric.piece_max;
 	if (k->client.n_used > 1 && piece->len > in_block)
 		piece->len = in_block;
-	return 0;
+	piece->len = kfb_window_piece(&q->window, piece->len);
+	return piece->len ? 0 : -EAGAIN;
 }
 
 /* 0, -EAGAIN (later), or why these bytes cannot be moved. */
@@ -146,7 +150,10 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	q = queue_of(k, op->va + offset);
 	if (q->full)
 		return -EAGAIN;
-	rc = next_piece(k, op, offset, len, &piece);
+	rc = next_piece(k, q, op, offset, len, &piece);
+	/* A smaller one must not overtake it. */
+	if (rc == -EAGAIN)
+		q->full = true;
 	if (rc)
 		return (int)rc;
 	ctx->op = op;
@@ -164,6 +171,7 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		return -EAGAIN;
 	}
 	TAILQ_INSERT_TAIL(&q->in_flight, ctx, link);
+	kfb_window_posted(&q->window, ctx->len, kfbl_now_ms(), &ctx->mark);
 	return 0;
 }
 
@@ -199,7 +207,8 @@ static bool post_op(struct kfbrick *k, struct kfbl_op *op, bool *any)
 		struct kfbl_ctx *ctx = TAILQ_FIRST(&k->free_pieces);
 		int rc;
 
-		if (!ctx)
+		/* The last one is post_again()'s. */
+		if (!ctx || !TAILQ_NEXT(ctx, link))
 			return false;
 		TAILQ_REMOVE(&k->free_pieces, ctx, link);
 		rc = post_bytes(k, ctx, op, op->posted, op->len - op->posted);
@@ -225,7 +234,11 @@ static void free_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 	settle(k, ctx->op);
 }
 
-/* Once more, after its connection died: in parts when handles are others. */
+/*
+ * Once more, after its connection died: in parts when the window is smaller. A
+ * part takes another piece for the rest, of which there is a spare one; when it
+ * is in use, a part is in flight, and frees one when it is over.
+ */
 static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 		       struct kfbl_ctx *ctx, bool *any)
 {
@@ -234,6 +247,10 @@ static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 	struct kfbl_ctx *rest;
 	int rc = ctx->op->error;
 
+	if (!rc && TAILQ_EMPTY(&k->free_pieces)) {
+		q->full = true;
+		rc = -EAGAIN;
+	}
 	if (!rc)
 		rc = post_bytes(k, ctx, ctx->op, offset, len);
 	if (rc == -EAGAIN) {
@@ -252,11 +269,6 @@ static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 	if (ctx->len == len)
 		return true;
 	rest = TAILQ_FIRST(&k->free_pieces);
-	if (!rest) {
-		/* Cannot be: borders of handles do not move with the birth. */
-		ctx->op->error = -EIO;
-		return true;
-	}
 	TAILQ_REMOVE(&k->free_pieces, rest, link);
 	rest->op = ctx->op;
 	rest->offset = offset + ctx->len;
@@ -314,7 +326,18 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 {
 	struct kfbl_op *op = ctx->op;
 
+	uint64_t now_ms = kfbl_now_ms();
+
 	TAILQ_REMOVE(&q->in_flight, ctx, link);
+	if (error) {
+		kfb_window_unposted(&q->window, ctx->len);
+	} else {
+		kfb_window_moved(&q->window, ctx->len, now_ms, &ctx->mark);
+		kfb_client_heard(&k->client, q->index, now_ms);
+		k->moved_bytes += ctx->len;
+		/* An operation that gets on kills no connections. */
+		op->losses = 0;
+	}
 	if (error && !op->error)
 		op->error = error;
 	if (op->kind == KFBL_OP_WRITE && !error && !ctx->commits) {
@@ -340,7 +363,7 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 
 		if (op->died && ++op->losses == KFBL_OP_LOSSES_MAX &&
 		    !op->error)
-			op->error = -EIO;
+			op->error = -ECONNABORTED;
 		op->died = false;
 	}
 	TAILQ_CONCAT(&q->again, &q->in_flight, link);
@@ -514,6 +537,11 @@ int kfbrick_post_write_durable(struct kfbrick *k, uint64_t va, const void *buf,
 {
 	return post_io(k, KFBL_OP_WRITE, true, va, (void *)(uintptr_t)buf, len,
 		       context);
+}
+
+uint64_t kfbrick_moved_bytes(const struct kfbrick *k)
+{
+	return k->moved_bytes;
 }
 
 static size_t take_done(struct kfbrick *k, struct kfbrick_completion *out,

@@ -69,7 +69,8 @@ struct kfbrick_memory;
  *	which a brick accepts on loopback with auth = none only
  * @key: KFBRICK_KEY_BYTES of key, or NULL when @client is NULL
  * @expect_uuid: refuse any other brick; NULL: any
- * @timeout_ms: of connecting and of every control call; 0: 10 000
+ * @timeout_ms: of connecting, of every control call, and of a synchronous read,
+ *	write or flush that moves nothing; 0: 10 000
  * @queue_depth: one-sided operations in flight; 0: 64, at most 1024
  * @reconnect_ms: how long to try when the connection is lost; 0: not at all;
  *	KFBRICK_RECONNECT_FOREVER
@@ -179,7 +180,9 @@ enum kfbrick_medium {
  * @flush_modes: KFBRICK_FLUSH_* the brick offers
  * @flush_mode: the one in use
  * @ack_is_placed: a completed write is in the brick's memory
- * @unsafe: a setting is on that can lose data
+ * @unsafe: a setting promises more of writes than the platform is known to keep
+ * @exposed: nothing like that, but a setting lets clients in over networks that
+ *	nothing protects: allow-untrusted-tcp or allow-remote-anonymous
  * @flush_why: why this mode, one sentence
  */
 struct kfbrick_info {
@@ -201,6 +204,7 @@ struct kfbrick_info {
 	uint32_t flush_mode;
 	bool ack_is_placed;
 	bool unsafe;
+	bool exposed;
 	char flush_why[96];
 };
 
@@ -505,8 +509,9 @@ int kfbrick_post_flush(struct kfbrick *k, void *context);
  * @context: of the post
  * @error: 0; -ECONNRESET (connection lost for good: what it did is unknown);
  *	-EACCES (the brick refused the key); -ESTALE (the mapping did not
- *	outlive a loss: it was not posted again); -EIO (three connections died
- *	with it in flight); for a flush or a durable write also -EOPNOTSUPP,
+ *	outlive a loss: it was not posted again); -ECONNABORTED (three
+ *	connections in a row died with it in flight and none of its bytes
+ *	moved: it may be what kills them); for a flush or a durable write also -EOPNOTSUPP,
  *	-ETIMEDOUT, -EIO (the medium failed, see kfbrick_post_flush(), or
  *	kfbrick_losses() are not accepted)
  * @len: bytes moved; 0 for a flush or after an error
@@ -531,6 +536,31 @@ struct kfbrick_completion {
  */
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		 int timeout_ms);
+
+/**
+ * kfbrick_moved_bytes - bytes that operations have moved
+ * @k: connection
+ *
+ * Parts of operations count that are not over: while the number rises, what was
+ * posted is on its way, however slow the link is. What a loss made the library
+ * move again counts again.
+ *
+ * Context: does not block.
+ * Return: bytes read and written on this connection so far.
+ */
+uint64_t kfbrick_moved_bytes(const struct kfbrick *k);
+
+/**
+ * kfbrick_lease_ms - how long the brick keeps a session it hears nothing of
+ * @k: connection, also one that is lost
+ *
+ * What a lost connection had mapped stays mapped for so long at most, counted
+ * from the last bytes that the brick has received.
+ *
+ * Context: does not block.
+ * Return: milliseconds; 0: for ever, or no session was made.
+ */
+uint32_t kfbrick_lease_ms(const struct kfbrick *k);
 
 /**
  * kfbrick_read - read, and wait for it

@@ -189,7 +189,10 @@ static void info_from_wire(const struct kfb_info *from, struct kfbrick_info *to)
 	to->flush_modes = from->flush_modes;
 	to->flush_mode = from->flush_mode;
 	to->ack_is_placed = from->flags & KFB_INFO_ACK_IS_PLACED;
-	to->unsafe = from->flags & KFB_INFO_UNSAFE;
+	to->unsafe =
+		from->flags & KFB_INFO_UNSAFE && kfb_info_overpromises(from);
+	to->exposed =
+		from->flags & KFB_INFO_UNSAFE && !kfb_info_overpromises(from);
 	snprintf(to->flush_why, sizeof(to->flush_why), "%s",
 		 why_text(from->flush_why));
 }
@@ -206,6 +209,11 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 	if (!rc)
 		info_from_wire(&k->call_reply.u.info, info);
 	return rc;
+}
+
+uint32_t kfbrick_lease_ms(const struct kfbrick *k)
+{
+	return k->client.info.lease_ms;
 }
 
 int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,

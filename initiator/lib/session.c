@@ -70,6 +70,7 @@ static void connect_queue(struct kfbrick *k, struct kfbl_queue *q,
 
 	q->n_rx = 0;
 	q->n_unsent = 0;
+	kfb_window_init(&q->window, k->client.info.lease_ms);
 	rc = kfbl_link_open(&q->link, &k->fabric);
 	if (!rc) {
 		/* For what may come right after the accept. */
@@ -126,6 +127,7 @@ static void do_action(struct kfbrick *k, const struct kfb_client_action *action)
 		kfbl_flush_fate(k, action->queue, action->fate);
 		break;
 	case KFB_DO_MAP:
+		kfb_window_lease(&q->window, k->client.info.lease_ms);
 		kfbl_restore_start(k);
 		break;
 	}
@@ -145,6 +147,21 @@ static void finish(struct kfbrick *k)
 	kfbl_io_end(k, -ECONNRESET);
 }
 
+/* While a PING has no answer: do bytes move all the same? */
+static void tell_what_moves(struct kfbrick *k, uint64_t now_ms)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->n_queues; i++) {
+		const struct kfbl_queue *q = &k->queues[i];
+
+		if (q->link.ep && kfb_client_listens(&k->client, i))
+			kfb_client_moved(&k->client, i,
+					 kfbl_link_moved_bytes(&q->link),
+					 now_ms);
+	}
+}
+
 bool kfbl_session_run(struct kfbrick *k)
 {
 	struct kfb_client_action action;
@@ -152,10 +169,14 @@ bool kfbl_session_run(struct kfbrick *k)
 	bool any = false;
 
 	k->has_changed = false;
+	tell_what_moves(k, now_ms);
 	while (kfb_client_next(&k->client, now_ms, &action)) {
 		do_action(k, &action);
 		any = true;
 	}
+	/* A PING may have gone out: what has moved before it is no answer. */
+	if (any)
+		tell_what_moves(k, now_ms);
 	any |= kfbl_restore_run(k);
 	if (kfb_client_state(&k->client) == KFB_CLIENT_LIVE)
 		k->is_connected = true;

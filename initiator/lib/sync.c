@@ -12,15 +12,22 @@
 #include "internal.h"
 
 /*
- * Until @op is done. Nothing takes a posted operation back but the end of its
- * connection: when that is over in time and comes back, the operation goes on.
+ * Until @op is done; the time counts from the last bytes that moved. Nothing
+ * takes a posted operation back but the end of its connection: when that
+ * is over in time and comes back, the operation goes on.
  */
 static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 {
 	uint64_t until_ms = kfbl_now_ms() + timeout_ms;
+	uint64_t moved = k->moved_bytes;
 
 	while (op->state == KFBL_OP_ACTIVE) {
 		bool any = kfbl_progress(k);
+
+		if (moved != k->moved_bytes) {
+			moved = k->moved_bytes;
+			until_ms = kfbl_now_ms() + timeout_ms;
+		}
 
 		if (op->state != KFBL_OP_ACTIVE || (any && !k->is_settled))
 			continue;
@@ -54,7 +61,7 @@ static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
 				 "map again",
 				 what, (unsigned long long)va, len,
 				 k->url.text);
-	if (error == -EIO && !kfbl_is_over(k))
+	if (error == -ECONNABORTED)
 		return kfbl_fail(k, error,
 				 "%s 0x%llx+%zu at %s: %d connections died "
 				 "with it in flight: it may be what kills them",

@@ -8,6 +8,8 @@ UNIT = "tests/unit/initiator/test-"
 COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
 LIST = UNIT + "core-list"
+SILENCE = UNIT + "core-silence"
+WINDOW = UNIT + "core-window"
 
 CLIENT_MUTANTS = {
     "flush-answered-by-an-older-one": Mutant(
@@ -39,6 +41,39 @@ CLIENT_MUTANTS = {
     "flush-without-ops-ends-well": Mutant(
         "flushing", "flush.c", "finish(k, op, op->ticket.error);\n}",
         "finish(k, op, 0);\n}", UNIT + "lib-flush", folder=LIB),
+    "window-that-never-shrinks": Mutant(
+        "windows", "kfb_window.c", "if (limit < w->limit_bytes)", "if (0)",
+        WINDOW, folder=CORE),
+    "window-that-never-grows": Mutant(
+        "windows", "kfb_window.c", "w->limit_bytes += len;", "",
+        WINDOW, folder=CORE),
+    "window-that-grows-unused": Mutant(
+        "windows", "kfb_window.c",
+        "if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)", "if (0)",
+        WINDOW, folder=CORE),
+    "window-that-holds-the-way-against-a-link": Mutant(
+        "windows", "kfb_window.c", "may_take_ms = w->shortest_ms + w->target_ms;",
+        "may_take_ms = w->target_ms;", WINDOW, folder=CORE),
+    "window-without-a-least": Mutant(
+        "windows", "kfb_window.c", "if (limit < KFB_WINDOW_MIN_BYTES)", "if (0)",
+        WINDOW, folder=CORE),
+    "window-that-lets-in-what-does-not-fit": Mutant(
+        "windows", "kfb_window.c", "w->in_flight_bytes + len <= w->limit_bytes;", "1;",
+        WINDOW, folder=CORE),
+    "moving-bytes-are-silence": Mutant(
+        "windows", "kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\tq->moved",
+        "\t\t;\n\tq->moved",
+        SILENCE, folder=CORE),
+    "still-bytes-are-life": Mutant(
+        "windows", "kfb_client.c", "if (q->is_marked && bytes != q->moved_bytes)",
+        "if (q->is_marked)",
+        SILENCE, folder=CORE),
+    "what-moved-before-is-life": Mutant(
+        "windows", "kfb_client_next.c", "q->is_marked = 0;", "q->is_marked = 1;",
+        SILENCE, folder=CORE),
+    "ping-with-a-time-of-its-own": Mutant(
+        "windows", "kfb_client_next.c", "op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT",
+        "0 ? KFB_ENGINE_NO_TIMEOUT", SILENCE, folder=CORE),
     "flush-begins-with-an-old-error": Mutant(
         "flushing", "flush.c", "kfb_flush_ticket_init(&op->ticket);", "",
         UNIT + "lib-flush", folder=LIB),

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How much of a queue's data may be in flight.
+ */
+#include <linux/string.h>
+#include "kfb_time.h"
+#include "kfb_window.h"
+
+/* Longer says no more, and products stay in 64 bits. */
+#define TOOK_MAX_MS (1U << 20)
+
+void kfb_window_lease(struct kfb_window *w, __u32 lease_ms)
+{
+	w->target_ms = KFB_WINDOW_MS_DEFAULT;
+	if (lease_ms)
+		w->target_ms = lease_ms / KFB_WINDOW_LEASE_DIV;
+	if (w->target_ms < KFB_WINDOW_MS_MIN)
+		w->target_ms = KFB_WINDOW_MS_MIN;
+}
+
+void kfb_window_init(struct kfb_window *w, __u32 lease_ms)
+{
+	memset(w, 0, sizeof(*w));
+	kfb_window_lease(w, lease_ms);
+	w->shortest_ms = KFB_TIME_NEVER;
+	w->limit_bytes = KFB_WINDOW_FIRST_BYTES;
+}
+
+_Bool kfb_window_has_room(const struct kfb_window *w, __u64 len)
+{
+	return !w->in_flight_bytes ||
+	       w->in_flight_bytes + len <= w->limit_bytes;
+}
+
+__u64 kfb_window_piece(const struct kfb_window *w, __u64 len)
+{
+	__u64 max = w->limit_bytes / KFB_WINDOW_PIECES;
+	__u64 piece;
+
+	if (max < KFB_WINDOW_PIECE_MIN_BYTES)
+		max = KFB_WINDOW_PIECE_MIN_BYTES;
+	piece = len < max ? len : max;
+	return kfb_window_has_room(w, piece) ? piece : 0;
+}
+
+void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
+		       struct kfb_window_mark *mark)
+{
+	mark->posted_ms = now_ms;
+	mark->moved_bytes = w->moved_bytes;
+	w->in_flight_bytes += len;
+}
+
+void kfb_window_unposted(struct kfb_window *w, __u64 len)
+{
+	w->in_flight_bytes -= len;
+}
+
+/* Growing what is not used would say nothing of the link. */
+static void grow(struct kfb_window *w, __u64 len)
+{
+	if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)
+		return;
+	w->limit_bytes += len;
+	if (w->limit_bytes > KFB_WINDOW_MAX_BYTES)
+		w->limit_bytes = KFB_WINDOW_MAX_BYTES;
+}
+
+/* So much as moves in the time that it may take, going by what has moved. */
+static void shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
+		   __u32 may_take_ms)
+{
+	__u64 limit = moved * may_take_ms / took_ms;
+
+	if (limit < KFB_WINDOW_MIN_BYTES)
+		limit = KFB_WINDOW_MIN_BYTES;
+	if (limit < w->limit_bytes)
+		w->limit_bytes = limit;
+}
+
+void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
+		      const struct kfb_window_mark *mark)
+{
+	__u64 took_ms = now_ms - mark->posted_ms;
+	__u64 may_take_ms;
+
+	if (took_ms > TOOK_MAX_MS)
+		took_ms = TOOK_MAX_MS;
+	if (took_ms < w->shortest_ms)
+		w->shortest_ms = took_ms;
+	may_take_ms = w->shortest_ms + w->target_ms;
+	w->moved_bytes += len;
+	if (took_ms > may_take_ms)
+		shrink(w, w->moved_bytes - mark->moved_bytes, (__u32)took_ms,
+		       (__u32)may_take_ms);
+	else if (took_ms <= w->shortest_ms + w->target_ms / 2)
+		grow(w, len);
+	w->in_flight_bytes -= len;
+}
