@@ -278,6 +278,10 @@ int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Nothing has moved for as long as it may. */
+int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Something to know that is no failure, to standard error. */
 void ctl_note(struct ctl *ctl, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -44,6 +44,7 @@ static void print_json(const struct ctl *ctl, const struct kfbrick_info *info)
 	ctl_json_text(object, "flush_why", info->flush_why);
 	ctl_json_bool(object, "ack_is_placed", info->ack_is_placed);
 	ctl_json_bool(object, "unsafe", info->unsafe);
+	ctl_json_bool(object, "exposed", info->exposed);
 	ctl_json_count(object, "lease_ms", info->lease_ms);
 	ctl_json_count(object, "alloc_max_blocks", info->alloc_max_blocks);
 	ctl_json_count(object, "map_extent_max_bytes",
@@ -102,6 +103,8 @@ static void print_text(const struct ctl *ctl, const struct kfbrick_info *info)
 	       *info->flush_why ? ": " : "", info->flush_why);
 	if (info->unsafe)
 		puts("unsafe       yes: a setting of this brick promises more than the platform keeps");
+	if (info->exposed)
+		puts("exposed      yes: a setting of this brick lets clients in over networks that nothing protects");
 	print_limits(info);
 }
 

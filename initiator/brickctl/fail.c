@@ -3,6 +3,7 @@
  * Errors: what failed, where, why, and what to do next, for people or as JSON.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "progress.h"
 
 #define MESSAGE_BYTES 1024
+#define NEXT_BYTES    256
 
 static void message_json(const struct ctl *ctl, int status, int error,
 			 const char *next, const char *message)
@@ -94,6 +96,7 @@ static int status_of(const struct ctl *ctl, int error)
 	switch (error) {
 	case -ENOTCONN:
 		return ctl->under_way ? CTL_UNKNOWN : CTL_UNREACHED;
+	case -ECONNABORTED:
 	case -ECONNRESET:
 	case -ETIMEDOUT:
 		/* Asking again is harmless where nothing was to change. */
@@ -132,6 +135,31 @@ static const char *next_of(int status, int error)
 	}
 }
 
+/*
+ * The brick lets go of what a client has mapped when its lease is over: who has
+ * just lost it, or finds it with another, is told when that is.
+ */
+static const char *next_with_lease(const struct ctl *ctl, int status, int error,
+				   char text[NEXT_BYTES])
+{
+	const char *next = next_of(status, error);
+	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
+
+	if (s && status == CTL_UNKNOWN && ctl->under_way)
+		snprintf(text, NEXT_BYTES,
+			 "%s; what it had mapped stays so for up to %" PRIu32
+			 " s",
+			 next, s);
+	else if (s && error == -EBUSY)
+		snprintf(text, NEXT_BYTES,
+			 "%s; a client that is gone keeps it for up to %" PRIu32
+			 " s",
+			 next, s);
+	else
+		return next;
+	return text;
+}
+
 /* The library's sentences end in "; what to do"; ours know the commands. */
 static size_t why_len(const char *sentence)
 {
@@ -155,12 +183,14 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 	const char *why = kfbrick_error(ctl->k);
 	int status = status_of(ctl, error);
 	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, status, error, next_of(status, error), what,
+	return fail_why(ctl, status, error,
+			next_with_lease(ctl, status, error, next), what,
 			*why ? why : strerror(-error));
 }
 
@@ -173,20 +203,39 @@ int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 			*why ? why : strerror(-error));
 }
 
+int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
+{
+	int status = status_of(ctl, -ETIMEDOUT);
+	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return ctl_fail(ctl, status, -ETIMEDOUT,
+			next_with_lease(ctl, status, -ETIMEDOUT, next),
+			"%s: nothing has moved within %d ms", what, timeout_ms);
+}
+
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = strerror(-error);
 	int status = status_of(ctl, error);
 	char what[MESSAGE_BYTES];
+	char next[NEXT_BYTES];
 	va_list args;
 
 	/* What the library said last need not be about this operation. */
 	if (error == -ECONNRESET && *kfbrick_error(ctl->k))
 		why = kfbrick_error(ctl->k);
+	else if (error == -ECONNABORTED)
+		why = "three connections in a row died with it in flight";
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, status, error, next_of(status, error), what, why);
+	return fail_why(ctl, status, error,
+			next_with_lease(ctl, status, error, next), what, why);
 }
 
 void ctl_note(struct ctl *ctl, const char *format, ...)

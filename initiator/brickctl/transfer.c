@@ -69,6 +69,25 @@ void ctl_transfer_close(struct ctl_transfer *t)
 	t->buffer = NULL;
 }
 
+/*
+ * As kfbrick_poll(), while bytes move: on a slow link it takes long until a
+ * chunk is whole.
+ */
+static int poll_while_moving(struct ctl_transfer *t,
+			     struct kfbrick_completion *done)
+{
+	struct kfbrick *k = t->ctl->k;
+	uint64_t moved;
+	int n;
+
+	do {
+		moved = kfbrick_moved_bytes(k);
+		n = kfbrick_poll(k, done, CTL_CHUNKS_DEPTH + 1,
+				 timeout_ms(t->ctl));
+	} while (!n && moved != kfbrick_moved_bytes(k));
+	return n;
+}
+
 /* Takes in what has completed, waiting for at least one. */
 static int collect(struct ctl_transfer *t, const struct ctl_chunk *waiting)
 {
@@ -77,10 +96,11 @@ static int collect(struct ctl_transfer *t, const struct ctl_chunk *waiting)
 	int n;
 	int i;
 
-	n = kfbrick_poll(t->ctl->k, done, CTL_CHUNKS_DEPTH + 1,
-			 timeout_ms(t->ctl));
+	n = poll_while_moving(t, done);
 	if (!n)
-		n = -ETIMEDOUT;
+		return ctl_fail_silence(t->ctl, timeout_ms(t->ctl),
+					"%zu bytes at 0x%" PRIx64, waiting->len,
+					waiting->va);
 	if (n < 0)
 		return ctl_fail_call(t->ctl, n, "%zu bytes at 0x%" PRIx64,
 				     waiting->len, waiting->va);

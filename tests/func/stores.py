@@ -120,6 +120,16 @@ class Stores(StoreTest):
                 done = lab.run(lab.BRICKD, "--config", self.b.conf, "--check-config")
                 self.refused(done, 2, f"{self.b.conf}:4", said)
 
+    def test_an_open_network_is_no_false_promise(self):
+        self.assertFalse(self.b.start().json("info")["exposed"])
+        self.assertEqual(self.b.stop(), 0)
+        self.b.settings = "allow-untrusted-tcp = yes"
+        info = self.b.start().json("info")
+        self.assertEqual((info["unsafe"], info["exposed"]), (False, True))
+        said = self.ok(self.b.ctl("info")).decode()
+        self.assertIn("exposed      yes", said)
+        self.assertNotIn("unsafe", said)
+
     def test_an_instance_id_differs_after_every_start(self):
         seen = set()
         for _ in range(3):

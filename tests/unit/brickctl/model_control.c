@@ -145,6 +145,11 @@ const char *kfbrick_error(const struct kfbrick *k)
 	return error_text;
 }
 
+uint32_t kfbrick_lease_ms(const struct kfbrick *k)
+{
+	return 10000;
+}
+
 int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 {
 	bool is_volatile = getenv("MODEL_VOLATILE");

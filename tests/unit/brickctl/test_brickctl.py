@@ -680,6 +680,18 @@ class Transfer(Case):
         self.fails(REFUSED, "flushing", "write", "0", stdin=b"x",
                    MODEL_FAIL=f"flush={errno.EIO}")
 
+    def test_who_has_a_range_and_is_gone_keeps_it_for_a_lease(self):
+        self.fails(UNKNOWN, "what it had mapped stays so for up to 10 s", "write", "0",
+                   stdin=self.data, MODEL_FAIL=f"write@2={errno.ECONNRESET}")
+        self.fails(REFUSED, "a client that is gone keeps it for up to 10 s", "write", "0",
+                   stdin=self.data, MODEL_FAIL=f"map={errno.EBUSY}")
+
+    def test_a_transfer_that_moves_nothing_says_so(self):
+        self.fails(UNKNOWN, "nothing has moved within 10000 ms", "write", "0",
+                   stdin=self.data, MODEL_FAIL=f"poll={errno.ETIMEDOUT}")
+        self.fails(UNKNOWN, "three connections in a row died", "write", "0",
+                   stdin=self.data, MODEL_FAIL=f"write@2={errno.ECONNABORTED}")
+
     def test_failed_reads_are_no_data(self):
         self.fails(REFUSED, "bytes at 0x400000", "read", "0", "--length", "8M",
                    MODEL_FAIL=f"read@3={errno.EIO}")
