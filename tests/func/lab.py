@@ -68,8 +68,14 @@ class Brick:
     """One store, its configuration, and brickd when it runs."""
 
     def __init__(self, folder, size="64M", clients=None, settings="", fmt=(),
-                 device=None, program=BRICKD, slow_size=None, slow=None, store=None):
+                 device=None, program=BRICKD, slow_size=None, slow=None, store=None,
+                 listen=LISTEN, inside=(), from_inside=()):
         self.program = program
+        # Where it listens, and the words before a command that put brickd and
+        # its clients into other namespaces.
+        self.listen = listen
+        self.inside = list(inside)
+        self.from_inside = list(from_inside)
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.store = pathlib.Path(device or store or self.folder / "store")
@@ -109,7 +115,7 @@ class Brick:
 
     @property
     def url(self):
-        return f"{LISTEN}:{self.port}"
+        return f"{self.listen}:{self.port}"
 
     def configure(self):
         lines = ["[brick]", f"store = {self.store}",
@@ -129,7 +135,7 @@ class Brick:
         ready, ready_w = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [str(self.program), "--config", str(self.conf), "--ready-fd", str(ready_w)],
+                [*self.inside, str(self.program), "--config", str(self.conf), "--ready-fd", str(ready_w)],
                 stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log if stderr is None else stderr, pass_fds=[ready_w],
                 env=env | self.environment)
@@ -165,9 +171,10 @@ class Brick:
         self.process = None
         return status
 
-    def ctl(self, *words, client="a", stdin=None, key=None):
+    def ctl(self, *words, client="a", stdin=None, key=None, timeout=COMMAND_S):
         who = ["--client", client, "--key-file", str(key or self.key(client))]
-        return run(BRICKCTL, "--brick", self.url, *who, *words, stdin=stdin)
+        return run(*self.from_inside, BRICKCTL, "--brick", self.url, *who, *words,
+                   stdin=stdin, timeout=timeout)
 
     def json(self, *words, client="a"):
         done = self.ctl("--json", *words, client=client)
