@@ -7,6 +7,7 @@ has modules for, if any, and VERSION the project's.
 """
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -92,6 +93,23 @@ class Install(lab.FuncTest):
             self.assertEqual(said.strip(), VERSION, module)
             said = words("modinfo", "-F", "vermagic", self.dest / module)
             self.assertEqual(said.split()[0], RELEASE, module)
+
+    def test_no_program_has_the_provider_unless_it_is_told_of_its_folder(self):
+        self.install()
+        found = list(self.dest.rglob("libstcp-fi.so"))
+        self.assertEqual([p.parent.name for p in found],
+                         [pathlib.Path(os.environ["PROVIDERDIR"] or "kfbrick").name])
+        said = words("fi_info", "-p", "stcp", FI_PROVIDER_PATH=str(found[0].parent))
+        self.assertIn("provider: stcp", said)
+
+    def test_who_asks_for_it_has_the_provider_where_libfabric_looks(self):
+        words("meson", "setup", TOP, self.folder / "build", "-Dproviderdir=lib/libfabric",
+              "-Dkmod=disabled", "-Dman=disabled", "-Dtests=false")
+        installed = json.loads(words("meson", "introspect", "--installed",
+                                     self.folder / "build"))
+        folders = [pathlib.Path(to).parent.name for to in installed.values()
+                   if to.endswith("/libstcp-fi.so")]
+        self.assertEqual(folders, ["libfabric"])
 
     def modprobe(self, *arguments):
         return words("modprobe", "-d", self.dest, "-S", RELEASE, *arguments)
