@@ -14,14 +14,24 @@
 
 #include "impl.h"
 
+/* Who sleeps on either queue is woken by the socket. */
+static int tell_queues(struct stcp_ep *ep, int op, uint32_t events)
+{
+	int rc = stcp_wait_socket(&ep->rx_cq->wait, op, ep->source.fd, events);
+
+	if (!rc && ep->tx_cq != ep->rx_cq)
+		rc = stcp_wait_socket(&ep->tx_cq->wait, op, ep->source.fd,
+				      events);
+	return rc;
+}
+
 void stcp_ep_watch(struct stcp_ep *ep, uint32_t events)
 {
 	if (!ep->watched || ep->events == events)
 		return;
 	ep->events = events;
 	if (ep->by_caller)
-		(void)stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_MOD,
-				       ep->source.fd, events);
+		(void)tell_queues(ep, EPOLL_CTL_MOD, events);
 	else
 		stcp_shard_change(&ep->source, events);
 }
@@ -49,16 +59,26 @@ static void leave_shard(struct stcp_ep *ep)
 	ep->muted = true;
 }
 
-/* From here on who reads the queue moves its data. */
+/* Its shard hears of the peer's end, once: its user may read no queue. */
+static int hear_of_end(struct stcp_ep *ep)
+{
+	if (ep->source.shard) {
+		stcp_shard_change(&ep->source, EPOLLRDHUP | EPOLLONESHOT);
+		return 0;
+	}
+	stcp_shard_assign(&ep->source);
+	return stcp_shard_watch(&ep->source, EPOLLRDHUP | EPOLLONESHOT);
+}
+
+/* From here on who reads a queue moves its data. */
 static int give_to_caller(struct stcp_ep *ep)
 {
-	int rc = stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_ADD,
-				  ep->source.fd, EPOLLIN);
+	int rc = tell_queues(ep, EPOLL_CTL_ADD, EPOLLIN);
 
+	if (!rc)
+		rc = hear_of_end(ep);
 	if (rc)
 		return rc;
-	if (ep->watched)
-		leave_shard(ep);
 	ep->by_caller = true;
 	ep->watched = true;
 	ep->events = EPOLLIN;
@@ -67,9 +87,7 @@ static int give_to_caller(struct stcp_ep *ep)
 
 static void take_from_caller(struct stcp_ep *ep)
 {
-	(void)stcp_wait_socket(&ep->rx_cq->wait, EPOLL_CTL_DEL, ep->source.fd,
-			       0);
-	ep->watched = false;
+	(void)tell_queues(ep, EPOLL_CTL_DEL, 0);
 	ep->by_caller = false;
 }
 
@@ -110,7 +128,7 @@ void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
 	(void)tcpw_state_move(&ep->state, TCPW_DEAD);
 	if (ep->by_caller)
 		take_from_caller(ep);
-	else if (ep->watched)
+	if (ep->watched)
 		leave_shard(ep);
 	if (ep->source.fd >= 0)
 		(void)shutdown(ep->source.fd, SHUT_RDWR);
@@ -121,24 +139,26 @@ void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
 	tell_end(ep, was, err, why);
 }
 
-static void connected(struct stcp_ep *ep, const void *data, uint32_t n,
-		      enum tcpw_order theirs)
+/* Tells its user before anybody else can know. */
+static int connected(struct stcp_ep *ep, const void *data, uint32_t n,
+		     enum tcpw_order theirs)
 {
 	struct stcp_event *event =
 		stcp_event_alloc(FI_CONNECTED, &ep->fid.fid, data, n);
 	int rc = event ? 0 : -FI_ENOMEM;
 
-	if (!rc && ep->domain->manual && ep->rx_cq == ep->tx_cq)
+	if (!rc && ep->domain->manual)
 		rc = give_to_caller(ep);
 	if (rc) {
 		free(event);
 		stcp_ep_end(ep, -rc, TCPW_OK);
-		return;
+		return rc;
 	}
 	ep->order = tcpw_order_of_pair(stcp_our_order(), theirs);
 	tcpw_rx_init(&ep->rx, ep->order, &ep->ledger);
 	(void)tcpw_state_move(&ep->state, TCPW_UP);
 	stcp_eq_add(ep->eq, event);
+	return 0;
 }
 
 /* The answer to our request is whole. */
@@ -150,7 +170,7 @@ static void answered(struct stcp_ep *ep)
 	stcp_shard_deadline(&ep->source, 0);
 	data = tcpw_cm_rx_data(ep->cm, &n);
 	if (tcpw_cm_rx_type(ep->cm) == TCPW_CM_ACCEPT) {
-		connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
+		(void)connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
 		drop_cm(ep);
 		return;
 	}
@@ -217,10 +237,6 @@ static void last_words(struct stcp_ep *ep)
 	if (ep->peer_gone)
 		return;
 	ep->peer_gone = true;
-	if (!ep->source.shard)
-		stcp_shard_assign(&ep->source);
-	/* Closing it waits for a deadline that is passing. */
-	ep->muted = true;
 	stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLRDHUP);
 	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
 }
@@ -252,6 +268,9 @@ void stcp_ep_ready(struct stcp_source *source, uint32_t events)
 	}
 	if (ep->state == TCPW_UP || ep->state == TCPW_CLOSING)
 		move_data(ep, events, stcp_shard_stage(source));
+	/* There was more to receive before the end. */
+	if (ep->by_caller && !ep->pause)
+		(void)hear_of_end(ep);
 	pthread_mutex_unlock(&ep->lock);
 }
 
@@ -291,21 +310,33 @@ void stcp_ep_late(struct stcp_source *source)
 	pthread_mutex_unlock(&ep->lock);
 }
 
-static int begin_connect(struct stcp_ep *ep, const void *addr)
+/* A socket to connect from where its user said. */
+static int open_socket(struct stcp_ep *ep, int family)
 {
-	const struct sockaddr *sa = addr;
-	int fd;
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	fd = socket(sa->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		    0);
 	if (fd < 0)
 		return -errno;
 	ep->source.fd = fd;
-	stcp_socket_tune(fd);
-	if (ep->from && bind(fd, (struct sockaddr *)ep->from,
-			     (socklen_t)stcp_sockaddr_len(ep->from)))
-		return -errno;
-	if (connect(fd, sa, (socklen_t)stcp_sockaddr_len(sa)) &&
+	if (!ep->from)
+		return 0;
+	stcp_socket_share_ports(fd);
+	return bind(fd, (struct sockaddr *)ep->from,
+		    (socklen_t)stcp_sockaddr_len(ep->from))
+		       ? -errno
+		       : 0;
+}
+
+static int begin_connect(struct stcp_ep *ep, const void *addr)
+{
+	const struct sockaddr *sa = addr;
+	int rc = ep->named ? 0 : open_socket(ep, sa->sa_family);
+
+	if (rc)
+		return rc;
+	ep->named = false;
+	stcp_socket_tune(ep->source.fd);
+	if (connect(ep->source.fd, sa, (socklen_t)stcp_sockaddr_len(sa)) &&
 	    errno != EINPROGRESS)
 		return -errno;
 	return 0;
@@ -336,7 +367,7 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	if (!addr || paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
 	pthread_mutex_lock(&ep->lock);
-	if (ep->state == TCPW_IDLE && ep->source.fd < 0) {
+	if (ep->state == TCPW_IDLE && (ep->source.fd < 0 || ep->named)) {
 		rc = prepare_request(ep, param, paramlen);
 		if (!rc)
 			rc = begin_connect(ep, addr);
@@ -353,43 +384,47 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	return rc;
 }
 
-static int send_accept(struct stcp_ep *ep, const void *param, size_t paramlen)
+/* What the peer does when it has this, its user learns after CONNECTED. */
+static void send_accept(struct stcp_ep *ep, const uint8_t *out, size_t n)
 {
-	uint8_t out[TCPW_CM_MAX];
-	int n = tcpw_cm_encode(TCPW_CM_ACCEPT, stcp_our_order(), param,
-			       (__u32)paramlen, out);
+	ssize_t sent = send(ep->source.fd, out, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-	if (n < 0)
-		return n;
-	(void)tcpw_state_move(&ep->state, TCPW_ACCEPTED);
 	/* A new socket has room for all of it. */
-	if (send(ep->source.fd, out, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) !=
-	    n)
-		return -ECONNRESET;
-	return 0;
+	if (sent != (ssize_t)n)
+		stcp_ep_end(ep, sent < 0 ? errno : EIO, TCPW_OK);
+}
+
+static void take_socket(struct stcp_ep *ep)
+{
+	ep->request->source.fd = -1;
+	stcp_request_free(ep->request);
+	ep->request = NULL;
 }
 
 static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
+	uint8_t out[TCPW_CM_MAX];
 	int rc = -FI_EOPBADSTATE;
+	int n;
 
 	if (paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
+	n = tcpw_cm_encode(TCPW_CM_ACCEPT, stcp_our_order(), param,
+			   (__u32)paramlen, out);
+	if (n < 0)
+		return n;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_ASKED) {
 		enum tcpw_order theirs = tcpw_cm_rx_order(&ep->request->cm);
 
-		rc = send_accept(ep, param, paramlen);
-		/* The descriptor is the endpoint's from here on. */
-		ep->request->source.fd = -1;
-		stcp_request_free(ep->request);
-		ep->request = NULL;
-		if (!rc) {
-			connected(ep, NULL, 0, theirs);
-			if (ep->state == TCPW_UP && !ep->by_caller)
-				rc = start_watching(ep, EPOLLIN);
-		}
+		take_socket(ep);
+		(void)tcpw_state_move(&ep->state, TCPW_ACCEPTED);
+		rc = connected(ep, NULL, 0, theirs);
+		if (!rc)
+			send_accept(ep, out, (size_t)n);
+		if (ep->state == TCPW_UP && !ep->by_caller)
+			rc = start_watching(ep, EPOLLIN);
 		if (rc)
 			stcp_ep_end(ep, -rc, TCPW_OK);
 	}
@@ -400,19 +435,10 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 /* What was posted goes out, whether its user reads completions or not. */
 static void begin_closing(struct stcp_ep *ep)
 {
-	int rc = 0;
-
-	if (ep->by_caller) {
+	if (ep->by_caller)
 		take_from_caller(ep);
-		rc = start_watching(ep, 0);
-	} else {
-		stcp_ep_watch(ep,
-			      ep->events & ~(uint32_t)(EPOLLIN | EPOLLRDHUP));
-	}
-	if (rc) {
-		stcp_ep_end(ep, -rc, TCPW_OK);
-		return;
-	}
+	ep->events = 0;
+	stcp_shard_change(&ep->source, 0);
 	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
 	stcp_tx_progress(ep);
 }
@@ -458,6 +484,9 @@ struct fi_ops_cm stcp_ep_cm_ops = {
 	.getname = ep_getname,
 	.getpeer = ep_getpeer,
 	.connect = ep_connect,
+	.listen = stcp_no_listen,
 	.accept = ep_accept,
+	.reject = stcp_no_reject,
 	.shutdown = ep_shutdown,
+	.join = stcp_no_join,
 };

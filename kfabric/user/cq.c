@@ -17,6 +17,8 @@ static size_t entry_bytes(enum fi_cq_format format)
 		return sizeof(struct fi_cq_msg_entry);
 	case FI_CQ_FORMAT_DATA:
 		return sizeof(struct fi_cq_data_entry);
+	case FI_CQ_FORMAT_TAGGED:
+		return sizeof(struct fi_cq_tagged_entry);
 	default:
 		return sizeof(struct fi_cq_entry);
 	}
@@ -26,7 +28,7 @@ static size_t entry_bytes(enum fi_cq_format format)
 static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
 		      void *to)
 {
-	struct fi_cq_data_entry entry = {
+	struct fi_cq_tagged_entry entry = {
 		.op_context = op->context,
 		.flags = op->flags,
 		.len = op->len,
@@ -36,23 +38,65 @@ static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
 	memcpy(to, &entry, entry_bytes(cq->format));
 }
 
+bool stcp_cq_reserve(struct stcp_cq *cq)
+{
+	if (atomic_fetch_add(&cq->n_unbidden, 1) < STCP_UNBIDDEN_MAX)
+		return true;
+	atomic_fetch_sub(&cq->n_unbidden, 1);
+	/* A reader who comes now looks for whom to wake. */
+	atomic_store(&cq->stalled, true);
+	if (atomic_fetch_add(&cq->n_unbidden, 1) < STCP_UNBIDDEN_MAX)
+		return true;
+	atomic_fetch_sub(&cq->n_unbidden, 1);
+	return false;
+}
+
+void stcp_cq_release(struct stcp_cq *cq)
+{
+	atomic_fetch_sub(&cq->n_unbidden, 1);
+}
+
+/* Those who wait for completions of writes to be read go on. */
+static void resume_stalled(struct stcp_cq *cq)
+{
+	struct stcp_cq_seat *seat;
+
+	if (!atomic_exchange(&cq->stalled, false))
+		return;
+	pthread_mutex_lock(&cq->eps_lock);
+	LIST_FOREACH(seat, &cq->eps, link)
+	{
+		pthread_mutex_lock(&seat->ep->lock);
+		stcp_rx_resume(seat->ep, STCP_NO_READER);
+		pthread_mutex_unlock(&seat->ep->lock);
+	}
+	pthread_mutex_unlock(&cq->eps_lock);
+}
+
 static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
 	uint8_t *to = buf;
+	bool has_room = false;
 	size_t n = 0;
 
 	pthread_mutex_lock(&cq->lock);
 	while (n < count && (op = STAILQ_FIRST(&cq->done)) && !op->err) {
 		STAILQ_REMOVE_HEAD(&cq->done, done_link);
 		put_entry(cq, op, to);
+		if (op->unbidden) {
+			stcp_cq_release(cq);
+			has_room = true;
+		}
 		free(op);
 		to += entry_bytes(cq->format);
 		n++;
 	}
 	op = STAILQ_FIRST(&cq->done);
 	pthread_mutex_unlock(&cq->lock);
+	if (has_room)
+		resume_stalled(cq);
 	if (n)
 		return (ssize_t)n;
 	return op && op->err ? -FI_EAVAIL : -FI_EAGAIN;
@@ -61,11 +105,11 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 /* Looks at the sockets whose completions come here. */
 static void look(struct stcp_cq *cq)
 {
-	struct stcp_ep *ep;
+	struct stcp_cq_seat *seat;
 
 	pthread_mutex_lock(&cq->eps_lock);
-	LIST_FOREACH(ep, &cq->eps, cq_link)
-	stcp_ep_look(ep);
+	LIST_FOREACH(seat, &cq->eps, link)
+	stcp_ep_look(seat->ep);
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
@@ -119,6 +163,22 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 	return 1;
 }
 
+/* Before sleeping: -FI_EINTR when that is not wanted, -FI_EAGAIN: look again. */
+static int begin_wait(struct stcp_cq *cq)
+{
+	int rc = -FI_EAGAIN;
+
+	pthread_mutex_lock(&cq->lock);
+	if (stcp_wait_was_interrupted(&cq->wait)) {
+		rc = -FI_EINTR;
+	} else if (STAILQ_EMPTY(&cq->done)) {
+		stcp_wait_arm(&cq->wait);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return rc;
+}
+
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 			const void *cond, int timeout)
 {
@@ -135,7 +195,10 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 		n = cq_read(fid, buf, count);
 		if (n != -FI_EAGAIN)
 			return n;
-		if (stcp_cq_trywait(cq))
+		rc = begin_wait(cq);
+		if (rc == -FI_EINTR)
+			return -FI_EAGAIN;
+		if (rc)
 			continue;
 		if (timeout >= 0)
 			left = now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
@@ -160,7 +223,7 @@ static int cq_signal(struct fid_cq *fid)
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 
 	pthread_mutex_lock(&cq->lock);
-	stcp_wait_signal(&cq->wait);
+	stcp_wait_interrupt(&cq->wait);
 	pthread_mutex_unlock(&cq->lock);
 	return 0;
 }
@@ -187,25 +250,14 @@ void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op)
 
 int stcp_cq_trywait(struct stcp_cq *cq)
 {
-	int rc = -FI_EAGAIN;
-
-	pthread_mutex_lock(&cq->lock);
-	if (STAILQ_EMPTY(&cq->done)) {
-		stcp_wait_arm(&cq->wait);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&cq->lock);
-	return rc;
+	return begin_wait(cq) ? -FI_EAGAIN : 0;
 }
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid.fid);
 
-	if (command != FI_GETWAIT || cq->wait.fd < 0)
-		return -FI_ENOSYS;
-	*(int *)arg = cq->wait.user_fd;
-	return 0;
+	return stcp_wait_control(&cq->wait, command, arg);
 }
 
 static int cq_close(struct fid *fid)
@@ -213,6 +265,10 @@ static int cq_close(struct fid *fid)
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid.fid);
 	struct stcp_op *op;
 
+	if (stcp_is_inherited(cq->domain->fabric)) {
+		stcp_wait_fini(&cq->wait);
+		return 0;
+	}
 	if (atomic_load(&cq->refs))
 		return -FI_EBUSY;
 	while ((op = STAILQ_FIRST(&cq->done))) {
@@ -230,7 +286,10 @@ static int cq_close(struct fid *fid)
 static struct fi_ops cq_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = cq_close,
+	.bind = stcp_no_bind,
 	.control = cq_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static struct fi_ops_cq cq_ops = {
@@ -252,7 +311,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 
 	if (!cq)
 		return -FI_ENOMEM;
-	rc = attr->format > FI_CQ_FORMAT_DATA
+	rc = attr->format > FI_CQ_FORMAT_TAGGED
 		     ? -FI_ENOSYS
 		     : stcp_wait_init(&cq->wait, attr->wait_obj);
 	if (!rc && stcp_container_of(domain, struct stcp_domain, fid)->manual) {

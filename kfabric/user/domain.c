@@ -37,6 +37,8 @@ static int domain_close(struct fid *fid)
 	struct stcp_domain *domain =
 		stcp_container_of(fid, struct stcp_domain, fid.fid);
 
+	if (stcp_is_inherited(domain->fabric))
+		return 0;
 	if (atomic_load(&domain->refs) || domain->n_mrs)
 		return -FI_EBUSY;
 	atomic_fetch_sub(&domain->fabric->refs, 1);
@@ -77,16 +79,33 @@ static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr,
 	return -FI_ENOSYS;
 }
 
-static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr,
-		  struct fid_ep **rx_ep, void *context)
+static int no_query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
+			   enum fi_op op, struct fi_atomic_attr *attr,
+			   uint64_t flags)
 {
 	return -FI_ENOSYS;
+}
+
+static int no_query_collective(struct fid_domain *domain,
+			       enum fi_collective_op coll,
+			       struct fi_collective_attr *attr, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int endpoint2(struct fid_domain *domain, struct fi_info *info,
+		     struct fid_ep **ep, uint64_t flags, void *context)
+{
+	return flags ? -FI_ENOSYS : stcp_ep_open(domain, info, ep, context);
 }
 
 static struct fi_ops domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
+	.bind = stcp_no_bind,
+	.control = stcp_no_control,
 	.ops_open = domain_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static struct fi_ops_domain domain_ops = {
@@ -98,7 +117,10 @@ static struct fi_ops_domain domain_ops = {
 	.cntr_open = no_cntr,
 	.poll_open = no_poll,
 	.stx_ctx = no_stx,
-	.srx_ctx = no_srx,
+	.srx_ctx = stcp_srx_open,
+	.query_atomic = no_query_atomic,
+	.query_collective = no_query_collective,
+	.endpoint2 = endpoint2,
 };
 
 int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
@@ -115,6 +137,8 @@ int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain->fid.mr = &stcp_mr_ops;
 	domain->manual = info->domain_attr &&
 			 info->domain_attr->data_progress == FI_PROGRESS_MANUAL;
+	domain->write_data =
+		info->domain_attr && info->domain_attr->cq_data_size;
 	domain->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&domain->fabric->refs, 1);
 	pthread_mutex_init(&domain->lock, NULL);

@@ -8,6 +8,22 @@
 
 #define CM_DATA_BYTES 256
 
+static void sit(struct stcp_ep *ep, struct stcp_cq *cq,
+		struct stcp_cq_seat *seat)
+{
+	seat->ep = ep;
+	pthread_mutex_lock(&cq->eps_lock);
+	LIST_INSERT_HEAD(&cq->eps, seat, link);
+	pthread_mutex_unlock(&cq->eps_lock);
+}
+
+static void leave(struct stcp_cq *cq, struct stcp_cq_seat *seat)
+{
+	pthread_mutex_lock(&cq->eps_lock);
+	LIST_REMOVE(seat, link);
+	pthread_mutex_unlock(&cq->eps_lock);
+}
+
 static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
 {
 	if (!(flags & (FI_TRANSMIT | FI_RECV)))
@@ -19,14 +35,15 @@ static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
 		ep->tx_cq = cq;
 		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
 		atomic_fetch_add(&cq->refs, 1);
+		if (ep->rx_cq != cq)
+			sit(ep, cq, &ep->tx_seat);
 	}
 	if (flags & FI_RECV) {
 		ep->rx_cq = cq;
 		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
 		atomic_fetch_add(&cq->refs, 1);
-		pthread_mutex_lock(&cq->eps_lock);
-		LIST_INSERT_HEAD(&cq->eps, ep, cq_link);
-		pthread_mutex_unlock(&cq->eps_lock);
+		if (ep->tx_cq != cq)
+			sit(ep, cq, &ep->rx_seat);
 	}
 	return 0;
 }
@@ -46,6 +63,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return bind_cq(ep,
 			       stcp_container_of(bfid, struct stcp_cq, fid.fid),
 			       flags);
+	case FI_CLASS_SRX_CTX:
+		return stcp_srx_bind(ep, bfid);
 	default:
 		return -FI_ENOSYS;
 	}
@@ -68,20 +87,26 @@ static void unbind(struct stcp_ep *ep)
 		stcp_eq_purge(ep->eq, &ep->fid.fid);
 		atomic_fetch_sub(&ep->eq->refs, 1);
 	}
+	if (ep->srx)
+		stcp_srx_unbind(ep);
+	if (ep->tx_seat.ep)
+		leave(ep->tx_cq, &ep->tx_seat);
+	if (ep->rx_seat.ep)
+		leave(ep->rx_cq, &ep->rx_seat);
 	if (ep->tx_cq)
 		atomic_fetch_sub(&ep->tx_cq->refs, 1);
-	if (ep->rx_cq) {
-		pthread_mutex_lock(&ep->rx_cq->eps_lock);
-		LIST_REMOVE(ep, cq_link);
-		pthread_mutex_unlock(&ep->rx_cq->eps_lock);
+	if (ep->rx_cq)
 		atomic_fetch_sub(&ep->rx_cq->refs, 1);
-	}
 }
 
 static int ep_close(struct fid *fid)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
+	if (stcp_is_inherited(ep->domain->fabric)) {
+		close(ep->source.fd);
+		return 0;
+	}
 	pthread_mutex_lock(&ep->lock);
 	ep->told = true;
 	stcp_ep_end(ep, FI_ECANCELED, TCPW_OK);
@@ -104,27 +129,18 @@ static int ep_close(struct fid *fid)
 	return 0;
 }
 
-static ssize_t no_cancel(fid_t fid, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int ep_getopt(fid_t fid, int level, int optname, void *optval,
-		     size_t *optlen)
+/* Of passive endpoints, too. */
+int stcp_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_CM_DATA_SIZE)
 		return -FI_ENOPROTOOPT;
-	if (*optlen < sizeof(size_t))
+	if (*optlen < sizeof(size_t)) {
+		*optlen = sizeof(size_t);
 		return -FI_ETOOSMALL;
+	}
 	*(size_t *)optval = CM_DATA_BYTES;
 	*optlen = sizeof(size_t);
 	return 0;
-}
-
-static int no_setopt(fid_t fid, int level, int optname, const void *optval,
-		     size_t optlen)
-{
-	return -FI_ENOPROTOOPT;
 }
 
 static struct fi_ops ep_fid_ops = {
@@ -133,13 +149,18 @@ static struct fi_ops ep_fid_ops = {
 	.bind = ep_bind,
 	.control = ep_control,
 	.ops_open = stcp_ep_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static struct fi_ops_ep ep_ops = {
 	.size = sizeof(struct fi_ops_ep),
-	.cancel = no_cancel,
-	.getopt = ep_getopt,
-	.setopt = no_setopt,
+	.cancel = stcp_ep_cancel,
+	.getopt = stcp_getopt,
+	.setopt = stcp_no_setopt,
+	.tx_ctx = stcp_no_tx_ctx,
+	.rx_ctx = stcp_no_rx_ctx,
+	.rx_size_left = stcp_no_size_left,
+	.tx_size_left = stcp_no_size_left,
 };
 
 static void set_vectors(struct stcp_ep *ep, void *context)
@@ -151,11 +172,13 @@ static void set_vectors(struct stcp_ep *ep, void *context)
 	ep->fid.cm = &stcp_ep_cm_ops;
 	ep->fid.msg = &stcp_msg_ops;
 	ep->fid.rma = &stcp_rma_ops;
+	ep->fid.tagged = &stcp_no_tagged_ops;
 	ep->source.ready = stcp_ep_ready;
 	ep->source.late = stcp_ep_late;
 }
 
-static void set_sizes(struct stcp_ep *ep, const struct fi_info *info)
+/* Queues, and what holds for operations that do not say. */
+static void set_defaults(struct stcp_ep *ep, const struct fi_info *info)
 {
 	ep->tx_size = STCP_QUEUE_SIZE;
 	ep->rx_size = STCP_QUEUE_SIZE;
@@ -163,6 +186,10 @@ static void set_sizes(struct stcp_ep *ep, const struct fi_info *info)
 		ep->tx_size = info->tx_attr->size;
 	if (info->rx_attr && info->rx_attr->size)
 		ep->rx_size = info->rx_attr->size;
+	if (info->tx_attr)
+		ep->tx_flags = info->tx_attr->op_flags;
+	if (info->rx_attr)
+		ep->rx_flags = info->rx_attr->op_flags;
 	tcpw_ledger_init(&ep->ledger, (__u32)ep->tx_size);
 }
 
@@ -184,6 +211,26 @@ static int allocate(struct stcp_ep *ep, const struct fi_info *info)
 	return 0;
 }
 
+/* A request, or a passive endpoint that does not listen. */
+static bool handle_is_good(struct stcp_fabric *fabric, fid_t handle)
+{
+	return !handle || stcp_request_find(fabric, handle) ||
+	       handle->fclass == FI_CLASS_PEP;
+}
+
+static void take_handle(struct stcp_ep *ep, fid_t handle)
+{
+	ep->request = stcp_request_find(ep->domain->fabric, handle);
+	if (ep->request) {
+		ep->source.fd = ep->request->source.fd;
+		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
+		return;
+	}
+	ep->source.fd = stcp_pep_take_socket(
+		stcp_container_of(handle, struct stcp_pep, fid.fid));
+	ep->named = ep->source.fd >= 0;
+}
+
 int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		 struct fid_ep **out, void *context)
 {
@@ -192,7 +239,7 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 	struct stcp_ep *ep;
 	int rc;
 
-	if (info->handle && !stcp_request_find(domain->fabric, info->handle))
+	if (!handle_is_good(domain->fabric, info->handle))
 		return -FI_EINVAL;
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
@@ -204,18 +251,15 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		free(ep);
 		return rc;
 	}
-	set_sizes(ep, info);
+	set_defaults(ep, info);
 	ep->source.fd = -1;
 	ep->domain = domain;
 	TAILQ_INIT(&ep->queue);
 	TAILQ_INIT(&ep->answers);
 	TAILQ_INIT(&ep->receives);
 	pthread_mutex_init(&ep->lock, NULL);
-	if (info->handle) {
-		ep->request = stcp_request_find(domain->fabric, info->handle);
-		ep->source.fd = ep->request->source.fd;
-		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
-	}
+	if (info->handle)
+		take_handle(ep, info->handle);
 	atomic_fetch_add(&domain->refs, 1);
 	pthread_mutex_lock(&domain->lock);
 	LIST_INSERT_HEAD(&domain->eps, ep, domain_link);

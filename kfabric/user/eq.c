@@ -218,10 +218,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 {
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid.fid);
 
-	if (command != FI_GETWAIT || eq->wait.fd < 0)
-		return -FI_ENOSYS;
-	*(int *)arg = eq->wait.user_fd;
-	return 0;
+	return stcp_wait_control(&eq->wait, command, arg);
 }
 
 static int eq_close(struct fid *fid)
@@ -229,6 +226,10 @@ static int eq_close(struct fid *fid)
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid.fid);
 	struct stcp_event *event;
 
+	if (stcp_is_inherited(eq->fabric)) {
+		stcp_wait_fini(&eq->wait);
+		return 0;
+	}
 	if (atomic_load(&eq->refs))
 		return -FI_EBUSY;
 	while ((event = take(eq)))
@@ -244,7 +245,10 @@ static int eq_close(struct fid *fid)
 static struct fi_ops eq_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = eq_close,
+	.bind = stcp_no_bind,
 	.control = eq_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static struct fi_ops_eq eq_ops = {

@@ -16,17 +16,25 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 		   uint64_t flags, const struct fi_info *hints,
 		   struct fi_info **out)
 {
-	int rc = stcp_getinfo(version, node, service, flags, hints, out);
+	struct fi_info *info;
+	int rc = stcp_getinfo(version, node, service, flags, hints, &info);
 
 	if (rc)
 		return rc;
-	free((*out)->fabric_attr->prov_name);
-	(*out)->fabric_attr->prov_name = NULL;
+	free(info->fabric_attr->prov_name);
+	info->fabric_attr->prov_name = NULL;
 	/* As libfabric's tcp has it, for those who say nothing. */
 	if (!hints || !hints->domain_attr ||
 	    hints->domain_attr->data_progress == FI_PROGRESS_UNSPEC)
-		(*out)->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	return 0;
+		info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	info->domain_attr->cq_data_size = sizeof(uint64_t);
+	rc = stcp_info_add_sources(info, hints ? hints->addr_format
+					       : FI_FORMAT_UNSPEC);
+	if (rc)
+		fi_freeinfo(info);
+	else
+		*out = info;
+	return rc;
 }
 
 static void cleanup(void);

@@ -5,11 +5,18 @@
 #include "impl.h"
 #include "stcp.h"
 
+bool stcp_is_inherited(const struct stcp_fabric *fabric)
+{
+	return fabric->generation != stcp_generation();
+}
+
 static int fabric_close(struct fid *fid)
 {
 	struct stcp_fabric *fabric =
 		stcp_container_of(fid, struct stcp_fabric, fid.fid);
 
+	if (stcp_is_inherited(fabric))
+		return 0;
 	if (atomic_load(&fabric->refs))
 		return -FI_EBUSY;
 	stcp_shards_put();
@@ -43,9 +50,21 @@ static int fabric_wait_open(struct fid_fabric *fabric,
 	return -FI_ENOSYS;
 }
 
+static int fabric_domain2(struct fid_fabric *fabric, struct fi_info *info,
+			  struct fid_domain **domain, uint64_t flags,
+			  void *context)
+{
+	return flags ? -FI_ENOSYS
+		     : stcp_domain_open(fabric, info, domain, context);
+}
+
 static struct fi_ops fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = fabric_close,
+	.bind = stcp_no_bind,
+	.control = stcp_no_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static struct fi_ops_fabric fabric_ops = {
@@ -55,6 +74,7 @@ static struct fi_ops_fabric fabric_ops = {
 	.eq_open = stcp_eq_open,
 	.wait_open = fabric_wait_open,
 	.trywait = fabric_trywait,
+	.domain2 = fabric_domain2,
 };
 
 int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
@@ -72,6 +92,7 @@ int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
 	}
 	pthread_mutex_init(&fabric->lock, NULL);
 	LIST_INIT(&fabric->requests);
+	fabric->generation = stcp_generation();
 	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
 	fabric->fid.fid.context = context;
 	fabric->fid.fid.ops = &fabric_fid_ops;

@@ -2,10 +2,10 @@
 /*
  * The objects of stcp and what its files offer each other.
  *
- * Locking, outermost first: a domain's lock or a completion queue's eps_lock
- * (their endpoints); an endpoint's lock; then one of the leaves: the lock of a
- * queue, of a fabric's requests, of a domain's registrations, or of a shard's
- * lists.
+ * Locking, outermost first: a domain's lock, or the eps_lock of a completion
+ * queue or of shared receives (their endpoints); an endpoint's lock; then one
+ * of the leaves: the lock of a queue, of shared receives, of a fabric's
+ * requests, of a domain's registrations, or of a shard's lists.
  *
  * Lifetime: an object is closed by its user, who closes what depends on it
  * first. Whatever a shard's epoll knows is taken out by that shard's own
@@ -22,6 +22,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,10 +40,13 @@
 #define STCP_QUEUE_MAX		      8192
 #define STCP_INJECT_BYTES	      256
 #define STCP_MSG_MAX		      (1UL << 30)
+#define STCP_SRXS_MAX		      65536
+#define STCP_MRS_MAX		      (1UL << 24)
 #define STCP_ANSWERS_MAX	      64 /* ACKs and responses that wait to go out */
 #define STCP_ARRIVING_MAX	      256 /* connections whose request is not whole */
 #define STCP_ARRIVING_PER_ADDRESS_MAX 32
 #define STCP_EVENTS_MAX		      1024 /* requests that nobody has read */
+#define STCP_UNBIDDEN_MAX	      1024 /* completions of writes that nobody has read */
 #define STCP_CM_DEADLINE_MS	      10000
 #define STCP_CLOSING_DEADLINE_MS      5000
 
@@ -70,12 +74,14 @@ struct stcp_source {
  * @user_fd: what its user sleeps on: @fd, or an epoll of it and of sockets
  * @armed: its user may be asleep
  * @readable: @fd is
+ * @interrupted: who sleeps, or is about to, is to return without anything
  */
 struct stcp_wait {
 	int fd;
 	int user_fd;
 	bool armed;
 	bool readable;
+	bool interrupted;
 };
 
 enum stcp_kind {
@@ -95,6 +101,7 @@ enum stcp_kind {
  * @completes: its user wants to hear of success
  * @silent: its user hears of nothing
  * @acked: it is over when the peer has acknowledged it
+ * @unbidden: a peer's write has made it, no receive; its queue counts it
  * @flags, @len, @data, @context, @err, @prov_errno: of its completion
  * @iov: its memory, moved on as bytes go out; of a receive or read: whole
  * @total: bytes of memory
@@ -110,6 +117,7 @@ struct stcp_op {
 	bool completes;
 	bool silent;
 	bool acked;
+	bool unbidden;
 	uint8_t n_iov;
 	uint8_t hdr_bytes;
 	uint8_t hdr_sent;
@@ -133,21 +141,37 @@ TAILQ_HEAD(stcp_op_list, stcp_op);
  * struct stcp_fabric - the root
  * @lock: @requests
  * @requests: delivered, neither accepted nor rejected: handles that are good
+ * @generation: of the process that opened it (stcp_is_inherited())
  */
 struct stcp_fabric {
 	struct fid_fabric fid;
 	atomic_uint refs;
 	pthread_mutex_t lock;
 	LIST_HEAD(, stcp_request) requests;
+	unsigned int generation;
 };
 
+/* An endpoint in a completion queue's list. */
+struct stcp_cq_seat {
+	struct stcp_ep *ep;
+	LIST_ENTRY(stcp_cq_seat) link;
+};
+
+/*
+ * struct stcp_cq - a completion queue
+ * @eps: those it is bound to; one for both directions sits there once
+ * @n_unbidden: completions that writes of peers have made and nobody has read
+ * @stalled: somebody waits for one of these to be read
+ */
 struct stcp_cq {
 	struct fid_cq fid;
 	struct stcp_domain *domain;
 	atomic_uint refs;
 	enum fi_cq_format format;
 	pthread_mutex_t eps_lock; /* eps */
-	LIST_HEAD(, stcp_ep) eps;
+	LIST_HEAD(, stcp_cq_seat) eps;
+	atomic_uint n_unbidden;
+	atomic_bool stalled;
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, stcp_op) done;
 	struct stcp_wait wait;
@@ -198,6 +222,26 @@ struct stcp_domain {
 	int (*persist)(void *arg, void *addr, size_t len);
 	void *persist_arg;
 	bool manual; /* its user moves the data, by reading completions */
+	bool write_data; /* writes of peers may make completions */
+};
+
+/*
+ * struct stcp_srx - receives that several endpoints share
+ * @eps: those that take them
+ * @starving: one of them found none
+ */
+struct stcp_srx {
+	struct fid_ep fid;
+	struct stcp_domain *domain;
+	atomic_uint refs;
+	size_t rx_size;
+	uint64_t rx_flags;
+	pthread_mutex_t eps_lock; /* eps */
+	LIST_HEAD(, stcp_ep) eps;
+	pthread_mutex_t lock; /* the rest */
+	struct stcp_op_list receives;
+	size_t n_rx;
+	bool starving;
 };
 
 /* A connection request: arriving, then its user's, as an info's handle. */
@@ -220,6 +264,7 @@ struct stcp_pep {
 	/* Of the shard's thread. */
 	LIST_HEAD(, stcp_request) arriving;
 	unsigned int n_arriving;
+	bool listens;
 };
 
 /* Why nothing is received for the moment. */
@@ -227,6 +272,7 @@ enum stcp_pause {
 	STCP_RUNS,
 	STCP_NO_RECEIVE, /* a message, and no receive is posted */
 	STCP_NO_ROOM, /* too many answers wait to go out */
+	STCP_NO_READER, /* too many completions of writes wait to be read */
 };
 
 /*
@@ -236,11 +282,15 @@ enum stcp_pause {
  * @end_event: made beforehand, so that its user is sure to hear of the end
  * @watched: its shard tells it of events
  * @muted: its shard did so before
- * @by_caller: who reads @rx_cq moves its data, and nobody else
+ * @tx_flags, @rx_flags: op_flags of its info
+ * @named: its socket is a passive endpoint's, with the name that has
+ * @by_caller: who reads @tx_cq or @rx_cq moves its data; its shard hears of the
+ *	peer's end alone
  * @answers: ACKs and responses; they and @queue take turns
  * @was_answer: the one before @sending was
  * @sending: the one that is partly out
  * @place, @place_mr: of the write that is arriving: its segments
+ * @news: of the write that is arriving: its completion here
  * @stash: bytes that were received with others and cannot be used yet
  * @events: what its source waits for
  * @told: the user has heard of the end
@@ -252,8 +302,14 @@ struct stcp_ep {
 	struct stcp_eq *eq;
 	struct stcp_cq *tx_cq;
 	struct stcp_cq *rx_cq;
+	struct stcp_srx *srx;
+	LIST_ENTRY(stcp_ep) srx_link;
+	struct stcp_cq_seat tx_seat;
+	struct stcp_cq_seat rx_seat;
 	bool tx_selective;
 	bool rx_selective;
+	uint64_t tx_flags;
+	uint64_t rx_flags;
 	size_t tx_size;
 	size_t rx_size;
 	struct stcp_source source;
@@ -269,7 +325,7 @@ struct stcp_ep {
 	bool watched;
 	bool muted;
 	bool by_caller;
-	LIST_ENTRY(stcp_ep) cq_link; /* of rx_cq */
+	bool named;
 	struct stcp_op_list queue;
 	struct stcp_op_list answers;
 	struct stcp_op *sending;
@@ -283,6 +339,7 @@ struct stcp_ep {
 	struct tcpw_ledger ledger;
 	uint8_t *place[TCPW_SEGS_MAX];
 	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
+	struct stcp_op *news;
 	enum stcp_pause pause;
 	bool resumed; /* and has not looked at its stash since */
 	bool peer_gone; /* while paused: it ends soon, whatever waits */
@@ -292,12 +349,47 @@ struct stcp_ep {
 	uint32_t events;
 };
 
+/* none.c: what an object does not do */
+int stcp_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
+int stcp_no_control(struct fid *fid, int command, void *arg);
+int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,
+		     void **ops, void *context);
+int stcp_no_ops_set(struct fid *fid, const char *name, uint64_t flags,
+		    void *ops, void *context);
+ssize_t stcp_no_cancel(fid_t fid, void *context);
+int stcp_no_setopt(fid_t fid, int level, int optname, const void *optval,
+		   size_t optlen);
+int stcp_no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr,
+		   struct fid_ep **tx_ep, void *context);
+int stcp_no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr,
+		   struct fid_ep **rx_ep, void *context);
+ssize_t stcp_no_size_left(struct fid_ep *ep);
+int stcp_no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen);
+int stcp_no_connect(struct fid_ep *ep, const void *addr, const void *param,
+		    size_t paramlen);
+int stcp_no_listen(struct fid_pep *pep);
+int stcp_no_accept(struct fid_ep *ep, const void *param, size_t paramlen);
+int stcp_no_reject(struct fid_pep *pep, fid_t handle, const void *param,
+		   size_t paramlen);
+int stcp_no_shutdown(struct fid_ep *ep, uint64_t flags);
+int stcp_no_join(struct fid_ep *ep, const void *addr, uint64_t flags,
+		 struct fid_mc **mc, void *context);
+extern struct fi_ops_tagged stcp_no_tagged_ops;
+
 /* order.c */
 enum tcpw_order stcp_our_order(void);
 
 /* shard.c: the threads */
 int stcp_shards_get(void);
 void stcp_shards_put(void);
+/* Changes in a child of fork(), which has none of the threads. */
+unsigned int stcp_generation(void);
+/*
+ * The fabric and all below it are the parent's. Their locks may be held by
+ * threads that are not here, and descriptors are shared: closing them gives
+ * the descriptors back and touches nothing else.
+ */
+bool stcp_is_inherited(const struct stcp_fabric *fabric);
 uint64_t stcp_now_ms(void);
 /* Binds a source to the next shard; nothing is watched yet. */
 void stcp_shard_assign(struct stcp_source *source);
@@ -325,17 +417,25 @@ int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj);
 int stcp_wait_with_sockets(struct stcp_wait *wait);
 /* EPOLL_CTL_*; nothing when nobody waits. */
 int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events);
+/* FI_GETWAIT and FI_GETWAITOBJ of its queue. */
+int stcp_wait_control(const struct stcp_wait *wait, int command, void *arg);
 void stcp_wait_fini(struct stcp_wait *wait);
 /* All under the queue's lock. */
 void stcp_wait_signal(struct stcp_wait *wait);
 void stcp_wait_arm(struct stcp_wait *wait);
 /* 0 when readable, -FI_EAGAIN when the time is over. */
 int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms);
+/* Wakes a sleeper without anything to read; true, once, when that was done. */
+void stcp_wait_interrupt(struct stcp_wait *wait);
+bool stcp_wait_was_interrupted(struct stcp_wait *wait);
 
 /* cq.c */
 int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		 struct fid_cq **out, void *context);
 void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op);
+/* Room for a completion that no receive bounds; false: wait for a reader. */
+bool stcp_cq_reserve(struct stcp_cq *cq);
+void stcp_cq_release(struct stcp_cq *cq);
 int stcp_cq_trywait(struct stcp_cq *cq);
 
 /* eq.c */
@@ -364,6 +464,8 @@ enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 				 struct stcp_mr **out, uint8_t **at);
 
 /* pep.c */
+/* Takes its socket, with the name it has; -1: it has none, or listens. */
+int stcp_pep_take_socket(struct stcp_pep *pep);
 int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 		  struct fid_pep **out, void *context);
 void stcp_request_free(struct stcp_request *request);
@@ -371,16 +473,49 @@ void stcp_request_free(struct stcp_request *request);
 struct stcp_request *stcp_request_find(struct stcp_fabric *fabric,
 				       fid_t handle);
 
+/* grant.c: what infos promise */
+#define STCP_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define STCP_TX_CAPS	 (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
+#define STCP_RX_CAPS \
+	(FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define STCP_CAPS (STCP_TX_CAPS | STCP_RX_CAPS | STCP_DOMAIN_CAPS)
+/* What follows a read may be done before the read's answer is made. */
+#define STCP_ORDER                                                       \
+	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW |     \
+	 FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | \
+	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
+/*
+ * Of receives: the value for strict, of whose name libfabric 2.0 warns. Sends
+ * do not wait for reads and acknowledgements that were posted before them.
+ */
+#define STCP_COMP_ORDER 0x1FF
+bool stcp_is_granted(uint32_t version, const struct fi_info *hints);
+
+/* srx.c */
+int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
+		  struct fid_ep **out, void *context);
+int stcp_srx_bind(struct stcp_ep *ep, struct fid *fid);
+void stcp_srx_unbind(struct stcp_ep *ep);
+/* Under the endpoint's lock; when there is none, the next one resumes it. */
+struct stcp_op *stcp_srx_take(struct stcp_ep *ep);
+
+/* source.c: infos with addresses to connect or listen from */
+int stcp_info_add_sources(struct fi_info *info, uint32_t format);
+
 /* info.c */
 struct fi_info *stcp_info_for_request(const struct stcp_pep *pep,
 				      const struct stcp_request *request);
 
 /* socket.c */
 void stcp_socket_tune(int fd);
+/* bind() with port 0 leaves the choice of a port to connect(). */
+void stcp_socket_share_ports(int fd);
 int stcp_socket_name(int fd, bool peer, void *addr, size_t *addrlen);
 size_t stcp_sockaddr_len(const void *addr);
 
 /* ep.c */
+int stcp_getopt(fid_t fid, int level, int optname, void *optval,
+		size_t *optlen);
 int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		 struct fid_ep **out, void *context);
 
@@ -404,6 +539,7 @@ void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op);
 /* rx.c, under the endpoint's lock */
 void stcp_rx_progress(struct stcp_ep *ep, uint8_t *stage);
 void stcp_rx_flush(struct stcp_ep *ep, int err, int prov_errno);
+ssize_t stcp_ep_cancel(fid_t fid, void *context);
 /* What it waited for is there: go on, in the shard's thread. */
 void stcp_rx_resume(struct stcp_ep *ep, enum stcp_pause waited_for);
 
@@ -413,6 +549,7 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep);
 
 /* post.c, rma.c */
 extern struct fi_ops_msg stcp_msg_ops;
+struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
 extern struct fi_ops_rma stcp_rma_ops;
 ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 		  const struct iovec *iov, size_t n_iov, uint64_t flags);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the provider offers, and whether hints can be met. */
+/* What the provider offers. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,65 +9,24 @@
 #include "impl.h"
 #include "stcp.h"
 
-#define TX_CAPS (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
-#define RX_CAPS (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define CAPS	(TX_CAPS | RX_CAPS | FI_LOCAL_COMM | FI_REMOTE_COMM)
-/* comp_order's value for strict; libfabric 2.0 warns of the name. */
-#define COMP_ORDER_STRICT 0x1FF
-#define ORDER		  (FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_WAW)
-
-static bool attrs_are_met(const struct fi_info *hints)
-{
-	const struct fi_tx_attr *tx = hints->tx_attr;
-	const struct fi_rx_attr *rx = hints->rx_attr;
-	const struct fi_domain_attr *domain = hints->domain_attr;
-
-	if (tx && (tx->size > STCP_QUEUE_MAX || tx->iov_limit > STCP_IOV_MAX ||
-		   tx->inject_size > STCP_INJECT_BYTES ||
-		   tx->rma_iov_limit > TCPW_SEGS_MAX || tx->caps & ~CAPS))
-		return false;
-	if (rx && (rx->size > STCP_QUEUE_MAX || rx->iov_limit > STCP_IOV_MAX ||
-		   rx->caps & ~CAPS))
-		return false;
-	return !domain || (domain->mr_key_size <= sizeof(uint64_t) &&
-			   domain->cq_data_size <= sizeof(uint64_t));
-}
-
-static bool is_met(const struct fi_info *hints)
-{
-	if (!hints)
-		return true;
-	if (hints->caps & ~CAPS)
-		return false;
-	if (hints->ep_attr && ((hints->ep_attr->type != FI_EP_UNSPEC &&
-				hints->ep_attr->type != FI_EP_MSG) ||
-			       hints->ep_attr->max_msg_size > STCP_MSG_MAX))
-		return false;
-	if (hints->addr_format != FI_FORMAT_UNSPEC &&
-	    hints->addr_format != FI_SOCKADDR &&
-	    hints->addr_format != FI_SOCKADDR_IN &&
-	    hints->addr_format != FI_SOCKADDR_IN6)
-		return false;
-	return attrs_are_met(hints);
-}
-
 static void fill_ends(struct fi_info *info)
 {
-	info->tx_attr->caps = TX_CAPS;
-	info->tx_attr->msg_order = ORDER;
-	info->tx_attr->comp_order = COMP_ORDER_STRICT;
+	info->tx_attr->caps = STCP_TX_CAPS;
+	info->tx_attr->msg_order = STCP_ORDER;
 	info->tx_attr->inject_size = STCP_INJECT_BYTES;
 	info->tx_attr->size = STCP_QUEUE_SIZE;
 	info->tx_attr->iov_limit = STCP_IOV_MAX;
 	info->tx_attr->rma_iov_limit = TCPW_SEGS_MAX;
-	info->rx_attr->caps = RX_CAPS;
-	info->rx_attr->msg_order = ORDER;
-	info->rx_attr->comp_order = COMP_ORDER_STRICT;
+	info->rx_attr->caps = STCP_RX_CAPS;
+	info->rx_attr->msg_order = STCP_ORDER;
+	info->rx_attr->comp_order = STCP_COMP_ORDER;
 	info->rx_attr->size = STCP_QUEUE_SIZE;
 	info->rx_attr->iov_limit = STCP_IOV_MAX;
 	info->ep_attr->type = FI_EP_MSG;
 	info->ep_attr->protocol = FI_PROTO_SOCK_TCP;
 	info->ep_attr->max_msg_size = STCP_MSG_MAX;
+	info->ep_attr->max_order_raw_size = STCP_MSG_MAX;
+	info->ep_attr->max_order_waw_size = STCP_MSG_MAX;
 	info->ep_attr->tx_ctx_cnt = 1;
 	info->ep_attr->rx_ctx_cnt = 1;
 }
@@ -79,17 +38,17 @@ static void fill_domain(struct fi_domain_attr *domain)
 	domain->data_progress = FI_PROGRESS_AUTO;
 	domain->resource_mgmt = FI_RM_ENABLED;
 	domain->av_type = FI_AV_UNSPEC;
-	domain->mr_mode = 0;
+	domain->caps = STCP_DOMAIN_CAPS;
 	domain->mr_key_size = sizeof(uint64_t);
-	domain->cq_data_size = sizeof(uint64_t);
 	domain->cq_cnt = 65536;
 	domain->ep_cnt = 65536;
 	domain->tx_ctx_cnt = 65536;
 	domain->rx_ctx_cnt = 65536;
 	domain->max_ep_tx_ctx = 1;
 	domain->max_ep_rx_ctx = 1;
+	domain->max_ep_srx_ctx = STCP_SRXS_MAX;
 	domain->mr_iov_limit = 1;
-	domain->mr_cnt = 1U << 24;
+	domain->mr_cnt = STCP_MRS_MAX;
 }
 
 static int fill_names(struct fi_info *info, uint32_t version)
@@ -105,20 +64,69 @@ static int fill_names(struct fi_info *info, uint32_t version)
 		       : -FI_ENOMEM;
 }
 
+/* What is in a word of hints and means all of its kind when it means none. */
+static uint64_t with_directions(uint64_t caps)
+{
+	const uint64_t msg = FI_SEND | FI_RECV;
+	const uint64_t rma =
+		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	if (caps & FI_MSG && !(caps & msg))
+		caps |= msg;
+	if (caps & FI_RMA && !(caps & rma))
+		caps |= rma;
+	return caps;
+}
+
+static void apply_caps(struct fi_info *info, const struct fi_info *hints)
+{
+	if (!hints || !hints->caps)
+		return;
+	info->caps = with_directions(hints->caps) | STCP_DOMAIN_CAPS;
+	info->tx_attr->caps &= info->caps;
+	info->rx_attr->caps &= info->caps;
+}
+
+static void apply_domain(struct fi_domain_attr *domain,
+			 const struct fi_domain_attr *hints, uint32_t version)
+{
+	/* What 0 meant before 1.5 has a name. */
+	if (FI_VERSION_LT(version, FI_VERSION(1, 5)))
+		domain->mr_mode = FI_MR_SCALABLE;
+	if (!hints)
+		return;
+	if (hints->mr_mode == FI_MR_SCALABLE)
+		domain->mr_mode = FI_MR_SCALABLE;
+	if (hints->threading)
+		domain->threading = hints->threading;
+	if (hints->control_progress)
+		domain->control_progress = hints->control_progress;
+	if (hints->data_progress)
+		domain->data_progress = hints->data_progress;
+	if (hints->av_type)
+		domain->av_type = hints->av_type;
+	if (hints->resource_mgmt)
+		domain->resource_mgmt = hints->resource_mgmt;
+	/* Who does not ask for it is not sent any by peers' writes. */
+	if (hints->cq_data_size)
+		domain->cq_data_size = sizeof(uint64_t);
+}
+
 /* What may be chosen by hints. */
 static void apply(struct fi_info *info, const struct fi_info *hints)
 {
+	apply_caps(info, hints);
 	if (hints && hints->tx_attr && hints->tx_attr->size)
 		info->tx_attr->size = hints->tx_attr->size;
 	if (hints && hints->rx_attr && hints->rx_attr->size)
 		info->rx_attr->size = hints->rx_attr->size;
 	if (hints && hints->tx_attr)
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
-	if (hints && hints->domain_attr && hints->domain_attr->threading)
-		info->domain_attr->threading = hints->domain_attr->threading;
-	if (hints && hints->domain_attr &&
-	    hints->domain_attr->data_progress == FI_PROGRESS_MANUAL)
-		info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	if (hints && hints->ep_attr &&
+	    hints->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT)
+		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+	if (hints && hints->rx_attr)
+		info->rx_attr->op_flags = hints->rx_attr->op_flags;
 }
 
 static int set_addr(void **to, size_t *len, const void *addr, size_t addrlen)
@@ -181,16 +189,19 @@ int stcp_getinfo(uint32_t version, const char *node, const char *service,
 	struct fi_info *info;
 	int rc;
 
-	if (!is_met(hints))
+	if (!stcp_is_granted(version, hints))
 		return -FI_ENODATA;
 	info = fi_allocinfo();
 	if (!info)
 		return -FI_ENOMEM;
-	info->caps = CAPS;
+	info->caps = STCP_CAPS;
+	info->handle = hints ? hints->handle : NULL;
 	info->addr_format = FI_SOCKADDR_IN;
 	fill_ends(info);
 	fill_domain(info->domain_attr);
 	apply(info, hints);
+	apply_domain(info->domain_attr, hints ? hints->domain_attr : NULL,
+		     version);
 	rc = fill_names(info, version);
 	if (!rc && (node || service))
 		rc = resolve(node, service, flags, hints, info);

@@ -150,6 +150,8 @@ static int mr_close(struct fid *fid)
 	struct stcp_domain *domain = mr->domain;
 	struct stcp_ep *ep;
 
+	if (stcp_is_inherited(domain->fabric))
+		return 0;
 	extract(domain, mr);
 	pthread_mutex_lock(&domain->lock);
 	LIST_FOREACH(ep, &domain->eps, domain_link)
@@ -167,6 +169,10 @@ static int mr_close(struct fid *fid)
 static struct fi_ops mr_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = mr_close,
+	.bind = stcp_no_bind,
+	.control = stcp_no_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
 };
 
 static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,

@@ -229,8 +229,11 @@ static int pep_listen(struct fid_pep *fid)
 
 	if (!pep->eq)
 		return -FI_ENOEQ;
+	if (pep->source.fd < 0)
+		return -FI_EOPBADSTATE;
 	if (listen(pep->source.fd, BACKLOG))
 		return -errno;
+	pep->listens = true;
 	return stcp_shard_watch(&pep->source, EPOLLIN);
 }
 
@@ -262,9 +265,59 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 	return n < 0 ? n : 0;
 }
 
-static int no_setname(fid_t fid, void *addr, size_t addrlen)
+/* A socket with this name, or with any. */
+static int open_socket(const struct sockaddr *addr, size_t addrlen)
 {
-	return -FI_ENOSYS;
+	const struct sockaddr_in any = { .sin_family = AF_INET };
+	int one = 1, off = 0;
+	int fd;
+
+	if (!addr) {
+		addr = (const struct sockaddr *)&any;
+		addrlen = sizeof(any);
+	}
+	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		    0);
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (addr->sa_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
+				 sizeof(off));
+	if (bind(fd, addr, (socklen_t)addrlen)) {
+		int rc = -errno;
+
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int pep_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid.fid);
+	int fd;
+
+	if (addrlen < sizeof(struct sockaddr_in) ||
+	    addrlen < stcp_sockaddr_len(addr))
+		return -FI_EINVAL;
+	if (pep->listens || pep->source.fd < 0)
+		return -FI_EOPBADSTATE;
+	fd = open_socket(addr, stcp_sockaddr_len(addr));
+	if (fd < 0)
+		return fd;
+	close(pep->source.fd);
+	pep->source.fd = fd;
+	return 0;
+}
+
+int stcp_pep_take_socket(struct stcp_pep *pep)
+{
+	int fd = pep->listens ? -1 : pep->source.fd;
+
+	if (!pep->listens)
+		pep->source.fd = -1;
+	return fd;
 }
 
 static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
@@ -295,12 +348,17 @@ static int pep_close(struct fid *fid)
 {
 	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid.fid);
 
+	if (stcp_is_inherited(pep->fabric)) {
+		close(pep->source.fd);
+		return 0;
+	}
 	stcp_shard_call(pep->source.shard, stop_arriving, pep);
 	if (pep->eq) {
 		stcp_eq_purge(pep->eq, fid);
 		atomic_fetch_sub(&pep->eq->refs, 1);
 	}
-	close(pep->source.fd);
+	if (pep->source.fd >= 0)
+		close(pep->source.fd);
 	fi_freeinfo(pep->info);
 	atomic_fetch_sub(&pep->fabric->refs, 1);
 	free(pep);
@@ -311,45 +369,34 @@ static struct fi_ops pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = pep_close,
 	.bind = pep_bind,
+	.control = stcp_no_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
+};
+
+static struct fi_ops_ep pep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = stcp_no_cancel,
+	.getopt = stcp_getopt,
+	.setopt = stcp_no_setopt,
+	.tx_ctx = stcp_no_tx_ctx,
+	.rx_ctx = stcp_no_rx_ctx,
+	.rx_size_left = stcp_no_size_left,
+	.tx_size_left = stcp_no_size_left,
 };
 
 static struct fi_ops_cm pep_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.setname = no_setname,
+	.setname = pep_setname,
 	.getname = pep_getname,
+	.getpeer = stcp_no_getpeer,
+	.connect = stcp_no_connect,
 	.listen = pep_listen,
+	.accept = stcp_no_accept,
 	.reject = pep_reject,
+	.shutdown = stcp_no_shutdown,
+	.join = stcp_no_join,
 };
-
-static int open_socket(struct stcp_pep *pep)
-{
-	const struct sockaddr_in any = { .sin_family = AF_INET };
-	const struct sockaddr *addr = pep->info->src_addr;
-	size_t addrlen = pep->info->src_addrlen;
-	int one = 1, off = 0;
-	int fd;
-
-	if (!addr) {
-		addr = (const struct sockaddr *)&any;
-		addrlen = sizeof(any);
-	}
-	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		    0);
-	if (fd < 0)
-		return -errno;
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (addr->sa_family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
-				 sizeof(off));
-	if (bind(fd, addr, (socklen_t)addrlen)) {
-		int rc = -errno;
-
-		close(fd);
-		return rc;
-	}
-	pep->source.fd = fd;
-	return 0;
-}
 
 int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 		  struct fid_pep **out, void *context)
@@ -360,15 +407,18 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	if (!pep)
 		return -FI_ENOMEM;
 	pep->info = fi_dupinfo(info);
-	rc = pep->info ? open_socket(pep) : -FI_ENOMEM;
-	if (rc) {
+	rc = pep->info ? open_socket(info->src_addr, info->src_addrlen)
+		       : -FI_ENOMEM;
+	if (rc < 0) {
 		fi_freeinfo(pep->info);
 		free(pep);
 		return rc;
 	}
+	pep->source.fd = rc;
 	pep->fid.fid.fclass = FI_CLASS_PEP;
 	pep->fid.fid.context = context;
 	pep->fid.fid.ops = &pep_fid_ops;
+	pep->fid.ops = &pep_ops;
 	pep->fid.cm = &pep_cm_ops;
 	pep->source.ready = pep_ready;
 	pep->source.late = pep_late;

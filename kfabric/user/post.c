@@ -22,10 +22,22 @@ static void set_memory(struct stcp_op *op, const struct iovec *iov,
 	}
 }
 
-static uint16_t ack_flags(uint64_t flags)
+#define PLACED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+
+/*
+ * What the peer is to say before it is over. It may refuse data for its
+ * completion queue, or be slow to take them: of these it always says.
+ */
+static uint16_t ack_flags(const struct stcp_op *op, const struct tcpw_hdr *hdr,
+			  uint64_t flags)
 {
-	return (uint16_t)((flags & FI_DELIVERY_COMPLETE ? TCPW_F_DELIVERY : 0) |
-			  (flags & FI_COMMIT_COMPLETE ? TCPW_F_COMMIT : 0));
+	bool data = hdr->op == TCPW_WRITE && hdr->flags & TCPW_F_CQ_DATA;
+
+	if (hdr->op == TCPW_READ_REQUEST)
+		return 0;
+	if (flags & FI_COMMIT_COMPLETE)
+		return flags & PLACED ? TCPW_F_ACKED : TCPW_F_COMMIT;
+	return flags & PLACED || (data && !op->silent) ? TCPW_F_DELIVERY : 0;
 }
 
 /* Under the endpoint's lock, which has put the op's header in its order. */
@@ -56,12 +68,12 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 	if (!op)
 		return -FI_ENOMEM;
 	set_memory(op, iov, n_iov, flags & FI_INJECT);
-	hdr->flags |= ack_flags(flags);
+	hdr->flags |= ack_flags(op, hdr, flags);
 	if (hdr->op != TCPW_READ_REQUEST)
 		hdr->payload_bytes = op->total;
 	op->acked = hdr->flags & TCPW_F_ACKED;
-	op->completes =
-		!op->silent && (!ep->tx_selective || flags & FI_COMPLETION);
+	op->completes = !op->silent && (!ep->tx_selective ||
+					(flags | ep->tx_flags) & FI_COMPLETION);
 	pthread_mutex_lock(&ep->lock);
 	rc = submit(ep, op, hdr);
 	pthread_mutex_unlock(&ep->lock);
@@ -106,11 +118,12 @@ static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov,
 			 void **desc, size_t count, fi_addr_t dest_addr,
 			 void *context)
 {
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct fi_msg msg = { .msg_iov = iov,
 			      .iov_count = count,
 			      .context = context };
 
-	return msg_sendmsg(fid, &msg, 0);
+	return msg_sendmsg(fid, &msg, ep->tx_flags);
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len,
@@ -125,13 +138,14 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len,
 			    void *desc, uint64_t data, fi_addr_t dest_addr,
 			    void *context)
 {
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
 	struct fi_msg msg = { .msg_iov = &iov,
 			      .iov_count = 1,
 			      .context = context,
 			      .data = data };
 
-	return msg_sendmsg(fid, &msg, FI_REMOTE_CQ_DATA);
+	return msg_sendmsg(fid, &msg, ep->tx_flags | FI_REMOTE_CQ_DATA);
 }
 
 /* Its user hears no more of it, whatever becomes of it. */
@@ -168,6 +182,22 @@ static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	return inject(fid, buf, len, &hdr);
 }
 
+struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg)
+{
+	struct stcp_op *op = stcp_op_alloc(STCP_RECV, 0);
+
+	if (!op)
+		return NULL;
+	op->context = msg->context;
+	op->flags = FI_RECV | FI_MSG;
+	op->n_iov = (uint8_t)msg->iov_count;
+	for (size_t i = 0; i < msg->iov_count; i++) {
+		op->iov[i] = msg->msg_iov[i];
+		op->total += msg->msg_iov[i].iov_len;
+	}
+	return op;
+}
+
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
@@ -177,17 +207,11 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 
 	if (msg->iov_count > STCP_IOV_MAX)
 		return -FI_EINVAL;
-	op = stcp_op_alloc(STCP_RECV, 0);
+	op = stcp_receive_alloc(msg);
 	if (!op)
 		return -FI_ENOMEM;
-	op->context = msg->context;
-	op->flags = FI_RECV | FI_MSG;
-	op->completes = !ep->rx_selective || flags & FI_COMPLETION;
-	op->n_iov = (uint8_t)msg->iov_count;
-	for (size_t i = 0; i < msg->iov_count; i++) {
-		op->iov[i] = msg->msg_iov[i];
-		op->total += msg->msg_iov[i].iov_len;
-	}
+	op->completes =
+		!ep->rx_selective || (flags | ep->rx_flags) & FI_COMPLETION;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_DEAD) {
 		rc = -FI_ENOTCONN;

@@ -107,10 +107,11 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov,
 			 void **desc, size_t count, fi_addr_t src_addr,
 			 uint64_t addr, uint64_t key, void *context)
 {
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct fi_rma_iov rma = { .addr = addr, .key = key };
 	struct fi_msg_rma msg = one_range(&rma, iov, count, context);
 
-	return rma_readmsg(fid, &msg, 0);
+	return rma_readmsg(fid, &msg, ep->tx_flags & ~FI_INJECT);
 }
 
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
@@ -126,10 +127,11 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov,
 			  void **desc, size_t count, fi_addr_t dest_addr,
 			  uint64_t addr, uint64_t key, void *context)
 {
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct fi_rma_iov rma = { .addr = addr, .key = key };
 	struct fi_msg_rma msg = one_range(&rma, iov, count, context);
 
-	return rma_writemsg(fid, &msg, 0);
+	return rma_writemsg(fid, &msg, ep->tx_flags);
 }
 
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len,
@@ -156,12 +158,13 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
 			     void *desc, uint64_t data, fi_addr_t dest_addr,
 			     uint64_t addr, uint64_t key, void *context)
 {
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
 	struct fi_rma_iov rma = { .addr = addr, .key = key };
 	struct fi_msg_rma msg = one_range(&rma, &iov, 1, context);
 
 	msg.data = data;
-	return rma_writemsg(fid, &msg, FI_REMOTE_CQ_DATA);
+	return rma_writemsg(fid, &msg, ep->tx_flags | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,

@@ -51,6 +51,8 @@ static unsigned int n_shards;
 static atomic_uint next_shard;
 static struct stcp_shard *shards[SHARDS_MAX];
 static atomic_uint busy_poll_us;
+static atomic_uint generation;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 uint64_t stcp_now_ms(void)
 {
@@ -247,6 +249,33 @@ static void stop_all(void)
 	}
 }
 
+unsigned int stcp_generation(void)
+{
+	return atomic_load(&generation);
+}
+
+/*
+ * In the child of fork(), whose only thread is its caller: none of the threads
+ * is there. Their descriptors are closed; their memory stays, as objects of the
+ * parent point to it.
+ */
+static void forked(void)
+{
+	atomic_fetch_add(&generation, 1);
+	pthread_mutex_init(&shards_lock, NULL);
+	while (n_shards) {
+		n_shards--;
+		close(shards[n_shards]->epoll_fd);
+		close(shards[n_shards]->wake_fd);
+	}
+	n_users = 0;
+}
+
+static void notice_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, forked);
+}
+
 int stcp_shards_get(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -255,6 +284,7 @@ int stcp_shards_get(void)
 
 	if (cpus > 1)
 		wanted = cpus < SHARDS_MAX ? (unsigned int)cpus : SHARDS_MAX;
+	pthread_once(&fork_once, notice_forks);
 	pthread_mutex_lock(&shards_lock);
 	while (!rc && n_shards < wanted && !n_users) {
 		rc = shard_start(&shards[n_shards]);

@@ -29,6 +29,11 @@ void stcp_socket_tune(int fd)
 	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_MAX_MS);
 }
 
+void stcp_socket_share_ports(int fd)
+{
+	set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+}
+
 size_t stcp_sockaddr_len(const void *addr)
 {
 	const struct sockaddr *sa = addr;

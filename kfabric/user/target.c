@@ -31,6 +31,10 @@ static enum tcpw_violation message(struct stcp_ep *ep)
 
 	if (wants_ack(ep) && !has_room(ep))
 		return TCPW_OK;
+	if (!op && ep->srx && (op = stcp_srx_take(ep))) {
+		TAILQ_INSERT_TAIL(&ep->receives, op, link);
+		ep->n_rx++;
+	}
 	if (!op) {
 		ep->pause = STCP_NO_RECEIVE;
 		return TCPW_OK;
@@ -58,15 +62,39 @@ static void forget_segments(struct stcp_ep *ep)
 	memset(ep->place_mr, 0, sizeof(ep->place_mr));
 }
 
+/* The completion that a write makes here: no receive bounds how many. */
+static enum tcpw_violation prepare_news(struct stcp_ep *ep)
+{
+	if (!ep->domain->write_data)
+		return TCPW_NO_CQ_DATA;
+	if (!stcp_cq_reserve(ep->rx_cq)) {
+		ep->pause = STCP_NO_READER;
+		return TCPW_OK;
+	}
+	ep->news = stcp_op_alloc(STCP_RECV, 0);
+	if (!ep->news) {
+		stcp_cq_release(ep->rx_cq);
+		return TCPW_NO_MEMORY;
+	}
+	ep->news->unbidden = true;
+	ep->news->flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	ep->news->data = ep->rx.hdr.cq_data;
+	ep->news->len = ep->rx.hdr.payload_bytes;
+	return TCPW_OK;
+}
+
 static enum tcpw_violation write_target(struct stcp_ep *ep)
 {
 	if (wants_ack(ep) && !has_room(ep))
 		return TCPW_OK;
-	/* A completion that no receive bounds: any number could be made. */
-	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA)
-		return TCPW_NO_CQ_DATA;
 	if (ep->rx.hdr.flags & TCPW_F_COMMIT && !ep->domain->persist)
 		return TCPW_NO_COMMIT;
+	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA) {
+		enum tcpw_violation why = prepare_news(ep);
+
+		if (why || ep->pause)
+			return why;
+	}
 	return find_segments(ep, FI_REMOTE_WRITE);
 }
 
@@ -146,6 +174,10 @@ static void written(struct stcp_ep *ep)
 	if (ep->rx.hdr.flags & TCPW_F_COMMIT)
 		persist(ep);
 	forget_segments(ep);
+	if (!ep->news)
+		return;
+	stcp_cq_add(ep->rx_cq, ep->news);
+	ep->news = NULL;
 }
 
 static void received(struct stcp_ep *ep)

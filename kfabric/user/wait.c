@@ -57,6 +57,19 @@ int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events)
 	return 0;
 }
 
+int stcp_wait_control(const struct stcp_wait *wait, int command, void *arg)
+{
+	if (command == FI_GETWAITOBJ) {
+		*(enum fi_wait_obj *)arg =
+			wait->fd < 0 ? FI_WAIT_NONE : FI_WAIT_FD;
+		return 0;
+	}
+	if (command != FI_GETWAIT || wait->fd < 0)
+		return -FI_ENOSYS;
+	*(int *)arg = wait->user_fd;
+	return 0;
+}
+
 void stcp_wait_fini(struct stcp_wait *wait)
 {
 	if (wait->user_fd != wait->fd)
@@ -85,6 +98,20 @@ void stcp_wait_arm(struct stcp_wait *wait)
 		(void)!read(wait->fd, &count, sizeof(count));
 	wait->readable = false;
 	wait->armed = true;
+}
+
+void stcp_wait_interrupt(struct stcp_wait *wait)
+{
+	wait->interrupted = true;
+	stcp_wait_signal(wait);
+}
+
+bool stcp_wait_was_interrupted(struct stcp_wait *wait)
+{
+	bool was = wait->interrupted;
+
+	wait->interrupted = false;
+	return was;
 }
 
 int stcp_wait_poll(const struct stcp_wait *wait, int timeout_ms)

@@ -31,6 +31,11 @@ void stcp_shards_put(void)
 {
 }
 
+unsigned int stcp_generation(void)
+{
+	return 0;
+}
+
 uint64_t stcp_now_ms(void)
 {
 	return 1;

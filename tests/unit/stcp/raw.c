@@ -70,15 +70,23 @@ void raw_expect_end(struct rig *rig, int fd)
 	close(fd);
 }
 
-int raw_connect(struct rig *rig, enum tcpw_order order)
+int raw_request(const struct rig *rig, enum tcpw_order order)
 {
 	uint8_t bytes[TCPW_CM_MAX] = { 0 };
-	struct event event;
 	int fd = raw_socket(rig);
 
 	raw_send(fd, bytes,
 		 (size_t)tcpw_cm_encode(TCPW_CM_REQUEST, order, NULL, 0,
 					bytes));
+	return fd;
+}
+
+int raw_connect(struct rig *rig, enum tcpw_order order)
+{
+	uint8_t bytes[TCPW_CM_MAX] = { 0 };
+	struct event event;
+	int fd = raw_request(rig, order);
+
 	rig_event(rig, &rig->server, &event);
 	assert_int_equal(event.kind, FI_CONNREQ);
 	rig_endpoint(&rig->server, event.info);

@@ -14,6 +14,8 @@
 int raw_socket(const struct rig *rig);
 /* Connects with a request in this order; the server's endpoint is up. */
 int raw_connect(struct rig *rig, enum tcpw_order order);
+/* Connects and asks; nobody waits for an answer. */
+int raw_request(const struct rig *rig, enum tcpw_order order);
 void raw_send(int fd, const void *bytes, size_t len);
 /* Header and payload; fields that contradict each other are refused. */
 void raw_send_op(int fd, enum tcpw_order order, const struct tcpw_hdr *hdr,

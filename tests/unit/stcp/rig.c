@@ -31,12 +31,17 @@ uint64_t rig_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static bool manual_server, manual_client;
+static bool manual_server, manual_client, with_data;
 
 void rig_manual(bool server, bool client)
 {
 	manual_server = server;
 	manual_client = client;
+}
+
+void rig_with_data(bool data)
+{
+	with_data = data;
 }
 
 static struct fi_info *find(bool is_stcp, const char *service, uint64_t flags)
@@ -51,6 +56,8 @@ static struct fi_info *find(bool is_stcp, const char *service, uint64_t flags)
 	hints->domain_attr->mr_mode = 0;
 	if (manual)
 		hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	if (with_data)
+		hints->domain_attr->cq_data_size = sizeof(uint64_t);
 	if (is_stcp) {
 		CHECK(stcp_getinfo(FI_VERSION(1, 17), "127.0.0.1", service,
 				   flags, hints, &info));

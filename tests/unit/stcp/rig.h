@@ -62,6 +62,8 @@ struct rig {
 
 /* From then on: whose user moves the data of stcp (FI_PROGRESS_MANUAL). */
 void rig_manual(bool server, bool client);
+/* The next rig's server takes the data of writes. */
+void rig_with_data(bool data);
 /* Opens both sides; the server listens. */
 struct rig *rig_open(bool stcp_server, bool stcp_client);
 void rig_close(struct rig *rig);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Whether hints can be met: what is asked for and not kept is refused by
+ * fi_getinfo(), where programs look for another provider, and not later.
+ */
+#include "impl.h"
+
+/* An attribute that is a number: more than there is cannot be had. */
+static bool fits(size_t asked, size_t there_is)
+{
+	return asked <= there_is;
+}
+
+/* FI_COMMIT_COMPLETE is up to the peer: asked for with each operation. */
+#define TX_OP_FLAGS                                       \
+	(FI_INJECT | FI_COMPLETION | FI_INJECT_COMPLETE | \
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define RX_OP_FLAGS FI_COMPLETION
+
+static bool tx_is_met(const struct fi_tx_attr *tx)
+{
+	if (!tx)
+		return true;
+	return !(tx->caps & ~STCP_CAPS) && !(tx->op_flags & ~TX_OP_FLAGS) &&
+	       !(tx->msg_order & ~STCP_ORDER) && !tx->comp_order &&
+	       fits(tx->size, STCP_QUEUE_MAX) &&
+	       fits(tx->iov_limit, STCP_IOV_MAX) &&
+	       fits(tx->inject_size, STCP_INJECT_BYTES) &&
+	       fits(tx->rma_iov_limit, TCPW_SEGS_MAX);
+}
+
+static bool rx_is_met(const struct fi_rx_attr *rx)
+{
+	if (!rx)
+		return true;
+	return !(rx->caps & ~STCP_CAPS) && !(rx->op_flags & ~RX_OP_FLAGS) &&
+	       !(rx->msg_order & ~STCP_ORDER) &&
+	       !(rx->comp_order & ~STCP_COMP_ORDER) &&
+	       fits(rx->size, STCP_QUEUE_MAX) &&
+	       fits(rx->iov_limit, STCP_IOV_MAX) &&
+	       fits(rx->total_buffered_recv, 0);
+}
+
+static bool ep_is_met(const struct fi_ep_attr *ep)
+{
+	if (!ep)
+		return true;
+	if (ep->type != FI_EP_UNSPEC && ep->type != FI_EP_MSG)
+		return false;
+	if (ep->protocol != FI_PROTO_UNSPEC &&
+	    ep->protocol != FI_PROTO_SOCK_TCP)
+		return false;
+	if (ep->rx_ctx_cnt > 1 && ep->rx_ctx_cnt != FI_SHARED_CONTEXT)
+		return false;
+	/* FI_SHARED_CONTEXT is more than any number. */
+	return fits(ep->protocol_version, 0) && fits(ep->tx_ctx_cnt, 1) &&
+	       fits(ep->auth_key_size, 0) && fits(ep->msg_prefix_size, 0) &&
+	       fits(ep->max_msg_size, STCP_MSG_MAX) &&
+	       fits(ep->max_order_raw_size, STCP_MSG_MAX) &&
+	       fits(ep->max_order_waw_size, STCP_MSG_MAX) &&
+	       fits(ep->max_order_war_size, 0);
+}
+
+/* Keys are the program's, addresses offsets: what was called scalable. */
+static bool mr_mode_is_met(uint32_t version, int mr_mode)
+{
+	if (mr_mode == FI_MR_SCALABLE)
+		return true;
+	if (FI_VERSION_LT(version, FI_VERSION(1, 5)))
+		return mr_mode == FI_MR_UNSPEC;
+	return !(mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE));
+}
+
+static bool domain_is_met(uint32_t version, const struct fi_domain_attr *domain)
+{
+	if (!domain)
+		return true;
+	return mr_mode_is_met(version, domain->mr_mode) &&
+	       !(domain->caps & ~STCP_DOMAIN_CAPS) &&
+	       fits(domain->mr_key_size, sizeof(uint64_t)) &&
+	       fits(domain->cq_data_size, sizeof(uint64_t)) &&
+	       fits(domain->cntr_cnt, 0) && fits(domain->max_ep_tx_ctx, 1) &&
+	       fits(domain->max_ep_rx_ctx, 1) &&
+	       fits(domain->max_ep_stx_ctx, 0) &&
+	       fits(domain->max_ep_srx_ctx, STCP_SRXS_MAX) &&
+	       fits(domain->mr_iov_limit, 1) &&
+	       fits(domain->mr_cnt, STCP_MRS_MAX) &&
+	       fits(domain->max_err_data, 0);
+}
+
+bool stcp_is_granted(uint32_t version, const struct fi_info *hints)
+{
+	if (!hints)
+		return true;
+	if (hints->caps & ~STCP_CAPS)
+		return false;
+	if (hints->addr_format != FI_FORMAT_UNSPEC &&
+	    hints->addr_format != FI_SOCKADDR &&
+	    hints->addr_format != FI_SOCKADDR_IN &&
+	    hints->addr_format != FI_SOCKADDR_IN6)
+		return false;
+	return tx_is_met(hints->tx_attr) && rx_is_met(hints->rx_attr) &&
+	       ep_is_met(hints->ep_attr) &&
+	       domain_is_met(version, hints->domain_attr);
+}

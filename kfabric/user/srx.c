@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Shared receive contexts: receives that any of several connections takes, as
+ * its next message arrives.
+ *
+ * Context: any thread.
+ * Locking: eps_lock guards the list of endpoints and is taken before theirs;
+ * lock guards the receives and is a leaf.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+static struct stcp_srx *srx_of(struct fid_ep *fid)
+{
+	return stcp_container_of(fid, struct stcp_srx, fid);
+}
+
+/* Those who found nothing look again. */
+static void resume_starving(struct stcp_srx *srx)
+{
+	struct stcp_ep *ep;
+
+	pthread_mutex_lock(&srx->eps_lock);
+	LIST_FOREACH(ep, &srx->eps, srx_link)
+	{
+		pthread_mutex_lock(&ep->lock);
+		stcp_rx_resume(ep, STCP_NO_RECEIVE);
+		pthread_mutex_unlock(&ep->lock);
+	}
+	pthread_mutex_unlock(&srx->eps_lock);
+}
+
+static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
+			   uint64_t flags)
+{
+	struct stcp_srx *srx = srx_of(fid);
+	struct stcp_op *op;
+	bool starving;
+
+	if (msg->iov_count > STCP_IOV_MAX)
+		return -FI_EINVAL;
+	op = stcp_receive_alloc(msg);
+	if (!op)
+		return -FI_ENOMEM;
+	op->completes = (flags | srx->rx_flags) & FI_COMPLETION;
+	pthread_mutex_lock(&srx->lock);
+	if (srx->n_rx >= srx->rx_size) {
+		pthread_mutex_unlock(&srx->lock);
+		free(op);
+		return -FI_EAGAIN;
+	}
+	srx->n_rx++;
+	TAILQ_INSERT_TAIL(&srx->receives, op, link);
+	starving = srx->starving;
+	srx->starving = false;
+	pthread_mutex_unlock(&srx->lock);
+	if (starving)
+		resume_starving(srx);
+	return 0;
+}
+
+static ssize_t srx_recvv(struct fid_ep *fid, const struct iovec *iov,
+			 void **desc, size_t count, fi_addr_t src_addr,
+			 void *context)
+{
+	struct fi_msg msg = { .msg_iov = iov,
+			      .iov_count = count,
+			      .context = context };
+
+	return srx_recvmsg(fid, &msg, 0);
+}
+
+static ssize_t srx_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+			fi_addr_t src_addr, void *context)
+{
+	struct iovec iov = { buf, len };
+
+	return srx_recvv(fid, &iov, NULL, 1, src_addr, context);
+}
+
+struct stcp_op *stcp_srx_take(struct stcp_ep *ep)
+{
+	struct stcp_srx *srx = ep->srx;
+	struct stcp_op *op;
+
+	pthread_mutex_lock(&srx->lock);
+	op = TAILQ_FIRST(&srx->receives);
+	if (op) {
+		TAILQ_REMOVE(&srx->receives, op, link);
+		srx->n_rx--;
+	} else {
+		srx->starving = true;
+	}
+	pthread_mutex_unlock(&srx->lock);
+	if (op && !ep->rx_selective)
+		op->completes = true;
+	return op;
+}
+
+int stcp_srx_bind(struct stcp_ep *ep, struct fid *fid)
+{
+	struct stcp_srx *srx = stcp_container_of(fid, struct stcp_srx, fid.fid);
+
+	if (ep->srx)
+		return -FI_EINVAL;
+	ep->srx = srx;
+	atomic_fetch_add(&srx->refs, 1);
+	pthread_mutex_lock(&srx->eps_lock);
+	LIST_INSERT_HEAD(&srx->eps, ep, srx_link);
+	pthread_mutex_unlock(&srx->eps_lock);
+	return 0;
+}
+
+void stcp_srx_unbind(struct stcp_ep *ep)
+{
+	pthread_mutex_lock(&ep->srx->eps_lock);
+	LIST_REMOVE(ep, srx_link);
+	pthread_mutex_unlock(&ep->srx->eps_lock);
+	atomic_fetch_sub(&ep->srx->refs, 1);
+}
+
+static int srx_close(struct fid *fid)
+{
+	struct stcp_srx *srx = stcp_container_of(fid, struct stcp_srx, fid.fid);
+	struct stcp_op *op;
+
+	if (stcp_is_inherited(srx->domain->fabric))
+		return 0;
+	if (atomic_load(&srx->refs))
+		return -FI_EBUSY;
+	while ((op = TAILQ_FIRST(&srx->receives))) {
+		TAILQ_REMOVE(&srx->receives, op, link);
+		free(op);
+	}
+	pthread_mutex_destroy(&srx->lock);
+	pthread_mutex_destroy(&srx->eps_lock);
+	atomic_fetch_sub(&srx->domain->refs, 1);
+	free(srx);
+	return 0;
+}
+
+static ssize_t no_send(struct fid_ep *ep, const void *buf, size_t len,
+		       void *desc, fi_addr_t dest_addr, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc,
+			size_t count, fi_addr_t dest_addr, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
+			  uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_inject(struct fid_ep *ep, const void *buf, size_t len,
+			 fi_addr_t dest_addr)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_senddata(struct fid_ep *ep, const void *buf, size_t len,
+			   void *desc, uint64_t data, fi_addr_t dest_addr,
+			   void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_injectdata(struct fid_ep *ep, const void *buf, size_t len,
+			     uint64_t data, fi_addr_t dest_addr)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops_msg srx_msg_ops = {
+	.size = sizeof(struct fi_ops_msg),
+	.recv = srx_recv,
+	.recvv = srx_recvv,
+	.recvmsg = srx_recvmsg,
+	.send = no_send,
+	.sendv = no_sendv,
+	.sendmsg = no_sendmsg,
+	.inject = no_inject,
+	.senddata = no_senddata,
+	.injectdata = no_injectdata,
+};
+
+static struct fi_ops srx_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = srx_close,
+	.bind = stcp_no_bind,
+	.control = stcp_no_control,
+	.ops_open = stcp_no_ops_open,
+	.ops_set = stcp_no_ops_set,
+};
+
+static struct fi_ops_ep srx_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = stcp_no_cancel,
+	.getopt = stcp_getopt,
+	.setopt = stcp_no_setopt,
+	.tx_ctx = stcp_no_tx_ctx,
+	.rx_ctx = stcp_no_rx_ctx,
+	.rx_size_left = stcp_no_size_left,
+	.tx_size_left = stcp_no_size_left,
+};
+
+int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
+		  struct fid_ep **out, void *context)
+{
+	struct stcp_srx *srx = calloc(1, sizeof(*srx));
+
+	if (!srx)
+		return -FI_ENOMEM;
+	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
+	srx->fid.fid.context = context;
+	srx->fid.fid.ops = &srx_fid_ops;
+	srx->fid.ops = &srx_ops;
+	srx->fid.msg = &srx_msg_ops;
+	srx->fid.tagged = &stcp_no_tagged_ops;
+	srx->rx_size = attr && attr->size ? attr->size : STCP_QUEUE_SIZE;
+	srx->rx_flags = attr ? attr->op_flags : 0;
+	srx->domain = stcp_container_of(domain, struct stcp_domain, fid);
+	atomic_fetch_add(&srx->domain->refs, 1);
+	pthread_mutex_init(&srx->eps_lock, NULL);
+	pthread_mutex_init(&srx->lock, NULL);
+	LIST_INIT(&srx->eps);
+	TAILQ_INIT(&srx->receives);
+	*out = &srx->fid;
+	return 0;
+}
