@@ -17,9 +17,9 @@
 #include "brickd/admin_line.h"
 #include "brickd/admin_ops.h"
 #include "brickd/admin_socket.h"
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 /* Requests of one client before others get their turn. */
 #define REQUESTS_MAX 8

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/failure.h"
 #include "brickd/metrics.h"
 #include "brickd/server.h"

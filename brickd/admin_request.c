@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "proto/kfb_text.h"
 
 /* A request is flat; arrays and objects inside are for ops to come. */

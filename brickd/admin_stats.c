@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The admin op "stats": the table of counters.c as JSON. */
 #include "brickd/admin_ops.h"
-#include "brickd/counters.h"
-#include "brickd/util.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/util.h"
 
 struct stats {
 	struct brick_metric_sink sink;

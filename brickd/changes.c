@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 void brick_changes_submit(struct brick_server *server,
 			  struct brick_changes *changes)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "brickd/store/store.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 
 struct brick_server;
 

@@ -12,7 +12,7 @@
 #include <syslog.h>
 
 #include "brickd/config_reader.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_text.h"
 

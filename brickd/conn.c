@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/queue.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 /* Receives beyond the credits, so that none is ever missing. */
 #define SPARE_RECEIVES 2

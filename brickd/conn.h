@@ -16,7 +16,7 @@
 #include <sys/queue.h>
 
 #include "brickd/fabric.h"
-#include "brickd/loop.h"
+#include "brickd/base/loop.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 #include "proto/kfb_wire.h"
 
 /* How good an address is to reach its device by; 0: not at all. */

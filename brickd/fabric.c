@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "brickd/devices.h"
-#include "brickd/log.h"
-#include "brickd/util.h"
+#include "brickd/base/log.h"
+#include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_wire.h"
 

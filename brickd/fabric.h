@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "brickd/address.h"
-#include "brickd/loop.h"
+#include "brickd/base/loop.h"
 
 #define BRICK_FI_VERSION  FI_VERSION(1, 17)
 #define BRICK_DEVICES_MAX 16

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "brickd/losses.h"
-#include "brickd/notify.h"
+#include "brickd/base/notify.h"
 #include "brickd/server.h"
 
 #define TIME_BYTES 32

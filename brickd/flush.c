@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/mapping.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 int brick_flush_alloc(struct brick_flush *f, size_t cap)
 {

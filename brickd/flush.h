@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 
 struct brick_handle;
 struct brick_server;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/conn.h"
 #include "brickd/server.h"
 #include "brickd/session.h"

@@ -4,7 +4,7 @@
 
 #include <syslog.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/event.h"
 #include "brickd/server.h"
 #include "brickd/session.h"

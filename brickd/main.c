@@ -13,7 +13,7 @@
 #include "brickd/command.h"
 #include "brickd/config.h"
 #include "brickd/fabric.h"
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 #include "brickd/server.h"
 
 enum {

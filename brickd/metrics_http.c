@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/metrics.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 #define CONTENT_TYPE \
 	"application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "brickd/counters.h"
+#include "brickd/base/counters.h"
 #include "brickd/metrics.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 #define PREFIX	 "brickd_"
 #define NS_PER_S 1000000000ULL

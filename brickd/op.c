@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 static const brick_op_fn handlers[KFB_OP_LAST + 1] = {
 	[KFB_OP_AUTH] = brick_op_auth,	 [KFB_OP_INFO] = brick_op_info,

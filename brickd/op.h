@@ -25,7 +25,7 @@
 #include "brickd/session.h"
 #include "brickd/store/store.h"
 #include "brickd/tier.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 

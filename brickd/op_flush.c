@@ -5,7 +5,7 @@
 #include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 static void finish(struct brick_op *op, int error)
 {

@@ -9,7 +9,7 @@
 
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 static uint32_t page_max(const struct brick_op *op)
 {

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 #define HANDLES_FIRST 4
 /* Then somebody demotes as fast as it promotes: to be tried again later. */

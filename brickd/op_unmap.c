@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 /* A device that takes longer than this to forget a key is not waited for. */
 #define REVOKE_MS 500

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/conn.h"
-#include "brickd/counters.h"
-#include "brickd/log.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/log.h"
 #include "brickd/op.h"
 #include "brickd/session.h"
 

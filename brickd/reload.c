@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "brickd/log.h"
-#include "brickd/notify.h"
+#include "brickd/base/log.h"
+#include "brickd/base/notify.h"
 #include "brickd/op.h"
 #include "brickd/session.h"
 

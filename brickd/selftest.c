@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #include "brickd/devices.h"
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 #include "brickd/selftest_link.h"
 
 #define PATTERN	   0x5a

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "kfabric/user/stcp.h"
 
 /* For the slowest machine at its busiest: soft RoCE times out and repeats. */

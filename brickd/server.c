@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "brickd/admin.h"
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/devices.h"
 #include "brickd/failure.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
 #include "brickd/metrics.h"
-#include "brickd/notify.h"
+#include "brickd/base/notify.h"
 #include "brickd/op.h"
 #include "brickd/reload.h"
 #include "brickd/selftest.h"
@@ -31,7 +31,7 @@
 #include "brickd/session.h"
 #include "brickd/sessions.h"
 #include "brickd/sigbus.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"
 
 #define MIB_SHIFT   20

@@ -14,11 +14,11 @@
 
 #include "brickd/claims.h"
 #include "brickd/config.h"
-#include "brickd/counters.h"
+#include "brickd/base/counters.h"
 #include "brickd/fabric.h"
 #include "brickd/lease.h"
-#include "brickd/log.h"
-#include "brickd/loop.h"
+#include "brickd/base/log.h"
+#include "brickd/base/loop.h"
 #include "brickd/mapping.h"
 #include "brickd/durability.h"
 #include "brickd/media.h"
@@ -26,7 +26,7 @@
 #include "brickd/quarantine.h"
 #include "brickd/store/store.h"
 #include "brickd/tier.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 #include "kfabric/tcpwire/tcpw_err.h"
 
 struct brick_admin;

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "brickd/auth.h"
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/commit.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/sessions.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 {

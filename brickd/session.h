@@ -30,7 +30,7 @@
 #include "brickd/mapping.h"
 #include "brickd/quarantine.h"
 #include "brickd/queue.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 #include "proto/kfb_session.h"
 
 #define BRICK_SESSION_WHO_BYTES 80

@@ -12,7 +12,7 @@
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 void brick_session_fence(struct brick_session *s, const char *why)
 {

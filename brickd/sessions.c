@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 struct brick_session *brick_sessions_find(struct brick_server *server,
 					  uint64_t id)

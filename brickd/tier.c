@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/give_back.h"
 #include "brickd/mapping.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "proto/kfb_time.h"
 
 #define PERCENT	     100

@@ -21,9 +21,9 @@
 #include "brickd/changes.h"
 #include "brickd/claims.h"
 #include "brickd/grants.h"
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 #include "brickd/store/move.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 
 struct brick_handle;
 struct brick_server;

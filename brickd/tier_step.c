@@ -7,10 +7,10 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/failure.h"
 #include "brickd/server.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 /* What has failed as a whole has been said once. */
 static bool is_said(const struct brick_server *server, bool to_slow)

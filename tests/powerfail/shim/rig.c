@@ -22,7 +22,7 @@
 #include "brickd/listen.h"
 #include "brickd/selftest.h"
 #include "brickd/server.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 #include "fabric.h"
 #include "initiator/lib/internal.h"
 

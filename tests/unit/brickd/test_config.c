@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "brickd/config.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 static struct brick_config config;
 static char err[BRICK_ERR_BYTES];

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "brickd/durability.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "proto/kfb_wire.h"
 
 #define BOTH (KFB_FLUSH_READBACK | KFB_FLUSH_MESSAGE)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "event_rig.h"
 
 static struct brick_server server;

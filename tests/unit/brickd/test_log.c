@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "brickd/fabric.h"
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 
 static char said[4096];
 static int saved_fd, pipe_fds[2];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The log: priority-prefixed lines on stderr and their rate limiter. */
-#include "brickd/log.h"
+#include "brickd/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 
 #define LOG_LINE_BYTES 1024
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Counters: the table of all numbers, counting, and the walk over them. */
-#include "brickd/counters.h"
+#include "brickd/base/counters.h"
 
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 #include "brickd/gauges.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 /* ---- labels ---- */
 

@@ -9,14 +9,14 @@
  * are leaves and are never held over a callback.
  * Lifetime: a work item belongs to the worker from submit until done().
  */
-#ifndef BRICKD_WORK_H
-#define BRICKD_WORK_H
+#ifndef BRICKD_BASE_WORK_H
+#define BRICKD_BASE_WORK_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "brickd/loop.h"
+#include "brickd/base/loop.h"
 
 /*
  * struct brick_work - one piece of work; embedded in its owner

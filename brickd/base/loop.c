@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The event loop. */
-#include "brickd/loop.h"
+#include "brickd/base/loop.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 
 int brick_loop_init(struct brick_loop *loop)
 {

@@ -6,8 +6,8 @@
  * Context: one thread, except brick_loop_wake(). Nothing in a callback may
  * block: with the stock tcp provider all data moves in this thread.
  */
-#ifndef BRICKD_LOOP_H
-#define BRICKD_LOOP_H
+#ifndef BRICKD_BASE_LOOP_H
+#define BRICKD_BASE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

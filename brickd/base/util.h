@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Small helpers that every part of the daemon uses. */
-#ifndef BRICKD_UTIL_H
-#define BRICKD_UTIL_H
+#ifndef BRICKD_BASE_UTIL_H
+#define BRICKD_BASE_UTIL_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Worker threads, their queues, and the mailbox back to the loop. */
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 static void mailbox_ready(struct brick_source *source)
 {

@@ -11,8 +11,8 @@
  * Locking: none. Each number is exact by itself; two of them may be a moment
  * apart.
  */
-#ifndef BRICKD_COUNTERS_H
-#define BRICKD_COUNTERS_H
+#ifndef BRICKD_BASE_COUNTERS_H
+#define BRICKD_BASE_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Readiness, reload, watchdog: what the service manager is told. */
-#include "brickd/notify.h"
+#include "brickd/base/notify.h"
 
 #ifdef BRICK_HAVE_SYSTEMD
 
 #include <inttypes.h>
 #include <systemd/sd-daemon.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
 
 #define US_PER_MS UINT64_C(1000)
 /* systemd's own clock of a stop has slack beyond what the daemon asks for. */

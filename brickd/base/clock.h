@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Time that also counts while suspended: deadlines, and how long things took. */
-#ifndef BRICKD_CLOCK_H
-#define BRICKD_CLOCK_H
+#ifndef BRICKD_BASE_CLOCK_H
+#define BRICKD_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

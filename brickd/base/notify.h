@@ -5,8 +5,8 @@
  *
  * Context: the loop thread, or main() before and after the loop.
  */
-#ifndef BRICKD_NOTIFY_H
-#define BRICKD_NOTIFY_H
+#ifndef BRICKD_BASE_NOTIFY_H
+#define BRICKD_BASE_NOTIFY_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * Context: any thread; a line is one write(), so lines never mix. Control
  * characters are replaced, for some of the text comes from peers.
  */
-#ifndef BRICKD_LOG_H
-#define BRICKD_LOG_H
+#ifndef BRICKD_BASE_LOG_H
+#define BRICKD_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
