@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "brickd/config.h"
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/store.h"
 #include "proto/kfb_text.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "brickd/config.h"
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/check.h"
 #include "brickd/store/grow.h"
 #include "proto/kfb_text.h"

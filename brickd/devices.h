@@ -13,7 +13,7 @@
 #define BRICKD_DEVICES_H
 
 #include "brickd/fabric.h"
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 
 /**
  * brick_devices_find - how to reach each device that an address listens on

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/placing.h"
 #include "brickd/platform.h"
 

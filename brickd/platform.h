@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 
 #define BRICK_REGION_BYTES 32
 

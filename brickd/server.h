@@ -21,7 +21,7 @@
 #include "brickd/base/loop.h"
 #include "brickd/mapping.h"
 #include "brickd/durability.h"
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/platform.h"
 #include "brickd/quarantine.h"
 #include "brickd/store/store.h"

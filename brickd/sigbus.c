@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/store.h"
 
 static const struct brick_media *medium;

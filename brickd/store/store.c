@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "brickd/media_mark.h"
-#include "brickd/media_say.h"
+#include "brickd/media/media_mark.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/poison.h"
 #include "brickd/store/store_impl.h"

@@ -255,10 +255,10 @@ MUTANTS = {
         "forgetting", "media_mark.c",
         "O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
         "O_CREAT | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
-        "tests/unit/store/test-store-past", folder="brickd"),
+        "tests/unit/store/test-store-past", folder="brickd/media"),
     "loss-of-any-file-system": Mutant(
         "forgetting", "media_mark.c", "\"%s/lost-%\" PRIx64, dir, fs_id",
-        "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd"),
+        "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd/media"),
     "repair-of-what-is-in-memory-only": Mutant(
         "forgetting", "check.c", "if (!k->c->repair || (k->inst.clean && !lost))", "if (1)",
         "past"),
@@ -271,7 +271,7 @@ MUTANTS = {
     "interrupted-sync-tried-again": Mutant(
         "forgetting", "media_file.c", "return fdatasync(m->fd) ? -errno : 0;",
         "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
-        "tests/unit/store/test-store-settle", folder="brickd"),
+        "tests/unit/store/test-store-settle", folder="brickd/media"),
     "interrupted-slow-sync-tried-again": Mutant(
         "forgetting", "store/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
         "while (fdatasync(fd_of(slow)))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n"

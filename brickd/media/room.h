@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Room of a file for what is written to it. */
-#ifndef BRICKD_STORE_ROOM_H
-#define BRICKD_STORE_ROOM_H
+#ifndef BRICKD_MEDIA_ROOM_H
+#define BRICKD_MEDIA_ROOM_H
 
 #include <stdint.h>
 

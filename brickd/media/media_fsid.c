@@ -7,7 +7,7 @@
  * /sys/fs while they are mounted anywhere; its inode number is given once in a
  * boot.
  */
-#include "brickd/media_fsid.h"
+#include "brickd/media/media_fsid.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "brickd/store/room.h"
+#include "brickd/media/room.h"
 
 #include <errno.h>
 #include <fcntl.h>

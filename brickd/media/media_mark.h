@@ -11,8 +11,8 @@
  *
  * Context: any thread; may block.
  */
-#ifndef BRICKD_MEDIA_MARK_H
-#define BRICKD_MEDIA_MARK_H
+#ifndef BRICKD_MEDIA_MEDIA_MARK_H
+#define BRICKD_MEDIA_MEDIA_MARK_H
 
 #include <stdbool.h>
 #include <stdint.h>

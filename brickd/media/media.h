@@ -14,8 +14,8 @@
  * ranges; drain() covers the flushes of the calling thread and, on PAGE media,
  * everything. All may block.
  */
-#ifndef BRICKD_MEDIA_H
-#define BRICKD_MEDIA_H
+#ifndef BRICKD_MEDIA_MEDIA_H
+#define BRICKD_MEDIA_MEDIA_H
 
 #include <stdbool.h>
 #include <stddef.h>

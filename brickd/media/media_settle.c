@@ -19,9 +19,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "brickd/media_fsid.h"
-#include "brickd/media_impl.h"
-#include "brickd/media_mark.h"
+#include "brickd/media/media_fsid.h"
+#include "brickd/media/media_impl.h"
+#include "brickd/media/media_mark.h"
 
 #define PAGE	     4096U
 #define WINDOW_BYTES (1ULL << 30) /* looked at in one go */

@@ -18,8 +18,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "brickd/media_impl.h"
-#include "brickd/store/room.h"
+#include "brickd/media/media_impl.h"
+#include "brickd/media/room.h"
 
 #define MEMORY_PREFIX "memory:"
 #define FILE_MODE     0600

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which mount of a file system a file is on. */
-#ifndef BRICKD_MEDIA_FSID_H
-#define BRICKD_MEDIA_FSID_H
+#ifndef BRICKD_MEDIA_MEDIA_FSID_H
+#define BRICKD_MEDIA_MEDIA_FSID_H
 
 #include <stdint.h>
 

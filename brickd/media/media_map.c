@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 
 #define WORD_BYTES	sizeof(uint64_t)
 #define PMEM2_ERRNO_END (-4096)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages for the administrator, from the media and the store. */
-#ifndef BRICKD_MEDIA_SAY_H
-#define BRICKD_MEDIA_SAY_H
+#ifndef BRICKD_MEDIA_MEDIA_SAY_H
+#define BRICKD_MEDIA_MEDIA_SAY_H
 
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
 #define EXTENTS_PER_CALL 128

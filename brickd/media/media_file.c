@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "brickd/media_impl.h"
-#include "brickd/store/room.h"
+#include "brickd/media/media_impl.h"
+#include "brickd/media/room.h"
 #include "kfb_wire.h"
 
 #define STAT_BLOCK_BYTES 512 /* the unit of st_blocks, stat(2) */

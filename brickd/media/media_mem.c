@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
 #define SUFFIX_STEP 10 /* K, M, G and T are ten bits apart */

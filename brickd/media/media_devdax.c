@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
 int brick_media_devdax_adopt(const struct brick_media_file *f,

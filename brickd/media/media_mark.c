@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The mark off the medium: see media_mark.h. */
-#include "brickd/media_mark.h"
+#include "brickd/media/media_mark.h"
 
 #include <errno.h>
 #include <fcntl.h>

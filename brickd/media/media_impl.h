@@ -3,8 +3,8 @@
  * What the media files share: a file on its way to becoming a medium, and the
  * mapping that all but memory: have in common.
  */
-#ifndef BRICKD_MEDIA_IMPL_H
-#define BRICKD_MEDIA_IMPL_H
+#ifndef BRICKD_MEDIA_MEDIA_IMPL_H
+#define BRICKD_MEDIA_MEDIA_IMPL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 #include <libpmem2.h>
 
-#include "brickd/media.h"
-#include "brickd/media_say.h"
+#include "brickd/media/media.h"
+#include "brickd/media/media_say.h"
 
 /**
  * struct brick_media_file - an open, locked file or device, not mapped yet
