@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 
 /*
  * struct brick_claim - one op's blocks; embedded in the op

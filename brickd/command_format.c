@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 #include "brickd/media/media.h"
 #include "brickd/store/store.h"
 #include "proto/kfb_text.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brickd/address.h"
+#include "brickd/config/address.h"
 #include "brickd/base/loop.h"
 
 #define BRICK_FI_VERSION  FI_VERSION(1, 17)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 
 struct brick_server;
 struct brick_session;

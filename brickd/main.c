@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "brickd/command.h"
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 #include "brickd/fabric.h"
 #include "brickd/base/log.h"
 #include "brickd/server.h"

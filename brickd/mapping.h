@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 
 #include "brickd/fabric.h"
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 
 struct brick_session;
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "brickd/address.h"
+#include "brickd/config/address.h"
 
 struct brick_server;
 

@@ -3,7 +3,7 @@
 #ifndef BRICKD_PLACING_H
 #define BRICKD_PLACING_H
 
-#include "brickd/address.h"
+#include "brickd/config/address.h"
 
 /**
  * enum brick_placing - how bytes get from a fabric into memory

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 #include "brickd/store/store.h"
 #include "proto/kfb_extent.h"
 

@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 #include "brickd/claims.h"
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 #include "brickd/base/counters.h"
 #include "brickd/fabric.h"
 #include "brickd/lease.h"

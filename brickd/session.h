@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 #include "brickd/conn.h"
 #include "brickd/event.h"
 #include "brickd/flush.h"

@@ -20,7 +20,7 @@
 
 #include "brickd/changes.h"
 #include "brickd/claims.h"
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 #include "brickd/base/log.h"
 #include "brickd/store/move.h"
 #include "brickd/base/work.h"

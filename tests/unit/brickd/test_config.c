@@ -15,7 +15,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 #include "brickd/base/util.h"
 
 static struct brick_config config;

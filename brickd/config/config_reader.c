@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Lines for libinih, counted and checked. */
-#include "brickd/config_reader.h"
+#include "brickd/config/config_reader.h"
 
 #include <stdbool.h>
 #include <string.h>

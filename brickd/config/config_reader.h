@@ -7,8 +7,8 @@
  * continuations and does not tell its handler where it is. This reader counts
  * the lines and refuses or levels all of that.
  */
-#ifndef BRICKD_CONFIG_READER_H
-#define BRICKD_CONFIG_READER_H
+#ifndef BRICKD_CONFIG_CONFIG_READER_H
+#define BRICKD_CONFIG_CONFIG_READER_H
 
 #include <stdio.h>
 

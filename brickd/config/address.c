@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Where a brick listens: parsing and printing. */
-#include "brickd/address.h"
+#include "brickd/config/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The configuration: settings, sections and what fits together. */
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "brickd/config_reader.h"
+#include "brickd/config/config_reader.h"
 #include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_text.h"

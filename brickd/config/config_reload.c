@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 
 static bool same_addresses(const struct brick_config *a,
 			   const struct brick_config *b)

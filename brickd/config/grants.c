@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Which addresses a client may use: merging and checking. */
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The configuration as a whole: what is allowed, and the clients' keys. */
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  *
  * Context: the loop thread; a reload changes them.
  */
-#ifndef BRICKD_GRANTS_H
-#define BRICKD_GRANTS_H
+#ifndef BRICKD_CONFIG_GRANTS_H
+#define BRICKD_CONFIG_GRANTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a brick listens: "tcp://127.0.0.1:20149", "verbs://[fd00::1]". */
-#ifndef BRICKD_ADDRESS_H
-#define BRICKD_ADDRESS_H
+#ifndef BRICKD_CONFIG_ADDRESS_H
+#define BRICKD_CONFIG_ADDRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Uuids as text, and the one of this boot. */
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,17 +6,17 @@
  * clients, which brick_config_take_clients() changes in the loop thread. Workers
  * read nothing of a client but its owner.
  */
-#ifndef BRICKD_CONFIG_H
-#define BRICKD_CONFIG_H
+#ifndef BRICKD_CONFIG_CONFIG_H
+#define BRICKD_CONFIG_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "brickd/address.h"
+#include "brickd/config/address.h"
 #include "brickd/durability.h"
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 #include "proto/kfb_wire.h"
 
 #define BRICK_LISTEN_MAX  8
