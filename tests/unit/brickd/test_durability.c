@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "brickd/durability.h"
+#include "brickd/platform/durability.h"
 #include "brickd/base/util.h"
 #include "proto/kfb_wire.h"
 

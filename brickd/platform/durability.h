@@ -9,15 +9,15 @@
  *
  * Context: any; pure functions.
  */
-#ifndef BRICKD_DURABILITY_H
-#define BRICKD_DURABILITY_H
+#ifndef BRICKD_PLATFORM_DURABILITY_H
+#define BRICKD_PLATFORM_DURABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "brickd/media/media.h"
 #include "brickd/placing.h"
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 /**
  * enum brick_persistence - what the administrator declares of the medium

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* From a medium to what is below it: see platform.h. */
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 #include <errno.h>
 #include <libpmem2.h>

@@ -4,12 +4,12 @@
  * it is: asked of libndctl and libpmem2 once, when the store is opened.
  *
  * Nothing here is guessed: what the platform does not say is unknown, and
- * brickd/durability.h then promises less.
+ * brickd/platform/durability.h then promises less.
  *
  * Context: the thread that starts the daemon; may block.
  */
-#ifndef BRICKD_PLATFORM_H
-#define BRICKD_PLATFORM_H
+#ifndef BRICKD_PLATFORM_PLATFORM_H
+#define BRICKD_PLATFORM_PLATFORM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The table of docs/durability.md. */
-#include "brickd/durability.h"
+#include "brickd/platform/durability.h"
 
 #include "proto/kfb_wire.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 /* What providers of CXL's persistent memory are called (drivers/cxl/pmem.c). */
 #define CXL_PROVIDER "CXL"
