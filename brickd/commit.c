@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/media/media.h"
 #include "brickd/server.h"
 #include "kfabric/user/stcp.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/conn.h"
+#include "brickd/net/conn.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
 

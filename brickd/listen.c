@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 #include "brickd/server.h"
 #include "brickd/session.h"
 #include "proto/kfb_err.h"

@@ -7,7 +7,7 @@
 #ifndef BRICKD_LISTEN_H
 #define BRICKD_LISTEN_H
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 
 /**
  * brick_listen_service - process a fabric's events

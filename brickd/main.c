@@ -12,7 +12,7 @@
 
 #include "brickd/command.h"
 #include "brickd/config/config.h"
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/base/log.h"
 #include "brickd/server.h"
 

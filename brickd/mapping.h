@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/config/grants.h"
 
 struct brick_session;

@@ -2,9 +2,9 @@
 /* INFO and PING. */
 #include <string.h>
 
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 #include "brickd/op.h"
-#include "brickd/placing.h"
+#include "brickd/net/placing.h"
 #include "brickd/server.h"
 
 static bool is_unsafe(const struct brick_server *server)

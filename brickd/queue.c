@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/conn.h"
+#include "brickd/net/conn.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/op.h"

@@ -18,7 +18,7 @@
 
 #include "brickd/admin.h"
 #include "brickd/base/clock.h"
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 #include "brickd/failure.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
@@ -26,7 +26,7 @@
 #include "brickd/base/notify.h"
 #include "brickd/op.h"
 #include "brickd/reload.h"
-#include "brickd/selftest.h"
+#include "brickd/net/selftest.h"
 #include "brickd/server_platform.h"
 #include "brickd/session.h"
 #include "brickd/sessions.h"

@@ -15,7 +15,7 @@
 #include "brickd/claims.h"
 #include "brickd/config/config.h"
 #include "brickd/base/counters.h"
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/lease.h"
 #include "brickd/base/log.h"
 #include "brickd/base/loop.h"

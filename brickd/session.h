@@ -23,7 +23,7 @@
 #include <sys/queue.h>
 
 #include "brickd/config/config.h"
-#include "brickd/conn.h"
+#include "brickd/net/conn.h"
 #include "brickd/event.h"
 #include "brickd/flush.h"
 #include "brickd/lease.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "brickd/conn.h"
+#include "brickd/net/conn.h"
 #include "brickd/session.h"
 
 struct brick_server;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "brickd/media/media.h"
-#include "brickd/placing.h"
+#include "brickd/net/placing.h"
 #include "brickd/platform/platform.h"
 
 /**

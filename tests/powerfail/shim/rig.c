@@ -16,11 +16,11 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "brickd/conn.h"
-#include "brickd/devices.h"
+#include "brickd/net/conn.h"
+#include "brickd/net/devices.h"
 #include "brickd/flush.h"
 #include "brickd/listen.h"
-#include "brickd/selftest.h"
+#include "brickd/net/selftest.h"
 #include "brickd/server.h"
 #include "brickd/base/work.h"
 #include "fabric.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/base/log.h"
 
 static char said[4096];

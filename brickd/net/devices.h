@@ -9,10 +9,10 @@
  * Context: the thread that starts the daemon; brick_device_is_tested() and
  * brick_device_is_soft() the loop.
  */
-#ifndef BRICKD_DEVICES_H
-#define BRICKD_DEVICES_H
+#ifndef BRICKD_NET_DEVICES_H
+#define BRICKD_NET_DEVICES_H
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/media/media.h"
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* One listening address: provider, event queue, passive endpoint, keys. */
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"

@@ -7,15 +7,15 @@
  * only marks it CLOSING; it is closed before the loop sleeps next, so that
  * nothing on the call stack loses it.
  */
-#ifndef BRICKD_CONN_H
-#define BRICKD_CONN_H
+#ifndef BRICKD_NET_CONN_H
+#define BRICKD_NET_CONN_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 #include "brickd/base/loop.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_session.h"

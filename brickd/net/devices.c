@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The RDMA devices behind a listening address. */
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 
 #include <errno.h>
 #include <limits.h>

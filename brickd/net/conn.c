@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Connections: endpoints, message buffers, completions, deadlines. */
-#include "brickd/conn.h"
+#include "brickd/net/conn.h"
 
 #include <errno.h>
 #include <stdlib.h>

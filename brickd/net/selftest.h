@@ -2,12 +2,12 @@
 /*
  * The start-up self-test: does this fabric refuse what it must refuse?
  */
-#ifndef BRICKD_SELFTEST_H
-#define BRICKD_SELFTEST_H
+#ifndef BRICKD_NET_SELFTEST_H
+#define BRICKD_NET_SELFTEST_H
 
 #include <stddef.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 
 /**
  * brick_selftest - try stale, foreign and read-only keys on a fabric

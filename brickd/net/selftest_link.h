@@ -5,12 +5,12 @@
  * Context: one thread, which drives both ends: with stock tcp nothing moves
  * unless both completion queues are read.
  */
-#ifndef BRICKD_SELFTEST_LINK_H
-#define BRICKD_SELFTEST_LINK_H
+#ifndef BRICKD_NET_SELFTEST_LINK_H
+#define BRICKD_NET_SELFTEST_LINK_H
 
 #include <stdint.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 
 /* One end: its objects, and what happened to it. */
 struct brick_link_end {

@@ -6,8 +6,8 @@
  * Context: the loop thread, except brick_fabric_reg() and brick_fabric_dereg()
  * on providers that fence, which run in the registration worker.
  */
-#ifndef BRICKD_FABRIC_H
-#define BRICKD_FABRIC_H
+#ifndef BRICKD_NET_FABRIC_H
+#define BRICKD_NET_FABRIC_H
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

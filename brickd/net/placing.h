@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How the bytes of a write get into memory, and what its completion says. */
-#ifndef BRICKD_PLACING_H
-#define BRICKD_PLACING_H
+#ifndef BRICKD_NET_PLACING_H
+#define BRICKD_NET_PLACING_H
 
 #include "brickd/config/address.h"
 

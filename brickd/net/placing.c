@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* How the bytes of a write get into memory: see placing.h. */
-#include "brickd/placing.h"
+#include "brickd/net/placing.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 
 #define LINE_BYTES     64
 #define NODE_TYPE_RNIC 4 /* sysfs-class-infiniband: iWARP */

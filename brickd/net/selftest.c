@@ -8,16 +8,16 @@
  * lands and that stale, foreign and read-only keys end the writer's connection
  * with no byte landed.
  */
-#include "brickd/selftest.h"
+#include "brickd/net/selftest.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/devices.h"
+#include "brickd/net/devices.h"
 #include "brickd/base/log.h"
-#include "brickd/selftest_link.h"
+#include "brickd/net/selftest_link.h"
 
 #define PATTERN	   0x5a
 #define WRITE_LEN  256

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A connection of the daemon with itself: both ends in one thread. */
-#include "brickd/selftest_link.h"
+#include "brickd/net/selftest_link.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
