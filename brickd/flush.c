@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

@@ -18,9 +18,9 @@
 #include <sys/queue.h>
 
 #include "brickd/changes.h"
-#include "brickd/claims.h"
+#include "brickd/mapping/claims.h"
 #include "brickd/flush.h"
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/queue.h"
 #include "brickd/session.h"
 #include "brickd/store/store.h"

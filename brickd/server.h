@@ -12,14 +12,14 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/claims.h"
+#include "brickd/mapping/claims.h"
 #include "brickd/config/config.h"
 #include "brickd/base/counters.h"
 #include "brickd/net/fabric.h"
 #include "brickd/lease.h"
 #include "brickd/base/log.h"
 #include "brickd/base/loop.h"
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/platform/durability.h"
 #include "brickd/media/media.h"
 #include "brickd/platform/platform.h"

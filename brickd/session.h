@@ -27,7 +27,7 @@
 #include "brickd/event.h"
 #include "brickd/flush.h"
 #include "brickd/lease.h"
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/quarantine.h"
 #include "brickd/queue.h"
 #include "brickd/base/work.h"

@@ -15,7 +15,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/give_back.h"
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 #include "proto/kfb_time.h"

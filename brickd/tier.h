@@ -19,7 +19,7 @@
 #include <sys/queue.h>
 
 #include "brickd/changes.h"
-#include "brickd/claims.h"
+#include "brickd/mapping/claims.h"
 #include "brickd/config/grants.h"
 #include "brickd/base/log.h"
 #include "brickd/store/move.h"

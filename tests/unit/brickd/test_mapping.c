@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 #include "brickd/session.h"
 #include "proto/kfb_wire.h"
 

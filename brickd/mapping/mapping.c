@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The table of mappings: ids, order by address, conflicts. */
-#include "brickd/mapping.h"
+#include "brickd/mapping/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>

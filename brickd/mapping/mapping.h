@@ -9,8 +9,8 @@
  * Context: the loop thread; the handles' registrations of a mapping that is
  * not in the table (any more) may be handled by the registration worker.
  */
-#ifndef BRICKD_MAPPING_H
-#define BRICKD_MAPPING_H
+#ifndef BRICKD_MAPPING_MAPPING_H
+#define BRICKD_MAPPING_MAPPING_H
 
 #include <stdbool.h>
 #include <stddef.h>
