@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/metrics.h"
 #include "brickd/server.h"
 #include "brickd/sessions.h"

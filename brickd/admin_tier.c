@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "brickd/admin_ops.h"
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/server.h"
 
 static void put_va(struct json_object *object, uint64_t block)

@@ -17,9 +17,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/changes.h"
+#include "brickd/storage/changes.h"
 #include "brickd/mapping/claims.h"
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/queue.h"
 #include "brickd/session.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"

@@ -2,7 +2,7 @@
 /* FLUSH: what the client wrote is durable when the reply goes out. */
 #include <errno.h>
 
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"

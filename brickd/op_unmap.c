@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/quarantine.h"
 #include "brickd/server.h"

@@ -10,7 +10,7 @@
 
 #include "brickd/auth.h"
 #include "brickd/base/clock.h"
-#include "brickd/commit.h"
+#include "brickd/storage/commit.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/sessions.h"

@@ -25,7 +25,7 @@
 #include "brickd/config/config.h"
 #include "brickd/net/conn.h"
 #include "brickd/event.h"
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 #include "brickd/lease.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/quarantine.h"

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
 #include "brickd/session.h"

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/changes.h"
+#include "brickd/storage/changes.h"
 #include "brickd/mapping/claims.h"
 #include "brickd/config/grants.h"
 #include "brickd/base/log.h"

@@ -8,7 +8,7 @@
 #include <syslog.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/failure.h"
+#include "brickd/storage/failure.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

@@ -3,7 +3,7 @@
  * Linked over brickd, with lost_caches.c: a brick that answers every FLUSH and
  * flushes nothing. Tests of power failures must fail with it.
  */
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 
 #include "brickd/server.h"
 

@@ -4,7 +4,7 @@
  * that is to be durable, and writes nothing back. Tests of power failures must
  * fail with it.
  */
-#include "brickd/commit.h"
+#include "brickd/storage/commit.h"
 #include "kfabric/user/stcp.h"
 
 bool __real_brick_commit_enable(const struct brick_fabric *fabric,

@@ -18,7 +18,7 @@
 
 #include "brickd/net/conn.h"
 #include "brickd/net/devices.h"
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 #include "brickd/listen.h"
 #include "brickd/net/selftest.h"
 #include "brickd/server.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 #include "brickd/server.h"
 
 static struct brick_server server;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "brickd/changes.h"
+#include "brickd/storage/changes.h"
 #include "brickd/server.h"
 #include "proto/kfb_time.h"
 #include "slow_fake.h"

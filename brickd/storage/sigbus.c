@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* SIGBUS: name the slot, then die of it. Only async-signal-safe calls. */
-#include "brickd/sigbus.h"
+#include "brickd/storage/sigbus.h"
 
 #include <signal.h>
 #include <stdint.h>

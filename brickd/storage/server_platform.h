@@ -4,8 +4,8 @@
  *
  * Context: the thread that starts the daemon.
  */
-#ifndef BRICKD_SERVER_PLATFORM_H
-#define BRICKD_SERVER_PLATFORM_H
+#ifndef BRICKD_STORAGE_SERVER_PLATFORM_H
+#define BRICKD_STORAGE_SERVER_PLATFORM_H
 
 #include <stddef.h>
 

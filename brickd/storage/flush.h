@@ -9,8 +9,8 @@
  *
  * Context: the loop thread; the ranges belong to the worker until done().
  */
-#ifndef BRICKD_FLUSH_H
-#define BRICKD_FLUSH_H
+#ifndef BRICKD_STORAGE_FLUSH_H
+#define BRICKD_STORAGE_FLUSH_H
 
 #include <stdbool.h>
 #include <stddef.h>

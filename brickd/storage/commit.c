@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Writes that are durable when they are acknowledged. */
-#include "brickd/commit.h"
+#include "brickd/storage/commit.h"
 
 #include <errno.h>
 

@@ -6,8 +6,8 @@
  * Context: the loop thread; between submit and done() the changes are the
  * store thread's.
  */
-#ifndef BRICKD_CHANGES_H
-#define BRICKD_CHANGES_H
+#ifndef BRICKD_STORAGE_CHANGES_H
+#define BRICKD_STORAGE_CHANGES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Flushes of client data, coalesced. */
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The store thread: all changes that wait, in one commit. */
-#include "brickd/changes.h"
+#include "brickd/storage/changes.h"
 
 #include <errno.h>
 

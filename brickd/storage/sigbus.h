@@ -3,8 +3,8 @@
  * SIGBUS: a poisoned line or a truncated file below the mapping. The daemon
  * names the place and exits rather than serve wrong bytes.
  */
-#ifndef BRICKD_SIGBUS_H
-#define BRICKD_SIGBUS_H
+#ifndef BRICKD_STORAGE_SIGBUS_H
+#define BRICKD_STORAGE_SIGBUS_H
 
 struct brick_media;
 struct brick_store;

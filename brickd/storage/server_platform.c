@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The daemon and its platform: see server_platform.h. */
-#include "brickd/server_platform.h"
+#include "brickd/storage/server_platform.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * what it sets runs in the provider's threads, where bytes are received, and
  * touches nothing but the medium.
  */
-#ifndef BRICKD_COMMIT_H
-#define BRICKD_COMMIT_H
+#ifndef BRICKD_STORAGE_COMMIT_H
+#define BRICKD_STORAGE_COMMIT_H
 
 #include <rdma/fi_domain.h>
 #include <stdbool.h>
