@@ -10,7 +10,7 @@
 #include "brickd/storage/failure.h"
 #include "brickd/metrics.h"
 #include "brickd/server.h"
-#include "brickd/sessions.h"
+#include "brickd/session/sessions.h"
 
 #define NS_PER_MS 1000000
 #define NS_PER_S  1000000000

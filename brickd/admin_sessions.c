@@ -7,7 +7,7 @@
 
 #include "brickd/admin_ops.h"
 #include "brickd/server.h"
-#include "brickd/sessions.h"
+#include "brickd/session/sessions.h"
 
 /* The sessions with the smallest ids above @after, sorted. */
 struct page {

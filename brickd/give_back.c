@@ -5,9 +5,9 @@
 #include <syslog.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/event.h"
+#include "brickd/session/event.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 /* What a session is asked for and has not given back; NULL: nothing. */
 static struct brick_mapping *asked_for(const struct brick_session *s,

@@ -5,7 +5,7 @@
 
 #include "brickd/storage/failure.h"
 #include "brickd/op.h"
-#include "brickd/quarantine.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/server.h"
 
 static void committed(struct brick_op *op)

@@ -13,9 +13,9 @@
  */
 #include <syslog.h>
 
-#include "brickd/quarantine.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 enum verdict {
 	MOVABLE,

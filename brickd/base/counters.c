@@ -7,7 +7,7 @@
 #include "brickd/base/clock.h"
 #include "brickd/gauges.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "brickd/base/util.h"
 
 /* ---- labels ---- */

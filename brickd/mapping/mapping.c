@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "proto/kfb_wire.h"
 
 #define TAG_SHIFT   40

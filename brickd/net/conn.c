@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/queue.h"
+#include "brickd/session/queue.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "brickd/base/util.h"
 
 /* Receives beyond the credits, so that none is ever missing. */

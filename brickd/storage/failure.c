@@ -7,7 +7,7 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "brickd/losses.h"
+#include "brickd/session/losses.h"
 #include "brickd/base/notify.h"
 #include "brickd/server.h"
 

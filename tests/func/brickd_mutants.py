@@ -7,19 +7,20 @@ that runs it, and which of its cases.
 from mutants import Mutant
 
 BRICKD = "brickd"
+SESSION = "brickd/session"
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 
 BRICKD_MUTANTS = {
     "join-not-proven-to-the-client": Mutant(
         "proofs", "session.c", "if (hello->session_id)\n\t\trc = brick_auth_prove_join",
-        "if (0)\n\t\trc = brick_auth_prove_join", PLAIN + "sessions:Joins", folder=BRICKD),
+        "if (0)\n\t\trc = brick_auth_prove_join", PLAIN + "sessions:Joins", folder=SESSION),
     "former-session-lives-on": Mutant(
         "proofs", "auth.c", "\tend_former(op, client);\n", "\t(void)end_former;\n",
-        PLAIN + "sessions:Joins", folder=BRICKD),
+        PLAIN + "sessions:Joins", folder=SESSION),
     "former-session-of-anybody": Mutant(
         "proofs", "auth.c", "former != op->session && former->client == client",
-        "former != op->session", PLAIN + "sessions:Joins", folder=BRICKD),
+        "former != op->session", PLAIN + "sessions:Joins", folder=SESSION),
     "map-not-looked-at-again": Mutant(
         "grants", "op_map.c", "op->error ? KFB_ST_OK : brick_op_recheck(op)",
         "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",

@@ -19,7 +19,7 @@
 #include "brickd/net/conn.h"
 #include "brickd/net/devices.h"
 #include "brickd/storage/flush.h"
-#include "brickd/listen.h"
+#include "brickd/session/listen.h"
 #include "brickd/net/selftest.h"
 #include "brickd/server.h"
 #include "brickd/base/work.h"

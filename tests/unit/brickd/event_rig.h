@@ -4,7 +4,7 @@
 #define EVENT_RIG_H
 
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 #define RIG_BUFS 16
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "brickd/mapping/mapping.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "proto/kfb_wire.h"
 
 #define INSTANCE  0x1234567ULL

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "brickd/quarantine.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 static struct brick_server server;
 static struct brick_session a, b;

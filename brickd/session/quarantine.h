@@ -9,8 +9,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_QUARANTINE_H
-#define BRICKD_QUARANTINE_H
+#ifndef BRICKD_SESSION_QUARANTINE_H
+#define BRICKD_SESSION_QUARANTINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "brickd/auth.h"
+#include "brickd/session/auth.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/sessions.h"
+#include "brickd/session/sessions.h"
 #include "proto/kfb_auth.h"
 
 static int hmac_sha256(void *ctx, const __u8 key[KFB_KEY_BYTES],

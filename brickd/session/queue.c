@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Queues: credits, cookies, recorded replies. */
-#include "brickd/queue.h"
+#include "brickd/session/queue.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/op.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 struct brick_queue *brick_queue_new(struct brick_session *s, uint16_t index,
 				    uint16_t credits)

@@ -11,7 +11,7 @@
 #include "brickd/storage/failure.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "brickd/base/util.h"
 
 void brick_session_fence(struct brick_session *s, const char *why)

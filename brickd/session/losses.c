@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Losses of the medium, for whom they concern. */
-#include "brickd/losses.h"
+#include "brickd/session/losses.h"
 
-#include "brickd/event.h"
+#include "brickd/session/event.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 /* The next lost blocks that this client may read. */
 static bool find(const struct brick_session *s, struct brick_span *out)

@@ -4,8 +4,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_AUTH_H
-#define BRICKD_AUTH_H
+#ifndef BRICKD_SESSION_AUTH_H
+#define BRICKD_SESSION_AUTH_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* EVENTs: sent while they hold, within the client's credits. */
-#include "brickd/event.h"
+#include "brickd/session/event.h"
 
 #include <string.h>
 
 #include "brickd/base/clock.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Leases, in the order in which they end. */
-#include "brickd/lease.h"
+#include "brickd/session/lease.h"
 
 #include <stddef.h>
 

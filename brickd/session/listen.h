@@ -4,8 +4,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_LISTEN_H
-#define BRICKD_LISTEN_H
+#ifndef BRICKD_SESSION_LISTEN_H
+#define BRICKD_SESSION_LISTEN_H
 
 #include "brickd/net/fabric.h"
 

@@ -15,8 +15,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_SESSION_H
-#define BRICKD_SESSION_H
+#ifndef BRICKD_SESSION_SESSION_H
+#define BRICKD_SESSION_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,12 +24,12 @@
 
 #include "brickd/config/config.h"
 #include "brickd/net/conn.h"
-#include "brickd/event.h"
+#include "brickd/session/event.h"
 #include "brickd/storage/flush.h"
-#include "brickd/lease.h"
+#include "brickd/session/lease.h"
 #include "brickd/mapping/mapping.h"
-#include "brickd/quarantine.h"
-#include "brickd/queue.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/queue.h"
 #include "brickd/base/work.h"
 #include "proto/kfb_session.h"
 

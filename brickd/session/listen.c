@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Connection requests and other events of a fabric. */
-#include "brickd/listen.h"
+#include "brickd/session/listen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "brickd/net/devices.h"
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 #include "proto/kfb_err.h"
 
 #define RETRY_LIMIT_MS 1000

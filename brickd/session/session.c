@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A session's connections: the first one, its client, their loss. */
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/auth.h"
+#include "brickd/session/auth.h"
 #include "brickd/base/clock.h"
 #include "brickd/storage/commit.h"
 #include "brickd/op.h"
 #include "brickd/server.h"
-#include "brickd/sessions.h"
+#include "brickd/session/sessions.h"
 #include "brickd/base/util.h"
 
 void brick_session_move(struct brick_session *s, enum kfb_session_state to)

@@ -10,8 +10,8 @@
  * Lifetime: made with its first connection, owned by its session, freed with
  * it.
  */
-#ifndef BRICKD_QUEUE_H
-#define BRICKD_QUEUE_H
+#ifndef BRICKD_SESSION_QUEUE_H
+#define BRICKD_SESSION_QUEUE_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* All sessions: leases that end, keys that stay, what can be said of them. */
-#include "brickd/sessions.h"
+#include "brickd/session/sessions.h"
 
 #include <string.h>
 

@@ -8,14 +8,14 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_EVENT_H
-#define BRICKD_EVENT_H
+#ifndef BRICKD_SESSION_EVENT_H
+#define BRICKD_SESSION_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "brickd/give_back.h"
-#include "brickd/losses.h"
+#include "brickd/session/losses.h"
 #include "proto/kfb_codec.h"
 
 struct brick_session;

@@ -4,13 +4,13 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_SESSIONS_H
-#define BRICKD_SESSIONS_H
+#ifndef BRICKD_SESSION_SESSIONS_H
+#define BRICKD_SESSION_SESSIONS_H
 
 #include <stdint.h>
 
 #include "brickd/net/conn.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 struct brick_server;
 

@@ -10,8 +10,8 @@
  * Context: the loop thread. Times are milliseconds of CLOCK_BOOTTIME and are
  * passed in; they never run backwards.
  */
-#ifndef BRICKD_LEASE_H
-#define BRICKD_LEASE_H
+#ifndef BRICKD_SESSION_LEASE_H
+#define BRICKD_SESSION_LEASE_H
 
 #include <stdbool.h>
 #include <stdint.h>

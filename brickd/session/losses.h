@@ -6,8 +6,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_LOSSES_H
-#define BRICKD_LOSSES_H
+#ifndef BRICKD_SESSION_LOSSES_H
+#define BRICKD_SESSION_LOSSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

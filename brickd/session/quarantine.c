@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Quarantine: which sessions' late operations may reach which blocks. */
-#include "brickd/quarantine.h"
+#include "brickd/session/quarantine.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/session/session.h"
 
 /* Index of the first span that ends behind a block, or touches it. */
 static uint32_t find(const struct brick_quarantine *q, uint64_t block)
