@@ -24,7 +24,7 @@
 #include "brickd/session/queue.h"
 #include "brickd/session/session.h"
 #include "brickd/store/store.h"
-#include "brickd/tier.h"
+#include "brickd/tier/tier.h"
 #include "brickd/base/work.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"

@@ -25,7 +25,7 @@
 #include "brickd/platform/platform.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/store/store.h"
-#include "brickd/tier.h"
+#include "brickd/tier/tier.h"
 #include "brickd/base/work.h"
 #include "kfabric/tcpwire/tcpw_err.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/give_back.h"
+#include "brickd/tier/give_back.h"
 #include "brickd/session/losses.h"
 #include "proto/kfb_codec.h"
 

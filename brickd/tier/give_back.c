@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Whom to ask for mappings, and for which. */
-#include "brickd/give_back.h"
+#include "brickd/tier/give_back.h"
 
 #include <syslog.h>
 

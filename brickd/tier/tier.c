@@ -7,14 +7,14 @@
  * background, which keeps some slots free so that neither ALLOC nor MAP has to
  * wait for a demotion.
  */
-#include "brickd/tier.h"
+#include "brickd/tier/tier.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/give_back.h"
+#include "brickd/tier/give_back.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"

@@ -10,8 +10,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_GIVE_BACK_H
-#define BRICKD_GIVE_BACK_H
+#ifndef BRICKD_TIER_GIVE_BACK_H
+#define BRICKD_TIER_GIVE_BACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/tier.h"
+#include "brickd/tier/tier.h"
 
 /* Index of the first pin that ends behind a block, or touches it. */
 static uint32_t find(const struct brick_tier *t, uint64_t block)

@@ -10,8 +10,8 @@
  * Context: the loop thread, but for what a step's worker has between submit
  * and done().
  */
-#ifndef BRICKD_TIER_H
-#define BRICKD_TIER_H
+#ifndef BRICKD_TIER_TIER_H
+#define BRICKD_TIER_TIER_H
 
 #include <stdbool.h>
 #include <stddef.h>
