@@ -6,7 +6,7 @@
 
 #include "brickd/base/log.h"
 #include "brickd/base/notify.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/session/session.h"
 
 static bool is_granted(const struct brick_session *s)

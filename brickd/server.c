@@ -24,7 +24,7 @@
 #include "brickd/session/listen.h"
 #include "brickd/metrics.h"
 #include "brickd/base/notify.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/reload.h"
 #include "brickd/net/selftest.h"
 #include "brickd/storage/server_platform.h"

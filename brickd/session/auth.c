@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "brickd/session/auth.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/session/sessions.h"
 #include "proto/kfb_auth.h"

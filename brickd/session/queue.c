@@ -10,7 +10,7 @@
 #include "brickd/net/conn.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/log.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/session/session.h"
 
 struct brick_queue *brick_queue_new(struct brick_session *s, uint16_t index,

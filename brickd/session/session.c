@@ -11,7 +11,7 @@
 #include "brickd/session/auth.h"
 #include "brickd/base/clock.h"
 #include "brickd/storage/commit.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/session/sessions.h"
 #include "brickd/base/util.h"

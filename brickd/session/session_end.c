@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "brickd/storage/failure.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/session/session.h"
 #include "brickd/base/util.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

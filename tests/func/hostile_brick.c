@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "brickd/session/event.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/session/session.h"
 
 void __real_brick_op_list(struct brick_op *op);

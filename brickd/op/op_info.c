@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "brickd/net/devices.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/net/placing.h"
 #include "brickd/server.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Requests: dispatch by state and op; claims; the end of a request. */
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 
 #include <errno.h>
 #include <stdlib.h>

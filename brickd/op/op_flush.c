@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "brickd/storage/failure.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

@@ -10,8 +10,8 @@
  * Context: the loop thread; a worker has the op to itself between submit and
  * resume().
  */
-#ifndef BRICKD_OP_H
-#define BRICKD_OP_H
+#ifndef BRICKD_OP_OP_H
+#define BRICKD_OP_OP_H
 
 #include <stdbool.h>
 #include <stdint.h>

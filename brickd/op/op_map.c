@@ -15,7 +15,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/storage/failure.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"

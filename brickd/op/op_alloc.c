@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "brickd/storage/failure.h"
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/server.h"
 
