@@ -16,13 +16,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "brickd/admin.h"
+#include "brickd/admin/admin.h"
 #include "brickd/base/clock.h"
 #include "brickd/net/devices.h"
 #include "brickd/storage/failure.h"
 #include "brickd/storage/flush.h"
 #include "brickd/session/listen.h"
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/base/notify.h"
 #include "brickd/op/op.h"
 #include "brickd/reload.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/gauges.h"
+#include "brickd/admin/gauges.h"
 #include "brickd/server.h"
 #include "brickd/session/session.h"
 #include "brickd/base/util.h"

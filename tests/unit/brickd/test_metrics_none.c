@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/server.h"
 
 static void a_page_that_cannot_be_served_is_refused(void **state)

@@ -4,14 +4,14 @@
  *
  * Context: the loop thread; none takes longer than a page of sessions.
  */
-#ifndef BRICKD_ADMIN_OPS_H
-#define BRICKD_ADMIN_OPS_H
+#ifndef BRICKD_ADMIN_ADMIN_OPS_H
+#define BRICKD_ADMIN_ADMIN_OPS_H
 
 #include <json-c/json.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "brickd/admin_request.h"
+#include "brickd/admin/admin_request.h"
 
 struct brick_server;
 

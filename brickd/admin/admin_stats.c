@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The admin op "stats": the table of counters.c as JSON. */
-#include "brickd/admin_ops.h"
+#include "brickd/admin/admin_ops.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/util.h"
 

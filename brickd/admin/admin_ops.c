@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The admin ops: who the brick is, and ending sessions. */
-#include "brickd/admin_ops.h"
+#include "brickd/admin/admin_ops.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/storage/failure.h"
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/server.h"
 #include "brickd/session/sessions.h"
 

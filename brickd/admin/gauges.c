@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What brickd is right now. */
-#include "brickd/gauges.h"
+#include "brickd/admin/gauges.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Context: any; no I/O.
  */
-#ifndef BRICKD_ADMIN_REQUEST_H
-#define BRICKD_ADMIN_REQUEST_H
+#ifndef BRICKD_ADMIN_ADMIN_REQUEST_H
+#define BRICKD_ADMIN_ADMIN_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_METRICS_H
-#define BRICKD_METRICS_H
+#ifndef BRICKD_ADMIN_METRICS_H
+#define BRICKD_ADMIN_METRICS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The file of the admin socket. */
-#include "brickd/admin_socket.h"
+#include "brickd/admin/admin_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 

@@ -4,8 +4,8 @@
  *
  * Context: the loop thread, before and after the loop.
  */
-#ifndef BRICKD_ADMIN_SOCKET_H
-#define BRICKD_ADMIN_SOCKET_H
+#ifndef BRICKD_ADMIN_ADMIN_SOCKET_H
+#define BRICKD_ADMIN_ADMIN_SOCKET_H
 
 #include <stddef.h>
 #include <sys/stat.h>

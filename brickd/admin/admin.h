@@ -8,8 +8,8 @@
  * a client has one line of input and one reply of output at most, and a client
  * that does not take its turn is cut off.
  */
-#ifndef BRICKD_ADMIN_H
-#define BRICKD_ADMIN_H
+#ifndef BRICKD_ADMIN_ADMIN_H
+#define BRICKD_ADMIN_ADMIN_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* One request on the admin socket: json-c reads, this looks at the members. */
-#include "brickd/admin_request.h"
+#include "brickd/admin/admin_request.h"
 
 #include <errno.h>
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/server.h"
 
 int brick_metrics_start(struct brick_server *server, char *err, size_t err_len)

@@ -5,7 +5,7 @@
  * A client is either read from or written to, never both: while a reply is
  * under way nothing more is read. That bounds what it can make brickd hold.
  */
-#include "brickd/admin.h"
+#include "brickd/admin/admin.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "brickd/admin_line.h"
-#include "brickd/admin_ops.h"
-#include "brickd/admin_socket.h"
+#include "brickd/admin/admin_line.h"
+#include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_socket.h"
 #include "brickd/base/clock.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"

@@ -2,7 +2,7 @@
 /* The admin op "tier": shows both tiers, pins, and orders blocks to one. */
 #include <errno.h>
 
-#include "brickd/admin_ops.h"
+#include "brickd/admin/admin_ops.h"
 #include "brickd/storage/failure.h"
 #include "brickd/server.h"
 

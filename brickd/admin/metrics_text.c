@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/counters.h"
-#include "brickd/metrics.h"
+#include "brickd/admin/metrics.h"
 #include "brickd/base/util.h"
 
 #define PREFIX	 "brickd_"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "brickd/admin_ops.h"
+#include "brickd/admin/admin_ops.h"
 #include "brickd/server.h"
 #include "brickd/session/sessions.h"
 

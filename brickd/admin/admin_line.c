@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Lines of the admin socket. */
-#include "brickd/admin_line.h"
+#include "brickd/admin/admin_line.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_GAUGES_H
-#define BRICKD_GAUGES_H
+#ifndef BRICKD_ADMIN_GAUGES_H
+#define BRICKD_ADMIN_GAUGES_H
 
 #include <stdint.h>
 
