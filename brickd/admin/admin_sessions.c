@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "brickd/admin/admin_ops.h"
+#include "brickd/admin/metric_table.h"
 #include "brickd/server.h"
 #include "brickd/session/sessions.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The admin op "stats": the table of counters.c as JSON. */
+/* The admin op "stats": the table of metric_table.c as JSON. */
 #include "brickd/admin/admin_ops.h"
-#include "brickd/base/counters.h"
+#include "brickd/admin/metric_table.h"
 #include "brickd/base/util.h"
 
 struct stats {
@@ -85,6 +85,6 @@ void brick_admin_stats(const struct brick_server *server,
 		.list = json_object_new_array(),
 	};
 
-	brick_counters_walk(server, &stats.sink);
+	brick_metrics_walk(server, &stats.sink);
 	json_object_object_add(reply, "metrics", stats.list);
 }

@@ -24,7 +24,7 @@ enum brick_slot_state {
 /*
  * struct brick_gauges - the state at one moment
  *
- * The table in counters.c says what each one is.
+ * The table in metric_table.c says what each one is.
  */
 struct brick_gauges {
 	uint64_t slots[BRICK_SLOT_STATES];

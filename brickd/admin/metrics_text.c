@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The table of counters.c as OpenMetrics 1.0 text. */
+/* The table of metric_table.c as OpenMetrics 1.0 text. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "brickd/base/counters.h"
+#include "brickd/admin/metric_table.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/base/util.h"
 
@@ -104,7 +104,7 @@ char *brick_metrics_text(const struct brick_server *server, size_t *len)
 	text.out = open_memstream(&page, len);
 	if (!text.out)
 		return NULL;
-	brick_counters_walk(server, &text.sink);
+	brick_metrics_walk(server, &text.sink);
 	fputs("# EOF\n", text.out);
 	if (!fclose(text.out))
 		return page;

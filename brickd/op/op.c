@@ -21,7 +21,8 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_session *s = op->session, *owner = op->owner;
 
-	brick_count_op(s, op->req.op, status, op->begun_ns);
+	brick_count_op(&s->server->counters, op->req.op, status, op->begun_ns);
+	s->n_failed += status != KFB_ST_OK;
 	brick_queue_answer(op, status);
 	if (op->has_claim)
 		brick_claims_drop(&s->server->claims, &op->claim);

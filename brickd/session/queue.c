@@ -11,6 +11,7 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/op/op.h"
+#include "brickd/server.h"
 #include "brickd/session/session.h"
 
 struct brick_queue *brick_queue_new(struct brick_session *s, uint16_t index,
@@ -142,7 +143,9 @@ static void answer_stale(struct brick_queue *q, const struct kfb_request *req)
 {
 	struct kfb_reply stale = { 0 };
 
-	brick_count_op(q->session, req->op, KFB_ST_STALE, brick_now_ns());
+	brick_count_op(&q->session->server->counters, req->op, KFB_ST_STALE,
+		       brick_now_ns());
+	q->session->n_failed++;
 	send_status(q, &stale, req, KFB_ST_STALE);
 }
 
