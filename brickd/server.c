@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -27,15 +26,13 @@
 #include "brickd/op/op.h"
 #include "brickd/reload.h"
 #include "brickd/net/selftest.h"
-#include "brickd/storage/server_platform.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
-#include "brickd/storage/sigbus.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/cleaner.h"
+#include "brickd/storage/storage_open.h"
 #include "brickd/base/util.h"
 #include "kfabric/user/stcp.h"
-
-#define MIB_SHIFT   20
-#define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 
 void brick_server_tell_manager(const struct brick_server *server)
 {
@@ -45,212 +42,13 @@ void brick_server_tell_manager(const struct brick_server *server)
 	brick_notify_ready(what);
 }
 
-/* ---- cleaner ---- */
-
-static void clean(struct brick_work *work)
-{
-	struct brick_server *server =
-		brick_container_of(work, struct brick_server, cleaning);
-
-	int n;
-
-	while (!brick_worker_is_stopping(&server->cleaner)) {
-		n = brick_store_clean_one(server->store, CLEAN_SLOTS);
-		if (n > 0)
-			brick_count_add(&server->counters.slots_cleaned,
-					(uint64_t)n);
-		if (!n)
-			n = brick_store_clean_slow(server->store, CLEAN_SLOTS);
-		/* A slow tier that has failed keeps nobody from the rest. */
-		if (!n || brick_store_slow_failure(server->store))
-			n = brick_store_flush_inherited(server->store,
-							CLEAN_SLOTS);
-		if (n <= 0)
-			break;
-	}
-}
-
-static void cleaned(struct brick_work *work)
-{
-	struct brick_server *server =
-		brick_container_of(work, struct brick_server, cleaning);
-
-	server->cleaning_queued = false;
-	brick_failure_look(server);
-	if (server->cleaning_again)
-		brick_server_kick_cleaner(server);
-}
-
-void brick_server_kick_cleaner(struct brick_server *server)
-{
-	server->cleaning_again = server->cleaning_queued;
-	if (server->cleaning_queued || !server->cleaner.started)
-		return;
-	server->cleaning_queued = true;
-	server->cleaning.run = clean;
-	server->cleaning.done = cleaned;
-	brick_worker_submit(&server->cleaner, &server->cleaning);
-}
-
-/* ---- store ---- */
-
-/* memory:SIZE has nothing to find: it is formatted at each start. */
-static int open_media(struct brick_server *server, char *err, size_t err_len)
-{
-	static const char memory[] = "memory:";
-	const char *path = server->config->store;
-	struct brick_store_format format = { 0 };
-	int rc;
-
-	rc = brick_media_open(path, NULL, &server->media, err, err_len);
-	if (rc || strncmp(path, memory, sizeof(memory) - 1))
-		return rc;
-	randombytes_buf(format.uuid, sizeof(format.uuid));
-	rc = brick_store_format(server->media, &format, err, err_len);
-	if (rc)
-		brick_media_close(server->media);
-	return rc;
-}
-
-static void log_recovery(const struct brick_server *server)
-{
-	const struct brick_store_recovery *r =
-		brick_store_recovery(server->store);
-
-	if (r->records_repaired || r->super_repaired || r->commit_repaired ||
-	    r->instance_repaired || r->slow_repaired)
-		brick_log(LOG_WARNING, NULL, "repaired: %llu records%s%s%s%s",
-			  (unsigned long long)r->records_repaired,
-			  r->super_repaired ? ", a superblock" : "",
-			  r->commit_repaired ? ", a commit word" : "",
-			  r->instance_repaired ? ", an instance page" : "",
-			  r->slow_repaired ? ", a header of the slow tier"
-					   : "");
-	if (r->records_bad)
-		brick_log(
-			LOG_CRIT, NULL,
-			"%llu slots are lost, and what they held: both copies "
-			"of their records are damaged",
-			(unsigned long long)r->records_bad);
-	if (r->slots_given_up)
-		brick_log(LOG_WARNING, NULL,
-			  "%llu free slots have bad blocks and are given up",
-			  (unsigned long long)r->slots_given_up);
-	if (r->blocks_lost)
-		brick_log(LOG_CRIT, NULL,
-			  "the medium has lost %llu blocks to bad blocks; "
-			  "brickctl list shows them as bad; free them, and "
-			  "restore what they held from a copy",
-			  (unsigned long long)r->blocks_lost);
-	if (r->new_power_epoch)
-		brick_log(LOG_NOTICE, NULL,
-			  "new power epoch: %s: what was not flushed before "
-			  "may be lost",
-			  r->epoch_why);
-}
-
-static int open_slow(struct brick_server *server, char *err, size_t err_len)
-{
-	if (!server->config->slow)
-		return 0;
-	return brick_slow_open(server->config->slow, NULL, &server->slow, err,
-			       err_len);
-}
-
-static void close_slow(struct brick_server *server)
-{
-	if (server->slow)
-		brick_slow_close(server->slow);
-	server->slow = NULL;
-}
-
-static void log_slow(const struct brick_server *server,
-		     const struct brick_store_stats *stats)
-{
-	if (!server->slow)
-		return;
-	brick_log(LOG_INFO, NULL, "%s is the slow tier, %llu MiB",
-		  server->slow->path,
-		  (unsigned long long)stats->slow_total
-			  << (KFB_BLOCK_SHIFT - MIB_SHIFT));
-	if (server->slow->sync_error)
-		brick_log(LOG_WARNING, NULL,
-			  "slow tier %s: what an earlier run wrote last could "
-			  "not be made durable: %s; no block was in it",
-			  server->slow->path,
-			  strerror(-server->slow->sync_error));
-}
-
-static int open_store(struct brick_server *server, char *err, size_t err_len)
-{
-	struct brick_store_open o = { 0 };
-	struct brick_store_stats stats;
-	int rc;
-
-	while (!o.instance_id)
-		randombytes_buf(&o.instance_id, sizeof(o.instance_id));
-	if (server->config->has_uuid)
-		o.expect_uuid = server->config->uuid;
-	rc = brick_boot_id_read(o.boot_id);
-	if (rc) {
-		snprintf(err, err_len, "cannot read this host's boot id: %s",
-			 strerror(-rc));
-		return rc;
-	}
-	rc = open_media(server, err, err_len);
-	if (rc)
-		return rc;
-	brick_sigbus_watch(server->media, NULL);
-	rc = brick_server_platform_read(server);
-	if (!rc)
-		rc = brick_server_platform_mend(server, err, err_len);
-	if (!rc)
-		rc = open_slow(server, err, err_len);
-	if (rc)
-		goto close_media;
-	o.slow = server->slow;
-	o.bad = server->platform.bad;
-	o.n_bad = server->platform.n_bad;
-	o.dirty_shutdowns_known = server->platform.dirty_shutdowns_known;
-	o.dirty_shutdowns = server->platform.dirty_shutdowns;
-	rc = brick_store_open(server->media, &o, &server->store, err, err_len);
-	if (rc)
-		goto close_slow;
-	brick_store_stats(server->store, &stats);
-	server->instance_id = stats.instance_id;
-	server->power_epoch = stats.power_epoch;
-	memcpy(server->uuid, stats.uuid, sizeof(server->uuid));
-	brick_mappings_init(&server->mappings, server->instance_id);
-	brick_sigbus_watch(server->media, server->store);
-	brick_server_platform_log(server);
-	log_slow(server, &stats);
-	log_recovery(server);
-	return 0;
-
-close_slow:
-	close_slow(server);
-close_media:
-	brick_platform_fini(&server->platform);
-	brick_sigbus_watch(NULL, NULL);
-	brick_media_close(server->media);
-	return rc;
-}
-
-static int close_store(struct brick_server *server, bool is_clean)
-{
-	int rc;
-
-	brick_sigbus_watch(server->media, NULL);
-	rc = brick_store_close(server->store, is_clean);
-	brick_platform_fini(&server->platform);
-	close_slow(server);
-	brick_sigbus_watch(NULL, NULL);
-	brick_media_close(server->media);
-	brick_mappings_fini(&server->mappings);
-	return rc;
-}
-
 /* ---- threads and the loop ---- */
+
+static void medium_failed(struct brick_storage *storage)
+{
+	brick_losses_tell(
+		brick_container_of(storage, struct brick_server, storage));
+}
 
 static int start_workers(struct brick_server *server)
 {
@@ -259,10 +57,11 @@ static int start_workers(struct brick_server *server)
 		const char *name;
 		brick_worker_fn run;
 	} workers[] = {
-		{ &server->store_thread, "store", brick_store_thread_run },
-		{ &server->flusher, "flush", brick_flush_run },
+		{ &server->storage.store_thread, "store",
+		  brick_store_thread_run },
+		{ &server->storage.flusher, "flush", brick_flush_run },
 		{ &server->registrar, "registrar", brick_worker_run_each },
-		{ &server->cleaner, "cleaner", brick_worker_run_each },
+		{ &server->storage.cleaner, "cleaner", brick_worker_run_each },
 		{ &server->tier.thread, "tier", brick_worker_run_each },
 	};
 	size_t n = BRICK_ARRAY_SIZE(workers) - !server->tier.is_on;
@@ -273,7 +72,7 @@ static int start_workers(struct brick_server *server)
 
 		w->name = workers[i].name;
 		w->run = workers[i].run;
-		w->ctx = server;
+		w->ctx = &server->storage;
 		w->box = &server->box;
 		rc = brick_worker_start(w);
 	}
@@ -283,10 +82,10 @@ static int start_workers(struct brick_server *server)
 static void stop_workers(struct brick_server *server)
 {
 	brick_worker_stop(&server->tier.thread);
-	brick_worker_stop(&server->cleaner);
+	brick_worker_stop(&server->storage.cleaner);
 	brick_worker_stop(&server->registrar);
-	brick_worker_stop(&server->store_thread);
-	brick_worker_stop(&server->flusher);
+	brick_worker_stop(&server->storage.store_thread);
+	brick_worker_stop(&server->storage.flusher);
 }
 
 static void events_ready(struct brick_source *source)
@@ -481,7 +280,8 @@ static int try_medium(const struct brick_server *server, char *err,
 
 	for (uint32_t i = 0; !rc && i < server->n_fabrics; i++)
 		rc = brick_devices_try_medium(&server->fabrics[i],
-					      server->media, err, err_len);
+					      server->storage.media, err,
+					      err_len);
 	return rc;
 }
 
@@ -493,7 +293,7 @@ static void begin_grace(struct brick_server *server)
 {
 	uint64_t lease_ms = server->config->limits.lease_ms;
 
-	if (!lease_ms || brick_store_recovery(server->store)->was_clean)
+	if (!lease_ms || brick_store_recovery(server->storage.store)->was_clean)
 		return;
 	server->grace_until_ms = brick_now_ms() + lease_ms;
 	brick_log(LOG_INFO, NULL,
@@ -581,9 +381,13 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
-	rc = open_store(server, err, err_len);
+	server->storage.config = config;
+	server->storage.counters = &server->counters;
+	server->storage.failed = medium_failed;
+	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
+	brick_mappings_init(&server->mappings, server->storage.instance_id);
 	rc = try_medium(server, err, err_len);
 	if (rc)
 		goto close_store;
@@ -605,7 +409,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	rc = listen_all(server, err, err_len);
 	if (rc)
 		goto stop_observers;
-	brick_server_kick_cleaner(server);
+	brick_cleaner_kick(&server->storage);
 	return 0;
 
 stop_observers:
@@ -615,8 +419,10 @@ stop_workers:
 	close_loop(server);
 close_store:
 	/* Nothing was served: what the last stop left is as it was. */
-	(void)close_store(server,
-			  brick_store_recovery(server->store)->was_clean);
+	(void)brick_storage_close(
+		&server->storage,
+		brick_store_recovery(server->storage.store)->was_clean);
+	brick_mappings_fini(&server->mappings);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -627,21 +433,6 @@ int brick_server_run(struct brick_server *server)
 	return brick_loop_run(&server->loop);
 }
 
-/* What the cleaner has not got to. It takes as long as the stop may take. */
-static bool finish_inherited(struct brick_server *server)
-{
-	while (brick_now_ms() < server->stop_deadline_ms &&
-	       brick_store_flush_inherited(server->store, CLEAN_SLOTS) > 0)
-		;
-	if (!brick_store_has_inherited(server->store))
-		return true;
-	brick_log(LOG_NOTICE, NULL,
-		  "stopped before all was flushed that an instance left that "
-		  "was killed: if the host loses its power now, clients are "
-		  "told that it is lost");
-	return false;
-}
-
 int brick_server_stop(struct brick_server *server)
 {
 	bool is_clean;
@@ -650,14 +441,17 @@ int brick_server_stop(struct brick_server *server)
 	stop_observers(server);
 	stop_workers(server);
 	brick_mailbox_deliver(&server->box);
-	(void)brick_store_drain(server->store);
-	brick_failure_look(server);
-	is_clean = !server->medium_failed && !server->has_unflushed &&
-		   finish_inherited(server);
+	(void)brick_store_drain(server->storage.store);
+	brick_failure_look(&server->storage);
+	is_clean = !server->storage.medium_failed &&
+		   !server->storage.has_unflushed &&
+		   brick_cleaner_finish(&server->storage,
+					server->stop_deadline_ms);
 	close_fabrics(server);
-	rc = close_store(server, is_clean);
+	rc = brick_storage_close(&server->storage, is_clean);
+	brick_mappings_fini(&server->mappings);
 	close_loop(server);
-	if (rc && !server->medium_failed)
+	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,
 			  "%s: the medium failed at the end of the stop: it is "
 			  "not a clean one",

@@ -20,13 +20,9 @@
 #include "brickd/base/log.h"
 #include "brickd/base/loop.h"
 #include "brickd/mapping/mapping.h"
-#include "brickd/platform/durability.h"
-#include "brickd/media/media.h"
-#include "brickd/platform/platform.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/store/store.h"
+#include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
-#include "brickd/base/work.h"
 #include "kfabric/tcpwire/tcpw_err.h"
 
 struct brick_admin;
@@ -46,15 +42,6 @@ TAILQ_HEAD(brick_op_list, brick_op);
  *	logs why it fails; fresh is to be finished in any case
  * @read_config_ctx: its context
  * @anonymous: the client of sessions without AUTH
- * @platform: below the medium, as it was at the start
- * @facts: that decide what is promised; constant after the start
- * @slow: the slow tier, NULL: none
- * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
- * @medium_failed: the store has failed, and that was said
- * @slow_failed: likewise of the slow tier
- * @slow_unzeroed: slots that cannot be zeroed, as they were told last
- * @has_unflushed: lines that were mapped for writing could not be flushed for
- *	want of memory: no stop is a clean one
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
  * @hurried: of them, those with a deadline
@@ -76,30 +63,12 @@ struct brick_server {
 	int (*read_config)(void *ctx, struct brick_config *fresh);
 	void *read_config_ctx;
 	struct brick_client anonymous;
-	struct brick_media *media;
-	struct brick_slow *slow;
-	struct brick_store *store;
-	uint64_t instance_id;
-	uint64_t power_epoch;
-	uint8_t uuid[KFB_UUID_BYTES];
-	struct brick_platform platform;
-	struct brick_facts facts;
-	uint32_t flush_mode;
-	bool medium_failed;
-	bool slow_failed;
-	uint64_t slow_unzeroed;
-	bool has_unflushed;
+	struct brick_storage storage;
 
 	struct brick_loop loop;
 	struct brick_mailbox box;
 	struct brick_source signals;
-	struct brick_worker store_thread;
-	struct brick_worker flusher;
 	struct brick_worker registrar;
-	struct brick_worker cleaner;
-	struct brick_work cleaning;
-	bool cleaning_queued;
-	bool cleaning_again;
 
 	struct brick_tier tier;
 
@@ -160,8 +129,5 @@ int brick_server_stop(struct brick_server *server);
 
 /* Tells the service manager what is served. Context: the loop thread. */
 void brick_server_tell_manager(const struct brick_server *server);
-
-/* Lets the cleaner look for freed slots. Context: the loop thread. */
-void brick_server_kick_cleaner(struct brick_server *server);
 
 #endif

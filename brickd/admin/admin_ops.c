@@ -70,21 +70,23 @@ static void info(const struct brick_server *server, struct json_object *reply)
 {
 	char uuid[BRICK_UUID_TEXT_BYTES], failure[BRICK_FAILURE_BYTES];
 
-	brick_uuid_format(server->uuid, uuid);
+	brick_uuid_format(server->storage.uuid, uuid);
 	brick_admin_put_text(reply, "version", BRICK_VERSION);
 	brick_admin_put_text(reply, "store", server->config->store);
 	brick_admin_put_text(reply, "uuid", uuid);
-	brick_admin_put_id(reply, "instance_id", server->instance_id);
-	brick_admin_put_count(reply, "power_epoch", server->power_epoch);
+	brick_admin_put_id(reply, "instance_id", server->storage.instance_id);
+	brick_admin_put_count(reply, "power_epoch",
+			      server->storage.power_epoch);
 	brick_admin_put_count(reply, "uptime_ms",
 			      (brick_now_ns() - server->started_ns) /
 				      NS_PER_MS);
 	brick_admin_put_count(reply, "max_sessions",
 			      server->config->limits.sessions);
-	json_object_object_add(reply, "medium_failed",
-			       json_object_new_boolean(server->medium_failed));
-	if (server->medium_failed) {
-		brick_failure_text(server, failure);
+	json_object_object_add(
+		reply, "medium_failed",
+		json_object_new_boolean(server->storage.medium_failed));
+	if (server->storage.medium_failed) {
+		brick_failure_text(&server->storage, failure);
 		brick_admin_put_text(reply, "medium_failure", failure);
 	}
 	put_listen(server, reply);

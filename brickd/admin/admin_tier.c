@@ -47,7 +47,7 @@ static void put_slots(const struct brick_server *server,
 {
 	struct brick_store_stats s;
 
-	brick_store_stats(server->store, &s);
+	brick_store_stats(server->storage.store, &s);
 	brick_admin_put_count(reply, "fast_total", s.slots_total);
 	brick_admin_put_count(reply, "fast_free",
 			      s.slots_clean + s.slots_dirty);
@@ -68,10 +68,10 @@ static void show(const struct brick_server *server, struct json_object *reply)
 	char failure[BRICK_FAILURE_BYTES];
 	uint64_t n_waiting = 0;
 
-	if (server->slow)
-		brick_admin_put_text(reply, "slow", server->slow->path);
-	if (server->slow_failed) {
-		brick_failure_slow_text(server, failure);
+	if (server->storage.slow)
+		brick_admin_put_text(reply, "slow", server->storage.slow->path);
+	if (server->storage.slow_failed) {
+		brick_failure_slow_text(&server->storage, failure);
 		brick_admin_put_text(reply, "slow_failure", failure);
 	}
 	put_slots(server, reply);

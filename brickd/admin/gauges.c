@@ -75,7 +75,7 @@ void brick_gauges_read(const struct brick_server *server,
 	const struct brick_conn *c;
 
 	memset(g, 0, sizeof(*g));
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	g->slots[BRICK_SLOT_CLEAN] = stats.slots_clean;
 	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;
 	g->slots[BRICK_SLOT_ALLOCATED] = stats.slots_alloc;
@@ -88,9 +88,9 @@ void brick_gauges_read(const struct brick_server *server,
 	g->mappings = server->mappings.n;
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
 		g->quarantine_holds += server->holds[i].token != 0;
-	g->medium_failed = server->medium_failed;
-	g->slow_failed = server->slow_failed;
-	g->power_epoch = server->power_epoch;
+	g->medium_failed = server->storage.medium_failed;
+	g->slow_failed = server->storage.slow_failed;
+	g->power_epoch = server->storage.power_epoch;
 	g->uptime_ns = brick_now_ns() - server->started_ns;
 	g->log_lines_suppressed = server->peer_lines.suppressed;
 }

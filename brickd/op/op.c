@@ -118,7 +118,7 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	op->commit.work.done = commit_done;
 	op->is_committing = true;
 	op->resume = resume;
-	brick_changes_submit(op->session->server, &op->commit);
+	brick_changes_submit(&op->session->server->storage, &op->commit);
 }
 
 static struct brick_op *waiting_op(struct brick_session *s)

@@ -7,17 +7,18 @@
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/server.h"
+#include "brickd/storage/cleaner.h"
 
 static void committed(struct brick_op *op)
 {
 	struct brick_server *server = op->session->server;
 	int error = op->changes[0].error;
 
-	brick_failure_look(server);
+	brick_failure_look(&server->storage);
 	brick_quarantine_settle(server, op->changes[0].quarantine, !error);
 	if (!error && op->req.op == KFB_OP_FREE) {
 		brick_quarantine_forget(server, op->claim.span);
-		brick_server_kick_cleaner(server);
+		brick_cleaner_kick(&server->storage);
 	}
 	brick_op_finish_errno(op, error);
 	brick_tier_run(server);

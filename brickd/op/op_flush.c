@@ -9,7 +9,7 @@
 
 static void finish(struct brick_op *op, int error)
 {
-	brick_failure_look(op->session->server);
+	brick_failure_look(&op->session->server->storage);
 	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 }
 
@@ -25,7 +25,7 @@ static int add_all(struct brick_op *op)
 	const struct brick_mapping *m;
 	int rc;
 
-	if (!brick_flush_is_needed(s->server))
+	if (!brick_flush_is_needed(&s->server->storage))
 		return brick_flush_alloc(&op->flush, 0);
 	rc = brick_flush_alloc(&op->flush, s->n_handles);
 	if (rc)
@@ -73,13 +73,14 @@ void brick_op_flush(struct brick_op *op)
 	int error;
 
 	/* Volatile media: no flush could keep what it promises. */
-	if (server->flush_mode == KFB_FLUSH_NONE)
+	if (server->storage.flush_mode == KFB_FLUSH_NONE)
 		status = KFB_ST_NOT_SUPPORTED;
 	if (status) {
 		brick_op_finish(op, status);
 		return;
 	}
-	if (brick_flush_try_now(server, flush, op->begun_ns, &error)) {
+	if (brick_flush_try_now(&server->storage, flush, op->begun_ns,
+				&error)) {
 		finish(op, error);
 		return;
 	}
@@ -88,5 +89,5 @@ void brick_op_flush(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_flush_submit(server, &op->flush);
+	brick_flush_submit(&server->storage, &op->flush);
 }

@@ -32,11 +32,12 @@ void brick_op_info(struct brick_op *op)
 
 	placing = brick_placing_of(op->session->fabric->address->provider,
 				   BRICK_DEVICES_FOLDER, op->session->device);
-	brick_durability_of(&server->facts, placing, &promise);
-	brick_store_stats(server->store, &stats);
-	memcpy(info->brick_uuid, server->uuid, sizeof(info->brick_uuid));
-	info->instance_id = server->instance_id;
-	info->power_epoch = server->power_epoch;
+	brick_durability_of(&server->storage.facts, placing, &promise);
+	brick_store_stats(server->storage.store, &stats);
+	memcpy(info->brick_uuid, server->storage.uuid,
+	       sizeof(info->brick_uuid));
+	info->instance_id = server->storage.instance_id;
+	info->power_epoch = server->storage.power_epoch;
 	info->block_shift = KFB_BLOCK_SHIFT;
 	if (promise.is_unsafe || is_unsafe(server))
 		info->flags = KFB_INFO_UNSAFE;
@@ -47,7 +48,7 @@ void brick_op_info(struct brick_op *op)
 		info->flush_modes |= KFB_FLUSH_COMMIT;
 	info->flush_mode = promise.mode;
 	info->flush_why = promise.why;
-	info->medium = brick_medium_label(&server->facts);
+	info->medium = brick_medium_label(&server->storage.facts);
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
 	if (stats.slow_total) {

@@ -41,7 +41,7 @@ static bool next_allocated(struct brick_server *server, uint64_t from,
 	struct brick_store_extent ext;
 	uint64_t cursor = from << KFB_BLOCK_SHIFT;
 
-	if (!brick_store_list(server->store, &cursor, &ext, 1, counter))
+	if (!brick_store_list(server->storage.store, &cursor, &ext, 1, counter))
 		return false;
 	*out = brick_span_of(ext.va, ext.n_blocks);
 	*flags = (ext.bad ? KFB_EXTENT_BAD : 0) |
@@ -164,7 +164,7 @@ void brick_op_list(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	op->reply.u.list.change_counter = stats.change_counter;
 	if (list->what == KFB_LIST_ALLOCATED) {
 		brick_op_submit(op, &server->registrar, run_list, listed);

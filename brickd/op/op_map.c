@@ -94,7 +94,7 @@ static bool is_grace(const struct brick_server *server)
 
 static int find_runs(struct brick_op *op)
 {
-	struct brick_store *store = op->session->server->store;
+	struct brick_store *store = op->session->server->storage.store;
 	struct brick_span span = op->claim.span;
 	uint64_t max = extent_max_blocks(op);
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
@@ -134,10 +134,10 @@ static int register_all(struct brick_op *op)
 		struct brick_handle *h = &op->handles[i];
 		uint64_t blocks = h->span.end - h->span.first;
 
-		rc = brick_fabric_reg(s->fabric, s->domain,
-				      s->server->media->base + h->offset,
-				      blocks << KFB_BLOCK_SHIFT, write,
-				      &h->region);
+		rc = brick_fabric_reg(
+			s->fabric, s->domain,
+			s->server->storage.media->base + h->offset,
+			blocks << KFB_BLOCK_SHIFT, write, &h->region);
 	}
 	if (rc)
 		undo_registrations(op);
@@ -244,7 +244,7 @@ static void births_committed(struct brick_op *op)
 	for (size_t i = 0; !error && i < op->n_changes; i++)
 		error = op->changes[i].error;
 	op->n_changes = 0;
-	brick_failure_look(op->session->server);
+	brick_failure_look(&op->session->server->storage);
 	if (error) {
 		brick_op_finish_errno(op, error);
 		return;

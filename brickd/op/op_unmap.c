@@ -37,7 +37,7 @@ static void flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
-	brick_failure_look(op->session->server);
+	brick_failure_look(&op->session->server->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
 
@@ -47,18 +47,18 @@ static void closed(struct brick_op *op)
 
 	brick_tier_rest(server, op->handles, op->n_handles);
 	/* op->error says here that the mapping was for writing. */
-	if (!op->error || !brick_flush_is_needed(server)) {
+	if (!op->error || !brick_flush_is_needed(&server->storage)) {
 		brick_op_finish(op, KFB_ST_OK);
 		return;
 	}
 	op->flush.done = flushed;
 	if (brick_flush_alloc(&op->flush, op->n_handles)) {
-		server->has_unflushed = true;
+		server->storage.has_unflushed = true;
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
-	brick_flush_submit(server, &op->flush);
+	brick_flush_submit(&server->storage, &op->flush);
 }
 
 /* They all get the same time: the list is in the order in which it is over. */

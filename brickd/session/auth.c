@@ -70,8 +70,8 @@ static void fill_reply(struct brick_op *op, const struct brick_client *client,
 	const struct brick_server *server = op->session->server;
 	struct kfb_auth_reply *r = &op->reply.u.auth;
 
-	memcpy(r->brick_uuid, server->uuid, sizeof(r->brick_uuid));
-	r->power_epoch = server->power_epoch;
+	memcpy(r->brick_uuid, server->storage.uuid, sizeof(r->brick_uuid));
+	r->power_epoch = server->storage.power_epoch;
 	r->n_grants = client->grants.n;
 	memcpy(r->grants, client->grants.list,
 	       client->grants.n * sizeof(r->grants[0]));
@@ -84,7 +84,8 @@ static bool is_other_brick(const struct brick_op *op)
 	const uint8_t *expected = op->req.u.auth.brick_uuid;
 
 	return !sodium_is_zero(expected, KFB_UUID_BYTES) &&
-	       memcmp(expected, op->session->server->uuid, KFB_UUID_BYTES) != 0;
+	       memcmp(expected, op->session->server->storage.uuid,
+		      KFB_UUID_BYTES) != 0;
 }
 
 static void admit(struct brick_conn *c, const struct brick_client *client,
@@ -192,7 +193,7 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	fill_reply(op, client, &transcript);
-	admit(c, client, client->key, &transcript, s->server->uuid,
-	      s->server->power_epoch);
+	admit(c, client, client->key, &transcript, s->server->storage.uuid,
+	      s->server->storage.power_epoch);
 	brick_op_finish(op, KFB_ST_OK);
 }

@@ -20,7 +20,7 @@ static bool find(const struct brick_session *s, struct brick_span *out)
 			continue;
 		if (grant.first < l->next)
 			grant.first = l->next;
-		n = brick_store_lost(s->server->store,
+		n = brick_store_lost(s->server->storage.store,
 				     grant.first << KFB_BLOCK_SHIFT, &va);
 		if (!n)
 			return false;
@@ -57,10 +57,10 @@ bool brick_losses_next(struct brick_session *s)
 void brick_losses_begin(struct brick_session *s)
 {
 	const struct brick_store_recovery *r =
-		brick_store_recovery(s->server->store);
+		brick_store_recovery(s->server->storage.store);
 
 	s->events.losses.has_unnamed =
-		s->server->medium_failed || r->records_bad;
+		s->server->storage.medium_failed || r->records_bad;
 	if (brick_losses_next(s))
 		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
 }

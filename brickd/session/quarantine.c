@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "brickd/server.h"
+#include "brickd/storage/cleaner.h"
 #include "brickd/session/session.h"
 
 /* Index of the first span that ends behind a block, or touches it. */
@@ -150,7 +151,7 @@ void brick_quarantine_settle(struct brick_server *server, uint64_t token,
 	if (!freed && hold)
 		hold->token = 0;
 	else if (freed && !is_held(server, token))
-		brick_store_release(server->store, token);
+		brick_store_release(server->storage.store, token);
 }
 
 /* Takes a session out of all holds; releases those it was the last of. */
@@ -169,7 +170,7 @@ static bool leave_holds(struct brick_server *server, uint64_t id)
 		}
 		if (!hold->token || hold->n)
 			continue;
-		brick_store_release(server->store, hold->token);
+		brick_store_release(server->storage.store, hold->token);
 		hold->token = 0;
 		released = true;
 	}
@@ -221,9 +222,9 @@ void brick_quarantine_end(struct brick_session *s)
 	bool released = leave_holds(s->server, q->id);
 
 	if (q->is_token)
-		brick_store_release(s->server->store, q->id);
+		brick_store_release(s->server->storage.store, q->id);
 	if (q->is_token || released)
-		brick_server_kick_cleaner(s->server);
+		brick_cleaner_kick(&s->server->storage);
 	free(q->spans);
 	memset(q, 0, sizeof(*q));
 }

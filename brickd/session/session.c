@@ -49,7 +49,7 @@ static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id = s->id,
-		.instance_id = s->server->instance_id,
+		.instance_id = s->server->storage.instance_id,
 	};
 	int len, rc = 0;
 
@@ -159,7 +159,7 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
 	if (rc)
 		goto free_session;
-	s->commits = brick_commit_enable(fabric, s->domain);
+	s->commits = brick_commit_enable(&server->storage, fabric, s->domain);
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;

@@ -106,7 +106,7 @@ static void flushed(struct brick_flush *flush)
 	struct brick_session *s =
 		brick_container_of(flush, struct brick_session, flush);
 
-	brick_failure_look(s->server);
+	brick_failure_look(&s->server->storage);
 	finish(s);
 }
 
@@ -131,20 +131,20 @@ static void revoked(struct brick_work *work)
 	const struct brick_mapping *m;
 	size_t n = count_handles(s);
 
-	if (!n || !brick_flush_is_needed(s->server)) {
+	if (!n || !brick_flush_is_needed(&s->server->storage)) {
 		finish(s);
 		return;
 	}
 	s->flush.done = flushed;
 	if (brick_flush_alloc(&s->flush, n)) {
-		s->server->has_unflushed = true;
+		s->server->storage.has_unflushed = true;
 		finish(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	if (m->flags & KFB_MAP_RW)
 		brick_flush_add_handles(&s->flush, m->handles, m->n);
-	brick_flush_submit(s->server, &s->flush);
+	brick_flush_submit(&s->server->storage, &s->flush);
 }
 
 void brick_session_progress(struct brick_session *s)

@@ -5,13 +5,14 @@
 #include <errno.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
 
-void brick_changes_submit(struct brick_server *server,
+void brick_changes_submit(struct brick_storage *storage,
 			  struct brick_changes *changes)
 {
-	brick_worker_submit(&server->store_thread, &changes->work);
+	brick_worker_submit(&storage->store_thread, &changes->work);
 }
 
 void brick_changes_cancel(struct brick_changes *changes)
@@ -28,7 +29,7 @@ static void refuse(struct brick_changes *changes)
 void brick_store_thread_run(struct brick_worker *worker,
 			    struct brick_work_list *batch)
 {
-	struct brick_server *server = worker->ctx;
+	struct brick_storage *storage = worker->ctx;
 	struct brick_store_op *first = NULL, **end = &first;
 	uint64_t begun_ns = brick_now_ns(), n_changes = 0;
 	struct brick_work *work;
@@ -49,9 +50,10 @@ void brick_store_thread_run(struct brick_worker *worker,
 		}
 	}
 	*end = NULL;
-	brick_store_commit(server->store, first);
-	brick_count_ns(&server->counters.commit_ns, brick_now_ns() - begun_ns);
-	brick_count_size(&server->counters.commit_changes, n_changes);
+	brick_store_commit(storage->store, first);
+	brick_count_ns(&storage->counters->commit_ns,
+		       brick_now_ns() - begun_ns);
+	brick_count_size(&storage->counters->commit_changes, n_changes);
 	while ((work = brick_work_take(batch)))
 		brick_worker_finish(worker, work);
 }

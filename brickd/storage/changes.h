@@ -16,7 +16,7 @@
 #include "brickd/store/store.h"
 #include "brickd/base/work.h"
 
-struct brick_server;
+struct brick_storage;
 
 /*
  * struct brick_changes - some changes; embedded in whoever wants them
@@ -33,7 +33,7 @@ struct brick_changes {
 };
 
 /* Hands them over; work.done, n and list are set. */
-void brick_changes_submit(struct brick_server *server,
+void brick_changes_submit(struct brick_storage *storage,
 			  struct brick_changes *changes);
 
 /* Unless the store thread has begun with them, they fail with -EACCES. */

@@ -6,34 +6,34 @@
 
 #include "brickd/net/fabric.h"
 #include "brickd/media/media.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
 #include "kfabric/user/stcp.h"
 
 /* Flush and drain in one thread: a drain covers that thread's flushes. */
 static int persist(void *arg, void *addr, size_t len)
 {
-	struct brick_server *server = arg;
-	struct brick_media *media = server->media;
+	struct brick_storage *storage = arg;
+	struct brick_media *media = storage->media;
 	uint64_t off;
 
 	if (!brick_media_offset_of(media, addr, &off) ||
 	    len > media->size - off)
 		return -EFAULT;
 	media->ops->flush(media, off, len);
-	return brick_store_drain(server->store);
+	return brick_store_drain(storage->store);
 }
 
-bool brick_commit_enable(const struct brick_fabric *fabric,
+bool brick_commit_enable(struct brick_storage *storage,
+			 const struct brick_fabric *fabric,
 			 struct fid_domain *domain)
 {
-	struct brick_server *server = fabric->server;
 	struct stcp_domain_ops *ops;
 
 	if (fabric->address->provider != BRICK_PROVIDER_TCP ||
-	    server->flush_mode == KFB_FLUSH_NONE ||
-	    server->media->granularity == BRICK_GRANULARITY_PAGE)
+	    storage->flush_mode == KFB_FLUSH_NONE ||
+	    storage->media->granularity == BRICK_GRANULARITY_PAGE)
 		return false;
 	return !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
 			    NULL) &&
-	       !ops->set_persist(domain, persist, server);
+	       !ops->set_persist(domain, persist, storage);
 }

@@ -14,9 +14,11 @@
 #include <stdbool.h>
 
 struct brick_fabric;
+struct brick_storage;
 
 /**
  * brick_commit_enable - let a session's writes ask to be made durable
+ * @storage: what they go to
  * @fabric: through which they come
  * @domain: of the session
  *
@@ -25,7 +27,8 @@ struct brick_fabric;
  *
  * Return: true when they may.
  */
-bool brick_commit_enable(const struct brick_fabric *fabric,
+bool brick_commit_enable(struct brick_storage *storage,
+			 const struct brick_fabric *fabric,
 			 struct fid_domain *domain);
 
 #endif

@@ -7,9 +7,9 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "brickd/session/losses.h"
+#include "brickd/base/counters.h"
 #include "brickd/base/notify.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
 
 #define TIME_BYTES 32
 
@@ -28,10 +28,10 @@ static void say(const struct brick_store_failure *f, const char *next,
 		       f ? strerror(-f->error) : "?", next);
 }
 
-void brick_failure_text(const struct brick_server *server, char *text)
+void brick_failure_text(const struct brick_storage *storage, char *text)
 {
 	const struct brick_store_failure *f =
-		brick_store_failure(server->store);
+		brick_store_failure(storage->store);
 
 	say(f,
 	    !f || f->is_marked
@@ -43,55 +43,55 @@ void brick_failure_text(const struct brick_server *server, char *text)
 	    text);
 }
 
-void brick_failure_slow_text(const struct brick_server *server, char *text)
+void brick_failure_slow_text(const struct brick_storage *storage, char *text)
 {
-	say(brick_store_slow_failure(server->store),
+	say(brick_store_slow_failure(storage->store),
 	    "mend what is below it, then restart brickd: until then nothing is "
 	    "moved to it; no block is lost",
 	    text);
 }
 
-static void look_at_slots(struct brick_server *server)
+static void look_at_slots(struct brick_storage *storage)
 {
-	uint64_t n = brick_store_unzeroed(server->store);
+	uint64_t n = brick_store_unzeroed(storage->store);
 
-	if (n == server->slow_unzeroed)
+	if (n == storage->slow_unzeroed)
 		return;
-	brick_count_add(&server->counters.tier_write_errors,
-			n - server->slow_unzeroed);
-	server->slow_unzeroed = n;
-	brick_log_limited(&server->tier.lines, LOG_ERR, NULL,
+	brick_count_add(&storage->counters->tier_write_errors,
+			n - storage->slow_unzeroed);
+	storage->slow_unzeroed = n;
+	brick_log_limited(&storage->slow_lines, LOG_ERR, NULL,
 			  "slow tier %s: %llu freed slots cannot be cleared: "
 			  "they are not used until the next start",
-			  server->slow->path, (unsigned long long)n);
+			  storage->slow->path, (unsigned long long)n);
 }
 
-static void look_at_slow(struct brick_server *server)
+static void look_at_slow(struct brick_storage *storage)
 {
 	char text[BRICK_FAILURE_BYTES];
 
-	look_at_slots(server);
-	if (server->slow_failed || !brick_store_slow_failure(server->store))
+	look_at_slots(storage);
+	if (storage->slow_failed || !brick_store_slow_failure(storage->store))
 		return;
-	server->slow_failed = true;
-	brick_failure_slow_text(server, text);
-	brick_log(LOG_CRIT, NULL, "slow tier %s failed: %s", server->slow->path,
-		  text);
+	storage->slow_failed = true;
+	brick_failure_slow_text(storage, text);
+	brick_log(LOG_CRIT, NULL, "slow tier %s failed: %s",
+		  storage->slow->path, text);
 }
 
-void brick_failure_look(struct brick_server *server)
+void brick_failure_look(struct brick_storage *storage)
 {
 	char text[BRICK_FAILURE_BYTES];
 
-	look_at_slow(server);
-	if (server->medium_failed || !brick_store_failure(server->store))
+	look_at_slow(storage);
+	if (storage->medium_failed || !brick_store_failure(storage->store))
 		return;
-	server->medium_failed = true;
-	brick_losses_tell(server);
-	brick_failure_text(server, text);
+	storage->medium_failed = true;
+	storage->failed(storage);
+	brick_failure_text(storage, text);
 	brick_log(LOG_CRIT, NULL,
 		  "%s: the medium failed: flushes and changes are refused, "
 		  "reads go on; %s",
-		  server->media->path, text);
+		  storage->media->path, text);
 	brick_notify_status("the medium failed: only reads are served");
 }

@@ -14,22 +14,22 @@
 
 #include <stddef.h>
 
-struct brick_server;
+struct brick_storage;
 
 #define BRICK_FAILURE_BYTES 384
 
 /**
  * brick_failure_look - has something failed? Tell everybody once
- * @server: the server
+ * @storage: the storage
  *
  * To be called after whatever may have synced.
  */
-void brick_failure_look(struct brick_server *server);
+void brick_failure_look(struct brick_storage *storage);
 
 /* How the medium failed and what to do; BRICK_FAILURE_BYTES; it has failed. */
-void brick_failure_text(const struct brick_server *server, char *text);
+void brick_failure_text(const struct brick_storage *storage, char *text);
 
 /* The same for the slow tier. */
-void brick_failure_slow_text(const struct brick_server *server, char *text);
+void brick_failure_slow_text(const struct brick_storage *storage, char *text);
 
 #endif

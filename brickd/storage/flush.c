@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
 #include "brickd/mapping/mapping.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
 
 int brick_flush_alloc(struct brick_flush *f, size_t cap)
@@ -47,19 +48,19 @@ static void flush_done(struct brick_work *work)
 	f->done(f);
 }
 
-void brick_flush_submit(struct brick_server *server, struct brick_flush *f)
+void brick_flush_submit(struct brick_storage *storage, struct brick_flush *f)
 {
 	f->work.done = flush_done;
-	brick_worker_submit(&server->flusher, &f->work);
+	brick_worker_submit(&storage->flusher, &f->work);
 }
 
-static void count_drain(struct brick_server *server, uint64_t begun_ns,
+static void count_drain(struct brick_storage *storage, uint64_t begun_ns,
 			uint64_t n_flushes, int rc)
 {
 	if (rc)
-		brick_count(&server->counters.drains_failed);
-	brick_count_ns(&server->counters.drain_ns, brick_now_ns() - begun_ns);
-	brick_count_size(&server->counters.drain_flushes, n_flushes);
+		brick_count(&storage->counters->drains_failed);
+	brick_count_ns(&storage->counters->drain_ns, brick_now_ns() - begun_ns);
+	brick_count_size(&storage->counters->drain_flushes, n_flushes);
 }
 
 /* All ranges together are as small as one may be. */
@@ -79,31 +80,31 @@ static bool is_small(const struct kfb_flush *flush)
 	return true;
 }
 
-bool brick_flush_try_now(struct brick_server *server,
+bool brick_flush_try_now(struct brick_storage *storage,
 			 const struct kfb_flush *flush, uint64_t begun_ns,
 			 int *error)
 {
-	if (server->media->granularity == BRICK_GRANULARITY_PAGE ||
+	if (storage->media->granularity == BRICK_GRANULARITY_PAGE ||
 	    !is_small(flush))
 		return false;
 	for (uint32_t i = 0; i < flush->n_ranges; i++)
-		if (!brick_store_try_flush(server->store, flush->ranges[i].va,
+		if (!brick_store_try_flush(storage->store, flush->ranges[i].va,
 					   flush->ranges[i].len))
 			return false;
-	*error = brick_store_drain(server->store);
-	count_drain(server, begun_ns, 1, *error);
+	*error = brick_store_drain(storage->store);
+	count_drain(storage, begun_ns, 1, *error);
 	return true;
 }
 
-bool brick_flush_is_needed(const struct brick_server *server)
+bool brick_flush_is_needed(const struct brick_storage *storage)
 {
-	return server->flush_mode != KFB_FLUSH_NONE &&
-	       server->media->granularity != BRICK_GRANULARITY_PAGE;
+	return storage->flush_mode != KFB_FLUSH_NONE &&
+	       storage->media->granularity != BRICK_GRANULARITY_PAGE;
 }
 
 void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 {
-	struct brick_server *server = worker->ctx;
+	struct brick_storage *storage = worker->ctx;
 	uint64_t begun_ns = brick_now_ns(), n_flushes = 0;
 	struct brick_work *work;
 	int rc;
@@ -115,11 +116,11 @@ void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 
 		n_flushes++;
 		for (size_t i = 0; i < f->n; i++)
-			brick_store_flush(server->store, f->ranges[i].va,
+			brick_store_flush(storage->store, f->ranges[i].va,
 					  f->ranges[i].len);
 	}
-	rc = brick_store_drain(server->store);
-	count_drain(server, begun_ns, n_flushes, rc);
+	rc = brick_store_drain(storage->store);
+	count_drain(storage, begun_ns, n_flushes, rc);
 	while ((work = brick_work_take(batch))) {
 		brick_container_of(work, struct brick_flush, work)->error = rc;
 		brick_worker_finish(worker, work);

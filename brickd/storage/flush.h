@@ -19,7 +19,7 @@
 #include "brickd/base/work.h"
 
 struct brick_handle;
-struct brick_server;
+struct brick_storage;
 struct kfb_flush;
 
 struct brick_flush_range {
@@ -54,11 +54,12 @@ int brick_flush_alloc(struct brick_flush *flush, size_t cap);
 void brick_flush_add(struct brick_flush *flush, uint64_t va, uint64_t len);
 void brick_flush_add_handles(struct brick_flush *flush,
 			     const struct brick_handle *handles, size_t n);
-void brick_flush_submit(struct brick_server *server, struct brick_flush *flush);
+void brick_flush_submit(struct brick_storage *storage,
+			struct brick_flush *flush);
 
 /**
  * brick_flush_try_now - flush what takes no time worth mentioning
- * @server: the server
+ * @storage: the storage
  * @flush: ranges of a request, checked
  * @begun_ns: when it came
  * @error: 0, or -EIO: the medium failed
@@ -66,12 +67,12 @@ void brick_flush_submit(struct brick_server *server, struct brick_flush *flush);
  * Return: true: it is done; false: it is too much, the medium needs a system
  * call, or the store is busy: nothing is durable, give it to the worker.
  */
-bool brick_flush_try_now(struct brick_server *server,
+bool brick_flush_try_now(struct brick_storage *storage,
 			 const struct kfb_flush *flush, uint64_t begun_ns,
 			 int *error);
 
 /* Is the end of a writable mapping to be followed by a flush of its blocks? */
-bool brick_flush_is_needed(const struct brick_server *server);
+bool brick_flush_is_needed(const struct brick_storage *storage);
 
 /* What the flush worker runs. */
 void brick_flush_run(struct brick_worker *worker,

@@ -82,7 +82,7 @@ static uint64_t ask(struct brick_session *s, uint64_t now_ms)
 	brick_event_raise(s, KFB_EVENT_GIVE_BACK);
 	brick_count(&s->server->counters.tier_give_backs);
 	n = blocks_of(m);
-	brick_log_limited(&s->server->tier.lines, LOG_INFO, s->who,
+	brick_log_limited(&s->server->storage.slow_lines, LOG_INFO, s->who,
 			  "asked to give back %llu blocks at 0x%llx: memory "
 			  "is short",
 			  (unsigned long long)n,

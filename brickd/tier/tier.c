@@ -48,16 +48,14 @@ void brick_tier_init(struct brick_server *server)
 	TAILQ_INIT(&t->waiting);
 	TAILQ_INIT(&t->orders);
 	t->again_ms = KFB_TIME_NEVER;
-	t->lines.interval_ms = 10 * BRICK_TICK_MS;
-	t->lines.burst = 20;
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	t->is_on = stats.slow_total;
 	t->low_slots = share(stats.slots_total, limits->tier_low_percent);
 	t->high_slots = share(stats.slots_total, limits->tier_high_percent);
 	if (t->high_slots <= t->low_slots)
 		t->high_slots = t->low_slots + 1;
 	/* Whoever wrote before a stop that was not clean may come back. */
-	if (!brick_store_recovery(server->store)->was_clean)
+	if (!brick_store_recovery(server->storage.store)->was_clean)
 		t->trouble_ms = brick_now_ms() + limits->lease_ms;
 	for (uint32_t i = 0; i < server->config->n_pins; i++)
 		(void)brick_tier_pin(t, server->config->pins[i]);
@@ -99,7 +97,8 @@ static unsigned int at_most(unsigned int n, uint64_t limit)
 
 static unsigned int step_max(const struct brick_server *server)
 {
-	return at_most(BRICK_TIER_STEP_MAX, brick_move_max(server->store));
+	return at_most(BRICK_TIER_STEP_MAX,
+		       brick_move_max(server->storage.store));
 }
 
 /* All that could make room is mapped or pinned. */
@@ -126,7 +125,7 @@ static enum outcome make_room(struct brick_server *server,
 	unsigned int n_victims;
 
 	job->is_short = false;
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	/* No room can be made, and what others give back would stay as well. */
 	if (stats.slow_has_failed)
 		return end(server, job, -ENOSPC);
@@ -168,7 +167,7 @@ static enum outcome move_some(struct brick_server *server,
 {
 	struct brick_store_stats stats;
 
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	if (!job->to_slow && !stats.slots_ready)
 		return make_room(server, job, n);
 	if (job->to_slow && stats.slow_has_failed)
@@ -199,8 +198,8 @@ static enum outcome advance(struct brick_server *server,
 	if (job->n_misses > MISSES_MAX)
 		return end(server, job,
 			   server->tier.n_troubles ? -EIO : -EAGAIN);
-	n = brick_store_find(server->store, &at, job->span.end, !job->to_slow,
-			     va, step_max(server));
+	n = brick_store_find(server->storage.store, &at, job->span.end,
+			     !job->to_slow, va, step_max(server));
 	if (!n && at >= job->span.end)
 		return end(server, job, 0);
 	if (brick_now_ms() >= job->until_ms ||
@@ -230,7 +229,7 @@ static void background(struct brick_server *server)
 	struct brick_store_stats stats;
 	unsigned int n;
 
-	brick_store_stats(server->store, &stats);
+	brick_store_stats(server->storage.store, &stats);
 	if (stats.slots_ready < t->low_slots)
 		t->is_demoting = true;
 	if (stats.slots_ready >= t->high_slots)
@@ -384,7 +383,7 @@ static void run_rest(struct brick_work *work)
 	struct rest *rest = brick_container_of(work, struct rest, work);
 
 	for (size_t i = 0; i < rest->n; i++)
-		brick_store_rest(rest->server->store,
+		brick_store_rest(rest->server->storage.store,
 				 rest->spans[i].first << KFB_BLOCK_SHIFT,
 				 rest->spans[i].end - rest->spans[i].first);
 }

@@ -21,7 +21,6 @@
 #include "brickd/storage/changes.h"
 #include "brickd/mapping/claims.h"
 #include "brickd/config/grants.h"
-#include "brickd/base/log.h"
 #include "brickd/store/move.h"
 #include "brickd/base/work.h"
 
@@ -137,7 +136,6 @@ struct brick_tier {
 	unsigned int n_troubles;
 	uint32_t n_pins;
 	struct brick_span pins[BRICK_TIER_PINS_MAX];
-	struct brick_ratelimit lines;
 };
 
 /* Before the threads start; the store is open. */

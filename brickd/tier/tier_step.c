@@ -15,8 +15,8 @@
 /* What has failed as a whole has been said once. */
 static bool is_said(const struct brick_server *server, bool to_slow)
 {
-	return brick_store_failure(server->store) ||
-	       (to_slow && brick_store_slow_failure(server->store));
+	return brick_store_failure(server->storage.store) ||
+	       (to_slow && brick_store_slow_failure(server->storage.store));
 }
 
 static void say_failed(struct brick_server *server,
@@ -30,7 +30,7 @@ static void say_failed(struct brick_server *server,
 	brick_count(is_write ? &server->counters.tier_write_errors
 			     : &server->counters.tier_read_errors);
 	brick_log_limited(
-		&server->tier.lines, LOG_ERR, NULL,
+		&server->storage.slow_lines, LOG_ERR, NULL,
 		"slow tier %s: block 0x%llx cannot be %s slot %llu: it stays "
 		"where it is",
 		server->config->slow, (unsigned long long)move->va,
@@ -78,15 +78,16 @@ static void finish(struct brick_server *server)
 	struct brick_tier_step *step = &server->tier.step;
 	unsigned int i;
 
-	brick_move_end(server->store, step->moves, step->n);
+	brick_move_end(server->storage.store, step->moves, step->n);
 	account(server, step);
 	for (i = 0; i < step->n; i++) {
 		/* It was taken out of the list to be moved, and is still here. */
 		if (step->moves[i].to_slow && !step->moves[i].is_done)
-			brick_store_rest(server->store, step->moves[i].va, 1);
+			brick_store_rest(server->storage.store,
+					 step->moves[i].va, 1);
 	}
 	step->is_busy = false;
-	brick_failure_look(server);
+	brick_failure_look(&server->storage);
 	for (i = 0; i < step->n; i++)
 		if (step->has_claim[i])
 			brick_claims_drop(&server->claims, &step->claims[i]);
@@ -133,7 +134,7 @@ static void copied(struct brick_work *work)
 	}
 	step->changes.list = step->ops;
 	step->changes.work.done = committed;
-	brick_changes_submit(step->server, &step->changes);
+	brick_changes_submit(&step->server->storage, &step->changes);
 }
 
 /* ---- in the tier thread ---- */
@@ -142,7 +143,7 @@ static void copy(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, work);
-	struct brick_store *store = step->server->store;
+	struct brick_store *store = step->server->storage.store;
 
 	brick_move_begin(store, step->moves, step->n);
 	brick_move_copy(store, step->moves, step->n);

@@ -82,7 +82,7 @@ unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
 
 	*excuse = BRICK_TIER_NONE_LEFT;
 	for (; n < max && looked < BRICK_TIER_LOOK_MAX; looked++) {
-		if (!brick_store_coldest(server->store, &cold, 1))
+		if (!brick_store_coldest(server->storage.store, &cold, 1))
 			break;
 		switch (judge(server, cold, true)) {
 		case MOVABLE:
@@ -103,7 +103,7 @@ unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
 		}
 	}
 	for (i = 0; i < n_back; i++)
-		brick_store_rest(server->store, back[i], 1);
+		brick_store_rest(server->storage.store, back[i], 1);
 	if (n)
 		return n;
 	if (any_quarantined) {

@@ -5,13 +5,11 @@
  */
 #include "brickd/storage/flush.h"
 
-#include "brickd/server.h"
-
-bool __wrap_brick_flush_try_now(struct brick_server *server,
+bool __wrap_brick_flush_try_now(struct brick_storage *storage,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
 
-bool __wrap_brick_flush_try_now(struct brick_server *server,
+bool __wrap_brick_flush_try_now(struct brick_storage *storage,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error)
 {

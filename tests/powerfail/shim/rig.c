@@ -44,10 +44,10 @@ void __wrap_brick_worker_stop(struct brick_worker *w);
 void __wrap_brick_worker_submit(struct brick_worker *w,
 				struct brick_work *work);
 int __wrap_brick_selftest(struct brick_fabric *f, char *err, size_t err_len);
-bool __real_brick_flush_try_now(struct brick_server *s,
+bool __real_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
-bool __wrap_brick_flush_try_now(struct brick_server *s,
+bool __wrap_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
 enum kfb_fate __real_kfb_fate_of(const struct kfb_fate_facts *facts);
@@ -162,7 +162,7 @@ void pf_rig_lie(enum pf_lie l)
 	lie = l;
 }
 
-bool __wrap_brick_flush_try_now(struct brick_server *s,
+bool __wrap_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error)
 {

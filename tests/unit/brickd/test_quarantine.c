@@ -22,6 +22,7 @@ static int begin(void **state)
 	const struct brick_store_open how = { .instance_id = 1 };
 
 	memset(&server, 0, sizeof(server));
+	server.storage.counters = &server.counters;
 	memset(&a, 0, sizeof(a));
 	memset(&b, 0, sizeof(b));
 	TAILQ_INIT(&server.sessions);
@@ -29,11 +30,12 @@ static int begin(void **state)
 	b.server = &server;
 	TAILQ_INSERT_TAIL(&server.sessions, &a, link);
 	TAILQ_INSERT_TAIL(&server.sessions, &b, link);
-	return brick_media_open("memory:32M", NULL, &server.media, err,
+	return brick_media_open("memory:32M", NULL, &server.storage.media, err,
 				sizeof(err)) ||
-	       brick_store_format(server.media, &format, err, sizeof(err)) ||
-	       brick_store_open(server.media, &how, &server.store, err,
-				sizeof(err));
+	       brick_store_format(server.storage.media, &format, err,
+				  sizeof(err)) ||
+	       brick_store_open(server.storage.media, &how,
+				&server.storage.store, err, sizeof(err));
 }
 
 static void leave(struct brick_session *s)
@@ -48,8 +50,8 @@ static int end(void **state)
 
 	while ((s = TAILQ_FIRST(&server.sessions)))
 		leave(s);
-	brick_store_close(server.store, true);
-	brick_media_close(server.media);
+	brick_store_close(server.storage.store, true);
+	brick_media_close(server.storage.media);
 	return 0;
 }
 
@@ -114,7 +116,7 @@ static void commit(enum brick_store_op_kind kind, uint64_t token)
 				     .n_blocks = 1,
 				     .quarantine = token };
 
-	brick_store_commit(server.store, &op);
+	brick_store_commit(server.storage.store, &op);
 	assert_int_equal(op.error, 0);
 }
 
@@ -132,7 +134,7 @@ static uint64_t free_block(void)
 static void a_slot_nobody_holds_is_cleaned_at_once(void **state)
 {
 	assert_int_equal(free_block(), 0);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 1);
 }
 
 static void a_slot_is_cleaned_when_its_session_has_ended(void **state)
@@ -142,9 +144,9 @@ static void a_slot_is_cleaned_when_its_session_has_ended(void **state)
 	assert_int_equal(add(&a, 0, 1), 0);
 	token = free_block();
 	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 0);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 0);
 	leave(&a);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 1);
 }
 
 static void a_slot_of_two_sessions_waits_for_both(void **state)
@@ -156,9 +158,9 @@ static void a_slot_of_two_sessions_waits_for_both(void **state)
 	token = free_block();
 	brick_quarantine_settle(&server, token, true);
 	leave(&a);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 0);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 0);
 	leave(&b);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 1);
 }
 
 /* The session ends while the store thread is at the FREE. */
@@ -173,7 +175,7 @@ static void a_slot_whose_session_ended_meanwhile_is_not_lost(void **state)
 	leave(&a);
 	commit(BRICK_STORE_FREE, token);
 	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 1);
 }
 
 /* Its endpoints were closed while the store thread is at the FREE. */
@@ -190,7 +192,7 @@ static void a_session_that_connects_anew_holds_nothing_of_before(void **state)
 	assert_false(blocks(0, 1, &b));
 	commit(BRICK_STORE_FREE, token);
 	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(server.storage.store, 16), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

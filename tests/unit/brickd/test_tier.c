@@ -78,9 +78,9 @@ static void do_work(void)
 
 	assert_true(n_work++ < WORK_MAX);
 	next = NULL;
-	if (worker_of_next == &server.store_thread) {
+	if (worker_of_next == &server.storage.store_thread) {
 		STAILQ_INSERT_TAIL(&batch, work, link);
-		brick_store_thread_run(&server.store_thread, &batch);
+		brick_store_thread_run(&server.storage.store_thread, &batch);
 	} else {
 		work->run(work);
 		work->done(work);
@@ -113,7 +113,7 @@ static struct brick_store_stats stats(void)
 {
 	struct brick_store_stats st;
 
-	brick_store_stats(server.store, &st);
+	brick_store_stats(server.storage.store, &st);
 	return st;
 }
 
@@ -127,6 +127,7 @@ static int begin(void **state)
 
 	(void)state;
 	memset(&server, 0, sizeof(server));
+	server.storage.counters = &server.counters;
 	memset(&config, 0, sizeof(config));
 	now_ms = 77 * MS_PER_S;
 	tick_ms = now_ms + BRICK_TICK_MS;
@@ -137,20 +138,21 @@ static int begin(void **state)
 	config.limits.tier_high_percent = 50;
 	config.limits.tier_rate_bytes = RATE;
 	server.config = &config;
-	server.store_thread.ctx = &server;
+	server.storage.store_thread.ctx = &server.storage;
 	TAILQ_INIT(&server.sessions);
 	brick_claims_init(&server.claims);
 	slow = slow_fake_new(SLOW);
 	format.slow = &slow->slow;
 	how.slow = &slow->slow;
-	server.slow = &slow->slow;
-	if (brick_media_open("memory:66M", NULL, &server.media, err,
+	server.storage.slow = &slow->slow;
+	if (brick_media_open("memory:66M", NULL, &server.storage.media, err,
 			     sizeof(err)) ||
-	    brick_store_format(server.media, &format, err, sizeof(err)) ||
-	    brick_store_open(server.media, &how, &server.store, err,
-			     sizeof(err)))
+	    brick_store_format(server.storage.media, &format, err,
+			       sizeof(err)) ||
+	    brick_store_open(server.storage.media, &how, &server.storage.store,
+			     err, sizeof(err)))
 		return -1;
-	brick_store_commit(server.store, &fill);
+	brick_store_commit(server.storage.store, &fill);
 	brick_tier_init(&server);
 	return fill.error || stats().slots_total != FAST;
 }
@@ -158,8 +160,8 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	brick_store_close(server.store, true);
-	brick_media_close(server.media);
+	brick_store_close(server.storage.store, true);
+	brick_media_close(server.storage.media);
 	slow_fake_free(slow);
 	return 0;
 }
@@ -308,8 +310,8 @@ static void a_tier_that_has_failed_is_left_alone(void **state)
 	slow->fail_sync = true;
 	run_until(now_ms + MS_PER_S);
 	slow->fail_sync = false;
-	assert_true(server.slow_failed);
-	assert_false(server.medium_failed);
+	assert_true(server.storage.slow_failed);
+	assert_false(server.storage.medium_failed);
 	n_syncs = slow->n_syncs;
 	run_until(now_ms + 400 * MS_PER_S);
 	assert_int_equal(slow->n_syncs, n_syncs);
@@ -345,7 +347,8 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	(void)state;
 	config.limits.promote_wait_ms = 10 * MS_PER_S;
 	(void)demote_half_ms();
-	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(server.storage.store, 0, 1, &run),
+			 0);
 	assert_true(run.slow);
 	slow->bad_read = brick_slot_number(run.slot) + 1;
 	brick_tier_promote(&server, &job);
@@ -363,7 +366,8 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	brick_tier_promote(&server, &job);
 	run_until(now_ms + MS_PER_S);
 	assert_int_equal(job.error, 0);
-	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(server.storage.store, 0, 1, &run),
+			 0);
 	assert_false(run.slow);
 }
 

@@ -4,16 +4,16 @@
  *
  * Context: the thread that starts the daemon.
  */
-#ifndef BRICKD_STORAGE_SERVER_PLATFORM_H
-#define BRICKD_STORAGE_SERVER_PLATFORM_H
+#ifndef BRICKD_STORAGE_STORAGE_PLATFORM_H
+#define BRICKD_STORAGE_STORAGE_PLATFORM_H
 
 #include <stddef.h>
 
-struct brick_server;
+struct brick_storage;
 
 /**
- * brick_server_platform_read - learn what is below the medium
- * @server: its medium is open, its store not yet
+ * brick_storage_platform_read - learn what is below the medium
+ * @storage: its medium is open, its store not yet
  *
  * Sets platform, facts and flush_mode. A medium that nobody vouches for
  * becomes volatile to the store, too: it counts a power epoch at each start.
@@ -21,11 +21,11 @@ struct brick_server;
  * Context: may block.
  * Return: 0 or -ENOMEM.
  */
-int brick_server_platform_read(struct brick_server *server);
+int brick_storage_platform_read(struct brick_storage *storage);
 
 /**
- * brick_server_platform_mend - clear bad blocks in the store's tables
- * @server: its platform is read, its store not open yet
+ * brick_storage_platform_mend - clear bad blocks in the store's tables
+ * @storage: its platform is read, its store not open yet
  * @err: message on failure: what to do
  * @err_len: its size, bytes
  *
@@ -35,13 +35,13 @@ int brick_server_platform_read(struct brick_server *server);
  * Context: may block.
  * Return: 0; -EIO: they cannot be cleared, and reading them is the end.
  */
-int brick_server_platform_mend(const struct brick_server *server, char *err,
-			       size_t err_len);
+int brick_storage_platform_mend(const struct brick_storage *storage, char *err,
+				size_t err_len);
 
 /**
- * brick_server_platform_log - say what is promised, and what is wrong
- * @server: its platform is read
+ * brick_storage_platform_log - say what is promised, and what is wrong
+ * @storage: its platform is read
  */
-void brick_server_platform_log(const struct brick_server *server);
+void brick_storage_platform_log(const struct brick_storage *storage);
 
 #endif

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The daemon and its platform: see server_platform.h. */
-#include "brickd/storage/server_platform.h"
+/* The daemon and its platform: see storage_platform.h. */
+#include "brickd/storage/storage_platform.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/server.h"
+#include "brickd/config/config.h"
+#include "brickd/storage/storage.h"
 #include "brickd/store/poison.h"
 
-int brick_server_platform_read(struct brick_server *server)
+int brick_storage_platform_read(struct brick_storage *storage)
 {
-	struct brick_media *media = server->media;
-	int rc = brick_platform_read(media, &server->platform);
+	struct brick_media *media = storage->media;
+	int rc = brick_platform_read(media, &storage->platform);
 
 	if (rc)
 		return rc;
-	server->facts = (struct brick_facts){
+	storage->facts = (struct brick_facts){
 		.medium = media->kind,
 		.granularity = media->granularity,
-		.backing = server->platform.backing,
-		.domain = server->platform.domain,
-		.persistence = server->config->persistence,
-		.ddio = server->config->ddio,
+		.backing = storage->platform.backing,
+		.domain = storage->platform.domain,
+		.persistence = storage->config->persistence,
+		.ddio = storage->config->ddio,
 	};
-	server->flush_mode = KFB_FLUSH_MESSAGE;
-	if (brick_medium_label(&server->facts) == KFB_MEDIUM_VOLATILE) {
+	storage->flush_mode = KFB_FLUSH_MESSAGE;
+	if (brick_medium_label(&storage->facts) == KFB_MEDIUM_VOLATILE) {
 		media->kind = KFB_MEDIUM_VOLATILE;
-		server->flush_mode = KFB_FLUSH_NONE;
+		storage->flush_mode = KFB_FLUSH_NONE;
 	}
 	return 0;
 }
 
 /* Clear what of one piece is in the tables, as far as they are known. */
-static int mend_piece(const struct brick_server *server,
+static int mend_piece(const struct brick_storage *storage,
 		      const struct brick_super *sb, struct brick_bytes bytes,
 		      char *err, size_t err_len)
 {
@@ -42,7 +43,7 @@ static int mend_piece(const struct brick_server *server,
 	int rc;
 
 	while (brick_poison_in_tables(sb, bytes, &part)) {
-		rc = brick_platform_clear(server->media, part);
+		rc = brick_platform_clear(storage->media, part);
 		if (rc) {
 			snprintf(
 				err, err_len,
@@ -50,7 +51,7 @@ static int mend_piece(const struct brick_server *server,
 				"0x%llx+%llu, and clearing them failed (%s); "
 				"run: ndctl clear-errors NAMESPACE, then start "
 				"again: the other copy has what they held",
-				server->media->path,
+				storage->media->path,
 				(unsigned long long)part.off,
 				(unsigned long long)part.len, strerror(-rc));
 			return -EIO;
@@ -58,7 +59,7 @@ static int mend_piece(const struct brick_server *server,
 		brick_log(LOG_WARNING, NULL,
 			  "%s: cleared bad blocks in the store's tables at "
 			  "0x%llx+%llu",
-			  server->media->path, (unsigned long long)part.off,
+			  storage->media->path, (unsigned long long)part.off,
 			  (unsigned long long)part.len);
 		bytes.off = part.off + part.len;
 		bytes.len = end - bytes.off;
@@ -66,36 +67,36 @@ static int mend_piece(const struct brick_server *server,
 	return 0;
 }
 
-static int mend_all(const struct brick_server *server,
+static int mend_all(const struct brick_storage *storage,
 		    const struct brick_super *sb, char *err, size_t err_len)
 {
-	const struct brick_platform *p = &server->platform;
+	const struct brick_platform *p = &storage->platform;
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < p->n_bad; i++)
-		rc = mend_piece(server, sb, p->bad[i], err, err_len);
+		rc = mend_piece(storage, sb, p->bad[i], err, err_len);
 	return rc;
 }
 
-int brick_server_platform_mend(const struct brick_server *server, char *err,
-			       size_t err_len)
+int brick_storage_platform_mend(const struct brick_storage *storage, char *err,
+				size_t err_len)
 {
 	struct brick_super sb;
 	bool damaged;
 	int rc;
 
-	if (!server->platform.n_bad)
+	if (!storage->platform.n_bad)
 		return 0;
 	/* First where the superblock is; it tells where the rest is. */
-	rc = mend_all(server, NULL, err, err_len);
+	rc = mend_all(storage, NULL, err, err_len);
 	if (rc)
 		return rc;
-	if (brick_super_read(server->media, &sb, &damaged, err, err_len))
+	if (brick_super_read(storage->media, &sb, &damaged, err, err_len))
 		return 0; /* brick_store_open() says why */
-	return mend_all(server, &sb, err, err_len);
+	return mend_all(storage, &sb, err, err_len);
 }
 
-static void log_medium(const struct brick_server *server)
+static void log_medium(const struct brick_storage *storage)
 {
 	static const char *const kinds[KFB_MEDIUM_LAST + 1] = {
 		[KFB_MEDIUM_VOLATILE] = "volatile memory",
@@ -110,22 +111,22 @@ static void log_medium(const struct brick_server *server)
 		[BRICK_GRANULARITY_CACHE_LINE] = "CLWB and SFENCE",
 		[BRICK_GRANULARITY_PAGE] = "fdatasync",
 	};
-	const struct brick_platform *p = &server->platform;
+	const struct brick_platform *p = &storage->platform;
 
 	brick_log(LOG_INFO, NULL, "%s is %s%s%s, flushed by %s",
-		  server->media->path,
-		  kinds[brick_medium_label(&server->facts)],
+		  storage->media->path,
+		  kinds[brick_medium_label(&storage->facts)],
 		  *p->region ? " in " : "", p->region,
-		  server->flush_mode == KFB_FLUSH_NONE
+		  storage->flush_mode == KFB_FLUSH_NONE
 			  ? "nothing"
-			  : means[server->facts.granularity]);
+			  : means[storage->facts.granularity]);
 }
 
 /* What the administrator may believe and must not. */
-static void log_doubts(const struct brick_server *server)
+static void log_doubts(const struct brick_storage *storage)
 {
-	const struct brick_facts *f = &server->facts;
-	const char *path = server->media->path;
+	const struct brick_facts *f = &storage->facts;
+	const char *path = storage->media->path;
 	bool is_auto = f->persistence == BRICK_PERSISTENCE_AUTO;
 
 	if (f->persistence == BRICK_PERSISTENCE_ASSUME_READBACK)
@@ -147,7 +148,7 @@ static void log_doubts(const struct brick_server *server)
 			  "of power; see ndctl list -RN and the firmware's "
 			  "settings; if a battery keeps it, say persistence = "
 			  "battery",
-			  server->platform.region);
+			  storage->platform.region);
 }
 
 static void log_modules(const struct brick_platform *p)
@@ -169,9 +170,9 @@ static void log_modules(const struct brick_platform *p)
 			  p->region);
 }
 
-void brick_server_platform_log(const struct brick_server *server)
+void brick_storage_platform_log(const struct brick_storage *storage)
 {
-	log_medium(server);
-	log_doubts(server);
-	log_modules(&server->platform);
+	log_medium(storage);
+	log_doubts(storage);
+	log_modules(&storage->platform);
 }
