@@ -207,7 +207,7 @@ static void tell_ready(const struct brick_server *server, int fd)
 
 	if (fd < 0)
 		return;
-	len = snprintf(text, sizeof(text), "%u\n", server->fabrics[0].port);
+	len = snprintf(text, sizeof(text), "%u\n", server->net.fabrics[0].port);
 	if (write(fd, text, (size_t)len) != len)
 		brick_log(LOG_WARNING, NULL, "nobody reads --ready-fd: %s",
 			  strerror(errno));

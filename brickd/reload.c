@@ -46,7 +46,7 @@ void brick_reload(struct brick_server *server)
 	const char *differs;
 	int rc;
 
-	if (!server->read_config || server->stopping)
+	if (!server->read_config || server->stop.is_stopping)
 		return;
 	brick_notify_reloading();
 	rc = server->read_config(server->read_config_ctx, &fresh);

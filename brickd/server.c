@@ -44,6 +44,17 @@ void brick_server_tell_manager(const struct brick_server *server)
 
 /* ---- threads and the loop ---- */
 
+static void message_came(struct brick_conn *c, const void *buf, uint32_t len)
+{
+	brick_queue_message(c->queue, buf, len);
+}
+
+static const struct brick_conn_ops conn_ops = {
+	.connected = brick_session_connected,
+	.message = message_came,
+	.lost = brick_session_lost,
+};
+
 static void medium_failed(struct brick_storage *storage)
 {
 	brick_losses_tell(
@@ -98,16 +109,16 @@ static void begin_stop(struct brick_server *server)
 {
 	uint64_t timeout_ms = server->config->limits.stop_timeout_ms;
 
-	if (server->stopping) {
-		server->stop_deadline_ms = brick_now_ms(); /* asked twice */
+	if (server->stop.is_stopping) {
+		server->stop.deadline_ms = brick_now_ms(); /* asked twice */
 		return;
 	}
 	brick_log(LOG_INFO, NULL, "stopping");
 	brick_notify_stopping(timeout_ms);
-	server->stopping = true;
-	server->stop_deadline_ms = brick_now_ms() + timeout_ms;
-	for (uint32_t i = 0; i < server->n_fabrics; i++)
-		brick_fabric_unlisten(&server->fabrics[i]);
+	server->stop.is_stopping = true;
+	server->stop.deadline_ms = brick_now_ms() + timeout_ms;
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
+		brick_fabric_unlisten(&server->net.fabrics[i]);
 	brick_sessions_stop(server);
 }
 
@@ -128,10 +139,10 @@ static void signalled(struct brick_source *source)
 /* While stopping: which connections are done with? */
 static void end_idle(struct brick_server *server)
 {
-	bool late = brick_now_ms() >= server->stop_deadline_ms;
+	bool late = brick_now_ms() >= server->stop.deadline_ms;
 	struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &server->net.conns, link)
 	{
 		/* One that was told goes by itself, until the deadline. */
 		bool idle = !c->session->is_told && !c->session->n_ops &&
@@ -153,10 +164,10 @@ static bool before_wait(void *ctx)
 	brick_sessions_due(server);
 	if (brick_tier_next_ms(server) <= brick_now_ms())
 		brick_tier_run(server);
-	more = brick_conns_before_wait(server) || more;
-	if (server->stopping) {
+	more = brick_conns_before_wait(&server->net) || more;
+	if (server->stop.is_stopping) {
 		end_idle(server);
-		more = more || !TAILQ_EMPTY(&server->kicked);
+		more = more || !TAILQ_EMPTY(&server->net.kicked);
 	}
 	return more;
 }
@@ -175,9 +186,9 @@ static void tick(void *ctx)
 
 	brick_notify_alive();
 	brick_tier_run(server);
-	for (uint32_t i = 0; i < server->n_fabrics; i++)
-		brick_listen_service(&server->fabrics[i]);
-	brick_conns_tick(server);
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
+		brick_listen_service(&server->net.fabrics[i]);
+	brick_conns_tick(&server->net);
 	brick_admin_tick(server);
 	brick_metrics_tick(server);
 }
@@ -243,8 +254,9 @@ static void close_loop(struct brick_server *server)
 
 static void close_fabrics(struct brick_server *server)
 {
-	while (server->n_fabrics)
-		brick_fabric_close(&server->fabrics[--server->n_fabrics]);
+	while (server->net.n_fabrics)
+		brick_fabric_close(
+			&server->net.fabrics[--server->net.n_fabrics]);
 }
 
 static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
@@ -253,15 +265,16 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 	int rc;
 
 	for (uint32_t i = 0; i < config->n_listen; i++) {
-		struct brick_fabric *f = &server->fabrics[i];
+		struct brick_fabric *f = &server->net.fabrics[i];
 
-		f->server = server;
+		f->net = &server->net;
+		f->listener = server;
 		f->address = &config->listen[i];
 		f->source.ready = events_ready;
 		rc = brick_fabric_open(f, err, err_len);
 		if (rc)
 			goto fail;
-		server->n_fabrics++;
+		server->net.n_fabrics++;
 		rc = brick_selftest(f, err, err_len);
 		if (rc)
 			goto fail;
@@ -278,8 +291,8 @@ static int try_medium(const struct brick_server *server, char *err,
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < server->n_fabrics; i++)
-		rc = brick_devices_try_medium(&server->fabrics[i],
+	for (uint32_t i = 0; !rc && i < server->net.n_fabrics; i++)
+		rc = brick_devices_try_medium(&server->net.fabrics[i],
 					      server->storage.media, err,
 					      err_len);
 	return rc;
@@ -306,8 +319,8 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
 
-	for (uint32_t i = 0; i < server->n_fabrics; i++) {
-		struct brick_fabric *f = &server->fabrics[i];
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
+		struct brick_fabric *f = &server->net.fabrics[i];
 		int rc = brick_fabric_listen(f, err, err_len);
 
 		if (!rc)
@@ -361,19 +374,22 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
 	stcp_tell_strays(true);
 	server->started_ns = brick_now_ns();
-	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->peer_lines.burst = 20;
+	server->net.ops = &conn_ops;
+	server->net.stop = &server->stop;
+	server->net.loop = &server->loop;
+	server->net.peer_lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->net.peer_lines.burst = 20;
 	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->session_lines.burst = 200;
 	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
-		server->violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
-		server->violation_lines[i].burst = 1;
+		server->net.violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
+		server->net.violation_lines[i].burst = 1;
 	}
 	server->anonymous.owner = brick_owner_hash("");
 	(void)brick_grants_add(&server->anonymous.grants, &all);
-	TAILQ_INIT(&server->conns);
-	TAILQ_INIT(&server->kicked);
-	TAILQ_INIT(&server->hurried);
+	TAILQ_INIT(&server->net.conns);
+	TAILQ_INIT(&server->net.kicked);
+	TAILQ_INIT(&server->net.hurried);
 	TAILQ_INIT(&server->sessions);
 	TAILQ_INIT(&server->revoking);
 	brick_leases_init(&server->leases, config->limits.lease_ms);
@@ -446,7 +462,7 @@ int brick_server_stop(struct brick_server *server)
 	is_clean = !server->storage.medium_failed &&
 		   !server->storage.has_unflushed &&
 		   brick_cleaner_finish(&server->storage,
-					server->stop_deadline_ms);
+					server->stop.deadline_ms);
 	close_fabrics(server);
 	rc = brick_storage_close(&server->storage, is_clean);
 	brick_mappings_fini(&server->mappings);

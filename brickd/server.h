@@ -15,7 +15,7 @@
 #include "brickd/mapping/claims.h"
 #include "brickd/config/config.h"
 #include "brickd/base/counters.h"
-#include "brickd/net/fabric.h"
+#include "brickd/net/net.h"
 #include "brickd/session/lease.h"
 #include "brickd/base/log.h"
 #include "brickd/base/loop.h"
@@ -23,15 +23,12 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
-#include "kfabric/tcpwire/tcpw_err.h"
 
 struct brick_admin;
-struct brick_conn;
 struct brick_metrics;
 struct brick_op;
 struct brick_session;
 
-TAILQ_HEAD(brick_conn_list, brick_conn);
 TAILQ_HEAD(brick_session_list, brick_session);
 TAILQ_HEAD(brick_op_list, brick_op);
 
@@ -42,18 +39,13 @@ TAILQ_HEAD(brick_op_list, brick_op);
  *	logs why it fails; fresh is to be finished in any case
  * @read_config_ctx: its context
  * @anonymous: the client of sessions without AUTH
- * @conns: open connections
- * @kicked: of them, those to be looked at before the loop sleeps
- * @hurried: of them, those with a deadline
  * @sessions: all sessions, also those that are ending
  * @holds: freed slots that several sessions hold back
  * @n_pending: requests that wait for their blocks
  * @grace_until_ms: last writers only, until then; constant after the start
  * @leases: those of the sessions
  * @revoking: UNMAPs that wait for a device
- * @peer_lines: bound on log lines that peers cause
- * @session_lines: bound on those that tell of sessions
- * @violation_lines: bound on those that tell of broken rules of tcp's wire
+ * @session_lines: bound on log lines that tell of sessions
  * @counters: what happened since the start, at @started_ns
  * @admin: the admin socket, NULL: none
  * @metrics: the metrics page, NULL: none
@@ -72,12 +64,8 @@ struct brick_server {
 
 	struct brick_tier tier;
 
-	uint32_t n_fabrics;
-	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
+	struct brick_net net;
 
-	struct brick_conn_list conns;
-	struct brick_conn_list kicked;
-	struct brick_conn_list hurried;
 	struct brick_session_list sessions;
 	uint64_t n_sessions;
 	struct brick_mappings mappings;
@@ -86,17 +74,14 @@ struct brick_server {
 	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_leases leases;
 	struct brick_op_list revoking;
-	struct brick_ratelimit peer_lines;
 	struct brick_ratelimit session_lines;
-	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
 	struct brick_counters counters;
 	uint64_t started_ns;
 	struct brick_admin *admin;
 	struct brick_metrics *metrics;
 
 	uint64_t grace_until_ms;
-	bool stopping;
-	uint64_t stop_deadline_ms;
+	struct brick_stop stop;
 };
 
 /**

@@ -55,8 +55,8 @@ static void put_listen(const struct brick_server *server,
 	struct json_object *list = json_object_new_array();
 	char url[BRICK_URL_BYTES];
 
-	for (uint32_t i = 0; i < server->n_fabrics; i++) {
-		const struct brick_fabric *f = &server->fabrics[i];
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
+		const struct brick_fabric *f = &server->net.fabrics[i];
 
 		brick_address_format(f->address, f->port, url);
 		json_object_array_add(list, json_object_new_string(url));

@@ -83,7 +83,7 @@ void brick_gauges_read(const struct brick_server *server,
 	read_tier(server, &stats, g);
 	read_sessions(server, g);
 	read_claims(server, g);
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &server->net.conns, link)
 	g->connections++;
 	g->mappings = server->mappings.n;
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
@@ -92,5 +92,5 @@ void brick_gauges_read(const struct brick_server *server,
 	g->slow_failed = server->storage.slow_failed;
 	g->power_epoch = server->storage.power_epoch;
 	g->uptime_ns = brick_now_ns() - server->started_ns;
-	g->log_lines_suppressed = server->peer_lines.suppressed;
+	g->log_lines_suppressed = server->net.peer_lines.suppressed;
 }

@@ -189,7 +189,7 @@ complain(void *cls, const char *fmt, va_list ap)
 
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\r\n")] = '\0';
-	brick_log_limited(&m->server->peer_lines, LOG_DEBUG, NULL,
+	brick_log_limited(&m->server->net.peer_lines, LOG_DEBUG, NULL,
 			  "metrics: %s", line);
 }
 

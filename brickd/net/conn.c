@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/session/queue.h"
-#include "brickd/server.h"
-#include "brickd/session/session.h"
+#include "brickd/base/log.h"
+#include "brickd/net/net.h"
 #include "brickd/base/util.h"
 
 /* Receives beyond the credits, so that none is ever missing. */
@@ -48,24 +47,24 @@ void brick_conn_kick(struct brick_conn *c)
 	if (c->is_kicked || c->is_served)
 		return;
 	c->is_kicked = true;
-	TAILQ_INSERT_TAIL(&c->server->kicked, c, kick_link);
+	TAILQ_INSERT_TAIL(&c->net->kicked, c, kick_link);
 }
 
 void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
 {
 	if (c->state == KFB_CONN_CLOSING)
 		return;
-	brick_log_limited(&c->server->peer_lines, priority, c->who,
+	brick_log_limited(&c->net->peer_lines, priority, c->who,
 			  "connection ends: %s", why);
 	brick_conn_move(c, KFB_CONN_CLOSING);
 	brick_conn_kick(c);
 }
 
-void brick_violation_log(struct brick_server *server, const char *who, int what)
+void brick_violation_log(struct brick_net *net, const char *who, int what)
 {
 	if (what <= TCPW_OK || what >= TCPW_VIOLATIONS)
 		return;
-	brick_log_limited(&server->violation_lines[what], LOG_NOTICE, who,
+	brick_log_limited(&net->violation_lines[what], LOG_NOTICE, who,
 			  "the peer broke the rules of tcp's wire: %s",
 			  tcpw_violation_text((enum tcpw_violation)what));
 }
@@ -73,7 +72,7 @@ void brick_violation_log(struct brick_server *server, const char *who, int what)
 void brick_conn_violated(struct brick_conn *c, int what)
 {
 	if (c->state != KFB_CONN_CLOSING)
-		brick_violation_log(c->server, c->who, what);
+		brick_violation_log(c->net, c->who, what);
 	brick_conn_fail(c, LOG_DEBUG, "closed for breaking the wire's rules");
 }
 
@@ -86,10 +85,10 @@ static bool is_violation(const struct brick_conn *c, int prov_errno)
 void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
 {
 	if (c->deadline_ms)
-		TAILQ_REMOVE(&c->server->hurried, c, hurry_link);
+		TAILQ_REMOVE(&c->net->hurried, c, hurry_link);
 	c->deadline_ms = deadline_ms;
 	if (c->deadline_ms)
-		TAILQ_INSERT_TAIL(&c->server->hurried, c, hurry_link);
+		TAILQ_INSERT_TAIL(&c->net->hurried, c, hurry_link);
 }
 
 void brick_conn_goodbye(struct brick_conn *c)
@@ -126,7 +125,7 @@ static int make_buffers(struct brick_conn *c, uint32_t n_recv, uint32_t n_send)
 		return -ENOMEM;
 	}
 	if (c->fabric->mr_local) {
-		int rc = fi_mr_reg(c->session->domain, c->memory, bytes,
+		int rc = fi_mr_reg(c->domain, c->memory, bytes,
 				   FI_SEND | FI_RECV, 0, 0, 0, &c->mr, NULL);
 
 		if (rc)
@@ -154,11 +153,11 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 	int rc;
 
 	c->inject_max = info->tx_attr ? info->tx_attr->inject_size : 0;
-	rc = fi_cq_open(c->session->domain, &attr, &c->cq, NULL);
+	rc = fi_cq_open(c->domain, &attr, &c->cq, NULL);
 	if (!rc)
 		rc = fi_control(&c->cq->fid, FI_GETWAIT, &c->source.fd);
 	if (!rc)
-		rc = fi_endpoint(c->session->domain, info, &c->ep, NULL);
+		rc = fi_endpoint(c->domain, info, &c->ep, NULL);
 	if (!rc)
 		rc = fi_ep_bind(c->ep, &c->fabric->eq->fid, 0);
 	if (!rc)
@@ -171,9 +170,9 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 	return rc;
 }
 
-int brick_conn_open(struct brick_conn *c, struct fi_info *info)
+int brick_conn_open(struct brick_conn *c, struct fi_info *info,
+		    uint16_t credits)
 {
-	uint16_t credits = c->queue->slots.n;
 	int rc;
 
 	c->source.fd = -1;
@@ -183,13 +182,13 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info)
 	if (!rc)
 		rc = open_endpoint(c, info);
 	if (!rc)
-		rc = brick_loop_add(&c->server->loop, &c->source);
+		rc = brick_loop_add(c->net->loop, &c->source);
 	if (rc) {
 		c->source.fd = -1;
 		brick_conn_close(c);
 		return rc;
 	}
-	TAILQ_INSERT_TAIL(&c->server->conns, c, link);
+	TAILQ_INSERT_TAIL(&c->net->conns, c, link);
 	brick_conn_move(c, KFB_CONN_CONNECTING);
 	return 0;
 }
@@ -197,12 +196,12 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info)
 void brick_conn_close(struct brick_conn *c)
 {
 	if (c->source.fd >= 0) {
-		brick_loop_del(&c->server->loop, &c->source);
-		TAILQ_REMOVE(&c->server->conns, c, link);
+		brick_loop_del(c->net->loop, &c->source);
+		TAILQ_REMOVE(&c->net->conns, c, link);
 	}
 	brick_conn_set_deadline(c, 0);
 	if (c->is_kicked)
-		TAILQ_REMOVE(&c->server->kicked, c, kick_link);
+		TAILQ_REMOVE(&c->net->kicked, c, kick_link);
 	if (c->ep)
 		fi_close(&c->ep->fid);
 	if (c->mr)
@@ -222,7 +221,7 @@ static bool may_inject(const struct brick_conn *c, size_t len)
 {
 	return len <= c->inject_max && c->n_injected < INJECTED_MAX &&
 	       c->state == KFB_CONN_READY && !c->goodbye &&
-	       !c->server->stopping;
+	       !c->net->stop->is_stopping;
 }
 
 static int send_bytes(struct brick_conn *c, struct brick_buf *buf, size_t len)
@@ -296,8 +295,8 @@ static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 	}
 	if (!c->goodbye) {
 		/* It may come before the event that says so. */
-		brick_session_connected(c);
-		brick_queue_message(c->queue, buf->data, (uint32_t)entry->len);
+		c->net->ops->connected(c);
+		c->net->ops->message(c, buf->data, (uint32_t)entry->len);
 	}
 	if (c->state != KFB_CONN_CLOSING && post_receive(c, buf))
 		brick_conn_fail(c, LOG_WARNING, "cannot post a receive");
@@ -353,18 +352,18 @@ bool brick_conn_service(struct brick_conn *c)
 	return true;
 }
 
-bool brick_conns_before_wait(struct brick_server *server)
+bool brick_conns_before_wait(struct brick_net *net)
 {
 	struct brick_conn *c;
 	uint32_t n = 0;
 
 	/* Those that are kicked meanwhile get their turn after the wait. */
-	TAILQ_FOREACH(c, &server->kicked, kick_link)
+	TAILQ_FOREACH(c, &net->kicked, kick_link)
 	n++;
-	while (n-- && (c = TAILQ_FIRST(&server->kicked))) {
+	while (n-- && (c = TAILQ_FIRST(&net->kicked))) {
 		bool more = false;
 
-		TAILQ_REMOVE(&server->kicked, c, kick_link);
+		TAILQ_REMOVE(&net->kicked, c, kick_link);
 		c->is_kicked = false;
 		c->is_served = true;
 		if (c->state != KFB_CONN_CLOSING)
@@ -375,17 +374,17 @@ bool brick_conns_before_wait(struct brick_server *server)
 		if (c->goodbye && !c->n_sending)
 			brick_conn_move(c, KFB_CONN_CLOSING);
 		if (c->state == KFB_CONN_CLOSING)
-			brick_session_lost(c);
+			c->net->ops->lost(c);
 	}
-	return !TAILQ_EMPTY(&server->kicked);
+	return !TAILQ_EMPTY(&net->kicked);
 }
 
-static void end_late(struct brick_server *server)
+static void end_late(struct brick_net *net)
 {
 	uint64_t now_ms = brick_now_ms();
 	struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->hurried, hurry_link)
+	TAILQ_FOREACH(c, &net->hurried, hurry_link)
 	{
 		if (now_ms < c->deadline_ms)
 			continue;
@@ -402,25 +401,23 @@ static void end_late(struct brick_server *server)
  * takes a system call and much that is in no cache: of many connections of
  * others only some are looked at each time.
  */
-static uint32_t n_to_look_at(const struct brick_server *server)
+static uint32_t n_to_look_at(const struct brick_net *net)
 {
-	for (uint32_t i = 0; i < server->n_fabrics; i++)
-		if (server->fabrics[i].address->provider ==
-		    BRICK_PROVIDER_VERBS)
+	for (uint32_t i = 0; i < net->n_fabrics; i++)
+		if (net->fabrics[i].address->provider == BRICK_PROVIDER_VERBS)
 			return UINT32_MAX;
 	return LOOK_MAX;
 }
 
-static void look_at_some(struct brick_server *server)
+static void look_at_some(struct brick_net *net)
 {
-	struct brick_conn *c,
-		*last = TAILQ_LAST(&server->conns, brick_conn_list);
-	uint32_t n = n_to_look_at(server);
+	struct brick_conn *c, *last = TAILQ_LAST(&net->conns, brick_conn_list);
+	uint32_t n = n_to_look_at(net);
 
 	while (last && n--) {
-		c = TAILQ_FIRST(&server->conns);
-		TAILQ_REMOVE(&server->conns, c, link);
-		TAILQ_INSERT_TAIL(&server->conns, c, link);
+		c = TAILQ_FIRST(&net->conns);
+		TAILQ_REMOVE(&net->conns, c, link);
+		TAILQ_INSERT_TAIL(&net->conns, c, link);
 		if (c->state == KFB_CONN_CLOSING || !may_sleep(c))
 			brick_conn_kick(c);
 		if (c == last)
@@ -428,8 +425,8 @@ static void look_at_some(struct brick_server *server)
 	}
 }
 
-void brick_conns_tick(struct brick_server *server)
+void brick_conns_tick(struct brick_net *net)
 {
-	end_late(server);
-	look_at_some(server);
+	end_late(net);
+	look_at_some(net);
 }

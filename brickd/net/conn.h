@@ -25,7 +25,7 @@
 
 struct brick_conn;
 struct brick_queue;
-struct brick_server;
+struct brick_net;
 struct brick_session;
 
 /* One message buffer; the context is libfabric's while it is posted. */
@@ -40,7 +40,8 @@ struct brick_buf {
  * struct brick_conn - one connection
  * @is_kicked: in the list of those to be served
  * @is_served: being served: it decides itself whether there is more to do
- * @queue: its own
+ * @queue: its own; not looked into here, and neither is the session
+ * @domain: of its session
  * @state: changed by brick_conn_move() only
  * @deadline_ms: to be READY, or after goodbye to be gone; 0: none;
  *	brick_conn_set_deadline() changes it
@@ -61,10 +62,11 @@ struct brick_conn {
 	TAILQ_ENTRY(brick_conn) hurry_link;
 	bool is_kicked;
 	bool is_served;
-	struct brick_server *server;
+	struct brick_net *net;
 	struct brick_queue *queue;
 	struct brick_session *session;
 	struct brick_fabric *fabric;
+	struct fid_domain *domain;
 	enum kfb_conn_state state;
 	uint64_t deadline_ms;
 	uint32_t features;
@@ -90,14 +92,16 @@ struct brick_conn {
 
 /**
  * brick_conn_open - make the endpoint of a connection request
- * @conn: with its queue, in a session with a domain
+ * @conn: with its domain
  * @info: of the request
+ * @credits: requests that may come at a time
  *
  * On failure the connection is freed.
  *
  * Return: 0 or -errno.
  */
-int brick_conn_open(struct brick_conn *conn, struct fi_info *info);
+int brick_conn_open(struct brick_conn *conn, struct fi_info *info,
+		    uint16_t credits);
 
 /* Closes what brick_conn_open() opened; after it nothing moves any more. */
 void brick_conn_close(struct brick_conn *conn);
@@ -117,8 +121,7 @@ void brick_conn_fail(struct brick_conn *conn, int priority, const char *why);
 void brick_conn_violated(struct brick_conn *conn, int what);
 
 /* Says so of somebody, once in a while for each rule. */
-void brick_violation_log(struct brick_server *server, const char *who,
-			 int what);
+void brick_violation_log(struct brick_net *net, const char *who, int what);
 
 /* By when it must be READY, or gone; 0: no more. */
 void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
@@ -145,9 +148,9 @@ void brick_conn_kick(struct brick_conn *conn);
 bool brick_conn_service(struct brick_conn *conn);
 
 /* The loop's hook: looks at kicked connections, closes failed ones. */
-bool brick_conns_before_wait(struct brick_server *server);
+bool brick_conns_before_wait(struct brick_net *net);
 
 /* Deadlines and the fallback for wake-ups that the fabric lost. */
-void brick_conns_tick(struct brick_server *server);
+void brick_conns_tick(struct brick_net *net);
 
 #endif

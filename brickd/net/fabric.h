@@ -25,11 +25,12 @@
 #define BRICK_FI_VERSION  FI_VERSION(1, 17)
 #define BRICK_DEVICES_MAX 16
 
-struct brick_server;
+struct brick_net;
 
 /*
  * struct brick_fabric - a listening address
- * @server: whose
+ * @net: whose
+ * @listener: whose connection requests come here
  * @address: as configured
  * @port: the one in use
  * @info: what the provider offers
@@ -41,7 +42,8 @@ struct brick_server;
  * @source: the event queue's descriptor
  */
 struct brick_fabric {
-	struct brick_server *server;
+	struct brick_net *net;
+	void *listener;
 	const struct brick_address *address;
 	unsigned int port;
 	struct fi_info *info;
@@ -82,7 +84,7 @@ void brick_fabric_any_port(struct fi_info *info);
 
 /**
  * brick_fabric_open - find the provider and open fabric and event queue
- * @fabric: address and server are set
+ * @fabric: address, net and listener are set
  * @err: message on failure
  * @err_len: its size, bytes
  *

@@ -233,7 +233,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	rc = kfb_conn_admit(c->state, code);
 	if (rc)
 		brick_op_finish_errno(op, rc);
-	else if (s->server->stopping && is_refused_when_stopping(code))
+	else if (s->server->stop.is_stopping && is_refused_when_stopping(code))
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	else if (again)
 		answer_again(op);

@@ -41,8 +41,8 @@ static void reject(struct brick_op *op, const char *why)
 {
 	struct brick_conn *c = op->queue->conn;
 
-	brick_count(&c->server->counters.auth_failures);
-	brick_log_limited(&c->server->peer_lines, LOG_NOTICE, c->who,
+	brick_count(&c->session->server->counters.auth_failures);
+	brick_log_limited(&c->net->peer_lines, LOG_NOTICE, c->who,
 			  "authentication of \"%s\" failed: %s",
 			  op->req.u.auth.name, why);
 	brick_conn_goodbye(c);
@@ -111,7 +111,7 @@ void brick_auth_none(struct brick_conn *c)
 	};
 
 	_Static_assert(KFB_UUID_BYTES <= KFB_KEY_BYTES, "zero is a uuid too");
-	admit(c, &c->server->anonymous, zero, &transcript, zero, 0);
+	admit(c, &c->session->server->anonymous, zero, &transcript, zero, 0);
 }
 
 bool brick_auth_join_is_proven(const struct brick_session *s,
@@ -185,8 +185,8 @@ void brick_op_auth(struct brick_op *op)
 	end_former(op, client);
 	if (brick_sessions_of(s->server, client) >=
 	    s->server->config->limits.sessions_per_client) {
-		brick_log_limited(&s->server->peer_lines, LOG_NOTICE, c->who,
-				  "client %s has too many sessions",
+		brick_log_limited(&s->server->net.peer_lines, LOG_NOTICE,
+				  c->who, "client %s has too many sessions",
 				  client->name);
 		brick_conn_goodbye(c);
 		brick_op_finish(op, KFB_ST_LIMIT);

@@ -16,8 +16,8 @@ static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 		left_ms = brick_lease_left_ms(&s->server->leases, &s->lease,
 					      now_ms);
 	else if (kind == KFB_EVENT_SHUTDOWN &&
-		 s->server->stop_deadline_ms > now_ms)
-		left_ms = s->server->stop_deadline_ms - now_ms;
+		 s->server->stop.deadline_ms > now_ms)
+		left_ms = s->server->stop.deadline_ms - now_ms;
 	else
 		left_ms = 0;
 	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;

@@ -57,7 +57,7 @@ static bool limits_reached(const struct brick_server *server,
 	uint64_t unauthenticated = 0, from_here = 0;
 	const struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &server->net.conns, link)
 	{
 		if (c->state == KFB_CONN_READY)
 			continue;
@@ -87,18 +87,18 @@ static void describe(struct request *r)
 
 static enum kfb_status judge(struct request *r, struct brick_session **joins)
 {
-	struct brick_server *server = r->fabric->server;
+	struct brick_server *server = r->fabric->listener;
 	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
 
 	describe(r);
-	if (server->stopping)
+	if (server->stop.is_stopping)
 		return KFB_ST_SHUTDOWN;
 	if (malformed)
 		return KFB_ST_MALFORMED;
 	if (kfb_version_choose(r->hello.version_min, r->hello.version_max) < 0)
 		return KFB_ST_VERSION;
 	if (!brick_device_is_tested(r->fabric, r->info)) {
-		brick_log_limited(&server->peer_lines, LOG_WARNING, r->who,
+		brick_log_limited(&server->net.peer_lines, LOG_WARNING, r->who,
 				  "%s has not passed the self-test: "
 				  "it had no address then; restart brickd",
 				  r->info->domain_attr->name);
@@ -114,7 +114,7 @@ static enum kfb_status judge(struct request *r, struct brick_session **joins)
 
 static void reject(struct request *r, enum kfb_status status)
 {
-	struct brick_server *server = r->fabric->server;
+	struct brick_server *server = r->fabric->listener;
 	struct kfb_reject reject = {
 		.status = (uint16_t)status,
 		.version_min = KFB_VERSION,
@@ -127,7 +127,7 @@ static void reject(struct request *r, enum kfb_status status)
 	uint8_t raw[KFB_REJECT_BYTES];
 	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
 
-	brick_log_limited(&server->peer_lines, LOG_NOTICE, r->who,
+	brick_log_limited(&server->net.peer_lines, LOG_NOTICE, r->who,
 			  "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
 	brick_count_refused(&server->counters, status);
@@ -153,8 +153,7 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 		rc = joins ? brick_session_join(joins, r.info, &r.hello, r.raw)
 			   : brick_session_open(f, r.info, &r.hello, r.raw);
 		if (rc) {
-			brick_log_limited(&f->server->peer_lines, LOG_ERR,
-					  r.who,
+			brick_log_limited(&f->net->peer_lines, LOG_ERR, r.who,
 					  "no endpoint for a connection: %s",
 					  fi_strerror(-rc));
 			status = KFB_ST_NO_MEMORY;
@@ -166,11 +165,11 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 }
 
 /* An event may be about an endpoint that is gone: look for it. */
-static struct brick_conn *find_conn(struct brick_server *server, fid_t fid)
+static struct brick_conn *find_conn(const struct brick_net *net, fid_t fid)
 {
 	struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &net->conns, link)
 	if (&c->ep->fid == fid)
 		return c;
 	return NULL;
@@ -187,7 +186,7 @@ static void handle_event(struct brick_fabric *f, uint32_t kind,
 		connection_request(f, event, len - sizeof(event->entry));
 		return;
 	}
-	c = find_conn(f->server, event->entry.fid);
+	c = find_conn(f->net, event->entry.fid);
 	if (!c)
 		return;
 	if (kind == FI_CONNECTED)
@@ -203,18 +202,18 @@ static void handle_error(struct brick_fabric *f)
 
 	if (fi_eq_readerr(f->eq, &err, 0) < 0)
 		return;
-	c = find_conn(f->server, err.fid);
+	c = find_conn(f->net, err.fid);
 	if (err.prov_errno && f->address->provider == BRICK_PROVIDER_TCP) {
 		if (c)
 			brick_conn_violated(c, err.prov_errno);
 		else
-			brick_violation_log(f->server, NULL, err.prov_errno);
+			brick_violation_log(f->net, NULL, err.prov_errno);
 		return;
 	}
 	if (c)
 		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
 	else
-		brick_log_limited(&f->server->peer_lines, LOG_INFO, NULL,
+		brick_log_limited(&f->net->peer_lines, LOG_INFO, NULL,
 				  "a connection request failed: %s",
 				  fi_strerror(err.err));
 }

@@ -71,7 +71,8 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 
 	if (!c)
 		return NULL;
-	c->server = s->server;
+	c->net = &s->server->net;
+	c->domain = s->domain;
 	c->session = s;
 	c->queue = q;
 	c->fabric = s->fabric;
@@ -99,7 +100,7 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 
 	if (!c)
 		return -ENOMEM;
-	rc = brick_conn_open(c, info);
+	rc = brick_conn_open(c, info, q->slots.n);
 	if (rc)
 		return rc;
 	rc = accept_peer(c, hello);
@@ -109,8 +110,8 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 	}
 	brick_queue_attach(q, c);
 	q->session->n_conns++;
-	brick_count(&c->server->counters.accepted);
-	brick_log_limited(&c->server->session_lines, LOG_DEBUG, c->who,
+	brick_count(&c->session->server->counters.accepted);
+	brick_log_limited(&c->session->server->session_lines, LOG_DEBUG, c->who,
 			  "accepted");
 	return 0;
 }
@@ -118,7 +119,7 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 static struct brick_session *session_new(struct brick_fabric *fabric,
 					 const struct kfb_hello *hello)
 {
-	struct brick_server *server = fabric->server;
+	struct brick_server *server = fabric->listener;
 	struct brick_session *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -149,7 +150,7 @@ static const char *device_of(const struct fi_info *info)
 int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello)
 {
-	struct brick_server *server = fabric->server;
+	struct brick_server *server = fabric->listener;
 	struct brick_session *s = session_new(fabric, hello);
 	int rc;
 
@@ -255,7 +256,7 @@ static void drop_conn(struct brick_conn *c)
 static bool can_wait(const struct brick_session *s)
 {
 	return s->state == KFB_SESSION_LIVE && s->is_used &&
-	       s->lease.is_running && !s->server->stopping;
+	       s->lease.is_running && !s->server->stop.is_stopping;
 }
 
 /* Its last connection is closed. */
@@ -288,7 +289,7 @@ enum kfb_status brick_session_judge_join(struct brick_fabric *f,
 					 struct brick_session **out)
 {
 	struct brick_session *s =
-		brick_sessions_find(f->server, hello->session_id);
+		brick_sessions_find(f->listener, hello->session_id);
 
 	if (!s || brick_session_is_ending(s) || s->state == KFB_SESSION_OPENING)
 		return KFB_ST_STALE;
@@ -299,7 +300,7 @@ enum kfb_status brick_session_judge_join(struct brick_fabric *f,
 	    kfb_join_counter_check(s->join_counter, hello->join_counter))
 		return KFB_ST_KEY_REJECTED;
 	s->join_counter = hello->join_counter;
-	if (hello->queue >= f->server->config->limits.queues)
+	if (hello->queue >= s->server->config->limits.queues)
 		return KFB_ST_LIMIT;
 	*out = s;
 	return KFB_ST_OK;

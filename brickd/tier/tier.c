@@ -268,12 +268,12 @@ void brick_tier_run(struct brick_server *server)
 		return;
 	t->again_ms = KFB_TIME_NEVER;
 	while (!t->step.is_busy && (job = next_job(t))) {
-		if (server->stopping)
+		if (server->stop.is_stopping)
 			(void)end(server, job, -ESHUTDOWN);
 		else if (advance(server, job) == WAITS)
 			return;
 	}
-	if (!t->step.is_busy && !server->stopping)
+	if (!t->step.is_busy && !server->stop.is_stopping)
 		background(server);
 }
 

@@ -196,13 +196,13 @@ void pf_brick_run(void)
 	if (!server)
 		return;
 	do {
-		brick_listen_service(&server->fabrics[0]);
-		TAILQ_FOREACH(c, &server->conns, link)
+		brick_listen_service(&server->net.fabrics[0]);
+		TAILQ_FOREACH(c, &server->net.conns, link)
 		brick_conn_kick(c);
-		while (brick_conns_before_wait(server))
+		while (brick_conns_before_wait(&server->net))
 			;
 		brick_mailbox_deliver(&server->box);
-	} while (!TAILQ_EMPTY(&server->kicked) ||
+	} while (!TAILQ_EMPTY(&server->net.kicked) ||
 		 !STAILQ_EMPTY(&server->box.finished));
 }
 

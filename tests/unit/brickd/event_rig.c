@@ -38,7 +38,7 @@ void rig_connect(struct event_rig *rig)
 
 	free(c->ep);
 	memset(c, 0, sizeof(*c));
-	c->server = rig->s.server;
+	c->net = &rig->s.server->net;
 	c->session = &rig->s;
 	c->queue = rig->s.queues[0];
 	c->ep = calloc(1, sizeof(*c->ep));

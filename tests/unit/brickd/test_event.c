@@ -108,7 +108,7 @@ static void no_more_than_four_are_unacknowledged(void **state)
 /* A brick that is asked to stop says when; a medium has no time. */
 static void only_what_has_a_time_is_told_with_one(void **state)
 {
-	server.stop_deadline_ms = brick_now_ms() + 3600000;
+	server.stop.deadline_ms = brick_now_ms() + 3600000;
 	assert_true(brick_event_raise(&rig.s, KFB_EVENT_SHUTDOWN));
 	assert_true(rig.last.u.event.deadline_ms > 0);
 	assert_true(brick_event_raise(&rig.s, KFB_EVENT_MEDIA_ERROR));
