@@ -26,9 +26,9 @@ static void judge_sessions(struct brick_server *server)
 {
 	struct brick_session *s, *next;
 
-	for (s = TAILQ_FIRST(&server->sessions); s; s = next) {
+	for (s = TAILQ_FIRST(&server->sessions.list); s; s = next) {
 		next = TAILQ_NEXT(s, link);
-		if (!s->client || s->client == &server->anonymous ||
+		if (!s->client || s->client == &server->sessions.anonymous ||
 		    brick_session_is_ending(s))
 			continue;
 		if (s->client->removed)

@@ -24,6 +24,8 @@
 #include "brickd/admin/metrics.h"
 #include "brickd/base/notify.h"
 #include "brickd/op/op.h"
+#include "brickd/op/receive.h"
+#include "brickd/session/losses.h"
 #include "brickd/reload.h"
 #include "brickd/net/selftest.h"
 #include "brickd/session/session.h"
@@ -44,21 +46,30 @@ void brick_server_tell_manager(const struct brick_server *server)
 
 /* ---- threads and the loop ---- */
 
-static void message_came(struct brick_conn *c, const void *buf, uint32_t len)
-{
-	brick_queue_message(c->queue, buf, len);
-}
-
 static const struct brick_conn_ops conn_ops = {
 	.connected = brick_session_connected,
-	.message = message_came,
+	.message = brick_op_receive,
 	.lost = brick_session_lost,
+};
+
+static void rest(struct brick_sessions *all, const struct brick_handle *handles,
+		 size_t n)
+{
+	brick_tier_rest(brick_container_of(all, struct brick_server, sessions),
+			handles, n);
+}
+
+static const struct brick_session_ops session_ops = {
+	.cancel = brick_ops_cancel,
+	.rest = rest,
 };
 
 static void medium_failed(struct brick_storage *storage)
 {
-	brick_losses_tell(
-		brick_container_of(storage, struct brick_server, storage));
+	struct brick_server *server =
+		brick_container_of(storage, struct brick_server, storage);
+
+	brick_losses_tell(&server->sessions);
 }
 
 static int start_workers(struct brick_server *server)
@@ -71,7 +82,8 @@ static int start_workers(struct brick_server *server)
 		{ &server->storage.store_thread, "store",
 		  brick_store_thread_run },
 		{ &server->storage.flusher, "flush", brick_flush_run },
-		{ &server->registrar, "registrar", brick_worker_run_each },
+		{ &server->sessions.registrar, "registrar",
+		  brick_worker_run_each },
 		{ &server->storage.cleaner, "cleaner", brick_worker_run_each },
 		{ &server->tier.thread, "tier", brick_worker_run_each },
 	};
@@ -94,7 +106,7 @@ static void stop_workers(struct brick_server *server)
 {
 	brick_worker_stop(&server->tier.thread);
 	brick_worker_stop(&server->storage.cleaner);
-	brick_worker_stop(&server->registrar);
+	brick_worker_stop(&server->sessions.registrar);
 	brick_worker_stop(&server->storage.store_thread);
 	brick_worker_stop(&server->storage.flusher);
 }
@@ -119,7 +131,7 @@ static void begin_stop(struct brick_server *server)
 	server->stop.deadline_ms = brick_now_ms() + timeout_ms;
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_fabric_unlisten(&server->net.fabrics[i]);
-	brick_sessions_stop(server);
+	brick_sessions_stop(&server->sessions);
 }
 
 static void signalled(struct brick_source *source)
@@ -152,7 +164,7 @@ static void end_idle(struct brick_server *server)
 			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
 	}
 	brick_tier_run(server); /* ends its jobs */
-	if (TAILQ_EMPTY(&server->sessions) && brick_tier_is_idle(server))
+	if (TAILQ_EMPTY(&server->sessions.list) && brick_tier_is_idle(server))
 		brick_loop_stop(&server->loop);
 }
 
@@ -161,7 +173,8 @@ static bool before_wait(void *ctx)
 	struct brick_server *server = ctx;
 	bool more = brick_metrics_before_wait(server);
 
-	brick_sessions_due(server);
+	brick_sessions_due(&server->sessions);
+	brick_unmaps_due(server);
 	if (brick_tier_next_ms(server) <= brick_now_ms())
 		brick_tier_run(server);
 	more = brick_conns_before_wait(&server->net) || more;
@@ -174,10 +187,13 @@ static bool before_wait(void *ctx)
 
 static uint64_t next_ms(void *ctx)
 {
-	uint64_t sessions_ms = brick_sessions_next_ms(ctx);
-	uint64_t tier_ms = brick_tier_next_ms(ctx);
+	struct brick_server *server = ctx;
+	uint64_t ms = brick_tier_next_ms(server), other_ms;
 
-	return sessions_ms < tier_ms ? sessions_ms : tier_ms;
+	other_ms = brick_sessions_next_ms(&server->sessions);
+	ms = other_ms < ms ? other_ms : ms;
+	other_ms = brick_unmaps_next_ms(server);
+	return other_ms < ms ? other_ms : ms;
 }
 
 static void tick(void *ctx)
@@ -268,7 +284,7 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 		struct brick_fabric *f = &server->net.fabrics[i];
 
 		f->net = &server->net;
-		f->listener = server;
+		f->listener = &server->sessions;
 		f->address = &config->listen[i];
 		f->source.ready = events_ready;
 		rc = brick_fabric_open(f, err, err_len);
@@ -379,20 +395,26 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	server->net.loop = &server->loop;
 	server->net.peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->net.peer_lines.burst = 20;
-	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->session_lines.burst = 200;
+	server->sessions.lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->sessions.lines.burst = 200;
 	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
 		server->net.violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
 		server->net.violation_lines[i].burst = 1;
 	}
-	server->anonymous.owner = brick_owner_hash("");
-	(void)brick_grants_add(&server->anonymous.grants, &all);
+	server->sessions.ops = &session_ops;
+	server->sessions.config = config;
+	server->sessions.stop = &server->stop;
+	server->sessions.storage = &server->storage;
+	server->sessions.net = &server->net;
+	server->sessions.counters = &server->counters;
+	server->sessions.anonymous.owner = brick_owner_hash("");
+	(void)brick_grants_add(&server->sessions.anonymous.grants, &all);
 	TAILQ_INIT(&server->net.conns);
 	TAILQ_INIT(&server->net.kicked);
 	TAILQ_INIT(&server->net.hurried);
-	TAILQ_INIT(&server->sessions);
+	TAILQ_INIT(&server->sessions.list);
 	TAILQ_INIT(&server->revoking);
-	brick_leases_init(&server->leases, config->limits.lease_ms);
+	brick_leases_init(&server->sessions.leases, config->limits.lease_ms);
 	brick_claims_init(&server->claims);
 	rc = open_fabrics(server, err, err_len);
 	if (rc)
@@ -403,7 +425,9 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
-	brick_mappings_init(&server->mappings, server->storage.instance_id);
+	brick_mappings_init(&server->sessions.mappings,
+			    server->storage.instance_id,
+			    brick_session_is_ending);
 	rc = try_medium(server, err, err_len);
 	if (rc)
 		goto close_store;
@@ -438,7 +462,7 @@ close_store:
 	(void)brick_storage_close(
 		&server->storage,
 		brick_store_recovery(server->storage.store)->was_clean);
-	brick_mappings_fini(&server->mappings);
+	brick_mappings_fini(&server->sessions.mappings);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -465,7 +489,7 @@ int brick_server_stop(struct brick_server *server)
 					server->stop.deadline_ms);
 	close_fabrics(server);
 	rc = brick_storage_close(&server->storage, is_clean);
-	brick_mappings_fini(&server->mappings);
+	brick_mappings_fini(&server->sessions.mappings);
 	close_loop(server);
 	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,

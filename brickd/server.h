@@ -16,11 +16,10 @@
 #include "brickd/config/config.h"
 #include "brickd/base/counters.h"
 #include "brickd/net/net.h"
-#include "brickd/session/lease.h"
 #include "brickd/base/log.h"
+#include "brickd/base/util.h"
 #include "brickd/base/loop.h"
-#include "brickd/mapping/mapping.h"
-#include "brickd/session/quarantine.h"
+#include "brickd/session/state.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
 
@@ -29,7 +28,6 @@ struct brick_metrics;
 struct brick_op;
 struct brick_session;
 
-TAILQ_HEAD(brick_session_list, brick_session);
 TAILQ_HEAD(brick_op_list, brick_op);
 
 /*
@@ -38,14 +36,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @read_config: reads, checks and loads the settings once more, or is NULL;
  *	logs why it fails; fresh is to be finished in any case
  * @read_config_ctx: its context
- * @anonymous: the client of sessions without AUTH
- * @sessions: all sessions, also those that are ending
- * @holds: freed slots that several sessions hold back
  * @n_pending: requests that wait for their blocks
  * @grace_until_ms: last writers only, until then; constant after the start
- * @leases: those of the sessions
  * @revoking: UNMAPs that wait for a device
- * @session_lines: bound on log lines that tell of sessions
  * @counters: what happened since the start, at @started_ns
  * @admin: the admin socket, NULL: none
  * @metrics: the metrics page, NULL: none
@@ -54,27 +47,20 @@ struct brick_server {
 	struct brick_config *config;
 	int (*read_config)(void *ctx, struct brick_config *fresh);
 	void *read_config_ctx;
-	struct brick_client anonymous;
 	struct brick_storage storage;
 
 	struct brick_loop loop;
 	struct brick_mailbox box;
 	struct brick_source signals;
-	struct brick_worker registrar;
 
 	struct brick_tier tier;
 
 	struct brick_net net;
 
-	struct brick_session_list sessions;
-	uint64_t n_sessions;
-	struct brick_mappings mappings;
+	struct brick_sessions sessions;
 	struct brick_claims claims;
 	uint32_t n_pending;
-	struct brick_hold holds[BRICK_HOLDS_MAX];
-	struct brick_leases leases;
 	struct brick_op_list revoking;
-	struct brick_ratelimit session_lines;
 	struct brick_counters counters;
 	uint64_t started_ns;
 	struct brick_admin *admin;
@@ -83,6 +69,13 @@ struct brick_server {
 	uint64_t grace_until_ms;
 	struct brick_stop stop;
 };
+
+/* The server of a session. */
+static inline struct brick_server *
+brick_server_of(const struct brick_session *session)
+{
+	return brick_container_of(session->all, struct brick_server, sessions);
+}
 
 /**
  * brick_server_start - open the store, test the fabrics, start the threads

@@ -10,6 +10,7 @@
 #include "brickd/storage/failure.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/server.h"
+#include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
 
 #define NS_PER_MS 1000000
@@ -110,7 +111,7 @@ static int evict(struct brick_server *server, uid_t uid,
 	char by[32];
 
 	snprintf(by, sizeof(by), "by uid %u", (unsigned int)uid);
-	while ((s = brick_sessions_next(server, s))) {
+	while ((s = brick_sessions_next(&server->sessions, s))) {
 		if (!is_meant(s, r))
 			continue;
 		brick_session_evict(s, by);

@@ -74,7 +74,7 @@ void brick_admin_sessions(const struct brick_server *server, uint64_t after,
 	const struct brick_session *s;
 	struct page page = { 0 };
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &server->sessions.list, link)
 	if (s->id > after)
 		add(&page, s);
 	for (unsigned int i = 0; i < page.n; i++)

@@ -26,7 +26,7 @@ static void read_sessions(const struct brick_server *server,
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &server->sessions.list, link)
 	{
 		if (s->state < KFB_SESSION_STATES)
 			g->sessions[s->state]++;
@@ -85,9 +85,9 @@ void brick_gauges_read(const struct brick_server *server,
 	read_claims(server, g);
 	TAILQ_FOREACH(c, &server->net.conns, link)
 	g->connections++;
-	g->mappings = server->mappings.n;
+	g->mappings = server->sessions.mappings.n;
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
-		g->quarantine_holds += server->holds[i].token != 0;
+		g->quarantine_holds += server->sessions.holds[i].token != 0;
 	g->medium_failed = server->storage.medium_failed;
 	g->slow_failed = server->storage.slow_failed;
 	g->power_epoch = server->storage.power_epoch;

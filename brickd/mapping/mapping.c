@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/session/session.h"
 #include "proto/kfb_wire.h"
 
 #define TAG_SHIFT   40
@@ -14,9 +13,11 @@
 #define CAP_FIRST   64
 #define MERGES_MAX  64 /* neighbours in one listed extent */
 
-void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id)
+void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
+			 bool (*is_ending)(const struct brick_session *session))
 {
 	memset(all, 0, sizeof(*all));
+	all->is_ending = is_ending;
 	all->tag = instance_id << TAG_SHIFT;
 	if (!all->tag)
 		all->tag = 1ULL << TAG_SHIFT;
@@ -205,7 +206,7 @@ int brick_mappings_conflict(const struct brick_mappings *all,
 			continue;
 		if (shared && m->flags & KFB_MAP_SHARED)
 			continue;
-		if (!brick_session_is_ending(m->session))
+		if (!all->is_ending(m->session))
 			return -EBUSY;
 		rc = -EAGAIN;
 	}

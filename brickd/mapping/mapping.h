@@ -50,6 +50,7 @@ TAILQ_HEAD(brick_mapping_list, brick_mapping);
 
 /* All mappings: sorted by id, and by the first block. */
 struct brick_mappings {
+	bool (*is_ending)(const struct brick_session *session);
 	uint64_t tag; /* of the instance, in its place in an id */
 	uint64_t last;
 	uint64_t widest; /* blocks of the widest hull so far: bounds searches */
@@ -59,7 +60,14 @@ struct brick_mappings {
 	struct brick_mapping **by_block;
 };
 
-void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id);
+/**
+ * brick_mappings_init - an empty table
+ * @all: the table
+ * @instance_id: of this run
+ * @is_ending: does a session end, and its mappings with it?
+ */
+void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
+			 bool (*is_ending)(const struct brick_session *session));
 void brick_mappings_fini(struct brick_mappings *all);
 
 /* From the first handle's begin to the last one's end. */

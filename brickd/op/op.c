@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
+#include "brickd/op/receive.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"
 
@@ -21,11 +22,12 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_session *s = op->session, *owner = op->owner;
 
-	brick_count_op(&s->server->counters, op->req.op, status, op->begun_ns);
+	brick_count_op(&brick_server_of(s)->counters, op->req.op, status,
+		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
-	brick_queue_answer(op, status);
+	brick_op_answer(op, status);
 	if (op->has_claim)
-		brick_claims_drop(&s->server->claims, &op->claim);
+		brick_claims_drop(&brick_server_of(s)->claims, &op->claim);
 	free(op->changes);
 	free(op->readable);
 	free(op->handles);
@@ -46,16 +48,16 @@ void brick_op_finish_errno(struct brick_op *op, int error)
 /* Too many wait already, of this session or in all. */
 static bool is_crowded(const struct brick_session *s)
 {
-	const struct brick_limits *limits = &s->server->config->limits;
+	const struct brick_limits *limits = &brick_server_of(s)->config->limits;
 
 	return s->n_pending >= limits->pending ||
-	       s->server->n_pending >= limits->pending_total;
+	       brick_server_of(s)->n_pending >= limits->pending_total;
 }
 
 static void pending(struct brick_session *s, int by)
 {
 	s->n_pending += by;
-	s->server->n_pending += by;
+	brick_server_of(s)->n_pending += by;
 }
 
 static void claim_granted(struct brick_claim *claim)
@@ -72,7 +74,7 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
 	struct brick_session *s = op->session;
 
 	if (is_crowded(s) &&
-	    brick_claims_would_wait(&s->server->claims, span)) {
+	    brick_claims_would_wait(&brick_server_of(s)->claims, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}
@@ -80,7 +82,7 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
 	op->claim.span = span;
 	op->claim.granted = claim_granted;
 	op->resume = next;
-	if (brick_claims_take(&s->server->claims, &op->claim))
+	if (brick_claims_take(&brick_server_of(s)->claims, &op->claim))
 		next(op);
 	else
 		pending(s, 1);
@@ -118,14 +120,15 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	op->commit.work.done = commit_done;
 	op->is_committing = true;
 	op->resume = resume;
-	brick_changes_submit(&op->session->server->storage, &op->commit);
+	brick_changes_submit(&brick_server_of(op->session)->storage,
+			     &op->commit);
 }
 
 static struct brick_op *waiting_op(struct brick_session *s)
 {
 	struct brick_claim *claim;
 
-	TAILQ_FOREACH(claim, &s->server->claims.list, link)
+	TAILQ_FOREACH(claim, &brick_server_of(s)->claims.list, link)
 	{
 		struct brick_op *op =
 			brick_container_of(claim, struct brick_op, claim);
@@ -141,7 +144,7 @@ void brick_ops_cancel(struct brick_session *s)
 	struct brick_op *op;
 
 	while ((op = waiting_op(s))) {
-		brick_claims_drop(&s->server->claims, &op->claim);
+		brick_claims_drop(&brick_server_of(s)->claims, &op->claim);
 		op->has_claim = false;
 		pending(s, -1);
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
@@ -197,7 +200,8 @@ void brick_ops_recheck(struct brick_server *server)
 /* A request that was answered before, on this queue. */
 static void answer_again(struct brick_op *op)
 {
-	const struct brick_record *r = &op->queue->records[op->req.cookie.slot];
+	const struct brick_reply_record *r =
+		&op->queue->records[op->req.cookie.slot];
 
 	if (r->status || !kfb_op_recomputed(r->op)) {
 		brick_op_finish(op, r->status);
@@ -233,7 +237,8 @@ void brick_op_begin(struct brick_op *op, bool again)
 	rc = kfb_conn_admit(c->state, code);
 	if (rc)
 		brick_op_finish_errno(op, rc);
-	else if (s->server->stop.is_stopping && is_refused_when_stopping(code))
+	else if (brick_server_of(s)->stop.is_stopping &&
+		 is_refused_when_stopping(code))
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	else if (again)
 		answer_again(op);

@@ -21,7 +21,6 @@
 #include "brickd/mapping/claims.h"
 #include "brickd/storage/flush.h"
 #include "brickd/mapping/mapping.h"
-#include "brickd/session/queue.h"
 #include "brickd/session/session.h"
 #include "brickd/store/store.h"
 #include "brickd/tier/tier.h"
@@ -52,7 +51,7 @@
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
- * @reply: last: without its body where the reply has none (queue.c)
+ * @reply: last: without its body where the reply has none (receive.c)
  */
 struct brick_op {
 	struct brick_work work;
@@ -101,7 +100,7 @@ void brick_op_ping(struct brick_op *op);
 
 /**
  * brick_op_begin - execute a request
- * @op: from brick_queue_message(), with the queue's connection
+ * @op: from brick_op_receive(), with the queue's connection
  * @again: it was answered before
  */
 void brick_op_begin(struct brick_op *op, bool again);

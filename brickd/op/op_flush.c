@@ -9,7 +9,7 @@
 
 static void finish(struct brick_op *op, int error)
 {
-	brick_failure_look(&op->session->server->storage);
+	brick_failure_look(&brick_server_of(op->session)->storage);
 	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 }
 
@@ -25,7 +25,7 @@ static int add_all(struct brick_op *op)
 	const struct brick_mapping *m;
 	int rc;
 
-	if (!brick_flush_is_needed(&s->server->storage))
+	if (!brick_flush_is_needed(&brick_server_of(s)->storage))
 		return brick_flush_alloc(&op->flush, 0);
 	rc = brick_flush_alloc(&op->flush, s->n_handles);
 	if (rc)
@@ -68,7 +68,7 @@ static int add_ranges(struct brick_op *op)
 void brick_op_flush(struct brick_op *op)
 {
 	const struct kfb_flush *flush = &op->req.u.flush;
-	struct brick_server *server = op->session->server;
+	struct brick_server *server = brick_server_of(op->session);
 	enum kfb_status status = check_ranges(op);
 	int error;
 

@@ -23,7 +23,7 @@ static uint64_t free_slow(const struct brick_store_stats *stats)
 
 void brick_op_info(struct brick_op *op)
 {
-	const struct brick_server *server = op->session->server;
+	const struct brick_server *server = brick_server_of(op->session);
 	const struct brick_limits *limits = &server->config->limits;
 	struct kfb_info *info = &op->reply.u.info;
 	struct brick_durability promise;

@@ -53,7 +53,8 @@ static bool next_mapped(struct brick_server *server, uint64_t from,
 			struct brick_span *out, uint32_t *flags,
 			uint64_t *counter)
 {
-	return !brick_mappings_union(&server->mappings, from, out, flags);
+	return !brick_mappings_union(&server->sessions.mappings, from, out,
+				     flags);
 }
 
 /* Fills a page from one grant. Return: false when the page is full. */
@@ -72,7 +73,8 @@ static bool list_grant(struct brick_op *op, struct brick_span grant,
 			r->cursor = from << KFB_BLOCK_SHIFT;
 			return false;
 		}
-		if (!next(op->session->server, from, &span, &flags, &counter))
+		if (!next(brick_server_of(op->session), from, &span, &flags,
+			  &counter))
 			break;
 		r->change_counter = counter;
 		if (span.first >= grant.end)
@@ -115,7 +117,8 @@ static int copy_readable(struct brick_op *op)
 /* One extent per mapping, so that an id is enough of a cursor. */
 static void list_mine(struct brick_op *op)
 {
-	const struct brick_mappings *all = &op->session->server->mappings;
+	const struct brick_mappings *all =
+		&brick_server_of(op->session)->sessions.mappings;
 	struct kfb_list_reply *r = &op->reply.u.list;
 	size_t i = brick_mappings_from(all, op->req.u.list.cursor);
 
@@ -152,7 +155,7 @@ static void listed(struct brick_op *op)
 void brick_op_list(struct brick_op *op)
 {
 	const struct kfb_list *list = &op->req.u.list;
-	struct brick_server *server = op->session->server;
+	struct brick_server *server = brick_server_of(op->session);
 	struct brick_store_stats stats;
 
 	if (list->what != KFB_LIST_MINE &&
@@ -167,7 +170,8 @@ void brick_op_list(struct brick_op *op)
 	brick_store_stats(server->storage.store, &stats);
 	op->reply.u.list.change_counter = stats.change_counter;
 	if (list->what == KFB_LIST_ALLOCATED) {
-		brick_op_submit(op, &server->registrar, run_list, listed);
+		brick_op_submit(op, &server->sessions.registrar, run_list,
+				listed);
 		return;
 	}
 	if (list->what == KFB_LIST_MAPPED)

@@ -32,7 +32,8 @@ static void undo_registrations(struct brick_op *op)
 
 static uint64_t extent_max_blocks(const struct brick_op *op)
 {
-	uint64_t max = op->session->server->config->limits.map_extent_max_bytes;
+	uint64_t max = brick_server_of(op->session)
+			       ->config->limits.map_extent_max_bytes;
 
 	if (op->session->features & KFB_FEATURE_THIN &&
 	    max > KFB_MAP_EXTENT_THIN_MAX_BYTES)
@@ -44,7 +45,7 @@ static uint64_t extent_max_blocks(const struct brick_op *op)
 
 static int add_handle(struct brick_op *op, const struct brick_run *run)
 {
-	uint64_t max = op->session->server->config->limits.handles;
+	uint64_t max = brick_server_of(op->session)->config->limits.handles;
 	struct brick_handle *list;
 
 	/* registered() refuses it, too: this bounds what it costs until then. */
@@ -94,7 +95,7 @@ static bool is_grace(const struct brick_server *server)
 
 static int find_runs(struct brick_op *op)
 {
-	struct brick_store *store = op->session->server->storage.store;
+	struct brick_store *store = brick_server_of(op->session)->storage.store;
 	struct brick_span span = op->claim.span;
 	uint64_t max = extent_max_blocks(op);
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
@@ -117,7 +118,7 @@ static int find_runs(struct brick_op *op)
 		rc = add_handle(op, &run);
 		if (rc || !write || run.owner == op->session->client->owner)
 			continue;
-		if (run.owner && is_grace(op->session->server))
+		if (run.owner && is_grace(brick_server_of(op->session)))
 			return -EAGAIN;
 		rc = add_change(op, &run);
 	}
@@ -136,7 +137,7 @@ static int register_all(struct brick_op *op)
 
 		rc = brick_fabric_reg(
 			s->fabric, s->domain,
-			s->server->storage.media->base + h->offset,
+			brick_server_of(s)->storage.media->base + h->offset,
 			blocks << KFB_BLOCK_SHIFT, write, &h->region);
 	}
 	if (rc)
@@ -191,7 +192,8 @@ static void make_mapping(struct brick_op *op)
 		m->n = op->n_handles;
 		m->handles = op->handles;
 	}
-	if (!m || brick_mappings_add(&s->server->mappings, m)) {
+	if (!m ||
+	    brick_mappings_add(&brick_server_of(s)->sessions.mappings, m)) {
 		free(m);
 		undo_registrations(op);
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
@@ -218,8 +220,8 @@ static void registered(struct brick_op *op)
 	/* Nobody else can have got in between: the blocks are claimed. */
 	if (!op->error && op->n_changes)
 		op->error = -EAGAIN;
-	if (!op->error &&
-	    s->n_handles + op->n_handles > s->server->config->limits.handles) {
+	if (!op->error && s->n_handles + op->n_handles >
+				  brick_server_of(s)->config->limits.handles) {
 		undo_registrations(op);
 		op->error = -EDQUOT;
 	}
@@ -244,7 +246,7 @@ static void births_committed(struct brick_op *op)
 	for (size_t i = 0; !error && i < op->n_changes; i++)
 		error = op->changes[i].error;
 	op->n_changes = 0;
-	brick_failure_look(&op->session->server->storage);
+	brick_failure_look(&brick_server_of(op->session)->storage);
 	if (error) {
 		brick_op_finish_errno(op, error);
 		return;
@@ -254,8 +256,8 @@ static void births_committed(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	brick_op_submit(op, &op->session->server->registrar, run_find,
-			registered);
+	brick_op_submit(op, &brick_server_of(op->session)->sessions.registrar,
+			run_find, registered);
 }
 
 static bool is_unwanted(const struct brick_tier_job *job)
@@ -275,14 +277,15 @@ static void promoted(struct brick_tier_job *job)
 	else if (job->error)
 		brick_op_finish_errno(op, job->error);
 	else
-		brick_op_submit(op, &op->session->server->registrar, run_find,
-				found);
+		brick_op_submit(
+			op, &brick_server_of(op->session)->sessions.registrar,
+			run_find, found);
 }
 
 /* What has been moved when it gives up stays: the next MAP has less to do. */
 static void promote(struct brick_op *op)
 {
-	struct brick_server *server = op->session->server;
+	struct brick_server *server = brick_server_of(op->session);
 	uint64_t id;
 
 	free(op->changes);
@@ -332,19 +335,21 @@ static void claimed(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	if (s->n_mappings >= s->server->config->limits.mappings) {
+	if (s->n_mappings >= brick_server_of(s)->config->limits.mappings) {
 		brick_op_finish(op, KFB_ST_LIMIT);
 		return;
 	}
-	rc = brick_mappings_conflict(&s->server->mappings, op->claim.span,
-				     flags & KFB_MAP_SHARED);
-	if (!rc && brick_quarantine_blocks(s->server, op->claim.span, s))
+	rc = brick_mappings_conflict(&brick_server_of(s)->sessions.mappings,
+				     op->claim.span, flags & KFB_MAP_SHARED);
+	if (!rc && brick_quarantine_blocks(&brick_server_of(s)->sessions,
+					   op->claim.span, s))
 		rc = -EAGAIN;
 	if (rc) {
 		brick_op_finish_errno(op, rc);
 		return;
 	}
-	brick_op_submit(op, &s->server->registrar, run_find, found);
+	brick_op_submit(op, &brick_server_of(s)->sessions.registrar, run_find,
+			found);
 }
 
 static bool is_one_of(uint32_t flags, uint32_t a, uint32_t b)
@@ -360,7 +365,8 @@ static void resume_mapping(struct brick_op *op, uint64_t id, uint64_t cursor)
 	size_t from = 0;
 	int rc;
 
-	rc = brick_mappings_find(&op->session->server->mappings, id, &m);
+	rc = brick_mappings_find(
+		&brick_server_of(op->session)->sessions.mappings, id, &m);
 	if (!rc && m->session != op->session)
 		rc = -ENOENT;
 	if (rc) {
@@ -397,7 +403,8 @@ void brick_op_map(struct brick_op *op)
 	}
 	span = brick_span_of(map->range.va, map->range.n_blocks);
 	if (map->flags & KFB_MAP_NOWAIT &&
-	    brick_claims_would_wait(&op->session->server->claims, span)) {
+	    brick_claims_would_wait(&brick_server_of(op->session)->claims,
+				    span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}

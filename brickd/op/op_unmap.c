@@ -37,13 +37,13 @@ static void flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
-	brick_failure_look(&op->session->server->storage);
+	brick_failure_look(&brick_server_of(op->session)->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
 
 static void closed(struct brick_op *op)
 {
-	struct brick_server *server = op->session->server;
+	struct brick_server *server = brick_server_of(op->session);
 
 	brick_tier_rest(server, op->handles, op->n_handles);
 	/* op->error says here that the mapping was for writing. */
@@ -86,21 +86,22 @@ uint64_t brick_unmaps_next_ms(const struct brick_server *server)
 static void revoked(struct brick_op *op)
 {
 	if (op->is_revoking)
-		TAILQ_REMOVE(&op->session->server->revoking, op, revoke_link);
+		TAILQ_REMOVE(&brick_server_of(op->session)->revoking, op,
+			     revoke_link);
 	op->is_revoking = false;
 	closed(op);
 }
 
 static void revoke(struct brick_op *op, struct brick_session *owner)
 {
-	struct brick_server *server = owner->server;
+	struct brick_server *server = brick_server_of(owner);
 
 	op->owner = owner;
 	owner->n_ops++;
 	op->revoke_ms = brick_now_ms() + REVOKE_MS;
 	op->is_revoking = true;
 	TAILQ_INSERT_TAIL(&server->revoking, op, revoke_link);
-	brick_op_submit(op, &server->registrar, run_close, revoked);
+	brick_op_submit(op, &server->sessions.registrar, run_close, revoked);
 }
 
 /* The mapping may be another session's of the same client. */
@@ -110,7 +111,7 @@ static int find_mapping(struct brick_op *op, struct brick_mapping **out)
 	struct brick_mapping *m;
 	int rc;
 
-	rc = brick_mappings_find(&s->server->mappings,
+	rc = brick_mappings_find(&brick_server_of(s)->sessions.mappings,
 				 op->req.u.unmap.mapping_id, &m);
 	if (rc)
 		return rc;
@@ -147,8 +148,8 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 	}
 	op->n_handles = n;
 	op->error = write;
-	brick_mappings_take_handles(&owner->server->mappings, m, first, n,
-				    op->handles);
+	brick_mappings_take_handles(&brick_server_of(owner)->sessions.mappings,
+				    m, first, n, op->handles);
 	owner->n_handles -= n;
 	if (!m->n) {
 		TAILQ_REMOVE(&owner->mappings, m, session_link);

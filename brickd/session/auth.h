@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-struct brick_conn;
 struct brick_session;
+struct kfb_hmac;
 
-/* No authentication: whoever connects is served. */
-void brick_auth_none(struct brick_conn *conn);
+/* With libsodium's SHA-256. */
+extern const struct kfb_hmac brick_hmac;
 
 /**
  * brick_auth_join_is_proven - does the HELLO of a join know the session's key?

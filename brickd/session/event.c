@@ -5,19 +5,21 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/server.h"
-#include "brickd/session/session.h"
+#include "brickd/base/stop.h"
+#include "brickd/net/conn.h"
+#include "brickd/session/give_back.h"
+#include "brickd/session/losses.h"
 
 static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 {
 	uint64_t now_ms = brick_now_ms(), left_ms;
 
 	if (kind == KFB_EVENT_LEASE)
-		left_ms = brick_lease_left_ms(&s->server->leases, &s->lease,
-					      now_ms);
+		left_ms =
+			brick_lease_left_ms(&s->all->leases, &s->lease, now_ms);
 	else if (kind == KFB_EVENT_SHUTDOWN &&
-		 s->server->stop.deadline_ms > now_ms)
-		left_ms = s->server->stop.deadline_ms - now_ms;
+		 s->all->stop->deadline_ms > now_ms)
+		left_ms = s->all->stop->deadline_ms - now_ms;
 	else
 		left_ms = 0;
 	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;

@@ -14,29 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/tier/give_back.h"
-#include "brickd/session/losses.h"
-#include "proto/kfb_codec.h"
-
-struct brick_session;
-
-/*
- * struct brick_events - of one session
- * @seq: number of the last one
- * @acked: number of the newest one that was acknowledged
- * @holds: by KFB_EVENT_*: is to be told
- * @sent: by KFB_EVENT_*: with this number; 0: not yet
- * @losses: what MEDIA_ERROR is about
- * @give_back: what GIVE_BACK is about
- */
-struct brick_events {
-	uint32_t seq;
-	uint32_t acked;
-	bool holds[KFB_EVENT_LAST + 1];
-	uint32_t sent[KFB_EVENT_LAST + 1];
-	struct brick_losses losses;
-	struct brick_give_back give_back;
-};
+#include "brickd/session/state.h"
 
 /**
  * brick_event_raise - something is to be told

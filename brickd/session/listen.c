@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "brickd/net/devices.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/net/net.h"
 #include "brickd/session/session.h"
 #include "proto/kfb_err.h"
 
@@ -50,14 +52,14 @@ static bool same_host(const struct sockaddr_storage *a, const void *addr,
 		       sizeof(struct in6_addr));
 }
 
-static bool limits_reached(const struct brick_server *server,
+static bool limits_reached(const struct brick_sessions *all,
 			   const struct fi_info *info)
 {
-	const struct brick_limits *limits = &server->config->limits;
+	const struct brick_limits *limits = &all->config->limits;
 	uint64_t unauthenticated = 0, from_here = 0;
 	const struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->net.conns, link)
+	TAILQ_FOREACH(c, &all->net->conns, link)
 	{
 		if (c->state == KFB_CONN_READY)
 			continue;
@@ -65,7 +67,7 @@ static bool limits_reached(const struct brick_server *server,
 		from_here += same_host(&c->peer, info->dest_addr,
 				       info->dest_addrlen);
 	}
-	return server->n_sessions >= limits->sessions ||
+	return all->n >= limits->sessions ||
 	       unauthenticated >= limits->unauthenticated ||
 	       from_here >= limits->unauthenticated_per_address;
 }
@@ -87,18 +89,18 @@ static void describe(struct request *r)
 
 static enum kfb_status judge(struct request *r, struct brick_session **joins)
 {
-	struct brick_server *server = r->fabric->listener;
+	struct brick_sessions *all = r->fabric->listener;
 	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
 
 	describe(r);
-	if (server->stop.is_stopping)
+	if (all->stop->is_stopping)
 		return KFB_ST_SHUTDOWN;
 	if (malformed)
 		return KFB_ST_MALFORMED;
 	if (kfb_version_choose(r->hello.version_min, r->hello.version_max) < 0)
 		return KFB_ST_VERSION;
 	if (!brick_device_is_tested(r->fabric, r->info)) {
-		brick_log_limited(&server->net.peer_lines, LOG_WARNING, r->who,
+		brick_log_limited(&all->net->peer_lines, LOG_WARNING, r->who,
 				  "%s has not passed the self-test: "
 				  "it had no address then; restart brickd",
 				  r->info->domain_attr->name);
@@ -107,14 +109,14 @@ static enum kfb_status judge(struct request *r, struct brick_session **joins)
 	if (r->hello.session_id)
 		return brick_session_judge_join(r->fabric, r->info, &r->hello,
 						r->raw, joins);
-	if (limits_reached(server, r->info))
+	if (limits_reached(all, r->info))
 		return KFB_ST_LIMIT;
 	return KFB_ST_OK;
 }
 
 static void reject(struct request *r, enum kfb_status status)
 {
-	struct brick_server *server = r->fabric->listener;
+	struct brick_sessions *all = r->fabric->listener;
 	struct kfb_reject reject = {
 		.status = (uint16_t)status,
 		.version_min = KFB_VERSION,
@@ -127,10 +129,10 @@ static void reject(struct request *r, enum kfb_status status)
 	uint8_t raw[KFB_REJECT_BYTES];
 	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
 
-	brick_log_limited(&server->net.peer_lines, LOG_NOTICE, r->who,
+	brick_log_limited(&all->net->peer_lines, LOG_NOTICE, r->who,
 			  "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
-	brick_count_refused(&server->counters, status);
+	brick_count_refused(all->counters, status);
 	if (n > 0)
 		fi_reject(r->fabric->pep, r->info->handle, raw, (size_t)n);
 }

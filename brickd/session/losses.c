@@ -3,8 +3,7 @@
 #include "brickd/session/losses.h"
 
 #include "brickd/session/event.h"
-#include "brickd/server.h"
-#include "brickd/session/session.h"
+#include "brickd/storage/storage.h"
 
 /* The next lost blocks that this client may read. */
 static bool find(const struct brick_session *s, struct brick_span *out)
@@ -20,7 +19,7 @@ static bool find(const struct brick_session *s, struct brick_span *out)
 			continue;
 		if (grant.first < l->next)
 			grant.first = l->next;
-		n = brick_store_lost(s->server->storage.store,
+		n = brick_store_lost(s->all->storage->store,
 				     grant.first << KFB_BLOCK_SHIFT, &va);
 		if (!n)
 			return false;
@@ -57,19 +56,19 @@ bool brick_losses_next(struct brick_session *s)
 void brick_losses_begin(struct brick_session *s)
 {
 	const struct brick_store_recovery *r =
-		brick_store_recovery(s->server->storage.store);
+		brick_store_recovery(s->all->storage->store);
 
 	s->events.losses.has_unnamed =
-		s->server->storage.medium_failed || r->records_bad;
+		s->all->storage->medium_failed || r->records_bad;
 	if (brick_losses_next(s))
 		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
 }
 
-void brick_losses_tell(struct brick_server *server)
+void brick_losses_tell(struct brick_sessions *all)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	{
 		if (s->state != KFB_SESSION_LIVE &&
 		    s->state != KFB_SESSION_DETACHED)

@@ -12,27 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/config/grants.h"
-
-struct brick_server;
-struct brick_session;
-
-/* So many ranges are named; when there are more, LIST has them all. */
-#define BRICK_LOSSES_MAX 64
-
-/*
- * struct brick_losses - of one session
- * @now: what is told; empty: what cannot be named
- * @next: blocks below it have been told
- * @n_told: ranges
- * @has_unnamed: there is something that cannot be named
- */
-struct brick_losses {
-	struct brick_span now;
-	uint64_t next;
-	uint32_t n_told;
-	bool has_unnamed;
-};
+#include "brickd/session/state.h"
 
 /* A session begins: hold an EVENT for its next request, if there is cause. */
 void brick_losses_begin(struct brick_session *session);
@@ -46,6 +26,6 @@ void brick_losses_begin(struct brick_session *session);
 bool brick_losses_next(struct brick_session *session);
 
 /* The medium has failed: nobody can say which blocks it concerns. */
-void brick_losses_tell(struct brick_server *server);
+void brick_losses_tell(struct brick_sessions *all);
 
 #endif

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/server.h"
 #include "brickd/storage/cleaner.h"
-#include "brickd/session/session.h"
+#include "brickd/storage/storage.h"
 
 /* Index of the first span that ends behind a block, or touches it. */
 static uint32_t find(const struct brick_quarantine *q, uint64_t block)
@@ -71,23 +70,23 @@ bool brick_quarantine_is_of(const struct brick_session *s,
 	return at < q->n && q->spans[at].first < span.end;
 }
 
-bool brick_quarantine_blocks(const struct brick_server *server,
+bool brick_quarantine_blocks(const struct brick_sessions *all,
 			     struct brick_span span,
 			     const struct brick_session *but)
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	if (s != but && brick_quarantine_is_of(s, span))
 		return true;
 	return false;
 }
 
-static struct brick_hold *find_hold(struct brick_server *server, uint64_t token)
+static struct brick_hold *find_hold(struct brick_sessions *all, uint64_t token)
 {
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
-		if (server->holds[i].token == token)
-			return &server->holds[i];
+		if (all->holds[i].token == token)
+			return &all->holds[i];
 	return NULL;
 }
 
@@ -100,13 +99,13 @@ static int add_holder(struct brick_hold *hold, uint64_t id)
 	return 0;
 }
 
-int brick_quarantine_token(struct brick_server *server, struct brick_span span,
+int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
 			   uint64_t *token)
 {
 	struct brick_hold hold = { 0 }, *place;
 	struct brick_session *s, *last = NULL;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	{
 		if (!brick_quarantine_is_of(s, span))
 			continue;
@@ -120,7 +119,7 @@ int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 		*token = last ? last->quarantine.id : 0;
 		return 0;
 	}
-	place = find_hold(server, 0);
+	place = find_hold(all, 0);
 	if (!place)
 		return -EAGAIN;
 	while (!hold.token)
@@ -130,37 +129,37 @@ int brick_quarantine_token(struct brick_server *server, struct brick_span span,
 	return 0;
 }
 
-static bool is_held(struct brick_server *server, uint64_t token)
+static bool is_held(struct brick_sessions *all, uint64_t token)
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	if (s->quarantine.id == token)
 		return true;
-	return find_hold(server, token);
+	return find_hold(all, token);
 }
 
-void brick_quarantine_settle(struct brick_server *server, uint64_t token,
+void brick_quarantine_settle(struct brick_sessions *all, uint64_t token,
 			     bool freed)
 {
 	struct brick_hold *hold;
 
 	if (!token)
 		return;
-	hold = find_hold(server, token);
+	hold = find_hold(all, token);
 	if (!freed && hold)
 		hold->token = 0;
-	else if (freed && !is_held(server, token))
-		brick_store_release(server->storage.store, token);
+	else if (freed && !is_held(all, token))
+		brick_store_release(all->storage->store, token);
 }
 
 /* Takes a session out of all holds; releases those it was the last of. */
-static bool leave_holds(struct brick_server *server, uint64_t id)
+static bool leave_holds(struct brick_sessions *all, uint64_t id)
 {
 	bool released = false;
 
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++) {
-		struct brick_hold *hold = &server->holds[i];
+		struct brick_hold *hold = &all->holds[i];
 
 		for (uint32_t j = 0; hold->token && j < hold->n; j++) {
 			if (hold->ids[j] != id)
@@ -170,7 +169,7 @@ static bool leave_holds(struct brick_server *server, uint64_t id)
 		}
 		if (!hold->token || hold->n)
 			continue;
-		brick_store_release(server->storage.store, hold->token);
+		brick_store_release(all->storage->store, hold->token);
 		hold->token = 0;
 		released = true;
 	}
@@ -207,24 +206,23 @@ static void forget(struct brick_quarantine *q, struct brick_span span)
 	}
 }
 
-void brick_quarantine_forget(struct brick_server *server,
-			     struct brick_span span)
+void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	forget(&s->quarantine, span);
 }
 
 void brick_quarantine_end(struct brick_session *s)
 {
 	struct brick_quarantine *q = &s->quarantine;
-	bool released = leave_holds(s->server, q->id);
+	bool released = leave_holds(s->all, q->id);
 
 	if (q->is_token)
-		brick_store_release(s->server->storage.store, q->id);
+		brick_store_release(s->all->storage->store, q->id);
 	if (q->is_token || released)
-		brick_cleaner_kick(&s->server->storage);
+		brick_cleaner_kick(s->all->storage);
 	free(q->spans);
 	memset(q, 0, sizeof(*q));
 }

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/base/counters.h"
+#include "brickd/net/net.h"
 #include "brickd/session/auth.h"
+#include "brickd/session/event.h"
+#include "brickd/session/losses.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/queue.h"
 #include "brickd/base/clock.h"
 #include "brickd/storage/commit.h"
-#include "brickd/op/op.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
+#include "proto/kfb_auth.h"
 #include "brickd/session/sessions.h"
 #include "brickd/base/util.h"
 
@@ -49,7 +55,7 @@ static int accept_peer(struct brick_conn *c, const struct kfb_hello *hello)
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id = s->id,
-		.instance_id = s->server->storage.instance_id,
+		.instance_id = s->all->storage->instance_id,
 	};
 	int len, rc = 0;
 
@@ -71,7 +77,7 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 
 	if (!c)
 		return NULL;
-	c->net = &s->server->net;
+	c->net = s->all->net;
 	c->domain = s->domain;
 	c->session = s;
 	c->queue = q;
@@ -81,7 +87,7 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 				   ? hello->credits
 				   : KFB_EVENTS_UNACKED_MAX;
 	brick_conn_set_deadline(
-		c, brick_now_ms() + s->server->config->limits.auth_timeout_ms);
+		c, brick_now_ms() + s->all->config->limits.auth_timeout_ms);
 	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
 		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
@@ -110,8 +116,8 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 	}
 	brick_queue_attach(q, c);
 	q->session->n_conns++;
-	brick_count(&c->session->server->counters.accepted);
-	brick_log_limited(&c->session->server->session_lines, LOG_DEBUG, c->who,
+	brick_count(&c->session->all->counters->accepted);
+	brick_log_limited(&c->session->all->lines, LOG_DEBUG, c->who,
 			  "accepted");
 	return 0;
 }
@@ -119,18 +125,18 @@ static int connect_queue(struct brick_queue *q, struct fi_info *info,
 static struct brick_session *session_new(struct brick_fabric *fabric,
 					 const struct kfb_hello *hello)
 {
-	struct brick_server *server = fabric->listener;
+	struct brick_sessions *all = fabric->listener;
 	struct brick_session *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->queues[0] =
-		brick_queue_new(s, 0, (uint16_t)server->config->limits.credits);
+		brick_queue_new(s, 0, (uint16_t)all->config->limits.credits);
 	if (!s->queues[0]) {
 		free(s);
 		return NULL;
 	}
-	s->server = server;
+	s->all = all;
 	s->fabric = fabric;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
@@ -147,10 +153,28 @@ static const char *device_of(const struct fi_info *info)
 		       : "";
 }
 
+/* No authentication: whoever connects is served. */
+static void admit_anybody(struct brick_conn *c)
+{
+	static const uint8_t zero[KFB_KEY_BYTES];
+	const struct kfb_transcript transcript = {
+		.hello = c->hello,
+		.accept = c->accept,
+		.name = "",
+	};
+	uint8_t key[KFB_KEY_BYTES];
+
+	_Static_assert(KFB_UUID_BYTES <= KFB_KEY_BYTES, "zero is a uuid too");
+	(void)kfb_auth_session_key(&brick_hmac, zero, &transcript, zero, 0,
+				   key);
+	brick_session_admit(c->session, &c->session->all->anonymous, key);
+	sodium_memzero(key, sizeof(key));
+}
+
 int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello)
 {
-	struct brick_server *server = fabric->listener;
+	struct brick_sessions *all = fabric->listener;
 	struct brick_session *s = session_new(fabric, hello);
 	int rc;
 
@@ -160,14 +184,14 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
 	if (rc)
 		goto free_session;
-	s->commits = brick_commit_enable(&server->storage, fabric, s->domain);
+	s->commits = brick_commit_enable(all->storage, fabric, s->domain);
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;
-	TAILQ_INSERT_TAIL(&server->sessions, s, link);
-	server->n_sessions++;
-	if (server->config->auth == BRICK_AUTH_NONE)
-		brick_auth_none(s->queues[0]->conn);
+	TAILQ_INSERT_TAIL(&all->list, s, link);
+	all->n++;
+	if (all->config->auth == BRICK_AUTH_NONE)
+		admit_anybody(s->queues[0]->conn);
 	return 0;
 
 close_domain:
@@ -204,7 +228,7 @@ void brick_session_admit(struct brick_session *s,
 	struct brick_conn *c = s->queues[0]->conn;
 
 	s->client = client;
-	brick_count(&s->server->counters.sessions_opened);
+	brick_count(&s->all->counters->sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
 	describe(s);
 	describe_conn(c);
@@ -214,7 +238,7 @@ void brick_session_admit(struct brick_session *s,
 		ready(c);
 	/* Its first message is the reply to AUTH. */
 	brick_losses_begin(s);
-	brick_log_limited(&s->server->session_lines, LOG_INFO, c->who, "%s",
+	brick_log_limited(&s->all->lines, LOG_INFO, c->who, "%s",
 			  *client->name ? "authenticated"
 					: "served without authentication");
 }
@@ -223,7 +247,7 @@ void brick_session_renew(struct brick_session *s)
 {
 	if (s->state != KFB_SESSION_LIVE)
 		return;
-	brick_lease_renew(&s->server->leases, &s->lease, brick_now_ms());
+	brick_lease_renew(&s->all->leases, &s->lease, brick_now_ms());
 	brick_event_drop(s, KFB_EVENT_LEASE);
 }
 
@@ -243,8 +267,7 @@ static void drop_conn(struct brick_conn *c)
 {
 	struct brick_session *s = c->session;
 
-	brick_log_limited(&s->server->session_lines, LOG_DEBUG, c->who,
-			  "closed");
+	brick_log_limited(&s->all->lines, LOG_DEBUG, c->who, "closed");
 	c->queue->conn = NULL;
 	s->n_conns--;
 	brick_conn_close(c);
@@ -256,7 +279,7 @@ static void drop_conn(struct brick_conn *c)
 static bool can_wait(const struct brick_session *s)
 {
 	return s->state == KFB_SESSION_LIVE && s->is_used &&
-	       s->lease.is_running && !s->server->stop.is_stopping;
+	       s->lease.is_running && !s->all->stop->is_stopping;
 }
 
 /* Its last connection is closed. */
@@ -264,12 +287,12 @@ static void detach(struct brick_session *s)
 {
 	if (can_wait(s)) {
 		brick_session_move(s, KFB_SESSION_DETACHED);
-		brick_log_limited(&s->server->session_lines, LOG_INFO, s->who,
+		brick_log_limited(&s->all->lines, LOG_INFO, s->who,
 				  "lost its last connection, to %s", s->peer);
 		return;
 	}
 	brick_session_fence(s, "its connection is gone");
-	brick_ops_cancel(s);
+	s->all->ops->cancel(s);
 	brick_session_progress(s);
 }
 
@@ -300,7 +323,7 @@ enum kfb_status brick_session_judge_join(struct brick_fabric *f,
 	    kfb_join_counter_check(s->join_counter, hello->join_counter))
 		return KFB_ST_KEY_REJECTED;
 	s->join_counter = hello->join_counter;
-	if (hello->queue >= s->server->config->limits.queues)
+	if (hello->queue >= s->all->config->limits.queues)
 		return KFB_ST_LIMIT;
 	*out = s;
 	return KFB_ST_OK;
@@ -313,9 +336,8 @@ int brick_session_join(struct brick_session *s, struct fi_info *info,
 	int rc;
 
 	if (!q)
-		q = brick_queue_new(
-			s, hello->queue,
-			(uint16_t)s->server->config->limits.credits);
+		q = brick_queue_new(s, hello->queue,
+				    (uint16_t)s->all->config->limits.credits);
 	if (!q)
 		return -ENOMEM;
 	s->queues[hello->queue] = q;
@@ -330,8 +352,7 @@ int brick_session_join(struct brick_session *s, struct fi_info *info,
 	if (s->state == KFB_SESSION_DETACHED)
 		brick_session_move(s, KFB_SESSION_LIVE);
 	brick_session_renew(s);
-	brick_count(&s->server->counters.sessions_joined);
-	brick_log_limited(&s->server->session_lines, LOG_INFO, q->conn->who,
-			  "joined");
+	brick_count(&s->all->counters->sessions_joined);
+	brick_log_limited(&s->all->lines, LOG_INFO, q->conn->who, "joined");
 	return 0;
 }

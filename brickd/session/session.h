@@ -20,81 +20,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
-#include "brickd/config/config.h"
 #include "brickd/net/conn.h"
-#include "brickd/session/event.h"
-#include "brickd/storage/flush.h"
-#include "brickd/session/lease.h"
-#include "brickd/mapping/mapping.h"
-#include "brickd/session/quarantine.h"
-#include "brickd/session/queue.h"
-#include "brickd/base/work.h"
-#include "proto/kfb_session.h"
-
-#define BRICK_SESSION_WHO_BYTES 80
-#define BRICK_DEVICE_BYTES	64
-
-/*
- * struct brick_session - one client's session
- * @device: whose domain it is, as libfabric calls it
- * @commits: writes may ask to be durable when they are acknowledged
- * @state: changed by brick_session_move() only
- * @client: who it is, NULL before AUTH
- * @who: id and client, for the log
- * @peer: where its newest connection came from
- * @key: proves joins
- * @join_counter: of the newest join
- * @lease: runs while it is LIVE or DETACHED
- * @is_used: it has sent a request: there may be something to come back for
- * @is_told: a SHUTDOWN was sent
- * @events: what it is to be told
- * @n_conns: connections
- * @queues: by index, NULL where there was no connection yet
- * @n_ops: requests in flight
- * @n_pending: of these, waiting for their blocks
- * @n_handles: registrations
- * @counts: requests so far, by op
- * @n_failed: of these, answered with another status than OK
- * @quarantine: blocks that late writes of this session may still reach
- * @is_torn_down: @teardown or @flush is under way
- * @teardown: closes the registrations
- * @flush: then makes durable what was written
- */
-struct brick_session {
-	TAILQ_ENTRY(brick_session) link;
-	struct brick_server *server;
-	struct brick_fabric *fabric;
-	struct fid_domain *domain;
-	char device[BRICK_DEVICE_BYTES];
-	bool commits;
-	uint64_t id;
-	uint32_t features;
-	enum kfb_session_state state;
-	const struct brick_client *client;
-	char who[BRICK_SESSION_WHO_BYTES];
-	char peer[BRICK_PEER_BYTES];
-	uint8_t key[KFB_KEY_BYTES];
-	uint32_t join_counter;
-	struct brick_lease lease;
-	bool is_used;
-	bool is_told;
-	struct brick_events events;
-	uint32_t n_conns;
-	struct brick_queue *queues[BRICK_QUEUES_MAX];
-	uint32_t n_ops;
-	uint32_t n_pending;
-	uint64_t n_mappings;
-	uint64_t n_handles;
-	uint64_t counts[KFB_OP_LAST + 1];
-	uint64_t n_failed;
-	struct brick_mapping_list mappings;
-	struct brick_quarantine quarantine;
-	bool is_torn_down;
-	struct brick_work teardown;
-	struct brick_flush flush;
-};
+#include "brickd/session/state.h"
 
 /* ---- session.c ---- */
 
@@ -193,12 +121,5 @@ void brick_session_evict(struct brick_session *session, const char *why);
  * has finished.
  */
 void brick_session_progress(struct brick_session *session);
-
-/* Is it to have nothing any more? */
-static inline bool brick_session_is_ending(const struct brick_session *session)
-{
-	return session->state == KFB_SESSION_FENCING ||
-	       session->state == KFB_SESSION_ENDED;
-}
 
 #endif

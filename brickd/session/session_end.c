@@ -8,9 +8,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "brickd/base/counters.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/storage/failure.h"
-#include "brickd/op/op.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
 #include "brickd/session/session.h"
 #include "brickd/base/util.h"
 
@@ -20,15 +21,14 @@ void brick_session_fence(struct brick_session *s, const char *why)
 
 	if (brick_session_is_ending(s))
 		return;
-	brick_log_limited(&s->server->session_lines,
-			  was_open ? LOG_INFO : LOG_DEBUG, s->who, "ends: %s",
-			  why);
-	brick_lease_stop(&s->server->leases, &s->lease);
+	brick_log_limited(&s->all->lines, was_open ? LOG_INFO : LOG_DEBUG,
+			  s->who, "ends: %s", why);
+	brick_lease_stop(&s->all->leases, &s->lease);
 	brick_session_move(s,
 			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
 	brick_session_disconnect(s, LOG_DEBUG, why);
 	if (!s->n_conns)
-		brick_ops_cancel(s);
+		s->all->ops->cancel(s);
 	brick_session_progress(s);
 }
 
@@ -73,10 +73,10 @@ static void forget_mappings(struct brick_session *s)
 	struct brick_mapping *m;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	brick_tier_rest(s->server, m->handles, m->n);
+	s->all->ops->rest(s->all, m->handles, m->n);
 	while ((m = TAILQ_FIRST(&s->mappings))) {
 		TAILQ_REMOVE(&s->mappings, m, session_link);
-		brick_mappings_del(&s->server->mappings, m);
+		brick_mappings_del(&s->all->mappings, m);
 		free(m->handles);
 		free(m);
 	}
@@ -84,17 +84,17 @@ static void forget_mappings(struct brick_session *s)
 
 static void finish(struct brick_session *s)
 {
-	struct brick_server *server = s->server;
+	struct brick_sessions *all = s->all;
 
 	forget_mappings(s);
 	brick_quarantine_end(s);
 	if (s->client)
-		brick_count(&server->counters.sessions_fenced);
+		brick_count(&all->counters->sessions_fenced);
 	if (s->state == KFB_SESSION_FENCING)
 		brick_session_move(s, KFB_SESSION_ENDED);
-	brick_log_limited(&server->session_lines, LOG_DEBUG, s->who, "ended");
-	TAILQ_REMOVE(&server->sessions, s, link);
-	server->n_sessions--;
+	brick_log_limited(&all->lines, LOG_DEBUG, s->who, "ended");
+	TAILQ_REMOVE(&all->list, s, link);
+	all->n--;
 	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
 		free(s->queues[i]);
 	sodium_memzero(s->key, sizeof(s->key));
@@ -106,7 +106,7 @@ static void flushed(struct brick_flush *flush)
 	struct brick_session *s =
 		brick_container_of(flush, struct brick_session, flush);
 
-	brick_failure_look(&s->server->storage);
+	brick_failure_look(s->all->storage);
 	finish(s);
 }
 
@@ -131,20 +131,20 @@ static void revoked(struct brick_work *work)
 	const struct brick_mapping *m;
 	size_t n = count_handles(s);
 
-	if (!n || !brick_flush_is_needed(&s->server->storage)) {
+	if (!n || !brick_flush_is_needed(s->all->storage)) {
 		finish(s);
 		return;
 	}
 	s->flush.done = flushed;
 	if (brick_flush_alloc(&s->flush, n)) {
-		s->server->storage.has_unflushed = true;
+		s->all->storage->has_unflushed = true;
 		finish(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	if (m->flags & KFB_MAP_RW)
 		brick_flush_add_handles(&s->flush, m->handles, m->n);
-	brick_flush_submit(&s->server->storage, &s->flush);
+	brick_flush_submit(s->all->storage, &s->flush);
 }
 
 void brick_session_progress(struct brick_session *s)
@@ -155,5 +155,5 @@ void brick_session_progress(struct brick_session *s)
 	s->is_torn_down = true;
 	s->teardown.run = revoke_all;
 	s->teardown.done = revoked;
-	brick_worker_submit(&s->server->registrar, &s->teardown);
+	brick_worker_submit(&s->all->registrar, &s->teardown);
 }

@@ -5,34 +5,37 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/op/op.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/net/net.h"
+#include "brickd/session/event.h"
+#include "brickd/session/session.h"
 #include "brickd/base/util.h"
 
-struct brick_session *brick_sessions_find(struct brick_server *server,
+struct brick_session *brick_sessions_find(struct brick_sessions *all,
 					  uint64_t id)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	if (s->id == id)
 		return s;
 	return NULL;
 }
 
-struct brick_session *brick_sessions_next(struct brick_server *server,
+struct brick_session *brick_sessions_next(struct brick_sessions *all,
 					  struct brick_session *s)
 {
-	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&server->sessions);
+	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&all->list);
 }
 
-uint64_t brick_sessions_of(const struct brick_server *server,
+uint64_t brick_sessions_of(const struct brick_sessions *all,
 			   const struct brick_client *client)
 {
 	const struct brick_session *s;
 	uint64_t n = 0;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	n += s->client == client && !brick_session_is_ending(s);
 	return n;
 }
@@ -44,8 +47,8 @@ void brick_session_report(const struct brick_session *s,
 	out->client = s->client ? s->client->name : "";
 	out->peer = s->peer;
 	out->state = s->state;
-	out->lease_left_ms = brick_lease_left_ms(&s->server->leases, &s->lease,
-						 brick_now_ms());
+	out->lease_left_ms =
+		brick_lease_left_ms(&s->all->leases, &s->lease, brick_now_ms());
 	out->n_queues = s->n_conns;
 	out->n_mappings = s->n_mappings;
 	out->n_handles = s->n_handles;
@@ -70,18 +73,18 @@ static void lease_over(struct brick_session *s)
 	}
 	if (!s->lease.is_old)
 		return;
-	brick_count(&s->server->counters.leases_expired);
+	brick_count(&s->all->counters->leases_expired);
 	brick_session_fence(s, "its lease is over");
 }
 
-static void leases_due(struct brick_server *server)
+void brick_sessions_due(struct brick_sessions *all)
 {
 	/* Read when the loop woke up: what is due then is due. */
-	uint64_t now_ms = server->loop.now_ms;
+	uint64_t now_ms = all->net->loop->now_ms;
 	struct brick_lease *lease;
 
 	for (;;) {
-		switch (brick_leases_due(&server->leases, now_ms, &lease)) {
+		switch (brick_leases_due(&all->leases, now_ms, &lease)) {
 		case BRICK_LEASE_NONE_DUE:
 			return;
 		case BRICK_LEASE_OLD:
@@ -98,25 +101,16 @@ static void leases_due(struct brick_server *server)
 	}
 }
 
-void brick_sessions_due(struct brick_server *server)
+uint64_t brick_sessions_next_ms(const struct brick_sessions *all)
 {
-	leases_due(server);
-	brick_unmaps_due(server);
+	return brick_leases_next_ms(&all->leases);
 }
 
-uint64_t brick_sessions_next_ms(const struct brick_server *server)
-{
-	uint64_t lease_ms = brick_leases_next_ms(&server->leases);
-	uint64_t unmap_ms = brick_unmaps_next_ms(server);
-
-	return lease_ms < unmap_ms ? lease_ms : unmap_ms;
-}
-
-void brick_sessions_stop(struct brick_server *server)
+void brick_sessions_stop(struct brick_sessions *all)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &all->list, link)
 	{
 		if (s->state == KFB_SESSION_DETACHED)
 			brick_session_fence(s, "the brick is stopping");

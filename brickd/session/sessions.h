@@ -9,35 +9,32 @@
 
 #include <stdint.h>
 
-#include "brickd/net/conn.h"
-#include "brickd/session/session.h"
-
-struct brick_server;
+#include "brickd/session/state.h"
 
 /**
  * brick_sessions_find - the session with an id
- * @server: the server
+ * @all: all sessions
  * @id: from a peer or an administrator
  *
  * Return: the session, in whatever state, or NULL.
  */
-struct brick_session *brick_sessions_find(struct brick_server *server,
+struct brick_session *brick_sessions_find(struct brick_sessions *all,
 					  uint64_t id);
 
 /**
  * brick_sessions_next - go through all sessions
- * @server: the server
+ * @all: all sessions
  * @session: the one before, NULL at first
  *
  * Nothing may end between two calls: do not go back to the loop.
  *
  * Return: the next session, in whatever state, or NULL.
  */
-struct brick_session *brick_sessions_next(struct brick_server *server,
+struct brick_session *brick_sessions_next(struct brick_sessions *all,
 					  struct brick_session *session);
 
 /* Sessions of a client that are not about to end. */
-uint64_t brick_sessions_of(const struct brick_server *server,
+uint64_t brick_sessions_of(const struct brick_sessions *all,
 			   const struct brick_client *client);
 
 /*
@@ -74,13 +71,13 @@ struct brick_session_report {
 void brick_session_report(const struct brick_session *session,
 			  struct brick_session_report *out);
 
-/* Ends leases that are over and connections that do not let go of a key. */
-void brick_sessions_due(struct brick_server *server);
+/* Ends leases that are over. */
+void brick_sessions_due(struct brick_sessions *all);
 
 /* When brick_sessions_due() has something next; KFB_TIME_NEVER: nothing. */
-uint64_t brick_sessions_next_ms(const struct brick_server *server);
+uint64_t brick_sessions_next_ms(const struct brick_sessions *all);
 
 /* The server stops: clients are told; who is not connected is not waited for. */
-void brick_sessions_stop(struct brick_server *server);
+void brick_sessions_stop(struct brick_sessions *all);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/tier/give_back.h"
+#include "brickd/tier/tier_ask.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/server.h"
 #include "brickd/base/util.h"

@@ -31,11 +31,11 @@ static enum verdict judge(const struct brick_server *server, uint64_t va,
 
 	if (to_slow && brick_tier_is_pinned(&server->tier, span.first))
 		return KEPT;
-	if (brick_mappings_conflict(&server->mappings, span, false))
+	if (brick_mappings_conflict(&server->sessions.mappings, span, false))
 		return KEPT;
 	if (brick_claims_would_wait(&server->claims, span))
 		return BUSY;
-	if (to_slow && brick_quarantine_blocks(server, span, NULL))
+	if (to_slow && brick_quarantine_blocks(&server->sessions, span, NULL))
 		return QUARANTINED;
 	return MOVABLE;
 }
@@ -52,7 +52,7 @@ static void end_quarantine(struct brick_server *server, uint64_t va)
 	struct brick_span span = brick_span_of(va, 1);
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &server->sessions.list, link)
 	{
 		if (!brick_quarantine_is_of(s, span) ||
 		    !(s->features & KFB_FEATURE_RESUME) || !s->lease.is_running)

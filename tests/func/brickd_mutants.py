@@ -16,11 +16,11 @@ BRICKD_MUTANTS = {
         "proofs", "session.c", "if (hello->session_id)\n\t\trc = brick_auth_prove_join",
         "if (0)\n\t\trc = brick_auth_prove_join", PLAIN + "sessions:Joins", folder=SESSION),
     "former-session-lives-on": Mutant(
-        "proofs", "auth.c", "\tend_former(op, client);\n", "\t(void)end_former;\n",
-        PLAIN + "sessions:Joins", folder=SESSION),
+        "proofs", "op_auth.c", "\tend_former(op, client);\n", "\t(void)end_former;\n",
+        PLAIN + "sessions:Joins", folder=OP),
     "former-session-of-anybody": Mutant(
-        "proofs", "auth.c", "former != op->session && former->client == client",
-        "former != op->session", PLAIN + "sessions:Joins", folder=SESSION),
+        "proofs", "op_auth.c", "former != op->session && former->client == client",
+        "former != op->session", PLAIN + "sessions:Joins", folder=OP),
     "map-not-looked-at-again": Mutant(
         "grants", "op_map.c", "op->error ? KFB_ST_OK : brick_op_recheck(op)",
         "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/server.h"
+#include "brickd/session/event.h"
+#include "brickd/tier/tier_ask.h"
 #include "event_rig.h"
 
 #define BLOCK	 KFB_BLOCK_BYTES
@@ -21,17 +24,21 @@ static struct event_rig rigs[SESSIONS];
 static int begin(void **state)
 {
 	memset(&server, 0, sizeof(server));
+	server.sessions.config = &config;
+	server.sessions.counters = &server.counters;
+	server.sessions.stop = &server.stop;
 	memset(&config, 0, sizeof(config));
 	config.limits.promote_wait_ms = 60000;
 	server.config = &config;
-	TAILQ_INIT(&server.sessions);
-	brick_leases_init(&server.leases, 1000);
-	brick_mappings_init(&server.mappings, 1);
+	TAILQ_INIT(&server.sessions.list);
+	brick_leases_init(&server.sessions.leases, 1000);
+	brick_mappings_init(&server.sessions.mappings, 1,
+			    brick_session_is_ending);
 	for (size_t i = 0; i < SESSIONS; i++) {
-		if (rig_begin(&rigs[i], &server))
+		if (rig_begin(&rigs[i], &server.sessions))
 			return -1;
 		rigs[i].s.features = KFB_FEATURE_EVENT;
-		TAILQ_INSERT_TAIL(&server.sessions, &rigs[i].s, link);
+		TAILQ_INSERT_TAIL(&server.sessions.list, &rigs[i].s, link);
 	}
 	return 0;
 }
@@ -40,18 +47,18 @@ static void unmap(struct brick_mapping *m)
 {
 	TAILQ_REMOVE(&m->session->mappings, m, session_link);
 	m->session->n_handles--;
-	brick_mappings_del(&server.mappings, m);
+	brick_mappings_del(&server.sessions.mappings, m);
 	free(m->handles);
 	free(m);
 }
 
 static int end(void **state)
 {
-	while (server.mappings.n)
-		unmap(server.mappings.by_id[0]);
+	while (server.sessions.mappings.n)
+		unmap(server.sessions.mappings.by_id[0]);
 	for (size_t i = 0; i < SESSIONS; i++)
 		rig_end(&rigs[i]);
-	brick_mappings_fini(&server.mappings);
+	brick_mappings_fini(&server.sessions.mappings);
 	return 0;
 }
 
@@ -65,7 +72,7 @@ static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
 	m->handles = calloc(1, sizeof(*m->handles));
 	assert_non_null(m->handles);
 	m->handles[0].span = (struct brick_span){ first, first + n };
-	assert_int_equal(brick_mappings_add(&server.mappings, m), 0);
+	assert_int_equal(brick_mappings_add(&server.sessions.mappings, m), 0);
 	TAILQ_INSERT_TAIL(&m->session->mappings, m, session_link);
 	m->session->n_handles++;
 	return m;
@@ -194,7 +201,7 @@ static void one_that_ends_is_waited_for(void **state)
 	assert_true(ask(1));
 	asked(0, 0, NULL);
 	rigs[1].s.state = KFB_SESSION_FENCING;
-	unmap(server.mappings.by_id[0]);
+	unmap(server.sessions.mappings.by_id[0]);
 	assert_false(ask(1));
 }
 

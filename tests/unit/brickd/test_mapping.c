@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "brickd/mapping/mapping.h"
-#include "brickd/session/session.h"
+#include "brickd/session/state.h"
 #include "proto/kfb_wire.h"
 
 #define INSTANCE  0x1234567ULL
@@ -24,7 +24,7 @@ static struct brick_session ending = { .state = KFB_SESSION_FENCING };
 
 static int begin(void **state)
 {
-	brick_mappings_init(&all, INSTANCE);
+	brick_mappings_init(&all, INSTANCE, brick_session_is_ending);
 	return 0;
 }
 

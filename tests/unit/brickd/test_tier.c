@@ -139,7 +139,7 @@ static int begin(void **state)
 	config.limits.tier_rate_bytes = RATE;
 	server.config = &config;
 	server.storage.store_thread.ctx = &server.storage;
-	TAILQ_INIT(&server.sessions);
+	TAILQ_INIT(&server.sessions.list);
 	brick_claims_init(&server.claims);
 	slow = slow_fake_new(SLOW);
 	format.slow = &slow->slow;

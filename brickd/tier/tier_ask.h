@@ -10,29 +10,14 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_TIER_GIVE_BACK_H
-#define BRICKD_TIER_GIVE_BACK_H
+#ifndef BRICKD_TIER_TIER_ASK_H
+#define BRICKD_TIER_TIER_ASK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/kfb_codec.h"
-
 struct brick_server;
 struct brick_session;
-
-/* Nobody is asked again sooner, unless what was asked for has been given. */
-#define BRICK_GIVE_BACK_MIN_MS 1000
-
-/*
- * struct brick_give_back - what one session is asked for, while the EVENT holds
- * @mapping_id: this mapping
- * @until_ms: then nobody waits for it any more
- */
-struct brick_give_back {
-	uint64_t mapping_id;
-	uint64_t until_ms;
-};
 
 /**
  * brick_give_back_ask - have clients asked for mappings
@@ -46,15 +31,5 @@ struct brick_give_back {
  */
 bool brick_give_back_ask(struct brick_server *server, uint64_t n_blocks,
 			 struct brick_session *waits);
-
-/**
- * brick_give_back_name - fill the EVENT
- * @session: whose it is
- * @event: its range, mapping and deadline are set
- *
- * Return: false: the mapping is gone, or nobody waits for it any more.
- */
-bool brick_give_back_name(const struct brick_session *session,
-			  struct kfb_event *event);
 
 #endif

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Whom to ask for mappings, and for which. */
-#include "brickd/tier/give_back.h"
+#include "brickd/tier/tier_ask.h"
 
 #include <syslog.h>
 
 #include "brickd/base/clock.h"
 #include "brickd/session/event.h"
 #include "brickd/server.h"
+#include "brickd/session/give_back.h"
 #include "brickd/session/session.h"
-
-/* What a session is asked for and has not given back; NULL: nothing. */
-static struct brick_mapping *asked_for(const struct brick_session *s,
-				       uint64_t now_ms)
-{
-	const struct brick_give_back *g = &s->events.give_back;
-	struct brick_mapping *m;
-
-	if (!s->events.holds[KFB_EVENT_GIVE_BACK] || now_ms >= g->until_ms ||
-	    brick_mappings_find(&s->server->mappings, g->mapping_id, &m))
-		return NULL;
-	return m;
-}
 
 static uint64_t blocks_of(const struct brick_mapping *m)
 {
@@ -46,7 +34,7 @@ static struct brick_mapping *choose(const struct brick_session *s)
 	struct brick_mapping *m;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (is_of_use(s->server, m))
+	if (is_of_use(brick_server_of(s), m))
 		return m;
 	return NULL;
 }
@@ -55,7 +43,8 @@ static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
 {
 	return (s->state == KFB_SESSION_LIVE ||
 		s->state == KFB_SESSION_DETACHED) &&
-	       s->features & KFB_FEATURE_EVENT && !asked_for(s, now_ms);
+	       s->features & KFB_FEATURE_EVENT &&
+	       !brick_give_back_asked(s, now_ms);
 }
 
 static uint64_t hold_ms(const struct brick_server *server)
@@ -78,11 +67,12 @@ static uint64_t ask(struct brick_session *s, uint64_t now_ms)
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
 	brick_event_drop(s, KFB_EVENT_GIVE_BACK);
 	s->events.give_back.mapping_id = m->id;
-	s->events.give_back.until_ms = now_ms + hold_ms(s->server);
+	s->events.give_back.until_ms = now_ms + hold_ms(brick_server_of(s));
 	brick_event_raise(s, KFB_EVENT_GIVE_BACK);
-	brick_count(&s->server->counters.tier_give_backs);
+	brick_count(&brick_server_of(s)->counters.tier_give_backs);
 	n = blocks_of(m);
-	brick_log_limited(&s->server->storage.slow_lines, LOG_INFO, s->who,
+	brick_log_limited(&brick_server_of(s)->storage.slow_lines, LOG_INFO,
+			  s->who,
 			  "asked to give back %llu blocks at 0x%llx: memory "
 			  "is short",
 			  (unsigned long long)n,
@@ -98,9 +88,10 @@ static uint64_t outstanding(struct brick_server *server,
 	struct brick_session *s;
 	uint64_t n = 0;
 
-	TAILQ_FOREACH(s, &server->sessions, link)
+	TAILQ_FOREACH(s, &server->sessions.list, link)
 	{
-		const struct brick_mapping *m = asked_for(s, now_ms);
+		const struct brick_mapping *m =
+			brick_give_back_asked(s, now_ms);
 
 		if (brick_session_is_ending(s))
 			n += s->n_handles;
@@ -117,40 +108,21 @@ bool brick_give_back_ask(struct brick_server *server, uint64_t n_blocks,
 	uint64_t n = outstanding(server, waits, now_ms);
 	struct brick_session *s, *next;
 	struct brick_session *last =
-		TAILQ_LAST(&server->sessions, brick_session_list);
+		TAILQ_LAST(&server->sessions.list, brick_session_list);
 
 	/* Who is asked goes to the end, so that all have their turn. */
-	for (s = TAILQ_FIRST(&server->sessions); s && n < n_blocks; s = next) {
+	for (s = TAILQ_FIRST(&server->sessions.list); s && n < n_blocks;
+	     s = next) {
 		uint64_t more = s == waits ? 0 : ask(s, now_ms);
 
 		next = s == last ? NULL : TAILQ_NEXT(s, link);
 		n += more;
 		if (!more)
 			continue;
-		TAILQ_REMOVE(&server->sessions, s, link);
-		TAILQ_INSERT_TAIL(&server->sessions, s, link);
+		TAILQ_REMOVE(&server->sessions.list, s, link);
+		TAILQ_INSERT_TAIL(&server->sessions.list, s, link);
 	}
 	if (!n && waits)
 		(void)ask(waits, now_ms);
 	return n;
-}
-
-bool brick_give_back_name(const struct brick_session *s,
-			  struct kfb_event *event)
-{
-	uint64_t now_ms = brick_now_ms();
-	const struct brick_mapping *m = asked_for(s, now_ms);
-	struct brick_span hull;
-	uint64_t left_ms;
-
-	if (!m)
-		return false;
-	hull = brick_mapping_hull(m);
-	event->va = hull.first << KFB_BLOCK_SHIFT;
-	event->n_blocks = hull.end - hull.first;
-	event->mapping_id = m->id;
-	left_ms = s->events.give_back.until_ms - now_ms;
-	event->deadline_ms =
-		left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
-	return true;
 }
