@@ -55,8 +55,10 @@ static const struct brick_conn_ops conn_ops = {
 static void rest(struct brick_sessions *all, const struct brick_handle *handles,
 		 size_t n)
 {
-	brick_tier_rest(brick_container_of(all, struct brick_server, sessions),
-			handles, n);
+	struct brick_server *server =
+		brick_container_of(all, struct brick_server, sessions);
+
+	brick_tier_rest(&server->tier, handles, n);
 }
 
 static const struct brick_session_ops session_ops = {
@@ -163,8 +165,9 @@ static void end_idle(struct brick_server *server)
 		if (c->state != KFB_CONN_CLOSING && (late || idle))
 			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
 	}
-	brick_tier_run(server); /* ends its jobs */
-	if (TAILQ_EMPTY(&server->sessions.list) && brick_tier_is_idle(server))
+	brick_tier_run(&server->tier); /* ends its jobs */
+	if (TAILQ_EMPTY(&server->sessions.list) &&
+	    brick_tier_is_idle(&server->tier))
 		brick_loop_stop(&server->loop);
 }
 
@@ -175,8 +178,8 @@ static bool before_wait(void *ctx)
 
 	brick_sessions_due(&server->sessions);
 	brick_unmaps_due(server);
-	if (brick_tier_next_ms(server) <= brick_now_ms())
-		brick_tier_run(server);
+	if (brick_tier_next_ms(&server->tier) <= brick_now_ms())
+		brick_tier_run(&server->tier);
 	more = brick_conns_before_wait(&server->net) || more;
 	if (server->stop.is_stopping) {
 		end_idle(server);
@@ -188,7 +191,7 @@ static bool before_wait(void *ctx)
 static uint64_t next_ms(void *ctx)
 {
 	struct brick_server *server = ctx;
-	uint64_t ms = brick_tier_next_ms(server), other_ms;
+	uint64_t ms = brick_tier_next_ms(&server->tier), other_ms;
 
 	other_ms = brick_sessions_next_ms(&server->sessions);
 	ms = other_ms < ms ? other_ms : ms;
@@ -201,7 +204,7 @@ static void tick(void *ctx)
 	struct brick_server *server = ctx;
 
 	brick_notify_alive();
-	brick_tier_run(server);
+	brick_tier_run(&server->tier);
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_listen_service(&server->net.fabrics[i]);
 	brick_conns_tick(&server->net);
@@ -436,7 +439,13 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));
 		goto close_store;
 	}
-	brick_tier_init(server);
+	server->tier.config = config;
+	server->tier.stop = &server->stop;
+	server->tier.storage = &server->storage;
+	server->tier.sessions = &server->sessions;
+	server->tier.claims = &server->claims;
+	server->tier.counters = &server->counters;
+	brick_tier_init(&server->tier);
 	rc = start_workers(server);
 	if (rc) {
 		snprintf(err, err_len, "threads: %s", strerror(-rc));

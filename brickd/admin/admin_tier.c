@@ -5,6 +5,7 @@
 #include "brickd/admin/admin_ops.h"
 #include "brickd/storage/failure.h"
 #include "brickd/server.h"
+#include "brickd/tier/tier_pins.h"
 
 static void put_va(struct json_object *object, uint64_t block)
 {
@@ -98,7 +99,7 @@ static int show_job(const struct brick_server *server, uint64_t id,
 {
 	bool has_ended;
 	const struct brick_tier_job *job =
-		brick_tier_find_order(server, id, &has_ended);
+		brick_tier_find_order(&server->tier, id, &has_ended);
 
 	if (!job) {
 		*why = "there is no such job, or it is forgotten";
@@ -113,8 +114,9 @@ static int order(struct brick_server *server,
 		 struct json_object *reply, const char **why)
 {
 	uint64_t id = 0;
-	int rc = brick_tier_order(server, brick_span_of(r->va, r->n_blocks),
-				  to_slow, false, &id);
+	int rc = brick_tier_order(&server->tier,
+				  brick_span_of(r->va, r->n_blocks), to_slow,
+				  false, &id);
 
 	if (rc == -EOPNOTSUPP)
 		*why = "this brick has no slow tier";
@@ -133,7 +135,7 @@ static int unpin(struct brick_server *server, struct brick_span span)
 	int rc = brick_tier_unpin(&server->tier, span);
 
 	if (!rc)
-		brick_tier_rest_span(server, span);
+		brick_tier_rest_span(&server->tier, span);
 	return rc;
 }
 
@@ -151,7 +153,7 @@ int brick_admin_tier(struct brick_server *server,
 	case BRICK_ADMIN_TIER_JOB:
 		return show_job(server, r->job, reply, why);
 	case BRICK_ADMIN_TIER_CANCEL:
-		rc = brick_tier_cancel(server, r->job);
+		rc = brick_tier_cancel(&server->tier, r->job);
 		if (rc)
 			*why = "there is no such job";
 		return rc;

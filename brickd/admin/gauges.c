@@ -7,6 +7,7 @@
 #include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
 #include "brickd/server.h"
+#include "brickd/tier/tier_pins.h"
 #include "brickd/session/session.h"
 
 const char *brick_slot_state_name(unsigned int state)

@@ -28,6 +28,8 @@
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 
+struct brick_server;
+
 /*
  * struct brick_op - one request
  * @queue: where it came

@@ -22,7 +22,7 @@ static void committed(struct brick_op *op)
 		brick_cleaner_kick(&server->storage);
 	}
 	brick_op_finish_errno(op, error);
-	brick_tier_run(server);
+	brick_tier_run(&server->tier);
 }
 
 static void change(struct brick_op *op)

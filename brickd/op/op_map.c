@@ -296,7 +296,7 @@ static void promote(struct brick_op *op)
 
 		brick_op_finish(op, KFB_ST_AGAIN);
 		/* It will be tried again: have it ready then. */
-		(void)brick_tier_order(server, span, false, true, &id);
+		(void)brick_tier_order(&server->tier, span, false, true, &id);
 		return;
 	}
 	if (op->n_promotions++ == PROMOTIONS_MAX) {
@@ -309,7 +309,7 @@ static void promote(struct brick_op *op)
 		.is_unwanted = is_unwanted,
 		.done = promoted,
 	};
-	brick_tier_promote(server, &op->promotion);
+	brick_tier_promote(&server->tier, &op->promotion);
 }
 
 static void found(struct brick_op *op)

@@ -45,7 +45,7 @@ static void closed(struct brick_op *op)
 {
 	struct brick_server *server = brick_server_of(op->session);
 
-	brick_tier_rest(server, op->handles, op->n_handles);
+	brick_tier_rest(&server->tier, op->handles, op->n_handles);
 	/* op->error says here that the mapping was for writing. */
 	if (!op->error || !brick_flush_is_needed(&server->storage)) {
 		brick_op_finish(op, KFB_ST_OK);

@@ -5,10 +5,14 @@
 #include <syslog.h>
 
 #include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/config/config.h"
 #include "brickd/session/event.h"
-#include "brickd/server.h"
 #include "brickd/session/give_back.h"
-#include "brickd/session/session.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier_pins.h"
+#include "brickd/tier/tier_state.h"
 
 static uint64_t blocks_of(const struct brick_mapping *m)
 {
@@ -20,21 +24,22 @@ static uint64_t blocks_of(const struct brick_mapping *m)
 }
 
 /* Pinned blocks would stay in memory. */
-static bool is_of_use(const struct brick_server *server,
+static bool is_of_use(const struct brick_tier *tier,
 		      const struct brick_mapping *m)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (!brick_tier_pins_cover(&server->tier, m->handles[i].span))
+		if (!brick_tier_pins_cover(tier, m->handles[i].span))
 			return true;
 	return false;
 }
 
-static struct brick_mapping *choose(const struct brick_session *s)
+static struct brick_mapping *choose(const struct brick_tier *tier,
+				    const struct brick_session *s)
 {
 	struct brick_mapping *m;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (is_of_use(brick_server_of(s), m))
+	if (is_of_use(tier, m))
 		return m;
 	return NULL;
 }
@@ -47,32 +52,32 @@ static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
 	       !brick_give_back_asked(s, now_ms);
 }
 
-static uint64_t hold_ms(const struct brick_server *server)
+static uint64_t hold_ms(const struct brick_tier *tier)
 {
-	uint64_t ms = server->config->limits.promote_wait_ms;
+	uint64_t ms = tier->config->limits.promote_wait_ms;
 
 	return ms < BRICK_GIVE_BACK_MIN_MS ? BRICK_GIVE_BACK_MIN_MS : ms;
 }
 
 /* Returns how many blocks it would be; 0: it has none to give. */
-static uint64_t ask(struct brick_session *s, uint64_t now_ms)
+static uint64_t ask(struct brick_tier *tier, struct brick_session *s,
+		    uint64_t now_ms)
 {
 	struct brick_mapping *m;
 	uint64_t n;
 
-	if (!may_be_asked(s, now_ms) || !(m = choose(s)))
+	if (!may_be_asked(s, now_ms) || !(m = choose(tier, s)))
 		return 0;
 	/* The next time another one is named. */
 	TAILQ_REMOVE(&s->mappings, m, session_link);
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
 	brick_event_drop(s, KFB_EVENT_GIVE_BACK);
 	s->events.give_back.mapping_id = m->id;
-	s->events.give_back.until_ms = now_ms + hold_ms(brick_server_of(s));
+	s->events.give_back.until_ms = now_ms + hold_ms(tier);
 	brick_event_raise(s, KFB_EVENT_GIVE_BACK);
-	brick_count(&brick_server_of(s)->counters.tier_give_backs);
+	brick_count(&tier->counters->tier_give_backs);
 	n = blocks_of(m);
-	brick_log_limited(&brick_server_of(s)->storage.slow_lines, LOG_INFO,
-			  s->who,
+	brick_log_limited(&tier->storage->slow_lines, LOG_INFO, s->who,
 			  "asked to give back %llu blocks at 0x%llx: memory "
 			  "is short",
 			  (unsigned long long)n,
@@ -82,13 +87,13 @@ static uint64_t ask(struct brick_session *s, uint64_t now_ms)
 }
 
 /* What others have been asked for, or give back because they end. */
-static uint64_t outstanding(struct brick_server *server,
+static uint64_t outstanding(struct brick_tier *tier,
 			    const struct brick_session *waits, uint64_t now_ms)
 {
 	struct brick_session *s;
 	uint64_t n = 0;
 
-	TAILQ_FOREACH(s, &server->sessions.list, link)
+	TAILQ_FOREACH(s, &tier->sessions->list, link)
 	{
 		const struct brick_mapping *m =
 			brick_give_back_asked(s, now_ms);
@@ -101,28 +106,28 @@ static uint64_t outstanding(struct brick_server *server,
 	return n;
 }
 
-bool brick_give_back_ask(struct brick_server *server, uint64_t n_blocks,
+bool brick_give_back_ask(struct brick_tier *tier, uint64_t n_blocks,
 			 struct brick_session *waits)
 {
 	uint64_t now_ms = brick_now_ms();
-	uint64_t n = outstanding(server, waits, now_ms);
+	uint64_t n = outstanding(tier, waits, now_ms);
 	struct brick_session *s, *next;
 	struct brick_session *last =
-		TAILQ_LAST(&server->sessions.list, brick_session_list);
+		TAILQ_LAST(&tier->sessions->list, brick_session_list);
 
 	/* Who is asked goes to the end, so that all have their turn. */
-	for (s = TAILQ_FIRST(&server->sessions.list); s && n < n_blocks;
+	for (s = TAILQ_FIRST(&tier->sessions->list); s && n < n_blocks;
 	     s = next) {
-		uint64_t more = s == waits ? 0 : ask(s, now_ms);
+		uint64_t more = s == waits ? 0 : ask(tier, s, now_ms);
 
 		next = s == last ? NULL : TAILQ_NEXT(s, link);
 		n += more;
 		if (!more)
 			continue;
-		TAILQ_REMOVE(&server->sessions.list, s, link);
-		TAILQ_INSERT_TAIL(&server->sessions.list, s, link);
+		TAILQ_REMOVE(&tier->sessions->list, s, link);
+		TAILQ_INSERT_TAIL(&tier->sessions->list, s, link);
 	}
 	if (!n && waits)
-		(void)ask(waits, now_ms);
+		(void)ask(tier, waits, now_ms);
 	return n;
 }

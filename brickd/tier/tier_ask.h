@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct brick_server;
+struct brick_tier;
 struct brick_session;
 
 /**
  * brick_give_back_ask - have clients asked for mappings
- * @server: the server
+ * @tier: the tier
  * @n_blocks: that are wanted
  * @waits: the session whose MAP waits; asked only when there is nobody else
  *
@@ -29,7 +29,7 @@ struct brick_session;
  *
  * Return: true when another session may give something back, or is ending.
  */
-bool brick_give_back_ask(struct brick_server *server, uint64_t n_blocks,
+bool brick_give_back_ask(struct brick_tier *tier, uint64_t n_blocks,
 			 struct brick_session *waits);
 
 #endif

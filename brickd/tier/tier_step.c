@@ -7,33 +7,36 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "brickd/tier/tier_step.h"
+
 #include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/config/config.h"
 #include "brickd/storage/failure.h"
-#include "brickd/server.h"
+#include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
 
 /* What has failed as a whole has been said once. */
-static bool is_said(const struct brick_server *server, bool to_slow)
+static bool is_said(const struct brick_tier *tier, bool to_slow)
 {
-	return brick_store_failure(server->storage.store) ||
-	       (to_slow && brick_store_slow_failure(server->storage.store));
+	return brick_store_failure(tier->storage->store) ||
+	       (to_slow && brick_store_slow_failure(tier->storage->store));
 }
 
-static void say_failed(struct brick_server *server,
-		       const struct brick_move *move)
+static void say_failed(struct brick_tier *tier, const struct brick_move *move)
 {
 	bool is_write = move->to_slow && !move->is_unread;
 	uint64_t slot = is_write ? move->dst : move->src;
 
-	if (is_said(server, move->to_slow))
+	if (is_said(tier, move->to_slow))
 		return;
-	brick_count(is_write ? &server->counters.tier_write_errors
-			     : &server->counters.tier_read_errors);
+	brick_count(is_write ? &tier->counters->tier_write_errors
+			     : &tier->counters->tier_read_errors);
 	brick_log_limited(
-		&server->storage.slow_lines, LOG_ERR, NULL,
+		&tier->storage->slow_lines, LOG_ERR, NULL,
 		"slow tier %s: block 0x%llx cannot be %s slot %llu: it stays "
 		"where it is",
-		server->config->slow, (unsigned long long)move->va,
+		tier->config->slow, (unsigned long long)move->va,
 		is_write	? "written to"
 		: move->to_slow ? "read from memory,"
 				: "read from",
@@ -41,9 +44,9 @@ static void say_failed(struct brick_server *server,
 }
 
 /* Failures of the slow tier make the background wait longer and longer. */
-static void account(struct brick_server *server, struct brick_tier_step *step)
+static void account(struct brick_tier *tier, struct brick_tier_step *step)
 {
-	struct brick_counters *c = &server->counters;
+	struct brick_counters *c = tier->counters;
 	struct brick_tier_job *job = step->job;
 	bool to_slow = step->moves[0].to_slow;
 	unsigned int i, n_moved = 0, n_failed = 0;
@@ -55,15 +58,15 @@ static void account(struct brick_server *server, struct brick_tier_step *step)
 		if (move->error != -EIO)
 			continue;
 		n_failed++;
-		say_failed(server, move);
+		say_failed(tier, move);
 	}
 	brick_count_add(to_slow ? &c->tier_demoted : &c->tier_promoted,
 			n_moved);
 	brick_count_ns(&c->tier_step_ns, brick_now_ns() - step->begun_ns);
 	if (n_failed && to_slow)
-		server->tier.n_troubles++;
+		tier->n_troubles++;
 	else if (n_moved && to_slow)
-		server->tier.n_troubles = 0;
+		tier->n_troubles = 0;
 	if (!job)
 		return;
 	job->n_misses = n_moved ? 0 : job->n_misses + 1;
@@ -73,32 +76,32 @@ static void account(struct brick_server *server, struct brick_tier_step *step)
 	job->n_failed += n_failed;
 }
 
-static void finish(struct brick_server *server)
+static void finish(struct brick_tier *tier)
 {
-	struct brick_tier_step *step = &server->tier.step;
+	struct brick_tier_step *step = &tier->step;
 	unsigned int i;
 
-	brick_move_end(server->storage.store, step->moves, step->n);
-	account(server, step);
+	brick_move_end(tier->storage->store, step->moves, step->n);
+	account(tier, step);
 	for (i = 0; i < step->n; i++) {
 		/* It was taken out of the list to be moved, and is still here. */
 		if (step->moves[i].to_slow && !step->moves[i].is_done)
-			brick_store_rest(server->storage.store,
+			brick_store_rest(tier->storage->store,
 					 step->moves[i].va, 1);
 	}
 	step->is_busy = false;
-	brick_failure_look(&server->storage);
+	brick_failure_look(tier->storage);
 	for (i = 0; i < step->n; i++)
 		if (step->has_claim[i])
-			brick_claims_drop(&server->claims, &step->claims[i]);
-	brick_tier_stepped(server);
+			brick_claims_drop(tier->claims, &step->claims[i]);
+	step->stepped(tier);
 }
 
 static void committed(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, changes.work);
-	struct brick_server *server = step->server;
+	struct brick_tier *tier = step->tier;
 	unsigned int i;
 
 	for (i = 0; i < step->changes.n; i++) {
@@ -106,7 +109,7 @@ static void committed(struct brick_work *work)
 
 		op->move->error = op->error;
 	}
-	finish(server);
+	finish(tier);
 }
 
 static void copied(struct brick_work *work)
@@ -129,12 +132,12 @@ static void copied(struct brick_work *work)
 		};
 	}
 	if (!step->changes.n) {
-		finish(step->server);
+		finish(step->tier);
 		return;
 	}
 	step->changes.list = step->ops;
 	step->changes.work.done = committed;
-	brick_changes_submit(&step->server->storage, &step->changes);
+	brick_changes_submit(step->tier->storage, &step->changes);
 }
 
 /* ---- in the tier thread ---- */
@@ -143,7 +146,7 @@ static void copy(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, work);
-	struct brick_store *store = step->server->storage.store;
+	struct brick_store *store = step->tier->storage->store;
 
 	brick_move_begin(store, step->moves, step->n);
 	brick_move_copy(store, step->moves, step->n);
@@ -156,17 +159,16 @@ static void granted(struct brick_claim *claim)
 	(void)claim; /* never: it is taken only where nobody is in the way */
 }
 
-void brick_tier_step_begin(struct brick_server *server,
-			   struct brick_tier_job *job, const uint64_t *va,
-			   unsigned int n, bool to_slow)
+void brick_tier_step_begin(struct brick_tier *tier, struct brick_tier_job *job,
+			   const uint64_t *va, unsigned int n, bool to_slow)
 {
-	struct brick_tier_step *step = &server->tier.step;
+	struct brick_tier_step *step = &tier->step;
 	/* What a MAP promotes is claimed by it; who makes room for it is not. */
 	bool claim = !job || !job->is_claimed || job->to_slow != to_slow;
 	unsigned int i;
 
 	step->is_busy = true;
-	step->server = server;
+	step->tier = tier;
 	step->job = job;
 	step->n = n;
 	step->begun_ns = brick_now_ns();
@@ -177,10 +179,9 @@ void brick_tier_step_begin(struct brick_server *server,
 		step->claims[i].span = brick_span_of(va[i], 1);
 		step->claims[i].granted = granted;
 		if (claim)
-			(void)brick_claims_take(&server->claims,
-						&step->claims[i]);
+			(void)brick_claims_take(tier->claims, &step->claims[i]);
 	}
 	step->work.run = copy;
 	step->work.done = copied;
-	brick_worker_submit(&server->tier.thread, &step->work);
+	brick_worker_submit(&tier->thread, &step->work);
 }

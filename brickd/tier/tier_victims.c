@@ -11,11 +11,15 @@
  * MAP waits, the connections that hold them back are closed, of those clients
  * that said that they resume their session by themselves.
  */
+#include "brickd/tier/tier_victims.h"
+
 #include <syslog.h>
 
+#include "brickd/base/counters.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/server.h"
 #include "brickd/session/session.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier_pins.h"
 
 enum verdict {
 	MOVABLE,
@@ -24,40 +28,40 @@ enum verdict {
 	KEPT,
 };
 
-static enum verdict judge(const struct brick_server *server, uint64_t va,
+static enum verdict judge(const struct brick_tier *tier, uint64_t va,
 			  bool to_slow)
 {
 	struct brick_span span = brick_span_of(va, 1);
 
-	if (to_slow && brick_tier_is_pinned(&server->tier, span.first))
+	if (to_slow && brick_tier_is_pinned(tier, span.first))
 		return KEPT;
-	if (brick_mappings_conflict(&server->sessions.mappings, span, false))
+	if (brick_mappings_conflict(&tier->sessions->mappings, span, false))
 		return KEPT;
-	if (brick_claims_would_wait(&server->claims, span))
+	if (brick_claims_would_wait(tier->claims, span))
 		return BUSY;
-	if (to_slow && brick_quarantine_blocks(&server->sessions, span, NULL))
+	if (to_slow && brick_quarantine_blocks(tier->sessions, span, NULL))
 		return QUARANTINED;
 	return MOVABLE;
 }
 
-bool brick_tier_is_movable(const struct brick_server *server, uint64_t va,
+bool brick_tier_is_movable(const struct brick_tier *tier, uint64_t va,
 			   bool to_slow)
 {
-	return judge(server, va, to_slow) == MOVABLE;
+	return judge(tier, va, to_slow) == MOVABLE;
 }
 
 /* Without a lease a session ends with its connections: not for this. */
-static void end_quarantine(struct brick_server *server, uint64_t va)
+static void end_quarantine(struct brick_tier *tier, uint64_t va)
 {
 	struct brick_span span = brick_span_of(va, 1);
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions.list, link)
+	TAILQ_FOREACH(s, &tier->sessions->list, link)
 	{
 		if (!brick_quarantine_is_of(s, span) ||
 		    !(s->features & KFB_FEATURE_RESUME) || !s->lease.is_running)
 			continue;
-		brick_count(&server->counters.tier_disconnects);
+		brick_count(&tier->counters->tier_disconnects);
 		brick_session_disconnect(s, LOG_INFO,
 					 "the slots of its former blocks are "
 					 "needed");
@@ -71,7 +75,7 @@ static bool is_own(const struct brick_tier_job *job, uint64_t va)
 	       brick_spans_overlap(job->span, brick_span_of(va, 1));
 }
 
-unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
+unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 				unsigned int max,
 				const struct brick_tier_job *job,
 				enum brick_tier_excuse *excuse)
@@ -82,9 +86,9 @@ unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
 
 	*excuse = BRICK_TIER_NONE_LEFT;
 	for (; n < max && looked < BRICK_TIER_LOOK_MAX; looked++) {
-		if (!brick_store_coldest(server->storage.store, &cold, 1))
+		if (!brick_store_coldest(tier->storage->store, &cold, 1))
 			break;
-		switch (judge(server, cold, true)) {
+		switch (judge(tier, cold, true)) {
 		case MOVABLE:
 			va[n++] = cold;
 			break;
@@ -103,14 +107,14 @@ unsigned int brick_tier_victims(struct brick_server *server, uint64_t *va,
 		}
 	}
 	for (i = 0; i < n_back; i++)
-		brick_store_rest(server->storage.store, back[i], 1);
+		brick_store_rest(tier->storage->store, back[i], 1);
 	if (n)
 		return n;
 	if (any_quarantined) {
 		/* They get free at some time: it is not for want of space. */
 		*excuse = BRICK_TIER_WAIT;
 		if (job)
-			end_quarantine(server, quarantined);
+			end_quarantine(tier, quarantined);
 	}
 	if (looked == BRICK_TIER_LOOK_MAX && *excuse != BRICK_TIER_WAIT)
 		*excuse = BRICK_TIER_LOOK_ON;
