@@ -60,7 +60,7 @@ void brick_reload(struct brick_server *server)
 	}
 	if (!rc) {
 		judge_sessions(server);
-		brick_ops_recheck(server);
+		brick_ops_recheck(&server->ops);
 	}
 	brick_config_fini(&fresh);
 	if (rc)

@@ -23,6 +23,7 @@
 #include "brickd/session/listen.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/base/notify.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/op/receive.h"
 #include "brickd/session/losses.h"
@@ -177,7 +178,7 @@ static bool before_wait(void *ctx)
 	bool more = brick_metrics_before_wait(server);
 
 	brick_sessions_due(&server->sessions);
-	brick_unmaps_due(server);
+	brick_unmaps_due(&server->ops);
 	if (brick_tier_next_ms(&server->tier) <= brick_now_ms())
 		brick_tier_run(&server->tier);
 	more = brick_conns_before_wait(&server->net) || more;
@@ -195,7 +196,7 @@ static uint64_t next_ms(void *ctx)
 
 	other_ms = brick_sessions_next_ms(&server->sessions);
 	ms = other_ms < ms ? other_ms : ms;
-	other_ms = brick_unmaps_next_ms(server);
+	other_ms = brick_unmaps_next_ms(&server->ops);
 	return other_ms < ms ? other_ms : ms;
 }
 
@@ -327,7 +328,7 @@ static void begin_grace(struct brick_server *server)
 
 	if (!lease_ms || brick_store_recovery(server->storage.store)->was_clean)
 		return;
-	server->grace_until_ms = brick_now_ms() + lease_ms;
+	server->ops.grace_until_ms = brick_now_ms() + lease_ms;
 	brick_log(LOG_INFO, NULL,
 		  "the last stop was not clean: for %llu ms blocks are mapped "
 		  "for writing for their last writers only",
@@ -416,9 +417,9 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	TAILQ_INIT(&server->net.kicked);
 	TAILQ_INIT(&server->net.hurried);
 	TAILQ_INIT(&server->sessions.list);
-	TAILQ_INIT(&server->revoking);
+	TAILQ_INIT(&server->ops.revoking);
 	brick_leases_init(&server->sessions.leases, config->limits.lease_ms);
-	brick_claims_init(&server->claims);
+	brick_claims_init(&server->ops.claims);
 	rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
@@ -439,11 +440,18 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));
 		goto close_store;
 	}
+	server->ops.config = config;
+	server->ops.stop = &server->stop;
+	server->ops.storage = &server->storage;
+	server->ops.sessions = &server->sessions;
+	server->ops.tier = &server->tier;
+	server->ops.counters = &server->counters;
+	server->sessions.requests = &server->ops;
 	server->tier.config = config;
 	server->tier.stop = &server->stop;
 	server->tier.storage = &server->storage;
 	server->tier.sessions = &server->sessions;
-	server->tier.claims = &server->claims;
+	server->tier.claims = &server->ops.claims;
 	server->tier.counters = &server->counters;
 	brick_tier_init(&server->tier);
 	rc = start_workers(server);

@@ -12,23 +12,20 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/mapping/claims.h"
 #include "brickd/config/config.h"
 #include "brickd/base/counters.h"
 #include "brickd/net/net.h"
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "brickd/base/loop.h"
+#include "brickd/op/op.h"
 #include "brickd/session/state.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
 
 struct brick_admin;
 struct brick_metrics;
-struct brick_op;
 struct brick_session;
-
-TAILQ_HEAD(brick_op_list, brick_op);
 
 /*
  * struct brick_server - one run of the daemon
@@ -36,9 +33,6 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @read_config: reads, checks and loads the settings once more, or is NULL;
  *	logs why it fails; fresh is to be finished in any case
  * @read_config_ctx: its context
- * @n_pending: requests that wait for their blocks
- * @grace_until_ms: last writers only, until then; constant after the start
- * @revoking: UNMAPs that wait for a device
  * @counters: what happened since the start, at @started_ns
  * @admin: the admin socket, NULL: none
  * @metrics: the metrics page, NULL: none
@@ -58,24 +52,14 @@ struct brick_server {
 	struct brick_net net;
 
 	struct brick_sessions sessions;
-	struct brick_claims claims;
-	uint32_t n_pending;
-	struct brick_op_list revoking;
+	struct brick_ops ops;
 	struct brick_counters counters;
 	uint64_t started_ns;
 	struct brick_admin *admin;
 	struct brick_metrics *metrics;
 
-	uint64_t grace_until_ms;
 	struct brick_stop stop;
 };
-
-/* The server of a session. */
-static inline struct brick_server *
-brick_server_of(const struct brick_session *session)
-{
-	return brick_container_of(session->all, struct brick_server, sessions);
-}
 
 /**
  * brick_server_start - open the store, test the fabrics, start the threads

@@ -44,7 +44,7 @@ static void read_claims(const struct brick_server *server,
 {
 	const struct brick_claim *claim;
 
-	TAILQ_FOREACH(claim, &server->claims.list, link)
+	TAILQ_FOREACH(claim, &server->ops.claims.list, link)
 	{
 		if (claim->held)
 			g->claims_held++;

@@ -1,33 +1,72 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Requests: dispatch by state and op; claims; the end of a request. */
+/* Requests: claims, the ways through workers, the reply and the end. */
 #include "brickd/op/op.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/op/receive.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/log.h"
 #include "brickd/base/util.h"
+#include "brickd/net/conn.h"
+#include "brickd/session/session.h"
 
-static const brick_op_fn handlers[KFB_OP_LAST + 1] = {
-	[KFB_OP_AUTH] = brick_op_auth,	 [KFB_OP_INFO] = brick_op_info,
-	[KFB_OP_ALLOC] = brick_op_alloc, [KFB_OP_FREE] = brick_op_free,
-	[KFB_OP_MAP] = brick_op_map,	 [KFB_OP_UNMAP] = brick_op_unmap,
-	[KFB_OP_LIST] = brick_op_list,	 [KFB_OP_FLUSH] = brick_op_flush,
-	[KFB_OP_PING] = brick_op_ping,
-};
+static void send_status(struct brick_queue *q, struct kfb_reply *reply,
+			const struct kfb_request *req, enum kfb_status status)
+{
+	reply->op = req->op;
+	reply->status = (uint16_t)status;
+	reply->cookie = req->cookie;
+	reply->credits = 1;
+	if (kfb_credits_give(&q->credits, 1))
+		brick_log(LOG_ERR, q->conn->who, "credits do not add up");
+	brick_conn_send(q->conn, reply);
+}
+
+static void record(struct brick_op *op, enum kfb_status status)
+{
+	struct brick_queue *q = op->queue;
+
+	if (op->req.op == KFB_OP_AUTH)
+		return;
+	q->records[op->req.cookie.slot] = (struct brick_reply_record){
+		.op = op->req.op,
+		.status = (uint16_t)status,
+		.mapping_id = op->mapping_id,
+	};
+	(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
+}
+
+static void answer(struct brick_op *op, enum kfb_status status)
+{
+	struct brick_queue *q = op->queue;
+
+	record(op, status);
+	if (q->conn && op->generation == q->generation)
+		send_status(q, &op->reply, &op->req, status);
+}
+
+void brick_op_answer_stale(struct brick_queue *q, const struct kfb_request *req)
+{
+	struct kfb_reply stale = { 0 };
+
+	brick_count_op(q->session->all->counters, req->op, KFB_ST_STALE,
+		       brick_now_ns());
+	q->session->n_failed++;
+	send_status(q, &stale, req, KFB_ST_STALE);
+}
 
 void brick_op_finish(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_session *s = op->session, *owner = op->owner;
 
-	brick_count_op(&brick_server_of(s)->counters, op->req.op, status,
+	brick_count_op(brick_ops_of(s)->counters, op->req.op, status,
 		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
-	brick_op_answer(op, status);
+	answer(op, status);
 	if (op->has_claim)
-		brick_claims_drop(&brick_server_of(s)->claims, &op->claim);
+		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
 	free(op->changes);
 	free(op->readable);
 	free(op->handles);
@@ -48,16 +87,16 @@ void brick_op_finish_errno(struct brick_op *op, int error)
 /* Too many wait already, of this session or in all. */
 static bool is_crowded(const struct brick_session *s)
 {
-	const struct brick_limits *limits = &brick_server_of(s)->config->limits;
+	const struct brick_limits *limits = &brick_ops_of(s)->config->limits;
 
 	return s->n_pending >= limits->pending ||
-	       brick_server_of(s)->n_pending >= limits->pending_total;
+	       brick_ops_of(s)->n_pending >= limits->pending_total;
 }
 
 static void pending(struct brick_session *s, int by)
 {
 	s->n_pending += by;
-	brick_server_of(s)->n_pending += by;
+	brick_ops_of(s)->n_pending += by;
 }
 
 static void claim_granted(struct brick_claim *claim)
@@ -74,7 +113,7 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
 	struct brick_session *s = op->session;
 
 	if (is_crowded(s) &&
-	    brick_claims_would_wait(&brick_server_of(s)->claims, span)) {
+	    brick_claims_would_wait(&brick_ops_of(s)->claims, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}
@@ -82,7 +121,7 @@ void brick_op_claim(struct brick_op *op, struct brick_span span,
 	op->claim.span = span;
 	op->claim.granted = claim_granted;
 	op->resume = next;
-	if (brick_claims_take(&brick_server_of(s)->claims, &op->claim))
+	if (brick_claims_take(&brick_ops_of(s)->claims, &op->claim))
 		next(op);
 	else
 		pending(s, 1);
@@ -120,15 +159,14 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	op->commit.work.done = commit_done;
 	op->is_committing = true;
 	op->resume = resume;
-	brick_changes_submit(&brick_server_of(op->session)->storage,
-			     &op->commit);
+	brick_changes_submit(brick_ops_of(op->session)->storage, &op->commit);
 }
 
 static struct brick_op *waiting_op(struct brick_session *s)
 {
 	struct brick_claim *claim;
 
-	TAILQ_FOREACH(claim, &brick_server_of(s)->claims.list, link)
+	TAILQ_FOREACH(claim, &brick_ops_of(s)->claims.list, link)
 	{
 		struct brick_op *op =
 			brick_container_of(claim, struct brick_op, claim);
@@ -144,7 +182,7 @@ void brick_ops_cancel(struct brick_session *s)
 	struct brick_op *op;
 
 	while ((op = waiting_op(s))) {
-		brick_claims_drop(&brick_server_of(s)->claims, &op->claim);
+		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
 		op->has_claim = false;
 		pending(s, -1);
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
@@ -181,11 +219,11 @@ enum kfb_status brick_op_recheck(const struct brick_op *op)
 	return brick_op_check_range(op, range, needs_write(req));
 }
 
-void brick_ops_recheck(struct brick_server *server)
+void brick_ops_recheck(struct brick_ops *ops)
 {
 	struct brick_claim *claim;
 
-	TAILQ_FOREACH(claim, &server->claims.list, link)
+	TAILQ_FOREACH(claim, &ops->claims.list, link)
 	{
 		struct brick_op *op =
 			brick_container_of(claim, struct brick_op, claim);
@@ -195,55 +233,4 @@ void brick_ops_recheck(struct brick_server *server)
 		    brick_op_recheck(op))
 			brick_changes_cancel(&op->commit);
 	}
-}
-
-/* A request that was answered before, on this queue. */
-static void answer_again(struct brick_op *op)
-{
-	const struct brick_reply_record *r =
-		&op->queue->records[op->req.cookie.slot];
-
-	if (r->status || !kfb_op_recomputed(r->op)) {
-		brick_op_finish(op, r->status);
-		return;
-	}
-	op->mapping_id = r->mapping_id;
-	handlers[op->req.op](op);
-}
-
-static bool is_refused_when_stopping(uint16_t op)
-{
-	return op == KFB_OP_AUTH || op == KFB_OP_ALLOC || op == KFB_OP_FREE ||
-	       op == KFB_OP_MAP;
-}
-
-static void count(struct brick_session *s, uint16_t code)
-{
-	if (code <= KFB_OP_LAST)
-		s->counts[code]++;
-	s->is_used = s->is_used || s->state == KFB_SESSION_LIVE;
-}
-
-void brick_op_begin(struct brick_op *op, bool again)
-{
-	struct brick_session *s = op->session;
-	struct brick_conn *c = op->queue->conn;
-	uint16_t code = op->req.op;
-	int rc;
-
-	op->begun_ns = brick_now_ns();
-	s->n_ops++;
-	count(s, code);
-	rc = kfb_conn_admit(c->state, code);
-	if (rc)
-		brick_op_finish_errno(op, rc);
-	else if (brick_server_of(s)->stop.is_stopping &&
-		 is_refused_when_stopping(code))
-		brick_op_finish(op, KFB_ST_SHUTDOWN);
-	else if (again)
-		answer_again(op);
-	else if (code > KFB_OP_LAST || !handlers[code])
-		brick_op_finish(op, KFB_ST_NOT_SUPPORTED);
-	else
-		handlers[code](op);
 }

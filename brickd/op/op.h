@@ -21,14 +21,19 @@
 #include "brickd/mapping/claims.h"
 #include "brickd/storage/flush.h"
 #include "brickd/mapping/mapping.h"
-#include "brickd/session/session.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
 #include "brickd/store/store.h"
 #include "brickd/tier/tier.h"
 #include "brickd/base/work.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 
-struct brick_server;
+struct brick_config;
+struct brick_counters;
+struct brick_stop;
+
+TAILQ_HEAD(brick_op_list, brick_op);
 
 /*
  * struct brick_op - one request
@@ -49,7 +54,7 @@ struct brick_server;
  * @readable: LIST: spans that the client may read, copied for the worker
  * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
  * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
- * @is_revoking: UNMAP: in the server's list
+ * @is_revoking: UNMAP: in the list of those
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
@@ -87,25 +92,36 @@ struct brick_op {
 	struct kfb_reply reply;
 };
 
+/*
+ * struct brick_ops - requests in flight, and what they work on
+ * @stop: the daemon's
+ * @claims: which blocks they and the tiers work on
+ * @n_pending: requests that wait for their blocks
+ * @revoking: UNMAPs that wait for a device
+ * @grace_until_ms: last writers only, until then; constant after the start
+ */
+struct brick_ops {
+	const struct brick_config *config;
+	const struct brick_stop *stop;
+	struct brick_storage *storage;
+	struct brick_sessions *sessions;
+	struct brick_tier *tier;
+	struct brick_counters *counters;
+	struct brick_claims claims;
+	uint32_t n_pending;
+	struct brick_op_list revoking;
+	uint64_t grace_until_ms;
+};
+
+/* Who executes a session's requests. */
+static inline struct brick_ops *
+brick_ops_of(const struct brick_session *session)
+{
+	return session->all->requests;
+}
+
 /* Begins a request; req is what kfb_decode_request() filled. */
 typedef void (*brick_op_fn)(struct brick_op *op);
-
-void brick_op_auth(struct brick_op *op);
-void brick_op_info(struct brick_op *op);
-void brick_op_alloc(struct brick_op *op);
-void brick_op_free(struct brick_op *op);
-void brick_op_map(struct brick_op *op);
-void brick_op_unmap(struct brick_op *op);
-void brick_op_list(struct brick_op *op);
-void brick_op_flush(struct brick_op *op);
-void brick_op_ping(struct brick_op *op);
-
-/**
- * brick_op_begin - execute a request
- * @op: from brick_op_receive(), with the queue's connection
- * @again: it was answered before
- */
-void brick_op_begin(struct brick_op *op, bool again);
 
 /**
  * brick_op_finish - reply, record, let go
@@ -116,6 +132,14 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status);
 
 /* The same with a negative errno or 0. */
 void brick_op_finish_errno(struct brick_op *op, int error);
+
+/**
+ * brick_op_answer_stale - answer a request that is too old to be executed
+ * @queue: with a connection
+ * @req: from it
+ */
+void brick_op_answer_stale(struct brick_queue *queue,
+			   const struct kfb_request *req);
 
 /**
  * brick_op_claim - hold blocks until the op is finished
@@ -172,10 +196,6 @@ enum kfb_status brick_op_recheck(const struct brick_op *op);
 /* After a reload: changes that the store thread has not begun and that are not
  * allowed any more are never made.
  */
-void brick_ops_recheck(struct brick_server *server);
-
-/* Disconnects sessions whose keys a device does not let go of. */
-void brick_unmaps_due(struct brick_server *server);
-uint64_t brick_unmaps_next_ms(const struct brick_server *server);
+void brick_ops_recheck(struct brick_ops *ops);
 
 #endif

@@ -4,30 +4,30 @@
 #include <stdlib.h>
 
 #include "brickd/storage/failure.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/server.h"
 #include "brickd/storage/cleaner.h"
 
 static void committed(struct brick_op *op)
 {
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 	int error = op->changes[0].error;
 
-	brick_failure_look(&server->storage);
-	brick_quarantine_settle(&server->sessions, op->changes[0].quarantine,
+	brick_failure_look(ops->storage);
+	brick_quarantine_settle(ops->sessions, op->changes[0].quarantine,
 				!error);
 	if (!error && op->req.op == KFB_OP_FREE) {
-		brick_quarantine_forget(&server->sessions, op->claim.span);
-		brick_cleaner_kick(&server->storage);
+		brick_quarantine_forget(ops->sessions, op->claim.span);
+		brick_cleaner_kick(ops->storage);
 	}
 	brick_op_finish_errno(op, error);
-	brick_tier_run(&server->tier);
+	brick_tier_run(ops->tier);
 }
 
 static void change(struct brick_op *op)
 {
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_store_op *c;
 	bool freeing = op->req.op == KFB_OP_FREE;
 	enum kfb_status status = brick_op_recheck(op);
@@ -48,10 +48,10 @@ static void change(struct brick_op *op)
 	c->va = op->req.u.range.va;
 	c->n_blocks = op->req.u.range.n_blocks;
 	if (freeing)
-		rc = brick_mappings_conflict(&server->sessions.mappings,
+		rc = brick_mappings_conflict(&ops->sessions->mappings,
 					     op->claim.span, false);
 	if (freeing && !rc)
-		rc = brick_quarantine_token(&server->sessions, op->claim.span,
+		rc = brick_quarantine_token(ops->sessions, op->claim.span,
 					    &c->quarantine);
 	if (rc) {
 		brick_op_finish_errno(op, rc);
@@ -64,7 +64,7 @@ static void begin(struct brick_op *op)
 {
 	const struct kfb_range *range = &op->req.u.range;
 	const struct brick_limits *limits =
-		&brick_server_of(op->session)->config->limits;
+		&brick_ops_of(op->session)->config->limits;
 	enum kfb_status status = brick_op_check_range(op, range, true);
 
 	if (!status && range->n_blocks > limits->alloc_max_blocks)

@@ -12,6 +12,7 @@
 #include "brickd/base/counters.h"
 #include "brickd/net/conn.h"
 #include "brickd/net/net.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/auth.h"
 #include "brickd/session/session.h"

@@ -3,13 +3,13 @@
 #include <errno.h>
 
 #include "brickd/storage/failure.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
-#include "brickd/server.h"
 #include "brickd/base/util.h"
 
 static void finish(struct brick_op *op, int error)
 {
-	brick_failure_look(&brick_server_of(op->session)->storage);
+	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 }
 
@@ -25,7 +25,7 @@ static int add_all(struct brick_op *op)
 	const struct brick_mapping *m;
 	int rc;
 
-	if (!brick_flush_is_needed(&brick_server_of(s)->storage))
+	if (!brick_flush_is_needed(brick_ops_of(s)->storage))
 		return brick_flush_alloc(&op->flush, 0);
 	rc = brick_flush_alloc(&op->flush, s->n_handles);
 	if (rc)
@@ -68,19 +68,18 @@ static int add_ranges(struct brick_op *op)
 void brick_op_flush(struct brick_op *op)
 {
 	const struct kfb_flush *flush = &op->req.u.flush;
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 	enum kfb_status status = check_ranges(op);
 	int error;
 
 	/* Volatile media: no flush could keep what it promises. */
-	if (server->storage.flush_mode == KFB_FLUSH_NONE)
+	if (ops->storage->flush_mode == KFB_FLUSH_NONE)
 		status = KFB_ST_NOT_SUPPORTED;
 	if (status) {
 		brick_op_finish(op, status);
 		return;
 	}
-	if (brick_flush_try_now(&server->storage, flush, op->begun_ns,
-				&error)) {
+	if (brick_flush_try_now(ops->storage, flush, op->begun_ns, &error)) {
 		finish(op, error);
 		return;
 	}
@@ -89,5 +88,5 @@ void brick_op_flush(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_flush_submit(&server->storage, &op->flush);
+	brick_flush_submit(ops->storage, &op->flush);
 }

@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "brickd/net/devices.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
+#include "brickd/session/session.h"
 #include "brickd/net/placing.h"
-#include "brickd/server.h"
 
-static bool is_unsafe(const struct brick_server *server)
+static bool is_unsafe(const struct brick_ops *ops)
 {
-	return server->config->allow_untrusted_tcp ||
-	       server->config->allow_remote_anonymous;
+	return ops->config->allow_untrusted_tcp ||
+	       ops->config->allow_remote_anonymous;
 }
 
 /* The spare slots are nobody's, in whichever tier they are just now. */
@@ -23,8 +24,8 @@ static uint64_t free_slow(const struct brick_store_stats *stats)
 
 void brick_op_info(struct brick_op *op)
 {
-	const struct brick_server *server = brick_server_of(op->session);
-	const struct brick_limits *limits = &server->config->limits;
+	const struct brick_ops *ops = brick_ops_of(op->session);
+	const struct brick_limits *limits = &ops->config->limits;
 	struct kfb_info *info = &op->reply.u.info;
 	struct brick_durability promise;
 	struct brick_store_stats stats;
@@ -32,14 +33,13 @@ void brick_op_info(struct brick_op *op)
 
 	placing = brick_placing_of(op->session->fabric->address->provider,
 				   BRICK_DEVICES_FOLDER, op->session->device);
-	brick_durability_of(&server->storage.facts, placing, &promise);
-	brick_store_stats(server->storage.store, &stats);
-	memcpy(info->brick_uuid, server->storage.uuid,
-	       sizeof(info->brick_uuid));
-	info->instance_id = server->storage.instance_id;
-	info->power_epoch = server->storage.power_epoch;
+	brick_durability_of(&ops->storage->facts, placing, &promise);
+	brick_store_stats(ops->storage->store, &stats);
+	memcpy(info->brick_uuid, ops->storage->uuid, sizeof(info->brick_uuid));
+	info->instance_id = ops->storage->instance_id;
+	info->power_epoch = ops->storage->power_epoch;
 	info->block_shift = KFB_BLOCK_SHIFT;
-	if (promise.is_unsafe || is_unsafe(server))
+	if (promise.is_unsafe || is_unsafe(ops))
 		info->flags = KFB_INFO_UNSAFE;
 	if (placing == BRICK_PLACED_BEFORE_ACK)
 		info->flags |= KFB_INFO_ACK_IS_PLACED;
@@ -48,7 +48,7 @@ void brick_op_info(struct brick_op *op)
 		info->flush_modes |= KFB_FLUSH_COMMIT;
 	info->flush_mode = promise.mode;
 	info->flush_why = promise.why;
-	info->medium = brick_medium_label(&server->storage.facts);
+	info->medium = brick_medium_label(&ops->storage->facts);
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
 	if (stats.slow_total) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
-#include "brickd/server.h"
 #include "brickd/base/util.h"
 
 static uint32_t page_max(const struct brick_op *op)
@@ -30,18 +30,18 @@ static void add(struct kfb_list_reply *r, struct brick_span span,
 }
 
 /* A source of extents: the next one at or behind a block; false: the end. */
-typedef bool (*next_fn)(struct brick_server *server, uint64_t from,
+typedef bool (*next_fn)(struct brick_ops *ops, uint64_t from,
 			struct brick_span *out, uint32_t *flags,
 			uint64_t *counter);
 
-static bool next_allocated(struct brick_server *server, uint64_t from,
+static bool next_allocated(struct brick_ops *ops, uint64_t from,
 			   struct brick_span *out, uint32_t *flags,
 			   uint64_t *counter)
 {
 	struct brick_store_extent ext;
 	uint64_t cursor = from << KFB_BLOCK_SHIFT;
 
-	if (!brick_store_list(server->storage.store, &cursor, &ext, 1, counter))
+	if (!brick_store_list(ops->storage->store, &cursor, &ext, 1, counter))
 		return false;
 	*out = brick_span_of(ext.va, ext.n_blocks);
 	*flags = (ext.bad ? KFB_EXTENT_BAD : 0) |
@@ -49,11 +49,11 @@ static bool next_allocated(struct brick_server *server, uint64_t from,
 	return true;
 }
 
-static bool next_mapped(struct brick_server *server, uint64_t from,
+static bool next_mapped(struct brick_ops *ops, uint64_t from,
 			struct brick_span *out, uint32_t *flags,
 			uint64_t *counter)
 {
-	return !brick_mappings_union(&server->sessions.mappings, from, out,
+	return !brick_mappings_union(&ops->sessions->mappings, from, out,
 				     flags);
 }
 
@@ -73,7 +73,7 @@ static bool list_grant(struct brick_op *op, struct brick_span grant,
 			r->cursor = from << KFB_BLOCK_SHIFT;
 			return false;
 		}
-		if (!next(brick_server_of(op->session), from, &span, &flags,
+		if (!next(brick_ops_of(op->session), from, &span, &flags,
 			  &counter))
 			break;
 		r->change_counter = counter;
@@ -118,7 +118,7 @@ static int copy_readable(struct brick_op *op)
 static void list_mine(struct brick_op *op)
 {
 	const struct brick_mappings *all =
-		&brick_server_of(op->session)->sessions.mappings;
+		&brick_ops_of(op->session)->sessions->mappings;
 	struct kfb_list_reply *r = &op->reply.u.list;
 	size_t i = brick_mappings_from(all, op->req.u.list.cursor);
 
@@ -155,7 +155,7 @@ static void listed(struct brick_op *op)
 void brick_op_list(struct brick_op *op)
 {
 	const struct kfb_list *list = &op->req.u.list;
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_store_stats stats;
 
 	if (list->what != KFB_LIST_MINE &&
@@ -167,10 +167,10 @@ void brick_op_list(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_store_stats(server->storage.store, &stats);
+	brick_store_stats(ops->storage->store, &stats);
 	op->reply.u.list.change_counter = stats.change_counter;
 	if (list->what == KFB_LIST_ALLOCATED) {
-		brick_op_submit(op, &server->sessions.registrar, run_list,
+		brick_op_submit(op, &ops->sessions->registrar, run_list,
 				listed);
 		return;
 	}

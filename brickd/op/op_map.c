@@ -15,9 +15,9 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/storage/failure.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/server.h"
 #include "brickd/base/util.h"
 
 #define HANDLES_FIRST 4
@@ -32,8 +32,8 @@ static void undo_registrations(struct brick_op *op)
 
 static uint64_t extent_max_blocks(const struct brick_op *op)
 {
-	uint64_t max = brick_server_of(op->session)
-			       ->config->limits.map_extent_max_bytes;
+	uint64_t max =
+		brick_ops_of(op->session)->config->limits.map_extent_max_bytes;
 
 	if (op->session->features & KFB_FEATURE_THIN &&
 	    max > KFB_MAP_EXTENT_THIN_MAX_BYTES)
@@ -45,7 +45,7 @@ static uint64_t extent_max_blocks(const struct brick_op *op)
 
 static int add_handle(struct brick_op *op, const struct brick_run *run)
 {
-	uint64_t max = brick_server_of(op->session)->config->limits.handles;
+	uint64_t max = brick_ops_of(op->session)->config->limits.handles;
 	struct brick_handle *list;
 
 	/* registered() refuses it, too: this bounds what it costs until then. */
@@ -87,15 +87,14 @@ static int add_change(struct brick_op *op, const struct brick_run *run)
 }
 
 /* Are blocks kept for whoever wrote to them last? */
-static bool is_grace(const struct brick_server *server)
+static bool is_grace(const struct brick_ops *ops)
 {
-	return server->grace_until_ms &&
-	       brick_now_ms() < server->grace_until_ms;
+	return ops->grace_until_ms && brick_now_ms() < ops->grace_until_ms;
 }
 
 static int find_runs(struct brick_op *op)
 {
-	struct brick_store *store = brick_server_of(op->session)->storage.store;
+	struct brick_store *store = brick_ops_of(op->session)->storage->store;
 	struct brick_span span = op->claim.span;
 	uint64_t max = extent_max_blocks(op);
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
@@ -118,7 +117,7 @@ static int find_runs(struct brick_op *op)
 		rc = add_handle(op, &run);
 		if (rc || !write || run.owner == op->session->client->owner)
 			continue;
-		if (run.owner && is_grace(brick_server_of(op->session)))
+		if (run.owner && is_grace(brick_ops_of(op->session)))
 			return -EAGAIN;
 		rc = add_change(op, &run);
 	}
@@ -137,7 +136,7 @@ static int register_all(struct brick_op *op)
 
 		rc = brick_fabric_reg(
 			s->fabric, s->domain,
-			brick_server_of(s)->storage.media->base + h->offset,
+			brick_ops_of(s)->storage->media->base + h->offset,
 			blocks << KFB_BLOCK_SHIFT, write, &h->region);
 	}
 	if (rc)
@@ -192,8 +191,7 @@ static void make_mapping(struct brick_op *op)
 		m->n = op->n_handles;
 		m->handles = op->handles;
 	}
-	if (!m ||
-	    brick_mappings_add(&brick_server_of(s)->sessions.mappings, m)) {
+	if (!m || brick_mappings_add(&brick_ops_of(s)->sessions->mappings, m)) {
 		free(m);
 		undo_registrations(op);
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
@@ -221,7 +219,7 @@ static void registered(struct brick_op *op)
 	if (!op->error && op->n_changes)
 		op->error = -EAGAIN;
 	if (!op->error && s->n_handles + op->n_handles >
-				  brick_server_of(s)->config->limits.handles) {
+				  brick_ops_of(s)->config->limits.handles) {
 		undo_registrations(op);
 		op->error = -EDQUOT;
 	}
@@ -246,7 +244,7 @@ static void births_committed(struct brick_op *op)
 	for (size_t i = 0; !error && i < op->n_changes; i++)
 		error = op->changes[i].error;
 	op->n_changes = 0;
-	brick_failure_look(&brick_server_of(op->session)->storage);
+	brick_failure_look(brick_ops_of(op->session)->storage);
 	if (error) {
 		brick_op_finish_errno(op, error);
 		return;
@@ -256,7 +254,7 @@ static void births_committed(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	brick_op_submit(op, &brick_server_of(op->session)->sessions.registrar,
+	brick_op_submit(op, &brick_ops_of(op->session)->sessions->registrar,
 			run_find, registered);
 }
 
@@ -277,15 +275,15 @@ static void promoted(struct brick_tier_job *job)
 	else if (job->error)
 		brick_op_finish_errno(op, job->error);
 	else
-		brick_op_submit(
-			op, &brick_server_of(op->session)->sessions.registrar,
-			run_find, found);
+		brick_op_submit(op,
+				&brick_ops_of(op->session)->sessions->registrar,
+				run_find, found);
 }
 
 /* What has been moved when it gives up stays: the next MAP has less to do. */
 static void promote(struct brick_op *op)
 {
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 	uint64_t id;
 
 	free(op->changes);
@@ -296,7 +294,7 @@ static void promote(struct brick_op *op)
 
 		brick_op_finish(op, KFB_ST_AGAIN);
 		/* It will be tried again: have it ready then. */
-		(void)brick_tier_order(&server->tier, span, false, true, &id);
+		(void)brick_tier_order(ops->tier, span, false, true, &id);
 		return;
 	}
 	if (op->n_promotions++ == PROMOTIONS_MAX) {
@@ -309,7 +307,7 @@ static void promote(struct brick_op *op)
 		.is_unwanted = is_unwanted,
 		.done = promoted,
 	};
-	brick_tier_promote(&server->tier, &op->promotion);
+	brick_tier_promote(ops->tier, &op->promotion);
 }
 
 static void found(struct brick_op *op)
@@ -335,20 +333,20 @@ static void claimed(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	if (s->n_mappings >= brick_server_of(s)->config->limits.mappings) {
+	if (s->n_mappings >= brick_ops_of(s)->config->limits.mappings) {
 		brick_op_finish(op, KFB_ST_LIMIT);
 		return;
 	}
-	rc = brick_mappings_conflict(&brick_server_of(s)->sessions.mappings,
+	rc = brick_mappings_conflict(&brick_ops_of(s)->sessions->mappings,
 				     op->claim.span, flags & KFB_MAP_SHARED);
-	if (!rc && brick_quarantine_blocks(&brick_server_of(s)->sessions,
+	if (!rc && brick_quarantine_blocks(brick_ops_of(s)->sessions,
 					   op->claim.span, s))
 		rc = -EAGAIN;
 	if (rc) {
 		brick_op_finish_errno(op, rc);
 		return;
 	}
-	brick_op_submit(op, &brick_server_of(s)->sessions.registrar, run_find,
+	brick_op_submit(op, &brick_ops_of(s)->sessions->registrar, run_find,
 			found);
 }
 
@@ -365,8 +363,8 @@ static void resume_mapping(struct brick_op *op, uint64_t id, uint64_t cursor)
 	size_t from = 0;
 	int rc;
 
-	rc = brick_mappings_find(
-		&brick_server_of(op->session)->sessions.mappings, id, &m);
+	rc = brick_mappings_find(&brick_ops_of(op->session)->sessions->mappings,
+				 id, &m);
 	if (!rc && m->session != op->session)
 		rc = -ENOENT;
 	if (rc) {
@@ -403,8 +401,7 @@ void brick_op_map(struct brick_op *op)
 	}
 	span = brick_span_of(map->range.va, map->range.n_blocks);
 	if (map->flags & KFB_MAP_NOWAIT &&
-	    brick_claims_would_wait(&brick_server_of(op->session)->claims,
-				    span)) {
+	    brick_claims_would_wait(&brick_ops_of(op->session)->claims, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}

@@ -11,9 +11,10 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/storage/failure.h"
+#include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
+#include "brickd/session/session.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/server.h"
 #include "brickd/base/util.h"
 
 /* A device that takes longer than this to forget a key is not waited for. */
@@ -37,38 +38,38 @@ static void flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
-	brick_failure_look(&brick_server_of(op->session)->storage);
+	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
 
 static void closed(struct brick_op *op)
 {
-	struct brick_server *server = brick_server_of(op->session);
+	struct brick_ops *ops = brick_ops_of(op->session);
 
-	brick_tier_rest(&server->tier, op->handles, op->n_handles);
+	brick_tier_rest(ops->tier, op->handles, op->n_handles);
 	/* op->error says here that the mapping was for writing. */
-	if (!op->error || !brick_flush_is_needed(&server->storage)) {
+	if (!op->error || !brick_flush_is_needed(ops->storage)) {
 		brick_op_finish(op, KFB_ST_OK);
 		return;
 	}
 	op->flush.done = flushed;
 	if (brick_flush_alloc(&op->flush, op->n_handles)) {
-		server->storage.has_unflushed = true;
+		ops->storage->has_unflushed = true;
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
-	brick_flush_submit(&server->storage, &op->flush);
+	brick_flush_submit(ops->storage, &op->flush);
 }
 
 /* They all get the same time: the list is in the order in which it is over. */
-void brick_unmaps_due(struct brick_server *server)
+void brick_unmaps_due(struct brick_ops *ops)
 {
 	struct brick_op *op;
 
-	while ((op = TAILQ_FIRST(&server->revoking)) &&
+	while ((op = TAILQ_FIRST(&ops->revoking)) &&
 	       brick_now_ms() >= op->revoke_ms) {
-		TAILQ_REMOVE(&server->revoking, op, revoke_link);
+		TAILQ_REMOVE(&ops->revoking, op, revoke_link);
 		op->is_revoking = false;
 		/* Without its endpoints nothing can use the key. */
 		brick_session_disconnect(op->owner, LOG_WARNING,
@@ -76,9 +77,9 @@ void brick_unmaps_due(struct brick_server *server)
 	}
 }
 
-uint64_t brick_unmaps_next_ms(const struct brick_server *server)
+uint64_t brick_unmaps_next_ms(const struct brick_ops *ops)
 {
-	const struct brick_op *op = TAILQ_FIRST(&server->revoking);
+	const struct brick_op *op = TAILQ_FIRST(&ops->revoking);
 
 	return op ? op->revoke_ms : KFB_TIME_NEVER;
 }
@@ -86,7 +87,7 @@ uint64_t brick_unmaps_next_ms(const struct brick_server *server)
 static void revoked(struct brick_op *op)
 {
 	if (op->is_revoking)
-		TAILQ_REMOVE(&brick_server_of(op->session)->revoking, op,
+		TAILQ_REMOVE(&brick_ops_of(op->session)->revoking, op,
 			     revoke_link);
 	op->is_revoking = false;
 	closed(op);
@@ -94,14 +95,14 @@ static void revoked(struct brick_op *op)
 
 static void revoke(struct brick_op *op, struct brick_session *owner)
 {
-	struct brick_server *server = brick_server_of(owner);
+	struct brick_ops *ops = brick_ops_of(owner);
 
 	op->owner = owner;
 	owner->n_ops++;
 	op->revoke_ms = brick_now_ms() + REVOKE_MS;
 	op->is_revoking = true;
-	TAILQ_INSERT_TAIL(&server->revoking, op, revoke_link);
-	brick_op_submit(op, &server->sessions.registrar, run_close, revoked);
+	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
+	brick_op_submit(op, &ops->sessions->registrar, run_close, revoked);
 }
 
 /* The mapping may be another session's of the same client. */
@@ -111,7 +112,7 @@ static int find_mapping(struct brick_op *op, struct brick_mapping **out)
 	struct brick_mapping *m;
 	int rc;
 
-	rc = brick_mappings_find(&brick_server_of(s)->sessions.mappings,
+	rc = brick_mappings_find(&brick_ops_of(s)->sessions->mappings,
 				 op->req.u.unmap.mapping_id, &m);
 	if (rc)
 		return rc;
@@ -148,8 +149,8 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 	}
 	op->n_handles = n;
 	op->error = write;
-	brick_mappings_take_handles(&brick_server_of(owner)->sessions.mappings,
-				    m, first, n, op->handles);
+	brick_mappings_take_handles(&brick_ops_of(owner)->sessions->mappings, m,
+				    first, n, op->handles);
 	owner->n_handles -= n;
 	if (!m->n) {
 		TAILQ_REMOVE(&owner->mappings, m, session_link);

@@ -1,53 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Messages become requests: credits, cookies; replies are recorded, sent. */
+/* Messages become requests: credits, cookies. */
 #include "brickd/op/receive.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "brickd/base/clock.h"
-#include "brickd/base/counters.h"
-#include "brickd/base/log.h"
 #include "brickd/net/conn.h"
+#include "brickd/op/dispatch.h"
 #include "brickd/op/op.h"
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
-
-static void send_status(struct brick_queue *q, struct kfb_reply *reply,
-			const struct kfb_request *req, enum kfb_status status)
-{
-	reply->op = req->op;
-	reply->status = (uint16_t)status;
-	reply->cookie = req->cookie;
-	reply->credits = 1;
-	if (kfb_credits_give(&q->credits, 1))
-		brick_log(LOG_ERR, q->conn->who, "credits do not add up");
-	brick_conn_send(q->conn, reply);
-}
-
-static void record(struct brick_op *op, enum kfb_status status)
-{
-	struct brick_queue *q = op->queue;
-
-	if (op->req.op == KFB_OP_AUTH)
-		return;
-	q->records[op->req.cookie.slot] = (struct brick_reply_record){
-		.op = op->req.op,
-		.status = (uint16_t)status,
-		.mapping_id = op->mapping_id,
-	};
-	(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
-}
-
-void brick_op_answer(struct brick_op *op, enum kfb_status status)
-{
-	struct brick_queue *q = op->queue;
-
-	record(op, status);
-	if (q->conn && op->generation == q->generation)
-		send_status(q, &op->reply, &op->req, status);
-}
 
 /* Takes what the request brings: its credit, and credits for EVENTs. */
 static const char *take_credits(struct brick_queue *q,
@@ -118,16 +81,6 @@ static const char *adopt(struct brick_queue *q, const struct kfb_request *req)
 	return NULL;
 }
 
-static void answer_stale(struct brick_queue *q, const struct kfb_request *req)
-{
-	struct kfb_reply stale = { 0 };
-
-	brick_count_op(q->session->all->counters, req->op, KFB_ST_STALE,
-		       brick_now_ns());
-	q->session->n_failed++;
-	send_status(q, &stale, req, KFB_ST_STALE);
-}
-
 static const char *classify(struct brick_queue *q,
 			    const struct kfb_request *req)
 {
@@ -141,7 +94,7 @@ static const char *classify(struct brick_queue *q,
 		begin(q, req, true);
 		return NULL;
 	case KFB_COOKIE_STALE:
-		answer_stale(q, req);
+		brick_op_answer_stale(q, req);
 		return NULL;
 	case KFB_COOKIE_RUNNING:
 		return adopt(q, req);

@@ -30,6 +30,7 @@ struct brick_counters;
 struct brick_fabric;
 struct brick_net;
 struct brick_op;
+struct brick_ops;
 struct brick_session;
 struct brick_sessions;
 struct brick_stop;
@@ -248,6 +249,7 @@ struct brick_session_ops {
  * struct brick_sessions - all sessions, and what they share
  * @ops: constant after the start
  * @stop: the daemon's
+ * @requests: who executes them; not looked into here
  * @list: all, also those that are ending
  * @n: how many
  * @anonymous: the client of sessions without AUTH
@@ -262,6 +264,7 @@ struct brick_sessions {
 	struct brick_storage *storage;
 	struct brick_net *net;
 	struct brick_counters *counters;
+	struct brick_ops *requests;
 	struct brick_session_list list;
 	uint64_t n;
 	struct brick_client anonymous;
