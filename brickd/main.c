@@ -227,8 +227,8 @@ static int serve(struct brick_config *config, struct arguments *a)
 	char err[BRICK_ERR_BYTES] = "";
 	int rc, stopped;
 
-	server.read_config = read_again;
-	server.read_config_ctx = a;
+	server.reload.read = read_again;
+	server.reload.ctx = a;
 	rc = brick_server_start(&server, config, err, sizeof(err));
 	if (rc) {
 		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));

@@ -137,6 +137,12 @@ static void begin_stop(struct brick_server *server)
 	brick_sessions_stop(&server->sessions);
 }
 
+static void reload(struct brick_server *server)
+{
+	if (brick_reload(&server->reload))
+		brick_server_tell_manager(server);
+}
+
 static void signalled(struct brick_source *source)
 {
 	struct brick_server *server =
@@ -146,7 +152,7 @@ static void signalled(struct brick_source *source)
 	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		brick_reload(server);
+		reload(server);
 	else
 		begin_stop(server);
 }
@@ -175,7 +181,7 @@ static void end_idle(struct brick_server *server)
 static bool before_wait(void *ctx)
 {
 	struct brick_server *server = ctx;
-	bool more = brick_metrics_before_wait(server);
+	bool more = brick_metrics_before_wait(&server->view);
 
 	brick_sessions_due(&server->sessions);
 	brick_unmaps_due(&server->ops);
@@ -209,8 +215,8 @@ static void tick(void *ctx)
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
 		brick_listen_service(&server->net.fabrics[i]);
 	brick_conns_tick(&server->net);
-	brick_admin_tick(server);
-	brick_metrics_tick(server);
+	brick_admin_tick(&server->view);
+	brick_metrics_tick(&server->view);
 }
 
 static int open_signals(struct brick_server *server)
@@ -358,8 +364,8 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 
 static void stop_observers(struct brick_server *server)
 {
-	brick_metrics_stop(server);
-	brick_admin_stop(server);
+	brick_metrics_stop(&server->view);
+	brick_admin_stop(&server->view);
 }
 
 static int start_observers(struct brick_server *server, char *err,
@@ -368,15 +374,15 @@ static int start_observers(struct brick_server *server, char *err,
 	char url[BRICK_URL_BYTES];
 	int rc;
 
-	rc = brick_admin_start(server, err, err_len);
+	rc = brick_admin_start(&server->view, err, err_len);
 	if (rc)
 		return rc;
-	rc = brick_metrics_start(server, err, err_len);
+	rc = brick_metrics_start(&server->view, err, err_len);
 	if (rc) {
-		brick_admin_stop(server);
+		brick_admin_stop(&server->view);
 		return rc;
 	}
-	if (brick_metrics_url(server, url))
+	if (brick_metrics_url(&server->view, url))
 		brick_log(LOG_INFO, NULL, "metrics on %s", url);
 	return 0;
 }
@@ -393,7 +399,20 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	server->config = config;
 	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
 	stcp_tell_strays(true);
-	server->started_ns = brick_now_ns();
+	server->view = (struct brick_view){
+		.config = config,
+		.loop = &server->loop,
+		.counters = &server->counters,
+		.started_ns = brick_now_ns(),
+		.net = &server->net,
+		.storage = &server->storage,
+		.sessions = &server->sessions,
+		.ops = &server->ops,
+		.tier = &server->tier,
+	};
+	server->reload.config = config;
+	server->reload.sessions = &server->sessions;
+	server->reload.ops = &server->ops;
 	server->net.ops = &conn_ops;
 	server->net.stop = &server->stop;
 	server->net.loop = &server->loop;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon as a whole: what all parts share.
+ * The daemon as a whole: holds what the rooms own, and joins them.
  *
  * Context: the loop thread owns everything here; workers see the store, the
  * medium and the work they are given. docs/threads.md has the rules.
@@ -8,39 +8,30 @@
 #ifndef BRICKD_SERVER_H
 #define BRICKD_SERVER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/queue.h>
+#include <stddef.h>
 
-#include "brickd/config/config.h"
+#include "brickd/admin/view.h"
 #include "brickd/base/counters.h"
-#include "brickd/net/net.h"
-#include "brickd/base/log.h"
-#include "brickd/base/util.h"
 #include "brickd/base/loop.h"
+#include "brickd/base/stop.h"
+#include "brickd/base/work.h"
+#include "brickd/config/config.h"
+#include "brickd/net/net.h"
 #include "brickd/op/op.h"
+#include "brickd/reload.h"
 #include "brickd/session/state.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
 
-struct brick_admin;
-struct brick_metrics;
-struct brick_session;
-
 /*
  * struct brick_server - one run of the daemon
  * @config: its clients are changed by brick_reload() only
- * @read_config: reads, checks and loads the settings once more, or is NULL;
- *	logs why it fails; fresh is to be finished in any case
- * @read_config_ctx: its context
- * @counters: what happened since the start, at @started_ns
- * @admin: the admin socket, NULL: none
- * @metrics: the metrics page, NULL: none
+ * @reload: its way to read and the context are set before the start
+ * @counters: what happened since the start
  */
 struct brick_server {
 	struct brick_config *config;
-	int (*read_config)(void *ctx, struct brick_config *fresh);
-	void *read_config_ctx;
+	struct brick_reload reload;
 	struct brick_storage storage;
 
 	struct brick_loop loop;
@@ -54,9 +45,7 @@ struct brick_server {
 	struct brick_sessions sessions;
 	struct brick_ops ops;
 	struct brick_counters counters;
-	uint64_t started_ns;
-	struct brick_admin *admin;
-	struct brick_metrics *metrics;
+	struct brick_view view;
 
 	struct brick_stop stop;
 };

@@ -16,9 +16,10 @@
 
 #include "brickd/admin/admin_line.h"
 #include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_put.h"
 #include "brickd/admin/admin_socket.h"
 #include "brickd/base/clock.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/base/util.h"
 
 /* Requests of one client before others get their turn. */
@@ -47,7 +48,7 @@ struct client {
 };
 
 struct brick_admin {
-	struct brick_server *server;
+	struct brick_view *view;
 	struct brick_source source;
 	struct stat made;
 	struct client *clients[BRICK_ADMIN_CLIENTS_MAX]; /* NULL: free */
@@ -67,7 +68,7 @@ static void client_close(struct client *c)
 {
 	struct client **place = find_client(c->admin, c);
 
-	brick_loop_del(&c->admin->server->loop, &c->source);
+	brick_loop_del(c->admin->view->loop, &c->source);
 	if (place)
 		*place = NULL;
 	close(c->source.fd);
@@ -117,14 +118,14 @@ static void reply_with(struct client *c, struct json_object *reply)
 
 static void fail(struct client *c, int error, const char *why)
 {
-	brick_count(&c->admin->server->counters.admin_refused);
+	brick_count(&c->admin->view->counters->admin_refused);
 	reply_with(c, failure(error, why));
 	c->is_failed = true;
 }
 
 static void answer(struct client *c, size_t len)
 {
-	struct brick_server *server = c->admin->server;
+	struct brick_view *view = c->admin->view;
 	struct brick_admin_request request;
 	struct json_object *reply;
 	const char *why = "";
@@ -138,12 +139,12 @@ static void answer(struct client *c, size_t len)
 	reply = json_object_new_object();
 	json_object_object_add(reply, "ok", json_object_new_boolean(true));
 	if (!rc)
-		rc = brick_admin_op(server, c->uid, &request, reply, &why);
+		rc = brick_admin_op(view, c->uid, &request, reply, &why);
 	if (rc) {
 		json_object_put(reply);
 		reply = failure(rc, why);
 	}
-	brick_count(&server->counters.admin_requests);
+	brick_count(&view->counters->admin_requests);
 	reply_with(c, reply);
 }
 
@@ -224,7 +225,7 @@ static bool serve(struct client *c)
 	}
 	if ((c->is_last || c->is_failed) && !has_more(c))
 		return false;
-	brick_loop_want_write(&c->admin->server->loop, &c->source, has_more(c));
+	brick_loop_want_write(c->admin->view->loop, &c->source, has_more(c));
 	return true;
 }
 
@@ -259,7 +260,7 @@ static void turn_away(struct brick_admin *admin, int fd, int error,
 	char *text;
 	size_t len;
 
-	brick_count(&admin->server->counters.admin_refused);
+	brick_count(&admin->view->counters->admin_refused);
 	text = reply_text(object, &len);
 	/* A new socket has room for it; if not, closing says enough. */
 	if (text)
@@ -287,7 +288,7 @@ static void admit(struct brick_admin *admin, int fd, uid_t uid)
 	c->turn_ms = brick_now_ms();
 	c->source.fd = fd;
 	c->source.ready = client_ready;
-	if (brick_loop_add(&admin->server->loop, &c->source)) {
+	if (brick_loop_add(admin->view->loop, &c->source)) {
 		close(fd);
 		free(c);
 		return;
@@ -318,9 +319,9 @@ static void listener_ready(struct brick_source *source)
 
 /* ---- the whole ---- */
 
-int brick_admin_start(struct brick_server *server, char *err, size_t err_len)
+int brick_admin_start(struct brick_view *view, char *err, size_t err_len)
 {
-	const char *path = server->config->admin;
+	const char *path = view->config->admin;
 	struct brick_admin *admin;
 	int rc;
 
@@ -329,16 +330,16 @@ int brick_admin_start(struct brick_server *server, char *err, size_t err_len)
 	admin = calloc(1, sizeof(*admin));
 	if (!admin)
 		return -ENOMEM;
-	admin->server = server;
+	admin->view = view;
 	rc = brick_admin_socket_open(path, &admin->made, err, err_len);
 	if (rc < 0)
 		goto free_admin;
 	admin->source.fd = rc;
 	admin->source.ready = listener_ready;
-	rc = brick_loop_add(&server->loop, &admin->source);
+	rc = brick_loop_add(view->loop, &admin->source);
 	if (rc)
 		goto close_socket;
-	server->admin = admin;
+	view->admin = admin;
 	return 0;
 
 close_socket:
@@ -349,20 +350,20 @@ free_admin:
 	return rc;
 }
 
-void brick_admin_stop(struct brick_server *server)
+void brick_admin_stop(struct brick_view *view)
 {
-	struct brick_admin *admin = server->admin;
+	struct brick_admin *admin = view->admin;
 
 	if (!admin)
 		return;
 	for (int i = 0; i < BRICK_ADMIN_CLIENTS_MAX; i++)
 		if (admin->clients[i])
 			client_close(admin->clients[i]);
-	brick_loop_del(&server->loop, &admin->source);
-	brick_admin_socket_remove(server->config->admin, &admin->made);
+	brick_loop_del(view->loop, &admin->source);
+	brick_admin_socket_remove(view->config->admin, &admin->made);
 	close(admin->source.fd);
 	free(admin);
-	server->admin = NULL;
+	view->admin = NULL;
 }
 
 static bool is_late(const struct client *c, uint64_t now_ms)
@@ -373,16 +374,16 @@ static bool is_late(const struct client *c, uint64_t now_ms)
 	return now_ms - c->turn_ms >= limit_ms;
 }
 
-void brick_admin_tick(struct brick_server *server)
+void brick_admin_tick(struct brick_view *view)
 {
 	uint64_t now_ms = brick_now_ms();
 
-	for (int i = 0; server->admin && i < BRICK_ADMIN_CLIENTS_MAX; i++) {
-		struct client *c = server->admin->clients[i];
+	for (int i = 0; view->admin && i < BRICK_ADMIN_CLIENTS_MAX; i++) {
+		struct client *c = view->admin->clients[i];
 
 		if (!c || !is_late(c, now_ms))
 			continue;
-		brick_count(&server->counters.admin_refused);
+		brick_count(&view->counters->admin_refused);
 		client_close(c);
 	}
 }

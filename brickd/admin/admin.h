@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct brick_admin;
-struct brick_server;
+struct brick_view;
 
 /* Clients at a time. */
 #define BRICK_ADMIN_CLIENTS_MAX 8
@@ -27,7 +27,7 @@ struct brick_server;
 
 /**
  * brick_admin_start - open the socket of the configuration, if it names one
- * @server: its loop runs soon; gets the socket
+ * @view: its loop runs soon; gets the socket
  * @err: message on failure
  * @err_len: its size, bytes
  *
@@ -36,12 +36,12 @@ struct brick_server;
  *
  * Return: 0 or -errno.
  */
-int brick_admin_start(struct brick_server *server, char *err, size_t err_len);
+int brick_admin_start(struct brick_view *view, char *err, size_t err_len);
 
 /* Closes it and its clients and removes the socket. */
-void brick_admin_stop(struct brick_server *server);
+void brick_admin_stop(struct brick_view *view);
 
 /* Deadlines. */
-void brick_admin_tick(struct brick_server *server);
+void brick_admin_tick(struct brick_view *view);
 
 #endif

@@ -6,91 +6,55 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
 #include "brickd/base/clock.h"
 #include "brickd/storage/failure.h"
 #include "brickd/admin/metrics.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
 
 #define NS_PER_MS 1000000
-#define NS_PER_S  1000000000
 
-void brick_admin_put_text(struct json_object *object, const char *name,
-			  const char *text)
-{
-	json_object_object_add(object, name, json_object_new_string(text));
-}
-
-void brick_admin_put_count(struct json_object *object, const char *name,
-			   uint64_t value)
-{
-	json_object_object_add(object, name, json_object_new_uint64(value));
-}
-
-void brick_admin_put_id(struct json_object *object, const char *name,
-			uint64_t id)
-{
-	char text[17];
-
-	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
-	brick_admin_put_text(object, name, text);
-}
-
-void brick_admin_put_seconds(struct json_object *object, const char *name,
-			     uint64_t ns)
-{
-	char text[40];
-
-	snprintf(text, sizeof(text), "%llu.%09llu",
-		 (unsigned long long)(ns / NS_PER_S),
-		 (unsigned long long)(ns % NS_PER_S));
-	json_object_object_add(object, name,
-			       json_object_new_double_s((double)ns / NS_PER_S,
-							text));
-}
-
-static void put_listen(const struct brick_server *server,
-		       struct json_object *reply)
+static void put_listen(const struct brick_view *view, struct json_object *reply)
 {
 	struct json_object *list = json_object_new_array();
 	char url[BRICK_URL_BYTES];
 
-	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
-		const struct brick_fabric *f = &server->net.fabrics[i];
+	for (uint32_t i = 0; i < view->net->n_fabrics; i++) {
+		const struct brick_fabric *f = &view->net->fabrics[i];
 
 		brick_address_format(f->address, f->port, url);
 		json_object_array_add(list, json_object_new_string(url));
 	}
 	json_object_object_add(reply, "listen", list);
-	if (brick_metrics_url(server, url))
+	if (brick_metrics_url(view, url))
 		brick_admin_put_text(reply, "metrics_url", url);
 }
 
-static void info(const struct brick_server *server, struct json_object *reply)
+static void info(const struct brick_view *view, struct json_object *reply)
 {
 	char uuid[BRICK_UUID_TEXT_BYTES], failure[BRICK_FAILURE_BYTES];
 
-	brick_uuid_format(server->storage.uuid, uuid);
+	brick_uuid_format(view->storage->uuid, uuid);
 	brick_admin_put_text(reply, "version", BRICK_VERSION);
-	brick_admin_put_text(reply, "store", server->config->store);
+	brick_admin_put_text(reply, "store", view->config->store);
 	brick_admin_put_text(reply, "uuid", uuid);
-	brick_admin_put_id(reply, "instance_id", server->storage.instance_id);
-	brick_admin_put_count(reply, "power_epoch",
-			      server->storage.power_epoch);
+	brick_admin_put_id(reply, "instance_id", view->storage->instance_id);
+	brick_admin_put_count(reply, "power_epoch", view->storage->power_epoch);
 	brick_admin_put_count(reply, "uptime_ms",
-			      (brick_now_ns() - server->started_ns) /
-				      NS_PER_MS);
+			      (brick_now_ns() - view->started_ns) / NS_PER_MS);
 	brick_admin_put_count(reply, "max_sessions",
-			      server->config->limits.sessions);
+			      view->config->limits.sessions);
 	json_object_object_add(
 		reply, "medium_failed",
-		json_object_new_boolean(server->storage.medium_failed));
-	if (server->storage.medium_failed) {
-		brick_failure_text(&server->storage, failure);
+		json_object_new_boolean(view->storage->medium_failed));
+	if (view->storage->medium_failed) {
+		brick_failure_text(view->storage, failure);
 		brick_admin_put_text(reply, "medium_failure", failure);
 	}
-	put_listen(server, reply);
+	put_listen(view, reply);
 }
 
 static bool is_meant(const struct brick_session *s,
@@ -102,7 +66,7 @@ static bool is_meant(const struct brick_session *s,
 			  : !strcmp(s->client->name, r->client);
 }
 
-static int evict(struct brick_server *server, uid_t uid,
+static int evict(struct brick_view *view, uid_t uid,
 		 const struct brick_admin_request *r, struct json_object *reply,
 		 const char **why)
 {
@@ -111,13 +75,13 @@ static int evict(struct brick_server *server, uid_t uid,
 	char by[32];
 
 	snprintf(by, sizeof(by), "by uid %u", (unsigned int)uid);
-	while ((s = brick_sessions_next(&server->sessions, s))) {
+	while ((s = brick_sessions_next(view->sessions, s))) {
 		if (!is_meant(s, r))
 			continue;
 		brick_session_evict(s, by);
 		n++;
 	}
-	brick_count_add(&server->counters.evictions, n);
+	brick_count_add(&view->counters->evictions, n);
 	if (!n) {
 		*why = r->session ? "there is no such session"
 				  : "that client has no session";
@@ -127,24 +91,24 @@ static int evict(struct brick_server *server, uid_t uid,
 	return 0;
 }
 
-int brick_admin_op(struct brick_server *server, uid_t uid,
+int brick_admin_op(struct brick_view *view, uid_t uid,
 		   const struct brick_admin_request *request,
 		   struct json_object *reply, const char **why)
 {
 	switch (request->op) {
 	case BRICK_ADMIN_INFO:
-		info(server, reply);
+		info(view, reply);
 		return 0;
 	case BRICK_ADMIN_SESSIONS:
-		brick_admin_sessions(server, request->after, reply);
+		brick_admin_sessions(view, request->after, reply);
 		return 0;
 	case BRICK_ADMIN_STATS:
-		brick_admin_stats(server, reply);
+		brick_admin_stats(view, reply);
 		return 0;
 	case BRICK_ADMIN_EVICT:
-		return evict(server, uid, request, reply, why);
+		return evict(view, uid, request, reply, why);
 	case BRICK_ADMIN_TIER:
-		return brick_admin_tier(server, request, reply, why);
+		return brick_admin_tier(view, request, reply, why);
 	case BRICK_ADMIN_OPS:
 		break;
 	}

@@ -5,9 +5,10 @@
  */
 #include <string.h>
 
-#include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
 #include "brickd/admin/metric_table.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/session/sessions.h"
 
 /* The sessions with the smallest ids above @after, sorted. */
@@ -67,14 +68,14 @@ static struct json_object *describe(const struct brick_session *s)
 	return object;
 }
 
-void brick_admin_sessions(const struct brick_server *server, uint64_t after,
+void brick_admin_sessions(const struct brick_view *view, uint64_t after,
 			  struct json_object *reply)
 {
 	struct json_object *list = json_object_new_array();
 	const struct brick_session *s;
 	struct page page = { 0 };
 
-	TAILQ_FOREACH(s, &server->sessions.list, link)
+	TAILQ_FOREACH(s, &view->sessions->list, link)
 	if (s->id > after)
 		add(&page, s);
 	for (unsigned int i = 0; i < page.n; i++)

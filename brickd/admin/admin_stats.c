@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The admin op "stats": the table of metric_table.c as JSON. */
-#include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
 #include "brickd/admin/metric_table.h"
 #include "brickd/base/util.h"
 
@@ -77,14 +78,13 @@ static void add_sample(struct brick_metric_sink *sink,
 	json_object_array_add(stats->samples, object);
 }
 
-void brick_admin_stats(const struct brick_server *server,
-		       struct json_object *reply)
+void brick_admin_stats(const struct brick_view *view, struct json_object *reply)
 {
 	struct stats stats = {
 		.sink = { .metric = add_metric, .sample = add_sample },
 		.list = json_object_new_array(),
 	};
 
-	brick_metrics_walk(server, &stats.sink);
+	brick_metrics_walk(view, &stats.sink);
 	json_object_object_add(reply, "metrics", stats.list);
 }

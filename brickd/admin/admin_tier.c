@@ -2,9 +2,10 @@
 /* The admin op "tier": shows both tiers, pins, and orders blocks to one. */
 #include <errno.h>
 
-#include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
 #include "brickd/storage/failure.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/tier/tier_pins.h"
 
 static void put_va(struct json_object *object, uint64_t block)
@@ -43,12 +44,11 @@ static struct json_object *job_json(const struct brick_tier_job *job,
 	return object;
 }
 
-static void put_slots(const struct brick_server *server,
-		      struct json_object *reply)
+static void put_slots(const struct brick_view *view, struct json_object *reply)
 {
 	struct brick_store_stats s;
 
-	brick_store_stats(server->storage.store, &s);
+	brick_store_stats(view->storage->store, &s);
 	brick_admin_put_count(reply, "fast_total", s.slots_total);
 	brick_admin_put_count(reply, "fast_free",
 			      s.slots_clean + s.slots_dirty);
@@ -60,22 +60,22 @@ static void put_slots(const struct brick_server *server,
 	brick_admin_put_count(reply, "spare", s.slow_spare);
 }
 
-static void show(const struct brick_server *server, struct json_object *reply)
+static void show(const struct brick_view *view, struct json_object *reply)
 {
-	const struct brick_tier *t = &server->tier;
+	const struct brick_tier *t = view->tier;
 	struct json_object *list = json_object_new_array();
-	const struct brick_counters *c = &server->counters;
+	const struct brick_counters *c = view->counters;
 	const struct brick_tier_job *job;
 	char failure[BRICK_FAILURE_BYTES];
 	uint64_t n_waiting = 0;
 
-	if (server->storage.slow)
-		brick_admin_put_text(reply, "slow", server->storage.slow->path);
-	if (server->storage.slow_failed) {
-		brick_failure_slow_text(&server->storage, failure);
+	if (view->storage->slow)
+		brick_admin_put_text(reply, "slow", view->storage->slow->path);
+	if (view->storage->slow_failed) {
+		brick_failure_slow_text(view->storage, failure);
 		brick_admin_put_text(reply, "slow_failure", failure);
 	}
-	put_slots(server, reply);
+	put_slots(view, reply);
 	brick_admin_put_count(reply, "low", t->low_slots);
 	brick_admin_put_count(reply, "high", t->high_slots);
 	brick_admin_put_count(reply, "promoted", c->tier_promoted);
@@ -94,12 +94,12 @@ static void show(const struct brick_server *server, struct json_object *reply)
 	json_object_object_add(reply, "jobs", list);
 }
 
-static int show_job(const struct brick_server *server, uint64_t id,
+static int show_job(const struct brick_view *view, uint64_t id,
 		    struct json_object *reply, const char **why)
 {
 	bool has_ended;
 	const struct brick_tier_job *job =
-		brick_tier_find_order(&server->tier, id, &has_ended);
+		brick_tier_find_order(view->tier, id, &has_ended);
 
 	if (!job) {
 		*why = "there is no such job, or it is forgotten";
@@ -109,14 +109,12 @@ static int show_job(const struct brick_server *server, uint64_t id,
 	return 0;
 }
 
-static int order(struct brick_server *server,
-		 const struct brick_admin_request *r, bool to_slow,
-		 struct json_object *reply, const char **why)
+static int order(struct brick_view *view, const struct brick_admin_request *r,
+		 bool to_slow, struct json_object *reply, const char **why)
 {
 	uint64_t id = 0;
-	int rc = brick_tier_order(&server->tier,
-				  brick_span_of(r->va, r->n_blocks), to_slow,
-				  false, &id);
+	int rc = brick_tier_order(view->tier, brick_span_of(r->va, r->n_blocks),
+				  to_slow, false, &id);
 
 	if (rc == -EOPNOTSUPP)
 		*why = "this brick has no slow tier";
@@ -130,16 +128,16 @@ static int order(struct brick_server *server,
 }
 
 /* Whoever is pinned no more may be demoted: back into the order of rest. */
-static int unpin(struct brick_server *server, struct brick_span span)
+static int unpin(struct brick_view *view, struct brick_span span)
 {
-	int rc = brick_tier_unpin(&server->tier, span);
+	int rc = brick_tier_unpin(view->tier, span);
 
 	if (!rc)
-		brick_tier_rest_span(&server->tier, span);
+		brick_tier_rest_span(view->tier, span);
 	return rc;
 }
 
-int brick_admin_tier(struct brick_server *server,
+int brick_admin_tier(struct brick_view *view,
 		     const struct brick_admin_request *r,
 		     struct json_object *reply, const char **why)
 {
@@ -148,24 +146,24 @@ int brick_admin_tier(struct brick_server *server,
 
 	switch (r->tier) {
 	case BRICK_ADMIN_TIER_SHOW:
-		show(server, reply);
+		show(view, reply);
 		return 0;
 	case BRICK_ADMIN_TIER_JOB:
-		return show_job(server, r->job, reply, why);
+		return show_job(view, r->job, reply, why);
 	case BRICK_ADMIN_TIER_CANCEL:
-		rc = brick_tier_cancel(&server->tier, r->job);
+		rc = brick_tier_cancel(view->tier, r->job);
 		if (rc)
 			*why = "there is no such job";
 		return rc;
 	case BRICK_ADMIN_TIER_DEMOTE:
 	case BRICK_ADMIN_TIER_PROMOTE:
-		return order(server, r, r->tier == BRICK_ADMIN_TIER_DEMOTE,
-			     reply, why);
+		return order(view, r, r->tier == BRICK_ADMIN_TIER_DEMOTE, reply,
+			     why);
 	case BRICK_ADMIN_TIER_PIN:
-		rc = brick_tier_pin(&server->tier, span);
+		rc = brick_tier_pin(view->tier, span);
 		break;
 	case BRICK_ADMIN_TIER_UNPIN:
-		rc = unpin(server, span);
+		rc = unpin(view, span);
 		break;
 	case BRICK_ADMIN_TIER_WHATS:
 		return -EOPNOTSUPP;

@@ -6,7 +6,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/tier/tier_pins.h"
 #include "brickd/session/session.h"
 
@@ -22,12 +22,11 @@ const char *brick_slot_state_name(unsigned int state)
 	return state < BRICK_SLOT_STATES ? names[state] : "?";
 }
 
-static void read_sessions(const struct brick_server *server,
-			  struct brick_gauges *g)
+static void read_sessions(const struct brick_view *view, struct brick_gauges *g)
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &server->sessions.list, link)
+	TAILQ_FOREACH(s, &view->sessions->list, link)
 	{
 		if (s->state < KFB_SESSION_STATES)
 			g->sessions[s->state]++;
@@ -39,12 +38,11 @@ static void read_sessions(const struct brick_server *server,
 	}
 }
 
-static void read_claims(const struct brick_server *server,
-			struct brick_gauges *g)
+static void read_claims(const struct brick_view *view, struct brick_gauges *g)
 {
 	const struct brick_claim *claim;
 
-	TAILQ_FOREACH(claim, &server->ops.claims.list, link)
+	TAILQ_FOREACH(claim, &view->ops->claims.list, link)
 	{
 		if (claim->held)
 			g->claims_held++;
@@ -53,7 +51,7 @@ static void read_claims(const struct brick_server *server,
 	}
 }
 
-static void read_tier(const struct brick_server *server,
+static void read_tier(const struct brick_view *view,
 		      const struct brick_store_stats *stats,
 		      struct brick_gauges *g)
 {
@@ -63,35 +61,34 @@ static void read_tier(const struct brick_server *server,
 	g->slow_slots[BRICK_SLOT_DIRTY] = stats->slow_dirty;
 	g->slow_slots[BRICK_SLOT_ALLOCATED] = stats->slow_alloc;
 	g->slow_slots[BRICK_SLOT_BAD] = stats->slow_bad;
-	g->tier_pinned_blocks = brick_tier_pinned_blocks(&server->tier);
-	g->tier_jobs = server->tier.n_orders;
-	TAILQ_FOREACH(job, &server->tier.waiting, link)
+	g->tier_pinned_blocks = brick_tier_pinned_blocks(view->tier);
+	g->tier_jobs = view->tier->n_orders;
+	TAILQ_FOREACH(job, &view->tier->waiting, link)
 	g->tier_jobs++;
 }
 
-void brick_gauges_read(const struct brick_server *server,
-		       struct brick_gauges *g)
+void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 {
 	struct brick_store_stats stats;
 	const struct brick_conn *c;
 
 	memset(g, 0, sizeof(*g));
-	brick_store_stats(server->storage.store, &stats);
+	brick_store_stats(view->storage->store, &stats);
 	g->slots[BRICK_SLOT_CLEAN] = stats.slots_clean;
 	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;
 	g->slots[BRICK_SLOT_ALLOCATED] = stats.slots_alloc;
 	g->slots[BRICK_SLOT_BAD] = stats.slots_bad;
-	read_tier(server, &stats, g);
-	read_sessions(server, g);
-	read_claims(server, g);
-	TAILQ_FOREACH(c, &server->net.conns, link)
+	read_tier(view, &stats, g);
+	read_sessions(view, g);
+	read_claims(view, g);
+	TAILQ_FOREACH(c, &view->net->conns, link)
 	g->connections++;
-	g->mappings = server->sessions.mappings.n;
+	g->mappings = view->sessions->mappings.n;
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
-		g->quarantine_holds += server->sessions.holds[i].token != 0;
-	g->medium_failed = server->storage.medium_failed;
-	g->slow_failed = server->storage.slow_failed;
-	g->power_epoch = server->storage.power_epoch;
-	g->uptime_ns = brick_now_ns() - server->started_ns;
-	g->log_lines_suppressed = server->net.peer_lines.suppressed;
+		g->quarantine_holds += view->sessions->holds[i].token != 0;
+	g->medium_failed = view->storage->medium_failed;
+	g->slow_failed = view->storage->slow_failed;
+	g->power_epoch = view->storage->power_epoch;
+	g->uptime_ns = brick_now_ns() - view->started_ns;
+	g->log_lines_suppressed = view->net->peer_lines.suppressed;
 }

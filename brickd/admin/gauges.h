@@ -11,7 +11,7 @@
 
 #include "proto/kfb_session.h"
 
-struct brick_server;
+struct brick_view;
 
 enum brick_slot_state {
 	BRICK_SLOT_CLEAN,
@@ -47,7 +47,7 @@ struct brick_gauges {
 	uint64_t log_lines_suppressed;
 };
 
-void brick_gauges_read(const struct brick_server *server,
+void brick_gauges_read(const struct brick_view *view,
 		       struct brick_gauges *gauges);
 
 /* "clean", "dirty", "allocated", "bad". */

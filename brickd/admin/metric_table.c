@@ -6,7 +6,7 @@
 
 #include "brickd/admin/gauges.h"
 #include "brickd/base/util.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "proto/kfb_session.h"
 
 /* ---- labels ---- */
@@ -269,19 +269,19 @@ static void walk_metric(const struct brick_metric *m, const void *base,
 	}
 }
 
-void brick_metrics_walk(const struct brick_server *server,
+void brick_metrics_walk(const struct brick_view *view,
 			struct brick_metric_sink *sink)
 {
 	struct brick_gauges gauges;
 
-	brick_gauges_read(server, &gauges);
+	brick_gauges_read(view, &gauges);
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(metrics); i++) {
 		const struct brick_metric *m = &metrics[i];
 
 		walk_metric(m,
 			    m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
 				    ? (const void *)&gauges
-				    : (const void *)&server->counters,
+				    : (const void *)view->counters,
 			    sink);
 	}
 }

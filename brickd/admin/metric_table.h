@@ -18,7 +18,7 @@
 
 #include "brickd/base/counters.h"
 
-struct brick_server;
+struct brick_view;
 
 enum brick_metric_kind {
 	BRICK_METRIC_COUNTER,
@@ -90,10 +90,10 @@ const char *brick_op_name(unsigned int op);
 
 /**
  * brick_metrics_walk - show all numbers
- * @server: whose
+ * @view: what is shown
  * @sink: shown to
  */
-void brick_metrics_walk(const struct brick_server *server,
+void brick_metrics_walk(const struct brick_view *view,
 			struct brick_metric_sink *sink);
 
 #endif

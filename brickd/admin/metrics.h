@@ -15,7 +15,7 @@
 
 #include "brickd/config/address.h"
 
-struct brick_server;
+struct brick_view;
 
 /* Connections at a time; others wait in the listening socket's queue. */
 #define BRICK_METRICS_CONNECTIONS_MAX 8
@@ -24,43 +24,43 @@ struct brick_server;
 
 /**
  * brick_metrics_start - serve the page, if the configuration says where
- * @server: its loop runs soon
+ * @view: its loop runs soon
  * @err: message on failure
  * @err_len: its size, bytes
  *
  * Return: 0 or -errno; -ENOSYS when brickd was built without.
  */
-int brick_metrics_start(struct brick_server *server, char *err, size_t err_len);
-void brick_metrics_stop(struct brick_server *server);
+int brick_metrics_start(struct brick_view *view, char *err, size_t err_len);
+void brick_metrics_stop(struct brick_view *view);
 
 /**
  * brick_metrics_before_wait - do what is left over
- * @server: the server
+ * @view: what it shows
  *
  * Return: is there still more? Then the loop must not sleep.
  */
-bool brick_metrics_before_wait(struct brick_server *server);
+bool brick_metrics_before_wait(struct brick_view *view);
 
 /* Deadlines. */
-void brick_metrics_tick(struct brick_server *server);
+void brick_metrics_tick(struct brick_view *view);
 
 /**
  * brick_metrics_url - where the page is
- * @server: the server
+ * @view: what it shows
  * @url: filled when there is one
  *
  * Return: is there one?
  */
-bool brick_metrics_url(const struct brick_server *server,
+bool brick_metrics_url(const struct brick_view *view,
 		       char url[BRICK_URL_BYTES]);
 
 /**
  * brick_metrics_text - all counters as OpenMetrics text
- * @server: whose
+ * @view: what is shown
  * @len: bytes, without the NUL
  *
  * Return: for free(), NULL without memory.
  */
-char *brick_metrics_text(const struct brick_server *server, size_t *len);
+char *brick_metrics_text(const struct brick_view *view, size_t *len);
 
 #endif

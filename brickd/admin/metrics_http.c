@@ -17,7 +17,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/admin/metrics.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 #include "brickd/base/util.h"
 
 #define CONTENT_TYPE \
@@ -33,7 +33,7 @@ struct visitor {
 };
 
 struct brick_metrics {
-	struct brick_server *server;
+	struct brick_view *view;
 	struct brick_source source;
 	struct MHD_Daemon *daemon;
 	unsigned int port;
@@ -90,7 +90,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 	if (strcmp(url, "/metrics"))
 		return send_error(connection, MHD_HTTP_NOT_FOUND,
 				  "there is only /metrics");
-	page = brick_metrics_text(m->server, &len);
+	page = brick_metrics_text(m->view, &len);
 	if (!page)
 		return MHD_NO;
 	return send_text(connection, MHD_HTTP_OK, CONTENT_TYPE, page, len,
@@ -133,9 +133,9 @@ static void ready(struct brick_source *source)
 	run(brick_container_of(source, struct brick_metrics, source));
 }
 
-bool brick_metrics_before_wait(struct brick_server *server)
+bool brick_metrics_before_wait(struct brick_view *view)
 {
-	struct brick_metrics *m = server->metrics;
+	struct brick_metrics *m = view->metrics;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	if (!m || MHD_get_timeout(m->daemon, &wait_ms) != MHD_YES || wait_ms)
@@ -143,9 +143,9 @@ bool brick_metrics_before_wait(struct brick_server *server)
 	return run(m);
 }
 
-void brick_metrics_tick(struct brick_server *server)
+void brick_metrics_tick(struct brick_view *view)
 {
-	struct brick_metrics *m = server->metrics;
+	struct brick_metrics *m = view->metrics;
 	uint64_t now_ms = brick_now_ms();
 
 	if (!m)
@@ -165,16 +165,15 @@ void brick_metrics_tick(struct brick_server *server)
 	run(m);
 }
 
-bool brick_metrics_url(const struct brick_server *server,
-		       char url[BRICK_URL_BYTES])
+bool brick_metrics_url(const struct brick_view *view, char url[BRICK_URL_BYTES])
 {
-	const struct brick_address *a = &server->config->metrics;
+	const struct brick_address *a = &view->config->metrics;
 	bool v6 = strchr(a->host, ':');
 
-	if (!server->metrics)
+	if (!view->metrics)
 		return false;
 	snprintf(url, BRICK_URL_BYTES, "http://%s%s%s:%u/metrics",
-		 v6 ? "[" : "", a->host, v6 ? "]" : "", server->metrics->port);
+		 v6 ? "[" : "", a->host, v6 ? "]" : "", view->metrics->port);
 	return true;
 }
 
@@ -189,7 +188,7 @@ complain(void *cls, const char *fmt, va_list ap)
 
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\r\n")] = '\0';
-	brick_log_limited(&m->server->net.peer_lines, LOG_DEBUG, NULL,
+	brick_log_limited(&m->view->net->peer_lines, LOG_DEBUG, NULL,
 			  "metrics: %s", line);
 }
 
@@ -215,7 +214,7 @@ static struct MHD_Daemon *start(struct brick_metrics *m,
 
 static int open_page(struct brick_metrics *m, char *err, size_t err_len)
 {
-	const struct brick_address *a = &m->server->config->metrics;
+	const struct brick_address *a = &m->view->config->metrics;
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 				  .ai_socktype = SOCK_STREAM };
 	const union MHD_DaemonInfo *info;
@@ -243,24 +242,24 @@ static int open_page(struct brick_metrics *m, char *err, size_t err_len)
 	return 0;
 }
 
-int brick_metrics_start(struct brick_server *server, char *err, size_t err_len)
+int brick_metrics_start(struct brick_view *view, char *err, size_t err_len)
 {
 	struct brick_metrics *m;
 	int rc;
 
-	if (!server->config->has_metrics)
+	if (!view->config->has_metrics)
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	m->server = server;
+	m->view = view;
 	rc = open_page(m, err, err_len);
 	if (rc)
 		goto free_metrics;
-	rc = brick_loop_add(&server->loop, &m->source);
+	rc = brick_loop_add(view->loop, &m->source);
 	if (rc)
 		goto stop_daemon;
-	server->metrics = m;
+	view->metrics = m;
 	return 0;
 
 stop_daemon:
@@ -270,14 +269,14 @@ free_metrics:
 	return rc;
 }
 
-void brick_metrics_stop(struct brick_server *server)
+void brick_metrics_stop(struct brick_view *view)
 {
-	struct brick_metrics *m = server->metrics;
+	struct brick_metrics *m = view->metrics;
 
 	if (!m)
 		return;
-	brick_loop_del(&server->loop, &m->source);
+	brick_loop_del(view->loop, &m->source);
 	MHD_stop_daemon(m->daemon);
 	free(m);
-	server->metrics = NULL;
+	view->metrics = NULL;
 }

@@ -4,31 +4,30 @@
 #include <stdio.h>
 
 #include "brickd/admin/metrics.h"
-#include "brickd/server.h"
+#include "brickd/admin/view.h"
 
-int brick_metrics_start(struct brick_server *server, char *err, size_t err_len)
+int brick_metrics_start(struct brick_view *view, char *err, size_t err_len)
 {
-	if (!server->config->has_metrics)
+	if (!view->config->has_metrics)
 		return 0;
 	snprintf(err, err_len, "this brickd was built without metrics");
 	return -ENOSYS;
 }
 
-void brick_metrics_stop(struct brick_server *server)
+void brick_metrics_stop(struct brick_view *view)
 {
 }
 
-void brick_metrics_tick(struct brick_server *server)
+void brick_metrics_tick(struct brick_view *view)
 {
 }
 
-bool brick_metrics_before_wait(struct brick_server *server)
+bool brick_metrics_before_wait(struct brick_view *view)
 {
 	return false;
 }
 
-bool brick_metrics_url(const struct brick_server *server,
-		       char url[BRICK_URL_BYTES])
+bool brick_metrics_url(const struct brick_view *view, char url[BRICK_URL_BYTES])
 {
 	return false;
 }

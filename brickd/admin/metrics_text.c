@@ -94,7 +94,7 @@ static void print_sample(struct brick_metric_sink *sink,
 	print_value(out, m, sample->value);
 }
 
-char *brick_metrics_text(const struct brick_server *server, size_t *len)
+char *brick_metrics_text(const struct brick_view *view, size_t *len)
 {
 	struct text text = {
 		.sink = { .metric = print_metric, .sample = print_sample },
@@ -104,7 +104,7 @@ char *brick_metrics_text(const struct brick_server *server, size_t *len)
 	text.out = open_memstream(&page, len);
 	if (!text.out)
 		return NULL;
-	brick_metrics_walk(server, &text.sink);
+	brick_metrics_walk(view, &text.sink);
 	fputs("# EOF\n", text.out);
 	if (!fclose(text.out))
 		return page;
