@@ -16,7 +16,7 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/session/queue.h"
 #include "brickd/base/clock.h"
-#include "brickd/storage/commit.h"
+#include "brickd/storage/durable_write.h"
 #include "brickd/storage/storage.h"
 #include "proto/kfb_auth.h"
 #include "brickd/session/sessions.h"
@@ -184,7 +184,8 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	rc = fi_domain(fabric->fabric, info, &s->domain, NULL);
 	if (rc)
 		goto free_session;
-	s->commits = brick_commit_enable(all->storage, fabric, s->domain);
+	s->commits =
+		brick_durable_write_enable(all->storage, fabric, s->domain);
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;

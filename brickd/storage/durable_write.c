@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Writes that are durable when they are acknowledged. */
-#include "brickd/storage/commit.h"
+#include "brickd/storage/durable_write.h"
 
 #include <errno.h>
 
@@ -23,9 +23,9 @@ static int persist(void *arg, void *addr, size_t len)
 	return brick_store_drain(storage->store);
 }
 
-bool brick_commit_enable(struct brick_storage *storage,
-			 const struct brick_fabric *fabric,
-			 struct fid_domain *domain)
+bool brick_durable_write_enable(struct brick_storage *storage,
+				const struct brick_fabric *fabric,
+				struct fid_domain *domain)
 {
 	struct stcp_domain_ops *ops;
 

@@ -3,12 +3,12 @@
  * Writes that are durable when they are acknowledged: what brickd's own tcp
  * provider calls for each that asks for it (FI_COMMIT_COMPLETE).
  *
- * Context: brick_commit_enable() in the loop, before the session's endpoint;
+ * Context: brick_durable_write_enable() in the loop, before the session's endpoint;
  * what it sets runs in the provider's threads, where bytes are received, and
  * touches nothing but the medium.
  */
-#ifndef BRICKD_STORAGE_COMMIT_H
-#define BRICKD_STORAGE_COMMIT_H
+#ifndef BRICKD_STORAGE_DURABLE_WRITE_H
+#define BRICKD_STORAGE_DURABLE_WRITE_H
 
 #include <rdma/fi_domain.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct brick_fabric;
 struct brick_storage;
 
 /**
- * brick_commit_enable - let a session's writes ask to be made durable
+ * brick_durable_write_enable - let a session's writes ask to be made durable
  * @storage: what they go to
  * @fabric: through which they come
  * @domain: of the session
@@ -27,8 +27,8 @@ struct brick_storage;
  *
  * Return: true when they may.
  */
-bool brick_commit_enable(struct brick_storage *storage,
-			 const struct brick_fabric *fabric,
-			 struct fid_domain *domain);
+bool brick_durable_write_enable(struct brick_storage *storage,
+				const struct brick_fabric *fabric,
+				struct fid_domain *domain);
 
 #endif
