@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 
 #include "brickd/storage/changes.h"
-#include "brickd/mapping/claims.h"
+#include "brickd/mapping/block_claims.h"
 #include "brickd/storage/flush.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/session/state.h"

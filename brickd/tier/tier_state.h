@@ -4,7 +4,7 @@
  *
  * There is one step at a time, a few blocks long: the tier thread copies, the
  * store thread commits, the loop decides what comes next. Blocks that move are
- * claimed (claims.h), so that nobody maps or frees them meanwhile.
+ * claimed (block_claims.h), so that nobody maps or frees them meanwhile.
  *
  * Context: the loop thread, but for what a step's worker has between submit
  * and done().
@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 
 #include "brickd/storage/changes.h"
-#include "brickd/mapping/claims.h"
+#include "brickd/mapping/block_claims.h"
 #include "brickd/config/grants.h"
 #include "brickd/store/move.h"
 #include "brickd/base/work.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Claims on blocks: first come, first served where they overlap. */
-#include "brickd/mapping/claims.h"
+#include "brickd/mapping/block_claims.h"
 
 void brick_claims_init(struct brick_claims *claims)
 {

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "brickd/mapping/claims.h"
+#include "brickd/mapping/block_claims.h"
 
 static struct brick_claims claims;
 static int order[8];

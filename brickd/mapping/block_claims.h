@@ -8,8 +8,8 @@
  *
  * Context: the loop thread. Bounded by the requests in flight.
  */
-#ifndef BRICKD_MAPPING_CLAIMS_H
-#define BRICKD_MAPPING_CLAIMS_H
+#ifndef BRICKD_MAPPING_BLOCK_CLAIMS_H
+#define BRICKD_MAPPING_BLOCK_CLAIMS_H
 
 #include <stdbool.h>
 #include <sys/queue.h>
