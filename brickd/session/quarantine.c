@@ -11,7 +11,7 @@
 #include "brickd/storage/storage.h"
 
 /* Index of the first span that ends behind a block, or touches it. */
-static uint32_t find(const struct brick_quarantine *q, uint64_t block)
+static uint32_t find(const struct brick_session_quarantine *q, uint64_t block)
 {
 	uint32_t low = 0, high = q->n;
 
@@ -36,7 +36,7 @@ static void widen(struct brick_span *to, struct brick_span by)
 
 int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 {
-	struct brick_quarantine *q = &s->quarantine;
+	struct brick_session_quarantine *q = &s->quarantine;
 	uint32_t from, to;
 
 	if (!q->spans)
@@ -64,7 +64,7 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 bool brick_quarantine_is_of(const struct brick_session *s,
 			    struct brick_span span)
 {
-	const struct brick_quarantine *q = &s->quarantine;
+	const struct brick_session_quarantine *q = &s->quarantine;
 	uint32_t at = find(q, span.first + 1);
 
 	return at < q->n && q->spans[at].first < span.end;
@@ -176,7 +176,7 @@ static bool leave_holds(struct brick_sessions *all, uint64_t id)
 	return released;
 }
 
-static void forget(struct brick_quarantine *q, struct brick_span span)
+static void forget(struct brick_session_quarantine *q, struct brick_span span)
 {
 	uint32_t at = find(q, span.first + 1);
 
@@ -216,7 +216,7 @@ void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
 
 void brick_quarantine_end(struct brick_session *s)
 {
-	struct brick_quarantine *q = &s->quarantine;
+	struct brick_session_quarantine *q = &s->quarantine;
 	bool released = leave_holds(s->all, q->id);
 
 	if (q->is_token)

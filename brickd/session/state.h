@@ -144,13 +144,13 @@ struct brick_hold {
 };
 
 /**
- * struct brick_quarantine - of one session
+ * struct brick_session_quarantine - of one session
  * @n: spans in use
  * @spans: sorted, disjoint; NULL until needed
  * @id: random, never used twice; 0 until needed
  * @is_token: @id names freed slots to the store
  */
-struct brick_quarantine {
+struct brick_session_quarantine {
 	uint32_t n;
 	struct brick_span *spans;
 	uint64_t id;
@@ -217,7 +217,7 @@ struct brick_session {
 	uint64_t counts[KFB_OP_LAST + 1];
 	uint64_t n_failed;
 	struct brick_mapping_list mappings;
-	struct brick_quarantine quarantine;
+	struct brick_session_quarantine quarantine;
 	bool is_torn_down;
 	struct brick_work teardown;
 	struct brick_flush flush;
