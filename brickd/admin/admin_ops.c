@@ -9,7 +9,7 @@
 #include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
 #include "brickd/base/clock.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/admin/view.h"
 #include "brickd/session/session.h"

@@ -4,7 +4,7 @@
 
 #include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/admin/view.h"
 #include "brickd/tier/tier_pins.h"
 

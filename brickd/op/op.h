@@ -58,7 +58,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
- * @reply: last: without its body where the reply has none (receive.c)
+ * @reply: last: without its body where the reply has none (message.c)
  */
 struct brick_op {
 	struct brick_work work;

@@ -2,7 +2,7 @@
 /* FLUSH: what the client wrote is durable when the reply goes out. */
 #include <errno.h>
 
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/base/util.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"

@@ -10,7 +10,7 @@
 
 #include "brickd/base/counters.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/storage/storage.h"
 #include "brickd/session/session.h"
 #include "brickd/base/util.h"

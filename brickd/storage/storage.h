@@ -9,7 +9,7 @@
  *	changes.c	the store thread: all changes that wait, in one commit
  *	flush.c		the flush thread: all flushes that wait, in one drain
  *	cleaner.c	the cleaner's thread
- *	failure.c	what has failed, once
+ *	storage_failure.c  what has failed, once
  *
  * Context: the loop thread; workers see the store, the medium and the work they
  * are given. docs/threads.md has the rules.

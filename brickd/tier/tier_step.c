@@ -12,7 +12,7 @@
 #include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
 #include "brickd/config/config.h"
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
 

@@ -8,8 +8,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_OP_RECEIVE_H
-#define BRICKD_OP_RECEIVE_H
+#ifndef BRICKD_OP_MESSAGE_H
+#define BRICKD_OP_MESSAGE_H
 
 #include <stdint.h>
 

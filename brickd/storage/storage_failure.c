@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What has failed, for clients and administrators. */
-#include "brickd/storage/failure.h"
+#include "brickd/storage/storage_failure.h"
 
 #include <stdio.h>
 #include <string.h>

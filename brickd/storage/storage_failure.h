@@ -9,8 +9,8 @@
  *
  * Context: the loop thread.
  */
-#ifndef BRICKD_STORAGE_FAILURE_H
-#define BRICKD_STORAGE_FAILURE_H
+#ifndef BRICKD_STORAGE_STORAGE_FAILURE_H
+#define BRICKD_STORAGE_STORAGE_FAILURE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Messages become requests: credits, cookies. */
-#include "brickd/op/receive.h"
+#include "brickd/op/message.h"
 
 #include <errno.h>
 #include <stddef.h>
