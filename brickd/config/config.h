@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "brickd/config/address.h"
-#include "brickd/platform/durability.h"
+#include "brickd/config/declared.h"
 #include "brickd/config/grants.h"
 #include "proto/kfb_wire.h"
 

@@ -15,34 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "brickd/config/declared.h"
 #include "brickd/media/media.h"
 #include "brickd/net/placing.h"
 #include "brickd/platform/platform.h"
-
-/**
- * enum brick_persistence - what the administrator declares of the medium
- * @BRICK_PERSISTENCE_AUTO: nothing: ask the platform
- * @BRICK_PERSISTENCE_BATTERY: memory that a battery keeps, CPU caches not
- * @BRICK_PERSISTENCE_ASSUME_READBACK: nothing true: offer readback whatever
- *	the platform is, for tests and benchmarks
- */
-enum brick_persistence {
-	BRICK_PERSISTENCE_AUTO,
-	BRICK_PERSISTENCE_BATTERY,
-	BRICK_PERSISTENCE_ASSUME_READBACK,
-};
-
-/**
- * enum brick_ddio - does what devices write stop in the CPU's caches?
- * @BRICK_DDIO_UNKNOWN: taken for on
- * @BRICK_DDIO_ON: it does
- * @BRICK_DDIO_OFF: the administrator has switched that off
- */
-enum brick_ddio {
-	BRICK_DDIO_UNKNOWN,
-	BRICK_DDIO_ON,
-	BRICK_DDIO_OFF,
-};
 
 /**
  * struct brick_facts - all that counts
