@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,17 +27,6 @@ static bool trust_environment;
 void brick_media_trust_environment(bool trust)
 {
 	trust_environment = trust;
-}
-
-void brick_media_say(char *err, size_t err_len, const char *fmt, ...)
-{
-	va_list args;
-
-	if (!err || !err_len)
-		return;
-	va_start(args, fmt);
-	(void)vsnprintf(err, err_len, fmt, args);
-	va_end(args);
 }
 
 /* Both make libpmem2 take a disk file for persistent memory. */
