@@ -389,16 +389,39 @@ static int start_observers(struct brick_server *server, char *err,
 
 /* ---- the whole ---- */
 
-int brick_server_start(struct brick_server *server, struct brick_config *config,
-		       char *err, size_t err_len)
+/* Each room gets what it works on, and whom it is to tell. */
+static void join_rooms(struct brick_server *server)
 {
-	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
-				       .access = KFB_GRANT_RW };
-	int rc;
+	const struct brick_config *config = server->config;
 
-	server->config = config;
-	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
-	stcp_tell_strays(true);
+	server->net.ops = &conn_ops;
+	server->net.stop = &server->stop;
+	server->net.loop = &server->loop;
+	server->storage.config = config;
+	server->storage.counters = &server->counters;
+	server->storage.failed = medium_failed;
+	server->sessions.ops = &session_ops;
+	server->sessions.config = config;
+	server->sessions.stop = &server->stop;
+	server->sessions.storage = &server->storage;
+	server->sessions.net = &server->net;
+	server->sessions.counters = &server->counters;
+	server->sessions.requests = &server->ops;
+	server->tier.config = config;
+	server->tier.stop = &server->stop;
+	server->tier.storage = &server->storage;
+	server->tier.sessions = &server->sessions;
+	server->tier.claims = &server->ops.claims;
+	server->tier.counters = &server->counters;
+	server->ops.config = config;
+	server->ops.stop = &server->stop;
+	server->ops.storage = &server->storage;
+	server->ops.sessions = &server->sessions;
+	server->ops.tier = &server->tier;
+	server->ops.counters = &server->counters;
+	server->reload.config = server->config;
+	server->reload.sessions = &server->sessions;
+	server->reload.ops = &server->ops;
 	server->view = (struct brick_view){
 		.config = config,
 		.loop = &server->loop,
@@ -410,41 +433,46 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		.ops = &server->ops,
 		.tier = &server->tier,
 	};
-	server->reload.config = config;
-	server->reload.sessions = &server->sessions;
-	server->reload.ops = &server->ops;
-	server->net.ops = &conn_ops;
-	server->net.stop = &server->stop;
-	server->net.loop = &server->loop;
+}
+
+static void init_rooms(struct brick_server *server)
+{
+	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
+				       .access = KFB_GRANT_RW };
+
 	server->net.peer_lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->net.peer_lines.burst = 20;
-	server->sessions.lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->sessions.lines.burst = 200;
 	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
 		server->net.violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
 		server->net.violation_lines[i].burst = 1;
 	}
-	server->sessions.ops = &session_ops;
-	server->sessions.config = config;
-	server->sessions.stop = &server->stop;
-	server->sessions.storage = &server->storage;
-	server->sessions.net = &server->net;
-	server->sessions.counters = &server->counters;
-	server->sessions.anonymous.owner = brick_owner_hash("");
-	(void)brick_grants_add(&server->sessions.anonymous.grants, &all);
 	TAILQ_INIT(&server->net.conns);
 	TAILQ_INIT(&server->net.kicked);
 	TAILQ_INIT(&server->net.hurried);
+	server->sessions.lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->sessions.lines.burst = 200;
+	server->sessions.anonymous.owner = brick_owner_hash("");
+	(void)brick_grants_add(&server->sessions.anonymous.grants, &all);
 	TAILQ_INIT(&server->sessions.list);
+	brick_leases_init(&server->sessions.leases,
+			  server->config->limits.lease_ms);
 	TAILQ_INIT(&server->ops.revoking);
-	brick_leases_init(&server->sessions.leases, config->limits.lease_ms);
 	brick_claims_init(&server->ops.claims);
+}
+
+int brick_server_start(struct brick_server *server, struct brick_config *config,
+		       char *err, size_t err_len)
+{
+	int rc;
+
+	server->config = config;
+	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
+	stcp_tell_strays(true);
+	join_rooms(server);
+	init_rooms(server);
 	rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
-	server->storage.config = config;
-	server->storage.counters = &server->counters;
-	server->storage.failed = medium_failed;
 	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
@@ -459,19 +487,6 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));
 		goto close_store;
 	}
-	server->ops.config = config;
-	server->ops.stop = &server->stop;
-	server->ops.storage = &server->storage;
-	server->ops.sessions = &server->sessions;
-	server->ops.tier = &server->tier;
-	server->ops.counters = &server->counters;
-	server->sessions.requests = &server->ops;
-	server->tier.config = config;
-	server->tier.stop = &server->stop;
-	server->tier.storage = &server->storage;
-	server->tier.sessions = &server->sessions;
-	server->tier.claims = &server->ops.claims;
-	server->tier.counters = &server->counters;
 	brick_tier_init(&server->tier);
 	rc = start_workers(server);
 	if (rc) {
