@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "brickd/base/log.h"
 #include "brickd/command.h"
 #include "brickd/config/config.h"
 #include "brickd/net/fabric.h"
-#include "brickd/base/log.h"
 #include "brickd/server.h"
 
 enum {

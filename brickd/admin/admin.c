@@ -18,8 +18,8 @@
 #include "brickd/admin/admin_ops.h"
 #include "brickd/admin/admin_put.h"
 #include "brickd/admin/admin_socket.h"
-#include "brickd/base/clock.h"
 #include "brickd/admin/view.h"
+#include "brickd/base/clock.h"
 #include "brickd/base/util.h"
 
 /* Requests of one client before others get their turn. */

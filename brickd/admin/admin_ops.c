@@ -8,12 +8,12 @@
 
 #include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
-#include "brickd/base/clock.h"
-#include "brickd/storage/storage_failure.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/admin/view.h"
+#include "brickd/base/clock.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
+#include "brickd/storage/storage_failure.h"
 
 #define NS_PER_MS 1000000
 

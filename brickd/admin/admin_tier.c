@@ -4,8 +4,8 @@
 
 #include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
-#include "brickd/storage/storage_failure.h"
 #include "brickd/admin/view.h"
+#include "brickd/storage/storage_failure.h"
 #include "brickd/tier/tier_pins.h"
 
 static void put_va(struct json_object *object, uint64_t block)

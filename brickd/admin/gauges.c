@@ -4,11 +4,11 @@
 
 #include <string.h>
 
+#include "brickd/admin/view.h"
 #include "brickd/base/clock.h"
 #include "brickd/net/conn.h"
-#include "brickd/admin/view.h"
-#include "brickd/tier/tier_pins.h"
 #include "brickd/session/session.h"
+#include "brickd/tier/tier_pins.h"
 
 const char *brick_slot_state_name(unsigned int state)
 {

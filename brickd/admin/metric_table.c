@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "brickd/admin/gauges.h"
-#include "brickd/base/util.h"
 #include "brickd/admin/view.h"
+#include "brickd/base/util.h"
 #include "proto/kfb_session.h"
 
 /* ---- labels ---- */

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "brickd/base/clock.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/admin/view.h"
+#include "brickd/base/clock.h"
 #include "brickd/base/util.h"
 
 #define CONTENT_TYPE \

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "brickd/config/config_reader.h"
 #include "brickd/base/util.h"
+#include "brickd/config/config_reader.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_text.h"
 

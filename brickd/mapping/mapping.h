@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/net/fabric.h"
 #include "brickd/config/grants.h"
+#include "brickd/net/fabric.h"
 
 struct brick_session;
 

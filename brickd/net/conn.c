@@ -9,8 +9,8 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/log.h"
-#include "brickd/net/net.h"
 #include "brickd/base/util.h"
+#include "brickd/net/net.h"
 
 /* Receives beyond the credits, so that none is ever missing. */
 #define SPARE_RECEIVES 2

@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/net/fabric.h"
 #include "brickd/base/loop.h"
+#include "brickd/net/fabric.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_session.h"
 #include "proto/kfb_slot.h"

@@ -12,8 +12,8 @@
 #ifndef BRICKD_NET_DEVICES_H
 #define BRICKD_NET_DEVICES_H
 
-#include "brickd/net/fabric.h"
 #include "brickd/media/media.h"
+#include "brickd/net/fabric.h"
 
 /**
  * brick_devices_find - how to reach each device that an address listens on

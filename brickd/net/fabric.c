@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/net/devices.h"
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
+#include "brickd/net/devices.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_wire.h"
 

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brickd/config/address.h"
 #include "brickd/base/loop.h"
+#include "brickd/config/address.h"
 
 #define BRICK_FI_VERSION  FI_VERSION(1, 17)
 #define BRICK_DEVICES_MAX 16

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/net/devices.h"
 #include "brickd/base/log.h"
+#include "brickd/net/devices.h"
 #include "brickd/net/selftest_link.h"
 
 #define PATTERN	   0x5a

@@ -17,15 +17,15 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/storage/changes.h"
+#include "brickd/base/work.h"
 #include "brickd/mapping/block_claims.h"
-#include "brickd/storage/flush.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/session/state.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/flush.h"
 #include "brickd/storage/storage.h"
 #include "brickd/store/store.h"
 #include "brickd/tier/tier.h"
-#include "brickd/base/work.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 

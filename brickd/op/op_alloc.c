@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/storage/storage_failure.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/storage/cleaner.h"
+#include "brickd/storage/storage_failure.h"
 
 static void committed(struct brick_op *op)
 {

@@ -2,10 +2,10 @@
 /* FLUSH: what the client wrote is durable when the reply goes out. */
 #include <errno.h>
 
-#include "brickd/storage/storage_failure.h"
+#include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
-#include "brickd/base/util.h"
+#include "brickd/storage/storage_failure.h"
 
 static void finish(struct brick_op *op, int error)
 {

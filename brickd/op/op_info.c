@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "brickd/net/devices.h"
+#include "brickd/net/placing.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
-#include "brickd/net/placing.h"
 
 static bool is_unsafe(const struct brick_ops *ops)
 {

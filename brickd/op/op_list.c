@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
-#include "brickd/base/util.h"
 
 static uint32_t page_max(const struct brick_op *op)
 {

@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/storage/storage_failure.h"
+#include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/base/util.h"
+#include "brickd/storage/storage_failure.h"
 
 #define HANDLES_FIRST 4
 /* Then somebody demotes as fast as it promotes: to be tried again later. */

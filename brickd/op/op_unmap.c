@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 #include "brickd/base/clock.h"
-#include "brickd/storage/storage_failure.h"
+#include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
-#include "brickd/session/session.h"
 #include "brickd/session/quarantine.h"
-#include "brickd/base/util.h"
+#include "brickd/session/session.h"
+#include "brickd/storage/storage_failure.h"
 
 /* A device that takes longer than this to forget a key is not waited for. */
 #define REVOKE_MS 500

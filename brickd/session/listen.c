@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/net/devices.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/stop.h"
+#include "brickd/net/devices.h"
 #include "brickd/net/net.h"
 #include "brickd/session/session.h"
 #include "proto/kfb_err.h"

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
+#include "brickd/base/util.h"
 #include "brickd/net/net.h"
 #include "brickd/session/auth.h"
 #include "brickd/session/event.h"
 #include "brickd/session/losses.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/session/queue.h"
-#include "brickd/base/clock.h"
+#include "brickd/session/sessions.h"
 #include "brickd/storage/durable_write.h"
 #include "brickd/storage/storage.h"
 #include "proto/kfb_auth.h"
-#include "brickd/session/sessions.h"
-#include "brickd/base/util.h"
 
 void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 {

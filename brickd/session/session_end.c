@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "brickd/base/counters.h"
-#include "brickd/session/quarantine.h"
-#include "brickd/storage/storage_failure.h"
-#include "brickd/storage/storage.h"
-#include "brickd/session/session.h"
 #include "brickd/base/util.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/session.h"
+#include "brickd/storage/storage.h"
+#include "brickd/storage/storage_failure.h"
 
 void brick_session_fence(struct brick_session *s, const char *why)
 {

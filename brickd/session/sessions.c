@@ -7,10 +7,10 @@
 #include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/stop.h"
+#include "brickd/base/util.h"
 #include "brickd/net/net.h"
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
-#include "brickd/base/util.h"
 
 struct brick_session *brick_sessions_find(struct brick_sessions *all,
 					  uint64_t id)

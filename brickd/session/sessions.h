@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All sessions of a server: what time brings, and what an administrator sees.
+ * All sessions: what time brings, and what an administrator sees.
  *
  * Context: the loop thread.
  */

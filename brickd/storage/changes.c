@@ -6,8 +6,8 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
-#include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
+#include "brickd/storage/storage.h"
 
 void brick_changes_submit(struct brick_storage *storage,
 			  struct brick_changes *changes)

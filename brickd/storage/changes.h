@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "brickd/store/store.h"
 #include "brickd/base/work.h"
+#include "brickd/store/store.h"
 
 struct brick_storage;
 

@@ -6,8 +6,8 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
-#include "brickd/storage/storage_failure.h"
 #include "brickd/storage/storage.h"
+#include "brickd/storage/storage_failure.h"
 
 #define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "brickd/net/fabric.h"
 #include "brickd/media/media.h"
+#include "brickd/net/fabric.h"
 #include "brickd/storage/storage.h"
 #include "kfabric/user/stcp.h"
 

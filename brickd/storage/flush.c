@@ -7,9 +7,9 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
+#include "brickd/base/util.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/storage/storage.h"
-#include "brickd/base/util.h"
 
 int brick_flush_alloc(struct brick_flush *f, size_t cap)
 {

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "brickd/media/media_say.h"
-#include "brickd/store/format.h"
 #include "brickd/media/room.h"
+#include "brickd/store/format.h"
 #include "brickd/store/slow.h"
 
 #define FILE_MODE 0600

@@ -17,11 +17,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "brickd/storage/changes.h"
-#include "brickd/mapping/block_claims.h"
-#include "brickd/config/grants.h"
-#include "brickd/store/move.h"
 #include "brickd/base/work.h"
+#include "brickd/config/grants.h"
+#include "brickd/mapping/block_claims.h"
+#include "brickd/storage/changes.h"
+#include "brickd/store/move.h"
 
 struct brick_config;
 struct brick_counters;

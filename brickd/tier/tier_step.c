@@ -11,10 +11,10 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/counters.h"
-#include "brickd/config/config.h"
-#include "brickd/storage/storage_failure.h"
-#include "brickd/storage/storage.h"
 #include "brickd/base/util.h"
+#include "brickd/config/config.h"
+#include "brickd/storage/storage.h"
+#include "brickd/storage/storage_failure.h"
 
 /* What has failed as a whole has been said once. */
 static bool is_said(const struct brick_tier *tier, bool to_slow)

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "brickd/storage/flush.h"
 #include "brickd/base/counters.h"
+#include "brickd/storage/flush.h"
 #include "brickd/storage/storage.h"
 #include "proto/kfb_codec.h"
 

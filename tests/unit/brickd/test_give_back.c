@@ -12,11 +12,11 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/stop.h"
 #include "brickd/config/config.h"
+#include "brickd/session/event.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
-#include "brickd/tier/tier_pins.h"
-#include "brickd/session/event.h"
 #include "brickd/tier/tier_ask.h"
+#include "brickd/tier/tier_pins.h"
 #include "event_rig.h"
 
 #define BLOCK	 KFB_BLOCK_BYTES

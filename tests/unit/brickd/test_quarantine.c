@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "brickd/session/quarantine.h"
 #include "brickd/base/counters.h"
-#include "brickd/storage/storage.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
 
 static struct brick_counters counters;
 static struct brick_storage storage;

@@ -14,12 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "brickd/storage/changes.h"
 #include "brickd/base/counters.h"
 #include "brickd/base/stop.h"
 #include "brickd/config/config.h"
-#include "brickd/storage/storage.h"
 #include "brickd/session/state.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
 #include "proto/kfb_time.h"
 #include "slow_fake.h"
