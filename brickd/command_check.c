@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/config.h"
-#include "brickd/media.h"
+#include "brickd/config/config.h"
+#include "brickd/media/media.h"
 #include "brickd/store/check.h"
 #include "brickd/store/super.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/config.h"
-#include "brickd/media.h"
+#include "brickd/config/config.h"
+#include "brickd/media/media.h"
 #include "brickd/store/store.h"
 #include "proto/kfb_text.h"
 

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "brickd/config.h"
-#include "brickd/media.h"
+#include "brickd/config/config.h"
+#include "brickd/media/media.h"
 #include "brickd/store/check.h"
 #include "brickd/store/grow.h"
 #include "proto/kfb_text.h"

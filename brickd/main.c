@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "brickd/base/log.h"
 #include "brickd/command.h"
-#include "brickd/config.h"
-#include "brickd/fabric.h"
-#include "brickd/log.h"
+#include "brickd/config/config.h"
+#include "brickd/net/fabric.h"
 #include "brickd/server.h"
 
 enum {
@@ -207,7 +207,7 @@ static void tell_ready(const struct brick_server *server, int fd)
 
 	if (fd < 0)
 		return;
-	len = snprintf(text, sizeof(text), "%u\n", server->fabrics[0].port);
+	len = snprintf(text, sizeof(text), "%u\n", server->net.fabrics[0].port);
 	if (write(fd, text, (size_t)len) != len)
 		brick_log(LOG_WARNING, NULL, "nobody reads --ready-fd: %s",
 			  strerror(errno));
@@ -227,8 +227,8 @@ static int serve(struct brick_config *config, struct arguments *a)
 	char err[BRICK_ERR_BYTES] = "";
 	int rc, stopped;
 
-	server.read_config = read_again;
-	server.read_config_ctx = a;
+	server.reload.read = read_again;
+	server.reload.ctx = a;
 	rc = brick_server_start(&server, config, err, sizeof(err));
 	if (rc) {
 		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-#include "brickd/log.h"
-#include "brickd/notify.h"
-#include "brickd/op.h"
-#include "brickd/session.h"
+#include "brickd/base/log.h"
+#include "brickd/base/notify.h"
+#include "brickd/base/stop.h"
+#include "brickd/config/config.h"
+#include "brickd/op/op.h"
+#include "brickd/session/session.h"
 
 static bool is_granted(const struct brick_session *s)
 {
@@ -22,13 +24,13 @@ static bool is_granted(const struct brick_session *s)
 }
 
 /* What they have; what they are about to get looks again before it is made. */
-static void judge_sessions(struct brick_server *server)
+static void judge_sessions(struct brick_sessions *all)
 {
 	struct brick_session *s, *next;
 
-	for (s = TAILQ_FIRST(&server->sessions); s; s = next) {
+	for (s = TAILQ_FIRST(&all->list); s; s = next) {
 		next = TAILQ_NEXT(s, link);
-		if (!s->client || s->client == &server->anonymous ||
+		if (!s->client || s->client == &all->anonymous ||
 		    brick_session_is_ending(s))
 			continue;
 		if (s->client->removed)
@@ -40,27 +42,27 @@ static void judge_sessions(struct brick_server *server)
 	}
 }
 
-void brick_reload(struct brick_server *server)
+bool brick_reload(struct brick_reload *r)
 {
 	struct brick_config fresh;
 	const char *differs;
 	int rc;
 
-	if (!server->read_config || server->stopping)
-		return;
+	if (!r->read || r->sessions->stop->is_stopping)
+		return false;
 	brick_notify_reloading();
-	rc = server->read_config(server->read_config_ctx, &fresh);
+	rc = r->read(r->ctx, &fresh);
 	if (!rc) {
-		differs = brick_config_differs(server->config, &fresh);
+		differs = brick_config_differs(r->config, &fresh);
 		if (differs)
 			brick_log(LOG_WARNING, NULL,
 				  "%s has changed: that takes a restart",
 				  differs);
-		rc = brick_config_take_clients(server->config, &fresh);
+		rc = brick_config_take_clients(r->config, &fresh);
 	}
 	if (!rc) {
-		judge_sessions(server);
-		brick_ops_recheck(server);
+		judge_sessions(r->sessions);
+		brick_ops_recheck(r->ops);
 	}
 	brick_config_fini(&fresh);
 	if (rc)
@@ -70,5 +72,5 @@ void brick_reload(struct brick_server *server)
 			  strerror(-rc));
 	else
 		brick_log(LOG_NOTICE, NULL, "clients and grants read again");
-	brick_server_tell_manager(server);
+	return true;
 }

@@ -10,14 +10,35 @@
 #ifndef BRICKD_RELOAD_H
 #define BRICKD_RELOAD_H
 
-#include "brickd/server.h"
+#include <stdbool.h>
+
+struct brick_config;
+struct brick_ops;
+struct brick_sessions;
+
+/*
+ * struct brick_reload - what is read again, and whom it concerns
+ * @config: its clients are changed
+ * @read: reads, checks and loads the settings once more, or is NULL; logs why
+ *	it fails; fresh is to be finished in any case
+ * @ctx: its context
+ */
+struct brick_reload {
+	struct brick_config *config;
+	int (*read)(void *ctx, struct brick_config *fresh);
+	void *ctx;
+	struct brick_sessions *sessions;
+	struct brick_ops *ops;
+};
 
 /**
  * brick_reload - take clients and grants of fresh settings
- * @server: serving
+ * @reload: what it takes
  *
  * What cannot change while the daemon runs is named in the log.
+ *
+ * Return: false: nothing was tried.
  */
-void brick_reload(struct brick_server *server);
+bool brick_reload(struct brick_reload *reload);
 
 #endif

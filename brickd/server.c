@@ -10,32 +10,32 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "brickd/admin.h"
-#include "brickd/clock.h"
-#include "brickd/devices.h"
-#include "brickd/failure.h"
-#include "brickd/flush.h"
-#include "brickd/listen.h"
-#include "brickd/metrics.h"
-#include "brickd/notify.h"
-#include "brickd/op.h"
+#include "brickd/admin/admin.h"
+#include "brickd/admin/metrics.h"
+#include "brickd/base/clock.h"
+#include "brickd/base/notify.h"
+#include "brickd/base/util.h"
+#include "brickd/net/devices.h"
+#include "brickd/net/selftest.h"
+#include "brickd/op/handlers.h"
+#include "brickd/op/message.h"
+#include "brickd/op/op.h"
 #include "brickd/reload.h"
-#include "brickd/selftest.h"
-#include "brickd/server_platform.h"
-#include "brickd/session.h"
-#include "brickd/sessions.h"
-#include "brickd/sigbus.h"
-#include "brickd/util.h"
+#include "brickd/session/listen.h"
+#include "brickd/session/losses.h"
+#include "brickd/session/session.h"
+#include "brickd/session/sessions.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/cleaner.h"
+#include "brickd/storage/flush.h"
+#include "brickd/storage/storage_failure.h"
+#include "brickd/storage/storage_open.h"
 #include "kfabric/user/stcp.h"
-
-#define MIB_SHIFT   20
-#define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 
 void brick_server_tell_manager(const struct brick_server *server)
 {
@@ -45,212 +45,35 @@ void brick_server_tell_manager(const struct brick_server *server)
 	brick_notify_ready(what);
 }
 
-/* ---- cleaner ---- */
-
-static void clean(struct brick_work *work)
-{
-	struct brick_server *server =
-		brick_container_of(work, struct brick_server, cleaning);
-
-	int n;
-
-	while (!brick_worker_is_stopping(&server->cleaner)) {
-		n = brick_store_clean_one(server->store, CLEAN_SLOTS);
-		if (n > 0)
-			brick_count_add(&server->counters.slots_cleaned,
-					(uint64_t)n);
-		if (!n)
-			n = brick_store_clean_slow(server->store, CLEAN_SLOTS);
-		/* A slow tier that has failed keeps nobody from the rest. */
-		if (!n || brick_store_slow_failure(server->store))
-			n = brick_store_flush_inherited(server->store,
-							CLEAN_SLOTS);
-		if (n <= 0)
-			break;
-	}
-}
-
-static void cleaned(struct brick_work *work)
-{
-	struct brick_server *server =
-		brick_container_of(work, struct brick_server, cleaning);
-
-	server->cleaning_queued = false;
-	brick_failure_look(server);
-	if (server->cleaning_again)
-		brick_server_kick_cleaner(server);
-}
-
-void brick_server_kick_cleaner(struct brick_server *server)
-{
-	server->cleaning_again = server->cleaning_queued;
-	if (server->cleaning_queued || !server->cleaner.started)
-		return;
-	server->cleaning_queued = true;
-	server->cleaning.run = clean;
-	server->cleaning.done = cleaned;
-	brick_worker_submit(&server->cleaner, &server->cleaning);
-}
-
-/* ---- store ---- */
-
-/* memory:SIZE has nothing to find: it is formatted at each start. */
-static int open_media(struct brick_server *server, char *err, size_t err_len)
-{
-	static const char memory[] = "memory:";
-	const char *path = server->config->store;
-	struct brick_store_format format = { 0 };
-	int rc;
-
-	rc = brick_media_open(path, NULL, &server->media, err, err_len);
-	if (rc || strncmp(path, memory, sizeof(memory) - 1))
-		return rc;
-	randombytes_buf(format.uuid, sizeof(format.uuid));
-	rc = brick_store_format(server->media, &format, err, err_len);
-	if (rc)
-		brick_media_close(server->media);
-	return rc;
-}
-
-static void log_recovery(const struct brick_server *server)
-{
-	const struct brick_store_recovery *r =
-		brick_store_recovery(server->store);
-
-	if (r->records_repaired || r->super_repaired || r->commit_repaired ||
-	    r->instance_repaired || r->slow_repaired)
-		brick_log(LOG_WARNING, NULL, "repaired: %llu records%s%s%s%s",
-			  (unsigned long long)r->records_repaired,
-			  r->super_repaired ? ", a superblock" : "",
-			  r->commit_repaired ? ", a commit word" : "",
-			  r->instance_repaired ? ", an instance page" : "",
-			  r->slow_repaired ? ", a header of the slow tier"
-					   : "");
-	if (r->records_bad)
-		brick_log(
-			LOG_CRIT, NULL,
-			"%llu slots are lost, and what they held: both copies "
-			"of their records are damaged",
-			(unsigned long long)r->records_bad);
-	if (r->slots_given_up)
-		brick_log(LOG_WARNING, NULL,
-			  "%llu free slots have bad blocks and are given up",
-			  (unsigned long long)r->slots_given_up);
-	if (r->blocks_lost)
-		brick_log(LOG_CRIT, NULL,
-			  "the medium has lost %llu blocks to bad blocks; "
-			  "brickctl list shows them as bad; free them, and "
-			  "restore what they held from a copy",
-			  (unsigned long long)r->blocks_lost);
-	if (r->new_power_epoch)
-		brick_log(LOG_NOTICE, NULL,
-			  "new power epoch: %s: what was not flushed before "
-			  "may be lost",
-			  r->epoch_why);
-}
-
-static int open_slow(struct brick_server *server, char *err, size_t err_len)
-{
-	if (!server->config->slow)
-		return 0;
-	return brick_slow_open(server->config->slow, NULL, &server->slow, err,
-			       err_len);
-}
-
-static void close_slow(struct brick_server *server)
-{
-	if (server->slow)
-		brick_slow_close(server->slow);
-	server->slow = NULL;
-}
-
-static void log_slow(const struct brick_server *server,
-		     const struct brick_store_stats *stats)
-{
-	if (!server->slow)
-		return;
-	brick_log(LOG_INFO, NULL, "%s is the slow tier, %llu MiB",
-		  server->slow->path,
-		  (unsigned long long)stats->slow_total
-			  << (KFB_BLOCK_SHIFT - MIB_SHIFT));
-	if (server->slow->sync_error)
-		brick_log(LOG_WARNING, NULL,
-			  "slow tier %s: what an earlier run wrote last could "
-			  "not be made durable: %s; no block was in it",
-			  server->slow->path,
-			  strerror(-server->slow->sync_error));
-}
-
-static int open_store(struct brick_server *server, char *err, size_t err_len)
-{
-	struct brick_store_open o = { 0 };
-	struct brick_store_stats stats;
-	int rc;
-
-	while (!o.instance_id)
-		randombytes_buf(&o.instance_id, sizeof(o.instance_id));
-	if (server->config->has_uuid)
-		o.expect_uuid = server->config->uuid;
-	rc = brick_boot_id_read(o.boot_id);
-	if (rc) {
-		snprintf(err, err_len, "cannot read this host's boot id: %s",
-			 strerror(-rc));
-		return rc;
-	}
-	rc = open_media(server, err, err_len);
-	if (rc)
-		return rc;
-	brick_sigbus_watch(server->media, NULL);
-	rc = brick_server_platform_read(server);
-	if (!rc)
-		rc = brick_server_platform_mend(server, err, err_len);
-	if (!rc)
-		rc = open_slow(server, err, err_len);
-	if (rc)
-		goto close_media;
-	o.slow = server->slow;
-	o.bad = server->platform.bad;
-	o.n_bad = server->platform.n_bad;
-	o.dirty_shutdowns_known = server->platform.dirty_shutdowns_known;
-	o.dirty_shutdowns = server->platform.dirty_shutdowns;
-	rc = brick_store_open(server->media, &o, &server->store, err, err_len);
-	if (rc)
-		goto close_slow;
-	brick_store_stats(server->store, &stats);
-	server->instance_id = stats.instance_id;
-	server->power_epoch = stats.power_epoch;
-	memcpy(server->uuid, stats.uuid, sizeof(server->uuid));
-	brick_mappings_init(&server->mappings, server->instance_id);
-	brick_sigbus_watch(server->media, server->store);
-	brick_server_platform_log(server);
-	log_slow(server, &stats);
-	log_recovery(server);
-	return 0;
-
-close_slow:
-	close_slow(server);
-close_media:
-	brick_platform_fini(&server->platform);
-	brick_sigbus_watch(NULL, NULL);
-	brick_media_close(server->media);
-	return rc;
-}
-
-static int close_store(struct brick_server *server, bool is_clean)
-{
-	int rc;
-
-	brick_sigbus_watch(server->media, NULL);
-	rc = brick_store_close(server->store, is_clean);
-	brick_platform_fini(&server->platform);
-	close_slow(server);
-	brick_sigbus_watch(NULL, NULL);
-	brick_media_close(server->media);
-	brick_mappings_fini(&server->mappings);
-	return rc;
-}
-
 /* ---- threads and the loop ---- */
+
+static const struct brick_conn_ops conn_ops = {
+	.connected = brick_session_connected,
+	.message = brick_op_receive,
+	.lost = brick_session_lost,
+};
+
+static void rest(struct brick_sessions *all, const struct brick_handle *handles,
+		 size_t n)
+{
+	struct brick_server *server =
+		brick_container_of(all, struct brick_server, sessions);
+
+	brick_tier_rest(&server->tier, handles, n);
+}
+
+static const struct brick_session_ops session_ops = {
+	.cancel = brick_ops_cancel,
+	.rest = rest,
+};
+
+static void medium_failed(struct brick_storage *storage)
+{
+	struct brick_server *server =
+		brick_container_of(storage, struct brick_server, storage);
+
+	brick_losses_tell(&server->sessions);
+}
 
 static int start_workers(struct brick_server *server)
 {
@@ -259,10 +82,12 @@ static int start_workers(struct brick_server *server)
 		const char *name;
 		brick_worker_fn run;
 	} workers[] = {
-		{ &server->store_thread, "store", brick_store_thread_run },
-		{ &server->flusher, "flush", brick_flush_run },
-		{ &server->registrar, "registrar", brick_worker_run_each },
-		{ &server->cleaner, "cleaner", brick_worker_run_each },
+		{ &server->storage.store_thread, "store",
+		  brick_store_thread_run },
+		{ &server->storage.flusher, "flush", brick_flush_run },
+		{ &server->sessions.registrar, "registrar",
+		  brick_worker_run_each },
+		{ &server->storage.cleaner, "cleaner", brick_worker_run_each },
 		{ &server->tier.thread, "tier", brick_worker_run_each },
 	};
 	size_t n = BRICK_ARRAY_SIZE(workers) - !server->tier.is_on;
@@ -273,7 +98,7 @@ static int start_workers(struct brick_server *server)
 
 		w->name = workers[i].name;
 		w->run = workers[i].run;
-		w->ctx = server;
+		w->ctx = &server->storage;
 		w->box = &server->box;
 		rc = brick_worker_start(w);
 	}
@@ -283,10 +108,10 @@ static int start_workers(struct brick_server *server)
 static void stop_workers(struct brick_server *server)
 {
 	brick_worker_stop(&server->tier.thread);
-	brick_worker_stop(&server->cleaner);
-	brick_worker_stop(&server->registrar);
-	brick_worker_stop(&server->store_thread);
-	brick_worker_stop(&server->flusher);
+	brick_worker_stop(&server->storage.cleaner);
+	brick_worker_stop(&server->sessions.registrar);
+	brick_worker_stop(&server->storage.store_thread);
+	brick_worker_stop(&server->storage.flusher);
 }
 
 static void events_ready(struct brick_source *source)
@@ -299,17 +124,23 @@ static void begin_stop(struct brick_server *server)
 {
 	uint64_t timeout_ms = server->config->limits.stop_timeout_ms;
 
-	if (server->stopping) {
-		server->stop_deadline_ms = brick_now_ms(); /* asked twice */
+	if (server->stop.is_stopping) {
+		server->stop.deadline_ms = brick_now_ms(); /* asked twice */
 		return;
 	}
 	brick_log(LOG_INFO, NULL, "stopping");
 	brick_notify_stopping(timeout_ms);
-	server->stopping = true;
-	server->stop_deadline_ms = brick_now_ms() + timeout_ms;
-	for (uint32_t i = 0; i < server->n_fabrics; i++)
-		brick_fabric_unlisten(&server->fabrics[i]);
-	brick_sessions_stop(server);
+	server->stop.is_stopping = true;
+	server->stop.deadline_ms = brick_now_ms() + timeout_ms;
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
+		brick_fabric_unlisten(&server->net.fabrics[i]);
+	brick_sessions_stop(&server->sessions);
+}
+
+static void reload(struct brick_server *server)
+{
+	if (brick_reload(&server->reload))
+		brick_server_tell_manager(server);
 }
 
 static void signalled(struct brick_source *source)
@@ -321,7 +152,7 @@ static void signalled(struct brick_source *source)
 	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		brick_reload(server);
+		reload(server);
 	else
 		begin_stop(server);
 }
@@ -329,10 +160,10 @@ static void signalled(struct brick_source *source)
 /* While stopping: which connections are done with? */
 static void end_idle(struct brick_server *server)
 {
-	bool late = brick_now_ms() >= server->stop_deadline_ms;
+	bool late = brick_now_ms() >= server->stop.deadline_ms;
 	struct brick_conn *c;
 
-	TAILQ_FOREACH(c, &server->conns, link)
+	TAILQ_FOREACH(c, &server->net.conns, link)
 	{
 		/* One that was told goes by itself, until the deadline. */
 		bool idle = !c->session->is_told && !c->session->n_ops &&
@@ -341,33 +172,38 @@ static void end_idle(struct brick_server *server)
 		if (c->state != KFB_CONN_CLOSING && (late || idle))
 			brick_conn_fail(c, LOG_DEBUG, "the brick is stopping");
 	}
-	brick_tier_run(server); /* ends its jobs */
-	if (TAILQ_EMPTY(&server->sessions) && brick_tier_is_idle(server))
+	brick_tier_run(&server->tier); /* ends its jobs */
+	if (TAILQ_EMPTY(&server->sessions.list) &&
+	    brick_tier_is_idle(&server->tier))
 		brick_loop_stop(&server->loop);
 }
 
 static bool before_wait(void *ctx)
 {
 	struct brick_server *server = ctx;
-	bool more = brick_metrics_before_wait(server);
+	bool more = brick_metrics_before_wait(&server->view);
 
-	brick_sessions_due(server);
-	if (brick_tier_next_ms(server) <= brick_now_ms())
-		brick_tier_run(server);
-	more = brick_conns_before_wait(server) || more;
-	if (server->stopping) {
+	brick_sessions_due(&server->sessions);
+	brick_unmaps_due(&server->ops);
+	if (brick_tier_next_ms(&server->tier) <= brick_now_ms())
+		brick_tier_run(&server->tier);
+	more = brick_conns_before_wait(&server->net) || more;
+	if (server->stop.is_stopping) {
 		end_idle(server);
-		more = more || !TAILQ_EMPTY(&server->kicked);
+		more = more || !TAILQ_EMPTY(&server->net.kicked);
 	}
 	return more;
 }
 
 static uint64_t next_ms(void *ctx)
 {
-	uint64_t sessions_ms = brick_sessions_next_ms(ctx);
-	uint64_t tier_ms = brick_tier_next_ms(ctx);
+	struct brick_server *server = ctx;
+	uint64_t ms = brick_tier_next_ms(&server->tier), other_ms;
 
-	return sessions_ms < tier_ms ? sessions_ms : tier_ms;
+	other_ms = brick_sessions_next_ms(&server->sessions);
+	ms = other_ms < ms ? other_ms : ms;
+	other_ms = brick_unmaps_next_ms(&server->ops);
+	return other_ms < ms ? other_ms : ms;
 }
 
 static void tick(void *ctx)
@@ -375,12 +211,12 @@ static void tick(void *ctx)
 	struct brick_server *server = ctx;
 
 	brick_notify_alive();
-	brick_tier_run(server);
-	for (uint32_t i = 0; i < server->n_fabrics; i++)
-		brick_listen_service(&server->fabrics[i]);
-	brick_conns_tick(server);
-	brick_admin_tick(server);
-	brick_metrics_tick(server);
+	brick_tier_run(&server->tier);
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
+		brick_listen_service(&server->net.fabrics[i]);
+	brick_conns_tick(&server->net);
+	brick_admin_tick(&server->view);
+	brick_metrics_tick(&server->view);
 }
 
 static int open_signals(struct brick_server *server)
@@ -444,8 +280,9 @@ static void close_loop(struct brick_server *server)
 
 static void close_fabrics(struct brick_server *server)
 {
-	while (server->n_fabrics)
-		brick_fabric_close(&server->fabrics[--server->n_fabrics]);
+	while (server->net.n_fabrics)
+		brick_fabric_close(
+			&server->net.fabrics[--server->net.n_fabrics]);
 }
 
 static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
@@ -454,15 +291,16 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 	int rc;
 
 	for (uint32_t i = 0; i < config->n_listen; i++) {
-		struct brick_fabric *f = &server->fabrics[i];
+		struct brick_fabric *f = &server->net.fabrics[i];
 
-		f->server = server;
+		f->net = &server->net;
+		f->listener = &server->sessions;
 		f->address = &config->listen[i];
 		f->source.ready = events_ready;
 		rc = brick_fabric_open(f, err, err_len);
 		if (rc)
 			goto fail;
-		server->n_fabrics++;
+		server->net.n_fabrics++;
 		rc = brick_selftest(f, err, err_len);
 		if (rc)
 			goto fail;
@@ -479,9 +317,10 @@ static int try_medium(const struct brick_server *server, char *err,
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < server->n_fabrics; i++)
-		rc = brick_devices_try_medium(&server->fabrics[i],
-					      server->media, err, err_len);
+	for (uint32_t i = 0; !rc && i < server->net.n_fabrics; i++)
+		rc = brick_devices_try_medium(&server->net.fabrics[i],
+					      server->storage.media, err,
+					      err_len);
 	return rc;
 }
 
@@ -493,9 +332,9 @@ static void begin_grace(struct brick_server *server)
 {
 	uint64_t lease_ms = server->config->limits.lease_ms;
 
-	if (!lease_ms || brick_store_recovery(server->store)->was_clean)
+	if (!lease_ms || brick_store_recovery(server->storage.store)->was_clean)
 		return;
-	server->grace_until_ms = brick_now_ms() + lease_ms;
+	server->ops.grace_until_ms = brick_now_ms() + lease_ms;
 	brick_log(LOG_INFO, NULL,
 		  "the last stop was not clean: for %llu ms blocks are mapped "
 		  "for writing for their last writers only",
@@ -506,8 +345,8 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
 
-	for (uint32_t i = 0; i < server->n_fabrics; i++) {
-		struct brick_fabric *f = &server->fabrics[i];
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
+		struct brick_fabric *f = &server->net.fabrics[i];
 		int rc = brick_fabric_listen(f, err, err_len);
 
 		if (!rc)
@@ -525,8 +364,8 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 
 static void stop_observers(struct brick_server *server)
 {
-	brick_metrics_stop(server);
-	brick_admin_stop(server);
+	brick_metrics_stop(&server->view);
+	brick_admin_stop(&server->view);
 }
 
 static int start_observers(struct brick_server *server, char *err,
@@ -535,55 +374,111 @@ static int start_observers(struct brick_server *server, char *err,
 	char url[BRICK_URL_BYTES];
 	int rc;
 
-	rc = brick_admin_start(server, err, err_len);
+	rc = brick_admin_start(&server->view, err, err_len);
 	if (rc)
 		return rc;
-	rc = brick_metrics_start(server, err, err_len);
+	rc = brick_metrics_start(&server->view, err, err_len);
 	if (rc) {
-		brick_admin_stop(server);
+		brick_admin_stop(&server->view);
 		return rc;
 	}
-	if (brick_metrics_url(server, url))
+	if (brick_metrics_url(&server->view, url))
 		brick_log(LOG_INFO, NULL, "metrics on %s", url);
 	return 0;
 }
 
 /* ---- the whole ---- */
 
-int brick_server_start(struct brick_server *server, struct brick_config *config,
-		       char *err, size_t err_len)
+/* Each room gets what it works on, and whom it is to tell. */
+static void join_rooms(struct brick_server *server)
+{
+	const struct brick_config *config = server->config;
+
+	server->net.ops = &conn_ops;
+	server->net.stop = &server->stop;
+	server->net.loop = &server->loop;
+	server->storage.config = config;
+	server->storage.counters = &server->counters;
+	server->storage.failed = medium_failed;
+	server->sessions.ops = &session_ops;
+	server->sessions.config = config;
+	server->sessions.stop = &server->stop;
+	server->sessions.storage = &server->storage;
+	server->sessions.net = &server->net;
+	server->sessions.counters = &server->counters;
+	server->sessions.requests = &server->ops;
+	server->tier.config = config;
+	server->tier.stop = &server->stop;
+	server->tier.storage = &server->storage;
+	server->tier.sessions = &server->sessions;
+	server->tier.claims = &server->ops.claims;
+	server->tier.counters = &server->counters;
+	server->ops.config = config;
+	server->ops.stop = &server->stop;
+	server->ops.storage = &server->storage;
+	server->ops.sessions = &server->sessions;
+	server->ops.tier = &server->tier;
+	server->ops.counters = &server->counters;
+	server->reload.config = server->config;
+	server->reload.sessions = &server->sessions;
+	server->reload.ops = &server->ops;
+	server->view = (struct brick_view){
+		.config = config,
+		.loop = &server->loop,
+		.counters = &server->counters,
+		.started_ns = brick_now_ns(),
+		.net = &server->net,
+		.storage = &server->storage,
+		.sessions = &server->sessions,
+		.ops = &server->ops,
+		.tier = &server->tier,
+	};
+}
+
+static void init_rooms(struct brick_server *server)
 {
 	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
 				       .access = KFB_GRANT_RW };
+
+	server->net.peer_lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->net.peer_lines.burst = 20;
+	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
+		server->net.violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
+		server->net.violation_lines[i].burst = 1;
+	}
+	TAILQ_INIT(&server->net.conns);
+	TAILQ_INIT(&server->net.kicked);
+	TAILQ_INIT(&server->net.hurried);
+	server->sessions.lines.interval_ms = 10 * BRICK_TICK_MS;
+	server->sessions.lines.burst = 200;
+	server->sessions.anonymous.owner = brick_owner_hash("");
+	(void)brick_grants_add(&server->sessions.anonymous.grants, &all);
+	TAILQ_INIT(&server->sessions.list);
+	brick_leases_init(&server->sessions.leases,
+			  server->config->limits.lease_ms);
+	TAILQ_INIT(&server->ops.revoking);
+	brick_claims_init(&server->ops.claims);
+}
+
+int brick_server_start(struct brick_server *server, struct brick_config *config,
+		       char *err, size_t err_len)
+{
 	int rc;
 
 	server->config = config;
 	stcp_set_busy_poll((unsigned int)config->limits.tcp_busy_poll_us);
 	stcp_tell_strays(true);
-	server->started_ns = brick_now_ns();
-	server->peer_lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->peer_lines.burst = 20;
-	server->session_lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->session_lines.burst = 200;
-	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
-		server->violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
-		server->violation_lines[i].burst = 1;
-	}
-	server->anonymous.owner = brick_owner_hash("");
-	(void)brick_grants_add(&server->anonymous.grants, &all);
-	TAILQ_INIT(&server->conns);
-	TAILQ_INIT(&server->kicked);
-	TAILQ_INIT(&server->hurried);
-	TAILQ_INIT(&server->sessions);
-	TAILQ_INIT(&server->revoking);
-	brick_leases_init(&server->leases, config->limits.lease_ms);
-	brick_claims_init(&server->claims);
+	join_rooms(server);
+	init_rooms(server);
 	rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
-	rc = open_store(server, err, err_len);
+	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
+	brick_mappings_init(&server->sessions.mappings,
+			    server->storage.instance_id,
+			    brick_session_is_ending);
 	rc = try_medium(server, err, err_len);
 	if (rc)
 		goto close_store;
@@ -592,7 +487,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		snprintf(err, err_len, "event loop: %s", strerror(-rc));
 		goto close_store;
 	}
-	brick_tier_init(server);
+	brick_tier_init(&server->tier);
 	rc = start_workers(server);
 	if (rc) {
 		snprintf(err, err_len, "threads: %s", strerror(-rc));
@@ -605,7 +500,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	rc = listen_all(server, err, err_len);
 	if (rc)
 		goto stop_observers;
-	brick_server_kick_cleaner(server);
+	brick_cleaner_kick(&server->storage);
 	return 0;
 
 stop_observers:
@@ -615,8 +510,10 @@ stop_workers:
 	close_loop(server);
 close_store:
 	/* Nothing was served: what the last stop left is as it was. */
-	(void)close_store(server,
-			  brick_store_recovery(server->store)->was_clean);
+	(void)brick_storage_close(
+		&server->storage,
+		brick_store_recovery(server->storage.store)->was_clean);
+	brick_mappings_fini(&server->sessions.mappings);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -627,21 +524,6 @@ int brick_server_run(struct brick_server *server)
 	return brick_loop_run(&server->loop);
 }
 
-/* What the cleaner has not got to. It takes as long as the stop may take. */
-static bool finish_inherited(struct brick_server *server)
-{
-	while (brick_now_ms() < server->stop_deadline_ms &&
-	       brick_store_flush_inherited(server->store, CLEAN_SLOTS) > 0)
-		;
-	if (!brick_store_has_inherited(server->store))
-		return true;
-	brick_log(LOG_NOTICE, NULL,
-		  "stopped before all was flushed that an instance left that "
-		  "was killed: if the host loses its power now, clients are "
-		  "told that it is lost");
-	return false;
-}
-
 int brick_server_stop(struct brick_server *server)
 {
 	bool is_clean;
@@ -650,14 +532,17 @@ int brick_server_stop(struct brick_server *server)
 	stop_observers(server);
 	stop_workers(server);
 	brick_mailbox_deliver(&server->box);
-	(void)brick_store_drain(server->store);
-	brick_failure_look(server);
-	is_clean = !server->medium_failed && !server->has_unflushed &&
-		   finish_inherited(server);
+	(void)brick_store_drain(server->storage.store);
+	brick_failure_look(&server->storage);
+	is_clean = !server->storage.medium_failed &&
+		   !server->storage.has_unflushed &&
+		   brick_cleaner_finish(&server->storage,
+					server->stop.deadline_ms);
 	close_fabrics(server);
-	rc = close_store(server, is_clean);
+	rc = brick_storage_close(&server->storage, is_clean);
+	brick_mappings_fini(&server->sessions.mappings);
 	close_loop(server);
-	if (rc && !server->medium_failed)
+	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,
 			  "%s: the medium failed at the end of the stop: it is "
 			  "not a clean one",

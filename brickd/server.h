@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon as a whole: what all parts share.
+ * The daemon as a whole: holds what the rooms own, and joins them.
  *
  * Context: the loop thread owns everything here; workers see the store, the
  * medium and the work they are given. docs/threads.md has the rules.
@@ -8,126 +8,46 @@
 #ifndef BRICKD_SERVER_H
 #define BRICKD_SERVER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/queue.h>
+#include <stddef.h>
 
-#include "brickd/claims.h"
-#include "brickd/config.h"
-#include "brickd/counters.h"
-#include "brickd/fabric.h"
-#include "brickd/lease.h"
-#include "brickd/log.h"
-#include "brickd/loop.h"
-#include "brickd/mapping.h"
-#include "brickd/durability.h"
-#include "brickd/media.h"
-#include "brickd/platform.h"
-#include "brickd/quarantine.h"
-#include "brickd/store/store.h"
-#include "brickd/tier.h"
-#include "brickd/work.h"
-#include "kfabric/tcpwire/tcpw_err.h"
-
-struct brick_admin;
-struct brick_conn;
-struct brick_metrics;
-struct brick_op;
-struct brick_session;
-
-TAILQ_HEAD(brick_conn_list, brick_conn);
-TAILQ_HEAD(brick_session_list, brick_session);
-TAILQ_HEAD(brick_op_list, brick_op);
+#include "brickd/admin/view.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/loop.h"
+#include "brickd/base/stop.h"
+#include "brickd/base/work.h"
+#include "brickd/config/config.h"
+#include "brickd/net/net.h"
+#include "brickd/op/op.h"
+#include "brickd/reload.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier.h"
 
 /*
  * struct brick_server - one run of the daemon
  * @config: its clients are changed by brick_reload() only
- * @read_config: reads, checks and loads the settings once more, or is NULL;
- *	logs why it fails; fresh is to be finished in any case
- * @read_config_ctx: its context
- * @anonymous: the client of sessions without AUTH
- * @platform: below the medium, as it was at the start
- * @facts: that decide what is promised; constant after the start
- * @slow: the slow tier, NULL: none
- * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
- * @medium_failed: the store has failed, and that was said
- * @slow_failed: likewise of the slow tier
- * @slow_unzeroed: slots that cannot be zeroed, as they were told last
- * @has_unflushed: lines that were mapped for writing could not be flushed for
- *	want of memory: no stop is a clean one
- * @conns: open connections
- * @kicked: of them, those to be looked at before the loop sleeps
- * @hurried: of them, those with a deadline
- * @sessions: all sessions, also those that are ending
- * @holds: freed slots that several sessions hold back
- * @n_pending: requests that wait for their blocks
- * @grace_until_ms: last writers only, until then; constant after the start
- * @leases: those of the sessions
- * @revoking: UNMAPs that wait for a device
- * @peer_lines: bound on log lines that peers cause
- * @session_lines: bound on those that tell of sessions
- * @violation_lines: bound on those that tell of broken rules of tcp's wire
- * @counters: what happened since the start, at @started_ns
- * @admin: the admin socket, NULL: none
- * @metrics: the metrics page, NULL: none
+ * @reload: its way to read and the context are set before the start
+ * @counters: what happened since the start
  */
 struct brick_server {
 	struct brick_config *config;
-	int (*read_config)(void *ctx, struct brick_config *fresh);
-	void *read_config_ctx;
-	struct brick_client anonymous;
-	struct brick_media *media;
-	struct brick_slow *slow;
-	struct brick_store *store;
-	uint64_t instance_id;
-	uint64_t power_epoch;
-	uint8_t uuid[KFB_UUID_BYTES];
-	struct brick_platform platform;
-	struct brick_facts facts;
-	uint32_t flush_mode;
-	bool medium_failed;
-	bool slow_failed;
-	uint64_t slow_unzeroed;
-	bool has_unflushed;
+	struct brick_reload reload;
+	struct brick_storage storage;
 
 	struct brick_loop loop;
 	struct brick_mailbox box;
 	struct brick_source signals;
-	struct brick_worker store_thread;
-	struct brick_worker flusher;
-	struct brick_worker registrar;
-	struct brick_worker cleaner;
-	struct brick_work cleaning;
-	bool cleaning_queued;
-	bool cleaning_again;
 
 	struct brick_tier tier;
 
-	uint32_t n_fabrics;
-	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
+	struct brick_net net;
 
-	struct brick_conn_list conns;
-	struct brick_conn_list kicked;
-	struct brick_conn_list hurried;
-	struct brick_session_list sessions;
-	uint64_t n_sessions;
-	struct brick_mappings mappings;
-	struct brick_claims claims;
-	uint32_t n_pending;
-	struct brick_hold holds[BRICK_HOLDS_MAX];
-	struct brick_leases leases;
-	struct brick_op_list revoking;
-	struct brick_ratelimit peer_lines;
-	struct brick_ratelimit session_lines;
-	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
+	struct brick_sessions sessions;
+	struct brick_ops ops;
 	struct brick_counters counters;
-	uint64_t started_ns;
-	struct brick_admin *admin;
-	struct brick_metrics *metrics;
+	struct brick_view view;
 
-	uint64_t grace_until_ms;
-	bool stopping;
-	uint64_t stop_deadline_ms;
+	struct brick_stop stop;
 };
 
 /**
@@ -160,8 +80,5 @@ int brick_server_stop(struct brick_server *server);
 
 /* Tells the service manager what is served. Context: the loop thread. */
 void brick_server_tell_manager(const struct brick_server *server);
-
-/* Lets the cleaner look for freed slots. Context: the loop thread. */
-void brick_server_kick_cleaner(struct brick_server *server);
 
 #endif

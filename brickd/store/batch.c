@@ -297,7 +297,7 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 	for (r = first; !ret && op->kind == BRICK_STORE_FREE &&
 			op->quarantine && r < b->n_runs;
 	     r++) {
-		b->runs[r].quarantine = brick_quarantine_new(
+		b->runs[r].quarantine = brick_slot_quarantine_new(
 			op->quarantine, brick_run_in_tier(b->runs[r].slots));
 		if (!b->runs[r].quarantine)
 			ret = -ENOMEM;

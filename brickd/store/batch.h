@@ -21,7 +21,7 @@ struct brick_batch_run {
 	uint64_t key;
 	struct brick_slot_run slots; /* MOVE: the one it goes to */
 	bool zero_first; /* ALLOC from dirty slots */
-	struct brick_quarantine *quarantine; /* FREE with a token */
+	struct brick_slot_quarantine *quarantine; /* FREE with a token */
 };
 
 struct brick_batch {

@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "brickd/media_mark.h"
-#include "brickd/media_say.h"
+#include "brickd/media/media_mark.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/judge.h"
 #include "brickd/store/store_impl.h"

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/slow.h"
 
 enum brick_finding_grade {

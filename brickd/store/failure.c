@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "brickd/media_mark.h"
+#include "brickd/media/media_mark.h"
 #include "brickd/store/store_impl.h"
 
 #define MARK_BYTES 128

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "brickd/media_mark.h"
-#include "brickd/media_say.h"
+#include "brickd/media/media_mark.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/store_impl.h"
 
 #define FIRST_EPOCH 1

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/media_say.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/check.h"
 #include "brickd/store/store_impl.h"
 

@@ -16,8 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/media_mark.h"
-#include "brickd/media_say.h"
+#include "brickd/media/media_mark.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/store_impl.h"
 
 static const char why_failed[] = "making it durable had failed";

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/super.h"
 
 /* The values are on the media: never change them. */

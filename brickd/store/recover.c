@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/media_say.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/judge.h"
 #include "brickd/store/store_impl.h"

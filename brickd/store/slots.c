@@ -8,10 +8,10 @@
 
 #define WORD_BITS 64U
 
-struct brick_quarantine {
+struct brick_slot_quarantine {
 	uint64_t token;
 	struct brick_slot_run run;
-	struct brick_quarantine *next;
+	struct brick_slot_quarantine *next;
 };
 
 static uint64_t n_words(uint64_t n_bits)
@@ -37,7 +37,7 @@ int brick_slots_init(struct brick_slots *s, uint64_t n)
 void brick_slots_fini(struct brick_slots *s)
 {
 	while (s->quarantine) {
-		struct brick_quarantine *q = s->quarantine;
+		struct brick_slot_quarantine *q = s->quarantine;
 
 		s->quarantine = q->next;
 		free(q);
@@ -184,10 +184,10 @@ void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run)
 	}
 }
 
-struct brick_quarantine *brick_quarantine_new(uint64_t token,
-					      struct brick_slot_run run)
+struct brick_slot_quarantine *
+brick_slot_quarantine_new(uint64_t token, struct brick_slot_run run)
 {
-	struct brick_quarantine *q = calloc(1, sizeof(*q));
+	struct brick_slot_quarantine *q = calloc(1, sizeof(*q));
 
 	if (q) {
 		q->token = token;
@@ -196,7 +196,8 @@ struct brick_quarantine *brick_quarantine_new(uint64_t token,
 	return q;
 }
 
-void brick_slots_quarantine(struct brick_slots *s, struct brick_quarantine *q)
+void brick_slots_quarantine(struct brick_slots *s,
+			    struct brick_slot_quarantine *q)
 {
 	q->next = s->quarantine;
 	s->quarantine = q;
@@ -205,10 +206,10 @@ void brick_slots_quarantine(struct brick_slots *s, struct brick_quarantine *q)
 
 void brick_slots_release(struct brick_slots *s, uint64_t token)
 {
-	struct brick_quarantine **link = &s->quarantine;
+	struct brick_slot_quarantine **link = &s->quarantine;
 
 	while (*link) {
-		struct brick_quarantine *q = *link;
+		struct brick_slot_quarantine *q = *link;
 
 		if (q->token != token) {
 			link = &q->next;

@@ -26,7 +26,7 @@ struct brick_slot_map {
 	uint64_t hint; /* where the next search begins */
 };
 
-struct brick_quarantine;
+struct brick_slot_quarantine;
 
 /**
  * struct brick_slots - where the free slots are
@@ -47,7 +47,7 @@ struct brick_slots {
 	uint64_t n_cleaning;
 	uint64_t n_quarantined;
 	uint64_t n_bad;
-	struct brick_quarantine *quarantine;
+	struct brick_slot_quarantine *quarantine;
 	uint64_t *withheld;
 	uint64_t n_withheld;
 };
@@ -82,15 +82,16 @@ int brick_slots_withhold(struct brick_slots *s, uint64_t slot);
 void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run);
 
 /**
- * brick_quarantine_new - memory for a run, before it is certain to be needed
+ * brick_slot_quarantine_new - memory for a run, before it is certain to be needed
  * @token: the name under which it will be released, not 0
  * @run: the slots
  *
  * Return: to be given to brick_slots_quarantine() or free(); NULL: no memory.
  */
-struct brick_quarantine *brick_quarantine_new(uint64_t token,
-					      struct brick_slot_run run);
-void brick_slots_quarantine(struct brick_slots *s, struct brick_quarantine *q);
+struct brick_slot_quarantine *
+brick_slot_quarantine_new(uint64_t token, struct brick_slot_run run);
+void brick_slots_quarantine(struct brick_slots *s,
+			    struct brick_slot_quarantine *q);
 
 /* Move all of a token's slots to the dirty map. */
 void brick_slots_release(struct brick_slots *s, uint64_t token);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/media_say.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/slow.h"
 #include "brickd/store/super.h"

@@ -17,9 +17,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "brickd/media_say.h"
+#include "brickd/media/media_say.h"
+#include "brickd/media/room.h"
 #include "brickd/store/format.h"
-#include "brickd/store/room.h"
 #include "brickd/store/slow.h"
 
 #define FILE_MODE 0600

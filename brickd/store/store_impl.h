@@ -130,7 +130,7 @@ int brick_store_mark_medium(struct brick_store *s);
 void brick_store_fences_init(struct brick_store *s);
 void brick_store_fences_fini(struct brick_store *s);
 
-/* store.c: a store with nothing in it; NULL: no memory. */
+/* store_open.c: a store with nothing in it; NULL: no memory. */
 struct brick_store *brick_store_new(struct brick_media *m,
 				    struct brick_slow *slow);
 

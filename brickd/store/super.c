@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/media_say.h"
+#include "brickd/media/media_say.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/store_impl.h"
 #include "brickd/store/super.h"

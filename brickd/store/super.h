@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "brickd/store/format.h"
 
 /**

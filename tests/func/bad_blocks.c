@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 #define BAD_MAX 16
 

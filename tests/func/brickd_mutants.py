@@ -6,40 +6,42 @@ that runs it, and which of its cases.
 """
 from mutants import Mutant
 
-BRICKD = "brickd"
+NET = "brickd/net"
+OP = "brickd/op"
+SESSION = "brickd/session"
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 
 BRICKD_MUTANTS = {
     "join-not-proven-to-the-client": Mutant(
         "proofs", "session.c", "if (hello->session_id)\n\t\trc = brick_auth_prove_join",
-        "if (0)\n\t\trc = brick_auth_prove_join", PLAIN + "sessions:Joins", folder=BRICKD),
+        "if (0)\n\t\trc = brick_auth_prove_join", PLAIN + "sessions:Joins", folder=SESSION),
     "former-session-lives-on": Mutant(
-        "proofs", "auth.c", "\tend_former(op, client);\n", "\t(void)end_former;\n",
-        PLAIN + "sessions:Joins", folder=BRICKD),
+        "proofs", "op_auth.c", "\tend_former(op, client);\n", "\t(void)end_former;\n",
+        PLAIN + "sessions:Joins", folder=OP),
     "former-session-of-anybody": Mutant(
-        "proofs", "auth.c", "former != op->session && former->client == client",
-        "former != op->session", PLAIN + "sessions:Joins", folder=BRICKD),
+        "proofs", "op_auth.c", "former != op->session && former->client == client",
+        "former != op->session", PLAIN + "sessions:Joins", folder=OP),
     "bytes-keep-no-lease": Mutant(
         "leases", "conn.c", "\tif (!c->stcp)\n\t\treturn -EOPNOTSUPP;",
         "\treturn -EOPNOTSUPP;", PLAIN + "fences:Fences.test_bytes_that_come_keep_a_lease",
-        folder=BRICKD),
+        folder=NET),
     "map-not-looked-at-again": Mutant(
         "grants", "op_map.c", "op->error ? KFB_ST_OK : brick_op_recheck(op)",
         "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",
-        HELD + "test_a_map_that_looks_for_its_blocks", folder=BRICKD),
+        HELD + "test_a_map_that_looks_for_its_blocks", folder=OP),
     "map-becomes-the-writer-all-the-same": Mutant(
         "grants", "op.c", "op->is_committing &&\n\t\t    brick_op_recheck(op)", "0",
-        HELD + "test_a_map_whose_turn_as_the_writer_has_not_come", folder=BRICKD),
+        HELD + "test_a_map_whose_turn_as_the_writer_has_not_come", folder=OP),
     "change-that-waited-not-looked-at-again": Mutant(
         "grants", "op_alloc.c", "enum kfb_status status = brick_op_recheck(op);",
         "enum kfb_status status = KFB_ST_OK;",
-        HELD + "test_requests_that_wait_for_their_blocks", folder=BRICKD),
+        HELD + "test_requests_that_wait_for_their_blocks", folder=OP),
     "committed-although-cancelled": Mutant(
         "grants", "changes.c", "if (atomic_load(&c->is_cancelled))", "if (0)",
-        HELD + "test_a_free_behind_another_commit", folder=BRICKD),
+        HELD + "test_a_free_behind_another_commit", folder="brickd/storage"),
     "session-that-ends-still-changes-the-store": Mutant(
         "grants", "op.c", "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_SHUTDOWN;",
         "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_OK;",
-        HELD + "test_a_free_of_a_client_that_is_removed", folder=BRICKD),
+        HELD + "test_a_free_of_a_client_that_is_removed", folder=OP),
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 int __real_brick_platform_read(const struct brick_media *m,
 			       struct brick_platform *out);

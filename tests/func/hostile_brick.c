@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "brickd/event.h"
-#include "brickd/op.h"
-#include "brickd/session.h"
+#include "brickd/session/event.h"
+#include "brickd/op/op.h"
+#include "brickd/session/session.h"
 
 void __real_brick_op_list(struct brick_op *op);
 void __wrap_brick_op_list(struct brick_op *op);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 #include "tests/lib/cached_medium.h"
 
 struct cached_file {

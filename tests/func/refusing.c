@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "brickd/op.h"
+#include "brickd/op/op.h"
 
 void __real_brick_op_flush(struct brick_op *op);
 void __wrap_brick_op_flush(struct brick_op *op);

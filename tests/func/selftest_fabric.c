@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/devices.h"
-#include "brickd/fabric.h"
-#include "brickd/selftest.h"
+#include "brickd/net/devices.h"
+#include "brickd/net/fabric.h"
+#include "brickd/net/selftest.h"
 
 static int report(struct brick_fabric *f, int rc, const char *err)
 {

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "brickd/fabric.h"
+#include "brickd/net/fabric.h"
 
 #define PAUSE_NS 1000000
 

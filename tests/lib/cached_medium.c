@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "brickd/util.h"
+#include "brickd/base/util.h"
 
 #define LINE UINT64_C(64)
 

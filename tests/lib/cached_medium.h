@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 
 /**
  * struct cached_medium - such a medium

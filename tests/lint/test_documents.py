@@ -119,11 +119,11 @@ class Documents(unittest.TestCase):
 
     def test_settings(self):
         rule = rules.settings
-        self.finds(rule, "brickd/config.c", 'LIMIT("credits"', 'LIMIT("none"',
+        self.finds(rule, "brickd/config/config.c", 'LIMIT("credits"', 'LIMIT("none"',
                    "credits", "none")
-        self.finds(rule, "brickd/config.c", '.name = "uuid"', '.name = "none"',
+        self.finds(rule, "brickd/config/config.c", '.name = "uuid"', '.name = "none"',
                    "none", "uuid")
-        self.finds(rule, "brickd/config.c", '(name, "key-file")', '(name, "none")',
+        self.finds(rule, "brickd/config/config.c", '(name, "key-file")', '(name, "none")',
                    "key-file", "none")
         self.finds(rule, CONF, "*admin* = ", "*none* = ", "admin", "none")
         self.finds(rule, CONF, "*max-queues*\n", "*none*\n", "max-queues", "none")

@@ -3,15 +3,13 @@
  * Linked over brickd, with lost_caches.c: a brick that answers every FLUSH and
  * flushes nothing. Tests of power failures must fail with it.
  */
-#include "brickd/flush.h"
+#include "brickd/storage/flush.h"
 
-#include "brickd/server.h"
-
-bool __wrap_brick_flush_try_now(struct brick_server *server,
+bool __wrap_brick_flush_try_now(struct brick_storage *storage,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
 
-bool __wrap_brick_flush_try_now(struct brick_server *server,
+bool __wrap_brick_flush_try_now(struct brick_storage *storage,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error)
 {

@@ -4,13 +4,15 @@
  * that is to be durable, and writes nothing back. Tests of power failures must
  * fail with it.
  */
-#include "brickd/commit.h"
+#include "brickd/storage/durable_write.h"
 #include "kfabric/user/stcp.h"
 
-bool __real_brick_commit_enable(const struct brick_fabric *fabric,
-				struct fid_domain *domain);
-bool __wrap_brick_commit_enable(const struct brick_fabric *fabric,
-				struct fid_domain *domain);
+bool __real_brick_durable_write_enable(struct brick_storage *storage,
+				       const struct brick_fabric *fabric,
+				       struct fid_domain *domain);
+bool __wrap_brick_durable_write_enable(struct brick_storage *storage,
+				       const struct brick_fabric *fabric,
+				       struct fid_domain *domain);
 
 static int persist_nothing(void *arg, void *addr, size_t len)
 {
@@ -20,12 +22,13 @@ static int persist_nothing(void *arg, void *addr, size_t len)
 	return 0;
 }
 
-bool __wrap_brick_commit_enable(const struct brick_fabric *fabric,
-				struct fid_domain *domain)
+bool __wrap_brick_durable_write_enable(struct brick_storage *storage,
+				       const struct brick_fabric *fabric,
+				       struct fid_domain *domain)
 {
 	struct stcp_domain_ops *ops;
 
-	return __real_brick_commit_enable(fabric, domain) &&
+	return __real_brick_durable_write_enable(storage, fabric, domain) &&
 	       !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
 			    NULL) &&
 	       !ops->set_persist(domain, persist_nothing, NULL);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/admin_line.h"
-#include "brickd/admin_request.h"
+#include "brickd/admin/admin_line.h"
+#include "brickd/admin/admin_request.h"
 #include "proto/kfb_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

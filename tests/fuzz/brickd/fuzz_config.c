@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/config.h"
+#include "brickd/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

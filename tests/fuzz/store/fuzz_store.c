@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "brickd/store/check.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/evlog.h"

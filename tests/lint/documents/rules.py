@@ -265,7 +265,7 @@ def usages(book):
 
 def settings(book):
     """The settings of the configuration files."""
-    brick = book.tree.text("brickd/config.c")
+    brick = book.tree.text("brickd/config/config.c")
     table = re.search(r"^static const struct setting settings.*?^\};", brick, re.M | re.S)[0]
     client = re.search(r"^static int set_client\(.*?^\}", brick, re.M | re.S)[0]
     known = {

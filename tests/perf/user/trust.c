@@ -5,7 +5,7 @@
  */
 #include <stdbool.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 
 static void __attribute__((constructor)) trust(void)
 {

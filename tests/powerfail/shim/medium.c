@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 #include "proto/kfb_wire.h"
 #include "tests/lib/cached_medium.h"
 

@@ -16,13 +16,13 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "brickd/conn.h"
-#include "brickd/devices.h"
-#include "brickd/flush.h"
-#include "brickd/listen.h"
-#include "brickd/selftest.h"
+#include "brickd/net/conn.h"
+#include "brickd/net/devices.h"
+#include "brickd/storage/flush.h"
+#include "brickd/session/listen.h"
+#include "brickd/net/selftest.h"
 #include "brickd/server.h"
-#include "brickd/work.h"
+#include "brickd/base/work.h"
 #include "fabric.h"
 #include "initiator/lib/internal.h"
 
@@ -44,10 +44,10 @@ void __wrap_brick_worker_stop(struct brick_worker *w);
 void __wrap_brick_worker_submit(struct brick_worker *w,
 				struct brick_work *work);
 int __wrap_brick_selftest(struct brick_fabric *f, char *err, size_t err_len);
-bool __real_brick_flush_try_now(struct brick_server *s,
+bool __real_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
-bool __wrap_brick_flush_try_now(struct brick_server *s,
+bool __wrap_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error);
 enum kfb_fate __real_kfb_fate_of(const struct kfb_fate_facts *facts);
@@ -162,7 +162,7 @@ void pf_rig_lie(enum pf_lie l)
 	lie = l;
 }
 
-bool __wrap_brick_flush_try_now(struct brick_server *s,
+bool __wrap_brick_flush_try_now(struct brick_storage *s,
 				const struct kfb_flush *flush,
 				uint64_t begun_ns, int *error)
 {
@@ -196,13 +196,13 @@ void pf_brick_run(void)
 	if (!server)
 		return;
 	do {
-		brick_listen_service(&server->fabrics[0]);
-		TAILQ_FOREACH(c, &server->conns, link)
+		brick_listen_service(&server->net.fabrics[0]);
+		TAILQ_FOREACH(c, &server->net.conns, link)
 		brick_conn_kick(c);
-		while (brick_conns_before_wait(server))
+		while (brick_conns_before_wait(&server->net))
 			;
 		brick_mailbox_deliver(&server->box);
-	} while (!TAILQ_EMPTY(&server->kicked) ||
+	} while (!TAILQ_EMPTY(&server->net.kicked) ||
 		 !STAILQ_EMPTY(&server->box.finished));
 }
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/session/event.h"
+#include "brickd/session/queue.h"
+
 static ssize_t keep(struct fid_ep *ep, const void *buf, size_t len, void *desc,
 		    fi_addr_t to, void *context)
 {
@@ -38,7 +41,7 @@ void rig_connect(struct event_rig *rig)
 
 	free(c->ep);
 	memset(c, 0, sizeof(*c));
-	c->server = rig->s.server;
+	c->net = rig->s.all->net;
 	c->session = &rig->s;
 	c->queue = rig->s.queues[0];
 	c->ep = calloc(1, sizeof(*c->ep));
@@ -54,10 +57,10 @@ void rig_connect(struct event_rig *rig)
 	rig->s.queues[0]->conn = c;
 }
 
-int rig_begin(struct event_rig *rig, struct brick_server *server)
+int rig_begin(struct event_rig *rig, struct brick_sessions *all)
 {
 	memset(rig, 0, sizeof(*rig));
-	rig->s.server = server;
+	rig->s.all = all;
 	rig->s.state = KFB_SESSION_LIVE;
 	TAILQ_INIT(&rig->s.mappings);
 	rig->s.queues[0] = brick_queue_new(&rig->s, 0, KFB_CREDITS_MIN);

@@ -3,8 +3,8 @@
 #ifndef EVENT_RIG_H
 #define EVENT_RIG_H
 
-#include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/net/conn.h"
+#include "brickd/session/state.h"
 
 #define RIG_BUFS 16
 
@@ -22,8 +22,8 @@ struct event_rig {
 	unsigned int n_sent;
 };
 
-/* Zeroes it, and makes it a LIVE session of a server; 0 or -1. */
-int rig_begin(struct event_rig *rig, struct brick_server *server);
+/* Zeroes it, and makes it a LIVE session of some; 0 or -1. */
+int rig_begin(struct event_rig *rig, struct brick_sessions *all);
 void rig_end(struct event_rig *rig);
 
 /* Gives it a connection that understands EVENTs; nothing was sent on it. */

@@ -15,8 +15,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "brickd/config.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
+#include "brickd/config/config.h"
 
 static struct brick_config config;
 static char err[BRICK_ERR_BYTES];

@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "brickd/durability.h"
-#include "brickd/util.h"
+#include "brickd/base/util.h"
+#include "brickd/platform/durability.h"
 #include "proto/kfb_wire.h"
 
 #define BOTH (KFB_FLUSH_READBACK | KFB_FLUSH_MESSAGE)

@@ -8,17 +8,22 @@
 
 #include <string.h>
 
-#include "brickd/clock.h"
+#include "brickd/base/clock.h"
+#include "brickd/base/stop.h"
+#include "brickd/session/event.h"
 #include "event_rig.h"
 
-static struct brick_server server;
+static struct brick_stop stop;
+static struct brick_sessions sessions;
 static struct event_rig rig;
 
 static int begin(void **state)
 {
-	memset(&server, 0, sizeof(server));
-	brick_leases_init(&server.leases, 1000);
-	return rig_begin(&rig, &server);
+	memset(&stop, 0, sizeof(stop));
+	memset(&sessions, 0, sizeof(sessions));
+	sessions.stop = &stop;
+	brick_leases_init(&sessions.leases, 1000);
+	return rig_begin(&rig, &sessions);
 }
 
 static int end(void **state)
@@ -108,7 +113,7 @@ static void no_more_than_four_are_unacknowledged(void **state)
 /* A brick that is asked to stop says when; a medium has no time. */
 static void only_what_has_a_time_is_told_with_one(void **state)
 {
-	server.stop_deadline_ms = brick_now_ms() + 3600000;
+	stop.deadline_ms = brick_now_ms() + 3600000;
 	assert_true(brick_event_raise(&rig.s, KFB_EVENT_SHUTDOWN));
 	assert_true(rig.last.u.event.deadline_ms > 0);
 	assert_true(brick_event_raise(&rig.s, KFB_EVENT_MEDIA_ERROR));

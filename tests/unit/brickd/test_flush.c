@@ -12,10 +12,13 @@
 
 #include <cmocka.h>
 
-#include "brickd/flush.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/storage/flush.h"
+#include "brickd/storage/storage.h"
+#include "proto/kfb_codec.h"
 
-static struct brick_server server;
+static struct brick_counters counters;
+static struct brick_storage storage;
 static struct brick_media_ops ops;
 static uint64_t n_flushed, n_drained;
 static int drain_result;
@@ -45,18 +48,21 @@ static int open_store(void **state)
 	char err[256];
 
 	(void)state;
-	memset(&server, 0, sizeof(server));
-	if (brick_media_open("memory:32M", NULL, &server.media, err,
+	memset(&counters, 0, sizeof(counters));
+	memset(&storage, 0, sizeof(storage));
+	storage.counters = &counters;
+	if (brick_media_open("memory:32M", NULL, &storage.media, err,
 			     sizeof(err)) ||
-	    brick_store_format(server.media, &format, err, sizeof(err)) ||
-	    brick_store_open(server.media, &o, &server.store, err, sizeof(err)))
+	    brick_store_format(storage.media, &format, err, sizeof(err)) ||
+	    brick_store_open(storage.media, &o, &storage.store, err,
+			     sizeof(err)))
 		return -1;
-	brick_store_commit(server.store, &alloc);
-	ops = *server.media->ops;
+	brick_store_commit(storage.store, &alloc);
+	ops = *storage.media->ops;
 	ops.flush = flush;
 	ops.drain = drain;
-	server.media->ops = &ops;
-	server.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
+	storage.media->ops = &ops;
+	storage.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
 	n_flushed = 0;
 	n_drained = 0;
 	drain_result = 0;
@@ -66,8 +72,8 @@ static int open_store(void **state)
 static int close_store(void **state)
 {
 	(void)state;
-	brick_store_close(server.store, true);
-	brick_media_close(server.media);
+	brick_store_close(storage.store, true);
+	brick_media_close(storage.media);
 	return 0;
 }
 
@@ -78,7 +84,7 @@ static void small_ranges_are_flushed_at_once(void **state)
 	int error = 1;
 
 	(void)state;
-	assert_true(brick_flush_try_now(&server, &small, 0, &error));
+	assert_true(brick_flush_try_now(&storage, &small, 0, &error));
 	assert_int_equal(error, 0);
 	assert_int_equal(n_flushed, 4096 + 64);
 	assert_int_equal(n_drained, 1);
@@ -93,11 +99,11 @@ static void all_ranges_count_together(void **state)
 	int error;
 
 	(void)state;
-	assert_true(brick_flush_try_now(&server, &f, 0, &error));
+	assert_true(brick_flush_try_now(&storage, &f, 0, &error));
 	f.ranges[2].len = 2;
-	assert_false(brick_flush_try_now(&server, &f, 0, &error));
+	assert_false(brick_flush_try_now(&storage, &f, 0, &error));
 	f.ranges[2].len = UINT64_MAX - KFB_BLOCK_BYTES - 64;
-	assert_false(brick_flush_try_now(&server, &f, 0, &error));
+	assert_false(brick_flush_try_now(&storage, &f, 0, &error));
 	assert_int_equal(n_drained, 1);
 }
 
@@ -107,11 +113,11 @@ static void what_may_take_long_is_left_to_the_worker(void **state)
 	int error;
 
 	(void)state;
-	server.media->granularity = BRICK_GRANULARITY_PAGE;
-	assert_false(brick_flush_try_now(&server, &f, 0, &error));
-	server.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
+	storage.media->granularity = BRICK_GRANULARITY_PAGE;
+	assert_false(brick_flush_try_now(&storage, &f, 0, &error));
+	storage.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
 	f.flags = KFB_FLUSH_ALL;
-	assert_false(brick_flush_try_now(&server, &f, 0, &error));
+	assert_false(brick_flush_try_now(&storage, &f, 0, &error));
 	assert_int_equal(n_flushed, 0);
 	assert_int_equal(n_drained, 0);
 }
@@ -123,9 +129,9 @@ static void a_medium_that_fails_is_told(void **state)
 
 	(void)state;
 	drain_result = -EIO;
-	assert_true(brick_flush_try_now(&server, &f, 0, &error));
+	assert_true(brick_flush_try_now(&storage, &f, 0, &error));
 	assert_int_equal(error, -EIO);
-	assert_int_equal(server.counters.drains_failed, 1);
+	assert_int_equal(counters.drains_failed, 1);
 }
 
 #define FLUSH_TEST(name) \

@@ -9,29 +9,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/config/config.h"
+#include "brickd/session/event.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier.h"
+#include "brickd/tier/tier_ask.h"
+#include "brickd/tier/tier_pins.h"
 #include "event_rig.h"
 
 #define BLOCK	 KFB_BLOCK_BYTES
 #define SESSIONS 3
 
-static struct brick_server server;
+static struct brick_counters counters;
+static struct brick_stop stop;
+static struct brick_storage storage;
+static struct brick_sessions sessions;
+static struct brick_tier tier;
 static struct brick_config config;
 static struct event_rig rigs[SESSIONS];
 
 static int begin(void **state)
 {
-	memset(&server, 0, sizeof(server));
+	memset(&counters, 0, sizeof(counters));
+	memset(&storage, 0, sizeof(storage));
+	memset(&sessions, 0, sizeof(sessions));
+	memset(&tier, 0, sizeof(tier));
+	storage.counters = &counters;
+	sessions.storage = &storage;
+	tier.config = &config;
+	tier.stop = &stop;
+	tier.storage = &storage;
+	tier.sessions = &sessions;
+	tier.counters = &counters;
+	sessions.config = &config;
+	sessions.counters = &counters;
+	sessions.stop = &stop;
 	memset(&config, 0, sizeof(config));
 	config.limits.promote_wait_ms = 60000;
-	server.config = &config;
-	TAILQ_INIT(&server.sessions);
-	brick_leases_init(&server.leases, 1000);
-	brick_mappings_init(&server.mappings, 1);
+	TAILQ_INIT(&sessions.list);
+	brick_leases_init(&sessions.leases, 1000);
+	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
 	for (size_t i = 0; i < SESSIONS; i++) {
-		if (rig_begin(&rigs[i], &server))
+		if (rig_begin(&rigs[i], &sessions))
 			return -1;
 		rigs[i].s.features = KFB_FEATURE_EVENT;
-		TAILQ_INSERT_TAIL(&server.sessions, &rigs[i].s, link);
+		TAILQ_INSERT_TAIL(&sessions.list, &rigs[i].s, link);
 	}
 	return 0;
 }
@@ -40,18 +64,18 @@ static void unmap(struct brick_mapping *m)
 {
 	TAILQ_REMOVE(&m->session->mappings, m, session_link);
 	m->session->n_handles--;
-	brick_mappings_del(&server.mappings, m);
+	brick_mappings_del(&sessions.mappings, m);
 	free(m->handles);
 	free(m);
 }
 
 static int end(void **state)
 {
-	while (server.mappings.n)
-		unmap(server.mappings.by_id[0]);
+	while (sessions.mappings.n)
+		unmap(sessions.mappings.by_id[0]);
 	for (size_t i = 0; i < SESSIONS; i++)
 		rig_end(&rigs[i]);
-	brick_mappings_fini(&server.mappings);
+	brick_mappings_fini(&sessions.mappings);
 	return 0;
 }
 
@@ -65,7 +89,7 @@ static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
 	m->handles = calloc(1, sizeof(*m->handles));
 	assert_non_null(m->handles);
 	m->handles[0].span = (struct brick_span){ first, first + n };
-	assert_int_equal(brick_mappings_add(&server.mappings, m), 0);
+	assert_int_equal(brick_mappings_add(&sessions.mappings, m), 0);
 	TAILQ_INSERT_TAIL(&m->session->mappings, m, session_link);
 	m->session->n_handles++;
 	return m;
@@ -73,7 +97,7 @@ static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
 
 static bool ask(uint64_t n_blocks)
 {
-	return brick_give_back_ask(&server, n_blocks, NULL);
+	return brick_give_back_ask(&tier, n_blocks, NULL);
 }
 
 /* The time of all that were asked is over. */
@@ -155,15 +179,15 @@ static void who_waits_is_asked_last_and_not_waited_for(void **state)
 {
 	struct brick_mapping *m = map(0, 0, 1), *other = map(1, 10, 1);
 
-	assert_true(brick_give_back_ask(&server, 9, &rigs[0].s));
+	assert_true(brick_give_back_ask(&tier, 9, &rigs[0].s));
 	asked(0, 0, NULL);
 	asked(1, 1, other);
 	unmap(other);
-	assert_false(brick_give_back_ask(&server, 9, &rigs[0].s));
+	assert_false(brick_give_back_ask(&tier, 9, &rigs[0].s));
 	asked(0, 1, m);
 	asked(1, 1, NULL);
 	/* What it was asked for itself is no reason to wait. */
-	assert_false(brick_give_back_ask(&server, 9, &rigs[0].s));
+	assert_false(brick_give_back_ask(&tier, 9, &rigs[0].s));
 	asked(0, 1, NULL);
 }
 
@@ -173,13 +197,12 @@ static void who_cannot_help_is_not_asked(void **state)
 	map(1, 10, 4);
 	map(2, 20, 4);
 	rigs[0].s.features = 0;
-	assert_int_equal(
-		brick_tier_pin(&server.tier, (struct brick_span){ 8, 14 }), 0);
+	assert_int_equal(brick_tier_pin(&tier, (struct brick_span){ 8, 14 }),
+			 0);
 	rigs[2].s.state = KFB_SESSION_OPENING;
 	assert_false(ask(1));
 	/* One block that is not pinned is of use. */
-	assert_int_equal(brick_tier_unpin(&server.tier,
-					  (struct brick_span){ 13, 14 }),
+	assert_int_equal(brick_tier_unpin(&tier, (struct brick_span){ 13, 14 }),
 			 0);
 	assert_true(ask(1));
 	asked(0, 0, NULL);
@@ -194,7 +217,7 @@ static void one_that_ends_is_waited_for(void **state)
 	assert_true(ask(1));
 	asked(0, 0, NULL);
 	rigs[1].s.state = KFB_SESSION_FENCING;
-	unmap(server.mappings.by_id[0]);
+	unmap(sessions.mappings.by_id[0]);
 	assert_false(ask(1));
 }
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickd/grants.h"
+#include "brickd/config/grants.h"
 
 static struct brick_grants g;
 

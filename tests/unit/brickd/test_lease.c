@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "brickd/lease.h"
+#include "brickd/session/lease.h"
 
 #define LENGTH_MS 3000
 #define N	  1000

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "brickd/fabric.h"
-#include "brickd/log.h"
+#include "brickd/base/log.h"
+#include "brickd/net/fabric.h"
 
 static char said[4096];
 static int saved_fd, pipe_fds[2];

@@ -8,11 +8,15 @@
 
 #include <string.h>
 
+#include "brickd/session/event.h"
+#include "brickd/session/losses.h"
+#include "brickd/storage/storage.h"
 #include "event_rig.h"
 
 #define BLOCK KFB_BLOCK_BYTES
 
-static struct brick_server server;
+static struct brick_storage storage;
+static struct brick_sessions sessions;
 static struct brick_store_recovery recovery;
 static struct brick_client client;
 static struct event_rig rig;
@@ -61,15 +65,17 @@ static void grant(uint64_t first, uint64_t n)
 
 static int begin(void **state)
 {
-	memset(&server, 0, sizeof(server));
+	memset(&storage, 0, sizeof(storage));
+	memset(&sessions, 0, sizeof(sessions));
+	sessions.storage = &storage;
 	memset(&recovery, 0, sizeof(recovery));
 	memset(&client, 0, sizeof(client));
 	n_lost = 0;
-	TAILQ_INIT(&server.sessions);
-	if (rig_begin(&rig, &server))
+	TAILQ_INIT(&sessions.list);
+	if (rig_begin(&rig, &sessions))
 		return -1;
 	rig.s.client = &client;
-	TAILQ_INSERT_TAIL(&server.sessions, &rig.s, link);
+	TAILQ_INSERT_TAIL(&sessions.list, &rig.s, link);
 	return 0;
 }
 
@@ -152,7 +158,7 @@ static void what_cannot_be_named_comes_last(void **state)
 	request();
 	assert_int_equal(rig.n_sent, 2);
 	/* A drain fails: at once, and again for whoever comes later. */
-	brick_losses_tell(&server);
+	brick_losses_tell(&sessions);
 	told(3, 0, 0);
 	request();
 	assert_int_equal(rig.n_sent, 3);
@@ -165,7 +171,7 @@ static void a_failure_waits_for_what_is_being_told(void **state)
 	brick_losses_begin(&rig.s);
 	request();
 	told(1, 9, 1);
-	brick_losses_tell(&server);
+	brick_losses_tell(&sessions);
 	assert_int_equal(rig.n_sent, 1);
 	request();
 	told(2, 0, 0);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/mapping.h"
-#include "brickd/session.h"
+#include "brickd/mapping/mapping.h"
+#include "brickd/session/state.h"
 #include "proto/kfb_wire.h"
 
 #define INSTANCE  0x1234567ULL
@@ -24,7 +24,7 @@ static struct brick_session ending = { .state = KFB_SESSION_FENCING };
 
 static int begin(void **state)
 {
-	brick_mappings_init(&all, INSTANCE);
+	brick_mappings_init(&all, INSTANCE, brick_session_is_ending);
 	return 0;
 }
 

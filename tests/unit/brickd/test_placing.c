@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "brickd/placing.h"
+#include "brickd/net/placing.h"
 
 static char folder[] = "/tmp/kfbrick-placing-XXXXXX";
 static int dir = -1;

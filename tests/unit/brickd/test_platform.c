@@ -13,7 +13,7 @@
 #include <ndctl/libndctl.h>
 #include <string.h>
 
-#include "brickd/platform.h"
+#include "brickd/platform/platform.h"
 
 /* Bus 1 with region 3, two modules. */
 static struct {

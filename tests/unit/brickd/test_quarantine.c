@@ -8,11 +8,14 @@
 
 #include <string.h>
 
-#include "brickd/quarantine.h"
-#include "brickd/server.h"
-#include "brickd/session.h"
+#include "brickd/base/counters.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
 
-static struct brick_server server;
+static struct brick_counters counters;
+static struct brick_storage storage;
+static struct brick_sessions sessions;
 static struct brick_session a, b;
 static char err[512];
 
@@ -21,35 +24,39 @@ static int begin(void **state)
 	const struct brick_store_format format = { .uuid = { 1 } };
 	const struct brick_store_open how = { .instance_id = 1 };
 
-	memset(&server, 0, sizeof(server));
+	memset(&counters, 0, sizeof(counters));
+	memset(&storage, 0, sizeof(storage));
+	memset(&sessions, 0, sizeof(sessions));
+	storage.counters = &counters;
+	sessions.storage = &storage;
 	memset(&a, 0, sizeof(a));
 	memset(&b, 0, sizeof(b));
-	TAILQ_INIT(&server.sessions);
-	a.server = &server;
-	b.server = &server;
-	TAILQ_INSERT_TAIL(&server.sessions, &a, link);
-	TAILQ_INSERT_TAIL(&server.sessions, &b, link);
-	return brick_media_open("memory:32M", NULL, &server.media, err,
+	TAILQ_INIT(&sessions.list);
+	a.all = &sessions;
+	b.all = &sessions;
+	TAILQ_INSERT_TAIL(&sessions.list, &a, link);
+	TAILQ_INSERT_TAIL(&sessions.list, &b, link);
+	return brick_media_open("memory:32M", NULL, &storage.media, err,
 				sizeof(err)) ||
-	       brick_store_format(server.media, &format, err, sizeof(err)) ||
-	       brick_store_open(server.media, &how, &server.store, err,
+	       brick_store_format(storage.media, &format, err, sizeof(err)) ||
+	       brick_store_open(storage.media, &how, &storage.store, err,
 				sizeof(err));
 }
 
 static void leave(struct brick_session *s)
 {
 	brick_quarantine_end(s);
-	TAILQ_REMOVE(&server.sessions, s, link);
+	TAILQ_REMOVE(&sessions.list, s, link);
 }
 
 static int end(void **state)
 {
 	struct brick_session *s;
 
-	while ((s = TAILQ_FIRST(&server.sessions)))
+	while ((s = TAILQ_FIRST(&sessions.list)))
 		leave(s);
-	brick_store_close(server.store, true);
-	brick_media_close(server.media);
+	brick_store_close(storage.store, true);
+	brick_media_close(storage.media);
 	return 0;
 }
 
@@ -61,7 +68,7 @@ static int add(struct brick_session *s, uint64_t first, uint64_t last)
 static bool blocks(uint64_t first, uint64_t last,
 		   const struct brick_session *but)
 {
-	return brick_quarantine_blocks(&server,
+	return brick_quarantine_blocks(&sessions,
 				       (struct brick_span){ first, last }, but);
 }
 
@@ -89,11 +96,11 @@ static void extents_that_touch_are_one(void **state)
 static void freed_blocks_block_nobody(void **state)
 {
 	assert_int_equal(add(&a, 0, 30), 0);
-	brick_quarantine_forget(&server, (struct brick_span){ 10, 20 });
+	brick_quarantine_forget(&sessions, (struct brick_span){ 10, 20 });
 	assert_true(blocks(9, 10, &b));
 	assert_false(blocks(10, 20, &b));
 	assert_true(blocks(20, 21, &b));
-	brick_quarantine_forget(&server, (struct brick_span){ 0, 100 });
+	brick_quarantine_forget(&sessions, (struct brick_span){ 0, 100 });
 	assert_int_equal(a.quarantine.n, 0);
 }
 
@@ -114,7 +121,7 @@ static void commit(enum brick_store_op_kind kind, uint64_t token)
 				     .n_blocks = 1,
 				     .quarantine = token };
 
-	brick_store_commit(server.store, &op);
+	brick_store_commit(storage.store, &op);
 	assert_int_equal(op.error, 0);
 }
 
@@ -124,7 +131,7 @@ static uint64_t free_block(void)
 	uint64_t token;
 
 	commit(BRICK_STORE_ALLOC, 0);
-	assert_int_equal(brick_quarantine_token(&server, span, &token), 0);
+	assert_int_equal(brick_quarantine_token(&sessions, span, &token), 0);
 	commit(BRICK_STORE_FREE, token);
 	return token;
 }
@@ -132,7 +139,7 @@ static uint64_t free_block(void)
 static void a_slot_nobody_holds_is_cleaned_at_once(void **state)
 {
 	assert_int_equal(free_block(), 0);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 1);
 }
 
 static void a_slot_is_cleaned_when_its_session_has_ended(void **state)
@@ -141,10 +148,10 @@ static void a_slot_is_cleaned_when_its_session_has_ended(void **state)
 
 	assert_int_equal(add(&a, 0, 1), 0);
 	token = free_block();
-	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 0);
+	brick_quarantine_settle(&sessions, token, true);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 0);
 	leave(&a);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 1);
 }
 
 static void a_slot_of_two_sessions_waits_for_both(void **state)
@@ -154,11 +161,11 @@ static void a_slot_of_two_sessions_waits_for_both(void **state)
 	assert_int_equal(add(&a, 0, 1), 0);
 	assert_int_equal(add(&b, 0, 1), 0);
 	token = free_block();
-	brick_quarantine_settle(&server, token, true);
+	brick_quarantine_settle(&sessions, token, true);
 	leave(&a);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 0);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 0);
 	leave(&b);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 1);
 }
 
 /* The session ends while the store thread is at the FREE. */
@@ -169,11 +176,11 @@ static void a_slot_whose_session_ended_meanwhile_is_not_lost(void **state)
 
 	assert_int_equal(add(&a, 0, 1), 0);
 	commit(BRICK_STORE_ALLOC, 0);
-	assert_int_equal(brick_quarantine_token(&server, span, &token), 0);
+	assert_int_equal(brick_quarantine_token(&sessions, span, &token), 0);
 	leave(&a);
 	commit(BRICK_STORE_FREE, token);
-	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	brick_quarantine_settle(&sessions, token, true);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 1);
 }
 
 /* Its endpoints were closed while the store thread is at the FREE. */
@@ -184,13 +191,13 @@ static void a_session_that_connects_anew_holds_nothing_of_before(void **state)
 
 	assert_int_equal(add(&a, 0, 1), 0);
 	commit(BRICK_STORE_ALLOC, 0);
-	assert_int_equal(brick_quarantine_token(&server, span, &token), 0);
+	assert_int_equal(brick_quarantine_token(&sessions, span, &token), 0);
 	brick_quarantine_end(&a);
 	assert_int_equal(add(&a, 5, 6), 0);
 	assert_false(blocks(0, 1, &b));
 	commit(BRICK_STORE_FREE, token);
-	brick_quarantine_settle(&server, token, true);
-	assert_int_equal(brick_store_clean_one(server.store, 16), 1);
+	brick_quarantine_settle(&sessions, token, true);
+	assert_int_equal(brick_store_clean_one(storage.store, 16), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

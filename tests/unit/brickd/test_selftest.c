@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "brickd/devices.h"
-#include "brickd/fabric.h"
-#include "brickd/selftest.h"
-#include "brickd/selftest_link.h"
+#include "brickd/net/devices.h"
+#include "brickd/net/fabric.h"
+#include "brickd/net/selftest.h"
+#include "brickd/net/selftest_link.h"
 #include "proto/kfb_wire.h"
 
 static struct brick_address address;

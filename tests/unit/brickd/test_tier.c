@@ -14,8 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "brickd/changes.h"
-#include "brickd/server.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/config/config.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier.h"
 #include "proto/kfb_time.h"
 #include "slow_fake.h"
 
@@ -28,7 +33,12 @@
 #define LOOK_MS	 10U /* between two looks at what has happened */
 #define WORK_MAX 10000U /* of a test; more is a loop without an end */
 
-static struct brick_server server;
+static struct brick_counters counters;
+static struct brick_stop stop;
+static struct brick_storage storage;
+static struct brick_sessions sessions;
+static struct brick_claims claims;
+static struct brick_tier tier;
 static struct brick_config config;
 static struct slow_fake *slow;
 static uint64_t now_ms;
@@ -78,9 +88,9 @@ static void do_work(void)
 
 	assert_true(n_work++ < WORK_MAX);
 	next = NULL;
-	if (worker_of_next == &server.store_thread) {
+	if (worker_of_next == &storage.store_thread) {
 		STAILQ_INSERT_TAIL(&batch, work, link);
-		brick_store_thread_run(&server.store_thread, &batch);
+		brick_store_thread_run(&storage.store_thread, &batch);
 	} else {
 		work->run(work);
 		work->done(work);
@@ -96,15 +106,15 @@ static void run_until(uint64_t end_ms)
 		while (next)
 			do_work();
 		at_ms = tick_ms;
-		if (brick_tier_next_ms(&server) < at_ms)
-			at_ms = brick_tier_next_ms(&server);
+		if (brick_tier_next_ms(&tier) < at_ms)
+			at_ms = brick_tier_next_ms(&tier);
 		if (at_ms > end_ms)
 			break;
 		if (at_ms > now_ms)
 			now_ms = at_ms;
 		if (at_ms == tick_ms)
 			tick_ms += BRICK_TICK_MS;
-		brick_tier_run(&server);
+		brick_tier_run(&tier);
 	}
 	now_ms = end_ms;
 }
@@ -113,7 +123,7 @@ static struct brick_store_stats stats(void)
 {
 	struct brick_store_stats st;
 
-	brick_store_stats(server.store, &st);
+	brick_store_stats(storage.store, &st);
 	return st;
 }
 
@@ -126,7 +136,18 @@ static int begin(void **state)
 				       .n_blocks = FAST };
 
 	(void)state;
-	memset(&server, 0, sizeof(server));
+	memset(&counters, 0, sizeof(counters));
+	memset(&storage, 0, sizeof(storage));
+	memset(&sessions, 0, sizeof(sessions));
+	memset(&tier, 0, sizeof(tier));
+	storage.counters = &counters;
+	sessions.storage = &storage;
+	tier.config = &config;
+	tier.stop = &stop;
+	tier.storage = &storage;
+	tier.sessions = &sessions;
+	tier.claims = &claims;
+	tier.counters = &counters;
 	memset(&config, 0, sizeof(config));
 	now_ms = 77 * MS_PER_S;
 	tick_ms = now_ms + BRICK_TICK_MS;
@@ -136,30 +157,29 @@ static int begin(void **state)
 	config.limits.tier_low_percent = 40;
 	config.limits.tier_high_percent = 50;
 	config.limits.tier_rate_bytes = RATE;
-	server.config = &config;
-	server.store_thread.ctx = &server;
-	TAILQ_INIT(&server.sessions);
-	brick_claims_init(&server.claims);
+	storage.store_thread.ctx = &storage;
+	TAILQ_INIT(&sessions.list);
+	brick_claims_init(&claims);
 	slow = slow_fake_new(SLOW);
 	format.slow = &slow->slow;
 	how.slow = &slow->slow;
-	server.slow = &slow->slow;
-	if (brick_media_open("memory:66M", NULL, &server.media, err,
+	storage.slow = &slow->slow;
+	if (brick_media_open("memory:66M", NULL, &storage.media, err,
 			     sizeof(err)) ||
-	    brick_store_format(server.media, &format, err, sizeof(err)) ||
-	    brick_store_open(server.media, &how, &server.store, err,
+	    brick_store_format(storage.media, &format, err, sizeof(err)) ||
+	    brick_store_open(storage.media, &how, &storage.store, err,
 			     sizeof(err)))
 		return -1;
-	brick_store_commit(server.store, &fill);
-	brick_tier_init(&server);
+	brick_store_commit(storage.store, &fill);
+	brick_tier_init(&tier);
 	return fill.error || stats().slots_total != FAST;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	brick_store_close(server.store, true);
-	brick_media_close(server.media);
+	brick_store_close(storage.store, true);
+	brick_media_close(storage.media);
 	slow_fake_free(slow);
 	return 0;
 }
@@ -169,7 +189,7 @@ static uint64_t demote_half_ms(void)
 {
 	uint64_t begun_ms = now_ms;
 
-	brick_tier_run(&server);
+	brick_tier_run(&tier);
 	while (stats().slots_ready < FAST / 2) {
 		assert_true(now_ms < begun_ms + 3600 * MS_PER_S);
 		run_until(now_ms + LOOK_MS);
@@ -185,7 +205,7 @@ static void the_background_copies_as_fast_as_tier_rate_says(void **state)
 	(void)state;
 	/* The first step is free, the last one is rounded: wide bounds. */
 	assert_in_range(rate, RATE * 3 / 4, RATE * 3 / 2);
-	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+	assert_int_equal(counters.tier_demoted, FAST / 2);
 }
 
 static void half_the_rate_takes_twice_the_time(void **state)
@@ -204,7 +224,7 @@ static void without_a_bound_nothing_is_waited_for(void **state)
 {
 	(void)state;
 	config.limits.tier_rate_bytes = 0;
-	brick_tier_run(&server);
+	brick_tier_run(&tier);
 	run_until(now_ms);
 	/* What remains is a matter of ticks, not of bytes. */
 	assert_true(demote_half_ms() <= BRICK_TICK_MS * FAST);
@@ -224,18 +244,17 @@ static void an_order_is_not_bound_by_the_rate(void **state)
 	(void)state;
 	config.limits.tier_rate_bytes = MIB;
 	/* The background has just taken what it may for some seconds. */
-	brick_tier_run(&server);
+	brick_tier_run(&tier);
 	run_until(now_ms + LOOK_MS);
-	n_before = server.counters.tier_demoted;
+	n_before = counters.tier_demoted;
 	assert_in_range(n_before, 1, FAST / 4);
-	assert_int_equal(brick_tier_order(&server,
+	assert_int_equal(brick_tier_order(&tier,
 					  (struct brick_span){ 0, FAST / 2 },
 					  true, false, &id),
 			 0);
 	run_until(now_ms + MS_PER_S / 10);
-	assert_int_equal(
-		brick_tier_find_order(&server, id, &has_ended)->n_moved,
-		FAST / 2 - n_before);
+	assert_int_equal(brick_tier_find_order(&tier, id, &has_ended)->n_moved,
+			 FAST / 2 - n_before);
 	assert_true(has_ended);
 }
 
@@ -245,7 +264,7 @@ static unsigned int record_gaps(uint64_t *gaps, uint64_t until_ms)
 	unsigned int n = 0, seen = slow->n_syncs;
 	uint64_t last_ms = now_ms;
 
-	brick_tier_run(&server);
+	brick_tier_run(&tier);
 	while (n < GAPS_MAX && now_ms < until_ms) {
 		run_until(now_ms + LOOK_MS);
 		if (slow->n_syncs == seen)
@@ -274,8 +293,8 @@ static void failures_make_the_background_wait_twice_as_long(void **state)
 		want_ms = want_ms < 64 * MS_PER_S ? 2 * want_ms : want_ms;
 	}
 	assert_int_equal(stats().slots_alloc, FAST);
-	assert_int_equal(server.counters.tier_demoted, 0);
-	assert_true(server.counters.tier_write_errors >= n);
+	assert_int_equal(counters.tier_demoted, 0);
+	assert_true(counters.tier_write_errors >= n);
 }
 
 static void what_works_again_is_used_at_once(void **state)
@@ -290,9 +309,9 @@ static void what_works_again_is_used_at_once(void **state)
 	/* One more wait, and no other behind it. */
 	run_until(now_ms + 10 * MS_PER_S);
 	assert_true(stats().slots_ready > 0);
-	assert_int_equal(server.tier.n_troubles, 0);
+	assert_int_equal(tier.n_troubles, 0);
 	(void)demote_half_ms();
-	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+	assert_int_equal(counters.tier_demoted, FAST / 2);
 }
 
 static void a_tier_that_has_failed_is_left_alone(void **state)
@@ -308,20 +327,20 @@ static void a_tier_that_has_failed_is_left_alone(void **state)
 	slow->fail_sync = true;
 	run_until(now_ms + MS_PER_S);
 	slow->fail_sync = false;
-	assert_true(server.slow_failed);
-	assert_false(server.medium_failed);
+	assert_true(storage.slow_failed);
+	assert_false(storage.medium_failed);
 	n_syncs = slow->n_syncs;
 	run_until(now_ms + 400 * MS_PER_S);
 	assert_int_equal(slow->n_syncs, n_syncs);
-	assert_int_equal(server.counters.tier_demoted, 0);
-	assert_int_equal(brick_tier_order(&server, (struct brick_span){ 0, 1 },
+	assert_int_equal(counters.tier_demoted, 0);
+	assert_int_equal(brick_tier_order(&tier, (struct brick_span){ 0, 1 },
 					  true, false, &id),
 			 0);
 	run_until(now_ms + MS_PER_S);
-	assert_int_equal(brick_tier_find_order(&server, id, &has_ended)->error,
+	assert_int_equal(brick_tier_find_order(&tier, id, &has_ended)->error,
 			 -EIO);
 	assert_true(has_ended);
-	brick_tier_promote(&server, &job);
+	brick_tier_promote(&tier, &job);
 	assert_int_equal(job.error, 0);
 }
 
@@ -332,8 +351,8 @@ static void a_bad_slot_is_left_out(void **state)
 	slow->bad_write = 1;
 	(void)demote_half_ms();
 	assert_int_equal(stats().slow_bad, 1);
-	assert_int_equal(server.counters.tier_write_errors, 1);
-	assert_int_equal(server.counters.tier_demoted, FAST / 2);
+	assert_int_equal(counters.tier_write_errors, 1);
+	assert_int_equal(counters.tier_demoted, FAST / 2);
 	assert_int_equal(stats().slots_alloc + stats().slow_alloc, FAST);
 }
 
@@ -345,25 +364,25 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	(void)state;
 	config.limits.promote_wait_ms = 10 * MS_PER_S;
 	(void)demote_half_ms();
-	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(storage.store, 0, 1, &run), 0);
 	assert_true(run.slow);
 	slow->bad_read = brick_slot_number(run.slot) + 1;
-	brick_tier_promote(&server, &job);
+	brick_tier_promote(&tier, &job);
 	run_until(now_ms + MS_PER_S);
 	assert_null(job.done);
 	assert_int_equal(job.error, -EIO);
-	assert_int_equal(server.counters.tier_read_errors, 1);
+	assert_int_equal(counters.tier_read_errors, 1);
 	/* Others are served, and it is, too, once it can be read. */
 	job = (struct brick_tier_job){ .span = { 1, 2 }, .done = job_done };
-	brick_tier_promote(&server, &job);
+	brick_tier_promote(&tier, &job);
 	run_until(now_ms + MS_PER_S);
 	assert_int_equal(job.error, 0);
 	slow->bad_read = 0;
 	job = (struct brick_tier_job){ .span = { 0, 1 }, .done = job_done };
-	brick_tier_promote(&server, &job);
+	brick_tier_promote(&tier, &job);
 	run_until(now_ms + MS_PER_S);
 	assert_int_equal(job.error, 0);
-	assert_int_equal(brick_store_lookup(server.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(storage.store, 0, 1, &run), 0);
 	assert_false(run.slow);
 }
 

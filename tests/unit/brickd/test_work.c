@@ -9,8 +9,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "brickd/util.h"
-#include "brickd/work.h"
+#include "brickd/base/util.h"
+#include "brickd/base/work.h"
 
 #define N_ITEMS	    1000
 #define DEADLINE_MS 10000

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 
 #define CRASH_WORD_BYTES  8U
 #define CRASH_LINE_BYTES  64U

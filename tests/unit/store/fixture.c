@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "brickd/store/move.h"
 #include "fixture.h"
 

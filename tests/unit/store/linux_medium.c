@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
 #define PAGE 4096U

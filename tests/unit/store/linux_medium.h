@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/media.h"
+#include "brickd/media/media.h"
 #include "hold.h"
 
 /**

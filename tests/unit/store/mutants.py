@@ -87,9 +87,9 @@ MUTANTS = {
     "magic-first": Mutant(
         "ordering", "super.c", "memset(&raw.magic, 0, sizeof(raw.magic));\n", ""),
     "one-page-is-enough": Mutant(
-        "ordering", "store.c", "s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;", ""),
-    "epoch-stays": Mutant("ordering", "store.c", "\t\ts->inst.power_epoch++;\n", ""),
-    "clean-flag-stays": Mutant("ordering", "store.c", "\ts->inst.clean = false;\n", ""),
+        "ordering", "store_open.c", "s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;", ""),
+    "epoch-stays": Mutant("ordering", "store_open.c", "\t\ts->inst.power_epoch++;\n", ""),
+    "clean-flag-stays": Mutant("ordering", "store_open.c", "\ts->inst.clean = false;\n", ""),
 
     # Flushes.
     "alloc-not-flushed": Mutant(
@@ -206,7 +206,7 @@ MUTANTS = {
     "cleaned-not-signalled": Mutant(
         "locking", "clean.c", "\tpthread_cond_broadcast(&s->cleaned);\n", "", "threads"),
     "held-not-checked": Mutant(
-        "locking", "store.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
+        "locking", "store_open.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
         "if (brick_instance_is_held(&s->inst, o->boot_id) || 1)", "open"),
     "failure-forgotten": Mutant(
         "locking", "failure.c", "__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);",
@@ -224,7 +224,7 @@ MUTANTS = {
     "mark-says-clean": Mutant(
         "forgetting", "failure.c", "\tinst.clean = false;\n", "", "past"),
     "mark-cleared-early": Mutant(
-        "forgetting", "store.c", "if (!ret && s->m->mark) {", "if (s->m->mark) {", "past"),
+        "forgetting", "store_open.c", "if (!ret && s->m->mark) {", "if (s->m->mark) {", "past"),
     "file-system-not-asked": Mutant(
         "forgetting", "past.c", "if (m->ops->lost(s->m))", "if (0)", "past"),
     "file-system-not-asked-after-failure": Mutant(
@@ -250,15 +250,15 @@ MUTANTS = {
         "forgetting", "past.c", "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn why_failed;",
         "return why_failed;", "past"),
     "loss-told-for-ever": Mutant(
-        "forgetting", "store.c", "brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);", "", "past"),
+        "forgetting", "store_open.c", "brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);", "", "past"),
     "second-loss-not-told": Mutant(
         "forgetting", "media_mark.c",
         "O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
         "O_CREAT | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
-        "tests/unit/store/test-store-past", folder="brickd"),
+        "tests/unit/store/test-store-past", folder="brickd/media"),
     "loss-of-any-file-system": Mutant(
         "forgetting", "media_mark.c", "\"%s/lost-%\" PRIx64, dir, fs_id",
-        "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd"),
+        "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd/media"),
     "repair-of-what-is-in-memory-only": Mutant(
         "forgetting", "check.c", "if (!k->c->repair || (k->inst.clean && !lost))", "if (1)",
         "past"),
@@ -271,7 +271,7 @@ MUTANTS = {
     "interrupted-sync-tried-again": Mutant(
         "forgetting", "media_file.c", "return fdatasync(m->fd) ? -errno : 0;",
         "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
-        "tests/unit/store/test-store-settle", folder="brickd"),
+        "tests/unit/store/test-store-settle", folder="brickd/media"),
     "interrupted-slow-sync-tried-again": Mutant(
         "forgetting", "store/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
         "while (fdatasync(fd_of(slow)))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/media_impl.h"
+#include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
 #define MIB	  (1024ULL * 1024)

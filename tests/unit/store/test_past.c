@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "brickd/media_impl.h"
-#include "brickd/media_mark.h"
+#include "brickd/media/media_impl.h"
+#include "brickd/media/media_mark.h"
 #include "brickd/store/check.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/grow.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/room.h"
+#include "brickd/media/room.h"
 
 static unsigned int n_asked;
 

@@ -20,9 +20,9 @@
 
 #include <cmocka.h>
 
-#include "brickd/media.h"
-#include "brickd/media_fsid.h"
-#include "brickd/media_mark.h"
+#include "brickd/media/media.h"
+#include "brickd/media/media_fsid.h"
+#include "brickd/media/media_mark.h"
 #include "brickd/store/slow.h"
 #include "kfb_wire.h"
 

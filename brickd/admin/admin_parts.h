@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The larger ops of the admin socket, in admin_NAME.c.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_ADMIN_ADMIN_PARTS_H
+#define BRICKD_ADMIN_ADMIN_PARTS_H
+
+#include <json-c/json.h>
+#include <stdint.h>
+
+#include "brickd/admin/admin_request.h"
+
+struct brick_view;
+
+/* Sessions in one reply. */
+#define BRICK_ADMIN_PAGE_SESSIONS 32
+
+/* A page of sessions by rising id. */
+void brick_admin_sessions(const struct brick_view *view, uint64_t after,
+			  struct json_object *reply);
+
+/* All counters. */
+void brick_admin_stats(const struct brick_view *view,
+		       struct json_object *reply);
+
+/* The slow tier. */
+int brick_admin_tier(struct brick_view *view,
+		     const struct brick_admin_request *request,
+		     struct json_object *reply, const char **why);
+
+#endif

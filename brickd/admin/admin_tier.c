@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The admin op "tier": shows both tiers, pins, and orders blocks to one. */
+#include <errno.h>
+
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
+#include "brickd/admin/view.h"
+#include "brickd/storage/storage_failure.h"
+#include "brickd/tier/tier_pins.h"
+
+static void put_va(struct json_object *object, uint64_t block)
+{
+	uint64_t va = block << KFB_BLOCK_SHIFT;
+	char text[19];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)va);
+	brick_admin_put_text(object, "va", text);
+}
+
+static struct json_object *span_json(struct brick_span span)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_va(object, span.first);
+	brick_admin_put_count(object, "n_blocks", span.end - span.first);
+	return object;
+}
+
+static struct json_object *job_json(const struct brick_tier_job *job,
+				    bool has_ended)
+{
+	struct json_object *object = span_json(job->span);
+
+	brick_admin_put_count(object, "job", job->id);
+	brick_admin_put_text(object, "do", job->to_slow ? "demote" : "promote");
+	brick_admin_put_count(object, "seen", job->at - job->span.first);
+	brick_admin_put_count(object, "moved", job->n_moved);
+	brick_admin_put_count(object, "failed", job->n_failed);
+	brick_admin_put_count(object, "skipped", job->n_skipped);
+	json_object_object_add(object, "ended",
+			       json_object_new_boolean(has_ended));
+	if (has_ended)
+		brick_admin_put_count(object, "errno", (uint64_t)-job->error);
+	return object;
+}
+
+static void put_slots(const struct brick_view *view, struct json_object *reply)
+{
+	struct brick_store_stats s;
+
+	brick_store_stats(view->storage->store, &s);
+	brick_admin_put_count(reply, "fast_total", s.slots_total);
+	brick_admin_put_count(reply, "fast_free",
+			      s.slots_clean + s.slots_dirty);
+	brick_admin_put_count(reply, "fast_allocated", s.slots_alloc);
+	brick_admin_put_count(reply, "slow_total", s.slow_total);
+	brick_admin_put_count(reply, "slow_free", s.slow_clean + s.slow_dirty);
+	brick_admin_put_count(reply, "slow_allocated", s.slow_alloc);
+	brick_admin_put_count(reply, "slow_bad", s.slow_bad);
+	brick_admin_put_count(reply, "spare", s.slow_spare);
+}
+
+static void show(const struct brick_view *view, struct json_object *reply)
+{
+	const struct brick_tier *t = view->tier;
+	struct json_object *list = json_object_new_array();
+	const struct brick_counters *c = view->counters;
+	const struct brick_tier_job *job;
+	char failure[BRICK_FAILURE_BYTES];
+	uint64_t n_waiting = 0;
+
+	if (view->storage->slow)
+		brick_admin_put_text(reply, "slow", view->storage->slow->path);
+	if (view->storage->slow_failed) {
+		brick_failure_slow_text(view->storage, failure);
+		brick_admin_put_text(reply, "slow_failure", failure);
+	}
+	put_slots(view, reply);
+	brick_admin_put_count(reply, "low", t->low_slots);
+	brick_admin_put_count(reply, "high", t->high_slots);
+	brick_admin_put_count(reply, "promoted", c->tier_promoted);
+	brick_admin_put_count(reply, "demoted", c->tier_demoted);
+	brick_admin_put_count(reply, "read_errors", c->tier_read_errors);
+	brick_admin_put_count(reply, "write_errors", c->tier_write_errors);
+	TAILQ_FOREACH(job, &t->waiting, link)
+	n_waiting++;
+	brick_admin_put_count(reply, "maps_waiting", n_waiting);
+	for (uint32_t i = 0; i < t->n_pins; i++)
+		json_object_array_add(list, span_json(t->pins[i]));
+	json_object_object_add(reply, "pins", list);
+	list = json_object_new_array();
+	TAILQ_FOREACH(job, &t->orders, link)
+	json_object_array_add(list, job_json(job, false));
+	json_object_object_add(reply, "jobs", list);
+}
+
+static int show_job(const struct brick_view *view, uint64_t id,
+		    struct json_object *reply, const char **why)
+{
+	bool has_ended;
+	const struct brick_tier_job *job =
+		brick_tier_find_order(view->tier, id, &has_ended);
+
+	if (!job) {
+		*why = "there is no such job, or it is forgotten";
+		return -ENOENT;
+	}
+	json_object_object_add(reply, "progress", job_json(job, has_ended));
+	return 0;
+}
+
+static int order(struct brick_view *view, const struct brick_admin_request *r,
+		 bool to_slow, struct json_object *reply, const char **why)
+{
+	uint64_t id = 0;
+	int rc = brick_tier_order(view->tier, brick_span_of(r->va, r->n_blocks),
+				  to_slow, false, &id);
+
+	if (rc == -EOPNOTSUPP)
+		*why = "this brick has no slow tier";
+	else if (rc == -EUSERS)
+		*why = "too many jobs are waiting";
+	else if (rc)
+		*why = "out of memory";
+	else
+		brick_admin_put_count(reply, "job", id);
+	return rc;
+}
+
+/* Whoever is pinned no more may be demoted: back into the order of rest. */
+static int unpin(struct brick_view *view, struct brick_span span)
+{
+	int rc = brick_tier_unpin(view->tier, span);
+
+	if (!rc)
+		brick_tier_rest_span(view->tier, span);
+	return rc;
+}
+
+int brick_admin_tier(struct brick_view *view,
+		     const struct brick_admin_request *r,
+		     struct json_object *reply, const char **why)
+{
+	struct brick_span span = brick_span_of(r->va, r->n_blocks);
+	int rc = 0;
+
+	switch (r->tier) {
+	case BRICK_ADMIN_TIER_SHOW:
+		show(view, reply);
+		return 0;
+	case BRICK_ADMIN_TIER_JOB:
+		return show_job(view, r->job, reply, why);
+	case BRICK_ADMIN_TIER_CANCEL:
+		rc = brick_tier_cancel(view->tier, r->job);
+		if (rc)
+			*why = "there is no such job";
+		return rc;
+	case BRICK_ADMIN_TIER_DEMOTE:
+	case BRICK_ADMIN_TIER_PROMOTE:
+		return order(view, r, r->tier == BRICK_ADMIN_TIER_DEMOTE, reply,
+			     why);
+	case BRICK_ADMIN_TIER_PIN:
+		rc = brick_tier_pin(view->tier, span);
+		break;
+	case BRICK_ADMIN_TIER_UNPIN:
+		rc = unpin(view, span);
+		break;
+	case BRICK_ADMIN_TIER_WHATS:
+		return -EOPNOTSUPP;
+	}
+	if (rc)
+		*why = "too many separate ranges are pinned";
+	return rc;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of all numbers, and the walk over it. */
+#include "brickd/admin/metric_table.h"
+
+#include <string.h>
+
+#include "brickd/admin/gauges.h"
+#include "brickd/admin/view.h"
+#include "brickd/base/util.h"
+#include "proto/kfb_session.h"
+
+/* ---- labels ---- */
+
+const char *brick_op_name(unsigned int op)
+{
+	static const char *const names[KFB_OP_LAST + 1] = {
+		[0] = "unknown",	  [KFB_OP_AUTH] = "auth",
+		[KFB_OP_INFO] = "info",	  [KFB_OP_ALLOC] = "alloc",
+		[KFB_OP_FREE] = "free",	  [KFB_OP_MAP] = "map",
+		[KFB_OP_UNMAP] = "unmap", [KFB_OP_LIST] = "list",
+		[KFB_OP_FLUSH] = "flush", [KFB_OP_PING] = "ping",
+		[KFB_OP_EVENT] = "event",
+	};
+
+	return op <= KFB_OP_LAST ? names[op] : names[0];
+}
+
+static const char *status_text(unsigned int status)
+{
+	int error = kfb_status_to_errno((uint16_t)status);
+
+	return error ? strerrorname_np(-error) : "OK";
+}
+
+static const char *session_state_text(unsigned int state)
+{
+	return kfb_session_state_name((enum kfb_session_state)state);
+}
+
+static const struct brick_label label_op = { "op", KFB_OP_LAST + 1,
+					     brick_op_name };
+static const struct brick_label label_status = { "status", KFB_ST_LAST + 1,
+						 status_text };
+static const struct brick_label label_slot = { "state", BRICK_SLOT_STATES,
+					       brick_slot_state_name };
+static const struct brick_label label_session = { "state", KFB_SESSION_STATES,
+						  session_state_text };
+
+/* ---- the table ---- */
+
+#define COUNTER(title, field, sentence)                          \
+	{                                                        \
+		.name = (title), .unit = "", .help = (sentence), \
+		.kind = BRICK_METRIC_COUNTER,                    \
+		.offset = offsetof(struct brick_counters, field) \
+	}
+
+#define GAUGE(title, field, sentence)                            \
+	{                                                        \
+		.name = (title), .unit = "", .help = (sentence), \
+		.kind = BRICK_METRIC_GAUGE,                      \
+		.offset = offsetof(struct brick_gauges, field)   \
+	}
+
+#define TIMES(title, field, sentence)                                       \
+	{                                                                   \
+		.name = (title), .unit = "seconds", .help = (sentence),     \
+		.kind = BRICK_METRIC_HISTOGRAM, .bounds = &brick_bounds_ns, \
+		.offset = offsetof(struct brick_counters, field)            \
+	}
+
+#define SIZES(title, field, sentence)                                         \
+	{                                                                     \
+		.name = (title), .unit = "", .help = (sentence),              \
+		.kind = BRICK_METRIC_HISTOGRAM, .bounds = &brick_bounds_size, \
+		.offset = offsetof(struct brick_counters, field)              \
+	}
+
+static const struct brick_metric metrics[] = {
+	{
+		.name = "ops",
+		.unit = "",
+		.help = "Requests answered, by op and status",
+		.kind = BRICK_METRIC_COUNTER,
+		.sparse = true,
+		.labels = { &label_op, &label_status },
+		.offset = offsetof(struct brick_counters, ops),
+	},
+	{
+		.name = "op_seconds",
+		.unit = "seconds",
+		.help = "From a request's arrival to its answer",
+		.kind = BRICK_METRIC_HISTOGRAM,
+		.sparse = true,
+		.labels = { &label_op },
+		.bounds = &brick_bounds_ns,
+		.offset = offsetof(struct brick_counters, op_ns),
+	},
+	GAUGE("ops_in_flight", ops_in_flight,
+	      "Requests that are not answered yet"),
+	COUNTER("connections_accepted", accepted,
+		"Connection requests that were accepted"),
+	{
+		.name = "connections_refused",
+		.unit = "",
+		.help = "Connection requests that were refused, by reason",
+		.kind = BRICK_METRIC_COUNTER,
+		.sparse = true,
+		.labels = { &label_status },
+		.offset = offsetof(struct brick_counters, refused),
+	},
+	GAUGE("connections", connections,
+	      "Connections that are open, authenticated or not"),
+	/* Not by reason: who reads this must not learn which names exist. */
+	COUNTER("auth_failures", auth_failures,
+		"Proofs of a client's key that were refused"),
+	COUNTER("sessions_opened", sessions_opened,
+		"Sessions whose client was let in"),
+	COUNTER("sessions_joined", sessions_joined,
+		"Connections that joined a session, or took it up again"),
+	COUNTER("sessions_fenced", sessions_fenced,
+		"Sessions that ended, with all their keys revoked"),
+	COUNTER("leases_expired", leases_expired,
+		"Sessions that ended because nothing was heard in time"),
+	COUNTER("evictions", evictions,
+		"Sessions that ended because an administrator said so"),
+	{
+		.name = "sessions",
+		.unit = "",
+		.help = "Sessions, by state",
+		.kind = BRICK_METRIC_GAUGE,
+		.labels = { &label_session },
+		.offset = offsetof(struct brick_gauges, sessions),
+	},
+	GAUGE("mappings", mappings, "Mappings of all sessions"),
+	GAUGE("handles", handles, "Registered pieces of all mappings"),
+	TIMES("drain_seconds", drain_ns,
+	      "How long one pass of the flush thread took, ranges and drain"),
+	SIZES("drain_flushes", drain_flushes,
+	      "Flushes that one pass of the flush thread served"),
+	COUNTER("drains_failed", drains_failed,
+		"Drains after which data may be lost"),
+	GAUGE("medium_failed", medium_failed,
+	      "1 once the medium has failed: changes are refused since"),
+	GAUGE("slow_tier_failed", slow_failed,
+	      "1 once the slow tier has failed: nothing is moved to it since"),
+	TIMES("commit_seconds", commit_ns,
+	      "How long one pass of the store thread took"),
+	SIZES("commit_changes", commit_changes,
+	      "Changes that one pass of the store thread made durable"),
+	{
+		.name = "slots",
+		.unit = "",
+		.help = "Slots of the store, by state; dirty ones are free "
+			"and wait for the cleaner or the end of a quarantine",
+		.kind = BRICK_METRIC_GAUGE,
+		.labels = { &label_slot },
+		.offset = offsetof(struct brick_gauges, slots),
+	},
+	COUNTER("slots_cleaned", slots_cleaned,
+		"Slots that the cleaner has zeroed"),
+	{
+		.name = "slow_slots",
+		.unit = "",
+		.help = "Slots of the slow tier, by state; some free ones are "
+			"kept for moves",
+		.kind = BRICK_METRIC_GAUGE,
+		.labels = { &label_slot },
+		.offset = offsetof(struct brick_gauges, slow_slots),
+	},
+	COUNTER("tier_promoted_blocks", tier_promoted,
+		"Blocks that were moved out of the slow tier"),
+	COUNTER("tier_demoted_blocks", tier_demoted,
+		"Blocks that were moved into the slow tier"),
+	TIMES("tier_step_seconds", tier_step_ns,
+	      "How long moving a few blocks between the tiers took"),
+	COUNTER("tier_read_errors", tier_read_errors,
+		"Blocks that the slow tier could not read; they stay there"),
+	COUNTER("tier_write_errors", tier_write_errors,
+		"Blocks that could not be written to the slow tier; they stay"),
+	COUNTER("tier_disconnects", tier_disconnects,
+		"Sessions whose connections were closed to end the quarantine "
+		"of blocks that had to be demoted"),
+	COUNTER("tier_give_backs", tier_give_backs,
+		"Mappings that clients were asked to give back"),
+	GAUGE("tier_jobs", tier_jobs,
+	      "Requests and orders that wait for blocks to be moved"),
+	GAUGE("tier_pinned_blocks", tier_pinned_blocks,
+	      "Blocks that are not demoted because they are pinned"),
+	GAUGE("claims_held", claims_held, "Requests that hold their blocks"),
+	GAUGE("claims_waiting", claims_waiting,
+	      "Requests that wait for blocks that others hold"),
+	GAUGE("quarantine_blocks", quarantine_blocks,
+	      "Blocks in quarantine because late writes may reach them"),
+	GAUGE("quarantine_holds", quarantine_holds,
+	      "Frees that several sessions hold back"),
+	GAUGE("power_epoch", power_epoch,
+	      "Times that the store may have lost unflushed writes"),
+	{
+		.name = "uptime_seconds",
+		.unit = "seconds",
+		.help = "Since the daemon started",
+		.kind = BRICK_METRIC_GAUGE,
+		.offset = offsetof(struct brick_gauges, uptime_ns),
+	},
+	{
+		.name = "log_lines_suppressed",
+		.unit = "",
+		.help = "Log lines left out because peers caused too many",
+		.kind = BRICK_METRIC_COUNTER,
+		.is_looked_up = true,
+		.offset = offsetof(struct brick_gauges, log_lines_suppressed),
+	},
+	COUNTER("admin_requests", admin_requests,
+		"Requests of administrators that were answered"),
+	COUNTER("admin_refused", admin_refused,
+		"Administrators' connections that were refused or cut off"),
+};
+
+/* ---- the walk ---- */
+
+static uint64_t load(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Return: false when the sample is a zero that is left out. */
+static bool fill(const struct brick_metric *m, const void *base, size_t index,
+		 struct brick_sample *sample)
+{
+	const char *at = (const char *)base + m->offset;
+	const struct brick_histogram *h;
+	uint64_t n = 0;
+
+	if (m->kind != BRICK_METRIC_HISTOGRAM) {
+		sample->value =
+			m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
+				? ((const uint64_t *)at)[index]
+				: load(&((const _Atomic uint64_t *)at)[index]);
+		return sample->value || !m->sparse;
+	}
+	h = &((const struct brick_histogram *)at)[index];
+	for (unsigned int i = 0; i <= m->bounds->n; i++) {
+		n += load(&h->buckets[i]);
+		sample->buckets[i] = n;
+	}
+	sample->sum = load(&h->sum);
+	return n || !m->sparse;
+}
+
+static void walk_metric(const struct brick_metric *m, const void *base,
+			struct brick_metric_sink *sink)
+{
+	const struct brick_label *outer = m->labels[0], *inner = m->labels[1];
+	unsigned int n_outer = outer ? outer->n : 1;
+	unsigned int n_inner = inner ? inner->n : 1;
+
+	if (sink->metric)
+		sink->metric(sink, m);
+	for (unsigned int i = 0; i < n_outer * n_inner; i++) {
+		struct brick_sample sample = { 0 };
+
+		if (outer)
+			sample.labels[0] = outer->text(i / n_inner);
+		if (inner)
+			sample.labels[1] = inner->text(i % n_inner);
+		if (fill(m, base, i, &sample))
+			sink->sample(sink, m, &sample);
+	}
+}
+
+void brick_metrics_walk(const struct brick_view *view,
+			struct brick_metric_sink *sink)
+{
+	struct brick_gauges gauges;
+
+	brick_gauges_read(view, &gauges);
+	for (size_t i = 0; i < BRICK_ARRAY_SIZE(metrics); i++) {
+		const struct brick_metric *m = &metrics[i];
+
+		walk_metric(m,
+			    m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
+				    ? (const void *)&gauges
+				    : (const void *)view->counters,
+			    sink);
+	}
+}

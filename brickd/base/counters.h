@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What brickd counts of itself. Whoever counts includes this and nothing else;
+ * who shows it walks the table (admin/metric_table.h).
+ *
+ * Context: any thread.
+ * Locking: none. Each number is exact by itself; two of them may be a moment
+ * apart.
+ */
+#ifndef BRICKD_BASE_COUNTERS_H
+#define BRICKD_BASE_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "proto/kfb_err.h"
+#include "proto/kfb_wire.h"
+
+/* Upper bounds of a histogram, at most. */
+#define BRICK_BOUNDS_MAX 18
+
+/**
+ * struct brick_histogram - how often a value was how large
+ * @buckets: values up to each bound; the last one: beyond all
+ * @sum: of all values
+ */
+struct brick_histogram {
+	_Atomic uint64_t buckets[BRICK_BOUNDS_MAX + 1];
+	_Atomic uint64_t sum;
+};
+
+/*
+ * struct brick_counters - events since the daemon started
+ *
+ * The table in metric_table.c says what each one counts. Those of an op have 0 for
+ * ops that this version does not know.
+ */
+struct brick_counters {
+	_Atomic uint64_t ops[KFB_OP_LAST + 1][KFB_ST_LAST + 1];
+	struct brick_histogram op_ns[KFB_OP_LAST + 1];
+	_Atomic uint64_t accepted;
+	_Atomic uint64_t refused[KFB_ST_LAST + 1];
+	_Atomic uint64_t auth_failures;
+	_Atomic uint64_t sessions_opened;
+	_Atomic uint64_t sessions_joined;
+	_Atomic uint64_t sessions_fenced;
+	_Atomic uint64_t leases_expired;
+	_Atomic uint64_t evictions;
+	struct brick_histogram drain_ns;
+	struct brick_histogram drain_flushes;
+	_Atomic uint64_t drains_failed;
+	struct brick_histogram commit_ns;
+	struct brick_histogram commit_changes;
+	_Atomic uint64_t slots_cleaned;
+	_Atomic uint64_t tier_promoted;
+	_Atomic uint64_t tier_demoted;
+	struct brick_histogram tier_step_ns;
+	_Atomic uint64_t tier_read_errors;
+	_Atomic uint64_t tier_write_errors;
+	_Atomic uint64_t tier_disconnects;
+	_Atomic uint64_t tier_give_backs;
+	_Atomic uint64_t admin_requests;
+	_Atomic uint64_t admin_refused;
+};
+
+/* A bound of a histogram, and how it is written; a bound has one spelling. */
+struct brick_bound {
+	uint64_t value;
+	const char *text;
+};
+
+struct brick_bounds {
+	unsigned int n;
+	struct brick_bound list[BRICK_BOUNDS_MAX];
+};
+
+/* Of durations, and of numbers of things. */
+extern const struct brick_bounds brick_bounds_ns, brick_bounds_size;
+
+static inline void brick_count_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline void brick_count(_Atomic uint64_t *counter)
+{
+	brick_count_add(counter, 1);
+}
+
+/* A duration, nanoseconds. */
+void brick_count_ns(struct brick_histogram *histogram, uint64_t ns);
+
+/* A number of things. */
+void brick_count_size(struct brick_histogram *histogram, uint64_t size);
+
+/**
+ * brick_count_op - a request is answered
+ * @counters: where
+ * @op: KFB_OP_*, any value
+ * @status: of the reply
+ * @begun_ns: when it came
+ */
+void brick_count_op(struct brick_counters *counters, uint16_t op,
+		    enum kfb_status status, uint64_t begun_ns);
+
+/* A connection request is refused. */
+void brick_count_refused(struct brick_counters *counters,
+			 enum kfb_status status);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The log: one line per event on stderr, with a syslog priority prefix that
+ * journald understands.
+ *
+ * Context: any thread; a line is one write(), so lines never mix. Control
+ * characters are replaced, for some of the text comes from peers.
+ */
+#ifndef BRICKD_BASE_LOG_H
+#define BRICKD_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h>
+
+/**
+ * brick_log_set_level - drop lines below a priority
+ * @priority: LOG_ERR to LOG_DEBUG
+ *
+ * Context: before the first other thread starts.
+ */
+void brick_log_set_level(int priority);
+
+/**
+ * brick_log - write one line
+ * @priority: LOG_*
+ * @who: session or connection the line is about, or NULL
+ * @fmt: printf format, without a newline
+ */
+__attribute__((format(printf, 3, 4))) void
+brick_log(int priority, const char *who, const char *fmt, ...);
+
+/*
+ * struct brick_ratelimit - a bound on lines that peers can cause
+ * @interval_ms: window
+ * @burst: lines per window
+ * @suppressed: lines left out, in all
+ *
+ * The rest is private. Context: used by one thread.
+ */
+struct brick_ratelimit {
+	uint64_t interval_ms;
+	unsigned int burst;
+	uint64_t suppressed;
+	uint64_t begin_ms;
+	unsigned int printed;
+	unsigned int missed;
+};
+
+/**
+ * brick_log_limited - brick_log() within a bound
+ * @rl: whose window; says how many lines were left out when a window opens
+ * @priority: LOG_*
+ * @who: session or connection, or NULL
+ * @fmt: printf format
+ */
+__attribute__((format(printf, 4, 5))) void
+brick_log_limited(struct brick_ratelimit *rl, int priority, const char *who,
+		  const char *fmt, ...);
+
+#endif

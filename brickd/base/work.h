@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Work that may block: worker threads with a queue each, and the way back to
+ * the loop.
+ *
+ * Context: brick_worker_submit() from any thread; run() in the worker; done()
+ * in the loop thread.
+ * Locking: worker.lock guards its queue, mailbox.lock the finished work; both
+ * are leaves and are never held over a callback.
+ * Lifetime: a work item belongs to the worker from submit until done().
+ */
+#ifndef BRICKD_BASE_WORK_H
+#define BRICKD_BASE_WORK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "brickd/base/loop.h"
+
+/*
+ * struct brick_work - one piece of work; embedded in its owner
+ * @run: what brick_worker_run_each() does with it
+ * @done: called in the loop thread when the worker has finished with it
+ */
+struct brick_work {
+	STAILQ_ENTRY(brick_work) link;
+	void (*run)(struct brick_work *work);
+	void (*done)(struct brick_work *work);
+};
+
+STAILQ_HEAD(brick_work_list, brick_work);
+
+/* Finished work on its way to the loop. */
+struct brick_mailbox {
+	struct brick_source source;
+	pthread_mutex_t lock;
+	struct brick_work_list finished;
+};
+
+int brick_mailbox_init(struct brick_mailbox *box);
+void brick_mailbox_fini(struct brick_mailbox *box);
+void brick_mailbox_post(struct brick_mailbox *box, struct brick_work *work);
+
+/**
+ * brick_mailbox_deliver - call done() of all that has finished
+ * @box: the mailbox
+ *
+ * Context: the loop thread; also after the loop, to drain.
+ */
+void brick_mailbox_deliver(struct brick_mailbox *box);
+
+struct brick_worker;
+
+/**
+ * typedef brick_worker_fn - do a batch
+ * @worker: the worker
+ * @batch: all that was queued, in order; each item must be taken out and given
+ *	to brick_worker_finish()
+ */
+typedef void (*brick_worker_fn)(struct brick_worker *worker,
+				struct brick_work_list *batch);
+
+/*
+ * struct brick_worker - one thread
+ * @name: of the thread, at most 15 characters
+ * @run: does a batch
+ * @ctx: run's
+ * @box: where finished work goes
+ */
+struct brick_worker {
+	const char *name;
+	brick_worker_fn run;
+	void *ctx;
+	struct brick_mailbox *box;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct brick_work_list queue; /* guarded by lock */
+	bool stopping; /* guarded by lock */
+	bool started;
+};
+
+/**
+ * brick_worker_start - start the thread
+ * @worker: name, run, ctx and box are set
+ *
+ * Signals are blocked in it.
+ *
+ * Return: 0 or -errno.
+ */
+int brick_worker_start(struct brick_worker *worker);
+
+/**
+ * brick_worker_stop - finish what is queued and end the thread
+ * @worker: also one that never started
+ *
+ * Finished work stays in the mailbox: deliver it afterwards.
+ */
+void brick_worker_stop(struct brick_worker *worker);
+
+/**
+ * brick_worker_is_stopping - should a long batch end early?
+ * @worker: the worker
+ *
+ * Context: any thread.
+ */
+bool brick_worker_is_stopping(struct brick_worker *worker);
+
+void brick_worker_submit(struct brick_worker *worker, struct brick_work *work);
+void brick_worker_finish(struct brick_worker *worker, struct brick_work *work);
+
+/**
+ * brick_work_take - take the first item of a batch
+ * @batch: the batch
+ *
+ * Return: the item, NULL at the end.
+ */
+struct brick_work *brick_work_take(struct brick_work_list *batch);
+
+/* A brick_worker_fn for work that knows itself how to run, one at a time. */
+void brick_worker_run_each(struct brick_worker *worker,
+			   struct brick_work_list *batch);
+
+#endif

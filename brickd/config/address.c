@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Where a brick listens: parsing and printing. */
+#include "brickd/config/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kfabric/user/stcp.h"
+#include "proto/kfb_wire.h"
+
+#define PORT_MAX 65535
+
+const char *brick_provider_name(enum brick_provider provider)
+{
+	static const char *const names[] = {
+		[BRICK_PROVIDER_TCP] = "tcp",
+		[BRICK_PROVIDER_STOCK_TCP] = "libfabric-tcp",
+		[BRICK_PROVIDER_VERBS] = "verbs",
+	};
+
+	return names[provider];
+}
+
+const char *brick_provider_fabric(enum brick_provider provider)
+{
+	static const char *const names[] = {
+		[BRICK_PROVIDER_TCP] = STCP_PROVIDER,
+		[BRICK_PROVIDER_STOCK_TCP] = "tcp",
+		[BRICK_PROVIDER_VERBS] = "verbs",
+	};
+
+	return names[provider];
+}
+
+void brick_address_format(const struct brick_address *a, unsigned int port,
+			  char url[BRICK_URL_BYTES])
+{
+	bool v6 = strchr(a->host, ':');
+	char service[12];
+
+	if (port)
+		snprintf(service, sizeof(service), "%u", port);
+	else
+		snprintf(service, sizeof(service), "%s", a->service);
+	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s:%s",
+		 brick_provider_name(a->provider), v6 ? "[" : "", a->host,
+		 v6 ? "]" : "", service);
+}
+
+void brick_peer_format(enum brick_provider provider, const void *addr,
+		       size_t len, char peer[BRICK_PEER_BYTES])
+{
+	struct sockaddr_storage ss = { 0 };
+	char host[INET6_ADDRSTRLEN] = "?";
+	unsigned int port = 0;
+
+	if (addr && len <= sizeof(ss))
+		memcpy(&ss, addr, len);
+	if (ss.ss_family == AF_INET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&ss;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		port = ntohs(in->sin_port);
+	} else if (ss.ss_family == AF_INET6) {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
+
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		port = ntohs(in6->sin6_port);
+	}
+	snprintf(peer, BRICK_PEER_BYTES, "%s[%s]:%u",
+		 brick_provider_name(provider), host, port);
+}
+
+static const char *parse_scheme(const char *text, struct brick_address *a)
+{
+	const char *rest = strstr(text, "://");
+
+	a->provider = BRICK_PROVIDER_TCP;
+	if (!rest)
+		return text;
+	for (int p = BRICK_PROVIDER_TCP; p <= BRICK_PROVIDER_VERBS; p++) {
+		const char *name = brick_provider_name(p);
+
+		a->provider = (enum brick_provider)p;
+		if (strlen(name) == (size_t)(rest - text) &&
+		    !strncmp(text, name, strlen(name)))
+			return rest + 3;
+	}
+	return NULL;
+}
+
+/* Splits HOST[:PORT] or [HOST][:PORT]; port is NULL when there is none. */
+static int split_port(const char *text, char host[BRICK_HOST_BYTES],
+		      const char **port)
+{
+	const char *end, *next;
+	size_t len;
+
+	if (*text == '[') {
+		text++;
+		end = strchr(text, ']');
+		if (!end)
+			return -EINVAL;
+		next = end + 1;
+	} else {
+		end = strchr(text, ':');
+		if (!end)
+			end = text + strlen(text);
+		next = end;
+	}
+	len = (size_t)(end - text);
+	if (!len || len >= BRICK_HOST_BYTES)
+		return -EINVAL;
+	if (*next != '\0' && *next != ':')
+		return -EINVAL;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	*port = *next == ':' ? next + 1 : NULL;
+	return 0;
+}
+
+static int parse_port(const char *text, char service[BRICK_SERVICE_BYTES])
+{
+	size_t len = strlen(text);
+	unsigned long value;
+
+	if (!len || len >= BRICK_SERVICE_BYTES ||
+	    strspn(text, "0123456789") != len)
+		return -EINVAL;
+	value = strtoul(text, NULL, 10);
+	if (value > PORT_MAX)
+		return -EINVAL;
+	memcpy(service, text, len + 1);
+	return 0;
+}
+
+static int parse_host(struct brick_address *a)
+{
+	struct in6_addr in6;
+	struct in_addr in4;
+
+	if (inet_pton(AF_INET, a->host, &in4) == 1) {
+		a->loopback = ntohl(in4.s_addr) >> 24 == IN_LOOPBACKNET;
+		a->wildcard = in4.s_addr == htonl(INADDR_ANY);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, a->host, &in6) == 1) {
+		a->loopback = IN6_IS_ADDR_LOOPBACK(&in6);
+		a->wildcard = IN6_IS_ADDR_UNSPECIFIED(&in6);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int brick_address_parse(const char *text, struct brick_address *out, char *err,
+			size_t err_len)
+{
+	struct brick_address a = { 0 };
+	const char *rest, *port;
+
+	rest = parse_scheme(text, &a);
+	if (!rest) {
+		snprintf(err, err_len, "\"%s\" is neither tcp:// nor verbs://",
+			 text);
+		return -EINVAL;
+	}
+	if (split_port(rest, a.host, &port) || parse_host(&a)) {
+		snprintf(err, err_len,
+			 "\"%s\" needs a numeric host, an IPv6 one in brackets",
+			 text);
+		return -EINVAL;
+	}
+	if (!port)
+		snprintf(a.service, sizeof(a.service), "%d", KFB_PORT_DEFAULT);
+	else if (parse_port(port, a.service)) {
+		snprintf(err, err_len, "\"%s\" has no port from 0 to %d", text,
+			 PORT_MAX);
+		return -EINVAL;
+	}
+	*out = a;
+	return 0;
+}

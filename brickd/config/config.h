@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon's configuration: brickd.conf(5) and the command line's flags.
+ *
+ * Context: read before threads start and constant afterwards, but for the
+ * clients, which brick_config_take_clients() changes in the loop thread. Workers
+ * read nothing of a client but its owner.
+ */
+#ifndef BRICKD_CONFIG_CONFIG_H
+#define BRICKD_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "brickd/config/address.h"
+#include "brickd/config/declared.h"
+#include "brickd/config/grants.h"
+#include "proto/kfb_wire.h"
+
+#define BRICK_LISTEN_MAX  8
+#define BRICK_QUEUES_MAX  64 /* of one session */
+#define BRICK_CLIENTS_MAX 1024
+#define BRICK_PINS_MAX	  64
+#define BRICK_ERR_BYTES	  512
+/* What fits into a socket's address, without the NUL. */
+#define BRICK_ADMIN_PATH_MAX 107
+
+enum brick_auth {
+	BRICK_AUTH_REQUIRED,
+	BRICK_AUTH_NONE,
+};
+
+/**
+ * struct brick_client - a client that may connect
+ * @name: as in its section
+ * @owner: hash of the name, never 0; on the media it names the last RW holder
+ * @line: where its section begins
+ * @key_file: path
+ * @key: its content, once loaded
+ * @grants: what it may use
+ * @removed: the settings name it no more; kept for those who point to it
+ * @rekeyed: the newest settings gave it another key
+ */
+struct brick_client {
+	char name[KFB_NAME_MAX + 1];
+	uint32_t owner;
+	unsigned int line;
+	char *key_file;
+	uint8_t key[KFB_KEY_BYTES];
+	struct brick_grants grants;
+	bool removed;
+	bool rekeyed;
+};
+
+/**
+ * struct brick_limits - every bound that an administrator can move
+ * @sessions: in all
+ * @sessions_per_client: of these, one client's
+ * @unauthenticated: connections before AUTH
+ * @unauthenticated_per_address: of those, from one source address
+ * @queues: connections per session
+ * @lease_ms: that a session lives without a message; 0: it ends with its last
+ *	connection
+ * @auth_timeout_ms: from the connection request to AUTH
+ * @credits: requests in flight per queue
+ * @pending: of these, waiting for their blocks, in one session
+ * @pending_total: the same in all
+ * @mappings: per session
+ * @handles: registrations per session
+ * @map_extent_max_bytes: one handle
+ * @alloc_max_blocks: one ALLOC or FREE
+ * @tcp_busy_poll_us: that tcp's threads look for more before they sleep
+ * @stop_timeout_ms: that clients get to go after SIGTERM
+ * @tier_low_percent: of the pmem slots; with fewer free ones demotion begins
+ * @tier_high_percent: and ends with so many
+ * @tier_rate_bytes: copied in the background in a second, 0: no bound
+ * @promote_wait_ms: that a MAP waits for its blocks
+ */
+struct brick_limits {
+	uint64_t sessions;
+	uint64_t sessions_per_client;
+	uint64_t unauthenticated;
+	uint64_t unauthenticated_per_address;
+	uint64_t queues;
+	uint64_t lease_ms;
+	uint64_t auth_timeout_ms;
+	uint64_t credits;
+	uint64_t pending;
+	uint64_t pending_total;
+	uint64_t mappings;
+	uint64_t handles;
+	uint64_t map_extent_max_bytes;
+	uint64_t alloc_max_blocks;
+	uint64_t stop_timeout_ms;
+	uint64_t tcp_busy_poll_us;
+	uint64_t tier_low_percent;
+	uint64_t tier_high_percent;
+	uint64_t tier_rate_bytes;
+	uint64_t promote_wait_ms;
+};
+
+/*
+ * struct brick_config - all settings
+ * @file: where they come from, NULL before brick_config_read()
+ * @slow: path of the slow tier, NULL: none
+ * @pins: blocks that are not demoted
+ * @listen_line: lines of the addresses, 0 for those of flags
+ * @admin: path of the admin socket, NULL: none
+ * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
+ */
+struct brick_config {
+	char *file;
+	char *store;
+	char *slow;
+	uint32_t n_pins;
+	struct brick_span pins[BRICK_PINS_MAX];
+	uint32_t n_listen;
+	unsigned int listen_line[BRICK_LISTEN_MAX];
+	struct brick_address listen[BRICK_LISTEN_MAX];
+	enum brick_auth auth;
+	enum brick_persistence persistence;
+	enum brick_ddio ddio;
+	bool allow_untrusted_tcp;
+	bool allow_remote_anonymous;
+	char *admin;
+	bool has_metrics;
+	bool allow_remote_metrics;
+	unsigned int metrics_line;
+	struct brick_address metrics;
+	bool has_uuid;
+	uint8_t uuid[KFB_UUID_BYTES];
+	int log_level;
+	struct brick_limits limits;
+	uint32_t n_clients;
+	struct brick_client **clients;
+};
+
+/**
+ * brick_config_init - the defaults
+ * @config: filled
+ */
+void brick_config_init(struct brick_config *config);
+void brick_config_fini(struct brick_config *config);
+
+/**
+ * brick_config_read - read a configuration file
+ * @config: initialised
+ * @file: open for reading
+ * @name: its name for messages
+ * @err: message on failure, "NAME:LINE: what is wrong"
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int brick_config_read(struct brick_config *config, FILE *file, const char *name,
+		      char *err, size_t err_len);
+
+/**
+ * brick_config_set_store - what the flag --store does
+ * @config: initialised
+ * @text: value
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int brick_config_set_store(struct brick_config *config, const char *text,
+			   char *err, size_t err_len);
+
+/**
+ * brick_config_add_listen - what the flag --listen does
+ * @config: initialised
+ * @text: value
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int brick_config_add_listen(struct brick_config *config, const char *text,
+			    char *err, size_t err_len);
+
+/**
+ * brick_config_check - is the whole consistent and allowed?
+ * @config: after file and flags; missing listen addresses are filled in
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_config_check(struct brick_config *config, char *err, size_t err_len);
+
+/**
+ * brick_config_load_keys - read every client's key file
+ * @config: checked
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -errno.
+ */
+int brick_config_load_keys(struct brick_config *config, char *err,
+			   size_t err_len);
+
+/**
+ * brick_config_client - find a client
+ * @config: checked
+ * @name: from a peer
+ *
+ * Return: the client or NULL.
+ */
+const struct brick_client *
+brick_config_client(const struct brick_config *config, const char *name);
+
+/**
+ * brick_config_differs - what else than clients has changed
+ * @a: checked
+ * @b: checked
+ *
+ * Return: the name of a setting that differs, or NULL.
+ */
+const char *brick_config_differs(const struct brick_config *a,
+				 const struct brick_config *b);
+
+/**
+ * brick_config_take_clients - make the clients those of fresh settings
+ * @config: in use
+ * @fresh: checked, with keys; loses clients that @config did not have
+ *
+ * A client keeps its place in memory for ever: one that is gone is marked, one
+ * that comes back is the same again.
+ *
+ * Context: the loop thread.
+ * Return: 0, or -ENOMEM or -ENOSPC (too many clients since the start); nothing
+ * has changed then.
+ */
+int brick_config_take_clients(struct brick_config *config,
+			      struct brick_config *fresh);
+
+/**
+ * brick_owner_hash - what names a client on the media
+ * @name: client's name; "" for clients without one
+ *
+ * FNV-1a, 32 bits, with 1 instead of 0; part of the media format.
+ */
+uint32_t brick_owner_hash(const char *name);
+
+/**
+ * brick_uuid_parse - read 8-4-4-4-12 hex digits
+ * @text: the text
+ * @uuid: filled on success
+ *
+ * Return: 0 or -EINVAL.
+ */
+int brick_uuid_parse(const char *text, uint8_t uuid[KFB_UUID_BYTES]);
+
+/**
+ * brick_boot_id_read - the name of this boot of this host
+ * @id: filled on success
+ *
+ * Context: reads /proc.
+ * Return: 0 or -errno.
+ */
+int brick_boot_id_read(uint8_t id[KFB_UUID_BYTES]);
+
+#define BRICK_UUID_TEXT_BYTES 37
+
+void brick_uuid_format(const uint8_t uuid[KFB_UUID_BYTES],
+		       char text[BRICK_UUID_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The configuration as a whole: what is allowed, and the clients' keys. */
+#include "brickd/config/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 64 digits and at most a newline or CR LF; one more shows a longer file. */
+#define KEY_TEXT_MAX (2 * KFB_KEY_BYTES + 3)
+
+/* "FILE:LINE: " before a message about what stands there. */
+static void say_where(const struct brick_config *c, unsigned int line,
+		      char *err, size_t err_len)
+{
+	char what[BRICK_ERR_BYTES];
+
+	if (!c->file || !line)
+		return;
+	snprintf(what, sizeof(what), "%s", err);
+	snprintf(err, err_len, "%s:%u: %s", c->file, line, what);
+}
+
+static int check_address(const struct brick_config *c,
+			 const struct brick_address *a, char *err,
+			 size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+
+	if (a->loopback)
+		return 0;
+	brick_address_format(a, 0, url);
+	if (a->provider != BRICK_PROVIDER_VERBS && !c->allow_untrusted_tcp) {
+		snprintf(
+			err, err_len,
+			"%s is not a loopback address: what tcp carries is not "
+			"encrypted; use verbs, a loopback address, or "
+			"allow-untrusted-tcp = yes",
+			url);
+		return -EINVAL;
+	}
+	if (c->auth == BRICK_AUTH_NONE && !c->allow_remote_anonymous) {
+		snprintf(err, err_len,
+			 "auth = none on %s would let anybody in who reaches "
+			 "it; use a loopback address or "
+			 "allow-remote-anonymous = yes",
+			 url);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_addresses(struct brick_config *c, char *err, size_t err_len)
+{
+	if (!c->n_listen &&
+	    brick_config_add_listen(c, "tcp://127.0.0.1", err, err_len))
+		return -EINVAL;
+	for (uint32_t i = 0; i < c->n_listen; i++)
+		if (check_address(c, &c->listen[i], err, err_len)) {
+			say_where(c, c->listen_line[i], err, err_len);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int check_metrics(const struct brick_config *c, char *err,
+			 size_t err_len)
+{
+	char url[BRICK_URL_BYTES];
+
+	if (!c->has_metrics || c->metrics.loopback || c->allow_remote_metrics)
+		return 0;
+	brick_address_format(&c->metrics, 0, url);
+	snprintf(err, err_len,
+		 "metrics on %s can be read by everybody who reaches it; use "
+		 "a loopback address or allow-remote-metrics = yes",
+		 strstr(url, "://") + strlen("://"));
+	say_where(c, c->metrics_line, err, err_len);
+	return -EINVAL;
+}
+
+static int check_tier(const struct brick_config *c, char *err, size_t err_len)
+{
+	static const char memory[] = "memory:";
+
+	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
+		snprintf(err, err_len, "tier-low is not below tier-high");
+		return -EINVAL;
+	}
+	if (c->slow && !strncmp(c->store, memory, sizeof(memory) - 1)) {
+		snprintf(err, err_len,
+			 "slow = %s: a store in the daemon's own memory is "
+			 "forgotten and cannot have a slow tier",
+			 c->slow);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int brick_config_check(struct brick_config *c, char *err, size_t err_len)
+{
+	if (!c->store) {
+		snprintf(err, err_len,
+			 "no store: set store in [brick] or use --store");
+		return -EINVAL;
+	}
+	if (check_addresses(c, err, err_len) ||
+	    check_metrics(c, err, err_len) || check_tier(c, err, err_len))
+		return -EINVAL;
+	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
+		snprintf(err, err_len,
+			 "no [client NAME] section: nobody could connect");
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		const struct brick_client *client = c->clients[i];
+
+		if (client->key_file)
+			continue;
+		snprintf(err, err_len,
+			 "client %s has no key-file: make one with "
+			 "brickctl keygen",
+			 client->name);
+		say_where(c, client->line, err, err_len);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_key_mode(int fd, const char *path, char *err, size_t err_len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st)) {
+		snprintf(err, err_len, "%s cannot be looked at", path);
+		return -errno;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		snprintf(err, err_len, "%s is not a file", path);
+		return -EINVAL;
+	}
+	if (st.st_mode & (S_IRWXG | S_IRWXO)) {
+		snprintf(err, err_len,
+			 "%s has mode %04o: others may read the key; "
+			 "chmod 600 it",
+			 path, (unsigned int)st.st_mode & 07777);
+		return -EACCES;
+	}
+	if (st.st_uid && st.st_uid != geteuid()) {
+		snprintf(err, err_len,
+			 "%s belongs to uid %u, neither to root nor to uid %u",
+			 path, (unsigned int)st.st_uid,
+			 (unsigned int)geteuid());
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int read_key(int fd, uint8_t key[KFB_KEY_BYTES])
+{
+	char text[KEY_TEXT_MAX];
+	size_t bytes;
+	ssize_t n;
+	int rc = -EINVAL;
+
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	if (n == 2 * KFB_KEY_BYTES &&
+	    !sodium_hex2bin(key, KFB_KEY_BYTES, text, (size_t)n, NULL, &bytes,
+			    NULL) &&
+	    bytes == KFB_KEY_BYTES)
+		rc = 0;
+	sodium_memzero(text, sizeof(text));
+	return rc;
+}
+
+static int load_key(struct brick_client *client, char *err, size_t err_len)
+{
+	const char *path = client->key_file;
+	int fd, rc;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		rc = -errno;
+		snprintf(err, err_len, "key of client %s: %s: %s", client->name,
+			 path, strerror(-rc));
+		return rc;
+	}
+	rc = check_key_mode(fd, path, err, err_len);
+	if (!rc) {
+		rc = read_key(fd, client->key);
+		if (rc)
+			snprintf(err, err_len,
+				 "%s does not hold 64 hex digits: make a key "
+				 "with brickctl keygen",
+				 path);
+	}
+	close(fd);
+	return rc;
+}
+
+int brick_config_load_keys(struct brick_config *c, char *err, size_t err_len)
+{
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		struct brick_client *client = c->clients[i];
+		int rc = load_key(client, err, err_len);
+
+		if (rc) {
+			say_where(c, client->line, err, err_len);
+			return rc;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Mappings: what is registered for whom, and what conflicts.
+ *
+ * A mapping is a list of handles in address order, each one registration.
+ * The table has them by id and by address. Ids carry a tag of the instance, so
+ * that one of another run of the daemon is known to be stale.
+ *
+ * Context: the loop thread; the handles' registrations of a mapping that is
+ * not in the table (any more) may be handled by the registration worker.
+ */
+#ifndef BRICKD_MAPPING_MAPPING_H
+#define BRICKD_MAPPING_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/config/grants.h"
+#include "brickd/net/fabric.h"
+
+struct brick_session;
+
+struct brick_handle {
+	struct brick_span span;
+	uint64_t offset; /* bytes into the medium */
+	uint32_t birth;
+	struct brick_region region;
+};
+
+/*
+ * struct brick_mapping - one mapping
+ * @id: never 0
+ * @session: the one whose connection uses it
+ * @flags: KFB_MAP_*
+ * @n: handles
+ * @handles: in address order; may have holes between them
+ */
+struct brick_mapping {
+	uint64_t id;
+	struct brick_session *session;
+	uint32_t flags;
+	size_t n;
+	struct brick_handle *handles;
+	TAILQ_ENTRY(brick_mapping) session_link;
+};
+
+TAILQ_HEAD(brick_mapping_list, brick_mapping);
+
+/* All mappings: sorted by id, and by the first block. */
+struct brick_mappings {
+	bool (*is_ending)(const struct brick_session *session);
+	uint64_t tag; /* of the instance, in its place in an id */
+	uint64_t last;
+	uint64_t widest; /* blocks of the widest hull so far: bounds searches */
+	size_t n;
+	size_t cap;
+	struct brick_mapping **by_id;
+	struct brick_mapping **by_block;
+};
+
+/**
+ * brick_mappings_init - an empty table
+ * @all: the table
+ * @instance_id: of this run
+ * @is_ending: does a session end, and its mappings with it?
+ */
+void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
+			 bool (*is_ending)(const struct brick_session *session));
+void brick_mappings_fini(struct brick_mappings *all);
+
+/* From the first handle's begin to the last one's end. */
+struct brick_span brick_mapping_hull(const struct brick_mapping *mapping);
+
+/**
+ * brick_mappings_add - give a mapping its id and make it known
+ * @all: the table
+ * @mapping: with at least one handle
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int brick_mappings_add(struct brick_mappings *all,
+		       struct brick_mapping *mapping);
+void brick_mappings_del(struct brick_mappings *all,
+			struct brick_mapping *mapping);
+
+/**
+ * brick_mappings_take_handles - take handles out of a mapping
+ * @all: the table
+ * @mapping: one of it; leaves the table when no handle is left
+ * @first: index of the first handle
+ * @n: how many
+ * @out: room for @n
+ */
+void brick_mappings_take_handles(struct brick_mappings *all,
+				 struct brick_mapping *mapping, size_t first,
+				 size_t n, struct brick_handle *out);
+
+/**
+ * brick_mappings_find - look a mapping up
+ * @all: the table
+ * @id: from a peer
+ * @out: the mapping
+ *
+ * Return: 0, -ESTALE (of another instance), -ENOENT.
+ */
+int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
+			struct brick_mapping **out);
+
+/**
+ * brick_mappings_from - the first mapping whose id is not below a number
+ * @all: the table
+ * @id: any
+ *
+ * Return: its index in by_id, all->n if there is none.
+ */
+size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id);
+
+/**
+ * brick_mappings_conflict - may blocks be mapped or freed?
+ * @all: the table
+ * @span: blocks
+ * @shared: what is asked for tolerates other shared mappings
+ *
+ * Return: 0, -EBUSY, or -EAGAIN when all that is in the way is about to go.
+ */
+int brick_mappings_conflict(const struct brick_mappings *all,
+			    struct brick_span span, bool shared);
+
+/**
+ * brick_mappings_union - the next stretch of mapped blocks
+ * @all: the table
+ * @from: first block to look at
+ * @out: a stretch with one set of flags
+ * @flags: KFB_EXTENT_*
+ *
+ * Return: 0, or -ENOENT when nothing is mapped from there on.
+ */
+int brick_mappings_union(const struct brick_mappings *all, uint64_t from,
+			 struct brick_span *out, uint32_t *flags);
+
+/**
+ * brick_mapping_cut - find whole handles
+ * @mapping: the mapping
+ * @span: blocks
+ * @first: index of the first handle
+ * @n: how many
+ *
+ * Return: 0, -ENOENT (some blocks are not in it), -EINVAL (part of a handle).
+ */
+int brick_mapping_cut(const struct brick_mapping *mapping,
+		      struct brick_span span, size_t *first, size_t *n);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The mark off the medium: see media_mark.h. */
+#include "brickd/media/media_mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_MODE  0755
+#define FILE_MODE 0600
+
+enum place {
+	RUNTIME,
+	BESIDE,
+	PLACES,
+};
+
+/* The first one, where systemd names several. */
+static int runtime_dir(char dir[PATH_MAX])
+{
+	const char *all = getenv("RUNTIME_DIRECTORY");
+	int n;
+
+	if (!all || *all != '/')
+		all = BRICK_MARK_DIR;
+	n = snprintf(dir, PATH_MAX, "%.*s", (int)strcspn(all, ":"), all);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* Runtime: a name that says whose it is: the store's path with ! for each /. */
+static int path_of(enum place place, const char *store, char path[PATH_MAX])
+{
+	char dir[PATH_MAX];
+	size_t at;
+	int n;
+
+	if (place == BESIDE) {
+		n = snprintf(path, PATH_MAX, "%s.failed", store);
+		return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+	}
+	if (runtime_dir(dir))
+		return -ENAMETOOLONG;
+	at = strlen(dir);
+	n = snprintf(path, PATH_MAX, "%s/failed%s", dir, store);
+	if (n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	while (path[++at])
+		if (path[at] == '/')
+			path[at] = '!';
+	return 0;
+}
+
+static int write_text(const char *path, const char *store, const char *why)
+{
+	int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+
+	if (fd < 0)
+		return -errno;
+	/* That the file is there is what counts. */
+	(void)dprintf(fd, "%s: %s\n", store, why);
+	(void)close(fd);
+	return 0;
+}
+
+int brick_mark_set(const char *store, const char *why)
+{
+	char path[PATH_MAX], dir[PATH_MAX];
+	int ret = -EIO;
+
+	if (!runtime_dir(dir))
+		(void)mkdir(dir, DIR_MODE);
+	for (int place = RUNTIME; ret && place < PLACES; place++) {
+		ret = path_of(place, store, path);
+		if (!ret)
+			ret = write_text(path, store, why);
+	}
+	return ret;
+}
+
+bool brick_mark_is_set(const char *store)
+{
+	char path[PATH_MAX];
+	bool is_set = false;
+	struct stat st;
+
+	for (int place = RUNTIME; place < PLACES; place++)
+		is_set |= !path_of(place, store, path) && !lstat(path, &st);
+	return is_set;
+}
+
+void brick_mark_clear(const char *store)
+{
+	char path[PATH_MAX];
+
+	for (int place = RUNTIME; place < PLACES; place++)
+		if (!path_of(place, store, path))
+			(void)unlink(path);
+}
+
+/* It holds the uuids of the stores that have told of the loss. */
+static int path_of_loss(uint64_t fs_id, char path[PATH_MAX])
+{
+	char dir[PATH_MAX];
+	int n;
+
+	if (!fs_id)
+		return -ENOENT;
+	if (runtime_dir(dir))
+		return -ENAMETOOLONG;
+	n = snprintf(path, PATH_MAX, "%s/lost-%" PRIx64, dir, fs_id);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int brick_mark_loss(uint64_t fs_id)
+{
+	char path[PATH_MAX], dir[PATH_MAX];
+	int ret = path_of_loss(fs_id, path), fd;
+
+	if (ret)
+		return ret;
+	if (!runtime_dir(dir))
+		(void)mkdir(dir, DIR_MODE);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	if (fd < 0)
+		return -errno;
+	(void)close(fd);
+	return 0;
+}
+
+bool brick_mark_has_loss(uint64_t fs_id, const uint8_t uuid[KFB_UUID_BYTES])
+{
+	uint8_t told[KFB_UUID_BYTES];
+	char path[PATH_MAX];
+	bool is_new = true;
+	struct stat st;
+	FILE *file;
+
+	if (path_of_loss(fs_id, path))
+		return false;
+	file = fopen(path, "re");
+	if (!file)
+		return !lstat(path, &st); /* somebody else's: in doubt */
+	while (is_new && fread(told, sizeof(told), 1, file) == 1)
+		is_new = memcmp(told, uuid, sizeof(told)) != 0;
+	(void)fclose(file);
+	return is_new;
+}
+
+void brick_mark_loss_told(uint64_t fs_id, const uint8_t uuid[KFB_UUID_BYTES])
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (!brick_mark_has_loss(fs_id, uuid) || path_of_loss(fs_id, path))
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* If it cannot be noted it is told again. */
+	(void)!write(fd, uuid, KFB_UUID_BYTES);
+	(void)close(fd);
+}

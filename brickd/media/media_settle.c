@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What an earlier process has left of a file in memory.
+ *
+ * Linux keeps pages that it could not write, and calls them clean: they look
+ * like the file and are not in it. So, before anybody reads a file that lies
+ * behind the page cache, what is dirty is written, an error that nobody was told
+ * is heard, and all pages are dropped. What cannot be dropped, because somebody
+ * else has it mapped, is compared with the medium.
+ *
+ * Context: before the file is mapped; it is locked, so nobody writes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "brickd/media/media_fsid.h"
+#include "brickd/media/media_impl.h"
+#include "brickd/media/media_mark.h"
+
+#define PAGE	     4096U
+#define WINDOW_BYTES (1ULL << 30) /* looked at in one go */
+#define PIECE_BYTES  (1U << 20) /* compared in one go */
+
+/* The pages of a file that are in memory, and how they compare. */
+struct resident {
+	int fd;
+	int direct; /* past the page cache; -1: cannot be */
+	uint8_t *cached; /* PIECE_BYTES each; NULL: only count */
+	uint8_t *written;
+	uint64_t n; /* pages */
+	bool differ;
+	bool unknown; /* some could not be compared */
+};
+
+static void compare(struct resident *r, uint64_t off, size_t len)
+{
+	if (r->direct < 0 ||
+	    pread(r->fd, r->cached, len, (off_t)off) != (ssize_t)len ||
+	    pread(r->direct, r->written, len, (off_t)off) != (ssize_t)len)
+		r->unknown = true;
+	else
+		r->differ |= memcmp(r->cached, r->written, len) != 0;
+}
+
+static void look_at_pages(struct resident *r, uint64_t off,
+			  const unsigned char *in_memory, size_t n_pages)
+{
+	size_t i = 0, first;
+
+	while (i < n_pages) {
+		first = i;
+		while (i < n_pages && (in_memory[i] & 1) &&
+		       (i - first) * PAGE < PIECE_BYTES)
+			i++;
+		r->n += i - first;
+		if (i == first)
+			i++;
+		else if (r->cached)
+			compare(r, off + (uint64_t)first * PAGE,
+				(i - first) * PAGE);
+	}
+}
+
+static int look_at_window(struct resident *r, uint64_t off, size_t len)
+{
+	size_t n_pages = len / PAGE;
+	unsigned char *in_memory = calloc(n_pages, 1);
+	void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, r->fd, (off_t)off);
+	int ret = 0;
+
+	if (!in_memory || at == MAP_FAILED || mincore(at, len, in_memory))
+		ret = in_memory ? -errno : -ENOMEM;
+	if (at != MAP_FAILED)
+		(void)munmap(at, len);
+	if (!ret)
+		look_at_pages(r, off, in_memory, n_pages);
+	free(in_memory);
+	return ret;
+}
+
+static int look(struct resident *r, uint64_t size)
+{
+	uint64_t off, len;
+	int ret = 0;
+
+	size -= size % PAGE;
+	for (off = 0; !ret && off < size; off += len) {
+		len = size - off < WINDOW_BYTES ? size - off : WINDOW_BYTES;
+		ret = look_at_window(r, off, len);
+	}
+	return ret;
+}
+
+/* Whatever is still in memory: is it what the medium has? */
+static int verify(const struct brick_media_file *f, uint64_t size,
+		  struct resident *r)
+{
+	char self[sizeof("/proc/self/fd/2147483647")];
+	int ret = 0;
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	r->direct = open(self, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	r->cached = aligned_alloc(PAGE, PIECE_BYTES);
+	r->written = aligned_alloc(PAGE, PIECE_BYTES);
+	if (r->cached && r->written)
+		ret = look(r, size);
+	else
+		ret = -ENOMEM;
+	free(r->cached);
+	free(r->written);
+	if (r->direct >= 0)
+		(void)close(r->direct);
+	return ret;
+}
+
+static void write_back(const struct brick_media_file *f, const char *mark)
+{
+	int ret = fdatasync(f->fd);
+
+	if (!ret || !mark)
+		return;
+	/* Whoever asks next is told nothing: so it is written down now. */
+	(void)brick_mark_set(mark,
+			     "what an earlier process had written could not be "
+			     "made durable");
+}
+
+static int drop(const struct brick_media_file *f, uint64_t size,
+		const char *mark, struct brick_media_past *past)
+{
+	struct resident left = { .fd = f->fd };
+	int ret;
+
+	(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
+	ret = verify(f, size, &left);
+	past->is_unknown = ret || left.unknown;
+	if (ret || !left.differ)
+		return ret == -ENOMEM ? ret : 0;
+	if (mark)
+		(void)brick_mark_set(mark, "it was in memory and not in the "
+					   "file");
+	brick_media_say(f->err, f->err_len,
+			"%s: what is in memory is not what the file has, after "
+			"a write that failed, and somebody keeps it in memory; "
+			"end who has the file mapped, or unmount its file "
+			"system and mount it again",
+			f->path);
+	return -EIO;
+}
+
+int brick_media_settle(const struct brick_media_file *f, uint64_t size,
+		       const char *mark, struct brick_media_past *past)
+{
+	struct resident before = { .fd = f->fd };
+
+	past->was_cached = !look(&before, size) && before.n;
+	past->fs_id = brick_media_fsid(f->fd);
+	if (f->fresh)
+		return 0;
+	write_back(f, mark);
+	return drop(f, size, mark, past);
+}

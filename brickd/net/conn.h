@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A connection: endpoint, completion queue, message buffers.
+ *
+ * Context: the loop thread.
+ * Lifetime: made for a connection request, owned by its queue. A failure
+ * only marks it CLOSING; it is closed before the loop sleeps next, so that
+ * nothing on the call stack loses it.
+ */
+#ifndef BRICKD_NET_CONN_H
+#define BRICKD_NET_CONN_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/base/loop.h"
+#include "brickd/net/fabric.h"
+#include "proto/kfb_codec.h"
+#include "proto/kfb_session.h"
+#include "proto/kfb_slot.h"
+
+#define BRICK_WHO_BYTES 160
+
+struct brick_conn;
+struct brick_queue;
+struct brick_net;
+struct brick_session;
+
+/* One message buffer; the context is libfabric's while it is posted. */
+struct brick_buf {
+	struct fi_context context;
+	uint8_t *data;
+	bool is_send;
+	SLIST_ENTRY(brick_buf) free_link;
+};
+
+/*
+ * struct brick_conn - one connection
+ * @is_kicked: in the list of those to be served
+ * @is_served: being served: it decides itself whether there is more to do
+ * @queue: its own; not looked into here, and neither is the session
+ * @domain: of its session
+ * @state: changed by brick_conn_move() only
+ * @deadline_ms: to be READY, or after goodbye to be gone; 0: none;
+ *	brick_conn_set_deadline() changes it
+ * @features: KFB_FEATURE_* that its HELLO wanted and the session has
+ * @goodbye: close when the last reply is out
+ * @n_sending: sends not completed
+ * @n_injected: messages sent without a completion after the newest of them
+ * @inject_max: how long such a message may be, bytes
+ * @event_credits: EVENTs that may be sent
+ * @hello: as it came
+ * @accept: as it went
+ * @peer: where it comes from
+ * @who: the same for the log, with the session
+ */
+struct brick_conn {
+	TAILQ_ENTRY(brick_conn) link;
+	TAILQ_ENTRY(brick_conn) kick_link;
+	TAILQ_ENTRY(brick_conn) hurry_link;
+	bool is_kicked;
+	bool is_served;
+	struct brick_net *net;
+	struct brick_queue *queue;
+	struct brick_session *session;
+	struct brick_fabric *fabric;
+	struct fid_domain *domain;
+	enum kfb_conn_state state;
+	uint64_t deadline_ms;
+	uint32_t features;
+	bool goodbye;
+	struct fid_ep *ep;
+	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
+	struct fid_cq *cq;
+	struct fid_mr *mr;
+	void *desc;
+	struct brick_source source;
+	void *memory;
+	uint32_t n_bufs;
+	struct brick_buf *bufs;
+	SLIST_HEAD(, brick_buf) free_sends;
+	uint32_t n_sending;
+	uint32_t n_injected;
+	size_t inject_max;
+	uint16_t event_credits;
+	uint8_t hello[KFB_HELLO_BYTES];
+	uint8_t accept[KFB_ACCEPT_BYTES];
+	struct sockaddr_storage peer;
+	char who[BRICK_WHO_BYTES];
+};
+
+/**
+ * brick_conn_open - make the endpoint of a connection request
+ * @conn: with its domain
+ * @info: of the request
+ * @credits: requests that may come at a time
+ *
+ * On failure the connection is freed.
+ *
+ * Return: 0 or -errno.
+ */
+int brick_conn_open(struct brick_conn *conn, struct fi_info *info,
+		    uint16_t credits);
+
+/* Closes what brick_conn_open() opened; after it nothing moves any more. */
+void brick_conn_close(struct brick_conn *conn);
+
+/* Changes the state; an illegal move is logged and ends the connection. */
+void brick_conn_move(struct brick_conn *conn, enum kfb_conn_state to);
+
+/**
+ * brick_conn_fail - end a connection
+ * @conn: any state
+ * @priority: LOG_*, of the line that says why
+ * @why: for the log
+ */
+void brick_conn_fail(struct brick_conn *conn, int priority, const char *why);
+
+/* Ends one whose peer broke the rules of tcp's wire: enum tcpw_violation. */
+void brick_conn_violated(struct brick_conn *conn, int what);
+
+/* Says so of somebody, once in a while for each rule. */
+void brick_violation_log(struct brick_net *net, const char *who, int what);
+
+/* By when it must be READY, or gone; 0: no more. */
+void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
+
+/* Since bytes last came; 0, or a negative errno when nobody knows. */
+int brick_conn_idle_ms(const struct brick_conn *conn, uint64_t *out);
+
+/* Ends it when what was sent is out, or shortly after at the latest. */
+void brick_conn_goodbye(struct brick_conn *conn);
+
+/**
+ * brick_conn_send - send a reply or an EVENT
+ * @conn: connection
+ * @reply: the message
+ */
+void brick_conn_send(struct brick_conn *conn, const struct kfb_reply *reply);
+
+/* Has the connection looked at before the loop sleeps. */
+void brick_conn_kick(struct brick_conn *conn);
+
+/**
+ * brick_conn_service - process completions
+ * @conn: connection
+ *
+ * Return: true when there may be more.
+ */
+bool brick_conn_service(struct brick_conn *conn);
+
+/* The loop's hook: looks at kicked connections, closes failed ones. */
+bool brick_conns_before_wait(struct brick_net *net);
+
+/* Deadlines and the fallback for wake-ups that the fabric lost. */
+void brick_conns_tick(struct brick_net *net);
+
+#endif

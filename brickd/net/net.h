@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is listened on, and all connections.
+ *
+ * Here nobody knows what a connection is for: its owner is told through
+ * struct brick_conn_ops.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_NET_NET_H
+#define BRICKD_NET_NET_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/base/log.h"
+#include "brickd/base/stop.h"
+#include "brickd/config/config.h"
+#include "brickd/net/fabric.h"
+#include "kfabric/tcpwire/tcpw_err.h"
+
+struct brick_conn;
+
+TAILQ_HEAD(brick_conn_list, brick_conn);
+
+/*
+ * struct brick_conn_ops - what the owner of connections wants to know
+ * @connected: the endpoint is connected, or a message has come before that
+ * @message: a message came; the bytes are good until it returns
+ * @lost: it has failed, or said goodbye: the owner closes it
+ */
+struct brick_conn_ops {
+	void (*connected)(struct brick_conn *conn);
+	void (*message)(struct brick_conn *conn, const void *buf, uint32_t len);
+	void (*lost)(struct brick_conn *conn);
+};
+
+/*
+ * struct brick_net - fabrics and connections
+ * @ops: constant after the start
+ * @stop: the daemon's
+ * @conns: open connections
+ * @kicked: of them, those to be looked at before the loop sleeps
+ * @hurried: of them, those with a deadline
+ * @peer_lines: bound on log lines that peers cause
+ * @violation_lines: bound on those that tell of broken rules of tcp's wire
+ */
+struct brick_net {
+	const struct brick_conn_ops *ops;
+	const struct brick_stop *stop;
+	struct brick_loop *loop;
+	uint32_t n_fabrics;
+	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
+	struct brick_conn_list conns;
+	struct brick_conn_list kicked;
+	struct brick_conn_list hurried;
+	struct brick_ratelimit peer_lines;
+	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
+};
+
+#endif

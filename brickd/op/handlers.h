@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One handler for each request, in op_NAME.c.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_OP_HANDLERS_H
+#define BRICKD_OP_HANDLERS_H
+
+#include <stdint.h>
+
+struct brick_op;
+struct brick_ops;
+
+void brick_op_auth(struct brick_op *op);
+void brick_op_info(struct brick_op *op);
+void brick_op_alloc(struct brick_op *op);
+void brick_op_free(struct brick_op *op);
+void brick_op_map(struct brick_op *op);
+void brick_op_unmap(struct brick_op *op);
+void brick_op_list(struct brick_op *op);
+void brick_op_flush(struct brick_op *op);
+void brick_op_ping(struct brick_op *op);
+
+/* Disconnects sessions whose keys a device does not let go of. */
+void brick_unmaps_due(struct brick_ops *ops);
+uint64_t brick_unmaps_next_ms(const struct brick_ops *ops);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Messages become requests: credits, cookies. */
+#include "brickd/op/message.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "brickd/net/conn.h"
+#include "brickd/op/dispatch.h"
+#include "brickd/op/op.h"
+#include "brickd/session/event.h"
+#include "brickd/session/session.h"
+
+/* Takes what the request brings: its credit, and credits for EVENTs. */
+static const char *take_credits(struct brick_queue *q,
+				const struct kfb_request *req)
+{
+	struct brick_conn *c = q->conn;
+
+	if (kfb_credits_take(&q->credits, req->op))
+		return "more requests than credits";
+	if (c->event_credits + req->credits > KFB_EVENTS_UNACKED_MAX)
+		return "more receives returned than EVENTs sent";
+	c->event_credits += req->credits;
+	return NULL;
+}
+
+/*
+ * The body of a reply is larger than all else of an op. The replies of the
+ * frequent requests have none: there is no memory for it, then.
+ */
+_Static_assert(offsetof(struct brick_op, reply) + sizeof(struct kfb_reply) ==
+		       sizeof(struct brick_op),
+	       "the reply must be the last member");
+
+static struct brick_op *op_new(uint16_t code)
+{
+	bool has_body = code != KFB_OP_FLUSH && code != KFB_OP_PING;
+
+	return calloc(1, has_body ? sizeof(struct brick_op)
+				  : offsetof(struct brick_op, reply.u));
+}
+
+static void begin(struct brick_queue *q, const struct kfb_request *req,
+		  bool again)
+{
+	struct brick_op *op = op_new(req->op);
+	uint16_t slot = req->cookie.slot;
+
+	if (!op) {
+		brick_conn_fail(q->conn, LOG_ERR, "out of memory");
+		return;
+	}
+	op->session = q->session;
+	op->queue = q;
+	op->generation = q->generation;
+	op->req = *req;
+	if (!again) {
+		(void)kfb_slots_begin(&q->slots, req->op, &req->cookie);
+	} else {
+		/* The slot's last request once more: as if it were running. */
+		q->slots.slot[slot].busy = 1;
+		q->slots.n_busy++;
+	}
+	if (req->op != KFB_OP_AUTH)
+		q->records[slot].running = op;
+	brick_op_begin(op, again);
+}
+
+/* A request that is being executed came again. */
+static const char *adopt(struct brick_queue *q, const struct kfb_request *req)
+{
+	struct brick_op *op = q->records[req->cookie.slot].running;
+
+	if (op->generation == q->generation)
+		return "a request came twice while it runs";
+	if (op->req.op != req->op)
+		return "a cookie came back with another request";
+	op->generation = q->generation;
+	return NULL;
+}
+
+static const char *classify(struct brick_queue *q,
+			    const struct kfb_request *req)
+{
+	switch (kfb_slots_classify(&q->slots, req->op, &req->cookie)) {
+	case KFB_COOKIE_NEW:
+		begin(q, req, false);
+		return NULL;
+	case KFB_COOKIE_RESEND:
+		if (q->records[req->cookie.slot].op != req->op)
+			return "a cookie came back with another request";
+		begin(q, req, true);
+		return NULL;
+	case KFB_COOKIE_STALE:
+		brick_op_answer_stale(q, req);
+		return NULL;
+	case KFB_COOKIE_RUNNING:
+		return adopt(q, req);
+	case KFB_COOKIE_MALFORMED:
+		break;
+	}
+	return "a cookie that no client sends";
+}
+
+void brick_op_receive(struct brick_conn *c, const void *buf, uint32_t len)
+{
+	struct brick_queue *q = c->queue;
+	struct kfb_request req;
+	const char *why;
+	int rc;
+
+	rc = kfb_decode_request(buf, len, &req);
+	if (rc && rc != -EOPNOTSUPP) {
+		brick_conn_fail(q->conn, LOG_NOTICE,
+				rc == -EMSGSIZE ? "message too long"
+						: "malformed message");
+		return;
+	}
+	why = take_credits(q, &req);
+	if (!why) {
+		brick_session_renew(q->session);
+		brick_events_noted(q->session, &req);
+		why = classify(q, &req);
+	}
+	if (why)
+		brick_conn_fail(q->conn, LOG_NOTICE, why);
+}

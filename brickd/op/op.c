@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Requests: claims, the ways through workers, the reply and the end. */
+#include "brickd/op/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/log.h"
+#include "brickd/base/util.h"
+#include "brickd/net/conn.h"
+#include "brickd/session/session.h"
+
+static void send_status(struct brick_queue *q, struct kfb_reply *reply,
+			const struct kfb_request *req, enum kfb_status status)
+{
+	reply->op = req->op;
+	reply->status = (uint16_t)status;
+	reply->cookie = req->cookie;
+	reply->credits = 1;
+	if (kfb_credits_give(&q->credits, 1))
+		brick_log(LOG_ERR, q->conn->who, "credits do not add up");
+	brick_conn_send(q->conn, reply);
+}
+
+static void record(struct brick_op *op, enum kfb_status status)
+{
+	struct brick_queue *q = op->queue;
+
+	if (op->req.op == KFB_OP_AUTH)
+		return;
+	q->records[op->req.cookie.slot] = (struct brick_reply_record){
+		.op = op->req.op,
+		.status = (uint16_t)status,
+		.mapping_id = op->mapping_id,
+	};
+	(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
+}
+
+static void answer(struct brick_op *op, enum kfb_status status)
+{
+	struct brick_queue *q = op->queue;
+
+	record(op, status);
+	if (q->conn && op->generation == q->generation)
+		send_status(q, &op->reply, &op->req, status);
+}
+
+void brick_op_answer_stale(struct brick_queue *q, const struct kfb_request *req)
+{
+	struct kfb_reply stale = { 0 };
+
+	brick_count_op(q->session->all->counters, req->op, KFB_ST_STALE,
+		       brick_now_ns());
+	q->session->n_failed++;
+	send_status(q, &stale, req, KFB_ST_STALE);
+}
+
+void brick_op_finish(struct brick_op *op, enum kfb_status status)
+{
+	struct brick_session *s = op->session, *owner = op->owner;
+
+	brick_count_op(brick_ops_of(s)->counters, op->req.op, status,
+		       op->begun_ns);
+	s->n_failed += status != KFB_ST_OK;
+	answer(op, status);
+	if (op->has_claim)
+		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
+	free(op->changes);
+	free(op->readable);
+	free(op->handles);
+	free(op);
+	s->n_ops--;
+	brick_session_progress(s);
+	if (owner) {
+		owner->n_ops--;
+		brick_session_progress(owner);
+	}
+}
+
+void brick_op_finish_errno(struct brick_op *op, int error)
+{
+	brick_op_finish(op, kfb_status_from_errno(error));
+}
+
+/* Too many wait already, of this session or in all. */
+static bool is_crowded(const struct brick_session *s)
+{
+	const struct brick_limits *limits = &brick_ops_of(s)->config->limits;
+
+	return s->n_pending >= limits->pending ||
+	       brick_ops_of(s)->n_pending >= limits->pending_total;
+}
+
+static void pending(struct brick_session *s, int by)
+{
+	s->n_pending += by;
+	brick_ops_of(s)->n_pending += by;
+}
+
+static void claim_granted(struct brick_claim *claim)
+{
+	struct brick_op *op = brick_container_of(claim, struct brick_op, claim);
+
+	pending(op->session, -1);
+	op->resume(op);
+}
+
+void brick_op_claim(struct brick_op *op, struct brick_span span,
+		    brick_op_fn next)
+{
+	struct brick_session *s = op->session;
+
+	if (is_crowded(s) &&
+	    brick_claims_would_wait(&brick_ops_of(s)->claims, span)) {
+		brick_op_finish(op, KFB_ST_AGAIN);
+		return;
+	}
+	op->has_claim = true;
+	op->claim.span = span;
+	op->claim.granted = claim_granted;
+	op->resume = next;
+	if (brick_claims_take(&brick_ops_of(s)->claims, &op->claim))
+		next(op);
+	else
+		pending(s, 1);
+}
+
+static void worker_done(struct brick_work *work)
+{
+	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+
+	op->resume(op);
+}
+
+void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
+		     void (*run)(struct brick_work *work), brick_op_fn resume)
+{
+	op->work.run = run;
+	op->work.done = worker_done;
+	op->resume = resume;
+	brick_worker_submit(worker, &op->work);
+}
+
+static void commit_done(struct brick_work *work)
+{
+	struct brick_op *op =
+		brick_container_of(work, struct brick_op, commit.work);
+
+	op->is_committing = false;
+	op->resume(op);
+}
+
+void brick_op_commit(struct brick_op *op, brick_op_fn resume)
+{
+	op->commit.n = op->n_changes;
+	op->commit.list = op->changes;
+	op->commit.work.done = commit_done;
+	op->is_committing = true;
+	op->resume = resume;
+	brick_changes_submit(brick_ops_of(op->session)->storage, &op->commit);
+}
+
+static struct brick_op *waiting_op(struct brick_session *s)
+{
+	struct brick_claim *claim;
+
+	TAILQ_FOREACH(claim, &brick_ops_of(s)->claims.list, link)
+	{
+		struct brick_op *op =
+			brick_container_of(claim, struct brick_op, claim);
+
+		if (!claim->held && op->session == s)
+			return op;
+	}
+	return NULL;
+}
+
+void brick_ops_cancel(struct brick_session *s)
+{
+	struct brick_op *op;
+
+	while ((op = waiting_op(s))) {
+		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
+		op->has_claim = false;
+		pending(s, -1);
+		brick_op_finish(op, KFB_ST_SHUTDOWN);
+	}
+}
+
+enum kfb_status brick_op_check_range(const struct brick_op *op,
+				     const struct kfb_range *range, bool write)
+{
+	const struct brick_client *client = op->session->client;
+
+	if (kfb_range_check(range->va, range->n_blocks))
+		return KFB_ST_INVALID;
+	if (!brick_grants_allow(&client->grants,
+				brick_span_of(range->va, range->n_blocks),
+				write))
+		return KFB_ST_DENIED;
+	return KFB_ST_OK;
+}
+
+static bool needs_write(const struct kfb_request *req)
+{
+	return req->op != KFB_OP_MAP || req->u.map.flags & KFB_MAP_RW;
+}
+
+enum kfb_status brick_op_recheck(const struct brick_op *op)
+{
+	const struct kfb_request *req = &op->req;
+	const struct kfb_range *range =
+		req->op == KFB_OP_MAP ? &req->u.map.range : &req->u.range;
+
+	if (brick_op_is_orphan(op))
+		return KFB_ST_SHUTDOWN;
+	return brick_op_check_range(op, range, needs_write(req));
+}
+
+void brick_ops_recheck(struct brick_ops *ops)
+{
+	struct brick_claim *claim;
+
+	TAILQ_FOREACH(claim, &ops->claims.list, link)
+	{
+		struct brick_op *op =
+			brick_container_of(claim, struct brick_op, claim);
+
+		/* Else it is the tier's, or looks for itself when it is held. */
+		if (claim->granted == claim_granted && op->is_committing &&
+		    brick_op_recheck(op))
+			brick_changes_cancel(&op->commit);
+	}
+}

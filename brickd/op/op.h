@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests in flight.
+ *
+ * An op begins in the loop when its message is decoded, may pass through
+ * workers (its resume() is called in the loop after each) and ends with
+ * brick_op_finish(), which replies. When its session has begun to end
+ * meanwhile it undoes what nobody will use and finishes without a reply.
+ *
+ * Context: the loop thread; a worker has the op to itself between submit and
+ * resume().
+ */
+#ifndef BRICKD_OP_OP_H
+#define BRICKD_OP_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/base/work.h"
+#include "brickd/mapping/block_claims.h"
+#include "brickd/mapping/mapping.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/changes.h"
+#include "brickd/storage/flush.h"
+#include "brickd/storage/storage.h"
+#include "brickd/store/store.h"
+#include "brickd/tier/tier.h"
+#include "proto/kfb_codec.h"
+#include "proto/kfb_err.h"
+
+struct brick_config;
+struct brick_counters;
+struct brick_stop;
+
+TAILQ_HEAD(brick_op_list, brick_op);
+
+/*
+ * struct brick_op - one request
+ * @queue: where it came
+ * @generation: of the queue, when it came there last
+ * @resume: what comes next, in the loop
+ * @claim: its blocks, when @has_claim
+ * @error: of the last step in a worker
+ * @begun_ns: when its message came
+ * @n_changes: in @changes
+ * @changes: for the store thread
+ * @commit: its way there
+ * @is_committing: it is under way there
+ * @n_handles: in @handles
+ * @handles: MAP: to be registered; UNMAP: to be closed
+ * @mapping_id: MAP: what the slot's record keeps
+ * @n_readable: in @readable
+ * @readable: LIST: spans that the client may read, copied for the worker
+ * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
+ * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
+ * @is_revoking: UNMAP: in the list of those
+ * @is_slow: MAP: some of its blocks are in the slow tier
+ * @n_promotions: MAP: how often they have been promoted
+ * @promotion: MAP: while they are
+ * @reply: last: without its body where the reply has none (message.c)
+ */
+struct brick_op {
+	struct brick_work work;
+	struct brick_session *session;
+	struct brick_queue *queue;
+	uint32_t generation;
+	void (*resume)(struct brick_op *op);
+	struct brick_claim claim;
+	bool has_claim;
+	int error;
+	uint64_t begun_ns;
+	size_t n_changes;
+	struct brick_store_op *changes;
+	struct brick_changes commit;
+	bool is_committing;
+	size_t n_handles;
+	size_t cap_handles;
+	struct brick_handle *handles;
+	uint64_t mapping_id;
+	uint32_t n_readable;
+	struct brick_span *readable;
+	struct brick_session *owner;
+	TAILQ_ENTRY(brick_op) revoke_link;
+	uint64_t revoke_ms;
+	bool is_revoking;
+	bool is_slow;
+	unsigned int n_promotions;
+	struct brick_tier_job promotion;
+	struct brick_flush flush;
+	struct kfb_request req;
+	struct kfb_reply reply;
+};
+
+/*
+ * struct brick_ops - requests in flight, and what they work on
+ * @stop: the daemon's
+ * @claims: which blocks they and the tiers work on
+ * @n_pending: requests that wait for their blocks
+ * @revoking: UNMAPs that wait for a device
+ * @grace_until_ms: last writers only, until then; constant after the start
+ */
+struct brick_ops {
+	const struct brick_config *config;
+	const struct brick_stop *stop;
+	struct brick_storage *storage;
+	struct brick_sessions *sessions;
+	struct brick_tier *tier;
+	struct brick_counters *counters;
+	struct brick_claims claims;
+	uint32_t n_pending;
+	struct brick_op_list revoking;
+	uint64_t grace_until_ms;
+};
+
+/* Who executes a session's requests. */
+static inline struct brick_ops *
+brick_ops_of(const struct brick_session *session)
+{
+	return session->all->requests;
+}
+
+/* Begins a request; req is what kfb_decode_request() filled. */
+typedef void (*brick_op_fn)(struct brick_op *op);
+
+/**
+ * brick_op_finish - reply, record, let go
+ * @op: freed
+ * @status: KFB_ST_OK: with the body in op->reply.u
+ */
+void brick_op_finish(struct brick_op *op, enum kfb_status status);
+
+/* The same with a negative errno or 0. */
+void brick_op_finish_errno(struct brick_op *op, int error);
+
+/**
+ * brick_op_answer_stale - answer a request that is too old to be executed
+ * @queue: with a connection
+ * @req: from it
+ */
+void brick_op_answer_stale(struct brick_queue *queue,
+			   const struct kfb_request *req);
+
+/**
+ * brick_op_claim - hold blocks until the op is finished
+ * @op: without a claim
+ * @span: blocks
+ * @next: called when they are held, perhaps at once
+ */
+void brick_op_claim(struct brick_op *op, struct brick_span span,
+		    brick_op_fn next);
+
+/**
+ * brick_op_submit - continue in a worker
+ * @op: the op
+ * @worker: which
+ * @run: what it does there
+ * @resume: what comes next in the loop
+ */
+void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
+		     void (*run)(struct brick_work *work), brick_op_fn resume);
+
+/* Have its changes made in the store thread, then resume in the loop. */
+void brick_op_commit(struct brick_op *op, brick_op_fn resume);
+
+/* Is nobody waiting for the reply any more? */
+static inline bool brick_op_is_orphan(const struct brick_op *op)
+{
+	return brick_session_is_ending(op->session);
+}
+
+/* Finishes a session's ops that still wait for their blocks. */
+void brick_ops_cancel(struct brick_session *session);
+
+/**
+ * brick_op_check_range - the checks that ALLOC, FREE and MAP share
+ * @op: the op
+ * @range: from the request
+ * @write: needs a grant for writing
+ *
+ * Return: KFB_ST_OK, KFB_ST_INVALID or KFB_ST_DENIED.
+ */
+enum kfb_status brick_op_check_range(const struct brick_op *op,
+				     const struct kfb_range *range, bool write);
+
+/**
+ * brick_op_recheck - may an op that has waited still do what it was asked for?
+ * @op: an ALLOC, FREE or MAP that was checked when it came
+ *
+ * What it is granted may be less since, or its client gone: brick_reload().
+ *
+ * Return: KFB_ST_OK; KFB_ST_SHUTDOWN: its session ends; KFB_ST_DENIED.
+ */
+enum kfb_status brick_op_recheck(const struct brick_op *op);
+
+/* After a reload: changes that the store thread has not begun and that are not
+ * allowed any more are never made.
+ */
+void brick_ops_recheck(struct brick_ops *ops);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* ALLOC and FREE: checks in the loop, changes in the store thread. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brickd/op/handlers.h"
+#include "brickd/op/op.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/storage/cleaner.h"
+#include "brickd/storage/storage_failure.h"
+
+static void committed(struct brick_op *op)
+{
+	struct brick_ops *ops = brick_ops_of(op->session);
+	int error = op->changes[0].error;
+
+	brick_failure_look(ops->storage);
+	brick_quarantine_settle(ops->sessions, op->changes[0].quarantine,
+				!error);
+	if (!error && op->req.op == KFB_OP_FREE) {
+		brick_quarantine_forget(ops->sessions, op->claim.span);
+		brick_cleaner_kick(ops->storage);
+	}
+	brick_op_finish_errno(op, error);
+	brick_tier_run(ops->tier);
+}
+
+static void change(struct brick_op *op)
+{
+	struct brick_ops *ops = brick_ops_of(op->session);
+	struct brick_store_op *c;
+	bool freeing = op->req.op == KFB_OP_FREE;
+	enum kfb_status status = brick_op_recheck(op);
+	int rc = 0;
+
+	if (status) {
+		brick_op_finish(op, status);
+		return;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	op->changes = c;
+	op->n_changes = 1;
+	c->kind = freeing ? BRICK_STORE_FREE : BRICK_STORE_ALLOC;
+	c->va = op->req.u.range.va;
+	c->n_blocks = op->req.u.range.n_blocks;
+	if (freeing)
+		rc = brick_mappings_conflict(&ops->sessions->mappings,
+					     op->claim.span, false);
+	if (freeing && !rc)
+		rc = brick_quarantine_token(ops->sessions, op->claim.span,
+					    &c->quarantine);
+	if (rc) {
+		brick_op_finish_errno(op, rc);
+		return;
+	}
+	brick_op_commit(op, committed);
+}
+
+static void begin(struct brick_op *op)
+{
+	const struct kfb_range *range = &op->req.u.range;
+	const struct brick_limits *limits =
+		&brick_ops_of(op->session)->config->limits;
+	enum kfb_status status = brick_op_check_range(op, range, true);
+
+	if (!status && range->n_blocks > limits->alloc_max_blocks)
+		status = KFB_ST_LIMIT;
+	if (status) {
+		brick_op_finish(op, status);
+		return;
+	}
+	brick_op_claim(op, brick_span_of(range->va, range->n_blocks), change);
+}
+
+void brick_op_alloc(struct brick_op *op)
+{
+	begin(op);
+}
+
+void brick_op_free(struct brick_op *op)
+{
+	begin(op);
+}

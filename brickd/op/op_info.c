@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* INFO and PING. */
+#include <string.h>
+
+#include "brickd/net/devices.h"
+#include "brickd/net/placing.h"
+#include "brickd/op/handlers.h"
+#include "brickd/op/op.h"
+#include "brickd/session/session.h"
+
+static bool is_unsafe(const struct brick_ops *ops)
+{
+	return ops->config->allow_untrusted_tcp ||
+	       ops->config->allow_remote_anonymous;
+}
+
+/* The spare slots are nobody's, in whichever tier they are just now. */
+static uint64_t free_slow(const struct brick_store_stats *stats)
+{
+	uint64_t n = stats->slow_clean + stats->slow_dirty;
+
+	return n > stats->slow_spare ? n - stats->slow_spare : 0;
+}
+
+void brick_op_info(struct brick_op *op)
+{
+	const struct brick_ops *ops = brick_ops_of(op->session);
+	const struct brick_limits *limits = &ops->config->limits;
+	struct kfb_info *info = &op->reply.u.info;
+	struct brick_durability promise;
+	struct brick_store_stats stats;
+	enum brick_placing placing;
+
+	placing = brick_placing_of(op->session->fabric->address->provider,
+				   BRICK_DEVICES_FOLDER, op->session->device);
+	brick_durability_of(&ops->storage->facts, placing, &promise);
+	brick_store_stats(ops->storage->store, &stats);
+	memcpy(info->brick_uuid, ops->storage->uuid, sizeof(info->brick_uuid));
+	info->instance_id = ops->storage->instance_id;
+	info->power_epoch = ops->storage->power_epoch;
+	info->block_shift = KFB_BLOCK_SHIFT;
+	if (promise.is_unsafe || is_unsafe(ops))
+		info->flags = KFB_INFO_UNSAFE;
+	if (placing == BRICK_PLACED_BEFORE_ACK)
+		info->flags |= KFB_INFO_ACK_IS_PLACED;
+	info->flush_modes = promise.modes;
+	if (op->session->commits)
+		info->flush_modes |= KFB_FLUSH_COMMIT;
+	info->flush_mode = promise.mode;
+	info->flush_why = promise.why;
+	info->medium = brick_medium_label(&ops->storage->facts);
+	info->slots_total = stats.slots_total;
+	info->slots_free = stats.slots_clean + stats.slots_dirty;
+	if (stats.slow_total) {
+		info->slow_total = stats.slow_total - stats.slow_spare;
+		info->slow_free = free_slow(&stats);
+	}
+	info->slots_clean = stats.slots_clean;
+	info->slots_bad = stats.slots_bad;
+	info->lease_ms = (uint32_t)limits->lease_ms;
+	info->mappings_max = (uint32_t)limits->mappings;
+	info->map_extent_max_bytes = limits->map_extent_max_bytes;
+	info->alloc_max_blocks = limits->alloc_max_blocks;
+	brick_op_finish(op, KFB_ST_OK);
+}
+
+void brick_op_ping(struct brick_op *op)
+{
+	bool is_end = op->req.u.ping.flags & KFB_PING_END;
+	struct brick_session *s = op->session;
+
+	if (is_end)
+		brick_conn_goodbye(op->queue->conn);
+	brick_op_finish(op, KFB_ST_OK);
+	if (is_end)
+		brick_session_fence(s, "goodbye");
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * LIST: allocated extents from the store, mapped ones from the table, the
+ * client's own mappings. A client sees what it is granted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/base/util.h"
+#include "brickd/op/handlers.h"
+#include "brickd/op/op.h"
+
+static uint32_t page_max(const struct brick_op *op)
+{
+	uint32_t max = op->req.u.list.max_extents;
+
+	return max && max < KFB_LIST_EXTENTS_MAX ? max : KFB_LIST_EXTENTS_MAX;
+}
+
+static void add(struct kfb_list_reply *r, struct brick_span span,
+		uint32_t flags, uint64_t mapping_id)
+{
+	r->extents[r->n_extents++] = (struct kfb_list_extent){
+		.va = span.first << KFB_BLOCK_SHIFT,
+		.n_blocks = span.end - span.first,
+		.mapping_id = mapping_id,
+		.flags = flags,
+	};
+}
+
+/* A source of extents: the next one at or behind a block; false: the end. */
+typedef bool (*next_fn)(struct brick_ops *ops, uint64_t from,
+			struct brick_span *out, uint32_t *flags,
+			uint64_t *counter);
+
+static bool next_allocated(struct brick_ops *ops, uint64_t from,
+			   struct brick_span *out, uint32_t *flags,
+			   uint64_t *counter)
+{
+	struct brick_store_extent ext;
+	uint64_t cursor = from << KFB_BLOCK_SHIFT;
+
+	if (!brick_store_list(ops->storage->store, &cursor, &ext, 1, counter))
+		return false;
+	*out = brick_span_of(ext.va, ext.n_blocks);
+	*flags = (ext.bad ? KFB_EXTENT_BAD : 0) |
+		 (ext.slow ? KFB_EXTENT_SLOW : 0);
+	return true;
+}
+
+static bool next_mapped(struct brick_ops *ops, uint64_t from,
+			struct brick_span *out, uint32_t *flags,
+			uint64_t *counter)
+{
+	return !brick_mappings_union(&ops->sessions->mappings, from, out,
+				     flags);
+}
+
+/* Fills a page from one grant. Return: false when the page is full. */
+static bool list_grant(struct brick_op *op, struct brick_span grant,
+		       uint64_t from, next_fn next)
+{
+	struct kfb_list_reply *r = &op->reply.u.list;
+	uint64_t counter = r->change_counter;
+	struct brick_span span;
+	uint32_t flags;
+
+	if (from < grant.first)
+		from = grant.first;
+	while (from < grant.end) {
+		if (r->n_extents == page_max(op)) {
+			r->cursor = from << KFB_BLOCK_SHIFT;
+			return false;
+		}
+		if (!next(brick_ops_of(op->session), from, &span, &flags,
+			  &counter))
+			break;
+		r->change_counter = counter;
+		if (span.first >= grant.end)
+			break;
+		if (span.first < from)
+			span.first = from;
+		if (span.end > grant.end)
+			span.end = grant.end;
+		add(r, span, flags, 0);
+		from = span.end;
+	}
+	return true;
+}
+
+static void list_by_address(struct brick_op *op, next_fn next)
+{
+	uint64_t from = op->req.u.list.cursor >> KFB_BLOCK_SHIFT;
+
+	for (uint32_t i = 0; i < op->n_readable; i++) {
+		if (op->readable[i].end <= from)
+			continue;
+		if (!list_grant(op, op->readable[i], from, next))
+			return;
+	}
+}
+
+/* Grants may change while a worker is at it. */
+static int copy_readable(struct brick_op *op)
+{
+	const struct brick_grants *g = &op->session->client->grants;
+
+	op->readable = calloc((size_t)g->n_ro + 1, sizeof(*op->readable));
+	if (!op->readable)
+		return -ENOMEM;
+	op->n_readable = g->n_ro;
+	memcpy(op->readable, g->ro, g->n_ro * sizeof(*op->readable));
+	return 0;
+}
+
+/* One extent per mapping, so that an id is enough of a cursor. */
+static void list_mine(struct brick_op *op)
+{
+	const struct brick_mappings *all =
+		&brick_ops_of(op->session)->sessions->mappings;
+	struct kfb_list_reply *r = &op->reply.u.list;
+	size_t i = brick_mappings_from(all, op->req.u.list.cursor);
+
+	for (; i < all->n; i++) {
+		const struct brick_mapping *m = all->by_id[i];
+
+		if (m->session->client != op->session->client ||
+		    brick_session_is_ending(m->session))
+			continue;
+		if (r->n_extents == page_max(op)) {
+			r->cursor = m->id;
+			return;
+		}
+		add(r, brick_mapping_hull(m),
+		    KFB_EXTENT_MAPPED |
+			    (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
+			    (m->flags & KFB_MAP_EXCLUSIVE ? KFB_EXTENT_EXCLUSIVE
+							  : 0),
+		    m->id);
+	}
+}
+
+static void run_list(struct brick_work *work)
+{
+	list_by_address(brick_container_of(work, struct brick_op, work),
+			next_allocated);
+}
+
+static void listed(struct brick_op *op)
+{
+	brick_op_finish(op, KFB_ST_OK);
+}
+
+void brick_op_list(struct brick_op *op)
+{
+	const struct kfb_list *list = &op->req.u.list;
+	struct brick_ops *ops = brick_ops_of(op->session);
+	struct brick_store_stats stats;
+
+	if (list->what != KFB_LIST_MINE &&
+	    list->cursor & (KFB_BLOCK_BYTES - 1)) {
+		brick_op_finish(op, KFB_ST_INVALID);
+		return;
+	}
+	if (list->what != KFB_LIST_MINE && copy_readable(op)) {
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	brick_store_stats(ops->storage->store, &stats);
+	op->reply.u.list.change_counter = stats.change_counter;
+	if (list->what == KFB_LIST_ALLOCATED) {
+		brick_op_submit(op, &ops->sessions->registrar, run_list,
+				listed);
+		return;
+	}
+	if (list->what == KFB_LIST_MAPPED)
+		list_by_address(op, next_mapped);
+	else
+		list_mine(op);
+	brick_op_finish(op, KFB_ST_OK);
+}

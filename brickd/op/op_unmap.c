@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * UNMAP: whole handles are revoked before the reply goes out.
+ *
+ * The handles leave the table at once; the op's claim keeps others away from
+ * their blocks until the registrations are closed and, where one drain does
+ * not cover the whole medium, what was written through them is flushed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/util.h"
+#include "brickd/op/handlers.h"
+#include "brickd/op/op.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/session.h"
+#include "brickd/storage/storage_failure.h"
+
+/* A device that takes longer than this to forget a key is not waited for. */
+#define REVOKE_MS 500
+
+static void close_handles(struct brick_op *op,
+			  const struct brick_session *owner)
+{
+	for (size_t i = 0; i < op->n_handles; i++)
+		brick_fabric_dereg(&op->handles[i].region, owner->who);
+}
+
+static void run_close(struct brick_work *work)
+{
+	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+
+	close_handles(op, op->owner);
+}
+
+static void flushed(struct brick_flush *flush)
+{
+	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
+
+	brick_failure_look(brick_ops_of(op->session)->storage);
+	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
+}
+
+static void closed(struct brick_op *op)
+{
+	struct brick_ops *ops = brick_ops_of(op->session);
+
+	brick_tier_rest(ops->tier, op->handles, op->n_handles);
+	/* op->error says here that the mapping was for writing. */
+	if (!op->error || !brick_flush_is_needed(ops->storage)) {
+		brick_op_finish(op, KFB_ST_OK);
+		return;
+	}
+	op->flush.done = flushed;
+	if (brick_flush_alloc(&op->flush, op->n_handles)) {
+		ops->storage->has_unflushed = true;
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
+	brick_flush_submit(ops->storage, &op->flush);
+}
+
+/* They all get the same time: the list is in the order in which it is over. */
+void brick_unmaps_due(struct brick_ops *ops)
+{
+	struct brick_op *op;
+
+	while ((op = TAILQ_FIRST(&ops->revoking)) &&
+	       brick_now_ms() >= op->revoke_ms) {
+		TAILQ_REMOVE(&ops->revoking, op, revoke_link);
+		op->is_revoking = false;
+		/* Without its endpoints nothing can use the key. */
+		brick_session_disconnect(op->owner, LOG_WARNING,
+					 "the device does not let go of a key");
+	}
+}
+
+uint64_t brick_unmaps_next_ms(const struct brick_ops *ops)
+{
+	const struct brick_op *op = TAILQ_FIRST(&ops->revoking);
+
+	return op ? op->revoke_ms : KFB_TIME_NEVER;
+}
+
+static void revoked(struct brick_op *op)
+{
+	if (op->is_revoking)
+		TAILQ_REMOVE(&brick_ops_of(op->session)->revoking, op,
+			     revoke_link);
+	op->is_revoking = false;
+	closed(op);
+}
+
+static void revoke(struct brick_op *op, struct brick_session *owner)
+{
+	struct brick_ops *ops = brick_ops_of(owner);
+
+	op->owner = owner;
+	owner->n_ops++;
+	op->revoke_ms = brick_now_ms() + REVOKE_MS;
+	op->is_revoking = true;
+	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
+	brick_op_submit(op, &ops->sessions->registrar, run_close, revoked);
+}
+
+/* The mapping may be another session's of the same client. */
+static int find_mapping(struct brick_op *op, struct brick_mapping **out)
+{
+	struct brick_session *s = op->session;
+	struct brick_mapping *m;
+	int rc;
+
+	rc = brick_mappings_find(&brick_ops_of(s)->sessions->mappings,
+				 op->req.u.unmap.mapping_id, &m);
+	if (rc)
+		return rc;
+	if (m->session->client != s->client ||
+	    brick_session_is_ending(m->session))
+		return -ENOENT;
+	*out = m;
+	return 0;
+}
+
+static bool wants_all(const struct kfb_unmap *unmap)
+{
+	return !unmap->range.va && !unmap->range.n_blocks;
+}
+
+static int quarantine(struct brick_session *owner, const struct brick_op *op)
+{
+	for (size_t i = 0; i < op->n_handles; i++)
+		if (brick_quarantine_add(owner, op->handles[i].span))
+			return -ENOMEM;
+	return 0;
+}
+
+static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
+		 size_t n)
+{
+	struct brick_session *owner = m->session;
+	bool write = m->flags & KFB_MAP_RW;
+
+	op->handles = calloc(n, sizeof(*op->handles));
+	if (!op->handles) {
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	op->n_handles = n;
+	op->error = write;
+	brick_mappings_take_handles(&brick_ops_of(owner)->sessions->mappings, m,
+				    first, n, op->handles);
+	owner->n_handles -= n;
+	if (!m->n) {
+		TAILQ_REMOVE(&owner->mappings, m, session_link);
+		owner->n_mappings--;
+		free(m->handles);
+		free(m);
+	}
+	if (owner->fabric->mr_fences) {
+		revoke(op, owner);
+		return;
+	}
+	close_handles(op, owner);
+	if (owner->n_conns && quarantine(owner, op))
+		brick_session_disconnect(owner, LOG_ERR, "out of memory");
+	closed(op);
+}
+
+static void claimed(struct brick_op *op)
+{
+	const struct kfb_unmap *unmap = &op->req.u.unmap;
+	struct brick_mapping *m;
+	size_t first = 0, n;
+	int rc;
+
+	/* It may be gone, or be less, after the wait. */
+	rc = find_mapping(op, &m);
+	if (!rc && wants_all(unmap))
+		n = m->n;
+	else if (!rc)
+		rc = brick_mapping_cut(m,
+				       brick_span_of(unmap->range.va,
+						     unmap->range.n_blocks),
+				       &first, &n);
+	if (rc)
+		brick_op_finish_errno(op, rc);
+	else
+		take(op, m, first, n);
+}
+
+void brick_op_unmap(struct brick_op *op)
+{
+	const struct kfb_unmap *unmap = &op->req.u.unmap;
+	struct brick_mapping *m;
+	struct brick_span span;
+	int rc;
+
+	rc = find_mapping(op, &m);
+	if (!rc && !wants_all(unmap))
+		rc = kfb_range_check(unmap->range.va, unmap->range.n_blocks);
+	if (rc) {
+		brick_op_finish_errno(op, rc);
+		return;
+	}
+	span = wants_all(unmap)
+		       ? brick_mapping_hull(m)
+		       : brick_span_of(unmap->range.va, unmap->range.n_blocks);
+	brick_op_claim(op, span, claimed);
+}

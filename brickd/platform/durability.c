@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of docs/durability.md. */
+#include "brickd/platform/durability.h"
+
+#include "proto/kfb_wire.h"
+
+static bool is_pmem(const struct brick_facts *facts)
+{
+	return facts->medium == KFB_MEDIUM_DEVDAX ||
+	       facts->medium == KFB_MEDIUM_FSDAX;
+}
+
+unsigned int brick_medium_label(const struct brick_facts *facts)
+{
+	if (!is_pmem(facts))
+		return facts->medium;
+	if (facts->persistence == BRICK_PERSISTENCE_BATTERY)
+		return KFB_MEDIUM_BATTERY;
+	if (facts->backing == BRICK_BACKING_MEMORY)
+		return KFB_MEDIUM_VOLATILE;
+	if (facts->backing == BRICK_BACKING_CXL)
+		return KFB_MEDIUM_CXL;
+	return facts->medium;
+}
+
+static void promise(struct brick_durability *out, uint32_t mode, uint32_t why)
+{
+	out->mode = mode;
+	out->modes = mode;
+	out->why = why;
+	/* Whoever may read back may as well send a message. */
+	if (mode == KFB_FLUSH_READBACK)
+		out->modes |= KFB_FLUSH_MESSAGE;
+}
+
+/* Memory that the CPU writes back by cache lines, or need not at all. */
+static void promise_pmem(const struct brick_facts *facts,
+			 enum brick_placing placing,
+			 struct brick_durability *out)
+{
+	if (facts->granularity == BRICK_GRANULARITY_BYTE &&
+	    facts->domain == BRICK_DOMAIN_CACHES &&
+	    placing != BRICK_PLACED_BY_CPU) {
+		promise(out, KFB_FLUSH_READBACK, KFB_WHY_EADR);
+	} else if (facts->domain == BRICK_DOMAIN_UNKNOWN &&
+		   facts->persistence != BRICK_PERSISTENCE_BATTERY) {
+		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_UNPROVEN);
+		out->is_unsafe = true;
+	} else if (placing != BRICK_PLACED_BY_DEVICE) {
+		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_CPU_PLACED);
+	} else if (facts->ddio == BRICK_DDIO_OFF) {
+		promise(out, KFB_FLUSH_READBACK, KFB_WHY_ADR_NODDIO);
+	} else {
+		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_ADR_DDIO);
+	}
+}
+
+void brick_durability_of(const struct brick_facts *facts,
+			 enum brick_placing placing,
+			 struct brick_durability *out)
+{
+	*out = (struct brick_durability){ 0 };
+	if (brick_medium_label(facts) == KFB_MEDIUM_VOLATILE)
+		promise(out, KFB_FLUSH_NONE, KFB_WHY_VOLATILE);
+	else if (facts->granularity == BRICK_GRANULARITY_PAGE)
+		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_FILE);
+	else
+		promise_pmem(facts, placing, out);
+	if (facts->persistence != BRICK_PERSISTENCE_ASSUME_READBACK ||
+	    out->mode == KFB_FLUSH_READBACK)
+		return;
+	/* None stays on offer beside it nowhere: it would contradict. */
+	out->modes = KFB_FLUSH_READBACK | (out->modes & KFB_FLUSH_MESSAGE);
+	out->mode = KFB_FLUSH_READBACK;
+	out->why = KFB_WHY_ASSUMED;
+	out->is_unsafe = true;
+}

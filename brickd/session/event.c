@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* EVENTs: sent while they hold, within the client's credits. */
+#include "brickd/session/event.h"
+
+#include <string.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/stop.h"
+#include "brickd/net/conn.h"
+#include "brickd/session/give_back.h"
+#include "brickd/session/losses.h"
+
+static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
+{
+	uint64_t now_ms = brick_now_ms(), left_ms;
+
+	if (kind == KFB_EVENT_LEASE)
+		left_ms =
+			brick_lease_left_ms(&s->all->leases, &s->lease, now_ms);
+	else if (kind == KFB_EVENT_SHUTDOWN &&
+		 s->all->stop->deadline_ms > now_ms)
+		left_ms = s->all->stop->deadline_ms - now_ms;
+	else
+		left_ms = 0;
+	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
+}
+
+/* What it is about; false: it does not hold any more. */
+static bool fill(const struct brick_session *s, uint32_t kind,
+		 struct kfb_event *event)
+{
+	const struct brick_span *lost = &s->events.losses.now;
+
+	event->deadline_ms = deadline_ms(s, kind);
+	if (kind == KFB_EVENT_GIVE_BACK)
+		return brick_give_back_name(s, event);
+	if (kind == KFB_EVENT_MEDIA_ERROR) {
+		event->va = lost->first << KFB_BLOCK_SHIFT;
+		event->n_blocks = lost->end - lost->first;
+	}
+	return true;
+}
+
+static bool send_one(struct brick_session *s, uint32_t kind)
+{
+	struct kfb_reply event = { .op = KFB_OP_EVENT };
+	struct brick_events *e = &s->events;
+	struct brick_conn *c = s->queues[0]->conn;
+
+	if (!c || c->state != KFB_CONN_READY || c->goodbye ||
+	    !(c->features & KFB_FEATURE_EVENT))
+		return false;
+	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
+		return false;
+	if (!fill(s, kind, &event.u.event)) {
+		brick_event_drop(s, kind);
+		return false;
+	}
+	c->event_credits--;
+	e->seq = e->seq + 1 ? e->seq + 1 : 1;
+	e->sent[kind] = e->seq;
+	event.u.event.kind = kind;
+	event.u.event.event_seq = e->seq;
+	brick_conn_send(c, &event);
+	return true;
+}
+
+static void send_all(struct brick_session *s)
+{
+	struct brick_events *e = &s->events;
+
+	for (uint32_t kind = 1; kind <= KFB_EVENT_LAST; kind++)
+		if (e->holds[kind] && !e->sent[kind])
+			send_one(s, kind);
+}
+
+bool brick_event_raise(struct brick_session *s, uint32_t kind)
+{
+	struct brick_events *e = &s->events;
+
+	e->holds[kind] = true;
+	if (!e->sent[kind])
+		send_one(s, kind);
+	return e->sent[kind];
+}
+
+void brick_event_hold(struct brick_session *s, uint32_t kind)
+{
+	s->events.holds[kind] = true;
+}
+
+void brick_event_drop(struct brick_session *s, uint32_t kind)
+{
+	s->events.holds[kind] = false;
+	s->events.sent[kind] = 0;
+}
+
+/* The client knows: it holds no more, or there is more of its kind. */
+static void is_known(struct brick_session *s, uint32_t kind)
+{
+	if (kind == KFB_EVENT_GIVE_BACK)
+		return; /* it is to do it */
+	if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
+		s->events.sent[kind] = 0;
+	else
+		brick_event_drop(s, kind);
+}
+
+/* An acknowledgement is for all up to its number; others are of the past. */
+static void acknowledged(struct brick_session *s, uint32_t seq)
+{
+	struct brick_events *e = &s->events;
+
+	if (!seq || seq - e->acked > e->seq - e->acked)
+		return;
+	e->acked = seq;
+	for (uint32_t kind = 1; kind <= KFB_EVENT_LAST; kind++)
+		if (e->sent[kind] && (int32_t)(e->sent[kind] - seq) <= 0)
+			is_known(s, kind);
+}
+
+void brick_events_noted(struct brick_session *s, const struct kfb_request *req)
+{
+	if (req->op == KFB_OP_PING)
+		acknowledged(s, req->u.ping.event_seq);
+	else if (req->op == KFB_OP_UNMAP)
+		acknowledged(s, req->u.unmap.event_seq);
+	send_all(s);
+}
+
+void brick_events_again(struct brick_session *s)
+{
+	memset(s->events.sent, 0, sizeof(s->events.sent));
+	s->events.acked = s->events.seq;
+	send_all(s);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Connection requests and other events of a fabric. */
+#include "brickd/session/listen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/net/devices.h"
+#include "brickd/net/net.h"
+#include "brickd/session/session.h"
+#include "proto/kfb_err.h"
+
+#define RETRY_LIMIT_MS 1000
+#define CM_DATA_BYTES  256
+#define EVENTS_MAX     64 /* in a row, before others get their turn */
+
+union cm_event {
+	struct fi_eq_cm_entry entry;
+	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + CM_DATA_BYTES];
+};
+
+/* A connection request; who: its peer and the session it names, for the log. */
+struct request {
+	struct brick_fabric *fabric;
+	struct fi_info *info;
+	const void *raw;
+	size_t len;
+	struct kfb_hello hello;
+	char who[BRICK_WHO_BYTES];
+};
+
+static bool same_host(const struct sockaddr_storage *a, const void *addr,
+		      size_t len)
+{
+	struct sockaddr_storage b = { 0 };
+
+	if (!addr || len > sizeof(b))
+		return false;
+	memcpy(&b, addr, len);
+	if (a->ss_family != b.ss_family)
+		return false;
+	if (b.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((struct sockaddr_in *)&b)->sin_addr.s_addr;
+	return b.ss_family == AF_INET6 &&
+	       !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		       &((struct sockaddr_in6 *)&b)->sin6_addr,
+		       sizeof(struct in6_addr));
+}
+
+static bool limits_reached(const struct brick_sessions *all,
+			   const struct fi_info *info)
+{
+	const struct brick_limits *limits = &all->config->limits;
+	uint64_t unauthenticated = 0, from_here = 0;
+	const struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &all->net->conns, link)
+	{
+		if (c->state == KFB_CONN_READY)
+			continue;
+		unauthenticated++;
+		from_here += same_host(&c->peer, info->dest_addr,
+				       info->dest_addrlen);
+	}
+	return all->n >= limits->sessions ||
+	       unauthenticated >= limits->unauthenticated ||
+	       from_here >= limits->unauthenticated_per_address;
+}
+
+static void describe(struct request *r)
+{
+	enum brick_provider provider = r->fabric->address->provider;
+	char peer[BRICK_PEER_BYTES];
+
+	brick_peer_format(provider, r->info->dest_addr, r->info->dest_addrlen,
+			  peer);
+	if (r->hello.session_id)
+		snprintf(r->who, sizeof(r->who), "session %016llx queue %u %s",
+			 (unsigned long long)r->hello.session_id,
+			 r->hello.queue, peer);
+	else
+		snprintf(r->who, sizeof(r->who), "%s", peer);
+}
+
+static enum kfb_status judge(struct request *r, struct brick_session **joins)
+{
+	struct brick_sessions *all = r->fabric->listener;
+	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
+
+	describe(r);
+	if (all->stop->is_stopping)
+		return KFB_ST_SHUTDOWN;
+	if (malformed)
+		return KFB_ST_MALFORMED;
+	if (kfb_version_choose(r->hello.version_min, r->hello.version_max) < 0)
+		return KFB_ST_VERSION;
+	if (!brick_device_is_tested(r->fabric, r->info)) {
+		brick_log_limited(&all->net->peer_lines, LOG_WARNING, r->who,
+				  "%s has not passed the self-test: "
+				  "it had no address then; restart brickd",
+				  r->info->domain_attr->name);
+		return KFB_ST_NOT_SUPPORTED;
+	}
+	if (r->hello.session_id)
+		return brick_session_judge_join(r->fabric, r->info, &r->hello,
+						r->raw, joins);
+	if (limits_reached(all, r->info))
+		return KFB_ST_LIMIT;
+	return KFB_ST_OK;
+}
+
+static void reject(struct request *r, enum kfb_status status)
+{
+	struct brick_sessions *all = r->fabric->listener;
+	struct kfb_reject reject = {
+		.status = (uint16_t)status,
+		.version_min = KFB_VERSION,
+		.version_max = KFB_VERSION,
+		.retry_after_ms =
+			status == KFB_ST_LIMIT || status == KFB_ST_NO_MEMORY
+				? RETRY_LIMIT_MS
+				: 0,
+	};
+	uint8_t raw[KFB_REJECT_BYTES];
+	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
+
+	brick_log_limited(&all->net->peer_lines, LOG_NOTICE, r->who,
+			  "connection request refused: %s",
+			  kfb_status_text((uint16_t)status));
+	brick_count_refused(all->counters, status);
+	if (n > 0)
+		fi_reject(r->fabric->pep, r->info->handle, raw, (size_t)n);
+}
+
+static void connection_request(struct brick_fabric *f, union cm_event *event,
+			       size_t data_len)
+{
+	struct request r = {
+		.fabric = f,
+		.info = event->entry.info,
+		.raw = event->entry.data,
+		.len = data_len,
+	};
+	struct brick_session *joins = NULL;
+	enum kfb_status status;
+	int rc;
+
+	status = judge(&r, &joins);
+	if (!status) {
+		rc = joins ? brick_session_join(joins, r.info, &r.hello, r.raw)
+			   : brick_session_open(f, r.info, &r.hello, r.raw);
+		if (rc) {
+			brick_log_limited(&f->net->peer_lines, LOG_ERR, r.who,
+					  "no endpoint for a connection: %s",
+					  fi_strerror(-rc));
+			status = KFB_ST_NO_MEMORY;
+		}
+	}
+	if (status)
+		reject(&r, status);
+	fi_freeinfo(r.info);
+}
+
+/* An event may be about an endpoint that is gone: look for it. */
+static struct brick_conn *find_conn(const struct brick_net *net, fid_t fid)
+{
+	struct brick_conn *c;
+
+	TAILQ_FOREACH(c, &net->conns, link)
+	if (&c->ep->fid == fid)
+		return c;
+	return NULL;
+}
+
+static void handle_event(struct brick_fabric *f, uint32_t kind,
+			 union cm_event *event, size_t len)
+{
+	struct brick_conn *c;
+
+	if (len < sizeof(event->entry))
+		return;
+	if (kind == FI_CONNREQ) {
+		connection_request(f, event, len - sizeof(event->entry));
+		return;
+	}
+	c = find_conn(f->net, event->entry.fid);
+	if (!c)
+		return;
+	if (kind == FI_CONNECTED)
+		brick_session_connected(c);
+	else if (kind == FI_SHUTDOWN)
+		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
+}
+
+static void handle_error(struct brick_fabric *f)
+{
+	struct fi_eq_err_entry err = { 0 };
+	struct brick_conn *c;
+
+	if (fi_eq_readerr(f->eq, &err, 0) < 0)
+		return;
+	c = find_conn(f->net, err.fid);
+	if (err.prov_errno && f->address->provider == BRICK_PROVIDER_TCP) {
+		if (c)
+			brick_conn_violated(c, err.prov_errno);
+		else
+			brick_violation_log(f->net, NULL, err.prov_errno);
+		return;
+	}
+	if (c)
+		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
+	else
+		brick_log_limited(&f->net->peer_lines, LOG_INFO, NULL,
+				  "a connection request failed: %s",
+				  fi_strerror(err.err));
+}
+
+void brick_listen_service(struct brick_fabric *f)
+{
+	struct fid *fids[1] = { &f->eq->fid };
+	union cm_event event;
+	uint32_t kind;
+
+	for (int i = 0; i < EVENTS_MAX; i++) {
+		ssize_t n = fi_eq_read(f->eq, &kind, &event, sizeof(event), 0);
+
+		if (n == -FI_EAVAIL)
+			handle_error(f);
+		else if (n >= 0)
+			handle_event(f, kind, &event, (size_t)n);
+		else if (fi_trywait(f->fabric, fids, 1) != -FI_EAGAIN)
+			return;
+	}
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Losses of the medium, for whom they concern. */
+#include "brickd/session/losses.h"
+
+#include "brickd/session/event.h"
+#include "brickd/storage/storage.h"
+
+/* The next lost blocks that this client may read. */
+static bool find(const struct brick_session *s, struct brick_span *out)
+{
+	const struct brick_grants *g = &s->client->grants;
+	const struct brick_losses *l = &s->events.losses;
+
+	for (uint32_t i = 0; i < g->n_ro; i++) {
+		struct brick_span grant = g->ro[i], lost;
+		uint64_t va, n;
+
+		if (grant.end <= l->next)
+			continue;
+		if (grant.first < l->next)
+			grant.first = l->next;
+		n = brick_store_lost(s->all->storage->store,
+				     grant.first << KFB_BLOCK_SHIFT, &va);
+		if (!n)
+			return false;
+		lost = brick_span_of(va, n);
+		if (lost.first >= grant.end)
+			continue;
+		out->first = lost.first;
+		out->end = lost.end < grant.end ? lost.end : grant.end;
+		return true;
+	}
+	return false;
+}
+
+bool brick_losses_next(struct brick_session *s)
+{
+	struct brick_losses *l = &s->events.losses;
+	struct brick_span lost;
+
+	if (l->n_told <= BRICK_LOSSES_MAX && find(s, &lost)) {
+		if (l->n_told++ < BRICK_LOSSES_MAX) {
+			l->now = lost;
+			l->next = lost.end;
+			return true;
+		}
+		l->has_unnamed = true; /* one more than are named */
+	}
+	l->now = (struct brick_span){ 0 };
+	if (!l->has_unnamed)
+		return false;
+	l->has_unnamed = false;
+	return true;
+}
+
+void brick_losses_begin(struct brick_session *s)
+{
+	const struct brick_store_recovery *r =
+		brick_store_recovery(s->all->storage->store);
+
+	s->events.losses.has_unnamed =
+		s->all->storage->medium_failed || r->records_bad;
+	if (brick_losses_next(s))
+		brick_event_hold(s, KFB_EVENT_MEDIA_ERROR);
+}
+
+void brick_losses_tell(struct brick_sessions *all)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	{
+		if (s->state != KFB_SESSION_LIVE &&
+		    s->state != KFB_SESSION_DETACHED)
+			continue;
+		s->events.losses.has_unnamed = true;
+		/* Something is being told already: this comes after it. */
+		if (!s->events.holds[KFB_EVENT_MEDIA_ERROR] &&
+		    brick_losses_next(s))
+			brick_event_raise(s, KFB_EVENT_MEDIA_ERROR);
+	}
+}

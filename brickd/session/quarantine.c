@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Quarantine: which sessions' late operations may reach which blocks. */
+#include "brickd/session/quarantine.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/storage/cleaner.h"
+#include "brickd/storage/storage.h"
+
+/* Index of the first span that ends behind a block, or touches it. */
+static uint32_t find(const struct brick_session_quarantine *q, uint64_t block)
+{
+	uint32_t low = 0, high = q->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (q->spans[mid].end < block)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void widen(struct brick_span *to, struct brick_span by)
+{
+	if (by.first < to->first)
+		to->first = by.first;
+	if (by.end > to->end)
+		to->end = by.end;
+}
+
+int brick_quarantine_add(struct brick_session *s, struct brick_span span)
+{
+	struct brick_session_quarantine *q = &s->quarantine;
+	uint32_t from, to;
+
+	if (!q->spans)
+		q->spans = calloc(BRICK_QUARANTINE_MAX, sizeof(*q->spans));
+	if (!q->spans)
+		return -ENOMEM;
+	while (!q->id)
+		randombytes_buf(&q->id, sizeof(q->id));
+	from = find(q, span.first);
+	for (to = from; to < q->n && q->spans[to].first <= span.end; to++)
+		widen(&span, q->spans[to]);
+	if (from == to && q->n == BRICK_QUARANTINE_MAX) {
+		/* Too much is safe; it only makes others wait for longer. */
+		from = from ? from - 1 : 0;
+		to = from + 1;
+		widen(&span, q->spans[from]);
+	}
+	memmove(&q->spans[from + 1], &q->spans[to],
+		(q->n - to) * sizeof(*q->spans));
+	q->spans[from] = span;
+	q->n = q->n - (to - from) + 1;
+	return 0;
+}
+
+bool brick_quarantine_is_of(const struct brick_session *s,
+			    struct brick_span span)
+{
+	const struct brick_session_quarantine *q = &s->quarantine;
+	uint32_t at = find(q, span.first + 1);
+
+	return at < q->n && q->spans[at].first < span.end;
+}
+
+bool brick_quarantine_blocks(const struct brick_sessions *all,
+			     struct brick_span span,
+			     const struct brick_session *but)
+{
+	const struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	if (s != but && brick_quarantine_is_of(s, span))
+		return true;
+	return false;
+}
+
+static struct brick_hold *find_hold(struct brick_sessions *all, uint64_t token)
+{
+	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
+		if (all->holds[i].token == token)
+			return &all->holds[i];
+	return NULL;
+}
+
+/* One more session for a hold that is being made. */
+static int add_holder(struct brick_hold *hold, uint64_t id)
+{
+	if (hold->n == BRICK_HOLDERS_MAX)
+		return -EAGAIN;
+	hold->ids[hold->n++] = id;
+	return 0;
+}
+
+int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
+			   uint64_t *token)
+{
+	struct brick_hold hold = { 0 }, *place;
+	struct brick_session *s, *last = NULL;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	{
+		if (!brick_quarantine_is_of(s, span))
+			continue;
+		if (add_holder(&hold, s->quarantine.id))
+			return -EAGAIN;
+		last = s;
+	}
+	if (hold.n <= 1) {
+		if (last)
+			last->quarantine.is_token = true;
+		*token = last ? last->quarantine.id : 0;
+		return 0;
+	}
+	place = find_hold(all, 0);
+	if (!place)
+		return -EAGAIN;
+	while (!hold.token)
+		randombytes_buf(&hold.token, sizeof(hold.token));
+	*place = hold;
+	*token = hold.token;
+	return 0;
+}
+
+static bool is_held(struct brick_sessions *all, uint64_t token)
+{
+	const struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	if (s->quarantine.id == token)
+		return true;
+	return find_hold(all, token);
+}
+
+void brick_quarantine_settle(struct brick_sessions *all, uint64_t token,
+			     bool freed)
+{
+	struct brick_hold *hold;
+
+	if (!token)
+		return;
+	hold = find_hold(all, token);
+	if (!freed && hold)
+		hold->token = 0;
+	else if (freed && !is_held(all, token))
+		brick_store_release(all->storage->store, token);
+}
+
+/* Takes a session out of all holds; releases those it was the last of. */
+static bool leave_holds(struct brick_sessions *all, uint64_t id)
+{
+	bool released = false;
+
+	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++) {
+		struct brick_hold *hold = &all->holds[i];
+
+		for (uint32_t j = 0; hold->token && j < hold->n; j++) {
+			if (hold->ids[j] != id)
+				continue;
+			hold->ids[j] = hold->ids[--hold->n];
+			break;
+		}
+		if (!hold->token || hold->n)
+			continue;
+		brick_store_release(all->storage->store, hold->token);
+		hold->token = 0;
+		released = true;
+	}
+	return released;
+}
+
+static void forget(struct brick_session_quarantine *q, struct brick_span span)
+{
+	uint32_t at = find(q, span.first + 1);
+
+	while (at < q->n && q->spans[at].first < span.end) {
+		struct brick_span *s = &q->spans[at];
+		struct brick_span rest = { span.end, s->end };
+
+		if (s->first < span.first && rest.first < rest.end) {
+			if (q->n == BRICK_QUARANTINE_MAX)
+				return; /* no place for a split: keep it */
+			memmove(s + 1, s, (q->n - at) * sizeof(*s));
+			q->n++;
+			s[0].end = span.first;
+			s[1] = rest;
+			return;
+		}
+		if (s->first < span.first) {
+			s->end = span.first;
+			at++;
+		} else if (rest.first < rest.end) {
+			*s = rest;
+			return;
+		} else {
+			q->n--;
+			memmove(s, s + 1, (q->n - at) * sizeof(*s));
+		}
+	}
+}
+
+void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	forget(&s->quarantine, span);
+}
+
+void brick_quarantine_end(struct brick_session *s)
+{
+	struct brick_session_quarantine *q = &s->quarantine;
+	bool released = leave_holds(s->all, q->id);
+
+	if (q->is_token)
+		brick_store_release(s->all->storage->store, q->id);
+	if (q->is_token || released)
+		brick_cleaner_kick(s->all->storage);
+	free(q->spans);
+	memset(q, 0, sizeof(*q));
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The end of a session: endpoints, requests, registrations, flush, blocks.
+ *
+ * The order is what keeps late bytes out. Nothing may be taken out of it, and
+ * nothing moved.
+ */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "brickd/base/counters.h"
+#include "brickd/base/util.h"
+#include "brickd/session/quarantine.h"
+#include "brickd/session/session.h"
+#include "brickd/storage/storage.h"
+#include "brickd/storage/storage_failure.h"
+
+void brick_session_fence(struct brick_session *s, const char *why)
+{
+	bool was_open = s->state != KFB_SESSION_OPENING;
+
+	if (brick_session_is_ending(s))
+		return;
+	brick_log_limited(&s->all->lines, was_open ? LOG_INFO : LOG_DEBUG,
+			  s->who, "ends: %s", why);
+	brick_lease_stop(&s->all->leases, &s->lease);
+	brick_session_move(s,
+			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
+	brick_session_disconnect(s, LOG_DEBUG, why);
+	if (!s->n_conns)
+		s->all->ops->cancel(s);
+	brick_session_progress(s);
+}
+
+void brick_session_replace(struct brick_session *s)
+{
+	brick_session_fence(s, "its client begins another one");
+	/* Also one that is saying goodbye: nobody hears it. */
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
+		struct brick_queue *q = s->queues[i];
+
+		if (q && q->conn)
+			brick_session_lost(q->conn);
+	}
+}
+
+void brick_session_evict(struct brick_session *s, const char *why)
+{
+	if (!brick_session_is_ending(s))
+		brick_log(LOG_NOTICE, s->who, "evicted: %s", why);
+	brick_session_fence(s, "evicted");
+}
+
+/* Registrar: the endpoints are closed, so nothing uses the domain any more. */
+static void revoke_all(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+	struct brick_mapping *m;
+	int rc;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	for (size_t i = 0; i < m->n; i++)
+		brick_fabric_dereg(&m->handles[i].region, s->who);
+	rc = fi_close(&s->domain->fid);
+	if (rc)
+		brick_log(LOG_ERR, s->who, "its domain does not close: %s",
+			  fi_strerror(-rc));
+}
+
+static void forget_mappings(struct brick_session *s)
+{
+	struct brick_mapping *m;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	s->all->ops->rest(s->all, m->handles, m->n);
+	while ((m = TAILQ_FIRST(&s->mappings))) {
+		TAILQ_REMOVE(&s->mappings, m, session_link);
+		brick_mappings_del(&s->all->mappings, m);
+		free(m->handles);
+		free(m);
+	}
+}
+
+static void finish(struct brick_session *s)
+{
+	struct brick_sessions *all = s->all;
+
+	forget_mappings(s);
+	brick_quarantine_end(s);
+	if (s->client)
+		brick_count(&all->counters->sessions_fenced);
+	if (s->state == KFB_SESSION_FENCING)
+		brick_session_move(s, KFB_SESSION_ENDED);
+	brick_log_limited(&all->lines, LOG_DEBUG, s->who, "ended");
+	TAILQ_REMOVE(&all->list, s, link);
+	all->n--;
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
+		free(s->queues[i]);
+	sodium_memzero(s->key, sizeof(s->key));
+	free(s);
+}
+
+static void flushed(struct brick_flush *flush)
+{
+	struct brick_session *s =
+		brick_container_of(flush, struct brick_session, flush);
+
+	brick_failure_look(s->all->storage);
+	finish(s);
+}
+
+static size_t count_handles(const struct brick_session *s)
+{
+	const struct brick_mapping *m;
+	size_t n = 0;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	n += m->flags & KFB_MAP_RW ? m->n : 0;
+	return n;
+}
+
+/*
+ * A clean stop must have flushed all that was mapped for writing, also what
+ * was unmapped before; on PAGE media the last drain does it for everything.
+ */
+static void revoked(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+	const struct brick_mapping *m;
+	size_t n = count_handles(s);
+
+	if (!n || !brick_flush_is_needed(s->all->storage)) {
+		finish(s);
+		return;
+	}
+	s->flush.done = flushed;
+	if (brick_flush_alloc(&s->flush, n)) {
+		s->all->storage->has_unflushed = true;
+		finish(s);
+		return;
+	}
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	if (m->flags & KFB_MAP_RW)
+		brick_flush_add_handles(&s->flush, m->handles, m->n);
+	brick_flush_submit(s->all->storage, &s->flush);
+}
+
+void brick_session_progress(struct brick_session *s)
+{
+	if (!brick_session_is_ending(s) || s->n_conns || s->n_ops ||
+	    s->is_torn_down)
+		return;
+	s->is_torn_down = true;
+	s->teardown.run = revoke_all;
+	s->teardown.done = revoked;
+	brick_worker_submit(&s->all->registrar, &s->teardown);
+}

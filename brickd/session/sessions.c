@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* All sessions: leases that end, keys that stay, what can be said of them. */
+#include "brickd/session/sessions.h"
+
+#include <string.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/stop.h"
+#include "brickd/base/util.h"
+#include "brickd/net/net.h"
+#include "brickd/session/event.h"
+#include "brickd/session/session.h"
+
+struct brick_session *brick_sessions_find(struct brick_sessions *all,
+					  uint64_t id)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	if (s->id == id)
+		return s;
+	return NULL;
+}
+
+struct brick_session *brick_sessions_next(struct brick_sessions *all,
+					  struct brick_session *s)
+{
+	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&all->list);
+}
+
+uint64_t brick_sessions_of(const struct brick_sessions *all,
+			   const struct brick_client *client)
+{
+	const struct brick_session *s;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	n += s->client == client && !brick_session_is_ending(s);
+	return n;
+}
+
+void brick_session_report(const struct brick_session *s,
+			  struct brick_session_report *out)
+{
+	out->id = s->id;
+	out->client = s->client ? s->client->name : "";
+	out->peer = s->peer;
+	out->state = s->state;
+	out->lease_left_ms =
+		brick_lease_left_ms(&s->all->leases, &s->lease, brick_now_ms());
+	out->n_queues = s->n_conns;
+	out->n_mappings = s->n_mappings;
+	out->n_handles = s->n_handles;
+	out->n_running = s->n_ops;
+	out->n_pending = s->n_pending;
+	out->n_failed = s->n_failed;
+	memcpy(out->counts, s->counts, sizeof(out->counts));
+}
+
+/*
+ * A brick that was held up itself finds leases over whose messages wait to be
+ * read: it looks at their connections once more.
+ */
+static void lease_over(struct brick_session *s)
+{
+	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
+		struct brick_queue *q = s->queues[i];
+
+		if (q && q->conn && q->conn->state != KFB_CONN_CLOSING &&
+		    brick_conn_service(q->conn))
+			brick_conn_kick(q->conn);
+	}
+	if (!s->lease.is_old || brick_session_hear(s))
+		return;
+	brick_count(&s->all->counters->leases_expired);
+	brick_session_fence(s, "its lease is over");
+}
+
+static void lease_old(struct brick_session *s)
+{
+	if (!brick_session_hear(s))
+		brick_event_raise(s, KFB_EVENT_LEASE);
+}
+
+void brick_sessions_due(struct brick_sessions *all)
+{
+	/* Read when the loop woke up: what is due then is due. */
+	uint64_t now_ms = all->net->loop->now_ms;
+	struct brick_lease *lease;
+
+	for (;;) {
+		switch (brick_leases_due(&all->leases, now_ms, &lease)) {
+		case BRICK_LEASE_NONE_DUE:
+			return;
+		case BRICK_LEASE_OLD:
+			lease_old(brick_container_of(
+				lease, struct brick_session, lease));
+			break;
+		case BRICK_LEASE_OVER:
+			lease_over(brick_container_of(
+				lease, struct brick_session, lease));
+			break;
+		}
+	}
+}
+
+uint64_t brick_sessions_next_ms(const struct brick_sessions *all)
+{
+	return brick_leases_next_ms(&all->leases);
+}
+
+void brick_sessions_stop(struct brick_sessions *all)
+{
+	struct brick_session *s;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	{
+		if (s->state == KFB_SESSION_DETACHED)
+			brick_session_fence(s, "the brick is stopping");
+		else if (s->state == KFB_SESSION_LIVE)
+			s->is_told = brick_event_raise(s, KFB_EVENT_SHUTDOWN);
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * All sessions: what time brings, and what an administrator sees.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_SESSION_SESSIONS_H
+#define BRICKD_SESSION_SESSIONS_H
+
+#include <stdint.h>
+
+#include "brickd/session/state.h"
+
+/**
+ * brick_sessions_find - the session with an id
+ * @all: all sessions
+ * @id: from a peer or an administrator
+ *
+ * Return: the session, in whatever state, or NULL.
+ */
+struct brick_session *brick_sessions_find(struct brick_sessions *all,
+					  uint64_t id);
+
+/**
+ * brick_sessions_next - go through all sessions
+ * @all: all sessions
+ * @session: the one before, NULL at first
+ *
+ * Nothing may end between two calls: do not go back to the loop.
+ *
+ * Return: the next session, in whatever state, or NULL.
+ */
+struct brick_session *brick_sessions_next(struct brick_sessions *all,
+					  struct brick_session *session);
+
+/* Sessions of a client that are not about to end. */
+uint64_t brick_sessions_of(const struct brick_sessions *all,
+			   const struct brick_client *client);
+
+/*
+ * struct brick_session_report - what can be said of a session
+ * @client: "" before AUTH and without authentication
+ * @peer: PROVIDER[HOST]:PORT of its newest connection
+ * @lease_left_ms: KFB_TIME_NEVER: it does not end by time
+ * @n_queues: connections
+ * @n_running: requests in flight
+ * @n_pending: of these, waiting for their blocks
+ * @n_failed: requests answered with another status than OK
+ * @counts: requests so far, by KFB_OP_*
+ */
+struct brick_session_report {
+	uint64_t id;
+	const char *client;
+	const char *peer;
+	enum kfb_session_state state;
+	uint64_t lease_left_ms;
+	uint32_t n_queues;
+	uint64_t n_mappings;
+	uint64_t n_handles;
+	uint32_t n_running;
+	uint32_t n_pending;
+	uint64_t n_failed;
+	uint64_t counts[KFB_OP_LAST + 1];
+};
+
+/**
+ * brick_session_report - what can be said of a session
+ * @session: any
+ * @out: filled; its strings are good until the loop goes on
+ */
+void brick_session_report(const struct brick_session *session,
+			  struct brick_session_report *out);
+
+/* Ends leases that are over. */
+void brick_sessions_due(struct brick_sessions *all);
+
+/* When brick_sessions_due() has something next; KFB_TIME_NEVER: nothing. */
+uint64_t brick_sessions_next_ms(const struct brick_sessions *all);
+
+/* The server stops: clients are told; who is not connected is not waited for. */
+void brick_sessions_stop(struct brick_sessions *all);
+
+#endif

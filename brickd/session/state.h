@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session is made of, and the table of all of them.
+ *
+ * Types only: the files of this folder work on them, each on its part, and call
+ * each other through their own headers.
+ *
+ * Context: the loop thread.
+ */
+#ifndef BRICKD_SESSION_STATE_H
+#define BRICKD_SESSION_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "brickd/base/log.h"
+#include "brickd/base/work.h"
+#include "brickd/config/config.h"
+#include "brickd/mapping/mapping.h"
+#include "brickd/session/lease.h"
+#include "brickd/storage/flush.h"
+#include "proto/kfb_codec.h"
+#include "proto/kfb_err.h"
+#include "proto/kfb_session.h"
+#include "proto/kfb_slot.h"
+
+struct brick_conn;
+struct brick_counters;
+struct brick_fabric;
+struct brick_net;
+struct brick_op;
+struct brick_ops;
+struct brick_session;
+struct brick_sessions;
+struct brick_stop;
+struct brick_storage;
+
+/* ---- queues ---- */
+
+/*
+ * struct brick_reply_record - a slot's last request
+ * @op: KFB_OP_*
+ * @status: of its reply
+ * @mapping_id: MAP: what it made
+ * @running: the request while it is executed
+ */
+struct brick_reply_record {
+	uint16_t op;
+	uint16_t status;
+	uint64_t mapping_id;
+	struct brick_op *running;
+};
+
+/*
+ * struct brick_queue - a queue
+ * @session: whose
+ * @index: as HELLO names it
+ * @generation: connections so far
+ * @conn: NULL while there is none
+ * @credits: what the client may still send on @conn
+ * @slots: cookies
+ * @records: one for each slot
+ */
+struct brick_queue {
+	struct brick_session *session;
+	uint16_t index;
+	uint32_t generation;
+	struct brick_conn *conn;
+	struct kfb_credits credits;
+	struct kfb_slots slots;
+	struct brick_reply_record records[];
+};
+
+/* ---- what a session is told ---- */
+
+/* So many ranges are named; when there are more, LIST has them all. */
+#define BRICK_LOSSES_MAX 64
+
+/*
+ * struct brick_losses - of one session
+ * @now: what is told; empty: what cannot be named
+ * @next: blocks below it have been told
+ * @n_told: ranges
+ * @has_unnamed: there is something that cannot be named
+ */
+struct brick_losses {
+	struct brick_span now;
+	uint64_t next;
+	uint32_t n_told;
+	bool has_unnamed;
+};
+
+/* Nobody is asked again sooner, unless what was asked for has been given. */
+#define BRICK_GIVE_BACK_MIN_MS 1000
+
+/*
+ * struct brick_give_back - what one session is asked for, while the EVENT holds
+ * @mapping_id: this mapping
+ * @until_ms: then nobody waits for it any more
+ */
+struct brick_give_back {
+	uint64_t mapping_id;
+	uint64_t until_ms;
+};
+
+/*
+ * struct brick_events - of one session
+ * @seq: number of the last one
+ * @acked: number of the newest one that was acknowledged
+ * @holds: by KFB_EVENT_*: is to be told
+ * @sent: by KFB_EVENT_*: with this number; 0: not yet
+ * @losses: what MEDIA_ERROR is about
+ * @give_back: what GIVE_BACK is about
+ */
+struct brick_events {
+	uint32_t seq;
+	uint32_t acked;
+	bool holds[KFB_EVENT_LAST + 1];
+	uint32_t sent[KFB_EVENT_LAST + 1];
+	struct brick_losses losses;
+	struct brick_give_back give_back;
+};
+
+/* ---- what it holds back ---- */
+
+/* Separate extents of one session; more are merged into their hull. */
+#define BRICK_QUARANTINE_MAX 4096
+/* Frees of blocks that several sessions hold back, at a time. */
+#define BRICK_HOLDS_MAX 256
+/* Sessions that can hold one of them back. */
+#define BRICK_HOLDERS_MAX 16
+
+/**
+ * struct brick_hold - freed slots that more than one session holds back
+ * @token: names them to the store; 0: not in use
+ * @n: quarantines
+ * @ids: theirs; the last one to end releases the slots
+ */
+struct brick_hold {
+	uint64_t token;
+	uint32_t n;
+	uint64_t ids[BRICK_HOLDERS_MAX];
+};
+
+/**
+ * struct brick_session_quarantine - of one session
+ * @n: spans in use
+ * @spans: sorted, disjoint; NULL until needed
+ * @id: random, never used twice; 0 until needed
+ * @is_token: @id names freed slots to the store
+ */
+struct brick_session_quarantine {
+	uint32_t n;
+	struct brick_span *spans;
+	uint64_t id;
+	bool is_token;
+};
+
+/* ---- a session ---- */
+
+#define BRICK_SESSION_WHO_BYTES 80
+#define BRICK_DEVICE_BYTES	64
+
+/*
+ * struct brick_session - one client's session
+ * @all: the table it is in
+ * @device: whose domain it is, as libfabric calls it
+ * @commits: writes may ask to be durable when they are acknowledged
+ * @state: changed by brick_session_move() only
+ * @client: who it is, NULL before AUTH
+ * @who: id and client, for the log
+ * @peer: where its newest connection came from
+ * @key: proves joins
+ * @join_counter: of the newest join
+ * @lease: runs while it is LIVE or DETACHED
+ * @is_used: it has sent a request: there may be something to come back for
+ * @is_told: a SHUTDOWN was sent
+ * @events: what it is to be told
+ * @n_conns: connections
+ * @queues: by index, NULL where there was no connection yet
+ * @n_ops: requests in flight
+ * @n_pending: of these, waiting for their blocks
+ * @n_handles: registrations
+ * @counts: requests so far, by op
+ * @n_failed: of these, answered with another status than OK
+ * @quarantine: blocks that late writes of this session may still reach
+ * @is_torn_down: @teardown or @flush is under way
+ * @teardown: closes the registrations
+ * @flush: then makes durable what was written
+ */
+struct brick_session {
+	TAILQ_ENTRY(brick_session) link;
+	struct brick_sessions *all;
+	struct brick_fabric *fabric;
+	struct fid_domain *domain;
+	char device[BRICK_DEVICE_BYTES];
+	bool commits;
+	uint64_t id;
+	uint32_t features;
+	enum kfb_session_state state;
+	const struct brick_client *client;
+	char who[BRICK_SESSION_WHO_BYTES];
+	char peer[BRICK_PEER_BYTES];
+	uint8_t key[KFB_KEY_BYTES];
+	uint32_t join_counter;
+	struct brick_lease lease;
+	bool is_used;
+	bool is_told;
+	struct brick_events events;
+	uint32_t n_conns;
+	struct brick_queue *queues[BRICK_QUEUES_MAX];
+	uint32_t n_ops;
+	uint32_t n_pending;
+	uint64_t n_mappings;
+	uint64_t n_handles;
+	uint64_t counts[KFB_OP_LAST + 1];
+	uint64_t n_failed;
+	struct brick_mapping_list mappings;
+	struct brick_session_quarantine quarantine;
+	bool is_torn_down;
+	struct brick_work teardown;
+	struct brick_flush flush;
+};
+
+/* Is it to have nothing any more? */
+static inline bool brick_session_is_ending(const struct brick_session *session)
+{
+	return session->state == KFB_SESSION_FENCING ||
+	       session->state == KFB_SESSION_ENDED;
+}
+
+/* ---- all of them ---- */
+
+TAILQ_HEAD(brick_session_list, brick_session);
+
+/*
+ * struct brick_session_ops - what the end of a session means to those above
+ * @cancel: its requests that still wait for their blocks are to be finished
+ * @rest: its handles are closed for good: nobody uses their blocks through them
+ */
+struct brick_session_ops {
+	void (*cancel)(struct brick_session *session);
+	void (*rest)(struct brick_sessions *all,
+		     const struct brick_handle *handles, size_t n);
+};
+
+/*
+ * struct brick_sessions - all sessions, and what they share
+ * @ops: constant after the start
+ * @stop: the daemon's
+ * @requests: who executes them; not looked into here
+ * @list: all, also those that are ending
+ * @n: how many
+ * @anonymous: the client of sessions without AUTH
+ * @holds: freed slots that several sessions hold back
+ * @registrar: the worker that registers and closes registrations
+ * @lines: bound on log lines that tell of sessions
+ */
+struct brick_sessions {
+	const struct brick_session_ops *ops;
+	const struct brick_config *config;
+	const struct brick_stop *stop;
+	struct brick_storage *storage;
+	struct brick_net *net;
+	struct brick_counters *counters;
+	struct brick_ops *requests;
+	struct brick_session_list list;
+	uint64_t n;
+	struct brick_client anonymous;
+	struct brick_mappings mappings;
+	struct brick_hold holds[BRICK_HOLDS_MAX];
+	struct brick_leases leases;
+	struct brick_worker registrar;
+	struct brick_ratelimit lines;
+};
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The cleaner: freed slots are zeroed, what an instance left is flushed. */
+#include "brickd/storage/cleaner.h"
+
+#include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/base/log.h"
+#include "brickd/base/util.h"
+#include "brickd/storage/storage.h"
+#include "brickd/storage/storage_failure.h"
+
+#define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
+
+static void clean(struct brick_work *work)
+{
+	struct brick_storage *storage =
+		brick_container_of(work, struct brick_storage, cleaning);
+
+	int n;
+
+	while (!brick_worker_is_stopping(&storage->cleaner)) {
+		n = brick_store_clean_one(storage->store, CLEAN_SLOTS);
+		if (n > 0)
+			brick_count_add(&storage->counters->slots_cleaned,
+					(uint64_t)n);
+		if (!n)
+			n = brick_store_clean_slow(storage->store, CLEAN_SLOTS);
+		/* A slow tier that has failed keeps nobody from the rest. */
+		if (!n || brick_store_slow_failure(storage->store))
+			n = brick_store_flush_inherited(storage->store,
+							CLEAN_SLOTS);
+		if (n <= 0)
+			break;
+	}
+}
+
+static void cleaned(struct brick_work *work)
+{
+	struct brick_storage *storage =
+		brick_container_of(work, struct brick_storage, cleaning);
+
+	storage->cleaning_queued = false;
+	brick_failure_look(storage);
+	if (storage->cleaning_again)
+		brick_cleaner_kick(storage);
+}
+
+void brick_cleaner_kick(struct brick_storage *storage)
+{
+	storage->cleaning_again = storage->cleaning_queued;
+	if (storage->cleaning_queued || !storage->cleaner.started)
+		return;
+	storage->cleaning_queued = true;
+	storage->cleaning.run = clean;
+	storage->cleaning.done = cleaned;
+	brick_worker_submit(&storage->cleaner, &storage->cleaning);
+}
+
+/* What the cleaner has not got to. It takes as long as the stop may take. */
+bool brick_cleaner_finish(struct brick_storage *storage, uint64_t deadline_ms)
+{
+	while (brick_now_ms() < deadline_ms &&
+	       brick_store_flush_inherited(storage->store, CLEAN_SLOTS) > 0)
+		;
+	if (!brick_store_has_inherited(storage->store))
+		return true;
+	brick_log(LOG_NOTICE, NULL,
+		  "stopped before all was flushed that an instance left that "
+		  "was killed: if the host loses its power now, clients are "
+		  "told that it is lost");
+	return false;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The policy of tiering: which step comes next.
+ *
+ * MAPs that wait come first, in their order: two that together want more slots
+ * than there are cannot take them from each other. Then orders, then the
+ * background, which keeps some slots free so that neither ALLOC nor MAP has to
+ * wait for a demotion.
+ */
+#include "brickd/tier/tier.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/stop.h"
+#include "brickd/base/util.h"
+#include "brickd/config/config.h"
+#include "brickd/mapping/mapping.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier_ask.h"
+#include "brickd/tier/tier_pins.h"
+#include "brickd/tier/tier_step.h"
+#include "brickd/tier/tier_victims.h"
+#include "proto/kfb_time.h"
+
+#define PERCENT	     100
+#define MS_PER_S     1000
+#define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
+#define ASKED_MS     10 /* likewise, that others are asked to give back */
+#define MISSES_MAX   8 /* steps in a row that move nothing */
+#define TROUBLE_MS   1000 /* after one failure; doubled with each more */
+#define TROUBLE_MAX  7 /* failures: 64 s */
+
+enum outcome {
+	BEGUN,
+	WAITS,
+	ENDED,
+};
+
+static void remember(struct brick_tier *tier, const struct brick_tier_job *job)
+{
+	tier->ended[tier->n_ended++ % BRICK_TIER_ENDED_MAX] = *job;
+}
+
+static enum outcome end(struct brick_tier *tier, struct brick_tier_job *job,
+			int error)
+{
+	job->error = error;
+	if (job->id) {
+		TAILQ_REMOVE(&tier->orders, job, link);
+		tier->n_orders--;
+		remember(tier, job);
+		free(job);
+	} else {
+		TAILQ_REMOVE(&tier->waiting, job, link);
+		job->done(job);
+	}
+	return ENDED;
+}
+
+static enum outcome wait_ms(struct brick_tier *tier, uint64_t ms)
+{
+	tier->again_ms = brick_now_ms() + ms;
+	return WAITS;
+}
+
+static unsigned int at_most(unsigned int n, uint64_t limit)
+{
+	return n < limit ? n : (unsigned int)limit;
+}
+
+static unsigned int step_max(const struct brick_tier *tier)
+{
+	return at_most(BRICK_TIER_STEP_MAX,
+		       brick_move_max(tier->storage->store));
+}
+
+/* All that could make room is mapped or pinned. */
+static enum outcome ask_for_room(struct brick_tier *tier,
+				 struct brick_tier_job *job, unsigned int n)
+{
+	/* What was just unmapped is not in the list of rest yet. */
+	if (tier->n_resting)
+		return wait_ms(tier, LOOK_BUSY_MS);
+	if (!job->may_ask || !brick_give_back_ask(tier, n, job->session) ||
+	    job->id)
+		return end(tier, job, -ENOSPC);
+	job->is_short = true;
+	return wait_ms(tier, ASKED_MS);
+}
+
+/* Have up to n slots freed for a job that cannot go on without. */
+static enum outcome make_room(struct brick_tier *tier,
+			      struct brick_tier_job *job, unsigned int n)
+{
+	uint64_t va[BRICK_TIER_STEP_MAX];
+	enum brick_tier_excuse excuse;
+	struct brick_store_stats stats;
+	unsigned int n_victims;
+
+	job->is_short = false;
+	brick_store_stats(tier->storage->store, &stats);
+	/* No room can be made, and what others give back would stay as well. */
+	if (stats.slow_has_failed)
+		return end(tier, job, -ENOSPC);
+	n_victims = brick_tier_victims(tier, va, n, job, &excuse);
+	if (n_victims) {
+		job->n_looked = 0;
+		brick_tier_step_begin(tier, job, va, n_victims, true);
+		return BEGUN;
+	}
+	job->n_looked += BRICK_TIER_LOOK_MAX;
+	if (excuse == BRICK_TIER_LOOK_ON && job->n_looked < stats.slots_total)
+		return wait_ms(tier, 0);
+	if (excuse == BRICK_TIER_WAIT)
+		return wait_ms(tier, LOOK_BUSY_MS);
+	return ask_for_room(tier, job, n);
+}
+
+/* Leave out what is in use; an order goes on behind all that it has seen. */
+static unsigned int keep_movable(struct brick_tier *tier,
+				 struct brick_tier_job *job, uint64_t *va,
+				 unsigned int n)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < n; i++) {
+		if (brick_tier_is_movable(tier, va[i], job->to_slow))
+			va[kept++] = va[i];
+		else
+			job->n_skipped++;
+	}
+	if (n)
+		job->at = (va[n - 1] >> KFB_BLOCK_SHIFT) + 1;
+	return kept;
+}
+
+static enum outcome move_some(struct brick_tier *tier,
+			      struct brick_tier_job *job, uint64_t *va,
+			      unsigned int n)
+{
+	struct brick_store_stats stats;
+
+	brick_store_stats(tier->storage->store, &stats);
+	if (!job->to_slow && !stats.slots_ready)
+		return make_room(tier, job, n);
+	if (job->to_slow && stats.slow_has_failed)
+		return end(tier, job, -EIO);
+	n = at_most(n, job->to_slow ? stats.slow_ready : stats.slots_ready);
+	if (!n)
+		return end(tier, job, -ENOSPC);
+	if (!job->is_claimed) {
+		uint64_t last = va[n - 1];
+
+		n = keep_movable(tier, job, va, n);
+		job->at = (last >> KFB_BLOCK_SHIFT) + 1;
+	}
+	if (!n)
+		return wait_ms(tier, 0);
+	brick_tier_step_begin(tier, job, va, n, job->to_slow);
+	return BEGUN;
+}
+
+static enum outcome advance(struct brick_tier *tier, struct brick_tier_job *job)
+{
+	uint64_t va[BRICK_TIER_STEP_MAX], at = job->at;
+	unsigned int n;
+
+	if (job->is_claimed && job->n_failed)
+		return end(tier, job, -EIO);
+	if (job->n_misses > MISSES_MAX)
+		return end(tier, job, tier->n_troubles ? -EIO : -EAGAIN);
+	n = brick_store_find(tier->storage->store, &at, job->span.end,
+			     !job->to_slow, va, step_max(tier));
+	if (!n && at >= job->span.end)
+		return end(tier, job, 0);
+	if (brick_now_ms() >= job->until_ms ||
+	    (job->is_unwanted && job->is_unwanted(job)))
+		return end(tier, job, job->is_short ? -ENOSPC : -EAGAIN);
+	/* All before is where it is to be, and claimed. */
+	if (n && job->is_claimed)
+		job->at = va[0] >> KFB_BLOCK_SHIFT;
+	if (n)
+		return move_some(tier, job, va, n);
+	job->at = at;
+	return wait_ms(tier, 0);
+}
+
+static uint64_t cost_ms(const struct brick_tier *tier, unsigned int n)
+{
+	uint64_t rate = tier->config->limits.tier_rate_bytes;
+
+	return rate ? ((uint64_t)n << KFB_BLOCK_SHIFT) * MS_PER_S / rate : 0;
+}
+
+static void background(struct brick_tier *tier)
+{
+	uint64_t va[BRICK_TIER_STEP_MAX], now_ms = brick_now_ms();
+	enum brick_tier_excuse excuse;
+	struct brick_store_stats stats;
+	unsigned int n;
+
+	brick_store_stats(tier->storage->store, &stats);
+	if (stats.slots_ready < tier->low_slots)
+		tier->is_demoting = true;
+	if (stats.slots_ready >= tier->high_slots)
+		tier->is_demoting = false;
+	if (!tier->is_demoting || !stats.slow_ready ||
+	    now_ms < tier->trouble_ms)
+		return;
+	if (now_ms < tier->rate_ms) {
+		tier->again_ms = tier->rate_ms;
+		return;
+	}
+	n = at_most(step_max(tier), tier->high_slots - stats.slots_ready);
+	n = brick_tier_victims(tier, va, at_most(n, stats.slow_ready), NULL,
+			       &excuse);
+	if (!n)
+		return; /* the next tick looks again */
+	tier->rate_ms = now_ms + cost_ms(tier, n);
+	brick_tier_step_begin(tier, NULL, va, n, true);
+}
+
+static struct brick_tier_job *next_job(const struct brick_tier *tier)
+{
+	struct brick_tier_job *job = TAILQ_FIRST(&tier->waiting);
+
+	if (!job)
+		job = TAILQ_FIRST(&tier->orders);
+	/* end() unlinks what it frees, which the analyzer does not follow. */
+	return job; /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+void brick_tier_run(struct brick_tier *tier)
+{
+	struct brick_tier_job *job;
+
+	if (!tier->is_on || tier->step.is_busy)
+		return;
+	tier->again_ms = KFB_TIME_NEVER;
+	while (!tier->step.is_busy && (job = next_job(tier))) {
+		if (tier->stop->is_stopping)
+			(void)end(tier, job, -ESHUTDOWN);
+		else if (advance(tier, job) == WAITS)
+			return;
+	}
+	if (!tier->step.is_busy && !tier->stop->is_stopping)
+		background(tier);
+}
+
+static void stepped(struct brick_tier *tier)
+{
+	unsigned int n = at_most(TROUBLE_MAX, tier->n_troubles);
+
+	if (n)
+		tier->trouble_ms = brick_now_ms() + (TROUBLE_MS << (n - 1));
+	brick_tier_run(tier);
+}
+
+static uint64_t share(uint64_t slots, uint64_t percent)
+{
+	return (slots * percent + PERCENT - 1) / PERCENT;
+}
+
+void brick_tier_init(struct brick_tier *tier)
+{
+	const struct brick_limits *limits = &tier->config->limits;
+	struct brick_store_stats stats;
+
+	TAILQ_INIT(&tier->waiting);
+	TAILQ_INIT(&tier->orders);
+	tier->again_ms = KFB_TIME_NEVER;
+	tier->step.stepped = stepped;
+	brick_store_stats(tier->storage->store, &stats);
+	tier->is_on = stats.slow_total;
+	tier->low_slots = share(stats.slots_total, limits->tier_low_percent);
+	tier->high_slots = share(stats.slots_total, limits->tier_high_percent);
+	if (tier->high_slots <= tier->low_slots)
+		tier->high_slots = tier->low_slots + 1;
+	/* Whoever wrote before a stop that was not clean may come back. */
+	if (!brick_store_recovery(tier->storage->store)->was_clean)
+		tier->trouble_ms = brick_now_ms() + limits->lease_ms;
+	for (uint32_t i = 0; i < tier->config->n_pins; i++)
+		(void)brick_tier_pin(tier, tier->config->pins[i]);
+}
+
+uint64_t brick_tier_next_ms(const struct brick_tier *tier)
+{
+	return tier->step.is_busy ? KFB_TIME_NEVER : tier->again_ms;
+}
+
+bool brick_tier_is_idle(const struct brick_tier *tier)
+{
+	return !tier->step.is_busy;
+}
+
+/* ---- jobs ---- */
+
+void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job)
+{
+	job->is_claimed = true;
+	job->may_ask = true;
+	job->at = job->span.first;
+	job->until_ms = brick_now_ms() + tier->config->limits.promote_wait_ms;
+	TAILQ_INSERT_TAIL(&tier->waiting, job, link);
+	brick_tier_run(tier);
+}
+
+int brick_tier_order(struct brick_tier *tier, struct brick_span span,
+		     bool to_slow, bool may_ask, uint64_t *id)
+{
+	struct brick_tier_job *job;
+
+	if (!tier->is_on)
+		return -EOPNOTSUPP;
+	if (tier->n_orders == BRICK_TIER_ORDERS_MAX)
+		return -EUSERS;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	job->span = span;
+	job->at = span.first;
+	job->to_slow = to_slow;
+	job->may_ask = may_ask;
+	job->until_ms = KFB_TIME_NEVER;
+	job->id = ++tier->last_order;
+	*id = job->id;
+	tier->n_orders++;
+	TAILQ_INSERT_TAIL(&tier->orders, job, link);
+	brick_tier_run(tier);
+	return 0;
+}
+
+const struct brick_tier_job *
+brick_tier_find_order(const struct brick_tier *tier, uint64_t id,
+		      bool *has_ended)
+{
+	const struct brick_tier_job *job;
+
+	*has_ended = false;
+	TAILQ_FOREACH(job, &tier->orders, link)
+	if (job->id == id)
+		return job;
+	*has_ended = true;
+	for (size_t i = 0; id && i < BRICK_TIER_ENDED_MAX; i++)
+		if (tier->ended[i].id == id)
+			return &tier->ended[i];
+	return NULL;
+}
+
+int brick_tier_cancel(struct brick_tier *tier, uint64_t id)
+{
+	struct brick_tier_job *job;
+
+	TAILQ_FOREACH(job, &tier->orders, link)
+	{
+		if (job->id != id)
+			continue;
+		job->until_ms = 0;
+		brick_tier_run(tier);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* ---- blocks that come to rest ---- */
+
+struct rest {
+	struct brick_work work;
+	struct brick_tier *tier;
+	size_t n;
+	struct brick_span spans[];
+};
+
+static void run_rest(struct brick_work *work)
+{
+	struct rest *rest = brick_container_of(work, struct rest, work);
+
+	for (size_t i = 0; i < rest->n; i++)
+		brick_store_rest(rest->tier->storage->store,
+				 rest->spans[i].first << KFB_BLOCK_SHIFT,
+				 rest->spans[i].end - rest->spans[i].first);
+}
+
+static void rested(struct brick_work *work)
+{
+	struct rest *rest = brick_container_of(work, struct rest, work);
+
+	rest->tier->n_resting--;
+	free(rest);
+}
+
+static struct rest *rest_new(struct brick_tier *tier, size_t n)
+{
+	struct rest *rest;
+
+	if (!tier->is_on || !tier->thread.started)
+		return NULL;
+	/* Without memory it stays where it was in the order, or out of it. */
+	rest = calloc(1, sizeof(*rest) + n * sizeof(rest->spans[0]));
+	if (!rest)
+		return NULL;
+	rest->tier = tier;
+	rest->n = n;
+	rest->work.run = run_rest;
+	rest->work.done = rested;
+	return rest;
+}
+
+static void submit_rest(struct rest *rest)
+{
+	struct brick_tier *tier = rest->tier;
+
+	tier->n_resting++;
+	brick_worker_submit(&tier->thread, &rest->work);
+}
+
+void brick_tier_rest(struct brick_tier *tier,
+		     const struct brick_handle *handles, size_t n)
+{
+	struct rest *rest = rest_new(tier, n);
+
+	if (!rest)
+		return;
+	for (size_t i = 0; i < n; i++)
+		rest->spans[i] = handles[i].span;
+	submit_rest(rest);
+}
+
+void brick_tier_rest_span(struct brick_tier *tier, struct brick_span span)
+{
+	struct rest *rest = rest_new(tier, 1);
+
+	if (!rest)
+		return;
+	rest->spans[0] = span;
+	submit_rest(rest);
+}

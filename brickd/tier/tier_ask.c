@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Whom to ask for mappings, and for which. */
+#include "brickd/tier/tier_ask.h"
+
+#include <syslog.h>
+
+#include "brickd/base/clock.h"
+#include "brickd/base/counters.h"
+#include "brickd/config/config.h"
+#include "brickd/session/event.h"
+#include "brickd/session/give_back.h"
+#include "brickd/session/state.h"
+#include "brickd/storage/storage.h"
+#include "brickd/tier/tier_pins.h"
+#include "brickd/tier/tier_state.h"
+
+static uint64_t blocks_of(const struct brick_mapping *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->handles[i].span.end - m->handles[i].span.first;
+	return n;
+}
+
+/* Pinned blocks would stay in memory. */
+static bool is_of_use(const struct brick_tier *tier,
+		      const struct brick_mapping *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!brick_tier_pins_cover(tier, m->handles[i].span))
+			return true;
+	return false;
+}
+
+static struct brick_mapping *choose(const struct brick_tier *tier,
+				    const struct brick_session *s)
+{
+	struct brick_mapping *m;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	if (is_of_use(tier, m))
+		return m;
+	return NULL;
+}
+
+static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
+{
+	return (s->state == KFB_SESSION_LIVE ||
+		s->state == KFB_SESSION_DETACHED) &&
+	       s->features & KFB_FEATURE_EVENT &&
+	       !brick_give_back_asked(s, now_ms);
+}
+
+static uint64_t hold_ms(const struct brick_tier *tier)
+{
+	uint64_t ms = tier->config->limits.promote_wait_ms;
+
+	return ms < BRICK_GIVE_BACK_MIN_MS ? BRICK_GIVE_BACK_MIN_MS : ms;
+}
+
+/* Returns how many blocks it would be; 0: it has none to give. */
+static uint64_t ask(struct brick_tier *tier, struct brick_session *s,
+		    uint64_t now_ms)
+{
+	struct brick_mapping *m;
+	uint64_t n;
+
+	if (!may_be_asked(s, now_ms) || !(m = choose(tier, s)))
+		return 0;
+	/* The next time another one is named. */
+	TAILQ_REMOVE(&s->mappings, m, session_link);
+	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
+	brick_event_drop(s, KFB_EVENT_GIVE_BACK);
+	s->events.give_back.mapping_id = m->id;
+	s->events.give_back.until_ms = now_ms + hold_ms(tier);
+	brick_event_raise(s, KFB_EVENT_GIVE_BACK);
+	brick_count(&tier->counters->tier_give_backs);
+	n = blocks_of(m);
+	brick_log_limited(&tier->storage->slow_lines, LOG_INFO, s->who,
+			  "asked to give back %llu blocks at 0x%llx: memory "
+			  "is short",
+			  (unsigned long long)n,
+			  (unsigned long long)brick_mapping_hull(m).first
+				  << KFB_BLOCK_SHIFT);
+	return n;
+}
+
+/* What others have been asked for, or give back because they end. */
+static uint64_t outstanding(struct brick_tier *tier,
+			    const struct brick_session *waits, uint64_t now_ms)
+{
+	struct brick_session *s;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH(s, &tier->sessions->list, link)
+	{
+		const struct brick_mapping *m =
+			brick_give_back_asked(s, now_ms);
+
+		if (brick_session_is_ending(s))
+			n += s->n_handles;
+		else if (m && s != waits)
+			n += blocks_of(m);
+	}
+	return n;
+}
+
+bool brick_give_back_ask(struct brick_tier *tier, uint64_t n_blocks,
+			 struct brick_session *waits)
+{
+	uint64_t now_ms = brick_now_ms();
+	uint64_t n = outstanding(tier, waits, now_ms);
+	struct brick_session *s, *next;
+	struct brick_session *last =
+		TAILQ_LAST(&tier->sessions->list, brick_session_list);
+
+	/* Who is asked goes to the end, so that all have their turn. */
+	for (s = TAILQ_FIRST(&tier->sessions->list); s && n < n_blocks;
+	     s = next) {
+		uint64_t more = s == waits ? 0 : ask(tier, s, now_ms);
+
+		next = s == last ? NULL : TAILQ_NEXT(s, link);
+		n += more;
+		if (!more)
+			continue;
+		TAILQ_REMOVE(&tier->sessions->list, s, link);
+		TAILQ_INSERT_TAIL(&tier->sessions->list, s, link);
+	}
+	if (!n && waits)
+		(void)ask(tier, waits, now_ms);
+	return n;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each rule of the check "rooms" finds what is wrong, and that alone."""
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import rooms  # pylint: disable=wrong-import-position
+
+RIGHT = {
+    "main.c": '#include "brickd/high/high.h"\n',
+    "high/high.h": "",
+    "high/high.c": '#include "brickd/high/high.h"\n#include "brickd/low/low.h"\n',
+    "high/more.c": '#include <errno.h>\n#include "proto/kfb_wire.h"\n',
+    "high/else.c": "",
+    "low/low.h": "",
+    "low/low.c": '#include "brickd/low/low.h"\n',
+    "low/more.c": "",
+    "low/else.c": "",
+}
+DRAWN = """```
+ 3  brickd/   -> high
+ 2  high/     -> low
+ 1  low/
+```
+"""
+
+
+def page_of(drawn):
+    return f"before\n{rooms.BEGIN}{drawn}{rooms.END}behind\n"
+
+
+class Rooms(unittest.TestCase):
+    def found(self, changed=None, page=None, room_circles=(), file_circles=()):
+        files = RIGHT | (changed or {})
+        page = page or page_of(rooms.drawing(files))
+        return list(rooms.faults(files, page, room_circles, file_circles))
+
+    def test_the_tree_is_right(self):
+        page = (rooms.TOP / rooms.PAGE).read_text(encoding="utf-8")
+        self.assertEqual(list(rooms.faults(rooms.sources(), page, rooms.ROOM_CIRCLES,
+                                           rooms.FILE_CIRCLES)), [])
+
+    def test_the_drawing(self):
+        self.assertEqual(rooms.drawing(RIGHT), DRAWN)
+        self.assertEqual(self.found(page=page_of(DRAWN)), [])
+
+    def test_a_drawing_that_is_not_what_the_code_is(self):
+        fault, = self.found(page=page_of(DRAWN.replace("-> low", "")))
+        self.assertIn("--write", fault)
+        fault, = self.found({"low/new.c": '#include "brickd/lowest/lowest.h"\n',
+                             "lowest/lowest.h": ""}, page_of(DRAWN))
+        self.assertIn("--write", fault)
+
+    def test_a_page_without_a_place_for_it(self):
+        fault, = self.found(page="nothing")
+        self.assertIn("no place", fault)
+
+    def test_a_circle_of_rooms(self):
+        up = {"low/up.c": '#include "brickd/high/high.h"\n'}
+        fault, = self.found(up)
+        self.assertEqual(fault, "a circle: high, low")
+        self.assertEqual(self.found(up, room_circles=[{"high", "low"}]), [])
+
+    def test_a_circle_of_files(self):
+        up = {"low/low.h": '#include "brickd/low/next.h"\n',
+              "low/next.c": '#include "brickd/low/low.h"\n', "low/next.h": ""}
+        fault, = self.found(up)
+        self.assertEqual(fault, "a circle: low/low, low/next")
+        self.assertEqual(self.found(up, file_circles=[{"low/low", "low/next"}]), [])
+
+    def test_a_list_of_circles_only_shrinks(self):
+        fault, = self.found(room_circles=[{"high", "low"}])
+        self.assertIn("smaller now", fault)
+        up = {"low/up.c": '#include "brickd/high/high.h"\n'}
+        fault, = self.found(up, room_circles=[{"high", "low", "brickd"}])
+        self.assertIn("smaller now", fault)
+        self.assertEqual(len(self.found(up, room_circles=[{"high", "brickd"}])), 2)
+
+    def test_a_header_that_everybody_knows(self):
+        known = {f"high/{n}.c": '#include "brickd/low/low.h"\n' for n in ("more", "else")}
+        fault, = self.found(known)
+        self.assertIn("low/low.h: 3 of the 5 files outside low/", fault)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Claims: overlapping ops go one after the other, in order. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "brickd/mapping/block_claims.h"
+
+static struct brick_claims claims;
+static int order[8];
+static int n_granted;
+
+struct numbered {
+	struct brick_claim claim;
+	int number;
+};
+
+static void granted(struct brick_claim *claim)
+{
+	order[n_granted++] = ((struct numbered *)(void *)claim)->number;
+}
+
+static bool take(struct numbered *c, int number, uint64_t first, uint64_t end)
+{
+	c->number = number;
+	c->claim.span = (struct brick_span){ first, end };
+	c->claim.granted = granted;
+	return brick_claims_take(&claims, &c->claim);
+}
+
+static int begin(void **state)
+{
+	brick_claims_init(&claims);
+	n_granted = 0;
+	return 0;
+}
+
+static void disjoint_claims_are_held_at_once(void **state)
+{
+	struct numbered a, b;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_true(take(&b, 2, 10, 20));
+}
+
+static void an_overlapping_claim_waits_for_the_first(void **state)
+{
+	struct numbered a, b;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 9, 11));
+	assert_true(brick_claims_would_wait(&claims,
+					    (struct brick_span){ 10, 11 }));
+	brick_claims_drop(&claims, &a.claim);
+	assert_int_equal(n_granted, 1);
+	assert_int_equal(order[0], 2);
+	assert_true(b.claim.held);
+}
+
+static void a_waiting_claim_is_not_overtaken(void **state)
+{
+	struct numbered a, b, c;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 5, 20));
+	/* Free of a, but behind b. */
+	assert_false(take(&c, 3, 15, 16));
+	brick_claims_drop(&claims, &a.claim);
+	assert_int_equal(n_granted, 1);
+	brick_claims_drop(&claims, &b.claim);
+	assert_int_equal(n_granted, 2);
+	assert_int_equal(order[1], 3);
+}
+
+static void a_waiting_claim_can_be_dropped(void **state)
+{
+	struct numbered a, b, c;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 0, 30));
+	assert_false(take(&c, 3, 20, 30));
+	brick_claims_drop(&claims, &b.claim);
+	assert_int_equal(n_granted, 1);
+	assert_int_equal(order[0], 3);
+	brick_claims_drop(&claims, &a.claim);
+	assert_int_equal(n_granted, 1);
+}
+
+static void one_drop_can_let_several_go(void **state)
+{
+	struct numbered a, b, c, d;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 0, 5));
+	assert_false(take(&c, 3, 5, 10));
+	assert_false(take(&d, 4, 4, 6));
+	brick_claims_drop(&claims, &a.claim);
+	assert_int_equal(n_granted, 2);
+	assert_int_equal(order[0], 2);
+	assert_int_equal(order[1], 3);
+	assert_false(d.claim.held);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(disjoint_claims_are_held_at_once),
+		TEST(an_overlapping_claim_waits_for_the_first),
+		TEST(a_waiting_claim_is_not_overtaken),
+		TEST(a_waiting_claim_can_be_dropped),
+		TEST(one_drop_can_let_several_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
