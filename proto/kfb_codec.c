@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What all messages have in common: the header, op names, ranges of blocks.
+ * What all messages have in common: the header, ranges of blocks.
  *
  * Context: any.
  */
@@ -56,23 +56,4 @@ int kfb_range_check(__u64 va, __u64 n_blocks)
 	if (n_blocks == 0 || n_blocks > KFB_BLOCKS_MAX - first_block)
 		return -EINVAL;
 	return 0;
-}
-
-const char *kfb_op_name(__u16 op)
-{
-	static const char *const names[KFB_OP_LAST + 1] = {
-		[0] = "?",
-		[KFB_OP_AUTH] = "AUTH",
-		[KFB_OP_INFO] = "INFO",
-		[KFB_OP_ALLOC] = "ALLOC",
-		[KFB_OP_FREE] = "FREE",
-		[KFB_OP_MAP] = "MAP",
-		[KFB_OP_UNMAP] = "UNMAP",
-		[KFB_OP_LIST] = "LIST",
-		[KFB_OP_FLUSH] = "FLUSH",
-		[KFB_OP_PING] = "PING",
-		[KFB_OP_EVENT] = "EVENT",
-	};
-
-	return op <= KFB_OP_LAST ? names[op] : names[0];
 }

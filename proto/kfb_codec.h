@@ -282,12 +282,21 @@ int kfb_decode_reply(const void *buf, __u32 len, struct kfb_reply *out);
 int kfb_range_check(__u64 va, __u64 n_blocks);
 
 /**
- * kfb_op_name - an op's name for logs and tables
- * @op: KFB_OP_*
+ * kfb_request_event_seq - the EVENT that a request acknowledges
+ * @req: the request
  *
  * Context: any.
- * Return: a constant string, "?" for an unknown op.
+ * Return: its number, 0 for none: only PING and UNMAP acknowledge.
  */
-const char *kfb_op_name(__u16 op);
+__u32 kfb_request_event_seq(const struct kfb_request *req);
+
+/**
+ * kfb_request_acknowledge - let a request acknowledge an EVENT, if it can
+ * @req: the request; one that acknowledges an EVENT already keeps its number
+ * @event_seq: the EVENT's number
+ *
+ * Context: any.
+ */
+void kfb_request_acknowledge(struct kfb_request *req, __u32 event_seq);
 
 #endif

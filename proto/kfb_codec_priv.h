@@ -8,9 +8,64 @@
 #define KFB_CODEC_PRIV_H
 
 #include <linux/types.h>
-#include "kfb_wire.h"
+#include "kfb_codec.h"
 
 #define KFB_HEADER_BYTES ((__u32)sizeof(struct kfb_wire_header))
+
+/**
+ * struct kfb_request_form - how the body of an op's request travels
+ * @fixed_bytes: the body without its array
+ * @element_bytes: one array element, 0 for an op without array
+ * @count: elements in a host struct, NULL for an op without array
+ * @ok: is the form right? NULL: every value is
+ * @get: copies a body of exactly the right or, with an array, of at least the
+ *	fixed length; returns 0 or -EBADMSG
+ * @put: writes the body; there is room for all of it
+ */
+struct kfb_request_form {
+	__u16 fixed_bytes;
+	__u16 element_bytes;
+	__u32 (*count)(const struct kfb_request *req);
+	_Bool (*ok)(const struct kfb_request *req);
+	int (*get)(const __u8 *body, __u32 len, struct kfb_request *req);
+	void (*put)(const struct kfb_request *req, __u8 *body);
+};
+
+/**
+ * struct kfb_reply_form - how the body of an op's good reply travels
+ * @fixed_bytes: the body without its array, 0: there is no body
+ * @element_bytes: one array element, 0 for a reply without array
+ * @count: elements in a host struct, NULL for a reply without array
+ * @ok: is the form right? NULL: every value is
+ * @get: copies a body of exactly the right or, with an array, of at least the
+ *	fixed length; returns 0 or -EBADMSG
+ * @put: writes the body; there is room for all of it
+ */
+struct kfb_reply_form {
+	__u16 fixed_bytes;
+	__u16 element_bytes;
+	__u32 (*count)(const struct kfb_reply *reply);
+	_Bool (*ok)(const struct kfb_reply *reply);
+	int (*get)(const __u8 *body, __u32 len, struct kfb_reply *reply);
+	void (*put)(const struct kfb_reply *reply, __u8 *body);
+};
+
+extern const struct kfb_request_form kfb_auth_request_form;
+extern const struct kfb_request_form kfb_info_request_form;
+extern const struct kfb_request_form kfb_range_request_form;
+extern const struct kfb_request_form kfb_map_request_form;
+extern const struct kfb_request_form kfb_unmap_request_form;
+extern const struct kfb_request_form kfb_list_request_form;
+extern const struct kfb_request_form kfb_flush_request_form;
+extern const struct kfb_request_form kfb_ping_request_form;
+
+extern const struct kfb_reply_form kfb_auth_reply_form;
+extern const struct kfb_reply_form kfb_info_reply_form;
+extern const struct kfb_reply_form kfb_map_reply_form;
+extern const struct kfb_reply_form kfb_list_reply_form;
+extern const struct kfb_reply_form kfb_event_form;
+/* Of an error, and of an op that returns nothing. */
+extern const struct kfb_reply_form kfb_empty_reply_form;
 
 /* A header in host form; op as on the wire. */
 struct kfb_codec_header {

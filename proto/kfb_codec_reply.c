@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Replies and EVENTs: one table entry per op says how its body is checked and
- * copied.
+ * Replies and EVENTs: how the body of each op is checked and copied.
  *
  * The brick is a peer like any other: ranges and counts in its replies are
  * checked here, so that a client may index with them.
@@ -14,25 +13,7 @@
 #include "kfb_codec_priv.h"
 #include "kfb_endian.h"
 #include "kfb_err.h"
-
-/**
- * struct reply_op - how the body of one op's reply travels
- * @fixed_bytes: the body without its array
- * @element_bytes: one array element, 0 for a reply without array
- * @count: elements in a host struct, NULL for a reply without array
- * @ok: is the form right? NULL: every value is
- * @get: copies a body of exactly the right or, with an array, of at least the
- *	fixed length; returns 0 or -EBADMSG
- * @put: writes the body; there is room for all of it
- */
-struct reply_op {
-	__u16 fixed_bytes;
-	__u16 element_bytes;
-	__u32 (*count)(const struct kfb_reply *reply);
-	_Bool (*ok)(const struct kfb_reply *reply);
-	int (*get)(const __u8 *body, __u32 len, struct kfb_reply *reply);
-	void (*put)(const struct kfb_reply *reply, __u8 *body);
-};
+#include "kfb_ops.h"
 
 static __u32 auth_count(const struct kfb_reply *reply)
 {
@@ -380,45 +361,66 @@ static void event_put(const struct kfb_reply *reply, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-/* The bodies of replies that are KFB_ST_OK, and of EVENT. */
-static const struct reply_op ops[KFB_OP_LAST + 1] = {
-	[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth_reply),
-			  sizeof(struct kfb_wire_grant), auth_count, auth_ok,
-			  auth_get, auth_put },
-	[KFB_OP_INFO] = { sizeof(struct kfb_wire_info_reply), 0, NULL, info_ok,
-			  info_get, info_put },
-	[KFB_OP_MAP] = { sizeof(struct kfb_wire_map_reply),
-			 sizeof(struct kfb_wire_handle), map_count, map_ok,
-			 map_get, map_put },
-	[KFB_OP_LIST] = { sizeof(struct kfb_wire_list_reply),
-			  sizeof(struct kfb_wire_extent), list_count, list_ok,
-			  list_get, list_put },
-	[KFB_OP_EVENT] = { sizeof(struct kfb_wire_event), 0, NULL, event_ok,
-			   event_get, event_put },
+const struct kfb_reply_form kfb_auth_reply_form = {
+	sizeof(struct kfb_wire_auth_reply),
+	sizeof(struct kfb_wire_grant),
+	auth_count,
+	auth_ok,
+	auth_get,
+	auth_put
 };
 
-/* Of a reply without a body: an error, or an op that returns nothing. */
-static const struct reply_op no_body;
+const struct kfb_reply_form kfb_info_reply_form = {
+	sizeof(struct kfb_wire_info_reply), 0, NULL, info_ok, info_get, info_put
+};
+
+const struct kfb_reply_form kfb_map_reply_form = {
+	sizeof(struct kfb_wire_map_reply),
+	sizeof(struct kfb_wire_handle),
+	map_count,
+	map_ok,
+	map_get,
+	map_put
+};
+
+const struct kfb_reply_form kfb_list_reply_form = {
+	sizeof(struct kfb_wire_list_reply),
+	sizeof(struct kfb_wire_extent),
+	list_count,
+	list_ok,
+	list_get,
+	list_put
+};
+
+const struct kfb_reply_form kfb_event_form = {
+	sizeof(struct kfb_wire_event), 0, NULL, event_ok, event_get, event_put
+};
+
+const struct kfb_reply_form kfb_empty_reply_form;
 
 /*
  * Which body follows this op and status? NULL: the two make no reply. An op
  * that this version does not know is refused by name, so that an older brick
  * can answer a newer client.
  */
-static const struct reply_op *reply_form(__u16 op, __u16 status)
+static const struct kfb_reply_form *reply_form(__u16 op, __u16 status)
 {
-	if (op == KFB_OP_EVENT)
-		return status == KFB_ST_OK ? &ops[op] : NULL;
+	const struct kfb_op *known = kfb_op(op);
+
 	if (op == 0 || op & KFB_OP_REPLY)
 		return NULL;
-	if (op > KFB_OP_LAST)
-		return status == KFB_ST_NOT_SUPPORTED ? &no_body : NULL;
-	return status == KFB_ST_OK ? &ops[op] : &no_body;
+	if (!known)
+		return status == KFB_ST_NOT_SUPPORTED ? &kfb_empty_reply_form
+						      : NULL;
+	if (status == KFB_ST_OK)
+		return known->reply;
+	return known->request ? &kfb_empty_reply_form : NULL;
 }
 
 int kfb_encode_reply(const struct kfb_reply *reply, void *buf, __u32 cap)
 {
-	const struct reply_op *form = reply_form(reply->op, reply->status);
+	const struct kfb_reply_form *form =
+		reply_form(reply->op, reply->status);
 	struct kfb_codec_header header;
 
 	if (!form || (form->ok && !form->ok(reply)))
@@ -448,7 +450,7 @@ int kfb_encode_reply(const struct kfb_reply *reply, void *buf, __u32 cap)
 int kfb_decode_reply(const void *buf, __u32 len, struct kfb_reply *out)
 {
 	struct kfb_codec_header header;
-	const struct reply_op *form;
+	const struct kfb_reply_form *form;
 	_Bool is_event;
 	__u32 body_len;
 	int error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Requests: one table entry per op says how its body is checked and copied.
+ * Requests: how the body of each op is checked and copied.
  *
  * Context: any.
  */
@@ -9,25 +9,7 @@
 #include "kfb_codec.h"
 #include "kfb_codec_priv.h"
 #include "kfb_endian.h"
-
-/**
- * struct request_op - how the body of one op travels
- * @fixed_bytes: the body without its array
- * @element_bytes: one array element, 0 for an op without array
- * @count: elements in a host struct, NULL for an op without array
- * @ok: is the form right? NULL: every value is
- * @get: copies a body of exactly the right or, with an array, of at least the
- *	fixed length; returns 0 or -EBADMSG
- * @put: writes the body; there is room for all of it
- */
-struct request_op {
-	__u16 fixed_bytes;
-	__u16 element_bytes;
-	__u32 (*count)(const struct kfb_request *req);
-	_Bool (*ok)(const struct kfb_request *req);
-	int (*get)(const __u8 *body, __u32 len, struct kfb_request *req);
-	void (*put)(const struct kfb_request *req, __u8 *body);
-};
+#include "kfb_ops.h"
 
 /* Names are logged and compared: printable ASCII, no spaces, no NUL. */
 static _Bool name_ok(const char *name, __u8 len)
@@ -278,63 +260,103 @@ static void ping_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static const struct request_op *request_op(__u16 op)
-{
-	static const struct request_op ops[KFB_OP_LAST + 1] = {
-		[KFB_OP_AUTH] = { sizeof(struct kfb_wire_auth), 0, NULL,
-				  auth_ok, auth_get, auth_put },
-		[KFB_OP_INFO] = { 0, 0, NULL, NULL, NULL, NULL },
-		[KFB_OP_ALLOC] = { sizeof(struct kfb_wire_range), 0, NULL, NULL,
-				   range_get, range_put },
-		[KFB_OP_FREE] = { sizeof(struct kfb_wire_range), 0, NULL, NULL,
-				  range_get, range_put },
-		[KFB_OP_MAP] = { sizeof(struct kfb_wire_map), 0, NULL, map_ok,
-				 map_get, map_put },
-		[KFB_OP_UNMAP] = { sizeof(struct kfb_wire_unmap), 0, NULL, NULL,
-				   unmap_get, unmap_put },
-		[KFB_OP_LIST] = { sizeof(struct kfb_wire_list), 0, NULL,
-				  list_ok, list_get, list_put },
-		[KFB_OP_FLUSH] = { sizeof(struct kfb_wire_flush),
-				   sizeof(struct kfb_wire_flush_range),
-				   flush_count, flush_ok, flush_get,
-				   flush_put },
-		[KFB_OP_PING] = { sizeof(struct kfb_wire_ping), 0, NULL,
-				  ping_ok, ping_get, ping_put },
-	};
+const struct kfb_request_form kfb_auth_request_form = {
+	sizeof(struct kfb_wire_auth), 0, NULL, auth_ok, auth_get, auth_put
+};
 
-	/* EVENT travels the other way only. */
-	if (op == 0 || op > KFB_OP_LAST || op == KFB_OP_EVENT)
+const struct kfb_request_form kfb_info_request_form;
+
+const struct kfb_request_form kfb_range_request_form = {
+	sizeof(struct kfb_wire_range), 0, NULL, NULL, range_get, range_put
+};
+
+const struct kfb_request_form kfb_map_request_form = {
+	sizeof(struct kfb_wire_map), 0, NULL, map_ok, map_get, map_put
+};
+
+const struct kfb_request_form kfb_unmap_request_form = {
+	sizeof(struct kfb_wire_unmap), 0, NULL, NULL, unmap_get, unmap_put
+};
+
+const struct kfb_request_form kfb_list_request_form = {
+	sizeof(struct kfb_wire_list), 0, NULL, list_ok, list_get, list_put
+};
+
+const struct kfb_request_form kfb_flush_request_form = {
+	sizeof(struct kfb_wire_flush),
+	sizeof(struct kfb_wire_flush_range),
+	flush_count,
+	flush_ok,
+	flush_get,
+	flush_put
+};
+
+const struct kfb_request_form kfb_ping_request_form = {
+	sizeof(struct kfb_wire_ping), 0, NULL, ping_ok, ping_get, ping_put
+};
+
+static const struct kfb_request_form *request_form(__u16 op)
+{
+	const struct kfb_op *known = kfb_op(op);
+
+	return known ? known->request : NULL;
+}
+
+/* NULL: such a request acknowledges nothing. */
+static __u32 *event_seq_of(struct kfb_request *req)
+{
+	switch (req->op) {
+	case KFB_OP_PING:
+		return &req->u.ping.event_seq;
+	case KFB_OP_UNMAP:
+		return &req->u.unmap.event_seq;
+	default:
 		return NULL;
-	return &ops[op];
+	}
+}
+
+__u32 kfb_request_event_seq(const struct kfb_request *req)
+{
+	const __u32 *seq = event_seq_of((struct kfb_request *)req);
+
+	return seq ? *seq : 0;
+}
+
+void kfb_request_acknowledge(struct kfb_request *req, __u32 event_seq)
+{
+	__u32 *seq = event_seq_of(req);
+
+	if (seq && !*seq)
+		*seq = event_seq;
 }
 
 int kfb_encode_request(const struct kfb_request *req, void *buf, __u32 cap)
 {
-	const struct request_op *op = request_op(req->op);
+	const struct kfb_request_form *form = request_form(req->op);
 	struct kfb_codec_header header;
 
-	if (!op || (op->ok && !op->ok(req)))
+	if (!form || (form->ok && !form->ok(req)))
 		return -EINVAL;
 	memset(&header, 0, sizeof(header));
 	header.op = req->op;
-	header.length_bytes = KFB_HEADER_BYTES + op->fixed_bytes;
-	if (op->count)
-		header.length_bytes += op->count(req) * op->element_bytes;
+	header.length_bytes = KFB_HEADER_BYTES + form->fixed_bytes;
+	if (form->count)
+		header.length_bytes += form->count(req) * form->element_bytes;
 	header.slot = req->cookie.slot;
 	header.seq = req->cookie.seq;
 	header.credits = req->credits;
 	if (cap < header.length_bytes)
 		return -ENOSPC;
 	kfb_codec_put_header(&header, buf);
-	if (op->put)
-		op->put(req, (__u8 *)buf + KFB_HEADER_BYTES);
+	if (form->put)
+		form->put(req, (__u8 *)buf + KFB_HEADER_BYTES);
 	return (int)header.length_bytes;
 }
 
 int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out)
 {
 	struct kfb_codec_header header;
-	const struct request_op *op;
+	const struct kfb_request_form *form;
 	struct kfb_request req;
 	__u32 body_len;
 	int error;
@@ -352,21 +374,21 @@ int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out)
 	req.credits = header.credits;
 	req.cookie.slot = header.slot;
 	req.cookie.seq = header.seq;
-	op = request_op(header.op);
-	if (!op) {
+	form = request_form(header.op);
+	if (!form) {
 		out->op = req.op;
 		out->credits = req.credits;
 		out->cookie = req.cookie;
 		return -EOPNOTSUPP;
 	}
 	body_len = len - KFB_HEADER_BYTES;
-	if (body_len < op->fixed_bytes ||
-	    (body_len > op->fixed_bytes && !op->element_bytes))
+	if (body_len < form->fixed_bytes ||
+	    (body_len > form->fixed_bytes && !form->element_bytes))
 		return -EBADMSG;
-	if (op->get)
-		error = op->get((const __u8 *)buf + KFB_HEADER_BYTES, body_len,
-				&req);
-	if (error || (op->ok && !op->ok(&req)))
+	if (form->get)
+		error = form->get((const __u8 *)buf + KFB_HEADER_BYTES,
+				  body_len, &req);
+	if (error || (form->ok && !form->ok(&req)))
 		return -EBADMSG;
 	*out = req;
 	return 0;

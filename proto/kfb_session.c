@@ -5,6 +5,7 @@
  * Context: any.
  */
 #include <linux/errno.h>
+#include "kfb_ops.h"
 #include "kfb_session.h"
 
 #define CLIENT KFB_ROLE_CLIENT
@@ -115,9 +116,9 @@ int kfb_conn_admit(enum kfb_conn_state state, __u16 op)
 {
 	switch (state) {
 	case KFB_CONN_AUTH:
-		return op == KFB_OP_AUTH ? 0 : -EACCES;
+		return kfb_op_is(op, KFB_OP_OPENS) ? 0 : -EACCES;
 	case KFB_CONN_READY:
-		return op == KFB_OP_AUTH ? -EINVAL : 0;
+		return kfb_op_is(op, KFB_OP_OPENS) ? -EINVAL : 0;
 	default:
 		return -ENOTCONN;
 	}

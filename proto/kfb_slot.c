@@ -6,6 +6,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
+#include "kfb_ops.h"
 #include "kfb_slot.h"
 
 /* Half of all sequence numbers lie behind the last one. */
@@ -18,9 +19,7 @@ static _Bool granted_ok(__u16 n)
 
 static __u16 reserve_of(__u16 op)
 {
-	if (op == KFB_OP_PING || op == KFB_OP_UNMAP)
-		return 0;
-	return KFB_CREDITS_RESERVED;
+	return kfb_op_is(op, KFB_OP_URGENT) ? 0 : KFB_CREDITS_RESERVED;
 }
 
 static __u32 next_seq(__u32 seq)
@@ -67,7 +66,7 @@ int kfb_slots_assign(struct kfb_slots *slots, __u16 op,
 {
 	__u16 i;
 
-	if (op == KFB_OP_AUTH) {
+	if (kfb_op_is(op, KFB_OP_OPENS)) {
 		cookie->slot = 0;
 		cookie->seq = 0;
 		return 0;
@@ -102,7 +101,7 @@ static int release(struct kfb_slots *slots, const struct kfb_cookie *cookie)
 int kfb_slots_answered(struct kfb_slots *slots, __u16 op,
 		       const struct kfb_cookie *cookie)
 {
-	if (op == KFB_OP_AUTH)
+	if (kfb_op_is(op, KFB_OP_OPENS))
 		return cookie->slot || cookie->seq ? -EPROTO : 0;
 	return release(slots, cookie) ? -EPROTO : 0;
 }
@@ -128,7 +127,7 @@ enum kfb_cookie_class kfb_slots_classify(const struct kfb_slots *slots,
 {
 	const struct kfb_slot *slot;
 
-	if (op == KFB_OP_AUTH)
+	if (kfb_op_is(op, KFB_OP_OPENS))
 		return KFB_COOKIE_NEW;
 	if (cookie->slot >= slots->n || cookie->seq == 0)
 		return KFB_COOKIE_MALFORMED;
@@ -147,7 +146,7 @@ int kfb_slots_begin(struct kfb_slots *slots, __u16 op,
 {
 	if (kfb_slots_classify(slots, op, cookie) != KFB_COOKIE_NEW)
 		return -EINVAL;
-	if (op == KFB_OP_AUTH)
+	if (kfb_op_is(op, KFB_OP_OPENS))
 		return 0;
 	slots->slot[cookie->slot].seq = cookie->seq;
 	slots->slot[cookie->slot].busy = 1;
@@ -158,13 +157,7 @@ int kfb_slots_begin(struct kfb_slots *slots, __u16 op,
 int kfb_slots_end(struct kfb_slots *slots, __u16 op,
 		  const struct kfb_cookie *cookie)
 {
-	if (op == KFB_OP_AUTH)
+	if (kfb_op_is(op, KFB_OP_OPENS))
 		return 0;
 	return release(slots, cookie) ? -EINVAL : 0;
-}
-
-int kfb_op_recomputed(__u16 op)
-{
-	return op == KFB_OP_INFO || op == KFB_OP_MAP || op == KFB_OP_LIST ||
-	       op == KFB_OP_PING;
 }

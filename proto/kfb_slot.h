@@ -131,7 +131,7 @@ int kfb_slots_unanswered(const struct kfb_slots *slots, __u16 from,
  * enum kfb_cookie_class - brick: what a request's cookie says
  * @KFB_COOKIE_NEW: execute it
  * @KFB_COOKIE_RESEND: answered before: send the recorded reply, or compute it
- *	again where kfb_op_recomputed() says so
+ *	again where it is KFB_OP_RECOMPUTED
  * @KFB_COOKIE_RUNNING: still executing: one reply, on the newest connection
  * @KFB_COOKIE_STALE: older than the recorded one: answer KFB_ST_STALE
  * @KFB_COOKIE_MALFORMED: no client that keeps the rules sends it: end the
@@ -181,18 +181,5 @@ int kfb_slots_begin(struct kfb_slots *slots, __u16 op,
  */
 int kfb_slots_end(struct kfb_slots *slots, __u16 op,
 		  const struct kfb_cookie *cookie);
-
-/**
- * kfb_op_recomputed - is a resent request of this op executed again?
- * @op: KFB_OP_*
- *
- * INFO, MAP, LIST and PING are: their replies are large or tell of the present,
- * and once more does no harm. A MAP finds the mapping that its first execution
- * made, by the cookie.
- *
- * Context: any.
- * Return: 1 or 0.
- */
-int kfb_op_recomputed(__u16 op);
 
 #endif

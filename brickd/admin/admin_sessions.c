@@ -7,9 +7,9 @@
 
 #include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
-#include "brickd/admin/metric_table.h"
 #include "brickd/admin/view.h"
 #include "brickd/session/sessions.h"
+#include "proto/kfb_ops.h"
 
 /* The sessions with the smallest ids above @after, sorted. */
 struct page {
@@ -41,7 +41,7 @@ static struct json_object *describe_ops(const struct brick_session_report *r)
 
 	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
 		if (r->counts[i])
-			brick_admin_put_count(object, brick_op_name(i),
+			brick_admin_put_count(object, kfb_op_label((uint16_t)i),
 					      r->counts[i]);
 	return object;
 }

@@ -7,22 +7,14 @@
 #include "brickd/admin/gauges.h"
 #include "brickd/admin/view.h"
 #include "brickd/base/util.h"
+#include "proto/kfb_ops.h"
 #include "proto/kfb_session.h"
 
 /* ---- labels ---- */
 
-const char *brick_op_name(unsigned int op)
+static const char *op_text(unsigned int op)
 {
-	static const char *const names[KFB_OP_LAST + 1] = {
-		[0] = "unknown",	  [KFB_OP_AUTH] = "auth",
-		[KFB_OP_INFO] = "info",	  [KFB_OP_ALLOC] = "alloc",
-		[KFB_OP_FREE] = "free",	  [KFB_OP_MAP] = "map",
-		[KFB_OP_UNMAP] = "unmap", [KFB_OP_LIST] = "list",
-		[KFB_OP_FLUSH] = "flush", [KFB_OP_PING] = "ping",
-		[KFB_OP_EVENT] = "event",
-	};
-
-	return op <= KFB_OP_LAST ? names[op] : names[0];
+	return kfb_op_label((uint16_t)op);
 }
 
 static const char *status_text(unsigned int status)
@@ -37,8 +29,7 @@ static const char *session_state_text(unsigned int state)
 	return kfb_session_state_name((enum kfb_session_state)state);
 }
 
-static const struct brick_label label_op = { "op", KFB_OP_LAST + 1,
-					     brick_op_name };
+static const struct brick_label label_op = { "op", KFB_OP_LAST + 1, op_text };
 static const struct brick_label label_status = { "status", KFB_ST_LAST + 1,
 						 status_text };
 static const struct brick_label label_slot = { "state", BRICK_SLOT_STATES,

@@ -85,9 +85,6 @@ struct brick_metric_sink {
 		       const struct brick_sample *sample);
 };
 
-/* What an op is called, "unknown" for a number that is none. */
-const char *brick_op_name(unsigned int op);
-
 /**
  * brick_metrics_walk - show all numbers
  * @view: what is shown

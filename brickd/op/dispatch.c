@@ -8,6 +8,7 @@
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
+#include "proto/kfb_ops.h"
 
 static const brick_op_fn handlers[KFB_OP_LAST + 1] = {
 	[KFB_OP_AUTH] = brick_op_auth,	 [KFB_OP_INFO] = brick_op_info,
@@ -23,18 +24,12 @@ static void answer_again(struct brick_op *op)
 	const struct brick_reply_record *r =
 		&op->queue->records[op->req.cookie.slot];
 
-	if (r->status || !kfb_op_recomputed(r->op)) {
+	if (r->status || !kfb_op_is(r->op, KFB_OP_RECOMPUTED)) {
 		brick_op_finish(op, r->status);
 		return;
 	}
 	op->mapping_id = r->mapping_id;
 	handlers[op->req.op](op);
-}
-
-static bool is_refused_when_stopping(uint16_t op)
-{
-	return op == KFB_OP_AUTH || op == KFB_OP_ALLOC || op == KFB_OP_FREE ||
-	       op == KFB_OP_MAP;
 }
 
 static void count(struct brick_session *s, uint16_t code)
@@ -58,7 +53,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	if (rc)
 		brick_op_finish_errno(op, rc);
 	else if (brick_ops_of(s)->stop->is_stopping &&
-		 is_refused_when_stopping(code))
+		 kfb_op_is(code, KFB_OP_NOT_STOPPING))
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	else if (again)
 		answer_again(op);

@@ -11,6 +11,7 @@
 #include "brickd/op/op.h"
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
+#include "proto/kfb_ops.h"
 
 /* Takes what the request brings: its credit, and credits for EVENTs. */
 static const char *take_credits(struct brick_queue *q,
@@ -27,8 +28,8 @@ static const char *take_credits(struct brick_queue *q,
 }
 
 /*
- * The body of a reply is larger than all else of an op. The replies of the
- * frequent requests have none: there is no memory for it, then.
+ * The body of a reply is larger than all else of an op. Where a reply has none
+ * there is no memory for it.
  */
 _Static_assert(offsetof(struct brick_op, reply) + sizeof(struct kfb_reply) ==
 		       sizeof(struct brick_op),
@@ -36,10 +37,9 @@ _Static_assert(offsetof(struct brick_op, reply) + sizeof(struct kfb_reply) ==
 
 static struct brick_op *op_new(uint16_t code)
 {
-	bool has_body = code != KFB_OP_FLUSH && code != KFB_OP_PING;
-
-	return calloc(1, has_body ? sizeof(struct brick_op)
-				  : offsetof(struct brick_op, reply.u));
+	return calloc(1, kfb_op_has_reply_body(code)
+				 ? sizeof(struct brick_op)
+				 : offsetof(struct brick_op, reply.u));
 }
 
 static void begin(struct brick_queue *q, const struct kfb_request *req,
@@ -63,7 +63,7 @@ static void begin(struct brick_queue *q, const struct kfb_request *req,
 		q->slots.slot[slot].busy = 1;
 		q->slots.n_busy++;
 	}
-	if (req->op != KFB_OP_AUTH)
+	if (!kfb_op_is(req->op, KFB_OP_OPENS))
 		q->records[slot].running = op;
 	brick_op_begin(op, again);
 }

@@ -11,6 +11,7 @@
 #include "brickd/base/util.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/session.h"
+#include "proto/kfb_ops.h"
 
 static void send_status(struct brick_queue *q, struct kfb_reply *reply,
 			const struct kfb_request *req, enum kfb_status status)
@@ -28,7 +29,7 @@ static void record(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_queue *q = op->queue;
 
-	if (op->req.op == KFB_OP_AUTH)
+	if (kfb_op_is(op->req.op, KFB_OP_OPENS))
 		return;
 	q->records[op->req.cookie.slot] = (struct brick_reply_record){
 		.op = op->req.op,

@@ -121,10 +121,7 @@ static void acknowledged(struct brick_session *s, uint32_t seq)
 
 void brick_events_noted(struct brick_session *s, const struct kfb_request *req)
 {
-	if (req->op == KFB_OP_PING)
-		acknowledged(s, req->u.ping.event_seq);
-	else if (req->op == KFB_OP_UNMAP)
-		acknowledged(s, req->u.unmap.event_seq);
+	acknowledged(s, kfb_request_event_seq(req));
 	send_all(s);
 }
 

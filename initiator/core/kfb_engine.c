@@ -6,6 +6,7 @@
 #include <linux/string.h>
 #include "kfb_engine_priv.h"
 #include "kfb_err.h"
+#include "kfb_ops.h"
 
 /* A buffer that no send uses, or -EAGAIN. */
 static int free_tx(const struct kfb_engine *e)
@@ -21,7 +22,7 @@ static int free_tx(const struct kfb_engine *e)
 
 static __u16 call_index(__u16 op, const struct kfb_cookie *cookie)
 {
-	return op == KFB_OP_AUTH ? KFB_ENGINE_AUTH : cookie->slot;
+	return kfb_op_is(op, KFB_OP_OPENS) ? KFB_ENGINE_AUTH : cookie->slot;
 }
 
 /* Credit and slot together, or neither. */
@@ -82,27 +83,10 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	return 0;
 }
 
-/* PING and UNMAP acknowledge what has been seen. */
-static void acknowledge(struct kfb_engine *e, struct kfb_request *req)
-{
-	__u32 *seq = NULL;
-
-	if (req->op == KFB_OP_PING)
-		seq = &req->u.ping.event_seq;
-	else if (req->op == KFB_OP_UNMAP)
-		seq = &req->u.unmap.event_seq;
-	if (seq && !*seq && e->event_seen != e->event_acked)
-		*seq = e->event_seen;
-}
-
 static void acknowledged(struct kfb_engine *e, const struct kfb_request *req)
 {
-	__u32 seq = 0;
+	__u32 seq = kfb_request_event_seq(req);
 
-	if (req->op == KFB_OP_PING)
-		seq = req->u.ping.event_seq;
-	else if (req->op == KFB_OP_UNMAP)
-		seq = req->u.unmap.event_seq;
 	if (!seq || seq != e->event_seen)
 		return;
 	e->event_acked = seq;
@@ -118,9 +102,10 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 
 	if (e->state != KFB_CONN_READY)
 		return -ENOTCONN;
-	if (req->op == KFB_OP_AUTH)
+	if (kfb_op_is(req->op, KFB_OP_OPENS))
 		return -EINVAL;
-	acknowledge(e, &copy);
+	if (e->event_seen != e->event_acked)
+		kfb_request_acknowledge(&copy, e->event_seen);
 	rc = kfb_engine_send(e, &copy, now_ms, timeout_ms, owner, out);
 	if (rc)
 		return rc;

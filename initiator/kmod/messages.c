@@ -8,6 +8,7 @@
  */
 #include "kfbrick.h"
 #include "kfb_err.h"
+#include "kfb_ops.h"
 
 /* 0, -EAGAIN (no room), or the connection is lost. */
 static int send_now(struct kfbk_queue *q, const struct kfb_message *message)

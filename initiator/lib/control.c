@@ -12,6 +12,7 @@
 
 #include "internal.h"
 #include "kfb_err.h"
+#include "kfb_ops.h"
 
 /* 0, -EAGAIN, or another error after which the connection is lost. */
 static int send_now(struct kfbrick *k, struct kfbl_queue *q,
@@ -289,18 +290,11 @@ static int start_call(struct kfbrick *k, const struct kfb_request *req)
 	return 0;
 }
 
-/* Asking twice does no harm. */
+/* Asking twice does no harm, but a MAP that was answered is its session's. */
 static bool may_repeat(const struct kfb_request *req)
 {
-	switch (req->op) {
-	case KFB_OP_INFO:
-	case KFB_OP_LIST:
-	case KFB_OP_PING:
-		return true;
-	default:
-		/* A MAP that was answered is its session's. */
-		return req->op == KFB_OP_MAP && !req->u.map.mapping_id;
-	}
+	return kfb_op_is(req->op, KFB_OP_RECOMPUTED) &&
+	       !(req->op == KFB_OP_MAP && req->u.map.mapping_id);
 }
 
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "kfb_err.h"
+#include "kfb_ops.h"
 #include "kfb_session.h"
 #include "sim_brick.h"
 #include "toy_hmac.h"
@@ -372,7 +373,7 @@ static void answer(struct sim_brick *b, struct sim_session *s, uint32_t queue,
 		assert_int_equal(r->op, req->op);
 		b->n_resent++;
 		reply->status = r->status;
-		if (!r->status && kfb_op_recomputed(req->op))
+		if (!r->status && kfb_op_is(req->op, KFB_OP_RECOMPUTED))
 			reply->status =
 				execute(b, s, queue, req, r->mapping_id, reply);
 		break;

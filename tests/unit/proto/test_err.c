@@ -98,19 +98,6 @@ static void an_errno_without_a_status_is_an_io_error(void **state)
 	assert_int_equal(kfb_status_from_errno(EINVAL), KFB_ST_IO);
 }
 
-static void every_op_has_a_name(void **state)
-{
-	__u16 op;
-
-	assert_string_equal(kfb_op_name(KFB_OP_AUTH), "AUTH");
-	assert_string_equal(kfb_op_name(KFB_OP_EVENT), "EVENT");
-	for (op = 1; op <= KFB_OP_LAST; op++)
-		assert_string_not_equal(kfb_op_name(op), "?");
-	assert_string_equal(kfb_op_name(0), "?");
-	assert_string_equal(kfb_op_name(KFB_OP_LAST + 1), "?");
-	assert_string_equal(kfb_op_name(0xffff), "?");
-}
-
 static void a_range_may_end_at_the_end_of_the_address_space(void **state)
 {
 	const __u64 last = 0ULL - KFB_BLOCK_BYTES;
@@ -137,7 +124,6 @@ int main(void)
 			every_status_has_an_errno_of_its_own_and_a_sentence),
 		cmocka_unit_test(the_page_has_the_same_statuses),
 		cmocka_unit_test(an_errno_without_a_status_is_an_io_error),
-		cmocka_unit_test(every_op_has_a_name),
 		cmocka_unit_test(
 			a_range_may_end_at_the_end_of_the_address_space),
 	};

@@ -260,19 +260,6 @@ static void half_the_numbers_behind_are_stale(void **state)
 	assert_int_equal(classify(&slots, 0, 0x10), KFB_COOKIE_MALFORMED);
 }
 
-static void ops_that_tell_of_the_present_are_recomputed(void **state)
-{
-	assert_true(kfb_op_recomputed(KFB_OP_INFO));
-	assert_true(kfb_op_recomputed(KFB_OP_MAP));
-	assert_true(kfb_op_recomputed(KFB_OP_LIST));
-	assert_true(kfb_op_recomputed(KFB_OP_PING));
-	assert_false(kfb_op_recomputed(KFB_OP_ALLOC));
-	assert_false(kfb_op_recomputed(KFB_OP_FREE));
-	assert_false(kfb_op_recomputed(KFB_OP_UNMAP));
-	assert_false(kfb_op_recomputed(KFB_OP_FLUSH));
-	assert_false(kfb_op_recomputed(KFB_OP_AUTH));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,7 +274,6 @@ int main(void)
 		cmocka_unit_test(cookies_out_of_bounds_are_malformed),
 		cmocka_unit_test(sequence_numbers_wrap_and_skip_zero),
 		cmocka_unit_test(half_the_numbers_behind_are_stale),
-		cmocka_unit_test(ops_that_tell_of_the_present_are_recomputed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
