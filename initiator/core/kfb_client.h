@@ -108,6 +108,9 @@ struct kfb_client_config {
 	__u32 reconnect_ms;
 };
 
+/* So many bytes that moved are a sign of life. */
+#define KFB_CLIENT_MOVED_MIN_BYTES 1024
+
 /**
  * struct kfb_client_queue - one queue; private but for @engine
  * @engine: for kfb_engine_start(), kfb_engine_sent(), kfb_engine_take_event()
@@ -118,7 +121,7 @@ struct kfb_client_config {
  * @is_away: lost, and not of use yet
  * @is_open: there is an endpoint, or one is being made
  * @was_ready: in this session
- * @moved_bytes: as last told
+ * @moved_bytes: as told when they were last a sign of life, or at the PING
  * @is_marked: since the newest PING was sent
  * @heard_ms: when bytes have last moved, or a message came
  * @is_silent: it was lost because the brick did not answer in time

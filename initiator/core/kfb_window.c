@@ -26,21 +26,32 @@ void kfb_window_init(struct kfb_window *w, __u32 lease_ms)
 	w->limit_bytes = KFB_WINDOW_FIRST_BYTES;
 }
 
-_Bool kfb_window_has_room(const struct kfb_window *w, __u64 len)
+_Bool kfb_window_is_open(const struct kfb_window *w)
+{
+	return w->in_flight_bytes < w->limit_bytes;
+}
+
+static _Bool has_room(const struct kfb_window *w, __u64 len)
 {
 	return !w->in_flight_bytes ||
 	       w->in_flight_bytes + len <= w->limit_bytes;
 }
 
-__u64 kfb_window_piece(const struct kfb_window *w, __u64 len)
+/* Whole pages: a sector is not torn by the end of a piece. */
+static __u64 piece_max(const struct kfb_window *w)
 {
 	__u64 max = w->limit_bytes / KFB_WINDOW_PIECES;
-	__u64 piece;
 
-	if (max < KFB_WINDOW_PIECE_MIN_BYTES)
-		max = KFB_WINDOW_PIECE_MIN_BYTES;
-	piece = len < max ? len : max;
-	return kfb_window_has_room(w, piece) ? piece : 0;
+	max -= max % KFB_WINDOW_PIECE_MIN_BYTES;
+	return max ? max : KFB_WINDOW_PIECE_MIN_BYTES;
+}
+
+__u64 kfb_window_piece(const struct kfb_window *w, __u64 len)
+{
+	__u64 max = piece_max(w);
+	__u64 piece = len < max ? len : max;
+
+	return has_room(w, piece) ? piece : 0;
 }
 
 void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
@@ -59,7 +70,7 @@ void kfb_window_unposted(struct kfb_window *w, __u64 len)
 /* Growing what is not used would say nothing of the link. */
 static void grow(struct kfb_window *w, __u64 len)
 {
-	if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)
+	if (w->in_flight_bytes < piece_max(w))
 		return;
 	w->limit_bytes += len;
 	if (w->limit_bytes > KFB_WINDOW_MAX_BYTES)
@@ -72,8 +83,11 @@ static void shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
 {
 	__u64 limit = moved * may_take_ms / took_ms;
 
-	if (limit < KFB_WINDOW_MIN_BYTES)
+	if (limit < KFB_WINDOW_MIN_BYTES) {
 		limit = KFB_WINDOW_MIN_BYTES;
+		/* So few bytes wait for no others: the way is that long now. */
+		w->shortest_ms = took_ms;
+	}
 	if (limit < w->limit_bytes)
 		w->limit_bytes = limit;
 }

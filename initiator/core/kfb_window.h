@@ -11,7 +11,8 @@
  * beyond all that is ever posted.
  *
  * Time on the way does not count, however far the brick is away: the shortest
- * that an operation has taken is taken from all.
+ * that an operation has taken is taken from all. With the smallest window it is
+ * learned anew, for the way may become longer.
  *
  * Context: any; functions do not sleep.
  * Locking: the caller's, one thread in a window at a time.
@@ -28,8 +29,8 @@
 #define KFB_WINDOW_MAX_BYTES (1U << 30)
 
 /*
- * One operation has at most this part of the window, or so many bytes: its own
- * time on the wire is to be short beside that of all.
+ * One operation has at most this part of the window in whole pages, or one page:
+ * its own time on the wire is to be short beside that of all.
  */
 #define KFB_WINDOW_PIECES	   8
 #define KFB_WINDOW_PIECE_MIN_BYTES 4096
@@ -96,13 +97,15 @@ void kfb_window_lease(struct kfb_window *w, __u32 lease_ms);
 __u64 kfb_window_piece(const struct kfb_window *w, __u64 len);
 
 /**
- * kfb_window_has_room - may an operation that cannot be cut be posted now?
+ * kfb_window_is_open - may an operation that cannot be cut be posted now?
  * @w: the window
- * @len: its bytes
+ *
+ * However large it is: else smaller ones, which always fit, could keep it out
+ * for ever. What is in flight may be more than the window by one operation.
  *
  * Return: true when it may; always when nothing is in flight.
  */
-_Bool kfb_window_has_room(const struct kfb_window *w, __u64 len);
+_Bool kfb_window_is_open(const struct kfb_window *w);
 
 /**
  * kfb_window_posted - an operation is in flight

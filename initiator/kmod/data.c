@@ -349,7 +349,7 @@ static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 	bool may;
 
 	spin_lock_bh(&q->lock);
-	may = kfb_window_has_room(&q->window, krq->len);
+	may = kfb_window_is_open(&q->window);
 	if (may)
 		kfb_window_posted(&q->window, krq->len, now_ms(), &krq->mark);
 	else
@@ -426,6 +426,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	krq->chained = chained;
 	is_write = krq->is_write;
 	len = krq->len;
+	krq->moved = 0;
 	WRITE_ONCE(krq->posted, true);
 	ret = post(q, ep, krq, buf, more);
 	trace_kfbrick_post(q, rq, ret);
@@ -647,9 +648,10 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
 	return status;
 }
 
-/* Since a request's time was last over; a slow link is no dead one. */
-static bool has_moved(struct kfbk_queue *q)
+/* Since this request's time was last over; a slow link is no dead one. */
+static bool has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
 {
+	u64 before = krq->moved;
 	struct fid_ep *ep;
 	u64 moved = 0;
 
@@ -658,7 +660,8 @@ static bool has_moved(struct kfbk_queue *q)
 	if (ep)
 		moved = kfbk_moved_bytes(ep) + READ_ONCE(q->heard_ms);
 	rcu_read_unlock();
-	return atomic64_xchg(&q->timeout_mark, moved) != moved;
+	krq->moved = moved;
+	return moved != before;
 }
 
 /*
@@ -669,7 +672,7 @@ static enum blk_eh_timer_return timed_out(struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
-	if (READ_ONCE(krq->posted) && !has_moved(krq->queue))
+	if (READ_ONCE(krq->posted) && !has_moved(krq->queue, krq))
 		kfbk_queue_failed(krq->queue, -ETIMEDOUT);
 	return BLK_EH_RESET_TIMER;
 }

@@ -136,6 +136,7 @@ struct kfbk_ctx {
  * @va: address of the step under way
  * @len: its bytes
  * @mark: of the queue's window, while @posted
+ * @moved: what had moved on its queue, and when, when its time was last over
  * @copy: number of its retained copy, or KFB_RETAIN_NONE; of a write with FUA
  *	until its flush is over
  * @block: that it has pinned, or KFB_MAPCACHE_NONE
@@ -158,6 +159,7 @@ struct kfbk_rq {
 	u32 len;
 	struct kfb_window_mark mark;
 	u64 copy;
+	u64 moved;
 	u32 block;
 	bool chained;
 	bool posted;
@@ -230,7 +232,6 @@ enum kfbk_op {
  * @window: of what is in flight of requests
  * @is_full: a request waits for @window
  * @heard_ms: when a request was last over; read without a lock
- * @timeout_mark: what had moved, and when, when a request's time was last over
  * @flush_ids: FLUSH requests: the number of the op, by the engine's slot, which
  *	nobody else gets before it is answered; a place in flush.posted is
  *	another op's as soon as the connection is lost
@@ -260,7 +261,6 @@ struct kfbk_queue {
 	struct kfb_window window;
 	bool is_full;
 	u64 heard_ms;
-	atomic64_t timeout_mark;
 	u64 flush_ids[KFB_ENGINE_CALLS];
 	u8 *readback_ctx;
 	struct list_head fua;

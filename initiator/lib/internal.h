@@ -53,9 +53,6 @@
  */
 #define KFBL_OP_LOSSES_MAX 3
 
-/* Pieces beyond the queue's depth: the rest of one that is posted in parts. */
-#define KFBL_PIECES_SPARE 1
-
 /* One fabric operation moves no more: others get their turn. */
 #define KFBL_PIECE_MAX_BYTES (8U << 20)
 
@@ -82,6 +79,7 @@ struct kfbl_ctx {
 	struct kfbl_op *op; /* PIECE */
 	size_t offset; /* PIECE: in the op, bytes */
 	size_t len; /* PIECE: bytes */
+	size_t rest; /* PIECE: bytes behind these, to be posted after them */
 	bool commits; /* PIECE: durable when it is acknowledged */
 	struct kfb_window_mark mark; /* PIECE: in flight */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */

@@ -21,7 +21,6 @@
 int kfbl_io_init(struct kfbrick *k)
 {
 	uint32_t n = k->queue_depth + KFBL_OPS_INTERNAL;
-	uint32_t n_pieces = k->queue_depth + KFBL_PIECES_SPARE;
 	uint32_t i;
 
 	STAILQ_INIT(&k->free_ops);
@@ -31,14 +30,14 @@ int kfbl_io_init(struct kfbrick *k)
 	STAILQ_INIT(&k->done);
 	TAILQ_INIT(&k->free_pieces);
 	k->ops = calloc(n, sizeof(*k->ops));
-	k->piece_ctx = calloc(n_pieces, sizeof(*k->piece_ctx));
+	k->piece_ctx = calloc(k->queue_depth, sizeof(*k->piece_ctx));
 	if (!k->ops || !k->piece_ctx)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		k->ops[i].internal = i >= k->queue_depth;
 		kfbl_op_put(k, &k->ops[i]);
 	}
-	for (i = 0; i < n_pieces; i++) {
+	for (i = 0; i < k->queue_depth; i++) {
 		k->piece_ctx[i].kind = KFBL_CTX_PIECE;
 		TAILQ_INSERT_HEAD(&k->free_pieces, &k->piece_ctx[i], link);
 	}
@@ -159,6 +158,7 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	ctx->op = op;
 	ctx->offset = offset;
 	ctx->len = piece.len;
+	ctx->rest = 0;
 	rc = post_piece(k, q, ctx, &piece);
 	if (rc == -FI_EAGAIN) {
 		q->full = true;
@@ -207,8 +207,7 @@ static bool post_op(struct kfbrick *k, struct kfbl_op *op, bool *any)
 		struct kfbl_ctx *ctx = TAILQ_FIRST(&k->free_pieces);
 		int rc;
 
-		/* The last one is post_again()'s. */
-		if (!ctx || !TAILQ_NEXT(ctx, link))
+		if (!ctx)
 			return false;
 		TAILQ_REMOVE(&k->free_pieces, ctx, link);
 		rc = post_bytes(k, ctx, op, op->posted, op->len - op->posted);
@@ -235,22 +234,16 @@ static void free_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 }
 
 /*
- * Once more, after its connection died: in parts when the window is smaller. A
- * part takes another piece for the rest, of which there is a spare one; when it
- * is in use, a part is in flight, and frees one when it is over.
+ * Once more, after its connection died: in parts when the window is smaller now,
+ * one after the other.
  */
 static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 		       struct kfbl_ctx *ctx, bool *any)
 {
 	size_t offset = ctx->offset;
 	size_t len = ctx->len;
-	struct kfbl_ctx *rest;
 	int rc = ctx->op->error;
 
-	if (!rc && TAILQ_EMPTY(&k->free_pieces)) {
-		q->full = true;
-		rc = -EAGAIN;
-	}
 	if (!rc)
 		rc = post_bytes(k, ctx, ctx->op, offset, len);
 	if (rc == -EAGAIN) {
@@ -266,15 +259,7 @@ static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 		free_piece(k, ctx);
 		return true;
 	}
-	if (ctx->len == len)
-		return true;
-	rest = TAILQ_FIRST(&k->free_pieces);
-	TAILQ_REMOVE(&k->free_pieces, rest, link);
-	rest->op = ctx->op;
-	rest->offset = offset + ctx->len;
-	rest->len = len - ctx->len;
-	rest->op->pieces++;
-	TAILQ_INSERT_HEAD(&q->again, rest, link);
+	ctx->rest = len - ctx->len;
 	return true;
 }
 
@@ -345,6 +330,12 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 				ctx->len);
 		op->uncommitted = true;
 	}
+	if (ctx->rest && !op->error) {
+		ctx->offset += ctx->len;
+		ctx->len = ctx->rest;
+		TAILQ_INSERT_TAIL(&q->again, ctx, link);
+		return;
+	}
 	free_piece(k, ctx);
 }
 
@@ -357,7 +348,10 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 
 	/* Each loss counts once for an op, however many pieces it had there. */
 	TAILQ_FOREACH(ctx, &q->in_flight, link)
-	ctx->op->died = true;
+	{
+		ctx->op->died = true;
+		ctx->len += ctx->rest;
+	}
 	for (i = 0; i < n; i++) {
 		struct kfbl_op *op = &k->ops[i];
 

@@ -160,7 +160,7 @@ int ktcp_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	ep->param_len = paramlen;
 	if (paramlen)
 		memcpy(ep->param, param, paramlen);
-	queue_work(ktcp_listen_wq, &ep->accepted_work);
+	queue_work(ktcp_cm_wq, &ep->accepted_work);
 	return 0;
 }
 

@@ -141,18 +141,25 @@ u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
 	return READ_ONCE(tp->bytes_acked) + READ_ONCE(tp->bytes_received);
 }
 
-/* An operation's time does not run while bytes move: a link may be slow. */
+/*
+ * An operation's time does not run while bytes move, for a link may be slow; but
+ * not for ever, for they may be those of others, and few may be anybody's.
+ */
 static unsigned long due_locked(struct ktcp_ep *ep, const struct ktcp_op *t)
 {
-	u32 timeout_ms = READ_ONCE(ep->post.ep.op_timeout_ms);
+	unsigned long timeout =
+		msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
+	unsigned long last = t->deadline + (KTCP_SLOW_FACTOR - 1) * timeout;
 	u64 moved = ktcp_moved_bytes(ep);
 	unsigned long due;
 
-	if (moved != ep->watched_bytes) {
+	if (moved - ep->watched_bytes >= KTCP_MOVED_MIN_BYTES) {
 		ep->watched_bytes = moved;
 		ep->moved_at = jiffies;
 	}
-	due = ep->moved_at + msecs_to_jiffies(timeout_ms);
+	due = ep->moved_at + timeout;
+	if (time_after(due, last))
+		due = last;
 	return time_after(due, t->deadline) ? due : t->deadline;
 }
 

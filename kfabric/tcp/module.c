@@ -153,7 +153,8 @@ static int __init ktcp_init(void)
 				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ktcp_cm_wq)
 		goto destroy_wq;
-	ktcp_listen_wq = alloc_workqueue("kfabric_tcp_listen", WQ_UNBOUND, 0);
+	ktcp_listen_wq = alloc_workqueue("kfabric_tcp_listen", WQ_UNBOUND,
+					 WQ_MAX_ACTIVE);
 	if (!ktcp_listen_wq)
 		goto destroy_cm_wq;
 	ret = kfi_provider_register(&ktcp_prov);

@@ -45,18 +45,22 @@
 #include "../tcpwire/tcpw_cm.h"
 #include "../tcpwire/tcpw_rx.h"
 
-#define KTCP_NAME	    "tcp"
-#define KTCP_WIRE_VERSION   3
-#define KTCP_QUEUE_SIZE	    512 /* operations per endpoint and direction */
-#define KTCP_IOV_LIMIT	    256
-#define KTCP_MAX_MSG	    (1UL << 30)
-#define KTCP_MAX_MR	    (1UL << 40)
-#define KTCP_OP_TIMEOUT_MS  10000
-#define KTCP_CM_TIMEOUT_MS  10000
-#define KTCP_MR_HASH_BITS   6
-#define KTCP_ANSWERS	    64 /* answers due to a peer before it must wait */
-#define KTCP_BOUNCE_SIZE    16384 /* of a read's answer at a time */
-#define KTCP_HANDSHAKES_MAX 128 /* of a listener at a time */
+#define KTCP_NAME	   "tcp"
+#define KTCP_WIRE_VERSION  3
+#define KTCP_QUEUE_SIZE	   512 /* operations per endpoint and direction */
+#define KTCP_IOV_LIMIT	   256
+#define KTCP_MAX_MSG	   (1UL << 30)
+#define KTCP_MAX_MR	   (1UL << 40)
+#define KTCP_OP_TIMEOUT_MS 10000
+#define KTCP_CM_TIMEOUT_MS 10000
+/* An operation of a slow link may take so many times as long, ... */
+#define KTCP_SLOW_FACTOR 64
+/* ... while so many bytes move within each of these times. */
+#define KTCP_MOVED_MIN_BYTES 4096
+#define KTCP_MR_HASH_BITS    6
+#define KTCP_ANSWERS	     64 /* answers due to a peer before it must wait */
+#define KTCP_BOUNCE_SIZE     16384 /* of a read's answer at a time */
+#define KTCP_HANDSHAKES_MAX  128 /* of a listener at a time */
 
 extern struct kfi_provider ktcp_prov;
 extern struct workqueue_struct *ktcp_wq; /* data; must not wait for peers */

@@ -215,7 +215,7 @@ static int allocate(struct stcp_ep *ep, const struct fi_info *info)
 static bool handle_is_good(struct stcp_fabric *fabric, fid_t handle)
 {
 	return !handle || stcp_request_find(fabric, handle) ||
-	       handle->fclass == FI_CLASS_PEP;
+	       stcp_pep_find(fabric, handle);
 }
 
 static void take_handle(struct stcp_ep *ep, fid_t handle)
@@ -226,8 +226,8 @@ static void take_handle(struct stcp_ep *ep, fid_t handle)
 		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
 		return;
 	}
-	ep->source.fd = stcp_pep_take_socket(
-		stcp_container_of(handle, struct stcp_pep, fid.fid));
+	ep->source.fd =
+		stcp_pep_take_socket(stcp_pep_find(ep->domain->fabric, handle));
 	ep->named = ep->source.fd >= 0;
 }
 

@@ -92,6 +92,7 @@ int stcp_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out,
 	}
 	pthread_mutex_init(&fabric->lock, NULL);
 	LIST_INIT(&fabric->requests);
+	LIST_INIT(&fabric->peps);
 	fabric->generation = stcp_generation();
 	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
 	fabric->fid.fid.context = context;

@@ -139,8 +139,9 @@ TAILQ_HEAD(stcp_op_list, stcp_op);
 
 /*
  * struct stcp_fabric - the root
- * @lock: @requests
+ * @lock: @requests and @peps
  * @requests: delivered, neither accepted nor rejected: handles that are good
+ * @peps: the passive endpoints, which are good handles, too
  * @generation: of the process that opened it (stcp_is_inherited())
  */
 struct stcp_fabric {
@@ -148,6 +149,7 @@ struct stcp_fabric {
 	atomic_uint refs;
 	pthread_mutex_t lock;
 	LIST_HEAD(, stcp_request) requests;
+	LIST_HEAD(, stcp_pep) peps;
 	unsigned int generation;
 };
 
@@ -257,7 +259,8 @@ struct stcp_request {
 
 struct stcp_pep {
 	struct fid_pep fid;
-	struct stcp_fabric *fabric;
+	struct stcp_fabric *fabric; /* it is in its list */
+	LIST_ENTRY(stcp_pep) link;
 	struct stcp_eq *eq;
 	struct fi_info *info;
 	struct stcp_source source;
@@ -472,6 +475,8 @@ void stcp_request_free(struct stcp_request *request);
 /* The request that an info's handle names, or NULL when it is gone. */
 struct stcp_request *stcp_request_find(struct stcp_fabric *fabric,
 				       fid_t handle);
+/* The passive endpoint that it names, or NULL when it is gone. */
+struct stcp_pep *stcp_pep_find(struct stcp_fabric *fabric, fid_t handle);
 
 /* grant.c: what infos promise */
 #define STCP_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)

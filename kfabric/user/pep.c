@@ -47,6 +47,18 @@ struct stcp_request *stcp_request_find(struct stcp_fabric *fabric, fid_t handle)
 	return request;
 }
 
+struct stcp_pep *stcp_pep_find(struct stcp_fabric *fabric, fid_t handle)
+{
+	struct stcp_pep *pep;
+
+	pthread_mutex_lock(&fabric->lock);
+	LIST_FOREACH(pep, &fabric->peps, link)
+	if (&pep->fid.fid == handle)
+		break;
+	pthread_mutex_unlock(&fabric->lock);
+	return pep;
+}
+
 static bool same_host(const struct sockaddr_storage *a,
 		      const struct sockaddr_storage *b)
 {
@@ -360,6 +372,9 @@ static int pep_close(struct fid *fid)
 	if (pep->source.fd >= 0)
 		close(pep->source.fd);
 	fi_freeinfo(pep->info);
+	pthread_mutex_lock(&pep->fabric->lock);
+	LIST_REMOVE(pep, link);
+	pthread_mutex_unlock(&pep->fabric->lock);
 	atomic_fetch_sub(&pep->fabric->refs, 1);
 	free(pep);
 	return 0;
@@ -426,6 +441,9 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	pep->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&pep->fabric->refs, 1);
 	LIST_INIT(&pep->arriving);
+	pthread_mutex_lock(&pep->fabric->lock);
+	LIST_INSERT_HEAD(&pep->fabric->peps, pep, link);
+	pthread_mutex_unlock(&pep->fabric->lock);
 	*out = &pep->fid;
 	return 0;
 }

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	if (!end.serves) {
 		sin->sin_family = AF_INET;
 		sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		sin->sin_port = htons((uint16_t)atoi(argv[4]));
+		sin->sin_port = htons((uint16_t)strtoul(argv[4], NULL, 10));
 	}
 	end.out = calloc(1, PAIR_BYTES);
 	if (!end.out)

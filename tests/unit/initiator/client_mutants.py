@@ -49,8 +49,18 @@ CLIENT_MUTANTS = {
         WINDOW, folder=CORE),
     "window-that-grows-unused": Mutant(
         "windows", "kfb_window.c",
-        "if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)", "if (0)",
+        "if (w->in_flight_bytes < piece_max(w))", "if (0)",
         WINDOW, folder=CORE),
+    "window-that-one-at-a-time-does-not-use": Mutant(
+        "windows", "kfb_window.c", "if (w->in_flight_bytes < piece_max(w))",
+        "if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)",
+        WINDOW, folder=CORE),
+    "window-that-learns-no-longer-way": Mutant(
+        "windows", "kfb_window.c", "\t\tw->shortest_ms = took_ms;\n\t}\n", "\t}\n",
+        WINDOW, folder=CORE),
+    "rest-of-a-piece-dies": Mutant(
+        "windows", "io.c", "\t\tctx->len += ctx->rest;\n", "",
+        UNIT + "lib-resume", folder=LIB),
     "window-that-holds-the-way-against-a-link": Mutant(
         "windows", "kfb_window.c", "may_take_ms = w->shortest_ms + w->target_ms;",
         "may_take_ms = w->target_ms;", WINDOW, folder=CORE),
@@ -64,9 +74,9 @@ CLIENT_MUTANTS = {
         "windows", "kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\tq->moved",
         "\t\t;\n\tq->moved",
         SILENCE, folder=CORE),
-    "still-bytes-are-life": Mutant(
-        "windows", "kfb_client.c", "if (q->is_marked && bytes != q->moved_bytes)",
-        "if (q->is_marked)",
+    "a-ping-that-arrives-is-life": Mutant(
+        "windows", "kfb_client.c", "bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES",
+        "bytes == q->moved_bytes",
         SILENCE, folder=CORE),
     "what-moved-before-is-life": Mutant(
         "windows", "kfb_client_next.c", "q->is_marked = 0;", "q->is_marked = 1;",

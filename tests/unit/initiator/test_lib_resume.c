@@ -135,6 +135,62 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
 }
 
+/* Of one queue; false when none came in time. */
+static bool post_is_in_flight(const struct kfbl_queue *q, size_t shorter_than)
+{
+	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
+	struct kfbrick_completion done;
+
+	while (kfbl_now_ms() < until_ms) {
+		const struct kfbl_ctx *ctx = TAILQ_FIRST(&q->in_flight);
+
+		if (ctx && ctx->len < shorter_than)
+			return true;
+		if (kfbrick_poll(k, &done, 1, 0))
+			return false;
+	}
+	return false;
+}
+
+/*
+ * The window of a new connection is small, so what was one operation goes in
+ * parts. The connection may die again with the first of them.
+ */
+static void what_dies_again_in_parts_gets_on(void **state)
+{
+	static char data[64 << 10];
+	static char back[sizeof(data)];
+	struct kfbrick_config config = lib_config();
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	struct kfbl_queue *q;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.queue_depth = 1;
+	memset(data, 'x', sizeof(data));
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(1);
+	q = &k->queues[0];
+	while (q->window.limit_bytes / KFB_WINDOW_PIECES < sizeof(data))
+		assert_int_equal(kfbrick_write(k, FAKE_VA, back, sizeof(back)),
+				 0);
+	assert_int_equal(
+		kfbrick_memory_register(k, data, sizeof(data), &memory), 0);
+	assert_int_equal(
+		kfbrick_post_write(k, FAKE_VA, data, sizeof(data), data), 0);
+	assert_true(post_is_in_flight(q, sizeof(data) + 1));
+	kfbl_lost(k, q, -ECONNRESET, "for a test");
+	/* What the first connection brought is told from what the others do. */
+	memset(data, 'y', sizeof(data));
+	assert_true(post_is_in_flight(q, sizeof(data)));
+	kfbl_lost(k, q, -ECONNRESET, "for a test");
+	done = lib_collect();
+	assert_ptr_equal(done.context, data);
+	assert_int_equal(done.error, 0);
+	assert_int_equal(kfbrick_read(k, FAKE_VA, back, sizeof(back)), 0);
+	assert_memory_equal(back, data, sizeof(data));
+}
+
 /* Whoever accepts a join without the key, and says STALE to the next. */
 static void an_impostor_gets_nothing_and_ends_nothing(void **state)
 {
@@ -189,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_request_is_sent_again_as_soon_as_the_queue_is_back,
 			lib_setup, lib_teardown),
+		UNCONNECTED(what_dies_again_in_parts_gets_on),
 		UNCONNECTED(an_impostor_gets_nothing_and_ends_nothing),
 		UNCONNECTED(what_was_said_of_a_loss_is_not_said_of_the_next),
 		UNCONNECTED(an_old_answer_completes_no_newer_flush),

@@ -34,16 +34,16 @@ static void a_queue_that_moves_bytes_is_not_silent(void **state)
 	sent = r.now_ms;
 	r.cut = RIG_CUT_SILENCE;
 	assert_false(kfb_client_listens(&r.c, 0));
-	kfb_client_moved(&r.c, 0, 1000, r.now_ms);
+	kfb_client_moved(&r.c, 0, 10000, r.now_ms);
 	r.now_ms = sent + 800;
 	rig_run(&r);
 	assert_true(kfb_client_listens(&r.c, 0));
-	kfb_client_moved(&r.c, 0, 1500, r.now_ms);
+	kfb_client_moved(&r.c, 0, 15000, r.now_ms);
 	/* Three eighths of the lease from when they last did. */
 	r.now_ms = sent + 1190;
-	kfb_client_moved(&r.c, 0, 2000, r.now_ms);
+	kfb_client_moved(&r.c, 0, 20000, r.now_ms);
 	r.now_ms = sent + 1789;
-	kfb_client_moved(&r.c, 0, 2000, r.now_ms);
+	kfb_client_moved(&r.c, 0, 20000, r.now_ms);
 	rig_run(&r);
 	assert_int_equal(state_of(), KFB_CLIENT_LIVE);
 	/* It lives, but without an answer handles are not used. */
@@ -68,7 +68,8 @@ static void a_ping_has_as_long_as_bytes_move(void **state)
 	sent = r.now_ms;
 	for (i = 0; i <= 100; i++) {
 		r.now_ms = sent + (i ? 390 + 590 * (i - 1) : 0);
-		kfb_client_moved(&r.c, 0, i, r.now_ms);
+		kfb_client_moved(&r.c, 0, i * KFB_CLIENT_MOVED_MIN_BYTES,
+				 r.now_ms);
 		rig_run(&r);
 		assert_int_equal(state_of(), KFB_CLIENT_LIVE);
 	}
@@ -92,13 +93,35 @@ static void what_moved_before_a_ping_is_no_sign_of_life(void **state)
 	r.cut = RIG_CUT_SILENCE;
 	r.now_ms = sent + 800;
 	rig_run(&r);
-	kfb_client_moved(&r.c, 0, 1500, r.now_ms);
+	kfb_client_moved(&r.c, 0, 15000, r.now_ms);
 	r.now_ms = sent + 1199;
-	kfb_client_moved(&r.c, 0, 1500, r.now_ms);
+	kfb_client_moved(&r.c, 0, 15000, r.now_ms);
 	rig_run(&r);
 	assert_int_equal(state_of(), KFB_CLIENT_LIVE);
 	r.now_ms = sent + 1200;
-	kfb_client_moved(&r.c, 0, 1500, r.now_ms);
+	kfb_client_moved(&r.c, 0, 15000, r.now_ms);
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_DETACHED);
+}
+
+/* The host of a brick that stands still acknowledges the PING itself. */
+static void a_ping_that_arrives_is_no_sign_of_life(void **state)
+{
+	uint64_t sent;
+
+	r.b.lease_ms = 1600;
+	rig_connect(&r);
+	sent = r.now_ms;
+	r.cut = RIG_CUT_SILENCE;
+	r.now_ms = sent + 800;
+	rig_run(&r);
+	kfb_client_moved(&r.c, 0, 15000, r.now_ms);
+	r.now_ms = sent + 1199;
+	kfb_client_moved(&r.c, 0, 15100, r.now_ms);
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_LIVE);
+	r.now_ms = sent + 1200;
+	kfb_client_moved(&r.c, 0, 15100, r.now_ms);
 	rig_run(&r);
 	assert_int_equal(state_of(), KFB_CLIENT_DETACHED);
 }
@@ -132,6 +155,8 @@ int main(void)
 		cmocka_unit_test_setup(a_ping_has_as_long_as_bytes_move, setup),
 		cmocka_unit_test_setup(
 			what_moved_before_a_ping_is_no_sign_of_life, setup),
+		cmocka_unit_test_setup(a_ping_that_arrives_is_no_sign_of_life,
+				       setup),
 		cmocka_unit_test_setup(
 			an_operation_that_is_over_is_a_sign_of_life, setup),
 	};

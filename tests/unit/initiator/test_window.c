@@ -139,6 +139,30 @@ static void a_link_that_gets_slow_has_a_small_window_soon(void **state)
 	assert_in_range(w.limit_bytes, 16 << 20, KFB_WINDOW_MAX_BYTES);
 }
 
+/* Whoever waits for each operation gets larger ones, too. */
+static void one_at_a_time_grows(void **state)
+{
+	at.bytes_per_ms = 1000000;
+	for (int i = 0; i < 1000; i++) {
+		uint64_t piece = kfb_window_piece(&w, 64 << 10);
+
+		assert_true(piece % KFB_WINDOW_PIECE_MIN_BYTES == 0);
+		post(piece);
+		finish();
+	}
+	assert_int_equal(kfb_window_piece(&w, 64 << 10), 64 << 10);
+}
+
+/* As when a route changes: what is late at first is not late for ever. */
+static void a_way_that_gets_longer_is_learned(void **state)
+{
+	at.bytes_per_ms = 1000000;
+	move(64 << 20, 2 << 20);
+	at.away_ms = 4 * TARGET_MS;
+	move(256 << 20, 2 << 20);
+	assert_in_range(w.limit_bytes, 16 << 20, KFB_WINDOW_MAX_BYTES);
+}
+
 static void what_is_not_used_does_not_grow(void **state)
 {
 	at.bytes_per_ms = 1000;
@@ -172,12 +196,12 @@ static void there_is_always_room_for_the_first(void **state)
 {
 	struct kfb_window_mark mark;
 
-	assert_true(kfb_window_has_room(&w, 8 << 20));
+	assert_true(kfb_window_is_open(&w));
 	kfb_window_posted(&w, 8 << 20, 0, &mark);
-	assert_false(kfb_window_has_room(&w, 1));
+	assert_false(kfb_window_is_open(&w));
 	assert_int_equal(kfb_window_piece(&w, 1), 0);
 	kfb_window_unposted(&w, 8 << 20);
-	assert_true(kfb_window_has_room(&w, 8 << 20));
+	assert_true(kfb_window_is_open(&w));
 	assert_int_equal(kfb_window_piece(&w, 8 << 20),
 			 KFB_WINDOW_FIRST_BYTES / KFB_WINDOW_PIECES);
 	assert_int_equal(kfb_window_piece(&w, 1), 1);
@@ -212,6 +236,8 @@ int main(void)
 		CASE(a_slow_link_is_kept_busy),
 		CASE(a_fast_link_has_no_window),
 		CASE(a_link_that_gets_slow_has_a_small_window_soon),
+		CASE(one_at_a_time_grows),
+		CASE(a_way_that_gets_longer_is_learned),
 		CASE(what_is_not_used_does_not_grow),
 		CASE(there_is_always_room_for_the_first),
 		CASE(numbers_that_no_link_has_do_no_harm),

@@ -478,7 +478,9 @@ static void forks(bool manual)
 	child = fork();
 	if (!child)
 		_exit(close_all(&rig->client) || close_all(&rig->server) ||
-		      open_and_close());
+				      open_and_close()
+			      ? EXIT_FAILURE
+			      : EXIT_SUCCESS);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
