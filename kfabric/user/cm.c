@@ -366,6 +366,8 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 
 	if (!addr || paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
+	if (stcp_ep_lacks(ep))
+		return stcp_ep_lacks(ep);
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_IDLE && (ep->source.fd < 0 || ep->named)) {
 		rc = prepare_request(ep, param, paramlen);
@@ -410,6 +412,8 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 
 	if (paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
+	if (stcp_ep_lacks(ep))
+		return stcp_ep_lacks(ep);
 	n = tcpw_cm_encode(TCPW_CM_ACCEPT, stcp_our_order(), param,
 			   (__u32)paramlen, out);
 	if (n < 0)

@@ -79,6 +79,7 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 	struct stcp_op *op;
 	uint8_t *to = buf;
 	bool has_room = false;
+	bool has_failed;
 	size_t n = 0;
 
 	pthread_mutex_lock(&cq->lock);
@@ -93,13 +94,15 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 		to += entry_bytes(cq->format);
 		n++;
 	}
+	/* Another thread may read the error, and free it, after this. */
 	op = STAILQ_FIRST(&cq->done);
+	has_failed = op && op->err;
 	pthread_mutex_unlock(&cq->lock);
 	if (has_room)
 		resume_stalled(cq);
 	if (n)
 		return (ssize_t)n;
-	return op && op->err ? -FI_EAVAIL : -FI_EAGAIN;
+	return has_failed ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
 /* Looks at the sockets whose completions come here. */
@@ -195,13 +198,16 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 		n = cq_read(fid, buf, count);
 		if (n != -FI_EAGAIN)
 			return n;
+		/* What a peer moves without an end is no reason to stay. */
+		if (timeout >= 0 && now_ms >= until_ms)
+			return -FI_EAGAIN;
 		rc = begin_wait(cq);
 		if (rc == -FI_EINTR)
 			return -FI_EAGAIN;
 		if (rc)
 			continue;
 		if (timeout >= 0)
-			left = now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
+			left = (int)(until_ms - now_ms);
 		rc = stcp_wait_poll(&cq->wait, left);
 		if (rc)
 			return rc;

@@ -70,15 +70,18 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	}
 }
 
+int stcp_ep_lacks(const struct stcp_ep *ep)
+{
+	if (!ep->eq)
+		return -FI_ENOEQ;
+	return ep->tx_cq && ep->rx_cq ? 0 : -FI_ENOCQ;
+}
+
 static int ep_control(struct fid *fid, int command, void *arg)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
 
-	if (command != FI_ENABLE)
-		return -FI_ENOSYS;
-	if (!ep->eq)
-		return -FI_ENOEQ;
-	return ep->tx_cq && ep->rx_cq ? 0 : -FI_ENOCQ;
+	return command == FI_ENABLE ? stcp_ep_lacks(ep) : -FI_ENOSYS;
 }
 
 static void unbind(struct stcp_ep *ep)
@@ -211,17 +214,22 @@ static int allocate(struct stcp_ep *ep, const struct fi_info *info)
 	return 0;
 }
 
-/* A request, or a passive endpoint that does not listen. */
+/* A request that has no endpoint yet, or a passive endpoint. */
 static bool handle_is_good(struct stcp_fabric *fabric, fid_t handle)
 {
-	return !handle || stcp_request_find(fabric, handle) ||
-	       stcp_pep_find(fabric, handle);
+	const struct stcp_request *request;
+
+	if (!handle || stcp_pep_find(fabric, handle))
+		return true;
+	request = stcp_request_find(fabric, handle);
+	return request && !request->has_endpoint;
 }
 
 static void take_handle(struct stcp_ep *ep, fid_t handle)
 {
 	ep->request = stcp_request_find(ep->domain->fabric, handle);
 	if (ep->request) {
+		ep->request->has_endpoint = true;
 		ep->source.fd = ep->request->source.fd;
 		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
 		return;

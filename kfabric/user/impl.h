@@ -252,6 +252,7 @@ struct stcp_request {
 	struct stcp_source source;
 	struct stcp_pep *pep; /* while it is arriving */
 	struct stcp_fabric *fabric; /* from then on: it is in its list */
+	bool has_endpoint; /* which frees it */
 	LIST_ENTRY(stcp_request) link;
 	struct sockaddr_storage peer;
 	struct tcpw_cm_rx cm;
@@ -521,6 +522,8 @@ size_t stcp_sockaddr_len(const void *addr);
 /* ep.c */
 int stcp_getopt(fid_t fid, int level, int optname, void *optval,
 		size_t *optlen);
+/* 0, or a negative errno: it is not bound to all that it needs. */
+int stcp_ep_lacks(const struct stcp_ep *ep);
 int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		 struct fid_ep **out, void *context);
 

@@ -22,7 +22,7 @@ static void set_memory(struct stcp_op *op, const struct iovec *iov,
 	}
 }
 
-#define PLACED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define PLACED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 
 /*
  * What the peer is to say before it is over. It may refuse data for its

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -514,6 +515,9 @@ static void a_request_that_is_gone_is_not_rejected_again(void **state)
 					bytes));
 	rig_event(rig, &rig->server, &event);
 	rig_endpoint(&rig->server, event.info);
+	/* It has one already. */
+	assert_int_equal(fi_endpoint(rig->server.domain, event.info, &ep, NULL),
+			 -FI_EINVAL);
 	rig_drop_endpoint(&rig->server);
 	raw_expect_end(rig, fd);
 	assert_int_equal(fi_reject(rig->server.pep, event.info->handle, NULL,
@@ -521,6 +525,34 @@ static void a_request_that_is_gone_is_not_rejected_again(void **state)
 			 -FI_EINVAL);
 	assert_int_equal(fi_endpoint(rig->server.domain, event.info, &ep, NULL),
 			 -FI_EINVAL);
+	fi_freeinfo(event.info);
+	rig_close(rig);
+}
+
+static void an_endpoint_without_queues_does_not_connect(void **state)
+{
+	const struct sockaddr_in nobody = { .sin_family = AF_INET };
+	struct rig *rig = opened();
+	uint8_t bytes[TCPW_CM_MAX] = { 0 };
+	int fd = raw_socket(rig);
+	struct event event;
+	struct fid_ep *ep;
+
+	raw_send(fd, bytes,
+		 (size_t)tcpw_cm_encode(TCPW_CM_REQUEST, TCPW_LITTLE, NULL, 0,
+					bytes));
+	rig_event(rig, &rig->server, &event);
+	rig_endpoint(&rig->server, event.info);
+	event.info->handle = NULL;
+	assert_int_equal(fi_endpoint(rig->server.domain, event.info, &ep, NULL),
+			 0);
+	assert_int_equal(fi_connect(ep, &nobody, NULL, 0), -FI_ENOEQ);
+	assert_int_equal(fi_ep_bind(ep, &rig->server.eq->fid, 0), 0);
+	assert_int_equal(fi_connect(ep, &nobody, NULL, 0), -FI_ENOCQ);
+	assert_int_equal(fi_accept(ep, NULL, 0), -FI_ENOCQ);
+	assert_int_equal(fi_close(&ep->fid), 0);
+	rig_drop_endpoint(&rig->server);
+	raw_expect_end(rig, fd);
 	fi_freeinfo(event.info);
 	rig_close(rig);
 }
@@ -730,6 +762,7 @@ int main(void)
 		cmocka_unit_test(
 			only_so_many_requests_may_be_arriving_from_one_address),
 		cmocka_unit_test(half_a_request_is_not_waited_for),
+		cmocka_unit_test(an_endpoint_without_queues_does_not_connect),
 		cmocka_unit_test(a_request_that_is_none_is_closed_at_once),
 		cmocka_unit_test(a_request_that_is_gone_is_not_rejected_again),
 		cmocka_unit_test(one_who_moves_the_data_is_woken_by_it),
