@@ -64,11 +64,11 @@ static bool ep_is_met(const struct fi_ep_attr *ep)
 /* Keys are the program's, addresses offsets: what was called scalable. */
 static bool mr_mode_is_met(uint32_t version, int mr_mode)
 {
-	if (mr_mode == FI_MR_SCALABLE)
+	if (mr_mode == STCP_MR_SCALABLE)
 		return true;
 	if (FI_VERSION_LT(version, FI_VERSION(1, 5)))
-		return mr_mode == FI_MR_UNSPEC;
-	return !(mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE));
+		return mr_mode == STCP_MR_UNSPEC;
+	return !(mr_mode & (STCP_MR_BASIC | STCP_MR_SCALABLE));
 }
 
 static bool domain_is_met(uint32_t version, const struct fi_domain_attr *domain)

@@ -50,6 +50,14 @@
 #define STCP_CM_DEADLINE_MS	      10000
 #define STCP_CLOSING_DEADLINE_MS      5000
 
+/*
+ * Modes of registrations before API 1.5, which are values and no bits: libfabric
+ * 2 calls their names deprecated (fi_mr(3)).
+ */
+#define STCP_MR_UNSPEC	 0
+#define STCP_MR_BASIC	 1
+#define STCP_MR_SCALABLE 2
+
 /* libfabric's headers had one of their own until 2.0. */
 #define stcp_container_of(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))

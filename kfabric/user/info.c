@@ -92,11 +92,11 @@ static void apply_domain(struct fi_domain_attr *domain,
 {
 	/* What 0 meant before 1.5 has a name. */
 	if (FI_VERSION_LT(version, FI_VERSION(1, 5)))
-		domain->mr_mode = FI_MR_SCALABLE;
+		domain->mr_mode = STCP_MR_SCALABLE;
 	if (!hints)
 		return;
-	if (hints->mr_mode == FI_MR_SCALABLE)
-		domain->mr_mode = FI_MR_SCALABLE;
+	if (hints->mr_mode == STCP_MR_SCALABLE)
+		domain->mr_mode = STCP_MR_SCALABLE;
 	if (hints->threading)
 		domain->threading = hints->threading;
 	if (hints->control_progress)
