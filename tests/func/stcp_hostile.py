@@ -18,7 +18,7 @@ import time
 
 import lab
 from comeback import Talker
-from tcp_peers import MSG, Peer, bad_operations, header, request, spoilt
+from tcp_peers import MSG, Peer, Refused, bad_operations, header, request, spoilt
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
@@ -26,6 +26,7 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandb
 ELSEWHERE = "127.0.0.9"
 # A request that is not whole, or a client that does not authenticate: 10 s.
 GONE_S = 40
+RETRY_S = 0.1
 GROWTH_MAX = 48 * lab.MIB
 LINE_EACH_S = 10
 HALF_OPEN = 1000
@@ -88,6 +89,17 @@ class StcpHostile(lab.FuncTest):
     def peer(self):
         return Peer(self.b.port, ELSEWHERE, GONE_S)
 
+    def joined(self):
+        """A connection; those that are ending are counted until they have ended."""
+        deadline = time.monotonic() + GONE_S
+        while True:
+            try:
+                return self.peer().join(hello())
+            except Refused:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_S)
+
     def gone(self, peer, what):
         self.assertTrue(peer.is_gone(), f"{what} is still there")
 
@@ -118,7 +130,7 @@ class StcpHostile(lab.FuncTest):
         self.writer.took.clear()
         said = set()
         for says, data in bad_operations(rng):
-            peer = self.peer().join(hello())
+            peer = self.joined()
             peer.send(data)
             # Some of it may be right by itself: then it is half of something.
             peer.end()
@@ -136,9 +148,7 @@ class StcpHostile(lab.FuncTest):
         print(f"# seed {SEED}")
         good = [data for _, data in bad_operations(rng)]
         for number in range(ROUNDS):
-            peer = self.peer()
-            if number % 4:
-                peer.join(hello())
+            peer = self.joined() if number % 4 else self.peer()
             peer.send_in_pieces(rng, spoilt(rng, good))
             peer.end()
             self.gone(peer, f"number {number}")

@@ -64,6 +64,10 @@ def spoilt(rng, good):
     return data
 
 
+class Refused(AssertionError):
+    """The other end wants no connection, perhaps for now."""
+
+
 class Peer:
     """A socket to the end that is attacked; gone_s is its deadline."""
 
@@ -95,7 +99,7 @@ class Peer:
                 raise AssertionError("it is not let in")
             answer += piece
         if answer[1] != 1:
-            raise AssertionError(f"the answer is {answer.hex()}")
+            raise Refused(f"the answer is {answer.hex()}")
         return self
 
     def end(self):
