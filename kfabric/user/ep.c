@@ -152,6 +152,7 @@ static struct fi_ops ep_fid_ops = {
 	.bind = ep_bind,
 	.control = ep_control,
 	.ops_open = stcp_ep_ops_open,
+	.tostr = stcp_no_tostr,
 	.ops_set = stcp_no_ops_set,
 };
 

@@ -248,6 +248,7 @@ static struct fi_ops eq_fid_ops = {
 	.bind = stcp_no_bind,
 	.control = eq_control,
 	.ops_open = stcp_no_ops_open,
+	.tostr = stcp_no_tostr,
 	.ops_set = stcp_no_ops_set,
 };
 

@@ -366,6 +366,7 @@ int stcp_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int stcp_no_control(struct fid *fid, int command, void *arg);
 int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,
 		     void **ops, void *context);
+int stcp_no_tostr(const struct fid *fid, char *buf, size_t len);
 int stcp_no_ops_set(struct fid *fid, const char *name, uint64_t flags,
 		    void *ops, void *context);
 ssize_t stcp_no_cancel(fid_t fid, void *context);

@@ -21,6 +21,11 @@ int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,
 	return -FI_ENOSYS;
 }
 
+int stcp_no_tostr(const struct fid *fid, char *buf, size_t len)
+{
+	return -FI_ENOSYS;
+}
+
 int stcp_no_ops_set(struct fid *fid, const char *name, uint64_t flags,
 		    void *ops, void *context)
 {
