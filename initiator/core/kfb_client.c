@@ -447,12 +447,12 @@ void kfb_client_moved(struct kfb_client *c, __u32 queue, __u64 bytes,
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 
-	/* Few bytes may be the PING's own, which a host acknowledges. */
-	if (q->is_marked && bytes >= q->moved_bytes &&
-	    bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES)
-		return;
-	if (q->is_marked && bytes > q->moved_bytes)
+	if (q->is_marked && bytes >= q->moved_bytes) {
+		/* Few may be the PING's own, which a host acknowledges. */
+		if (bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES)
+			return;
 		kfb_client_heard(c, queue, now_ms);
+	}
 	q->moved_bytes = bytes;
 	q->is_marked = 1;
 }

@@ -310,12 +310,13 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 		     struct kfbl_ctx *ctx, int error)
 {
 	struct kfbl_op *op = ctx->op;
-
 	uint64_t now_ms = kfbl_now_ms();
 
 	TAILQ_REMOVE(&q->in_flight, ctx, link);
 	if (error) {
 		kfb_window_unposted(&q->window, ctx->len);
+		if (!op->error)
+			op->error = error;
 	} else {
 		kfb_window_moved(&q->window, ctx->len, now_ms, &ctx->mark);
 		kfb_client_heard(&k->client, q->index, now_ms);
@@ -323,8 +324,6 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 		/* An operation that gets on kills no connections. */
 		op->losses = 0;
 	}
-	if (error && !op->error)
-		op->error = error;
 	if (op->kind == KFBL_OP_WRITE && !error && !ctx->commits) {
 		kfb_flush_wrote(&k->flush[q->index], op->va + ctx->offset,
 				ctx->len);

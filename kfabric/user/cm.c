@@ -362,12 +362,13 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 		      size_t paramlen)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
-	int rc = -FI_EOPBADSTATE;
+	int rc = stcp_ep_lacks(ep);
 
 	if (!addr || paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
-	if (stcp_ep_lacks(ep))
-		return stcp_ep_lacks(ep);
+	if (rc)
+		return rc;
+	rc = -FI_EOPBADSTATE;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_IDLE && (ep->source.fd < 0 || ep->named)) {
 		rc = prepare_request(ep, param, paramlen);
@@ -407,13 +408,14 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	uint8_t out[TCPW_CM_MAX];
-	int rc = -FI_EOPBADSTATE;
+	int rc = stcp_ep_lacks(ep);
 	int n;
 
 	if (paramlen > TCPW_CM_DATA_MAX)
 		return -FI_EINVAL;
-	if (stcp_ep_lacks(ep))
-		return stcp_ep_lacks(ep);
+	if (rc)
+		return rc;
+	rc = -FI_EOPBADSTATE;
 	n = tcpw_cm_encode(TCPW_CM_ACCEPT, stcp_our_order(), param,
 			   (__u32)paramlen, out);
 	if (n < 0)

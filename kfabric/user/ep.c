@@ -216,28 +216,27 @@ static int allocate(struct stcp_ep *ep, const struct fi_info *info)
 }
 
 /* A request that has no endpoint yet, or a passive endpoint. */
-static bool handle_is_good(struct stcp_fabric *fabric, fid_t handle)
+static int take_handle(struct stcp_ep *ep, struct stcp_fabric *fabric,
+		       fid_t handle)
 {
-	const struct stcp_request *request;
+	struct stcp_request *request = stcp_request_find(fabric, handle);
+	struct stcp_pep *pep;
 
-	if (!handle || stcp_pep_find(fabric, handle))
-		return true;
-	request = stcp_request_find(fabric, handle);
-	return request && !request->has_endpoint;
-}
-
-static void take_handle(struct stcp_ep *ep, fid_t handle)
-{
-	ep->request = stcp_request_find(ep->domain->fabric, handle);
-	if (ep->request) {
-		ep->request->has_endpoint = true;
-		ep->source.fd = ep->request->source.fd;
+	if (request) {
+		if (request->has_endpoint)
+			return -FI_EINVAL;
+		request->has_endpoint = true;
+		ep->request = request;
+		ep->source.fd = request->source.fd;
 		(void)tcpw_state_move(&ep->state, TCPW_ASKED);
-		return;
+		return 0;
 	}
-	ep->source.fd =
-		stcp_pep_take_socket(stcp_pep_find(ep->domain->fabric, handle));
+	pep = stcp_pep_find(fabric, handle);
+	if (!pep)
+		return -FI_EINVAL;
+	ep->source.fd = stcp_pep_take_socket(pep);
 	ep->named = ep->source.fd >= 0;
+	return 0;
 }
 
 int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
@@ -248,27 +247,25 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 	struct stcp_ep *ep;
 	int rc;
 
-	if (!handle_is_good(domain->fabric, info->handle))
-		return -FI_EINVAL;
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;
 	set_vectors(ep, context);
+	ep->source.fd = -1;
 	rc = allocate(ep, info);
+	if (!rc && info->handle)
+		rc = take_handle(ep, domain->fabric, info->handle);
 	if (rc) {
 		free(ep->end_event);
 		free(ep);
 		return rc;
 	}
 	set_defaults(ep, info);
-	ep->source.fd = -1;
 	ep->domain = domain;
 	TAILQ_INIT(&ep->queue);
 	TAILQ_INIT(&ep->answers);
 	TAILQ_INIT(&ep->receives);
 	pthread_mutex_init(&ep->lock, NULL);
-	if (info->handle)
-		take_handle(ep, info->handle);
 	atomic_fetch_add(&domain->refs, 1);
 	pthread_mutex_lock(&domain->lock);
 	LIST_INSERT_HEAD(&domain->eps, ep, domain_link);

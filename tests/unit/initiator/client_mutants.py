@@ -71,8 +71,8 @@ CLIENT_MUTANTS = {
         "windows", "kfb_window.c", "w->in_flight_bytes + len <= w->limit_bytes;", "1;",
         WINDOW, folder=CORE),
     "moving-bytes-are-silence": Mutant(
-        "windows", "kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\tq->moved",
-        "\t\t;\n\tq->moved",
+        "windows", "kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\t}\n\tq->moved",
+        "\t}\n\tq->moved",
         SILENCE, folder=CORE),
     "a-ping-that-arrives-is-life": Mutant(
         "windows", "kfb_client.c", "bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES",
