@@ -232,20 +232,18 @@ void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket)
 	memset(ticket, 0, sizeof(*ticket));
 }
 
-int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
-			   struct kfb_flush_queue *queues, __u32 n)
+void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket)
 {
-	__u32 i;
-
-	if (n > KFB_FLUSH_QUEUES_MAX)
-		return -EINVAL;
 	ticket->waiting = 0;
-	for (i = 0; i < n; i++) {
-		ticket->op[i] = kfb_flush_join(&queues[i]);
-		if (ticket->op[i])
-			ticket->waiting |= (__u32)1 << i;
-	}
-	return ticket->waiting != 0;
+}
+
+_Bool kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
+			    struct kfb_flush_queue *queue)
+{
+	ticket->op[index] = kfb_flush_join(queue);
+	if (ticket->op[index])
+		ticket->waiting |= (__u32)1 << index;
+	return ticket->op[index] != 0;
 }
 
 _Bool kfb_flush_ticket_done(struct kfb_flush_ticket *ticket, __u32 queue,

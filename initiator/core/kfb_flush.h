@@ -248,19 +248,26 @@ struct kfb_flush_ticket {
 void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket);
 
 /**
- * kfb_flush_ticket_start - flush every queue that has written
- * @ticket: from kfb_flush_ticket_init(), or one that begins again because a
- *	connection died; its error stays: what a medium did not keep once may be
- *	gone although it makes the next FLUSH good
- * @queues: the queues
- * @n: how many, at most KFB_FLUSH_QUEUES_MAX
+ * kfb_flush_ticket_again - a flush begins again because a connection died
+ * @ticket: waits for nothing afterwards. Its error stays: what a medium did not
+ *	keep once may be gone although it makes the next FLUSH good
  *
  * Context: any.
- * Return: 1: wait; 0: nothing to wait for, the end is @ticket's error; -EINVAL:
- *	too many queues.
  */
-int kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
-			   struct kfb_flush_queue *queues, __u32 n);
+void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket);
+
+/**
+ * kfb_flush_ticket_join - flush a queue, if it has written
+ * @ticket: from kfb_flush_ticket_init() or kfb_flush_ticket_again()
+ * @index: the queue's, below KFB_FLUSH_QUEUES_MAX
+ * @queue: the queue
+ *
+ * Context: any.
+ * Return: true when there is an op to wait for; when no queue has one the end is
+ * @ticket's error.
+ */
+_Bool kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
+			    struct kfb_flush_queue *queue);
 
 /**
  * kfb_flush_ticket_done - an op of a queue is done

@@ -36,26 +36,38 @@ static void random_bytes(void *ctx, void *buf, __u32 len)
 
 static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 {
-	struct kfb_client_config config = {
-		.engine = {
-			.hmac.compute = hmac_sha256,
-			.client_name = k->client_name,
-			.key = k->key,
-			.features = KFB_FEATURE_EVENT |
-				    (k->reconnect_ms ? KFB_FEATURE_RESUME : 0),
+	struct kfb_initiator_config config = {
+		.client = {
+			.engine = {
+				.hmac.compute = hmac_sha256,
+				.client_name = k->client_name,
+				.key = k->key,
+				.features = KFB_FEATURE_EVENT |
+					    (k->reconnect_ms ?
+						     KFB_FEATURE_RESUME : 0),
+			},
+			.random = random_bytes,
+			.n_queues = k->n_queues,
+			.timeout_ms = k->timeout_ms,
+			.reconnect_ms = k->reconnect_ms,
 		},
-		.random = random_bytes,
-		.n_queues = k->n_queues,
-		.timeout_ms = k->timeout_ms,
-		.reconnect_ms = k->reconnect_ms,
+		.volatile_error = -EOPNOTSUPP,
+		.over_error = -ECONNRESET,
+		.gives_flushes_up = true,
 	};
+	uint32_t i;
 
 	/* There the brick answers when the bytes are where they belong. */
 	if (k->fabric.delivery_complete)
-		config.info_flags = KFB_INFO_ACK_IS_PLACED;
+		config.client.info_flags = KFB_INFO_ACK_IS_PLACED;
 	if (expect_uuid)
-		memcpy(config.engine.expect_uuid, expect_uuid, KFB_UUID_BYTES);
-	return kfb_client_init(&k->client, &config, k->tx);
+		memcpy(config.client.engine.expect_uuid, expect_uuid,
+		       KFB_UUID_BYTES);
+	memset(&k->core, 0, sizeof(k->core));
+	for (i = 0; i < k->n_queues; i++)
+		kfb_initiator_add_queue(&k->core, &k->queues[i].core, i);
+	return kfb_initiator_init(&k->core, &kfbl_initiator_ops, &config,
+				  k->tx);
 }
 
 static int bad_config(const char *why)
@@ -85,7 +97,7 @@ static int check_config(const struct kfbrick_config *config)
 /* One piece of memory, registered once, for all control messages. */
 static int alloc_control(struct kfbrick *k)
 {
-	size_t rx = (size_t)KFBL_RX_MAX * KFB_REPLY_MAX_BYTES;
+	size_t rx = (size_t)KFB_INITIATOR_RX_MAX * KFB_REPLY_MAX_BYTES;
 	size_t readback = KFB_FLUSH_POSTED_MAX * KFB_READBACK_BYTES;
 	size_t bounce = KFBL_BOUNCE_CHUNKS * (size_t)KFBL_BOUNCE_CHUNK_BYTES;
 	size_t tx = (size_t)KFB_CLIENT_TX_BYTES(k->n_queues);
@@ -101,12 +113,10 @@ static int alloc_control(struct kfbrick *k)
 	for (i = 0; i < k->n_queues; i++) {
 		struct kfbl_queue *q = &k->queues[i];
 
-		q->index = i;
 		q->rx = k->control + i * rx;
 		q->readback = k->bounce + bounce + i * readback;
 		TAILQ_INIT(&q->in_flight);
 		TAILQ_INIT(&q->again);
-		kfb_flush_init(&k->flush[i], KFB_FLUSH_POSTED_MAX);
 	}
 	return 0;
 }
@@ -165,10 +175,8 @@ static int register_control(struct kfbrick *k)
 /* Why there is no session, and with whom. */
 static int not_made(struct kfbrick *k)
 {
-	int error = kfb_client_error(&k->client);
+	int error = kfb_client_error(&k->core.client);
 
-	if (strstr(k->lost_why, k->url.text))
-		return kfbl_fail(k, error, "%s", kfbl_why(k));
 	return kfbl_fail(k, error, "%s: %s", k->url.text, kfbl_why(k));
 }
 
@@ -210,7 +218,7 @@ static int connect_address(struct kfbrick *k, const char *address,
 		return rc;
 	rc = init_client(k, expect_uuid);
 	if (!rc)
-		rc = kfb_client_start(&k->client);
+		rc = kfb_client_start(&k->core.client);
 	if (rc)
 		return kfbl_fail(k, rc, "cannot begin a session: %s",
 				 strerror(-rc));
@@ -239,7 +247,7 @@ static int connect_host(struct kfbrick *k, const uint8_t *expect_uuid)
 			continue;
 		rc = connect_address(k, address, expect_uuid);
 		/* One that answers is the one that was meant. */
-		if (!rc || k->client.session_id || rc == -ETIMEDOUT ||
+		if (!rc || k->core.client.session_id || rc == -ETIMEDOUT ||
 		    rc == -EPROTO || !at->ai_next)
 			break;
 		kfbl_session_end(k);
@@ -289,9 +297,10 @@ static void say_goodbye(struct kfbrick *k)
 	if (!kfbl_is_live(k))
 		return;
 	/* What comes after it is the end, and no loss to come back from. */
-	k->client.config.reconnect_ms = 0;
+	k->core.client.config.reconnect_ms = 0;
 	if (k->timeout_ms > KFBL_GOODBYE_MS)
 		k->timeout_ms = KFBL_GOODBYE_MS;
+	k->core.config.client.timeout_ms = k->timeout_ms;
 	kfbl_call(k, &end, &outcome);
 }
 

@@ -78,24 +78,10 @@ int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 			 next_step(outcome->status));
 }
 
-void kfbl_vsay_why(struct kfbrick *k, const char *fmt, va_list ap)
-{
-	vsnprintf(k->lost_why, sizeof(k->lost_why), fmt, ap);
-}
-
-void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	kfbl_vsay_why(k, fmt, ap);
-	va_end(ap);
-}
-
 const char *kfbl_why(const struct kfbrick *k)
 {
 	/* What the core ends by itself has no words. */
-	return *k->lost_why ? k->lost_why : strerror(-k->client.error);
+	return *k->lost_why ? k->lost_why : strerror(-k->core.client.error);
 }
 
 int kfbl_not_connected(struct kfbrick *k)

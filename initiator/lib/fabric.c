@@ -76,7 +76,7 @@ static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 	/* Who waits for data receives them: no thread wakes another up. */
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->tx_attr->size = queue_depth + KFB_ENGINE_TX_MAX;
-	hints->rx_attr->size = KFBL_RX_MAX;
+	hints->rx_attr->size = KFB_INITIATOR_RX_MAX;
 	hints->fabric_attr->prov_name = strdup(kfbl_url_fabric(url));
 	if (hints->fabric_attr->prov_name) {
 		rc = stcp_choose_getinfo(API_VERSION, address, url->port, 0,
@@ -172,7 +172,7 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	if (rc)
 		return kfbl_errno(rc);
 
-	f->cq_size = queue_depth + KFB_ENGINE_TX_MAX + KFBL_RX_MAX +
+	f->cq_size = queue_depth + KFB_ENGINE_TX_MAX + KFB_INITIATOR_RX_MAX +
 		     KFB_FLUSH_POSTED_MAX;
 	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	/* There a plain write with a dead key completes without an error. */

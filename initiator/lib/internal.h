@@ -6,10 +6,10 @@
  * but the error of the last failed connect, which is per thread.
  * Lifetime: an op belongs to the connection; it is free, active (posted or
  * waiting to be), or done (waiting to be collected).
- * Recovery: the core's client (kfb_client.h) says what to do after a loss, and
- * session.c does it: the endpoint is closed first, then what was in flight on
- * it waits to be posted again, or ends with an error when the client has given
- * up: then only kfbrick_close() is left to do.
+ * Recovery: the core's initiator (kfb_initiator.h) decides, and session.c is its
+ * port: after a loss the endpoint is closed first, then what was in flight on it
+ * waits to be posted again, or ends with an error when the client has given up:
+ * then only kfbrick_close() is left to do.
  */
 #ifndef KFBRICK_INTERNAL_H
 #define KFBRICK_INTERNAL_H
@@ -19,14 +19,12 @@
 #include <rdma/fi_endpoint.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "kfb_blockmap.h"
-#include "kfb_client.h"
-#include "kfb_fate.h"
-#include "kfb_flush.h"
-#include "kfb_window.h"
+#include "kfb_initiator.h"
 #include "kfbrick.h"
 #include "url.h"
 
@@ -37,9 +35,6 @@
 #define KFBL_QUEUE_DEPTH_MAX 1024
 #define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
 #define KFBL_ERROR_BYTES     512
-
-/* Receives: a reply for every credit, and the EVENTs a brick may send. */
-#define KFBL_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)
 
 /* Ops of the library's own: the synchronous calls'. */
 #define KFBL_OPS_INTERNAL 8
@@ -117,26 +112,10 @@ struct kfbl_op {
 	bool durable; /* WRITE: it is done when it is */
 	bool uncommitted; /* WRITE: some of it needs a flush for that */
 	int error;
-	bool flush_waits; /* FLUSH: to be started when the session lives */
-	struct kfb_flush_ticket ticket; /* FLUSH */
+	struct kfb_initiator_flush flush; /* FLUSH */
 };
 
 STAILQ_HEAD(kfbl_ops, kfbl_op);
-
-/* What a slot's call is for. */
-enum kfbl_call_kind {
-	KFBL_CALL_NONE,
-	KFBL_CALL_SYNC, /* somebody waits in kfbl_call() */
-	KFBL_CALL_FLUSH,
-	KFBL_CALL_UNMAP, /* of a mapping whose MAP was given up */
-	KFBL_CALL_REMAP, /* MAP of a mapping that was there before */
-};
-
-struct kfbl_call {
-	enum kfbl_call_kind kind;
-	uint64_t flush_id;
-	bool makes_mapping; /* MAP, and not of a further page */
-};
 
 struct kfbrick_memory {
 	struct fid_mr *mr; /* NULL where the fabric needs none */
@@ -181,31 +160,25 @@ struct kfbl_link {
 	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
 	int cq_fd;
 	int eq_fd;
-	bool connecting;
 };
 
 struct kfbl_queue {
-	uint32_t index;
+	struct kfb_initiator_queue core;
 	struct kfbl_link link;
 	uint8_t *rx;
 	uint8_t *readback;
-	struct kfbl_ctx rx_ctx[KFBL_RX_MAX];
+	struct kfbl_ctx rx_ctx[KFB_INITIATOR_RX_MAX];
 	struct kfbl_ctx tx_ctx[KFB_ENGINE_TX_MAX];
-	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
-	uint32_t n_unsent;
-	uint32_t n_rx; /* receives posted */
-	struct kfbl_call calls[KFB_ENGINE_CALLS];
 	struct kfbl_ctx readback_ctx[KFB_FLUSH_POSTED_MAX];
 	struct kfbl_pieces in_flight;
 	struct kfbl_pieces again; /* lost, to be posted again */
-	struct kfb_window window; /* of what is in flight */
 	bool full; /* the fabric's queue, in this round of posting */
 };
 
 /* Mappings on their way into a new session; see restore.c. */
 struct kfbl_restore {
 	bool active;
-	bool asked; /* a MAP is out */
+	struct kfb_initiator_call call; /* MAP; out while not done */
 	uint64_t until_ms; /* refusals that may pass are tried until then */
 	uint64_t pause_ms;
 	uint64_t pause_until_ms;
@@ -229,7 +202,7 @@ struct kfbrick {
 	char error[KFBL_ERROR_BYTES];
 
 	struct kfbl_fabric fabric;
-	struct kfb_client client;
+	struct kfb_initiator core;
 	struct kfbl_queue *queues; /* n_queues */
 	struct kfbl_restore restore;
 	int epoll_fd; /* of all queues, for the caller's event loop; -1: none */
@@ -238,7 +211,6 @@ struct kfbrick {
 	bool sleeps_first; /* who has posted one operation: it was right so */
 	bool has_changed; /* a connection: the session may lead on */
 	bool is_settled; /* what progress took has led to nothing more to do */
-	uint64_t session_id; /* of the session whose calls are out */
 	bool is_connected; /* it was LIVE once */
 	uint64_t moved_bytes; /* by operations, on all connections */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
@@ -249,27 +221,16 @@ struct kfbrick {
 	uint8_t *tx;
 	uint8_t *bounce;
 
-	/* the call somebody waits for */
-	bool call_done;
-	struct kfb_outcome call_outcome;
-	struct kfb_reply call_reply;
-	struct kfb_reply rx_reply;
+	struct kfb_reply call_reply; /* of the call somebody waits for */
 
 	struct kfbl_op *ops;
 	uint32_t n_active; /* ops neither free nor done */
 	struct kfbl_ops free_ops;
 	struct kfbl_ops free_internal;
 	struct kfbl_ops unposted; /* in order; any may be posted in part */
-	struct kfbl_ops flushing; /* wait for flush ops */
 	struct kfbl_ops done;
 	struct kfbl_ctx *piece_ctx;
 	struct kfbl_pieces free_pieces;
-
-	struct kfb_flush_queue flush[KFBL_QUEUES_MAX];
-	struct kfb_losses losses;
-	int untold_error; /* of the medium, until kfbrick_flush() returns it */
-	uint32_t flush_mode; /* KFBRICK_FLUSH_* */
-	bool flush_restart; /* some of @flushing must be started */
 
 	struct kfb_blockmap map;
 	LIST_HEAD(kfbl_mappings, kfbrick_mapping) mappings;
@@ -294,12 +255,6 @@ int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
 /* A brick's refusal: what was asked for, and the status in words. */
 int kfbl_refused(struct kfbrick *k, const struct kfb_outcome *outcome,
 		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* Why a connection cannot be made, or is lost, for kfbl_why(). */
-void kfbl_say_why(struct kfbrick *k, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-void kfbl_vsay_why(struct kfbrick *k, const char *fmt, va_list ap)
-	__attribute__((format(printf, 2, 0)));
 
 /* Why the newest connection was lost. */
 const char *kfbl_why(const struct kfbrick *k);
@@ -335,7 +290,22 @@ int kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
 int kfbl_errno(ssize_t rc);
 uint64_t kfbl_now_ms(void);
 
-/* session.c: does what the core's client says */
+/* session.c: what the core needs of the world */
+
+extern const struct kfb_initiator_ops kfbl_initiator_ops;
+
+static inline struct kfbrick *kfbl_of(const struct kfb_initiator *i)
+{
+	return (struct kfbrick *)((uintptr_t)i -
+				  offsetof(struct kfbrick, core));
+}
+
+static inline struct kfbl_queue *
+kfbl_queue_of(const struct kfb_initiator_queue *q)
+{
+	return (struct kfbl_queue *)((uintptr_t)q -
+				     offsetof(struct kfbl_queue, core));
+}
 
 /* The connection is over and does not come back. */
 bool kfbl_is_over(const struct kfbrick *k);
@@ -343,10 +313,7 @@ bool kfbl_is_over(const struct kfbrick *k);
 bool kfbl_is_live(const struct kfbrick *k);
 /* Do all that is to be done now; true when something was. */
 bool kfbl_session_run(struct kfbrick *k);
-/* A queue's connection is of no use any more. */
-void kfbl_lost(struct kfbrick *k, struct kfbl_queue *q, int error,
-	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* All of them. */
+/* Every connection is of no use any more. */
 void kfbl_lost_all(struct kfbrick *k, int error, const char *why);
 /* What the event queue of a queue says. */
 void kfbl_read_events(struct kfbrick *k, struct kfbl_queue *q);
@@ -359,7 +326,8 @@ void kfbl_session_end(struct kfbrick *k);
 void kfbl_restore_start(struct kfbrick *k);
 /* The next MAP, if one is due; true when something was done. */
 bool kfbl_restore_run(struct kfbrick *k);
-void kfbl_restore_answer(struct kfbrick *k, const struct kfb_outcome *outcome);
+/* Its MAP is answered; the reply is the newest. */
+void kfbl_restore_answer(struct kfbrick *k);
 uint64_t kfbl_restore_next_ms(const struct kfbrick *k);
 void kfbl_restore_fini(struct kfbrick *k);
 /* A mapping is of no use any more; what was not flushed in it is lost. */
@@ -384,22 +352,6 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
 /* Until the session lives: 0, or -ENOTCONN. */
 int kfbl_wait_live(struct kfbrick *k);
-/* A request nobody waits for; -EAGAIN when there is no room. */
-int kfbl_call_async(struct kfbrick *k, struct kfbl_queue *q,
-		    const struct kfb_request *req, enum kfbl_call_kind kind,
-		    uint64_t flush_id);
-/* In order: what waits goes first. */
-void kfbl_send(struct kfbrick *k, struct kfbl_queue *q,
-	       const struct kfb_message *message);
-/* Post what could not be posted before. */
-void kfbl_send_unsent(struct kfbrick *k, struct kfbl_queue *q);
-int kfbl_post_receives(struct kfbrick *k, struct kfbl_queue *q, uint32_t n);
-void kfbl_received(struct kfbrick *k, struct kfbl_queue *q,
-		   struct kfbl_ctx *ctx, size_t len);
-/* What became of a call. */
-void kfbl_answered(struct kfbrick *k, struct kfbl_queue *q,
-		   const struct kfb_outcome *outcome);
-
 /* progress.c */
 
 /**
@@ -446,27 +398,20 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 			 size_t len);
 
 /* flush.c */
-int kfbl_flush_check_mode(struct kfbrick *k, uint32_t mode);
-/* Post the flushes that are due; true when something was posted. */
-bool kfbl_flush_pump(struct kfbrick *k);
 void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
 /* The same for an active WRITE that has completed and is to be durable. */
 void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op);
-void kfbl_flush_done(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
-		     int error);
-/* What became of a FLUSH request, also of one that nobody waits for any more. */
-void kfbl_flush_answered(struct kfbrick *k, uint32_t queue, uint64_t flush_id,
-			 const struct kfb_outcome *outcome);
-/* The endpoint of a queue is closed: no flush of it proves anything now. */
-void kfbl_flush_lost(struct kfbrick *k, uint32_t queue);
-/* Flushes that wait begin again when the session lives. */
-void kfbl_flush_anew(struct kfbrick *k);
-/* What has become of the writes of a queue that were not flushed. */
-void kfbl_flush_fate(struct kfbrick *k, uint32_t queue, enum kfb_fate fate);
 /* Are completed writes in a range not durable? */
 bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len);
 /* Words for what is lost. */
 int kfbl_flush_losses(struct kfbrick *k);
+/* Parts of the port. */
+int kfbl_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
+		      struct kfb_initiator_place *place);
+int kfbl_flush_read_back(struct kfb_initiator_queue *q, __u32 place, __u64 id,
+			 const struct kfb_initiator_place *from, __u32 len);
+void kfbl_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *flush,
+		     int error);
 
 /* map.c */
 void kfbl_map_fini(struct kfbrick *k);

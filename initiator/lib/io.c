@@ -10,7 +10,6 @@
  * its connection died: it is posted again when the session lives.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <stdlib.h>
@@ -26,7 +25,6 @@ int kfbl_io_init(struct kfbrick *k)
 	STAILQ_INIT(&k->free_ops);
 	STAILQ_INIT(&k->free_internal);
 	STAILQ_INIT(&k->unposted);
-	STAILQ_INIT(&k->flushing);
 	STAILQ_INIT(&k->done);
 	TAILQ_INIT(&k->free_pieces);
 	k->ops = calloc(n, sizeof(*k->ops));
@@ -80,7 +78,7 @@ void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error)
 /* The queue that the block of an address belongs to. */
 static struct kfbl_queue *queue_of(struct kfbrick *k, uint64_t va)
 {
-	return &k->queues[kfb_queue_of(va, k->client.n_used)];
+	return &k->queues[kfb_queue_of(va, k->core.client.n_used)];
 }
 
 static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
@@ -108,8 +106,8 @@ static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 
 	if (op->kind == KFBL_OP_READ)
 		return fi_readmsg(q->link.ep, &msg, flags);
-	ctx->commits =
-		op->durable && k->client.info.flush_modes & KFB_FLUSH_COMMIT;
+	ctx->commits = op->durable &&
+		       k->core.client.info.flush_modes & KFB_FLUSH_COMMIT;
 	if (ctx->commits)
 		flags |= FI_COMMIT_COMPLETE;
 	else if (k->fabric.delivery_complete)
@@ -132,9 +130,9 @@ static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
 		return rc;
 	if (piece->len > k->fabric.piece_max)
 		piece->len = k->fabric.piece_max;
-	if (k->client.n_used > 1 && piece->len > in_block)
+	if (k->core.client.n_used > 1 && piece->len > in_block)
 		piece->len = in_block;
-	piece->len = kfb_window_piece(&q->window, piece->len);
+	piece->len = kfb_window_piece(&q->core.window, piece->len);
 	return piece->len ? 0 : -EAGAIN;
 }
 
@@ -165,13 +163,14 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		return -EAGAIN;
 	}
 	if (rc) {
-		kfbl_lost(k, q, -ECONNRESET, "cannot post to 0x%" PRIx64 ": %s",
-			  op->va + offset, fi_strerror((int)-rc));
+		kfb_initiator_lost(&q->core, -ECONNRESET,
+				   "an operation cannot be posted",
+				   fi_strerror((int)-rc));
 		q->full = true;
 		return -EAGAIN;
 	}
 	TAILQ_INSERT_TAIL(&q->in_flight, ctx, link);
-	kfb_window_posted(&q->window, ctx->len, kfbl_now_ms(), &ctx->mark);
+	kfb_window_posted(&q->core.window, ctx->len, kfbl_now_ms(), &ctx->mark);
 	return 0;
 }
 
@@ -286,11 +285,12 @@ bool kfbl_io_pump(struct kfbrick *k)
 
 	for (i = 0; i < k->n_queues; i++)
 		open |= !TAILQ_EMPTY(&k->queues[i].again);
-	if ((!op && !open) || kfb_client_state(&k->client) != KFB_CLIENT_LIVE)
+	if ((!op && !open) ||
+	    kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
 		return false;
 	for (i = 0; i < k->n_queues; i++)
 		k->queues[i].full =
-			!kfb_client_usable(&k->client, i, kfbl_now_ms());
+			!kfb_client_usable(&k->core.client, i, kfbl_now_ms());
 	for (i = 0; open && i < k->n_queues; i++)
 		any |= pump_again(k, &k->queues[i]);
 	for (; op; op = next) {
@@ -314,19 +314,17 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 
 	TAILQ_REMOVE(&q->in_flight, ctx, link);
 	if (error) {
-		kfb_window_unposted(&q->window, ctx->len);
+		kfb_window_unposted(&q->core.window, ctx->len);
 		if (!op->error)
 			op->error = error;
 	} else {
-		kfb_window_moved(&q->window, ctx->len, now_ms, &ctx->mark);
-		kfb_client_heard(&k->client, q->index, now_ms);
+		kfb_initiator_moved(&q->core, ctx->len, &ctx->mark, now_ms);
 		k->moved_bytes += ctx->len;
 		/* An operation that gets on kills no connections. */
 		op->losses = 0;
 	}
 	if (op->kind == KFBL_OP_WRITE && !error && !ctx->commits) {
-		kfb_flush_wrote(&k->flush[q->index], op->va + ctx->offset,
-				ctx->len);
+		kfb_flush_wrote(&q->core.flush, op->va + ctx->offset, ctx->len);
 		op->uncommitted = true;
 	}
 	if (ctx->rest && !op->error) {
@@ -369,7 +367,6 @@ void kfbl_io_end(struct kfbrick *k, int error)
 	uint32_t i;
 
 	STAILQ_INIT(&k->unposted);
-	STAILQ_INIT(&k->flushing);
 	for (i = 0; k->queues && i < k->n_queues; i++) {
 		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].in_flight, link);
 		TAILQ_CONCAT(&k->free_pieces, &k->queues[i].again, link);
@@ -441,7 +438,8 @@ int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 	int rc = kfb_blockmap_check_io(&k->map, va, len, write);
 
 	/* While mappings are made again the block map is not whole. */
-	if (rc == -ENXIO && kfb_client_state(&k->client) != KFB_CLIENT_LIVE)
+	if (rc == -ENXIO &&
+	    kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
 		rc = kfbl_mapping_covers(k, va, len, write);
 	mapping = rc == -ENXIO ? kfbl_mapping_find(k, va) : NULL;
 	if (mapping && mapping->error)
@@ -493,9 +491,9 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, bool durable,
 				 "buffer %p+%zu is not inside registered "
 				 "memory: kfbrick_memory_register() it",
 				 buf, len);
-	if (kfb_client_state(&k->client) == KFB_CLIENT_LIVE &&
-	    k->client.info.lease_ms &&
-	    !kfb_client_lease_ok(&k->client, kfbl_now_ms()))
+	if (kfb_client_state(&k->core.client) == KFB_CLIENT_LIVE &&
+	    k->core.client.info.lease_ms &&
+	    !kfb_client_lease_ok(&k->core.client, kfbl_now_ms()))
 		return kfbl_fail(k, -EAGAIN,
 				 "%s: the lease must be renewed first: poll",
 				 k->url.text);

@@ -218,7 +218,7 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 				(unsigned long long)mapping->range.va,
 				(unsigned long long)mapping->range.n_blocks);
 		if (!rc && !*session_id)
-			*session_id = k->client.session_id;
+			*session_id = k->core.client.session_id;
 		if (!rc)
 			rc = take_page(k, mapping, &rest,
 				       flags & KFBRICK_MAP_RW);
@@ -240,7 +240,7 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		rc = map_pages(k, mapping, mapping->flags, &session_id);
 		if (!session_id || kfbl_is_over(k))
 			return rc;
-		if (session_id == k->client.session_id)
+		if (session_id == k->core.client.session_id)
 			return rc ? give_back(k, mapping, rc) : 0;
 		/* It ended with its session. */
 		kfb_blockmap_del(&k->map, mapping->id);
@@ -300,12 +300,12 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 				 (unsigned long long)mapping->range.n_blocks);
 	/* A new session must not make it again. */
 	LIST_REMOVE(mapping, link);
-	session_id = k->client.session_id;
+	session_id = k->core.client.session_id;
 	rc = call_unmap(k, mapping->id);
 	LIST_INSERT_HEAD(&k->mappings, mapping, link);
 	/* With the session its keys are dead, and that is what was wanted. */
 	if (rc == -ECONNRESET && !kfbl_is_over(k) &&
-	    session_id != k->client.session_id)
+	    session_id != k->core.client.session_id)
 		rc = 0;
 	return rc;
 }
@@ -324,7 +324,7 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 				 (unsigned long long)mapping->range.va,
 				 (unsigned long long)mapping->range.n_blocks);
 	/* Afterwards there is nothing left to flush through. */
-	if (!kfbl_is_over(k) && k->flush_mode != KFB_FLUSH_NONE &&
+	if (!kfbl_is_over(k) && k->core.flush_mode != KFB_FLUSH_NONE &&
 	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
 		flushed = kfbrick_flush(k);
 	memcpy(words, k->error, sizeof(words));

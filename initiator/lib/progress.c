@@ -45,21 +45,25 @@ static void completed(struct kfbrick *k, struct kfbl_queue *q,
 	struct kfbl_ctx *ctx = entry->op_context;
 
 	if (has_data(entry)) {
-		kfbl_lost(k, q, -EPROTO, "the brick sent completion data");
+		kfb_initiator_lost(&q->core, -EPROTO,
+				   "the brick sent completion data", "");
 		return;
 	}
 	switch (ctx->kind) {
 	case KFBL_CTX_RECV:
-		kfbl_received(k, q, ctx, entry->len);
+		kfb_initiator_received(&q->core, ctx->index,
+				       q->rx + (size_t)ctx->index *
+						       KFB_REPLY_MAX_BYTES,
+				       (uint32_t)entry->len);
 		break;
 	case KFBL_CTX_SEND:
-		kfb_engine_sent(&k->client.queues[q->index].engine, ctx->index);
+		kfb_initiator_sent(&q->core, ctx->index);
 		break;
 	case KFBL_CTX_PIECE:
 		kfbl_piece_done(k, q, ctx, 0);
 		break;
 	case KFBL_CTX_READBACK:
-		kfbl_flush_done(k, q->index, ctx->flush_id, 0);
+		kfb_initiator_flushed(&q->core, ctx->flush_id, 0);
 		break;
 	}
 }
@@ -81,7 +85,8 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	char text[128] = "";
 
 	if (fi_cq_readerr(q->link.cq, &entry, 0) < 0) {
-		kfbl_lost(k, q, -ECONNRESET, "the completion queue failed");
+		kfb_initiator_lost(&q->core, -ECONNRESET,
+				   "the completion queue failed", "");
 		return;
 	}
 	fi_cq_strerror(q->link.cq, entry.prov_errno, entry.err_data, text,
@@ -90,23 +95,18 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	if (ctx && ctx->kind == KFBL_CTX_PIECE && is_access_error(k, &entry)) {
 		/* The brick took the handle back, or never gave it. */
 		kfbl_piece_done(k, q, ctx, -EACCES);
-		kfbl_lost(k, q, -EACCES,
-			  "the brick refused the key of a mapping");
+		kfb_initiator_lost(&q->core, -EACCES,
+				   "the brick refused the key of a mapping",
+				   "");
 		return;
 	}
 	if (entry.err == FI_ECANCELED || entry.err == FI_ENOTCONN ||
 	    entry.err == FI_ECONNRESET || entry.err == FI_ESHUTDOWN)
-		kfbl_lost(k, q, -ECONNRESET, "the brick closed the connection");
+		kfb_initiator_lost(&q->core, -ECONNRESET,
+				   "the brick closed the connection", "");
 	else
-		kfbl_lost(k, q, -ECONNRESET, "an operation failed: %s (%s)",
-			  fi_strerror(entry.err), text);
-}
-
-static bool is_lost(const struct kfbrick *k, const struct kfbl_queue *q)
-{
-	return !q->link.ep ||
-	       kfb_engine_state(&k->client.queues[q->index].engine) ==
-		       KFB_CONN_CLOSING;
+		kfb_initiator_lost(&q->core, -ECONNRESET, "an operation failed",
+				   *text ? text : fi_strerror(entry.err));
 }
 
 /* A one-sided operation's: true whatever becomes of the connection. */
@@ -131,18 +131,21 @@ static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 			/* A message among them may have ended it all; what is
 			 * done is done all the same.
 			 */
-			if (!is_lost(k, q) || is_of_data(&entries[i]))
+			if (!kfb_initiator_is_lost(&q->core) ||
+			    is_of_data(&entries[i]))
 				completed(k, q, &entries[i]);
 		}
 		any |= n > 0;
-	} while (n == CQ_BATCH && !is_lost(k, q));
+	} while (n == CQ_BATCH && !kfb_initiator_is_lost(&q->core));
 
-	if (n == -FI_EAVAIL && !is_lost(k, q))
+	if (n == -FI_EAVAIL && !kfb_initiator_is_lost(&q->core))
 		completion_failed(k, q);
-	else if (n < 0 && n != -FI_EAGAIN && n != -FI_EAVAIL && !is_lost(k, q))
-		kfbl_lost(k, q, -ECONNRESET, "the completion queue failed: %s",
-			  fi_strerror((int)-n));
-	return any || is_lost(k, q);
+	else if (n < 0 && n != -FI_EAGAIN && n != -FI_EAVAIL &&
+		 !kfb_initiator_is_lost(&q->core))
+		kfb_initiator_lost(&q->core, -ECONNRESET,
+				   "the completion queue failed",
+				   fi_strerror((int)-n));
+	return any || kfb_initiator_is_lost(&q->core);
 }
 
 static void drain_eq(struct kfbrick *k, struct kfbl_queue *q)
@@ -150,7 +153,7 @@ static void drain_eq(struct kfbrick *k, struct kfbl_queue *q)
 	struct fid *fids[] = { &q->link.eq->fid };
 
 	/* What came before the end is still in the completion queue. */
-	if (!q->link.connecting && !is_lost(k, q))
+	if (!q->core.is_connecting && !kfb_initiator_is_lost(&q->core))
 		drain_cq(k, q);
 	kfbl_read_events(k, q);
 	/* Events that were taken may leave their signal behind. */
@@ -178,17 +181,17 @@ static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 
 	if (!q->link.ep)
 		return false;
-	if (ticks || q->link.connecting)
+	if (ticks || q->core.is_connecting)
 		drain_eq(k, q);
 	/* A refusal empties the completion queue, too; its words come first. */
-	if (q->link.connecting)
+	if (q->core.is_connecting)
 		return false;
-	any = !is_lost(k, q) && drain_cq(k, q);
-	if (q->n_unsent && !is_lost(k, q))
-		kfbl_send_unsent(k, q);
-	if (is_lost(k, q))
+	any = !kfb_initiator_is_lost(&q->core) && drain_cq(k, q);
+	if (q->core.n_unsent && !kfb_initiator_is_lost(&q->core))
+		kfb_initiator_send_unsent(&q->core);
+	if (kfb_initiator_is_lost(&q->core))
 		k->is_settled = false;
-	return any || is_lost(k, q);
+	return any || kfb_initiator_is_lost(&q->core);
 }
 
 bool kfbl_progress(struct kfbrick *k)
@@ -199,21 +202,21 @@ bool kfbl_progress(struct kfbrick *k)
 	uint32_t i;
 
 	k->is_settled = true;
-	if (kfb_client_state(&k->client) == KFB_CLIENT_CLOSED)
+	if (kfb_client_state(&k->core.client) == KFB_CLIENT_CLOSED)
 		return false;
 	for (i = 0; i < k->n_queues; i++)
 		any |= progress_queue(k, &k->queues[i], ticks);
 	if (any || ticks || k->has_changed || !kfbl_is_live(k))
 		led_on |= kfbl_session_run(k);
 	led_on |= kfbl_io_pump(k);
-	led_on |= kfbl_flush_pump(k);
+	led_on |= kfb_initiator_pump_flushes(&k->core);
 	k->is_settled &= !led_on;
 	return any || led_on;
 }
 
 static uint64_t next_ms(const struct kfbrick *k, uint64_t until_ms)
 {
-	uint64_t at_ms = kfb_client_next_ms(&k->client);
+	uint64_t at_ms = kfb_client_next_ms(&k->core.client);
 
 	if (kfbl_restore_next_ms(k) < at_ms)
 		at_ms = kfbl_restore_next_ms(k);
@@ -227,10 +230,11 @@ bool kfbl_arm(struct kfbrick *k)
 	uint32_t i;
 
 	for (i = 0; i < k->n_queues; i++) {
-		struct kfbl_link *link = &k->queues[i].link;
+		const struct kfbl_queue *q = &k->queues[i];
+		const struct kfbl_link *link = &q->link;
 		struct fid *fids[] = { link->cq ? &link->cq->fid : NULL };
 
-		if (link->ep && !link->connecting &&
+		if (link->ep && !q->core.is_connecting &&
 		    fi_trywait(k->fabric.fabric, fids, 1) == -FI_EAGAIN)
 			return false;
 	}
@@ -261,8 +265,9 @@ bool kfbl_wait(struct kfbrick *k, uint64_t until_ms)
 	else if (at_ms - now_ms < wait_ms)
 		wait_ms = at_ms - now_ms;
 	for (i = 0; i < k->n_queues; i++) {
-		struct kfbl_link *link = &k->queues[i].link;
-		bool hears_eq = link->ep && (link->connecting ||
+		const struct kfbl_queue *q = &k->queues[i];
+		const struct kfbl_link *link = &q->link;
+		bool hears_eq = link->ep && (q->core.is_connecting ||
 					     !k->fabric.cq_hears_the_end);
 
 		fds[2 * i] = (struct pollfd){ .fd = link->ep ? link->cq_fd : -1,

@@ -213,7 +213,7 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 
 uint32_t kfbrick_lease_ms(const struct kfbrick *k)
 {
-	return k->client.info.lease_ms;
+	return k->core.client.info.lease_ms;
 }
 
 int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
@@ -263,7 +263,7 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 
 	/* EVENTs travel on queue 0. */
 	if (!k->n_queues ||
-	    !kfb_engine_take_event(&k->client.queues[0].engine, &taken))
+	    !kfb_engine_take_event(&k->core.client.queues[0].engine, &taken))
 		return 0;
 	event->kind = taken.kind;
 	event->va = taken.va;

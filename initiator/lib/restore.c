@@ -37,22 +37,11 @@ static void next_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 void kfbl_restore_start(struct kfbrick *k)
 {
 	struct kfbl_restore *r = &k->restore;
-	int rc;
 
-	rc = kfbl_flush_check_mode(k, k->client.info.flush_mode);
-	if (!rc && k->client.info.block_shift != KFB_BLOCK_SHIFT)
-		rc = kfbl_fail(k, -EPROTONOSUPPORT,
-			       "%s has blocks of another size than 2 MiB",
-			       k->url.text);
-	if (rc) {
-		kfbl_lost_all(k, rc, k->error);
-		return;
-	}
-	k->session_id = k->client.session_id;
 	/* Keys of another session open nothing, or something else. */
 	kfb_blockmap_init(&k->map, k->map.entries, k->map.cap);
 	r->active = true;
-	r->asked = false;
+	r->call.is_done = true;
 	r->until_ms = KFB_TIME_NEVER;
 	if (k->reconnect_ms != KFBRICK_RECONNECT_FOREVER)
 		r->until_ms = kfbl_now_ms() + k->reconnect_ms;
@@ -69,18 +58,10 @@ void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
 	mapping->error = error;
 	kfb_blockmap_del(&k->map, mapping->id);
 	for (i = 0; i < k->n_queues; i++)
-		kfb_flush_take_in(&k->flush[i], mapping->range.va, len, &lost);
-	kfb_losses_add(&k->losses, &lost, why);
-	kfbl_flush_anew(k);
-}
-
-/* Give back what was mapped anew and is not wanted. */
-static void give_back(struct kfbrick *k, uint64_t id)
-{
-	struct kfb_request req = { .op = KFB_OP_UNMAP };
-
-	req.u.unmap.mapping_id = id;
-	kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_UNMAP, 0);
+		kfb_flush_take_in(&k->queues[i].core.flush, mapping->range.va,
+				  len, &lost);
+	kfb_initiator_flushes_anew(&k->core);
+	kfb_initiator_lose(&k->core, &lost, why);
 }
 
 static void give_up(struct kfbrick *k, int error, uint32_t why)
@@ -88,7 +69,8 @@ static void give_up(struct kfbrick *k, int error, uint32_t why)
 	struct kfbrick_mapping *mapping = k->restore.at;
 
 	if (k->restore.id)
-		give_back(k, k->restore.id);
+		/* What was mapped anew is not wanted. */
+		kfb_initiator_unmap_late(&k->core, k->restore.id);
 	kfbl_mapping_dies(k, mapping, error, why);
 	next_mapping(k, LIST_NEXT(mapping, link));
 }
@@ -181,7 +163,7 @@ static void complete(struct kfbrick *k)
 
 static void took_page(struct kfbrick *k)
 {
-	const struct kfb_map_reply *reply = &k->rx_reply.u.map;
+	const struct kfb_map_reply *reply = &k->core.reply.u.map;
 	struct kfbl_restore *r = &k->restore;
 	int64_t covered;
 
@@ -191,8 +173,9 @@ static void took_page(struct kfbrick *k)
 		r->id = reply->mapping_id;
 	if (!reply->mapping_id || reply->mapping_id != r->id || covered <= 0 ||
 	    (reply->cursor == 0) != ((uint64_t)covered == r->rest.n_blocks)) {
-		kfbl_lost(k, &k->queues[0], -EPROTO,
-			  "the brick returned handles for something else");
+		kfb_initiator_lost(
+			&k->queues[0].core, -EPROTO,
+			"the brick returned handles for something else", "");
 		return;
 	}
 	if (keep_page(r, reply)) {
@@ -213,14 +196,15 @@ static bool may_pass(int error)
 	       error == -ESHUTDOWN;
 }
 
-void kfbl_restore_answer(struct kfbrick *k, const struct kfb_outcome *outcome)
+void kfbl_restore_answer(struct kfbrick *k)
 {
+	const struct kfb_outcome *outcome = &k->restore.call.outcome;
 	struct kfbl_restore *r = &k->restore;
 	uint64_t now_ms = kfbl_now_ms();
 
-	if (!r->active || !r->asked || !r->at)
+	/* What was lost with its session is asked for anew in the next. */
+	if (!r->active || !r->at || outcome->kind == KFB_OUTCOME_LOST)
 		return;
-	r->asked = false;
 	if (!outcome->error) {
 		took_page(k);
 	} else if (may_pass(outcome->error) && now_ms < r->until_ms) {
@@ -236,28 +220,28 @@ void kfbl_restore_answer(struct kfbrick *k, const struct kfb_outcome *outcome)
 
 bool kfbl_restore_run(struct kfbrick *k)
 {
-	struct kfb_request req = { .op = KFB_OP_MAP };
 	struct kfbl_restore *r = &k->restore;
+	struct kfb_request *req = &r->call.req;
 
-	if (!r->active || r->asked ||
-	    kfb_client_state(&k->client) != KFB_CLIENT_MAPPING ||
-	    k->session_id != k->client.session_id)
+	if (!r->active || !r->call.is_done ||
+	    kfb_client_state(&k->core.client) != KFB_CLIENT_MAPPING ||
+	    k->core.session_id != k->core.client.session_id)
 		return false;
 	if (!r->at) {
 		r->active = false;
-		k->flush_restart = true;
-		return !kfb_client_mapped(&k->client);
+		return !kfb_client_mapped(&k->core.client);
 	}
-	if (!kfb_client_can_call(&k->client, 0) ||
-	    kfbl_now_ms() < r->pause_until_ms)
+	if (kfbl_now_ms() < r->pause_until_ms)
 		return false;
-	req.u.map.range = r->at->range;
-	req.u.map.flags = r->at->flags | KFB_MAP_NOWAIT;
-	req.u.map.mapping_id = r->id;
-	req.u.map.cursor = r->cursor;
-	if (kfbl_call_async(k, &k->queues[0], &req, KFBL_CALL_REMAP, 0))
-		return false;
-	r->asked = true;
+	memset(&r->call, 0, sizeof(r->call));
+	req->op = KFB_OP_MAP;
+	req->u.map.range = r->at->range;
+	req->u.map.flags = r->at->flags | KFB_MAP_NOWAIT;
+	req->u.map.mapping_id = r->id;
+	req->u.map.cursor = r->cursor;
+	r->call.in_mapping = true;
+	r->call.in_session = k->core.session_id;
+	kfb_initiator_call(&k->core, &r->call);
 	return true;
 }
 
@@ -265,8 +249,8 @@ uint64_t kfbl_restore_next_ms(const struct kfbrick *k)
 {
 	const struct kfbl_restore *r = &k->restore;
 
-	if (!r->active || r->asked ||
-	    kfb_client_state(&k->client) != KFB_CLIENT_MAPPING)
+	if (!r->active || !r->call.is_done ||
+	    kfb_client_state(&k->core.client) != KFB_CLIENT_MAPPING)
 		return KFB_TIME_NEVER;
 	return r->pause_until_ms;
 }

@@ -46,7 +46,7 @@ static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 
 static int lease_renewed(struct kfbrick *k)
 {
-	if (kfb_client_lease_ok(&k->client, kfbl_now_ms()))
+	if (kfb_client_lease_ok(&k->core.client, kfbl_now_ms()))
 		return 0;
 	return kfbrick_ping(k);
 }
@@ -198,7 +198,7 @@ int kfbrick_flush(struct kfbrick *k)
 				 "flush at %s: the brick is volatile: nothing "
 				 "makes its memory durable",
 				 k->url.text);
-	if (rc == -EIO && kfb_losses_error(&k->losses))
+	if (rc == -EIO && kfb_losses_error(&k->core.losses))
 		return kfbl_flush_losses(k);
 	if (kfbl_is_over(k))
 		return kfbl_fail(k, rc,

@@ -270,7 +270,8 @@ static void flush_all(struct trial *t)
 static bool is_dirty_elsewhere(const struct trial *t, uint32_t queue)
 {
 	for (uint32_t i = 0; i < t->rig.k->n_queues; i++)
-		if (i != queue && kfb_flush_is_dirty(&t->rig.k->flush[i]))
+		if (i != queue &&
+		    kfb_flush_is_dirty(&t->rig.k->queues[i].core.flush))
 			return true;
 	return false;
 }
@@ -359,9 +360,9 @@ static void start(struct trial *t, uint32_t queues, uint32_t drain_permille,
 	uint32_t queue, used = 0;
 
 	pf_rig_start(&t->rig, &t->cell->platform, queues, seed, drain_permille);
-	if (t->rig.k->flush_mode != t->cell->mode)
+	if (t->rig.k->core.flush_mode != t->cell->mode)
 		pf_die("%s: brickd has chosen mode %u", t->cell->name,
-		       t->rig.k->flush_mode);
+		       t->rig.k->core.flush_mode);
 	for (uint32_t i = 0; i < PF_BLOCKS; i++) {
 		queue = kfb_queue_of((uint64_t)i << KFB_BLOCK_SHIFT, queues);
 		used |= 1U << queue;

@@ -52,22 +52,20 @@ bool __wrap_brick_flush_try_now(struct brick_storage *s,
 				uint64_t begun_ns, int *error);
 enum kfb_fate __real_kfb_fate_of(const struct kfb_fate_facts *facts);
 enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts);
-void __real_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
-				uint64_t flush_id,
-				const struct kfb_outcome *outcome);
-void __wrap_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
-				uint64_t flush_id,
-				const struct kfb_outcome *outcome);
+void __real_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome);
+void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome);
 enum brick_placing __real_brick_placing_of(enum brick_provider provider,
 					   const char *folder,
 					   const char *device);
 enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
 					   const char *folder,
 					   const char *device);
-int __real_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
-				  struct kfb_flush_queue *queues, __u32 n);
-int __wrap_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
-				  struct kfb_flush_queue *queues, __u32 n);
+_Bool __real_kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
+				   struct kfb_flush_queue *queue);
+_Bool __wrap_kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
+				   struct kfb_flush_queue *queue);
 
 void pf_die(const char *fmt, ...)
 {
@@ -139,13 +137,12 @@ enum kfb_fate __wrap_kfb_fate_of(const struct kfb_fate_facts *facts)
 				       : __real_kfb_fate_of(facts);
 }
 
-void __wrap_kfbl_flush_answered(struct kfbrick *k, uint32_t queue,
-				uint64_t flush_id,
-				const struct kfb_outcome *outcome)
+void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome)
 {
 	if (lie == PF_CLIENT_MISTAKES)
-		flush_id = k->flush[queue].last_id;
-	__real_kfbl_flush_answered(k, queue, flush_id, outcome);
+		q->flush_ids[outcome->slot] = q->flush.last_id;
+	__real_kfb_initiator_flush_answered(q, outcome);
 }
 
 enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
@@ -177,14 +174,12 @@ bool __wrap_brick_flush_try_now(struct brick_storage *s,
 	return __real_brick_flush_try_now(s, &half, begun_ns, error);
 }
 
-int __wrap_kfb_flush_ticket_start(struct kfb_flush_ticket *ticket,
-				  struct kfb_flush_queue *queues, __u32 n)
+_Bool __wrap_kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
+				   struct kfb_flush_queue *queue)
 {
-	if (lie == PF_CLIENT_SKIPS)
+	if (lie == PF_CLIENT_SKIPS || (lie == PF_CLIENT_FIRST_QUEUE && index))
 		return 0;
-	if (lie == PF_CLIENT_FIRST_QUEUE)
-		n = 1;
-	return __real_kfb_flush_ticket_start(ticket, queues, n);
+	return __real_kfb_flush_ticket_join(ticket, index, queue);
 }
 
 /* ---- brickd ------------------------------------------------------------ */
@@ -286,7 +281,7 @@ static void connect_client(struct pf_rig *rig, uint32_t queues)
 			pf_die("block %u is not mapped", i);
 		rig->at[i] = (uint8_t *)(uintptr_t)piece.raddr;
 	}
-	while (rig->k->client.n_used < queues)
+	while (rig->k->core.client.n_used < queues)
 		kfbl_progress(rig->k);
 }
 

@@ -5,6 +5,7 @@ from mutants import Mutant
 LIB = "initiator/lib"
 CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
+INITIATOR = UNIT + "core-initiator"
 COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
 LIST = UNIT + "core-list"
@@ -13,10 +14,9 @@ WINDOW = UNIT + "core-window"
 
 CLIENT_MUTANTS = {
     "flush-answered-by-an-older-one": Mutant(
-        "flushing", "control.c",
-        "kfbl_flush_answered(k, q->index, call->flush_id, outcome);",
-        "kfbl_flush_answered(k, q->index, k->flush[q->index].last_id, outcome);",
-        UNIT + "lib-resume", folder=LIB),
+        "flushing", "kfb_initiator_flush.c",
+        "__u64 id = q->flush_ids[outcome->slot];", "__u64 id = q->flush.last_id;",
+        UNIT + "lib-resume", folder=CORE),
     "failed-flush-leaves-nothing-dirty": Mutant(
         "flushing", "kfb_flush.c",
         "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
@@ -25,22 +25,27 @@ CLIENT_MUTANTS = {
         "\t\t\tqueue->flushed = op->covers;\n",
         UNIT + "core-client_model", folder=CORE),
     "failed-flush-is-not-told": Mutant(
-        "flushing", "flush.c", "k->untold_error = -EIO;", "",
-        UNIT + "lib-doubt", folder=LIB),
+        "flushing", "kfb_initiator_flush.c", "i->untold_error = -EIO;", "",
+        INITIATOR, folder=CORE),
     "failed-flush-is-told-to-a-durable-write": Mutant(
-        "flushing", "flush.c", "if (!op->durable)", "if (1)",
-        UNIT + "lib-doubt", folder=LIB),
+        "flushing", "flush.c", "op->flush.is_told = !op->durable;",
+        "op->flush.is_told = 1;", UNIT + "lib-doubt", folder=LIB),
     "flush-that-begins-again-forgets": Mutant(
         "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
         "\tticket->waiting = 0;\n\tticket->error = 0;\n",
-        UNIT + "lib-flush", folder=CORE),
+        INITIATOR, folder=CORE),
     "core-ticket-that-begins-again-forgets": Mutant(
         "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
         "\tticket->waiting = 0;\n\tticket->error = 0;\n",
         UNIT + "core-flush", folder=CORE),
     "flush-without-ops-ends-well": Mutant(
-        "flushing", "flush.c", "finish(k, op, op->ticket.error);\n}",
-        "finish(k, op, 0);\n}", UNIT + "lib-flush", folder=LIB),
+        "flushing", "kfb_initiator_flush.c",
+        "if (!kfb_initiator_flush_join(i, flush))\n"
+        "\t\t\tkfb_initiator_flush_finish(i, flush,\n"
+        "\t\t\t\t\t\t   flush->ticket.error);",
+        "if (!kfb_initiator_flush_join(i, flush))\n"
+        "\t\t\tkfb_initiator_flush_finish(i, flush, 0);",
+        INITIATOR, folder=CORE),
     "window-that-never-shrinks": Mutant(
         "windows", "kfb_window.c", "if (limit < w->limit_bytes)", "if (0)",
         WINDOW, folder=CORE),
@@ -85,14 +90,41 @@ CLIENT_MUTANTS = {
         "windows", "kfb_client_next.c", "op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT",
         "0 ? KFB_ENGINE_NO_TIMEOUT", SILENCE, folder=CORE),
     "flush-begins-with-an-old-error": Mutant(
-        "flushing", "flush.c", "kfb_flush_ticket_init(&op->ticket);", "",
-        UNIT + "lib-flush", folder=LIB),
+        "flushing", "kfb_initiator_flush.c", "kfb_flush_ticket_init(&flush->ticket);",
+        "", INITIATOR, folder=CORE),
     "late-refusal-of-a-flush-is-not-told": Mutant(
-        "flushing", "control.c", "if (outcome->op == KFB_OP_FLUSH)", "if (0)",
-        UNIT + "lib-doubt", folder=LIB),
+        "flushing", "kfb_initiator_call.c",
+        "if (outcome->op == KFB_OP_FLUSH)",
+        "if (outcome->op == KFB_OP_FLUSH && outcome->kind == KFB_OUTCOME_REPLY)",
+        INITIATOR, folder=CORE),
     "late-page-ends-its-mapping": Mutant(
-        "sessions", "control.c", "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
-        "req->op == KFB_OP_MAP;", UNIT + "lib-resume", folder=LIB),
+        "sessions", "kfb_initiator_call.c",
+        "req->op == KFB_OP_MAP && !req->u.map.mapping_id;",
+        "req->op == KFB_OP_MAP;", INITIATOR, folder=CORE),
+    "late-mapping-stays": Mutant(
+        "sessions", "kfb_initiator_call.c", "i->late[i->n_late++] = mapping_id;", "",
+        INITIATOR, folder=CORE),
+    "call-goes-into-another-session": Mutant(
+        "sessions", "kfb_initiator_call.c",
+        "call->in_session != i->client.session_id", "0", INITIATOR, folder=CORE),
+    "write-that-waits-is-a-loss": Mutant(
+        "flushing", "kfb_initiator_flush.c",
+        "kfb_dirty_cut(writes, range.va, range.len, &again);", "(void)range;",
+        INITIATOR, folder=CORE),
+    "loss-leaves-who-waits": Mutant(
+        "flushing", "kfb_initiator_flush.c",
+        "if (!flush->is_of_write || !i->ops->take_back)", "if (0)",
+        INITIATOR, folder=CORE),
+    "copies-are-no-help": Mutant(
+        "flushing", "kfb_initiator_flush.c",
+        "i->retains && !kfb_losses_error(&i->losses)", "0", INITIATOR, folder=CORE),
+    "flush-before-the-copies": Mutant(
+        "flushing", "kfb_initiator_flush.c", " || i->replay_due)\n\t\treturn 0;",
+        ")\n\t\treturn 0;", INITIATOR, folder=CORE),
+    "writes-stay-on-an-unused-queue": Mutant(
+        "flushing", "kfb_initiator_flush.c",
+        "q->index && i->session_id != i->client.session_id", "0",
+        INITIATOR, folder=CORE),
     "join-believed-without-proof": Mutant(
         "proofs", "kfb_engine_join.c",
         "if (!kfb_auth_equal(proof, accept->proof, sizeof(proof)))", "if (0)",

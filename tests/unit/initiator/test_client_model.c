@@ -208,9 +208,13 @@ static void pump_flush(void)
 
 	if (flushing && flush_waits &&
 	    kfb_client_state(&r.c) == KFB_CLIENT_LIVE) {
+		bool any = false;
+
 		flush_waits = false;
-		if (kfb_losses_error(&losses) ||
-		    !kfb_flush_ticket_start(&ticket, flush, QUEUES))
+		kfb_flush_ticket_again(&ticket);
+		for (i = 0; i < QUEUES; i++)
+			any |= kfb_flush_ticket_join(&ticket, i, &flush[i]);
+		if (kfb_losses_error(&losses) || !any)
 			end_flush(ticket.error);
 	}
 	for (i = 0; i < QUEUES; i++) {

@@ -133,6 +133,7 @@ static void op_completes(unsigned int q)
 static void flush_begins(void)
 {
 	struct flush_model *f = &flushes[(unsigned int)rand() % N_FLUSHES];
+	bool any = false;
 	unsigned int q;
 	unsigned int i;
 
@@ -144,7 +145,9 @@ static void flush_begins(void)
 	}
 	f->active = true;
 	kfb_flush_ticket_init(&f->ticket);
-	if (!kfb_flush_ticket_start(&f->ticket, queues, N_QUEUES))
+	for (q = 0; q < N_QUEUES; q++)
+		any |= kfb_flush_ticket_join(&f->ticket, q, &queues[q]);
+	if (!any)
 		flush_ends(f);
 }
 

@@ -30,7 +30,7 @@ static bool owes_a_request(const struct kfb_engine *e)
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	if (pthread_equal(pthread_self(), library) && k && timeout_ms &&
-	    owes_a_request(&k->client.queues[0].engine))
+	    owes_a_request(&k->core.client.queues[0].engine))
 		n_overslept++;
 	return __real_poll(fds, n, timeout_ms);
 }
@@ -100,7 +100,7 @@ static void an_old_answer_completes_no_newer_flush(void **state)
 
 static void wait_for_answers(void)
 {
-	const struct kfb_engine *e = &k->client.queues[0].engine;
+	const struct kfb_engine *e = &k->core.client.queues[0].engine;
 	uint64_t until_ms = kfbl_now_ms() + TIMEOUT_MS;
 	struct kfbrick_completion done;
 
@@ -171,7 +171,7 @@ static void what_dies_again_in_parts_gets_on(void **state)
 	assert_int_equal(lib_connect(&config), 0);
 	lib_map(1);
 	q = &k->queues[0];
-	while (q->window.limit_bytes / KFB_WINDOW_PIECES < sizeof(data))
+	while (q->core.window.limit_bytes / KFB_WINDOW_PIECES < sizeof(data))
 		assert_int_equal(kfbrick_write(k, FAKE_VA, back, sizeof(back)),
 				 0);
 	assert_int_equal(
@@ -179,11 +179,11 @@ static void what_dies_again_in_parts_gets_on(void **state)
 	assert_int_equal(
 		kfbrick_post_write(k, FAKE_VA, data, sizeof(data), data), 0);
 	assert_true(post_is_in_flight(q, sizeof(data) + 1));
-	kfbl_lost(k, q, -ECONNRESET, "for a test");
+	kfb_initiator_lost(&q->core, -ECONNRESET, "for a test", "");
 	/* What the first connection brought is told from what the others do. */
 	memset(data, 'y', sizeof(data));
 	assert_true(post_is_in_flight(q, sizeof(data)));
-	kfbl_lost(k, q, -ECONNRESET, "for a test");
+	kfb_initiator_lost(&q->core, -ECONNRESET, "for a test", "");
 	done = lib_collect();
 	assert_ptr_equal(done.context, data);
 	assert_int_equal(done.error, 0);

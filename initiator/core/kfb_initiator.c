@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Does what the client says is to be done, and tells it what has happened.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_err.h"
+#include "kfb_initiator_priv.h"
+#include "kfb_ops.h"
+
+static __u64 kfb_initiator_now(const struct kfb_initiator *i)
+{
+	return i->ops->now_ms(i);
+}
+
+static void kfb_initiator_why(struct kfb_initiator *i, const char *what,
+			      const char *detail, int error)
+{
+	i->ops->say(i, KFB_SAY_WHY, what, detail, error);
+}
+
+int kfb_initiator_init(struct kfb_initiator *i,
+		       const struct kfb_initiator_ops *ops,
+		       const struct kfb_initiator_config *config, __u8 *tx)
+{
+	i->ops = ops;
+	i->config = *config;
+	kfb_ring_init(&i->calls);
+	kfb_ring_init(&i->flushes);
+	return kfb_client_init(&i->client, &config->client, tx);
+}
+
+void kfb_initiator_add_queue(struct kfb_initiator *i,
+			     struct kfb_initiator_queue *q, __u32 index)
+{
+	q->initiator = i;
+	q->index = index;
+	kfb_flush_init(&q->flush, KFB_FLUSH_POSTED_MAX);
+	i->queues[index] = q;
+}
+
+/* ---- news of connections ---------------------------------------------- */
+
+static int kfb_initiator_post_receives(struct kfb_initiator_queue *q, __u32 n)
+{
+	int rc;
+
+	while (q->n_rx < n && q->n_rx < KFB_INITIATOR_RX_MAX) {
+		rc = q->initiator->ops->receive(q, (__u16)q->n_rx);
+		if (rc)
+			return rc;
+		q->n_rx++;
+	}
+	return 0;
+}
+
+int kfb_initiator_opened(struct kfb_initiator_queue *q)
+{
+	q->n_rx = 0;
+	q->n_unsent = 0;
+	q->is_connecting = 1;
+	kfb_initiator_lock(q);
+	kfb_window_init(&q->window, q->initiator->client.info.lease_ms);
+	kfb_initiator_unlock(q);
+	return kfb_initiator_post_receives(q, KFB_CREDITS_MIN +
+						      KFB_EVENTS_UNACKED_MAX);
+}
+
+_Bool kfb_initiator_is_lost(const struct kfb_initiator_queue *q)
+{
+	const struct kfb_client *c = &q->initiator->client;
+
+	return !c->queues[q->index].is_open ||
+	       kfb_engine_state(kfb_initiator_engine(q)) == KFB_CONN_CLOSING;
+}
+
+void kfb_initiator_lost(struct kfb_initiator_queue *q, int error,
+			const char *what, const char *detail)
+{
+	struct kfb_initiator *i = q->initiator;
+
+	/* The first reason is the reason. */
+	if (kfb_initiator_is_lost(q))
+		return;
+	kfb_initiator_why(i, what, detail, error);
+	kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), error);
+}
+
+void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
+			    __u32 len)
+{
+	struct kfb_initiator *i = q->initiator;
+	int rc;
+
+	q->is_connecting = 0;
+	rc = kfb_client_accepted(&i->client, q->index, data, len,
+				 kfb_initiator_now(i));
+	/* Whoever has the brick's port instead of it is worth a line. */
+	if (rc == -EKEYREJECTED) {
+		i->ops->say(i, KFB_SAY_LOG,
+			    "who accepts the connection cannot prove to be the "
+			    "brick that has this session: is something else on "
+			    "its port?",
+			    NULL, 0);
+		return;
+	}
+	if (rc) {
+		kfb_initiator_why(i, "no brick of this protocol is there", NULL,
+				  0);
+		return;
+	}
+	rc = kfb_initiator_post_receives(
+		q, kfb_initiator_engine(q)->accept.credits +
+			   KFB_EVENTS_UNACKED_MAX);
+	if (rc)
+		kfb_initiator_lost(q, rc, "cannot post a receive", NULL);
+}
+
+/* What the caller of a client sees when that was the end. */
+static int kfb_initiator_connect_error(int error)
+{
+	return error == ENETUNREACH || error == EHOSTDOWN ? -EHOSTUNREACH
+							  : -error;
+}
+
+void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
+			    const void *data, __u32 len)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_reject reject;
+
+	memset(&reject, 0, sizeof(reject));
+	q->is_connecting = 0;
+	/* Only a refusal has words; the rest is the fabric's. */
+	if (error == ECONNREFUSED || len)
+		kfb_client_rejected(&i->client, q->index, data, len,
+				    kfb_initiator_now(i), &reject);
+	else
+		kfb_client_lost(&i->client, q->index, kfb_initiator_now(i),
+				kfb_initiator_connect_error(error));
+	if (reject.status)
+		kfb_initiator_why(i, "the brick refuses the connection",
+				  kfb_status_text(reject.status), 0);
+	else if (error == ECONNREFUSED)
+		kfb_initiator_why(
+			i,
+			"the connection is refused: is brickd running "
+			"there, on this port and this fabric?",
+			NULL, 0);
+	else
+		kfb_initiator_why(i, "cannot connect", NULL, -error);
+}
+
+/* ---- messages ---------------------------------------------------------- */
+
+void kfb_initiator_send(struct kfb_initiator_queue *q,
+			const struct kfb_message *message)
+{
+	/* There is room for every buffer. */
+	if (q->n_unsent || q->initiator->ops->send(q, message) == -EAGAIN)
+		q->unsent[q->n_unsent++] = *message;
+}
+
+void kfb_initiator_send_unsent(struct kfb_initiator_queue *q)
+{
+	__u32 n = 0;
+
+	while (n < q->n_unsent && !q->initiator->ops->send(q, &q->unsent[n]))
+		n++;
+	q->n_unsent -= n;
+	memmove(&q->unsent[0], &q->unsent[n],
+		q->n_unsent * sizeof(q->unsent[0]));
+}
+
+void kfb_initiator_sent(struct kfb_initiator_queue *q, __u16 tx)
+{
+	kfb_engine_sent(kfb_initiator_engine(q), tx);
+}
+
+static void kfb_initiator_bad_message(struct kfb_initiator *i,
+				      const struct kfb_outcome *outcome,
+				      int error)
+{
+	if (error == -EKEYREJECTED)
+		kfb_initiator_why(
+			i,
+			"authentication failed: the key is not the one "
+			"that the brick has for this client, or it "
+			"knows no such client",
+			i->config.client.engine.client_name, 0);
+	else if (outcome->status)
+		kfb_initiator_why(i, kfb_op_name(outcome->op),
+				  kfb_status_text(outcome->status), 0);
+	else if (error == -ESTALE)
+		kfb_initiator_why(i, "this is another brick than expected",
+				  NULL, 0);
+	else
+		kfb_initiator_why(i, "the brick sent what it may not send",
+				  NULL, 0);
+}
+
+_Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
+			     const void *data, __u32 len)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_outcome outcome;
+	int news;
+	int rc;
+
+	/* What comes after the end of a connection is nobody's. */
+	if (kfb_initiator_is_lost(q))
+		return 0;
+	memset(&outcome, 0, sizeof(outcome));
+	news = kfb_client_receive(&i->client, q->index, data, len,
+				  kfb_initiator_now(i), &i->reply, &outcome);
+	if (news < 0) {
+		kfb_initiator_bad_message(i, &outcome, news);
+		return 1;
+	}
+	/* Before the reply is looked at: there is one for every request. */
+	rc = i->ops->receive(q, index);
+	if (rc)
+		kfb_initiator_lost(q, rc, "cannot post a receive", NULL);
+	if (news && outcome.kind != KFB_OUTCOME_EVENT)
+		kfb_initiator_answered(q, &outcome);
+	/* The answer may have made room for another request. */
+	kfb_initiator_pump_calls(i);
+	return rc || !news || outcome.kind != KFB_OUTCOME_REPLY ||
+	       outcome.op != KFB_OP_FLUSH;
+}
+
+/* ---- what the client wants ---------------------------------------------- */
+
+static void kfb_initiator_connect(struct kfb_initiator_queue *q,
+				  const struct kfb_client_action *action)
+{
+	struct kfb_initiator *i = q->initiator;
+	__u8 hello[KFB_PRIVATE_DATA_MAX_BYTES];
+	__u32 len = action->hello_len;
+	int rc;
+
+	/* The client's copy may change while the lock is dropped. */
+	if (len > sizeof(hello))
+		len = sizeof(hello);
+	memcpy(hello, action->hello, len);
+	rc = i->ops->connect(q, hello, len);
+	if (!rc)
+		return;
+	q->is_connecting = 0;
+	kfb_initiator_why(i, "cannot connect", NULL, rc);
+	kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), rc);
+}
+
+static void kfb_initiator_close(struct kfb_initiator_queue *q,
+				const struct kfb_client_action *action)
+{
+	struct kfb_initiator *i = q->initiator;
+
+	if (action->is_silent)
+		kfb_initiator_why(i, "the brick did not answer in time", NULL,
+				  0);
+	i->ops->close(q);
+	q->is_connecting = 0;
+	q->n_unsent = 0;
+	kfb_initiator_flush_lost(q);
+	kfb_client_closed(&i->client, q->index);
+}
+
+/* The first thing in a new session. */
+static void kfb_initiator_begin_session(struct kfb_initiator *i)
+{
+	struct kfb_initiator_queue *first = i->queues[0];
+	__u32 n;
+	int rc = kfb_initiator_choose_flush(i);
+
+	if (!rc && i->client.info.block_shift != KFB_BLOCK_SHIFT) {
+		rc = -EPROTONOSUPPORT;
+		kfb_initiator_why(i, "the brick's blocks are not of 2 MiB",
+				  NULL, 0);
+	}
+	if (rc) {
+		for (n = 0; n < i->config.client.n_queues; n++)
+			kfb_client_lost(&i->client, n, kfb_initiator_now(i),
+					rc);
+		return;
+	}
+	kfb_initiator_lock(first);
+	kfb_window_lease(&first->window, i->client.info.lease_ms);
+	kfb_initiator_unlock(first);
+	i->session_id = i->client.session_id;
+	i->ops->make_mappings(i);
+}
+
+static void kfb_initiator_do(struct kfb_initiator *i,
+			     const struct kfb_client_action *action)
+{
+	struct kfb_initiator_queue *q = i->queues[action->queue];
+
+	switch (action->what) {
+	case KFB_DO_CONNECT:
+		kfb_initiator_connect(q, action);
+		break;
+	case KFB_DO_CLOSE:
+		kfb_initiator_close(q, action);
+		break;
+	case KFB_DO_SEND:
+		kfb_initiator_send(q, &action->message);
+		break;
+	case KFB_DO_OUTCOME:
+		kfb_initiator_answered(q, &action->outcome);
+		break;
+	case KFB_DO_FATE:
+		kfb_initiator_judge(q, action->fate);
+		break;
+	case KFB_DO_MAP:
+		kfb_initiator_begin_session(i);
+		break;
+	}
+}
+
+/* While a PING has no answer: do bytes move all the same? */
+static void kfb_initiator_listen(struct kfb_initiator *i)
+{
+	__u64 now_ms = kfb_initiator_now(i);
+	__u64 heard_ms;
+	__u32 n;
+
+	for (n = 0; n < i->config.client.n_queues; n++) {
+		struct kfb_initiator_queue *q = i->queues[n];
+
+		if (kfb_initiator_is_lost(q) ||
+		    !kfb_client_listens(&i->client, n))
+			continue;
+		kfb_initiator_lock(q);
+		heard_ms = q->heard_ms;
+		kfb_initiator_unlock(q);
+		kfb_client_heard(&i->client, n, heard_ms);
+		kfb_client_moved(&i->client, n, i->ops->moved_bytes(q), now_ms);
+	}
+}
+
+/* Once nothing is left that could answer, whoever waits is told. */
+static void kfb_initiator_end(struct kfb_initiator *i)
+{
+	enum kfb_client_state state = kfb_client_state(&i->client);
+	__u32 n;
+
+	if (i->is_over ||
+	    (state != KFB_CLIENT_FAILED && state != KFB_CLIENT_CLOSED))
+		return;
+	for (n = 0; n < i->config.client.n_queues; n++) {
+		if (i->client.queues[n].is_open)
+			return;
+	}
+	i->is_over = 1;
+	i->ops->over(i);
+	kfb_initiator_pump_calls(i);
+	kfb_initiator_end_flushes(i);
+}
+
+static void kfb_initiator_take_news(struct kfb_initiator *i)
+{
+	if (i->ops->take_news)
+		i->ops->take_news(i);
+}
+
+_Bool kfb_initiator_run(struct kfb_initiator *i)
+{
+	enum kfb_client_state was = kfb_client_state(&i->client);
+	struct kfb_client_action action;
+	_Bool any = 0;
+
+	kfb_initiator_take_news(i);
+	kfb_initiator_listen(i);
+	while (kfb_client_next(&i->client, kfb_initiator_now(i), &action)) {
+		kfb_initiator_do(i, &action);
+		kfb_initiator_take_news(i);
+		any = 1;
+	}
+	/* A PING may have gone out: what has moved before it is no answer. */
+	if (any)
+		kfb_initiator_listen(i);
+	kfb_initiator_pump_calls(i);
+	kfb_initiator_end(i);
+	return any || was != kfb_client_state(&i->client);
+}
+
+_Bool kfb_initiator_is_usable(const struct kfb_initiator *i)
+{
+	__u64 now_ms = kfb_initiator_now(i);
+	__u32 n;
+
+	if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE)
+		return 0;
+	for (n = 0; n < i->client.n_used; n++) {
+		if (!kfb_client_usable(&i->client, n, now_ms))
+			return 0;
+	}
+	return 1;
+}

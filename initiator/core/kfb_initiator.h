@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The initiator: one client of one brick, with everything that decides.
+ *
+ * Above the client (kfb_client.h), which says what a session needs next, this
+ * does it: it sends and keeps what cannot be sent yet, gives answers to those who
+ * wait for them, flushes, and judges what a loss has done to writes. What
+ * touches the world it asks of its port: struct kfb_initiator_ops. libkfbrick
+ * and kfbrick.ko are two ports of it; what they do differently is what their
+ * worlds are.
+ *
+ *   port                                core
+ *   a connection's news, messages  -->  kfb_initiator_accepted(), _rejected(),
+ *                                       _lost(), _received(), _sent()
+ *   time passes, or was kicked     -->  kfb_initiator_run()
+ *   a request and who waits        -->  kfb_initiator_call()
+ *   a flush and who waits          -->  kfb_initiator_flush()
+ *   a write or read is posted, over --> kfb_initiator_posted(), _moved()
+ *   connect, close, send, ...      <--  ops
+ *
+ * Context: any; nothing here sleeps, allocates or takes a lock but through ops.
+ *
+ * Locking: two locks of the port's. The session's: everything is called, and
+ * calls ops, with it held, unless a function says otherwise. A queue's, inside
+ * it: what completes writes need not hold the session's.
+ *
+ * What comes late: an answer is told apart by the engine's slot, which nobody
+ * else gets before the answer has come or the connection has ended, together
+ * with the number of what was asked; a readback by its place and the flush op's
+ * number. Neither is ever given to another of the same kind.
+ */
+#ifndef KFB_INITIATOR_H
+#define KFB_INITIATOR_H
+
+#include <linux/types.h>
+#include "kfb_client.h"
+#include "kfb_fate.h"
+#include "kfb_flush.h"
+#include "kfb_ring.h"
+#include "kfb_window.h"
+
+/* Receives: a reply for every credit, and the EVENTs a brick may send. */
+#define KFB_INITIATOR_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)
+
+/* Mappings that came late and are about to be given back. */
+#define KFB_INITIATOR_LATE_MAX 8
+
+/* A flush that is about every queue. */
+#define KFB_INITIATOR_ALL_QUEUES (-1)
+
+struct kfb_initiator;
+
+/**
+ * struct kfb_initiator_queue - one queue, in the port's memory
+ * @initiator: whose
+ * @index: which
+ * @is_connecting: the brick has not answered to the request to connect
+ * @n_rx: receives posted
+ * @n_unsent: messages that there was no room for
+ * @unsent: they, in order
+ * @flush_ids: of FLUSH requests: the op's number, by the engine's slot
+ * @makes_mapping: MAP requests that are not for a further page, likewise
+ * @flush: what was written and is not durable; under the queue's lock
+ * @window: of what is in flight; under the queue's lock
+ * @heard_ms: when an operation was last over; under the queue's lock
+ */
+struct kfb_initiator_queue {
+	struct kfb_initiator *initiator;
+	__u32 index;
+	_Bool is_connecting;
+	__u32 n_rx;
+	__u32 n_unsent;
+	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
+	__u64 flush_ids[KFB_ENGINE_CALLS];
+	_Bool makes_mapping[KFB_ENGINE_CALLS];
+	struct kfb_flush_queue flush;
+	struct kfb_window window;
+	__u64 heard_ms;
+};
+
+/**
+ * struct kfb_initiator_call - a request that somebody waits for, on queue 0
+ * @node: in the initiator's ring until it is sent; the core's
+ * @req: op and body
+ * @in_mapping: may be sent before the session is LIVE: it makes mappings
+ * @in_session: lost with this session, sent or not; 0: any will do
+ * @reply: gets the decoded reply, or NULL
+ * @session_id: of the session it was sent in; 0: it was not
+ * @outcome: when @is_done
+ * @is_done: nobody waits any more
+ */
+struct kfb_initiator_call {
+	struct kfb_ring node;
+	struct kfb_request req;
+	_Bool in_mapping;
+	__u64 in_session;
+	struct kfb_reply *reply;
+	__u64 session_id;
+	struct kfb_outcome outcome;
+	_Bool is_done;
+};
+
+/**
+ * struct kfb_initiator_flush - somebody who waits for a flush
+ * @node: in the initiator's ring while it waits; the core's
+ * @ticket: which ops it waits for
+ * @only: the queue it is about, or KFB_INITIATOR_ALL_QUEUES
+ * @is_of_write: of one write that is to be durable: it answers for that alone
+ * @is_told: its owner is told of every failure of the medium that nobody was
+ *	told of
+ * @is_due: it begins (again) when the session is LIVE
+ * @mark: which retained copies it makes superfluous
+ * @error: its own, when it is over
+ */
+struct kfb_initiator_flush {
+	struct kfb_ring node;
+	struct kfb_flush_ticket ticket;
+	int only;
+	_Bool is_of_write;
+	_Bool is_told;
+	_Bool is_due;
+	__u64 mark;
+	int error;
+};
+
+/**
+ * struct kfb_initiator_place - where bytes are
+ * @raddr: remote address
+ * @key: of the handle
+ */
+struct kfb_initiator_place {
+	__u64 raddr;
+	__u64 key;
+};
+
+/**
+ * enum kfb_initiator_level - who is to hear words
+ * @KFB_SAY_WHY: whoever asks for the newest trouble
+ * @KFB_SAY_LOG: and the log: an operator must know, or can do something
+ */
+enum kfb_initiator_level {
+	KFB_SAY_WHY,
+	KFB_SAY_LOG,
+};
+
+/**
+ * struct kfb_initiator_ops - what the world does for an initiator
+ * @connect: make an endpoint and connect it with @hello; 0, or why not. It may
+ *	drop the session's lock, and takes it again
+ * @close: close the endpoint: when it returns nothing of it moves any more. It
+ *	may drop the session's lock, and takes it again
+ * @receive: post receive buffer @index again, of KFB_REPLY_MAX_BYTES; 0 or an
+ *	errno
+ * @send: send a message; 0, and kfb_initiator_sent() when its memory is not in
+ *	use any more; -EAGAIN: no room, kfb_initiator_send_unsent() when there may
+ *	be; else the port sees to it that the queue is lost
+ * @locate: where some bytes, at most KFB_READBACK_BYTES, can be read; 0, or an
+ *	errno: nowhere
+ * @locate_any: the address of a byte that can be read on any queue; NULL, or
+ *	-ENOENT: there is none
+ * @read_back: read @len bytes into nowhere, behind all writes that are posted;
+ *	kfb_initiator_flushed() with @id when it has completed, if it has not
+ *	failed; -EAGAIN: no room, kfb_initiator_pump_flushes() when there may be.
+ *	@place is below KFB_FLUSH_POSTED_MAX, and free
+ * @flush_posted: for counts and traces; or NULL
+ * @flush_begins: returns what @mark becomes; or NULL
+ * @flush_done: a flush is over, and has left the ring; @error is what its owner
+ *	is to be told
+ * @take_back: post a write again that waited for its flush, which has left the
+ *	ring; it ends by itself. Returns its bytes. NULL: it fails
+ * @call_done: a call is done
+ * @make_mappings: in a new session: every mapping is to be made, then
+ *	kfb_client_mapped()
+ * @writes_lost: completed writes are lost, which every flush says from now on;
+ *	or NULL
+ * @can_commit: can writes be durable when they complete? NULL: not all of them
+ * @can_read_back: can a queue be flushed by reading? NULL: always
+ * @over: the client does not come back, and nothing of it is open; those who
+ *	wait are told next
+ * @say: words for people: what happened, NULL or a detail, 0 or an errno
+ * @now_ms: the time since some moment; it goes on while the machine sleeps
+ * @wake_at: kfb_initiator_run() not later than then; or NULL: the port asks
+ *	kfb_client_next_ms()
+ * @take_news: call kfb_initiator_accepted(), _rejected() and _lost() with what
+ *	nobody has taken yet; or NULL: the port does so by itself
+ * @moved_bytes: what the transport has moved on a queue's connection; 0 where
+ *	nobody can tell
+ * @lock_queue: a queue's lock; the session's is held; or NULL: there is none
+ * @unlock_queue: likewise
+ */
+struct kfb_initiator_ops {
+	int (*connect)(struct kfb_initiator_queue *q, const __u8 *hello,
+		       __u32 len);
+	void (*close)(struct kfb_initiator_queue *q);
+	int (*receive)(struct kfb_initiator_queue *q, __u16 index);
+	int (*send)(struct kfb_initiator_queue *q,
+		    const struct kfb_message *message);
+	int (*locate)(struct kfb_initiator *i, const struct kfb_flush_range *at,
+		      struct kfb_initiator_place *place);
+	int (*locate_any)(struct kfb_initiator *i, __u64 *va);
+	int (*read_back)(struct kfb_initiator_queue *q, __u32 place, __u64 id,
+			 const struct kfb_initiator_place *from, __u32 len);
+	void (*flush_posted)(struct kfb_initiator_queue *q,
+			     const struct kfb_flush_op *op, int error);
+	__u64 (*flush_begins)(struct kfb_initiator *i);
+	void (*flush_done)(struct kfb_initiator *i,
+			   struct kfb_initiator_flush *flush, int error);
+	struct kfb_flush_range (*take_back)(struct kfb_initiator *i,
+					    struct kfb_initiator_flush *flush);
+	void (*call_done)(struct kfb_initiator *i,
+			  struct kfb_initiator_call *call);
+	void (*make_mappings)(struct kfb_initiator *i);
+	void (*writes_lost)(struct kfb_initiator *i,
+			    const struct kfb_dirty *writes);
+	_Bool (*can_commit)(struct kfb_initiator *i);
+	_Bool (*can_read_back)(struct kfb_initiator *i);
+	void (*over)(struct kfb_initiator *i);
+	void (*say)(struct kfb_initiator *i, enum kfb_initiator_level level,
+		    const char *what, const char *detail, int error);
+	__u64 (*now_ms)(const struct kfb_initiator *i);
+	void (*wake_at)(struct kfb_initiator *i, __u64 at_ms);
+	void (*take_news)(struct kfb_initiator *i);
+	__u64 (*moved_bytes)(struct kfb_initiator_queue *q);
+	void (*lock_queue)(struct kfb_initiator_queue *q);
+	void (*unlock_queue)(struct kfb_initiator_queue *q);
+};
+
+/**
+ * struct kfb_initiator_config - what an initiator needs to know
+ * @client: of its client
+ * @volatile_error: of a flush where nothing is durable: 0, or why it fails
+ * @over_error: of a flush that waits when all is over
+ * @gives_flushes_up: a FLUSH without an answer in time is an error; else its
+ *	connection is ended, and it is tried anew
+ */
+struct kfb_initiator_config {
+	struct kfb_client_config client;
+	int volatile_error;
+	int over_error;
+	_Bool gives_flushes_up;
+};
+
+/**
+ * struct kfb_initiator - one client of one brick
+ * @ops: of its port
+ * @config: copied; config.client.timeout_ms is that of every request
+ * @client: the session
+ * @queues: config.client.n_queues of them
+ * @session_id: of the session that the port's mappings are of
+ * @flush_mode: KFB_FLUSH_*: how writes become durable in this session
+ * @has_promised: somebody was told whether there is a cache: it stays so
+ * @retains: there is a copy of each write that may be lost
+ * @replay_due: copies are to be written again before anything else
+ * @losses: completed writes that are lost
+ * @untold_error: of the medium, until a flush of everything returns it
+ * @n_closed: endpoints that were closed; as long as it stays what was flushed
+ *	has not been written again
+ * @is_over: nobody will ever answer
+ * @calls: requests that are not sent yet, in order
+ * @flushes: &struct kfb_initiator_flush that wait
+ * @are_due: some of them are to begin
+ * @late: ids of mappings that nobody waits for any more
+ * @n_late: how many
+ * @reply: the newest, decoded
+ */
+struct kfb_initiator {
+	const struct kfb_initiator_ops *ops;
+	struct kfb_initiator_config config;
+	struct kfb_client client;
+	struct kfb_initiator_queue *queues[KFB_CLIENT_QUEUES_MAX];
+	__u64 session_id;
+	__u32 flush_mode;
+	_Bool has_promised;
+	_Bool retains;
+	_Bool replay_due;
+	struct kfb_losses losses;
+	int untold_error;
+	__u64 n_closed;
+	_Bool is_over;
+	struct kfb_ring calls;
+	struct kfb_ring flushes;
+	_Bool are_due;
+	__u64 late[KFB_INITIATOR_LATE_MAX];
+	__u32 n_late;
+	struct kfb_reply reply;
+};
+
+/* ---- the session: kfb_initiator.c -------------------------------------- */
+
+/**
+ * kfb_initiator_init - an initiator without queues, IDLE
+ * @i: zeroed
+ * @ops: of the port
+ * @config: copied; what it points to must outlive the initiator
+ * @tx: KFB_CLIENT_TX_BYTES(config->client.n_queues)
+ *
+ * Every queue needs kfb_initiator_add_queue() before kfb_client_start().
+ *
+ * Return: 0, or -EINVAL: a configuration that no client can have.
+ */
+int kfb_initiator_init(struct kfb_initiator *i,
+		       const struct kfb_initiator_ops *ops,
+		       const struct kfb_initiator_config *config, __u8 *tx);
+
+/**
+ * kfb_initiator_add_queue - the memory of a queue
+ * @i: the initiator
+ * @q: zeroed
+ * @index: which, below config.client.n_queues
+ */
+void kfb_initiator_add_queue(struct kfb_initiator *i,
+			     struct kfb_initiator_queue *q, __u32 index);
+
+/**
+ * kfb_initiator_run - do all that is to be done now
+ * @i: the initiator
+ *
+ * Return: true when something was done, or the client's state is another one.
+ */
+_Bool kfb_initiator_run(struct kfb_initiator *i);
+
+/**
+ * kfb_initiator_opened - ops->connect has made an endpoint
+ * @q: the queue
+ *
+ * Receives are posted on it, for what may come right after the accept. To be
+ * called before the request to connect goes out.
+ *
+ * Return: 0, or why ops->connect fails.
+ */
+int kfb_initiator_opened(struct kfb_initiator_queue *q);
+
+/**
+ * kfb_initiator_accepted - the brick has accepted a queue
+ * @q: the queue
+ * @data: private data as received
+ * @len: bytes
+ */
+void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
+			    __u32 len);
+
+/**
+ * kfb_initiator_rejected - a queue could not be connected
+ * @q: the queue
+ * @error: why, a positive errno
+ * @data: private data as received
+ * @len: bytes, may be 0
+ */
+void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
+			    const void *data, __u32 len);
+
+/**
+ * kfb_initiator_lost - the connection of a queue is of no use any more
+ * @q: the queue
+ * @error: why, a negative errno
+ * @what: in words; the first reason is the reason
+ * @detail: more of them, or NULL: those of @error
+ */
+void kfb_initiator_lost(struct kfb_initiator_queue *q, int error,
+			const char *what, const char *detail);
+
+/**
+ * kfb_initiator_received - a message has come
+ * @q: the queue
+ * @index: of the receive buffer
+ * @data: as received
+ * @len: bytes
+ *
+ * Return: true when kfb_initiator_run() may have something to do.
+ */
+_Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
+			     const void *data, __u32 len);
+
+/**
+ * kfb_initiator_sent - a message's memory is not in use any more
+ * @q: the queue
+ * @tx: of the message
+ */
+void kfb_initiator_sent(struct kfb_initiator_queue *q, __u16 tx);
+
+/**
+ * kfb_initiator_send_unsent - there may be room for what could not be sent
+ * @q: the queue
+ */
+void kfb_initiator_send_unsent(struct kfb_initiator_queue *q);
+
+/**
+ * kfb_initiator_is_lost - is nothing to be expected of a queue's connection?
+ * @q: the queue
+ *
+ * Return: true when there is none, or it is about to be closed.
+ */
+_Bool kfb_initiator_is_lost(const struct kfb_initiator_queue *q);
+
+/**
+ * kfb_initiator_is_usable - may one-sided operations be posted on every queue?
+ * @i: the initiator
+ *
+ * Return: true while they may.
+ */
+_Bool kfb_initiator_is_usable(const struct kfb_initiator *i);
+
+/* ---- requests: kfb_initiator_call.c ------------------------------------ */
+
+/**
+ * kfb_initiator_call - send a request when it can be, on queue 0
+ * @i: the initiator
+ * @call: with @req, @in_mapping, @in_session and @reply; kept until ops->call_done
+ */
+void kfb_initiator_call(struct kfb_initiator *i,
+			struct kfb_initiator_call *call);
+
+/**
+ * kfb_initiator_take_call - take a request back
+ * @call: from kfb_initiator_call()
+ *
+ * Return: true: it was not sent, and will not be; false: it was.
+ */
+_Bool kfb_initiator_take_call(struct kfb_initiator_call *call);
+
+/**
+ * kfb_initiator_pump_calls - send what can be sent
+ * @i: the initiator
+ */
+void kfb_initiator_pump_calls(struct kfb_initiator *i);
+
+/**
+ * kfb_initiator_unmap_late - give a mapping back that nobody waits for
+ * @i: the initiator
+ * @mapping_id: its id
+ *
+ * When there are too many it stays, which is said.
+ */
+void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
+
+/* ---- flushes and losses: kfb_initiator_flush.c -------------------------- */
+
+/**
+ * kfb_initiator_flush - make durable what has been written
+ * @i: the initiator
+ * @flush: with @only, @is_of_write and @is_told; in no ring. Kept until
+ *	ops->flush_done, which may be called before this returns
+ */
+void kfb_initiator_flush(struct kfb_initiator *i,
+			 struct kfb_initiator_flush *flush);
+
+/**
+ * kfb_initiator_pump_flushes - begin, and post what there is room for
+ * @i: the initiator
+ *
+ * Return: true when something was begun or posted.
+ */
+_Bool kfb_initiator_pump_flushes(struct kfb_initiator *i);
+
+/**
+ * kfb_initiator_flushed - a readback has completed
+ * @q: the queue
+ * @id: as it was posted
+ * @error: 0 or a negative errno
+ */
+void kfb_initiator_flushed(struct kfb_initiator_queue *q, __u64 id, int error);
+
+/**
+ * kfb_initiator_flushes_anew - every flush that waits begins again
+ * @i: the initiator
+ */
+void kfb_initiator_flushes_anew(struct kfb_initiator *i);
+
+/**
+ * kfb_initiator_lose - completed writes are lost
+ * @i: the initiator
+ * @writes: which
+ * @why: KFB_LOSS_*
+ *
+ * Those who wait for a flush fail.
+ */
+void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
+			__u32 why);
+
+/**
+ * kfb_initiator_is_dirty - may completed writes not be durable?
+ * @i: the initiator
+ *
+ * Return: true when some may be.
+ */
+_Bool kfb_initiator_is_dirty(struct kfb_initiator *i);
+
+/**
+ * kfb_flush_mode_has_cache - do completed writes need a flush, which helps?
+ * @flush_mode: KFB_FLUSH_*
+ *
+ * Return: true when they do.
+ */
+static inline _Bool kfb_flush_mode_has_cache(__u32 flush_mode)
+{
+	return flush_mode == KFB_FLUSH_MESSAGE ||
+	       flush_mode == KFB_FLUSH_READBACK;
+}
+
+/* ---- the data path; under the queue's lock alone ------------------------ */
+
+/**
+ * kfb_initiator_moved - a one-sided operation is over, and went well
+ * @q: the queue
+ * @len: its bytes
+ * @mark: of its post
+ * @now_ms: the time, ms
+ */
+static inline void kfb_initiator_moved(struct kfb_initiator_queue *q, __u64 len,
+				       const struct kfb_window_mark *mark,
+				       __u64 now_ms)
+{
+	q->heard_ms = now_ms;
+	kfb_window_moved(&q->window, len, now_ms, mark);
+}
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests that somebody waits for, and those that nobody waits for any more.
+ *
+ * A request waits in its place until the session can take it, goes out on queue 0,
+ * and is answered, lost with its session, or given up after a time. Who has given
+ * a MAP up wants no mapping: when it is granted after all it is given back. A
+ * further page of a MAP says nothing new: whoever asked for it has the mapping,
+ * or gives it back.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_initiator_priv.h"
+
+int kfb_initiator_start(struct kfb_initiator_queue *q,
+			const struct kfb_request *req, void *owner, __u16 *slot)
+{
+	struct kfb_initiator *i = q->initiator;
+	__u32 timeout_ms = i->config.client.timeout_ms;
+	__u64 now_ms = i->ops->now_ms(i);
+	struct kfb_message message;
+	int rc;
+
+	rc = kfb_engine_start(kfb_initiator_engine(q), req, now_ms, timeout_ms,
+			      owner, &message);
+	if (rc)
+		return rc;
+	q->makes_mapping[message.slot] =
+		req->op == KFB_OP_MAP && !req->u.map.mapping_id;
+	*slot = message.slot;
+	kfb_initiator_send(q, &message);
+	if (i->ops->wake_at)
+		i->ops->wake_at(i, now_ms + timeout_ms);
+	return 0;
+}
+
+/* The call is in no ring and no engine. */
+static void kfb_initiator_call_finish(struct kfb_initiator *i,
+				      struct kfb_initiator_call *call,
+				      const struct kfb_outcome *outcome)
+{
+	call->outcome = *outcome;
+	call->is_done = 1;
+	i->ops->call_done(i, call);
+}
+
+static void kfb_initiator_call_lose(struct kfb_initiator *i,
+				    struct kfb_initiator_call *call)
+{
+	struct kfb_outcome lost;
+
+	memset(&lost, 0, sizeof(lost));
+	lost.kind = KFB_OUTCOME_LOST;
+	lost.op = call->req.op;
+	lost.error = -ECONNRESET;
+	kfb_ring_del(&call->node);
+	kfb_initiator_call_finish(i, call, &lost);
+}
+
+/* ---- what comes late ---------------------------------------------------- */
+
+void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
+{
+	if (i->n_late == KFB_INITIATOR_LATE_MAX) {
+		i->ops->say(i, KFB_SAY_LOG,
+			    "a mapping stays: too many came late", NULL, 0);
+		return;
+	}
+	i->late[i->n_late++] = mapping_id;
+	kfb_initiator_pump_calls(i);
+}
+
+/* Nobody waits for the answers: they are BUSY to who maps them again. */
+static void kfb_initiator_pump_late(struct kfb_initiator *i)
+{
+	struct kfb_request req;
+	__u16 slot;
+
+	/* With its session a mapping is gone. */
+	if (i->is_over || i->session_id != i->client.session_id)
+		i->n_late = 0;
+	while (i->n_late && kfb_client_can_call(&i->client, 0)) {
+		memset(&req, 0, sizeof(req));
+		req.op = KFB_OP_UNMAP;
+		req.u.unmap.mapping_id = i->late[i->n_late - 1];
+		if (kfb_initiator_start(i->queues[0], &req, NULL, &slot))
+			return;
+		i->n_late--;
+	}
+}
+
+void kfb_initiator_answered(struct kfb_initiator_queue *q,
+			    const struct kfb_outcome *outcome)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_initiator_call *call = outcome->owner;
+
+	if (outcome->op == KFB_OP_FLUSH) {
+		kfb_initiator_flush_answered(q, outcome);
+		return;
+	}
+	if (outcome->kind == KFB_OUTCOME_LATE) {
+		if (q->makes_mapping[outcome->slot] && !outcome->error)
+			kfb_initiator_unmap_late(i, i->reply.u.map.mapping_id);
+		return;
+	}
+	if (!call)
+		return;
+	if (outcome->kind == KFB_OUTCOME_REPLY && call->reply)
+		*call->reply = i->reply;
+	kfb_initiator_call_finish(i, call, outcome);
+}
+
+/* ---- what waits to be sent ----------------------------------------------- */
+
+static _Bool kfb_initiator_call_may_go(const struct kfb_initiator *i,
+				       const struct kfb_initiator_call *call)
+{
+	return kfb_client_can_call(&i->client, 0) &&
+	       (call->in_mapping ||
+		kfb_client_state(&i->client) == KFB_CLIENT_LIVE);
+}
+
+/* 0, or -EAGAIN: no further one can be sent now. */
+static int kfb_initiator_call_send(struct kfb_initiator *i,
+				   struct kfb_initiator_call *call)
+{
+	__u16 slot;
+	int rc;
+
+	rc = kfb_initiator_start(i->queues[0], &call->req, call, &slot);
+	if (rc == -EAGAIN || rc == -ENOTCONN)
+		return -EAGAIN;
+	if (rc) {
+		kfb_initiator_call_lose(i, call);
+		return 0;
+	}
+	kfb_ring_del(&call->node);
+	call->session_id = i->client.session_id;
+	return 0;
+}
+
+void kfb_initiator_pump_calls(struct kfb_initiator *i)
+{
+	struct kfb_initiator_call *call;
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_initiator_pump_late(i);
+	kfb_ring_for_each(at, after, &i->calls)
+	{
+		call = kfb_ring_entry(at, struct kfb_initiator_call, node);
+		if (i->is_over || (call->in_session &&
+				   call->in_session != i->client.session_id))
+			kfb_initiator_call_lose(i, call);
+		else if (kfb_initiator_call_may_go(i, call) &&
+			 kfb_initiator_call_send(i, call))
+			return;
+	}
+}
+
+void kfb_initiator_call(struct kfb_initiator *i,
+			struct kfb_initiator_call *call)
+{
+	call->is_done = 0;
+	call->session_id = 0;
+	kfb_ring_add_last(&i->calls, &call->node);
+	kfb_initiator_pump_calls(i);
+}
+
+_Bool kfb_initiator_take_call(struct kfb_initiator_call *call)
+{
+	if (call->is_done || call->session_id)
+		return 0;
+	kfb_ring_del(&call->node);
+	return 1;
+}

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Flushes over all queues, and what a loss does to writes.
+ *
+ * message: a FLUSH request with the dirty ranges, sent after the writes on the
+ * same queue. readback: a small read behind the last bytes written, on the same
+ * queue. commit: there is nothing to flush, because a write is durable when it
+ * completes. docs/durability.md says which platform needs which.
+ *
+ * A flush joins an op on every queue that has written, and is over when all of
+ * them are. Ops of a connection that died prove nothing: whoever waits for one
+ * begins again when the session is LIVE.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_err.h"
+#include "kfb_initiator_priv.h"
+
+static struct kfb_initiator_flush *kfb_initiator_flush_at(struct kfb_ring *at)
+{
+	return kfb_ring_entry(at, struct kfb_initiator_flush, node);
+}
+
+/* ---- how writes become durable ------------------------------------------ */
+
+static _Bool kfb_initiator_knows_mode(struct kfb_initiator *i, __u32 mode)
+{
+	switch (mode) {
+	case KFB_FLUSH_NONE:
+	case KFB_FLUSH_MESSAGE:
+		return 1;
+	case KFB_FLUSH_READBACK:
+		return !i->ops->can_read_back || i->ops->can_read_back(i);
+	default:
+		return 0;
+	}
+}
+
+int kfb_initiator_choose_flush(struct kfb_initiator *i)
+{
+	const struct kfb_info *info = &i->client.info;
+	__u32 mode = info->flush_mode;
+
+	if (!kfb_initiator_knows_mode(i, mode)) {
+		i->ops->say(i, KFB_SAY_WHY,
+			    "the brick makes writes durable in a way that is "
+			    "not known here",
+			    NULL, 0);
+		return -EPROTONOSUPPORT;
+	}
+	/* Where each write can be made durable as it comes, no flush is needed. */
+	if (mode == KFB_FLUSH_MESSAGE && info->flush_modes & KFB_FLUSH_COMMIT &&
+	    i->ops->can_commit && i->ops->can_commit(i))
+		mode = KFB_FLUSH_COMMIT;
+	if (i->has_promised && mode != i->flush_mode &&
+	    !(kfb_flush_mode_has_cache(mode) &&
+	      kfb_flush_mode_has_cache(i->flush_mode))) {
+		i->ops->say(i, KFB_SAY_WHY,
+			    "the brick's medium is another one than before",
+			    NULL, 0);
+		return -ESTALE;
+	}
+	i->flush_mode = mode;
+	return 0;
+}
+
+/* ---- ops ------------------------------------------------------------------ */
+
+static int kfb_initiator_post_message(struct kfb_initiator_queue *q,
+				      const struct kfb_flush_op *op)
+{
+	struct kfb_request req;
+	__u16 slot;
+	int rc;
+
+	kfb_flush_request(op, &req);
+	rc = kfb_initiator_start(q, &req, q, &slot);
+	if (!rc)
+		q->flush_ids[slot] = op->id;
+	return rc;
+}
+
+/*
+ * Where a readback reads: the last bytes written, or, when these have been
+ * unmapped meanwhile (then they are durable), others that are to be flushed. A
+ * queue that only takes over what another has written has no last bytes.
+ */
+static int kfb_initiator_choose_place(struct kfb_initiator *i,
+				      const struct kfb_flush_op *op,
+				      struct kfb_initiator_place *place,
+				      __u32 *len)
+{
+	struct kfb_flush_range at = op->tail;
+	__u32 n;
+
+	*len = (__u32)at.len;
+	if (at.len && !i->ops->locate(i, &at, place))
+		return 0;
+	*len = 1;
+	at.len = 1;
+	for (n = 0; n < op->dirty.n; n++) {
+		at.va = op->dirty.ranges[n].va;
+		if (!i->ops->locate(i, &at, place))
+			return 0;
+	}
+	if (i->ops->locate_any && !i->ops->locate_any(i, &at.va) &&
+	    !i->ops->locate(i, &at, place))
+		return 0;
+	return -EIO;
+}
+
+static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
+				       const struct kfb_flush_op *op)
+{
+	struct kfb_initiator *i = q->initiator;
+	__u32 at = (__u32)(op - q->flush.posted);
+	struct kfb_initiator_place from;
+	__u32 len;
+	int rc;
+
+	rc = kfb_initiator_choose_place(i, op, &from, &len);
+	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
+}
+
+static struct kfb_flush_op *kfb_initiator_take_op(struct kfb_initiator_queue *q)
+{
+	struct kfb_flush_op *op;
+
+	kfb_initiator_lock(q);
+	op = kfb_flush_post(&q->flush);
+	kfb_initiator_unlock(q);
+	return op;
+}
+
+static void kfb_initiator_put_op_back(struct kfb_initiator_queue *q,
+				      struct kfb_flush_op *op)
+{
+	kfb_initiator_lock(q);
+	kfb_flush_unpost(&q->flush, op);
+	kfb_initiator_unlock(q);
+}
+
+/* ---- those who wait ------------------------------------------------------- */
+
+static void kfb_initiator_flush_finish(struct kfb_initiator *i,
+				       struct kfb_initiator_flush *flush,
+				       int error)
+{
+	/* Nothing is durable while anything is lost that nobody knows of. */
+	if (kfb_losses_error(&i->losses))
+		error = kfb_losses_error(&i->losses);
+	kfb_ring_del(&flush->node);
+	flush->error = error;
+	if (flush->is_told)
+		error = kfb_flush_tell(&i->untold_error, error);
+	i->ops->flush_done(i, flush, error);
+}
+
+/*
+ * Join an op on each queue that has written; false: there is none. What the
+ * ticket has heard before it began again stays its error.
+ */
+static _Bool kfb_initiator_flush_join(struct kfb_initiator *i,
+				      struct kfb_initiator_flush *flush)
+{
+	_Bool any = 0;
+	__u32 n;
+
+	kfb_flush_ticket_again(&flush->ticket);
+	for (n = 0; n < i->config.client.n_queues; n++) {
+		struct kfb_initiator_queue *q = i->queues[n];
+
+		if (flush->only >= 0 && (__u32)flush->only != n)
+			continue;
+		kfb_initiator_lock(q);
+		any |= kfb_flush_ticket_join(&flush->ticket, n, &q->flush);
+		kfb_initiator_unlock(q);
+	}
+	return any;
+}
+
+/* Begin what is due; true when something was. */
+static _Bool kfb_initiator_begin_flushes(struct kfb_initiator *i)
+{
+	struct kfb_initiator_flush *flush;
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+	_Bool any = i->are_due;
+
+	if (!any)
+		return 0;
+	i->are_due = 0;
+	kfb_ring_for_each(at, after, &i->flushes)
+	{
+		flush = kfb_initiator_flush_at(at);
+		if (!flush->is_due)
+			continue;
+		flush->is_due = 0;
+		/* In this order: what has completed by now is covered. */
+		if (i->ops->flush_begins)
+			flush->mark = i->ops->flush_begins(i);
+		if (!kfb_initiator_flush_join(i, flush))
+			kfb_initiator_flush_finish(i, flush,
+						   flush->ticket.error);
+	}
+	return any;
+}
+
+/* An op is over: who waited for it as the last one is told. */
+static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
+				  int error)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_initiator_flush *flush;
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+	int rc;
+
+	kfb_initiator_lock(q);
+	rc = kfb_flush_done(&q->flush, id, error);
+	kfb_initiator_unlock(q);
+	/* One of a connection that is gone proves nothing. */
+	if (rc)
+		return;
+	kfb_ring_for_each(at, after, &i->flushes)
+	{
+		flush = kfb_initiator_flush_at(at);
+		if (!flush->is_due &&
+		    kfb_flush_ticket_done(&flush->ticket, q->index, id, error))
+			kfb_initiator_flush_finish(i, flush,
+						   flush->ticket.error);
+	}
+}
+
+static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_flush_op *op;
+	_Bool any = 0;
+	__u64 id;
+	int rc;
+
+	while (q->flush.wanted && (op = kfb_initiator_take_op(q))) {
+		id = op->id;
+		rc = i->flush_mode == KFB_FLUSH_READBACK
+			     ? kfb_initiator_post_readback(q, op)
+			     : kfb_initiator_post_message(q, op);
+		if (i->ops->flush_posted)
+			i->ops->flush_posted(q, op, rc);
+		/* No room, or no connection: it is tried when there is. */
+		if (rc == -EAGAIN || rc == -ENOTCONN || rc == -ENODEV) {
+			kfb_initiator_put_op_back(q, op);
+			break;
+		}
+		if (rc)
+			kfb_initiator_op_done(q, id, rc);
+		any = 1;
+	}
+	return any;
+}
+
+_Bool kfb_initiator_pump_flushes(struct kfb_initiator *i)
+{
+	_Bool any;
+	__u32 n;
+
+	/* What is to be written again is not durable yet. */
+	if (kfb_client_state(&i->client) != KFB_CLIENT_LIVE || i->replay_due)
+		return 0;
+	any = kfb_initiator_begin_flushes(i);
+	for (n = 0; n < i->client.n_used; n++) {
+		struct kfb_initiator_queue *q = i->queues[n];
+
+		/* Changed under both locks. */
+		if (q->flush.wanted &&
+		    kfb_client_usable(&i->client, n, i->ops->now_ms(i)))
+			any |= kfb_initiator_post_ops(q);
+	}
+	return any;
+}
+
+void kfb_initiator_flush(struct kfb_initiator *i,
+			 struct kfb_initiator_flush *flush)
+{
+	kfb_flush_ticket_init(&flush->ticket);
+	flush->is_due = 1;
+	i->are_due = 1;
+	kfb_ring_add_last(&i->flushes, &flush->node);
+	if (i->is_over)
+		kfb_initiator_flush_finish(i, flush, i->config.over_error);
+	else if (kfb_losses_error(&i->losses))
+		kfb_initiator_flush_finish(i, flush, -EIO);
+	else if (i->flush_mode == KFB_FLUSH_NONE)
+		kfb_initiator_flush_finish(i, flush, i->config.volatile_error);
+	else
+		kfb_initiator_pump_flushes(i);
+}
+
+void kfb_initiator_flushed(struct kfb_initiator_queue *q, __u64 id, int error)
+{
+	kfb_initiator_op_done(q, id, error);
+	/* There is a place for an op that waits. */
+	kfb_initiator_pump_flushes(q->initiator);
+}
+
+/*
+ * The answer is to the op that was asked for, and to no other: when that one went
+ * with its connection, the request was sent again on the next, but whoever
+ * waited has joined another op, which covers more.
+ */
+void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+				  const struct kfb_outcome *outcome)
+{
+	struct kfb_initiator *i = q->initiator;
+	__u64 id = q->flush_ids[outcome->slot];
+
+	/* Whoever asked, and however long ago. */
+	if (outcome->status == KFB_ST_IO) {
+		i->untold_error = -EIO;
+		i->ops->say(i, KFB_SAY_LOG,
+			    "the brick's medium has failed: what was written "
+			    "since the last good flush may be lost",
+			    NULL, 0);
+	}
+	switch (outcome->kind) {
+	case KFB_OUTCOME_REPLY:
+		kfb_initiator_flushed(q, id, outcome->error);
+		break;
+	case KFB_OUTCOME_TIMEOUT:
+		if (i->config.gives_flushes_up)
+			kfb_initiator_flushed(q, id, outcome->error);
+		else
+			/* Nothing is wrong with what was written. */
+			kfb_initiator_lost(q, outcome->error,
+					   "the brick does not answer to FLUSH",
+					   NULL);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- losses --------------------------------------------------------------- */
+
+void kfb_initiator_flushes_anew(struct kfb_initiator *i)
+{
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_ring_for_each(at, after, &i->flushes) kfb_initiator_flush_at(at)
+		->is_due = 1;
+	i->are_due = 1;
+}
+
+void kfb_initiator_end_flushes(struct kfb_initiator *i)
+{
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_ring_for_each(at, after, &i->flushes) kfb_initiator_flush_finish(
+		i, kfb_initiator_flush_at(at), i->config.over_error);
+}
+
+void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
+{
+	q->initiator->n_closed++;
+	kfb_initiator_lock(q);
+	kfb_flush_lost(&q->flush);
+	kfb_initiator_unlock(q);
+	kfb_initiator_flushes_anew(q->initiator);
+}
+
+static const char *kfb_initiator_loss_text(__u32 why)
+{
+	if (why & KFB_LOSS_BIRTH)
+		return "their blocks have changed hands";
+	if (why & KFB_LOSS_EPOCH)
+		return "the brick lost its power or memory";
+	return "nothing proves that they were placed";
+}
+
+void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
+			__u32 why)
+{
+	struct kfb_initiator_flush *flush;
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_losses_add(&i->losses, writes, why);
+	if (!kfb_losses_error(&i->losses))
+		return;
+	i->replay_due = 0;
+	i->ops->say(i, KFB_SAY_WHY,
+		    "writes that were completed and not flushed are lost",
+		    kfb_initiator_loss_text(why), 0);
+	if (i->ops->writes_lost)
+		i->ops->writes_lost(i, writes);
+	/* Who waits for one write hears of it when that is whole. */
+	kfb_ring_for_each(at, after, &i->flushes)
+	{
+		flush = kfb_initiator_flush_at(at);
+		if (!flush->is_of_write || !i->ops->take_back)
+			kfb_initiator_flush_finish(i, flush, -EIO);
+	}
+}
+
+/* What single writes of a queue wrote is no longer its to flush, but @heir's. */
+static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int heir)
+{
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_ring_for_each(at, after, &q->initiator->flushes)
+	{
+		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
+
+		if (flush->only == (int)q->index)
+			flush->only = heir;
+	}
+}
+
+/*
+ * Writes that wait for their flush: nobody was told that they are complete, so
+ * they are no loss. They are sent again. Not inlined: a set of ranges is large,
+ * and who calls has one on the stack as well.
+ */
+static __attribute__((__noinline__)) void
+kfb_initiator_send_again(struct kfb_initiator_queue *q,
+			 struct kfb_dirty *writes)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_flush_range range;
+	struct kfb_dirty again;
+	struct kfb_ring *after;
+	struct kfb_ring *at;
+
+	kfb_dirty_clear(&again);
+	kfb_ring_for_each(at, after, &i->flushes)
+	{
+		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
+
+		if (!flush->is_of_write ||
+		    (flush->only >= 0 && flush->only != (int)q->index))
+			continue;
+		kfb_ring_del(&flush->node);
+		range = i->ops->take_back(i, flush);
+		kfb_dirty_cut(writes, range.va, range.len, &again);
+	}
+}
+
+static void kfb_initiator_take_writes(struct kfb_initiator_queue *q,
+				      struct kfb_dirty *out)
+{
+	kfb_initiator_lock(q);
+	kfb_flush_take(&q->flush, out);
+	kfb_initiator_unlock(q);
+}
+
+void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_initiator_queue *first = i->queues[0];
+	struct kfb_dirty writes;
+
+	kfb_dirty_clear(&writes);
+	kfb_initiator_flushes_anew(i);
+	if (fate == KFB_FATE_SUSPECT || fate == KFB_FATE_GONE) {
+		kfb_initiator_take_writes(q, &writes);
+		/* There is a copy of each. */
+		if (i->retains && !kfb_losses_error(&i->losses)) {
+			i->replay_due |= !kfb_dirty_is_empty(&writes);
+			kfb_initiator_hand_over(q, KFB_INITIATOR_ALL_QUEUES);
+			return;
+		}
+		if (i->ops->take_back)
+			kfb_initiator_send_again(q, &writes);
+		kfb_initiator_lose(i, &writes,
+				   fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
+							 : KFB_LOSS_SUSPECT);
+		return;
+	}
+	/* In a new session the blocks of a queue may be another's. */
+	if (q->index && i->session_id != i->client.session_id) {
+		kfb_initiator_take_writes(q, &writes);
+		kfb_initiator_lock(first);
+		kfb_flush_put(&first->flush, &writes);
+		kfb_initiator_unlock(first);
+		kfb_initiator_hand_over(q, 0);
+	}
+	/* Nobody waits for it, but the sooner the better. */
+	if (fate == KFB_FATE_FLUSH && i->flush_mode != KFB_FLUSH_NONE) {
+		kfb_initiator_lock(first);
+		kfb_flush_join(&first->flush);
+		kfb_initiator_unlock(first);
+	}
+}
+
+_Bool kfb_initiator_is_dirty(struct kfb_initiator *i)
+{
+	_Bool dirty = 0;
+	__u32 n;
+
+	for (n = 0; n < i->config.client.n_queues; n++) {
+		struct kfb_initiator_queue *q = i->queues[n];
+
+		kfb_initiator_lock(q);
+		dirty |= kfb_flush_is_dirty(&q->flush);
+		kfb_initiator_unlock(q);
+	}
+	dirty &= i->flush_mode != KFB_FLUSH_NONE;
+	return dirty || kfb_losses_error(&i->losses) || i->replay_due;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the initiator's files share and nobody else needs.
+ */
+#ifndef KFB_INITIATOR_PRIV_H
+#define KFB_INITIATOR_PRIV_H
+
+#include "kfb_initiator.h"
+
+static inline void kfb_initiator_lock(struct kfb_initiator_queue *q)
+{
+	if (q->initiator->ops->lock_queue)
+		q->initiator->ops->lock_queue(q);
+}
+
+static inline void kfb_initiator_unlock(struct kfb_initiator_queue *q)
+{
+	if (q->initiator->ops->unlock_queue)
+		q->initiator->ops->unlock_queue(q);
+}
+
+static inline struct kfb_engine *
+kfb_initiator_engine(const struct kfb_initiator_queue *q)
+{
+	return &q->initiator->client.queues[q->index].engine;
+}
+
+/* Start a request of nobody or somebody, and send it; as kfb_engine_start(). */
+int kfb_initiator_start(struct kfb_initiator_queue *q,
+			const struct kfb_request *req, void *owner,
+			__u16 *slot);
+/* In order: what waits goes first. */
+void kfb_initiator_send(struct kfb_initiator_queue *q,
+			const struct kfb_message *message);
+/* What became of a request of a queue, also of one that nobody waits for. */
+void kfb_initiator_answered(struct kfb_initiator_queue *q,
+			    const struct kfb_outcome *outcome);
+/* The same of a FLUSH. */
+void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+				  const struct kfb_outcome *outcome);
+/* How writes become durable in the new session: 0, or it is of no use. */
+int kfb_initiator_choose_flush(struct kfb_initiator *i);
+/* The endpoint of a queue is closed: no flush of it proves anything now. */
+void kfb_initiator_flush_lost(struct kfb_initiator_queue *q);
+/* What has become of the writes of a queue that were not flushed. */
+void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate);
+/* Nobody will ever answer: those who wait for a flush are told. */
+void kfb_initiator_end_flushes(struct kfb_initiator *i);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A ring of things that wait, in the memory of those things: the core neither
+ * allocates nor has linux/list.h or sys/queue.h on both sides.
+ *
+ * Context: any. Locking: the caller's.
+ */
+#ifndef KFB_RING_H
+#define KFB_RING_H
+
+#include <linux/types.h>
+
+/**
+ * struct kfb_ring - a ring's head, or a place in it
+ * @next: the first, or the one behind
+ * @prev: the last, or the one before
+ *
+ * A head without anything in it, and a thing that is in no ring, is linked with
+ * itself.
+ */
+struct kfb_ring {
+	struct kfb_ring *next;
+	struct kfb_ring *prev;
+};
+
+/* The struct that a place in a ring is a member of. */
+#define kfb_ring_entry(place, type, member) \
+	((type *)(void *)((char *)(place) - __builtin_offsetof(type, member)))
+
+/* Every place from the first on; the current one may be taken out meanwhile. */
+#define kfb_ring_for_each(at, after, head)                              \
+	for ((at) = (head)->next, (after) = (at)->next; (at) != (head); \
+	     (at) = (after), (after) = (at)->next)
+
+static inline void kfb_ring_init(struct kfb_ring *ring)
+{
+	ring->next = ring;
+	ring->prev = ring;
+}
+
+static inline _Bool kfb_ring_is_empty(const struct kfb_ring *ring)
+{
+	return ring->next == ring;
+}
+
+/* Behind @before: a head's first place, when that is a head. */
+static inline void kfb_ring_add(struct kfb_ring *before, struct kfb_ring *place)
+{
+	place->next = before->next;
+	place->prev = before;
+	before->next->prev = place;
+	before->next = place;
+}
+
+static inline void kfb_ring_add_last(struct kfb_ring *head,
+				     struct kfb_ring *place)
+{
+	kfb_ring_add(head->prev, place);
+}
+
+/* Take out what may be in a ring; it is in none afterwards. */
+static inline void kfb_ring_del(struct kfb_ring *place)
+{
+	place->prev->next = place->next;
+	place->next->prev = place->prev;
+	kfb_ring_init(place);
+}
+
+#endif
