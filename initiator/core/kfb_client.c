@@ -470,18 +470,25 @@ int kfb_client_mapped(struct kfb_client *c)
 	return 0;
 }
 
-_Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms)
+__u64 kfb_client_lease_until_ms(const struct kfb_client *c)
 {
+	__u64 until_ms = 0;
 	__u32 i;
 
 	if (!c->info.lease_ms)
-		return 1;
+		return KFB_TIME_NEVER;
 	for (i = 0; i < c->config.n_queues; i++) {
-		if (c->queues[i].was_ready &&
-		    kfb_lease_valid(&c->queues[i].engine.lease, now_ms))
-			return 1;
+		const struct kfb_client_queue *q = &c->queues[i];
+
+		if (q->was_ready && q->engine.lease.until_ms > until_ms)
+			until_ms = q->engine.lease.until_ms;
 	}
-	return 0;
+	return until_ms;
+}
+
+_Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms)
+{
+	return now_ms < kfb_client_lease_until_ms(c);
 }
 
 _Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms)

@@ -424,11 +424,19 @@ const char *kfb_client_state_name(enum kfb_client_state state);
 int kfb_client_error(const struct kfb_client *c);
 
 /**
+ * kfb_client_lease_until_ms - until when may handles be used?
+ * @c: the client
+ *
+ * Any message on any queue renews the lease, from when it was sent.
+ *
+ * Return: a time, ms; KFB_TIME_NEVER: the lease has no end.
+ */
+__u64 kfb_client_lease_until_ms(const struct kfb_client *c);
+
+/**
  * kfb_client_lease_ok - may handles be used?
  * @c: the client
  * @now_ms: the time, ms
- *
- * Any message on any queue renews the lease, from when it was sent.
  *
  * Return: true while they may.
  */

@@ -67,9 +67,9 @@ void kfbk_set_state(struct kfbk_device *dev, u64 block, u8 state)
 static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 {
 	struct kfbk_call call = {
-		.req = { .op = op,
-			 .u.range = { .va = kfbk_block_va(dev, block),
-				      .n_blocks = n } },
+		.core.req = { .op = op,
+			      .u.range = { .va = kfbk_block_va(dev, block),
+					   .n_blocks = n } },
 	};
 
 	return kfbk_call(dev, &call);
@@ -78,7 +78,7 @@ static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 /* A try may go better after the way back to the brick. */
 static bool may_pass(struct kfbk_device *dev, int error, int tries)
 {
-	if (READ_ONCE(dev->is_over) || tries >= TRIES_MAX)
+	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
 		return false;
 	if (error != -ECONNRESET && error != -ETIMEDOUT && error != -EAGAIN)
 		return false;
@@ -244,7 +244,7 @@ static int serve(struct kfbk_device *dev, struct request *rq)
 	u64 block = block_of(dev, krq);
 	int ret;
 
-	if (READ_ONCE(dev->is_over))
+	if (READ_ONCE(dev->core.is_over))
 		return -EIO;
 	if (frees(dev, rq))
 		return discard(dev, rq);

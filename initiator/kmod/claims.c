@@ -33,15 +33,15 @@ static bool overlap(const struct kfbk_device *a, u64 a_blocks,
 static bool is_in_the_way(const struct kfbk_device *dev, u64 n_blocks,
 			  const struct kfbk_device *other)
 {
-	if (other == dev || READ_ONCE(other->is_over))
+	if (other == dev || READ_ONCE(other->core.is_over))
 		return false;
 	if (!dev->options.map_cache && !other->options.map_cache)
 		return false;
 	if (dev->options.ro && other->options.ro)
 		return false;
 	return !strcmp(dev->options.client, other->options.client) &&
-	       !memcmp(dev->client.info.brick_uuid,
-		       other->client.info.brick_uuid, KFB_UUID_BYTES) &&
+	       !memcmp(dev->core.client.info.brick_uuid,
+		       other->core.client.info.brick_uuid, KFB_UUID_BYTES) &&
 	       overlap(dev, n_blocks, other, other->n_claimed);
 }
 

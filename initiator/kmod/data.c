@@ -82,7 +82,6 @@ static int init_request(struct blk_mq_tag_set *set, struct request *rq,
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
 	INIT_LIST_HEAD(&krq->node);
-	INIT_LIST_HEAD(&krq->flush.node);
 	krq->flush.rq = rq;
 	kfbk_rq_ctx(dev, krq, 0)->kind = KFBK_CTX_DATA;
 	kfbk_rq_ctx(dev, krq, 0)->rq = krq;
@@ -175,7 +174,7 @@ static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 static void make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	kfbk_lock(dev);
-	krq->flush.only = krq->queue->index;
+	krq->flush.core.only = krq->queue->core.index;
 	kfbk_flush_start(dev, &krq->flush);
 	kfbk_unlock(dev);
 }
@@ -203,10 +202,11 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	kfbk_blocks_quieter(dev);
 	spin_lock_bh(&q->lock);
 	if (krq->is_write && !krq->chained &&
-	    dev->flush_mode != KFB_FLUSH_COMMIT)
-		kfb_flush_wrote(&q->flush, krq->va, krq->len);
-	WRITE_ONCE(q->heard_ms, now_ms());
-	kfb_window_moved(&q->window, krq->len, q->heard_ms, &krq->mark);
+	    dev->core.flush_mode != KFB_FLUSH_COMMIT)
+		kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
+	WRITE_ONCE(q->core.heard_ms, now_ms());
+	kfb_window_moved(&q->core.window, krq->len, q->core.heard_ms,
+			 &krq->mark);
 	was_full = q->is_full;
 	q->is_full = false;
 	spin_unlock_bh(&q->lock);
@@ -220,7 +220,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		make_durable(dev, krq);
 		return;
 	}
-	if (unlikely(krq->is_write && READ_ONCE(dev->is_lossy)))
+	if (unlikely(krq->is_write && kfbk_is_lossy(dev)))
 		kfbk_rq_end(rq, BLK_STS_IOERR);
 	else
 		kfbk_rq_step(rq, krq->len);
@@ -334,7 +334,7 @@ static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
 	if (!krq->is_write)
 		return fi_readmsg(ep, &msg, FI_COMPLETION | more);
 	/* Quiet: the readback behind it tells of both. */
-	if (q->dev->flush_mode == KFB_FLUSH_COMMIT)
+	if (q->dev->core.flush_mode == KFB_FLUSH_COMMIT)
 		more |= FI_COMMIT_COMPLETE;
 	return fi_writemsg(ep, &msg,
 			   krq->chained ? FI_MORE : FI_COMPLETION | more);
@@ -349,9 +349,10 @@ static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 	bool may;
 
 	spin_lock_bh(&q->lock);
-	may = kfb_window_is_open(&q->window);
+	may = kfb_window_is_open(&q->core.window);
 	if (may)
-		kfb_window_posted(&q->window, krq->len, now_ms(), &krq->mark);
+		kfb_window_posted(&q->core.window, krq->len, now_ms(),
+				  &krq->mark);
 	else
 		q->is_full = true;
 	spin_unlock_bh(&q->lock);
@@ -361,7 +362,7 @@ static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 static void leave_window(struct kfbk_queue *q, const struct kfbk_rq *krq)
 {
 	spin_lock_bh(&q->lock);
-	kfb_window_unposted(&q->window, krq->len);
+	kfb_window_unposted(&q->core.window, krq->len);
 	spin_unlock_bh(&q->lock);
 }
 
@@ -422,7 +423,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 		}
 	}
 	krq->queue = q;
-	chained = krq->fua && dev->flush_mode == KFB_FLUSH_READBACK;
+	chained = krq->fua && dev->core.flush_mode == KFB_FLUSH_READBACK;
 	krq->chained = chained;
 	is_write = krq->is_write;
 	len = krq->len;
@@ -446,7 +447,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	if (chained && unlikely(post_flush(q, ep, krq, more)))
 		put_off(q, krq);
 	if (open)
-		set_bit(q->index, open);
+		set_bit(q->core.index, open);
 	return BLK_STS_OK;
 }
 
@@ -550,7 +551,7 @@ static blk_status_t flush(struct kfbk_device *dev, struct request *rq)
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
 	kfbk_lock(dev);
-	krq->flush.only = -1;
+	krq->flush.core.only = KFB_INITIATOR_ALL_QUEUES;
 	kfbk_flush_start(dev, &krq->flush);
 	kfbk_unlock(dev);
 	return BLK_STS_OK;
@@ -570,7 +571,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
 	krq->block = KFB_MAPCACHE_NONE;
 	krq->is_write = op_is_write(req_op(rq));
 	krq->fua = req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
-		   kfbk_mode_has_cache(dev->flush_mode);
+		   kfb_flush_mode_has_cache(dev->core.flush_mode);
 	rq->rq_flags |= RQF_DONTPREP;
 }
 
@@ -603,13 +604,13 @@ static blk_status_t start(struct kfbk_device *dev, struct request *rq,
 {
 	if (!(rq->rq_flags & RQF_DONTPREP))
 		prepare(dev, rq);
-	if (unlikely(READ_ONCE(dev->is_over)))
+	if (unlikely(READ_ONCE(dev->core.is_over)))
 		return BLK_STS_IOERR;
 	/*
 	 * What was written is lost: nothing may look as if it were not. One that
 	 * was under way is made whole first, and fails then.
 	 */
-	if (unlikely(READ_ONCE(dev->is_lossy) && op_is_write(req_op(rq)) &&
+	if (unlikely(kfbk_is_lossy(dev) && op_is_write(req_op(rq)) &&
 		     !kfbk_rq_of(rq)->torn))
 		return BLK_STS_IOERR;
 	blk_mq_start_request(rq);
@@ -658,7 +659,7 @@ static bool has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
 	rcu_read_lock();
 	ep = READ_ONCE(q->ep);
 	if (ep)
-		moved = kfbk_moved_bytes(ep) + READ_ONCE(q->heard_ms);
+		moved = kfbk_moved_bytes(ep) + READ_ONCE(q->core.heard_ms);
 	rcu_read_unlock();
 	krq->moved = moved;
 	return moved != before;

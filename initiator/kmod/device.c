@@ -104,8 +104,6 @@ static struct kfbk_device *alloc_device(const struct kfbk_options *options)
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->claim);
-	INIT_LIST_HEAD(&dev->calls);
-	INIT_LIST_HEAD(&dev->flushing);
 	INIT_LIST_HEAD(&dev->ended);
 	return dev;
 }
@@ -175,7 +173,8 @@ static int attach_session(struct kfbk_device *dev)
 		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
 	} else {
 		/* From now on a loss is not the end. */
-		dev->client.config.reconnect_ms = dev->options.reconnect_ms;
+		dev->core.client.config.reconnect_ms =
+			dev->options.reconnect_ms;
 		kfbk_move(dev, KFB_DISK_ADDED);
 	}
 	kfbk_unlock(dev);
@@ -187,8 +186,9 @@ static void announce(const struct kfbk_device *dev)
 	kfbk_info(dev,
 		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
 		  dev->options.provider, dev->options.addr, dev->options.port,
-		  dev->client.info.brick_uuid, dev->options.base, dev->n_blocks,
-		  dev->client.n_used, dev->options.thin ? ", thin" : "",
+		  dev->core.client.info.brick_uuid, dev->options.base,
+		  dev->n_blocks, dev->core.client.n_used,
+		  dev->options.thin ? ", thin" : "",
 		  dev->options.ro ? ", read-only" : "");
 }
 
@@ -238,7 +238,7 @@ static void begin_detach(struct kfbk_device *dev)
 	list_del_init(&dev->node);
 	kfbk_lock(dev);
 	kfbk_move(dev, KFB_DISK_DETACH);
-	dev->client.config.reconnect_ms = 0;
+	dev->core.client.config.reconnect_ms = 0;
 	kfbk_unlock(dev);
 }
 
@@ -247,7 +247,7 @@ static bool is_live(struct kfbk_device *dev)
 	bool live;
 
 	kfbk_lock(dev);
-	live = kfb_client_state(&dev->client) == KFB_CLIENT_LIVE;
+	live = kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE;
 	kfbk_unlock(dev);
 	return live;
 }
@@ -262,7 +262,7 @@ static int finish_detach(struct kfbk_device *dev)
 	kfbk_disk_del(dev);
 	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
 	/* Nobody will ask any more. */
-	ret = ret ?: dev->untold_error;
+	ret = ret ?: dev->core.untold_error;
 	if (ret)
 		kfbk_err(dev, "what was written last may not be durable: %s\n",
 			 dev->why);

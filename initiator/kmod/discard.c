@@ -76,10 +76,10 @@ int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
 {
 	for (;;) {
 		kfbk_lock(dev);
-		if (kfb_client_state(&dev->client) == KFB_CLIENT_LIVE &&
-		    !dev->replay.due)
+		if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE &&
+		    !dev->core.replay_due)
 			return 0;
-		if (READ_ONCE(dev->is_over))
+		if (READ_ONCE(dev->core.is_over))
 			return -EIO;
 		kfbk_unlock(dev);
 		msleep(PAUSE_MS);
@@ -130,11 +130,13 @@ static void drain(struct kfbk_device *dev, struct span span)
 static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
 {
 	struct kfbk_call call = {
-		.req = { .op = KFB_OP_UNMAP,
-			 .u.unmap = { .mapping_id =
-					      dev->blocks[first].mapping_id,
-				      .range = { .va = kfbk_block_va(dev, first),
-						 .n_blocks = end - first } } },
+		.core.req = { .op = KFB_OP_UNMAP,
+			      .u.unmap = { .mapping_id =
+						   dev->blocks[first].mapping_id,
+					   .range = { .va = kfbk_block_va(
+							      dev, first),
+						      .n_blocks =
+							      end - first } } },
 	};
 
 	return kfbk_call(dev, &call);
@@ -353,7 +355,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 	if (ret) {
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
 	} else {
-		span.session_id = dev->client.session_id;
+		span.session_id = dev->core.client.session_id;
 		set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
 		set_states_locked(dev, span, KFBK_UNMAPPED, KFBK_BUSY);
 		kfbk_retain_drop(dev, span.first, span.end - span.first);

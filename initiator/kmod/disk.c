@@ -70,7 +70,7 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
 			min_t(size_t, most, KFB_BLOCK_BYTES) >> SECTOR_SHIFT,
 		.max_segments = dev->max_segments,
 		.max_segment_bytes = dev->max_segment_bytes,
-		.write_cache = dev->flush_mode != KFB_FLUSH_COMMIT,
+		.write_cache = dev->core.flush_mode != KFB_FLUSH_COMMIT,
 	};
 	if (dev->options.ro)
 		return;

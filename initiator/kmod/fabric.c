@@ -35,7 +35,7 @@ static int get_info(struct kfbk_device *dev)
 	hints->domain_attr->mr_mode = ~0u;
 	/* Every request with a flush behind it, and the messages. */
 	hints->tx_attr->size = 2 * KFBK_DEPTH + KFB_ENGINE_TX_MAX;
-	hints->rx_attr->size = KFBK_RX_MAX;
+	hints->rx_attr->size = KFB_INITIATOR_RX_MAX;
 	hints->fabric_attr->prov_name = kstrdup(o->provider, GFP_KERNEL);
 	if (hints->fabric_attr->prov_name)
 		ret = fi_getinfo(FI_VERSION(1, 0), o->addr, o->port, 0, hints,
@@ -94,10 +94,10 @@ static void has_space(struct fid_ep *ep, u64 dir, void *context)
 
 	kfbk_lock(dev);
 	if (q->ep == ep) {
-		kfbk_send_unsent(q);
+		kfb_initiator_send_unsent(&q->core);
 		kfbk_data_pump(q);
 		kfbk_replay_pump(dev);
-		kfbk_flush_pump(dev);
+		kfb_initiator_pump_flushes(&dev->core);
 	}
 	if (dev->disk)
 		blk_mq_run_hw_queues(dev->disk->queue, true);
@@ -110,7 +110,7 @@ static int open_queues(struct kfbk_queue *q)
 	struct fi_cq_attr cq_attr = {
 		.comp_handler = kfbk_completed,
 		.comp_context = FI_CQ_ANY,
-		.signaling_vector = q->index,
+		.signaling_vector = q->core.index,
 	};
 	int ret;
 
@@ -152,15 +152,10 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 		return ret;
 	kfbk_lock(dev);
 	q->ep = ep;
-	q->n_rx = 0;
-	q->n_unsent = 0;
 	q->error = 0;
 	clear_bit(0, &q->broken);
-	q->connecting = true;
-	kfb_window_init(&q->window, dev->client.info.lease_ms);
 	q->is_full = false;
-	/* For what may come right after the accept. */
-	ret = kfbk_post_receives(q, KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX);
+	ret = kfb_initiator_opened(&q->core);
 	kfbk_unlock(dev);
 	return ret ?: fi_connect(ep, NULL, hello, len);
 }
@@ -174,8 +169,6 @@ void kfbk_queue_close(struct kfbk_queue *q)
 	kfbk_lock(dev);
 	ep = q->ep;
 	q->ep = NULL;
-	q->connecting = false;
-	q->n_unsent = 0;
 	kfbk_unlock(dev);
 	synchronize_rcu();
 	if (ep)
@@ -217,13 +210,12 @@ int kfbk_queue_init(struct kfbk_device *dev, u32 index)
 	struct kfbk_queue *q = &dev->queues[index];
 
 	q->dev = dev;
-	q->index = index;
+	kfb_initiator_add_queue(&dev->core, &q->core, index);
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->fua);
-	kfb_flush_init(&q->flush, KFB_FLUSH_POSTED_MAX);
 	/* Whole pages: a reply is one segment. */
-	q->rx = vzalloc(KFBK_RX_MAX * PAGE_ALIGN(KFB_REPLY_MAX_BYTES));
-	q->rx_ctx = alloc_ctx(dev, KFBK_RX_MAX, KFBK_CTX_RECV);
+	q->rx = vzalloc(KFB_INITIATOR_RX_MAX * PAGE_ALIGN(KFB_REPLY_MAX_BYTES));
+	q->rx_ctx = alloc_ctx(dev, KFB_INITIATOR_RX_MAX, KFBK_CTX_RECV);
 	q->tx_ctx = alloc_ctx(dev, KFB_ENGINE_TX_MAX, KFBK_CTX_SEND);
 	q->readback_ctx =
 		alloc_ctx(dev, KFB_FLUSH_POSTED_MAX, KFBK_CTX_READBACK);

@@ -11,9 +11,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include "kfb_engine.h"
-#include "kfb_fate.h"
-#include "kfb_flush.h"
+#include "kfb_initiator.h"
 
 struct kfbk_device;
 struct kfbk_queue;
@@ -21,42 +19,36 @@ struct request;
 
 /**
  * struct kfbk_flush - somebody waits for a flush
- * @node: in dev->flushing
- * @ticket: which ops it waits for
- * @only: the queue it is about, or -1: all
- * @waits: it is to be started when the session is usable
- * @mark: which retained copies it makes superfluous
+ * @core: what the core knows of it
  * @rq: the request that ends with it, or NULL
  * @finished: else this is completed
- * @error: of the flush, when it is over
  */
 struct kfbk_flush {
-	struct list_head node;
-	struct kfb_flush_ticket ticket;
-	int only;
-	bool waits;
-	u64 mark;
+	struct kfb_initiator_flush core;
 	struct request *rq;
 	struct completion finished;
-	int error;
 };
 
-/* How writes become durable in this session: dev->flush_mode. */
-int kfbk_flush_choose_mode(struct kfbk_device *dev);
-/* Context: dev->lock is held. */
+/* Context: dev->lock is held. @core.only, @rq and @finished are filled in. */
 void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush);
-void kfbk_flush_pump(struct kfbk_device *dev);
-void kfbk_flush_done(struct kfbk_queue *q, u64 id, int error);
-/* What became of a FLUSH request, also of one that nobody waits for any more. */
-void kfbk_flush_answered(struct kfbk_queue *q,
-			 const struct kfb_outcome *outcome);
-void kfbk_flush_lost(struct kfbk_queue *q);
-void kfbk_flush_fate(struct kfbk_queue *q, enum kfb_fate fate);
-void kfbk_flush_anew(struct kfbk_device *dev);
-void kfbk_flush_fail_all(struct kfbk_device *dev, int error);
-/* Completed writes are lost: from now on nothing is durable. */
-void kfbk_lost_writes(struct kfbk_device *dev, const struct kfb_dirty *writes,
-		      u32 why);
+
+/* Parts of the port; dev->lock is held. */
+bool kfbk_flush_can_commit(struct kfb_initiator *i);
+bool kfbk_flush_can_read_back(struct kfb_initiator *i);
+int kfbk_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
+		      struct kfb_initiator_place *place);
+int kfbk_flush_locate_any(struct kfb_initiator *i, u64 *va);
+int kfbk_flush_read_back(struct kfb_initiator_queue *core, u32 place, u64 id,
+			 const struct kfb_initiator_place *from, u32 len);
+void kfbk_flush_posted(struct kfb_initiator_queue *core,
+		       const struct kfb_flush_op *op, int error);
+void kfbk_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *core,
+		     int error);
+struct kfb_flush_range kfbk_flush_take_back(struct kfb_initiator *i,
+					    struct kfb_initiator_flush *core);
+void kfbk_flush_writes_lost(struct kfb_initiator *i,
+			    const struct kfb_dirty *writes);
+
 /* Is there anything that may not be durable? Context: process. */
 bool kfbk_flush_is_needed(struct kfbk_device *dev);
 

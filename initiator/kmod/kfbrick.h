@@ -10,9 +10,10 @@
  *   block table (maps.c) --> queue of the block --> endpoint (fabric.c)
  *       ^                                               |
  *       |  thin writes, discards: blocks.c              | upcalls
- *   requests and replies (calls.c, messages.c) <--------'
+ *   requests and replies (messages.c) <----------------'
  *       ^
- *       |  what the core's client says is to be done: session.c
+ *       |  the core's initiator decides (kfb_initiator.h); session.c, messages.c
+ *       |  and flush.c are its port
  *
  * Context: four of them. queue_rq() of blk-mq; upcalls of kfabric (softirq or
  * workqueue, never sleep); the session work, which alone opens and closes
@@ -58,18 +59,12 @@
 #include "blocks.h"
 #include "flush.h"
 #include "kfb_blockmap.h"
-#include "kfb_client.h"
 #include "kfb_disk.h"
-#include "kfb_fate.h"
-#include "kfb_flush.h"
+#include "kfb_initiator.h"
 #include "kfb_retain.h"
-#include "kfb_window.h"
 #include "key.h"
 #include "log.h"
 #include "options.h"
-
-/* Receives: a reply for every credit, and the EVENTs a brick may send. */
-#define KFBK_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)
 
 /* Requests of blk-mq that are under way at one time. */
 #define KFBK_DEPTH 128
@@ -79,9 +74,6 @@
 
 /* Segments of one request; the provider may have fewer. */
 #define KFBK_SEGMENTS_MAX 64
-
-/* Mappings that came late and are about to be given back. */
-#define KFBK_LATE_MAX 8
 
 #define KFBK_WHY_BYTES	    160
 #define KFBK_BLOCK_SECTORS  (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
@@ -171,24 +163,12 @@ struct kfbk_rq {
 };
 
 /**
- * struct kfbk_call - one request of the control protocol and its answer
- * @node: in dev->calls until it is sent
- * @req: op and body
- * @in_mapping: may be sent before the session is LIVE: it restores mappings
- * @in_session: lost with this session, sent or not; 0: any will do
- * @session_id: of the session it was sent in
- * @outcome: when it is done
- * @reply: gets the decoded reply, or NULL
- * @done: completed when @outcome is there
+ * struct kfbk_call - one request of the control protocol, and who waits for it
+ * @core: the request
+ * @done: completed when it is answered, or never will be
  */
 struct kfbk_call {
-	struct list_head node;
-	struct kfb_request req;
-	bool in_mapping;
-	u64 in_session;
-	u64 session_id;
-	struct kfb_outcome outcome;
-	struct kfb_reply *reply;
+	struct kfb_initiator_call core;
 	struct completion done;
 };
 
@@ -218,58 +198,40 @@ enum kfbk_op {
 
 /**
  * struct kfbk_queue - one connection
+ * @core: what the core knows of it
  * @dev: whose
- * @index: which
  * @ep: NULL when there is none; see the head of this file
  * @cq: completions of @ep
  * @eq: events of @ep
- * @connecting: no outcome of fi_connect() yet
  * @usable: data may be posted; read without a lock
  * @broken: bit 0: something has failed; the session work is to end it
  * @error: why, the first time, negative
- * @lock: guards @flush and @window
- * @flush: what was written and is not durable
- * @window: of what is in flight of requests
- * @is_full: a request waits for @window
- * @heard_ms: when a request was last over; read without a lock
- * @flush_ids: FLUSH requests: the number of the op, by the engine's slot, which
- *	nobody else gets before it is answered; a place in flush.posted is
- *	another op's as soon as the connection is lost
- * @readback_ctx: of readbacks, by place in flush.posted: they end with their
- *	endpoint, before the place is another op's
+ * @lock: the queue's, as the core has it
+ * @is_full: a request waits for the window
+ * @readback_ctx: of readbacks, by place: they end with their endpoint, before the
+ *	place is another op's
  * @fua: requests whose write is posted and whose readback is not
- * @n_rx: receives posted
- * @rx: KFBK_RX_MAX buffers of a page each
+ * @rx: KFB_INITIATOR_RX_MAX buffers of a page each
  * @rx_ctx: of them
  * @tx_ctx: of the engine's buffers
- * @unsent: messages the endpoint had no room for, in order
- * @n_unsent: how many
  * @n_ops: counted since the device was attached
  */
 struct kfbk_queue {
+	struct kfb_initiator_queue core;
 	struct kfbk_device *dev;
-	u32 index;
 	struct fid_ep *ep;
 	struct fid_cq *cq;
 	struct fid_eq *eq;
-	bool connecting;
 	bool usable;
 	unsigned long broken;
 	int error;
 	spinlock_t lock;
-	struct kfb_flush_queue flush;
-	struct kfb_window window;
 	bool is_full;
-	u64 heard_ms;
-	u64 flush_ids[KFB_ENGINE_CALLS];
 	u8 *readback_ctx;
 	struct list_head fua;
-	u32 n_rx;
 	u8 *rx;
 	u8 *rx_ctx;
 	u8 *tx_ctx;
-	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
-	u32 n_unsent;
 	atomic_long_t n_ops[KFBK_OPS];
 };
 
@@ -321,7 +283,6 @@ struct kfbk_retain {
 
 /**
  * struct kfbk_replay - copies on their way again; see replay.c
- * @due: completed writes may be lost: no request goes before the copies
  * @runs: it has begun
  * @has_failed: and is to begin anew
  * @strikes: connections that a copy was at fault for
@@ -331,7 +292,6 @@ struct kfbk_retain {
  * @ctx: likewise
  */
 struct kfbk_replay {
-	bool due;
 	bool runs;
 	bool has_failed;
 	u8 strikes;
@@ -355,32 +315,20 @@ struct kfbk_replay {
  * @log_limit: of messages on what the brick does
  * @state_limit: of those on the ways in which it comes and goes
  * @lock: see the head of this file
- * @client: the session
+ * @core: what decides
  * @hmac: of the client
  * @tx: memory for outgoing messages
- * @rx_reply: decoded under @lock, good until the lock is dropped
  * @queues: options.queues of them
  * @n_used: queues that blocks are spread over, fixed while data may be posted
- * @flush_mode: KFB_FLUSH_*
  * @is_inline: queue_rq() may sleep, and sends by itself; constant
  * @lease_until_ms: handles are good until then
- * @calls: to be sent, in order
- * @late: ids of mappings that nobody waits for any more
- * @n_late: how many
- * @flushing: &struct kfbk_flush that wait
  * @ended: requests that are over, until the lock is dropped
- * @losses: completed writes that are lost
- * @is_lossy: there are some: nothing is written any more
  * @retain: copies of writes that may not be durable
  * @replay: when they are written again
- * @untold_error: of the medium, until a flush of everything returns it
- * @n_closed: endpoints that were closed; as long as it stays what was flushed
- *	has not been written again
  * @told: the state user space was last told
  * @tell_work: tells it another
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
- * @session_id: of the session that @blocks are of
  * @restoring_id: of the session that the restore work maps in
  * @blocks: by number
  * @n_blocks: how many; more than the disk has after a failure to grow
@@ -396,7 +344,6 @@ struct kfbk_replay {
  * @wake_ms: when that is
  * @is_quiesced: queue_rq() is stopped; the session work's
  * @gives_up: the client is to end
- * @is_over: it has
  * @first: completed when the first session is usable, or will never be
  * @fabric: what all queues share
  * @domain: likewise
@@ -421,31 +368,20 @@ struct kfbk_device {
 	struct ratelimit_state state_limit;
 
 	spinlock_t lock;
-	struct kfb_client client;
+	struct kfb_initiator core;
 	struct kfb_hmac hmac;
 	u8 *tx;
-	struct kfb_reply rx_reply;
 	struct kfbk_queue *queues;
 	u32 n_used;
-	u32 flush_mode;
 	bool is_inline;
 	atomic64_t lease_until_ms;
-	struct list_head calls;
-	u64 late[KFBK_LATE_MAX];
-	u32 n_late;
-	struct list_head flushing;
 	struct list_head ended;
-	struct kfb_losses losses;
-	bool is_lossy;
 	struct kfbk_retain retain;
 	struct kfbk_replay replay;
-	int untold_error;
-	u64 n_closed;
 	enum kfb_disk_state told;
 	struct work_struct tell_work;
 	struct kfb_reply *replies;
 
-	u64 session_id;
 	u64 restoring_id;
 	struct kfbk_block *blocks;
 	u64 n_blocks;
@@ -462,7 +398,6 @@ struct kfbk_device {
 	u64 wake_ms;
 	bool is_quiesced;
 	bool gives_up;
-	bool is_over;
 	struct completion first;
 
 	struct fid_fabric *fabric;
@@ -489,11 +424,21 @@ static inline struct kfbk_ctx *kfbk_rq_ctx(const struct kfbk_device *dev,
 	return kfbk_ctx_at(dev, krq->ctx, i);
 }
 
-/* Do completed writes need a flush, which then makes them durable? */
-static inline bool kfbk_mode_has_cache(u32 flush_mode)
+static inline struct kfbk_device *kfbk_of(const struct kfb_initiator *i)
 {
-	return flush_mode == KFB_FLUSH_MESSAGE ||
-	       flush_mode == KFB_FLUSH_READBACK;
+	return container_of(i, struct kfbk_device, core);
+}
+
+static inline struct kfbk_queue *
+kfbk_queue_of(const struct kfb_initiator_queue *q)
+{
+	return container_of(q, struct kfbk_queue, core);
+}
+
+/* Completed writes are lost: nothing is written any more. Context: any. */
+static inline bool kfbk_is_lossy(const struct kfbk_device *dev)
+{
+	return READ_ONCE(dev->core.losses.why);
 }
 
 static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
@@ -558,7 +503,7 @@ void kfbk_put(struct kfbk_device *dev);
 /* It goes: nothing that may take long is begun any more. Context: any. */
 static inline bool kfbk_is_ending(const struct kfbk_device *dev)
 {
-	return READ_ONCE(dev->is_over) ||
+	return READ_ONCE(dev->core.is_over) ||
 	       READ_ONCE(dev->state) == KFB_DISK_DETACHING;
 }
 
@@ -630,22 +575,22 @@ void kfbk_give_up(struct kfbk_device *dev);
 /* Words for people on the newest trouble. Context: dev->lock is held. */
 void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
 
-/* messages.c: all under dev->lock, but for the first */
+/* messages.c */
 void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		    void *context);
-int kfbk_post_receives(struct kfbk_queue *q, u32 n);
-void kfbk_send(struct kfbk_queue *q, const struct kfb_message *message);
-void kfbk_send_unsent(struct kfbk_queue *q);
+/* Parts of the port; dev->lock is held. */
+int kfbk_send(struct kfb_initiator_queue *core,
+	      const struct kfb_message *message);
+int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index);
+void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call);
 
 /* Handles must not be used any more. Context: any. */
 bool kfbk_lease_is_over(const struct kfbk_device *dev);
 
-/* calls.c */
-
 /**
  * kfbk_call - one request, and its answer
  * @dev: the device
- * @call: req and reply are filled in
+ * @call: core.req and core.reply are filled in
  *
  * Waits until the session can take it. A request whose answer was lost with its
  * session is not sent again.
@@ -655,14 +600,6 @@ bool kfbk_lease_is_over(const struct kfbk_device *dev);
  * lost, outcome unknown, or the session is over.
  */
 int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
-/* Send what can be sent. Context: dev->lock is held. */
-void kfbk_calls_pump(struct kfbk_device *dev);
-/* What became of a call. Context: dev->lock is held. */
-void kfbk_answered(struct kfbk_queue *q, const struct kfb_outcome *outcome);
-/* Of one that nobody waits for any more. Likewise. */
-void kfbk_answered_late(struct kfbk_queue *q,
-			const struct kfb_outcome *outcome);
-
 /* discard.c */
 /*
  * Take dev->lock when mappings and copies stay as they are while it is held:
@@ -732,7 +669,7 @@ void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done);
 /* Flush if it is time. Context: dev->lock is held. */
 void kfbk_retain_pump(struct kfbk_device *dev);
 /* A flush begins. Context: dev->lock is held. */
-u64 kfbk_retain_mark(struct kfbk_device *dev);
+u64 kfbk_retain_mark(struct kfb_initiator *i);
 /* A flush is over. Context: dev->lock is held. */
 void kfbk_retain_flushed(struct kfbk_device *dev,
 			 const struct kfbk_flush *flush);

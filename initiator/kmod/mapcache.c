@@ -195,7 +195,8 @@ static bool is_dirty(struct kfbk_device *dev, u32 block)
 		struct kfbk_queue *q = &dev->queues[i];
 
 		spin_lock(&q->lock);
-		dirty = kfb_flush_is_dirty_in(&q->flush, va, KFB_BLOCK_BYTES);
+		dirty = kfb_flush_is_dirty_in(&q->core.flush, va,
+					      KFB_BLOCK_BYTES);
 		spin_unlock(&q->lock);
 	}
 	return dirty;
@@ -245,16 +246,16 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 		if (ret)
 			break;
 		/* What is lost already is lost: reads go on. */
-		if (dev->is_lossy || !is_any_dirty(dev, l) ||
+		if (kfbk_is_lossy(dev) || !is_any_dirty(dev, l) ||
 		    kfbk_flush_holds(dev, since))
 			break;
 		set_all(dev, l, KFBK_QUIET);
 		kfbk_unlock(dev);
 		ret = kfbk_flush_sync(dev, &since);
-		if (ret && !READ_ONCE(dev->is_lossy))
+		if (ret && !kfbk_is_lossy(dev))
 			return ret;
 	}
-	l->session_id = dev->client.session_id;
+	l->session_id = dev->core.client.session_id;
 	if (!ret)
 		set_all(dev, l, KFBK_BUSY);
 	for (i = 0; !ret && i < l->n; i++)
@@ -285,7 +286,7 @@ void kfbk_cache_keep(struct kfbk_device *dev, u64 block, u64 session_id)
 	if (c->nodes[block].state == KFB_MAPCACHE_GOING)
 		kfb_mapcache_keep(&c->book, block);
 	/* Else it is gone with its session. */
-	is_there = session_id == dev->client.session_id;
+	is_there = session_id == dev->core.client.session_id;
 	if (!is_there && !kfb_mapcache_take(&c->book, block))
 		kfb_mapcache_gone(&c->book, block);
 	spin_unlock(&c->lock);
@@ -441,7 +442,7 @@ static u64 bear_ms(const struct kfbk_device *dev, int error)
 	u64 ms = dev->options.timeout_ms;
 
 	if (error != -EBUSY || dev->restoring_id)
-		ms += dev->client.info.lease_ms;
+		ms += dev->core.client.info.lease_ms;
 	return ms;
 }
 
@@ -545,7 +546,7 @@ bool kfbk_cache_ahead(struct kfbk_device *dev)
 	struct kfbk_cache *c = &dev->cache;
 	u32 block;
 
-	if (!c->cap || READ_ONCE(dev->is_over))
+	if (!c->cap || READ_ONCE(dev->core.is_over))
 		return false;
 	spin_lock_bh(&c->lock);
 	block = kfb_mapcache_ahead(&c->book);
@@ -647,7 +648,7 @@ void kfbk_cache_give(struct kfbk_device *dev)
 	give = dev->cache.give;
 	dev->cache.give.is_asked = false;
 	kfbk_unlock(dev);
-	if (!give.is_asked || READ_ONCE(dev->is_over))
+	if (!give.is_asked || READ_ONCE(dev->core.is_over))
 		return;
 	take_named(dev, &give, &l);
 	/* Others are as good: memory is short, not these addresses. */

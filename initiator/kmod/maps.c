@@ -117,7 +117,7 @@ static int take_handles(struct mapping *m, const struct kfb_map_reply *reply)
 /* One page of handles: is it what was asked for? Then it is kept. */
 static int take_page(struct mapping *m)
 {
-	const struct kfb_map_reply *reply = &m->call.reply->u.map;
+	const struct kfb_map_reply *reply = &m->call.core.reply->u.map;
 	struct kfbk_device *dev = m->dev;
 	s64 covered;
 	int ret;
@@ -125,20 +125,21 @@ static int take_page(struct mapping *m)
 	covered =
 		kfb_blockmap_check(reply->handles, reply->n_handles, &m->rest);
 	if (!reply->mapping_id || covered <= 0 ||
-	    (m->call.req.u.map.mapping_id &&
-	     m->call.req.u.map.mapping_id != reply->mapping_id) ||
+	    (m->call.core.req.u.map.mapping_id &&
+	     m->call.core.req.u.map.mapping_id != reply->mapping_id) ||
 	    (!reply->cursor) != (covered == m->rest.n_blocks))
 		return -EPROTO;
 	kfbk_lock(dev);
 	if (!m->session_id)
-		m->session_id = m->call.session_id;
-	ret = m->session_id == dev->client.session_id ? take_handles(m, reply)
-						      : -ECONNRESET;
+		m->session_id = m->call.core.session_id;
+	ret = m->session_id == dev->core.client.session_id
+		      ? take_handles(m, reply)
+		      : -ECONNRESET;
 	kfbk_unlock(dev);
 	m->rest.va += covered << KFB_BLOCK_SHIFT;
 	m->rest.n_blocks -= covered;
-	m->call.req.u.map.mapping_id = reply->mapping_id;
-	m->call.req.u.map.cursor = reply->cursor;
+	m->call.core.req.u.map.mapping_id = reply->mapping_id;
+	m->call.core.req.u.map.cursor = reply->cursor;
 	return ret;
 }
 
@@ -150,7 +151,7 @@ static int publish(struct mapping *m, u64 first, u64 n)
 	u64 i;
 
 	kfbk_lock(dev);
-	if (m->session_id == dev->client.session_id) {
+	if (m->session_id == dev->core.client.session_id) {
 		for (i = first; i < first + n; i++) {
 			if (dev->blocks[i].state != KFBK_QUIET)
 				smp_store_release(&dev->blocks[i].state,
@@ -166,7 +167,7 @@ static int publish(struct mapping *m, u64 first, u64 n)
 /* Another try may go better: the brick waits for others, or has not noticed. */
 static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 {
-	if (READ_ONCE(dev->is_over))
+	if (READ_ONCE(dev->core.is_over))
 		return false;
 	/* Who maps on demand has to give back meanwhile, and tries by itself. */
 	if (error == -EAGAIN)
@@ -174,7 +175,7 @@ static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 	/* When memory is short the brick asks others to give some back. */
 	if (in_mapping && dev->cache.cap && error == -ENOSPC)
 		return true;
-	/* What is granted after all is given back: see calls.c. */
+	/* What is granted after all is given back: see kfb_initiator.h. */
 	return in_mapping && (error == -EBUSY || error == -ESHUTDOWN ||
 			      error == -ENOMEM || error == -ETIMEDOUT);
 }
@@ -190,7 +191,7 @@ static int ask(struct mapping *m, u64 until_ms)
 		if (ret == -ETIMEDOUT)
 			kfbk_info_limited(m->dev,
 					  "the brick does not answer to MAP\n");
-		if (!may_pass(m->dev, ret, m->call.in_mapping) ||
+		if (!may_pass(m->dev, ret, m->call.core.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;
 		msleep(pause_ms);
@@ -213,14 +214,15 @@ u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient)
 static void undo(struct mapping *m)
 {
 	struct kfbk_call call = {
-		.req = { .op = KFB_OP_UNMAP,
-			 .u.unmap.mapping_id = m->call.req.u.map.mapping_id },
-		.in_mapping = m->call.in_mapping,
-		.in_session = m->call.in_session,
+		.core.req = { .op = KFB_OP_UNMAP,
+			      .u.unmap.mapping_id =
+				      m->call.core.req.u.map.mapping_id },
+		.core.in_mapping = m->call.core.in_mapping,
+		.core.in_session = m->call.core.in_session,
 	};
 
 	/* Else it is gone with its session. */
-	if (m->session_id == READ_ONCE(m->dev->client.session_id))
+	if (m->session_id == READ_ONCE(m->dev->core.client.session_id))
 		kfbk_call(m->dev, &call);
 }
 
@@ -228,29 +230,29 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 {
 	struct mapping m = {
 		.dev = dev,
-		.call = { .req = { .op = KFB_OP_MAP },
-			  .in_mapping = in_mapping,
-			  .in_session = in_mapping ? dev->restoring_id : 0,
-			  .reply = &dev->replies[in_mapping] },
+		.call = { .core.req = { .op = KFB_OP_MAP },
+			  .core.in_mapping = in_mapping,
+			  .core.in_session = in_mapping ? dev->restoring_id : 0,
+			  .core.reply = &dev->replies[in_mapping] },
 		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
 		.first = first,
 	};
 	u64 until_ms = kfbk_patience_ms(dev, in_mapping);
 	int ret;
 
-	m.call.req.u.map.range = m.rest;
+	m.call.core.req.u.map.range = m.rest;
 	/*
 	 * Where memory is short only who waits gets what is moved there for it.
 	 * Restoring a whole disk wants nothing moved, and tries again itself.
 	 */
-	m.call.req.u.map.flags =
+	m.call.core.req.u.map.flags =
 		(in_mapping && !dev->cache.cap ? KFB_MAP_NOWAIT : 0) |
 		(dev->options.ro ? KFB_MAP_RO | KFB_MAP_SHARED
 				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
 	do {
 		ret = ask(&m, until_ms);
 		ret = ret ?: take_page(&m);
-		if (ret && m.call.req.u.map.mapping_id)
+		if (ret && m.call.core.req.u.map.mapping_id)
 			undo(&m);
 		if (ret)
 			return ret;
@@ -296,37 +298,38 @@ static int find_allocated(struct kfbk_device *dev, u64 first)
 {
 	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
 	struct kfbk_call call = {
-		.req = { .op = KFB_OP_LIST,
-			 .u.list = { .what = KFB_LIST_ALLOCATED,
-				     .cursor = kfbk_block_va(dev, first) } },
-		.reply = &dev->replies[0],
+		.core.req = { .op = KFB_OP_LIST,
+			      .u.list = { .what = KFB_LIST_ALLOCATED,
+					  .cursor =
+						  kfbk_block_va(dev, first) } },
+		.core.reply = &dev->replies[0],
 	};
-	const struct kfb_list_reply *reply = &call.reply->u.list;
+	const struct kfb_list_reply *reply = &call.core.reply->u.list;
 	int ret;
 
 	do {
 		ret = kfbk_call(dev, &call);
-		ret = ret ?: kfb_list_check(&call.req.u.list, reply);
+		ret = ret ?: kfb_list_check(&call.core.req.u.list, reply);
 		if (ret)
 			return ret;
 		note_extents(dev, reply);
-		call.req.u.list.cursor = reply->cursor;
+		call.core.req.u.list.cursor = reply->cursor;
 	} while (reply->cursor && reply->cursor <= last);
 	return 0;
 }
 
 static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 {
-	struct kfbk_call call = { .req = { .op = KFB_OP_ALLOC } };
-	u64 most = dev->client.info.alloc_max_blocks ?: 1;
+	struct kfbk_call call = { .core.req = { .op = KFB_OP_ALLOC } };
+	u64 most = dev->core.client.info.alloc_max_blocks ?: 1;
 	int ret;
 
 	while (n) {
 		u64 part = min(n, most);
 		u64 i;
 
-		call.req.u.range.va = kfbk_block_va(dev, first);
-		call.req.u.range.n_blocks = part;
+		call.core.req.u.range.va = kfbk_block_va(dev, first);
+		call.core.req.u.range.n_blocks = part;
 		ret = kfbk_call(dev, &call);
 		if (ret)
 			return ret;

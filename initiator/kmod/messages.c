@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfbrick: messages of the control protocol on their way, and the upcall that
- * all completions of a queue come through.
+ * kfbrick: messages of the control protocol on their way, those who wait for an
+ * answer, and the upcall that all completions of a queue come through.
  *
  * Replies are handled where they arrive: a FLUSH request's is on the way of
  * somebody's fsync. Only what is more than an answer wakes the session work.
  */
 #include "kfbrick.h"
-#include "kfb_err.h"
-#include "kfb_ops.h"
 
-/* 0, -EAGAIN (no room), or the connection is lost. */
-static int send_now(struct kfbk_queue *q, const struct kfb_message *message)
+int kfbk_send(struct kfb_initiator_queue *core,
+	      const struct kfb_message *message)
 {
+	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_ctx *ctx = kfbk_ctx_at(q->dev, q->tx_ctx, message->tx);
 	struct fi_msg msg = {
 		.buf = fi_buf_linear(message->data, message->len),
@@ -21,6 +20,7 @@ static int send_now(struct kfbk_queue *q, const struct kfb_message *message)
 	};
 	ssize_t ret;
 
+	lockdep_assert_held(&q->dev->lock);
 	if (!q->ep)
 		return -ENOTCONN;
 	ret = fi_sendmsg(q->ep, &msg, FI_COMPLETION);
@@ -29,145 +29,73 @@ static int send_now(struct kfbk_queue *q, const struct kfb_message *message)
 	return ret;
 }
 
-void kfbk_send(struct kfbk_queue *q, const struct kfb_message *message)
-{
-	lockdep_assert_held(&q->dev->lock);
-	/* There is room for every buffer. */
-	if (q->n_unsent || send_now(q, message) == -FI_EAGAIN)
-		q->unsent[q->n_unsent++] = *message;
-}
-
-void kfbk_send_unsent(struct kfbk_queue *q)
-{
-	u32 n = 0;
-
-	lockdep_assert_held(&q->dev->lock);
-	while (n < q->n_unsent && !send_now(q, &q->unsent[n]))
-		n++;
-	q->n_unsent -= n;
-	memmove(&q->unsent[0], &q->unsent[n],
-		q->n_unsent * sizeof(q->unsent[0]));
-}
-
-static u8 *rx_buffer(const struct kfbk_queue *q, u16 index)
+static u8 *kfbk_rx_buffer(const struct kfbk_queue *q, u16 index)
 {
 	return q->rx + index * PAGE_ALIGN(KFB_REPLY_MAX_BYTES);
 }
 
-static int post_receive(struct kfbk_queue *q, u16 index)
+int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index)
 {
+	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_ctx *ctx = kfbk_ctx_at(q->dev, q->rx_ctx, index);
 	struct fi_msg msg = {
-		.buf = fi_buf_linear(rx_buffer(q, index), KFB_REPLY_MAX_BYTES),
+		.buf = fi_buf_linear(kfbk_rx_buffer(q, index),
+				     KFB_REPLY_MAX_BYTES),
 		.addr = FI_ADDR_UNSPEC,
 		.context = &ctx->fi,
 	};
 
+	lockdep_assert_held(&q->dev->lock);
 	return fi_recvmsg(q->ep, &msg, FI_COMPLETION);
 }
 
-int kfbk_post_receives(struct kfbk_queue *q, u32 n)
+void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
 {
-	int ret;
-
-	lockdep_assert_held(&q->dev->lock);
-	while (q->n_rx < n && q->n_rx < KFBK_RX_MAX) {
-		ret = post_receive(q, q->n_rx);
-		if (ret)
-			return ret;
-		q->n_rx++;
-	}
-	return 0;
+	complete(&container_of(call, struct kfbk_call, core)->done);
 }
 
-static void bad_message(struct kfbk_device *dev,
-			const struct kfb_outcome *outcome, int error)
+int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call)
 {
-	if (error == -EKEYREJECTED)
-		kfbk_say(dev, "authentication failed: the key is not the one "
-			      "the brick has for this client, or it knows no "
-			      "such client");
-	else if (error == -ESTALE)
-		kfbk_say(dev, "this is another brick than expected");
-	else if (outcome->status)
-		kfbk_say(dev, "the brick refused %s: %s",
-			 kfb_op_name(outcome->op),
-			 kfb_status_text(outcome->status));
-	else
-		kfbk_say(dev, "the brick sent what it may not send");
+	init_completion(&call->done);
+	kfbk_lock(dev);
+	kfb_initiator_call(&dev->core, &call->core);
+	kfbk_unlock(dev);
+	wait_for_completion(&call->done);
+	return call->core.outcome.error;
 }
 
-/* How long handles are good, for those who do not hold the lock. */
-static void note_lease(struct kfbk_device *dev)
-{
-	const struct kfb_client *c = &dev->client;
-	u64 until_ms = 0;
-	u32 i;
+/* ---- completions ------------------------------------------------------ */
 
-	for (i = 0; i < c->config.n_queues; i++) {
-		if (c->queues[i].was_ready)
-			until_ms = max(until_ms,
-				       c->queues[i].engine.lease.until_ms);
-	}
-	if (!c->info.lease_ms)
-		until_ms = KFB_TIME_NEVER;
-	atomic64_set(&dev->lease_until_ms, until_ms);
-}
-
-/* Is there more to do than to tell who waits for it? */
-static bool is_news(const struct kfbk_device *dev, int news,
-		    const struct kfb_outcome *outcome)
-{
-	return news != 1 || outcome->kind != KFB_OUTCOME_REPLY ||
-	       outcome->op != KFB_OP_FLUSH || !list_empty(&dev->calls) ||
-	       dev->is_quiesced;
-}
-
-static void received(struct kfbk_queue *q, u16 index, u32 len)
+static void kfbk_received(struct kfbk_queue *q, u16 index, u32 len)
 {
 	struct kfbk_device *dev = q->dev;
-	struct kfb_engine *engine = &dev->client.queues[q->index].engine;
-	struct kfb_outcome outcome = {};
-	int news;
+	bool is_news;
 
 	kfbk_lock(dev);
-	/* What comes after the end of a connection is nobody's. */
-	if (!q->ep || kfb_engine_state(engine) == KFB_CONN_CLOSING)
-		goto unlock;
-	news = kfb_client_receive(&dev->client, q->index, rx_buffer(q, index),
-				  len, kfbk_now_ms(), &dev->rx_reply, &outcome);
-	if (news < 0) {
-		bad_message(dev, &outcome, news);
+	is_news = kfb_initiator_received(&q->core, index,
+					 kfbk_rx_buffer(q, index), len);
+	/* How long handles are good, for those who do not hold the lock. */
+	atomic64_set(&dev->lease_until_ms,
+		     kfb_client_lease_until_ms(&dev->core.client));
+	if (is_news || dev->is_quiesced)
 		kfbk_kick(dev);
-		goto unlock;
-	}
-	note_lease(dev);
-	if (post_receive(q, index))
-		kfbk_queue_failed(q, -ECONNRESET);
-	if (news && outcome.kind == KFB_OUTCOME_REPLY)
-		kfbk_answered(q, &outcome);
-	if (news && outcome.kind == KFB_OUTCOME_LATE)
-		kfbk_answered_late(q, &outcome);
-	if (is_news(dev, news, &outcome))
-		kfbk_kick(dev);
-unlock:
 	kfbk_unlock(dev);
 }
 
-static void sent(struct kfbk_queue *q, u16 index)
+static void kfbk_sent(struct kfbk_queue *q, u16 index)
 {
 	struct kfbk_device *dev = q->dev;
 
 	kfbk_lock(dev);
 	if (q->ep)
-		kfb_engine_sent(&dev->client.queues[q->index].engine, index);
+		kfb_initiator_sent(&q->core, index);
 	kfbk_unlock(dev);
 }
 
-static void read_back(struct kfbk_queue *q, u64 id)
+static void kfbk_read_back(struct kfbk_queue *q, u64 id)
 {
 	kfbk_lock(q->dev);
-	kfbk_flush_done(q, id, 0);
+	kfb_initiator_flushed(&q->core, id, 0);
 	kfbk_unlock(q->dev);
 }
 
@@ -194,11 +122,11 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 	switch (ctx->kind) {
 	case KFBK_CTX_RECV:
 		if (!entry->err)
-			received(q, ctx->index, entry->len);
+			kfbk_received(q, ctx->index, entry->len);
 		break;
 	case KFBK_CTX_SEND:
 		if (!entry->err)
-			sent(q, ctx->index);
+			kfbk_sent(q, ctx->index);
 		break;
 	case KFBK_CTX_DATA:
 	case KFBK_CTX_FUA:
@@ -206,7 +134,7 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		break;
 	case KFBK_CTX_READBACK:
 		if (!entry->err)
-			read_back(q, ctx->id);
+			kfbk_read_back(q, ctx->id);
 		break;
 	case KFBK_CTX_REPLAY:
 		kfbk_replay_done(q, ctx->index, entry->err,

@@ -118,7 +118,8 @@ static int post_next(struct kfbk_device *dev, u32 slot)
 		return ret;
 	part->va = piece.va;
 	part->len = piece.len;
-	q = &dev->queues[kfb_queue_of(part->va, max(dev->client.n_used, 1U))];
+	q = &dev->queues[kfb_queue_of(part->va,
+				      max(dev->core.client.n_used, 1U))];
 	ctx->kind = KFBK_CTX_REPLAY;
 	ctx->index = slot;
 	ret = post(dev, q, part, &buf, ctx);
@@ -141,14 +142,13 @@ static void give_up(struct kfbk_device *dev)
 {
 	const struct kfb_dirty all = { .all = 1 };
 
-	dev->replay.due = false;
 	dev->replay.runs = false;
-	kfbk_lost_writes(dev, &all, KFB_LOSS_SUSPECT);
+	kfb_initiator_lose(&dev->core, &all, KFB_LOSS_SUSPECT);
 }
 
 static void finish(struct kfbk_device *dev)
 {
-	dev->replay.due = false;
+	dev->core.replay_due = false;
 	dev->replay.runs = false;
 	dev->replay.strikes = 0;
 	kfbk_kick(dev);
@@ -162,7 +162,7 @@ void kfbk_replay_pump(struct kfbk_device *dev)
 
 	lockdep_assert_held(&dev->lock);
 	/* Once something is lost, nothing goes behind what is made whole. */
-	p->runs &= p->due;
+	p->runs &= dev->core.replay_due;
 	while (p->runs && !p->has_failed && !ret) {
 		slot = find_first_zero_bit(&p->in_flight, KFBK_REPLAYS);
 		if (slot >= KFBK_REPLAYS)
@@ -235,10 +235,10 @@ void kfbk_replay_done(struct kfbk_queue *q, u32 slot, int error,
 		p->strikes += is_at_fault;
 	} else {
 		spin_lock(&q->lock);
-		kfb_flush_wrote(&q->flush, part->va, part->len);
+		kfb_flush_wrote(&q->core.flush, part->va, part->len);
 		spin_unlock(&q->lock);
 	}
-	if (p->strikes >= KFBK_STRIKES_MAX && p->due)
+	if (p->strikes >= KFBK_STRIKES_MAX && dev->core.replay_due)
 		give_up(dev);
 	kfbk_replay_pump(dev);
 	if (p->has_failed && !p->in_flight)

@@ -93,7 +93,7 @@ void kfbk_resize_run(struct kfbk_device *dev)
 	if (!job)
 		return;
 	job->error = -EIO;
-	disk = READ_ONCE(dev->is_over) ? NULL : kfbk_disk_get(dev);
+	disk = READ_ONCE(dev->core.is_over) ? NULL : kfbk_disk_get(dev);
 	if (disk) {
 		job->error = resize(dev, disk, job->n_blocks);
 		kfbk_disk_put(disk);
@@ -111,7 +111,7 @@ int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 
 	init_completion(&job.done);
 	kfbk_lock(dev);
-	if (dev->is_over)
+	if (dev->core.is_over)
 		ret = -EIO;
 	else if (dev->resize)
 		ret = -EBUSY;

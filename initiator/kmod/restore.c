@@ -62,7 +62,7 @@ void kfbk_changed_hands(struct kfbk_device *dev)
 	const struct kfb_dirty all = { .all = 1 };
 
 	kfbk_lock(dev);
-	kfbk_lost_writes(dev, &all, KFB_LOSS_BIRTH);
+	kfb_initiator_lose(&dev->core, &all, KFB_LOSS_BIRTH);
 	kfbk_unlock(dev);
 	kfbk_give_up(dev);
 }
@@ -85,15 +85,15 @@ void kfbk_restore(struct work_struct *work)
 
 	kfbk_lock(dev);
 	/* What is mapped in the next one is for the next run to find. */
-	session_id = dev->client.session_id;
+	session_id = dev->core.client.session_id;
 	dev->restoring_id = session_id;
 	kfbk_unlock(dev);
 	ret = restore_all(dev);
 	switch (ret) {
 	case 0:
 		kfbk_lock(dev);
-		if (session_id == dev->client.session_id)
-			kfb_client_mapped(&dev->client);
+		if (session_id == dev->core.client.session_id)
+			kfb_client_mapped(&dev->core.client);
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
 		break;

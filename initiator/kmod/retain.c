@@ -25,13 +25,13 @@
 /* What the brick has said of itself decides, unless the owner has. */
 static u32 wanted_mb(const struct kfbk_device *dev)
 {
-	const struct kfb_info *info = &dev->client.info;
+	const struct kfb_info *info = &dev->core.client.info;
 
 	/*
 	 * What is volatile cannot be saved, and what is read, or durable when
 	 * it completes, cannot be lost.
 	 */
-	if (dev->options.ro || !kfbk_mode_has_cache(dev->flush_mode))
+	if (dev->options.ro || !kfb_flush_mode_has_cache(dev->core.flush_mode))
 		return 0;
 	if (dev->options.retain_mb != KFBK_RETAIN_AUTO)
 		return dev->options.retain_mb;
@@ -44,9 +44,9 @@ int kfbk_retain_open(struct kfbk_device *dev)
 	u32 n_pages, n_copies;
 
 	spin_lock_init(&t->lock);
-	t->flush.only = -1;
-	INIT_LIST_HEAD(&t->flush.node);
+	t->flush.core.only = KFB_INITIATOR_ALL_QUEUES;
 	t->mb = wanted_mb(dev);
+	dev->core.retains = t->mb;
 	if (!t->mb)
 		return 0;
 	n_pages = t->mb * PAGES_PER_MB;
@@ -165,7 +165,7 @@ void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done)
 	if (!done || !krq->fua || krq->chained)
 		krq->copy = KFB_RETAIN_NONE;
 	/* Copies that are to be written wait for what is under way. */
-	if (is_idle && READ_ONCE(dev->replay.due))
+	if (is_idle && READ_ONCE(dev->core.replay_due))
 		kfbk_kick(dev);
 	if (done && is_filling && !READ_ONCE(t->is_flushing))
 		make_room(dev);
@@ -192,9 +192,9 @@ void kfbk_retain_pump(struct kfbk_device *dev)
 	kfbk_flush_start(dev, &t->flush);
 }
 
-u64 kfbk_retain_mark(struct kfbk_device *dev)
+u64 kfbk_retain_mark(struct kfb_initiator *i)
 {
-	struct kfbk_retain *t = &dev->retain;
+	struct kfbk_retain *t = &kfbk_of(i)->retain;
 	u64 mark;
 
 	if (!t->mb)
@@ -213,15 +213,15 @@ void kfbk_retain_flushed(struct kfbk_device *dev,
 	lockdep_assert_held(&dev->lock);
 	if (!t->mb)
 		return;
-	if (flush->only < 0)
-		WRITE_ONCE(t->error, flush->error);
-	if (!flush->error) {
+	if (flush->core.only < 0)
+		WRITE_ONCE(t->error, flush->core.error);
+	if (!flush->core.error) {
 		spin_lock_bh(&t->lock);
 		if (flush->rq)
 			kfb_retain_durable(&t->book,
 					   kfbk_rq_of(flush->rq)->copy);
-		if (flush->only < 0)
-			kfb_retain_flushed(&t->book, flush->mark);
+		if (flush->core.only < 0)
+			kfb_retain_flushed(&t->book, flush->core.mark);
 		spin_unlock_bh(&t->lock);
 	}
 	if (flush == &t->flush)

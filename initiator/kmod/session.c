@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfbrick: does what the core's client says is to be done: makes endpoints,
- * closes them, sends, and tells what happened. docs/reconnect.md has the rules.
+ * kfbrick: the core's port to kfabric: makes endpoints, closes them, and tells what
+ * happened. docs/reconnect.md has the rules.
  *
  * All of it is one work item. Upcalls and timers only make it run. What may
- * sleep is done without dev->lock; the client is asked again afterwards.
+ * sleep is done without dev->lock; the core asks for news again afterwards.
  *
  * The gate: data goes through queue_rq() while the session is LIVE and all its
  * queues are usable. Else blk-mq is quiesced: requests stay where they are and
@@ -20,7 +20,6 @@
 #include <linux/slab.h>
 
 #include "kfbrick.h"
-#include "kfb_err.h"
 #include "trace.h"
 
 /* Room for a connection event and the private data that comes with it. */
@@ -64,7 +63,7 @@ void kfbk_wake_at(struct kfbk_device *dev, u64 at_ms)
 	u64 wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
 
 	lockdep_assert_held(&dev->lock);
-	if (at_ms >= dev->wake_ms || dev->is_over)
+	if (at_ms >= dev->wake_ms || dev->core.is_over)
 		return;
 	dev->wake_ms = at_ms;
 	/* Not the work itself: a kick that is under way must not be put off. */
@@ -92,92 +91,18 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 
 /* ---- news of connections ---------------------------------------------- */
 
-/* Whoever has the brick's port instead of it is worth a line of the log. */
-static void say_unaccepted(struct kfbk_device *dev, int error)
-{
-	if (error != -EKEYREJECTED) {
-		kfbk_say(dev, "no brick of this protocol is there");
-		return;
-	}
-	kfbk_say(dev, "who accepts the connection cannot prove to be the brick "
-		      "that has this session");
-	kfbk_err_limited(dev, "%s\n", dev->why);
-}
-
-static void accepted(struct kfbk_queue *q, const void *data, u32 len)
-{
-	struct kfbk_device *dev = q->dev;
-	int ret;
-
-	q->connecting = false;
-	atomic_long_inc(&q->n_ops[KFBK_OP_CONNECT]);
-	ret = kfb_client_accepted(&dev->client, q->index, data, len,
-				  kfbk_now_ms());
-	if (ret) {
-		say_unaccepted(dev, ret);
-		return;
-	}
-	ret = kfbk_post_receives(
-		q, dev->client.queues[q->index].engine.accept.credits +
-			   KFB_EVENTS_UNACKED_MAX);
-	if (ret)
-		kfbk_queue_failed(q, ret);
-}
-
-static void say_refused(struct kfbk_device *dev,
-			const struct kfb_reject *reject, int error)
-{
-	if (reject->status)
-		kfbk_say(dev, "the brick refuses the connection: %s",
-			 kfb_status_text(reject->status));
-	else if (error == FI_ECONNREFUSED)
-		kfbk_say(dev, "the connection is refused: is brickd running "
-			      "there, on this port and this fabric?");
-	else
-		kfbk_say(dev, "cannot connect: %s", fi_strerror(error));
-}
-
-static void connect_failed(struct kfbk_queue *q,
-			   const struct fi_eq_err_entry *error)
-{
-	struct kfbk_device *dev = q->dev;
-	struct kfb_reject reject = {};
-
-	q->connecting = false;
-	/* Only a refusal has words; the rest is the fabric's. */
-	if (error->err == FI_ECONNREFUSED || error->err_data_size)
-		kfb_client_rejected(&dev->client, q->index, error->err_data,
-				    error->err_data_size, kfbk_now_ms(),
-				    &reject);
-	else
-		kfb_client_lost(&dev->client, q->index, kfbk_now_ms(),
-				-error->err);
-	say_refused(dev, &reject, error->err);
-}
-
-static void lost(struct kfbk_queue *q, int error)
-{
-	struct kfbk_device *dev = q->dev;
-
-	if (!q->ep)
-		return;
-	/* The first reason is the reason. */
-	if (kfb_engine_state(&dev->client.queues[q->index].engine) !=
-	    KFB_CONN_CLOSING)
-		kfbk_say(dev, "the connection is lost: %s", fi_strerror(error));
-	kfb_client_lost(&dev->client, q->index, kfbk_now_ms(), error);
-}
-
 static noinline_for_stack bool read_failure(struct kfbk_queue *q)
 {
 	struct fi_eq_err_entry error = {};
 
 	if (fi_eq_readerr(q->eq, &error, 0) < 0)
 		return false;
-	if (q->connecting)
-		connect_failed(q, &error);
+	if (q->core.is_connecting)
+		kfb_initiator_rejected(&q->core, error.err, error.err_data,
+				       error.err_data_size);
 	else
-		lost(q, -error.err);
+		kfb_initiator_lost(&q->core, -error.err,
+				   "the connection is lost", NULL);
 	return true;
 }
 
@@ -195,15 +120,19 @@ static noinline_for_stack bool read_event(struct kfbk_queue *q)
 		return read_failure(q);
 	if (n < 0)
 		return false;
-	if (event == FI_CONNECTED && n >= (ssize_t)sizeof(cm.entry))
-		accepted(q, cm.entry.data, n - sizeof(cm.entry));
-	else
-		lost(q, -ECONNRESET);
+	if (event != FI_CONNECTED || n < (ssize_t)sizeof(cm.entry)) {
+		kfb_initiator_lost(&q->core, -ECONNRESET,
+				   "the connection is lost", NULL);
+		return true;
+	}
+	atomic_long_inc(&q->n_ops[KFBK_OP_CONNECT]);
+	kfb_initiator_accepted(&q->core, cm.entry.data, n - sizeof(cm.entry));
 	return true;
 }
 
-static void take_news(struct kfbk_device *dev)
+static void take_news(struct kfb_initiator *core)
 {
+	struct kfbk_device *dev = kfbk_of(core);
 	u32 i;
 
 	for (i = 0; i < dev->options.queues; i++) {
@@ -211,8 +140,9 @@ static void take_news(struct kfbk_device *dev)
 
 		while (read_event(q))
 			;
-		if (test_bit(0, &q->broken) && !q->connecting)
-			lost(q, q->error);
+		if (test_bit(0, &q->broken) && !q->core.is_connecting)
+			kfb_initiator_lost(&q->core, q->error,
+					   "the connection is lost", NULL);
 	}
 }
 
@@ -232,7 +162,7 @@ static void say_media_error(struct kfbk_device *dev,
 /* What the brick has to say unasked. EVENTs travel on queue 0. */
 static void take_events(struct kfbk_device *dev)
 {
-	struct kfb_engine *engine = &dev->client.queues[0].engine;
+	struct kfb_engine *engine = &dev->core.client.queues[0].engine;
 	struct kfb_event event;
 
 	while (kfb_engine_take_event(engine, &event)) {
@@ -252,7 +182,7 @@ static void take_events(struct kfbk_device *dev)
 	}
 }
 
-/* ---- what the client wants -------------------------------------------- */
+/* ---- what the core asks for ------------------------------------------- */
 
 /* Stop queue_rq(). Context: dev->lock is not held. */
 static void close_gate(struct kfbk_device *dev)
@@ -274,7 +204,7 @@ static void open_gate(struct kfbk_device *dev)
 	struct gendisk *disk = READ_ONCE(dev->disk); /* as in close_gate() */
 	u32 i;
 
-	WRITE_ONCE(dev->n_used, max(dev->client.n_used, 1U));
+	WRITE_ONCE(dev->n_used, max(dev->core.client.n_used, 1U));
 	for (i = 0; i < dev->options.queues; i++)
 		WRITE_ONCE(dev->queues[i].usable, i < dev->n_used);
 	if (dev->is_quiesced && disk) {
@@ -285,22 +215,16 @@ static void open_gate(struct kfbk_device *dev)
 }
 
 /* Drops and takes dev->lock. */
-static void connect_queue(struct kfbk_queue *q,
-			  const struct kfb_client_action *action)
+static int connect_queue(struct kfb_initiator_queue *core, const u8 *hello,
+			 u32 len)
 {
-	struct kfbk_device *dev = q->dev;
-	u8 hello[KFB_PRIVATE_DATA_MAX_BYTES];
-	u32 len = min_t(u32, action->hello_len, sizeof(hello));
+	struct kfbk_queue *q = kfbk_queue_of(core);
 	int ret;
 
-	memcpy(hello, action->hello, len);
-	kfbk_unlock(dev);
+	kfbk_unlock(q->dev);
 	ret = kfbk_queue_connect(q, hello, len);
-	kfbk_lock(dev);
-	if (!ret)
-		return;
-	kfbk_say(dev, "cannot connect: %s", fi_strerror(ret));
-	kfb_client_lost(&dev->client, q->index, kfbk_now_ms(), ret);
+	kfbk_lock(q->dev);
+	return ret;
 }
 
 /* Requests whose write was posted, and quietly, and nothing behind it. */
@@ -315,9 +239,10 @@ static void take_back(struct kfbk_queue *q)
 	}
 }
 
-/* Nothing of this endpoint moves after this. Drops and takes dev->lock. */
-static void close_queue(struct kfbk_queue *q)
+/* Drops and takes dev->lock. */
+static void close_queue(struct kfb_initiator_queue *core)
 {
+	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_device *dev = q->dev;
 
 	kfbk_unlock(dev);
@@ -325,111 +250,106 @@ static void close_queue(struct kfbk_queue *q)
 	kfbk_queue_close(q);
 	kfbk_lock(dev);
 	take_back(q);
-	kfbk_flush_lost(q);
 	kfbk_replay_lost(dev);
-	kfb_client_closed(&dev->client, q->index);
 }
 
-/* The first thing in a new session. */
-static void begin_mapping(struct kfbk_device *dev)
+static void make_mappings(struct kfb_initiator *i)
 {
-	int ret = kfbk_flush_choose_mode(dev);
+	struct kfbk_device *dev = kfbk_of(i);
 
-	if (!ret && dev->client.info.block_shift != KFB_BLOCK_SHIFT) {
-		ret = -EPROTONOSUPPORT;
-		kfbk_say(dev, "the brick's blocks are not of 2 MiB");
-	}
-	if (ret) {
-		kfb_client_lost(&dev->client, 0, kfbk_now_ms(), ret);
-		return;
-	}
-	spin_lock_bh(&dev->queues[0].lock);
-	kfb_window_lease(&dev->queues[0].window, dev->client.info.lease_ms);
-	spin_unlock_bh(&dev->queues[0].lock);
-	dev->session_id = dev->client.session_id;
 	/* At attach nothing is mapped yet. */
 	if (dev->state == KFB_DISK_ATTACHING)
-		kfb_client_mapped(&dev->client);
+		kfb_client_mapped(&i->client);
 	else
 		queue_work(kfbk_restore_wq, &dev->restore_work);
 }
 
-static void do_action(struct kfbk_device *dev,
-		      const struct kfb_client_action *action)
+/* Those who are told that it is over find the disk so. */
+static void over(struct kfb_initiator *i)
 {
-	struct kfbk_queue *q = &dev->queues[action->queue];
+	struct kfbk_device *dev = kfbk_of(i);
 
-	switch (action->what) {
-	case KFB_DO_CONNECT:
-		connect_queue(q, action);
-		break;
-	case KFB_DO_CLOSE:
-		if (action->is_silent)
-			kfbk_say(dev, "the brick did not answer in time");
-		close_queue(q);
-		break;
-	case KFB_DO_SEND:
-		kfbk_send(q, &action->message);
-		break;
-	case KFB_DO_OUTCOME:
-		kfbk_answered(q, &action->outcome);
-		break;
-	case KFB_DO_FATE:
-		kfbk_flush_fate(q, action->fate);
-		break;
-	case KFB_DO_MAP:
-		begin_mapping(dev);
-		break;
-	}
-}
-
-static bool is_usable(const struct kfbk_device *dev)
-{
-	u64 now_ms = kfbk_now_ms();
-	u32 i;
-
-	if (kfb_client_state(&dev->client) != KFB_CLIENT_LIVE)
-		return false;
-	for (i = 0; i < dev->client.n_used; i++) {
-		if (!dev->queues[i].ep ||
-		    !kfb_client_usable(&dev->client, i, now_ms))
-			return false;
-	}
-	return true;
-}
-
-static bool is_over(const struct kfbk_device *dev)
-{
-	enum kfb_client_state state = kfb_client_state(&dev->client);
-	u32 i;
-
-	if (state != KFB_CLIENT_FAILED && state != KFB_CLIENT_CLOSED)
-		return false;
-	for (i = 0; i < dev->options.queues; i++) {
-		if (dev->queues[i].ep)
-			return false;
-	}
-	return true;
-}
-
-/* Nobody will ever answer: whoever waits is told. dev->lock is held. */
-static void finish(struct kfbk_device *dev)
-{
-	if (dev->is_over)
-		return;
-	dev->is_over = true;
-	kfbk_calls_pump(dev);
-	kfbk_flush_fail_all(dev, -EIO);
+	kfbk_move(dev, KFB_DISK_OVER);
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
+static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
+		const char *what, const char *detail, int error)
+{
+	struct kfbk_device *dev = kfbk_of(i);
+
+	if (!detail && error)
+		detail = fi_strerror(error);
+	kfbk_say(dev, "%s%s%s", what, detail ? ": " : "", detail ?: "");
+	if (level == KFB_SAY_LOG)
+		kfbk_err_limited(dev, "%s\n", dev->why);
+}
+
+static u64 now_ms(const struct kfb_initiator *i)
+{
+	return kfbk_now_ms();
+}
+
+static void wake_at(struct kfb_initiator *i, u64 at_ms)
+{
+	kfbk_wake_at(kfbk_of(i), at_ms);
+}
+
+static u64 moved_bytes(struct kfb_initiator_queue *core)
+{
+	const struct kfbk_queue *q = kfbk_queue_of(core);
+
+	return q->ep ? kfbk_moved_bytes(q->ep) : 0;
+}
+
+static void lock_queue(struct kfb_initiator_queue *core)
+	__acquires(&kfbk_queue_of(core)->lock)
+{
+	spin_lock(&kfbk_queue_of(core)->lock);
+}
+
+static void unlock_queue(struct kfb_initiator_queue *core)
+	__releases(&kfbk_queue_of(core)->lock)
+{
+	spin_unlock(&kfbk_queue_of(core)->lock);
+}
+
+static const struct kfb_initiator_ops kfbk_initiator_ops = {
+	.connect = connect_queue,
+	.close = close_queue,
+	.receive = kfbk_post_receive,
+	.send = kfbk_send,
+	.locate = kfbk_flush_locate,
+	.locate_any = kfbk_flush_locate_any,
+	.read_back = kfbk_flush_read_back,
+	.flush_posted = kfbk_flush_posted,
+	.flush_begins = kfbk_retain_mark,
+	.flush_done = kfbk_flush_done,
+	.take_back = kfbk_flush_take_back,
+	.call_done = kfbk_call_done,
+	.make_mappings = make_mappings,
+	.writes_lost = kfbk_flush_writes_lost,
+	.can_commit = kfbk_flush_can_commit,
+	.can_read_back = kfbk_flush_can_read_back,
+	.over = over,
+	.say = say,
+	.now_ms = now_ms,
+	.wake_at = wake_at,
+	.take_news = take_news,
+	.moved_bytes = moved_bytes,
+	.lock_queue = lock_queue,
+	.unlock_queue = unlock_queue,
+};
+
+/* ---- the disk, as the session is now ------------------------------------- */
+
 static enum kfb_disk_event event_of(struct kfbk_device *dev)
 {
-	if (is_over(dev))
+	if (dev->core.is_over)
 		return KFB_DISK_OVER;
-	if (!is_usable(dev))
+	if (!kfb_initiator_is_usable(&dev->core))
 		return KFB_DISK_UNUSABLE;
-	return dev->replay.due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
+	return dev->core.replay_due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
 }
 
 /* Behind a closed gate: a write between the two would be older than a copy. */
@@ -449,10 +369,8 @@ static void settle(struct kfbk_device *dev)
 	does = kfbk_move(dev, event_of(dev));
 	if (does < 0)
 		does = KFB_DISK_DO_SHUT;
-	if (does & KFB_DISK_DO_FAIL)
-		finish(dev);
 	if (does & KFB_DISK_DO_OPEN)
-		kfbk_flush_pump(dev);
+		kfb_initiator_pump_flushes(&dev->core);
 	kfbk_unlock(dev);
 	if (does & KFB_DISK_DO_OPEN) {
 		open_gate(dev);
@@ -470,26 +388,10 @@ static void arm(struct kfbk_device *dev)
 
 	kfbk_lock(dev);
 	dev->wake_ms = KFB_TIME_NEVER;
-	at_ms = kfb_client_next_ms(&dev->client);
+	at_ms = kfb_client_next_ms(&dev->core.client);
 	if (at_ms != KFB_TIME_NEVER)
 		kfbk_wake_at(dev, at_ms);
 	kfbk_unlock(dev);
-}
-
-/* While a PING has no answer: do bytes move all the same? */
-static void tell_what_moves(struct kfbk_device *dev)
-{
-	u32 i;
-
-	for (i = 0; i < dev->options.queues; i++) {
-		const struct kfbk_queue *q = &dev->queues[i];
-
-		if (!q->ep || !kfb_client_listens(&dev->client, i))
-			continue;
-		kfb_client_heard(&dev->client, i, READ_ONCE(q->heard_ms));
-		kfb_client_moved(&dev->client, i, kfbk_moved_bytes(q->ep),
-				 kfbk_now_ms());
-	}
 }
 
 static void session_work(struct work_struct *work)
@@ -497,25 +399,16 @@ static void session_work(struct work_struct *work)
 	struct kfbk_device *dev =
 		container_of(work, struct kfbk_device, session_work);
 	unsigned int noio = memalloc_noio_save();
-	struct kfb_client_action action;
 	enum kfb_client_state was;
 
 	kfbk_lock(dev);
-	was = kfb_client_state(&dev->client);
-	take_news(dev);
+	was = kfb_client_state(&dev->core.client);
 	if (dev->gives_up)
-		kfb_client_close(&dev->client);
-	tell_what_moves(dev);
-	while (kfb_client_next(&dev->client, kfbk_now_ms(), &action)) {
-		do_action(dev, &action);
-		take_news(dev);
-	}
-	/* A PING may have gone out: what has moved before it is no answer. */
-	tell_what_moves(dev);
-	if (was != kfb_client_state(&dev->client))
+		kfb_client_close(&dev->core.client);
+	kfb_initiator_run(&dev->core);
+	if (was != kfb_client_state(&dev->core.client))
 		trace_kfbrick_session(dev, was);
 	take_events(dev);
-	kfbk_calls_pump(dev);
 	kfbk_unlock(dev);
 	settle(dev);
 	arm(dev);
@@ -525,26 +418,30 @@ static void session_work(struct work_struct *work)
 
 /* ---- beginning and end ------------------------------------------------ */
 
-static int init_client(struct kfbk_device *dev)
+static int init_core(struct kfbk_device *dev)
 {
 	const struct kfbk_options *o = &dev->options;
-	struct kfb_client_config config = {
-		.engine = {
-			.hmac = dev->hmac,
-			.client_name = *o->client ? o->client : NULL,
-			.key = dev->key,
-			.features = KFB_FEATURE_EVENT |
-				    (o->thin ? KFB_FEATURE_THIN : 0),
+	struct kfb_initiator_config config = {
+		.client = {
+			.engine = {
+				.hmac = dev->hmac,
+				.client_name = *o->client ? o->client : NULL,
+				.key = dev->key,
+				.features = KFB_FEATURE_EVENT |
+					    (o->thin ? KFB_FEATURE_THIN : 0),
+			},
+			.random = random_bytes,
+			.n_queues = o->queues,
+			.timeout_ms = o->timeout_ms,
+			/* Until the disk is there a loss is the end. */
+			.reconnect_ms = 0,
 		},
-		.random = random_bytes,
-		.n_queues = o->queues,
-		.timeout_ms = o->timeout_ms,
-		/* Until the disk is there a loss is the end. */
-		.reconnect_ms = 0,
+		.over_error = -EIO,
 	};
 
-	memcpy(config.engine.expect_uuid, o->uuid, KFB_UUID_BYTES);
-	return kfb_client_init(&dev->client, &config, dev->tx);
+	memcpy(config.client.engine.expect_uuid, o->uuid, KFB_UUID_BYTES);
+	return kfb_initiator_init(&dev->core, &kfbk_initiator_ops, &config,
+				  dev->tx);
 }
 
 int kfbk_session_init(struct kfbk_device *dev)
@@ -569,7 +466,7 @@ int kfbk_session_init(struct kfbk_device *dev)
 			return ret;
 	}
 	ret = kfbk_hmac_open(&dev->hmac);
-	return ret ?: init_client(dev);
+	return ret ?: init_core(dev);
 }
 
 int kfbk_session_start(struct kfbk_device *dev)
@@ -577,7 +474,7 @@ int kfbk_session_start(struct kfbk_device *dev)
 	int ret;
 
 	kfbk_lock(dev);
-	ret = kfb_client_start(&dev->client);
+	ret = kfb_client_start(&dev->core.client);
 	kfbk_unlock(dev);
 	if (ret)
 		return ret;
@@ -585,7 +482,9 @@ int kfbk_session_start(struct kfbk_device *dev)
 	if (wait_for_completion_killable(&dev->first))
 		return -EINTR;
 	kfbk_lock(dev);
-	ret = dev->is_over ? kfb_client_error(&dev->client) ?: -ECONNRESET : 0;
+	ret = dev->core.is_over
+		      ? kfb_client_error(&dev->core.client) ?: -ECONNRESET
+		      : 0;
 	kfbk_unlock(dev);
 	return ret;
 }
@@ -597,16 +496,20 @@ int kfbk_session_start(struct kfbk_device *dev)
 static void say_goodbye(struct kfbk_device *dev)
 {
 	struct kfbk_call end = {
-		.req = { .op = KFB_OP_PING, .u.ping.flags = KFB_PING_END },
-		.in_mapping = true,
+		.core = {
+			.req = { .op = KFB_OP_PING,
+				 .u.ping.flags = KFB_PING_END },
+			.in_mapping = true,
+		},
 	};
 	bool can;
 
 	kfbk_lock(dev);
 	/* What comes after it is the end, and no loss to come back from. */
-	dev->client.config.reconnect_ms = 0;
+	dev->core.client.config.reconnect_ms = 0;
 	dev->options.timeout_ms = min(dev->options.timeout_ms, 1000U);
-	can = kfb_client_can_call(&dev->client, 0);
+	dev->core.config.client.timeout_ms = dev->options.timeout_ms;
+	can = kfb_client_can_call(&dev->core.client, 0);
 	kfbk_unlock(dev);
 	if (can)
 		kfbk_call(dev, &end);

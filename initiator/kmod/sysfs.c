@@ -50,7 +50,7 @@ static struct kfb_info info_of(struct kfbk_device *dev)
 	struct kfb_info info;
 
 	kfbk_lock(dev);
-	info = dev->client.info;
+	info = dev->core.client.info;
 	kfbk_unlock(dev);
 	return info;
 }
@@ -83,7 +83,7 @@ static ssize_t flush_mode_show(struct device *device,
 {
 	const char *name = "?";
 
-	switch (READ_ONCE(dev_of(device)->flush_mode)) {
+	switch (READ_ONCE(dev_of(device)->core.flush_mode)) {
 	case KFB_FLUSH_NONE:
 		name = "none";
 		break;

@@ -20,7 +20,7 @@ TRACE_EVENT(kfbrick_session,
 				     __field(int, to)),
 	    TP_fast_assign(__entry->instance = dev->instance;
 			   __entry->from = from;
-			   __entry->to = kfb_client_state(&dev->client);),
+			   __entry->to = kfb_client_state(&dev->core.client);),
 	    TP_printk("kfbrick%d %s -> %s", __entry->instance,
 		      kfb_client_state_name(__entry->from),
 		      kfb_client_state_name(__entry->to)));
@@ -51,7 +51,7 @@ TRACE_EVENT(
 						 __field(bool, fua)
 							 __field(int, error)),
 	TP_fast_assign(__entry->instance = q->dev->instance;
-		       __entry->queue = q->index; __entry->tag = rq->tag;
+		       __entry->queue = q->core.index; __entry->tag = rq->tag;
 		       __entry->va = kfbk_rq_of(rq)->va;
 		       __entry->len = kfbk_rq_of(rq)->len;
 		       __entry->write = kfbk_rq_of(rq)->is_write;
@@ -82,9 +82,9 @@ TRACE_EVENT(
 					 __field(u32, mode) __field(u32, ranges)
 						 __field(int, error)),
 	TP_fast_assign(__entry->instance = q->dev->instance;
-		       __entry->queue = q->index; __entry->id = op->id;
+		       __entry->queue = q->core.index; __entry->id = op->id;
 		       __entry->covers = op->covers;
-		       __entry->mode = q->dev->flush_mode;
+		       __entry->mode = q->dev->core.flush_mode;
 		       __entry->ranges = op->dirty.n; __entry->error = error;),
 	TP_printk(
 		"kfbrick%d queue=%u id=%llu covers=%llu mode=%u ranges=%u error=%d",
@@ -98,7 +98,7 @@ TRACE_EVENT(kfbrick_replay,
 				     __field(u64, va) __field(u32, len)
 					     __field(int, error)),
 	    TP_fast_assign(__entry->instance = q->dev->instance;
-			   __entry->queue = q->index; __entry->va = va;
+			   __entry->queue = q->core.index; __entry->va = va;
 			   __entry->len = len; __entry->error = error;),
 	    TP_printk("kfbrick%d queue=%u va=%#llx len=%u error=%d",
 		      __entry->instance, __entry->queue, __entry->va,
