@@ -5,5 +5,6 @@
 kfb-core-objs := kfb_blockmap.o kfb_client.o kfb_client_ask.o \
 	kfb_client_next.o kfb_dirty.o kfb_disk.o kfb_engine.o \
 	kfb_engine_connect.o kfb_engine_join.o kfb_fate.o kfb_flush.o \
-	kfb_initiator.o kfb_initiator_call.o kfb_initiator_flush.o kfb_list.o \
+	kfb_initiator.o kfb_initiator_call.o kfb_initiator_flush.o \
+	kfb_initiator_replay.o kfb_initiator_retain.o kfb_list.o \
 	kfb_mapcache.o kfb_retain.o kfb_window.o

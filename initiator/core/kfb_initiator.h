@@ -36,6 +36,7 @@
 #include "kfb_client.h"
 #include "kfb_fate.h"
 #include "kfb_flush.h"
+#include "kfb_retain.h"
 #include "kfb_ring.h"
 #include "kfb_window.h"
 
@@ -44,6 +45,9 @@
 
 /* Mappings that came late and are about to be given back. */
 #define KFB_INITIATOR_LATE_MAX 8
+
+/* Operations that write copies again, under way at one time. */
+#define KFB_INITIATOR_REPLAYS 32
 
 /* A flush that is about every queue. */
 #define KFB_INITIATOR_ALL_QUEUES (-1)
@@ -109,7 +113,8 @@ struct kfb_initiator_call {
  * @is_told: its owner is told of every failure of the medium that nobody was
  *	told of
  * @is_due: it begins (again) when the session is LIVE
- * @mark: which retained copies it makes superfluous
+ * @copy: of the write that it is of, or KFB_RETAIN_NONE
+ * @mark: the core's: which retained copies it makes superfluous
  * @error: its own, when it is over
  */
 struct kfb_initiator_flush {
@@ -119,6 +124,7 @@ struct kfb_initiator_flush {
 	_Bool is_of_write;
 	_Bool is_told;
 	_Bool is_due;
+	__u64 copy;
 	__u64 mark;
 	int error;
 };
@@ -154,8 +160,8 @@ enum kfb_initiator_level {
  * @send: send a message; 0, and kfb_initiator_sent() when its memory is not in
  *	use any more; -EAGAIN: no room, kfb_initiator_send_unsent() when there may
  *	be; else the port sees to it that the queue is lost
- * @locate: where some bytes, at most KFB_READBACK_BYTES, can be read; 0, or an
- *	errno: nowhere
+ * @locate: where some bytes of one block can be read, and written if a copy of
+ *	them is there; 0, or an errno: nowhere
  * @locate_any: the address of a byte that can be read on any queue; NULL, or
  *	-ENOENT: there is none
  * @read_back: read @len bytes into nowhere, behind all writes that are posted;
@@ -163,11 +169,15 @@ enum kfb_initiator_level {
  *	failed; -EAGAIN: no room, kfb_initiator_pump_flushes() when there may be.
  *	@place is below KFB_FLUSH_POSTED_MAX, and free
  * @flush_posted: for counts and traces; or NULL
- * @flush_begins: returns what @mark becomes; or NULL
  * @flush_done: a flush is over, and has left the ring; @error is what its owner
  *	is to be told
  * @take_back: post a write again that waited for its flush, which has left the
  *	ring; it ends by itself. Returns its bytes. NULL: it fails
+ * @write_copy: write bytes of a copy again, as many as one operation takes;
+ *	returns how many, and kfb_initiator_replayed() when it is over; -EAGAIN:
+ *	no room, kfb_initiator_replay_pump() when there may be; else the port sees
+ *	to it that the queue is lost. NULL where there are no copies
+ * @copies_may_fit: who found no room for a copy may try again; or NULL
  * @call_done: a call is done
  * @make_mappings: in a new session: every mapping is to be made, then
  *	kfb_client_mapped()
@@ -181,12 +191,15 @@ enum kfb_initiator_level {
  * @now_ms: the time since some moment; it goes on while the machine sleeps
  * @wake_at: kfb_initiator_run() not later than then; or NULL: the port asks
  *	kfb_client_next_ms()
+ * @kick: kfb_initiator_run() soon
  * @take_news: call kfb_initiator_accepted(), _rejected() and _lost() with what
  *	nobody has taken yet; or NULL: the port does so by itself
  * @moved_bytes: what the transport has moved on a queue's connection; 0 where
  *	nobody can tell
  * @lock_queue: a queue's lock; the session's is held; or NULL: there is none
  * @unlock_queue: likewise
+ * @lock_copies: that of the copies; others may be held; or NULL: there is none
+ * @unlock_copies: likewise
  */
 struct kfb_initiator_ops {
 	int (*connect)(struct kfb_initiator_queue *q, const __u8 *hello,
@@ -202,11 +215,14 @@ struct kfb_initiator_ops {
 			 const struct kfb_initiator_place *from, __u32 len);
 	void (*flush_posted)(struct kfb_initiator_queue *q,
 			     const struct kfb_flush_op *op, int error);
-	__u64 (*flush_begins)(struct kfb_initiator *i);
 	void (*flush_done)(struct kfb_initiator *i,
 			   struct kfb_initiator_flush *flush, int error);
 	struct kfb_flush_range (*take_back)(struct kfb_initiator *i,
 					    struct kfb_initiator_flush *flush);
+	int (*write_copy)(struct kfb_initiator_queue *q, __u32 slot,
+			  const struct kfb_retain_piece *piece, __u32 page,
+			  const struct kfb_initiator_place *to);
+	void (*copies_may_fit)(struct kfb_initiator *i);
 	void (*call_done)(struct kfb_initiator *i,
 			  struct kfb_initiator_call *call);
 	void (*make_mappings)(struct kfb_initiator *i);
@@ -219,10 +235,13 @@ struct kfb_initiator_ops {
 		    const char *what, const char *detail, int error);
 	__u64 (*now_ms)(const struct kfb_initiator *i);
 	void (*wake_at)(struct kfb_initiator *i, __u64 at_ms);
+	void (*kick)(struct kfb_initiator *i);
 	void (*take_news)(struct kfb_initiator *i);
 	__u64 (*moved_bytes)(struct kfb_initiator_queue *q);
 	void (*lock_queue)(struct kfb_initiator_queue *q);
 	void (*unlock_queue)(struct kfb_initiator_queue *q);
+	void (*lock_copies)(struct kfb_initiator *i);
+	void (*unlock_copies)(struct kfb_initiator *i);
 };
 
 /**
@@ -241,6 +260,47 @@ struct kfb_initiator_config {
 };
 
 /**
+ * struct kfb_initiator_retain - copies of writes; see kfb_initiator_retain.h
+ * @is_on: there is room for some; constant
+ * @book: which there are; under the copies' lock
+ * @is_flushing: @flush is under way; likewise
+ * @is_wanted: somebody found no room; likewise
+ * @error: of the last flush of everything; likewise
+ * @n_flushes: begun in the background; likewise
+ * @n_waits: for room; likewise
+ * @flush: in the background
+ * @runs: copies are being written again
+ * @has_failed: and are to be from the beginning
+ * @strikes: connections that a copy was at fault for
+ * @at: up to where they are posted, or newer ones have their bytes
+ * @in_flight: bits of @parts
+ * @parts: of copies on their way; each is one operation
+ * @n_replays: begun
+ * @n_replayed: operations
+ */
+struct kfb_initiator_retain {
+	_Bool is_on;
+	struct kfb_retain book;
+	_Bool is_flushing;
+	_Bool is_wanted;
+	int error;
+	__u64 n_flushes;
+	__u64 n_waits;
+	struct kfb_initiator_flush flush;
+	_Bool runs;
+	_Bool has_failed;
+	__u32 strikes;
+	struct kfb_retain_cursor at;
+	__u32 in_flight;
+	struct {
+		__u64 va;
+		__u32 len;
+	} parts[KFB_INITIATOR_REPLAYS];
+	__u64 n_replays;
+	__u64 n_replayed;
+};
+
+/**
  * struct kfb_initiator - one client of one brick
  * @ops: of its port
  * @config: copied; config.client.timeout_ms is that of every request
@@ -249,8 +309,10 @@ struct kfb_initiator_config {
  * @session_id: of the session that the port's mappings are of
  * @flush_mode: KFB_FLUSH_*: how writes become durable in this session
  * @has_promised: somebody was told whether there is a cache: it stays so
- * @retains: there is a copy of each write that may be lost
- * @replay_due: copies are to be written again before anything else
+ * @retain: copies of writes
+ * @retains: there is a copy of each write that may be lost; a port whose writes
+ *	all fail after a loss takes it back in ops->writes_lost
+ * @replay_due: copies are to be written again before anything else; likewise
  * @losses: completed writes that are lost
  * @untold_error: of the medium, until a flush of everything returns it
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
@@ -271,6 +333,7 @@ struct kfb_initiator {
 	__u64 session_id;
 	__u32 flush_mode;
 	_Bool has_promised;
+	struct kfb_initiator_retain retain;
 	_Bool retains;
 	_Bool replay_due;
 	struct kfb_losses losses;

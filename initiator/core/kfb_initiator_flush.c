@@ -151,9 +151,11 @@ static void kfb_initiator_flush_finish(struct kfb_initiator *i,
 		error = kfb_losses_error(&i->losses);
 	kfb_ring_del(&flush->node);
 	flush->error = error;
+	kfb_initiator_retain_flushed(i, flush);
 	if (flush->is_told)
 		error = kfb_flush_tell(&i->untold_error, error);
-	i->ops->flush_done(i, flush, error);
+	if (flush != &i->retain.flush)
+		i->ops->flush_done(i, flush, error);
 }
 
 /*
@@ -197,8 +199,7 @@ static _Bool kfb_initiator_begin_flushes(struct kfb_initiator *i)
 			continue;
 		flush->is_due = 0;
 		/* In this order: what has completed by now is covered. */
-		if (i->ops->flush_begins)
-			flush->mark = i->ops->flush_begins(i);
+		flush->mark = kfb_initiator_retain_mark(i);
 		if (!kfb_initiator_flush_join(i, flush))
 			kfb_initiator_flush_finish(i, flush,
 						   flush->ticket.error);
@@ -364,6 +365,7 @@ void kfb_initiator_end_flushes(struct kfb_initiator *i)
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
 {
 	q->initiator->n_closed++;
+	q->initiator->retain.has_failed = 1;
 	kfb_initiator_lock(q);
 	kfb_flush_lost(&q->flush);
 	kfb_initiator_unlock(q);
@@ -389,7 +391,6 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	kfb_losses_add(&i->losses, writes, why);
 	if (!kfb_losses_error(&i->losses))
 		return;
-	i->replay_due = 0;
 	i->ops->say(i, KFB_SAY_WHY,
 		    "writes that were completed and not flushed are lost",
 		    kfb_initiator_loss_text(why), 0);
@@ -467,7 +468,7 @@ void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate)
 	if (fate == KFB_FATE_SUSPECT || fate == KFB_FATE_GONE) {
 		kfb_initiator_take_writes(q, &writes);
 		/* There is a copy of each. */
-		if (i->retains && !kfb_losses_error(&i->losses)) {
+		if (i->retains) {
 			i->replay_due |= !kfb_dirty_is_empty(&writes);
 			kfb_initiator_hand_over(q, KFB_INITIATOR_ALL_QUEUES);
 			return;

@@ -19,6 +19,18 @@ static inline void kfb_initiator_unlock(struct kfb_initiator_queue *q)
 		q->initiator->ops->unlock_queue(q);
 }
 
+static inline void kfb_initiator_lock_copies(struct kfb_initiator *i)
+{
+	if (i->ops->lock_copies)
+		i->ops->lock_copies(i);
+}
+
+static inline void kfb_initiator_unlock_copies(struct kfb_initiator *i)
+{
+	if (i->ops->unlock_copies)
+		i->ops->unlock_copies(i);
+}
+
 static inline struct kfb_engine *
 kfb_initiator_engine(const struct kfb_initiator_queue *q)
 {
@@ -44,6 +56,11 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i);
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q);
 /* What has become of the writes of a queue that were not flushed. */
 void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate);
+/* A flush begins: what it will make superfluous. */
+__u64 kfb_initiator_retain_mark(struct kfb_initiator *i);
+/* A flush is over. */
+void kfb_initiator_retain_flushed(struct kfb_initiator *i,
+				  const struct kfb_initiator_flush *flush);
 /* Nobody will ever answer: those who wait for a flush are told. */
 void kfb_initiator_end_flushes(struct kfb_initiator *i);
 

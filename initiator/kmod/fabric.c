@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 
 /* No operation of the data path may move nothing for longer: it ends the
@@ -96,7 +97,7 @@ static void has_space(struct fid_ep *ep, u64 dir, void *context)
 	if (q->ep == ep) {
 		kfb_initiator_send_unsent(&q->core);
 		kfbk_data_pump(q);
-		kfbk_replay_pump(dev);
+		kfb_initiator_replay_pump(&dev->core);
 		kfb_initiator_pump_flushes(&dev->core);
 	}
 	if (dev->disk)

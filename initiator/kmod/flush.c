@@ -92,12 +92,8 @@ void kfbk_flush_posted(struct kfb_initiator_queue *core,
 void kfbk_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *core,
 		     int error)
 {
-	struct kfbk_device *dev = kfbk_of(i);
 	struct kfbk_flush *flush = kfbk_flush_of(core);
 
-	kfbk_retain_flushed(dev, flush);
-	if (flush == &dev->retain.flush)
-		return;
 	if (flush->rq)
 		kfbk_rq_end_locked(flush->rq,
 				   error ? BLK_STS_IOERR : BLK_STS_OK);
@@ -130,6 +126,9 @@ void kfbk_flush_writes_lost(struct kfb_initiator *i,
 		kfbk_err(dev, "lost: %llu bytes at %llu\n",
 			 writes->ranges[n].len,
 			 writes->ranges[n].va - dev->options.base);
+	/* Nothing is written any more: copies are of no use. */
+	i->retains = false;
+	i->replay_due = false;
 	kfbk_move(dev, KFB_DISK_LOST);
 }
 
@@ -144,6 +143,8 @@ void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush)
 	lockdep_assert_held(&dev->lock);
 	flush->core.is_of_write = flush->rq && kfbk_rq_of(flush->rq)->fua;
 	flush->core.is_told = flush->rq && !flush->core.is_of_write;
+	flush->core.copy = flush->core.is_of_write ? kfbk_rq_of(flush->rq)->copy
+						   : KFB_RETAIN_NONE;
 	kfb_initiator_flush(&dev->core, &flush->core);
 }
 

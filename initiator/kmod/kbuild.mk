@@ -7,7 +7,7 @@ obj-m += kfbrick.o
 kfbrick-y := $(addprefix initiator/kmod/, \
 	main.o control_dev.o options.o key.o hmac.o device.o claims.o disk.o fabric.o \
 	session.o messages.o maps.o restore.o blocks.o discard.o mapcache.o \
-	data.o flush.o replay.o resize.o retain.o sysfs.o trace.o) \
+	data.o flush.o resize.o retain.o sysfs.o trace.o) \
 	$(addprefix initiator/core/, $(kfb-core-objs)) \
 	$(addprefix proto/, $(kfb-proto-objs))
 ccflags-y += -I$(src)/proto -I$(src)/initiator/core

@@ -235,69 +235,21 @@ struct kfbk_queue {
 	atomic_long_t n_ops[KFBK_OPS];
 };
 
-/* Operations that write copies again, under way at one time. */
-#define KFBK_REPLAYS 32
-
-/* Steps of kfb_retain_next() under the locks at one time. */
-#define KFBK_REPLAY_STEPS 1024
-
-/* A part of a copy on its way; it is one operation. */
-struct kfbk_replay_part {
-	u64 va;
-	u32 len;
-};
-
 /**
- * struct kfbk_retain - copies of writes; see retain.c
+ * struct kfbk_retain - memory for copies of writes; see retain.c
  * @mb: room for their bytes; 0: there are none
- * @lock: guards @book
- * @book: which there are
- * @copies: memory of @book
+ * @lock: the copies', as the core has it
+ * @copies: of the core's book
  * @newest: likewise
  * @bytes: of the copies
- * @flush: in the background
- * @is_flushing: that is under way
- * @error: of the last flush of the device
- * @is_waited_for: requests were put back
- * @n_flushes: begun in the background
- * @n_waits: for room
- * @n_replays: begun
- * @n_replayed: operations posted again
+ * @ctx: of operations that write them again
  */
 struct kfbk_retain {
 	u32 mb;
 	spinlock_t lock;
-	struct kfb_retain book;
 	struct kfb_copy *copies;
 	u64 *newest;
 	u8 *bytes;
-	struct kfbk_flush flush;
-	bool is_flushing;
-	int error;
-	bool is_waited_for;
-	atomic_long_t n_flushes;
-	atomic_long_t n_waits;
-	atomic_long_t n_replays;
-	atomic_long_t n_replayed;
-};
-
-/**
- * struct kfbk_replay - copies on their way again; see replay.c
- * @runs: it has begun
- * @has_failed: and is to begin anew
- * @strikes: connections that a copy was at fault for
- * @at: up to where they are posted, or newer ones have their bytes
- * @in_flight: bits of @parts
- * @parts: KFBK_REPLAYS of them
- * @ctx: likewise
- */
-struct kfbk_replay {
-	bool runs;
-	bool has_failed;
-	u8 strikes;
-	struct kfb_retain_cursor at;
-	unsigned long in_flight;
-	struct kfbk_replay_part *parts;
 	u8 *ctx;
 };
 
@@ -324,7 +276,6 @@ struct kfbk_replay {
  * @lease_until_ms: handles are good until then
  * @ended: requests that are over, until the lock is dropped
  * @retain: copies of writes that may not be durable
- * @replay: when they are written again
  * @told: the state user space was last told
  * @tell_work: tells it another
  * @replies: memory for those who wait for long ones: the map work (and attach),
@@ -377,7 +328,6 @@ struct kfbk_device {
 	atomic64_t lease_until_ms;
 	struct list_head ended;
 	struct kfbk_retain retain;
-	struct kfbk_replay replay;
 	enum kfb_disk_state told;
 	struct work_struct tell_work;
 	struct kfb_reply *replies;
@@ -664,31 +614,15 @@ static inline u8 *kfbk_retain_bytes(const struct kfbk_device *dev, u32 page)
  * again; BLK_STS_IOERR.
  */
 blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq);
-/* Its write has completed (dev->lock is not held), or has not and will not. */
+/* Its write is over: @done, and dev->lock is not held; or it will not be done. */
 void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done);
-/* Flush if it is time. Context: dev->lock is held. */
-void kfbk_retain_pump(struct kfbk_device *dev);
-/* A flush begins. Context: dev->lock is held. */
-u64 kfbk_retain_mark(struct kfb_initiator *i);
-/* A flush is over. Context: dev->lock is held. */
-void kfbk_retain_flushed(struct kfbk_device *dev,
-			 const struct kfbk_flush *flush);
-/* Is there a copy of what was written to a block? Context: any. */
-bool kfbk_retain_has(struct kfbk_device *dev, u64 block);
 /* Blocks whose copies are of no use. Context: any. */
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n);
-
-/* replay.c; under dev->lock but for open, close and done */
-int kfbk_replay_open(struct kfbk_device *dev);
-void kfbk_replay_close(struct kfbk_device *dev);
-/* The session is usable and copies are due. */
-void kfbk_replay_begin(struct kfbk_device *dev);
-void kfbk_replay_pump(struct kfbk_device *dev);
-/* A queue was lost. */
-void kfbk_replay_lost(struct kfbk_device *dev);
-/* Context: upcall. */
-void kfbk_replay_done(struct kfbk_queue *q, u32 slot, int error,
-		      bool is_at_fault);
+/* Parts of the port. */
+void kfbk_retain_may_fit(struct kfb_initiator *i);
+int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
+			   const struct kfb_retain_piece *piece, u32 page,
+			   const struct kfb_initiator_place *to);
 
 /* sysfs.c */
 extern const struct attribute_group *kfbk_disk_groups[];

@@ -29,6 +29,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 #include "trace.h"
 
@@ -578,8 +579,10 @@ bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
 	bool is_idle;
 
 	kfbk_lock(dev);
-	is_idle = b->state == KFBK_MAPPED && !is_dirty(dev, block) &&
-		  !kfbk_retain_has(dev, block);
+	is_idle =
+		b->state == KFBK_MAPPED && !is_dirty(dev, block) &&
+		!kfb_initiator_retain_has(&dev->core, kfbk_block_va(dev, block),
+					  KFB_BLOCK_BYTES);
 	if (is_idle) {
 		spin_lock(&c->lock);
 		is_idle = !kfb_mapcache_take(&c->book, block);

@@ -6,6 +6,7 @@
  * Replies are handled where they arrive: a FLUSH request's is on the way of
  * somebody's fsync. Only what is more than an answer wakes the session work.
  */
+#include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 
 int kfbk_send(struct kfb_initiator_queue *core,
@@ -99,6 +100,15 @@ static void kfbk_read_back(struct kfbk_queue *q, u64 id)
 	kfbk_unlock(q->dev);
 }
 
+static void kfbk_replayed(struct kfbk_queue *q, u16 slot,
+			  const struct fi_cq_err_entry *entry)
+{
+	kfbk_lock(q->dev);
+	kfb_initiator_replayed(&q->core, slot, -entry->err,
+			       entry->err && kfbk_is_at_fault(entry));
+	kfbk_unlock(q->dev);
+}
+
 /*
  * Context: upcall. A failure ends the connection; what it means for a request
  * of blk-mq is data.c's affair, the rest is lost with the connection.
@@ -137,8 +147,7 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 			kfbk_read_back(q, ctx->id);
 		break;
 	case KFBK_CTX_REPLAY:
-		kfbk_replay_done(q, ctx->index, entry->err,
-				 entry->err && kfbk_is_at_fault(entry));
+		kfbk_replayed(q, ctx->index, entry);
 		break;
 	}
 }

@@ -19,6 +19,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 #include "trace.h"
 
@@ -250,7 +251,6 @@ static void close_queue(struct kfb_initiator_queue *core)
 	kfbk_queue_close(q);
 	kfbk_lock(dev);
 	take_back(q);
-	kfbk_replay_lost(dev);
 }
 
 static void make_mappings(struct kfb_initiator *i)
@@ -295,6 +295,11 @@ static void wake_at(struct kfb_initiator *i, u64 at_ms)
 	kfbk_wake_at(kfbk_of(i), at_ms);
 }
 
+static void kick(struct kfb_initiator *i)
+{
+	kfbk_kick(kfbk_of(i));
+}
+
 static u64 moved_bytes(struct kfb_initiator_queue *core)
 {
 	const struct kfbk_queue *q = kfbk_queue_of(core);
@@ -314,6 +319,18 @@ static void unlock_queue(struct kfb_initiator_queue *core)
 	spin_unlock(&kfbk_queue_of(core)->lock);
 }
 
+static void lock_copies(struct kfb_initiator *i)
+	__acquires(&kfbk_of(i)->retain.lock)
+{
+	spin_lock_bh(&kfbk_of(i)->retain.lock);
+}
+
+static void unlock_copies(struct kfb_initiator *i)
+	__releases(&kfbk_of(i)->retain.lock)
+{
+	spin_unlock_bh(&kfbk_of(i)->retain.lock);
+}
+
 static const struct kfb_initiator_ops kfbk_initiator_ops = {
 	.connect = connect_queue,
 	.close = close_queue,
@@ -323,7 +340,8 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 	.locate_any = kfbk_flush_locate_any,
 	.read_back = kfbk_flush_read_back,
 	.flush_posted = kfbk_flush_posted,
-	.flush_begins = kfbk_retain_mark,
+	.write_copy = kfbk_retain_write_copy,
+	.copies_may_fit = kfbk_retain_may_fit,
 	.flush_done = kfbk_flush_done,
 	.take_back = kfbk_flush_take_back,
 	.call_done = kfbk_call_done,
@@ -335,10 +353,13 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 	.say = say,
 	.now_ms = now_ms,
 	.wake_at = wake_at,
+	.kick = kick,
 	.take_news = take_news,
 	.moved_bytes = moved_bytes,
 	.lock_queue = lock_queue,
 	.unlock_queue = unlock_queue,
+	.lock_copies = lock_copies,
+	.unlock_copies = unlock_copies,
 };
 
 /* ---- the disk, as the session is now ------------------------------------- */
@@ -356,7 +377,7 @@ static enum kfb_disk_event event_of(struct kfbk_device *dev)
 static void replay(struct kfbk_device *dev)
 {
 	kfbk_lock(dev);
-	kfbk_replay_begin(dev);
+	kfb_initiator_replay(&dev->core);
 	kfbk_unlock(dev);
 }
 

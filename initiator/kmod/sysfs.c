@@ -191,19 +191,19 @@ static ssize_t retain_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
 	struct kfbk_device *dev = dev_of(device);
-	struct kfbk_retain *t = &dev->retain;
-	u64 bytes, copies;
+	const struct kfb_initiator_retain *t = &dev->core.retain;
+	ssize_t len;
 
-	spin_lock_bh(&t->lock);
-	bytes = t->book.bytes;
-	copies = t->book.head - t->book.tail;
-	spin_unlock_bh(&t->lock);
-	return sysfs_emit(
+	kfbk_lock(dev);
+	spin_lock(&dev->retain.lock);
+	len = sysfs_emit(
 		buf,
-		"mb=%u bytes=%llu copies=%llu flushes=%ld waits=%ld replays=%ld replayed=%ld\n",
-		t->mb, bytes, copies, atomic_long_read(&t->n_flushes),
-		atomic_long_read(&t->n_waits), atomic_long_read(&t->n_replays),
-		atomic_long_read(&t->n_replayed));
+		"mb=%u bytes=%llu copies=%llu flushes=%llu waits=%llu replays=%llu replayed=%llu\n",
+		dev->retain.mb, t->book.bytes, t->book.head - t->book.tail,
+		t->n_flushes, t->n_waits, t->n_replays, t->n_replayed);
+	spin_unlock(&dev->retain.lock);
+	kfbk_unlock(dev);
+	return len;
 }
 static DEVICE_ATTR_RO(retain);
 

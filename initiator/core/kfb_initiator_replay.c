@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Retained copies are written once more; kfb_initiator_retain.h says when.
+ *
+ * To find what no newer copy has may take long. After so many steps the locks
+ * are given up, and the next run goes on.
+ *
+ * A loss meanwhile begins all of it anew. Blocks that have changed hands are
+ * never written: who makes mappings again has compared births before.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "kfb_initiator_priv.h"
+#include "kfb_initiator_retain.h"
+
+/* Steps of kfb_retain_next() under the locks at one time. */
+#define KFB_REPLAY_STEPS 1024
+
+/* A copy that was at fault for so many ends of a connection is given up. */
+#define KFB_REPLAY_STRIKES_MAX 3
+
+/*
+ * What is next, and where its bytes are. -ENOENT: there is none; -EINPROGRESS:
+ * not known yet.
+ */
+static int kfb_initiator_replay_next(struct kfb_initiator *i,
+				     struct kfb_retain_piece *piece,
+				     __u32 *page)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+	int rc;
+
+	kfb_initiator_lock_copies(i);
+	rc = kfb_retain_next(&t->book, &t->at, KFB_REPLAY_STEPS, piece);
+	if (rc > 0 && !piece->is_zero)
+		*page = kfb_retain_page(&t->book, piece->id);
+	kfb_initiator_unlock_copies(i);
+	if (rc > 0)
+		return 0;
+	return rc ? -EINPROGRESS : -ENOENT;
+}
+
+/* One operation, or why there is none. */
+static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+	__u32 n_used = i->client.n_used ? i->client.n_used : 1;
+	struct kfb_initiator_place to;
+	struct kfb_retain_piece piece;
+	struct kfb_flush_range range;
+	__u32 page = 0;
+	int rc;
+
+	rc = kfb_initiator_replay_next(i, &piece, &page);
+	if (rc)
+		return rc;
+	range.va = piece.va;
+	range.len = piece.len;
+	/* A copy is of a block that was mapped, and its mapping is restored. */
+	if (i->ops->locate(i, &range, &to))
+		return -ENXIO;
+	rc = i->ops->write_copy(i->queues[kfb_queue_of(piece.va, n_used)], slot,
+				&piece, page, &to);
+	if (rc < 0)
+		return rc;
+	t->parts[slot].va = piece.va;
+	t->parts[slot].len = (__u32)rc;
+	t->in_flight |= (__u32)1 << slot;
+	t->n_replayed++;
+	kfb_retain_took(&t->at, (__u32)rc);
+	return 0;
+}
+
+/* They cannot be written again: what they are copies of is lost. */
+static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
+{
+	struct kfb_dirty all;
+
+	kfb_dirty_clear(&all);
+	all.all = 1;
+	i->replay_due = 0;
+	i->retain.runs = 0;
+	kfb_initiator_lose(i, &all, KFB_LOSS_SUSPECT);
+}
+
+static void kfb_initiator_replay_finish(struct kfb_initiator *i)
+{
+	i->replay_due = 0;
+	i->retain.runs = 0;
+	i->retain.strikes = 0;
+	i->ops->kick(i);
+}
+
+/* The first slot that nothing is in flight of; KFB_INITIATOR_REPLAYS: none. */
+static __u32 kfb_initiator_replay_slot(const struct kfb_initiator_retain *t)
+{
+	__u32 slot = 0;
+
+	while (slot < KFB_INITIATOR_REPLAYS && t->in_flight & (__u32)1 << slot)
+		slot++;
+	return slot;
+}
+
+void kfb_initiator_replay_pump(struct kfb_initiator *i)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+	__u32 slot;
+	int rc = 0;
+
+	/* Once all is lost, nothing goes behind what is made whole. */
+	t->runs &= i->replay_due;
+	while (t->runs && !t->has_failed && !rc) {
+		slot = kfb_initiator_replay_slot(t);
+		if (slot == KFB_INITIATOR_REPLAYS)
+			return;
+		rc = kfb_initiator_replay_post(i, slot);
+	}
+	switch (rc) {
+	case 0:
+	case -EAGAIN: /* again when there is room */
+		break;
+	case -EINPROGRESS: /* kfb_initiator_replay() does */
+		i->ops->kick(i);
+		break;
+	case -ENOENT:
+		if (!t->in_flight)
+			kfb_initiator_replay_finish(i);
+		break;
+	case -ENXIO:
+		kfb_initiator_replay_give_up(i);
+		break;
+	default:
+		t->has_failed = 1;
+		if (!t->in_flight)
+			i->ops->kick(i);
+	}
+}
+
+void kfb_initiator_replay(struct kfb_initiator *i)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+	int rc;
+
+	if (!i->replay_due)
+		return;
+	if (t->runs && !t->has_failed) {
+		kfb_initiator_replay_pump(i);
+		return;
+	}
+	if (t->in_flight)
+		return;
+	kfb_initiator_lock_copies(i);
+	rc = kfb_retain_rewind(&t->book);
+	kfb_initiator_unlock_copies(i);
+	/* The last write under way has it begin: KFB_COPY_IDLE. */
+	if (rc)
+		return;
+	t->runs = 1;
+	t->has_failed = 0;
+	memset(&t->at, 0, sizeof(t->at));
+	t->n_replays++;
+	kfb_initiator_replay_pump(i);
+}
+
+void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
+			    int error, _Bool is_at_fault)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_initiator_retain *t = &i->retain;
+
+	t->in_flight &= ~((__u32)1 << slot);
+	if (error) {
+		t->has_failed = 1;
+		t->strikes += is_at_fault;
+	} else {
+		kfb_initiator_lock(q);
+		kfb_flush_wrote(&q->flush, t->parts[slot].va,
+				t->parts[slot].len);
+		kfb_initiator_unlock(q);
+	}
+	if (t->strikes >= KFB_REPLAY_STRIKES_MAX && i->replay_due)
+		kfb_initiator_replay_give_up(i);
+	kfb_initiator_replay_pump(i);
+	if (t->has_failed && !t->in_flight)
+		i->ops->kick(i);
+}
