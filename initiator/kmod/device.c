@@ -172,6 +172,8 @@ static int attach_session(struct kfbk_device *dev)
 	if (ret) {
 		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
 	} else {
+		/* The disk has said whether it has a cache. */
+		dev->core.has_promised = true;
 		/* From now on a loss is not the end. */
 		dev->core.client.config.reconnect_ms =
 			dev->options.reconnect_ms;

@@ -91,6 +91,13 @@ static int check_config(const struct kfbrick_config *config)
 		return bad_config("queue_depth is at most 1024");
 	if (config->queues > KFBL_QUEUES_MAX)
 		return bad_config("queues are at most 8");
+	if (config->retain_bytes &&
+	    (config->retain_bytes < KFBRICK_RETAIN_MIN_BYTES ||
+	     config->retain_bytes > UINT64_C(4) << 30))
+		return bad_config("retain_bytes are 4 MiB to 4 GiB, or 0");
+	if (config->retain_bytes && !config->reconnect_ms)
+		return bad_config("copies need a connection that comes back: "
+				  "reconnect_ms is 0");
 	return 0;
 }
 
@@ -142,6 +149,7 @@ static int alloc_connection(const struct kfbrick_config *config,
 					     : KFBL_QUEUE_DEPTH_DEFAULT;
 	k->n_queues = config->queues ? config->queues : 1;
 	k->reconnect_ms = config->reconnect_ms;
+	k->retain.want_bytes = config->retain_bytes;
 	if (config->client) {
 		memcpy(k->key, config->key, sizeof(k->key));
 		k->client_name = strdup(config->client);
@@ -149,6 +157,8 @@ static int alloc_connection(const struct kfbrick_config *config,
 			return -ENOMEM;
 	}
 	rc = alloc_control(k);
+	if (!rc)
+		rc = kfbl_retain_init(k);
 	if (rc)
 		return rc;
 	kfb_blockmap_init(&k->map, NULL, 0);
@@ -169,6 +179,18 @@ static int register_control(struct kfbrick *k)
 				 "LimitMEMLOCK (ulimit -l) large enough?",
 				 k->control_bytes, k->url.text, strerror(-rc));
 	k->fabric.control_desc = fi_mr_desc(k->fabric.control_mr);
+	if (!k->retain.want_bytes)
+		return 0;
+	rc = kfbl_fabric_register(&k->fabric, k->retain.bytes,
+				  (size_t)k->retain.want_bytes,
+				  &k->fabric.retain_mr);
+	if (rc)
+		return kfbl_fail(
+			k, rc,
+			"cannot register %llu bytes of copies for %s: "
+			"%s; is LimitMEMLOCK (ulimit -l) large enough?",
+			(unsigned long long)k->retain.want_bytes, k->url.text,
+			strerror(-rc));
 	return 0;
 }
 
@@ -311,6 +333,7 @@ void kfbrick_close(struct kfbrick *k)
 	say_goodbye(k);
 	kfbl_session_end(k);
 	kfbl_memory_fini(k);
+	kfbl_retain_fini(k);
 	kfbl_fabric_close(&k->fabric);
 	kfbl_unwatch(k);
 	kfbl_map_fini(k);

@@ -214,6 +214,7 @@ void kfbl_link_close(struct kfbl_link *link)
 
 void kfbl_fabric_close(struct kfbl_fabric *f)
 {
+	close_fid(f->retain_mr ? &f->retain_mr->fid : NULL);
 	close_fid(f->control_mr ? &f->control_mr->fid : NULL);
 	close_fid(f->domain ? &f->domain->fid : NULL);
 	close_fid(f->fabric ? &f->fabric->fid : NULL);

@@ -77,7 +77,7 @@ void kfbl_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *flush,
 	kfbl_op_done(kfbl_of(i), op_of(flush), error);
 }
 
-bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len)
+bool kfbl_flush_is_dirty_in(struct kfbrick *k, uint64_t va, uint64_t len)
 {
 	uint32_t i;
 
@@ -85,7 +85,8 @@ bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len)
 		if (kfb_flush_is_dirty_in(&k->queues[i].core.flush, va, len))
 			return true;
 	}
-	return false;
+	return k->core.replay_due &&
+	       kfb_initiator_retain_has(&k->core, va, len);
 }
 
 void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op)
@@ -95,6 +96,8 @@ void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op)
 	/* A durable write answers for itself alone. */
 	op->flush.is_of_write = op->durable;
 	op->flush.is_told = !op->durable;
+	/* A flush of everything covers its copies. */
+	op->flush.copy = KFB_RETAIN_NONE;
 	kfb_initiator_flush(&k->core, &op->flush);
 }
 

@@ -24,7 +24,7 @@
 #include <sys/queue.h>
 
 #include "kfb_blockmap.h"
-#include "kfb_initiator.h"
+#include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 #include "url.h"
 
@@ -61,6 +61,7 @@ enum kfbl_ctx_kind {
 	KFBL_CTX_SEND,
 	KFBL_CTX_PIECE,
 	KFBL_CTX_READBACK,
+	KFBL_CTX_REPLAY,
 };
 
 /* What a fabric operation's completion leads to; the first member is the
@@ -69,13 +70,16 @@ enum kfbl_ctx_kind {
 struct kfbl_ctx {
 	struct fi_context fi;
 	enum kfbl_ctx_kind kind;
-	uint16_t index; /* RECV: buffer; SEND: the engine's tx */
+	uint16_t index; /* RECV: buffer; SEND: the engine's tx; REPLAY: slot */
 	uint64_t flush_id; /* READBACK */
 	struct kfbl_op *op; /* PIECE */
 	size_t offset; /* PIECE: in the op, bytes */
 	size_t len; /* PIECE: bytes */
 	size_t rest; /* PIECE: bytes behind these, to be posted after them */
 	bool commits; /* PIECE: durable when it is acknowledged */
+	uint64_t copy; /* PIECE: of these bytes, or KFB_RETAIN_NONE */
+	struct kfbl_queue *q; /* REPLAY: where it is in flight, or NULL */
+	bool is_at_fault; /* REPLAY: for the end of its connection */
 	struct kfb_window_mark mark; /* PIECE: in flight */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
@@ -140,6 +144,7 @@ struct kfbl_fabric {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_mr *control_mr;
+	struct fid_mr *retain_mr; /* of the bytes of copies */
 	void *control_desc;
 	bool mr_local; /* local buffers need registration */
 	bool delivery_complete; /* a plain completion means nothing */
@@ -160,6 +165,16 @@ struct kfbl_link {
 	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
 	int cq_fd;
 	int eq_fd;
+};
+
+/* Copies of writes; see retain.c. */
+struct kfbl_retain {
+	uint64_t want_bytes; /* as configured */
+	uint32_t n_copies;
+	struct kfb_copy *copies;
+	__u64 *newest;
+	uint8_t *bytes;
+	struct kfbl_ctx ctx[KFB_INITIATOR_REPLAYS];
 };
 
 struct kfbl_queue {
@@ -205,6 +220,7 @@ struct kfbrick {
 	struct kfb_initiator core;
 	struct kfbl_queue *queues; /* n_queues */
 	struct kfbl_restore restore;
+	struct kfbl_retain retain;
 	int epoll_fd; /* of all queues, for the caller's event loop; -1: none */
 	int timer_fd; /* in it: when to poll without news */
 	uint64_t tick_ms; /* of the last look at deadlines */
@@ -377,6 +393,8 @@ void kfbl_unwatch(struct kfbrick *k);
 /* io.c */
 int kfbl_io_init(struct kfbrick *k);
 void kfbl_io_fini(struct kfbrick *k);
+/* Flags of a write that is placed when it completes. */
+uint64_t kfbl_write_flags(const struct kfbrick *k);
 /* Post pieces of ops that wait; true when something was posted. */
 bool kfbl_io_pump(struct kfbrick *k);
 /* May these bytes be read, or written? Words when not. */
@@ -402,7 +420,7 @@ void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
 /* The same for an active WRITE that has completed and is to be durable. */
 void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op);
 /* Are completed writes in a range not durable? */
-bool kfbl_flush_is_dirty_in(const struct kfbrick *k, uint64_t va, uint64_t len);
+bool kfbl_flush_is_dirty_in(struct kfbrick *k, uint64_t va, uint64_t len);
 /* Words for what is lost. */
 int kfbl_flush_losses(struct kfbrick *k);
 /* Parts of the port. */
@@ -413,6 +431,24 @@ int kfbl_flush_read_back(struct kfb_initiator_queue *core, __u32 place,
 			 __u32 len);
 void kfbl_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *flush,
 		     int error);
+
+/* retain.c */
+/* Room for copies, as it was configured: 0, -ENOMEM, or why not. */
+int kfbl_retain_init(struct kfbrick *k);
+void kfbl_retain_fini(struct kfbrick *k);
+/* The first session is there: keep copies if that helps. */
+void kfbl_retain_open(struct kfbrick *k);
+/* A piece of a write is about to be posted: 0, or -EAGAIN: later. */
+int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx);
+/* It is over. */
+void kfbl_retain_over(struct kfbrick *k, struct kfbl_ctx *ctx,
+		      enum kfb_copy_end end);
+/* The endpoint of a queue is closed: copies that were on their way over it. */
+void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q);
+/* Part of the port. */
+int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
+			   const struct kfb_retain_piece *piece, __u32 page,
+			   const struct kfb_initiator_place *to);
 
 /* map.c */
 void kfbl_map_fini(struct kfbrick *k);

@@ -81,6 +81,12 @@ static struct kfbl_queue *queue_of(struct kfbrick *k, uint64_t va)
 	return &k->queues[kfb_queue_of(va, k->core.client.n_used)];
 }
 
+uint64_t kfbl_write_flags(const struct kfbrick *k)
+{
+	return FI_COMPLETION |
+	       (k->fabric.delivery_complete ? FI_DELIVERY_COMPLETE : 0);
+}
+
 static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 			  struct kfbl_ctx *ctx, const struct kfb_piece *piece)
 {
@@ -102,17 +108,14 @@ static ssize_t post_piece(struct kfbrick *k, struct kfbl_queue *q,
 		.rma_iov_count = 1,
 		.context = &ctx->fi,
 	};
-	uint64_t flags = FI_COMPLETION;
 
 	if (op->kind == KFBL_OP_READ)
-		return fi_readmsg(q->link.ep, &msg, flags);
+		return fi_readmsg(q->link.ep, &msg, FI_COMPLETION);
 	ctx->commits = op->durable &&
 		       k->core.client.info.flush_modes & KFB_FLUSH_COMMIT;
-	if (ctx->commits)
-		flags |= FI_COMMIT_COMPLETE;
-	else if (k->fabric.delivery_complete)
-		flags |= FI_DELIVERY_COMPLETE;
-	return fi_writemsg(q->link.ep, &msg, flags);
+	return fi_writemsg(q->link.ep, &msg,
+			   ctx->commits ? FI_COMPLETION | FI_COMMIT_COMPLETE
+					: kfbl_write_flags(k));
 }
 
 /* The next piece of some bytes of an op, and where it goes; -EAGAIN: later. */
@@ -130,7 +133,9 @@ static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
 		return rc;
 	if (piece->len > k->fabric.piece_max)
 		piece->len = k->fabric.piece_max;
-	if (k->core.client.n_used > 1 && piece->len > in_block)
+	/* A copy, and all I/O of a queue, is of one block. */
+	if ((k->core.client.n_used > 1 || k->core.retain.is_on) &&
+	    piece->len > in_block)
 		piece->len = in_block;
 	piece->len = kfb_window_piece(&q->core.window, piece->len);
 	return piece->len ? 0 : -EAGAIN;
@@ -157,7 +162,14 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	ctx->offset = offset;
 	ctx->len = piece.len;
 	ctx->rest = 0;
+	ctx->copy = KFB_RETAIN_NONE;
+	if (op->kind == KFBL_OP_WRITE && kfbl_retain_piece(k, ctx)) {
+		q->full = true;
+		return -EAGAIN;
+	}
 	rc = post_piece(k, q, ctx, &piece);
+	if (rc)
+		kfbl_retain_over(k, ctx, KFB_COPY_END_VOID);
 	if (rc == -FI_EAGAIN) {
 		q->full = true;
 		return -EAGAIN;
@@ -285,7 +297,8 @@ bool kfbl_io_pump(struct kfbrick *k)
 
 	for (i = 0; i < k->n_queues; i++)
 		open |= !TAILQ_EMPTY(&k->queues[i].again);
-	if ((!op && !open) ||
+	/* Copies go before all else. */
+	if ((!op && !open) || k->core.replay_due ||
 	    kfb_client_state(&k->core.client) != KFB_CLIENT_LIVE)
 		return false;
 	for (i = 0; i < k->n_queues; i++)
@@ -327,6 +340,11 @@ void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 		kfb_flush_wrote(&q->core.flush, op->va + ctx->offset, ctx->len);
 		op->uncommitted = true;
 	}
+	/* A flush that begins now knows of the write. */
+	kfbl_retain_over(k, ctx,
+			 error		? KFB_COPY_END_VOID
+			 : ctx->commits ? KFB_COPY_END_DURABLE
+					: KFB_COPY_END_DONE);
 	if (ctx->rest && !op->error) {
 		ctx->offset += ctx->len;
 		ctx->len = ctx->rest;
@@ -346,6 +364,7 @@ void kfbl_io_lost(struct kfbrick *k, struct kfbl_queue *q)
 	/* Each loss counts once for an op, however many pieces it had there. */
 	TAILQ_FOREACH(ctx, &q->in_flight, link)
 	{
+		kfbl_retain_over(k, ctx, KFB_COPY_END_VOID);
 		ctx->op->died = true;
 		ctx->len += ctx->rest;
 	}

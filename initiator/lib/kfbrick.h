@@ -56,6 +56,7 @@ extern "C" {
 #define KFBRICK_UUID_BYTES  16
 
 #define KFBRICK_RECONNECT_FOREVER UINT32_MAX
+#define KFBRICK_RETAIN_MIN_BYTES  (UINT64_C(4) << 20)
 
 struct kfbrick;
 struct kfbrick_mapping;
@@ -75,6 +76,11 @@ struct kfbrick_memory;
  * @reconnect_ms: how long to try when the connection is lost; 0: not at all;
  *	KFBRICK_RECONNECT_FOREVER
  * @queues: connections of the session, 1 to 8; 0: 1; a brick may grant fewer
+ * @retain_bytes: room for copies of writes that were not flushed yet: when the
+ *	brick loses its power, or a connection proves nothing, they are written
+ *	again before anything else, and nothing is lost. 0: no copies; else at
+ *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB. Needs @reconnect_ms. Writes
+ *	that find no room wait for a flush, which begins by itself
  */
 struct kfbrick_config {
 	size_t size;
@@ -86,6 +92,7 @@ struct kfbrick_config {
 	uint32_t queue_depth;
 	uint32_t reconnect_ms;
 	uint32_t queues;
+	uint64_t retain_bytes;
 };
 
 /**

@@ -329,6 +329,7 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		flushed = kfbrick_flush(k);
 	memcpy(words, k->error, sizeof(words));
 	rc = end_mapping(k, mapping);
+	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

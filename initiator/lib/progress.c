@@ -62,6 +62,10 @@ static void completed(struct kfbrick *k, struct kfbl_queue *q,
 	case KFBL_CTX_PIECE:
 		kfbl_piece_done(k, q, ctx, 0);
 		break;
+	case KFBL_CTX_REPLAY:
+		ctx->q = NULL;
+		kfb_initiator_replayed(&q->core, ctx->index, 0, false);
+		break;
 	case KFBL_CTX_READBACK:
 		kfb_initiator_flushed(&q->core, ctx->flush_id, 0);
 		break;
@@ -75,6 +79,13 @@ static bool is_access_error(const struct kfbrick *k,
 		return true;
 	return !strcmp(k->url.provider, "verbs") &&
 	       entry->prov_errno == VERBS_REMOTE_ACCESS_ERROR;
+}
+
+/* A one-sided operation's: true whatever becomes of the connection. */
+static bool is_of_data(const struct kfbl_ctx *ctx)
+{
+	return ctx &&
+	       (ctx->kind == KFBL_CTX_PIECE || ctx->kind == KFBL_CTX_REPLAY);
 }
 
 /* The first error of the queue: nothing after it is worth reading. */
@@ -92,9 +103,11 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	fi_cq_strerror(q->link.cq, entry.prov_errno, entry.err_data, text,
 		       sizeof(text));
 	ctx = entry.op_context;
-	if (ctx && ctx->kind == KFBL_CTX_PIECE && is_access_error(k, &entry)) {
+	if (is_of_data(ctx) && is_access_error(k, &entry)) {
 		/* The brick took the handle back, or never gave it. */
-		kfbl_piece_done(k, q, ctx, -EACCES);
+		if (ctx->kind == KFBL_CTX_PIECE)
+			kfbl_piece_done(k, q, ctx, -EACCES);
+		ctx->is_at_fault = true;
 		kfb_initiator_lost(&q->core, -EACCES,
 				   "the brick refused the key of a mapping",
 				   "");
@@ -107,14 +120,6 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 	else
 		kfb_initiator_lost(&q->core, -ECONNRESET, "an operation failed",
 				   *text ? text : fi_strerror(entry.err));
-}
-
-/* A one-sided operation's: true whatever becomes of the connection. */
-static bool is_of_data(const struct fi_cq_msg_entry *entry)
-{
-	const struct kfbl_ctx *ctx = entry->op_context;
-
-	return ctx && ctx->kind == KFBL_CTX_PIECE;
 }
 
 /* True when something was taken. */
@@ -132,7 +137,7 @@ static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 			 * done is done all the same.
 			 */
 			if (!kfb_initiator_is_lost(&q->core) ||
-			    is_of_data(&entries[i]))
+			    is_of_data(entries[i].op_context))
 				completed(k, q, &entries[i]);
 		}
 		any |= n > 0;
@@ -208,6 +213,8 @@ bool kfbl_progress(struct kfbrick *k)
 		any |= progress_queue(k, &k->queues[i], ticks);
 	if (any || ticks || k->has_changed || !kfbl_is_live(k))
 		led_on |= kfbl_session_run(k);
+	if (k->core.replay_due)
+		kfb_initiator_replay_pump(&k->core);
 	led_on |= kfbl_io_pump(k);
 	led_on |= kfb_initiator_pump_flushes(&k->core);
 	k->is_settled &= !led_on;

@@ -38,6 +38,7 @@ void kfbl_restore_start(struct kfbrick *k)
 {
 	struct kfbl_restore *r = &k->restore;
 
+	kfbl_retain_open(k);
 	/* Keys of another session open nothing, or something else. */
 	kfb_blockmap_init(&k->map, k->map.entries, k->map.cap);
 	r->active = true;
@@ -60,6 +61,11 @@ void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
 	for (i = 0; i < k->n_queues; i++)
 		kfb_flush_take_in(&k->queues[i].core.flush, mapping->range.va,
 				  len, &lost);
+	/* What there are copies of is taken out, and due to be written. */
+	if (k->core.replay_due &&
+	    kfb_initiator_retain_has(&k->core, mapping->range.va, len))
+		kfb_dirty_add(&lost, mapping->range.va, len);
+	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	kfb_initiator_flushes_anew(&k->core);
 	kfb_initiator_lose(&k->core, &lost, why);
 }

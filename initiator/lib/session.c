@@ -68,6 +68,7 @@ static void close_queue(struct kfb_initiator_queue *core)
 
 	kfbl_link_close(&q->link);
 	kfbl_io_lost(kfbl_of(core->initiator), q);
+	kfbl_retain_lost(kfbl_of(core->initiator), q);
 }
 
 static int post_receive(struct kfb_initiator_queue *core, uint16_t index)
@@ -121,6 +122,12 @@ static void make_mappings(struct kfb_initiator *i)
 	kfbl_restore_start(kfbl_of(i));
 }
 
+/* In the next round of progress. */
+static void kick(struct kfb_initiator *i)
+{
+	kfbl_of(i)->has_changed = true;
+}
+
 static void over(struct kfb_initiator *i)
 {
 	kfbl_io_end(kfbl_of(i), -ECONNRESET);
@@ -157,11 +164,13 @@ const struct kfb_initiator_ops kfbl_initiator_ops = {
 	.locate = kfbl_flush_locate,
 	.read_back = kfbl_flush_read_back,
 	.flush_done = kfbl_flush_done,
+	.write_copy = kfbl_retain_write_copy,
 	.call_done = call_done,
 	.make_mappings = make_mappings,
 	.over = over,
 	.say = say,
 	.now_ms = now_ms,
+	.kick = kick,
 	.moved_bytes = moved_bytes,
 };
 
@@ -172,6 +181,11 @@ bool kfbl_session_run(struct kfbrick *k)
 	k->has_changed = false;
 	any = kfb_initiator_run(&k->core);
 	any |= kfbl_restore_run(k);
+	/* Until it is over io.c posts nothing else. */
+	if (k->core.replay_due && kfb_initiator_is_usable(&k->core)) {
+		kfb_initiator_replay(&k->core);
+		any |= !k->core.replay_due;
+	}
 	if (kfb_client_state(&k->core.client) == KFB_CLIENT_LIVE)
 		k->is_connected = true;
 	return any;

@@ -69,6 +69,16 @@ const struct pf_cell pf_cells[] = {
 	{ "connections end, FLUSH, DDIO on", { .ddio = true },
 	  .links = true, .mode = MESSAGE,
 	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "connections end, readback, copies", { .declared_off = true },
+	  .links = true, .retains = true, .mode = READBACK,
+	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "connections end, FLUSH, DDIO on, copies", { .ddio = true },
+	  .links = true, .retains = true, .mode = MESSAGE,
+	  .must = { PF_NONE_LOSES, PF_NONE_LOSES } },
+	{ "connections end, copies, what they wrote is taken for placed",
+	  { .declared_off = true }, .lie = PF_CLIENT_TRUSTS,
+	  .links = true, .retains = true, .mode = READBACK,
+	  .must = { PF_SOME_LOSE, PF_SOME_LOSE } },
 	{ "connections end, what they wrote is taken for placed",
 	  { .declared_off = true }, .lie = PF_CLIENT_TRUSTS,
 	  .links = true, .mode = READBACK,
@@ -202,7 +212,8 @@ static void poll_once(struct trial *t)
 			t->in_flight--;
 		} else {
 			t->flushing--;
-			t->is_told |= t->cell->links && done[i].error == -EIO;
+			t->is_told |= t->cell->links && !t->cell->retains &&
+				      done[i].error == -EIO;
 			if (!t->is_told)
 				flushed(t, done[i].context);
 		}
@@ -359,7 +370,8 @@ static void start(struct trial *t, uint32_t queues, uint32_t drain_permille,
 {
 	uint32_t queue, used = 0;
 
-	pf_rig_start(&t->rig, &t->cell->platform, queues, seed, drain_permille);
+	pf_rig_start(&t->rig, &t->cell->platform, queues, t->cell->retains,
+		     seed, drain_permille);
 	if (t->rig.k->core.flush_mode != t->cell->mode)
 		pf_die("%s: brickd has chosen mode %u", t->cell->name,
 		       t->rig.k->core.flush_mode);
@@ -396,6 +408,9 @@ void pf_cell_run(const struct pf_cell *cell, uint32_t queues,
 		if (t->has_lost && !t->result.first)
 			t->result.first = t->result.cuts;
 	}
+	if (cell->retains && cell->lie == PF_HONEST && cuts > 100 &&
+	    !t->rig.k->core.retain.n_replays)
+		pf_die("%s: no copy was written again", cell->name);
 	*out = t->result;
 	pf_rig_stop(&t->rig);
 	ledger_fini(&t->ledger);

@@ -25,6 +25,7 @@ enum pf_must {
  * @links: connections end, too, and are made again
  * @outlived: one ends with a FLUSH outstanding that the brick has done, and with
  *	writes after it
+ * @retains: the client keeps copies: it must never hear of a loss
  * @mode: KFB_FLUSH_* that brickd must choose
  * @must: with a drain of 0 and of 60 percent
  */
@@ -36,6 +37,7 @@ struct pf_cell {
 	bool many;
 	bool links;
 	bool outlived;
+	bool retains;
 	uint32_t mode;
 	enum pf_must must[2];
 };

@@ -256,7 +256,7 @@ static void stop_brickd(struct pf_rig *rig)
 
 /* ---- the client -------------------------------------------------------- */
 
-static void connect_client(struct pf_rig *rig, uint32_t queues)
+static void connect_client(struct pf_rig *rig, uint32_t queues, bool retains)
 {
 	const struct kfbrick_config config = {
 		.size = sizeof(config),
@@ -265,6 +265,7 @@ static void connect_client(struct pf_rig *rig, uint32_t queues)
 		.reconnect_ms = TIMEOUT_MS,
 		.queue_depth = 64,
 		.queues = queues,
+		.retain_bytes = retains ? KFBRICK_RETAIN_MIN_BYTES : 0,
 	};
 	struct kfb_piece piece;
 
@@ -286,7 +287,8 @@ static void connect_client(struct pf_rig *rig, uint32_t queues)
 }
 
 void pf_rig_start(struct pf_rig *rig, const struct pf_platform *platform,
-		  uint32_t queues, uint64_t seed, uint32_t drain_permille)
+		  uint32_t queues, bool retains, uint64_t seed,
+		  uint32_t drain_permille)
 {
 	if (sodium_init() < 0)
 		pf_die("libsodium does not start");
@@ -296,7 +298,7 @@ void pf_rig_start(struct pf_rig *rig, const struct pf_platform *platform,
 	pf_world.is_placed = platform->placed;
 	format_medium();
 	start_brickd(rig, platform);
-	connect_client(rig, queues);
+	connect_client(rig, queues, retains);
 }
 
 void pf_rig_stop(struct pf_rig *rig)

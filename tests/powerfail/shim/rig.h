@@ -43,9 +43,10 @@ struct pf_rig {
 	struct kfbrick_mapping *mapping;
 };
 
-/* Ends the program with words when anything fails. */
+/* Ends the program with words when anything fails. @retains: with copies. */
 void pf_rig_start(struct pf_rig *rig, const struct pf_platform *platform,
-		  uint32_t queues, uint64_t seed, uint32_t drain_permille);
+		  uint32_t queues, bool retains, uint64_t seed,
+		  uint32_t drain_permille);
 void pf_rig_stop(struct pf_rig *rig);
 
 /* So much time passes at once. */

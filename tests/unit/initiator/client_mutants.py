@@ -6,6 +6,7 @@ LIB = "initiator/lib"
 CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
+KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
 LIST = UNIT + "core-list"
@@ -121,6 +122,41 @@ CLIENT_MUTANTS = {
     "flush-before-the-copies": Mutant(
         "flushing", "kfb_initiator_flush.c", " || i->replay_due)\n\t\treturn 0;",
         ")\n\t\treturn 0;", INITIATOR, folder=CORE),
+    "copies-stay-where-they-are": Mutant(
+        "replay", "kfb_initiator_flush.c",
+        "i->replay_due |= !kfb_dirty_is_empty(&writes);", ";", KEPT, folder=CORE),
+    "second-loss-goes-on": Mutant(
+        "replay", "kfb_initiator_flush.c", "q->initiator->retain.has_failed = 1;", "",
+        INITIATOR, folder=CORE),
+    "copies-go-while-some-are-under-way": Mutant(
+        "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
+        INITIATOR, folder=CORE),
+    "copy-kills-connections-for-ever": Mutant(
+        "replay", "kfb_initiator_replay.c", "t->strikes += is_at_fault;", "",
+        INITIATOR, folder=CORE),
+    "copies-meet-a-write-under-way": Mutant(
+        "replay", "kfb_initiator_replay.c", "\tif (rc)\n\t\treturn;\n\tt->runs = 1;",
+        "\tt->runs = 1;", INITIATOR, folder=CORE),
+    "copies-that-are-written-are-clean": Mutant(
+        "replay", "kfb_initiator_replay.c",
+        "\t\tkfb_flush_wrote(&q->flush, t->parts[slot].va,\n"
+        "\t\t\t\tt->parts[slot].len);\n", "", INITIATOR, folder=CORE),
+    "room-is-never-made": Mutant(
+        "replay", "kfb_initiator_retain.c", "bits |= KFB_COPY_FILLS;", ";",
+        KEPT, folder=CORE),
+    "a-flush-leaves-copies": Mutant(
+        "replay", "kfb_initiator_retain.c", "kfb_retain_flushed(&t->book, flush->mark);",
+        ";", KEPT, folder=CORE),
+    "copies-of-a-dead-mapping-stay": Mutant(
+        "replay", "restore.c",
+        "\tkfb_initiator_retain_drop(&k->core, mapping->range.va, len);\n", "",
+        KEPT, folder=LIB),
+    "copies-of-what-is-unmapped-stay": Mutant(
+        "replay", "map.c",
+        "\tkfb_initiator_retain_drop(&k->core, mapping->range.va, len);\n", "",
+        KEPT, folder=LIB),
+    "others-go-before-copies": Mutant(
+        "replay", "io.c", "k->core.replay_due ||", "0 ||", KEPT, folder=LIB),
     "writes-stay-on-an-unused-queue": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "q->index && i->session_id != i->client.session_id", "0",

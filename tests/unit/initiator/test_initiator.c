@@ -15,10 +15,12 @@
 
 #include "kfb_err.h"
 #include "kfb_initiator_priv.h"
+#include "kfb_initiator_retain.h"
 #include "toy_hmac.h"
 
 #define QUEUES	 2
 #define POST_MAX 64
+#define COPIES	 64
 
 /* What the initiator has asked of its port. */
 struct port {
@@ -37,6 +39,12 @@ struct port {
 	int error; /* that @done's owner is told */
 	struct kfb_initiator_call *call_done;
 	bool has_no_place; /* for a readback */
+	/* Copies that are being written again. */
+	struct kfb_copy copies[COPIES];
+	__u64 newest[COPIES];
+	uint64_t written[COPIES];
+	uint32_t n_written;
+	uint32_t n_kicks;
 };
 
 static struct port *port;
@@ -103,6 +111,26 @@ static void writes_lost(struct kfb_initiator *i, const struct kfb_dirty *writes)
 		port_of(i)->n_lost_bytes += writes->ranges[n].len;
 }
 
+static int write_copy(struct kfb_initiator_queue *q, __u32 slot,
+		      const struct kfb_retain_piece *piece, __u32 page,
+		      const struct kfb_initiator_place *to)
+{
+	(void)q;
+	(void)page;
+	assert_true(slot < KFB_INITIATOR_REPLAYS);
+	assert_int_equal(to->raddr, piece->va);
+	if (!port->room)
+		return -EAGAIN;
+	port->room--;
+	port->written[port->n_written++] = piece->va;
+	return (int)piece->len;
+}
+
+static void kick(struct kfb_initiator *i)
+{
+	port_of(i)->n_kicks++;
+}
+
 static void call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
 {
 	port_of(i)->call_done = call;
@@ -135,6 +163,8 @@ static const struct kfb_initiator_ops ops = {
 };
 
 static const struct kfb_initiator_ops ops_of_disk = {
+	.write_copy = write_copy,
+	.kick = kick,
 	.send = send_message,
 	.locate = locate,
 	.read_back = read_back,
@@ -433,6 +463,152 @@ static void writes_of_another_queue_are_the_firsts_to_flush(void **state)
 	assert_int_equal(port->error, 0);
 }
 
+/* ---- copies ------------------------------------------------------------------ */
+
+/* A write that has completed, and has a copy. */
+static uint64_t write_and_keep(uint64_t va)
+{
+	uint64_t id;
+	__u64 copy;
+	__u32 page;
+
+	assert_int_equal(kfb_initiator_copy(&port->i, va, 512, 0, &copy, &page),
+			 0);
+	id = copy;
+	kfb_initiator_copy_over(&port->i, copy, KFB_COPY_END_DONE);
+	return id;
+}
+
+static void lose_with_copies(uint32_t n)
+{
+	uint32_t i;
+
+	port->i.ops = &ops_of_disk;
+	kfb_initiator_retain_open(&port->i, port->copies, port->newest, COPIES,
+				  COPIES);
+	for (i = 0; i < n; i++)
+		write_and_keep((uint64_t)i * 4096);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	assert_true(port->i.replay_due);
+}
+
+static void copies_are_written_in_their_order_and_then_flushed(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(3);
+	kfb_initiator_flush(&port->i, &flush);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(port->written[i], i * 4096);
+		assert_true(port->i.replay_due);
+		assert_int_equal(port->n_posted, 0);
+		kfb_initiator_replayed(&port->q[0], i, 0, 0);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(port->n_kicks, 1);
+	kfb_initiator_pump_flushes(&port->i);
+	read(0, 0);
+	read(1, 0);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, 0);
+	assert_int_equal(port->i.retain.book.bytes, 0);
+}
+
+static void a_loss_meanwhile_begins_all_of_it_anew(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	kfb_initiator_replay(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_flush_lost(&port->q[0]);
+	/* Nothing is begun while anything of the last time is under way. */
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+	kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET, 0);
+	kfb_initiator_replayed(&port->q[0], 2, -ECONNRESET, 0);
+	assert_true(port->i.replay_due);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 6);
+	assert_int_equal(port->written[3], 0);
+	assert_int_equal(port->i.retain.n_replays, 2);
+}
+
+/* Also of what has arrived: it was lost again. */
+static void what_was_written_again_is_so_once_more(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	port->room = POST_MAX;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 4);
+	assert_int_equal(port->written[1], 0);
+}
+
+static void copies_wait_for_a_write_that_is_under_way(void **state)
+{
+	__u64 copy;
+	__u32 page;
+
+	(void)state;
+	lose_with_copies(1);
+	assert_int_equal(
+		kfb_initiator_copy(&port->i, 8192, 512, 0, &copy, &page), 0);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 0);
+	assert_true(kfb_initiator_copy_over(&port->i, copy, KFB_COPY_END_VOID) &
+		    KFB_COPY_IDLE);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+}
+
+static void no_more_copies_than_there_is_room_for(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+	port->room = 8;
+	kfb_initiator_replay_pump(&port->i);
+	assert_int_equal(port->n_written, 3);
+}
+
+/* Three connections died of it: it is not tried for ever. */
+static void a_copy_that_kills_connections_is_a_loss(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(1);
+	for (i = 0; i < 3; i++) {
+		assert_true(port->i.replay_due);
+		kfb_initiator_replay(&port->i);
+		kfb_initiator_replayed(&port->q[0], 0, -EIO, 1);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+	assert_true(port->i.losses.ranges.all);
+}
+
+static void a_copy_without_a_place_is_a_loss(void **state)
+{
+	(void)state;
+	lose_with_copies(1);
+	port->has_no_place = true;
+	kfb_initiator_replay(&port->i);
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
 /* ---- requests ---------------------------------------------------------------- */
 
 static struct kfb_initiator_call map_call(uint64_t mapping_id)
@@ -551,6 +727,13 @@ int main(void)
 		CASE(a_write_that_waits_for_its_flush_is_sent_again),
 		CASE(where_there_are_copies_nothing_is_lost),
 		CASE(writes_of_another_queue_are_the_firsts_to_flush),
+		CASE(copies_are_written_in_their_order_and_then_flushed),
+		CASE(a_loss_meanwhile_begins_all_of_it_anew),
+		CASE(what_was_written_again_is_so_once_more),
+		CASE(copies_wait_for_a_write_that_is_under_way),
+		CASE(no_more_copies_than_there_is_room_for),
+		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(a_copy_without_a_place_is_a_loss),
 		CASE(a_mapping_that_comes_late_is_given_back),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),
 		CASE(a_call_of_another_session_is_lost_unsent),

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The bytes of retained copies; which there are, and when they are written again,
+ * is the core's: kfb_initiator_retain.h.
+ *
+ * All memory is there when the connection is made. What is posted has its bytes
+ * copied before; what finds no room is put off like what the fabric's queue has
+ * no room for.
+ */
+#include <errno.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+int kfbl_retain_init(struct kfbrick *k)
+{
+	struct kfbl_retain *t = &k->retain;
+	uint32_t n_pages = (uint32_t)(t->want_bytes >> KFB_RETAIN_PAGE_SHIFT);
+
+	if (!t->want_bytes || t->bytes)
+		return 0;
+	/* Each has a page at least. */
+	t->n_copies = 1;
+	while (t->n_copies < n_pages)
+		t->n_copies *= 2;
+	t->copies = calloc(t->n_copies, sizeof(*t->copies));
+	t->newest = calloc(t->n_copies, sizeof(*t->newest));
+	t->bytes = malloc((size_t)n_pages << KFB_RETAIN_PAGE_SHIFT);
+	return t->copies && t->newest && t->bytes ? 0 : -ENOMEM;
+}
+
+void kfbl_retain_fini(struct kfbrick *k)
+{
+	free(k->retain.copies);
+	free(k->retain.newest);
+	free(k->retain.bytes);
+}
+
+/* What is volatile cannot be saved. */
+void kfbl_retain_open(struct kfbrick *k)
+{
+	struct kfbl_retain *t = &k->retain;
+
+	if (t->want_bytes && !k->core.retain.is_on &&
+	    kfb_flush_mode_has_cache(k->core.flush_mode))
+		kfb_initiator_retain_open(
+			&k->core, t->copies, t->newest, t->n_copies,
+			(uint32_t)(t->want_bytes >> KFB_RETAIN_PAGE_SHIFT));
+}
+
+static uint8_t *bytes_at(const struct kfbrick *k, uint32_t page)
+{
+	return k->retain.bytes + ((size_t)page << KFB_RETAIN_PAGE_SHIFT);
+}
+
+int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
+{
+	const struct kfbl_op *op = ctx->op;
+	__u64 copy;
+	__u32 page;
+
+	if (!k->core.retain.is_on)
+		return 0;
+	if (kfb_initiator_copy(&k->core, op->va + ctx->offset,
+			       (uint32_t)ctx->len, false, &copy, &page)) {
+		kfb_initiator_retain_pump(&k->core);
+		return -EAGAIN;
+	}
+	ctx->copy = copy;
+	memcpy(bytes_at(k, page), op->buf + ctx->offset, ctx->len);
+	return 0;
+}
+
+void kfbl_retain_over(struct kfbrick *k, struct kfbl_ctx *ctx,
+		      enum kfb_copy_end end)
+{
+	uint32_t bits = kfb_initiator_copy_over(&k->core, ctx->copy, end);
+
+	ctx->copy = KFB_RETAIN_NONE;
+	if (bits & KFB_COPY_FILLS)
+		kfb_initiator_retain_pump(&k->core);
+	if (bits & KFB_COPY_IDLE)
+		k->has_changed = true;
+}
+
+int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
+			   const struct kfb_retain_piece *piece, __u32 page,
+			   const struct kfb_initiator_place *to)
+{
+	struct kfbrick *k = kfbl_of(core->initiator);
+	struct kfbl_queue *q = kfbl_queue_of(core);
+	struct kfbl_ctx *ctx = &k->retain.ctx[slot];
+	void *desc =
+		k->fabric.retain_mr ? fi_mr_desc(k->fabric.retain_mr) : NULL;
+	struct iovec iov = { .iov_base = bytes_at(k, page) + piece->offset,
+			     .iov_len = piece->len };
+	struct fi_rma_iov rma = { .addr = to->raddr, .key = to->key };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+				  .desc = &desc,
+				  .iov_count = 1,
+				  .rma_iov = &rma,
+				  .rma_iov_count = 1,
+				  .context = &ctx->fi };
+	ssize_t rc;
+
+	if (iov.iov_len > k->fabric.piece_max)
+		iov.iov_len = k->fabric.piece_max;
+	rma.len = iov.iov_len;
+	ctx->kind = KFBL_CTX_REPLAY;
+	ctx->index = (uint16_t)slot;
+	ctx->is_at_fault = false;
+	if (!q->link.ep)
+		return -ENOTCONN;
+	rc = fi_writemsg(q->link.ep, &msg, kfbl_write_flags(k));
+	if (rc && rc != -FI_EAGAIN)
+		kfb_initiator_lost(core, -ECONNRESET,
+				   "a copy cannot be written again",
+				   fi_strerror((int)-rc));
+	if (rc)
+		return kfbl_errno(rc);
+	ctx->q = q;
+	return (int)iov.iov_len;
+}
+
+void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q)
+{
+	uint32_t slot;
+
+	for (slot = 0; slot < KFB_INITIATOR_REPLAYS; slot++) {
+		struct kfbl_ctx *ctx = &k->retain.ctx[slot];
+
+		if (ctx->q != q)
+			continue;
+		ctx->q = NULL;
+		kfb_initiator_replayed(&q->core, slot, -ECONNRESET,
+				       ctx->is_at_fault);
+	}
+}

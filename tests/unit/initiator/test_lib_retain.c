@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The library's copies of writes: a brick that has lost what was not flushed gets
+ * it again, and nobody hears of a loss.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "internal.h"
+#include "lib_fixture.h"
+
+#define BYTES (256U << 10)
+
+static uint8_t data[BYTES];
+static struct kfbrick_mapping *mapping;
+
+static void connect_with(uint64_t retain_bytes)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = TIMEOUT_MS;
+	config.retain_bytes = retain_bytes;
+	assert_int_equal(lib_connect(&config), 0);
+	mapping = lib_map(FAKE_BLOCKS);
+}
+
+static int setup(void **state)
+{
+	uint32_t i;
+
+	lib_setup(state);
+	for (i = 0; i < BYTES; i++)
+		data[i] = (uint8_t)(i * 7 + (i >> 8));
+	connect_with(KFBRICK_RETAIN_MIN_BYTES);
+	return 0;
+}
+
+/* The power fails at the brick: what was not flushed is not there any more. */
+static void lose_power(void)
+{
+	memset(fake_brick_memory(brick), 0, FAKE_BYTES);
+	rules->power_epoch++;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+}
+
+static void what_the_brick_has_lost_is_written_again(void **state)
+{
+	static const uint8_t newer[] = { 5, 4, 3, 2, 1 };
+	struct kfbrick_range lost;
+
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA + 512, data, BYTES), 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA + 512, newer, sizeof(newer)),
+			 0);
+	lose_power();
+	assert_int_equal(kfbrick_flush(k), 0);
+	memcpy(data, newer, sizeof(newer));
+	assert_memory_equal(fake_brick_memory(brick) + 512, data, BYTES);
+	assert_int_equal(kfbrick_losses(k, &lost, 1), 0);
+	assert_int_equal(k->core.retain.n_replays, 1);
+}
+
+/* Of more copies than are under way at one time the last. */
+static void a_read_finds_what_was_written_before_the_loss(void **state)
+{
+	static uint8_t back[512];
+	struct kfbrick_completion done;
+	struct kfbrick_memory *memory;
+	uint64_t va = FAKE_VA;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(
+		kfbrick_memory_register(k, back, sizeof(back), &memory), 0);
+	for (i = 0; i < 3 * KFB_INITIATOR_REPLAYS; i++, va += 1024)
+		assert_int_equal(kfbrick_write(k, va, data, sizeof(back)), 0);
+	memset(fake_brick_memory(brick), 0, FAKE_BYTES);
+	rules->power_epoch++;
+	rules->forget = true;
+	kfb_initiator_lost(&k->queues[0].core, -ECONNRESET, "for a test", "");
+	assert_int_equal(
+		kfbrick_post_read(k, va - 1024, back, sizeof(back), back), 0);
+	done = lib_collect();
+	assert_ptr_equal(done.context, back);
+	assert_int_equal(done.error, 0);
+	assert_memory_equal(back, data, sizeof(back));
+}
+
+/* What was flushed is the brick's to keep. */
+static void what_was_flushed_is_not_written_again(void **state)
+{
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA + BYTES, "x", 1), 0);
+	lose_power();
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(fake_brick_memory(brick)[0], 0);
+	assert_int_equal(fake_brick_memory(brick)[BYTES], 'x');
+	assert_int_equal(k->core.retain.n_replayed, 1);
+}
+
+/* It is lost again while copies are on their way. */
+static void a_second_loss_begins_anew(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	for (i = 0; i < 3; i++)
+		lose_power();
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_memory_equal(fake_brick_memory(brick), data, BYTES);
+}
+
+/* Room for more comes from flushes that nobody has asked for. */
+static void more_than_there_is_room_for_is_flushed_meanwhile(void **state)
+{
+	uint64_t va = FAKE_VA;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < FAKE_BYTES / BYTES; i++, va += BYTES)
+		assert_int_equal(kfbrick_write(k, va, data, BYTES), 0);
+	assert_true(k->core.retain.n_flushes > 0);
+	assert_true(fake_brick_seen(brick, KFB_OP_FLUSH) > 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(k->core.retain.book.bytes, 0);
+}
+
+/* Such a flush fails: the next one that somebody asks for says so. */
+static void a_flush_in_the_background_that_fails_is_told(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rules->refuse_status = KFB_ST_IO;
+	rules->refuse_max = 1;
+	rules->refuse_op = KFB_OP_FLUSH;
+	for (i = 0; i < 12; i++)
+		assert_int_equal(
+			kfbrick_write(k, FAKE_VA + i * BYTES, data, BYTES), 0);
+	while (!fake_brick_seen(brick, KFB_OP_FLUSH))
+		assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+/* Not even what could not be flushed before that, which was said. */
+static void an_unmapped_range_is_never_written_again(void **state)
+{
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	rules->refuse_status = KFB_ST_IO;
+	rules->refuse_op = KFB_OP_FLUSH;
+	assert_int_equal(kfbrick_unmap(k, mapping), -EIO);
+	rules->refuse_op = 0;
+	lose_power();
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(fake_brick_memory(brick)[0], 0);
+}
+
+/* Copies are of no use to a block that is somebody else's by now. */
+static void a_mapping_that_dies_takes_its_copies_with_it(void **state)
+{
+	struct kfbrick_range lost = { 0 };
+
+	(void)state;
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	rules->refuse_status = KFB_ST_NOT_FOUND;
+	rules->refuse_op = KFB_OP_MAP;
+	lose_power();
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_losses(k, &lost, 1), 1);
+	assert_int_equal(lost.va, FAKE_VA);
+	assert_in_range(lost.len, BYTES, FAKE_BYTES);
+	assert_int_equal(fake_brick_memory(brick)[0], 0);
+}
+
+static void without_copies_the_loss_is_told(void **state)
+{
+	(void)state;
+	connect_with(0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	lose_power();
+	assert_int_equal(kfbrick_flush(k), -EIO);
+}
+
+static void room_that_helps_nobody_is_refused(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	(void)state;
+	config.reconnect_ms = TIMEOUT_MS;
+	config.retain_bytes = KFBRICK_RETAIN_MIN_BYTES - 1;
+	assert_int_equal(lib_connect(&config), -EINVAL);
+	config.retain_bytes = KFBRICK_RETAIN_MIN_BYTES;
+	config.reconnect_ms = 0;
+	assert_int_equal(lib_connect(&config), -EINVAL);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(what_the_brick_has_lost_is_written_again),
+		CASE(a_read_finds_what_was_written_before_the_loss),
+		CASE(what_was_flushed_is_not_written_again),
+		CASE(a_second_loss_begins_anew),
+		CASE(more_than_there_is_room_for_is_flushed_meanwhile),
+		CASE(a_flush_in_the_background_that_fails_is_told),
+		CASE(an_unmapped_range_is_never_written_again),
+		CASE(a_mapping_that_dies_takes_its_copies_with_it),
+		CASE(without_copies_the_loss_is_told),
+		CASE(room_that_helps_nobody_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
