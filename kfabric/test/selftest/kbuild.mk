@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # kfabric_selftest.ko: what every provider must do, as KTAP.
 obj-m += kfabric_selftest.o
-kfabric_selftest-y := $(addprefix kfabric/selftest/, \
+kfabric_selftest-y := $(addprefix kfabric/test/selftest/, \
 	main.o tap.o pair.o op.o seg.o load.o t_core.o t_dummy.o t_info.o \
 	t_object.o t_connect.o t_msg.o t_rma.o t_read.o t_access.o \
 	t_queue.o t_close.o t_context.o t_cycle.o)
