@@ -20,7 +20,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#include "tests/vm/interop/wire.h"
+#include "kfabric/test/perf/iop_wire.h"
 
 #define WRITE_BYTES 4096
 #define READ_BYTES  8

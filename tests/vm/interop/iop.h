@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * kfi_interop: the kernel's end of the interoperability test with user-space
- * libfabric; see wire.h. One thread does everything.
+ * libfabric; see iop_wire.h. One thread does everything.
  */
 #ifndef KFI_IOP_H
 #define KFI_IOP_H
@@ -10,7 +10,7 @@
 
 #include <kfabric/kfi_provider.h>
 
-#include "wire.h"
+#include "kfabric/test/perf/iop_wire.h"
 
 #define IOP_CHUNKS     16
 #define IOP_CHUNK_SIZE (2u << 20)

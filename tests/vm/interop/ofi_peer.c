@@ -2,7 +2,7 @@
 /*
  * The user-space end of the interoperability test: plain libfabric, provider
  * "verbs" or "tcp", or this project's "stcp", FI_EP_MSG. It serves one connection after the other and does what
- * the kernel's end asks for; see wire.h.
+ * the kernel's end asks for; see iop_wire.h.
  *
  *   ofi_peer server ADDRESS PORT [PROVIDER]   accepts, until it is killed
  *   ofi_peer client ADDRESS PORT [PROVIDER]   connects, until it is rejected
@@ -32,7 +32,7 @@
 #include <rdma/fi_rma.h>
 
 #include "stcp.h"
-#include "wire.h"
+#include "kfabric/test/perf/iop_wire.h"
 
 #define POLL_MS	      20
 #define EVENT_MS      10000

@@ -10,7 +10,7 @@
 
 #include <linux/types.h>
 
-#include <tests/vm/interop/wire.h>
+#include "iop_wire.h"
 
 #define LAT_WRITE_BYTES 4096
 #define LAT_READ_BYTES	8
