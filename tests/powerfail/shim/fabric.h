@@ -3,9 +3,9 @@
  * A fabric inside one process, for brickd and libkfbrick linked into it: the
  * calls of libfabric that they use, and below them the power-failure model.
  *
- * What a write leaves in NIC and bus buffers is N of kfabric/fault/power.h; the
- * CPU's cache (L) and the media (M) are the test medium's (medium.h). A write is
- * acknowledged when it is in N.
+ * What a write leaves in NIC and bus buffers is N of kfabric/test/fault/power.h;
+ * the CPU's cache (L) and the media (M) are the test medium's (medium.h). A write
+ * is acknowledged when it is in N.
  *
  * Context: one thread. Nothing moves by itself: pf_step() does the next thing.
  */

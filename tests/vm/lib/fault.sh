@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The fault layer below the disks (kfabric/fault), and brick hosts that lose their
+# The fault layer below the disks (kfabric/test/fault), and brick hosts that lose their
 # power by its model. FAULT is where its knobs are.
 
 FAULT=$FABRIC/fault
