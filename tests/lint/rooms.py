@@ -1,53 +1,84 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""brickd's rooms: who includes whom, drawn and judged.
+"""The rooms of brickd and of kfabric: who includes whom, drawn and judged.
 
 tests/lint/rooms.py [--write]
 
-Prints the drawing that docs/ARCHITECTURE.md holds between its markers; --write
-puts it there. A room is a folder of brickd; what is in no folder is the top.
+Prints the drawings that docs/ARCHITECTURE.md holds between their markers; --write
+puts them there. A room is a folder of such a house; what is in no folder is the top.
 """
 import argparse
+import dataclasses
 import pathlib
+import posixpath
 import re
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PAGE = "docs/ARCHITECTURE.md"
-BEGIN, END = "<!-- tests/lint/rooms.py draws this: -->\n", "<!-- drawn. -->\n"
-HALL = "brickd"
+END = "<!-- drawn. -->\n"
 WIDTH = 90
-# Rooms that include each other, and files of brickd that do. Circles may leave
-# these lists or lose a member; nothing may come to them.
-ROOM_CIRCLES = []
-FILE_CIRCLES = [
-    {"net/devices", "net/fabric"},
-    {"session/event", "session/losses"},
-    {"session/session", "session/sessions"},
-    {"store/evlog", "store/format", "store/instance", "store/record", "store/slow", "store/store", "store/super"},
-]
 # So much of the files outside a room may include one header of it.
 SHARE = 1 / 3
 
 
-def sources(top=TOP):
-    """path below brickd/: its text"""
-    folder = top / "brickd"
-    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-            for path in sorted(folder.rglob("*.[ch]"))}
+@dataclasses.dataclass(frozen=True)
+class House:
+    """A part of the tree that has rooms.
+
+    shelves are rooms of which each folder is a room; faces are folders whose headers
+    are included by their path below them, and are for everybody. Circles may leave
+    the lists of those that are there, or lose a member; nothing may come to them.
+    """
+    name: str
+    shelves: tuple = ()
+    faces: tuple = ()
+    room_circles: tuple = ()
+    file_circles: tuple = ()
+
+    @property
+    def begin(self):
+        return f"<!-- tests/lint/rooms.py draws {self.name}: -->\n"
+
+    def sources(self, top=TOP):
+        """path below the house: its text"""
+        folder = top / self.name
+        return {str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+                for path in sorted(folder.rglob("*.[ch]"))}
+
+    def room_of(self, path):
+        parts = path.split("/")
+        if len(parts) == 1:
+            return self.name
+        return "/".join(parts[:2]) if parts[0] in self.shelves else parts[0]
+
+    def resolve(self, includer, name, files):
+        """The file of the house that is included, or None."""
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
+        below = [f"{face}/{name}" for face in self.faces]
+        for path in (beside, name.removeprefix(self.name + "/"), *below):
+            if path in files:
+                return path
+        return None
+
+    def includes(self, files):
+        """path: the files of the house that it includes"""
+        found = {}
+        for path, text in files.items():
+            names = re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.M)
+            found[path] = {self.resolve(path, name, files) for name in names} - {None}
+        return found
 
 
-def room_of(path):
-    return path.split("/")[0] if "/" in path else HALL
-
-
-def includes(files):
-    """path: the files of brickd that it includes"""
-    found = {}
-    for path, text in files.items():
-        names = re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M)
-        named = {name.removeprefix("brickd/") for name in names}
-        found[path] = {name for name in named if name in files}
-    return found
+HOUSES = (
+    House("brickd", file_circles=(
+        {"net/devices", "net/fabric"},
+        {"session/event", "session/losses"},
+        {"session/session", "session/sessions"},
+        {"store/evlog", "store/format", "store/instance", "store/record", "store/slow",
+         "store/store", "store/super"},
+    )),
+    House("kfabric", shelves=("test",), faces=("include",)),
+)
 
 
 def arrows(found, name_of):
@@ -88,12 +119,13 @@ def floors(drawn):
     return done
 
 
-def drawing(files):
-    drawn = arrows(includes(files), room_of)
+def drawing(house, files):
+    drawn = arrows(house.includes(files), house.room_of)
     height = floors(drawn)
+    room = max(10, *(len(name) + 2 for name in drawn))
     lines = []
     for name in sorted(drawn, key=lambda name: (-height[name], name)):
-        head = f"{height[name]:2}  {name + '/':10}"
+        head = f"{height[name]:2}  {name + '/':{room}}"
         line = head + "->" if drawn[name] else head.rstrip()
         for target in sorted(drawn[name], key=lambda target: (-height[target], target)):
             if len(line) + len(target) + 1 > WIDTH:
@@ -119,38 +151,43 @@ def grown(found, allowed):
                    + ", ".join(sorted(old)))
 
 
-def crowded(files):
+def crowded(house, files):
     """Headers that too many of the others' files include."""
-    found = includes(files)
+    found = house.includes(files)
     for header in files:
-        room = room_of(header)
-        others = [path for path in files if room_of(path) != room]
+        room = house.room_of(header)
+        others = [path for path in files if house.room_of(path) != room]
         n = sum(header in found[path] for path in others)
-        if header.endswith(".h") and n > len(others) * SHARE:
+        if header.endswith(".h") and room not in house.faces and n > len(others) * SHARE:
             yield f"{header}: {n} of the {len(others)} files outside {room}/ include it"
 
 
-def faults(files, page, room_circles=(), file_circles=()):
-    found = includes(files)
-    yield from grown(circles(arrows(found, room_of)), room_circles)
-    yield from grown(circles(arrows(found, module_of)), file_circles)
-    yield from crowded(files)
-    if page.count(BEGIN) != 1 or page.count(END) != 1:
-        yield f"{PAGE}: no place for the drawing, or several: {BEGIN.strip()}"
-    elif page.split(BEGIN)[1].split(END)[0] != drawing(files):
+def faults(house, files, page):
+    found = house.includes(files)
+    yield from grown(circles(arrows(found, house.room_of)), house.room_circles)
+    yield from grown(circles(arrows(found, module_of)), house.file_circles)
+    yield from crowded(house, files)
+    if page.count(house.begin) != 1 or END not in page.split(house.begin)[1]:
+        yield f"{PAGE}: no place for the drawing, or several: {house.begin.strip()}"
+    elif page.split(house.begin)[1].split(END)[0] != drawing(house, files):
         yield f"{PAGE}: the drawing is not what the code is: tests/lint/rooms.py --write"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--write", action="store_true", help=f"put the drawing into {PAGE}")
-    picture = drawing(sources())
-    if not parser.parse_args().write:
-        print(picture, end="")
-        return
-    page = TOP / PAGE
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    page.write_text(before + BEGIN + picture + END + rest.split(END)[1], encoding="utf-8")
+    parser.add_argument("--write", action="store_true", help=f"put the drawings into {PAGE}")
+    write = parser.parse_args().write
+    path = TOP / PAGE
+    page = path.read_text(encoding="utf-8")
+    for house in HOUSES:
+        picture = drawing(house, house.sources())
+        if not write:
+            print(picture, end="")
+            continue
+        before, rest = page.split(house.begin)
+        page = before + house.begin + picture + END + rest.split(END, maxsplit=1)[1]
+    if write:
+        path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

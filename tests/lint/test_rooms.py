@@ -28,23 +28,51 @@ DRAWN = """```
 """
 
 
-def page_of(drawn):
-    return f"before\n{rooms.BEGIN}{drawn}{rooms.END}behind\n"
+BRICKD = rooms.House("brickd")
+
+# A house with a face and a shelf.
+FACED = {
+    "include/api/api.h": "",
+    "include/odd.h": "",
+    "core/core.h": "#include <api/api.h>\n",
+    "core/core.c": '#include "core.h"\n#include <linux/core.h>\n',
+    "core/more.c": "#include <odd.h>\n",
+    "wire/wire.h": "",
+    "far/far.h": '#include <api/api.h>\n#include "../wire/wire.h"\n',
+    "far/core.h": "",
+    "far/far.c": '#include "core.h"\n#include "far.h"\n',
+    "test/one/one.c": "#include <api/api.h>\n",
+    "test/two/two.c": "#include <api/api.h>\n",
+}
+FACED_DRAWN = """```
+ 2  core/     -> include
+ 2  far/      -> include wire
+ 2  test/one/ -> include
+ 2  test/two/ -> include
+ 1  include/
+ 1  wire/
+```
+"""
+KFABRIC = rooms.House("kfabric", shelves=("test",), faces=("include",))
+
+
+def page_of(drawn, house=BRICKD):
+    return f"before\n{house.begin}{drawn}{rooms.END}behind\n"
 
 
 class Rooms(unittest.TestCase):
-    def found(self, changed=None, page=None, room_circles=(), file_circles=()):
+    def found(self, changed=None, page=None, **circles):
         files = RIGHT | (changed or {})
-        page = page or page_of(rooms.drawing(files))
-        return list(rooms.faults(files, page, room_circles, file_circles))
+        page = page or page_of(rooms.drawing(BRICKD, files))
+        return list(rooms.faults(rooms.House("brickd", **circles), files, page))
 
     def test_the_tree_is_right(self):
         page = (rooms.TOP / rooms.PAGE).read_text(encoding="utf-8")
-        self.assertEqual(list(rooms.faults(rooms.sources(), page, rooms.ROOM_CIRCLES,
-                                           rooms.FILE_CIRCLES)), [])
+        for house in rooms.HOUSES:
+            self.assertEqual(list(rooms.faults(house, house.sources(), page)), [])
 
     def test_the_drawing(self):
-        self.assertEqual(rooms.drawing(RIGHT), DRAWN)
+        self.assertEqual(rooms.drawing(BRICKD, RIGHT), DRAWN)
         self.assertEqual(self.found(page=page_of(DRAWN)), [])
 
     def test_a_drawing_that_is_not_what_the_code_is(self):
@@ -83,6 +111,36 @@ class Rooms(unittest.TestCase):
         known = {f"high/{n}.c": '#include "brickd/low/low.h"\n' for n in ("more", "else")}
         fault, = self.found(known)
         self.assertIn("low/low.h: 3 of the 5 files outside low/", fault)
+
+
+class Faced(unittest.TestCase):
+    """Headers that are included by their path below a face; a shelf of rooms."""
+
+    def found(self, changed=None, house=KFABRIC):
+        files = FACED | (changed or {})
+        page = page_of(rooms.drawing(house, files), house)
+        return list(rooms.faults(house, files, page))
+
+    def test_the_drawing(self):
+        self.assertEqual(rooms.drawing(KFABRIC, FACED), FACED_DRAWN)
+        self.assertEqual(self.found(), [])
+
+    def test_a_face_that_looks_inside(self):
+        for name in ('"../core/core.h"', '"kfabric/core/core.h"'):
+            fault, = self.found({"include/odd.h": f"#include {name}\n"})
+            self.assertEqual(fault, "a circle: core, include")
+
+    def test_a_product_that_includes_a_test(self):
+        files = {"test/one/one.h": "#include <odd.h>\n#include \"../../core/core.h\"\n",
+                 "core/more.c": '#include "kfabric/test/one/one.h"\n'}
+        fault, = self.found(files)
+        self.assertEqual(fault, "a circle: core, test/one")
+
+    def test_everybody_may_know_a_face_only(self):
+        known = {f"far/{n}.c": '#include "../wire/wire.h"\n#include <odd.h>\n'
+                 for n in ("a", "b", "c", "d", "e")}
+        fault, = self.found(known)
+        self.assertIn("wire/wire.h: 6 of the", fault)
 
 
 if __name__ == "__main__":
