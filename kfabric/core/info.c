@@ -52,6 +52,18 @@ int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
 }
 EXPORT_SYMBOL_GPL(kfi_info_set_addr);
 
+int kfi_copy_addr(const void *from, void *addr, size_t *addrlen)
+{
+	size_t room = *addrlen;
+
+	*addrlen = kfi_addr_len(from);
+	if (room < *addrlen)
+		return -FI_ETOOSMALL;
+	memcpy(addr, from, *addrlen);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_copy_addr);
+
 static int copy_string(char **to, const char *from)
 {
 	if (!from)

@@ -7,7 +7,9 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/export.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include <kfabric/kfi_post.h>
@@ -162,6 +164,25 @@ static ssize_t inject(struct kfi_post_ep *ep, enum kfi_op_type type,
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
+
+int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes)
+{
+	const size_t head = ALIGN(sizeof(struct kfi_comp), sizeof(u64));
+	const size_t stride = head + ALIGN(op_bytes, sizeof(u64));
+	struct kfi_op *op;
+	size_t i;
+
+	ep->slot_mem = kvcalloc(ep->tx_attr.size, stride, GFP_KERNEL);
+	if (!ep->slot_mem)
+		return -ENOMEM;
+	for (i = 0; i < ep->tx_attr.size; i++) {
+		op = ep->slot_mem + i * stride + head;
+		op->comp = ep->slot_mem + i * stride;
+		list_add_tail(&op->node, &ep->slots);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_post_alloc_slots);
 
 /* ---- messages ---------------------------------------------------------- */
 

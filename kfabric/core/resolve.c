@@ -13,12 +13,6 @@
 
 #include "core.h"
 
-static size_t address_len(const struct sockaddr_storage *ss)
-{
-	return ss->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in);
-}
-
 /* A port without a node: the wildcard or the loopback address. */
 static int from_service(const char *service, bool v6, bool source,
 			struct sockaddr_storage *ss)
@@ -68,7 +62,7 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 		return -EINVAL;
 	if (node || service)
 		ret = kfi_info_set_addr(&addr[i], &len[i], &ss,
-					address_len(&ss));
+					kfi_addr_len(&ss));
 	if (!ret && hints)
 		ret = from_hints(&addr[0], &len[0], hints->src_addr,
 				 hints->src_addrlen);

@@ -195,9 +195,7 @@ int loop_connect(struct fid_ep *fid, const void *addr, const void *param,
 	if (ret)
 		return ret;
 	if (addr)
-		memcpy(&ep->peer_name, addr,
-		       sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						 : sizeof(struct sockaddr_in));
+		memcpy(&ep->peer_name, addr, kfi_addr_len(addr));
 	mutex_lock(&loop_cm_lock);
 	if (!loop_port_of(&ep->name)) {
 		ep->name.sin6_family = sa->sa_family;

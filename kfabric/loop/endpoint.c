@@ -21,7 +21,7 @@ static void free_ep(struct kfid *fid)
 {
 	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
-	kvfree(ep->slot_mem);
+	kvfree(ep->post.slot_mem);
 	kfree(ep);
 }
 
@@ -38,25 +38,13 @@ static int loop_shutdown(struct fid_ep *fid, u64 flags)
 	return 0;
 }
 
-int loop_copy_name(const struct sockaddr_in6 *name, void *addr, size_t *addrlen)
-{
-	size_t room = *addrlen;
-
-	*addrlen = name->sin6_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						 : sizeof(struct sockaddr_in);
-	if (room < *addrlen)
-		return -FI_ETOOSMALL;
-	memcpy(addr, name, *addrlen);
-	return 0;
-}
-
 static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
 	if (!loop_port_of(&ep->name))
 		return -FI_EOPBADSTATE;
-	return loop_copy_name(&ep->name, addr, addrlen);
+	return kfi_copy_addr(&ep->name, addr, addrlen);
 }
 
 static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
@@ -65,7 +53,7 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 
 	if (!loop_port_of(&ep->peer_name))
 		return -ENOTCONN;
-	return loop_copy_name(&ep->peer_name, addr, addrlen);
+	return kfi_copy_addr(&ep->peer_name, addr, addrlen);
 }
 
 static const struct fi_ops_cm cm_ops = {
@@ -90,20 +78,6 @@ static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static int alloc_slots(struct loop_ep *ep)
-{
-	size_t i;
-
-	ep->slot_mem = kvcalloc(ep->post.tx_attr.size, sizeof(*ep->slot_mem),
-				GFP_KERNEL);
-	if (!ep->slot_mem)
-		return -ENOMEM;
-	for (i = 0; i < ep->post.tx_attr.size; i++)
-		kfi_post_add_slot(&ep->post, &ep->slot_mem[i].op,
-				  &ep->slot_mem[i].comp);
-	return 0;
-}
-
 static struct loop_ep *alloc_ep(const struct fi_info *info)
 {
 	struct loop_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -120,7 +94,7 @@ static struct loop_ep *alloc_ep(const struct fi_info *info)
 		       LOOP_MAX_MSG);
 	copy_addr(&ep->name, info->src_addr, info->src_addrlen);
 	copy_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
-	if (alloc_slots(ep)) {
+	if (kfi_post_alloc_slots(&ep->post, sizeof(struct kfi_op))) {
 		kfree(ep);
 		return NULL;
 	}
@@ -167,7 +141,7 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 	*fid = &ep->post.ep;
 	return 0;
 free_ep:
-	kvfree(ep->slot_mem);
+	kvfree(ep->post.slot_mem);
 	kfree(ep);
 	return ret;
 }

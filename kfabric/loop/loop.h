@@ -78,12 +78,6 @@ struct loop_req {
 	bool used; /* an endpoint was opened for it */
 };
 
-/* Operation memory for fi_inject(). */
-struct loop_slot {
-	struct kfi_op op;
-	struct kfi_comp comp;
-};
-
 /* What the peer's answer to a connection request was. */
 struct loop_answer {
 	int err;
@@ -115,7 +109,6 @@ struct loop_ep {
 	bool closed; /* never kick again */
 	bool sender_waits; /* the peer found no receive */
 	struct delayed_work engine;
-	struct loop_slot *slot_mem;
 
 	/* the engine's alone: the first operation waits for a receive */
 	bool waits;
@@ -160,8 +153,6 @@ extern const struct fi_ops loop_req_ops;
 /* endpoint.c */
 int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context);
-int loop_copy_name(const struct sockaddr_in6 *name, void *addr,
-		   size_t *addrlen);
 
 /* post.c */
 extern const struct kfi_post_ops loop_post_ops;

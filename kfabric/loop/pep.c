@@ -102,13 +102,8 @@ static int loop_reject(struct fid_pep *pep, struct kfid *handle,
 static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
-	size_t room = *addrlen;
 
-	*addrlen = p->info->src_addrlen;
-	if (room < *addrlen)
-		return -FI_ETOOSMALL;
-	memcpy(addr, p->info->src_addr, *addrlen);
-	return 0;
+	return kfi_copy_addr(p->info->src_addr, addr, addrlen);
 }
 
 /* Requests that have an endpoint already are that endpoint's to answer. */

@@ -40,12 +40,12 @@ static int reach_peer(struct ktcp_ep *ep)
 
 	if (ep->local.sin6_family)
 		ret = kernel_bind(sock, (struct sockaddr *)&ep->local,
-				  ktcp_addr_len(&ep->local));
+				  kfi_addr_len(&ep->local));
 	if (ret)
 		return ret;
 	sock->sk->sk_sndtimeo = msecs_to_jiffies(ep->post.ep.cm_timeout_ms);
 	return kernel_connect(sock, (struct sockaddr *)&ep->remote,
-			      ktcp_addr_len(&ep->remote), 0);
+			      kfi_addr_len(&ep->remote), 0);
 }
 
 /* The answer: 0 for an accept. */
@@ -101,7 +101,7 @@ int ktcp_connect(struct fid_ep *fid, const void *addr, const void *param,
 	    !((const struct sockaddr_in *)sa)->sin_port)
 		return -EINVAL;
 	if (addr)
-		memcpy(&ep->remote, addr, ktcp_addr_len(addr));
+		memcpy(&ep->remote, addr, kfi_addr_len(addr));
 	ret = ktcp_socket_open(sa->sa_family, &ep->sock);
 	if (ret)
 		return ret;

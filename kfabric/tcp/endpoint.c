@@ -21,7 +21,7 @@ static void close_ep(struct kfid *fid)
 
 static void free_memory(struct ktcp_ep *ep)
 {
-	kvfree(ep->slot_mem);
+	kvfree(ep->post.slot_mem);
 	kvfree(ep->s.bounce);
 	kfree(ep);
 }
@@ -47,18 +47,6 @@ static int ktcp_shutdown(struct fid_ep *fid, u64 flags)
 	return 0;
 }
 
-static int copy_name(const struct sockaddr_storage *name, int len, void *addr,
-		     size_t *addrlen)
-{
-	size_t room = *addrlen;
-
-	*addrlen = len;
-	if (room < *addrlen)
-		return -FI_ETOOSMALL;
-	memcpy(addr, name, len);
-	return 0;
-}
-
 static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
@@ -68,7 +56,7 @@ static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 	if (!ep->sock)
 		return -FI_EOPBADSTATE;
 	len = kernel_getsockname(ep->sock, (struct sockaddr *)&name);
-	return len < 0 ? len : copy_name(&name, len, addr, addrlen);
+	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
 static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
@@ -80,7 +68,7 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 	if (!ep->sock)
 		return -ENOTCONN;
 	len = kernel_getpeername(ep->sock, (struct sockaddr *)&name);
-	return len < 0 ? len : copy_name(&name, len, addr, addrlen);
+	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
 static const struct fi_ops_cm cm_ops = {
@@ -111,21 +99,6 @@ static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static int alloc_memory(struct ktcp_ep *ep)
-{
-	size_t i;
-
-	ep->s.bounce = kvmalloc(KTCP_BOUNCE_SIZE, GFP_KERNEL);
-	ep->slot_mem = kvcalloc(ep->post.tx_attr.size, sizeof(*ep->slot_mem),
-				GFP_KERNEL);
-	if (!ep->slot_mem || !ep->s.bounce)
-		return -ENOMEM;
-	for (i = 0; i < ep->post.tx_attr.size; i++)
-		kfi_post_add_slot(&ep->post, &ep->slot_mem[i].op.op,
-				  &ep->slot_mem[i].comp);
-	return 0;
-}
-
 static struct ktcp_ep *alloc_ep(const struct fi_info *info)
 {
 	struct ktcp_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -146,7 +119,9 @@ static struct ktcp_ep *alloc_ep(const struct fi_info *info)
 		       KTCP_MAX_MSG);
 	copy_addr(&ep->local, info->src_addr, info->src_addrlen);
 	copy_addr(&ep->remote, info->dest_addr, info->dest_addrlen);
-	if (alloc_memory(ep)) {
+	ep->s.bounce = kvmalloc(KTCP_BOUNCE_SIZE, GFP_KERNEL);
+	if (!ep->s.bounce ||
+	    kfi_post_alloc_slots(&ep->post, sizeof(struct ktcp_op))) {
 		free_memory(ep);
 		return NULL;
 	}

@@ -234,7 +234,7 @@ static int ktcp_listen(struct fid_pep *pep)
 	if (ret)
 		return ret;
 	sock_set_reuseaddr(p->sock->sk);
-	ret = kernel_bind(p->sock, addr, ktcp_addr_len(addr));
+	ret = kernel_bind(p->sock, addr, kfi_addr_len(addr));
 	if (ret)
 		goto release;
 	write_lock_bh(&p->sock->sk->sk_callback_lock);
@@ -255,19 +255,12 @@ static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
 	struct sockaddr_storage name;
-	size_t room = *addrlen;
 	int len;
 
 	if (!p->sock)
 		return -FI_EOPBADSTATE;
 	len = kernel_getsockname(p->sock, (struct sockaddr *)&name);
-	if (len < 0)
-		return len;
-	*addrlen = len;
-	if (room < len)
-		return -FI_ETOOSMALL;
-	memcpy(addr, &name, len);
-	return 0;
+	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
 static void stop_listening(struct ktcp_pep *p)

@@ -18,14 +18,6 @@
 #define KEEP_COUNT   3
 #define KEEP_PAUSE_S 2
 
-u32 ktcp_addr_len(const void *addr)
-{
-	const struct sockaddr *sa = addr;
-
-	return sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in);
-}
-
 int ktcp_socket_open(int family, struct socket **sock)
 {
 	int ret = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP,

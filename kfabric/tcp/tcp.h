@@ -119,12 +119,6 @@ struct ktcp_op {
 	bool answered; /* so has the peer */
 };
 
-/* Operation memory for fi_inject(). */
-struct ktcp_slot {
-	struct ktcp_op op;
-	struct kfi_comp comp;
-};
-
 enum ktcp_answer_kind {
 	KTCP_ANSWER_ACK,
 	KTCP_ANSWER_READ, /* bytes of regions */
@@ -204,7 +198,6 @@ struct ktcp_ep {
 	struct work_struct receive_work;
 	struct work_struct break_work;
 	struct delayed_work watch_work;
-	struct ktcp_slot *slot_mem;
 
 	/* the socket's own callbacks */
 	void (*data_ready)(struct sock *sk);
@@ -245,7 +238,6 @@ int ktcp_socket_send(struct socket *sock, const void *buf, size_t len,
 		     unsigned long deadline);
 int ktcp_socket_receive(struct socket *sock, void *buf, size_t len,
 			unsigned long deadline);
-u32 ktcp_addr_len(const void *addr);
 
 /* handshake.c */
 extern const enum tcpw_order ktcp_our_order;

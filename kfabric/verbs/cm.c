@@ -239,7 +239,7 @@ static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,
 	if (ep->accepting)
 		return -EINVAL;
 	if (addr)
-		memcpy(&ep->dest, addr, kfiv_addr_len(addr));
+		memcpy(&ep->dest, addr, kfi_addr_len(addr));
 	if (!ep->dest.ss_family)
 		return -EINVAL;
 	fill_param(ep, data, len);
@@ -297,18 +297,6 @@ static int ep_shutdown(struct fid_ep *fep, u64 flags)
 	return 0;
 }
 
-static int copy_name(const struct sockaddr_storage *from, void *addr,
-		     size_t *len)
-{
-	size_t have = *len, need = kfiv_addr_len(from);
-
-	*len = need;
-	if (have < need)
-		return -FI_ETOOSMALL;
-	memcpy(addr, from, need);
-	return 0;
-}
-
 static int ep_getname(struct kfid *fid, void *addr, size_t *len)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
@@ -316,7 +304,7 @@ static int ep_getname(struct kfid *fid, void *addr, size_t *len)
 
 	mutex_lock(&ep->mutex);
 	if (ep->src.ss_family)
-		ret = copy_name(&ep->src, addr, len);
+		ret = kfi_copy_addr(&ep->src, addr, len);
 	mutex_unlock(&ep->mutex);
 	return ret;
 }
@@ -328,7 +316,7 @@ static int ep_getpeer(struct fid_ep *fep, void *addr, size_t *len)
 
 	mutex_lock(&ep->mutex);
 	if (ep->dest.ss_family && fi_ep_state(fep) >= KFI_EP_CONNECTING)
-		ret = copy_name(&ep->dest, addr, len);
+		ret = kfi_copy_addr(&ep->dest, addr, len);
 	mutex_unlock(&ep->mutex);
 	return ret;
 }

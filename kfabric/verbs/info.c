@@ -23,14 +23,6 @@
 /* Bytes of a key, and of data for the peer's completion. */
 #define WIRE_WORD 4
 
-size_t kfiv_addr_len(const void *addr)
-{
-	const struct sockaddr *sa = addr;
-
-	return sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					 : sizeof(struct sockaddr_in);
-}
-
 static bool is_wildcard(const void *addr)
 {
 	const struct sockaddr *sa = addr;
@@ -164,11 +156,11 @@ static int set_addresses(struct fi_info *info, const void *src,
 	info->addr_format =
 		one->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 	ret = kfi_info_set_addr(&info->src_addr, &info->src_addrlen, src,
-				src ? kfiv_addr_len(src) : 0);
+				src ? kfi_addr_len(src) : 0);
 	return ret
 		       ?: kfi_info_set_addr(&info->dest_addr,
 					    &info->dest_addrlen, dest,
-					    dest ? kfiv_addr_len(dest) : 0);
+					    dest ? kfi_addr_len(dest) : 0);
 }
 
 /* One info of one device, with addresses. */
@@ -258,7 +250,7 @@ static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	if (want->src_addr)
-		memcpy(&src, want->src_addr, kfiv_addr_len(want->src_addr));
+		memcpy(&src, want->src_addr, kfi_addr_len(want->src_addr));
 	clear_port(&src);
 	if (want->dest_addr)
 		ret = probe_route(&probe, id, want->src_addr ? &src : NULL,

@@ -99,13 +99,8 @@ static int pep_reject(struct fid_pep *fpep, struct kfid *handle,
 static int pep_getname(struct kfid *fid, void *addr, size_t *len)
 {
 	struct kfiv_pep *pep = container_of(fid, struct kfiv_pep, pep.fid);
-	size_t have = *len, need = kfiv_addr_len(&pep->addr);
 
-	*len = need;
-	if (have < need)
-		return -FI_ETOOSMALL;
-	memcpy(addr, &pep->addr, need);
-	return 0;
+	return kfi_copy_addr(&pep->addr, addr, len);
 }
 
 static const struct fi_ops_pep pep_ops = {
@@ -122,7 +117,7 @@ int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	int ret;
 
 	if (info->src_addrlen > sizeof(pep->addr) ||
-	    info->src_addrlen < kfiv_addr_len(info->src_addr))
+	    info->src_addrlen < kfi_addr_len(info->src_addr))
 		return -EINVAL;
 	pep = kzalloc(sizeof(*pep), GFP_KERNEL);
 	if (!pep)

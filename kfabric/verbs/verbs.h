@@ -448,7 +448,6 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 		 const char *service, u64 flags, const struct fi_info *hints,
 		 struct fi_info **info);
 struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id);
-size_t kfiv_addr_len(const void *addr);
 
 /* domain.c */
 int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,

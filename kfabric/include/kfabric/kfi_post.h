@@ -112,6 +112,7 @@ struct kfi_post_ops {
  * @tx_attr: limits of sends and RMA; not changed once enabled
  * @rx_attr: limits of receives; not changed once enabled
  * @max_msg_size: limit of both; not changed once enabled
+ * @slot_mem: memory of @slots; the provider frees it with kvfree()
  * @lock: irq-safe; protects what follows
  * @slots: free &struct kfi_op of fi_inject(), as many as tx_attr.size
  * @tx_free: places left for sends and RMA
@@ -123,6 +124,7 @@ struct kfi_post_ep {
 	struct fi_tx_attr tx_attr;
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
+	void *slot_mem;
 	spinlock_t lock;
 	struct list_head slots;
 	size_t tx_free;
@@ -184,19 +186,14 @@ static inline void kfi_post_limit(struct kfi_post_ep *ep, size_t queue,
 }
 
 /**
- * kfi_post_add_slot() - give an endpoint memory for fi_inject()
- * @ep: endpoint that nobody else knows yet
- * @op: operation
- * @comp: its completion
+ * kfi_post_alloc_slots() - give an endpoint memory for fi_inject()
+ * @ep: endpoint that nobody else knows yet, with its limits
+ * @op_bytes: of the provider's operation, which begins with struct kfi_op
  *
- * Context: any.
+ * Context: process.
+ * Return: 0; -ENOMEM.
  */
-static inline void kfi_post_add_slot(struct kfi_post_ep *ep, struct kfi_op *op,
-				     struct kfi_comp *comp)
-{
-	op->comp = comp;
-	list_add_tail(&op->node, &ep->slots);
-}
+int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes);
 
 /**
  * kfi_post_make_readback() - make a flush the read that it is done by

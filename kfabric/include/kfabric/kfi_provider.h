@@ -27,6 +27,8 @@
 #define KFABRIC_KFI_PROVIDER_H
 
 #include <linux/completion.h>
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/module.h>
 #include <linux/refcount.h>
 
@@ -642,6 +644,32 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
  */
 int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
 		      size_t len);
+
+/**
+ * kfi_addr_len() - bytes of a socket address
+ * @addr: IPv4 or IPv6
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+static inline size_t kfi_addr_len(const void *addr)
+{
+	const struct sockaddr *sa = addr;
+
+	return sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					 : sizeof(struct sockaddr_in);
+}
+
+/**
+ * kfi_copy_addr() - the answer of fi_getname() and fi_getpeer()
+ * @from: socket address, IPv4 or IPv6
+ * @addr: out
+ * @addrlen: in: bytes of @addr; out: of @from
+ *
+ * Context: any.
+ * Return: 0; -FI_ETOOSMALL @addr is untouched.
+ */
+int kfi_copy_addr(const void *from, void *addr, size_t *addrlen);
 
 /**
  * kfi_debugfs_dir() - where to put a provider's or a test's debugfs files

@@ -220,7 +220,8 @@ static void close_ep(struct kfid *fid)
 static void free_ep_mem(struct fault_ep *ep)
 {
 	kvfree(ep->lines);
-	kvfree(ep->slot_mem);
+	kvfree(ep->drain_mem);
+	kvfree(ep->post.slot_mem);
 	kfree(ep);
 }
 
@@ -256,27 +257,21 @@ static const struct kfi_ep_ops ep_ops = {
 
 static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
 {
-	size_t i, injects = ep->post.tx_attr.size;
-	size_t stride =
-		ALIGN(offsetof(struct fault_slot, op.inner) + d->inner_context,
+	size_t op_bytes =
+		ALIGN(offsetof(struct fault_op, inner) + d->inner_context,
 		      sizeof(u64));
-	struct fault_slot *slot;
+	struct fault_op *op;
+	int i;
 
-	ep->slot_mem =
-		kvcalloc(injects + FAULT_DRAIN_SLOTS, stride, GFP_KERNEL);
-	if (!ep->slot_mem)
+	ep->drain_mem = kvcalloc(FAULT_DRAIN_SLOTS, op_bytes, GFP_KERNEL);
+	if (!ep->drain_mem)
 		return -ENOMEM;
-	for (i = 0; i < injects + FAULT_DRAIN_SLOTS; i++) {
-		slot = ep->slot_mem + i * stride;
-		if (i < injects) {
-			kfi_post_add_slot(&ep->post, &slot->op.base,
-					  &slot->comp);
-			continue;
-		}
-		slot->op.base.type = FAULT_DRAIN;
-		list_add_tail(&slot->op.base.node, &ep->drains);
+	for (i = 0; i < FAULT_DRAIN_SLOTS; i++) {
+		op = ep->drain_mem + i * op_bytes;
+		op->base.type = FAULT_DRAIN;
+		list_add_tail(&op->base.node, &ep->drains);
 	}
-	return 0;
+	return kfi_post_alloc_slots(&ep->post, op_bytes);
 }
 
 static void init_ep(struct fault_ep *ep, const struct fi_info *info)

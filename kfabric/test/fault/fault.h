@@ -201,12 +201,6 @@ struct fault_op {
 	struct fi_context inner; /* last: the inner provider's bytes follow */
 };
 
-/* Operation memory of fi_inject() and of drains. */
-struct fault_slot {
-	struct kfi_comp comp;
-	struct fault_op op;
-};
-
 /* How an endpoint's connection is to be ended by us. */
 enum fault_end {
 	FAULT_END_NONE,
@@ -227,7 +221,7 @@ struct fault_ep {
 		      sizeof(u64)]; /* of that work */
 	struct delayed_work engine;
 	wait_queue_head_t wait; /* for the engine's progress */
-	void *slot_mem;
+	void *drain_mem;
 
 	/* under post.lock */
 	struct list_head queue; /* posted, not issued */
