@@ -197,8 +197,8 @@ int kfi_connreq_init(struct kfi_connreq *req, struct fid_pep *pep,
 		     const struct fi_ops *ops)
 {
 	INIT_LIST_HEAD(&req->ev.node);
-	return kfabric_obj_init(&req->fid, FI_CLASS_CONNREQ, pep->fid.prov,
-				&pep->fid, ops, NULL);
+	return kfi_obj_init(&req->fid, FI_CLASS_CONNREQ, pep->fid.prov,
+			    &pep->fid, ops, NULL);
 }
 EXPORT_SYMBOL_GPL(kfi_connreq_init);
 

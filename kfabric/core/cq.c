@@ -49,7 +49,7 @@ static void deliver(struct fid_cq *cq, struct kfi_comp *comp)
 	wake_up(&cq->wait);
 }
 
-void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
+void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
 {
 	const struct fi_cq_err_entry *e = &comp->entry;
 	struct fid_cq *cq = e->flags & FI_RECV ? ep->rx_cq : ep->tx_cq;
@@ -66,7 +66,7 @@ void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
 	comp->ep = ep;
 	deliver(cq, comp);
 }
-EXPORT_SYMBOL_GPL(kfabric_ep_complete);
+EXPORT_SYMBOL_GPL(kfi_ep_complete);
 
 void kfi_trace_post(struct fid_ep *ep, const struct kfi_comp *comp)
 {

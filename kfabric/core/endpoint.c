@@ -143,13 +143,13 @@ void kfi_ep_kill(struct fid_ep *ep)
 		kfi_eq_notify(ep->eq, ev);
 }
 
-void kfabric_obj_kill(struct kfid *fid)
+void kfi_obj_kill(struct kfid *fid)
 {
 	WRITE_ONCE(fid->dead, true);
 	if (fid->fclass == FI_CLASS_EP)
 		kfi_ep_kill(container_of(fid, struct fid_ep, fid));
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_kill);
+EXPORT_SYMBOL_GPL(kfi_obj_kill);
 
 /* ---- bindings --------------------------------------------------------- */
 
@@ -374,7 +374,7 @@ ssize_t kfi_ep_again(struct fid_ep *ep, u64 dir)
 }
 EXPORT_SYMBOL_GPL(kfi_ep_again);
 
-void kfabric_ep_space(struct fid_ep *ep, unsigned int bit)
+void kfi_ep_call_space(struct fid_ep *ep, unsigned int bit)
 {
 	if (!test_and_clear_bit(bit, &ep->space_wanted) || !ep->space.fn)
 		return;
@@ -382,4 +382,4 @@ void kfabric_ep_space(struct fid_ep *ep, unsigned int bit)
 		ep->space.fn(ep, bit ? FI_RECV : FI_TRANSMIT,
 			     ep->space.context);
 }
-EXPORT_SYMBOL_GPL(kfabric_ep_space);
+EXPORT_SYMBOL_GPL(kfi_ep_call_space);

@@ -194,8 +194,8 @@ int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	spin_lock_init(&new->lock);
 	INIT_LIST_HEAD(&new->events);
 	init_waitqueue_head(&new->wait);
-	ret = kfabric_obj_init(&new->fid, FI_CLASS_EQ, fabric->fid.prov,
-			       &fabric->fid, &eq_ops, context);
+	ret = kfi_obj_init(&new->fid, FI_CLASS_EQ, fabric->fid.prov,
+			   &fabric->fid, &eq_ops, context);
 	if (ret) {
 		kfree(new);
 		return ret;

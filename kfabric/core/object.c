@@ -46,7 +46,7 @@ static void reap_work(struct work_struct *work)
 	struct kfid *fid = container_of(work, struct kfid, reap);
 
 	fid->reap_fn(fid);
-	kfabric_obj_put(fid);
+	kfi_obj_put(fid);
 }
 
 /*
@@ -68,9 +68,9 @@ static bool attach(struct kfid *fid, struct kfid *parent)
 	return true;
 }
 
-int kfabric_obj_init(struct kfid *fid, enum fi_class fclass,
-		     struct kfi_provider *prov, struct kfid *parent,
-		     const struct fi_ops *ops, void *context)
+int kfi_obj_init(struct kfid *fid, enum fi_class fclass,
+		 struct kfi_provider *prov, struct kfid *parent,
+		 const struct fi_ops *ops, void *context)
 {
 	if (!KFI_HAS_OP(ops, release))
 		return -EINVAL;
@@ -95,13 +95,13 @@ int kfabric_obj_init(struct kfid *fid, enum fi_class fclass,
 	trace_kfabric_object(fid, "open");
 	return 0;
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_init);
+EXPORT_SYMBOL_GPL(kfi_obj_init);
 
-void kfabric_obj_get(struct kfid *fid)
+void kfi_obj_get(struct kfid *fid)
 {
 	kref_get(&fid->ref);
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_get);
+EXPORT_SYMBOL_GPL(kfi_obj_get);
 
 static void release_obj(struct kref *ref)
 {
@@ -115,39 +115,39 @@ static void release_obj(struct kref *ref)
 	trace_kfabric_object(fid, "release");
 	fid->ops->release(fid);
 	if (parent)
-		kfabric_obj_put(parent);
+		kfi_obj_put(parent);
 	atomic_dec(&prov->nr_objects);
 	kfi_prov_put(prov);
 }
 
-void kfabric_obj_put(struct kfid *fid)
+void kfi_obj_put(struct kfid *fid)
 {
 	kref_put(&fid->ref, release_obj);
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_put);
+EXPORT_SYMBOL_GPL(kfi_obj_put);
 
 /* The upper layer's handle is gone: let go of the parent. */
 static void retire(struct kfid *fid)
 {
 	if (fid->parent && pins_parent(fid->fclass))
 		kfi_obj_unpin(fid->parent);
-	kfabric_obj_put(fid);
+	kfi_obj_put(fid);
 }
 
-void kfabric_obj_abort(struct kfid *fid)
+void kfi_obj_abort(struct kfid *fid)
 {
 	atomic_set(&fid->users, KFI_USERS_CLOSED);
 	retire(fid);
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_abort);
+EXPORT_SYMBOL_GPL(kfi_obj_abort);
 
-void kfabric_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
+void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
 {
 	kref_get(&fid->ref);
 	fid->reap_fn = fn;
 	queue_work(reaper, &fid->reap);
 }
-EXPORT_SYMBOL_GPL(kfabric_obj_reap);
+EXPORT_SYMBOL_GPL(kfi_obj_reap);
 
 /* What the core does for a class before the provider's close. */
 static void before_close(struct kfid *fid)

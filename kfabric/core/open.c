@@ -132,8 +132,8 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops_fabric *fabric_ops, void *context)
 {
 	fabric->ops = fabric_ops ?: &no_fabric_ops;
-	return kfabric_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
-				context);
+	return kfi_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
+			    context);
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
@@ -173,8 +173,8 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 	domain->ops = domain_ops ?: &no_domain_ops;
 	domain->fabric = fabric;
 	domain->mr_mode = mr_mode;
-	return kfabric_obj_init(&domain->fid, FI_CLASS_DOMAIN, fabric->fid.prov,
-				&fabric->fid, ops, context);
+	return kfi_obj_init(&domain->fid, FI_CLASS_DOMAIN, fabric->fid.prov,
+			    &fabric->fid, ops, context);
 }
 EXPORT_SYMBOL_GPL(kfi_domain_init);
 
@@ -197,8 +197,8 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->ev_cm.node);
 	INIT_LIST_HEAD(&ep->ev_shutdown.node);
-	return kfabric_obj_init(&ep->fid, FI_CLASS_EP, domain->fid.prov,
-				&domain->fid, ops->fid, context);
+	return kfi_obj_init(&ep->fid, FI_CLASS_EP, domain->fid.prov,
+			    &domain->fid, ops->fid, context);
 }
 EXPORT_SYMBOL_GPL(kfi_ep_init);
 
@@ -208,8 +208,8 @@ int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
 {
 	pep->ops = pep_ops;
 	pep->fabric = fabric;
-	return kfabric_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
-				&fabric->fid, ops, context);
+	return kfi_obj_init(&pep->fid, FI_CLASS_PEP, fabric->fid.prov,
+			    &fabric->fid, ops, context);
 }
 EXPORT_SYMBOL_GPL(kfi_pep_init);
 
@@ -230,8 +230,8 @@ int kfi_mr_init(struct fid_mr *mr, struct fid_domain *domain,
 	mr->domain = domain;
 	mr->iova = first_address(domain, attr);
 	mr->len = attr->buf.len;
-	return kfabric_obj_init(&mr->fid, FI_CLASS_MR, domain->fid.prov,
-				&domain->fid, ops, attr->context);
+	return kfi_obj_init(&mr->fid, FI_CLASS_MR, domain->fid.prov,
+			    &domain->fid, ops, attr->context);
 }
 EXPORT_SYMBOL_GPL(kfi_mr_init);
 
@@ -246,7 +246,7 @@ int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->done);
 	init_waitqueue_head(&cq->wait);
-	return kfabric_obj_init(&cq->fid, FI_CLASS_CQ, domain->fid.prov,
-				&domain->fid, ops, context);
+	return kfi_obj_init(&cq->fid, FI_CLASS_CQ, domain->fid.prov,
+			    &domain->fid, ops, context);
 }
 EXPORT_SYMBOL_GPL(kfi_cq_init);

@@ -24,12 +24,6 @@
 
 #include <kfabric/kfi_provider.h>
 
-/* Link names are unique, as another kernel fabric's module may be around. */
-#define kfi_post_msg_ops  kfabric_post_msg_ops
-#define kfi_post_rma_ops  kfabric_post_rma_ops
-#define kfi_post_done	  kfabric_post_done
-#define kfi_post_complete kfabric_post_complete
-
 /* Limits of these providers; tx_attr must not promise more. */
 #define KFI_POST_INJECT_SIZE 64
 #define KFI_POST_RMA_LIMIT   4

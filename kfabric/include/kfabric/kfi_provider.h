@@ -39,35 +39,6 @@
 #include <kfabric/fi_eq.h>
 #include <kfabric/fi_rma.h>
 
-/* Link names are unique, as another kernel fabric's module may be around. */
-#define kfi_fabric_init	  kfabric_fabric_init
-#define kfi_domain_init	  kfabric_domain_init
-#define kfi_ep_init	  kfabric_ep_init
-#define kfi_pep_init	  kfabric_pep_init
-#define kfi_mr_init	  kfabric_mr_init
-#define kfi_cq_init	  kfabric_cq_init
-#define kfi_plain_cq_open kfabric_plain_cq_open
-#define kfi_plain_fabric  kfabric_plain_fabric
-#define kfi_ep_again	  kfabric_ep_again
-#define kfi_trace_post	  kfabric_trace_post
-#define kfi_check_tx	  kfabric_check_tx
-#define kfi_check_rma	  kfabric_check_rma
-#define kfi_check_flush	  kfabric_check_flush
-#define kfi_ep_connected  kfabric_ep_connected
-#define kfi_ep_down	  kfabric_ep_down
-#define kfi_connreq_init  kfabric_connreq_init
-#define kfi_connreq_post  kfabric_connreq_post
-#define kfi_match_info	  kfabric_match_info
-#define kfi_obey_hints	  kfabric_obey_hints
-#define kfi_resolve	  kfabric_resolve
-#define kfi_info_set_addr kfabric_info_set_addr
-#define kfi_debugfs_dir	  kfabric_debugfs_dir
-#define kfi_buf_start	  kfabric_buf_start
-#define kfi_buf_next	  kfabric_buf_next
-#define kfi_buf_advance	  kfabric_buf_advance
-#define kfi_buf_copy	  kfabric_buf_copy
-#define kfi_buf_check	  kfabric_buf_check
-
 /* Alias by which fi_getinfo() loads a provider that the hints name. */
 #define KFI_MODULE_PREFIX      "kfabric-provider-"
 #define KFI_MODULE_ALIAS(name) MODULE_ALIAS(KFI_MODULE_PREFIX name)
@@ -113,6 +84,11 @@ struct kfi_provider {
 	bool dying;
 };
 
+/*
+ * Another kernel fabric (HPE's shs-kfabric, whose module is kfi.ko) exports
+ * functions with the names of these two, so that they are inline here. It has
+ * none of the other names, which are what kallsyms shows.
+ */
 int kfabric_provider_register(struct kfi_provider *prov);
 void kfabric_provider_deregister(struct kfi_provider *prov);
 
@@ -146,14 +122,9 @@ static inline void kfi_provider_deregister(struct kfi_provider *prov)
 
 /* ---- objects ---------------------------------------------------------- */
 
-int kfabric_obj_init(struct kfid *fid, enum fi_class fclass,
-		     struct kfi_provider *prov, struct kfid *parent,
-		     const struct fi_ops *ops, void *context);
-void kfabric_obj_abort(struct kfid *fid);
-void kfabric_obj_get(struct kfid *fid);
-void kfabric_obj_put(struct kfid *fid);
-void kfabric_obj_kill(struct kfid *fid);
-void kfabric_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid));
+int kfi_obj_init(struct kfid *fid, enum fi_class fclass,
+		 struct kfi_provider *prov, struct kfid *parent,
+		 const struct fi_ops *ops, void *context);
 
 /**
  * kfi_obj_abort() - undo kfi_*_init() of an object that nobody has seen
@@ -163,10 +134,7 @@ void kfabric_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid));
  *
  * Context: process.
  */
-static inline void kfi_obj_abort(struct kfid *fid)
-{
-	kfabric_obj_abort(fid);
-}
+void kfi_obj_abort(struct kfid *fid);
 
 /**
  * kfi_obj_get() - keep an object's memory
@@ -174,10 +142,7 @@ static inline void kfi_obj_abort(struct kfid *fid)
  *
  * Context: any.
  */
-static inline void kfi_obj_get(struct kfid *fid)
-{
-	kfabric_obj_get(fid);
-}
+void kfi_obj_get(struct kfid *fid);
 
 /**
  * kfi_obj_put() - drop a reference
@@ -187,10 +152,7 @@ static inline void kfi_obj_get(struct kfid *fid)
  * be waited for at module exit (flush its workqueues), or run by
  * kfi_obj_reap(), which does not have this problem.
  */
-static inline void kfi_obj_put(struct kfid *fid)
-{
-	kfabric_obj_put(fid);
-}
+void kfi_obj_put(struct kfid *fid);
 
 /**
  * kfi_obj_kill() - the device under an object is gone
@@ -203,10 +165,7 @@ static inline void kfi_obj_put(struct kfid *fid)
  *
  * Context: any but hardirq.
  */
-static inline void kfi_obj_kill(struct kfid *fid)
-{
-	kfabric_obj_kill(fid);
-}
+void kfi_obj_kill(struct kfid *fid);
 
 /**
  * kfi_obj_reap() - finish a close in the background
@@ -217,10 +176,7 @@ static inline void kfi_obj_kill(struct kfid *fid)
  *
  * Context: any.
  */
-static inline void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
-{
-	kfabric_obj_reap(fid, fn);
-}
+void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid));
 
 /**
  * kfi_fabric_init() - make a fabric object
@@ -363,8 +319,7 @@ int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 
 /* ---- operations and completions --------------------------------------- */
 
-void kfabric_ep_complete(struct fid_ep *ep, struct kfi_comp *comp);
-void kfabric_ep_space(struct fid_ep *ep, unsigned int bit);
+void kfi_ep_call_space(struct fid_ep *ep, unsigned int bit);
 
 /**
  * KFI_OP_CONTEXT_SIZE() - value for domain_attr.op_context_size
@@ -419,10 +374,7 @@ static inline void kfi_comp_set(struct kfi_comp *comp,
  *
  * Context: softirq or process; that of the CQ's attribute if it has an upcall.
  */
-static inline void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
-{
-	kfabric_ep_complete(ep, comp);
-}
+void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp);
 
 /**
  * kfi_ep_again() - a post finds its queue full
@@ -452,7 +404,7 @@ static inline void kfi_ep_space(struct fid_ep *ep, u64 dir)
 	unsigned int bit = dir == FI_RECV;
 
 	if (unlikely(test_bit(bit, &ep->space_wanted)))
-		kfabric_ep_space(ep, bit);
+		kfi_ep_call_space(ep, bit);
 }
 
 /**
