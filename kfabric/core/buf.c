@@ -13,7 +13,7 @@
 #include "core.h"
 
 /* The current segment: its bytes, and where it is. */
-static size_t segment_len(const struct kfi_buf_iter *it)
+static size_t kfi_buf_segment_len(const struct kfi_buf_iter *it)
 {
 	const struct fi_buf *buf = it->buf;
 
@@ -31,7 +31,7 @@ static size_t segment_len(const struct kfi_buf_iter *it)
 	}
 }
 
-static void next_segment(struct kfi_buf_iter *it)
+static void kfi_next_segment(struct kfi_buf_iter *it)
 {
 	it->skip = 0;
 	it->index++;
@@ -40,12 +40,12 @@ static void next_segment(struct kfi_buf_iter *it)
 }
 
 /* Step over segments that are used up; false at the end. */
-static bool settle(struct kfi_buf_iter *it)
+static bool kfi_buf_settle(struct kfi_buf_iter *it)
 {
 	while (it->left && it->index < it->buf->count) {
-		if (it->skip < segment_len(it))
+		if (it->skip < kfi_buf_segment_len(it))
 			return true;
-		next_segment(it);
+		kfi_next_segment(it);
 	}
 	return false;
 }
@@ -65,9 +65,9 @@ size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len)
 {
 	size_t done = 0;
 
-	while (done < len && settle(it)) {
-		size_t n =
-			min3(segment_len(it) - it->skip, len - done, it->left);
+	while (done < len && kfi_buf_settle(it)) {
+		size_t n = min3(kfi_buf_segment_len(it) - it->skip, len - done,
+				it->left);
 
 		it->skip += n;
 		it->left -= n;
@@ -78,7 +78,7 @@ size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len)
 EXPORT_SYMBOL_GPL(kfi_buf_advance);
 
 /* A virtual range: up to its end in the linear map, else one page. */
-static size_t virtual_seg(const void *addr, size_t len, struct kfi_seg *seg)
+static size_t kfi_virtual_seg(const void *addr, size_t len, struct kfi_seg *seg)
 {
 	seg->offset = offset_in_page(addr);
 	if (kfi_is_linear(addr)) {
@@ -89,8 +89,8 @@ static size_t virtual_seg(const void *addr, size_t len, struct kfi_seg *seg)
 	return min_t(size_t, len, PAGE_SIZE - seg->offset);
 }
 
-static size_t page_seg(struct page *page, size_t offset, size_t len,
-		       struct kfi_seg *seg)
+static size_t kfi_page_seg(struct page *page, size_t offset, size_t len,
+			   struct kfi_seg *seg)
 {
 	seg->page = nth_page(page, offset >> PAGE_SHIFT);
 	seg->offset = offset_in_page(offset);
@@ -102,25 +102,25 @@ size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
 	const struct fi_buf *buf = it->buf;
 	size_t len;
 
-	if (!max || !settle(it))
+	if (!max || !kfi_buf_settle(it))
 		return 0;
-	len = min3(segment_len(it) - it->skip, it->left, max);
+	len = min3(kfi_buf_segment_len(it) - it->skip, it->left, max);
 	switch (buf->type) {
 	case FI_BUF_LINEAR:
-		len = virtual_seg(buf->ptr + it->skip, len, seg);
+		len = kfi_virtual_seg(buf->ptr + it->skip, len, seg);
 		break;
 	case FI_BUF_KVEC:
-		len = virtual_seg(buf->kvec[it->index].iov_base + it->skip, len,
-				  seg);
+		len = kfi_virtual_seg(buf->kvec[it->index].iov_base + it->skip,
+				      len, seg);
 		break;
 	case FI_BUF_BVEC:
-		len = page_seg(buf->bvec[it->index].bv_page,
-			       buf->bvec[it->index].bv_offset + it->skip, len,
-			       seg);
+		len = kfi_page_seg(buf->bvec[it->index].bv_page,
+				   buf->bvec[it->index].bv_offset + it->skip,
+				   len, seg);
 		break;
 	case FI_BUF_SG:
-		len = page_seg(sg_page(it->sg), it->sg->offset + it->skip, len,
-			       seg);
+		len = kfi_page_seg(sg_page(it->sg), it->sg->offset + it->skip,
+				   len, seg);
 		break;
 	default:
 		return 0;
@@ -133,8 +133,8 @@ size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
 EXPORT_SYMBOL_GPL(kfi_buf_next);
 
 /* The next piece, within one page. */
-static size_t next_in_page(struct kfi_buf_iter *it, size_t max,
-			   struct kfi_seg *seg)
+static size_t kfi_next_in_page(struct kfi_buf_iter *it, size_t max,
+			       struct kfi_seg *seg)
 {
 	struct kfi_buf_iter at = *it;
 
@@ -145,8 +145,8 @@ static size_t next_in_page(struct kfi_buf_iter *it, size_t max,
 }
 
 /* memmove(): with the loop provider both may be the same memory. */
-static void copy_seg(const struct kfi_seg *dst, const struct kfi_seg *src,
-		     size_t len)
+static void kfi_copy_seg(const struct kfi_seg *dst, const struct kfi_seg *src,
+			 size_t len)
 {
 	void *from = kmap_local_page(src->page);
 	void *to = kmap_local_page(dst->page);
@@ -165,18 +165,18 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 
 	while (done < len) {
 		at = *src;
-		if (!next_in_page(&at, len - done, &s) ||
-		    !next_in_page(dst, s.len, &d))
+		if (!kfi_next_in_page(&at, len - done, &s) ||
+		    !kfi_next_in_page(dst, s.len, &d))
 			break;
 		kfi_buf_advance(src, d.len);
-		copy_seg(&d, &s, d.len);
+		kfi_copy_seg(&d, &s, d.len);
 		done += d.len;
 	}
 	return done;
 }
 EXPORT_SYMBOL_GPL(kfi_buf_copy);
 
-static bool long_enough(const struct fi_buf *buf)
+static bool kfi_buf_long_enough(const struct fi_buf *buf)
 {
 	struct kfi_buf_iter it;
 
@@ -200,6 +200,6 @@ int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
 		return -EINVAL;
 	if (buf->type == FI_BUF_LINEAR)
 		return buf->count == 1 ? 0 : -EINVAL;
-	return long_enough(buf) ? 0 : -EINVAL;
+	return kfi_buf_long_enough(buf) ? 0 : -EINVAL;
 }
 EXPORT_SYMBOL_GPL(kfi_buf_check);

@@ -14,7 +14,7 @@
 
 #define FLUSH_FLAGS (FI_COMPLETION | FI_MORE)
 
-static int check_flags(const struct fid_ep *ep, u64 flags)
+static int kfi_check_flags(const struct fid_ep *ep, u64 flags)
 {
 	u64 level = flags & FI_COMPLETION_LEVELS;
 
@@ -31,7 +31,7 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 
 	if (!context)
 		return -EINVAL;
-	ret = check_flags(ep, flags);
+	ret = kfi_check_flags(ep, flags);
 	if (ret)
 		return ret;
 	if (flags & FI_INJECT)
@@ -41,8 +41,8 @@ int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 EXPORT_SYMBOL_GPL(kfi_check_tx);
 
 /* Ranges that do not wrap around; *sum is their length. */
-static int check_ranges(const struct fi_rma_iov *r, size_t count, size_t limit,
-			size_t *sum)
+static int kfi_check_ranges(const struct fi_rma_iov *r, size_t count,
+			    size_t limit, size_t *sum)
 {
 	u64 end;
 
@@ -65,8 +65,8 @@ int kfi_check_rma(const struct fid_ep *ep, const struct fi_msg_rma *msg,
 
 	ret = kfi_check_tx(ep, msg->context, &msg->buf, flags, attr, max_len);
 	ret = ret
-		      ?: check_ranges(msg->rma_iov, msg->rma_iov_count,
-				      attr->rma_iov_limit, &sum);
+		      ?: kfi_check_ranges(msg->rma_iov, msg->rma_iov_count,
+					  attr->rma_iov_limit, &sum);
 	if (ret)
 		return ret;
 	return sum == msg->buf.len ? 0 : -EINVAL;
@@ -85,8 +85,8 @@ int kfi_check_flush(const struct fid_ep *ep, const struct fi_msg_flush *msg,
 		return -FI_EBADFLAGS;
 	if (hweight32(msg->mode) != 1 || (msg->mode & ~ep->flush_modes))
 		return -EOPNOTSUPP;
-	ret = check_ranges(msg->rma_iov, msg->rma_iov_count,
-			   attr->rma_iov_limit, &sum);
+	ret = kfi_check_ranges(msg->rma_iov, msg->rma_iov_count,
+			       attr->rma_iov_limit, &sum);
 	if (ret)
 		return ret;
 	/* FI_FLUSH_READBACK reads the end of the last one. */

@@ -51,7 +51,8 @@ int kfabric_reject(struct fid_pep *pep, struct kfid *handle, const void *param,
 EXPORT_SYMBOL_GPL(kfabric_reject);
 
 /* What fi_connect() and fi_accept() check, up to KFI_EP_CONNECTING. */
-static int start(struct fid_ep *ep, const void *param, size_t paramlen)
+static int kfi_ep_start_connecting(struct fid_ep *ep, const void *param,
+				   size_t paramlen)
 {
 	int ret;
 
@@ -73,7 +74,7 @@ int kfabric_connect(struct fid_ep *ep, const void *addr, const void *param,
 
 	if (!KFI_HAS_OP(ep->cm, connect))
 		return -ENOSYS;
-	ret = start(ep, param, paramlen);
+	ret = kfi_ep_start_connecting(ep, param, paramlen);
 	if (ret)
 		return ret;
 	ret = ep->cm->connect(ep, addr, param, paramlen);
@@ -89,7 +90,7 @@ int kfabric_accept(struct fid_ep *ep, const void *param, size_t paramlen)
 
 	if (!KFI_HAS_OP(ep->cm, accept))
 		return -ENOSYS;
-	ret = start(ep, param, paramlen);
+	ret = kfi_ep_start_connecting(ep, param, paramlen);
 	if (ret)
 		return ret;
 	ret = ep->cm->accept(ep, param, paramlen);

@@ -19,7 +19,8 @@
 #include "core.h"
 #include "trace.h"
 
-static bool suppressed(const struct fid_ep *ep, const struct kfi_comp *comp)
+static bool kfi_comp_suppressed(const struct fid_ep *ep,
+				const struct kfi_comp *comp)
 {
 	const struct fi_cq_err_entry *e = &comp->entry;
 
@@ -32,7 +33,7 @@ static bool suppressed(const struct fid_ep *ep, const struct kfi_comp *comp)
 }
 
 /* After this the operation memory may be the caller's. */
-static void deliver(struct fid_cq *cq, struct kfi_comp *comp)
+static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 {
 	struct fi_cq_err_entry entry;
 	unsigned long irq;
@@ -58,13 +59,13 @@ void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
 	atomic_long_inc(&ep->nr_done);
 	if (e->err)
 		atomic_long_inc(&ep->nr_failed);
-	if (suppressed(ep, comp))
+	if (kfi_comp_suppressed(ep, comp))
 		return;
 	atomic_long_inc(&cq->nr_comp);
 	if (e->err)
 		atomic_long_inc(&cq->nr_err);
 	comp->ep = ep;
-	deliver(cq, comp);
+	kfi_cq_deliver(cq, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_ep_complete);
 
@@ -78,13 +79,13 @@ EXPORT_SYMBOL_GPL(kfi_trace_post);
 
 /* ---- reading ---------------------------------------------------------- */
 
-static struct kfi_comp *first_locked(struct fid_cq *cq)
+static struct kfi_comp *kfi_cq_first_locked(struct fid_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 	return list_first_entry_or_null(&cq->done, struct kfi_comp, node);
 }
 
-static void take_locked(struct fid_cq *cq, struct kfi_comp *comp)
+static void kfi_cq_take_locked(struct fid_cq *cq, struct kfi_comp *comp)
 {
 	lockdep_assert_held(&cq->lock);
 	list_del(&comp->node);
@@ -103,16 +104,17 @@ ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
 	if (list_empty(&cq->done) && KFI_HAS_OP(cq->ops, progress))
 		cq->ops->progress(cq);
 	spin_lock_irqsave(&cq->lock, irq);
-	while (n < count && (comp = first_locked(cq)) && !comp->entry.err) {
+	while (n < count && (comp = kfi_cq_first_locked(cq)) &&
+	       !comp->entry.err) {
 		buf[n++] = (struct fi_cq_data_entry){
 			.op_context = comp->entry.op_context,
 			.flags = comp->entry.flags,
 			.len = comp->entry.len,
 			.data = comp->entry.data,
 		};
-		take_locked(cq, comp);
+		kfi_cq_take_locked(cq, comp);
 	}
-	comp = first_locked(cq);
+	comp = kfi_cq_first_locked(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (n)
 		return n;
@@ -129,10 +131,10 @@ ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
 	if (cq->attr.comp_handler)
 		return -EOPNOTSUPP;
 	spin_lock_irqsave(&cq->lock, irq);
-	comp = first_locked(cq);
+	comp = kfi_cq_first_locked(cq);
 	if (comp && comp->entry.err) {
 		*buf = comp->entry;
-		take_locked(cq, comp);
+		kfi_cq_take_locked(cq, comp);
 		ret = 1;
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -141,7 +143,7 @@ ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
 EXPORT_SYMBOL_GPL(kfabric_cq_readerr);
 
 /* Was there a fi_cq_signal()? Asked once. */
-static bool take_signal(struct fid_cq *cq)
+static bool kfi_cq_take_signal(struct fid_cq *cq)
 {
 	unsigned long irq;
 	bool was;
@@ -165,7 +167,7 @@ ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
 	left = wait_event_interruptible_timeout(
 		cq->wait,
 		(ret = kfabric_cq_read(cq, buf, count)) != -FI_EAGAIN ||
-			take_signal(cq),
+			kfi_cq_take_signal(cq),
 		left);
 	return ret == -FI_EAGAIN && left < 0 ? -EINTR : ret;
 }
@@ -192,7 +194,7 @@ void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep)
 	spin_lock_irq(&cq->lock);
 	list_for_each_entry_safe(comp, next, &cq->done, node)
 		if (comp->ep == ep && !comp->entry.op_context)
-			take_locked(cq, comp);
+			kfi_cq_take_locked(cq, comp);
 	spin_unlock_irq(&cq->lock);
 }
 
@@ -202,21 +204,21 @@ void kfi_cq_drop(struct fid_cq *cq)
 	struct kfi_comp *comp;
 
 	spin_lock_irq(&cq->lock);
-	while ((comp = first_locked(cq)))
-		take_locked(cq, comp);
+	while ((comp = kfi_cq_first_locked(cq)))
+		kfi_cq_take_locked(cq, comp);
 	spin_unlock_irq(&cq->lock);
 }
 
 /* ---- a provider's queue that is nothing but ours ----------------------- */
 
-static void free_plain(struct kfid *fid)
+static void kfi_plain_cq_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fid_cq, fid));
 }
 
-static const struct fi_ops plain_ops = {
+static const struct fi_ops kfi_plain_cq_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = free_plain,
+	.release = kfi_plain_cq_release,
 };
 
 int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
@@ -227,7 +229,7 @@ int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_cq_init(new, domain, &plain_ops, NULL, attr, context);
+	ret = kfi_cq_init(new, domain, &kfi_plain_cq_ops, NULL, attr, context);
 	if (ret) {
 		kfree(new);
 		return ret;

@@ -12,22 +12,22 @@
 
 #include "core.h"
 
-static struct dentry *root;
+static struct dentry *kfi_debugfs_root;
 
 struct dentry *kfi_debugfs_dir(void)
 {
-	return root;
+	return kfi_debugfs_root;
 }
 EXPORT_SYMBOL_GPL(kfi_debugfs_dir);
 
-static int version_show(struct seq_file *m, void *v)
+static int kfi_version_show(struct seq_file *m, void *v)
 {
 	seq_printf(m, "%d.%d\n", FI_MAJOR_VERSION, FI_MINOR_VERSION);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(version);
+DEFINE_SHOW_ATTRIBUTE(kfi_version);
 
-static int providers_show(struct seq_file *m, void *v)
+static int kfi_providers_show(struct seq_file *m, void *v)
 {
 	struct kfi_provider *p;
 
@@ -39,9 +39,9 @@ static int providers_show(struct seq_file *m, void *v)
 	mutex_unlock(&kfi_prov_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(providers);
+DEFINE_SHOW_ATTRIBUTE(kfi_providers);
 
-static void show_ep(struct seq_file *m, struct fid_ep *ep)
+static void kfi_show_ep(struct seq_file *m, struct fid_ep *ep)
 {
 	seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
 		   kfi_ep_state_name(fi_ep_state(ep)),
@@ -52,7 +52,7 @@ static void show_ep(struct seq_file *m, struct fid_ep *ep)
 		   atomic_long_read(&ep->nr_failed));
 }
 
-static void show_cq(struct seq_file *m, struct fid_cq *cq)
+static void kfi_show_cq(struct seq_file *m, struct fid_cq *cq)
 {
 	seq_printf(m, " completions=%ld errors=%ld unread=%u upcall=%d",
 		   atomic_long_read(&cq->nr_comp),
@@ -60,7 +60,7 @@ static void show_cq(struct seq_file *m, struct fid_cq *cq)
 		   !!cq->attr.comp_handler);
 }
 
-static void show_obj(struct seq_file *m, struct kfid *fid)
+static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 {
 	int users = atomic_read(&fid->users);
 
@@ -71,10 +71,10 @@ static void show_obj(struct seq_file *m, struct kfid *fid)
 		   READ_ONCE(fid->dead) ? " dead" : "");
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
-		show_ep(m, container_of(fid, struct fid_ep, fid));
+		kfi_show_ep(m, container_of(fid, struct fid_ep, fid));
 		break;
 	case FI_CLASS_CQ:
-		show_cq(m, container_of(fid, struct fid_cq, fid));
+		kfi_show_cq(m, container_of(fid, struct fid_cq, fid));
 		break;
 	case FI_CLASS_EQ:
 		seq_printf(
@@ -92,27 +92,30 @@ static void show_obj(struct seq_file *m, struct kfid *fid)
 	seq_putc(m, '\n');
 }
 
-static int objects_show(struct seq_file *m, void *v)
+static int kfi_objects_show(struct seq_file *m, void *v)
 {
 	struct kfid *fid;
 
 	mutex_lock(&kfi_obj_mutex);
 	list_for_each_entry(fid, &kfi_obj_list, node)
-		show_obj(m, fid);
+		kfi_show_obj(m, fid);
 	mutex_unlock(&kfi_obj_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(objects);
+DEFINE_SHOW_ATTRIBUTE(kfi_objects);
 
 void kfi_debugfs_setup(void)
 {
-	root = debugfs_create_dir("kfabric", NULL);
-	debugfs_create_file("version", 0444, root, NULL, &version_fops);
-	debugfs_create_file("providers", 0444, root, NULL, &providers_fops);
-	debugfs_create_file("objects", 0400, root, NULL, &objects_fops);
+	kfi_debugfs_root = debugfs_create_dir("kfabric", NULL);
+	debugfs_create_file("version", 0444, kfi_debugfs_root, NULL,
+			    &kfi_version_fops);
+	debugfs_create_file("providers", 0444, kfi_debugfs_root, NULL,
+			    &kfi_providers_fops);
+	debugfs_create_file("objects", 0400, kfi_debugfs_root, NULL,
+			    &kfi_objects_fops);
 }
 
 void kfi_debugfs_teardown(void)
 {
-	debugfs_remove_recursive(root);
+	debugfs_remove_recursive(kfi_debugfs_root);
 }

@@ -14,7 +14,7 @@
 #define TO(state) BIT(KFI_EP_##state)
 
 /* Legal moves: [from] = set of to. Drawn in fi_endpoint.h. */
-static const u8 moves[KFI_EP_STATES] = {
+static const u8 kfi_ep_moves[KFI_EP_STATES] = {
 	[KFI_EP_IDLE] = TO(ENABLED) | TO(DEAD) | TO(CLOSED),
 	[KFI_EP_ENABLED] = TO(CONNECTING) | TO(DEAD) | TO(CLOSED),
 	[KFI_EP_CONNECTING] =
@@ -25,7 +25,7 @@ static const u8 moves[KFI_EP_STATES] = {
 	[KFI_EP_CLOSED] = 0,
 };
 
-static const char *const state_names[KFI_EP_STATES] = {
+static const char *const kfi_ep_state_names[KFI_EP_STATES] = {
 	[KFI_EP_IDLE] = "idle",
 	[KFI_EP_ENABLED] = "enabled",
 	[KFI_EP_CONNECTING] = "connecting",
@@ -37,13 +37,13 @@ static const char *const state_names[KFI_EP_STATES] = {
 
 const char *kfi_ep_state_name(enum kfi_ep_state state)
 {
-	return state < KFI_EP_STATES ? state_names[state] : "?";
+	return state < KFI_EP_STATES ? kfi_ep_state_names[state] : "?";
 }
 
 int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to)
 {
 	lockdep_assert_held(&ep->lock);
-	if (!(moves[ep->state] & BIT(to)))
+	if (!(kfi_ep_moves[ep->state] & BIT(to)))
 		return -FI_EOPBADSTATE;
 	trace_kfabric_ep_state(ep, ep->state, to);
 	WRITE_ONCE(ep->state, to);
@@ -63,52 +63,55 @@ int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to)
 
 /* ---- dead endpoints --------------------------------------------------- */
 
-static ssize_t dead_msg(struct fid_ep *ep, const struct fi_msg *msg, u64 flags)
+static ssize_t kfi_dead_msg(struct fid_ep *ep, const struct fi_msg *msg,
+			    u64 flags)
 {
 	return -ENODEV;
 }
 
-static ssize_t dead_inject(struct fid_ep *ep, const void *buf, size_t len,
-			   fi_addr_t dest_addr)
+static ssize_t kfi_dead_inject(struct fid_ep *ep, const void *buf, size_t len,
+			       fi_addr_t dest_addr)
 {
 	return -ENODEV;
 }
 
-static ssize_t dead_rma(struct fid_ep *ep, const struct fi_msg_rma *msg,
-			u64 flags)
+static ssize_t kfi_dead_rma(struct fid_ep *ep, const struct fi_msg_rma *msg,
+			    u64 flags)
 {
 	return -ENODEV;
 }
 
-static ssize_t dead_inject_write(struct fid_ep *ep, const void *buf, size_t len,
-				 fi_addr_t dest_addr, u64 addr, u64 key)
+static ssize_t kfi_dead_inject_write(struct fid_ep *ep, const void *buf,
+				     size_t len, fi_addr_t dest_addr, u64 addr,
+				     u64 key)
 {
 	return -ENODEV;
 }
 
-static ssize_t dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
-			  u64 flags)
+static ssize_t kfi_dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
+			      u64 flags)
 {
 	return -ENODEV;
 }
 
-static const struct fi_ops_msg dead_msg_ops = {
+static const struct fi_ops_msg kfi_dead_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
-	.sendmsg = dead_msg,
-	.recvmsg = dead_msg,
-	.inject = dead_inject,
+	.sendmsg = kfi_dead_msg,
+	.recvmsg = kfi_dead_msg,
+	.inject = kfi_dead_inject,
 };
 
-static const struct fi_ops_rma dead_rma_ops = {
+static const struct fi_ops_rma kfi_dead_rma_ops = {
 	.size = sizeof(struct fi_ops_rma),
-	.readmsg = dead_rma,
-	.writemsg = dead_rma,
-	.inject_write = dead_inject_write,
-	.flush = dead_flush,
+	.readmsg = kfi_dead_rma,
+	.writemsg = kfi_dead_rma,
+	.inject_write = kfi_dead_inject_write,
+	.flush = kfi_dead_flush,
 };
 
 /* Queue the last event of an endpoint that moves to DEAD. */
-static struct kfi_event *dead_event(struct fid_ep *ep, enum kfi_ep_state from)
+static struct kfi_event *kfi_dead_event(struct fid_ep *ep,
+					enum kfi_ep_state from)
 {
 	struct kfi_event *ev = NULL;
 
@@ -134,9 +137,9 @@ void kfi_ep_kill(struct fid_ep *ep)
 	spin_lock_irqsave(&ep->lock, irq);
 	from = ep->state;
 	if (!kfi_ep_move_locked(ep, KFI_EP_DEAD)) {
-		WRITE_ONCE(ep->msg, &dead_msg_ops);
-		WRITE_ONCE(ep->rma, &dead_rma_ops);
-		ev = dead_event(ep, from);
+		WRITE_ONCE(ep->msg, &kfi_dead_msg_ops);
+		WRITE_ONCE(ep->rma, &kfi_dead_rma_ops);
+		ev = kfi_dead_event(ep, from);
 	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)
@@ -155,7 +158,8 @@ EXPORT_SYMBOL_GPL(kfi_obj_kill);
 
 #define CQ_BIND_FLAGS (FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)
 
-static int check_cq(const struct fid_ep *ep, const struct fid_cq *cq, u64 flags)
+static int kfi_check_cq(const struct fid_ep *ep, const struct fid_cq *cq,
+			u64 flags)
 {
 	if ((flags & ~CQ_BIND_FLAGS) || !(flags & (FI_TRANSMIT | FI_RECV)))
 		return -FI_EBADFLAGS;
@@ -168,7 +172,7 @@ static int check_cq(const struct fid_ep *ep, const struct fid_cq *cq, u64 flags)
 }
 
 /* One pin per direction, so that unbinding needs no case distinction. */
-static void set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
+static void kfi_set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 {
 	bool selective = flags & FI_SELECTIVE_COMPLETION;
 
@@ -182,7 +186,7 @@ static void set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 	}
 }
 
-static int bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
+static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
 	int ret;
 
@@ -190,11 +194,11 @@ static int bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 		return -FI_EOPBADSTATE;
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
-		ret = check_cq(ep, container_of(bfid, struct fid_cq, fid),
-			       flags);
+		ret = kfi_check_cq(ep, container_of(bfid, struct fid_cq, fid),
+				   flags);
 		if (!ret)
-			set_cq(ep, container_of(bfid, struct fid_cq, fid),
-			       flags);
+			kfi_set_cq(ep, container_of(bfid, struct fid_cq, fid),
+				   flags);
 		return ret;
 	case FI_CLASS_EQ:
 		if (flags)
@@ -217,7 +221,7 @@ static int bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	}
 }
 
-static int bind_ep(struct fid_ep *ep, struct kfid *bfid, u64 flags)
+static int kfi_bind_ep(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
 	unsigned long irq;
 	int ret;
@@ -225,14 +229,14 @@ static int bind_ep(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	if (bfid->prov != ep->fid.prov)
 		return -EINVAL;
 	spin_lock_irqsave(&ep->lock, irq);
-	ret = bind_ep_locked(ep, bfid, flags);
+	ret = kfi_bind_ep_locked(ep, bfid, flags);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (!ret && KFI_HAS_OP(ep->fid.ops, bind))
 		ret = ep->fid.ops->bind(&ep->fid, bfid, flags);
 	return ret;
 }
 
-static int bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
+static int kfi_bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
 {
 	if (bfid->fclass != FI_CLASS_EQ || bfid->prov != pep->fid.prov)
 		return -EINVAL;
@@ -248,7 +252,7 @@ static int bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
 	return 0;
 }
 
-static int bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
+static int kfi_bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
 {
 	struct fid_ep *ep = container_of(bfid, struct fid_ep, fid);
 	int ret = 0;
@@ -278,14 +282,14 @@ int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 		return -ENODEV;
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
-		return bind_ep(container_of(fid, struct fid_ep, fid), bfid,
-			       flags);
+		return kfi_bind_ep(container_of(fid, struct fid_ep, fid), bfid,
+				   flags);
 	case FI_CLASS_PEP:
-		return bind_pep(container_of(fid, struct fid_pep, fid), bfid,
-				flags);
+		return kfi_bind_pep(container_of(fid, struct fid_pep, fid),
+				    bfid, flags);
 	case FI_CLASS_MR:
-		return bind_mr(container_of(fid, struct fid_mr, fid), bfid,
-			       flags);
+		return kfi_bind_mr(container_of(fid, struct fid_mr, fid), bfid,
+				   flags);
 	default:
 		return -EINVAL;
 	}
@@ -315,7 +319,7 @@ void kfi_ep_unbind(struct fid_ep *ep)
 
 /* ---- enabling --------------------------------------------------------- */
 
-static int enable_ep(struct fid_ep *ep)
+static int kfi_enable_ep(struct fid_ep *ep)
 {
 	unsigned long irq;
 	int ret;
@@ -335,10 +339,10 @@ static int enable_ep(struct fid_ep *ep)
 
 int kfi_ep_ready(struct fid_ep *ep)
 {
-	return fi_ep_state(ep) == KFI_EP_IDLE ? enable_ep(ep) : 0;
+	return fi_ep_state(ep) == KFI_EP_IDLE ? kfi_enable_ep(ep) : 0;
 }
 
-static int enable_mr(struct fid_mr *mr)
+static int kfi_enable_mr(struct fid_mr *mr)
 {
 	if (!(mr->domain->mr_mode & FI_MR_ENDPOINT))
 		return 0;
@@ -355,9 +359,9 @@ int kfabric_control(struct kfid *fid, int command, void *arg)
 	if (READ_ONCE(fid->dead))
 		return -ENODEV;
 	if (command == FI_ENABLE && fid->fclass == FI_CLASS_EP)
-		return enable_ep(container_of(fid, struct fid_ep, fid));
+		return kfi_enable_ep(container_of(fid, struct fid_ep, fid));
 	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR)
-		return enable_mr(container_of(fid, struct fid_mr, fid));
+		return kfi_enable_mr(container_of(fid, struct fid_mr, fid));
 	if (!KFI_HAS_OP(fid->ops, control))
 		return -ENOSYS;
 	return fid->ops->control(fid, command, arg);

@@ -86,8 +86,8 @@ void kfi_eq_forget(struct fid_eq *eq, struct kfid *fid)
 }
 
 /* The first event, if it is of the kind that is wanted. */
-static struct kfi_event *peek_locked(struct fid_eq *eq, bool failures,
-				     ssize_t *ret)
+static struct kfi_event *kfi_eq_peek_locked(struct fid_eq *eq, bool failures,
+					    ssize_t *ret)
 {
 	struct kfi_event *ev;
 
@@ -108,7 +108,7 @@ ssize_t kfabric_eq_read(struct fid_eq *eq, u32 *event, void *buf, size_t len)
 	ssize_t ret;
 
 	spin_lock_irqsave(&eq->lock, irq);
-	ev = peek_locked(eq, false, &ret);
+	ev = kfi_eq_peek_locked(eq, false, &ret);
 	if (ev && len < sizeof(*entry) + ev->data_len) {
 		ret = -FI_ETOOSMALL;
 	} else if (ev) {
@@ -135,7 +135,7 @@ ssize_t kfabric_eq_readerr(struct fid_eq *eq, struct fi_eq_err_entry *buf)
 	ssize_t ret;
 
 	spin_lock_irqsave(&eq->lock, irq);
-	ev = peek_locked(eq, true, &ret);
+	ev = kfi_eq_peek_locked(eq, true, &ret);
 	if (ev) {
 		ret = sizeof(*buf);
 		buf->fid = ev->fid;
@@ -168,14 +168,14 @@ ssize_t kfabric_eq_sread(struct fid_eq *eq, u32 *event, void *buf, size_t len,
 }
 EXPORT_SYMBOL_GPL(kfabric_eq_sread);
 
-static void eq_release(struct kfid *fid)
+static void kfi_eq_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fid_eq, fid));
 }
 
-static const struct fi_ops eq_ops = {
+static const struct fi_ops kfi_eq_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = eq_release,
+	.release = kfi_eq_release,
 };
 
 int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
@@ -195,7 +195,7 @@ int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	INIT_LIST_HEAD(&new->events);
 	init_waitqueue_head(&new->wait);
 	ret = kfi_obj_init(&new->fid, FI_CLASS_EQ, fabric->fid.prov,
-			   &fabric->fid, &eq_ops, context);
+			   &fabric->fid, &kfi_eq_ops, context);
 	if (ret) {
 		kfree(new);
 		return ret;

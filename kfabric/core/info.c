@@ -21,7 +21,7 @@ struct info_block {
 	struct fi_fabric_attr fabric;
 };
 
-static struct info_block *alloc_block(void)
+static struct info_block *kfi_info_alloc(void)
 {
 	struct info_block *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
@@ -64,7 +64,7 @@ int kfi_copy_addr(const void *from, void *addr, size_t *addrlen)
 }
 EXPORT_SYMBOL_GPL(kfi_copy_addr);
 
-static int copy_string(char **to, const char *from)
+static int kfi_copy_string(char **to, const char *from)
 {
 	if (!from)
 		return 0;
@@ -73,7 +73,7 @@ static int copy_string(char **to, const char *from)
 }
 
 /* Attributes without what they point to. Hints may lack some. */
-static void copy_attrs(struct info_block *b, const struct fi_info *info)
+static void kfi_copy_attrs(struct info_block *b, const struct fi_info *info)
 {
 	if (info->tx_attr)
 		b->tx = *info->tx_attr;
@@ -90,7 +90,7 @@ static void copy_attrs(struct info_block *b, const struct fi_info *info)
 	b->fabric.prov_name = NULL;
 }
 
-static int copy_pointers(struct info_block *b, const struct fi_info *info)
+static int kfi_copy_pointers(struct info_block *b, const struct fi_info *info)
 {
 	int ret;
 
@@ -101,25 +101,25 @@ static int copy_pointers(struct info_block *b, const struct fi_info *info)
 					   &b->info.dest_addrlen,
 					   info->dest_addr, info->dest_addrlen);
 	if (!ret && info->domain_attr)
-		ret = copy_string(&b->domain.name, info->domain_attr->name);
+		ret = kfi_copy_string(&b->domain.name, info->domain_attr->name);
 	if (!ret && info->fabric_attr)
-		ret = copy_string(&b->fabric.name, info->fabric_attr->name);
+		ret = kfi_copy_string(&b->fabric.name, info->fabric_attr->name);
 	if (!ret && info->fabric_attr)
-		ret = copy_string(&b->fabric.prov_name,
-				  info->fabric_attr->prov_name);
+		ret = kfi_copy_string(&b->fabric.prov_name,
+				      info->fabric_attr->prov_name);
 	return ret;
 }
 
 struct fi_info *kfabric_dupinfo(const struct fi_info *info)
 {
-	struct info_block *b = alloc_block();
+	struct info_block *b = kfi_info_alloc();
 
 	if (!b || !info)
 		return b ? &b->info : NULL;
 	b->info.caps = info->caps;
 	b->info.addr_format = info->addr_format;
-	copy_attrs(b, info);
-	if (copy_pointers(b, info)) {
+	kfi_copy_attrs(b, info);
+	if (kfi_copy_pointers(b, info)) {
 		kfabric_freeinfo(&b->info);
 		return NULL;
 	}
@@ -149,13 +149,13 @@ void kfabric_freeinfo(struct fi_info *info)
 }
 EXPORT_SYMBOL_GPL(kfabric_freeinfo);
 
-static bool same_name(const char *have, const char *want)
+static bool kfi_same_name(const char *have, const char *want)
 {
 	return !want || (have && !strcmp(have, want));
 }
 
 /* "fault;loop" is wanted by "fault;loop" and by "fault". */
-static bool same_prov(const char *have, const char *want)
+static bool kfi_same_prov(const char *have, const char *want)
 {
 	size_t len;
 
@@ -166,21 +166,21 @@ static bool same_prov(const char *have, const char *want)
 	       (!have[len] || have[len] == ';');
 }
 
-static bool match_fabric(const struct fi_fabric_attr *have,
-			 const struct fi_fabric_attr *want)
+static bool kfi_match_fabric(const struct fi_fabric_attr *have,
+			     const struct fi_fabric_attr *want)
 {
-	return !want || (same_name(have->name, want->name) &&
-			 same_prov(have->prov_name, want->prov_name));
+	return !want || (kfi_same_name(have->name, want->name) &&
+			 kfi_same_prov(have->prov_name, want->prov_name));
 }
 
-static bool match_domain(const struct fi_domain_attr *have,
-			 const struct fi_domain_attr *want, bool rma)
+static bool kfi_match_domain(const struct fi_domain_attr *have,
+			     const struct fi_domain_attr *want, bool rma)
 {
 	if (!want)
 		return true;
 	if (rma && (have->mr_mode & MR_DEMANDS & ~want->mr_mode))
 		return false;
-	return same_name(have->name, want->name) &&
+	return kfi_same_name(have->name, want->name) &&
 	       !(want->caps & ~have->caps) &&
 	       have->mr_iov_limit >= want->mr_iov_limit &&
 	       have->mr_max_size >= want->mr_max_size &&
@@ -188,8 +188,8 @@ static bool match_domain(const struct fi_domain_attr *have,
 	       have->cq_data_size >= want->cq_data_size;
 }
 
-static bool match_ep(const struct fi_ep_attr *have,
-		     const struct fi_ep_attr *want)
+static bool kfi_match_ep(const struct fi_ep_attr *have,
+			 const struct fi_ep_attr *want)
 {
 	if (!want)
 		return true;
@@ -202,8 +202,8 @@ static bool match_ep(const struct fi_ep_attr *have,
 	       !(want->flush_modes & ~have->flush_modes);
 }
 
-static bool match_tx(const struct fi_tx_attr *have,
-		     const struct fi_tx_attr *want)
+static bool kfi_match_tx(const struct fi_tx_attr *have,
+			 const struct fi_tx_attr *want)
 {
 	if (!want)
 		return true;
@@ -215,15 +215,15 @@ static bool match_tx(const struct fi_tx_attr *have,
 	       have->rma_iov_limit >= want->rma_iov_limit;
 }
 
-static bool match_rx(const struct fi_rx_attr *have,
-		     const struct fi_rx_attr *want)
+static bool kfi_match_rx(const struct fi_rx_attr *have,
+			 const struct fi_rx_attr *want)
 {
 	return !want ||
 	       (!(want->caps & ~have->caps) && have->size >= want->size &&
 		have->iov_limit >= want->iov_limit);
 }
 
-static bool match_format(u32 have, u32 want)
+static bool kfi_match_format(u32 have, u32 want)
 {
 	if (want == FI_FORMAT_UNSPEC || have == FI_FORMAT_UNSPEC)
 		return true;
@@ -238,13 +238,13 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 	if (!hints)
 		return true;
 	return !(hints->caps & ~info->caps) &&
-	       match_format(info->addr_format, hints->addr_format) &&
-	       match_fabric(info->fabric_attr, hints->fabric_attr) &&
-	       match_domain(info->domain_attr, hints->domain_attr,
-			    hints->caps & FI_RMA) &&
-	       match_ep(info->ep_attr, hints->ep_attr) &&
-	       match_tx(info->tx_attr, hints->tx_attr) &&
-	       match_rx(info->rx_attr, hints->rx_attr);
+	       kfi_match_format(info->addr_format, hints->addr_format) &&
+	       kfi_match_fabric(info->fabric_attr, hints->fabric_attr) &&
+	       kfi_match_domain(info->domain_attr, hints->domain_attr,
+				hints->caps & FI_RMA) &&
+	       kfi_match_ep(info->ep_attr, hints->ep_attr) &&
+	       kfi_match_tx(info->tx_attr, hints->tx_attr) &&
+	       kfi_match_rx(info->rx_attr, hints->rx_attr);
 }
 EXPORT_SYMBOL_GPL(kfi_match_info);
 

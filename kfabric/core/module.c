@@ -12,7 +12,7 @@ u32 kfabric_version(void)
 }
 EXPORT_SYMBOL_GPL(kfabric_version);
 
-static int __init kfabric_core_init(void)
+static int __init kfi_core_init(void)
 {
 	int ret = kfi_obj_setup();
 
@@ -22,14 +22,14 @@ static int __init kfabric_core_init(void)
 	return 0;
 }
 
-static void __exit kfabric_core_exit(void)
+static void __exit kfi_core_exit(void)
 {
 	kfi_debugfs_teardown();
 	kfi_obj_teardown();
 }
 
-module_init(kfabric_core_init);
-module_exit(kfabric_core_exit);
+module_init(kfi_core_init);
+module_exit(kfi_core_exit);
 MODULE_DESCRIPTION("Fabric mid-layer: messages and remote memory");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(KFB_MODULE_VERSION);

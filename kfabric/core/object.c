@@ -15,10 +15,10 @@
 DEFINE_MUTEX(kfi_obj_mutex);
 LIST_HEAD(kfi_obj_list);
 
-static atomic_t next_id = ATOMIC_INIT(0);
-static struct workqueue_struct *reaper;
+static atomic_t kfi_next_id = ATOMIC_INIT(0);
+static struct workqueue_struct *kfi_reaper;
 
-static const char *const class_names[FI_CLASS_COUNT] = {
+static const char *const kfi_class_names[FI_CLASS_COUNT] = {
 	[FI_CLASS_UNSPEC] = "none",   [FI_CLASS_FABRIC] = "fabric",
 	[FI_CLASS_DOMAIN] = "domain", [FI_CLASS_EP] = "ep",
 	[FI_CLASS_PEP] = "pep",	      [FI_CLASS_MR] = "mr",
@@ -28,7 +28,7 @@ static const char *const class_names[FI_CLASS_COUNT] = {
 
 const char *kfi_class_name(enum fi_class fclass)
 {
-	return fclass < FI_CLASS_COUNT ? class_names[fclass] : "?";
+	return fclass < FI_CLASS_COUNT ? kfi_class_names[fclass] : "?";
 }
 
 bool kfi_obj_pin(struct kfid *fid)
@@ -41,7 +41,7 @@ void kfi_obj_unpin(struct kfid *fid)
 	atomic_dec(&fid->users);
 }
 
-static void reap_work(struct work_struct *work)
+static void kfi_reap_work(struct work_struct *work)
 {
 	struct kfid *fid = container_of(work, struct kfid, reap);
 
@@ -53,15 +53,15 @@ static void reap_work(struct work_struct *work)
  * A connection request does not keep its passive endpoint from being closed:
  * closing rejects it. All other children do.
  */
-static bool pins_parent(enum fi_class fclass)
+static bool kfi_pins_parent(enum fi_class fclass)
 {
 	return fclass != FI_CLASS_CONNREQ;
 }
 
-static bool attach(struct kfid *fid, struct kfid *parent)
+static bool kfi_obj_attach(struct kfid *fid, struct kfid *parent)
 {
-	if (pins_parent(fid->fclass) ? !kfi_obj_pin(parent)
-				     : atomic_read(&parent->users) < 0)
+	if (kfi_pins_parent(fid->fclass) ? !kfi_obj_pin(parent)
+					 : atomic_read(&parent->users) < 0)
 		return false;
 	kref_get(&parent->ref);
 	fid->parent = parent;
@@ -77,17 +77,17 @@ int kfi_obj_init(struct kfid *fid, enum fi_class fclass,
 	if (!kfi_prov_get(prov))
 		return -ENODEV;
 	fid->fclass = fclass;
-	if (parent && !attach(fid, parent)) {
+	if (parent && !kfi_obj_attach(fid, parent)) {
 		kfi_prov_put(prov);
 		return -EINVAL;
 	}
-	fid->id = atomic_inc_return(&next_id);
+	fid->id = atomic_inc_return(&kfi_next_id);
 	fid->context = context;
 	fid->ops = ops;
 	fid->prov = prov;
 	kref_init(&fid->ref);
 	atomic_set(&fid->users, 0);
-	INIT_WORK(&fid->reap, reap_work);
+	INIT_WORK(&fid->reap, kfi_reap_work);
 	atomic_inc(&prov->nr_objects);
 	mutex_lock(&kfi_obj_mutex);
 	list_add_tail(&fid->node, &kfi_obj_list);
@@ -103,7 +103,7 @@ void kfi_obj_get(struct kfid *fid)
 }
 EXPORT_SYMBOL_GPL(kfi_obj_get);
 
-static void release_obj(struct kref *ref)
+static void kfi_obj_release(struct kref *ref)
 {
 	struct kfid *fid = container_of(ref, struct kfid, ref);
 	struct kfi_provider *prov = fid->prov;
@@ -122,14 +122,14 @@ static void release_obj(struct kref *ref)
 
 void kfi_obj_put(struct kfid *fid)
 {
-	kref_put(&fid->ref, release_obj);
+	kref_put(&fid->ref, kfi_obj_release);
 }
 EXPORT_SYMBOL_GPL(kfi_obj_put);
 
 /* The upper layer's handle is gone: let go of the parent. */
-static void retire(struct kfid *fid)
+static void kfi_obj_retire(struct kfid *fid)
 {
-	if (fid->parent && pins_parent(fid->fclass))
+	if (fid->parent && kfi_pins_parent(fid->fclass))
 		kfi_obj_unpin(fid->parent);
 	kfi_obj_put(fid);
 }
@@ -137,7 +137,7 @@ static void retire(struct kfid *fid)
 void kfi_obj_abort(struct kfid *fid)
 {
 	atomic_set(&fid->users, KFI_USERS_CLOSED);
-	retire(fid);
+	kfi_obj_retire(fid);
 }
 EXPORT_SYMBOL_GPL(kfi_obj_abort);
 
@@ -145,12 +145,12 @@ void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
 {
 	kref_get(&fid->ref);
 	fid->reap_fn = fn;
-	queue_work(reaper, &fid->reap);
+	queue_work(kfi_reaper, &fid->reap);
 }
 EXPORT_SYMBOL_GPL(kfi_obj_reap);
 
 /* What the core does for a class before the provider's close. */
-static void before_close(struct kfid *fid)
+static void kfi_obj_before_close(struct kfid *fid)
 {
 	if (fid->fclass == FI_CLASS_EP)
 		kfi_ep_move(container_of(fid, struct fid_ep, fid),
@@ -158,7 +158,7 @@ static void before_close(struct kfid *fid)
 }
 
 /* What the core does for a class when the provider's code has stopped. */
-static void after_close(struct kfid *fid)
+static void kfi_obj_after_close(struct kfid *fid)
 {
 	struct fid_pep *pep;
 	struct fid_mr *mr;
@@ -201,11 +201,11 @@ int kfabric_close(struct kfid *fid)
 	if (users)
 		return users > 0 ? -EBUSY : -EINVAL;
 	trace_kfabric_object(fid, "close");
-	before_close(fid);
+	kfi_obj_before_close(fid);
 	if (KFI_HAS_OP(fid->ops, close))
 		fid->ops->close(fid);
-	after_close(fid);
-	retire(fid);
+	kfi_obj_after_close(fid);
+	kfi_obj_retire(fid);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfabric_close);
@@ -213,11 +213,11 @@ EXPORT_SYMBOL_GPL(kfabric_close);
 int kfi_obj_setup(void)
 {
 	/* Nothing that frees memory waits for it; what it calls may flush. */
-	reaper = alloc_workqueue("kfabric_reaper", WQ_UNBOUND, 0);
-	return reaper ? 0 : -ENOMEM;
+	kfi_reaper = alloc_workqueue("kfabric_reaper", WQ_UNBOUND, 0);
+	return kfi_reaper ? 0 : -ENOMEM;
 }
 
 void kfi_obj_teardown(void)
 {
-	destroy_workqueue(reaper);
+	destroy_workqueue(kfi_reaper);
 }

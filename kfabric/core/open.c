@@ -10,18 +10,19 @@
 #include "core.h"
 
 /* Vectors without operations: -ENOSYS; the core's checks say -ENODEV first. */
-static const struct fi_ops_fabric no_fabric_ops = {
+static const struct fi_ops_fabric kfi_no_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 };
-static const struct fi_ops_domain no_domain_ops = {
+static const struct fi_ops_domain kfi_no_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 };
-static const struct fi_ops_cq no_cq_ops = {
+static const struct fi_ops_cq kfi_no_cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
 };
 
 /* Is the info of the provider that the object belongs to? */
-static bool same_provider(const struct kfid *fid, const struct fi_info *info)
+static bool kfi_same_provider(const struct kfid *fid,
+			      const struct fi_info *info)
 {
 	const char *name = info->fabric_attr->prov_name;
 	size_t len = strlen(fid->prov->name);
@@ -30,11 +31,11 @@ static bool same_provider(const struct kfid *fid, const struct fi_info *info)
 	       (!name[len] || name[len] == ';');
 }
 
-static int check_open(const struct kfid *parent, const struct fi_info *info)
+static int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
 {
 	if (READ_ONCE(parent->dead))
 		return -ENODEV;
-	if (info && !same_provider(parent, info))
+	if (info && !kfi_same_provider(parent, info))
 		return -EINVAL;
 	return 0;
 }
@@ -42,7 +43,7 @@ static int check_open(const struct kfid *parent, const struct fi_info *info)
 int kfabric_domain(struct fid_fabric *fabric, struct fi_info *info,
 		   struct fid_domain **domain, void *context)
 {
-	int ret = check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info);
 
 	if (ret)
 		return ret;
@@ -55,7 +56,7 @@ EXPORT_SYMBOL_GPL(kfabric_domain);
 int kfabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 		       struct fid_pep **pep, void *context)
 {
-	int ret = check_open(&fabric->fid, info);
+	int ret = kfi_check_open(&fabric->fid, info);
 
 	if (ret)
 		return ret;
@@ -70,7 +71,7 @@ EXPORT_SYMBOL_GPL(kfabric_passive_ep);
 int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
 		     struct fid_ep **ep, void *context)
 {
-	int ret = check_open(&domain->fid, info);
+	int ret = kfi_check_open(&domain->fid, info);
 
 	if (ret)
 		return ret;
@@ -83,7 +84,7 @@ EXPORT_SYMBOL_GPL(kfabric_endpoint);
 int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		    struct fid_cq **cq, void *context)
 {
-	int ret = check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL);
 
 	if (ret)
 		return ret;
@@ -97,7 +98,7 @@ int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr)
 {
 	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE;
-	int ret = check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL);
 
 	if (ret)
 		return ret;
@@ -117,7 +118,7 @@ EXPORT_SYMBOL_GPL(kfabric_mr_regattr);
 int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		    struct fid_av **av, void *context)
 {
-	int ret = check_open(&domain->fid, NULL);
+	int ret = kfi_check_open(&domain->fid, NULL);
 
 	if (ret)
 		return ret;
@@ -131,20 +132,20 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_fabric *fabric_ops, void *context)
 {
-	fabric->ops = fabric_ops ?: &no_fabric_ops;
+	fabric->ops = fabric_ops ?: &kfi_no_fabric_ops;
 	return kfi_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
 			    context);
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
-static void free_fabric(struct kfid *fid)
+static void kfi_plain_fabric_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fid_fabric, fid));
 }
 
-static const struct fi_ops plain_fabric_ops = {
+static const struct fi_ops kfi_plain_fabric_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = free_fabric,
+	.release = kfi_plain_fabric_release,
 };
 
 int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
@@ -155,7 +156,7 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_fabric_init(new, prov, &plain_fabric_ops, ops, context);
+	ret = kfi_fabric_init(new, prov, &kfi_plain_fabric_ops, ops, context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -170,7 +171,7 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 		    const struct fi_ops_domain *domain_ops, u32 mr_mode,
 		    void *context)
 {
-	domain->ops = domain_ops ?: &no_domain_ops;
+	domain->ops = domain_ops ?: &kfi_no_domain_ops;
 	domain->fabric = fabric;
 	domain->mr_mode = mr_mode;
 	return kfi_obj_init(&domain->fid, FI_CLASS_DOMAIN, fabric->fid.prov,
@@ -214,8 +215,8 @@ int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
 EXPORT_SYMBOL_GPL(kfi_pep_init);
 
 /* Where peers start to count. */
-static u64 first_address(const struct fid_domain *domain,
-			 const struct fi_mr_attr *attr)
+static u64 kfi_first_address(const struct fid_domain *domain,
+			     const struct fi_mr_attr *attr)
 {
 	if (!(domain->mr_mode & FI_MR_VIRT_ADDR))
 		return 0;
@@ -228,7 +229,7 @@ int kfi_mr_init(struct fid_mr *mr, struct fid_domain *domain,
 		const struct fi_ops *ops, const struct fi_mr_attr *attr)
 {
 	mr->domain = domain;
-	mr->iova = first_address(domain, attr);
+	mr->iova = kfi_first_address(domain, attr);
 	mr->len = attr->buf.len;
 	return kfi_obj_init(&mr->fid, FI_CLASS_MR, domain->fid.prov,
 			    &domain->fid, ops, attr->context);
@@ -239,7 +240,7 @@ int kfi_cq_init(struct fid_cq *cq, struct fid_domain *domain,
 		const struct fi_ops *ops, const struct fi_ops_cq *cq_ops,
 		const struct fi_cq_attr *attr, void *context)
 {
-	cq->ops = cq_ops ?: &no_cq_ops;
+	cq->ops = cq_ops ?: &kfi_no_cq_ops;
 	cq->domain = domain;
 	if (attr)
 		cq->attr = *attr;

@@ -8,7 +8,7 @@
 #include "core.h"
 
 /* A time-out; 0 would be none. */
-static int set_timeout(u32 *to, const void *optval, size_t optlen)
+static int kfi_set_timeout(u32 *to, const void *optval, size_t optlen)
 {
 	if (optlen != sizeof(*to) || !*(const u32 *)optval)
 		return -EINVAL;
@@ -17,7 +17,8 @@ static int set_timeout(u32 *to, const void *optval, size_t optlen)
 }
 
 /* Set before anything can be posted, so that readers need no lock. */
-static int set_space(struct fid_ep *ep, const void *optval, size_t optlen)
+static int kfi_set_space_handler(struct fid_ep *ep, const void *optval,
+				 size_t optlen)
 {
 	unsigned long irq;
 	int ret = 0;
@@ -40,18 +41,19 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 		return -ENOSYS;
 	switch (optname) {
 	case FI_OPT_SPACE_HANDLER:
-		return set_space(ep, optval, optlen);
+		return kfi_set_space_handler(ep, optval, optlen);
 	case FI_OPT_OP_TIMEOUT_MS:
-		return set_timeout(&ep->op_timeout_ms, optval, optlen);
+		return kfi_set_timeout(&ep->op_timeout_ms, optval, optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
-		return set_timeout(&ep->cm_timeout_ms, optval, optlen);
+		return kfi_set_timeout(&ep->cm_timeout_ms, optval, optlen);
 	default:
 		return -ENOSYS;
 	}
 }
 EXPORT_SYMBOL_GPL(kfabric_setopt);
 
-static int give(const void *value, size_t len, void *optval, size_t *optlen)
+static int kfi_give_option(const void *value, size_t len, void *optval,
+			   size_t *optlen)
 {
 	if (*optlen < len)
 		return -FI_ETOOSMALL;
@@ -60,14 +62,14 @@ static int give(const void *value, size_t len, void *optval, size_t *optlen)
 	return 0;
 }
 
-static int give_moved(struct fid_ep *ep, void *optval, size_t *optlen)
+static int kfi_give_moved(struct fid_ep *ep, void *optval, size_t *optlen)
 {
 	u64 moved;
 
 	if (!ep->moved)
 		return -ENOSYS;
 	moved = ep->moved(ep);
-	return give(&moved, sizeof(moved), optval, optlen);
+	return kfi_give_option(&moved, sizeof(moved), optval, optlen);
 }
 
 int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
@@ -77,17 +79,22 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		return -ENOSYS;
 	switch (optname) {
 	case FI_OPT_OP_TIMEOUT_MS:
-		return give(&ep->op_timeout_ms, sizeof(u32), optval, optlen);
+		return kfi_give_option(&ep->op_timeout_ms, sizeof(u32), optval,
+				       optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
-		return give(&ep->cm_timeout_ms, sizeof(u32), optval, optlen);
+		return kfi_give_option(&ep->cm_timeout_ms, sizeof(u32), optval,
+				       optlen);
 	case FI_OPT_CM_DATA_SIZE:
-		return give(&ep->cm_data_size, sizeof(size_t), optval, optlen);
+		return kfi_give_option(&ep->cm_data_size, sizeof(size_t),
+				       optval, optlen);
 	case FI_OPT_FLUSH_MODES:
-		return give(&ep->flush_modes, sizeof(u32), optval, optlen);
+		return kfi_give_option(&ep->flush_modes, sizeof(u32), optval,
+				       optlen);
 	case FI_OPT_COMP_LEVELS:
-		return give(&ep->comp_levels, sizeof(u64), optval, optlen);
+		return kfi_give_option(&ep->comp_levels, sizeof(u64), optval,
+				       optlen);
 	case FI_OPT_MOVED_BYTES:
-		return give_moved(ep, optval, optlen);
+		return kfi_give_moved(ep, optval, optlen);
 	default:
 		return -ENOSYS;
 	}

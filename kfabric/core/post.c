@@ -19,13 +19,13 @@
 #define RECV_FLAGS (FI_COMPLETION | FI_MORE)
 #define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
 
-static const u64 comp_flags[KFI_OP_TYPES] = {
+static const u64 kfi_comp_flags[KFI_OP_TYPES] = {
 	[KFI_OP_SEND] = FI_SEND | FI_MSG,   [KFI_OP_RECV] = FI_RECV | FI_MSG,
 	[KFI_OP_READ] = FI_READ | FI_RMA,   [KFI_OP_WRITE] = FI_WRITE | FI_RMA,
 	[KFI_OP_FLUSH] = FI_FLUSH | FI_RMA,
 };
 
-static struct kfi_post_ep *to_post_ep(struct fid_ep *fid)
+static struct kfi_post_ep *to_kfi_post_ep(struct fid_ep *fid)
 {
 	return container_of(fid, struct kfi_post_ep, ep);
 }
@@ -33,7 +33,7 @@ static struct kfi_post_ep *to_post_ep(struct fid_ep *fid)
 /* ---- filling in -------------------------------------------------------- */
 
 /* Copy what FI_INJECT promises to have copied when the post returns. */
-static void copy_inject(struct kfi_op *op)
+static void kfi_op_copy_inject(struct kfi_op *op)
 {
 	struct fi_buf own = fi_buf_linear(op->inject, op->buf.len);
 	struct kfi_buf_iter src, dst;
@@ -45,11 +45,11 @@ static void copy_inject(struct kfi_op *op)
 }
 
 /* A receive's length is known when it is used. */
-static void fill_op(struct kfi_op *op, struct fi_context *ctx,
-		    enum kfi_op_type type, const struct fi_buf *buf, u64 flags,
-		    u64 data)
+static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
+			enum kfi_op_type type, const struct fi_buf *buf,
+			u64 flags, u64 data)
 {
-	kfi_comp_set(op->comp, ctx, flags, comp_flags[type],
+	kfi_comp_set(op->comp, ctx, flags, kfi_comp_flags[type],
 		     type == KFI_OP_RECV ? 0 : buf->len);
 	op->type = type;
 	op->flags = flags;
@@ -57,21 +57,21 @@ static void fill_op(struct kfi_op *op, struct fi_context *ctx,
 	op->buf = *buf;
 	op->rma_count = 0;
 	if (flags & FI_INJECT)
-		copy_inject(op);
+		kfi_op_copy_inject(op);
 }
 
-static struct kfi_op *op_of(struct fi_context *ctx, enum kfi_op_type type,
-			    const struct fi_buf *buf, u64 flags, u64 data)
+static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
+				const struct fi_buf *buf, u64 flags, u64 data)
 {
 	struct kfi_op *op = kfi_op_priv(ctx);
 
 	op->comp = &ctx->comp;
-	fill_op(op, ctx, type, buf, flags, data);
+	kfi_op_fill(op, ctx, type, buf, flags, data);
 	return op;
 }
 
-static void fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
-		     size_t count)
+static void kfi_op_fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
+			    size_t count)
 {
 	op->rma_count = count;
 	memcpy(op->rma, rma, count * sizeof(*rma));
@@ -79,7 +79,7 @@ static void fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
 
 /* ---- handing over ------------------------------------------------------ */
 
-static ssize_t room_locked(struct kfi_post_ep *ep, u64 dir)
+static ssize_t kfi_post_room_locked(struct kfi_post_ep *ep, u64 dir)
 {
 	int ret;
 
@@ -95,7 +95,8 @@ static ssize_t room_locked(struct kfi_post_ep *ep, u64 dir)
 }
 
 /* Nobody completes it before the lock is released. */
-static ssize_t queue_locked(struct kfi_post_ep *ep, struct kfi_op *op, u64 dir)
+static ssize_t kfi_post_queue_locked(struct kfi_post_ep *ep, struct kfi_op *op,
+				     u64 dir)
 {
 	int ret;
 
@@ -111,46 +112,48 @@ static ssize_t queue_locked(struct kfi_post_ep *ep, struct kfi_op *op, u64 dir)
 	return 0;
 }
 
-static ssize_t queue(struct kfi_post_ep *ep, struct kfi_op *op, u64 dir)
+static ssize_t kfi_post_queue(struct kfi_post_ep *ep, struct kfi_op *op,
+			      u64 dir)
 {
 	unsigned long irq;
 	ssize_t ret;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	ret = room_locked(ep, dir);
+	ret = kfi_post_room_locked(ep, dir);
 	if (!ret)
-		ret = queue_locked(ep, op, dir);
+		ret = kfi_post_queue_locked(ep, op, dir);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
 
 /* An operation in the endpoint's own memory, of which it has enough. */
-static ssize_t inject_locked(struct kfi_post_ep *ep, enum kfi_op_type type,
-			     const struct fi_buf *buf,
-			     const struct fi_rma_iov *rma)
+static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
+				      enum kfi_op_type type,
+				      const struct fi_buf *buf,
+				      const struct fi_rma_iov *rma)
 {
 	struct kfi_op *op;
 	ssize_t ret;
 
-	ret = room_locked(ep, FI_TRANSMIT);
+	ret = kfi_post_room_locked(ep, FI_TRANSMIT);
 	if (ret)
 		return ret;
 	op = list_first_entry_or_null(&ep->slots, struct kfi_op, node);
 	if (!op)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	list_del(&op->node);
-	fill_op(op, NULL, type, buf, FI_INJECT, 0);
+	kfi_op_fill(op, NULL, type, buf, FI_INJECT, 0);
 	if (rma)
-		fill_rma(op, rma, 1);
-	ret = queue_locked(ep, op, FI_TRANSMIT);
+		kfi_op_fill_rma(op, rma, 1);
+	ret = kfi_post_queue_locked(ep, op, FI_TRANSMIT);
 	if (ret)
 		list_add(&op->node, &ep->slots);
 	return ret;
 }
 
-static ssize_t inject(struct kfi_post_ep *ep, enum kfi_op_type type,
-		      const void *bytes, size_t len,
-		      const struct fi_rma_iov *rma)
+static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep, enum kfi_op_type type,
+				  const void *bytes, size_t len,
+				  const struct fi_rma_iov *rma)
 {
 	struct fi_buf buf = fi_buf_linear(bytes, len);
 	unsigned long irq;
@@ -160,7 +163,7 @@ static ssize_t inject(struct kfi_post_ep *ep, enum kfi_op_type type,
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->lock, irq);
-	ret = inject_locked(ep, type, &buf, rma);
+	ret = kfi_post_inject_locked(ep, type, &buf, rma);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
@@ -186,25 +189,25 @@ EXPORT_SYMBOL_GPL(kfi_post_alloc_slots);
 
 /* ---- messages ---------------------------------------------------------- */
 
-static ssize_t post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
-			    u64 flags)
+static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
+				u64 flags)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	int ret = kfi_check_tx(fid, msg->context, &msg->buf, flags,
 			       &ep->tx_attr, ep->max_msg_size);
 
 	if (ret)
 		return ret;
-	return queue(ep,
-		     op_of(msg->context, KFI_OP_SEND, &msg->buf, flags,
-			   msg->data),
-		     FI_TRANSMIT);
+	return kfi_post_queue(ep,
+			      kfi_op_of(msg->context, KFI_OP_SEND, &msg->buf,
+					flags, msg->data),
+			      FI_TRANSMIT);
 }
 
-static ssize_t post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
-			    u64 flags)
+static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
+				u64 flags)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	int ret;
 
 	if (!msg->context)
@@ -216,19 +219,21 @@ static ssize_t post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
 	if (ret)
 		return ret;
-	return queue(ep, op_of(msg->context, KFI_OP_RECV, &msg->buf, flags, 0),
-		     FI_RECV);
+	return kfi_post_queue(
+		ep, kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, flags, 0),
+		FI_RECV);
 }
 
-static ssize_t post_inject(struct fid_ep *fid, const void *buf, size_t len,
-			   fi_addr_t dest_addr)
+static ssize_t kfi_post_inject(struct fid_ep *fid, const void *buf, size_t len,
+			       fi_addr_t dest_addr)
 {
-	return inject(to_post_ep(fid), KFI_OP_SEND, buf, len, NULL);
+	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_SEND, buf, len,
+				  NULL);
 }
 
-static void post_submit(struct fid_ep *fid)
+static void kfi_post_submit(struct fid_ep *fid)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	unsigned long irq;
 
 	if (!KFI_HAS_OP(ep->ops, submit))
@@ -238,97 +243,99 @@ static void post_submit(struct fid_ep *fid)
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
-static void post_submit_inline(struct fid_ep *fid)
+static void kfi_post_submit_inline(struct fid_ep *fid)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 
 	if (KFI_HAS_OP(ep->ops, submit_inline))
 		ep->ops->submit_inline(ep);
 	else
-		post_submit(fid);
+		kfi_post_submit(fid);
 }
 
 const struct fi_ops_msg kfi_post_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
-	.sendmsg = post_sendmsg,
-	.recvmsg = post_recvmsg,
-	.inject = post_inject,
-	.submit = post_submit,
-	.submit_inline = post_submit_inline,
+	.sendmsg = kfi_post_sendmsg,
+	.recvmsg = kfi_post_recvmsg,
+	.inject = kfi_post_inject,
+	.submit = kfi_post_submit,
+	.submit_inline = kfi_post_submit_inline,
 };
 EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
 
 /* ---- remote memory ----------------------------------------------------- */
 
-static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
-			u64 flags, enum kfi_op_type type)
+static ssize_t kfi_post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			    u64 flags, enum kfi_op_type type)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
 	int ret =
 		kfi_check_rma(fid, msg, flags, &ep->tx_attr, ep->max_msg_size);
 
 	if (ret)
 		return ret;
-	op = op_of(msg->context, type, &msg->buf, flags, msg->data);
-	fill_rma(op, msg->rma_iov, msg->rma_iov_count);
-	return queue(ep, op, FI_TRANSMIT);
+	op = kfi_op_of(msg->context, type, &msg->buf, flags, msg->data);
+	kfi_op_fill_rma(op, msg->rma_iov, msg->rma_iov_count);
+	return kfi_post_queue(ep, op, FI_TRANSMIT);
 }
 
-static ssize_t post_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
-			    u64 flags)
+static ssize_t kfi_post_readmsg(struct fid_ep *fid,
+				const struct fi_msg_rma *msg, u64 flags)
 {
 	if (flags & ~READ_FLAGS)
 		return -FI_EBADFLAGS;
-	return post_rma(fid, msg, flags, KFI_OP_READ);
+	return kfi_post_rma(fid, msg, flags, KFI_OP_READ);
 }
 
-static ssize_t post_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
-			     u64 flags)
+static ssize_t kfi_post_writemsg(struct fid_ep *fid,
+				 const struct fi_msg_rma *msg, u64 flags)
 {
-	return post_rma(fid, msg, flags, KFI_OP_WRITE);
+	return kfi_post_rma(fid, msg, flags, KFI_OP_WRITE);
 }
 
-static ssize_t post_flush(struct fid_ep *fid, const struct fi_msg_flush *msg,
-			  u64 flags)
+static ssize_t kfi_post_flush(struct fid_ep *fid,
+			      const struct fi_msg_flush *msg, u64 flags)
 {
-	struct kfi_post_ep *ep = to_post_ep(fid);
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	const struct fi_buf none = {};
 	struct kfi_op *op;
 	int ret = kfi_check_flush(fid, msg, flags, &ep->tx_attr);
 
 	if (ret)
 		return ret;
-	op = op_of(msg->context, KFI_OP_FLUSH, &none, flags, 0);
-	fill_rma(op, msg->rma_iov, msg->rma_iov_count);
+	op = kfi_op_of(msg->context, KFI_OP_FLUSH, &none, flags, 0);
+	kfi_op_fill_rma(op, msg->rma_iov, msg->rma_iov_count);
 	op->flush_mode = msg->mode;
-	return queue(ep, op, FI_TRANSMIT);
+	return kfi_post_queue(ep, op, FI_TRANSMIT);
 }
 
-static ssize_t post_inject_write(struct fid_ep *fid, const void *buf,
-				 size_t len, fi_addr_t dest_addr, u64 addr,
-				 u64 key)
+static ssize_t kfi_post_inject_write(struct fid_ep *fid, const void *buf,
+				     size_t len, fi_addr_t dest_addr, u64 addr,
+				     u64 key)
 {
 	const struct fi_rma_iov rma = { .addr = addr, .len = len, .key = key };
 	u64 end;
 
 	if (check_add_overflow(addr, (u64)len, &end))
 		return -EINVAL;
-	return inject(to_post_ep(fid), KFI_OP_WRITE, buf, len, &rma);
+	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_WRITE, buf, len,
+				  &rma);
 }
 
 const struct fi_ops_rma kfi_post_rma_ops = {
 	.size = sizeof(struct fi_ops_rma),
-	.readmsg = post_readmsg,
-	.writemsg = post_writemsg,
-	.inject_write = post_inject_write,
-	.flush = post_flush,
+	.readmsg = kfi_post_readmsg,
+	.writemsg = kfi_post_writemsg,
+	.inject_write = kfi_post_inject_write,
+	.flush = kfi_post_flush,
 };
 EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
 
 /* ---- the end of an operation ------------------------------------------- */
 
-static void free_place(struct kfi_post_ep *ep, struct kfi_op *op, bool slot)
+static void kfi_post_free_place(struct kfi_post_ep *ep, struct kfi_op *op,
+				bool slot)
 {
 	unsigned long irq;
 
@@ -369,7 +376,7 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 		quiet = *comp;
 		comp = &quiet;
 	}
-	free_place(ep, op, slot);
+	kfi_post_free_place(ep, op, slot);
 	kfi_post_complete(ep, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_post_done);

@@ -21,7 +21,7 @@ DEFINE_MUTEX(kfi_prov_mutex);
 LIST_HEAD(kfi_prov_list);
 
 /* Is prov_name ("fault;loop") handled by the provider named name ("fault")? */
-static bool handles(const char *name, const char *prov_name)
+static bool kfi_prov_handles(const char *name, const char *prov_name)
 {
 	size_t len = strlen(name);
 
@@ -49,7 +49,7 @@ void kfi_prov_put(struct kfi_provider *prov)
 }
 
 /* The registered provider of that exact name. */
-static struct kfi_provider *find_locked(const char *name)
+static struct kfi_provider *kfi_prov_find_locked(const char *name)
 {
 	struct kfi_provider *prov;
 
@@ -67,7 +67,8 @@ struct kfi_provider *kfi_prov_find(const char *prov_name)
 
 	mutex_lock(&kfi_prov_mutex);
 	list_for_each_entry(prov, &kfi_prov_list, node) {
-		if (handles(prov->name, prov_name) && kfi_prov_get(prov)) {
+		if (kfi_prov_handles(prov->name, prov_name) &&
+		    kfi_prov_get(prov)) {
 			found = prov;
 			break;
 		}
@@ -76,7 +77,7 @@ struct kfi_provider *kfi_prov_find(const char *prov_name)
 	return found;
 }
 
-static bool well_formed(const struct kfi_provider *prov)
+static bool kfi_prov_well_formed(const struct kfi_provider *prov)
 {
 	return prov->name && prov->name[0] &&
 	       strlen(prov->name) < KFI_PROV_NAME_MAX &&
@@ -89,12 +90,12 @@ int kfabric_provider_register(struct kfi_provider *prov)
 	struct kfi_provider *other;
 	int ret = 0;
 
-	if (!well_formed(prov))
+	if (!kfi_prov_well_formed(prov))
 		return -EINVAL;
 	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
 		return -ENOSYS;
 	mutex_lock(&kfi_prov_mutex);
-	if (find_locked(prov->name)) {
+	if (kfi_prov_find_locked(prov->name)) {
 		ret = -EEXIST;
 		goto unlock;
 	}
@@ -129,7 +130,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 
 /* References on all registered providers, in order of preference. */
-static int snapshot(struct kfi_provider ***provs, size_t *count)
+static int kfi_prov_snapshot(struct kfi_provider ***provs, size_t *count)
 {
 	struct kfi_provider *prov, **v;
 	size_t n = 0;
@@ -153,7 +154,8 @@ static int snapshot(struct kfi_provider ***provs, size_t *count)
 }
 
 /* Fill in what the provider left to the core. */
-static int complete_info(struct kfi_provider *prov, struct fi_info *info)
+static int kfi_prov_complete_info(struct kfi_provider *prov,
+				  struct fi_info *info)
 {
 	struct fi_fabric_attr *attr = info->fabric_attr;
 
@@ -166,8 +168,8 @@ static int complete_info(struct kfi_provider *prov, struct fi_info *info)
 }
 
 /* Move what fits the hints from list to *tail, free the rest. */
-static int sift(struct kfi_provider *prov, struct fi_info *list,
-		const struct fi_info *hints, struct fi_info ***tail)
+static int kfi_prov_sift(struct kfi_provider *prov, struct fi_info *list,
+			 const struct fi_info *hints, struct fi_info ***tail)
 {
 	struct fi_info *next;
 	int ret = 0;
@@ -176,7 +178,7 @@ static int sift(struct kfi_provider *prov, struct fi_info *list,
 		next = list->next;
 		list->next = NULL;
 		if (!ret)
-			ret = complete_info(prov, list);
+			ret = kfi_prov_complete_info(prov, list);
 		if (ret || !kfi_match_info(list, hints)) {
 			kfabric_freeinfo(list);
 			continue;
@@ -187,33 +189,35 @@ static int sift(struct kfi_provider *prov, struct fi_info *list,
 	return ret;
 }
 
-static const char *wanted_name(const struct fi_info *hints)
+static const char *kfi_prov_wanted(const struct fi_info *hints)
 {
 	if (!hints || !hints->fabric_attr)
 		return NULL;
 	return hints->fabric_attr->prov_name;
 }
 
-static int ask(struct kfi_provider *prov, const char *node, const char *service,
-	       u64 flags, const struct fi_info *hints, struct fi_info ***tail)
+static int kfi_prov_ask(struct kfi_provider *prov, const char *node,
+			const char *service, u64 flags,
+			const struct fi_info *hints, struct fi_info ***tail)
 {
-	const char *want = wanted_name(hints);
+	const char *want = kfi_prov_wanted(hints);
 	struct fi_info *list = NULL;
 	int ret;
 
-	if (want ? !handles(prov->name, want) : prov->flags & KFI_PROV_EXPLICIT)
+	if (want ? !kfi_prov_handles(prov->name, want)
+		 : prov->flags & KFI_PROV_EXPLICIT)
 		return 0;
 	ret = prov->getinfo(prov, node, service, flags, hints, &list);
 	/* One provider that cannot must not hide the others. */
 	if (ret)
 		return ret == -ENOMEM ? ret : 0;
-	return sift(prov, list, hints, tail);
+	return kfi_prov_sift(prov, list, hints, tail);
 }
 
 /* Load the provider that the hints name, if it is not there. */
-static void load_wanted(const struct fi_info *hints)
+static void kfi_prov_load(const struct fi_info *hints)
 {
-	const char *want = wanted_name(hints);
+	const char *want = kfi_prov_wanted(hints);
 	char name[KFI_PROV_NAME_MAX];
 	struct kfi_provider *prov;
 	size_t len;
@@ -234,7 +238,7 @@ static void load_wanted(const struct fi_info *hints)
 }
 
 /* Refuse malformed addresses here, once, and the same for all providers. */
-static int check_address(const char *node, const char *service, u64 flags)
+static int kfi_check_address(const char *node, const char *service, u64 flags)
 {
 	struct fi_info *probe;
 	int ret;
@@ -262,16 +266,17 @@ int kfabric_getinfo(u32 version, const char *node, const char *service,
 		return -ENOSYS;
 	if (flags & ~GETINFO_FLAGS)
 		return -FI_EBADFLAGS;
-	ret = check_address(node, service, flags);
+	ret = kfi_check_address(node, service, flags);
 	if (ret)
 		return ret;
-	load_wanted(hints);
-	ret = snapshot(&provs, &count);
+	kfi_prov_load(hints);
+	ret = kfi_prov_snapshot(&provs, &count);
 	if (ret)
 		return ret;
 	for (i = 0; i < count; i++) {
 		if (!ret)
-			ret = ask(provs[i], node, service, flags, hints, &tail);
+			ret = kfi_prov_ask(provs[i], node, service, flags,
+					   hints, &tail);
 		kfi_prov_put(provs[i]);
 	}
 	kfree(provs);

@@ -14,8 +14,8 @@
 #include "core.h"
 
 /* A port without a node: the wildcard or the loopback address. */
-static int from_service(const char *service, bool v6, bool source,
-			struct sockaddr_storage *ss)
+static int kfi_addr_from_service(const char *service, bool v6, bool source,
+				 struct sockaddr_storage *ss)
 {
 	const char *node = v6 ? (source ? "::" : "::1")
 			      : (source ? "0.0.0.0" : "127.0.0.1");
@@ -23,21 +23,21 @@ static int from_service(const char *service, bool v6, bool source,
 	return inet_pton_with_scope(&init_net, AF_UNSPEC, node, service, ss);
 }
 
-static bool wants_v6(const struct fi_info *hints)
+static bool kfi_wants_v6(const struct fi_info *hints)
 {
 	return hints && hints->addr_format == FI_SOCKADDR_IN6;
 }
 
 /* Copy what the hints say of one end, unless it was given already. */
-static int from_hints(void **addr, size_t *len, const void *hint,
-		      size_t hint_len)
+static int kfi_addr_from_hints(void **addr, size_t *len, const void *hint,
+			       size_t hint_len)
 {
 	if (*addr || !hint || !hint_len)
 		return 0;
 	return kfi_info_set_addr(addr, len, hint, hint_len);
 }
 
-static u32 format_of(const void *addr)
+static u32 kfi_addr_format(const void *addr)
 {
 	const struct sockaddr *sa = addr;
 
@@ -57,18 +57,19 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 		ret = inet_pton_with_scope(&init_net, AF_UNSPEC, node, service,
 					   &ss);
 	else if (service)
-		ret = from_service(service, wants_v6(hints), source, &ss);
+		ret = kfi_addr_from_service(service, kfi_wants_v6(hints),
+					    source, &ss);
 	if (ret)
 		return -EINVAL;
 	if (node || service)
 		ret = kfi_info_set_addr(&addr[i], &len[i], &ss,
 					kfi_addr_len(&ss));
 	if (!ret && hints)
-		ret = from_hints(&addr[0], &len[0], hints->src_addr,
-				 hints->src_addrlen);
+		ret = kfi_addr_from_hints(&addr[0], &len[0], hints->src_addr,
+					  hints->src_addrlen);
 	if (!ret && hints)
-		ret = from_hints(&addr[1], &len[1], hints->dest_addr,
-				 hints->dest_addrlen);
+		ret = kfi_addr_from_hints(&addr[1], &len[1], hints->dest_addr,
+					  hints->dest_addrlen);
 	if (ret) {
 		kfree(addr[0]);
 		kfree(addr[1]);
@@ -81,7 +82,7 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 	info->dest_addr = addr[1];
 	info->dest_addrlen = len[1];
 	if (addr[0] || addr[1])
-		info->addr_format = format_of(addr[1] ?: addr[0]);
+		info->addr_format = kfi_addr_format(addr[1] ?: addr[0]);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfi_resolve);

@@ -10,7 +10,7 @@
 static const struct {
 	int err;
 	const char *text;
-} texts[] = {
+} kfi_error_texts[] = {
 	{ 0, "success" },
 	{ EINTR, "interrupted" },
 	{ EIO, "input/output error" },
@@ -54,9 +54,9 @@ const char *kfabric_strerror(int errnum)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(texts); i++)
-		if (texts[i].err == abs(errnum))
-			return texts[i].text;
+	for (i = 0; i < ARRAY_SIZE(kfi_error_texts); i++)
+		if (kfi_error_texts[i].err == abs(errnum))
+			return kfi_error_texts[i].text;
 	return "unknown error";
 }
 EXPORT_SYMBOL_GPL(kfabric_strerror);
