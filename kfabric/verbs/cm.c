@@ -49,7 +49,7 @@ int kfiv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 /* ---- events of an endpoint -------------------------------------------- */
 
-static void start_timer(struct kfiv_ep *ep)
+static void kfiv_cm_start_timer(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
 
@@ -57,14 +57,14 @@ static void start_timer(struct kfiv_ep *ep)
 }
 
 /* The endpoint's addresses, kept for when the id is gone. */
-static void note_addresses(struct kfiv_ep *ep, struct rdma_cm_id *id)
+static void kfiv_note_addresses(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	lockdep_assert_held(&ep->mutex);
 	memcpy(&ep->src, &id->route.addr.src_addr, sizeof(ep->src));
 	memcpy(&ep->dest, &id->route.addr.dst_addr, sizeof(ep->dest));
 }
 
-static int addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
+static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	int ret;
 
@@ -76,29 +76,29 @@ static int addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 	else
 		ret = kfiv_qp_create(ep);
 	if (!ret)
-		note_addresses(ep, id);
+		kfiv_note_addresses(ep, id);
 	mutex_unlock(&ep->mutex);
 	if (ret)
 		return ret;
-	start_timer(ep);
+	kfiv_cm_start_timer(ep);
 	return rdma_resolve_route(id, READ_ONCE(ep->ep.cm_timeout_ms)
 					      ?: KFIV_CM_TIMEOUT_MS);
 }
 
-static int route_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
+static int kfiv_route_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	int ret = -ECONNABORTED;
 
 	mutex_lock(&ep->mutex);
 	if (!ep->stopped) {
-		start_timer(ep);
+		kfiv_cm_start_timer(ep);
 		ret = rdma_connect_locked(id, &ep->param);
 	}
 	mutex_unlock(&ep->mutex);
 	return ret;
 }
 
-static int established(struct kfiv_ep *ep, struct rdma_cm_event *event)
+static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 	const u8 *data = NULL;
@@ -121,8 +121,8 @@ static int established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 }
 
 /* iWARP devices do not agree on the status of a reject with data. */
-static void rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
-		     struct rdma_cm_event *event)
+static void kfiv_cm_rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
+			     struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 	const void *wire = conn->private_data;
@@ -137,7 +137,7 @@ static void rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
 		kfiv_ep_queue_stop(ep);
 }
 
-static int event_errno(const struct rdma_cm_event *event)
+static int kfiv_cm_errno(const struct rdma_cm_event *event)
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -158,16 +158,16 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		ret = addr_resolved(ep, id);
+		ret = kfiv_addr_resolved(ep, id);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		ret = route_resolved(ep, id);
+		ret = kfiv_route_resolved(ep, id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		ret = established(ep, event);
+		ret = kfiv_cm_established(ep, event);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		rejected(ep, id, event);
+		kfiv_cm_rejected(ep, id, event);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		kfiv_ep_fail(ep, ENODEV, event->event);
@@ -177,7 +177,7 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		kfiv_ep_fail(ep, event_errno(event), event->status);
+		kfiv_ep_fail(ep, kfiv_cm_errno(event), event->status);
 		break;
 	}
 	if (ret)
@@ -187,7 +187,7 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 
 /* ---- operations ------------------------------------------------------- */
 
-static void fill_param(struct kfiv_ep *ep, const void *data, size_t len)
+static void kfiv_fill_param(struct kfiv_ep *ep, const void *data, size_t len)
 {
 	const struct ib_device_attr *attr = &ep->domain->dev->ib->attrs;
 	struct rdma_conn_param *param = &ep->param;
@@ -203,12 +203,12 @@ static void fill_param(struct kfiv_ep *ep, const void *data, size_t len)
 	param->initiator_depth = min(attr->max_qp_init_rd_atom, KFIV_MAX_READS);
 }
 
-static struct sockaddr *any_or(struct sockaddr_storage *addr)
+static struct sockaddr *kfiv_addr_or_any(struct sockaddr_storage *addr)
 {
 	return addr->ss_family ? (struct sockaddr *)addr : NULL;
 }
 
-static int start_connect(struct kfiv_ep *ep)
+static int kfiv_start_connect(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
 	struct rdma_cm_id *id;
@@ -222,15 +222,15 @@ static int start_connect(struct kfiv_ep *ep)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ep->id = id;
-	start_timer(ep);
-	ret = rdma_resolve_addr(id, any_or(&ep->src),
+	kfiv_cm_start_timer(ep);
+	ret = rdma_resolve_addr(id, kfiv_addr_or_any(&ep->src),
 				(struct sockaddr *)&ep->dest, timeout_ms);
 	/* To the routing tables this is memory, to a fabric a lazy peer. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
-static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,
-		      size_t len)
+static int kfiv_ep_connect(struct fid_ep *fep, const void *addr,
+			   const void *data, size_t len)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	unsigned int noio;
@@ -242,10 +242,10 @@ static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,
 		memcpy(&ep->dest, addr, kfi_addr_len(addr));
 	if (!ep->dest.ss_family)
 		return -EINVAL;
-	fill_param(ep, data, len);
+	kfiv_fill_param(ep, data, len);
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->id_mutex);
-	ret = start_connect(ep);
+	ret = kfiv_start_connect(ep);
 	mutex_unlock(&ep->id_mutex);
 	memalloc_noio_restore(noio);
 	/* No event will come: the timer must not make one. */
@@ -254,14 +254,14 @@ static int ep_connect(struct fid_ep *fep, const void *addr, const void *data,
 	return ret;
 }
 
-static int start_accept(struct kfiv_ep *ep)
+static int kfiv_start_accept(struct kfiv_ep *ep)
 {
 	int ret;
 
 	lockdep_assert_held(&ep->id_mutex);
 	if (!ep->id)
 		return -ENODEV;
-	start_timer(ep);
+	kfiv_cm_start_timer(ep);
 	rdma_lock_handler(ep->id);
 	ret = rdma_accept(ep->id, &ep->param);
 	rdma_unlock_handler(ep->id);
@@ -272,7 +272,7 @@ static int start_accept(struct kfiv_ep *ep)
 	return ret == -ENOMEM ? ret : -ECONNABORTED;
 }
 
-static int ep_accept(struct fid_ep *fep, const void *data, size_t len)
+static int kfiv_ep_accept(struct fid_ep *fep, const void *data, size_t len)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	unsigned int noio;
@@ -280,16 +280,16 @@ static int ep_accept(struct fid_ep *fep, const void *data, size_t len)
 
 	if (!ep->accepting)
 		return -EINVAL;
-	fill_param(ep, data, len);
+	kfiv_fill_param(ep, data, len);
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->id_mutex);
-	ret = start_accept(ep);
+	ret = kfiv_start_accept(ep);
 	mutex_unlock(&ep->id_mutex);
 	memalloc_noio_restore(noio);
 	return ret;
 }
 
-static int ep_shutdown(struct fid_ep *fep, u64 flags)
+static int kfiv_ep_shutdown(struct fid_ep *fep, u64 flags)
 {
 	if (!kfi_ep_down(fep, ECONNABORTED, 0, NULL, 0))
 		return -ENOTCONN;
@@ -297,7 +297,7 @@ static int ep_shutdown(struct fid_ep *fep, u64 flags)
 	return 0;
 }
 
-static int ep_getname(struct kfid *fid, void *addr, size_t *len)
+static int kfiv_ep_getname(struct kfid *fid, void *addr, size_t *len)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 	int ret = -FI_EOPBADSTATE;
@@ -309,7 +309,7 @@ static int ep_getname(struct kfid *fid, void *addr, size_t *len)
 	return ret;
 }
 
-static int ep_getpeer(struct fid_ep *fep, void *addr, size_t *len)
+static int kfiv_ep_getpeer(struct fid_ep *fep, void *addr, size_t *len)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	int ret = -ENOTCONN;
@@ -323,9 +323,9 @@ static int ep_getpeer(struct fid_ep *fep, void *addr, size_t *len)
 
 const struct fi_ops_cm kfiv_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.connect = ep_connect,
-	.accept = ep_accept,
-	.shutdown = ep_shutdown,
-	.getname = ep_getname,
-	.getpeer = ep_getpeer,
+	.connect = kfiv_ep_connect,
+	.accept = kfiv_ep_accept,
+	.shutdown = kfiv_ep_shutdown,
+	.getname = kfiv_ep_getname,
+	.getpeer = kfiv_ep_getpeer,
 };

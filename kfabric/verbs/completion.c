@@ -17,7 +17,7 @@
  */
 #include "verbs.h"
 
-static const u16 wc_errno[] = {
+static const u16 kfiv_wc_errno[] = {
 	[IB_WC_SUCCESS] = 0,
 	[IB_WC_LOC_LEN_ERR] = EMSGSIZE,
 	[IB_WC_LOC_QP_OP_ERR] = EIO,
@@ -50,7 +50,7 @@ int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
 		status = IB_WC_WR_FLUSH_ERR;
 	if (op->timed_out && status == IB_WC_WR_FLUSH_ERR)
 		return ETIMEDOUT;
-	return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+	return status < ARRAY_SIZE(kfiv_wc_errno) ? kfiv_wc_errno[status] : EIO;
 }
 
 /*
@@ -58,7 +58,7 @@ int kfiv_tx_errno(const struct kfiv_ep *ep, const struct kfiv_op *op,
  * length error; soft RoCE reports what it tells the peer, or, when the last
  * segment is overrun, that the receive is malformed.
  */
-static int rx_errno(enum ib_wc_status status)
+static int kfiv_rx_errno(enum ib_wc_status status)
 {
 	switch (status) {
 	case IB_WC_LOC_LEN_ERR:
@@ -66,12 +66,15 @@ static int rx_errno(enum ib_wc_status status)
 	case IB_WC_REM_INV_REQ_ERR:
 		return FI_ETRUNC;
 	default:
-		return status < ARRAY_SIZE(wc_errno) ? wc_errno[status] : EIO;
+		return status < ARRAY_SIZE(kfiv_wc_errno)
+			       ? kfiv_wc_errno[status]
+			       : EIO;
 	}
 }
 
 /* The operation is over; its memory may be gone when this returns. */
-static void finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
+static void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
+			   int status)
 {
 	struct kfi_comp *comp = op->comp;
 
@@ -84,8 +87,8 @@ static void finish(struct kfiv_ep *ep, struct kfiv_op *op, int err, int status)
 /* ---- transmit --------------------------------------------------------- */
 
 /* Move everything up to and with op to the list, as far as it is over. */
-static void take_over(struct kfiv_ep *ep, struct kfiv_op *op,
-		      struct list_head *done)
+static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
+			      struct list_head *done)
 {
 	struct kfiv_op *pos, *next;
 	unsigned long irq;
@@ -104,7 +107,7 @@ static void take_over(struct kfiv_ep *ep, struct kfiv_op *op,
 }
 
 /* A slot is free again only when its operation has been completed. */
-static void free_slots(struct kfiv_ep *ep, struct list_head *slots)
+static void kfiv_free_slots(struct kfiv_ep *ep, struct list_head *slots)
 {
 	unsigned long irq;
 
@@ -115,12 +118,12 @@ static void free_slots(struct kfiv_ep *ep, struct list_head *slots)
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
-static void finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
-		      struct list_head *slots)
+static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
+			   struct list_head *slots)
 {
 	struct kfiv_slot *slot = op->slot;
 
-	finish(ep, op, op->err, op->status);
+	kfiv_op_finish(ep, op, op->err, op->status);
 	if (slot)
 		list_add(&slot->node, slots);
 }
@@ -134,10 +137,10 @@ void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 
 	if (op->err)
 		kfiv_ep_fail(ep, op->err, op->status);
-	take_over(ep, op, &done);
+	kfiv_collect_over(ep, op, &done);
 	list_for_each_entry_safe(pos, next, &done, node)
-		finish_tx(ep, pos, &slots);
-	free_slots(ep, &slots);
+		kfiv_finish_tx(ep, pos, &slots);
+	kfiv_free_slots(ep, &slots);
 	kfi_ep_space(&ep->ep, FI_TRANSMIT);
 }
 
@@ -153,7 +156,7 @@ void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* ---- receive ---------------------------------------------------------- */
 
-static void fill_received(struct kfi_comp *comp, const struct ib_wc *wc)
+static void kfiv_fill_received(struct kfi_comp *comp, const struct ib_wc *wc)
 {
 	comp->entry.len = wc->byte_len;
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
@@ -168,18 +171,18 @@ void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
 	struct kfiv_ep *ep = wc->qp->qp_context;
-	int err = rx_errno(wc->status);
+	int err = kfiv_rx_errno(wc->status);
 	unsigned long irq;
 
 	if (err)
 		kfiv_ep_fail(ep, err, wc->status);
 	else
-		fill_received(op->comp, wc);
+		kfiv_fill_received(op->comp, wc);
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	list_del(&op->node);
 	ep->rx_free++;
 	spin_unlock_irqrestore(&ep->rx_lock, irq);
-	finish(ep, op, err, wc->status);
+	kfiv_op_finish(ep, op, err, wc->status);
 	kfi_ep_space(&ep->ep, FI_RECV);
 }
 
@@ -189,8 +192,8 @@ void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
  * The device reports every operation that it did not do. So those that it has
  * and said nothing of are quiet ones that it did.
  */
-static void flush_tx(struct kfiv_ep *ep, struct list_head *tx,
-		     const struct kfiv_op *unsent)
+static void kfiv_flush_tx(struct kfiv_ep *ep, struct list_head *tx,
+			  const struct kfiv_op *unsent)
 {
 	struct kfiv_op *op, *next;
 	bool done = !ep->sinks;
@@ -202,7 +205,7 @@ static void flush_tx(struct kfiv_ep *ep, struct list_head *tx,
 			op->status = IB_WC_WR_FLUSH_ERR;
 			op->err = kfiv_tx_errno(ep, op, op->status);
 		}
-		finish_tx(ep, op, &slots);
+		kfiv_finish_tx(ep, op, &slots);
 	}
 }
 
@@ -225,9 +228,9 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 
 	kfiv_sinks_drop(ep);
 	local_bh_disable(); /* as upcalls in softirq expect it */
-	flush_tx(ep, &tx, unsent);
+	kfiv_flush_tx(ep, &tx, unsent);
 	list_for_each_entry_safe(op, next, &rx, node)
-		finish(ep, op, ECANCELED, IB_WC_WR_FLUSH_ERR);
+		kfiv_op_finish(ep, op, ECANCELED, IB_WC_WR_FLUSH_ERR);
 	local_bh_enable();
 }
 

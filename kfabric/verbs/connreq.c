@@ -32,13 +32,13 @@ struct kfiv_owner {
 	struct work_struct work;
 };
 
-static struct kfiv_req *to_req(struct kfid *fid)
+static struct kfiv_req *to_kfiv_req(struct kfid *fid)
 {
 	return container_of(fid, struct kfiv_req, req.fid);
 }
 
 /* Taken by the device's removal: what is left is memory. */
-static struct kfiv_owner *take(struct kfiv_req *req)
+static struct kfiv_owner *kfiv_req_take(struct kfiv_req *req)
 {
 	struct kfiv_owner *owner = xchg(&req->owner, NULL);
 
@@ -49,7 +49,7 @@ static struct kfiv_owner *take(struct kfiv_req *req)
 	return owner;
 }
 
-static void leave_list(struct kfiv_req *req)
+static void kfiv_req_leave_list(struct kfiv_req *req)
 {
 	spin_lock_irq(&req->pep->lock);
 	list_del_init(&req->node);
@@ -57,7 +57,7 @@ static void leave_list(struct kfiv_req *req)
 }
 
 /* Refuse without data; the peer may have been told already, or be gone. */
-static void refuse_work(struct work_struct *work)
+static void kfiv_req_refuse_work(struct work_struct *work)
 {
 	struct kfiv_owner *owner = container_of(work, struct kfiv_owner, work);
 	u8 none = 0;
@@ -67,36 +67,36 @@ static void refuse_work(struct work_struct *work)
 	kfree(owner);
 }
 
-static void discard(struct kfiv_owner *owner)
+static void kfiv_req_discard(struct kfiv_owner *owner)
 {
 	if (owner)
 		queue_work(kfiv_slow_wq, &owner->work);
 }
 
-static void expire(struct work_struct *work)
+static void kfiv_req_expire(struct work_struct *work)
 {
-	discard(take(
+	kfiv_req_discard(kfiv_req_take(
 		container_of(to_delayed_work(work), struct kfiv_req, timer)));
 }
 
-static void req_release(struct kfid *fid)
+static void kfiv_req_release(struct kfid *fid)
 {
-	struct kfiv_req *req = to_req(fid);
+	struct kfiv_req *req = to_kfiv_req(fid);
 
 	cancel_delayed_work_sync(&req->timer);
-	leave_list(req);
-	discard(take(req));
+	kfiv_req_leave_list(req);
+	kfiv_req_discard(kfiv_req_take(req));
 	kfree(req);
 }
 
-static const struct fi_ops req_fid_ops = {
+static const struct fi_ops kfiv_req_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = req_release,
+	.release = kfiv_req_release,
 };
 
 /* A peer that gives up is found out by fi_accept(). */
-static int owner_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
-		       struct rdma_cm_event *event)
+static int kfiv_owner_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+			    struct rdma_cm_event *event)
 {
 	struct kfiv_owner *owner = container_of(cm, struct kfiv_owner, cm);
 
@@ -106,20 +106,20 @@ static int owner_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	return test_and_set_bit(TAKEN, &owner->taken) ? 0 : -ENODEV;
 }
 
-static struct kfiv_owner *owner_alloc(struct rdma_cm_id *id)
+static struct kfiv_owner *kfiv_owner_alloc(struct rdma_cm_id *id)
 {
 	struct kfiv_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL);
 
 	if (!owner)
 		return NULL;
-	owner->cm.handler = owner_event;
+	owner->cm.handler = kfiv_owner_event;
 	owner->id = id;
-	INIT_WORK(&owner->work, refuse_work);
+	INIT_WORK(&owner->work, kfiv_req_refuse_work);
 	return owner;
 }
 
-static struct kfiv_req *req_alloc(struct kfiv_pep *pep,
-				  const struct rdma_conn_param *conn)
+static struct kfiv_req *kfiv_req_alloc(struct kfiv_pep *pep,
+				       const struct rdma_conn_param *conn)
 {
 	struct kfiv_req *req = kzalloc(sizeof(*req), GFP_KERNEL);
 
@@ -127,10 +127,10 @@ static struct kfiv_req *req_alloc(struct kfiv_pep *pep,
 		return NULL;
 	req->pep = pep;
 	INIT_LIST_HEAD(&req->node);
-	INIT_DELAYED_WORK(&req->timer, expire);
+	INIT_DELAYED_WORK(&req->timer, kfiv_req_expire);
 	req->responder_resources = conn->responder_resources;
 	req->initiator_depth = conn->initiator_depth;
-	if (kfi_connreq_init(&req->req, &pep->pep, &req_fid_ops)) {
+	if (kfi_connreq_init(&req->req, &pep->pep, &kfiv_req_fid_ops)) {
 		kfree(req);
 		return NULL;
 	}
@@ -148,11 +148,11 @@ int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
 	const u8 *data;
 	size_t len;
 
-	req = req_alloc(pep, conn);
+	req = kfiv_req_alloc(pep, conn);
 	if (!req)
 		return -ENOMEM;
 	info = kfiv_connreq_info(id);
-	owner = owner_alloc(id);
+	owner = kfiv_owner_alloc(id);
 	if (!info || !owner) {
 		fi_freeinfo(info);
 		kfree(owner);
@@ -174,8 +174,8 @@ int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
 	return 0;
 }
 
-static void take_params(struct kfiv_ep *ep, const struct kfiv_req *req,
-			struct rdma_cm_id *id)
+static void kfiv_req_take_params(struct kfiv_ep *ep, const struct kfiv_req *req,
+				 struct rdma_cm_id *id)
 {
 	const struct ib_device_attr *attr = &ep->domain->dev->ib->attrs;
 
@@ -193,18 +193,18 @@ static void take_params(struct kfiv_ep *ep, const struct kfiv_req *req,
 /* An endpoint was opened for the request: it takes over the id. */
 int kfiv_connreq_claim(struct kfid *handle, struct kfiv_ep *ep)
 {
-	struct kfiv_req *req = to_req(handle);
+	struct kfiv_req *req = to_kfiv_req(handle);
 	struct kfiv_owner *owner;
 
 	if (handle->fclass != FI_CLASS_CONNREQ ||
 	    handle->prov != &kfiv_provider || req->ib != ep->domain->dev->ib)
 		return -EINVAL;
-	owner = take(req);
+	owner = kfiv_req_take(req);
 	if (!owner)
 		return -EINVAL;
-	leave_list(req);
+	kfiv_req_leave_list(req);
 	cancel_delayed_work(&req->timer);
-	take_params(ep, req, owner->id);
+	kfiv_req_take_params(ep, req, owner->id);
 	rdma_lock_handler(owner->id);
 	owner->id->context = &ep->cm;
 	rdma_unlock_handler(owner->id);
@@ -216,19 +216,19 @@ int kfiv_connreq_claim(struct kfid *handle, struct kfiv_ep *ep)
 int kfiv_connreq_reject(struct kfiv_pep *pep, struct kfid *handle,
 			const void *param, size_t paramlen)
 {
-	struct kfiv_req *req = to_req(handle);
+	struct kfiv_req *req = to_kfiv_req(handle);
 	u8 wire[1 + KFIV_CM_DATA_MAX];
 	struct kfiv_owner *owner;
 
 	if (paramlen > KFIV_CM_DATA_MAX)
 		return -EMSGSIZE;
-	owner = take(req);
+	owner = kfiv_req_take(req);
 	if (!owner)
 		return -EINVAL;
-	leave_list(req);
+	kfiv_req_leave_list(req);
 	rdma_reject(owner->id, wire, kfiv_cm_put_data(wire, param, paramlen),
 		    IB_CM_REJ_CONSUMER_DEFINED);
-	discard(owner);
+	kfiv_req_discard(owner);
 	return 0;
 }
 
@@ -241,7 +241,7 @@ void kfiv_connreq_drop_all(struct kfiv_pep *pep)
 	while (!list_empty(&pep->reqs)) {
 		req = list_first_entry(&pep->reqs, struct kfiv_req, node);
 		list_del_init(&req->node);
-		discard(take(req));
+		kfiv_req_discard(kfiv_req_take(req));
 	}
 	spin_unlock_irq(&pep->lock);
 }

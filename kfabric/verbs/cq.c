@@ -12,14 +12,14 @@
 
 #include "verbs.h"
 
-static void cq_release(struct kfid *fid)
+static void kfiv_cq_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fid_cq, fid));
 }
 
-static const struct fi_ops cq_fid_ops = {
+static const struct fi_ops kfiv_cq_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = cq_release,
+	.release = kfiv_cq_release,
 };
 
 int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
@@ -31,7 +31,7 @@ int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	cq = kzalloc(sizeof(*cq), GFP_KERNEL);
 	if (!cq)
 		return -ENOMEM;
-	ret = kfi_cq_init(cq, domain, &cq_fid_ops, NULL, attr, context);
+	ret = kfi_cq_init(cq, domain, &kfiv_cq_fid_ops, NULL, attr, context);
 	if (ret) {
 		kfree(cq);
 		return ret;
@@ -40,20 +40,21 @@ int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	return 0;
 }
 
-static enum ib_poll_context poll_context(const struct fid_cq *cq)
+static enum ib_poll_context kfiv_poll_context(const struct fid_cq *cq)
 {
 	if (cq->attr.comp_handler && cq->attr.comp_context == FI_CQ_WORKQUEUE)
 		return IB_POLL_WORKQUEUE;
 	return IB_POLL_SOFTIRQ;
 }
 
-static int get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
-		     unsigned int nr_cqe)
+static int kfiv_cq_get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
+			     unsigned int nr_cqe)
 {
 	struct ib_cq *share;
 
 	share = ib_cq_pool_get(ep->domain->dev->ib, nr_cqe,
-			       cq->attr.signaling_vector, poll_context(cq));
+			       cq->attr.signaling_vector,
+			       kfiv_poll_context(cq));
 	if (IS_ERR(share))
 		return PTR_ERR(share);
 	ep->cq[i] = share;
@@ -62,7 +63,7 @@ static int get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
 }
 
 /* Work requests of either side, our own included. */
-static unsigned int nr_wrs(const struct kfiv_ep *ep, bool rx)
+static unsigned int kfiv_nr_wrs(const struct kfiv_ep *ep, bool rx)
 {
 	if (rx)
 		return ep->rx_attr.size + 1;
@@ -77,14 +78,17 @@ int kfiv_ep_get_cqs(struct kfiv_ep *ep)
 	int ret;
 
 	lockdep_assert_held(&ep->mutex);
-	if (poll_context(tx) == poll_context(rx) &&
+	if (kfiv_poll_context(tx) == kfiv_poll_context(rx) &&
 	    tx->attr.signaling_vector == rx->attr.signaling_vector) {
-		ret = get_share(ep, 0, tx,
-				nr_wrs(ep, false) + nr_wrs(ep, true));
+		ret = kfiv_cq_get_share(ep, 0, tx,
+					kfiv_nr_wrs(ep, false) +
+						kfiv_nr_wrs(ep, true));
 		ep->cq[1] = ep->cq[0];
 	} else {
-		ret = get_share(ep, 0, tx, nr_wrs(ep, false));
-		ret = ret ?: get_share(ep, 1, rx, nr_wrs(ep, true));
+		ret = kfiv_cq_get_share(ep, 0, tx, kfiv_nr_wrs(ep, false));
+		ret = ret
+			      ?: kfiv_cq_get_share(ep, 1, rx,
+						   kfiv_nr_wrs(ep, true));
 	}
 	memalloc_noio_restore(noio);
 	return ret;

@@ -14,20 +14,20 @@
 
 #include "verbs.h"
 
-static bool siw;
-module_param(siw, bool, 0444);
+static bool kfiv_siw;
+module_param_named(siw, kfiv_siw, bool, 0444);
 MODULE_PARM_DESC(siw, "use software iWARP too: it lets peers read on after a "
 		      "region was closed");
 
 DEFINE_MUTEX(kfiv_device_mutex);
 LIST_HEAD(kfiv_devices);
 
-static struct ib_client client;
+static struct ib_client kfiv_client;
 
 struct kfiv_device *kfiv_device_find(struct ib_device *ib)
 {
 	lockdep_assert_held(&kfiv_device_mutex);
-	return ib_get_client_data(ib, &client);
+	return ib_get_client_data(ib, &kfiv_client);
 }
 
 void kfiv_device_put(struct kfiv_device *dev)
@@ -36,7 +36,7 @@ void kfiv_device_put(struct kfiv_device *dev)
 		complete(&dev->idle);
 }
 
-static bool is_siw(const struct ib_device *ib)
+static bool kfiv_is_siw(const struct ib_device *ib)
 {
 	return ib->ops.driver_id == RDMA_DRIVER_SIW;
 }
@@ -54,7 +54,7 @@ size_t kfiv_max_queue(const struct kfiv_device *dev)
  * Each piece between two holes needs one, and so do each so many pages; there
  * must be enough for the largest message.
  */
-static void limit_iwarp(struct kfiv_device *dev)
+static void kfiv_limit_iwarp(struct kfiv_device *dev)
 {
 	u32 pages = min_t(u32, dev->ib->attrs.max_fast_reg_page_list_len,
 			  KFIV_SINK_PAGES);
@@ -81,7 +81,7 @@ static noinline __noclone size_t kfiv_max_mapping(struct ib_device *ib)
 }
 
 /* What all ports can do; some devices have no ports that are up yet. */
-static void read_limits(struct kfiv_device *dev)
+static void kfiv_read_limits(struct kfiv_device *dev)
 {
 	const struct ib_device_attr *attr = &dev->ib->attrs;
 	struct ib_port_attr port;
@@ -99,31 +99,31 @@ static void read_limits(struct kfiv_device *dev)
 			dev->max_msg_size = min_t(size_t, dev->max_msg_size,
 						  port.max_msg_sz);
 	}
-	dev->siw = is_siw(dev->ib);
+	dev->siw = kfiv_is_siw(dev->ib);
 	/* What is offered holds for reads, too: our users do not split them. */
 	if (dev->iwarp)
-		limit_iwarp(dev);
+		kfiv_limit_iwarp(dev);
 	else
 		dev->max_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);
 }
 
 /* Can the device carry our endpoints? */
-static bool usable(struct ib_device *ib)
+static bool kfiv_device_usable(struct ib_device *ib)
 {
 	u32 port = rdma_start_port(ib);
 
-	if (is_siw(ib) && !siw) {
+	if (kfiv_is_siw(ib) && !kfiv_siw) {
 		dev_notice(&ib->dev, "not used, as parameter siw is not set\n");
 		return false;
 	}
 	return rdma_cap_ib_cm(ib, port) || rdma_cap_iw_cm(ib, port);
 }
 
-static int add_one(struct ib_device *ib)
+static int kfiv_add_device(struct ib_device *ib)
 {
 	struct kfiv_device *dev;
 
-	if (!usable(ib))
+	if (!kfiv_device_usable(ib))
 		return -EOPNOTSUPP;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
@@ -132,15 +132,15 @@ static int add_one(struct ib_device *ib)
 	INIT_LIST_HEAD(&dev->domains);
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->idle);
-	read_limits(dev);
+	kfiv_read_limits(dev);
 	mutex_lock(&kfiv_device_mutex);
-	ib_set_client_data(ib, &client, dev);
+	ib_set_client_data(ib, &kfiv_client, dev);
 	list_add_tail(&dev->node, &kfiv_devices);
 	mutex_unlock(&kfiv_device_mutex);
 	return 0;
 }
 
-static void remove_one(struct ib_device *ib, void *data)
+static void kfiv_remove_device(struct ib_device *ib, void *data)
 {
 	struct kfiv_device *dev = data;
 	struct kfiv_domain *domain;
@@ -149,7 +149,7 @@ static void remove_one(struct ib_device *ib, void *data)
 		return;
 	mutex_lock(&kfiv_device_mutex);
 	list_del(&dev->node);
-	ib_set_client_data(ib, &client, NULL);
+	ib_set_client_data(ib, &kfiv_client, NULL);
 	while (!list_empty(&dev->domains)) {
 		domain = list_first_entry(&dev->domains, struct kfiv_domain,
 					  node);
@@ -166,18 +166,18 @@ static void remove_one(struct ib_device *ib, void *data)
 	kfree(dev);
 }
 
-static struct ib_client client = {
+static struct ib_client kfiv_client = {
 	.name = "kfabric_verbs",
-	.add = add_one,
-	.remove = remove_one,
+	.add = kfiv_add_device,
+	.remove = kfiv_remove_device,
 };
 
 int kfiv_device_setup(void)
 {
-	return ib_register_client(&client);
+	return ib_register_client(&kfiv_client);
 }
 
 void kfiv_device_teardown(void)
 {
-	ib_unregister_client(&client);
+	ib_unregister_client(&kfiv_client);
 }

@@ -9,14 +9,14 @@
 
 /* ---- fabric ----------------------------------------------------------- */
 
-static void fabric_release(struct kfid *fid)
+static void kfiv_fabric_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fid_fabric, fid));
 }
 
-static const struct fi_ops fabric_fid_ops = {
+static const struct fi_ops kfiv_fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = fabric_release,
+	.release = kfiv_fabric_release,
 };
 
 /* ---- domain ----------------------------------------------------------- */
@@ -35,13 +35,13 @@ void kfiv_domain_put_hw(struct kfiv_domain *domain)
 }
 
 /* The domain's own count; close and removal may meet here. */
-static void drop_own_hw(struct kfiv_domain *domain)
+static void kfiv_domain_drop_hw(struct kfiv_domain *domain)
 {
 	if (!test_and_set_bit(0, &domain->hw_dropped))
 		kfiv_domain_put_hw(domain);
 }
 
-static void domain_close(struct kfid *fid)
+static void kfiv_domain_close(struct kfid *fid)
 {
 	struct kfiv_domain *domain =
 		container_of(fid, struct kfiv_domain, domain.fid);
@@ -49,21 +49,21 @@ static void domain_close(struct kfid *fid)
 	mutex_lock(&kfiv_device_mutex);
 	list_del_init(&domain->node);
 	mutex_unlock(&kfiv_device_mutex);
-	drop_own_hw(domain);
+	kfiv_domain_drop_hw(domain);
 }
 
-static void domain_release(struct kfid *fid)
+static void kfiv_domain_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct kfiv_domain, domain.fid));
 }
 
-static const struct fi_ops domain_fid_ops = {
+static const struct fi_ops kfiv_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = domain_close,
-	.release = domain_release,
+	.close = kfiv_domain_close,
+	.release = kfiv_domain_release,
 };
 
-static const struct fi_ops_domain domain_ops = {
+static const struct fi_ops_domain kfiv_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = kfiv_endpoint,
 	.cq_open = kfiv_cq_open,
@@ -93,7 +93,7 @@ void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node)
 }
 
 /* Take the first of a list of endpoints, referenced. */
-static struct kfiv_ep *first_ep(struct kfiv_domain *domain)
+static struct kfiv_ep *kfiv_first_ep(struct kfiv_domain *domain)
 {
 	struct kfiv_ep *ep;
 
@@ -107,7 +107,7 @@ static struct kfiv_ep *first_ep(struct kfiv_domain *domain)
 	return ep;
 }
 
-static struct kfiv_mr *first_mr(struct kfiv_domain *domain)
+static struct kfiv_mr *kfiv_first_mr(struct kfiv_domain *domain)
 {
 	struct kfiv_mr *mr;
 
@@ -131,20 +131,20 @@ void kfiv_domain_remove(struct kfiv_domain *domain)
 	domain->dying = true;
 	mutex_unlock(&domain->mutex);
 	kfi_obj_kill(&domain->domain.fid);
-	while ((ep = first_ep(domain))) {
+	while ((ep = kfiv_first_ep(domain))) {
 		kfiv_ep_remove(ep);
 		kfi_obj_put(&ep->ep.fid);
 	}
-	while ((mr = first_mr(domain))) {
+	while ((mr = kfiv_first_mr(domain))) {
 		kfi_obj_kill(&mr->mr.fid);
 		kfiv_mr_free_hw(mr);
 		kfi_obj_put(&mr->mr.fid);
 	}
-	drop_own_hw(domain);
+	kfiv_domain_drop_hw(domain);
 }
 
 /* The device that an info names. */
-static struct kfiv_device *named_device(const char *name)
+static struct kfiv_device *kfiv_named_device(const char *name)
 {
 	struct kfiv_device *dev;
 
@@ -156,14 +156,14 @@ static struct kfiv_device *named_device(const char *name)
 }
 
 /* Attach a domain to its device: protection domain and counts. */
-static int take_device(struct kfiv_domain *domain, const char *name)
+static int kfiv_take_device(struct kfiv_domain *domain, const char *name)
 {
 	struct kfiv_device *dev;
 	unsigned int noio;
 	struct ib_pd *pd;
 
 	lockdep_assert_held(&kfiv_device_mutex);
-	dev = named_device(name);
+	dev = kfiv_named_device(name);
 	if (!dev)
 		return -ENODEV;
 	noio = memalloc_noio_save();
@@ -179,8 +179,8 @@ static int take_device(struct kfiv_domain *domain, const char *name)
 	return 0;
 }
 
-static int domain_open(struct fid_fabric *fabric, struct fi_info *info,
-		       struct fid_domain **out, void *context)
+static int kfiv_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+			    struct fid_domain **out, void *context)
 {
 	const u32 mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
 			    FI_MR_ENDPOINT;
@@ -194,14 +194,14 @@ static int domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	INIT_LIST_HEAD(&domain->node);
 	INIT_LIST_HEAD(&domain->eps);
 	INIT_LIST_HEAD(&domain->mrs);
-	ret = kfi_domain_init(&domain->domain, fabric, &domain_fid_ops,
-			      &domain_ops, mr_mode, context);
+	ret = kfi_domain_init(&domain->domain, fabric, &kfiv_domain_fid_ops,
+			      &kfiv_domain_ops, mr_mode, context);
 	if (ret) {
 		kfree(domain);
 		return ret;
 	}
 	mutex_lock(&kfiv_device_mutex);
-	ret = take_device(domain, info->domain_attr->name);
+	ret = kfiv_take_device(domain, info->domain_attr->name);
 	mutex_unlock(&kfiv_device_mutex);
 	if (ret) {
 		kfi_obj_abort(&domain->domain.fid);
@@ -211,9 +211,9 @@ static int domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	return 0;
 }
 
-static const struct fi_ops_fabric fabric_ops = {
+static const struct fi_ops_fabric kfiv_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
-	.domain = domain_open,
+	.domain = kfiv_domain_open,
 	.passive_ep = kfiv_passive_ep,
 };
 
@@ -226,8 +226,8 @@ int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 	fabric = kzalloc(sizeof(*fabric), GFP_KERNEL);
 	if (!fabric)
 		return -ENOMEM;
-	ret = kfi_fabric_init(fabric, prov, &fabric_fid_ops, &fabric_ops,
-			      context);
+	ret = kfi_fabric_init(fabric, prov, &kfiv_fabric_fid_ops,
+			      &kfiv_fabric_ops, context);
 	if (ret) {
 		kfree(fabric);
 		return ret;

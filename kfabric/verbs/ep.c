@@ -7,21 +7,21 @@
 #include "verbs.h"
 
 /* The reaper: everything quick was done by the close. */
-static void reap(struct kfid *fid)
+static void kfiv_ep_reap(struct kfid *fid)
 {
 	kfiv_ep_free_hw(container_of(fid, struct kfiv_ep, ep.fid));
 }
 
-static void ep_close(struct kfid *fid)
+static void kfiv_ep_close(struct kfid *fid)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 
 	kfiv_domain_del(ep->domain, &ep->node);
 	kfiv_ep_stop(ep);
-	kfi_obj_reap(fid, reap);
+	kfi_obj_reap(fid, kfiv_ep_reap);
 }
 
-static void ep_release(struct kfid *fid)
+static void kfiv_ep_release(struct kfid *fid)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 
@@ -41,7 +41,7 @@ void kfiv_ep_remove(struct kfiv_ep *ep)
 }
 
 /* Receives are kept from now on, and go to the queue pair when it comes. */
-static int enable(struct kfiv_ep *ep)
+static int kfiv_ep_enable(struct kfiv_ep *ep)
 {
 	int ret = -ENODEV;
 
@@ -61,22 +61,22 @@ unlock:
 	return ret;
 }
 
-static int ep_control(struct kfid *fid, int command, void *arg)
+static int kfiv_ep_control(struct kfid *fid, int command, void *arg)
 {
 	if (command != FI_ENABLE)
 		return -ENOSYS;
-	return enable(container_of(fid, struct kfiv_ep, ep.fid));
+	return kfiv_ep_enable(container_of(fid, struct kfiv_ep, ep.fid));
 }
 
-static const struct fi_ops ep_fid_ops = {
+static const struct fi_ops kfiv_ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = ep_close,
-	.release = ep_release,
-	.control = ep_control,
+	.close = kfiv_ep_close,
+	.release = kfiv_ep_release,
+	.control = kfiv_ep_control,
 };
 
-static const struct kfi_ep_ops ep_ops = {
-	.fid = &ep_fid_ops,
+static const struct kfi_ep_ops kfiv_ep_ops = {
+	.fid = &kfiv_ep_fid_ops,
 	.cm = &kfiv_cm_ops,
 	.msg = &kfiv_msg_ops,
 	.rma = &kfiv_rma_ops,
@@ -84,7 +84,7 @@ static const struct kfi_ep_ops ep_ops = {
 
 /* ---- open ------------------------------------------------------------- */
 
-static void init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
+static void kfiv_ep_init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
 {
 	ep->domain = domain;
 	ep->cm.handler = kfiv_ep_event;
@@ -101,35 +101,38 @@ static void init_fields(struct kfiv_ep *ep, struct kfiv_domain *domain)
 	kfiv_ep_works_init(ep);
 }
 
-static size_t limit(size_t wanted, size_t most)
+static size_t kfiv_limit_to(size_t wanted, size_t most)
 {
 	return wanted ? min(wanted, most) : most;
 }
 
 /* Callers may have lowered what the info offered; never trust more. */
-static void take_limits(struct kfiv_ep *ep, const struct fi_info *info)
+static void kfiv_ep_take_limits(struct kfiv_ep *ep, const struct fi_info *info)
 {
 	const struct kfiv_device *dev = ep->domain->dev;
 	size_t most = kfiv_max_queue(dev);
 
 	ep->tx_attr = *info->tx_attr;
 	ep->rx_attr = *info->rx_attr;
-	ep->tx_attr.size = limit(ep->tx_attr.size, most);
-	ep->rx_attr.size = limit(ep->rx_attr.size, most);
-	ep->tx_attr.iov_limit = limit(ep->tx_attr.iov_limit, dev->max_sge);
-	ep->rx_attr.iov_limit = limit(ep->rx_attr.iov_limit, dev->max_sge);
+	ep->tx_attr.size = kfiv_limit_to(ep->tx_attr.size, most);
+	ep->rx_attr.size = kfiv_limit_to(ep->rx_attr.size, most);
+	ep->tx_attr.iov_limit =
+		kfiv_limit_to(ep->tx_attr.iov_limit, dev->max_sge);
+	ep->rx_attr.iov_limit =
+		kfiv_limit_to(ep->rx_attr.iov_limit, dev->max_sge);
 	ep->tx_attr.inject_size =
 		min_t(size_t, ep->tx_attr.inject_size, KFIV_INJECT_BYTES);
 	ep->tx_attr.rma_iov_limit = 1;
 	ep->max_msg_size =
-		limit(info->ep_attr->max_msg_size, dev->max_msg_size);
+		kfiv_limit_to(info->ep_attr->max_msg_size, dev->max_msg_size);
 	ep->tx_free = ep->tx_attr.size;
 	ep->rx_free = ep->rx_attr.size;
 	ep->tx_quiet_max =
 		min_t(size_t, ep->tx_attr.size, KFIV_INJECT_SLOTS) / 4;
 }
 
-static void take_addresses(struct kfiv_ep *ep, const struct fi_info *info)
+static void kfiv_ep_take_addresses(struct kfiv_ep *ep,
+				   const struct fi_info *info)
 {
 	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
 		memcpy(&ep->src, info->src_addr, info->src_addrlen);
@@ -137,7 +140,7 @@ static void take_addresses(struct kfiv_ep *ep, const struct fi_info *info)
 		memcpy(&ep->dest, info->dest_addr, info->dest_addrlen);
 }
 
-static int alloc_own(struct kfiv_ep *ep)
+static int kfiv_ep_alloc_own(struct kfiv_ep *ep)
 {
 	ep->slot_mem =
 		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
@@ -150,7 +153,7 @@ static int alloc_own(struct kfiv_ep *ep)
 	return ep->domain->dev->iwarp ? kfiv_sinks_alloc(ep) : 0;
 }
 
-static int map_own(struct kfiv_ep *ep)
+static int kfiv_ep_map_own(struct kfiv_ep *ep)
 {
 	const size_t bytes = KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES;
 	struct ib_device *ib = ep->domain->dev->ib;
@@ -177,16 +180,16 @@ static int map_own(struct kfiv_ep *ep)
 }
 
 /* All that needs the device. On failure nothing of it is held. */
-static int set_up(struct kfiv_ep *ep, const struct fi_info *info)
+static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 {
 	int ret;
 
 	if (!kfiv_domain_get_hw(ep->domain))
 		return -ENODEV;
-	take_limits(ep, info);
-	take_addresses(ep, info);
-	ret = alloc_own(ep);
-	ret = ret ?: map_own(ep);
+	kfiv_ep_take_limits(ep, info);
+	kfiv_ep_take_addresses(ep, info);
+	ret = kfiv_ep_alloc_own(ep);
+	ret = ret ?: kfiv_ep_map_own(ep);
 	if (ret) {
 		kfiv_domain_put_hw(ep->domain);
 		return ret;
@@ -214,15 +217,15 @@ int kfiv_endpoint(struct fid_domain *fdomain, struct fi_info *info,
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)
 		return -ENOMEM;
-	init_fields(ep, domain);
-	ret = kfi_ep_init(&ep->ep, fdomain, info, &ep_ops, context);
+	kfiv_ep_init_fields(ep, domain);
+	ret = kfi_ep_init(&ep->ep, fdomain, info, &kfiv_ep_ops, context);
 	if (ret) {
 		kfree(ep);
 		return ret;
 	}
 	if (ep->ep.cm_data_size > KFIV_CM_DATA_MAX)
 		ep->ep.cm_data_size = KFIV_CM_DATA_MAX;
-	ret = set_up(ep, info);
+	ret = kfiv_ep_set_up(ep, info);
 	if (ret) {
 		kfi_obj_abort(&ep->ep.fid);
 		return ret;

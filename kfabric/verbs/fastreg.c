@@ -86,7 +86,7 @@ void kfiv_fastreg_teardown(struct kfiv_ep *ep)
 /* ---- completion ------------------------------------------------------- */
 
 /* Unsignaled: only failures come here. The read follows it into the error. */
-static void reg_failed(struct ib_cq *cq, struct ib_wc *wc)
+static void kfiv_reg_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_ep *ep = wc->qp->qp_context;
 
@@ -95,7 +95,7 @@ static void reg_failed(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /* The first failure of an operation's READs is the operation's. */
-static void read_done(struct ib_cq *cq, struct ib_wc *wc)
+static void kfiv_read_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_sink *sink =
 		container_of(wc->wr_cqe, struct kfiv_sink, cqe);
@@ -142,7 +142,7 @@ struct rest {
 	u64 remote_addr;
 };
 
-static void fill_sg(struct scatterlist *sg, const struct rest *rest)
+static void kfiv_fill_sg(struct scatterlist *sg, const struct rest *rest)
 {
 	u32 i;
 
@@ -156,7 +156,7 @@ static void fill_sg(struct scatterlist *sg, const struct rest *rest)
 	}
 }
 
-static void advance(struct rest *rest, u64 len)
+static void kfiv_rest_advance(struct rest *rest, u64 len)
 {
 	rest->remote_addr += len;
 	while (rest->n && rest->skip + len >= rest->sge->length) {
@@ -168,12 +168,12 @@ static void advance(struct rest *rest, u64 len)
 	rest->skip += len;
 }
 
-static void fill_reg(struct kfiv_sink *sink)
+static void kfiv_fill_reg(struct kfiv_sink *sink)
 {
 	struct ib_mr *mr = sink->mr;
 
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-	sink->reg_cqe.done = reg_failed;
+	sink->reg_cqe.done = kfiv_reg_failed;
 	sink->reg = (struct ib_reg_wr){
 		.wr = { .opcode = IB_WR_REG_MR,
 			.wr_cqe = &sink->reg_cqe,
@@ -187,10 +187,10 @@ static void fill_reg(struct kfiv_sink *sink)
 				     .lkey = mr->rkey };
 }
 
-static void fill_read(struct kfiv_sink *sink, const struct kfiv_op *op,
-		      const struct rest *rest)
+static void kfiv_fill_read(struct kfiv_sink *sink, const struct kfiv_op *op,
+			   const struct rest *rest)
 {
-	sink->cqe.done = read_done;
+	sink->cqe.done = kfiv_read_done;
 	sink->read = (struct ib_rdma_wr){
 		.wr = { .opcode = IB_WR_RDMA_READ,
 			.wr_cqe = &sink->cqe,
@@ -203,27 +203,27 @@ static void fill_read(struct kfiv_sink *sink, const struct kfiv_op *op,
 }
 
 /* Register as much of the rest as makes one range. */
-static int register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
-			  const struct rest *rest)
+static int kfiv_register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
+			       const struct rest *rest)
 {
 	struct scatterlist *sg = ep->sinks->sg;
 	int n;
 
-	fill_sg(sg, rest);
+	kfiv_fill_sg(sg, rest);
 	n = ib_map_mr_sg(sink->mr, sg, rest->n, NULL, PAGE_SIZE);
 	if (n < 0)
 		return n;
 	if (WARN_ON_ONCE(!sink->mr->length))
 		return -EIO;
-	fill_reg(sink);
+	kfiv_fill_reg(sink);
 	sink->read.wr.opcode = IB_WR_RDMA_READ_WITH_INV;
 	sink->read.wr.ex.invalidate_rkey = sink->mr->rkey;
 	return 0;
 }
 
 /* Take a sink for what comes next; a read of nothing needs no memory. */
-static int take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
-		     struct rest *rest, struct list_head *taken)
+static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
+			  struct rest *rest, struct list_head *taken)
 {
 	struct kfiv_sinks *sinks = ep->sinks;
 	struct kfiv_sink *sink;
@@ -235,20 +235,21 @@ static int take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 		return -EAGAIN;
 	sink = list_first_entry(&sinks->free, struct kfiv_sink, node);
 	sink->sge = (struct ib_sge){};
-	fill_read(sink, op, rest);
+	kfiv_fill_read(sink, op, rest);
 	if (rest->n) {
-		ret = register_range(ep, sink, rest);
+		ret = kfiv_register_range(ep, sink, rest);
 		if (ret)
 			return ret;
-		advance(rest, sink->mr->length);
+		kfiv_rest_advance(rest, sink->mr->length);
 	}
 	list_move_tail(&sink->node, taken);
 	sinks->used++;
 	return 0;
 }
 
-static void chain(struct kfiv_op *op, struct list_head *taken,
-		  struct ib_send_wr **first, struct ib_send_wr **last)
+static void kfiv_chain_sinks(struct kfiv_op *op, struct list_head *taken,
+			     struct ib_send_wr **first,
+			     struct ib_send_wr **last)
 {
 	struct ib_send_wr **end = first;
 	struct kfiv_sink *sink, *next;
@@ -278,11 +279,11 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	lockdep_assert_held(&ep->tx_lock);
 	op->reads = 0;
 	do {
-		ret = take_sink(ep, op, &rest, &taken);
+		ret = kfiv_take_sink(ep, op, &rest, &taken);
 		op->reads += !ret;
 	} while (rest.n && !ret);
 	if (!ret) {
-		chain(op, &taken, first, last);
+		kfiv_chain_sinks(op, &taken, first, last);
 		return 0;
 	}
 	list_splice(&taken, &ep->sinks->free);

@@ -23,7 +23,7 @@
 /* Bytes of a key, and of data for the peer's completion. */
 #define WIRE_WORD 4
 
-static bool is_wildcard(const void *addr)
+static bool kfiv_is_wildcard(const void *addr)
 {
 	const struct sockaddr *sa = addr;
 
@@ -33,7 +33,7 @@ static bool is_wildcard(const void *addr)
 	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
 }
 
-static void clear_port(struct sockaddr_storage *addr)
+static void kfiv_clear_port(struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET6)
 		((struct sockaddr_in6 *)addr)->sin6_port = 0;
@@ -44,13 +44,13 @@ static void clear_port(struct sockaddr_storage *addr)
 /* ---- attributes ------------------------------------------------------- */
 
 /* The usual, or what is demanded if the device has it. */
-static size_t offer(size_t usual, size_t wanted, size_t most)
+static size_t kfiv_offer_limit(size_t usual, size_t wanted, size_t most)
 {
 	return min(max(usual, wanted), most);
 }
 
-static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
-		   const struct fi_tx_attr *hint)
+static void kfiv_set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
+			const struct fi_tx_attr *hint)
 {
 	size_t most = kfiv_max_queue(dev);
 
@@ -61,24 +61,26 @@ static void set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
 	if (!dev->iwarp)
 		tx->comp_levels |= FI_TRANSMIT_COMPLETE;
 	tx->inject_size = KFIV_INJECT_BYTES;
-	tx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
+	tx->size =
+		kfiv_offer_limit(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
 	tx->iov_limit = dev->max_sge;
 	tx->rma_iov_limit = 1;
 }
 
-static void set_rx(struct fi_rx_attr *rx, const struct kfiv_device *dev,
-		   const struct fi_rx_attr *hint)
+static void kfiv_set_rx(struct fi_rx_attr *rx, const struct kfiv_device *dev,
+			const struct fi_rx_attr *hint)
 {
 	size_t most = kfiv_max_queue(dev);
 
 	rx->caps = RX_CAPS;
 	rx->op_flags = hint ? hint->op_flags : 0;
-	rx->size = offer(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
+	rx->size =
+		kfiv_offer_limit(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
 	rx->iov_limit = dev->max_sge;
 }
 
-static void set_ep(struct fi_ep_attr *ep, const struct kfiv_device *dev,
-		   const struct fi_ep_attr *hint)
+static void kfiv_set_ep(struct fi_ep_attr *ep, const struct kfiv_device *dev,
+			const struct fi_ep_attr *hint)
 {
 	ep->type = FI_EP_MSG;
 	ep->protocol =
@@ -93,8 +95,8 @@ static void set_ep(struct fi_ep_attr *ep, const struct kfiv_device *dev,
 							: KFIV_CM_TIMEOUT_MS;
 }
 
-static int set_domain(struct fi_domain_attr *domain,
-		      const struct kfiv_device *dev)
+static int kfiv_set_domain(struct fi_domain_attr *domain,
+			   const struct kfiv_device *dev)
 {
 	u32 pages = dev->ib->attrs.max_fast_reg_page_list_len;
 
@@ -105,8 +107,8 @@ static int set_domain(struct fi_domain_attr *domain,
 	return domain->name ? 0 : -ENOMEM;
 }
 
-static void set_domain_common(struct fi_domain_attr *domain,
-			      const struct kfiv_device *dev)
+static void kfiv_set_domain_common(struct fi_domain_attr *domain,
+				   const struct kfiv_device *dev)
 {
 	domain->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
 			  FI_MR_ENDPOINT;
@@ -118,8 +120,8 @@ static void set_domain_common(struct fi_domain_attr *domain,
 }
 
 /* One info; without a device only what does not depend on one. */
-static struct fi_info *new_info(const struct kfiv_device *dev,
-				const struct fi_info *hints)
+static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
+				     const struct fi_info *hints)
 {
 	struct fi_info *info = fi_allocinfo();
 
@@ -127,15 +129,15 @@ static struct fi_info *new_info(const struct kfiv_device *dev,
 		return NULL;
 	info->caps = CAPS;
 	info->addr_format = FI_SOCKADDR;
-	set_ep(info->ep_attr, dev, hints ? hints->ep_attr : NULL);
-	set_domain_common(info->domain_attr, dev);
+	kfiv_set_ep(info->ep_attr, dev, hints ? hints->ep_attr : NULL);
+	kfiv_set_domain_common(info->domain_attr, dev);
 	info->fabric_attr->name = kstrdup(FABRIC_NAME, GFP_KERNEL);
 	if (!info->fabric_attr->name)
 		goto free_info;
 	if (dev) {
-		set_tx(info->tx_attr, dev, hints ? hints->tx_attr : NULL);
-		set_rx(info->rx_attr, dev, hints ? hints->rx_attr : NULL);
-		if (set_domain(info->domain_attr, dev))
+		kfiv_set_tx(info->tx_attr, dev, hints ? hints->tx_attr : NULL);
+		kfiv_set_rx(info->rx_attr, dev, hints ? hints->rx_attr : NULL);
+		if (kfiv_set_domain(info->domain_attr, dev))
 			goto free_info;
 	}
 	return info;
@@ -145,8 +147,8 @@ free_info:
 	return NULL;
 }
 
-static int set_addresses(struct fi_info *info, const void *src,
-			 const void *dest)
+static int kfiv_set_addresses(struct fi_info *info, const void *src,
+			      const void *dest)
 {
 	const struct sockaddr *one = dest ?: src;
 	int ret;
@@ -164,13 +166,13 @@ static int set_addresses(struct fi_info *info, const void *src,
 }
 
 /* One info of one device, with addresses. */
-static struct fi_info *device_info(const struct kfiv_device *dev,
-				   const struct fi_info *hints, const void *src,
-				   const void *dest)
+static struct fi_info *kfiv_device_info(const struct kfiv_device *dev,
+					const struct fi_info *hints,
+					const void *src, const void *dest)
 {
-	struct fi_info *info = new_info(dev, hints);
+	struct fi_info *info = kfiv_new_info(dev, hints);
 
-	if (info && set_addresses(info, src, dest)) {
+	if (info && kfiv_set_addresses(info, src, dest)) {
 		fi_freeinfo(info);
 		return NULL;
 	}
@@ -185,8 +187,8 @@ struct fi_info *kfiv_connreq_info(struct rdma_cm_id *id)
 	mutex_lock(&kfiv_device_mutex);
 	dev = kfiv_device_find(id->device);
 	if (dev)
-		info = device_info(dev, NULL, &id->route.addr.src_addr,
-				   &id->route.addr.dst_addr);
+		info = kfiv_device_info(dev, NULL, &id->route.addr.src_addr,
+					&id->route.addr.dst_addr);
 	mutex_unlock(&kfiv_device_mutex);
 	if (info) {
 		info->fabric_attr->prov_name =
@@ -209,8 +211,8 @@ struct probe {
 	int result;
 };
 
-static int probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
-		       struct rdma_cm_event *event)
+static int kfiv_probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+			    struct rdma_cm_event *event)
 {
 	struct probe *probe = container_of(cm, struct probe, cm);
 
@@ -222,8 +224,8 @@ static int probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	return 0;
 }
 
-static int probe_route(struct probe *probe, struct rdma_cm_id *id, void *src,
-		       void *dest)
+static int kfiv_probe_route(struct probe *probe, struct rdma_cm_id *id,
+			    void *src, void *dest)
 {
 	int ret = rdma_resolve_addr(id, src, dest, RESOLVE_TIMEOUT_MS);
 
@@ -235,10 +237,10 @@ static int probe_route(struct probe *probe, struct rdma_cm_id *id, void *src,
 }
 
 /* The info of the device that an address leads to. */
-static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
-		  struct fi_info **info)
+static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
+		       struct fi_info **info)
 {
-	struct probe probe = { .cm.handler = probe_event };
+	struct probe probe = { .cm.handler = kfiv_probe_event };
 	struct sockaddr_storage src = {};
 	struct kfiv_device *dev;
 	struct rdma_cm_id *id;
@@ -251,10 +253,10 @@ static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
 		return PTR_ERR(id);
 	if (want->src_addr)
 		memcpy(&src, want->src_addr, kfi_addr_len(want->src_addr));
-	clear_port(&src);
+	kfiv_clear_port(&src);
 	if (want->dest_addr)
-		ret = probe_route(&probe, id, want->src_addr ? &src : NULL,
-				  want->dest_addr);
+		ret = kfiv_probe_route(&probe, id, want->src_addr ? &src : NULL,
+				       want->dest_addr);
 	else
 		ret = rdma_bind_addr(id, (struct sockaddr *)&src);
 	if (ret || !id->device) {
@@ -269,12 +271,12 @@ static int ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	/* The port is the probe's and will be free again; use the caller's. */
 	if (!want->src_addr) {
 		memcpy(&src, &id->route.addr.src_addr, sizeof(src));
-		clear_port(&src);
+		kfiv_clear_port(&src);
 	}
 	mutex_lock(&kfiv_device_mutex);
 	dev = kfiv_device_find(id->device);
-	*info = dev ? device_info(dev, hints, want->src_addr ?: &src,
-				  want->dest_addr)
+	*info = dev ? kfiv_device_info(dev, hints, want->src_addr ?: &src,
+				       want->dest_addr)
 		    : NULL;
 	mutex_unlock(&kfiv_device_mutex);
 	if (!*info)
@@ -286,8 +288,8 @@ destroy:
 
 /* ---- listing ---------------------------------------------------------- */
 
-static int list_devices(const struct fi_info *hints, const void *src,
-			struct fi_info **info)
+static int kfiv_list_devices(const struct fi_info *hints, const void *src,
+			     struct fi_info **info)
 {
 	struct fi_info *head = NULL, **tail = &head;
 	struct kfiv_device *dev;
@@ -295,7 +297,7 @@ static int list_devices(const struct fi_info *hints, const void *src,
 
 	mutex_lock(&kfiv_device_mutex);
 	list_for_each_entry(dev, &kfiv_devices, node) {
-		*tail = device_info(dev, hints, src, NULL);
+		*tail = kfiv_device_info(dev, hints, src, NULL);
 		if (!*tail) {
 			ret = -ENOMEM;
 			break;
@@ -320,7 +322,7 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 	int ret;
 
 	if (flags & FI_PROV_ATTR_ONLY) {
-		*info = new_info(NULL, hints);
+		*info = kfiv_new_info(NULL, hints);
 		return *info ? 0 : -ENOMEM;
 	}
 	want = fi_allocinfo();
@@ -329,10 +331,11 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 	ret = kfi_resolve(node, service, flags, hints, want);
 	if (ret)
 		goto free_want;
-	if (want->dest_addr || (want->src_addr && !is_wildcard(want->src_addr)))
-		ret = ask_cm(hints, want, info);
+	if (want->dest_addr ||
+	    (want->src_addr && !kfiv_is_wildcard(want->src_addr)))
+		ret = kfiv_ask_cm(hints, want, info);
 	else
-		ret = list_devices(hints, want->src_addr, info);
+		ret = kfiv_list_devices(hints, want->src_addr, info);
 free_want:
 	fi_freeinfo(want);
 	return ret;

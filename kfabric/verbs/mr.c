@@ -16,7 +16,7 @@
 
 /* ---- pages ------------------------------------------------------------ */
 
-static u32 count_segments(const struct fi_buf *buf)
+static u32 kfiv_count_segments(const struct fi_buf *buf)
 {
 	struct kfi_buf_iter it;
 	struct kfi_seg seg;
@@ -29,10 +29,10 @@ static u32 count_segments(const struct fi_buf *buf)
 }
 
 /* List the buffer's pieces; the first address for peers. */
-static int fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
-		      u64 *page_offset)
+static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
+			   u64 *page_offset)
 {
-	u32 n = count_segments(buf);
+	u32 n = kfiv_count_segments(buf);
 	struct kfi_buf_iter it;
 	struct scatterlist *sg;
 	struct kfi_seg seg;
@@ -49,7 +49,7 @@ static int fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
 }
 
 /* The address peers use must have the offset in the page that it has here. */
-static int set_iova(struct kfiv_mr *mr, u64 page_offset)
+static int kfiv_set_iova(struct kfiv_mr *mr, u64 page_offset)
 {
 	if (!mr->mr.iova)
 		mr->mr.iova = mr->ib->iova;
@@ -59,7 +59,7 @@ static int set_iova(struct kfiv_mr *mr, u64 page_offset)
 	return 0;
 }
 
-static int map_table(struct kfiv_mr *mr)
+static int kfiv_map_table(struct kfiv_mr *mr)
 {
 	struct ib_device *ib = mr->domain->dev->ib;
 	int n;
@@ -79,13 +79,13 @@ static int map_table(struct kfiv_mr *mr)
 	return 0;
 }
 
-static int set_up(struct kfiv_mr *mr, const struct fi_buf *buf)
+static int kfiv_mr_set_up(struct kfiv_mr *mr, const struct fi_buf *buf)
 {
 	u32 most = mr->domain->dev->ib->attrs.max_fast_reg_page_list_len;
 	u64 page_offset;
 	int ret;
 
-	ret = fill_table(mr, buf, &page_offset);
+	ret = kfiv_fill_table(mr, buf, &page_offset);
 	if (ret)
 		return ret;
 	ret = -E2BIG;
@@ -95,10 +95,10 @@ static int set_up(struct kfiv_mr *mr, const struct fi_buf *buf)
 	ret = PTR_ERR_OR_ZERO(mr->ib);
 	if (ret)
 		goto free_table;
-	ret = map_table(mr);
+	ret = kfiv_map_table(mr);
 	if (ret)
 		goto dereg;
-	ret = set_iova(mr, page_offset);
+	ret = kfiv_set_iova(mr, page_offset);
 	if (ret)
 		goto unmap;
 	return 0;
@@ -124,7 +124,7 @@ struct registration {
 	enum ib_wc_status status;
 };
 
-static void registered(struct ib_cq *cq, struct ib_wc *wc)
+static void kfiv_mr_registered(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct registration *reg =
 		container_of(wc->wr_cqe, struct registration, cqe);
@@ -134,7 +134,7 @@ static void registered(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /* Post one, and wait: it is local, and flushed when the queue pair ends. */
-static int register_on(struct kfiv_ep *ep, struct registration *reg)
+static int kfiv_mr_register(struct kfiv_ep *ep, struct registration *reg)
 {
 	int ret;
 
@@ -152,9 +152,9 @@ static int register_on(struct kfiv_ep *ep, struct registration *reg)
 	return -EIO;
 }
 
-static int mr_enable(struct kfiv_mr *mr)
+static int kfiv_mr_enable(struct kfiv_mr *mr)
 {
-	struct registration reg = { .cqe.done = registered };
+	struct registration reg = { .cqe.done = kfiv_mr_registered };
 	int ret;
 
 	lockdep_assert_held(&mr->mutex);
@@ -169,7 +169,7 @@ static int mr_enable(struct kfiv_mr *mr)
 		.key = mr->ib->rkey,
 		.access = mr->access,
 	};
-	ret = register_on(to_kfiv_ep(mr->mr.ep), &reg);
+	ret = kfiv_mr_register(to_kfiv_ep(mr->mr.ep), &reg);
 	if (ret)
 		return ret;
 	mr->enabled = true;
@@ -178,7 +178,7 @@ static int mr_enable(struct kfiv_mr *mr)
 }
 
 /* Serialised with the removal, which frees what this uses. */
-static int mr_control(struct kfid *fid, int command, void *arg)
+static int kfiv_mr_control(struct kfid *fid, int command, void *arg)
 {
 	struct kfiv_mr *mr = container_of(fid, struct kfiv_mr, mr.fid);
 	int ret = -ENODEV;
@@ -187,7 +187,7 @@ static int mr_control(struct kfid *fid, int command, void *arg)
 		return -ENOSYS;
 	mutex_lock(&mr->mutex);
 	if (mr->ib)
-		ret = mr_enable(mr);
+		ret = kfiv_mr_enable(mr);
 	mutex_unlock(&mr->mutex);
 	return ret;
 }
@@ -214,7 +214,7 @@ void kfiv_mr_free_hw(struct kfiv_mr *mr)
 	kfiv_domain_put_hw(mr->domain);
 }
 
-static void mr_close(struct kfid *fid)
+static void kfiv_mr_close(struct kfid *fid)
 {
 	struct kfiv_mr *mr = container_of(fid, struct kfiv_mr, mr.fid);
 
@@ -222,21 +222,21 @@ static void mr_close(struct kfid *fid)
 	kfiv_mr_free_hw(mr);
 }
 
-static void mr_release(struct kfid *fid)
+static void kfiv_mr_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct kfiv_mr, mr.fid));
 }
 
-static const struct fi_ops mr_fid_ops = {
+static const struct fi_ops kfiv_mr_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = mr_close,
-	.release = mr_release,
-	.control = mr_control,
+	.close = kfiv_mr_close,
+	.release = kfiv_mr_release,
+	.control = kfiv_mr_control,
 };
 
 /* ---- open ------------------------------------------------------------- */
 
-static int access_of(u64 access)
+static int kfiv_ib_access(u64 access)
 {
 	int ib = 0;
 
@@ -248,14 +248,14 @@ static int access_of(u64 access)
 }
 
 /* siw lets peers read whatever they have a key of. */
-static int check_access(const struct kfiv_mr *mr)
+static int kfiv_check_access(const struct kfiv_mr *mr)
 {
 	return mr->domain->dev->siw && !(mr->access & IB_ACCESS_REMOTE_READ)
 		       ? -EOPNOTSUPP
 		       : 0;
 }
 
-static int attach(struct kfiv_mr *mr, const struct fi_buf *buf)
+static int kfiv_mr_attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 {
 	unsigned int noio;
 	int ret;
@@ -263,7 +263,7 @@ static int attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 	if (!kfiv_domain_get_hw(mr->domain))
 		return -ENODEV;
 	noio = memalloc_noio_save();
-	ret = check_access(mr) ?: set_up(mr, buf);
+	ret = kfiv_check_access(mr) ?: kfiv_mr_set_up(mr, buf);
 	memalloc_noio_restore(noio);
 	if (ret) {
 		kfiv_domain_put_hw(mr->domain);
@@ -286,15 +286,15 @@ int kfiv_mr_regattr(struct fid_domain *fdomain, const struct fi_mr_attr *attr,
 	if (!mr)
 		return -ENOMEM;
 	mr->domain = to_kfiv_domain(fdomain);
-	mr->access = access_of(attr->access);
+	mr->access = kfiv_ib_access(attr->access);
 	mutex_init(&mr->mutex);
 	INIT_LIST_HEAD(&mr->node);
-	ret = kfi_mr_init(&mr->mr, fdomain, &mr_fid_ops, attr);
+	ret = kfi_mr_init(&mr->mr, fdomain, &kfiv_mr_fid_ops, attr);
 	if (ret) {
 		kfree(mr);
 		return ret;
 	}
-	ret = attach(mr, &attr->buf);
+	ret = kfiv_mr_attach(mr, &attr->buf);
 	if (ret) {
 		kfi_obj_abort(&mr->mr.fid);
 		return ret;

@@ -14,8 +14,8 @@
 
 #define BACKLOG 128
 
-static int pep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
-		     struct rdma_cm_event *event)
+static int kfiv_pep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
+			  struct rdma_cm_event *event)
 {
 	struct kfiv_pep *pep = container_of(cm, struct kfiv_pep, cm);
 
@@ -31,7 +31,7 @@ static int pep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	}
 }
 
-static void pep_close(struct kfid *fid)
+static void kfiv_pep_close(struct kfid *fid)
 {
 	struct kfiv_pep *pep = container_of(fid, struct kfiv_pep, pep.fid);
 	struct rdma_cm_id *id = xchg(&pep->id, NULL);
@@ -41,18 +41,18 @@ static void pep_close(struct kfid *fid)
 	kfiv_connreq_drop_all(pep);
 }
 
-static void pep_release(struct kfid *fid)
+static void kfiv_pep_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct kfiv_pep, pep.fid));
 }
 
-static const struct fi_ops pep_fid_ops = {
+static const struct fi_ops kfiv_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = pep_close,
-	.release = pep_release,
+	.close = kfiv_pep_close,
+	.release = kfiv_pep_release,
 };
 
-static int bind_and_listen(struct kfiv_pep *pep, struct rdma_cm_id *id)
+static int kfiv_bind_and_listen(struct kfiv_pep *pep, struct rdma_cm_id *id)
 {
 	int ret = 0;
 
@@ -64,7 +64,7 @@ static int bind_and_listen(struct kfiv_pep *pep, struct rdma_cm_id *id)
 	return ret;
 }
 
-static int pep_listen(struct fid_pep *fpep)
+static int kfiv_pep_listen(struct fid_pep *fpep)
 {
 	struct kfiv_pep *pep = to_kfiv_pep(fpep);
 	struct rdma_cm_id *id;
@@ -80,7 +80,7 @@ static int pep_listen(struct fid_pep *fpep)
 	}
 	/* A removal during the call below finds the id. */
 	xchg(&pep->id, id);
-	ret = bind_and_listen(pep, id);
+	ret = kfiv_bind_and_listen(pep, id);
 	if (!ret)
 		memcpy(&pep->addr, &id->route.addr.src_addr, sizeof(pep->addr));
 	else if (xchg(&pep->id, NULL))
@@ -90,24 +90,24 @@ restore:
 	return ret;
 }
 
-static int pep_reject(struct fid_pep *fpep, struct kfid *handle,
-		      const void *param, size_t paramlen)
+static int kfiv_pep_reject(struct fid_pep *fpep, struct kfid *handle,
+			   const void *param, size_t paramlen)
 {
 	return kfiv_connreq_reject(to_kfiv_pep(fpep), handle, param, paramlen);
 }
 
-static int pep_getname(struct kfid *fid, void *addr, size_t *len)
+static int kfiv_pep_getname(struct kfid *fid, void *addr, size_t *len)
 {
 	struct kfiv_pep *pep = container_of(fid, struct kfiv_pep, pep.fid);
 
 	return kfi_copy_addr(&pep->addr, addr, len);
 }
 
-static const struct fi_ops_pep pep_ops = {
+static const struct fi_ops_pep kfiv_pep_ops = {
 	.size = sizeof(struct fi_ops_pep),
-	.listen = pep_listen,
-	.reject = pep_reject,
-	.getname = pep_getname,
+	.listen = kfiv_pep_listen,
+	.reject = kfiv_pep_reject,
+	.getname = kfiv_pep_getname,
 };
 
 int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
@@ -122,12 +122,13 @@ int kfiv_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	pep = kzalloc(sizeof(*pep), GFP_KERNEL);
 	if (!pep)
 		return -ENOMEM;
-	pep->cm.handler = pep_event;
+	pep->cm.handler = kfiv_pep_event;
 	spin_lock_init(&pep->lock);
 	INIT_LIST_HEAD(&pep->reqs);
 	memcpy(&pep->addr, info->src_addr, info->src_addrlen);
 	pep->cm_timeout_ms = info->ep_attr->cm_timeout_ms ?: KFIV_CM_TIMEOUT_MS;
-	ret = kfi_pep_init(&pep->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	ret = kfi_pep_init(&pep->pep, fabric, &kfiv_pep_fid_ops, &kfiv_pep_ops,
+			   context);
 	if (ret) {
 		kfree(pep);
 		return ret;

@@ -9,7 +9,7 @@
  * has to be, or the queue would never be found empty.
  *
  * Every operation of the transmit side goes through kfiv_tx_post(): what the
- * callers differ in is struct kfiv_post. Until accept_op() a refused post
+ * callers differ in is struct kfiv_post. Until kfiv_accept_op() a refused post
  * leaves no trace; from there on the operation is the provider's, and its end
  * is a completion (completion.c).
  *
@@ -21,7 +21,7 @@
 #include "verbs.h"
 
 /* The device refused the chain from bad on: nothing may follow. */
-static void refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
+static void kfiv_chain_refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
 {
 	struct kfiv_op *of = kfiv_sink_op(ep, bad);
 
@@ -31,7 +31,7 @@ static void refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
 }
 
 /* Hand the chain to the device. What it refuses is flushed by the stop. */
-static void handover(struct kfiv_ep *ep)
+static void kfiv_chain_hand_over(struct kfiv_ep *ep)
 {
 	const struct ib_send_wr *bad;
 	struct ib_send_wr *first = ep->chain;
@@ -42,7 +42,7 @@ static void handover(struct kfiv_ep *ep)
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;
 	if (ib_post_send(ep->qp, first, &bad))
-		refused(ep, bad);
+		kfiv_chain_refused(ep, bad);
 	else
 		ep->unsent = NULL;
 }
@@ -54,7 +54,7 @@ int kfiv_check_data(const struct kfiv_ep *ep, u64 flags)
 }
 
 /* Without its own memory, or with FI_INJECT, an operation needs a slot. */
-static bool needs_slot(const struct kfiv_post *post)
+static bool kfiv_needs_slot(const struct kfiv_post *post)
 {
 	return !post->context || (post->flags & FI_INJECT);
 }
@@ -63,25 +63,26 @@ static bool needs_slot(const struct kfiv_post *post)
  * On iWARP a fence is kept here: the reads before it have to be over. siw knows
  * none on reads, and others end when there is room to send.
  */
-static bool must_wait(const struct kfiv_ep *ep, const struct kfiv_post *post)
+static bool kfiv_must_wait(const struct kfiv_ep *ep,
+			   const struct kfiv_post *post)
 {
 	return (post->flags & FI_FENCE) && ep->sinks && ep->sinks->used;
 }
 
-static ssize_t check_room(struct kfiv_ep *ep, const struct kfiv_post *post)
+static ssize_t kfiv_check_room(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
 	if (ep->tx_state != KFIV_QUEUE_OPEN ||
 	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
 		return -ENOTCONN;
-	if (!ep->tx_free || (needs_slot(post) && list_empty(&ep->slots)) ||
-	    must_wait(ep, post))
+	if (!ep->tx_free || (kfiv_needs_slot(post) && list_empty(&ep->slots)) ||
+	    kfiv_must_wait(ep, post))
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	return 0;
 }
 
 /* Copy the bytes into a slot; the one segment is the slot's. */
-static int fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
-		     struct kfiv_slot *slot, const struct fi_buf *buf)
+static int kfiv_fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
+			  struct kfiv_slot *slot, const struct fi_buf *buf)
 {
 	struct fi_buf to = fi_buf_linear(slot->data, buf->len);
 	struct kfi_buf_iter dst, src;
@@ -98,7 +99,7 @@ static int fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
 	return buf->len ? 1 : 0;
 }
 
-static int fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
+static int kfiv_fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
 {
 	op->sge[0] = (struct ib_sge){ .addr = ep->sink_dma,
 				      .length = len,
@@ -108,18 +109,18 @@ static int fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
 }
 
 /* Returns the number of segments. */
-static int fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
-			 const struct kfiv_post *post)
+static int kfiv_fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
+			      const struct kfiv_post *post)
 {
 	if (post->sink)
-		return fill_sink(ep, op, post->buf->len);
+		return kfiv_fill_sink(ep, op, post->buf->len);
 	if (op->slot)
-		return fill_slot(ep, op, op->slot, post->buf);
+		return kfiv_fill_slot(ep, op, op->slot, post->buf);
 	return kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
 }
 
-static void fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
-		    const struct kfiv_post *post, int n)
+static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
+			 const struct kfiv_post *post, int n)
 {
 	bool fence = (post->flags & FI_FENCE) && !ep->sinks;
 
@@ -141,7 +142,7 @@ static void fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
  * always does: siw reports out of order, and sends what is not signaled from
  * where it lies, when it may be over already.
  */
-static bool wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
+static bool kfiv_wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
 {
 	bool heard = post->context &&
 		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
@@ -155,7 +156,7 @@ static bool wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
 }
 
 /* The timer is left alone as long as it runs early enough. */
-static void arm_timer(struct kfiv_ep *ep)
+static void kfiv_arm_timer(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
@@ -172,15 +173,15 @@ static void arm_timer(struct kfiv_ep *ep)
  * What to post: first and last are of the chain of the operation's work
  * requests. On failure nothing is held.
  */
-static int prepare(struct kfiv_ep *ep, struct kfiv_op *op,
-		   const struct kfiv_post *post, struct ib_send_wr **first,
-		   struct ib_send_wr **last)
+static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
+			   const struct kfiv_post *post,
+			   struct ib_send_wr **first, struct ib_send_wr **last)
 {
-	int ret = fill_segments(ep, op, post);
+	int ret = kfiv_fill_segments(ep, op, post);
 
 	if (ret < 0)
 		return ret;
-	fill_wr(ep, op, post, ret);
+	kfiv_fill_wr(ep, op, post, ret);
 	*first = *last = &op->wr.send;
 	if (!ep->sinks || post->opcode != IB_WR_RDMA_READ)
 		return 0;
@@ -191,11 +192,11 @@ static int prepare(struct kfiv_ep *ep, struct kfiv_op *op,
 }
 
 /* Point of no return: count, order, chain. */
-static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
-		      struct ib_send_wr *first, struct ib_send_wr *last,
-		      const struct kfiv_post *post)
+static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
+			   struct ib_send_wr *first, struct ib_send_wr *last,
+			   const struct kfiv_post *post)
 {
-	if (wants_signal(ep, post))
+	if (kfiv_wants_signal(ep, post))
 		op->wr.send.send_flags |= IB_SEND_SIGNALED;
 	if (op->slot)
 		list_del(&op->slot->node);
@@ -207,17 +208,17 @@ static void accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
 	kfiv_op_begin(ep, op, kfiv_tx_done, &ep->tx_ops);
-	arm_timer(ep);
+	kfiv_arm_timer(ep);
 }
 
 /* The operation and its slot stay free until it is accepted. */
-static struct kfiv_op *choose_op(struct kfiv_ep *ep,
-				 const struct kfiv_post *post)
+static struct kfiv_op *kfiv_choose_op(struct kfiv_ep *ep,
+				      const struct kfiv_post *post)
 {
 	struct kfiv_slot *slot = NULL;
 	struct kfiv_op *op;
 
-	if (needs_slot(post))
+	if (kfiv_needs_slot(post))
 		slot = list_first_entry(&ep->slots, struct kfiv_slot, node);
 	op = post->context ? kfi_op_priv(post->context) : &slot->op;
 	op->comp = post->context ? &post->context->comp : &slot->comp;
@@ -225,24 +226,25 @@ static struct kfiv_op *choose_op(struct kfiv_ep *ep,
 	return op;
 }
 
-static ssize_t post_locked(struct kfiv_ep *ep, const struct kfiv_post *post)
+static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
+				   const struct kfiv_post *post)
 {
 	struct ib_send_wr *first, *last;
 	struct kfiv_op *op;
 	ssize_t ret;
 
-	ret = check_room(ep, post);
+	ret = kfiv_check_room(ep, post);
 	if (ret)
 		return ret;
-	op = choose_op(ep, post);
-	ret = prepare(ep, op, post, &first, &last);
+	op = kfiv_choose_op(ep, post);
+	ret = kfiv_prepare_op(ep, op, post, &first, &last);
 	if (ret == -ENOBUFS)
 		return kfiv_map_later(ep, FI_TRANSMIT);
 	if (ret == -EAGAIN)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	if (ret)
 		return ret;
-	accept_op(ep, op, first, last, post);
+	kfiv_accept_op(ep, op, first, last, post);
 	return 0;
 }
 
@@ -253,20 +255,20 @@ ssize_t kfiv_tx_post(struct kfiv_ep *ep, const struct kfiv_post *post)
 	ssize_t ret;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	ret = post_locked(ep, post);
+	ret = kfiv_post_tx_locked(ep, post);
 	if (ret || !(post->flags & FI_MORE))
-		handover(ep);
+		kfiv_chain_hand_over(ep);
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 	return ret;
 }
 
-static void submit(struct fid_ep *fep)
+static void kfiv_post_submit(struct fid_ep *fep)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	handover(ep);
+	kfiv_chain_hand_over(ep);
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
@@ -292,7 +294,7 @@ int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
-	handover(ep);
+	kfiv_chain_hand_over(ep);
 	if (ep->tx_state == KFIV_QUEUE_OPEN)
 		ret = ib_post_send(ep->qp, wr, NULL);
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
@@ -301,7 +303,8 @@ int kfiv_tx_post_own(struct kfiv_ep *ep, struct ib_send_wr *wr)
 
 /* ---- messages --------------------------------------------------------- */
 
-static ssize_t sendmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
+static ssize_t kfiv_post_sendmsg(struct fid_ep *fep, const struct fi_msg *msg,
+				 u64 flags)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
@@ -323,8 +326,8 @@ static ssize_t sendmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 	return ret ?: kfiv_tx_post(ep, &post);
 }
 
-static ssize_t inject(struct fid_ep *fep, const void *bytes, size_t len,
-		      fi_addr_t dest_addr)
+static ssize_t kfiv_post_inject(struct fid_ep *fep, const void *bytes,
+				size_t len, fi_addr_t dest_addr)
 {
 	struct kfiv_post post = { .comp_flags = FI_SEND | FI_MSG,
 				  .opcode = IB_WR_SEND };
@@ -334,8 +337,8 @@ static ssize_t inject(struct fid_ep *fep, const void *bytes, size_t len,
 
 const struct fi_ops_msg kfiv_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
-	.sendmsg = sendmsg,
+	.sendmsg = kfiv_post_sendmsg,
 	.recvmsg = kfiv_recvmsg,
-	.inject = inject,
-	.submit = submit,
+	.inject = kfiv_post_inject,
+	.submit = kfiv_post_submit,
 };

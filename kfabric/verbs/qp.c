@@ -19,7 +19,7 @@
 
 #include "verbs.h"
 
-static void qp_event(struct ib_event *event, void *context)
+static void kfiv_qp_event(struct ib_event *event, void *context)
 {
 	struct kfiv_ep *ep = context;
 	struct rdma_cm_id *id;
@@ -46,7 +46,7 @@ int kfiv_qp_create(struct kfiv_ep *ep)
 {
 	const struct kfiv_device *dev = ep->domain->dev;
 	struct ib_qp_init_attr init = {
-		.event_handler = qp_event,
+		.event_handler = kfiv_qp_event,
 		.qp_context = ep,
 		.send_cq = ep->cq[0],
 		.recv_cq = ep->cq[1],
@@ -99,7 +99,7 @@ void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno)
 		kfiv_ep_queue_stop(ep);
 }
 
-static void stop_work(struct work_struct *work)
+static void kfiv_stop_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, stop_work);
 
@@ -109,7 +109,7 @@ static void stop_work(struct work_struct *work)
 }
 
 /* Tell the peer, or answer it. */
-static void slow_work(struct work_struct *work)
+static void kfiv_slow_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, slow_work);
 
@@ -124,7 +124,7 @@ static void slow_work(struct work_struct *work)
  * The CM id was bound to a device that is going, but that is not the domain's:
  * the domain's is dealt with by its own removal.
  */
-static void removal_work(struct work_struct *work)
+static void kfiv_removal_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, removal_work);
 
@@ -141,7 +141,7 @@ void kfiv_ep_queue_removal(struct kfiv_ep *ep)
 	queue_work(kfiv_slow_wq, &ep->removal_work);
 }
 
-static void cm_timer(struct work_struct *work)
+static void kfiv_cm_timer(struct work_struct *work)
 {
 	struct kfiv_ep *ep =
 		container_of(to_delayed_work(work), struct kfiv_ep, cm_timer);
@@ -152,17 +152,17 @@ static void cm_timer(struct work_struct *work)
 
 void kfiv_ep_works_init(struct kfiv_ep *ep)
 {
-	INIT_WORK(&ep->stop_work, stop_work);
-	INIT_WORK(&ep->slow_work, slow_work);
-	INIT_WORK(&ep->removal_work, removal_work);
-	INIT_DELAYED_WORK(&ep->cm_timer, cm_timer);
+	INIT_WORK(&ep->stop_work, kfiv_stop_work);
+	INIT_WORK(&ep->slow_work, kfiv_slow_work);
+	INIT_WORK(&ep->removal_work, kfiv_removal_work);
+	INIT_DELAYED_WORK(&ep->cm_timer, kfiv_cm_timer);
 	INIT_DELAYED_WORK(&ep->op_timer, kfiv_op_timer);
 	INIT_DELAYED_WORK(&ep->map_timer, kfiv_map_timer);
 }
 
 /* ---- stop ------------------------------------------------------------- */
 
-static void stop_queues(struct kfiv_ep *ep)
+static void kfiv_stop_queues(struct kfiv_ep *ep)
 {
 	spin_lock_irq(&ep->tx_lock);
 	ep->tx_state = KFIV_QUEUE_STOPPED;
@@ -180,7 +180,7 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 	if (!ep->stopped) {
 		ep->stopped = true;
 		noio = memalloc_noio_save();
-		stop_queues(ep);
+		kfiv_stop_queues(ep);
 		if (ep->qp)
 			ib_drain_qp(ep->qp);
 		cancel_delayed_work_sync(&ep->op_timer);
@@ -193,7 +193,7 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 
 /* ---- end -------------------------------------------------------------- */
 
-static void destroy_qp(struct kfiv_ep *ep, struct rdma_cm_id *id)
+static void kfiv_destroy_qp(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	mutex_lock(&ep->mutex);
 	if (ep->qp) {
@@ -205,7 +205,7 @@ static void destroy_qp(struct kfiv_ep *ep, struct rdma_cm_id *id)
 }
 
 /* A request that was never answered must be refused, with no data. */
-static void part(struct kfiv_ep *ep, struct rdma_cm_id *id)
+static void kfiv_leave_peer(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	u8 none = 0;
 
@@ -216,7 +216,7 @@ static void part(struct kfiv_ep *ep, struct rdma_cm_id *id)
 		rdma_disconnect(id);
 }
 
-static void unmap_own(struct kfiv_ep *ep)
+static void kfiv_ep_unmap_own(struct kfiv_ep *ep)
 {
 	struct ib_device *ib = ep->domain->dev->ib;
 
@@ -237,12 +237,12 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 	ep->id = NULL;
 	mutex_unlock(&ep->id_mutex);
 	if (id) {
-		part(ep, id);
-		destroy_qp(ep, id);
+		kfiv_leave_peer(ep, id);
+		kfiv_destroy_qp(ep, id);
 	}
 	/* It was stopped: no event makes another queue pair. */
 	kfiv_ep_put_cqs(ep);
-	unmap_own(ep);
+	kfiv_ep_unmap_own(ep);
 	if (id)
 		rdma_destroy_id(id);
 	cancel_delayed_work_sync(&ep->cm_timer);

@@ -8,8 +8,8 @@
  */
 #include "verbs.h"
 
-static int check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
-		      u64 flags)
+static int kfiv_check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
+			   u64 flags)
 {
 	if (!msg->context)
 		return -EINVAL;
@@ -19,7 +19,7 @@ static int check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
 			     ep->max_msg_size);
 }
 
-static ssize_t check_state(struct kfiv_ep *ep)
+static ssize_t kfiv_check_rx_state(struct kfiv_ep *ep)
 {
 	enum kfi_ep_state state = fi_ep_state(&ep->ep);
 
@@ -31,7 +31,7 @@ static ssize_t check_state(struct kfiv_ep *ep)
 }
 
 /* What the device refuses is flushed by the stop. */
-static void hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
+static void kfiv_recv_hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
 {
 	lockdep_assert_held(&ep->rx_lock);
 	if (ep->rx_state != KFIV_QUEUE_OPEN)
@@ -42,13 +42,13 @@ static void hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
 	}
 }
 
-static ssize_t post_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
-			   u64 flags)
+static ssize_t kfiv_post_rx_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
+				   u64 flags)
 {
 	struct kfiv_op *op = kfi_op_priv(msg->context);
 	ssize_t ret;
 
-	ret = check_state(ep);
+	ret = kfiv_check_rx_state(ep);
 	if (ret)
 		return ret;
 	ret = kfiv_op_map(ep, op, &msg->buf, DMA_FROM_DEVICE,
@@ -66,7 +66,7 @@ static ssize_t post_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 	kfi_comp_set(op->comp, msg->context, flags, FI_RECV | FI_MSG,
 		     msg->buf.len);
 	kfiv_op_begin(ep, op, kfiv_rx_done, &ep->rx_ops);
-	hand_over(ep, op);
+	kfiv_recv_hand_over(ep, op);
 	return 0;
 }
 
@@ -76,11 +76,11 @@ ssize_t kfiv_recvmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 	unsigned long irq;
 	ssize_t ret;
 
-	ret = check_recv(ep, msg, flags);
+	ret = kfiv_check_recv(ep, msg, flags);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->rx_lock, irq);
-	ret = post_locked(ep, msg, flags);
+	ret = kfiv_post_rx_locked(ep, msg, flags);
 	spin_unlock_irqrestore(&ep->rx_lock, irq);
 	return ret;
 }
@@ -94,6 +94,6 @@ void kfiv_rx_open(struct kfiv_ep *ep)
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	ep->rx_state = KFIV_QUEUE_OPEN;
 	list_for_each_entry(op, &ep->rx_ops, node)
-		hand_over(ep, op);
+		kfiv_recv_hand_over(ep, op);
 	spin_unlock_irqrestore(&ep->rx_lock, irq);
 }

@@ -15,7 +15,8 @@
 #include "verbs.h"
 
 /* Keys are 32 bits on the wire; a longer one can only be wrong. */
-static int set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key)
+static int kfiv_set_remote(struct kfiv_post *post, u64 addr, size_t len,
+			   u64 key)
 {
 	if (key > U32_MAX || addr > U64_MAX - len)
 		return -EINVAL;
@@ -25,8 +26,8 @@ static int set_remote(struct kfiv_post *post, u64 addr, size_t len, u64 key)
 }
 
 /* A read or a write, of which the opcode and the direction are set. */
-static ssize_t post_rma(struct kfiv_ep *ep, struct kfiv_post *post,
-			const struct fi_msg_rma *msg, u64 flags)
+static ssize_t kfiv_post_rma(struct kfiv_ep *ep, struct kfiv_post *post,
+			     const struct fi_msg_rma *msg, u64 flags)
 {
 	int ret;
 
@@ -35,8 +36,8 @@ static ssize_t post_rma(struct kfiv_ep *ep, struct kfiv_post *post,
 	ret = ret ?: kfiv_check_data(ep, flags);
 	if (ret)
 		return ret;
-	ret = set_remote(post, msg->rma_iov->addr, msg->buf.len,
-			 msg->rma_iov->key);
+	ret = kfiv_set_remote(post, msg->rma_iov->addr, msg->buf.len,
+			      msg->rma_iov->key);
 	if (ret)
 		return ret;
 	post->context = msg->context;
@@ -45,8 +46,8 @@ static ssize_t post_rma(struct kfiv_ep *ep, struct kfiv_post *post,
 	return kfiv_tx_post(ep, post);
 }
 
-static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
-			u64 flags)
+static ssize_t kfiv_post_writemsg(struct fid_ep *fep,
+				  const struct fi_msg_rma *msg, u64 flags)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
@@ -58,13 +59,13 @@ static ssize_t writemsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 		.data = msg->data,
 	};
 
-	return post_rma(ep, &post, msg, flags);
+	return kfiv_post_rma(ep, &post, msg, flags);
 }
 
 #define READ_FLAGS (FI_COMPLETION | FI_MORE | FI_FENCE)
 
-static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
-		       u64 flags)
+static ssize_t kfiv_post_readmsg(struct fid_ep *fep,
+				 const struct fi_msg_rma *msg, u64 flags)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = {
@@ -76,23 +77,24 @@ static ssize_t readmsg(struct fid_ep *fep, const struct fi_msg_rma *msg,
 
 	if (flags & ~READ_FLAGS)
 		return -FI_EBADFLAGS;
-	return post_rma(ep, &post, msg, flags);
+	return kfiv_post_rma(ep, &post, msg, flags);
 }
 
-static ssize_t inject_write(struct fid_ep *fep, const void *bytes, size_t len,
-			    fi_addr_t dest_addr, u64 addr, u64 key)
+static ssize_t kfiv_post_inject_write(struct fid_ep *fep, const void *bytes,
+				      size_t len, fi_addr_t dest_addr, u64 addr,
+				      u64 key)
 {
 	struct kfiv_post post = { .comp_flags = FI_WRITE | FI_RMA,
 				  .opcode = IB_WR_RDMA_WRITE };
 	int ret;
 
-	ret = set_remote(&post, addr, len, key);
+	ret = kfiv_set_remote(&post, addr, len, key);
 	return ret ?: kfiv_tx_inject(to_kfiv_ep(fep), &post, bytes, len);
 }
 
 /* The last bytes of the last range: ordering holds for all before it. */
-static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
-		     u64 flags)
+static ssize_t kfiv_post_flush(struct fid_ep *fep,
+			       const struct fi_msg_flush *msg, u64 flags)
 {
 	struct kfiv_ep *ep = to_kfiv_ep(fep);
 	struct kfiv_post post = { .context = msg->context,
@@ -108,7 +110,7 @@ static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
 	if (ret)
 		return ret;
 	last = &msg->rma_iov[msg->rma_iov_count - 1];
-	if (set_remote(&post, last->addr, last->len, last->key))
+	if (kfiv_set_remote(&post, last->addr, last->len, last->key))
 		return -EINVAL;
 	buf.len = min_t(size_t, last->len, KFIV_SINK_BYTES);
 	post.buf = &buf;
@@ -118,8 +120,8 @@ static ssize_t flush(struct fid_ep *fep, const struct fi_msg_flush *msg,
 
 const struct fi_ops_rma kfiv_rma_ops = {
 	.size = sizeof(struct fi_ops_rma),
-	.readmsg = readmsg,
-	.writemsg = writemsg,
-	.inject_write = inject_write,
-	.flush = flush,
+	.readmsg = kfiv_post_readmsg,
+	.writemsg = kfiv_post_writemsg,
+	.inject_write = kfiv_post_inject_write,
+	.flush = kfiv_post_flush,
 };
