@@ -14,7 +14,7 @@
 #include "tcp.h"
 
 /* Errors of sockets, as kfabric says them. */
-static int connect_error(int err)
+static int ktcp_connect_error(int err)
 {
 	switch (err) {
 	case -EINPROGRESS:
@@ -33,7 +33,7 @@ static int connect_error(int err)
 	}
 }
 
-static int reach_peer(struct ktcp_ep *ep)
+static int ktcp_reach_peer(struct ktcp_ep *ep)
 {
 	struct socket *sock = ep->sock;
 	int ret = 0;
@@ -49,7 +49,7 @@ static int reach_peer(struct ktcp_ep *ep)
 }
 
 /* The answer: 0 for an accept. */
-static int judge(struct ktcp_ep *ep, const struct tcpw_cm_rx *cm)
+static int ktcp_judge_answer(struct ktcp_ep *ep, const struct tcpw_cm_rx *cm)
 {
 	if (tcpw_cm_rx_type(cm) == TCPW_CM_REJECT)
 		return -ECONNREFUSED;
@@ -58,7 +58,7 @@ static int judge(struct ktcp_ep *ep, const struct tcpw_cm_rx *cm)
 }
 
 /* Ask, and wait for the answer. */
-static int shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
+static int ktcp_shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
 {
 	u32 timeout_ms = ep->post.ep.cm_timeout_ms;
 	int ret;
@@ -66,10 +66,10 @@ static int shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
 	ret = ktcp_cm_send(ep->sock, TCPW_CM_REQUEST, ep->param, ep->param_len,
 			   timeout_ms);
 	ret = ret ?: ktcp_cm_receive(ep->sock, cm, true, timeout_ms);
-	return ret ?: judge(ep, cm);
+	return ret ?: ktcp_judge_answer(ep, cm);
 }
 
-static void do_connect(struct work_struct *work)
+static void ktcp_connect_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, connect_work);
 	struct tcpw_cm_rx *cm = &ep->cm;
@@ -77,12 +77,13 @@ static void do_connect(struct work_struct *work)
 	u32 len = 0;
 	int ret;
 
-	ret = reach_peer(ep);
-	ret = ret ?: shake_hands(ep, cm);
+	ret = ktcp_reach_peer(ep);
+	ret = ret ?: ktcp_shake_hands(ep, cm);
 	if (!ret || ret == -ECONNREFUSED)
 		data = cm->need ? tcpw_cm_rx_data(cm, &len) : NULL;
 	if (ret) {
-		kfi_ep_down(&ep->post.ep, connect_error(ret), ret, data, len);
+		kfi_ep_down(&ep->post.ep, ktcp_connect_error(ret), ret, data,
+			    len);
 		return;
 	}
 	ktcp_start(ep);
@@ -113,7 +114,7 @@ int ktcp_connect(struct fid_ep *fid, const void *addr, const void *param,
 	return 0;
 }
 
-static void do_accepted(struct work_struct *work)
+static void ktcp_accepted_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, accepted_work);
 	int ret;
@@ -121,7 +122,8 @@ static void do_accepted(struct work_struct *work)
 	ret = ktcp_cm_send(ep->sock, TCPW_CM_ACCEPT, ep->param, ep->param_len,
 			   ep->post.ep.cm_timeout_ms);
 	if (ret) {
-		kfi_ep_down(&ep->post.ep, connect_error(ret), ret, NULL, 0);
+		kfi_ep_down(&ep->post.ep, ktcp_connect_error(ret), ret, NULL,
+			    0);
 		return;
 	}
 	ktcp_start(ep);
@@ -130,7 +132,8 @@ static void do_accepted(struct work_struct *work)
 }
 
 /* The socket of the request, once. */
-static struct socket *take_socket(struct ktcp_ep *ep, struct ktcp_req **req)
+static struct socket *ktcp_take_socket(struct ktcp_ep *ep,
+				       struct ktcp_req **req)
 {
 	struct socket *sock = NULL;
 
@@ -150,7 +153,7 @@ int ktcp_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	struct ktcp_ep *ep = to_ktcp_ep(fid);
 	struct ktcp_req *req;
 
-	ep->sock = take_socket(ep, &req);
+	ep->sock = ktcp_take_socket(ep, &req);
 	if (!req)
 		return -EINVAL;
 	kfi_obj_put(&req->req.fid);
@@ -166,15 +169,15 @@ int ktcp_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 
 void ktcp_connect_init(struct ktcp_ep *ep)
 {
-	INIT_WORK(&ep->connect_work, do_connect);
-	INIT_WORK(&ep->accepted_work, do_accepted);
+	INIT_WORK(&ep->connect_work, ktcp_connect_work);
+	INIT_WORK(&ep->accepted_work, ktcp_accepted_work);
 }
 
 /* After this nobody sets the endpoint up any more. */
 void ktcp_connect_stop(struct ktcp_ep *ep)
 {
 	struct ktcp_req *req;
-	struct socket *sock = take_socket(ep, &req);
+	struct socket *sock = ktcp_take_socket(ep, &req);
 
 	if (sock)
 		ktcp_cm_reject(sock, NULL, 0);

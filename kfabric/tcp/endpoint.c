@@ -11,7 +11,7 @@
 
 #include "tcp.h"
 
-static void close_ep(struct kfid *fid)
+static void ktcp_ep_close(struct kfid *fid)
 {
 	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
 
@@ -19,26 +19,26 @@ static void close_ep(struct kfid *fid)
 	ktcp_stop(ep);
 }
 
-static void free_memory(struct ktcp_ep *ep)
+static void ktcp_ep_free(struct ktcp_ep *ep)
 {
 	kvfree(ep->post.slot_mem);
 	kvfree(ep->s.bounce);
 	kfree(ep);
 }
 
-static void free_ep(struct kfid *fid)
+static void ktcp_ep_release(struct kfid *fid)
 {
 	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
 
 	if (ep->sock)
 		sock_release(ep->sock);
-	free_memory(ep);
+	ktcp_ep_free(ep);
 }
 
-static const struct fi_ops ep_fid_ops = {
+static const struct fi_ops ktcp_ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_ep,
-	.release = free_ep,
+	.close = ktcp_ep_close,
+	.release = ktcp_ep_release,
 };
 
 static int ktcp_shutdown(struct fid_ep *fid, u64 flags)
@@ -47,7 +47,7 @@ static int ktcp_shutdown(struct fid_ep *fid, u64 flags)
 	return 0;
 }
 
-static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int ktcp_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct ktcp_ep *ep = container_of(fid, struct ktcp_ep, post.ep.fid);
 	struct sockaddr_storage name;
@@ -59,7 +59,7 @@ static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
-static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+static int ktcp_ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 {
 	struct ktcp_ep *ep = to_ktcp_ep(fid);
 	struct sockaddr_storage name;
@@ -71,35 +71,36 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
-static const struct fi_ops_cm cm_ops = {
+static const struct fi_ops_cm ktcp_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
 	.connect = ktcp_connect,
 	.accept = ktcp_accept,
 	.shutdown = ktcp_shutdown,
-	.getname = ep_getname,
-	.getpeer = ep_getpeer,
+	.getname = ktcp_ep_getname,
+	.getpeer = ktcp_ep_getpeer,
 };
 
-static u64 ep_moved(struct fid_ep *fid)
+static u64 ktcp_ep_moved(struct fid_ep *fid)
 {
 	return ktcp_moved_bytes(to_ktcp_ep(fid));
 }
 
-static const struct kfi_ep_ops ep_ops = {
-	.fid = &ep_fid_ops,
-	.cm = &cm_ops,
+static const struct kfi_ep_ops ktcp_ep_ops = {
+	.fid = &ktcp_ep_fid_ops,
+	.cm = &ktcp_cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
-	.moved = ep_moved,
+	.moved = ktcp_ep_moved,
 };
 
-static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
+static void ktcp_take_addr(struct sockaddr_in6 *to, const void *addr,
+			   size_t len)
 {
 	if (addr)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static struct ktcp_ep *alloc_ep(const struct fi_info *info)
+static struct ktcp_ep *ktcp_ep_alloc(const struct fi_info *info)
 {
 	struct ktcp_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 
@@ -117,19 +118,19 @@ static struct ktcp_ep *alloc_ep(const struct fi_info *info)
 	kfi_post_init(&ep->post, info, &ktcp_post_ops);
 	kfi_post_limit(&ep->post, KTCP_QUEUE_SIZE, KTCP_IOV_LIMIT,
 		       KTCP_MAX_MSG);
-	copy_addr(&ep->local, info->src_addr, info->src_addrlen);
-	copy_addr(&ep->remote, info->dest_addr, info->dest_addrlen);
+	ktcp_take_addr(&ep->local, info->src_addr, info->src_addrlen);
+	ktcp_take_addr(&ep->remote, info->dest_addr, info->dest_addrlen);
 	ep->s.bounce = kvmalloc(KTCP_BOUNCE_SIZE, GFP_KERNEL);
 	if (!ep->s.bounce ||
 	    kfi_post_alloc_slots(&ep->post, sizeof(struct ktcp_op))) {
-		free_memory(ep);
+		ktcp_ep_free(ep);
 		return NULL;
 	}
 	return ep;
 }
 
 /* The endpoint takes the request that its info stands for. */
-static int take_request(struct ktcp_ep *ep, struct kfid *handle)
+static int ktcp_take_request(struct ktcp_ep *ep, struct kfid *handle)
 {
 	struct ktcp_req *req = container_of(handle, struct ktcp_req, req.fid);
 	int ret = 0;
@@ -151,19 +152,19 @@ static int take_request(struct ktcp_ep *ep, struct kfid *handle)
 int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
-	struct ktcp_ep *ep = alloc_ep(info);
+	struct ktcp_ep *ep = ktcp_ep_alloc(info);
 	int ret;
 
 	if (!ep)
 		return -ENOMEM;
-	ret = kfi_ep_init(&ep->post.ep, domain, info, &ep_ops, context);
+	ret = kfi_ep_init(&ep->post.ep, domain, info, &ktcp_ep_ops, context);
 	if (ret) {
-		free_memory(ep);
+		ktcp_ep_free(ep);
 		return ret;
 	}
 	ep->post.ep.is_inline = true;
 	if (info->handle)
-		ret = take_request(ep, info->handle);
+		ret = ktcp_take_request(ep, info->handle);
 	if (ret) {
 		kfi_obj_abort(&ep->post.ep.fid);
 		return ret;

@@ -19,7 +19,7 @@
 
 /* ---- the socket's callbacks ---------------------------------------------- */
 
-static void write_space(struct sock *sk)
+static void ktcp_write_space(struct sock *sk)
 {
 	struct ktcp_ep *ep;
 
@@ -34,7 +34,7 @@ static void write_space(struct sock *sk)
 }
 
 /* What came before the end is read first. */
-static void state_change(struct sock *sk)
+static void ktcp_state_change(struct sock *sk)
 {
 	struct ktcp_ep *ep;
 
@@ -45,7 +45,7 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static bool wants_work(const struct fid_cq *cq)
+static bool ktcp_wants_work(const struct fid_cq *cq)
 {
 	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
 }
@@ -56,8 +56,8 @@ void ktcp_start(struct ktcp_ep *ep)
 	struct sock *sk = ep->sock->sk;
 	unsigned long irq;
 
-	ep->in_work =
-		wants_work(ep->post.ep.tx_cq) || wants_work(ep->post.ep.rx_cq);
+	ep->in_work = ktcp_wants_work(ep->post.ep.tx_cq) ||
+		      ktcp_wants_work(ep->post.ep.rx_cq);
 	sk->sk_rcvtimeo = MAX_SCHEDULE_TIMEOUT;
 	sk->sk_sndtimeo = MAX_SCHEDULE_TIMEOUT;
 	tcpw_ledger_init(&ep->ledger, KTCP_QUEUE_SIZE);
@@ -71,13 +71,13 @@ void ktcp_start(struct ktcp_ep *ep)
 	ep->state_change = sk->sk_state_change;
 	sk->sk_user_data = ep;
 	sk->sk_data_ready = ktcp_data_ready;
-	sk->sk_write_space = write_space;
-	sk->sk_state_change = state_change;
+	sk->sk_write_space = ktcp_write_space;
+	sk->sk_state_change = ktcp_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 /* When it returns, no callback of the socket runs any more. */
-static void take_callbacks_back(struct ktcp_ep *ep)
+static void ktcp_take_callbacks_back(struct ktcp_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 
@@ -94,7 +94,7 @@ static void take_callbacks_back(struct ktcp_ep *ep)
 /* ---- operations ---------------------------------------------------------- */
 
 /* The oldest, if it is over. A fenced one waits for all before it. */
-static struct kfi_op *take_ready(struct ktcp_ep *ep)
+static struct kfi_op *ktcp_take_ready(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 	unsigned long irq;
@@ -114,14 +114,14 @@ void ktcp_complete_ready(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 
-	while ((op = take_ready(ep)))
+	while ((op = ktcp_take_ready(ep)))
 		kfi_post_done(&ep->post, op);
 }
 
 /* ---- time ---------------------------------------------------------------- */
 
 /* The one that has waited longest, or NULL. */
-static struct ktcp_op *oldest_locked(struct ktcp_ep *ep)
+static struct ktcp_op *ktcp_oldest_locked(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 
@@ -145,7 +145,8 @@ u64 ktcp_moved_bytes(const struct ktcp_ep *ep)
  * An operation's time does not run while bytes move, for a link may be slow; but
  * not for ever, for they may be those of others, and few may be anybody's.
  */
-static unsigned long due_locked(struct ktcp_ep *ep, const struct ktcp_op *t)
+static unsigned long ktcp_due_locked(struct ktcp_ep *ep,
+				     const struct ktcp_op *t)
 {
 	unsigned long timeout =
 		msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
@@ -163,7 +164,7 @@ static unsigned long due_locked(struct ktcp_ep *ep, const struct ktcp_op *t)
 	return time_after(due, t->deadline) ? due : t->deadline;
 }
 
-static void watch_until(struct ktcp_ep *ep, unsigned long due)
+static void ktcp_watch_until(struct ktcp_ep *ep, unsigned long due)
 {
 	u32 look_ms = READ_ONCE(ep->post.ep.op_timeout_ms) / WATCH_DIV;
 	long left = due - jiffies;
@@ -177,7 +178,8 @@ static void watch_until(struct ktcp_ep *ep, unsigned long due)
 void ktcp_watch_locked(struct ktcp_ep *ep)
 {
 	if (!ep->watched && !ep->stopped)
-		watch_until(ep, due_locked(ep, oldest_locked(ep)));
+		ktcp_watch_until(ep,
+				 ktcp_due_locked(ep, ktcp_oldest_locked(ep)));
 }
 
 void ktcp_watch_work(struct work_struct *work)
@@ -190,12 +192,12 @@ void ktcp_watch_work(struct work_struct *work)
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->watched = false;
-	t = oldest_locked(ep);
-	due = t ? due_locked(ep, t) : 0;
+	t = ktcp_oldest_locked(ep);
+	due = t ? ktcp_due_locked(ep, t) : 0;
 	if (t && time_after_eq(jiffies, due))
 		ktcp_break_locked(ep, ETIMEDOUT);
 	else if (t && !ep->stopped)
-		watch_until(ep, due);
+		ktcp_watch_until(ep, due);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
@@ -226,14 +228,14 @@ void ktcp_break(struct ktcp_ep *ep, int why)
  * Nothing of this connection is sent or placed any more: what the socket still
  * held is dropped, lest it lands after the connection that comes next.
  */
-static void silence(struct ktcp_ep *ep)
+static void ktcp_silence_socket(struct ktcp_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 
 	lock_sock(sk);
 	ep->r.dead = true;
 	release_sock(sk);
-	take_callbacks_back(ep);
+	ktcp_take_callbacks_back(ep);
 	cancel_work_sync(&ep->send_work);
 	/* Whoever sends inline sees that the connection is broken. */
 	mutex_lock(&ep->send_lock);
@@ -242,7 +244,7 @@ static void silence(struct ktcp_ep *ep)
 	tcp_abort(sk, ECONNABORTED);
 }
 
-static struct kfi_op *first_of(struct ktcp_ep *ep, struct list_head *list)
+static struct kfi_op *ktcp_first_of(struct ktcp_ep *ep, struct list_head *list)
 {
 	struct kfi_op *op;
 	unsigned long irq;
@@ -254,33 +256,33 @@ static struct kfi_op *first_of(struct ktcp_ep *ep, struct list_head *list)
 }
 
 /* No post comes any more: the endpoint is broken. */
-static void fail_all(struct ktcp_ep *ep, struct list_head *list, int *why)
+static void ktcp_fail_all(struct ktcp_ep *ep, struct list_head *list, int *why)
 {
 	struct kfi_op *op;
 
-	while ((op = first_of(ep, list))) {
+	while ((op = ktcp_first_of(ep, list))) {
 		op->comp->entry.err = *why ?: ECANCELED;
 		*why = 0;
 		kfi_post_done(&ep->post, op);
 	}
 }
 
-static void flush_all(struct ktcp_ep *ep)
+static void ktcp_flush_all(struct ktcp_ep *ep)
 {
 	int why = ep->why, none = 0;
 
-	fail_all(ep, &ep->sent, &why);
-	fail_all(ep, &ep->tx, &why);
-	fail_all(ep, &ep->rx, &none);
+	ktcp_fail_all(ep, &ep->sent, &why);
+	ktcp_fail_all(ep, &ep->tx, &why);
+	ktcp_fail_all(ep, &ep->rx, &none);
 }
 
 void ktcp_break_work(struct work_struct *work)
 {
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, break_work);
 
-	silence(ep);
+	ktcp_silence_socket(ep);
 	kfi_ep_down(&ep->post.ep, ep->why ?: ECONNABORTED, 0, NULL, 0);
-	flush_all(ep);
+	ktcp_flush_all(ep);
 }
 
 /* When it returns, nobody touches the endpoint's operations any more. */
@@ -295,6 +297,6 @@ void ktcp_stop(struct ktcp_ep *ep)
 	cancel_delayed_work_sync(&ep->watch_work);
 	flush_work(&ep->break_work);
 	if (ep->sock)
-		silence(ep);
-	flush_all(ep);
+		ktcp_silence_socket(ep);
+	ktcp_flush_all(ep);
 }

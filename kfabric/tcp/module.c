@@ -12,17 +12,17 @@ struct workqueue_struct *ktcp_cm_wq;
 struct workqueue_struct *ktcp_listen_wq;
 DEFINE_MUTEX(ktcp_cm_lock);
 
-static void free_domain(struct kfid *fid)
+static void ktcp_domain_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct ktcp_domain, domain.fid));
 }
 
-static const struct fi_ops domain_fid_ops = {
+static const struct fi_ops ktcp_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = free_domain,
+	.release = ktcp_domain_release,
 };
 
-static const struct fi_ops_domain domain_ops = {
+static const struct fi_ops_domain ktcp_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = ktcp_endpoint,
 	.cq_open = kfi_plain_cq_open,
@@ -40,8 +40,8 @@ static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
 	rwlock_init(&new->mr_lock);
 	init_waitqueue_head(&new->commits);
 	hash_init(new->mrs);
-	ret = kfi_domain_init(&new->domain, fabric, &domain_fid_ops,
-			      &domain_ops, 0, context);
+	ret = kfi_domain_init(&new->domain, fabric, &ktcp_domain_fid_ops,
+			      &ktcp_domain_ops, 0, context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -50,7 +50,7 @@ static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
 	return 0;
 }
 
-static const struct fi_ops_fabric fabric_ops = {
+static const struct fi_ops_fabric ktcp_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = ktcp_domain,
 	.passive_ep = ktcp_passive_ep,
@@ -59,11 +59,11 @@ static const struct fi_ops_fabric fabric_ops = {
 static int ktcp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		       struct fid_fabric **fabric, void *context)
 {
-	return kfi_plain_fabric(prov, &fabric_ops, fabric, context);
+	return kfi_plain_fabric(prov, &ktcp_fabric_ops, fabric, context);
 }
 
 /* Completions tell of the peer's memory; weaker levels are that, too. */
-static void fill_info(struct fi_info *info)
+static void ktcp_fill_info(struct fi_info *info)
 {
 	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
 	const u64 rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -113,7 +113,7 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	fill_info(info);
+	ktcp_fill_info(info);
 	kfi_obey_hints(info, hints);
 	info->domain_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
 	info->fabric_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);

@@ -11,7 +11,7 @@
 
 #include "tcp.h"
 
-static struct ktcp_mr *find_key(struct ktcp_domain *d, u64 key)
+static struct ktcp_mr *ktcp_mr_find_key(struct ktcp_domain *d, u64 key)
 {
 	struct ktcp_mr *m;
 
@@ -27,7 +27,7 @@ static struct ktcp_mr *find_key(struct ktcp_domain *d, u64 key)
 struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d, u64 key, u64 access,
 			     u64 offset, u64 len)
 {
-	struct ktcp_mr *m = find_key(d, key);
+	struct ktcp_mr *m = ktcp_mr_find_key(d, key);
 
 	if (!m || !(m->attr.access & access))
 		return NULL;
@@ -36,7 +36,7 @@ struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d, u64 key, u64 access,
 	return m;
 }
 
-static void close_mr(struct kfid *fid)
+static void ktcp_mr_close(struct kfid *fid)
 {
 	struct ktcp_mr *m = container_of(fid, struct ktcp_mr, mr.fid);
 	struct ktcp_domain *d = to_ktcp_domain(m->mr.domain);
@@ -48,23 +48,23 @@ static void close_mr(struct kfid *fid)
 	wait_event(d->commits, !atomic_read(&m->committing));
 }
 
-static void free_mr(struct kfid *fid)
+static void ktcp_mr_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct ktcp_mr, mr.fid));
 }
 
-static const struct fi_ops mr_ops = {
+static const struct fi_ops ktcp_mr_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_mr,
-	.release = free_mr,
+	.close = ktcp_mr_close,
+	.release = ktcp_mr_release,
 };
 
-static int add_mr(struct ktcp_domain *d, struct ktcp_mr *m)
+static int ktcp_mr_add(struct ktcp_domain *d, struct ktcp_mr *m)
 {
 	int ret = 0;
 
 	write_lock_bh(&d->mr_lock);
-	if (find_key(d, m->mr.key))
+	if (ktcp_mr_find_key(d, m->mr.key))
 		ret = -EEXIST;
 	else
 		hash_add(d->mrs, &m->node, m->mr.key);
@@ -84,14 +84,14 @@ int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 	if (!m)
 		return -ENOMEM;
 	m->attr = *attr;
-	ret = kfi_mr_init(&m->mr, domain, &mr_ops, attr);
+	ret = kfi_mr_init(&m->mr, domain, &ktcp_mr_ops, attr);
 	if (ret) {
 		kfree(m);
 		return ret;
 	}
 	m->mr.iova = 0;
 	m->mr.key = attr->requested_key;
-	ret = add_mr(to_ktcp_domain(domain), m);
+	ret = ktcp_mr_add(to_ktcp_domain(domain), m);
 	if (ret) {
 		kfi_obj_abort(&m->mr.fid);
 		return ret;

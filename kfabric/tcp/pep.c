@@ -41,7 +41,7 @@ struct socket *ktcp_req_take(struct ktcp_req *req)
 	return sock;
 }
 
-static void release_req(struct kfid *fid)
+static void ktcp_req_release(struct kfid *fid)
 {
 	struct ktcp_req *req = container_of(fid, struct ktcp_req, req.fid);
 	struct socket *sock;
@@ -56,7 +56,7 @@ static void release_req(struct kfid *fid)
 
 const struct fi_ops ktcp_req_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = release_req,
+	.release = ktcp_req_release,
 };
 
 static int ktcp_reject(struct fid_pep *pep, struct kfid *handle,
@@ -78,8 +78,8 @@ static int ktcp_reject(struct fid_pep *pep, struct kfid *handle,
 /* ---- handshakes --------------------------------------------------------- */
 
 /* What the passive side opens its endpoint with. */
-static struct fi_info *request_info(const struct ktcp_pep *p,
-				    struct socket *sock)
+static struct fi_info *ktcp_req_info(const struct ktcp_pep *p,
+				     struct socket *sock)
 {
 	struct fi_info *info = fi_dupinfo(p->info);
 	struct sockaddr_storage peer;
@@ -97,13 +97,13 @@ static struct fi_info *request_info(const struct ktcp_pep *p,
 }
 
 /* The request owns the socket from here on, also if this fails. */
-static void post_request(struct ktcp_pep *p, struct socket *sock,
-			 const struct tcpw_cm_rx *cm)
+static void ktcp_req_post(struct ktcp_pep *p, struct socket *sock,
+			  const struct tcpw_cm_rx *cm)
 {
 	u32 len;
 	const u8 *data = tcpw_cm_rx_data(cm, &len);
 	struct ktcp_req *req = kzalloc(sizeof(*req), GFP_KERNEL);
-	struct fi_info *info = request_info(p, sock);
+	struct fi_info *info = ktcp_req_info(p, sock);
 
 	if (!req || !info)
 		goto reject;
@@ -124,14 +124,14 @@ reject:
 }
 
 /* Nobody shuts the socket down any more. */
-static void end_handshake(struct handshake *h)
+static void ktcp_handshake_end(struct handshake *h)
 {
 	mutex_lock(&ktcp_cm_lock);
 	list_del(&h->node);
 	mutex_unlock(&ktcp_cm_lock);
 }
 
-static void free_handshake(struct handshake *h)
+static void ktcp_handshake_free(struct handshake *h)
 {
 	struct ktcp_pep *p = h->pep;
 
@@ -142,23 +142,23 @@ static void free_handshake(struct handshake *h)
 	mutex_unlock(&ktcp_cm_lock);
 }
 
-static void do_handshake(struct work_struct *work)
+static void ktcp_handshake_work(struct work_struct *work)
 {
 	struct handshake *h = container_of(work, struct handshake, work);
 	int ret;
 
 	ret = ktcp_cm_receive(h->sock, &h->cm, false,
 			      h->pep->info->ep_attr->cm_timeout_ms);
-	end_handshake(h);
+	ktcp_handshake_end(h);
 	if (ret)
 		sock_release(h->sock);
 	else
-		post_request(h->pep, h->sock, &h->cm);
-	free_handshake(h);
+		ktcp_req_post(h->pep, h->sock, &h->cm);
+	ktcp_handshake_free(h);
 }
 
 /* Count a new handshake; false: too many, or the listener is closing. */
-static bool begin_handshake(struct handshake *h)
+static bool ktcp_handshake_begin(struct handshake *h)
 {
 	struct ktcp_pep *p = h->pep;
 	bool ok;
@@ -173,16 +173,16 @@ static bool begin_handshake(struct handshake *h)
 	return ok;
 }
 
-static void meet(struct ktcp_pep *p, struct socket *sock)
+static void ktcp_handshake_start(struct ktcp_pep *p, struct socket *sock)
 {
 	struct handshake *h = kzalloc(sizeof(*h), GFP_KERNEL);
 
 	if (h) {
 		h->pep = p;
 		h->sock = sock;
-		INIT_WORK(&h->work, do_handshake);
+		INIT_WORK(&h->work, ktcp_handshake_work);
 	}
-	if (!h || !begin_handshake(h)) {
+	if (!h || !ktcp_handshake_begin(h)) {
 		kfree(h);
 		sock_release(sock);
 		return;
@@ -191,7 +191,7 @@ static void meet(struct ktcp_pep *p, struct socket *sock)
 }
 
 /* What arrived before this is found by whoever reads. */
-static void disinherit(struct ktcp_pep *p, struct sock *sk)
+static void ktcp_reset_callbacks(struct ktcp_pep *p, struct sock *sk)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = NULL;
@@ -199,20 +199,20 @@ static void disinherit(struct ktcp_pep *p, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void accept_all(struct work_struct *work)
+static void ktcp_accept_work(struct work_struct *work)
 {
 	struct ktcp_pep *p = container_of(work, struct ktcp_pep, accept_work);
 	struct socket *sock;
 
 	while (!ktcp_socket_accept(p->sock, &sock)) {
-		disinherit(p, sock->sk);
-		meet(p, sock);
+		ktcp_reset_callbacks(p, sock->sk);
+		ktcp_handshake_start(p, sock);
 	}
 }
 
 /* ---- the listener ------------------------------------------------------- */
 
-static void listener_ready(struct sock *sk)
+static void ktcp_listener_ready(struct sock *sk)
 {
 	struct ktcp_pep *p;
 
@@ -240,7 +240,7 @@ static int ktcp_listen(struct fid_pep *pep)
 	write_lock_bh(&p->sock->sk->sk_callback_lock);
 	p->data_ready = p->sock->sk->sk_data_ready;
 	p->sock->sk->sk_user_data = p;
-	p->sock->sk->sk_data_ready = listener_ready;
+	p->sock->sk->sk_data_ready = ktcp_listener_ready;
 	write_unlock_bh(&p->sock->sk->sk_callback_lock);
 	ret = kernel_listen(p->sock, BACKLOG);
 	if (!ret)
@@ -251,7 +251,7 @@ release:
 	return ret;
 }
 
-static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int ktcp_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
 	struct sockaddr_storage name;
@@ -263,7 +263,7 @@ static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
-static void stop_listening(struct ktcp_pep *p)
+static void ktcp_stop_listening(struct ktcp_pep *p)
 {
 	struct sock *sk = p->sock->sk;
 
@@ -275,7 +275,7 @@ static void stop_listening(struct ktcp_pep *p)
 }
 
 /* The request that comes first of those without an endpoint. */
-static struct socket *take_unused(struct ktcp_pep *p)
+static struct socket *ktcp_req_take_unused(struct ktcp_pep *p)
 {
 	struct socket *sock = NULL;
 	struct ktcp_req *req;
@@ -292,7 +292,7 @@ static struct socket *take_unused(struct ktcp_pep *p)
 }
 
 /* Requests that have an endpoint already are that endpoint's to answer. */
-static void close_pep(struct kfid *fid)
+static void ktcp_pep_close(struct kfid *fid)
 {
 	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
 	struct handshake *h;
@@ -304,16 +304,16 @@ static void close_pep(struct kfid *fid)
 		kernel_sock_shutdown(h->sock, SHUT_RDWR);
 	mutex_unlock(&ktcp_cm_lock);
 	if (p->sock)
-		stop_listening(p);
+		ktcp_stop_listening(p);
 	wait_event(p->idle, !READ_ONCE(p->nr_handshakes));
 	/* The last one may still be in its wake-up. */
 	mutex_lock(&ktcp_cm_lock);
 	mutex_unlock(&ktcp_cm_lock);
-	while ((sock = take_unused(p)))
+	while ((sock = ktcp_req_take_unused(p)))
 		ktcp_cm_reject(sock, NULL, 0);
 }
 
-static void free_pep(struct kfid *fid)
+static void ktcp_pep_release(struct kfid *fid)
 {
 	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
 
@@ -323,17 +323,17 @@ static void free_pep(struct kfid *fid)
 	kfree(p);
 }
 
-static const struct fi_ops pep_fid_ops = {
+static const struct fi_ops ktcp_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_pep,
-	.release = free_pep,
+	.close = ktcp_pep_close,
+	.release = ktcp_pep_release,
 };
 
-static const struct fi_ops_pep pep_ops = {
+static const struct fi_ops_pep ktcp_pep_ops = {
 	.size = sizeof(struct fi_ops_pep),
 	.listen = ktcp_listen,
 	.reject = ktcp_reject,
-	.getname = pep_getname,
+	.getname = ktcp_pep_getname,
 };
 
 int ktcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
@@ -347,14 +347,15 @@ int ktcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
 		return ret;
-	INIT_WORK(&p->accept_work, accept_all);
+	INIT_WORK(&p->accept_work, ktcp_accept_work);
 	INIT_LIST_HEAD(&p->handshakes);
 	INIT_LIST_HEAD(&p->reqs);
 	init_waitqueue_head(&p->idle);
 	p->info = fi_dupinfo(info);
 	if (!p->info)
 		goto free_pep;
-	ret = kfi_pep_init(&p->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	ret = kfi_pep_init(&p->pep, fabric, &ktcp_pep_fid_ops, &ktcp_pep_ops,
+			   context);
 	if (ret)
 		goto free_info;
 	*pep = &p->pep;

@@ -14,7 +14,7 @@
 
 #include "tcp.h"
 
-static struct ktcp_domain *domain_of(struct ktcp_ep *ep)
+static struct ktcp_domain *ktcp_domain_of(struct ktcp_ep *ep)
 {
 	return to_ktcp_domain(ep->post.ep.domain);
 }
@@ -22,7 +22,7 @@ static struct ktcp_domain *domain_of(struct ktcp_ep *ep)
 enum tcpw_violation ktcp_check_segs(struct ktcp_ep *ep,
 				    const struct tcpw_hdr *hdr, u64 access)
 {
-	struct ktcp_domain *d = domain_of(ep);
+	struct ktcp_domain *d = ktcp_domain_of(ep);
 	enum tcpw_violation why = TCPW_OK;
 	u32 i;
 
@@ -36,8 +36,8 @@ enum tcpw_violation ktcp_check_segs(struct ktcp_ep *ep,
 }
 
 /* From the socket into a buffer, page by page. */
-static int copy_in(struct kfi_buf_iter *it, struct sk_buff *skb, int offset,
-		   u32 len)
+static int ktcp_copy_in(struct kfi_buf_iter *it, struct sk_buff *skb,
+			int offset, u32 len)
 {
 	struct kfi_buf_iter at;
 	struct kfi_seg seg;
@@ -62,8 +62,9 @@ static int copy_in(struct kfi_buf_iter *it, struct sk_buff *skb, int offset,
 }
 
 /* A position in a region; it is valid as long as the lock is held. */
-static int find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
-		      u64 offset, u32 len, u64 access, struct kfi_buf_iter *it)
+static int ktcp_find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
+			   u64 offset, u32 len, u64 access,
+			   struct kfi_buf_iter *it)
 {
 	struct ktcp_mr *m;
 
@@ -76,16 +77,17 @@ static int find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
 	return 0;
 }
 
-static int place_in_region(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
-			   u32 len, const struct tcpw_seg *seg, u64 at)
+static int ktcp_place_in_region(struct ktcp_ep *ep, struct sk_buff *skb,
+				int offset, u32 len, const struct tcpw_seg *seg,
+				u64 at)
 {
-	struct ktcp_domain *d = domain_of(ep);
+	struct ktcp_domain *d = ktcp_domain_of(ep);
 	struct kfi_buf_iter it;
 	int ret;
 
 	read_lock_bh(&d->mr_lock);
-	ret = find_piece(d, seg, at, len, FI_REMOTE_WRITE, &it);
-	ret = ret ?: copy_in(&it, skb, offset, len);
+	ret = ktcp_find_piece(d, seg, at, len, FI_REMOTE_WRITE, &it);
+	ret = ret ?: ktcp_copy_in(&it, skb, offset, len);
 	read_unlock_bh(&d->mr_lock);
 	return ret;
 }
@@ -97,9 +99,10 @@ int ktcp_place(struct ktcp_ep *ep, struct sk_buff *skb, int offset, u32 len,
 	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
 
 	if (hdr->op == TCPW_WRITE)
-		return place_in_region(ep, skb, offset, len,
-				       &hdr->segs[want->seg], want->offset);
-	return copy_in(&ep->r.it, skb, offset, len);
+		return ktcp_place_in_region(ep, skb, offset, len,
+					    &hdr->segs[want->seg],
+					    want->offset);
+	return ktcp_copy_in(&ep->r.it, skb, offset, len);
 }
 
 /* Bytes of a region that a peer reads. */
@@ -107,13 +110,13 @@ int ktcp_fetch(struct ktcp_ep *ep, const struct tcpw_seg *seg, u64 offset,
 	       u8 *to, u32 len)
 {
 	struct fi_buf buf = fi_buf_linear(to, len);
-	struct ktcp_domain *d = domain_of(ep);
+	struct ktcp_domain *d = ktcp_domain_of(ep);
 	struct kfi_buf_iter src, dst;
 	int ret;
 
 	kfi_buf_start(&dst, &buf);
 	read_lock_bh(&d->mr_lock);
-	ret = find_piece(d, seg, offset, len, FI_REMOTE_READ, &src);
+	ret = ktcp_find_piece(d, seg, offset, len, FI_REMOTE_READ, &src);
 	if (!ret && kfi_buf_copy(&dst, &src, len) != len)
 		ret = -EFAULT;
 	read_unlock_bh(&d->mr_lock);
@@ -121,8 +124,8 @@ int ktcp_fetch(struct ktcp_ep *ep, const struct tcpw_seg *seg, u64 offset,
 }
 
 /* The region, kept from closing while commit() runs. */
-static struct ktcp_mr *hold_for_commit(struct ktcp_domain *d,
-				       const struct tcpw_seg *seg)
+static struct ktcp_mr *ktcp_hold_for_commit(struct ktcp_domain *d,
+					    const struct tcpw_seg *seg)
 {
 	struct ktcp_mr *m;
 
@@ -136,13 +139,13 @@ static struct ktcp_mr *hold_for_commit(struct ktcp_domain *d,
 
 int ktcp_commit(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
-	struct ktcp_domain *d = domain_of(ep);
+	struct ktcp_domain *d = ktcp_domain_of(ep);
 	struct ktcp_mr *m;
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < hdr->n_segs && !ret; i++) {
-		m = hold_for_commit(d, &hdr->segs[i]);
+		m = ktcp_hold_for_commit(d, &hdr->segs[i]);
 		if (!m)
 			return -EACCES;
 		ret = m->attr.commit ? m->attr.commit(&m->mr, hdr->segs[i].addr,

@@ -21,7 +21,7 @@ void ktcp_receive_kick(struct ktcp_ep *ep)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static bool has_room_for_answer(struct ktcp_ep *ep)
+static bool ktcp_has_room_for_answer(struct ktcp_ep *ep)
 {
 	unsigned long irq;
 	bool ok;
@@ -35,7 +35,7 @@ static bool has_room_for_answer(struct ktcp_ep *ep)
 }
 
 /* Only the receiver adds, so the room that was found is still there. */
-static void answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
+static void ktcp_queue_answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
 {
 	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
 	struct ktcp_answer *a;
@@ -58,11 +58,11 @@ static void answer(struct ktcp_ep *ep, enum ktcp_answer_kind kind)
 
 /* ---- is it allowed, and where does it go? ------------------------------- */
 
-/* What target() says besides violations. */
+/* What ktcp_find_target() says besides violations. */
 #define WAIT (-1)
 
 /* The next receive stays on its list until it is filled. */
-static int take_receive(struct ktcp_ep *ep)
+static int ktcp_take_receive(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 	unsigned long irq;
@@ -76,24 +76,24 @@ static int take_receive(struct ktcp_ep *ep)
 	return op ? 0 : WAIT;
 }
 
-static void fill(struct ktcp_ep *ep, struct kfi_op *op)
+static void ktcp_fill_op(struct ktcp_ep *ep, struct kfi_op *op)
 {
 	ep->r.op = op;
 	kfi_buf_start(&ep->r.it, &op->buf);
 }
 
-static int target_message(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+static int ktcp_target_message(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
 	struct fi_cq_err_entry *entry;
 	int ret;
 
-	if ((hdr->flags & TCPW_F_ACKED) && !has_room_for_answer(ep))
+	if ((hdr->flags & TCPW_F_ACKED) && !ktcp_has_room_for_answer(ep))
 		return WAIT;
-	ret = take_receive(ep);
+	ret = ktcp_take_receive(ep);
 	if (ret)
 		return ret;
 	if (hdr->payload_bytes <= ep->r.op->buf.len) {
-		fill(ep, ep->r.op);
+		ktcp_fill_op(ep, ep->r.op);
 		return TCPW_OK;
 	}
 	entry = &ep->r.op->comp->entry;
@@ -103,44 +103,44 @@ static int target_message(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 	return TCPW_TOO_LONG;
 }
 
-static int target_write(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+static int ktcp_target_write(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
 	enum tcpw_violation why;
 
-	if ((hdr->flags & TCPW_F_ACKED) && !has_room_for_answer(ep))
+	if ((hdr->flags & TCPW_F_ACKED) && !ktcp_has_room_for_answer(ep))
 		return WAIT;
 	why = ktcp_check_segs(ep, hdr, FI_REMOTE_WRITE);
 	if (why)
 		return why;
-	return hdr->flags & TCPW_F_CQ_DATA ? take_receive(ep) : TCPW_OK;
+	return hdr->flags & TCPW_F_CQ_DATA ? ktcp_take_receive(ep) : TCPW_OK;
 }
 
-static int target_read(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+static int ktcp_target_read(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
-	if (!has_room_for_answer(ep))
+	if (!ktcp_has_room_for_answer(ep))
 		return WAIT;
 	return ktcp_check_segs(ep, hdr, FI_REMOTE_READ);
 }
 
-static struct ktcp_op *due_op(struct ktcp_ep *ep)
+static struct ktcp_op *ktcp_due_op(struct ktcp_ep *ep)
 {
 	return container_of(ep->r.rx.due, struct ktcp_op, due);
 }
 
-static int target(struct ktcp_ep *ep)
+static int ktcp_find_target(struct ktcp_ep *ep)
 {
 	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
 
 	WRITE_ONCE(ep->r.waits, false);
 	switch (hdr->op) {
 	case TCPW_MSG:
-		return target_message(ep, hdr);
+		return ktcp_target_message(ep, hdr);
 	case TCPW_WRITE:
-		return target_write(ep, hdr);
+		return ktcp_target_write(ep, hdr);
 	case TCPW_READ_REQUEST:
-		return target_read(ep, hdr);
+		return ktcp_target_read(ep, hdr);
 	case TCPW_READ_RESPONSE:
-		fill(ep, &due_op(ep)->op);
+		ktcp_fill_op(ep, &ktcp_due_op(ep)->op);
 		return TCPW_OK;
 	default:
 		return TCPW_HDR_OP;
@@ -149,7 +149,7 @@ static int target(struct ktcp_ep *ep)
 
 /* ---- it is here --------------------------------------------------------- */
 
-static void mark_data(struct kfi_op *op, const struct tcpw_hdr *hdr)
+static void ktcp_mark_data(struct kfi_op *op, const struct tcpw_hdr *hdr)
 {
 	if (!(hdr->flags & TCPW_F_CQ_DATA))
 		return;
@@ -157,18 +157,18 @@ static void mark_data(struct kfi_op *op, const struct tcpw_hdr *hdr)
 	op->comp->entry.data = hdr->cq_data;
 }
 
-static void finish_receive(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
+static void ktcp_finish_receive(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 {
 	struct kfi_op *op = ep->r.op;
 
 	if (hdr->op == TCPW_WRITE)
 		op->comp->entry.flags ^= FI_MSG | FI_RMA;
-	mark_data(op, hdr);
+	ktcp_mark_data(op, hdr);
 	op->comp->entry.len = hdr->payload_bytes;
 	kfi_post_done(&ep->post, op);
 }
 
-static void finish(struct ktcp_ep *ep)
+static void ktcp_finish_message(struct ktcp_ep *ep)
 {
 	struct ktcp_receiver *r = &ep->r;
 	const struct tcpw_hdr *hdr = &r->rx.hdr;
@@ -179,12 +179,12 @@ static void finish(struct ktcp_ep *ep)
 	case TCPW_MSG:
 	case TCPW_WRITE:
 		if (hdr->flags & TCPW_F_ACKED)
-			answer(ep, KTCP_ANSWER_ACK);
+			ktcp_queue_answer(ep, KTCP_ANSWER_ACK);
 		if (hdr->op == TCPW_MSG || (hdr->flags & TCPW_F_CQ_DATA))
-			finish_receive(ep, hdr);
+			ktcp_finish_receive(ep, hdr);
 		break;
 	case TCPW_READ_REQUEST:
-		answer(ep, KTCP_ANSWER_READ);
+		ktcp_queue_answer(ep, KTCP_ANSWER_READ);
 		break;
 	default:
 		break;
@@ -202,7 +202,7 @@ static void finish(struct ktcp_ep *ep)
 
 /* ---- the machine -------------------------------------------------------- */
 
-static void violation(struct ktcp_ep *ep, enum tcpw_violation why)
+static void ktcp_report_violation(struct ktcp_ep *ep, enum tcpw_violation why)
 {
 	ep->r.dead = true;
 	pr_warn_ratelimited("kfabric_tcp: connection %u ends: %s\n",
@@ -210,8 +210,8 @@ static void violation(struct ktcp_ep *ep, enum tcpw_violation why)
 	ktcp_break(ep, 0);
 }
 
-static void feed_header(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
-			u8 *to, u32 n)
+static void ktcp_feed_header(struct ktcp_ep *ep, struct sk_buff *skb,
+			     int offset, u8 *to, u32 n)
 {
 	unsigned long irq;
 
@@ -225,11 +225,11 @@ static void feed_header(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
-static void feed_payload(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
-			 u32 n, const struct tcpw_want *want)
+static void ktcp_feed_payload(struct ktcp_ep *ep, struct sk_buff *skb,
+			      int offset, u32 n, const struct tcpw_want *want)
 {
 	if (ktcp_place(ep, skb, offset, n, want))
-		violation(ep, TCPW_BAD_KEY);
+		ktcp_report_violation(ep, TCPW_BAD_KEY);
 	else
 		tcpw_rx_payload(&ep->r.rx, n);
 }
@@ -238,7 +238,7 @@ static void feed_payload(struct ktcp_ep *ep, struct sk_buff *skb, int offset,
  * Whatever needs no bytes from the socket.
  * Return: false: it waits or has ended.
  */
-static bool settle(struct ktcp_ep *ep, struct tcpw_want *want)
+static bool ktcp_settle_message(struct ktcp_ep *ep, struct tcpw_want *want)
 {
 	struct ktcp_receiver *r = &ep->r;
 	int ret;
@@ -250,7 +250,7 @@ static bool settle(struct ktcp_ep *ep, struct tcpw_want *want)
 		case TCPW_WANT_PAYLOAD:
 			return true;
 		case TCPW_WANT_TARGET:
-			ret = target(ep);
+			ret = ktcp_find_target(ep);
 			if (ret == WAIT)
 				return false;
 			tcpw_rx_target(&r->rx, ret);
@@ -262,56 +262,56 @@ static bool settle(struct ktcp_ep *ep, struct tcpw_want *want)
 			}
 			if (r->commits)
 				return false;
-			finish(ep);
+			ktcp_finish_message(ep);
 			break;
 		case TCPW_WANT_END:
-			violation(ep, r->rx.violation);
+			ktcp_report_violation(ep, r->rx.violation);
 			break;
 		}
 	}
 	return false;
 }
 
-static int take_bytes(read_descriptor_t *desc, struct sk_buff *skb,
-		      unsigned int offset, size_t len)
+static int ktcp_take_bytes(read_descriptor_t *desc, struct sk_buff *skb,
+			   unsigned int offset, size_t len)
 {
 	struct ktcp_ep *ep = desc->arg.data;
 	struct tcpw_want want;
 	size_t done = 0;
 	u32 n;
 
-	while (done < len && settle(ep, &want)) {
+	while (done < len && ktcp_settle_message(ep, &want)) {
 		n = min_t(u64, want.bytes, len - done);
 		if (want.kind == TCPW_WANT_HEADER)
-			feed_header(ep, skb, offset + done, want.buf, n);
+			ktcp_feed_header(ep, skb, offset + done, want.buf, n);
 		else
-			feed_payload(ep, skb, offset + done, n, &want);
+			ktcp_feed_payload(ep, skb, offset + done, n, &want);
 		done += n;
 	}
 	/* What is complete now is told now. */
-	if (!settle(ep, &want))
+	if (!ktcp_settle_message(ep, &want))
 		desc->count = 0;
 	return done;
 }
 
 /* Under the socket's lock. */
-static void receive(struct ktcp_ep *ep)
+static void ktcp_receive_all(struct ktcp_ep *ep)
 {
 	read_descriptor_t desc = { .arg.data = ep, .count = 1 };
 	struct tcpw_want want;
 
-	if (settle(ep, &want))
-		tcp_read_sock(ep->sock->sk, &desc, take_bytes);
+	if (ktcp_settle_message(ep, &want))
+		tcp_read_sock(ep->sock->sk, &desc, ktcp_take_bytes);
 }
 
-static bool has_ended(const struct sock *sk)
+static bool ktcp_has_ended(const struct sock *sk)
 {
 	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_err ||
 	       sk->sk_state == TCP_CLOSE;
 }
 
 /* That is no fault of the peer's, who is told nothing but the end. */
-static void commit_failed(struct ktcp_ep *ep, int err)
+static void ktcp_commit_failed(struct ktcp_ep *ep, int err)
 {
 	ep->r.dead = true;
 	pr_warn_ratelimited(
@@ -321,7 +321,7 @@ static void commit_failed(struct ktcp_ep *ep, int err)
 }
 
 /* Make a write persistent that is placed; the machine waits meanwhile. */
-static void commit(struct ktcp_ep *ep)
+static void ktcp_commit_write(struct ktcp_ep *ep)
 {
 	int ret = ktcp_commit(ep, &ep->r.rx.hdr);
 
@@ -329,14 +329,14 @@ static void commit(struct ktcp_ep *ep)
 	if (ep->r.dead)
 		goto release;
 	if (ret == -EOPNOTSUPP || ret == -EACCES) {
-		violation(ep, TCPW_NO_COMMIT);
+		ktcp_report_violation(ep, TCPW_NO_COMMIT);
 		goto release;
 	}
 	if (ret) {
-		commit_failed(ep, ret);
+		ktcp_commit_failed(ep, ret);
 		goto release;
 	}
-	finish(ep);
+	ktcp_finish_message(ep);
 	ep->r.commits = false;
 release:
 	release_sock(ep->sock->sk);
@@ -352,11 +352,11 @@ void ktcp_receive_work(struct work_struct *work)
 	must_commit = ep->r.commits && !ep->r.dead;
 	release_sock(sk);
 	if (must_commit)
-		commit(ep);
+		ktcp_commit_write(ep);
 	lock_sock(sk);
 	if (!ep->r.dead)
-		receive(ep);
-	ended = has_ended(sk);
+		ktcp_receive_all(ep);
+	ended = ktcp_has_ended(sk);
 	release_sock(sk);
 	if (ended)
 		ktcp_break(ep, 0);
@@ -373,7 +373,7 @@ void ktcp_data_ready(struct sock *sk)
 	if (ep->in_work || sock_owned_by_user_nocheck(sk))
 		ktcp_receive_kick(ep);
 	else if (!ep->r.dead)
-		receive(ep);
+		ktcp_receive_all(ep);
 unlock:
 	read_unlock_bh(&sk->sk_callback_lock);
 }

@@ -29,8 +29,8 @@ void ktcp_send_kick(struct ktcp_ep *ep)
 
 /* ---- what comes next ---------------------------------------------------- */
 
-static void set_head(struct ktcp_sender *s, const struct tcpw_hdr *hdr,
-		     enum tcpw_order order)
+static void ktcp_set_head(struct ktcp_sender *s, const struct tcpw_hdr *hdr,
+			  enum tcpw_order order)
 {
 	int n = tcpw_hdr_encode(hdr, order, s->head);
 
@@ -42,7 +42,7 @@ static void set_head(struct ktcp_sender *s, const struct tcpw_hdr *hdr,
 	s->busy = true;
 }
 
-static void load_answer(struct ktcp_ep *ep)
+static void ktcp_load_answer(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	struct tcpw_hdr hdr = {};
@@ -60,10 +60,10 @@ static void load_answer(struct ktcp_ep *ep)
 	hdr.op = s->answer.kind == KTCP_ANSWER_ACK ? TCPW_ACK
 						   : TCPW_READ_RESPONSE;
 	hdr.payload_bytes = s->answer.len;
-	set_head(s, &hdr, ep->order);
+	ktcp_set_head(s, &hdr, ep->order);
 }
 
-static void describe(const struct kfi_op *op, struct tcpw_hdr *hdr)
+static void ktcp_describe_op(const struct kfi_op *op, struct tcpw_hdr *hdr)
 {
 	u32 i;
 
@@ -95,16 +95,16 @@ static void describe(const struct kfi_op *op, struct tcpw_hdr *hdr)
 	}
 }
 
-static void load_op(struct ktcp_ep *ep, struct kfi_op *op)
+static void ktcp_load_op(struct ktcp_ep *ep, struct kfi_op *op)
 {
 	struct ktcp_sender *s = &ep->s;
 	struct tcpw_hdr hdr;
 
 	lockdep_assert_held(&ep->post.lock);
-	describe(op, &hdr);
+	ktcp_describe_op(op, &hdr);
 	s->op = to_ktcp_op(op);
 	kfi_buf_start(&s->it, &op->buf);
-	set_head(s, &hdr, ep->order);
+	ktcp_set_head(s, &hdr, ep->order);
 	list_move_tail(&op->node, &ep->sent);
 	/* The ledger has room for whatever can be posted. */
 	if (hdr.op == TCPW_READ_REQUEST)
@@ -113,7 +113,7 @@ static void load_op(struct ktcp_ep *ep, struct kfi_op *op)
 		tcpw_ledger_add_ack(&ep->ledger, &s->op->due);
 }
 
-static bool load(struct ktcp_ep *ep)
+static bool ktcp_load_next(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
 	unsigned long irq;
@@ -128,9 +128,9 @@ static bool load(struct ktcp_ep *ep)
 	answers = ep->answers_count && (!op || !ep->s.was_answer);
 	ep->s.was_answer = answers;
 	if (answers)
-		load_answer(ep);
+		ktcp_load_answer(ep);
 	else if (op)
-		load_op(ep, op);
+		ktcp_load_op(ep, op);
 unlock:
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return ep->s.busy;
@@ -138,8 +138,8 @@ unlock:
 
 /* ---- giving it to the socket --------------------------------------------- */
 
-static int send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
-		      int flags)
+static int ktcp_send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
+			   int flags)
 {
 	struct kvec vec = { .iov_base = (void *)bytes, .iov_len = len };
 	struct msghdr msg = { .msg_flags =
@@ -148,11 +148,12 @@ static int send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
 	return kernel_sendmsg_locked(ep->sock->sk, &msg, &vec, 1, len);
 }
 
-static int send_head(struct ktcp_ep *ep)
+static int ktcp_send_head(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
-	int n = send_bytes(ep, s->head + s->head_done,
-			   s->head_len - s->head_done, s->left ? MSG_MORE : 0);
+	int n = ktcp_send_bytes(ep, s->head + s->head_done,
+				s->head_len - s->head_done,
+				s->left ? MSG_MORE : 0);
 
 	if (n > 0)
 		s->head_done += n;
@@ -160,7 +161,7 @@ static int send_head(struct ktcp_ep *ep)
 }
 
 /* A piece of the operation's buffer. */
-static int send_piece(struct ktcp_ep *ep)
+static int ktcp_send_piece(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	struct kfi_buf_iter at = s->it;
@@ -180,7 +181,7 @@ static int send_piece(struct ktcp_ep *ep)
 }
 
 /* The next bytes of regions that a peer reads. */
-static int refill(struct ktcp_ep *ep)
+static int ktcp_refill_bounce(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	const struct tcpw_seg *seg = &s->answer.segs[s->seg];
@@ -198,20 +199,20 @@ static int refill(struct ktcp_ep *ep)
 			  s->bounce_len);
 }
 
-static int send_bounce(struct ktcp_ep *ep)
+static int ktcp_send_bounce(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	u32 len;
 	int n;
 
 	if (s->bounce_done == s->bounce_len) {
-		n = refill(ep);
+		n = ktcp_refill_bounce(ep);
 		if (n)
 			return n;
 	}
 	len = s->bounce_len - s->bounce_done;
-	n = send_bytes(ep, s->bounce + s->bounce_done, len,
-		       len < s->left ? MSG_MORE : 0);
+	n = ktcp_send_bytes(ep, s->bounce + s->bounce_done, len,
+			    len < s->left ? MSG_MORE : 0);
 	if (n > 0) {
 		s->bounce_done += n;
 		s->left -= n;
@@ -220,7 +221,7 @@ static int send_bounce(struct ktcp_ep *ep)
 }
 
 /* The socket has all of it; the peer's answer may be here already. */
-static void handed_over(struct ktcp_ep *ep)
+static void ktcp_handed_over(struct ktcp_ep *ep)
 {
 	struct ktcp_op *t = ep->s.op;
 	unsigned long irq;
@@ -241,7 +242,7 @@ static void handed_over(struct ktcp_ep *ep)
 	release_sock(ep->sock->sk);
 }
 
-static bool is_head_sent(const struct ktcp_sender *s)
+static bool ktcp_is_head_sent(const struct ktcp_sender *s)
 {
 	return s->head_done == s->head_len;
 }
@@ -250,22 +251,22 @@ static bool is_head_sent(const struct ktcp_sender *s)
  * The header and a piece, or another piece: not more, as what comes meanwhile
  * has to wait for the socket.
  */
-static int send_some(struct ktcp_ep *ep)
+static int ktcp_send_some(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	int n = 0;
 
 	lock_sock(ep->sock->sk);
-	if (!is_head_sent(s))
-		n = send_head(ep);
-	if (n >= 0 && is_head_sent(s) && s->left)
-		n = s->op ? send_piece(ep) : send_bounce(ep);
+	if (!ktcp_is_head_sent(s))
+		n = ktcp_send_head(ep);
+	if (n >= 0 && ktcp_is_head_sent(s) && s->left)
+		n = s->op ? ktcp_send_piece(ep) : ktcp_send_bounce(ep);
 	release_sock(ep->sock->sk);
 	return n;
 }
 
 /* As much of what is loaded as the socket takes. */
-static int push(struct ktcp_ep *ep)
+static int ktcp_push_loaded(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
 	int n;
@@ -273,26 +274,26 @@ static int push(struct ktcp_ep *ep)
 	for (;;) {
 		if (READ_ONCE(ep->broken))
 			return -ECANCELED;
-		n = send_some(ep);
+		n = ktcp_send_some(ep);
 		if (n < 0)
 			return n;
-		if (is_head_sent(s) && !s->left)
+		if (ktcp_is_head_sent(s) && !s->left)
 			break;
 		cond_resched();
 	}
-	handed_over(ep);
+	ktcp_handed_over(ep);
 	return 0;
 }
 
 /* Under send_lock. */
-static void send_all(struct ktcp_ep *ep)
+static void ktcp_send_all(struct ktcp_ep *ep)
 {
 	unsigned int noio = memalloc_noio_save();
 	int ret = 0;
 
 	lockdep_assert_held(&ep->send_lock);
-	while (!ret && (ep->s.busy || load(ep)))
-		ret = push(ep);
+	while (!ret && (ep->s.busy || ktcp_load_next(ep)))
+		ret = ktcp_push_loaded(ep);
 	memalloc_noio_restore(noio);
 	/* A full socket calls when it has room. */
 	if (ret && ret != -EAGAIN && ret != -ECANCELED)
@@ -304,7 +305,7 @@ void ktcp_send_work(struct work_struct *work)
 	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, send_work);
 
 	mutex_lock(&ep->send_lock);
-	send_all(ep);
+	ktcp_send_all(ep);
 	mutex_unlock(&ep->send_lock);
 }
 
@@ -313,7 +314,7 @@ bool ktcp_send_inline(struct ktcp_ep *ep)
 {
 	if (!mutex_trylock(&ep->send_lock))
 		return false;
-	send_all(ep);
+	ktcp_send_all(ep);
 	mutex_unlock(&ep->send_lock);
 	return true;
 }

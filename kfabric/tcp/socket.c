@@ -53,7 +53,7 @@ void ktcp_socket_tune(struct socket *sock, u32 timeout_ms)
 }
 
 /* Jiffies that are left, for sk_sndtimeo and sk_rcvtimeo. */
-static long time_left(unsigned long deadline)
+static long ktcp_time_left(unsigned long deadline)
 {
 	long left = deadline - jiffies;
 
@@ -67,7 +67,7 @@ int ktcp_socket_send(struct socket *sock, const void *buf, size_t len,
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 	int ret;
 
-	sock->sk->sk_sndtimeo = time_left(deadline);
+	sock->sk->sk_sndtimeo = ktcp_time_left(deadline);
 	ret = kernel_sendmsg(sock, &msg, &vec, 1, len);
 	if (ret < 0)
 		return ret == -EAGAIN ? -ETIMEDOUT : ret;
@@ -86,7 +86,7 @@ int ktcp_socket_receive(struct socket *sock, void *buf, size_t len,
 		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		vec = (struct kvec){ buf + done, len - done };
-		sock->sk->sk_rcvtimeo = time_left(deadline);
+		sock->sk->sk_rcvtimeo = ktcp_time_left(deadline);
 		ret = kernel_recvmsg(sock, &msg, &vec, 1, len - done, 0);
 		if (ret == -EAGAIN)
 			return -ETIMEDOUT;
