@@ -42,7 +42,7 @@ void loop_answer(struct loop_ep *active, int err, const void *data, size_t len)
 	queue_work(loop_wq, &active->answer_work);
 }
 
-static void report_answer(struct work_struct *work)
+static void loop_answer_work(struct work_struct *work)
 {
 	struct loop_ep *ep = container_of(work, struct loop_ep, answer_work);
 	const struct loop_answer *a = &ep->answer;
@@ -54,7 +54,7 @@ static void report_answer(struct work_struct *work)
 	cancel_delayed_work(&ep->cm_timer);
 }
 
-static void cm_timed_out(struct work_struct *work)
+static void loop_cm_timed_out(struct work_struct *work)
 {
 	struct loop_ep *ep = container_of(work, struct loop_ep, cm_timer.work);
 	struct loop_ep *active = NULL;
@@ -69,7 +69,7 @@ static void cm_timed_out(struct work_struct *work)
 		kfi_obj_put(&active->post.ep.fid);
 }
 
-static void release_req(struct kfid *fid)
+static void loop_req_release(struct kfid *fid)
 {
 	struct loop_req *req = container_of(fid, struct loop_req, req.fid);
 	struct loop_ep *active;
@@ -86,12 +86,12 @@ static void release_req(struct kfid *fid)
 
 const struct fi_ops loop_req_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = release_req,
+	.release = loop_req_release,
 };
 
 /* What the passive side opens its endpoint with. */
-static struct fi_info *request_info(const struct loop_pep *p,
-				    const struct loop_ep *ep)
+static struct fi_info *loop_req_info(const struct loop_pep *p,
+				     const struct loop_ep *ep)
 {
 	struct fi_info *info = fi_dupinfo(p->info);
 
@@ -106,8 +106,8 @@ static struct fi_info *request_info(const struct loop_pep *p,
 }
 
 /* Tie a new request to the endpoint that sent it. */
-static void link_request(struct loop_req *req, struct loop_pep *p,
-			 struct loop_ep *ep)
+static void loop_req_link(struct loop_req *req, struct loop_pep *p,
+			  struct loop_ep *ep)
 {
 	kfi_obj_get(&ep->post.ep.fid);
 	mutex_lock(&loop_cm_lock);
@@ -118,9 +118,9 @@ static void link_request(struct loop_req *req, struct loop_pep *p,
 }
 
 /* Make a request known to the listener, under its post_lock. */
-static int send_request(struct loop_ep *ep, struct loop_pep *p)
+static int loop_req_send(struct loop_ep *ep, struct loop_pep *p)
 {
-	struct fi_info *info = request_info(p, ep);
+	struct fi_info *info = loop_req_info(p, ep);
 	struct loop_req *req;
 	int ret = -ENOMEM;
 
@@ -134,7 +134,7 @@ static int send_request(struct loop_ep *ep, struct loop_pep *p)
 	ret = kfi_connreq_init(&req->req, &p->pep, &loop_req_ops);
 	if (ret)
 		goto free_req;
-	link_request(req, p, ep);
+	loop_req_link(req, p, ep);
 	/* A failure has released, and thereby rejected, the request. */
 	kfi_connreq_post(&req->req, &p->pep, info, ep->param, ep->param_len);
 	return 0;
@@ -146,7 +146,7 @@ free_info:
 }
 
 /* The listener on a port, with a reference. */
-static struct loop_pep *get_listener(u16 port)
+static struct loop_pep *loop_get_listener(u16 port)
 {
 	struct loop_pep *p;
 
@@ -158,16 +158,16 @@ static struct loop_pep *get_listener(u16 port)
 	return p;
 }
 
-static void do_connect(struct work_struct *work)
+static void loop_connect_work(struct work_struct *work)
 {
 	struct loop_ep *ep = container_of(work, struct loop_ep, connect_work);
-	struct loop_pep *p = get_listener(loop_port_of(&ep->peer_name));
+	struct loop_pep *p = loop_get_listener(loop_port_of(&ep->peer_name));
 	int ret = -ECONNREFUSED;
 
 	if (p) {
 		mutex_lock(&p->post_lock);
 		if (!p->closed)
-			ret = send_request(ep, p);
+			ret = loop_req_send(ep, p);
 		mutex_unlock(&p->post_lock);
 		kfi_obj_put(&p->pep.fid);
 	}
@@ -178,7 +178,7 @@ static void do_connect(struct work_struct *work)
 	mutex_unlock(&loop_cm_lock);
 }
 
-static int check_peer(const struct sockaddr *addr)
+static int loop_check_peer(const struct sockaddr *addr)
 {
 	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
 		return -EINVAL;
@@ -190,7 +190,7 @@ int loop_connect(struct fid_ep *fid, const void *addr, const void *param,
 {
 	struct loop_ep *ep = to_loop_ep(fid);
 	const struct sockaddr *sa = addr ?: (void *)&ep->peer_name;
-	int ret = check_peer(sa);
+	int ret = loop_check_peer(sa);
 
 	if (ret)
 		return ret;
@@ -212,7 +212,7 @@ int loop_connect(struct fid_ep *fid, const void *addr, const void *param,
 }
 
 /* Each side points to the other and may post from now on. */
-static void pair(struct loop_ep *ep, struct loop_ep *peer)
+static void loop_pair_with(struct loop_ep *ep, struct loop_ep *peer)
 {
 	unsigned long irq;
 
@@ -235,8 +235,8 @@ int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	if (req)
 		active = loop_req_take(req);
 	if (active) {
-		pair(ep, active);
-		pair(active, ep);
+		loop_pair_with(ep, active);
+		loop_pair_with(active, ep);
 		loop_answer(ep, 0, NULL, 0);
 		loop_answer(active, 0, param, paramlen);
 	}
@@ -252,13 +252,13 @@ int loop_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 
 void loop_connect_init(struct loop_ep *ep)
 {
-	INIT_WORK(&ep->connect_work, do_connect);
-	INIT_WORK(&ep->answer_work, report_answer);
-	INIT_DELAYED_WORK(&ep->cm_timer, cm_timed_out);
+	INIT_WORK(&ep->connect_work, loop_connect_work);
+	INIT_WORK(&ep->answer_work, loop_answer_work);
+	INIT_DELAYED_WORK(&ep->cm_timer, loop_cm_timed_out);
 }
 
 /* The passive side's unanswered request: let it go, which rejects it. */
-static void drop_passive(struct loop_ep *ep)
+static void loop_drop_passive(struct loop_ep *ep)
 {
 	struct loop_ep *active = NULL;
 	struct loop_req *req;
@@ -286,7 +286,7 @@ void loop_connect_stop(struct loop_ep *ep)
 	struct loop_ep *active = NULL;
 
 	cancel_work_sync(&ep->connect_work);
-	drop_passive(ep);
+	loop_drop_passive(ep);
 	mutex_lock(&loop_cm_lock);
 	if (ep->req)
 		active = loop_req_take(ep->req);

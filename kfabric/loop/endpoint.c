@@ -9,7 +9,7 @@
 
 #include "loop.h"
 
-static void close_ep(struct kfid *fid)
+static void loop_ep_close(struct kfid *fid)
 {
 	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
@@ -17,7 +17,7 @@ static void close_ep(struct kfid *fid)
 	loop_drain(ep);
 }
 
-static void free_ep(struct kfid *fid)
+static void loop_ep_release(struct kfid *fid)
 {
 	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
@@ -25,10 +25,10 @@ static void free_ep(struct kfid *fid)
 	kfree(ep);
 }
 
-static const struct fi_ops ep_fid_ops = {
+static const struct fi_ops loop_ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_ep,
-	.release = free_ep,
+	.close = loop_ep_close,
+	.release = loop_ep_release,
 };
 
 /* What follows is an event: each engine reports its own side. */
@@ -38,7 +38,7 @@ static int loop_shutdown(struct fid_ep *fid, u64 flags)
 	return 0;
 }
 
-static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int loop_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct loop_ep *ep = container_of(fid, struct loop_ep, post.ep.fid);
 
@@ -47,7 +47,7 @@ static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 	return kfi_copy_addr(&ep->name, addr, addrlen);
 }
 
-static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+static int loop_ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 {
 	struct loop_ep *ep = to_loop_ep(fid);
 
@@ -56,29 +56,30 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 	return kfi_copy_addr(&ep->peer_name, addr, addrlen);
 }
 
-static const struct fi_ops_cm cm_ops = {
+static const struct fi_ops_cm loop_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
 	.connect = loop_connect,
 	.accept = loop_accept,
 	.shutdown = loop_shutdown,
-	.getname = ep_getname,
-	.getpeer = ep_getpeer,
+	.getname = loop_ep_getname,
+	.getpeer = loop_ep_getpeer,
 };
 
 const struct kfi_ep_ops loop_ep_ops = {
-	.fid = &ep_fid_ops,
-	.cm = &cm_ops,
+	.fid = &loop_ep_fid_ops,
+	.cm = &loop_cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
 };
 
-static void copy_addr(struct sockaddr_in6 *to, const void *addr, size_t len)
+static void loop_take_addr(struct sockaddr_in6 *to, const void *addr,
+			   size_t len)
 {
 	if (addr)
 		memcpy(to, addr, min(len, sizeof(*to)));
 }
 
-static struct loop_ep *alloc_ep(const struct fi_info *info)
+static struct loop_ep *loop_ep_alloc(const struct fi_info *info)
 {
 	struct loop_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 
@@ -92,8 +93,8 @@ static struct loop_ep *alloc_ep(const struct fi_info *info)
 	kfi_post_init(&ep->post, info, &loop_post_ops);
 	kfi_post_limit(&ep->post, LOOP_QUEUE_SIZE, LOOP_IOV_LIMIT,
 		       LOOP_MAX_MSG);
-	copy_addr(&ep->name, info->src_addr, info->src_addrlen);
-	copy_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
+	loop_take_addr(&ep->name, info->src_addr, info->src_addrlen);
+	loop_take_addr(&ep->peer_name, info->dest_addr, info->dest_addrlen);
 	if (kfi_post_alloc_slots(&ep->post, sizeof(struct kfi_op))) {
 		kfree(ep);
 		return NULL;
@@ -102,7 +103,7 @@ static struct loop_ep *alloc_ep(const struct fi_info *info)
 }
 
 /* The endpoint takes the request that its info stands for. */
-static int take_request(struct loop_ep *ep, struct kfid *handle)
+static int loop_take_request(struct loop_ep *ep, struct kfid *handle)
 {
 	struct loop_req *req = container_of(handle, struct loop_req, req.fid);
 	int ret = 0;
@@ -124,7 +125,7 @@ static int take_request(struct loop_ep *ep, struct kfid *handle)
 int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
-	struct loop_ep *ep = alloc_ep(info);
+	struct loop_ep *ep = loop_ep_alloc(info);
 	int ret;
 
 	if (!ep)
@@ -133,7 +134,7 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (ret)
 		goto free_ep;
 	if (info->handle)
-		ret = take_request(ep, info->handle);
+		ret = loop_take_request(ep, info->handle);
 	if (ret) {
 		kfi_obj_abort(&ep->post.ep.fid);
 		return ret;

@@ -15,7 +15,7 @@
 
 #define COPY_CHUNK (64 * 1024) /* between two chances to reschedule */
 
-/* What execute() says besides 0 and positive errors. */
+/* What loop_execute_op() says besides 0 and positive errors. */
 #define WAIT_FOR_RECEIVE (-1)
 
 /* Under ep's post.lock, or its peer's while the peer points to it. */
@@ -25,7 +25,7 @@ void loop_kick(struct loop_ep *ep)
 		mod_delayed_work(loop_wq, &ep->engine, 0);
 }
 
-static void break_one(struct loop_ep *ep)
+static void loop_break_one(struct loop_ep *ep)
 {
 	unsigned long irq;
 
@@ -49,7 +49,7 @@ void loop_break(struct loop_ep *ep)
 	loop_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
-		break_one(peer);
+		loop_break_one(peer);
 		kfi_obj_put(&peer->post.ep.fid);
 	}
 }
@@ -57,7 +57,8 @@ void loop_break(struct loop_ep *ep)
 /* ---- reporting -------------------------------------------------------- */
 
 /* The operation memory is gone when this returns, slots are free again. */
-static void finish_tx(struct loop_ep *ep, struct kfi_op *op, int err, int why)
+static void loop_finish_tx(struct loop_ep *ep, struct kfi_op *op, int err,
+			   int why)
 {
 	struct kfi_comp *comp = op->comp;
 
@@ -67,7 +68,7 @@ static void finish_tx(struct loop_ep *ep, struct kfi_op *op, int err, int why)
 	kfi_post_done(&ep->post, op);
 }
 
-static struct kfi_op *pop(struct loop_ep *ep, struct list_head *list)
+static struct kfi_op *loop_pop_first(struct loop_ep *ep, struct list_head *list)
 {
 	struct kfi_op *op;
 	unsigned long irq;
@@ -82,22 +83,22 @@ static struct kfi_op *pop(struct loop_ep *ep, struct list_head *list)
 	return op;
 }
 
-static void report_rx(struct loop_ep *ep)
+static void loop_report_rx(struct loop_ep *ep)
 {
 	struct kfi_op *op;
 
-	while ((op = pop(ep, &ep->rx_done)))
+	while ((op = loop_pop_first(ep, &ep->rx_done)))
 		kfi_post_complete(&ep->post, op->comp);
 }
 
 /* The connection is broken: everything that is left fails. */
-static void flush_all(struct loop_ep *ep)
+static void loop_flush_all(struct loop_ep *ep)
 {
 	struct kfi_op *op;
 
 	while ((op = list_first_entry_or_null(&ep->tx, struct kfi_op, node)))
-		finish_tx(ep, op, ECANCELED, 0);
-	while ((op = pop(ep, &ep->rx))) {
+		loop_finish_tx(ep, op, ECANCELED, 0);
+	while ((op = loop_pop_first(ep, &ep->rx))) {
 		op->comp->entry.err = ECANCELED;
 		kfi_post_complete(&ep->post, op->comp);
 	}
@@ -105,8 +106,8 @@ static void flush_all(struct loop_ep *ep)
 
 /* ---- moving data ------------------------------------------------------ */
 
-static size_t copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
-		   size_t len)
+static size_t loop_copy_bytes(struct kfi_buf_iter *dst,
+			      struct kfi_buf_iter *src, size_t len)
 {
 	size_t n, done = 0;
 
@@ -122,7 +123,7 @@ static size_t copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 
 /* The peer's next receive, out of its queue; NULL: none yet. */
-static struct kfi_op *take_receive(struct loop_ep *peer)
+static struct kfi_op *loop_take_receive(struct loop_ep *peer)
 {
 	struct kfi_op *rx;
 	unsigned long irq;
@@ -138,7 +139,7 @@ static struct kfi_op *take_receive(struct loop_ep *peer)
 }
 
 /* The peer's engine reports it. */
-static void give_receive(struct loop_ep *peer, struct kfi_op *rx)
+static void loop_give_receive(struct loop_ep *peer, struct kfi_op *rx)
 {
 	unsigned long irq;
 
@@ -148,7 +149,7 @@ static void give_receive(struct loop_ep *peer, struct kfi_op *rx)
 	spin_unlock_irqrestore(&peer->post.lock, irq);
 }
 
-static void mark_data(struct kfi_op *rx, const struct kfi_op *op)
+static void loop_mark_data(struct kfi_op *rx, const struct kfi_op *op)
 {
 	if (!(op->flags & FI_REMOTE_CQ_DATA))
 		return;
@@ -156,9 +157,9 @@ static void mark_data(struct kfi_op *rx, const struct kfi_op *op)
 	rx->comp->entry.data = op->data;
 }
 
-static int do_send(struct loop_ep *peer, struct kfi_op *op)
+static int loop_do_send(struct loop_ep *peer, struct kfi_op *op)
 {
-	struct kfi_op *rx = take_receive(peer);
+	struct kfi_op *rx = loop_take_receive(peer);
 	struct fi_cq_err_entry *entry;
 	struct kfi_buf_iter src, dst;
 	int err = 0;
@@ -166,7 +167,7 @@ static int do_send(struct loop_ep *peer, struct kfi_op *op)
 	if (!rx)
 		return WAIT_FOR_RECEIVE;
 	entry = &rx->comp->entry;
-	mark_data(rx, op);
+	loop_mark_data(rx, op);
 	if (op->buf.len > rx->buf.len) {
 		entry->err = FI_ETRUNC;
 		entry->olen = op->buf.len - rx->buf.len;
@@ -174,15 +175,15 @@ static int do_send(struct loop_ep *peer, struct kfi_op *op)
 	} else {
 		kfi_buf_start(&src, &op->buf);
 		kfi_buf_start(&dst, &rx->buf);
-		entry->len = copy(&dst, &src, op->buf.len);
+		entry->len = loop_copy_bytes(&dst, &src, op->buf.len);
 	}
-	give_receive(peer, rx);
+	loop_give_receive(peer, rx);
 	return err;
 }
 
 /* All ranges are checked before the first byte moves. */
-static int check_ranges(struct loop_domain *d, const struct kfi_op *op,
-			u64 access, int *why)
+static int loop_check_ranges(struct loop_domain *d, const struct kfi_op *op,
+			     u64 access, int *why)
 {
 	u64 offset;
 	u32 i;
@@ -195,8 +196,8 @@ static int check_ranges(struct loop_domain *d, const struct kfi_op *op,
 }
 
 /* Move between the local buffer and checked ranges. */
-static void move_ranges(struct loop_domain *d, const struct kfi_op *op,
-			u64 access)
+static void loop_move_ranges(struct loop_domain *d, const struct kfi_op *op,
+			     u64 access)
 {
 	struct kfi_buf_iter local, remote;
 	struct loop_mr *m;
@@ -210,13 +211,13 @@ static void move_ranges(struct loop_domain *d, const struct kfi_op *op,
 		kfi_buf_start(&remote, &m->attr.buf);
 		kfi_buf_advance(&remote, offset);
 		if (access == FI_REMOTE_WRITE)
-			copy(&remote, &local, op->rma[i].len);
+			loop_copy_bytes(&remote, &local, op->rma[i].len);
 		else
-			copy(&local, &remote, op->rma[i].len);
+			loop_copy_bytes(&local, &remote, op->rma[i].len);
 	}
 }
 
-static int commit_ranges(struct loop_domain *d, const struct kfi_op *op)
+static int loop_commit_ranges(struct loop_domain *d, const struct kfi_op *op)
 {
 	struct loop_mr *m;
 	u64 offset;
@@ -234,75 +235,76 @@ static int commit_ranges(struct loop_domain *d, const struct kfi_op *op)
 	return 0;
 }
 
-static int do_rma(struct loop_ep *peer, struct kfi_op *op, u64 access, int *why)
+static int loop_do_rma(struct loop_ep *peer, struct kfi_op *op, u64 access,
+		       int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	int err;
 
 	down_read(&d->mr_lock);
-	err = check_ranges(d, op, access, why);
+	err = loop_check_ranges(d, op, access, why);
 	if (!err)
-		move_ranges(d, op, access);
+		loop_move_ranges(d, op, access);
 	if (!err && (op->flags & FI_COMMIT_COMPLETE))
-		err = commit_ranges(d, op);
+		err = loop_commit_ranges(d, op);
 	up_read(&d->mr_lock);
 	return err;
 }
 
 /* A write with data uses up a receive, even if it then fails. */
-static int do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
+static int loop_do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct kfi_op *rx = NULL;
 	int err;
 
 	if (op->flags & FI_REMOTE_CQ_DATA) {
-		rx = take_receive(peer);
+		rx = loop_take_receive(peer);
 		if (!rx)
 			return WAIT_FOR_RECEIVE;
 	}
-	err = do_rma(peer, op, FI_REMOTE_WRITE, why);
+	err = loop_do_rma(peer, op, FI_REMOTE_WRITE, why);
 	if (!rx)
 		return err;
-	mark_data(rx, op);
+	loop_mark_data(rx, op);
 	rx->comp->entry.flags ^= FI_MSG | FI_RMA;
 	rx->comp->entry.len = op->buf.len;
 	rx->comp->entry.err = err ? ECANCELED : 0;
-	give_receive(peer, rx);
+	loop_give_receive(peer, rx);
 	return err;
 }
 
-static int do_readback(struct loop_ep *peer, struct kfi_op *op, int *why)
+static int loop_do_readback(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	kfi_post_make_readback(op);
-	return do_rma(peer, op, FI_REMOTE_READ, why);
+	return loop_do_rma(peer, op, FI_REMOTE_READ, why);
 }
 
-static int do_commit(struct loop_ep *peer, struct kfi_op *op, int *why)
+static int loop_do_commit(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	int err;
 
 	down_read(&d->mr_lock);
-	err = check_ranges(d, op, FI_REMOTE_WRITE, why);
+	err = loop_check_ranges(d, op, FI_REMOTE_WRITE, why);
 	if (!err)
-		err = commit_ranges(d, op);
+		err = loop_commit_ranges(d, op);
 	up_read(&d->mr_lock);
 	return err;
 }
 
-static int execute(struct loop_ep *peer, struct kfi_op *op, int *why)
+static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	switch (op->type) {
 	case KFI_OP_SEND:
-		return do_send(peer, op);
+		return loop_do_send(peer, op);
 	case KFI_OP_READ:
-		return do_rma(peer, op, FI_REMOTE_READ, why);
+		return loop_do_rma(peer, op, FI_REMOTE_READ, why);
 	case KFI_OP_WRITE:
-		return do_write(peer, op, why);
+		return loop_do_write(peer, op, why);
 	case KFI_OP_FLUSH:
 		if (op->flush_mode == FI_FLUSH_READBACK)
-			return do_readback(peer, op, why);
-		return do_commit(peer, op, why);
+			return loop_do_readback(peer, op, why);
+		return loop_do_commit(peer, op, why);
 	default:
 		return EINVAL;
 	}
@@ -310,7 +312,7 @@ static int execute(struct loop_ep *peer, struct kfi_op *op, int *why)
 
 /* ---- the engine ------------------------------------------------------- */
 
-static struct kfi_op *next_tx(struct loop_ep *ep, struct loop_ep **peer)
+static struct kfi_op *loop_next_tx(struct loop_ep *ep, struct loop_ep **peer)
 {
 	struct kfi_op *op = NULL;
 	unsigned long irq;
@@ -325,7 +327,7 @@ static struct kfi_op *next_tx(struct loop_ep *ep, struct loop_ep **peer)
 }
 
 /* Wait for the peer to post a receive, within the endpoint's limit. */
-static bool may_wait(struct loop_ep *ep)
+static bool loop_may_wait(struct loop_ep *ep)
 {
 	unsigned long irq;
 
@@ -346,48 +348,48 @@ static bool may_wait(struct loop_ep *ep)
 	return true;
 }
 
-static void run_tx(struct loop_ep *ep)
+static void loop_run_tx(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
 	struct kfi_op *op;
 	int err, why;
 
-	while ((op = next_tx(ep, &peer))) {
+	while ((op = loop_next_tx(ep, &peer))) {
 		why = 0;
-		err = execute(peer, op, &why);
+		err = loop_execute_op(peer, op, &why);
 		if (err == WAIT_FOR_RECEIVE) {
-			if (may_wait(ep))
+			if (loop_may_wait(ep))
 				return;
 			err = ENOBUFS;
 		}
 		if (err)
 			loop_break(ep);
-		finish_tx(ep, op, err, why);
-		report_rx(ep);
+		loop_finish_tx(ep, op, err, why);
+		loop_report_rx(ep);
 		cond_resched();
 	}
 }
 
-static void run(struct loop_ep *ep)
+static void loop_run_engine(struct loop_ep *ep)
 {
-	report_rx(ep);
-	run_tx(ep);
+	loop_report_rx(ep);
+	loop_run_tx(ep);
 	if (!READ_ONCE(ep->broken))
 		return;
 	kfi_ep_down(&ep->post.ep, ECONNABORTED, 0, NULL, 0);
 	/* The peer may have filled more before it saw the break. */
-	report_rx(ep);
-	flush_all(ep);
+	loop_report_rx(ep);
+	loop_flush_all(ep);
 }
 
 void loop_engine(struct work_struct *work)
 {
-	run(container_of(work, struct loop_ep, engine.work));
+	loop_run_engine(container_of(work, struct loop_ep, engine.work));
 }
 
 /* ---- the end ---------------------------------------------------------- */
 
-static struct loop_ep *detach(struct loop_ep *ep)
+static struct loop_ep *loop_detach_peer(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
 	unsigned long irq;
@@ -402,7 +404,7 @@ static struct loop_ep *detach(struct loop_ep *ep)
 }
 
 /* Make the peer forget us; true: its reference on us is ours now. */
-static bool forget(struct loop_ep *peer, struct loop_ep *ep)
+static bool loop_peer_forget(struct loop_ep *peer, struct loop_ep *ep)
 {
 	unsigned long irq;
 	bool had;
@@ -420,14 +422,14 @@ static bool forget(struct loop_ep *peer, struct loop_ep *ep)
 /* When it returns, nobody touches the endpoint's operations any more. */
 void loop_drain(struct loop_ep *ep)
 {
-	struct loop_ep *peer = detach(ep);
+	struct loop_ep *peer = loop_detach_peer(ep);
 
 	if (peer) {
-		if (forget(peer, ep))
+		if (loop_peer_forget(peer, ep))
 			kfi_obj_put(&ep->post.ep.fid);
 		flush_delayed_work(&peer->engine);
 		kfi_obj_put(&peer->post.ep.fid);
 	}
 	cancel_delayed_work_sync(&ep->engine);
-	run(ep);
+	loop_run_engine(ep);
 }

@@ -10,8 +10,8 @@
 
 #include "loop.h"
 
-static unsigned int mr_mode;
-module_param(mr_mode, uint, 0444);
+static unsigned int loop_mr_mode;
+module_param_named(mr_mode, loop_mr_mode, uint, 0444);
 MODULE_PARM_DESC(mr_mode, "demands on memory registration: 1 virtual "
 			  "addresses, 4 keys chosen by the provider (sum)");
 
@@ -19,18 +19,18 @@ MODULE_PARM_DESC(mr_mode, "demands on memory registration: 1 virtual "
 
 struct workqueue_struct *loop_wq;
 
-static void free_domain(struct kfid *fid)
+static void loop_domain_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct loop_domain, domain.fid));
 }
 
-static const struct fi_ops domain_fid_ops = {
+static const struct fi_ops loop_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = free_domain,
+	.release = loop_domain_release,
 };
 
 /* Upcalls come from the engine, if asked for with bottom halves off. */
-static const struct fi_ops_domain domain_ops = {
+static const struct fi_ops_domain loop_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = loop_endpoint,
 	.cq_open = kfi_plain_cq_open,
@@ -47,8 +47,9 @@ static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
 		return -ENOMEM;
 	init_rwsem(&new->mr_lock);
 	hash_init(new->mrs);
-	ret = kfi_domain_init(&new->domain, fabric, &domain_fid_ops,
-			      &domain_ops, info->domain_attr->mr_mode, context);
+	ret = kfi_domain_init(&new->domain, fabric, &loop_domain_fid_ops,
+			      &loop_domain_ops, info->domain_attr->mr_mode,
+			      context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -57,7 +58,7 @@ static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
 	return 0;
 }
 
-static const struct fi_ops_fabric fabric_ops = {
+static const struct fi_ops_fabric loop_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = loop_domain,
 	.passive_ep = loop_passive_ep,
@@ -66,11 +67,11 @@ static const struct fi_ops_fabric fabric_ops = {
 static int loop_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		       struct fid_fabric **fabric, void *context)
 {
-	return kfi_plain_fabric(prov, &fabric_ops, fabric, context);
+	return kfi_plain_fabric(prov, &loop_fabric_ops, fabric, context);
 }
 
 /* Loopback, wildcard or none: everything else is some other machine's. */
-static bool is_local(const void *addr)
+static bool loop_is_local(const void *addr)
 {
 	const struct sockaddr_in6 *v6 = addr;
 	const struct sockaddr_in *v4 = addr;
@@ -84,7 +85,7 @@ static bool is_local(const void *addr)
 	       ipv6_addr_any(&v6->sin6_addr);
 }
 
-static void fill_info(struct fi_info *info)
+static void loop_fill_info(struct fi_info *info)
 {
 	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
 	const u64 rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -114,7 +115,7 @@ static void fill_info(struct fi_info *info)
 		.op_timeout_ms = LOOP_OP_TIMEOUT_MS,
 		.cm_timeout_ms = LOOP_CM_TIMEOUT_MS,
 	};
-	info->domain_attr->mr_mode = mr_mode & MR_MODES;
+	info->domain_attr->mr_mode = loop_mr_mode & MR_MODES;
 	info->domain_attr->mr_key_size = sizeof(u64);
 	info->domain_attr->mr_iov_limit = U32_MAX;
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
@@ -134,7 +135,7 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 
 	if (!info)
 		return -ENOMEM;
-	fill_info(info);
+	loop_fill_info(info);
 	kfi_obey_hints(info, hints);
 	info->domain_attr->name = kstrdup(LOOP_NAME, GFP_KERNEL);
 	info->fabric_attr->name = kstrdup(LOOP_NAME, GFP_KERNEL);
@@ -146,7 +147,7 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 			goto free_info;
 	}
 	ret = -ENODATA;
-	if (!is_local(info->src_addr) || !is_local(info->dest_addr))
+	if (!loop_is_local(info->src_addr) || !loop_is_local(info->dest_addr))
 		goto free_info;
 	*list = info;
 	return 0;

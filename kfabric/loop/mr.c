@@ -11,7 +11,7 @@
 
 #include "loop.h"
 
-static struct loop_mr *find_key(struct loop_domain *d, u64 key)
+static struct loop_mr *loop_mr_find_key(struct loop_domain *d, u64 key)
 {
 	struct loop_mr *m;
 
@@ -30,7 +30,7 @@ struct loop_mr *loop_mr_find(struct loop_domain *d,
 			     const struct fi_rma_iov *iov, u64 access,
 			     u64 *offset, int *why)
 {
-	struct loop_mr *m = find_key(d, iov->key);
+	struct loop_mr *m = loop_mr_find_key(d, iov->key);
 
 	if (!m) {
 		*why = ENOENT;
@@ -49,7 +49,7 @@ struct loop_mr *loop_mr_find(struct loop_domain *d,
 	return m;
 }
 
-static void close_mr(struct kfid *fid)
+static void loop_mr_close(struct kfid *fid)
 {
 	struct loop_mr *m = container_of(fid, struct loop_mr, mr.fid);
 	struct loop_domain *d = to_loop_domain(m->mr.domain);
@@ -59,38 +59,38 @@ static void close_mr(struct kfid *fid)
 	up_write(&d->mr_lock);
 }
 
-static void free_mr(struct kfid *fid)
+static void loop_mr_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct loop_mr, mr.fid));
 }
 
-static const struct fi_ops mr_ops = {
+static const struct fi_ops loop_mr_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_mr,
-	.release = free_mr,
+	.close = loop_mr_close,
+	.release = loop_mr_release,
 };
 
 /* Keys that the provider chooses are random and not 0. */
-static u64 free_key(struct loop_domain *d)
+static u64 loop_mr_choose_key(struct loop_domain *d)
 {
 	u64 key;
 
 	do
 		key = get_random_u64();
-	while (!key || find_key(d, key));
+	while (!key || loop_mr_find_key(d, key));
 	return key;
 }
 
-static int add_mr(struct loop_domain *d, struct loop_mr *m)
+static int loop_mr_add(struct loop_domain *d, struct loop_mr *m)
 {
 	int ret = 0;
 
 	down_write(&d->mr_lock);
 	if (d->domain.mr_mode & FI_MR_PROV_KEY)
-		m->mr.key = free_key(d);
+		m->mr.key = loop_mr_choose_key(d);
 	else
 		m->mr.key = m->attr.requested_key;
-	if (find_key(d, m->mr.key))
+	if (loop_mr_find_key(d, m->mr.key))
 		ret = -EEXIST;
 	else
 		hash_add(d->mrs, &m->node, m->mr.key);
@@ -111,7 +111,7 @@ int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 	if (!m)
 		return -ENOMEM;
 	m->attr = *attr;
-	ret = kfi_mr_init(&m->mr, domain, &mr_ops, attr);
+	ret = kfi_mr_init(&m->mr, domain, &loop_mr_ops, attr);
 	if (ret) {
 		kfree(m);
 		return ret;
@@ -119,7 +119,7 @@ int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 	ret = -EINVAL;
 	if (check_add_overflow(m->mr.iova, (u64)m->mr.len, &end))
 		goto abort;
-	ret = add_mr(to_loop_domain(domain), m);
+	ret = loop_mr_add(to_loop_domain(domain), m);
 	if (ret)
 		goto abort;
 	*mr = &m->mr;

@@ -16,8 +16,8 @@
 #define LAST_FREE_PORT	65535
 
 DEFINE_MUTEX(loop_cm_lock);
-static LIST_HEAD(listeners);
-static unsigned int last_port = FIRST_FREE_PORT;
+static LIST_HEAD(loop_listeners);
+static unsigned int loop_last_port = FIRST_FREE_PORT;
 
 /* Both families have the port at the same place. */
 u16 loop_port_of(const void *addr)
@@ -35,7 +35,7 @@ struct loop_pep *loop_pep_find(u16 port)
 	struct loop_pep *p;
 
 	lockdep_assert_held(&loop_cm_lock);
-	list_for_each_entry(p, &listeners, node)
+	list_for_each_entry(p, &loop_listeners, node)
 		if (p->port == port)
 			return p;
 	return NULL;
@@ -44,13 +44,13 @@ struct loop_pep *loop_pep_find(u16 port)
 u16 loop_next_port(void)
 {
 	lockdep_assert_held(&loop_cm_lock);
-	last_port =
-		last_port < LAST_FREE_PORT ? last_port + 1 : FIRST_FREE_PORT;
-	return last_port;
+	loop_last_port = loop_last_port < LAST_FREE_PORT ? loop_last_port + 1
+							 : FIRST_FREE_PORT;
+	return loop_last_port;
 }
 
 /* The port asked for, or a free one; 0: taken. */
-static u16 choose_port(u16 wish)
+static u16 loop_choose_port(u16 wish)
 {
 	unsigned int tries;
 
@@ -70,10 +70,10 @@ static int loop_listen(struct fid_pep *pep)
 	int ret = 0;
 
 	mutex_lock(&loop_cm_lock);
-	p->port = choose_port(loop_port_of(p->info->src_addr));
+	p->port = loop_choose_port(loop_port_of(p->info->src_addr));
 	if (p->port) {
 		loop_set_port(p->info->src_addr, p->port);
-		list_add(&p->node, &listeners);
+		list_add(&p->node, &loop_listeners);
 	} else {
 		ret = -EADDRINUSE;
 	}
@@ -99,7 +99,7 @@ static int loop_reject(struct fid_pep *pep, struct kfid *handle,
 	return 0;
 }
 
-static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int loop_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
 
@@ -107,7 +107,7 @@ static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 }
 
 /* Requests that have an endpoint already are that endpoint's to answer. */
-static void close_pep(struct kfid *fid)
+static void loop_pep_close(struct kfid *fid)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
 	struct loop_req *req, *next;
@@ -128,7 +128,7 @@ static void close_pep(struct kfid *fid)
 	mutex_unlock(&loop_cm_lock);
 }
 
-static void free_pep(struct kfid *fid)
+static void loop_pep_release(struct kfid *fid)
 {
 	struct loop_pep *p = container_of(fid, struct loop_pep, pep.fid);
 
@@ -136,17 +136,17 @@ static void free_pep(struct kfid *fid)
 	kfree(p);
 }
 
-static const struct fi_ops pep_fid_ops = {
+static const struct fi_ops loop_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_pep,
-	.release = free_pep,
+	.close = loop_pep_close,
+	.release = loop_pep_release,
 };
 
-static const struct fi_ops_pep pep_ops = {
+static const struct fi_ops_pep loop_pep_ops = {
 	.size = sizeof(struct fi_ops_pep),
 	.listen = loop_listen,
 	.reject = loop_reject,
-	.getname = pep_getname,
+	.getname = loop_pep_getname,
 };
 
 int loop_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
@@ -163,7 +163,8 @@ int loop_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	p->info = fi_dupinfo(info);
 	if (!p->info)
 		goto free_pep;
-	ret = kfi_pep_init(&p->pep, fabric, &pep_fid_ops, &pep_ops, context);
+	ret = kfi_pep_init(&p->pep, fabric, &loop_pep_fid_ops, &loop_pep_ops,
+			   context);
 	if (ret)
 		goto free_info;
 	*pep = &p->pep;

@@ -28,7 +28,7 @@ static void loop_submit(struct kfi_post_ep *post)
 	loop_kick(to_loop_ep(&post->ep));
 }
 
-static void queue_rx_locked(struct loop_ep *ep, struct kfi_op *op)
+static void loop_queue_rx_locked(struct loop_ep *ep, struct kfi_op *op)
 {
 	lockdep_assert_held(&ep->post.lock);
 	list_add_tail(&op->node, &ep->rx);
@@ -43,7 +43,7 @@ static int loop_queue(struct kfi_post_ep *post, struct kfi_op *op)
 	struct loop_ep *ep = to_loop_ep(&post->ep);
 
 	if (op->type == KFI_OP_RECV) {
-		queue_rx_locked(ep, op);
+		loop_queue_rx_locked(ep, op);
 		return 0;
 	}
 	list_add_tail(&op->node, &ep->tx);
