@@ -43,7 +43,7 @@ __u32 tcpw_cm_rx_want(struct tcpw_cm_rx *rx, __u8 **to)
 	return (__u32)(rx->need - rx->have);
 }
 
-static _Bool type_is_due(const struct tcpw_cm_rx *rx)
+static _Bool tcpw_cm_type_is_due(const struct tcpw_cm_rx *rx)
 {
 	switch (rx->bytes[AT_TYPE]) {
 	case TCPW_CM_REQUEST:
@@ -56,7 +56,7 @@ static _Bool type_is_due(const struct tcpw_cm_rx *rx)
 	}
 }
 
-static enum tcpw_violation check_header(const struct tcpw_cm_rx *rx)
+static enum tcpw_violation tcpw_cm_check_header(const struct tcpw_cm_rx *rx)
 {
 	const __u8 *b = rx->bytes;
 	_Bool one, zero;
@@ -64,7 +64,7 @@ static enum tcpw_violation check_header(const struct tcpw_cm_rx *rx)
 
 	if (b[0] != VERSION)
 		return TCPW_CM_VERSION;
-	if (!type_is_due(rx))
+	if (!tcpw_cm_type_is_due(rx))
 		return TCPW_CM_TYPE;
 	if (tcpw_get(b + AT_LENGTH, 2, TCPW_BIG) > TCPW_CM_DATA_MAX)
 		return TCPW_CM_DATA;
@@ -84,7 +84,7 @@ enum tcpw_violation tcpw_cm_rx_fed(struct tcpw_cm_rx *rx, __u32 n)
 	rx->have = (__u16)(rx->have + n);
 	if (rx->have < rx->need || rx->need > TCPW_CM_HEADER_BYTES)
 		return rx->violation;
-	rx->violation = check_header(rx);
+	rx->violation = tcpw_cm_check_header(rx);
 	if (!rx->violation)
 		rx->need = (__u16)(rx->need + tcpw_get(rx->bytes + AT_LENGTH, 2,
 						       TCPW_BIG));

@@ -6,7 +6,7 @@
  */
 #include "tcpw_err.h"
 
-static const char *const texts[TCPW_VIOLATIONS] = {
+static const char *const tcpw_violation_texts[TCPW_VIOLATIONS] = {
 	[TCPW_OK] = "no violation",
 	[TCPW_CM_VERSION] = "a connection message of an unknown version",
 	[TCPW_CM_TYPE] = "not the connection message that was due",
@@ -39,5 +39,5 @@ const char *tcpw_violation_text(enum tcpw_violation violation)
 {
 	if ((unsigned int)violation >= TCPW_VIOLATIONS)
 		return "an unknown violation";
-	return texts[violation];
+	return tcpw_violation_texts[violation];
 }

@@ -31,7 +31,7 @@ struct rule {
 	_Bool payload;
 };
 
-static const struct rule rules[] = {
+static const struct rule tcpw_hdr_rules[] = {
 	[TCPW_MSG] = { 0, OP_DATA_NONE, TCPW_F_CQ_DATA | TCPW_F_DELIVERY, 0,
 		       1 },
 	[TCPW_ACK] = { 0, OP_DATA_ACK, 0, 0, 0 },
@@ -40,18 +40,19 @@ static const struct rule rules[] = {
 	[TCPW_WRITE] = { 4, OP_DATA_NONE, TCPW_F_CQ_DATA | TCPW_F_ACKED, 1, 1 },
 };
 
-#define N_RULES ((unsigned int)(sizeof(rules) / sizeof(rules[0])))
+#define N_RULES \
+	((unsigned int)(sizeof(tcpw_hdr_rules) / sizeof(tcpw_hdr_rules[0])))
 
-static enum tcpw_violation find_op(const __u8 *bytes, enum tcpw_op *op)
+static enum tcpw_violation tcpw_hdr_find_op(const __u8 *bytes, enum tcpw_op *op)
 {
 	enum tcpw_violation why = TCPW_HDR_OP;
 	unsigned int i;
 
 	for (i = 0; i < N_RULES; i++) {
-		if (rules[i].wire_op != bytes[AT_OP])
+		if (tcpw_hdr_rules[i].wire_op != bytes[AT_OP])
 			continue;
 		why = TCPW_HDR_OP_DATA;
-		if (rules[i].op_data != bytes[AT_OP_DATA])
+		if (tcpw_hdr_rules[i].op_data != bytes[AT_OP_DATA])
 			continue;
 		*op = (enum tcpw_op)i;
 		return TCPW_OK;
@@ -59,10 +60,10 @@ static enum tcpw_violation find_op(const __u8 *bytes, enum tcpw_op *op)
 	return why;
 }
 
-static __u32 size_of(enum tcpw_op op, __u16 flags, __u8 n_segs)
+static __u32 tcpw_hdr_size(enum tcpw_op op, __u16 flags, __u8 n_segs)
 {
 	return (__u32)(TCPW_HDR_MIN + (flags & TCPW_F_CQ_DATA ? CQ_BYTES : 0) +
-		       (rules[op].segs ? n_segs * SEG_BYTES : 0));
+		       (tcpw_hdr_rules[op].segs ? n_segs * SEG_BYTES : 0));
 }
 
 enum tcpw_violation tcpw_hdr_begin(const __u8 *bytes, enum tcpw_order order,
@@ -76,25 +77,25 @@ enum tcpw_violation tcpw_hdr_begin(const __u8 *bytes, enum tcpw_order order,
 
 	if (bytes[0] != VERSION)
 		return TCPW_HDR_VERSION;
-	why = find_op(bytes, &op);
+	why = tcpw_hdr_find_op(bytes, &op);
 	if (why)
 		return why;
-	if (flags & ~rules[op].flags)
+	if (flags & ~tcpw_hdr_rules[op].flags)
 		return TCPW_HDR_FLAGS;
 	if (bytes[AT_N_SEGS] > TCPW_SEGS_MAX ||
-	    (rules[op].segs && !bytes[AT_N_SEGS]))
+	    (tcpw_hdr_rules[op].segs && !bytes[AT_N_SEGS]))
 		return TCPW_HDR_SEGMENTS;
-	size = size_of(op, flags, bytes[AT_N_SEGS]);
+	size = tcpw_hdr_size(op, flags, bytes[AT_N_SEGS]);
 	if (bytes[AT_HDR_SIZE] != size)
 		return TCPW_HDR_BYTES;
-	if (total < size || (!rules[op].payload && total != size))
+	if (total < size || (!tcpw_hdr_rules[op].payload && total != size))
 		return TCPW_HDR_TOTAL;
 	*header_bytes = size;
 	return TCPW_OK;
 }
 
 /* Sums and ends that fit 64 bits, and, of a write, exactly the payload. */
-static enum tcpw_violation check_segs(struct tcpw_hdr *hdr)
+static enum tcpw_violation tcpw_hdr_check_segs(struct tcpw_hdr *hdr)
 {
 	unsigned int i;
 
@@ -126,7 +127,7 @@ enum tcpw_violation tcpw_hdr_decode(const __u8 *bytes, enum tcpw_order order,
 	why = tcpw_hdr_begin(bytes, order, &size);
 	if (why)
 		return why;
-	find_op(bytes, &hdr.op);
+	tcpw_hdr_find_op(bytes, &hdr.op);
 	hdr.header_bytes = (__u8)size;
 	hdr.flags = (__u16)tcpw_get(bytes + AT_FLAGS, 2, order);
 	hdr.payload_bytes = tcpw_get(bytes + AT_TOTAL, 8, order) - size;
@@ -134,22 +135,22 @@ enum tcpw_violation tcpw_hdr_decode(const __u8 *bytes, enum tcpw_order order,
 		hdr.cq_data = tcpw_get(at, 8, order);
 		at += CQ_BYTES;
 	}
-	hdr.n_segs = rules[hdr.op].segs ? bytes[AT_N_SEGS] : 0;
+	hdr.n_segs = tcpw_hdr_rules[hdr.op].segs ? bytes[AT_N_SEGS] : 0;
 	for (i = 0; i < hdr.n_segs; i++, at += SEG_BYTES) {
 		hdr.segs[i].addr = tcpw_get(at, 8, order);
 		hdr.segs[i].bytes = tcpw_get(at + 8, 8, order);
 		hdr.segs[i].key = tcpw_get(at + 16, 8, order);
 	}
-	why = check_segs(&hdr);
+	why = tcpw_hdr_check_segs(&hdr);
 	if (!why)
 		*out = hdr;
 	return why;
 }
 
-static _Bool may_encode(const struct tcpw_hdr *hdr, __u32 size)
+static _Bool tcpw_hdr_may_encode(const struct tcpw_hdr *hdr, __u32 size)
 {
 	struct tcpw_hdr copy = *hdr;
-	const struct rule *rule = &rules[hdr->op];
+	const struct rule *rule = &tcpw_hdr_rules[hdr->op];
 
 	if (hdr->flags & ~rule->flags || hdr->n_segs > TCPW_SEGS_MAX ||
 	    rule->segs != !!hdr->n_segs)
@@ -157,7 +158,7 @@ static _Bool may_encode(const struct tcpw_hdr *hdr, __u32 size)
 	if (hdr->payload_bytes > ~(__u64)0 - size ||
 	    (!rule->payload && hdr->payload_bytes))
 		return 0;
-	return !check_segs(&copy);
+	return !tcpw_hdr_check_segs(&copy);
 }
 
 int tcpw_hdr_encode(const struct tcpw_hdr *hdr, enum tcpw_order order,
@@ -169,14 +170,14 @@ int tcpw_hdr_encode(const struct tcpw_hdr *hdr, enum tcpw_order order,
 
 	if ((unsigned int)hdr->op >= N_RULES)
 		return -EINVAL;
-	size = size_of(hdr->op, hdr->flags, hdr->n_segs);
-	if (!may_encode(hdr, size))
+	size = tcpw_hdr_size(hdr->op, hdr->flags, hdr->n_segs);
+	if (!tcpw_hdr_may_encode(hdr, size))
 		return -EINVAL;
 	memset(out, 0, TCPW_HDR_MIN);
 	out[0] = VERSION;
-	out[AT_OP] = rules[hdr->op].wire_op;
+	out[AT_OP] = tcpw_hdr_rules[hdr->op].wire_op;
 	tcpw_put(out + AT_FLAGS, 2, order, hdr->flags);
-	out[AT_OP_DATA] = rules[hdr->op].op_data;
+	out[AT_OP_DATA] = tcpw_hdr_rules[hdr->op].op_data;
 	out[AT_N_SEGS] = hdr->n_segs;
 	out[AT_HDR_SIZE] = (__u8)size;
 	tcpw_put(out + AT_TOTAL, 8, order, size + hdr->payload_bytes);

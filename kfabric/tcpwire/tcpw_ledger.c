@@ -14,7 +14,8 @@ void tcpw_ledger_init(struct tcpw_ledger *ledger, __u32 limit)
 	ledger->limit = limit;
 }
 
-static int add(struct tcpw_due_queue *queue, __u32 limit, struct tcpw_due *due)
+static int tcpw_queue_add(struct tcpw_due_queue *queue, __u32 limit,
+			  struct tcpw_due *due)
 {
 	if (queue->n >= limit)
 		return -ENOSPC;
@@ -28,7 +29,7 @@ static int add(struct tcpw_due_queue *queue, __u32 limit, struct tcpw_due *due)
 	return 0;
 }
 
-static struct tcpw_due *take(struct tcpw_due_queue *queue)
+static struct tcpw_due *tcpw_queue_take(struct tcpw_due_queue *queue)
 {
 	struct tcpw_due *due = queue->first;
 
@@ -45,19 +46,19 @@ static struct tcpw_due *take(struct tcpw_due_queue *queue)
 int tcpw_ledger_add_ack(struct tcpw_ledger *ledger, struct tcpw_due *due)
 {
 	due->bytes = 0;
-	return add(&ledger->acks, ledger->limit, due);
+	return tcpw_queue_add(&ledger->acks, ledger->limit, due);
 }
 
 int tcpw_ledger_add_read(struct tcpw_ledger *ledger, struct tcpw_due *due,
 			 __u64 bytes)
 {
 	due->bytes = bytes;
-	return add(&ledger->reads, ledger->limit, due);
+	return tcpw_queue_add(&ledger->reads, ledger->limit, due);
 }
 
 struct tcpw_due *tcpw_ledger_take_ack(struct tcpw_ledger *ledger)
 {
-	return take(&ledger->acks);
+	return tcpw_queue_take(&ledger->acks);
 }
 
 struct tcpw_due *tcpw_ledger_first_read(const struct tcpw_ledger *ledger)
@@ -67,5 +68,5 @@ struct tcpw_due *tcpw_ledger_first_read(const struct tcpw_ledger *ledger)
 
 struct tcpw_due *tcpw_ledger_take_read(struct tcpw_ledger *ledger)
 {
-	return take(&ledger->reads);
+	return tcpw_queue_take(&ledger->reads);
 }

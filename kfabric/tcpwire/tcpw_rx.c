@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include "tcpw_rx.h"
 
-static void begin(struct tcpw_rx *rx)
+static void tcpw_rx_begin_header(struct tcpw_rx *rx)
 {
 	rx->have = 0;
 	rx->need = TCPW_HDR_MIN;
@@ -23,17 +23,18 @@ void tcpw_rx_init(struct tcpw_rx *rx, enum tcpw_order order,
 	memset(rx, 0, sizeof(*rx));
 	rx->order = order;
 	rx->ledger = ledger;
-	begin(rx);
+	tcpw_rx_begin_header(rx);
 }
 
-static enum tcpw_violation end(struct tcpw_rx *rx, enum tcpw_violation why)
+static enum tcpw_violation tcpw_rx_end(struct tcpw_rx *rx,
+				       enum tcpw_violation why)
 {
 	rx->violation = why;
 	rx->kind = TCPW_WANT_END;
 	return why;
 }
 
-static __u64 seg_bytes(const struct tcpw_rx *rx)
+static __u64 tcpw_rx_seg_bytes(const struct tcpw_rx *rx)
 {
 	return rx->hdr.n_segs ? rx->hdr.segs[rx->seg].bytes
 			      : rx->hdr.payload_bytes;
@@ -49,27 +50,27 @@ void tcpw_rx_want(struct tcpw_rx *rx, struct tcpw_want *want)
 	} else if (rx->kind == TCPW_WANT_PAYLOAD) {
 		want->seg = rx->seg;
 		want->offset = rx->offset;
-		want->bytes = seg_bytes(rx) - rx->offset;
+		want->bytes = tcpw_rx_seg_bytes(rx) - rx->offset;
 	}
 }
 
 /* The header is whole: is it one that may come now? */
-static enum tcpw_violation judge(struct tcpw_rx *rx)
+static enum tcpw_violation tcpw_rx_judge_header(struct tcpw_rx *rx)
 {
 	rx->kind = TCPW_WANT_TARGET;
 	switch (rx->hdr.op) {
 	case TCPW_ACK:
 		rx->due = tcpw_ledger_take_ack(rx->ledger);
 		if (!rx->due)
-			return end(rx, TCPW_UNASKED_ACK);
+			return tcpw_rx_end(rx, TCPW_UNASKED_ACK);
 		rx->kind = TCPW_WANT_FINISH;
 		return TCPW_OK;
 	case TCPW_READ_RESPONSE:
 		rx->due = tcpw_ledger_first_read(rx->ledger);
 		if (!rx->due)
-			return end(rx, TCPW_UNASKED_RESPONSE);
+			return tcpw_rx_end(rx, TCPW_UNASKED_RESPONSE);
 		if (rx->due->bytes != rx->hdr.payload_bytes)
-			return end(rx, TCPW_RESPONSE_BYTES);
+			return tcpw_rx_end(rx, TCPW_RESPONSE_BYTES);
 		return TCPW_OK;
 	default:
 		return TCPW_OK;
@@ -87,22 +88,22 @@ enum tcpw_violation tcpw_rx_header(struct tcpw_rx *rx, __u32 n)
 	if (rx->need == TCPW_HDR_MIN) {
 		why = tcpw_hdr_begin(rx->buf, rx->order, &size);
 		if (why)
-			return end(rx, why);
+			return tcpw_rx_end(rx, why);
 		rx->need = (__u8)size;
 		if (rx->have < rx->need)
 			return TCPW_OK;
 	}
 	why = tcpw_hdr_decode(rx->buf, rx->order, &rx->hdr);
 	if (why)
-		return end(rx, why);
-	return judge(rx);
+		return tcpw_rx_end(rx, why);
+	return tcpw_rx_judge_header(rx);
 }
 
 /* Goes to the next byte that is wanted; empty segments have none. */
-static void advance(struct tcpw_rx *rx)
+static void tcpw_rx_advance(struct tcpw_rx *rx)
 {
 	rx->kind = TCPW_WANT_PAYLOAD;
-	while (rx->offset == seg_bytes(rx)) {
+	while (rx->offset == tcpw_rx_seg_bytes(rx)) {
 		rx->offset = 0;
 		rx->seg++;
 		if (rx->seg >= rx->hdr.n_segs) {
@@ -115,9 +116,9 @@ static void advance(struct tcpw_rx *rx)
 void tcpw_rx_target(struct tcpw_rx *rx, enum tcpw_violation refusal)
 {
 	if (refusal)
-		end(rx, refusal);
+		tcpw_rx_end(rx, refusal);
 	else if (rx->hdr.payload_bytes)
-		advance(rx);
+		tcpw_rx_advance(rx);
 	else
 		rx->kind = TCPW_WANT_FINISH;
 }
@@ -125,12 +126,12 @@ void tcpw_rx_target(struct tcpw_rx *rx, enum tcpw_violation refusal)
 void tcpw_rx_payload(struct tcpw_rx *rx, __u64 n)
 {
 	rx->offset += n;
-	advance(rx);
+	tcpw_rx_advance(rx);
 }
 
 void tcpw_rx_finish(struct tcpw_rx *rx)
 {
 	if (rx->hdr.op == TCPW_READ_RESPONSE)
 		tcpw_ledger_take_read(rx->ledger);
-	begin(rx);
+	tcpw_rx_begin_header(rx);
 }

@@ -9,7 +9,7 @@
 
 #define TO(state) (1U << (state))
 
-static const unsigned int moves[TCPW_STATES] = {
+static const unsigned int tcpw_state_moves[TCPW_STATES] = {
 	[TCPW_IDLE] = TO(TCPW_REQUESTED) | TO(TCPW_ASKED) | TO(TCPW_DEAD),
 	[TCPW_REQUESTED] = TO(TCPW_UP) | TO(TCPW_REJECTED) | TO(TCPW_DEAD),
 	[TCPW_ASKED] = TO(TCPW_ACCEPTED) | TO(TCPW_REJECTED) | TO(TCPW_DEAD),
@@ -20,7 +20,7 @@ static const unsigned int moves[TCPW_STATES] = {
 	[TCPW_DEAD] = 0,
 };
 
-static const char *const names[TCPW_STATES] = {
+static const char *const tcpw_state_names[TCPW_STATES] = {
 	[TCPW_IDLE] = "IDLE",	      [TCPW_REQUESTED] = "REQUESTED",
 	[TCPW_ASKED] = "ASKED",	      [TCPW_ACCEPTED] = "ACCEPTED",
 	[TCPW_REJECTED] = "REJECTED", [TCPW_UP] = "UP",
@@ -30,7 +30,8 @@ static const char *const names[TCPW_STATES] = {
 int tcpw_state_move(enum tcpw_state *state, enum tcpw_state to)
 {
 	if ((unsigned int)*state >= TCPW_STATES ||
-	    (unsigned int)to >= TCPW_STATES || !(moves[*state] & TO(to)))
+	    (unsigned int)to >= TCPW_STATES ||
+	    !(tcpw_state_moves[*state] & TO(to)))
 		return -EINVAL;
 	*state = to;
 	return 0;
@@ -38,5 +39,6 @@ int tcpw_state_move(enum tcpw_state *state, enum tcpw_state to)
 
 const char *tcpw_state_name(enum tcpw_state state)
 {
-	return (unsigned int)state < TCPW_STATES ? names[state] : "?";
+	return (unsigned int)state < TCPW_STATES ? tcpw_state_names[state]
+						 : "?";
 }
