@@ -19,10 +19,10 @@
 
 #include "fault.h"
 
-static struct dentry *dir;
-static int last_cut;
+static struct dentry *fault_debugfs_dir;
+static int fault_last_cut;
 
-static int counters_show(struct seq_file *m, void *v)
+static int fault_counter_list_show(struct seq_file *m, void *v)
 {
 	int i;
 
@@ -31,9 +31,9 @@ static int counters_show(struct seq_file *m, void *v)
 			   atomic_long_read(&fault_counters[i]));
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(counters);
+DEFINE_SHOW_ATTRIBUTE(fault_counter_list);
 
-static int lost_show(struct seq_file *m, void *v)
+static int fault_loss_list_show(struct seq_file *m, void *v)
 {
 	struct fault_loss loss;
 	size_t i, all = fault_report_get(SIZE_MAX, &loss);
@@ -47,57 +47,64 @@ static int lost_show(struct seq_file *m, void *v)
 	}
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(lost);
+DEFINE_SHOW_ATTRIBUTE(fault_loss_list);
 
-static int seed_get(void *data, u64 *value)
+static int fault_seed_get(void *data, u64 *value)
 {
 	*value = fault_seed;
 	return 0;
 }
 
-static int seed_set(void *data, u64 value)
+static int fault_seed_set(void *data, u64 value)
 {
 	fault_reseed(value);
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(seed_fops, seed_get, seed_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(fault_seed_fops, fault_seed_get, fault_seed_set,
+			 "%llu\n");
 
-static int cut_get(void *data, u64 *value)
+static int fault_cut_get(void *data, u64 *value)
 {
-	*value = max(last_cut, 0);
+	*value = max(fault_last_cut, 0);
 	return 0;
 }
 
-static int cut_set(void *data, u64 value)
+static int fault_cut_set(void *data, u64 value)
 {
-	last_cut = kfabric_fault_cut();
-	return min(last_cut, 0);
+	fault_last_cut = kfabric_fault_cut();
+	return min(fault_last_cut, 0);
 }
-DEFINE_DEBUGFS_ATTRIBUTE(cut_fops, cut_get, cut_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(fault_cut_fops, fault_cut_get, fault_cut_set,
+			 "%llu\n");
 
-static int reset_set(void *data, u64 value)
+static int fault_reset_set(void *data, u64 value)
 {
 	kfabric_fault_reset();
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(fault_reset_fops, NULL, fault_reset_set, "%llu\n");
 
 void fault_debugfs_setup(void)
 {
 	int i;
 
-	dir = debugfs_create_dir(FAULT_NAME, kfi_debugfs_dir());
+	fault_debugfs_dir = debugfs_create_dir(FAULT_NAME, kfi_debugfs_dir());
 	for (i = 0; i < FAULT_NR_KNOBS; i++)
-		debugfs_create_u32(fault_knob_names[i], 0600, dir,
+		debugfs_create_u32(fault_knob_names[i], 0600, fault_debugfs_dir,
 				   &fault_knobs[i]);
-	debugfs_create_file("counters", 0400, dir, NULL, &counters_fops);
-	debugfs_create_file("lost", 0400, dir, NULL, &lost_fops);
-	debugfs_create_file("seed", 0600, dir, NULL, &seed_fops);
-	debugfs_create_file("power_cut", 0600, dir, NULL, &cut_fops);
-	debugfs_create_file("reset", 0200, dir, NULL, &reset_fops);
+	debugfs_create_file("counters", 0400, fault_debugfs_dir, NULL,
+			    &fault_counter_list_fops);
+	debugfs_create_file("lost", 0400, fault_debugfs_dir, NULL,
+			    &fault_loss_list_fops);
+	debugfs_create_file("seed", 0600, fault_debugfs_dir, NULL,
+			    &fault_seed_fops);
+	debugfs_create_file("power_cut", 0600, fault_debugfs_dir, NULL,
+			    &fault_cut_fops);
+	debugfs_create_file("reset", 0200, fault_debugfs_dir, NULL,
+			    &fault_reset_fops);
 }
 
 void fault_debugfs_teardown(void)
 {
-	debugfs_remove_recursive(dir);
+	debugfs_remove_recursive(fault_debugfs_dir);
 }

@@ -22,8 +22,8 @@ LIST_HEAD(fault_eps);
 
 /* ---- events ------------------------------------------------------------ */
 
-static void went_down(struct fault_ep *ep, int err, int prov_errno,
-		      const void *data, size_t len)
+static void fault_ep_went_down(struct fault_ep *ep, int err, int prov_errno,
+			       const void *data, size_t len)
 {
 	if (READ_ONCE(ep->inner->fid.dead))
 		kfi_obj_kill(&ep->post.ep.fid);
@@ -31,7 +31,7 @@ static void went_down(struct fault_ep *ep, int err, int prov_errno,
 	fault_break(ep);
 }
 
-static void came_up(struct fault_ep *ep, const void *data, size_t len)
+static void fault_ep_came_up(struct fault_ep *ep, const void *data, size_t len)
 {
 	unsigned long irq;
 
@@ -41,16 +41,16 @@ static void came_up(struct fault_ep *ep, const void *data, size_t len)
 	kfi_ep_connected(&ep->post.ep, data, len);
 }
 
-static void read_failure(struct fault_ep *ep)
+static void fault_ep_read_failure(struct fault_ep *ep)
 {
 	struct fi_eq_err_entry err;
 
 	if (fi_eq_readerr(ep->inner_eq, &err, 0) > 0)
-		went_down(ep, err.err, err.prov_errno, err.err_data,
-			  err.err_data_size);
+		fault_ep_went_down(ep, err.err, err.prov_errno, err.err_data,
+				   err.err_data_size);
 }
 
-static void read_events(struct work_struct *work)
+static void fault_ep_read_events(struct work_struct *work)
 {
 	struct fault_ep *ep = container_of(work, struct fault_ep, events);
 	struct fi_eq_cm_entry *entry = (void *)ep->event_buf;
@@ -59,19 +59,19 @@ static void read_events(struct work_struct *work)
 	u32 event;
 
 	if (READ_ONCE(ep->refused))
-		went_down(ep, ECONNREFUSED, 0, NULL, 0);
+		fault_ep_went_down(ep, ECONNREFUSED, 0, NULL, 0);
 	while ((n = fi_eq_read(ep->inner_eq, &event, entry, room, 0)) !=
 	       -FI_EAGAIN) {
 		if (n == -FI_EAVAIL)
-			read_failure(ep);
+			fault_ep_read_failure(ep);
 		else if (event == FI_CONNECTED)
-			came_up(ep, entry->data, n - sizeof(*entry));
+			fault_ep_came_up(ep, entry->data, n - sizeof(*entry));
 		else
-			went_down(ep, ECONNABORTED, 0, NULL, 0);
+			fault_ep_went_down(ep, ECONNABORTED, 0, NULL, 0);
 	}
 }
 
-static void event_came(struct fid_eq *eq, void *context)
+static void fault_ep_event_came(struct fid_eq *eq, void *context)
 {
 	struct fault_ep *ep = context;
 
@@ -79,7 +79,7 @@ static void event_came(struct fid_eq *eq, void *context)
 }
 
 /* The inner endpoint has room again. */
-static void space_came(struct fid_ep *inner, u64 dir, void *context)
+static void fault_ep_space_came(struct fid_ep *inner, u64 dir, void *context)
 {
 	struct fault_ep *ep = context;
 	unsigned long irq;
@@ -95,7 +95,7 @@ static void space_came(struct fid_ep *inner, u64 dir, void *context)
 
 /* ---- connecting -------------------------------------------------------- */
 
-static void pass_timeouts(struct fault_ep *ep)
+static void fault_pass_timeouts(struct fault_ep *ep)
 {
 	WRITE_ONCE(ep->inner->op_timeout_ms,
 		   READ_ONCE(ep->post.ep.op_timeout_ms));
@@ -103,12 +103,12 @@ static void pass_timeouts(struct fault_ep *ep)
 		   READ_ONCE(ep->post.ep.cm_timeout_ms));
 }
 
-static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
-		      size_t paramlen)
+static int fault_ep_connect(struct fid_ep *fid, const void *addr,
+			    const void *param, size_t paramlen)
 {
 	struct fault_ep *ep = to_fault_ep(fid);
 
-	pass_timeouts(ep);
+	fault_pass_timeouts(ep);
 	if (!fault_knob(power_off) && !fault_hit(reject_nth))
 		return fi_connect(ep->inner, addr, param, paramlen);
 	fault_count(rejects);
@@ -117,15 +117,16 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	return 0;
 }
 
-static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
+static int fault_ep_accept(struct fid_ep *fid, const void *param,
+			   size_t paramlen)
 {
 	struct fault_ep *ep = to_fault_ep(fid);
 
-	pass_timeouts(ep);
+	fault_pass_timeouts(ep);
 	return fi_accept(ep->inner, param, paramlen);
 }
 
-static bool is_up(struct fault_ep *ep)
+static bool fault_ep_is_up(struct fault_ep *ep)
 {
 	unsigned long irq;
 	bool up;
@@ -137,7 +138,7 @@ static bool is_up(struct fault_ep *ep)
 }
 
 /* Without the power model there is nothing to wait for. */
-static int ep_shutdown(struct fid_ep *fid, u64 flags)
+static int fault_ep_shutdown(struct fid_ep *fid, u64 flags)
 {
 	struct fault_ep *ep = to_fault_ep(fid);
 
@@ -147,19 +148,19 @@ static int ep_shutdown(struct fid_ep *fid, u64 flags)
 	return 0;
 }
 
-static int ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int fault_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
 	return fi_getname(&ep->inner->fid, addr, addrlen);
 }
 
-static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
+static int fault_ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 {
 	return fi_getpeer(to_fault_ep(fid)->inner, addr, addrlen);
 }
 
-static int ep_control(struct kfid *fid, int command, void *arg)
+static int fault_ep_control(struct kfid *fid, int command, void *arg)
 {
 	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
@@ -169,11 +170,11 @@ static int ep_control(struct kfid *fid, int command, void *arg)
 /* ---- the end ----------------------------------------------------------- */
 
 /* Let N drain or drop, if there is a connection left to do it on. */
-static void end_connection(struct fault_ep *ep)
+static void fault_ep_end_connection(struct fault_ep *ep)
 {
 	u32 limit = READ_ONCE(ep->post.ep.op_timeout_ms) + END_MARGIN_MS;
 
-	if (!ep->lines || !is_up(ep))
+	if (!ep->lines || !fault_ep_is_up(ep))
 		return;
 	fault_end(ep, FAULT_END_CLOSE);
 	wait_event_timeout(ep->wait, READ_ONCE(ep->broken),
@@ -181,7 +182,7 @@ static void end_connection(struct fault_ep *ep)
 }
 
 /* Whatever there is of the inner objects; their code has stopped after it. */
-static void close_inner(struct fault_ep *ep)
+static void fault_ep_close_inner(struct fault_ep *ep)
 {
 	if (ep->inner) {
 		/* The events' work looks at it. */
@@ -198,18 +199,18 @@ static void close_inner(struct fault_ep *ep)
 		fi_close(&ep->inner_eq->fid);
 }
 
-static void close_ep(struct kfid *fid)
+static void fault_ep_close(struct kfid *fid)
 {
 	struct fault_ep *ep = container_of(fid, struct fault_ep, post.ep.fid);
 
 	mutex_lock(&fault_eps_lock);
 	list_del(&ep->node);
 	mutex_unlock(&fault_eps_lock);
-	end_connection(ep);
+	fault_ep_end_connection(ep);
 	/* From here on the engine leaves the inner endpoint alone. */
 	fault_break(ep);
 	cancel_delayed_work_sync(&ep->engine);
-	close_inner(ep);
+	fault_ep_close_inner(ep);
 	spin_lock_irq(&ep->post.lock);
 	ep->closed = true;
 	spin_unlock_irq(&ep->post.lock);
@@ -217,7 +218,7 @@ static void close_ep(struct kfid *fid)
 	fault_run(ep);
 }
 
-static void free_ep_mem(struct fault_ep *ep)
+static void fault_ep_free(struct fault_ep *ep)
 {
 	kvfree(ep->lines);
 	kvfree(ep->drain_mem);
@@ -225,37 +226,38 @@ static void free_ep_mem(struct fault_ep *ep)
 	kfree(ep);
 }
 
-static void free_ep(struct kfid *fid)
+static void fault_ep_release(struct kfid *fid)
 {
-	free_ep_mem(container_of(fid, struct fault_ep, post.ep.fid));
+	fault_ep_free(container_of(fid, struct fault_ep, post.ep.fid));
 }
 
-static const struct fi_ops ep_fid_ops = {
+static const struct fi_ops fault_ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_ep,
-	.release = free_ep,
-	.control = ep_control,
+	.close = fault_ep_close,
+	.release = fault_ep_release,
+	.control = fault_ep_control,
 };
 
-static const struct fi_ops_cm cm_ops = {
+static const struct fi_ops_cm fault_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.connect = ep_connect,
-	.accept = ep_accept,
-	.shutdown = ep_shutdown,
-	.getname = ep_getname,
-	.getpeer = ep_getpeer,
+	.connect = fault_ep_connect,
+	.accept = fault_ep_accept,
+	.shutdown = fault_ep_shutdown,
+	.getname = fault_ep_getname,
+	.getpeer = fault_ep_getpeer,
 };
 
-static const struct kfi_ep_ops ep_ops = {
-	.fid = &ep_fid_ops,
-	.cm = &cm_ops,
+static const struct kfi_ep_ops fault_ep_ops = {
+	.fid = &fault_ep_fid_ops,
+	.cm = &fault_cm_ops,
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
 };
 
 /* ---- opening ----------------------------------------------------------- */
 
-static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
+static int fault_ep_alloc_slots(struct fault_ep *ep,
+				const struct fault_domain *d)
 {
 	size_t op_bytes =
 		ALIGN(offsetof(struct fault_op, inner) + d->inner_context,
@@ -274,7 +276,7 @@ static int alloc_slots(struct fault_ep *ep, const struct fault_domain *d)
 	return kfi_post_alloc_slots(&ep->post, op_bytes);
 }
 
-static void init_ep(struct fault_ep *ep, const struct fi_info *info)
+static void fault_ep_init(struct fault_ep *ep, const struct fi_info *info)
 {
 	kfi_post_init(&ep->post, info, &fault_post_ops);
 	init_waitqueue_head(&ep->wait);
@@ -286,12 +288,12 @@ static void init_ep(struct fault_ep *ep, const struct fi_info *info)
 	INIT_LIST_HEAD(&ep->lost);
 	INIT_LIST_HEAD(&ep->rx_lost);
 	INIT_LIST_HEAD(&ep->drains);
-	INIT_WORK(&ep->events, read_events);
+	INIT_WORK(&ep->events, fault_ep_read_events);
 	INIT_DELAYED_WORK(&ep->engine, fault_engine);
 }
 
-static struct fault_ep *alloc_ep(const struct fault_domain *d,
-				 const struct fi_info *info)
+static struct fault_ep *fault_ep_alloc(const struct fault_domain *d,
+				       const struct fi_info *info)
 {
 	struct fault_ep *ep;
 
@@ -300,18 +302,19 @@ static struct fault_ep *alloc_ep(const struct fault_domain *d,
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	init_ep(ep, info);
-	if (alloc_slots(ep, d) || fault_hold_init(ep)) {
-		free_ep_mem(ep);
+	fault_ep_init(ep, info);
+	if (fault_ep_alloc_slots(ep, d) || fault_hold_init(ep)) {
+		fault_ep_free(ep);
 		return ERR_PTR(-ENOMEM);
 	}
 	return ep;
 }
 
-static int open_queues(struct fault_ep *ep, const struct fault_domain *d)
+static int fault_ep_open_queues(struct fault_ep *ep,
+				const struct fault_domain *d)
 {
 	struct fi_cq_attr cq = { .comp_handler = fault_inner_done };
-	struct fi_eq_attr eq = { .handler = event_came };
+	struct fi_eq_attr eq = { .handler = fault_ep_event_came };
 	int ret;
 
 	ret = fi_cq_open(d->inner, &cq, &ep->inner_tx, ep);
@@ -319,9 +322,10 @@ static int open_queues(struct fault_ep *ep, const struct fault_domain *d)
 	return ret ?: fi_eq_open(d->inner->fabric, &eq, &ep->inner_eq, ep);
 }
 
-static int bind_queues(struct fault_ep *ep)
+static int fault_ep_bind_queues(struct fault_ep *ep)
 {
-	struct fi_space_handler space = { .fn = space_came, .context = ep };
+	struct fi_space_handler space = { .fn = fault_ep_space_came,
+					  .context = ep };
 	int ret;
 
 	ret = fi_setopt(&ep->inner->fid, FI_OPT_ENDPOINT, FI_OPT_SPACE_HANDLER,
@@ -331,8 +335,9 @@ static int bind_queues(struct fault_ep *ep)
 	return ret ?: fi_ep_bind(ep->inner, &ep->inner_eq->fid, 0);
 }
 
-static int open_inner(struct fault_ep *ep, const struct fault_domain *d,
-		      const struct fi_info *info)
+static int fault_ep_open_inner(struct fault_ep *ep,
+			       const struct fault_domain *d,
+			       const struct fi_info *info)
 {
 	struct kfid *handle = info->handle;
 	struct fi_info *inner;
@@ -347,26 +352,28 @@ static int open_inner(struct fault_ep *ep, const struct fault_domain *d,
 	inner = fault_info_inner(info, handle);
 	if (!inner)
 		return -ENOMEM;
-	ret = open_queues(ep, d);
+	ret = fault_ep_open_queues(ep, d);
 	ret = ret ?: fi_endpoint(d->inner, inner, &ep->inner, ep);
 	fi_freeinfo(inner);
-	return ret ?: bind_queues(ep);
+	return ret ?: fault_ep_bind_queues(ep);
 }
 
 int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 		   struct fid_ep **fid, void *context)
 {
 	struct fault_domain *d = to_fault_domain(domain);
-	struct fault_ep *ep = alloc_ep(d, info);
+	struct fault_ep *ep = fault_ep_alloc(d, info);
 	int ret;
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ret = open_inner(ep, d, info);
-	ret = ret ?: kfi_ep_init(&ep->post.ep, domain, info, &ep_ops, context);
+	ret = fault_ep_open_inner(ep, d, info);
+	ret = ret
+		      ?: kfi_ep_init(&ep->post.ep, domain, info, &fault_ep_ops,
+				     context);
 	if (ret) {
-		close_inner(ep);
-		free_ep_mem(ep);
+		fault_ep_close_inner(ep);
+		fault_ep_free(ep);
 		return ret;
 	}
 	mutex_lock(&fault_eps_lock);
@@ -379,7 +386,7 @@ int fault_endpoint(struct fid_domain *domain, struct fi_info *info,
 /* ---- power ------------------------------------------------------------- */
 
 /* Wait for every endpoint that is being cut; false: one does not come. */
-static bool await_all(bool down)
+static bool fault_await_all(bool down)
 {
 	struct fault_ep *ep;
 	bool all = true;
@@ -406,36 +413,36 @@ int kfabric_fault_cut(void)
 
 	mutex_lock(&fault_eps_lock);
 	list_for_each_entry(ep, &fault_eps, node) {
-		if (is_up(ep)) {
+		if (fault_ep_is_up(ep)) {
 			fault_end(ep, FAULT_END_CUT);
 			n++;
 		}
 	}
-	all = await_all(false);
+	all = fault_await_all(false);
 	list_for_each_entry(ep, &fault_eps, node)
 		fault_end(ep, FAULT_END_DOWN);
-	all = await_all(true) && all;
+	all = fault_await_all(true) && all;
 	mutex_unlock(&fault_eps_lock);
 	return all ? n : -ETIMEDOUT;
 }
 EXPORT_SYMBOL_GPL(kfabric_fault_cut);
 
-static void cut_while_off(struct work_struct *work)
+static void fault_cut_while_off(struct work_struct *work)
 {
 	kfabric_fault_cut();
 }
 
-static DECLARE_WORK(off_work, cut_while_off);
+static DECLARE_WORK(fault_off_work, fault_cut_while_off);
 
 /* In the midst of operations: the cut itself waits for their engines. */
 void fault_power_off(void)
 {
 	WRITE_ONCE(fault_knobs[FAULT_KNOB_power_off], 1);
-	queue_work(system_long_wq, &off_work);
+	queue_work(system_long_wq, &fault_off_work);
 }
 
 /* When there are no endpoints any more. */
 void fault_power_off_end(void)
 {
-	cancel_work_sync(&off_work);
+	cancel_work_sync(&fault_off_work);
 }

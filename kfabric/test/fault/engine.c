@@ -47,7 +47,7 @@ void fault_end(struct fault_ep *ep, enum fault_end how)
 }
 
 /* Run again at a time, unless it is kicked before. */
-static void run_at(struct fault_ep *ep, unsigned long when)
+static void fault_run_at(struct fault_ep *ep, unsigned long when)
 {
 	unsigned long irq, now = jiffies;
 
@@ -60,7 +60,8 @@ static void run_at(struct fault_ep *ep, unsigned long when)
 
 /* ---- inner completions ------------------------------------------------- */
 
-static bool is_reported(const struct fault_ep *ep, const struct fault_op *op)
+static bool fault_is_reported(const struct fault_ep *ep,
+			      const struct fault_op *op)
 {
 	if (!op->base.comp->entry.op_context)
 		return false;
@@ -68,7 +69,8 @@ static bool is_reported(const struct fault_ep *ep, const struct fault_op *op)
 }
 
 /* The inner entry is ours but for the context. */
-static void copy_entry(struct fault_op *op, const struct fi_cq_err_entry *e)
+static void fault_copy_entry(struct fault_op *op,
+			     const struct fi_cq_err_entry *e)
 {
 	void *context = op->base.comp->entry.op_context;
 
@@ -77,13 +79,13 @@ static void copy_entry(struct fault_op *op, const struct fi_cq_err_entry *e)
 }
 
 /* Is the completion of an operation to go wrong, and how? */
-static void spoil_locked(struct fault_ep *ep, struct fault_op *op)
+static void fault_spoil_locked(struct fault_ep *ep, struct fault_op *op)
 {
 	bool rx = op->base.type == KFI_OP_RECV;
 
 	lockdep_assert_held(&ep->post.lock);
 	if (rx ? fault_hit(lose_recv_nth)
-	       : is_reported(ep, op) && fault_hit(lose_nth)) {
+	       : fault_is_reported(ep, op) && fault_hit(lose_nth)) {
 		fault_count(lost);
 		op->state = FAULT_LOST;
 		list_move_tail(&op->base.node, rx ? &ep->rx_lost : &ep->lost);
@@ -96,20 +98,20 @@ static void spoil_locked(struct fault_ep *ep, struct fault_op *op)
 	}
 }
 
-static void done_locked(struct fault_ep *ep, struct fault_op *op,
-			const struct fi_cq_err_entry *e)
+static void fault_done_locked(struct fault_ep *ep, struct fault_op *op,
+			      const struct fi_cq_err_entry *e)
 {
 	lockdep_assert_held(&ep->post.lock);
 	if (op->state != FAULT_ISSUED) {
 		fault_count(dup_dropped);
 		return;
 	}
-	copy_entry(op, e);
+	fault_copy_entry(op, e);
 	op->state = FAULT_DONE;
 	if (op->base.type == KFI_OP_RECV)
 		list_move_tail(&op->base.node, &ep->rx_done);
 	if (!e->err)
-		spoil_locked(ep, op);
+		fault_spoil_locked(ep, op);
 }
 
 void fault_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
@@ -125,13 +127,13 @@ void fault_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		fault_placed(ep, op, entry->err);
 		goto unlock;
 	}
-	done_locked(ep, op, entry);
+	fault_done_locked(ep, op, entry);
 	if (fault_happens(dup_permille)) {
 		fault_count(duplicated);
 		if (fault_knob(dup_ulp))
 			op->twice = true;
 		else
-			done_locked(ep, op, entry);
+			fault_done_locked(ep, op, entry);
 	}
 	fault_kick(ep);
 unlock:
@@ -141,7 +143,7 @@ unlock:
 /* ---- reporting --------------------------------------------------------- */
 
 /* A second completion needs memory of its own unless an upcall takes it. */
-static void complete_again(struct fault_ep *ep, struct kfi_comp *again)
+static void fault_complete_again(struct fault_ep *ep, struct kfi_comp *again)
 {
 	const struct fid_ep *outer = &ep->post.ep;
 	const struct fid_cq *cq =
@@ -156,25 +158,26 @@ static void complete_again(struct fault_ep *ep, struct kfi_comp *again)
 }
 
 /* The operation memory is gone when this returns, slots are free again. */
-static void finish(struct fault_ep *ep, struct fault_op *op)
+static void fault_finish_op(struct fault_ep *ep, struct fault_op *op)
 {
 	struct kfi_comp again = *op->base.comp;
 	bool twice = op->twice;
 
 	kfi_post_done(&ep->post, &op->base);
 	if (twice)
-		complete_again(ep, &again);
+		fault_complete_again(ep, &again);
 }
 
-static void fail(struct fault_ep *ep, struct fault_op *op, int err)
+static void fault_fail_op(struct fault_ep *ep, struct fault_op *op, int err)
 {
 	op->base.comp->entry.err = err;
 	op->twice = false;
-	finish(ep, op);
+	fault_finish_op(ep, op);
 }
 
 /* The first of a list, if it is to be reported now; else when to look. */
-static struct fault_op *first_due(struct fault_ep *ep, struct list_head *list)
+static struct fault_op *fault_first_due(struct fault_ep *ep,
+					struct list_head *list)
 {
 	struct fault_op *op;
 	unsigned long irq;
@@ -188,27 +191,28 @@ static struct fault_op *first_due(struct fault_ep *ep, struct list_head *list)
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (!wait)
 		return op;
-	run_at(ep, op->due);
+	fault_run_at(ep, op->due);
 	return NULL;
 }
 
-static void report_rx(struct fault_ep *ep)
+static void fault_report_rx(struct fault_ep *ep)
 {
 	struct fault_op *op;
 
-	while ((op = first_due(ep, &ep->rx_done)))
-		finish(ep, op);
+	while ((op = fault_first_due(ep, &ep->rx_done)))
+		fault_finish_op(ep, op);
 }
 
-static void report_tx(struct fault_ep *ep)
+static void fault_report_tx(struct fault_ep *ep)
 {
 	struct fault_op *op;
 
-	while ((op = first_due(ep, &ep->sent)))
-		finish(ep, op);
+	while ((op = fault_first_due(ep, &ep->sent)))
+		fault_finish_op(ep, op);
 }
 
-static struct fault_op *first_of(struct fault_ep *ep, struct list_head *list)
+static struct fault_op *fault_first_of(struct fault_ep *ep,
+				       struct list_head *list)
 {
 	struct fault_op *op;
 	unsigned long irq;
@@ -220,39 +224,41 @@ static struct fault_op *first_of(struct fault_ep *ep, struct list_head *list)
 }
 
 /* Our own limit: the inner provider knows nothing of what was lost. */
-static void check_lost(struct fault_ep *ep)
+static void fault_check_lost(struct fault_ep *ep)
 {
-	struct fault_op *op = first_of(ep, &ep->lost);
+	struct fault_op *op = fault_first_of(ep, &ep->lost);
 
 	if (!op || READ_ONCE(ep->broken))
 		return;
 	if (time_before(jiffies, op->deadline)) {
-		run_at(ep, op->deadline);
+		fault_run_at(ep, op->deadline);
 		return;
 	}
 	fault_count(timeouts);
 	fault_end(ep, FAULT_END_CLOSE);
-	fail(ep, op, ETIMEDOUT);
+	fault_fail_op(ep, op, ETIMEDOUT);
 }
 
 /* The connection is broken: everything that is ours fails. */
-static void flush_all(struct fault_ep *ep)
+static void fault_flush_all(struct fault_ep *ep)
 {
 	struct fault_op *op;
 
 	fault_drop_lines(ep);
-	while ((op = first_of(ep, &ep->lost)))
-		fail(ep, op, ECANCELED);
-	while ((op = first_of(ep, &ep->rx_lost)))
-		fail(ep, op, ECANCELED);
+	while ((op = fault_first_of(ep, &ep->lost)))
+		fault_fail_op(ep, op, ECANCELED);
+	while ((op = fault_first_of(ep, &ep->rx_lost)))
+		fault_fail_op(ep, op, ECANCELED);
 	/* What was issued is the inner provider's to end, and comes first. */
-	while (!first_of(ep, &ep->sent) && (op = first_of(ep, &ep->queue)))
-		fail(ep, op, ECANCELED);
+	while (!fault_first_of(ep, &ep->sent) &&
+	       (op = fault_first_of(ep, &ep->queue)))
+		fault_fail_op(ep, op, ECANCELED);
 }
 
 /* ---- issuing ----------------------------------------------------------- */
 
-static ssize_t post_msg(struct fault_ep *ep, struct fault_op *op, u64 flags)
+static ssize_t fault_post_msg(struct fault_ep *ep, struct fault_op *op,
+			      u64 flags)
 {
 	struct fi_msg msg = { .buf = op->base.buf,
 			      .addr = FI_ADDR_UNSPEC,
@@ -262,7 +268,8 @@ static ssize_t post_msg(struct fault_ep *ep, struct fault_op *op, u64 flags)
 	return fi_sendmsg(ep->inner, &msg, flags);
 }
 
-static ssize_t post_rma(struct fault_ep *ep, struct fault_op *op, u64 flags)
+static ssize_t fault_post_rma(struct fault_ep *ep, struct fault_op *op,
+			      u64 flags)
 {
 	struct fi_msg_rma msg = { .buf = op->base.buf,
 				  .rma_iov = op->base.rma,
@@ -276,7 +283,8 @@ static ssize_t post_rma(struct fault_ep *ep, struct fault_op *op, u64 flags)
 		       : fi_writemsg(ep->inner, &msg, flags);
 }
 
-static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
+static ssize_t fault_post_flush(struct fault_ep *ep, struct fault_op *op,
+				u64 flags)
 {
 	struct fi_msg_flush msg = { .mode = op->base.flush_mode,
 				    .rma_iov = op->base.rma,
@@ -288,7 +296,7 @@ static ssize_t post_flush(struct fault_ep *ep, struct fault_op *op, u64 flags)
 }
 
 /* The bytes of an inject are in operation memory, so it is none any more. */
-static ssize_t post_inner(struct fault_ep *ep, struct fault_op *op)
+static ssize_t fault_post_inner(struct fault_ep *ep, struct fault_op *op)
 {
 	/* What follows may be held, and would leave a batch waiting. */
 	u64 flags =
@@ -298,16 +306,16 @@ static ssize_t post_inner(struct fault_ep *ep, struct fault_op *op)
 		   READ_ONCE(ep->post.ep.op_timeout_ms));
 	switch (op->base.type) {
 	case KFI_OP_SEND:
-		return post_msg(ep, op, flags);
+		return fault_post_msg(ep, op, flags);
 	case KFI_OP_FLUSH:
-		return post_flush(ep, op, flags);
+		return fault_post_flush(ep, op, flags);
 	default:
-		return post_rma(ep, op, flags);
+		return fault_post_rma(ep, op, flags);
 	}
 }
 
-static void move(struct fault_ep *ep, struct fault_op *op,
-		 enum fault_op_state state)
+static void fault_move_op(struct fault_ep *ep, struct fault_op *op,
+			  enum fault_op_state state)
 {
 	unsigned long irq;
 
@@ -320,51 +328,52 @@ static void move(struct fault_ep *ep, struct fault_op *op,
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
-static bool is_gone(ssize_t ret)
+static bool fault_is_gone(ssize_t ret)
 {
 	return ret == -ENOTCONN || ret == -ENODEV;
 }
 
 /* The completion may come before the post returns. */
-static int issue(struct fault_ep *ep, struct fault_op *op)
+static int fault_issue_op(struct fault_ep *ep, struct fault_op *op)
 {
 	ssize_t ret = fault_empty(ep);
 
 	if (ret == -FI_EAGAIN)
 		return ret;
-	move(ep, op, FAULT_ISSUED);
-	ret = ret ?: post_inner(ep, op);
+	fault_move_op(ep, op, FAULT_ISSUED);
+	ret = ret ?: fault_post_inner(ep, op);
 	if (ret == -FI_EAGAIN) {
-		move(ep, op, FAULT_QUEUED);
+		fault_move_op(ep, op, FAULT_QUEUED);
 		return ret;
 	}
 	if (ret) {
-		op->base.comp->entry.err = is_gone(ret) ? ECANCELED : -ret;
+		op->base.comp->entry.err =
+			fault_is_gone(ret) ? ECANCELED : -ret;
 		op->state = FAULT_DONE;
 	}
 	return 0;
 }
 
 /* A held write completes as if the peer's NIC had it. */
-static int hold(struct fault_ep *ep, struct fault_op *op)
+static int fault_hold_op(struct fault_ep *ep, struct fault_op *op)
 {
 	unsigned long irq;
 	int ret = fault_hold(ep, op);
 
 	if (ret == -FI_EAGAIN)
 		return ret;
-	move(ep, op, FAULT_DONE);
+	fault_move_op(ep, op, FAULT_DONE);
 	if (ret) {
 		op->base.comp->entry.err = ECANCELED;
 		return 0;
 	}
 	spin_lock_irqsave(&ep->post.lock, irq);
-	spoil_locked(ep, op);
+	fault_spoil_locked(ep, op);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return 0;
 }
 
-static struct fault_op *next_queued(struct fault_ep *ep)
+static struct fault_op *fault_next_queued(struct fault_ep *ep)
 {
 	struct fault_op *op = NULL;
 	unsigned long irq;
@@ -385,15 +394,15 @@ static bool fault_stands(struct fault_ep *ep, const struct fault_op *op)
 {
 	if (!op->stalls || !fault_knob(stall))
 		return false;
-	run_at(ep, jiffies + msecs_to_jiffies(STALL_LOOK_MS));
+	fault_run_at(ep, jiffies + msecs_to_jiffies(STALL_LOOK_MS));
 	return true;
 }
 
-static void issue_all(struct fault_ep *ep)
+static void fault_issue_all(struct fault_ep *ep)
 {
 	struct fault_op *op;
 
-	while ((op = next_queued(ep))) {
+	while ((op = fault_next_queued(ep))) {
 		if (op->cuts) {
 			fault_count(link_cuts);
 			fault_end(ep, FAULT_END_CLOSE);
@@ -401,9 +410,10 @@ static void issue_all(struct fault_ep *ep)
 		}
 		if (fault_stands(ep, op))
 			return;
-		if (fault_holds(ep, op) ? hold(ep, op) : issue(ep, op))
+		if (fault_holds(ep, op) ? fault_hold_op(ep, op)
+					: fault_issue_op(ep, op))
 			return;
-		report_tx(ep);
+		fault_report_tx(ep);
 	}
 }
 
@@ -413,7 +423,7 @@ static void issue_all(struct fault_ep *ep)
  * We end the connection: when N is dealt with, the inner one goes down. With
  * a power cut it waits for the others, which may be the other ends of ours.
  */
-static void run_end(struct fault_ep *ep)
+static void fault_run_end(struct fault_ep *ep)
 {
 	if (!ep->end_begun) {
 		ep->end_begun = true;
@@ -431,17 +441,17 @@ static void run_end(struct fault_ep *ep)
 
 void fault_run(struct fault_ep *ep)
 {
-	report_rx(ep);
-	issue_all(ep);
+	fault_report_rx(ep);
+	fault_issue_all(ep);
 	fault_place(ep);
-	report_tx(ep);
-	check_lost(ep);
+	fault_report_tx(ep);
+	fault_check_lost(ep);
 	if (READ_ONCE(ep->end) != FAULT_END_NONE && !READ_ONCE(ep->broken))
-		run_end(ep);
+		fault_run_end(ep);
 	if (READ_ONCE(ep->broken)) {
-		report_rx(ep);
-		report_tx(ep);
-		flush_all(ep);
+		fault_report_rx(ep);
+		fault_report_tx(ep);
+		fault_flush_all(ep);
 	}
 	wake_up_all(&ep->wait);
 }

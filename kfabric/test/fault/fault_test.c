@@ -7,17 +7,17 @@
 
 #include "test.h"
 
-static unsigned int count, failed;
+static unsigned int ft_count, ft_failed;
 
 bool ft_check(bool ok, const char *what, long long got, long long want)
 {
-	count++;
-	failed += !ok;
+	ft_count++;
+	ft_failed += !ok;
 	if (ok)
-		pr_info("ok %u - %s\n", count, what);
+		pr_info("ok %u - %s\n", ft_count, what);
 	else
-		pr_info("not ok %u - %s (got %lld, want %lld)\n", count, what,
-			got, want);
+		pr_info("not ok %u - %s (got %lld, want %lld)\n", ft_count,
+			what, got, want);
 	return ok;
 }
 
@@ -31,8 +31,8 @@ static int __init fault_test_init(void)
 	}
 	ft_teardown();
 	kfabric_fault_reset();
-	pr_info("1..%u\n", count);
-	pr_info("# passed %u, failed %u\n", count - failed, failed);
+	pr_info("1..%u\n", ft_count);
+	pr_info("# passed %u, failed %u\n", ft_count - ft_failed, ft_failed);
 	return 0;
 }
 

@@ -41,8 +41,8 @@ bool fault_holds(const struct fault_ep *ep, const struct fault_op *op)
 /* ---- into N ------------------------------------------------------------ */
 
 /* The remote place of the operation's byte at op->held. */
-static const struct fi_rma_iov *find_range(const struct fault_op *op,
-					   size_t *offset)
+static const struct fi_rma_iov *fault_find_range(const struct fault_op *op,
+						 size_t *offset)
 {
 	const struct fi_rma_iov *r = op->base.rma;
 
@@ -55,8 +55,8 @@ static const struct fi_rma_iov *find_range(const struct fault_op *op,
 }
 
 /* Copy up to the end of a line into N; false: N is full. */
-static bool hold_line(struct fault_ep *ep, struct fault_op *op,
-		      struct kfi_buf_iter *src)
+static bool fault_hold_line(struct fault_ep *ep, struct fault_op *op,
+			    struct kfi_buf_iter *src)
 {
 	const struct fi_buf own = fi_buf_linear(ep->bounce, FAULT_LINE);
 	struct kfi_buf_iter dst, from = *src;
@@ -64,7 +64,7 @@ static bool hold_line(struct fault_ep *ep, struct fault_op *op,
 	size_t offset, n;
 	u64 addr;
 
-	r = find_range(op, &offset);
+	r = fault_find_range(op, &offset);
 	addr = r->addr + offset;
 	n = min_t(size_t, FAULT_LINE - addr % FAULT_LINE, r->len - offset);
 	kfi_buf_start(&dst, &own);
@@ -86,7 +86,7 @@ int fault_hold(struct fault_ep *ep, struct fault_op *op)
 	kfi_buf_start(&src, &op->base.buf);
 	kfi_buf_advance(&src, op->held);
 	while (op->held < op->base.buf.len) {
-		if (hold_line(ep, op, &src))
+		if (fault_hold_line(ep, op, &src))
 			continue;
 		if (!ep->power.out.count) {
 			fault_count(squeezed_lines);
@@ -103,7 +103,7 @@ int fault_hold(struct fault_ep *ep, struct fault_op *op)
 
 /* ---- out of N ---------------------------------------------------------- */
 
-static struct fault_op *take_drain(struct fault_ep *ep)
+static struct fault_op *fault_take_drain(struct fault_ep *ep)
 {
 	struct fault_op *op;
 	unsigned long irq;
@@ -119,7 +119,8 @@ static struct fault_op *take_drain(struct fault_ep *ep)
 }
 
 /* The bytes of a line write did not get to the peer. */
-static void report_failed(const struct fault_ep *ep, const struct fault_op *op)
+static void fault_report_failed(const struct fault_ep *ep,
+				const struct fault_op *op)
 {
 	const struct fi_rma_iov *r = op->base.rma;
 	unsigned int start = r->addr % FAULT_LINE;
@@ -138,13 +139,13 @@ void fault_placed(struct fault_ep *ep, struct fault_op *op, int err)
 {
 	lockdep_assert_held(&ep->post.lock);
 	if (err)
-		report_failed(ep, op);
+		fault_report_failed(ep, op);
 	list_add(&op->base.node, &ep->drains);
 	ep->draining--;
 	fault_kick(ep);
 }
 
-static void give_back(struct fault_ep *ep, struct fault_op *op)
+static void fault_give_back(struct fault_ep *ep, struct fault_op *op)
 {
 	unsigned long irq;
 
@@ -155,7 +156,7 @@ static void give_back(struct fault_ep *ep, struct fault_op *op)
 }
 
 /* The first bytes of the current line that belong together. */
-static u64 first_run(u64 mask, unsigned int *start, unsigned int *len)
+static u64 fault_first_run(u64 mask, unsigned int *start, unsigned int *len)
 {
 	u64 rest;
 
@@ -166,9 +167,9 @@ static u64 first_run(u64 mask, unsigned int *start, unsigned int *len)
 }
 
 /* Write the first bytes of the current line to the peer. */
-static ssize_t place_run(struct fault_ep *ep)
+static ssize_t fault_place_run(struct fault_ep *ep)
 {
-	struct fault_op *op = take_drain(ep);
+	struct fault_op *op = fault_take_drain(ep);
 	unsigned int start, len;
 	struct fi_msg_rma msg;
 	ssize_t ret;
@@ -176,7 +177,7 @@ static ssize_t place_run(struct fault_ep *ep)
 
 	if (!op)
 		return -FI_EAGAIN;
-	run = first_run(ep->line.mask, &start, &len);
+	run = fault_first_run(ep->line.mask, &start, &len);
 	memcpy(op->base.inject, ep->line.data + start, len);
 	op->base.rma[0] = (struct fi_rma_iov){ .addr = ep->line.addr + start,
 					       .len = len,
@@ -189,7 +190,7 @@ static ssize_t place_run(struct fault_ep *ep)
 	op->state = FAULT_ISSUED;
 	ret = fi_writemsg(ep->inner, &msg, 0);
 	if (ret) {
-		give_back(ep, op);
+		fault_give_back(ep, op);
 		return ret;
 	}
 	fault_count(placed_writes);
@@ -198,7 +199,7 @@ static ssize_t place_run(struct fault_ep *ep)
 }
 
 /* Take the next line out of the model; false: there is none. */
-static bool next_line(struct fault_ep *ep)
+static bool fault_next_line(struct fault_ep *ep)
 {
 	u64 first;
 
@@ -238,11 +239,11 @@ int fault_place(struct fault_ep *ep)
 	for (;;) {
 		if (READ_ONCE(ep->broken))
 			return -ENOTCONN;
-		if (!ep->line.mask && !next_line(ep))
+		if (!ep->line.mask && !fault_next_line(ep))
 			return 0;
 		if (!ep->line.mask)
 			continue;
-		ret = place_run(ep);
+		ret = fault_place_run(ep);
 		if (ret)
 			return ret;
 	}

@@ -39,7 +39,7 @@ int fault_info_outer(struct fi_info *info)
 }
 
 /* The context size of the inner domain; undoes fault_info_outer(). */
-static size_t inner_context_size(const struct fi_info *info)
+static size_t fault_inner_context_size(const struct fi_info *info)
 {
 	return info->domain_attr->op_context_size - sizeof(struct fi_context) -
 	       offsetof(struct fault_op, inner);
@@ -73,7 +73,8 @@ struct fi_info *fault_info_inner(const struct fi_info *info,
 		}
 	}
 	if (inner->domain_attr->op_context_size)
-		inner->domain_attr->op_context_size = inner_context_size(info);
+		inner->domain_attr->op_context_size =
+			fault_inner_context_size(info);
 	if (handle) {
 		kfi_obj_get(handle);
 		inner->handle = handle;
@@ -81,8 +82,8 @@ struct fi_info *fault_info_inner(const struct fi_info *info,
 	return inner;
 }
 
-static int ask_inner(const char *node, const char *service, u64 flags,
-		     const struct fi_info *hints, struct fi_info **list)
+static int fault_ask_inner(const char *node, const char *service, u64 flags,
+			   const struct fi_info *hints, struct fi_info **list)
 {
 	struct fi_info *inner = NULL;
 	int ret;
@@ -107,7 +108,7 @@ int fault_getinfo(struct kfi_provider *prov, const char *node,
 	struct fi_info *info;
 	int ret;
 
-	ret = ask_inner(node, service, flags, hints, list);
+	ret = fault_ask_inner(node, service, flags, hints, list);
 	if (ret)
 		return ret;
 	for (info = *list; info && !ret; info = info->next)

@@ -11,7 +11,7 @@
 
 struct workqueue_struct *fault_wq;
 
-static void close_fabric(struct kfid *fid)
+static void fault_fabric_close(struct kfid *fid)
 {
 	struct fault_fabric *f =
 		container_of(fid, struct fault_fabric, fabric.fid);
@@ -19,12 +19,12 @@ static void close_fabric(struct kfid *fid)
 	fi_close(&f->inner->fid);
 }
 
-static void free_fabric(struct kfid *fid)
+static void fault_fabric_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fault_fabric, fabric.fid));
 }
 
-static void close_domain(struct kfid *fid)
+static void fault_domain_close(struct kfid *fid)
 {
 	struct fault_domain *d =
 		container_of(fid, struct fault_domain, domain.fid);
@@ -32,33 +32,34 @@ static void close_domain(struct kfid *fid)
 	fi_close(&d->inner->fid);
 }
 
-static void free_domain(struct kfid *fid)
+static void fault_domain_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fault_domain, domain.fid));
 }
 
-static const struct fi_ops fabric_fid_ops = {
+static const struct fi_ops fault_fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_fabric,
-	.release = free_fabric,
+	.close = fault_fabric_close,
+	.release = fault_fabric_release,
 };
 
-static const struct fi_ops domain_fid_ops = {
+static const struct fi_ops fault_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_domain,
-	.release = free_domain,
+	.close = fault_domain_close,
+	.release = fault_domain_release,
 };
 
 /* Inner queues belong to endpoints; the engine can upcall in any context. */
-static const struct fi_ops_domain domain_ops = {
+static const struct fi_ops_domain fault_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = fault_endpoint,
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = fault_mr_regattr,
 };
 
-static int open_inner_domain(struct fault_domain *d, struct fid_fabric *fabric,
-			     const struct fi_info *info)
+static int fault_open_inner_domain(struct fault_domain *d,
+				   struct fid_fabric *fabric,
+				   const struct fi_info *info)
 {
 	struct kfid *handle = NULL;
 	struct fi_info *inner;
@@ -89,11 +90,11 @@ static int fault_domain(struct fid_fabric *fabric, struct fi_info *info,
 
 	if (!new)
 		return -ENOMEM;
-	ret = open_inner_domain(new, fabric, info);
+	ret = fault_open_inner_domain(new, fabric, info);
 	if (ret)
 		goto free;
-	ret = kfi_domain_init(&new->domain, fabric, &domain_fid_ops,
-			      &domain_ops, new->inner->mr_mode, context);
+	ret = kfi_domain_init(&new->domain, fabric, &fault_domain_fid_ops,
+			      &fault_domain_ops, new->inner->mr_mode, context);
 	if (ret)
 		goto close_inner;
 	*domain = &new->domain;
@@ -105,7 +106,7 @@ free:
 	return ret;
 }
 
-static const struct fi_ops_fabric fabric_ops = {
+static const struct fi_ops_fabric fault_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = fault_domain,
 	.passive_ep = fault_passive_ep,
@@ -127,8 +128,8 @@ static int fault_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 	ret = fi_fabric(&inner, &new->inner, new);
 	if (ret)
 		goto free;
-	ret = kfi_fabric_init(&new->fabric, prov, &fabric_fid_ops, &fabric_ops,
-			      context);
+	ret = kfi_fabric_init(&new->fabric, prov, &fault_fabric_fid_ops,
+			      &fault_fabric_ops, context);
 	if (ret)
 		goto close_inner;
 	*fabric = &new->fabric;

@@ -6,19 +6,19 @@
 
 #include "fault.h"
 
-static void close_mr(struct kfid *fid)
+static void fault_mr_close(struct kfid *fid)
 {
 	struct fault_mr *m = container_of(fid, struct fault_mr, mr.fid);
 
 	fi_close(&m->inner->fid);
 }
 
-static void free_mr(struct kfid *fid)
+static void fault_mr_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fault_mr, mr.fid));
 }
 
-static int bind_mr(struct kfid *fid, struct kfid *bfid, u64 flags)
+static int fault_mr_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 {
 	struct fault_mr *m = container_of(fid, struct fault_mr, mr.fid);
 	struct fault_ep *ep = container_of(bfid, struct fault_ep, post.ep.fid);
@@ -26,7 +26,7 @@ static int bind_mr(struct kfid *fid, struct kfid *bfid, u64 flags)
 	return fi_mr_bind(m->inner, &ep->inner->fid, flags);
 }
 
-static int control_mr(struct kfid *fid, int command, void *arg)
+static int fault_mr_control(struct kfid *fid, int command, void *arg)
 {
 	struct fault_mr *m = container_of(fid, struct fault_mr, mr.fid);
 	int ret = fi_control(&m->inner->fid, command, arg);
@@ -36,15 +36,15 @@ static int control_mr(struct kfid *fid, int command, void *arg)
 	return ret;
 }
 
-static const struct fi_ops mr_ops = {
+static const struct fi_ops fault_mr_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_mr,
-	.release = free_mr,
-	.bind = bind_mr,
-	.control = control_mr,
+	.close = fault_mr_close,
+	.release = fault_mr_release,
+	.bind = fault_mr_bind,
+	.control = fault_mr_control,
 };
 
-static int commit_mr(struct fid_mr *inner, u64 offset, size_t len)
+static int fault_mr_commit(struct fid_mr *inner, u64 offset, size_t len)
 {
 	struct fault_mr *m = inner->fid.context;
 
@@ -62,10 +62,10 @@ int fault_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 	if (!m)
 		return -ENOMEM;
 	m->commit = attr->commit;
-	own.commit = attr->commit ? commit_mr : NULL;
+	own.commit = attr->commit ? fault_mr_commit : NULL;
 	own.context = m;
 	/* Ours first: peers may call commit as soon as the inner one exists. */
-	ret = kfi_mr_init(&m->mr, domain, &mr_ops, attr);
+	ret = kfi_mr_init(&m->mr, domain, &fault_mr_ops, attr);
 	if (ret) {
 		kfree(m);
 		return ret;

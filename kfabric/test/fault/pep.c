@@ -9,7 +9,7 @@
 
 #include "fault.h"
 
-static void free_req(struct kfid *fid)
+static void fault_req_release(struct kfid *fid)
 {
 	struct fault_req *req = container_of(fid, struct fault_req, req.fid);
 
@@ -20,12 +20,12 @@ static void free_req(struct kfid *fid)
 
 const struct fi_ops fault_req_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = free_req,
+	.release = fault_req_release,
 };
 
 /* Pass a request on; inner, which is ours now, goes with it. */
-static int pass_request(struct fault_pep *p, struct fi_info *inner,
-			const void *data, size_t len)
+static int fault_pass_request(struct fault_pep *p, struct fi_info *inner,
+			      const void *data, size_t len)
 {
 	struct fi_info bare = *inner;
 	struct fault_req *req;
@@ -58,8 +58,8 @@ free_info:
 	return ret;
 }
 
-static void take_request(struct fault_pep *p, struct fi_info *inner,
-			 const void *data, size_t len)
+static void fault_take_request(struct fault_pep *p, struct fi_info *inner,
+			       const void *data, size_t len)
 {
 	if (fault_hit(reject_passive_nth)) {
 		fault_count(rejects);
@@ -67,11 +67,11 @@ static void take_request(struct fault_pep *p, struct fi_info *inner,
 		fi_freeinfo(inner);
 		return;
 	}
-	if (pass_request(p, inner, data, len))
+	if (fault_pass_request(p, inner, data, len))
 		fi_freeinfo(inner);
 }
 
-static void read_events(struct work_struct *work)
+static void fault_pep_read_events(struct work_struct *work)
 {
 	struct fault_pep *p = container_of(work, struct fault_pep, events);
 	const size_t room = sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX;
@@ -83,27 +83,27 @@ static void read_events(struct work_struct *work)
 		return;
 	while ((n = fi_eq_read(p->inner_eq, &event, entry, room, 0)) > 0)
 		if (event == FI_CONNREQ)
-			take_request(p, entry->info, entry->data,
-				     n - sizeof(*entry));
+			fault_take_request(p, entry->info, entry->data,
+					   n - sizeof(*entry));
 	kfree(entry);
 	if (READ_ONCE(p->inner->fid.dead))
 		kfi_obj_kill(&p->pep.fid);
 }
 
-static void event_came(struct fid_eq *eq, void *context)
+static void fault_pep_event_came(struct fid_eq *eq, void *context)
 {
 	struct fault_pep *p = context;
 
 	queue_work(fault_wq, &p->events);
 }
 
-static int pep_listen(struct fid_pep *pep)
+static int fault_pep_listen(struct fid_pep *pep)
 {
 	return fi_listen(container_of(pep, struct fault_pep, pep)->inner);
 }
 
-static int pep_reject(struct fid_pep *pep, struct kfid *handle,
-		      const void *param, size_t paramlen)
+static int fault_pep_reject(struct fid_pep *pep, struct kfid *handle,
+			    const void *param, size_t paramlen)
 {
 	struct fault_pep *p = container_of(pep, struct fault_pep, pep);
 	struct fault_req *req = container_of(handle, struct fault_req, req.fid);
@@ -111,14 +111,14 @@ static int pep_reject(struct fid_pep *pep, struct kfid *handle,
 	return fi_reject(p->inner, req->inner->handle, param, paramlen);
 }
 
-static int pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+static int fault_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct fault_pep *p = container_of(fid, struct fault_pep, pep.fid);
 
 	return fi_getname(&p->inner->fid, addr, addrlen);
 }
 
-static void close_inner(struct fault_pep *p)
+static void fault_pep_close_inner(struct fault_pep *p)
 {
 	if (p->inner) {
 		/* The events' work looks at it. */
@@ -131,34 +131,34 @@ static void close_inner(struct fault_pep *p)
 		fi_close(&p->inner_eq->fid);
 }
 
-static void close_pep(struct kfid *fid)
+static void fault_pep_close(struct kfid *fid)
 {
-	close_inner(container_of(fid, struct fault_pep, pep.fid));
+	fault_pep_close_inner(container_of(fid, struct fault_pep, pep.fid));
 }
 
-static void free_pep(struct kfid *fid)
+static void fault_pep_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fault_pep, pep.fid));
 }
 
-static const struct fi_ops pep_fid_ops = {
+static const struct fi_ops fault_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = close_pep,
-	.release = free_pep,
+	.close = fault_pep_close,
+	.release = fault_pep_release,
 };
 
-static const struct fi_ops_pep pep_ops = {
+static const struct fi_ops_pep fault_pep_ops = {
 	.size = sizeof(struct fi_ops_pep),
-	.listen = pep_listen,
-	.reject = pep_reject,
-	.getname = pep_getname,
+	.listen = fault_pep_listen,
+	.reject = fault_pep_reject,
+	.getname = fault_pep_getname,
 };
 
-static int open_inner(struct fault_pep *p, struct fid_fabric *fabric,
-		      const struct fi_info *info)
+static int fault_pep_open_inner(struct fault_pep *p, struct fid_fabric *fabric,
+				const struct fi_info *info)
 {
 	struct fid_fabric *f = to_fault_fabric(fabric)->inner;
-	struct fi_eq_attr attr = { .handler = event_came };
+	struct fi_eq_attr attr = { .handler = fault_pep_event_came };
 	struct fi_info *inner = fault_info_inner(info, NULL);
 	int ret;
 
@@ -179,13 +179,13 @@ int fault_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 	if (!p)
 		return -ENOMEM;
-	INIT_WORK(&p->events, read_events);
-	ret = open_inner(p, fabric, info);
+	INIT_WORK(&p->events, fault_pep_read_events);
+	ret = fault_pep_open_inner(p, fabric, info);
 	if (!ret)
-		ret = kfi_pep_init(&p->pep, fabric, &pep_fid_ops, &pep_ops,
-				   context);
+		ret = kfi_pep_init(&p->pep, fabric, &fault_pep_fid_ops,
+				   &fault_pep_ops, context);
 	if (ret) {
-		close_inner(p);
+		fault_pep_close_inner(p);
 		kfree(p);
 		return ret;
 	}

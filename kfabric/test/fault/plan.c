@@ -37,19 +37,20 @@ u64 fault_seed = 1;
 module_param_named(seed, fault_seed, ullong, 0444);
 MODULE_PARM_DESC(seed, "of all random decisions");
 
-static DEFINE_SPINLOCK(plan_lock);
-static u64 rng;
-static struct fault_loss report[FAULT_REPORT];
-static size_t reported; /* may exceed FAULT_REPORT: the first ones are kept */
+static DEFINE_SPINLOCK(fault_plan_lock);
+static u64 fault_rng;
+static struct fault_loss fault_losses[FAULT_REPORT];
+static size_t
+	fault_nr_losses; /* may exceed FAULT_REPORT: the first ones are kept */
 
 void fault_reseed(u64 seed)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&plan_lock, irq);
+	spin_lock_irqsave(&fault_plan_lock, irq);
 	fault_seed = seed;
-	rng = seed;
-	spin_unlock_irqrestore(&plan_lock, irq);
+	fault_rng = seed;
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 }
 
 u64 fault_next_seed(void)
@@ -57,9 +58,9 @@ u64 fault_next_seed(void)
 	unsigned long irq;
 	u64 seed;
 
-	spin_lock_irqsave(&plan_lock, irq);
-	seed = fault_random(&rng);
-	spin_unlock_irqrestore(&plan_lock, irq);
+	spin_lock_irqsave(&fault_plan_lock, irq);
+	seed = fault_random(&fault_rng);
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 	return seed;
 }
 
@@ -84,9 +85,9 @@ bool fault_by_chance(enum fault_knob knob)
 
 	if (!permille)
 		return false;
-	spin_lock_irqsave(&plan_lock, irq);
-	yes = fault_chance(&rng, permille);
-	spin_unlock_irqrestore(&plan_lock, irq);
+	spin_lock_irqsave(&fault_plan_lock, irq);
+	yes = fault_chance(&fault_rng, permille);
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 	return yes;
 }
 
@@ -98,14 +99,15 @@ void fault_report(u32 ep, const struct fault_line *line)
 
 	fault_count(lost_lines);
 	fault_count_add(lost_bytes, hweight64(line->lost));
-	spin_lock_irqsave(&plan_lock, irq);
-	if (reported < FAULT_REPORT)
-		report[reported] = (struct fault_loss){ .ep = ep,
-							.key = line->space,
-							.addr = line->addr,
-							.lost = line->lost };
-	reported++;
-	spin_unlock_irqrestore(&plan_lock, irq);
+	spin_lock_irqsave(&fault_plan_lock, irq);
+	if (fault_nr_losses < FAULT_REPORT)
+		fault_losses[fault_nr_losses] =
+			(struct fault_loss){ .ep = ep,
+					     .key = line->space,
+					     .addr = line->addr,
+					     .lost = line->lost };
+	fault_nr_losses++;
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 }
 
 /* Copy one entry; returns how many lines were lost in all. */
@@ -114,11 +116,11 @@ size_t fault_report_get(size_t index, struct fault_loss *loss)
 	unsigned long irq;
 	size_t n;
 
-	spin_lock_irqsave(&plan_lock, irq);
-	n = reported;
+	spin_lock_irqsave(&fault_plan_lock, irq);
+	n = fault_nr_losses;
 	if (index < min_t(size_t, n, FAULT_REPORT))
-		*loss = report[index];
-	spin_unlock_irqrestore(&plan_lock, irq);
+		*loss = fault_losses[index];
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 	return n;
 }
 
@@ -126,9 +128,9 @@ void fault_report_clear(void)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&plan_lock, irq);
-	reported = 0;
-	spin_unlock_irqrestore(&plan_lock, irq);
+	spin_lock_irqsave(&fault_plan_lock, irq);
+	fault_nr_losses = 0;
+	spin_unlock_irqrestore(&fault_plan_lock, irq);
 }
 
 /* ---- for test modules -------------------------------------------------- */

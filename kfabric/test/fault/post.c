@@ -25,7 +25,7 @@ static int fault_ready(struct kfi_post_ep *post, u64 dir)
 }
 
 /* Under the lock, so that receives keep the order of posting. */
-static int queue_rx_locked(struct fault_ep *ep, struct fault_op *op)
+static int fault_queue_rx_locked(struct fault_ep *ep, struct fault_op *op)
 {
 	struct fi_msg msg = { .buf = op->base.buf,
 			      .addr = FI_ADDR_UNSPEC,
@@ -47,7 +47,7 @@ static int queue_rx_locked(struct fault_ep *ep, struct fault_op *op)
 	return ret;
 }
 
-static void plan_op(struct fault_op *op)
+static void fault_plan_op(struct fault_op *op)
 {
 	struct kfi_op *base = &op->base;
 
@@ -64,12 +64,12 @@ static void plan_op(struct fault_op *op)
 	}
 }
 
-static void queue_tx_locked(struct fault_ep *ep, struct fault_op *op)
+static void fault_queue_tx_locked(struct fault_ep *ep, struct fault_op *op)
 {
 	u32 limit_ms = READ_ONCE(ep->post.ep.op_timeout_ms);
 
 	lockdep_assert_held(&ep->post.lock);
-	plan_op(op);
+	fault_plan_op(op);
 	op->deadline = jiffies + msecs_to_jiffies(limit_ms);
 	list_add_tail(&op->base.node, &ep->queue);
 	fault_kick(ep);
@@ -86,8 +86,8 @@ static int fault_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->cuts = false;
 	op->held = 0;
 	if (base->type == KFI_OP_RECV)
-		return queue_rx_locked(ep, op);
-	queue_tx_locked(ep, op);
+		return fault_queue_rx_locked(ep, op);
+	fault_queue_tx_locked(ep, op);
 	return 0;
 }
 

@@ -25,26 +25,27 @@ __u64 fault_random(__u64 *state)
 }
 
 /* Below a small bound; the bias of taking 32 bits does not matter here. */
-static __u32 below(__u64 *state, __u32 bound)
+static __u32 fault_random_below(__u64 *state, __u32 bound)
 {
 	return (__u32)(((fault_random(state) >> 32) * bound) >> 32);
 }
 
 _Bool fault_chance(__u64 *state, __u32 permille)
 {
-	return below(state, FAULT_PERMILLE) < permille;
+	return fault_random_below(state, FAULT_PERMILLE) < permille;
 }
 
 /* ---- queues ----------------------------------------------------------- */
 
-static void queue_init(struct fault_queue *q)
+static void fault_queue_init(struct fault_queue *q)
 {
 	q->head = NONE;
 	q->tail = NONE;
 	q->count = 0;
 }
 
-static void push(struct fault_power *fp, struct fault_queue *q, __u32 i)
+static void fault_queue_push(struct fault_power *fp, struct fault_queue *q,
+			     __u32 i)
 {
 	fp->lines[i].next = NONE;
 	if (q->tail == NONE)
@@ -56,8 +57,8 @@ static void push(struct fault_power *fp, struct fault_queue *q, __u32 i)
 }
 
 /* Take line i out, which follows prev (NONE: it is the first). */
-static void unlink_line(struct fault_power *fp, struct fault_queue *q,
-			__u32 prev, __u32 i)
+static void fault_unlink_line(struct fault_power *fp, struct fault_queue *q,
+			      __u32 prev, __u32 i)
 {
 	__u32 next = fp->lines[i].next;
 
@@ -70,12 +71,12 @@ static void unlink_line(struct fault_power *fp, struct fault_queue *q,
 	q->count--;
 }
 
-static __u32 take_first(struct fault_power *fp, struct fault_queue *q)
+static __u32 fault_queue_take(struct fault_power *fp, struct fault_queue *q)
 {
 	__u32 i = q->head;
 
 	if (i != NONE)
-		unlink_line(fp, q, NONE, i);
+		fault_unlink_line(fp, q, NONE, i);
 	return i;
 }
 
@@ -92,53 +93,55 @@ int fault_power_init(struct fault_power *fp, const struct fault_power_cfg *cfg,
 	fp->lines = lines;
 	fp->conns = conns;
 	fp->nr_conns = nr_conns;
-	queue_init(&fp->free);
-	queue_init(&fp->cache);
-	queue_init(&fp->out);
+	fault_queue_init(&fp->free);
+	fault_queue_init(&fp->cache);
+	fault_queue_init(&fp->out);
 	for (i = 0; i < nr_conns; i++)
-		queue_init(&conns[i]);
+		fault_queue_init(&conns[i]);
 	for (i = 0; i < nr_lines; i++)
-		push(fp, &fp->free, i);
+		fault_queue_push(fp, &fp->free, i);
 	return 0;
 }
 
 /* ---- lines that were passed over in a pass ----------------------------- */
 
-static __u32 skip_bit(const struct fault_line *l)
+static __u32 fault_skip_bit(const struct fault_line *l)
 {
 	__u64 h = l->space ^ (l->addr / FAULT_LINE);
 
 	return fault_random(&h) % FAULT_SKIP_BITS;
 }
 
-static void skip_clear(struct fault_power *fp)
+static void fault_skip_clear(struct fault_power *fp)
 {
 	memset(fp->skip, 0, sizeof(fp->skip));
 }
 
-static void skip_add(struct fault_power *fp, const struct fault_line *l)
+static void fault_skip_add(struct fault_power *fp, const struct fault_line *l)
 {
-	__u32 bit = skip_bit(l);
+	__u32 bit = fault_skip_bit(l);
 
 	fp->skip[bit / 8] |= 1U << (bit % 8);
 }
 
-static _Bool same_place(const struct fault_line *a, const struct fault_line *b)
+static _Bool fault_same_place(const struct fault_line *a,
+			      const struct fault_line *b)
 {
 	return a->space == b->space && a->addr == b->addr;
 }
 
 /* Was an earlier line of the same address passed over? */
-static _Bool skipped(const struct fault_power *fp, const struct fault_queue *q,
-		     __u32 i, _Bool lost_only)
+static _Bool fault_is_skipped(const struct fault_power *fp,
+			      const struct fault_queue *q, __u32 i,
+			      _Bool lost_only)
 {
 	const struct fault_line *l = &fp->lines[i];
-	__u32 bit = skip_bit(l), j;
+	__u32 bit = fault_skip_bit(l), j;
 
 	if (!(fp->skip[bit / 8] & (1U << (bit % 8))))
 		return 0;
 	for (j = q->head; j != i; j = fp->lines[j].next)
-		if (same_place(&fp->lines[j], l) &&
+		if (fault_same_place(&fp->lines[j], l) &&
 		    (!lost_only || fp->lines[j].lost))
 			return 1;
 	return 0;
@@ -147,16 +150,16 @@ static _Bool skipped(const struct fault_power *fp, const struct fault_queue *q,
 /* ---- moving on -------------------------------------------------------- */
 
 /* Put a line into L, on top of what L has of it. */
-static void cache_line(struct fault_power *fp, __u32 i)
+static void fault_cache_put(struct fault_power *fp, __u32 i)
 {
 	struct fault_line *from = &fp->lines[i], *to;
 	__u32 j, b;
 
 	for (j = fp->cache.head; j != NONE; j = fp->lines[j].next)
-		if (same_place(&fp->lines[j], from))
+		if (fault_same_place(&fp->lines[j], from))
 			break;
 	if (j == NONE) {
-		push(fp, &fp->cache, i);
+		fault_queue_push(fp, &fp->cache, i);
 		return;
 	}
 	to = &fp->lines[j];
@@ -164,50 +167,51 @@ static void cache_line(struct fault_power *fp, __u32 i)
 		if (from->mask & (1ULL << b))
 			to->data[b] = from->data[b];
 	to->mask |= from->mask;
-	push(fp, &fp->free, i);
+	fault_queue_push(fp, &fp->free, i);
 }
 
 /* A line has left N. */
-static void leave(struct fault_power *fp, __u32 i)
+static void fault_line_leave(struct fault_power *fp, __u32 i)
 {
 	if (fp->cfg.ddio && fp->cfg.bug != FAULT_BUG_DDIO_IGNORED)
-		cache_line(fp, i);
+		fault_cache_put(fp, i);
 	else
-		push(fp, &fp->out, i);
+		fault_queue_push(fp, &fp->out, i);
 }
 
 /* One pass: each line leaves by chance, unless an older one of it stays. */
-static void pass(struct fault_power *fp, struct fault_queue *q, __u32 permille)
+static void fault_drain_once(struct fault_power *fp, struct fault_queue *q,
+			     __u32 permille)
 {
 	const _Bool ordered = fp->cfg.bug != FAULT_BUG_ADDRESS_ORDER;
 	__u32 i = q->head, prev = NONE, next;
 
-	skip_clear(fp);
+	fault_skip_clear(fp);
 	for (; i != NONE; i = next) {
 		next = fp->lines[i].next;
-		if ((!ordered || !skipped(fp, q, i, 0)) &&
+		if ((!ordered || !fault_is_skipped(fp, q, i, 0)) &&
 		    fault_chance(&fp->rng, permille)) {
-			unlink_line(fp, q, prev, i);
-			leave(fp, i);
+			fault_unlink_line(fp, q, prev, i);
+			fault_line_leave(fp, i);
 		} else {
-			skip_add(fp, &fp->lines[i]);
+			fault_skip_add(fp, &fp->lines[i]);
 			prev = i;
 		}
 	}
 }
 
 /* Everything leaves, in an order that has little to do with that of writing. */
-static void drain(struct fault_power *fp, struct fault_queue *q)
+static void fault_drain_all(struct fault_power *fp, struct fault_queue *q)
 {
 	__u32 n;
 
 	for (n = 0; n < SHUFFLES && q->count > 1; n++)
-		pass(fp, q, HALF);
-	pass(fp, q, FAULT_PERMILLE);
+		fault_drain_once(fp, q, HALF);
+	fault_drain_once(fp, q, FAULT_PERMILLE);
 }
 
-static void flush_cache(struct fault_power *fp, __u64 space, __u64 first,
-			__u64 last, _Bool all)
+static void fault_flush_cache(struct fault_power *fp, __u64 space, __u64 first,
+			      __u64 last, _Bool all)
 {
 	__u32 i = fp->cache.head, prev = NONE, next;
 
@@ -217,8 +221,8 @@ static void flush_cache(struct fault_power *fp, __u64 space, __u64 first,
 		next = l->next;
 		if (all || (l->space == space && l->addr >= first &&
 			    l->addr <= last)) {
-			unlink_line(fp, &fp->cache, prev, i);
-			push(fp, &fp->out, i);
+			fault_unlink_line(fp, &fp->cache, prev, i);
+			fault_queue_push(fp, &fp->out, i);
 		} else {
 			prev = i;
 		}
@@ -227,7 +231,7 @@ static void flush_cache(struct fault_power *fp, __u64 space, __u64 first,
 
 /* ---- what happens to the model ----------------------------------------- */
 
-static __u64 mask_of(__u32 offset, __u32 len)
+static __u64 fault_mask_of(__u32 offset, __u32 len)
 {
 	__u64 mask = len == FAULT_LINE ? FULL_MASK : (1ULL << len) - 1;
 
@@ -243,7 +247,7 @@ __u32 fault_power_write(struct fault_power *fp, __u32 conn, __u64 space,
 	while (done < len) {
 		__u32 offset = (addr + done) & LINE_MASK;
 		__u32 n = FAULT_LINE - offset;
-		__u32 i = take_first(fp, &fp->free);
+		__u32 i = fault_queue_take(fp, &fp->free);
 		struct fault_line *l;
 
 		if (i == NONE)
@@ -253,11 +257,11 @@ __u32 fault_power_write(struct fault_power *fp, __u32 conn, __u64 space,
 		l = &fp->lines[i];
 		l->space = space;
 		l->addr = addr + done - offset;
-		l->mask = mask_of(offset, n);
+		l->mask = fault_mask_of(offset, n);
 		l->lost = 0;
 		l->conn = conn;
 		memcpy(l->data + offset, p + done, n);
-		push(fp, &fp->conns[conn], i);
+		fault_queue_push(fp, &fp->conns[conn], i);
 		done += n;
 	}
 	return done;
@@ -268,7 +272,7 @@ void fault_power_step(struct fault_power *fp)
 	__u32 c;
 
 	for (c = 0; c < fp->nr_conns; c++)
-		pass(fp, &fp->conns[c], fp->cfg.drain_permille);
+		fault_drain_once(fp, &fp->conns[c], fp->cfg.drain_permille);
 }
 
 void fault_power_empty(struct fault_power *fp, __u32 conn)
@@ -279,20 +283,21 @@ void fault_power_empty(struct fault_power *fp, __u32 conn)
 		return;
 	for (c = 0; c < fp->nr_conns; c++)
 		if (c == conn || fp->cfg.bug == FAULT_BUG_EMPTY_ALL)
-			drain(fp, &fp->conns[c]);
+			fault_drain_all(fp, &fp->conns[c]);
 	if (fp->cfg.bug == FAULT_BUG_READ_FLUSHES_L)
-		flush_cache(fp, 0, 0, 0, 1);
+		fault_flush_cache(fp, 0, 0, 0, 1);
 }
 
 void fault_power_flush(struct fault_power *fp, __u64 space, __u64 addr,
 		       __u64 len)
 {
 	if (len)
-		flush_cache(fp, space, addr & ~LINE_MASK, addr + len - 1, 0);
+		fault_flush_cache(fp, space, addr & ~LINE_MASK, addr + len - 1,
+				  0);
 }
 
 /* The connection to squeeze: the preferred one, or the next that holds any. */
-static struct fault_queue *holder(struct fault_power *fp, __u32 conn)
+static struct fault_queue *fault_find_holder(struct fault_power *fp, __u32 conn)
 {
 	__u32 n;
 
@@ -307,29 +312,30 @@ static struct fault_queue *holder(struct fault_power *fp, __u32 conn)
 
 int fault_power_squeeze(struct fault_power *fp, __u32 conn)
 {
-	struct fault_queue *q = holder(fp, conn);
+	struct fault_queue *q = fault_find_holder(fp, conn);
 
 	if (q)
-		leave(fp, take_first(fp, q));
+		fault_line_leave(fp, fault_queue_take(fp, q));
 	/* The cache is as full as the buffers: it evicts. */
 	if (!fp->out.count && !fp->free.count && fp->cache.count)
-		push(fp, &fp->out, take_first(fp, &fp->cache));
+		fault_queue_push(fp, &fp->out,
+				 fault_queue_take(fp, &fp->cache));
 	return fp->out.count || fp->free.count ? 0 : -ENOENT;
 }
 
 /* Lose bytes of a line, and pass on what is left of it. */
-static void lose(struct fault_line *l, __u64 lost)
+static void fault_lose_bytes(struct fault_line *l, __u64 lost)
 {
 	l->lost = l->mask & lost;
 	l->mask &= ~lost;
 }
 
-static void pass_on(struct fault_power *fp, struct fault_queue *q)
+static void fault_pass_on(struct fault_power *fp, struct fault_queue *q)
 {
 	__u32 i;
 
-	while ((i = take_first(fp, q)) != NONE)
-		push(fp, &fp->out, i);
+	while ((i = fault_queue_take(fp, q)) != NONE)
+		fault_queue_push(fp, &fp->out, i);
 }
 
 void fault_power_destroy(struct fault_power *fp, __u32 conn, _Bool drained)
@@ -340,12 +346,12 @@ void fault_power_destroy(struct fault_power *fp, __u32 conn, _Bool drained)
 	if (fp->cfg.bug == FAULT_BUG_LANDS_LATE)
 		return;
 	if (drained) {
-		drain(fp, q);
+		fault_drain_all(fp, q);
 		return;
 	}
 	for (i = q->head; i != NONE; i = fp->lines[i].next)
-		lose(&fp->lines[i], FULL_MASK);
-	pass_on(fp, q);
+		fault_lose_bytes(&fp->lines[i], FULL_MASK);
+	fault_pass_on(fp, q);
 }
 
 /* Which bytes a torn line loses: some of its pieces of 8 bytes. */
@@ -361,9 +367,9 @@ __u64 fault_power_torn(struct fault_power *fp)
 }
 
 /* Drop, keep or tear: one chance in three each. */
-static __u64 lost_of_buffer(struct fault_power *fp)
+static __u64 fault_lost_of_buffer(struct fault_power *fp)
 {
-	switch (below(&fp->rng, 3)) {
+	switch (fault_random_below(&fp->rng, 3)) {
 	case 0:
 		return 0;
 	case 1:
@@ -375,32 +381,32 @@ static __u64 lost_of_buffer(struct fault_power *fp)
 }
 
 /* If a line is not placed whole, no later one of its address can have been. */
-static void cut_buffers(struct fault_power *fp, struct fault_queue *q)
+static void fault_cut_buffers(struct fault_power *fp, struct fault_queue *q)
 {
 	__u32 i;
 
-	skip_clear(fp);
+	fault_skip_clear(fp);
 	for (i = q->head; i != NONE; i = fp->lines[i].next) {
 		struct fault_line *l = &fp->lines[i];
 
-		if (skipped(fp, q, i, 1))
-			lose(l, FULL_MASK);
+		if (fault_is_skipped(fp, q, i, 1))
+			fault_lose_bytes(l, FULL_MASK);
 		else
-			lose(l, lost_of_buffer(fp));
+			fault_lose_bytes(l, fault_lost_of_buffer(fp));
 		if (l->lost)
-			skip_add(fp, l);
+			fault_skip_add(fp, l);
 	}
-	pass_on(fp, q);
+	fault_pass_on(fp, q);
 }
 
-static void cut_cache(struct fault_power *fp)
+static void fault_cut_cache(struct fault_power *fp)
 {
 	__u32 i;
 
 	for (i = fp->cache.head; i != NONE; i = fp->lines[i].next)
 		if (!fp->cfg.eadr && fault_chance(&fp->rng, HALF))
-			lose(&fp->lines[i], FULL_MASK);
-	pass_on(fp, &fp->cache);
+			fault_lose_bytes(&fp->lines[i], FULL_MASK);
+	fault_pass_on(fp, &fp->cache);
 }
 
 void fault_power_cut(struct fault_power *fp)
@@ -410,22 +416,22 @@ void fault_power_cut(struct fault_power *fp)
 		(fp->cfg.bug == FAULT_BUG_EADR_KEEPS_N && fp->cfg.eadr);
 	__u32 c;
 
-	cut_cache(fp);
+	fault_cut_cache(fp);
 	for (c = 0; c < fp->nr_conns; c++) {
 		if (safe)
-			pass_on(fp, &fp->conns[c]);
+			fault_pass_on(fp, &fp->conns[c]);
 		else
-			cut_buffers(fp, &fp->conns[c]);
+			fault_cut_buffers(fp, &fp->conns[c]);
 	}
 }
 
 _Bool fault_power_pop(struct fault_power *fp, struct fault_line *line)
 {
-	__u32 i = take_first(fp, &fp->out);
+	__u32 i = fault_queue_take(fp, &fp->out);
 
 	if (i == NONE)
 		return 0;
 	*line = fp->lines[i];
-	push(fp, &fp->free, i);
+	fault_queue_push(fp, &fp->free, i);
 	return 1;
 }

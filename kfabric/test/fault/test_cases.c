@@ -13,18 +13,18 @@
 #define SMALL	   256
 #define EVERY_TIME 1000
 
-static bool open_pair(struct ft_pair *p, u32 op_timeout_ms)
+static bool ft_open_pair(struct ft_pair *p, u32 op_timeout_ms)
 {
 	int ret = ft_pair_open(p, op_timeout_ms, NULL, NULL);
 
 	return CHECK_EQ(ret ?: ft_pair_join(p), 0, "a pair connects");
 }
 
-static void t_clean(void)
+static void ft_case_clean(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "a write succeeds");
 		CHECK_EQ(ft_flush(&p, 0, SMALL), 0, "a flush succeeds");
 		CHECK(ft_holds(&p, 0, SMALL, 1), "the bytes are placed");
@@ -32,7 +32,7 @@ static void t_clean(void)
 	ft_pair_close(&p);
 }
 
-static void t_reject(const char *knob)
+static void ft_case_reject(const char *knob)
 {
 	struct ft_pair p;
 	u32 event;
@@ -43,16 +43,16 @@ static void t_reject(const char *knob)
 		 "it is refused by the fault");
 	CHECK_EQ(kfabric_fault_count("rejects"), 1, "the refusal is counted");
 	ft_pair_close(&p);
-	if (open_pair(&p, 0))
+	if (ft_open_pair(&p, 0))
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "the next one works");
 	ft_pair_close(&p);
 }
 
-static void t_cut(void)
+static void ft_case_cut(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("cut_nth", 3);
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "operation 1 succeeds");
 		CHECK_EQ(ft_write(&p, 0, SMALL, 2), 0, "operation 2 succeeds");
@@ -66,11 +66,11 @@ static void t_cut(void)
 	ft_pair_close(&p);
 }
 
-static void t_stall(void)
+static void ft_case_stall(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("stall", 1);
 		kfabric_fault_set("stall_nth", 2);
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "a write succeeds");
@@ -93,11 +93,11 @@ static void t_stall(void)
 }
 
 /* One that stalls does not outlive its connection. */
-static void t_stall_end(void)
+static void ft_case_stall_end(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("stall", 1);
 		kfabric_fault_set("stall_nth", 1);
 		CHECK_EQ(ft_post_write(&p, 2, 0, SMALL), 0,
@@ -109,11 +109,11 @@ static void t_stall_end(void)
 	ft_pair_close(&p);
 }
 
-static void t_stale_key(void)
+static void ft_case_stale_key(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("stale_key_nth", 2);
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "the key is good");
 		CHECK_EQ(ft_write(&p, 0, SMALL, 2), EACCES,
@@ -124,12 +124,12 @@ static void t_stale_key(void)
 	ft_pair_close(&p);
 }
 
-static void t_lost(void)
+static void ft_case_lost(void)
 {
 	unsigned long begin;
 	struct ft_pair p;
 
-	if (open_pair(&p, SHORT_MS)) {
+	if (ft_open_pair(&p, SHORT_MS)) {
 		kfabric_fault_set("lose_nth", 1);
 		begin = jiffies;
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), ETIMEDOUT,
@@ -145,12 +145,12 @@ static void t_lost(void)
 	ft_pair_close(&p);
 }
 
-static void t_lost_receive(void)
+static void ft_case_lost_receive(void)
 {
 	struct ft_pair p;
 	u8 *buf;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		buf = p.src + SMALL;
 		kfabric_fault_set("lose_recv_nth", 1);
 		CHECK_EQ(fi_recv(p.b, buf, SMALL, NULL, 0, ft_op(&p, 2)), 0,
@@ -167,12 +167,12 @@ static void t_lost_receive(void)
 	ft_pair_close(&p);
 }
 
-static void t_delay(void)
+static void ft_case_delay(void)
 {
 	unsigned long begin;
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("delay_ms", LATE_MS);
 		kfabric_fault_set("delay_permille", EVERY_TIME);
 		begin = jiffies;
@@ -184,11 +184,11 @@ static void t_delay(void)
 	ft_pair_close(&p);
 }
 
-static void t_duplicate(void)
+static void ft_case_duplicate(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_open_pair(&p, 0)) {
 		kfabric_fault_set("dup_permille", EVERY_TIME);
 		CHECK_EQ(ft_write(&p, 0, SMALL, 1), 0, "a write succeeds");
 		CHECK_EQ(ft_comp(p.acq, QUIET_MS, NULL), -FI_EAGAIN,
@@ -199,13 +199,13 @@ static void t_duplicate(void)
 	ft_pair_close(&p);
 }
 
-static void count_upcall(struct fid_cq *cq, const struct fi_cq_err_entry *e,
-			 void *context)
+static void ft_count_upcall(struct fid_cq *cq, const struct fi_cq_err_entry *e,
+			    void *context)
 {
 	atomic_inc(context);
 }
 
-static bool reached(atomic_t *n, int want)
+static bool ft_count_reached(atomic_t *n, int want)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(FT_WAIT_MS);
 
@@ -214,9 +214,9 @@ static bool reached(atomic_t *n, int want)
 	return atomic_read(n) == want;
 }
 
-static void t_duplicate_upcall(void)
+static void ft_case_duplicate_upcall(void)
 {
-	struct fi_cq_attr attr = { .comp_handler = count_upcall };
+	struct fi_cq_attr attr = { .comp_handler = ft_count_upcall };
 	atomic_t calls = ATOMIC_INIT(0);
 	struct ft_pair p;
 	int ret;
@@ -227,7 +227,8 @@ static void t_duplicate_upcall(void)
 		kfabric_fault_set("dup_permille", EVERY_TIME);
 		CHECK_EQ(ft_post_write(&p, 0, 0, SMALL), 0,
 			 "a write is posted");
-		CHECK(reached(&calls, 2), "it completes twice if asked for");
+		CHECK(ft_count_reached(&calls, 2),
+		      "it completes twice if asked for");
 	}
 	ft_pair_close(&p);
 }
@@ -235,15 +236,22 @@ static void t_duplicate_upcall(void)
 void ft_faults(void)
 {
 	static void (*const tests[])(void) = {
-		t_clean, t_cut,	      t_stale_key,	  t_lost,
-		t_delay, t_duplicate, t_duplicate_upcall, t_lost_receive,
-		t_stall, t_stall_end,
+		ft_case_clean,
+		ft_case_cut,
+		ft_case_stale_key,
+		ft_case_lost,
+		ft_case_delay,
+		ft_case_duplicate,
+		ft_case_duplicate_upcall,
+		ft_case_lost_receive,
+		ft_case_stall,
+		ft_case_stall_end,
 	};
 	size_t i;
 
-	t_reject("reject_nth");
+	ft_case_reject("reject_nth");
 	kfabric_fault_reset();
-	t_reject("reject_passive_nth");
+	ft_case_reject("reject_passive_nth");
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
 		kfabric_fault_reset();
 		tests[i]();

@@ -10,21 +10,21 @@
 
 #include "test.h"
 
-static char *provider = "fault;loop";
-module_param(provider, charp, 0444);
+static char *ft_provider = "fault;loop";
+module_param_named(provider, ft_provider, charp, 0444);
 MODULE_PARM_DESC(provider, "what to test");
-static char *node = "127.0.0.1";
-module_param(node, charp, 0444);
+static char *ft_node = "127.0.0.1";
+module_param_named(node, ft_node, charp, 0444);
 MODULE_PARM_DESC(node, "address of this machine");
 
-static struct fi_info *listen_info, *info;
-static struct fid_fabric *fabric;
-static struct fid_domain *domain, *target;
-static struct fid_eq *pep_eq;
-static struct fid_pep *pep;
-static u64 next_key = FT_KEY;
+static struct fi_info *ft_listen_info, *ft_info;
+static struct fid_fabric *ft_fabric;
+static struct fid_domain *ft_domain, *ft_target;
+static struct fid_eq *ft_pep_eq;
+static struct fid_pep *ft_pep;
+static u64 ft_next_key = FT_KEY;
 
-static int ask(const char *service, u64 flags, struct fi_info **list)
+static int ft_ask_info(const char *service, u64 flags, struct fi_info **list)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int ret;
@@ -33,41 +33,42 @@ static int ask(const char *service, u64 flags, struct fi_info **list)
 		return -ENOMEM;
 	hints->caps = FI_MSG | FI_RMA;
 	hints->domain_attr->mr_mode = ~0;
-	hints->fabric_attr->prov_name = kstrdup(provider, GFP_KERNEL);
-	ret = fi_getinfo(FI_VERSION(1, 0), node, service, flags, hints, list);
+	hints->fabric_attr->prov_name = kstrdup(ft_provider, GFP_KERNEL);
+	ret = fi_getinfo(FI_VERSION(1, 0), ft_node, service, flags, hints,
+			 list);
 	fi_freeinfo(hints);
 	return ret;
 }
 
-static int ask_peer(void)
+static int ft_ask_peer(void)
 {
 	struct sockaddr_in6 addr = {};
 	size_t len = sizeof(addr);
 	char port[8];
-	int ret = fi_getname(&pep->fid, &addr, &len);
+	int ret = fi_getname(&ft_pep->fid, &addr, &len);
 
 	if (ret)
 		return ret;
 	/* Both families have the port at the same place. */
 	snprintf(port, sizeof(port), "%u", be16_to_cpu(addr.sin6_port));
-	return ask(port, 0, &info);
+	return ft_ask_info(port, 0, &ft_info);
 }
 
 int ft_setup(void)
 {
-	int ret = ask("0", FI_SOURCE, &listen_info);
+	int ret = ft_ask_info("0", FI_SOURCE, &ft_listen_info);
 
-	ret = ret ?: fi_fabric(listen_info->fabric_attr, &fabric, NULL);
-	ret = ret ?: fi_eq_open(fabric, NULL, &pep_eq, NULL);
-	ret = ret ?: fi_passive_ep(fabric, listen_info, &pep, NULL);
-	ret = ret ?: fi_pep_bind(pep, &pep_eq->fid, 0);
-	ret = ret ?: fi_listen(pep);
-	ret = ret ?: ask_peer();
-	ret = ret ?: fi_domain(fabric, info, &domain, NULL);
-	return ret ?: fi_domain(fabric, info, &target, NULL);
+	ret = ret ?: fi_fabric(ft_listen_info->fabric_attr, &ft_fabric, NULL);
+	ret = ret ?: fi_eq_open(ft_fabric, NULL, &ft_pep_eq, NULL);
+	ret = ret ?: fi_passive_ep(ft_fabric, ft_listen_info, &ft_pep, NULL);
+	ret = ret ?: fi_pep_bind(ft_pep, &ft_pep_eq->fid, 0);
+	ret = ret ?: fi_listen(ft_pep);
+	ret = ret ?: ft_ask_peer();
+	ret = ret ?: fi_domain(ft_fabric, ft_info, &ft_domain, NULL);
+	return ret ?: fi_domain(ft_fabric, ft_info, &ft_target, NULL);
 }
 
-static void close_if(struct kfid *fid)
+static void ft_close_if(struct kfid *fid)
 {
 	if (fid && fi_close(fid))
 		CHECK(false, "an object closes");
@@ -75,13 +76,13 @@ static void close_if(struct kfid *fid)
 
 void ft_teardown(void)
 {
-	close_if(pep ? &pep->fid : NULL);
-	close_if(pep_eq ? &pep_eq->fid : NULL);
-	close_if(target ? &target->fid : NULL);
-	close_if(domain ? &domain->fid : NULL);
-	close_if(fabric ? &fabric->fid : NULL);
-	fi_freeinfo(info);
-	fi_freeinfo(listen_info);
+	ft_close_if(ft_pep ? &ft_pep->fid : NULL);
+	ft_close_if(ft_pep_eq ? &ft_pep_eq->fid : NULL);
+	ft_close_if(ft_target ? &ft_target->fid : NULL);
+	ft_close_if(ft_domain ? &ft_domain->fid : NULL);
+	ft_close_if(ft_fabric ? &ft_fabric->fid : NULL);
+	fi_freeinfo(ft_info);
+	fi_freeinfo(ft_listen_info);
 }
 
 /* Wait for an event; a failure gives its error, negative. */
@@ -105,8 +106,9 @@ int ft_event(struct fid_eq *eq, u32 *event, struct fi_info **req)
 	return n < 0 ? n : 0;
 }
 
-static int open_end(struct ft_pair *p, struct fid_domain *d, struct fi_info *i,
-		    struct fid_cq **cq, struct fid_ep **ep)
+static int ft_open_end(struct ft_pair *p, struct fid_domain *d,
+		       struct fi_info *i, struct fid_cq **cq,
+		       struct fid_ep **ep)
 {
 	int ret = fi_endpoint(d, i, ep, p);
 
@@ -115,35 +117,35 @@ static int open_end(struct ft_pair *p, struct fid_domain *d, struct fi_info *i,
 	return ret ?: fi_enable(*ep);
 }
 
-static int accept_end(struct ft_pair *p)
+static int ft_accept_end(struct ft_pair *p)
 {
 	struct fi_info *req = NULL;
 	u32 event;
-	int ret = ft_event(pep_eq, &event, &req);
+	int ret = ft_event(ft_pep_eq, &event, &req);
 
-	ret = ret ?: open_end(p, target, req, &p->bcq, &p->b);
+	ret = ret ?: ft_open_end(p, ft_target, req, &p->bcq, &p->b);
 	ret = ret ?: fi_accept(p->b, NULL, 0);
 	fi_freeinfo(req);
 	return ret;
 }
 
-static int open_memory(struct ft_pair *p)
+static int ft_open_memory(struct ft_pair *p)
 {
-	p->op_size = info->domain_attr->op_context_size;
+	p->op_size = ft_info->domain_attr->op_context_size;
 	p->src = kvzalloc(FT_LEN, GFP_KERNEL);
 	p->dst = kvzalloc(FT_LEN, GFP_KERNEL);
 	p->ops = kcalloc(FT_OPS, p->op_size, GFP_KERNEL);
 	return p->src && p->dst && p->ops ? 0 : -ENOMEM;
 }
 
-static int open_region(struct ft_pair *p)
+static int ft_open_region(struct ft_pair *p)
 {
 	struct fi_mr_attr attr = { .buf = fi_buf_linear(p->dst, FT_LEN),
 				   .access = FI_REMOTE_READ | FI_REMOTE_WRITE,
-				   .requested_key = next_key++ };
-	int ret = fi_mr_regattr(target, &attr, 0, &p->mr);
+				   .requested_key = ft_next_key++ };
+	int ret = fi_mr_regattr(ft_target, &attr, 0, &p->mr);
 
-	if (ret || !(target->mr_mode & FI_MR_ENDPOINT))
+	if (ret || !(ft_target->mr_mode & FI_MR_ENDPOINT))
 		return ret;
 	ret = fi_mr_bind(p->mr, &p->b->fid, 0);
 	return ret ?: fi_mr_enable(p->mr);
@@ -156,11 +158,11 @@ int ft_pair_open(struct ft_pair *p, u32 op_timeout_ms, struct fi_cq_attr *cq,
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	ret = open_memory(p);
-	ret = ret ?: fi_eq_open(fabric, NULL, &p->eq, NULL);
-	ret = ret ?: fi_cq_open(domain, cq, &p->acq, cq_context);
-	ret = ret ?: fi_cq_open(target, NULL, &p->bcq, NULL);
-	ret = ret ?: open_end(p, domain, info, &p->acq, &p->a);
+	ret = ft_open_memory(p);
+	ret = ret ?: fi_eq_open(ft_fabric, NULL, &p->eq, NULL);
+	ret = ret ?: fi_cq_open(ft_domain, cq, &p->acq, cq_context);
+	ret = ret ?: fi_cq_open(ft_target, NULL, &p->bcq, NULL);
+	ret = ret ?: ft_open_end(p, ft_domain, ft_info, &p->acq, &p->a);
 	if (!ret && op_timeout_ms)
 		ret = fi_setopt(&p->a->fid, FI_OPT_ENDPOINT,
 				FI_OPT_OP_TIMEOUT_MS, &op_timeout_ms,
@@ -173,37 +175,37 @@ int ft_pair_open(struct ft_pair *p, u32 op_timeout_ms, struct fi_cq_attr *cq,
 int ft_pair_join(struct ft_pair *p)
 {
 	u32 event;
-	int ret = accept_end(p), i;
+	int ret = ft_accept_end(p), i;
 
 	for (i = 0; i < 2; i++) {
 		ret = ret ?: ft_event(p->eq, &event, NULL);
 		if (!ret && event != FI_CONNECTED)
 			ret = -ECONNABORTED;
 	}
-	return ret ?: open_region(p);
+	return ret ?: ft_open_region(p);
 }
 
 /* Requests that nobody took: the next pair must not find them. */
-static void drop_requests(void)
+static void ft_drop_requests(void)
 {
 	const size_t room = sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX;
 	struct fi_eq_cm_entry *entry = kzalloc(room, GFP_KERNEL);
 	u32 event;
 
-	while (entry && fi_eq_read(pep_eq, &event, entry, room, 0) > 0)
+	while (entry && fi_eq_read(ft_pep_eq, &event, entry, room, 0) > 0)
 		fi_freeinfo(entry->info);
 	kfree(entry);
 }
 
 void ft_pair_close(struct ft_pair *p)
 {
-	close_if(p->mr ? &p->mr->fid : NULL);
-	close_if(p->a ? &p->a->fid : NULL);
-	close_if(p->b ? &p->b->fid : NULL);
-	close_if(p->acq ? &p->acq->fid : NULL);
-	close_if(p->bcq ? &p->bcq->fid : NULL);
-	close_if(p->eq ? &p->eq->fid : NULL);
-	drop_requests();
+	ft_close_if(p->mr ? &p->mr->fid : NULL);
+	ft_close_if(p->a ? &p->a->fid : NULL);
+	ft_close_if(p->b ? &p->b->fid : NULL);
+	ft_close_if(p->acq ? &p->acq->fid : NULL);
+	ft_close_if(p->bcq ? &p->bcq->fid : NULL);
+	ft_close_if(p->eq ? &p->eq->fid : NULL);
+	ft_drop_requests();
 	kvfree(p->src);
 	kvfree(p->dst);
 	kfree(p->ops);

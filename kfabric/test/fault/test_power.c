@@ -15,7 +15,7 @@
 #define HALF   500
 
 /* Knobs first: the model is made when an endpoint opens. */
-static bool open_pair(struct ft_pair *p, u32 drain_permille)
+static bool ft_power_open_pair(struct ft_pair *p, u32 drain_permille)
 {
 	int ret;
 
@@ -27,11 +27,11 @@ static bool open_pair(struct ft_pair *p, u32 drain_permille)
 			"a pair connects for the power model");
 }
 
-static void t_held(void)
+static void ft_power_held(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0, "a write completes");
 		CHECK(ft_holds(&p, 0, BLOCK, 0), "but is not placed");
 		CHECK_EQ(ft_flush(&p, 0, BLOCK), 0, "a readback completes");
@@ -45,11 +45,11 @@ static void t_held(void)
 	ft_pair_close(&p);
 }
 
-static void t_read_places(void)
+static void ft_power_read_places(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0, "a write completes");
 		CHECK_EQ(fi_read(p.a, p.src + SECOND, BLOCK, NULL, 0,
 				 p.mr->iova, fi_mr_key(p.mr), ft_op(&p, 2)),
@@ -62,13 +62,13 @@ static void t_read_places(void)
 }
 
 /* The peer is told that the bytes are there, so they must be. */
-static void t_data_places(void)
+static void ft_power_data_places(void)
 {
 	struct fi_rma_iov range = { .len = BLOCK };
 	struct fi_msg_rma m = { .rma_iov = &range, .rma_iov_count = 1 };
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		memset(p.src, NEW, BLOCK);
 		range.addr = p.mr->iova;
 		range.key = fi_mr_key(p.mr);
@@ -84,11 +84,11 @@ static void t_data_places(void)
 	ft_pair_close(&p);
 }
 
-static void t_message_places(void)
+static void ft_power_message_places(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		CHECK_EQ(fi_recv(p.b, p.src + SECOND, BLOCK, NULL, 0,
 				 ft_op(&p, 2)),
 			 0, "a receive is posted");
@@ -102,12 +102,12 @@ static void t_message_places(void)
 	ft_pair_close(&p);
 }
 
-static void t_other_queue(void)
+static void ft_power_other_queue(void)
 {
 	struct ft_pair p, q;
 
-	if (open_pair(&p, 0)) {
-		if (open_pair(&q, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
+		if (ft_power_open_pair(&q, 0)) {
 			CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0,
 				 "one queue writes");
 			CHECK_EQ(ft_flush(&q, 0, BLOCK), 0,
@@ -121,7 +121,7 @@ static void t_other_queue(void)
 }
 
 /* Every piece of 8 bytes is old or new; how many are old? -1: torn deeper. */
-static int old_pieces(const struct ft_pair *p, u64 offset, size_t len)
+static int ft_old_pieces(const struct ft_pair *p, u64 offset, size_t len)
 {
 	int n = 0;
 	size_t i;
@@ -136,65 +136,65 @@ static int old_pieces(const struct ft_pair *p, u64 offset, size_t len)
 }
 
 /* Lines of which some pieces are old and some new. */
-static int torn_lines(const struct ft_pair *p, u64 offset, size_t len)
+static int ft_torn_lines(const struct ft_pair *p, u64 offset, size_t len)
 {
 	int n, torn = 0;
 	size_t i;
 
 	for (i = offset; i < offset + len; i += FAULT_LINE) {
-		n = old_pieces(p, i, FAULT_LINE);
+		n = ft_old_pieces(p, i, FAULT_LINE);
 		torn += n > 0 && n < FAULT_LINE / FAULT_ATOM;
 	}
 	return torn;
 }
 
-static void check_cut(struct ft_pair *p)
+static void ft_check_cut(struct ft_pair *p)
 {
 	int old;
 
 	CHECK(kfabric_fault_cut() > 0, "the power fails");
 	CHECK_EQ(ft_shutdowns(p), 2, "both sides see the end");
-	old = old_pieces(p, SECOND, BLOCK);
+	old = ft_old_pieces(p, SECOND, BLOCK);
 	CHECK(ft_holds(p, 0, BLOCK, NEW), "what was flushed is there");
 	CHECK(old > 0, "unflushed bytes are lost, 8 at a time");
 	CHECK(old < BLOCK / FAULT_ATOM, "but not all of them");
-	CHECK(torn_lines(p, SECOND, BLOCK) > 0, "some lines are torn");
+	CHECK(ft_torn_lines(p, SECOND, BLOCK) > 0, "some lines are torn");
 	CHECK_EQ(kfabric_fault_count("lost_bytes"), old * FAULT_ATOM,
 		 "exactly the lost bytes are reported");
 	CHECK_EQ(ft_write(p, 0, BLOCK, OLD), -ENOTCONN,
 		 "nothing can be posted after it");
 }
 
-static void t_cut(void)
+static void ft_power_cut(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		memset(p.dst, OLD, FT_LEN);
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0, "a write completes");
 		CHECK_EQ(ft_flush(&p, 0, BLOCK), 0, "and is flushed");
 		CHECK_EQ(ft_write(&p, SECOND, BLOCK, NEW), 0,
 			 "another one is not");
-		check_cut(&p);
+		ft_check_cut(&p);
 	}
 	ft_pair_close(&p);
 }
 
 /* Wait until N no longer drains by itself: nothing is at the peer's NIC. */
-static bool drains_some(struct ft_pair *p)
+static bool ft_drains_some(struct ft_pair *p)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(FT_WAIT_MS);
 	int old;
 
 	do {
-		old = old_pieces(p, SECOND, BLOCK);
+		old = ft_old_pieces(p, SECOND, BLOCK);
 		usleep_range(1000, 2000);
 	} while (old == BLOCK / FAULT_ATOM && time_before(jiffies, end));
 	return old >= 0 && old < BLOCK / FAULT_ATOM;
 }
 
 /* Is there a line of old bytes before one that has new ones? */
-static bool out_of_order(const struct ft_pair *p)
+static bool ft_out_of_order(const struct ft_pair *p)
 {
 	bool stays = false;
 	size_t i;
@@ -208,26 +208,27 @@ static bool out_of_order(const struct ft_pair *p)
 	return false;
 }
 
-static bool gets_out_of_order(const struct ft_pair *p)
+static bool ft_gets_out_of_order(const struct ft_pair *p)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(FT_WAIT_MS);
 
-	while (!out_of_order(p) && time_before(jiffies, end))
+	while (!ft_out_of_order(p) && time_before(jiffies, end))
 		usleep_range(1000, 2000);
-	return out_of_order(p);
+	return ft_out_of_order(p);
 }
 
-static void t_drain(void)
+static void ft_power_drain(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, HALF)) {
+	if (ft_power_open_pair(&p, HALF)) {
 		memset(p.dst, OLD, FT_LEN);
 		kfabric_fault_set("torn_placement", 1);
 		CHECK_EQ(ft_write(&p, SECOND, BLOCK, NEW), 0,
 			 "a write completes");
-		CHECK(drains_some(&p), "some of it is placed without a flush");
-		CHECK(gets_out_of_order(&p), "lines pass earlier ones");
+		CHECK(ft_drains_some(&p),
+		      "some of it is placed without a flush");
+		CHECK(ft_gets_out_of_order(&p), "lines pass earlier ones");
 		CHECK(kfabric_fault_count("drained_lines") < BLOCK / FAULT_LINE,
 		      "but not all of it");
 		CHECK_EQ(ft_flush(&p, SECOND, BLOCK), 0, "a flush completes");
@@ -238,11 +239,11 @@ static void t_drain(void)
 	ft_pair_close(&p);
 }
 
-static void t_close(bool keep)
+static void ft_power_close(bool keep)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		kfabric_fault_set("keep_on_close", keep);
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0, "a write completes");
 		CHECK_EQ(fi_close(&p.a->fid), 0, "its endpoint closes");
@@ -255,11 +256,11 @@ static void t_close(bool keep)
 	ft_pair_close(&p);
 }
 
-static void t_bound(void)
+static void ft_power_bound(void)
 {
 	struct ft_pair p;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		CHECK_EQ(ft_write(&p, 0, FT_LEN, NEW), 0,
 			 "a write longer than the buffers completes");
 		CHECK(kfabric_fault_count("squeezed_lines") > 0,
@@ -271,12 +272,12 @@ static void t_bound(void)
 	ft_pair_close(&p);
 }
 
-static void t_bad_key(void)
+static void ft_power_bad_key(void)
 {
 	struct ft_pair p;
 	int err;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		kfabric_fault_set("stale_key_nth", 1);
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0,
 			 "a held write with a bad key completes");
@@ -291,12 +292,12 @@ static void t_bad_key(void)
 }
 
 /* It fails while operations go on; nothing connects until it is back. */
-static void t_off(void)
+static void ft_power_off(void)
 {
 	struct ft_pair p;
 	u32 event;
 
-	if (open_pair(&p, 0)) {
+	if (ft_power_open_pair(&p, 0)) {
 		kfabric_fault_set("power_off_nth", 2);
 		CHECK_EQ(ft_write(&p, 0, BLOCK, NEW), 0,
 			 "operation 1 succeeds");
@@ -320,17 +321,17 @@ static void t_off(void)
 
 void ft_power(void)
 {
-	t_held();
-	t_read_places();
-	t_data_places();
-	t_message_places();
-	t_other_queue();
-	t_cut();
-	t_drain();
-	t_close(false);
-	t_close(true);
-	t_bound();
-	t_bad_key();
-	t_off();
+	ft_power_held();
+	ft_power_read_places();
+	ft_power_data_places();
+	ft_power_message_places();
+	ft_power_other_queue();
+	ft_power_cut();
+	ft_power_drain();
+	ft_power_close(false);
+	ft_power_close(true);
+	ft_power_bound();
+	ft_power_bad_key();
+	ft_power_off();
 	kfabric_fault_reset();
 }
