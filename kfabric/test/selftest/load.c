@@ -49,7 +49,7 @@ struct st_load {
 
 /* ---- what the threads do ---------------------------------------------- */
 
-static int write_parts(struct worker *w)
+static int st_load_write_parts(struct worker *w)
 {
 	const size_t len = TRAFFIC_LEN / PARTS;
 	ssize_t ret = 0;
@@ -65,7 +65,7 @@ static int write_parts(struct worker *w)
 }
 
 /* A message behind the writes, which it must not overtake. */
-static int send_behind(struct worker *w, u8 seed)
+static int st_load_send_behind(struct worker *w, u8 seed)
 {
 	struct st_op *tx = w->op[PARTS], *rx = w->op[PARTS + 1];
 	u8 *told = w->remote + TRAFFIC_LEN;
@@ -81,7 +81,7 @@ static int send_behind(struct worker *w, u8 seed)
 		       : -EBADMSG;
 }
 
-static int read_back(struct worker *w, u8 seed)
+static int st_load_read_back(struct worker *w, u8 seed)
 {
 	ssize_t ret;
 
@@ -95,7 +95,7 @@ static int read_back(struct worker *w, u8 seed)
 	return st_holds(w->local, TRAFFIC_LEN, seed) ? 0 : -EBADMSG;
 }
 
-static int traffic(struct worker *w)
+static int st_load_pass_traffic(struct worker *w)
 {
 	struct st_op *tx = w->op[PARTS], *rx = w->op[PARTS + 1];
 	u8 seed = w->rounds;
@@ -105,15 +105,15 @@ static int traffic(struct worker *w)
 	st_op_reset(tx);
 	st_op_reset(rx);
 	ret = fi_recv(w->pair.b, w->remote + TRAFFIC_LEN, 1, NULL, 0, &rx->ctx);
-	ret = ret ?: write_parts(w);
-	ret = ret ?: send_behind(w, seed);
+	ret = ret ?: st_load_write_parts(w);
+	ret = ret ?: st_load_send_behind(w, seed);
 	for (i = 0; i < PARTS && !ret; i++)
 		ret = st_op_result(w->pair.acq, w->op[i], 0);
-	return ret ?: read_back(w, seed);
+	return ret ?: st_load_read_back(w, seed);
 }
 
 /* Its keys are its own: nobody else registers while the load is there. */
-static int regions(struct worker *w)
+static int st_load_renew_region(struct worker *w)
 {
 	struct fi_buf buf = fi_buf_linear(w->remote, REGION_LEN);
 	struct fid_mr *mr;
@@ -136,12 +136,12 @@ static int regions(struct worker *w)
 	return w->remote[0] == w->local[0] ? 0 : -EBADMSG;
 }
 
-static int providers(struct worker *w)
+static int st_load_renew_provider(struct worker *w)
 {
 	return st_dummy_round();
 }
 
-static int work(void *arg)
+static int st_load_work(void *arg)
 {
 	struct worker *w = arg;
 	int ret = 0;
@@ -163,7 +163,7 @@ static int work(void *arg)
 
 /* ---- start ------------------------------------------------------------ */
 
-static int open_connected(struct worker *w, struct st *st)
+static int st_load_open_connected(struct worker *w, struct st *st)
 {
 	struct fi_buf buf;
 	int i, ret;
@@ -178,16 +178,17 @@ static int open_connected(struct worker *w, struct st *st)
 			return -ENOMEM;
 	}
 	ret = st_pair_open(&w->pair, st, NULL);
-	if (ret || w->round != traffic)
+	if (ret || w->round != st_load_pass_traffic)
 		return ret;
 	buf = fi_buf_linear(w->remote, TRAFFIC_LEN);
 	return st_mr_open(&w->pair, &buf, FI_REMOTE_READ | FI_REMOTE_WRITE,
 			  &w->mr);
 }
 
-static int start(struct worker *w)
+static int st_load_start_worker(struct worker *w)
 {
-	struct task_struct *task = kthread_run(work, w, "kfi-%s", w->what);
+	struct task_struct *task =
+		kthread_run(st_load_work, w, "kfi-%s", w->what);
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
@@ -196,7 +197,7 @@ static int start(struct worker *w)
 }
 
 /* Let all end their rounds. */
-static void end_work(struct st_load *load)
+static void st_load_end_work(struct st_load *load)
 {
 	struct worker *w;
 
@@ -210,7 +211,7 @@ static void end_work(struct st_load *load)
 	}
 }
 
-static void tear_down(struct worker *w)
+static void st_load_tear_down(struct worker *w)
 {
 	int i;
 
@@ -223,22 +224,22 @@ static void tear_down(struct worker *w)
 	kfree(w->remote);
 }
 
-static void free_load(struct st_load *load)
+static void st_load_free(struct st_load *load)
 {
 	int i;
 
-	end_work(load);
+	st_load_end_work(load);
 	for (i = 0; i < WORKERS; i++)
-		tear_down(&load->worker[i]);
+		st_load_tear_down(&load->worker[i]);
 	kfree(load);
 }
 
-static struct st_load *new_load(struct st *st)
+static struct st_load *st_load_new(struct st *st)
 {
 	static const struct worker kinds[WORKERS] = {
-		{ .what = "traffic", .round = traffic },
-		{ .what = "regions", .round = regions },
-		{ .what = "providers", .round = providers },
+		{ .what = "traffic", .round = st_load_pass_traffic },
+		{ .what = "regions", .round = st_load_renew_region },
+		{ .what = "providers", .round = st_load_renew_provider },
 	};
 	struct st_load *load = kzalloc(sizeof(*load), GFP_KERNEL);
 	int i;
@@ -256,19 +257,19 @@ static struct st_load *new_load(struct st *st)
 
 struct st_load *st_load_start(struct st *st)
 {
-	struct st_load *load = new_load(st);
+	struct st_load *load = st_load_new(st);
 	int i, ret = 0;
 
 	if (!load)
 		return NULL;
 	for (i = 0; i < WORKERS && !ret; i++)
-		if (load->worker[i].round != providers)
-			ret = open_connected(&load->worker[i], st);
+		if (load->worker[i].round != st_load_renew_provider)
+			ret = st_load_open_connected(&load->worker[i], st);
 	for (i = 0; i < WORKERS && !ret; i++)
-		ret = start(&load->worker[i]);
+		ret = st_load_start_worker(&load->worker[i]);
 	if (ret) {
 		st_tap_line("    # the load: error %d", ret);
-		free_load(load);
+		st_load_free(load);
 		return NULL;
 	}
 	return load;
@@ -276,7 +277,7 @@ struct st_load *st_load_start(struct st *st)
 
 /* ---- while it runs, and its end --------------------------------------- */
 
-static bool gets_to(struct worker *w, unsigned int rounds)
+static bool st_load_gets_to(struct worker *w, unsigned int rounds)
 {
 	struct st_load *load = w->load;
 
@@ -292,7 +293,7 @@ bool st_load_goes_on(struct st_load *load)
 	struct worker *w;
 
 	for (w = load->worker; w < load->worker + WORKERS; w++)
-		if (!gets_to(w, READ_ONCE(w->rounds) + 1)) {
+		if (!st_load_gets_to(w, READ_ONCE(w->rounds) + 1)) {
 			st_tap_line("    # %s stopped after %u: error %d",
 				    w->what, w->rounds, w->err);
 			return false;
@@ -308,12 +309,12 @@ void st_load_stop(struct st_load *load, unsigned int rounds)
 
 	for (w = load->worker; w < load->worker + WORKERS; w++)
 		while (READ_ONCE(w->rounds) < rounds &&
-		       gets_to(w, READ_ONCE(w->rounds) + 1))
+		       st_load_gets_to(w, READ_ONCE(w->rounds) + 1))
 			;
-	end_work(load);
+	st_load_end_work(load);
 	for (w = load->worker; w < load->worker + WORKERS; w++)
 		CHECKF(st, w->rounds >= rounds && !w->err,
 		       "%s went on beside them: %u rounds, error %d", w->what,
 		       w->rounds, w->err);
-	free_load(load);
+	st_load_free(load);
 }

@@ -16,14 +16,14 @@
 
 #define MAX_PROVIDERS 8
 
-static char *provider = "";
-module_param(provider, charp, 0444);
+static char *st_provider = "";
+module_param_named(provider, st_provider, charp, 0444);
 MODULE_PARM_DESC(provider, "providers to test, comma between; empty: all");
-static char *node = "127.0.0.1";
-module_param(node, charp, 0444);
+static char *st_node = "127.0.0.1";
+module_param_named(node, st_node, charp, 0444);
 MODULE_PARM_DESC(node, "address of this machine that providers can connect to");
-static char *service = "0";
-module_param(service, charp, 0444);
+static char *st_service = "0";
+module_param_named(service, st_service, charp, 0444);
 MODULE_PARM_DESC(service, "port to listen on; 0: any");
 unsigned int st_cycles = 1000;
 module_param_named(cycles, st_cycles, uint, 0444);
@@ -32,41 +32,41 @@ bool st_with_load;
 module_param_named(load, st_with_load, bool, 0444);
 MODULE_PARM_DESC(
 	load, "keep other connections, regions and providers busy meanwhile");
-static char *only = "";
-module_param(only, charp, 0444);
+static char *st_only = "";
+module_param_named(only, st_only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the group of tests of this name");
 
-static struct dentry *dir;
-static unsigned int total_passed, total_failed;
+static struct dentry *st_dir;
+static unsigned int st_total_passed, st_total_failed;
 
 static const struct {
 	const char *name;
 	void (*run)(struct st *st);
-} groups[] = {
-	{ "info", t_info },	  { "object", t_object },
-	{ "connect", t_connect }, { "msg", t_msg },
-	{ "rma", t_rma },	  { "read", t_read },
-	{ "access", t_access },	  { "queue", t_queue },
-	{ "close", t_close },	  { "context", t_context },
-	{ "cycle", t_cycle },
+} st_groups[] = {
+	{ "info", st_test_info },	{ "object", st_test_object },
+	{ "connect", st_test_connect }, { "msg", st_test_msg },
+	{ "rma", st_test_rma },		{ "read", st_test_read },
+	{ "access", st_test_access },	{ "queue", st_test_queue },
+	{ "close", st_test_close },	{ "context", st_test_context },
+	{ "cycle", st_test_cycle },
 };
 
-static bool wanted(const char *name)
+static bool st_is_wanted(const char *name)
 {
-	return !*only || !strcmp(only, name);
+	return !*st_only || !strcmp(st_only, name);
 }
 
-static void end_subtest(struct st *st, unsigned int number)
+static void st_end_subtest(struct st *st, unsigned int number)
 {
 	st_tap_line("    1..%u", st->passed + st->failed);
 	st_tap_line("%sok %u - %s # %u passed, %u failed",
 		    st->failed ? "not " : "", number, st->provider, st->passed,
 		    st->failed);
-	total_passed += st->passed;
-	total_failed += st->failed;
+	st_total_passed += st->passed;
+	st_total_failed += st->failed;
 }
 
-static void run_provider(const char *name, unsigned int number)
+static void st_run_provider(const char *name, unsigned int number)
 {
 	struct st *st = kzalloc(sizeof(*st), GFP_KERNEL);
 	size_t i;
@@ -74,22 +74,22 @@ static void run_provider(const char *name, unsigned int number)
 	if (!st)
 		return;
 	st->provider = name;
-	st->node = node;
-	st->service = service;
+	st->node = st_node;
+	st->service = st_service;
 	st_tap_line("# Subtest: %s", name);
 	if (CHECK_EQ(st, st_open(st), 0, "the provider opens"))
-		for (i = 0; i < ARRAY_SIZE(groups); i++)
-			if (wanted(groups[i].name)) {
-				st_tap_line("    # %s", groups[i].name);
-				groups[i].run(st);
+		for (i = 0; i < ARRAY_SIZE(st_groups); i++)
+			if (st_is_wanted(st_groups[i].name)) {
+				st_tap_line("    # %s", st_groups[i].name);
+				st_groups[i].run(st);
 			}
 	st_close(st);
-	end_subtest(st, number);
+	st_end_subtest(st, number);
 	kfree(st);
 }
 
 /* What needs no provider but the test's own. */
-static void run_core(unsigned int number)
+static void st_run_core(unsigned int number)
 {
 	struct st *st = kzalloc(sizeof(*st), GFP_KERNEL);
 
@@ -97,14 +97,14 @@ static void run_core(unsigned int number)
 		return;
 	st->provider = "core";
 	st_tap_line("# Subtest: core");
-	t_core(st);
-	t_dummy(st);
-	end_subtest(st, number);
+	st_test_core(st);
+	st_test_dummy(st);
+	st_end_subtest(st, number);
 	kfree(st);
 }
 
 /* The names of all providers that are there. */
-static unsigned int find_all(char **names)
+static unsigned int st_find_all(char **names)
 {
 	struct fi_info *list, *info;
 	unsigned int i, n = 0;
@@ -125,9 +125,9 @@ static unsigned int find_all(char **names)
 	return n;
 }
 
-static unsigned int split(char **names)
+static unsigned int st_split_names(char **names)
 {
-	char *copy = kstrdup(provider, GFP_KERNEL), *rest = copy, *name;
+	char *copy = kstrdup(st_provider, GFP_KERNEL), *rest = copy, *name;
 	unsigned int n = 0;
 
 	while ((name = strsep(&rest, ",")) && n < MAX_PROVIDERS)
@@ -137,58 +137,59 @@ static unsigned int split(char **names)
 	return n;
 }
 
-static void run_all(void)
+static void st_run_all(void)
 {
 	char *names[MAX_PROVIDERS] = {};
 	unsigned int i, n, done = 0;
 
-	n = *provider ? split(names) : find_all(names);
+	n = *st_provider ? st_split_names(names) : st_find_all(names);
 	st_tap_line("KTAP version 1");
-	st_tap_line("1..%u", n + wanted("core"));
-	if (wanted("core"))
-		run_core(++done);
+	st_tap_line("1..%u", n + st_is_wanted("core"));
+	if (st_is_wanted("core"))
+		st_run_core(++done);
 	for (i = 0; i < n; i++) {
 		if (names[i])
-			run_provider(names[i], ++done);
+			st_run_provider(names[i], ++done);
 		kfree(names[i]);
 	}
-	st_tap_line("# Totals: pass:%u fail:%u", total_passed, total_failed);
+	st_tap_line("# Totals: pass:%u fail:%u", st_total_passed,
+		    st_total_failed);
 }
 
-static int results_show(struct seq_file *m, void *v)
+static int st_results_show(struct seq_file *m, void *v)
 {
 	st_tap_show(m);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(results);
+DEFINE_SHOW_ATTRIBUTE(st_results);
 
-static int score_show(struct seq_file *m, void *v)
+static int st_score_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "%u %u\n", total_passed, total_failed);
+	seq_printf(m, "%u %u\n", st_total_passed, st_total_failed);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(score);
+DEFINE_SHOW_ATTRIBUTE(st_score);
 
-static int __init selftest_init(void)
+static int __init st_init(void)
 {
 	int ret = st_tap_setup();
 
 	if (ret)
 		return ret;
-	run_all();
-	dir = debugfs_create_dir("selftest", kfi_debugfs_dir());
-	debugfs_create_file("results", 0444, dir, NULL, &results_fops);
-	debugfs_create_file("score", 0444, dir, NULL, &score_fops);
+	st_run_all();
+	st_dir = debugfs_create_dir("selftest", kfi_debugfs_dir());
+	debugfs_create_file("results", 0444, st_dir, NULL, &st_results_fops);
+	debugfs_create_file("score", 0444, st_dir, NULL, &st_score_fops);
 	return 0;
 }
 
-static void __exit selftest_exit(void)
+static void __exit st_exit(void)
 {
-	debugfs_remove_recursive(dir);
+	debugfs_remove_recursive(st_dir);
 	st_tap_teardown();
 }
 
-module_init(selftest_init);
-module_exit(selftest_exit);
+module_init(st_init);
+module_exit(st_exit);
 MODULE_DESCRIPTION("kfabric: what every provider must do");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -30,7 +30,7 @@ struct st_op *st_op_of(void *op_context)
 	return container_of(op_context, struct st_op, ctx);
 }
 
-static void note(const struct fi_cq_err_entry *e)
+static void st_op_note(const struct fi_cq_err_entry *e)
 {
 	struct st_op *op = st_op_of(e->op_context);
 
@@ -56,7 +56,7 @@ int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 	if (n != 1)
 		return n;
 	if (e.op_context)
-		note(&e);
+		st_op_note(&e);
 	if (context)
 		*context = e.op_context;
 	return 1;

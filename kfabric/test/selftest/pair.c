@@ -15,36 +15,36 @@
 #define LOOPBACK "127.0.0.1"
 
 /* Off the stack, as there is one thread: the last event, and private data. */
-static u8
-	event_buf[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX] __aligned(8);
-static struct fi_eq_err_entry error_buf;
-static u8 connect_data[FI_CM_DATA_MAX];
-static u8 accept_data[FI_CM_DATA_MAX];
+static u8 st_event_buf[sizeof(struct fi_eq_cm_entry) +
+		       FI_CM_DATA_MAX] __aligned(8);
+static struct fi_eq_err_entry st_error_buf;
+static u8 st_connect_data[FI_CM_DATA_MAX];
+static u8 st_accept_data[FI_CM_DATA_MAX];
 
-static ssize_t take_failure(struct fid_eq *eq, struct st_event *ev)
+static ssize_t st_take_failure(struct fid_eq *eq, struct st_event *ev)
 {
-	ssize_t n = fi_eq_readerr(eq, &error_buf, 0);
+	ssize_t n = fi_eq_readerr(eq, &st_error_buf, 0);
 
 	if (n < 0)
 		return n;
-	ev->fid = error_buf.fid;
-	ev->len = error_buf.err_data_size;
-	ev->data = error_buf.err_data;
-	return -error_buf.err;
+	ev->fid = st_error_buf.fid;
+	ev->len = st_error_buf.err_data_size;
+	ev->data = st_error_buf.err_data;
+	return -st_error_buf.err;
 }
 
 /* Wait for an event; a failure gives its error, negative. */
 ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms)
 {
-	const struct fi_eq_cm_entry *entry = (const void *)event_buf;
+	const struct fi_eq_cm_entry *entry = (const void *)st_event_buf;
 	ssize_t n;
 
 	memset(ev, 0, sizeof(*ev));
-	n = fi_eq_sread(eq, &ev->event, event_buf, sizeof(event_buf),
+	n = fi_eq_sread(eq, &ev->event, st_event_buf, sizeof(st_event_buf),
 			timeout_ms, 0);
 	ev->len = n;
 	if (n == -FI_EAVAIL)
-		return take_failure(eq, ev);
+		return st_take_failure(eq, ev);
 	if (n < 0)
 		return n;
 	ev->len = n - sizeof(*entry);
@@ -54,7 +54,7 @@ ssize_t st_event_wait(struct fid_eq *eq, struct st_event *ev, int timeout_ms)
 	return ev->len;
 }
 
-static struct fi_info *hints_for(const struct st *st)
+static struct fi_info *st_hints_for(const struct st *st)
 {
 	struct fi_info *hints = fi_allocinfo();
 
@@ -67,10 +67,10 @@ static struct fi_info *hints_for(const struct st *st)
 	return hints;
 }
 
-static int ask(struct st *st, const char *node, const char *service, u64 flags,
-	       struct fi_info **info)
+static int st_ask_info(struct st *st, const char *node, const char *service,
+		       u64 flags, struct fi_info **info)
 {
-	struct fi_info *hints = hints_for(st);
+	struct fi_info *hints = st_hints_for(st);
 	int ret;
 
 	if (!hints)
@@ -81,7 +81,7 @@ static int ask(struct st *st, const char *node, const char *service, u64 flags,
 }
 
 /* An info to connect to the passive endpoint, wherever it listens. */
-static int find_peer(struct st *st)
+static int st_find_peer(struct st *st)
 {
 	struct sockaddr_in6 addr = {};
 	size_t len = sizeof(addr);
@@ -93,21 +93,23 @@ static int find_peer(struct st *st)
 		return ret;
 	/* Both families have the port at the same place. */
 	snprintf(port, sizeof(port), "%u", be16_to_cpu(addr.sin6_port));
-	return ask(st, st->node, port, 0, &st->info);
+	return st_ask_info(st, st->node, port, 0, &st->info);
 }
 
 /* The address that was asked for may not be this provider's. */
-static int find_own(struct st *st)
+static int st_find_own(struct st *st)
 {
-	int ret = ask(st, st->node, st->service, FI_SOURCE, &st->listen_info);
+	int ret = st_ask_info(st, st->node, st->service, FI_SOURCE,
+			      &st->listen_info);
 
 	if (ret != -ENODATA || !strcmp(st->node, LOOPBACK))
 		return ret;
 	st->node = LOOPBACK;
-	return ask(st, st->node, st->service, FI_SOURCE, &st->listen_info);
+	return st_ask_info(st, st->node, st->service, FI_SOURCE,
+			   &st->listen_info);
 }
 
-static int open_listener(struct st *st)
+static int st_open_listener(struct st *st)
 {
 	int ret;
 
@@ -138,20 +140,20 @@ bool st_tells_why(const struct st *st)
 
 int st_open(struct st *st)
 {
-	int ret = find_own(st);
+	int ret = st_find_own(st);
 
 	if (ret)
 		return ret;
 	ret = fi_fabric(st->listen_info->fabric_attr, &st->fabric, st);
-	ret = ret ?: open_listener(st);
-	ret = ret ?: find_peer(st);
+	ret = ret ?: st_open_listener(st);
+	ret = ret ?: st_find_peer(st);
 	ret = ret ?: fi_domain(st->fabric, st->info, &st->domain, st);
 	ret = ret ?: fi_domain(st->fabric, st->info, &st->target, st);
 	st->next_key = ST_KEY;
 	return ret;
 }
 
-static void close_if(struct st *st, struct kfid *fid)
+static void st_close_if(struct st *st, struct kfid *fid)
 {
 	if (fid && fi_close(fid))
 		st_tap_line("    # %s: an object cannot be closed",
@@ -160,17 +162,17 @@ static void close_if(struct st *st, struct kfid *fid)
 
 void st_close(struct st *st)
 {
-	close_if(st, st->pep ? &st->pep->fid : NULL);
-	close_if(st, st->pep_eq ? &st->pep_eq->fid : NULL);
-	close_if(st, st->target ? &st->target->fid : NULL);
-	close_if(st, st->domain ? &st->domain->fid : NULL);
-	close_if(st, st->fabric ? &st->fabric->fid : NULL);
+	st_close_if(st, st->pep ? &st->pep->fid : NULL);
+	st_close_if(st, st->pep_eq ? &st->pep_eq->fid : NULL);
+	st_close_if(st, st->target ? &st->target->fid : NULL);
+	st_close_if(st, st->domain ? &st->domain->fid : NULL);
+	st_close_if(st, st->fabric ? &st->fabric->fid : NULL);
 	fi_freeinfo(st->info);
 	fi_freeinfo(st->listen_info);
 }
 
-static int bind_all(struct st_pair *p, struct fid_ep *ep, struct fid_cq *cq,
-		    const struct st_opts *o)
+static int st_bind_all(struct st_pair *p, struct fid_ep *ep, struct fid_cq *cq,
+		       const struct st_opts *o)
 {
 	int ret = 0;
 
@@ -200,10 +202,10 @@ int st_ep_open(struct st_pair *p, struct fi_info *info, bool passive,
 	info->tx_attr->op_flags = o->tx_op_flags;
 	ret = fi_cq_open(d, o->cq_attr, cq, o->cq_context);
 	ret = ret ?: fi_endpoint(d, info, ep, p);
-	return ret ?: bind_all(p, *ep, *cq, o);
+	return ret ?: st_bind_all(p, *ep, *cq, o);
 }
 
-static int open_active(struct st_pair *p, const struct st_opts *o)
+static int st_open_active(struct st_pair *p, const struct st_opts *o)
 {
 	struct fi_info *info = fi_dupinfo(p->st->info);
 	int ret;
@@ -215,7 +217,7 @@ static int open_active(struct st_pair *p, const struct st_opts *o)
 	return ret ?: fi_connect(p->a, NULL, o->connect_data, o->connect_len);
 }
 
-static int open_passive(struct st_pair *p, const struct st_opts *o)
+static int st_open_passive(struct st_pair *p, const struct st_opts *o)
 {
 	struct st_event ev;
 	ssize_t n = st_event_wait(p->st->pep_eq, &ev, ST_WAIT_MS);
@@ -226,14 +228,14 @@ static int open_passive(struct st_pair *p, const struct st_opts *o)
 	if (ev.event != FI_CONNREQ)
 		return -EPROTO;
 	p->b_len = n;
-	memcpy(connect_data, ev.data, n);
-	p->b_data = connect_data;
+	memcpy(st_connect_data, ev.data, n);
+	p->b_data = st_connect_data;
 	ret = st_ep_open(p, ev.info, true, o);
 	fi_freeinfo(ev.info);
 	return ret ?: fi_accept(p->b, o->accept_data, o->accept_len);
 }
 
-static int await_connected(struct st_pair *p)
+static int st_await_connected(struct st_pair *p)
 {
 	struct st_event ev;
 	ssize_t n;
@@ -247,8 +249,8 @@ static int await_connected(struct st_pair *p)
 			return -EPROTO;
 		if (ev.fid == &p->a->fid) {
 			p->a_len = n;
-			memcpy(accept_data, ev.data, n);
-			p->a_data = accept_data;
+			memcpy(st_accept_data, ev.data, n);
+			p->a_data = st_accept_data;
 		}
 	}
 	return 0;
@@ -264,18 +266,18 @@ int st_pair_open(struct st_pair *p, struct st *st, const struct st_opts *opts)
 	if (!opts)
 		opts = &usual;
 	ret = fi_eq_open(st->fabric, NULL, &p->eq, p);
-	ret = ret ?: open_active(p, opts);
-	ret = ret ?: open_passive(p, opts);
-	return ret ?: await_connected(p);
+	ret = ret ?: st_open_active(p, opts);
+	ret = ret ?: st_open_passive(p, opts);
+	return ret ?: st_await_connected(p);
 }
 
 void st_pair_close(struct st_pair *p)
 {
-	close_if(p->st, p->a ? &p->a->fid : NULL);
-	close_if(p->st, p->b ? &p->b->fid : NULL);
-	close_if(p->st, p->acq ? &p->acq->fid : NULL);
-	close_if(p->st, p->bcq ? &p->bcq->fid : NULL);
-	close_if(p->st, p->eq ? &p->eq->fid : NULL);
+	st_close_if(p->st, p->a ? &p->a->fid : NULL);
+	st_close_if(p->st, p->b ? &p->b->fid : NULL);
+	st_close_if(p->st, p->acq ? &p->acq->fid : NULL);
+	st_close_if(p->st, p->bcq ? &p->bcq->fid : NULL);
+	st_close_if(p->st, p->eq ? &p->eq->fid : NULL);
 	p->a = p->b = NULL;
 	p->acq = p->bcq = NULL;
 	p->eq = NULL;

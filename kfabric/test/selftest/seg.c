@@ -15,7 +15,7 @@
 #define GAP    3 /* bytes between segments */
 #define UNUSED 0xee /* what bytes hold that nobody may write */
 
-static u8 pattern(size_t i, u8 seed)
+static u8 st_seg_pattern(size_t i, u8 seed)
 {
 	return i * 131 + (i >> 8) * 17 + seed;
 }
@@ -25,7 +25,7 @@ void st_fill(u8 *p, size_t len, u8 seed)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		p[i] = pattern(i, seed);
+		p[i] = st_seg_pattern(i, seed);
 }
 
 bool st_holds(const u8 *p, size_t len, u8 seed)
@@ -33,7 +33,7 @@ bool st_holds(const u8 *p, size_t len, u8 seed)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (p[i] != pattern(i, seed))
+		if (p[i] != st_seg_pattern(i, seed))
 			return false;
 	return true;
 }
@@ -66,7 +66,7 @@ void st_seg_free(struct st_seg *seg)
 	kfree(seg);
 }
 
-static void set_segment(struct st_seg *seg, unsigned int i, u8 *p, size_t len)
+static void st_seg_set(struct st_seg *seg, unsigned int i, u8 *p, size_t len)
 {
 	struct page *page = virt_to_page(p);
 
@@ -91,7 +91,7 @@ void st_seg_shape(struct st_seg *seg, enum fi_buf_type type,
 	for (i = 0; i < n; i++) {
 		part = i == n - 1 ? left : left / (n - i) - (i & 1);
 		part = clamp_t(size_t, part, !!len, left - (n - 1 - i));
-		set_segment(seg, i, p, part);
+		st_seg_set(seg, i, p, part);
 		p += part + GAP;
 		left -= part;
 	}
@@ -113,7 +113,8 @@ void st_seg_fill(struct st_seg *seg, u8 seed)
 
 	for (i = 0; i < seg->count; i++)
 		for (j = 0; j < seg->kvec[i].iov_len; j++)
-			((u8 *)seg->kvec[i].iov_base)[j] = pattern(at++, seed);
+			((u8 *)seg->kvec[i].iov_base)[j] =
+				st_seg_pattern(at++, seed);
 }
 
 /* The segments hold the pattern, and the gaps what they held. */
@@ -128,7 +129,7 @@ bool st_seg_holds(const struct st_seg *seg, u8 seed)
 		if (!st_clean(end, p - end))
 			return false;
 		for (j = 0; j < seg->kvec[i].iov_len; j++)
-			if (p[j] != pattern(at++, seed))
+			if (p[j] != st_seg_pattern(at++, seed))
 				return false;
 		end = p + seg->kvec[i].iov_len;
 	}

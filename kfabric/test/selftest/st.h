@@ -173,18 +173,18 @@ void st_load_stop(struct st_load *load, unsigned int rounds);
 /* ---- the tests ---- */
 
 int st_dummy_round(void);
-void t_core(struct st *st);
-void t_dummy(struct st *st);
-void t_info(struct st *st);
-void t_object(struct st *st);
-void t_connect(struct st *st);
-void t_msg(struct st *st);
-void t_rma(struct st *st);
-void t_read(struct st *st);
-void t_access(struct st *st);
-void t_queue(struct st *st);
-void t_close(struct st *st);
-void t_context(struct st *st);
-void t_cycle(struct st *st);
+void st_test_core(struct st *st);
+void st_test_dummy(struct st *st);
+void st_test_info(struct st *st);
+void st_test_object(struct st *st);
+void st_test_connect(struct st *st);
+void st_test_msg(struct st *st);
+void st_test_rma(struct st *st);
+void st_test_read(struct st *st);
+void st_test_access(struct st *st);
+void st_test_queue(struct st *st);
+void st_test_close(struct st *st);
+void st_test_context(struct st *st);
+void st_test_cycle(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

@@ -22,7 +22,7 @@ struct attempt {
 	bool closed; /* the region was closed before */
 };
 
-static const struct attempt attempts[] = {
+static const struct attempt st_access_attempts[] = {
 	{ .what = "a write with a wrong key",
 	  .access = FI_REMOTE_READ | FI_REMOTE_WRITE,
 	  .write = true,
@@ -64,8 +64,9 @@ static const struct attempt attempts[] = {
 	  .closed = true },
 };
 
-static int move(struct st_pair *p, const struct attempt *a, struct st_op *op,
-		struct st_seg *local, u64 addr, u64 key)
+static int st_access_move_data(struct st_pair *p, const struct attempt *a,
+			       struct st_op *op, struct st_seg *local, u64 addr,
+			       u64 key)
 {
 	struct fi_rma_iov iov = { .addr = addr, .len = a->len, .key = key };
 	struct fi_msg_rma m = { .buf = fi_buf_linear(local->arena, a->len),
@@ -82,7 +83,8 @@ static int move(struct st_pair *p, const struct attempt *a, struct st_op *op,
  * Where completions tell of the peer the operation is refused. Elsewhere a
  * write may be told as done; nothing that comes from the peer is.
  */
-static bool refused(const struct st *st, const struct attempt *a, int err)
+static bool st_access_is_refused(const struct st *st, const struct attempt *a,
+				 int err)
 {
 	if (!st_tells_why(st))
 		return err == ECANCELED;
@@ -93,7 +95,8 @@ static bool refused(const struct st *st, const struct attempt *a, int err)
 }
 
 /* Both sides must learn of the end, once each. */
-static void expect_end(struct st *st, struct st_pair *p, const char *what)
+static void st_access_expect_end(struct st *st, struct st_pair *p,
+				 const char *what)
 {
 	unsigned int seen = 0;
 	struct st_event ev;
@@ -104,7 +107,7 @@ static void expect_end(struct st *st, struct st_pair *p, const char *what)
 	CHECKF(st, seen == 2, "%s ends the connection for both", what);
 }
 
-static void t_attempt(struct st *st, const struct attempt *a)
+static void st_access_attempt(struct st *st, const struct attempt *a)
 {
 	struct st_seg *remote = st_seg_new(), *local = st_seg_new();
 	struct st_op *op = st_op_new(st);
@@ -134,9 +137,10 @@ static void t_attempt(struct st *st, const struct attempt *a)
 		mr = NULL;
 	}
 	memset(local->arena, MARK ^ 0xff, a->len);
-	ret = move(&p, a, op, local, addr, key);
-	CHECKF(st, refused(st, a, ret), "%s is refused (got %d)", a->what, ret);
-	expect_end(st, &p, a->what);
+	ret = st_access_move_data(&p, a, op, local, addr, key);
+	CHECKF(st, st_access_is_refused(st, a, ret), "%s is refused (got %d)",
+	       a->what, ret);
+	st_access_expect_end(st, &p, a->what);
 	CHECKF(st,
 	       a->write ? !memchr_inv(remote->arena, MARK, ST_ARENA_LEN)
 			: local->arena[0] == (MARK ^ 0xff),
@@ -151,7 +155,7 @@ free:
 }
 
 /* Keys of one domain open nothing in another. */
-static void t_foreign(struct st *st)
+static void st_access_foreign(struct st *st)
 {
 	static const struct attempt a = { .write = true, .len = 64 };
 	struct st_seg *seg = st_seg_new(), *local = st_seg_new();
@@ -170,7 +174,8 @@ static void t_foreign(struct st *st)
 			NULL);
 	if (!CHECK_EQ(st, ret, 0, "a region of another domain opens"))
 		goto free;
-	ret = move(&p, &a, op, local, st_mr_addr(mr, 0), fi_mr_key(mr));
+	ret = st_access_move_data(&p, &a, op, local, st_mr_addr(mr, 0),
+				  fi_mr_key(mr));
 	CHECK_EQ(st, ret, st_tells_why(st) ? EACCES : ECANCELED,
 		 "the key of another domain is refused");
 	CHECK_EQ(st, fi_close(&mr->fid), 0, "its region closes");
@@ -181,11 +186,11 @@ free:
 	kfree(op);
 }
 
-void t_access(struct st *st)
+void st_test_access(struct st *st)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(attempts); i++)
-		t_attempt(st, &attempts[i]);
-	t_foreign(st);
+	for (i = 0; i < ARRAY_SIZE(st_access_attempts); i++)
+		st_access_attempt(st, &st_access_attempts[i]);
+	st_access_foreign(st);
 }

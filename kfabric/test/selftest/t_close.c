@@ -24,7 +24,7 @@ struct load {
 	unsigned int posted;
 };
 
-static bool load_open(struct load *l, struct st *st, size_t len)
+static bool st_close_load_open(struct load *l, struct st *st, size_t len)
 {
 	struct fi_buf buf;
 	unsigned int i;
@@ -56,7 +56,7 @@ static bool load_open(struct load *l, struct st *st, size_t len)
 	return CHECK_EQ(st, ret, 0, "receives and writes are posted");
 }
 
-static void load_close(struct load *l)
+static void st_close_load_close(struct load *l)
 {
 	unsigned int i;
 
@@ -72,7 +72,7 @@ static void load_close(struct load *l)
 	st_seg_free(l->remote);
 }
 
-static unsigned int count_once(struct st_op **ops, bool must_fail)
+static unsigned int st_close_count_once(struct st_op **ops, bool must_fail)
 {
 	unsigned int i, ok = 0;
 
@@ -83,7 +83,7 @@ static unsigned int count_once(struct st_op **ops, bool must_fail)
 }
 
 /* Take what comes; both directions share the queue. */
-static void collect(struct fid_cq *cq, struct st_op **ops)
+static void st_close_collect_all(struct fid_cq *cq, struct st_op **ops)
 {
 	unsigned int i;
 
@@ -92,8 +92,9 @@ static void collect(struct fid_cq *cq, struct st_op **ops)
 			return;
 }
 
-static unsigned int shutdowns(struct fid_eq *eq, const struct kfid *fid,
-			      int first_ms)
+static unsigned int st_close_count_shutdowns(struct fid_eq *eq,
+					     const struct kfid *fid,
+					     int first_ms)
 {
 	unsigned int n = 0;
 	struct st_event ev;
@@ -104,11 +105,11 @@ static unsigned int shutdowns(struct fid_eq *eq, const struct kfid *fid,
 }
 
 /* The peer closes its endpoint in the middle of our writes. */
-static void t_peer_closes(struct st *st)
+static void st_close_peer_closes(struct st *st)
 {
 	struct load l = {};
 
-	if (!load_open(&l, st, LEN))
+	if (!st_close_load_open(&l, st, LEN))
 		goto close;
 	if (st->target->mr_mode & FI_MR_ENDPOINT) {
 		CHECK_EQ(st, fi_close(&l.mr->fid), 0, "the region closes");
@@ -116,64 +117,64 @@ static void t_peer_closes(struct st *st)
 	}
 	CHECK_EQ(st, fi_close(&l.p.b->fid), 0, "the peer closes its endpoint");
 	l.p.b = NULL;
-	collect(l.p.acq, l.tx);
-	collect(l.p.acq, l.rx_a);
-	collect(l.p.bcq, l.rx_b);
-	CHECK_EQ(st, count_once(l.tx, false), DEPTH,
+	st_close_collect_all(l.p.acq, l.tx);
+	st_close_collect_all(l.p.acq, l.rx_a);
+	st_close_collect_all(l.p.bcq, l.rx_b);
+	CHECK_EQ(st, st_close_count_once(l.tx, false), DEPTH,
 		 "each write completes exactly once");
-	CHECK_EQ(st, count_once(l.rx_a, true), DEPTH,
+	CHECK_EQ(st, st_close_count_once(l.rx_a, true), DEPTH,
 		 "each receive is canceled exactly once");
-	CHECK_EQ(st, count_once(l.rx_b, true), DEPTH,
+	CHECK_EQ(st, st_close_count_once(l.rx_b, true), DEPTH,
 		 "so is each receive of the peer, readable after its close");
 	CHECK_EQ(st, st_cq_drain(l.p.acq, ST_QUIET_MS), 0,
 		 "nothing completes twice");
-	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.a->fid, ST_WAIT_MS), 1,
-		 "the connection ends once");
+	CHECK_EQ(st, st_close_count_shutdowns(l.p.eq, &l.p.a->fid, ST_WAIT_MS),
+		 1, "the connection ends once");
 	CHECK_EQ(st, fi_ep_state(l.p.a), KFI_EP_SHUTDOWN,
 		 "the endpoint is shut down");
 	CHECK_EQ(st,
 		 fi_recv(l.p.a, l.local->arena, 1, NULL, 0, &l.rx_a[0]->ctx),
 		 -ENOTCONN, "no receive can be posted any more");
 close:
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
 /* We close our own. */
-static void t_self_closes(struct st *st)
+static void st_close_self_closes(struct st *st)
 {
 	struct load l = {};
 
-	if (!load_open(&l, st, LEN))
+	if (!st_close_load_open(&l, st, LEN))
 		goto close;
 	CHECK_EQ(st, fi_close(&l.p.a->fid), 0, "a busy endpoint closes");
 	l.p.a = NULL;
-	collect(l.p.acq, l.tx);
-	collect(l.p.acq, l.rx_a);
-	CHECK_EQ(st, count_once(l.tx, false), DEPTH,
+	st_close_collect_all(l.p.acq, l.tx);
+	st_close_collect_all(l.p.acq, l.rx_a);
+	CHECK_EQ(st, st_close_count_once(l.tx, false), DEPTH,
 		 "each write completed exactly once");
-	CHECK_EQ(st, count_once(l.rx_a, true), DEPTH,
+	CHECK_EQ(st, st_close_count_once(l.rx_a, true), DEPTH,
 		 "each receive was canceled exactly once");
 	CHECK_EQ(st, st_cq_drain(l.p.acq, ST_QUIET_MS), 0,
 		 "nothing comes after the close");
-	collect(l.p.bcq, l.rx_b);
-	CHECK_EQ(st, count_once(l.rx_b, true), DEPTH,
+	st_close_collect_all(l.p.bcq, l.rx_b);
+	CHECK_EQ(st, st_close_count_once(l.rx_b, true), DEPTH,
 		 "the peer's receives are canceled");
-	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.b->fid, ST_WAIT_MS), 1,
-		 "the peer sees the end once");
+	CHECK_EQ(st, st_close_count_shutdowns(l.p.eq, &l.p.b->fid, ST_WAIT_MS),
+		 1, "the peer sees the end once");
 close:
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
 /* An orderly end. */
-static void t_shutdown(struct st *st)
+static void st_close_shutdown(struct st *st)
 {
 	struct st_event ev;
 	struct load l = {};
 	unsigned int a = 0, b = 0;
 
-	if (!load_open(&l, st, LEN))
+	if (!st_close_load_open(&l, st, LEN))
 		goto close;
-	collect(l.p.acq, l.tx);
+	st_close_collect_all(l.p.acq, l.tx);
 	CHECK_EQ(st, fi_shutdown(l.p.a, 1), -FI_EBADFLAGS,
 		 "an unknown flag is refused by shutdown");
 	CHECK_EQ(st, fi_shutdown(l.p.a, 0), 0, "an endpoint is shut down");
@@ -184,51 +185,51 @@ static void t_shutdown(struct st *st)
 	CHECK(st, a == 1 && b == 1, "both sides see the end once");
 	CHECK_EQ(st, fi_shutdown(l.p.a, 0), -ENOTCONN,
 		 "a second time there is nothing to shut down");
-	collect(l.p.acq, l.rx_a);
-	collect(l.p.bcq, l.rx_b);
-	CHECK_EQ(st, count_once(l.rx_a, true), DEPTH,
+	st_close_collect_all(l.p.acq, l.rx_a);
+	st_close_collect_all(l.p.bcq, l.rx_b);
+	CHECK_EQ(st, st_close_count_once(l.rx_a, true), DEPTH,
 		 "its receives are canceled");
-	CHECK_EQ(st, count_once(l.rx_b, true), DEPTH,
+	CHECK_EQ(st, st_close_count_once(l.rx_b, true), DEPTH,
 		 "the peer's receives are canceled too");
 close:
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
 /* What the core and fi_close() owe an endpoint whose device went away. */
-static void t_killed(struct st *st)
+static void st_close_killed(struct st *st)
 {
 	struct load l = {};
 
-	if (!load_open(&l, st, LEN))
+	if (!st_close_load_open(&l, st, LEN))
 		goto close;
-	collect(l.p.acq, l.tx);
+	st_close_collect_all(l.p.acq, l.tx);
 	kfi_obj_kill(&l.p.a->fid);
 	kfi_obj_kill(&l.p.a->fid);
-	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.a->fid, ST_WAIT_MS), 1,
-		 "an endpoint that dies tells it once");
+	CHECK_EQ(st, st_close_count_shutdowns(l.p.eq, &l.p.a->fid, ST_WAIT_MS),
+		 1, "an endpoint that dies tells it once");
 	CHECK_EQ(st, fi_recv(l.p.a, l.local->arena, 1, NULL, 0, &l.tx[0]->ctx),
 		 -ENODEV, "a dead endpoint takes no receive");
 	CHECK_EQ(st, fi_shutdown(l.p.a, 0), -ENODEV,
 		 "a dead endpoint is not shut down");
 	CHECK_EQ(st, fi_close(&l.p.a->fid), 0, "a dead endpoint closes");
 	l.p.a = NULL;
-	collect(l.p.acq, l.rx_a);
-	CHECK_EQ(st, count_once(l.rx_a, true), DEPTH,
+	st_close_collect_all(l.p.acq, l.rx_a);
+	CHECK_EQ(st, st_close_count_once(l.rx_a, true), DEPTH,
 		 "each receive of it is canceled exactly once");
 	CHECK_EQ(st, st_cq_drain(l.p.acq, ST_QUIET_MS), 0,
 		 "nothing else completes");
-	CHECK_EQ(st, shutdowns(l.p.eq, &l.p.b->fid, ST_WAIT_MS), 1,
-		 "its peer sees the end once");
+	CHECK_EQ(st, st_close_count_shutdowns(l.p.eq, &l.p.b->fid, ST_WAIT_MS),
+		 1, "its peer sees the end once");
 close:
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
 /* Completions that nobody reads go with the queue. */
-static void t_unread(struct st *st)
+static void st_close_unread(struct st *st)
 {
 	struct load l = {};
 
-	if (load_open(&l, st, LEN)) {
+	if (st_close_load_open(&l, st, LEN)) {
 		CHECK_EQ(st, fi_close(&l.p.a->fid), 0,
 			 "an endpoint closes with completions unread");
 		l.p.a = NULL;
@@ -236,7 +237,7 @@ static void t_unread(struct st *st)
 			 "a queue closes with completions unread");
 		l.p.acq = NULL;
 	}
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
 /*
@@ -244,37 +245,38 @@ static void t_unread(struct st *st)
  * done, others are under way; whatever one of them still places, it places
  * the end of the region last.
  */
-static void t_fence(struct st *st)
+static void st_close_fence(struct st *st)
 {
 	struct load l = {};
 	u8 *tail;
 	int ret;
 
-	if (!load_open(&l, st, LONG_LEN) || !st_op_wait(l.p.acq, l.tx[0]))
+	if (!st_close_load_open(&l, st, LONG_LEN) ||
+	    !st_op_wait(l.p.acq, l.tx[0]))
 		goto close;
 	tail = l.remote->arena + LONG_LEN - LEN;
 	ret = fi_close(&l.mr->fid);
 	l.mr = NULL;
 	memset(tail, 0x11, LEN);
 	CHECK_EQ(st, ret, 0, "a region closes under writes");
-	collect(l.p.acq, l.tx);
+	st_close_collect_all(l.p.acq, l.tx);
 	CHECK(st, !memchr_inv(tail, 0x11, LEN),
 	      "no byte lands after its close has returned");
-	CHECK_EQ(st, count_once(l.tx, false), DEPTH,
+	CHECK_EQ(st, st_close_count_once(l.tx, false), DEPTH,
 		 "the writes complete, well or not");
 close:
-	load_close(&l);
+	st_close_load_close(&l);
 }
 
-void t_close(struct st *st)
+void st_test_close(struct st *st)
 {
 	unsigned int i;
 
-	t_peer_closes(st);
-	t_self_closes(st);
-	t_shutdown(st);
-	t_killed(st);
-	t_unread(st);
+	st_close_peer_closes(st);
+	st_close_self_closes(st);
+	st_close_shutdown(st);
+	st_close_killed(st);
+	st_close_unread(st);
 	for (i = 0; i < FENCE_ROUNDS; i++)
-		t_fence(st);
+		st_close_fence(st);
 }

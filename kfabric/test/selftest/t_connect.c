@@ -8,7 +8,7 @@
 
 #include "st.h"
 
-static void t_accept(struct st *st, size_t len)
+static void st_connect_accept(struct st *st, size_t len)
 {
 	static u8 hello[FI_CM_DATA_MAX], reply[FI_CM_DATA_MAX];
 	struct st_opts opts = { .connect_data = hello,
@@ -30,7 +30,7 @@ static void t_accept(struct st *st, size_t len)
 	st_pair_close(&p);
 }
 
-static void t_names(struct st *st)
+static void st_connect_names(struct st *st)
 {
 	struct sockaddr_in6 name = {}, peer = {};
 	size_t len = sizeof(name), peer_len = sizeof(peer);
@@ -62,7 +62,7 @@ static void t_names(struct st *st)
 }
 
 /* Connect, and give the request's info. */
-static struct fi_info *request(struct st *st, struct st_pair *p)
+static struct fi_info *st_connect_get_request(struct st *st, struct st_pair *p)
 {
 	static const struct st_opts opts;
 	struct fi_info *info = fi_dupinfo(st->info);
@@ -82,14 +82,14 @@ static struct fi_info *request(struct st *st, struct st_pair *p)
 	return ev.info;
 }
 
-static void t_reject(struct st *st)
+static void st_connect_reject(struct st *st)
 {
 	struct st_event ev;
 	struct fi_info *info;
 	struct st_pair p;
 	struct fid_ep *ep;
 
-	info = request(st, &p);
+	info = st_connect_get_request(st, &p);
 	if (!CHECK(st, info && info->handle, "a request has a handle"))
 		goto close;
 	CHECK_EQ(st, fi_close(info->handle), -EINVAL,
@@ -120,21 +120,21 @@ close:
 }
 
 /* Answers that are given by letting go. */
-static void t_dropped(struct st *st)
+static void st_connect_dropped(struct st *st)
 {
 	struct st_event ev;
 	struct fi_info *info;
 	struct fid_ep *ep;
 	struct st_pair p;
 
-	info = request(st, &p);
+	info = st_connect_get_request(st, &p);
 	CHECK(st, info, "a request arrives");
 	fi_freeinfo(info);
 	CHECK_EQ(st, st_event_wait(p.eq, &ev, ST_WAIT_MS), -ECONNREFUSED,
 		 "a request whose info is freed is rejected");
 	st_pair_close(&p);
 
-	info = request(st, &p);
+	info = st_connect_get_request(st, &p);
 	if (CHECK(st, info && !fi_endpoint(st->target, info, &ep, NULL),
 		  "an endpoint opens for a request"))
 		CHECK_EQ(st, fi_close(&ep->fid), 0, "it closes unused");
@@ -143,13 +143,13 @@ static void t_dropped(struct st *st)
 		 "a request whose endpoint is closed is rejected");
 	st_pair_close(&p);
 
-	info = request(st, &p);
+	info = st_connect_get_request(st, &p);
 	st_pair_close(&p);
 	CHECK(st, info, "a request arrives whose sender gives up");
 	fi_freeinfo(info);
 }
 
-static void t_nobody(struct st *st)
+static void st_connect_nobody(struct st *st)
 {
 	static const struct st_opts opts;
 	struct fi_info *info = fi_dupinfo(st->info);
@@ -174,7 +174,7 @@ static void t_nobody(struct st *st)
 	st_pair_close(&p);
 }
 
-static void t_limits(struct st *st)
+static void st_connect_limits(struct st *st)
 {
 	static const struct st_opts opts;
 	struct fi_info *info = fi_dupinfo(st->info);
@@ -205,7 +205,7 @@ free:
 }
 
 /* Two listeners on one address; requests that are left when one closes. */
-static void t_listener(struct st *st)
+static void st_connect_listener(struct st *st)
 {
 	struct fi_info *info = fi_dupinfo(st->listen_info);
 	struct fid_pep *twin = NULL;
@@ -232,15 +232,15 @@ static void t_listener(struct st *st)
 	fi_freeinfo(info);
 }
 
-void t_connect(struct st *st)
+void st_test_connect(struct st *st)
 {
-	t_accept(st, 0);
-	t_accept(st, 1);
-	t_accept(st, st->info->ep_attr->cm_data_size);
-	t_names(st);
-	t_reject(st);
-	t_dropped(st);
-	t_nobody(st);
-	t_limits(st);
-	t_listener(st);
+	st_connect_accept(st, 0);
+	st_connect_accept(st, 1);
+	st_connect_accept(st, st->info->ep_attr->cm_data_size);
+	st_connect_names(st);
+	st_connect_reject(st);
+	st_connect_dropped(st);
+	st_connect_nobody(st);
+	st_connect_limits(st);
+	st_connect_listener(st);
 }

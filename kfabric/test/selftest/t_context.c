@@ -26,7 +26,7 @@ struct batch {
 	bool atomic;
 };
 
-static void post_batch(struct batch *b)
+static void st_context_post_batch(struct batch *b)
 {
 	unsigned long irq;
 	unsigned int i;
@@ -45,17 +45,18 @@ static void post_batch(struct batch *b)
 	complete(&b->posted);
 }
 
-static void on_timer(struct timer_list *t)
+static void st_context_on_timer(struct timer_list *t)
 {
-	post_batch(container_of(t, struct batch, timer));
+	st_context_post_batch(container_of(t, struct batch, timer));
 }
 
-static void on_tasklet(struct tasklet_struct *t)
+static void st_context_on_tasklet(struct tasklet_struct *t)
 {
-	post_batch(container_of(t, struct batch, tasklet));
+	st_context_post_batch(container_of(t, struct batch, tasklet));
 }
 
-static void check_batch(struct st *st, struct batch *b, const char *where)
+static void st_context_check_batch(struct st *st, struct batch *b,
+				   const char *where)
 {
 	unsigned int i, ok = 0;
 
@@ -76,7 +77,7 @@ static void check_batch(struct st *st, struct batch *b, const char *where)
 	reinit_completion(&b->posted);
 }
 
-static void t_softirq(struct st *st)
+static void st_context_softirq(struct st *st)
 {
 	struct batch *b = kzalloc(sizeof(*b), GFP_KERNEL);
 	unsigned int i;
@@ -93,12 +94,12 @@ static void t_softirq(struct st *st)
 	}
 	if (CHECK_EQ(st, st_pair_open(&b->p, st, NULL), 0,
 		     "a pair connects for softirq")) {
-		timer_setup(&b->timer, on_timer, 0);
+		timer_setup(&b->timer, st_context_on_timer, 0);
 		mod_timer(&b->timer, jiffies + 1);
-		check_batch(st, b, "timer");
-		tasklet_setup(&b->tasklet, on_tasklet);
+		st_context_check_batch(st, b, "timer");
+		tasklet_setup(&b->tasklet, st_context_on_tasklet);
 		tasklet_schedule(&b->tasklet);
-		check_batch(st, b, "tasklet");
+		st_context_check_batch(st, b, "tasklet");
 		tasklet_kill(&b->tasklet);
 	}
 	st_pair_close(&b->p);
@@ -125,7 +126,8 @@ struct game {
 };
 
 /* Receive again, then send the ball back, one higher. */
-static void play(struct game *g, struct fid_ep *ep, struct st_op *rx, u32 *ball)
+static void st_context_play_ball(struct game *g, struct fid_ep *ep,
+				 struct st_op *rx, u32 *ball)
 {
 	u32 next = *ball + 1;
 	int ret;
@@ -140,8 +142,9 @@ static void play(struct game *g, struct fid_ep *ep, struct st_op *rx, u32 *ball)
 		atomic_inc(&g->errors);
 }
 
-static void on_complete(struct fid_cq *cq, const struct fi_cq_err_entry *e,
-			void *context)
+static void st_context_on_complete(struct fid_cq *cq,
+				   const struct fi_cq_err_entry *e,
+				   void *context)
 {
 	struct game *g = context;
 
@@ -154,15 +157,15 @@ static void on_complete(struct fid_cq *cq, const struct fi_cq_err_entry *e,
 		return;
 	}
 	if (e->op_context == &g->rx_a->ctx)
-		play(g, g->p.a, g->rx_a, g->ball_a);
+		st_context_play_ball(g, g->p.a, g->rx_a, g->ball_a);
 	else if (e->op_context == &g->rx_b->ctx)
-		play(g, g->p.b, g->rx_b, g->ball_b);
+		st_context_play_ball(g, g->p.b, g->rx_b, g->ball_b);
 	else
 		atomic_inc(&g->doubles);
 }
 
 /* As long as strokes come: on a debug kernel each takes its time. */
-static bool game_ends(struct game *g)
+static bool st_context_game_ends(struct game *g)
 {
 	int before;
 	bool over;
@@ -175,7 +178,7 @@ static bool game_ends(struct game *g)
 	return over;
 }
 
-static void play_game(struct st *st, struct game *g)
+static void st_context_play_game(struct st *st, struct game *g)
 {
 	struct fi_cq_data_entry d;
 	struct fi_cq_err_entry e;
@@ -190,7 +193,7 @@ static void play_game(struct st *st, struct game *g)
 	ret = ret ?: fi_recv(g->p.b, g->ball_b, 4, NULL, 0, &g->rx_b->ctx);
 	ret = ret ?: fi_inject(g->p.a, &zero, 4, 0);
 	CHECK_EQ(st, ret, 0, "the first ball is played");
-	CHECK(st, game_ends(g), "upcalls play it to the end");
+	CHECK(st, st_context_game_ends(g), "upcalls play it to the end");
 	CHECK_EQ(st, atomic_read(&g->errors), 0, "no stroke fails");
 	CHECK_EQ(st, atomic_read(&g->upcalls), PING_PONG,
 		 "each receive has one upcall");
@@ -200,10 +203,10 @@ static void play_game(struct st *st, struct game *g)
 		 "upcalls asked for in softirq do not sleep");
 }
 
-static void t_upcall(struct st *st)
+static void st_context_upcall(struct st *st)
 {
 	struct game *g = kzalloc(sizeof(*g), GFP_KERNEL);
-	struct fi_cq_attr attr = { .comp_handler = on_complete,
+	struct fi_cq_attr attr = { .comp_handler = st_context_on_complete,
 				   .comp_context = FI_CQ_SOFTIRQ };
 	struct st_opts opts = { .cq_attr = &attr, .cq_context = g };
 	int before;
@@ -217,7 +220,7 @@ static void t_upcall(struct st *st)
 	g->ball_b = kzalloc(sizeof(u32), GFP_KERNEL);
 	if (CHECK_EQ(st, st_pair_open(&g->p, st, &opts), 0,
 		     "a pair with upcalls connects"))
-		play_game(st, g);
+		st_context_play_game(st, g);
 	before = atomic_read(&g->upcalls);
 	st_pair_close(&g->p);
 	CHECK(st, atomic_read(&g->upcalls) <= before + 1,
@@ -229,8 +232,8 @@ static void t_upcall(struct st *st)
 	kfree(g);
 }
 
-void t_context(struct st *st)
+void st_test_context(struct st *st)
 {
-	t_softirq(st);
-	t_upcall(st);
+	st_context_softirq(st);
+	st_context_upcall(st);
 }

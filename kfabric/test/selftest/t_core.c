@@ -9,17 +9,19 @@
 
 #include "st.h"
 
-static int never_getinfo(struct kfi_provider *prov, const char *node,
-			 const char *service, u64 flags,
-			 const struct fi_info *hints, struct fi_info **info)
+static int st_core_never_getinfo(struct kfi_provider *prov, const char *node,
+				 const char *service, u64 flags,
+				 const struct fi_info *hints,
+				 struct fi_info **info)
 {
 	return -ENODATA;
 }
 
 /* One info that says nothing but the provider's name. */
-static int plain_getinfo(struct kfi_provider *prov, const char *node,
-			 const char *service, u64 flags,
-			 const struct fi_info *hints, struct fi_info **info)
+static int st_core_plain_getinfo(struct kfi_provider *prov, const char *node,
+				 const char *service, u64 flags,
+				 const struct fi_info *hints,
+				 struct fi_info **info)
 {
 	*info = fi_allocinfo();
 	if (!*info)
@@ -29,66 +31,69 @@ static int plain_getinfo(struct kfi_provider *prov, const char *node,
 	return 0;
 }
 
-static int broken_getinfo(struct kfi_provider *prov, const char *node,
-			  const char *service, u64 flags,
-			  const struct fi_info *hints, struct fi_info **info)
+static int st_core_broken_getinfo(struct kfi_provider *prov, const char *node,
+				  const char *service, u64 flags,
+				  const struct fi_info *hints,
+				  struct fi_info **info)
 {
 	return -EIO;
 }
 
-static int no_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		     struct fid_fabric **fabric, void *context)
+static int st_core_no_fabric(struct kfi_provider *prov,
+			     struct fi_fabric_attr *attr,
+			     struct fid_fabric **fabric, void *context)
 {
 	return -ENOSYS;
 }
 
-static struct kfi_provider one = {
+static struct kfi_provider st_core_one = {
 	.name = "st-one",
 	.version = FI_VERSION(3, 1),
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
 	.preference = 71,
-	.getinfo = plain_getinfo,
-	.fabric = no_fabric,
+	.getinfo = st_core_plain_getinfo,
+	.fabric = st_core_no_fabric,
 };
 
-static struct kfi_provider two = {
+static struct kfi_provider st_core_two = {
 	.name = "st-two",
 	.version = FI_VERSION(3, 2),
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
 	.preference = 70,
-	.getinfo = plain_getinfo,
-	.fabric = no_fabric,
+	.getinfo = st_core_plain_getinfo,
+	.fabric = st_core_no_fabric,
 };
 
-static struct kfi_provider never = {
+static struct kfi_provider st_core_never = {
 	.name = "st-never",
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
-	.getinfo = never_getinfo,
-	.fabric = no_fabric,
+	.getinfo = st_core_never_getinfo,
+	.fabric = st_core_no_fabric,
 };
 
-static struct kfi_provider broken = {
+static struct kfi_provider st_core_broken = {
 	.name = "st-broken",
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
-	.getinfo = broken_getinfo,
-	.fabric = no_fabric,
+	.getinfo = st_core_broken_getinfo,
+	.fabric = st_core_no_fabric,
 };
 
-static struct kfi_provider hidden = {
+static struct kfi_provider st_core_hidden = {
 	.name = "st-hidden",
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
 	.flags = KFI_PROV_EXPLICIT,
-	.getinfo = plain_getinfo,
-	.fabric = no_fabric,
+	.getinfo = st_core_plain_getinfo,
+	.fabric = st_core_no_fabric,
 };
 
 /* Ask for infos, of one provider or (NULL) all. */
-static int ask(const char *prov_name, u64 flags, struct fi_info **info)
+static int st_core_ask_infos(const char *prov_name, u64 flags,
+			     struct fi_info **info)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int ret;
@@ -103,12 +108,12 @@ static int ask(const char *prov_name, u64 flags, struct fi_info **info)
 }
 
 /* Place of a provider in the answer, from 1; 0: not in it. */
-static int place_of(const char *prov_name)
+static int st_core_place_of(const char *prov_name)
 {
 	struct fi_info *list, *info;
 	int i = 0, found = 0;
 
-	if (ask(NULL, 0, &list))
+	if (st_core_ask_infos(NULL, 0, &list))
 		return 0;
 	for (info = list; info; info = info->next) {
 		i++;
@@ -119,12 +124,13 @@ static int place_of(const char *prov_name)
 	return found;
 }
 
-static void t_register(struct st *st)
+static void st_core_register(struct st *st)
 {
-	struct kfi_provider bad = one;
+	struct kfi_provider bad = st_core_one;
 
-	CHECK_EQ(st, kfi_provider_register(&one), 0, "a provider registers");
-	CHECK_EQ(st, kfi_provider_register(&one), -EEXIST,
+	CHECK_EQ(st, kfi_provider_register(&st_core_one), 0,
+		 "a provider registers");
+	CHECK_EQ(st, kfi_provider_register(&st_core_one), -EEXIST,
 		 "the same provider does not register twice");
 	CHECK_EQ(st, kfi_provider_register(&bad), -EEXIST,
 		 "another provider of the same name does not register");
@@ -141,7 +147,7 @@ static void t_register(struct st *st)
 	bad.getinfo = NULL;
 	CHECK_EQ(st, kfi_provider_register(&bad), -EINVAL,
 		 "a provider without operations is refused");
-	bad.getinfo = plain_getinfo;
+	bad.getinfo = st_core_plain_getinfo;
 	bad.fi_version = FI_VERSION(2, 0);
 	CHECK_EQ(st, kfi_provider_register(&bad), -ENOSYS,
 		 "a provider of another major version is refused");
@@ -151,36 +157,40 @@ static void t_register(struct st *st)
 	kfi_provider_deregister(&bad);
 }
 
-static void t_several(struct st *st)
+static void st_core_several(struct st *st)
 {
-	CHECK_EQ(st, kfi_provider_register(&two), 0,
+	CHECK_EQ(st, kfi_provider_register(&st_core_two), 0,
 		 "a second provider registers beside the first");
-	CHECK(st, place_of("st-one") > 0, "the first one is found");
-	CHECK(st, place_of("st-two") > 0, "the second one is found");
-	CHECK(st, place_of("st-two") < place_of("st-one"),
+	CHECK(st, st_core_place_of("st-one") > 0, "the first one is found");
+	CHECK(st, st_core_place_of("st-two") > 0, "the second one is found");
+	CHECK(st, st_core_place_of("st-two") < st_core_place_of("st-one"),
 	      "the preferred one comes first, whoever registered first");
-	CHECK_EQ(st, kfi_provider_register(&never), 0, "a third registers");
-	CHECK_EQ(st, place_of("st-never"), 0,
+	CHECK_EQ(st, kfi_provider_register(&st_core_never), 0,
+		 "a third registers");
+	CHECK_EQ(st, st_core_place_of("st-never"), 0,
 		 "a provider that has nothing is not listed");
-	CHECK_EQ(st, kfi_provider_register(&broken), 0, "a fourth registers");
-	CHECK(st, place_of("st-one") > 0,
+	CHECK_EQ(st, kfi_provider_register(&st_core_broken), 0,
+		 "a fourth registers");
+	CHECK(st, st_core_place_of("st-one") > 0,
 	      "a provider that fails does not hide the others");
-	CHECK_EQ(st, kfi_provider_register(&hidden), 0, "a fifth registers");
-	CHECK_EQ(st, place_of("st-hidden"), 0,
+	CHECK_EQ(st, kfi_provider_register(&st_core_hidden), 0,
+		 "a fifth registers");
+	CHECK_EQ(st, st_core_place_of("st-hidden"), 0,
 		 "one that must be named is not listed unasked");
-	kfi_provider_deregister(&broken);
-	kfi_provider_deregister(&never);
+	kfi_provider_deregister(&st_core_broken);
+	kfi_provider_deregister(&st_core_never);
 }
 
-static void t_getinfo(struct st *st)
+static void st_core_getinfo(struct st *st)
 {
 	struct fi_info *info = NULL;
 
-	CHECK_EQ(st, ask("st-hidden", 0, &info), 0,
+	CHECK_EQ(st, st_core_ask_infos("st-hidden", 0, &info), 0,
 		 "one that must be named is found by its name");
 	fi_freeinfo(info);
 	info = NULL;
-	if (CHECK_EQ(st, ask("st-one", 0, &info), 0, "a name selects")) {
+	if (CHECK_EQ(st, st_core_ask_infos("st-one", 0, &info), 0,
+		     "a name selects")) {
 		CHECK(st, !info->next, "a name selects one provider only");
 		CHECK(st, !strcmp(info->fabric_attr->prov_name, "st-one"),
 		      "the answer names the provider");
@@ -189,10 +199,10 @@ static void t_getinfo(struct st *st)
 	}
 	fi_freeinfo(info);
 	info = (void *)st;
-	CHECK_EQ(st, ask("st-nobody", 0, &info), -ENODATA,
+	CHECK_EQ(st, st_core_ask_infos("st-nobody", 0, &info), -ENODATA,
 		 "an unknown name gives no data");
 	CHECK(st, info == (void *)st, "a failure leaves the output alone");
-	CHECK_EQ(st, ask(NULL, BIT_ULL(63), &info), -FI_EBADFLAGS,
+	CHECK_EQ(st, st_core_ask_infos(NULL, BIT_ULL(63), &info), -FI_EBADFLAGS,
 		 "an unknown flag is refused");
 	CHECK_EQ(st, fi_getinfo(FI_VERSION(9, 0), NULL, NULL, 0, NULL, &info),
 		 -ENOSYS, "a newer version than the core's is refused");
@@ -210,7 +220,7 @@ static void t_getinfo(struct st *st)
 	CHECK_EQ(st, fi_version(), FI_VERSION(1, 0), "the version is 1.0");
 }
 
-static void fill(struct fi_info *info)
+static void st_core_fill_info(struct fi_info *info)
 {
 	info->caps = FI_MSG | FI_RMA;
 	info->tx_attr->size = 17;
@@ -223,7 +233,7 @@ static void fill(struct fi_info *info)
 	info->addr_format = FI_SOCKADDR_IN;
 }
 
-static void t_dupinfo(struct st *st, struct fi_info *info)
+static void st_core_dupinfo(struct st *st, struct fi_info *info)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 	struct fi_info *dup;
@@ -249,7 +259,7 @@ static void t_dupinfo(struct st *st, struct fi_info *info)
 }
 
 /* One wish at a time, and whether it can be fulfilled. */
-static void t_match(struct st *st, struct fi_info *info)
+static void st_core_match(struct st *st, struct fi_info *info)
 {
 	struct fi_info *h = fi_allocinfo();
 
@@ -290,7 +300,7 @@ static void t_match(struct st *st, struct fi_info *info)
 	fi_freeinfo(h);
 }
 
-static void t_strerror(struct st *st)
+static void st_core_strerror(struct st *st)
 {
 	CHECK(st, !strcmp(fi_strerror(-EACCES), fi_strerror(EACCES)),
 	      "an error's text does not depend on its sign");
@@ -299,42 +309,43 @@ static void t_strerror(struct st *st)
 	CHECK(st, fi_strerror(99999), "an unknown error has a text");
 }
 
-static void t_cycles(struct st *st)
+static void st_core_cycles(struct st *st)
 {
 	unsigned int i, ok = 0;
 
 	for (i = 0; i < st_cycles; i++) {
 		struct fi_info *info = NULL;
 
-		if (kfi_provider_register(&one))
+		if (kfi_provider_register(&st_core_one))
 			break;
-		ok += !ask("st-one", 0, &info);
+		ok += !st_core_ask_infos("st-one", 0, &info);
 		fi_freeinfo(info);
-		kfi_provider_deregister(&one);
+		kfi_provider_deregister(&st_core_one);
 	}
 	CHECK_EQ(st, ok, st_cycles,
 		 "a provider registers, answers and deregisters many times");
-	CHECK_EQ(st, place_of("st-one"), 0, "after it, it is not found");
+	CHECK_EQ(st, st_core_place_of("st-one"), 0,
+		 "after it, it is not found");
 }
 
-void t_core(struct st *st)
+void st_test_core(struct st *st)
 {
 	struct fi_info *info = fi_allocinfo();
 
-	t_register(st);
-	t_several(st);
-	t_getinfo(st);
-	kfi_provider_deregister(&hidden);
-	kfi_provider_deregister(&two);
-	kfi_provider_deregister(&one);
-	CHECK_EQ(st, place_of("st-two"), 0,
+	st_core_register(st);
+	st_core_several(st);
+	st_core_getinfo(st);
+	kfi_provider_deregister(&st_core_hidden);
+	kfi_provider_deregister(&st_core_two);
+	kfi_provider_deregister(&st_core_one);
+	CHECK_EQ(st, st_core_place_of("st-two"), 0,
 		 "a provider that deregistered is not found");
 	if (info) {
-		fill(info);
-		t_match(st, info);
-		t_dupinfo(st, info);
+		st_core_fill_info(info);
+		st_core_match(st, info);
+		st_core_dupinfo(st, info);
 		fi_freeinfo(info);
 	}
-	t_strerror(st);
-	t_cycles(st);
+	st_core_strerror(st);
+	st_core_cycles(st);
 }

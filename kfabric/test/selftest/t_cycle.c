@@ -12,8 +12,8 @@
 #define PARTNER "loop"
 
 /* One message over a pair. */
-static int exchange(struct st_pair *p, struct st_op *tx, struct st_op *rx,
-		    u8 *mem)
+static int st_cycle_send_message(struct st_pair *p, struct st_op *tx,
+				 struct st_op *rx, u8 *mem)
 {
 	int ret;
 
@@ -28,7 +28,7 @@ static int exchange(struct st_pair *p, struct st_op *tx, struct st_op *rx,
 }
 
 /* Connect, use and close again and again; how often that went well. */
-static unsigned int connect_often(struct st *st, struct st_load *load)
+static unsigned int st_cycle_connect_often(struct st *st, struct st_load *load)
 {
 	struct st_op *tx = st_op_new(st), *rx = st_op_new(st);
 	u8 *mem = kzalloc(2, GFP_KERNEL);
@@ -39,7 +39,7 @@ static unsigned int connect_often(struct st *st, struct st_load *load)
 	while (tx && rx && mem && !ret && ok < st_cycles) {
 		mem[0] = ok;
 		ret = st_pair_open(&p, st, NULL);
-		ret = ret ?: exchange(&p, tx, rx, mem);
+		ret = ret ?: st_cycle_send_message(&p, tx, rx, mem);
 		st_pair_close(&p);
 		cond_resched();
 		/* Ten times in all: did the others get on meanwhile? */
@@ -54,7 +54,7 @@ static unsigned int connect_often(struct st *st, struct st_load *load)
 	return ok;
 }
 
-static void t_connects(struct st *st)
+static void st_cycle_connects(struct st *st)
 {
 	struct st_load *load = NULL;
 	unsigned int ok;
@@ -66,7 +66,7 @@ static void t_connects(struct st *st)
 		if (!CHECK(st, load, "a load starts"))
 			return;
 	}
-	ok = connect_often(st, load);
+	ok = st_cycle_connect_often(st, load);
 	CHECKF(st, ok == st_cycles,
 	       "%u of %u connections come up, carry a message and go%s", ok,
 	       st_cycles, load ? " under load" : "");
@@ -77,7 +77,7 @@ static void t_connects(struct st *st)
 }
 
 /* Pairs of two providers, messages in turn. */
-static void t_two(struct st *st)
+static void st_cycle_two(struct st *st)
 {
 	struct st *other = kzalloc(sizeof(*other), GFP_KERNEL);
 	struct st_op *op[4] = {};
@@ -106,8 +106,8 @@ static void t_two(struct st *st)
 	for (i = 0; i < 10; i++) {
 		mem[0] = i;
 		mem[2] = i + 1;
-		ok += !exchange(&p, op[0], op[1], mem) &&
-		      !exchange(&q, op[2], op[3], mem + 2);
+		ok += !st_cycle_send_message(&p, op[0], op[1], mem) &&
+		      !st_cycle_send_message(&q, op[2], op[3], mem + 2);
 	}
 	CHECK_EQ(st, ok, 10, "both carry messages in turn");
 	CHECK_EQ(st, fi_ep_bind(p.a, &q.acq->fid, FI_RECV), -EINVAL,
@@ -124,9 +124,9 @@ free:
 	kfree(mem);
 }
 
-void t_cycle(struct st *st)
+void st_test_cycle(struct st *st)
 {
-	t_connects(st);
+	st_cycle_connects(st);
 	if (strcmp(st->provider, PARTNER))
-		t_two(st);
+		st_cycle_two(st);
 }

@@ -20,108 +20,109 @@ struct dummy {
 	};
 };
 
-static unsigned int live;
-static unsigned int sent;
+static unsigned int st_dummy_live;
+static unsigned int st_dummy_sent;
 
-static void release(struct kfid *fid)
+static void st_dummy_release_fid(struct kfid *fid)
 {
-	live--;
+	st_dummy_live--;
 	kfree(container_of(fid, struct dummy, fid));
 }
 
-static const struct fi_ops fid_ops = {
+static const struct fi_ops st_dummy_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.release = release,
+	.release = st_dummy_release_fid,
 };
 
-static struct dummy *new_dummy(void)
+static struct dummy *st_dummy_new_dummy(void)
 {
 	struct dummy *d = kzalloc(sizeof(*d), GFP_KERNEL);
 
 	if (d)
-		live++;
+		st_dummy_live++;
 	return d;
 }
 
-static ssize_t count_send(struct fid_ep *ep, const struct fi_msg *msg,
-			  u64 flags)
+static ssize_t st_dummy_count_send(struct fid_ep *ep, const struct fi_msg *msg,
+				   u64 flags)
 {
-	sent++;
+	st_dummy_sent++;
 	return 0;
 }
 
 /* A vector from a time when it was shorter. */
-static const struct fi_ops_msg short_msg_ops = {
+static const struct fi_ops_msg st_dummy_short_msg_ops = {
 	.size = offsetofend(struct fi_ops_msg, sendmsg),
-	.sendmsg = count_send,
-	.recvmsg = count_send,
+	.sendmsg = st_dummy_count_send,
+	.recvmsg = st_dummy_count_send,
 };
 
-static const struct kfi_ep_ops ep_ops = {
-	.fid = &fid_ops,
-	.msg = &short_msg_ops,
+static const struct kfi_ep_ops st_dummy_ep_ops = {
+	.fid = &st_dummy_fid_ops,
+	.msg = &st_dummy_short_msg_ops,
 };
 
-static int open_ep(struct fid_domain *domain, struct fi_info *info,
-		   struct fid_ep **ep, void *context)
+static int st_dummy_open_ep(struct fid_domain *domain, struct fi_info *info,
+			    struct fid_ep **ep, void *context)
 {
-	struct dummy *d = new_dummy();
+	struct dummy *d = st_dummy_new_dummy();
 
 	if (!d)
 		return -ENOMEM;
 	*ep = &d->ep;
-	return kfi_ep_init(&d->ep, domain, info, &ep_ops, context);
+	return kfi_ep_init(&d->ep, domain, info, &st_dummy_ep_ops, context);
 }
 
-static const struct fi_ops_domain domain_ops = {
+static const struct fi_ops_domain st_dummy_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
-	.endpoint = open_ep,
+	.endpoint = st_dummy_open_ep,
 };
 
-static int open_domain(struct fid_fabric *fabric, struct fi_info *info,
-		       struct fid_domain **domain, void *context)
+static int st_dummy_open_domain(struct fid_fabric *fabric, struct fi_info *info,
+				struct fid_domain **domain, void *context)
 {
-	struct dummy *d = new_dummy();
+	struct dummy *d = st_dummy_new_dummy();
 
 	if (!d)
 		return -ENOMEM;
 	*domain = &d->domain;
-	return kfi_domain_init(&d->domain, fabric, &fid_ops, &domain_ops, 0,
-			       context);
+	return kfi_domain_init(&d->domain, fabric, &st_dummy_fid_ops,
+			       &st_dummy_domain_ops, 0, context);
 }
 
-static const struct fi_ops_fabric fabric_ops = {
+static const struct fi_ops_fabric st_dummy_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
-	.domain = open_domain,
+	.domain = st_dummy_open_domain,
 };
 
-static int open_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		       struct fid_fabric **fabric, void *context)
+static int st_dummy_open_fabric(struct kfi_provider *prov,
+				struct fi_fabric_attr *attr,
+				struct fid_fabric **fabric, void *context)
 {
-	struct dummy *d = new_dummy();
+	struct dummy *d = st_dummy_new_dummy();
 
 	if (!d)
 		return -ENOMEM;
 	*fabric = &d->fabric;
-	return kfi_fabric_init(&d->fabric, prov, &fid_ops, &fabric_ops,
-			       context);
+	return kfi_fabric_init(&d->fabric, prov, &st_dummy_fid_ops,
+			       &st_dummy_fabric_ops, context);
 }
 
-static int getinfo(struct kfi_provider *prov, const char *node,
-		   const char *service, u64 flags, const struct fi_info *hints,
-		   struct fi_info **info)
+static int st_dummy_getinfo(struct kfi_provider *prov, const char *node,
+			    const char *service, u64 flags,
+			    const struct fi_info *hints, struct fi_info **info)
 {
 	*info = fi_allocinfo();
 	return *info ? 0 : -ENOMEM;
 }
 
-static struct kfi_provider dummy_prov = {
+static struct kfi_provider st_dummy_prov = {
 	.name = "st-dummy",
 	.fi_version = FI_VERSION(1, 0),
 	.owner = THIS_MODULE,
 	.flags = KFI_PROV_EXPLICIT,
-	.getinfo = getinfo,
-	.fabric = open_fabric,
+	.getinfo = st_dummy_getinfo,
+	.fabric = st_dummy_open_fabric,
 };
 
 /* Everything open at once. */
@@ -132,7 +133,7 @@ struct rig {
 	struct fid_ep *ep;
 };
 
-static int rig_open(struct rig *r)
+static int st_dummy_rig_open(struct rig *r)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int ret;
@@ -147,7 +148,7 @@ static int rig_open(struct rig *r)
 	return ret ?: fi_endpoint(r->domain, r->info, &r->ep, r);
 }
 
-static int close_all(struct rig *r)
+static int st_dummy_close_all(struct rig *r)
 {
 	int ret = 0;
 
@@ -167,16 +168,16 @@ int st_dummy_round(void)
 	struct rig r = {};
 	int ret, closed;
 
-	ret = kfi_provider_register(&dummy_prov);
+	ret = kfi_provider_register(&st_dummy_prov);
 	if (ret)
 		return ret;
-	ret = rig_open(&r);
-	closed = close_all(&r);
-	kfi_provider_deregister(&dummy_prov);
+	ret = st_dummy_rig_open(&r);
+	closed = st_dummy_close_all(&r);
+	kfi_provider_deregister(&st_dummy_prov);
 	return ret ?: closed;
 }
 
-static void t_defaults(struct st *st, struct rig *r)
+static void st_dummy_defaults(struct st *st, struct rig *r)
 {
 	struct fi_mr_attr mr_attr = { .buf = fi_buf_linear(r, 1),
 				      .access = FI_REMOTE_READ };
@@ -191,7 +192,7 @@ static void t_defaults(struct st *st, struct rig *r)
 	size_t len = 0;
 
 	CHECK_EQ(st, fi_sendmsg(r->ep, &msg, 0), 0, "an operation runs");
-	CHECK_EQ(st, sent, 1, "it ran once");
+	CHECK_EQ(st, st_dummy_sent, 1, "it ran once");
 	CHECK_EQ(st, fi_recvmsg(r->ep, &msg, 0), -ENOSYS,
 		 "an operation beyond the vector's size is not called");
 	CHECK_EQ(st, fi_inject(r->ep, r, 1, 0), -ENOSYS,
@@ -221,7 +222,7 @@ static void t_defaults(struct st *st, struct rig *r)
 		 -ENOSYS, "an object without control is ENOSYS");
 }
 
-static void t_dead(struct st *st, struct rig *r)
+static void st_dummy_dead(struct st *st, struct rig *r)
 {
 	struct fi_msg_flush flush = {};
 	struct fi_msg_rma rma = {};
@@ -234,7 +235,7 @@ static void t_dead(struct st *st, struct rig *r)
 		 "an endpoint can be killed");
 	CHECK_EQ(st, fi_sendmsg(r->ep, &msg, 0), -ENODEV,
 		 "a dead endpoint does not send");
-	CHECK_EQ(st, sent, 1, "the provider is not asked");
+	CHECK_EQ(st, st_dummy_sent, 1, "the provider is not asked");
 	CHECK_EQ(st, fi_recvmsg(r->ep, &msg, 0), -ENODEV,
 		 "a dead endpoint does not receive");
 	CHECK_EQ(st, fi_inject(r->ep, r, 1, 0), -ENODEV,
@@ -251,59 +252,60 @@ static void t_dead(struct st *st, struct rig *r)
 		 "a dead domain opens nothing");
 }
 
-static struct completion gone;
+static struct completion st_dummy_gone;
 
-static int deregister(void *arg)
+static int st_dummy_deregister(void *arg)
 {
-	kfi_provider_deregister(&dummy_prov);
-	complete(&gone);
+	kfi_provider_deregister(&st_dummy_prov);
+	complete(&st_dummy_gone);
 	return 0;
 }
 
 /* Deregistration waits for objects, and nobody new gets in. */
-static void t_waits(struct st *st, struct rig *r)
+static void st_dummy_waits(struct st *st, struct rig *r)
 {
 	struct fid_domain *domain;
 	struct task_struct *task;
 
-	init_completion(&gone);
-	task = kthread_run(deregister, NULL, "kfabric-deregister");
+	init_completion(&st_dummy_gone);
+	task = kthread_run(st_dummy_deregister, NULL, "kfabric-deregister");
 	if (!CHECK(st, !IS_ERR(task), "a thread starts"))
 		return;
 	CHECK(st,
-	      !wait_for_completion_timeout(&gone,
+	      !wait_for_completion_timeout(&st_dummy_gone,
 					   msecs_to_jiffies(ST_QUIET_MS)),
 	      "deregistration waits while there are objects");
 	CHECK_EQ(st, fi_domain(r->fabric, r->info, &domain, NULL), -ENODEV,
 		 "a provider that is going opens nothing");
-	live--; /* the refused object was never initialised */
+	st_dummy_live--; /* the refused object was never initialised */
 	kfree(container_of(domain, struct dummy, domain));
 	CHECK_EQ(st, fi_close(&r->ep->fid), 0, "a dead endpoint closes");
 	CHECK_EQ(st, fi_close(&r->domain->fid), 0, "a dead domain closes");
 	CHECK_EQ(st, fi_close(&r->fabric->fid), 0, "the fabric closes");
 	CHECK(st,
-	      wait_for_completion_timeout(&gone, msecs_to_jiffies(ST_WAIT_MS)),
+	      wait_for_completion_timeout(&st_dummy_gone,
+					  msecs_to_jiffies(ST_WAIT_MS)),
 	      "deregistration ends with the last object");
-	CHECK_EQ(st, live, 0, "every object was released");
+	CHECK_EQ(st, st_dummy_live, 0, "every object was released");
 }
 
-void t_dummy(struct st *st)
+void st_test_dummy(struct st *st)
 {
 	struct rig r = {};
 
-	live = 0;
-	sent = 0;
-	if (!CHECK_EQ(st, kfi_provider_register(&dummy_prov), 0,
+	st_dummy_live = 0;
+	st_dummy_sent = 0;
+	if (!CHECK_EQ(st, kfi_provider_register(&st_dummy_prov), 0,
 		      "a provider that can next to nothing registers"))
 		return;
-	if (!CHECK_EQ(st, rig_open(&r), 0, "its objects open"))
+	if (!CHECK_EQ(st, st_dummy_rig_open(&r), 0, "its objects open"))
 		return;
 	CHECK_EQ(st, fi_close(&r.domain->fid), -EBUSY,
 		 "a domain with an endpoint does not close");
 	CHECK_EQ(st, fi_close(&r.fabric->fid), -EBUSY,
 		 "a fabric with a domain does not close");
-	t_defaults(st, &r);
-	t_dead(st, &r);
-	t_waits(st, &r);
+	st_dummy_defaults(st, &r);
+	st_dummy_dead(st, &r);
+	st_dummy_waits(st, &r);
 	fi_freeinfo(r.info);
 }

@@ -8,8 +8,9 @@
 
 #include "st.h"
 
-static struct fi_info *ask(struct st *st, u64 flags,
-			   void (*wish)(struct fi_info *hints), int *ret)
+static struct fi_info *st_info_ask_hints(struct st *st, u64 flags,
+					 void (*wish)(struct fi_info *hints),
+					 int *ret)
 {
 	struct fi_info *hints = fi_allocinfo();
 	struct fi_info *info = NULL;
@@ -27,7 +28,7 @@ static struct fi_info *ask(struct st *st, u64 flags,
 	return info;
 }
 
-static void t_fields(struct st *st, const struct fi_info *i)
+static void st_info_fields(struct st *st, const struct fi_info *i)
 {
 	CHECK(st, !strcmp(i->fabric_attr->prov_name, st->provider),
 	      "the info names the provider");
@@ -67,86 +68,89 @@ static void t_fields(struct st *st, const struct fi_info *i)
 	      "the peer's address is in the info");
 }
 
-static void wish_rdm(struct fi_info *h)
+static void st_info_wish_rdm(struct fi_info *h)
 {
 	h->ep_attr->type = FI_EP_RDM;
 }
 
-static void wish_long(struct fi_info *h)
+static void st_info_wish_long(struct fi_info *h)
 {
 	h->ep_attr->max_msg_size = SIZE_MAX;
 }
 
-static void wish_queue(struct fi_info *h)
+static void st_info_wish_queue(struct fi_info *h)
 {
 	h->tx_attr->size = SIZE_MAX;
 }
 
-static void wish_domain(struct fi_info *h)
+static void st_info_wish_domain(struct fi_info *h)
 {
 	h->domain_attr->name = kstrdup("no-such-domain", GFP_KERNEL);
 }
 
-static void wish_timeout(struct fi_info *h)
+static void st_info_wish_timeout(struct fi_info *h)
 {
 	h->ep_attr->op_timeout_ms = 1234;
 }
 
-static void t_hints(struct st *st)
+static void st_info_hints(struct st *st)
 {
 	static const struct {
 		void (*wish)(struct fi_info *hints);
 		const char *what;
 	} no[] = {
-		{ wish_rdm, "an endpoint type that is not there gives none" },
-		{ wish_long, "a message size beyond the limit gives none" },
-		{ wish_queue, "a queue beyond the limit gives none" },
-		{ wish_domain, "a domain that is not there gives none" },
+		{ st_info_wish_rdm,
+		  "an endpoint type that is not there gives none" },
+		{ st_info_wish_long,
+		  "a message size beyond the limit gives none" },
+		{ st_info_wish_queue, "a queue beyond the limit gives none" },
+		{ st_info_wish_domain,
+		  "a domain that is not there gives none" },
 	};
 	struct fi_info *info;
 	size_t i;
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(no); i++) {
-		info = ask(st, 0, no[i].wish, &ret);
+		info = st_info_ask_hints(st, 0, no[i].wish, &ret);
 		CHECK_EQ(st, ret, -ENODATA, no[i].what);
 		fi_freeinfo(info);
 	}
-	info = ask(st, 0, wish_timeout, &ret);
+	info = st_info_ask_hints(st, 0, st_info_wish_timeout, &ret);
 	if (CHECK_EQ(st, ret, 0, "a time-out may be wished"))
 		CHECK_EQ(st, info->ep_attr->op_timeout_ms, 1234,
 			 "the wished time-out is taken");
 	fi_freeinfo(info);
 }
 
-static void t_flags(struct st *st)
+static void st_info_flags(struct st *st)
 {
 	const struct sockaddr_in *sin;
 	struct fi_info *info;
 	int ret;
 
-	info = ask(st, FI_SOURCE, NULL, &ret);
+	info = st_info_ask_hints(st, FI_SOURCE, NULL, &ret);
 	if (CHECK_EQ(st, ret, 0, "an address to listen on gives infos")) {
 		sin = info->src_addr;
 		CHECK(st, sin && be16_to_cpu(sin->sin_port) == 4791,
 		      "FI_SOURCE makes node and service our own end");
 	}
 	fi_freeinfo(info);
-	info = ask(st, 0, NULL, &ret);
+	info = st_info_ask_hints(st, 0, NULL, &ret);
 	if (CHECK_EQ(st, ret, 0, "an address of a peer gives infos")) {
 		sin = info->dest_addr;
 		CHECK(st, sin && be16_to_cpu(sin->sin_port) == 4791,
 		      "without it they are the peer");
 	}
 	fi_freeinfo(info);
-	info = ask(st, FI_PROV_ATTR_ONLY, NULL, &ret);
+	info = st_info_ask_hints(st, FI_PROV_ATTR_ONLY, NULL, &ret);
 	CHECK_EQ(st, ret, 0, "attributes alone can be asked for");
 	fi_freeinfo(info);
 }
 
-void t_info(struct st *st)
+void st_test_info(struct st *st)
 {
-	t_fields(st, st->info);
-	t_hints(st);
-	t_flags(st);
+	st_info_fields(st, st->info);
+	st_info_hints(st);
+	st_info_flags(st);
 }

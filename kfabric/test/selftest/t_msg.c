@@ -16,7 +16,7 @@ struct bench {
 	struct st_seg *dst;
 };
 
-static bool bench_open(struct bench *b, struct st *st)
+static bool st_msg_bench_open(struct bench *b, struct st *st)
 {
 	b->tx = st_op_new(st);
 	b->rx = st_op_new(st);
@@ -28,7 +28,7 @@ static bool bench_open(struct bench *b, struct st *st)
 		     "there is memory for messages");
 }
 
-static void bench_close(struct bench *b)
+static void st_msg_bench_close(struct bench *b)
 {
 	st_pair_close(&b->p);
 	kfree(b->tx);
@@ -38,7 +38,7 @@ static void bench_close(struct bench *b)
 }
 
 /* Send what src holds into dst; 0 if both completions say so. */
-static int transfer(struct bench *b, u64 flags, u64 data)
+static int st_msg_send_once(struct bench *b, u64 flags, u64 data)
 {
 	struct fi_msg rx = { .buf = b->dst->buf, .context = &b->rx->ctx };
 	struct fi_msg tx = { .buf = b->src->buf,
@@ -54,7 +54,7 @@ static int transfer(struct bench *b, u64 flags, u64 data)
 	return st_op_result(b->p.bcq, b->rx, ret);
 }
 
-static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_sizes(struct st *st, struct bench *b)
 {
 	static const size_t sizes[] = { 0,    1,     2,	    63,
 					64,   511,   4095,  4096,
@@ -68,13 +68,14 @@ static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
 		st_seg_shape(b->dst, FI_BUF_LINEAR, 1, i / 2, sizes[i]);
 		st_seg_fill(b->src, seed);
 		CHECKF(st,
-		       !transfer(b, 0, 0) && b->rx->entry.len == sizes[i] &&
+		       !st_msg_send_once(b, 0, 0) &&
+			       b->rx->entry.len == sizes[i] &&
 			       st_seg_holds(b->dst, seed),
 		       "a message of %zu bytes arrives", sizes[i]);
 	}
 }
 
-static noinline_for_stack void t_shapes(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_shapes(struct st *st, struct bench *b)
 {
 	static const char *const names[] = { "", "linear", "kvec", "bvec",
 					     "scatterlist" };
@@ -89,18 +90,19 @@ static noinline_for_stack void t_shapes(struct st *st, struct bench *b)
 			st_seg_shape(b->dst, type, limit / n, 2, 10007);
 			st_seg_fill(b->src, n);
 			CHECKF(st,
-			       !transfer(b, 0, 0) && st_seg_holds(b->dst, n),
+			       !st_msg_send_once(b, 0, 0) &&
+				       st_seg_holds(b->dst, n),
 			       "%u to %zu segments of %s arrive", n, limit / n,
 			       names[type]);
 		}
 }
 
-static noinline_for_stack void t_entry(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_entry(struct st *st, struct bench *b)
 {
 	st_seg_shape(b->src, FI_BUF_LINEAR, 1, 0, 100);
 	st_seg_shape(b->dst, FI_BUF_LINEAR, 1, 0, 200);
 	st_seg_fill(b->src, 9);
-	CHECK_EQ(st, transfer(b, 0, 0), 0,
+	CHECK_EQ(st, st_msg_send_once(b, 0, 0), 0,
 		 "a message shorter than its receive arrives");
 	CHECK_EQ(st, b->rx->entry.len, 100, "its length is told");
 	CHECK(st, b->rx->entry.flags & FI_RECV, "it is told as a receive");
@@ -109,13 +111,13 @@ static noinline_for_stack void t_entry(struct st *st, struct bench *b)
 	CHECK(st, b->tx->entry.flags & FI_SEND, "it is told as a send");
 	if (!st->info->domain_attr->cq_data_size)
 		return;
-	CHECK_EQ(st, transfer(b, FI_REMOTE_CQ_DATA, 0x12345678), 0,
+	CHECK_EQ(st, st_msg_send_once(b, FI_REMOTE_CQ_DATA, 0x12345678), 0,
 		 "a message with data arrives");
 	CHECK(st, b->rx->entry.flags & FI_REMOTE_CQ_DATA, "data is told");
 	CHECK_EQ(st, b->rx->entry.data, 0x12345678, "it is the right data");
 }
 
-static noinline_for_stack void t_inject(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_inject(struct st *st, struct bench *b)
 {
 	size_t len = min_t(size_t, st->info->tx_attr->inject_size, 64);
 	u8 *small = b->src->arena;
@@ -141,11 +143,11 @@ static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 		 -EMSGSIZE, "a message that is too long is not injected");
 	st_seg_shape(b->src, FI_BUF_LINEAR, 1, 3, len);
 	st_seg_fill(b->src, 34);
-	CHECK_EQ(st, transfer(b, FI_INJECT, 0), 0,
+	CHECK_EQ(st, st_msg_send_once(b, FI_INJECT, 0), 0,
 		 "a send with FI_INJECT completes");
 }
 
-static noinline_for_stack void t_order(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_order(struct st *st, struct bench *b)
 {
 	struct st_op *rx[8] = {}, *tx[8] = {};
 	unsigned int i, ok = 0;
@@ -175,7 +177,7 @@ static noinline_for_stack void t_order(struct st *st, struct bench *b)
 	}
 }
 
-static noinline_for_stack void t_refused(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_refused(struct st *st, struct bench *b)
 {
 	struct fi_msg m = { .buf = fi_buf_linear(b->src->arena, 8),
 			    .context = &b->tx->ctx };
@@ -216,7 +218,7 @@ static noinline_for_stack void t_refused(struct st *st, struct bench *b)
 		 "what was refused has no completion");
 }
 
-static noinline_for_stack void t_level(struct st *st, struct bench *b)
+static noinline_for_stack void st_msg_level(struct st *st, struct bench *b)
 {
 	u64 missing = FI_COMPLETION_LEVELS & ~b->p.a->comp_levels;
 	struct fi_msg m = { .buf = fi_buf_linear(b->src->arena, 8),
@@ -228,18 +230,18 @@ static noinline_for_stack void t_level(struct st *st, struct bench *b)
 			 -EOPNOTSUPP, "a level that is not there is refused");
 }
 
-void t_msg(struct st *st)
+void st_test_msg(struct st *st)
 {
 	struct bench b = {};
 
-	if (bench_open(&b, st)) {
-		t_level(st, &b);
-		t_sizes(st, &b);
-		t_shapes(st, &b);
-		t_entry(st, &b);
-		t_inject(st, &b);
-		t_order(st, &b);
-		t_refused(st, &b);
+	if (st_msg_bench_open(&b, st)) {
+		st_msg_level(st, &b);
+		st_msg_sizes(st, &b);
+		st_msg_shapes(st, &b);
+		st_msg_entry(st, &b);
+		st_msg_inject(st, &b);
+		st_msg_order(st, &b);
+		st_msg_refused(st, &b);
 	}
-	bench_close(&b);
+	st_msg_bench_close(&b);
 }

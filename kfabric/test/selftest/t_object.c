@@ -7,8 +7,8 @@
 
 #include "st.h"
 
-static void t_bind(struct st *st, struct fid_ep *ep, struct fid_cq *cq,
-		   struct fid_cq *other, struct fid_eq *eq)
+static void st_object_bind(struct st *st, struct fid_ep *ep, struct fid_cq *cq,
+			   struct fid_cq *other, struct fid_eq *eq)
 {
 	CHECK_EQ(st, fi_enable(ep), -FI_ENOCQ,
 		 "an endpoint without queues is not enabled");
@@ -31,7 +31,8 @@ static void t_bind(struct st *st, struct fid_ep *ep, struct fid_cq *cq,
 		 "there is one event queue");
 }
 
-static void t_unready(struct st *st, struct fid_ep *ep, struct st_op *op)
+static void st_object_unready(struct st *st, struct fid_ep *ep,
+			      struct st_op *op)
 {
 	u8 byte = 0;
 
@@ -48,7 +49,7 @@ static void t_unready(struct st *st, struct fid_ep *ep, struct st_op *op)
 		 "an endpoint without peer is not shut down");
 }
 
-static void t_options(struct st *st, struct fid_ep *ep)
+static void st_object_options(struct st *st, struct fid_ep *ep)
 {
 	struct fi_space_handler space = {};
 	u32 ms = 4321, got = 0;
@@ -90,8 +91,8 @@ static void t_options(struct st *st, struct fid_ep *ep)
 		 -EINVAL, "options are for endpoints");
 }
 
-static void t_close_order(struct st *st, struct fid_ep *ep, struct fid_cq *cq,
-			  struct fid_eq *eq)
+static void st_object_close_order(struct st *st, struct fid_ep *ep,
+				  struct fid_cq *cq, struct fid_eq *eq)
 {
 	CHECK_EQ(st, fi_close(&cq->fid), -EBUSY,
 		 "a queue that is bound does not close");
@@ -106,7 +107,7 @@ static void t_close_order(struct st *st, struct fid_ep *ep, struct fid_cq *cq,
 	CHECK_EQ(st, fi_close(&eq->fid), 0, "then its event queue closes");
 }
 
-static void t_endpoint(struct st *st, struct st_op *op)
+static void st_object_endpoint(struct st *st, struct st_op *op)
 {
 	struct module *owner = st->fabric->fid.prov->owner;
 	struct fid_cq *cq = NULL, *other = NULL;
@@ -128,16 +129,16 @@ static void t_endpoint(struct st *st, struct st_op *op)
 	CHECK_EQ(st, fi_ep_state(ep), KFI_EP_IDLE, "an endpoint begins idle");
 	CHECK_EQ(st, module_refcount(owner), ST_OBJECTS + 4,
 		 "each object holds the provider's module");
-	t_bind(st, ep, cq, other, eq);
-	t_unready(st, ep, op);
-	t_options(st, ep);
-	t_close_order(st, ep, cq, eq);
+	st_object_bind(st, ep, cq, other, eq);
+	st_object_unready(st, ep, op);
+	st_object_options(st, ep);
+	st_object_close_order(st, ep, cq, eq);
 	CHECK_EQ(st, fi_close(&other->fid), 0, "an unused queue closes");
 	CHECK(st, st_settled(st),
 	      "the provider's module is held as often as before");
 }
 
-static void t_region(struct st *st, u8 *mem)
+static void st_object_region(struct st *st, u8 *mem)
 {
 	const u64 rw = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	struct fid_domain *d = st->target;
@@ -179,7 +180,7 @@ static void t_region(struct st *st, u8 *mem)
 }
 
 /* Whole pages, as registered memory may have to be. */
-static void t_region_of_ranges(struct st *st)
+static void st_object_region_of_ranges(struct st *st)
 {
 	u8 *mem = (u8 *)__get_free_pages(GFP_KERNEL, 1);
 	const struct kvec ranges[] = { { mem + PAGE_SIZE, PAGE_SIZE },
@@ -203,15 +204,15 @@ static void t_region_of_ranges(struct st *st)
 	free_pages((unsigned long)mem, 1);
 }
 
-void t_object(struct st *st)
+void st_test_object(struct st *st)
 {
 	struct st_op *op = st_op_new(st);
 	u8 *mem = kzalloc(64, GFP_KERNEL);
 
 	if (CHECK(st, op && mem, "there is memory")) {
-		t_endpoint(st, op);
-		t_region(st, mem);
-		t_region_of_ranges(st);
+		st_object_endpoint(st, op);
+		st_object_region(st, mem);
+		st_object_region_of_ranges(st);
 	}
 	kfree(mem);
 	kfree(op);

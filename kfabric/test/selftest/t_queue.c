@@ -19,7 +19,7 @@ struct room {
 	u64 dir;
 };
 
-static void on_space(struct fid_ep *ep, u64 dir, void *context)
+static void st_queue_on_space(struct fid_ep *ep, u64 dir, void *context)
 {
 	struct room *room = context;
 
@@ -29,8 +29,8 @@ static void on_space(struct fid_ep *ep, u64 dir, void *context)
 }
 
 /* Post sends until the queue is full; gives their number. */
-static unsigned int fill(struct st_pair *p, struct st_op **ops, u8 *byte,
-			 ssize_t *last)
+static unsigned int st_queue_fill_sends(struct st_pair *p, struct st_op **ops,
+					u8 *byte, ssize_t *last)
 {
 	unsigned int n;
 
@@ -42,7 +42,8 @@ static unsigned int fill(struct st_pair *p, struct st_op **ops, u8 *byte,
 	return n;
 }
 
-static unsigned int count_once(struct st_op **ops, unsigned int n, int err)
+static unsigned int st_queue_count_once(struct st_op **ops, unsigned int n,
+					int err)
 {
 	unsigned int i, ok = 0;
 
@@ -51,14 +52,14 @@ static unsigned int count_once(struct st_op **ops, unsigned int n, int err)
 	return ok;
 }
 
-static void drain_queue(struct st *st, struct st_pair *p, struct st_op **ops,
-			struct room *room, u8 *mem)
+static void st_queue_drain_queue(struct st *st, struct st_pair *p,
+				 struct st_op **ops, struct room *room, u8 *mem)
 {
 	struct st_op **rx = ops + MANY / 2;
 	unsigned int i, n, got = 0;
 	ssize_t last = 0;
 
-	n = fill(p, ops, mem, &last);
+	n = st_queue_fill_sends(p, ops, mem, &last);
 	CHECK(st, n > 0 && n < MANY / 2, "a queue takes some operations");
 	CHECK_EQ(st, last, -FI_EAGAIN, "then it is full");
 	CHECK_EQ(st, atomic_read(&room->calls), 0,
@@ -74,9 +75,9 @@ static void drain_queue(struct st *st, struct st_pair *p, struct st_op **ops,
 	for (i = 0; i < n; i++)
 		if (!st_op_wait(p->acq, ops[i]) || !st_op_wait(p->bcq, rx[i]))
 			break;
-	CHECK_EQ(st, count_once(ops, n, 0), n,
+	CHECK_EQ(st, st_queue_count_once(ops, n, 0), n,
 		 "each operation completes exactly once");
-	CHECK_EQ(st, count_once(rx, n, 0), n,
+	CHECK_EQ(st, st_queue_count_once(rx, n, 0), n,
 		 "each receive completes exactly once");
 	CHECK_EQ(st, st_cq_drain(p->acq, ST_QUIET_MS), 0,
 		 "no completion is left over");
@@ -91,10 +92,11 @@ static void drain_queue(struct st *st, struct st_pair *p, struct st_op **ops,
 		 0, "sends can be posted again");
 }
 
-static void t_full(struct st *st)
+static void st_queue_full(struct st *st)
 {
 	struct room room = { .calls = ATOMIC_INIT(0) };
-	struct fi_space_handler space = { .fn = on_space, .context = &room };
+	struct fi_space_handler space = { .fn = st_queue_on_space,
+					  .context = &room };
 	struct st_opts opts = { .tx_size = SMALL_QUEUE, .space = &space };
 	struct st_op **ops = kvcalloc(MANY, sizeof(*ops), GFP_KERNEL);
 	u8 *mem = kzalloc(64, GFP_KERNEL);
@@ -107,7 +109,7 @@ static void t_full(struct st *st)
 	if (CHECK_EQ(st, st_pair_open(&p, st, &opts), 0,
 		     "a pair with short queues connects") &&
 	    CHECK(st, mem && made == MANY, "there is memory for operations"))
-		drain_queue(st, &p, ops, &room, mem);
+		st_queue_drain_queue(st, &p, ops, &room, mem);
 	st_pair_close(&p);
 	for (i = 0; ops && i < MANY; i++)
 		kfree(ops[i]);
@@ -116,7 +118,8 @@ static void t_full(struct st *st)
 }
 
 /* The other direction: as many receives as there is room for, and one more. */
-static void fill_receives(struct st *st, struct st_pair *p, struct room *room)
+static void st_queue_fill_receives(struct st *st, struct st_pair *p,
+				   struct room *room)
 {
 	struct st_op **ops = kvcalloc(MANY, sizeof(*ops), GFP_KERNEL);
 	struct st_op *tx = st_op_new(st);
@@ -151,22 +154,23 @@ static void fill_receives(struct st *st, struct st_pair *p, struct room *room)
 	kfree(mem);
 }
 
-static void t_full_receives(struct st *st)
+static void st_queue_full_receives(struct st *st)
 {
 	struct room room = { .calls = ATOMIC_INIT(0) };
-	struct fi_space_handler space = { .fn = on_space, .context = &room };
+	struct fi_space_handler space = { .fn = st_queue_on_space,
+					  .context = &room };
 	struct st_opts opts = { .space = &space };
 	struct st_pair p;
 
 	init_completion(&room.come);
 	if (CHECK_EQ(st, st_pair_open(&p, st, &opts), 0,
 		     "a pair connects for many receives"))
-		fill_receives(st, &p, &room);
+		st_queue_fill_receives(st, &p, &room);
 	else
 		st_pair_close(&p);
 }
 
-static void t_selective(struct st *st)
+static void st_queue_selective(struct st *st)
 {
 	struct st_opts opts = { .tx_bind = FI_SELECTIVE_COMPLETION };
 	struct st_op *op = st_op_new(st), *rx = st_op_new(st);
@@ -202,7 +206,7 @@ close:
 }
 
 /* The end of one side; the other may see it earlier. */
-static bool ends(struct st_pair *p, const struct kfid *fid)
+static bool st_queue_side_ends(struct st_pair *p, const struct kfid *fid)
 {
 	struct st_event ev;
 
@@ -213,7 +217,7 @@ static bool ends(struct st_pair *p, const struct kfid *fid)
 }
 
 /* How a send may end that nobody receives. */
-static bool unreceived(const struct st *st, int err)
+static bool st_queue_is_unreceived(const struct st *st, int err)
 {
 	if (!st_tells_of_peer(st))
 		return !err || err == ECANCELED;
@@ -221,8 +225,8 @@ static bool unreceived(const struct st *st, int err)
 }
 
 /* One behind it; it may be too late for it. */
-static void check_next(struct st *st, struct st_pair *p, struct st_op *next,
-		       ssize_t posted)
+static void st_queue_check_next(struct st *st, struct st_pair *p,
+				struct st_op *next, ssize_t posted)
 {
 	int err = st_op_result(p->acq, next, posted);
 
@@ -235,7 +239,7 @@ static void check_next(struct st *st, struct st_pair *p, struct st_op *next,
 }
 
 /* Nobody receives: the sender must not wait for ever. */
-static void t_no_receive(struct st *st)
+static void st_queue_no_receive(struct st *st)
 {
 	struct st_opts opts = { .op_timeout_ms = 300 };
 	struct st_op *op = st_op_new(st), *next = st_op_new(st);
@@ -251,11 +255,11 @@ static void t_no_receive(struct st *st)
 		 "a send that nobody receives is posted");
 	posted = fi_send(p.a, mem, 1, NULL, 0, &next->ctx);
 	err = st_op_result(p.acq, op, 0);
-	CHECKF(st, unreceived(st, err),
+	CHECKF(st, st_queue_is_unreceived(st, err),
 	       "it fails within the time-out, or is told at once (got %d)",
 	       err);
-	check_next(st, &p, next, posted);
-	CHECK(st, ends(&p, &p.a->fid), "the connection ends");
+	st_queue_check_next(st, &p, next, posted);
+	CHECK(st, st_queue_side_ends(&p, &p.a->fid), "the connection ends");
 	CHECK_EQ(st, fi_send(p.a, mem, 1, NULL, 0, &op->ctx), -ENOTCONN,
 		 "after the end nothing can be sent");
 	CHECK_EQ(st, fi_recv(p.a, mem, 1, NULL, 0, &op->ctx), -ENOTCONN,
@@ -268,7 +272,7 @@ close:
 }
 
 /* A message that is longer than its receive. */
-static void t_truncated(struct st *st)
+static void st_queue_truncated(struct st *st)
 {
 	struct st_op *tx = st_op_new(st), *rx = st_op_new(st);
 	struct st_seg *seg = st_seg_new();
@@ -298,14 +302,14 @@ close:
 	st_seg_free(seg);
 }
 
-static int signal_soon(void *arg)
+static int st_queue_signal_soon(void *arg)
 {
 	msleep(ST_QUIET_MS);
 	fi_cq_signal(arg);
 	return 0;
 }
 
-static void t_wait(struct st *st)
+static void st_queue_wait(struct st *st)
 {
 	struct fi_cq_data_entry d;
 	struct fi_cq_err_entry e;
@@ -327,7 +331,7 @@ static void t_wait(struct st *st)
 		 "a wait on an empty queue ends");
 	CHECK(st, time_after_eq(jiffies, start + msecs_to_jiffies(50) - 1),
 	      "it lasts as long as asked");
-	task = kthread_run(signal_soon, p.acq, "kfabric-signal");
+	task = kthread_run(st_queue_signal_soon, p.acq, "kfabric-signal");
 	start = jiffies;
 	CHECK_EQ(st, fi_cq_sread(p.acq, &d, 1, NULL, ST_WAIT_MS), -FI_EAGAIN,
 		 "a signal ends a wait");
@@ -342,14 +346,14 @@ close:
 	st_pair_close(&p);
 }
 
-void t_queue(struct st *st)
+void st_test_queue(struct st *st)
 {
 	/* Elsewhere nothing waits for the peer's receives. */
 	if (st_tells_of_peer(st))
-		t_full(st);
-	t_full_receives(st);
-	t_selective(st);
-	t_no_receive(st);
-	t_truncated(st);
-	t_wait(st);
+		st_queue_full(st);
+	st_queue_full_receives(st);
+	st_queue_selective(st);
+	st_queue_no_receive(st);
+	st_queue_truncated(st);
+	st_queue_wait(st);
 }

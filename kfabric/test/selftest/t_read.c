@@ -28,15 +28,15 @@ struct bench {
 	struct room room;
 };
 
-static void on_space(struct fid_ep *ep, u64 dir, void *context)
+static void st_read_on_space(struct fid_ep *ep, u64 dir, void *context)
 {
 	struct room *room = context;
 
 	complete(&room->come);
 }
 
-static bool bench_open(struct bench *b, struct st *st,
-		       const struct st_opts *opts)
+static bool st_read_bench_open(struct bench *b, struct st *st,
+			       const struct st_opts *opts)
 {
 	unsigned int i, made = 0;
 	struct fi_buf buf;
@@ -58,7 +58,7 @@ static bool bench_open(struct bench *b, struct st *st,
 			0, "a region is open for reads");
 }
 
-static void bench_close(struct bench *b)
+static void st_read_bench_close(struct bench *b)
 {
 	unsigned int i;
 
@@ -72,7 +72,7 @@ static void bench_close(struct bench *b)
 }
 
 /* One read into two segments with a hole between them. */
-static ssize_t post_read(struct bench *b, unsigned int i)
+static ssize_t st_read_post_read(struct bench *b, unsigned int i)
 {
 	u8 *place = b->local->arena + i * PLACE_LEN;
 	struct fi_rma_iov from = { .addr = st_mr_addr(b->mr, i * STEP),
@@ -90,7 +90,7 @@ static ssize_t post_read(struct bench *b, unsigned int i)
 }
 
 /* The bytes that a read took, and none around them. */
-static bool placed(const struct bench *b, unsigned int i)
+static bool st_read_is_placed(const struct bench *b, unsigned int i)
 {
 	const u8 *from = b->remote->arena + i * STEP;
 	const struct kvec *iov = b->iov[i];
@@ -107,14 +107,14 @@ static bool placed(const struct bench *b, unsigned int i)
 }
 
 /* More than a fabric has under way: those that find no room are tried again. */
-static noinline_for_stack void t_many(struct st *st, struct bench *b)
+static noinline_for_stack void st_read_many(struct st *st, struct bench *b)
 {
 	unsigned int i = 0, once = 0, ok = 0, in_order = 0;
 	ssize_t ret = 0;
 	void *context;
 
 	while (i < READS) {
-		ret = post_read(b, i);
+		ret = st_read_post_read(b, i);
 		if (ret == -FI_EAGAIN &&
 		    wait_for_completion_timeout(&b->room.come,
 						msecs_to_jiffies(ST_WAIT_MS)))
@@ -132,7 +132,7 @@ static noinline_for_stack void t_many(struct st *st, struct bench *b)
 	}
 	for (i = 0; i < READS; i++) {
 		once += b->op[i]->count == 1 && !b->op[i]->entry.err;
-		ok += b->op[i]->count && placed(b, i);
+		ok += b->op[i]->count && st_read_is_placed(b, i);
 		st_op_reset(b->op[i]);
 	}
 	CHECK_EQ(st, once, READS, "each of them completes once");
@@ -142,7 +142,7 @@ static noinline_for_stack void t_many(struct st *st, struct bench *b)
 		 "no read completes twice");
 }
 
-static noinline_for_stack void t_nothing(struct st *st, struct bench *b)
+static noinline_for_stack void st_read_nothing(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov from = { .addr = st_mr_addr(b->mr, 0),
 				   .key = fi_mr_key(b->mr) };
@@ -158,7 +158,7 @@ static noinline_for_stack void t_nothing(struct st *st, struct bench *b)
 }
 
 /* A fence waits for reads, or asks to be tried again. */
-static noinline_for_stack void t_fence(struct st *st, struct bench *b)
+static noinline_for_stack void st_read_fence(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov to = { .addr = st_mr_addr(b->mr, 0),
 				 .len = 8,
@@ -188,7 +188,7 @@ static noinline_for_stack void t_fence(struct st *st, struct bench *b)
 }
 
 /* When a later operation is told, an earlier quiet one is over. */
-static noinline_for_stack void t_behind(struct st *st, struct bench *b)
+static noinline_for_stack void st_read_behind(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov far = { .addr = st_mr_addr(b->mr, 0),
 				  .len = LONG_LEN,
@@ -223,10 +223,10 @@ static noinline_for_stack void t_behind(struct st *st, struct bench *b)
 	CHECK_EQ(st, b->op[0]->count, 0, "of which nothing is told");
 }
 
-void t_read(struct st *st)
+void st_test_read(struct st *st)
 {
 	struct bench *b = kvzalloc(sizeof(*b), GFP_KERNEL);
-	struct fi_space_handler space = { .fn = on_space };
+	struct fi_space_handler space = { .fn = st_read_on_space };
 	struct st_opts loud = { .space = &space };
 	struct st_opts quiet = { .tx_bind = FI_SELECTIVE_COMPLETION };
 
@@ -234,15 +234,15 @@ void t_read(struct st *st)
 		return;
 	space.context = &b->room;
 	init_completion(&b->room.come);
-	if (bench_open(b, st, &loud)) {
-		t_many(st, b);
-		t_nothing(st, b);
-		t_fence(st, b);
+	if (st_read_bench_open(b, st, &loud)) {
+		st_read_many(st, b);
+		st_read_nothing(st, b);
+		st_read_fence(st, b);
 	}
-	bench_close(b);
+	st_read_bench_close(b);
 	memset(b, 0, sizeof(*b));
-	if (bench_open(b, st, &quiet))
-		t_behind(st, b);
-	bench_close(b);
+	if (st_read_bench_open(b, st, &quiet))
+		st_read_behind(st, b);
+	st_read_bench_close(b);
 	kvfree(b);
 }

@@ -19,13 +19,13 @@ struct bench {
 #define REGION_LEN (ST_ARENA_LEN - 128)
 
 /* A provider may have shorter regions; one may touch a page more. */
-static size_t region_len(const struct st *st)
+static size_t st_rma_region_len(const struct st *st)
 {
 	return min_t(size_t, REGION_LEN,
 		     st->info->domain_attr->mr_max_size - PAGE_SIZE);
 }
 
-static bool bench_open(struct bench *b, struct st *st)
+static bool st_rma_bench_open(struct bench *b, struct st *st)
 {
 	struct fi_buf buf;
 
@@ -37,14 +37,15 @@ static bool bench_open(struct bench *b, struct st *st)
 	    !CHECK(st, b->op && b->local && b->remote,
 		   "there is memory for remote memory"))
 		return false;
-	buf = fi_buf_linear(b->remote->arena + REGION_AT, region_len(st));
+	buf = fi_buf_linear(b->remote->arena + REGION_AT,
+			    st_rma_region_len(st));
 	return CHECK_EQ(st,
 			st_mr_open(&b->p, &buf,
 				   FI_REMOTE_READ | FI_REMOTE_WRITE, &b->mr),
 			0, "a region is open to its peer");
 }
 
-static void bench_close(struct bench *b)
+static void st_rma_bench_close(struct bench *b)
 {
 	if (b->mr)
 		fi_close(&b->mr->fid);
@@ -55,7 +56,8 @@ static void bench_close(struct bench *b)
 }
 
 /* Move between the local buffer and the region at offset. */
-static int move(struct bench *b, bool write, size_t offset, u64 flags)
+static int st_rma_move_data(struct bench *b, bool write, size_t offset,
+			    u64 flags)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, offset),
 				  .len = b->local->buf.len,
@@ -71,49 +73,53 @@ static int move(struct bench *b, bool write, size_t offset, u64 flags)
 				  : fi_readmsg(b->p.a, &m, flags));
 }
 
-static u8 *region(struct bench *b, size_t offset)
+static u8 *st_rma_region_at(struct bench *b, size_t offset)
 {
 	return b->remote->arena + REGION_AT + offset;
 }
 
 /* Everything but the range is as nobody touched it. */
-static bool only_range(struct bench *b, size_t offset, size_t len)
+static bool st_rma_only_range(struct bench *b, size_t offset, size_t len)
 {
 	u8 *end = b->remote->arena + ST_ARENA_LEN;
-	u8 *after = region(b, offset) + len;
+	u8 *after = st_rma_region_at(b, offset) + len;
 
 	return st_clean(b->remote->arena, REGION_AT + offset) &&
 	       st_clean(after, end - after);
 }
 
-static void renew(struct bench *b)
+static void st_rma_renew_region(struct bench *b)
 {
 	st_seg_shape(b->remote, FI_BUF_LINEAR, 1, 0, ST_MAX_LEN);
 }
 
-static bool write_ok(struct bench *b, enum fi_buf_type type, unsigned int n,
-		     size_t align, size_t offset, size_t len)
+static bool st_rma_write_ok(struct bench *b, enum fi_buf_type type,
+			    unsigned int n, size_t align, size_t offset,
+			    size_t len)
 {
-	renew(b);
+	st_rma_renew_region(b);
 	st_seg_shape(b->local, type, n, align, len);
 	st_seg_fill(b->local, len);
-	return !move(b, true, offset, 0) &&
-	       st_holds(region(b, offset), len, len) &&
-	       only_range(b, offset, len);
+	return !st_rma_move_data(b, true, offset, 0) &&
+	       st_holds(st_rma_region_at(b, offset), len, len) &&
+	       st_rma_only_range(b, offset, len);
 }
 
-static bool read_ok(struct bench *b, enum fi_buf_type type, unsigned int n,
-		    size_t align, size_t offset, size_t len)
+static bool st_rma_read_ok(struct bench *b, enum fi_buf_type type,
+			   unsigned int n, size_t align, size_t offset,
+			   size_t len)
 {
-	renew(b);
-	st_fill(region(b, offset), len, len + 1);
+	st_rma_renew_region(b);
+	st_fill(st_rma_region_at(b, offset), len, len + 1);
 	st_seg_shape(b->local, type, n, align, len);
-	return !move(b, false, offset, 0) && st_seg_holds(b->local, len + 1);
+	return !st_rma_move_data(b, false, offset, 0) &&
+	       st_seg_holds(b->local, len + 1);
 }
 
-static const char *const type_names[] = { "", "linear", "kvec", "bvec", "sg" };
+static const char *const st_rma_type_names[] = { "", "linear", "kvec", "bvec",
+						 "sg" };
 
-static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_sizes(struct st *st, struct bench *b)
 {
 	static const size_t sizes[] = {
 		1,	   3,	  8,	 63,	64,	65,
@@ -128,18 +134,18 @@ static noinline_for_stack void t_sizes(struct st *st, struct bench *b)
 		type = FI_BUF_LINEAR + i % 4;
 		align = (i * 5) % 17;
 		offset = (i * 7) % 13;
-		len = min(sizes[i], region_len(st) - offset);
-		CHECKF(st, write_ok(b, type, 4, align, offset, len),
+		len = min(sizes[i], st_rma_region_len(st) - offset);
+		CHECKF(st, st_rma_write_ok(b, type, 4, align, offset, len),
 		       "%zu bytes are written from %s at %zu to %zu", len,
-		       type_names[type], align, offset);
+		       st_rma_type_names[type], align, offset);
 		type = FI_BUF_LINEAR + (i + 1) % 4;
-		CHECKF(st, read_ok(b, type, 4, align, offset, len),
+		CHECKF(st, st_rma_read_ok(b, type, 4, align, offset, len),
 		       "%zu bytes are read into %s at %zu from %zu", len,
-		       type_names[type], align, offset);
+		       st_rma_type_names[type], align, offset);
 	}
 }
 
-static noinline_for_stack void t_segments(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_segments(struct st *st, struct bench *b)
 {
 	size_t limit = min_t(size_t, st->info->tx_attr->iov_limit, ST_MAX_SEGS);
 	enum fi_buf_type type;
@@ -147,35 +153,38 @@ static noinline_for_stack void t_segments(struct st *st, struct bench *b)
 
 	for (n = 1; n <= limit; n++) {
 		type = FI_BUF_KVEC + n % 3;
-		CHECKF(st, write_ok(b, type, n, n, 1, 9001),
-		       "%u segments of %s are written", n, type_names[type]);
+		CHECKF(st, st_rma_write_ok(b, type, n, n, 1, 9001),
+		       "%u segments of %s are written", n,
+		       st_rma_type_names[type]);
 		type = FI_BUF_KVEC + (n + 1) % 3;
-		CHECKF(st, read_ok(b, type, n, n, 1, 9001),
-		       "%u segments of %s are read", n, type_names[type]);
+		CHECKF(st, st_rma_read_ok(b, type, n, n, 1, 9001),
+		       "%u segments of %s are read", n,
+		       st_rma_type_names[type]);
 	}
 }
 
 /* A bio that begins in the middle of its first segment. */
-static noinline_for_stack void t_offset(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_offset(struct st *st, struct bench *b)
 {
 	struct fi_buf *buf = &b->local->buf;
 	size_t skip;
 
-	renew(b);
+	st_rma_renew_region(b);
 	st_seg_shape(b->local, FI_BUF_BVEC, 3, 0, 6000);
 	skip = b->local->bvec[0].bv_len + 5;
 	st_seg_fill(b->local, 0);
 	*buf = fi_buf_bvec(b->local->bvec, 3, skip, 6000 - skip);
-	CHECK_EQ(st, move(b, true, 0, 0), 0,
+	CHECK_EQ(st, st_rma_move_data(b, true, 0, 0), 0,
 		 "a buffer that begins inside its segments is written");
 	CHECK(st,
-	      region(b, 0)[0] == *((u8 *)b->local->kvec[1].iov_base + 5) &&
-		      only_range(b, 0, 6000 - skip),
+	      st_rma_region_at(b, 0)[0] ==
+			      *((u8 *)b->local->kvec[1].iov_base + 5) &&
+		      st_rma_only_range(b, 0, 6000 - skip),
 	      "it begins where it should");
 }
 
 /* Several remote ranges in one operation. */
-static noinline_for_stack void t_ranges(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_ranges(struct st *st, struct bench *b)
 {
 	size_t i, n = min_t(size_t, st->info->tx_attr->rma_iov_limit, 4);
 	struct fi_rma_iov iov[4];
@@ -186,7 +195,7 @@ static noinline_for_stack void t_ranges(struct st *st, struct bench *b)
 
 	if (n < 2)
 		return;
-	renew(b);
+	st_rma_renew_region(b);
 	st_seg_shape(b->local, FI_BUF_LINEAR, 1, 0, n * 100);
 	st_seg_fill(b->local, 5);
 	m.buf = b->local->buf;
@@ -200,12 +209,12 @@ static noinline_for_stack void t_ranges(struct st *st, struct bench *b)
 	CHECK_EQ(st, st_op_result(b->p.acq, b->op, fi_writemsg(b->p.a, &m, 0)),
 		 0, "several ranges are written at once");
 	for (i = 0; i < n; i++)
-		ok &= !memcmp(region(b, (n - i) * 1000),
+		ok &= !memcmp(st_rma_region_at(b, (n - i) * 1000),
 			      b->local->arena + i * 100, 100);
 	CHECK(st, ok, "each range has its part, in order");
 }
 
-static noinline_for_stack void t_refused(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_refused(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
 				  .len = 8,
@@ -241,7 +250,7 @@ static noinline_for_stack void t_refused(struct st *st, struct bench *b)
 		 "a write without context is refused");
 }
 
-static noinline_for_stack void t_inject(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_inject(struct st *st, struct bench *b)
 {
 	size_t len = min_t(size_t, st->info->tx_attr->inject_size, 32);
 
@@ -256,7 +265,7 @@ static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 				 st->info->tx_attr->inject_size + 1, 0,
 				 st_mr_addr(b->mr, 0), fi_mr_key(b->mr)),
 		 -EMSGSIZE, "a write too long to be injected is refused");
-	renew(b);
+	st_rma_renew_region(b);
 	st_fill(b->local->arena, len, 77);
 	CHECK_EQ(st,
 		 fi_inject_write(b->p.a, b->local->arena, len, 0,
@@ -265,12 +274,14 @@ static noinline_for_stack void t_inject(struct st *st, struct bench *b)
 	memset(b->local->arena, 0, len);
 	/* A read on the same endpoint comes after it. */
 	st_seg_shape(b->local, FI_BUF_LINEAR, 1, 64, len);
-	CHECK_EQ(st, move(b, false, 3, FI_FENCE), 0, "a read comes after it");
-	CHECK(st, st_seg_holds(b->local, 77) && only_range(b, 3, len),
+	CHECK_EQ(st, st_rma_move_data(b, false, 3, FI_FENCE), 0,
+		 "a read comes after it");
+	CHECK(st, st_seg_holds(b->local, 77) && st_rma_only_range(b, 3, len),
 	      "it was placed as it was when it was posted");
 }
 
-static int flush(struct bench *b, u32 mode, size_t offset, size_t len)
+static int st_rma_flush_range(struct bench *b, u32 mode, size_t offset,
+			      size_t len)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, offset),
 				  .len = len,
@@ -284,7 +295,7 @@ static int flush(struct bench *b, u32 mode, size_t offset, size_t len)
 	return st_op_result(b->p.acq, b->op, fi_flush(b->p.a, &m, 0));
 }
 
-static noinline_for_stack void t_flush(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_flush(struct st *st, struct bench *b)
 {
 	u32 modes = fi_flush_modes(b->p.a), got = 0;
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 10),
@@ -301,23 +312,25 @@ static noinline_for_stack void t_flush(struct st *st, struct bench *b)
 			   &got, &len),
 		 0, "the flush modes can be asked for");
 	CHECK_EQ(st, got, modes, "both answers agree");
-	CHECK_EQ(st, flush(b, ~modes & FI_FLUSH_NATIVE ?: BIT(31), 0, 8),
+	CHECK_EQ(st,
+		 st_rma_flush_range(b, ~modes & FI_FLUSH_NATIVE ?: BIT(31), 0,
+				    8),
 		 -EOPNOTSUPP, "a flush mode that is not there is refused");
 	if (!(modes & FI_FLUSH_READBACK))
 		goto free;
-	renew(b);
+	st_rma_renew_region(b);
 	st_seg_shape(b->local, FI_BUF_BVEC, 3, 5, 5000);
 	st_seg_fill(b->local, 8);
 	m.buf = b->local->buf;
 	CHECK_EQ(st, fi_writemsg(b->p.a, &m, FI_MORE), 0,
 		 "a write is posted with FI_MORE");
-	CHECK_EQ(st, flush(b, FI_FLUSH_READBACK, 10, 5000), 0,
+	CHECK_EQ(st, st_rma_flush_range(b, FI_FLUSH_READBACK, 10, 5000), 0,
 		 "a flush chained behind it completes");
 	CHECK(st, b->op->entry.flags & FI_FLUSH, "it is told as a flush");
-	CHECK(st, st_holds(region(b, 10), 5000, 8),
+	CHECK(st, st_holds(st_rma_region_at(b, 10), 5000, 8),
 	      "the write was placed before the flush completed");
 	CHECK_EQ(st, st_op_result(b->p.acq, w, 0), 0, "the write completes");
-	CHECK_EQ(st, flush(b, FI_FLUSH_READBACK, 0, 1), 0,
+	CHECK_EQ(st, st_rma_flush_range(b, FI_FLUSH_READBACK, 0, 1), 0,
 		 "one byte can be read back");
 	w->count = 0;
 	CHECK_EQ(st, fi_writemsg(b->p.a, &m, FI_MORE), 0,
@@ -330,7 +343,8 @@ free:
 }
 
 /* One thing wrong at a time. */
-static noinline_for_stack void t_flush_refused(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_flush_refused(struct st *st,
+						    struct bench *b)
 {
 	u32 modes = fi_flush_modes(b->p.a);
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
@@ -372,7 +386,7 @@ static noinline_for_stack void t_flush_refused(struct st *st, struct bench *b)
 }
 
 /* A write that tells the peer. */
-static noinline_for_stack void t_data(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_data(struct st *st, struct bench *b)
 {
 	struct fi_rma_iov iov = { .addr = st_mr_addr(b->mr, 0),
 				  .len = 100,
@@ -397,13 +411,15 @@ static noinline_for_stack void t_data(struct st *st, struct bench *b)
 		 0, "a write with data completes");
 	CHECK_EQ(st, st_op_result(b->p.bcq, rx, 0), 0, "the peer is told");
 	CHECK_EQ(st, rx->entry.data, 0xabcdef01, "the data is right");
-	CHECK(st, st_holds(region(b, 0), 100, 60), "the bytes are there");
+	CHECK(st, st_holds(st_rma_region_at(b, 0), 100, 60),
+	      "the bytes are there");
 free:
 	kfree(rx);
 }
 
 /* Regions of every type of buffer. */
-static noinline_for_stack void t_region_types(struct st *st, struct bench *b)
+static noinline_for_stack void st_rma_region_types(struct st *st,
+						   struct bench *b)
 {
 	enum fi_buf_type type;
 	struct st_seg *seg = st_seg_new();
@@ -434,39 +450,39 @@ static noinline_for_stack void t_region_types(struct st *st, struct bench *b)
 			    !st_mr_open(&b->p, &seg->buf,
 					FI_REMOTE_READ | FI_REMOTE_WRITE,
 					&b->mr),
-			    "a region of %s opens", type_names[type]))
+			    "a region of %s opens", st_rma_type_names[type]))
 			continue;
 		st_seg_shape(b->local, FI_BUF_LINEAR, 1, 1, 200);
 		st_seg_fill(b->local, type);
 		CHECKF(st,
-		       !move(b, true, PAGE_SIZE - 100, 0) &&
+		       !st_rma_move_data(b, true, PAGE_SIZE - 100, 0) &&
 			       !memcmp(seg->arena + PAGE_SIZE - 100,
 				       b->local->arena + 1, 100) &&
 			       !memcmp(seg->arena + 2 * PAGE_SIZE,
 				       b->local->arena + 101, 100),
 		       "a write across segments of a region of %s is placed",
-		       type_names[type]);
+		       st_rma_type_names[type]);
 		CHECK_EQ(st, fi_close(&b->mr->fid), 0, "the region closes");
 	}
 	b->mr = old;
 	st_seg_free(seg);
 }
 
-void t_rma(struct st *st)
+void st_test_rma(struct st *st)
 {
 	struct bench b = {};
 
-	if (bench_open(&b, st)) {
-		t_sizes(st, &b);
-		t_segments(st, &b);
-		t_offset(st, &b);
-		t_ranges(st, &b);
-		t_refused(st, &b);
-		t_inject(st, &b);
-		t_flush(st, &b);
-		t_flush_refused(st, &b);
-		t_data(st, &b);
-		t_region_types(st, &b);
+	if (st_rma_bench_open(&b, st)) {
+		st_rma_sizes(st, &b);
+		st_rma_segments(st, &b);
+		st_rma_offset(st, &b);
+		st_rma_ranges(st, &b);
+		st_rma_refused(st, &b);
+		st_rma_inject(st, &b);
+		st_rma_flush(st, &b);
+		st_rma_flush_refused(st, &b);
+		st_rma_data(st, &b);
+		st_rma_region_types(st, &b);
 	}
-	bench_close(&b);
+	st_rma_bench_close(&b);
 }

@@ -16,19 +16,19 @@
 #define TEXT_SIZE (512 * 1024)
 #define LINE_SIZE 200
 
-static DEFINE_MUTEX(tap_lock);
-static char *text;
-static size_t used;
+static DEFINE_MUTEX(st_tap_lock);
+static char *st_tap_text;
+static size_t st_tap_used;
 
 int st_tap_setup(void)
 {
-	text = kvzalloc(TEXT_SIZE, GFP_KERNEL);
-	return text ? 0 : -ENOMEM;
+	st_tap_text = kvzalloc(TEXT_SIZE, GFP_KERNEL);
+	return st_tap_text ? 0 : -ENOMEM;
 }
 
 void st_tap_teardown(void)
 {
-	kvfree(text);
+	kvfree(st_tap_text);
 }
 
 void st_tap_line(const char *fmt, ...)
@@ -40,16 +40,17 @@ void st_tap_line(const char *fmt, ...)
 	vscnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
 	pr_info("%s\n", line);
-	mutex_lock(&tap_lock);
-	used += scnprintf(text + used, TEXT_SIZE - used, "%s\n", line);
-	mutex_unlock(&tap_lock);
+	mutex_lock(&st_tap_lock);
+	st_tap_used += scnprintf(st_tap_text + st_tap_used,
+				 TEXT_SIZE - st_tap_used, "%s\n", line);
+	mutex_unlock(&st_tap_lock);
 }
 
 void st_tap_show(struct seq_file *m)
 {
-	mutex_lock(&tap_lock);
-	seq_write(m, text, used);
-	mutex_unlock(&tap_lock);
+	mutex_lock(&st_tap_lock);
+	seq_write(m, st_tap_text, st_tap_used);
+	mutex_unlock(&st_tap_lock);
 }
 
 bool st_check(struct st *st, bool ok, const char *what, long long got,
