@@ -16,21 +16,21 @@
 #define WARM_ROUNDS 100
 #define PERMILLE    1000
 
-static char *node = "127.0.0.1";
-module_param(node, charp, 0444);
+static char *lat_node = "127.0.0.1";
+module_param_named(node, lat_node, charp, 0444);
 MODULE_PARM_DESC(node, "address of the peer");
-static char *service[WAYS] = { "7471", "7472" };
-module_param_array(service, charp, NULL, 0444);
+static char *lat_service[WAYS] = { "7471", "7472" };
+module_param_array_named(service, lat_service, charp, NULL, 0444);
 MODULE_PARM_DESC(service, "ports: a peer serves one connection at a time");
-static unsigned int rounds = 2000;
-module_param(rounds, uint, 0444);
+static unsigned int lat_rounds = 2000;
+module_param_named(rounds, lat_rounds, uint, 0444);
 MODULE_PARM_DESC(rounds, "of each way");
-static unsigned int limit = 1100;
-module_param(limit, uint, 0444);
+static unsigned int lat_limit = 1100;
+module_param_named(limit, lat_limit, uint, 0444);
 MODULE_PARM_DESC(limit, "kfabric may take that many thousandths of verbs");
 
-static const struct lat_way *const ways[WAYS] = { &lat_raw, &lat_fabric };
-static const char *const shapes[LAT_SHAPES] = {
+static const struct lat_way *const lat_ways[WAYS] = { &lat_raw, &lat_fabric };
+static const char *const lat_shapes[LAT_SHAPES] = {
 	[LAT_CHAINED] = "4 KiB write and 8 B read behind it",
 	[LAT_WRITE] = "4 KiB write",
 	[LAT_STEPS] = "4 KiB write, then 8 B read",
@@ -48,14 +48,14 @@ void lat_fill_data(struct iop_ulp_data *data)
 		data->pattern[i] = iop_byte(1, i);
 }
 
-static int by_value(const void *a, const void *b)
+static int lat_by_value(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static int warm(const struct lat_way *way, enum lat_shape shape)
+static int lat_warm_up(const struct lat_way *way, enum lat_shape shape)
 {
 	int ret = 0;
 	u32 i;
@@ -65,8 +65,8 @@ static int warm(const struct lat_way *way, enum lat_shape shape)
 	return ret;
 }
 
-static int take_turn(const struct lat_way *way, enum lat_shape shape, u64 *ns,
-		     u32 from, u32 to)
+static int lat_take_turn(const struct lat_way *way, enum lat_shape shape,
+			 u64 *ns, u32 from, u32 to)
 {
 	ktime_t begin;
 	int ret;
@@ -82,91 +82,91 @@ static int take_turn(const struct lat_way *way, enum lat_shape shape, u64 *ns,
 	return 0;
 }
 
-static int measure(enum lat_shape shape, u64 *ns[WAYS])
+static int lat_measure_shape(enum lat_shape shape, u64 *ns[WAYS])
 {
 	u32 i, w;
 	int ret = 0;
 
 	for (w = 0; w < WAYS && !ret; w++)
-		ret = warm(ways[w], shape);
-	for (i = 0; i < rounds && !ret; i += TURN)
+		ret = lat_warm_up(lat_ways[w], shape);
+	for (i = 0; i < lat_rounds && !ret; i += TURN)
 		for (w = 0; w < WAYS && !ret; w++)
-			ret = take_turn(ways[w], shape, ns[w], i,
-					min(i + TURN, rounds));
+			ret = lat_take_turn(lat_ways[w], shape, ns[w], i,
+					    min(i + TURN, lat_rounds));
 	return ret;
 }
 
 /* Only the durable write is held to the limit: the others are for tables. */
-static void report(enum lat_shape shape, u64 *ns[WAYS])
+static void lat_report_shape(enum lat_shape shape, u64 *ns[WAYS])
 {
 	u64 median[WAYS], permille;
 	u32 w;
 
 	for (w = 0; w < WAYS; w++) {
-		sort(ns[w], rounds, sizeof(u64), by_value, NULL);
-		median[w] = ns[w][rounds / 2];
+		sort(ns[w], lat_rounds, sizeof(u64), lat_by_value, NULL);
+		median[w] = ns[w][lat_rounds / 2];
 		pr_info("# %s: %s, ns: min %llu median %llu max %llu\n",
-			ways[w]->name, shapes[shape], ns[w][0], median[w],
-			ns[w][rounds - 1]);
+			lat_ways[w]->name, lat_shapes[shape], ns[w][0],
+			median[w], ns[w][lat_rounds - 1]);
 	}
 	if (shape != LAT_CHAINED)
 		return;
 	permille = div64_u64(median[1] * PERMILLE, max_t(u64, median[0], 1));
 	pr_info("%sok 1 - kfabric takes %llu thousandths of verbs, limit %u\n",
-		permille <= limit ? "" : "not ", permille, limit);
+		permille <= lat_limit ? "" : "not ", permille, lat_limit);
 }
 
-static int measure_all(u64 *ns[WAYS])
+static int lat_measure_all(u64 *ns[WAYS])
 {
 	enum lat_shape shape;
 	int ret = 0;
 
 	for (shape = 0; shape < LAT_SHAPES && !ret; shape++) {
-		ret = measure(shape, ns);
+		ret = lat_measure_shape(shape, ns);
 		if (!ret)
-			report(shape, ns);
+			lat_report_shape(shape, ns);
 	}
 	return ret;
 }
 
-static int run(u64 *ns[WAYS], void *data)
+static int lat_run_all(u64 *ns[WAYS], void *data)
 {
 	int ret = 0;
 	u32 w;
 
 	for (w = 0; w < WAYS && !ret; w++)
-		ret = ways[w]->open(node, service[w], data);
-	ret = ret ?: measure_all(ns);
+		ret = lat_ways[w]->open(lat_node, lat_service[w], data);
+	ret = ret ?: lat_measure_all(ns);
 	while (w--)
-		ways[w]->close();
+		lat_ways[w]->close();
 	pr_info("%sok 2 - the comparison runs (%d)\n", ret ? "not " : "", ret);
 	pr_info("1..2\n");
 	return 0;
 }
 
-static int __init latency_init(void)
+static int __init lat_init(void)
 {
 	void *data = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, 1);
 	u64 *ns[WAYS];
 	int ret = -ENOMEM;
 
-	rounds = clamp(rounds, 1u, 1u << 16);
-	ns[0] = kvcalloc(rounds, sizeof(u64), GFP_KERNEL);
-	ns[1] = kvcalloc(rounds, sizeof(u64), GFP_KERNEL);
+	lat_rounds = clamp(lat_rounds, 1u, 1u << 16);
+	ns[0] = kvcalloc(lat_rounds, sizeof(u64), GFP_KERNEL);
+	ns[1] = kvcalloc(lat_rounds, sizeof(u64), GFP_KERNEL);
 	if (data && ns[0] && ns[1])
-		ret = run(ns, data);
+		ret = lat_run_all(ns, data);
 	kvfree(ns[0]);
 	kvfree(ns[1]);
 	free_pages((unsigned long)data, 1);
 	return ret;
 }
 
-static void __exit latency_exit(void)
+static void __exit lat_exit(void)
 {
 }
 
-module_init(latency_init);
-module_exit(latency_exit);
+module_init(lat_init);
+module_exit(lat_exit);
 MODULE_SOFTDEP("pre: kfabric_verbs");
 MODULE_DESCRIPTION("kfabric test: latency beside plain verbs");
 MODULE_LICENSE("Dual BSD/GPL");
