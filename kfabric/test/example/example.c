@@ -9,24 +9,24 @@
 #include <kfabric/fi_cm.h>
 #include <kfabric/fi_rma.h>
 
-static char *provider = "loop", *node = "127.0.0.1", *service = "7471";
-module_param(provider, charp, 0444);
-module_param(node, charp, 0444);
-module_param(service, charp, 0444);
+static char *ex_provider = "loop", *ex_node = "127.0.0.1", *ex_service = "7471";
+module_param_named(provider, ex_provider, charp, 0444);
+module_param_named(node, ex_node, charp, 0444);
+module_param_named(service, ex_service, charp, 0444);
 
-static struct fi_info *listen_info, *info;
-static struct fid_fabric *fabric;
-static struct fid_domain *domain;
-static struct fid_eq *eq;
-static struct fid_cq *cq;
-static struct fid_pep *pep;
-static struct fid_ep *ep[2]; /* active, passive */
-static struct fid_mr *mr;
-static struct fi_context *ctx[2]; /* domain_attr.op_context_size bytes each */
-static u8 *from, *to;
+static struct fi_info *ex_listen_info, *ex_info;
+static struct fid_fabric *ex_fabric;
+static struct fid_domain *ex_domain;
+static struct fid_eq *ex_eq;
+static struct fid_cq *ex_cq;
+static struct fid_pep *ex_pep;
+static struct fid_ep *ex_ep[2]; /* active, passive */
+static struct fid_mr *ex_mr;
+static struct fi_context *ex_ctx[2]; /* domain_attr.op_context_size bytes each */
+static u8 *ex_from, *ex_to;
 
 /* Ask for one kind of fabric; the hints say what is needed of it. */
-static int find(u64 flags, struct fi_info **result)
+static int ex_find_provider(u64 flags, struct fi_info **result)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int ret;
@@ -37,38 +37,41 @@ static int find(u64 flags, struct fi_info **result)
 	hints->ep_attr->type = FI_EP_MSG;
 	hints->ep_attr->flush_modes = FI_FLUSH_READBACK;
 	hints->domain_attr->mr_mode = ~0; /* we obey whatever it demands */
-	hints->fabric_attr->prov_name = kstrdup(provider, GFP_KERNEL);
-	ret = fi_getinfo(FI_VERSION(1, 0), node, service, flags, hints, result);
+	hints->fabric_attr->prov_name = kstrdup(ex_provider, GFP_KERNEL);
+	ret = fi_getinfo(FI_VERSION(1, 0), ex_node, ex_service, flags, hints,
+			 result);
 	fi_freeinfo(hints);
 	return ret;
 }
 
-static int open_ep(struct fi_info *with, struct fid_ep **new)
+static int ex_open_ep(struct fi_info *with, struct fid_ep **new)
 {
-	int ret = fi_endpoint(domain, with, new, NULL);
+	int ret = fi_endpoint(ex_domain, with, new, NULL);
 
-	ret = ret ?: fi_ep_bind(*new, &cq->fid, FI_TRANSMIT | FI_RECV);
-	return ret ?: fi_ep_bind(*new, &eq->fid, 0);
+	ret = ret ?: fi_ep_bind(*new, &ex_cq->fid, FI_TRANSMIT | FI_RECV);
+	return ret ?: fi_ep_bind(*new, &ex_eq->fid, 0);
 }
 
-static int open_all(void)
+static int ex_open_all(void)
 {
-	int ret = find(FI_SOURCE, &listen_info);
+	int ret = ex_find_provider(FI_SOURCE, &ex_listen_info);
 
-	ret = ret ?: find(0, &info);
-	ret = ret ?: fi_fabric(info->fabric_attr, &fabric, NULL);
-	ret = ret ?: fi_domain(fabric, info, &domain, NULL);
-	ret = ret ?: fi_eq_open(fabric, NULL, &eq, NULL);
-	ret = ret ?: fi_cq_open(domain, NULL, &cq, NULL); /* no upcall: read */
-	ret = ret ?: fi_passive_ep(fabric, listen_info, &pep, NULL);
-	ret = ret ?: fi_pep_bind(pep, &eq->fid, 0);
-	ret = ret ?: fi_listen(pep);
-	ret = ret ?: open_ep(info, &ep[0]);
-	return ret ?: fi_connect(ep[0], NULL, "hello", 5);
+	ret = ret ?: ex_find_provider(0, &ex_info);
+	ret = ret ?: fi_fabric(ex_info->fabric_attr, &ex_fabric, NULL);
+	ret = ret ?: fi_domain(ex_fabric, ex_info, &ex_domain, NULL);
+	ret = ret ?: fi_eq_open(ex_fabric, NULL, &ex_eq, NULL);
+	ret = ret
+		      ?: fi_cq_open(ex_domain, NULL, &ex_cq,
+				    NULL); /* no upcall: read */
+	ret = ret ?: fi_passive_ep(ex_fabric, ex_listen_info, &ex_pep, NULL);
+	ret = ret ?: fi_pep_bind(ex_pep, &ex_eq->fid, 0);
+	ret = ret ?: fi_listen(ex_pep);
+	ret = ret ?: ex_open_ep(ex_info, &ex_ep[0]);
+	return ret ?: fi_connect(ex_ep[0], NULL, "hello", 5);
 }
 
 /* Take events until both ends are connected. */
-static int connect_both(void)
+static int ex_connect_both(void)
 {
 	u8 buf[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX] __aligned(8);
 	struct fi_eq_cm_entry *entry = (void *)buf;
@@ -76,99 +79,103 @@ static int connect_both(void)
 	u32 event;
 
 	while (!ret && connected < 2) {
-		if (fi_eq_sread(eq, &event, buf, sizeof(buf), 5000, 0) < 0)
+		if (fi_eq_sread(ex_eq, &event, buf, sizeof(buf), 5000, 0) < 0)
 			return -ETIMEDOUT;
 		connected += event == FI_CONNECTED;
 		if (event == FI_CONNREQ) {
-			ret = open_ep(entry->info, &ep[1]);
-			ret = ret ?: fi_accept(ep[1], NULL, 0);
+			ret = ex_open_ep(entry->info, &ex_ep[1]);
+			ret = ret ?: fi_accept(ex_ep[1], NULL, 0);
 			fi_freeinfo(entry->info);
 		}
 	}
 	return ret;
 }
 
-static int open_memory(void)
+static int ex_open_memory(void)
 {
 	const u64 access = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	int ret;
 
-	ctx[0] = kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
-	ctx[1] = kzalloc(info->domain_attr->op_context_size, GFP_KERNEL);
-	from = kmalloc(PAGE_SIZE, GFP_KERNEL);
-	to = kzalloc(PAGE_SIZE, GFP_KERNEL);
-	if (!ctx[0] || !ctx[1] || !from || !to)
+	ex_ctx[0] = kzalloc(ex_info->domain_attr->op_context_size, GFP_KERNEL);
+	ex_ctx[1] = kzalloc(ex_info->domain_attr->op_context_size, GFP_KERNEL);
+	ex_from = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	ex_to = kzalloc(PAGE_SIZE, GFP_KERNEL);
+	if (!ex_ctx[0] || !ex_ctx[1] || !ex_from || !ex_to)
 		return -ENOMEM;
-	memset(from, 0x5a, PAGE_SIZE);
-	ret = fi_mr_reg(domain, to, PAGE_SIZE, access, 0, 1, 0, &mr, NULL);
-	if (!ret && (domain->mr_mode & FI_MR_ENDPOINT))
-		ret = fi_mr_bind(mr, &ep[1]->fid, 0) ?: fi_mr_enable(mr);
+	memset(ex_from, 0x5a, PAGE_SIZE);
+	ret = fi_mr_reg(ex_domain, ex_to, PAGE_SIZE, access, 0, 1, 0, &ex_mr,
+			NULL);
+	if (!ret && (ex_domain->mr_mode & FI_MR_ENDPOINT))
+		ret = fi_mr_bind(ex_mr, &ex_ep[1]->fid, 0)
+			      ?: fi_mr_enable(ex_mr);
 	return ret;
 }
 
 /* A write and a flush behind it: one chain, two completions. */
-static int write_and_flush(void)
+static int ex_write_and_flush(void)
 {
-	struct fi_rma_iov iov = { mr->iova, PAGE_SIZE, fi_mr_key(mr) };
-	struct fi_msg_rma w = { .buf = fi_buf_linear(from, PAGE_SIZE),
+	struct fi_rma_iov iov = { ex_mr->iova, PAGE_SIZE, fi_mr_key(ex_mr) };
+	struct fi_msg_rma w = { .buf = fi_buf_linear(ex_from, PAGE_SIZE),
 				.rma_iov = &iov,
 				.rma_iov_count = 1,
-				.context = ctx[0] };
+				.context = ex_ctx[0] };
 	struct fi_msg_flush f = { .mode = FI_FLUSH_READBACK,
 				  .rma_iov = &iov,
 				  .rma_iov_count = 1,
-				  .context = ctx[1] };
+				  .context = ex_ctx[1] };
 	struct fi_cq_data_entry done;
-	int i, ret = fi_writemsg(ep[0], &w, FI_MORE);
+	int i, ret = fi_writemsg(ex_ep[0], &w, FI_MORE);
 
-	ret = ret ?: fi_flush(ep[0], &f, 0);
+	ret = ret ?: fi_flush(ex_ep[0], &f, 0);
 	for (i = 0; i < 2 && !ret; i++)
 		/* A failure would be -FI_EAVAIL: see fi_cq_readerr(). */
-		if (fi_cq_sread(cq, &done, 1, NULL, -1) != 1)
+		if (fi_cq_sread(ex_cq, &done, 1, NULL, -1) != 1)
 			ret = -EIO;
-	return ret ?: (memcmp(from, to, PAGE_SIZE) ? -EBADMSG : 0);
+	return ret ?: (memcmp(ex_from, ex_to, PAGE_SIZE) ? -EBADMSG : 0);
 }
 
 /* Children first. When fi_close() returns, nothing of it runs any more. */
-static void close_all(void)
+static void ex_close_all(void)
 {
-	struct kfid *all[] = {
-		mr ? &mr->fid : NULL,	      ep[0] ? &ep[0]->fid : NULL,
-		ep[1] ? &ep[1]->fid : NULL,   pep ? &pep->fid : NULL,
-		cq ? &cq->fid : NULL,	      eq ? &eq->fid : NULL,
-		domain ? &domain->fid : NULL, fabric ? &fabric->fid : NULL
-	};
+	struct kfid *all[] = { ex_mr ? &ex_mr->fid : NULL,
+			       ex_ep[0] ? &ex_ep[0]->fid : NULL,
+			       ex_ep[1] ? &ex_ep[1]->fid : NULL,
+			       ex_pep ? &ex_pep->fid : NULL,
+			       ex_cq ? &ex_cq->fid : NULL,
+			       ex_eq ? &ex_eq->fid : NULL,
+			       ex_domain ? &ex_domain->fid : NULL,
+			       ex_fabric ? &ex_fabric->fid : NULL };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i])
 			WARN_ON(fi_close(all[i]));
-	fi_freeinfo(info);
-	fi_freeinfo(listen_info);
-	kfree(ctx[0]);
-	kfree(ctx[1]);
-	kfree(from);
-	kfree(to);
+	fi_freeinfo(ex_info);
+	fi_freeinfo(ex_listen_info);
+	kfree(ex_ctx[0]);
+	kfree(ex_ctx[1]);
+	kfree(ex_from);
+	kfree(ex_to);
 }
 
-static int __init example_init(void)
+static int __init ex_init(void)
 {
-	int ret = open_all();
+	int ret = ex_open_all();
 
-	ret = ret ?: connect_both();
-	ret = ret ?: open_memory();
-	ret = ret ?: write_and_flush();
+	ret = ret ?: ex_connect_both();
+	ret = ret ?: ex_open_memory();
+	ret = ret ?: ex_write_and_flush();
 	if (ret)
-		close_all();
+		ex_close_all();
 	return ret;
 }
 
-static void __exit example_exit(void)
+static void __exit ex_exit(void)
 {
-	close_all();
+	ex_close_all();
 }
 
-module_init(example_init);
-module_exit(example_exit);
+module_init(ex_init);
+module_exit(ex_exit);
 MODULE_DESCRIPTION("kfabric: example of an upper layer");
 MODULE_LICENSE("Dual BSD/GPL");
