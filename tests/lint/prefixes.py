@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names of what is static in code that runs in the kernel.
+
+An oops, a trace and kallsyms show a function's name and not its file: a static
+one carries its module's prefix, as the others do, and is called so once in its
+module. A conversion to a provider's own struct is called to_PREFIX..., as in the
+kernel.
+"""
+import pathlib
+import re
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+# folder: the prefixes of its modules. What is in no line is not looked at.
+PREFIXES = {
+    "kfabric/core": ("kfi_",),
+    "kfabric/loop": ("loop_",),
+    "kfabric/tcp": ("ktcp_",),
+    "kfabric/tcpwire": ("tcpw_",),
+    "kfabric/verbs": ("kfiv_",),
+    "kfabric/test/example": ("ex_",),
+    "kfabric/test/fault": ("fault_", "ft_"),
+    "kfabric/test/perf": ("lat_", "iop_"),
+    "kfabric/test/selftest": ("st_",),
+}
+# A macro that defines an object, and what stands before the name of one.
+MACROS = r"(?:DEFINE|DECLARE|LIST)_\w+\((\w+)"
+# Attributes with arguments, and sizes.
+ATTRIBUTES = re.compile(r"__\w+\((?:[^()]|\([^()]*\))*\)|\[[^]]*\]")
+SKIPPED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|^\s*#(?:[^\n]|(?<=\\)\n)*', re.S | re.M)
+
+
+def outside(text):
+    """The text without comments, strings, directives, and what is in braces."""
+    text = SKIPPED.sub(lambda found: "\n" * found.group().count("\n"), text)
+    kept, depth = [], 0
+    for char in text:
+        depth -= char == "}"
+        if char == "\n" or not depth:
+            kept.append(char)
+        depth += char == "{"
+    return "".join(kept)
+
+
+def static_names(text):
+    """(line, name) of each static function and object, where it is defined."""
+    text = outside(text)
+    # From the keyword to the end of the declaration, or to the body's brace.
+    for found in re.finditer(r"^static\b([^;{]*)", text, re.M):
+        line = text.count("\n", 0, found.start()) + 1
+        head = found.group(1)
+        macro = re.match(r"\s*" + MACROS, head)
+        if macro:
+            yield line, macro.group(1)
+            continue
+        if re.search(r"\b(struct|union|enum)\s*$", head):
+            # What is between the braces is gone; the object's name follows.
+            head += re.match(r"\{\s*\}([^;{]*)", text[found.end():]).group(1)
+        head = re.sub(r"=[^,]*", "", ATTRIBUTES.sub("", head))
+        pointer = re.match(r"[^(]*\(\s*\*\s*(?:const\s+)?(\w+)\s*\)", head)
+        function = re.match(r"[^(]*?(\w+)\s*\(", head)
+        if pointer or function:
+            yield line, (pointer or function).group(1)
+            continue
+        for one in head.split(","):
+            name = re.search(r"(\w+)\s*$", one)
+            if name:
+                yield line, name.group(1)
+
+
+def is_prefixed(name, prefixes):
+    return name.startswith(prefixes) or name.startswith(tuple(f"to_{p}" for p in prefixes))
+
+
+def faults(files, table):
+    """What is wrong with the sources: path: text."""
+    for folder, prefixes in table.items():
+        homes = {}
+        for path in sorted(files):
+            if str(pathlib.PurePosixPath(path).parent) != folder:
+                continue
+            for line, name in static_names(files[path]):
+                if not is_prefixed(name, prefixes):
+                    yield f"{path}:{line}: {name} does not begin with {' or '.join(prefixes)}"
+                if homes.setdefault(name, path) != path:
+                    yield f"{path}:{line}: {name} is in {homes[name]} too"
+
+
+def sources(top=TOP, table=PREFIXES):
+    return {str(path.relative_to(top)): path.read_text(encoding="utf-8")
+            for folder in table for path in sorted((top / folder).glob("*.[ch]"))}
