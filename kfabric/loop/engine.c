@@ -8,6 +8,7 @@
  * Recovery: the first failed operation breaks the connection; both engines
  *	then end what is left with ECANCELED.
  */
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 
@@ -185,13 +186,17 @@ static int loop_do_send(struct loop_ep *peer, struct kfi_op *op)
 static int loop_check_ranges(struct loop_domain *d, const struct kfi_op *op,
 			     u64 access, int *why)
 {
-	u64 offset;
+	struct kfi_table_mr *m;
 	u32 i;
 
 	lockdep_assert_held(&d->mr_lock);
-	for (i = 0; i < op->rma_count; i++)
-		if (!loop_mr_find(d, &op->rma[i], access, &offset, why))
+	for (i = 0; i < op->rma_count; i++) {
+		m = kfi_mr_table_find(&d->mrs, &op->rma[i], access);
+		if (IS_ERR(m)) {
+			*why = -PTR_ERR(m);
 			return EACCES;
+		}
+	}
 	return 0;
 }
 
@@ -200,16 +205,14 @@ static void loop_move_ranges(struct loop_domain *d, const struct kfi_op *op,
 			     u64 access)
 {
 	struct kfi_buf_iter local, remote;
-	struct loop_mr *m;
-	u64 offset;
-	int why;
+	struct kfi_table_mr *m;
 	u32 i;
 
 	kfi_buf_start(&local, &op->buf);
 	for (i = 0; i < op->rma_count; i++) {
-		m = loop_mr_find(d, &op->rma[i], access, &offset, &why);
+		m = kfi_mr_table_find(&d->mrs, &op->rma[i], access);
 		kfi_buf_start(&remote, &m->attr.buf);
-		kfi_buf_advance(&remote, offset);
+		kfi_buf_advance(&remote, op->rma[i].addr - m->mr.iova);
 		if (access == FI_REMOTE_WRITE)
 			loop_copy_bytes(&remote, &local, op->rma[i].len);
 		else
@@ -219,17 +222,14 @@ static void loop_move_ranges(struct loop_domain *d, const struct kfi_op *op,
 
 static int loop_commit_ranges(struct loop_domain *d, const struct kfi_op *op)
 {
-	struct loop_mr *m;
-	u64 offset;
-	int why;
-	u32 i;
+	const struct fi_rma_iov *r = op->rma;
+	struct kfi_table_mr *m;
 
-	for (i = 0; i < op->rma_count; i++) {
-		m = loop_mr_find(d, &op->rma[i], FI_REMOTE_WRITE, &offset,
-				 &why);
+	for (; r < op->rma + op->rma_count; r++) {
+		m = kfi_mr_table_find(&d->mrs, r, FI_REMOTE_WRITE);
 		if (!m->attr.commit)
 			return EOPNOTSUPP;
-		if (m->attr.commit(&m->mr, offset, op->rma[i].len))
+		if (m->attr.commit(&m->mr, r->addr - m->mr.iova, r->len))
 			return EREMOTEIO;
 	}
 	return 0;

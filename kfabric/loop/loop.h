@@ -24,12 +24,12 @@
 #ifndef KFABRIC_LOOP_H
 #define KFABRIC_LOOP_H
 
-#include <linux/hashtable.h>
 #include <linux/in6.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
+#include <kfabric/kfi_mr.h>
 #include <kfabric/kfi_post.h>
 
 #define LOOP_NAME	   "loop"
@@ -39,7 +39,6 @@
 #define LOOP_MAX_MR	   (1UL << 40)
 #define LOOP_OP_TIMEOUT_MS 10000
 #define LOOP_CM_TIMEOUT_MS 10000
-#define LOOP_MR_HASH_BITS  6
 
 extern struct kfi_provider loop_prov;
 extern struct workqueue_struct *loop_wq;
@@ -49,13 +48,7 @@ extern const struct kfi_ep_ops loop_ep_ops;
 struct loop_domain {
 	struct fid_domain domain;
 	struct rw_semaphore mr_lock;
-	DECLARE_HASHTABLE(mrs, LOOP_MR_HASH_BITS);
-};
-
-struct loop_mr {
-	struct fid_mr mr;
-	struct fi_mr_attr attr;
-	struct hlist_node node; /* domain.mrs, by key */
+	struct kfi_mr_table mrs;
 };
 
 struct loop_pep {
@@ -128,9 +121,6 @@ static inline struct loop_domain *to_loop_domain(struct fid_domain *domain)
 /* mr.c */
 int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		    u64 flags, struct fid_mr **mr);
-struct loop_mr *loop_mr_find(struct loop_domain *d,
-			     const struct fi_rma_iov *iov, u64 access,
-			     u64 *offset, int *why);
 
 /* pep.c */
 int loop_passive_ep(struct fid_fabric *fabric, struct fi_info *info,

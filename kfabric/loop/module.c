@@ -46,7 +46,6 @@ static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
 	if (!new)
 		return -ENOMEM;
 	init_rwsem(&new->mr_lock);
-	hash_init(new->mrs);
 	ret = kfi_domain_init(&new->domain, fabric, &loop_domain_fid_ops,
 			      &loop_domain_ops, info->domain_attr->mr_mode,
 			      context);

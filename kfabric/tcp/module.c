@@ -39,7 +39,6 @@ static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
 		return -ENOMEM;
 	rwlock_init(&new->mr_lock);
 	init_waitqueue_head(&new->commits);
-	hash_init(new->mrs);
 	ret = kfi_domain_init(&new->domain, fabric, &ktcp_domain_fid_ops,
 			      &ktcp_domain_ops, 0, context);
 	if (ret) {

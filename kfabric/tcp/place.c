@@ -8,6 +8,7 @@
  *	each piece of a region, so that the close of a region waits for one
  *	piece at most and is seen by the next.
  */
+#include <linux/err.h>
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
@@ -19,6 +20,23 @@ static struct ktcp_domain *ktcp_domain_of(struct ktcp_ep *ep)
 	return to_ktcp_domain(ep->post.ep.domain);
 }
 
+/* A piece of what a peer names: its region, or NULL. */
+static struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d,
+				    const struct tcpw_seg *seg, u64 offset,
+				    u64 len, u64 access)
+{
+	const struct fi_rma_iov range = {
+		.addr = seg->addr + offset,
+		.len = len,
+		.key = seg->key,
+	};
+	struct kfi_table_mr *m;
+
+	lockdep_assert_held(&d->mr_lock);
+	m = kfi_mr_table_find(&d->mrs, &range, access);
+	return IS_ERR(m) ? NULL : container_of(m, struct ktcp_mr, t);
+}
+
 enum tcpw_violation ktcp_check_segs(struct ktcp_ep *ep,
 				    const struct tcpw_hdr *hdr, u64 access)
 {
@@ -28,8 +46,8 @@ enum tcpw_violation ktcp_check_segs(struct ktcp_ep *ep,
 
 	read_lock_bh(&d->mr_lock);
 	for (i = 0; i < hdr->n_segs && !why; i++)
-		if (!ktcp_mr_find(d, hdr->segs[i].key, access,
-				  hdr->segs[i].addr, hdr->segs[i].bytes))
+		if (!ktcp_mr_find(d, &hdr->segs[i], 0, hdr->segs[i].bytes,
+				  access))
 			why = TCPW_BAD_KEY;
 	read_unlock_bh(&d->mr_lock);
 	return why;
@@ -66,13 +84,11 @@ static int ktcp_find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
 			   u64 offset, u32 len, u64 access,
 			   struct kfi_buf_iter *it)
 {
-	struct ktcp_mr *m;
+	struct ktcp_mr *m = ktcp_mr_find(d, seg, offset, len, access);
 
-	lockdep_assert_held(&d->mr_lock);
-	m = ktcp_mr_find(d, seg->key, access, seg->addr + offset, len);
 	if (!m)
 		return -EACCES;
-	kfi_buf_start(it, &m->attr.buf);
+	kfi_buf_start(it, &m->t.attr.buf);
 	kfi_buf_advance(it, seg->addr + offset);
 	return 0;
 }
@@ -130,7 +146,7 @@ static struct ktcp_mr *ktcp_hold_for_commit(struct ktcp_domain *d,
 	struct ktcp_mr *m;
 
 	read_lock_bh(&d->mr_lock);
-	m = ktcp_mr_find(d, seg->key, FI_REMOTE_WRITE, seg->addr, seg->bytes);
+	m = ktcp_mr_find(d, seg, 0, seg->bytes, FI_REMOTE_WRITE);
 	if (m)
 		atomic_inc(&m->committing);
 	read_unlock_bh(&d->mr_lock);
@@ -148,9 +164,10 @@ int ktcp_commit(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 		m = ktcp_hold_for_commit(d, &hdr->segs[i]);
 		if (!m)
 			return -EACCES;
-		ret = m->attr.commit ? m->attr.commit(&m->mr, hdr->segs[i].addr,
-						      hdr->segs[i].bytes)
-				     : -EOPNOTSUPP;
+		ret = m->t.attr.commit
+			      ? m->t.attr.commit(&m->t.mr, hdr->segs[i].addr,
+						 hdr->segs[i].bytes)
+			      : -EOPNOTSUPP;
 		if (atomic_dec_and_test(&m->committing))
 			wake_up_all(&d->commits);
 	}

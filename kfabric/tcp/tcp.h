@@ -32,7 +32,6 @@
 #ifndef KFABRIC_TCP_H
 #define KFABRIC_TCP_H
 
-#include <linux/hashtable.h>
 #include <linux/in6.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
@@ -40,6 +39,7 @@
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
+#include <kfabric/kfi_mr.h>
 #include <kfabric/kfi_post.h>
 
 #include "../tcpwire/tcpw_cm.h"
@@ -57,7 +57,6 @@
 #define KTCP_SLOW_FACTOR 64
 /* ... while so many bytes move within each of these times. */
 #define KTCP_MOVED_MIN_BYTES 4096
-#define KTCP_MR_HASH_BITS    6
 #define KTCP_ANSWERS	     64 /* answers due to a peer before it must wait */
 #define KTCP_BOUNCE_SIZE     16384 /* of a read's answer at a time */
 #define KTCP_HANDSHAKES_MAX  128 /* of a listener at a time */
@@ -76,15 +75,14 @@ struct ktcp_domain {
 	struct fid_domain domain;
 	rwlock_t mr_lock;
 	wait_queue_head_t commits; /* one has ended */
-	DECLARE_HASHTABLE(mrs, KTCP_MR_HASH_BITS);
+	struct kfi_mr_table mrs;
 };
 
 struct ktcp_mr {
-	struct fid_mr mr;
-	struct fi_mr_attr attr;
-	struct hlist_node node; /* domain.mrs, by key */
+	struct kfi_table_mr t; /* first */
 	atomic_t committing; /* calls of attr.commit() under way */
 };
+static_assert(!offsetof(struct ktcp_mr, t));
 
 struct ktcp_pep {
 	struct fid_pep pep;
@@ -223,8 +221,6 @@ static inline struct ktcp_domain *to_ktcp_domain(struct fid_domain *domain)
 /* mr.c */
 int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		    u64 flags, struct fid_mr **mr);
-struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d, u64 key, u64 access,
-			     u64 offset, u64 len);
 
 /* What the socket has moved: sent and acknowledged, and received. */
 u64 ktcp_moved_bytes(const struct ktcp_ep *ep);
