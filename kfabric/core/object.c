@@ -149,14 +149,6 @@ void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
 }
 EXPORT_SYMBOL_GPL(kfi_obj_reap);
 
-/* What the core does for a class before the provider's close. */
-static void kfi_obj_before_close(struct kfid *fid)
-{
-	if (fid->fclass == FI_CLASS_EP)
-		kfi_ep_move(container_of(fid, struct fid_ep, fid),
-			    KFI_EP_CLOSED);
-}
-
 /* What the core does for a class when the provider's code has stopped. */
 static void kfi_obj_after_close(struct kfid *fid)
 {
@@ -201,7 +193,9 @@ int kfabric_close(struct kfid *fid)
 	if (users)
 		return users > 0 ? -EBUSY : -EINVAL;
 	trace_kfabric_object(fid, "close");
-	kfi_obj_before_close(fid);
+	if (fid->fclass == FI_CLASS_EP)
+		kfi_ep_move(container_of(fid, struct fid_ep, fid),
+			    KFI_EP_CLOSED);
 	if (KFI_HAS_OP(fid->ops, close))
 		fid->ops->close(fid);
 	kfi_obj_after_close(fid);
