@@ -178,22 +178,15 @@ static void loop_connect_work(struct work_struct *work)
 	mutex_unlock(&loop_cm_lock);
 }
 
-static int loop_check_peer(const struct sockaddr *addr)
-{
-	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
-		return -EINVAL;
-	return loop_port_of(addr) ? 0 : -EINVAL;
-}
-
 int loop_connect(struct fid_ep *fid, const void *addr, const void *param,
 		 size_t paramlen)
 {
 	struct loop_ep *ep = to_loop_ep(fid);
 	const struct sockaddr *sa = addr ?: (void *)&ep->peer_name;
-	int ret = loop_check_peer(sa);
 
-	if (ret)
-		return ret;
+	if ((sa->sa_family != AF_INET && sa->sa_family != AF_INET6) ||
+	    !loop_port_of(sa))
+		return -EINVAL;
 	if (addr)
 		memcpy(&ep->peer_name, addr, kfi_addr_len(addr));
 	mutex_lock(&loop_cm_lock);

@@ -273,12 +273,6 @@ static int loop_do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 	return err;
 }
 
-static int loop_do_readback(struct loop_ep *peer, struct kfi_op *op, int *why)
-{
-	kfi_post_make_readback(op);
-	return loop_do_rma(peer, op, FI_REMOTE_READ, why);
-}
-
 static int loop_do_commit(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
@@ -302,9 +296,10 @@ static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 	case KFI_OP_WRITE:
 		return loop_do_write(peer, op, why);
 	case KFI_OP_FLUSH:
-		if (op->flush_mode == FI_FLUSH_READBACK)
-			return loop_do_readback(peer, op, why);
-		return loop_do_commit(peer, op, why);
+		if (op->flush_mode != FI_FLUSH_READBACK)
+			return loop_do_commit(peer, op, why);
+		kfi_post_make_readback(op);
+		return loop_do_rma(peer, op, FI_REMOTE_READ, why);
 	default:
 		return EINVAL;
 	}

@@ -28,27 +28,22 @@ static void loop_submit(struct kfi_post_ep *post)
 	loop_kick(to_loop_ep(&post->ep));
 }
 
-static void loop_queue_rx_locked(struct loop_ep *ep, struct kfi_op *op)
+static int loop_queue(struct kfi_post_ep *post, struct kfi_op *op)
 {
+	struct loop_ep *ep = to_loop_ep(&post->ep);
+
 	lockdep_assert_held(&ep->post.lock);
+	if (op->type != KFI_OP_RECV) {
+		list_add_tail(&op->node, &ep->tx);
+		if (!(op->flags & FI_MORE))
+			loop_kick(ep);
+		return 0;
+	}
 	list_add_tail(&op->node, &ep->rx);
 	if (ep->sender_waits && ep->peer) {
 		ep->sender_waits = false;
 		loop_kick(ep->peer);
 	}
-}
-
-static int loop_queue(struct kfi_post_ep *post, struct kfi_op *op)
-{
-	struct loop_ep *ep = to_loop_ep(&post->ep);
-
-	if (op->type == KFI_OP_RECV) {
-		loop_queue_rx_locked(ep, op);
-		return 0;
-	}
-	list_add_tail(&op->node, &ep->tx);
-	if (!(op->flags & FI_MORE))
-		loop_kick(ep);
 	return 0;
 }
 
