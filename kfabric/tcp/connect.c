@@ -48,16 +48,7 @@ static int ktcp_reach_peer(struct ktcp_ep *ep)
 			      kfi_addr_len(&ep->remote), 0);
 }
 
-/* The answer: 0 for an accept. */
-static int ktcp_judge_answer(struct ktcp_ep *ep, const struct tcpw_cm_rx *cm)
-{
-	if (tcpw_cm_rx_type(cm) == TCPW_CM_REJECT)
-		return -ECONNREFUSED;
-	ep->order = tcpw_order_of_pair(ktcp_our_order, tcpw_cm_rx_order(cm));
-	return 0;
-}
-
-/* Ask, and wait for the answer. */
+/* Ask, and wait for the answer: 0 for an accept. */
 static int ktcp_shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
 {
 	u32 timeout_ms = ep->post.ep.cm_timeout_ms;
@@ -66,7 +57,12 @@ static int ktcp_shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
 	ret = ktcp_cm_send(ep->sock, TCPW_CM_REQUEST, ep->param, ep->param_len,
 			   timeout_ms);
 	ret = ret ?: ktcp_cm_receive(ep->sock, cm, true, timeout_ms);
-	return ret ?: ktcp_judge_answer(ep, cm);
+	if (ret)
+		return ret;
+	if (tcpw_cm_rx_type(cm) == TCPW_CM_REJECT)
+		return -ECONNREFUSED;
+	ep->order = tcpw_order_of_pair(ktcp_our_order, tcpw_cm_rx_order(cm));
+	return 0;
 }
 
 static void ktcp_connect_work(struct work_struct *work)

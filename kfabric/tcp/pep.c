@@ -123,14 +123,6 @@ reject:
 	ktcp_cm_reject(sock, NULL, 0);
 }
 
-/* Nobody shuts the socket down any more. */
-static void ktcp_handshake_end(struct handshake *h)
-{
-	mutex_lock(&ktcp_cm_lock);
-	list_del(&h->node);
-	mutex_unlock(&ktcp_cm_lock);
-}
-
 static void ktcp_handshake_free(struct handshake *h)
 {
 	struct ktcp_pep *p = h->pep;
@@ -149,7 +141,10 @@ static void ktcp_handshake_work(struct work_struct *work)
 
 	ret = ktcp_cm_receive(h->sock, &h->cm, false,
 			      h->pep->info->ep_attr->cm_timeout_ms);
-	ktcp_handshake_end(h);
+	/* Nobody shuts the socket down after this. */
+	mutex_lock(&ktcp_cm_lock);
+	list_del(&h->node);
+	mutex_unlock(&ktcp_cm_lock);
 	if (ret)
 		sock_release(h->sock);
 	else
