@@ -56,14 +56,6 @@ static void kfiv_cm_start_timer(struct kfiv_ep *ep)
 	mod_delayed_work(kfiv_wq, &ep->cm_timer, msecs_to_jiffies(timeout_ms));
 }
 
-/* The endpoint's addresses, kept for when the id is gone. */
-static void kfiv_note_addresses(struct kfiv_ep *ep, struct rdma_cm_id *id)
-{
-	lockdep_assert_held(&ep->mutex);
-	memcpy(&ep->src, &id->route.addr.src_addr, sizeof(ep->src));
-	memcpy(&ep->dest, &id->route.addr.dst_addr, sizeof(ep->dest));
-}
-
 static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 {
 	int ret;
@@ -75,8 +67,11 @@ static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 		ret = -EHOSTUNREACH; /* by another device than the domain's */
 	else
 		ret = kfiv_qp_create(ep);
-	if (!ret)
-		kfiv_note_addresses(ep, id);
+	if (!ret) {
+		/* Kept for when the id is gone. */
+		memcpy(&ep->src, &id->route.addr.src_addr, sizeof(ep->src));
+		memcpy(&ep->dest, &id->route.addr.dst_addr, sizeof(ep->dest));
+	}
 	mutex_unlock(&ep->mutex);
 	if (ret)
 		return ret;
