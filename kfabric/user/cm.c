@@ -14,11 +14,14 @@
 
 #include "impl.h"
 
-/* Who sleeps on either queue is woken by the socket. */
+/* Who sleeps on a queue of its user's is woken by the socket. */
 static int tell_queues(struct stcp_ep *ep, int op, uint32_t events)
 {
-	int rc = stcp_wait_socket(&ep->rx_cq->wait, op, ep->source.fd, events);
+	int rc = stcp_wait_socket(&ep->eq->wait, op, ep->source.fd, events);
 
+	if (!rc)
+		rc = stcp_wait_socket(&ep->rx_cq->wait, op, ep->source.fd,
+				      events);
 	if (!rc && ep->tx_cq != ep->rx_cq)
 		rc = stcp_wait_socket(&ep->tx_cq->wait, op, ep->source.fd,
 				      events);

@@ -56,8 +56,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	case FI_CLASS_EQ:
 		if (ep->eq)
 			return -FI_EINVAL;
-		ep->eq = stcp_container_of(bfid, struct stcp_eq, fid.fid);
-		atomic_fetch_add(&ep->eq->refs, 1);
+		stcp_eq_bind(ep,
+			     stcp_container_of(bfid, struct stcp_eq, fid.fid));
 		return 0;
 	case FI_CLASS_CQ:
 		return bind_cq(ep,
@@ -86,10 +86,8 @@ static int ep_control(struct fid *fid, int command, void *arg)
 
 static void unbind(struct stcp_ep *ep)
 {
-	if (ep->eq) {
-		stcp_eq_purge(ep->eq, &ep->fid.fid);
-		atomic_fetch_sub(&ep->eq->refs, 1);
-	}
+	if (ep->eq)
+		stcp_eq_unbind(ep);
 	if (ep->srx)
 		stcp_srx_unbind(ep);
 	if (ep->tx_seat.ep)

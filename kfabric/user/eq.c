@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Event queues: requests, connections made, refused and ended. */
+/*
+ * Event queues: requests, connections made, refused and ended. A program may
+ * wait for nothing else, while its peer reads and writes its memory: whoever
+ * reads a queue, or sleeps in it, moves the data of the endpoints that leave
+ * that to their user.
+ *
+ * Context: any thread.
+ * Locking: eps_lock guards the list of endpoints and is taken before theirs;
+ * lock guards the events and is a leaf.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +91,41 @@ void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
 	pthread_mutex_unlock(&eq->lock);
 }
 
+void stcp_eq_bind(struct stcp_ep *ep, struct stcp_eq *eq)
+{
+	ep->eq = eq;
+	atomic_fetch_add(&eq->refs, 1);
+	if (!ep->domain->manual)
+		return;
+	pthread_mutex_lock(&eq->eps_lock);
+	LIST_INSERT_HEAD(&eq->eps, ep, eq_link);
+	pthread_mutex_unlock(&eq->eps_lock);
+}
+
+void stcp_eq_unbind(struct stcp_ep *ep)
+{
+	struct stcp_eq *eq = ep->eq;
+
+	if (ep->domain->manual) {
+		pthread_mutex_lock(&eq->eps_lock);
+		LIST_REMOVE(ep, eq_link);
+		pthread_mutex_unlock(&eq->eps_lock);
+	}
+	stcp_eq_purge(eq, &ep->fid.fid);
+	atomic_fetch_sub(&eq->refs, 1);
+}
+
+/* Looks at the sockets of those whose data its user moves. */
+static void look(struct stcp_eq *eq)
+{
+	struct stcp_ep *ep;
+
+	pthread_mutex_lock(&eq->eps_lock);
+	LIST_FOREACH(ep, &eq->eps, eq_link)
+	stcp_ep_look(ep);
+	pthread_mutex_unlock(&eq->eps_lock);
+}
+
 int stcp_eq_trywait(struct stcp_eq *eq)
 {
 	int rc = -FI_EAGAIN;
@@ -118,10 +162,10 @@ static ssize_t deliver(struct stcp_eq *eq, struct stcp_event *event,
 	return (ssize_t)(sizeof(entry) + data);
 }
 
-static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
-		       size_t len, uint64_t flags)
+/* The first event, if there is one. */
+static ssize_t read_first(struct stcp_eq *eq, uint32_t *kind, void *buf,
+			  size_t len, uint64_t flags)
 {
-	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
 	struct stcp_event *event;
 	ssize_t rc;
 
@@ -135,6 +179,18 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 		rc = deliver(eq, event, kind, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
 	return rc;
+}
+
+static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
+		       size_t len, uint64_t flags)
+{
+	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
+	ssize_t n = read_first(eq, kind, buf, len, flags);
+
+	if (n != -FI_EAGAIN)
+		return n;
+	look(eq);
+	return read_first(eq, kind, buf, len, flags);
 }
 
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
@@ -192,10 +248,13 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 		n = eq_read(fid, kind, buf, len, flags);
 		if (n != -FI_EAGAIN)
 			return n;
+		/* What a peer moves without an end is no reason to stay. */
+		if (timeout >= 0 && now_ms >= until_ms)
+			return -FI_EAGAIN;
 		if (stcp_eq_trywait(eq))
 			continue;
 		if (timeout >= 0)
-			left = now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
+			left = (int)(until_ms - now_ms);
 		rc = stcp_wait_poll(&eq->wait, left);
 		if (rc)
 			return rc;
@@ -237,6 +296,7 @@ static int eq_close(struct fid *fid)
 	event_free(eq->last_error);
 	stcp_wait_fini(&eq->wait);
 	pthread_mutex_destroy(&eq->lock);
+	pthread_mutex_destroy(&eq->eps_lock);
 	atomic_fetch_sub(&eq->fabric->refs, 1);
 	free(eq);
 	return 0;
@@ -270,6 +330,12 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	if (!eq)
 		return -FI_ENOMEM;
 	rc = stcp_wait_init(&eq->wait, attr ? attr->wait_obj : FI_WAIT_UNSPEC);
+	/* Its endpoints' domains are not known yet. */
+	if (!rc) {
+		rc = stcp_wait_with_sockets(&eq->wait);
+		if (rc)
+			stcp_wait_fini(&eq->wait);
+	}
 	if (rc) {
 		free(eq);
 		return rc;
@@ -281,6 +347,8 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	eq->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&eq->fabric->refs, 1);
 	pthread_mutex_init(&eq->lock, NULL);
+	pthread_mutex_init(&eq->eps_lock, NULL);
+	LIST_INIT(&eq->eps);
 	STAILQ_INIT(&eq->events);
 	*out = &eq->fid;
 	return 0;

@@ -2,8 +2,9 @@
 /*
  * The objects of stcp and what its files offer each other.
  *
- * Locking, outermost first: a domain's lock, or the eps_lock of a completion
- * queue or of shared receives (their endpoints); an endpoint's lock; then one
+ * Locking, outermost first: a domain's lock, or the eps_lock of an event queue,
+ * a completion queue or of shared receives (their endpoints); an endpoint's
+ * lock; then one
  * of the leaves: the lock of a queue, of shared receives, of a fabric's
  * requests, of a domain's registrations, or of a shard's lists.
  *
@@ -199,10 +200,16 @@ struct stcp_event {
 	uint8_t data[];
 };
 
+/*
+ * struct stcp_eq - an event queue
+ * @eps: those whose data its user moves, by reading events or completions
+ */
 struct stcp_eq {
 	struct fid_eq fid;
 	struct stcp_fabric *fabric;
 	atomic_uint refs;
+	pthread_mutex_t eps_lock; /* eps */
+	LIST_HEAD(, stcp_ep) eps;
 	pthread_mutex_t lock;
 	STAILQ_HEAD(stcp_event_list, stcp_event) events;
 	unsigned int n_events;
@@ -296,8 +303,8 @@ enum stcp_pause {
  * @muted: its shard did so before
  * @tx_flags, @rx_flags: op_flags of its info
  * @named: its socket is a passive endpoint's, with the name that has
- * @by_caller: who reads @tx_cq or @rx_cq moves its data; its shard hears of the
- *	peer's end alone
+ * @by_caller: who reads @eq, @tx_cq or @rx_cq moves its data; its shard hears of
+ *	the peer's end alone
  * @answers: ACKs and responses; they and @queue take turns
  * @was_answer: the one before @sending was
  * @sending: the one that is partly out
@@ -312,6 +319,7 @@ struct stcp_ep {
 	struct stcp_domain *domain;
 	LIST_ENTRY(stcp_ep) domain_link;
 	struct stcp_eq *eq;
+	LIST_ENTRY(stcp_ep) eq_link;
 	struct stcp_cq *tx_cq;
 	struct stcp_cq *rx_cq;
 	struct stcp_srx *srx;
@@ -459,6 +467,9 @@ int stcp_eq_trywait(struct stcp_eq *eq);
 struct stcp_event *stcp_event_alloc(uint32_t kind, fid_t fid, const void *data,
 				    size_t data_bytes);
 void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event);
+/* The endpoint of an event queue, from its binding to its end. */
+void stcp_eq_bind(struct stcp_ep *ep, struct stcp_eq *eq);
+void stcp_eq_unbind(struct stcp_ep *ep);
 bool stcp_eq_is_full(struct stcp_eq *eq);
 /* Takes out all that is about an object which is being closed. */
 void stcp_eq_purge(struct stcp_eq *eq, fid_t fid);

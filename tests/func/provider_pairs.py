@@ -24,7 +24,8 @@ ONLY = sys.argv[3:]
 PATIENCE_S = 60
 REFUSED = 77
 COLUMNS = (("tcp", "tcp"), ("stcp", "stcp"), ("stcp", "tcp"), ("tcp", "stcp"))
-STOCK_FAILS = ()
+# Before libfabric 1.18 what sleeps in an event queue of stock's moves no data.
+STOCK_TARGET_FAILS = ("rma-eq-target-msg", "rma-eq-target-auto-msg")
 ENVIRONMENT = dict(os.environ, FI_PROVIDER="tcp,stcp,ofi_rxm", FI_PROVIDER_PATH=FOLDER, IPATH_NO_BACKTRACE="1",
                    HFI_NO_BACKTRACE="1")
 
@@ -68,7 +69,7 @@ def attempt(case, kind, serving, connecting):
 
 def is_good(case, column, word):
     """Stock may have defects of its own, where they are known."""
-    return word in ("pass", "refused") or (column == COLUMNS[0] and case in STOCK_FAILS)
+    return word in ("pass", "refused") or (column[0] == "tcp" and case in STOCK_TARGET_FAILS)
 
 
 class Pairs(unittest.TestCase):

@@ -168,6 +168,78 @@ static void many_registrations(void)
 	}
 }
 
+union accepted {
+	struct fi_eq_cm_entry entry;
+	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + sizeof(struct fi_rma_iov)];
+};
+
+/* The target: it sleeps in its event queue, and reads no completions. */
+static void sleeps_in_eq(void)
+{
+	struct fi_rma_iov mine = { .len = PAIR_BYTES };
+	struct fi_eq_cm_entry entry;
+	uint32_t kind = 0;
+
+	pair_listen();
+	pair_event(FI_CONNREQ, &entry, sizeof(entry));
+	fi_freeinfo(end.info);
+	end.info = entry.info;
+	pair_open_domain();
+	pair_open_endpoint(end.info, &end.ep);
+	mine.key = fi_mr_key(end.mr);
+	if (end.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
+		mine.addr = (uint64_t)(uintptr_t)end.out;
+	MUST(fi_accept(end.ep, &mine, sizeof(mine)));
+	do
+		MUST(fi_eq_sread(end.eq, &kind, &entry, sizeof(entry),
+				 PAIR_DEADLINE_MS, 0));
+	while (kind == FI_CONNECTED);
+	EXPECT(kind == FI_SHUTDOWN);
+	pair_check(end.in + PIECE, PAIR_HALF - PIECE, 9);
+	MUST(fi_close(&end.ep->fid));
+	end.ep = NULL;
+}
+
+/* Longer than any socket takes at once, there and back. */
+static void moves_for_who_sleeps(void)
+{
+	const size_t len = PAIR_HALF - PIECE;
+	union accepted u;
+
+	pair_open_domain();
+	pair_open_endpoint(end.info, &end.ep);
+	MUST(fi_connect(end.ep, end.info->dest_addr, NULL, 0));
+	pair_event(FI_CONNECTED, &u.entry, sizeof(u));
+	memcpy(&end.remote, u.entry.data, sizeof(end.remote));
+	pair_fill(end.out, len, 9);
+	MUST(fi_write(end.ep, end.out, len, pair_desc(), end.peer,
+		      far_in(PIECE), end.remote.key, pair_context(1)));
+	(void)pair_done(end.tx_cq);
+	MUST(fi_read(end.ep, end.in, len, pair_desc(), end.peer, far_in(PIECE),
+		     end.remote.key, pair_context(2)));
+	EXPECT(pair_done(end.tx_cq).flags & FI_READ);
+	pair_check(end.in, len, 9);
+}
+
+static void target_of_events(void)
+{
+	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_UNSPEC };
+
+	end.info = pair_getinfo();
+	MUST(fi_fabric(end.info->fabric_attr, &end.fabric, NULL));
+	MUST(fi_eq_open(end.fabric, &attr, &end.eq, NULL));
+	if (end.serves)
+		sleeps_in_eq();
+	else
+		moves_for_who_sleeps();
+	pair_finish();
+}
+
+static void want_auto(struct fi_info *hints)
+{
+	hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+}
+
 static void want_delivery(struct fi_info *hints)
 {
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
@@ -204,6 +276,10 @@ const struct pair_case pair_rma_cases[] = {
 	  .run = many_registrations },
 	{ "rma-event-msg", FI_EP_MSG, FI_MSG | FI_RMA | FI_RMA_EVENT,
 	  .run = writes },
+	{ "rma-eq-target-msg", FI_EP_MSG, FI_MSG | FI_RMA,
+	  .whole = target_of_events },
+	{ "rma-eq-target-auto-msg", FI_EP_MSG, FI_MSG | FI_RMA, want_auto,
+	  .whole = target_of_events },
 	{ "rma-write-rdm", FI_EP_RDM, FI_MSG | FI_RMA, .run = writes },
 	{ "rma-write-rdm-delivered", FI_EP_RDM, FI_MSG | FI_RMA, want_delivery,
 	  writes },
