@@ -17,14 +17,18 @@
 /* Who sleeps on a queue of its user's is woken by the socket. */
 static int tell_queues(struct stcp_ep *ep, int op, uint32_t events)
 {
-	int rc = stcp_wait_socket(&ep->eq->wait, op, ep->source.fd, events);
+	struct stcp_wait *waits[] = { &ep->eq->wait, &ep->rx_cq->wait,
+				      &ep->tx_cq->wait };
+	int n = ep->tx_cq == ep->rx_cq ? 2 : 3;
+	int rc = 0;
 
-	if (!rc)
-		rc = stcp_wait_socket(&ep->rx_cq->wait, op, ep->source.fd,
-				      events);
-	if (!rc && ep->tx_cq != ep->rx_cq)
-		rc = stcp_wait_socket(&ep->tx_cq->wait, op, ep->source.fd,
-				      events);
+	/* Each of them, so that what one lacks is not left in another. */
+	for (int i = 0; i < n; i++) {
+		int one = stcp_wait_socket(waits[i], op, ep->source.fd, events);
+
+		if (!rc)
+			rc = one;
+	}
 	return rc;
 }
 
@@ -80,8 +84,10 @@ static int give_to_caller(struct stcp_ep *ep)
 
 	if (!rc)
 		rc = hear_of_end(ep);
-	if (rc)
+	if (rc) {
+		(void)tell_queues(ep, EPOLL_CTL_DEL, 0);
 		return rc;
+	}
 	ep->by_caller = true;
 	ep->watched = true;
 	ep->events = EPOLLIN;
@@ -372,6 +378,8 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	if (rc)
 		return rc;
 	rc = -FI_EOPBADSTATE;
+	if (stcp_is_inherited(ep->domain->fabric))
+		return rc;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_IDLE && (ep->source.fd < 0 || ep->named)) {
 		rc = prepare_request(ep, param, paramlen);
@@ -423,6 +431,8 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 			   (__u32)paramlen, out);
 	if (n < 0)
 		return n;
+	if (stcp_is_inherited(ep->domain->fabric))
+		return rc;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_ASKED) {
 		enum tcpw_order theirs = tcpw_cm_rx_order(&ep->request->cm);
@@ -457,6 +467,8 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	int rc = 0;
 
+	if (stcp_is_inherited(ep->domain->fabric))
+		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state != TCPW_UP) {
 		rc = ep->state == TCPW_CLOSING ? 0 : -FI_EOPBADSTATE;

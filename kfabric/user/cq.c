@@ -54,14 +54,27 @@ bool stcp_cq_reserve(struct stcp_cq *cq)
 void stcp_cq_release(struct stcp_cq *cq)
 {
 	atomic_fetch_sub(&cq->n_unbidden, 1);
+	if (!atomic_load(&cq->stalled))
+		return;
+	/* The caller holds an endpoint's lock: others are a reader's to wake. */
+	pthread_mutex_lock(&cq->lock);
+	stcp_wait_signal(&cq->wait);
+	pthread_mutex_unlock(&cq->lock);
 }
 
-/* Those who wait for completions of writes to be read go on. */
+/* Somebody waits for room for completions of writes, and there is some. */
+static bool is_stalled_for_nothing(struct stcp_cq *cq)
+{
+	return atomic_load(&cq->stalled) &&
+	       atomic_load(&cq->n_unbidden) < STCP_UNBIDDEN_MAX;
+}
+
 static void resume_stalled(struct stcp_cq *cq)
 {
 	struct stcp_cq_seat *seat;
 
-	if (!atomic_exchange(&cq->stalled, false))
+	if (!is_stalled_for_nothing(cq) ||
+	    !atomic_exchange(&cq->stalled, false))
 		return;
 	pthread_mutex_lock(&cq->eps_lock);
 	LIST_FOREACH(seat, &cq->eps, link)
@@ -78,7 +91,6 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
 	uint8_t *to = buf;
-	bool has_room = false;
 	bool has_failed;
 	size_t n = 0;
 
@@ -86,10 +98,8 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 	while (n < count && (op = STAILQ_FIRST(&cq->done)) && !op->err) {
 		STAILQ_REMOVE_HEAD(&cq->done, done_link);
 		put_entry(cq, op, to);
-		if (op->unbidden) {
-			stcp_cq_release(cq);
-			has_room = true;
-		}
+		if (op->unbidden)
+			atomic_fetch_sub(&cq->n_unbidden, 1);
 		free(op);
 		to += entry_bytes(cq->format);
 		n++;
@@ -98,8 +108,7 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 	op = STAILQ_FIRST(&cq->done);
 	has_failed = op && op->err;
 	pthread_mutex_unlock(&cq->lock);
-	if (has_room)
-		resume_stalled(cq);
+	resume_stalled(cq);
 	if (n)
 		return (ssize_t)n;
 	return has_failed ? -FI_EAVAIL : -FI_EAGAIN;
@@ -160,8 +169,13 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 	entry->olen = 0;
 	entry->err = op->err;
 	entry->prov_errno = op->prov_errno;
-	entry->err_data = NULL;
-	entry->err_data_size = 0;
+	/* There are none. Before 1.5 an entry ended with the pointer. */
+	if (FI_VERSION_LT(cq->domain->fabric->fid.api_version,
+			  FI_VERSION(1, 5)) ||
+	    !entry->err_data_size)
+		entry->err_data = NULL;
+	else
+		entry->err_data_size = 0;
 	free(op);
 	return 1;
 }
@@ -174,7 +188,7 @@ static int begin_wait(struct stcp_cq *cq)
 	pthread_mutex_lock(&cq->lock);
 	if (stcp_wait_was_interrupted(&cq->wait)) {
 		rc = -FI_EINTR;
-	} else if (STAILQ_EMPTY(&cq->done)) {
+	} else if (STAILQ_EMPTY(&cq->done) && !is_stalled_for_nothing(cq)) {
 		stcp_wait_arm(&cq->wait);
 		rc = 0;
 	}

@@ -127,8 +127,12 @@ static struct fi_ops_domain domain_ops = {
 int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **out, void *context)
 {
-	struct stcp_domain *domain = calloc(1, sizeof(*domain));
+	struct stcp_domain *domain;
 
+	if (stcp_is_inherited(
+		    stcp_container_of(fabric, struct stcp_fabric, fid)))
+		return -FI_EOPBADSTATE;
+	domain = calloc(1, sizeof(*domain));
 	if (!domain)
 		return -FI_ENOMEM;
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;

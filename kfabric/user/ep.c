@@ -175,6 +175,8 @@ static void set_vectors(struct stcp_ep *ep, void *context)
 	ep->fid.msg = &stcp_msg_ops;
 	ep->fid.rma = &stcp_rma_ops;
 	ep->fid.tagged = &stcp_no_tagged_ops;
+	ep->fid.atomic = &stcp_no_atomic_ops;
+	ep->fid.collective = &stcp_no_collective_ops;
 	ep->source.ready = stcp_ep_ready;
 	ep->source.late = stcp_ep_late;
 }
@@ -245,6 +247,8 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 	struct stcp_ep *ep;
 	int rc;
 
+	if (stcp_is_inherited(domain->fabric))
+		return -FI_EOPBADSTATE;
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;

@@ -205,16 +205,22 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 		pthread_mutex_unlock(&eq->lock);
 		return -FI_EAGAIN;
 	}
-	(void)take(eq);
-	event_free(eq->last_error);
-	eq->last_error = event;
+	if (!(flags & FI_PEEK)) {
+		(void)take(eq);
+		event_free(eq->last_error);
+		eq->last_error = event;
+	}
 	entry->fid = event->fid;
 	entry->context = event->context;
 	entry->data = 0;
 	entry->err = event->err;
 	entry->prov_errno = event->prov_errno;
-	/* The caller's own buffer, or ours until the next error is read. */
-	if (entry->err_data && entry->err_data_size) {
+	/*
+	 * The caller's own buffer, of which nobody could tell before 1.5; or
+	 * ours until the next error is read.
+	 */
+	if (FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
+	    entry->err_data && entry->err_data_size) {
 		if (entry->err_data_size > event->data_bytes)
 			entry->err_data_size = event->data_bytes;
 		memcpy(entry->err_data, event->data, entry->err_data_size);

@@ -3,7 +3,10 @@
  * Whether hints can be met: what is asked for and not kept is refused by
  * fi_getinfo(), where programs look for another provider, and not later.
  */
+#include <string.h>
+
 #include "impl.h"
+#include "stcp.h"
 
 /* An attribute that is a number: more than there is cannot be had. */
 static bool fits(size_t asked, size_t there_is)
@@ -17,13 +20,42 @@ static bool fits(size_t asked, size_t there_is)
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
 #define RX_OP_FLAGS FI_COMPLETION
 
+/* Nothing is marked for the network to treat it otherwise. */
+static bool class_is_met(uint32_t tclass)
+{
+	return tclass == FI_TC_UNSPEC || tclass == FI_TC_BEST_EFFORT;
+}
+
+static bool name_is_met(const char *name)
+{
+	return !name || strcmp(name, STCP_PROVIDER) == 0;
+}
+
+uint32_t stcp_format_of(const void *addr)
+{
+	const struct sockaddr *sa = addr;
+
+	return sa->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+}
+
+/* An address is one of TCP's, and of the format that is asked for. */
+static bool addr_is_met(const void *addr, size_t len, uint32_t format)
+{
+	if (!addr)
+		return true;
+	if (len < sizeof(struct sockaddr) || len < stcp_sockaddr_len(addr))
+		return false;
+	return format == FI_FORMAT_UNSPEC || format == FI_SOCKADDR ||
+	       format == stcp_format_of(addr);
+}
+
 static bool tx_is_met(const struct fi_tx_attr *tx)
 {
 	if (!tx)
 		return true;
 	return !(tx->caps & ~STCP_CAPS) && !(tx->op_flags & ~TX_OP_FLAGS) &&
 	       !(tx->msg_order & ~STCP_ORDER) && !tx->comp_order &&
-	       fits(tx->size, STCP_QUEUE_MAX) &&
+	       class_is_met(tx->tclass) && fits(tx->size, STCP_QUEUE_MAX) &&
 	       fits(tx->iov_limit, STCP_IOV_MAX) &&
 	       fits(tx->inject_size, STCP_INJECT_BYTES) &&
 	       fits(tx->rma_iov_limit, TCPW_SEGS_MAX);
@@ -75,7 +107,9 @@ static bool domain_is_met(uint32_t version, const struct fi_domain_attr *domain)
 {
 	if (!domain)
 		return true;
-	return mr_mode_is_met(version, domain->mr_mode) &&
+	return name_is_met(domain->name) && class_is_met(domain->tclass) &&
+	       fits(domain->auth_key_size, 0) &&
+	       mr_mode_is_met(version, domain->mr_mode) &&
 	       !(domain->caps & ~STCP_DOMAIN_CAPS) &&
 	       fits(domain->mr_key_size, sizeof(uint64_t)) &&
 	       fits(domain->cq_data_size, sizeof(uint64_t)) &&
@@ -98,6 +132,12 @@ bool stcp_is_granted(uint32_t version, const struct fi_info *hints)
 	    hints->addr_format != FI_SOCKADDR &&
 	    hints->addr_format != FI_SOCKADDR_IN &&
 	    hints->addr_format != FI_SOCKADDR_IN6)
+		return false;
+	if (!addr_is_met(hints->src_addr, hints->src_addrlen,
+			 hints->addr_format) ||
+	    !addr_is_met(hints->dest_addr, hints->dest_addrlen,
+			 hints->addr_format) ||
+	    (hints->fabric_attr && !name_is_met(hints->fabric_attr->name)))
 		return false;
 	return tx_is_met(hints->tx_attr) && rx_is_met(hints->rx_attr) &&
 	       ep_is_met(hints->ep_attr) &&

@@ -17,7 +17,9 @@
 
 #include <pthread.h>
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
@@ -396,6 +398,12 @@ int stcp_no_shutdown(struct fid_ep *ep, uint64_t flags);
 int stcp_no_join(struct fid_ep *ep, const void *addr, uint64_t flags,
 		 struct fid_mc **mc, void *context);
 extern struct fi_ops_tagged stcp_no_tagged_ops;
+extern struct fi_ops_cm stcp_no_cm_ops;
+
+/* none_data.c */
+extern struct fi_ops_rma stcp_no_rma_ops;
+extern struct fi_ops_atomic stcp_no_atomic_ops;
+extern struct fi_ops_collective stcp_no_collective_ops;
 
 /* order.c */
 enum tcpw_order stcp_our_order(void);
@@ -456,6 +464,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op);
 /* Room for a completion that no receive bounds; false: wait for a reader. */
 bool stcp_cq_reserve(struct stcp_cq *cq);
+/* Of one that does not come; who sleeps in the queue sees to those who wait. */
 void stcp_cq_release(struct stcp_cq *cq);
 int stcp_cq_trywait(struct stcp_cq *cq);
 
@@ -516,6 +525,8 @@ struct stcp_pep *stcp_pep_find(struct stcp_fabric *fabric, fid_t handle);
  */
 #define STCP_COMP_ORDER 0x1FF
 bool stcp_is_granted(uint32_t version, const struct fi_info *hints);
+/* FI_SOCKADDR_IN or FI_SOCKADDR_IN6 */
+uint32_t stcp_format_of(const void *addr);
 
 /* srx.c */
 int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
@@ -577,6 +588,17 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep);
 
 /* post.c, rma.c */
 extern struct fi_ops_msg stcp_msg_ops;
+/* Flags of one operation: those that mean something, or change nothing here. */
+#define STCP_OP_FLAGS (FI_COMPLETION | FI_MORE | STCP_OP_PRIORITY)
+#define STCP_TX_FLAGS                                     \
+	(STCP_OP_FLAGS | FI_INJECT | FI_INJECT_COMPLETE | \
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_TRANSMIT)
+#define STCP_RECV_FLAGS (STCP_OP_FLAGS | FI_MSG | FI_RECV)
+/*
+ * What libfabric's rxm says of its credits: FI_PRIORITY until 2.0, and a bit
+ * without a public name since.
+ */
+#define STCP_OP_PRIORITY (1ULL << 22 | 1ULL << 62)
 struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
 extern struct fi_ops_rma stcp_rma_ops;
 ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,

@@ -168,10 +168,15 @@ static int resolve(const char *node, const char *service, uint64_t flags,
 	return rc;
 }
 
-/* Addresses that hints give and no name overrides. */
+/* Addresses that hints give and no name overrides; grant.c has seen them. */
 static int copy_addrs(struct fi_info *info, const struct fi_info *hints)
 {
 	int rc = 0;
+
+	if (hints && hints->src_addr && !info->src_addr && !info->dest_addr)
+		info->addr_format = stcp_format_of(hints->src_addr);
+	if (hints && hints->dest_addr && !info->src_addr && !info->dest_addr)
+		info->addr_format = stcp_format_of(hints->dest_addr);
 
 	if (hints && hints->src_addr && !info->src_addr)
 		rc = set_addr(&info->src_addr, &info->src_addrlen,
@@ -196,7 +201,9 @@ int stcp_getinfo(uint32_t version, const char *node, const char *service,
 		return -FI_ENOMEM;
 	info->caps = STCP_CAPS;
 	info->handle = hints ? hints->handle : NULL;
-	info->addr_format = FI_SOCKADDR_IN;
+	info->addr_format = hints && hints->addr_format == FI_SOCKADDR_IN6
+				    ? FI_SOCKADDR_IN6
+				    : FI_SOCKADDR_IN;
 	fill_ends(info);
 	fill_domain(info->domain_attr);
 	apply(info, hints);

@@ -98,6 +98,29 @@ int stcp_no_join(struct fid_ep *ep, const void *addr, uint64_t flags,
 	return -FI_ENOSYS;
 }
 
+static int no_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+struct fi_ops_cm stcp_no_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = no_setname,
+	.getname = no_getname,
+	.getpeer = stcp_no_getpeer,
+	.connect = stcp_no_connect,
+	.listen = stcp_no_listen,
+	.accept = stcp_no_accept,
+	.reject = stcp_no_reject,
+	.shutdown = stcp_no_shutdown,
+	.join = stcp_no_join,
+};
+
 static ssize_t no_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 			fi_addr_t src_addr, uint64_t tag, uint64_t ignore,
 			void *context)

@@ -241,7 +241,7 @@ static int pep_listen(struct fid_pep *fid)
 
 	if (!pep->eq)
 		return -FI_ENOEQ;
-	if (pep->source.fd < 0)
+	if (pep->source.fd < 0 || stcp_is_inherited(pep->fabric))
 		return -FI_EOPBADSTATE;
 	if (listen(pep->source.fd, BACKLOG))
 		return -errno;
@@ -260,10 +260,13 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 		      size_t paramlen)
 {
 	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid);
-	struct stcp_request *request = stcp_request_find(pep->fabric, handle);
+	struct stcp_request *request;
 	uint8_t out[TCPW_CM_MAX];
 	int n;
 
+	if (stcp_is_inherited(pep->fabric))
+		return -FI_EOPBADSTATE;
+	request = stcp_request_find(pep->fabric, handle);
 	/* Closing the endpoint that was made of it has ended it, too. */
 	if (!request)
 		return -FI_EINVAL;
@@ -277,19 +280,13 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 	return n < 0 ? n : 0;
 }
 
-/* A socket with this name, or with any. */
+/* A socket with this name. */
 static int open_socket(const struct sockaddr *addr, size_t addrlen)
 {
-	const struct sockaddr_in any = { .sin_family = AF_INET };
 	int one = 1, off = 0;
-	int fd;
+	int fd = socket(addr->sa_family,
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if (!addr) {
-		addr = (const struct sockaddr *)&any;
-		addrlen = sizeof(any);
-	}
-	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		    0);
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -303,6 +300,20 @@ static int open_socket(const struct sockaddr *addr, size_t addrlen)
 		return rc;
 	}
 	return fd;
+}
+
+/* With the name that an info gives, or with any of its kind. */
+static int open_named(const struct fi_info *info)
+{
+	const struct sockaddr_in6 any = {
+		.sin6_family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6
+								    : AF_INET,
+	};
+
+	if (info->src_addr)
+		return open_socket(info->src_addr, info->src_addrlen);
+	return open_socket((const struct sockaddr *)&any,
+			   stcp_sockaddr_len(&any));
 }
 
 static int pep_setname(fid_t fid, void *addr, size_t addrlen)
@@ -417,14 +428,17 @@ static struct fi_ops_cm pep_cm_ops = {
 int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 		  struct fid_pep **out, void *context)
 {
-	struct stcp_pep *pep = calloc(1, sizeof(*pep));
+	struct stcp_pep *pep;
 	int rc;
 
+	if (stcp_is_inherited(
+		    stcp_container_of(fabric, struct stcp_fabric, fid)))
+		return -FI_EOPBADSTATE;
+	pep = calloc(1, sizeof(*pep));
 	if (!pep)
 		return -FI_ENOMEM;
 	pep->info = fi_dupinfo(info);
-	rc = pep->info ? open_socket(info->src_addr, info->src_addrlen)
-		       : -FI_ENOMEM;
+	rc = pep->info ? open_named(info) : -FI_ENOMEM;
 	if (rc < 0) {
 		fi_freeinfo(pep->info);
 		free(pep);

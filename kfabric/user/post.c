@@ -67,6 +67,10 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 
 	if (!op)
 		return -FI_ENOMEM;
+	if (stcp_is_inherited(ep->domain->fabric)) {
+		free(op);
+		return -FI_EOPBADSTATE;
+	}
 	set_memory(op, iov, n_iov, flags & FI_INJECT);
 	hdr->flags |= ack_flags(op, hdr, flags);
 	if (hdr->op != TCPW_READ_REQUEST)
@@ -99,6 +103,9 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	size_t bytes = bytes_of(msg->msg_iov, msg->iov_count);
 	struct stcp_op *op;
 
+	if (flags & ~(STCP_TX_FLAGS | FI_MSG | FI_REMOTE_CQ_DATA |
+		      FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE))
+		return -FI_EBADFLAGS;
 	if (msg->iov_count > STCP_IOV_MAX || bytes > STCP_MSG_MAX ||
 	    (flags & FI_INJECT && bytes > STCP_INJECT_BYTES))
 		return -FI_EINVAL;
@@ -207,6 +214,10 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 
 	if (msg->iov_count > STCP_IOV_MAX)
 		return -FI_EINVAL;
+	if (flags & ~STCP_RECV_FLAGS)
+		return -FI_EBADFLAGS;
+	if (stcp_is_inherited(ep->domain->fabric))
+		return -FI_EOPBADSTATE;
 	op = stcp_receive_alloc(msg);
 	if (!op)
 		return -FI_ENOMEM;

@@ -70,6 +70,9 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 {
 	struct tcpw_hdr hdr = { .op = TCPW_READ_REQUEST };
 
+	if (flags & ~(STCP_TX_FLAGS | FI_RMA | FI_READ | FI_COMMIT_COMPLETE |
+		      FI_MATCH_COMPLETE))
+		return -FI_EBADFLAGS;
 	/* The response must fit exactly where it goes. */
 	if (local_bytes(msg) != remote_bytes(msg) || flags & FI_INJECT)
 		return -FI_EINVAL;
@@ -81,6 +84,9 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 {
 	struct tcpw_hdr hdr = { .op = TCPW_WRITE };
 
+	if (flags & ~(STCP_TX_FLAGS | FI_RMA | FI_WRITE | FI_REMOTE_CQ_DATA |
+		      FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE))
+		return -FI_EBADFLAGS;
 	if (flags & FI_REMOTE_CQ_DATA) {
 		hdr.flags = TCPW_F_CQ_DATA;
 		hdr.cq_data = msg->data;

@@ -98,7 +98,9 @@ static int add_interfaces(struct fi_info *info, struct fi_info ***last,
 
 static int by_interface(struct fi_info *info, uint32_t format)
 {
-	const struct sockaddr_in any = { .sin_family = AF_INET };
+	const struct sockaddr_in6 any = {
+		.sin6_family = format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET,
+	};
 	struct fi_info **last = &info->next;
 	struct ifaddrs *all = NULL;
 	int rc = 0;

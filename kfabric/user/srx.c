@@ -40,6 +40,10 @@ static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 
 	if (msg->iov_count > STCP_IOV_MAX)
 		return -FI_EINVAL;
+	if (flags & ~STCP_RECV_FLAGS)
+		return -FI_EBADFLAGS;
+	if (stcp_is_inherited(srx->domain->fabric))
+		return -FI_EOPBADSTATE;
 	op = stcp_receive_alloc(msg);
 	if (!op)
 		return -FI_ENOMEM;
@@ -223,7 +227,11 @@ int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
 	srx->fid.fid.ops = &srx_fid_ops;
 	srx->fid.ops = &srx_ops;
 	srx->fid.msg = &srx_msg_ops;
+	srx->fid.cm = &stcp_no_cm_ops;
+	srx->fid.rma = &stcp_no_rma_ops;
 	srx->fid.tagged = &stcp_no_tagged_ops;
+	srx->fid.atomic = &stcp_no_atomic_ops;
+	srx->fid.collective = &stcp_no_collective_ops;
 	srx->rx_size = attr && attr->size ? attr->size : STCP_QUEUE_SIZE;
 	srx->rx_flags = attr ? attr->op_flags : 0;
 	srx->domain = stcp_container_of(domain, struct stcp_domain, fid);

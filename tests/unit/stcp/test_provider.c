@@ -7,21 +7,23 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_tagged.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "kfabric/user/impl.h"
 #include "raw.h"
 #include "stcp.h"
-
-/* Of API 1.4; the names in libfabric 2 are deprecated. */
-#define MR_BASIC    1
-#define MR_SCALABLE 2
 
 #define CTX(n)	((void *)(uintptr_t)(n))
 #define VERSION FI_VERSION(1, 17)
@@ -143,136 +145,167 @@ static void what_is_not_done_says_so(void **state)
 	rig_close(rig);
 }
 
-/* What hints are changed to, and in which version of the interface. */
-struct wish {
-	const char *name;
-	uint32_t version;
-	void (*make)(struct fi_info *hints);
-};
-
-#define WISH(name, field, value)                \
-	static void name(struct fi_info *hints) \
-	{                                       \
-		hints->field = value;           \
-	}
-WISH(wish_order_write_after_read, tx_attr->msg_order, FI_ORDER_WAR)
-WISH(wish_order_send_after_read, rx_attr->msg_order, FI_ORDER_SAR)
-WISH(wish_completion_order, tx_attr->comp_order, 1)
-WISH(wish_commit, tx_attr->op_flags, FI_COMMIT_COMPLETE)
-WISH(wish_multi_recv, rx_attr->op_flags, FI_MULTI_RECV)
-WISH(wish_buffers, rx_attr->total_buffered_recv, 1)
-WISH(wish_protocol, ep_attr->protocol, FI_PROTO_RXM)
-WISH(wish_protocol_version, ep_attr->protocol_version, 1)
-WISH(wish_contexts, ep_attr->tx_ctx_cnt, 2)
-WISH(wish_shared_tx, ep_attr->tx_ctx_cnt, FI_SHARED_CONTEXT)
-WISH(wish_rx_contexts, ep_attr->rx_ctx_cnt, 2)
-WISH(wish_war_size, ep_attr->max_order_war_size, 1)
-WISH(wish_counters, domain_attr->cntr_cnt, 1)
-WISH(wish_domain_caps, domain_attr->caps, FI_SHARED_AV)
-WISH(wish_basic, domain_attr->mr_mode, MR_BASIC)
-WISH(wish_mode_of_1_5, domain_attr->mr_mode, FI_MR_LOCAL)
-WISH(wish_stx, domain_attr->max_ep_stx_ctx, 1)
-WISH(wish_tagged, caps, FI_TAGGED)
-WISH(wish_events, caps, FI_RMA | FI_RMA_EVENT)
-WISH(wish_nothing, caps, 0)
-WISH(wish_scalable, domain_attr->mr_mode, MR_SCALABLE)
-WISH(wish_many_modes, domain_attr->mr_mode, FI_MR_LOCAL | FI_MR_PROV_KEY)
-WISH(wish_delivery, tx_attr->op_flags, FI_DELIVERY_COMPLETE)
-WISH(wish_shared_rx, ep_attr->rx_ctx_cnt, FI_SHARED_CONTEXT)
-WISH(wish_waw_size, ep_attr->max_order_waw_size, 1 << 20)
-WISH(wish_waw, tx_attr->msg_order, FI_ORDER_WAW)
-
-static int ask(const struct wish *wish, struct fi_info **info)
+/* Tables that libfabric's tcp leaves out, and whose entries are called. */
+static void what_has_no_table_says_so(void **state)
 {
-	struct fi_info *hints = fi_allocinfo();
-	int rc;
+	struct rig *rig = rig_open(true, true);
+	struct side *side = &rig->client;
+	struct fi_rx_attr attr = { 0 };
+	struct fid_ep *srx;
+	size_t count = 1;
+	uint64_t word = 0;
 
-	assert_non_null(hints);
-	wish->make(hints);
-	rc = stcp_getinfo(wish->version, NULL, NULL, 0, hints, info);
-	fi_freeinfo(hints);
-	return rc;
+	rig_endpoint(side, side->info);
+	assert_int_equal(fi_srx_context(side->domain, &attr, &srx, NULL), 0);
+	assert_int_equal(fi_atomic(side->ep, &word, 1, NULL, 0, 0, RIG_KEY,
+				   FI_UINT64, FI_SUM, NULL),
+			 -FI_ENOSYS);
+	assert_int_equal(fi_atomicvalid(side->ep, FI_UINT64, FI_SUM, &count),
+			 -FI_ENOSYS);
+	assert_int_equal(fi_barrier(side->ep, 0, NULL), -FI_ENOSYS);
+	assert_int_equal(fi_read(srx, &word, 8, NULL, 0, 0, RIG_KEY, NULL),
+			 -FI_ENOSYS);
+	assert_int_equal(fi_connect(srx, side->info->dest_addr, NULL, 0),
+			 -FI_ENOSYS);
+	assert_int_equal(fi_atomic(srx, &word, 1, NULL, 0, 0, RIG_KEY,
+				   FI_UINT64, FI_SUM, NULL),
+			 -FI_ENOSYS);
+	count = sizeof(word);
+	assert_int_equal(fi_getname(&srx->fid, &word, &count), -FI_ENOSYS);
+	fi_close(&srx->fid);
+	rig_close(rig);
 }
 
-#define NEW(name)                    \
-	{                            \
-#name, VERSION, name \
-	}
-#define OLD(name)                                           \
-	{                                                   \
-#name " before 1.5", FI_VERSION(1, 4), name \
-	}
-
-static void what_is_not_kept_is_not_granted(void **state)
+static void flags_that_mean_nothing_here_are_refused(void **state)
 {
-	static const struct wish wishes[] = {
-		NEW(wish_order_write_after_read),
-		NEW(wish_order_send_after_read),
-		NEW(wish_completion_order),
-		NEW(wish_commit),
-		NEW(wish_multi_recv),
-		NEW(wish_buffers),
-		NEW(wish_protocol),
-		NEW(wish_protocol_version),
-		NEW(wish_contexts),
-		NEW(wish_shared_tx),
-		NEW(wish_rx_contexts),
-		NEW(wish_war_size),
-		NEW(wish_counters),
-		NEW(wish_domain_caps),
-		NEW(wish_basic),
-		NEW(wish_stx),
-		NEW(wish_tagged),
-		NEW(wish_events),
-		OLD(wish_basic),
-		OLD(wish_mode_of_1_5),
-	};
+	struct rig *rig = rig_open(true, true);
+	struct fi_rx_attr attr = { 0 };
+	struct iovec iov;
+	struct fi_rma_iov rma = { 0, 8, RIG_KEY };
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1 };
+	struct fi_msg_rma rma_msg = { .msg_iov = &iov,
+				      .iov_count = 1,
+				      .rma_iov = &rma,
+				      .rma_iov_count = 1,
+				      .context = CTX(5) };
+	struct fid_ep *ep, *srx;
+	uint8_t in[8];
 
-	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-		struct fi_info *info = NULL;
-
-		if (ask(&wishes[i], &info) != -FI_ENODATA)
-			fail_msg("%s is granted", wishes[i].name);
-	}
+	rig_connect(rig);
+	ep = rig->client.ep;
+	iov.iov_base = in;
+	iov.iov_len = sizeof(in);
+	assert_int_equal(fi_srx_context(rig->client.domain, &attr, &srx, NULL),
+			 0);
+	assert_int_equal(fi_sendmsg(ep, &msg, FI_FENCE), -FI_EBADFLAGS);
+	assert_int_equal(fi_sendmsg(ep, &msg, 1ULL << 59), -FI_EBADFLAGS);
+	assert_int_equal(fi_recvmsg(ep, &msg, FI_PEEK), -FI_EBADFLAGS);
+	assert_int_equal(fi_recvmsg(ep, &msg, FI_MULTI_RECV), -FI_EBADFLAGS);
+	assert_int_equal(fi_recvmsg(srx, &msg, FI_PEEK), -FI_EBADFLAGS);
+	assert_int_equal(fi_writemsg(ep, &rma_msg, FI_FENCE), -FI_EBADFLAGS);
+	assert_int_equal(fi_readmsg(ep, &rma_msg, FI_FENCE), -FI_EBADFLAGS);
+	assert_int_equal(fi_readmsg(ep, &rma_msg, FI_REMOTE_CQ_DATA),
+			 -FI_EBADFLAGS);
+	/* What is known, among it what changes nothing here. */
+	assert_int_equal(fi_writemsg(ep, &rma_msg,
+				     FI_COMPLETION | FI_MORE | FI_RMA |
+					     FI_WRITE | FI_DELIVERY_COMPLETE),
+			 0);
+	assert_int_equal(rig_wait(rig, &rig->client, CTX(5)).err, 0);
+	fi_close(&srx->fid);
+	rig_close(rig);
 }
 
-static struct fi_info *granted(struct wish wish)
+/* A request is rejected with data; the client's interface has this version. */
+static struct rig *rejected(uint32_t version)
 {
-	struct fi_info *info = NULL;
+	struct rig *rig = rig_open(true, true);
+	struct event event;
+	uint8_t peek[1024];
+	uint64_t until_ms = rig_now_ms() + RIG_DEADLINE_MS;
+	uint32_t kind;
 
-	if (ask(&wish, &info))
-		fail_msg("%s is refused", wish.name);
-	return info;
+	rig->client.fabric->api_version = version;
+	rig_endpoint(&rig->client, rig->client.info);
+	assert_int_equal(fi_connect(rig->client.ep, rig->client.info->dest_addr,
+				    NULL, 0),
+			 0);
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(fi_reject(rig->server.pep, event.info->handle,
+				   "because", 8),
+			 0);
+	fi_freeinfo(event.info);
+	while (fi_eq_read(rig->client.eq, &kind, peek, sizeof(peek), 0) ==
+	       -FI_EAGAIN)
+		assert_true(rig_now_ms() < until_ms);
+	return rig;
 }
 
-static void what_is_granted_is_said(void **state)
+static void data_of_errors_are_the_providers_before_1_5(void **state)
 {
-	struct fi_info *info;
+	struct rig *rig = rejected(FI_VERSION(1, 4));
+	uint8_t mine[4] = "xyz";
+	struct fi_eq_err_entry err = { .err_data = mine,
+				       .err_data_size = sizeof(mine) };
 
-	info = granted((struct wish)NEW(wish_nothing));
-	assert_int_equal(info->domain_attr->mr_mode, 0);
-	assert_int_equal(info->domain_attr->cntr_cnt, 0);
-	fi_freeinfo(info);
-	info = granted((struct wish)OLD(wish_nothing));
-	assert_int_equal(info->domain_attr->mr_mode, MR_SCALABLE);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_scalable));
-	assert_int_equal(info->domain_attr->mr_mode, MR_SCALABLE);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_many_modes));
-	assert_int_equal(info->domain_attr->mr_mode, 0);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_delivery));
-	assert_int_equal(info->tx_attr->op_flags, FI_DELIVERY_COMPLETE);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_shared_rx));
-	assert_true(info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_waw));
-	assert_true(info->ep_attr->max_order_waw_size > 0);
-	fi_freeinfo(info);
-	info = granted((struct wish)NEW(wish_waw_size));
-	fi_freeinfo(info);
+	/* What it holds is no buffer: it was not set by its caller then. */
+	assert_true(fi_eq_readerr(rig->client.eq, &err, 0) > 0);
+	assert_ptr_not_equal(err.err_data, mine);
+	assert_int_equal(err.err_data_size, 8);
+	assert_string_equal((char *)err.err_data, "because");
+	assert_string_equal((char *)mine, "xyz");
+	rig_close(rig);
+}
+
+static void data_of_errors_fill_a_buffer_since_1_5(void **state)
+{
+	struct rig *rig = rejected(VERSION);
+	uint8_t mine[4] = "xyz";
+	struct fi_eq_err_entry err = { .err_data = mine,
+				       .err_data_size = sizeof(mine) };
+
+	/* Who peeks takes nothing. */
+	assert_true(fi_eq_readerr(rig->client.eq, &err, FI_PEEK) > 0);
+	memset(mine, 0, sizeof(mine));
+	assert_true(fi_eq_readerr(rig->client.eq, &err, 0) > 0);
+	assert_ptr_equal(err.err_data, mine);
+	assert_int_equal(err.err_data_size, sizeof(mine));
+	assert_memory_equal(mine, "beca", sizeof(mine));
+	assert_int_equal(fi_eq_readerr(rig->client.eq, &err, 0), -FI_EAGAIN);
+	rig_close(rig);
+}
+
+/* The error of a receive that its user takes back. */
+static struct fi_cq_err_entry cancelled(uint32_t version,
+					struct fi_cq_err_entry entry)
+{
+	struct rig *rig = rig_open(true, true);
+	uint8_t in[8];
+
+	rig->client.fabric->api_version = version;
+	rig_connect(rig);
+	assert_int_equal(fi_recv(rig->client.ep, in, 8, NULL, 0, CTX(1)), 0);
+	assert_int_equal(fi_cancel(&rig->client.ep->fid, CTX(1)), 0);
+	assert_int_equal(fi_cq_readerr(rig->client.cq, &entry, 0), 1);
+	assert_int_equal(entry.err, FI_ECANCELED);
+	rig_close(rig);
+	return entry;
+}
+
+static void errors_end_where_the_interface_says(void **state)
+{
+	uint8_t mine[4];
+	struct fi_cq_err_entry entry = { .err_data = mine,
+					 .err_data_size = sizeof(mine) };
+	struct fi_cq_err_entry got;
+
+	/* The entry ended before the size of its data then. */
+	got = cancelled(FI_VERSION(1, 4), entry);
+	assert_null(got.err_data);
+	assert_int_equal(got.err_data_size, sizeof(mine));
+	got = cancelled(VERSION, entry);
+	assert_ptr_equal(got.err_data, mine);
+	assert_int_equal(got.err_data_size, 0);
 }
 
 /* The server's passive endpoint, while an accept() below is to be overtaken. */
@@ -459,6 +492,142 @@ static int close_all(struct side *side)
 	       fi_close(&side->eq->fid) || fi_close(&side->fabric->fid);
 }
 
+/* A child's connections of its own cannot be its parent's fabric's. */
+static int refuses_to_connect(struct rig *rig)
+{
+	struct fi_info *info = rig->server.info;
+	struct fid_pep *pep;
+	struct fid_ep *ep;
+	struct fid_domain *domain;
+	struct iovec iov = { NULL, 0 };
+	struct fi_msg msg = { .msg_iov = &iov };
+
+	alarm(RIG_DEADLINE_MS / 1000);
+	return fi_passive_ep(rig->server.fabric, info, &pep, NULL) !=
+		       -FI_EOPBADSTATE ||
+	       fi_listen(rig->server.pep) != -FI_EOPBADSTATE ||
+	       fi_domain(rig->server.fabric, info, &domain, NULL) !=
+		       -FI_EOPBADSTATE ||
+	       fi_endpoint(rig->client.domain, info, &ep, NULL) !=
+		       -FI_EOPBADSTATE ||
+	       fi_connect(rig->client.ep, rig->client.info->dest_addr, NULL,
+			  0) != -FI_EOPBADSTATE ||
+	       fi_accept(rig->client.ep, NULL, 0) != -FI_EOPBADSTATE ||
+	       fi_shutdown(rig->client.ep, 0) != -FI_EOPBADSTATE ||
+	       fi_sendmsg(rig->client.ep, &msg, 0) != -FI_EOPBADSTATE ||
+	       fi_recvmsg(rig->client.ep, &msg, 0) != -FI_EOPBADSTATE;
+}
+
+static void a_child_does_not_connect_by_its_parents_fabric(void **state)
+{
+	struct rig *rig = rig_open(true, true);
+	int status = -1;
+	pid_t child;
+
+	rig_endpoint(&rig->client, rig->client.info);
+	child = fork();
+	if (!child)
+		_exit(refuses_to_connect(rig) ? EXIT_FAILURE : EXIT_SUCCESS);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	rig_close(rig);
+}
+
+/* True: what its shard hears of is not to be had any more. */
+static bool shards_are_full;
+
+int __real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (shards_are_full && op == EPOLL_CTL_ADD &&
+	    event->events & EPOLLONESHOT) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return __real_epoll_ctl(epfd, op, fd, event);
+}
+
+static bool is_readable(struct fid *fid)
+{
+	struct pollfd fd = { .events = POLLIN };
+
+	assert_int_equal(fi_control(fid, FI_GETWAIT, &fd.fd), 0);
+	return poll(&fd, 1, 0);
+}
+
+/* What could not be given to its user does not wake him for ever. */
+static void a_connection_that_failed_leaves_its_users_queues(void **state)
+{
+	struct rig *rig;
+	struct event event;
+
+	rig_manual(true, true);
+	rig = rig_open(true, true);
+	rig_endpoint(&rig->client, rig->client.info);
+	assert_int_equal(fi_connect(rig->client.ep, rig->client.info->dest_addr,
+				    NULL, 0),
+			 0);
+	rig_event(rig, &rig->server, &event);
+	rig_endpoint(&rig->server, event.info);
+	fi_freeinfo(event.info);
+	shards_are_full = true;
+	assert_int_equal(fi_accept(rig->server.ep, NULL, 0), -FI_ENOSPC);
+	shards_are_full = false;
+	rig_event(rig, &rig->server, &event);
+	assert_int_equal(event.err, FI_ENOSPC);
+	assert_false(is_readable(&rig->server.cq->fid));
+	{
+		struct fid *eq = &rig->server.eq->fid;
+
+		assert_int_equal(fi_trywait(rig->server.fabric, &eq, 1), 0);
+		assert_false(is_readable(eq));
+	}
+	rig_close(rig);
+	rig_manual(false, false);
+}
+
+/*
+ * All places for completions of writes are taken by writes that have not come
+ * to an end, and one of these ends with its connection. Nothing is there to be
+ * read: who sleeps in the queue has to hear of the room all the same.
+ */
+static void room_that_no_reader_made_is_used(void **state)
+{
+	struct rig *rig = connected_with_data();
+	struct fi_cq_data_entry entry;
+	struct stcp_cq *cq =
+		stcp_container_of(rig->server.cq, struct stcp_cq, fid);
+	unsigned int n = 0;
+	pthread_t thread;
+	void *rc;
+
+	while (stcp_cq_reserve(cq))
+		n++;
+	assert_int_equal(n, STCP_UNBIDDEN_MAX);
+	atomic_store(&cq->stalled, false);
+	assert_int_equal(fi_writedata(rig->client.ep, "1234567", 8, NULL, 77, 0,
+				      0, RIG_KEY, CTX(1)),
+			 0);
+	while (!atomic_load(&cq->stalled))
+		usleep(1000);
+	assert_int_equal(fi_cq_read(rig->server.cq, &entry, 1), -FI_EAGAIN);
+	assert_int_equal(pthread_create(&thread, NULL, sleep_in_queue,
+					rig->server.cq),
+			 0);
+	usleep(A_WHILE * 1000);
+	while (n--)
+		stcp_cq_release(cq);
+	alarm(RIG_DEADLINE_MS / 1000);
+	assert_int_equal(pthread_join(thread, &rc), 0);
+	alarm(0);
+	assert_int_equal((intptr_t)rc, 1);
+	assert_int_equal(rig_wait(rig, &rig->client, CTX(1)).err, 0);
+	rig_close(rig);
+}
+
 /* And a provider of its own. */
 static int open_and_close(void)
 {
@@ -526,8 +695,16 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_table_has_what_stock_has),
 		cmocka_unit_test(what_is_not_done_says_so),
-		cmocka_unit_test(what_is_not_kept_is_not_granted),
-		cmocka_unit_test(what_is_granted_is_said),
+		cmocka_unit_test(what_has_no_table_says_so),
+		cmocka_unit_test(flags_that_mean_nothing_here_are_refused),
+		cmocka_unit_test(data_of_errors_are_the_providers_before_1_5),
+		cmocka_unit_test(data_of_errors_fill_a_buffer_since_1_5),
+		cmocka_unit_test(errors_end_where_the_interface_says),
+		cmocka_unit_test(
+			a_child_does_not_connect_by_its_parents_fabric),
+		cmocka_unit_test(
+			a_connection_that_failed_leaves_its_users_queues),
+		cmocka_unit_test(room_that_no_reader_made_is_used),
 		cmocka_unit_test(nobody_overtakes_an_accept),
 		cmocka_unit_test(a_signal_wakes_who_sleeps),
 		cmocka_unit_test(a_default_of_delivery_waits_for_the_receive),
