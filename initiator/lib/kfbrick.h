@@ -188,9 +188,9 @@ enum kfbrick_medium {
  * @flush_mode: the one in use
  * @ack_is_placed: a completed write is in the brick's memory
  * @unsafe: a setting promises more of writes than the platform is known to keep
- * @exposed: nothing like that, but a setting lets clients in over networks that
- *	nothing protects: allow-untrusted-tcp or allow-remote-anonymous
  * @flush_why: why this mode, one sentence
+ * @exposed: not @unsafe, but a setting lets clients in over networks that
+ *	nothing protects: allow-untrusted-tcp or allow-remote-anonymous
  */
 struct kfbrick_info {
 	uint8_t uuid[KFBRICK_UUID_BYTES];
@@ -211,8 +211,8 @@ struct kfbrick_info {
 	uint32_t flush_mode;
 	bool ack_is_placed;
 	bool unsafe;
-	bool exposed;
 	char flush_why[96];
+	bool exposed;
 };
 
 /**
