@@ -73,11 +73,15 @@ static int number_parse(struct cursor *c, struct number *out)
 	if (digit < 0)
 		return -EINVAL;
 	for (; digit >= 0; digit = kfb_digit_value(*++c->at, base)) {
-		if (value > (TEXT_U64_MAX - (unsigned int)digit) / base) {
+		/* In halves: a 32-bit kernel has no division of 64 bits. */
+		__u64 low = (value & 0xffffffff) * base + (unsigned int)digit;
+		__u64 high = (value >> 32) * base + (low >> 32);
+
+		if (high >> 32) {
 			c->at = first;
 			return -ERANGE;
 		}
-		value = value * base + (unsigned int)digit;
+		value = high << 32 | (low & 0xffffffff);
 	}
 	shift = suffix_shift(*c->at);
 	if (value > TEXT_U64_MAX >> shift) {

@@ -77,11 +77,26 @@ static void grow(struct kfb_window *w, __u64 len)
 		w->limit_bytes = KFB_WINDOW_MAX_BYTES;
 }
 
+/* A 32-bit kernel has no division of 64 bits but its own, which others lack. */
+static __u64 divide(__u64 dividend, __u32 divisor)
+{
+	__u64 quotient = 0, rest = 0;
+
+	for (int bit = 63; bit >= 0; bit--) {
+		rest = rest << 1 | (dividend >> bit & 1);
+		if (rest >= divisor) {
+			rest -= divisor;
+			quotient |= 1ULL << bit;
+		}
+	}
+	return quotient;
+}
+
 /* So much as moves in the time that it may take, going by what has moved. */
 static void shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
 		   __u32 may_take_ms)
 {
-	__u64 limit = moved * may_take_ms / took_ms;
+	__u64 limit = divide(moved * may_take_ms, took_ms);
 
 	if (limit < KFB_WINDOW_MIN_BYTES) {
 		limit = KFB_WINDOW_MIN_BYTES;
