@@ -19,7 +19,7 @@ struct fields {
 	unsigned int n;
 };
 
-static void fields_add(struct fields *fields, const void *base, __u32 len)
+static void kfb_fields_add(struct fields *fields, const void *base, __u32 len)
 {
 	__le32 *length = &fields->lengths[fields->n];
 	struct kfb_iov *part = &fields->parts[2 * fields->n];
@@ -32,48 +32,50 @@ static void fields_add(struct fields *fields, const void *base, __u32 len)
 	fields->n++;
 }
 
-static void fields_label(struct fields *fields, const char *label)
+static void kfb_fields_label(struct fields *fields, const char *label)
 {
 	fields->n = 0;
-	fields_add(fields, label, (__u32)strlen(label));
+	kfb_fields_add(fields, label, (__u32)strlen(label));
 }
 
-static int fields_mac(const struct fields *fields, const struct kfb_hmac *hmac,
-		      const __u8 key[KFB_KEY_BYTES], __u8 mac[KFB_MAC_BYTES])
+static int kfb_fields_mac(const struct fields *fields,
+			  const struct kfb_hmac *hmac,
+			  const __u8 key[KFB_KEY_BYTES],
+			  __u8 mac[KFB_MAC_BYTES])
 {
 	return hmac->compute(hmac->ctx, key, fields->parts, 2 * fields->n, mac);
 }
 
-static int fields_queue0(struct fields *fields, const char *label,
-			 const struct kfb_transcript *transcript,
-			 const __u8 uuid[KFB_UUID_BYTES])
+static int kfb_fields_queue0(struct fields *fields, const char *label,
+			     const struct kfb_transcript *transcript,
+			     const __u8 uuid[KFB_UUID_BYTES])
 {
 	if (transcript->name_len > KFB_NAME_MAX)
 		return -EINVAL;
-	fields_label(fields, label);
-	fields_add(fields, transcript->hello, KFB_HELLO_BYTES);
-	fields_add(fields, transcript->accept, KFB_ACCEPT_BYTES);
-	fields_add(fields, transcript->name, transcript->name_len);
-	fields_add(fields, uuid, KFB_UUID_BYTES);
+	kfb_fields_label(fields, label);
+	kfb_fields_add(fields, transcript->hello, KFB_HELLO_BYTES);
+	kfb_fields_add(fields, transcript->accept, KFB_ACCEPT_BYTES);
+	kfb_fields_add(fields, transcript->name, transcript->name_len);
+	kfb_fields_add(fields, uuid, KFB_UUID_BYTES);
 	return 0;
 }
 
-static int mac_with_epoch(const struct kfb_hmac *hmac,
-			  const __u8 key[KFB_KEY_BYTES], const char *label,
-			  const struct kfb_transcript *transcript,
-			  const __u8 uuid[KFB_UUID_BYTES], __u64 power_epoch,
-			  __u8 mac[KFB_MAC_BYTES])
+static int kfb_mac_with_epoch(const struct kfb_hmac *hmac,
+			      const __u8 key[KFB_KEY_BYTES], const char *label,
+			      const struct kfb_transcript *transcript,
+			      const __u8 uuid[KFB_UUID_BYTES],
+			      __u64 power_epoch, __u8 mac[KFB_MAC_BYTES])
 {
 	struct fields fields;
 	__le64 epoch;
 	int error;
 
-	error = fields_queue0(&fields, label, transcript, uuid);
+	error = kfb_fields_queue0(&fields, label, transcript, uuid);
 	if (error)
 		return error;
 	kfb_put_le64(&epoch, power_epoch);
-	fields_add(&fields, &epoch, sizeof(epoch));
-	return fields_mac(&fields, hmac, key, mac);
+	kfb_fields_add(&fields, &epoch, sizeof(epoch));
+	return kfb_fields_mac(&fields, hmac, key, mac);
 }
 
 int kfb_auth_client_proof(const struct kfb_hmac *hmac,
@@ -86,12 +88,12 @@ int kfb_auth_client_proof(const struct kfb_hmac *hmac,
 	__le64 former;
 	int error;
 
-	error = fields_queue0(&fields, "kfb2 client", transcript, uuid);
+	error = kfb_fields_queue0(&fields, "kfb2 client", transcript, uuid);
 	if (error)
 		return error;
 	kfb_put_le64(&former, former_session_id);
-	fields_add(&fields, &former, sizeof(former));
-	return fields_mac(&fields, hmac, key, proof);
+	kfb_fields_add(&fields, &former, sizeof(former));
+	return kfb_fields_mac(&fields, hmac, key, proof);
 }
 
 int kfb_auth_brick_proof(const struct kfb_hmac *hmac,
@@ -100,8 +102,8 @@ int kfb_auth_brick_proof(const struct kfb_hmac *hmac,
 			 const __u8 uuid[KFB_UUID_BYTES], __u64 power_epoch,
 			 __u8 proof[KFB_MAC_BYTES])
 {
-	return mac_with_epoch(hmac, key, "kfb2 brick", transcript, uuid,
-			      power_epoch, proof);
+	return kfb_mac_with_epoch(hmac, key, "kfb2 brick", transcript, uuid,
+				  power_epoch, proof);
 }
 
 int kfb_auth_session_key(const struct kfb_hmac *hmac,
@@ -112,20 +114,20 @@ int kfb_auth_session_key(const struct kfb_hmac *hmac,
 {
 	_Static_assert(KFB_KEY_BYTES == KFB_MAC_BYTES, "a MAC is a key");
 
-	return mac_with_epoch(hmac, key, "kfb2 session", transcript, uuid,
-			      power_epoch, session_key);
+	return kfb_mac_with_epoch(hmac, key, "kfb2 session", transcript, uuid,
+				  power_epoch, session_key);
 }
 
 /* The first bytes of a MAC, which fit into a HELLO and an ACCEPT. */
-static int fields_proof(const struct fields *fields,
-			const struct kfb_hmac *hmac,
-			const __u8 session_key[KFB_KEY_BYTES],
-			__u8 proof[KFB_JOIN_PROOF_BYTES])
+static int kfb_fields_proof(const struct fields *fields,
+			    const struct kfb_hmac *hmac,
+			    const __u8 session_key[KFB_KEY_BYTES],
+			    __u8 proof[KFB_JOIN_PROOF_BYTES])
 {
 	__u8 mac[KFB_MAC_BYTES];
 	int error;
 
-	error = fields_mac(fields, hmac, session_key, mac);
+	error = kfb_fields_mac(fields, hmac, session_key, mac);
 	if (error)
 		return error;
 	memcpy(proof, mac, KFB_JOIN_PROOF_BYTES);
@@ -141,9 +143,9 @@ int kfb_auth_join_proof(const struct kfb_hmac *hmac,
 
 	memcpy(&unproven, hello, sizeof(unproven));
 	memset(unproven.proof, 0, sizeof(unproven.proof));
-	fields_label(&fields, "kfb2 join");
-	fields_add(&fields, &unproven, sizeof(unproven));
-	return fields_proof(&fields, hmac, session_key, proof);
+	kfb_fields_label(&fields, "kfb2 join");
+	kfb_fields_add(&fields, &unproven, sizeof(unproven));
+	return kfb_fields_proof(&fields, hmac, session_key, proof);
 }
 
 int kfb_auth_accept_proof(const struct kfb_hmac *hmac,
@@ -156,10 +158,10 @@ int kfb_auth_accept_proof(const struct kfb_hmac *hmac,
 
 	memcpy(&unproven, accept, sizeof(unproven));
 	memset(unproven.proof, 0, sizeof(unproven.proof));
-	fields_label(&fields, "kfb2 accept");
-	fields_add(&fields, hello, KFB_HELLO_BYTES);
-	fields_add(&fields, &unproven, sizeof(unproven));
-	return fields_proof(&fields, hmac, session_key, proof);
+	kfb_fields_label(&fields, "kfb2 accept");
+	kfb_fields_add(&fields, hello, KFB_HELLO_BYTES);
+	kfb_fields_add(&fields, &unproven, sizeof(unproven));
+	return kfb_fields_proof(&fields, hmac, session_key, proof);
 }
 
 int kfb_auth_equal(const void *a, const void *b, __u32 len)

@@ -10,7 +10,7 @@
 #include "kfb_endian.h"
 #include "kfb_err.h"
 
-static _Bool hello_ok(const struct kfb_hello *hello)
+static _Bool kfb_private_hello_ok(const struct kfb_hello *hello)
 {
 	if (hello->version_min == 0 || hello->version_min > hello->version_max)
 		return 0;
@@ -22,7 +22,7 @@ int kfb_encode_hello(const struct kfb_hello *hello, void *buf, __u32 cap)
 {
 	struct kfb_wire_hello w;
 
-	if (!hello_ok(hello))
+	if (!kfb_private_hello_ok(hello))
 		return -EINVAL;
 	if (cap < sizeof(w))
 		return -ENOSPC;
@@ -60,13 +60,13 @@ int kfb_decode_hello(const void *buf, __u32 len, struct kfb_hello *out)
 	hello.join_counter = kfb_get_le32(&w.join_counter);
 	hello.credits = kfb_get_le16(&w.credits);
 	memcpy(hello.proof, w.proof, sizeof(hello.proof));
-	if (!hello_ok(&hello))
+	if (!kfb_private_hello_ok(&hello))
 		return -EBADMSG;
 	*out = hello;
 	return 0;
 }
 
-static _Bool accept_ok(const struct kfb_accept *accept)
+static _Bool kfb_private_accept_ok(const struct kfb_accept *accept)
 {
 	if (accept->version == 0 || accept->features & ~KFB_FEATURES_V1)
 		return 0;
@@ -83,7 +83,7 @@ int kfb_encode_accept(const struct kfb_accept *accept, void *buf, __u32 cap)
 {
 	struct kfb_wire_accept w;
 
-	if (!accept_ok(accept))
+	if (!kfb_private_accept_ok(accept))
 		return -EINVAL;
 	if (cap < sizeof(w))
 		return -ENOSPC;
@@ -120,13 +120,13 @@ int kfb_decode_accept(const void *buf, __u32 len, struct kfb_accept *out)
 	accept.session_id = kfb_get_le64_split(&w.session_lo, &w.session_hi);
 	accept.instance_id = kfb_get_le64_split(&w.instance_lo, &w.instance_hi);
 	memcpy(accept.proof, w.proof, sizeof(accept.proof));
-	if (!accept_ok(&accept))
+	if (!kfb_private_accept_ok(&accept))
 		return -EBADMSG;
 	*out = accept;
 	return 0;
 }
 
-static _Bool reject_ok(const struct kfb_reject *reject)
+static _Bool kfb_private_reject_ok(const struct kfb_reject *reject)
 {
 	return reject->status != KFB_ST_OK && reject->version_min != 0 &&
 	       reject->version_min <= reject->version_max;
@@ -136,7 +136,7 @@ int kfb_encode_reject(const struct kfb_reject *reject, void *buf, __u32 cap)
 {
 	struct kfb_wire_reject w;
 
-	if (!reject_ok(reject))
+	if (!kfb_private_reject_ok(reject))
 		return -EINVAL;
 	if (cap < sizeof(w))
 		return -ENOSPC;
@@ -164,7 +164,7 @@ int kfb_decode_reject(const void *buf, __u32 len, struct kfb_reject *out)
 	reject.version_min = w.version_min;
 	reject.version_max = w.version_max;
 	reject.retry_after_ms = kfb_get_le32(&w.retry_after_ms);
-	if (!reject_ok(&reject))
+	if (!kfb_private_reject_ok(&reject))
 		return -EBADMSG;
 	*out = reject;
 	return 0;

@@ -15,12 +15,12 @@
 #include "kfb_err.h"
 #include "kfb_ops.h"
 
-static __u32 auth_count(const struct kfb_reply *reply)
+static __u32 kfb_reply_auth_count(const struct kfb_reply *reply)
 {
 	return reply->u.auth.n_grants;
 }
 
-static _Bool auth_ok(const struct kfb_reply *reply)
+static _Bool kfb_reply_auth_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_auth_reply *auth = &reply->u.auth;
 	__u32 i;
@@ -39,7 +39,8 @@ static _Bool auth_ok(const struct kfb_reply *reply)
 	return 1;
 }
 
-static int auth_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+static int kfb_reply_auth_get(const __u8 *body, __u32 len,
+			      struct kfb_reply *reply)
 {
 	struct kfb_auth_reply *auth = &reply->u.auth;
 	struct kfb_wire_auth_reply w;
@@ -67,7 +68,7 @@ static int auth_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
 	return 0;
 }
 
-static void auth_put(const struct kfb_reply *reply, __u8 *body)
+static void kfb_reply_auth_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_auth_reply *auth = &reply->u.auth;
 	struct kfb_wire_auth_reply w;
@@ -90,7 +91,7 @@ static void auth_put(const struct kfb_reply *reply, __u8 *body)
 	}
 }
 
-static _Bool info_ok(const struct kfb_reply *reply)
+static _Bool kfb_reply_info_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_info *info = &reply->u.info;
 
@@ -108,7 +109,8 @@ static _Bool info_ok(const struct kfb_reply *reply)
 	return info->medium != 0 && info->medium <= KFB_MEDIUM_LAST;
 }
 
-static int info_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+static int kfb_reply_info_get(const __u8 *body, __u32 len,
+			      struct kfb_reply *reply)
 {
 	struct kfb_info *info = &reply->u.info;
 	struct kfb_wire_info_reply w;
@@ -138,7 +140,7 @@ static int info_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
 	return 0;
 }
 
-static void info_put(const struct kfb_reply *reply, __u8 *body)
+static void kfb_reply_info_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_info *info = &reply->u.info;
 	struct kfb_wire_info_reply w;
@@ -166,12 +168,12 @@ static void info_put(const struct kfb_reply *reply, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static __u32 map_count(const struct kfb_reply *reply)
+static __u32 kfb_reply_map_count(const struct kfb_reply *reply)
 {
 	return reply->u.map.n_handles;
 }
 
-static _Bool map_ok(const struct kfb_reply *reply)
+static _Bool kfb_reply_map_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_map_reply *map = &reply->u.map;
 	__u32 i;
@@ -190,7 +192,8 @@ static _Bool map_ok(const struct kfb_reply *reply)
 	return 1;
 }
 
-static int map_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+static int kfb_reply_map_get(const __u8 *body, __u32 len,
+			     struct kfb_reply *reply)
 {
 	struct kfb_map_reply *map = &reply->u.map;
 	struct kfb_wire_map_reply w;
@@ -219,7 +222,7 @@ static int map_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
 	return 0;
 }
 
-static void map_put(const struct kfb_reply *reply, __u8 *body)
+static void kfb_reply_map_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_map_reply *map = &reply->u.map;
 	struct kfb_wire_map_reply w;
@@ -243,12 +246,12 @@ static void map_put(const struct kfb_reply *reply, __u8 *body)
 	}
 }
 
-static __u32 list_count(const struct kfb_reply *reply)
+static __u32 kfb_reply_list_count(const struct kfb_reply *reply)
 {
 	return reply->u.list.n_extents;
 }
 
-static _Bool list_ok(const struct kfb_reply *reply)
+static _Bool kfb_reply_list_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_list_reply *list = &reply->u.list;
 	__u32 i;
@@ -265,7 +268,8 @@ static _Bool list_ok(const struct kfb_reply *reply)
 	return 1;
 }
 
-static int list_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+static int kfb_reply_list_get(const __u8 *body, __u32 len,
+			      struct kfb_reply *reply)
 {
 	struct kfb_list_reply *list = &reply->u.list;
 	struct kfb_wire_list_reply w;
@@ -293,7 +297,7 @@ static int list_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
 	return 0;
 }
 
-static void list_put(const struct kfb_reply *reply, __u8 *body)
+static void kfb_reply_list_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_list_reply *list = &reply->u.list;
 	struct kfb_wire_list_reply w;
@@ -316,7 +320,7 @@ static void list_put(const struct kfb_reply *reply, __u8 *body)
 	}
 }
 
-static _Bool event_ok(const struct kfb_reply *reply)
+static _Bool kfb_reply_event_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_event *event = &reply->u.event;
 
@@ -329,7 +333,8 @@ static _Bool event_ok(const struct kfb_reply *reply)
 	return kfb_range_check(event->va, event->n_blocks) == 0;
 }
 
-static int event_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
+static int kfb_reply_event_get(const __u8 *body, __u32 len,
+			       struct kfb_reply *reply)
 {
 	struct kfb_event *event = &reply->u.event;
 	struct kfb_wire_event w;
@@ -346,7 +351,7 @@ static int event_get(const __u8 *body, __u32 len, struct kfb_reply *reply)
 	return 0;
 }
 
-static void event_put(const struct kfb_reply *reply, __u8 *body)
+static void kfb_reply_event_put(const struct kfb_reply *reply, __u8 *body)
 {
 	const struct kfb_event *event = &reply->u.event;
 	struct kfb_wire_event w;
@@ -364,37 +369,45 @@ static void event_put(const struct kfb_reply *reply, __u8 *body)
 const struct kfb_reply_form kfb_auth_reply_form = {
 	sizeof(struct kfb_wire_auth_reply),
 	sizeof(struct kfb_wire_grant),
-	auth_count,
-	auth_ok,
-	auth_get,
-	auth_put
+	kfb_reply_auth_count,
+	kfb_reply_auth_ok,
+	kfb_reply_auth_get,
+	kfb_reply_auth_put
 };
 
 const struct kfb_reply_form kfb_info_reply_form = {
-	sizeof(struct kfb_wire_info_reply), 0, NULL, info_ok, info_get, info_put
+	sizeof(struct kfb_wire_info_reply),
+	0,
+	NULL,
+	kfb_reply_info_ok,
+	kfb_reply_info_get,
+	kfb_reply_info_put
 };
 
 const struct kfb_reply_form kfb_map_reply_form = {
 	sizeof(struct kfb_wire_map_reply),
 	sizeof(struct kfb_wire_handle),
-	map_count,
-	map_ok,
-	map_get,
-	map_put
+	kfb_reply_map_count,
+	kfb_reply_map_ok,
+	kfb_reply_map_get,
+	kfb_reply_map_put
 };
 
 const struct kfb_reply_form kfb_list_reply_form = {
 	sizeof(struct kfb_wire_list_reply),
 	sizeof(struct kfb_wire_extent),
-	list_count,
-	list_ok,
-	list_get,
-	list_put
+	kfb_reply_list_count,
+	kfb_reply_list_ok,
+	kfb_reply_list_get,
+	kfb_reply_list_put
 };
 
-const struct kfb_reply_form kfb_event_form = {
-	sizeof(struct kfb_wire_event), 0, NULL, event_ok, event_get, event_put
-};
+const struct kfb_reply_form kfb_event_form = { sizeof(struct kfb_wire_event),
+					       0,
+					       NULL,
+					       kfb_reply_event_ok,
+					       kfb_reply_event_get,
+					       kfb_reply_event_put };
 
 const struct kfb_reply_form kfb_empty_reply_form;
 
@@ -403,7 +416,7 @@ const struct kfb_reply_form kfb_empty_reply_form;
  * that this version does not know is refused by name, so that an older brick
  * can answer a newer client.
  */
-static const struct kfb_reply_form *reply_form(__u16 op, __u16 status)
+static const struct kfb_reply_form *kfb_reply_form_of(__u16 op, __u16 status)
 {
 	const struct kfb_op *known = kfb_op(op);
 
@@ -420,7 +433,7 @@ static const struct kfb_reply_form *reply_form(__u16 op, __u16 status)
 int kfb_encode_reply(const struct kfb_reply *reply, void *buf, __u32 cap)
 {
 	const struct kfb_reply_form *form =
-		reply_form(reply->op, reply->status);
+		kfb_reply_form_of(reply->op, reply->status);
 	struct kfb_codec_header header;
 
 	if (!form || (form->ok && !form->ok(reply)))
@@ -467,7 +480,7 @@ int kfb_decode_reply(const void *buf, __u32 len, struct kfb_reply *out)
 		header.op -= KFB_OP_REPLY;
 	if ((header.op == KFB_OP_EVENT) != is_event)
 		return -EBADMSG;
-	form = reply_form(header.op, header.status);
+	form = kfb_reply_form_of(header.op, header.status);
 	if (!form || header.op > KFB_OP_LAST)
 		return -EBADMSG;
 	body_len = len - KFB_HEADER_BYTES;

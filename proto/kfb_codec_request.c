@@ -12,7 +12,7 @@
 #include "kfb_ops.h"
 
 /* Names are logged and compared: printable ASCII, no spaces, no NUL. */
-static _Bool name_ok(const char *name, __u8 len)
+static _Bool kfb_request_name_ok(const char *name, __u8 len)
 {
 	__u8 i;
 
@@ -24,12 +24,13 @@ static _Bool name_ok(const char *name, __u8 len)
 	return 1;
 }
 
-static _Bool auth_ok(const struct kfb_request *req)
+static _Bool kfb_request_auth_ok(const struct kfb_request *req)
 {
-	return name_ok(req->u.auth.name, req->u.auth.name_len);
+	return kfb_request_name_ok(req->u.auth.name, req->u.auth.name_len);
 }
 
-static int auth_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_auth_get(const __u8 *body, __u32 len,
+				struct kfb_request *req)
 {
 	struct kfb_auth *auth = &req->u.auth;
 	struct kfb_wire_auth w;
@@ -55,7 +56,7 @@ static int auth_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void auth_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_auth_put(const struct kfb_request *req, __u8 *body)
 {
 	const struct kfb_auth *auth = &req->u.auth;
 	struct kfb_wire_auth w;
@@ -71,7 +72,8 @@ static void auth_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static int range_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_range_get(const __u8 *body, __u32 len,
+				 struct kfb_request *req)
 {
 	struct kfb_wire_range w;
 
@@ -81,7 +83,7 @@ static int range_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void range_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_range_put(const struct kfb_request *req, __u8 *body)
 {
 	struct kfb_wire_range w;
 
@@ -90,12 +92,13 @@ static void range_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static _Bool map_ok(const struct kfb_request *req)
+static _Bool kfb_request_map_ok(const struct kfb_request *req)
 {
 	return !(req->u.map.flags & ~KFB_MAP_FLAGS);
 }
 
-static int map_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_map_get(const __u8 *body, __u32 len,
+			       struct kfb_request *req)
 {
 	struct kfb_map *map = &req->u.map;
 	struct kfb_wire_map w;
@@ -111,7 +114,7 @@ static int map_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void map_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_map_put(const struct kfb_request *req, __u8 *body)
 {
 	const struct kfb_map *map = &req->u.map;
 	struct kfb_wire_map w;
@@ -125,7 +128,8 @@ static void map_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static int unmap_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_unmap_get(const __u8 *body, __u32 len,
+				 struct kfb_request *req)
 {
 	struct kfb_unmap *unmap = &req->u.unmap;
 	struct kfb_wire_unmap w;
@@ -140,7 +144,7 @@ static int unmap_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void unmap_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_unmap_put(const struct kfb_request *req, __u8 *body)
 {
 	const struct kfb_unmap *unmap = &req->u.unmap;
 	struct kfb_wire_unmap w;
@@ -153,13 +157,14 @@ static void unmap_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static _Bool list_ok(const struct kfb_request *req)
+static _Bool kfb_request_list_ok(const struct kfb_request *req)
 {
 	return req->u.list.what >= KFB_LIST_ALLOCATED &&
 	       req->u.list.what <= KFB_LIST_MINE;
 }
 
-static int list_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_list_get(const __u8 *body, __u32 len,
+				struct kfb_request *req)
 {
 	struct kfb_wire_list w;
 
@@ -170,7 +175,7 @@ static int list_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void list_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_list_put(const struct kfb_request *req, __u8 *body)
 {
 	struct kfb_wire_list w;
 
@@ -180,7 +185,7 @@ static void list_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
-static _Bool flush_ok(const struct kfb_request *req)
+static _Bool kfb_request_flush_ok(const struct kfb_request *req)
 {
 	const struct kfb_flush *flush = &req->u.flush;
 
@@ -191,12 +196,13 @@ static _Bool flush_ok(const struct kfb_request *req)
 	return flush->n_ranges <= KFB_FLUSH_RANGES_MAX;
 }
 
-static __u32 flush_count(const struct kfb_request *req)
+static __u32 kfb_request_flush_count(const struct kfb_request *req)
 {
 	return req->u.flush.n_ranges;
 }
 
-static int flush_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_flush_get(const __u8 *body, __u32 len,
+				 struct kfb_request *req)
 {
 	struct kfb_flush *flush = &req->u.flush;
 	struct kfb_wire_flush_range range;
@@ -218,7 +224,7 @@ static int flush_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void flush_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_flush_put(const struct kfb_request *req, __u8 *body)
 {
 	const struct kfb_flush *flush = &req->u.flush;
 	struct kfb_wire_flush_range range;
@@ -236,12 +242,13 @@ static void flush_put(const struct kfb_request *req, __u8 *body)
 	}
 }
 
-static _Bool ping_ok(const struct kfb_request *req)
+static _Bool kfb_request_ping_ok(const struct kfb_request *req)
 {
 	return !(req->u.ping.flags & ~KFB_PING_FLAGS);
 }
 
-static int ping_get(const __u8 *body, __u32 len, struct kfb_request *req)
+static int kfb_request_ping_get(const __u8 *body, __u32 len,
+				struct kfb_request *req)
 {
 	struct kfb_wire_ping w;
 
@@ -251,7 +258,7 @@ static int ping_get(const __u8 *body, __u32 len, struct kfb_request *req)
 	return 0;
 }
 
-static void ping_put(const struct kfb_request *req, __u8 *body)
+static void kfb_request_ping_put(const struct kfb_request *req, __u8 *body)
 {
 	struct kfb_wire_ping w;
 
@@ -261,41 +268,60 @@ static void ping_put(const struct kfb_request *req, __u8 *body)
 }
 
 const struct kfb_request_form kfb_auth_request_form = {
-	sizeof(struct kfb_wire_auth), 0, NULL, auth_ok, auth_get, auth_put
+	sizeof(struct kfb_wire_auth),
+	0,
+	NULL,
+	kfb_request_auth_ok,
+	kfb_request_auth_get,
+	kfb_request_auth_put
 };
 
 const struct kfb_request_form kfb_info_request_form;
 
 const struct kfb_request_form kfb_range_request_form = {
-	sizeof(struct kfb_wire_range), 0, NULL, NULL, range_get, range_put
+	sizeof(struct kfb_wire_range), 0, NULL, NULL, kfb_request_range_get,
+	kfb_request_range_put
 };
 
 const struct kfb_request_form kfb_map_request_form = {
-	sizeof(struct kfb_wire_map), 0, NULL, map_ok, map_get, map_put
+	sizeof(struct kfb_wire_map),
+	0,
+	NULL,
+	kfb_request_map_ok,
+	kfb_request_map_get,
+	kfb_request_map_put
 };
 
 const struct kfb_request_form kfb_unmap_request_form = {
-	sizeof(struct kfb_wire_unmap), 0, NULL, NULL, unmap_get, unmap_put
+	sizeof(struct kfb_wire_unmap), 0, NULL, NULL, kfb_request_unmap_get,
+	kfb_request_unmap_put
 };
 
 const struct kfb_request_form kfb_list_request_form = {
-	sizeof(struct kfb_wire_list), 0, NULL, list_ok, list_get, list_put
+	sizeof(struct kfb_wire_list),
+	0,
+	NULL,
+	kfb_request_list_ok,
+	kfb_request_list_get,
+	kfb_request_list_put
 };
 
 const struct kfb_request_form kfb_flush_request_form = {
-	sizeof(struct kfb_wire_flush),
-	sizeof(struct kfb_wire_flush_range),
-	flush_count,
-	flush_ok,
-	flush_get,
-	flush_put
+	sizeof(struct kfb_wire_flush), sizeof(struct kfb_wire_flush_range),
+	kfb_request_flush_count,       kfb_request_flush_ok,
+	kfb_request_flush_get,	       kfb_request_flush_put
 };
 
 const struct kfb_request_form kfb_ping_request_form = {
-	sizeof(struct kfb_wire_ping), 0, NULL, ping_ok, ping_get, ping_put
+	sizeof(struct kfb_wire_ping),
+	0,
+	NULL,
+	kfb_request_ping_ok,
+	kfb_request_ping_get,
+	kfb_request_ping_put
 };
 
-static const struct kfb_request_form *request_form(__u16 op)
+static const struct kfb_request_form *kfb_request_form_of(__u16 op)
 {
 	const struct kfb_op *known = kfb_op(op);
 
@@ -303,7 +329,7 @@ static const struct kfb_request_form *request_form(__u16 op)
 }
 
 /* NULL: such a request acknowledges nothing. */
-static __u32 *event_seq_of(struct kfb_request *req)
+static __u32 *kfb_request_event_seq_of(struct kfb_request *req)
 {
 	switch (req->op) {
 	case KFB_OP_PING:
@@ -317,14 +343,14 @@ static __u32 *event_seq_of(struct kfb_request *req)
 
 __u32 kfb_request_event_seq(const struct kfb_request *req)
 {
-	const __u32 *seq = event_seq_of((struct kfb_request *)req);
+	const __u32 *seq = kfb_request_event_seq_of((struct kfb_request *)req);
 
 	return seq ? *seq : 0;
 }
 
 void kfb_request_acknowledge(struct kfb_request *req, __u32 event_seq)
 {
-	__u32 *seq = event_seq_of(req);
+	__u32 *seq = kfb_request_event_seq_of(req);
 
 	if (seq && !*seq)
 		*seq = event_seq;
@@ -332,7 +358,7 @@ void kfb_request_acknowledge(struct kfb_request *req, __u32 event_seq)
 
 int kfb_encode_request(const struct kfb_request *req, void *buf, __u32 cap)
 {
-	const struct kfb_request_form *form = request_form(req->op);
+	const struct kfb_request_form *form = kfb_request_form_of(req->op);
 	struct kfb_codec_header header;
 
 	if (!form || (form->ok && !form->ok(req)))
@@ -374,7 +400,7 @@ int kfb_decode_request(const void *buf, __u32 len, struct kfb_request *out)
 	req.credits = header.credits;
 	req.cookie.slot = header.slot;
 	req.cookie.seq = header.seq;
-	form = request_form(header.op);
+	form = kfb_request_form_of(header.op);
 	if (!form) {
 		out->op = req.op;
 		out->credits = req.credits;

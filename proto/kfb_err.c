@@ -12,7 +12,7 @@ struct status_entry {
 	const char *text;
 };
 
-static const struct status_entry statuses[KFB_ST_LAST + 1] = {
+static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 	[KFB_ST_OK] = {
 		0,
 		"success",
@@ -91,7 +91,7 @@ int kfb_status_to_errno(__u16 status)
 {
 	if (status > KFB_ST_LAST)
 		return -EPROTO;
-	return statuses[status].error;
+	return kfb_statuses[status].error;
 }
 
 enum kfb_status kfb_status_from_errno(int error)
@@ -99,7 +99,7 @@ enum kfb_status kfb_status_from_errno(int error)
 	unsigned int status;
 
 	for (status = 0; status <= KFB_ST_LAST; status++)
-		if (statuses[status].error == error)
+		if (kfb_statuses[status].error == error)
 			return (enum kfb_status)status;
 	return KFB_ST_IO;
 }
@@ -108,5 +108,5 @@ const char *kfb_status_text(__u16 status)
 {
 	if (status > KFB_ST_LAST)
 		return "a status this version does not know";
-	return statuses[status].text;
+	return kfb_statuses[status].text;
 }

@@ -12,18 +12,19 @@
 #include "kfb_extent.h"
 #include "kfb_wire.h"
 
-static __u64 first_block(const struct kfb_extent *extent)
+static __u64 kfb_extent_first_block(const struct kfb_extent *extent)
 {
 	return extent->va >> KFB_BLOCK_SHIFT;
 }
 
 /* The block behind the last one. */
-static __u64 end_block(const struct kfb_extent *extent)
+static __u64 kfb_extent_end_block(const struct kfb_extent *extent)
 {
-	return first_block(extent) + extent->n_blocks;
+	return kfb_extent_first_block(extent) + extent->n_blocks;
 }
 
-static void set_blocks(struct kfb_extent *extent, __u64 first, __u64 end)
+static void kfb_extent_set_blocks(struct kfb_extent *extent, __u64 first,
+				  __u64 end)
 {
 	extent->n_blocks = end - first;
 	extent->va = extent->n_blocks ? first << KFB_BLOCK_SHIFT : 0;
@@ -36,7 +37,8 @@ __u64 kfb_extent_last(const struct kfb_extent *extent)
 
 int kfb_extent_overlaps(const struct kfb_extent *a, const struct kfb_extent *b)
 {
-	return first_block(a) < end_block(b) && first_block(b) < end_block(a);
+	return kfb_extent_first_block(a) < kfb_extent_end_block(b) &&
+	       kfb_extent_first_block(b) < kfb_extent_end_block(a);
 }
 
 int kfb_extent_intersect(const struct kfb_extent *a, const struct kfb_extent *b,
@@ -46,21 +48,21 @@ int kfb_extent_intersect(const struct kfb_extent *a, const struct kfb_extent *b,
 
 	if (!kfb_extent_overlaps(a, b))
 		return -ENOENT;
-	first = first_block(a);
-	if (first < first_block(b))
-		first = first_block(b);
-	end = end_block(a);
-	if (end > end_block(b))
-		end = end_block(b);
-	set_blocks(out, first, end);
+	first = kfb_extent_first_block(a);
+	if (first < kfb_extent_first_block(b))
+		first = kfb_extent_first_block(b);
+	end = kfb_extent_end_block(a);
+	if (end > kfb_extent_end_block(b))
+		end = kfb_extent_end_block(b);
+	kfb_extent_set_blocks(out, first, end);
 	return 0;
 }
 
 int kfb_extent_take(struct kfb_extent *rest, __u64 max_blocks,
 		    struct kfb_extent *piece)
 {
-	__u64 first = first_block(rest);
-	__u64 end = end_block(rest);
+	__u64 first = kfb_extent_first_block(rest);
+	__u64 end = kfb_extent_end_block(rest);
 	__u64 cut;
 
 	if (max_blocks == 0)
@@ -68,8 +70,8 @@ int kfb_extent_take(struct kfb_extent *rest, __u64 max_blocks,
 	if (rest->n_blocks == 0)
 		return -ENOENT;
 	cut = rest->n_blocks > max_blocks ? first + max_blocks : end;
-	set_blocks(piece, first, cut);
-	set_blocks(rest, cut, end);
+	kfb_extent_set_blocks(piece, first, cut);
+	kfb_extent_set_blocks(rest, cut, end);
 	return 0;
 }
 
@@ -108,14 +110,14 @@ __u32 kfb_extents_find(const struct kfb_extents *set, __u64 va)
 }
 
 /* Moves everything from @at on by one place; the caller has checked cap. */
-static void open_gap(struct kfb_extents *set, __u32 at)
+static void kfb_extent_open_gap(struct kfb_extents *set, __u32 at)
 {
 	memmove(&set->items[at + 1], &set->items[at],
 		(set->n - at) * sizeof(set->items[0]));
 	set->n++;
 }
 
-static void close_gap(struct kfb_extents *set, __u32 at, __u32 count)
+static void kfb_extent_close_gap(struct kfb_extents *set, __u32 at, __u32 count)
 {
 	memmove(&set->items[at], &set->items[at + count],
 		(set->n - at - count) * sizeof(set->items[0]));
@@ -133,7 +135,7 @@ int kfb_extents_insert(struct kfb_extents *set, const struct kfb_extent *extent)
 	if (set->n == set->cap)
 		return -ENOSPC;
 	at = kfb_extents_find(set, extent->va);
-	open_gap(set, at);
+	kfb_extent_open_gap(set, at);
 	set->items[at] = *extent;
 	return 0;
 }
@@ -148,20 +150,24 @@ int kfb_extents_add(struct kfb_extents *set, const struct kfb_extent *extent)
 		return -EINVAL;
 	if (kfb_extents_overlap(set, extent))
 		return -EEXIST;
-	first = first_block(extent);
-	end = end_block(extent);
+	first = kfb_extent_first_block(extent);
+	end = kfb_extent_end_block(extent);
 	at = kfb_extents_find(set, extent->va);
-	joins_left = at > 0 && end_block(&set->items[at - 1]) == first;
-	joins_right = at < set->n && first_block(&set->items[at]) == end;
+	joins_left =
+		at > 0 && kfb_extent_end_block(&set->items[at - 1]) == first;
+	joins_right =
+		at < set->n && kfb_extent_first_block(&set->items[at]) == end;
 	if (joins_left && joins_right) {
-		set_blocks(&set->items[at - 1],
-			   first_block(&set->items[at - 1]),
-			   end_block(&set->items[at]));
-		close_gap(set, at, 1);
+		kfb_extent_set_blocks(
+			&set->items[at - 1],
+			kfb_extent_first_block(&set->items[at - 1]),
+			kfb_extent_end_block(&set->items[at]));
+		kfb_extent_close_gap(set, at, 1);
 	} else if (joins_left) {
 		set->items[at - 1].n_blocks += extent->n_blocks;
 	} else if (joins_right) {
-		set_blocks(&set->items[at], first, end_block(&set->items[at]));
+		kfb_extent_set_blocks(&set->items[at], first,
+				      kfb_extent_end_block(&set->items[at]));
 	} else {
 		return kfb_extents_insert(set, extent);
 	}
@@ -177,24 +183,25 @@ int kfb_extents_del(struct kfb_extents *set, const struct kfb_extent *extent)
 		return -EINVAL;
 	if (!kfb_extents_cover(set, extent))
 		return -ENOENT;
-	first = first_block(extent);
-	end = end_block(extent);
+	first = kfb_extent_first_block(extent);
+	end = kfb_extent_end_block(extent);
 	from = kfb_extents_find(set, extent->va);
 	to = kfb_extents_find(set, kfb_extent_last(extent));
-	left_first = first_block(&set->items[from]);
-	right_end = end_block(&set->items[to]);
+	left_first = kfb_extent_first_block(&set->items[from]);
+	right_end = kfb_extent_end_block(&set->items[to]);
 	keep = (left_first < first) + (end < right_end);
 	if (keep > to - from + 1) {
 		if (set->n == set->cap)
 			return -ENOSPC;
-		open_gap(set, to);
+		kfb_extent_open_gap(set, to);
 		to++;
 	}
 	if (left_first < first)
-		set_blocks(&set->items[from], left_first, first);
+		kfb_extent_set_blocks(&set->items[from], left_first, first);
 	if (end < right_end)
-		set_blocks(&set->items[to], end, right_end);
-	close_gap(set, from + (left_first < first), to - from + 1 - keep);
+		kfb_extent_set_blocks(&set->items[to], end, right_end);
+	kfb_extent_close_gap(set, from + (left_first < first),
+			     to - from + 1 - keep);
 	return 0;
 }
 
@@ -209,14 +216,15 @@ int kfb_extents_overlap(const struct kfb_extents *set,
 int kfb_extents_cover(const struct kfb_extents *set,
 		      const struct kfb_extent *extent)
 {
-	__u64 next = first_block(extent);
-	__u64 end = end_block(extent);
+	__u64 next = kfb_extent_first_block(extent);
+	__u64 end = kfb_extent_end_block(extent);
 	__u32 at;
 
 	for (at = kfb_extents_find(set, extent->va); next < end; at++) {
-		if (at == set->n || first_block(&set->items[at]) > next)
+		if (at == set->n ||
+		    kfb_extent_first_block(&set->items[at]) > next)
 			return 0;
-		next = end_block(&set->items[at]);
+		next = kfb_extent_end_block(&set->items[at]);
 	}
 	return 1;
 }
@@ -231,13 +239,14 @@ int kfb_extents_whole(const struct kfb_extents *set,
 	from = kfb_extents_find(set, extent->va);
 	to = kfb_extents_find(set, kfb_extent_last(extent));
 	return set->items[from].va == extent->va &&
-	       end_block(&set->items[to]) == end_block(extent);
+	       kfb_extent_end_block(&set->items[to]) ==
+		       kfb_extent_end_block(extent);
 }
 
 int kfb_extents_next(const struct kfb_extents *set, struct kfb_extent *rest,
 		     struct kfb_extent *piece)
 {
-	__u64 end = end_block(rest);
+	__u64 end = kfb_extent_end_block(rest);
 	__u32 at;
 
 	if (rest->n_blocks == 0)
@@ -245,9 +254,9 @@ int kfb_extents_next(const struct kfb_extents *set, struct kfb_extent *rest,
 	at = kfb_extents_find(set, rest->va);
 	if (at == set->n ||
 	    kfb_extent_intersect(&set->items[at], rest, piece)) {
-		set_blocks(rest, end, end);
+		kfb_extent_set_blocks(rest, end, end);
 		return -ENOENT;
 	}
-	set_blocks(rest, end_block(piece), end);
+	kfb_extent_set_blocks(rest, kfb_extent_end_block(piece), end);
 	return 0;
 }

@@ -17,7 +17,7 @@ struct conn_move {
 	unsigned int roles;
 };
 
-static const struct conn_move conn_moves[] = {
+static const struct conn_move kfb_conn_moves[] = {
 	{ KFB_CONN_IDLE, KFB_CONN_CONNECTING, BOTH },
 	{ KFB_CONN_IDLE, KFB_CONN_CLOSED, BOTH },
 	{ KFB_CONN_CONNECTING, KFB_CONN_AUTH, BOTH },
@@ -37,7 +37,7 @@ struct session_move {
 	enum kfb_session_state to;
 };
 
-static const struct session_move session_moves[] = {
+static const struct session_move kfb_session_moves[] = {
 	{ KFB_SESSION_OPENING, KFB_SESSION_LIVE },
 	{ KFB_SESSION_OPENING, KFB_SESSION_ENDED },
 	{ KFB_SESSION_LIVE, KFB_SESSION_DETACHED },
@@ -48,9 +48,10 @@ static const struct session_move session_moves[] = {
 };
 
 #define N_CONN_MOVES \
-	((unsigned int)(sizeof(conn_moves) / sizeof(conn_moves[0])))
-#define N_SESSION_MOVES \
-	((unsigned int)(sizeof(session_moves) / sizeof(session_moves[0])))
+	((unsigned int)(sizeof(kfb_conn_moves) / sizeof(kfb_conn_moves[0])))
+#define N_SESSION_MOVES                             \
+	((unsigned int)(sizeof(kfb_session_moves) / \
+			sizeof(kfb_session_moves[0])))
 
 int kfb_conn_move(enum kfb_conn_state *state, enum kfb_role role,
 		  enum kfb_conn_state to)
@@ -58,7 +59,7 @@ int kfb_conn_move(enum kfb_conn_state *state, enum kfb_role role,
 	unsigned int i;
 
 	for (i = 0; i < N_CONN_MOVES; i++) {
-		const struct conn_move *move = &conn_moves[i];
+		const struct conn_move *move = &kfb_conn_moves[i];
 
 		if (move->from == *state && move->to == to &&
 		    move->roles & role) {
@@ -74,7 +75,7 @@ int kfb_session_move(enum kfb_session_state *state, enum kfb_session_state to)
 	unsigned int i;
 
 	for (i = 0; i < N_SESSION_MOVES; i++) {
-		const struct session_move *move = &session_moves[i];
+		const struct session_move *move = &kfb_session_moves[i];
 
 		if (move->from == *state && move->to == to) {
 			*state = to;

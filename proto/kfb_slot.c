@@ -12,24 +12,24 @@
 /* Half of all sequence numbers lie behind the last one. */
 #define SEQ_BEHIND 0x80000000U
 
-static _Bool granted_ok(__u16 n)
+static _Bool kfb_slots_granted_ok(__u16 n)
 {
 	return n >= KFB_CREDITS_MIN && n <= KFB_CREDITS_MAX;
 }
 
-static __u16 reserve_of(__u16 op)
+static __u16 kfb_credits_reserve_of(__u16 op)
 {
 	return kfb_op_is(op, KFB_OP_URGENT) ? 0 : KFB_CREDITS_RESERVED;
 }
 
-static __u32 next_seq(__u32 seq)
+static __u32 kfb_slot_next_seq(__u32 seq)
 {
 	return seq + 1 ? seq + 1 : 1;
 }
 
 int kfb_credits_init(struct kfb_credits *credits, __u16 granted)
 {
-	if (!granted_ok(granted))
+	if (!kfb_slots_granted_ok(granted))
 		return -EINVAL;
 	credits->limit = granted;
 	credits->available = granted;
@@ -38,7 +38,7 @@ int kfb_credits_init(struct kfb_credits *credits, __u16 granted)
 
 int kfb_credits_take(struct kfb_credits *credits, __u16 op)
 {
-	if (credits->available <= reserve_of(op))
+	if (credits->available <= kfb_credits_reserve_of(op))
 		return -EAGAIN;
 	credits->available--;
 	return 0;
@@ -54,7 +54,7 @@ int kfb_credits_give(struct kfb_credits *credits, __u16 returned)
 
 int kfb_slots_init(struct kfb_slots *slots, __u16 n)
 {
-	if (!granted_ok(n))
+	if (!kfb_slots_granted_ok(n))
 		return -EINVAL;
 	memset(slots, 0, sizeof(*slots));
 	slots->n = n;
@@ -71,12 +71,12 @@ int kfb_slots_assign(struct kfb_slots *slots, __u16 op,
 		cookie->seq = 0;
 		return 0;
 	}
-	if (slots->n - slots->n_busy <= reserve_of(op))
+	if (slots->n - slots->n_busy <= kfb_credits_reserve_of(op))
 		return -EAGAIN;
 	for (i = 0; slots->slot[i].busy; i++)
 		;
 	slots->slot[i].busy = 1;
-	slots->slot[i].seq = next_seq(slots->slot[i].seq);
+	slots->slot[i].seq = kfb_slot_next_seq(slots->slot[i].seq);
 	slots->n_busy++;
 	cookie->slot = i;
 	cookie->seq = slots->slot[i].seq;
@@ -84,7 +84,8 @@ int kfb_slots_assign(struct kfb_slots *slots, __u16 op,
 }
 
 /* Frees a busy slot; returns 0, or -ENOENT when it is not busy with this. */
-static int release(struct kfb_slots *slots, const struct kfb_cookie *cookie)
+static int kfb_slot_release(struct kfb_slots *slots,
+			    const struct kfb_cookie *cookie)
 {
 	struct kfb_slot *slot;
 
@@ -103,7 +104,7 @@ int kfb_slots_answered(struct kfb_slots *slots, __u16 op,
 {
 	if (kfb_op_is(op, KFB_OP_OPENS))
 		return cookie->slot || cookie->seq ? -EPROTO : 0;
-	return release(slots, cookie) ? -EPROTO : 0;
+	return kfb_slot_release(slots, cookie) ? -EPROTO : 0;
 }
 
 int kfb_slots_unanswered(const struct kfb_slots *slots, __u16 from,
@@ -134,7 +135,7 @@ enum kfb_cookie_class kfb_slots_classify(const struct kfb_slots *slots,
 	slot = &slots->slot[cookie->slot];
 	if (cookie->seq == slot->seq)
 		return slot->busy ? KFB_COOKIE_RUNNING : KFB_COOKIE_RESEND;
-	if (cookie->seq == next_seq(slot->seq))
+	if (cookie->seq == kfb_slot_next_seq(slot->seq))
 		return slot->busy ? KFB_COOKIE_MALFORMED : KFB_COOKIE_NEW;
 	if (slot->seq != 0 && slot->seq - cookie->seq < SEQ_BEHIND)
 		return KFB_COOKIE_STALE;
@@ -159,5 +160,5 @@ int kfb_slots_end(struct kfb_slots *slots, __u16 op,
 {
 	if (kfb_op_is(op, KFB_OP_OPENS))
 		return 0;
-	return release(slots, cookie) ? -EINVAL : 0;
+	return kfb_slot_release(slots, cookie) ? -EINVAL : 0;
 }

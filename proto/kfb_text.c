@@ -36,7 +36,7 @@ int kfb_digit_value(char c, unsigned int base)
 	return digit < base ? (int)digit : -EINVAL;
 }
 
-static unsigned int suffix_shift(char c)
+static unsigned int kfb_text_suffix_shift(char c)
 {
 	switch (c) {
 	case 'k':
@@ -57,7 +57,7 @@ static unsigned int suffix_shift(char c)
 }
 
 /* Leaves the cursor behind the number or, on failure, on what is wrong. */
-static int number_parse(struct cursor *c, struct number *out)
+static int kfb_number_parse(struct cursor *c, struct number *out)
 {
 	const char *first = c->at;
 	unsigned int base = 10;
@@ -83,7 +83,7 @@ static int number_parse(struct cursor *c, struct number *out)
 		}
 		value = high << 32 | (low & 0xffffffff);
 	}
-	shift = suffix_shift(*c->at);
+	shift = kfb_text_suffix_shift(*c->at);
 	if (value > TEXT_U64_MAX >> shift) {
 		c->at = first;
 		return -ERANGE;
@@ -95,7 +95,8 @@ static int number_parse(struct cursor *c, struct number *out)
 	return 0;
 }
 
-static int fail(const struct cursor *c, unsigned int *error_at, int error)
+static int kfb_text_fail(const struct cursor *c, unsigned int *error_at,
+			 int error)
 {
 	if (error_at)
 		*error_at = (unsigned int)(c->at - c->start);
@@ -108,17 +109,17 @@ int kfb_size_parse(const char *text, __u64 *value, unsigned int *error_at)
 	struct number number;
 	int err;
 
-	err = number_parse(&c, &number);
+	err = kfb_number_parse(&c, &number);
 	if (!err && *c.at)
 		err = -EINVAL;
 	if (err)
-		return fail(&c, error_at, err);
+		return kfb_text_fail(&c, error_at, err);
 	*value = number.value;
 	return 0;
 }
 
 /* A count of blocks as it is, a size in bytes as the blocks it fills. */
-static int blocks_of(const struct number *count, __u64 *n_blocks)
+static int kfb_text_blocks(const struct number *count, __u64 *n_blocks)
 {
 	if (count->has_suffix && count->value % KFB_BLOCK_BYTES)
 		return -EDOM;
@@ -137,27 +138,27 @@ int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
 	__u64 blocks;
 	int err;
 
-	err = number_parse(&c, &first);
+	err = kfb_number_parse(&c, &first);
 	if (!err && *c.at != '+')
 		err = -EINVAL;
 	if (err)
-		return fail(&c, error_at, err);
+		return kfb_text_fail(&c, error_at, err);
 	if (first.value % KFB_BLOCK_BYTES) {
 		c.at = text;
-		return fail(&c, error_at, -EDOM);
+		return kfb_text_fail(&c, error_at, -EDOM);
 	}
 	second = ++c.at;
-	err = number_parse(&c, &count);
+	err = kfb_number_parse(&c, &count);
 	if (!err && *c.at)
 		err = -EINVAL;
 	if (err)
-		return fail(&c, error_at, err);
+		return kfb_text_fail(&c, error_at, err);
 	c.at = second;
-	err = blocks_of(&count, &blocks);
+	err = kfb_text_blocks(&count, &blocks);
 	if (!err && blocks > KFB_BLOCKS_MAX - (first.value >> KFB_BLOCK_SHIFT))
 		err = -EOVERFLOW;
 	if (err)
-		return fail(&c, error_at, err);
+		return kfb_text_fail(&c, error_at, err);
 	*va = first.value;
 	*n_blocks = blocks;
 	return 0;

@@ -8,7 +8,7 @@
 #include "kfb_time.h"
 
 /* Stays short of KFB_TIME_NEVER, which has a meaning of its own. */
-static __u64 add_ms(__u64 time_ms, __u32 ms)
+static __u64 kfb_time_add_ms(__u64 time_ms, __u32 ms)
 {
 	if (time_ms >= KFB_TIME_NEVER - 1 - ms)
 		return KFB_TIME_NEVER - 1;
@@ -28,7 +28,7 @@ int kfb_retry_init(struct kfb_retry *retry, __u32 min_ms, __u32 max_ms,
 }
 
 /* min_ms doubled n times, at most max_ms. */
-static __u32 backoff_ms(const struct kfb_retry *retry, __u32 n)
+static __u32 kfb_retry_backoff_ms(const struct kfb_retry *retry, __u32 n)
 {
 	__u32 ms = retry->min_ms;
 
@@ -47,7 +47,7 @@ int kfb_retry_next(struct kfb_retry *retry, __u64 now_ms, __u32 random,
 
 	if (retry->attempts_max && retry->attempts >= retry->attempts_max)
 		return -ETIMEDOUT;
-	longest = backoff_ms(retry, retry->attempts);
+	longest = kfb_retry_backoff_ms(retry, retry->attempts);
 	delay = longest - random % (longest / 2 + 1);
 	if (asked_ms > retry->max_ms)
 		asked_ms = retry->max_ms;
@@ -55,7 +55,7 @@ int kfb_retry_next(struct kfb_retry *retry, __u64 now_ms, __u32 random,
 		delay = asked_ms;
 	if (retry->attempts != ~0U)
 		retry->attempts++;
-	*at_ms = add_ms(now_ms, delay);
+	*at_ms = kfb_time_add_ms(now_ms, delay);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ void kfb_lease_init(struct kfb_lease *lease)
 	lease->until_ms = 0;
 }
 
-static void prolong(struct kfb_lease *lease, __u64 until_ms)
+static void kfb_lease_prolong(struct kfb_lease *lease, __u64 until_ms)
 {
 	if (until_ms > lease->until_ms)
 		lease->until_ms = until_ms;
@@ -79,9 +79,10 @@ void kfb_lease_renewed(struct kfb_lease *lease, __u64 sent_ms, __u32 lease_ms,
 		       __u32 margin_ms)
 {
 	if (lease_ms == 0)
-		prolong(lease, KFB_TIME_NEVER);
+		kfb_lease_prolong(lease, KFB_TIME_NEVER);
 	else if (lease_ms > margin_ms)
-		prolong(lease, add_ms(sent_ms, lease_ms - margin_ms));
+		kfb_lease_prolong(lease, kfb_time_add_ms(sent_ms,
+							 lease_ms - margin_ms));
 }
 
 void kfb_lease_touched(struct kfb_lease *lease, __u64 received_ms,

@@ -9,18 +9,19 @@
 #include <linux/string.h>
 #include "kfb_blockmap.h"
 
-static __u64 first_block(const struct kfb_handle *handle)
+static __u64 kfb_blockmap_first_block(const struct kfb_handle *handle)
 {
 	return handle->va >> KFB_BLOCK_SHIFT;
 }
 
-static __u64 end_block(const struct kfb_handle *handle)
+static __u64 kfb_blockmap_end_block(const struct kfb_handle *handle)
 {
-	return first_block(handle) + handle->n_blocks;
+	return kfb_blockmap_first_block(handle) + handle->n_blocks;
 }
 
 /* The first entry that ends behind a block; n when there is none. */
-static __u32 lower_bound(const struct kfb_blockmap *map, __u64 block)
+static __u32 kfb_blockmap_lower_bound(const struct kfb_blockmap *map,
+				      __u64 block)
 {
 	__u32 low = 0;
 	__u32 high = map->n;
@@ -28,7 +29,7 @@ static __u32 lower_bound(const struct kfb_blockmap *map, __u64 block)
 	while (low < high) {
 		__u32 mid = low + (high - low) / 2;
 
-		if (end_block(&map->entries[mid].handle) <= block)
+		if (kfb_blockmap_end_block(&map->entries[mid].handle) <= block)
 			low = mid + 1;
 		else
 			high = mid;
@@ -56,7 +57,7 @@ int kfb_blockmap_grow(struct kfb_blockmap *map,
 	return 0;
 }
 
-static _Bool handle_is_sane(const struct kfb_handle *handle)
+static _Bool kfb_blockmap_handle_is_sane(const struct kfb_handle *handle)
 {
 	__u64 len = handle->n_blocks << KFB_BLOCK_SHIFT;
 
@@ -75,12 +76,12 @@ __s64 kfb_blockmap_check(const struct kfb_handle *handles, __u32 n,
 	__u32 i;
 
 	for (i = 0; i < n; i++) {
-		if (!handle_is_sane(&handles[i]))
+		if (!kfb_blockmap_handle_is_sane(&handles[i]))
 			return -EPROTO;
-		if (first_block(&handles[i]) != next ||
-		    end_block(&handles[i]) > end)
+		if (kfb_blockmap_first_block(&handles[i]) != next ||
+		    kfb_blockmap_end_block(&handles[i]) > end)
 			return -EPROTO;
-		next = end_block(&handles[i]);
+		next = kfb_blockmap_end_block(&handles[i]);
 	}
 	return (__s64)(next - (want->va >> KFB_BLOCK_SHIFT));
 }
@@ -89,22 +90,23 @@ _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,
 			    const struct kfb_range *range)
 {
 	__u64 block = range->va >> KFB_BLOCK_SHIFT;
-	__u32 i = lower_bound(map, block);
+	__u32 i = kfb_blockmap_lower_bound(map, block);
 
-	return i < map->n &&
-	       first_block(&map->entries[i].handle) < block + range->n_blocks;
+	return i < map->n && kfb_blockmap_first_block(&map->entries[i].handle) <
+				     block + range->n_blocks;
 }
 
-static int total_range(const struct kfb_handle *handles, __u32 n,
-		       struct kfb_range *out)
+static int kfb_blockmap_total_range(const struct kfb_handle *handles, __u32 n,
+				    struct kfb_range *out)
 {
 	__u64 n_blocks = 0;
 	__u32 i;
 
 	for (i = 0; i < n; i++) {
-		if (!handle_is_sane(&handles[i]))
+		if (!kfb_blockmap_handle_is_sane(&handles[i]))
 			return -EPROTO;
-		if (i && first_block(&handles[i]) != end_block(&handles[i - 1]))
+		if (i && kfb_blockmap_first_block(&handles[i]) !=
+				 kfb_blockmap_end_block(&handles[i - 1]))
 			return -EPROTO;
 		n_blocks += handles[i].n_blocks;
 	}
@@ -123,7 +125,7 @@ int kfb_blockmap_add(struct kfb_blockmap *map, const struct kfb_handle *handles,
 
 	if (!n)
 		return 0;
-	rc = total_range(handles, n, &range);
+	rc = kfb_blockmap_total_range(handles, n, &range);
 	if (rc)
 		return rc;
 	if (kfb_blockmap_overlaps(map, &range))
@@ -131,7 +133,7 @@ int kfb_blockmap_add(struct kfb_blockmap *map, const struct kfb_handle *handles,
 	if (n > map->cap - map->n)
 		return -ENOSPC;
 
-	i = lower_bound(map, range.va >> KFB_BLOCK_SHIFT);
+	i = kfb_blockmap_lower_bound(map, range.va >> KFB_BLOCK_SHIFT);
 	at = &map->entries[i];
 	memmove(at + n, at, (map->n - i) * sizeof(*at));
 	for (i = 0; i < n; i++) {
@@ -165,9 +167,10 @@ const struct kfb_blockmap_entry *
 kfb_blockmap_find(const struct kfb_blockmap *map, __u64 va)
 {
 	__u64 block = va >> KFB_BLOCK_SHIFT;
-	__u32 i = lower_bound(map, block);
+	__u32 i = kfb_blockmap_lower_bound(map, block);
 
-	if (i == map->n || first_block(&map->entries[i].handle) > block)
+	if (i == map->n ||
+	    kfb_blockmap_first_block(&map->entries[i].handle) > block)
 		return NULL;
 	return &map->entries[i];
 }

@@ -14,7 +14,7 @@ struct client_move {
 	enum kfb_client_state to;
 };
 
-static const struct client_move client_moves[] = {
+static const struct client_move kfb_client_moves[] = {
 	{ KFB_CLIENT_IDLE, KFB_CLIENT_OPENING },
 	{ KFB_CLIENT_IDLE, KFB_CLIENT_CLOSED },
 	{ KFB_CLIENT_OPENING, KFB_CLIENT_MAPPING },
@@ -35,15 +35,16 @@ static const struct client_move client_moves[] = {
 	{ KFB_CLIENT_FAILED, KFB_CLIENT_CLOSED },
 };
 
-#define N_CLIENT_MOVES ((__u32)(sizeof(client_moves) / sizeof(client_moves[0])))
+#define N_CLIENT_MOVES \
+	((__u32)(sizeof(kfb_client_moves) / sizeof(kfb_client_moves[0])))
 
 int kfb_client_move(struct kfb_client *c, enum kfb_client_state to)
 {
 	__u32 i;
 
 	for (i = 0; i < N_CLIENT_MOVES; i++) {
-		if (client_moves[i].from != c->state ||
-		    client_moves[i].to != to)
+		if (kfb_client_moves[i].from != c->state ||
+		    kfb_client_moves[i].to != to)
 			continue;
 		c->state = to;
 		return 0;
@@ -116,7 +117,7 @@ int kfb_client_start(struct kfb_client *c)
 }
 
 /* The engine has no connection any more, nor any hope for its calls. */
-static void end_queue(struct kfb_client_queue *q)
+static void kfb_client_end_queue(struct kfb_client_queue *q)
 {
 	if (q->engine.state == KFB_CONN_READY)
 		q->judge = 1;
@@ -125,7 +126,8 @@ static void end_queue(struct kfb_client_queue *q)
 }
 
 /* Into a state that nothing leads out of, or only to another such. */
-static void end(struct kfb_client *c, enum kfb_client_state to, int error)
+static void kfb_client_end(struct kfb_client *c, enum kfb_client_state to,
+			   int error)
 {
 	__u32 i;
 
@@ -134,17 +136,17 @@ static void end(struct kfb_client *c, enum kfb_client_state to, int error)
 	c->error = error;
 	kfb_client_stop_asking(c);
 	for (i = 0; i < c->config.n_queues; i++)
-		end_queue(&c->queues[i]);
+		kfb_client_end_queue(&c->queues[i]);
 }
 
 void kfb_client_close(struct kfb_client *c)
 {
-	end(c, KFB_CLIENT_CLOSED, 0);
+	kfb_client_end(c, KFB_CLIENT_CLOSED, 0);
 }
 
 void kfb_client_fail(struct kfb_client *c, int error)
 {
-	end(c, KFB_CLIENT_FAILED, error);
+	kfb_client_end(c, KFB_CLIENT_FAILED, error);
 }
 
 void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
@@ -158,7 +160,7 @@ void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
 		q->give_up_ms = now_ms + c->config.reconnect_ms;
 }
 
-static _Bool has_ready_queue(const struct kfb_client *c)
+static _Bool kfb_client_has_ready_queue(const struct kfb_client *c)
 {
 	__u32 i;
 
@@ -182,9 +184,10 @@ void kfb_client_try_again(struct kfb_client *c, struct kfb_client_queue *q,
  * A queue is of no use any more. @was: its state before that; its engine is,
  * or becomes, CLOSING.
  */
-static void lose_until(struct kfb_client *c, struct kfb_client_queue *q,
-		       enum kfb_conn_state was, __u64 now_ms, int error,
-		       __u32 asked_ms)
+static void kfb_client_lose_queue_until(struct kfb_client *c,
+					struct kfb_client_queue *q,
+					enum kfb_conn_state was, __u64 now_ms,
+					int error, __u32 asked_ms)
 {
 	if (was == KFB_CONN_READY)
 		q->judge = 1;
@@ -198,21 +201,23 @@ static void lose_until(struct kfb_client *c, struct kfb_client_queue *q,
 	kfb_client_try_again(c, q, now_ms, asked_ms);
 	if (c->state == KFB_CLIENT_OPENING)
 		c->session_id = 0;
-	else if (!has_ready_queue(c))
+	else if (!kfb_client_has_ready_queue(c))
 		kfb_client_move(c, KFB_CLIENT_DETACHED);
 }
 
-static void lose(struct kfb_client *c, struct kfb_client_queue *q,
-		 enum kfb_conn_state was, __u64 now_ms, int error)
+static void kfb_client_lose_queue(struct kfb_client *c,
+				  struct kfb_client_queue *q,
+				  enum kfb_conn_state was, __u64 now_ms,
+				  int error)
 {
-	lose_until(c, q, was, now_ms, error, 0);
+	kfb_client_lose_queue_until(c, q, was, now_ms, error, 0);
 }
 
 /*
  * The brick, which is proven, has the old session no more: what it had ends,
  * and queue 0's new one is the session.
  */
-static void replace(struct kfb_client *c, __u64 now_ms)
+static void kfb_client_replace_session(struct kfb_client *c, __u64 now_ms)
 {
 	__u32 i;
 
@@ -225,7 +230,7 @@ static void replace(struct kfb_client *c, __u64 now_ms)
 	for (i = 1; i < c->config.n_queues; i++) {
 		struct kfb_client_queue *q = &c->queues[i];
 
-		end_queue(q);
+		kfb_client_end_queue(q);
 		kfb_client_away(c, q, now_ms);
 		q->was_ready = 0;
 	}
@@ -238,11 +243,11 @@ void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 
 	rc = kfb_engine_session_key(&q->engine, c->session_key);
 	if (rc) {
-		lose(c, q, KFB_CONN_AUTH, now_ms, rc);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, rc);
 		return;
 	}
 	if (c->is_asking)
-		replace(c, now_ms);
+		kfb_client_replace_session(c, now_ms);
 	c->session_id = q->engine.accept.session_id;
 	c->instance_id = q->engine.accept.instance_id;
 	c->join_counter = 0;
@@ -250,8 +255,8 @@ void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 }
 
 /* What is not told yet is not forgotten: the worst counts. */
-static void judge(struct kfb_client_queue *q,
-		  const struct kfb_fate_facts *facts)
+static void kfb_client_judge_queue(struct kfb_client_queue *q,
+				   const struct kfb_fate_facts *facts)
 {
 	enum kfb_fate fate = kfb_fate_of(facts);
 
@@ -264,7 +269,8 @@ static void judge(struct kfb_client_queue *q,
 }
 
 /* What a new session means for writes that an old one has left. */
-static void judge_all(struct kfb_client *c, const struct kfb_info *info)
+static void kfb_client_judge_all(struct kfb_client *c,
+				 const struct kfb_info *info)
 {
 	struct kfb_fate_facts facts = {
 		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
@@ -274,7 +280,7 @@ static void judge_all(struct kfb_client *c, const struct kfb_info *info)
 	__u32 i;
 
 	for (i = 0; c->has_info && i < c->config.n_queues; i++)
-		judge(&c->queues[i], &facts);
+		kfb_client_judge_queue(&c->queues[i], &facts);
 }
 
 void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
@@ -286,7 +292,7 @@ void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
 	__u32 i;
 
 	if (info->instance_id != c->instance_id) {
-		lose(c, q, KFB_CONN_AUTH, now_ms, -EPROTO);
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, -EPROTO);
 		return;
 	}
 	if (memcmp(expect, any, sizeof(any)) &&
@@ -294,10 +300,11 @@ void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
 		if (c->config.engine.client_name)
 			kfb_client_fail(c, -ESTALE);
 		else /* anybody's word */
-			lose(c, q, KFB_CONN_AUTH, now_ms, -ESTALE);
+			kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms,
+					      -ESTALE);
 		return;
 	}
-	judge_all(c, info);
+	kfb_client_judge_all(c, info);
 	/* It is this brick from now on, or none. */
 	memcpy(expect, info->brick_uuid, sizeof(any));
 	c->info = *info;
@@ -313,7 +320,8 @@ void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
 }
 
 /* A queue has joined: what it had written is judged by what has not changed. */
-static void joined(struct kfb_client *c, struct kfb_client_queue *q)
+static void kfb_client_queue_joined(struct kfb_client *c,
+				    struct kfb_client_queue *q)
 {
 	struct kfb_fate_facts facts = {
 		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
@@ -323,7 +331,7 @@ static void joined(struct kfb_client *c, struct kfb_client_queue *q)
 
 	q->engine.lease_ms = c->info.lease_ms;
 	q->was_ready = 1;
-	judge(q, &facts);
+	kfb_client_judge_queue(q, &facts);
 	if (c->state == KFB_CLIENT_DETACHED)
 		kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
 						: KFB_CLIENT_MAPPING);
@@ -338,17 +346,17 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 
 	rc = kfb_engine_accepted(&q->engine, data, len);
 	if (rc)
-		lose(c, q, KFB_CONN_CONNECTING, now_ms, rc);
+		kfb_client_lose_queue(c, q, KFB_CONN_CONNECTING, now_ms, rc);
 	else if (is_join)
-		joined(c, q);
+		kfb_client_queue_joined(c, q);
 	else if (q->engine.state == KFB_CONN_READY)
 		kfb_client_session_made(c, now_ms);
 	return rc;
 }
 
 /* A brick may have fewer queues for a session than are wanted. */
-static _Bool is_one_too_many(const struct kfb_client *c, __u32 queue,
-			     __u16 status)
+static _Bool kfb_client_is_one_too_many(const struct kfb_client *c, __u32 queue,
+					__u16 status)
 {
 	return queue && !c->queues[queue].was_ready &&
 	       c->state == KFB_CLIENT_MAPPING &&
@@ -368,13 +376,14 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 	if (is_join && out->status == KFB_ST_STALE && !c->is_first &&
 	    c->config.reconnect_ms) {
 		kfb_client_doubt(c, now_ms);
-	} else if (is_join && is_one_too_many(c, queue, out->status)) {
+	} else if (is_join &&
+		   kfb_client_is_one_too_many(c, queue, out->status)) {
 		for (i = queue; i < c->config.n_queues; i++)
-			end_queue(&c->queues[i]);
+			kfb_client_end_queue(&c->queues[i]);
 		c->n_offered = queue;
 	} else {
-		lose_until(c, q, KFB_CONN_CONNECTING, now_ms, rc,
-			   out->retry_after_ms);
+		kfb_client_lose_queue_until(c, q, KFB_CONN_CONNECTING, now_ms,
+					    rc, out->retry_after_ms);
 	}
 	return rc;
 }
@@ -384,7 +393,7 @@ void kfb_client_lost(struct kfb_client *c, __u32 queue, __u64 now_ms, int error)
 	struct kfb_client_queue *q = &c->queues[queue];
 
 	if (q->is_open && q->engine.state != KFB_CONN_CLOSING)
-		lose(c, q, q->engine.state, now_ms, error);
+		kfb_client_lose_queue(c, q, q->engine.state, now_ms, error);
 }
 
 void kfb_client_closed(struct kfb_client *c, __u32 queue)
@@ -395,15 +404,16 @@ void kfb_client_closed(struct kfb_client *c, __u32 queue)
 		kfb_client_asked_in_vain(c);
 }
 
-static int own_outcome(struct kfb_client *c, __u32 queue,
-		       const struct kfb_reply *reply,
-		       const struct kfb_outcome *outcome, __u64 now_ms)
+static int kfb_client_own_outcome(struct kfb_client *c, __u32 queue,
+				  const struct kfb_reply *reply,
+				  const struct kfb_outcome *outcome,
+				  __u64 now_ms)
 {
 	if (outcome->kind != KFB_OUTCOME_REPLY || outcome->op != KFB_OP_INFO)
 		return 0;
 	if (outcome->error)
-		lose(c, &c->queues[queue], KFB_CONN_AUTH, now_ms,
-		     outcome->error);
+		kfb_client_lose_queue(c, &c->queues[queue], KFB_CONN_AUTH,
+				      now_ms, outcome->error);
 	else
 		kfb_client_informed(c, &reply->u.info, now_ms);
 	return 0;
@@ -424,7 +434,7 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		if (was == KFB_CONN_AUTH && rc == -ESTALE && !out->status)
 			kfb_client_fail(c, rc);
 		else
-			lose(c, q, was, now_ms, rc);
+			kfb_client_lose_queue(c, q, was, now_ms, rc);
 		return rc;
 	}
 	if (out->kind == KFB_OUTCOME_READY) {
@@ -432,7 +442,7 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		return 0;
 	}
 	if (out->kind != KFB_OUTCOME_EVENT && out->owner == c)
-		return own_outcome(c, queue, reply, out, now_ms);
+		return kfb_client_own_outcome(c, queue, reply, out, now_ms);
 	return 1;
 }
 

@@ -15,7 +15,8 @@
  */
 #define STALL_DIV 8
 
-static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
+static _Bool kfb_next_close_one(struct kfb_client *c,
+				struct kfb_client_action *out)
 {
 	__u32 i;
 
@@ -32,8 +33,9 @@ static _Bool close_one(struct kfb_client *c, struct kfb_client_action *out)
 	return 0;
 }
 
-static _Bool tell_lost_of(struct kfb_client *c, __u32 queue,
-			  struct kfb_engine *e, struct kfb_client_action *out)
+static _Bool kfb_next_tell_lost_of(struct kfb_client *c, __u32 queue,
+				   struct kfb_engine *e,
+				   struct kfb_client_action *out)
 {
 	while (kfb_engine_next_lost(e, &out->outcome)) {
 		if (out->outcome.owner == c)
@@ -46,20 +48,22 @@ static _Bool tell_lost_of(struct kfb_client *c, __u32 queue,
 }
 
 /* A call of the caller's whose outcome nobody will ever tell. */
-static _Bool tell_lost(struct kfb_client *c, struct kfb_client_action *out)
+static _Bool kfb_next_tell_lost(struct kfb_client *c,
+				struct kfb_client_action *out)
 {
 	__u32 i;
 
-	if (tell_lost_of(c, 0, &c->kept, out))
+	if (kfb_next_tell_lost_of(c, 0, &c->kept, out))
 		return 1;
 	for (i = 0; i < c->config.n_queues; i++) {
-		if (tell_lost_of(c, i, &c->queues[i].engine, out))
+		if (kfb_next_tell_lost_of(c, i, &c->queues[i].engine, out))
 			return 1;
 	}
 	return 0;
 }
 
-static _Bool tell_fate(struct kfb_client *c, struct kfb_client_action *out)
+static _Bool kfb_next_tell_fate(struct kfb_client *c,
+				struct kfb_client_action *out)
 {
 	__u32 i;
 
@@ -77,8 +81,9 @@ static _Bool tell_fate(struct kfb_client *c, struct kfb_client_action *out)
 	return 0;
 }
 
-static _Bool connect_with(struct kfb_client *c, __u32 queue, __u64 now_ms,
-			  int rc, struct kfb_client_action *out)
+static _Bool kfb_next_connect_with(struct kfb_client *c, __u32 queue,
+				   __u64 now_ms, int rc,
+				   struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 
@@ -93,8 +98,8 @@ static _Bool connect_with(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	return 1;
 }
 
-static _Bool send(struct kfb_client *c, __u32 queue,
-		  struct kfb_client_action *out)
+static _Bool kfb_next_send(struct kfb_client *c, __u32 queue,
+			   struct kfb_client_action *out)
 {
 	out->what = KFB_DO_SEND;
 	out->queue = queue;
@@ -116,11 +121,11 @@ int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
 	return -1;
 }
 
-static _Bool start(struct kfb_client *c, __u32 queue, __u16 op, __u64 now_ms,
-		   struct kfb_client_action *out)
+static _Bool kfb_next_start_call(struct kfb_client *c, __u32 queue, __u16 op,
+				 __u64 now_ms, struct kfb_client_action *out)
 {
 	struct kfb_request req;
-	/* Of a PING silence is the end, and no deadline: silent_ms(). */
+	/* Of a PING silence is the end, and no deadline: kfb_next_silent_ms(). */
 	__u32 timeout_ms = op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT
 					     : c->config.timeout_ms;
 	struct kfb_client_queue *q = &c->queues[queue];
@@ -131,11 +136,11 @@ static _Bool start(struct kfb_client *c, __u32 queue, __u16 op, __u64 now_ms,
 			     &out->message))
 		return 0;
 	q->is_marked = 0;
-	return send(c, queue, out);
+	return kfb_next_send(c, queue, out);
 }
 
 /* Every engine forgets: what the old session had is told by now. */
-static void forget_all(struct kfb_client *c)
+static void kfb_next_forget_all(struct kfb_client *c)
 {
 	__u8 nonce[KFB_NONCE_BYTES];
 	__u32 i;
@@ -152,8 +157,8 @@ static void forget_all(struct kfb_client *c)
 }
 
 /* Queue 0 on its way to a new session. */
-static _Bool next_hello(struct kfb_client *c, __u64 now_ms,
-			struct kfb_client_action *out)
+static _Bool kfb_next_hello(struct kfb_client *c, __u64 now_ms,
+			    struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[0];
 	int rc;
@@ -164,40 +169,40 @@ static _Bool next_hello(struct kfb_client *c, __u64 now_ms,
 		if (now_ms < q->retry_at_ms)
 			return 0;
 		rc = kfb_engine_hello(&q->engine, &out->hello, &out->hello_len);
-		return connect_with(c, 0, now_ms, rc, out);
+		return kfb_next_connect_with(c, 0, now_ms, rc, out);
 	case KFB_CONN_AUTH:
 		rc = kfb_engine_auth(&q->engine, now_ms, c->config.timeout_ms,
 				     c, &out->message);
 		if (rc == -EALREADY)
 			return 0;
 		if (!rc)
-			return send(c, 0, out);
+			return kfb_next_send(c, 0, out);
 		kfb_client_fail(c, rc);
 		return 0;
 	case KFB_CONN_READY:
 		if (kfb_client_own_call(q, c, KFB_OP_INFO) >= 0)
 			return 0;
-		return start(c, 0, KFB_OP_INFO, now_ms, out);
+		return kfb_next_start_call(c, 0, KFB_OP_INFO, now_ms, out);
 	default:
 		return 0;
 	}
 }
 
-static _Bool next_opening(struct kfb_client *c, __u64 now_ms,
-			  struct kfb_client_action *out)
+static _Bool kfb_next_opening(struct kfb_client *c, __u64 now_ms,
+			      struct kfb_client_action *out)
 {
-	forget_all(c);
-	return next_hello(c, now_ms, out);
+	kfb_next_forget_all(c);
+	return kfb_next_hello(c, now_ms, out);
 }
 
 /* Is the session gone? What it has waits for the answer. */
-static _Bool next_asking(struct kfb_client *c, __u64 now_ms,
-			 struct kfb_client_action *out)
+static _Bool kfb_next_asking(struct kfb_client *c, __u64 now_ms,
+			     struct kfb_client_action *out)
 {
 	int rc = c->is_doubted ? kfb_client_begin_asking(c) : 0;
 
 	if (!rc)
-		return next_hello(c, now_ms, out);
+		return kfb_next_hello(c, now_ms, out);
 	kfb_client_fail(c, rc);
 	return 0;
 }
@@ -206,7 +211,7 @@ static _Bool next_asking(struct kfb_client *c, __u64 now_ms,
  * Requests to connect may overtake each other, and a brick refuses a join whose
  * counter is not above those it has seen: one is under way at a time.
  */
-static _Bool is_joining(const struct kfb_client *c)
+static _Bool kfb_next_is_joining(const struct kfb_client *c)
 {
 	__u32 i;
 
@@ -217,8 +222,8 @@ static _Bool is_joining(const struct kfb_client *c)
 	return 0;
 }
 
-static _Bool join(struct kfb_client *c, __u32 queue, __u64 now_ms,
-		  struct kfb_client_action *out)
+static _Bool kfb_next_join(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			   struct kfb_client_action *out)
 {
 	struct kfb_join join = {
 		.queue = (__u16)queue,
@@ -229,18 +234,18 @@ static _Bool join(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	};
 	int rc = -EOVERFLOW;
 
-	if (now_ms < c->queues[queue].retry_at_ms || is_joining(c))
+	if (now_ms < c->queues[queue].retry_at_ms || kfb_next_is_joining(c))
 		return 0;
 	if (join.counter) {
 		c->join_counter = join.counter;
 		rc = kfb_engine_join(&c->queues[queue].engine, &join,
 				     &out->hello, &out->hello_len);
 	}
-	return connect_with(c, queue, now_ms, rc, out);
+	return kfb_next_connect_with(c, queue, now_ms, rc, out);
 }
 
-static _Bool next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
-			struct kfb_client_action *out)
+static _Bool kfb_next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			    struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 	struct kfb_engine *e = &q->engine;
@@ -248,16 +253,17 @@ static _Bool next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	switch (e->state) {
 	case KFB_CONN_CLOSING:
 		kfb_engine_keep(e);
-		return join(c, queue, now_ms, out);
+		return kfb_next_join(c, queue, now_ms, out);
 	case KFB_CONN_IDLE:
 	case KFB_CONN_BACKOFF:
-		return join(c, queue, now_ms, out);
+		return kfb_next_join(c, queue, now_ms, out);
 	case KFB_CONN_READY:
 		if (kfb_engine_resend(e, now_ms, c->config.timeout_ms,
 				      &out->message))
-			return send(c, queue, out);
+			return kfb_next_send(c, queue, out);
 		if (kfb_engine_wants_ping(e, now_ms))
-			return start(c, queue, KFB_OP_PING, now_ms, out);
+			return kfb_next_start_call(c, queue, KFB_OP_PING,
+						   now_ms, out);
 		return 0;
 	default:
 		return 0;
@@ -265,7 +271,7 @@ static _Bool next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 }
 
 /* How long a queue may say nothing. */
-static __u32 patience_ms(const struct kfb_client *c, __u32 ms)
+static __u32 kfb_next_patience_ms(const struct kfb_client *c, __u32 ms)
 {
 	return ms && ms < c->config.timeout_ms ? ms : c->config.timeout_ms;
 }
@@ -274,8 +280,8 @@ static __u32 patience_ms(const struct kfb_client *c, __u32 ms)
  * When a queue that has not answered a PING counts as lost. The answer may be
  * behind much that is on its way: not while bytes move.
  */
-static __u64 silent_ms(const struct kfb_client *c,
-		       const struct kfb_client_queue *q)
+static __u64 kfb_next_silent_ms(const struct kfb_client *c,
+				const struct kfb_client_queue *q)
 {
 	int i = kfb_client_own_call(q, c, KFB_OP_PING);
 	__u32 lease_ms = q->engine.lease_ms;
@@ -285,32 +291,33 @@ static __u64 silent_ms(const struct kfb_client *c,
 	    q->engine.calls[i].resend)
 		return KFB_TIME_NEVER;
 	asked_ms = q->engine.calls[i].sent_ms +
-		   patience_ms(c, lease_ms / SILENCE_DIV);
-	heard_ms = q->heard_ms + patience_ms(c, lease_ms / STALL_DIV * 3);
+		   kfb_next_patience_ms(c, lease_ms / SILENCE_DIV);
+	heard_ms =
+		q->heard_ms + kfb_next_patience_ms(c, lease_ms / STALL_DIV * 3);
 	return heard_ms > asked_ms ? heard_ms : asked_ms;
 }
 
 /* Nobody else knows of it: the CLOSE that follows says why. */
-static void give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
+static void kfb_next_give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
 {
 	c->queues[queue].is_silent = 1;
 	kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
 }
 
 /* Deadlines of connecting, of the client's own requests, and of silence. */
-static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
-		      struct kfb_client_action *out)
+static _Bool kfb_next_too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			       struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 
 	if (q->engine.state == KFB_CONN_CONNECTING &&
 	    now_ms >= q->connect_until_ms)
-		give_up(c, queue, now_ms);
-	if (now_ms >= silent_ms(c, q))
-		give_up(c, queue, now_ms);
+		kfb_next_give_up(c, queue, now_ms);
+	if (now_ms >= kfb_next_silent_ms(c, q))
+		kfb_next_give_up(c, queue, now_ms);
 	while (kfb_engine_expire(&q->engine, now_ms, &out->outcome)) {
 		if (out->outcome.owner == c) {
-			give_up(c, queue, now_ms);
+			kfb_next_give_up(c, queue, now_ms);
 			continue;
 		}
 		out->what = KFB_DO_OUTCOME;
@@ -320,7 +327,7 @@ static _Bool too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	return 0;
 }
 
-static _Bool is_over(const struct kfb_client *c, __u64 now_ms)
+static _Bool kfb_next_is_over(const struct kfb_client *c, __u64 now_ms)
 {
 	__u32 i;
 
@@ -332,7 +339,7 @@ static _Bool is_over(const struct kfb_client *c, __u64 now_ms)
 }
 
 /* LIVE is complete: every queue that the brick has for us is there. */
-static void settle(struct kfb_client *c)
+static void kfb_next_settle_live(struct kfb_client *c)
 {
 	__u32 i;
 
@@ -354,12 +361,12 @@ static void settle(struct kfb_client *c)
 	}
 }
 
-static _Bool next_session(struct kfb_client *c, __u64 now_ms,
-			  struct kfb_client_action *out)
+static _Bool kfb_next_session(struct kfb_client *c, __u64 now_ms,
+			      struct kfb_client_action *out)
 {
 	__u32 i;
 
-	if (tell_fate(c, out))
+	if (kfb_next_tell_fate(c, out))
 		return 1;
 	if (c->state == KFB_CLIENT_MAPPING && c->map_due) {
 		c->map_due = 0;
@@ -367,12 +374,12 @@ static _Bool next_session(struct kfb_client *c, __u64 now_ms,
 		return 1;
 	}
 	if (c->is_doubted || c->is_asking)
-		return next_asking(c, now_ms, out);
+		return kfb_next_asking(c, now_ms, out);
 	for (i = 0; i < c->n_offered; i++) {
-		if (next_queue(c, i, now_ms, out))
+		if (kfb_next_queue(c, i, now_ms, out))
 			return 1;
 	}
-	settle(c);
+	kfb_next_settle_live(c);
 	return 0;
 }
 
@@ -385,36 +392,37 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 	if (c->state == KFB_CLIENT_IDLE)
 		return 0;
 	for (i = 0; i < c->config.n_queues; i++) {
-		if (too_late(c, i, now_ms, out))
+		if (kfb_next_too_late(c, i, now_ms, out))
 			return 1;
 	}
-	if (is_over(c, now_ms))
+	if (kfb_next_is_over(c, now_ms))
 		kfb_client_fail(c, c->error ? c->error : -ETIMEDOUT);
-	if (close_one(c, out))
+	if (kfb_next_close_one(c, out))
 		return 1;
 	switch (c->state) {
 	case KFB_CLIENT_FAILED:
 	case KFB_CLIENT_CLOSED:
-		return tell_lost(c, out);
+		return kfb_next_tell_lost(c, out);
 	case KFB_CLIENT_OPENING:
-		return tell_lost(c, out) || next_opening(c, now_ms, out);
+		return kfb_next_tell_lost(c, out) ||
+		       kfb_next_opening(c, now_ms, out);
 	default:
-		return next_session(c, now_ms, out);
+		return kfb_next_session(c, now_ms, out);
 	}
 }
 
 __u64 kfb_client_next_ms(const struct kfb_client *c)
 {
 	__u64 next_ms = KFB_TIME_NEVER;
-	_Bool joining = is_joining(c);
+	_Bool joining = kfb_next_is_joining(c);
 	__u32 i;
 
 	for (i = 0; i < c->n_offered; i++) {
 		const struct kfb_client_queue *q = &c->queues[i];
 		__u64 at_ms = kfb_engine_next_ms(&q->engine);
 
-		if (silent_ms(c, q) < at_ms)
-			at_ms = silent_ms(c, q);
+		if (kfb_next_silent_ms(c, q) < at_ms)
+			at_ms = kfb_next_silent_ms(c, q);
 		if (q->engine.state == KFB_CONN_CONNECTING &&
 		    q->connect_until_ms < at_ms)
 			at_ms = q->connect_until_ms;

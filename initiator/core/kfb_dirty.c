@@ -9,7 +9,7 @@
 #include <linux/string.h>
 #include "kfb_dirty.h"
 
-static __u64 last_byte(const struct kfb_flush_range *range)
+static __u64 kfb_dirty_last_byte(const struct kfb_flush_range *range)
 {
 	return range->va + (range->len - 1);
 }
@@ -25,7 +25,7 @@ _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
 	return !dirty->n && !dirty->all;
 }
 
-static void remove_ranges(struct kfb_dirty *dirty, __u32 at, __u32 n)
+static void kfb_dirty_remove_ranges(struct kfb_dirty *dirty, __u32 at, __u32 n)
 {
 	memmove(&dirty->ranges[at], &dirty->ranges[at + n],
 		(dirty->n - at - n) * sizeof(dirty->ranges[0]));
@@ -33,25 +33,25 @@ static void remove_ranges(struct kfb_dirty *dirty, __u32 at, __u32 n)
 }
 
 /* Range at + 1 becomes part of range at. */
-static void join_next(struct kfb_dirty *dirty, __u32 at)
+static void kfb_dirty_join_next(struct kfb_dirty *dirty, __u32 at)
 {
-	__u64 last = last_byte(&dirty->ranges[at + 1]);
+	__u64 last = kfb_dirty_last_byte(&dirty->ranges[at + 1]);
 
-	if (last_byte(&dirty->ranges[at]) > last)
-		last = last_byte(&dirty->ranges[at]);
+	if (kfb_dirty_last_byte(&dirty->ranges[at]) > last)
+		last = kfb_dirty_last_byte(&dirty->ranges[at]);
 	dirty->ranges[at].len = last - dirty->ranges[at].va + 1;
-	remove_ranges(dirty, at + 1, 1);
+	kfb_dirty_remove_ranges(dirty, at + 1, 1);
 }
 
 /* Join the two ranges of one block with the smallest gap, if there are any. */
-static _Bool make_room(struct kfb_dirty *dirty)
+static _Bool kfb_dirty_make_room(struct kfb_dirty *dirty)
 {
 	__u64 best_gap = KFB_BLOCK_BYTES;
 	__u32 best = 0;
 	__u32 i;
 
 	for (i = 0; i + 1 < dirty->n; i++) {
-		__u64 last = last_byte(&dirty->ranges[i]);
+		__u64 last = kfb_dirty_last_byte(&dirty->ranges[i]);
 		__u64 next = dirty->ranges[i + 1].va;
 
 		if (last >> KFB_BLOCK_SHIFT != next >> KFB_BLOCK_SHIFT)
@@ -63,23 +63,23 @@ static _Bool make_room(struct kfb_dirty *dirty)
 	}
 	if (best_gap == KFB_BLOCK_BYTES)
 		return 0;
-	join_next(dirty, best);
+	kfb_dirty_join_next(dirty, best);
 	return 1;
 }
 
 /* The first range that a range from va on could touch or precede. */
-static __u32 find_place(const struct kfb_dirty *dirty, __u64 va)
+static __u32 kfb_dirty_find_place(const struct kfb_dirty *dirty, __u64 va)
 {
 	__u32 i = dirty->n;
 
 	/* Writes mostly go forward: look from the end. */
-	while (i && (last_byte(&dirty->ranges[i - 1]) >= va ||
-		     last_byte(&dirty->ranges[i - 1]) + 1 == va))
+	while (i && (kfb_dirty_last_byte(&dirty->ranges[i - 1]) >= va ||
+		     kfb_dirty_last_byte(&dirty->ranges[i - 1]) + 1 == va))
 		i--;
 	return i;
 }
 
-static _Bool touches(const struct kfb_flush_range *range, __u64 last)
+static _Bool kfb_dirty_touches(const struct kfb_flush_range *range, __u64 last)
 {
 	return range->va <= last || range->va - 1 == last;
 }
@@ -91,23 +91,24 @@ void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len)
 
 	if (!len || dirty->all)
 		return;
-	at = find_place(dirty, va);
-	if (at < dirty->n && touches(&dirty->ranges[at], last)) {
+	at = kfb_dirty_find_place(dirty, va);
+	if (at < dirty->n && kfb_dirty_touches(&dirty->ranges[at], last)) {
 		struct kfb_flush_range *range = &dirty->ranges[at];
 
-		if (last_byte(range) > last)
-			last = last_byte(range);
+		if (kfb_dirty_last_byte(range) > last)
+			last = kfb_dirty_last_byte(range);
 		if (range->va < va)
 			va = range->va;
 		range->va = va;
 		range->len = last - va + 1;
 		while (at + 1 < dirty->n &&
-		       touches(&dirty->ranges[at + 1], last_byte(range)))
-			join_next(dirty, at);
+		       kfb_dirty_touches(&dirty->ranges[at + 1],
+					 kfb_dirty_last_byte(range)))
+			kfb_dirty_join_next(dirty, at);
 		return;
 	}
 	if (dirty->n == KFB_DIRTY_MAX) {
-		if (!make_room(dirty)) {
+		if (!kfb_dirty_make_room(dirty)) {
 			dirty->n = 0;
 			dirty->all = 1;
 			return;
@@ -145,7 +146,7 @@ _Bool kfb_dirty_overlaps(const struct kfb_dirty *dirty, __u64 va, __u64 len)
 		return 1;
 	for (i = 0; i < dirty->n; i++) {
 		if (dirty->ranges[i].va <= last &&
-		    last_byte(&dirty->ranges[i]) >= va)
+		    kfb_dirty_last_byte(&dirty->ranges[i]) >= va)
 			return 1;
 	}
 	return 0;
@@ -165,7 +166,7 @@ void kfb_dirty_cut(struct kfb_dirty *dirty, __u64 va, __u64 len,
 	dirty->n = 0;
 	for (i = 0; i < whole.n; i++) {
 		__u64 first = whole.ranges[i].va;
-		__u64 end = last_byte(&whole.ranges[i]);
+		__u64 end = kfb_dirty_last_byte(&whole.ranges[i]);
 		__u64 from = first > va ? first : va;
 		__u64 to = end < last ? end : last;
 

@@ -22,7 +22,7 @@ struct disk_move {
 #define END		    (KFB_DISK_DO_OPEN | KFB_DISK_DO_FAIL)
 #define ON(event, to, what) [KFB_DISK_##event] = TO(to, what)
 
-static const struct disk_move disk_moves[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
+static const struct disk_move kfb_disk_moves[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
 	[KFB_DISK_ATTACHING] = {
 		ON(ADDED, UP, 0),
 		ON(USABLE, ATTACHING, OPEN),
@@ -81,7 +81,7 @@ int kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event)
 
 	if ((__u32)*state >= KFB_DISK_STATES || (__u32)event >= KFB_DISK_EVENTS)
 		return -EINVAL;
-	move = &disk_moves[*state][event];
+	move = &kfb_disk_moves[*state][event];
 	if (!(move->does & MOVE))
 		return -EINVAL;
 	*state = (enum kfb_disk_state)move->to;

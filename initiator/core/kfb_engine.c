@@ -9,7 +9,7 @@
 #include "kfb_ops.h"
 
 /* A buffer that no send uses, or -EAGAIN. */
-static int free_tx(const struct kfb_engine *e)
+static int kfb_engine_free_tx(const struct kfb_engine *e)
 {
 	__u16 i;
 
@@ -20,13 +20,14 @@ static int free_tx(const struct kfb_engine *e)
 	return -EAGAIN;
 }
 
-static __u16 call_index(__u16 op, const struct kfb_cookie *cookie)
+static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 {
 	return kfb_op_is(op, KFB_OP_OPENS) ? KFB_ENGINE_AUTH : cookie->slot;
 }
 
 /* Credit and slot together, or neither. */
-static int take_slot(struct kfb_engine *e, __u16 op, struct kfb_cookie *cookie)
+static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
+				struct kfb_cookie *cookie)
 {
 	int rc = kfb_credits_take(&e->credits, op);
 
@@ -41,7 +42,7 @@ static int take_slot(struct kfb_engine *e, __u16 op, struct kfb_cookie *cookie)
 int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 		    __u32 timeout_ms, void *owner, struct kfb_message *out)
 {
-	int tx = free_tx(e);
+	int tx = kfb_engine_free_tx(e);
 	struct kfb_call *call;
 	__u8 *data;
 	int rc;
@@ -55,7 +56,7 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	rc = kfb_encode_request(req, data, KFB_REQ_MAX_BYTES);
 	if (rc < 0)
 		return rc;
-	rc = take_slot(e, req->op, &req->cookie);
+	rc = kfb_engine_take_slot(e, req->op, &req->cookie);
 	if (rc)
 		return rc;
 	rc = kfb_encode_request(req, data, KFB_REQ_MAX_BYTES);
@@ -65,7 +66,7 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	e->event_credits = 0;
 	e->tx_busy[tx] = KFB_TX_SENDING | KFB_TX_CALL;
 	out->tx = (__u16)tx;
-	out->slot = call_index(req->op, &req->cookie);
+	out->slot = kfb_engine_call_index(req->op, &req->cookie);
 	out->len = (__u32)rc;
 	out->data = data;
 	call = &e->calls[out->slot];
@@ -83,7 +84,8 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	return 0;
 }
 
-static void acknowledged(struct kfb_engine *e, const struct kfb_request *req)
+static void kfb_engine_acknowledged(struct kfb_engine *e,
+				    const struct kfb_request *req)
 {
 	__u32 seq = kfb_request_event_seq(req);
 
@@ -109,7 +111,7 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 	rc = kfb_engine_send(e, &copy, now_ms, timeout_ms, owner, out);
 	if (rc)
 		return rc;
-	acknowledged(e, &copy);
+	kfb_engine_acknowledged(e, &copy);
 	return 0;
 }
 
@@ -119,8 +121,9 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx)
 		e->tx_busy[tx] &= (__u8)~KFB_TX_SENDING;
 }
 
-static int receive_event(struct kfb_engine *e, const struct kfb_reply *reply,
-			 struct kfb_outcome *out)
+static int kfb_engine_receive_event(struct kfb_engine *e,
+				    const struct kfb_reply *reply,
+				    struct kfb_outcome *out)
 {
 	const struct kfb_event *event = &reply->u.event;
 
@@ -146,8 +149,8 @@ static int receive_event(struct kfb_engine *e, const struct kfb_reply *reply,
 }
 
 /* A reply has come: its request has renewed the lease. */
-static void renew(struct kfb_engine *e, const struct kfb_call *call,
-		  const struct kfb_reply *reply)
+static void kfb_engine_renew(struct kfb_engine *e, const struct kfb_call *call,
+			     const struct kfb_reply *reply)
 {
 	if (reply->op == KFB_OP_INFO && !reply->status)
 		e->lease_ms = reply->u.info.lease_ms;
@@ -160,23 +163,24 @@ static void renew(struct kfb_engine *e, const struct kfb_call *call,
 }
 
 /* The call a reply answers, or NULL: there is no such call. */
-static struct kfb_call *answered_call(struct kfb_engine *e,
-				      const struct kfb_reply *reply)
+static struct kfb_call *kfb_engine_answered_call(struct kfb_engine *e,
+						 const struct kfb_reply *reply)
 {
 	struct kfb_call *call;
 
 	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
 		return NULL;
-	call = &e->calls[call_index(reply->op, &reply->cookie)];
+	call = &e->calls[kfb_engine_call_index(reply->op, &reply->cookie)];
 	if (!call->waiting || call->op != reply->op)
 		return NULL;
 	return call;
 }
 
-static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
-			 struct kfb_outcome *out)
+static int kfb_engine_receive_reply(struct kfb_engine *e,
+				    const struct kfb_reply *reply,
+				    struct kfb_outcome *out)
 {
-	struct kfb_call *call = answered_call(e, reply);
+	struct kfb_call *call = kfb_engine_answered_call(e, reply);
 	int rc;
 
 	if (!call || kfb_credits_give(&e->credits, reply->credits))
@@ -184,7 +188,7 @@ static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
 	kfb_call_set_waiting(e, call, 0);
 	e->tx_busy[call->tx] &= (__u8)~KFB_TX_CALL;
 	out->kind = call->abandoned ? KFB_OUTCOME_LATE : KFB_OUTCOME_REPLY;
-	out->slot = call_index(reply->op, &reply->cookie);
+	out->slot = kfb_engine_call_index(reply->op, &reply->cookie);
 	out->op = reply->op;
 	out->status = reply->status;
 	out->error = kfb_status_to_errno(reply->status);
@@ -195,7 +199,7 @@ static int receive_reply(struct kfb_engine *e, const struct kfb_reply *reply,
 			return kfb_engine_fail(e, rc);
 		out->kind = KFB_OUTCOME_READY;
 	}
-	renew(e, call, reply);
+	kfb_engine_renew(e, call, reply);
 	return 0;
 }
 
@@ -208,8 +212,8 @@ int kfb_engine_receive(struct kfb_engine *e, const void *data, __u32 len,
 	if (kfb_decode_reply(data, len, reply))
 		return kfb_engine_fail(e, -EPROTO);
 	if (reply->op == KFB_OP_EVENT)
-		return receive_event(e, reply, out);
-	return receive_reply(e, reply, out);
+		return kfb_engine_receive_event(e, reply, out);
+	return kfb_engine_receive_reply(e, reply, out);
 }
 
 _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
@@ -224,7 +228,7 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
 }
 
 /* When half of the lease has passed since the newest request. */
-static __u64 renewal_ms(const struct kfb_engine *e)
+static __u64 kfb_engine_renewal_ms(const struct kfb_engine *e)
 {
 	__u64 newest_ms = e->renewed_ms;
 	__u32 left = e->n_waiting;
@@ -243,7 +247,7 @@ _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms)
 		return 0;
 	if (e->event_acked != e->event_seen)
 		return 1;
-	return e->lease_ms && now_ms >= renewal_ms(e);
+	return e->lease_ms && now_ms >= kfb_engine_renewal_ms(e);
 }
 
 _Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms)
@@ -262,7 +266,7 @@ __u64 kfb_engine_next_ms(const struct kfb_engine *e)
 	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
 		return next_ms;
 	if (e->lease_ms)
-		next_ms = renewal_ms(e);
+		next_ms = kfb_engine_renewal_ms(e);
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		const struct kfb_call *call = &e->calls[i];
 

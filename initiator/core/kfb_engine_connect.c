@@ -59,7 +59,7 @@ int kfb_engine_again(struct kfb_engine *e, const __u8 nonce[KFB_NONCE_BYTES])
 	return rc;
 }
 
-static int move(struct kfb_engine *e, enum kfb_conn_state to)
+static int kfb_engine_move(struct kfb_engine *e, enum kfb_conn_state to)
 {
 	return kfb_conn_move(&e->state, KFB_ROLE_CLIENT, to);
 }
@@ -88,7 +88,7 @@ int kfb_engine_hello(struct kfb_engine *e, const __u8 **out, __u32 *len)
 	e->joined_instance_id = 0;
 	*out = e->hello_raw;
 	*len = (__u32)rc;
-	return move(e, KFB_CONN_CONNECTING);
+	return kfb_engine_move(e, KFB_CONN_CONNECTING);
 }
 
 int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len)
@@ -118,9 +118,10 @@ int kfb_engine_accepted(struct kfb_engine *e, const void *data, __u32 len)
 	e->event_credits = 0;
 	/* Both sides are proven; what made the session is kept. */
 	if (e->joined_session_id)
-		return move(e, KFB_CONN_READY);
+		return kfb_engine_move(e, KFB_CONN_READY);
 	memcpy(e->accept_raw, data, sizeof(e->accept_raw));
-	return move(e, e->config.client_name ? KFB_CONN_AUTH : KFB_CONN_READY);
+	return kfb_engine_move(e, e->config.client_name ? KFB_CONN_AUTH
+							: KFB_CONN_READY);
 }
 
 int kfb_engine_rejected(struct kfb_engine *e, const void *data, __u32 len,
@@ -134,8 +135,8 @@ int kfb_engine_rejected(struct kfb_engine *e, const void *data, __u32 len,
 	return kfb_engine_fail(e, error);
 }
 
-static void transcript_of(const struct kfb_engine *e,
-			  struct kfb_transcript *out)
+static void kfb_engine_transcript(const struct kfb_engine *e,
+				  struct kfb_transcript *out)
 {
 	const char *name = e->config.client_name ? e->config.client_name : "";
 
@@ -153,7 +154,7 @@ int kfb_engine_session_key(const struct kfb_engine *e, __u8 key[KFB_KEY_BYTES])
 
 	if (!e->config.hmac.compute)
 		return -EINVAL;
-	transcript_of(e, &transcript);
+	kfb_engine_transcript(e, &transcript);
 	return kfb_auth_session_key(&e->config.hmac, with, &transcript,
 				    e->brick_uuid, e->power_epoch, key);
 }
@@ -169,7 +170,7 @@ int kfb_engine_auth(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
 		return -ENOTCONN;
 	if (e->calls[KFB_ENGINE_AUTH].waiting)
 		return -EALREADY;
-	transcript_of(e, &transcript);
+	kfb_engine_transcript(e, &transcript);
 	req.u.auth.name_len = transcript.name_len;
 	memcpy(req.u.auth.name, transcript.name, transcript.name_len);
 	memcpy(req.u.auth.brick_uuid, e->config.expect_uuid, KFB_UUID_BYTES);
@@ -193,7 +194,7 @@ int kfb_engine_proven(struct kfb_engine *e, const struct kfb_reply *reply)
 	__u8 proof[KFB_MAC_BYTES];
 	int rc;
 
-	transcript_of(e, &transcript);
+	kfb_engine_transcript(e, &transcript);
 	rc = kfb_auth_brick_proof(&e->config.hmac, e->config.key, &transcript,
 				  auth->brick_uuid, auth->power_epoch, proof);
 	if (rc)
@@ -206,14 +207,14 @@ int kfb_engine_proven(struct kfb_engine *e, const struct kfb_reply *reply)
 	memcpy(e->brick_uuid, auth->brick_uuid, KFB_UUID_BYTES);
 	e->power_epoch = auth->power_epoch;
 	e->n_grants = auth->n_grants;
-	return move(e, KFB_CONN_READY);
+	return kfb_engine_move(e, KFB_CONN_READY);
 }
 
 void kfb_engine_lost(struct kfb_engine *e)
 {
 	__u32 i;
 
-	if (move(e, KFB_CONN_CLOSING))
+	if (kfb_engine_move(e, KFB_CONN_CLOSING))
 		return;
 	e->n_events = 0;
 	memset(e->tx_busy, 0, sizeof(e->tx_busy));

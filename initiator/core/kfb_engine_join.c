@@ -111,7 +111,8 @@ int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted)
 /* The same request as it was, but it returns no credits: this connection's
  * are all there.
  */
-static int encode_again(struct kfb_engine *e, const struct kfb_call *call)
+static int kfb_engine_encode_again(struct kfb_engine *e,
+				   const struct kfb_call *call)
 {
 	__u8 *data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
 	struct kfb_request req;
@@ -128,7 +129,7 @@ static int encode_again(struct kfb_engine *e, const struct kfb_call *call)
  * The next call to be sent again, by its slot: a call that leaves the reserve
  * alone was given one of the lower slots, so it finds a credit in this order.
  */
-static struct kfb_call *next_resend(struct kfb_engine *e)
+static struct kfb_call *kfb_engine_next_resend(struct kfb_engine *e)
 {
 	__u32 left = e->n_waiting;
 	int i = -1;
@@ -148,11 +149,11 @@ _Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
 
 	if (e->state != KFB_CONN_READY)
 		return 0;
-	call = next_resend(e);
+	call = kfb_engine_next_resend(e);
 	if (!call)
 		return 0;
 	call->resend = 0;
-	len = encode_again(e, call);
+	len = kfb_engine_encode_again(e, call);
 	if (len < 0) /* we encoded it: cannot be */
 		return 0;
 	e->tx_busy[call->tx] = KFB_TX_CALL | KFB_TX_SENDING;

@@ -35,7 +35,8 @@ void kfb_losses_reset(struct kfb_losses *losses)
 }
 
 /* Step over the blocks that the handles at two places share. */
-static _Bool step(const struct kfb_handle *handle, __u64 n, __u64 *done)
+static _Bool kfb_births_step(const struct kfb_handle *handle, __u64 n,
+			     __u64 *done)
 {
 	*done += n;
 	if (*done < handle->n_blocks)
@@ -61,8 +62,8 @@ _Bool kfb_births_same(const struct kfb_handle *before, __u32 n_before,
 			return 0;
 		if (after[j].n_blocks - in_after < n)
 			n = after[j].n_blocks - in_after;
-		i += step(&before[i], n, &in_before);
-		j += step(&after[j], n, &in_after);
+		i += kfb_births_step(&before[i], n, &in_before);
+		j += kfb_births_step(&after[j], n, &in_after);
 	}
 	return i == n_before && j == n_after;
 }

@@ -70,7 +70,7 @@ __u64 kfb_flush_join(struct kfb_flush_queue *queue)
 }
 
 /* A free place, or NULL when as many ops as allowed are on their way. */
-static struct kfb_flush_op *free_op(struct kfb_flush_queue *queue)
+static struct kfb_flush_op *kfb_flush_free_op(struct kfb_flush_queue *queue)
 {
 	__u32 i;
 
@@ -88,7 +88,7 @@ struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
 
 	if (!queue->wanted)
 		return NULL;
-	op = free_op(queue);
+	op = kfb_flush_free_op(queue);
 	if (!op)
 		return NULL;
 
@@ -187,8 +187,8 @@ void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out)
 }
 
 /* A readback reads where something was written, and still is to be flushed. */
-static void point_tail(struct kfb_flush_queue *queue,
-		       const struct kfb_dirty *ranges)
+static void kfb_flush_point_tail(struct kfb_flush_queue *queue,
+				 const struct kfb_dirty *ranges)
 {
 	const struct kfb_flush_range *last;
 
@@ -208,7 +208,7 @@ void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 	if (kfb_dirty_is_empty(&queue->dirty))
 		kfb_flush_take(queue, out);
 	else
-		point_tail(queue, &queue->dirty);
+		kfb_flush_point_tail(queue, &queue->dirty);
 }
 
 void kfb_flush_put(struct kfb_flush_queue *queue,

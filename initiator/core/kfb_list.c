@@ -10,7 +10,7 @@
 
 #define BLOCK_MASK (KFB_BLOCK_BYTES - 1)
 
-static __u32 page_max(const struct kfb_list *list)
+static __u32 kfb_list_page_max(const struct kfb_list *list)
 {
 	if (!list->max_extents || list->max_extents > KFB_LIST_EXTENTS_MAX)
 		return KFB_LIST_EXTENTS_MAX;
@@ -18,7 +18,8 @@ static __u32 page_max(const struct kfb_list *list)
 }
 
 /* Where the next one may begin; 0: this one is before @from. */
-static __u64 behind_blocks(const struct kfb_list_extent *extent, __u64 from)
+static __u64 kfb_list_behind_blocks(const struct kfb_list_extent *extent,
+				    __u64 from)
 {
 	__u64 first = extent->va >> KFB_BLOCK_SHIFT;
 
@@ -27,7 +28,8 @@ static __u64 behind_blocks(const struct kfb_list_extent *extent, __u64 from)
 	return first + extent->n_blocks;
 }
 
-static __u64 behind_mapping(const struct kfb_list_extent *extent, __u64 from)
+static __u64 kfb_list_behind_mapping(const struct kfb_list_extent *extent,
+				     __u64 from)
 {
 	return extent->mapping_id < from ? 0 : extent->mapping_id + 1;
 }
@@ -40,13 +42,13 @@ int kfb_list_check(const struct kfb_list *list,
 	__u64 at = list->cursor >> shift;
 	__u32 i;
 
-	if (reply->n_extents > page_max(list))
+	if (reply->n_extents > kfb_list_page_max(list))
 		return -EPROTO;
 	for (i = 0; i < reply->n_extents; i++) {
 		const struct kfb_list_extent *extent = &reply->extents[i];
 
-		at = mine ? behind_mapping(extent, at)
-			  : behind_blocks(extent, at);
+		at = mine ? kfb_list_behind_mapping(extent, at)
+			  : kfb_list_behind_blocks(extent, at);
 		if (!at)
 			return -EPROTO;
 	}
@@ -54,7 +56,7 @@ int kfb_list_check(const struct kfb_list *list,
 		return 0;
 	if (!mine && reply->cursor & BLOCK_MASK)
 		return -EPROTO;
-	return reply->n_extents == page_max(list) &&
+	return reply->n_extents == kfb_list_page_max(list) &&
 			       reply->cursor >> shift >= at
 		       ? 0
 		       : -EPROTO;

@@ -25,7 +25,7 @@ void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
 		newest[i] = KFB_RETAIN_NONE;
 }
 
-static struct kfb_copy *copy_at(const struct kfb_retain *r, __u64 id)
+static struct kfb_copy *kfb_copy_at(const struct kfb_retain *r, __u64 id)
 {
 	return &r->copies[(__u32)id & (r->cap - 1)];
 }
@@ -36,7 +36,7 @@ static __u64 *kfb_newest_of(const struct kfb_retain *r, __u64 va)
 	return &r->newest[(__u32)(va >> KFB_BLOCK_SHIFT) & (r->cap - 1)];
 }
 
-static __u32 pages_of(__u32 len, _Bool is_zero)
+static __u32 kfb_copy_pages(__u32 len, _Bool is_zero)
 {
 	if (is_zero)
 		return 0;
@@ -44,12 +44,13 @@ static __u32 pages_of(__u32 len, _Bool is_zero)
 }
 
 /* So many would go over the ring's end: they begin at its start. */
-static _Bool wraps(const struct kfb_retain *r, __u32 n)
+static _Bool kfb_retain_wraps(const struct kfb_retain *r, __u32 n)
 {
 	return n > r->n_pages - r->next_page;
 }
 
-static _Bool is_in_flight(const struct kfb_retain *r, __u64 va, __u64 last)
+static _Bool kfb_retain_is_in_flight(const struct kfb_retain *r, __u64 va,
+				     __u64 last)
 {
 	__u32 i;
 
@@ -60,7 +61,7 @@ static _Bool is_in_flight(const struct kfb_retain *r, __u64 va, __u64 last)
 	return 0;
 }
 
-static void take_off(struct kfb_retain *r, __u64 va, __u64 last)
+static void kfb_retain_take_off(struct kfb_retain *r, __u64 va, __u64 last)
 {
 	struct kfb_retain_flight *flight = &r->flight[r->n_flight++];
 
@@ -73,27 +74,28 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 		   __u64 *id)
 {
 	__u64 last = va + (len - 1);
-	__u32 n = pages_of(len, is_zero);
-	__u32 skip = wraps(r, n) ? r->n_pages - r->next_page : 0;
+	__u32 n = kfb_copy_pages(len, is_zero);
+	__u32 skip = kfb_retain_wraps(r, n) ? r->n_pages - r->next_page : 0;
 	struct kfb_copy *copy;
 
 	if ((va ^ last) >> KFB_BLOCK_SHIFT)
 		return -EINVAL;
 	if (n > r->n_pages)
 		return -EMSGSIZE;
-	if (r->n_flight == KFB_RETAIN_FLIGHT_MAX || is_in_flight(r, va, last))
+	if (r->n_flight == KFB_RETAIN_FLIGHT_MAX ||
+	    kfb_retain_is_in_flight(r, va, last))
 		return -EBUSY;
 	if (r->head - r->tail == r->cap || skip + n > r->n_pages - r->n_used) {
 		r->is_short = 1;
 		return -EAGAIN;
 	}
 
-	take_off(r, va, last);
-	copy = copy_at(r, r->head);
+	kfb_retain_take_off(r, va, last);
+	copy = kfb_copy_at(r, r->head);
 	copy->va = va;
 	copy->done = 0;
 	copy->len = len;
-	copy->first = wraps(r, n) ? 0 : r->next_page;
+	copy->first = kfb_retain_wraps(r, n) ? 0 : r->next_page;
 	copy->n_pages = skip + n;
 	copy->is_zero = is_zero;
 	copy->state = KFB_COPY_POSTED;
@@ -107,7 +109,7 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 
 __u32 kfb_retain_page(const struct kfb_retain *r, __u64 id)
 {
-	return copy_at(r, id)->first;
+	return kfb_copy_at(r, id)->first;
 }
 
 /* It stands for bytes that a loss may take. */
@@ -117,10 +119,10 @@ static _Bool kfb_is_due(const struct kfb_retain *r, const struct kfb_copy *copy)
 }
 
 /* What is of no use any more goes, but nothing before what came before it. */
-static void trim(struct kfb_retain *r)
+static void kfb_retain_trim(struct kfb_retain *r)
 {
 	while (r->tail < r->head) {
-		const struct kfb_copy *copy = copy_at(r, r->tail);
+		const struct kfb_copy *copy = kfb_copy_at(r, r->tail);
 
 		if (copy->state == KFB_COPY_POSTED || kfb_is_due(r, copy))
 			return;
@@ -134,7 +136,7 @@ static void trim(struct kfb_retain *r)
 	r->next_page = 0;
 }
 
-static void land(struct kfb_retain *r, __u64 id)
+static void kfb_retain_land(struct kfb_retain *r, __u64 id)
 {
 	__u32 i;
 
@@ -150,16 +152,17 @@ static void land(struct kfb_retain *r, __u64 id)
 static _Bool kfb_is_in(const struct kfb_retain *r, __u64 id,
 		       enum kfb_copy_state state)
 {
-	return id >= r->tail && id < r->head && copy_at(r, id)->state == state;
+	return id >= r->tail && id < r->head &&
+	       kfb_copy_at(r, id)->state == state;
 }
 
 void kfb_retain_done(struct kfb_retain *r, __u64 id)
 {
-	struct kfb_copy *copy = copy_at(r, id);
+	struct kfb_copy *copy = kfb_copy_at(r, id);
 
 	if (!kfb_is_in(r, id, KFB_COPY_POSTED))
 		return;
-	land(r, id);
+	kfb_retain_land(r, id);
 	copy->state = KFB_COPY_KEPT;
 	copy->done = ++r->clock;
 	r->bytes += copy->len;
@@ -169,17 +172,17 @@ void kfb_retain_void(struct kfb_retain *r, __u64 id)
 {
 	if (!kfb_is_in(r, id, KFB_COPY_POSTED))
 		return;
-	land(r, id);
-	copy_at(r, id)->state = KFB_COPY_VOID;
-	trim(r);
+	kfb_retain_land(r, id);
+	kfb_copy_at(r, id)->state = KFB_COPY_VOID;
+	kfb_retain_trim(r);
 }
 
 void kfb_retain_durable(struct kfb_retain *r, __u64 id)
 {
 	if (!kfb_is_in(r, id, KFB_COPY_KEPT))
 		return;
-	copy_at(r, id)->done = 0;
-	trim(r);
+	kfb_copy_at(r, id)->done = 0;
+	kfb_retain_trim(r);
 }
 
 __u64 kfb_retain_mark(const struct kfb_retain *r)
@@ -191,7 +194,7 @@ void kfb_retain_flushed(struct kfb_retain *r, __u64 mark)
 {
 	if (mark > r->safe)
 		r->safe = mark;
-	trim(r);
+	kfb_retain_trim(r);
 }
 
 void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len)
@@ -200,7 +203,7 @@ void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len)
 	__u64 id;
 
 	for (id = r->tail; id < r->head; id++) {
-		struct kfb_copy *copy = copy_at(r, id);
+		struct kfb_copy *copy = kfb_copy_at(r, id);
 
 		if (copy->state != KFB_COPY_KEPT || copy->va < va ||
 		    copy->va > last)
@@ -208,7 +211,7 @@ void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len)
 		copy->state = KFB_COPY_VOID;
 		r->bytes -= copy->len;
 	}
-	trim(r);
+	kfb_retain_trim(r);
 }
 
 _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len)
@@ -217,7 +220,7 @@ _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len)
 	__u64 id;
 
 	for (id = r->tail; id < r->head; id++) {
-		const struct kfb_copy *copy = copy_at(r, id);
+		const struct kfb_copy *copy = kfb_copy_at(r, id);
 
 		if (copy->state != KFB_COPY_VOID && copy->va <= last &&
 		    copy->va + (copy->len - 1) >= va)
@@ -228,7 +231,8 @@ _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len)
 
 _Bool kfb_retain_is_filling(const struct kfb_retain *r)
 {
-	if (r->tail == r->head || copy_at(r, r->tail)->state == KFB_COPY_POSTED)
+	if (r->tail == r->head ||
+	    kfb_copy_at(r, r->tail)->state == KFB_COPY_POSTED)
 		return 0;
 	return r->is_short || r->head - r->tail >= r->cap / 2 ||
 	       r->n_used >= r->n_pages / 2;
@@ -244,8 +248,8 @@ int kfb_retain_rewind(struct kfb_retain *r)
 		return -EBUSY;
 	r->clock++;
 	for (id = r->tail; id < r->head; id++) {
-		if (kfb_is_due(r, copy_at(r, id)))
-			copy_at(r, id)->done = r->clock;
+		if (kfb_is_due(r, kfb_copy_at(r, id)))
+			kfb_copy_at(r, id)->done = r->clock;
 	}
 	return 0;
 }
@@ -274,9 +278,9 @@ static void kfb_take_rest(const struct kfb_retain *r,
  */
 static void kfb_cut(const struct kfb_retain *r, struct kfb_retain_cursor *at)
 {
-	const struct kfb_copy *newer = copy_at(r, at->newer);
+	const struct kfb_copy *newer = kfb_copy_at(r, at->newer);
 	__u64 end = newer->va + (newer->len - 1);
-	__u64 va = copy_at(r, at->id)->va + at->offset;
+	__u64 va = kfb_copy_at(r, at->id)->va + at->offset;
 	__u64 last = va + (at->len - 1);
 	__u32 n;
 
@@ -313,7 +317,7 @@ int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
 	for (; at->id < r->head; steps--) {
 		if (!steps)
 			return -EAGAIN;
-		copy = copy_at(r, at->id);
+		copy = kfb_copy_at(r, at->id);
 		if (!kfb_is_due(r, copy) || at->offset >= copy->len) {
 			kfb_go_to(at, at->id + 1);
 			continue;

@@ -31,14 +31,14 @@ _Bool kfb_window_is_open(const struct kfb_window *w)
 	return w->in_flight_bytes < w->limit_bytes;
 }
 
-static _Bool has_room(const struct kfb_window *w, __u64 len)
+static _Bool kfb_window_has_room(const struct kfb_window *w, __u64 len)
 {
 	return !w->in_flight_bytes ||
 	       w->in_flight_bytes + len <= w->limit_bytes;
 }
 
 /* Whole pages: a sector is not torn by the end of a piece. */
-static __u64 piece_max(const struct kfb_window *w)
+static __u64 kfb_window_piece_max(const struct kfb_window *w)
 {
 	__u64 max = w->limit_bytes / KFB_WINDOW_PIECES;
 
@@ -48,10 +48,10 @@ static __u64 piece_max(const struct kfb_window *w)
 
 __u64 kfb_window_piece(const struct kfb_window *w, __u64 len)
 {
-	__u64 max = piece_max(w);
+	__u64 max = kfb_window_piece_max(w);
 	__u64 piece = len < max ? len : max;
 
-	return has_room(w, piece) ? piece : 0;
+	return kfb_window_has_room(w, piece) ? piece : 0;
 }
 
 void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
@@ -68,9 +68,9 @@ void kfb_window_unposted(struct kfb_window *w, __u64 len)
 }
 
 /* Growing what is not used would say nothing of the link. */
-static void grow(struct kfb_window *w, __u64 len)
+static void kfb_window_grow(struct kfb_window *w, __u64 len)
 {
-	if (w->in_flight_bytes < piece_max(w))
+	if (w->in_flight_bytes < kfb_window_piece_max(w))
 		return;
 	w->limit_bytes += len;
 	if (w->limit_bytes > KFB_WINDOW_MAX_BYTES)
@@ -78,7 +78,7 @@ static void grow(struct kfb_window *w, __u64 len)
 }
 
 /* A 32-bit kernel has no division of 64 bits but its own, which others lack. */
-static __u64 divide(__u64 dividend, __u32 divisor)
+static __u64 kfb_window_divide(__u64 dividend, __u32 divisor)
 {
 	__u64 quotient = 0, rest = 0;
 
@@ -93,10 +93,10 @@ static __u64 divide(__u64 dividend, __u32 divisor)
 }
 
 /* So much as moves in the time that it may take, going by what has moved. */
-static void shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
-		   __u32 may_take_ms)
+static void kfb_window_shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
+			      __u32 may_take_ms)
 {
-	__u64 limit = divide(moved * may_take_ms, took_ms);
+	__u64 limit = kfb_window_divide(moved * may_take_ms, took_ms);
 
 	if (limit < KFB_WINDOW_MIN_BYTES) {
 		limit = KFB_WINDOW_MIN_BYTES;
@@ -120,9 +120,9 @@ void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
 	may_take_ms = w->shortest_ms + w->target_ms;
 	w->moved_bytes += len;
 	if (took_ms > may_take_ms)
-		shrink(w, w->moved_bytes - mark->moved_bytes, (__u32)took_ms,
-		       (__u32)may_take_ms);
+		kfb_window_shrink(w, w->moved_bytes - mark->moved_bytes,
+				  (__u32)took_ms, (__u32)may_take_ms);
 	else if (took_ms <= w->shortest_ms + w->target_ms / 2)
-		grow(w, len);
+		kfb_window_grow(w, len);
 	w->in_flight_bytes -= len;
 }

@@ -18,11 +18,11 @@
 
 #include "kfbrick.h"
 
-static DEFINE_MUTEX(claims_lock);
-static LIST_HEAD(claims);
+static DEFINE_MUTEX(kfbk_claims_lock);
+static LIST_HEAD(kfbk_claims);
 
-static bool overlap(const struct kfbk_device *a, u64 a_blocks,
-		    const struct kfbk_device *b, u64 b_blocks)
+static bool kfbk_claims_overlap(const struct kfbk_device *a, u64 a_blocks,
+				const struct kfbk_device *b, u64 b_blocks)
 {
 	u64 a_first = a->options.base >> KFB_BLOCK_SHIFT;
 	u64 b_first = b->options.base >> KFB_BLOCK_SHIFT;
@@ -30,8 +30,8 @@ static bool overlap(const struct kfbk_device *a, u64 a_blocks,
 	return a_first < b_first + b_blocks && b_first < a_first + a_blocks;
 }
 
-static bool is_in_the_way(const struct kfbk_device *dev, u64 n_blocks,
-			  const struct kfbk_device *other)
+static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
+				 const struct kfbk_device *other)
 {
 	if (other == dev || READ_ONCE(other->core.is_over))
 		return false;
@@ -42,7 +42,7 @@ static bool is_in_the_way(const struct kfbk_device *dev, u64 n_blocks,
 	return !strcmp(dev->options.client, other->options.client) &&
 	       !memcmp(dev->core.client.info.brick_uuid,
 		       other->core.client.info.brick_uuid, KFB_UUID_BYTES) &&
-	       overlap(dev, n_blocks, other, other->n_claimed);
+	       kfbk_claims_overlap(dev, n_blocks, other, other->n_claimed);
 }
 
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
@@ -50,17 +50,17 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 	struct kfbk_device *other;
 	int instance = -1;
 
-	mutex_lock(&claims_lock);
-	list_for_each_entry(other, &claims, claim) {
-		if (is_in_the_way(dev, n_blocks, other))
+	mutex_lock(&kfbk_claims_lock);
+	list_for_each_entry(other, &kfbk_claims, claim) {
+		if (kfbk_claims_conflict(dev, n_blocks, other))
 			instance = other->instance;
 	}
 	if (instance < 0) {
 		if (list_empty(&dev->claim))
-			list_add_tail(&dev->claim, &claims);
+			list_add_tail(&dev->claim, &kfbk_claims);
 		dev->n_claimed = n_blocks;
 	}
-	mutex_unlock(&claims_lock);
+	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
 		return 0;
 	kfbk_lock(dev);
@@ -74,7 +74,7 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 
 void kfbk_unclaim(struct kfbk_device *dev)
 {
-	mutex_lock(&claims_lock);
+	mutex_lock(&kfbk_claims_lock);
 	list_del_init(&dev->claim);
-	mutex_unlock(&claims_lock);
+	mutex_unlock(&kfbk_claims_lock);
 }

@@ -29,7 +29,7 @@ struct control {
 	char answer[ANSWER_BYTES];
 };
 
-static int control_open(struct inode *inode, struct file *file)
+static int kfbk_control_open(struct inode *inode, struct file *file)
 {
 	struct control *control;
 
@@ -43,7 +43,7 @@ static int control_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-static int control_release(struct inode *inode, struct file *file)
+static int kfbk_control_release(struct inode *inode, struct file *file)
 {
 	struct control *control = file->private_data;
 
@@ -52,8 +52,9 @@ static int control_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int attach(const struct kfbk_options *options, char answer[ANSWER_BYTES],
-		  char *why, size_t why_bytes)
+static int kfbk_control_attach(const struct kfbk_options *options,
+			       char answer[ANSWER_BYTES], char *why,
+			       size_t why_bytes)
 {
 	int instance;
 	int ret = kfbk_attach(options, &instance, why, why_bytes);
@@ -63,7 +64,7 @@ static int attach(const struct kfbk_options *options, char answer[ANSWER_BYTES],
 	return ret;
 }
 
-static int obey(char *line, char answer[ANSWER_BYTES])
+static int kfbk_control_obey(char *line, char answer[ANSWER_BYTES])
 {
 	char why[KFBK_WHY_BYTES] = "";
 	struct kfbk_options options;
@@ -72,7 +73,7 @@ static int obey(char *line, char answer[ANSWER_BYTES])
 	strscpy(answer, "done\n", ANSWER_BYTES);
 	ret = kfbk_options_parse(line, &options, why, sizeof(why));
 	if (!ret && options.order == KFBK_ATTACH)
-		ret = attach(&options, answer, why, sizeof(why));
+		ret = kfbk_control_attach(&options, answer, why, sizeof(why));
 	else if (!ret && options.order == KFBK_RESIZE)
 		ret = kfbk_resize(options.instance, options.n_blocks, why,
 				  sizeof(why));
@@ -86,8 +87,8 @@ static int obey(char *line, char answer[ANSWER_BYTES])
 	return ret;
 }
 
-static ssize_t control_write(struct file *file, const char __user *buf,
-			     size_t count, loff_t *pos)
+static ssize_t kfbk_control_write(struct file *file, const char __user *buf,
+				  size_t count, loff_t *pos)
 {
 	struct control *control = file->private_data;
 	char *line;
@@ -100,7 +101,7 @@ static ssize_t control_write(struct file *file, const char __user *buf,
 		return PTR_ERR(line);
 	ret = mutex_lock_killable(&control->lock);
 	if (!ret) {
-		ret = obey(line, control->answer);
+		ret = kfbk_control_obey(line, control->answer);
 		mutex_unlock(&control->lock);
 	}
 	kfree(line);
@@ -108,8 +109,8 @@ static ssize_t control_write(struct file *file, const char __user *buf,
 }
 
 /* The whole answer, once. */
-static ssize_t control_read(struct file *file, char __user *buf, size_t count,
-			    loff_t *pos)
+static ssize_t kfbk_control_read(struct file *file, char __user *buf,
+				 size_t count, loff_t *pos)
 {
 	struct control *control = file->private_data;
 	ssize_t ret;
@@ -131,27 +132,27 @@ static ssize_t control_read(struct file *file, char __user *buf, size_t count,
 	return ret;
 }
 
-static const struct file_operations control_ops = {
+static const struct file_operations kfbk_control_ops = {
 	.owner = THIS_MODULE,
-	.open = control_open,
-	.release = control_release,
-	.write = control_write,
-	.read = control_read,
+	.open = kfbk_control_open,
+	.release = kfbk_control_release,
+	.write = kfbk_control_write,
+	.read = kfbk_control_read,
 };
 
-static struct miscdevice control_device = {
+static struct miscdevice kfbk_control_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kfbrick-control",
 	.mode = 0600,
-	.fops = &control_ops,
+	.fops = &kfbk_control_ops,
 };
 
 int kfbk_control_init(void)
 {
-	return misc_register(&control_device);
+	return misc_register(&kfbk_control_device);
 }
 
 void kfbk_control_exit(void)
 {
-	misc_deregister(&control_device);
+	misc_deregister(&kfbk_control_device);
 }

@@ -24,8 +24,8 @@ struct workqueue_struct *kfbk_map_wq;
 struct workqueue_struct *kfbk_restore_wq;
 
 static DEFINE_MUTEX(kfbk_devices_lock);
-static LIST_HEAD(devices);
-static DEFINE_IDA(instances);
+static LIST_HEAD(kfbk_devices);
+static DEFINE_IDA(kfbk_instances);
 
 /* ---- states ----------------------------------------------------------- */
 
@@ -65,30 +65,30 @@ void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock)
 
 /* ---- coming ----------------------------------------------------------- */
 
-static void release(struct kref *ref)
+static void kfbk_device_release(struct kref *ref)
 {
 	struct kfbk_device *dev = container_of(ref, struct kfbk_device, ref);
 
 	kfbk_session_fini(dev);
 	kfbk_retain_close(dev);
 	kfbk_maps_fini(dev);
-	ida_free(&instances, dev->instance);
+	ida_free(&kfbk_instances, dev->instance);
 	/* The client's key, and its session's. */
 	kvfree_sensitive(dev, sizeof(*dev));
 }
 
 void kfbk_put(struct kfbk_device *dev)
 {
-	kref_put(&dev->ref, release);
+	kref_put(&dev->ref, kfbk_device_release);
 }
 
-static struct kfbk_device *alloc_device(const struct kfbk_options *options)
+static struct kfbk_device *kfbk_device_alloc(const struct kfbk_options *options)
 {
 	struct kfbk_device *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 
 	if (!dev)
 		return NULL;
-	dev->instance = ida_alloc(&instances, GFP_KERNEL);
+	dev->instance = ida_alloc(&kfbk_instances, GFP_KERNEL);
 	if (dev->instance < 0) {
 		kvfree(dev);
 		return NULL;
@@ -108,7 +108,7 @@ static struct kfbk_device *alloc_device(const struct kfbk_options *options)
 	return dev;
 }
 
-static const char *open_fabric(struct kfbk_device *dev, int *error)
+static const char *kfbk_device_open_fabric(struct kfbk_device *dev, int *error)
 {
 	*error = kfbk_fabric_open(dev);
 	switch (*error) {
@@ -126,7 +126,7 @@ static const char *open_fabric(struct kfbk_device *dev, int *error)
 }
 
 /* Everything but the session. NULL, or what went wrong. */
-static const char *prepare(struct kfbk_device *dev, int *error)
+static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 {
 	const char *wrong;
 
@@ -137,7 +137,7 @@ static const char *prepare(struct kfbk_device *dev, int *error)
 		if (*error)
 			return "there is no such key in the keyrings";
 	}
-	wrong = open_fabric(dev, error);
+	wrong = kfbk_device_open_fabric(dev, error);
 	if (wrong)
 		return wrong;
 	*error = kfbk_maps_init(dev);
@@ -150,7 +150,7 @@ static const char *prepare(struct kfbk_device *dev, int *error)
 }
 
 /* The session is there: the rest of attaching. */
-static int attach_session(struct kfbk_device *dev)
+static int kfbk_attach_session(struct kfbk_device *dev)
 {
 	int ret = kfbk_claim(dev, dev->n_blocks);
 
@@ -183,7 +183,7 @@ static int attach_session(struct kfbk_device *dev)
 	return ret;
 }
 
-static void announce(const struct kfbk_device *dev)
+static void kfbk_device_announce(const struct kfbk_device *dev)
 {
 	kfbk_info(dev,
 		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
@@ -197,7 +197,7 @@ static void announce(const struct kfbk_device *dev)
 int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		size_t why_bytes)
 {
-	struct kfbk_device *dev = alloc_device(options);
+	struct kfbk_device *dev = kfbk_device_alloc(options);
 	const char *wrong;
 	int ret;
 
@@ -205,23 +205,23 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		strscpy(why, "no memory", why_bytes);
 		return -ENOMEM;
 	}
-	wrong = prepare(dev, &ret);
+	wrong = kfbk_device_prepare(dev, &ret);
 	if (wrong) {
 		strscpy(why, wrong, why_bytes);
 		goto put;
 	}
 	ret = kfbk_session_start(dev);
-	ret = ret ?: attach_session(dev);
+	ret = ret ?: kfbk_attach_session(dev);
 	if (ret) {
 		strscpy(why, dev->why, why_bytes);
 		kfbk_session_stop(dev);
 		kfbk_unclaim(dev);
 		goto put;
 	}
-	announce(dev);
+	kfbk_device_announce(dev);
 	*instance = dev->instance;
 	mutex_lock(&kfbk_devices_lock);
-	list_add_tail(&dev->node, &devices);
+	list_add_tail(&dev->node, &kfbk_devices);
 	mutex_unlock(&kfbk_devices_lock);
 	return 0;
 
@@ -234,7 +234,7 @@ put:
 /* ---- going ------------------------------------------------------------ */
 
 /* From here on nobody else detaches it, and no loss is waited for. */
-static void begin_detach(struct kfbk_device *dev)
+static void kfbk_detach_begin(struct kfbk_device *dev)
 {
 	lockdep_assert_held(&kfbk_devices_lock);
 	list_del_init(&dev->node);
@@ -244,7 +244,7 @@ static void begin_detach(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 }
 
-static bool is_live(struct kfbk_device *dev)
+static bool kfbk_device_is_live(struct kfbk_device *dev)
 {
 	bool live;
 
@@ -254,12 +254,12 @@ static bool is_live(struct kfbk_device *dev)
 	return live;
 }
 
-static int finish_detach(struct kfbk_device *dev)
+static int kfbk_detach_finish(struct kfbk_device *dev)
 {
 	int ret;
 
 	/* The way back is not waited for: requests fail, and the disk can go. */
-	if (!is_live(dev))
+	if (!kfbk_device_is_live(dev))
 		kfbk_session_leave(dev);
 	kfbk_disk_del(dev);
 	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
@@ -276,12 +276,12 @@ static int finish_detach(struct kfbk_device *dev)
 	return ret;
 }
 
-static struct kfbk_device *find(int instance)
+static struct kfbk_device *kfbk_device_find(int instance)
 {
 	struct kfbk_device *dev;
 
 	lockdep_assert_held(&kfbk_devices_lock);
-	list_for_each_entry(dev, &devices, node) {
+	list_for_each_entry(dev, &kfbk_devices, node) {
 		if (dev->instance == instance)
 			return dev;
 	}
@@ -289,12 +289,12 @@ static struct kfbk_device *find(int instance)
 }
 
 /* A device with a reference for the caller, or NULL. */
-static struct kfbk_device *get(int instance)
+static struct kfbk_device *kfbk_device_get(int instance)
 {
 	struct kfbk_device *dev;
 
 	mutex_lock(&kfbk_devices_lock);
-	dev = find(instance);
+	dev = kfbk_device_find(instance);
 	if (dev)
 		kref_get(&dev->ref);
 	mutex_unlock(&kfbk_devices_lock);
@@ -302,13 +302,13 @@ static struct kfbk_device *get(int instance)
 }
 
 /* Out of the list: 0, or -ENODEV: somebody else was faster. */
-static int take_away(struct kfbk_device *dev)
+static int kfbk_device_take(struct kfbk_device *dev)
 {
 	int ret = -ENODEV;
 
 	mutex_lock(&kfbk_devices_lock);
 	if (!list_empty(&dev->node)) {
-		begin_detach(dev);
+		kfbk_detach_begin(dev);
 		ret = 0;
 	}
 	mutex_unlock(&kfbk_devices_lock);
@@ -320,7 +320,7 @@ static int take_away(struct kfbk_device *dev)
  * state, at which open() is refused. An open that waits for the brick has the
  * mutex as long; a signal ends the wait for it.
  */
-static int take_away_unused(struct kfbk_device *dev)
+static int kfbk_device_take_unused(struct kfbk_device *dev)
 {
 	struct gendisk *disk = kfbk_disk_get(dev);
 	int ret;
@@ -329,14 +329,14 @@ static int take_away_unused(struct kfbk_device *dev)
 		return -ENODEV;
 	ret = mutex_lock_killable(&disk->open_mutex);
 	if (!ret) {
-		ret = disk_openers(disk) ? -EBUSY : take_away(dev);
+		ret = disk_openers(disk) ? -EBUSY : kfbk_device_take(dev);
 		mutex_unlock(&disk->open_mutex);
 	}
 	kfbk_disk_put(disk);
 	return ret;
 }
 
-static const char *detach_why(int error)
+static const char *kfbk_detach_why(int error)
 {
 	switch (error) {
 	case -ENODEV:
@@ -350,19 +350,20 @@ static const char *detach_why(int error)
 
 int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 {
-	struct kfbk_device *dev = get(instance);
+	struct kfbk_device *dev = kfbk_device_get(instance);
 	int ret = -ENODEV;
 
 	if (dev) {
-		ret = force ? take_away(dev) : take_away_unused(dev);
+		ret = force ? kfbk_device_take(dev)
+			    : kfbk_device_take_unused(dev);
 		/* The list's reference is left to who took it away. */
 		kfbk_put(dev);
 	}
 	if (ret) {
-		strscpy(why, detach_why(ret), why_bytes);
+		strscpy(why, kfbk_detach_why(ret), why_bytes);
 		return ret;
 	}
-	ret = finish_detach(dev);
+	ret = kfbk_detach_finish(dev);
 	if (ret)
 		strscpy(why,
 			"detached, but what was written last may not be durable",
@@ -372,7 +373,8 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 
 /* ---- growing ---------------------------------------------------------- */
 
-static void say_again(struct kfbk_device *dev, char *why, size_t why_bytes)
+static void kfbk_device_say_again(struct kfbk_device *dev, char *why,
+				  size_t why_bytes)
 {
 	kfbk_lock(dev);
 	strscpy(why, dev->why, why_bytes);
@@ -381,7 +383,7 @@ static void say_again(struct kfbk_device *dev, char *why, size_t why_bytes)
 
 int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 {
-	struct kfbk_device *dev = get(instance);
+	struct kfbk_device *dev = kfbk_device_get(instance);
 	int ret;
 
 	if (!dev) {
@@ -398,7 +400,7 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 			"it does not become smaller, nor go beyond the address space",
 			why_bytes);
 	else if (ret)
-		say_again(dev, why, why_bytes);
+		kfbk_device_say_again(dev, why, why_bytes);
 	kfbk_put(dev);
 	return ret;
 }
@@ -424,11 +426,11 @@ void kfbk_devices_exit(void)
 	struct kfbk_device *dev;
 
 	mutex_lock(&kfbk_devices_lock);
-	while (!list_empty(&devices)) {
-		dev = list_first_entry(&devices, struct kfbk_device, node);
-		begin_detach(dev);
+	while (!list_empty(&kfbk_devices)) {
+		dev = list_first_entry(&kfbk_devices, struct kfbk_device, node);
+		kfbk_detach_begin(dev);
 		mutex_unlock(&kfbk_devices_lock);
-		finish_detach(dev);
+		kfbk_detach_finish(dev);
 		mutex_lock(&kfbk_devices_lock);
 	}
 	mutex_unlock(&kfbk_devices_lock);
@@ -438,5 +440,5 @@ void kfbk_devices_exit(void)
 		destroy_workqueue(kfbk_map_wq);
 	if (kfbk_session_wq)
 		destroy_workqueue(kfbk_session_wq);
-	ida_destroy(&instances);
+	ida_destroy(&kfbk_instances);
 }

@@ -10,7 +10,7 @@
 
 #include "kfbrick.h"
 
-static void free_disk(struct gendisk *disk)
+static void kfbk_disk_free(struct gendisk *disk)
 {
 	kfbk_put(disk->private_data);
 }
@@ -26,13 +26,13 @@ KFI_DISK_OPEN(open_disk, disk)
 	return READ_ONCE(dev->state) == KFB_DISK_DETACHING ? -ENXIO : 0;
 }
 
-static const struct block_device_operations disk_ops = {
+static const struct block_device_operations kfbk_disk_ops = {
 	.owner = THIS_MODULE,
 	.open = open_disk,
-	.free_disk = free_disk,
+	.free_disk = kfbk_disk_free,
 };
 
-static int alloc_tags(struct kfbk_device *dev)
+static int kfbk_disk_alloc_tags(struct kfbk_device *dev)
 {
 	struct blk_mq_tag_set *tags = &dev->tags;
 
@@ -53,7 +53,8 @@ static int alloc_tags(struct kfbk_device *dev)
 	return blk_mq_alloc_tag_set(tags);
 }
 
-static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
+static void kfbk_disk_set_limits(const struct kfbk_device *dev,
+				 struct kfi_disk_limits *l)
 {
 	size_t most = dev->info->ep_attr->max_msg_size;
 
@@ -88,7 +89,7 @@ static void set_limits(const struct kfbk_device *dev, struct kfi_disk_limits *l)
  * for memory that is freed by writing to this disk: the way back to a brick does
  * not wait for it.
  */
-static void tell(struct work_struct *work)
+static void kfbk_disk_tell_state(struct work_struct *work)
 {
 	struct kfbk_device *dev =
 		container_of(work, struct kfbk_device, tell_work);
@@ -139,7 +140,7 @@ void kfbk_disk_put(struct gendisk *disk)
 	put_device(disk_to_dev(disk));
 }
 
-static bool can_send_inline(struct kfbk_device *dev)
+static bool kfbk_disk_can_send_inline(struct kfbk_device *dev)
 {
 	bool can;
 
@@ -155,24 +156,24 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	struct gendisk *disk;
 	int ret;
 
-	INIT_WORK(&dev->tell_work, tell);
-	dev->is_inline = can_send_inline(dev);
-	ret = alloc_tags(dev);
+	INIT_WORK(&dev->tell_work, kfbk_disk_tell_state);
+	dev->is_inline = kfbk_disk_can_send_inline(dev);
+	ret = kfbk_disk_alloc_tags(dev);
 	if (ret)
 		return ret;
-	set_limits(dev, &limits);
+	kfbk_disk_set_limits(dev, &limits);
 	disk = kfi_alloc_disk(&dev->tags, &limits, dev);
 	if (IS_ERR(disk)) {
 		ret = PTR_ERR(disk);
 		goto free_tags;
 	}
-	disk->fops = &disk_ops;
+	disk->fops = &kfbk_disk_ops;
 	disk->private_data = dev;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "kfbrick%d",
 		 dev->instance);
 	set_capacity(disk, dev->n_blocks * KFBK_BLOCK_SECTORS);
 	set_disk_ro(disk, dev->options.ro);
-	kref_get(&dev->ref); /* free_disk() */
+	kref_get(&dev->ref); /* kfbk_disk_free() */
 	WRITE_ONCE(dev->disk, disk);
 	/* The gate is as the session is. */
 	kfbk_kick(dev);
@@ -182,7 +183,7 @@ int kfbk_disk_add(struct kfbk_device *dev)
 
 	kfbk_disk_forget(dev);
 	put_disk(disk);
-	kfbk_put(dev); /* free_disk() is only for disks that were added */
+	kfbk_put(dev); /* kfbk_disk_free() is only for disks that were added */
 free_tags:
 	blk_mq_free_tag_set(&dev->tags);
 	return ret;

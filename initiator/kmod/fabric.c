@@ -21,7 +21,7 @@
  */
 #define OP_TIMEOUT_MS 10000
 
-static int get_info(struct kfbk_device *dev)
+static int kfbk_fabric_get_info(struct kfbk_device *dev)
 {
 	const struct kfbk_options *o = &dev->options;
 	struct fi_info *hints = fi_allocinfo();
@@ -47,7 +47,7 @@ static int get_info(struct kfbk_device *dev)
 
 int kfbk_fabric_open(struct kfbk_device *dev)
 {
-	int ret = get_info(dev);
+	int ret = kfbk_fabric_get_info(dev);
 
 	if (ret)
 		return ret;
@@ -63,7 +63,7 @@ int kfbk_fabric_open(struct kfbk_device *dev)
 	return ret ?: fi_domain(dev->fabric, dev->info, &dev->domain, NULL);
 }
 
-static void close_fid(struct kfid *fid)
+static void kfbk_fabric_close_fid(struct kfid *fid)
 {
 	WARN_ON_ONCE(fi_close(fid));
 }
@@ -71,16 +71,16 @@ static void close_fid(struct kfid *fid)
 void kfbk_fabric_close(struct kfbk_device *dev)
 {
 	if (dev->domain)
-		close_fid(&dev->domain->fid);
+		kfbk_fabric_close_fid(&dev->domain->fid);
 	if (dev->fabric)
-		close_fid(&dev->fabric->fid);
+		kfbk_fabric_close_fid(&dev->fabric->fid);
 	fi_freeinfo(dev->info);
 	dev->domain = NULL;
 	dev->fabric = NULL;
 	dev->info = NULL;
 }
 
-static void has_event(struct fid_eq *eq, void *context)
+static void kfbk_queue_has_event(struct fid_eq *eq, void *context)
 {
 	struct kfbk_queue *q = context;
 
@@ -88,7 +88,7 @@ static void has_event(struct fid_eq *eq, void *context)
 }
 
 /* There is room again for what was refused. Context: upcall. */
-static void has_space(struct fid_ep *ep, u64 dir, void *context)
+static void kfbk_queue_has_space(struct fid_ep *ep, u64 dir, void *context)
 {
 	struct kfbk_queue *q = context;
 	struct kfbk_device *dev = q->dev;
@@ -105,9 +105,9 @@ static void has_space(struct fid_ep *ep, u64 dir, void *context)
 	kfbk_unlock(dev);
 }
 
-static int open_queues(struct kfbk_queue *q)
+static int kfbk_queue_open_queues(struct kfbk_queue *q)
 {
-	struct fi_eq_attr eq_attr = { .handler = has_event };
+	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
 	struct fi_cq_attr cq_attr = {
 		.comp_handler = kfbk_completed,
 		.comp_context = FI_CQ_ANY,
@@ -119,9 +119,10 @@ static int open_queues(struct kfbk_queue *q)
 	return ret ?: fi_cq_open(q->dev->domain, &cq_attr, &q->cq, q);
 }
 
-static int open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
+static int kfbk_queue_open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
 {
-	struct fi_space_handler space = { .fn = has_space, .context = q };
+	struct fi_space_handler space = { .fn = kfbk_queue_has_space,
+					  .context = q };
 	const u64 cq_flags = FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION;
 	int ret;
 
@@ -135,7 +136,7 @@ static int open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
 				   FI_OPT_SPACE_HANDLER, &space, sizeof(space));
 	ret = ret ?: fi_enable(*ep);
 	if (ret) {
-		close_fid(&(*ep)->fid);
+		kfbk_fabric_close_fid(&(*ep)->fid);
 		*ep = NULL;
 	}
 	return ret;
@@ -147,8 +148,8 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	struct fid_ep *ep = NULL;
 	int ret;
 
-	ret = open_queues(q);
-	ret = ret ?: open_endpoint(q, &ep);
+	ret = kfbk_queue_open_queues(q);
+	ret = ret ?: kfbk_queue_open_endpoint(q, &ep);
 	if (ret)
 		return ret;
 	kfbk_lock(dev);
@@ -173,11 +174,11 @@ void kfbk_queue_close(struct kfbk_queue *q)
 	kfbk_unlock(dev);
 	synchronize_rcu();
 	if (ep)
-		close_fid(&ep->fid);
+		kfbk_fabric_close_fid(&ep->fid);
 	if (q->cq)
-		close_fid(&q->cq->fid);
+		kfbk_fabric_close_fid(&q->cq->fid);
 	if (q->eq)
-		close_fid(&q->eq->fid);
+		kfbk_fabric_close_fid(&q->eq->fid);
 	q->cq = NULL;
 	q->eq = NULL;
 }
@@ -193,8 +194,8 @@ u64 kfbk_moved_bytes(struct fid_ep *ep)
 	return moved;
 }
 
-static u8 *alloc_ctx(const struct kfbk_device *dev, u32 n,
-		     enum kfbk_ctx_kind kind)
+static u8 *kfbk_queue_alloc_ctx(const struct kfbk_device *dev, u32 n,
+				enum kfbk_ctx_kind kind)
 {
 	u8 *array = kvcalloc(n, dev->ctx_bytes, GFP_KERNEL);
 	u32 i;
@@ -216,10 +217,11 @@ int kfbk_queue_init(struct kfbk_device *dev, u32 index)
 	INIT_LIST_HEAD(&q->fua);
 	/* Whole pages: a reply is one segment. */
 	q->rx = vzalloc(KFB_INITIATOR_RX_MAX * PAGE_ALIGN(KFB_REPLY_MAX_BYTES));
-	q->rx_ctx = alloc_ctx(dev, KFB_INITIATOR_RX_MAX, KFBK_CTX_RECV);
-	q->tx_ctx = alloc_ctx(dev, KFB_ENGINE_TX_MAX, KFBK_CTX_SEND);
-	q->readback_ctx =
-		alloc_ctx(dev, KFB_FLUSH_POSTED_MAX, KFBK_CTX_READBACK);
+	q->rx_ctx =
+		kfbk_queue_alloc_ctx(dev, KFB_INITIATOR_RX_MAX, KFBK_CTX_RECV);
+	q->tx_ctx = kfbk_queue_alloc_ctx(dev, KFB_ENGINE_TX_MAX, KFBK_CTX_SEND);
+	q->readback_ctx = kfbk_queue_alloc_ctx(dev, KFB_FLUSH_POSTED_MAX,
+					       KFBK_CTX_READBACK);
 	return q->rx && q->rx_ctx && q->tx_ctx && q->readback_ctx ? 0 : -ENOMEM;
 }
 

@@ -11,9 +11,9 @@
 
 #include "kfbrick.h"
 
-static int compute(void *ctx, const __u8 key[KFB_KEY_BYTES],
-		   const struct kfb_iov *parts, unsigned int n,
-		   __u8 mac[KFB_MAC_BYTES])
+static int kfbk_hmac_compute(void *ctx, const __u8 key[KFB_KEY_BYTES],
+			     const struct kfb_iov *parts, unsigned int n,
+			     __u8 mac[KFB_MAC_BYTES])
 {
 	struct crypto_shash *tfm = ctx;
 	SHASH_DESC_ON_STACK(desc, tfm);
@@ -40,7 +40,7 @@ int kfbk_hmac_open(struct kfb_hmac *hmac)
 
 	if (IS_ERR(tfm))
 		return PTR_ERR(tfm);
-	hmac->compute = compute;
+	hmac->compute = kfbk_hmac_compute;
 	hmac->ctx = tfm;
 	return 0;
 }

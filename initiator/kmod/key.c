@@ -15,7 +15,7 @@
 #define PREFIX "kfbrick:"
 
 /* Context: process; key->sem is held. */
-static int copy_payload(struct key *key, u8 out[KFB_KEY_BYTES])
+static int kfbk_key_copy_payload(struct key *key, u8 out[KFB_KEY_BYTES])
 {
 	const struct user_key_payload *payload = user_key_payload_locked(key);
 
@@ -39,7 +39,7 @@ int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES])
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	down_read(&key->sem);
-	ret = copy_payload(key, out);
+	ret = kfbk_key_copy_payload(key, out);
 	up_read(&key->sem);
 	key_put(key);
 	return ret;

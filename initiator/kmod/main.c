@@ -9,7 +9,7 @@
 
 #include "kfbrick.h"
 
-static int __init kfbrick_init(void)
+static int __init kfbk_module_init(void)
 {
 	int ret;
 
@@ -31,15 +31,15 @@ free_zeroes:
 	return ret;
 }
 
-static void __exit kfbrick_exit(void)
+static void __exit kfbk_module_exit(void)
 {
 	kfbk_control_exit();
 	kfbk_devices_exit();
 	kfbk_zeroes_exit();
 }
 
-module_init(kfbrick_init);
-module_exit(kfbrick_exit);
+module_init(kfbk_module_init);
+module_exit(kfbk_module_exit);
 MODULE_DESCRIPTION("kfbrick: remote persistent memory as a block device");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(KFB_MODULE_VERSION);

@@ -29,61 +29,70 @@ struct option {
 	const char *(*take)(const char *value, struct kfbk_options *out);
 };
 
-static const char *copy(char *to, size_t bytes, const char *value)
+static const char *kfbk_option_copy(char *to, size_t bytes, const char *value)
 {
 	if (!*value)
 		return "must not be empty";
 	return strscpy(to, value, bytes) < 0 ? "is too long" : NULL;
 }
 
-static const char *take_attach(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_attach(const char *value,
+					   struct kfbk_options *out)
 {
 	out->order = KFBK_ATTACH;
 	return NULL;
 }
 
-static const char *take_detach(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_detach(const char *value,
+					   struct kfbk_options *out)
 {
 	out->order = KFBK_DETACH;
 	return NULL;
 }
 
-static const char *take_resize(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_resize(const char *value,
+					   struct kfbk_options *out)
 {
 	out->order = KFBK_RESIZE;
 	return NULL;
 }
 
-static const char *take_addr(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_addr(const char *value,
+					 struct kfbk_options *out)
 {
-	return copy(out->addr, sizeof(out->addr), value);
+	return kfbk_option_copy(out->addr, sizeof(out->addr), value);
 }
 
-static const char *take_port(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_port(const char *value,
+					 struct kfbk_options *out)
 {
 	u16 port;
 
 	if (kstrtou16(value, 10, &port) || !port)
 		return "must be a port number";
-	return copy(out->port, sizeof(out->port), value);
+	return kfbk_option_copy(out->port, sizeof(out->port), value);
 }
 
-static const char *take_provider(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_provider(const char *value,
+					     struct kfbk_options *out)
 {
-	return copy(out->provider, sizeof(out->provider), value);
+	return kfbk_option_copy(out->provider, sizeof(out->provider), value);
 }
 
-static const char *take_client(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_client(const char *value,
+					   struct kfbk_options *out)
 {
-	return copy(out->client, sizeof(out->client), value);
+	return kfbk_option_copy(out->client, sizeof(out->client), value);
 }
 
-static const char *take_key(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_key(const char *value,
+					struct kfbk_options *out)
 {
-	return copy(out->key, sizeof(out->key), value);
+	return kfbk_option_copy(out->key, sizeof(out->key), value);
 }
 
-static const char *take_uuid(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_uuid(const char *value,
+					 struct kfbk_options *out)
 {
 	uuid_t uuid;
 
@@ -93,7 +102,8 @@ static const char *take_uuid(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_base(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_base(const char *value,
+					 struct kfbk_options *out)
 {
 	if (kstrtou64(value, 0, &out->base) ||
 	    out->base & (KFB_BLOCK_BYTES - 1))
@@ -101,7 +111,8 @@ static const char *take_base(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_blocks(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_blocks(const char *value,
+					   struct kfbk_options *out)
 {
 	if (kstrtou64(value, 0, &out->n_blocks) || !out->n_blocks ||
 	    out->n_blocks > KFB_BLOCKS_MAX)
@@ -109,7 +120,8 @@ static const char *take_blocks(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_queues(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_queues(const char *value,
+					   struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->queues) || !out->queues ||
 	    out->queues > KFB_CLIENT_QUEUES_MAX)
@@ -117,7 +129,8 @@ static const char *take_queues(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_sector(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_sector(const char *value,
+					   struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->sector_bytes) ||
 	    (out->sector_bytes != 512 && out->sector_bytes != 4096))
@@ -125,19 +138,22 @@ static const char *take_sector(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_thin(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_thin(const char *value,
+					 struct kfbk_options *out)
 {
 	out->thin = true;
 	return NULL;
 }
 
-static const char *take_ro(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_ro(const char *value,
+				       struct kfbk_options *out)
 {
 	out->ro = true;
 	return NULL;
 }
 
-static const char *take_reconnect(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_reconnect(const char *value,
+					      struct kfbk_options *out)
 {
 	u32 seconds;
 
@@ -149,7 +165,8 @@ static const char *take_reconnect(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_timeout(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_timeout(const char *value,
+					    struct kfbk_options *out)
 {
 	u32 seconds;
 
@@ -159,7 +176,8 @@ static const char *take_timeout(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_fail(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_fail(const char *value,
+					 struct kfbk_options *out)
 {
 	if (!strcmp(value, "never"))
 		out->reconnect_ms = KFB_CLIENT_FOREVER;
@@ -168,7 +186,8 @@ static const char *take_fail(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_retain(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_retain(const char *value,
+					   struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->retain_mb) ||
 	    out->retain_mb > RETAIN_MB_MAX ||
@@ -177,21 +196,24 @@ static const char *take_retain(const char *value, struct kfbk_options *out)
 	return NULL;
 }
 
-static const char *take_map_cache(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_map_cache(const char *value,
+					      struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->map_cache))
 		return "must be a number of 2 MiB blocks, or 0";
 	return NULL;
 }
 
-static const char *take_instance(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_instance(const char *value,
+					     struct kfbk_options *out)
 {
 	if (kstrtou32(value, 10, &out->instance))
 		return "must be a number";
 	return NULL;
 }
 
-static const char *take_force(const char *value, struct kfbk_options *out)
+static const char *kfbk_option_take_force(const char *value,
+					  struct kfbk_options *out)
 {
 	out->force = true;
 	return NULL;
@@ -222,48 +244,48 @@ enum {
 	OPT_FORCE,
 };
 
-static const struct option options[] = {
-	[OPT_ATTACH] = { "attach", false, take_attach },
-	[OPT_DETACH] = { "detach", false, take_detach },
-	[OPT_RESIZE] = { "resize", false, take_resize },
-	[OPT_ADDR] = { "addr", true, take_addr },
-	[OPT_PORT] = { "port", true, take_port },
-	[OPT_PROVIDER] = { "provider", true, take_provider },
-	[OPT_CLIENT] = { "client", true, take_client },
-	[OPT_KEY] = { "key", true, take_key },
-	[OPT_UUID] = { "uuid", true, take_uuid },
-	[OPT_BASE] = { "base", true, take_base },
-	[OPT_BLOCKS] = { "blocks", true, take_blocks },
-	[OPT_SECTOR] = { "sector", true, take_sector },
-	[OPT_QUEUES] = { "queues", true, take_queues },
-	[OPT_THIN] = { "thin", false, take_thin },
-	[OPT_RO] = { "ro", false, take_ro },
-	[OPT_RECONNECT] = { "reconnect_s", true, take_reconnect },
-	[OPT_TIMEOUT] = { "timeout_s", true, take_timeout },
-	[OPT_FAIL] = { "fail", true, take_fail },
-	[OPT_RETAIN] = { "retain_mb", true, take_retain },
-	[OPT_MAP_CACHE] = { "map_cache", true, take_map_cache },
-	[OPT_INSTANCE] = { "instance", true, take_instance },
-	[OPT_FORCE] = { "force", false, take_force },
+static const struct option kfbk_option_table[] = {
+	[OPT_ATTACH] = { "attach", false, kfbk_option_take_attach },
+	[OPT_DETACH] = { "detach", false, kfbk_option_take_detach },
+	[OPT_RESIZE] = { "resize", false, kfbk_option_take_resize },
+	[OPT_ADDR] = { "addr", true, kfbk_option_take_addr },
+	[OPT_PORT] = { "port", true, kfbk_option_take_port },
+	[OPT_PROVIDER] = { "provider", true, kfbk_option_take_provider },
+	[OPT_CLIENT] = { "client", true, kfbk_option_take_client },
+	[OPT_KEY] = { "key", true, kfbk_option_take_key },
+	[OPT_UUID] = { "uuid", true, kfbk_option_take_uuid },
+	[OPT_BASE] = { "base", true, kfbk_option_take_base },
+	[OPT_BLOCKS] = { "blocks", true, kfbk_option_take_blocks },
+	[OPT_SECTOR] = { "sector", true, kfbk_option_take_sector },
+	[OPT_QUEUES] = { "queues", true, kfbk_option_take_queues },
+	[OPT_THIN] = { "thin", false, kfbk_option_take_thin },
+	[OPT_RO] = { "ro", false, kfbk_option_take_ro },
+	[OPT_RECONNECT] = { "reconnect_s", true, kfbk_option_take_reconnect },
+	[OPT_TIMEOUT] = { "timeout_s", true, kfbk_option_take_timeout },
+	[OPT_FAIL] = { "fail", true, kfbk_option_take_fail },
+	[OPT_RETAIN] = { "retain_mb", true, kfbk_option_take_retain },
+	[OPT_MAP_CACHE] = { "map_cache", true, kfbk_option_take_map_cache },
+	[OPT_INSTANCE] = { "instance", true, kfbk_option_take_instance },
+	[OPT_FORCE] = { "force", false, kfbk_option_take_force },
 };
 
 #define ORDERS	  (BIT(OPT_ATTACH) | BIT(OPT_DETACH) | BIT(OPT_RESIZE))
 #define OF_DETACH (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
 #define OF_RESIZE (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 
-static int find_option(const char *name)
+static int kfbk_option_find(const char *name)
 {
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!strcmp(options[i].name, name))
+	for (i = 0; i < ARRAY_SIZE(kfbk_option_table); i++) {
+		if (!strcmp(kfbk_option_table[i].name, name))
 			return i;
 	}
 	return -1;
 }
 
-static int take_one(char *word, struct kfbk_options *out, char *why,
-		    size_t why_bytes)
+static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
+			    size_t why_bytes)
 {
 	char *value = strchr(word, '=');
 	const char *wrong;
@@ -271,12 +293,12 @@ static int take_one(char *word, struct kfbk_options *out, char *why,
 
 	if (value)
 		*value++ = '\0';
-	i = find_option(word);
+	i = kfbk_option_find(word);
 	if (i < 0) {
 		snprintf(why, why_bytes, "unknown option \"%.32s\"", word);
 		return -EINVAL;
 	}
-	if (options[i].has_value != !!value) {
+	if (kfbk_option_table[i].has_value != !!value) {
 		snprintf(why, why_bytes, "%s %s", word,
 			 value ? "takes no value" : "needs a value");
 		return -EINVAL;
@@ -286,7 +308,7 @@ static int take_one(char *word, struct kfbk_options *out, char *why,
 		return -EINVAL;
 	}
 	out->given |= BIT(i);
-	wrong = options[i].take(value, out);
+	wrong = kfbk_option_table[i].take(value, out);
 	if (wrong) {
 		snprintf(why, why_bytes, "%s %s", word, wrong);
 		return -EINVAL;
@@ -294,7 +316,7 @@ static int take_one(char *word, struct kfbk_options *out, char *why,
 	return 0;
 }
 
-static const char *check_range(const struct kfbk_options *o)
+static const char *kfbk_option_check_range(const struct kfbk_options *o)
 {
 	if (kfb_range_check(o->base, o->n_blocks))
 		return "base and blocks go beyond the address space";
@@ -305,13 +327,13 @@ static const char *check_range(const struct kfbk_options *o)
 }
 
 /* What goes with what; NULL when all is well. */
-static const char *check_all(const struct kfbk_options *o)
+static const char *kfbk_option_check_all(const struct kfbk_options *o)
 {
 	if (hweight32(o->given & ORDERS) != 1)
 		return "give one of attach, detach and resize";
 	if (o->order == KFBK_RESIZE)
 		return o->given == OF_RESIZE
-			       ? check_range(o)
+			       ? kfbk_option_check_range(o)
 			       : "resize takes instance and blocks";
 	if (o->order == KFBK_DETACH) {
 		if (!(o->given & BIT(OPT_INSTANCE)))
@@ -332,7 +354,7 @@ static const char *check_all(const struct kfbk_options *o)
 		return "map_cache needs client and key";
 	if (o->map_cache && o->n_blocks >= KFB_MAPCACHE_NONE)
 		return "so many blocks cannot be mapped on demand";
-	return check_range(o);
+	return kfbk_option_check_range(o);
 }
 
 int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
@@ -352,11 +374,11 @@ int kfbk_options_parse(char *line, struct kfbk_options *out, char *why,
 
 	line = strim(line);
 	while ((word = strsep(&line, ",")) != NULL) {
-		ret = take_one(word, &o, why, why_bytes);
+		ret = kfbk_option_take(word, &o, why, why_bytes);
 		if (ret)
 			return ret;
 	}
-	wrong = check_all(&o);
+	wrong = kfbk_option_check_all(&o);
 	if (wrong) {
 		strscpy(why, wrong, why_bytes);
 		return -EINVAL;

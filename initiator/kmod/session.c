@@ -43,7 +43,7 @@ bool kfbk_lease_is_over(const struct kfbk_device *dev)
 	       ktime_to_ms(ktime_get_coarse_boottime()) >= until_ms;
 }
 
-static void random_bytes(void *ctx, void *buf, __u32 len)
+static void kfbk_session_random_bytes(void *ctx, void *buf, __u32 len)
 {
 	get_random_bytes(buf, len);
 }
@@ -53,7 +53,7 @@ void kfbk_kick(struct kfbk_device *dev)
 	queue_work(kfbk_session_wq, &dev->session_work);
 }
 
-static void wake_work(struct work_struct *work)
+static void kfbk_session_wake_fn(struct work_struct *work)
 {
 	kfbk_kick(container_of(work, struct kfbk_device, wake_work.work));
 }
@@ -92,7 +92,7 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 
 /* ---- news of connections ---------------------------------------------- */
 
-static noinline_for_stack bool read_failure(struct kfbk_queue *q)
+static noinline_for_stack bool kfbk_session_read_failure(struct kfbk_queue *q)
 {
 	struct fi_eq_err_entry error = {};
 
@@ -108,7 +108,7 @@ static noinline_for_stack bool read_failure(struct kfbk_queue *q)
 }
 
 /* One event of a queue; false: there is none. */
-static noinline_for_stack bool read_event(struct kfbk_queue *q)
+static noinline_for_stack bool kfbk_session_read_event(struct kfbk_queue *q)
 {
 	union cm_event cm;
 	ssize_t n;
@@ -118,7 +118,7 @@ static noinline_for_stack bool read_event(struct kfbk_queue *q)
 		return false;
 	n = fi_eq_read(q->eq, &event, &cm, sizeof(cm), 0);
 	if (n == -FI_EAVAIL)
-		return read_failure(q);
+		return kfbk_session_read_failure(q);
 	if (n < 0)
 		return false;
 	if (event != FI_CONNECTED || n < (ssize_t)sizeof(cm.entry)) {
@@ -131,7 +131,7 @@ static noinline_for_stack bool read_event(struct kfbk_queue *q)
 	return true;
 }
 
-static void take_news(struct kfb_initiator *core)
+static void kfbk_session_take_news(struct kfb_initiator *core)
 {
 	struct kfbk_device *dev = kfbk_of(core);
 	u32 i;
@@ -139,7 +139,7 @@ static void take_news(struct kfb_initiator *core)
 	for (i = 0; i < dev->options.queues; i++) {
 		struct kfbk_queue *q = &dev->queues[i];
 
-		while (read_event(q))
+		while (kfbk_session_read_event(q))
 			;
 		if (test_bit(0, &q->broken) && !q->core.is_connecting)
 			kfb_initiator_lost(&q->core, q->error,
@@ -147,8 +147,8 @@ static void take_news(struct kfb_initiator *core)
 	}
 }
 
-static void say_media_error(struct kfbk_device *dev,
-			    const struct kfb_event *event)
+static void kfbk_session_say_media_error(struct kfbk_device *dev,
+					 const struct kfb_event *event)
 {
 	/* It may know that there are some, and not yet which. */
 	if (event->n_blocks)
@@ -161,7 +161,7 @@ static void say_media_error(struct kfbk_device *dev,
 }
 
 /* What the brick has to say unasked. EVENTs travel on queue 0. */
-static void take_events(struct kfbk_device *dev)
+static void kfbk_session_take_events(struct kfbk_device *dev)
 {
 	struct kfb_engine *engine = &dev->core.client.queues[0].engine;
 	struct kfb_event event;
@@ -172,7 +172,7 @@ static void take_events(struct kfbk_device *dev)
 			kfbk_cache_asked(dev, &event);
 			break;
 		case KFB_EVENT_MEDIA_ERROR:
-			say_media_error(dev, &event);
+			kfbk_session_say_media_error(dev, &event);
 			break;
 		case KFB_EVENT_SHUTDOWN:
 			kfbk_info_limited(dev, "the brick is shutting down\n");
@@ -186,7 +186,7 @@ static void take_events(struct kfbk_device *dev)
 /* ---- what the core asks for ------------------------------------------- */
 
 /* Stop queue_rq(). Context: dev->lock is not held. */
-static void close_gate(struct kfbk_device *dev)
+static void kfbk_gate_close(struct kfbk_device *dev)
 {
 	/* It may be forgotten meanwhile, and is there until this run ends. */
 	struct gendisk *disk = READ_ONCE(dev->disk);
@@ -200,9 +200,10 @@ static void close_gate(struct kfbk_device *dev)
 	blk_mq_quiesce_queue(disk->queue);
 }
 
-static void open_gate(struct kfbk_device *dev)
+static void kfbk_gate_open(struct kfbk_device *dev)
 {
-	struct gendisk *disk = READ_ONCE(dev->disk); /* as in close_gate() */
+	struct gendisk *disk =
+		READ_ONCE(dev->disk); /* as in kfbk_gate_close() */
 	u32 i;
 
 	WRITE_ONCE(dev->n_used, max(dev->core.client.n_used, 1U));
@@ -216,8 +217,8 @@ static void open_gate(struct kfbk_device *dev)
 }
 
 /* Drops and takes dev->lock. */
-static int connect_queue(struct kfb_initiator_queue *core, const u8 *hello,
-			 u32 len)
+static int kfbk_session_connect(struct kfb_initiator_queue *core,
+				const u8 *hello, u32 len)
 {
 	struct kfbk_queue *q = kfbk_queue_of(core);
 	int ret;
@@ -229,7 +230,7 @@ static int connect_queue(struct kfb_initiator_queue *core, const u8 *hello,
 }
 
 /* Requests whose write was posted, and quietly, and nothing behind it. */
-static void take_back(struct kfbk_queue *q)
+static void kfbk_session_requeue_fua(struct kfbk_queue *q)
 {
 	struct kfbk_rq *krq, *next;
 
@@ -241,19 +242,19 @@ static void take_back(struct kfbk_queue *q)
 }
 
 /* Drops and takes dev->lock. */
-static void close_queue(struct kfb_initiator_queue *core)
+static void kfbk_session_close(struct kfb_initiator_queue *core)
 {
 	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_device *dev = q->dev;
 
 	kfbk_unlock(dev);
-	close_gate(dev);
+	kfbk_gate_close(dev);
 	kfbk_queue_close(q);
 	kfbk_lock(dev);
-	take_back(q);
+	kfbk_session_requeue_fua(q);
 }
 
-static void make_mappings(struct kfb_initiator *i)
+static void kfbk_session_make_mappings(struct kfb_initiator *i)
 {
 	struct kfbk_device *dev = kfbk_of(i);
 
@@ -265,7 +266,7 @@ static void make_mappings(struct kfb_initiator *i)
 }
 
 /* Those who are told that it is over find the disk so. */
-static void over(struct kfb_initiator *i)
+static void kfbk_session_end(struct kfb_initiator *i)
 {
 	struct kfbk_device *dev = kfbk_of(i);
 
@@ -273,8 +274,9 @@ static void over(struct kfb_initiator *i)
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
-static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
-		const char *what, const char *detail, int error)
+static void kfbk_session_say(struct kfb_initiator *i,
+			     enum kfb_initiator_level level, const char *what,
+			     const char *detail, int error)
 {
 	struct kfbk_device *dev = kfbk_of(i);
 
@@ -285,55 +287,55 @@ static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
 		kfbk_err_limited(dev, "%s\n", dev->why);
 }
 
-static u64 now_ms(const struct kfb_initiator *i)
+static u64 kfbk_session_now_ms(const struct kfb_initiator *i)
 {
 	return kfbk_now_ms();
 }
 
-static void wake_at(struct kfb_initiator *i, u64 at_ms)
+static void kfbk_session_wake_at(struct kfb_initiator *i, u64 at_ms)
 {
 	kfbk_wake_at(kfbk_of(i), at_ms);
 }
 
-static void kick(struct kfb_initiator *i)
+static void kfbk_session_kick(struct kfb_initiator *i)
 {
 	kfbk_kick(kfbk_of(i));
 }
 
-static u64 moved_bytes(struct kfb_initiator_queue *core)
+static u64 kfbk_session_moved_bytes(struct kfb_initiator_queue *core)
 {
 	const struct kfbk_queue *q = kfbk_queue_of(core);
 
 	return q->ep ? kfbk_moved_bytes(q->ep) : 0;
 }
 
-static void lock_queue(struct kfb_initiator_queue *core)
+static void kfbk_session_lock_queue(struct kfb_initiator_queue *core)
 	__acquires(&kfbk_queue_of(core)->lock)
 {
 	spin_lock(&kfbk_queue_of(core)->lock);
 }
 
-static void unlock_queue(struct kfb_initiator_queue *core)
+static void kfbk_session_unlock_queue(struct kfb_initiator_queue *core)
 	__releases(&kfbk_queue_of(core)->lock)
 {
 	spin_unlock(&kfbk_queue_of(core)->lock);
 }
 
-static void lock_copies(struct kfb_initiator *i)
+static void kfbk_session_lock_copies(struct kfb_initiator *i)
 	__acquires(&kfbk_of(i)->retain.lock)
 {
 	spin_lock_bh(&kfbk_of(i)->retain.lock);
 }
 
-static void unlock_copies(struct kfb_initiator *i)
+static void kfbk_session_unlock_copies(struct kfb_initiator *i)
 	__releases(&kfbk_of(i)->retain.lock)
 {
 	spin_unlock_bh(&kfbk_of(i)->retain.lock);
 }
 
 static const struct kfb_initiator_ops kfbk_initiator_ops = {
-	.connect = connect_queue,
-	.close = close_queue,
+	.connect = kfbk_session_connect,
+	.close = kfbk_session_close,
 	.receive = kfbk_post_receive,
 	.send = kfbk_send,
 	.locate = kfbk_flush_locate,
@@ -345,26 +347,26 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 	.flush_done = kfbk_flush_done,
 	.take_back = kfbk_flush_take_back,
 	.call_done = kfbk_call_done,
-	.make_mappings = make_mappings,
+	.make_mappings = kfbk_session_make_mappings,
 	.writes_lost = kfbk_flush_writes_lost,
 	.can_commit = kfbk_flush_can_commit,
 	.can_read_back = kfbk_flush_can_read_back,
-	.over = over,
-	.say = say,
-	.now_ms = now_ms,
-	.wake_at = wake_at,
-	.kick = kick,
-	.take_news = take_news,
-	.moved_bytes = moved_bytes,
-	.lock_queue = lock_queue,
-	.unlock_queue = unlock_queue,
-	.lock_copies = lock_copies,
-	.unlock_copies = unlock_copies,
+	.over = kfbk_session_end,
+	.say = kfbk_session_say,
+	.now_ms = kfbk_session_now_ms,
+	.wake_at = kfbk_session_wake_at,
+	.kick = kfbk_session_kick,
+	.take_news = kfbk_session_take_news,
+	.moved_bytes = kfbk_session_moved_bytes,
+	.lock_queue = kfbk_session_lock_queue,
+	.unlock_queue = kfbk_session_unlock_queue,
+	.lock_copies = kfbk_session_lock_copies,
+	.unlock_copies = kfbk_session_unlock_copies,
 };
 
 /* ---- the disk, as the session is now ------------------------------------- */
 
-static enum kfb_disk_event event_of(struct kfbk_device *dev)
+static enum kfb_disk_event kfbk_session_event(struct kfbk_device *dev)
 {
 	if (dev->core.is_over)
 		return KFB_DISK_OVER;
@@ -374,7 +376,7 @@ static enum kfb_disk_event event_of(struct kfbk_device *dev)
 }
 
 /* Behind a closed gate: a write between the two would be older than a copy. */
-static void replay(struct kfbk_device *dev)
+static void kfbk_session_replay(struct kfbk_device *dev)
 {
 	kfbk_lock(dev);
 	kfb_initiator_replay(&dev->core);
@@ -382,28 +384,28 @@ static void replay(struct kfbk_device *dev)
 }
 
 /* The disk, as the client is now. A refusal lets nothing in. */
-static void settle(struct kfbk_device *dev)
+static void kfbk_session_settle(struct kfbk_device *dev)
 {
 	int does;
 
 	kfbk_lock(dev);
-	does = kfbk_move(dev, event_of(dev));
+	does = kfbk_move(dev, kfbk_session_event(dev));
 	if (does < 0)
 		does = KFB_DISK_DO_SHUT;
 	if (does & KFB_DISK_DO_OPEN)
 		kfb_initiator_pump_flushes(&dev->core);
 	kfbk_unlock(dev);
 	if (does & KFB_DISK_DO_OPEN) {
-		open_gate(dev);
+		kfbk_gate_open(dev);
 		complete_all(&dev->first);
 	} else {
-		close_gate(dev);
+		kfbk_gate_close(dev);
 	}
 	if (does & KFB_DISK_DO_REPLAY)
-		replay(dev);
+		kfbk_session_replay(dev);
 }
 
-static void arm(struct kfbk_device *dev)
+static void kfbk_session_arm_timer(struct kfbk_device *dev)
 {
 	u64 at_ms;
 
@@ -415,7 +417,7 @@ static void arm(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 }
 
-static void session_work(struct work_struct *work)
+static void kfbk_session_work_fn(struct work_struct *work)
 {
 	struct kfbk_device *dev =
 		container_of(work, struct kfbk_device, session_work);
@@ -429,17 +431,17 @@ static void session_work(struct work_struct *work)
 	kfb_initiator_run(&dev->core);
 	if (was != kfb_client_state(&dev->core.client))
 		trace_kfbrick_session(dev, was);
-	take_events(dev);
+	kfbk_session_take_events(dev);
 	kfbk_unlock(dev);
-	settle(dev);
-	arm(dev);
+	kfbk_session_settle(dev);
+	kfbk_session_arm_timer(dev);
 	kfbk_disk_event(dev);
 	memalloc_noio_restore(noio);
 }
 
 /* ---- beginning and end ------------------------------------------------ */
 
-static int init_core(struct kfbk_device *dev)
+static int kfbk_session_init_core(struct kfbk_device *dev)
 {
 	const struct kfbk_options *o = &dev->options;
 	struct kfb_initiator_config config = {
@@ -451,7 +453,7 @@ static int init_core(struct kfbk_device *dev)
 				.features = KFB_FEATURE_EVENT |
 					    (o->thin ? KFB_FEATURE_THIN : 0),
 			},
-			.random = random_bytes,
+			.random = kfbk_session_random_bytes,
 			.n_queues = o->queues,
 			.timeout_ms = o->timeout_ms,
 			/* Until the disk is there a loss is the end. */
@@ -471,8 +473,8 @@ int kfbk_session_init(struct kfbk_device *dev)
 	u32 i;
 	int ret;
 
-	INIT_WORK(&dev->session_work, session_work);
-	INIT_DELAYED_WORK(&dev->wake_work, wake_work);
+	INIT_WORK(&dev->session_work, kfbk_session_work_fn);
+	INIT_DELAYED_WORK(&dev->wake_work, kfbk_session_wake_fn);
 	INIT_WORK(&dev->map_work, kfbk_map_work);
 	INIT_WORK(&dev->restore_work, kfbk_restore);
 	init_completion(&dev->first);
@@ -487,7 +489,7 @@ int kfbk_session_init(struct kfbk_device *dev)
 			return ret;
 	}
 	ret = kfbk_hmac_open(&dev->hmac);
-	return ret ?: init_core(dev);
+	return ret ?: kfbk_session_init_core(dev);
 }
 
 int kfbk_session_start(struct kfbk_device *dev)
@@ -514,7 +516,7 @@ int kfbk_session_start(struct kfbk_device *dev)
  * Goodbye: else what this session has stays until its lease ends, also what it
  * has only just begun to map.
  */
-static void say_goodbye(struct kfbk_device *dev)
+static void kfbk_session_say_goodbye(struct kfbk_device *dev)
 {
 	struct kfbk_call end = {
 		.core = {
@@ -546,7 +548,7 @@ void kfbk_give_up(struct kfbk_device *dev)
 
 void kfbk_session_leave(struct kfbk_device *dev)
 {
-	say_goodbye(dev);
+	kfbk_session_say_goodbye(dev);
 	kfbk_give_up(dev);
 }
 

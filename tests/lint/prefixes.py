@@ -13,6 +13,7 @@ import re
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # folder: the prefixes of its modules. What is in no line is not looked at.
 PREFIXES = {
+    "proto": ("kfb_",),
     "kfabric/core": ("kfi_",),
     "kfabric/loop": ("loop_",),
     "kfabric/tcp": ("ktcp_",),
