@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 import shutil
 import tempfile
 import time
@@ -227,6 +228,7 @@ class Session:
             try:
                 begin = time.monotonic()
                 results = self.boot(group, work)
+                begin_cpu = processor_s()
                 if self.options.shell:
                     return
                 boots -= 1
@@ -235,7 +237,8 @@ class Session:
                           flush=True)
                     continue
                 boots = BOOTS
-                done = report(group, results, time.monotonic() - begin)
+                done = report(group, results, time.monotonic() - begin,
+                              processor_s() - begin_cpu)
                 if done.failed or self.options.keep:
                     keep_logs(group, work, bool(done.failed))
                 group = group[max(done.begun, 1):]
@@ -244,6 +247,12 @@ class Session:
 
 
 def shows(console, mark):
+def processor_s():
+    """Return the seconds of processors that all who have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
     return mark.search(console.read_text(errors="replace"))
 
 
