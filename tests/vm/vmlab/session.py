@@ -8,8 +8,8 @@ import shutil
 import tempfile
 import time
 
-from . import (apt, cache, cases as case_files, cpio, guest, initramfs, modules,
-               rootfs, tap)
+from . import (apt, cache, cases as case_files, cpio, guest, image, initramfs,
+               modules, rootfs, tap)
 
 HERE = initramfs.HERE
 TOP = HERE.parent.parent
@@ -168,7 +168,8 @@ class Session:
             if group[0].root:
                 kargs += f" {rootfs.KERNEL_ARGS}"
             command = self.machine(group, role, work).command(
-                self.kernel.image, initrd, guest.set_boot(kargs, boot))
+                image.bootable(self.kernel.image), initrd,
+                guest.set_boot(kargs, boot))
             guests.append(guest.Guest(role, command, work, self.options.shell,
                                       group[0].guests == 2))
         return guests
@@ -227,8 +228,8 @@ class Session:
             work = pathlib.Path(tempfile.mkdtemp(prefix="kfbrick-vm."))
             try:
                 begin = time.monotonic()
-                results = self.boot(group, work)
                 begin_cpu = processor_s()
+                results = self.boot(group, work)
                 if self.options.shell:
                     return
                 boots -= 1
@@ -246,13 +247,13 @@ class Session:
                 shutil.rmtree(work, ignore_errors=True)
 
 
-def shows(console, mark):
 def processor_s():
     """Return the seconds of processors that all who have ended took."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
+def shows(console, mark):
     return mark.search(console.read_text(errors="replace"))
 
 
