@@ -54,11 +54,14 @@ server() {
 	check "brickd stops" stop_brick
 }
 
-# Every third cut lasts for longer than the brick can keep a session.
+# Every third cut, and the last, lasts for longer than the brick can keep a
+# session.
 cut_once() { # cut_once N
 	ip link set eth0 down || return
 	wait_for $LONG_S state_is away || return
-	[ $(($1 % 3)) -ne 0 ] || sleep $((LEASE_S + LEASE_S / 2))
+	if [ $(($1 % 3)) -eq 0 ] || [ "$1" -eq "$CUTS" ]; then
+		sleep $((LEASE_S + LEASE_S / 2))
+	fi
 	ip link set eth0 up && wait_for $LONG_S state_is up
 }
 
