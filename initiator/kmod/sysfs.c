@@ -12,40 +12,44 @@
 
 #include "kfbrick.h"
 
-static struct kfbk_device *dev_of(struct device *device)
+/* DEVICE_ATTR_RO(), but for the prefix of what shows it. */
+#define KFBK_ATTR_RO(name) \
+	static DEVICE_ATTR(name, 0444, kfbk_##name##_show, NULL)
+
+static struct kfbk_device *kfbk_sysfs_dev(struct device *device)
 {
 	return dev_to_disk(device)->private_data;
 }
 
-static ssize_t state_show(struct device *device, struct device_attribute *attr,
-			  char *buf)
+static ssize_t kfbk_state_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(
 		buf, "%s\n",
-		kfb_disk_state_name(READ_ONCE(dev_of(device)->state)));
+		kfb_disk_state_name(READ_ONCE(kfbk_sysfs_dev(device)->state)));
 }
-static DEVICE_ATTR_RO(state);
+KFBK_ATTR_RO(state);
 
-static ssize_t brick_show(struct device *device, struct device_attribute *attr,
-			  char *buf)
+static ssize_t kfbk_brick_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
 {
-	const struct kfbk_options *o = &dev_of(device)->options;
+	const struct kfbk_options *o = &kfbk_sysfs_dev(device)->options;
 	bool v6 = strchr(o->addr, ':');
 
 	return sysfs_emit(buf, "%s://%s%s%s:%s\n", o->provider, v6 ? "[" : "",
 			  o->addr, v6 ? "]" : "", o->port);
 }
-static DEVICE_ATTR_RO(brick);
+KFBK_ATTR_RO(brick);
 
-static ssize_t client_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
+static ssize_t kfbk_client_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dev_of(device)->options.client);
+	return sysfs_emit(buf, "%s\n", kfbk_sysfs_dev(device)->options.client);
 }
-static DEVICE_ATTR_RO(client);
+KFBK_ATTR_RO(client);
 
 /* What the brick has said of itself last. */
-static struct kfb_info info_of(struct kfbk_device *dev)
+static struct kfb_info kfbk_sysfs_info(struct kfbk_device *dev)
 {
 	struct kfb_info info;
 
@@ -55,35 +59,37 @@ static struct kfb_info info_of(struct kfbk_device *dev)
 	return info;
 }
 
-static ssize_t brick_uuid_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
+static ssize_t kfbk_brick_uuid_show(struct device *device,
+				    struct device_attribute *attr, char *buf)
 {
-	struct kfb_info info = info_of(dev_of(device));
+	struct kfb_info info = kfbk_sysfs_info(kfbk_sysfs_dev(device));
 
 	return sysfs_emit(buf, "%pU\n", info.brick_uuid);
 }
-static DEVICE_ATTR_RO(brick_uuid);
+KFBK_ATTR_RO(brick_uuid);
 
-static ssize_t instance_id_show(struct device *device,
-				struct device_attribute *attr, char *buf)
+static ssize_t kfbk_instance_id_show(struct device *device,
+				     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "0x%llx\n", info_of(dev_of(device)).instance_id);
+	return sysfs_emit(buf, "0x%llx\n",
+			  kfbk_sysfs_info(kfbk_sysfs_dev(device)).instance_id);
 }
-static DEVICE_ATTR_RO(instance_id);
+KFBK_ATTR_RO(instance_id);
 
-static ssize_t power_epoch_show(struct device *device,
-				struct device_attribute *attr, char *buf)
+static ssize_t kfbk_power_epoch_show(struct device *device,
+				     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%llu\n", info_of(dev_of(device)).power_epoch);
+	return sysfs_emit(buf, "%llu\n",
+			  kfbk_sysfs_info(kfbk_sysfs_dev(device)).power_epoch);
 }
-static DEVICE_ATTR_RO(power_epoch);
+KFBK_ATTR_RO(power_epoch);
 
-static ssize_t flush_mode_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
+static ssize_t kfbk_flush_mode_show(struct device *device,
+				    struct device_attribute *attr, char *buf)
 {
 	const char *name = "?";
 
-	switch (READ_ONCE(dev_of(device)->core.flush_mode)) {
+	switch (READ_ONCE(kfbk_sysfs_dev(device)->core.flush_mode)) {
 	case KFB_FLUSH_NONE:
 		name = "none";
 		break;
@@ -99,54 +105,56 @@ static ssize_t flush_mode_show(struct device *device,
 	}
 	return sysfs_emit(buf, "%s\n", name);
 }
-static DEVICE_ATTR_RO(flush_mode);
+KFBK_ATTR_RO(flush_mode);
 
 /* The brick promises more than its platform keeps. */
-static ssize_t unsafe_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
+static ssize_t kfbk_unsafe_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
-	struct kfb_info info = info_of(dev_of(device));
+	struct kfb_info info = kfbk_sysfs_info(kfbk_sysfs_dev(device));
 
 	return sysfs_emit(buf, "%d\n",
 			  info.flags & KFB_INFO_UNSAFE &&
 				  kfb_info_overpromises(&info));
 }
-static DEVICE_ATTR_RO(unsafe);
+KFBK_ATTR_RO(unsafe);
 
-static ssize_t queues_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
+static ssize_t kfbk_queues_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(device)->n_used));
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(kfbk_sysfs_dev(device)->n_used));
 }
-static DEVICE_ATTR_RO(queues);
+KFBK_ATTR_RO(queues);
 
-static ssize_t base_show(struct device *device, struct device_attribute *attr,
-			 char *buf)
+static ssize_t kfbk_base_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "0x%llx\n", dev_of(device)->options.base);
+	return sysfs_emit(buf, "0x%llx\n",
+			  kfbk_sysfs_dev(device)->options.base);
 }
-static DEVICE_ATTR_RO(base);
+KFBK_ATTR_RO(base);
 
-static ssize_t blocks_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
+static ssize_t kfbk_blocks_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%llu\n",
 			  get_capacity(dev_to_disk(device)) /
 				  KFBK_BLOCK_SECTORS);
 }
-static DEVICE_ATTR_RO(blocks);
+KFBK_ATTR_RO(blocks);
 
-static ssize_t thin_show(struct device *device, struct device_attribute *attr,
-			 char *buf)
+static ssize_t kfbk_thin_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", dev_of(device)->options.thin);
+	return sysfs_emit(buf, "%d\n", kfbk_sysfs_dev(device)->options.thin);
 }
-static DEVICE_ATTR_RO(thin);
+KFBK_ATTR_RO(thin);
 
-static ssize_t last_error_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
+static ssize_t kfbk_last_error_show(struct device *device,
+				    struct device_attribute *attr, char *buf)
 {
-	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	ssize_t len;
 
 	kfbk_lock(dev);
@@ -154,11 +162,11 @@ static ssize_t last_error_show(struct device *device,
 	kfbk_unlock(dev);
 	return len;
 }
-static DEVICE_ATTR_RO(last_error);
+KFBK_ATTR_RO(last_error);
 
 /* What each queue has done. */
-static ssize_t counters_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
+static ssize_t kfbk_counters_show(struct device *device,
+				  struct device_attribute *attr, char *buf)
 {
 	static const char *const names[KFBK_OPS] = {
 		[KFBK_OP_WRITE] = "writes",
@@ -170,7 +178,7 @@ static ssize_t counters_show(struct device *device,
 		[KFBK_OP_ERROR] = "errors",
 		[KFBK_OP_CONNECT] = "connects",
 	};
-	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	ssize_t len = 0;
 	u32 i, j;
 
@@ -184,13 +192,13 @@ static ssize_t counters_show(struct device *device,
 	}
 	return len;
 }
-static DEVICE_ATTR_RO(counters);
+KFBK_ATTR_RO(counters);
 
 /* Copies of completed writes: room, what is there, what was done. */
-static ssize_t retain_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
+static ssize_t kfbk_retain_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
-	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	const struct kfb_initiator_retain *t = &dev->core.retain;
 	ssize_t len;
 
@@ -205,13 +213,13 @@ static ssize_t retain_show(struct device *device, struct device_attribute *attr,
 	kfbk_unlock(dev);
 	return len;
 }
-static DEVICE_ATTR_RO(retain);
+KFBK_ATTR_RO(retain);
 
 /* Mappings on demand: how many, what was found, what the brick wanted back. */
-static ssize_t map_cache_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
+static ssize_t kfbk_map_cache_show(struct device *device,
+				   struct device_attribute *attr, char *buf)
 {
-	struct kfbk_device *dev = dev_of(device);
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
 	struct kfbk_cache *c = &dev->cache;
 	struct kfb_mapcache book;
 
@@ -225,9 +233,9 @@ static ssize_t map_cache_show(struct device *device,
 		book.evictions, book.prefetches, book.prefetch_hits,
 		atomic_long_read(&c->n_asked), atomic_long_read(&c->n_given));
 }
-static DEVICE_ATTR_RO(map_cache);
+KFBK_ATTR_RO(map_cache);
 
-static struct attribute *attrs[] = {
+static struct attribute *kfbk_sysfs_attrs[] = {
 	&dev_attr_state.attr,
 	&dev_attr_brick.attr,
 	&dev_attr_client.attr,
@@ -247,9 +255,9 @@ static struct attribute *attrs[] = {
 	NULL,
 };
 
-static const struct attribute_group group = {
+static const struct attribute_group kfbk_sysfs_group = {
 	.name = "kfbrick",
-	.attrs = attrs,
+	.attrs = kfbk_sysfs_attrs,
 };
 
-const struct attribute_group *kfbk_disk_groups[] = { &group, NULL };
+const struct attribute_group *kfbk_disk_groups[] = { &kfbk_sysfs_group, NULL };
