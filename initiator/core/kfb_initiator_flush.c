@@ -106,7 +106,7 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 	if (i->ops->locate_any && !i->ops->locate_any(i, &at.va) &&
 	    !i->ops->locate(i, &at, place))
 		return 0;
-	return -EIO;
+	return -ENXIO;
 }
 
 static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,

@@ -101,6 +101,20 @@ static __u32 kfb_initiator_replay_slot(const struct kfb_initiator_retain *t)
 	return slot;
 }
 
+/* One has failed: all of it begins anew, unless that was tried enough. */
+static void kfb_initiator_replay_failed(struct kfb_initiator *i,
+					_Bool is_at_fault)
+{
+	struct kfb_initiator_retain *t = &i->retain;
+
+	t->has_failed = 1;
+	t->strikes += is_at_fault;
+	if (t->strikes >= KFB_REPLAY_STRIKES_MAX && i->replay_due)
+		kfb_initiator_replay_give_up(i);
+	if (!t->in_flight)
+		i->ops->kick(i);
+}
+
 void kfb_initiator_replay_pump(struct kfb_initiator *i)
 {
 	struct kfb_initiator_retain *t = &i->retain;
@@ -109,6 +123,9 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 
 	/* Once all is lost, nothing goes behind what is made whole. */
 	t->runs &= i->replay_due;
+	/* kfb_initiator_replay() goes on when handles are good again. */
+	if (!kfb_initiator_is_usable(i))
+		return;
 	while (t->runs && !t->has_failed && !rc) {
 		slot = kfb_initiator_replay_slot(t);
 		if (slot == KFB_INITIATOR_REPLAYS)
@@ -130,9 +147,7 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 		kfb_initiator_replay_give_up(i);
 		break;
 	default:
-		t->has_failed = 1;
-		if (!t->in_flight)
-			i->ops->kick(i);
+		kfb_initiator_replay_failed(i, rc != -ENOTCONN);
 	}
 }
 
@@ -170,17 +185,15 @@ void kfb_initiator_replayed(struct kfb_initiator_queue *q, __u32 slot,
 
 	t->in_flight &= ~((__u32)1 << slot);
 	if (error) {
-		t->has_failed = 1;
-		t->strikes += is_at_fault;
-	} else {
-		kfb_initiator_lock(q);
-		kfb_flush_wrote(&q->flush, t->parts[slot].va,
-				t->parts[slot].len);
-		kfb_initiator_unlock(q);
+		kfb_initiator_replay_failed(i, is_at_fault);
+		return;
 	}
-	if (t->strikes >= KFB_REPLAY_STRIKES_MAX && i->replay_due)
-		kfb_initiator_replay_give_up(i);
-	kfb_initiator_replay_pump(i);
+	kfb_initiator_lock(q);
+	q->heard_ms = i->ops->now_ms(i);
+	kfb_flush_wrote(&q->flush, t->parts[slot].va, t->parts[slot].len);
+	kfb_initiator_unlock(q);
 	if (t->has_failed && !t->in_flight)
 		i->ops->kick(i);
+	else
+		kfb_initiator_replay_pump(i);
 }

@@ -55,8 +55,10 @@ int kfbk_retain_open(struct kfbk_device *dev)
 	t->ctx = kvcalloc(KFB_INITIATOR_REPLAYS, dev->ctx_bytes, GFP_KERNEL);
 	if (!t->bytes || !t->copies || !t->newest || !t->ctx)
 		return -ENOMEM;
+	kfbk_lock(dev);
 	kfb_initiator_retain_open(&dev->core, t->copies, t->newest, n_copies,
 				  n_pages);
+	kfbk_unlock(dev);
 	return 0;
 }
 

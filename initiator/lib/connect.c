@@ -333,8 +333,8 @@ void kfbrick_close(struct kfbrick *k)
 	say_goodbye(k);
 	kfbl_session_end(k);
 	kfbl_memory_fini(k);
-	kfbl_retain_fini(k);
 	kfbl_fabric_close(&k->fabric);
+	kfbl_retain_fini(k);
 	kfbl_unwatch(k);
 	kfbl_map_fini(k);
 	kfbl_restore_fini(k);

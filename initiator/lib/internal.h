@@ -74,13 +74,13 @@ struct kfbl_ctx {
 	uint64_t flush_id; /* READBACK */
 	struct kfbl_op *op; /* PIECE */
 	size_t offset; /* PIECE: in the op, bytes */
-	size_t len; /* PIECE: bytes */
+	size_t len; /* PIECE, REPLAY: bytes */
 	size_t rest; /* PIECE: bytes behind these, to be posted after them */
 	bool commits; /* PIECE: durable when it is acknowledged */
 	uint64_t copy; /* PIECE: of these bytes, or KFB_RETAIN_NONE */
 	struct kfbl_queue *q; /* REPLAY: where it is in flight, or NULL */
 	bool is_at_fault; /* REPLAY: for the end of its connection */
-	struct kfb_window_mark mark; /* PIECE: in flight */
+	struct kfb_window_mark mark; /* PIECE, REPLAY: in flight */
 	TAILQ_ENTRY(kfbl_ctx) link; /* PIECE: free, in flight, or to be again */
 };
 
@@ -443,6 +443,8 @@ int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx);
 /* It is over. */
 void kfbl_retain_over(struct kfbrick *k, struct kfbl_ctx *ctx,
 		      enum kfb_copy_end end);
+/* A copy has been written again. */
+void kfbl_retain_written(struct kfbrick *k, struct kfbl_ctx *ctx);
 /* The endpoint of a queue is closed: copies that were on their way over it. */
 void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q);
 /* Part of the port. */

@@ -163,10 +163,11 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	ctx->len = piece.len;
 	ctx->rest = 0;
 	ctx->copy = KFB_RETAIN_NONE;
-	if (op->kind == KFBL_OP_WRITE && kfbl_retain_piece(k, ctx)) {
+	rc = op->kind == KFBL_OP_WRITE ? kfbl_retain_piece(k, ctx) : 0;
+	if (rc == -EAGAIN)
 		q->full = true;
-		return -EAGAIN;
-	}
+	if (rc)
+		return (int)rc;
 	rc = post_piece(k, q, ctx, &piece);
 	if (rc)
 		kfbl_retain_over(k, ctx, KFB_COPY_END_VOID);
@@ -393,7 +394,8 @@ void kfbl_io_end(struct kfbrick *k, int error)
 	for (i = 0; k->ops && i < n; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
-		if (op->state == KFBL_OP_ACTIVE)
+		/* Those who wait for a flush are the core's to tell. */
+		if (op->state == KFBL_OP_ACTIVE && op->kind != KFBL_OP_FLUSH)
 			kfbl_op_done(k, op, op->error ? op->error : error);
 	}
 }
@@ -414,6 +416,11 @@ void kfbl_post(struct kfbrick *k, struct kfbl_op *op, enum kfbl_op_kind kind,
 	op->died = false;
 	op->uncommitted = false;
 	op->error = 0;
+	/* All that were there have been told: nobody would tell this one. */
+	if (k->core.is_over) {
+		kfbl_op_done(k, op, -ECONNRESET);
+		return;
+	}
 	STAILQ_INSERT_TAIL(&k->unposted, op, link);
 	kfbl_io_pump(k);
 }

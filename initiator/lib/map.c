@@ -328,8 +328,9 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
 		flushed = kfbrick_flush(k);
 	memcpy(words, k->error, sizeof(words));
-	rc = end_mapping(k, mapping);
+	/* While a new session would still make it again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
+	rc = end_mapping(k, mapping);
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

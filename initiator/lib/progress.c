@@ -63,8 +63,7 @@ static void completed(struct kfbrick *k, struct kfbl_queue *q,
 		kfbl_piece_done(k, q, ctx, 0);
 		break;
 	case KFBL_CTX_REPLAY:
-		ctx->q = NULL;
-		kfb_initiator_replayed(&q->core, ctx->index, 0, false);
+		kfbl_retain_written(k, ctx);
 		break;
 	case KFBL_CTX_READBACK:
 		kfb_initiator_flushed(&q->core, ctx->flush_id, 0);
@@ -114,15 +113,17 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 		return;
 	}
 	if (entry.err == FI_ECANCELED || entry.err == FI_ENOTCONN ||
-	    entry.err == FI_ECONNRESET || entry.err == FI_ESHUTDOWN)
+	    entry.err == FI_ECONNRESET || entry.err == FI_ESHUTDOWN) {
 		kfb_initiator_lost(&q->core, -ECONNRESET,
 				   "the brick closed the connection", "");
-	else
-		kfb_initiator_lost(&q->core, -ECONNRESET, "an operation failed",
-				   *text ? text : fi_strerror(entry.err));
+		return;
+	}
+	if (is_of_data(ctx))
+		ctx->is_at_fault = true;
+	kfb_initiator_lost(&q->core, -ECONNRESET, "an operation failed",
+			   *text ? text : fi_strerror(entry.err));
 }
 
-/* True when something was taken. */
 static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];
@@ -217,6 +218,8 @@ bool kfbl_progress(struct kfbrick *k)
 		kfb_initiator_replay_pump(&k->core);
 	led_on |= kfbl_io_pump(k);
 	led_on |= kfb_initiator_pump_flushes(&k->core);
+	/* What was posted may have ended a connection, or asks for a run. */
+	led_on |= k->has_changed;
 	k->is_settled &= !led_on;
 	return any || led_on;
 }

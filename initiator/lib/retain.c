@@ -44,11 +44,14 @@ void kfbl_retain_open(struct kfbrick *k)
 {
 	struct kfbl_retain *t = &k->retain;
 
-	if (t->want_bytes && !k->core.retain.is_on &&
-	    kfb_flush_mode_has_cache(k->core.flush_mode))
-		kfb_initiator_retain_open(
-			&k->core, t->copies, t->newest, t->n_copies,
-			(uint32_t)(t->want_bytes >> KFB_RETAIN_PAGE_SHIFT));
+	if (!t->want_bytes || k->core.retain.is_on ||
+	    !kfb_flush_mode_has_cache(k->core.flush_mode))
+		return;
+	kfb_initiator_retain_open(&k->core, t->copies, t->newest, t->n_copies,
+				  (uint32_t)(t->want_bytes >>
+					     KFB_RETAIN_PAGE_SHIFT));
+	/* Copies make room by flushes: a medium without is another one. */
+	k->core.has_promised = true;
 }
 
 static uint8_t *bytes_at(const struct kfbrick *k, uint32_t page)
@@ -64,10 +67,18 @@ int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 
 	if (!k->core.retain.is_on)
 		return 0;
-	if (kfb_initiator_copy(&k->core, op->va + ctx->offset,
-			       (uint32_t)ctx->len, false, &copy, &page)) {
-		kfb_initiator_retain_pump(&k->core);
+	switch (kfb_initiator_copy(&k->core, op->va + ctx->offset,
+				   (uint32_t)ctx->len, false, &copy, &page)) {
+	case 0:
+		break;
+	case -EBUSY:
 		return -EAGAIN;
+	case -EAGAIN:
+		kfb_initiator_retain_pump(&k->core);
+		/* The brick cannot make anything durable: say so. */
+		return k->core.retain.error ? k->core.retain.error : -EAGAIN;
+	default:
+		return -EINVAL;
 	}
 	ctx->copy = copy;
 	memcpy(bytes_at(k, page), op->buf + ctx->offset, ctx->len);
@@ -108,6 +119,9 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 
 	if (iov.iov_len > k->fabric.piece_max)
 		iov.iov_len = k->fabric.piece_max;
+	iov.iov_len = kfb_window_piece(&core->window, iov.iov_len);
+	if (!iov.iov_len)
+		return -EAGAIN;
 	rma.len = iov.iov_len;
 	ctx->kind = KFBL_CTX_REPLAY;
 	ctx->index = (uint16_t)slot;
@@ -122,7 +136,19 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 	if (rc)
 		return kfbl_errno(rc);
 	ctx->q = q;
-	return (int)iov.iov_len;
+	ctx->len = iov.iov_len;
+	kfb_window_posted(&core->window, ctx->len, kfbl_now_ms(), &ctx->mark);
+	return (int)ctx->len;
+}
+
+void kfbl_retain_written(struct kfbrick *k, struct kfbl_ctx *ctx)
+{
+	struct kfbl_queue *q = ctx->q;
+
+	ctx->q = NULL;
+	k->moved_bytes += ctx->len;
+	kfb_initiator_moved(&q->core, ctx->len, &ctx->mark, kfbl_now_ms());
+	kfb_initiator_replayed(&q->core, ctx->index, 0, false);
 }
 
 void kfbl_retain_lost(struct kfbrick *k, struct kfbl_queue *q)

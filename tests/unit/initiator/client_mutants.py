@@ -128,6 +128,24 @@ CLIENT_MUTANTS = {
     "second-loss-goes-on": Mutant(
         "replay", "kfb_initiator_flush.c", "q->initiator->retain.has_failed = 1;", "",
         INITIATOR, folder=CORE),
+    "flush-is-told-of-the-end-twice": Mutant(
+        "sessions", "io.c", " && op->kind != KFBL_OP_FLUSH)", ")",
+        UNIT + "lib-resume", folder=LIB),
+    "operation-after-the-end-waits": Mutant(
+        "sessions", "io.c", "if (k->core.is_over) {", "if (0) {",
+        UNIT + "lib-resume", folder=LIB),
+    "write-waits-for-a-flush-that-fails": Mutant(
+        "replay", "retain.c",
+        "return k->core.retain.error ? k->core.retain.error : -EAGAIN;",
+        "return -EAGAIN;", KEPT, folder=LIB),
+    "search-goes-to-sleep": Mutant(
+        "replay", "progress.c", "\tled_on |= k->has_changed;\n", "", KEPT, folder=LIB),
+    "copies-go-without-a-lease": Mutant(
+        "replay", "kfb_initiator_replay.c", "if (!kfb_initiator_is_usable(i))", "if (0)",
+        INITIATOR, folder=CORE),
+    "copy-that-cannot-go-is-tried-for-ever": Mutant(
+        "replay", "kfb_initiator_replay.c", "rc != -ENOTCONN);", "0);",
+        INITIATOR, folder=CORE),
     "copies-go-while-some-are-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
         INITIATOR, folder=CORE),

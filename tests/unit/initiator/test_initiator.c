@@ -45,6 +45,7 @@ struct port {
 	uint64_t written[COPIES];
 	uint32_t n_written;
 	uint32_t n_kicks;
+	int post_error; /* of writing a copy */
 };
 
 static struct port *port;
@@ -119,6 +120,8 @@ static int write_copy(struct kfb_initiator_queue *q, __u32 slot,
 	(void)page;
 	assert_true(slot < KFB_INITIATOR_REPLAYS);
 	assert_int_equal(to->raddr, piece->va);
+	if (port->post_error)
+		return port->post_error;
 	if (!port->room)
 		return -EAGAIN;
 	port->room--;
@@ -392,7 +395,7 @@ static void a_readback_without_a_place_fails_its_flush(void **state)
 	port->has_no_place = true;
 	kfb_initiator_flush(&port->i, &flush);
 	assert_ptr_equal(port->done, &flush);
-	assert_int_equal(port->error, -EIO);
+	assert_int_equal(port->error, -ENXIO);
 }
 
 /* ---- losses ------------------------------------------------------------------ */
@@ -599,6 +602,41 @@ static void a_copy_that_kills_connections_is_a_loss(void **state)
 	assert_true(port->i.losses.ranges.all);
 }
 
+static void a_copy_that_cannot_be_posted_is_a_loss_in_the_end(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(1);
+	/* No connection is nobody's fault. */
+	port->post_error = -ENOTCONN;
+	for (i = 0; i < 8; i++)
+		kfb_initiator_replay(&port->i);
+	assert_true(port->i.replay_due);
+	port->post_error = -EINVAL;
+	for (i = 0; i < 3; i++)
+		kfb_initiator_replay(&port->i);
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
+static void no_copy_goes_when_the_lease_is_over(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+	port->i.client.info.lease_ms = 1000;
+	port->room = POST_MAX;
+	kfb_initiator_replay_pump(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	assert_int_equal(port->n_written, 1);
+	port->i.client.info.lease_ms = 0;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+}
+
 static void a_copy_without_a_place_is_a_loss(void **state)
 {
 	(void)state;
@@ -733,6 +771,8 @@ int main(void)
 		CASE(copies_wait_for_a_write_that_is_under_way),
 		CASE(no_more_copies_than_there_is_room_for),
 		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(a_copy_that_cannot_be_posted_is_a_loss_in_the_end),
+		CASE(no_copy_goes_when_the_lease_is_over),
 		CASE(a_copy_without_a_place_is_a_loss),
 		CASE(a_mapping_that_comes_late_is_given_back),
 		CASE(a_further_page_that_comes_late_takes_nothing_away),

@@ -239,6 +239,54 @@ static void an_impostor_gets_nothing_and_ends_nothing(void **state)
 	assert_memory_equal(fake_brick_memory(brick), data, sizeof(data));
 }
 
+/* Each is told once: of the end, and with its own context. */
+static void every_operation_ends_once_with_the_connection(void **state)
+{
+	static char data[4096];
+	struct kfbrick_config config = lib_config();
+	struct kfbrick_completion done[8];
+	struct kfbrick_memory *memory;
+	struct kfbl_op *op;
+	unsigned int seen = 0;
+	int n;
+	int i;
+
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(1);
+	assert_int_equal(
+		kfbrick_memory_register(k, data, sizeof(data), &memory), 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+	rules->hold_op = KFB_OP_FLUSH;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(kfbrick_post_flush(k, &done[i]), 0);
+	assert_int_equal(kfbrick_post_write(k, FAKE_VA, data, sizeof(data),
+					    &done[3]),
+			 0);
+	kfb_initiator_lost(&k->queues[0].core, -ECONNRESET, "for a test", "");
+	while ((n = kfbrick_poll(k, done, 8, TIMEOUT_MS)) > 0) {
+		for (i = 0; i < n; i++) {
+			unsigned int at =
+				(unsigned int)((struct kfbrick_completion *)
+						       done[i]
+							       .context -
+					       done);
+
+			assert_int_equal(done[i].error, -ECONNRESET);
+			assert_in_range(at, 0, 3);
+			assert_false(seen & 1U << at);
+			seen |= 1U << at;
+		}
+	}
+	assert_int_equal(n, -ECONNRESET);
+	assert_int_equal(seen, 15);
+	assert_int_equal(k->n_active, 0);
+	/* And one that comes after that is told so at once. */
+	op = kfbl_op_get(k, true);
+	kfbl_post(k, op, KFBL_OP_WRITE, FAKE_VA, data, sizeof(data), NULL);
+	assert_int_equal(op->state, KFBL_OP_DONE);
+	assert_int_equal(op->error, -ECONNRESET);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +298,7 @@ int main(void)
 		UNCONNECTED(what_was_said_of_a_loss_is_not_said_of_the_next),
 		UNCONNECTED(an_old_answer_completes_no_newer_flush),
 		UNCONNECTED(a_late_page_takes_no_mapping_away),
+		UNCONNECTED(every_operation_ends_once_with_the_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,50 @@ static void a_flush_in_the_background_that_fails_is_told(void **state)
 	assert_int_equal(kfbrick_flush(k), 0);
 }
 
+/* A medium that keeps nothing: a write that waits for room would wait for ever. */
+static void a_write_without_room_fails_with_the_flush(void **state)
+{
+	uint64_t va = FAKE_VA;
+	uint32_t i;
+	int rc = 0;
+
+	(void)state;
+	rules->refuse_status = KFB_ST_IO;
+	rules->refuse_op = KFB_OP_FLUSH;
+	for (i = 0; !rc && i < FAKE_BYTES / BYTES; i++, va += BYTES)
+		rc = kfbrick_write(k, va, data, BYTES);
+	assert_int_equal(rc, -EIO);
+	/* Until it keeps something again. */
+	rules->refuse_op = 0;
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(kfbrick_write(k, FAKE_VA, data, BYTES), 0);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
+/* To find what no newer copy has takes more steps than one run has. */
+static void a_search_that_takes_long_waits_for_nothing(void **state)
+{
+	struct kfbrick_completion done;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 300; i++)
+		assert_int_equal(
+			kfbrick_write(k, FAKE_VA + i * 1024, data, 512), 0);
+	memset(fake_brick_memory(brick), 0, FAKE_BYTES);
+	rules->power_epoch++;
+	rules->forget = true;
+	kfb_initiator_lost(&k->queues[0].core, -ECONNRESET, "for a test", "");
+	while (!k->core.retain.n_replays || k->core.replay_due) {
+		assert_int_equal(kfbrick_poll(k, &done, 1, 0), 0);
+		/* Who sleeps now is woken by nobody. */
+		assert_false(k->has_changed);
+	}
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_memory_equal(fake_brick_memory(brick) + 299 * 1024, data, 512);
+}
+
 /* Not even what could not be flushed before that, which was said. */
 static void an_unmapped_range_is_never_written_again(void **state)
 {
@@ -217,6 +261,8 @@ int main(void)
 		CASE(a_second_loss_begins_anew),
 		CASE(more_than_there_is_room_for_is_flushed_meanwhile),
 		CASE(a_flush_in_the_background_that_fails_is_told),
+		CASE(a_write_without_room_fails_with_the_flush),
+		CASE(a_search_that_takes_long_waits_for_nothing),
 		CASE(an_unmapped_range_is_never_written_again),
 		CASE(a_mapping_that_dies_takes_its_copies_with_it),
 		CASE(without_copies_the_loss_is_told),
