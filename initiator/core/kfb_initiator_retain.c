@@ -24,13 +24,11 @@ int kfb_initiator_copy(struct kfb_initiator *i, __u64 va, __u32 len,
 	struct kfb_initiator_retain *t = &i->retain;
 	int rc;
 
-	kfb_initiator_lock_copies(i);
 	rc = kfb_retain_add(&t->book, va, len, is_zero, copy);
 	if (!rc && !is_zero)
 		*page = kfb_retain_page(&t->book, *copy);
 	t->n_waits += rc == -EAGAIN;
 	t->is_wanted |= rc == -EAGAIN || rc == -EBUSY;
-	kfb_initiator_unlock_copies(i);
 	return rc;
 }
 
@@ -51,7 +49,6 @@ __u32 kfb_initiator_copy_over(struct kfb_initiator *i, __u64 copy,
 
 	if (copy == KFB_RETAIN_NONE)
 		return 0;
-	kfb_initiator_lock_copies(i);
 	if (end == KFB_COPY_END_VOID)
 		kfb_retain_void(&t->book, copy);
 	else
@@ -64,7 +61,6 @@ __u32 kfb_initiator_copy_over(struct kfb_initiator *i, __u64 copy,
 		bits |= KFB_COPY_FILLS;
 	if (!t->book.n_flight && i->replay_due)
 		bits |= KFB_COPY_IDLE;
-	kfb_initiator_unlock_copies(i);
 	return bits;
 }
 

@@ -64,7 +64,7 @@ void kfb_initiator_retain_open(struct kfb_initiator *i, struct kfb_copy *copies,
  * @copy: gets the copy's number
  * @page: gets its first page, to copy the bytes to before the write is posted
  *
- * Context: no lock but those that any may be inside of.
+ * Context: the copies' lock is held, by the port itself: every write comes here.
  * Return: as kfb_retain_add(). After -EAGAIN kfb_initiator_retain_pump().
  */
 int kfb_initiator_copy(struct kfb_initiator *i, __u64 va, __u32 len,
@@ -94,7 +94,7 @@ void kfb_initiator_retain_pump(struct kfb_initiator *i);
  * @va: first byte
  * @len: bytes, not 0
  *
- * Context: as kfb_initiator_copy().
+ * Context: any; the copies' lock is not held.
  * Return: true when there is one that is of use, or may come to be.
  */
 _Bool kfb_initiator_retain_has(struct kfb_initiator *i, __u64 va, __u64 len);
@@ -105,7 +105,7 @@ _Bool kfb_initiator_retain_has(struct kfb_initiator *i, __u64 va, __u64 len);
  * @va: first byte of the first block
  * @len: bytes of all
  *
- * Context: as kfb_initiator_copy().
+ * Context: any; the copies' lock is not held.
  */
 void kfb_initiator_retain_drop(struct kfb_initiator *i, __u64 va, __u64 len);
 

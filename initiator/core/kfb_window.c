@@ -26,11 +26,6 @@ void kfb_window_init(struct kfb_window *w, __u32 lease_ms)
 	w->limit_bytes = KFB_WINDOW_FIRST_BYTES;
 }
 
-_Bool kfb_window_is_open(const struct kfb_window *w)
-{
-	return w->in_flight_bytes < w->limit_bytes;
-}
-
 static _Bool kfb_window_has_room(const struct kfb_window *w, __u64 len)
 {
 	return !w->in_flight_bytes ||

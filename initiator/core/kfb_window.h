@@ -105,7 +105,10 @@ __u64 kfb_window_piece(const struct kfb_window *w, __u64 len);
  *
  * Return: true when it may; always when nothing is in flight.
  */
-_Bool kfb_window_is_open(const struct kfb_window *w);
+static inline _Bool kfb_window_is_open(const struct kfb_window *w)
+{
+	return w->in_flight_bytes < w->limit_bytes;
+}
 
 /**
  * kfb_window_posted - an operation is in flight

@@ -97,9 +97,13 @@ blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq)
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	bool is_zero = req_op(rq) != REQ_OP_WRITE;
 	u32 page;
+	int ret;
 
-	switch (kfb_initiator_copy(&dev->core, krq->va, krq->len, is_zero,
-				   &krq->copy, &page)) {
+	spin_lock_bh(&dev->retain.lock);
+	ret = kfb_initiator_copy(&dev->core, krq->va, krq->len, is_zero,
+				 &krq->copy, &page);
+	spin_unlock_bh(&dev->retain.lock);
+	switch (ret) {
 	case 0:
 		if (!is_zero)
 			kfbk_retain_copy_bytes(kfbk_retain_bytes(dev, page),
@@ -133,7 +137,9 @@ void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done)
 	/* With a readback behind it that is over, too. */
 	if (done)
 		end = krq->chained ? KFB_COPY_END_DURABLE : KFB_COPY_END_DONE;
+	spin_lock_bh(&dev->retain.lock);
 	bits = kfb_initiator_copy_over(&dev->core, krq->copy, end);
+	spin_unlock_bh(&dev->retain.lock);
 	/* One with FUA keeps it until its flush is over. */
 	if (!done || !krq->fua || krq->chained)
 		krq->copy = KFB_RETAIN_NONE;

@@ -157,8 +157,7 @@ CLIENT_MUTANTS = {
         "\tt->runs = 1;", INITIATOR, folder=CORE),
     "copies-that-are-written-are-clean": Mutant(
         "replay", "kfb_initiator_replay.c",
-        "\t\tkfb_flush_wrote(&q->flush, t->parts[slot].va,\n"
-        "\t\t\t\tt->parts[slot].len);\n", "", INITIATOR, folder=CORE),
+        "\tkfb_flush_wrote(&q->flush, t->parts[slot].va, t->parts[slot].len);\n", "", INITIATOR, folder=CORE),
     "room-is-never-made": Mutant(
         "replay", "kfb_initiator_retain.c", "bits |= KFB_COPY_FILLS;", ";",
         KEPT, folder=CORE),

@@ -181,9 +181,9 @@ static void a_search_that_takes_long_waits_for_nothing(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < 300; i++)
-		assert_int_equal(
-			kfbrick_write(k, FAKE_VA + i * 1024, data, 512), 0);
+	connect_with(8 * KFBRICK_RETAIN_MIN_BYTES);
+	for (i = 0; i < 4000; i++)
+		assert_int_equal(kfbrick_write(k, FAKE_VA, data + i, 512), 0);
 	memset(fake_brick_memory(brick), 0, FAKE_BYTES);
 	rules->power_epoch++;
 	rules->forget = true;
@@ -194,7 +194,8 @@ static void a_search_that_takes_long_waits_for_nothing(void **state)
 		assert_false(k->has_changed);
 	}
 	assert_int_equal(kfbrick_flush(k), 0);
-	assert_memory_equal(fake_brick_memory(brick) + 299 * 1024, data, 512);
+	assert_memory_equal(fake_brick_memory(brick), data + 3999, 512);
+	assert_int_equal(k->core.retain.n_replayed, 1);
 }
 
 /* Not even what could not be flushed before that, which was said. */
