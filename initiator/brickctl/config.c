@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 #include "kfb_text.h"
 
 /* What fits into libinih's buffers for names. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 static const char *next_of(int error)
 {

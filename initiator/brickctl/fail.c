@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickctl.h"
-#include "progress.h"
+#include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/progress.h"
 
 #define MESSAGE_BYTES 1024
 #define NEXT_BYTES    256

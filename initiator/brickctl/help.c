@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 #define COLUMN_WIDTH 24
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 #include "kfb_text.h"
 
 #define DIGITS (2 * KFBRICK_KEY_BYTES)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 /* What getopt_long() returns for options without a letter. */
 #define GLOBAL_FIRST 0x100

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 const char *ctl_size_text(char text[CTL_SIZE_TEXT_BYTES], uint64_t bytes)
 {

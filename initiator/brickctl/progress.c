@@ -3,7 +3,7 @@
  * The line that shows how far long work has come: share, amount, rate and time
  * left. Each drawing is one write over the line before, so nothing flickers.
  */
-#include "progress.h"
+#include "initiator/brickctl/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "initiator/brickctl/clock.h"
 
 /* Work that is done sooner shows nothing. */
 #define FIRST_MS 500

@@ -8,7 +8,7 @@
 #ifndef BRICKCTL_PROGRESS_H
 #define BRICKCTL_PROGRESS_H
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 struct ctl_progress {
 	struct ctl *ctl;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 
 #define WHY_BYTES 512
 

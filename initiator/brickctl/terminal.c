@@ -2,7 +2,7 @@
 /*
  * The terminal of a live view.
  */
-#include "terminal.h"
+#include "initiator/brickctl/terminal.h"
 
 #include <errno.h>
 #include <poll.h>

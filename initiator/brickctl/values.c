@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "brickctl.h"
+#include "initiator/brickctl/brickctl.h"
 #include "kfb_text.h"
 
 static int refuse(struct ctl *ctl, const char *what, const char *text, int err,

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A connection to a brick's admin socket, on the brick's machine.
+ */
+#ifndef BRICKCTL_ADMIN_H
+#define BRICKCTL_ADMIN_H
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "initiator/brickctl/brickctl.h"
+
+#define CTL_ADMIN_DEFAULT "/run/brickd/admin.sock"
+
+/* Of one answer; no brick sends as much. */
+#define CTL_ADMIN_ANSWER_MAX_BYTES (1 << 20)
+
+/**
+ * struct ctl_admin - a connection
+ * @path: of the socket
+ * @timeout_ms: of each exchange
+ * @fd: -1: closed
+ */
+struct ctl_admin {
+	const char *path;
+	uint32_t timeout_ms;
+	int fd;
+};
+
+/**
+ * ctl_admin_open - connect to the socket of --admin
+ * @ctl: reports what is wrong
+ * @admin: filled
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_admin_open(struct ctl *ctl, struct ctl_admin *admin);
+void ctl_admin_close(struct ctl_admin *admin);
+
+/**
+ * ctl_admin_ask - one request and its answer
+ * @ctl: reports what is wrong
+ * @admin: open
+ * @request: freed in any case
+ * @answer: what the brick said, for json_object_put(); it said "ok"
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *admin,
+		  struct json_object *request, struct json_object **answer);
+
+/* A request that has no more than its op. */
+struct json_object *ctl_admin_request(const char *op);
+
+/**
+ * ctl_admin_sessions - ask for all sessions, page by page
+ * @ctl: reports what is wrong
+ * @admin: open
+ * @list: an array, for json_object_put()
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *admin,
+		       struct json_object **list);
+
+/* Requests of a session so far, of all ops. */
+uint64_t ctl_admin_session_ops(struct json_object *session);
+
+/* Members of an answer; "" or 0 where there is none of that kind. */
+const char *ctl_admin_text(struct json_object *object, const char *name);
+uint64_t ctl_admin_count(struct json_object *object, const char *name);
+
+#endif

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl attach: a range of a brick becomes a disk of this machine.
+ *
+ * The work is the kernel driver's. Names are looked up here, and the client's
+ * key is handed over in the kernel's keyring of this process: it is on no
+ * command line and in no file of the driver, and gone from the keyring when
+ * this process ends.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/keyctl.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "initiator/brickctl/cmd/attach.h"
+#include "initiator/lib/url.h"
+
+#define ORDER_BYTES 1024
+#define MS_PER_S    1000
+#define QUEUES_MAX  8
+#define SECTOR_MAX  4096
+#define RETAIN_MAX  65536
+
+enum {
+	OPT_BASE,
+	OPT_SIZE,
+	OPT_QUEUES,
+	OPT_THIN,
+	OPT_RO,
+	OPT_FAIL,
+	OPT_PROVIDER,
+	OPT_SECTOR,
+	OPT_RETAIN,
+	OPT_MAP_CACHE,
+	OPT_RESIZE,
+};
+
+static const struct ctl_option options[] = {
+	[OPT_BASE] = { "base", 0, "VA", "address of the first block; 0" },
+	[OPT_SIZE] = { "size", 0, "N", "blocks, or bytes with a suffix" },
+	[OPT_QUEUES] = { "queues", 0, "N", "connections, at most 8" },
+	[OPT_THIN] = { "thin", 0, NULL,
+		       "allocate blocks when they are first written" },
+	[OPT_RO] = { "ro", 0, NULL, "read only" },
+	[OPT_FAIL] = { "fail", 0, "WHEN",
+		       "never, or io-error after --reconnect-s" },
+	[OPT_PROVIDER] = { "provider", 0, "NAME",
+			   "kfabric's, when it is not the URL's" },
+	[OPT_SECTOR] = { "sector", 0, "BYTES", "512 or 4096; 4096" },
+	[OPT_RETAIN] = { "retain-mb", 0, "N",
+			 "MiB of writes to keep until they are durable" },
+	[OPT_MAP_CACHE] = { "map-cache", 0, "N",
+			    "blocks, or bytes, mapped at one time; 0: all" },
+	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
+	{ NULL },
+};
+
+struct order {
+	char text[ORDER_BYTES];
+	size_t len;
+	bool full;
+};
+
+static void add(struct order *order, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add(struct order *order, const char *format, ...)
+{
+	size_t room = sizeof(order->text) - order->len;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(order->text + order->len, room, format, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= room)
+		order->full = true;
+	else
+		order->len += (size_t)n;
+}
+
+/* The kernel looks up no names: the first address of the host. */
+static int add_address(struct ctl *ctl, struct order *order,
+		       const struct kfbl_url *url)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char address[NI_MAXHOST];
+	struct addrinfo *found;
+	int rc;
+
+	rc = getaddrinfo(url->host, url->port, &hints, &found);
+	if (rc)
+		return ctl_fail(ctl, CTL_UNREACHED, -EHOSTUNREACH,
+				"see that this is the brick's address",
+				"%s: no host \"%s\": %s", url->text, url->host,
+				gai_strerror(rc));
+	rc = getnameinfo(found->ai_addr, found->ai_addrlen, address,
+			 sizeof(address), NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	if (rc)
+		return ctl_fail(ctl, CTL_UNREACHED, -EHOSTUNREACH,
+				"name it by its address", "%s: %s", url->text,
+				gai_strerror(rc));
+	add(order, "attach,addr=%s,port=%s", address, url->port);
+	return CTL_DONE;
+}
+
+/* Into the keyring of this process: the driver copies it from there. */
+static int hand_over_key(struct ctl *ctl, struct order *order)
+{
+	const struct ctl_settings *s = &ctl->settings;
+	uint8_t key[KFBRICK_KEY_BYTES];
+	char name[128];
+	const char *why;
+	long rc;
+	int err;
+
+	err = ctl_key_read(s->key_file, key, &why);
+	if (err)
+		return ctl_fail(ctl, CTL_USAGE, err, "--key-file names another",
+				"key file %s: %s", s->key_file, why);
+	snprintf(name, sizeof(name), "kfbrick:%s", s->client);
+	rc = syscall(SYS_add_key, "logon", name, key, sizeof(key),
+		     KEY_SPEC_PROCESS_KEYRING);
+	err = rc < 0 ? -errno : 0;
+	explicit_bzero(key, sizeof(key));
+	if (err)
+		return ctl_fail(ctl, CTL_USAGE, err,
+				"see that the kernel has keyrings and quota",
+				"the kernel's keyring takes no key: %s",
+				strerror(-err));
+	add(order, ",client=%s,key=%s", s->client, name);
+	return CTL_DONE;
+}
+
+/* N is blocks, or bytes with a suffix, from some address on. */
+static int read_size(struct ctl *ctl, const char *base, const char *size,
+		     uint64_t *va, uint64_t *n)
+{
+	char *text = NULL;
+	int status;
+
+	if (asprintf(&text, "%s+%s", base, size) < 0)
+		return ctl_no_memory(ctl);
+	status = ctl_read_range(ctl, text, va, n);
+	free(text);
+	return status;
+}
+
+static int add_range(struct ctl *ctl, struct order *order,
+		     const struct ctl_args *args)
+{
+	const char *base = args->options[OPT_BASE];
+	uint64_t n = 0;
+	uint64_t va = 0;
+	int status;
+
+	if (!args->options[OPT_SIZE])
+		return ctl_usage(ctl, "give --size");
+	status = read_size(ctl, base ? base : "0x0", args->options[OPT_SIZE],
+			   &va, &n);
+	if (!status)
+		add(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
+	return status;
+}
+
+static int add_map_cache(struct ctl *ctl, struct order *order,
+			 const struct ctl_args *args)
+{
+	const char *size = args->options[OPT_MAP_CACHE];
+	uint64_t n = 0;
+	uint64_t va;
+	int status = CTL_DONE;
+
+	if (size && strcmp(size, "0") != 0)
+		status = read_size(ctl, "0x0", size, &va, &n);
+	if (!status && n)
+		add(order, ",map_cache=%" PRIu64, n);
+	return status;
+}
+
+/* One that is not given is the driver's to choose. */
+static int add_number(struct ctl *ctl, struct order *order, const char *option,
+		      const char *key, const char *value, uint64_t max)
+{
+	uint64_t n;
+	int status;
+
+	if (!value)
+		return CTL_DONE;
+	status = ctl_read_number(ctl, option, value, max, &n);
+	if (!status)
+		add(order, ",%s=%" PRIu64, key, n);
+	return status;
+}
+
+static int add_numbers(struct ctl *ctl, struct order *order,
+		       const struct ctl_args *args)
+{
+	int status;
+
+	status = add_number(ctl, order, "--sector", "sector",
+			    args->options[OPT_SECTOR], SECTOR_MAX);
+	if (!status)
+		status = add_number(ctl, order, "--queues", "queues",
+				    args->options[OPT_QUEUES], QUEUES_MAX);
+	if (!status)
+		status = add_number(ctl, order, "--retain-mb", "retain_mb",
+				    args->options[OPT_RETAIN], RETAIN_MAX);
+	return status;
+}
+
+static int add_rest(struct ctl *ctl, struct order *order,
+		    const struct ctl_args *args)
+{
+	const struct ctl_settings *s = &ctl->settings;
+	const char *fail = args->options[OPT_FAIL];
+	int status;
+
+	status = add_numbers(ctl, order, args);
+	if (!status)
+		status = add_map_cache(ctl, order, args);
+	if (status)
+		return status;
+	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
+		return ctl_usage(ctl, "--fail is never or io-error");
+	if (fail)
+		add(order, ",fail=%s", fail);
+	if (args->options[OPT_THIN])
+		add(order, ",thin");
+	if (args->options[OPT_RO])
+		add(order, ",ro");
+	if (s->reconnect_ms)
+		add(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
+	if (s->timeout_ms)
+		add(order, ",timeout_s=%u",
+		    (s->timeout_ms + MS_PER_S - 1) / MS_PER_S);
+	return CTL_DONE;
+}
+
+/* In the kernel one provider speaks what two speak in user space. */
+static const char *kernel_provider(const struct kfbl_url *url,
+				   const char *option)
+{
+	if (option)
+		return option;
+	return strcmp(url->provider, "verbs") != 0 ? "tcp" : url->provider;
+}
+
+static int make_order(struct ctl *ctl, struct order *order,
+		      const struct ctl_args *args, const struct kfbl_url *url)
+{
+	const char *provider =
+		kernel_provider(url, args->options[OPT_PROVIDER]);
+	int status;
+
+	status = add_address(ctl, order, url);
+	if (status)
+		return status;
+	add(order, ",provider=%s", provider);
+	status = add_range(ctl, order, args);
+	if (!status)
+		status = add_rest(ctl, order, args);
+	if (!status && ctl->settings.client)
+		status = hand_over_key(ctl, order);
+	if (!status && order->full)
+		status = ctl_usage(ctl, "that is too long for one order");
+	return status;
+}
+
+static int show(struct ctl *ctl, const char *answer)
+{
+	static const char name[] = "instance=";
+	const char *number = answer + sizeof(name) - 1;
+	struct json_object *object;
+	unsigned long instance;
+	char path[64];
+	char *end;
+
+	if (strncmp(answer, name, sizeof(name) - 1) != 0 ||
+	    (instance = strtoul(number, &end, 10), end == number))
+		return ctl_fail(ctl, CTL_REFUSED, -EPROTO,
+				"use a brickctl of the driver's version",
+				"the kernel driver answers \"%s\"", answer);
+	snprintf(path, sizeof(path), "/dev/kfbrick%lu", instance);
+	if (!ctl->json) {
+		puts(path);
+		return CTL_DONE;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "device", path);
+	ctl_json_count(object, "instance", instance);
+	ctl_json_print(object);
+	return CTL_DONE;
+}
+
+/* It keeps its brick, and all else that was said when it was attached. */
+static int resize(struct ctl *ctl, const struct ctl_args *args)
+{
+	const char *disk = args->options[OPT_RESIZE];
+	char answer[CTL_ANSWER_BYTES];
+	struct order order = { 0 };
+	unsigned int number;
+	uint64_t n = 0;
+	uint64_t va = 0;
+	int status;
+
+	if (!args->options[OPT_SIZE])
+		return ctl_usage(ctl, "give --size");
+	status = ctl_disk_number(ctl, disk, &number);
+	if (status)
+		return status;
+	status = read_size(ctl, "0x0", args->options[OPT_SIZE], &va, &n);
+	if (status)
+		return status;
+	add(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);
+	status = ctl_control(ctl, disk, order.text, answer);
+	if (status)
+		return status;
+	snprintf(answer, sizeof(answer), "instance=%u", number);
+	return show(ctl, answer);
+}
+
+static int run(struct ctl *ctl, const struct ctl_args *args)
+{
+	char answer[CTL_ANSWER_BYTES];
+	struct order order = { 0 };
+	struct kfbl_url url;
+	int status;
+
+	if (args->options[OPT_RESIZE])
+		return resize(ctl, args);
+	if (args->n_words) {
+		free(ctl->settings.brick);
+		ctl->settings.brick = strdup(args->words[0]);
+		if (!ctl->settings.brick)
+			return ctl_no_memory(ctl);
+	}
+	status = ctl_settings_complete(ctl);
+	if (status)
+		return status;
+	if (kfbl_url_parse(ctl->settings.brick, &url))
+		return ctl_usage(ctl,
+				 "\"%s\" names no brick: "
+				 "verbs://HOST[:PORT] does",
+				 ctl->settings.brick);
+	status = make_order(ctl, &order, args, &url);
+	if (!status) {
+		ctl_load_driver();
+		status = ctl_control(ctl, url.text, order.text, answer);
+	}
+	return status ? status : show(ctl, answer);
+}
+
+const struct ctl_command ctl_cmd_attach = {
+	.name = "attach",
+	.synopsis = "[URL]",
+	.summary = "Makes a range of a brick a disk of this machine",
+	.details =
+		"The kernel driver kfbrick, which is loaded if it is not there, connects,\n"
+		"allocates the blocks that are missing (with --thin only those that are written),\n"
+		"maps them for itself alone and makes a disk, whose path is printed. The disk\n"
+		"outlives this command; brickctl detach takes it away. When the brick is lost,\n"
+		"requests wait for --reconnect-s (60) seconds, or with --fail never as long as it\n"
+		"takes.\n"
+		"\n"
+		"Example: brickctl attach verbs://10.0.0.1 --base 0x0 --size 10G",
+	.options = options,
+	.words_max = 1,
+	.changes = true,
+	.run = run,
+};

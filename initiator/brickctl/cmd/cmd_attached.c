@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl attached: the disks that are attached, from sysfs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "initiator/brickctl/cmd/attach.h"
+
+#define SYS_BLOCK  "/sys/block"
+#define TEXT_BYTES 512
+
+/* What is shown of a disk: attribute, and how JSON has it. */
+static const struct attribute {
+	const char *name;
+	enum {
+		TEXT,
+		COUNT,
+		BOOL,
+		NUMBERS, /* words name=N: an object */
+		LINES, /* lines of them: an array */
+	} kind;
+} attributes[] = {
+	{ "state", TEXT },	  { "brick", TEXT },
+	{ "client", TEXT },	  { "brick_uuid", TEXT },
+	{ "instance_id", TEXT },  { "power_epoch", COUNT },
+	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
+	{ "base", TEXT },	  { "blocks", COUNT },
+	{ "queues", COUNT },	  { "thin", BOOL },
+	{ "last_error", TEXT },	  { "retain", NUMBERS },
+	{ "map_cache", NUMBERS }, { "counters", LINES },
+};
+
+#define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
+
+static FILE *open_attribute(const char *disk, const char *name)
+{
+	char path[TEXT_BYTES];
+
+	snprintf(path, sizeof(path), SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
+	return fopen(path, "re");
+}
+
+static void read_attribute(const char *disk, const char *name,
+			   char text[TEXT_BYTES])
+{
+	FILE *file = open_attribute(disk, name);
+
+	*text = '\0';
+	if (!file)
+		return;
+	if (!fgets(text, TEXT_BYTES, file))
+		*text = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+}
+
+/* Cuts the line up. */
+static struct json_object *numbers(char *line)
+{
+	struct json_object *object = json_object_new_object();
+	char *at = line;
+	char *word;
+
+	while ((word = strsep(&at, " \n")) != NULL) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		ctl_json_count(object, word, strtoull(value, NULL, 10));
+	}
+	return object;
+}
+
+static struct json_object *lines(const char *disk, const char *name)
+{
+	struct json_object *array = json_object_new_array();
+	char text[TEXT_BYTES];
+	FILE *file = open_attribute(disk, name);
+
+	while (file && fgets(text, sizeof(text), file))
+		json_object_array_add(array, numbers(text));
+	if (file)
+		fclose(file);
+	return array;
+}
+
+static int is_disk(const struct dirent *entry)
+{
+	return !strncmp(entry->d_name, "kfbrick", strlen("kfbrick"));
+}
+
+static struct json_object *describe(const char *disk)
+{
+	struct json_object *object = json_object_new_object();
+	char text[TEXT_BYTES];
+	char path[TEXT_BYTES];
+	size_t i;
+
+	snprintf(path, sizeof(path), "/dev/%.64s", disk);
+	ctl_json_text(object, "device", path);
+	for (i = 0; i < N_ATTRIBUTES; i++) {
+		const struct attribute *a = &attributes[i];
+
+		if (a->kind == LINES) {
+			json_object_object_add(object, a->name,
+					       lines(disk, a->name));
+			continue;
+		}
+		read_attribute(disk, a->name, text);
+		if (a->kind == NUMBERS)
+			json_object_object_add(object, a->name, numbers(text));
+		else if (a->kind == TEXT)
+			ctl_json_text(object, a->name, text);
+		else if (a->kind == COUNT)
+			ctl_json_count(object, a->name,
+				       strtoull(text, NULL, 10));
+		else
+			ctl_json_bool(object, a->name, *text == '1');
+	}
+	return object;
+}
+
+static void print_line(const char *disk)
+{
+	char state[TEXT_BYTES];
+	char brick[TEXT_BYTES];
+	char base[TEXT_BYTES];
+	char blocks[TEXT_BYTES];
+	char flush[TEXT_BYTES];
+	char size[CTL_SIZE_TEXT_BYTES];
+
+	read_attribute(disk, "state", state);
+	read_attribute(disk, "brick", brick);
+	read_attribute(disk, "base", base);
+	read_attribute(disk, "blocks", blocks);
+	read_attribute(disk, "flush_mode", flush);
+	ctl_size_text(size, ctl_blocks_bytes(strtoull(blocks, NULL, 10)));
+	printf("%-14s %-10s %-32s %-18s %10s %-8s\n", disk, state, brick, base,
+	       size, flush);
+}
+
+static int run(struct ctl *ctl, const struct ctl_args *args)
+{
+	struct json_object *list = json_object_new_array();
+	struct json_object *object;
+	struct dirent **found;
+	int i;
+	int n;
+
+	n = scandir(SYS_BLOCK, &found, is_disk, versionsort);
+	if (n < 0 && errno != ENOENT) {
+		json_object_put(list);
+		return ctl_fail(ctl, CTL_USAGE, -errno,
+				"see that it is mounted", SYS_BLOCK ": %s",
+				strerror(errno));
+	}
+	if (!ctl->json)
+		printf("%-14s %-10s %-32s %-18s %10s %-8s\n", "DISK", "STATE",
+		       "BRICK", "BASE", "SIZE", "FLUSH");
+	for (i = 0; i < n; i++) {
+		if (ctl->json)
+			json_object_array_add(list, describe(found[i]->d_name));
+		else
+			print_line(found[i]->d_name);
+		free(found[i]);
+	}
+	if (n >= 0)
+		free(found);
+	if (!ctl->json) {
+		json_object_put(list);
+		return CTL_DONE;
+	}
+	object = json_object_new_object();
+	json_object_object_add(object, "attached", list);
+	ctl_json_print(object);
+	return CTL_DONE;
+}
+
+const struct ctl_command ctl_cmd_attached = {
+	.name = "attached",
+	.synopsis = "",
+	.summary = "Shows the disks that are attached",
+	.details =
+		"STATE is up, away (the connection is lost; requests wait), failed, or detaching.\n"
+		"FLUSH is what makes writes durable. With --json there is more, such as why the\n"
+		"connection was lost last.\n"
+		"\n"
+		"Example: brickctl attached",
+	.run = run,
+};

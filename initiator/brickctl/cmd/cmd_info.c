@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl info: what the brick is and has.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "initiator/brickctl/brickctl.h"
+
+static const uint32_t flush_modes[] = {
+	KFBRICK_FLUSH_NONE,   KFBRICK_FLUSH_MESSAGE, KFBRICK_FLUSH_READBACK,
+	KFBRICK_FLUSH_COMMIT, KFBRICK_FLUSH_NATIVE,
+};
+
+#define N_FLUSH_MODES (sizeof(flush_modes) / sizeof(flush_modes[0]))
+
+static void print_json(const struct ctl *ctl, const struct kfbrick_info *info)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *modes = json_object_new_array();
+	char uuid[CTL_UUID_TEXT_BYTES];
+	unsigned int i;
+
+	for (i = 0; i < N_FLUSH_MODES; i++) {
+		if (info->flush_modes & flush_modes[i])
+			json_object_array_add(
+				modes, json_object_new_string(
+					       ctl_flush_name(flush_modes[i])));
+	}
+	ctl_json_text(object, "brick", ctl->settings.brick);
+	ctl_json_text(object, "uuid", ctl_uuid_text(uuid, info->uuid));
+	ctl_json_hex(object, "instance_id", info->instance_id);
+	ctl_json_count(object, "power_epoch", info->power_epoch);
+	ctl_json_count(object, "block_bytes", KFBRICK_BLOCK_BYTES);
+	ctl_json_text(object, "medium", ctl_medium_name(info->medium));
+	ctl_json_count(object, "slots_total", info->slots_total);
+	ctl_json_count(object, "slots_free", info->slots_free);
+	ctl_json_count(object, "slots_clean", info->slots_clean);
+	ctl_json_count(object, "slots_bad", info->slots_bad);
+	ctl_json_count(object, "slow_total", info->slow_total);
+	ctl_json_count(object, "slow_free", info->slow_free);
+	json_object_object_add(object, "flush_modes", modes);
+	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
+	ctl_json_text(object, "flush_why", info->flush_why);
+	ctl_json_bool(object, "ack_is_placed", info->ack_is_placed);
+	ctl_json_bool(object, "unsafe", info->unsafe);
+	ctl_json_bool(object, "exposed", info->exposed);
+	ctl_json_count(object, "lease_ms", info->lease_ms);
+	ctl_json_count(object, "alloc_max_blocks", info->alloc_max_blocks);
+	ctl_json_count(object, "map_extent_max_bytes",
+		       info->map_extent_max_bytes);
+	ctl_json_count(object, "mappings_max", info->mappings_max);
+	ctl_json_print(object);
+}
+
+static void print_space(const struct kfbrick_info *info)
+{
+	char total[CTL_SIZE_TEXT_BYTES];
+	char left[CTL_SIZE_TEXT_BYTES];
+
+	printf("blocks       %" PRIu64 " (%s)\n", info->slots_total,
+	       ctl_size_text(total, ctl_blocks_bytes(info->slots_total)));
+	printf("free         %" PRIu64 " (%s), of them %" PRIu64 " zeroed\n",
+	       info->slots_free,
+	       ctl_size_text(left, ctl_blocks_bytes(info->slots_free)),
+	       info->slots_clean);
+	printf("bad          %" PRIu64 "\n", info->slots_bad);
+	if (info->slow_total)
+		printf("slow tier    %" PRIu64 " (%s), free %" PRIu64 " (%s)\n",
+		       info->slow_total,
+		       ctl_size_text(total, ctl_blocks_bytes(info->slow_total)),
+		       info->slow_free,
+		       ctl_size_text(left, ctl_blocks_bytes(info->slow_free)));
+}
+
+static void print_limits(const struct kfbrick_info *info)
+{
+	char extent[CTL_SIZE_TEXT_BYTES];
+	char batch[CTL_SIZE_TEXT_BYTES];
+
+	if (info->lease_ms)
+		printf("lease        %" PRIu32 " ms\n", info->lease_ms);
+	else
+		puts("lease        none");
+	printf("alloc_max    %" PRIu64 " blocks (%s)\n", info->alloc_max_blocks,
+	       ctl_size_text(batch, ctl_blocks_bytes(info->alloc_max_blocks)));
+	printf("handle_max   %s\n",
+	       ctl_size_text(extent, info->map_extent_max_bytes));
+	printf("mappings_max %" PRIu32 "\n", info->mappings_max);
+}
+
+static void print_text(const struct ctl *ctl, const struct kfbrick_info *info)
+{
+	char uuid[CTL_UUID_TEXT_BYTES];
+
+	printf("brick        %s\n", ctl->settings.brick);
+	printf("uuid         %s\n", ctl_uuid_text(uuid, info->uuid));
+	printf("instance     0x%" PRIx64 "\n", info->instance_id);
+	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
+	printf("medium       %s\n", ctl_medium_name(info->medium));
+	print_space(info);
+	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
+	       *info->flush_why ? ": " : "", info->flush_why);
+	if (info->unsafe)
+		puts("unsafe       yes: a setting of this brick promises more than the platform keeps");
+	if (info->exposed)
+		puts("exposed      yes: a setting of this brick lets clients in over networks that nothing protects");
+	print_limits(info);
+}
+
+static int run(struct ctl *ctl, const struct ctl_args *args)
+{
+	struct kfbrick_info info;
+	int status;
+	int err;
+
+	status = ctl_connect(ctl);
+	if (status)
+		return status;
+	err = kfbrick_get_info(ctl->k, &info);
+	if (err)
+		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
+	if (ctl->json)
+		print_json(ctl, &info);
+	else
+		print_text(ctl, &info);
+	return CTL_DONE;
+}
+
+const struct ctl_command ctl_cmd_info = {
+	.name = "info",
+	.synopsis = "",
+	.summary = "Shows what the brick is, has and promises",
+	.details =
+		"The line flush names what makes writes durable, and why. A brick whose flush is\n"
+		"none keeps nothing over a loss of power.\n"
+		"\n"
+		"Example: brickctl --json info",
+	.run = run,
+};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl doctor: what this machine, a store and a brick can promise.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "initiator/brickctl/doctor/doctor.h"
+
+#define MESSAGE_BYTES 1024
+
+enum {
+	OPT_STORE,
+	OPT_SYSFS
+};
+
+static const struct ctl_option options[] = {
+	[OPT_STORE] = { "store", 0, "PATH", "look at this store, too" },
+	[OPT_SYSFS] = { "sysfs", 0, "DIR", "a copy of sysfs in place of /sys" },
+	{ NULL },
+};
+
+static const struct doctor_check checks[] = {
+	{ "versions", doctor_check_versions },
+	{ "limits.memlock", doctor_check_memlock },
+	{ "limits.nofile", doctor_check_nofile },
+	{ "rdma.devices", doctor_check_devices },
+	{ "rdma.nodes", doctor_check_nodes },
+	{ "fabric.verbs", doctor_check_verbs },
+	{ "fabric.tcp", doctor_check_tcp },
+	{ "pmem.regions", doctor_check_regions },
+	{ "pmem.namespaces", doctor_check_namespaces },
+	{ "store", doctor_check_store },
+	{ "brick", doctor_check_brick },
+};
+
+#define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
+
+static const char *const level_names[DOCTOR_LEVELS] = {
+	[DOCTOR_OK] = "ok",
+	[DOCTOR_NOTE] = "note",
+	[DOCTOR_PROBLEM] = "problem",
+};
+
+static void print_finding(const struct doctor *d, enum doctor_level level,
+			  const char *message, const char *next)
+{
+	printf("%-7s  %-15s  %s\n", level_names[level], d->check, message);
+	if (next)
+		printf("%-7s  %-15s  do: %s\n", "", "", next);
+}
+
+static void add_finding(const struct doctor *d, enum doctor_level level,
+			const char *message, const char *next)
+{
+	struct json_object *object = json_object_new_object();
+
+	ctl_json_text(object, "check", d->check);
+	ctl_json_text(object, "level", level_names[level]);
+	ctl_json_text(object, "message", message);
+	if (next)
+		ctl_json_text(object, "next", next);
+	json_object_array_add(d->findings, object);
+}
+
+void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
+		  const char *format, ...)
+{
+	char message[MESSAGE_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	d->counts[level]++;
+	if (d->ctl->json)
+		add_finding(d, level, message, next);
+	else
+		print_finding(d, level, message, next);
+}
+
+bool doctor_read_attribute(char *text, size_t size, const char *format, ...)
+{
+	char path[DOCTOR_PATH_BYTES];
+	va_list args;
+	FILE *file;
+	bool got;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	*text = '\0';
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fgets(text, (int)size, file) != NULL;
+	fclose(file);
+	text[strcspn(text, "\n")] = '\0';
+	return got;
+}
+
+static void print_end(struct doctor *d)
+{
+	unsigned int problems = d->counts[DOCTOR_PROBLEM];
+	struct json_object *object;
+
+	if (!d->ctl->json) {
+		printf("%u problem%s, %u note%s\n", problems,
+		       ctl_plural(problems), d->counts[DOCTOR_NOTE],
+		       ctl_plural(d->counts[DOCTOR_NOTE]));
+		return;
+	}
+	object = json_object_new_object();
+	json_object_object_add(object, "findings", d->findings);
+	ctl_json_count(object, "n_problems", problems);
+	ctl_json_count(object, "n_notes", d->counts[DOCTOR_NOTE]);
+	ctl_json_print(object);
+}
+
+/* Names the brick; whatever is wrong with that is for the check to tell. */
+static void name_brick(struct doctor *d)
+{
+	d->ctl->catching = &d->settings;
+	if (ctl_settings_complete(d->ctl))
+		d->settings_error = d->settings.error;
+	d->ctl->catching = NULL;
+	d->wants_verbs = d->ctl->settings.brick &&
+			 !strncmp(d->ctl->settings.brick, "verbs://", 8);
+}
+
+static int run(struct ctl *ctl, const struct ctl_args *args)
+{
+	struct doctor d = {
+		.ctl = ctl,
+		.store = args->options[OPT_STORE],
+		.sysfs = args->options[OPT_SYSFS],
+	};
+	unsigned int i;
+
+	if (!d.sysfs)
+		d.sysfs = "/sys";
+	d.findings = ctl->json ? json_object_new_array() : NULL;
+	name_brick(&d);
+	for (i = 0; i < N_CHECKS; i++) {
+		d.check = checks[i].name;
+		checks[i].run(&d);
+	}
+	print_end(&d);
+	return d.counts[DOCTOR_PROBLEM] ? CTL_REFUSED : CTL_DONE;
+}
+
+const struct ctl_command ctl_cmd_doctor = {
+	.name = "doctor",
+	.synopsis = "[--store PATH]",
+	.summary = "Says what this machine and a brick can promise",
+	.details =
+		"Looks at the limits of this process, the RDMA devices, the persistent memory,\n"
+		"with --store at a store on this machine, and at the brick when one is named,\n"
+		"and says what to do about what it finds. It changes nothing. The exit status is\n"
+		"0 when all is well, with notes or without, and 1 when there are problems.\n"
+		"\n"
+		"Example: brickctl doctor --store /dev/dax0.0",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * brickctl doctor: checks, and what they find.
+ *
+ * A check is a function and a row of the table in cmd_doctor.c. It only looks:
+ * nothing it does changes the machine, a store or a brick. It reports each
+ * thing it finds, with the command that helps when there is something to do.
+ */
+#ifndef BRICKCTL_DOCTOR_H
+#define BRICKCTL_DOCTOR_H
+
+#include "initiator/brickctl/brickctl.h"
+
+#define DOCTOR_PATH_BYTES 4096
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_NOTE, /* a fact that limits what can be promised */
+	DOCTOR_PROBLEM, /* something to do: the exit status is 1 */
+	DOCTOR_LEVELS
+};
+
+/**
+ * struct doctor - one examination
+ * @ctl: settings; not connected
+ * @store: path of the store, or NULL
+ * @sysfs: where sysfs is: /sys, or a copy of one
+ * @settings_error: 0, or why no brick could be named, -errno
+ * @settings: the same in words
+ * @wants_verbs: the brick is named by verbs://
+ * @check: name of the check that runs
+ * @findings: of all, for --json
+ * @counts: findings of each level
+ */
+struct doctor {
+	struct ctl *ctl;
+	const char *store;
+	const char *sysfs;
+	int settings_error;
+	struct ctl_caught settings;
+	bool wants_verbs;
+	const char *check;
+	struct json_object *findings;
+	unsigned int counts[DOCTOR_LEVELS];
+};
+
+struct doctor_check {
+	const char *name; /* "limits.nofile" */
+	void (*run)(struct doctor *d);
+};
+
+/**
+ * doctor_found - report a finding
+ * @d: examination
+ * @level: what it means
+ * @next: what to do, a command where there is one; NULL: nothing
+ * @format: what was found, without a full stop
+ */
+void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
+		  const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/**
+ * doctor_read_attribute - read the first line of a small file
+ * @text: gets it without the newline; "" on failure
+ * @size: bytes in @text
+ * @format: the path
+ *
+ * Return: whether it could be read.
+ */
+bool doctor_read_attribute(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* doctor_limits.c */
+void doctor_check_versions(struct doctor *d);
+void doctor_check_memlock(struct doctor *d);
+void doctor_check_nofile(struct doctor *d);
+
+/* doctor_fabric.c */
+void doctor_check_devices(struct doctor *d);
+void doctor_check_nodes(struct doctor *d);
+void doctor_check_verbs(struct doctor *d);
+void doctor_check_tcp(struct doctor *d);
+/* Whether the machine has an RDMA device. */
+bool doctor_has_rdma(const struct doctor *d);
+
+/* doctor_pmem.c */
+void doctor_check_regions(struct doctor *d);
+void doctor_check_namespaces(struct doctor *d);
+
+/* doctor_platform.c */
+/**
+ * doctor_platform - what a region of persistent memory keeps
+ * @d: examination
+ * @name: of the region, for people
+ * @domain: its persistence domain as sysfs says it, "" when it does not
+ */
+void doctor_platform(struct doctor *d, const char *name, const char *domain);
+
+/* doctor_store.c */
+void doctor_check_store(struct doctor *d);
+
+/* doctor_brick.c */
+void doctor_check_brick(struct doctor *d);
+
+#endif

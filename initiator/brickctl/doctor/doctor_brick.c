@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The brick, when one is named: what it says it keeps.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "initiator/brickctl/doctor/doctor.h"
+
+/* Less than one block in so many free is worth a word. */
+#define NEARLY_FULL 20
+
+static void judge_durability(struct doctor *d, const struct kfbrick_info *info)
+{
+	const char *brick = d->ctl->settings.brick;
+
+	if (info->flush_mode == KFBRICK_FLUSH_NONE)
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"put its store on devdax or a disk; brickctl doctor --store PATH on that machine says more",
+			"%s is volatile: nothing there survives a loss of power",
+			brick);
+	else
+		doctor_found(d, DOCTOR_OK, NULL, "%s on %s, flush mode %s%s%s",
+			     brick, ctl_medium_name(info->medium),
+			     ctl_flush_name(info->flush_mode),
+			     *info->flush_why ? ": " : "", info->flush_why);
+	if (info->unsafe)
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"take the unsafe setting out of its brickd.conf, which its log names",
+			"%s promises more than its platform keeps", brick);
+}
+
+static void judge_space(struct doctor *d, const struct kfbrick_info *info)
+{
+	const char *brick = d->ctl->settings.brick;
+
+	if (info->slots_bad)
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"see the brick's log for the addresses, restore those blocks and have the module checked",
+			"%s has lost %" PRIu64 " block%s to media errors",
+			brick, info->slots_bad, ctl_plural(info->slots_bad));
+	if (info->slots_free < info->slots_total / NEARLY_FULL)
+		doctor_found(d, DOCTOR_NOTE,
+			     "brickctl list, then brickctl free VA+N",
+			     "%s is nearly full: %" PRIu64 " of %" PRIu64
+			     " blocks are free",
+			     brick, info->slots_free, info->slots_total);
+}
+
+static void ask(struct doctor *d, struct ctl_caught *caught)
+{
+	struct kfbrick_info info;
+	int err;
+
+	if (ctl_connect(d->ctl)) {
+		doctor_found(d, DOCTOR_PROBLEM, caught->next, "%s",
+			     caught->message);
+		return;
+	}
+	err = kfbrick_get_info(d->ctl->k, &info);
+	if (err) {
+		ctl_fail_call(d->ctl, err, "%s", d->ctl->settings.brick);
+		doctor_found(d, DOCTOR_PROBLEM, caught->next, "%s",
+			     caught->message);
+		return;
+	}
+	judge_durability(d, &info);
+	judge_space(d, &info);
+}
+
+void doctor_check_brick(struct doctor *d)
+{
+	struct ctl_caught caught = { 0 };
+
+	d->ctl->catching = &caught;
+	/* A broken configuration file is reported; one without a brick is not. */
+	if (d->settings_error && d->settings_error != -EDESTADDRREQ)
+		doctor_found(d, DOCTOR_PROBLEM, d->settings.next, "%s",
+			     d->settings.message);
+	else if (d->settings_error)
+		doctor_found(d, DOCTOR_NOTE, "give --brick URL or set KFBRICK",
+			     "no brick is named, so none was asked");
+	else
+		ask(d, &caught);
+	d->ctl->catching = NULL;
+}

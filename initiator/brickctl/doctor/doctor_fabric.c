@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * RDMA devices, their nodes, and what libfabric makes of them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "initiator/brickctl/doctor/doctor.h"
+
+#define STATE_BYTES   64
+#define STATE_ACTIVE  "4:"
+#define PORT_MAX      8
+#define SOFT_ROCE_WAY "rdma link add rxe0 type rxe netdev INTERFACE"
+
+static DIR *open_devices(const struct doctor *d)
+{
+	char path[DOCTOR_PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/class/infiniband", d->sysfs);
+	return opendir(path);
+}
+
+static const struct dirent *next_entry(DIR *folder)
+{
+	const struct dirent *entry;
+
+	do
+		entry = folder ? readdir(folder) : NULL;
+	while (entry && entry->d_name[0] == '.');
+	return entry;
+}
+
+bool doctor_has_rdma(const struct doctor *d)
+{
+	DIR *folder = open_devices(d);
+	bool any = next_entry(folder) != NULL;
+
+	if (folder)
+		closedir(folder);
+	return any;
+}
+
+static void look_at_device(struct doctor *d, const char *name)
+{
+	char state[STATE_BYTES];
+	char rate[STATE_BYTES];
+	bool any = false;
+	unsigned int i;
+
+	for (i = 1; i <= PORT_MAX; i++) {
+		if (!doctor_read_attribute(
+			    state, sizeof(state),
+			    "%s/class/infiniband/%s/ports/%u/state", d->sysfs,
+			    name, i))
+			continue;
+		any = true;
+		doctor_read_attribute(rate, sizeof(rate),
+				      "%s/class/infiniband/%s/ports/%u/rate",
+				      d->sysfs, name, i);
+		if (!strncmp(state, STATE_ACTIVE, strlen(STATE_ACTIVE)))
+			doctor_found(d, DOCTOR_OK, NULL,
+				     "%s port %u is active, %s", name, i,
+				     *rate ? rate : "rate unknown");
+		else
+			doctor_found(
+				d, DOCTOR_PROBLEM,
+				"ip link set INTERFACE up; rdma link shows the interface",
+				"%s port %u is not active (%s)", name, i,
+				state);
+	}
+	if (!any)
+		doctor_found(d, DOCTOR_PROBLEM, "dmesg, then reload its driver",
+			     "%s has no ports", name);
+}
+
+void doctor_check_devices(struct doctor *d)
+{
+	const struct dirent *entry;
+	DIR *folder = open_devices(d);
+	bool any = false;
+
+	while ((entry = next_entry(folder))) {
+		look_at_device(d, entry->d_name);
+		any = true;
+	}
+	if (folder)
+		closedir(folder);
+	if (!any)
+		doctor_found(
+			d, d->wants_verbs ? DOCTOR_PROBLEM : DOCTOR_NOTE,
+			"use tcp://, or for trials " SOFT_ROCE_WAY,
+			"this machine has no RDMA device: verbs:// cannot work here, tcp:// can");
+}
+
+static bool look_at_node(struct doctor *d, const char *path)
+{
+	if (!access(path, R_OK | W_OK))
+		return true;
+	doctor_found(
+		d, DOCTOR_PROBLEM,
+		errno == ENOENT
+			? "modprobe -a ib_uverbs rdma_ucm; in a unit PrivateDevices=no"
+			: "see its mode and group; Debian's rdma-core sets 0666",
+		"%s: %s", path, strerror(errno));
+	return false;
+}
+
+void doctor_check_nodes(struct doctor *d)
+{
+	bool fine;
+
+	if (!doctor_has_rdma(d))
+		return;
+	fine = look_at_node(d, "/dev/infiniband/rdma_cm");
+	fine &= look_at_node(d, "/dev/infiniband/uverbs0");
+	if (fine)
+		doctor_found(d, DOCTOR_OK, NULL,
+			     "the nodes in /dev/infiniband can be opened");
+}
+
+/* Return: what fi_getinfo() says of message endpoints of a provider. */
+static int ask_provider(const char *provider, struct fi_info **info)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int rc;
+
+	if (!hints)
+		return -FI_ENOMEM;
+	/* As libkfbrick does, before libfabric looks at them. */
+	setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
+	setenv("IPATH_NO_BACKTRACE", "1", 0);
+	setenv("HFI_NO_BACKTRACE", "1", 0);
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
+				      FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->fabric_attr->prov_name = strdup(provider);
+	rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, info);
+	fi_freeinfo(hints);
+	return rc;
+}
+
+void doctor_check_verbs(struct doctor *d)
+{
+	struct fi_info *info = NULL;
+	int rc;
+
+	if (!d->wants_verbs && !doctor_has_rdma(d))
+		return;
+	rc = ask_provider("verbs", &info);
+	if (rc)
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"install ibverbs-providers; give an interface of the device an address; fi_info -p verbs shows the effect",
+			"libfabric offers no verbs endpoint: %s",
+			fi_strerror(-rc));
+	else
+		doctor_found(d, DOCTOR_OK, NULL, "libfabric offers verbs on %s",
+			     info->domain_attr->name);
+	fi_freeinfo(info);
+}
+
+/* Return: 0 if this machine reaches itself, or -errno. */
+static int try_tcp(void)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(fd, (struct sockaddr *)&here, sizeof(here)) || listen(fd, 1))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* libfabric is not asked: tcp:// is spoken without its provider. */
+void doctor_check_tcp(struct doctor *d)
+{
+	int rc = try_tcp();
+
+	if (rc)
+		doctor_found(d, d->wants_verbs ? DOCTOR_NOTE : DOCTOR_PROBLEM,
+			     "ip link set lo up",
+			     "TCP does not work on this machine: %s",
+			     strerror(-rc));
+	else
+		doctor_found(d, DOCTOR_OK, NULL, "tcp:// works: by TCP alone");
+}

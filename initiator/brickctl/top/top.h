@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What brickctl top knows of a brick, twice, and how it shows it.
+ */
+#ifndef BRICKCTL_TOP_H
+#define BRICKCTL_TOP_H
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "initiator/brickctl/cmd/admin.h"
+
+/* Of a histogram; the brick has fewer. */
+#define TOP_BUCKETS_MAX 32
+
+/* A histogram: how many were up to each bound, all, and their sum. */
+struct top_times {
+	unsigned int n;
+	double bounds_s[TOP_BUCKETS_MAX];
+	uint64_t buckets[TOP_BUCKETS_MAX];
+	uint64_t count;
+	double sum_s;
+};
+
+/**
+ * struct top_sample - a brick at one moment
+ * @at_ms: when, by CLOCK_MONOTONIC
+ * @info: the answer to "info"
+ * @stats: the answer to "stats"
+ * @sessions: an array
+ * @ops: requests answered
+ * @failed: of them, with another status than OK
+ * @flushes: how long FLUSH took
+ */
+struct top_sample {
+	uint64_t at_ms;
+	struct json_object *info;
+	struct json_object *stats;
+	struct json_object *sessions;
+	uint64_t ops;
+	uint64_t failed;
+	struct top_times flushes;
+};
+
+/**
+ * top_sample_take - ask the brick
+ * @ctl: reports what is wrong
+ * @admin: open
+ * @sample: filled on success
+ *
+ * Return: 0, or the status to exit with.
+ */
+int top_sample_take(struct ctl *ctl, struct ctl_admin *admin,
+		    struct top_sample *sample);
+void top_sample_free(struct top_sample *sample);
+
+/**
+ * top_metric - one number of the brick, or the sum over its labels
+ * @stats: the answer to "stats"
+ * @name: of the metric
+ * @label: which one must be @value; NULL: all
+ * @value: of the label
+ */
+uint64_t top_metric(struct json_object *stats, const char *name,
+		    const char *label, const char *value);
+
+/* What happened since an earlier histogram. */
+struct top_times top_times_since(const struct top_times *now,
+				 const struct top_times *before);
+
+/**
+ * top_times_percentile - the bound that so many of a hundred were below
+ * @times: with at least one
+ * @percent: how many
+ *
+ * Return: seconds; below 0: beyond all bounds.
+ */
+double top_times_percentile(const struct top_times *times, uint64_t percent);
+
+/**
+ * top_draw - show a brick
+ * @out: lines; control characters that came from outside are not in them
+ * @now: as it is
+ * @before: rates are since then; NULL: since it started
+ */
+void top_draw(FILE *out, const struct top_sample *now,
+	      const struct top_sample *before);
+
+#endif

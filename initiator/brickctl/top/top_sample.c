@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl top: numbers of a brick at one moment.
+ */
+#include <string.h>
+
+#include "initiator/brickctl/terminal.h"
+#include "initiator/brickctl/top/top.h"
+
+static struct json_object *samples_of(struct json_object *stats,
+				      const char *name)
+{
+	struct json_object *list = NULL;
+	struct json_object *samples = NULL;
+	size_t i;
+
+	json_object_object_get_ex(stats, "metrics", &list);
+	if (!json_object_is_type(list, json_type_array))
+		return NULL;
+	for (i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *metric = json_object_array_get_idx(list, i);
+
+		if (strcmp(ctl_admin_text(metric, "name"), name) != 0)
+			continue;
+		json_object_object_get_ex(metric, "samples", &samples);
+		return json_object_is_type(samples, json_type_array) ? samples
+								     : NULL;
+	}
+	return NULL;
+}
+
+static double number_of(struct json_object *object, const char *name)
+{
+	struct json_object *member = NULL;
+
+	json_object_object_get_ex(object, name, &member);
+	return json_object_get_double(member);
+}
+
+uint64_t top_metric(struct json_object *stats, const char *name,
+		    const char *label, const char *value)
+{
+	struct json_object *samples = samples_of(stats, name);
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; samples && i < json_object_array_length(samples); i++) {
+		struct json_object *s = json_object_array_get_idx(samples, i);
+
+		if (!label || !strcmp(ctl_admin_text(s, label), value))
+			sum += ctl_admin_count(s, "value");
+	}
+	return sum;
+}
+
+static void read_times(struct json_object *sample, struct top_times *times)
+{
+	struct json_object *buckets = NULL;
+	size_t i;
+
+	times->count = ctl_admin_count(sample, "count");
+	times->sum_s = number_of(sample, "sum");
+	json_object_object_get_ex(sample, "buckets", &buckets);
+	if (!json_object_is_type(buckets, json_type_array))
+		return;
+	for (i = 0; i < json_object_array_length(buckets); i++) {
+		struct json_object *b = json_object_array_get_idx(buckets, i);
+
+		if (i == TOP_BUCKETS_MAX)
+			break;
+		times->bounds_s[i] = number_of(b, "le");
+		times->buckets[i] = ctl_admin_count(b, "count");
+		times->n = (unsigned int)i + 1;
+	}
+}
+
+static void read_flushes(struct json_object *stats, struct top_times *times)
+{
+	struct json_object *samples = samples_of(stats, "op_seconds");
+	size_t i;
+
+	for (i = 0; samples && i < json_object_array_length(samples); i++) {
+		struct json_object *s = json_object_array_get_idx(samples, i);
+
+		if (!strcmp(ctl_admin_text(s, "op"), "flush"))
+			read_times(s, times);
+	}
+}
+
+int top_sample_take(struct ctl *ctl, struct ctl_admin *a,
+		    struct top_sample *sample)
+{
+	struct top_sample s = { .at_ms = ctl_terminal_now_ms() };
+	int status;
+
+	status = ctl_admin_ask(ctl, a, ctl_admin_request("info"), &s.info);
+	if (!status)
+		status = ctl_admin_ask(ctl, a, ctl_admin_request("stats"),
+				       &s.stats);
+	if (!status)
+		status = ctl_admin_sessions(ctl, a, &s.sessions);
+	if (status) {
+		top_sample_free(&s);
+		return status;
+	}
+	s.ops = top_metric(s.stats, "ops", NULL, NULL);
+	s.failed = s.ops - top_metric(s.stats, "ops", "status", "OK");
+	read_flushes(s.stats, &s.flushes);
+	*sample = s;
+	return 0;
+}
+
+void top_sample_free(struct top_sample *s)
+{
+	json_object_put(s->info);
+	json_object_put(s->stats);
+	json_object_put(s->sessions);
+	*s = (struct top_sample){ 0 };
+}
+
+struct top_times top_times_since(const struct top_times *now,
+				 const struct top_times *before)
+{
+	struct top_times t = *now;
+	unsigned int i;
+
+	/* The brick leaves out a histogram that is empty. */
+	for (i = 0; i < before->n && i < t.n; i++)
+		t.buckets[i] -= before->buckets[i];
+	t.count -= before->count;
+	t.sum_s -= before->sum_s;
+	return t;
+}
+
+double top_times_percentile(const struct top_times *t, uint64_t percent)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->n; i++) {
+		if (t->buckets[i] * 100 >= t->count * percent)
+			return t->bounds_s[i];
+	}
+	return -1;
+}
