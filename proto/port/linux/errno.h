@@ -15,6 +15,7 @@
 #define EACCES		13
 #define EBUSY		16
 #define EEXIST		17
+#define ENODEV		19
 #define EINVAL		22
 #define ENOSPC		28
 #define EDOM		33
@@ -26,13 +27,17 @@
 #define EMSGSIZE	90
 #define EPROTONOSUPPORT 93
 #define EOPNOTSUPP	95
+#define ENETUNREACH	101
 #define ECONNRESET	104
 #define EISCONN		106
 #define ENOTCONN	107
 #define ESHUTDOWN	108
 #define ETIMEDOUT	110
 #define ECONNREFUSED	111
+#define EHOSTDOWN	112
+#define EHOSTUNREACH	113
 #define EALREADY	114
+#define EINPROGRESS	115
 #define ESTALE		116
 #define EDQUOT		122
 #define EKEYREJECTED	129
