@@ -280,6 +280,9 @@ static void kfbk_session_say(struct kfb_initiator *i,
 {
 	struct kfbk_device *dev = kfbk_of(i);
 
+	/* Why it has given up is the reason, and not how connections end then. */
+	if (level == KFB_SAY_WHY && dev->gives_up)
+		return;
 	if (!detail && error)
 		detail = fi_strerror(error);
 	kfbk_say(dev, "%s%s%s", what, detail ? ": " : "", detail ?: "");
