@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The cache of mappings: one list, of those that are IN and not pinned, in the
- * order of their last use.
+ * The cache of mappings: one list, of those that can be read and are not pinned, in
+ * the order of their last use.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -16,13 +16,14 @@
 #define AHEAD_SHARE 4
 
 void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
-		       __u32 n_nodes, __u32 cap)
+		       const struct kfb_block *blocks, __u32 n_nodes, __u32 cap)
 {
 	__u32 i;
 
 	memset(c, 0, sizeof(*c));
 	memset(nodes, 0, n_nodes * sizeof(*nodes));
 	c->nodes = nodes;
+	c->blocks = blocks;
 	c->n_nodes = n_nodes;
 	c->cap = cap;
 	c->limit = cap;
@@ -33,10 +34,11 @@ void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 }
 
 void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
-		       __u32 n_nodes)
+		       const struct kfb_block *blocks, __u32 n_nodes)
 {
 	memcpy(nodes, c->nodes, c->n_nodes * sizeof(*nodes));
 	c->nodes = nodes;
+	c->blocks = blocks;
 	c->n_nodes = n_nodes;
 }
 
@@ -49,7 +51,7 @@ void kfb_mapcache_set_limit(struct kfb_mapcache *c, __u32 limit)
 
 /* ---- the list --------------------------------------------------------- */
 
-static void add_newest(struct kfb_mapcache *c, __u32 block)
+static void kfb_add_newest(struct kfb_mapcache *c, __u32 block)
 {
 	struct kfb_mapcache_node *node = &c->nodes[block];
 
@@ -62,7 +64,7 @@ static void add_newest(struct kfb_mapcache *c, __u32 block)
 	c->newest = block;
 }
 
-static void del(struct kfb_mapcache *c, __u32 block)
+static void kfb_del_node(struct kfb_mapcache *c, __u32 block)
 {
 	struct kfb_mapcache_node *node = &c->nodes[block];
 
@@ -78,24 +80,24 @@ static void del(struct kfb_mapcache *c, __u32 block)
 
 /* ---- in advance ------------------------------------------------------- */
 
-static __u32 depth(const struct kfb_mapcache *c)
+static __u32 kfb_depth_ahead(const struct kfb_mapcache *c)
 {
 	__u32 n = c->limit / AHEAD_SHARE;
 
 	return n < KFB_MAPCACHE_AHEAD_MAX ? n : KFB_MAPCACHE_AHEAD_MAX;
 }
 
-static void want_from(struct kfb_mapcache *c, __u32 block)
+static void kfb_want_from(struct kfb_mapcache *c, __u32 block)
 {
 	__u32 left = c->n_nodes - 1 - block;
-	__u32 n = depth(c);
+	__u32 n = kfb_depth_ahead(c);
 
 	c->ahead = block + 1;
 	c->ahead_end = c->ahead + (n < left ? n : left);
 }
 
 /* A block is used, and not only once more. */
-static void saw(struct kfb_mapcache *c, __u32 block)
+static void kfb_note_use(struct kfb_mapcache *c, __u32 block)
 {
 	struct kfb_mapcache_row *row;
 	__u32 i;
@@ -108,7 +110,7 @@ static void saw(struct kfb_mapcache *c, __u32 block)
 			continue;
 		row->last = block;
 		if (++row->n >= ROW_MIN)
-			want_from(c, block);
+			kfb_want_from(c, block);
 		return;
 	}
 	row = &c->rows[c->next_row];
@@ -122,7 +124,7 @@ __u32 kfb_mapcache_ahead(struct kfb_mapcache *c)
 	while (c->ahead < c->ahead_end) {
 		__u32 block = c->ahead++;
 
-		if (c->nodes[block].state == KFB_MAPCACHE_OUT)
+		if (c->blocks[block].state == KFB_BLOCK_UNMAPPED)
 			return block;
 	}
 	return NONE;
@@ -130,19 +132,19 @@ __u32 kfb_mapcache_ahead(struct kfb_mapcache *c)
 
 /* ---- use -------------------------------------------------------------- */
 
-static _Bool pin(struct kfb_mapcache *c, __u32 block, _Bool *is_first)
+static _Bool kfb_pin_block(struct kfb_mapcache *c, __u32 block, _Bool *is_first)
 {
 	struct kfb_mapcache_node *node = &c->nodes[block];
 
 	*is_first = 0;
-	if (node->state != KFB_MAPCACHE_IN)
+	if (c->blocks[block].state != KFB_BLOCK_MAPPED)
 		return 0;
 	if (!node->pins++)
-		del(c, block);
+		kfb_del_node(c, block);
 	if (node->is_ahead) {
 		node->is_ahead = 0;
 		c->prefetch_hits++;
-		saw(c, block);
+		kfb_note_use(c, block);
 		*is_first = 1;
 	}
 	return 1;
@@ -150,7 +152,7 @@ static _Bool pin(struct kfb_mapcache *c, __u32 block, _Bool *is_first)
 
 _Bool kfb_mapcache_get(struct kfb_mapcache *c, __u32 block, _Bool *is_first)
 {
-	if (!pin(c, block, is_first))
+	if (!kfb_pin_block(c, block, is_first))
 		return 0;
 	c->hits++;
 	return 1;
@@ -160,17 +162,17 @@ _Bool kfb_mapcache_pin(struct kfb_mapcache *c, __u32 block)
 {
 	_Bool is_first;
 
-	if (!pin(c, block, &is_first))
+	if (!kfb_pin_block(c, block, &is_first))
 		return 0;
 	c->misses++;
-	saw(c, block);
+	kfb_note_use(c, block);
 	return 1;
 }
 
 void kfb_mapcache_put(struct kfb_mapcache *c, __u32 block)
 {
 	if (!--c->nodes[block].pins)
-		add_newest(c, block);
+		kfb_add_newest(c, block);
 }
 
 _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n)
@@ -184,67 +186,44 @@ _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n)
 	return 1;
 }
 
-/* ---- coming ----------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------- */
 
-int kfb_mapcache_begin(struct kfb_mapcache *c, __u32 block)
-{
-	if (c->nodes[block].state != KFB_MAPCACHE_OUT)
-		return -EEXIST;
-	if (c->n >= c->limit)
-		return -ENOSPC;
-	c->nodes[block].state = KFB_MAPCACHE_COMING;
-	c->n++;
-	return 0;
-}
-
-void kfb_mapcache_done(struct kfb_mapcache *c, __u32 block, _Bool is_ahead)
-{
-	c->nodes[block].state = KFB_MAPCACHE_IN;
-	c->nodes[block].is_ahead = is_ahead;
-	c->prefetches += is_ahead;
-	add_newest(c, block);
-}
-
-void kfb_mapcache_fail(struct kfb_mapcache *c, __u32 block)
-{
-	c->nodes[block].state = KFB_MAPCACHE_OUT;
-	c->n--;
-}
-
-/* ---- going ------------------------------------------------------------ */
-
-int kfb_mapcache_take(struct kfb_mapcache *c, __u32 block)
+int kfb_mapcache_move(struct kfb_mapcache *c, __u32 block,
+		      enum kfb_block_event event, enum kfb_block_state *to)
 {
 	struct kfb_mapcache_node *node = &c->nodes[block];
+	enum kfb_block_state state = c->blocks[block].state;
+	int does = kfb_block_move(&state, event);
 
-	if (node->state != KFB_MAPCACHE_IN)
-		return -ENOENT;
-	if (node->pins)
+	if (does < 0)
+		return does;
+	if (does & KFB_BLOCK_DO_TAKE && c->n >= c->limit)
+		return -ENOSPC;
+	if (does & (KFB_BLOCK_DO_UNLIST | KFB_BLOCK_DO_UNPINNED) && node->pins)
 		return -EBUSY;
-	del(c, block);
-	node->state = KFB_MAPCACHE_GOING;
-	return 0;
+	*to = state;
+	if (does & KFB_BLOCK_DO_TAKE) {
+		node->is_ahead = event == KFB_BLOCK_AHEAD;
+		c->n++;
+	}
+	if (does & KFB_BLOCK_DO_LIST)
+		kfb_add_newest(c, block);
+	if (event == KFB_BLOCK_DONE && does & KFB_BLOCK_DO_LIST)
+		c->prefetches += node->is_ahead;
+	if (does & KFB_BLOCK_DO_UNLIST)
+		kfb_del_node(c, block);
+	if (does & KFB_BLOCK_DO_RELEASE) {
+		c->n--;
+		c->evictions += event != KFB_BLOCK_FAILED;
+	}
+	return does;
 }
 
-__u32 kfb_mapcache_victim(struct kfb_mapcache *c)
+__u32 kfb_mapcache_victim(const struct kfb_mapcache *c)
 {
 	__u32 block = c->oldest;
 
-	if (block != NONE)
-		kfb_mapcache_take(c, block);
+	while (block != NONE && c->blocks[block].state != KFB_BLOCK_MAPPED)
+		block = c->nodes[block].newer;
 	return block;
-}
-
-void kfb_mapcache_keep(struct kfb_mapcache *c, __u32 block)
-{
-	c->nodes[block].state = KFB_MAPCACHE_IN;
-	add_newest(c, block);
-}
-
-void kfb_mapcache_gone(struct kfb_mapcache *c, __u32 block)
-{
-	c->nodes[block].state = KFB_MAPCACHE_OUT;
-	c->nodes[block].is_ahead = 0;
-	c->n--;
-	c->evictions++;
 }

@@ -3,17 +3,13 @@
  * The cache of mappings: which of a device's blocks are mapped when not all of
  * them may be at one time, and which of these goes for another.
  *
- *           begin          done            victim, take          gone
- *   OUT ----------> COMING ----> IN <----------------------> GOING ----> OUT
- *    ^                |                        keep
- *    '----- fail -----'
+ * The states of blocks, and their moves, are those of kfb_block.h. A mapping
+ * takes room from the move that begins it to the one that ends it, so there are
+ * never more than the cache holds. One that is MAPPED is pinned by each request
+ * that uses it, or has been promised it. What is pinned is not unmapped; of what
+ * nobody has pinned that goes first which was not used for longest.
  *
- * A mapping that is IN is pinned by each request that uses it, or has been
- * promised it. Only what nobody has pinned goes, that which was not used for
- * longest first. COMING and GOING ones take room, too: there are never more
- * mappings than the cache holds.
- *
- * A request that had to wait gets its pin before anybody else is served
+ * A request that had to wait gets its pin before anything is evicted for others
  * (kfb_mapcache_pin()), so each is served in its turn however small the cache
  * is.
  *
@@ -31,6 +27,8 @@
 
 #include <linux/types.h>
 
+#include "kfb_block.h"
+
 /* The number of no block; a device has fewer. */
 #define KFB_MAPCACHE_NONE (~(__u32)0)
 
@@ -40,26 +38,17 @@
 /* Blocks in advance, at most; and never more than a quarter of the cache. */
 #define KFB_MAPCACHE_AHEAD_MAX 4
 
-enum kfb_mapcache_state {
-	KFB_MAPCACHE_OUT, /* not mapped */
-	KFB_MAPCACHE_COMING, /* being mapped */
-	KFB_MAPCACHE_IN, /* mapped */
-	KFB_MAPCACHE_GOING, /* about to be unmapped */
-};
-
 /**
  * struct kfb_mapcache_node - what is known of a block; private
- * @newer: IN and not pinned: the block that was used next
- * @older: likewise, before
+ * @newer: of a block that can be read and is not pinned: which was used next
+ * @older: of such a block: which was used before
  * @pins: requests that use it
- * @state: &enum kfb_mapcache_state
  * @is_ahead: mapped in advance and not used yet
  */
 struct kfb_mapcache_node {
 	__u32 newer;
 	__u32 older;
 	__u32 pins;
-	__u8 state;
 	_Bool is_ahead;
 };
 
@@ -72,12 +61,13 @@ struct kfb_mapcache_row {
 /**
  * struct kfb_mapcache - the mappings of a device
  * @nodes: the caller's memory
+ * @blocks: the caller's table
  * @n_nodes: blocks of the device
  * @cap: mappings at one time, at most
  * @limit: for now; at most @cap
- * @n: mappings that are not OUT
- * @newest: of those that are IN and not pinned
- * @oldest: likewise
+ * @n: mappings that take room
+ * @newest: of the blocks that can be read and are not pinned
+ * @oldest: of the same ones
  * @rows: that are followed
  * @next_row: the one that is replaced next
  * @ahead: the next block that is wanted in advance
@@ -90,6 +80,7 @@ struct kfb_mapcache_row {
  */
 struct kfb_mapcache {
 	struct kfb_mapcache_node *nodes;
+	const struct kfb_block *blocks;
 	__u32 n_nodes;
 	__u32 cap;
 	__u32 limit;
@@ -111,25 +102,28 @@ struct kfb_mapcache {
  * kfb_mapcache_init - nothing is mapped
  * @c: the cache
  * @nodes: the caller's memory; need not be zero
+ * @blocks: the table, with no block that is mapped
  * @n_nodes: blocks of the device, fewer than KFB_MAPCACHE_NONE
  * @cap: mappings at one time, at least 1
  *
  * Context: any.
  */
 void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
-		       __u32 n_nodes, __u32 cap);
+		       const struct kfb_block *blocks, __u32 n_nodes,
+		       __u32 cap);
 
 /**
  * kfb_mapcache_grow - the device has more blocks
  * @c: the cache
  * @nodes: the new memory, zeroed behind @c->n_nodes: the caller's lock is held for
  *	as long as this takes; the old one is the caller's again
+ * @blocks: the new table, which begins like the old one
  * @n_nodes: blocks of the device, not fewer than before
  *
  * Context: any.
  */
 void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
-		       __u32 n_nodes);
+		       const struct kfb_block *blocks, __u32 n_nodes);
 
 /**
  * kfb_mapcache_set_limit - hold fewer mappings than there is room for
@@ -150,7 +144,7 @@ void kfb_mapcache_set_limit(struct kfb_mapcache *c, __u32 limit);
  *	there may be more to map, kfb_mapcache_ahead()
  *
  * Context: any.
- * Return: true: it is IN, and pinned once more.
+ * Return: true: it is MAPPED, and pinned once more.
  */
 _Bool kfb_mapcache_get(struct kfb_mapcache *c, __u32 block, _Bool *is_first);
 
@@ -160,7 +154,7 @@ _Bool kfb_mapcache_get(struct kfb_mapcache *c, __u32 block, _Bool *is_first);
  * @block: which
  *
  * Context: any.
- * Return: true: it is IN, and pinned once more.
+ * Return: true: it is MAPPED, and pinned once more.
  */
 _Bool kfb_mapcache_pin(struct kfb_mapcache *c, __u32 block);
 
@@ -174,72 +168,29 @@ _Bool kfb_mapcache_pin(struct kfb_mapcache *c, __u32 block);
 void kfb_mapcache_put(struct kfb_mapcache *c, __u32 block);
 
 /**
- * kfb_mapcache_begin - a block is about to be mapped
+ * kfb_mapcache_move - an event
  * @c: the cache
  * @block: which
+ * @event: what happened
+ * @to: the block's new state, which the caller stores before it lets go of its
+ *	lock; unchanged if the event is refused
  *
  * Context: any.
- * Return: 0, it is COMING; -EEXIST it was not OUT; -ENOSPC there is no room:
- * one has to go first.
+ * Return: KFB_BLOCK_DO_*; -EINVAL nothing of the kind can happen now; -ENOSPC
+ * there is no room: another one has to go first; -EBUSY the block is pinned.
  */
-int kfb_mapcache_begin(struct kfb_mapcache *c, __u32 block);
+int kfb_mapcache_move(struct kfb_mapcache *c, __u32 block,
+		      enum kfb_block_event event, enum kfb_block_state *to);
 
 /**
- * kfb_mapcache_done - a block that was COMING is mapped
- * @c: the cache
- * @block: which; nobody has pinned it yet
- * @is_ahead: nobody waits for it
- *
- * Context: any.
- */
-void kfb_mapcache_done(struct kfb_mapcache *c, __u32 block, _Bool is_ahead);
-
-/**
- * kfb_mapcache_fail - a block that was COMING could not be mapped
- * @c: the cache
- * @block: which
- *
- * Context: any.
- */
-void kfb_mapcache_fail(struct kfb_mapcache *c, __u32 block);
-
-/**
- * kfb_mapcache_victim - choose a mapping that goes
+ * kfb_mapcache_victim - choose a mapping that can be evicted
  * @c: the cache
  *
  * Context: any.
- * Return: the block that was not used for longest, now GOING;
- * KFB_MAPCACHE_NONE: all are pinned.
+ * Return: the block that was not used for longest of those that are MAPPED and
+ * not pinned, or KFB_MAPCACHE_NONE.
  */
-__u32 kfb_mapcache_victim(struct kfb_mapcache *c);
-
-/**
- * kfb_mapcache_take - a certain mapping goes
- * @c: the cache
- * @block: which
- *
- * Context: any.
- * Return: 0, it is GOING; -ENOENT it is not IN; -EBUSY it is pinned.
- */
-int kfb_mapcache_take(struct kfb_mapcache *c, __u32 block);
-
-/**
- * kfb_mapcache_keep - what was GOING stays
- * @c: the cache
- * @block: which
- *
- * Context: any.
- */
-void kfb_mapcache_keep(struct kfb_mapcache *c, __u32 block);
-
-/**
- * kfb_mapcache_gone - what was GOING is unmapped
- * @c: the cache
- * @block: which
- *
- * Context: any.
- */
-void kfb_mapcache_gone(struct kfb_mapcache *c, __u32 block);
+__u32 kfb_mapcache_victim(const struct kfb_mapcache *c);
 
 /**
  * kfb_mapcache_is_idle - does nobody use any of some blocks?
@@ -259,7 +210,7 @@ _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n);
  * Each is named once; whether it can be mapped is the caller's to know.
  *
  * Context: any.
- * Return: a block that is OUT, or KFB_MAPCACHE_NONE.
+ * Return: a block that is UNMAPPED, or KFB_MAPCACHE_NONE.
  */
 __u32 kfb_mapcache_ahead(struct kfb_mapcache *c);
 

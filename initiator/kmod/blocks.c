@@ -57,13 +57,6 @@ blk_status_t kfbk_status_of(int error)
 	}
 }
 
-void kfbk_set_state(struct kfbk_device *dev, u64 block, u8 state)
-{
-	kfbk_lock(dev);
-	smp_store_release(&dev->blocks[block].state, state);
-	kfbk_unlock(dev);
-}
-
 static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 {
 	struct kfbk_call call = {
@@ -129,10 +122,11 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 /* A block's first write. */
 static int fill(struct kfbk_device *dev, u64 block)
 {
+	int ret = kfbk_cache_reserve(dev, block, KFB_BLOCK_FILL);
 	bool is_new;
-	int ret;
 
-	kfbk_set_state(dev, block, KFBK_FILLING);
+	if (ret)
+		return ret;
 	ret = allocate(dev, block, &is_new);
 	if (!ret) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
@@ -143,25 +137,12 @@ static int fill(struct kfbk_device *dev, u64 block)
 	}
 	trace_kfbrick_block(dev, block, 1, ret);
 	if (ret) {
+		kfbk_lock(dev);
 		/* Nothing of ours is there, so nothing can change hands. */
 		dev->blocks[block].has_birth = false;
-		kfbk_set_state(dev, block, KFBK_ABSENT);
+		kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
+		kfbk_unlock(dev);
 	}
-	return ret;
-}
-
-/* The same, when there is room for few mappings. */
-static int fill_cached(struct kfbk_device *dev, u64 block)
-{
-	int ret = kfbk_cache_reserve(dev, block, false);
-
-	if (ret)
-		return ret;
-	ret = fill(dev, block);
-	if (ret)
-		kfbk_cache_fail(dev, block);
-	else
-		kfbk_cache_done(dev, block, false);
 	return ret;
 }
 
@@ -230,11 +211,11 @@ static int prepare(struct kfbk_device *dev, struct request *rq, u64 block)
 {
 	u8 state = dev->blocks[block].state;
 
-	if (state == KFBK_UNMAPPED)
+	if (state == KFB_BLOCK_UNMAPPED)
 		return kfbk_cache_load(dev, block);
-	if (req_op(rq) != REQ_OP_WRITE || state != KFBK_ABSENT)
+	if (req_op(rq) != REQ_OP_WRITE || state != KFB_BLOCK_ABSENT)
 		return 0;
-	return dev->cache.cap ? fill_cached(dev, block) : fill(dev, block);
+	return fill(dev, block);
 }
 
 /* 0: the request is on its way. */

@@ -16,52 +16,13 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "kfb_block.h"
 #include "kfb_codec.h"
 #include "kfb_mapcache.h"
 
 struct kfbk_device;
 struct kfbk_rq;
 struct request;
-
-/**
- * enum kfbk_block_state - of a 2 MiB block; see maps.c
- * @KFBK_ABSENT: not allocated, as far as this device knows: reads as zeros
- * @KFBK_FILLING: being allocated for a write; still reads as zeros
- * @KFBK_UNMAPPED: allocated; requests wait until it is mapped
- * @KFBK_MAPPED: key and address are good
- * @KFBK_QUIET: likewise, but requests wait: it is about to be BUSY
- * @KFBK_BUSY: its mapping is being changed: everything waits
- */
-enum kfbk_block_state {
-	KFBK_ABSENT,
-	KFBK_FILLING,
-	KFBK_UNMAPPED,
-	KFBK_MAPPED,
-	KFBK_QUIET,
-	KFBK_BUSY,
-};
-
-/**
- * struct kfbk_block - where a block is
- * @key: of its handle
- * @raddr: remote address of the block's first byte
- * @mapping_id: whose handle it is; 0: it is not mapped
- * @birth: of the block's life
- * @state: &enum kfbk_block_state; the others are good when it is MAPPED
- * @is_first: a handle begins here
- * @has_birth: @birth is known: another one means that it changed hands
- * @is_new: this attach has allocated it
- */
-struct kfbk_block {
-	u64 key;
-	u64 raddr;
-	u64 mapping_id;
-	u32 birth;
-	u8 state;
-	bool is_first :1;
-	bool has_birth :1;
-	bool is_new :1;
-};
 
 /* A disk is to grow; see resize.c. */
 struct kfbk_resize {
@@ -127,13 +88,30 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first);
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
 /* The same, on and on where another try may go better. In the map work. */
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
+/* Map what is UNMAPPED of some blocks, again and again or once. */
+int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
 /* Words on a MAP that failed, or NULL: that has been said. */
 const char *kfbk_map_why(int error);
 /* Until when a MAP is tried that is refused for now. */
 u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient);
 u64 kfbk_block_va(const struct kfbk_device *dev, u64 block);
-/* Context: dev->lock is not held. */
-void kfbk_set_state(struct kfbk_device *dev, u64 block, u8 state);
+/* The end of those from the first on that are in its state. */
+u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end);
+
+/**
+ * kfbk_block_move - an event; nobody else changes a block's state
+ * @dev: the device
+ * @block: number of the block
+ * @event: what happened
+ *
+ * Context: dev->lock is held.
+ * Return: 0, or what kfb_mapcache_move() says.
+ */
+int kfbk_block_move(struct kfbk_device *dev, u64 block,
+		    enum kfb_block_event event);
+/* An event for those of some blocks that are in a state. Likewise. */
+void kfbk_blocks_move(struct kfbk_device *dev, u64 first, u64 end,
+		      enum kfb_block_state from, enum kfb_block_event event);
 
 /* restore.c */
 void kfbk_restore(struct work_struct *work);
@@ -143,8 +121,11 @@ void kfbk_changed_hands(struct kfbk_device *dev);
 /* discard.c */
 /* Whole blocks, none of them in use by others. Context: the map work. */
 int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
-/* One handle, as a whole. Likewise. */
-int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end);
+/*
+ * One handle, as a whole, whose blocks became UNMAPPING in that session. What
+ * cannot be unmapped stays. Context: the map work.
+ */
+int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id);
 
 /* resize.c */
 /* What dev->resize wants. Context: the map work. */
@@ -162,8 +143,12 @@ void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq);
 /* mapcache.c */
 int kfbk_cache_open(struct kfbk_device *dev);
 void kfbk_cache_close(struct kfbk_device *dev);
-/* The table of blocks is about to have so many. Context: process. */
-int kfbk_cache_grow(struct kfbk_device *dev, u64 n_blocks);
+/*
+ * There is a larger table: new memory, if there is a cache, goes in, and the old
+ * one comes out. Context: dev->lock is held.
+ */
+void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
+		     const struct kfb_block *blocks, u64 n_blocks);
 
 /**
  * kfbk_cache_get - pin the block of a request, unless it is already
@@ -192,18 +177,13 @@ bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block);
 
 /* For the map work: */
 
-/* Room for a mapping of a block, then one of these two. */
-int kfbk_cache_reserve(struct kfbk_device *dev, u64 block, bool is_ahead);
-void kfbk_cache_done(struct kfbk_device *dev, u64 block, bool is_ahead);
-void kfbk_cache_fail(struct kfbk_device *dev, u64 block);
+/* A block's FILL, MAP or AHEAD, for which another one may have to go. */
+int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
+		       enum kfb_block_event event);
 /* Map a block for which there is room. What may pass is waited for. */
 int kfbk_cache_map(struct kfbk_device *dev, u64 block);
 /* Map a block that is UNMAPPED. */
 int kfbk_cache_load(struct kfbk_device *dev, u64 block);
-/* One that was to be unmapped, in that session, and could not be. */
-void kfbk_cache_keep(struct kfbk_device *dev, u64 block, u64 session_id);
-/* A block of a discard has been unmapped. */
-void kfbk_cache_forget(struct kfbk_device *dev, u64 block);
 /* Map one block in advance; false: none is wanted. */
 bool kfbk_cache_ahead(struct kfbk_device *dev);
 /* The brick wants mappings back. Context: dev->lock is held. */

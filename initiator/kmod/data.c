@@ -254,7 +254,7 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 	return fi_buf_bvec(zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0, *len);
 }
 
-static struct kfbk_block *block_of(const struct kfbk_device *dev, u64 va)
+static struct kfb_block *block_of(const struct kfbk_device *dev, u64 va)
 {
 	return &dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT];
 }
@@ -268,7 +268,7 @@ static bool has_block(struct kfbk_device *dev, struct kfbk_rq *krq)
 static struct fi_rma_iov remote(const struct kfbk_device *dev,
 				const struct kfbk_rq *krq)
 {
-	const struct kfbk_block *b = block_of(dev, krq->va);
+	const struct kfb_block *b = block_of(dev, krq->va);
 
 	return (struct fi_rma_iov){ .addr = b->raddr +
 					    (krq->va & (KFB_BLOCK_BYTES - 1)),
@@ -472,15 +472,15 @@ static blk_status_t move(struct kfbk_device *dev, struct request *rq,
 	krq->len = blk_rq_bytes(rq);
 	/* Pairs with the release that makes a block MAPPED. */
 	switch (smp_load_acquire(&block_of(dev, krq->va)->state)) {
-	case KFBK_MAPPED:
+	case KFB_BLOCK_MAPPED:
 		if (!has_block(dev, krq)) {
 			kfbk_blocks_wait(dev, rq);
 			return BLK_STS_OK;
 		}
 		buf = rq_buf(dev, rq);
 		return submit(dev, rq, &buf, open);
-	case KFBK_ABSENT:
-	case KFBK_FILLING:
+	case KFB_BLOCK_ABSENT:
+	case KFB_BLOCK_FILLING:
 		if (!krq->is_write)
 			return read_zeroes(rq);
 		fallthrough;
@@ -510,7 +510,7 @@ static u32 step_of(const struct kfbk_device *dev, struct request *rq)
 /* It reads as zeros already, or is not ours to free. */
 static bool can_skip(const struct request *rq, u8 state, u32 len)
 {
-	return state == KFBK_ABSENT ||
+	return state == KFB_BLOCK_ABSENT ||
 	       (req_op(rq) == REQ_OP_DISCARD && len < KFB_BLOCK_BYTES);
 }
 
@@ -533,7 +533,7 @@ static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
 			return BLK_STS_OK;
 		}
 	}
-	if (state != KFBK_MAPPED ||
+	if (state != KFB_BLOCK_MAPPED ||
 	    (len == KFB_BLOCK_BYTES &&
 	     (req_op(rq) == REQ_OP_DISCARD || may_unmap(dev, rq))) ||
 	    !has_block(dev, krq)) {

@@ -9,15 +9,15 @@
  *   2. what is in flight to them has completed
  *   3. everything is flushed: afterwards there is no way to the bytes. If a
  *      connection ends meanwhile copies may be written again: once more
- *   4. they are BUSY, and there are no copies of what was written to them
- *   5. UNMAP: the keys are dead
+ *   4. they are UNMAPPING, and there are no copies of what was written to them
+ *   5. UNMAP: the keys are dead; UNMAPPED
  *   6. FREE
  *   7. MAP of the blocks that stay; those who waited go on
  *
  * A session that is lost in 1 to 3 is restored with the QUIET blocks in it. One
- * that is lost later takes the mappings with it; the restore work leaves BUSY
- * blocks alone, and the rest is done in the new session. Steps 1 and 4 are made
- * while no restore work runs: it would not see them.
+ * that is lost later takes the mappings with it; the restore work leaves
+ * UNMAPPING and UNMAPPED blocks alone, and the rest is done in the new session.
+ * Steps 1 and 4 are made while no restore work runs: it would not see them.
  *
  * Of a cache of mappings those that are not mapped are mapped first.
  *
@@ -34,42 +34,22 @@
 struct span {
 	u64 first;
 	u64 end;
-	u64 session_id; /* where they were mapped when they became BUSY */
+	u64 session_id; /* where they became UNMAPPING */
 };
 
 /* The handles that hold any of the blocks, as far as they are mapped. */
 static struct span widen(const struct kfbk_device *dev, u64 first, u64 n)
 {
 	struct span span = { .first = first, .end = first + n };
-	const struct kfbk_block *b = dev->blocks;
+	const struct kfb_block *b = dev->blocks;
 
-	while (span.first && b[span.first].state == KFBK_MAPPED &&
+	while (span.first && b[span.first].state == KFB_BLOCK_MAPPED &&
 	       !b[span.first].is_first)
 		span.first--;
-	while (span.end < dev->n_blocks && b[span.end].state == KFBK_MAPPED &&
-	       !b[span.end].is_first)
+	while (span.end < dev->n_blocks &&
+	       b[span.end].state == KFB_BLOCK_MAPPED && !b[span.end].is_first)
 		span.end++;
 	return span;
-}
-
-/* Context: dev->lock is held. */
-static void set_states_locked(struct kfbk_device *dev, struct span span,
-			      u8 from, u8 to)
-{
-	u64 i;
-
-	for (i = span.first; i < span.end; i++) {
-		if (dev->blocks[i].state == from)
-			smp_store_release(&dev->blocks[i].state, to);
-	}
-}
-
-static void set_states(struct kfbk_device *dev, struct span span, u8 from,
-		       u8 to)
-{
-	kfbk_lock(dev);
-	set_states_locked(dev, span, from, to);
-	kfbk_unlock(dev);
 }
 
 int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
@@ -117,7 +97,7 @@ static bool is_quiet(struct kfbk_device *dev, struct span span)
 	return !l.found;
 }
 
-/* Nothing is in flight to BUSY blocks any more. */
+/* Nothing is in flight to QUIET blocks any more. */
 static void drain(struct kfbk_device *dev, struct span span)
 {
 	WRITE_ONCE(dev->draining, true);
@@ -162,111 +142,77 @@ static bool may_pass(const struct kfbk_device *dev, int error, u64 until_ms)
 	}
 }
 
-int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end)
+/* What could not be unmapped stays, unless it went with its session. */
+static void settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
+			 u64 session_id, int error)
+{
+	kfbk_lock(dev);
+	kfbk_blocks_move(dev, first, end, KFB_BLOCK_UNMAPPING,
+			 error && session_id == dev->core.client.session_id
+				 ? KFB_BLOCK_STAY
+				 : KFB_BLOCK_GONE);
+	kfbk_unlock(dev);
+}
+
+int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 {
 	u64 until_ms = kfbk_patience_ms(dev, false);
 	int ret;
 
-	if (!dev->blocks[first].mapping_id)
-		return 0;
 	do {
 		ret = call_unmap(dev, first, end);
 	} while (may_pass(dev, ret, until_ms));
 	/* It is gone with its session, or was so before. */
 	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
-		return 0;
+		ret = 0;
 	if (ret)
 		kfbk_err_limited(dev,
 				 "blocks %llu to %llu cannot be unmapped: %d\n",
 				 first, end - 1, ret);
+	settle_unmap(dev, first, end, session_id, ret);
 	return ret;
-}
-
-/* The end of the run of BUSY blocks at i, or of what one handle has of it. */
-static u64 busy_end(const struct kfbk_device *dev, struct span span, u64 i,
-		    bool one_handle)
-{
-	const struct kfbk_block *b = dev->blocks;
-
-	for (i++; i < span.end && b[i].state == KFBK_BUSY; i++) {
-		if (one_handle && b[i].is_first)
-			break;
-	}
-	return i;
 }
 
 /* Each handle by itself. */
 static int unmap_all(struct kfbk_device *dev, struct span span)
 {
+	const struct kfb_block *b = dev->blocks;
 	u64 end, i;
 	int ret = 0;
 
 	for (i = span.first; !ret && i < span.end; i = end) {
-		end = busy_end(dev, span, i, true);
-		if (dev->blocks[i].state == KFBK_BUSY)
-			ret = kfbk_unmap(dev, i, end);
-		else
-			end = i + 1;
-		if (!ret && dev->cache.cap)
-			dev->blocks[i].mapping_id = 0;
+		end = i + 1;
+		if (b[i].state != KFB_BLOCK_UNMAPPING)
+			continue;
+		while (end < span.end && !b[end].is_first &&
+		       b[end].state == KFB_BLOCK_UNMAPPING)
+			end++;
+		ret = kfbk_unmap(dev, i, end, span.session_id);
 	}
-	return ret;
-}
-
-/* In a cache: each is a handle of its own, and is not mapped unless it had to. */
-static void forget(struct kfbk_device *dev, struct span span)
-{
-	u64 i;
-
-	for (i = span.first; i < span.end; i++) {
-		if (dev->blocks[i].state == KFBK_BUSY &&
-		    dev->blocks[i].mapping_id)
-			kfbk_cache_keep(dev, i, span.session_id);
-		else
-			kfbk_cache_forget(dev, i);
-	}
-}
-
-/* Map again what is BUSY: it was mapped before, and was not freed. */
-static int map_rest(struct kfbk_device *dev, struct span span)
-{
-	u64 end, i;
-	int ret = 0;
-
-	if (dev->cache.cap) {
-		set_states(dev, span, KFBK_BUSY, KFBK_UNMAPPED);
-		return 0;
-	}
-	for (i = span.first; !ret && i < span.end; i = end) {
-		end = busy_end(dev, span, i, false);
-		if (dev->blocks[i].state == KFBK_BUSY)
-			ret = kfbk_map_again(dev, i, end - i);
-		else
-			end = i + 1;
-	}
+	if (ret)
+		settle_unmap(dev, i, span.end, span.session_id, ret);
 	return ret;
 }
 
 /* Each run of allocated ones; they read as zeros afterwards. */
 static int free_all(struct kfbk_device *dev, u64 first, u64 end)
 {
-	struct kfbk_block *b = dev->blocks;
 	u64 stop, i, j;
 	int ret = 0;
 
 	for (i = first; !ret && i < end; i = stop) {
-		stop = i + 1;
-		if (b[i].state != KFBK_BUSY)
+		stop = kfbk_run_end(dev, i, end);
+		if (dev->blocks[i].state != KFB_BLOCK_UNMAPPED)
 			continue;
-		while (stop < end && b[stop].state == KFBK_BUSY)
-			stop++;
 		ret = kfbk_free_run(dev, i, stop - i);
-		for (j = i; !ret && j < stop; j++)
-			b[j].has_birth = false;
-		if (!ret)
-			set_states(dev,
-				   (struct span){ .first = i, .end = stop },
-				   KFBK_BUSY, KFBK_ABSENT);
+		if (ret)
+			break;
+		kfbk_lock(dev);
+		for (j = i; j < stop; j++) {
+			dev->blocks[j].has_birth = false;
+			kfbk_block_move(dev, j, KFB_BLOCK_FREED);
+		}
+		kfbk_unlock(dev);
 	}
 	return ret;
 }
@@ -275,12 +221,12 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 		     u64 n)
 {
 	int ret = unmap_all(dev, span);
-	int rest;
+	int rest = 0;
 
-	if (dev->cache.cap)
-		forget(dev, span);
 	ret = ret ?: free_all(dev, first, first + n);
-	rest = map_rest(dev, span);
+	/* With a cache they are mapped when they are needed. */
+	if (!dev->cache.cap)
+		rest = kfbk_map_unmapped(dev, span.first, span.end, true);
 	if (!rest)
 		return ret;
 	/* Blocks that hold data cannot be reached: that is no small thing. */
@@ -300,7 +246,8 @@ static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
 
 	if (!ret) {
 		*span = widen(dev, first, n);
-		set_states_locked(dev, *span, KFBK_MAPPED, KFBK_QUIET);
+		kfbk_blocks_move(dev, span->first, span->end, KFB_BLOCK_MAPPED,
+				 KFB_BLOCK_CALM);
 	}
 	kfbk_unlock(dev);
 	if (!ret)
@@ -335,7 +282,7 @@ static int compare_births(struct kfbk_device *dev, u64 first, u64 n)
 	u64 i;
 
 	for (i = first; !ret && i < first + n; i++) {
-		if (dev->blocks[i].state == KFBK_UNMAPPED &&
+		if (dev->blocks[i].state == KFB_BLOCK_UNMAPPED &&
 		    dev->blocks[i].has_birth)
 			ret = kfbk_cache_load(dev, i);
 	}
@@ -353,11 +300,12 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		return ret;
 	ret = make_durable(dev);
 	if (ret) {
-		set_states_locked(dev, span, KFBK_QUIET, KFBK_MAPPED);
+		kfbk_blocks_move(dev, span.first, span.end, KFB_BLOCK_QUIET,
+				 KFB_BLOCK_STAY);
 	} else {
 		span.session_id = dev->core.client.session_id;
-		set_states_locked(dev, span, KFBK_QUIET, KFBK_BUSY);
-		set_states_locked(dev, span, KFBK_UNMAPPED, KFBK_BUSY);
+		kfbk_blocks_move(dev, span.first, span.end, KFB_BLOCK_QUIET,
+				 KFB_BLOCK_UNMAP);
 		kfbk_retain_drop(dev, span.first, span.end - span.first);
 	}
 	kfbk_unlock(dev);

@@ -37,9 +37,9 @@ int kfbk_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
 {
 	const struct kfbk_device *dev = kfbk_of(i);
 	u64 offset = at->va - dev->options.base;
-	const struct kfbk_block *b = &dev->blocks[offset >> KFB_BLOCK_SHIFT];
+	const struct kfb_block *b = &dev->blocks[offset >> KFB_BLOCK_SHIFT];
 
-	if (b->state != KFBK_MAPPED && b->state != KFBK_QUIET)
+	if (!kfb_block_is_readable(b))
 		return -ENXIO;
 	place->raddr = b->raddr + (offset & (KFB_BLOCK_BYTES - 1));
 	place->key = b->key;

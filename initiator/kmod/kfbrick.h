@@ -333,7 +333,7 @@ struct kfbk_device {
 	struct kfb_reply *replies;
 
 	u64 restoring_id;
-	struct kfbk_block *blocks;
+	struct kfb_block *blocks;
 	u64 n_blocks;
 	struct kfbk_cache cache;
 	struct kfbk_resize *resize;

@@ -13,11 +13,11 @@
  *
  * How a mapping goes, several together when they have to be flushed anyway:
  *
- *   1. GOING: requests cannot pin it any more, and nothing is in flight
- *   2. QUIET: if there are unflushed writes to it, everything is flushed. It is
- *      restored in a new session; copies are written again if they have to be,
- *      and then it is flushed once more
- *   3. BUSY: all that was ever written to it is durable: there are no copies
+ *   1. QUIET: requests cannot pin it any more, and nothing is in flight. It is
+ *      restored in a new session
+ *   2. if there are unflushed writes to it, everything is flushed; copies are
+ *      written again if they have to be, and then it is flushed once more
+ *   3. UNMAPPING: all that was ever written to it is durable: there are no copies
  *   4. UNMAP: the key is dead; UNMAPPED
  *
  * Its birth is remembered. Who maps the block again and finds another one has
@@ -69,7 +69,8 @@ int kfbk_cache_open(struct kfbk_device *dev)
 	c->nodes = kvcalloc(dev->n_blocks, sizeof(*c->nodes), GFP_KERNEL);
 	if (!c->nodes)
 		return -ENOMEM;
-	kfb_mapcache_init(&c->book, c->nodes, dev->n_blocks, c->cap);
+	kfb_mapcache_init(&c->book, c->nodes, dev->blocks, dev->n_blocks,
+			  c->cap);
 	return 0;
 }
 
@@ -78,25 +79,18 @@ void kfbk_cache_close(struct kfbk_device *dev)
 	kvfree(dev->cache.nodes);
 }
 
-int kfbk_cache_grow(struct kfbk_device *dev, u64 n_blocks)
+void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
+		     const struct kfb_block *blocks, u64 n_blocks)
 {
 	struct kfbk_cache *c = &dev->cache;
-	struct kfb_mapcache_node *nodes, *old;
 
-	if (!c->cap || n_blocks <= c->book.n_nodes)
-		return 0;
-	if (n_blocks >= KFB_MAPCACHE_NONE)
-		return -EINVAL;
-	nodes = kvcalloc(n_blocks, sizeof(*nodes), GFP_KERNEL);
-	if (!nodes)
-		return -ENOMEM;
-	spin_lock_bh(&c->lock);
-	old = c->nodes;
-	kfb_mapcache_grow(&c->book, nodes, n_blocks);
-	c->nodes = nodes;
-	spin_unlock_bh(&c->lock);
-	kvfree(old);
-	return 0;
+	lockdep_assert_held(&dev->lock);
+	if (!c->cap)
+		return;
+	spin_lock(&c->lock);
+	kfb_mapcache_grow(&c->book, *nodes, blocks, n_blocks);
+	swap(c->nodes, *nodes);
+	spin_unlock(&c->lock);
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -178,7 +172,7 @@ static bool has_idle(struct kfbk_device *dev)
 	bool has;
 
 	spin_lock_bh(&c->lock);
-	has = c->book.oldest != KFB_MAPCACHE_NONE;
+	has = kfb_mapcache_victim(&c->book) != KFB_MAPCACHE_NONE;
 	spin_unlock_bh(&c->lock);
 	return has;
 }
@@ -214,25 +208,13 @@ static bool is_any_dirty(struct kfbk_device *dev, const struct leaving *l)
 }
 
 /* Context: dev->lock is held. */
-static void set_all(struct kfbk_device *dev, const struct leaving *l, u8 state)
+static void move_all(struct kfbk_device *dev, const struct leaving *l,
+		     enum kfb_block_event event)
 {
 	u32 i;
 
 	for (i = 0; i < l->n; i++)
-		smp_store_release(&dev->blocks[l->block[i]].state, state);
-}
-
-static void stay(struct kfbk_device *dev, const struct leaving *l)
-{
-	u32 i;
-
-	kfbk_lock(dev);
-	set_all(dev, l, KFBK_MAPPED);
-	spin_lock(&dev->cache.lock);
-	for (i = 0; i < l->n; i++)
-		kfb_mapcache_keep(&dev->cache.book, l->block[i]);
-	spin_unlock(&dev->cache.lock);
-	kfbk_unlock(dev);
+		kfbk_block_move(dev, l->block[i], event);
 }
 
 /* Steps 2 and 3. */
@@ -250,7 +232,6 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 		if (kfbk_is_lossy(dev) || !is_any_dirty(dev, l) ||
 		    kfbk_flush_holds(dev, since))
 			break;
-		set_all(dev, l, KFBK_QUIET);
 		kfbk_unlock(dev);
 		ret = kfbk_flush_sync(dev, &since);
 		if (ret && !kfbk_is_lossy(dev))
@@ -258,44 +239,11 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 	}
 	l->session_id = dev->core.client.session_id;
 	if (!ret)
-		set_all(dev, l, KFBK_BUSY);
+		move_all(dev, l, KFB_BLOCK_UNMAP);
 	for (i = 0; !ret && i < l->n; i++)
 		kfbk_retain_drop(dev, l->block[i], 1);
 	kfbk_unlock(dev);
 	return ret;
-}
-
-static void unmapped(struct kfbk_device *dev, u32 block)
-{
-	kfbk_lock(dev);
-	dev->blocks[block].mapping_id = 0;
-	smp_store_release(&dev->blocks[block].state, KFBK_UNMAPPED);
-	spin_lock(&dev->cache.lock);
-	kfb_mapcache_gone(&dev->cache.book, block);
-	spin_unlock(&dev->cache.lock);
-	kfbk_unlock(dev);
-}
-
-void kfbk_cache_keep(struct kfbk_device *dev, u64 block, u64 session_id)
-{
-	struct kfbk_cache *c = &dev->cache;
-	bool is_there;
-
-	kfbk_lock(dev);
-	spin_lock(&c->lock);
-	/* In a discard it is not. */
-	if (c->nodes[block].state == KFB_MAPCACHE_GOING)
-		kfb_mapcache_keep(&c->book, block);
-	/* Else it is gone with its session. */
-	is_there = session_id == dev->core.client.session_id;
-	if (!is_there && !kfb_mapcache_take(&c->book, block))
-		kfb_mapcache_gone(&c->book, block);
-	spin_unlock(&c->lock);
-	if (!is_there)
-		dev->blocks[block].mapping_id = 0;
-	smp_store_release(&dev->blocks[block].state,
-			  is_there ? KFBK_MAPPED : KFBK_UNMAPPED);
-	kfbk_unlock(dev);
 }
 
 /* 0: at least one has gone, and l->n says how many. */
@@ -306,20 +254,20 @@ static int let_go(struct kfbk_device *dev, struct leaving *l)
 	u32 i;
 
 	if (ret) {
-		stay(dev, l);
+		kfbk_lock(dev);
+		move_all(dev, l, KFB_BLOCK_STAY);
+		kfbk_unlock(dev);
 		return ret;
 	}
 	for (i = 0; i < l->n; i++) {
-		int error = kfbk_unmap(dev, l->block[i], l->block[i] + 1);
+		int error = kfbk_unmap(dev, l->block[i], l->block[i] + 1,
+				       l->session_id);
 
 		trace_kfbrick_block(dev, l->block[i], -1, error);
-		if (error) {
+		if (error)
 			ret = error;
-			kfbk_cache_keep(dev, l->block[i], l->session_id);
-		} else {
-			unmapped(dev, l->block[i]);
+		else
 			gone++;
-		}
 	}
 	l->n = gone;
 	return gone ? 0 : ret;
@@ -330,14 +278,18 @@ static void add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
 	struct kfbk_cache *c = &dev->cache;
 	u32 block;
 
-	spin_lock_bh(&c->lock);
+	kfbk_lock(dev);
 	while (l->n < min_t(u32, n, LEAVING_MAX)) {
+		spin_lock(&c->lock);
 		block = kfb_mapcache_victim(&c->book);
+		spin_unlock(&c->lock);
 		if (block == KFB_MAPCACHE_NONE)
 			break;
-		l->block[l->n++] = block;
+		/* Else a request has pinned it meanwhile. */
+		if (!kfbk_block_move(dev, block, KFB_BLOCK_EVICT))
+			l->block[l->n++] = block;
 	}
-	spin_unlock_bh(&c->lock);
+	kfbk_unlock(dev);
 }
 
 /*
@@ -386,20 +338,20 @@ static int evict(struct kfbk_device *dev)
 
 /* ---- coming ----------------------------------------------------------- */
 
-int kfbk_cache_reserve(struct kfbk_device *dev, u64 block, bool is_ahead)
+int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
+		       enum kfb_block_event event)
 {
-	struct kfbk_cache *c = &dev->cache;
 	int ret;
 
 	widen(dev);
 	for (;;) {
-		spin_lock_bh(&c->lock);
-		ret = kfb_mapcache_begin(&c->book, block);
-		spin_unlock_bh(&c->lock);
+		kfbk_lock(dev);
+		ret = kfbk_block_move(dev, block, event);
+		kfbk_unlock(dev);
 		if (ret != -ENOSPC)
 			return ret;
 		ret = evict(dev);
-		if (ret && (ret != -ENOENT || is_ahead))
+		if (ret && (ret != -ENOENT || event == KFB_BLOCK_AHEAD))
 			return ret;
 		if (!ret)
 			continue;
@@ -407,24 +359,6 @@ int kfbk_cache_reserve(struct kfbk_device *dev, u64 block, bool is_ahead)
 		wait_event(dev->drain_wait, has_idle(dev));
 		WRITE_ONCE(dev->draining, false);
 	}
-}
-
-void kfbk_cache_done(struct kfbk_device *dev, u64 block, bool is_ahead)
-{
-	struct kfbk_cache *c = &dev->cache;
-
-	spin_lock_bh(&c->lock);
-	kfb_mapcache_done(&c->book, block, is_ahead);
-	spin_unlock_bh(&c->lock);
-}
-
-void kfbk_cache_fail(struct kfbk_device *dev, u64 block)
-{
-	struct kfbk_cache *c = &dev->cache;
-
-	spin_lock_bh(&c->lock);
-	kfb_mapcache_fail(&c->book, block);
-	spin_unlock_bh(&c->lock);
 }
 
 /* A MAP that is tried again, and until when. */
@@ -518,28 +452,28 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	return ret;
 }
 
-static int load(struct kfbk_device *dev, u64 block, bool is_ahead)
+static int load(struct kfbk_device *dev, u64 block, enum kfb_block_event event)
 {
-	int ret = kfbk_cache_reserve(dev, block, is_ahead);
+	int ret = kfbk_cache_reserve(dev, block, event);
 
 	if (ret)
 		return ret;
-	kfbk_set_state(dev, block, KFBK_BUSY);
-	ret = is_ahead ? kfbk_map_run(dev, block, 1, false)
-		       : kfbk_cache_map(dev, block);
+	ret = event == KFB_BLOCK_AHEAD ? kfbk_map_run(dev, block, 1, false)
+				       : kfbk_cache_map(dev, block);
 	trace_kfbrick_block(dev, block, 1, ret);
 	if (ret) {
-		kfbk_set_state(dev, block, KFBK_UNMAPPED);
-		kfbk_cache_fail(dev, block);
-		return ret;
+		kfbk_lock(dev);
+		kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
+		kfbk_unlock(dev);
 	}
-	kfbk_cache_done(dev, block, is_ahead);
-	return 0;
+	return ret;
 }
 
 int kfbk_cache_load(struct kfbk_device *dev, u64 block)
 {
-	return load(dev, block, false);
+	if (!dev->cache.cap)
+		return kfbk_map_unmapped(dev, block, block + 1, true);
+	return load(dev, block, KFB_BLOCK_MAP);
 }
 
 bool kfbk_cache_ahead(struct kfbk_device *dev)
@@ -555,45 +489,21 @@ bool kfbk_cache_ahead(struct kfbk_device *dev)
 	if (block == KFB_MAPCACHE_NONE)
 		return false;
 	/* A failure is that of whoever comes to need the block. */
-	if (block < dev->n_blocks && dev->blocks[block].state == KFBK_UNMAPPED)
-		load(dev, block, true);
+	load(dev, block, KFB_BLOCK_AHEAD);
 	return true;
-}
-
-void kfbk_cache_forget(struct kfbk_device *dev, u64 block)
-{
-	struct kfbk_cache *c = &dev->cache;
-
-	if (!c->cap)
-		return;
-	spin_lock_bh(&c->lock);
-	if (!kfb_mapcache_take(&c->book, block))
-		kfb_mapcache_gone(&c->book, block);
-	spin_unlock_bh(&c->lock);
 }
 
 bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
 {
-	struct kfbk_cache *c = &dev->cache;
-	struct kfbk_block *b = &dev->blocks[block];
 	bool is_idle;
 
 	kfbk_lock(dev);
 	is_idle =
-		b->state == KFBK_MAPPED && !is_dirty(dev, block) &&
+		dev->blocks[block].state == KFB_BLOCK_MAPPED &&
+		!is_dirty(dev, block) &&
 		!kfb_initiator_retain_has(&dev->core, kfbk_block_va(dev, block),
-					  KFB_BLOCK_BYTES);
-	if (is_idle) {
-		spin_lock(&c->lock);
-		is_idle = !kfb_mapcache_take(&c->book, block);
-		if (is_idle)
-			kfb_mapcache_gone(&c->book, block);
-		spin_unlock(&c->lock);
-	}
-	if (is_idle) {
-		b->mapping_id = 0;
-		smp_store_release(&b->state, KFBK_UNMAPPED);
-	}
+					  KFB_BLOCK_BYTES) &&
+		!kfbk_block_move(dev, block, KFB_BLOCK_LAPSE);
 	kfbk_unlock(dev);
 	return is_idle;
 }
@@ -626,20 +536,19 @@ void kfbk_cache_asked(struct kfbk_device *dev, const struct kfb_event *event)
 static void take_named(struct kfbk_device *dev, const struct kfbk_give *give,
 		       struct leaving *l)
 {
-	struct kfbk_cache *c = &dev->cache;
 	u64 end, i;
 
 	if (give->first >= dev->n_blocks)
 		return;
+	kfbk_lock(dev);
 	end = give->first + min(give->n, dev->n_blocks - give->first);
 	for (i = give->first; i < end && l->n < LEAVING_MAX; i++) {
-		if (dev->blocks[i].mapping_id != give->mapping_id)
-			continue;
-		spin_lock_bh(&c->lock);
-		if (!kfb_mapcache_take(&c->book, i))
+		if (dev->blocks[i].mapping_id == give->mapping_id &&
+		    dev->blocks[i].state == KFB_BLOCK_MAPPED &&
+		    !kfbk_block_move(dev, i, KFB_BLOCK_EVICT))
 			l->block[l->n++] = i;
-		spin_unlock_bh(&c->lock);
 	}
+	kfbk_unlock(dev);
 }
 
 void kfbk_cache_give(struct kfbk_device *dev)

@@ -2,21 +2,8 @@
 /*
  * kfbrick: the block table, and how it is filled.
  *
- *            first write             MAP
- *   ABSENT --------------> FILLING ------> MAPPED <--.
- *     ^  ^                    |              | ^       |
- *     |  '---- refused -------'      discard | | not   | MAP of the rest
- *     |                                      v | flushed
- *     |                                     QUIET      |
- *     |                                      | flushed |
- *     '------------- FREE ------------ BUSY <'---------'
- *                                      |  ^
- *                    no room any more  v  | MAP, for whoever needs it
- *                                    UNMAPPED
- *
- * UNMAPPED is there only with a cache of mappings (mapcache.c): allocated
- * blocks begin so. QUIET blocks are mapped, and are mapped again in a new session, but requests
- * wait. BUSY ones may or may not be.
+ * kfb_block.h has the states of a block. Blocks that are allocated are UNMAPPED
+ * first; without a cache of mappings (mapcache.c) they are all mapped then.
  *
  * Looking a block up is indexing: queue_rq() does it with one acquiring load of
  * the state. MAPPED is stored last, with release; key and address change only
@@ -31,6 +18,7 @@
 #include "kfbrick.h"
 #include "kfb_err.h"
 #include "kfb_list.h"
+#include "trace.h"
 
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10
@@ -60,6 +48,57 @@ void kfbk_maps_fini(struct kfbk_device *dev)
 	kfree(dev->replies);
 }
 
+/* ---- states ----------------------------------------------------------- */
+
+int kfbk_block_move(struct kfbk_device *dev, u64 block,
+		    enum kfb_block_event event)
+{
+	struct kfbk_cache *c = &dev->cache;
+	struct kfb_block *b = &dev->blocks[block];
+	enum kfb_block_state from = b->state;
+	enum kfb_block_state to = from;
+	int does;
+
+	lockdep_assert_held(&dev->lock);
+	spin_lock(&c->lock);
+	does = c->cap ? kfb_mapcache_move(&c->book, block, event, &to)
+		      : kfb_block_move(&to, event);
+	if (does >= 0 && does & KFB_BLOCK_DO_RELEASE)
+		b->mapping_id = 0;
+	/* Pairs with the acquiring load of queue_rq(). */
+	if (does >= 0)
+		smp_store_release(&b->state, to);
+	spin_unlock(&c->lock);
+	trace_kfbrick_block_state(dev, block, from, event, does);
+	if (does == -EINVAL)
+		kfbk_err_limited(dev, "block %llu: %s while %s is refused\n",
+				 block, kfb_block_event_name(event),
+				 kfb_block_state_name(from));
+	return min(does, 0);
+}
+
+void kfbk_blocks_move(struct kfbk_device *dev, u64 first, u64 end,
+		      enum kfb_block_state from, enum kfb_block_event event)
+{
+	u64 i;
+
+	for (i = first; i < end; i++) {
+		if (dev->blocks[i].state == from)
+			kfbk_block_move(dev, i, event);
+	}
+}
+
+u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end)
+{
+	const struct kfb_block *b = dev->blocks;
+	u8 state = READ_ONCE(b[first].state);
+	u64 i = first + 1;
+
+	while (i < end && READ_ONCE(b[i].state) == state)
+		i++;
+	return i;
+}
+
 /* ---- MAP -------------------------------------------------------------- */
 
 /**
@@ -78,7 +117,7 @@ struct mapping {
 	u64 first;
 };
 
-static int take_block(struct kfbk_block *b, const struct kfb_handle *h, u64 i,
+static int take_block(struct kfb_block *b, const struct kfb_handle *h, u64 i,
 		      u64 mapping_id)
 {
 	if (b->has_birth && b->birth != h->birth)
@@ -152,11 +191,8 @@ static int publish(struct mapping *m, u64 first, u64 n)
 
 	kfbk_lock(dev);
 	if (m->session_id == dev->core.client.session_id) {
-		for (i = first; i < first + n; i++) {
-			if (dev->blocks[i].state != KFBK_QUIET)
-				smp_store_release(&dev->blocks[i].state,
-						  KFBK_MAPPED);
-		}
+		for (i = first; i < first + n; i++)
+			kfbk_block_move(dev, i, KFB_BLOCK_DONE);
 	} else {
 		ret = -ECONNRESET;
 	}
@@ -260,37 +296,51 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 	return publish(&m, first, n);
 }
 
-/* ---- attaching -------------------------------------------------------- */
-
-/* Runs of blocks in the same state. */
-static u64 run_end(const struct kfbk_device *dev, u64 first)
+int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 {
-	u64 end = first + 1;
+	u64 i, stop;
+	int ret = 0;
 
-	while (end < dev->n_blocks &&
-	       dev->blocks[end].state == dev->blocks[first].state)
-		end++;
-	return end;
+	for (i = first; !ret && i < end; i = stop) {
+		stop = kfbk_run_end(dev, i, end);
+		if (dev->blocks[i].state != KFB_BLOCK_UNMAPPED)
+			continue;
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, i, stop, KFB_BLOCK_UNMAPPED,
+				 KFB_BLOCK_MAP);
+		kfbk_unlock(dev);
+		ret = again ? kfbk_map_again(dev, i, stop - i)
+			    : kfbk_map_run(dev, i, stop - i, false);
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, i, stop, KFB_BLOCK_MAPPING,
+				 KFB_BLOCK_FAILED);
+		kfbk_unlock(dev);
+	}
+	return ret;
 }
 
-/* What is allocated already becomes BUSY. */
+/* ---- attaching -------------------------------------------------------- */
+
+/* What is allocated already; another try to grow finds what the last one did. */
 static void note_extents(struct kfbk_device *dev,
 			 const struct kfb_list_reply *reply)
 {
 	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
 	u64 end = base + dev->n_blocks;
 	u32 i;
-	u64 j;
 
 	for (i = 0; i < reply->n_extents; i++) {
 		u64 from = reply->extents[i].va >> KFB_BLOCK_SHIFT;
 		u64 to = from + reply->extents[i].n_blocks;
 
-		for (j = max(from, base); j < min(to, end); j++) {
-			/* Another try to grow finds what the last one did. */
-			if (dev->blocks[j - base].state == KFBK_ABSENT)
-				dev->blocks[j - base].state = KFBK_BUSY;
-		}
+		from = max(from, base);
+		to = min(to, end);
+		if (from >= to)
+			continue;
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, from - base, to - base, KFB_BLOCK_ABSENT,
+				 KFB_BLOCK_FOUND);
+		kfbk_unlock(dev);
 	}
 }
 
@@ -333,10 +383,12 @@ static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 		ret = kfbk_call(dev, &call);
 		if (ret)
 			return ret;
-		for (i = first; i < first + part; i++) {
-			dev->blocks[i].state = KFBK_BUSY;
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, first, first + part, KFB_BLOCK_ABSENT,
+				 KFB_BLOCK_FOUND);
+		kfbk_unlock(dev);
+		for (i = first; i < first + part; i++)
 			dev->blocks[i].is_new = true;
-		}
 		first += part;
 		n -= part;
 	}
@@ -349,36 +401,9 @@ static int alloc_missing(struct kfbk_device *dev, u64 first)
 	int ret = 0;
 
 	for (i = first; !ret && i < dev->n_blocks; i = end) {
-		end = run_end(dev, i);
-		if (dev->blocks[i].state == KFBK_ABSENT)
+		end = kfbk_run_end(dev, i, dev->n_blocks);
+		if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
 			ret = alloc_run(dev, i, end - i);
-	}
-	return ret;
-}
-
-/* They are mapped when they are needed. */
-static int leave_unmapped(struct kfbk_device *dev, u64 first)
-{
-	u64 i;
-
-	kfbk_lock(dev);
-	for (i = first; i < dev->n_blocks; i++) {
-		if (dev->blocks[i].state == KFBK_BUSY)
-			smp_store_release(&dev->blocks[i].state, KFBK_UNMAPPED);
-	}
-	kfbk_unlock(dev);
-	return 0;
-}
-
-static int map_allocated(struct kfbk_device *dev, u64 first)
-{
-	u64 end, i;
-	int ret = 0;
-
-	for (i = first; !ret && i < dev->n_blocks; i = end) {
-		end = run_end(dev, i);
-		if (dev->blocks[i].state == KFBK_BUSY)
-			ret = kfbk_map_run(dev, i, end - i, false);
 	}
 	return ret;
 }
@@ -448,10 +473,10 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 		what = "allocate";
 		ret = alloc_missing(dev, first);
 	}
-	if (!ret) {
+	/* With a cache they are mapped when they are needed. */
+	if (!ret && !dev->cache.cap) {
 		what = "map";
-		ret = dev->cache.cap ? leave_unmapped(dev, first)
-				     : map_allocated(dev, first);
+		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
 	}
 	if (ret)
 		say_why(dev, what, ret);

@@ -26,29 +26,36 @@
 /* A larger table, while nothing else is done to it. */
 static int grow_table(struct kfbk_device *dev, u64 n_blocks)
 {
-	struct kfbk_block *blocks, *old;
-	int ret;
+	struct kfb_mapcache_node *nodes = NULL;
+	u32 cap = dev->cache.cap;
+	struct kfb_block *blocks;
+	int ret = -ENOMEM;
 
 	if (n_blocks <= dev->n_blocks)
 		return 0;
-	ret = kfbk_cache_grow(dev, n_blocks);
-	if (ret)
-		return ret;
+	if (cap && n_blocks >= KFB_MAPCACHE_NONE)
+		return -EINVAL;
 	blocks = kvcalloc(n_blocks, sizeof(*blocks), GFP_KERNEL);
-	if (!blocks)
-		return -ENOMEM;
+	if (cap)
+		nodes = kvcalloc(n_blocks, sizeof(*nodes), GFP_KERNEL);
+	if (!blocks || (cap && !nodes))
+		goto free;
 	ret = kfbk_lock_settled(dev);
-	old = blocks;
 	if (!ret) {
-		old = dev->blocks;
+		struct kfb_block *old = dev->blocks;
+
 		memcpy(blocks, old, dev->n_blocks * sizeof(*blocks));
+		kfbk_cache_grow(dev, &nodes, blocks, n_blocks);
 		/* Pairs with the dependent loads of queue_rq(). */
 		smp_store_release(&dev->blocks, blocks);
 		dev->n_blocks = n_blocks;
+		blocks = old;
 	}
 	kfbk_unlock(dev);
 	synchronize_rcu();
-	kvfree(old);
+free:
+	kvfree(nodes);
+	kvfree(blocks);
 	return ret;
 }
 

@@ -24,17 +24,11 @@
  */
 static u64 mapped_end(struct kfbk_device *dev, u64 first)
 {
-	u8 state = READ_ONCE(dev->blocks[first].state);
-	u64 end = first;
-
-	if (state != KFBK_MAPPED && state != KFBK_QUIET)
+	if (!kfb_block_is_readable(&dev->blocks[first]))
 		return first;
 	if (dev->cache.cap)
 		return kfbk_cache_lapse(dev, first) ? first : first + 1;
-	while (end < dev->n_blocks &&
-	       READ_ONCE(dev->blocks[end].state) == state)
-		end++;
-	return end;
+	return kfbk_run_end(dev, first, dev->n_blocks);
 }
 
 static int restore_all(struct kfbk_device *dev)

@@ -116,6 +116,26 @@ TRACE_EVENT(kfbrick_block,
 	    TP_printk("kfbrick%d first=%llu n=%lld error=%d", __entry->instance,
 		      __entry->first, __entry->n, __entry->error));
 
+/* A move, or, with an error, one that was refused. */
+TRACE_EVENT(kfbrick_block_state,
+	    TP_PROTO(const struct kfbk_device *dev, u64 block,
+		     enum kfb_block_state from, enum kfb_block_event event,
+		     int does),
+	    TP_ARGS(dev, block, from, event, does),
+	    TP_STRUCT__entry(__field(int, instance) __field(u64, block)
+				     __field(int, from) __field(int, to)
+					     __field(int, event)
+						     __field(int, does)),
+	    TP_fast_assign(__entry->instance = dev->instance;
+			   __entry->block = block; __entry->from = from;
+			   __entry->to = dev->blocks[block].state;
+			   __entry->event = event; __entry->does = does;),
+	    TP_printk("kfbrick%d block=%llu %s --%s--> %s does=%d",
+		      __entry->instance, __entry->block,
+		      kfb_block_state_name(__entry->from),
+		      kfb_block_event_name(__entry->event),
+		      kfb_block_state_name(__entry->to), __entry->does));
+
 #endif /* KFBRICK_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

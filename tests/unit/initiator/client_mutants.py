@@ -6,6 +6,7 @@ LIB = "initiator/lib"
 CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
+BLOCK = UNIT + "core-block"
 KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
@@ -200,6 +201,31 @@ CLIENT_MUTANTS = {
     "time-runs-while-away": Mutant(
         "sessions", "kfb_engine.c", "if (call->abandoned || call->resend ||",
         "if (call->abandoned ||", UNIT + "core-client", folder=CORE),
+    # Blocks, and the cache of their mappings.
+    "key-that-dies-is-used": Mutant(
+        "blocks", "kfb_block.c", "ON(UNMAP, UNMAPPING, UNLIST)", "ON(UNMAP, MAPPED, UNLIST)",
+        BLOCK, folder=CORE),
+    "what-is-not-mapped-is-used": Mutant(
+        "blocks", "kfb_block.c", "ON(FAILED, UNMAPPED, RELEASE)",
+        "ON(FAILED, MAPPED, RELEASE)", BLOCK, folder=CORE),
+    "every-move-is-made": Mutant(
+        "blocks", "kfb_block.c", "\tif (!(move->does & MOVE))\n\t\treturn -EINVAL;\n", "",
+        BLOCK, folder=CORE),
+    "room-is-never-given-back": Mutant(
+        "blocks", "kfb_mapcache.c", "\t\tc->n--;\n", "", BLOCK, folder=CORE),
+    "pinned-blocks-are-evicted": Mutant(
+        "blocks", "kfb_mapcache.c", "KFB_BLOCK_DO_UNPINNED) && node->pins)",
+        "KFB_BLOCK_DO_UNPINNED) && 0)", BLOCK, folder=CORE),
+    "cache-holds-one-more": Mutant(
+        "blocks", "kfb_mapcache.c", "c->n >= c->limit)", "c->n > c->limit)",
+        BLOCK, folder=CORE),
+    "quiet-blocks-are-pinned": Mutant(
+        "blocks", "kfb_mapcache.c", "if (c->blocks[block].state != KFB_BLOCK_MAPPED)",
+        "if (!kfb_block_is_readable(&c->blocks[block]))", BLOCK, folder=CORE),
+    "quiet-blocks-are-evicted-again": Mutant(
+        "blocks", "kfb_mapcache.c",
+        "while (block != NONE && c->blocks[block].state != KFB_BLOCK_MAPPED)", "while (0)",
+        UNIT + "core-mapcache", folder=CORE),
     # Copies of writes, and which of their bytes are written again.
     "copies-meet-writes-under-way": Mutant(
         "replay", "kfb_retain.c", "\tif (r->n_flight)\n\t\treturn -EBUSY;\n", "",

@@ -21,19 +21,69 @@
 #define STEPS 2000000
 
 static struct kfb_mapcache_node nodes[N];
+static struct kfb_block table[2 * N];
 static struct kfb_mapcache c;
 
 static int setup(void **state)
 {
 	memset(nodes, 0xa5, sizeof(nodes));
-	kfb_mapcache_init(&c, nodes, N, CAP);
+	for (uint32_t i = 0; i < 2 * N; i++)
+		table[i] = (struct kfb_block){ .state = KFB_BLOCK_UNMAPPED };
+	kfb_mapcache_init(&c, nodes, table, N, CAP);
 	return 0;
+}
+
+static int move(uint32_t block, enum kfb_block_event event)
+{
+	enum kfb_block_state to = table[block].state;
+	int does = kfb_mapcache_move(&c, block, event, &to);
+
+	if (does < 0)
+		assert_int_equal(to, table[block].state);
+	table[block].state = to;
+	return does < 0 ? does : 0;
+}
+
+static int begin(uint32_t block)
+{
+	return move(block, KFB_BLOCK_MAP);
+}
+
+static void done(uint32_t block)
+{
+	assert_int_equal(move(block, KFB_BLOCK_DONE), 0);
+}
+
+static int take(uint32_t block)
+{
+	return move(block, KFB_BLOCK_EVICT);
+}
+
+static void keep(uint32_t block)
+{
+	assert_int_equal(move(block, KFB_BLOCK_STAY), 0);
+}
+
+static uint32_t victim(void)
+{
+	uint32_t block = kfb_mapcache_victim(&c);
+
+	if (block != NONE)
+		assert_int_equal(take(block), 0);
+	return block;
+}
+
+/* What was evicted is unmapped. */
+static void gone(uint32_t block)
+{
+	assert_int_equal(move(block, KFB_BLOCK_UNMAP), 0);
+	assert_int_equal(move(block, KFB_BLOCK_GONE), 0);
 }
 
 static void map(uint32_t block)
 {
-	assert_int_equal(kfb_mapcache_begin(&c, block), 0);
-	kfb_mapcache_done(&c, block, false);
+	assert_int_equal(begin(block), 0);
+	done(block);
 }
 
 static bool get(uint32_t block)
@@ -60,17 +110,17 @@ static void fill(uint32_t first, uint32_t n)
 static void only_what_is_in_is_got(void **state)
 {
 	assert_false(get(3));
-	assert_int_equal(kfb_mapcache_begin(&c, 3), 0);
+	assert_int_equal(begin(3), 0);
 	assert_false(get(3));
 	assert_false(kfb_mapcache_pin(&c, 3));
-	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
-	kfb_mapcache_done(&c, 3, false);
+	assert_int_equal(begin(3), -EINVAL);
+	done(3);
 	use(3);
-	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
-	assert_int_equal(kfb_mapcache_victim(&c), 3);
+	assert_int_equal(begin(3), -EINVAL);
+	assert_int_equal(victim(), 3);
 	assert_false(get(3));
-	assert_int_equal(kfb_mapcache_begin(&c, 3), -EEXIST);
-	kfb_mapcache_gone(&c, 3);
+	assert_int_equal(begin(3), -EINVAL);
+	gone(3);
 	assert_false(get(3));
 	assert_int_equal(c.n, 0);
 }
@@ -78,17 +128,17 @@ static void only_what_is_in_is_got(void **state)
 static void no_more_than_it_holds(void **state)
 {
 	fill(0, CAP - 1);
-	assert_int_equal(kfb_mapcache_begin(&c, 20), 0);
-	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
-	kfb_mapcache_done(&c, 20, false);
-	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	assert_int_equal(begin(20), 0);
+	assert_int_equal(begin(21), -ENOSPC);
+	done(20);
+	assert_int_equal(begin(21), -ENOSPC);
+	assert_int_equal(victim(), 0);
 	/* Its room is not given back yet. */
-	assert_int_equal(kfb_mapcache_begin(&c, 21), -ENOSPC);
-	kfb_mapcache_gone(&c, 0);
-	assert_int_equal(kfb_mapcache_begin(&c, 21), 0);
-	kfb_mapcache_fail(&c, 21);
-	assert_int_equal(kfb_mapcache_begin(&c, 22), 0);
+	assert_int_equal(begin(21), -ENOSPC);
+	gone(0);
+	assert_int_equal(begin(21), 0);
+	assert_int_equal(move(21, KFB_BLOCK_FAILED), 0);
+	assert_int_equal(begin(22), 0);
 }
 
 static void the_longest_unused_goes(void **state)
@@ -99,11 +149,11 @@ static void the_longest_unused_goes(void **state)
 	use(1);
 	use(0);
 	for (uint32_t i = 3; i < CAP; i++)
-		assert_int_equal(kfb_mapcache_victim(&c), i);
-	assert_int_equal(kfb_mapcache_victim(&c), 2);
-	assert_int_equal(kfb_mapcache_victim(&c), 1);
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
-	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+		assert_int_equal(victim(), i);
+	assert_int_equal(victim(), 2);
+	assert_int_equal(victim(), 1);
+	assert_int_equal(victim(), 0);
+	assert_int_equal(victim(), NONE);
 }
 
 static void what_is_pinned_stays(void **state)
@@ -112,28 +162,28 @@ static void what_is_pinned_stays(void **state)
 	assert_true(get(0));
 	assert_true(get(0));
 	assert_true(kfb_mapcache_pin(&c, 1));
-	assert_int_equal(kfb_mapcache_take(&c, 0), -EBUSY);
-	assert_int_equal(kfb_mapcache_victim(&c), 2);
-	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+	assert_int_equal(take(0), -EBUSY);
+	assert_int_equal(victim(), 2);
+	assert_int_equal(victim(), NONE);
 	assert_false(kfb_mapcache_is_idle(&c, 0, 3));
 	kfb_mapcache_put(&c, 0);
-	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+	assert_int_equal(victim(), NONE);
 	kfb_mapcache_put(&c, 1);
 	assert_false(kfb_mapcache_is_idle(&c, 0, 3));
 	assert_true(kfb_mapcache_is_idle(&c, 1, 2));
 	kfb_mapcache_put(&c, 0);
 	assert_true(kfb_mapcache_is_idle(&c, 0, 3));
-	assert_int_equal(kfb_mapcache_victim(&c), 1);
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
+	assert_int_equal(victim(), 1);
+	assert_int_equal(victim(), 0);
 }
 
 static void what_was_going_can_stay(void **state)
 {
 	fill(0, 2);
-	assert_int_equal(kfb_mapcache_take(&c, 1), 0);
-	assert_int_equal(kfb_mapcache_take(&c, 1), -ENOENT);
-	assert_int_equal(kfb_mapcache_take(&c, 9), -ENOENT);
-	kfb_mapcache_keep(&c, 1);
+	assert_int_equal(take(1), 0);
+	assert_int_equal(take(1), -EINVAL);
+	assert_int_equal(take(9), -EINVAL);
+	keep(1);
 	use(1);
 	assert_int_equal(c.n, 2);
 	assert_int_equal(c.evictions, 0);
@@ -149,8 +199,8 @@ static void counts_are_of_requests(void **state)
 	assert_false(get(1));
 	assert_int_equal(c.misses, 1);
 	assert_int_equal(c.hits, 2);
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
-	kfb_mapcache_gone(&c, 0);
+	assert_int_equal(victim(), 0);
+	gone(0);
 	assert_int_equal(c.evictions, 1);
 }
 
@@ -181,8 +231,8 @@ static void the_first_use_wants_more(void **state)
 	miss(4);
 	miss(5);
 	assert_int_equal(kfb_mapcache_ahead(&c), 6);
-	assert_int_equal(kfb_mapcache_begin(&c, 6), 0);
-	kfb_mapcache_done(&c, 6, true);
+	assert_int_equal(move(6, KFB_BLOCK_AHEAD), 0);
+	done(6);
 	assert_true(kfb_mapcache_get(&c, 6, &is_first));
 	assert_true(is_first);
 	assert_int_equal(kfb_mapcache_ahead(&c), 7);
@@ -230,7 +280,7 @@ static void a_row_ends_with_the_device(void **state)
 
 static void a_small_cache_maps_nothing_in_advance(void **state)
 {
-	kfb_mapcache_init(&c, nodes, N, 3);
+	kfb_mapcache_init(&c, nodes, table, N, 3);
 	miss(0);
 	miss(1);
 	assert_int_equal(kfb_mapcache_ahead(&c), NONE);
@@ -245,40 +295,48 @@ static void a_cache_grows(void **state)
 	/* What is new is the caller's to clear, without its lock. */
 	memset(more, 0, sizeof(more));
 	more[2 * N - 1].newer = 7;
-	kfb_mapcache_grow(&c, more, 2 * N);
+	kfb_mapcache_grow(&c, more, table, 2 * N);
 	assert_int_equal(more[2 * N - 1].newer, 7);
 	memset(nodes, 0xff, sizeof(nodes));
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
-	kfb_mapcache_gone(&c, 0);
+	assert_int_equal(victim(), 0);
+	gone(0);
 	map(2 * N - 1);
 	use(2 * N - 1);
 	assert_false(get(N));
 	kfb_mapcache_put(&c, 3);
-	assert_int_equal(kfb_mapcache_victim(&c), 1);
+	assert_int_equal(victim(), 1);
 }
 
 static void fewer_for_a_while(void **state)
 {
 	fill(0, 4);
 	kfb_mapcache_set_limit(&c, 3);
-	assert_int_equal(kfb_mapcache_begin(&c, 9), -ENOSPC);
-	assert_int_equal(kfb_mapcache_victim(&c), 0);
-	kfb_mapcache_gone(&c, 0);
-	assert_int_equal(kfb_mapcache_begin(&c, 9), -ENOSPC);
-	assert_int_equal(kfb_mapcache_victim(&c), 1);
-	kfb_mapcache_gone(&c, 1);
+	assert_int_equal(begin(9), -ENOSPC);
+	assert_int_equal(victim(), 0);
+	gone(0);
+	assert_int_equal(begin(9), -ENOSPC);
+	assert_int_equal(victim(), 1);
+	gone(1);
 	map(9);
 	kfb_mapcache_set_limit(&c, CAP + 5);
 	fill(10, CAP - 3);
-	assert_int_equal(kfb_mapcache_begin(&c, 20), -ENOSPC);
+	assert_int_equal(begin(20), -ENOSPC);
 	kfb_mapcache_set_limit(&c, 0);
 	assert_int_equal(c.limit, 1);
 }
 
 /* ---- the model -------------------------------------------------------- */
 
+/* OUT is not mapped, GOING quiet or its key about to die. */
+enum whereabouts {
+	OUT,
+	COMING,
+	IN,
+	GOING
+};
+
 struct block {
-	enum kfb_mapcache_state state;
+	enum whereabouts state;
 	uint32_t pins;
 	uint64_t used;
 };
@@ -297,7 +355,7 @@ static uint32_t n_taken(void)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < N; i++)
-		n += blocks[i].state != KFB_MAPCACHE_OUT;
+		n += blocks[i].state != OUT;
 	return n;
 }
 
@@ -306,7 +364,7 @@ static uint32_t oldest(void)
 	const struct block *found = NULL;
 
 	for (uint32_t i = 0; i < N; i++) {
-		if (blocks[i].state != KFB_MAPCACHE_IN || blocks[i].pins)
+		if (blocks[i].state != IN || blocks[i].pins)
 			continue;
 		if (!found || blocks[i].used < found->used)
 			found = &blocks[i];
@@ -317,7 +375,7 @@ static uint32_t oldest(void)
 static void try_get(uint32_t i)
 {
 	struct block *b = &blocks[i];
-	bool is_in = b->state == KFB_MAPCACHE_IN;
+	bool is_in = b->state == IN;
 
 	assert_int_equal(below(2) ? get(i) : kfb_mapcache_pin(&c, i), is_in);
 	b->pins += is_in;
@@ -337,54 +395,63 @@ static void try_put(uint32_t i)
 static void try_begin(uint32_t i)
 {
 	struct block *b = &blocks[i];
-	int rc = kfb_mapcache_begin(&c, i);
+	int rc = move(i, below(2) ? KFB_BLOCK_MAP : KFB_BLOCK_AHEAD);
 
-	if (b->state != KFB_MAPCACHE_OUT) {
-		assert_int_equal(rc, -EEXIST);
+	if (b->state != OUT) {
+		assert_int_equal(rc, -EINVAL);
 	} else if (n_taken() == CAP) {
 		assert_int_equal(rc, -ENOSPC);
 		n_full++;
 	} else {
 		assert_int_equal(rc, 0);
-		b->state = KFB_MAPCACHE_COMING;
+		b->state = COMING;
 	}
+}
+
+/* It stays where it is in the order unless its key was about to die. */
+static void try_keep(uint32_t i)
+{
+	if (below(2)) {
+		assert_int_equal(move(i, KFB_BLOCK_UNMAP), 0);
+		blocks[i].used = ++now;
+	}
+	keep(i);
+	blocks[i].state = IN;
 }
 
 static void try_settle(uint32_t i)
 {
 	struct block *b = &blocks[i];
 
-	if (b->state == KFB_MAPCACHE_COMING && below(8)) {
-		kfb_mapcache_done(&c, i, below(2));
-		b->state = KFB_MAPCACHE_IN;
+	if (b->state == COMING && below(8)) {
+		done(i);
+		b->state = IN;
 		b->used = ++now;
-	} else if (b->state == KFB_MAPCACHE_COMING) {
-		kfb_mapcache_fail(&c, i);
-		b->state = KFB_MAPCACHE_OUT;
-	} else if (b->state == KFB_MAPCACHE_GOING && below(8)) {
-		kfb_mapcache_gone(&c, i);
-		b->state = KFB_MAPCACHE_OUT;
+	} else if (b->state == COMING) {
+		assert_int_equal(move(i, KFB_BLOCK_FAILED), 0);
+		b->state = OUT;
+	} else if (b->state == GOING && below(8)) {
+		gone(i);
+		b->state = OUT;
 		n_gone++;
-	} else if (b->state == KFB_MAPCACHE_GOING) {
-		kfb_mapcache_keep(&c, i);
-		b->state = KFB_MAPCACHE_IN;
-		b->used = ++now;
+	} else if (b->state == GOING) {
+		try_keep(i);
 	}
 }
 
 static void try_take(uint32_t i)
 {
 	struct block *b = &blocks[i];
-	int rc = kfb_mapcache_take(&c, i);
+	int rc = take(i);
 
-	if (b->state != KFB_MAPCACHE_IN) {
-		assert_int_equal(rc, -ENOENT);
+	if (b->state != IN) {
+		assert_int_equal(rc, -EINVAL);
 	} else if (b->pins) {
 		assert_int_equal(rc, -EBUSY);
 		n_busy++;
 	} else {
 		assert_int_equal(rc, 0);
-		b->state = KFB_MAPCACHE_GOING;
+		b->state = GOING;
 	}
 }
 
@@ -392,11 +459,11 @@ static void try_victim(void)
 {
 	uint32_t want = oldest();
 
-	assert_int_equal(kfb_mapcache_victim(&c), want);
+	assert_int_equal(victim(), want);
 	if (want == NONE)
 		n_none++;
 	else
-		blocks[want].state = KFB_MAPCACHE_GOING;
+		blocks[want].state = GOING;
 }
 
 static void step(uint32_t dice, uint32_t i)
@@ -426,9 +493,8 @@ static void it_does_what_the_model_does(void **state)
 		assert_int_equal(c.n, n_taken());
 		assert_true(c.n <= CAP);
 		ahead = kfb_mapcache_ahead(&c);
-		assert_true(
-			ahead == NONE ||
-			(ahead < N && blocks[ahead].state == KFB_MAPCACHE_OUT));
+		assert_true(ahead == NONE ||
+			    (ahead < N && blocks[ahead].state == OUT));
 	}
 	assert_int_equal(c.evictions, n_gone);
 	print_message("# %u gone, %u full, %u busy, %u times all pinned\n",
