@@ -30,7 +30,7 @@ void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq)
 	kfbk_unlock(dev);
 }
 
-static struct request *next_request(struct kfbk_device *dev)
+static struct request *kfbk_next_waiting(struct kfbk_device *dev)
 {
 	struct kfbk_rq *krq;
 
@@ -57,7 +57,7 @@ blk_status_t kfbk_status_of(int error)
 	}
 }
 
-static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
+static int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 {
 	struct kfbk_call call = {
 		.core.req = { .op = op,
@@ -69,7 +69,7 @@ static int call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
 }
 
 /* A try may go better after the way back to the brick. */
-static bool may_pass(struct kfbk_device *dev, int error, int tries)
+static bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
 {
 	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
 		return false;
@@ -80,14 +80,14 @@ static bool may_pass(struct kfbk_device *dev, int error, int tries)
 }
 
 /* Also right when the answer to an earlier try was lost. */
-static int allocate(struct kfbk_device *dev, u64 block, bool *is_new)
+static int kfbk_allocate_block(struct kfbk_device *dev, u64 block, bool *is_new)
 {
 	int tries = 0;
 	int ret;
 
 	do {
-		ret = call_range(dev, KFB_OP_ALLOC, block, 1);
-	} while (ret && may_pass(dev, ret, tries++));
+		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
 	*is_new = !ret;
 	return ret == -EEXIST ? 0 : ret;
 }
@@ -104,7 +104,7 @@ int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
 		/* By the try that was answered late: that is being undone. */
 		if (ret == -EBUSY && was_late)
 			ret = -EAGAIN;
-	} while (ret && may_pass(dev, ret, tries++));
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
 	return ret;
 }
 
@@ -114,20 +114,20 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 	int ret;
 
 	do {
-		ret = call_range(dev, KFB_OP_FREE, first, n);
-	} while (ret && may_pass(dev, ret, tries++));
+		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
 	return ret == -ENOENT ? 0 : ret;
 }
 
 /* A block's first write. */
-static int fill(struct kfbk_device *dev, u64 block)
+static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 {
 	int ret = kfbk_cache_reserve(dev, block, KFB_BLOCK_FILL);
 	bool is_new;
 
 	if (ret)
 		return ret;
-	ret = allocate(dev, block, &is_new);
+	ret = kfbk_allocate_block(dev, block, &is_new);
 	if (!ret) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
 				     : kfbk_map_again(dev, block, 1);
@@ -147,7 +147,7 @@ static int fill(struct kfbk_device *dev, u64 block)
 }
 
 /* Whole blocks that are to be freed, from where the request is. */
-static int discard(struct kfbk_device *dev, struct request *rq)
+static int kfbk_discard_blocks(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
@@ -166,7 +166,8 @@ static int discard(struct kfbk_device *dev, struct request *rq)
 	return ret;
 }
 
-static bool frees(const struct kfbk_device *dev, const struct request *rq)
+static bool kfbk_rq_frees(const struct kfbk_device *dev,
+			  const struct request *rq)
 {
 	const struct kfbk_rq *krq = kfbk_rq_of((struct request *)rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
@@ -181,21 +182,16 @@ static bool frees(const struct kfbk_device *dev, const struct request *rq)
 	       blk_rq_bytes(rq) - krq->done >= KFB_BLOCK_BYTES;
 }
 
-static u64 block_of(const struct kfbk_device *dev, const struct kfbk_rq *krq)
-{
-	return (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
-}
-
 /* All that wait for a block go on, before it may have to go for another. */
-static void promise(struct kfbk_device *dev, u64 block)
+static void kfbk_promise_block(struct kfbk_device *dev, u64 block)
 {
 	struct kfbk_rq *krq, *next;
 	LIST_HEAD(ready);
 
 	kfbk_lock(dev);
 	list_for_each_entry_safe(krq, next, &dev->waiting, node) {
-		if (block_of(dev, krq) == block &&
-		    !frees(dev, blk_mq_rq_from_pdu(krq)) &&
+		if (kfbk_rq_block(dev, krq) == block &&
+		    !kfbk_rq_frees(dev, blk_mq_rq_from_pdu(krq)) &&
 		    kfbk_cache_promise(dev, krq))
 			list_move_tail(&krq->node, &ready);
 	}
@@ -207,7 +203,8 @@ static void promise(struct kfbk_device *dev, u64 block)
 }
 
 /* The first of those that wait for a block; see that it can be used. */
-static int prepare(struct kfbk_device *dev, struct request *rq, u64 block)
+static int kfbk_prepare_block(struct kfbk_device *dev, struct request *rq,
+			      u64 block)
 {
 	u8 state = dev->blocks[block].state;
 
@@ -215,28 +212,28 @@ static int prepare(struct kfbk_device *dev, struct request *rq, u64 block)
 		return kfbk_cache_load(dev, block);
 	if (req_op(rq) != REQ_OP_WRITE || state != KFB_BLOCK_ABSENT)
 		return 0;
-	return fill(dev, block);
+	return kfbk_fill_block(dev, block);
 }
 
 /* 0: the request is on its way. */
-static int serve(struct kfbk_device *dev, struct request *rq)
+static int kfbk_serve_waiting(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
-	u64 block = block_of(dev, krq);
+	u64 block = kfbk_rq_block(dev, krq);
 	int ret;
 
 	if (READ_ONCE(dev->core.is_over))
 		return -EIO;
-	if (frees(dev, rq))
-		return discard(dev, rq);
-	ret = prepare(dev, rq, block);
+	if (kfbk_rq_frees(dev, rq))
+		return kfbk_discard_blocks(dev, rq);
+	ret = kfbk_prepare_block(dev, rq, block);
 	if (ret)
 		return ret;
 	if (dev->cache.cap) {
 		kfbk_lock(dev);
 		kfbk_cache_promise(dev, krq);
 		kfbk_unlock(dev);
-		promise(dev, block);
+		kfbk_promise_block(dev, block);
 	}
 	kfbk_rq_again(rq);
 	return 0;
@@ -253,10 +250,10 @@ void kfbk_map_work(struct work_struct *work)
 	for (;;) {
 		kfbk_resize_run(dev);
 		kfbk_cache_give(dev);
-		rq = next_request(dev);
+		rq = kfbk_next_waiting(dev);
 		if (!rq && !kfbk_cache_ahead(dev))
 			break;
-		ret = rq ? serve(dev, rq) : 0;
+		ret = rq ? kfbk_serve_waiting(dev, rq) : 0;
 		if (ret)
 			kfbk_rq_end(rq, kfbk_status_of(ret));
 	}

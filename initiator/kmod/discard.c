@@ -38,7 +38,8 @@ struct span {
 };
 
 /* The handles that hold any of the blocks, as far as they are mapped. */
-static struct span widen(const struct kfbk_device *dev, u64 first, u64 n)
+static struct span kfbk_widen_span(const struct kfbk_device *dev, u64 first,
+				   u64 n)
 {
 	struct span span = { .first = first, .end = first + n };
 	const struct kfb_block *b = dev->blocks;
@@ -72,7 +73,7 @@ struct looking {
 	bool found;
 };
 
-static bool look(struct request *rq, void *arg)
+static bool kfbk_look_at_rq(struct request *rq, void *arg)
 {
 	const struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct looking *l = arg;
@@ -85,7 +86,7 @@ static bool look(struct request *rq, void *arg)
 	return !l->found;
 }
 
-static bool is_quiet(struct kfbk_device *dev, struct span span)
+static bool kfbk_is_span_quiet(struct kfbk_device *dev, struct span span)
 {
 	struct looking l = { .dev = dev, .span = span };
 
@@ -93,21 +94,21 @@ static bool is_quiet(struct kfbk_device *dev, struct span span)
 	if (dev->cache.cap)
 		return kfbk_cache_is_idle(dev, span.first,
 					  span.end - span.first);
-	blk_mq_tagset_busy_iter(&dev->tags, look, &l);
+	blk_mq_tagset_busy_iter(&dev->tags, kfbk_look_at_rq, &l);
 	return !l.found;
 }
 
 /* Nothing is in flight to QUIET blocks any more. */
-static void drain(struct kfbk_device *dev, struct span span)
+static void kfbk_drain_span(struct kfbk_device *dev, struct span span)
 {
 	WRITE_ONCE(dev->draining, true);
 	/* queue_rq() that saw them MAPPED has posted by now. */
 	synchronize_rcu();
-	wait_event(dev->drain_wait, is_quiet(dev, span));
+	wait_event(dev->drain_wait, kfbk_is_span_quiet(dev, span));
 	WRITE_ONCE(dev->draining, false);
 }
 
-static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
+static int kfbk_call_unmap(struct kfbk_device *dev, u64 first, u64 end)
 {
 	struct kfbk_call call = {
 		.core.req = { .op = KFB_OP_UNMAP,
@@ -123,7 +124,8 @@ static int call_unmap(struct kfbk_device *dev, u64 first, u64 end)
 }
 
 /* Another try may go better, or says that the last one was enough. */
-static bool may_pass(const struct kfbk_device *dev, int error, u64 until_ms)
+static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
+				u64 until_ms)
 {
 	if (kfbk_is_ending(dev))
 		return false;
@@ -143,8 +145,8 @@ static bool may_pass(const struct kfbk_device *dev, int error, u64 until_ms)
 }
 
 /* What could not be unmapped stays, unless it went with its session. */
-static void settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
-			 u64 session_id, int error)
+static void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
+			      u64 session_id, int error)
 {
 	kfbk_lock(dev);
 	kfbk_blocks_move(dev, first, end, KFB_BLOCK_UNMAPPING,
@@ -160,8 +162,8 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 	int ret;
 
 	do {
-		ret = call_unmap(dev, first, end);
-	} while (may_pass(dev, ret, until_ms));
+		ret = kfbk_call_unmap(dev, first, end);
+	} while (kfbk_unmap_may_pass(dev, ret, until_ms));
 	/* It is gone with its session, or was so before. */
 	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
 		ret = 0;
@@ -169,12 +171,12 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 		kfbk_err_limited(dev,
 				 "blocks %llu to %llu cannot be unmapped: %d\n",
 				 first, end - 1, ret);
-	settle_unmap(dev, first, end, session_id, ret);
+	kfbk_settle_unmap(dev, first, end, session_id, ret);
 	return ret;
 }
 
 /* Each handle by itself. */
-static int unmap_all(struct kfbk_device *dev, struct span span)
+static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
 {
 	const struct kfb_block *b = dev->blocks;
 	u64 end, i;
@@ -190,12 +192,12 @@ static int unmap_all(struct kfbk_device *dev, struct span span)
 		ret = kfbk_unmap(dev, i, end, span.session_id);
 	}
 	if (ret)
-		settle_unmap(dev, i, span.end, span.session_id, ret);
+		kfbk_settle_unmap(dev, i, span.end, span.session_id, ret);
 	return ret;
 }
 
 /* Each run of allocated ones; they read as zeros afterwards. */
-static int free_all(struct kfbk_device *dev, u64 first, u64 end)
+static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end)
 {
 	u64 stop, i, j;
 	int ret = 0;
@@ -217,13 +219,13 @@ static int free_all(struct kfbk_device *dev, u64 first, u64 end)
 	return ret;
 }
 
-static int free_span(struct kfbk_device *dev, struct span span, u64 first,
-		     u64 n)
+static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
+			  u64 n)
 {
-	int ret = unmap_all(dev, span);
+	int ret = kfbk_unmap_span(dev, span);
 	int rest = 0;
 
-	ret = ret ?: free_all(dev, first, first + n);
+	ret = ret ?: kfbk_free_allocated(dev, first, first + n);
 	/* With a cache they are mapped when they are needed. */
 	if (!dev->cache.cap)
 		rest = kfbk_map_unmapped(dev, span.first, span.end, true);
@@ -239,24 +241,25 @@ static int free_span(struct kfbk_device *dev, struct span span, u64 first,
 }
 
 /* Steps 1 and 2. */
-static int quiet_down(struct kfbk_device *dev, u64 first, u64 n,
-		      struct span *span)
+static int kfbk_quiet_span(struct kfbk_device *dev, u64 first, u64 n,
+			   struct span *span)
 {
 	int ret = kfbk_lock_settled(dev);
 
 	if (!ret) {
-		*span = widen(dev, first, n);
+		*span = kfbk_widen_span(dev, first, n);
 		kfbk_blocks_move(dev, span->first, span->end, KFB_BLOCK_MAPPED,
 				 KFB_BLOCK_CALM);
 	}
 	kfbk_unlock(dev);
 	if (!ret)
-		drain(dev, *span);
+		kfbk_drain_span(dev, *span);
 	return ret;
 }
 
 /* Step 3. dev->lock is held when it returns. */
-static int make_durable(struct kfbk_device *dev) __acquires(&dev->lock)
+static int kfbk_make_span_durable(struct kfbk_device *dev)
+	__acquires(&dev->lock)
 {
 	u64 since = KFBK_FLUSH_NEVER;
 	int ret;
@@ -276,7 +279,7 @@ static int make_durable(struct kfbk_device *dev) __acquires(&dev->lock)
  * A block that is not mapped may be another's by now. Mapping it compares its
  * birth, and keeps others out until it is unmapped to be freed.
  */
-static int compare_births(struct kfbk_device *dev, u64 first, u64 n)
+static int kfbk_compare_births(struct kfbk_device *dev, u64 first, u64 n)
 {
 	int ret = 0;
 	u64 i;
@@ -294,11 +297,11 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 	struct span span;
 	int ret;
 
-	ret = compare_births(dev, first, n);
-	ret = ret ?: quiet_down(dev, first, n, &span);
+	ret = kfbk_compare_births(dev, first, n);
+	ret = ret ?: kfbk_quiet_span(dev, first, n, &span);
 	if (ret)
 		return ret;
-	ret = make_durable(dev);
+	ret = kfbk_make_span_durable(dev);
 	if (ret) {
 		kfbk_blocks_move(dev, span.first, span.end, KFB_BLOCK_QUIET,
 				 KFB_BLOCK_STAY);
@@ -309,5 +312,5 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		kfbk_retain_drop(dev, span.first, span.end - span.first);
 	}
 	kfbk_unlock(dev);
-	return ret ?: free_span(dev, span, first, n);
+	return ret ?: kfbk_free_span(dev, span, first, n);
 }

@@ -559,6 +559,13 @@ int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
 int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock);
 
 /* blocks.h has the rest of what maps and frees blocks. */
+/* The number of the block that a request's step is in. */
+static inline u64 kfbk_rq_block(const struct kfbk_device *dev,
+				const struct kfbk_rq *krq)
+{
+	return (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
+}
+
 /* A request is not in flight any more. Context: any. */
 static inline void kfbk_blocks_quieter(struct kfbk_device *dev)
 {

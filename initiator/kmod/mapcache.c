@@ -53,11 +53,6 @@ struct leaving {
 	u64 session_id;
 };
 
-static u32 block_of(const struct kfbk_device *dev, const struct kfbk_rq *krq)
-{
-	return (krq->va - dev->options.base) >> KFB_BLOCK_SHIFT;
-}
-
 int kfbk_cache_open(struct kfbk_device *dev)
 {
 	struct kfbk_cache *c = &dev->cache;
@@ -98,7 +93,7 @@ void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
 bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	struct kfbk_cache *c = &dev->cache;
-	u32 block = block_of(dev, krq);
+	u32 block = kfbk_rq_block(dev, krq);
 	bool is_first = false;
 	bool is_in;
 
@@ -131,7 +126,7 @@ void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
 bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	struct kfbk_cache *c = &dev->cache;
-	u32 block = block_of(dev, krq);
+	u32 block = kfbk_rq_block(dev, krq);
 	bool is_in;
 
 	lockdep_assert_held(&dev->lock);
@@ -166,7 +161,7 @@ bool kfbk_cache_any(struct kfbk_device *dev, u64 *block)
 	return *block != KFB_MAPCACHE_NONE;
 }
 
-static bool has_idle(struct kfbk_device *dev)
+static bool kfbk_cache_has_victim(struct kfbk_device *dev)
 {
 	struct kfbk_cache *c = &dev->cache;
 	bool has;
@@ -180,7 +175,7 @@ static bool has_idle(struct kfbk_device *dev)
 /* ---- going ------------------------------------------------------------ */
 
 /* Context: dev->lock is held. */
-static bool is_dirty(struct kfbk_device *dev, u32 block)
+static bool kfbk_is_block_dirty(struct kfbk_device *dev, u32 block)
 {
 	u64 va = kfbk_block_va(dev, block);
 	bool dirty = false;
@@ -197,19 +192,20 @@ static bool is_dirty(struct kfbk_device *dev, u32 block)
 	return dirty;
 }
 
-static bool is_any_dirty(struct kfbk_device *dev, const struct leaving *l)
+static bool kfbk_is_leaving_dirty(struct kfbk_device *dev,
+				  const struct leaving *l)
 {
 	bool dirty = false;
 	u32 i;
 
 	for (i = 0; !dirty && i < l->n; i++)
-		dirty = is_dirty(dev, l->block[i]);
+		dirty = kfbk_is_block_dirty(dev, l->block[i]);
 	return dirty;
 }
 
 /* Context: dev->lock is held. */
-static void move_all(struct kfbk_device *dev, const struct leaving *l,
-		     enum kfb_block_event event)
+static void kfbk_move_leaving(struct kfbk_device *dev, const struct leaving *l,
+			      enum kfb_block_event event)
 {
 	u32 i;
 
@@ -218,7 +214,7 @@ static void move_all(struct kfbk_device *dev, const struct leaving *l,
 }
 
 /* Steps 2 and 3. */
-static int quiet_down(struct kfbk_device *dev, struct leaving *l)
+static int kfbk_make_leaving_durable(struct kfbk_device *dev, struct leaving *l)
 {
 	u64 since = KFBK_FLUSH_NEVER;
 	u32 i;
@@ -229,7 +225,7 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 		if (ret)
 			break;
 		/* What is lost already is lost: reads go on. */
-		if (kfbk_is_lossy(dev) || !is_any_dirty(dev, l) ||
+		if (kfbk_is_lossy(dev) || !kfbk_is_leaving_dirty(dev, l) ||
 		    kfbk_flush_holds(dev, since))
 			break;
 		kfbk_unlock(dev);
@@ -239,7 +235,7 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 	}
 	l->session_id = dev->core.client.session_id;
 	if (!ret)
-		move_all(dev, l, KFB_BLOCK_UNMAP);
+		kfbk_move_leaving(dev, l, KFB_BLOCK_UNMAP);
 	for (i = 0; !ret && i < l->n; i++)
 		kfbk_retain_drop(dev, l->block[i], 1);
 	kfbk_unlock(dev);
@@ -247,15 +243,15 @@ static int quiet_down(struct kfbk_device *dev, struct leaving *l)
 }
 
 /* 0: at least one has gone, and l->n says how many. */
-static int let_go(struct kfbk_device *dev, struct leaving *l)
+static int kfbk_let_go(struct kfbk_device *dev, struct leaving *l)
 {
-	int ret = quiet_down(dev, l);
+	int ret = kfbk_make_leaving_durable(dev, l);
 	u32 gone = 0;
 	u32 i;
 
 	if (ret) {
 		kfbk_lock(dev);
-		move_all(dev, l, KFB_BLOCK_STAY);
+		kfbk_move_leaving(dev, l, KFB_BLOCK_STAY);
 		kfbk_unlock(dev);
 		return ret;
 	}
@@ -273,7 +269,7 @@ static int let_go(struct kfbk_device *dev, struct leaving *l)
 	return gone ? 0 : ret;
 }
 
-static void add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
+static void kfbk_add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
 {
 	struct kfbk_cache *c = &dev->cache;
 	u32 block;
@@ -296,7 +292,7 @@ static void add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
  * What is mapped now is what there is memory for: from now on a mapping goes
  * before another one comes, and nobody has to wait until others have been asked.
  */
-static void narrow(struct kfbk_device *dev)
+static void kfbk_narrow_cache(struct kfbk_device *dev)
 {
 	struct kfbk_cache *c = &dev->cache;
 
@@ -306,7 +302,7 @@ static void narrow(struct kfbk_device *dev)
 	c->widen_ms = kfbk_now_ms() + NARROW_MS;
 }
 
-static void widen(struct kfbk_device *dev)
+static void kfbk_widen_cache(struct kfbk_device *dev)
 {
 	struct kfbk_cache *c = &dev->cache;
 
@@ -320,20 +316,20 @@ static void widen(struct kfbk_device *dev)
 }
 
 /* -ENOENT: all are in use. */
-static int evict(struct kfbk_device *dev)
+static int kfbk_evict_blocks(struct kfbk_device *dev)
 {
 	struct leaving l = {};
 	bool dirty;
 
-	add_victims(dev, &l, 1);
+	kfbk_add_victims(dev, &l, 1);
 	if (!l.n)
 		return -ENOENT;
 	kfbk_lock(dev);
-	dirty = is_any_dirty(dev, &l);
+	dirty = kfbk_is_leaving_dirty(dev, &l);
 	kfbk_unlock(dev);
 	if (dirty)
-		add_victims(dev, &l, dev->cache.cap / LEAVING_SHARE);
-	return let_go(dev, &l);
+		kfbk_add_victims(dev, &l, dev->cache.cap / LEAVING_SHARE);
+	return kfbk_let_go(dev, &l);
 }
 
 /* ---- coming ----------------------------------------------------------- */
@@ -343,20 +339,20 @@ int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
 {
 	int ret;
 
-	widen(dev);
+	kfbk_widen_cache(dev);
 	for (;;) {
 		kfbk_lock(dev);
 		ret = kfbk_block_move(dev, block, event);
 		kfbk_unlock(dev);
 		if (ret != -ENOSPC)
 			return ret;
-		ret = evict(dev);
+		ret = kfbk_evict_blocks(dev);
 		if (ret && (ret != -ENOENT || event == KFB_BLOCK_AHEAD))
 			return ret;
 		if (!ret)
 			continue;
 		WRITE_ONCE(dev->draining, true);
-		wait_event(dev->drain_wait, has_idle(dev));
+		wait_event(dev->drain_wait, kfbk_cache_has_victim(dev));
 		WRITE_ONCE(dev->draining, false);
 	}
 }
@@ -372,7 +368,7 @@ struct trial {
  * or that of who wrote the block last, is kept for a lease; but what is mapped by
  * somebody when this disk is new is somebody's.
  */
-static u64 bear_ms(const struct kfbk_device *dev, int error)
+static u64 kfbk_bear_ms(const struct kfbk_device *dev, int error)
 {
 	u64 ms = dev->options.timeout_ms;
 
@@ -381,17 +377,19 @@ static u64 bear_ms(const struct kfbk_device *dev, int error)
 	return ms;
 }
 
-static bool is_borne(const struct kfbk_device *dev, struct trial *t, int error)
+static bool kfbk_is_borne(const struct kfbk_device *dev, struct trial *t,
+			  int error)
 {
 	u64 now_ms = kfbk_now_ms();
 
 	if (!t->refused_ms)
 		t->refused_ms = now_ms;
-	return now_ms - t->refused_ms < bear_ms(dev, error);
+	return now_ms - t->refused_ms < kfbk_bear_ms(dev, error);
 }
 
 /* Another try may go better: the brick comes back, or others give back. */
-static bool may_pass(struct kfbk_device *dev, struct trial *t, int error)
+static bool kfbk_trial_may_pass(struct kfbk_device *dev, struct trial *t,
+				int error)
 {
 	if (kfbk_is_ending(dev) || kfbk_now_ms() >= t->until_ms)
 		return false;
@@ -400,8 +398,8 @@ static bool may_pass(struct kfbk_device *dev, struct trial *t, int error)
 	case -EDQUOT:
 	case -ENOMEM:
 		/* What is not in use here makes room there, at once. */
-		if (!evict(dev)) {
-			narrow(dev);
+		if (!kfbk_evict_blocks(dev)) {
+			kfbk_narrow_cache(dev);
 			t->refused_ms = 0;
 			return true;
 		}
@@ -422,10 +420,10 @@ static bool may_pass(struct kfbk_device *dev, struct trial *t, int error)
 		return false;
 	}
 	msleep(PAUSE_MS);
-	return is_borne(dev, t, error);
+	return kfbk_is_borne(dev, t, error);
 }
 
-static void say_why(struct kfbk_device *dev, u64 block, int error)
+static void kfbk_say_block_why(struct kfbk_device *dev, u64 block, int error)
 {
 	const char *why = kfbk_map_why(error);
 
@@ -444,15 +442,16 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 
 	do {
 		ret = kfbk_map_run(dev, block, 1, false);
-	} while (ret && may_pass(dev, &t, ret));
+	} while (ret && kfbk_trial_may_pass(dev, &t, ret));
 	if (ret == -ESTALE || ret == -ENOENT)
 		kfbk_changed_hands(dev);
 	else if (ret)
-		say_why(dev, block, ret);
+		kfbk_say_block_why(dev, block, ret);
 	return ret;
 }
 
-static int load(struct kfbk_device *dev, u64 block, enum kfb_block_event event)
+static int kfbk_load_block(struct kfbk_device *dev, u64 block,
+			   enum kfb_block_event event)
 {
 	int ret = kfbk_cache_reserve(dev, block, event);
 
@@ -473,7 +472,7 @@ int kfbk_cache_load(struct kfbk_device *dev, u64 block)
 {
 	if (!dev->cache.cap)
 		return kfbk_map_unmapped(dev, block, block + 1, true);
-	return load(dev, block, KFB_BLOCK_MAP);
+	return kfbk_load_block(dev, block, KFB_BLOCK_MAP);
 }
 
 bool kfbk_cache_ahead(struct kfbk_device *dev)
@@ -489,7 +488,7 @@ bool kfbk_cache_ahead(struct kfbk_device *dev)
 	if (block == KFB_MAPCACHE_NONE)
 		return false;
 	/* A failure is that of whoever comes to need the block. */
-	load(dev, block, KFB_BLOCK_AHEAD);
+	kfbk_load_block(dev, block, KFB_BLOCK_AHEAD);
 	return true;
 }
 
@@ -500,7 +499,7 @@ bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
 	kfbk_lock(dev);
 	is_idle =
 		dev->blocks[block].state == KFB_BLOCK_MAPPED &&
-		!is_dirty(dev, block) &&
+		!kfbk_is_block_dirty(dev, block) &&
 		!kfb_initiator_retain_has(&dev->core, kfbk_block_va(dev, block),
 					  KFB_BLOCK_BYTES) &&
 		!kfbk_block_move(dev, block, KFB_BLOCK_LAPSE);
@@ -533,8 +532,8 @@ void kfbk_cache_asked(struct kfbk_device *dev, const struct kfb_event *event)
 }
 
 /* The very ones, as far as nobody uses them. */
-static void take_named(struct kfbk_device *dev, const struct kfbk_give *give,
-		       struct leaving *l)
+static void kfbk_take_named(struct kfbk_device *dev,
+			    const struct kfbk_give *give, struct leaving *l)
 {
 	u64 end, i;
 
@@ -562,12 +561,12 @@ void kfbk_cache_give(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 	if (!give.is_asked || READ_ONCE(dev->core.is_over))
 		return;
-	take_named(dev, &give, &l);
+	kfbk_take_named(dev, &give, &l);
 	/* Others are as good: memory is short, not these addresses. */
 	if (!l.n)
-		add_victims(dev, &l, min_t(u64, give.n, LEAVING_MAX));
-	if (!l.n || let_go(dev, &l))
+		kfbk_add_victims(dev, &l, min_t(u64, give.n, LEAVING_MAX));
+	if (!l.n || kfbk_let_go(dev, &l))
 		return;
 	atomic_long_add(l.n, &dev->cache.n_given);
-	narrow(dev);
+	kfbk_narrow_cache(dev);
 }

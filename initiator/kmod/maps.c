@@ -117,8 +117,8 @@ struct mapping {
 	u64 first;
 };
 
-static int take_block(struct kfb_block *b, const struct kfb_handle *h, u64 i,
-		      u64 mapping_id)
+static int kfbk_take_block(struct kfb_block *b, const struct kfb_handle *h,
+			   u64 i, u64 mapping_id)
 {
 	if (b->has_birth && b->birth != h->birth)
 		return -ESTALE;
@@ -132,7 +132,8 @@ static int take_block(struct kfb_block *b, const struct kfb_handle *h, u64 i,
 }
 
 /* Context: dev->lock is held. */
-static int take_handles(struct mapping *m, const struct kfb_map_reply *reply)
+static int kfbk_take_handles(struct mapping *m,
+			     const struct kfb_map_reply *reply)
 {
 	struct kfbk_device *dev = m->dev;
 	u32 i;
@@ -143,8 +144,8 @@ static int take_handles(struct mapping *m, const struct kfb_map_reply *reply)
 		const struct kfb_handle *h = &reply->handles[i];
 
 		for (j = 0; j < h->n_blocks; j++) {
-			ret = take_block(&dev->blocks[m->first], h, j,
-					 reply->mapping_id);
+			ret = kfbk_take_block(&dev->blocks[m->first], h, j,
+					      reply->mapping_id);
 			if (ret)
 				return ret;
 			m->first++;
@@ -154,7 +155,7 @@ static int take_handles(struct mapping *m, const struct kfb_map_reply *reply)
 }
 
 /* One page of handles: is it what was asked for? Then it is kept. */
-static int take_page(struct mapping *m)
+static int kfbk_take_page(struct mapping *m)
 {
 	const struct kfb_map_reply *reply = &m->call.core.reply->u.map;
 	struct kfbk_device *dev = m->dev;
@@ -172,7 +173,7 @@ static int take_page(struct mapping *m)
 	if (!m->session_id)
 		m->session_id = m->call.core.session_id;
 	ret = m->session_id == dev->core.client.session_id
-		      ? take_handles(m, reply)
+		      ? kfbk_take_handles(m, reply)
 		      : -ECONNRESET;
 	kfbk_unlock(dev);
 	m->rest.va += covered << KFB_BLOCK_SHIFT;
@@ -183,7 +184,7 @@ static int take_page(struct mapping *m)
 }
 
 /* All pages have come: the blocks can be used. */
-static int publish(struct mapping *m, u64 first, u64 n)
+static int kfbk_publish_mapping(struct mapping *m, u64 first, u64 n)
 {
 	struct kfbk_device *dev = m->dev;
 	int ret = 0;
@@ -201,7 +202,8 @@ static int publish(struct mapping *m, u64 first, u64 n)
 }
 
 /* Another try may go better: the brick waits for others, or has not noticed. */
-static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
+static bool kfbk_map_may_pass(const struct kfbk_device *dev, int error,
+			      bool in_mapping)
 {
 	if (READ_ONCE(dev->core.is_over))
 		return false;
@@ -217,7 +219,7 @@ static bool may_pass(const struct kfbk_device *dev, int error, bool in_mapping)
 }
 
 /* The first page, and until when it is tried. */
-static int ask(struct mapping *m, u64 until_ms)
+static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 {
 	u64 pause_ms = PAUSE_MIN_MS;
 	int ret;
@@ -227,7 +229,7 @@ static int ask(struct mapping *m, u64 until_ms)
 		if (ret == -ETIMEDOUT)
 			kfbk_info_limited(m->dev,
 					  "the brick does not answer to MAP\n");
-		if (!may_pass(m->dev, ret, m->call.core.in_mapping) ||
+		if (!kfbk_map_may_pass(m->dev, ret, m->call.core.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;
 		msleep(pause_ms);
@@ -247,7 +249,7 @@ u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient)
 }
 
 /* Some of its pages have come, and it is of no use. */
-static void undo(struct mapping *m)
+static void kfbk_undo_mapping(struct mapping *m)
 {
 	struct kfbk_call call = {
 		.core.req = { .op = KFB_OP_UNMAP,
@@ -286,14 +288,14 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 		(dev->options.ro ? KFB_MAP_RO | KFB_MAP_SHARED
 				 : KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
 	do {
-		ret = ask(&m, until_ms);
-		ret = ret ?: take_page(&m);
+		ret = kfbk_ask_mapping(&m, until_ms);
+		ret = ret ?: kfbk_take_page(&m);
 		if (ret && m.call.core.req.u.map.mapping_id)
-			undo(&m);
+			kfbk_undo_mapping(&m);
 		if (ret)
 			return ret;
 	} while (m.rest.n_blocks);
-	return publish(&m, first, n);
+	return kfbk_publish_mapping(&m, first, n);
 }
 
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
@@ -322,8 +324,8 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 /* ---- attaching -------------------------------------------------------- */
 
 /* What is allocated already; another try to grow finds what the last one did. */
-static void note_extents(struct kfbk_device *dev,
-			 const struct kfb_list_reply *reply)
+static void kfbk_note_extents(struct kfbk_device *dev,
+			      const struct kfb_list_reply *reply)
 {
 	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
 	u64 end = base + dev->n_blocks;
@@ -344,7 +346,7 @@ static void note_extents(struct kfbk_device *dev,
 	}
 }
 
-static int find_allocated(struct kfbk_device *dev, u64 first)
+static int kfbk_find_allocated(struct kfbk_device *dev, u64 first)
 {
 	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
 	struct kfbk_call call = {
@@ -362,13 +364,13 @@ static int find_allocated(struct kfbk_device *dev, u64 first)
 		ret = ret ?: kfb_list_check(&call.core.req.u.list, reply);
 		if (ret)
 			return ret;
-		note_extents(dev, reply);
+		kfbk_note_extents(dev, reply);
 		call.core.req.u.list.cursor = reply->cursor;
 	} while (reply->cursor && reply->cursor <= last);
 	return 0;
 }
 
-static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
+static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 {
 	struct kfbk_call call = { .core.req = { .op = KFB_OP_ALLOC } };
 	u64 most = dev->core.client.info.alloc_max_blocks ?: 1;
@@ -395,7 +397,7 @@ static int alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
-static int alloc_missing(struct kfbk_device *dev, u64 first)
+static int kfbk_alloc_missing(struct kfbk_device *dev, u64 first)
 {
 	u64 end, i;
 	int ret = 0;
@@ -403,13 +405,13 @@ static int alloc_missing(struct kfbk_device *dev, u64 first)
 	for (i = first; !ret && i < dev->n_blocks; i = end) {
 		end = kfbk_run_end(dev, i, dev->n_blocks);
 		if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
-			ret = alloc_run(dev, i, end - i);
+			ret = kfbk_alloc_run(dev, i, end - i);
 	}
 	return ret;
 }
 
 /* Give back what this attach has allocated. */
-static void free_new(struct kfbk_device *dev)
+static void kfbk_free_new(struct kfbk_device *dev)
 {
 	u64 end, i;
 
@@ -453,7 +455,8 @@ const char *kfbk_map_why(int error)
 	}
 }
 
-static void say_why(struct kfbk_device *dev, const char *what, int error)
+static void kfbk_say_range_why(struct kfbk_device *dev, const char *what,
+			       int error)
 {
 	const char *why = kfbk_map_why(error);
 
@@ -467,11 +470,11 @@ static void say_why(struct kfbk_device *dev, const char *what, int error)
 int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 {
 	const char *what = "list";
-	int ret = find_allocated(dev, first);
+	int ret = kfbk_find_allocated(dev, first);
 
 	if (!ret && !dev->options.thin && !dev->options.ro) {
 		what = "allocate";
-		ret = alloc_missing(dev, first);
+		ret = kfbk_alloc_missing(dev, first);
 	}
 	/* With a cache they are mapped when they are needed. */
 	if (!ret && !dev->cache.cap) {
@@ -479,7 +482,7 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
 	}
 	if (ret)
-		say_why(dev, what, ret);
+		kfbk_say_range_why(dev, what, ret);
 	return ret;
 }
 
@@ -488,6 +491,6 @@ int kfbk_maps_attach(struct kfbk_device *dev)
 	int ret = kfbk_maps_add(dev, 0);
 
 	if (ret)
-		free_new(dev);
+		kfbk_free_new(dev);
 	return ret;
 }

@@ -24,7 +24,7 @@
 #include "kfbrick.h"
 
 /* A larger table, while nothing else is done to it. */
-static int grow_table(struct kfbk_device *dev, u64 n_blocks)
+static int kfbk_grow_table(struct kfbk_device *dev, u64 n_blocks)
 {
 	struct kfb_mapcache_node *nodes = NULL;
 	u32 cap = dev->cache.cap;
@@ -59,7 +59,8 @@ free:
 	return ret;
 }
 
-static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
+static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
+			    u64 n_blocks)
 {
 	u64 first = get_capacity(disk) / KFBK_BLOCK_SECTORS;
 	int ret;
@@ -67,7 +68,7 @@ static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
 	if (n_blocks < first || kfb_range_check(dev->options.base, n_blocks))
 		return -EINVAL;
 	ret = kfbk_claim(dev, n_blocks);
-	ret = ret ?: grow_table(dev, n_blocks);
+	ret = ret ?: kfbk_grow_table(dev, n_blocks);
 	ret = ret ?: kfbk_maps_add(dev, first);
 	if (ret)
 		return ret;
@@ -77,7 +78,7 @@ static int resize(struct kfbk_device *dev, struct gendisk *disk, u64 n_blocks)
 }
 
 /* By who asked for it: what is written back waits for the map work. */
-static void tell_size(struct kfbk_device *dev)
+static void kfbk_tell_size(struct kfbk_device *dev)
 {
 	char resize[] = "RESIZE=1";
 	char *envp[] = { resize, NULL };
@@ -102,7 +103,7 @@ void kfbk_resize_run(struct kfbk_device *dev)
 	job->error = -EIO;
 	disk = READ_ONCE(dev->core.is_over) ? NULL : kfbk_disk_get(dev);
 	if (disk) {
-		job->error = resize(dev, disk, job->n_blocks);
+		job->error = kfbk_resize_disk(dev, disk, job->n_blocks);
 		kfbk_disk_put(disk);
 	}
 	kfbk_lock(dev);
@@ -132,6 +133,6 @@ int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 		return ret;
 	wait_for_completion(&job.done);
 	if (!job.error)
-		tell_size(dev);
+		kfbk_tell_size(dev);
 	return job.error;
 }

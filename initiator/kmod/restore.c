@@ -22,7 +22,7 @@
  * what is QUIET: the map work gives those back. In a cache each block goes by
  * itself, and only those that are needed.
  */
-static u64 mapped_end(struct kfbk_device *dev, u64 first)
+static u64 kfbk_mapped_end(struct kfbk_device *dev, u64 first)
 {
 	if (!kfb_block_is_readable(&dev->blocks[first]))
 		return first;
@@ -31,13 +31,13 @@ static u64 mapped_end(struct kfbk_device *dev, u64 first)
 	return kfbk_run_end(dev, first, dev->n_blocks);
 }
 
-static int restore_all(struct kfbk_device *dev)
+static int kfbk_restore_blocks(struct kfbk_device *dev)
 {
 	u64 end, i;
 	int ret;
 
 	for (i = 0; i < dev->n_blocks; i = end) {
-		end = mapped_end(dev, i);
+		end = kfbk_mapped_end(dev, i);
 		if (end == i) {
 			end++;
 			continue;
@@ -61,7 +61,7 @@ void kfbk_changed_hands(struct kfbk_device *dev)
 	kfbk_give_up(dev);
 }
 
-static void cannot_map(struct kfbk_device *dev, int error)
+static void kfbk_cannot_map(struct kfbk_device *dev, int error)
 {
 	kfbk_lock(dev);
 	kfbk_say(dev, "blocks cannot be mapped again: error %d", error);
@@ -82,7 +82,7 @@ void kfbk_restore(struct work_struct *work)
 	session_id = dev->core.client.session_id;
 	dev->restoring_id = session_id;
 	kfbk_unlock(dev);
-	ret = restore_all(dev);
+	ret = kfbk_restore_blocks(dev);
 	switch (ret) {
 	case 0:
 		kfbk_lock(dev);
@@ -99,7 +99,7 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_changed_hands(dev);
 		break;
 	default:
-		cannot_map(dev, ret);
+		kfbk_cannot_map(dev, ret);
 		break;
 	}
 	memalloc_noio_restore(noio);
