@@ -94,7 +94,7 @@ bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	struct kfbk_cache *c = &dev->cache;
 	u32 block = kfbk_rq_block(dev, krq);
-	bool is_first = false;
+	bool is_first;
 	bool is_in;
 
 	if (krq->block == block)
