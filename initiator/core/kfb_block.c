@@ -20,7 +20,7 @@ struct block_move {
 #define ON(event, to, what) \
 	[KFB_BLOCK_##event] = { KFB_BLOCK_##to, MOVE | (what) }
 
-static const struct block_move block_moves[KFB_BLOCK_STATES][KFB_BLOCK_EVENTS] = {
+static const struct block_move kfb_block_moves[KFB_BLOCK_STATES][KFB_BLOCK_EVENTS] = {
 	[KFB_BLOCK_ABSENT] = {
 		ON(FILL, FILLING, TAKE),
 		ON(FOUND, UNMAPPED, 0),
@@ -62,7 +62,7 @@ int kfb_block_move(enum kfb_block_state *state, enum kfb_block_event event)
 	if ((__u32)*state >= KFB_BLOCK_STATES ||
 	    (__u32)event >= KFB_BLOCK_EVENTS)
 		return -EINVAL;
-	move = &block_moves[*state][event];
+	move = &kfb_block_moves[*state][event];
 	if (!(move->does & MOVE))
 		return -EINVAL;
 	*state = (enum kfb_block_state)move->to;

@@ -25,7 +25,7 @@
  * again; they go out on the next connection, when the old one is closed. One
  * that was at fault itself, and not only in flight, is given up the third time.
  *
- * Context: queue_rq() in process context, inside RCU but for sending inline;
+ * Context: kfbk_queue_rq() in process context, inside RCU but for sending inline;
  *	completions: upcall.
  */
 #include <linux/log2.h>
@@ -41,30 +41,31 @@
 #define ZERO_ORDER 6
 #define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
 
-static struct page *zero_page;
-static struct bio_vec zero_bvecs[KFBK_SEGMENTS_MAX];
+static struct page *kfbk_zero_page;
+static struct bio_vec kfbk_zero_bvecs[KFBK_SEGMENTS_MAX];
 
 int kfbk_zeroes_init(void)
 {
 	int i;
 
-	zero_page =
+	kfbk_zero_page =
 		alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ZERO_ORDER);
-	if (!zero_page)
+	if (!kfbk_zero_page)
 		return -ENOMEM;
 	for (i = 0; i < KFBK_SEGMENTS_MAX; i++)
-		zero_bvecs[i] = (struct bio_vec){ .bv_page = zero_page,
-						  .bv_len = ZERO_BYTES };
+		kfbk_zero_bvecs[i] =
+			(struct bio_vec){ .bv_page = kfbk_zero_page,
+					  .bv_len = ZERO_BYTES };
 	return 0;
 }
 
 void kfbk_zeroes_exit(void)
 {
-	__free_pages(zero_page, ZERO_ORDER);
+	__free_pages(kfbk_zero_page, ZERO_ORDER);
 }
 
-static struct scatterlist *rq_sg(const struct kfbk_device *dev,
-				 struct kfbk_rq *krq)
+static struct scatterlist *kfbk_data_rq_sg(const struct kfbk_device *dev,
+					   struct kfbk_rq *krq)
 {
 	return (struct scatterlist *)(krq->ctx + 2 * dev->ctx_bytes);
 }
@@ -75,7 +76,7 @@ size_t kfbk_rq_bytes(const struct kfbk_device *dev)
 	       dev->max_segments * sizeof(struct scatterlist);
 }
 
-static int init_request(struct blk_mq_tag_set *set, struct request *rq,
+static int kfbk_rq_init(struct blk_mq_tag_set *set, struct request *rq,
 			unsigned int hctx, unsigned int node)
 {
 	struct kfbk_device *dev = set->driver_data;
@@ -92,7 +93,7 @@ static int init_request(struct blk_mq_tag_set *set, struct request *rq,
 
 /* ---- the end of a request --------------------------------------------- */
 
-static void complete_rq(struct request *rq)
+static void kfbk_rq_complete(struct request *rq)
 {
 	blk_mq_end_request(rq, kfbk_rq_of(rq)->status);
 }
@@ -153,8 +154,8 @@ bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry)
 	}
 }
 
-static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
-		   const struct fi_cq_err_entry *entry)
+static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
+			   const struct fi_cq_err_entry *entry)
 {
 	struct request *rq = blk_mq_rq_from_pdu(krq);
 
@@ -171,7 +172,7 @@ static void failed(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 }
 
 /* The write of a FUA request is placed; a flush of its queue makes it last. */
-static void make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
+static void kfbk_data_make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	kfbk_lock(dev);
 	krq->flush.core.only = krq->queue->core.index;
@@ -180,7 +181,7 @@ static void make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
 }
 
 /* Of the window; it is nobody's deadline. */
-static u64 now_ms(void)
+static u64 kfbk_data_now_ms(void)
 {
 	return ktime_to_ms(ktime_get_coarse_boottime());
 }
@@ -194,7 +195,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	bool was_full;
 
 	if (entry->err) {
-		failed(krq, ctx, entry);
+		kfbk_data_fail(krq, ctx, entry);
 		kfbk_blocks_quieter(dev);
 		return;
 	}
@@ -204,7 +205,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	if (krq->is_write && !krq->chained &&
 	    dev->core.flush_mode != KFB_FLUSH_COMMIT)
 		kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
-	WRITE_ONCE(q->core.heard_ms, now_ms());
+	WRITE_ONCE(q->core.heard_ms, kfbk_data_now_ms());
 	kfb_window_moved(&q->core.window, krq->len, q->core.heard_ms,
 			 &krq->mark);
 	was_full = q->is_full;
@@ -217,7 +218,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		kfbk_retain_over(dev, krq, true);
 	kfbk_cache_put(dev, krq);
 	if (krq->is_write && !krq->chained && krq->fua) {
-		make_durable(dev, krq);
+		kfbk_data_make_durable(dev, krq);
 		return;
 	}
 	if (unlikely(krq->is_write && kfbk_is_lossy(dev)))
@@ -229,7 +230,8 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 /* ---- posting ---------------------------------------------------------- */
 
 /* Pages of a request: a bio's own array, or, for several, a list of them. */
-static struct fi_buf rq_buf(struct kfbk_device *dev, struct request *rq)
+static struct fi_buf kfbk_data_rq_buf(struct kfbk_device *dev,
+				      struct request *rq)
 {
 	struct bio *bio = rq->bio;
 	int n;
@@ -239,9 +241,10 @@ static struct fi_buf rq_buf(struct kfbk_device *dev, struct request *rq)
 						    bio->bi_iter),
 				   blk_rq_nr_phys_segments(rq),
 				   bio->bi_iter.bi_bvec_done, blk_rq_bytes(rq));
-	sg_init_table(rq_sg(dev, kfbk_rq_of(rq)), dev->max_segments);
-	n = kfi_rq_map_sg(rq, rq_sg(dev, kfbk_rq_of(rq)));
-	return fi_buf_sg(rq_sg(dev, kfbk_rq_of(rq)), n, blk_rq_bytes(rq));
+	sg_init_table(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), dev->max_segments);
+	n = kfi_rq_map_sg(rq, kfbk_data_rq_sg(dev, kfbk_rq_of(rq)));
+	return fi_buf_sg(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), n,
+			 blk_rq_bytes(rq));
 }
 
 struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
@@ -251,24 +254,26 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
 			 rounddown_pow_of_two(dev->max_segment_bytes));
 
 	*len = min_t(u32, *len, dev->max_segments * part);
-	return fi_buf_bvec(zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0, *len);
+	return fi_buf_bvec(kfbk_zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0,
+			   *len);
 }
 
-static struct kfb_block *block_of(const struct kfbk_device *dev, u64 va)
+static struct kfb_block *kfbk_data_block_of(const struct kfbk_device *dev,
+					    u64 va)
 {
 	return &dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT];
 }
 
 /* Its block is MAPPED, and stays so while it is used. */
-static bool has_block(struct kfbk_device *dev, struct kfbk_rq *krq)
+static bool kfbk_data_has_block(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	return !dev->cache.cap || kfbk_cache_get(dev, krq);
 }
 
-static struct fi_rma_iov remote(const struct kfbk_device *dev,
-				const struct kfbk_rq *krq)
+static struct fi_rma_iov kfbk_data_remote_of(const struct kfbk_device *dev,
+					     const struct kfbk_rq *krq)
 {
-	const struct kfb_block *b = block_of(dev, krq->va);
+	const struct kfb_block *b = kfbk_data_block_of(dev, krq->va);
 
 	return (struct fi_rma_iov){ .addr = b->raddr +
 					    (krq->va & (KFB_BLOCK_BYTES - 1)),
@@ -276,10 +281,10 @@ static struct fi_rma_iov remote(const struct kfbk_device *dev,
 				    .key = b->key };
 }
 
-static ssize_t post_flush(struct kfbk_queue *q, struct fid_ep *ep,
-			  struct kfbk_rq *krq, u64 more)
+static ssize_t kfbk_data_post_flush(struct kfbk_queue *q, struct fid_ep *ep,
+				    struct kfbk_rq *krq, u64 more)
 {
-	struct fi_rma_iov rma = remote(q->dev, krq);
+	struct fi_rma_iov rma = kfbk_data_remote_of(q->dev, krq);
 	struct fi_msg_flush msg = {
 		.mode = FI_FLUSH_READBACK,
 		.rma_iov = &rma,
@@ -295,7 +300,8 @@ static ssize_t post_flush(struct kfbk_queue *q, struct fid_ep *ep,
 }
 
 /* There was no room behind a write: the readback goes when there is. */
-static void put_off(struct kfbk_queue *q, struct kfbk_rq *krq)
+static void kfbk_data_put_off_readback(struct kfbk_queue *q,
+				       struct kfbk_rq *krq)
 {
 	kfbk_lock(q->dev);
 	list_add_tail(&krq->node, &q->fua);
@@ -312,17 +318,18 @@ void kfbk_data_pump(struct kfbk_queue *q)
 		if (!q->ep)
 			return;
 		list_del_init(&krq->node);
-		if (post_flush(q, q->ep, krq, 0)) {
+		if (kfbk_data_post_flush(q, q->ep, krq, 0)) {
 			list_add(&krq->node, &q->fua);
 			return;
 		}
 	}
 }
 
-static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
-		    struct kfbk_rq *krq, const struct fi_buf *buf, u64 more)
+static ssize_t kfbk_data_post_op(struct kfbk_queue *q, struct fid_ep *ep,
+				 struct kfbk_rq *krq, const struct fi_buf *buf,
+				 u64 more)
 {
-	struct fi_rma_iov rma = remote(q->dev, krq);
+	struct fi_rma_iov rma = kfbk_data_remote_of(q->dev, krq);
 	struct fi_msg_rma msg = {
 		.buf = *buf,
 		.rma_iov = &rma,
@@ -344,14 +351,14 @@ static ssize_t post(struct kfbk_queue *q, struct fid_ep *ep,
  * May it be in flight, by what the link moves soon? Else it comes again when
  * something is over.
  */
-static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
+static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 {
 	bool may;
 
 	spin_lock_bh(&q->lock);
 	may = kfb_window_is_open(&q->core.window);
 	if (may)
-		kfb_window_posted(&q->core.window, krq->len, now_ms(),
+		kfb_window_posted(&q->core.window, krq->len, kfbk_data_now_ms(),
 				  &krq->mark);
 	else
 		q->is_full = true;
@@ -359,7 +366,8 @@ static bool enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 	return may;
 }
 
-static void leave_window(struct kfbk_queue *q, const struct kfbk_rq *krq)
+static void kfbk_data_leave_window(struct kfbk_queue *q,
+				   const struct kfbk_rq *krq)
 {
 	spin_lock_bh(&q->lock);
 	kfb_window_unposted(&q->core.window, krq->len);
@@ -367,7 +375,7 @@ static void leave_window(struct kfbk_queue *q, const struct kfbk_rq *krq)
 }
 
 /* What a refused post means for the request. */
-static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
+static blk_status_t kfbk_data_status_of(struct kfbk_queue *q, ssize_t error)
 {
 	switch (error) {
 	case -FI_EAGAIN:
@@ -387,7 +395,7 @@ static blk_status_t refused(struct kfbk_queue *q, ssize_t error)
 	}
 }
 
-static void count(struct kfbk_queue *q, bool w, u32 len)
+static void kfbk_data_count_op(struct kfbk_queue *q, bool w, u32 len)
 {
 	atomic_long_inc(&q->n_ops[w ? KFBK_OP_WRITE : KFBK_OP_READ]);
 	atomic_long_add(len,
@@ -395,8 +403,10 @@ static void count(struct kfbk_queue *q, bool w, u32 len)
 }
 
 /* A write or read of krq->len bytes at krq->va, which are mapped. */
-static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
-			   const struct fi_buf *buf, unsigned long *open)
+static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
+				     struct request *rq,
+				     const struct fi_buf *buf,
+				     unsigned long *open)
 {
 	u64 more = open ? FI_MORE : 0;
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
@@ -413,12 +423,12 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 		kfbk_kick(dev);
 		return BLK_STS_RESOURCE;
 	}
-	if (unlikely(!enter_window(q, krq)))
+	if (unlikely(!kfbk_data_enter_window(q, krq)))
 		return BLK_STS_RESOURCE;
 	if (krq->is_write && dev->retain.mb) {
 		status = kfbk_retain_write(dev, rq);
 		if (status) {
-			leave_window(q, krq);
+			kfbk_data_leave_window(q, krq);
 			return status;
 		}
 	}
@@ -429,23 +439,23 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 	len = krq->len;
 	krq->moved = 0;
 	WRITE_ONCE(krq->posted, true);
-	ret = post(q, ep, krq, buf, more);
+	ret = kfbk_data_post_op(q, ep, krq, buf, more);
 	trace_kfbrick_post(q, rq, ret);
 	if (unlikely(ret)) {
 		WRITE_ONCE(krq->posted, false);
-		leave_window(q, krq);
+		kfbk_data_leave_window(q, krq);
 		kfbk_blocks_quieter(dev);
 		if (krq->copy != KFB_RETAIN_NONE)
 			kfbk_retain_over(dev, krq, false);
-		return refused(q, ret);
+		return kfbk_data_status_of(q, ret);
 	}
 	/*
 	 * It may be over by now and another's, unless its readback is still to
 	 * come.
 	 */
-	count(q, is_write, len);
-	if (chained && unlikely(post_flush(q, ep, krq, more)))
-		put_off(q, krq);
+	kfbk_data_count_op(q, is_write, len);
+	if (chained && unlikely(kfbk_data_post_flush(q, ep, krq, more)))
+		kfbk_data_put_off_readback(q, krq);
 	if (open)
 		set_bit(q->core.index, open);
 	return BLK_STS_OK;
@@ -453,7 +463,7 @@ static blk_status_t submit(struct kfbk_device *dev, struct request *rq,
 
 /* ---- requests --------------------------------------------------------- */
 
-static blk_status_t read_zeroes(struct request *rq)
+static blk_status_t kfbk_data_read_zeroes(struct request *rq)
 {
 	struct bio *bio;
 
@@ -462,8 +472,8 @@ static blk_status_t read_zeroes(struct request *rq)
 	return BLK_STS_OK;
 }
 
-static blk_status_t move(struct kfbk_device *dev, struct request *rq,
-			 unsigned long *open)
+static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
+				   unsigned long *open)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
@@ -471,18 +481,18 @@ static blk_status_t move(struct kfbk_device *dev, struct request *rq,
 	krq->va = dev->options.base + (blk_rq_pos(rq) << SECTOR_SHIFT);
 	krq->len = blk_rq_bytes(rq);
 	/* Pairs with the release that makes a block MAPPED. */
-	switch (smp_load_acquire(&block_of(dev, krq->va)->state)) {
+	switch (smp_load_acquire(&kfbk_data_block_of(dev, krq->va)->state)) {
 	case KFB_BLOCK_MAPPED:
-		if (!has_block(dev, krq)) {
+		if (!kfbk_data_has_block(dev, krq)) {
 			kfbk_blocks_wait(dev, rq);
 			return BLK_STS_OK;
 		}
-		buf = rq_buf(dev, rq);
-		return submit(dev, rq, &buf, open);
+		buf = kfbk_data_rq_buf(dev, rq);
+		return kfbk_data_submit(dev, rq, &buf, open);
 	case KFB_BLOCK_ABSENT:
 	case KFB_BLOCK_FILLING:
 		if (!krq->is_write)
-			return read_zeroes(rq);
+			return kfbk_data_read_zeroes(rq);
 		fallthrough;
 	default:
 		kfbk_blocks_wait(dev, rq);
@@ -491,13 +501,14 @@ static blk_status_t move(struct kfbk_device *dev, struct request *rq,
 }
 
 /* May a step unmap the block that it covers as a whole? */
-static bool may_unmap(const struct kfbk_device *dev, const struct request *rq)
+static bool kfbk_data_may_unmap(const struct kfbk_device *dev,
+				const struct request *rq)
 {
 	return dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
 }
 
 /* A step is at most one block; the one that request has come to. */
-static u32 step_of(const struct kfbk_device *dev, struct request *rq)
+static u32 kfbk_data_step_of(const struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
@@ -508,14 +519,14 @@ static u32 step_of(const struct kfbk_device *dev, struct request *rq)
 }
 
 /* It reads as zeros already, or is not ours to free. */
-static bool can_skip(const struct request *rq, u8 state, u32 len)
+static bool kfbk_data_can_skip(const struct request *rq, u8 state, u32 len)
 {
 	return state == KFB_BLOCK_ABSENT ||
 	       (req_op(rq) == REQ_OP_DISCARD && len < KFB_BLOCK_BYTES);
 }
 
 /* A discard, or write-zeroes: on to the next step that takes time. */
-static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
+static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
@@ -523,9 +534,10 @@ static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
 	u8 state;
 
 	for (;;) {
-		len = step_of(dev, rq);
-		state = smp_load_acquire(&block_of(dev, krq->va)->state);
-		if (!can_skip(rq, state, len))
+		len = kfbk_data_step_of(dev, rq);
+		state = smp_load_acquire(
+			&kfbk_data_block_of(dev, krq->va)->state);
+		if (!kfbk_data_can_skip(rq, state, len))
 			break;
 		krq->done += len;
 		if (krq->done == blk_rq_bytes(rq)) {
@@ -535,18 +547,18 @@ static blk_status_t clear(struct kfbk_device *dev, struct request *rq)
 	}
 	if (state != KFB_BLOCK_MAPPED ||
 	    (len == KFB_BLOCK_BYTES &&
-	     (req_op(rq) == REQ_OP_DISCARD || may_unmap(dev, rq))) ||
-	    !has_block(dev, krq)) {
+	     (req_op(rq) == REQ_OP_DISCARD || kfbk_data_may_unmap(dev, rq))) ||
+	    !kfbk_data_has_block(dev, krq)) {
 		kfbk_blocks_wait(dev, rq);
 		return BLK_STS_OK;
 	}
 	krq->is_write = true;
 	buf = kfbk_zero_buf(dev, &len);
 	krq->len = len;
-	return submit(dev, rq, &buf, NULL);
+	return kfbk_data_submit(dev, rq, &buf, NULL);
 }
 
-static blk_status_t flush(struct kfbk_device *dev, struct request *rq)
+static blk_status_t kfbk_data_flush(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
@@ -558,7 +570,7 @@ static blk_status_t flush(struct kfbk_device *dev, struct request *rq)
 }
 
 /* The first time that a request comes, and not one that comes back. */
-static void prepare(const struct kfbk_device *dev, struct request *rq)
+static void kfbk_data_prepare(const struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
@@ -579,7 +591,7 @@ static void prepare(const struct kfbk_device *dev, struct request *rq)
  * Ring the doorbells of those queues that posts of this hardware queue have
  * left open: the last request of a batch may have gone down another one.
  */
-static void commit_rqs(struct blk_mq_hw_ctx *hctx)
+static void kfbk_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
 	struct kfbk_device *dev = hctx->queue->queuedata;
 	unsigned long *open = (unsigned long *)&hctx->driver_data;
@@ -599,11 +611,11 @@ static void commit_rqs(struct blk_mq_hw_ctx *hctx)
 	}
 }
 
-static blk_status_t start(struct kfbk_device *dev, struct request *rq,
-			  unsigned long *open)
+static blk_status_t kfbk_data_start(struct kfbk_device *dev, struct request *rq,
+				    unsigned long *open)
 {
 	if (!(rq->rq_flags & RQF_DONTPREP))
-		prepare(dev, rq);
+		kfbk_data_prepare(dev, rq);
 	if (unlikely(READ_ONCE(dev->core.is_over)))
 		return BLK_STS_IOERR;
 	/*
@@ -617,40 +629,41 @@ static blk_status_t start(struct kfbk_device *dev, struct request *rq,
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		return move(dev, rq, open);
+		return kfbk_data_move(dev, rq, open);
 	case REQ_OP_FLUSH:
-		return flush(dev, rq);
+		return kfbk_data_flush(dev, rq);
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
-		return clear(dev, rq);
+		return kfbk_data_clear(dev, rq);
 	default:
 		return BLK_STS_NOTSUPP;
 	}
 }
 
-static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx,
-			     const struct blk_mq_queue_data *bd)
+static blk_status_t kfbk_queue_rq(struct blk_mq_hw_ctx *hctx,
+				  const struct blk_mq_queue_data *bd)
 {
 	struct kfbk_device *dev = hctx->queue->queuedata;
 	unsigned long *open = (unsigned long *)&hctx->driver_data;
 	bool last = bd->last;
 	blk_status_t status;
 
-	/* A queue that may sleep is no reader of RCU, and start() has to be. */
+	/* A queue that may sleep is no reader of RCU, and kfbk_data_start() has to be. */
 	rcu_read_lock();
 	/* The request may be over, and another's, when this returns. */
-	status = start(dev, bd->rq, last && !dev->is_inline ? NULL : open);
+	status = kfbk_data_start(dev, bd->rq,
+				 last && !dev->is_inline ? NULL : open);
 	/* It ends here; one that comes again keeps its block. */
 	if (unlikely(status && status != BLK_STS_RESOURCE))
 		kfbk_cache_put(dev, kfbk_rq_of(bd->rq));
 	rcu_read_unlock();
 	if (last && READ_ONCE(*open))
-		commit_rqs(hctx);
+		kfbk_commit_rqs(hctx);
 	return status;
 }
 
 /* Since this request's time was last over; a slow link is no dead one. */
-static bool has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
+static bool kfbk_data_has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
 {
 	u64 before = krq->moved;
 	struct fid_ep *ep;
@@ -669,19 +682,19 @@ static bool has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
  * The operation may still be under way in the NIC: its memory is not ours, so
  * the request cannot end here. The connection does, and with it the operation.
  */
-static enum blk_eh_timer_return timed_out(struct request *rq)
+static enum blk_eh_timer_return kfbk_rq_timed_out(struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 
-	if (READ_ONCE(krq->posted) && !has_moved(krq->queue, krq))
+	if (READ_ONCE(krq->posted) && !kfbk_data_has_moved(krq->queue, krq))
 		kfbk_queue_failed(krq->queue, -ETIMEDOUT);
 	return BLK_EH_RESET_TIMER;
 }
 
 const struct blk_mq_ops kfbk_mq_ops = {
-	.queue_rq = queue_rq,
-	.commit_rqs = commit_rqs,
-	.complete = complete_rq,
-	.init_request = init_request,
-	.timeout = timed_out,
+	.queue_rq = kfbk_queue_rq,
+	.commit_rqs = kfbk_commit_rqs,
+	.complete = kfbk_rq_complete,
+	.init_request = kfbk_rq_init,
+	.timeout = kfbk_rq_timed_out,
 };

@@ -13,6 +13,8 @@ import re
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # folder: the prefixes of its modules. What is in no line is not looked at.
 PREFIXES = {
+    "initiator/core": ("kfb_",),
+    "initiator/kmod": ("kfbk_",),
     "proto": ("kfb_",),
     "kfabric/core": ("kfi_",),
     "kfabric/loop": ("loop_",),
