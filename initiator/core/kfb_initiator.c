@@ -6,7 +6,6 @@
 #include <linux/string.h>
 #include "kfb_err.h"
 #include "kfb_initiator_priv.h"
-#include "kfb_ops.h"
 
 static __u64 kfb_initiator_now(const struct kfb_initiator *i)
 {
@@ -189,7 +188,11 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 			"knows no such client",
 			i->config.client.engine.client_name, 0);
 	else if (outcome->status)
-		kfb_initiator_why(i, kfb_op_name(outcome->op),
+		/* The client's own requests; a caller's have their outcome. */
+		kfb_initiator_why(i,
+				  outcome->op == KFB_OP_AUTH
+					  ? "the brick refused AUTH"
+					  : "the brick refused INFO",
 				  kfb_status_text(outcome->status), 0);
 	else if (error == -ESTALE)
 		kfb_initiator_why(i, "this is another brick than expected",

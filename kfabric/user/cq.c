@@ -128,8 +128,11 @@ static void look(struct stcp_cq *cq)
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
-	ssize_t n = take(fid, buf, count);
+	ssize_t n;
 
+	if (stcp_is_inherited(cq->domain->fabric))
+		return -FI_EOPBADSTATE;
+	n = take(fid, buf, count);
 	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
 	look(cq);
@@ -152,6 +155,8 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
 
+	if (stcp_is_inherited(cq->domain->fabric))
+		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&cq->lock);
 	op = STAILQ_FIRST(&cq->done);
 	if (!op || !op->err) {
@@ -242,6 +247,8 @@ static int cq_signal(struct fid_cq *fid)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 
+	if (stcp_is_inherited(cq->domain->fabric))
+		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&cq->lock);
 	stcp_wait_interrupt(&cq->wait);
 	pthread_mutex_unlock(&cq->lock);

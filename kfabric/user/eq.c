@@ -185,12 +185,18 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 		       size_t len, uint64_t flags)
 {
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
-	ssize_t n = read_first(eq, kind, buf, len, flags);
+	ssize_t n;
 
-	if (n != -FI_EAGAIN)
-		return n;
-	look(eq);
-	return read_first(eq, kind, buf, len, flags);
+	if (stcp_is_inherited(eq->fabric))
+		return -FI_EOPBADSTATE;
+	n = read_first(eq, kind, buf, len, flags);
+	/*
+	 * An end that is found now is told the next time: who has emptied its
+	 * completion queue before this has to see what came before the end.
+	 */
+	if (n == -FI_EAGAIN)
+		look(eq);
+	return n;
 }
 
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
@@ -199,6 +205,8 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
 	struct stcp_event *event;
 
+	if (stcp_is_inherited(eq->fabric))
+		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&eq->lock);
 	event = STAILQ_FIRST(&eq->events);
 	if (!event || event->kind) {

@@ -30,6 +30,9 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids,
 {
 	int rc = 0;
 
+	if (stcp_is_inherited(
+		    stcp_container_of(fabric, struct stcp_fabric, fid)))
+		return -FI_EOPBADSTATE;
 	for (int i = 0; !rc && i < count; i++) {
 		if (fids[i]->fclass == FI_CLASS_CQ)
 			rc = stcp_cq_trywait(stcp_container_of(

@@ -41,9 +41,12 @@ uint32_t stcp_format_of(const void *addr)
 /* An address is one of TCP's, and of the format that is asked for. */
 static bool addr_is_met(const void *addr, size_t len, uint32_t format)
 {
+	const struct sockaddr *sa = addr;
+
 	if (!addr)
 		return true;
-	if (len < sizeof(struct sockaddr) || len < stcp_sockaddr_len(addr))
+	if (len < sizeof(*sa) || len < stcp_sockaddr_len(addr) ||
+	    (sa->sa_family != AF_INET && sa->sa_family != AF_INET6))
 		return false;
 	return format == FI_FORMAT_UNSPEC || format == FI_SOCKADDR ||
 	       format == stcp_format_of(addr);

@@ -501,8 +501,23 @@ static int refuses_to_connect(struct rig *rig)
 	struct fid_domain *domain;
 	struct iovec iov = { NULL, 0 };
 	struct fi_msg msg = { .msg_iov = &iov };
+	struct fid *fids[] = { &rig->client.cq->fid };
+	struct fi_cq_err_entry error;
+	struct fi_cq_data_entry done;
+	struct fi_eq_cm_entry event;
+	uint32_t kind;
 
 	alarm(RIG_DEADLINE_MS / 1000);
+	/* Reading moves data, on sockets that are the parent's, too. */
+	if (fi_cq_read(rig->client.cq, &done, 1) != -FI_EOPBADSTATE ||
+	    fi_cq_readerr(rig->client.cq, &error, 0) != -FI_EOPBADSTATE ||
+	    fi_cq_signal(rig->client.cq) != -FI_EOPBADSTATE ||
+	    fi_trywait(rig->client.fabric, fids, 1) != -FI_EOPBADSTATE ||
+	    fi_eq_read(rig->client.eq, &kind, &event, sizeof(event), 0) !=
+		    -FI_EOPBADSTATE ||
+	    fi_eq_sread(rig->client.eq, &kind, &event, sizeof(event), -1, 0) !=
+		    -FI_EOPBADSTATE)
+		return -1;
 	return fi_passive_ep(rig->server.fabric, info, &pep, NULL) !=
 		       -FI_EOPBADSTATE ||
 	       fi_listen(rig->server.pep) != -FI_EOPBADSTATE ||
