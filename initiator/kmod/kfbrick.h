@@ -534,6 +534,8 @@ int kfbk_send(struct kfb_initiator_queue *core,
 int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index);
 void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call);
 
+/* How long handles are good, for those without the lock. dev->lock is held. */
+void kfbk_note_lease(struct kfbk_device *dev);
 /* Handles must not be used any more. Context: any. */
 bool kfbk_lease_is_over(const struct kfbk_device *dev);
 

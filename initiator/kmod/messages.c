@@ -75,9 +75,7 @@ static void kfbk_received(struct kfbk_queue *q, u16 index, u32 len)
 	kfbk_lock(dev);
 	is_news = kfb_initiator_received(&q->core, index,
 					 kfbk_rx_buffer(q, index), len);
-	/* How long handles are good, for those who do not hold the lock. */
-	atomic64_set(&dev->lease_until_ms,
-		     kfb_client_lease_until_ms(&dev->core.client));
+	kfbk_note_lease(dev);
 	if (is_news || dev->is_quiesced)
 		kfbk_kick(dev);
 	kfbk_unlock(dev);

@@ -35,6 +35,13 @@ u64 kfbk_now_ms(void)
 	return ktime_to_ms(ktime_get_boottime());
 }
 
+void kfbk_note_lease(struct kfbk_device *dev)
+{
+	lockdep_assert_held(&dev->lock);
+	atomic64_set(&dev->lease_until_ms,
+		     kfb_client_lease_until_ms(&dev->core.client));
+}
+
 bool kfbk_lease_is_over(const struct kfbk_device *dev)
 {
 	u64 until_ms = atomic64_read(&dev->lease_until_ms);
@@ -392,6 +399,8 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	int does;
 
 	kfbk_lock(dev);
+	/* Who has asked in vain has the session that it had, and its lease. */
+	kfbk_note_lease(dev);
 	does = kfbk_move(dev, kfbk_session_event(dev));
 	if (does < 0)
 		does = KFB_DISK_DO_SHUT;
