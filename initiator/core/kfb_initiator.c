@@ -23,7 +23,10 @@ int kfb_initiator_init(struct kfb_initiator *i,
 		       const struct kfb_initiator_config *config, __u8 *tx)
 {
 	i->ops = ops;
-	i->config = *config;
+	i->timeout_ms = config->client.timeout_ms;
+	i->volatile_error = config->volatile_error;
+	i->over_error = config->over_error;
+	i->gives_flushes_up = config->gives_flushes_up;
 	kfb_ring_init(&i->calls);
 	kfb_ring_init(&i->flushes);
 	return kfb_client_init(&i->client, &config->client, tx);
@@ -186,7 +189,7 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 			"authentication failed: the key is not the one "
 			"that the brick has for this client, or it "
 			"knows no such client",
-			i->config.client.engine.client_name, 0);
+			i->client.config.engine.client_name, 0);
 	else if (outcome->status)
 		/* The client's own requests; a caller's have their outcome. */
 		kfb_initiator_why(i,
@@ -282,7 +285,7 @@ static void kfb_initiator_begin_session(struct kfb_initiator *i)
 				  NULL, 0);
 	}
 	if (rc) {
-		for (n = 0; n < i->config.client.n_queues; n++)
+		for (n = 0; n < i->client.config.n_queues; n++)
 			kfb_client_lost(&i->client, n, kfb_initiator_now(i),
 					rc);
 		return;
@@ -328,7 +331,7 @@ static void kfb_initiator_listen(struct kfb_initiator *i)
 	__u64 heard_ms;
 	__u32 n;
 
-	for (n = 0; n < i->config.client.n_queues; n++) {
+	for (n = 0; n < i->client.config.n_queues; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
 
 		if (kfb_initiator_is_lost(q) ||
@@ -351,7 +354,7 @@ static void kfb_initiator_end(struct kfb_initiator *i)
 	if (i->is_over ||
 	    (state != KFB_CLIENT_FAILED && state != KFB_CLIENT_CLOSED))
 		return;
-	for (n = 0; n < i->config.client.n_queues; n++) {
+	for (n = 0; n < i->client.config.n_queues; n++) {
 		if (i->client.queues[n].is_open)
 			return;
 	}

@@ -15,14 +15,15 @@
  *   time passes, or was kicked     -->  kfb_initiator_run()
  *   a request and who waits        -->  kfb_initiator_call()
  *   a flush and who waits          -->  kfb_initiator_flush()
- *   a write or read is posted, over --> kfb_initiator_posted(), _moved()
+ *   a write or read is over        -->  kfb_initiator_moved()
  *   connect, close, send, ...      <--  ops
  *
  * Context: any; nothing here sleeps, allocates or takes a lock but through ops.
  *
- * Locking: two locks of the port's. The session's: everything is called, and
+ * Locking: three locks of the port's. The session's: everything is called, and
  * calls ops, with it held, unless a function says otherwise. A queue's, inside
- * it: what completes writes need not hold the session's.
+ * it: what completes writes need not hold the session's. That of the copies, inside
+ * both (kfb_initiator_retain.h).
  *
  * What comes late: an answer is told apart by the engine's slot, which nobody
  * else gets before the answer has come or the connection has ended, together
@@ -303,46 +304,52 @@ struct kfb_initiator_retain {
 /**
  * struct kfb_initiator - one client of one brick
  * @ops: of its port
- * @config: copied; config.client.timeout_ms is that of every request
+ * @timeout_ms: of every request of the port's
+ * @volatile_error: as configured
+ * @over_error: likewise
+ * @gives_flushes_up: likewise
  * @client: the session
- * @queues: config.client.n_queues of them
+ * @queues: client.config.n_queues of them
  * @session_id: of the session that the port's mappings are of
+ * @retain: copies of writes
+ * @losses: completed writes that are lost
  * @flush_mode: KFB_FLUSH_*: how writes become durable in this session
  * @has_promised: somebody was told whether there is a cache: it stays so
- * @retain: copies of writes
  * @retains: there is a copy of each write that may be lost; a port whose writes
  *	all fail after a loss takes it back in ops->writes_lost
  * @replay_due: copies are to be written again before anything else; likewise
- * @losses: completed writes that are lost
+ * @is_over: nobody will ever answer
+ * @are_due: some of @flushes are to begin
  * @untold_error: of the medium, until a flush of everything returns it
  * @n_closed: endpoints that were closed; as long as it stays what was flushed
  *	has not been written again
- * @is_over: nobody will ever answer
  * @calls: requests that are not sent yet, in order
  * @flushes: &struct kfb_initiator_flush that wait
- * @are_due: some of them are to begin
  * @late: ids of mappings that nobody waits for any more
  * @n_late: how many
  * @reply: the newest, decoded
  */
 struct kfb_initiator {
 	const struct kfb_initiator_ops *ops;
-	struct kfb_initiator_config config;
+	__u32 timeout_ms;
+	int volatile_error;
+	int over_error;
+	_Bool gives_flushes_up;
 	struct kfb_client client;
 	struct kfb_initiator_queue *queues[KFB_CLIENT_QUEUES_MAX];
 	__u64 session_id;
+	struct kfb_initiator_retain retain;
+	struct kfb_losses losses;
 	__u32 flush_mode;
 	_Bool has_promised;
-	struct kfb_initiator_retain retain;
 	_Bool retains;
 	_Bool replay_due;
-	struct kfb_losses losses;
+	_Bool is_over;
+	_Bool are_due;
 	int untold_error;
 	__u64 n_closed;
-	_Bool is_over;
 	struct kfb_ring calls;
 	struct kfb_ring flushes;
-	_Bool are_due;
 	__u64 late[KFB_INITIATOR_LATE_MAX];
 	__u32 n_late;
 	struct kfb_reply reply;
@@ -369,7 +376,7 @@ int kfb_initiator_init(struct kfb_initiator *i,
  * kfb_initiator_add_queue - the memory of a queue
  * @i: the initiator
  * @q: zeroed
- * @index: which, below config.client.n_queues
+ * @index: which, below config->client.n_queues of kfb_initiator_init()
  */
 void kfb_initiator_add_queue(struct kfb_initiator *i,
 			     struct kfb_initiator_queue *q, __u32 index);

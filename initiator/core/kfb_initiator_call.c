@@ -16,7 +16,7 @@ int kfb_initiator_start(struct kfb_initiator_queue *q,
 			const struct kfb_request *req, void *owner, __u16 *slot)
 {
 	struct kfb_initiator *i = q->initiator;
-	__u32 timeout_ms = i->config.client.timeout_ms;
+	__u32 timeout_ms = i->timeout_ms;
 	__u64 now_ms = i->ops->now_ms(i);
 	struct kfb_message message;
 	int rc;
@@ -147,9 +147,8 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i)
 	struct kfb_ring *at;
 
 	kfb_initiator_pump_late(i);
-	kfb_ring_for_each(at, after, &i->calls)
-	{
-		call = kfb_ring_entry(at, struct kfb_initiator_call, node);
+	kfb_ring_for_each(at, after, &i->calls) {
+		call = kfb_container_of(at, struct kfb_initiator_call, node);
 		if (i->is_over || (call->in_session &&
 				   call->in_session != i->client.session_id))
 			kfb_initiator_call_lose(i, call);

@@ -18,7 +18,7 @@
 
 static struct kfb_initiator_flush *kfb_initiator_flush_at(struct kfb_ring *at)
 {
-	return kfb_ring_entry(at, struct kfb_initiator_flush, node);
+	return kfb_container_of(at, struct kfb_initiator_flush, node);
 }
 
 /* ---- how writes become durable ------------------------------------------ */
@@ -169,7 +169,7 @@ static _Bool kfb_initiator_flush_join(struct kfb_initiator *i,
 	__u32 n;
 
 	kfb_flush_ticket_again(&flush->ticket);
-	for (n = 0; n < i->config.client.n_queues; n++) {
+	for (n = 0; n < i->client.config.n_queues; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
 
 		if (flush->only >= 0 && (__u32)flush->only != n)
@@ -192,8 +192,7 @@ static _Bool kfb_initiator_begin_flushes(struct kfb_initiator *i)
 	if (!any)
 		return 0;
 	i->are_due = 0;
-	kfb_ring_for_each(at, after, &i->flushes)
-	{
+	kfb_ring_for_each(at, after, &i->flushes) {
 		flush = kfb_initiator_flush_at(at);
 		if (!flush->is_due)
 			continue;
@@ -223,8 +222,7 @@ static void kfb_initiator_op_done(struct kfb_initiator_queue *q, __u64 id,
 	/* One of a connection that is gone proves nothing. */
 	if (rc)
 		return;
-	kfb_ring_for_each(at, after, &i->flushes)
-	{
+	kfb_ring_for_each(at, after, &i->flushes) {
 		flush = kfb_initiator_flush_at(at);
 		if (!flush->is_due &&
 		    kfb_flush_ticket_done(&flush->ticket, q->index, id, error))
@@ -288,11 +286,11 @@ void kfb_initiator_flush(struct kfb_initiator *i,
 	i->are_due = 1;
 	kfb_ring_add_last(&i->flushes, &flush->node);
 	if (i->is_over)
-		kfb_initiator_flush_finish(i, flush, i->config.over_error);
+		kfb_initiator_flush_finish(i, flush, i->over_error);
 	else if (kfb_losses_error(&i->losses))
 		kfb_initiator_flush_finish(i, flush, -EIO);
 	else if (i->flush_mode == KFB_FLUSH_NONE)
-		kfb_initiator_flush_finish(i, flush, i->config.volatile_error);
+		kfb_initiator_flush_finish(i, flush, i->volatile_error);
 	else
 		kfb_initiator_pump_flushes(i);
 }
@@ -328,7 +326,7 @@ void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 		kfb_initiator_flushed(q, id, outcome->error);
 		break;
 	case KFB_OUTCOME_TIMEOUT:
-		if (i->config.gives_flushes_up)
+		if (i->gives_flushes_up)
 			kfb_initiator_flushed(q, id, outcome->error);
 		else
 			/* Nothing is wrong with what was written. */
@@ -348,8 +346,8 @@ void kfb_initiator_flushes_anew(struct kfb_initiator *i)
 	struct kfb_ring *after;
 	struct kfb_ring *at;
 
-	kfb_ring_for_each(at, after, &i->flushes) kfb_initiator_flush_at(at)
-		->is_due = 1;
+	kfb_ring_for_each(at, after, &i->flushes)
+		kfb_initiator_flush_at(at)->is_due = 1;
 	i->are_due = 1;
 }
 
@@ -358,8 +356,9 @@ void kfb_initiator_end_flushes(struct kfb_initiator *i)
 	struct kfb_ring *after;
 	struct kfb_ring *at;
 
-	kfb_ring_for_each(at, after, &i->flushes) kfb_initiator_flush_finish(
-		i, kfb_initiator_flush_at(at), i->config.over_error);
+	kfb_ring_for_each(at, after, &i->flushes)
+		kfb_initiator_flush_finish(i, kfb_initiator_flush_at(at),
+					   i->over_error);
 }
 
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
@@ -397,8 +396,7 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	if (i->ops->writes_lost)
 		i->ops->writes_lost(i, writes);
 	/* Who waits for one write hears of it when that is whole. */
-	kfb_ring_for_each(at, after, &i->flushes)
-	{
+	kfb_ring_for_each(at, after, &i->flushes) {
 		flush = kfb_initiator_flush_at(at);
 		if (!flush->is_of_write || !i->ops->take_back)
 			kfb_initiator_flush_finish(i, flush, -EIO);
@@ -411,8 +409,7 @@ static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int heir)
 	struct kfb_ring *after;
 	struct kfb_ring *at;
 
-	kfb_ring_for_each(at, after, &q->initiator->flushes)
-	{
+	kfb_ring_for_each(at, after, &q->initiator->flushes) {
 		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
 
 		if (flush->only == (int)q->index)
@@ -436,8 +433,7 @@ kfb_initiator_send_again(struct kfb_initiator_queue *q,
 	struct kfb_ring *at;
 
 	kfb_dirty_clear(&again);
-	kfb_ring_for_each(at, after, &i->flushes)
-	{
+	kfb_ring_for_each(at, after, &i->flushes) {
 		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
 
 		if (!flush->is_of_write ||
@@ -501,7 +497,7 @@ _Bool kfb_initiator_is_dirty(struct kfb_initiator *i)
 	_Bool dirty = 0;
 	__u32 n;
 
-	for (n = 0; n < i->config.client.n_queues; n++) {
+	for (n = 0; n < i->client.config.n_queues; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
 
 		kfb_initiator_lock(q);

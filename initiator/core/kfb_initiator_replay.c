@@ -123,10 +123,12 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 
 	/* Once all is lost, nothing goes behind what is made whole. */
 	t->runs &= i->replay_due;
+	if (!t->runs || t->has_failed)
+		return;
 	/* kfb_initiator_replay() goes on when handles are good again. */
 	if (!kfb_initiator_is_usable(i))
 		return;
-	while (t->runs && !t->has_failed && !rc) {
+	while (!rc) {
 		slot = kfb_initiator_replay_slot(t);
 		if (slot == KFB_INITIATOR_REPLAYS)
 			return;

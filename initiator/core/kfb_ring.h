@@ -23,9 +23,10 @@ struct kfb_ring {
 	struct kfb_ring *prev;
 };
 
-/* The struct that a place in a ring is a member of. */
-#define kfb_ring_entry(place, type, member) \
-	((type *)(void *)((char *)(place) - __builtin_offsetof(type, member)))
+/* The struct that something is a member of: a place in a ring, a port's core. */
+#define kfb_container_of(member_at, type, member) \
+	((type *)(void *)((char *)(member_at) -   \
+			  __builtin_offsetof(type, member)))
 
 /* Every place from the first on; the current one may be taken out meanwhile. */
 #define kfb_ring_for_each(at, after, head)                              \

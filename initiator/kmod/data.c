@@ -180,12 +180,6 @@ static void kfbk_data_make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
 	kfbk_unlock(dev);
 }
 
-/* Of the window; it is nobody's deadline. */
-static u64 kfbk_data_now_ms(void)
-{
-	return ktime_to_ms(ktime_get_coarse_boottime());
-}
-
 void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		    const struct fi_cq_err_entry *entry)
 {
@@ -205,9 +199,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	if (krq->is_write && !krq->chained &&
 	    dev->core.flush_mode != KFB_FLUSH_COMMIT)
 		kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
-	WRITE_ONCE(q->core.heard_ms, kfbk_data_now_ms());
-	kfb_window_moved(&q->core.window, krq->len, q->core.heard_ms,
-			 &krq->mark);
+	kfb_initiator_moved(&q->core, krq->len, &krq->mark, kfbk_coarse_ms());
 	was_full = q->is_full;
 	q->is_full = false;
 	spin_unlock_bh(&q->lock);
@@ -358,7 +350,7 @@ static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 	spin_lock_bh(&q->lock);
 	may = kfb_window_is_open(&q->core.window);
 	if (may)
-		kfb_window_posted(&q->core.window, krq->len, kfbk_data_now_ms(),
+		kfb_window_posted(&q->core.window, krq->len, kfbk_coarse_ms(),
 				  &krq->mark);
 	else
 		q->is_full = true;
@@ -671,8 +663,12 @@ static bool kfbk_data_has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
 
 	rcu_read_lock();
 	ep = READ_ONCE(q->ep);
-	if (ep)
-		moved = kfbk_moved_bytes(ep) + READ_ONCE(q->core.heard_ms);
+	if (ep) {
+		spin_lock_bh(&q->lock);
+		moved = q->core.heard_ms;
+		spin_unlock_bh(&q->lock);
+		moved += kfbk_moved_bytes(ep);
+	}
 	rcu_read_unlock();
 	krq->moved = moved;
 	return moved != before;

@@ -44,6 +44,7 @@
 #include <linux/blk-mq.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/ratelimit.h>
@@ -506,6 +507,11 @@ void kfbk_queue_fini(struct kfbk_queue *q);
 
 /* session.c */
 u64 kfbk_now_ms(void);
+/* The same, a tick old at most, for who asks at each request. */
+static inline u64 kfbk_coarse_ms(void)
+{
+	return ktime_to_ms(ktime_get_coarse_boottime());
+}
 int kfbk_session_init(struct kfbk_device *dev);
 /* The first session: 0, or why there is none. Context: process. */
 int kfbk_session_start(struct kfbk_device *dev);

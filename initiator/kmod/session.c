@@ -46,8 +46,7 @@ bool kfbk_lease_is_over(const struct kfbk_device *dev)
 {
 	u64 until_ms = atomic64_read(&dev->lease_until_ms);
 
-	return until_ms != KFB_TIME_NEVER &&
-	       ktime_to_ms(ktime_get_coarse_boottime()) >= until_ms;
+	return until_ms != KFB_TIME_NEVER && kfbk_coarse_ms() >= until_ms;
 }
 
 static void kfbk_session_random_bytes(void *ctx, void *buf, __u32 len)
@@ -543,7 +542,7 @@ static void kfbk_session_say_goodbye(struct kfbk_device *dev)
 	/* What comes after it is the end, and no loss to come back from. */
 	dev->core.client.config.reconnect_ms = 0;
 	dev->options.timeout_ms = min(dev->options.timeout_ms, 1000U);
-	dev->core.config.client.timeout_ms = dev->options.timeout_ms;
+	dev->core.timeout_ms = dev->options.timeout_ms;
 	can = kfb_client_can_call(&dev->core.client, 0);
 	kfbk_unlock(dev);
 	if (can)

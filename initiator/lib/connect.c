@@ -322,7 +322,7 @@ static void say_goodbye(struct kfbrick *k)
 	k->core.client.config.reconnect_ms = 0;
 	if (k->timeout_ms > KFBL_GOODBYE_MS)
 		k->timeout_ms = KFBL_GOODBYE_MS;
-	k->core.config.client.timeout_ms = k->timeout_ms;
+	k->core.timeout_ms = k->timeout_ms;
 	kfbl_call(k, &end, &outcome);
 }
 

@@ -65,16 +65,11 @@ int kfbl_flush_losses(struct kfbrick *k)
 			 (unsigned long long)lost->ranges[0].len, why);
 }
 
-static struct kfbl_op *op_of(struct kfb_initiator_flush *flush)
-{
-	return (struct kfbl_op *)((uintptr_t)flush -
-				  offsetof(struct kfbl_op, flush));
-}
-
 void kfbl_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *flush,
 		     int error)
 {
-	kfbl_op_done(kfbl_of(i), op_of(flush), error);
+	kfbl_op_done(kfbl_of(i), kfb_container_of(flush, struct kfbl_op, flush),
+		     error);
 }
 
 bool kfbl_flush_is_dirty_in(struct kfbrick *k, uint64_t va, uint64_t len)

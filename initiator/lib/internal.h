@@ -170,6 +170,7 @@ struct kfbl_link {
 /* Copies of writes; see retain.c. */
 struct kfbl_retain {
 	uint64_t want_bytes; /* as configured */
+	uint32_t n_pages; /* of @bytes; 0: there are none */
 	uint32_t n_copies;
 	struct kfb_copy *copies;
 	__u64 *newest;
@@ -312,15 +313,13 @@ extern const struct kfb_initiator_ops kfbl_initiator_ops;
 
 static inline struct kfbrick *kfbl_of(const struct kfb_initiator *i)
 {
-	return (struct kfbrick *)((uintptr_t)i -
-				  offsetof(struct kfbrick, core));
+	return kfb_container_of(i, struct kfbrick, core);
 }
 
 static inline struct kfbl_queue *
 kfbl_queue_of(const struct kfb_initiator_queue *q)
 {
-	return (struct kfbl_queue *)((uintptr_t)q -
-				     offsetof(struct kfbl_queue, core));
+	return kfb_container_of(q, struct kfbl_queue, core);
 }
 
 /* The connection is over and does not come back. */

@@ -124,6 +124,7 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 			   *text ? text : fi_strerror(entry.err));
 }
 
+/* True when something was taken. */
 static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];

@@ -18,17 +18,17 @@
 int kfbl_retain_init(struct kfbrick *k)
 {
 	struct kfbl_retain *t = &k->retain;
-	uint32_t n_pages = (uint32_t)(t->want_bytes >> KFB_RETAIN_PAGE_SHIFT);
 
-	if (!t->want_bytes || t->bytes)
+	t->n_pages = (uint32_t)(t->want_bytes >> KFB_RETAIN_PAGE_SHIFT);
+	if (!t->n_pages)
 		return 0;
 	/* Each has a page at least. */
 	t->n_copies = 1;
-	while (t->n_copies < n_pages)
+	while (t->n_copies < t->n_pages)
 		t->n_copies *= 2;
 	t->copies = calloc(t->n_copies, sizeof(*t->copies));
 	t->newest = calloc(t->n_copies, sizeof(*t->newest));
-	t->bytes = malloc((size_t)n_pages << KFB_RETAIN_PAGE_SHIFT);
+	t->bytes = malloc((size_t)t->n_pages << KFB_RETAIN_PAGE_SHIFT);
 	return t->copies && t->newest && t->bytes ? 0 : -ENOMEM;
 }
 
@@ -44,7 +44,7 @@ void kfbl_retain_open(struct kfbrick *k)
 {
 	struct kfbl_retain *t = &k->retain;
 
-	if (!t->want_bytes || k->core.retain.is_on ||
+	if (!t->n_pages || k->core.retain.is_on ||
 	    !kfb_flush_mode_has_cache(k->core.flush_mode))
 		return;
 	kfb_initiator_retain_open(&k->core, t->copies, t->newest, t->n_copies,

@@ -4,8 +4,7 @@
  *
  * Locking, outermost first: a domain's lock, or the eps_lock of an event queue,
  * a completion queue or of shared receives (their endpoints); an endpoint's
- * lock; then one
- * of the leaves: the lock of a queue, of shared receives, of a fabric's
+ * lock; then one of the leaves: the lock of a queue, of shared receives, of a fabric's
  * requests, of a domain's registrations, or of a shard's lists.
  *
  * Lifetime: an object is closed by its user, who closes what depends on it
@@ -240,7 +239,7 @@ struct stcp_domain {
 	size_t n_mrs;
 	int (*persist)(void *arg, void *addr, size_t len);
 	void *persist_arg;
-	bool manual; /* its user moves the data, by reading completions */
+	bool manual; /* its user moves the data, by reading a queue */
 	bool write_data; /* writes of peers may make completions */
 };
 

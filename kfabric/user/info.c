@@ -162,8 +162,7 @@ static int resolve(const char *node, const char *service, uint64_t flags,
 	else
 		rc = set_addr(&info->dest_addr, &info->dest_addrlen,
 			      found->ai_addr, found->ai_addrlen);
-	info->addr_format =
-		found->ai_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+	info->addr_format = stcp_format_of(found->ai_addr);
 	freeaddrinfo(found);
 	return rc;
 }
@@ -171,17 +170,19 @@ static int resolve(const char *node, const char *service, uint64_t flags,
 /* Addresses that hints give and no name overrides; grant.c has seen them. */
 static int copy_addrs(struct fi_info *info, const struct fi_info *hints)
 {
+	bool is_named = info->src_addr || info->dest_addr;
 	int rc = 0;
 
-	if (hints && hints->src_addr && !info->src_addr && !info->dest_addr)
+	if (!hints)
+		return 0;
+	if (!is_named && hints->src_addr)
 		info->addr_format = stcp_format_of(hints->src_addr);
-	if (hints && hints->dest_addr && !info->src_addr && !info->dest_addr)
+	if (!is_named && hints->dest_addr)
 		info->addr_format = stcp_format_of(hints->dest_addr);
-
-	if (hints && hints->src_addr && !info->src_addr)
+	if (hints->src_addr && !info->src_addr)
 		rc = set_addr(&info->src_addr, &info->src_addrlen,
 			      hints->src_addr, hints->src_addrlen);
-	if (!rc && hints && hints->dest_addr && !info->dest_addr)
+	if (!rc && hints->dest_addr && !info->dest_addr)
 		rc = set_addr(&info->dest_addr, &info->dest_addrlen,
 			      hints->dest_addr, hints->dest_addrlen);
 	return rc;

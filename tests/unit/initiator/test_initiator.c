@@ -53,7 +53,7 @@ static struct kfb_initiator_flush flush;
 
 static struct port *port_of(const struct kfb_initiator *i)
 {
-	return (struct port *)((uintptr_t)i - offsetof(struct port, i));
+	return kfb_container_of(i, struct port, i);
 }
 
 static int send_message(struct kfb_initiator_queue *q,
