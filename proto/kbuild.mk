@@ -10,6 +10,7 @@ kfb-proto-objs := \
 	kfb_err.o \
 	kfb_extent.o \
 	kfb_ops.o \
+	kfb_scheme.o \
 	kfb_session.o \
 	kfb_slot.o \
 	kfb_text.o \

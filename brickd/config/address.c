@@ -10,32 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kfabric/user/stcp.h"
 #include "proto/kfb_wire.h"
 
 #define PORT_MAX 65535
-
-const char *brick_provider_name(enum brick_provider provider)
-{
-	static const char *const names[] = {
-		[BRICK_PROVIDER_TCP] = "tcp",
-		[BRICK_PROVIDER_STOCK_TCP] = "libfabric-tcp",
-		[BRICK_PROVIDER_VERBS] = "verbs",
-	};
-
-	return names[provider];
-}
-
-const char *brick_provider_fabric(enum brick_provider provider)
-{
-	static const char *const names[] = {
-		[BRICK_PROVIDER_TCP] = STCP_PROVIDER,
-		[BRICK_PROVIDER_STOCK_TCP] = "tcp",
-		[BRICK_PROVIDER_VERBS] = "verbs",
-	};
-
-	return names[provider];
-}
 
 void brick_address_format(const struct brick_address *a, unsigned int port,
 			  char url[BRICK_URL_BYTES])
@@ -47,12 +24,11 @@ void brick_address_format(const struct brick_address *a, unsigned int port,
 		snprintf(service, sizeof(service), "%u", port);
 	else
 		snprintf(service, sizeof(service), "%s", a->service);
-	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s:%s",
-		 brick_provider_name(a->provider), v6 ? "[" : "", a->host,
-		 v6 ? "]" : "", service);
+	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s:%s", a->scheme->name,
+		 v6 ? "[" : "", a->host, v6 ? "]" : "", service);
 }
 
-void brick_peer_format(enum brick_provider provider, const void *addr,
+void brick_peer_format(const struct kfb_scheme *scheme, const void *addr,
 		       size_t len, char peer[BRICK_PEER_BYTES])
 {
 	struct sockaddr_storage ss = { 0 };
@@ -72,26 +48,7 @@ void brick_peer_format(enum brick_provider provider, const void *addr,
 		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
 		port = ntohs(in6->sin6_port);
 	}
-	snprintf(peer, BRICK_PEER_BYTES, "%s[%s]:%u",
-		 brick_provider_name(provider), host, port);
-}
-
-static const char *parse_scheme(const char *text, struct brick_address *a)
-{
-	const char *rest = strstr(text, "://");
-
-	a->provider = BRICK_PROVIDER_TCP;
-	if (!rest)
-		return text;
-	for (int p = BRICK_PROVIDER_TCP; p <= BRICK_PROVIDER_VERBS; p++) {
-		const char *name = brick_provider_name(p);
-
-		a->provider = (enum brick_provider)p;
-		if (strlen(name) == (size_t)(rest - text) &&
-		    !strncmp(text, name, strlen(name)))
-			return rest + 3;
-	}
-	return NULL;
+	snprintf(peer, BRICK_PEER_BYTES, "%s[%s]:%u", scheme->name, host, port);
 }
 
 /* Splits HOST[:PORT] or [HOST][:PORT]; port is NULL when there is none. */
@@ -161,12 +118,14 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			size_t err_len)
 {
 	struct brick_address a = { 0 };
+	char known[KFB_SCHEMES_BYTES];
 	const char *rest, *port;
 
-	rest = parse_scheme(text, &a);
-	if (!rest) {
-		snprintf(err, err_len, "\"%s\" is neither tcp:// nor verbs://",
-			 text);
+	a.scheme = kfb_scheme_of(text, &rest);
+	if (!a.scheme) {
+		snprintf(err, err_len,
+			 "\"%s\" has an unknown scheme; the schemes are %s",
+			 text, kfb_scheme_names(known));
 		return -EINVAL;
 	}
 	if (split_port(rest, a.host, &port) || parse_host(&a)) {

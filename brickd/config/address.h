@@ -6,27 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "proto/kfb_scheme.h"
+
 #define BRICK_HOST_BYTES    64
 #define BRICK_SERVICE_BYTES 6
 #define BRICK_URL_BYTES	    96
 #define BRICK_PEER_BYTES    64
 
-enum brick_provider {
-	BRICK_PROVIDER_TCP, /* our own, strict: docs/stcp.md */
-	BRICK_PROVIDER_STOCK_TCP, /* libfabric's, the same wire; for tests */
-	BRICK_PROVIDER_VERBS,
-};
-
 /**
  * struct brick_address - a parsed address
- * @provider: which fabric
+ * @scheme: which fabric
  * @host: numeric IPv4 or IPv6 address, without brackets
  * @service: port, decimal; "0": any free one
  * @loopback: nobody off this host can reach it
  * @wildcard: all addresses of this host
  */
 struct brick_address {
-	enum brick_provider provider;
+	const struct kfb_scheme *scheme;
 	char host[BRICK_HOST_BYTES];
 	char service[BRICK_SERVICE_BYTES];
 	bool loopback;
@@ -35,8 +31,7 @@ struct brick_address {
 
 /**
  * brick_address_parse - read an address
- * @text: "[tcp://|libfabric-tcp://|verbs://]HOST[:PORT]", HOST numeric, IPv6
- *	in brackets
+ * @text: "[SCHEME://]HOST[:PORT]", HOST numeric, IPv6 in brackets
  * @out: filled on success
  * @err: message on failure
  * @err_len: its size, bytes
@@ -45,18 +40,6 @@ struct brick_address {
  */
 int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			size_t err_len);
-
-/**
- * brick_provider_name - a provider's name, as people write it
- * @provider: which
- */
-const char *brick_provider_name(enum brick_provider provider);
-
-/**
- * brick_provider_fabric - a provider's name, as fi_getinfo() knows it
- * @provider: which
- */
-const char *brick_provider_fabric(enum brick_provider provider);
 
 /**
  * brick_address_format - write an address as people write it
@@ -69,12 +52,12 @@ void brick_address_format(const struct brick_address *address,
 
 /**
  * brick_peer_format - say where a connection comes from
- * @provider: through which
+ * @scheme: through which fabric
  * @addr: a struct sockaddr of any family, or NULL
  * @len: its size, bytes
  * @peer: BRICK_PEER_BYTES; the host is "?" when it is not known
  */
-void brick_peer_format(enum brick_provider provider, const void *addr,
+void brick_peer_format(const struct kfb_scheme *scheme, const void *addr,
 		       size_t len, char peer[BRICK_PEER_BYTES]);
 
 #endif

@@ -33,7 +33,7 @@ static int check_address(const struct brick_config *c,
 	if (a->loopback)
 		return 0;
 	brick_address_format(a, 0, url);
-	if (a->provider != BRICK_PROVIDER_VERBS && !c->allow_untrusted_tcp) {
+	if (!a->scheme->is_rdma && !c->allow_untrusted_tcp) {
 		snprintf(
 			err, err_len,
 			"%s is not a loopback address: what tcp carries is not "

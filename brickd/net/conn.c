@@ -80,7 +80,7 @@ void brick_conn_violated(struct brick_conn *c, int what)
 /* Only brickd's own provider says so. */
 static bool is_violation(const struct brick_conn *c, int prov_errno)
 {
-	return prov_errno && c->fabric->address->provider == BRICK_PROVIDER_TCP;
+	return prov_errno && c->fabric->address->scheme->is_strict;
 }
 
 void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
@@ -178,7 +178,7 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 		rc = fi_ep_bind(c->ep, &c->cq->fid, FI_TRANSMIT | FI_RECV);
 	if (!rc)
 		rc = fi_enable(c->ep);
-	if (!rc && c->fabric->address->provider == BRICK_PROVIDER_TCP)
+	if (!rc && c->fabric->address->scheme->is_strict)
 		rc = fi_open_ops(&c->ep->fid, STCP_EP_OPS, 0, (void **)&c->stcp,
 				 NULL);
 	for (uint32_t i = 0; !rc && i < c->n_bufs; i++)
@@ -421,7 +421,7 @@ static void end_late(struct brick_net *net)
 static uint32_t n_to_look_at(const struct brick_net *net)
 {
 	for (uint32_t i = 0; i < net->n_fabrics; i++)
-		if (net->fabrics[i].address->provider == BRICK_PROVIDER_VERBS)
+		if (net->fabrics[i].address->scheme->is_rdma)
 			return UINT32_MAX;
 	return LOOK_MAX;
 }

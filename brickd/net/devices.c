@@ -122,7 +122,7 @@ int brick_devices_find(const struct brick_address *listen,
 	char url[BRICK_URL_BYTES];
 	int rc;
 
-	if (!listen->wildcard || listen->provider != BRICK_PROVIDER_VERBS) {
+	if (!listen->wildcard || !listen->scheme->is_rdma) {
 		found[0] = *listen;
 		if (listen->wildcard)
 			snprintf(found[0].host, sizeof(found[0].host), "%s",
@@ -167,7 +167,7 @@ bool brick_device_is_tested(const struct brick_fabric *f,
 			    const struct fi_info *info)
 {
 	/* The others have no devices: what was tested is the provider. */
-	if (f->address->provider != BRICK_PROVIDER_VERBS && f->n_devices)
+	if (!f->address->scheme->is_rdma && f->n_devices)
 		return true;
 	for (uint32_t i = 0; i < f->n_devices; i++)
 		if (!strcmp(f->devices[i]->domain_attr->name,
@@ -221,7 +221,7 @@ int brick_devices_try_medium(const struct brick_fabric *f,
 {
 	int rc;
 
-	if (f->address->provider != BRICK_PROVIDER_VERBS)
+	if (!f->address->scheme->is_rdma)
 		return 0;
 	/*
 	 * Some kernels let it be registered; but the page cache does not see

@@ -55,8 +55,7 @@ struct fi_info *brick_fabric_hints(const struct brick_address *a)
 				      FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->addr_format =
 		strchr(a->host, ':') ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-	hints->fabric_attr->prov_name =
-		strdup(brick_provider_fabric(a->provider));
+	hints->fabric_attr->prov_name = strdup(a->scheme->fabric);
 	if (!hints->fabric_attr->prov_name) {
 		fi_freeinfo(hints);
 		return NULL;
@@ -117,15 +116,15 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 		brick_address_format(a, 0, url);
 		snprintf(err, err_len,
 			 "%s: libfabric finds no %s provider there: %s", url,
-			 brick_provider_name(a->provider), fi_strerror(-rc));
+			 a->scheme->name, fi_strerror(-rc));
 		return rc;
 	}
 	mode = (uint64_t)f->info->domain_attr->mr_mode;
 	f->mr_local = mode & FI_MR_LOCAL;
 	f->mr_virt_addr = mode & FI_MR_VIRT_ADDR;
 	f->mr_prov_key = mode & FI_MR_PROV_KEY;
-	f->mr_fences = a->provider != BRICK_PROVIDER_STOCK_TCP;
-	f->write_is_placed = a->provider == BRICK_PROVIDER_VERBS;
+	f->mr_fences = a->scheme->is_fencing;
+	f->write_is_placed = a->scheme->is_rdma;
 	return 0;
 }
 
@@ -155,7 +154,7 @@ close_fabric:
 free_info:
 	fi_freeinfo(f->info);
 	snprintf(err, err_len, "cannot open the %s fabric: %s",
-		 brick_provider_name(f->address->provider), fi_strerror(-rc));
+		 f->address->scheme->name, fi_strerror(-rc));
 	return rc;
 }
 

@@ -28,10 +28,10 @@ static bool acknowledges_writes(const char *folder, const char *device)
 	return rest != line && type != NODE_TYPE_RNIC;
 }
 
-enum brick_placing brick_placing_of(enum brick_provider provider,
+enum brick_placing brick_placing_of(const struct kfb_scheme *scheme,
 				    const char *folder, const char *device)
 {
-	if (provider != BRICK_PROVIDER_VERBS)
+	if (!scheme->is_rdma)
 		return BRICK_PLACED_BY_CPU;
 	if (!brick_device_is_soft(folder, device))
 		return BRICK_PLACED_BY_DEVICE;

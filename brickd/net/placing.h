@@ -23,7 +23,7 @@ enum brick_placing {
 
 /**
  * brick_placing_of - how bytes that come over a device are placed
- * @provider: through which
+ * @scheme: through which
  * @folder: BRICK_DEVICES_FOLDER
  * @device: its name, for verbs
  *
@@ -32,7 +32,7 @@ enum brick_placing {
  * which a brick does not see; over iWARP likewise, where no acknowledgement
  * comes back for a write.
  */
-enum brick_placing brick_placing_of(enum brick_provider provider,
+enum brick_placing brick_placing_of(const struct kfb_scheme *scheme,
 				    const char *folder, const char *device);
 
 #endif

@@ -142,7 +142,7 @@ static int test_device(struct brick_fabric *f, const struct brick_address *to,
 		[KEY_FOREIGN] = "a key of another session is good",
 		[KEY_READ_ONLY] = "a read-only key takes writes",
 	};
-	const char *name = brick_provider_name(to->provider);
+	const char *name = to->scheme->name;
 	const char *seen;
 	int rc;
 

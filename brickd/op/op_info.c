@@ -31,7 +31,7 @@ void brick_op_info(struct brick_op *op)
 	struct brick_store_stats stats;
 	enum brick_placing placing;
 
-	placing = brick_placing_of(op->session->fabric->address->provider,
+	placing = brick_placing_of(op->session->fabric->address->scheme,
 				   BRICK_DEVICES_FOLDER, op->session->device);
 	brick_durability_of(&ops->storage->facts, placing, &promise);
 	brick_store_stats(ops->storage->store, &stats);

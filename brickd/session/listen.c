@@ -74,11 +74,10 @@ static bool limits_reached(const struct brick_sessions *all,
 
 static void describe(struct request *r)
 {
-	enum brick_provider provider = r->fabric->address->provider;
 	char peer[BRICK_PEER_BYTES];
 
-	brick_peer_format(provider, r->info->dest_addr, r->info->dest_addrlen,
-			  peer);
+	brick_peer_format(r->fabric->address->scheme, r->info->dest_addr,
+			  r->info->dest_addrlen, peer);
 	if (r->hello.session_id)
 		snprintf(r->who, sizeof(r->who), "session %016llx queue %u %s",
 			 (unsigned long long)r->hello.session_id,
@@ -205,7 +204,7 @@ static void handle_error(struct brick_fabric *f)
 	if (fi_eq_readerr(f->eq, &err, 0) < 0)
 		return;
 	c = find_conn(f->net, err.fid);
-	if (err.prov_errno && f->address->provider == BRICK_PROVIDER_TCP) {
+	if (err.prov_errno && f->address->scheme->is_strict) {
 		if (c)
 			brick_conn_violated(c, err.prov_errno);
 		else

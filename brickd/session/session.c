@@ -91,8 +91,8 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	memcpy(c->hello, raw_hello, KFB_HELLO_BYTES);
 	if (info->dest_addr && info->dest_addrlen <= sizeof(c->peer))
 		memcpy(&c->peer, info->dest_addr, info->dest_addrlen);
-	brick_peer_format(c->fabric->address->provider, &c->peer,
-			  sizeof(c->peer), s->peer);
+	brick_peer_format(c->fabric->address->scheme, &c->peer, sizeof(c->peer),
+			  s->peer);
 	describe_conn(c);
 	return c;
 }

@@ -29,7 +29,7 @@ bool brick_durable_write_enable(struct brick_storage *storage,
 {
 	struct stcp_domain_ops *ops;
 
-	if (fabric->address->provider != BRICK_PROVIDER_TCP ||
+	if (!fabric->address->scheme->is_strict ||
 	    storage->flush_mode == KFB_FLUSH_NONE ||
 	    storage->media->granularity == BRICK_GRANULARITY_PAGE)
 		return false;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/brickctl.h"
+#include "kfb_scheme.h"
 #include "kfb_text.h"
 
 /* What fits into libinih's buffers for names. */
@@ -124,8 +125,11 @@ static void set_brick(struct reading *r, const char *value)
 
 static void set_fabric(struct reading *r, const char *value)
 {
-	if (strcmp(value, "tcp") != 0 && strcmp(value, "verbs") != 0)
-		refuse(r, "fabric = %s: neither tcp nor verbs", value);
+	char known[KFB_SCHEMES_BYTES];
+
+	if (!kfb_scheme(value, (__u32)strlen(value)))
+		refuse(r, "fabric = %s: none of %s", value,
+		       kfb_scheme_names(known));
 	else
 		take(&r->settings->fabric, strdup(value));
 }

@@ -231,7 +231,7 @@ static int connect_address(struct kfbrick *k, const char *address,
 			k, -EHOSTUNREACH,
 			"cannot %s to %s: the provider %s has no way there; "
 			"fi_info shows what libfabric's have",
-			what, k->url.text, k->url.provider);
+			what, k->url.text, k->url.scheme->name);
 	if (rc)
 		return kfbl_fail(k, rc, "cannot %s to %s: %s", what,
 				 k->url.text, strerror(-rc));
@@ -293,13 +293,8 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 		kfbrick_close(k);
 		return kfbl_fail(NULL, rc, "no memory for a connection");
 	}
-	rc = kfbl_url_parse(config->brick, &k->url);
-	if (rc)
-		kfbl_fail(k, rc,
-			  "\"%s\" names no brick: tcp://HOST[:PORT] "
-			  "or verbs://HOST[:PORT] does",
-			  config->brick);
-	else
+	rc = kfbl_url_parse(config->brick, &k->url, k->error, sizeof(k->error));
+	if (!rc)
 		rc = connect_host(k, config->expect_uuid);
 	if (rc) {
 		kfbl_session_end(k);

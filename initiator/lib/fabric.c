@@ -77,7 +77,7 @@ static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->tx_attr->size = queue_depth + KFB_ENGINE_TX_MAX;
 	hints->rx_attr->size = KFB_INITIATOR_RX_MAX;
-	hints->fabric_attr->prov_name = strdup(kfbl_url_fabric(url));
+	hints->fabric_attr->prov_name = strdup(url->scheme->fabric);
 	if (hints->fabric_attr->prov_name) {
 		rc = stcp_choose_getinfo(API_VERSION, address, url->port, 0,
 					 hints, &f->info);
@@ -176,7 +176,7 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 		     KFB_FLUSH_POSTED_MAX;
 	f->mr_local = f->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	/* There a plain write with a dead key completes without an error. */
-	f->delivery_complete = strcmp(url->provider, "verbs") != 0;
+	f->delivery_complete = !url->scheme->is_rdma;
 	/* It watches the socket itself. */
 	f->cq_hears_the_end = f->delivery_complete;
 	f->inject_max = f->info->tx_attr->inject_size;

@@ -76,7 +76,7 @@ static bool is_access_error(const struct kfbrick *k,
 {
 	if (entry->err == FI_EACCES || entry->err == FI_ENOKEY)
 		return true;
-	return !strcmp(k->url.provider, "verbs") &&
+	return k->url.scheme->is_rdma &&
 	       entry->prov_errno == VERBS_REMOTE_ACCESS_ERROR;
 }
 

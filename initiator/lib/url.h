@@ -7,12 +7,14 @@
 #ifndef KFBRICK_URL_H
 #define KFBRICK_URL_H
 
-#include <stdint.h>
+#include <stddef.h>
+
+#include "kfb_scheme.h"
 
 #define KFBL_HOST_MAX 255
 
 struct kfbl_url {
-	char provider[16]; /* "tcp", "libfabric-tcp" or "verbs" */
+	const struct kfb_scheme *scheme;
 	char host[KFBL_HOST_MAX + 1]; /* without brackets */
 	char port[8]; /* decimal */
 	char text[KFBL_HOST_MAX + 32]; /* as a complete URL, for messages */
@@ -22,17 +24,14 @@ struct kfbl_url {
  * kfbl_url_parse - take a brick's name apart
  * @text: the name
  * @out: untouched on failure
+ * @why: on failure what is wrong with it, and what would be right
+ * @why_size: bytes of it
  *
  * An IPv6 address needs brackets when a port follows: tcp://[::1]:20149.
  *
  * Return: 0, or -EINVAL.
  */
-int kfbl_url_parse(const char *text, struct kfbl_url *out);
-
-/**
- * kfbl_url_fabric - the provider's name, as fi_getinfo() knows it
- * @url: the brick
- */
-const char *kfbl_url_fabric(const struct kfbl_url *url);
+int kfbl_url_parse(const char *text, struct kfbl_url *out, char *why,
+		   size_t why_size);
 
 #endif

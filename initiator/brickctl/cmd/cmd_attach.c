@@ -27,6 +27,7 @@
 #define QUEUES_MAX  8
 #define SECTOR_MAX  4096
 #define RETAIN_MAX  65536
+#define WHY_BYTES   512
 
 enum {
 	OPT_BASE,
@@ -245,22 +246,19 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	return CTL_DONE;
 }
 
-/* In the kernel one provider speaks what two speak in user space. */
-static const char *kernel_provider(const struct kfbl_url *url,
-				   const char *option)
-{
-	if (option)
-		return option;
-	return strcmp(url->provider, "verbs") != 0 ? "tcp" : url->provider;
-}
-
 static int make_order(struct ctl *ctl, struct order *order,
 		      const struct ctl_args *args, const struct kfbl_url *url)
 {
-	const char *provider =
-		kernel_provider(url, args->options[OPT_PROVIDER]);
+	const char *provider = args->options[OPT_PROVIDER];
 	int status;
 
+	if (!provider)
+		provider = url->scheme->kernel;
+	if (!provider)
+		return ctl_usage(ctl,
+				 "no provider of the kernel speaks %s://; "
+				 "--provider names one that does",
+				 url->scheme->name);
 	status = add_address(ctl, order, url);
 	if (status)
 		return status;
@@ -333,6 +331,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	char answer[CTL_ANSWER_BYTES];
 	struct order order = { 0 };
 	struct kfbl_url url;
+	char why[WHY_BYTES];
 	int status;
 
 	if (args->options[OPT_RESIZE])
@@ -346,11 +345,8 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	status = ctl_settings_complete(ctl);
 	if (status)
 		return status;
-	if (kfbl_url_parse(ctl->settings.brick, &url))
-		return ctl_usage(ctl,
-				 "\"%s\" names no brick: "
-				 "verbs://HOST[:PORT] does",
-				 ctl->settings.brick);
+	if (kfbl_url_parse(ctl->settings.brick, &url, why, sizeof(why)))
+		return ctl_usage(ctl, "%s", why);
 	status = make_order(ctl, &order, args, &url);
 	if (!status) {
 		ctl_load_driver();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/doctor/doctor.h"
+#include "kfb_scheme.h"
 
 #define MESSAGE_BYTES 1024
 
@@ -121,12 +122,16 @@ static void print_end(struct doctor *d)
 /* Names the brick; whatever is wrong with that is for the check to tell. */
 static void name_brick(struct doctor *d)
 {
+	const struct kfb_scheme *scheme = NULL;
+	const char *host;
+
 	d->ctl->catching = &d->settings;
 	if (ctl_settings_complete(d->ctl))
 		d->settings_error = d->settings.error;
 	d->ctl->catching = NULL;
-	d->wants_verbs = d->ctl->settings.brick &&
-			 !strncmp(d->ctl->settings.brick, "verbs://", 8);
+	if (d->ctl->settings.brick)
+		scheme = kfb_scheme_of(d->ctl->settings.brick, &host);
+	d->wants_rdma = scheme && scheme->is_rdma;
 }
 
 static int run(struct ctl *ctl, const struct ctl_args *args)

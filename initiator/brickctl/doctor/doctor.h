@@ -27,7 +27,7 @@ enum doctor_level {
  * @sysfs: where sysfs is: /sys, or a copy of one
  * @settings_error: 0, or why no brick could be named, -errno
  * @settings: the same in words
- * @wants_verbs: the brick is named by verbs://
+ * @wants_rdma: the brick is reached by RDMA
  * @check: name of the check that runs
  * @findings: of all, for --json
  * @counts: findings of each level
@@ -38,7 +38,7 @@ struct doctor {
 	const char *sysfs;
 	int settings_error;
 	struct ctl_caught settings;
-	bool wants_verbs;
+	bool wants_rdma;
 	const char *check;
 	struct json_object *findings;
 	unsigned int counts[DOCTOR_LEVELS];

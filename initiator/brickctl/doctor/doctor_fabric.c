@@ -96,7 +96,7 @@ void doctor_check_devices(struct doctor *d)
 		closedir(folder);
 	if (!any)
 		doctor_found(
-			d, d->wants_verbs ? DOCTOR_PROBLEM : DOCTOR_NOTE,
+			d, d->wants_rdma ? DOCTOR_PROBLEM : DOCTOR_NOTE,
 			"use tcp://, or for trials " SOFT_ROCE_WAY,
 			"this machine has no RDMA device: verbs:// cannot work here, tcp:// can");
 }
@@ -154,7 +154,7 @@ void doctor_check_verbs(struct doctor *d)
 	struct fi_info *info = NULL;
 	int rc;
 
-	if (!d->wants_verbs && !doctor_has_rdma(d))
+	if (!d->wants_rdma && !doctor_has_rdma(d))
 		return;
 	rc = ask_provider("verbs", &info);
 	if (rc)
@@ -191,7 +191,7 @@ void doctor_check_tcp(struct doctor *d)
 	int rc = try_tcp();
 
 	if (rc)
-		doctor_found(d, d->wants_verbs ? DOCTOR_NOTE : DOCTOR_PROBLEM,
+		doctor_found(d, d->wants_rdma ? DOCTOR_NOTE : DOCTOR_PROBLEM,
 			     "ip link set lo up",
 			     "TCP does not work on this machine: %s",
 			     strerror(-rc));

@@ -60,7 +60,7 @@ void doctor_check_memlock(struct doctor *d)
 		return;
 	}
 	ctl_size_text(size, limit.rlim_cur);
-	if (!d->wants_verbs && !doctor_has_rdma(d))
+	if (!d->wants_rdma && !doctor_has_rdma(d))
 		doctor_found(d, DOCTOR_OK, NULL,
 			     "%s may be locked; tcp needs none", size);
 	else if (limit.rlim_cur < MEMLOCK_MIN_BYTES)

@@ -56,10 +56,10 @@ void __real_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome);
 void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome);
-enum brick_placing __real_brick_placing_of(enum brick_provider provider,
+enum brick_placing __real_brick_placing_of(const struct kfb_scheme *scheme,
 					   const char *folder,
 					   const char *device);
-enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
+enum brick_placing __wrap_brick_placing_of(const struct kfb_scheme *scheme,
 					   const char *folder,
 					   const char *device);
 _Bool __real_kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
@@ -145,13 +145,13 @@ void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 	__real_kfb_initiator_flush_answered(q, outcome);
 }
 
-enum brick_placing __wrap_brick_placing_of(enum brick_provider provider,
+enum brick_placing __wrap_brick_placing_of(const struct kfb_scheme *scheme,
 					   const char *folder,
 					   const char *device)
 {
 	return pf_world.is_placed
 		       ? BRICK_PLACED_BEFORE_ACK
-		       : __real_brick_placing_of(provider, folder, device);
+		       : __real_brick_placing_of(scheme, folder, device);
 }
 
 void pf_rig_lie(enum pf_lie l)

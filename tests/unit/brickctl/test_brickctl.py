@@ -152,7 +152,7 @@ class CommandLine(Case):
             ("alloc", "--rw", "0x0+1"): "--rw: no such option",
             ("alloc", "0x0"): "character 4: neither",
             ("attach", "verbs://127.0.0.1"): "give --size",
-            ("attach", "ftp://127.0.0.1", "--size", "1"): "names no brick",
+            ("attach", "ftp://127.0.0.1", "--size", "1"): "schemes are tcp, libfabric-tcp, verbs",
             ("attach", "verbs://127.0.0.1", "--size", "1K"): "range",
             ("attach", "verbs://127.0.0.1", "--size", "1", "--queues", "9"):
                 "at most 8",
@@ -254,7 +254,7 @@ class Settings(Case):
             ("[brickctl]", "brick ="): ":2: brick: empty",
             ("[brickctl]", "brick"): ":2: neither [section] nor",
             ("[brickctl]", "timeout = 0"): ":2: timeout = 0: not a number",
-            ("[brickctl]", "fabric = udp"): ":2: fabric = udp: neither",
+            ("[brickctl]", "fabric = udp"): ":2: fabric = udp: none of tcp, ",
         }
         for lines, said in wrong.items():
             with self.subTest(said=said):

@@ -92,9 +92,9 @@ static void every_setting_is_taken(void **state)
 	assert_string_equal(config.listen[0].service, "20149");
 	assert_true(config.listen[1].loopback);
 	assert_string_equal(config.listen[1].host, "::1");
-	assert_int_equal(config.listen[2].provider, BRICK_PROVIDER_VERBS);
+	assert_string_equal(config.listen[2].scheme->name, "verbs");
 	assert_false(config.listen[2].loopback);
-	assert_int_equal(config.listen[3].provider, BRICK_PROVIDER_STOCK_TCP);
+	assert_string_equal(config.listen[3].scheme->name, "libfabric-tcp");
 	assert_string_equal(config.listen[3].service, "8");
 	assert_int_equal(config.auth, BRICK_AUTH_NONE);
 	assert_int_equal(config.persistence, BRICK_PERSISTENCE_BATTERY);
@@ -135,7 +135,9 @@ static const struct {
 	{ "[brick]\ncolour = red\n", "2: [brick] has no setting \"colour\"" },
 	{ "[brick]\nstore =\n", "2: store needs a path" },
 	{ "[brick]\nstore = a\nstore = b\n", "3: store is given twice" },
-	{ "[brick]\nlisten = udp://127.0.0.1\n", "2: \"udp://127.0.0.1\" is" },
+	{ "[brick]\nlisten = udp://127.0.0.1\n",
+	  "2: \"udp://127.0.0.1\" has an unknown scheme; the schemes are "
+	  "tcp, libfabric-tcp, verbs" },
 	{ "[brick]\nlisten = tcp://localhost\n", "numeric host" },
 	{ "[brick]\nlisten = tcp://127.0.0.1:65536\n", "no port from 0" },
 	{ "[brick]\nlisten = tcp://127.0.0.1:\n", "no port from 0" },

@@ -66,7 +66,7 @@ static int remove_devices(void **state)
 
 static enum brick_placing placing(const char *device)
 {
-	return brick_placing_of(BRICK_PROVIDER_VERBS, folder, device);
+	return brick_placing_of(kfb_scheme("verbs", 5), folder, device);
 }
 
 static void only_what_acknowledges_placed_bytes_says_so(void **state)
@@ -76,7 +76,7 @@ static void only_what_acknowledges_placed_bytes_says_so(void **state)
 	assert_int_equal(placing("odd0"), BRICK_PLACED_BY_SOFT_RDMA);
 	assert_int_equal(placing("mlx5_0"), BRICK_PLACED_BY_DEVICE);
 	assert_int_equal(placing("gone0"), BRICK_PLACED_BY_DEVICE);
-	assert_int_equal(brick_placing_of(BRICK_PROVIDER_TCP, folder, "rxe0"),
+	assert_int_equal(brick_placing_of(kfb_scheme("tcp", 3), folder, "rxe0"),
 			 BRICK_PLACED_BY_CPU);
 }
 

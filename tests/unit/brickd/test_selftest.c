@@ -124,11 +124,13 @@ static void nothing_is_served_before_the_test(void **state)
 	assert_true(brick_device_is_tested(&fabric, fabric.info));
 }
 
-/* Over verbs it is the device's name that counts. */
+/* Known by its trait. */
+static const struct kfb_scheme rdma = { .name = "other", .is_rdma = 1 };
+
+/* Over RDMA it is the device's name that counts. */
 static void another_device_is_not_tested(void **state)
 {
-	static struct brick_address verbs = { .provider =
-						      BRICK_PROVIDER_VERBS };
+	static struct brick_address verbs = { .scheme = &rdma };
 	struct fi_info *other = fi_dupinfo(fabric.info);
 
 	assert_non_null(other);
@@ -145,8 +147,7 @@ static void another_device_is_not_tested(void **state)
 
 static void as_many_devices_are_known_as_there_is_room_for(void **state)
 {
-	static struct brick_address verbs = { .provider =
-						      BRICK_PROVIDER_VERBS };
+	static struct brick_address verbs = { .scheme = &rdma };
 	struct fi_info *info = fi_dupinfo(fabric.info);
 	char name[16];
 	int rc = 0;
@@ -167,10 +168,10 @@ static void as_many_devices_are_known_as_there_is_room_for(void **state)
 /* A flush would acknowledge what the page cache never saw. */
 static void a_plain_file_is_not_served_over_verbs(void **state)
 {
-	static struct brick_address verbs = { .provider =
-						      BRICK_PROVIDER_VERBS };
+	static struct brick_address verbs = { .scheme = &rdma };
 	char path[] = "file";
-	struct brick_media media = { .kind = KFB_MEDIUM_FILE, .path = path };
+	struct brick_media media = { .kind = KFB_MEDIUM_FILE,
+				     .path = path };
 
 	assert_int_equal(
 		brick_devices_try_medium(&fabric, &media, err, sizeof(err)), 0);

@@ -12,11 +12,19 @@
 
 #include "url.h"
 
+static char why[512];
+
+static int parse(const char *text, struct kfbl_url *url)
+{
+	why[0] = '\0';
+	return kfbl_url_parse(text, url, why, sizeof(why));
+}
+
 static void names_of_bricks_are_taken_apart(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *provider;
+		const char *scheme;
 		const char *host;
 		const char *port;
 		const char *whole;
@@ -37,8 +45,8 @@ static void names_of_bricks_are_taken_apart(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(kfbl_url_parse(good[i].text, &url), 0);
-		assert_string_equal(url.provider, good[i].provider);
+		assert_int_equal(parse(good[i].text, &url), 0);
+		assert_string_equal(url.scheme->name, good[i].scheme);
 		assert_string_equal(url.host, good[i].host);
 		assert_string_equal(url.port, good[i].port);
 		assert_string_equal(url.text, good[i].whole);
@@ -78,15 +86,16 @@ static void anything_else_is_refused(void **state)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		memset(&url, 0x55, sizeof(url));
-		assert_int_equal(kfbl_url_parse(bad[i], &url), -EINVAL);
+		assert_int_equal(parse(bad[i], &url), -EINVAL);
 		assert_int_equal(url.host[0], 0x55);
+		assert_non_null(strstr(why, "tcp, libfabric-tcp, verbs"));
 	}
 	memset(text, 'a', sizeof(text));
 	text[KFBL_HOST_MAX] = '\0';
-	assert_int_equal(kfbl_url_parse(text, &url), 0);
+	assert_int_equal(parse(text, &url), 0);
 	text[KFBL_HOST_MAX] = 'a';
 	text[KFBL_HOST_MAX + 1] = '\0';
-	assert_int_equal(kfbl_url_parse(text, &url), -EINVAL);
+	assert_int_equal(parse(text, &url), -EINVAL);
 }
 
 int main(void)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a brick's address begins, and which provider that means: of libfabric,
+ * and of the kernel.
+ *
+ * Whoever treats providers differently asks here, so that a provider is added
+ * by a row.
+ *
+ * Context: any.
+ */
+#ifndef KFB_SCHEME_H
+#define KFB_SCHEME_H
+
+#include <linux/types.h>
+
+/* "name, name, ..." of all schemes, with its NUL. */
+#define KFB_SCHEMES_BYTES 64
+
+/**
+ * struct kfb_scheme - one way to reach a brick
+ * @name: as people write it, before "://"
+ * @fabric: the provider, as fi_getinfo() and stcp know it
+ * @kernel: the provider of kfabric that speaks the same wire; NULL: none does
+ * @is_rdma: devices move the bytes: they are not on a path that others read,
+ *	memory is pinned, and a device has a name and an address of its own
+ * @is_strict: our own provider, with what it adds to libfabric (docs/stcp.md)
+ * @is_fencing: once a registration is closed nothing arrives through it
+ */
+struct kfb_scheme {
+	const char *name;
+	const char *fabric;
+	const char *kernel;
+	_Bool is_rdma;
+	_Bool is_strict;
+	_Bool is_fencing;
+};
+
+/**
+ * kfb_scheme - the scheme of that name
+ * @name: without "://"; need not end there
+ * @len: bytes of it
+ *
+ * Context: any.
+ * Return: its row, or NULL: there is none.
+ */
+const struct kfb_scheme *kfb_scheme(const char *name, __u32 len);
+
+/**
+ * kfb_scheme_of - the scheme of an address
+ * @address: "SCHEME://REST", or "REST" alone: that is tcp
+ * @rest: what follows; untouched on failure
+ *
+ * Context: any.
+ * Return: its row, or NULL: the address names one that is not known.
+ */
+const struct kfb_scheme *kfb_scheme_of(const char *address, const char **rest);
+
+/**
+ * kfb_scheme_names - all of them, for a message
+ * @text: KFB_SCHEMES_BYTES
+ *
+ * Context: any.
+ * Return: @text.
+ */
+const char *kfb_scheme_names(char text[KFB_SCHEMES_BYTES]);
+
+#endif
