@@ -9,6 +9,7 @@ kfb-proto-objs := \
 	kfb_codec_request.o \
 	kfb_err.o \
 	kfb_extent.o \
+	kfb_medium.o \
 	kfb_ops.o \
 	kfb_scheme.o \
 	kfb_session.o \

@@ -28,6 +28,8 @@ enum brick_granularity {
 };
 
 struct brick_media;
+struct brick_media_file;
+struct brick_media_map;
 
 /* Some of a medium's bytes. */
 struct brick_bytes {
@@ -73,6 +75,40 @@ struct brick_media_ops {
 };
 
 /**
+ * struct brick_medium - a kind of medium; what there is to know of each
+ * @label: KFB_MEDIUM_*: what INFO calls it if neither the platform below it nor
+ *	the administrator says more (brick_medium_label())
+ * @prefix: the path of one that is no file begins so; NULL: it is a file or a
+ *	device
+ * @is_volatile: nothing of it outlives the machine
+ * @is_pmem: what the CPU writes back is on it, without a page cache
+ * @is_device: it has its size from elsewhere
+ * @open: with @prefix: as brick_media_open(); sets medium and is_volatile, too
+ * @is_mine: without: is this file of this kind? The first row that says so has it
+ * @adopt: without: gives the mapping its ops, or refuses it
+ */
+struct brick_medium {
+	unsigned int label;
+	const char *prefix;
+	bool is_volatile;
+	bool is_pmem;
+	bool is_device;
+	int (*open)(const char *path, struct brick_media **out, char *err,
+		    size_t err_len);
+	bool (*is_mine)(const struct brick_media_file *f,
+			const struct brick_media_map *mm);
+	int (*adopt)(const struct brick_media_file *f,
+		     struct brick_media_map *mm);
+};
+
+/* The rows of media_open.c's table, each in its own file. */
+extern const struct brick_medium brick_medium_memory;
+extern const struct brick_medium brick_medium_devdax;
+extern const struct brick_medium brick_medium_tmpfs;
+extern const struct brick_medium brick_medium_fsdax;
+extern const struct brick_medium brick_medium_file;
+
+/**
  * struct brick_media - one open medium; embedded in each backend's own struct
  * @ops: how to write it
  * @base: the mapping
@@ -80,7 +116,8 @@ struct brick_media_ops {
  * @path: as the administrator gave it, for messages
  * @fd: open file, or -1 for memory:
  * @granularity: what durability takes
- * @kind: KFB_MEDIUM_*
+ * @medium: which kind
+ * @is_volatile: so is the kind, or the platform does not call it persistent
  * @fresh_is_zero: nothing was ever written here (a file made by format)
  * @mark: for brick_mark_set(); NULL: what is written is not forgotten
  * @past: of a file behind the page cache
@@ -92,7 +129,8 @@ struct brick_media {
 	char *path;
 	int fd;
 	enum brick_granularity granularity;
-	unsigned int kind;
+	const struct brick_medium *medium;
+	bool is_volatile;
 	bool fresh_is_zero;
 	char *mark;
 	struct brick_media_past past;

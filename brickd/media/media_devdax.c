@@ -7,8 +7,14 @@
 #include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
-int brick_media_devdax_adopt(const struct brick_media_file *f,
-			     struct brick_media_map *mm)
+static bool is_devdax(const struct brick_media_file *f,
+		      const struct brick_media_map *mm)
+{
+	return f->is_device;
+}
+
+static int adopt_devdax(const struct brick_media_file *f,
+			struct brick_media_map *mm)
 {
 	if (mm->m.granularity == BRICK_GRANULARITY_PAGE) {
 		brick_media_say(f->err, f->err_len,
@@ -26,7 +32,14 @@ int brick_media_devdax_adopt(const struct brick_media_file *f,
 				f->path, mm->align_bytes);
 		return -ENOTSUP;
 	}
-	mm->m.kind = KFB_MEDIUM_DEVDAX;
 	mm->m.ops = &brick_media_pmem_ops;
 	return 0;
 }
+
+const struct brick_medium brick_medium_devdax = {
+	.label = KFB_MEDIUM_DEVDAX,
+	.is_pmem = true,
+	.is_device = true,
+	.is_mine = is_devdax,
+	.adopt = adopt_devdax,
+};

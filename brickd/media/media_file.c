@@ -74,25 +74,54 @@ static const struct brick_media_ops tmpfs_ops = {
 	.close = brick_media_unmap,
 };
 
-int brick_media_file_adopt(const struct brick_media_file *f,
-			   struct brick_media_map *mm, bool is_tmpfs)
+static bool is_tmpfs(const struct brick_media_file *f,
+		     const struct brick_media_map *mm)
 {
-	(void)f;
-	mm->m.kind = is_tmpfs ? KFB_MEDIUM_VOLATILE : KFB_MEDIUM_FILE;
-	mm->m.ops = &file_ops;
-	if (is_tmpfs)
-		mm->m.ops = is_sparse(mm->m.fd, mm->m.size) ? &sparse_tmpfs_ops
-							    : &tmpfs_ops;
+	return f->is_tmpfs;
+}
+
+static int adopt_tmpfs(const struct brick_media_file *f,
+		       struct brick_media_map *mm)
+{
+	mm->m.ops = is_sparse(mm->m.fd, mm->m.size) ? &sparse_tmpfs_ops
+						    : &tmpfs_ops;
 	mm->m.granularity = BRICK_GRANULARITY_PAGE;
 	return 0;
 }
+
+const struct brick_medium brick_medium_tmpfs = {
+	.label = KFB_MEDIUM_VOLATILE,
+	.is_volatile = true,
+	.is_mine = is_tmpfs,
+	.adopt = adopt_tmpfs,
+};
+
+static bool is_any(const struct brick_media_file *f,
+		   const struct brick_media_map *mm)
+{
+	return true;
+}
+
+static int adopt_file(const struct brick_media_file *f,
+		      struct brick_media_map *mm)
+{
+	mm->m.ops = &file_ops;
+	mm->m.granularity = BRICK_GRANULARITY_PAGE;
+	return 0;
+}
+
+const struct brick_medium brick_medium_file = {
+	.label = KFB_MEDIUM_FILE,
+	.is_mine = is_any,
+	.adopt = adopt_file,
+};
 
 static int extend_file(const struct brick_media *m, const struct stat *st,
 		       uint64_t size)
 {
 	int error;
 
-	if (m->kind == KFB_MEDIUM_VOLATILE && is_sparse(m->fd, m->size))
+	if (m->is_volatile && is_sparse(m->fd, m->size))
 		return ftruncate(m->fd, (off_t)size) ? -errno : 0;
 	error = brick_room_take(m->fd, (uint64_t)st->st_size,
 				size - (uint64_t)st->st_size);

@@ -93,13 +93,18 @@ int brick_media_fragments(int fd, uint64_t size, uint64_t *n_bad)
 	return ret;
 }
 
-int brick_media_fsdax_adopt(const struct brick_media_file *f,
-			    struct brick_media_map *mm)
+static bool is_fsdax(const struct brick_media_file *f,
+		     const struct brick_media_map *mm)
+{
+	return mm->m.granularity != BRICK_GRANULARITY_PAGE;
+}
+
+static int adopt_fsdax(const struct brick_media_file *f,
+		       struct brick_media_map *mm)
 {
 	uint64_t n_bad;
 	int ret;
 
-	mm->m.kind = KFB_MEDIUM_FSDAX;
 	mm->m.ops = &brick_media_pmem_ops;
 	if (!f->create || f->create->allow_fragmented)
 		return 0;
@@ -121,3 +126,10 @@ int brick_media_fsdax_adopt(const struct brick_media_file *f,
 			(unsigned long long)(mm->m.size >> KFB_BLOCK_SHIFT));
 	return -EFBIG;
 }
+
+const struct brick_medium brick_medium_fsdax = {
+	.label = KFB_MEDIUM_FSDAX,
+	.is_pmem = true,
+	.is_mine = is_fsdax,
+	.adopt = adopt_fsdax,
+};

@@ -20,6 +20,8 @@
  * @path: as given
  * @fd: open for reading and writing
  * @fresh: made, or grown from nothing, by this open
+ * @is_device: a character device
+ * @is_tmpfs: a file in memory
  * @create: what format wants, or NULL
  * @err: where a message for the administrator goes
  * @err_len: its size, bytes
@@ -28,6 +30,8 @@ struct brick_media_file {
 	const char *path;
 	int fd;
 	bool fresh;
+	bool is_device;
+	bool is_tmpfs;
 	const struct brick_media_create *create;
 	char *err;
 	size_t err_len;
@@ -83,17 +87,6 @@ int brick_media_drain_nothing(struct brick_media *m);
 
 /* CLWB and SFENCE, or SFENCE only: persistent memory of any kind. */
 extern const struct brick_media_ops brick_media_pmem_ops;
-
-/* Each decides whether the mapping is its own and gives it ops and kind. */
-int brick_media_file_adopt(const struct brick_media_file *f,
-			   struct brick_media_map *mm, bool is_tmpfs);
-int brick_media_fsdax_adopt(const struct brick_media_file *f,
-			    struct brick_media_map *mm);
-int brick_media_devdax_adopt(const struct brick_media_file *f,
-			     struct brick_media_map *mm);
-
-int brick_media_mem_open(const char *path, struct brick_media **out, char *err,
-			 size_t err_len);
 
 /**
  * brick_media_fragments - how many 2 MiB pieces of a file are unusable

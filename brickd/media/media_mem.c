@@ -11,6 +11,7 @@
 #include "brickd/media/media_impl.h"
 #include "kfb_wire.h"
 
+#define PREFIX	    "memory:"
 #define SUFFIX_STEP 10 /* K, M, G and T are ten bits apart */
 
 static void mem_close(struct brick_media *m)
@@ -56,14 +57,14 @@ static int parse_size(const char *text, uint64_t *size)
 	return 0;
 }
 
-int brick_media_mem_open(const char *path, struct brick_media **out, char *err,
-			 size_t err_len)
+static int mem_open(const char *path, struct brick_media **out, char *err,
+		    size_t err_len)
 {
 	struct brick_media *m;
 	uint64_t size;
 	int ret;
 
-	ret = parse_size(strchr(path, ':') + 1, &size);
+	ret = parse_size(path + strlen(PREFIX), &size);
 	if (ret) {
 		brick_media_say(err, err_len,
 				"%s: not a size; write memory:64M", path);
@@ -87,8 +88,16 @@ int brick_media_mem_open(const char *path, struct brick_media **out, char *err,
 	m->size = size;
 	m->fd = -1;
 	m->granularity = BRICK_GRANULARITY_PAGE;
-	m->kind = KFB_MEDIUM_VOLATILE;
+	m->medium = &brick_medium_memory;
+	m->is_volatile = true;
 	m->fresh_is_zero = true;
 	*out = m;
 	return 0;
 }
+
+const struct brick_medium brick_medium_memory = {
+	.label = KFB_MEDIUM_VOLATILE,
+	.prefix = PREFIX,
+	.is_volatile = true,
+	.open = mem_open,
+};

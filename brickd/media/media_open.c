@@ -19,8 +19,15 @@
 #include "brickd/media/media_impl.h"
 #include "brickd/media/room.h"
 
-#define MEMORY_PREFIX "memory:"
-#define FILE_MODE     0600
+#define FILE_MODE 0600
+
+/* All there are; a file is of the first kind that wants it. */
+static const struct brick_medium *const media[] = {
+	&brick_medium_memory, &brick_medium_devdax, &brick_medium_tmpfs,
+	&brick_medium_fsdax,  &brick_medium_file,
+};
+
+#define N_MEDIA (sizeof(media) / sizeof(media[0]))
 
 static bool trust_environment;
 
@@ -98,7 +105,7 @@ static int lock_file(const struct brick_media_file *f)
 	return -error;
 }
 
-static int file_is_tmpfs(const struct brick_media_file *f, bool *is_tmpfs)
+static int look_at_file_system(struct brick_media_file *f)
 {
 	struct statfs fs;
 
@@ -109,13 +116,12 @@ static int file_is_tmpfs(const struct brick_media_file *f, bool *is_tmpfs)
 				strerror(error));
 		return -error;
 	}
-	*is_tmpfs = fs.f_type == TMPFS_MAGIC;
+	f->is_tmpfs = fs.f_type == TMPFS_MAGIC;
 	return 0;
 }
 
 /* Give an empty file its size; every byte of it, unless it may be sparse. */
-static int size_file(struct brick_media_file *f, const struct stat *st,
-		     bool is_tmpfs)
+static int size_file(struct brick_media_file *f, const struct stat *st)
 {
 	uint64_t size = f->create->size;
 	int error;
@@ -130,7 +136,7 @@ static int size_file(struct brick_media_file *f, const struct stat *st,
 				(unsigned long long)size);
 		return -EEXIST;
 	}
-	if (!size || size > INT64_MAX || (f->create->sparse && !is_tmpfs)) {
+	if (!size || size > INT64_MAX || (f->create->sparse && !f->is_tmpfs)) {
 		brick_media_say(f->err, f->err_len,
 				size ? "%s: only a file in memory may be sparse"
 				     : "%s: is empty: give a size",
@@ -171,23 +177,46 @@ static int settle(const struct brick_media_file *f, char **mark,
 	return ret;
 }
 
+static const struct brick_medium *medium_named(const char *path)
+{
+	const char *prefix;
+
+	for (size_t i = 0; i < N_MEDIA; i++) {
+		prefix = media[i]->prefix;
+		if (prefix && !strncmp(path, prefix, strlen(prefix)))
+			return media[i];
+	}
+	return NULL;
+}
+
+/* The last row takes every file. */
+static const struct brick_medium *medium_of(const struct brick_media_file *f,
+					    const struct brick_media_map *mm)
+{
+	const struct brick_medium *const *medium = media;
+
+	while ((*medium)->prefix || !(*medium)->is_mine(f, mm))
+		medium++;
+	return *medium;
+}
+
 /* Size, map and adopt a locked file or device. */
 static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 {
 	struct brick_media_past past = { 0 };
 	struct brick_media_map *mm;
-	bool is_tmpfs = false;
 	char *mark = NULL;
 	struct stat st;
 	int ret;
 
 	if (fstat(f->fd, &st))
 		return -errno;
-	if (S_ISREG(st.st_mode)) {
-		ret = file_is_tmpfs(f, &is_tmpfs);
+	f->is_device = S_ISCHR(st.st_mode);
+	if (!f->is_device) {
+		ret = look_at_file_system(f);
 		if (!ret && f->create)
-			ret = size_file(f, &st, is_tmpfs);
-		if (!ret && !is_tmpfs)
+			ret = size_file(f, &st);
+		if (!ret && !f->is_tmpfs)
 			ret = settle(f, &mark, &past);
 		if (ret)
 			return ret;
@@ -199,12 +228,9 @@ static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 	}
 	mm->m.mark = mark;
 	mm->m.past = past;
-	if (S_ISCHR(st.st_mode))
-		ret = brick_media_devdax_adopt(f, mm);
-	else if (!is_tmpfs && mm->m.granularity != BRICK_GRANULARITY_PAGE)
-		ret = brick_media_fsdax_adopt(f, mm);
-	else
-		ret = brick_media_file_adopt(f, mm, is_tmpfs);
+	mm->m.medium = medium_of(f, mm);
+	mm->m.is_volatile = mm->m.medium->is_volatile;
+	ret = mm->m.medium->adopt(f, mm);
 	if (ret) {
 		mm->m.fd = -1; /* the caller closes it */
 		brick_media_unmap(&mm->m);
@@ -214,7 +240,7 @@ static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 	return 0;
 }
 
-int brick_media_open(const char *path, const struct brick_media_create *create,
+static int open_path(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len)
 {
 	struct brick_media_file f = {
@@ -229,10 +255,6 @@ int brick_media_open(const char *path, const struct brick_media_create *create,
 	struct stat st;
 	int ret;
 
-	brick_media_say(err, err_len, "%s: failed", path);
-	clear_environment();
-	if (!strncmp(path, MEMORY_PREFIX, strlen(MEMORY_PREFIX)))
-		return brick_media_mem_open(path, out, err, err_len);
 	ret = open_file(&f);
 	if (ret)
 		return ret;
@@ -253,4 +275,16 @@ int brick_media_open(const char *path, const struct brick_media_create *create,
 	}
 	*out = &mm->m;
 	return 0;
+}
+
+int brick_media_open(const char *path, const struct brick_media_create *create,
+		     struct brick_media **out, char *err, size_t err_len)
+{
+	const struct brick_medium *medium = medium_named(path);
+
+	brick_media_say(err, err_len, "%s: failed", path);
+	clear_environment();
+	if (medium)
+		return medium->open(path, out, err, err_len);
+	return open_path(path, create, out, err, err_len);
 }

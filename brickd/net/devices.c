@@ -227,7 +227,7 @@ int brick_devices_try_medium(const struct brick_fabric *f,
 	 * Some kernels let it be registered; but the page cache does not see
 	 * what a device writes, so that fdatasync may write nothing.
 	 */
-	if (media->kind == KFB_MEDIUM_FILE) {
+	if (media->medium == &brick_medium_file) {
 		snprintf(err, err_len,
 			 "%s: a plain file cannot be served over verbs: what "
 			 "devices write there may never reach the disk; %s",
@@ -241,7 +241,7 @@ int brick_devices_try_medium(const struct brick_fabric *f,
 		snprintf(err, err_len, "%s: %s cannot register it: %s%s; %s",
 			 media->path, f->devices[i]->domain_attr->name,
 			 fi_strerror(-rc),
-			 media->kind == KFB_MEDIUM_FSDAX
+			 media->medium == &brick_medium_fsdax
 				 ? " (fsdax needs a device with on-demand "
 				   "paging)"
 				 : "",

@@ -4,23 +4,17 @@
 
 #include "proto/kfb_wire.h"
 
-static bool is_pmem(const struct brick_facts *facts)
-{
-	return facts->medium == KFB_MEDIUM_DEVDAX ||
-	       facts->medium == KFB_MEDIUM_FSDAX;
-}
-
 unsigned int brick_medium_label(const struct brick_facts *facts)
 {
-	if (!is_pmem(facts))
-		return facts->medium;
+	if (!facts->medium->is_pmem)
+		return facts->medium->label;
 	if (facts->persistence == BRICK_PERSISTENCE_BATTERY)
 		return KFB_MEDIUM_BATTERY;
 	if (facts->backing == BRICK_BACKING_MEMORY)
 		return KFB_MEDIUM_VOLATILE;
 	if (facts->backing == BRICK_BACKING_CXL)
 		return KFB_MEDIUM_CXL;
-	return facts->medium;
+	return facts->medium->label;
 }
 
 static void promise(struct brick_durability *out, uint32_t mode, uint32_t why)

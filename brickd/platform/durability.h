@@ -22,7 +22,7 @@
 
 /**
  * struct brick_facts - all that counts
- * @medium: KFB_MEDIUM_* as opened
+ * @medium: as opened
  * @granularity: of the medium
  * @backing: below it
  * @domain: of the backing
@@ -30,7 +30,7 @@
  * @ddio: as declared
  */
 struct brick_facts {
-	unsigned int medium;
+	const struct brick_medium *medium;
 	enum brick_granularity granularity;
 	enum brick_backing backing;
 	enum brick_domain domain;

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "proto/kfb_wire.h"
-
 #define BUS    "/ndbus"
 #define REGION "/region"
 
@@ -49,7 +47,7 @@ void brick_platform_place(const char *path, struct brick_place *out)
 /* The device that a medium is, or that its file system is on. */
 static bool device_path(const struct brick_media *m, char path[PATH_MAX])
 {
-	bool is_dax = m->kind == KFB_MEDIUM_DEVDAX;
+	bool is_dax = m->medium->is_device;
 	char link[64];
 	struct stat st;
 	dev_t dev;
@@ -134,9 +132,9 @@ int brick_platform_read(const struct brick_media *m, struct brick_platform *out)
 	char path[PATH_MAX];
 
 	memset(out, 0, sizeof(*out));
-	if (m->kind != KFB_MEDIUM_DEVDAX && m->kind != KFB_MEDIUM_FSDAX)
+	if (!m->medium->is_pmem)
 		return 0;
-	if (m->kind == KFB_MEDIUM_DEVDAX)
+	if (m->medium->is_device)
 		out->backing = BRICK_BACKING_MEMORY;
 	if (device_path(m, path))
 		brick_platform_place(path, &place);

@@ -9,6 +9,7 @@
 #include "brickd/config/config.h"
 #include "brickd/storage/storage.h"
 #include "brickd/store/poison.h"
+#include "proto/kfb_medium.h"
 
 int brick_storage_platform_read(struct brick_storage *storage)
 {
@@ -18,7 +19,7 @@ int brick_storage_platform_read(struct brick_storage *storage)
 	if (rc)
 		return rc;
 	storage->facts = (struct brick_facts){
-		.medium = media->kind,
+		.medium = media->medium,
 		.granularity = media->granularity,
 		.backing = storage->platform.backing,
 		.domain = storage->platform.domain,
@@ -27,7 +28,7 @@ int brick_storage_platform_read(struct brick_storage *storage)
 	};
 	storage->flush_mode = KFB_FLUSH_MESSAGE;
 	if (brick_medium_label(&storage->facts) == KFB_MEDIUM_VOLATILE) {
-		media->kind = KFB_MEDIUM_VOLATILE;
+		media->is_volatile = true;
 		storage->flush_mode = KFB_FLUSH_NONE;
 	}
 	return 0;
@@ -98,14 +99,6 @@ int brick_storage_platform_mend(const struct brick_storage *storage, char *err,
 
 static void log_medium(const struct brick_storage *storage)
 {
-	static const char *const kinds[KFB_MEDIUM_LAST + 1] = {
-		[KFB_MEDIUM_VOLATILE] = "volatile memory",
-		[KFB_MEDIUM_FILE] = "a file",
-		[KFB_MEDIUM_FSDAX] = "fsdax",
-		[KFB_MEDIUM_DEVDAX] = "devdax",
-		[KFB_MEDIUM_BATTERY] = "memory kept by a battery",
-		[KFB_MEDIUM_CXL] = "persistent memory behind CXL",
-	};
 	static const char *const means[] = {
 		[BRICK_GRANULARITY_BYTE] = "SFENCE, CPU caches are persistent",
 		[BRICK_GRANULARITY_CACHE_LINE] = "CLWB and SFENCE",
@@ -115,7 +108,7 @@ static void log_medium(const struct brick_storage *storage)
 
 	brick_log(LOG_INFO, NULL, "%s is %s%s%s, flushed by %s",
 		  storage->media->path,
-		  kinds[brick_medium_label(&storage->facts)],
+		  kfb_medium_text(brick_medium_label(&storage->facts)),
 		  *p->region ? " in " : "", p->region,
 		  storage->flush_mode == KFB_FLUSH_NONE
 			  ? "nothing"

@@ -89,7 +89,7 @@ static const char *look_at_power(const struct brick_store *s,
 	bool rebooted = memcmp(s->inst.boot_id, o->boot_id,
 			       sizeof(s->inst.boot_id)) != 0;
 
-	if (s->m->kind == KFB_MEDIUM_VOLATILE)
+	if (s->m->is_volatile)
 		return "the medium is volatile";
 	if (rebooted && !s->inst.clean)
 		return "the host was started anew after a stop that was not "

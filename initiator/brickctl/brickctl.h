@@ -300,7 +300,6 @@ uint64_t ctl_blocks_bytes(uint64_t n_blocks);
 const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
 			  const uint8_t uuid[KFBRICK_UUID_BYTES]);
 const char *ctl_flush_name(uint32_t flush_mode);
-const char *ctl_medium_name(uint32_t medium);
 
 /* Addresses, keys and ids are strings in JSON: many readers cut 64 bits. */
 void ctl_json_hex(struct json_object *object, const char *name, uint64_t value);

@@ -71,26 +71,6 @@ const char *ctl_flush_name(uint32_t flush_mode)
 	}
 }
 
-const char *ctl_medium_name(uint32_t medium)
-{
-	switch (medium) {
-	case KFBRICK_MEDIUM_VOLATILE:
-		return "volatile";
-	case KFBRICK_MEDIUM_FILE:
-		return "file";
-	case KFBRICK_MEDIUM_FSDAX:
-		return "fsdax";
-	case KFBRICK_MEDIUM_DEVDAX:
-		return "devdax";
-	case KFBRICK_MEDIUM_BATTERY:
-		return "battery";
-	case KFBRICK_MEDIUM_CXL:
-		return "cxl";
-	default:
-		return "unknown";
-	}
-}
-
 void ctl_json_hex(struct json_object *object, const char *name, uint64_t value)
 {
 	char text[sizeof("0x") + 16];

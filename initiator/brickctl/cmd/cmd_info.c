@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "initiator/brickctl/brickctl.h"
+#include "kfb_medium.h"
 
 static const uint32_t flush_modes[] = {
 	KFBRICK_FLUSH_NONE,   KFBRICK_FLUSH_MESSAGE, KFBRICK_FLUSH_READBACK,
@@ -32,7 +33,7 @@ static void print_json(const struct ctl *ctl, const struct kfbrick_info *info)
 	ctl_json_hex(object, "instance_id", info->instance_id);
 	ctl_json_count(object, "power_epoch", info->power_epoch);
 	ctl_json_count(object, "block_bytes", KFBRICK_BLOCK_BYTES);
-	ctl_json_text(object, "medium", ctl_medium_name(info->medium));
+	ctl_json_text(object, "medium", kfb_medium_name(info->medium));
 	ctl_json_count(object, "slots_total", info->slots_total);
 	ctl_json_count(object, "slots_free", info->slots_free);
 	ctl_json_count(object, "slots_clean", info->slots_clean);
@@ -97,7 +98,7 @@ static void print_text(const struct ctl *ctl, const struct kfbrick_info *info)
 	printf("uuid         %s\n", ctl_uuid_text(uuid, info->uuid));
 	printf("instance     0x%" PRIx64 "\n", info->instance_id);
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
-	printf("medium       %s\n", ctl_medium_name(info->medium));
+	printf("medium       %s\n", kfb_medium_name(info->medium));
 	print_space(info);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "initiator/brickctl/doctor/doctor.h"
+#include "kfb_medium.h"
 
 /* Less than one block in so many free is worth a word. */
 #define NEARLY_FULL 20
@@ -22,7 +23,7 @@ static void judge_durability(struct doctor *d, const struct kfbrick_info *info)
 			brick);
 	else
 		doctor_found(d, DOCTOR_OK, NULL, "%s on %s, flush mode %s%s%s",
-			     brick, ctl_medium_name(info->medium),
+			     brick, kfb_medium_name(info->medium),
 			     ctl_flush_name(info->flush_mode),
 			     *info->flush_why ? ": " : "", info->flush_why);
 	if (info->unsafe)

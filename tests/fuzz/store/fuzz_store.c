@@ -140,7 +140,8 @@ static void set_up(void)
 	check(!brick_media_open("memory:10M", NULL, &medium, err, sizeof(err)));
 	check(medium->size == SIZE);
 	medium->ops = &fuzz_ops;
-	medium->kind = KFB_MEDIUM_FILE;
+	medium->medium = &brick_medium_file;
+	medium->is_volatile = false;
 	check(!brick_store_format(medium, &f, err, sizeof(err)));
 	check(!open_store(&s));
 	check(!change(s, BRICK_STORE_ALLOC, 1, 3));

@@ -104,7 +104,7 @@ int __wrap_brick_media_open(const char *path,
 	c->m.size = PF_MEDIUM_BYTES;
 	c->m.path = strdup(path);
 	c->m.fd = -1;
-	c->m.kind = KFB_MEDIUM_DEVDAX;
+	c->m.medium = &brick_medium_devdax;
 	c->m.fresh_is_zero = true;
 	*out = &c->m;
 	return 0;

@@ -13,26 +13,26 @@
 #define BOTH (KFB_FLUSH_READBACK | KFB_FLUSH_MESSAGE)
 
 static const struct brick_facts adr = {
-	.medium = KFB_MEDIUM_DEVDAX,
+	.medium = &brick_medium_devdax,
 	.granularity = BRICK_GRANULARITY_CACHE_LINE,
 	.backing = BRICK_BACKING_PMEM,
 	.domain = BRICK_DOMAIN_MEMORY,
 };
 
 static const struct brick_facts eadr = {
-	.medium = KFB_MEDIUM_DEVDAX,
+	.medium = &brick_medium_devdax,
 	.granularity = BRICK_GRANULARITY_BYTE,
 	.backing = BRICK_BACKING_PMEM,
 	.domain = BRICK_DOMAIN_CACHES,
 };
 
 static const struct brick_facts file = {
-	.medium = KFB_MEDIUM_FILE,
+	.medium = &brick_medium_file,
 	.granularity = BRICK_GRANULARITY_PAGE,
 };
 
 static const struct brick_facts tmpfs = {
-	.medium = KFB_MEDIUM_VOLATILE,
+	.medium = &brick_medium_tmpfs,
 	.granularity = BRICK_GRANULARITY_CACHE_LINE,
 };
 
@@ -66,7 +66,7 @@ static void with_ddio_off_they_read_back(void **state)
 	f.ddio = BRICK_DDIO_OFF;
 	expect(&f, BRICK_PLACED_BY_DEVICE, BOTH, KFB_FLUSH_READBACK,
 	       KFB_WHY_ADR_NODDIO, false);
-	f.medium = KFB_MEDIUM_FSDAX;
+	f.medium = &brick_medium_fsdax;
 	expect(&f, BRICK_PLACED_BY_DEVICE, BOTH, KFB_FLUSH_READBACK,
 	       KFB_WHY_ADR_NODDIO, false);
 }

@@ -170,7 +170,7 @@ static void a_plain_file_is_not_served_over_verbs(void **state)
 {
 	static struct brick_address verbs = { .scheme = &rdma };
 	char path[] = "file";
-	struct brick_media media = { .kind = KFB_MEDIUM_FILE,
+	struct brick_media media = { .medium = &brick_medium_file,
 				     .path = path };
 
 	assert_int_equal(

@@ -390,7 +390,7 @@ struct crash_medium *crash_medium_new(uint64_t n_slots, uint64_t n_slow,
 	cm->m.path = crash_path;
 	cm->m.fd = -1;
 	cm->m.granularity = BRICK_GRANULARITY_CACHE_LINE;
-	cm->m.kind = KFB_MEDIUM_DEVDAX;
+	cm->m.medium = &brick_medium_devdax;
 	cm->m.fresh_is_zero = true;
 	cm->m.base = mmap(NULL, mapped_bytes(cm), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -66,7 +66,8 @@ void fixture_format(struct fixture *fx, uint64_t n_slots)
 			 0);
 	seen_ops.close = fx->m->ops->close;
 	fx->m->ops = &seen_ops;
-	fx->m->kind = KFB_MEDIUM_FILE;
+	fx->m->medium = &brick_medium_file;
+	fx->m->is_volatile = false;
 	assert_int_equal(
 		brick_store_format(fx->m, &f, fx->err, sizeof(fx->err)), 0);
 	assert_true(fixture_super(fx).n >= n_slots);

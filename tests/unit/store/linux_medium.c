@@ -92,7 +92,7 @@ struct linux_medium *linux_medium_new(uint64_t size)
 	lm->m.path = strdup("a file");
 	lm->m.fd = -1;
 	lm->m.granularity = BRICK_GRANULARITY_PAGE;
-	lm->m.kind = KFB_MEDIUM_FILE;
+	lm->m.medium = &brick_medium_file;
 	lm->m.fresh_is_zero = true;
 	lm->taken = pages(size);
 	lm->disk = pages(size);

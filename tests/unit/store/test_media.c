@@ -113,7 +113,7 @@ static void a_plain_file_is_made_whole_and_private(void **state)
 	if (is_tmpfs(p))
 		skip();
 	m = make(p, create);
-	assert_int_equal(m->kind, KFB_MEDIUM_FILE);
+	assert_ptr_equal(m->medium, &brick_medium_file);
 	assert_int_equal(m->granularity, BRICK_GRANULARITY_PAGE);
 	assert_int_equal(m->size, FILE_SIZE);
 	assert_true(m->fresh_is_zero);
@@ -156,7 +156,7 @@ static void a_file_in_memory_is_volatile_and_may_be_sparse(void **state)
 	if (!is_tmpfs(p))
 		skip();
 	m = make(p, create);
-	assert_int_equal(m->kind, KFB_MEDIUM_VOLATILE);
+	assert_ptr_equal(m->medium, &brick_medium_tmpfs);
 	assert_true(allocated(p->file) < FILE_SIZE);
 	assert_int_equal(m->ops->drain(m), 0);
 	brick_media_close(m);
@@ -267,7 +267,7 @@ static int adopt_devdax(size_t align_bytes)
 		.err_len = sizeof(err),
 	};
 
-	return brick_media_devdax_adopt(&f, &mm);
+	return brick_medium_devdax.adopt(&f, &mm);
 }
 
 static void devdax_must_be_aligned_to_a_block(void **state)
@@ -298,7 +298,7 @@ static void a_medium_in_process_memory_takes_a_size(void **state)
 	assert_int_equal(
 		brick_media_open("memory:3m", NULL, &m, err, sizeof(err)), 0);
 	assert_int_equal(m->size, 3 * MIB);
-	assert_int_equal(m->kind, KFB_MEDIUM_VOLATILE);
+	assert_ptr_equal(m->medium, &brick_medium_memory);
 	assert_int_equal(m->fd, -1);
 	assert_true(m->fresh_is_zero);
 	brick_media_close(m);
@@ -316,7 +316,7 @@ static void the_environment_makes_no_pmem_of_a_file(void **state)
 	assert_int_equal(setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 1), 0);
 	assert_int_equal(setenv("PMEM_IS_PMEM_FORCE", "1", 1), 0);
 	m = make(p, create);
-	assert_int_equal(m->kind, KFB_MEDIUM_FILE);
+	assert_ptr_equal(m->medium, &brick_medium_file);
 	assert_null(getenv("PMEM2_FORCE_GRANULARITY"));
 	assert_null(getenv("PMEM_IS_PMEM_FORCE"));
 	brick_media_close(m);
@@ -336,7 +336,7 @@ static void a_test_may_force_persistent_memory(void **state)
 	brick_media_trust_environment(true);
 	assert_int_equal(setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 1), 0);
 	m = make(p, create);
-	assert_int_equal(m->kind, KFB_MEDIUM_FSDAX);
+	assert_ptr_equal(m->medium, &brick_medium_fsdax);
 	assert_int_equal(m->granularity, BRICK_GRANULARITY_CACHE_LINE);
 	memset(m->base + MIB, 7, MIB);
 	m->ops->zero(m, MIB, MIB);

@@ -602,7 +602,7 @@ static void the_power_epoch_tells_of_lost_writes(void **state)
 	assert_int_equal(epoch_after(fx, 4, 8), epoch + 3);
 	fixture_close(fx, true);
 	/* A medium that forgets. */
-	fx->m->kind = KFB_MEDIUM_VOLATILE;
+	fx->m->is_volatile = true;
 	assert_int_equal(epoch_after(fx, 4, 8), epoch + 4);
 }
 
