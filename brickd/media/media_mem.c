@@ -2,17 +2,16 @@
 /*
  * "memory:SIZE": a medium that lives and dies with the process.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "brickd/media/media_impl.h"
+#include "kfb_text.h"
 #include "kfb_wire.h"
 
-#define PREFIX	    "memory:"
-#define SUFFIX_STEP 10 /* K, M, G and T are ten bits apart */
+#define PREFIX "memory:"
 
 static void mem_close(struct brick_media *m)
 {
@@ -30,45 +29,17 @@ static const struct brick_media_ops mem_ops = {
 	.close = mem_close,
 };
 
-/* A number of bytes, or of K, M, G or T of them. */
-static int parse_size(const char *text, uint64_t *size)
-{
-	static const char suffixes[] = "KMGT";
-	const char *suffix;
-	unsigned int shift = 0;
-	uint64_t value;
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno)
-		return -ERANGE;
-	if (*end) {
-		suffix = strchr(suffixes, toupper((unsigned char)*end));
-		if (!suffix || end[1])
-			return -EINVAL;
-		shift = (unsigned int)(suffix - suffixes + 1) * SUFFIX_STEP;
-	}
-	if (!value || value > (uint64_t)INT64_MAX >> shift)
-		return -ERANGE;
-	*size = value << shift;
-	return 0;
-}
-
 static int mem_open(const char *path, struct brick_media **out, char *err,
 		    size_t err_len)
 {
 	struct brick_media *m;
-	uint64_t size;
-	int ret;
+	__u64 size;
 
-	ret = parse_size(path + strlen(PREFIX), &size);
-	if (ret) {
+	if (kfb_size_parse(path + strlen(PREFIX), &size, NULL) || !size ||
+	    size > INT64_MAX) {
 		brick_media_say(err, err_len,
 				"%s: not a size; write memory:64M", path);
-		return ret;
+		return -EINVAL;
 	}
 	m = calloc(1, sizeof(*m));
 	if (!m)
