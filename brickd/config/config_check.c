@@ -84,17 +84,8 @@ static int check_metrics(const struct brick_config *c, char *err,
 
 static int check_tier(const struct brick_config *c, char *err, size_t err_len)
 {
-	static const char memory[] = "memory:";
-
 	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
 		snprintf(err, err_len, "tier-low is not below tier-high");
-		return -EINVAL;
-	}
-	if (c->slow && !strncmp(c->store, memory, sizeof(memory) - 1)) {
-		snprintf(err, err_len,
-			 "slow = %s: a store in the daemon's own memory is "
-			 "forgotten and cannot have a slow tier",
-			 c->slow);
 		return -EINVAL;
 	}
 	return 0;

@@ -4,14 +4,21 @@
 
 #include "proto/kfb_wire.h"
 
+bool brick_medium_is_volatile(const struct brick_facts *facts)
+{
+	return facts->medium->is_volatile ||
+	       (facts->backing == BRICK_BACKING_MEMORY &&
+		facts->persistence != BRICK_PERSISTENCE_BATTERY);
+}
+
 unsigned int brick_medium_label(const struct brick_facts *facts)
 {
 	if (!facts->medium->is_pmem)
 		return facts->medium->label;
+	if (brick_medium_is_volatile(facts))
+		return KFB_MEDIUM_VOLATILE;
 	if (facts->persistence == BRICK_PERSISTENCE_BATTERY)
 		return KFB_MEDIUM_BATTERY;
-	if (facts->backing == BRICK_BACKING_MEMORY)
-		return KFB_MEDIUM_VOLATILE;
 	if (facts->backing == BRICK_BACKING_CXL)
 		return KFB_MEDIUM_CXL;
 	return facts->medium->label;
@@ -54,7 +61,7 @@ void brick_durability_of(const struct brick_facts *facts,
 			 struct brick_durability *out)
 {
 	*out = (struct brick_durability){ 0 };
-	if (brick_medium_label(facts) == KFB_MEDIUM_VOLATILE)
+	if (brick_medium_is_volatile(facts))
 		promise(out, KFB_FLUSH_NONE, KFB_WHY_VOLATILE);
 	else if (facts->granularity == BRICK_GRANULARITY_PAGE)
 		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_FILE);

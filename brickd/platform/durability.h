@@ -63,6 +63,14 @@ void brick_durability_of(const struct brick_facts *facts,
 			 struct brick_durability *out);
 
 /**
+ * brick_medium_is_volatile - does nothing of the medium outlive the power?
+ * @facts: of medium and platform
+ *
+ * Return: true also for memory that nobody vouches for.
+ */
+bool brick_medium_is_volatile(const struct brick_facts *facts);
+
+/**
  * brick_medium_label - what to call the medium
  * @facts: of medium and platform
  *

@@ -2,6 +2,7 @@
 /* Opening and closing: the medium, what lies below it, the tiers, the store. */
 #include "brickd/storage/storage_open.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,19 +16,26 @@
 
 #define MIB_SHIFT 20
 
-/* memory:SIZE has nothing to find: it is formatted at each start. */
+/* What is no file has nothing to find: it is formatted at each start. */
 static int open_media(struct brick_storage *storage, char *err, size_t err_len)
 {
-	static const char memory[] = "memory:";
-	const char *path = storage->config->store;
+	const struct brick_config *c = storage->config;
 	struct brick_store_format format = { 0 };
 	int rc;
 
-	rc = brick_media_open(path, NULL, &storage->media, err, err_len);
-	if (rc || strncmp(path, memory, sizeof(memory) - 1))
+	rc = brick_media_open(c->store, NULL, &storage->media, err, err_len);
+	if (rc || !storage->media->medium->prefix)
 		return rc;
-	randombytes_buf(format.uuid, sizeof(format.uuid));
-	rc = brick_store_format(storage->media, &format, err, err_len);
+	if (c->slow) {
+		snprintf(err, err_len,
+			 "slow = %s: a store in the daemon's own memory is "
+			 "forgotten and cannot have a slow tier",
+			 c->slow);
+		rc = -EINVAL;
+	} else {
+		randombytes_buf(format.uuid, sizeof(format.uuid));
+		rc = brick_store_format(storage->media, &format, err, err_len);
+	}
 	if (rc)
 		brick_media_close(storage->media);
 	return rc;

@@ -27,10 +27,9 @@ int brick_storage_platform_read(struct brick_storage *storage)
 		.ddio = storage->config->ddio,
 	};
 	storage->flush_mode = KFB_FLUSH_MESSAGE;
-	if (brick_medium_label(&storage->facts) == KFB_MEDIUM_VOLATILE) {
-		media->is_volatile = true;
+	media->is_volatile = brick_medium_is_volatile(&storage->facts);
+	if (media->is_volatile)
 		storage->flush_mode = KFB_FLUSH_NONE;
-	}
 	return 0;
 }
 

@@ -171,6 +171,12 @@ class Volatile(lab.FuncTest):
         self.assertIn(b"volatile", done.stderr)
         self.assertEqual(self.ok(b.ctl("read", "0x0", "--length", "13")), b"gone tomorrow")
 
+    def test_a_memory_brick_has_no_slow_tier(self):
+        b = self.brick(size=None, slow="anywhere")
+        b.store = "memory:64M"
+        with self.assertRaisesRegex(RuntimeError, "is forgotten and cannot have a slow tier"):
+            b.start()
+
 
 if __name__ == "__main__":
     lab.main()

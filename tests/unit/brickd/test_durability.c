@@ -191,6 +191,21 @@ static void what_is_assumed_is_unsafe(void **state)
 	       KFB_WHY_EADR, false);
 }
 
+/* Its label is for people. */
+static void a_medium_that_forgets_promises_nothing_by_any_name(void **state)
+{
+	static const struct brick_medium medium = { .label = KFB_MEDIUM_FILE,
+						    .is_volatile = true };
+	struct brick_durability promise;
+	struct brick_facts f = tmpfs;
+
+	f.medium = &medium;
+	assert_true(brick_medium_is_volatile(&f));
+	brick_durability_of(&f, BRICK_PLACED_BY_DEVICE, &promise);
+	assert_int_equal(promise.modes, KFB_FLUSH_NONE);
+	assert_int_equal(promise.why, KFB_WHY_VOLATILE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +215,8 @@ int main(void)
 		cmocka_unit_test(with_eadr_rdma_reads_back),
 		cmocka_unit_test(one_witness_of_eadr_is_not_enough),
 		cmocka_unit_test(a_silent_platform_is_unsafe),
+		cmocka_unit_test(
+			a_medium_that_forgets_promises_nothing_by_any_name),
 		cmocka_unit_test(a_battery_vouches_for_memory_not_for_caches),
 		cmocka_unit_test(memory_without_a_word_is_volatile),
 		cmocka_unit_test(media_are_called_what_they_are),
