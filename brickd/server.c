@@ -132,8 +132,11 @@ static void begin_stop(struct brick_server *server)
 	brick_notify_stopping(timeout_ms);
 	server->stop.is_stopping = true;
 	server->stop.deadline_ms = brick_now_ms() + timeout_ms;
-	for (uint32_t i = 0; i < server->net.n_fabrics; i++)
+	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
+		/* Who has asked already is told why not. */
+		brick_listen_service(&server->net.fabrics[i]);
 		brick_fabric_unlisten(&server->net.fabrics[i]);
+	}
 	brick_sessions_stop(&server->sessions);
 }
 

@@ -132,7 +132,8 @@ static void reject(struct request *r, enum kfb_status status)
 			  "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
 	brick_count_refused(all->counters, status);
-	if (n > 0)
+	/* One that was read when nobody listens any more went with the endpoint. */
+	if (n > 0 && r->fabric->pep)
 		fi_reject(r->fabric->pep, r->info->handle, raw, (size_t)n);
 }
 
