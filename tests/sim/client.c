@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A program over libkfbrick: it connects, maps its blocks, writes, reads and
+ * flushes what chance has it, and notes what it is told.
+ */
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brick.h"
+#include "fabric.h"
+#include "kfbrick.h"
+#include "memory.h"
+#include "proto/kfb_wire.h"
+
+#define POLL_MS	      50
+#define BATCH	      8
+#define LOSSES_MAX    16
+#define RETRY_NS      (20 * SIM_MS)
+#define GRACE_NS      (2 * SIM_S)
+#define PERMILLE      1000
+#define ACCEPT_CHANCE 300
+
+static uint64_t below(struct sim_client *c, uint64_t bound)
+{
+	return sim_below_of(&c->chance, bound);
+}
+
+static bool chance(struct sim_client *c, uint32_t permille)
+{
+	return sim_chance_of(&c->chance, permille);
+}
+
+static uint64_t first_va(const struct sim_client *c)
+{
+	return (uint64_t)(c->number * SIM_PLACES) << KFB_BLOCK_SHIFT;
+}
+
+/* Spare blocks follow those with registers. */
+static uint32_t n_places(const struct sim_client *c)
+{
+	return c->settings.n_blocks + c->settings.n_spares;
+}
+
+static uint64_t va_of(const struct sim_client *c, uint32_t block)
+{
+	return first_va(c) + ((uint64_t)block << KFB_BLOCK_SHIFT);
+}
+
+static void said(struct sim_client *c, const char *what, int rc)
+{
+	c->call = "nothing";
+	if (rc < 0)
+		sim_trace(c->name, "%s: %s: %s", what, strerror(-rc),
+			  kfbrick_error(c->k));
+}
+
+/* ---- losses ---------------------------------------------------------------- */
+
+static bool overlaps(const struct sim_register *r,
+		     const struct kfbrick_range *range)
+{
+	return r->va < range->va + range->len &&
+	       range->va < r->va + r->n_words * sizeof(uint64_t);
+}
+
+static void lose_all(struct sim_client *c)
+{
+	for (uint32_t i = 0; i < c->settings.n_registers; i++)
+		sim_register_lost(&c->registers[i]);
+}
+
+/* What it has been told, it knows. */
+static bool hear_losses(struct sim_client *c)
+{
+	struct kfbrick_range ranges[LOSSES_MAX];
+	size_t n = kfbrick_losses(c->k, ranges, LOSSES_MAX);
+
+	if (n && c->settings.retains && !c->is_new)
+		sim_trace(c->name, "is told of losses in spite of its copies");
+	for (size_t i = 0; i < n && i < LOSSES_MAX; i++) {
+		bool all = ranges[i].len == UINT64_MAX;
+
+		for (uint32_t at = 0; at < c->settings.n_registers; at++)
+			if (all || overlaps(&c->registers[at], &ranges[i]))
+				sim_register_lost(&c->registers[at]);
+	}
+	if (n > LOSSES_MAX)
+		lose_all(c);
+	c->n_losses += n;
+	return n;
+}
+
+/* ---- what is posted ---------------------------------------------------------- */
+
+static struct sim_posted *free_place(struct sim_client *c)
+{
+	if (c->n_posted >= c->settings.posted_max)
+		return NULL;
+	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
+		if (c->posted[i].kind == SIM_POSTED_NONE)
+			return &c->posted[i];
+	return NULL;
+}
+
+static void posted(struct sim_client *c, struct sim_posted *p,
+		   enum sim_posted_kind kind, struct sim_register *r)
+{
+	p->kind = kind;
+	p->r = r;
+	p->n_losses = c->n_losses;
+	c->n_posted++;
+	if (r)
+		c->is_busy[r - c->registers] = true;
+}
+
+static void unpost(struct sim_client *c, struct sim_posted *p)
+{
+	if (p->r)
+		c->is_busy[p->r - c->registers] = false;
+	p->kind = SIM_POSTED_NONE;
+	p->r = NULL;
+	c->n_posted--;
+}
+
+static struct sim_register *some_register(struct sim_client *c)
+{
+	uint32_t at = (uint32_t)below(c, c->settings.n_registers);
+
+	return c->is_busy[at] ? NULL : &c->registers[at];
+}
+
+static void post_write(struct sim_client *c)
+{
+	struct sim_posted *p = free_place(c);
+	struct sim_register *r = some_register(c);
+	bool is_durable = chance(c, 60);
+	int rc;
+
+	if (!p || !r || !sim_register_has_room(r))
+		return;
+	sim_register_write(r, c->epoch, p->words);
+	rc = (is_durable ? kfbrick_post_write_durable : kfbrick_post_write)(
+		c->k, r->va, p->words, r->n_words * sizeof(uint64_t), p);
+	if (rc) {
+		/* It has not begun. */
+		r->n--;
+		r->serial--;
+		said(c, "post_write", rc);
+		return;
+	}
+	sim_trace(c->name, "writes %u, %llu%s", r->number,
+		  (unsigned long long)r->serial, is_durable ? " durably" : "");
+	posted(c, p, is_durable ? SIM_POSTED_DURABLE : SIM_POSTED_WRITE, r);
+	c->n_writes++;
+}
+
+static bool post_read_of(struct sim_client *c, struct sim_register *r)
+{
+	struct sim_posted *p = free_place(c);
+	int rc;
+
+	if (!p || c->is_busy[r - c->registers])
+		return false;
+	rc = kfbrick_post_read(c->k, r->va, p->words,
+			       r->n_words * sizeof(uint64_t), p);
+	said(c, "post_read", rc);
+	if (rc)
+		return false;
+	posted(c, p, SIM_POSTED_READ, r);
+	c->n_reads++;
+	return true;
+}
+
+static void post_flush(struct sim_client *c)
+{
+	struct sim_posted *p = free_place(c);
+	int rc;
+
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < c->settings.n_registers; i++)
+		p->marks[i] = sim_register_mark(&c->registers[i], c->epoch);
+	rc = kfbrick_post_flush(c->k, p);
+	said(c, "post_flush", rc);
+	if (!rc)
+		posted(c, p, SIM_POSTED_FLUSH, NULL);
+}
+
+static void flush_done(struct sim_client *c, const struct sim_posted *p,
+		       int error)
+{
+	sim_trace(c->name, "flush: %s", error ? strerror(-error) : "ok");
+	if (!error) {
+		for (uint32_t i = 0; i < c->settings.n_registers; i++)
+			sim_register_flushed(&c->registers[i], p->marks[i]);
+		c->n_flushes++;
+		return;
+	}
+	hear_losses(c);
+	if (error == -EIO && c->n_losses == p->n_losses)
+		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
+			     "%s",
+			     c->name, kfbrick_error(c->k));
+	if (chance(c, ACCEPT_CHANCE))
+		kfbrick_accept_losses(c->k);
+}
+
+static void done(struct sim_client *c, struct sim_posted *p, int error)
+{
+	struct sim_register *r = p->r;
+
+	switch (p->kind) {
+	case SIM_POSTED_WRITE:
+	case SIM_POSTED_DURABLE:
+		sim_trace(c->name, "has written %u: %s", r->number,
+			  error ? strerror(-error) : "ok");
+		sim_register_written(r, !error);
+		if (!error && p->kind == SIM_POSTED_DURABLE)
+			sim_register_flushed(r, r->serial);
+		break;
+	case SIM_POSTED_READ:
+		sim_trace(c->name, "has read %u: %s, %llu", r->number,
+			  error ? strerror(-error) : "ok",
+			  (unsigned long long)(p->words[0] >> 22));
+		if (!error)
+			sim_register_read(r, c->epoch, p->words);
+		break;
+	case SIM_POSTED_FLUSH:
+		flush_done(c, p, error);
+		break;
+	case SIM_POSTED_NONE:
+		sim_violated("%s: a completion of nothing", c->name);
+		return;
+	}
+	unpost(c, p);
+}
+
+/* Return: false: the connection is lost for good. */
+static bool collect(struct sim_client *c, int timeout_ms)
+{
+	struct kfbrick_completion completions[BATCH];
+	int n;
+
+	c->call = "poll";
+	n = kfbrick_poll(c->k, completions, BATCH, timeout_ms);
+	said(c, "poll", n);
+	hear_losses(c);
+	for (int i = 0; i < n; i++)
+		done(c, completions[i].context, completions[i].error);
+	return n >= 0;
+}
+
+/* ---- blocks -------------------------------------------------------------------- */
+
+static void zeros_in(struct sim_client *c, uint32_t block)
+{
+	for (uint32_t i = 0; i < c->settings.n_registers; i++)
+		if ((c->registers[i].va - first_va(c)) >> KFB_BLOCK_SHIFT ==
+		    block)
+			sim_register_zeros(&c->registers[i]);
+}
+
+/* What LIST says against what it knows. */
+static void judge_block(struct sim_client *c, uint32_t block, bool is_there)
+{
+	enum sim_block_state was = c->blocks[block];
+
+	if (was == SIM_BLOCK_THERE && !is_there)
+		sim_violated("%s: block 0x%llx is gone", c->name,
+			     (unsigned long long)va_of(c, block));
+	if (was == SIM_BLOCK_NONE && is_there)
+		sim_violated("%s: block 0x%llx is there, and was freed",
+			     c->name, (unsigned long long)va_of(c, block));
+	c->blocks[block] = is_there ? SIM_BLOCK_THERE : SIM_BLOCK_NONE;
+}
+
+/* Looks which of its blocks are there: 0 or a negative errno. */
+static int look_at_blocks(struct sim_client *c)
+{
+	uint64_t cursor = first_va(c), end = va_of(c, n_places(c));
+	struct kfbrick_extent extents[BATCH];
+	bool is_there[SIM_PLACES] = { false };
+	int n;
+
+	c->call = "list";
+	do {
+		n = kfbrick_list(c->k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
+				 BATCH, NULL);
+		for (int i = 0; i < n; i++)
+			for (uint32_t b = 0; b < n_places(c); b++)
+				if (va_of(c, b) - extents[i].va <
+				    extents[i].n_blocks << KFB_BLOCK_SHIFT)
+					is_there[b] = true;
+	} while (n >= 0 && cursor && cursor < end);
+	said(c, "list", n);
+	for (uint32_t b = 0; n >= 0 && b < n_places(c); b++)
+		judge_block(c, b, is_there[b]);
+	return n < 0 ? n : 0;
+}
+
+static int alloc_block(struct sim_client *c, uint32_t block)
+{
+	int rc;
+
+	/* Whether it is there before the answer nobody knows. */
+	c->blocks[block] = SIM_BLOCK_UNKNOWN;
+	c->call = "alloc";
+	rc = kfbrick_alloc(c->k, va_of(c, block), 1);
+	said(c, "alloc", rc);
+	if (!rc)
+		c->blocks[block] = SIM_BLOCK_THERE;
+	else if (rc == -ENOSPC)
+		c->blocks[block] = SIM_BLOCK_NONE;
+	else if (rc == -EEXIST)
+		sim_violated("%s: block 0x%llx exists already", c->name,
+			     (unsigned long long)va_of(c, block));
+	return rc;
+}
+
+static int free_block(struct sim_client *c, uint32_t block)
+{
+	int rc;
+
+	c->blocks[block] = SIM_BLOCK_UNKNOWN;
+	c->call = "free";
+	rc = kfbrick_free(c->k, va_of(c, block), 1);
+	said(c, "free", rc);
+	if (!rc)
+		c->blocks[block] = SIM_BLOCK_NONE;
+	else if (rc == -ENOENT)
+		sim_violated("%s: block 0x%llx does not exist", c->name,
+			     (unsigned long long)va_of(c, block));
+	return rc;
+}
+
+static int get_blocks(struct sim_client *c)
+{
+	int rc = look_at_blocks(c);
+
+	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++) {
+		if (c->blocks[b] == SIM_BLOCK_THERE)
+			continue;
+		zeros_in(c, b);
+		rc = alloc_block(c, b);
+	}
+	if (rc)
+		return rc;
+	c->call = "map";
+	rc = kfbrick_map(c->k, first_va(c), c->settings.n_blocks,
+			 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE, &c->mapping);
+	said(c, "map", rc);
+	if (!rc)
+		sim_trace(c->name, "has its blocks");
+	return rc;
+}
+
+/* A block that nobody maps comes or goes. */
+static bool change_spare(struct sim_client *c)
+{
+	uint32_t block;
+	int rc;
+
+	if (!c->settings.n_spares)
+		return true;
+	block = c->settings.n_blocks + (uint32_t)below(c, c->settings.n_spares);
+	if (c->blocks[block] == SIM_BLOCK_UNKNOWN)
+		rc = look_at_blocks(c);
+	else if (c->blocks[block] == SIM_BLOCK_NONE)
+		rc = alloc_block(c, block);
+	else
+		rc = free_block(c, block);
+	return rc != -ENOTCONN && rc != -ECONNRESET && rc != -ETIMEDOUT;
+}
+
+/* Everything that is posted has ended, or the connection has. */
+static bool settle(struct sim_client *c)
+{
+	while (c->n_posted)
+		if (!collect(c, POLL_MS))
+			return false;
+	return true;
+}
+
+/* Unmaps, now and then frees, and maps again. */
+static bool change_blocks(struct sim_client *c)
+{
+	int rc;
+
+	if (!settle(c))
+		return false;
+	c->call = "unmap";
+	rc = kfbrick_unmap(c->k, c->mapping);
+	said(c, "unmap", rc);
+	if (rc == -EBUSY)
+		sim_violated("%s: nothing is posted, and a mapping is busy",
+			     c->name);
+	c->mapping = NULL;
+	hear_losses(c);
+	/* What was not flushed before an unmap that failed may be gone. */
+	if (rc)
+		lose_all(c);
+	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++)
+		if (chance(c, 400))
+			rc = free_block(c, b);
+	rc = get_blocks(c);
+	while (rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC) {
+		sim_sleep(sim.now_ns + RETRY_NS);
+		rc = get_blocks(c);
+	}
+	return !rc;
+}
+
+/* ---- its life -------------------------------------------------------------------- */
+
+static int connect_to(struct sim_client *c)
+{
+	char url[64];
+	uint8_t key[KFBRICK_KEY_BYTES];
+	const struct sim_client_settings *s = &c->settings;
+	const struct kfbrick_config config = {
+		.size = sizeof(config),
+		.brick = url,
+		.client = c->name,
+		.key = key,
+		.timeout_ms = s->timeout_ms,
+		.reconnect_ms = s->reconnect_ms,
+		.queues = s->queues,
+		.queue_depth = 2 * SIM_POSTED_MAX,
+		.retain_bytes = s->retains ? KFBRICK_RETAIN_MIN_BYTES : 0,
+	};
+	int rc;
+
+	(void)snprintf(url, sizeof(url), "verbs://127.0.0.1:%u",
+		       SIM_PORT + s->brick);
+	sim_client_key(c->number, key);
+	c->call = "connect";
+	rc = kfbrick_connect(&config, &c->k);
+	said(c, "connect", rc);
+	return rc;
+}
+
+/* Memory of this process for what is posted. */
+static int register_words(struct sim_client *c)
+{
+	struct kfbrick_memory *memory;
+	uint64_t *words = calloc(SIM_POSTED_MAX, SIM_REGISTER_BYTES);
+
+	if (!words)
+		sim_die("no memory for a client's words");
+	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
+		c->posted[i].words = words + (size_t)i * SIM_WORDS_MAX;
+	return kfbrick_memory_register(
+		c->k, words, (size_t)SIM_POSTED_MAX * SIM_REGISTER_BYTES,
+		&memory);
+}
+
+static void think(struct sim_client *c)
+{
+	uint64_t us = below(c, c->settings.think_us + 1);
+
+	if (chance(c, 3))
+		us *= 200;
+	sim_sleep(sim.now_ns + us * SIM_US);
+}
+
+/* One thing more. Return: false: the connection is lost for good. */
+static bool step(struct sim_client *c)
+{
+	uint64_t dice = below(c, PERMILLE);
+
+	if (dice < 450)
+		post_write(c);
+	else if (dice < 600) {
+		struct sim_register *r = some_register(c);
+
+		if (r)
+			post_read_of(c, r);
+	} else if (dice < 660) {
+		post_flush(c);
+	} else if (dice < 664) {
+		return change_blocks(c);
+	} else if (dice < 680) {
+		return change_spare(c);
+	} else if (dice < 730) {
+		if (hear_losses(c) && chance(c, ACCEPT_CHANCE))
+			kfbrick_accept_losses(c->k);
+	} else {
+		return collect(c, dice < 860 ? 0 : POLL_MS);
+	}
+	if (dice & 1)
+		think(c);
+	return true;
+}
+
+static bool read_all(struct sim_client *c)
+{
+	if (!settle(c))
+		return false;
+	for (uint32_t i = 0; i < c->settings.n_registers; i++)
+		while (!post_read_of(c, &c->registers[i]))
+			if (!collect(c, POLL_MS))
+				return false;
+	return settle(c);
+}
+
+/* Until it is to end, or the connection is lost for good, or it likes. */
+static void use(struct sim_client *c)
+{
+	while (!c->ends && !sim.is_over)
+		if (!step(c) || chance(c, 1))
+			return;
+	if (read_all(c))
+		c->has_ended = true;
+}
+
+/* The process has no memory of what was posted. */
+static void forget(struct sim_client *c)
+{
+	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
+		if (c->posted[i].kind != SIM_POSTED_NONE)
+			unpost(c, &c->posted[i]);
+	for (uint32_t i = 0; i < c->settings.n_registers; i++)
+		sim_register_give_up(&c->registers[i]);
+	/* What was not flushed may be gone with its connection. */
+	lose_all(c);
+	c->mapping = NULL;
+}
+
+/*
+ * A request of an earlier session may still be carried out, as long as the brick
+ * keeps that: who has asked for a block, and was not answered, waits for its end.
+ */
+static void outlive_earlier(struct sim_client *c)
+{
+	for (uint32_t b = 0; b < n_places(c); b++) {
+		if (c->blocks[b] != SIM_BLOCK_UNKNOWN)
+			continue;
+		sim_sleep(sim.now_ns + 2 * c->settings.lease_ms * SIM_MS +
+			  GRACE_NS);
+		return;
+	}
+}
+
+static void *live(void *arg)
+{
+	struct sim_client *c = arg;
+
+	forget(c);
+	while (!c->has_ended && !sim.is_over) {
+		outlive_earlier(c);
+		c->epoch++;
+		if (!connect_to(c) && !register_words(c) && !get_blocks(c))
+			use(c);
+		c->call = "close";
+		kfbrick_close(c->k);
+		c->k = NULL;
+		c->call = "nothing";
+		forget(c);
+		if (!c->has_ended)
+			sim_sleep(sim.now_ns + RETRY_NS);
+	}
+	return NULL;
+}
+
+static void start(struct sim_event *event)
+{
+	struct sim_client *c =
+		sim_container_of(event, struct sim_client, restart);
+
+	c->host.life++;
+	sim_process_start(&c->host.process, live, c);
+}
+
+void sim_client_kill(struct sim_client *c, uint64_t down_ns)
+{
+	if (!c->host.process.is_alive || c->has_ended)
+		return;
+	sim_trace(c->name, "is killed");
+	sim_process_kill(&c->host.process);
+	c->k = NULL;
+	sim_schedule(&c->restart, sim.now_ns + down_ns);
+}
+
+void sim_client_init(struct sim_client *c, uint32_t process, uint32_t number,
+		     const struct sim_client_settings *settings, uint64_t seed)
+{
+	uint32_t bytes = settings->n_words * (uint32_t)sizeof(uint64_t);
+
+	memset(c, 0, sizeof(*c));
+	sim_client_name(number, c->name);
+	c->host.process.name = c->name;
+	c->host.process.number = process;
+	c->number = number;
+	c->settings = *settings;
+	c->chance = seed;
+	c->call = "nothing";
+	c->restart.fire = start;
+	for (uint32_t i = 0; i < settings->n_registers; i++) {
+		uint64_t block = below(c, settings->n_blocks);
+		uint64_t at =
+			i * (KFB_BLOCK_BYTES / SIM_CLIENT_REGS) / bytes * bytes;
+
+		sim_register_init(&c->registers[i],
+				  number * SIM_CLIENT_REGS + i,
+				  first_va(c) + (block << KFB_BLOCK_SHIFT) + at,
+				  settings->n_words);
+	}
+	sim_schedule(&c->restart, sim.now_ns + 1);
+}
+
+void sim_client_fini(struct sim_client *c)
+{
+	sim_process_kill(&c->host.process);
+	sim_cancel(&c->restart);
+}

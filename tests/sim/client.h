@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A machine whose program uses libkfbrick, and believes what it is told. */
+#ifndef TESTS_SIM_CLIENT_H
+#define TESTS_SIM_CLIENT_H
+
+#include "host.h"
+#include "oracle.h"
+
+#define SIM_BLOCKS_MAX	   4
+#define SIM_SPARES_MAX	   2 /* blocks behind those, never mapped */
+#define SIM_PLACES	   (SIM_BLOCKS_MAX + SIM_SPARES_MAX)
+#define SIM_CLIENT_REGS	   24
+#define SIM_POSTED_MAX	   16
+#define SIM_REGISTER_BYTES (SIM_WORDS_MAX * 8)
+
+struct kfbrick;
+struct kfbrick_mapping;
+struct sim_client;
+struct sim_scene;
+
+/* What a world is like for a client. */
+struct sim_client_settings {
+	uint32_t brick;
+	uint32_t n_blocks;
+	uint32_t n_spares;
+	uint32_t n_registers;
+	uint32_t n_words;
+	uint32_t queues;
+	uint32_t reconnect_ms;
+	uint32_t timeout_ms;
+	uint32_t lease_ms;
+	bool retains;
+	uint32_t think_us;
+	uint32_t posted_max;
+};
+
+/* What it knows of a block. */
+enum sim_block_state {
+	SIM_BLOCK_NONE,
+	SIM_BLOCK_THERE,
+	SIM_BLOCK_UNKNOWN,
+};
+
+enum sim_posted_kind {
+	SIM_POSTED_NONE,
+	SIM_POSTED_WRITE,
+	SIM_POSTED_DURABLE,
+	SIM_POSTED_READ,
+	SIM_POSTED_FLUSH,
+};
+
+/*
+ * struct sim_posted - something that the client waits for
+ * @r: a register's write or read
+ * @marks: a flush's: what it covers, by register
+ * @n_losses: that had been told when it was posted
+ * @words: bytes of the process
+ */
+struct sim_posted {
+	enum sim_posted_kind kind;
+	struct sim_register *r;
+	uint64_t marks[SIM_CLIENT_REGS];
+	uint64_t n_losses;
+	uint64_t *words;
+};
+
+/*
+ * struct sim_client - one; outlives its process
+ * @host: first, so that the host of its process is found
+ * @scene: that it is in
+ * @chance: what it does next
+ * @epoch: connections so far
+ * @is_busy: by register: something of it is posted
+ * @blocks: those with registers, then the spare ones
+ * @call: what it waits in, for the story
+ * @ends: it is to read everything and to go
+ * @has_ended: it has
+ * @n_flushes: that have succeeded
+ */
+struct sim_client {
+	struct sim_host host;
+	struct sim_client_settings settings;
+	struct sim_scene *scene;
+	uint32_t number;
+	char name[24];
+	uint64_t chance;
+	uint32_t epoch;
+	struct sim_register registers[SIM_CLIENT_REGS];
+	bool is_busy[SIM_CLIENT_REGS];
+	enum sim_block_state blocks[SIM_PLACES];
+	struct sim_posted posted[SIM_POSTED_MAX];
+	uint32_t n_posted;
+	struct sim_event restart;
+	struct kfbrick *k;
+	struct kfbrick_mapping *mapping;
+	const char *call;
+	bool is_new;
+	bool ends;
+	bool has_ended;
+	uint64_t n_writes;
+	uint64_t n_reads;
+	uint64_t n_flushes;
+	uint64_t n_losses;
+};
+
+void sim_client_init(struct sim_client *client, uint32_t process,
+		     uint32_t number,
+		     const struct sim_client_settings *settings, uint64_t seed);
+void sim_client_fini(struct sim_client *client);
+
+void sim_client_kill(struct sim_client *client, uint64_t down_ns);
+
+#endif

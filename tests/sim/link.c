@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Links: how they begin and end, and what arrives over them: see fabric.h. */
+#include <netinet/in.h>
+#include <rdma/fi_errno.h>
+#include <string.h>
+
+#include "link.h"
+
+/* How long an end may not know that its link is cut. */
+#define SILENCE_NS (20 * SIM_MS)
+/* How long packets of an endpoint that is gone may be on their way. */
+#define LATE_NS	      (5 * SIM_MS)
+#define LATE_PERMILLE 500
+
+struct sim_link *sim_links[SIM_LINKS_MAX];
+
+struct sim_op *sim_way_op(struct sim_way *way, uint32_t at)
+{
+	return &way->ops[(way->head + at) % SIM_OPS_MAX];
+}
+
+static struct sim_host *brick_of(const struct sim_link *link)
+{
+	return link->host[SIM_BRICK];
+}
+
+/* ---- the life of a link ----------------------------------------------------- */
+
+static void cancel_all(struct sim_link *link)
+{
+	sim_cancel(&link->connect);
+	sim_cancel(&link->answer);
+	for (uint32_t side = 0; side < SIM_SIDES; side++) {
+		sim_cancel(&link->way[side].arrive);
+		sim_cancel(&link->way[side].ack);
+		sim_cancel(&link->notice[side].due);
+	}
+}
+
+/* Nobody is left who could use it, or be reached by it. */
+void sim_link_may_go(struct sim_link *link)
+{
+	if (link->end[SIM_CLIENT] || link->end[SIM_BRICK] || link->is_asked)
+		return;
+	cancel_all(link);
+	sim_links[link->number] = NULL;
+	sim_free(link);
+}
+
+/* What it is told when its link is over. */
+static void hear(struct sim_event *event)
+{
+	struct sim_notice *notice =
+		sim_container_of(event, struct sim_notice, due);
+	struct sim_ep *ep = notice->link->end[notice->side];
+
+	if (!ep || ep->has_heard)
+		return;
+	ep->has_heard = true;
+	sim_cq_fail(ep->cq, FI_ECANCELED, NULL);
+	sim_cm_event(ep->eq, FI_SHUTDOWN, 0, &ep->fid.fid, NULL, 0, NULL);
+}
+
+void sim_link_tell(struct sim_link *link, uint32_t side, uint64_t at_ns)
+{
+	if (link->end[side] && !link->end[side]->has_heard)
+		sim_schedule(&link->notice[side].due, at_ns);
+}
+
+/* Nothing is sent on it any more; packets that are under way may arrive. */
+void sim_link_end(struct sim_link *link, bool arrives_late)
+{
+	if (link->is_cut)
+		return;
+	link->is_cut = true;
+	link->is_late = arrives_late;
+	sim_cancel(&link->way[SIM_BRICK].arrive);
+	sim_cancel(&link->way[SIM_BRICK].ack);
+	sim_cancel(&link->way[SIM_CLIENT].ack);
+	if (!link->is_late)
+		sim_cancel(&link->way[SIM_CLIENT].arrive);
+	else if (link->way[SIM_CLIENT].n_ops)
+		sim_schedule(&link->way[SIM_CLIENT].arrive,
+			     sim.now_ns + sim_below(LATE_NS));
+}
+
+/* A process may change its memory as soon as its endpoint is gone. */
+void sim_way_keep_copies(struct sim_way *way)
+{
+	for (uint32_t i = 0; i < way->n_ops; i++) {
+		struct sim_op *op = sim_way_op(way, way->n_acks + i);
+
+		if (op->kind != SIM_WRITE)
+			continue;
+		if (op->len > SIM_INLINE) {
+			way->n_ops = i;
+			return;
+		}
+		memcpy(op->copy, op->buf, op->len);
+		op->buf = op->copy;
+	}
+}
+
+/* ---- what arrives ------------------------------------------------------------ */
+
+void sim_way_go(struct sim_way *way)
+{
+	uint64_t at_ns = sim.now_ns + sim_delay();
+
+	if (at_ns < way->last_ns)
+		at_ns = way->last_ns;
+	if (at_ns < way->link->held_until_ns)
+		at_ns = way->link->held_until_ns;
+	way->last_ns = at_ns;
+	sim_schedule(&way->arrive, at_ns);
+}
+
+static void schedule_ack(struct sim_way *way)
+{
+	uint64_t at_ns = sim.now_ns + sim_delay();
+
+	if (at_ns < way->link->held_until_ns)
+		at_ns = way->link->held_until_ns;
+	sim_schedule(&way->ack, at_ns);
+}
+
+/* The address in the brick's memory; NULL: the NIC refuses. */
+static uint8_t *resolve(const struct sim_link *link, const struct sim_op *op)
+{
+	const struct sim_mr *mr = sim_mr_find(op->key);
+	uint64_t access =
+		op->kind == SIM_WRITE ? FI_REMOTE_WRITE : FI_REMOTE_READ;
+	uint64_t off;
+
+	if (!mr || !(mr->access & access) ||
+	    mr->domain != link->end[SIM_BRICK]->domain)
+		return NULL;
+	off = op->raddr - (uintptr_t)mr->base;
+	if (off > mr->len || op->len > mr->len - off)
+		return NULL;
+	return mr->base + off;
+}
+
+static bool is_at_medium(const struct sim_medium *medium, const uint8_t *at)
+{
+	return medium && at >= medium->seen &&
+	       at < medium->seen + SIM_MEDIUM_BYTES;
+}
+
+/* Who asked for what is not there loses the connection. */
+static void refuse(struct sim_way *way, struct sim_op *op)
+{
+	struct sim_link *link = way->link;
+	struct sim_ep *client = link->end[SIM_CLIENT];
+
+	sim_trace("fabric", "link %u: key %llx is refused", link->number,
+		  (unsigned long long)op->key);
+	way->n_ops = 0;
+	if (client && !link->is_cut && !client->has_heard) {
+		client->has_heard = true;
+		sim_cq_fail(client->cq, FI_EACCES, op->context);
+		sim_cm_event(client->eq, FI_SHUTDOWN, 0, &client->fid.fid, NULL,
+			     0, NULL);
+	}
+	sim_link_end(link, false);
+	sim_link_tell(link, SIM_BRICK, sim.now_ns + sim_delay());
+}
+
+static bool arrive_rma(struct sim_way *way, struct sim_op *op)
+{
+	struct sim_link *link = way->link;
+	struct sim_medium *medium = brick_of(link)->medium;
+	uint8_t *at = resolve(link, op);
+
+	if (!at) {
+		refuse(way, op);
+		return false;
+	}
+	if (op->kind == SIM_WRITE) {
+		if (is_at_medium(medium, at))
+			sim_medium_write(medium, link->number, op->key, at,
+					 op->buf, op->len);
+		else
+			memcpy(at, op->buf, op->len);
+		return true;
+	}
+	sim_medium_empty(medium, link->number);
+	/* An answer that is lost changes nothing. */
+	if (link->end[SIM_CLIENT] && !link->is_cut)
+		memcpy(op->buf, at, op->len);
+	return true;
+}
+
+/* False: the peer has posted no receive yet. */
+static bool arrive_message(struct sim_way *way, struct sim_op *op)
+{
+	struct sim_link *link = way->link;
+	struct sim_ep *to = link->end[!way->from];
+	struct sim_receive *rx;
+
+	if (!to || !to->n_rx)
+		return false;
+	if (way->from == SIM_CLIENT)
+		sim_medium_empty(brick_of(link)->medium, link->number);
+	rx = &to->rx[to->rx_head];
+	if (rx->len < op->len)
+		sim_die("a message is longer than what was posted for it");
+	memcpy(rx->buf, op->copy, op->len);
+	to->rx_head = (to->rx_head + 1) % SIM_RX_MAX;
+	to->n_rx--;
+	sim_complete(to->cq, rx->context, FI_MSG | FI_RECV, op->len);
+	return true;
+}
+
+static void arrive(struct sim_event *event)
+{
+	struct sim_way *way = sim_container_of(event, struct sim_way, arrive);
+	struct sim_link *link = way->link;
+	struct sim_op *op = sim_way_op(way, way->n_acks);
+
+	if (!way->n_ops || !link->end[!way->from] || brick_of(link)->is_off)
+		return;
+	if (link->held_until_ns > sim.now_ns) {
+		sim_way_go(way);
+		return;
+	}
+	if (op->kind == SIM_SEND) {
+		if (!arrive_message(way, op))
+			return; /* posting a receive goes on with it */
+	} else if (!arrive_rma(way, op)) {
+		return;
+	}
+	way->n_ops--;
+	way->n_acks++;
+	if (!link->is_cut && !way->ack.place)
+		schedule_ack(way);
+	if (way->n_ops)
+		sim_way_go(way);
+}
+
+static void acknowledge(struct sim_event *event)
+{
+	static const uint64_t flags[] = {
+		[SIM_SEND] = FI_MSG | FI_SEND,
+		[SIM_WRITE] = FI_RMA | FI_WRITE,
+		[SIM_READ] = FI_RMA | FI_READ,
+	};
+	struct sim_way *way = sim_container_of(event, struct sim_way, ack);
+	struct sim_link *link = way->link;
+	struct sim_ep *ep = link->end[way->from];
+	struct sim_op *op = sim_way_op(way, 0);
+
+	if (link->held_until_ns > sim.now_ns) {
+		schedule_ack(way);
+		return;
+	}
+	way->head = (way->head + 1) % SIM_OPS_MAX;
+	way->n_acks--;
+	if (ep && !ep->has_heard && !op->is_silent)
+		sim_complete(ep->cq, op->context, flags[op->kind], op->len);
+	if (way->n_acks)
+		schedule_ack(way);
+}
+
+/* ---- connecting ---------------------------------------------------------------- */
+
+void sim_link_answer(struct sim_link *link, uint32_t kind, int error,
+		     const void *data, size_t len)
+{
+	if (len > sizeof(link->data))
+		sim_die("an answer's data are too long");
+	link->answer_kind = kind;
+	link->answer_error = error;
+	link->data_len = len;
+	if (len)
+		memcpy(link->data, data, len);
+	sim_schedule(&link->answer, sim.now_ns + sim_delay());
+}
+
+static void answered(struct sim_event *event)
+{
+	struct sim_link *link =
+		sim_container_of(event, struct sim_link, answer);
+	struct sim_ep *ep = link->end[SIM_CLIENT];
+
+	if (ep && !link->is_cut)
+		sim_cm_event(ep->eq, link->answer_kind, link->answer_error,
+			     &ep->fid.fid, link->data, link->data_len, NULL);
+}
+
+/* The request arrives where somebody listens, or not. */
+static void connect_arrives(struct sim_event *event)
+{
+	struct sim_link *link =
+		sim_container_of(event, struct sim_link, connect);
+	struct sim_pep *pep = sim_pep_at(link->port);
+	struct fi_info *info;
+
+	if (!link->end[SIM_CLIENT] || link->is_cut)
+		return;
+	if (!pep) {
+		sim_link_answer(link, 0, FI_ECONNREFUSED, NULL, 0);
+		return;
+	}
+	link->host[SIM_BRICK] = pep->host;
+	link->is_asked = true;
+	info = fi_dupinfo(pep->info);
+	info->handle = &link->request;
+	((struct sockaddr_in *)info->dest_addr)->sin_addr.s_addr =
+		htonl(INADDR_LOOPBACK + link->host[SIM_CLIENT]->process.number);
+	sim_cm_event(pep->eq, FI_CONNREQ, 0, &pep->fid.fid, link->data,
+		     link->data_len, info);
+}
+
+struct sim_link *sim_link_new(struct sim_ep *client)
+{
+	struct sim_link *link = sim_alloc(sizeof(*link));
+	uint32_t number;
+
+	for (number = 0; number < SIM_LINKS_MAX && sim_links[number]; number++)
+		;
+	if (number == SIM_LINKS_MAX)
+		sim_die("too many links");
+	sim_links[number] = link;
+	link->number = number;
+	link->end[SIM_CLIENT] = client;
+	link->connect.fire = connect_arrives;
+	link->answer.fire = answered;
+	for (uint32_t side = 0; side < SIM_SIDES; side++) {
+		link->way[side].link = link;
+		link->way[side].from = side;
+		link->way[side].arrive.fire = arrive;
+		link->way[side].ack.fire = acknowledge;
+		link->notice[side].link = link;
+		link->notice[side].side = side;
+		link->notice[side].due.fire = hear;
+	}
+	return link;
+}
+
+/* ---- faults ---------------------------------------------------------------------- */
+
+static bool is_whole(const struct sim_link *link)
+{
+	return link && !link->is_cut && link->end[SIM_CLIENT] &&
+	       link->end[SIM_BRICK];
+}
+
+uint32_t sim_links_count(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++)
+		n += is_whole(sim_links[i]);
+	return n;
+}
+
+static struct sim_link *whole_link(uint32_t which)
+{
+	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++)
+		if (is_whole(sim_links[i]) && !which--)
+			return sim_links[i];
+	return NULL;
+}
+
+void sim_link_cut(uint32_t which)
+{
+	struct sim_link *link = whole_link(which);
+
+	if (!link)
+		return;
+	sim_trace("fabric", "link %u is cut", link->number);
+	sim_link_end(link, sim_chance(LATE_PERMILLE));
+	sim_link_tell(link, SIM_CLIENT, sim.now_ns + sim_below(SILENCE_NS));
+	sim_link_tell(link, SIM_BRICK, sim.now_ns + sim_below(SILENCE_NS));
+}
+
+void sim_link_hold(uint32_t which, uint64_t until_ns)
+{
+	struct sim_link *link = whole_link(which);
+
+	if (!link)
+		return;
+	sim_trace("fabric", "link %u is held for %llu us", link->number,
+		  (unsigned long long)((until_ns - sim.now_ns) / SIM_US));
+	link->held_until_ns = until_ns;
+}
+
+void sim_links_lose(const struct sim_host *host)
+{
+	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++) {
+		struct sim_link *link = sim_links[i];
+
+		if (!link || (link->host[SIM_BRICK] != host &&
+			      link->host[SIM_CLIENT] != host))
+			continue;
+		sim_link_end(link, false);
+		sim_link_tell(link, SIM_CLIENT,
+			      sim.now_ns + sim_below(SILENCE_NS));
+	}
+}
+
+void sim_fabric_init(void)
+{
+	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++)
+		if (sim_links[i])
+			sim_die("a link has outlived its world");
+}

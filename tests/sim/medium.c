@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Persistent memory behind a cache, behind buffers: see medium.h. */
+#include "medium.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "process.h"
+
+#define PAGE	  4096
+#define WORD_BITS 64
+#define HALF	  500 /* permille */
+#define ATOM	  8
+
+/* What brickd opens: gone when it closes it, or with its process. */
+struct opened {
+	struct brick_media m;
+	struct sim_belonging belonging;
+	struct sim_medium *medium;
+};
+
+static struct sim_medium *medium_of(struct brick_media *m)
+{
+	return ((struct opened *)m)->medium;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static bool has_bit(const uint64_t *bits, uint64_t at)
+{
+	return bits[at / WORD_BITS] >> (at % WORD_BITS) & 1;
+}
+
+static void set_bit(uint64_t *bits, uint64_t at, bool value)
+{
+	uint64_t bit = UINT64_C(1) << (at % WORD_BITS);
+
+	if (value)
+		bits[at / WORD_BITS] |= bit;
+	else
+		bits[at / WORD_BITS] &= ~bit;
+}
+
+static bool is_dirty(const struct sim_medium *m, uint64_t line)
+{
+	return has_bit(m->dirty, line);
+}
+
+static void set_dirty(struct sim_medium *m, uint64_t line, bool dirty)
+{
+	set_bit(m->dirty, line, dirty);
+}
+
+static bool is_touched(const struct sim_medium *m, uint64_t page)
+{
+	return has_bit(m->touched, page);
+}
+
+static void touch(struct sim_medium *m, uint64_t off, uint64_t len)
+{
+	for (uint64_t page = off / PAGE; page <= (off + len - 1) / PAGE; page++)
+		set_bit(m->touched, page, true);
+}
+
+/* What is newer reaches M: an older state of the line does not come after it. */
+static void overtake(struct sim_medium *m, uint64_t line)
+{
+	if (!has_bit(m->waiting, line))
+		return;
+	set_bit(m->waiting, line, false);
+	for (uint32_t i = 0; i < m->n_flushed; i++) {
+		if (m->flushed[i].line != line)
+			continue;
+		m->flushed[i] = m->flushed[--m->n_flushed];
+		return;
+	}
+}
+
+static void write_back(struct sim_medium *m, uint64_t line)
+{
+	overtake(m, line);
+	memcpy(m->kept + line * SIM_LINE, m->seen + line * SIM_LINE, SIM_LINE);
+	set_dirty(m, line, false);
+}
+
+/* The CPU has stored there; what was in the cache may have made room. */
+static void stored(struct sim_medium *m, uint64_t off, uint64_t len)
+{
+	uint64_t line = off / SIM_LINE;
+
+	touch(m, off, len);
+	for (; line <= (off + len - 1) / SIM_LINE; line++)
+		set_dirty(m, line, true);
+	if (sim_chance_of(&m->chance, m->platform.evict_permille))
+		write_back(m, off / SIM_LINE);
+}
+
+/* ---- brickd's side ------------------------------------------------------- */
+
+static void st64(struct brick_media *media, uint64_t off, uint64_t value)
+{
+	memcpy(media->base + off, &value, sizeof(value));
+	stored(medium_of(media), off, sizeof(value));
+	sim_may_yield();
+}
+
+static void copy(struct brick_media *media, uint64_t off, const void *src,
+		 size_t len)
+{
+	if (!len)
+		return;
+	memcpy(media->base + off, src, len);
+	stored(medium_of(media), off, len);
+	sim_may_yield();
+}
+
+static void zero(struct brick_media *media, uint64_t off, size_t len)
+{
+	struct sim_medium *m = medium_of(media);
+	uint64_t end = off + len;
+
+	while (off < end) {
+		uint64_t n = PAGE - off % PAGE;
+
+		n = n < end - off ? n : end - off;
+		if (is_touched(m, off / PAGE)) {
+			memset(m->seen + off, 0, n);
+			stored(m, off, n);
+		}
+		off += n;
+	}
+	sim_may_yield();
+}
+
+/* All that was written back before is in M now. */
+static void drained(struct sim_medium *m)
+{
+	for (uint32_t i = 0; i < m->n_flushed; i++) {
+		const struct sim_flushed *f = &m->flushed[i];
+		uint64_t off = (uint64_t)f->line * SIM_LINE;
+
+		memcpy(m->kept + off, f->bytes, SIM_LINE);
+		set_dirty(m, f->line,
+			  memcmp(m->seen + off, f->bytes, SIM_LINE) != 0);
+		set_bit(m->waiting, f->line, false);
+	}
+	m->n_flushed = 0;
+}
+
+static void flush_line(struct sim_medium *m, uint64_t line)
+{
+	struct sim_flushed *f;
+
+	if (m->n_flushed == SIM_FLUSHED_MAX ||
+	    sim_chance_of(&m->chance, HALF)) {
+		write_back(m, line);
+		return;
+	}
+	overtake(m, line);
+	f = &m->flushed[m->n_flushed++];
+	set_bit(m->waiting, line, true);
+	f->line = (uint32_t)line;
+	memcpy(f->bytes, m->seen + line * SIM_LINE, SIM_LINE);
+}
+
+static void flush(struct brick_media *media, uint64_t off, size_t len)
+{
+	struct sim_medium *m = medium_of(media);
+	uint64_t line = off / SIM_LINE;
+	uint64_t end = (off + len + SIM_LINE - 1) / SIM_LINE;
+
+	while (line < end) {
+		if (!(line % WORD_BITS) && !m->dirty[line / WORD_BITS]) {
+			line += WORD_BITS;
+			continue;
+		}
+		if (is_dirty(m, line))
+			flush_line(m, line);
+		line++;
+	}
+	sim_may_yield();
+}
+
+static int drain(struct brick_media *media)
+{
+	struct sim_medium *m = medium_of(media);
+
+	/* The fence of one thread: another's lines may wait with it. */
+	if (sim_current)
+		sim_yield();
+	drained(m);
+	return 0;
+}
+
+static void drop_opened(struct sim_belonging *belonging)
+{
+	struct opened *o =
+		(struct opened *)((char *)belonging -
+				  offsetof(struct opened, belonging));
+
+	free(o->m.path);
+	sim_free(o);
+}
+
+static void close_opened(struct brick_media *media)
+{
+	struct opened *o = (struct opened *)media;
+
+	LIST_REMOVE(&o->belonging, link);
+	drop_opened(&o->belonging);
+}
+
+static const struct brick_media_ops ops = {
+	.st64 = st64,
+	.copy = copy,
+	.zero = zero,
+	.flush = flush,
+	.drain = drain,
+	.close = close_opened,
+};
+
+struct brick_media *sim_medium_open(struct sim_medium *m)
+{
+	struct opened *o = sim_alloc(sizeof(*o));
+
+	o->medium = m;
+	o->belonging.drop = drop_opened;
+	LIST_INSERT_HEAD(&sim_current->process->belongings, &o->belonging,
+			 link);
+	o->m.ops = &ops;
+	o->m.base = m->seen;
+	o->m.size = SIM_MEDIUM_BYTES;
+	o->m.path = strdup("/medium");
+	o->m.fd = -1;
+	o->m.granularity = m->platform.eadr ? BRICK_GRANULARITY_BYTE
+					    : BRICK_GRANULARITY_CACHE_LINE;
+	o->m.medium = &brick_medium_devdax;
+	o->m.fresh_is_zero = true;
+	return &o->m;
+}
+
+/* ---- devices ------------------------------------------------------------- */
+
+static void place(struct sim_medium *m, const struct fault_line *line)
+{
+	uint64_t off = line->addr - (uintptr_t)m->seen;
+
+	touch(m, off, SIM_LINE);
+	for (uint32_t i = 0; i < SIM_LINE; i++) {
+		if (!(line->mask >> i & 1))
+			continue;
+		m->seen[off + i] = line->data[i];
+		if (!m->platform.ddio)
+			m->kept[off + i] = line->data[i];
+	}
+	/* What the device passes by is in the cache no more. */
+	if (m->platform.ddio)
+		set_dirty(m, off / SIM_LINE, true);
+	else
+		write_back(m, off / SIM_LINE);
+}
+
+static void place_all(struct sim_medium *m)
+{
+	struct fault_line line;
+
+	while (fault_power_pop(&m->n, &line))
+		place(m, &line);
+}
+
+void sim_medium_write(struct sim_medium *m, uint32_t link, uint64_t key,
+		      uint8_t *at, const void *from, uint32_t len)
+{
+	const uint8_t *bytes = from;
+	uint32_t n = 0;
+
+	while (n < len) {
+		n += fault_power_write(&m->n, link, key, (uintptr_t)at + n,
+				       bytes + n, len - n);
+		if (n < len)
+			fault_power_squeeze(&m->n, link);
+		place_all(m);
+	}
+	if (m->platform.placed)
+		fault_power_empty(&m->n, link);
+	fault_power_step(&m->n);
+	place_all(m);
+}
+
+void sim_medium_empty(struct sim_medium *m, uint32_t link)
+{
+	fault_power_empty(&m->n, link);
+	place_all(m);
+}
+
+void sim_medium_fence(struct sim_medium *m)
+{
+	for (uint32_t link = 0; link < SIM_LINKS_MAX; link++)
+		fault_power_empty(&m->n, link);
+	place_all(m);
+}
+
+void sim_medium_unlink(struct sim_medium *m, uint32_t link, bool drains)
+{
+	fault_power_destroy(&m->n, link, drains);
+	place_all(m);
+}
+
+/* ---- power --------------------------------------------------------------- */
+
+/* What of the cache is kept: whole lines, in no order. */
+static void lose_cache(struct sim_medium *m)
+{
+	for (uint64_t word = 0; word < SIM_LINES / WORD_BITS; word++) {
+		while (m->dirty[word]) {
+			uint64_t line =
+				word * WORD_BITS +
+				(uint64_t)__builtin_ctzll(m->dirty[word]);
+			uint64_t off = line * SIM_LINE;
+
+			if (m->platform.eadr || sim_chance_of(&m->chance, HALF))
+				write_back(m, line);
+			else
+				memcpy(m->seen + off, m->kept + off, SIM_LINE);
+			set_dirty(m, line, false);
+		}
+	}
+}
+
+/* A line that left N whole, or in pieces, went past the cache. */
+static void lose_buffers(struct sim_medium *m)
+{
+	struct fault_line line;
+
+	fault_power_cut(&m->n);
+	while (fault_power_pop(&m->n, &line)) {
+		uint64_t off = line.addr - (uintptr_t)m->seen;
+
+		touch(m, off, SIM_LINE);
+		for (uint32_t i = 0; i < SIM_LINE; i++)
+			if (line.mask >> i & 1)
+				m->seen[off + i] = m->kept[off + i] =
+					line.data[i];
+	}
+}
+
+void sim_medium_lose_power(struct sim_medium *m)
+{
+	for (uint32_t i = 0; i < m->n_flushed; i++) {
+		const struct sim_flushed *f = &m->flushed[i];
+
+		if (sim_chance_of(&m->chance, HALF))
+			memcpy(m->kept + (uint64_t)f->line * SIM_LINE, f->bytes,
+			       SIM_LINE);
+		set_dirty(m, f->line, true);
+	}
+	m->n_flushed = 0;
+	memset(m->waiting, 0, sizeof(m->waiting));
+	lose_cache(m);
+	lose_buffers(m);
+}
+
+/* ---- a new one ----------------------------------------------------------- */
+
+static void make_zero(struct sim_medium *m)
+{
+	for (uint64_t page = 0; page < SIM_MEDIUM_BYTES / PAGE; page++) {
+		if (!is_touched(m, page))
+			continue;
+		memset(m->seen + page * PAGE, 0, PAGE);
+		memset(m->kept + page * PAGE, 0, PAGE);
+	}
+	memset(m->touched, 0, sizeof(m->touched));
+	memset(m->dirty, 0, sizeof(m->dirty));
+	memset(m->waiting, 0, sizeof(m->waiting));
+	m->n_flushed = 0;
+}
+
+void sim_medium_init(struct sim_medium *m, uint32_t host,
+		     const struct sim_platform *platform, uint64_t seed)
+{
+	const struct fault_power_cfg cfg = {
+		.seed = ~seed,
+		.drain_permille = platform->drain_permille,
+	};
+
+	if (!m->seen) {
+		m->seen = sim_map(SIM_MEDIUM_AT + 2 * host * SIM_MEDIUM_BYTES,
+				  2 * SIM_MEDIUM_BYTES);
+		m->kept = m->seen + SIM_MEDIUM_BYTES;
+	}
+	make_zero(m);
+	m->platform = *platform;
+	m->chance = seed;
+	if (fault_power_init(&m->n, &cfg, m->n_lines, SIM_N_LINES, m->n_links,
+			     SIM_LINKS_MAX))
+		sim_die("no buffers before a medium");
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Memory of processes: pieces of a few sizes, cut from one area for each.
+ *
+ * A piece begins with its size. Those that are free wait in a list of their
+ * size.
+ */
+#include "memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "process.h"
+
+#define AREA_SHIFT  27
+#define AREA_BYTES  (UINT64_C(1) << AREA_SHIFT)
+#define HEAD_BYTES  64 /* keeps cache lines, and what is aligned to them */
+#define CLASS_SHIFT 6
+#define CLASSES	    21
+
+struct piece {
+	uint32_t class;
+	struct piece *next;
+};
+
+struct area {
+	uint64_t used;
+	struct piece *free[CLASSES];
+};
+
+static uint8_t *base;
+static struct area areas[SIM_PROCESSES_MAX];
+
+void *__real_malloc(size_t len);
+void *__real_calloc(size_t n, size_t len);
+void *__real_realloc(void *at, size_t len);
+int __real_posix_memalign(void **out, size_t alignment, size_t len);
+void __real_free(void *at);
+void *__wrap_malloc(size_t len);
+void *__wrap_calloc(size_t n, size_t len);
+void *__wrap_realloc(void *at, size_t len);
+void *__wrap_reallocarray(void *at, size_t n, size_t len);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t len);
+void __wrap_free(void *at);
+
+void *sim_map(uint64_t at, uint64_t len)
+{
+	void *to = mmap((void *)(uintptr_t)at, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				MAP_FIXED_NOREPLACE,
+			-1, 0);
+
+	if (to != (void *)(uintptr_t)at)
+		sim_die("no memory at 0x%llx", (unsigned long long)at);
+	return to;
+}
+
+static void make_areas(void)
+{
+	base = sim_map(SIM_MEMORY_AT, SIM_PROCESSES_MAX * AREA_BYTES);
+}
+
+void sim_memory_forget(uint32_t process)
+{
+	memset(&areas[process], 0, sizeof(areas[process]));
+}
+
+static struct area *own_area(void)
+{
+	if (!sim_current)
+		return NULL;
+	if (!base)
+		make_areas();
+	return &areas[sim_current->process->number];
+}
+
+static struct area *area_of(const void *at)
+{
+	uintptr_t off = (uintptr_t)at - (uintptr_t)base;
+
+	if (!base || off >= SIM_PROCESSES_MAX * AREA_BYTES)
+		return NULL;
+	return &areas[off >> AREA_SHIFT];
+}
+
+static uint32_t class_of(size_t len)
+{
+	uint32_t class = 0;
+
+	while ((UINT64_C(1) << (CLASS_SHIFT + class)) < len)
+		class ++;
+	return class;
+}
+
+static size_t room_of(const struct piece *piece)
+{
+	return (size_t)1 << (CLASS_SHIFT + piece->class);
+}
+
+static void *take(struct area *area, size_t len)
+{
+	uint32_t class = class_of(len ? len : 1);
+	uint64_t bytes = HEAD_BYTES + (UINT64_C(1) << (CLASS_SHIFT + class));
+	struct piece *piece;
+
+	if (class >= CLASSES)
+		return NULL;
+	piece = area->free[class];
+	if (piece) {
+		area->free[class] = piece->next;
+	} else {
+		if (bytes > AREA_BYTES - area->used)
+			return NULL;
+		piece = (void *)(base +
+				 ((uint64_t)(area - areas) << AREA_SHIFT) +
+				 area->used);
+		area->used += bytes;
+		piece->class = class;
+	}
+	return (uint8_t *)piece + HEAD_BYTES;
+}
+
+static struct piece *piece_of(void *at)
+{
+	return (void *)((uint8_t *)at - HEAD_BYTES);
+}
+
+void *__wrap_malloc(size_t len)
+{
+	struct area *area = own_area();
+
+	return area ? take(area, len) : __real_malloc(len);
+}
+
+void *__wrap_calloc(size_t n, size_t len)
+{
+	struct area *area = own_area();
+	size_t bytes;
+	void *at;
+
+	if (!area)
+		return __real_calloc(n, len);
+	if (__builtin_mul_overflow(n, len, &bytes))
+		return NULL;
+	at = take(area, bytes);
+	return at ? memset(at, 0, bytes) : NULL;
+}
+
+void __wrap_free(void *at)
+{
+	struct area *area = at ? area_of(at) : NULL;
+	struct piece *piece;
+
+	if (!area) {
+		__real_free(at);
+		return;
+	}
+	piece = piece_of(at);
+	piece->next = area->free[piece->class];
+	area->free[piece->class] = piece;
+}
+
+void *__wrap_realloc(void *at, size_t len)
+{
+	size_t had;
+	void *to;
+
+	if (at && !area_of(at))
+		return __real_realloc(at, len);
+	had = at ? room_of(piece_of(at)) : 0;
+	if (at && len <= had)
+		return at;
+	to = __wrap_malloc(len);
+	if (to && at) {
+		memcpy(to, at, had);
+		__wrap_free(at);
+	}
+	return to;
+}
+
+void *__wrap_reallocarray(void *at, size_t n, size_t len)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, len, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __wrap_realloc(at, bytes);
+}
+
+/* Nobody who asks for more than a cache line looks whether it was given. */
+int __wrap_posix_memalign(void **out, size_t alignment, size_t len)
+{
+	struct area *area = own_area();
+
+	if (!area)
+		return __real_posix_memalign(out, alignment, len);
+	*out = take(area, len);
+	return *out ? 0 : ENOMEM;
+}
+
+void *sim_alloc(size_t len)
+{
+	void *at = __real_calloc(1, len);
+
+	if (!at)
+		sim_die("no memory");
+	return at;
+}
+
+void sim_free(void *at)
+{
+	__real_free(at);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What malloc() and its like are in the simulated world: each process has memory
+ * of its own, which goes with it when it is killed.
+ */
+#ifndef TESTS_SIM_MEMORY_H
+#define TESTS_SIM_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_PROCESSES_MAX 16
+
+/* The same addresses in every run: what depends on them is the seed's, too. */
+#define SIM_MEMORY_AT UINT64_C(0x200000000000)
+#define SIM_MEDIUM_AT UINT64_C(0x210000000000)
+
+/* Zeroed memory of the world's own at an address. */
+void *sim_map(uint64_t at, uint64_t len);
+
+/* All that a process had is free again. */
+void sim_memory_forget(uint32_t process);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes of the simulated world: their threads, their memory, their
+ * descriptors; and the end of one at any moment.
+ *
+ * A thread is a fiber: it runs until it waits. What it waits for wakes it, or
+ * its time comes.
+ */
+#ifndef TESTS_SIM_PROCESS_H
+#define TESTS_SIM_PROCESS_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "world.h"
+
+struct sim_process;
+
+/*
+ * struct sim_thread - a thread
+ * @process: whose
+ * @wake: when it runs again
+ * @waits_for: a condition or a mutex, or another thread's end; NULL: nothing that has
+ *	an address
+ * @has_ended: its function has returned
+ * @was_woken: by somebody, and not by its time
+ */
+struct sim_thread {
+	LIST_ENTRY(sim_thread) link;
+	struct sim_process *process;
+	struct sim_event wake;
+	void *(*main)(void *arg);
+	void *arg;
+	const void *waits_for;
+	bool has_ended;
+	bool was_woken;
+	bool has_begun;
+	jmp_buf at;
+	void *stack;
+};
+
+LIST_HEAD(sim_thread_list, sim_thread);
+
+/* Something of the world's that has to go with the process. */
+struct sim_belonging {
+	LIST_ENTRY(sim_belonging) link;
+	void (*drop)(struct sim_belonging *belonging);
+};
+
+LIST_HEAD(sim_belonging_list, sim_belonging);
+
+/*
+ * struct sim_process - a process
+ * @name: for the story
+ * @number: its place; memory is told apart by it
+ * @is_alive: it has been started and has not ended
+ * @ended: called when its first thread has returned; NULL: nobody waits
+ */
+struct sim_process {
+	const char *name;
+	uint32_t number;
+	bool is_alive;
+	struct sim_thread_list threads;
+	struct sim_belonging_list belongings;
+	void (*ended)(struct sim_process *process);
+};
+
+/* Whose code runs; NULL: the world's own. */
+extern struct sim_thread *sim_current;
+
+/**
+ * sim_process_start - begin a process
+ * @process: name and ended are set
+ * @main: of its first thread; the process ends when it returns
+ * @arg: its
+ */
+void sim_process_start(struct sim_process *process, void *(*main)(void *arg),
+		       void *arg);
+
+/* Ends it here and now, as SIGKILL does. Context: not one of its threads. */
+void sim_process_kill(struct sim_process *process);
+
+struct sim_thread *sim_thread_start(struct sim_process *process,
+				    void *(*main)(void *arg), void *arg);
+
+/* Waits until somebody wakes it or the time has come; true: somebody did. */
+bool sim_sleep(uint64_t until_ns);
+/* Something holds the thread up for a while. */
+void sim_yield(void);
+/* The same now and then. */
+void sim_may_yield(void);
+void sim_wake(struct sim_thread *thread);
+
+/* Memory of the world's own, zeroed, which no process takes with it. */
+void *sim_alloc(size_t len);
+void sim_free(void *at);
+
+#endif
