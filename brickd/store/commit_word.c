@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "brickd/store/commit_word.h"
 #include "brickd/store/crc32c.h"
-#include "brickd/store/store_impl.h"
 #include "kfb_endian.h"
 
 struct commit_sum {

@@ -11,6 +11,7 @@
 
 #include "brickd/media/media_mark.h"
 #include "brickd/media/media_say.h"
+#include "brickd/store/commit_word.h"
 #include "brickd/store/store_impl.h"
 
 #define FIRST_EPOCH 1

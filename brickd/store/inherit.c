@@ -14,7 +14,7 @@
  */
 #include <errno.h>
 
-#include "brickd/store/store_impl.h"
+#include "brickd/store/recover.h"
 
 #define LOOK_MAX 65536U /* slots under one call, allocated or not */
 

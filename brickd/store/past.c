@@ -18,7 +18,7 @@
 
 #include "brickd/media/media_mark.h"
 #include "brickd/media/media_say.h"
-#include "brickd/store/store_impl.h"
+#include "brickd/store/recover.h"
 
 static const char why_failed[] = "making it durable had failed";
 

@@ -14,9 +14,11 @@
 #include <string.h>
 
 #include "brickd/media/media_say.h"
+#include "brickd/store/commit_word.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/judge.h"
-#include "brickd/store/store_impl.h"
+#include "brickd/store/recover.h"
+#include "brickd/store/sort.h"
 
 #define FIX_CHUNK 1024U
 

@@ -3,9 +3,11 @@
  * Radix sort of block numbers, 11 bits a pass: a sorted index fills about
  * four times faster than one in random order.
  */
+#include <stdbool.h>
 #include <string.h>
 
-#include "brickd/store/store_impl.h"
+#include "brickd/store/sort.h"
+#include "kfb_wire.h"
 
 #define DIGIT_BITS 11U
 #define DIGITS	   (1U << DIGIT_BITS)

@@ -25,8 +25,7 @@
 #include "brickd/store/super.h"
 #include "brickd/store/syncs.h"
 
-/* The index keeps a slot in 32 bits and flags above them: 8 PiB a tier. */
-#define BRICK_SLOTS_MAX	    BRICK_SLOT_SLOW
+/* The index keeps a slot in 32 bits, the tier's bit, and flags above them. */
 #define BRICK_INDEX_SLOT    (BRICK_SLOT_SLOW | (BRICK_SLOT_SLOW - 1))
 #define BRICK_INDEX_LOST    (1ULL << 62) /* could not be read */
 #define BRICK_INDEX_PENDING (1ULL << 63) /* its batch is not committed yet */
@@ -130,75 +129,8 @@ int brick_store_mark_medium(struct brick_store *s);
 void brick_store_fences_init(struct brick_store *s);
 void brick_store_fences_fini(struct brick_store *s);
 
-/* store_open.c: a store with nothing in it; NULL: no memory. */
-struct brick_store *brick_store_new(struct brick_media *m,
-				    struct brick_slow *slow);
-
-/* Maps and lists for what the superblock in s->sb says. 0 or -ENOMEM. */
-int brick_store_make_room(struct brick_store *s);
-
-/* Free it; nothing is written. */
-void brick_store_discard(struct brick_store *s);
-
-/**
- * brick_store_past - may writes of the instance before this one be lost?
- * @s: its instance page has been read
- * @o: this open
- * @err: message on failure
- * @err_len: its size, bytes
- *
- * In past.c. Sets was_clean and epoch_why of the recovery. What can be found out
- * only once is written down at once, off the medium if that can be.
- *
- * Return: 0, or -EIO: they may, and what is in memory is not known to be on the
- * medium.
- */
-int brick_store_past(struct brick_store *s, const struct brick_store_open *o,
-		     char *err, size_t err_len);
-
-/* Is what is in memory on the medium, after this? 0, or -EIO and a message. */
-int brick_store_is_known(const struct brick_media *m, const char *why,
-			 char *err, size_t err_len);
-
-/* inherit.c: what did the instance before this one leave? */
-void brick_store_begin_inherited(struct brick_store *s, bool new_epoch);
-
-/* commit_word.c: the number of the last committed batch. */
-
-/* The first valid copy. 0, or -EUCLEAN; *damaged: they differ or one is bad. */
-int brick_commit_read(const struct brick_media *m, const struct brick_super *sb,
-		      uint32_t *tx, bool *damaged, bool *invalid);
-
-/* Store and flush both copies; the caller drains. */
-void brick_commit_write(struct brick_media *m, const struct brick_super *sb,
-			uint32_t tx);
-
-/* recover.c */
-
-/**
- * brick_store_recover - make the records whole and fill index and slots
- * @s: m, sb, index and slots are set up
- * @err: message on failure
- * @err_len: its size, bytes
- *
- * Return: 0, -EUCLEAN, -ENOMEM or -EIO.
- */
-int brick_store_recover(struct brick_store *s, char *err, size_t err_len);
-
-/* Note damage in the report and the event log. */
+/* store.c: note damage in the report and the event log. */
 void brick_store_note(struct brick_store *s, uint32_t kind, uint32_t copy,
 		      uint64_t slot, uint64_t detail);
-
-/* sort.c */
-struct brick_id {
-	uint32_t key_lo;
-	uint32_t key_hi; /* its top bit, which is no part of it: a slow slot */
-	uint32_t slot; /* its number */
-};
-
-#define BRICK_ID_SLOW (1U << 31)
-
-/* Sort by key; tmp has room for as many. */
-void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n);
 
 #endif

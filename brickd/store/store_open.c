@@ -14,7 +14,7 @@
 #include "brickd/media/media_say.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/poison.h"
-#include "brickd/store/store_impl.h"
+#include "brickd/store/recover.h"
 
 static int check_uuid(const struct brick_store *s,
 		      const struct brick_store_open *o, char *err,

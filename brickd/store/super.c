@@ -5,7 +5,6 @@
 
 #include "brickd/media/media_say.h"
 #include "brickd/store/crc32c.h"
-#include "brickd/store/store_impl.h"
 #include "brickd/store/super.h"
 #include "kfb_endian.h"
 

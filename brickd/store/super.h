@@ -54,6 +54,8 @@ static inline bool brick_all_zero(const void *field, size_t len)
  * their records' checksums are computed over.
  */
 #define BRICK_SLOT_SLOW (1ULL << 32)
+/* So many a tier at most: 8 PiB. */
+#define BRICK_SLOTS_MAX BRICK_SLOT_SLOW
 
 static inline bool brick_slot_is_slow(uint64_t slot)
 {

@@ -22,6 +22,7 @@
 
 #include "brickd/media/media_impl.h"
 #include "brickd/store/check.h"
+#include "brickd/store/commit_word.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/store_impl.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "brickd/store/grow.h"
+#include "brickd/store/recover.h"
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_pages.h"

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "brickd/store/check.h"
+#include "brickd/store/commit_word.h"
 #include "fixture.h"
 
 #define SLOTS	  6U

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/store/commit_word.h"
 #include "brickd/store/evlog.h"
 #include "brickd/store/store_impl.h"
 

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/store/commit_word.h"
 #include "brickd/store/crc32c.h"
 #include "brickd/store/evlog.h"
 #include "fixture.h"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/store/commit_word.h"
 #include "fixture.h"
 
 #define LAST_VA (UINT64_MAX - BLOCK + 1)

@@ -12,6 +12,7 @@
 
 #include "brickd/store/crc32c.h"
 #include "brickd/store/judge.h"
+#include "brickd/store/sort.h"
 #include "fixture.h"
 
 static void the_checksum_is_crc32c(void **state)
