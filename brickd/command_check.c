@@ -10,8 +10,8 @@
 
 #include "brickd/config/config.h"
 #include "brickd/media/media.h"
-#include "brickd/store/check.h"
-#include "brickd/store/super.h"
+#include "brickd/store/format/super.h"
+#include "brickd/store/offline/check.h"
 
 #define EXIT_DAMAGED 3
 #define EXIT_FATAL   4

@@ -16,8 +16,8 @@
 
 #include "brickd/config/config.h"
 #include "brickd/media/media.h"
-#include "brickd/store/check.h"
-#include "brickd/store/grow.h"
+#include "brickd/store/offline/check.h"
+#include "brickd/store/offline/grow.h"
 #include "proto/kfb_text.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "brickd/config/config.h"
 #include "brickd/storage/storage.h"
-#include "brickd/store/poison.h"
+#include "brickd/store/recovery/poison.h"
 #include "proto/kfb_medium.h"
 
 int brick_storage_platform_read(struct brick_storage *storage)

@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "brickd/store/batch.h"
-#include "brickd/store/commit_word.h"
+#include "brickd/store/format/commit_word.h"
 #include "brickd/store/move.h"
 
 static void put_words(struct brick_store *s, unsigned int copies,

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/store/record.h"
+#include "brickd/store/format/record.h"
 #include "brickd/store/store.h"
 
 /**

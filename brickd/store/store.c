@@ -2,7 +2,7 @@
 /* What opening a store has found: counted, and kept in its event log. */
 #include <time.h>
 
-#include "brickd/store/evlog.h"
+#include "brickd/store/format/evlog.h"
 #include "brickd/store/store_impl.h"
 
 #define NS_PER_S 1000000000ULL

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "brickd/media/media.h"
-#include "brickd/store/slow.h"
+#include "brickd/store/slow/slow.h"
 
 struct brick_move;
 struct brick_store;

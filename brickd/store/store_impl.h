@@ -16,13 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/store/index.h"
-#include "brickd/store/instance.h"
-#include "brickd/store/lru.h"
-#include "brickd/store/record.h"
-#include "brickd/store/slots.h"
+#include "brickd/store/dram/index.h"
+#include "brickd/store/dram/lru.h"
+#include "brickd/store/dram/slots.h"
+#include "brickd/store/format/instance.h"
+#include "brickd/store/format/record.h"
+#include "brickd/store/format/super.h"
 #include "brickd/store/store.h"
-#include "brickd/store/super.h"
 #include "brickd/store/syncs.h"
 
 /* The index keeps a slot in 32 bits, the tier's bit, and flags above them. */

@@ -125,6 +125,14 @@ class Faced(unittest.TestCase):
         self.assertEqual(rooms.drawing(KFABRIC, FACED), FACED_DRAWN)
         self.assertEqual(self.found(), [])
 
+    def test_a_shelf_with_files_of_its_own(self):
+        self.assertEqual(KFABRIC.room_of("test/all.h"), "test")
+        self.assertEqual(KFABRIC.room_of("test/one/one.c"), "test/one")
+        found = self.found({"test/all.h": '#include "kfabric/test/one/one.h"\n',
+                            "test/one/one.h": "",
+                            "test/one/more.c": '#include "kfabric/test/all.h"\n'})
+        self.assertEqual(found, ["a circle: test, test/one"])
+
     def test_a_face_that_looks_inside(self):
         for name in ('"../core/core.h"', '"kfabric/core/core.h"'):
             fault, = self.found({"include/odd.h": f"#include {name}\n"})

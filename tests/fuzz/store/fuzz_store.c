@@ -21,10 +21,10 @@
 #include <string.h>
 
 #include "brickd/media/media_impl.h"
-#include "brickd/store/check.h"
-#include "brickd/store/commit_word.h"
-#include "brickd/store/crc32c.h"
-#include "brickd/store/evlog.h"
+#include "brickd/store/format/commit_word.h"
+#include "brickd/store/format/crc32c.h"
+#include "brickd/store/format/evlog.h"
+#include "brickd/store/offline/check.h"
 #include "brickd/store/store_impl.h"
 #include "kfb_endian.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/store/recover.h"
+#include "brickd/store/recovery/recover.h"
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_sched.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/store/grow.h"
-#include "brickd/store/recover.h"
+#include "brickd/store/offline/grow.h"
+#include "brickd/store/recovery/recover.h"
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_pages.h"

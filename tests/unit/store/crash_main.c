@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "brickd/store/format.h"
+#include "brickd/store/format/format.h"
 #include "crash_pages.h"
 #include "crash_run.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/store/super.h"
+#include "brickd/store/format/super.h"
 #include "crash_medium.h"
 
 #define WORD	  CRASH_WORD_BYTES

@@ -2,7 +2,7 @@
 /* One run: a store is made, and loaded until it is enough. */
 #include <stdlib.h>
 
-#include "brickd/store/commit_word.h"
+#include "brickd/store/format/commit_word.h"
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
 #include "crash_sched.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "brickd/store/slow.h"
-#include "brickd/store/super.h"
+#include "brickd/store/format/super.h"
+#include "brickd/store/slow/slow.h"
 
 #define SECTOR	     CRASH_SECTOR_BYTES
 #define HEADER	     ((uint64_t)CRASH_HEADER_SECTORS * SECTOR)

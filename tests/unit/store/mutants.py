@@ -68,28 +68,28 @@ MUTANTS = {
         "ordering", "commit.c", "put_words(s, BRICK_COPY_BOTH, slot, dirty);",
         "put_words(s, BRICK_COPY(0), slot, dirty);", "states open"),
     "recovery-words-with-payloads": Mutant(
-        "ordering", "recover.c",
+        "ordering", "recovery/recover.c",
         "fix_payload(s, copy, &sc->fixes[i]);\n\t}\n\t" + FENCE,
         "fix_payload(s, copy, &sc->fixes[i]);\n\t}\n\tret = 0;"),
     "recovery-leaves-mirror": Mutant(
-        "ordering", "recover.c",
+        "ordering", "recovery/recover.c",
         "for (copy = 0; copy < BRICK_FMT_COPIES; copy++)\n\t\t\tfix_word",
         "for (copy = 0; copy < 1; copy++)\n\t\t\tfix_word"),
     "aborted-alloc-is-alloc": Mutant(
-        "ordering", "judge.c", "committed ? BRICK_ALLOC : BRICK_DIRTY", "BRICK_ALLOC"),
+        "ordering", "recovery/judge.c", "committed ? BRICK_ALLOC : BRICK_DIRTY", "BRICK_ALLOC"),
     "aborted-free-is-free": Mutant(
-        "ordering", "judge.c", "committed ? BRICK_DIRTY : BRICK_ALLOC", "BRICK_DIRTY"),
+        "ordering", "recovery/judge.c", "committed ? BRICK_DIRTY : BRICK_ALLOC", "BRICK_DIRTY"),
     "mirror-wins": Mutant(
-        "ordering", "judge.c", "view[0].sense == USABLE ? &view[0] : &view[1]",
+        "ordering", "recovery/judge.c", "view[0].sense == USABLE ? &view[0] : &view[1]",
         "view[1].sense == USABLE ? &view[1] : &view[0]", "parts"),
     "tx-does-not-wrap": Mutant(
         "ordering", "store_impl.h", "(((tx) + 1) & BRICK_FMT_TX_MASK)", "((tx) + 1)"),
     "magic-first": Mutant(
-        "ordering", "super.c", "memset(&raw.magic, 0, sizeof(raw.magic));\n", ""),
+        "ordering", "format/super.c", "memset(&raw.magic, 0, sizeof(raw.magic));\n", ""),
     "one-page-is-enough": Mutant(
-        "ordering", "store_open.c", "s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;", ""),
-    "epoch-stays": Mutant("ordering", "store_open.c", "\t\ts->inst.power_epoch++;\n", ""),
-    "clean-flag-stays": Mutant("ordering", "store_open.c", "\ts->inst.clean = false;\n", ""),
+        "ordering", "recovery/store_open.c", "s->inst_copy = (s->inst_copy + 1) % BRICK_FMT_COPIES;", ""),
+    "epoch-stays": Mutant("ordering", "recovery/store_open.c", "\t\ts->inst.power_epoch++;\n", ""),
+    "clean-flag-stays": Mutant("ordering", "recovery/store_open.c", "\ts->inst.clean = false;\n", ""),
 
     # Flushes.
     "alloc-not-flushed": Mutant(
@@ -106,15 +106,15 @@ MUTANTS = {
         "flushing", "commit.c",
         "\tbrick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slots.slot, slots.n);\n", ""),
     "mirror-not-flushed": Mutant(
-        "flushing", "record.c",
+        "flushing", "format/record.c",
         "\tfor (copy = 0; copy < BRICK_FMT_COPIES; copy++)\n"
         "\t\tif (copies & BRICK_COPY(copy))\n\t\t\tm->ops->flush(",
         "\tfor (copy = 0; copy < 1; copy++)\n"
         "\t\tif (copies & BRICK_COPY(copy))\n\t\t\tm->ops->flush("),
     "commit-word-not-flushed": Mutant(
-        "flushing", "commit_word.c", "m->ops->flush(m, word_off(i), sizeof(word));", ""),
+        "flushing", "format/commit_word.c", "m->ops->flush(m, word_off(i), sizeof(word));", ""),
     "one-commit-word": Mutant(
-        "flushing", "commit_word.c",
+        "flushing", "format/commit_word.c",
         "for (i = 0; i < BRICK_FMT_COPIES; i++) {\n\t\tm->ops->st64",
         "for (i = 0; i < 1; i++) {\n\t\tm->ops->st64", "states open"),
     "zeros-not-flushed": Mutant(
@@ -122,9 +122,9 @@ MUTANTS = {
     "cleaner-does-not-flush": Mutant(
         "flushing", "clean.c", "\t\ts->m->ops->flush(s->m, off, len);\n", ""),
     "page-not-flushed": Mutant(
-        "flushing", "instance.c", "\tm->ops->flush(m, page_off(copy), sizeof(raw));\n", ""),
+        "flushing", "format/instance.c", "\tm->ops->flush(m, page_off(copy), sizeof(raw));\n", ""),
     "superblock-not-flushed": Mutant(
-        "flushing", "super.c",
+        "flushing", "format/super.c",
         "\t\tm->ops->flush(m, copy_off(copy), sizeof(raw));\n\t}\n\tret = m->ops->drain(m);",
         "\t}\n\tret = m->ops->drain(m);"),
     "client-data-not-flushed": Mutant(
@@ -133,34 +133,34 @@ MUTANTS = {
 
     # Checksums and what is damaged.
     "word-not-checked": Mutant(
-        "checksums", "record.c",
+        "checksums", "format/record.c",
         "if (word >> CRC_SHIFT != word_sum(sb, slot, state_tx))\n\t\treturn false;\n", ""),
     "word-sum-without-slot": Mutant(
-        "checksums", "record.c", "kfb_put_le64(&sum.slot, slot);\n\tkfb_put_le32(&sum.state_tx",
+        "checksums", "format/record.c", "kfb_put_le64(&sum.slot, slot);\n\tkfb_put_le32(&sum.state_tx",
         "kfb_put_le64(&sum.slot, 0);\n\tkfb_put_le32(&sum.state_tx"),
     "payload-not-checked": Mutant(
-        "checksums", "judge.c",
+        "checksums", "recovery/judge.c",
         "!brick_record_get_payload(m, sb, copy, slot, &v->payload) ||",
         "(brick_record_get_payload(m, sb, copy, slot, &v->payload), 0) ||", "states open"),
     "payload-sum-without-birth": Mutant(
-        "checksums", "record.c", "kfb_put_le32(&sum.birth, p->birth);",
+        "checksums", "format/record.c", "kfb_put_le32(&sum.birth, p->birth);",
         "kfb_put_le32(&sum.birth, 0);", "states parts open"),
     "commit-word-not-checked": Mutant(
-        "checksums", "commit_word.c",
+        "checksums", "format/commit_word.c",
         " &&\n\t\t\t   kfb_get_le32(&raw.crc) == word_sum(sb, value[i]);", ";"),
     "superblock-not-checked": Mutant(
-        "checksums", "super.c",
+        "checksums", "format/super.c",
         " &&\n\t       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);", ";"),
     "page-not-checked": Mutant(
-        "checksums", "instance.c", "if (kfb_get_le32(&raw.crc) != page_sum(sb, &raw) ||\n"
+        "checksums", "format/instance.c", "if (kfb_get_le32(&raw.crc) != page_sum(sb, &raw) ||\n"
         "\t    flags", "if (flags"),
     "tx-not-checked": Mutant(
-        "checksums", "judge.c",
+        "checksums", "recovery/judge.c",
         "if (!committed && w.tx != BRICK_TX_NEXT(c))\n\t\treturn false;\n", "", "parts"),
     "damage-not-counted": Mutant(
-        "checksums", "recover.c", "else if (fix->v.damaged)", "else if (0)"),
+        "checksums", "recovery/recover.c", "else if (fix->v.damaged)", "else if (0)"),
     "duplicates-accepted": Mutant(
-        "checksums", "recover.c", "ret = sort_ids(s, &sc, err, err_len);",
+        "checksums", "recovery/recover.c", "ret = sort_ids(s, &sc, err, err_len);",
         "ret = 0;\n\t(void)sort_ids;", "open"),
 
     # Zeros: no client reads another's bytes.
@@ -172,7 +172,7 @@ MUTANTS = {
     "clean-before-zeros-are-durable": Mutant(
         "zeroing", "clean.c", "return brick_store_fence(s);", "return 0;"),
     "format-calls-all-clean": Mutant(
-        "zeroing", "format.c", "is_zero ? BRICK_CLEAN", "1 ? BRICK_CLEAN",
+        "zeroing", "offline/format.c", "is_zero ? BRICK_CLEAN", "1 ? BRICK_CLEAN",
         "states open"),
     "quarantine-ignored": Mutant(
         "zeroing", "batch.c",
@@ -206,7 +206,7 @@ MUTANTS = {
     "cleaned-not-signalled": Mutant(
         "locking", "clean.c", "\tpthread_cond_broadcast(&s->cleaned);\n", "", "threads"),
     "held-not-checked": Mutant(
-        "locking", "store_open.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
+        "locking", "recovery/store_open.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
         "if (brick_instance_is_held(&s->inst, o->boot_id) || 1)", "open"),
     "failure-forgotten": Mutant(
         "locking", "failure.c", "__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);",
@@ -216,41 +216,41 @@ MUTANTS = {
     "no-mark-off-the-medium": Mutant(
         "forgetting", "failure.c", "off = !brick_mark_set(s->m->mark, why);", "off = true;", "past"),
     "mark-not-looked-for": Mutant(
-        "forgetting", "past.c", "(m->mark && brick_mark_is_set(m->mark))", "0", "past"),
+        "forgetting", "recovery/past.c", "(m->mark && brick_mark_is_set(m->mark))", "0", "past"),
     "mark-page-not-looked-for": Mutant(
-        "forgetting", "past.c", "brick_instance_has_failed(&s->inst) ||", "", "past"),
+        "forgetting", "recovery/past.c", "brick_instance_has_failed(&s->inst) ||", "", "past"),
     "mark-over-the-safe-page": Mutant(
         "forgetting", "failure.c", "!s->inst_safe, &inst", "s->inst_safe, &inst", "past"),
     "mark-says-clean": Mutant(
         "forgetting", "failure.c", "\tinst.clean = false;\n", "", "past"),
     "mark-cleared-early": Mutant(
-        "forgetting", "store_open.c", "if (!ret && s->m->mark) {", "if (s->m->mark) {", "past"),
+        "forgetting", "recovery/store_open.c", "if (!ret && s->m->mark) {", "if (s->m->mark) {", "past"),
     "file-system-not-asked": Mutant(
-        "forgetting", "past.c", "if (m->ops->lost(s->m))", "if (0)", "past"),
+        "forgetting", "recovery/past.c", "if (m->ops->lost(s->m))", "if (0)", "past"),
     "file-system-not-asked-after-failure": Mutant(
-        "forgetting", "past.c", "s->inst.clean ||\n", "s->inst.clean || failed ||\n", "past"),
+        "forgetting", "recovery/past.c", "s->inst.clean ||\n", "s->inst.clean || failed ||\n", "past"),
     "other-mount-not-noticed": Mutant(
-        "forgetting", "past.c", "s->inst.fs_id == m->past.fs_id", "1", "past"),
+        "forgetting", "recovery/past.c", "s->inst.fs_id == m->past.fs_id", "1", "past"),
     "loss-told-to-a-refused-start": Mutant(
-        "forgetting", "past.c", "\t\tremember(s, why);\n",
+        "forgetting", "recovery/past.c", "\t\tremember(s, why);\n",
         "\t\t(void)remember, brick_mark_clear(m->mark);\n", "past"),
     "killed-while-it-asks": Mutant(
-        "forgetting", "past.c", "\tif (!failed && m->mark)\n", "\tif (0)\n", "past"),
+        "forgetting", "recovery/past.c", "\tif (!failed && m->mark)\n", "\tif (0)\n", "past"),
     "loss-on-no-mark": Mutant(
-        "forgetting", "past.c", "(void)brick_store_mark_medium(s);", "return;", "past"),
+        "forgetting", "recovery/past.c", "(void)brick_store_mark_medium(s);", "return;", "past"),
     "asking-leaves-a-mark": Mutant(
-        "forgetting", "past.c", "\telse if (m->mark)\n", "\telse if (0)\n", "past"),
+        "forgetting", "recovery/past.c", "\telse if (m->mark)\n", "\telse if (0)\n", "past"),
     "loss-not-noted-for-neighbours": Mutant(
-        "forgetting", "past.c",
+        "forgetting", "recovery/past.c",
         "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn \"its", "return \"its", "past"),
     "loss-of-neighbours-not-looked-for": Mutant(
-        "forgetting", "past.c", "(brick_mark_has_loss(m->past.fs_id, s->sb.uuid))", "(0)",
+        "forgetting", "recovery/past.c", "(brick_mark_has_loss(m->past.fs_id, s->sb.uuid))", "(0)",
         "past"),
     "cut-short-and-neighbours-not-told": Mutant(
-        "forgetting", "past.c", "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn why_failed;",
+        "forgetting", "recovery/past.c", "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn why_failed;",
         "return why_failed;", "past"),
     "loss-told-for-ever": Mutant(
-        "forgetting", "store_open.c", "brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);", "", "past"),
+        "forgetting", "recovery/store_open.c", "brick_mark_loss_told(s->m->past.fs_id, s->sb.uuid);", "", "past"),
     "second-loss-not-told": Mutant(
         "forgetting", "media_mark.c",
         "O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);\n\tif (fd < 0)",
@@ -260,14 +260,14 @@ MUTANTS = {
         "forgetting", "media_mark.c", "\"%s/lost-%\" PRIx64, dir, fs_id",
         "\"%s/lost-%d\", dir, !!fs_id", "tests/unit/store/test-store-past", folder="brickd/media"),
     "repair-of-what-is-in-memory-only": Mutant(
-        "forgetting", "check.c", "if (!k->c->repair || (k->inst.clean && !lost))", "if (1)",
+        "forgetting", "offline/check.c", "if (!k->c->repair || (k->inst.clean && !lost))", "if (1)",
         "past"),
     "repair-of-what-is-marked": Mutant(
-        "forgetting", "check.c", "(k->inst.clean && !lost)", "k->inst.clean", "past"),
+        "forgetting", "offline/check.c", "(k->inst.clean && !lost)", "k->inst.clean", "past"),
     "repair-of-what-was-killed": Mutant(
-        "forgetting", "check.c", "(k->inst.clean && !lost)", "!lost", "past"),
+        "forgetting", "offline/check.c", "(k->inst.clean && !lost)", "!lost", "past"),
     "clean-store-not-repaired": Mutant(
-        "forgetting", "check.c", " || (k->inst.clean && !lost))", ")", "past"),
+        "forgetting", "offline/check.c", " || (k->inst.clean && !lost))", ")", "past"),
     "interrupted-sync-tried-again": Mutant(
         "forgetting", "media_file.c", "return fdatasync(m->fd) ? -errno : 0;",
         "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
@@ -360,35 +360,35 @@ MUTANTS = {
 
     # Growing.
     "grow-tables-not-fenced": Mutant(
-        "ordering", "grow.c", "ret = m->ops->drain(m);\n\t/* It may say", "ret = 0;\n\t/* It may say"),
+        "ordering", "offline/grow.c", "ret = m->ops->drain(m);\n\t/* It may say", "ret = 0;\n\t/* It may say"),
     "grow-without-flip": Mutant(
-        "ordering", "grow.c", "brick_super_flip(m, sb)", "brick_super_write(m, sb)"),
+        "ordering", "offline/grow.c", "brick_super_flip(m, sb)", "brick_super_write(m, sb)"),
     "grow-without-mirror": Mutant(
-        "ordering", "grow.c", "copy < BRICK_FMT_COPIES; copy++) {\n\t\tm->ops->copy",
+        "ordering", "offline/grow.c", "copy < BRICK_FMT_COPIES; copy++) {\n\t\tm->ops->copy",
         "copy < 1; copy++) {\n\t\tm->ops->copy"),
     "grow-records-not-flushed": Mutant(
-        "flushing", "grow.c",
+        "flushing", "offline/grow.c",
         "\tbrick_record_flush(m, sb, BRICK_COPY_BOTH, first, n);\n", ""),
     "grow-slots-called-clean": Mutant(
-        "zeroing", "grow.c", "w = (struct brick_word){ .state = BRICK_DIRTY };",
+        "zeroing", "offline/grow.c", "w = (struct brick_word){ .state = BRICK_DIRTY };",
         "w = (struct brick_word){ .state = BRICK_CLEAN };"),
 
     "grow-copies-not-flushed": Mutant(
-        "flushing", "grow.c", "\t\tm->ops->flush(m, to[copy], len);\n", ""),
+        "flushing", "offline/grow.c", "\t\tm->ops->flush(m, to[copy], len);\n", ""),
     "grow-slow-header-last": Mutant(
-        "ordering", "grow.c",
+        "ordering", "offline/grow.c",
         "ret = brick_slow_write_header(g->slow, sb);\n"
         "\treturn ret ? ret : brick_super_flip(m, sb);",
         "ret = brick_super_flip(m, sb) || brick_slow_write_header(g->slow, sb);\n"
         "\telse\n\t\tret = brick_super_flip(m, sb);\n\treturn ret;"),
     "grow-slow-headers-together": Mutant(
-        "flushing", "slow.c", "\tif (!ret)\n\t\tret = slow->ops->sync(slow);\n\tfree(raw);",
+        "flushing", "slow/slow.c", "\tif (!ret)\n\t\tret = slow->ops->sync(slow);\n\tfree(raw);",
         "\tif (!ret && copy)\n\t\tret = slow->ops->sync(slow);\n\tfree(raw);"),
     "grow-slow-table-stays": Mutant(
-        "ordering", "grow.c",
+        "ordering", "offline/grow.c",
         "\tcopy_table(m, old->slow_off, sb->slow_off, old->n_slow);\n", ""),
     "grow-slow-slots-called-clean": Mutant(
-        "zeroing", "grow.c", "n_before(slow_zero_from, brick_slow_data(old->n_slow))", "0"),
+        "zeroing", "offline/grow.c", "n_before(slow_zero_from, brick_slow_data(old->n_slow))", "0"),
     "moves-on-a-failed-store": Mutant(
         "ordering", "move.c",
         "\tif (brick_store_has_failed(s))\n\t\treturn -EIO;\n\tif (!brick_index_get",
@@ -405,7 +405,7 @@ MUTANTS = {
 
     # Nothing can notice these.
     "commit-repair-not-fenced": Mutant(
-        "ordering", "recover.c",
+        "ordering", "recovery/recover.c",
         "brick_commit_write(s->m, &s->sb, s->tx);\n\treturn brick_store_fence(s);",
         "brick_commit_write(s->m, &s->sb, s->tx);\n\treturn 0;", "states",
         "the repaired copy is flushed, and apply_fixes() fences before it writes the first "

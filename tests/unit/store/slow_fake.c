@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "brickd/store/format.h"
+#include "brickd/store/format/format.h"
 #include "slow_fake.h"
 
 #define SECTOR 512U

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "brickd/store/slow.h"
+#include "brickd/store/slow/slow.h"
 #include "hold.h"
 
 struct slow_fake {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/check.h"
-#include "brickd/store/commit_word.h"
+#include "brickd/store/format/commit_word.h"
+#include "brickd/store/offline/check.h"
 #include "fixture.h"
 
 #define SLOTS	  6U

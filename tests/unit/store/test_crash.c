@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/format.h"
+#include "brickd/store/format/format.h"
 #include "brickd/store/store.h"
 #include "crash_run.h"
 #include "crash_states.h"

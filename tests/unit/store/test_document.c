@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/commit_word.h"
-#include "brickd/store/evlog.h"
+#include "brickd/store/format/commit_word.h"
+#include "brickd/store/format/evlog.h"
 #include "brickd/store/store_impl.h"
 
 #define LINE_MAX_BYTES 512U

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/grow.h"
+#include "brickd/store/offline/grow.h"
 #include "fixture.h"
 
 #define GIB 512ULL /* slots in 1 GiB */

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/commit_word.h"
-#include "brickd/store/crc32c.h"
-#include "brickd/store/evlog.h"
+#include "brickd/store/format/commit_word.h"
+#include "brickd/store/format/crc32c.h"
+#include "brickd/store/format/evlog.h"
 #include "fixture.h"
 #include "kfb_endian.h"
 

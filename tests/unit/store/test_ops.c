@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/commit_word.h"
+#include "brickd/store/format/commit_word.h"
 #include "fixture.h"
 
 #define LAST_VA (UINT64_MAX - BLOCK + 1)

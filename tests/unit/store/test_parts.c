@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/crc32c.h"
-#include "brickd/store/judge.h"
-#include "brickd/store/sort.h"
+#include "brickd/store/dram/sort.h"
+#include "brickd/store/format/crc32c.h"
+#include "brickd/store/recovery/judge.h"
 #include "fixture.h"
 
 static void the_checksum_is_crc32c(void **state)

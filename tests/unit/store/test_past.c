@@ -20,9 +20,9 @@
 
 #include "brickd/media/media_impl.h"
 #include "brickd/media/media_mark.h"
-#include "brickd/store/check.h"
-#include "brickd/store/evlog.h"
-#include "brickd/store/grow.h"
+#include "brickd/store/format/evlog.h"
+#include "brickd/store/offline/check.h"
+#include "brickd/store/offline/grow.h"
 #include "brickd/store/store_impl.h"
 #include "linux_medium.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "brickd/store/move.h"
-#include "brickd/store/poison.h"
+#include "brickd/store/recovery/poison.h"
 #include "fixture.h"
 #include "slow_fake.h"
 

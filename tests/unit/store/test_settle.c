@@ -23,7 +23,7 @@
 #include "brickd/media/media.h"
 #include "brickd/media/media_fsid.h"
 #include "brickd/media/media_mark.h"
-#include "brickd/store/slow.h"
+#include "brickd/store/slow/slow.h"
 #include "kfb_wire.h"
 
 #define SIZE  (8U << 20)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/check.h"
-#include "brickd/store/grow.h"
+#include "brickd/store/offline/check.h"
+#include "brickd/store/offline/grow.h"
 #include "fixture.h"
 #include "slow_fake.h"
 

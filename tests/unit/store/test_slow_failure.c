@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "brickd/store/check.h"
+#include "brickd/store/offline/check.h"
 #include "fixture.h"
 #include "hold.h"
 #include "slow_fake.h"

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Bitmaps of free slots and the search for runs in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brickd/store/dram/slots.h"
+
+#define WORD_BITS 64U
+
+struct brick_slot_quarantine {
+	uint64_t token;
+	struct brick_slot_run run;
+	struct brick_slot_quarantine *next;
+};
+
+static uint64_t n_words(uint64_t n_bits)
+{
+	return (n_bits + WORD_BITS - 1) / WORD_BITS;
+}
+
+int brick_slots_init(struct brick_slots *s, uint64_t n)
+{
+	memset(s, 0, sizeof(*s));
+	s->n = n;
+	s->clean.n_bits = n;
+	s->dirty.n_bits = n;
+	/* One more: no slots are no reason to fail. */
+	s->clean.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
+	s->dirty.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
+	if (s->clean.bits && s->dirty.bits)
+		return 0;
+	brick_slots_fini(s);
+	return -ENOMEM;
+}
+
+void brick_slots_fini(struct brick_slots *s)
+{
+	while (s->quarantine) {
+		struct brick_slot_quarantine *q = s->quarantine;
+
+		s->quarantine = q->next;
+		free(q);
+	}
+	free(s->withheld);
+	s->withheld = NULL;
+	s->n_withheld = 0;
+	free(s->clean.bits);
+	free(s->dirty.bits);
+	s->clean.bits = NULL;
+	s->dirty.bits = NULL;
+}
+
+/* The first bit in [pos, end) that is set, or clear; end if there is none. */
+static uint64_t find(const struct brick_slot_map *map, uint64_t pos,
+		     uint64_t end, bool set)
+{
+	uint64_t flip = set ? 0 : UINT64_MAX;
+	uint64_t w, word;
+
+	if (pos >= end)
+		return end;
+	w = pos / WORD_BITS;
+	word = (map->bits[w] ^ flip) & UINT64_MAX << pos % WORD_BITS;
+	while (!word) {
+		if (++w >= n_words(end))
+			return end;
+		word = map->bits[w] ^ flip;
+	}
+	pos = w * WORD_BITS + (unsigned int)__builtin_ctzll(word);
+	return pos < end ? pos : end;
+}
+
+static void change(struct brick_slot_map *map, struct brick_slot_run run,
+		   bool set)
+{
+	uint64_t pos = run.slot, end = run.slot + run.n;
+
+	while (pos < end) {
+		uint64_t bit = pos % WORD_BITS;
+		uint64_t n = WORD_BITS - bit;
+		uint64_t mask;
+
+		if (n > end - pos)
+			n = end - pos;
+		mask = (UINT64_MAX >> (WORD_BITS - n)) << bit;
+		if (set)
+			map->bits[pos / WORD_BITS] |= mask;
+		else
+			map->bits[pos / WORD_BITS] &= ~mask;
+		pos += n;
+	}
+}
+
+void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run)
+{
+	change(map, run, true);
+	map->n_set += run.n;
+}
+
+/* The first run of enough slots from a place on, cut at want. */
+static bool search(const struct brick_slot_map *map, uint64_t from,
+		   uint64_t enough, uint64_t want, struct brick_slot_run *run)
+{
+	uint64_t pos = from, limit, end;
+
+	while ((pos = find(map, pos, map->n_bits, true)) < map->n_bits) {
+		limit = map->n_bits - pos > want ? pos + want : map->n_bits;
+		end = find(map, pos, limit, false);
+		if (end - pos >= enough) {
+			run->slot = pos;
+			run->n = end - pos;
+			return true;
+		}
+		pos = end;
+	}
+	return false;
+}
+
+bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
+			 struct brick_slot_run *run)
+{
+	uint64_t enough = whole ? want : 1;
+	struct brick_slot_run found;
+
+	if (map->n_set < enough)
+		return false;
+	/* From the hint on, then from the start. */
+	if (!search(map, map->hint, enough, want, &found) &&
+	    !search(map, 0, enough, want, &found))
+		return false;
+	change(map, found, false);
+	map->n_set -= found.n;
+	map->hint = found.slot + found.n;
+	*run = found;
+	return true;
+}
+
+bool brick_slot_map_take_one(struct brick_slot_map *map, uint64_t slot)
+{
+	struct brick_slot_run run = { slot, 1 };
+
+	if (slot >= map->n_bits || find(map, slot, slot + 1, true) != slot)
+		return false;
+	change(map, run, false);
+	map->n_set--;
+	return true;
+}
+
+int brick_slots_withhold(struct brick_slots *s, uint64_t slot)
+{
+	uint64_t *more =
+		reallocarray(s->withheld, s->n_withheld + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	more[s->n_withheld++] = slot;
+	s->withheld = more;
+	return 0;
+}
+
+/* Bad blocks are few: where there are none this is one comparison. */
+static bool forget_withheld(struct brick_slots *s, uint64_t slot)
+{
+	for (uint64_t i = 0; i < s->n_withheld; i++) {
+		if (s->withheld[i] != slot)
+			continue;
+		s->withheld[i] = s->withheld[--s->n_withheld];
+		return true;
+	}
+	return false;
+}
+
+void brick_slots_give_dirty(struct brick_slots *s, struct brick_slot_run run)
+{
+	uint64_t i;
+
+	brick_slot_map_give(&s->dirty, run);
+	for (i = 0; s->n_withheld && i < run.n; i++) {
+		if (!forget_withheld(s, run.slot + i))
+			continue;
+		(void)brick_slot_map_take_one(&s->dirty, run.slot + i);
+		s->n_bad++;
+	}
+}
+
+struct brick_slot_quarantine *
+brick_slot_quarantine_new(uint64_t token, struct brick_slot_run run)
+{
+	struct brick_slot_quarantine *q = calloc(1, sizeof(*q));
+
+	if (q) {
+		q->token = token;
+		q->run = run;
+	}
+	return q;
+}
+
+void brick_slots_quarantine(struct brick_slots *s,
+			    struct brick_slot_quarantine *q)
+{
+	q->next = s->quarantine;
+	s->quarantine = q;
+	s->n_quarantined += q->run.n;
+}
+
+void brick_slots_release(struct brick_slots *s, uint64_t token)
+{
+	struct brick_slot_quarantine **link = &s->quarantine;
+
+	while (*link) {
+		struct brick_slot_quarantine *q = *link;
+
+		if (q->token != token) {
+			link = &q->next;
+			continue;
+		}
+		*link = q->next;
+		s->n_quarantined -= q->run.n;
+		brick_slots_give_dirty(s, q->run);
+		free(q);
+	}
+}
