@@ -15,7 +15,7 @@ SCRIPT_OPTIONS = re.compile(
     r'|\{ "([\w-]+)", (?:no|required)_argument', re.M)
 # Programs that hand their arguments on to another one.
 PASSES_ON = {
-    "tests/crash": "tests/unit/store/crash_main.c",
+    "tests/crash": "tests/unit/store/crash/crash_main.c",
     "tests/vm/selfcheck/check": "tests/vm/run",
 }
 # Built programs that documents call by their names.

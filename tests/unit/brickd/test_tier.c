@@ -22,7 +22,7 @@
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier.h"
 #include "proto/kfb_time.h"
-#include "slow_fake.h"
+#include "tests/unit/store/slow/slow_fake.h"
 
 #define FAST	 32U
 #define SLOW	 72U /* three moves at a time */

@@ -14,7 +14,7 @@
 
 #include "brickd/store/store_impl.h"
 #include "hold.h"
-#include "linux_medium.h"
+#include "tests/unit/store/media/linux_medium.h"
 
 #define SLOTS	 4
 #define BLOCK	 KFB_BLOCK_BYTES

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "brickd/store/offline/grow.h"
-#include "fixture.h"
+#include "tests/unit/store/fixture.h"
 
 #define GIB 512ULL /* slots in 1 GiB */
 

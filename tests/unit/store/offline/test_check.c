@@ -12,7 +12,7 @@
 
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/offline/check.h"
-#include "fixture.h"
+#include "tests/unit/store/fixture.h"
 
 #define SLOTS	  6U
 #define NAMES_MAX 64U

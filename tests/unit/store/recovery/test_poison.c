@@ -11,8 +11,8 @@
 
 #include "brickd/store/move.h"
 #include "brickd/store/recovery/poison.h"
-#include "fixture.h"
-#include "slow_fake.h"
+#include "tests/unit/store/fixture.h"
+#include "tests/unit/store/slow/slow_fake.h"
 
 #define SLOTS 4U
 #define LINE  64U

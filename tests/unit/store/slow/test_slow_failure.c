@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "brickd/store/offline/check.h"
-#include "fixture.h"
-#include "hold.h"
 #include "slow_fake.h"
+#include "tests/unit/store/fixture.h"
+#include "tests/unit/store/hold.h"
 
 #define FAST	 4U
 #define SLOW	 8U

@@ -18,8 +18,8 @@
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/format/crc32c.h"
 #include "brickd/store/format/evlog.h"
-#include "fixture.h"
 #include "kfb_endian.h"
+#include "tests/unit/store/fixture.h"
 
 #define SLOTS 6
 

@@ -24,7 +24,7 @@
 #include "brickd/store/offline/check.h"
 #include "brickd/store/offline/grow.h"
 #include "brickd/store/store_impl.h"
-#include "linux_medium.h"
+#include "tests/unit/store/media/linux_medium.h"
 
 #define SLOTS 4
 #define BLOCK KFB_BLOCK_BYTES

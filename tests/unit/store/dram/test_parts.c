@@ -13,7 +13,7 @@
 #include "brickd/store/dram/sort.h"
 #include "brickd/store/format/crc32c.h"
 #include "brickd/store/recovery/judge.h"
-#include "fixture.h"
+#include "tests/unit/store/fixture.h"
 
 static void the_checksum_is_crc32c(void **state)
 {

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "brickd/store/store_impl.h"
-#include "crash_medium.h"
-#include "crash_states.h"
+#include "tests/unit/store/crash/crash_medium.h"
+#include "tests/unit/store/crash/crash_states.h"
 
 #define SLOTS  4
 #define BLOCKS 3

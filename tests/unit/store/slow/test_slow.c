@@ -11,8 +11,8 @@
 
 #include "brickd/store/offline/check.h"
 #include "brickd/store/offline/grow.h"
-#include "fixture.h"
 #include "slow_fake.h"
+#include "tests/unit/store/fixture.h"
 
 #define ROOM	  20U /* slots that the medium has room for */
 #define FAST	  4U

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "brickd/store/move.h"
-#include "fixture.h"
 #include "slow_fake.h"
+#include "tests/unit/store/fixture.h"
 
 #define FAST 4U
 #define SLOW 40U

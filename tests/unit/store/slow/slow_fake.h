@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "brickd/store/slow/slow.h"
-#include "hold.h"
+#include "tests/unit/store/hold.h"
 
 struct slow_fake {
 	struct brick_slow slow;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "brickd/media/media.h"
-#include "hold.h"
+#include "tests/unit/store/hold.h"
 
 /**
  * struct linux_medium - one of them
