@@ -34,12 +34,12 @@
 #define KFB_INITIATOR_H
 
 #include <linux/types.h>
-#include "kfb_client.h"
-#include "kfb_fate.h"
-#include "kfb_flush.h"
-#include "kfb_retain.h"
+#include "data/kfb_fate.h"
+#include "data/kfb_flush.h"
+#include "data/kfb_retain.h"
+#include "data/kfb_window.h"
 #include "kfb_ring.h"
-#include "kfb_window.h"
+#include "session/kfb_client.h"
 
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
 #define KFB_INITIATOR_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)

@@ -16,9 +16,9 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "kfb_block.h"
+#include "blocks/kfb_block.h"
+#include "blocks/kfb_mapcache.h"
 #include "kfb_codec.h"
-#include "kfb_mapcache.h"
 
 struct kfbk_device;
 struct kfbk_rq;

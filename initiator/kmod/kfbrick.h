@@ -58,12 +58,12 @@
 #include <kfabric/fi_rma.h>
 
 #include "blocks.h"
+#include "blocks/kfb_blockmap.h"
+#include "blocks/kfb_disk.h"
+#include "data/kfb_retain.h"
 #include "flush.h"
-#include "kfb_blockmap.h"
-#include "kfb_disk.h"
-#include "kfb_initiator.h"
-#include "kfb_retain.h"
 #include "key.h"
+#include "kfb_initiator.h"
 #include "log.h"
 #include "options.h"
 

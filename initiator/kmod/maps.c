@@ -15,9 +15,9 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "kfbrick.h"
+#include "blocks/kfb_list.h"
 #include "kfb_err.h"
-#include "kfb_list.h"
+#include "kfbrick.h"
 #include "trace.h"
 
 /* Between tries of a MAP that the brick refuses for now. */

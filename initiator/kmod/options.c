@@ -10,7 +10,7 @@
 #include <linux/string.h>
 #include <linux/uuid.h>
 
-#include "kfb_mapcache.h"
+#include "blocks/kfb_mapcache.h"
 #include "options.h"
 
 #define SECONDS_MAX   86400

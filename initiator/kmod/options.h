@@ -15,7 +15,7 @@
 
 #include <linux/types.h>
 
-#include "kfb_client.h"
+#include "session/kfb_client.h"
 
 /* A line is no longer. */
 #define KFBK_OPTIONS_MAX_BYTES 1024

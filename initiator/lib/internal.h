@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "kfb_blockmap.h"
+#include "blocks/kfb_blockmap.h"
 #include "kfb_initiator_retain.h"
 #include "kfbrick.h"
 #include "url.h"

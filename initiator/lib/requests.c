@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blocks/kfb_list.h"
 #include "internal.h"
 #include "kfb_err.h"
-#include "kfb_list.h"
 
 int kfbrick_ping(struct kfbrick *k)
 {

@@ -75,12 +75,18 @@ def is_prefixed(name, prefixes):
     return name.startswith(prefixes) or name.startswith(tuple(f"to_{p}" for p in prefixes))
 
 
+def folder_of(path, table):
+    """The folder of the table that a file is in, at any depth, or None."""
+    parents = (str(parent) for parent in pathlib.PurePosixPath(path).parents)
+    return next((parent for parent in parents if parent in table), None)
+
+
 def faults(files, table):
     """What is wrong with the sources: path: text."""
     for folder, prefixes in table.items():
         homes = {}
         for path in sorted(files):
-            if str(pathlib.PurePosixPath(path).parent) != folder:
+            if folder_of(path, table) != folder:
                 continue
             for line, name in static_names(files[path]):
                 if not is_prefixed(name, prefixes):
@@ -91,4 +97,4 @@ def faults(files, table):
 
 def sources(top=TOP, table=PREFIXES):
     return {str(path.relative_to(top)): path.read_text(encoding="utf-8")
-            for folder in table for path in sorted((top / folder).glob("*.[ch]"))}
+            for folder in table for path in sorted((top / folder).rglob("*.[ch]"))}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rooms of brickd and of kfabric: who includes whom, drawn and judged.
+"""The rooms of brickd, of the initiator and of kfabric: who includes whom, drawn and judged.
 
 tests/lint/rooms.py [--write]
 
@@ -75,6 +75,7 @@ HOUSES = (
         {"session/event", "session/losses"},
         {"session/session", "session/sessions"},
     )),
+    House("initiator/core"),
     House("kfabric", shelves=("test",), faces=("include",)),
 )
 
@@ -135,7 +136,7 @@ def drawing(house, files):
 
 
 def module_of(path):
-    return re.sub(r"(_impl)?\.[ch]$", "", path)
+    return re.sub(r"(_impl|_priv)?\.[ch]$", "", path)
 
 
 def grown(found, allowed):

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kfb_client.h"
 #include "kfb_err.h"
+#include "session/kfb_client.h"
 
 #define QUEUES	   2
 #define TIMEOUT_MS 100

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kfb_blockmap.h"
-#include "kfb_engine.h"
+#include "blocks/kfb_blockmap.h"
+#include "engine/kfb_engine.h"
 
 #define TIMEOUT_MS  100
 #define STEPS_MAX   400

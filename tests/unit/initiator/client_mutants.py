@@ -20,7 +20,7 @@ CLIENT_MUTANTS = {
         "__u64 id = q->flush_ids[outcome->slot];", "__u64 id = q->flush.last_id;",
         UNIT + "lib-resume", folder=CORE),
     "failed-flush-leaves-nothing-dirty": Mutant(
-        "flushing", "kfb_flush.c",
+        "flushing", "data/kfb_flush.c",
         "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
         "\t\t\tkfb_dirty_merge(&queue->dirty, &op->dirty);\n",
         "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
@@ -33,11 +33,11 @@ CLIENT_MUTANTS = {
         "flushing", "flush.c", "op->flush.is_told = !op->durable;",
         "op->flush.is_told = 1;", UNIT + "lib-doubt", folder=LIB),
     "flush-that-begins-again-forgets": Mutant(
-        "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
+        "flushing", "data/kfb_flush.c", "\tticket->waiting = 0;\n",
         "\tticket->waiting = 0;\n\tticket->error = 0;\n",
         INITIATOR, folder=CORE),
     "core-ticket-that-begins-again-forgets": Mutant(
-        "flushing", "kfb_flush.c", "\tticket->waiting = 0;\n",
+        "flushing", "data/kfb_flush.c", "\tticket->waiting = 0;\n",
         "\tticket->waiting = 0;\n\tticket->error = 0;\n",
         UNIT + "core-flush", folder=CORE),
     "flush-without-ops-ends-well": Mutant(
@@ -49,47 +49,47 @@ CLIENT_MUTANTS = {
         "\t\t\tkfb_initiator_flush_finish(i, flush, 0);",
         INITIATOR, folder=CORE),
     "window-that-never-shrinks": Mutant(
-        "windows", "kfb_window.c", "if (limit < w->limit_bytes)", "if (0)",
+        "windows", "data/kfb_window.c", "if (limit < w->limit_bytes)", "if (0)",
         WINDOW, folder=CORE),
     "window-that-never-grows": Mutant(
-        "windows", "kfb_window.c", "w->limit_bytes += len;", "",
+        "windows", "data/kfb_window.c", "w->limit_bytes += len;", "",
         WINDOW, folder=CORE),
     "window-that-grows-unused": Mutant(
-        "windows", "kfb_window.c",
+        "windows", "data/kfb_window.c",
         "if (w->in_flight_bytes < kfb_window_piece_max(w))", "if (0)",
         WINDOW, folder=CORE),
     "window-that-one-at-a-time-does-not-use": Mutant(
-        "windows", "kfb_window.c", "if (w->in_flight_bytes < kfb_window_piece_max(w))",
+        "windows", "data/kfb_window.c", "if (w->in_flight_bytes < kfb_window_piece_max(w))",
         "if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)",
         WINDOW, folder=CORE),
     "window-that-learns-no-longer-way": Mutant(
-        "windows", "kfb_window.c", "\t\tw->shortest_ms = took_ms;\n\t}\n", "\t}\n",
+        "windows", "data/kfb_window.c", "\t\tw->shortest_ms = took_ms;\n\t}\n", "\t}\n",
         WINDOW, folder=CORE),
     "rest-of-a-piece-dies": Mutant(
         "windows", "io.c", "\t\tctx->len += ctx->rest;\n", "",
         UNIT + "lib-resume", folder=LIB),
     "window-that-holds-the-way-against-a-link": Mutant(
-        "windows", "kfb_window.c", "may_take_ms = w->shortest_ms + w->target_ms;",
+        "windows", "data/kfb_window.c", "may_take_ms = w->shortest_ms + w->target_ms;",
         "may_take_ms = w->target_ms;", WINDOW, folder=CORE),
     "window-without-a-least": Mutant(
-        "windows", "kfb_window.c", "if (limit < KFB_WINDOW_MIN_BYTES)", "if (0)",
+        "windows", "data/kfb_window.c", "if (limit < KFB_WINDOW_MIN_BYTES)", "if (0)",
         WINDOW, folder=CORE),
     "window-that-lets-in-what-does-not-fit": Mutant(
-        "windows", "kfb_window.c", "w->in_flight_bytes + len <= w->limit_bytes;", "1;",
+        "windows", "data/kfb_window.c", "w->in_flight_bytes + len <= w->limit_bytes;", "1;",
         WINDOW, folder=CORE),
     "moving-bytes-are-silence": Mutant(
-        "windows", "kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\t}\n\tq->moved",
+        "windows", "session/kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\t}\n\tq->moved",
         "\t}\n\tq->moved",
         SILENCE, folder=CORE),
     "a-ping-that-arrives-is-life": Mutant(
-        "windows", "kfb_client.c", "bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES",
+        "windows", "session/kfb_client.c", "bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES",
         "bytes == q->moved_bytes",
         SILENCE, folder=CORE),
     "what-moved-before-is-life": Mutant(
-        "windows", "kfb_client_next.c", "q->is_marked = 0;", "q->is_marked = 1;",
+        "windows", "session/kfb_client_next.c", "q->is_marked = 0;", "q->is_marked = 1;",
         SILENCE, folder=CORE),
     "ping-with-a-time-of-its-own": Mutant(
-        "windows", "kfb_client_next.c", "op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT",
+        "windows", "session/kfb_client_next.c", "op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT",
         "0 ? KFB_ENGINE_NO_TIMEOUT", SILENCE, folder=CORE),
     "flush-begins-with-an-old-error": Mutant(
         "flushing", "kfb_initiator_flush.c", "kfb_flush_ticket_init(&flush->ticket);",
@@ -180,7 +180,7 @@ CLIENT_MUTANTS = {
         "q->index && i->session_id != i->client.session_id", "0",
         INITIATOR, folder=CORE),
     "join-believed-without-proof": Mutant(
-        "proofs", "kfb_engine_join.c",
+        "proofs", "engine/kfb_engine_join.c",
         "if (!kfb_auth_equal(proof, accept->proof, sizeof(proof)))", "if (0)",
         UNIT + "core-squatter", folder=CORE),
     "accept-proof-of-any-join": Mutant(
@@ -189,111 +189,111 @@ CLIENT_MUTANTS = {
         "kfb_fields_add(&fields, hello, 4);\n\tkfb_fields_add(&fields, &unproven",
         UNIT + "core-engine", folder="proto"),
     "refused-auth-ends-the-client": Mutant(
-        "proofs", "kfb_client.c", "rc == -ESTALE && !out->status", "rc == -EKEYREJECTED",
+        "proofs", "session/kfb_client.c", "rc == -ESTALE && !out->status", "rc == -EKEYREJECTED",
         UNIT + "core-squatter", folder=CORE),
     "stale-ends-what-is-kept": Mutant(
-        "proofs", "kfb_client_ask.c", "q->engine = c->kept;",
+        "proofs", "session/kfb_client_ask.c", "q->engine = c->kept;",
         "kfb_engine_init(&q->engine, &c->kept.config, c->kept.tx);",
         UNIT + "core-squatter", folder=CORE),
     "former-session-not-named": Mutant(
-        "proofs", "kfb_client_ask.c", "config.former_session_id = c->session_id;", "",
+        "proofs", "session/kfb_client_ask.c", "config.former_session_id = c->session_id;", "",
         UNIT + "core-squatter", folder=CORE),
     "time-runs-while-away": Mutant(
-        "sessions", "kfb_engine.c", "if (call->abandoned || call->resend ||",
+        "sessions", "engine/kfb_engine.c", "if (call->abandoned || call->resend ||",
         "if (call->abandoned ||", UNIT + "core-client", folder=CORE),
     # Blocks, and the cache of their mappings.
     "key-that-dies-is-used": Mutant(
-        "blocks", "kfb_block.c", "ON(UNMAP, UNMAPPING, UNLIST)", "ON(UNMAP, MAPPED, UNLIST)",
+        "blocks", "blocks/kfb_block.c", "ON(UNMAP, UNMAPPING, UNLIST)", "ON(UNMAP, MAPPED, UNLIST)",
         BLOCK, folder=CORE),
     "what-is-not-mapped-is-used": Mutant(
-        "blocks", "kfb_block.c", "ON(FAILED, UNMAPPED, RELEASE)",
+        "blocks", "blocks/kfb_block.c", "ON(FAILED, UNMAPPED, RELEASE)",
         "ON(FAILED, MAPPED, RELEASE)", BLOCK, folder=CORE),
     "every-move-is-made": Mutant(
-        "blocks", "kfb_block.c", "\tif (!(move->does & MOVE))\n\t\treturn -EINVAL;\n", "",
+        "blocks", "blocks/kfb_block.c", "\tif (!(move->does & MOVE))\n\t\treturn -EINVAL;\n", "",
         BLOCK, folder=CORE),
     "room-is-never-given-back": Mutant(
-        "blocks", "kfb_mapcache.c", "\t\tc->n--;\n", "", BLOCK, folder=CORE),
+        "blocks", "blocks/kfb_mapcache.c", "\t\tc->n--;\n", "", BLOCK, folder=CORE),
     "pinned-blocks-are-evicted": Mutant(
-        "blocks", "kfb_mapcache.c", "KFB_BLOCK_DO_UNPINNED) && node->pins)",
+        "blocks", "blocks/kfb_mapcache.c", "KFB_BLOCK_DO_UNPINNED) && node->pins)",
         "KFB_BLOCK_DO_UNPINNED) && 0)", BLOCK, folder=CORE),
     "cache-holds-one-more": Mutant(
-        "blocks", "kfb_mapcache.c", "c->n >= c->limit)", "c->n > c->limit)",
+        "blocks", "blocks/kfb_mapcache.c", "c->n >= c->limit)", "c->n > c->limit)",
         BLOCK, folder=CORE),
     "quiet-blocks-are-pinned": Mutant(
-        "blocks", "kfb_mapcache.c", "if (c->blocks[block].state != KFB_BLOCK_MAPPED)",
+        "blocks", "blocks/kfb_mapcache.c", "if (c->blocks[block].state != KFB_BLOCK_MAPPED)",
         "if (!kfb_block_is_readable(&c->blocks[block]))", BLOCK, folder=CORE),
     "quiet-blocks-are-evicted-again": Mutant(
-        "blocks", "kfb_mapcache.c",
+        "blocks", "blocks/kfb_mapcache.c",
         "while (block != NONE && c->blocks[block].state != KFB_BLOCK_MAPPED)", "while (0)",
         UNIT + "core-mapcache", folder=CORE),
     # Copies of writes, and which of their bytes are written again.
     "copies-meet-writes-under-way": Mutant(
-        "replay", "kfb_retain.c", "\tif (r->n_flight)\n\t\treturn -EBUSY;\n", "",
+        "replay", "data/kfb_retain.c", "\tif (r->n_flight)\n\t\treturn -EBUSY;\n", "",
         COPIES, folder=CORE),
     "older-copies-are-written": Mutant(
-        "replay", "kfb_retain.c", "\t\tkfb_cut(r, at);\n",
+        "replay", "data/kfb_retain.c", "\t\tkfb_cut(r, at);\n",
         "\t\tat->newer = kfb_copy_at(r, at->newer)->older;\n", COPIES, folder=CORE),
     "failed-writes-hide-copies": Mutant(
-        "replay", "kfb_retain.c", "if (newer->state != KFB_COPY_KEPT || newer->va > last",
+        "replay", "data/kfb_retain.c", "if (newer->state != KFB_COPY_KEPT || newer->va > last",
         "if (newer->va > last", COPIES, folder=CORE),
     "what-is-flushed-is-written": Mutant(
-        "replay", "kfb_retain.c", "copy->state == KFB_COPY_KEPT && copy->done > r->safe",
+        "replay", "data/kfb_retain.c", "copy->state == KFB_COPY_KEPT && copy->done > r->safe",
         "copy->state == KFB_COPY_KEPT && copy->done", COPIES, folder=CORE),
     "fua-is-not-durable": Mutant(
-        "replay", "kfb_retain.c", "\tkfb_copy_at(r, id)->done = 0;\n\tkfb_retain_trim(r);\n", "",
+        "replay", "data/kfb_retain.c", "\tkfb_copy_at(r, id)->done = 0;\n\tkfb_retain_trim(r);\n", "",
         COPIES, folder=CORE),
     "fua-hides-nothing": Mutant(
-        "replay", "kfb_retain.c", "kfb_copy_at(r, id)->done = 0;\n",
+        "replay", "data/kfb_retain.c", "kfb_copy_at(r, id)->done = 0;\n",
         "r->bytes -= kfb_copy_at(r, id)->len;\n\tkfb_copy_at(r, id)->state = KFB_COPY_VOID;\n",
         COPIES, folder=CORE),
     "rest-behind-a-newer-copy-is-left": Mutant(
-        "replay", "kfb_retain.c", "\tat->offset += n;\n\tat->len -= n;\n",
+        "replay", "data/kfb_retain.c", "\tat->offset += n;\n\tat->len -= n;\n",
         "\tat->offset += at->len;\n\tat->len = 0;\n",
         COPIES, folder=CORE),
     "bytes-before-a-newer-copy-are-left": Mutant(
-        "replay", "kfb_retain.c", "\t\tat->len = newer->va - va;\n\t\treturn;\n",
+        "replay", "data/kfb_retain.c", "\t\tat->len = newer->va - va;\n\t\treturn;\n",
         "\t\tat->offset += newer->va - va;\n\t\tat->len -= newer->va - va;\n\t\treturn;\n",
         COPIES, folder=CORE),
     "flush-covers-what-was-written-again": Mutant(
-        "replay", "kfb_retain.c", "kfb_copy_at(r, id)->done = r->clock;", ";", COPY, folder=CORE),
+        "replay", "data/kfb_retain.c", "kfb_copy_at(r, id)->done = r->clock;", ";", COPY, folder=CORE),
     "newer-copies-go-first": Mutant(
-        "replay", "kfb_retain.c",
+        "replay", "data/kfb_retain.c",
         "if (copy->state == KFB_COPY_POSTED || kfb_is_due(r, copy))\n\t\t\treturn;",
         "if (copy->state == KFB_COPY_POSTED)\n\t\t\treturn;", COPIES, folder=CORE),
     "two-writes-to-the-same-bytes": Mutant(
-        "replay", "kfb_retain.c", " ||\n\t    kfb_retain_is_in_flight(r, va, last))", ")",
+        "replay", "data/kfb_retain.c", " ||\n\t    kfb_retain_is_in_flight(r, va, last))", ")",
         COPY, folder=CORE),
     "blocks-of-one-list-are-one-block": Mutant(
-        "replay", "kfb_retain.c", "newer->va > last || end < va)", "0)",
+        "replay", "data/kfb_retain.c", "newer->va > last || end < va)", "0)",
         COPIES, folder=CORE),
     "copy-crosses-blocks": Mutant(
-        "replay", "kfb_retain.c",
+        "replay", "data/kfb_retain.c",
         "\tif ((va ^ last) >> KFB_BLOCK_SHIFT)\n\t\treturn -EINVAL;\n", "", COPY, folder=CORE),
     "gone-numbers-are-others": Mutant(
-        "replay", "kfb_retain.c", "return id >= r->tail && id < r->head &&\n\t       kfb_copy_at",
+        "replay", "data/kfb_retain.c", "return id >= r->tail && id < r->head &&\n\t       kfb_copy_at",
         "return kfb_copy_at", COPY, folder=CORE),
     "looks-on-without-end": Mutant(
-        "replay", "kfb_retain.c", "\t\tif (!steps)\n\t\t\treturn -EAGAIN;\n", "",
+        "replay", "data/kfb_retain.c", "\t\tif (!steps)\n\t\t\treturn -EAGAIN;\n", "",
         COPY, folder=CORE),
     "passed-copies-are-no-steps": Mutant(
-        "replay", "kfb_retain.c", "kfb_go_to(at, at->id + 1);\n",
+        "replay", "data/kfb_retain.c", "kfb_go_to(at, at->id + 1);\n",
         "kfb_go_to(at, at->id + 1);\n\t\t\tsteps++;\n", COPY, folder=CORE),
     "what-came-meanwhile-hides-nothing": Mutant(
-        "replay", "kfb_retain.c", "if (!at->len || at->head != r->head)", "if (!at->len)",
+        "replay", "data/kfb_retain.c", "if (!at->len || at->head != r->head)", "if (!at->len)",
         COPY, folder=CORE),
     # What a brick may answer to LIST.
     "list-may-be-short": Mutant(
-        "hostile bricks", "kfb_list.c", "return reply->n_extents == kfb_list_page_max(list) &&",
+        "hostile bricks", "blocks/kfb_list.c", "return reply->n_extents == kfb_list_page_max(list) &&",
         "return", LIST, folder=CORE),
     "list-may-stand-still": Mutant(
-        "hostile bricks", "kfb_list.c", "reply->cursor >> shift >= at", "1", LIST, folder=CORE),
+        "hostile bricks", "blocks/kfb_list.c", "reply->cursor >> shift >= at", "1", LIST, folder=CORE),
     "list-rises-by-bytes": Mutant(
-        "hostile bricks", "kfb_list.c", "if (!mine && reply->cursor & BLOCK_MASK)",
+        "hostile bricks", "blocks/kfb_list.c", "if (!mine && reply->cursor & BLOCK_MASK)",
         "if (0)", LIST, folder=CORE),
     "list-may-overlap": Mutant(
-        "hostile bricks", "kfb_list.c", " || first < from)", ")", LIST, folder=CORE),
+        "hostile bricks", "blocks/kfb_list.c", " || first < from)", ")", LIST, folder=CORE),
     "list-of-any-mappings": Mutant(
-        "hostile bricks", "kfb_list.c", "extent->mapping_id < from ? 0 :", "0 ? 0 :",
+        "hostile bricks", "blocks/kfb_list.c", "extent->mapping_id < from ? 0 :", "0 ? 0 :",
         LIST, folder=CORE),
     "list-is-not-checked": Mutant(
         "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",

@@ -6,9 +6,9 @@
 #ifndef CLIENT_RIG_H
 #define CLIENT_RIG_H
 
-#include "kfb_client.h"
-#include "kfb_fate.h"
-#include "kfb_flush.h"
+#include "data/kfb_fate.h"
+#include "data/kfb_flush.h"
+#include "session/kfb_client.h"
 #include "sim_brick.h"
 
 #define RIG_TIMEOUT_MS	 1000

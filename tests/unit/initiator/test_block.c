@@ -15,8 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_block.h"
-#include "kfb_mapcache.h"
+#include "blocks/kfb_block.h"
+#include "blocks/kfb_mapcache.h"
 
 #define N     24
 #define GROWN 32

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "kfb_blockmap.h"
+#include "blocks/kfb_blockmap.h"
 
 #define BLOCK	   KFB_BLOCK_BYTES
 #define LAST_BLOCK (0 - BLOCK)

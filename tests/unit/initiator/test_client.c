@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "client_rig.h"
-#include "kfb_client_priv.h"
 #include "kfb_err.h"
+#include "session/kfb_client_priv.h"
 
 static struct rig r;
 

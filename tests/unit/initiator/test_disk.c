@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_disk.h"
+#include "blocks/kfb_disk.h"
 
 /*
  * Rows are states, columns events, both in their order. A word is the first

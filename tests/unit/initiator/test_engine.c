@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_engine.h"
+#include "engine/kfb_engine.h"
 #include "kfb_err.h"
 #include "toy_hmac.h"
 

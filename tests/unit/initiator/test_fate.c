@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kfb_fate.h"
+#include "data/kfb_fate.h"
 
 static void births_are_compared_block_by_block(void **state)
 {

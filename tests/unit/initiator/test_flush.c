@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kfb_flush.h"
+#include "data/kfb_flush.h"
 
 #define BLOCK KFB_BLOCK_BYTES
 

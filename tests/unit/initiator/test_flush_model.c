@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_flush.h"
+#include "data/kfb_flush.h"
 
 #define N_QUEUES   3
 #define N_CELLS	   200

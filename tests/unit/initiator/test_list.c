@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_list.h"
+#include "blocks/kfb_list.h"
 
 #define BLOCK	   KFB_BLOCK_BYTES
 #define LAST_BLOCK (0 - BLOCK)

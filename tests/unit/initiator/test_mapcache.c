@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_mapcache.h"
+#include "blocks/kfb_mapcache.h"
 
 #define N     24
 #define CAP   8

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_retain.h"
+#include "data/kfb_retain.h"
 
 #define PAGE	KFB_RETAIN_PAGE_BYTES
 #define BLOCK	(2ULL << 20)

@@ -29,9 +29,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kfb_client.h"
-#include "kfb_flush.h"
-#include "kfb_retain.h"
+#include "data/kfb_flush.h"
+#include "data/kfb_retain.h"
+#include "session/kfb_client.h"
 
 #define N_QUEUES       3
 #define CELL	       512

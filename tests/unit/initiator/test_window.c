@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kfb_window.h"
+#include "data/kfb_window.h"
 
 #define LEASE_MS  10000
 #define TARGET_MS (LEASE_MS / KFB_WINDOW_LEASE_DIV)

@@ -7,7 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_dirty.h"
+#include "data/kfb_dirty.h"
 
 static __u64 kfb_dirty_last_byte(const struct kfb_flush_range *range)
 {

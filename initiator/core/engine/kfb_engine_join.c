@@ -5,7 +5,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_engine_priv.h"
+#include "engine/kfb_engine_priv.h"
 
 int kfb_engine_keep(struct kfb_engine *e)
 {

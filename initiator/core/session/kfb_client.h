@@ -48,8 +48,8 @@
 #define KFB_CLIENT_H
 
 #include <linux/types.h>
-#include "kfb_engine.h"
-#include "kfb_fate.h"
+#include "data/kfb_fate.h"
+#include "engine/kfb_engine.h"
 
 /* Queues of one session, at this side. */
 #define KFB_CLIENT_QUEUES_MAX 8

@@ -4,7 +4,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_engine_priv.h"
+#include "engine/kfb_engine_priv.h"
 #include "kfb_err.h"
 
 int kfb_engine_fail(struct kfb_engine *e, int error)

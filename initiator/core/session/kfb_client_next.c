@@ -5,8 +5,8 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_client_priv.h"
-#include "kfb_engine_priv.h"
+#include "engine/kfb_engine_priv.h"
+#include "session/kfb_client_priv.h"
 
 /* A PING's answer is due after this part of a lease. */
 #define SILENCE_DIV 4

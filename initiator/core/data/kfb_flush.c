@@ -4,7 +4,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_flush.h"
+#include "data/kfb_flush.h"
 
 void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max)
 {

@@ -8,7 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_retain.h"
+#include "data/kfb_retain.h"
 #include "kfb_wire.h"
 
 void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,

@@ -13,7 +13,7 @@
 #define KFB_FATE_H
 
 #include <linux/types.h>
-#include "kfb_dirty.h"
+#include "data/kfb_dirty.h"
 
 /**
  * enum kfb_fate - what has become of completed, unflushed writes; worst last

@@ -5,7 +5,7 @@
 #ifndef KFB_ENGINE_PRIV_H
 #define KFB_ENGINE_PRIV_H
 
-#include "kfb_engine.h"
+#include "engine/kfb_engine.h"
 
 /* A call begins to wait for its answer, or does so no more. */
 static inline void kfb_call_set_waiting(struct kfb_engine *e,

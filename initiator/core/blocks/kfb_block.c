@@ -3,7 +3,7 @@
  * The table of a block's states and events.
  */
 #include <linux/errno.h>
-#include "kfb_block.h"
+#include "blocks/kfb_block.h"
 
 /* @does has MOVE in what is no hole of the table. */
 struct block_move {

@@ -3,8 +3,8 @@
  * How much of a queue's data may be in flight.
  */
 #include <linux/string.h>
+#include "data/kfb_window.h"
 #include "kfb_time.h"
-#include "kfb_window.h"
 
 /* Longer says no more, and products stay in 64 bits. */
 #define TOOK_MAX_MS (1U << 20)

@@ -3,7 +3,7 @@
  * The table of a disk's states and events.
  */
 #include <linux/errno.h>
-#include "kfb_disk.h"
+#include "blocks/kfb_disk.h"
 
 /* @does has MOVE in what is no hole of the table. */
 struct disk_move {

@@ -6,7 +6,7 @@
  * block would be 0.
  */
 #include <linux/errno.h>
-#include "kfb_list.h"
+#include "blocks/kfb_list.h"
 
 #define BLOCK_MASK (KFB_BLOCK_BYTES - 1)
 

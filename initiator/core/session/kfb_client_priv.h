@@ -5,7 +5,7 @@
 #ifndef KFB_CLIENT_PRIV_H
 #define KFB_CLIENT_PRIV_H
 
-#include "kfb_client.h"
+#include "session/kfb_client.h"
 
 /**
  * kfb_client_move - the only way a client changes its state

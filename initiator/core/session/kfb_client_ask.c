@@ -11,7 +11,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_client_priv.h"
+#include "session/kfb_client_priv.h"
 
 void kfb_client_doubt(struct kfb_client *c, __u64 now_ms)
 {

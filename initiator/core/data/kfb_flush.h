@@ -28,7 +28,7 @@
 #define KFB_FLUSH_H
 
 #include <linux/types.h>
-#include "kfb_dirty.h"
+#include "data/kfb_dirty.h"
 
 /* Ops of one queue on their way at one time. */
 #define KFB_FLUSH_POSTED_MAX 4

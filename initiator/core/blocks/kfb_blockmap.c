@@ -7,7 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_blockmap.h"
+#include "blocks/kfb_blockmap.h"
 
 static __u64 kfb_blockmap_first_block(const struct kfb_handle *handle)
 {

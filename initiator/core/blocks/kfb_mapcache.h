@@ -27,7 +27,7 @@
 
 #include <linux/types.h>
 
-#include "kfb_block.h"
+#include "blocks/kfb_block.h"
 
 /* The number of no block; a device has fewer. */
 #define KFB_MAPCACHE_NONE (~(__u32)0)

@@ -5,7 +5,7 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_mapcache.h"
+#include "blocks/kfb_mapcache.h"
 
 #define NONE KFB_MAPCACHE_NONE
 

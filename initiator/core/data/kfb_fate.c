@@ -3,7 +3,7 @@
  * The fate of writes, losses, and births.
  */
 #include <linux/errno.h>
-#include "kfb_fate.h"
+#include "data/kfb_fate.h"
 
 enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts)
 {

@@ -6,8 +6,8 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "kfb_client_priv.h"
 #include "kfb_err.h"
+#include "session/kfb_client_priv.h"
 
 struct client_move {
 	enum kfb_client_state from;
