@@ -12,7 +12,7 @@
 
 #include "engine/kfb_engine.h"
 #include "kfb_err.h"
-#include "toy_hmac.h"
+#include "tests/unit/initiator/core/toy_hmac.h"
 
 #define CREDITS	   6
 #define TIMEOUT_MS 1000

@@ -13,7 +13,7 @@
 #include "kfb_ops.h"
 #include "kfb_session.h"
 #include "sim_brick.h"
-#include "toy_hmac.h"
+#include "tests/unit/initiator/core/toy_hmac.h"
 
 const uint8_t sim_key[KFB_KEY_BYTES] = "0123456789abcdef0123456789abcde";
 static const struct kfb_hmac hmac = { .compute = toy_hmac };

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "client_rig.h"
-#include "toy_hmac.h"
 #include "kfb_err.h"
+#include "tests/unit/initiator/core/toy_hmac.h"
 
 /* Actions without a pause: more is a loop that does not end. */
 #define ACTIONS_MAX 2000
