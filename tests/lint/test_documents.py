@@ -61,7 +61,7 @@ class Documents(unittest.TestCase):
         self.adds(rules.paths, "README.md", "`build/none/brickd`", "no build/none")
         self.adds(rules.paths, "docs/man/kfbrick.3.scd", "_initiator/none_", "no initiator/none")
         self.adds(rules.paths, "README.md",
-                  "`build/plain/brickd/brickd` `tests/vm/cases/NAME.sh` `kfb_client.*`")
+                  "`build/plain/brickd/brickd` `tests/vm/cases/*/NAME.sh` `kfb_client.*`")
 
     def test_options(self):
         for call, fault in (

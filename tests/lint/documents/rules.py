@@ -52,9 +52,8 @@ class Book:
 
     @functools.cached_property
     def case_groups(self):
-        return {w for c in self.cases
-                for words in re.findall(r"^# GROUP: (.*)$",
-                                        self.tree.text(f"tests/vm/cases/{c}.sh"), re.M)
+        return {w for f in self.tree.matching("tests/vm/cases/*.sh")
+                for words in re.findall(r"^# GROUP: (.*)$", self.tree.text(f), re.M)
                 for w in words.split()}
 
     @property

@@ -146,7 +146,9 @@ def set_field(case, key, value):
 
 
 def load(folder):
-    paths = sorted(pathlib.Path(folder).glob("*.sh"))
+    """Return a folder's cases, or those of its folders, by and in order of name."""
+    folder = pathlib.Path(folder)
+    paths = sorted([*folder.glob("*.sh")] or folder.glob("*/*.sh"), key=lambda p: p.stem)
     return {p.stem: parse(p) for p in paths}
 
 
