@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A brick below whose clients are a CPU's caches: caches.py [KILLS [SEED]]
 
-tests/func/lost_caches.c keeps in memory what is not written back, and SIGKILL
+tests/func/bricks/lost_caches.c keeps in memory what is not written back, and SIGKILL
 takes it. What a flush covered, every allocation, and all that was written when
 a stop was clean is there after it.
 """

@@ -4,7 +4,7 @@
 
 One client writes to a block without a pause until it is killed; the next one
 waits for the block, fills it, and looks for bytes of the first. Meanwhile two
-clients (tests/func/chaos_load.c) allocate, write, flush and free, and verify
+clients (tests/func/clients/chaos_load.c) allocate, write, flush and free, and verify
 all they know at the end.
 """
 import os

@@ -25,7 +25,7 @@ HEARS_BYTES = lab.LISTEN.startswith("tcp:")
 
 
 class Peer:
-    """tests/func/fence.c, line by line."""
+    """tests/func/clients/fence.c, line by line."""
 
     def __init__(self, test, brick, what, client):
         self.process = subprocess.Popen(

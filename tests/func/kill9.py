@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kill -9 of brickd at random moments under load: kill9.py [KILLS [SEED]]
 
-Three clients (tests/func/chaos_load.c) allocate, free, map, write and flush;
+Three clients (tests/func/clients/chaos_load.c) allocate, free, map, write and flush;
 after every restart each verifies all it knows before the next kill.
 """
 import os

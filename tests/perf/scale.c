@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "initiator/lib/kfbrick.h"
-#include "tests/func/key_file.h"
+#include "tests/func/clients/key_file.h"
 
 #define PAGE_EXTENTS 4096
 
