@@ -10,25 +10,11 @@
  * Context: process, memalloc_noio: a page cache that is written back waits for
  * this.
  */
-#include <linux/delay.h>
 #include <linux/sched/mm.h>
 
-#include "kfbrick.h"
+#include "link.h"
+#include "mappings.h"
 #include "trace.h"
-
-/* A block that could not be had for reasons that pass: tries, and between. */
-#define TRIES_MAX 20
-#define PAUSE_MS  50
-
-void kfbk_blocks_wait(struct kfbk_device *dev, struct request *rq)
-{
-	kfbk_cache_put(dev, kfbk_rq_of(rq));
-	kfbk_lock(dev);
-	list_add_tail(&kfbk_rq_of(rq)->node, &dev->waiting);
-	/* Afterwards the request may be over, and the disk detached. */
-	queue_work(kfbk_map_wq, &dev->map_work);
-	kfbk_unlock(dev);
-}
 
 static struct request *kfbk_next_waiting(struct kfbk_device *dev)
 {
@@ -42,7 +28,7 @@ static struct request *kfbk_next_waiting(struct kfbk_device *dev)
 	return krq ? blk_mq_rq_from_pdu(krq) : NULL;
 }
 
-blk_status_t kfbk_status_of(int error)
+static blk_status_t kfbk_status_of(int error)
 {
 	switch (error) {
 	case 0:
@@ -57,28 +43,6 @@ blk_status_t kfbk_status_of(int error)
 	}
 }
 
-static int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
-{
-	struct kfbk_call call = {
-		.core.req = { .op = op,
-			      .u.range = { .va = kfbk_block_va(dev, block),
-					   .n_blocks = n } },
-	};
-
-	return kfbk_call(dev, &call);
-}
-
-/* A try may go better after the way back to the brick. */
-static bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
-{
-	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
-		return false;
-	if (error != -ECONNRESET && error != -ETIMEDOUT && error != -EAGAIN)
-		return false;
-	msleep(PAUSE_MS);
-	return true;
-}
-
 /* Also right when the answer to an earlier try was lost. */
 static int kfbk_allocate_block(struct kfbk_device *dev, u64 block, bool *is_new)
 {
@@ -90,33 +54,6 @@ static int kfbk_allocate_block(struct kfbk_device *dev, u64 block, bool *is_new)
 	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
 	*is_new = !ret;
 	return ret == -EEXIST ? 0 : ret;
-}
-
-int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
-{
-	bool was_late = false;
-	int tries = 0;
-	int ret;
-
-	do {
-		ret = kfbk_map_run(dev, first, n, false);
-		was_late |= ret == -ETIMEDOUT;
-		/* By the try that was answered late: that is being undone. */
-		if (ret == -EBUSY && was_late)
-			ret = -EAGAIN;
-	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
-	return ret;
-}
-
-int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
-{
-	int tries = 0;
-	int ret;
-
-	do {
-		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
-	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
-	return ret == -ENOENT ? 0 : ret;
 }
 
 /* A block's first write. */

@@ -16,7 +16,7 @@
  */
 #include <linux/string.h>
 
-#include "kfbrick.h"
+#include "disks.h"
 
 static DEFINE_MUTEX(kfbk_claims_lock);
 static LIST_HEAD(kfbk_claims);

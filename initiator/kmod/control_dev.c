@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "kfbrick.h"
+#include "disks.h"
 
 #define ANSWER_BYTES (KFBK_WHY_BYTES + 32)
 

@@ -28,41 +28,12 @@
  * Context: kfbk_queue_rq() in process context, inside RCU but for sending inline;
  *	completions: upcall.
  */
-#include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/slab.h>
 
 #include <compat.h>
 
-#include "kfbrick.h"
+#include "requests.h"
 #include "trace.h"
-
-/* Zeroes that are written from: one buffer, over and over. */
-#define ZERO_ORDER 6
-#define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
-
-static struct page *kfbk_zero_page;
-static struct bio_vec kfbk_zero_bvecs[KFBK_SEGMENTS_MAX];
-
-int kfbk_zeroes_init(void)
-{
-	int i;
-
-	kfbk_zero_page =
-		alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ZERO_ORDER);
-	if (!kfbk_zero_page)
-		return -ENOMEM;
-	for (i = 0; i < KFBK_SEGMENTS_MAX; i++)
-		kfbk_zero_bvecs[i] =
-			(struct bio_vec){ .bv_page = kfbk_zero_page,
-					  .bv_len = ZERO_BYTES };
-	return 0;
-}
-
-void kfbk_zeroes_exit(void)
-{
-	__free_pages(kfbk_zero_page, ZERO_ORDER);
-}
 
 static struct scatterlist *kfbk_data_rq_sg(const struct kfbk_device *dev,
 					   struct kfbk_rq *krq)
@@ -96,48 +67,6 @@ static int kfbk_rq_init(struct blk_mq_tag_set *set, struct request *rq,
 static void kfbk_rq_complete(struct request *rq)
 {
 	blk_mq_end_request(rq, kfbk_rq_of(rq)->status);
-}
-
-void kfbk_rq_end(struct request *rq, blk_status_t status)
-{
-	kfbk_cache_put(rq->q->queuedata, kfbk_rq_of(rq));
-	trace_kfbrick_done(rq, blk_status_to_errno(status));
-	kfbk_rq_of(rq)->status = status;
-	blk_mq_complete_request(rq);
-}
-
-void kfbk_rq_end_locked(struct request *rq, blk_status_t status)
-{
-	struct kfbk_device *dev = rq->q->queuedata;
-	struct kfbk_rq *krq = kfbk_rq_of(rq);
-
-	lockdep_assert_held(&dev->lock);
-	krq->status = status;
-	list_add_tail(&krq->node, &dev->ended);
-}
-
-void kfbk_rq_again(struct request *rq)
-{
-	blk_mq_requeue_request(rq, true);
-}
-
-void kfbk_rq_interrupted(struct kfbk_rq *krq)
-{
-	WRITE_ONCE(krq->posted, false);
-	krq->torn = krq->is_write;
-	if (krq->copy != KFB_RETAIN_NONE)
-		kfbk_retain_over(krq->queue->dev, krq, false);
-}
-
-void kfbk_rq_step(struct request *rq, u32 len)
-{
-	struct kfbk_rq *krq = kfbk_rq_of(rq);
-
-	krq->done += len;
-	if (krq->done < blk_rq_bytes(rq))
-		kfbk_rq_again(rq);
-	else
-		kfbk_rq_end(rq, BLK_STS_OK);
 }
 
 /* ---- completions ------------------------------------------------------ */
@@ -237,17 +166,6 @@ static struct fi_buf kfbk_data_rq_buf(struct kfbk_device *dev,
 	n = kfi_rq_map_sg(rq, kfbk_data_rq_sg(dev, kfbk_rq_of(rq)));
 	return fi_buf_sg(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), n,
 			 blk_rq_bytes(rq));
-}
-
-struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
-{
-	/* A part of the buffer that is one segment, or as many as there are. */
-	u32 part = min_t(u32, ZERO_BYTES,
-			 rounddown_pow_of_two(dev->max_segment_bytes));
-
-	*len = min_t(u32, *len, dev->max_segments * part);
-	return fi_buf_bvec(kfbk_zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0,
-			   *len);
 }
 
 static struct kfb_block *kfbk_data_block_of(const struct kfbk_device *dev,
@@ -464,6 +382,17 @@ static blk_status_t kfbk_data_read_zeroes(struct request *rq)
 	return BLK_STS_OK;
 }
 
+/* Its block is not MAPPED: the map work sees to it. */
+static void kfbk_data_await_block(struct kfbk_device *dev, struct request *rq)
+{
+	kfbk_cache_put(dev, kfbk_rq_of(rq));
+	kfbk_lock(dev);
+	list_add_tail(&kfbk_rq_of(rq)->node, &dev->waiting);
+	/* Afterwards the request may be over, and the disk detached. */
+	queue_work(kfbk_map_wq, &dev->map_work);
+	kfbk_unlock(dev);
+}
+
 static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 				   unsigned long *open)
 {
@@ -476,7 +405,7 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 	switch (smp_load_acquire(&kfbk_data_block_of(dev, krq->va)->state)) {
 	case KFB_BLOCK_MAPPED:
 		if (!kfbk_data_has_block(dev, krq)) {
-			kfbk_blocks_wait(dev, rq);
+			kfbk_data_await_block(dev, rq);
 			return BLK_STS_OK;
 		}
 		buf = kfbk_data_rq_buf(dev, rq);
@@ -487,7 +416,7 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 			return kfbk_data_read_zeroes(rq);
 		fallthrough;
 	default:
-		kfbk_blocks_wait(dev, rq);
+		kfbk_data_await_block(dev, rq);
 		return BLK_STS_OK;
 	}
 }
@@ -541,7 +470,7 @@ static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 	    (len == KFB_BLOCK_BYTES &&
 	     (req_op(rq) == REQ_OP_DISCARD || kfbk_data_may_unmap(dev, rq))) ||
 	    !kfbk_data_has_block(dev, krq)) {
-		kfbk_blocks_wait(dev, rq);
+		kfbk_data_await_block(dev, rq);
 		return BLK_STS_OK;
 	}
 	krq->is_write = true;

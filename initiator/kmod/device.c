@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfbrick: devices: how they come, change and go.
+ * kfbrick: what everybody may ask of a device: its state and its words, dev->lock,
+ * its works, and of a request its end and its block.
  *
- * The states are those of kfb_disk.h: its table says what each event does, and
- * kfbk_move() is the only one who changes them. ATTACHING connects, allocates,
- * maps; a failure leaves nothing. DETACHING lets in nothing new; what is under
- * way ends.
- *
- * Locking: the list and the choice of who detaches under kfbk_devices_lock, for
- * a disk that must not be open inside the disk's open_mutex.
- * Lifetime: one reference for the list, one for the disk.
+ * Nothing here knows what is above it: whoever has a request that is to end, or a
+ * connection that is of no use any more, says so here.
  */
-#include <linux/blkdev.h>
-#include <linux/idr.h>
 #include <linux/mm.h>
-#include <linux/slab.h>
 
-#include "kfbrick.h"
+#include "device.h"
 #include "trace.h"
 
 struct workqueue_struct *kfbk_session_wq;
 struct workqueue_struct *kfbk_map_wq;
 struct workqueue_struct *kfbk_restore_wq;
 
-static DEFINE_MUTEX(kfbk_devices_lock);
-static LIST_HEAD(kfbk_devices);
-static DEFINE_IDA(kfbk_instances);
+int kfbk_works_init(void)
+{
+	const unsigned int flags = WQ_MEM_RECLAIM | WQ_UNBOUND;
 
-/* ---- states ----------------------------------------------------------- */
+	kfbk_session_wq =
+		alloc_workqueue("kfbrick-session", flags | WQ_HIGHPRI, 0);
+	kfbk_map_wq = alloc_workqueue("kfbrick-map", flags, 0);
+	kfbk_restore_wq = alloc_workqueue("kfbrick-restore", flags, 0);
+	if (kfbk_session_wq && kfbk_map_wq && kfbk_restore_wq)
+		return 0;
+	kfbk_works_exit();
+	return -ENOMEM;
+}
+
+void kfbk_works_exit(void)
+{
+	if (kfbk_restore_wq)
+		destroy_workqueue(kfbk_restore_wq);
+	if (kfbk_map_wq)
+		destroy_workqueue(kfbk_map_wq);
+	if (kfbk_session_wq)
+		destroy_workqueue(kfbk_session_wq);
+}
+
+/* ---- state and words -------------------------------------------------- */
 
 int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event)
 {
@@ -41,6 +53,177 @@ int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event)
 	if (to != from || does < 0)
 		trace_kfbrick_state(dev, from, event, does);
 	return does;
+}
+
+/* Leases go on while the machine sleeps: the brick counts so, too. */
+u64 kfbk_now_ms(void)
+{
+	return ktime_to_ms(ktime_get_boottime());
+}
+
+void kfbk_note_lease(struct kfbk_device *dev)
+{
+	lockdep_assert_held(&dev->lock);
+	atomic64_set(&dev->lease_until_ms,
+		     kfb_client_lease_until_ms(&dev->core.client));
+}
+
+bool kfbk_lease_is_over(const struct kfbk_device *dev)
+{
+	u64 until_ms = atomic64_read(&dev->lease_until_ms);
+
+	return until_ms != KFB_TIME_NEVER && kfbk_coarse_ms() >= until_ms;
+}
+
+void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
+{
+	va_list ap;
+
+	lockdep_assert_held(&dev->lock);
+	va_start(ap, fmt);
+	vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- the session work ------------------------------------------------- */
+
+void kfbk_kick(struct kfbk_device *dev)
+{
+	queue_work(kfbk_session_wq, &dev->session_work);
+}
+
+void kfbk_queue_failed(struct kfbk_queue *q, int error)
+{
+	if (test_and_set_bit(0, &q->broken))
+		return;
+	q->error = error;
+	kfbk_kick(q->dev);
+}
+
+void kfbk_give_up(struct kfbk_device *dev)
+{
+	kfbk_lock(dev);
+	dev->gives_up = true;
+	kfbk_unlock(dev);
+	kfbk_kick(dev);
+}
+
+u64 kfbk_moved_bytes(struct fid_ep *ep)
+{
+	u64 moved = 0;
+	size_t len = sizeof(moved);
+
+	if (fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MOVED_BYTES, &moved,
+		      &len))
+		moved = 0;
+	return moved;
+}
+
+/* ---- requests and their blocks ---------------------------------------- */
+
+bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block = kfbk_rq_block(dev, krq);
+	bool is_first;
+	bool is_in;
+
+	if (krq->block == block)
+		return true;
+	spin_lock_bh(&c->lock);
+	is_in = kfb_mapcache_get(&c->book, block, &is_first);
+	spin_unlock_bh(&c->lock);
+	if (is_in)
+		krq->block = block;
+	/* There may be more to map in advance. */
+	if (is_first)
+		queue_work(kfbk_map_wq, &dev->map_work);
+	return is_in;
+}
+
+void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (krq->block == KFB_MAPCACHE_NONE)
+		return;
+	spin_lock_bh(&c->lock);
+	kfb_mapcache_put(&c->book, krq->block);
+	spin_unlock_bh(&c->lock);
+	krq->block = KFB_MAPCACHE_NONE;
+	kfbk_blocks_quieter(dev);
+}
+
+bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	struct kfbk_cache *c = &dev->cache;
+	u32 block = kfbk_rq_block(dev, krq);
+	bool is_in;
+
+	lockdep_assert_held(&dev->lock);
+	spin_lock(&c->lock);
+	is_in = kfb_mapcache_pin(&c->book, block);
+	spin_unlock(&c->lock);
+	if (is_in)
+		krq->block = block;
+	return is_in;
+}
+
+bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n)
+{
+	struct kfbk_cache *c = &dev->cache;
+	bool is_idle;
+
+	spin_lock_bh(&c->lock);
+	is_idle = kfb_mapcache_is_idle(&c->book, first, n);
+	spin_unlock_bh(&c->lock);
+	return is_idle;
+}
+
+bool kfbk_cache_any(struct kfbk_device *dev, u64 *block)
+{
+	struct kfbk_cache *c = &dev->cache;
+
+	if (!c->cap)
+		return false;
+	spin_lock_bh(&c->lock);
+	*block = c->book.newest;
+	spin_unlock_bh(&c->lock);
+	return *block != KFB_MAPCACHE_NONE;
+}
+
+void kfbk_rq_end(struct request *rq, blk_status_t status)
+{
+	kfbk_cache_put(rq->q->queuedata, kfbk_rq_of(rq));
+	trace_kfbrick_done(rq, blk_status_to_errno(status));
+	kfbk_rq_of(rq)->status = status;
+	blk_mq_complete_request(rq);
+}
+
+void kfbk_rq_end_locked(struct request *rq, blk_status_t status)
+{
+	struct kfbk_device *dev = rq->q->queuedata;
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	lockdep_assert_held(&dev->lock);
+	krq->status = status;
+	list_add_tail(&krq->node, &dev->ended);
+}
+
+void kfbk_rq_again(struct request *rq)
+{
+	blk_mq_requeue_request(rq, true);
+}
+
+void kfbk_rq_step(struct request *rq, u32 len)
+{
+	struct kfbk_rq *krq = kfbk_rq_of(rq);
+
+	krq->done += len;
+	if (krq->done < blk_rq_bytes(rq))
+		kfbk_rq_again(rq);
+	else
+		kfbk_rq_end(rq, BLK_STS_OK);
 }
 
 /* ---- dev->lock -------------------------------------------------------- */
@@ -61,384 +244,4 @@ void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock)
 		list_del_init(&krq->node);
 		kfbk_rq_end(blk_mq_rq_from_pdu(krq), krq->status);
 	}
-}
-
-/* ---- coming ----------------------------------------------------------- */
-
-static void kfbk_device_release(struct kref *ref)
-{
-	struct kfbk_device *dev = container_of(ref, struct kfbk_device, ref);
-
-	kfbk_session_fini(dev);
-	kfbk_retain_close(dev);
-	kfbk_maps_fini(dev);
-	ida_free(&kfbk_instances, dev->instance);
-	/* The client's key, and its session's. */
-	kvfree_sensitive(dev, sizeof(*dev));
-}
-
-void kfbk_put(struct kfbk_device *dev)
-{
-	kref_put(&dev->ref, kfbk_device_release);
-}
-
-static struct kfbk_device *kfbk_device_alloc(const struct kfbk_options *options)
-{
-	struct kfbk_device *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
-
-	if (!dev)
-		return NULL;
-	dev->instance = ida_alloc(&kfbk_instances, GFP_KERNEL);
-	if (dev->instance < 0) {
-		kvfree(dev);
-		return NULL;
-	}
-	kref_init(&dev->ref);
-	dev->options = *options;
-	dev->state = KFB_DISK_ATTACHING;
-	dev->told = KFB_DISK_UP;
-	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
-			     DEFAULT_RATELIMIT_BURST);
-	ratelimit_state_init(&dev->state_limit, DEFAULT_RATELIMIT_INTERVAL,
-			     DEFAULT_RATELIMIT_BURST);
-	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->node);
-	INIT_LIST_HEAD(&dev->claim);
-	INIT_LIST_HEAD(&dev->ended);
-	return dev;
-}
-
-static const char *kfbk_device_open_fabric(struct kfbk_device *dev, int *error)
-{
-	*error = kfbk_fabric_open(dev);
-	switch (*error) {
-	case 0:
-		return NULL;
-	case -ENODATA:
-		return "this kind of fabric has no way to that address";
-	case -EINVAL:
-		return "the address is not a numeric one";
-	case -ENOMEM:
-		return "no memory to open the fabric";
-	default:
-		return "the fabric cannot be opened";
-	}
-}
-
-/* Everything but the session. NULL, or what went wrong. */
-static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
-{
-	const char *wrong;
-
-	if (*dev->options.client) {
-		*error = kfbk_key_get(dev->options.key, dev->key);
-		if (*error == -EINVAL)
-			return "the key is not a client's, of 32 bytes";
-		if (*error)
-			return "there is no such key in the keyrings";
-	}
-	wrong = kfbk_device_open_fabric(dev, error);
-	if (wrong)
-		return wrong;
-	*error = kfbk_maps_init(dev);
-	if (*error)
-		return "no memory for the table of blocks";
-	*error = kfbk_session_init(dev);
-	if (*error)
-		return "no memory for a session";
-	return NULL;
-}
-
-/* The session is there: the rest of attaching. */
-static int kfbk_attach_session(struct kfbk_device *dev)
-{
-	int ret = kfbk_claim(dev, dev->n_blocks);
-
-	if (ret)
-		return ret;
-	ret = kfbk_retain_open(dev);
-	if (ret) {
-		kfbk_lock(dev);
-		kfbk_say(dev, "no memory for copies of %u MiB of writes",
-			 dev->retain.mb);
-		kfbk_unlock(dev);
-		return ret;
-	}
-	ret = kfbk_maps_attach(dev);
-	if (ret)
-		return ret;
-	ret = kfbk_disk_add(dev);
-	kfbk_lock(dev);
-	if (ret) {
-		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
-	} else {
-		/* The disk has said whether it has a cache. */
-		dev->core.has_promised = true;
-		/* From now on a loss is not the end. */
-		dev->core.client.config.reconnect_ms =
-			dev->options.reconnect_ms;
-		kfbk_move(dev, KFB_DISK_ADDED);
-	}
-	kfbk_unlock(dev);
-	return ret;
-}
-
-static void kfbk_device_announce(const struct kfbk_device *dev)
-{
-	kfbk_info(dev,
-		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
-		  dev->options.provider, dev->options.addr, dev->options.port,
-		  dev->core.client.info.brick_uuid, dev->options.base,
-		  dev->n_blocks, dev->core.client.n_used,
-		  dev->options.thin ? ", thin" : "",
-		  dev->options.ro ? ", read-only" : "");
-}
-
-int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
-		size_t why_bytes)
-{
-	struct kfbk_device *dev = kfbk_device_alloc(options);
-	const char *wrong;
-	int ret;
-
-	if (!dev) {
-		strscpy(why, "no memory", why_bytes);
-		return -ENOMEM;
-	}
-	wrong = kfbk_device_prepare(dev, &ret);
-	if (wrong) {
-		strscpy(why, wrong, why_bytes);
-		goto put;
-	}
-	ret = kfbk_session_start(dev);
-	ret = ret ?: kfbk_attach_session(dev);
-	if (ret) {
-		strscpy(why, dev->why, why_bytes);
-		kfbk_session_stop(dev);
-		kfbk_unclaim(dev);
-		goto put;
-	}
-	kfbk_device_announce(dev);
-	*instance = dev->instance;
-	mutex_lock(&kfbk_devices_lock);
-	list_add_tail(&dev->node, &kfbk_devices);
-	mutex_unlock(&kfbk_devices_lock);
-	return 0;
-
-put:
-	kfbk_fabric_close(dev);
-	kfbk_put(dev);
-	return ret;
-}
-
-/* ---- going ------------------------------------------------------------ */
-
-/* From here on nobody else detaches it, and no loss is waited for. */
-static void kfbk_detach_begin(struct kfbk_device *dev)
-{
-	lockdep_assert_held(&kfbk_devices_lock);
-	list_del_init(&dev->node);
-	kfbk_lock(dev);
-	kfbk_move(dev, KFB_DISK_DETACH);
-	dev->core.client.config.reconnect_ms = 0;
-	kfbk_unlock(dev);
-}
-
-static bool kfbk_device_is_live(struct kfbk_device *dev)
-{
-	bool live;
-
-	kfbk_lock(dev);
-	live = kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE;
-	kfbk_unlock(dev);
-	return live;
-}
-
-static int kfbk_detach_finish(struct kfbk_device *dev)
-{
-	int ret;
-
-	/* The way back is not waited for: requests fail, and the disk can go. */
-	if (!kfbk_device_is_live(dev))
-		kfbk_session_leave(dev);
-	kfbk_disk_del(dev);
-	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
-	/* Nobody will ask any more. */
-	ret = ret ?: dev->core.untold_error;
-	if (ret)
-		kfbk_err(dev, "what was written last may not be durable: %s\n",
-			 dev->why);
-	kfbk_session_stop(dev);
-	kfbk_unclaim(dev);
-	kfbk_fabric_close(dev);
-	kfbk_info(dev, "detached\n");
-	kfbk_put(dev);
-	return ret;
-}
-
-static struct kfbk_device *kfbk_device_find(int instance)
-{
-	struct kfbk_device *dev;
-
-	lockdep_assert_held(&kfbk_devices_lock);
-	list_for_each_entry(dev, &kfbk_devices, node) {
-		if (dev->instance == instance)
-			return dev;
-	}
-	return NULL;
-}
-
-/* A device with a reference for the caller, or NULL. */
-static struct kfbk_device *kfbk_device_get(int instance)
-{
-	struct kfbk_device *dev;
-
-	mutex_lock(&kfbk_devices_lock);
-	dev = kfbk_device_find(instance);
-	if (dev)
-		kref_get(&dev->ref);
-	mutex_unlock(&kfbk_devices_lock);
-	return dev;
-}
-
-/* Out of the list: 0, or -ENODEV: somebody else was faster. */
-static int kfbk_device_take(struct kfbk_device *dev)
-{
-	int ret = -ENODEV;
-
-	mutex_lock(&kfbk_devices_lock);
-	if (!list_empty(&dev->node)) {
-		kfbk_detach_begin(dev);
-		ret = 0;
-	}
-	mutex_unlock(&kfbk_devices_lock);
-	return ret;
-}
-
-/*
- * The same, if nobody has it open. Nobody opens it between the look and the new
- * state, at which open() is refused. An open that waits for the brick has the
- * mutex as long; a signal ends the wait for it.
- */
-static int kfbk_device_take_unused(struct kfbk_device *dev)
-{
-	struct gendisk *disk = kfbk_disk_get(dev);
-	int ret;
-
-	if (!disk)
-		return -ENODEV;
-	ret = mutex_lock_killable(&disk->open_mutex);
-	if (!ret) {
-		ret = disk_openers(disk) ? -EBUSY : kfbk_device_take(dev);
-		mutex_unlock(&disk->open_mutex);
-	}
-	kfbk_disk_put(disk);
-	return ret;
-}
-
-static const char *kfbk_detach_why(int error)
-{
-	switch (error) {
-	case -ENODEV:
-		return "no such device";
-	case -EBUSY:
-		return "it is in use: unmount it first";
-	default:
-		return "interrupted while somebody was opening it";
-	}
-}
-
-int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
-{
-	struct kfbk_device *dev = kfbk_device_get(instance);
-	int ret = -ENODEV;
-
-	if (dev) {
-		ret = force ? kfbk_device_take(dev)
-			    : kfbk_device_take_unused(dev);
-		/* The list's reference is left to who took it away. */
-		kfbk_put(dev);
-	}
-	if (ret) {
-		strscpy(why, kfbk_detach_why(ret), why_bytes);
-		return ret;
-	}
-	ret = kfbk_detach_finish(dev);
-	if (ret)
-		strscpy(why,
-			"detached, but what was written last may not be durable",
-			why_bytes);
-	return ret;
-}
-
-/* ---- growing ---------------------------------------------------------- */
-
-static void kfbk_device_say_again(struct kfbk_device *dev, char *why,
-				  size_t why_bytes)
-{
-	kfbk_lock(dev);
-	strscpy(why, dev->why, why_bytes);
-	kfbk_unlock(dev);
-}
-
-int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
-{
-	struct kfbk_device *dev = kfbk_device_get(instance);
-	int ret;
-
-	if (!dev) {
-		strscpy(why, "no such device", why_bytes);
-		return -ENODEV;
-	}
-	ret = kfbk_resize_wait(dev, n_blocks);
-	if (ret == -EBUSY)
-		strscpy(why, "it is growing already", why_bytes);
-	else if (ret == -ENOMEM)
-		strscpy(why, "no memory for the table of blocks", why_bytes);
-	else if (ret == -EINVAL)
-		strscpy(why,
-			"it does not become smaller, nor go beyond the address space",
-			why_bytes);
-	else if (ret)
-		kfbk_device_say_again(dev, why, why_bytes);
-	kfbk_put(dev);
-	return ret;
-}
-
-/* ---- the module ------------------------------------------------------- */
-
-int kfbk_devices_init(void)
-{
-	const unsigned int flags = WQ_MEM_RECLAIM | WQ_UNBOUND;
-
-	kfbk_session_wq =
-		alloc_workqueue("kfbrick-session", flags | WQ_HIGHPRI, 0);
-	kfbk_map_wq = alloc_workqueue("kfbrick-map", flags, 0);
-	kfbk_restore_wq = alloc_workqueue("kfbrick-restore", flags, 0);
-	if (kfbk_session_wq && kfbk_map_wq && kfbk_restore_wq)
-		return 0;
-	kfbk_devices_exit();
-	return -ENOMEM;
-}
-
-void kfbk_devices_exit(void)
-{
-	struct kfbk_device *dev;
-
-	mutex_lock(&kfbk_devices_lock);
-	while (!list_empty(&kfbk_devices)) {
-		dev = list_first_entry(&kfbk_devices, struct kfbk_device, node);
-		kfbk_detach_begin(dev);
-		mutex_unlock(&kfbk_devices_lock);
-		kfbk_detach_finish(dev);
-		mutex_lock(&kfbk_devices_lock);
-	}
-	mutex_unlock(&kfbk_devices_lock);
-	if (kfbk_restore_wq)
-		destroy_workqueue(kfbk_restore_wq);
-	if (kfbk_map_wq)
-		destroy_workqueue(kfbk_map_wq);
-	if (kfbk_session_wq)
-		destroy_workqueue(kfbk_session_wq);
-	ida_destroy(&kfbk_instances);
 }

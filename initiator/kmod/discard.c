@@ -23,10 +23,11 @@
  *
  * Context: the map work, and nobody else.
  */
-#include <linux/delay.h>
 #include <linux/rcupdate.h>
 
-#include "kfbrick.h"
+#include "link.h"
+#include "mappings.h"
+#include "requests.h"
 
 /* Between two looks whether the session is there again. */
 #define PAUSE_MS 50
@@ -51,20 +52,6 @@ static struct span kfbk_widen_span(const struct kfbk_device *dev, u64 first,
 	       b[span.end].state == KFB_BLOCK_MAPPED && !b[span.end].is_first)
 		span.end++;
 	return span;
-}
-
-int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
-{
-	for (;;) {
-		kfbk_lock(dev);
-		if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE &&
-		    !dev->core.replay_due)
-			return 0;
-		if (READ_ONCE(dev->core.is_over))
-			return -EIO;
-		kfbk_unlock(dev);
-		msleep(PAUSE_MS);
-	}
 }
 
 struct looking {
@@ -106,73 +93,6 @@ static void kfbk_drain_span(struct kfbk_device *dev, struct span span)
 	synchronize_rcu();
 	wait_event(dev->drain_wait, kfbk_is_span_quiet(dev, span));
 	WRITE_ONCE(dev->draining, false);
-}
-
-static int kfbk_call_unmap(struct kfbk_device *dev, u64 first, u64 end)
-{
-	struct kfbk_call call = {
-		.core.req = { .op = KFB_OP_UNMAP,
-			      .u.unmap = { .mapping_id =
-						   dev->blocks[first].mapping_id,
-					   .range = { .va = kfbk_block_va(
-							      dev, first),
-						      .n_blocks =
-							      end - first } } },
-	};
-
-	return kfbk_call(dev, &call);
-}
-
-/* Another try may go better, or says that the last one was enough. */
-static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
-				u64 until_ms)
-{
-	if (kfbk_is_ending(dev))
-		return false;
-	switch (error) {
-	case -ETIMEDOUT:
-		return true;
-	case -ENOMEM:
-	case -EIO:
-	case -EBUSY:
-	case -EAGAIN:
-	case -ESHUTDOWN:
-		msleep(PAUSE_MS);
-		return kfbk_now_ms() < until_ms;
-	default:
-		return false;
-	}
-}
-
-/* What could not be unmapped stays, unless it went with its session. */
-static void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
-			      u64 session_id, int error)
-{
-	kfbk_lock(dev);
-	kfbk_blocks_move(dev, first, end, KFB_BLOCK_UNMAPPING,
-			 error && session_id == dev->core.client.session_id
-				 ? KFB_BLOCK_STAY
-				 : KFB_BLOCK_GONE);
-	kfbk_unlock(dev);
-}
-
-int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
-{
-	u64 until_ms = kfbk_patience_ms(dev, false);
-	int ret;
-
-	do {
-		ret = kfbk_call_unmap(dev, first, end);
-	} while (kfbk_unmap_may_pass(dev, ret, until_ms));
-	/* It is gone with its session, or was so before. */
-	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
-		ret = 0;
-	if (ret)
-		kfbk_err_limited(dev,
-				 "blocks %llu to %llu cannot be unmapped: %d\n",
-				 first, end - 1, ret);
-	kfbk_settle_unmap(dev, first, end, session_id, ret);
-	return ret;
 }
 
 /* Each handle by itself. */

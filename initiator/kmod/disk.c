@@ -8,7 +8,8 @@
 
 #include <compat.h>
 
-#include "kfbrick.h"
+#include "disks.h"
+#include "requests.h"
 
 static void kfbk_disk_free(struct gendisk *disk)
 {
@@ -150,6 +151,18 @@ static bool kfbk_disk_can_send_inline(struct kfbk_device *dev)
 	return can;
 }
 
+/* The session work lets go of the disk. */
+static void kfbk_disk_forget(struct kfbk_device *dev)
+{
+	kfbk_lock(dev);
+	WRITE_ONCE(dev->disk, NULL);
+	kfbk_unlock(dev);
+	/* A run that has seen it ends; the next one does not see it. */
+	flush_work(&dev->session_work);
+	flush_work(&dev->tell_work);
+	dev->is_quiesced = false;
+}
+
 int kfbk_disk_add(struct kfbk_device *dev)
 {
 	struct kfi_disk_limits limits;
@@ -187,17 +200,6 @@ int kfbk_disk_add(struct kfbk_device *dev)
 free_tags:
 	blk_mq_free_tag_set(&dev->tags);
 	return ret;
-}
-
-void kfbk_disk_forget(struct kfbk_device *dev)
-{
-	kfbk_lock(dev);
-	WRITE_ONCE(dev->disk, NULL);
-	kfbk_unlock(dev);
-	/* A run that has seen it ends; the next one does not see it. */
-	flush_work(&dev->session_work);
-	flush_work(&dev->tell_work);
-	dev->is_quiesced = false;
 }
 
 void kfbk_disk_del(struct kfbk_device *dev)

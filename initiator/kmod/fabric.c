@@ -14,7 +14,8 @@
 #include <linux/vmalloc.h>
 
 #include "kfb_initiator_retain.h"
-#include "kfbrick.h"
+#include "link.h"
+#include "requests.h"
 
 /* No operation of the data path may move nothing for longer: it ends the
  * connection.
@@ -181,17 +182,6 @@ void kfbk_queue_close(struct kfbk_queue *q)
 		kfbk_fabric_close_fid(&q->eq->fid);
 	q->cq = NULL;
 	q->eq = NULL;
-}
-
-u64 kfbk_moved_bytes(struct fid_ep *ep)
-{
-	u64 moved = 0;
-	size_t len = sizeof(moved);
-
-	if (fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MOVED_BYTES, &moved,
-		      &len))
-		moved = 0;
-	return moved;
 }
 
 static u8 *kfbk_queue_alloc_ctx(const struct kfbk_device *dev, u32 n,

@@ -8,7 +8,7 @@
  *
  * Locking: everything under dev->lock.
  */
-#include "kfbrick.h"
+#include "requests.h"
 #include "trace.h"
 
 static struct kfbk_flush *kfbk_flush_of(struct kfb_initiator_flush *core)

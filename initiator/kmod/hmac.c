@@ -9,7 +9,7 @@
 #include <crypto/hash.h>
 #include <crypto/sha2.h>
 
-#include "kfbrick.h"
+#include "key.h"
 
 static int kfbk_hmac_compute(void *ctx, const __u8 key[KFB_KEY_BYTES],
 			     const struct kfb_iov *parts, unsigned int n,

@@ -5,9 +5,10 @@ include $(src)/proto/kbuild.mk
 include $(src)/initiator/core/kbuild.mk
 obj-m += kfbrick.o
 kfbrick-y := $(addprefix initiator/kmod/, \
-	main.o control_dev.o options.o key.o hmac.o device.o claims.o disk.o fabric.o \
-	session.o messages.o maps.o restore.o blocks.o discard.o mapcache.o \
-	data.o flush.o resize.o retain.o sysfs.o trace.o) \
+	main.o control_dev.o options.o key.o hmac.o device.o calls.o zeroes.o \
+	retain.o flush.o data.o messages.o fabric.o session.o disk.o sysfs.o \
+	maps.o allocate.o mapcache.o discard.o blocks.o restore.o resize.o \
+	claims.o attach.o trace.o) \
 	$(addprefix initiator/core/, $(kfb-core-objs)) \
 	$(addprefix proto/, $(kfb-proto-objs))
 ccflags-y += -I$(src)/proto -I$(src)/initiator/core

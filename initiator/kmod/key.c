@@ -10,7 +10,7 @@
 #include <keys/user-type.h>
 #include <linux/key.h>
 
-#include "kfbrick.h"
+#include "key.h"
 
 #define PREFIX "kfbrick:"
 

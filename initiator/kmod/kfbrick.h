@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kfbrick: what the driver's files share.
+ * kfbrick: the structs that the driver's files share; what each of them does is
+ * declared in device.h (everybody), requests.h, link.h, mappings.h and disks.h.
  *
  * One device is one session with a brick and one disk over it:
  *
@@ -57,12 +58,10 @@
 #include <kfabric/fi_cm.h>
 #include <kfabric/fi_rma.h>
 
-#include "blocks.h"
 #include "blocks/kfb_blockmap.h"
 #include "blocks/kfb_disk.h"
+#include "blocks/kfb_mapcache.h"
 #include "data/kfb_retain.h"
-#include "flush.h"
-#include "key.h"
 #include "kfb_initiator.h"
 #include "log.h"
 #include "options.h"
@@ -117,6 +116,18 @@ struct kfbk_ctx {
 	u64 id;
 	struct kfbk_rq *rq;
 	struct fi_context fi;
+};
+
+/**
+ * struct kfbk_flush - somebody waits for a flush
+ * @core: what the core knows of it
+ * @rq: the request that ends with it, or NULL
+ * @finished: else this is completed
+ */
+struct kfbk_flush {
+	struct kfb_initiator_flush core;
+	struct request *rq;
+	struct completion finished;
 };
 
 /**
@@ -254,9 +265,48 @@ struct kfbk_retain {
 	u8 *ctx;
 };
 
+/* A disk is to grow; see resize.c. */
+struct kfbk_resize {
+	u64 n_blocks;
+	int error;
+	struct completion done;
+};
+
+/* Mappings that the brick wants back; see mapcache.c. */
+struct kfbk_give {
+	bool is_asked;
+	u64 mapping_id;
+	u64 first;
+	u64 n;
+};
+
+/**
+ * struct kfbk_cache - not all blocks are mapped at one time; see mapcache.c
+ * @cap: mappings at one time; 0: everything is mapped at attach
+ * @lock: guards @book
+ * @book: which are mapped, and in use
+ * @nodes: memory of @book
+ * @widen_ms: the map work's: when more mappings are tried again, after the
+ *	brick was short of memory
+ * @give: under dev->lock
+ * @n_asked: times that the brick wanted some back
+ * @n_given: mappings that it got
+ */
+struct kfbk_cache {
+	u32 cap;
+	spinlock_t lock;
+	struct kfb_mapcache book;
+	struct kfb_mapcache_node *nodes;
+	u64 widen_ms;
+	struct kfbk_give give;
+	atomic_long_t n_asked;
+	atomic_long_t n_given;
+};
+
 /**
  * struct kfbk_device - one attached range of a brick
  * @ref: see the head of this file
+ * @release: what the last reference calls
  * @node: in the list of devices
  * @claim: in the list of who has which blocks
  * @n_claimed: of its range, under the lock of that list
@@ -308,6 +358,7 @@ struct kfbk_retain {
  */
 struct kfbk_device {
 	struct kref ref;
+	void (*release)(struct kref *ref);
 	struct list_head node;
 	struct list_head claim;
 	u64 n_claimed;
@@ -397,60 +448,6 @@ static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
 	return blk_mq_rq_to_pdu(rq);
 }
 
-/* control_dev.c */
-int kfbk_control_init(void);
-void kfbk_control_exit(void);
-
-/* device.c */
-extern struct workqueue_struct *kfbk_session_wq;
-extern struct workqueue_struct *kfbk_map_wq;
-extern struct workqueue_struct *kfbk_restore_wq;
-
-int kfbk_devices_init(void);
-/* Every device is detached; nobody can attach another. */
-void kfbk_devices_exit(void);
-
-/**
- * kfbk_attach - connect, map, make the disk
- * @options: what to attach
- * @instance: the device's number
- * @why: on failure why, for people
- * @why_bytes: room there
- *
- * Context: process; waits for the brick.
- * Return: 0, or a negative errno: nothing is left behind.
- */
-int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
-		size_t why_bytes);
-
-/**
- * kfbk_detach - take a device away
- * @instance: which
- * @force: even while it is open: what it still has fails
- * @why: on failure why, for people
- * @why_bytes: room there
- *
- * Context: process; waits for what is under way.
- * Return: 0, -ENODEV, -EBUSY (open), -EINTR, or -EIO: it is gone, but what was
- * written last may not be durable.
- */
-int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
-
-/**
- * kfbk_resize - let a disk grow
- * @instance: which
- * @n_blocks: its blocks from now on
- * @why: on failure why, for people
- * @why_bytes: room there
- *
- * Context: process; waits for the brick.
- * Return: 0, -ENODEV, -EINVAL (smaller), or what the brick says: it is as
- * large as before.
- */
-int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
-
-void kfbk_put(struct kfbk_device *dev);
-
 /* It goes: nothing that may take long is begun any more. Context: any. */
 static inline bool kfbk_is_ending(const struct kfbk_device *dev)
 {
@@ -458,115 +455,12 @@ static inline bool kfbk_is_ending(const struct kfbk_device *dev)
 	       READ_ONCE(dev->state) == KFB_DISK_DETACHING;
 }
 
-/* claims.c */
-
-/**
- * kfbk_claim - see that no disk of the same client has blocks of a range
- * @dev: the disk; its brick is known
- * @n_blocks: of its range, from now on
- *
- * Context: process.
- * Return: 0, or -EEXIST: there is one, and one of the two maps on demand;
- * dev->why has words.
- */
-int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
-/* Its session has ended, or never was. Context: process. */
-void kfbk_unclaim(struct kfbk_device *dev);
-
-/*
- * dev->lock. Requests that were ended under it are told so when it is dropped:
- * what hears of them may send us more.
- */
-void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
-void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
-
-/* Under dev->lock. What kfb_disk_move() says is to be done. */
-int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
-
-/* disk.c */
-int kfbk_disk_add(struct kfbk_device *dev);
-void kfbk_disk_del(struct kfbk_device *dev);
-/* The disk, kept until kfbk_disk_put(); NULL: there is none. Context: any. */
-struct gendisk *kfbk_disk_get(struct kfbk_device *dev);
-void kfbk_disk_put(struct gendisk *disk);
-/* The session work lets go of the disk. Context: process. */
-void kfbk_disk_forget(struct kfbk_device *dev);
-/* Tell user space of the state. Context: process, of the session work. */
-void kfbk_disk_event(struct kfbk_device *dev);
-
-/* fabric.c */
-int kfbk_fabric_open(struct kfbk_device *dev);
-void kfbk_fabric_close(struct kfbk_device *dev);
-/* Context: process, of the session work. */
-int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len);
-void kfbk_queue_close(struct kfbk_queue *q);
-int kfbk_queue_init(struct kfbk_device *dev, u32 index);
-/* Bytes that have moved on a connection; 0 where the provider cannot tell. */
-u64 kfbk_moved_bytes(struct fid_ep *ep);
-void kfbk_queue_fini(struct kfbk_queue *q);
-
-/* session.c */
-u64 kfbk_now_ms(void);
-/* The same, a tick old at most, for who asks at each request. */
-static inline u64 kfbk_coarse_ms(void)
+/* The address of a block. */
+static inline u64 kfbk_block_va(const struct kfbk_device *dev, u64 block)
 {
-	return ktime_to_ms(ktime_get_coarse_boottime());
+	return dev->options.base + (block << KFB_BLOCK_SHIFT);
 }
-int kfbk_session_init(struct kfbk_device *dev);
-/* The first session: 0, or why there is none. Context: process. */
-int kfbk_session_start(struct kfbk_device *dev);
-/* Goodbye, no more; every request fails. Context: process. */
-void kfbk_session_leave(struct kfbk_device *dev);
-/* Likewise, and its work is over. Context: process. */
-void kfbk_session_stop(struct kfbk_device *dev);
-void kfbk_session_fini(struct kfbk_device *dev);
-/* Run the session work soon. Context: any. */
-void kfbk_kick(struct kfbk_device *dev);
-/* Not later than then. Context: dev->lock is held. */
-void kfbk_wake_at(struct kfbk_device *dev, u64 at_ms);
-/* The connection is of no use any more. Context: any. */
-void kfbk_queue_failed(struct kfbk_queue *q, int error);
-/* No more, now: every request fails. Context: process. */
-void kfbk_give_up(struct kfbk_device *dev);
-/* Words for people on the newest trouble. Context: dev->lock is held. */
-void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
 
-/* messages.c */
-void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
-		    void *context);
-/* Parts of the port; dev->lock is held. */
-int kfbk_send(struct kfb_initiator_queue *core,
-	      const struct kfb_message *message);
-int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index);
-void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call);
-
-/* How long handles are good, for those without the lock. dev->lock is held. */
-void kfbk_note_lease(struct kfbk_device *dev);
-/* Handles must not be used any more. Context: any. */
-bool kfbk_lease_is_over(const struct kfbk_device *dev);
-
-/**
- * kfbk_call - one request, and its answer
- * @dev: the device
- * @call: core.req and core.reply are filled in
- *
- * Waits until the session can take it. A request whose answer was lost with its
- * session is not sent again.
- *
- * Context: process, not the session work.
- * Return: what the brick answered; -ETIMEDOUT no answer in time; -ECONNRESET
- * lost, outcome unknown, or the session is over.
- */
-int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
-/* discard.c */
-/*
- * Take dev->lock when mappings and copies stay as they are while it is held:
- * no restore work runs and nothing is written again. Context: the map work.
- * Return: 0, or -EIO: the session is over. The lock is held either way.
- */
-int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock);
-
-/* blocks.h has the rest of what maps and frees blocks. */
 /* The number of the block that a request's step is in. */
 static inline u64 kfbk_rq_block(const struct kfbk_device *dev,
 				const struct kfbk_rq *krq)
@@ -580,66 +474,5 @@ static inline void kfbk_blocks_quieter(struct kfbk_device *dev)
 	if (unlikely(READ_ONCE(dev->draining)))
 		wake_up(&dev->drain_wait);
 }
-
-/* data.c */
-extern const struct blk_mq_ops kfbk_mq_ops;
-size_t kfbk_rq_bytes(const struct kfbk_device *dev);
-/* Was an operation why its connection ended, and not the network? */
-bool kfbk_is_at_fault(const struct fi_cq_err_entry *entry);
-void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
-		    const struct fi_cq_err_entry *entry);
-/* Post readbacks that had no room. Context: dev->lock is held. */
-void kfbk_data_pump(struct kfbk_queue *q);
-/* The end of a request that was started. Context: any, dev->lock not held. */
-void kfbk_rq_end(struct request *rq, blk_status_t status);
-/* A step of a request is done: it ends or goes on. Likewise. */
-void kfbk_rq_step(struct request *rq, u32 len);
-/* The same with dev->lock held: told when it is dropped. */
-void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
-/* Once more from the start of what is left. Context: any. */
-void kfbk_rq_again(struct request *rq);
-/*
- * Nobody knows what has become of the operation of @krq: what it was to write may
- * lie there in part, and its copy stands for nothing. Context: any.
- */
-void kfbk_rq_interrupted(struct kfbk_rq *krq);
-/* Zeroes; fewer than @len when that is too much for one operation. */
-struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);
-int kfbk_zeroes_init(void);
-void kfbk_zeroes_exit(void);
-
-/* retain.c */
-
-/* When the brick has said what it is. Context: process. */
-int kfbk_retain_open(struct kfbk_device *dev);
-void kfbk_retain_close(struct kfbk_device *dev);
-
-static inline u8 *kfbk_retain_bytes(const struct kfbk_device *dev, u32 page)
-{
-	return dev->retain.bytes + ((size_t)page << KFB_RETAIN_PAGE_SHIFT);
-}
-
-/**
- * kfbk_retain_write - copy a write that is about to be posted
- * @dev: the device, with retention
- * @rq: the request; va and len are those of its step
- *
- * Context: queue_rq().
- * Return: BLK_STS_OK, kfbk_retain_over() follows; BLK_STS_RESOURCE, it comes
- * again; BLK_STS_IOERR.
- */
-blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq);
-/* Its write is over: @done, and dev->lock is not held; or it will not be done. */
-void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done);
-/* Blocks whose copies are of no use. Context: any. */
-void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n);
-/* Parts of the port. */
-void kfbk_retain_may_fit(struct kfb_initiator *i);
-int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
-			   const struct kfb_retain_piece *piece, u32 page,
-			   const struct kfb_initiator_place *to);
-
-/* sysfs.c */
-extern const struct attribute_group *kfbk_disk_groups[];
 
 #endif /* KFBRICK_H */

@@ -7,7 +7,8 @@
  */
 #include <linux/module.h>
 
-#include "kfbrick.h"
+#include "disks.h"
+#include "requests.h"
 
 static int __init kfbk_module_init(void)
 {
@@ -16,16 +17,16 @@ static int __init kfbk_module_init(void)
 	ret = kfbk_zeroes_init();
 	if (ret)
 		return ret;
-	ret = kfbk_devices_init();
+	ret = kfbk_works_init();
 	if (ret)
 		goto free_zeroes;
 	ret = kfbk_control_init();
 	if (ret)
-		goto exit_devices;
+		goto exit_works;
 	return 0;
 
-exit_devices:
-	kfbk_devices_exit();
+exit_works:
+	kfbk_works_exit();
 free_zeroes:
 	kfbk_zeroes_exit();
 	return ret;
@@ -35,6 +36,7 @@ static void __exit kfbk_module_exit(void)
 {
 	kfbk_control_exit();
 	kfbk_devices_exit();
+	kfbk_works_exit();
 	kfbk_zeroes_exit();
 }
 

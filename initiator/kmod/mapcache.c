@@ -30,7 +30,8 @@
 #include <linux/slab.h>
 
 #include "kfb_initiator_retain.h"
-#include "kfbrick.h"
+#include "mappings.h"
+#include "requests.h"
 #include "trace.h"
 
 /* Mappings that go together: one in so many of the cache, and at most these. */
@@ -89,77 +90,6 @@ void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
 }
 
 /* ---- requests --------------------------------------------------------- */
-
-bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
-{
-	struct kfbk_cache *c = &dev->cache;
-	u32 block = kfbk_rq_block(dev, krq);
-	bool is_first;
-	bool is_in;
-
-	if (krq->block == block)
-		return true;
-	spin_lock_bh(&c->lock);
-	is_in = kfb_mapcache_get(&c->book, block, &is_first);
-	spin_unlock_bh(&c->lock);
-	if (is_in)
-		krq->block = block;
-	/* There may be more to map in advance. */
-	if (is_first)
-		queue_work(kfbk_map_wq, &dev->map_work);
-	return is_in;
-}
-
-void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
-{
-	struct kfbk_cache *c = &dev->cache;
-
-	if (krq->block == KFB_MAPCACHE_NONE)
-		return;
-	spin_lock_bh(&c->lock);
-	kfb_mapcache_put(&c->book, krq->block);
-	spin_unlock_bh(&c->lock);
-	krq->block = KFB_MAPCACHE_NONE;
-	kfbk_blocks_quieter(dev);
-}
-
-bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq)
-{
-	struct kfbk_cache *c = &dev->cache;
-	u32 block = kfbk_rq_block(dev, krq);
-	bool is_in;
-
-	lockdep_assert_held(&dev->lock);
-	spin_lock(&c->lock);
-	is_in = kfb_mapcache_pin(&c->book, block);
-	spin_unlock(&c->lock);
-	if (is_in)
-		krq->block = block;
-	return is_in;
-}
-
-bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n)
-{
-	struct kfbk_cache *c = &dev->cache;
-	bool is_idle;
-
-	spin_lock_bh(&c->lock);
-	is_idle = kfb_mapcache_is_idle(&c->book, first, n);
-	spin_unlock_bh(&c->lock);
-	return is_idle;
-}
-
-bool kfbk_cache_any(struct kfbk_device *dev, u64 *block)
-{
-	struct kfbk_cache *c = &dev->cache;
-
-	if (!c->cap)
-		return false;
-	spin_lock_bh(&c->lock);
-	*block = c->book.newest;
-	spin_unlock_bh(&c->lock);
-	return *block != KFB_MAPCACHE_NONE;
-}
 
 static bool kfbk_cache_has_victim(struct kfbk_device *dev)
 {
@@ -508,28 +438,6 @@ bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
 }
 
 /* ---- giving back ------------------------------------------------------ */
-
-void kfbk_cache_asked(struct kfbk_device *dev, const struct kfb_event *event)
-{
-	struct kfbk_give *give = &dev->cache.give;
-
-	lockdep_assert_held(&dev->lock);
-	atomic_long_inc(&dev->cache.n_asked);
-	if (!dev->cache.cap) {
-		kfbk_info_limited(
-			dev,
-			"the brick is short of memory and asks for %llu blocks at 0x%llx: this disk keeps what it maps\n",
-			event->n_blocks, event->va);
-		return;
-	}
-	*give = (struct kfbk_give){
-		.is_asked = true,
-		.mapping_id = event->mapping_id,
-		.first = (event->va - dev->options.base) >> KFB_BLOCK_SHIFT,
-		.n = event->n_blocks,
-	};
-	queue_work(kfbk_map_wq, &dev->map_work);
-}
 
 /* The very ones, as far as nobody uses them. */
 static void kfbk_take_named(struct kfbk_device *dev,

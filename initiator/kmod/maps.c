@@ -17,17 +17,15 @@
 
 #include "blocks/kfb_list.h"
 #include "kfb_err.h"
-#include "kfbrick.h"
+#include "link.h"
+#include "mappings.h"
 #include "trace.h"
 
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 500
-
-u64 kfbk_block_va(const struct kfbk_device *dev, u64 block)
-{
-	return dev->options.base + (block << KFB_BLOCK_SHIFT);
-}
+/* Of an UNMAP, and between two looks whether the session is there again. */
+#define PAUSE_MS 50
 
 int kfbk_maps_init(struct kfbk_device *dev)
 {
@@ -36,14 +34,11 @@ int kfbk_maps_init(struct kfbk_device *dev)
 	dev->n_blocks = dev->options.n_blocks;
 	dev->blocks = kvcalloc(dev->n_blocks, sizeof(*dev->blocks), GFP_KERNEL);
 	dev->replies = kcalloc(2, sizeof(*dev->replies), GFP_KERNEL);
-	if (!dev->blocks || !dev->replies)
-		return -ENOMEM;
-	return kfbk_cache_open(dev);
+	return dev->blocks && dev->replies ? 0 : -ENOMEM;
 }
 
 void kfbk_maps_fini(struct kfbk_device *dev)
 {
-	kfbk_cache_close(dev);
 	kvfree(dev->blocks);
 	kfree(dev->replies);
 }
@@ -298,6 +293,22 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 	return kfbk_publish_mapping(&m, first, n);
 }
 
+int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n)
+{
+	bool was_late = false;
+	int tries = 0;
+	int ret;
+
+	do {
+		ret = kfbk_map_run(dev, first, n, false);
+		was_late |= ret == -ETIMEDOUT;
+		/* By the try that was answered late: that is being undone. */
+		if (ret == -EBUSY && was_late)
+			ret = -EAGAIN;
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	return ret;
+}
+
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 {
 	u64 i, stop;
@@ -319,112 +330,6 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again)
 		kfbk_unlock(dev);
 	}
 	return ret;
-}
-
-/* ---- attaching -------------------------------------------------------- */
-
-/* What is allocated already; another try to grow finds what the last one did. */
-static void kfbk_note_extents(struct kfbk_device *dev,
-			      const struct kfb_list_reply *reply)
-{
-	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
-	u64 end = base + dev->n_blocks;
-	u32 i;
-
-	for (i = 0; i < reply->n_extents; i++) {
-		u64 from = reply->extents[i].va >> KFB_BLOCK_SHIFT;
-		u64 to = from + reply->extents[i].n_blocks;
-
-		from = max(from, base);
-		to = min(to, end);
-		if (from >= to)
-			continue;
-		kfbk_lock(dev);
-		kfbk_blocks_move(dev, from - base, to - base, KFB_BLOCK_ABSENT,
-				 KFB_BLOCK_FOUND);
-		kfbk_unlock(dev);
-	}
-}
-
-static int kfbk_find_allocated(struct kfbk_device *dev, u64 first)
-{
-	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
-	struct kfbk_call call = {
-		.core.req = { .op = KFB_OP_LIST,
-			      .u.list = { .what = KFB_LIST_ALLOCATED,
-					  .cursor =
-						  kfbk_block_va(dev, first) } },
-		.core.reply = &dev->replies[0],
-	};
-	const struct kfb_list_reply *reply = &call.core.reply->u.list;
-	int ret;
-
-	do {
-		ret = kfbk_call(dev, &call);
-		ret = ret ?: kfb_list_check(&call.core.req.u.list, reply);
-		if (ret)
-			return ret;
-		kfbk_note_extents(dev, reply);
-		call.core.req.u.list.cursor = reply->cursor;
-	} while (reply->cursor && reply->cursor <= last);
-	return 0;
-}
-
-static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
-{
-	struct kfbk_call call = { .core.req = { .op = KFB_OP_ALLOC } };
-	u64 most = dev->core.client.info.alloc_max_blocks ?: 1;
-	int ret;
-
-	while (n) {
-		u64 part = min(n, most);
-		u64 i;
-
-		call.core.req.u.range.va = kfbk_block_va(dev, first);
-		call.core.req.u.range.n_blocks = part;
-		ret = kfbk_call(dev, &call);
-		if (ret)
-			return ret;
-		kfbk_lock(dev);
-		kfbk_blocks_move(dev, first, first + part, KFB_BLOCK_ABSENT,
-				 KFB_BLOCK_FOUND);
-		kfbk_unlock(dev);
-		for (i = first; i < first + part; i++)
-			dev->blocks[i].is_new = true;
-		first += part;
-		n -= part;
-	}
-	return 0;
-}
-
-static int kfbk_alloc_missing(struct kfbk_device *dev, u64 first)
-{
-	u64 end, i;
-	int ret = 0;
-
-	for (i = first; !ret && i < dev->n_blocks; i = end) {
-		end = kfbk_run_end(dev, i, dev->n_blocks);
-		if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
-			ret = kfbk_alloc_run(dev, i, end - i);
-	}
-	return ret;
-}
-
-/* Give back what this attach has allocated. */
-static void kfbk_free_new(struct kfbk_device *dev)
-{
-	u64 end, i;
-
-	for (i = 0; i < dev->n_blocks; i = end) {
-		end = i + 1;
-		if (!dev->blocks[i].is_new)
-			continue;
-		while (end < dev->n_blocks && dev->blocks[end].is_new)
-			end++;
-		if (kfbk_free_run(dev, i, end - i))
-			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
-				 end - 1);
-	}
 }
 
 const char *kfbk_map_why(int error)
@@ -455,42 +360,96 @@ const char *kfbk_map_why(int error)
 	}
 }
 
-static void kfbk_say_range_why(struct kfbk_device *dev, const char *what,
-			       int error)
+int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock)
 {
-	const char *why = kfbk_map_why(error);
+	for (;;) {
+		kfbk_lock(dev);
+		if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE &&
+		    !dev->core.replay_due)
+			return 0;
+		if (READ_ONCE(dev->core.is_over))
+			return -EIO;
+		kfbk_unlock(dev);
+		msleep(PAUSE_MS);
+	}
+}
 
-	if (!why)
-		return;
+/* What was not flushed went with the blocks; nobody can say which. */
+void kfbk_changed_hands(struct kfbk_device *dev)
+{
+	const struct kfb_dirty all = { .all = 1 };
+
 	kfbk_lock(dev);
-	kfbk_say(dev, "cannot %s the range: %s", what, why);
+	kfb_initiator_lose(&dev->core, &all, KFB_LOSS_BIRTH);
+	kfbk_unlock(dev);
+	kfbk_give_up(dev);
+}
+
+/* ---- UNMAP ------------------------------------------------------------ */
+
+static int kfbk_call_unmap(struct kfbk_device *dev, u64 first, u64 end)
+{
+	struct kfbk_call call = {
+		.core.req = { .op = KFB_OP_UNMAP,
+			      .u.unmap = { .mapping_id =
+						   dev->blocks[first].mapping_id,
+					   .range = { .va = kfbk_block_va(
+							      dev, first),
+						      .n_blocks =
+							      end - first } } },
+	};
+
+	return kfbk_call(dev, &call);
+}
+
+/* Another try may go better, or says that the last one was enough. */
+static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
+				u64 until_ms)
+{
+	if (kfbk_is_ending(dev))
+		return false;
+	switch (error) {
+	case -ETIMEDOUT:
+		return true;
+	case -ENOMEM:
+	case -EIO:
+	case -EBUSY:
+	case -EAGAIN:
+	case -ESHUTDOWN:
+		msleep(PAUSE_MS);
+		return kfbk_now_ms() < until_ms;
+	default:
+		return false;
+	}
+}
+
+/* What could not be unmapped stays, unless it went with its session. */
+void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
+		       u64 session_id, int error)
+{
+	kfbk_lock(dev);
+	kfbk_blocks_move(dev, first, end, KFB_BLOCK_UNMAPPING,
+			 error && session_id == dev->core.client.session_id
+				 ? KFB_BLOCK_STAY
+				 : KFB_BLOCK_GONE);
 	kfbk_unlock(dev);
 }
 
-int kfbk_maps_add(struct kfbk_device *dev, u64 first)
+int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 {
-	const char *what = "list";
-	int ret = kfbk_find_allocated(dev, first);
+	u64 until_ms = kfbk_patience_ms(dev, false);
+	int ret;
 
-	if (!ret && !dev->options.thin && !dev->options.ro) {
-		what = "allocate";
-		ret = kfbk_alloc_missing(dev, first);
-	}
-	/* With a cache they are mapped when they are needed. */
-	if (!ret && !dev->cache.cap) {
-		what = "map";
-		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
-	}
+	do {
+		ret = kfbk_call_unmap(dev, first, end);
+	} while (kfbk_unmap_may_pass(dev, ret, until_ms));
+	/* It is gone with its session, or was so before. */
+	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)
+		ret = 0;
 	if (ret)
-		kfbk_say_range_why(dev, what, ret);
-	return ret;
-}
-
-int kfbk_maps_attach(struct kfbk_device *dev)
-{
-	int ret = kfbk_maps_add(dev, 0);
-
-	if (ret)
-		kfbk_free_new(dev);
+		kfbk_err_limited(dev,
+				 "blocks %llu to %llu cannot be unmapped: %d\n",
+				 first, end - 1, ret);
+	kfbk_settle_unmap(dev, first, end, session_id, ret);
 	return ret;
 }

@@ -7,7 +7,8 @@
  * somebody's fsync. Only what is more than an answer wakes the session work.
  */
 #include "kfb_initiator_retain.h"
-#include "kfbrick.h"
+#include "link.h"
+#include "requests.h"
 
 int kfbk_send(struct kfb_initiator_queue *core,
 	      const struct kfb_message *message)
@@ -48,21 +49,6 @@ int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index)
 
 	lockdep_assert_held(&q->dev->lock);
 	return fi_recvmsg(q->ep, &msg, FI_COMPLETION);
-}
-
-void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
-{
-	complete(&container_of(call, struct kfbk_call, core)->done);
-}
-
-int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call)
-{
-	init_completion(&call->done);
-	kfbk_lock(dev);
-	kfb_initiator_call(&dev->core, &call->core);
-	kfbk_unlock(dev);
-	wait_for_completion(&call->done);
-	return call->core.outcome.error;
 }
 
 /* ---- completions ------------------------------------------------------ */

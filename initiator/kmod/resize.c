@@ -21,7 +21,8 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "kfbrick.h"
+#include "disks.h"
+#include "mappings.h"
 
 /* A larger table, while nothing else is done to it. */
 static int kfbk_grow_table(struct kfbk_device *dev, u64 n_blocks)

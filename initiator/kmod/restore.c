@@ -13,7 +13,7 @@
  */
 #include <linux/sched/mm.h>
 
-#include "kfbrick.h"
+#include "mappings.h"
 #include "trace.h"
 
 /*
@@ -48,17 +48,6 @@ static int kfbk_restore_blocks(struct kfbk_device *dev)
 			return ret;
 	}
 	return 0;
-}
-
-/* What was not flushed went with the blocks; nobody can say which. */
-void kfbk_changed_hands(struct kfbk_device *dev)
-{
-	const struct kfb_dirty all = { .all = 1 };
-
-	kfbk_lock(dev);
-	kfb_initiator_lose(&dev->core, &all, KFB_LOSS_BIRTH);
-	kfbk_unlock(dev);
-	kfbk_give_up(dev);
 }
 
 static void kfbk_cannot_map(struct kfbk_device *dev, int error)

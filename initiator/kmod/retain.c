@@ -16,7 +16,7 @@
 #include <linux/vmalloc.h>
 
 #include "kfb_initiator_retain.h"
-#include "kfbrick.h"
+#include "requests.h"
 #include "trace.h"
 
 #define PAGES_PER_MB (SZ_1M >> KFB_RETAIN_PAGE_SHIFT)
@@ -68,6 +68,11 @@ void kfbk_retain_close(struct kfbk_device *dev)
 	kvfree(dev->retain.copies);
 	kvfree(dev->retain.newest);
 	kvfree(dev->retain.ctx);
+}
+
+static u8 *kfbk_retain_bytes(const struct kfbk_device *dev, u32 page)
+{
+	return dev->retain.bytes + ((size_t)page << KFB_RETAIN_PAGE_SHIFT);
 }
 
 /* ---- a write ---------------------------------------------------------- */
@@ -149,6 +154,14 @@ void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done)
 		kfbk_retain_make_room(dev);
 	if (bits & KFB_COPY_WANTED)
 		kfbk_retain_may_fit(&dev->core);
+}
+
+void kfbk_rq_interrupted(struct kfbk_rq *krq)
+{
+	WRITE_ONCE(krq->posted, false);
+	krq->torn = krq->is_write;
+	if (krq->copy != KFB_RETAIN_NONE)
+		kfbk_retain_over(krq->queue->dev, krq, false);
 }
 
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)

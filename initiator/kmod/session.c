@@ -19,8 +19,11 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "disks.h"
+#include "key.h"
 #include "kfb_initiator_retain.h"
-#include "kfbrick.h"
+#include "link.h"
+#include "requests.h"
 #include "trace.h"
 
 /* Room for a connection event and the private data that comes with it. */
@@ -29,71 +32,14 @@ union cm_event {
 	u8 bytes[sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX];
 };
 
-/* Leases go on while the machine sleeps: the brick counts so, too. */
-u64 kfbk_now_ms(void)
-{
-	return ktime_to_ms(ktime_get_boottime());
-}
-
-void kfbk_note_lease(struct kfbk_device *dev)
-{
-	lockdep_assert_held(&dev->lock);
-	atomic64_set(&dev->lease_until_ms,
-		     kfb_client_lease_until_ms(&dev->core.client));
-}
-
-bool kfbk_lease_is_over(const struct kfbk_device *dev)
-{
-	u64 until_ms = atomic64_read(&dev->lease_until_ms);
-
-	return until_ms != KFB_TIME_NEVER && kfbk_coarse_ms() >= until_ms;
-}
-
 static void kfbk_session_random_bytes(void *ctx, void *buf, __u32 len)
 {
 	get_random_bytes(buf, len);
 }
 
-void kfbk_kick(struct kfbk_device *dev)
-{
-	queue_work(kfbk_session_wq, &dev->session_work);
-}
-
 static void kfbk_session_wake_fn(struct work_struct *work)
 {
 	kfbk_kick(container_of(work, struct kfbk_device, wake_work.work));
-}
-
-void kfbk_wake_at(struct kfbk_device *dev, u64 at_ms)
-{
-	u64 now_ms = kfbk_now_ms();
-	u64 wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
-
-	lockdep_assert_held(&dev->lock);
-	if (at_ms >= dev->wake_ms || dev->core.is_over)
-		return;
-	dev->wake_ms = at_ms;
-	/* Not the work itself: a kick that is under way must not be put off. */
-	mod_delayed_work(kfbk_session_wq, &dev->wake_work,
-			 msecs_to_jiffies(wait_ms));
-}
-
-void kfbk_queue_failed(struct kfbk_queue *q, int error)
-{
-	if (test_and_set_bit(0, &q->broken))
-		return;
-	q->error = error;
-	kfbk_kick(q->dev);
-}
-
-void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
-{
-	va_list ap;
-
-	lockdep_assert_held(&dev->lock);
-	va_start(ap, fmt);
-	vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
-	va_end(ap);
 }
 
 /* ---- news of connections ---------------------------------------------- */
@@ -166,6 +112,30 @@ static void kfbk_session_say_media_error(struct kfbk_device *dev,
 			dev, "the brick has lost blocks; see brickctl list\n");
 }
 
+/* The brick wants mappings back: the map work sees to it. */
+static void kfbk_session_give_back(struct kfbk_device *dev,
+				   const struct kfb_event *event)
+{
+	struct kfbk_give *give = &dev->cache.give;
+
+	lockdep_assert_held(&dev->lock);
+	atomic_long_inc(&dev->cache.n_asked);
+	if (!dev->cache.cap) {
+		kfbk_info_limited(
+			dev,
+			"the brick is short of memory and asks for %llu blocks at 0x%llx: this disk keeps what it maps\n",
+			event->n_blocks, event->va);
+		return;
+	}
+	*give = (struct kfbk_give){
+		.is_asked = true,
+		.mapping_id = event->mapping_id,
+		.first = (event->va - dev->options.base) >> KFB_BLOCK_SHIFT,
+		.n = event->n_blocks,
+	};
+	queue_work(kfbk_map_wq, &dev->map_work);
+}
+
 /* What the brick has to say unasked. EVENTs travel on queue 0. */
 static void kfbk_session_take_events(struct kfbk_device *dev)
 {
@@ -175,7 +145,7 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 	while (kfb_engine_take_event(engine, &event)) {
 		switch (event.kind) {
 		case KFB_EVENT_GIVE_BACK:
-			kfbk_cache_asked(dev, &event);
+			kfbk_session_give_back(dev, &event);
 			break;
 		case KFB_EVENT_MEDIA_ERROR:
 			kfbk_session_say_media_error(dev, &event);
@@ -303,7 +273,17 @@ static u64 kfbk_session_now_ms(const struct kfb_initiator *i)
 
 static void kfbk_session_wake_at(struct kfb_initiator *i, u64 at_ms)
 {
-	kfbk_wake_at(kfbk_of(i), at_ms);
+	struct kfbk_device *dev = kfbk_of(i);
+	u64 now_ms = kfbk_now_ms();
+	u64 wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+
+	lockdep_assert_held(&dev->lock);
+	if (at_ms >= dev->wake_ms || dev->core.is_over)
+		return;
+	dev->wake_ms = at_ms;
+	/* Not the work itself: a kick that is under way must not be put off. */
+	mod_delayed_work(kfbk_session_wq, &dev->wake_work,
+			 msecs_to_jiffies(wait_ms));
 }
 
 static void kfbk_session_kick(struct kfb_initiator *i)
@@ -424,7 +404,7 @@ static void kfbk_session_arm_timer(struct kfbk_device *dev)
 	dev->wake_ms = KFB_TIME_NEVER;
 	at_ms = kfb_client_next_ms(&dev->core.client);
 	if (at_ms != KFB_TIME_NEVER)
-		kfbk_wake_at(dev, at_ms);
+		kfbk_session_wake_at(&dev->core, at_ms);
 	kfbk_unlock(dev);
 }
 
@@ -486,8 +466,6 @@ int kfbk_session_init(struct kfbk_device *dev)
 
 	INIT_WORK(&dev->session_work, kfbk_session_work_fn);
 	INIT_DELAYED_WORK(&dev->wake_work, kfbk_session_wake_fn);
-	INIT_WORK(&dev->map_work, kfbk_map_work);
-	INIT_WORK(&dev->restore_work, kfbk_restore);
 	init_completion(&dev->first);
 	dev->wake_ms = KFB_TIME_NEVER;
 	dev->tx = kvzalloc(KFB_CLIENT_TX_BYTES(n), GFP_KERNEL);
@@ -547,14 +525,6 @@ static void kfbk_session_say_goodbye(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 	if (can)
 		kfbk_call(dev, &end);
-}
-
-void kfbk_give_up(struct kfbk_device *dev)
-{
-	kfbk_lock(dev);
-	dev->gives_up = true;
-	kfbk_unlock(dev);
-	kfbk_kick(dev);
 }
 
 void kfbk_session_leave(struct kfbk_device *dev)

@@ -10,7 +10,7 @@
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
 
-#include "kfbrick.h"
+#include "disks.h"
 
 /* DEVICE_ATTR_RO(), but for the prefix of what shows it. */
 #define KFBK_ATTR_RO(name) \

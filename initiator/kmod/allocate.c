@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: what of a range is allocated: found, allocated and mapped when a disk
+ * comes or grows, and given back when that fails.
+ *
+ * Context: process; waits for the brick.
+ */
+#include "blocks/kfb_list.h"
+#include "link.h"
+#include "mappings.h"
+
+/* What is allocated already; another try to grow finds what the last one did. */
+static void kfbk_note_extents(struct kfbk_device *dev,
+			      const struct kfb_list_reply *reply)
+{
+	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
+	u64 end = base + dev->n_blocks;
+	u32 i;
+
+	for (i = 0; i < reply->n_extents; i++) {
+		u64 from = reply->extents[i].va >> KFB_BLOCK_SHIFT;
+		u64 to = from + reply->extents[i].n_blocks;
+
+		from = max(from, base);
+		to = min(to, end);
+		if (from >= to)
+			continue;
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, from - base, to - base, KFB_BLOCK_ABSENT,
+				 KFB_BLOCK_FOUND);
+		kfbk_unlock(dev);
+	}
+}
+
+static int kfbk_find_allocated(struct kfbk_device *dev, u64 first)
+{
+	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
+	struct kfbk_call call = {
+		.core.req = { .op = KFB_OP_LIST,
+			      .u.list = { .what = KFB_LIST_ALLOCATED,
+					  .cursor =
+						  kfbk_block_va(dev, first) } },
+		.core.reply = &dev->replies[0],
+	};
+	const struct kfb_list_reply *reply = &call.core.reply->u.list;
+	int ret;
+
+	do {
+		ret = kfbk_call(dev, &call);
+		ret = ret ?: kfb_list_check(&call.core.req.u.list, reply);
+		if (ret)
+			return ret;
+		kfbk_note_extents(dev, reply);
+		call.core.req.u.list.cursor = reply->cursor;
+	} while (reply->cursor && reply->cursor <= last);
+	return 0;
+}
+
+static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
+{
+	u64 most = dev->core.client.info.alloc_max_blocks ?: 1;
+	int ret;
+
+	while (n) {
+		u64 part = min(n, most);
+		u64 i;
+
+		ret = kfbk_call_range(dev, KFB_OP_ALLOC, first, part);
+		if (ret)
+			return ret;
+		kfbk_lock(dev);
+		kfbk_blocks_move(dev, first, first + part, KFB_BLOCK_ABSENT,
+				 KFB_BLOCK_FOUND);
+		kfbk_unlock(dev);
+		for (i = first; i < first + part; i++)
+			dev->blocks[i].is_new = true;
+		first += part;
+		n -= part;
+	}
+	return 0;
+}
+
+static int kfbk_alloc_missing(struct kfbk_device *dev, u64 first)
+{
+	u64 end, i;
+	int ret = 0;
+
+	for (i = first; !ret && i < dev->n_blocks; i = end) {
+		end = kfbk_run_end(dev, i, dev->n_blocks);
+		if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
+			ret = kfbk_alloc_run(dev, i, end - i);
+	}
+	return ret;
+}
+
+/* Give back what this attach has allocated. */
+static void kfbk_free_new(struct kfbk_device *dev)
+{
+	u64 end, i;
+
+	for (i = 0; i < dev->n_blocks; i = end) {
+		end = i + 1;
+		if (!dev->blocks[i].is_new)
+			continue;
+		while (end < dev->n_blocks && dev->blocks[end].is_new)
+			end++;
+		if (kfbk_free_run(dev, i, end - i))
+			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
+				 end - 1);
+	}
+}
+
+static void kfbk_say_range_why(struct kfbk_device *dev, const char *what,
+			       int error)
+{
+	const char *why = kfbk_map_why(error);
+
+	if (!why)
+		return;
+	kfbk_lock(dev);
+	kfbk_say(dev, "cannot %s the range: %s", what, why);
+	kfbk_unlock(dev);
+}
+
+int kfbk_maps_add(struct kfbk_device *dev, u64 first)
+{
+	const char *what = "list";
+	int ret = kfbk_find_allocated(dev, first);
+
+	if (!ret && !dev->options.thin && !dev->options.ro) {
+		what = "allocate";
+		ret = kfbk_alloc_missing(dev, first);
+	}
+	/* With a cache they are mapped when they are needed. */
+	if (!ret && !dev->cache.cap) {
+		what = "map";
+		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
+	}
+	if (ret)
+		kfbk_say_range_why(dev, what, ret);
+	return ret;
+}
+
+int kfbk_maps_attach(struct kfbk_device *dev)
+{
+	int ret = kfbk_maps_add(dev, 0);
+
+	if (ret)
+		kfbk_free_new(dev);
+	return ret;
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: devices: how they come, change and go.
+ *
+ * The states are those of kfb_disk.h: its table says what each event does, and
+ * kfbk_move() is the only one who changes them. ATTACHING connects, allocates,
+ * maps; a failure leaves nothing. DETACHING lets in nothing new; what is under
+ * way ends.
+ *
+ * Locking: the list and the choice of who detaches under kfbk_devices_lock, for
+ * a disk that must not be open inside the disk's open_mutex.
+ * Lifetime: one reference for the list, one for the disk.
+ */
+#include <linux/blkdev.h>
+#include <linux/idr.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "disks.h"
+#include "key.h"
+#include "link.h"
+#include "mappings.h"
+#include "requests.h"
+#include "trace.h"
+
+static DEFINE_MUTEX(kfbk_devices_lock);
+static LIST_HEAD(kfbk_devices);
+static DEFINE_IDA(kfbk_instances);
+
+/* ---- coming ----------------------------------------------------------- */
+
+static void kfbk_device_release(struct kref *ref)
+{
+	struct kfbk_device *dev = container_of(ref, struct kfbk_device, ref);
+
+	kfbk_session_fini(dev);
+	kfbk_retain_close(dev);
+	kfbk_cache_close(dev);
+	kfbk_maps_fini(dev);
+	ida_free(&kfbk_instances, dev->instance);
+	/* The client's key, and its session's. */
+	kvfree_sensitive(dev, sizeof(*dev));
+}
+
+static struct kfbk_device *kfbk_device_alloc(const struct kfbk_options *options)
+{
+	struct kfbk_device *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return NULL;
+	dev->instance = ida_alloc(&kfbk_instances, GFP_KERNEL);
+	if (dev->instance < 0) {
+		kvfree(dev);
+		return NULL;
+	}
+	kref_init(&dev->ref);
+	dev->release = kfbk_device_release;
+	dev->options = *options;
+	dev->state = KFB_DISK_ATTACHING;
+	dev->told = KFB_DISK_UP;
+	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&dev->state_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->node);
+	INIT_LIST_HEAD(&dev->claim);
+	INIT_LIST_HEAD(&dev->ended);
+	return dev;
+}
+
+static const char *kfbk_device_open_fabric(struct kfbk_device *dev, int *error)
+{
+	*error = kfbk_fabric_open(dev);
+	switch (*error) {
+	case 0:
+		return NULL;
+	case -ENODATA:
+		return "this kind of fabric has no way to that address";
+	case -EINVAL:
+		return "the address is not a numeric one";
+	case -ENOMEM:
+		return "no memory to open the fabric";
+	default:
+		return "the fabric cannot be opened";
+	}
+}
+
+/* Everything but the session. NULL, or what went wrong. */
+static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
+{
+	const char *wrong;
+
+	if (*dev->options.client) {
+		*error = kfbk_key_get(dev->options.key, dev->key);
+		if (*error == -EINVAL)
+			return "the key is not a client's, of 32 bytes";
+		if (*error)
+			return "there is no such key in the keyrings";
+	}
+	wrong = kfbk_device_open_fabric(dev, error);
+	if (wrong)
+		return wrong;
+	*error = kfbk_maps_init(dev) ?: kfbk_cache_open(dev);
+	if (*error)
+		return "no memory for the table of blocks";
+	INIT_WORK(&dev->map_work, kfbk_map_work);
+	INIT_WORK(&dev->restore_work, kfbk_restore);
+	*error = kfbk_session_init(dev);
+	if (*error)
+		return "no memory for a session";
+	return NULL;
+}
+
+/* The session is there: the rest of attaching. */
+static int kfbk_attach_session(struct kfbk_device *dev)
+{
+	int ret = kfbk_claim(dev, dev->n_blocks);
+
+	if (ret)
+		return ret;
+	ret = kfbk_retain_open(dev);
+	if (ret) {
+		kfbk_lock(dev);
+		kfbk_say(dev, "no memory for copies of %u MiB of writes",
+			 dev->retain.mb);
+		kfbk_unlock(dev);
+		return ret;
+	}
+	ret = kfbk_maps_attach(dev);
+	if (ret)
+		return ret;
+	ret = kfbk_disk_add(dev);
+	kfbk_lock(dev);
+	if (ret) {
+		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
+	} else {
+		/* The disk has said whether it has a cache. */
+		dev->core.has_promised = true;
+		/* From now on a loss is not the end. */
+		dev->core.client.config.reconnect_ms =
+			dev->options.reconnect_ms;
+		kfbk_move(dev, KFB_DISK_ADDED);
+	}
+	kfbk_unlock(dev);
+	return ret;
+}
+
+static void kfbk_device_announce(const struct kfbk_device *dev)
+{
+	kfbk_info(dev,
+		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
+		  dev->options.provider, dev->options.addr, dev->options.port,
+		  dev->core.client.info.brick_uuid, dev->options.base,
+		  dev->n_blocks, dev->core.client.n_used,
+		  dev->options.thin ? ", thin" : "",
+		  dev->options.ro ? ", read-only" : "");
+}
+
+int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
+		size_t why_bytes)
+{
+	struct kfbk_device *dev = kfbk_device_alloc(options);
+	const char *wrong;
+	int ret;
+
+	if (!dev) {
+		strscpy(why, "no memory", why_bytes);
+		return -ENOMEM;
+	}
+	wrong = kfbk_device_prepare(dev, &ret);
+	if (wrong) {
+		strscpy(why, wrong, why_bytes);
+		goto put;
+	}
+	ret = kfbk_session_start(dev);
+	ret = ret ?: kfbk_attach_session(dev);
+	if (ret) {
+		strscpy(why, dev->why, why_bytes);
+		kfbk_session_stop(dev);
+		kfbk_unclaim(dev);
+		goto put;
+	}
+	kfbk_device_announce(dev);
+	*instance = dev->instance;
+	mutex_lock(&kfbk_devices_lock);
+	list_add_tail(&dev->node, &kfbk_devices);
+	mutex_unlock(&kfbk_devices_lock);
+	return 0;
+
+put:
+	kfbk_fabric_close(dev);
+	kfbk_put(dev);
+	return ret;
+}
+
+/* ---- going ------------------------------------------------------------ */
+
+/* From here on nobody else detaches it, and no loss is waited for. */
+static void kfbk_detach_begin(struct kfbk_device *dev)
+{
+	lockdep_assert_held(&kfbk_devices_lock);
+	list_del_init(&dev->node);
+	kfbk_lock(dev);
+	kfbk_move(dev, KFB_DISK_DETACH);
+	dev->core.client.config.reconnect_ms = 0;
+	kfbk_unlock(dev);
+}
+
+static bool kfbk_device_is_live(struct kfbk_device *dev)
+{
+	bool live;
+
+	kfbk_lock(dev);
+	live = kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE;
+	kfbk_unlock(dev);
+	return live;
+}
+
+static int kfbk_detach_finish(struct kfbk_device *dev)
+{
+	int ret;
+
+	/* The way back is not waited for: requests fail, and the disk can go. */
+	if (!kfbk_device_is_live(dev))
+		kfbk_session_leave(dev);
+	kfbk_disk_del(dev);
+	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
+	/* Nobody will ask any more. */
+	ret = ret ?: dev->core.untold_error;
+	if (ret)
+		kfbk_err(dev, "what was written last may not be durable: %s\n",
+			 dev->why);
+	kfbk_session_stop(dev);
+	kfbk_unclaim(dev);
+	kfbk_fabric_close(dev);
+	kfbk_info(dev, "detached\n");
+	kfbk_put(dev);
+	return ret;
+}
+
+static struct kfbk_device *kfbk_device_find(int instance)
+{
+	struct kfbk_device *dev;
+
+	lockdep_assert_held(&kfbk_devices_lock);
+	list_for_each_entry(dev, &kfbk_devices, node) {
+		if (dev->instance == instance)
+			return dev;
+	}
+	return NULL;
+}
+
+/* A device with a reference for the caller, or NULL. */
+static struct kfbk_device *kfbk_device_get(int instance)
+{
+	struct kfbk_device *dev;
+
+	mutex_lock(&kfbk_devices_lock);
+	dev = kfbk_device_find(instance);
+	if (dev)
+		kref_get(&dev->ref);
+	mutex_unlock(&kfbk_devices_lock);
+	return dev;
+}
+
+/* Out of the list: 0, or -ENODEV: somebody else was faster. */
+static int kfbk_device_take(struct kfbk_device *dev)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&kfbk_devices_lock);
+	if (!list_empty(&dev->node)) {
+		kfbk_detach_begin(dev);
+		ret = 0;
+	}
+	mutex_unlock(&kfbk_devices_lock);
+	return ret;
+}
+
+/*
+ * The same, if nobody has it open. Nobody opens it between the look and the new
+ * state, at which open() is refused. An open that waits for the brick has the
+ * mutex as long; a signal ends the wait for it.
+ */
+static int kfbk_device_take_unused(struct kfbk_device *dev)
+{
+	struct gendisk *disk = kfbk_disk_get(dev);
+	int ret;
+
+	if (!disk)
+		return -ENODEV;
+	ret = mutex_lock_killable(&disk->open_mutex);
+	if (!ret) {
+		ret = disk_openers(disk) ? -EBUSY : kfbk_device_take(dev);
+		mutex_unlock(&disk->open_mutex);
+	}
+	kfbk_disk_put(disk);
+	return ret;
+}
+
+static const char *kfbk_detach_why(int error)
+{
+	switch (error) {
+	case -ENODEV:
+		return "no such device";
+	case -EBUSY:
+		return "it is in use: unmount it first";
+	default:
+		return "interrupted while somebody was opening it";
+	}
+}
+
+int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev = kfbk_device_get(instance);
+	int ret = -ENODEV;
+
+	if (dev) {
+		ret = force ? kfbk_device_take(dev)
+			    : kfbk_device_take_unused(dev);
+		/* The list's reference is left to who took it away. */
+		kfbk_put(dev);
+	}
+	if (ret) {
+		strscpy(why, kfbk_detach_why(ret), why_bytes);
+		return ret;
+	}
+	ret = kfbk_detach_finish(dev);
+	if (ret)
+		strscpy(why,
+			"detached, but what was written last may not be durable",
+			why_bytes);
+	return ret;
+}
+
+/* ---- growing ---------------------------------------------------------- */
+
+static void kfbk_device_say_again(struct kfbk_device *dev, char *why,
+				  size_t why_bytes)
+{
+	kfbk_lock(dev);
+	strscpy(why, dev->why, why_bytes);
+	kfbk_unlock(dev);
+}
+
+int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev = kfbk_device_get(instance);
+	int ret;
+
+	if (!dev) {
+		strscpy(why, "no such device", why_bytes);
+		return -ENODEV;
+	}
+	ret = kfbk_resize_wait(dev, n_blocks);
+	if (ret == -EBUSY)
+		strscpy(why, "it is growing already", why_bytes);
+	else if (ret == -ENOMEM)
+		strscpy(why, "no memory for the table of blocks", why_bytes);
+	else if (ret == -EINVAL)
+		strscpy(why,
+			"it does not become smaller, nor go beyond the address space",
+			why_bytes);
+	else if (ret)
+		kfbk_device_say_again(dev, why, why_bytes);
+	kfbk_put(dev);
+	return ret;
+}
+
+/* ---- the module ------------------------------------------------------- */
+void kfbk_devices_exit(void)
+{
+	struct kfbk_device *dev;
+
+	mutex_lock(&kfbk_devices_lock);
+	while (!list_empty(&kfbk_devices)) {
+		dev = list_first_entry(&kfbk_devices, struct kfbk_device, node);
+		kfbk_detach_begin(dev);
+		mutex_unlock(&kfbk_devices_lock);
+		kfbk_detach_finish(dev);
+		mutex_lock(&kfbk_devices_lock);
+	}
+	mutex_unlock(&kfbk_devices_lock);
+	ida_destroy(&kfbk_instances);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: requests of the control protocol, and who waits for their answers.
+ */
+#include <linux/delay.h>
+
+#include "link.h"
+
+/* A request that could not be had for reasons that pass: tries, and between. */
+#define TRIES_MAX 20
+#define PAUSE_MS  50
+
+void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
+{
+	complete(&container_of(call, struct kfbk_call, core)->done);
+}
+
+int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call)
+{
+	init_completion(&call->done);
+	kfbk_lock(dev);
+	kfb_initiator_call(&dev->core, &call->core);
+	kfbk_unlock(dev);
+	wait_for_completion(&call->done);
+	return call->core.outcome.error;
+}
+
+int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n)
+{
+	struct kfbk_call call = {
+		.core.req = { .op = op,
+			      .u.range = { .va = kfbk_block_va(dev, block),
+					   .n_blocks = n } },
+	};
+
+	return kfbk_call(dev, &call);
+}
+
+/* A try may go better after the way back to the brick. */
+bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
+{
+	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
+		return false;
+	if (error != -ECONNRESET && error != -ETIMEDOUT && error != -EAGAIN)
+		return false;
+	msleep(PAUSE_MS);
+	return true;
+}
+
+int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
+{
+	int tries = 0;
+	int ret;
+
+	do {
+		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	return ret == -ENOENT ? 0 : ret;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: what every file may ask of a device; see device.c.
+ */
+#ifndef KFBRICK_DEVICE_H
+#define KFBRICK_DEVICE_H
+
+#include "kfbrick.h"
+
+extern struct workqueue_struct *kfbk_session_wq;
+extern struct workqueue_struct *kfbk_map_wq;
+extern struct workqueue_struct *kfbk_restore_wq;
+
+int kfbk_works_init(void);
+void kfbk_works_exit(void);
+
+static inline void kfbk_put(struct kfbk_device *dev)
+{
+	kref_put(&dev->ref, dev->release);
+}
+
+/*
+ * dev->lock. Requests that were ended under it are told so when it is dropped:
+ * what hears of them may send us more.
+ */
+void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
+void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
+
+/* Under dev->lock. What kfb_disk_move() says is to be done. */
+int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
+
+u64 kfbk_now_ms(void);
+/* The same, a tick old at most, for who asks at each request. */
+static inline u64 kfbk_coarse_ms(void)
+{
+	return ktime_to_ms(ktime_get_coarse_boottime());
+}
+/* How long handles are good, for those without the lock. dev->lock is held. */
+void kfbk_note_lease(struct kfbk_device *dev);
+/* Handles must not be used any more. Context: any. */
+bool kfbk_lease_is_over(const struct kfbk_device *dev);
+/* Run the session work soon. Context: any. */
+void kfbk_kick(struct kfbk_device *dev);
+/* The connection is of no use any more. Context: any. */
+void kfbk_queue_failed(struct kfbk_queue *q, int error);
+/* No more, now: every request fails. Context: process. */
+void kfbk_give_up(struct kfbk_device *dev);
+/* Words for people on the newest trouble. Context: dev->lock is held. */
+void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
+/* Bytes that have moved on a connection; 0 where the provider cannot tell. */
+u64 kfbk_moved_bytes(struct fid_ep *ep);
+
+/* The end of a request that was started. Context: any, dev->lock not held. */
+void kfbk_rq_end(struct request *rq, blk_status_t status);
+/* A step of a request is done: it ends or goes on. Likewise. */
+void kfbk_rq_step(struct request *rq, u32 len);
+/* The same with dev->lock held: told when it is dropped. */
+void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
+/* Once more from the start of what is left. Context: any. */
+void kfbk_rq_again(struct request *rq);
+
+/**
+ * kfbk_cache_get - pin the block of a request, unless it is already
+ * @dev: the device, with a cache
+ * @krq: the request; va is that of its step
+ *
+ * Context: queue_rq().
+ * Return: true: the block stays MAPPED until kfbk_cache_put(); false: it is
+ * not, the request waits for the map work.
+ */
+bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq);
+/* A request needs its block no more; nothing happens if it has none. */
+void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq);
+/* A waiting request gets its block. Context: dev->lock is held. */
+bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq);
+/* Does no request have any of these? Context: any. */
+bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n);
+/* A block with a mapping that can be read. Context: any. */
+bool kfbk_cache_any(struct kfbk_device *dev, u64 *block);
+
+#endif /* KFBRICK_DEVICE_H */

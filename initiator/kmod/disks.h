@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: disks: how they come, change and go, and what they say of themselves.
+ */
+#ifndef KFBRICK_DISKS_H
+#define KFBRICK_DISKS_H
+
+#include "device.h"
+
+/* control_dev.c */
+int kfbk_control_init(void);
+void kfbk_control_exit(void);
+
+/* attach.c */
+/* Every device is detached; nobody can attach another. */
+void kfbk_devices_exit(void);
+
+/**
+ * kfbk_attach - connect, map, make the disk
+ * @options: what to attach
+ * @instance: the device's number
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for the brick.
+ * Return: 0, or a negative errno: nothing is left behind.
+ */
+int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
+		size_t why_bytes);
+
+/**
+ * kfbk_detach - take a device away
+ * @instance: which
+ * @force: even while it is open: what it still has fails
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for what is under way.
+ * Return: 0, -ENODEV, -EBUSY (open), -EINTR, or -EIO: it is gone, but what was
+ * written last may not be durable.
+ */
+int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
+
+/**
+ * kfbk_resize - let a disk grow
+ * @instance: which
+ * @n_blocks: its blocks from now on
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * Context: process; waits for the brick.
+ * Return: 0, -ENODEV, -EINVAL (smaller), or what the brick says: it is as
+ * large as before.
+ */
+int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
+
+/* claims.c */
+
+/**
+ * kfbk_claim - see that no disk of the same client has blocks of a range
+ * @dev: the disk; its brick is known
+ * @n_blocks: of its range, from now on
+ *
+ * Context: process.
+ * Return: 0, or -EEXIST: there is one, and one of the two maps on demand;
+ * dev->why has words.
+ */
+int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
+/* Its session has ended, or never was. Context: process. */
+void kfbk_unclaim(struct kfbk_device *dev);
+
+/* disk.c */
+int kfbk_disk_add(struct kfbk_device *dev);
+void kfbk_disk_del(struct kfbk_device *dev);
+/* The disk, kept until kfbk_disk_put(); NULL: there is none. Context: any. */
+struct gendisk *kfbk_disk_get(struct kfbk_device *dev);
+void kfbk_disk_put(struct gendisk *disk);
+/* Tell user space of the state. Context: process, of the session work. */
+void kfbk_disk_event(struct kfbk_device *dev);
+
+/* sysfs.c */
+extern const struct attribute_group *kfbk_disk_groups[];
+
+#endif /* KFBRICK_DISKS_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kfbrick: the table of blocks, the cache of mappings, and who changes them. Only
+ * the map work and the restore work change what is mapped.
+ */
+#ifndef KFBRICK_MAPPINGS_H
+#define KFBRICK_MAPPINGS_H
+
+#include "device.h"
+
+/* maps.c */
+int kfbk_maps_init(struct kfbk_device *dev);
+void kfbk_maps_fini(struct kfbk_device *dev);
+
+/**
+ * kfbk_map_run - map consecutive blocks
+ * @dev: the device
+ * @first: number of the first block
+ * @n: blocks
+ * @in_mapping: this restores what was mapped before
+ *
+ * The blocks' table entries become MAPPED in the end, all in one session.
+ * Where an entry has a birth, the new one must be the same. Refusals that may
+ * pass are tried again for a while.
+ *
+ * Context: process.
+ * Return: 0, -ESTALE (another birth), -ECONNRESET (the session was lost: try
+ * again), or what the brick answered.
+ */
+int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
+/* The same, on and on where another try may go better. In the map work. */
+int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
+/* Map what is UNMAPPED of some blocks, again and again or once. */
+int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
+/* Words on a MAP that failed, or NULL: that has been said. */
+const char *kfbk_map_why(int error);
+/* Until when a MAP is tried that is refused for now. */
+u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient);
+/* The end of those from the first on that are in its state. */
+u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end);
+
+/**
+ * kfbk_block_move - an event; nobody else changes a block's state
+ * @dev: the device
+ * @block: number of the block
+ * @event: what happened
+ *
+ * Context: dev->lock is held.
+ * Return: 0, or what kfb_mapcache_move() says.
+ */
+int kfbk_block_move(struct kfbk_device *dev, u64 block,
+		    enum kfb_block_event event);
+/* An event for those of some blocks that are in a state. Likewise. */
+void kfbk_blocks_move(struct kfbk_device *dev, u64 first, u64 end,
+		      enum kfb_block_state from, enum kfb_block_event event);
+
+/*
+ * Take dev->lock when mappings and copies stay as they are while it is held:
+ * no restore work runs and nothing is written again. Context: the map work.
+ * Return: 0, or -EIO: the session is over. The lock is held either way.
+ */
+int kfbk_lock_settled(struct kfbk_device *dev) __acquires(&dev->lock);
+
+/*
+ * One handle, as a whole, whose blocks became UNMAPPING in that session. What
+ * cannot be unmapped stays. Context: the map work.
+ */
+int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id);
+/* What could not be unmapped stays, unless it went with its session. */
+void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
+		       u64 session_id, int error);
+/* A block is another's now: the device fails. Context: process. */
+void kfbk_changed_hands(struct kfbk_device *dev);
+
+/* allocate.c */
+/* At attach: allocate what is missing, map. Context: process. */
+int kfbk_maps_attach(struct kfbk_device *dev);
+/* The same for the blocks from one on, in the map work. */
+int kfbk_maps_add(struct kfbk_device *dev, u64 first);
+
+/* mapcache.c */
+int kfbk_cache_open(struct kfbk_device *dev);
+void kfbk_cache_close(struct kfbk_device *dev);
+/*
+ * There is a larger table: new memory, if there is a cache, goes in, and the old
+ * one comes out. Context: dev->lock is held.
+ */
+void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
+		     const struct kfb_block *blocks, u64 n_blocks);
+
+/*
+ * In a new session: what nobody uses, and nothing is to be flushed or written
+ * again of, is not mapped any more. Context: the restore work.
+ */
+bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block);
+
+/* For the map work: */
+
+/* A block's FILL, MAP or AHEAD, for which another one may have to go. */
+int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
+		       enum kfb_block_event event);
+/* Map a block for which there is room. What may pass is waited for. */
+int kfbk_cache_map(struct kfbk_device *dev, u64 block);
+/* Map a block that is UNMAPPED. */
+int kfbk_cache_load(struct kfbk_device *dev, u64 block);
+/* Map one block in advance; false: none is wanted. */
+bool kfbk_cache_ahead(struct kfbk_device *dev);
+/* The brick gets back what it wants, and is not in use. */
+void kfbk_cache_give(struct kfbk_device *dev);
+
+/* restore.c */
+void kfbk_restore(struct work_struct *work);
+
+/* discard.c */
+/* Whole blocks, none of them in use by others. Context: the map work. */
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n);
+
+/* resize.c */
+/* What dev->resize wants. Context: the map work. */
+void kfbk_resize_run(struct kfbk_device *dev);
+/* Context: process. */
+int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks);
+
+/* blocks.c */
+void kfbk_map_work(struct work_struct *work);
+
+#endif /* KFBRICK_MAPPINGS_H */

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kfbrick: zeroes that are written from: one buffer, over and over.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+
+#include "requests.h"
+
+#define ZERO_ORDER 6
+#define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
+
+static struct page *kfbk_zero_page;
+static struct bio_vec kfbk_zero_bvecs[KFBK_SEGMENTS_MAX];
+
+int kfbk_zeroes_init(void)
+{
+	int i;
+
+	kfbk_zero_page =
+		alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ZERO_ORDER);
+	if (!kfbk_zero_page)
+		return -ENOMEM;
+	for (i = 0; i < KFBK_SEGMENTS_MAX; i++)
+		kfbk_zero_bvecs[i] =
+			(struct bio_vec){ .bv_page = kfbk_zero_page,
+					  .bv_len = ZERO_BYTES };
+	return 0;
+}
+
+void kfbk_zeroes_exit(void)
+{
+	__free_pages(kfbk_zero_page, ZERO_ORDER);
+}
+
+struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len)
+{
+	/* A part of the buffer that is one segment, or as many as there are. */
+	u32 part = min_t(u32, ZERO_BYTES,
+			 rounddown_pow_of_two(dev->max_segment_bytes));
+
+	*len = min_t(u32, *len, dev->max_segments * part);
+	return fi_buf_bvec(kfbk_zero_bvecs, DIV_ROUND_UP(*len, ZERO_BYTES), 0,
+			   *len);
+}
