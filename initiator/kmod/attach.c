@@ -207,25 +207,22 @@ static void kfbk_detach_begin(struct kfbk_device *dev)
 	kfbk_unlock(dev);
 }
 
-static bool kfbk_device_is_live(struct kfbk_device *dev)
-{
-	bool live;
-
-	kfbk_lock(dev);
-	live = kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE;
-	kfbk_unlock(dev);
-	return live;
-}
-
 static int kfbk_detach_finish(struct kfbk_device *dev)
 {
+	bool is_live, is_dirty;
 	int ret;
 
+	kfbk_lock(dev);
+	is_live = kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE;
+	kfbk_unlock(dev);
 	/* The way back is not waited for: requests fail, and the disk can go. */
-	if (!kfbk_device_is_live(dev))
+	if (!is_live)
 		kfbk_session_leave(dev);
 	kfbk_disk_del(dev);
-	ret = kfbk_flush_is_needed(dev) ? kfbk_flush_sync(dev, NULL) : 0;
+	kfbk_lock(dev);
+	is_dirty = kfb_initiator_is_dirty(&dev->core);
+	kfbk_unlock(dev);
+	ret = is_dirty ? kfbk_flush_sync(dev, NULL) : 0;
 	/* Nobody will ask any more. */
 	ret = ret ?: dev->core.untold_error;
 	if (ret)
@@ -336,14 +333,6 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 
 /* ---- growing ---------------------------------------------------------- */
 
-static void kfbk_device_say_again(struct kfbk_device *dev, char *why,
-				  size_t why_bytes)
-{
-	kfbk_lock(dev);
-	strscpy(why, dev->why, why_bytes);
-	kfbk_unlock(dev);
-}
-
 int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 {
 	struct kfbk_device *dev = kfbk_device_get(instance);
@@ -354,16 +343,19 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 		return -ENODEV;
 	}
 	ret = kfbk_resize_wait(dev, n_blocks);
-	if (ret == -EBUSY)
+	if (ret == -EBUSY) {
 		strscpy(why, "it is growing already", why_bytes);
-	else if (ret == -ENOMEM)
+	} else if (ret == -ENOMEM) {
 		strscpy(why, "no memory for the table of blocks", why_bytes);
-	else if (ret == -EINVAL)
+	} else if (ret == -EINVAL) {
 		strscpy(why,
 			"it does not become smaller, nor go beyond the address space",
 			why_bytes);
-	else if (ret)
-		kfbk_device_say_again(dev, why, why_bytes);
+	} else if (ret) {
+		kfbk_lock(dev);
+		strscpy(why, dev->why, why_bytes);
+		kfbk_unlock(dev);
+	}
 	kfbk_put(dev);
 	return ret;
 }

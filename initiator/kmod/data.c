@@ -100,11 +100,12 @@ static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 		kfbk_rq_again(rq);
 }
 
-/* The write of a FUA request is placed; a flush of its queue makes it last. */
-static void kfbk_data_make_durable(struct kfbk_device *dev, struct kfbk_rq *krq)
+/* The request ends with a flush of one queue, or of all. */
+static void kfbk_data_flush(struct kfbk_device *dev, struct kfbk_rq *krq,
+			    int only)
 {
 	kfbk_lock(dev);
-	krq->flush.core.only = krq->queue->core.index;
+	krq->flush.core.only = only;
 	kfbk_flush_start(dev, &krq->flush);
 	kfbk_unlock(dev);
 }
@@ -139,7 +140,8 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		kfbk_retain_over(dev, krq, true);
 	kfbk_cache_put(dev, krq);
 	if (krq->is_write && !krq->chained && krq->fua) {
-		kfbk_data_make_durable(dev, krq);
+		/* It is placed; this makes it last. */
+		kfbk_data_flush(dev, krq, krq->queue->core.index);
 		return;
 	}
 	if (unlikely(krq->is_write && kfbk_is_lossy(dev)))
@@ -305,13 +307,6 @@ static blk_status_t kfbk_data_status_of(struct kfbk_queue *q, ssize_t error)
 	}
 }
 
-static void kfbk_data_count_op(struct kfbk_queue *q, bool w, u32 len)
-{
-	atomic_long_inc(&q->n_ops[w ? KFBK_OP_WRITE : KFBK_OP_READ]);
-	atomic_long_add(len,
-			&q->n_ops[w ? KFBK_OP_WRITTEN : KFBK_OP_READ_BYTES]);
-}
-
 /* A write or read of krq->len bytes at krq->va, which are mapped. */
 static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 				     struct request *rq,
@@ -363,7 +358,10 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 	 * It may be over by now and another's, unless its readback is still to
 	 * come.
 	 */
-	kfbk_data_count_op(q, is_write, len);
+	atomic_long_inc(&q->n_ops[is_write ? KFBK_OP_WRITE : KFBK_OP_READ]);
+	atomic_long_add(
+		len,
+		&q->n_ops[is_write ? KFBK_OP_WRITTEN : KFBK_OP_READ_BYTES]);
 	if (chained && unlikely(kfbk_data_post_flush(q, ep, krq, more)))
 		kfbk_data_put_off_readback(q, krq);
 	if (open)
@@ -479,17 +477,6 @@ static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 	return kfbk_data_submit(dev, rq, &buf, NULL);
 }
 
-static blk_status_t kfbk_data_flush(struct kfbk_device *dev, struct request *rq)
-{
-	struct kfbk_rq *krq = kfbk_rq_of(rq);
-
-	kfbk_lock(dev);
-	krq->flush.core.only = KFB_INITIATOR_ALL_QUEUES;
-	kfbk_flush_start(dev, &krq->flush);
-	kfbk_unlock(dev);
-	return BLK_STS_OK;
-}
-
 /* The first time that a request comes, and not one that comes back. */
 static void kfbk_data_prepare(const struct kfbk_device *dev, struct request *rq)
 {
@@ -552,7 +539,8 @@ static blk_status_t kfbk_data_start(struct kfbk_device *dev, struct request *rq,
 	case REQ_OP_WRITE:
 		return kfbk_data_move(dev, rq, open);
 	case REQ_OP_FLUSH:
-		return kfbk_data_flush(dev, rq);
+		kfbk_data_flush(dev, kfbk_rq_of(rq), KFB_INITIATOR_ALL_QUEUES);
+		return BLK_STS_OK;
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
 		return kfbk_data_clear(dev, rq);

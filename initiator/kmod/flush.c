@@ -148,16 +148,6 @@ void kfbk_flush_start(struct kfbk_device *dev, struct kfbk_flush *flush)
 	kfb_initiator_flush(&dev->core, &flush->core);
 }
 
-bool kfbk_flush_is_needed(struct kfbk_device *dev)
-{
-	bool dirty;
-
-	kfbk_lock(dev);
-	dirty = kfb_initiator_is_dirty(&dev->core);
-	kfbk_unlock(dev);
-	return dirty;
-}
-
 int kfbk_flush_sync(struct kfbk_device *dev, u64 *since)
 {
 	struct kfbk_flush flush = { .core.only = KFB_INITIATOR_ALL_QUEUES };
@@ -170,10 +160,4 @@ int kfbk_flush_sync(struct kfbk_device *dev, u64 *since)
 	kfbk_unlock(dev);
 	wait_for_completion(&flush.finished);
 	return flush.core.error;
-}
-
-bool kfbk_flush_holds(const struct kfbk_device *dev, u64 since)
-{
-	lockdep_assert_held(&dev->lock);
-	return since == dev->core.n_closed;
 }

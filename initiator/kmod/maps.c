@@ -387,21 +387,6 @@ void kfbk_changed_hands(struct kfbk_device *dev)
 
 /* ---- UNMAP ------------------------------------------------------------ */
 
-static int kfbk_call_unmap(struct kfbk_device *dev, u64 first, u64 end)
-{
-	struct kfbk_call call = {
-		.core.req = { .op = KFB_OP_UNMAP,
-			      .u.unmap = { .mapping_id =
-						   dev->blocks[first].mapping_id,
-					   .range = { .va = kfbk_block_va(
-							      dev, first),
-						      .n_blocks =
-							      end - first } } },
-	};
-
-	return kfbk_call(dev, &call);
-}
-
 /* Another try may go better, or says that the last one was enough. */
 static bool kfbk_unmap_may_pass(const struct kfbk_device *dev, int error,
 				u64 until_ms)
@@ -437,11 +422,20 @@ void kfbk_settle_unmap(struct kfbk_device *dev, u64 first, u64 end,
 
 int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 {
+	struct kfbk_call call = {
+		.core.req = { .op = KFB_OP_UNMAP,
+			      .u.unmap = { .mapping_id =
+						   dev->blocks[first].mapping_id,
+					   .range = { .va = kfbk_block_va(
+							      dev, first),
+						      .n_blocks =
+							      end - first } } },
+	};
 	u64 until_ms = kfbk_patience_ms(dev, false);
 	int ret;
 
 	do {
-		ret = kfbk_call_unmap(dev, first, end);
+		ret = kfbk_call(dev, &call);
 	} while (kfbk_unmap_may_pass(dev, ret, until_ms));
 	/* It is gone with its session, or was so before. */
 	if (ret == -ECONNRESET || ret == -ENOENT || ret == -ESTALE)

@@ -58,39 +58,29 @@ static void kfbk_received(struct kfbk_queue *q, u16 index, u32 len)
 	struct kfbk_device *dev = q->dev;
 	bool is_news;
 
-	kfbk_lock(dev);
 	is_news = kfb_initiator_received(&q->core, index,
 					 kfbk_rx_buffer(q, index), len);
 	kfbk_note_lease(dev);
 	if (is_news || dev->is_quiesced)
 		kfbk_kick(dev);
-	kfbk_unlock(dev);
 }
 
-static void kfbk_sent(struct kfbk_queue *q, u16 index)
+/* What no request of blk-mq waits for is the core's. dev->lock is held. */
+static void kfbk_core_completed(struct kfbk_queue *q,
+				const struct kfbk_ctx *ctx,
+				const struct fi_cq_err_entry *entry)
 {
-	struct kfbk_device *dev = q->dev;
-
-	kfbk_lock(dev);
-	if (q->ep)
-		kfb_initiator_sent(&q->core, index);
-	kfbk_unlock(dev);
-}
-
-static void kfbk_read_back(struct kfbk_queue *q, u64 id)
-{
-	kfbk_lock(q->dev);
-	kfb_initiator_flushed(&q->core, id, 0);
-	kfbk_unlock(q->dev);
-}
-
-static void kfbk_replayed(struct kfbk_queue *q, u16 slot,
-			  const struct fi_cq_err_entry *entry)
-{
-	kfbk_lock(q->dev);
-	kfb_initiator_replayed(&q->core, slot, -entry->err,
-			       entry->err && kfbk_is_at_fault(entry));
-	kfbk_unlock(q->dev);
+	if (ctx->kind == KFBK_CTX_REPLAY)
+		kfb_initiator_replayed(&q->core, ctx->index, -entry->err,
+				       entry->err && kfbk_is_at_fault(entry));
+	else if (entry->err)
+		return;
+	else if (ctx->kind == KFBK_CTX_RECV)
+		kfbk_received(q, ctx->index, entry->len);
+	else if (ctx->kind == KFBK_CTX_READBACK)
+		kfb_initiator_flushed(&q->core, ctx->id, 0);
+	else if (q->ep)
+		kfb_initiator_sent(&q->core, ctx->index);
 }
 
 /*
@@ -113,25 +103,11 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		kfbk_queue_failed(q, -EPROTO);
 		return;
 	}
-	switch (ctx->kind) {
-	case KFBK_CTX_RECV:
-		if (!entry->err)
-			kfbk_received(q, ctx->index, entry->len);
-		break;
-	case KFBK_CTX_SEND:
-		if (!entry->err)
-			kfbk_sent(q, ctx->index);
-		break;
-	case KFBK_CTX_DATA:
-	case KFBK_CTX_FUA:
+	if (ctx->kind == KFBK_CTX_DATA || ctx->kind == KFBK_CTX_FUA) {
 		kfbk_data_done(q, ctx, entry);
-		break;
-	case KFBK_CTX_READBACK:
-		if (!entry->err)
-			kfbk_read_back(q, ctx->id);
-		break;
-	case KFBK_CTX_REPLAY:
-		kfbk_replayed(q, ctx->index, entry);
-		break;
+		return;
 	}
+	kfbk_lock(q->dev);
+	kfbk_core_completed(q, ctx, entry);
+	kfbk_unlock(q->dev);
 }

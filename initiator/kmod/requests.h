@@ -66,9 +66,6 @@ struct kfb_flush_range kfbk_flush_take_back(struct kfb_initiator *i,
 void kfbk_flush_writes_lost(struct kfb_initiator *i,
 			    const struct kfb_dirty *writes);
 
-/* Is there anything that may not be durable? Context: process. */
-bool kfbk_flush_is_needed(struct kfbk_device *dev);
-
 /**
  * kfbk_flush_sync - make durable everything that was written
  * @dev: the device
@@ -82,18 +79,15 @@ int kfbk_flush_sync(struct kfbk_device *dev, u64 *since);
 /* No flush has been @since. */
 #define KFBK_FLUSH_NEVER (~(u64)0)
 
-/**
- * kfbk_flush_holds - is what was flushed then still as durable?
- * @dev: the device
- * @since: from kfbk_flush_sync(), or KFBK_FLUSH_NEVER
- *
- * If nothing was written to it: but when a connection has ended since, copies
- * may have been written again.
- *
- * Context: dev->lock is held, by kfbk_lock_settled().
- * Return: true when it is.
+/*
+ * Is what was flushed @since, and not written to, still as durable? When a
+ * connection has ended since, copies may have been written again. Context:
+ * dev->lock is held, by kfbk_lock_settled().
  */
-bool kfbk_flush_holds(const struct kfbk_device *dev, u64 since);
+static inline bool kfbk_flush_holds(const struct kfbk_device *dev, u64 since)
+{
+	return since == dev->core.n_closed;
+}
 
 /* data.c */
 extern const struct blk_mq_ops kfbk_mq_ops;

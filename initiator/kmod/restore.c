@@ -50,14 +50,6 @@ static int kfbk_restore_blocks(struct kfbk_device *dev)
 	return 0;
 }
 
-static void kfbk_cannot_map(struct kfbk_device *dev, int error)
-{
-	kfbk_lock(dev);
-	kfbk_say(dev, "blocks cannot be mapped again: error %d", error);
-	kfbk_unlock(dev);
-	kfbk_give_up(dev);
-}
-
 void kfbk_restore(struct work_struct *work)
 {
 	struct kfbk_device *dev =
@@ -88,7 +80,10 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_changed_hands(dev);
 		break;
 	default:
-		kfbk_cannot_map(dev, ret);
+		kfbk_lock(dev);
+		kfbk_say(dev, "blocks cannot be mapped again: error %d", ret);
+		kfbk_unlock(dev);
+		kfbk_give_up(dev);
 		break;
 	}
 	memalloc_noio_restore(noio);

@@ -364,14 +364,6 @@ static enum kfb_disk_event kfbk_session_event(struct kfbk_device *dev)
 	return dev->core.replay_due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
 }
 
-/* Behind a closed gate: a write between the two would be older than a copy. */
-static void kfbk_session_replay(struct kfbk_device *dev)
-{
-	kfbk_lock(dev);
-	kfb_initiator_replay(&dev->core);
-	kfbk_unlock(dev);
-}
-
 /* The disk, as the client is now. A refusal lets nothing in. */
 static void kfbk_session_settle(struct kfbk_device *dev)
 {
@@ -392,8 +384,12 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	} else {
 		kfbk_gate_close(dev);
 	}
-	if (does & KFB_DISK_DO_REPLAY)
-		kfbk_session_replay(dev);
+	if (does & KFB_DISK_DO_REPLAY) {
+		/* The gate is shut: a write now would be older than a copy. */
+		kfbk_lock(dev);
+		kfb_initiator_replay(&dev->core);
+		kfbk_unlock(dev);
+	}
 }
 
 static void kfbk_session_arm_timer(struct kfbk_device *dev)

@@ -21,32 +21,17 @@ static struct kfbk_device *kfbk_sysfs_dev(struct device *device)
 	return dev_to_disk(device)->private_data;
 }
 
-static ssize_t kfbk_state_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(
-		buf, "%s\n",
-		kfb_disk_state_name(READ_ONCE(kfbk_sysfs_dev(device)->state)));
-}
-KFBK_ATTR_RO(state);
-
-static ssize_t kfbk_brick_show(struct device *device,
-			       struct device_attribute *attr, char *buf)
-{
-	const struct kfbk_options *o = &kfbk_sysfs_dev(device)->options;
-	bool v6 = strchr(o->addr, ':');
-
-	return sysfs_emit(buf, "%s://%s%s%s:%s\n", o->provider, v6 ? "[" : "",
-			  o->addr, v6 ? "]" : "", o->port);
-}
-KFBK_ATTR_RO(brick);
-
-static ssize_t kfbk_client_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", kfbk_sysfs_dev(device)->options.client);
-}
-KFBK_ATTR_RO(client);
+/* One that shows a value of a device. */
+#define KFBK_ATTR_OF(name, fmt, value)                                   \
+	static ssize_t kfbk_##name##_show(struct device *device,         \
+					  struct device_attribute *attr, \
+					  char *buf)                     \
+	{                                                                \
+		struct kfbk_device *dev = kfbk_sysfs_dev(device);        \
+                                                                         \
+		return sysfs_emit(buf, fmt, value);                      \
+	}                                                                \
+	KFBK_ATTR_RO(name)
 
 /* What the brick has said of itself last. */
 static struct kfb_info kfbk_sysfs_info(struct kfbk_device *dev)
@@ -59,30 +44,34 @@ static struct kfb_info kfbk_sysfs_info(struct kfbk_device *dev)
 	return info;
 }
 
-static ssize_t kfbk_brick_uuid_show(struct device *device,
-				    struct device_attribute *attr, char *buf)
-{
-	struct kfb_info info = kfbk_sysfs_info(kfbk_sysfs_dev(device));
+KFBK_ATTR_OF(state, "%s\n", kfb_disk_state_name(READ_ONCE(dev->state)));
+KFBK_ATTR_OF(client, "%s\n", dev->options.client);
+KFBK_ATTR_OF(brick_uuid, "%pU\n", kfbk_sysfs_info(dev).brick_uuid);
+KFBK_ATTR_OF(instance_id, "0x%llx\n", kfbk_sysfs_info(dev).instance_id);
+KFBK_ATTR_OF(power_epoch, "%llu\n", kfbk_sysfs_info(dev).power_epoch);
+KFBK_ATTR_OF(queues, "%u\n", READ_ONCE(dev->n_used));
+KFBK_ATTR_OF(base, "0x%llx\n", dev->options.base);
+KFBK_ATTR_OF(thin, "%d\n", dev->options.thin);
 
-	return sysfs_emit(buf, "%pU\n", info.brick_uuid);
-}
-KFBK_ATTR_RO(brick_uuid);
-
-static ssize_t kfbk_instance_id_show(struct device *device,
-				     struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "0x%llx\n",
-			  kfbk_sysfs_info(kfbk_sysfs_dev(device)).instance_id);
-}
-KFBK_ATTR_RO(instance_id);
-
-static ssize_t kfbk_power_epoch_show(struct device *device,
-				     struct device_attribute *attr, char *buf)
+static ssize_t kfbk_blocks_show(struct device *device,
+				struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%llu\n",
-			  kfbk_sysfs_info(kfbk_sysfs_dev(device)).power_epoch);
+			  get_capacity(dev_to_disk(device)) /
+				  KFBK_BLOCK_SECTORS);
 }
-KFBK_ATTR_RO(power_epoch);
+KFBK_ATTR_RO(blocks);
+
+static ssize_t kfbk_brick_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
+{
+	const struct kfbk_options *o = &kfbk_sysfs_dev(device)->options;
+	bool v6 = strchr(o->addr, ':');
+
+	return sysfs_emit(buf, "%s://%s%s%s:%s\n", o->provider, v6 ? "[" : "",
+			  o->addr, v6 ? "]" : "", o->port);
+}
+KFBK_ATTR_RO(brick);
 
 static ssize_t kfbk_flush_mode_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
@@ -118,38 +107,6 @@ static ssize_t kfbk_unsafe_show(struct device *device,
 				  kfb_info_overpromises(&info));
 }
 KFBK_ATTR_RO(unsafe);
-
-static ssize_t kfbk_queues_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(kfbk_sysfs_dev(device)->n_used));
-}
-KFBK_ATTR_RO(queues);
-
-static ssize_t kfbk_base_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "0x%llx\n",
-			  kfbk_sysfs_dev(device)->options.base);
-}
-KFBK_ATTR_RO(base);
-
-static ssize_t kfbk_blocks_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%llu\n",
-			  get_capacity(dev_to_disk(device)) /
-				  KFBK_BLOCK_SECTORS);
-}
-KFBK_ATTR_RO(blocks);
-
-static ssize_t kfbk_thin_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", kfbk_sysfs_dev(device)->options.thin);
-}
-KFBK_ATTR_RO(thin);
 
 static ssize_t kfbk_last_error_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
