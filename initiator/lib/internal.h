@@ -345,9 +345,6 @@ bool kfbl_restore_run(struct kfbrick *k);
 void kfbl_restore_answer(struct kfbrick *k);
 uint64_t kfbl_restore_next_ms(const struct kfbrick *k);
 void kfbl_restore_fini(struct kfbrick *k);
-/* A mapping is of no use any more; what was not flushed in it is lost. */
-void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		       int error, uint32_t why);
 
 /* control.c */
 

@@ -49,8 +49,9 @@ void kfbl_restore_start(struct kfbrick *k)
 	next_mapping(k, LIST_FIRST(&k->mappings));
 }
 
-void kfbl_mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		       int error, uint32_t why)
+/* A mapping is of no use any more; what was not flushed in it is lost. */
+static void mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
+			 int error, uint32_t why)
 {
 	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
 	struct kfb_dirty lost = { 0 };
@@ -77,7 +78,7 @@ static void give_up(struct kfbrick *k, int error, uint32_t why)
 	if (k->restore.id)
 		/* What was mapped anew is not wanted. */
 		kfb_initiator_unmap_late(&k->core, k->restore.id);
-	kfbl_mapping_dies(k, mapping, error, why);
+	mapping_dies(k, mapping, error, why);
 	next_mapping(k, LIST_NEXT(mapping, link));
 }
 

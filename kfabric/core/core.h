@@ -21,7 +21,6 @@ extern struct mutex kfi_prov_mutex; /* protects kfi_prov_list */
 extern struct list_head kfi_prov_list; /* by preference */
 bool kfi_prov_get(struct kfi_provider *prov);
 void kfi_prov_put(struct kfi_provider *prov);
-struct kfi_provider *kfi_prov_find(const char *prov_name);
 
 /* object.c */
 extern struct mutex kfi_obj_mutex; /* protects kfi_obj_list */
@@ -37,7 +36,6 @@ int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to);
 int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to);
 const char *kfi_ep_state_name(enum kfi_ep_state state);
 void kfi_ep_unbind(struct fid_ep *ep);
-void kfi_ep_kill(struct fid_ep *ep);
 int kfi_ep_ready(struct fid_ep *ep);
 
 /* eq.c */

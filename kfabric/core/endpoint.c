@@ -128,7 +128,7 @@ static struct kfi_event *kfi_dead_event(struct fid_ep *ep,
 	return ev;
 }
 
-void kfi_ep_kill(struct fid_ep *ep)
+static void kfi_ep_kill(struct fid_ep *ep)
 {
 	struct kfi_event *ev = NULL;
 	enum kfi_ep_state from;

@@ -61,7 +61,7 @@ static struct kfi_provider *kfi_prov_find_locked(const char *name)
 }
 
 /* The provider that handles prov_name, with a reference; or NULL. */
-struct kfi_provider *kfi_prov_find(const char *prov_name)
+static struct kfi_provider *kfi_prov_find(const char *prov_name)
 {
 	struct kfi_provider *prov, *found = NULL;
 

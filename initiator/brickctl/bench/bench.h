@@ -75,11 +75,6 @@ int ctl_bench_measure(struct ctl *ctl, const struct ctl_bench_job *job,
 
 /* bench_show.c */
 const char *ctl_bench_op_name(enum ctl_bench_op op);
-/* The latency that a share of the operations did not pass; 0.5: the median. */
-uint64_t ctl_bench_quantile(const struct ctl_bench_result *result,
-			    double share);
-/* The smallest latency that belongs into a bucket, ns. */
-uint64_t ctl_bench_bucket_floor_ns(unsigned int bucket);
 void ctl_bench_print(const struct ctl_bench_job *job,
 		     const struct ctl_bench_result *result, bool histogram);
 struct json_object *ctl_bench_json(const struct ctl_bench_job *job,

@@ -36,7 +36,8 @@ const char *ctl_bench_op_name(enum ctl_bench_op op)
 	return op_names[op];
 }
 
-uint64_t ctl_bench_bucket_floor_ns(unsigned int bucket)
+/* The smallest latency that belongs into a bucket, ns. */
+static uint64_t bucket_floor_ns(unsigned int bucket)
 {
 	const uint64_t fine = 1U << CTL_BENCH_FINE_BITS;
 	unsigned int shift;
@@ -47,7 +48,8 @@ uint64_t ctl_bench_bucket_floor_ns(unsigned int bucket)
 	return (fine + bucket % fine) << shift;
 }
 
-uint64_t ctl_bench_quantile(const struct ctl_bench_result *result, double share)
+/* The latency that a share of the operations did not pass; 0.5: the median. */
+static uint64_t quantile_ns(const struct ctl_bench_result *result, double share)
 {
 	uint64_t wanted = (uint64_t)(share * (double)result->count);
 	uint64_t seen = 0;
@@ -58,12 +60,11 @@ uint64_t ctl_bench_quantile(const struct ctl_bench_result *result, double share)
 		if (seen > wanted)
 			break;
 	}
-	if (i == CTL_BENCH_BUCKETS ||
-	    ctl_bench_bucket_floor_ns(i) > result->max_ns)
+	if (i == CTL_BENCH_BUCKETS || bucket_floor_ns(i) > result->max_ns)
 		return result->max_ns;
-	if (ctl_bench_bucket_floor_ns(i) < result->min_ns)
+	if (bucket_floor_ns(i) < result->min_ns)
 		return result->min_ns;
-	return ctl_bench_bucket_floor_ns(i);
+	return bucket_floor_ns(i);
 }
 
 static double us_of(uint64_t ns)
@@ -97,7 +98,7 @@ static void print_histogram(const struct ctl_bench_result *result)
 	unsigned int i;
 
 	for (i = 0; i < CTL_BENCH_BUCKETS; i++) {
-		uint64_t floor_ns = ctl_bench_bucket_floor_ns(i);
+		uint64_t floor_ns = bucket_floor_ns(i);
 		unsigned int row =
 			floor_ns ? 64 - (unsigned int)__builtin_clzll(floor_ns)
 				 : 0;
@@ -137,7 +138,7 @@ void ctl_bench_print(const struct ctl_bench_job *job,
 	       mean_us(result));
 	for (i = 0; i < N_QUANTILES; i++)
 		printf(", %s %.1f", quantiles[i].name,
-		       us_of(ctl_bench_quantile(result, quantiles[i].share)));
+		       us_of(quantile_ns(result, quantiles[i].share)));
 	printf(", max %.1f\n", us_of(result->max_ns));
 	if (histogram)
 		print_histogram(result);
@@ -153,7 +154,7 @@ static struct json_object *histogram_json(const struct ctl_bench_result *result)
 		if (!result->buckets[i])
 			continue;
 		row = json_object_new_object();
-		ctl_json_count(row, "from_ns", ctl_bench_bucket_floor_ns(i));
+		ctl_json_count(row, "from_ns", bucket_floor_ns(i));
 		ctl_json_count(row, "count", result->buckets[i]);
 		json_object_array_add(rows, row);
 	}
@@ -180,7 +181,7 @@ struct json_object *ctl_bench_json(const struct ctl_bench_job *job,
 	for (i = 0; i < N_QUANTILES; i++) {
 		snprintf(name, sizeof(name), "%s_ns", quantiles[i].name);
 		ctl_json_count(object, name,
-			       ctl_bench_quantile(result, quantiles[i].share));
+			       quantile_ns(result, quantiles[i].share));
 	}
 	ctl_json_count(object, "max_ns", result->max_ns);
 	json_object_object_add(object, "histogram", histogram_json(result));

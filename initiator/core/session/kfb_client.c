@@ -236,7 +236,8 @@ static void kfb_client_replace_session(struct kfb_client *c, __u64 now_ms)
 	}
 }
 
-void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
+/* Queue 0 is READY. */
+static void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 {
 	struct kfb_client_queue *q = &c->queues[0];
 	int rc;
@@ -283,8 +284,9 @@ static void kfb_client_judge_all(struct kfb_client *c,
 		kfb_client_judge_queue(&c->queues[i], &facts);
 }
 
-void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
-			 __u64 now_ms)
+/* INFO has come, in a new session. */
+static void kfb_client_informed(struct kfb_client *c,
+				const struct kfb_info *info, __u64 now_ms)
 {
 	static const __u8 any[KFB_UUID_BYTES];
 	struct kfb_client_queue *q = &c->queues[0];

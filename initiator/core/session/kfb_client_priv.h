@@ -39,13 +39,6 @@ void kfb_client_asked_in_vain(struct kfb_client *c);
 /* The old session is over, whatever comes: its calls have no outcome. */
 void kfb_client_stop_asking(struct kfb_client *c);
 
-/* Queue 0 is READY: the session is made. */
-void kfb_client_session_made(struct kfb_client *c, __u64 now_ms);
-
-/* INFO has come, in a new session. */
-void kfb_client_informed(struct kfb_client *c, const struct kfb_info *info,
-			 __u64 now_ms);
-
 /* Is a call of the client's own waiting on a queue? Its number, or -1. */
 int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
 			__u16 op);
