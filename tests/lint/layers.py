@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which file of a folder may call which: down the table of its page.
+
+A page has a table of the folder's files, from the top down. What a file takes of
+another one, a function or an object, belongs to a file further down; each source
+stands in the table once.
+"""
+import pathlib
+import re
+
+import prefixes
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+# folder: its page, and the heading above its table
+PAGES = {"initiator/kmod": ("docs/kfbrick.md", "## How it is built\n")}
+TAG = re.compile(r"\b(?:struct|union|enum)\s+\w+")
+OTHERS = r"^(?!static\b|extern\b)\w"
+FUNCTION = re.compile(OTHERS + r"[^;{}=#]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+OBJECT = re.compile(OTHERS + r"[^;{}()=#]*?\b(\w+)(?:\[\w*\])?\s*[=;]", re.M)
+
+
+def order(page, heading):
+    """The files of the table below a heading, from the top down."""
+    table = re.search(r"(?:^\|.*\n)+", page.split(heading, 1)[1], re.M).group()
+    return [name for row in table.splitlines()
+            for name in re.findall(r"`(\w+\.c)`", row.split("|")[1])]
+
+
+def defined(text):
+    """What other files can take of this one."""
+    text = TAG.sub("type", prefixes.outside(text))
+    return set(FUNCTION.findall(text)) | set(OBJECT.findall(text))
+
+
+def used(text):
+    """The words of a file's code, without the tags of its types."""
+    return set(re.findall(r"\w+", TAG.sub("type", prefixes.SKIPPED.sub(" ", text))))
+
+
+def faults(files, listed):
+    """What is wrong; files: name: text."""
+    for name in sorted(set(files) ^ set(listed)):
+        yield f"{name}: not in the table" if name in files else f"{name}: no such file"
+    place = {name: at for at, name in enumerate(listed) if name in files}
+    if len(place) != len(listed):
+        yield "the table has a file twice, or one that is not there"
+    names = {name: defined(files[name]) for name in place}
+    for caller in place:
+        words = used(files[caller])
+        for other in place:
+            if place[other] < place[caller]:
+                for name in sorted(names[other] & words):
+                    yield f"{caller} takes {name} of {other}, which is above it"
+
+
+def sources(folder, top=TOP):
+    return {path.name: path.read_text(encoding="utf-8")
+            for path in sorted((top / folder).glob("*.c"))}
