@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian packages, installed or unpacked in the cache without installing."""
+import functools
 import os
 import pathlib
 import re
@@ -74,10 +75,15 @@ class Archive:
                 return name
         raise cache.Skip(f"{package} depends on nothing like {pattern}")
 
-    def version(self, package):
+    def versions(self, packages):
+        """Return {package: version}; apt reads its lists once for all of them."""
+        if not packages:
+            return {}
         text = run(["apt-cache", *self.options, "show", "--no-all-versions",
-                    package])
-        return re.search(r"^Version: (\S+)", text, re.M).group(1)
+                    *packages])
+        return dict(zip(re.findall(r"^Package: (\S+)", text, re.M),
+                        re.findall(r"^Version: (\S+)", text, re.M),
+                        strict=True))
 
     def missing(self, packages):
         """Return what an installation of these would add to the machine."""
@@ -110,14 +116,19 @@ def codename():
     return re.search(r"^VERSION_CODENAME=(\S+)", text, re.M).group(1)
 
 
-def sysroot(packages):
-    """Return folders to search for the files of these packages, in order."""
+@functools.cache
+def sysroot(*packages):
+    """Return folders to search for the files of these packages, in order.
+
+    apt is asked once for all boots of a run: it takes seconds of a processor.
+    """
     absent = [p for p in packages if not installed(p)]
     if not absent:
         return [pathlib.Path("/")]
     with Archive() as archive:
         wanted = archive.missing(absent)
-        key = cache.digest(*[f"{p}={archive.version(p)}" for p in wanted])
+        versions = archive.versions(wanted)
+        key = cache.digest(*[f"{p}={versions[p]}" for p in wanted])
         top = cache.folder("sysroot", key,
                            lambda part: archive.unpack(wanted, part))
     return [top, pathlib.Path("/")]

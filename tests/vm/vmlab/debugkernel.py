@@ -31,7 +31,7 @@ def patches():
 def find():
     """Return version, image, modules and headers; build them if needed."""
     with apt.Archive() as archive:
-        version = archive.version(PACKAGE)
+        version = archive.versions([PACKAGE])[PACKAGE]
         key = cache.digest(version, *map(cache.file_digest,
                                          [CONFIG, *patches()]))
         top = cache.folder("debug", key, lambda part: build(archive, part))

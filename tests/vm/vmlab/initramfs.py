@@ -145,7 +145,7 @@ def add_python(files, names):
 
 
 def base_files(sets, packages, programs):
-    files = Files(apt.sysroot(sorted({*words(sets, "packages"), *packages})))
+    files = Files(apt.sysroot(*sorted({*words(sets, "packages"), *packages})))
     busybox = files.locate("/bin/busybox") + files.locate("/usr/bin/busybox")
     files.files["/bin/busybox"] = busybox[0]
     applets = subprocess.run([busybox[0], "--list"], capture_output=True,
