@@ -189,25 +189,40 @@ static void what_was_dirty_is_written_and_nothing_stays(void **state)
 	brick_media_close(m);
 }
 
-/* Whoever only looked leaves no trace that would be taken for a brickd's. */
-static void a_file_that_was_not_in_memory_is_left_so(void **state)
+/* Takes it out of memory and opens it twice: was it there neither time? */
+static bool is_left_out_of_memory(const struct place *p)
 {
-	struct place *p = *state;
 	struct brick_media *m;
+	bool was_there = false;
 	int fd;
 
-	if (!is_on_disk(p))
-		skip();
 	fd = open(p->file, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(__real_fdatasync(fd), 0);
 	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 	(void)close(fd);
 	for (int i = 0; i < 2; i++) {
 		m = open_file(p);
-		assert_false(m->past.was_cached);
+		was_there |= m->past.was_cached;
 		assert_int_equal(m->base[0], 0x5a);
 		brick_media_close(m);
 	}
+	return !was_there;
+}
+
+/*
+ * Whoever only looked leaves no trace that would be taken for a brickd's. Linux
+ * keeps a page that somebody else, such as its reclaim, has hold of just then.
+ */
+static void a_file_that_was_not_in_memory_is_left_so(void **state)
+{
+	struct place *p = *state;
+	int tries = 20;
+
+	if (!is_on_disk(p))
+		skip();
+	while (tries && !is_left_out_of_memory(p))
+		tries--;
+	assert_int_not_equal(tries, 0);
 }
 
 static void an_error_that_nobody_was_told_is_remembered(void **state)
