@@ -23,6 +23,7 @@
 #define GRACE_NS      (2 * SIM_S)
 #define PERMILLE      1000
 #define ACCEPT_CHANCE 300
+#define SHARED_CHANCE 300
 
 static uint64_t below(struct sim_client *c, uint64_t bound)
 {
@@ -96,7 +97,7 @@ static bool hear_losses(struct sim_client *c)
 
 /* ---- what is posted ---------------------------------------------------------- */
 
-static struct sim_posted *free_place(struct sim_client *c)
+struct sim_posted *sim_client_place(struct sim_client *c)
 {
 	if (c->n_posted >= c->settings.posted_max)
 		return NULL;
@@ -106,8 +107,8 @@ static struct sim_posted *free_place(struct sim_client *c)
 	return NULL;
 }
 
-static void posted(struct sim_client *c, struct sim_posted *p,
-		   enum sim_posted_kind kind, struct sim_register *r)
+void sim_client_posted(struct sim_client *c, struct sim_posted *p,
+		       enum sim_posted_kind kind, struct sim_register *r)
 {
 	p->kind = kind;
 	p->r = r;
@@ -135,7 +136,7 @@ static struct sim_register *some_register(struct sim_client *c)
 
 static void post_write(struct sim_client *c)
 {
-	struct sim_posted *p = free_place(c);
+	struct sim_posted *p = sim_client_place(c);
 	struct sim_register *r = some_register(c);
 	bool is_durable = chance(c, 60);
 	int rc;
@@ -154,13 +155,14 @@ static void post_write(struct sim_client *c)
 	}
 	sim_trace(c->name, "writes %u, %llu%s", r->number,
 		  (unsigned long long)r->serial, is_durable ? " durably" : "");
-	posted(c, p, is_durable ? SIM_POSTED_DURABLE : SIM_POSTED_WRITE, r);
+	sim_client_posted(
+		c, p, is_durable ? SIM_POSTED_DURABLE : SIM_POSTED_WRITE, r);
 	c->n_writes++;
 }
 
 static bool post_read_of(struct sim_client *c, struct sim_register *r)
 {
-	struct sim_posted *p = free_place(c);
+	struct sim_posted *p = sim_client_place(c);
 	int rc;
 
 	if (!p || c->is_busy[r - c->registers])
@@ -170,14 +172,14 @@ static bool post_read_of(struct sim_client *c, struct sim_register *r)
 	said(c, "post_read", rc);
 	if (rc)
 		return false;
-	posted(c, p, SIM_POSTED_READ, r);
+	sim_client_posted(c, p, SIM_POSTED_READ, r);
 	c->n_reads++;
 	return true;
 }
 
 static void post_flush(struct sim_client *c)
 {
-	struct sim_posted *p = free_place(c);
+	struct sim_posted *p = sim_client_place(c);
 	int rc;
 
 	if (!p)
@@ -187,7 +189,7 @@ static void post_flush(struct sim_client *c)
 	rc = kfbrick_post_flush(c->k, p);
 	said(c, "post_flush", rc);
 	if (!rc)
-		posted(c, p, SIM_POSTED_FLUSH, NULL);
+		sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
 }
 
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
@@ -231,6 +233,10 @@ static void done(struct sim_client *c, struct sim_posted *p, int error)
 		break;
 	case SIM_POSTED_FLUSH:
 		flush_done(c, p, error);
+		break;
+	case SIM_POSTED_SHARED_WRITE:
+	case SIM_POSTED_SHARED_READ:
+		sim_shared_done(c, p, error);
 		break;
 	case SIM_POSTED_NONE:
 		sim_violated("%s: a completion of nothing", c->name);
@@ -278,6 +284,20 @@ static void judge_block(struct sim_client *c, uint32_t block, bool is_there)
 	c->blocks[block] = is_there ? SIM_BLOCK_THERE : SIM_BLOCK_NONE;
 }
 
+/* One that was not answered was carried out as a whole, or not at all. */
+static void judge_asked(struct sim_client *c, const bool *is_there)
+{
+	for (uint32_t i = 1; i < c->n_asked; i++)
+		if (c->blocks[c->asked] == SIM_BLOCK_UNKNOWN &&
+		    is_there[c->asked + i] != is_there[c->asked])
+			sim_violated(
+				"%s: %u blocks from 0x%llx were asked for, "
+				"and some are there",
+				c->name, c->n_asked,
+				(unsigned long long)va_of(c, c->asked));
+	c->n_asked = 0;
+}
+
 /* Looks which of its blocks are there: 0 or a negative errno. */
 static int look_at_blocks(struct sim_client *c)
 {
@@ -297,40 +317,57 @@ static int look_at_blocks(struct sim_client *c)
 					is_there[b] = true;
 	} while (n >= 0 && cursor && cursor < end);
 	said(c, "list", n);
-	for (uint32_t b = 0; n >= 0 && b < n_places(c); b++)
+	if (n < 0)
+		return n;
+	judge_asked(c, is_there);
+	for (uint32_t b = 0; b < n_places(c); b++)
 		judge_block(c, b, is_there[b]);
-	return n < 0 ? n : 0;
+	return 0;
 }
 
-static int alloc_block(struct sim_client *c, uint32_t block)
+static void note_blocks(struct sim_client *c, uint32_t block, uint32_t n,
+			enum sim_block_state state)
+{
+	while (n--)
+		c->blocks[block + n] = state;
+}
+
+/* Whether they are there before the answer nobody knows. */
+static void ask(struct sim_client *c, const char *call, uint32_t block,
+		uint32_t n)
+{
+	note_blocks(c, block, n, SIM_BLOCK_UNKNOWN);
+	c->asked = block;
+	c->n_asked = n;
+	c->call = call;
+}
+
+static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
 	int rc;
 
-	/* Whether it is there before the answer nobody knows. */
-	c->blocks[block] = SIM_BLOCK_UNKNOWN;
-	c->call = "alloc";
-	rc = kfbrick_alloc(c->k, va_of(c, block), 1);
+	ask(c, "alloc", block, n);
+	rc = kfbrick_alloc(c->k, va_of(c, block), n);
 	said(c, "alloc", rc);
 	if (!rc)
-		c->blocks[block] = SIM_BLOCK_THERE;
+		note_blocks(c, block, n, SIM_BLOCK_THERE);
 	else if (rc == -ENOSPC)
-		c->blocks[block] = SIM_BLOCK_NONE;
+		note_blocks(c, block, n, SIM_BLOCK_NONE);
 	else if (rc == -EEXIST)
 		sim_violated("%s: block 0x%llx exists already", c->name,
 			     (unsigned long long)va_of(c, block));
 	return rc;
 }
 
-static int free_block(struct sim_client *c, uint32_t block)
+static int free_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
 	int rc;
 
-	c->blocks[block] = SIM_BLOCK_UNKNOWN;
-	c->call = "free";
-	rc = kfbrick_free(c->k, va_of(c, block), 1);
+	ask(c, "free", block, n);
+	rc = kfbrick_free(c->k, va_of(c, block), n);
 	said(c, "free", rc);
 	if (!rc)
-		c->blocks[block] = SIM_BLOCK_NONE;
+		note_blocks(c, block, n, SIM_BLOCK_NONE);
 	else if (rc == -ENOENT)
 		sim_violated("%s: block 0x%llx does not exist", c->name,
 			     (unsigned long long)va_of(c, block));
@@ -345,7 +382,7 @@ static int get_blocks(struct sim_client *c)
 		if (c->blocks[b] == SIM_BLOCK_THERE)
 			continue;
 		zeros_in(c, b);
-		rc = alloc_block(c, b);
+		rc = alloc_blocks(c, b, 1);
 	}
 	if (rc)
 		return rc;
@@ -358,26 +395,29 @@ static int get_blocks(struct sim_client *c)
 	return rc;
 }
 
-/* A block that nobody maps comes or goes. */
-static bool change_spare(struct sim_client *c)
+/* Some blocks that nobody maps come or go. */
+static bool change_spares(struct sim_client *c)
 {
-	uint32_t block;
+	uint32_t block, n = 1;
 	int rc;
 
 	if (!c->settings.n_spares)
 		return true;
 	block = c->settings.n_blocks + (uint32_t)below(c, c->settings.n_spares);
+	while (block + n < n_places(c) && chance(c, 600) &&
+	       c->blocks[block + n] == c->blocks[block])
+		n++;
 	if (c->blocks[block] == SIM_BLOCK_UNKNOWN)
 		rc = look_at_blocks(c);
 	else if (c->blocks[block] == SIM_BLOCK_NONE)
-		rc = alloc_block(c, block);
+		rc = alloc_blocks(c, block, n);
 	else
-		rc = free_block(c, block);
+		rc = free_blocks(c, block, n);
 	return rc != -ENOTCONN && rc != -ECONNRESET && rc != -ETIMEDOUT;
 }
 
 /* Everything that is posted has ended, or the connection has. */
-static bool settle(struct sim_client *c)
+bool sim_client_settle(struct sim_client *c)
 {
 	while (c->n_posted)
 		if (!collect(c, POLL_MS))
@@ -390,7 +430,7 @@ static bool change_blocks(struct sim_client *c)
 {
 	int rc;
 
-	if (!settle(c))
+	if (!sim_client_settle(c))
 		return false;
 	c->call = "unmap";
 	rc = kfbrick_unmap(c->k, c->mapping);
@@ -405,7 +445,7 @@ static bool change_blocks(struct sim_client *c)
 		lose_all(c);
 	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++)
 		if (chance(c, 400))
-			rc = free_block(c, b);
+			rc = free_blocks(c, b, 1);
 	rc = get_blocks(c);
 	while (rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC) {
 		sim_sleep(sim.now_ns + RETRY_NS);
@@ -447,14 +487,14 @@ static int connect_to(struct sim_client *c)
 static int register_words(struct sim_client *c)
 {
 	struct kfbrick_memory *memory;
-	uint64_t *words = calloc(SIM_POSTED_MAX, SIM_REGISTER_BYTES);
 
-	if (!words)
+	c->words = calloc(SIM_POSTED_MAX, SIM_REGISTER_BYTES);
+	if (!c->words)
 		sim_die("no memory for a client's words");
 	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
-		c->posted[i].words = words + (size_t)i * SIM_WORDS_MAX;
+		c->posted[i].words = c->words + (size_t)i * SIM_WORDS_MAX;
 	return kfbrick_memory_register(
-		c->k, words, (size_t)SIM_POSTED_MAX * SIM_REGISTER_BYTES,
+		c->k, c->words, (size_t)SIM_POSTED_MAX * SIM_REGISTER_BYTES,
 		&memory);
 }
 
@@ -472,6 +512,11 @@ static bool step(struct sim_client *c)
 {
 	uint64_t dice = below(c, PERMILLE);
 
+	if (chance(c, c->settings.churn_permille))
+		return change_spares(c);
+	if (c->settings.sharing != SIM_SHARES_NOTHING &&
+	    chance(c, SHARED_CHANCE))
+		return sim_shared_step(c);
 	if (dice < 450)
 		post_write(c);
 	else if (dice < 600) {
@@ -483,8 +528,6 @@ static bool step(struct sim_client *c)
 		post_flush(c);
 	} else if (dice < 664) {
 		return change_blocks(c);
-	} else if (dice < 680) {
-		return change_spare(c);
 	} else if (dice < 730) {
 		if (hear_losses(c) && chance(c, ACCEPT_CHANCE))
 			kfbrick_accept_losses(c->k);
@@ -498,13 +541,13 @@ static bool step(struct sim_client *c)
 
 static bool read_all(struct sim_client *c)
 {
-	if (!settle(c))
+	if (!sim_client_settle(c))
 		return false;
 	for (uint32_t i = 0; i < c->settings.n_registers; i++)
 		while (!post_read_of(c, &c->registers[i]))
 			if (!collect(c, POLL_MS))
 				return false;
-	return settle(c);
+	return sim_client_settle(c);
 }
 
 /* Until it is to end, or the connection is lost for good, or it likes. */
@@ -528,6 +571,8 @@ static void forget(struct sim_client *c)
 	/* What was not flushed may be gone with its connection. */
 	lose_all(c);
 	c->mapping = NULL;
+	c->shared_mapping = NULL;
+	c->words = NULL;
 }
 
 /*
@@ -548,16 +593,28 @@ static void outlive_earlier(struct sim_client *c)
 static void *live(void *arg)
 {
 	struct sim_client *c = arg;
+	int rc;
 
 	forget(c);
 	while (!c->has_ended && !sim.is_over) {
 		outlive_earlier(c);
 		c->epoch++;
-		if (!connect_to(c) && !register_words(c) && !get_blocks(c))
+		rc = connect_to(c);
+		if (!rc)
+			rc = register_words(c);
+		if (!rc)
+			rc = get_blocks(c);
+		if (!rc)
+			rc = sim_shared_get(c);
+		if (!rc)
 			use(c);
+		else if (rc == -ENOSPC && c->ends)
+			c->has_ended = true; /* others have all there is */
 		c->call = "close";
 		kfbrick_close(c->k);
 		c->k = NULL;
+		free(c->words);
+		c->words = NULL;
 		c->call = "nothing";
 		forget(c);
 		if (!c->has_ended)

@@ -5,9 +5,10 @@
 
 #include "host.h"
 #include "oracle.h"
+#include "shared.h"
 
 #define SIM_BLOCKS_MAX	   4
-#define SIM_SPARES_MAX	   2 /* blocks behind those, never mapped */
+#define SIM_SPARES_MAX	   3 /* blocks behind those, never mapped */
 #define SIM_PLACES	   (SIM_BLOCKS_MAX + SIM_SPARES_MAX)
 #define SIM_CLIENT_REGS	   24
 #define SIM_POSTED_MAX	   16
@@ -23,6 +24,7 @@ struct sim_client_settings {
 	uint32_t brick;
 	uint32_t n_blocks;
 	uint32_t n_spares;
+	uint32_t churn_permille;
 	uint32_t n_registers;
 	uint32_t n_words;
 	uint32_t queues;
@@ -30,6 +32,7 @@ struct sim_client_settings {
 	uint32_t timeout_ms;
 	uint32_t lease_ms;
 	bool retains;
+	enum sim_sharing sharing;
 	uint32_t think_us;
 	uint32_t posted_max;
 };
@@ -47,12 +50,17 @@ enum sim_posted_kind {
 	SIM_POSTED_DURABLE,
 	SIM_POSTED_READ,
 	SIM_POSTED_FLUSH,
+	SIM_POSTED_SHARED_WRITE,
+	SIM_POSTED_SHARED_READ,
 };
 
 /*
  * struct sim_posted - something that the client waits for
  * @r: a register's write or read
  * @marks: a flush's: what it covers, by register
+ * @shared: of what is shared: which register, and
+ * @value: what is written, or
+ * @begin_ns: when it was asked for
  * @n_losses: that had been told when it was posted
  * @words: bytes of the process
  */
@@ -60,6 +68,9 @@ struct sim_posted {
 	enum sim_posted_kind kind;
 	struct sim_register *r;
 	uint64_t marks[SIM_CLIENT_REGS];
+	uint32_t shared;
+	uint64_t value;
+	uint64_t begin_ns;
 	uint64_t n_losses;
 	uint64_t *words;
 };
@@ -72,6 +83,8 @@ struct sim_posted {
  * @epoch: connections so far
  * @is_busy: by register: something of it is posted
  * @blocks: those with registers, then the spare ones
+ * @words: of its process, for what is posted
+ * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
  * @ends: it is to read everything and to go
  * @has_ended: it has
@@ -93,6 +106,12 @@ struct sim_client {
 	struct sim_event restart;
 	struct kfbrick *k;
 	struct kfbrick_mapping *mapping;
+	struct kfbrick_mapping *shared_mapping;
+	struct sim_shared *shared;
+	uint32_t n_shared_writes;
+	uint64_t *words;
+	uint32_t asked;
+	uint32_t n_asked;
 	const char *call;
 	bool is_new;
 	bool ends;
@@ -107,6 +126,13 @@ void sim_client_init(struct sim_client *client, uint32_t process,
 		     uint32_t number,
 		     const struct sim_client_settings *settings, uint64_t seed);
 void sim_client_fini(struct sim_client *client);
+
+/* For shared.c: room for something to be posted, or NULL; that it is posted. */
+struct sim_posted *sim_client_place(struct sim_client *client);
+void sim_client_posted(struct sim_client *client, struct sim_posted *posted,
+		       enum sim_posted_kind kind, struct sim_register *r);
+/* Waits for all that is posted. Return: false: the connection is lost for good. */
+bool sim_client_settle(struct sim_client *client);
 
 void sim_client_kill(struct sim_client *client, uint64_t down_ns);
 

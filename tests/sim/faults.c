@@ -12,7 +12,9 @@
 
 #define FAULTS_MAX 64
 /* How long everybody has to come to an end when no more faults happen. */
-#define END_NS	   (600 * SIM_S)
+#define END_NS (600 * SIM_S)
+/* Operations of brickd's on its medium. */
+#define SOON_MAX   40
 #define CLIENTS_AT 1 /* processes: the brick's, then the clients' */
 
 enum fault_kind {
@@ -21,6 +23,7 @@ enum fault_kind {
 	FAULT_KILL_BRICK,
 	FAULT_STOP_BRICK,
 	FAULT_POWER,
+	FAULT_POWER_SOON, /* in the middle of what brickd stores */
 	FAULT_KILL_CLIENT,
 	FAULT_KINDS,
 };
@@ -38,6 +41,8 @@ struct sim_scene {
 	uint32_t n_clients;
 	uint32_t n_left;
 	struct sim_client clients[SIM_CLIENTS_MAX];
+	struct sim_shared shared;
+	uint64_t down_ns;
 	uint32_t n_faults;
 	struct fault faults[FAULTS_MAX];
 	struct sim_event end;
@@ -45,6 +50,20 @@ struct sim_scene {
 };
 
 /* ---- what befalls them ---------------------------------------------------------- */
+
+static void lose_power(struct sim_scene *s, uint64_t down_ns)
+{
+	sim_brick_lose_power(&s->brick, down_ns);
+	sim_shared_power(&s->shared);
+}
+
+static void power_fails(struct sim_event *event)
+{
+	struct sim_scene *s =
+		sim_container_of(event, struct sim_scene, brick.medium.cut);
+
+	lose_power(s, s->down_ns);
+}
 
 static void befall(struct sim_event *event)
 {
@@ -69,7 +88,12 @@ static void befall(struct sim_event *event)
 		sim_brick_stop(&s->brick, f->ns);
 		break;
 	case FAULT_POWER:
-		sim_brick_lose_power(&s->brick, f->ns);
+		lose_power(s, f->ns);
+		break;
+	case FAULT_POWER_SOON:
+		s->down_ns = f->ns;
+		sim_medium_cut_after(&s->brick.medium,
+				     1 + (uint32_t)(f->which % SOON_MAX));
 		break;
 	case FAULT_KILL_CLIENT:
 		sim_client_kill(&s->clients[f->which % s->n_clients], f->ns);
@@ -138,6 +162,7 @@ void sim_scene_judge(struct sim_scene *s)
 			sim_violated("%s waits for ever: in %s", c->name,
 				     c->call);
 	}
+	sim_shared_judge(&s->shared);
 }
 
 /* ---- who is there ------------------------------------------------------------------ */
@@ -187,8 +212,9 @@ static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 	static const uint32_t words[] = { 8, 16, 64, 512 };
 
 	*c = (struct sim_client_settings){
+		.churn_permille = sim_chance_of(dice, 300) ? 200 : 16,
 		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 3),
-		.n_spares = (uint32_t)sim_below_of(dice, 3),
+		.n_spares = (uint32_t)sim_below_of(dice, SIM_SPARES_MAX + 1),
 		.n_registers =
 			1 + (uint32_t)sim_below_of(dice, SIM_CLIENT_REGS),
 		.n_words = words[sim_below_of(dice, 4)],
@@ -205,6 +231,7 @@ struct sim_scene *sim_scene_new(uint64_t seed)
 {
 	struct sim_brick_settings b;
 	struct sim_client_settings c;
+	enum sim_sharing sharing;
 	static struct sim_scene scene;
 	struct sim_scene *s = &scene;
 	uint64_t dice = seed ^ UINT64_C(0x9e3779b97f4a7c15), span_ns;
@@ -214,16 +241,23 @@ struct sim_scene *sim_scene_new(uint64_t seed)
 	choose_pace(&dice);
 	choose_brick(&dice, &b);
 	s->n_clients = 1 + (uint32_t)sim_below_of(&dice, 3);
+	sharing = (enum sim_sharing)sim_below_of(&dice, 3);
+	sim_shared_init(&s->shared);
 	s->n_left = s->n_clients;
 	b.n_clients = s->n_clients;
+	s->brick.medium.cut.fire = power_fails;
 	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
 	for (uint32_t i = 0; i < s->n_clients; i++) {
 		choose_client(&dice, &c);
 		c.lease_ms = b.lease_ms;
+		c.sharing = sharing;
+		/* Copies are for who writes alone. */
+		c.retains &= sharing == SIM_SHARES_NOTHING;
 		sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
 				sim_below_of(&dice, UINT64_MAX));
 		s->clients[i].host.process.ended = client_ended;
 		s->clients[i].scene = s;
+		s->clients[i].shared = &s->shared;
 	}
 	span_ns = (20 + sim_below_of(&dice, 500)) * SIM_MS;
 	memset(s->faults, 0, sizeof(s->faults));

@@ -97,13 +97,34 @@ static void stored(struct sim_medium *m, uint64_t off, uint64_t len)
 		write_back(m, off / SIM_LINE);
 }
 
+/*
+ * A moment between two operations of brickd's: chance may hold it up there, and
+ * what was to happen after so many of them happens.
+ */
+static void between(struct sim_medium *m)
+{
+	if (!sim_current)
+		return;
+	if (m->until_cut && !--m->until_cut) {
+		sim_schedule(&m->cut, sim.now_ns);
+		sim_yield();
+		return;
+	}
+	sim_may_yield();
+}
+
+void sim_medium_cut_after(struct sim_medium *m, uint32_t operations)
+{
+	m->until_cut = operations;
+}
+
 /* ---- brickd's side ------------------------------------------------------- */
 
 static void st64(struct brick_media *media, uint64_t off, uint64_t value)
 {
 	memcpy(media->base + off, &value, sizeof(value));
 	stored(medium_of(media), off, sizeof(value));
-	sim_may_yield();
+	between(medium_of(media));
 }
 
 static void copy(struct brick_media *media, uint64_t off, const void *src,
@@ -113,7 +134,7 @@ static void copy(struct brick_media *media, uint64_t off, const void *src,
 		return;
 	memcpy(media->base + off, src, len);
 	stored(medium_of(media), off, len);
-	sim_may_yield();
+	between(medium_of(media));
 }
 
 static void zero(struct brick_media *media, uint64_t off, size_t len)
@@ -131,7 +152,7 @@ static void zero(struct brick_media *media, uint64_t off, size_t len)
 		}
 		off += n;
 	}
-	sim_may_yield();
+	between(medium_of(media));
 }
 
 /* All that was written back before is in M now. */
@@ -180,7 +201,7 @@ static void flush(struct brick_media *media, uint64_t off, size_t len)
 			flush_line(m, line);
 		line++;
 	}
-	sim_may_yield();
+	between(medium_of(media));
 }
 
 static int drain(struct brick_media *media)
@@ -188,9 +209,11 @@ static int drain(struct brick_media *media)
 	struct sim_medium *m = medium_of(media);
 
 	/* The fence of one thread: another's lines may wait with it. */
+	between(m);
 	if (sim_current)
 		sim_yield();
 	drained(m);
+	between(m);
 	return 0;
 }
 
@@ -394,6 +417,8 @@ void sim_medium_init(struct sim_medium *m, uint32_t host,
 	make_zero(m);
 	m->platform = *platform;
 	m->chance = seed;
+	m->until_cut = 0;
+	sim_cancel(&m->cut);
 	if (fault_power_init(&m->n, &cfg, m->n_lines, SIM_N_LINES, m->n_links,
 			     SIM_LINKS_MAX))
 		sim_die("no buffers before a medium");

@@ -18,6 +18,7 @@
 
 #include "brickd/media/media.h"
 #include "power.h"
+#include "world.h"
 
 #define SIM_MEDIUM_BYTES (UINT64_C(24) << 20)
 #define SIM_LINE	 64
@@ -59,6 +60,8 @@ struct sim_flushed {
  * @dirty: by line: in L; 64 a word
  * @touched: by page: it may be other than zero
  * @waiting: by line: one of @flushed is it
+ * @until_cut: so many operations of brickd's more, then @cut fires; 0: none is
+ *	waited for
  * @n_flushed: lines of @flushed
  * @n: N of all connections
  * @is_failing: a drain returns -EIO
@@ -70,6 +73,8 @@ struct sim_medium {
 	uint8_t *kept;
 	uint64_t dirty[SIM_LINES / 64];
 	uint64_t touched[SIM_MEDIUM_BYTES / 4096 / 64];
+	uint32_t until_cut;
+	struct sim_event cut;
 	uint64_t waiting[SIM_LINES / 64];
 	uint32_t n_flushed;
 	struct sim_flushed flushed[SIM_FLUSHED_MAX];
@@ -93,6 +98,9 @@ void sim_medium_empty(struct sim_medium *medium, uint32_t link);
 void sim_medium_fence(struct sim_medium *medium);
 /* A connection has ended: N of it drains or is lost. */
 void sim_medium_unlink(struct sim_medium *medium, uint32_t link, bool drains);
+
+/* Lets medium->cut fire in the middle of what brickd does with it. */
+void sim_medium_cut_after(struct sim_medium *medium, uint32_t operations);
 
 /* The power fails: what is seen then is what M was left with. */
 void sim_medium_lose_power(struct sim_medium *medium);
