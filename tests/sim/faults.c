@@ -2,6 +2,7 @@
 /* Scenes and their faults: see faults.h. */
 #include "faults.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct fault {
 	struct sim_event due;
 	struct sim_scene *scene;
 	enum fault_kind kind;
+	uint64_t at_ns;
 	uint64_t which;
 	uint64_t ns;
 };
@@ -103,7 +105,8 @@ static void befall(struct sim_event *event)
 	}
 }
 
-static void make_faults(struct sim_scene *s, uint64_t *dice, uint64_t span_ns)
+static void make_faults(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
+			uint64_t faults)
 {
 	uint32_t weights[FAULT_KINDS], sum = 0;
 
@@ -123,7 +126,9 @@ static void make_faults(struct sim_scene *s, uint64_t *dice, uint64_t span_ns)
 						   ? 2 * SIM_S
 						   : 20 * SIM_MS);
 		f->due.fire = befall;
-		sim_schedule(&f->due, sim.now_ns + sim_below_of(dice, span_ns));
+		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns);
+		if (faults >> i & 1)
+			sim_schedule(&f->due, f->at_ns);
 	}
 }
 
@@ -227,7 +232,7 @@ static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 	c->retains = c->reconnect_ms && sim_chance_of(dice, 300);
 }
 
-struct sim_scene *sim_scene_new(uint64_t seed)
+struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 {
 	struct sim_brick_settings b;
 	struct sim_client_settings c;
@@ -261,12 +266,39 @@ struct sim_scene *sim_scene_new(uint64_t seed)
 	}
 	span_ns = (20 + sim_below_of(&dice, 500)) * SIM_MS;
 	memset(s->faults, 0, sizeof(s->faults));
-	make_faults(s, &dice, span_ns);
+	make_faults(s, &dice, span_ns, faults);
 	s->end.fire = begin_end;
 	s->limit.fire = give_up;
 	sim_schedule(&s->end, sim.now_ns + span_ns);
 	sim_schedule(&s->limit, sim.now_ns + span_ns + END_NS);
 	return s;
+}
+
+uint64_t sim_scene_faults(const struct sim_scene *s)
+{
+	return s->n_faults ? UINT64_MAX >> (64 - s->n_faults) : 0;
+}
+
+void sim_scene_print(const struct sim_scene *s, uint64_t faults)
+{
+	static const char *const names[FAULT_KINDS] = {
+		[FAULT_CUT] = "a link is cut",
+		[FAULT_HOLD] = "a link is held",
+		[FAULT_KILL_BRICK] = "the daemon is killed",
+		[FAULT_STOP_BRICK] = "the daemon is stopped",
+		[FAULT_POWER] = "the power fails",
+		[FAULT_POWER_SOON] = "the power fails during a store",
+		[FAULT_KILL_CLIENT] = "a client is killed",
+	};
+
+	for (uint32_t i = 0; i < s->n_faults; i++)
+		if (faults >> i & 1)
+			printf("  %6llu.%06llu %s\n",
+			       (unsigned long long)(s->faults[i].at_ns /
+						    SIM_MS),
+			       (unsigned long long)(s->faults[i].at_ns %
+						    SIM_MS),
+			       names[s->faults[i].kind]);
 }
 
 void sim_scene_count(const struct sim_scene *s, uint64_t *lives,

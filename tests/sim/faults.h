@@ -10,8 +10,16 @@
 
 struct sim_scene;
 
-struct sim_scene *sim_scene_new(uint64_t seed);
+/*
+ * A scene of a seed. Of its faults, at most 64, those happen whose bit is set in
+ * @faults.
+ */
+struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults);
 void sim_scene_free(struct sim_scene *scene);
+
+/* Which there are; and one line for each of some. */
+uint64_t sim_scene_faults(const struct sim_scene *scene);
+void sim_scene_print(const struct sim_scene *scene, uint64_t faults);
 
 /* When nothing happens any more: has everybody come to an end? */
 void sim_scene_judge(struct sim_scene *scene);

@@ -29,7 +29,7 @@ struct sim_history_op {
 	uint64_t end_ns;
 };
 
-/**
+/*
  * struct sim_history - of one word, since the power failed last
  * @name: for the story
  * @power_ns: then the power failed last

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * kfbrick-sim [--seed N] [--seeds N] [--seconds N] [--trace]: brickd and clients
- * of libkfbrick in a simulated world.
+ * kfbrick-sim [--seed N] [--seeds N] [--seconds N] [--faults MASK] [--trace]:
+ * brickd and clients of libkfbrick in a simulated world.
  *
  * A seed decides all that happens in its world. Prints the first seed whose
- * world has seen a promise broken, and how.
+ * world has seen a promise broken, how, and which of its faults that takes.
  */
 #include <getopt.h>
 #include <sodium.h>
@@ -28,6 +28,7 @@ struct totals {
 	uint64_t reads;
 	uint64_t flushes;
 	uint64_t losses;
+	uint64_t faults; /* of the newest world */
 };
 
 static double cpu_seconds(void)
@@ -39,23 +40,55 @@ static double cpu_seconds(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static bool run_seed(uint64_t seed, struct totals *totals)
+/* Return: true: no promise was broken; else the words are in sim_violation. */
+static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 {
-	struct sim_scene *scene = sim_scene_new(seed);
+	struct sim_scene *scene;
 
+	*sim_violation = '\0';
+	scene = sim_scene_new(seed, faults);
 	sim_world_run();
 	sim_scene_judge(scene);
 	totals->worlds++;
 	totals->events += sim.n_events;
 	totals->virtual_ns += sim.now_ns;
+	totals->faults = sim_scene_faults(scene);
 	sim_scene_count(scene, &totals->lives, &totals->writes, &totals->reads,
 			&totals->flushes, &totals->losses);
 	sim_scene_free(scene);
-	if (!*sim_violation)
-		return true;
+	return !*sim_violation;
+}
+
+/* Of the faults of a seed, those without which nothing is found. */
+static uint64_t shrink(uint64_t seed, uint64_t faults)
+{
+	struct totals ignored = { 0 };
+
+	for (uint32_t i = 0; i < 64; i++) {
+		uint64_t bit = UINT64_C(1) << i;
+
+		if (faults & bit && !run_seed(seed, faults & ~bit, &ignored))
+			faults &= ~bit;
+	}
+	return faults;
+}
+
+static void tell(uint64_t seed, uint64_t faults)
+{
+	struct totals ignored = { 0 };
+	struct sim_scene *scene;
+
 	printf("seed %llu: %s\n", (unsigned long long)seed, sim_violation);
-	*sim_violation = '\0';
-	return false;
+	if (sim_is_traced)
+		return;
+	faults = shrink(seed, faults);
+	(void)run_seed(seed, faults, &ignored);
+	scene = sim_scene_new(seed, 0);
+	printf("with these faults alone: %s\n", sim_violation);
+	sim_scene_print(scene, faults);
+	sim_scene_free(scene);
+	printf("its story: kfbrick-sim --seed %llu --faults 0x%llx --trace\n",
+	       (unsigned long long)seed, (unsigned long long)faults);
 }
 
 static void print_totals(const struct totals *t, double seconds)
@@ -81,18 +114,24 @@ static uint64_t fresh_seed(void)
 	return (uint64_t)now.tv_sec * SIM_S + (uint64_t)now.tv_nsec;
 }
 
+static bool is_more(uint64_t i, uint64_t n, double seconds)
+{
+	return seconds > 0 ? cpu_seconds() < seconds : i < n;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "seconds", required_argument, NULL, 't' },
+		{ "faults", required_argument, NULL, 'f' },
 		{ "trace", no_argument, NULL, 'v' },
 		{ 0 },
 	};
 	struct totals totals = { 0 };
-	uint64_t seed = fresh_seed(), n = 1;
-	double seconds = 0;
+	uint64_t seed = fresh_seed(), n = 1, faults = UINT64_MAX;
+	double seconds = 0, spent = 0;
 	bool good = true;
 	int opt;
 
@@ -103,6 +142,8 @@ int main(int argc, char **argv)
 			n = strtoull(optarg, NULL, 10);
 		else if (opt == 't')
 			seconds = strtod(optarg, NULL);
+		else if (opt == 'f')
+			faults = strtoull(optarg, NULL, 0);
 		else if (opt == 'v')
 			sim_is_traced = true;
 		else
@@ -110,9 +151,12 @@ int main(int argc, char **argv)
 	}
 	if (sodium_init() < 0)
 		sim_die("libsodium does not start");
-	for (uint64_t i = 0;
-	     good && (seconds > 0 ? cpu_seconds() < seconds : i < n); i++)
-		good = run_seed(seed + i, &totals);
-	print_totals(&totals, cpu_seconds());
+	for (uint64_t i = 0; good && is_more(i, n, seconds); i++) {
+		good = run_seed(seed + i, faults, &totals);
+		spent = cpu_seconds();
+		if (!good)
+			tell(seed + i, faults & totals.faults);
+	}
+	print_totals(&totals, spent);
 	return !good;
 }

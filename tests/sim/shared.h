@@ -20,7 +20,7 @@ enum sim_sharing {
 	SIM_TAKES_TURNS,
 };
 
-/**
+/*
  * struct sim_shared - the block's
  * @first: the first word of each register
  * @last: the last word
