@@ -12,6 +12,7 @@
 
 #include "brick.h"
 #include "fabric.h"
+#include "initiator/lib/internal.h"
 #include "kfbrick.h"
 #include "memory.h"
 #include "proto/kfb_wire.h"
@@ -630,6 +631,13 @@ static void start(struct sim_event *event)
 
 	c->host.life++;
 	sim_process_start(&c->host.process, live, c);
+}
+
+uint32_t sim_client_state(const struct sim_client *c)
+{
+	return c->host.process.is_alive && c->k
+		       ? kfb_client_state(&c->k->core.client)
+		       : KFB_CLIENT_IDLE;
 }
 
 void sim_client_kill(struct sim_client *c, uint64_t down_ns)

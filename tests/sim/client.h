@@ -127,6 +127,9 @@ void sim_client_init(struct sim_client *client, uint32_t process,
 		     const struct sim_client_settings *settings, uint64_t seed);
 void sim_client_fini(struct sim_client *client);
 
+/* Of its session: enum kfb_client_state. */
+uint32_t sim_client_state(const struct sim_client *client);
+
 /* For shared.c: room for something to be posted, or NULL; that it is posted. */
 struct sim_posted *sim_client_place(struct sim_client *client);
 void sim_client_posted(struct sim_client *client, struct sim_posted *posted,

@@ -8,6 +8,7 @@
 
 #include "brick.h"
 #include "client.h"
+#include "coverage.h"
 #include "fabric.h"
 #include "proto/kfb_slot.h"
 
@@ -27,6 +28,17 @@ enum fault_kind {
 	FAULT_POWER_SOON, /* in the middle of what brickd stores */
 	FAULT_KILL_CLIENT,
 	FAULT_KINDS,
+};
+
+/* What befalls, in words. */
+static const char *const names[FAULT_KINDS] = {
+	[FAULT_CUT] = "a link is cut",
+	[FAULT_HOLD] = "a link is held",
+	[FAULT_KILL_BRICK] = "the daemon is killed",
+	[FAULT_STOP_BRICK] = "the daemon is stopped",
+	[FAULT_POWER] = "the power fails",
+	[FAULT_POWER_SOON] = "the power fails during a store",
+	[FAULT_KILL_CLIENT] = "a client is killed",
 };
 
 struct fault {
@@ -73,6 +85,8 @@ static void befall(struct sim_event *event)
 	struct sim_scene *s = f->scene;
 	uint32_t n_links = sim_links_count();
 
+	for (uint32_t i = 0; i < s->n_clients; i++)
+		sim_cover_fault(f->kind, sim_client_state(&s->clients[i]));
 	switch (f->kind) {
 	case FAULT_CUT:
 		if (n_links)
@@ -98,7 +112,9 @@ static void befall(struct sim_event *event)
 				     1 + (uint32_t)(f->which % SOON_MAX));
 		break;
 	case FAULT_KILL_CLIENT:
-		sim_client_kill(&s->clients[f->which % s->n_clients], f->ns);
+		if (s->n_clients)
+			sim_client_kill(&s->clients[f->which % s->n_clients],
+					f->ns);
 		break;
 	case FAULT_KINDS:
 		break;
@@ -281,16 +297,6 @@ uint64_t sim_scene_faults(const struct sim_scene *s)
 
 void sim_scene_print(const struct sim_scene *s, uint64_t faults)
 {
-	static const char *const names[FAULT_KINDS] = {
-		[FAULT_CUT] = "a link is cut",
-		[FAULT_HOLD] = "a link is held",
-		[FAULT_KILL_BRICK] = "the daemon is killed",
-		[FAULT_STOP_BRICK] = "the daemon is stopped",
-		[FAULT_POWER] = "the power fails",
-		[FAULT_POWER_SOON] = "the power fails during a store",
-		[FAULT_KILL_CLIENT] = "a client is killed",
-	};
-
 	for (uint32_t i = 0; i < s->n_faults; i++)
 		if (faults >> i & 1)
 			printf("  %6llu.%06llu %s\n",
@@ -299,6 +305,11 @@ void sim_scene_print(const struct sim_scene *s, uint64_t faults)
 			       (unsigned long long)(s->faults[i].at_ns %
 						    SIM_MS),
 			       names[s->faults[i].kind]);
+}
+
+void sim_scene_print_coverage(void)
+{
+	sim_coverage_print(names, FAULT_KINDS);
 }
 
 void sim_scene_count(const struct sim_scene *s, uint64_t *lives,

@@ -21,6 +21,9 @@ void sim_scene_free(struct sim_scene *scene);
 uint64_t sim_scene_faults(const struct sim_scene *scene);
 void sim_scene_print(const struct sim_scene *scene, uint64_t faults);
 
+/* Where all scenes so far have been. */
+void sim_scene_print_coverage(void);
+
 /* When nothing happens any more: has everybody come to an end? */
 void sim_scene_judge(struct sim_scene *scene);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * kfbrick-sim [--seed N] [--seeds N] [--seconds N] [--faults MASK] [--trace]:
- * brickd and clients of libkfbrick in a simulated world.
+ * kfbrick-sim [--seed N] [--seeds N] [--seconds N] [--faults MASK]
+ * [--coverage] [--trace]: brickd and clients of libkfbrick in simulated worlds.
  *
  * A seed decides all that happens in its world. Prints the first seed whose
  * world has seen a promise broken, how, and which of its faults that takes.
@@ -126,13 +126,14 @@ int main(int argc, char **argv)
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "faults", required_argument, NULL, 'f' },
+		{ "coverage", no_argument, NULL, 'c' },
 		{ "trace", no_argument, NULL, 'v' },
 		{ 0 },
 	};
 	struct totals totals = { 0 };
 	uint64_t seed = fresh_seed(), n = 1, faults = UINT64_MAX;
 	double seconds = 0, spent = 0;
-	bool good = true;
+	bool good = true, is_covered = false;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -144,6 +145,8 @@ int main(int argc, char **argv)
 			seconds = strtod(optarg, NULL);
 		else if (opt == 'f')
 			faults = strtoull(optarg, NULL, 0);
+		else if (opt == 'c')
+			is_covered = true;
 		else if (opt == 'v')
 			sim_is_traced = true;
 		else
@@ -157,6 +160,8 @@ int main(int argc, char **argv)
 		if (!good)
 			tell(seed + i, faults & totals.faults);
 	}
+	if (is_covered)
+		sim_scene_print_coverage();
 	print_totals(&totals, spent);
 	return !good;
 }
