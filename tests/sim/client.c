@@ -448,7 +448,7 @@ static bool change_blocks(struct sim_client *c)
 		if (chance(c, 400))
 			rc = free_blocks(c, b, 1);
 	rc = get_blocks(c);
-	while (rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC) {
+	while (rc == -EBUSY || rc == -EAGAIN || (rc == -ENOSPC && !c->ends)) {
 		sim_sleep(sim.now_ns + RETRY_NS);
 		rc = get_blocks(c);
 	}

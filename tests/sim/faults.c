@@ -272,7 +272,9 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 		choose_client(&dice, &c);
 		c.lease_ms = b.lease_ms;
 		c.sharing = sharing;
-		/* Copies are for who writes alone. */
+		/* What is posted again, or copied, is for who writes alone. */
+		if (sharing == SIM_SHARES)
+			c.reconnect_ms = 0;
 		c.retains &= sharing == SIM_SHARES_NOTHING;
 		sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
 				sim_below_of(&dice, UINT64_MAX));

@@ -203,7 +203,8 @@ void sim_history_power(struct sim_history *h)
 
 		if (!op->is_write)
 			continue;
-		any |= op->end_ns != SIM_NEVER;
+		/* One from before may be older than what was there then. */
+		any |= op->end_ns != SIM_NEVER && op->begin_ns >= h->power_ns;
 		if (is_overwritten(h, op))
 			continue;
 		if (n == SIM_CANDIDATES_MAX)

@@ -206,6 +206,20 @@ static void a_write_that_is_told_after_it_may_be_the_older_one(void **state)
 	passes();
 }
 
+static void nor_has_that_overwritten_what_was_there(void **state)
+{
+	writes(1, 1, 0);
+	writes(2, 1, 2);
+	at(3);
+	sim_history_power(&history);
+	at(4);
+	sim_history_written(&history, 1);
+	at(5);
+	sim_history_power(&history);
+	reads(2, 6, 7);
+	passes();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +248,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_write_that_is_told_after_it_may_be_the_older_one,
 			begin),
+		cmocka_unit_test_setup(nor_has_that_overwritten_what_was_there,
+				       begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
