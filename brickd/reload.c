@@ -24,7 +24,7 @@ static bool is_granted(const struct brick_session *s)
 }
 
 /* What they have; what they are about to get looks again before it is made. */
-static void judge_sessions(struct brick_sessions *all)
+static void validate_sessions(struct brick_sessions *all)
 {
 	struct brick_session *s, *next;
 
@@ -61,7 +61,7 @@ bool brick_reload(struct brick_reload *r)
 		rc = brick_config_take_clients(r->config, &fresh);
 	}
 	if (!rc) {
-		judge_sessions(r->sessions);
+		validate_sessions(r->sessions);
 		brick_ops_recheck(r->ops);
 	}
 	brick_config_fini(&fresh);

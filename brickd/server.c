@@ -414,7 +414,7 @@ static void join_rooms(struct brick_server *server)
 	server->tier.stop = &server->stop;
 	server->tier.storage = &server->storage;
 	server->tier.sessions = &server->sessions;
-	server->tier.claims = &server->ops.claims;
+	server->tier.range_locks = &server->ops.range_locks;
 	server->tier.counters = &server->counters;
 	server->ops.config = config;
 	server->ops.stop = &server->stop;
@@ -460,7 +460,7 @@ static void init_rooms(struct brick_server *server)
 	brick_leases_init(&server->sessions.leases,
 			  server->config->limits.lease_ms);
 	TAILQ_INIT(&server->ops.revoking);
-	brick_claims_init(&server->ops.claims);
+	brick_range_locks_init(&server->ops.range_locks);
 }
 
 int brick_server_start(struct brick_server *server, struct brick_config *config,

@@ -4,7 +4,7 @@
  *
  * Decoding copies a message once and checks everything about its form: sizes,
  * counts against the length, reserved fields, enumerations, flag bits and the
- * zero padding of names. What only the brick can judge (alignment, overflow,
+ * zero padding of names. What only the brick can validate (alignment, overflow,
  * grants, existence) stays a matter of the op and is answered with a status:
  * kfb_range_check() is the first of those checks.
  *

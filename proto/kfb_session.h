@@ -26,7 +26,7 @@ enum kfb_role {
 /**
  * enum kfb_conn_state - what a connection may carry
  * @KFB_CONN_IDLE: nothing: there is no endpoint yet
- * @KFB_CONN_CONNECTING: HELLO is under way or being judged; no messages
+ * @KFB_CONN_CONNECTING: HELLO is under way or being validated; no messages
  * @KFB_CONN_AUTH: accepted; AUTH only, and a deadline runs
  * @KFB_CONN_READY: all but AUTH, and one-sided operations
  * @KFB_CONN_CLOSING: nothing new; completions drain, then the endpoint goes

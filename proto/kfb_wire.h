@@ -317,7 +317,7 @@ struct kfb_wire_flush_range {
 
 #define KFB_FLUSH_RANGES_MAX ((KFB_REQ_MAX_BYTES - 32 - 8) / 16)
 
-#define KFB_PING_END   (1U << 0) /* goodbye: the session is over */
+#define KFB_PING_END   (1U << 0) /* disconnect: the session is over */
 #define KFB_PING_FLAGS 0x1U
 
 struct kfb_wire_ping {
@@ -326,7 +326,7 @@ struct kfb_wire_ping {
 };
 
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */
-#define KFB_EVENT_GIVE_BACK   2 /* unmap this mapping, if possible */
+#define KFB_EVENT_RECALL      2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
 #define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost */
 #define KFB_EVENT_LAST	      4

@@ -239,7 +239,7 @@ static void client_ready(struct brick_source *source)
 
 /* ---- clients ---- */
 
-static const char *judge(int fd, uid_t *uid, int *error)
+static const char *validate_peer(int fd, uid_t *uid, int *error)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -310,7 +310,7 @@ static void listener_ready(struct brick_source *source)
 
 	if (fd < 0)
 		return;
-	why = judge(fd, &uid, &error);
+	why = validate_peer(fd, &uid, &error);
 	if (why)
 		turn_away(admin, fd, error, why);
 	else

@@ -38,16 +38,17 @@ static void read_sessions(const struct brick_view *view, struct brick_gauges *g)
 	}
 }
 
-static void read_claims(const struct brick_view *view, struct brick_gauges *g)
+static void read_range_locks(const struct brick_view *view,
+			     struct brick_gauges *g)
 {
-	const struct brick_claim *claim;
+	const struct brick_range_lock *range_lock;
 
-	TAILQ_FOREACH(claim, &view->ops->claims.list, link)
+	TAILQ_FOREACH(range_lock, &view->ops->range_locks.list, link)
 	{
-		if (claim->held)
-			g->claims_held++;
+		if (range_lock->held)
+			g->range_locks_held++;
 		else
-			g->claims_waiting++;
+			g->range_locks_waiting++;
 	}
 }
 
@@ -80,7 +81,7 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	g->slots[BRICK_SLOT_BAD] = stats.slots_bad;
 	read_tier(view, &stats, g);
 	read_sessions(view, g);
-	read_claims(view, g);
+	read_range_locks(view, g);
 	TAILQ_FOREACH(c, &view->net->conns, link)
 	g->connections++;
 	g->mappings = view->sessions->mappings.n;

@@ -36,8 +36,8 @@ struct brick_gauges {
 	uint64_t mappings;
 	uint64_t handles;
 	uint64_t ops_in_flight;
-	uint64_t claims_held;
-	uint64_t claims_waiting;
+	uint64_t range_locks_held;
+	uint64_t range_locks_waiting;
 	uint64_t quarantine_blocks;
 	uint64_t quarantine_holds;
 	uint64_t medium_failed;

@@ -58,7 +58,7 @@ struct brick_counters {
 	_Atomic uint64_t tier_read_errors;
 	_Atomic uint64_t tier_write_errors;
 	_Atomic uint64_t tier_disconnects;
-	_Atomic uint64_t tier_give_backs;
+	_Atomic uint64_t tier_recalls;
 	_Atomic uint64_t admin_requests;
 	_Atomic uint64_t admin_refused;
 };

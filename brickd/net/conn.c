@@ -22,10 +22,10 @@
 /* Messages sent without a completion, after one with: bounds what a peer that
  * reads nothing can have the provider keep.
  */
-#define INJECTED_MAX 16
-#define CQ_BATCH     16
-#define CQ_ROUNDS    4
-#define GOODBYE_MS   1000
+#define INJECTED_MAX  16
+#define CQ_BATCH      16
+#define CQ_ROUNDS     4
+#define DISCONNECT_MS 1000
 /* A tick looks at so many connections: of 1000 at each within a minute. */
 #define LOOK_MAX   20
 #define PAGE_BYTES 4096
@@ -105,10 +105,10 @@ int brick_conn_idle_ms(const struct brick_conn *c, uint64_t *out)
 	return rc;
 }
 
-void brick_conn_goodbye(struct brick_conn *c)
+void brick_conn_disconnect(struct brick_conn *c)
 {
-	c->goodbye = true;
-	brick_conn_set_deadline(c, brick_now_ms() + GOODBYE_MS);
+	c->is_disconnecting = true;
+	brick_conn_set_deadline(c, brick_now_ms() + DISCONNECT_MS);
 	brick_conn_kick(c);
 }
 
@@ -237,7 +237,7 @@ void brick_conn_close(struct brick_conn *c)
 static bool may_inject(const struct brick_conn *c, size_t len)
 {
 	return len <= c->inject_max && c->n_injected < INJECTED_MAX &&
-	       c->state == KFB_CONN_READY && !c->goodbye &&
+	       c->state == KFB_CONN_READY && !c->is_disconnecting &&
 	       !c->net->stop->is_stopping;
 }
 
@@ -310,7 +310,7 @@ static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 		c->n_sending--;
 		return;
 	}
-	if (!c->goodbye) {
+	if (!c->is_disconnecting) {
 		/* It may come before the event that says so. */
 		c->net->ops->connected(c);
 		c->net->ops->message(c, buf->data, (uint32_t)entry->len);
@@ -388,7 +388,7 @@ bool brick_conns_before_wait(struct brick_net *net)
 		c->is_served = false;
 		if (more)
 			brick_conn_kick(c);
-		if (c->goodbye && !c->n_sending)
+		if (c->is_disconnecting && !c->n_sending)
 			brick_conn_move(c, KFB_CONN_CLOSING);
 		if (c->state == KFB_CONN_CLOSING)
 			c->net->ops->lost(c);
@@ -405,7 +405,7 @@ static void end_late(struct brick_net *net)
 	{
 		if (now_ms < c->deadline_ms)
 			continue;
-		if (!c->goodbye)
+		if (!c->is_disconnecting)
 			brick_conn_fail(c, LOG_NOTICE,
 					"it has not authenticated in time");
 		brick_conn_move(c, KFB_CONN_CLOSING);

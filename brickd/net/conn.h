@@ -43,10 +43,10 @@ struct brick_buf {
  * @queue: its own; not looked into here, and neither is the session
  * @domain: of its session
  * @state: changed by brick_conn_move() only
- * @deadline_ms: to be READY, or after goodbye to be gone; 0: none;
+ * @deadline_ms: to be READY, or after disconnect to be gone; 0: none;
  *	brick_conn_set_deadline() changes it
  * @features: KFB_FEATURE_* that its HELLO wanted and the session has
- * @goodbye: close when the last reply is out
+ * @is_disconnecting: close when the last reply is out
  * @n_sending: sends not completed
  * @n_injected: messages sent without a completion after the newest of them
  * @inject_max: how long such a message may be, bytes
@@ -70,7 +70,7 @@ struct brick_conn {
 	enum kfb_conn_state state;
 	uint64_t deadline_ms;
 	uint32_t features;
-	bool goodbye;
+	bool is_disconnecting;
 	struct fid_ep *ep;
 	const struct stcp_ep_ops *stcp; /* NULL: another provider's */
 	struct fid_cq *cq;
@@ -131,7 +131,7 @@ void brick_conn_set_deadline(struct brick_conn *conn, uint64_t deadline_ms);
 int brick_conn_idle_ms(const struct brick_conn *conn, uint64_t *out);
 
 /* Ends it when what was sent is out, or shortly after at the latest. */
-void brick_conn_goodbye(struct brick_conn *conn);
+void brick_conn_disconnect(struct brick_conn *conn);
 
 /**
  * brick_conn_send - send a reply or an EVENT

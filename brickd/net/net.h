@@ -27,7 +27,7 @@ TAILQ_HEAD(brick_conn_list, brick_conn);
  * struct brick_conn_ops - what the owner of connections wants to know
  * @connected: the endpoint is connected, or a message has come before that
  * @message: a message came; the bytes are good until it returns
- * @lost: it has failed, or said goodbye: the owner closes it
+ * @lost: it has failed, or disconnected: the owner closes it
  */
 struct brick_conn_ops {
 	void (*connected)(struct brick_conn *conn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Requests: claims, the ways through workers, the reply and the end. */
+/* Requests: range locks, the ways through workers, the reply and the end. */
 #include "brickd/op/op.h"
 
 #include <errno.h>
@@ -66,8 +66,9 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
 	answer(op, status);
-	if (op->has_claim)
-		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
+	if (op->has_range_lock)
+		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
+				       &op->range_lock);
 	free(op->changes);
 	free(op->readable);
 	free(op->handles);
@@ -100,29 +101,31 @@ static void pending(struct brick_session *s, int by)
 	brick_ops_of(s)->n_pending += by;
 }
 
-static void claim_granted(struct brick_claim *claim)
+static void range_lock_granted(struct brick_range_lock *range_lock)
 {
-	struct brick_op *op = brick_container_of(claim, struct brick_op, claim);
+	struct brick_op *op =
+		brick_container_of(range_lock, struct brick_op, range_lock);
 
 	pending(op->session, -1);
 	op->resume(op);
 }
 
-void brick_op_claim(struct brick_op *op, struct brick_span span,
-		    brick_op_fn next)
+void brick_op_lock_range(struct brick_op *op, struct brick_span span,
+			 brick_op_fn next)
 {
 	struct brick_session *s = op->session;
 
 	if (is_crowded(s) &&
-	    brick_claims_would_wait(&brick_ops_of(s)->claims, span)) {
+	    brick_range_locks_would_wait(&brick_ops_of(s)->range_locks, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}
-	op->has_claim = true;
-	op->claim.span = span;
-	op->claim.granted = claim_granted;
+	op->has_range_lock = true;
+	op->range_lock.span = span;
+	op->range_lock.granted = range_lock_granted;
 	op->resume = next;
-	if (brick_claims_take(&brick_ops_of(s)->claims, &op->claim))
+	if (brick_range_locks_take(&brick_ops_of(s)->range_locks,
+				   &op->range_lock))
 		next(op);
 	else
 		pending(s, 1);
@@ -165,14 +168,14 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 
 static struct brick_op *waiting_op(struct brick_session *s)
 {
-	struct brick_claim *claim;
+	struct brick_range_lock *range_lock;
 
-	TAILQ_FOREACH(claim, &brick_ops_of(s)->claims.list, link)
+	TAILQ_FOREACH(range_lock, &brick_ops_of(s)->range_locks.list, link)
 	{
-		struct brick_op *op =
-			brick_container_of(claim, struct brick_op, claim);
+		struct brick_op *op = brick_container_of(
+			range_lock, struct brick_op, range_lock);
 
-		if (!claim->held && op->session == s)
+		if (!range_lock->held && op->session == s)
 			return op;
 	}
 	return NULL;
@@ -183,8 +186,9 @@ void brick_ops_cancel(struct brick_session *s)
 	struct brick_op *op;
 
 	while ((op = waiting_op(s))) {
-		brick_claims_drop(&brick_ops_of(s)->claims, &op->claim);
-		op->has_claim = false;
+		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
+				       &op->range_lock);
+		op->has_range_lock = false;
 		pending(s, -1);
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	}
@@ -222,16 +226,16 @@ enum kfb_status brick_op_recheck(const struct brick_op *op)
 
 void brick_ops_recheck(struct brick_ops *ops)
 {
-	struct brick_claim *claim;
+	struct brick_range_lock *range_lock;
 
-	TAILQ_FOREACH(claim, &ops->claims.list, link)
+	TAILQ_FOREACH(range_lock, &ops->range_locks.list, link)
 	{
-		struct brick_op *op =
-			brick_container_of(claim, struct brick_op, claim);
+		struct brick_op *op = brick_container_of(
+			range_lock, struct brick_op, range_lock);
 
 		/* Else it is the tier's, or looks for itself when it is held. */
-		if (claim->granted == claim_granted && op->is_committing &&
-		    brick_op_recheck(op))
+		if (range_lock->granted == range_lock_granted &&
+		    op->is_committing && brick_op_recheck(op))
 			brick_changes_cancel(&op->commit);
 	}
 }

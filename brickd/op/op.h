@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 
 #include "brickd/base/work.h"
-#include "brickd/mapping/block_claims.h"
+#include "brickd/mapping/range_locks.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/session/state.h"
 #include "brickd/storage/changes.h"
@@ -40,7 +40,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @queue: where it came
  * @generation: of the queue, when it came there last
  * @resume: what comes next, in the loop
- * @claim: its blocks, when @has_claim
+ * @range_lock: its blocks, when @has_range_lock
  * @error: of the last step in a worker
  * @begun_ns: when its message came
  * @n_changes: in @changes
@@ -66,8 +66,8 @@ struct brick_op {
 	struct brick_queue *queue;
 	uint32_t generation;
 	void (*resume)(struct brick_op *op);
-	struct brick_claim claim;
-	bool has_claim;
+	struct brick_range_lock range_lock;
+	bool has_range_lock;
 	int error;
 	uint64_t begun_ns;
 	size_t n_changes;
@@ -95,7 +95,7 @@ struct brick_op {
 /*
  * struct brick_ops - requests in flight, and what they work on
  * @stop: the daemon's
- * @claims: which blocks they and the tiers work on
+ * @range_locks: which blocks they and the tiers work on
  * @n_pending: requests that wait for their blocks
  * @revoking: UNMAPs that wait for a device
  * @grace_until_ms: last writers only, until then; constant after the start
@@ -107,7 +107,7 @@ struct brick_ops {
 	struct brick_sessions *sessions;
 	struct brick_tier *tier;
 	struct brick_counters *counters;
-	struct brick_claims claims;
+	struct brick_range_locks range_locks;
 	uint32_t n_pending;
 	struct brick_op_list revoking;
 	uint64_t grace_until_ms;
@@ -142,13 +142,13 @@ void brick_op_answer_stale(struct brick_queue *queue,
 			   const struct kfb_request *req);
 
 /**
- * brick_op_claim - hold blocks until the op is finished
- * @op: without a claim
+ * brick_op_lock_range - hold blocks until the op is finished
+ * @op: without a range lock
  * @span: blocks
  * @next: called when they are held, perhaps at once
  */
-void brick_op_claim(struct brick_op *op, struct brick_span span,
-		    brick_op_fn next);
+void brick_op_lock_range(struct brick_op *op, struct brick_span span,
+			 brick_op_fn next);
 
 /**
  * brick_op_submit - continue in a worker

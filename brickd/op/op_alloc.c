@@ -18,7 +18,7 @@ static void committed(struct brick_op *op)
 	brick_quarantine_settle(ops->sessions, op->changes[0].quarantine,
 				!error);
 	if (!error && op->req.op == KFB_OP_FREE) {
-		brick_quarantine_forget(ops->sessions, op->claim.span);
+		brick_quarantine_forget(ops->sessions, op->range_lock.span);
 		brick_cleaner_kick(ops->storage);
 	}
 	brick_op_finish_errno(op, error);
@@ -49,9 +49,9 @@ static void change(struct brick_op *op)
 	c->n_blocks = op->req.u.range.n_blocks;
 	if (freeing)
 		rc = brick_mappings_conflict(&ops->sessions->mappings,
-					     op->claim.span, false);
+					     op->range_lock.span, false);
 	if (freeing && !rc)
-		rc = brick_quarantine_token(ops->sessions, op->claim.span,
+		rc = brick_quarantine_token(ops->sessions, op->range_lock.span,
 					    &c->quarantine);
 	if (rc) {
 		brick_op_finish_errno(op, rc);
@@ -73,7 +73,8 @@ static void begin(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	brick_op_claim(op, brick_span_of(range->va, range->n_blocks), change);
+	brick_op_lock_range(op, brick_span_of(range->va, range->n_blocks),
+			    change);
 }
 
 void brick_op_alloc(struct brick_op *op)

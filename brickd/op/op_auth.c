@@ -28,7 +28,7 @@ static void reject(struct brick_op *op, const char *why)
 	brick_log_limited(&c->net->peer_lines, LOG_NOTICE, c->who,
 			  "authentication of \"%s\" failed: %s",
 			  op->req.u.auth.name, why);
-	brick_conn_goodbye(c);
+	brick_conn_disconnect(c);
 	brick_op_finish(op, KFB_ST_KEY_REJECTED);
 }
 
@@ -128,7 +128,7 @@ void brick_op_auth(struct brick_op *op)
 	if (is_other_brick(op)) {
 		brick_log(LOG_NOTICE, c->who, "client %s expects another brick",
 			  client->name);
-		brick_conn_goodbye(c);
+		brick_conn_disconnect(c);
 		brick_op_finish(op, KFB_ST_STALE);
 		return;
 	}
@@ -138,7 +138,7 @@ void brick_op_auth(struct brick_op *op)
 		brick_log_limited(&s->all->net->peer_lines, LOG_NOTICE, c->who,
 				  "client %s has too many sessions",
 				  client->name);
-		brick_conn_goodbye(c);
+		brick_conn_disconnect(c);
 		brick_op_finish(op, KFB_ST_LIMIT);
 		return;
 	}

@@ -70,8 +70,8 @@ void brick_op_ping(struct brick_op *op)
 	struct brick_session *s = op->session;
 
 	if (is_end)
-		brick_conn_goodbye(op->queue->conn);
+		brick_conn_disconnect(op->queue->conn);
 	brick_op_finish(op, KFB_ST_OK);
 	if (is_end)
-		brick_session_fence(s, "goodbye");
+		brick_session_fence(s, "disconnect");
 }

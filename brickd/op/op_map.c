@@ -2,7 +2,7 @@
 /*
  * MAP: one reply for all or nothing of a range, however many threads it takes.
  *
- *	loop		checks, claim, conflicts
+ *	loop		checks, range lock, conflicts
  *	registrar	where the blocks lie
  *	loop, tier	promotion, when some are in the slow tier
  *	store thread	new births, when the last writer was another client
@@ -95,7 +95,7 @@ static bool is_grace(const struct brick_ops *ops)
 static int find_runs(struct brick_op *op)
 {
 	struct brick_store *store = brick_ops_of(op->session)->storage->store;
-	struct brick_span span = op->claim.span;
+	struct brick_span span = op->range_lock.span;
 	uint64_t max = extent_max_blocks(op);
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
 	struct brick_run run;
@@ -215,7 +215,7 @@ static void registered(struct brick_op *op)
 		brick_op_finish(op, status);
 		return;
 	}
-	/* Nobody else can have got in between: the blocks are claimed. */
+	/* Nobody else can have got in between: the blocks are locked. */
 	if (!op->error && op->n_changes)
 		op->error = -EAGAIN;
 	if (!op->error && s->n_handles + op->n_handles >
@@ -290,7 +290,7 @@ static void promote(struct brick_op *op)
 	op->changes = NULL;
 	op->n_changes = 0;
 	if (op->req.u.map.flags & KFB_MAP_NOWAIT) {
-		struct brick_span span = op->claim.span;
+		struct brick_span span = op->range_lock.span;
 
 		brick_op_finish(op, KFB_ST_AGAIN);
 		/* It will be tried again: have it ready then. */
@@ -302,7 +302,7 @@ static void promote(struct brick_op *op)
 		return;
 	}
 	op->promotion = (struct brick_tier_job){
-		.span = op->claim.span,
+		.span = op->range_lock.span,
 		.session = op->session,
 		.is_unwanted = is_unwanted,
 		.done = promoted,
@@ -322,7 +322,7 @@ static void found(struct brick_op *op)
 		registered(op);
 }
 
-static void claimed(struct brick_op *op)
+static void map_locked(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
 	uint32_t flags = op->req.u.map.flags;
@@ -338,9 +338,10 @@ static void claimed(struct brick_op *op)
 		return;
 	}
 	rc = brick_mappings_conflict(&brick_ops_of(s)->sessions->mappings,
-				     op->claim.span, flags & KFB_MAP_SHARED);
+				     op->range_lock.span,
+				     flags & KFB_MAP_SHARED);
 	if (!rc && brick_quarantine_blocks(brick_ops_of(s)->sessions,
-					   op->claim.span, s))
+					   op->range_lock.span, s))
 		rc = -EAGAIN;
 	if (rc) {
 		brick_op_finish_errno(op, rc);
@@ -401,9 +402,10 @@ void brick_op_map(struct brick_op *op)
 	}
 	span = brick_span_of(map->range.va, map->range.n_blocks);
 	if (map->flags & KFB_MAP_NOWAIT &&
-	    brick_claims_would_wait(&brick_ops_of(op->session)->claims, span)) {
+	    brick_range_locks_would_wait(
+		    &brick_ops_of(op->session)->range_locks, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}
-	brick_op_claim(op, span, claimed);
+	brick_op_lock_range(op, span, map_locked);
 }

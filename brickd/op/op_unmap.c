@@ -2,7 +2,7 @@
 /*
  * UNMAP: whole handles are revoked before the reply goes out.
  *
- * The handles leave the table at once; the op's claim keeps others away from
+ * The handles leave the table at once; the op's range lock keeps others away from
  * their blocks until the registrations are closed and, where one drain does
  * not cover the whole medium, what was written through them is flushed.
  */
@@ -168,7 +168,7 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 	closed(op);
 }
 
-static void claimed(struct brick_op *op)
+static void unmap_locked(struct brick_op *op)
 {
 	const struct kfb_unmap *unmap = &op->req.u.unmap;
 	struct brick_mapping *m;
@@ -207,5 +207,5 @@ void brick_op_unmap(struct brick_op *op)
 	span = wants_all(unmap)
 		       ? brick_mapping_hull(m)
 		       : brick_span_of(unmap->range.va, unmap->range.n_blocks);
-	brick_op_claim(op, span, claimed);
+	brick_op_lock_range(op, span, unmap_locked);
 }

@@ -7,7 +7,7 @@
 #include "brickd/base/clock.h"
 #include "brickd/base/stop.h"
 #include "brickd/net/conn.h"
-#include "brickd/session/give_back.h"
+#include "brickd/session/recall.h"
 #include "brickd/session/losses.h"
 
 static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
@@ -32,8 +32,8 @@ static bool fill(const struct brick_session *s, uint32_t kind,
 	const struct brick_span *lost = &s->events.losses.now;
 
 	event->deadline_ms = deadline_ms(s, kind);
-	if (kind == KFB_EVENT_GIVE_BACK)
-		return brick_give_back_name(s, event);
+	if (kind == KFB_EVENT_RECALL)
+		return brick_recall_describe(s, event);
 	if (kind == KFB_EVENT_MEDIA_ERROR) {
 		event->va = lost->first << KFB_BLOCK_SHIFT;
 		event->n_blocks = lost->end - lost->first;
@@ -47,7 +47,7 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	struct brick_events *e = &s->events;
 	struct brick_conn *c = s->queues[0]->conn;
 
-	if (!c || c->state != KFB_CONN_READY || c->goodbye ||
+	if (!c || c->state != KFB_CONN_READY || c->is_disconnecting ||
 	    !(c->features & KFB_FEATURE_EVENT))
 		return false;
 	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
@@ -98,7 +98,7 @@ void brick_event_drop(struct brick_session *s, uint32_t kind)
 /* The client knows: it holds no more, or there is more of its kind. */
 static void is_known(struct brick_session *s, uint32_t kind)
 {
-	if (kind == KFB_EVENT_GIVE_BACK)
+	if (kind == KFB_EVENT_RECALL)
 		return; /* it is to do it */
 	if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
 		s->events.sent[kind] = 0;

@@ -86,7 +86,8 @@ static void describe(struct request *r)
 		snprintf(r->who, sizeof(r->who), "%s", peer);
 }
 
-static enum kfb_status judge(struct request *r, struct brick_session **joins)
+static enum kfb_status validate_hello(struct request *r,
+				      struct brick_session **joins)
 {
 	struct brick_sessions *all = r->fabric->listener;
 	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
@@ -106,8 +107,8 @@ static enum kfb_status judge(struct request *r, struct brick_session **joins)
 		return KFB_ST_NOT_SUPPORTED;
 	}
 	if (r->hello.session_id)
-		return brick_session_judge_join(r->fabric, r->info, &r->hello,
-						r->raw, joins);
+		return brick_session_validate_join(r->fabric, r->info,
+						   &r->hello, r->raw, joins);
 	if (limits_reached(all, r->info))
 		return KFB_ST_LIMIT;
 	return KFB_ST_OK;
@@ -150,7 +151,7 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 	enum kfb_status status;
 	int rc;
 
-	status = judge(&r, &joins);
+	status = validate_hello(&r, &joins);
 	if (!status) {
 		rc = joins ? brick_session_join(joins, r.info, &r.hello, r.raw)
 			   : brick_session_open(f, r.info, &r.hello, r.raw);

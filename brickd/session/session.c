@@ -276,7 +276,7 @@ void brick_session_disconnect(struct brick_session *s, int priority,
 	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
 		struct brick_queue *q = s->queues[i];
 
-		if (q && q->conn && !q->conn->goodbye)
+		if (q && q->conn && !q->conn->is_disconnecting)
 			brick_conn_fail(q->conn, priority, why);
 	}
 }
@@ -325,11 +325,11 @@ void brick_session_lost(struct brick_conn *c)
 		detach(s);
 }
 
-enum kfb_status brick_session_judge_join(struct brick_fabric *f,
-					 const struct fi_info *info,
-					 const struct kfb_hello *hello,
-					 const void *raw_hello,
-					 struct brick_session **out)
+enum kfb_status brick_session_validate_join(struct brick_fabric *f,
+					    const struct fi_info *info,
+					    const struct kfb_hello *hello,
+					    const void *raw_hello,
+					    struct brick_session **out)
 {
 	struct brick_session *s =
 		brick_sessions_find(f->listener, hello->session_id);

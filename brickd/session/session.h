@@ -39,7 +39,7 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 		       const struct kfb_hello *hello, const void *raw_hello);
 
 /**
- * brick_session_judge_join - may a connection request join its session?
+ * brick_session_validate_join - may a connection request join its session?
  * @fabric: where it came in
  * @info: of the request
  * @hello: decoded, with a session
@@ -52,15 +52,15 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
  * Return: KFB_ST_OK; KFB_ST_STALE: no such session; KFB_ST_KEY_REJECTED: not
  * proven, or seen before; KFB_ST_LIMIT: no such queue.
  */
-enum kfb_status brick_session_judge_join(struct brick_fabric *fabric,
-					 const struct fi_info *info,
-					 const struct kfb_hello *hello,
-					 const void *raw_hello,
-					 struct brick_session **out);
+enum kfb_status brick_session_validate_join(struct brick_fabric *fabric,
+					    const struct fi_info *info,
+					    const struct kfb_hello *hello,
+					    const void *raw_hello,
+					    struct brick_session **out);
 
 /**
  * brick_session_join - give a queue the connection that asks to join
- * @session: from brick_session_judge_join()
+ * @session: from brick_session_validate_join()
  * @info: of the request
  * @hello: decoded
  * @raw_hello: as it came
@@ -114,7 +114,7 @@ void brick_session_move(struct brick_session *session,
  * @why: for the log
  *
  * Its endpoints are closed before the loop sleeps next, but one that is saying
- * goodbye gets its last reply out.
+ * disconnect gets its last reply out.
  */
 void brick_session_fence(struct brick_session *session, const char *why);
 

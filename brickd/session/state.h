@@ -92,14 +92,14 @@ struct brick_losses {
 };
 
 /* Nobody is asked again sooner, unless what was asked for has been given. */
-#define BRICK_GIVE_BACK_MIN_MS 1000
+#define BRICK_RECALL_MIN_MS 1000
 
 /*
- * struct brick_give_back - what one session is asked for, while the EVENT holds
+ * struct brick_recall - what one session is asked for, while the EVENT holds
  * @mapping_id: this mapping
  * @until_ms: then nobody waits for it any more
  */
-struct brick_give_back {
+struct brick_recall {
 	uint64_t mapping_id;
 	uint64_t until_ms;
 };
@@ -111,7 +111,7 @@ struct brick_give_back {
  * @holds: by KFB_EVENT_*: is to be told
  * @sent: by KFB_EVENT_*: with this number; 0: not yet
  * @losses: what MEDIA_ERROR is about
- * @give_back: what GIVE_BACK is about
+ * @recall: what RECALL is about
  */
 struct brick_events {
 	uint32_t seq;
@@ -119,7 +119,7 @@ struct brick_events {
 	bool holds[KFB_EVENT_LAST + 1];
 	uint32_t sent[KFB_EVENT_LAST + 1];
 	struct brick_losses losses;
-	struct brick_give_back give_back;
+	struct brick_recall recall;
 };
 
 /* ---- what it holds back ---- */

@@ -35,8 +35,8 @@ static void take(struct brick_store *s, uint64_t max_slots, struct haul *h)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void give_back(struct brick_store *s, const struct haul *h,
-		      struct brick_slot_map *map)
+static void return_slots(struct brick_store *s, const struct haul *h,
+			 struct brick_slot_map *map)
 {
 	unsigned int i;
 
@@ -134,12 +134,12 @@ static int clean(struct brick_store *s, struct haul *h, uint64_t max_slots,
 		return 0;
 	ret = zero(s, h);
 	if (ret) {
-		give_back(s, h, &h->slots->dirty);
+		return_slots(s, h, &h->slots->dirty);
 		return -EIO;
 	}
 	for (i = 0; i < h->n_runs; i++)
 		mark_clean(s, h->tier, h->runs[i]);
-	give_back(s, h, &h->slots->clean);
+	return_slots(s, h, &h->slots->clean);
 	return (int)(h->n_slots + h->n_given_up);
 }
 

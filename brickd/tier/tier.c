@@ -84,7 +84,7 @@ static enum outcome ask_for_room(struct brick_tier *tier,
 	/* What was just unmapped is not in the list of rest yet. */
 	if (tier->n_resting)
 		return wait_ms(tier, LOOK_BUSY_MS);
-	if (!job->may_ask || !brick_give_back_ask(tier, n, job->session) ||
+	if (!job->may_ask || !brick_recall_ask(tier, n, job->session) ||
 	    job->id)
 		return end(tier, job, -ENOSPC);
 	job->is_short = true;
@@ -151,7 +151,7 @@ static enum outcome move_some(struct brick_tier *tier,
 	n = at_most(n, job->to_slow ? stats.slow_ready : stats.slots_ready);
 	if (!n)
 		return end(tier, job, -ENOSPC);
-	if (!job->is_claimed) {
+	if (!job->is_locked) {
 		uint64_t last = va[n - 1];
 
 		n = keep_movable(tier, job, va, n);
@@ -168,7 +168,7 @@ static enum outcome advance(struct brick_tier *tier, struct brick_tier_job *job)
 	uint64_t va[BRICK_TIER_STEP_MAX], at = job->at;
 	unsigned int n;
 
-	if (job->is_claimed && job->n_failed)
+	if (job->is_locked && job->n_failed)
 		return end(tier, job, -EIO);
 	if (job->n_misses > MISSES_MAX)
 		return end(tier, job, tier->n_troubles ? -EIO : -EAGAIN);
@@ -179,8 +179,8 @@ static enum outcome advance(struct brick_tier *tier, struct brick_tier_job *job)
 	if (brick_now_ms() >= job->until_ms ||
 	    (job->is_unwanted && job->is_unwanted(job)))
 		return end(tier, job, job->is_short ? -ENOSPC : -EAGAIN);
-	/* All before is where it is to be, and claimed. */
-	if (n && job->is_claimed)
+	/* All before is where it is to be, and locked. */
+	if (n && job->is_locked)
 		job->at = va[0] >> KFB_BLOCK_SHIFT;
 	if (n)
 		return move_some(tier, job, va, n);
@@ -300,7 +300,7 @@ bool brick_tier_is_idle(const struct brick_tier *tier)
 
 void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job)
 {
-	job->is_claimed = true;
+	job->is_locked = true;
 	job->may_ask = true;
 	job->at = job->span.first;
 	job->until_ms = brick_now_ms() + tier->config->limits.promote_wait_ms;

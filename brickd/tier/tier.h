@@ -19,7 +19,7 @@ struct brick_handle;
 /* Before the threads start; the store is open. */
 void brick_tier_init(struct brick_tier *tier);
 
-/* Free slots were taken or came back, claims were dropped: look what to do. */
+/* Free slots were taken or came back, range locks were dropped: look what to do. */
 void brick_tier_run(struct brick_tier *tier);
 
 /* When brick_tier_run() wants to be called at the latest. */
@@ -32,7 +32,7 @@ bool brick_tier_is_idle(const struct brick_tier *tier);
  * brick_tier_promote - have blocks moved to where they can be mapped
  * @tier: the tier
  * @job: span, session and done are set, all else is zero; the blocks are
- *	claimed
+ *	locked
  *
  * is_unwanted may be set too. done() may be called before this returns. Its
  * error is -EIO (a block cannot be read), -ENOSPC (all slots are mapped or

@@ -8,7 +8,7 @@
 #include "brickd/base/counters.h"
 #include "brickd/config/config.h"
 #include "brickd/session/event.h"
-#include "brickd/session/give_back.h"
+#include "brickd/session/recall.h"
 #include "brickd/session/state.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier_pins.h"
@@ -49,14 +49,14 @@ static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
 	return (s->state == KFB_SESSION_LIVE ||
 		s->state == KFB_SESSION_DETACHED) &&
 	       s->features & KFB_FEATURE_EVENT &&
-	       !brick_give_back_asked(s, now_ms);
+	       !brick_recall_asked(s, now_ms);
 }
 
 static uint64_t hold_ms(const struct brick_tier *tier)
 {
 	uint64_t ms = tier->config->limits.promote_wait_ms;
 
-	return ms < BRICK_GIVE_BACK_MIN_MS ? BRICK_GIVE_BACK_MIN_MS : ms;
+	return ms < BRICK_RECALL_MIN_MS ? BRICK_RECALL_MIN_MS : ms;
 }
 
 /* Returns how many blocks it would be; 0: it has none to give. */
@@ -71,11 +71,11 @@ static uint64_t ask(struct brick_tier *tier, struct brick_session *s,
 	/* The next time another one is named. */
 	TAILQ_REMOVE(&s->mappings, m, session_link);
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
-	brick_event_drop(s, KFB_EVENT_GIVE_BACK);
-	s->events.give_back.mapping_id = m->id;
-	s->events.give_back.until_ms = now_ms + hold_ms(tier);
-	brick_event_raise(s, KFB_EVENT_GIVE_BACK);
-	brick_count(&tier->counters->tier_give_backs);
+	brick_event_drop(s, KFB_EVENT_RECALL);
+	s->events.recall.mapping_id = m->id;
+	s->events.recall.until_ms = now_ms + hold_ms(tier);
+	brick_event_raise(s, KFB_EVENT_RECALL);
+	brick_count(&tier->counters->tier_recalls);
 	n = blocks_of(m);
 	brick_log_limited(&tier->storage->slow_lines, LOG_INFO, s->who,
 			  "asked to give back %llu blocks at 0x%llx: memory "
@@ -95,8 +95,7 @@ static uint64_t outstanding(struct brick_tier *tier,
 
 	TAILQ_FOREACH(s, &tier->sessions->list, link)
 	{
-		const struct brick_mapping *m =
-			brick_give_back_asked(s, now_ms);
+		const struct brick_mapping *m = brick_recall_asked(s, now_ms);
 
 		if (brick_session_is_ending(s))
 			n += s->n_handles;
@@ -106,8 +105,8 @@ static uint64_t outstanding(struct brick_tier *tier,
 	return n;
 }
 
-bool brick_give_back_ask(struct brick_tier *tier, uint64_t n_blocks,
-			 struct brick_session *waits)
+bool brick_recall_ask(struct brick_tier *tier, uint64_t n_blocks,
+		      struct brick_session *waits)
 {
 	uint64_t now_ms = brick_now_ms();
 	uint64_t n = outstanding(tier, waits, now_ms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GIVE BACK: clients are asked for mappings when these hold all of the memory
+ * RECALL: clients are asked for mappings when these hold all of the memory
  * that a MAP waits for.
  *
  * Only a client knows which of its mappings it can do without. It is asked for
@@ -20,7 +20,7 @@ struct brick_tier;
 struct brick_session;
 
 /**
- * brick_give_back_ask - have clients asked for mappings
+ * brick_recall_ask - have clients asked for mappings
  * @tier: the tier
  * @n_blocks: that are wanted
  * @waits: the session whose MAP waits; asked only when there is nobody else
@@ -29,7 +29,7 @@ struct brick_session;
  *
  * Return: true when another session may give something back, or is ending.
  */
-bool brick_give_back_ask(struct brick_tier *tier, uint64_t n_blocks,
-			 struct brick_session *waits);
+bool brick_recall_ask(struct brick_tier *tier, uint64_t n_blocks,
+		      struct brick_session *waits);
 
 #endif

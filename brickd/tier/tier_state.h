@@ -4,7 +4,7 @@
  *
  * There is one step at a time, a few blocks long: the tier thread copies, the
  * store thread commits, the loop decides what comes next. Blocks that move are
- * claimed (block_claims.h), so that nobody maps or frees them meanwhile.
+ * locked (range_locks.h), so that nobody maps or frees them meanwhile.
  *
  * Context: the loop thread, but for what a step's worker has between submit
  * and done().
@@ -19,7 +19,7 @@
 
 #include "brickd/base/work.h"
 #include "brickd/config/grants.h"
-#include "brickd/mapping/block_claims.h"
+#include "brickd/mapping/range_locks.h"
 #include "brickd/storage/changes.h"
 #include "brickd/store/move.h"
 
@@ -46,7 +46,7 @@ struct brick_tier;
  * struct brick_tier_job - a range that is to be in one tier
  * @span: its blocks
  * @to_slow: which tier
- * @is_claimed: whoever wants it holds a claim on all of it
+ * @is_locked: whoever wants it holds a range lock on all of it
  * @session: whose MAP waits, NULL: none
  * @may_ask: others are asked to give back what is in its way
  * @is_short: they are being asked
@@ -66,7 +66,7 @@ struct brick_tier_job {
 	TAILQ_ENTRY(brick_tier_job) link;
 	struct brick_span span;
 	bool to_slow;
-	bool is_claimed;
+	bool is_locked;
 	struct brick_session *session;
 	bool may_ask;
 	bool is_short;
@@ -103,13 +103,13 @@ struct brick_tier_step {
 	unsigned int n;
 	struct brick_move moves[BRICK_TIER_STEP_MAX];
 	struct brick_store_op ops[BRICK_TIER_STEP_MAX];
-	struct brick_claim claims[BRICK_TIER_STEP_MAX];
-	bool has_claim[BRICK_TIER_STEP_MAX];
+	struct brick_range_lock range_locks[BRICK_TIER_STEP_MAX];
+	bool has_range_lock[BRICK_TIER_STEP_MAX];
 };
 
 /*
  * struct brick_tier - all that decides what lies where
- * @claims: those of requests, too
+ * @range_locks: those of requests, too
  * @is_on: there is a slow tier
  * @thread: copies, and keeps the order of rest
  * @waiting: jobs of MAPs, first come first served
@@ -127,7 +127,7 @@ struct brick_tier {
 	const struct brick_stop *stop;
 	struct brick_storage *storage;
 	struct brick_sessions *sessions;
-	struct brick_claims *claims;
+	struct brick_range_locks *range_locks;
 	struct brick_counters *counters;
 	bool is_on;
 	struct brick_worker thread;

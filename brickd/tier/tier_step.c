@@ -92,8 +92,9 @@ static void finish(struct brick_tier *tier)
 	step->is_busy = false;
 	brick_failure_look(tier->storage);
 	for (i = 0; i < step->n; i++)
-		if (step->has_claim[i])
-			brick_claims_drop(tier->claims, &step->claims[i]);
+		if (step->has_range_lock[i])
+			brick_range_locks_drop(tier->range_locks,
+					       &step->range_locks[i]);
 	step->stepped(tier);
 }
 
@@ -154,17 +155,17 @@ static void copy(struct brick_work *work)
 
 /* ---- in the loop ---- */
 
-static void granted(struct brick_claim *claim)
+static void granted(struct brick_range_lock *lock)
 {
-	(void)claim; /* never: it is taken only where nobody is in the way */
+	(void)lock; /* never: it is taken only where nobody is in the way */
 }
 
 void brick_tier_step_begin(struct brick_tier *tier, struct brick_tier_job *job,
 			   const uint64_t *va, unsigned int n, bool to_slow)
 {
 	struct brick_tier_step *step = &tier->step;
-	/* What a MAP promotes is claimed by it; who makes room for it is not. */
-	bool claim = !job || !job->is_claimed || job->to_slow != to_slow;
+	/* What a MAP promotes is locked by it; who makes room for it is not. */
+	bool lock = !job || !job->is_locked || job->to_slow != to_slow;
 	unsigned int i;
 
 	step->is_busy = true;
@@ -175,11 +176,12 @@ void brick_tier_step_begin(struct brick_tier *tier, struct brick_tier_job *job,
 	for (i = 0; i < n; i++) {
 		step->moves[i] =
 			(struct brick_move){ .va = va[i], .to_slow = to_slow };
-		step->has_claim[i] = claim;
-		step->claims[i].span = brick_span_of(va[i], 1);
-		step->claims[i].granted = granted;
-		if (claim)
-			(void)brick_claims_take(tier->claims, &step->claims[i]);
+		step->has_range_lock[i] = lock;
+		step->range_locks[i].span = brick_span_of(va[i], 1);
+		step->range_locks[i].granted = granted;
+		if (lock)
+			(void)brick_range_locks_take(tier->range_locks,
+						     &step->range_locks[i]);
 	}
 	step->work.run = copy;
 	step->work.done = copied;

@@ -16,7 +16,7 @@
  * brick_tier_step_begin - move blocks
  * @tier: no step is under way
  * @job: for whom, or NULL
- * @va: blocks that may be claimed, or are by the job
+ * @va: blocks that may be locked, or are by the job
  * @n: at most what brick_move_max() says
  * @to_slow: where to
  */

@@ -28,8 +28,8 @@ enum verdict {
 	KEPT,
 };
 
-static enum verdict judge(const struct brick_tier *tier, uint64_t va,
-			  bool to_slow)
+static enum verdict classify_block(const struct brick_tier *tier, uint64_t va,
+				   bool to_slow)
 {
 	struct brick_span span = brick_span_of(va, 1);
 
@@ -37,7 +37,7 @@ static enum verdict judge(const struct brick_tier *tier, uint64_t va,
 		return KEPT;
 	if (brick_mappings_conflict(&tier->sessions->mappings, span, false))
 		return KEPT;
-	if (brick_claims_would_wait(tier->claims, span))
+	if (brick_range_locks_would_wait(tier->range_locks, span))
 		return BUSY;
 	if (to_slow && brick_quarantine_blocks(tier->sessions, span, NULL))
 		return QUARANTINED;
@@ -47,7 +47,7 @@ static enum verdict judge(const struct brick_tier *tier, uint64_t va,
 bool brick_tier_is_movable(const struct brick_tier *tier, uint64_t va,
 			   bool to_slow)
 {
-	return judge(tier, va, to_slow) == MOVABLE;
+	return classify_block(tier, va, to_slow) == MOVABLE;
 }
 
 /* Without a lease a session ends with its connections: not for this. */
@@ -68,10 +68,10 @@ static void end_quarantine(struct brick_tier *tier, uint64_t va)
 	}
 }
 
-/* Claimed by the one who waits: they will not get free for it. */
+/* Locked by the one who waits: they will not get free for it. */
 static bool is_own(const struct brick_tier_job *job, uint64_t va)
 {
-	return job && job->is_claimed &&
+	return job && job->is_locked &&
 	       brick_spans_overlap(job->span, brick_span_of(va, 1));
 }
 
@@ -88,7 +88,7 @@ unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 	for (; n < max && looked < BRICK_TIER_LOOK_MAX; looked++) {
 		if (!brick_store_coldest(tier->storage->store, &cold, 1))
 			break;
-		switch (judge(tier, cold, true)) {
+		switch (classify_block(tier, cold, true)) {
 		case MOVABLE:
 			va[n++] = cold;
 			break;

@@ -34,7 +34,7 @@ unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 				const struct brick_tier_job *job,
 				enum brick_tier_excuse *excuse);
 
-/* May a block be moved by somebody who has no claim on it? */
+/* May a block be moved by somebody who has no range lock on it? */
 bool brick_tier_is_movable(const struct brick_tier *tier, uint64_t va,
 			   bool to_slow);
 

@@ -316,7 +316,7 @@ static void kfb_initiator_do(struct kfb_initiator *i,
 		kfb_initiator_answered(q, &action->outcome);
 		break;
 	case KFB_DO_FATE:
-		kfb_initiator_judge(q, action->fate);
+		kfb_initiator_validate(q, action->fate);
 		break;
 	case KFB_DO_MAP:
 		kfb_initiator_begin_session(i);

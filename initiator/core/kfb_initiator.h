@@ -4,7 +4,7 @@
  *
  * Above the client (kfb_client.h), which says what a session needs next, this
  * does it: it sends and keeps what cannot be sent yet, gives answers to those who
- * wait for them, flushes, and judges what a loss has done to writes. What
+ * wait for them, flushes, and validates what a loss has done to writes. What
  * touches the world it asks of its port: struct kfb_initiator_ops. libkfbrick
  * and kfbrick.ko are two ports of it; what they do differently is what their
  * worlds are.

@@ -403,8 +403,8 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	}
 }
 
-/* What single writes of a queue wrote is no longer its to flush, but @heir's. */
-static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int heir)
+/* What single writes of a queue wrote is no longer its to flush, but @failover's. */
+static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int failover)
 {
 	struct kfb_ring *after;
 	struct kfb_ring *at;
@@ -413,7 +413,7 @@ static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int heir)
 		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
 
 		if (flush->only == (int)q->index)
-			flush->only = heir;
+			flush->only = failover;
 	}
 }
 
@@ -453,7 +453,7 @@ static void kfb_initiator_take_writes(struct kfb_initiator_queue *q,
 	kfb_initiator_unlock(q);
 }
 
-void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate)
+void kfb_initiator_validate(struct kfb_initiator_queue *q, enum kfb_fate fate)
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_initiator_queue *first = i->queues[0];

@@ -55,7 +55,7 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i);
 /* The endpoint of a queue is closed: no flush of it proves anything now. */
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q);
 /* What has become of the writes of a queue that were not flushed. */
-void kfb_initiator_judge(struct kfb_initiator_queue *q, enum kfb_fate fate);
+void kfb_initiator_validate(struct kfb_initiator_queue *q, enum kfb_fate fate);
 /* A flush begins: what it will make superfluous. */
 __u64 kfb_initiator_retain_mark(struct kfb_initiator *i);
 /* A flush is over. */

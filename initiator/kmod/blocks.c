@@ -120,7 +120,7 @@ static bool kfbk_rq_frees(const struct kfbk_device *dev,
 }
 
 /* All that wait for a block go on, before it may have to go for another. */
-static void kfbk_promise_block(struct kfbk_device *dev, u64 block)
+static void kfbk_pin_block(struct kfbk_device *dev, u64 block)
 {
 	struct kfbk_rq *krq, *next;
 	LIST_HEAD(ready);
@@ -129,7 +129,7 @@ static void kfbk_promise_block(struct kfbk_device *dev, u64 block)
 	list_for_each_entry_safe(krq, next, &dev->waiting, node) {
 		if (kfbk_rq_block(dev, krq) == block &&
 		    !kfbk_rq_frees(dev, blk_mq_rq_from_pdu(krq)) &&
-		    kfbk_cache_promise(dev, krq))
+		    kfbk_cache_pin(dev, krq))
 			list_move_tail(&krq->node, &ready);
 	}
 	kfbk_unlock(dev);
@@ -168,9 +168,9 @@ static int kfbk_serve_waiting(struct kfbk_device *dev, struct request *rq)
 		return ret;
 	if (dev->cache.cap) {
 		kfbk_lock(dev);
-		kfbk_cache_promise(dev, krq);
+		kfbk_cache_pin(dev, krq);
 		kfbk_unlock(dev);
-		kfbk_promise_block(dev, block);
+		kfbk_pin_block(dev, block);
 	}
 	kfbk_rq_again(rq);
 	return 0;

@@ -154,7 +154,7 @@ void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
 	kfbk_blocks_quieter(dev);
 }
 
-bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq)
+bool kfbk_cache_pin(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	struct kfbk_cache *c = &dev->cache;
 	u32 block = kfbk_rq_block(dev, krq);

@@ -72,7 +72,7 @@ bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq);
 /* A request needs its block no more; nothing happens if it has none. */
 void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq);
 /* A waiting request gets its block. Context: dev->lock is held. */
-bool kfbk_cache_promise(struct kfbk_device *dev, struct kfbk_rq *krq);
+bool kfbk_cache_pin(struct kfbk_device *dev, struct kfbk_rq *krq);
 /* Does no request have any of these? Context: any. */
 bool kfbk_cache_is_idle(struct kfbk_device *dev, u64 first, u64 n);
 /* A block with a mapping that can be read. Context: any. */

@@ -77,7 +77,7 @@ static bool kfbk_is_span_quiet(struct kfbk_device *dev, struct span span)
 {
 	struct looking l = { .dev = dev, .span = span };
 
-	/* Those that were promised a block find it QUIET and let go of it. */
+	/* Those that have pinned a block find it QUIET and let go of it. */
 	if (dev->cache.cap)
 		return kfbk_cache_is_idle(dev, span.first,
 					  span.end - span.first);

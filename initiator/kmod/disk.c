@@ -109,7 +109,7 @@ static void kfbk_disk_tell_state(struct work_struct *work)
 	case KFB_DISK_FAILED:
 		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
 		break;
-	case KFB_DISK_AWAY:
+	case KFB_DISK_CONNECTING:
 		/* A brick may let in and throw out without end. */
 		if (__ratelimit(&dev->state_limit))
 			kfbk_err(dev, "%s; requests wait\n", dev->why);
@@ -188,7 +188,7 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	set_disk_ro(disk, dev->options.ro);
 	kref_get(&dev->ref); /* kfbk_disk_free() */
 	WRITE_ONCE(dev->disk, disk);
-	/* The gate is as the session is. */
+	/* The queue is quiesced as the session wants. */
 	kfbk_kick(dev);
 	ret = device_add_disk(NULL, disk, kfbk_disk_groups);
 	if (!ret)

@@ -52,7 +52,7 @@ void kfbk_queue_fini(struct kfbk_queue *q);
 int kfbk_session_init(struct kfbk_device *dev);
 /* The first session: 0, or why there is none. Context: process. */
 int kfbk_session_start(struct kfbk_device *dev);
-/* Goodbye, no more; every request fails. Context: process. */
+/* Disconnect, no more; every request fails. Context: process. */
 void kfbk_session_leave(struct kfbk_device *dev);
 /* Likewise, and its work is over. Context: process. */
 void kfbk_session_stop(struct kfbk_device *dev);

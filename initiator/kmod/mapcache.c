@@ -367,7 +367,7 @@ static void kfbk_say_block_why(struct kfbk_device *dev, u64 block, int error)
 
 int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 {
-	struct trial t = { .until_ms = kfbk_patience_ms(dev, true) };
+	struct trial t = { .until_ms = kfbk_map_deadline_ms(dev, true) };
 	int ret;
 
 	do {
@@ -422,7 +422,7 @@ bool kfbk_cache_ahead(struct kfbk_device *dev)
 	return true;
 }
 
-bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
+bool kfbk_cache_invalidate(struct kfbk_device *dev, u64 block)
 {
 	bool is_idle;
 
@@ -432,7 +432,7 @@ bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block)
 		!kfbk_is_block_dirty(dev, block) &&
 		!kfb_initiator_retain_has(&dev->core, kfbk_block_va(dev, block),
 					  KFB_BLOCK_BYTES) &&
-		!kfbk_block_move(dev, block, KFB_BLOCK_LAPSE);
+		!kfbk_block_move(dev, block, KFB_BLOCK_INVALIDATE);
 	kfbk_unlock(dev);
 	return is_idle;
 }

@@ -35,7 +35,8 @@ int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
 /* Words on a MAP that failed, or NULL: that has been said. */
 const char *kfbk_map_why(int error);
 /* Until when a MAP is tried that is refused for now. */
-u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient);
+u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
+			 bool is_waiting_for_brick);
 /* The end of those from the first on that are in its state. */
 u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end);
 
@@ -92,7 +93,7 @@ void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
  * In a new session: what nobody uses, and nothing is to be flushed or written
  * again of, is not mapped any more. Context: the restore work.
  */
-bool kfbk_cache_lapse(struct kfbk_device *dev, u64 block);
+bool kfbk_cache_invalidate(struct kfbk_device *dev, u64 block);
 
 /* For the map work: */
 

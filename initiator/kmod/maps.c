@@ -232,11 +232,12 @@ static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 	}
 }
 
-u64 kfbk_patience_ms(const struct kfbk_device *dev, bool is_patient)
+u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
+			 bool is_waiting_for_brick)
 {
 	u64 now_ms = kfbk_now_ms();
 
-	if (!is_patient)
+	if (!is_waiting_for_brick)
 		return now_ms + dev->options.timeout_ms;
 	if (dev->options.reconnect_ms == KFB_CLIENT_FOREVER)
 		return KFB_TIME_NEVER;
@@ -270,7 +271,7 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 		.rest = { .va = kfbk_block_va(dev, first), .n_blocks = n },
 		.first = first,
 	};
-	u64 until_ms = kfbk_patience_ms(dev, in_mapping);
+	u64 until_ms = kfbk_map_deadline_ms(dev, in_mapping);
 	int ret;
 
 	m.call.core.req.u.map.range = m.rest;
@@ -431,7 +432,7 @@ int kfbk_unmap(struct kfbk_device *dev, u64 first, u64 end, u64 session_id)
 						      .n_blocks =
 							      end - first } } },
 	};
-	u64 until_ms = kfbk_patience_ms(dev, false);
+	u64 until_ms = kfbk_map_deadline_ms(dev, false);
 	int ret;
 
 	do {

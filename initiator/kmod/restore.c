@@ -27,7 +27,7 @@ static u64 kfbk_mapped_end(struct kfbk_device *dev, u64 first)
 	if (!kfb_block_is_readable(&dev->blocks[first]))
 		return first;
 	if (dev->cache.cap)
-		return kfbk_cache_lapse(dev, first) ? first : first + 1;
+		return kfbk_cache_invalidate(dev, first) ? first : first + 1;
 	return kfbk_run_end(dev, first, dev->n_blocks);
 }
 

@@ -6,9 +6,9 @@
  * All of it is one work item. Upcalls and timers only make it run. What may
  * sleep is done without dev->lock; the core asks for news again afterwards.
  *
- * The gate: data goes through queue_rq() while the session is LIVE and all its
+ * Data goes through queue_rq() while the session is LIVE and all its
  * queues are usable. Else blk-mq is quiesced: requests stay where they are and
- * cost nothing. When the client has given up, the gate opens for good, and
+ * cost nothing. When the client has given up, it is unquiesced for good, and
  * queue_rq() fails what comes.
  *
  * Context: process, in the scope of memalloc_noio: the way back to a brick must
@@ -113,8 +113,8 @@ static void kfbk_session_say_media_error(struct kfbk_device *dev,
 }
 
 /* The brick wants mappings back: the map work sees to it. */
-static void kfbk_session_give_back(struct kfbk_device *dev,
-				   const struct kfb_event *event)
+static void kfbk_session_recall(struct kfbk_device *dev,
+				const struct kfb_event *event)
 {
 	struct kfbk_give *give = &dev->cache.give;
 
@@ -144,8 +144,8 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 
 	while (kfb_engine_take_event(engine, &event)) {
 		switch (event.kind) {
-		case KFB_EVENT_GIVE_BACK:
-			kfbk_session_give_back(dev, &event);
+		case KFB_EVENT_RECALL:
+			kfbk_session_recall(dev, &event);
 			break;
 		case KFB_EVENT_MEDIA_ERROR:
 			kfbk_session_say_media_error(dev, &event);
@@ -162,7 +162,7 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 /* ---- what the core asks for ------------------------------------------- */
 
 /* Stop queue_rq(). Context: dev->lock is not held. */
-static void kfbk_gate_close(struct kfbk_device *dev)
+static void kfbk_quiesce(struct kfbk_device *dev)
 {
 	/* It may be forgotten meanwhile, and is there until this run ends. */
 	struct gendisk *disk = READ_ONCE(dev->disk);
@@ -176,10 +176,9 @@ static void kfbk_gate_close(struct kfbk_device *dev)
 	blk_mq_quiesce_queue(disk->queue);
 }
 
-static void kfbk_gate_open(struct kfbk_device *dev)
+static void kfbk_unquiesce(struct kfbk_device *dev)
 {
-	struct gendisk *disk =
-		READ_ONCE(dev->disk); /* as in kfbk_gate_close() */
+	struct gendisk *disk = READ_ONCE(dev->disk); /* as in kfbk_quiesce() */
 	u32 i;
 
 	WRITE_ONCE(dev->n_used, max(dev->core.client.n_used, 1U));
@@ -224,7 +223,7 @@ static void kfbk_session_close(struct kfb_initiator_queue *core)
 	struct kfbk_device *dev = q->dev;
 
 	kfbk_unlock(dev);
-	kfbk_gate_close(dev);
+	kfbk_quiesce(dev);
 	kfbk_queue_close(q);
 	kfbk_lock(dev);
 	kfbk_session_requeue_fua(q);
@@ -374,18 +373,18 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	kfbk_note_lease(dev);
 	does = kfbk_move(dev, kfbk_session_event(dev));
 	if (does < 0)
-		does = KFB_DISK_DO_SHUT;
-	if (does & KFB_DISK_DO_OPEN)
+		does = KFB_DISK_DO_QUIESCE;
+	if (does & KFB_DISK_DO_UNQUIESCE)
 		kfb_initiator_pump_flushes(&dev->core);
 	kfbk_unlock(dev);
-	if (does & KFB_DISK_DO_OPEN) {
-		kfbk_gate_open(dev);
+	if (does & KFB_DISK_DO_UNQUIESCE) {
+		kfbk_unquiesce(dev);
 		complete_all(&dev->first);
 	} else {
-		kfbk_gate_close(dev);
+		kfbk_quiesce(dev);
 	}
 	if (does & KFB_DISK_DO_REPLAY) {
-		/* The gate is shut: a write now would be older than a copy. */
+		/* The queue stays quiesced: a write now would be older than a copy. */
 		kfbk_lock(dev);
 		kfb_initiator_replay(&dev->core);
 		kfbk_unlock(dev);
@@ -498,10 +497,10 @@ int kfbk_session_start(struct kfbk_device *dev)
 }
 
 /*
- * Goodbye: else what this session has stays until its lease ends, also what it
+ * Disconnect: else what this session has stays until its lease ends, also what it
  * has only just begun to map.
  */
-static void kfbk_session_say_goodbye(struct kfbk_device *dev)
+static void kfbk_session_disconnect_all(struct kfbk_device *dev)
 {
 	struct kfbk_call end = {
 		.core = {
@@ -525,7 +524,7 @@ static void kfbk_session_say_goodbye(struct kfbk_device *dev)
 
 void kfbk_session_leave(struct kfbk_device *dev)
 {
-	kfbk_session_say_goodbye(dev);
+	kfbk_session_disconnect_all(dev);
 	kfbk_give_up(dev);
 }
 

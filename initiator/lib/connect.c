@@ -304,8 +304,8 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	return rc;
 }
 
-/* Goodbye: else what this session has stays until its lease ends. */
-static void say_goodbye(struct kfbrick *k)
+/* Disconnect: else what this session has stays until its lease ends. */
+static void disconnect_session(struct kfbrick *k)
 {
 	struct kfb_request end = { .op = KFB_OP_PING,
 				   .u.ping.flags = KFB_PING_END };
@@ -315,8 +315,8 @@ static void say_goodbye(struct kfbrick *k)
 		return;
 	/* What comes after it is the end, and no loss to come back from. */
 	k->core.client.config.reconnect_ms = 0;
-	if (k->timeout_ms > KFBL_GOODBYE_MS)
-		k->timeout_ms = KFBL_GOODBYE_MS;
+	if (k->timeout_ms > KFBL_DISCONNECT_MS)
+		k->timeout_ms = KFBL_DISCONNECT_MS;
 	k->core.timeout_ms = k->timeout_ms;
 	kfbl_call(k, &end, &outcome);
 }
@@ -325,7 +325,7 @@ void kfbrick_close(struct kfbrick *k)
 {
 	if (!k)
 		return;
-	say_goodbye(k);
+	disconnect_session(k);
 	kfbl_session_end(k);
 	kfbl_memory_fini(k);
 	kfbl_fabric_close(&k->fabric);

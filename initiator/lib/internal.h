@@ -31,7 +31,7 @@
 #define KFBL_TIMEOUT_MS_DEFAULT	 10000
 #define KFBL_QUEUE_DEPTH_DEFAULT 64
 /* kfbrick_close() waits no longer for the brick. */
-#define KFBL_GOODBYE_MS	     1000
+#define KFBL_DISCONNECT_MS   1000
 #define KFBL_QUEUE_DEPTH_MAX 1024
 #define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
 #define KFBL_ERROR_BYTES     512
@@ -232,7 +232,7 @@ struct kfbrick {
 	uint64_t moved_bytes; /* by operations, on all connections */
 	char lost_why[KFBL_ERROR_BYTES]; /* of the newest loss */
 
-	/* control: receive buffers, send buffers, readback sinks, bounce */
+	/* control: receive buffers, send buffers, readback scratch, bounce */
 	uint8_t *control;
 	size_t control_bytes;
 	uint8_t *tx;

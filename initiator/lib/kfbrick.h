@@ -649,7 +649,7 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
 void kfbrick_accept_losses(struct kfbrick *k);
 
 #define KFBRICK_EVENT_LEASE	  1
-#define KFBRICK_EVENT_GIVE_BACK	  2
+#define KFBRICK_EVENT_RECALL	  2
 #define KFBRICK_EVENT_SHUTDOWN	  3
 #define KFBRICK_EVENT_MEDIA_ERROR 4
 

@@ -168,8 +168,7 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 }
 
 /* The mapping cannot be used: give it back, keep the words of the failure. */
-static int give_back(struct kfbrick *k, struct kfbrick_mapping *mapping,
-		     int error)
+static int recall(struct kfbrick *k, struct kfbrick_mapping *mapping, int error)
 {
 	char words[KFBL_ERROR_BYTES];
 
@@ -241,7 +240,7 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		if (!session_id || kfbl_is_over(k))
 			return rc;
 		if (session_id == k->core.client.session_id)
-			return rc ? give_back(k, mapping, rc) : 0;
+			return rc ? recall(k, mapping, rc) : 0;
 		/* It ended with its session. */
 		kfb_blockmap_del(&k->map, mapping->id);
 		mapping->id = 0;

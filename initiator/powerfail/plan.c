@@ -58,8 +58,8 @@ void plan_fill(const struct plan *p, uint64_t slot, uint32_t seq, void *record)
 	}
 }
 
-enum plan_word plan_judge(const struct plan *p, uint64_t slot, uint32_t index,
-			  uint64_t word, uint32_t *seq)
+enum plan_word plan_validate(const struct plan *p, uint64_t slot,
+			     uint32_t index, uint64_t word, uint32_t *seq)
 {
 	uint32_t job = (uint32_t)(slot % p->jobs);
 

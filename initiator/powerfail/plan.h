@@ -66,14 +66,14 @@ uint64_t plan_value(const struct plan *p, uint64_t slot, uint32_t index,
 void plan_fill(const struct plan *p, uint64_t slot, uint32_t seq, void *record);
 
 /**
- * plan_judge - what is a word?
+ * plan_validate - what is a word?
  * @p: the plan
  * @slot: where it was found
  * @index: of the word in its record
  * @word: its value
  * @seq: the number of its record, when it is one of this run
  */
-enum plan_word plan_judge(const struct plan *p, uint64_t slot, uint32_t index,
-			  uint64_t word, uint32_t *seq);
+enum plan_word plan_validate(const struct plan *p, uint64_t slot,
+			     uint32_t index, uint64_t word, uint32_t *seq);
 
 #endif

@@ -64,7 +64,7 @@ static const char *const fault_text[N_FAULTS] = {
 };
 
 struct verdict {
-	uint64_t judged;
+	uint64_t validated;
 	uint64_t newer; /* records with words of unflushed writes: allowed */
 	uint64_t of[N_FAULTS];
 };
@@ -81,8 +81,9 @@ static uint32_t *durable_of(const struct notes *notes)
 	return durable;
 }
 
-static enum fault judge(const struct plan *p, uint64_t slot, uint32_t durable,
-			const uint8_t *record, bool *is_newer)
+static enum fault validate_record(const struct plan *p, uint64_t slot,
+				  uint32_t durable, const uint8_t *record,
+				  bool *is_newer)
 {
 	uint32_t n = p->record / PLAN_WORD, older = 0, seq;
 	enum fault worst = FAULT_NONE;
@@ -91,7 +92,7 @@ static enum fault judge(const struct plan *p, uint64_t slot, uint32_t durable,
 	*is_newer = false;
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(&word, record + (size_t)i * PLAN_WORD, sizeof(word));
-		switch (plan_judge(p, slot, i, word, &seq)) {
+		switch (plan_validate(p, slot, i, word, &seq)) {
 		case PLAN_OURS:
 			older += seq < durable;
 			*is_newer |= seq > durable;
@@ -122,8 +123,8 @@ static void verify_slot(const struct notes *notes, uint64_t slot,
 	enum fault fault;
 	bool is_newer;
 
-	fault = judge(p, slot, durable, record, &is_newer);
-	v->judged++;
+	fault = validate_record(p, slot, durable, record, &is_newer);
+	v->validated++;
 	v->newer += is_newer;
 	v->of[fault]++;
 	if (fault != FAULT_NONE && v->of[fault] <= SHOWN)
@@ -180,14 +181,15 @@ static int verify_window(struct target *t, const struct notes *notes,
 
 static int say(const struct notes *notes, const struct verdict *v)
 {
-	uint64_t bad = v->judged - v->of[FAULT_NONE];
+	uint64_t bad = v->validated - v->of[FAULT_NONE];
 
-	printf("%" PRIu64 " flushes noted; %" PRIu64 " records judged, %" PRIu64
+	printf("%" PRIu64 " flushes noted; %" PRIu64
+	       " records validated, %" PRIu64
 	       " of them with newer words; %" PRIu64 " older, %" PRIu64
 	       " torn, %" PRIu64 " misplaced, %" PRIu64 " foreign\n",
-	       notes->lines, v->judged, v->newer, v->of[FAULT_OLDER],
+	       notes->lines, v->validated, v->newer, v->of[FAULT_OLDER],
 	       v->of[FAULT_TORN], v->of[FAULT_MISPLACED], v->of[FAULT_FOREIGN]);
-	if (!v->judged) {
+	if (!v->validated) {
 		puts("UNKNOWN: nothing had been flushed, so nothing is shown");
 		return EXIT_UNKNOWN;
 	}

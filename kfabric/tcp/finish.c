@@ -60,8 +60,8 @@ void ktcp_start(struct ktcp_ep *ep)
 		      ktcp_wants_work(ep->post.ep.rx_cq);
 	sk->sk_rcvtimeo = MAX_SCHEDULE_TIMEOUT;
 	sk->sk_sndtimeo = MAX_SCHEDULE_TIMEOUT;
-	tcpw_ledger_init(&ep->ledger, KTCP_QUEUE_SIZE);
-	tcpw_rx_init(&ep->r.rx, ep->order, &ep->ledger);
+	tcpw_tracker_init(&ep->tracker, KTCP_QUEUE_SIZE);
+	tcpw_rx_init(&ep->r.rx, ep->order, &ep->tracker);
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->up = !ep->stopped;
 	spin_unlock_irqrestore(&ep->post.lock, irq);

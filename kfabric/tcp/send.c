@@ -106,11 +106,11 @@ static void ktcp_load_op(struct ktcp_ep *ep, struct kfi_op *op)
 	kfi_buf_start(&s->it, &op->buf);
 	ktcp_set_head(s, &hdr, ep->order);
 	list_move_tail(&op->node, &ep->sent);
-	/* The ledger has room for whatever can be posted. */
+	/* The tracker has room for whatever can be posted. */
 	if (hdr.op == TCPW_READ_REQUEST)
-		tcpw_ledger_add_read(&ep->ledger, &s->op->due, op->buf.len);
+		tcpw_tracker_add_read(&ep->tracker, &s->op->due, op->buf.len);
 	else
-		tcpw_ledger_add_ack(&ep->ledger, &s->op->due);
+		tcpw_tracker_add_ack(&ep->tracker, &s->op->due);
 }
 
 static bool ktcp_load_next(struct ktcp_ep *ep)

@@ -184,7 +184,7 @@ struct ktcp_ep {
 	bool watched; /* watch_work is pending */
 	u64 watched_bytes; /* that the socket had moved when it last looked */
 	unsigned long moved_at; /* jiffies: when they were more than before */
-	struct tcpw_ledger ledger; /* what the peer owes */
+	struct tcpw_tracker tracker; /* what the peer owes */
 	int why; /* error of the oldest operation; 0: ECANCELED */
 
 	struct mutex send_lock;

@@ -18,11 +18,11 @@ static void tcpw_rx_begin_header(struct tcpw_rx *rx)
 }
 
 void tcpw_rx_init(struct tcpw_rx *rx, enum tcpw_order order,
-		  struct tcpw_ledger *ledger)
+		  struct tcpw_tracker *tracker)
 {
 	memset(rx, 0, sizeof(*rx));
 	rx->order = order;
-	rx->ledger = ledger;
+	rx->tracker = tracker;
 	tcpw_rx_begin_header(rx);
 }
 
@@ -55,18 +55,18 @@ void tcpw_rx_want(struct tcpw_rx *rx, struct tcpw_want *want)
 }
 
 /* The header is whole: is it one that may come now? */
-static enum tcpw_violation tcpw_rx_judge_header(struct tcpw_rx *rx)
+static enum tcpw_violation tcpw_rx_validate_header(struct tcpw_rx *rx)
 {
 	rx->kind = TCPW_WANT_TARGET;
 	switch (rx->hdr.op) {
 	case TCPW_ACK:
-		rx->due = tcpw_ledger_take_ack(rx->ledger);
+		rx->due = tcpw_tracker_take_ack(rx->tracker);
 		if (!rx->due)
 			return tcpw_rx_end(rx, TCPW_UNASKED_ACK);
 		rx->kind = TCPW_WANT_FINISH;
 		return TCPW_OK;
 	case TCPW_READ_RESPONSE:
-		rx->due = tcpw_ledger_first_read(rx->ledger);
+		rx->due = tcpw_tracker_first_read(rx->tracker);
 		if (!rx->due)
 			return tcpw_rx_end(rx, TCPW_UNASKED_RESPONSE);
 		if (rx->due->bytes != rx->hdr.payload_bytes)
@@ -96,7 +96,7 @@ enum tcpw_violation tcpw_rx_header(struct tcpw_rx *rx, __u32 n)
 	why = tcpw_hdr_decode(rx->buf, rx->order, &rx->hdr);
 	if (why)
 		return tcpw_rx_end(rx, why);
-	return tcpw_rx_judge_header(rx);
+	return tcpw_rx_validate_header(rx);
 }
 
 /* Goes to the next byte that is wanted; empty segments have none. */
@@ -132,6 +132,6 @@ void tcpw_rx_payload(struct tcpw_rx *rx, __u64 n)
 void tcpw_rx_finish(struct tcpw_rx *rx)
 {
 	if (rx->hdr.op == TCPW_READ_RESPONSE)
-		tcpw_ledger_take_read(rx->ledger);
+		tcpw_tracker_take_read(rx->tracker);
 	tcpw_rx_begin_header(rx);
 }

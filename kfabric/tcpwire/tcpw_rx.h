@@ -25,7 +25,7 @@
 
 #include <linux/types.h>
 #include "tcpw_hdr.h"
-#include "tcpw_ledger.h"
+#include "tcpw_tracker.h"
 
 enum tcpw_want_kind {
 	TCPW_WANT_HEADER,
@@ -63,7 +63,7 @@ struct tcpw_want {
  * @offset: bytes of it that have come
  * @due: ACK at FINISH: what it acknowledges; read response from TARGET on:
  *	which read it answers
- * @ledger: what the peer owes
+ * @tracker: what the peer owes
  * @violation: at END
  */
 struct tcpw_rx {
@@ -76,12 +76,12 @@ struct tcpw_rx {
 	__u32 seg;
 	__u64 offset;
 	struct tcpw_due *due;
-	struct tcpw_ledger *ledger;
+	struct tcpw_tracker *tracker;
 	enum tcpw_violation violation;
 };
 
 void tcpw_rx_init(struct tcpw_rx *rx, enum tcpw_order order,
-		  struct tcpw_ledger *ledger);
+		  struct tcpw_tracker *tracker);
 
 void tcpw_rx_want(struct tcpw_rx *rx, struct tcpw_want *want);
 
@@ -117,7 +117,7 @@ void tcpw_rx_payload(struct tcpw_rx *rx, __u64 n);
  * tcpw_rx_finish - the owner has acted upon an operation
  * @rx: wants FINISH
  *
- * A read that was answered is struck out of the ledger; its entry is the
+ * A read that was answered is struck out of the tracker; its entry is the
  * owner's again.
  *
  * Context: under the connection's lock.

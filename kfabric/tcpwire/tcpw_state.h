@@ -13,7 +13,7 @@
  * enum tcpw_state - what an endpoint may send and receive
  * @TCPW_IDLE: nothing: the socket is being made
  * @TCPW_REQUESTED: active: the request is going out, an answer is due
- * @TCPW_ASKED: passive: a request is arriving or being judged
+ * @TCPW_ASKED: passive: a request is arriving or being validated
  * @TCPW_ACCEPTED: passive: the accept is going out
  * @TCPW_REJECTED: passive: the reject is going out; active: it has come
  * @TCPW_UP: operations

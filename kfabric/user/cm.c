@@ -164,7 +164,7 @@ static int connected(struct stcp_ep *ep, const void *data, uint32_t n,
 		return rc;
 	}
 	ep->order = tcpw_order_of_pair(stcp_our_order(), theirs);
-	tcpw_rx_init(&ep->rx, ep->order, &ep->ledger);
+	tcpw_rx_init(&ep->rx, ep->order, &ep->tracker);
 	(void)tcpw_state_move(&ep->state, TCPW_UP);
 	stcp_eq_add(ep->eq, event);
 	return 0;

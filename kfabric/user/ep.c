@@ -194,7 +194,7 @@ static void set_defaults(struct stcp_ep *ep, const struct fi_info *info)
 		ep->tx_flags = info->tx_attr->op_flags;
 	if (info->rx_attr)
 		ep->rx_flags = info->rx_attr->op_flags;
-	tcpw_ledger_init(&ep->ledger, (__u32)ep->tx_size);
+	tcpw_tracker_init(&ep->tracker, (__u32)ep->tx_size);
 }
 
 static int allocate(struct stcp_ep *ep, const struct fi_info *info)

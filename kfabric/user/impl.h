@@ -107,7 +107,7 @@ enum stcp_kind {
  * struct stcp_op - an operation from its post to its completion
  * @link: in a queue of its endpoint
  * @done_link: in its completion queue
- * @due: in the ledger, once it is out and waits for an answer
+ * @due: in the tracker, once it is out and waits for an answer
  * @completes: its user wants to hear of success
  * @silent: its user hears of nothing
  * @acked: it is over when the peer has acknowledged it
@@ -357,7 +357,7 @@ struct stcp_ep {
 	size_t n_rx;
 	enum tcpw_order order;
 	struct tcpw_rx rx;
-	struct tcpw_ledger ledger;
+	struct tcpw_tracker tracker;
 	uint8_t *place[TCPW_SEGS_MAX];
 	struct stcp_mr *place_mr[TCPW_SEGS_MAX];
 	struct stcp_op *news;

@@ -84,7 +84,7 @@ static bool advance(struct stcp_op *op, size_t sent)
 
 /*
  * Its last byte is with the socket: now the peer may answer, and no earlier.
- * The ledger has room for all that may be posted.
+ * The tracker has room for all that may be posted.
  */
 static void sent(struct stcp_ep *ep, struct stcp_op *op)
 {
@@ -96,11 +96,11 @@ static void sent(struct stcp_ep *ep, struct stcp_op *op)
 		stcp_rx_resume(ep, STCP_NO_ROOM);
 		break;
 	case STCP_READ:
-		(void)tcpw_ledger_add_read(&ep->ledger, &op->due, op->total);
+		(void)tcpw_tracker_add_read(&ep->tracker, &op->due, op->total);
 		break;
 	default:
 		if (op->acked)
-			(void)tcpw_ledger_add_ack(&ep->ledger, &op->due);
+			(void)tcpw_tracker_add_ack(&ep->tracker, &op->due);
 		else
 			stcp_op_complete(ep, op);
 		break;
@@ -181,10 +181,10 @@ void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno)
 	struct tcpw_due *due;
 	struct stcp_op *op;
 
-	while ((due = tcpw_ledger_take_ack(&ep->ledger)))
+	while ((due = tcpw_tracker_take_ack(&ep->tracker)))
 		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
 		     prov_errno);
-	while ((due = tcpw_ledger_take_read(&ep->ledger)))
+	while ((due = tcpw_tracker_take_read(&ep->tracker)))
 		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
 		     prov_errno);
 	if (ep->sending)

@@ -25,7 +25,7 @@ static void kfiv_ep_release(struct kfid *fid)
 {
 	struct kfiv_ep *ep = container_of(fid, struct kfiv_ep, ep.fid);
 
-	kfree(ep->sink);
+	kfree(ep->scratch);
 	kfree(ep->sinks);
 	kfree(ep->slot_data);
 	kfree(ep->slot_mem);
@@ -147,8 +147,8 @@ static int kfiv_ep_alloc_own(struct kfiv_ep *ep)
 	ep->slot_data =
 		kcalloc(KFIV_INJECT_SLOTS, KFIV_INJECT_BYTES, GFP_KERNEL);
 	/* A cache line of its own, as the device writes to it. */
-	ep->sink = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
-	if (!ep->slot_mem || !ep->slot_data || !ep->sink)
+	ep->scratch = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
+	if (!ep->slot_mem || !ep->slot_data || !ep->scratch)
 		return -ENOMEM;
 	return ep->domain->dev->iwarp ? kfiv_sinks_alloc(ep) : 0;
 }
@@ -163,9 +163,9 @@ static int kfiv_ep_map_own(struct kfiv_ep *ep)
 		ib_dma_map_single(ib, ep->slot_data, bytes, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ib, ep->slot_dma))
 		return -ENOMEM;
-	ep->sink_dma = ib_dma_map_single(ib, ep->sink, KFIV_SINK_BYTES,
-					 DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ib, ep->sink_dma)) {
+	ep->scratch_dma = ib_dma_map_single(ib, ep->scratch, KFIV_SCRATCH_BYTES,
+					    DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ib, ep->scratch_dma)) {
 		ib_dma_unmap_single(ib, ep->slot_dma, bytes, DMA_TO_DEVICE);
 		return -ENOMEM;
 	}

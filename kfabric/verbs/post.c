@@ -99,9 +99,9 @@ static int kfiv_fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
 	return buf->len ? 1 : 0;
 }
 
-static int kfiv_fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
+static int kfiv_fill_scratch(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
 {
-	op->sge[0] = (struct ib_sge){ .addr = ep->sink_dma,
+	op->sge[0] = (struct ib_sge){ .addr = ep->scratch_dma,
 				      .length = len,
 				      .lkey = ep->domain->pd->local_dma_lkey };
 	op->nr_sge = 0;
@@ -112,8 +112,8 @@ static int kfiv_fill_sink(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
 static int kfiv_fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
 			      const struct kfiv_post *post)
 {
-	if (post->sink)
-		return kfiv_fill_sink(ep, op, post->buf->len);
+	if (post->scratch)
+		return kfiv_fill_scratch(ep, op, post->buf->len);
 	if (op->slot)
 		return kfiv_fill_slot(ep, op, op->slot, post->buf);
 	return kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);

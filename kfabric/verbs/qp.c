@@ -223,7 +223,8 @@ static void kfiv_ep_unmap_own(struct kfiv_ep *ep)
 	ib_dma_unmap_single(ib, ep->slot_dma,
 			    KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES,
 			    DMA_TO_DEVICE);
-	ib_dma_unmap_single(ib, ep->sink_dma, KFIV_SINK_BYTES, DMA_FROM_DEVICE);
+	ib_dma_unmap_single(ib, ep->scratch_dma, KFIV_SCRATCH_BYTES,
+			    DMA_FROM_DEVICE);
 }
 
 void kfiv_ep_free_hw(struct kfiv_ep *ep)

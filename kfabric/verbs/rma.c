@@ -101,7 +101,7 @@ static ssize_t kfiv_post_flush(struct fid_ep *fep,
 				  .flags = flags,
 				  .comp_flags = FI_FLUSH | FI_RMA,
 				  .opcode = IB_WR_RDMA_READ,
-				  .sink = true };
+				  .scratch = true };
 	const struct fi_rma_iov *last;
 	struct fi_buf buf = {};
 	int ret;
@@ -112,7 +112,7 @@ static ssize_t kfiv_post_flush(struct fid_ep *fep,
 	last = &msg->rma_iov[msg->rma_iov_count - 1];
 	if (kfiv_set_remote(&post, last->addr, last->len, last->key))
 		return -EINVAL;
-	buf.len = min_t(size_t, last->len, KFIV_SINK_BYTES);
+	buf.len = min_t(size_t, last->len, KFIV_SCRATCH_BYTES);
 	post.buf = &buf;
 	post.remote_addr += last->len - buf.len;
 	return kfiv_tx_post(ep, &post);

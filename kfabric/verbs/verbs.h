@@ -37,7 +37,7 @@
 #define KFIV_INJECT_BYTES 256
 #define KFIV_INJECT_SLOTS 32
 /* Bytes that a read-back flush reads. */
-#define KFIV_SINK_BYTES 8
+#define KFIV_SCRATCH_BYTES 8
 /* Default sizes of queues; hints may ask for more. */
 #define KFIV_QUEUE_SIZE 256
 /* READs under way in each direction. */
@@ -312,8 +312,8 @@ enum kfiv_queue_state {
  * @rx_free: slots free
  * @rx_ops: under way, oldest first
  * @own_mutex: one work request of our own at a time
- * @sink: target of read-backs
- * @sink_dma: of @sink
+ * @scratch: target of read-backs
+ * @scratch_dma: of @scratch
  * @slot_mem: all inject slots
  * @slot_data: their bytes
  * @slot_dma: of @slot_data
@@ -367,8 +367,8 @@ struct kfiv_ep {
 	struct list_head rx_ops;
 
 	struct mutex own_mutex;
-	void *sink;
-	u64 sink_dma;
+	void *scratch;
+	u64 scratch_dma;
 	struct kfiv_slot *slot_mem;
 	u8 *slot_data;
 	u64 slot_dma;
@@ -408,7 +408,7 @@ struct kfiv_mr {
  * @remote_addr: for RMA
  * @rkey: for RMA
  * @data: for the peer's completion, in host order
- * @sink: read into ep->sink instead of @buf
+ * @scratch: read into ep->scratch instead of @buf
  */
 struct kfiv_post {
 	struct fi_context *context;
@@ -421,7 +421,7 @@ struct kfiv_post {
 	u64 remote_addr;
 	u32 rkey;
 	u32 data;
-	bool sink;
+	bool scratch;
 };
 
 #define to_kfiv_domain(d) container_of(d, struct kfiv_domain, domain)

@@ -39,7 +39,7 @@ class Logs(lab.FuncTest):
             if not DAEMON.match(line):
                 self.assertRegex(line, WHO)
         for said in ("client a queue 0 s?tcp.*: authenticated",
-                     "queue 0 s?tcp.*: authentication of", "client a: ends: goodbye"):
+                     "queue 0 s?tcp.*: authentication of", "client a: ends: disconnect"):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
 

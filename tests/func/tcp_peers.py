@@ -2,7 +2,7 @@
 """Peers that break the rules of tcp's wire: what they send, and their sockets.
 
 Used against brickd (stcp_hostile.py) and the kernel's provider
-(tests/vm/prey/peers.py).
+(tests/vm/target/peers.py).
 """
 import contextlib
 import socket

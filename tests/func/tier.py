@@ -30,7 +30,7 @@ LOADS = {"one": (0, 32, 0), "two": (100, 32, 60000)}
 KILL_AFTER_S = (0.05, 1.5)
 TMPFS = pathlib.Path("/dev/shm")
 BLOCKS = 32
-GIVE_BACK = 2
+RECALL = 2
 NO_EVENT = (0, "0 0x0+0")
 AWAIT_MS = 60000
 
@@ -115,7 +115,7 @@ class Tier(lab.FuncTest):
         other.say("map", 9 * lab.BLOCK, 2)
         # Two mappings are asked for, one after the other.
         for va in 0, lab.BLOCK:
-            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} {va:#x}+1"))
+            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{RECALL} {va:#x}+1"))
             self.assertEqual(holder.ask("unmap", va), (0, ""))
         self.assertEqual(other.hear(), (0, ""))
         self.assertEqual(other.ask("read", 9 * lab.BLOCK), (0, "0"))
@@ -135,7 +135,7 @@ class Tier(lab.FuncTest):
         # Each try waits for its time; the next one asks for another mapping.
         for va in 0, lab.BLOCK:
             other.say("map", 9 * lab.BLOCK, 1)
-            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} {va:#x}+1"))
+            self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{RECALL} {va:#x}+1"))
             self.assertEqual(other.hear()[0], -errno.ENOSPC)
             self.assertEqual(holder.ask("info")[0], 0)
             self.assertEqual(holder.ask("event"), NO_EVENT)
@@ -144,7 +144,7 @@ class Tier(lab.FuncTest):
     def test_who_has_all_of_it_hears_so_at_once(self):
         b, holder, _ = self.holder(settings="promote-wait-ms = 600000")
         self.assertEqual(holder.ask("map", 9 * lab.BLOCK, 1)[0], -errno.ENOSPC)
-        self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{GIVE_BACK} 0x0+1"))
+        self.assertEqual(holder.ask("await", AWAIT_MS), (1, f"{RECALL} 0x0+1"))
         self.assertEqual(holder.ask("unmap", 0), (0, ""))
         self.assertEqual(holder.ask("map", 9 * lab.BLOCK, 1), (0, ""))
         self.assertEqual(b.stop(), 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rooms of brickd, of the initiator and of kfabric: who includes whom, drawn and judged.
+"""The rooms of brickd, of the initiator and of kfabric: who includes whom, drawn and checked.
 
 tests/lint/rooms.py [--write]
 
 Prints the drawings that docs/ARCHITECTURE.md holds between their markers; --write
-puts them there. A room is a folder of such a house; what is in no folder is the top.
+puts them there. A room is a folder of such a tree; what is in no folder is the top.
 """
 import argparse
 import dataclasses
@@ -22,7 +22,7 @@ SHARE = 1 / 3
 
 
 @dataclasses.dataclass(frozen=True)
-class House:
+class Tree:
     """A part of the tree that has rooms.
 
     shelves are rooms of which each folder is a room, too; faces are folders whose headers
@@ -40,7 +40,7 @@ class House:
         return f"<!-- tests/lint/rooms.py draws {self.name}: -->\n"
 
     def sources(self, top=TOP):
-        """path below the house: its text"""
+        """path below the tree: its text"""
         folder = top / self.name
         return {str(path.relative_to(folder)): path.read_text(encoding="utf-8")
                 for path in sorted(folder.rglob("*.[ch]"))}
@@ -52,7 +52,7 @@ class House:
         return "/".join(parts[:2 if parts[0] in self.shelves else 1][:len(parts) - 1])
 
     def resolve(self, includer, name, files):
-        """The file of the house that is included, or None."""
+        """The file of the tree that is included, or None."""
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
         below = [f"{face}/{name}" for face in self.faces]
         for path in (beside, name.removeprefix(self.name + "/"), *below):
@@ -61,7 +61,7 @@ class House:
         return None
 
     def includes(self, files):
-        """path: the files of the house that it includes"""
+        """path: the files of the tree that it includes"""
         found = {}
         for path, text in files.items():
             names = re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.M)
@@ -69,14 +69,14 @@ class House:
         return found
 
 
-HOUSES = (
-    House("brickd", shelves=("store",), file_circles=(
+TREES = (
+    Tree("brickd", shelves=("store",), file_circles=(
         {"net/devices", "net/fabric"},
         {"session/event", "session/losses"},
         {"session/session", "session/sessions"},
     )),
-    House("initiator/core"),
-    House("kfabric", shelves=("test",), faces=("include",)),
+    Tree("initiator/core"),
+    Tree("kfabric", shelves=("test",), faces=("include",)),
 )
 
 
@@ -118,8 +118,8 @@ def floors(drawn):
     return done
 
 
-def drawing(house, files):
-    drawn = arrows(house.includes(files), house.room_of)
+def drawing(tree, files):
+    drawn = arrows(tree.includes(files), tree.room_of)
     height = floors(drawn)
     room = max(10, *(len(name) + 2 for name in drawn))
     lines = []
@@ -150,25 +150,25 @@ def grown(found, allowed):
                    + ", ".join(sorted(old)))
 
 
-def crowded(house, files):
+def crowded(tree, files):
     """Headers that too many of the others' files include."""
-    found = house.includes(files)
+    found = tree.includes(files)
     for header in files:
-        room = house.room_of(header)
-        others = [path for path in files if house.room_of(path) != room]
+        room = tree.room_of(header)
+        others = [path for path in files if tree.room_of(path) != room]
         n = sum(header in found[path] for path in others)
-        if header.endswith(".h") and room not in house.faces and n > len(others) * SHARE:
+        if header.endswith(".h") and room not in tree.faces and n > len(others) * SHARE:
             yield f"{header}: {n} of the {len(others)} files outside {room}/ include it"
 
 
-def faults(house, files, page):
-    found = house.includes(files)
-    yield from grown(circles(arrows(found, house.room_of)), house.room_circles)
-    yield from grown(circles(arrows(found, module_of)), house.file_circles)
-    yield from crowded(house, files)
-    if page.count(house.begin) != 1 or END not in page.split(house.begin)[1]:
-        yield f"{PAGE}: no place for the drawing, or several: {house.begin.strip()}"
-    elif page.split(house.begin)[1].split(END)[0] != drawing(house, files):
+def faults(tree, files, page):
+    found = tree.includes(files)
+    yield from grown(circles(arrows(found, tree.room_of)), tree.room_circles)
+    yield from grown(circles(arrows(found, module_of)), tree.file_circles)
+    yield from crowded(tree, files)
+    if page.count(tree.begin) != 1 or END not in page.split(tree.begin)[1]:
+        yield f"{PAGE}: no place for the drawing, or several: {tree.begin.strip()}"
+    elif page.split(tree.begin)[1].split(END)[0] != drawing(tree, files):
         yield f"{PAGE}: the drawing is not what the code is: tests/lint/rooms.py --write"
 
 
@@ -178,13 +178,13 @@ def main():
     write = parser.parse_args().write
     path = TOP / PAGE
     page = path.read_text(encoding="utf-8")
-    for house in HOUSES:
-        picture = drawing(house, house.sources())
+    for tree in TREES:
+        picture = drawing(tree, tree.sources())
         if not write:
             print(picture, end="")
             continue
-        before, rest = page.split(house.begin)
-        page = before + house.begin + picture + END + rest.split(END, maxsplit=1)[1]
+        before, rest = page.split(tree.begin)
+        page = before + tree.begin + picture + END + rest.split(END, maxsplit=1)[1]
     if write:
         path.write_text(page, encoding="utf-8")
 

@@ -141,7 +141,7 @@ class Documents(unittest.TestCase):
                 ("tests/vm/run --build build/plain none", "no case none"),
                 ("tests/vm/run --set A=b brickd-verbs none", "no case none"),
                 ("tests/run --full none", "no layer none"),
-                ("tests/lint/run house none", "no check none"),
+                ("tests/lint/run source-layout none", "no check none"),
                 ("tests/mutate none", "no mutant none"),
                 ("tests/vm/mutants/disk --build B none", "no mutant none"),
                 ("tests/vm/mutants/check none", "no mutant none"),

@@ -28,9 +28,9 @@ DRAWN = """```
 """
 
 
-BRICKD = rooms.House("brickd")
+BRICKD = rooms.Tree("brickd")
 
-# A house with a face and a shelf.
+# A tree with a face and a shelf.
 FACED = {
     "include/api/api.h": "",
     "include/odd.h": "",
@@ -53,23 +53,23 @@ FACED_DRAWN = """```
  1  wire/
 ```
 """
-KFABRIC = rooms.House("kfabric", shelves=("test",), faces=("include",))
+KFABRIC = rooms.Tree("kfabric", shelves=("test",), faces=("include",))
 
 
-def page_of(drawn, house=BRICKD):
-    return f"before\n{house.begin}{drawn}{rooms.END}behind\n"
+def page_of(drawn, tree=BRICKD):
+    return f"before\n{tree.begin}{drawn}{rooms.END}behind\n"
 
 
 class Rooms(unittest.TestCase):
     def found(self, changed=None, page=None, **circles):
         files = RIGHT | (changed or {})
         page = page or page_of(rooms.drawing(BRICKD, files))
-        return list(rooms.faults(rooms.House("brickd", **circles), files, page))
+        return list(rooms.faults(rooms.Tree("brickd", **circles), files, page))
 
     def test_the_tree_is_right(self):
         page = (rooms.TOP / rooms.PAGE).read_text(encoding="utf-8")
-        for house in rooms.HOUSES:
-            self.assertEqual(list(rooms.faults(house, house.sources(), page)), [])
+        for tree in rooms.TREES:
+            self.assertEqual(list(rooms.faults(tree, tree.sources(), page)), [])
 
     def test_the_drawing(self):
         self.assertEqual(rooms.drawing(BRICKD, RIGHT), DRAWN)
@@ -116,10 +116,10 @@ class Rooms(unittest.TestCase):
 class Faced(unittest.TestCase):
     """Headers that are included by their path below a face; a shelf of rooms."""
 
-    def found(self, changed=None, house=KFABRIC):
+    def found(self, changed=None, tree=KFABRIC):
         files = FACED | (changed or {})
-        page = page_of(rooms.drawing(house, files), house)
-        return list(rooms.faults(house, files, page))
+        page = page_of(rooms.drawing(tree, files), tree)
+        return list(rooms.faults(tree, files, page))
 
     def test_the_drawing(self):
         self.assertEqual(rooms.drawing(KFABRIC, FACED), FACED_DRAWN)

@@ -272,7 +272,7 @@ static void zeros_in(struct sim_client *c, uint32_t block)
 }
 
 /* What LIST says against what it knows. */
-static void judge_block(struct sim_client *c, uint32_t block, bool is_there)
+static void check_block(struct sim_client *c, uint32_t block, bool is_there)
 {
 	enum sim_block_state was = c->blocks[block];
 
@@ -286,7 +286,7 @@ static void judge_block(struct sim_client *c, uint32_t block, bool is_there)
 }
 
 /* One that was not answered was carried out as a whole, or not at all. */
-static void judge_asked(struct sim_client *c, const bool *is_there)
+static void check_asked(struct sim_client *c, const bool *is_there)
 {
 	for (uint32_t i = 1; i < c->n_asked; i++)
 		if (c->blocks[c->asked] == SIM_BLOCK_UNKNOWN &&
@@ -320,9 +320,9 @@ static int look_at_blocks(struct sim_client *c)
 	said(c, "list", n);
 	if (n < 0)
 		return n;
-	judge_asked(c, is_there);
+	check_asked(c, is_there);
 	for (uint32_t b = 0; b < n_places(c); b++)
-		judge_block(c, b, is_there[b]);
+		check_block(c, b, is_there[b]);
 	return 0;
 }
 

@@ -174,7 +174,7 @@ static void client_ended(struct sim_process *process)
 		sim.is_over = true;
 }
 
-void sim_scene_judge(struct sim_scene *s)
+void sim_scene_check(struct sim_scene *s)
 {
 	for (uint32_t i = 0; i < s->n_clients; i++) {
 		const struct sim_client *c = &s->clients[i];
@@ -183,7 +183,7 @@ void sim_scene_judge(struct sim_scene *s)
 			sim_violated("%s waits for ever: in %s", c->name,
 				     c->call);
 	}
-	sim_shared_judge(&s->shared);
+	sim_shared_check(&s->shared);
 }
 
 /* ---- who is there ------------------------------------------------------------------ */

@@ -25,7 +25,7 @@ void sim_scene_print(const struct sim_scene *scene, uint64_t faults);
 void sim_scene_print_coverage(void);
 
 /* When nothing happens any more: has everybody come to an end? */
-void sim_scene_judge(struct sim_scene *scene);
+void sim_scene_check(struct sim_scene *scene);
 
 void sim_scene_count(const struct sim_scene *scene, uint64_t *lives,
 		     uint64_t *writes, uint64_t *reads, uint64_t *flushes,

@@ -155,7 +155,7 @@ static bool are_at_odds(const struct zone *a, const struct zone *b)
 	       b->first_end_ns < a->last_begin_ns;
 }
 
-void sim_history_judge(struct sim_history *h)
+void sim_history_check(struct sim_history *h)
 {
 	static struct zone zones[SIM_HISTORY_MAX + 1];
 	uint32_t n = h->is_overrun ? 0 : make_zones(h, zones);
@@ -197,7 +197,7 @@ void sim_history_power(struct sim_history *h)
 	uint32_t n = 0, n_open = 0;
 	bool any = false;
 
-	sim_history_judge(h);
+	sim_history_check(h);
 	for (uint32_t i = 0; i < h->n; i++) {
 		const struct sim_history_op *op = &h->ops[i];
 

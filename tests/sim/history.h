@@ -36,7 +36,7 @@ struct sim_history_op {
  * @n: operations of @ops
  * @has_first: @first was read, and nobody has written it since
  * @n_candidates: values that it may have had when the power came back
- * @is_overrun: there were more than are kept: nothing is judged any more
+ * @is_overrun: there were more than are kept: nothing is checked any more
  */
 struct sim_history {
 	uint32_t name;
@@ -61,10 +61,10 @@ void sim_history_written(struct sim_history *h, uint64_t value);
  */
 void sim_history_read(struct sim_history *h, uint64_t value, uint64_t begin_ns);
 
-/* The power has failed: judges what was, and begins anew. */
+/* The power has failed: checks what was, and begins anew. */
 void sim_history_power(struct sim_history *h);
 
 /* Calls sim_violated() if it is none. */
-void sim_history_judge(struct sim_history *h);
+void sim_history_check(struct sim_history *h);
 
 #endif

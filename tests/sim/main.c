@@ -48,7 +48,7 @@ static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 	*sim_violation = '\0';
 	scene = sim_scene_new(seed, faults);
 	sim_world_run();
-	sim_scene_judge(scene);
+	sim_scene_check(scene);
 	totals->worlds++;
 	totals->events += sim.n_events;
 	totals->virtual_ns += sim.now_ns;

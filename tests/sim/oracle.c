@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The judge: see oracle.h. */
+/* The oracle: see oracle.h. */
 #include "oracle.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ void sim_violated(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(sim_violation, sizeof(sim_violation), fmt, ap);
 	va_end(ap);
-	sim_trace("judge", "%s", sim_violation);
+	sim_trace("oracle", "%s", sim_violation);
 }
 
 static uint64_t word_of(const struct sim_register *r, uint64_t serial,

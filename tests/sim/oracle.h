@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What clients may believe of the bytes that they have written: the judge of the
+ * What clients may believe of the bytes that they have written: the oracle of the
  * simulated world.
  *
  * A register is some bytes of a block with one writer, who has one write of it
@@ -88,7 +88,7 @@ void sim_register_flushed(struct sim_register *r, uint64_t mark);
 void sim_register_lost(struct sim_register *r);
 
 /*
- * Judges what was read over connection number @epoch when nothing was written
+ * Checks what was read over connection number @epoch when nothing was written
  * meanwhile.
  */
 void sim_register_read(struct sim_register *r, uint32_t epoch,

@@ -38,11 +38,11 @@ void sim_shared_power(struct sim_shared *s)
 	}
 }
 
-void sim_shared_judge(struct sim_shared *s)
+void sim_shared_check(struct sim_shared *s)
 {
 	for (uint32_t i = 0; i < SIM_SHARED_REGS; i++) {
-		sim_history_judge(&s->first[i]);
-		sim_history_judge(&s->last[i]);
+		sim_history_check(&s->first[i]);
+		sim_history_check(&s->last[i]);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A block that several clients use: shared all the time, or exclusively in turns.
- * What is done with its registers is judged as the history of words.
+ * What is done with its registers is checked as the history of words.
  */
 #ifndef TESTS_SIM_SHARED_H
 #define TESTS_SIM_SHARED_H
@@ -33,7 +33,7 @@ struct sim_shared {
 void sim_shared_init(struct sim_shared *shared);
 /* The brick's power has failed. */
 void sim_shared_power(struct sim_shared *shared);
-void sim_shared_judge(struct sim_shared *shared);
+void sim_shared_check(struct sim_shared *shared);
 
 /* A client's part: 0 or a negative errno of libkfbrick. */
 int sim_shared_get(struct sim_client *c);

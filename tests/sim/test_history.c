@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The judge of histories: what it must let pass, and what it must not. */
+/* The oracle of histories: what it must let pass, and what it must not. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,13 +45,13 @@ static void reads(uint64_t value, uint64_t from_us, uint64_t to_us)
 
 static void passes(void)
 {
-	sim_history_judge(&history);
+	sim_history_check(&history);
 	assert_string_equal(sim_violation, "");
 }
 
 static void fails(void)
 {
-	sim_history_judge(&history);
+	sim_history_check(&history);
 	assert_string_not_equal(sim_violation, "");
 }
 

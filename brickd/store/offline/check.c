@@ -2,7 +2,7 @@
 /*
  * Checking and repairing a store.
  *
- * Looking uses recovery's own rules, brick_judge() above all, so that both
+ * Looking uses recovery's own rules, brick_copies_validate() above all, so that both
  * agree on what is damage. Repair lets recovery do its work, then does what
  * recovery does not: the log, the instance page, slots that are not as zero as
  * they should be.
@@ -17,7 +17,7 @@
 #include "brickd/store/dram/sort.h"
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/format/evlog.h"
-#include "brickd/store/recovery/judge.h"
+#include "brickd/store/recovery/copies.h"
 #include "brickd/store/recovery/recover.h"
 
 /* A check under way, and what repair will need of it. */
@@ -292,7 +292,7 @@ static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 	uint64_t slot;
 
 	for (slot = first; slot < first + n; slot++) {
-		brick_judge(k->m, &k->sb, k->tx, slot, &v);
+		brick_copies_validate(k->m, &k->sb, k->tx, slot, &v);
 		k->c->n_slots++;
 		if (v.state == BRICK_ALLOC)
 			note_id(k, slot, v.payload.id);

@@ -17,7 +17,7 @@
 #include "brickd/store/dram/sort.h"
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/format/evlog.h"
-#include "brickd/store/recovery/judge.h"
+#include "brickd/store/recovery/copies.h"
 #include "brickd/store/recovery/recover.h"
 
 #define FIX_CHUNK 1024U
@@ -89,7 +89,7 @@ static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
 	int ret;
 
 	for (slot = first; slot < first + n; slot++) {
-		brick_judge(s->m, &s->sb, s->tx, slot, &v);
+		brick_copies_validate(s->m, &s->sb, s->tx, slot, &v);
 		add_slot(s, sc, slot, &v);
 		if (v.settled)
 			continue;

@@ -106,9 +106,9 @@ static bool is_intact(const struct brick_fmt_slow *raw)
 	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
 }
 
-static enum brick_slow_sense judge_fields(const struct brick_slow *slow,
-					  const struct brick_fmt_slow *raw,
-					  const struct brick_super *sb)
+static enum brick_slow_sense validate_fields(const struct brick_slow *slow,
+					     const struct brick_fmt_slow *raw,
+					     const struct brick_super *sb)
 {
 	if (kfb_get_le32(&raw->version) != BRICK_FMT_VERSION ||
 	    kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
@@ -125,10 +125,10 @@ static enum brick_slow_sense judge_fields(const struct brick_slow *slow,
 }
 
 /* bad: the copy that is damaged, where one is. */
-static enum brick_slow_sense judge(const struct brick_slow *slow,
-				   const struct brick_fmt_slow *raw,
-				   const struct brick_super *sb,
-				   unsigned int *bad)
+static enum brick_slow_sense validate_record(const struct brick_slow *slow,
+					     const struct brick_fmt_slow *raw,
+					     const struct brick_super *sb,
+					     unsigned int *bad)
 {
 	bool intact[BRICK_FMT_COPIES], any_magic = false;
 	enum brick_slow_sense sense;
@@ -142,7 +142,7 @@ static enum brick_slow_sense judge(const struct brick_slow *slow,
 	if (!intact[0] && !intact[1])
 		return any_magic ? BRICK_SLOW_LOST : BRICK_SLOW_NONE;
 	*bad = intact[0];
-	sense = judge_fields(slow, &raw[!*bad], sb);
+	sense = validate_fields(slow, &raw[!*bad], sb);
 	if (sense == BRICK_SLOW_WHOLE && !(intact[0] && intact[1]))
 		sense = BRICK_SLOW_HALF;
 	return sense;
@@ -162,7 +162,7 @@ static int look(struct brick_slow *slow, const struct brick_super *sb,
 		return -ENOMEM;
 	ret = slow->ops->read(slow, 0, raw, HEADER_BYTES);
 	if (!ret)
-		*sense = judge(slow, raw, sb, bad);
+		*sense = validate_record(slow, raw, sb, bad);
 	free(raw);
 	return ret ? -EIO : 0;
 }

@@ -187,7 +187,7 @@ const struct ctl_command ctl_cmd_attached = {
 	.synopsis = "",
 	.summary = "Shows the disks that are attached",
 	.details =
-		"STATE is up, away (the connection is lost; requests wait), failed, or detaching.\n"
+		"STATE is up, connecting (the connection is lost; requests wait), failed, or detaching.\n"
 		"FLUSH is what makes writes durable. With --json there is more, such as why the\n"
 		"connection was lost last.\n"
 		"\n"

@@ -170,7 +170,7 @@ static void tell_events(struct ctl *ctl)
 	struct kfbrick_event event;
 
 	while (kfbrick_next_event(ctl->k, &event) > 0) {
-		if (event.kind == KFBRICK_EVENT_GIVE_BACK)
+		if (event.kind == KFBRICK_EVENT_RECALL)
 			ctl_note(ctl, "the brick is short of memory and asks "
 				      "for this mapping; Ctrl-C gives it back");
 		else if (event.kind == KFBRICK_EVENT_MEDIA_ERROR)

@@ -11,7 +11,7 @@
 /* Less than one block in so many free is worth a word. */
 #define NEARLY_FULL 20
 
-static void judge_durability(struct doctor *d, const struct kfbrick_info *info)
+static void check_durability(struct doctor *d, const struct kfbrick_info *info)
 {
 	const char *brick = d->ctl->settings.brick;
 
@@ -33,7 +33,7 @@ static void judge_durability(struct doctor *d, const struct kfbrick_info *info)
 			"%s promises more than its platform keeps", brick);
 }
 
-static void judge_space(struct doctor *d, const struct kfbrick_info *info)
+static void check_space(struct doctor *d, const struct kfbrick_info *info)
 {
 	const char *brick = d->ctl->settings.brick;
 
@@ -68,8 +68,8 @@ static void ask(struct doctor *d, struct ctl_caught *caught)
 			     caught->message);
 		return;
 	}
-	judge_durability(d, &info);
-	judge_space(d, &info);
+	check_durability(d, &info);
+	check_space(d, &info);
 }
 
 void doctor_check_brick(struct doctor *d)

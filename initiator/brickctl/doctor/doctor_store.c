@@ -25,7 +25,7 @@
 #define TEXT_BYTES  64
 #define WAY_BYTES   (DOCTOR_PATH_BYTES + 64)
 
-static void judge_magic(struct doctor *d, const char *bytes)
+static void check_magic(struct doctor *d, const char *bytes)
 {
 	char way[WAY_BYTES];
 
@@ -49,7 +49,7 @@ static void look_at_mapped(struct doctor *d, int fd)
 			"%s cannot be mapped: %s", d->store, strerror(errno));
 		return;
 	}
-	judge_magic(d, map);
+	check_magic(d, map);
 	munmap(map, ALIGN_BYTES);
 }
 
@@ -185,7 +185,7 @@ static void look_at_file(struct doctor *d, const struct stat *st, int fd)
 			     "%s cannot be read: %s", d->store,
 			     strerror(errno));
 	else
-		judge_magic(d, magic);
+		check_magic(d, magic);
 }
 
 static void fail_open(struct doctor *d, int error)

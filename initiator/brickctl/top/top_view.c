@@ -98,7 +98,7 @@ static void draw_counts(FILE *out, const struct top_sample *now)
 		"  auth failures %" PRIu64 "\n",
 		json_object_array_length(now->sessions),
 		top_metric(stats, "ops_in_flight", NULL, NULL),
-		top_metric(stats, "claims_waiting", NULL, NULL),
+		top_metric(stats, "range_locks_waiting", NULL, NULL),
 		top_metric(stats, "mappings", NULL, NULL),
 		top_metric(stats, "connections_refused", NULL, NULL),
 		top_metric(stats, "auth_failures", NULL, NULL));

@@ -42,7 +42,7 @@ static const struct block_move kfb_block_moves[KFB_BLOCK_STATES][KFB_BLOCK_EVENT
 		ON(DONE, MAPPED, 0),
 		ON(CALM, QUIET, 0),
 		ON(EVICT, QUIET, UNPINNED),
-		ON(LAPSE, UNMAPPED, UNLIST | RELEASE),
+		ON(INVALIDATE, UNMAPPED, UNLIST | RELEASE),
 	},
 	[KFB_BLOCK_QUIET] = {
 		ON(DONE, QUIET, 0),
@@ -87,12 +87,18 @@ const char *kfb_block_state_name(enum kfb_block_state state)
 const char *kfb_block_event_name(enum kfb_block_event event)
 {
 	static const char *const names[KFB_BLOCK_EVENTS] = {
-		[KFB_BLOCK_FILL] = "fill",   [KFB_BLOCK_FOUND] = "found",
-		[KFB_BLOCK_MAP] = "map",     [KFB_BLOCK_AHEAD] = "ahead",
-		[KFB_BLOCK_DONE] = "done",   [KFB_BLOCK_FAILED] = "failed",
-		[KFB_BLOCK_CALM] = "calm",   [KFB_BLOCK_EVICT] = "evict",
-		[KFB_BLOCK_STAY] = "stay",   [KFB_BLOCK_UNMAP] = "unmap",
-		[KFB_BLOCK_GONE] = "gone",   [KFB_BLOCK_LAPSE] = "lapse",
+		[KFB_BLOCK_FILL] = "fill",
+		[KFB_BLOCK_FOUND] = "found",
+		[KFB_BLOCK_MAP] = "map",
+		[KFB_BLOCK_AHEAD] = "ahead",
+		[KFB_BLOCK_DONE] = "done",
+		[KFB_BLOCK_FAILED] = "failed",
+		[KFB_BLOCK_CALM] = "calm",
+		[KFB_BLOCK_EVICT] = "evict",
+		[KFB_BLOCK_STAY] = "stay",
+		[KFB_BLOCK_UNMAP] = "unmap",
+		[KFB_BLOCK_GONE] = "gone",
+		[KFB_BLOCK_INVALIDATE] = "invalidate",
 		[KFB_BLOCK_FREED] = "freed",
 	};
 

@@ -9,7 +9,7 @@
  *       |  v       map, ahead          done         |  ------------>
  *       UNMAPPED --------> MAPPING -----------> MAPPED <--- stay --- QUIET
  *       ^  ^  ^--- failed ---'                  |   ^                 |
- *       |  '------------- lapse ----------------'   | stay            | unmap
+ *       |  '----------- invalidate -------------'   | stay            | unmap
  *       '----------------- gone ----------------- UNMAPPING <---------'
  *
  * A block can be read while it is MAPPED or QUIET, and requests may use it while
@@ -58,7 +58,7 @@ enum kfb_block_state {
  * @KFB_BLOCK_STAY: it is not to be unmapped after all, or could not be
  * @KFB_BLOCK_UNMAP: all that was written to it is durable: its key goes
  * @KFB_BLOCK_GONE: it has been unmapped, or went with its session
- * @KFB_BLOCK_LAPSE: its session is over, and nobody needs it in the next one
+ * @KFB_BLOCK_INVALIDATE: its session is over, and nobody needs it in the next one
  * @KFB_BLOCK_FREED: it is not allocated any more
  * @KFB_BLOCK_EVENTS: how many there are
  */
@@ -74,7 +74,7 @@ enum kfb_block_event {
 	KFB_BLOCK_STAY,
 	KFB_BLOCK_UNMAP,
 	KFB_BLOCK_GONE,
-	KFB_BLOCK_LAPSE,
+	KFB_BLOCK_INVALIDATE,
 	KFB_BLOCK_FREED,
 	KFB_BLOCK_EVENTS
 };

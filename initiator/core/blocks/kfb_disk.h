@@ -2,13 +2,13 @@
 /*
  * The states of a disk over a session, and what each event does in each.
  *
- *   ATTACHING --added--> UP <---usable--- AWAY <-----.
+ *   ATTACHING --added--> UP <--usable-- CONNECTING <-.
  *       |                |  '--unusable--> |         |
  *       |                |                 | replay  | unusable
  *       |                |                 v         |
  *       |                |<--usable--- REPLAYING ----'
  *       |                |
- *       |  lost, in UP, AWAY or REPLAYING: LOSSY
+ *       |  lost, in UP, CONNECTING or REPLAYING: LOSSY
  *       |
  *       '-- over, in any: FAILED           detach, in any: DETACHING
  *
@@ -27,7 +27,7 @@
  * enum kfb_disk_state - what a disk is good for
  * @KFB_DISK_ATTACHING: there is none yet
  * @KFB_DISK_UP: requests are served
- * @KFB_DISK_AWAY: the connection is lost: requests wait
+ * @KFB_DISK_CONNECTING: the connection is lost: requests wait
  * @KFB_DISK_REPLAYING: it is back; retained copies are written, requests wait
  * @KFB_DISK_LOSSY: completed writes are lost: reads go on
  * @KFB_DISK_FAILED: the session does not come back: every request fails
@@ -37,7 +37,7 @@
 enum kfb_disk_state {
 	KFB_DISK_ATTACHING,
 	KFB_DISK_UP,
-	KFB_DISK_AWAY,
+	KFB_DISK_CONNECTING,
 	KFB_DISK_REPLAYING,
 	KFB_DISK_LOSSY,
 	KFB_DISK_FAILED,
@@ -67,11 +67,11 @@ enum kfb_disk_event {
 	KFB_DISK_EVENTS
 };
 
-/* What is to be done: bits. Without OPEN and SHUT requests go on as they did. */
-#define KFB_DISK_DO_OPEN   (1U << 0) /* let requests in */
-#define KFB_DISK_DO_SHUT   (1U << 1) /* let them wait */
-#define KFB_DISK_DO_REPLAY (1U << 2) /* write the retained copies */
-#define KFB_DISK_DO_FAIL   (1U << 3) /* tell all who wait that it is over */
+/* What is to be done: bits. Without UNQUIESCE and QUIESCE requests go on as they did. */
+#define KFB_DISK_DO_UNQUIESCE (1U << 0) /* let requests in */
+#define KFB_DISK_DO_QUIESCE   (1U << 1) /* let them wait */
+#define KFB_DISK_DO_REPLAY    (1U << 2) /* write the retained copies */
+#define KFB_DISK_DO_FAIL      (1U << 3) /* tell all who wait that it is over */
 
 /**
  * kfb_disk_move - an event

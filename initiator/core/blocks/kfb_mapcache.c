@@ -9,8 +9,8 @@
 
 #define NONE KFB_MAPCACHE_NONE
 
-/* So many in a row make a row. */
-#define ROW_MIN 2
+/* So many in sequence make a stream. */
+#define STREAM_MIN 2
 
 /* Of the cache, what may be mapped in advance: one in so many. */
 #define AHEAD_SHARE 4
@@ -29,8 +29,8 @@ void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 	c->limit = cap;
 	c->newest = NONE;
 	c->oldest = NONE;
-	for (i = 0; i < KFB_MAPCACHE_ROWS; i++)
-		c->rows[i].last = NONE;
+	for (i = 0; i < KFB_MAPCACHE_STREAMS; i++)
+		c->streams[i].last = NONE;
 }
 
 void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
@@ -99,24 +99,24 @@ static void kfb_want_from(struct kfb_mapcache *c, __u32 block)
 /* A block is used, and not only once more. */
 static void kfb_note_use(struct kfb_mapcache *c, __u32 block)
 {
-	struct kfb_mapcache_row *row;
+	struct kfb_mapcache_stream *stream;
 	__u32 i;
 
-	for (i = 0; i < KFB_MAPCACHE_ROWS; i++) {
-		row = &c->rows[i];
-		if (row->last == block)
+	for (i = 0; i < KFB_MAPCACHE_STREAMS; i++) {
+		stream = &c->streams[i];
+		if (stream->last == block)
 			return;
-		if (row->last == NONE || row->last + 1 != block)
+		if (stream->last == NONE || stream->last + 1 != block)
 			continue;
-		row->last = block;
-		if (++row->n >= ROW_MIN)
+		stream->last = block;
+		if (++stream->n >= STREAM_MIN)
 			kfb_want_from(c, block);
 		return;
 	}
-	row = &c->rows[c->next_row];
-	c->next_row = (c->next_row + 1) % KFB_MAPCACHE_ROWS;
-	row->last = block;
-	row->n = 1;
+	stream = &c->streams[c->next_stream];
+	c->next_stream = (c->next_stream + 1) % KFB_MAPCACHE_STREAMS;
+	stream->last = block;
+	stream->n = 1;
 }
 
 __u32 kfb_mapcache_ahead(struct kfb_mapcache *c)

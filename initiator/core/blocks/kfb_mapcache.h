@@ -6,7 +6,7 @@
  * The states of blocks, and their moves, are those of kfb_block.h. A mapping
  * takes room from the move that begins it to the one that ends it, so there are
  * never more than the cache holds. One that is MAPPED is pinned by each request
- * that uses it, or has been promised it. What is pinned is not unmapped; of what
+ * that uses it, or waits for it. What is pinned is not unmapped; of what
  * nobody has pinned that goes first which was not used for longest.
  *
  * A request that had to wait gets its pin before anything is evicted for others
@@ -14,7 +14,7 @@
  * is.
  *
  * Blocks that are used one after the other are mapped ahead: at the second in a
- * row the next ones are wanted, some steps in advance, each time that one of
+ * stream the next ones are wanted, some steps in advance, each time that one of
  * them is used for the first time.
  *
  * Blocks are numbers below that of the nodes, which are the caller's memory,
@@ -32,8 +32,8 @@
 /* The number of no block; a device has fewer. */
 #define KFB_MAPCACHE_NONE (~(__u32)0)
 
-/* Rows of blocks that are followed at one time. */
-#define KFB_MAPCACHE_ROWS 4
+/* Readahead streams: runs of blocks that are followed at one time. */
+#define KFB_MAPCACHE_STREAMS 4
 
 /* Blocks in advance, at most; and never more than a quarter of the cache. */
 #define KFB_MAPCACHE_AHEAD_MAX 4
@@ -53,7 +53,7 @@ struct kfb_mapcache_node {
 };
 
 /* Blocks used one after the other; private. */
-struct kfb_mapcache_row {
+struct kfb_mapcache_stream {
 	__u32 last;
 	__u32 n;
 };
@@ -68,8 +68,8 @@ struct kfb_mapcache_row {
  * @n: mappings that take room
  * @newest: of the blocks that can be read and are not pinned
  * @oldest: of the same ones
- * @rows: that are followed
- * @next_row: the one that is replaced next
+ * @streams: that are followed
+ * @next_stream: the one that is replaced next
  * @ahead: the next block that is wanted in advance
  * @ahead_end: the first one behind those
  * @hits: requests that found their mapping
@@ -87,8 +87,8 @@ struct kfb_mapcache {
 	__u32 n;
 	__u32 newest;
 	__u32 oldest;
-	struct kfb_mapcache_row rows[KFB_MAPCACHE_ROWS];
-	__u32 next_row;
+	struct kfb_mapcache_stream streams[KFB_MAPCACHE_STREAMS];
+	__u32 next_stream;
 	__u32 ahead;
 	__u32 ahead_end;
 	__u64 hits;

@@ -54,7 +54,7 @@
 
 /*
  * A PING goes out when this part of a lease, as a divisor, has passed. With
- * kfb_client.h's patience of another quarter a queue that has swallowed it is
+ * kfb_client.h's timeout of another quarter a queue that has swallowed it is
  * given up while an eighth is left to come back on another connection.
  */
 #define KFB_ENGINE_LEASE_RENEW_DIV 2

@@ -120,7 +120,7 @@ int kfb_client_start(struct kfb_client *c)
 static void kfb_client_end_queue(struct kfb_client_queue *q)
 {
 	if (q->engine.state == KFB_CONN_READY)
-		q->judge = 1;
+		q->needs_validation = 1;
 	kfb_engine_lost(&q->engine);
 	kfb_engine_drop(&q->engine);
 }
@@ -149,12 +149,12 @@ void kfb_client_fail(struct kfb_client *c, int error)
 	kfb_client_end(c, KFB_CLIENT_FAILED, error);
 }
 
-void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
-		     __u64 now_ms)
+void kfb_client_connecting(const struct kfb_client *c,
+			   struct kfb_client_queue *q, __u64 now_ms)
 {
-	if (q->is_away)
+	if (q->is_connecting)
 		return;
-	q->is_away = 1;
+	q->is_connecting = 1;
 	q->give_up_ms = KFB_TIME_NEVER;
 	if (c->config.reconnect_ms != KFB_CLIENT_FOREVER)
 		q->give_up_ms = now_ms + c->config.reconnect_ms;
@@ -190,14 +190,14 @@ static void kfb_client_lose_queue_until(struct kfb_client *c,
 					int error, __u32 asked_ms)
 {
 	if (was == KFB_CONN_READY)
-		q->judge = 1;
+		q->needs_validation = 1;
 	kfb_engine_lost(&q->engine);
 	c->error = error;
 	if (c->is_first || !c->config.reconnect_ms) {
 		kfb_client_fail(c, error);
 		return;
 	}
-	kfb_client_away(c, q, now_ms);
+	kfb_client_connecting(c, q, now_ms);
 	kfb_client_try_again(c, q, now_ms, asked_ms);
 	if (c->state == KFB_CLIENT_OPENING)
 		c->session_id = 0;
@@ -231,7 +231,7 @@ static void kfb_client_replace_session(struct kfb_client *c, __u64 now_ms)
 		struct kfb_client_queue *q = &c->queues[i];
 
 		kfb_client_end_queue(q);
-		kfb_client_away(c, q, now_ms);
+		kfb_client_connecting(c, q, now_ms);
 		q->was_ready = 0;
 	}
 }
@@ -256,22 +256,22 @@ static void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 }
 
 /* What is not told yet is not forgotten: the worst counts. */
-static void kfb_client_judge_queue(struct kfb_client_queue *q,
-				   const struct kfb_fate_facts *facts)
+static void kfb_client_validate_queue(struct kfb_client_queue *q,
+				      const struct kfb_fate_facts *facts)
 {
 	enum kfb_fate fate = kfb_fate_of(facts);
 
-	if (!q->judge)
+	if (!q->needs_validation)
 		return;
-	q->judge = 0;
+	q->needs_validation = 0;
 	if (!q->fate_due || fate > q->fate)
 		q->fate = fate;
 	q->fate_due = 1;
 }
 
 /* What a new session means for writes that an old one has left. */
-static void kfb_client_judge_all(struct kfb_client *c,
-				 const struct kfb_info *info)
+static void kfb_client_validate_all(struct kfb_client *c,
+				    const struct kfb_info *info)
 {
 	struct kfb_fate_facts facts = {
 		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
@@ -281,7 +281,7 @@ static void kfb_client_judge_all(struct kfb_client *c,
 	__u32 i;
 
 	for (i = 0; c->has_info && i < c->config.n_queues; i++)
-		kfb_client_judge_queue(&c->queues[i], &facts);
+		kfb_client_validate_queue(&c->queues[i], &facts);
 }
 
 /* INFO has come, in a new session. */
@@ -306,7 +306,7 @@ static void kfb_client_informed(struct kfb_client *c,
 					      -ESTALE);
 		return;
 	}
-	kfb_client_judge_all(c, info);
+	kfb_client_validate_all(c, info);
 	/* It is this brick from now on, or none. */
 	memcpy(expect, info->brick_uuid, sizeof(any));
 	c->info = *info;
@@ -321,7 +321,7 @@ static void kfb_client_informed(struct kfb_client *c,
 	kfb_client_move(c, KFB_CLIENT_MAPPING);
 }
 
-/* A queue has joined: what it had written is judged by what has not changed. */
+/* A queue has joined: what it had written is validated by what has not changed. */
 static void kfb_client_queue_joined(struct kfb_client *c,
 				    struct kfb_client_queue *q)
 {
@@ -333,7 +333,7 @@ static void kfb_client_queue_joined(struct kfb_client *c,
 
 	q->engine.lease_ms = c->info.lease_ms;
 	q->was_ready = 1;
-	kfb_client_judge_queue(q, &facts);
+	kfb_client_validate_queue(q, &facts);
 	if (c->state == KFB_CLIENT_DETACHED)
 		kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
 						: KFB_CLIENT_MAPPING);
@@ -508,8 +508,8 @@ _Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms)
 	const struct kfb_client_queue *q = &c->queues[queue];
 
 	return c->state == KFB_CLIENT_LIVE && queue < c->n_used &&
-	       q->engine.state == KFB_CONN_READY && !q->judge && !q->fate_due &&
-	       kfb_client_lease_ok(c, now_ms);
+	       q->engine.state == KFB_CONN_READY && !q->needs_validation &&
+	       !q->fate_due && kfb_client_lease_ok(c, now_ms);
 }
 
 _Bool kfb_client_can_call(const struct kfb_client *c, __u32 queue)

@@ -15,7 +15,7 @@
  *                                        v  | or too late          |
  *        .--- no queue is left ------ MAPPING '------> FAILED      |
  *        |                               |              ^          |
- *        |      every mapping is judged  |              | too late |
+ *        |  every mapping is validated   |              | too late |
  *        v                               v              |          |
  *    DETACHED <--- no queue is left --- LIVE -----------'          |
  *        |                                                         |
@@ -117,15 +117,15 @@ struct kfb_client_config {
  * @retry: between tries
  * @retry_at_ms: not before
  * @connect_until_ms: CONNECTING and AUTH end then
- * @give_up_ms: while @is_away: it has been so too long then
- * @is_away: lost, and not of use yet
+ * @give_up_ms: while @is_connecting: it has been so too long then
+ * @is_connecting: lost, and not of use yet
  * @is_open: there is an endpoint, or one is being made
  * @was_ready: in this session
  * @moved_bytes: as told when they were last a sign of life, or at the PING
  * @is_marked: since the newest PING was sent
  * @heard_ms: when bytes have last moved, or a message came
  * @is_silent: it was lost because the brick did not answer in time
- * @judge: it was lost with writes that nobody has judged yet
+ * @needs_validation: it was lost with writes that nobody has validated yet
  * @fate_due: @fate must be told
  * @fate: of those writes
  */
@@ -138,11 +138,11 @@ struct kfb_client_queue {
 	__u64 moved_bytes;
 	__u64 heard_ms;
 	_Bool is_marked;
-	_Bool is_away;
+	_Bool is_connecting;
 	_Bool is_open;
 	_Bool was_ready;
 	_Bool is_silent;
-	_Bool judge;
+	_Bool needs_validation;
 	_Bool fate_due;
 	enum kfb_fate fate;
 };
@@ -448,7 +448,7 @@ _Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms);
  * @queue: which
  * @now_ms: the time, ms
  *
- * Return: true when LIVE, the queue is READY, its writes are judged, and the
+ * Return: true when LIVE, the queue is READY, its writes are validated, and the
  * lease lasts.
  */
 _Bool kfb_client_usable(const struct kfb_client *c, __u32 queue, __u64 now_ms);

@@ -24,9 +24,9 @@ void kfb_client_doubt(struct kfb_client *c, __u64 now_ms)
 		struct kfb_client_queue *q = &c->queues[i];
 
 		if (q->engine.state == KFB_CONN_READY)
-			q->judge = 1;
+			q->needs_validation = 1;
 		kfb_engine_lost(&q->engine);
-		kfb_client_away(c, q, now_ms);
+		kfb_client_connecting(c, q, now_ms);
 	}
 	kfb_client_move(c, KFB_CLIENT_DETACHED);
 	c->is_doubted = 1;

@@ -271,7 +271,7 @@ static _Bool kfb_next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 }
 
 /* How long a queue may say nothing. */
-static __u32 kfb_next_patience_ms(const struct kfb_client *c, __u32 ms)
+static __u32 kfb_next_timeout_ms(const struct kfb_client *c, __u32 ms)
 {
 	return ms && ms < c->config.timeout_ms ? ms : c->config.timeout_ms;
 }
@@ -291,9 +291,9 @@ static __u64 kfb_next_silent_ms(const struct kfb_client *c,
 	    q->engine.calls[i].resend)
 		return KFB_TIME_NEVER;
 	asked_ms = q->engine.calls[i].sent_ms +
-		   kfb_next_patience_ms(c, lease_ms / SILENCE_DIV);
+		   kfb_next_timeout_ms(c, lease_ms / SILENCE_DIV);
 	heard_ms =
-		q->heard_ms + kfb_next_patience_ms(c, lease_ms / STALL_DIV * 3);
+		q->heard_ms + kfb_next_timeout_ms(c, lease_ms / STALL_DIV * 3);
 	return heard_ms > asked_ms ? heard_ms : asked_ms;
 }
 
@@ -332,7 +332,8 @@ static _Bool kfb_next_is_over(const struct kfb_client *c, __u64 now_ms)
 	__u32 i;
 
 	for (i = 0; i < c->n_offered; i++) {
-		if (c->queues[i].is_away && now_ms >= c->queues[i].give_up_ms)
+		if (c->queues[i].is_connecting &&
+		    now_ms >= c->queues[i].give_up_ms)
 			return 1;
 	}
 	return 0;
@@ -356,7 +357,7 @@ static void kfb_next_settle_live(struct kfb_client *c)
 	for (i = 0; c->state == KFB_CLIENT_LIVE && i < c->n_used; i++) {
 		if (c->queues[i].engine.state != KFB_CONN_READY)
 			continue;
-		c->queues[i].is_away = 0;
+		c->queues[i].is_connecting = 0;
 		kfb_retry_succeeded(&c->queues[i].retry);
 	}
 }
@@ -430,7 +431,7 @@ __u64 kfb_client_next_ms(const struct kfb_client *c)
 		    (!i || (c->state != KFB_CLIENT_OPENING && !c->is_asking)) &&
 		    q->retry_at_ms < at_ms)
 			at_ms = q->retry_at_ms;
-		if (q->is_away && q->give_up_ms < at_ms)
+		if (q->is_connecting && q->give_up_ms < at_ms)
 			at_ms = q->give_up_ms;
 		if (at_ms < next_ms)
 			next_ms = at_ms;

@@ -20,8 +20,8 @@ int kfb_client_move(struct kfb_client *c, enum kfb_client_state to);
 void kfb_client_fail(struct kfb_client *c, int error);
 
 /* From now on it is counted how long a queue is away. */
-void kfb_client_away(const struct kfb_client *c, struct kfb_client_queue *q,
-		     __u64 now_ms);
+void kfb_client_connecting(const struct kfb_client *c,
+			   struct kfb_client_queue *q, __u64 now_ms);
 
 /* When a queue is connected next; not before what a brick has asked for. */
 void kfb_client_try_again(struct kfb_client *c, struct kfb_client_queue *q,

@@ -31,7 +31,7 @@ static struct {
 	u64 write_dma;
 	u64 read_dma;
 	void *data;
-	u8 *sink;
+	u8 *scratch;
 	bool connected;
 } lat_rdma;
 
@@ -124,8 +124,8 @@ static int lat_raw_map_memory(void)
 
 	lat_rdma.write_dma = ib_dma_map_single(ib, lat_rdma.data,
 					       LAT_WRITE_BYTES, DMA_TO_DEVICE);
-	lat_rdma.read_dma = ib_dma_map_single(ib, lat_rdma.sink, LAT_READ_BYTES,
-					      DMA_FROM_DEVICE);
+	lat_rdma.read_dma = ib_dma_map_single(ib, lat_rdma.scratch,
+					      LAT_READ_BYTES, DMA_FROM_DEVICE);
 	return ib_dma_mapping_error(ib, lat_rdma.write_dma) ||
 			       ib_dma_mapping_error(ib, lat_rdma.read_dma)
 		       ? -EIO
@@ -141,7 +141,7 @@ static int lat_raw_open(const char *node, const char *service, void *data)
 	init_completion(&lat_rdma.done);
 	lat_rdma.cqe.done = lat_raw_on_done;
 	lat_rdma.data = data;
-	lat_rdma.sink = data + LAT_WRITE_BYTES;
+	lat_rdma.scratch = data + LAT_WRITE_BYTES;
 	lat_rdma.id = rdma_create_id(&init_net, lat_raw_on_event, NULL,
 				     RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(lat_rdma.id)) {

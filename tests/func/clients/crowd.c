@@ -8,7 +8,7 @@
  * hold opens N sessions, says "open" and keeps them with a PING each half of
  * a lease, as a client with nothing to do does, until its input ends.
  * cycle opens and ends N sessions, one after the other, every other one without
- * a goodbye.
+ * a disconnect.
  */
 #include <poll.h>
 #include <sodium.h>

@@ -60,7 +60,7 @@ static uint64_t map(struct raw_session *s, unsigned int status)
 	return s->reply.u.map.mapping_id;
 }
 
-static void goodbye(struct raw_session *s)
+static void disconnect(struct raw_session *s)
 {
 	struct kfb_request req = { .op = KFB_OP_PING };
 
@@ -69,7 +69,7 @@ static void goodbye(struct raw_session *s)
 	raw_session_close(s);
 }
 
-/* Goodbye is answered before the session is fenced: wait for the latter. */
+/* Disconnect is answered before the session is fenced: wait for the latter. */
 static void free_when_fenced(struct raw_session *s)
 {
 	int i;
@@ -119,7 +119,7 @@ static int close_session(void **state)
 	struct raw_session *s = *state;
 
 	if (s->c)
-		goodbye(s);
+		disconnect(s);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ static void a_further_queue_serves_the_same_session(void **state)
 	ping(s);
 }
 
-static void a_goodbye_ends_all_queues_and_frees_the_blocks(void **state)
+static void a_disconnect_ends_all_queues_and_frees_the_blocks(void **state)
 {
 	struct raw_session *s = *state, q, other;
 
@@ -149,10 +149,10 @@ static void a_goodbye_ends_all_queues_and_frees_the_blocks(void **state)
 	range(s, KFB_OP_ALLOC, KFB_ST_OK);
 	map(s, KFB_ST_OK);
 	range(&other, KFB_OP_FREE, KFB_ST_BUSY);
-	goodbye(s);
+	disconnect(s);
 	end_of(&q);
 	free_when_fenced(&other);
-	goodbye(&other);
+	disconnect(&other);
 }
 
 static void a_session_is_resumed_with_its_mappings(void **state)
@@ -168,8 +168,8 @@ static void a_session_is_resumed_with_its_mappings(void **state)
 	assert_true(raw_session_join(&again, s, &id, 0, 1));
 	expect(&again, &req, KFB_ST_OK);
 	range(&again, KFB_OP_FREE, KFB_ST_OK);
-	goodbye(&again);
-	goodbye(&other);
+	disconnect(&again);
+	disconnect(&other);
 }
 
 static void a_join_of_a_connected_queue_replaces_it(void **state)
@@ -180,7 +180,7 @@ static void a_join_of_a_connected_queue_replaces_it(void **state)
 	assert_true(raw_session_join(&again, s, &id, 0, 1));
 	ping(&again);
 	end_of(s);
-	goodbye(&again);
+	disconnect(&again);
 }
 
 /* The reply was lost with the connection; the client asks once more. */
@@ -217,7 +217,7 @@ static void a_resent_map_finds_its_mapping(void **state)
 	req.u.unmap.mapping_id = mapping_id;
 	expect(&again, &req, KFB_ST_OK);
 	range(&again, KFB_OP_FREE, KFB_ST_OK);
-	goodbye(&again);
+	disconnect(&again);
 }
 
 /* Sends a request and takes its connection away at once. */
@@ -316,7 +316,7 @@ static bool open_after(struct raw_session *s, const struct raw_identity *who,
 	       s->reply.status == KFB_ST_OK;
 }
 
-/* It has connections, a mapping, and nobody has said goodbye. */
+/* It has connections, a mapping, and nobody has disconnected. */
 static void a_session_ends_before_the_one_in_its_place_begins(void **state)
 {
 	struct raw_session *s = *state, q, next;
@@ -340,10 +340,10 @@ static void another_clients_session_cannot_be_replaced(void **state)
 
 	assert_true(open_after(&other, &other_id, s->accepted.session_id));
 	ping(s);
-	goodbye(&other);
+	disconnect(&other);
 	/* Nor one that is not there, nor by who cannot prove the client. */
 	assert_true(open_after(&own, &id, ~s->accepted.session_id));
-	goodbye(&own);
+	disconnect(&own);
 	ping(s);
 }
 
@@ -418,7 +418,7 @@ static void another_clients_session_cannot_be_joined(void **state)
 	refused(raw, &other_id, KFB_ST_KEY_REJECTED);
 	ping(s);
 	ping(&mine);
-	goodbye(&mine);
+	disconnect(&mine);
 }
 
 static void a_session_that_is_not_there_is_stale(void **state)
@@ -429,7 +429,7 @@ static void a_session_that_is_not_there_is_stale(void **state)
 	uint16_t status;
 
 	assert_true(raw_session_open(&ended, &id));
-	goodbye(&ended);
+	disconnect(&ended);
 	assert_true(raw_join_hello(&ended, 0, 1, raw));
 	refused(raw, &id, KFB_ST_STALE);
 	/* One that has not authenticated is none yet. */
@@ -475,7 +475,7 @@ static void a_silent_client_is_told_that_its_lease_ends(void **state)
 	assert_true(s.reply.u.event.deadline_ms > 0);
 	req.u.ping.event_seq = s.reply.u.event.event_seq;
 	expect(&s, &req, KFB_ST_OK);
-	goodbye(&s);
+	disconnect(&s);
 }
 
 #define IN_SESSION(test) \
@@ -485,7 +485,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SESSION(a_further_queue_serves_the_same_session),
-		IN_SESSION(a_goodbye_ends_all_queues_and_frees_the_blocks),
+		IN_SESSION(a_disconnect_ends_all_queues_and_frees_the_blocks),
 		IN_SESSION(a_session_is_resumed_with_its_mappings),
 		IN_SESSION(a_join_of_a_connected_queue_replaces_it),
 		IN_SESSION(a_resent_request_is_answered_on_the_new_connection),

@@ -208,7 +208,7 @@ static int handles(void)
 
 /*
  * Blocks 0 to 3 are allocated. A session that had the last one mapped says
- * goodbye, and the brick's registrar waits for the device from then on.
+ * disconnect, and the brick's registrar waits for the device from then on.
  */
 static bool hold_registrar(void)
 {

@@ -37,8 +37,8 @@ static void same(const struct owner *a, const struct owner *b)
 	expect(a->rx.kind == b->rx.kind);
 	expect(a->rx.violation == b->rx.violation);
 	expect(a->left == b->left && a->offset == b->offset);
-	expect(a->ledger.acks.n == b->ledger.acks.n);
-	expect(a->ledger.reads.n == b->ledger.reads.n);
+	expect(a->tracker.acks.n == b->tracker.acks.n);
+	expect(a->tracker.reads.n == b->tracker.reads.n);
 }
 
 static void operations(uint8_t how, uint8_t chunk, const uint8_t *data,

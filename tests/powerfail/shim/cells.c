@@ -16,9 +16,9 @@
 
 #include "fabric.h"
 #include "initiator/lib/internal.h"
-#include "ledger.h"
+#include "tracker.h"
 
-#define WORDS_PER_BLOCK (PF_AREA / LEDGER_WORD)
+#define WORDS_PER_BLOCK (PF_AREA / TRACKER_WORD)
 #define N_WORDS		(PF_BLOCKS * WORDS_PER_BLOCK)
 #define FLUSHED_WRITES	24 /* before the flush; each block has some */
 #define MORE_WRITES	8 /* at most, before a second flush */
@@ -109,7 +109,7 @@ struct flush {
 struct trial {
 	const struct pf_cell *cell;
 	struct pf_rig rig;
-	struct ledger ledger;
+	struct tracker tracker;
 	__u64 rng;
 	uint32_t serial; /* of the newest write */
 	uint32_t in_flight;
@@ -151,7 +151,7 @@ static void survive(struct trial *t, const struct fault_line *line)
 static void cut(struct trial *t)
 {
 	struct fault_power copy = pf_world.power;
-	struct ledger_verdict verdict;
+	struct tracker_verdict verdict;
 	struct fault_line line;
 
 	memcpy(t->lines, pf_world.lines, sizeof(t->lines));
@@ -165,7 +165,7 @@ static void cut(struct trial *t)
 	fault_power_cut(&copy);
 	while (fault_power_pop(&copy, &line))
 		survive(t, &line);
-	ledger_check(&t->ledger, t->survivors, &verdict);
+	tracker_check(&t->tracker, t->survivors, &verdict);
 	t->has_lost |= verdict.lost > 0;
 	t->result.wrong += verdict.wrong;
 }
@@ -178,23 +178,23 @@ static void post_write(struct trial *t, uint32_t slot, uint32_t block)
 	uint32_t first = below(t, WORDS_PER_BLOCK - n);
 	uint32_t word = block * WORDS_PER_BLOCK + first;
 	uint64_t va = ((uint64_t)block << KFB_BLOCK_SHIFT) +
-		      (uint64_t)first * LEDGER_WORD;
+		      (uint64_t)first * TRACKER_WORD;
 
-	if (!ledger_has_room(&t->ledger, word, n))
+	if (!tracker_has_room(&t->tracker, word, n))
 		return;
 	t->serial++;
 	for (uint32_t i = 0; i < n; i++)
-		t->buffers[slot][i] = ledger_value(t->serial, word + i);
-	ledger_write(&t->ledger, word, n, t->serial);
+		t->buffers[slot][i] = tracker_value(t->serial, word + i);
+	tracker_write(&t->tracker, word, n, t->serial);
 	if (kfbrick_post_write(t->rig.k, va, t->buffers[slot],
-			       (size_t)n * LEDGER_WORD, t))
+			       (size_t)n * TRACKER_WORD, t))
 		pf_die("write: %s", kfbrick_error(t->rig.k));
 	t->in_flight++;
 }
 
 static void flushed(struct trial *t, const struct flush *flush)
 {
-	ledger_flushed(&t->ledger, flush->covers);
+	tracker_flushed(&t->tracker, flush->covers);
 }
 
 static void poll_once(struct trial *t)
@@ -341,7 +341,7 @@ static void settle(struct trial *t)
 		memcpy(t->survivors + (size_t)i * PF_AREA, t->rig.at[i],
 		       PF_AREA);
 	}
-	ledger_forget(&t->ledger, t->survivors);
+	tracker_forget(&t->tracker, t->survivors);
 	kfbrick_accept_losses(t->rig.k);
 	t->is_told = false;
 }
@@ -384,7 +384,7 @@ static void start(struct trial *t, uint32_t queues, uint32_t drain_permille,
 	if (kfbrick_memory_register(t->rig.k, t->buffers, sizeof(t->buffers),
 				    &t->memory))
 		pf_die("memory: %s", kfbrick_error(t->rig.k));
-	ledger_init(&t->ledger, N_WORDS);
+	tracker_init(&t->tracker, N_WORDS);
 	pf_rig_lie(t->cell->lie);
 	pf_world.is_polite = t->cell->outlived;
 }
@@ -413,6 +413,6 @@ void pf_cell_run(const struct pf_cell *cell, uint32_t queues,
 		pf_die("%s: no copy was written again", cell->name);
 	*out = t->result;
 	pf_rig_stop(&t->rig);
-	ledger_fini(&t->ledger);
+	tracker_fini(&t->tracker);
 	free(t);
 }

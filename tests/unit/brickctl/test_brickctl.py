@@ -525,9 +525,9 @@ class Map(Case):
             self.assertEqual(self.log("map")[-1], f"0x0+1 {flags:#x}")
 
     def test_who_holds_hears_what_the_brick_has_to_say(self):
-        give_back, media_error = b"asks for this mapping", b"has lost blocks"
-        for event, said, not_said in ((2, give_back, media_error),
-                                      (4, media_error, give_back)):
+        recall, media_error = b"asks for this mapping", b"has lost blocks"
+        for event, said, not_said in ((2, recall, media_error),
+                                      (4, media_error, recall)):
             process = self.start("map", "0x0+4", MODEL_EVENT=str(event),
                                  MODEL_FAIL=f"ping@3={errno.ECONNRESET}")
             self.assertEqual(process.wait(timeout=COMMAND_S), UNREACHED)

@@ -37,7 +37,7 @@ static struct brick_counters counters;
 static struct brick_stop stop;
 static struct brick_storage storage;
 static struct brick_sessions sessions;
-static struct brick_claims claims;
+static struct brick_range_locks range_locks;
 static struct brick_tier tier;
 static struct brick_config config;
 static struct slow_fake *slow;
@@ -146,7 +146,7 @@ static int begin(void **state)
 	tier.stop = &stop;
 	tier.storage = &storage;
 	tier.sessions = &sessions;
-	tier.claims = &claims;
+	tier.range_locks = &range_locks;
 	tier.counters = &counters;
 	memset(&config, 0, sizeof(config));
 	now_ms = 77 * MS_PER_S;
@@ -159,7 +159,7 @@ static int begin(void **state)
 	config.limits.tier_rate_bytes = RATE;
 	storage.store_thread.ctx = &storage;
 	TAILQ_INIT(&sessions.list);
-	brick_claims_init(&claims);
+	brick_range_locks_init(&range_locks);
 	slow = slow_fake_new(SLOW);
 	format.slow = &slow->slow;
 	how.slow = &slow->slow;

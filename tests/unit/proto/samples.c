@@ -150,7 +150,7 @@ const struct sample samples[] = {
 	REPLY("ping-reply", .op = KFB_OP_PING, .credits = 1,
 	      .cookie = { 7, 6 }),
 	REPLY("event", .op = KFB_OP_EVENT, .u.event = {
-		.kind = KFB_EVENT_GIVE_BACK, .event_seq = 0x21,
+		.kind = KFB_EVENT_RECALL, .event_seq = 0x21,
 		.va = 8 * MIB, .n_blocks = 1, .mapping_id = 0x51,
 		.deadline_ms = 5000,
 	}),

@@ -436,7 +436,7 @@ static void closing_a_registration_stops_answers_from_it(void **state)
 				.n_segs = 1,
 				.segs = { { 0, 65536, RIG_KEY } } };
 	int fd = raw_connect(rig, TCPW_LITTLE);
-	struct timeval patience = { .tv_sec = RIG_DEADLINE_MS / 1000 };
+	struct timeval timeout = { .tv_sec = RIG_DEADLINE_MS / 1000 };
 	static uint8_t bytes[65536];
 	int len = tcpw_hdr_encode(&hdr, TCPW_LITTLE, bytes);
 	ssize_t n;
@@ -446,8 +446,8 @@ static void closing_a_registration_stops_answers_from_it(void **state)
 	rig->server.mr = NULL;
 	memset(rig->server.memory, 0x11, RIG_MEMORY_BYTES);
 	/* What was with the socket before comes; nothing of what is new. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-			 sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
+			 sizeof(timeout));
 	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
 		assert_null(memchr(bytes, 0x11, (size_t)n));
 	assert_true(n == 0 || errno == ECONNRESET);

@@ -76,11 +76,11 @@ MUTANTS = {
         "for (copy = 0; copy < BRICK_FMT_COPIES; copy++)\n\t\t\tfix_word",
         "for (copy = 0; copy < 1; copy++)\n\t\t\tfix_word"),
     "aborted-alloc-is-alloc": Mutant(
-        "ordering", "recovery/judge.c", "committed ? BRICK_ALLOC : BRICK_DIRTY", "BRICK_ALLOC"),
+        "ordering", "recovery/copies.c", "committed ? BRICK_ALLOC : BRICK_DIRTY", "BRICK_ALLOC"),
     "aborted-free-is-free": Mutant(
-        "ordering", "recovery/judge.c", "committed ? BRICK_DIRTY : BRICK_ALLOC", "BRICK_DIRTY"),
+        "ordering", "recovery/copies.c", "committed ? BRICK_DIRTY : BRICK_ALLOC", "BRICK_DIRTY"),
     "mirror-wins": Mutant(
-        "ordering", "recovery/judge.c", "view[0].sense == USABLE ? &view[0] : &view[1]",
+        "ordering", "recovery/copies.c", "view[0].sense == USABLE ? &view[0] : &view[1]",
         "view[1].sense == USABLE ? &view[1] : &view[0]", "parts"),
     "tx-does-not-wrap": Mutant(
         "ordering", "store_impl.h", "(((tx) + 1) & BRICK_FMT_TX_MASK)", "((tx) + 1)"),
@@ -139,7 +139,7 @@ MUTANTS = {
         "checksums", "format/record.c", "kfb_put_le64(&sum.slot, slot);\n\tkfb_put_le32(&sum.state_tx",
         "kfb_put_le64(&sum.slot, 0);\n\tkfb_put_le32(&sum.state_tx"),
     "payload-not-checked": Mutant(
-        "checksums", "recovery/judge.c",
+        "checksums", "recovery/copies.c",
         "!brick_record_get_payload(m, sb, copy, slot, &v->payload) ||",
         "(brick_record_get_payload(m, sb, copy, slot, &v->payload), 0) ||", "states open"),
     "payload-sum-without-birth": Mutant(
@@ -155,7 +155,7 @@ MUTANTS = {
         "checksums", "format/instance.c", "if (kfb_get_le32(&raw.crc) != page_sum(sb, &raw) ||\n"
         "\t    flags", "if (flags"),
     "tx-not-checked": Mutant(
-        "checksums", "recovery/judge.c",
+        "checksums", "recovery/copies.c",
         "if (!committed && w.tx != BRICK_TX_NEXT(c))\n\t\treturn false;\n", "", "parts"),
     "damage-not-counted": Mutant(
         "checksums", "recovery/recover.c", "else if (fix->v.damaged)", "else if (0)"),

@@ -16,10 +16,10 @@
 #include "hold.h"
 #include "tests/unit/store/media/linux_medium.h"
 
-#define SLOTS	 4
-#define BLOCK	 KFB_BLOCK_BYTES
-#define WORD	 UINT64_C(0x0123456789abcdef)
-#define PATIENCE 300 /* ms: for what must not happen */
+#define SLOTS	   4
+#define BLOCK	   KFB_BLOCK_BYTES
+#define WORD	   UINT64_C(0x0123456789abcdef)
+#define TIMEOUT_MS 300 /* ms: for what must not happen */
 
 struct scene {
 	struct linux_medium *lm;
@@ -144,7 +144,7 @@ static void error_of(struct scene *sc, int (*work)(void *arg))
 	hold_wait(&sc->hold);
 	sc->lm->fails = false;
 	worker_start(&flusher);
-	early = worker_ends_in(&flusher, PATIENCE);
+	early = worker_ends_in(&flusher, TIMEOUT_MS);
 	hold_release(&sc->hold);
 	worker_join(&other);
 	if (!early)
@@ -196,7 +196,7 @@ static void an_alloc_hears_of_an_error_that_a_flush_was_told(void **state)
 	worker_start(&flusher);
 	hold_wait(&sc->hold);
 	worker_start(&other);
-	early = worker_ends_in(&other, PATIENCE);
+	early = worker_ends_in(&other, TIMEOUT_MS);
 	sc->lm->fails = true;
 	hold_release(&sc->hold);
 	worker_join(&flusher);
@@ -219,7 +219,7 @@ static void a_flush_is_not_content_with_a_sync_that_began_before(void **state)
 	hold_wait(&sc->hold);
 	write_data(sc);
 	worker_start(&second);
-	early = worker_ends_in(&second, PATIENCE);
+	early = worker_ends_in(&second, TIMEOUT_MS);
 	hold_release(&sc->hold);
 	worker_join(&first);
 	assert_false(early);
@@ -246,7 +246,7 @@ static void flushes_that_wait_share_a_sync(void **state)
 		worker_start(&others[i]);
 	}
 	for (i = 0; i < 3; i++)
-		n_early += worker_ends_in(&others[i], PATIENCE);
+		n_early += worker_ends_in(&others[i], TIMEOUT_MS);
 	hold_release(&sc->hold);
 	worker_join(&first);
 	assert_int_equal(n_early, 0);

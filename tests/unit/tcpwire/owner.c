@@ -56,13 +56,13 @@ void owner_init(struct owner *o, enum tcpw_order order, unsigned int n_acks,
 	memset(o, 0, offsetof(struct owner, log));
 	o->log[0] = '\0';
 	o->log_len = 0;
-	tcpw_ledger_init(&o->ledger, OWNER_DUES);
+	tcpw_tracker_init(&o->tracker, OWNER_DUES);
 	for (i = 0; i < n_acks; i++)
-		expect(!tcpw_ledger_add_ack(&o->ledger, &o->acks[i]));
+		expect(!tcpw_tracker_add_ack(&o->tracker, &o->acks[i]));
 	for (i = 0; i < n_reads; i++)
-		expect(!tcpw_ledger_add_read(&o->ledger, &o->reads[i],
-					     reads[i]));
-	tcpw_rx_init(&o->rx, order, &o->ledger);
+		expect(!tcpw_tracker_add_read(&o->tracker, &o->reads[i],
+					      reads[i]));
+	tcpw_rx_init(&o->rx, order, &o->tracker);
 }
 
 static void note_header(struct owner *o)

@@ -17,7 +17,7 @@
 /**
  * struct owner - a connection's receiving end
  * @rx: the machine
- * @ledger: what the peer owes
+ * @tracker: what the peer owes
  * @acks: entries for acknowledgements
  * @reads: entries for read responses
  * @seg: where the next payload byte belongs, by our own account
@@ -29,7 +29,7 @@
  */
 struct owner {
 	struct tcpw_rx rx;
-	struct tcpw_ledger ledger;
+	struct tcpw_tracker tracker;
 	struct tcpw_due acks[OWNER_DUES];
 	struct tcpw_due reads[OWNER_DUES];
 	uint32_t seg;

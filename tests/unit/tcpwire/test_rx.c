@@ -75,19 +75,19 @@ static void a_read_is_due_until_its_last_byte(void **state)
 
 	owner_init(&o, TCPW_LITTLE, 0, reads, 1);
 	owner_feed(&o, bytes, len - 1, 64);
-	assert_ptr_equal(tcpw_ledger_first_read(&o.ledger), &o.reads[0]);
+	assert_ptr_equal(tcpw_tracker_first_read(&o.tracker), &o.reads[0]);
 	owner_feed(&o, bytes + len - 1, 1, 1);
-	assert_null(tcpw_ledger_first_read(&o.ledger));
+	assert_null(tcpw_tracker_first_read(&o.tracker));
 }
 
 /* Brings a machine to TARGET with a message of four bytes. */
-static void to_target(struct tcpw_rx *rx, struct tcpw_ledger *ledger)
+static void to_target(struct tcpw_rx *rx, struct tcpw_tracker *tracker)
 {
 	uint8_t bytes[64];
 	struct tcpw_want want;
 
-	tcpw_ledger_init(ledger, 1);
-	tcpw_rx_init(rx, TCPW_LITTLE, ledger);
+	tcpw_tracker_init(tracker, 1);
+	tcpw_rx_init(rx, TCPW_LITTLE, tracker);
 	put(bytes, TCPW_MSG, 4);
 	tcpw_rx_want(rx, &want);
 	assert_int_equal(want.kind, TCPW_WANT_HEADER);
@@ -98,11 +98,11 @@ static void to_target(struct tcpw_rx *rx, struct tcpw_ledger *ledger)
 
 static void nothing_is_received_before_the_owner_decides(void **state)
 {
-	struct tcpw_ledger ledger;
+	struct tcpw_tracker tracker;
 	struct tcpw_want want;
 	struct tcpw_rx rx;
 
-	to_target(&rx, &ledger);
+	to_target(&rx, &tracker);
 	tcpw_rx_want(&rx, &want);
 	assert_int_equal(want.kind, TCPW_WANT_TARGET);
 	assert_int_equal(want.bytes, 0);
@@ -114,11 +114,11 @@ static void nothing_is_received_before_the_owner_decides(void **state)
 
 static void a_refusal_is_the_end(void **state)
 {
-	struct tcpw_ledger ledger;
+	struct tcpw_tracker tracker;
 	struct tcpw_want want;
 	struct tcpw_rx rx;
 
-	to_target(&rx, &ledger);
+	to_target(&rx, &tracker);
 	tcpw_rx_target(&rx, TCPW_TOO_LONG);
 	tcpw_rx_want(&rx, &want);
 	assert_int_equal(want.kind, TCPW_WANT_END);
@@ -153,30 +153,30 @@ static void empty_segments_take_no_bytes(void **state)
 	}
 }
 
-static void the_ledger_has_a_bound(void **state)
+static void the_tracker_has_a_bound(void **state)
 {
 	struct tcpw_due dues[3] = { 0 };
-	struct tcpw_ledger ledger;
+	struct tcpw_tracker tracker;
 
-	tcpw_ledger_init(&ledger, 2);
-	assert_null(tcpw_ledger_take_ack(&ledger));
-	assert_null(tcpw_ledger_take_read(&ledger));
-	assert_int_equal(tcpw_ledger_add_ack(&ledger, &dues[0]), 0);
-	assert_int_equal(tcpw_ledger_add_ack(&ledger, &dues[1]), 0);
-	assert_int_equal(tcpw_ledger_add_ack(&ledger, &dues[2]), -ENOSPC);
-	assert_ptr_equal(tcpw_ledger_take_ack(&ledger), &dues[0]);
-	assert_int_equal(tcpw_ledger_add_ack(&ledger, &dues[0]), 0);
-	assert_ptr_equal(tcpw_ledger_take_ack(&ledger), &dues[1]);
-	assert_ptr_equal(tcpw_ledger_take_ack(&ledger), &dues[0]);
-	assert_null(tcpw_ledger_take_ack(&ledger));
+	tcpw_tracker_init(&tracker, 2);
+	assert_null(tcpw_tracker_take_ack(&tracker));
+	assert_null(tcpw_tracker_take_read(&tracker));
+	assert_int_equal(tcpw_tracker_add_ack(&tracker, &dues[0]), 0);
+	assert_int_equal(tcpw_tracker_add_ack(&tracker, &dues[1]), 0);
+	assert_int_equal(tcpw_tracker_add_ack(&tracker, &dues[2]), -ENOSPC);
+	assert_ptr_equal(tcpw_tracker_take_ack(&tracker), &dues[0]);
+	assert_int_equal(tcpw_tracker_add_ack(&tracker, &dues[0]), 0);
+	assert_ptr_equal(tcpw_tracker_take_ack(&tracker), &dues[1]);
+	assert_ptr_equal(tcpw_tracker_take_ack(&tracker), &dues[0]);
+	assert_null(tcpw_tracker_take_ack(&tracker));
 	/* One that was empty is as good as new. */
-	assert_int_equal(tcpw_ledger_add_ack(&ledger, &dues[2]), 0);
-	assert_ptr_equal(tcpw_ledger_take_ack(&ledger), &dues[2]);
-	assert_int_equal(tcpw_ledger_add_read(&ledger, &dues[0], 1), 0);
-	assert_int_equal(tcpw_ledger_add_read(&ledger, &dues[1], 2), 0);
-	assert_int_equal(tcpw_ledger_add_read(&ledger, &dues[2], 3), -ENOSPC);
-	assert_ptr_equal(tcpw_ledger_take_read(&ledger), &dues[0]);
-	assert_int_equal(tcpw_ledger_first_read(&ledger)->bytes, 2);
+	assert_int_equal(tcpw_tracker_add_ack(&tracker, &dues[2]), 0);
+	assert_ptr_equal(tcpw_tracker_take_ack(&tracker), &dues[2]);
+	assert_int_equal(tcpw_tracker_add_read(&tracker, &dues[0], 1), 0);
+	assert_int_equal(tcpw_tracker_add_read(&tracker, &dues[1], 2), 0);
+	assert_int_equal(tcpw_tracker_add_read(&tracker, &dues[2], 3), -ENOSPC);
+	assert_ptr_equal(tcpw_tracker_take_read(&tracker), &dues[0]);
+	assert_int_equal(tcpw_tracker_first_read(&tracker)->bytes, 2);
 }
 
 static void every_violation_has_its_own_text(void **state)
@@ -199,7 +199,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_received_before_the_owner_decides),
 		cmocka_unit_test(a_refusal_is_the_end),
 		cmocka_unit_test(empty_segments_take_no_bytes),
-		cmocka_unit_test(the_ledger_has_a_bound),
+		cmocka_unit_test(the_tracker_has_a_bound),
 		cmocka_unit_test(every_violation_has_its_own_text),
 	};
 

@@ -94,8 +94,8 @@ static void understands(enum tcpw_order order)
 		owner_feed(&o, bytes, cut, cut);
 		owner_feed(&o, bytes + cut, len - cut, len);
 		assert_string_equal(o.log, log);
-		assert_int_equal(o.ledger.acks.n, 0);
-		assert_int_equal(o.ledger.reads.n, 0);
+		assert_int_equal(o.tracker.acks.n, 0);
+		assert_int_equal(o.tracker.reads.n, 0);
 	}
 }
 

@@ -46,12 +46,12 @@ cut_power() {
 
 # The same with nothing under way, since brickd is stopped first: whoever waits
 # for a FLUSH has nothing to lose. And it boots. COMMAND runs in the background, as
-# process WAITER, when the disk is away.
+# process WAITER, when the disk is connecting.
 fail_power() { # fail_power [COMMAND...]
 	kill -STOP "$BRICKD"
 	cut_power
 	if [ $# -gt 0 ]; then
-		wait_for "${LONG_S:-100}" state_is away || return
+		wait_for "${LONG_S:-100}" state_is connecting || return
 		"$@" &
 		# shellcheck disable=SC2034 # of the case
 		WAITER=$!

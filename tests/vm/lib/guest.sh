@@ -97,14 +97,14 @@ now_s() {
 }
 
 # All takes longer on the debug kernel: TIMEOUT is stretched likewise.
-PATIENCE=1
-[ "$KIND" != debug ] || PATIENCE=8
+TIMEOUT_FACTOR=1
+[ "$KIND" != debug ] || TIMEOUT_FACTOR=8
 
 # wait_for SECONDS COMMAND...: until the command succeeds. It starts as few
 # processes as it can: in an emulated guest each takes milliseconds.
 wait_for() {
 	read -r _now _ </proc/uptime
-	_until=$((${_now%.*} + $1 * PATIENCE))
+	_until=$((${_now%.*} + $1 * TIMEOUT_FACTOR))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		read -r _now _ </proc/uptime

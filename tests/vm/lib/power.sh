@@ -150,7 +150,7 @@ power_loss() { # one loss of power, and what it has left
 	# shellcheck disable=SC2086 # words
 	wait $writers 2>/dev/null
 	judge_all || return
-	phase judge
+	phase validate
 	detach_all || return
 	phase detach
 	echo "loss $loss:$phases"

@@ -210,8 +210,8 @@ one_cut() {
 	return $_rc
 }
 
-# judge CUT: 1 when a file system could not be brought back
-judge() {
+# validate CUT: 1 when a file system could not be brought back
+validate() {
 	_bad=0
 	for _subject in $SUBJECTS; do
 		subject "$_subject"
@@ -248,7 +248,7 @@ cuts_of_all() {
 	HITS=0 CUT=0
 	while [ $CUT -lt "$CUTS" ]; do
 		CUT=$((CUT + 1))
-		one_cut $CUT && judge $CUT || return
+		one_cut $CUT && validate $CUT || return
 		[ -z "$1" ] || [ -z "$(cat $WORK/*/lost 2>/dev/null)" ] ||
 			return 0
 	done

@@ -29,7 +29,7 @@ serve_a_boot() {
 reboot_brick() { # the next boot's number is in boot
 	announce "kill-$boot"
 	boot=$((boot + 1))
-	wait_for $LONG_S state_is away && wait_peer "serving-$boot" $LONG_S
+	wait_for $LONG_S state_is connecting && wait_peer "serving-$boot" $LONG_S
 }
 
 attach_there() {

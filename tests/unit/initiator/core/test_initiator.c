@@ -405,7 +405,7 @@ static void a_loss_fails_those_who_wait_and_every_flush_after(void **state)
 	(void)state;
 	kfb_initiator_flush(&port->i, &flush);
 	kfb_initiator_flush_lost(&port->q[0]);
-	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	assert_ptr_equal(port->done, &flush);
 	assert_int_equal(port->error, -EIO);
 	port->done = NULL;
@@ -423,14 +423,14 @@ static void a_write_that_waits_for_its_flush_is_sent_again(void **state)
 	flush.is_of_write = 1;
 	kfb_initiator_flush(&port->i, &flush);
 	kfb_initiator_flush_lost(&port->q[1]);
-	kfb_initiator_judge(&port->q[1], KFB_FATE_GONE);
+	kfb_initiator_validate(&port->q[1], KFB_FATE_GONE);
 	assert_null(port->done);
 	assert_int_equal(port->n_taken_back, 1);
 	assert_int_equal(port->n_lost_bytes, 0);
 	assert_int_equal(kfb_losses_error(&port->i.losses), 0);
 	/* Queue 0's were complete. */
 	kfb_initiator_flush_lost(&port->q[0]);
-	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	assert_int_equal(port->n_lost_bytes, 512);
 	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
 }
@@ -442,7 +442,7 @@ static void where_there_are_copies_nothing_is_lost(void **state)
 	port->i.retains = 1;
 	kfb_initiator_flush(&port->i, &flush);
 	kfb_initiator_flush_lost(&port->q[0]);
-	kfb_initiator_judge(&port->q[0], KFB_FATE_SUSPECT);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_SUSPECT);
 	assert_true(port->i.replay_due);
 	assert_int_equal(kfb_losses_error(&port->i.losses), 0);
 	/* And nothing is durable before they are written. */
@@ -457,7 +457,7 @@ static void writes_of_another_queue_are_the_firsts_to_flush(void **state)
 	(void)state;
 	port->i.client.session_id = 8;
 	kfb_initiator_flush_lost(&port->q[1]);
-	kfb_initiator_judge(&port->q[1], KFB_FATE_PLACED);
+	kfb_initiator_validate(&port->q[1], KFB_FATE_PLACED);
 	port->i.client.n_used = 1;
 	kfb_initiator_flush(&port->i, &flush);
 	assert_int_equal(port->n_posted, 1);
@@ -492,7 +492,7 @@ static void lose_with_copies(uint32_t n)
 	for (i = 0; i < n; i++)
 		write_and_keep((uint64_t)i * 4096);
 	kfb_initiator_flush_lost(&port->q[0]);
-	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	assert_true(port->i.replay_due);
 }
 
@@ -549,7 +549,7 @@ static void what_was_written_again_is_so_once_more(void **state)
 	kfb_initiator_replay(&port->i);
 	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
 	kfb_initiator_flush_lost(&port->q[0]);
-	kfb_initiator_judge(&port->q[0], KFB_FATE_GONE);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	port->room = POST_MAX;
 	kfb_initiator_replay(&port->i);
 	assert_int_equal(port->n_written, 4);

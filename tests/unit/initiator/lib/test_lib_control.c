@@ -240,12 +240,12 @@ static void events_are_kept_and_acknowledged(void **state)
 	struct kfbrick_event event;
 
 	assert_int_equal(kfbrick_next_event(k, &event), 0);
-	rules->event_after_ping = KFB_EVENT_GIVE_BACK;
+	rules->event_after_ping = KFB_EVENT_RECALL;
 	assert_int_equal(kfbrick_ping(k), 0);
 	wait_seen(KFB_OP_PING, 2);
 	assert_int_equal(fake_brick_last_ack(brick), 1);
 	assert_int_equal(kfbrick_next_event(k, &event), 1);
-	assert_int_equal(event.kind, KFBRICK_EVENT_GIVE_BACK);
+	assert_int_equal(event.kind, KFBRICK_EVENT_RECALL);
 	assert_int_equal(event.va, FAKE_VA);
 	assert_int_equal(event.deadline_ms, 1000);
 	assert_int_equal(kfbrick_next_event(k, &event), 0);

@@ -12,7 +12,7 @@
 
 #include "brickd/store/dram/sort.h"
 #include "brickd/store/format/crc32c.h"
-#include "brickd/store/recovery/judge.h"
+#include "brickd/store/recovery/copies.h"
 #include "tests/unit/store/fixture.h"
 
 static void the_checksum_is_crc32c(void **state)
@@ -331,7 +331,7 @@ static void states_are_settled_by_the_commit_word(void **state)
 				w1.tx = (tx[k] + (uint32_t)cases[i].tx1) &
 					BRICK_FMT_TX_MASK;
 			put_both(&fx, &sb, w0, w1);
-			brick_judge(fx.m, &sb, tx[k], 2, &v);
+			brick_copies_validate(fx.m, &sb, tx[k], 2, &v);
 			if (v.state != cases[i].want ||
 			    v.damaged != cases[i].damaged)
 				fail_msg("case %zu, tx %u: state %u, damaged "
@@ -358,16 +358,16 @@ static void a_committed_birth_wins_over_a_torn_copy(void **state)
 	brick_record_put_payload(fx.m, &sb, BRICK_COPY(0), 2, &old);
 	brick_record_put_payload(fx.m, &sb, BRICK_COPY(1), 2, &new);
 	put_both(&fx, &sb, alloc, birth);
-	brick_judge(fx.m, &sb, 5, 2, &v);
+	brick_copies_validate(fx.m, &sb, 5, 2, &v);
 	assert_true(v.payload.owner == 2 && !v.damaged && !v.settled);
-	brick_judge(fx.m, &sb, 4, 2, &v);
+	brick_copies_validate(fx.m, &sb, 4, 2, &v);
 	assert_true(v.payload.owner == 1 && !v.damaged && !v.settled);
 	/* Half of the new payload is in copy 0. */
 	memcpy(fx.m->base + brick_super_rec(&sb, 0, 2) + 8,
 	       fx.m->base + brick_super_rec(&sb, 1, 2) + 8, 8);
-	brick_judge(fx.m, &sb, 5, 2, &v);
+	brick_copies_validate(fx.m, &sb, 5, 2, &v);
 	assert_true(v.payload.owner == 2 && !v.damaged && !v.settled);
-	brick_judge(fx.m, &sb, 4, 2, &v);
+	brick_copies_validate(fx.m, &sb, 4, 2, &v);
 	assert_true(v.state == BRICK_BAD && v.damaged == 1);
 	fixture_free(&fx);
 }

@@ -17,12 +17,12 @@
 #include "tests/unit/store/fixture.h"
 #include "tests/unit/store/hold.h"
 
-#define FAST	 4U
-#define SLOW	 8U
-#define DIRTY	 3U
-#define OLD	 0x11
-#define FILLED	 0x5a
-#define PATIENCE 300 /* ms: for what must not happen */
+#define FAST	   4U
+#define SLOW	   8U
+#define DIRTY	   3U
+#define OLD	   0x11
+#define FILLED	   0x5a
+#define TIMEOUT_MS 300 /* ms: for what must not happen */
 
 struct scene {
 	struct fixture fx;
@@ -144,7 +144,7 @@ static void meet(struct scene *sc, struct worker *first, struct worker *second)
 	hold_wait(&sc->hold);
 	sc->slow->fails = true;
 	worker_start(second);
-	early = worker_ends_in(second, PATIENCE);
+	early = worker_ends_in(second, TIMEOUT_MS);
 	hold_release(&sc->hold);
 	worker_join(first);
 	if (!early)

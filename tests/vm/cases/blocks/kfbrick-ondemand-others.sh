@@ -107,7 +107,7 @@ refused() {
 
 # ---- a session that is lost
 
-lapse() {
+invalidate() {
 	check "a disk with eight blocks mapped is attached" attach_disk \
 		--size 16 --map-cache 8 --retain-mb 4 || exit
 	check "seven are written and flushed" eval \
@@ -209,7 +209,7 @@ discarded() {
 disk_setup "$LEASE"
 head -c 65536 /dev/urandom >/tmp/input
 head -c 65536 /dev/urandom >/tmp/other
-for part in ${KFB_PARTS:-late refused lapse twice busy discarded taken}; do
+for part in ${KFB_PARTS:-late refused invalidate twice busy discarded taken}; do
 	$part
 done
 disk_end

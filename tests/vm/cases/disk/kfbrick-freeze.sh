@@ -54,7 +54,7 @@ check "it is being written" wait_for $LONG_S appended_above 2
 check "it is frozen" fsfreeze --freeze /mnt
 frozen=$(wc -l </tmp/appended)
 check "the brick is killed" kill_brick
-check "the disk notices" wait_for $LONG_S state_is away
+check "the disk notices" wait_for $LONG_S state_is connecting
 check "brickd serves again" serve_brick
 check "the disk is up again" wait_for $LONG_S state_is up
 check "its blocks are copied" copy_blocks

@@ -66,7 +66,7 @@ check "they become a striped volume" make_volume || exit
 check "it is written" put
 brick 1
 check "a brick is killed" kill_brick
-check "its disk is away" wait_for $LONG_S state_is away
+check "its disk is connecting" wait_for $LONG_S state_is connecting
 put &
 writer=$!
 check "it serves again" serve_it

@@ -20,7 +20,7 @@ export DM_DISABLE_UDEV=1
 
 kill_once() { # nothing fails: what goes there waits
 	kill_brick
-	wait_for $LONG_S state_is away && serve_it && wait_for $LONG_S state_is up
+	wait_for $LONG_S state_is connecting && serve_it && wait_for $LONG_S state_is up
 }
 
 make_striped() {

@@ -2,17 +2,17 @@
 # shellcheck shell=dash
 # Peers that break the rules of tcp's wire, against an end in the kernel.
 # NEEDS: python
-# KO: kfabric_core kfabric_tcp kfi_prey
-# FILES: tests/func/tcp_peers.py tests/vm/prey/peers.py
+# KO: kfabric_core kfabric_tcp kfi_target
+# FILES: tests/func/tcp_peers.py tests/vm/target/peers.py
 # MEM: 1G
 # TIMEOUT: 1000
 
-prey() { # prey NAME: what the module says of itself
-	cat "/sys/module/kfi_prey/parameters/$1"
+target() { # target NAME: what the module says of itself
+	cat "/sys/module/kfi_target/parameters/$1"
 }
 
 all_over() { # nobody is connected
-	[ "$(prey taken)" -gt 0 ] && [ "$(prey taken)" = "$(prey ended)" ]
+	[ "$(target taken)" -gt 0 ] && [ "$(target taken)" = "$(target ended)" ]
 }
 
 points() { # the points of a script, as this case's
@@ -26,7 +26,7 @@ points() { # the points of a script, as this case's
 }
 
 check "the loop-back device is up" ip link set lo up
-check "the provider and its prey load" modprobe kfi_prey || exit
+check "the provider and its target load" modprobe kfi_target || exit
 _before=$(kernel_kib)
 hostile() {
 	timeout 800 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
@@ -35,11 +35,11 @@ hostile() {
 check "the peers come to their end" hostile
 points
 check "no connection is left" wait_for 60 all_over
-diag "connections $(prey taken), refused $(prey refused)," \
-	"messages $(prey messages)"
-check "no byte landed where it must not" test "$(prey bad)" = 0
+diag "connections $(target taken), refused $(target refused)," \
+	"messages $(target messages)"
+check "no byte landed where it must not" test "$(target bad)" = 0
 check "the kernel has not grown by 4 MiB" kernel_below $((_before + 4096))
 check "a broken rule is in the log" eval 'case_log | grep -q "connection .* ends:"'
-check "the prey unloads" rmmod kfi_prey
+check "the target unloads" rmmod kfi_target
 check "no object is left open" wait_for 10 fabric_idle
 check "the provider unloads" rmmod kfabric_tcp

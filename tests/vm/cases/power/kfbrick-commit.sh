@@ -58,7 +58,7 @@ check "a brick that has no such writes serves" \
 	restart_brick brickd "lease-ms = 600000" "persistence = assume-readback"
 check "the disk does not take what would need flushes" wait_for $LONG_S \
 	grep -q "another one than before" "$CTL/last_error"
-check "it waits for the brick that it knows" state_is away
+check "it waits for the brick that it knows" state_is connecting
 check "which comes back" restart_brick brickd "lease-ms = 600000"
 check "the disk is up again" wait_for $LONG_S state_is up
 check "it is detached" detach_disk

@@ -48,7 +48,7 @@ round() { # round HOW: the brick was restarted, or lost its power
 	check "$_how: the brick comes back elsewhere" \
 		serve_at "$BRICK_IP:$OTHER_PORT"
 	check "$_how: another client writes a block" other_gets_it
-	check "$_how: the disk still waits" state_is away
+	check "$_how: the disk still waits" state_is connecting
 	stop_brick
 	check "$_how: the brick is where it was" serve_at "$BRICK_IP"
 	check "$_how: the disk fails" wait_for $LONG_S state_is failed

@@ -58,7 +58,7 @@ server() {
 # session.
 cut_once() { # cut_once N
 	ip link set eth0 down || return
-	wait_for $LONG_S state_is away || return
+	wait_for $LONG_S state_is connecting || return
 	if [ $(($1 % 3)) -eq 0 ] || [ "$1" -eq "$CUTS" ]; then
 		sleep $((LEASE_S + LEASE_S / 2))
 	fi

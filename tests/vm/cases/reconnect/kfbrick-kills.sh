@@ -15,7 +15,7 @@ KILLS=${KFB_KILLS:-3}
 
 kill_once() {
 	kill_brick
-	wait_for $LONG_S state_is away && serve_brick &&
+	wait_for $LONG_S state_is connecting && serve_brick &&
 		wait_for $LONG_S state_is up
 }
 

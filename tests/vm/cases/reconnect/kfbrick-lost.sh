@@ -32,7 +32,7 @@ writer=$!
 check "it is being written" wait_for $LONG_S counter_above writes 20
 kill_brick
 check "the disk notices that the brick is gone" \
-	wait_for $LONG_S state_is away
+	wait_for $LONG_S state_is connecting
 check "what is written waits" kill -0 $writer
 check "brickd serves again" serve_brick
 check "the disk is up again" wait_for $LONG_S state_is up
@@ -44,7 +44,7 @@ check "it is detached" detach_disk
 
 lose() { # the brick, and get it back
 	kill_brick
-	wait_for $LONG_S state_is away && serve_brick
+	wait_for $LONG_S state_is connecting && serve_brick
 }
 
 write_unflushed() {
@@ -122,7 +122,7 @@ with_copies copies 64 --retain-mb 64
 full_room
 without_copies
 
-check "one with little patience is attached" attach_disk --size 16M \
+check "one with a short timeout is attached" attach_disk --size 16M \
 	--reconnect-s 2
 kill_brick
 check "it has failed in time" wait_for $LONG_S state_is failed

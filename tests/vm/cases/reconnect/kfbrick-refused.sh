@@ -100,7 +100,7 @@ leave() {
 	detach_disk &
 	check "the disk is detached" wait_for 60 is_over $!
 	check "its session has ended" wait_for 20 \
-		grep -q 'ends: goodbye' $BRICK_LOG
+		grep -q 'ends: disconnect' $BRICK_LOG
 	check "the brick is killed once more" kill_brick
 	check "it serves" serve_brick
 }
@@ -205,12 +205,12 @@ silent() {
 	check "a disk is attached" attach_disk --size 8M --queues 1 \
 		--reconnect-s 600 || exit
 	check "the brick is killed" kill_brick
-	check "the disk is away" wait_for $LONG_S state_is away
+	check "the disk is connecting" wait_for $LONG_S state_is connecting
 	diag "$(cat "$CTL/last_error")"
 	check "the brick serves again" serve_brick
 	check "the disk is up" wait_for $LONG_S state_is up
 	kill -STOP "$BRICKD"
-	check "a brick that is stopped is away" wait_for $LONG_S state_is away
+	check "a brick that is stopped is away" wait_for $LONG_S state_is connecting
 	check "it is known why" \
 		grep -q 'did not answer in time' "$CTL/last_error"
 	kill -CONT "$BRICKD"

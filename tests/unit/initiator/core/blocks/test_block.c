@@ -192,7 +192,8 @@ static void what_is_no_state_or_event_is_refused(void **state)
 	assert_string_equal(kfb_block_state_name(KFB_BLOCK_STATES), "?");
 	assert_string_equal(kfb_block_event_name(KFB_BLOCK_EVENTS), "?");
 	assert_string_equal(kfb_block_state_name(KFB_BLOCK_QUIET), "quiet");
-	assert_string_equal(kfb_block_event_name(KFB_BLOCK_LAPSE), "lapse");
+	assert_string_equal(kfb_block_event_name(KFB_BLOCK_INVALIDATE),
+			    "invalidate");
 }
 
 /* ---- disks ------------------------------------------------------------ */
@@ -211,7 +212,8 @@ static struct {
 	struct kfb_mapcache cache;
 	uint32_t cap; /* 0: there is no cache */
 	uint32_t n;
-	unsigned int n_full, n_pinned, n_evicted, n_freed, n_lapsed, n_refused;
+	unsigned int n_full, n_pinned, n_evicted, n_freed, n_invalidated,
+		n_refused;
 } disk;
 
 static struct kfb_block grown[GROWN];
@@ -357,9 +359,10 @@ static void lose(void)
 		if (blocks[i].state == KFB_BLOCK_UNMAPPING) {
 			assert_int_equal(move(i, KFB_BLOCK_GONE), 0);
 		} else if (is_readable(blocks[i].state)) {
-			if (disk.cap && below(2) && !move(i, KFB_BLOCK_LAPSE)) {
+			if (disk.cap && below(2) &&
+			    !move(i, KFB_BLOCK_INVALIDATE)) {
 				assert_int_equal(disk.truth[i].pins, 0);
-				disk.n_lapsed++;
+				disk.n_invalidated++;
 				continue;
 			}
 			disk.truth[i].is_mapped = true;
@@ -438,14 +441,15 @@ static void live(uint32_t cap, bool thin)
 			grow();
 		is_sound();
 	}
-	print_message("# %u evicted, %u freed, %u lapsed, %u full, %u pinned, "
-		      "%u refused\n",
-		      disk.n_evicted, disk.n_freed, disk.n_lapsed, disk.n_full,
-		      disk.n_pinned, disk.n_refused);
+	print_message(
+		"# %u evicted, %u freed, %u invalidated, %u full, %u pinned, "
+		"%u refused\n",
+		disk.n_evicted, disk.n_freed, disk.n_invalidated, disk.n_full,
+		disk.n_pinned, disk.n_refused);
 	assert_true(disk.n_evicted > 500 && disk.n_freed > 250 &&
 		    disk.n_refused > 1000);
 	if (cap)
-		assert_true(disk.n_lapsed > 20 && disk.n_full > 1000 &&
+		assert_true(disk.n_invalidated > 20 && disk.n_full > 1000 &&
 			    disk.n_pinned > 100);
 }
 

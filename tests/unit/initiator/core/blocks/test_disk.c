@@ -16,8 +16,8 @@
 
 /*
  * Rows are states, columns events, both in their order. A word is the first
- * letter of the state it leads to (a is ATTACHING, w is AWAY) and what is done:
- * o opens, s shuts, r writes again, e ends. A dash is refused.
+ * letter of the state it leads to (a is ATTACHING, w is CONNECTING) and what is done:
+ * o unquiesces, s quiesces, r writes again, e ends. A dash is refused.
  */
 static const char *const table[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
 	/* added usable replay unusable lost over detach */
@@ -38,9 +38,9 @@ static int bits_of(const char *word)
 
 	for (; *word; word++) {
 		if (*word == 'o')
-			bits |= KFB_DISK_DO_OPEN;
+			bits |= KFB_DISK_DO_UNQUIESCE;
 		if (*word == 's')
-			bits |= KFB_DISK_DO_SHUT;
+			bits |= KFB_DISK_DO_QUIESCE;
 		if (*word == 'r')
 			bits |= KFB_DISK_DO_REPLAY;
 		if (*word == 'e')
@@ -116,12 +116,13 @@ static void no_request_goes_while_copies_have_to(void **state)
 
 			if (does < 0)
 				continue;
-			assert_true(!(does & KFB_DISK_DO_OPEN) ||
-				    !(does & KFB_DISK_DO_SHUT));
+			assert_true(!(does & KFB_DISK_DO_UNQUIESCE) ||
+				    !(does & KFB_DISK_DO_QUIESCE));
 			if (does & KFB_DISK_DO_REPLAY)
-				assert_true(does & KFB_DISK_DO_SHUT);
-			if (now == KFB_DISK_AWAY || now == KFB_DISK_REPLAYING)
-				assert_true(does & KFB_DISK_DO_SHUT);
+				assert_true(does & KFB_DISK_DO_QUIESCE);
+			if (now == KFB_DISK_CONNECTING ||
+			    now == KFB_DISK_REPLAYING)
+				assert_true(does & KFB_DISK_DO_QUIESCE);
 		}
 	}
 }

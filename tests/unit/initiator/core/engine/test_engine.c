@@ -542,7 +542,7 @@ static int event(uint32_t seq)
 {
 	struct kfb_reply r = { .op = KFB_OP_EVENT };
 
-	r.u.event.kind = KFB_EVENT_GIVE_BACK;
+	r.u.event.kind = KFB_EVENT_RECALL;
 	r.u.event.event_seq = seq;
 	r.u.event.mapping_id = seq * 10;
 	return feed(&r);

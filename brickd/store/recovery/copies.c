@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "brickd/store/recovery/judge.h"
+#include "brickd/store/recovery/copies.h"
 #include "brickd/store/store_impl.h"
 
 enum sense {
@@ -97,8 +97,9 @@ static bool copies_equal(const struct brick_media *m,
 		       sizeof(struct brick_fmt_record));
 }
 
-void brick_judge(const struct brick_media *m, const struct brick_super *sb,
-		 uint32_t tx, uint64_t slot, struct brick_verdict *v)
+void brick_copies_validate(const struct brick_media *m,
+			   const struct brick_super *sb, uint32_t tx,
+			   uint64_t slot, struct brick_verdict *v)
 {
 	struct view view[BRICK_FMT_COPIES];
 	const struct view *winner;

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Claims: overlapping ops go one after the other, in order. */
+/* Range locks: overlapping ops go one after the other, in order. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "brickd/mapping/block_claims.h"
+#include "brickd/mapping/range_locks.h"
 
-static struct brick_claims claims;
+static struct brick_range_locks locks;
 static int order[8];
 static int n_granted;
 
 struct numbered {
-	struct brick_claim claim;
+	struct brick_range_lock lock;
 	int number;
 };
 
-static void granted(struct brick_claim *claim)
+static void granted(struct brick_range_lock *lock)
 {
-	order[n_granted++] = ((struct numbered *)(void *)claim)->number;
+	order[n_granted++] = ((struct numbered *)(void *)lock)->number;
 }
 
 static bool take(struct numbered *c, int number, uint64_t first, uint64_t end)
 {
 	c->number = number;
-	c->claim.span = (struct brick_span){ first, end };
-	c->claim.granted = granted;
-	return brick_claims_take(&claims, &c->claim);
+	c->lock.span = (struct brick_span){ first, end };
+	c->lock.granted = granted;
+	return brick_range_locks_take(&locks, &c->lock);
 }
 
 static int begin(void **state)
 {
-	brick_claims_init(&claims);
+	brick_range_locks_init(&locks);
 	n_granted = 0;
 	return 0;
 }
 
-static void disjoint_claims_are_held_at_once(void **state)
+static void disjoint_range_locks_are_held_at_once(void **state)
 {
 	struct numbered a, b;
 
@@ -51,12 +51,12 @@ static void an_overlapping_claim_waits_for_the_first(void **state)
 
 	assert_true(take(&a, 1, 0, 10));
 	assert_false(take(&b, 2, 9, 11));
-	assert_true(brick_claims_would_wait(&claims,
-					    (struct brick_span){ 10, 11 }));
-	brick_claims_drop(&claims, &a.claim);
+	assert_true(brick_range_locks_would_wait(
+		&locks, (struct brick_span){ 10, 11 }));
+	brick_range_locks_drop(&locks, &a.lock);
 	assert_int_equal(n_granted, 1);
 	assert_int_equal(order[0], 2);
-	assert_true(b.claim.held);
+	assert_true(b.lock.held);
 }
 
 static void a_waiting_claim_is_not_overtaken(void **state)
@@ -67,9 +67,9 @@ static void a_waiting_claim_is_not_overtaken(void **state)
 	assert_false(take(&b, 2, 5, 20));
 	/* Free of a, but behind b. */
 	assert_false(take(&c, 3, 15, 16));
-	brick_claims_drop(&claims, &a.claim);
+	brick_range_locks_drop(&locks, &a.lock);
 	assert_int_equal(n_granted, 1);
-	brick_claims_drop(&claims, &b.claim);
+	brick_range_locks_drop(&locks, &b.lock);
 	assert_int_equal(n_granted, 2);
 	assert_int_equal(order[1], 3);
 }
@@ -81,10 +81,10 @@ static void a_waiting_claim_can_be_dropped(void **state)
 	assert_true(take(&a, 1, 0, 10));
 	assert_false(take(&b, 2, 0, 30));
 	assert_false(take(&c, 3, 20, 30));
-	brick_claims_drop(&claims, &b.claim);
+	brick_range_locks_drop(&locks, &b.lock);
 	assert_int_equal(n_granted, 1);
 	assert_int_equal(order[0], 3);
-	brick_claims_drop(&claims, &a.claim);
+	brick_range_locks_drop(&locks, &a.lock);
 	assert_int_equal(n_granted, 1);
 }
 
@@ -96,11 +96,11 @@ static void one_drop_can_let_several_go(void **state)
 	assert_false(take(&b, 2, 0, 5));
 	assert_false(take(&c, 3, 5, 10));
 	assert_false(take(&d, 4, 4, 6));
-	brick_claims_drop(&claims, &a.claim);
+	brick_range_locks_drop(&locks, &a.lock);
 	assert_int_equal(n_granted, 2);
 	assert_int_equal(order[0], 2);
 	assert_int_equal(order[1], 3);
-	assert_false(d.claim.held);
+	assert_false(d.lock.held);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -108,7 +108,7 @@ static void one_drop_can_let_several_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(disjoint_claims_are_held_at_once),
+		TEST(disjoint_range_locks_are_held_at_once),
 		TEST(an_overlapping_claim_waits_for_the_first),
 		TEST(a_waiting_claim_is_not_overtaken),
 		TEST(a_waiting_claim_can_be_dropped),

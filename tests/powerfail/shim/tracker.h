@@ -10,56 +10,57 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEDGER_WORD  8
-#define LEDGER_NEWER 8 /* writes of a word that no flush has covered */
+#define TRACKER_WORD  8
+#define TRACKER_NEWER 8 /* writes of a word that no flush has covered */
 
-struct ledger_word {
+struct tracker_word {
 	uint32_t durable; /* serial number of a write; 0: zeros */
 	uint32_t n;
-	uint32_t newer[LEDGER_NEWER]; /* in the order of writing */
+	uint32_t newer[TRACKER_NEWER]; /* in the order of writing */
 	bool is_touched;
 };
 
 /**
- * struct ledger - of an array of words
+ * struct tracker - of an array of words
  * @words: of them
  * @n_words: how many
- * @touched: those that were written since ledger_forget()
+ * @touched: those that were written since tracker_forget()
  * @n_touched: how many
  */
-struct ledger {
-	struct ledger_word *words;
+struct tracker {
+	struct tracker_word *words;
 	uint32_t n_words;
 	uint32_t *touched;
 	uint32_t n_touched;
 };
 
 /* What became of it. */
-struct ledger_verdict {
+struct tracker_verdict {
 	uint32_t lost; /* words that are older than what was flushed */
 	uint32_t wrong; /* words that nobody has ever written so */
 };
 
-void ledger_init(struct ledger *l, uint32_t n_words);
-void ledger_fini(struct ledger *l);
+void tracker_init(struct tracker *l, uint32_t n_words);
+void tracker_fini(struct tracker *l);
 
 /* The word that write number @serial puts at @word. */
-uint64_t ledger_value(uint32_t serial, uint32_t word);
+uint64_t tracker_value(uint32_t serial, uint32_t word);
 
 /* May a write of these words be begun? */
-bool ledger_has_room(const struct ledger *l, uint32_t word, uint32_t n);
+bool tracker_has_room(const struct tracker *l, uint32_t word, uint32_t n);
 
 /* A write is posted: from now on its words may be there. */
-void ledger_write(struct ledger *l, uint32_t word, uint32_t n, uint32_t serial);
+void tracker_write(struct tracker *l, uint32_t word, uint32_t n,
+		   uint32_t serial);
 
 /* A flush has completed that covers all writes up to a number. */
-void ledger_flushed(struct ledger *l, uint32_t serial);
+void tracker_flushed(struct tracker *l, uint32_t serial);
 
 /* Compare with what is there. */
-void ledger_check(const struct ledger *l, const uint8_t *bytes,
-		  struct ledger_verdict *out);
+void tracker_check(const struct tracker *l, const uint8_t *bytes,
+		   struct tracker_verdict *out);
 
 /* What is there is what is there: begin anew. */
-void ledger_forget(struct ledger *l, const uint8_t *bytes);
+void tracker_forget(struct tracker *l, const uint8_t *bytes);
 
 #endif

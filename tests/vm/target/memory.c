@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfi_prey: memory. Three regions lie in one buffer, with bytes around each that
+ * kfi_target: memory. Three regions lie in one buffer, with bytes around each that
  * belong to nobody: one to write to, one to read, and one that comes and goes.
  */
 #include <linux/delay.h>
@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "prey.h"
+#include "target.h"
 
 #define BYTES	   SZ_16K
 #define GUARD	   SZ_4K
@@ -20,18 +20,18 @@
 #define BUFFER	   (GUARD + REGIONS * STRIDE)
 
 enum {
-	PREY_WRITE,
-	PREY_READ,
-	PREY_BRIEF
+	TARGET_WRITE,
+	TARGET_READ,
+	TARGET_BRIEF
 };
 
 static const struct {
 	const char *name;
 	u64 access;
 } kinds[REGIONS] = {
-	[PREY_WRITE] = { "write", FI_REMOTE_READ | FI_REMOTE_WRITE },
-	[PREY_READ] = { "read", FI_REMOTE_READ },
-	[PREY_BRIEF] = { "brief", FI_REMOTE_READ | FI_REMOTE_WRITE },
+	[TARGET_WRITE] = { "write", FI_REMOTE_READ | FI_REMOTE_WRITE },
+	[TARGET_READ] = { "read", FI_REMOTE_READ },
+	[TARGET_BRIEF] = { "brief", FI_REMOTE_READ | FI_REMOTE_WRITE },
 };
 
 static DEFINE_MUTEX(lock); /* protects what follows */
@@ -72,10 +72,10 @@ static void look_around(void)
 
 	for (i = 0; i <= REGIONS; i++)
 		look(buffer + i * STRIDE, GUARD_BYTE, GUARD);
-	look(region_bytes(PREY_READ), READ_BYTE, BYTES);
+	look(region_bytes(TARGET_READ), READ_BYTE, BYTES);
 }
 
-int prey_memory_open(struct fid_domain *domain)
+int target_memory_open(struct fid_domain *domain)
 {
 	int i, ret = 0;
 
@@ -83,13 +83,13 @@ int prey_memory_open(struct fid_domain *domain)
 	if (!buffer)
 		return -ENOMEM;
 	memset(buffer, GUARD_BYTE, BUFFER);
-	memset(region_bytes(PREY_READ), READ_BYTE, BYTES);
+	memset(region_bytes(TARGET_READ), READ_BYTE, BYTES);
 	for (i = 0; i < REGIONS && !ret; i++)
 		ret = open_region(domain, i);
 	return ret;
 }
 
-void prey_memory_close(void)
+void target_memory_close(void)
 {
 	int i;
 
@@ -101,23 +101,23 @@ void prey_memory_close(void)
 	mutex_unlock(&lock);
 }
 
-int prey_memory_turn(struct fid_domain *domain)
+int target_memory_turn(struct fid_domain *domain)
 {
-	u8 *brief = region_bytes(PREY_BRIEF);
+	u8 *brief = region_bytes(TARGET_BRIEF);
 	int ret;
 
 	mutex_lock(&lock);
-	ret = close_region(PREY_BRIEF);
+	ret = close_region(TARGET_BRIEF);
 	memset(brief, 0, BYTES);
 	msleep(SETTLE_MS);
 	look(brief, 0, BYTES);
 	look_around();
-	ret = ret ?: open_region(domain, PREY_BRIEF);
+	ret = ret ?: open_region(domain, TARGET_BRIEF);
 	mutex_unlock(&lock);
 	return ret;
 }
 
-unsigned long prey_memory_bad(void)
+unsigned long target_memory_bad(void)
 {
 	unsigned long n;
 
@@ -127,7 +127,7 @@ unsigned long prey_memory_bad(void)
 	return n;
 }
 
-int prey_memory_tell(char *text)
+int target_memory_tell(char *text)
 {
 	int i, n = 0;
 

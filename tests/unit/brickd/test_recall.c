@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* GIVE BACK: who is asked, for what, how often. */
+/* RECALL: who is asked, for what, how often. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,14 +97,14 @@ static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
 
 static bool ask(uint64_t n_blocks)
 {
-	return brick_give_back_ask(&tier, n_blocks, NULL);
+	return brick_recall_ask(&tier, n_blocks, NULL);
 }
 
 /* The time of all that were asked is over. */
 static void time_passes(void)
 {
 	for (size_t i = 0; i < SESSIONS; i++)
-		rigs[i].s.events.give_back.until_ms = 0;
+		rigs[i].s.events.recall.until_ms = 0;
 }
 
 static void asked(size_t i, unsigned int n, const struct brick_mapping *m)
@@ -114,7 +114,7 @@ static void asked(size_t i, unsigned int n, const struct brick_mapping *m)
 	assert_int_equal(rigs[i].n_sent, n);
 	if (!m)
 		return;
-	assert_int_equal(event->kind, KFB_EVENT_GIVE_BACK);
+	assert_int_equal(event->kind, KFB_EVENT_RECALL);
 	assert_int_equal(event->mapping_id, m->id);
 	assert_int_equal(event->va, m->handles[0].span.first * BLOCK);
 	assert_int_equal(event->n_blocks,
@@ -179,15 +179,15 @@ static void who_waits_is_asked_last_and_not_waited_for(void **state)
 {
 	struct brick_mapping *m = map(0, 0, 1), *other = map(1, 10, 1);
 
-	assert_true(brick_give_back_ask(&tier, 9, &rigs[0].s));
+	assert_true(brick_recall_ask(&tier, 9, &rigs[0].s));
 	asked(0, 0, NULL);
 	asked(1, 1, other);
 	unmap(other);
-	assert_false(brick_give_back_ask(&tier, 9, &rigs[0].s));
+	assert_false(brick_recall_ask(&tier, 9, &rigs[0].s));
 	asked(0, 1, m);
 	asked(1, 1, NULL);
 	/* What it was asked for itself is no reason to wait. */
-	assert_false(brick_give_back_ask(&tier, 9, &rigs[0].s));
+	assert_false(brick_recall_ask(&tier, 9, &rigs[0].s));
 	asked(0, 1, NULL);
 }
 
@@ -266,7 +266,7 @@ static void without_a_wait_there_is_time_all_the_same(void **state)
 	assert_true(ask(1));
 	asked(0, 1, NULL);
 	assert_in_range(rigs[0].last.u.event.deadline_ms, 1,
-			BRICK_GIVE_BACK_MIN_MS);
+			BRICK_RECALL_MIN_MS);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

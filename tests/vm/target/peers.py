@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hostile peers of an end in this machine's kernel: peers.py [ROUNDS [SEED]]
 
-The end is kfi_prey's, on tcp's wire. Each peer does one thing that may not be,
+The end is kfi_target's, on tcp's wire. Each peer does one thing that may not be,
 and must be gone by its deadline; an honest one writes meanwhile, and finds what
 it wrote. Another one writes into a region that comes and goes, as fast as it
 can. Whether a byte has landed where it must not is the module's to say.
@@ -19,7 +19,7 @@ from tcp_peers import MSG, READ, U64, WRITE, Peer, bad_operations, header, reque
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
-PARAMETERS = pathlib.Path("/sys/module/kfi_prey/parameters")
+PARAMETERS = pathlib.Path("/sys/module/kfi_target/parameters")
 PORT = int((PARAMETERS / "service").read_text(encoding="ascii"))
 GONE_S = 30
 HALF_OPEN_GONE_S = 60  # together: each has 10 s, and all wait at the same time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfi_prey: connections. A thread takes events; who wants to connect may, as
+ * kfi_target: connections. A thread takes events; who wants to connect may, as
  * long as there is a place, and has receives posted; an endpoint whose
  * connection has ended is closed.
  *
@@ -11,7 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "prey.h"
+#include "target.h"
 
 #define PEERS	      32
 #define RECEIVES      8
@@ -54,12 +54,12 @@ MODULE_PARM_DESC(messages, "messages that arrived (read)");
 
 static int get_bad(char *text, const struct kernel_param *kp)
 {
-	return sysfs_emit(text, "%lu\n", prey_memory_bad());
+	return sysfs_emit(text, "%lu\n", target_memory_bad());
 }
 
 static int get_regions(char *text, const struct kernel_param *kp)
 {
-	return prey_memory_tell(text);
+	return target_memory_tell(text);
 }
 
 static const struct kernel_param_ops bad_ops = { .get = get_bad };
@@ -209,10 +209,11 @@ static int run(void *unused)
 		}
 		handle(entry, len);
 		if (time_after(jiffies, turn)) {
-			ret = prey_memory_turn(domain);
+			ret = target_memory_turn(domain);
 			turn = jiffies + msecs_to_jiffies(TURN_MS);
 			if (ret)
-				pr_err("kfi_prey: a region is lost: %d\n", ret);
+				pr_err("kfi_target: a region is lost: %d\n",
+				       ret);
 		}
 	}
 	kfree(entry);
@@ -249,7 +250,7 @@ static void close_all(void)
 
 	for (i = 0; i < PEERS; i++)
 		close_peer(&peers[i]);
-	prey_memory_close();
+	target_memory_close();
 	if (pep)
 		close_one(&pep->fid);
 	if (eq)
@@ -261,19 +262,19 @@ static void close_all(void)
 	fi_freeinfo(info);
 }
 
-static int __init prey_init(void)
+static int __init target_init(void)
 {
 	int ret = find();
 
 	ret = ret ?: fi_fabric(info->fabric_attr, &fabric, NULL);
 	ret = ret ?: fi_domain(fabric, info, &domain, NULL);
 	ret = ret ?: fi_eq_open(fabric, NULL, &eq, NULL);
-	ret = ret ?: prey_memory_open(domain);
+	ret = ret ?: target_memory_open(domain);
 	ret = ret ?: fi_passive_ep(fabric, info, &pep, NULL);
 	ret = ret ?: fi_pep_bind(pep, &eq->fid, 0);
 	ret = ret ?: fi_listen(pep);
 	if (!ret) {
-		thread = kthread_run(run, NULL, "kfi_prey");
+		thread = kthread_run(run, NULL, "kfi_target");
 		ret = PTR_ERR_OR_ZERO(thread);
 	}
 	if (ret)
@@ -281,13 +282,13 @@ static int __init prey_init(void)
 	return ret;
 }
 
-static void __exit prey_exit(void)
+static void __exit target_exit(void)
 {
 	kthread_stop(thread);
 	close_all();
 }
 
-module_init(prey_init);
-module_exit(prey_exit);
+module_init(target_init);
+module_exit(target_exit);
 MODULE_DESCRIPTION("kfabric: an end for hostile peers");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a client may expect after a loss of power: see ledger.h. */
-#include "ledger.h"
+/* What a client may expect after a loss of power: see tracker.h. */
+#include "tracker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "power.h"
 
-void ledger_init(struct ledger *l, uint32_t n_words)
+void tracker_init(struct tracker *l, uint32_t n_words)
 {
 	l->words = calloc(n_words, sizeof(*l->words));
 	l->touched = calloc(n_words, sizeof(*l->touched));
@@ -17,13 +17,13 @@ void ledger_init(struct ledger *l, uint32_t n_words)
 	l->n_touched = 0;
 }
 
-void ledger_fini(struct ledger *l)
+void tracker_fini(struct tracker *l)
 {
 	free(l->words);
 	free(l->touched);
 }
 
-uint64_t ledger_value(uint32_t serial, uint32_t word)
+uint64_t tracker_value(uint32_t serial, uint32_t word)
 {
 	__u64 state = ((__u64)serial << 32) | word;
 
@@ -32,18 +32,19 @@ uint64_t ledger_value(uint32_t serial, uint32_t word)
 	return ((uint64_t)serial << 32) | (fault_random(&state) >> 32);
 }
 
-bool ledger_has_room(const struct ledger *l, uint32_t word, uint32_t n)
+bool tracker_has_room(const struct tracker *l, uint32_t word, uint32_t n)
 {
 	for (uint32_t i = word; i < word + n; i++)
-		if (l->words[i].n == LEDGER_NEWER)
+		if (l->words[i].n == TRACKER_NEWER)
 			return false;
 	return true;
 }
 
-void ledger_write(struct ledger *l, uint32_t word, uint32_t n, uint32_t serial)
+void tracker_write(struct tracker *l, uint32_t word, uint32_t n,
+		   uint32_t serial)
 {
 	for (uint32_t i = word; i < word + n; i++) {
-		struct ledger_word *w = &l->words[i];
+		struct tracker_word *w = &l->words[i];
 
 		w->newer[w->n++] = serial;
 		if (!w->is_touched)
@@ -52,10 +53,10 @@ void ledger_write(struct ledger *l, uint32_t word, uint32_t n, uint32_t serial)
 	}
 }
 
-void ledger_flushed(struct ledger *l, uint32_t serial)
+void tracker_flushed(struct tracker *l, uint32_t serial)
 {
 	for (uint32_t t = 0; t < l->n_touched; t++) {
-		struct ledger_word *w = &l->words[l->touched[t]];
+		struct tracker_word *w = &l->words[l->touched[t]];
 		uint32_t covered = 0;
 
 		while (covered < w->n && w->newer[covered] <= serial)
@@ -66,44 +67,44 @@ void ledger_flushed(struct ledger *l, uint32_t serial)
 	}
 }
 
-static bool is_newer(const struct ledger_word *w, uint64_t is, uint32_t word)
+static bool is_newer(const struct tracker_word *w, uint64_t is, uint32_t word)
 {
 	for (uint32_t i = 0; i < w->n; i++)
-		if (is == ledger_value(w->newer[i], word))
+		if (is == tracker_value(w->newer[i], word))
 			return true;
 	return false;
 }
 
-void ledger_check(const struct ledger *l, const uint8_t *bytes,
-		  struct ledger_verdict *out)
+void tracker_check(const struct tracker *l, const uint8_t *bytes,
+		   struct tracker_verdict *out)
 {
-	*out = (struct ledger_verdict){ 0 };
+	*out = (struct tracker_verdict){ 0 };
 	for (uint32_t t = 0; t < l->n_touched; t++) {
 		uint32_t word = l->touched[t], serial;
-		const struct ledger_word *w = &l->words[word];
+		const struct tracker_word *w = &l->words[word];
 		uint64_t is;
 
-		memcpy(&is, bytes + (size_t)word * LEDGER_WORD, sizeof(is));
-		if (is == ledger_value(w->durable, word) ||
+		memcpy(&is, bytes + (size_t)word * TRACKER_WORD, sizeof(is));
+		if (is == tracker_value(w->durable, word) ||
 		    is_newer(w, is, word))
 			continue;
 		/* Each word tells its write. */
 		serial = (uint32_t)(is >> 32);
-		if (serial < w->durable && is == ledger_value(serial, word))
+		if (serial < w->durable && is == tracker_value(serial, word))
 			out->lost++;
 		else
 			out->wrong++;
 	}
 }
 
-void ledger_forget(struct ledger *l, const uint8_t *bytes)
+void tracker_forget(struct tracker *l, const uint8_t *bytes)
 {
 	for (uint32_t t = 0; t < l->n_touched; t++) {
 		uint32_t word = l->touched[t];
-		struct ledger_word *w = &l->words[word];
+		struct tracker_word *w = &l->words[word];
 		uint64_t is;
 
-		memcpy(&is, bytes + (size_t)word * LEDGER_WORD, sizeof(is));
+		memcpy(&is, bytes + (size_t)word * TRACKER_WORD, sizeof(is));
 		w->durable = (uint32_t)(is >> 32);
 		w->n = 0;
 		w->is_touched = false;

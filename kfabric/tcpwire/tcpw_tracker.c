@@ -6,12 +6,12 @@
  */
 #include <linux/errno.h>
 #include <linux/string.h>
-#include "tcpw_ledger.h"
+#include "tcpw_tracker.h"
 
-void tcpw_ledger_init(struct tcpw_ledger *ledger, __u32 limit)
+void tcpw_tracker_init(struct tcpw_tracker *tracker, __u32 limit)
 {
-	memset(ledger, 0, sizeof(*ledger));
-	ledger->limit = limit;
+	memset(tracker, 0, sizeof(*tracker));
+	tracker->limit = limit;
 }
 
 static int tcpw_queue_add(struct tcpw_due_queue *queue, __u32 limit,
@@ -43,30 +43,30 @@ static struct tcpw_due *tcpw_queue_take(struct tcpw_due_queue *queue)
 	return due;
 }
 
-int tcpw_ledger_add_ack(struct tcpw_ledger *ledger, struct tcpw_due *due)
+int tcpw_tracker_add_ack(struct tcpw_tracker *tracker, struct tcpw_due *due)
 {
 	due->bytes = 0;
-	return tcpw_queue_add(&ledger->acks, ledger->limit, due);
+	return tcpw_queue_add(&tracker->acks, tracker->limit, due);
 }
 
-int tcpw_ledger_add_read(struct tcpw_ledger *ledger, struct tcpw_due *due,
-			 __u64 bytes)
+int tcpw_tracker_add_read(struct tcpw_tracker *tracker, struct tcpw_due *due,
+			  __u64 bytes)
 {
 	due->bytes = bytes;
-	return tcpw_queue_add(&ledger->reads, ledger->limit, due);
+	return tcpw_queue_add(&tracker->reads, tracker->limit, due);
 }
 
-struct tcpw_due *tcpw_ledger_take_ack(struct tcpw_ledger *ledger)
+struct tcpw_due *tcpw_tracker_take_ack(struct tcpw_tracker *tracker)
 {
-	return tcpw_queue_take(&ledger->acks);
+	return tcpw_queue_take(&tracker->acks);
 }
 
-struct tcpw_due *tcpw_ledger_first_read(const struct tcpw_ledger *ledger)
+struct tcpw_due *tcpw_tracker_first_read(const struct tcpw_tracker *tracker)
 {
-	return ledger->reads.first;
+	return tracker->reads.first;
 }
 
-struct tcpw_due *tcpw_ledger_take_read(struct tcpw_ledger *ledger)
+struct tcpw_due *tcpw_tracker_take_read(struct tcpw_tracker *tracker)
 {
-	return tcpw_queue_take(&ledger->reads);
+	return tcpw_queue_take(&tracker->reads);
 }

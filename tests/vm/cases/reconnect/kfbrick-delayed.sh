@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# Ghost writes: what an old connection still has under way when a disk has come
+# Delayed writes: what an old connection still has under way when a disk has come
 # back over a new one never reverts what was written since; nor do copies that are
 # written again when one queue of two dies, or a client that dies meanwhile.
 # KFB_PARTS: some of its parts, by name.

@@ -23,7 +23,7 @@ struct brick_verdict {
 };
 
 /**
- * brick_judge - read both copies and decide
+ * brick_copies_validate - read both copies and decide
  * @m: the medium
  * @sb: its superblock
  * @tx: the last committed batch
@@ -34,7 +34,8 @@ struct brick_verdict {
  *
  * Context: any.
  */
-void brick_judge(const struct brick_media *m, const struct brick_super *sb,
-		 uint32_t tx, uint64_t slot, struct brick_verdict *v);
+void brick_copies_validate(const struct brick_media *m,
+			   const struct brick_super *sb, uint32_t tx,
+			   uint64_t slot, struct brick_verdict *v);
 
 #endif

@@ -11,8 +11,8 @@
  *
  * Context: any. Locking: the owner's lock of the connection.
  */
-#ifndef TCPW_LEDGER_H
-#define TCPW_LEDGER_H
+#ifndef TCPW_TRACKER_H
+#define TCPW_TRACKER_H
 
 #include <linux/types.h>
 
@@ -33,44 +33,44 @@ struct tcpw_due_queue {
 };
 
 /**
- * struct tcpw_ledger - all that is owed on a connection
+ * struct tcpw_tracker - all that is owed on a connection
  * @acks: acknowledgements
  * @reads: read responses
  * @limit: how many of each at most
  */
-struct tcpw_ledger {
+struct tcpw_tracker {
 	struct tcpw_due_queue acks;
 	struct tcpw_due_queue reads;
 	__u32 limit;
 };
 
-void tcpw_ledger_init(struct tcpw_ledger *ledger, __u32 limit);
+void tcpw_tracker_init(struct tcpw_tracker *tracker, __u32 limit);
 
 /**
- * tcpw_ledger_add_ack - an operation that asked for an ACK is out
- * @ledger: of the connection
- * @due: stays the ledger's until it is taken
+ * tcpw_tracker_add_ack - an operation that asked for an ACK is out
+ * @tracker: of the connection
+ * @due: stays the tracker's until it is taken
  *
  * Context: under the connection's lock.
  * Return: 0, or -ENOSPC at the limit.
  */
-int tcpw_ledger_add_ack(struct tcpw_ledger *ledger, struct tcpw_due *due);
+int tcpw_tracker_add_ack(struct tcpw_tracker *tracker, struct tcpw_due *due);
 
 /**
- * tcpw_ledger_add_read - a read request is out
- * @ledger: of the connection
- * @due: stays the ledger's until it is taken
+ * tcpw_tracker_add_read - a read request is out
+ * @tracker: of the connection
+ * @due: stays the tracker's until it is taken
  * @bytes: how much was asked for
  *
  * Context: under the connection's lock.
  * Return: 0, or -ENOSPC at the limit.
  */
-int tcpw_ledger_add_read(struct tcpw_ledger *ledger, struct tcpw_due *due,
-			 __u64 bytes);
+int tcpw_tracker_add_read(struct tcpw_tracker *tracker, struct tcpw_due *due,
+			  __u64 bytes);
 
 /* The next that is due, or NULL; taking it strikes it out. */
-struct tcpw_due *tcpw_ledger_take_ack(struct tcpw_ledger *ledger);
-struct tcpw_due *tcpw_ledger_first_read(const struct tcpw_ledger *ledger);
-struct tcpw_due *tcpw_ledger_take_read(struct tcpw_ledger *ledger);
+struct tcpw_due *tcpw_tracker_take_ack(struct tcpw_tracker *tracker);
+struct tcpw_due *tcpw_tracker_first_read(const struct tcpw_tracker *tracker);
+struct tcpw_due *tcpw_tracker_take_read(struct tcpw_tracker *tracker);
 
 #endif
