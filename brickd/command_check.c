@@ -45,15 +45,15 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int usage_error(const char *what)
+static int check_usage_error(const char *what)
 {
 	fprintf(stderr, "brickd: check: %s; try brickd check --help\n", what);
 	return BRICK_EXIT_USAGE;
 }
 
 /* Return: -1 to go on, or the exit status. */
-static int parse_arguments(int argc, char **argv, struct brick_check *c,
-			   const char **path, const char **slow)
+static int parse_check_arguments(int argc, char **argv, struct brick_check *c,
+				 const char **path, const char **slow)
 {
 	int opt;
 
@@ -73,11 +73,12 @@ static int parse_arguments(int argc, char **argv, struct brick_check *c,
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return usage_error("unknown option or missing value");
+			return check_usage_error(
+				"unknown option or missing value");
 		}
 	}
 	if (optind != argc - 1)
-		return usage_error("it needs one PATH");
+		return check_usage_error("it needs one PATH");
 	*path = argv[optind];
 	return -1;
 }
@@ -125,8 +126,8 @@ static int sum_up(const struct brick_check *c, const char *path,
 	return damage || loss ? EXIT_DAMAGED : 0;
 }
 
-static int check(struct brick_check *c, const char *path, const char *slow,
-		 char *err, size_t err_len)
+static int check_store(struct brick_check *c, const char *path,
+		       const char *slow, char *err, size_t err_len)
 {
 	struct brick_media *media;
 	int rc;
@@ -155,10 +156,10 @@ int brick_command_check(int argc, char **argv)
 	const char *path, *slow = NULL;
 	int rc;
 
-	rc = parse_arguments(argc, argv, &c, &path, &slow);
+	rc = parse_check_arguments(argc, argv, &c, &path, &slow);
 	if (rc >= 0)
 		return rc;
-	rc = check(&c, path, slow, err, sizeof(err));
+	rc = check_store(&c, path, slow, err, sizeof(err));
 	if (!rc)
 		return sum_up(&c, path, lines);
 	fprintf(stderr, "brickd: check: %s\n", *err ? err : strerror(-rc));

@@ -65,7 +65,7 @@ struct arguments {
 	bool has_uuid;
 };
 
-static int usage_error(const char *what)
+static int format_usage_error(const char *what)
 {
 	fprintf(stderr, "brickd: format: %s; try brickd format --help\n", what);
 	return BRICK_EXIT_USAGE;
@@ -85,14 +85,15 @@ int brick_parse_fd(const char *text, int *fd)
 	return 0;
 }
 
-static int take_option(struct arguments *a, int opt)
+static int take_format_option(struct arguments *a, int opt)
 {
 	__u64 size;
 
 	switch (opt) {
 	case OPT_SIZE:
 		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return usage_error("--size needs a number, like 64G");
+			return format_usage_error(
+				"--size needs a number, like 64G");
 		a->create.size = size;
 		return -1;
 	case OPT_SLOW:
@@ -100,13 +101,13 @@ static int take_option(struct arguments *a, int opt)
 		return -1;
 	case OPT_SLOW_SIZE:
 		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return usage_error(
+			return format_usage_error(
 				"--slow-size needs a number, like 1T");
 		a->slow_create.size = size;
 		return -1;
 	case OPT_UUID:
 		if (brick_uuid_parse(optarg, a->format.uuid))
-			return usage_error("--uuid needs a uuid");
+			return format_usage_error("--uuid needs a uuid");
 		a->has_uuid = true;
 		return -1;
 	case OPT_FORCE:
@@ -123,24 +124,24 @@ static int take_option(struct arguments *a, int opt)
 		fputs(usage, stdout);
 		return 0;
 	default:
-		return usage_error("unknown option or missing value");
+		return format_usage_error("unknown option or missing value");
 	}
 }
 
-static int parse_arguments(int argc, char **argv, struct arguments *a)
+static int parse_format_arguments(int argc, char **argv, struct arguments *a)
 {
 	int opt, status;
 
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		status = take_option(a, opt);
+		status = take_format_option(a, opt);
 		if (status >= 0)
 			return status;
 	}
 	if (optind != argc - 1)
-		return usage_error("it needs one PATH");
+		return format_usage_error("it needs one PATH");
 	if (a->slow_create.size && !a->slow)
-		return usage_error("--slow-size goes with --slow");
+		return format_usage_error("--slow-size goes with --slow");
 	a->path = argv[optind];
 	return -1;
 }
@@ -154,7 +155,7 @@ static void random_uuid(uint8_t uuid[KFB_UUID_BYTES])
 }
 
 /* Makes the store and its slow tier; their sizes are filled in. */
-static int make(struct arguments *a, char *err, size_t err_len)
+static int make_files(struct arguments *a, char *err, size_t err_len)
 {
 	struct brick_media *media;
 	int rc;
@@ -176,13 +177,13 @@ static int make(struct arguments *a, char *err, size_t err_len)
 	return rc;
 }
 
-static int format(struct arguments *a)
+static int format_store(struct arguments *a)
 {
 	char err[BRICK_ERR_BYTES] = "";
 	char uuid[BRICK_UUID_TEXT_BYTES];
 	int rc;
 
-	rc = make(a, err, sizeof(err));
+	rc = make_files(a, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "brickd: format: %s\n",
 			*err ? err : strerror(-rc));
@@ -200,11 +201,11 @@ static int format(struct arguments *a)
 int brick_command_format(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	int status = parse_arguments(argc, argv, &a);
+	int status = parse_format_arguments(argc, argv, &a);
 
 	if (status >= 0)
 		return status;
 	if (!a.has_uuid)
 		random_uuid(a.format.uuid);
-	return format(&a);
+	return format_store(&a);
 }

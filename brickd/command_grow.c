@@ -46,7 +46,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int usage_error(const char *what)
+static int grow_usage_error(const char *what)
 {
 	fprintf(stderr, "brickd: grow: %s; try brickd grow --help\n", what);
 	return BRICK_EXIT_USAGE;
@@ -66,15 +66,15 @@ static int parse_size(const char *name, uint64_t *size)
 	if (kfb_size_parse(optarg, &value, NULL) || !value) {
 		(void)snprintf(what, sizeof(what),
 			       "%s needs a number, like 128G", name);
-		return usage_error(what);
+		return grow_usage_error(what);
 	}
 	*size = value;
 	return -1;
 }
 
 /* Return: -1 to go on, or the exit status. */
-static int parse_arguments(int argc, char **argv, struct arguments *a,
-			   struct brick_grow *g)
+static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
+				struct brick_grow *g)
 {
 	int opt, rc = -1;
 
@@ -95,22 +95,23 @@ static int parse_arguments(int argc, char **argv, struct arguments *a,
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return usage_error("unknown option or missing value");
+			return grow_usage_error(
+				"unknown option or missing value");
 		}
 	}
 	if (rc >= 0)
 		return rc;
 	if (optind != argc - 1)
-		return usage_error("it needs one PATH");
+		return grow_usage_error("it needs one PATH");
 	if (g->slow_size && !a->slow)
-		return usage_error("--slow-size goes with --slow");
+		return grow_usage_error("--slow-size goes with --slow");
 	a->path = argv[optind];
 	return -1;
 }
 
 /* Make a file that holds a store larger. */
-static int extend(const char *path, uint64_t size, struct brick_grow *g,
-		  char *err, size_t err_len)
+static int extend_store_file(const char *path, uint64_t size,
+			     struct brick_grow *g, char *err, size_t err_len)
 {
 	struct brick_check c = { .repair = false };
 	struct brick_media *m;
@@ -129,8 +130,8 @@ static int extend(const char *path, uint64_t size, struct brick_grow *g,
 	return ret;
 }
 
-static int grow(const struct arguments *a, struct brick_grow *g, char *err,
-		size_t err_len)
+static int grow_store(const struct arguments *a, struct brick_grow *g,
+		      char *err, size_t err_len)
 {
 	struct brick_media *m;
 	int ret;
@@ -139,7 +140,7 @@ static int grow(const struct arguments *a, struct brick_grow *g, char *err,
 	if (!ret && a->slow)
 		ret = brick_slow_open(a->slow, NULL, &g->slow, err, err_len);
 	if (!ret && a->size)
-		ret = extend(a->path, a->size, g, err, err_len);
+		ret = extend_store_file(a->path, a->size, g, err, err_len);
 	if (!ret)
 		ret = brick_media_open(a->path, NULL, &m, err, err_len);
 	if (!ret) {
@@ -158,10 +159,10 @@ int brick_command_grow(int argc, char **argv)
 	struct arguments a = { 0 };
 	int rc;
 
-	rc = parse_arguments(argc, argv, &a, &g);
+	rc = parse_grow_arguments(argc, argv, &a, &g);
 	if (rc >= 0)
 		return rc;
-	rc = grow(&a, &g, err, sizeof(err));
+	rc = grow_store(&a, &g, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "brickd: grow: %s\n",
 			*err ? err : strerror(-rc));

@@ -221,7 +221,7 @@ static int read_again(void *ctx, struct brick_config *fresh)
 	return load_config(fresh, ctx);
 }
 
-static int serve(struct brick_config *config, struct arguments *a)
+static int serve_until_stopped(struct brick_config *config, struct arguments *a)
 {
 	static struct brick_server server;
 	char err[BRICK_ERR_BYTES] = "";
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 		status = 0;
 	} else {
 		brick_log_set_level(config.log_level);
-		status = serve(&config, &a);
+		status = serve_until_stopped(&config, &a);
 	}
 	brick_config_fini(&config);
 	return status;

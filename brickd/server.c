@@ -53,8 +53,8 @@ static const struct brick_conn_ops conn_ops = {
 	.lost = brick_session_lost,
 };
 
-static void rest(struct brick_sessions *all, const struct brick_handle *handles,
-		 size_t n)
+static void rest_blocks(struct brick_sessions *all,
+			const struct brick_handle *handles, size_t n)
 {
 	struct brick_server *server =
 		brick_container_of(all, struct brick_server, sessions);
@@ -64,7 +64,7 @@ static void rest(struct brick_sessions *all, const struct brick_handle *handles,
 
 static const struct brick_session_ops session_ops = {
 	.cancel = brick_ops_cancel,
-	.rest = rest,
+	.rest = rest_blocks,
 };
 
 static void medium_failed(struct brick_storage *storage)
@@ -140,13 +140,13 @@ static void begin_stop(struct brick_server *server)
 	brick_sessions_stop(&server->sessions);
 }
 
-static void reload(struct brick_server *server)
+static void reload_config(struct brick_server *server)
 {
 	if (brick_reload(&server->reload))
 		brick_server_tell_manager(server);
 }
 
-static void signalled(struct brick_source *source)
+static void signal_ready(struct brick_source *source)
 {
 	struct brick_server *server =
 		brick_container_of(source, struct brick_server, signals);
@@ -155,7 +155,7 @@ static void signalled(struct brick_source *source)
 	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		reload(server);
+		reload_config(server);
 	else
 		begin_stop(server);
 }
@@ -209,7 +209,7 @@ static uint64_t next_ms(void *ctx)
 	return other_ms < ms ? other_ms : ms;
 }
 
-static void tick(void *ctx)
+static void server_tick(void *ctx)
 {
 	struct brick_server *server = ctx;
 
@@ -237,7 +237,7 @@ static int open_signals(struct brick_server *server)
 	if (fd < 0)
 		return -errno;
 	server->signals.fd = fd;
-	server->signals.ready = signalled;
+	server->signals.ready = signal_ready;
 	return 0;
 }
 
@@ -250,7 +250,7 @@ static int open_loop(struct brick_server *server)
 		return rc;
 	server->loop.before_wait = before_wait;
 	server->loop.next_ms = next_ms;
-	server->loop.tick = tick;
+	server->loop.tick = server_tick;
 	server->loop.ctx = server;
 	rc = brick_mailbox_init(&server->box);
 	if (rc)

@@ -78,7 +78,7 @@ static void client_close(struct client *c)
 
 /* ---- replies ---- */
 
-static struct json_object *failure(int error, const char *why)
+static struct json_object *reply_failure(int error, const char *why)
 {
 	struct json_object *reply = json_object_new_object();
 
@@ -116,14 +116,14 @@ static void reply_with(struct client *c, struct json_object *reply)
 		c->is_failed = true;
 }
 
-static void fail(struct client *c, int error, const char *why)
+static void answer_failure(struct client *c, int error, const char *why)
 {
 	brick_count(&c->admin->view->counters->admin_refused);
-	reply_with(c, failure(error, why));
+	reply_with(c, reply_failure(error, why));
 	c->is_failed = true;
 }
 
-static void answer(struct client *c, size_t len)
+static void queue_answer(struct client *c, size_t len)
 {
 	struct brick_view *view = c->admin->view;
 	struct brick_admin_request request;
@@ -133,7 +133,7 @@ static void answer(struct client *c, size_t len)
 
 	rc = brick_admin_request_parse(c->line.buf, len, &request, &why);
 	if (rc == -EBADMSG) {
-		fail(c, rc, why);
+		answer_failure(c, rc, why);
 		return;
 	}
 	reply = json_object_new_object();
@@ -142,7 +142,7 @@ static void answer(struct client *c, size_t len)
 		rc = brick_admin_op(view, c->uid, &request, reply, &why);
 	if (rc) {
 		json_object_put(reply);
-		reply = failure(rc, why);
+		reply = reply_failure(rc, why);
 	}
 	brick_count(&view->counters->admin_requests);
 	reply_with(c, reply);
@@ -192,12 +192,13 @@ static bool next_line(struct client *c)
 	if (c->is_failed)
 		return false;
 	if (!n && brick_admin_line_is_too_long(&c->line)) {
-		fail(c, -EMSGSIZE, "the line is longer than 4096 bytes");
+		answer_failure(c, -EMSGSIZE,
+			       "the line is longer than 4096 bytes");
 		return true;
 	}
 	if (!n)
 		return false;
-	answer(c, n - 1);
+	queue_answer(c, n - 1);
 	brick_admin_line_drop(&c->line, n);
 	return true;
 }
@@ -209,7 +210,7 @@ static bool has_more(const struct client *c)
 }
 
 /* Return: false when the client has to go. */
-static bool serve(struct client *c)
+static bool serve_client(struct client *c)
 {
 	bool more = true;
 
@@ -233,7 +234,7 @@ static void client_ready(struct brick_source *source)
 {
 	struct client *c = brick_container_of(source, struct client, source);
 
-	if (!serve(c))
+	if (!serve_client(c))
 		client_close(c);
 }
 
@@ -256,7 +257,7 @@ static const char *validate_peer(int fd, uid_t *uid, int *error)
 static void turn_away(struct brick_admin *admin, int fd, int error,
 		      const char *why)
 {
-	struct json_object *object = failure(error, why);
+	struct json_object *object = reply_failure(error, why);
 	char *text;
 	size_t len;
 
@@ -270,7 +271,7 @@ static void turn_away(struct brick_admin *admin, int fd, int error,
 	close(fd);
 }
 
-static void admit(struct brick_admin *admin, int fd, uid_t uid)
+static void admit_client(struct brick_admin *admin, int fd, uid_t uid)
 {
 	struct client **place = find_client(admin, NULL), *c;
 
@@ -314,7 +315,7 @@ static void listener_ready(struct brick_source *source)
 	if (why)
 		turn_away(admin, fd, error, why);
 	else
-		admit(admin, fd, uid);
+		admit_client(admin, fd, uid);
 }
 
 /* ---- the whole ---- */

@@ -33,7 +33,7 @@ static void put_listen(const struct brick_view *view, struct json_object *reply)
 		brick_admin_put_text(reply, "metrics_url", url);
 }
 
-static void info(const struct brick_view *view, struct json_object *reply)
+static void order_info(const struct brick_view *view, struct json_object *reply)
 {
 	char uuid[BRICK_UUID_TEXT_BYTES], failure[BRICK_FAILURE_BYTES];
 
@@ -66,9 +66,9 @@ static bool is_meant(const struct brick_session *s,
 			  : !strcmp(s->client->name, r->client);
 }
 
-static int evict(struct brick_view *view, uid_t uid,
-		 const struct brick_admin_request *r, struct json_object *reply,
-		 const char **why)
+static int order_evict(struct brick_view *view, uid_t uid,
+		       const struct brick_admin_request *r,
+		       struct json_object *reply, const char **why)
 {
 	struct brick_session *s = NULL;
 	uint64_t n = 0;
@@ -97,7 +97,7 @@ int brick_admin_op(struct brick_view *view, uid_t uid,
 {
 	switch (request->op) {
 	case BRICK_ADMIN_INFO:
-		info(view, reply);
+		order_info(view, reply);
 		return 0;
 	case BRICK_ADMIN_SESSIONS:
 		brick_admin_sessions(view, request->after, reply);
@@ -106,7 +106,7 @@ int brick_admin_op(struct brick_view *view, uid_t uid,
 		brick_admin_stats(view, reply);
 		return 0;
 	case BRICK_ADMIN_EVICT:
-		return evict(view, uid, request, reply, why);
+		return order_evict(view, uid, request, reply, why);
 	case BRICK_ADMIN_TIER:
 		return brick_admin_tier(view, request, reply, why);
 	case BRICK_ADMIN_OPS:

@@ -18,7 +18,7 @@ struct page {
 	const struct brick_session *list[BRICK_ADMIN_PAGE_SESSIONS];
 };
 
-static void add(struct page *page, const struct brick_session *s)
+static void add_session(struct page *page, const struct brick_session *s)
 {
 	unsigned int at = page->n;
 
@@ -46,7 +46,7 @@ static struct json_object *describe_ops(const struct brick_session_report *r)
 	return object;
 }
 
-static struct json_object *describe(const struct brick_session *s)
+static struct json_object *session_object(const struct brick_session *s)
 {
 	struct json_object *object = json_object_new_object();
 	struct brick_session_report r;
@@ -77,9 +77,9 @@ void brick_admin_sessions(const struct brick_view *view, uint64_t after,
 
 	TAILQ_FOREACH(s, &view->sessions->list, link)
 	if (s->id > after)
-		add(&page, s);
+		add_session(&page, s);
 	for (unsigned int i = 0; i < page.n; i++)
-		json_object_array_add(list, describe(page.list[i]));
+		json_object_array_add(list, session_object(page.list[i]));
 	json_object_object_add(reply, "sessions", list);
 	if (page.more)
 		brick_admin_put_id(reply, "next", page.list[page.n - 1]->id);

@@ -41,8 +41,8 @@ static void put_value(struct json_object *object, const struct brick_metric *m,
 		brick_admin_put_count(object, name, value);
 }
 
-static struct json_object *buckets(const struct brick_metric *m,
-				   const struct brick_sample *sample)
+static struct json_object *list_buckets(const struct brick_metric *m,
+					const struct brick_sample *sample)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -71,7 +71,8 @@ static void add_sample(struct brick_metric_sink *sink,
 		brick_admin_put_count(object, "count",
 				      sample->buckets[m->bounds->n]);
 		put_value(object, m, "sum", sample->sum);
-		json_object_object_add(object, "buckets", buckets(m, sample));
+		json_object_object_add(object, "buckets",
+				       list_buckets(m, sample));
 	} else {
 		put_value(object, m, "value", sample->value);
 	}

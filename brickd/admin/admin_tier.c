@@ -60,7 +60,7 @@ static void put_slots(const struct brick_view *view, struct json_object *reply)
 	brick_admin_put_count(reply, "spare", s.slow_spare);
 }
 
-static void show(const struct brick_view *view, struct json_object *reply)
+static void show_tier(const struct brick_view *view, struct json_object *reply)
 {
 	const struct brick_tier *t = view->tier;
 	struct json_object *list = json_object_new_array();
@@ -109,8 +109,9 @@ static int show_job(const struct brick_view *view, uint64_t id,
 	return 0;
 }
 
-static int order(struct brick_view *view, const struct brick_admin_request *r,
-		 bool to_slow, struct json_object *reply, const char **why)
+static int order_move(struct brick_view *view,
+		      const struct brick_admin_request *r, bool to_slow,
+		      struct json_object *reply, const char **why)
 {
 	uint64_t id = 0;
 	int rc = brick_tier_order(view->tier, brick_span_of(r->va, r->n_blocks),
@@ -128,7 +129,7 @@ static int order(struct brick_view *view, const struct brick_admin_request *r,
 }
 
 /* Whoever is pinned no more may be demoted: back into the order of rest. */
-static int unpin(struct brick_view *view, struct brick_span span)
+static int unpin_span(struct brick_view *view, struct brick_span span)
 {
 	int rc = brick_tier_unpin(view->tier, span);
 
@@ -146,7 +147,7 @@ int brick_admin_tier(struct brick_view *view,
 
 	switch (r->tier) {
 	case BRICK_ADMIN_TIER_SHOW:
-		show(view, reply);
+		show_tier(view, reply);
 		return 0;
 	case BRICK_ADMIN_TIER_JOB:
 		return show_job(view, r->job, reply, why);
@@ -157,13 +158,13 @@ int brick_admin_tier(struct brick_view *view,
 		return rc;
 	case BRICK_ADMIN_TIER_DEMOTE:
 	case BRICK_ADMIN_TIER_PROMOTE:
-		return order(view, r, r->tier == BRICK_ADMIN_TIER_DEMOTE, reply,
-			     why);
+		return order_move(view, r, r->tier == BRICK_ADMIN_TIER_DEMOTE,
+				  reply, why);
 	case BRICK_ADMIN_TIER_PIN:
 		rc = brick_tier_pin(view->tier, span);
 		break;
 	case BRICK_ADMIN_TIER_UNPIN:
-		rc = unpin(view, span);
+		rc = unpin_span(view, span);
 		break;
 	case BRICK_ADMIN_TIER_WHATS:
 		return -EOPNOTSUPP;

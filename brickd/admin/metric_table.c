@@ -211,14 +211,14 @@ static const struct brick_metric metrics[] = {
 
 /* ---- the walk ---- */
 
-static uint64_t load(const _Atomic uint64_t *counter)
+static uint64_t load_counter(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 /* Return: false when the sample is a zero that is left out. */
-static bool fill(const struct brick_metric *m, const void *base, size_t index,
-		 struct brick_sample *sample)
+static bool fill_sample(const struct brick_metric *m, const void *base,
+			size_t index, struct brick_sample *sample)
 {
 	const char *at = (const char *)base + m->offset;
 	const struct brick_histogram *h;
@@ -228,15 +228,16 @@ static bool fill(const struct brick_metric *m, const void *base, size_t index,
 		sample->value =
 			m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
 				? ((const uint64_t *)at)[index]
-				: load(&((const _Atomic uint64_t *)at)[index]);
+				: load_counter(&(
+					  (const _Atomic uint64_t *)at)[index]);
 		return sample->value || !m->sparse;
 	}
 	h = &((const struct brick_histogram *)at)[index];
 	for (unsigned int i = 0; i <= m->bounds->n; i++) {
-		n += load(&h->buckets[i]);
+		n += load_counter(&h->buckets[i]);
 		sample->buckets[i] = n;
 	}
-	sample->sum = load(&h->sum);
+	sample->sum = load_counter(&h->sum);
 	return n || !m->sparse;
 }
 
@@ -256,7 +257,7 @@ static void walk_metric(const struct brick_metric *m, const void *base,
 			sample.labels[0] = outer->text(i / n_inner);
 		if (inner)
 			sample.labels[1] = inner->text(i % n_inner);
-		if (fill(m, base, i, &sample))
+		if (fill_sample(m, base, i, &sample))
 			sink->sample(sink, m, &sample);
 	}
 }

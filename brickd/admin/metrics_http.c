@@ -74,10 +74,10 @@ static enum MHD_Result send_error(struct MHD_Connection *connection,
 			 MHD_RESPMEM_MUST_COPY);
 }
 
-static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
-			      const char *url, const char *method,
-			      const char *version, const char *upload_data,
-			      size_t *upload_data_size, void **request)
+static enum MHD_Result
+answer_request(void *cls, struct MHD_Connection *connection, const char *url,
+	       const char *method, const char *version, const char *upload_data,
+	       size_t *upload_data_size, void **request)
 {
 	const struct brick_metrics *m = cls;
 	size_t len;
@@ -97,8 +97,9 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 			 MHD_RESPMEM_MUST_FREE);
 }
 
-static void notify(void *cls, struct MHD_Connection *connection, void **context,
-		   enum MHD_ConnectionNotificationCode code)
+static void note_connection(void *cls, struct MHD_Connection *connection,
+			    void **context,
+			    enum MHD_ConnectionNotificationCode code)
 {
 	struct brick_metrics *m = cls;
 	struct MHD_Connection *look_for =
@@ -116,7 +117,7 @@ static void notify(void *cls, struct MHD_Connection *connection, void **context,
 }
 
 /* Return: is there more to do at once? */
-static bool run(struct brick_metrics *m)
+static bool run_httpd(struct brick_metrics *m)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
@@ -128,9 +129,9 @@ static bool run(struct brick_metrics *m)
 	return true;
 }
 
-static void ready(struct brick_source *source)
+static void httpd_ready(struct brick_source *source)
 {
-	run(brick_container_of(source, struct brick_metrics, source));
+	run_httpd(brick_container_of(source, struct brick_metrics, source));
 }
 
 bool brick_metrics_before_wait(struct brick_view *view)
@@ -140,7 +141,7 @@ bool brick_metrics_before_wait(struct brick_view *view)
 
 	if (!m || MHD_get_timeout(m->daemon, &wait_ms) != MHD_YES || wait_ms)
 		return false;
-	return run(m);
+	return run_httpd(m);
 }
 
 void brick_metrics_tick(struct brick_view *view)
@@ -162,7 +163,7 @@ void brick_metrics_tick(struct brick_view *view)
 		if (info)
 			shutdown(info->connect_fd, SHUT_RDWR);
 	}
-	run(m);
+	run_httpd(m);
 }
 
 bool brick_metrics_url(const struct brick_view *view, char url[BRICK_URL_BYTES])
@@ -192,8 +193,8 @@ complain(void *cls, const char *fmt, va_list ap)
 			  "metrics: %s", line);
 }
 
-static struct MHD_Daemon *start(struct brick_metrics *m,
-				const struct sockaddr *address, bool v6)
+static struct MHD_Daemon *start_httpd(struct brick_metrics *m,
+				      const struct sockaddr *address, bool v6)
 {
 	const struct MHD_OptionItem options[] = {
 		{ MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)complain, m },
@@ -202,14 +203,14 @@ static struct MHD_Daemon *start(struct brick_metrics *m,
 		  NULL },
 		{ MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_MAX_BYTES, NULL },
-		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)notify, m },
+		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)note_connection, m },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG |
 					(v6 ? MHD_USE_IPv6 : 0),
-				0, NULL, NULL, answer, m, MHD_OPTION_ARRAY,
-				options, MHD_OPTION_END);
+				0, NULL, NULL, answer_request, m,
+				MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 static int open_page(struct brick_metrics *m, char *err, size_t err_len)
@@ -225,7 +226,8 @@ static int open_page(struct brick_metrics *m, char *err, size_t err_len)
 		return -EINVAL;
 	}
 	errno = 0;
-	m->daemon = start(m, found->ai_addr, found->ai_family == AF_INET6);
+	m->daemon =
+		start_httpd(m, found->ai_addr, found->ai_family == AF_INET6);
 	freeaddrinfo(found);
 	if (!m->daemon) {
 		int rc = errno ? -errno : -EIO;
@@ -238,7 +240,7 @@ static int open_page(struct brick_metrics *m, char *err, size_t err_len)
 	m->port = info ? info->port : 0;
 	info = MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	m->source.fd = info ? info->epoll_fd : -1;
-	m->source.ready = ready;
+	m->source.ready = httpd_ready;
 	return 0;
 }
 

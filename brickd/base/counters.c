@@ -35,8 +35,8 @@ const struct brick_bounds brick_bounds_size = {
 
 /* ---- counting ---- */
 
-static void observe(struct brick_histogram *h, const struct brick_bounds *b,
-		    uint64_t value)
+static void observe_value(struct brick_histogram *h,
+			  const struct brick_bounds *b, uint64_t value)
 {
 	unsigned int i = 0;
 
@@ -48,12 +48,12 @@ static void observe(struct brick_histogram *h, const struct brick_bounds *b,
 
 void brick_count_ns(struct brick_histogram *h, uint64_t ns)
 {
-	observe(h, &brick_bounds_ns, ns);
+	observe_value(h, &brick_bounds_ns, ns);
 }
 
 void brick_count_size(struct brick_histogram *h, uint64_t size)
 {
-	observe(h, &brick_bounds_size, size);
+	observe_value(h, &brick_bounds_size, size);
 }
 
 void brick_count_op(struct brick_counters *c, uint16_t op,

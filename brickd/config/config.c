@@ -529,8 +529,8 @@ static int begin_section(void *ctx, const char *name)
 }
 
 /* inih calls this once per setting, also after an error. */
-static int handle(void *ctx, const char *section, const char *name,
-		  const char *value)
+static int handle_setting(void *ctx, const char *section, const char *name,
+			  const char *value)
 {
 	struct parse *p = ctx;
 	int rc;
@@ -547,7 +547,7 @@ static int handle(void *ctx, const char *section, const char *name,
 	return rc == 0;
 }
 
-static char *next_line(char *buf, int size, void *ctx)
+static char *next_setting_line(char *buf, int size, void *ctx)
 {
 	struct parse *p = ctx;
 
@@ -570,7 +570,7 @@ int brick_config_read(struct brick_config *c, FILE *file, const char *name,
 	p.reader.file = file;
 	p.reader.section = begin_section;
 	p.reader.ctx = &p;
-	rc = ini_parse_stream(next_line, &p, handle, &p);
+	rc = ini_parse_stream(next_setting_line, &p, handle_setting, &p);
 	line = p.reader.line;
 	if (p.reader.error) {
 		why = p.reader.error;

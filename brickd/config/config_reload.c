@@ -71,8 +71,8 @@ const char *brick_config_differs(const struct brick_config *a,
 }
 
 /* Also one that is removed: its name may come back. */
-static struct brick_client *find(const struct brick_config *c, const char *name,
-				 uint32_t n)
+static struct brick_client *find_old_client(const struct brick_config *c,
+					    const char *name, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (!strcmp(c->clients[i]->name, name))
@@ -81,7 +81,7 @@ static struct brick_client *find(const struct brick_config *c, const char *name,
 }
 
 /* The key file's path goes along, so that messages name the right one. */
-static void replace(struct brick_client *old, struct brick_client *fresh)
+static void replace_client(struct brick_client *old, struct brick_client *fresh)
 {
 	char *key_file = old->key_file;
 
@@ -100,7 +100,8 @@ static uint32_t count_new(const struct brick_config *config,
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < fresh->n_clients; i++)
-		n += !find(config, fresh->clients[i]->name, config->n_clients);
+		n += !find_old_client(config, fresh->clients[i]->name,
+				      config->n_clients);
 	return n;
 }
 
@@ -119,9 +120,9 @@ int brick_config_take_clients(struct brick_config *config,
 	for (uint32_t i = 0; i < n; i++)
 		list[i]->removed = true;
 	for (uint32_t i = 0; i < fresh->n_clients; i++) {
-		old = find(config, fresh->clients[i]->name, n);
+		old = find_old_client(config, fresh->clients[i]->name, n);
 		if (old) {
-			replace(old, fresh->clients[i]);
+			replace_client(old, fresh->clients[i]);
 			continue;
 		}
 		list[config->n_clients++] = fresh->clients[i];

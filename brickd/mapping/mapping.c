@@ -35,7 +35,7 @@ struct brick_span brick_mapping_hull(const struct brick_mapping *m)
 				    m->handles[m->n - 1].span.end };
 }
 
-static int grow(struct brick_mappings *all)
+static int grow_table(struct brick_mappings *all)
 {
 	size_t cap = all->cap ? all->cap * 2 : CAP_FIRST;
 	struct brick_mapping **list;
@@ -103,7 +103,7 @@ int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 {
 	if (all->last >= COUNTER_MAX)
 		return -ENOMEM;
-	if (grow(all))
+	if (grow_table(all))
 		return -ENOMEM;
 	m->id = all->tag | ++all->last;
 	insert_by_block(all, all->n, m);
@@ -180,7 +180,7 @@ static size_t handle_from(const struct brick_mapping *m, uint64_t block)
 }
 
 /* Index of the first mapping by block that can reach a block. */
-static size_t reaching(const struct brick_mappings *all, uint64_t block)
+static size_t first_reaching(const struct brick_mappings *all, uint64_t block)
 {
 	return from_block(all, all->n,
 			  block > all->widest ? block - all->widest : 0);
@@ -199,7 +199,7 @@ int brick_mappings_conflict(const struct brick_mappings *all,
 	size_t end = from_block(all, all->n, span.end);
 	int rc = 0;
 
-	for (size_t i = reaching(all, span.first); i < end; i++) {
+	for (size_t i = first_reaching(all, span.first); i < end; i++) {
 		const struct brick_mapping *m = all->by_block[i];
 
 		if (!covers_any(m, span))
@@ -226,7 +226,7 @@ static uint32_t flags_at(const struct brick_mappings *all, uint64_t block,
 	uint32_t flags = 0;
 
 	*until = UINT64_MAX;
-	for (size_t i = reaching(all, block); i < all->n; i++) {
+	for (size_t i = first_reaching(all, block); i < all->n; i++) {
 		const struct brick_mapping *m = all->by_block[i];
 		uint64_t border;
 		size_t at;

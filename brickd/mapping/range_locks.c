@@ -8,8 +8,9 @@ void brick_range_locks_init(struct brick_range_locks *locks)
 }
 
 /* Does anything that came before @end (NULL: all) overlap? */
-static bool blocked(const struct brick_range_locks *locks,
-		    struct brick_span span, const struct brick_range_lock *end)
+static bool is_blocked(const struct brick_range_locks *locks,
+		       struct brick_span span,
+		       const struct brick_range_lock *end)
 {
 	const struct brick_range_lock *c;
 
@@ -26,13 +27,13 @@ static bool blocked(const struct brick_range_locks *locks,
 bool brick_range_locks_would_wait(const struct brick_range_locks *locks,
 				  struct brick_span span)
 {
-	return blocked(locks, span, NULL);
+	return is_blocked(locks, span, NULL);
 }
 
 bool brick_range_locks_take(struct brick_range_locks *locks,
 			    struct brick_range_lock *lock)
 {
-	lock->held = !blocked(locks, lock->span, NULL);
+	lock->held = !is_blocked(locks, lock->span, NULL);
 	TAILQ_INSERT_TAIL(&locks->list, lock, link);
 	return lock->held;
 }
@@ -45,7 +46,7 @@ static struct brick_range_lock *next_free(struct brick_range_locks *locks,
 
 	TAILQ_FOREACH(c, &locks->list, link)
 	if (!c->held && brick_spans_overlap(c->span, gap) &&
-	    !blocked(locks, c->span, c))
+	    !is_blocked(locks, c->span, c))
 		return c;
 	return NULL;
 }

@@ -158,8 +158,8 @@ static int size_file(struct brick_media_file *f, const struct stat *st)
 }
 
 /* Marks name the file as it is called without links. */
-static int settle(const struct brick_media_file *f, char **mark,
-		  struct brick_media_past *past)
+static int settle_past(const struct brick_media_file *f, char **mark,
+		       struct brick_media_past *past)
 {
 	struct stat st;
 	int ret;
@@ -217,7 +217,7 @@ static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 		if (!ret && f->create)
 			ret = size_file(f, &st);
 		if (!ret && !f->is_tmpfs)
-			ret = settle(f, &mark, &past);
+			ret = settle_past(f, &mark, &past);
 		if (ret)
 			return ret;
 	}

@@ -38,7 +38,7 @@ struct resident {
 	bool unknown; /* some could not be compared */
 };
 
-static void compare(struct resident *r, uint64_t off, size_t len)
+static void compare_range(struct resident *r, uint64_t off, size_t len)
 {
 	if (r->direct < 0 ||
 	    pread(r->fd, r->cached, len, (off_t)off) != (ssize_t)len ||
@@ -62,8 +62,8 @@ static void look_at_pages(struct resident *r, uint64_t off,
 		if (i == first)
 			i++;
 		else if (r->cached)
-			compare(r, off + (uint64_t)first * PAGE,
-				(i - first) * PAGE);
+			compare_range(r, off + (uint64_t)first * PAGE,
+				      (i - first) * PAGE);
 	}
 }
 
@@ -84,7 +84,7 @@ static int look_at_window(struct resident *r, uint64_t off, size_t len)
 	return ret;
 }
 
-static int look(struct resident *r, uint64_t size)
+static int look_at_cache(struct resident *r, uint64_t size)
 {
 	uint64_t off, len;
 	int ret = 0;
@@ -98,8 +98,8 @@ static int look(struct resident *r, uint64_t size)
 }
 
 /* Whatever is still in memory: is it what the medium has? */
-static int verify(const struct brick_media_file *f, uint64_t size,
-		  struct resident *r)
+static int verify_cached(const struct brick_media_file *f, uint64_t size,
+			 struct resident *r)
 {
 	char self[sizeof("/proc/self/fd/2147483647")];
 	int ret = 0;
@@ -109,7 +109,7 @@ static int verify(const struct brick_media_file *f, uint64_t size,
 	r->cached = aligned_alloc(PAGE, PIECE_BYTES);
 	r->written = aligned_alloc(PAGE, PIECE_BYTES);
 	if (r->cached && r->written)
-		ret = look(r, size);
+		ret = look_at_cache(r, size);
 	else
 		ret = -ENOMEM;
 	free(r->cached);
@@ -131,14 +131,14 @@ static void write_back(const struct brick_media_file *f, const char *mark)
 			     "made durable");
 }
 
-static int drop(const struct brick_media_file *f, uint64_t size,
-		const char *mark, struct brick_media_past *past)
+static int drop_cached(const struct brick_media_file *f, uint64_t size,
+		       const char *mark, struct brick_media_past *past)
 {
 	struct resident left = { .fd = f->fd };
 	int ret;
 
 	(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
-	ret = verify(f, size, &left);
+	ret = verify_cached(f, size, &left);
 	past->is_unknown = ret || left.unknown;
 	if (ret || !left.differ)
 		return ret == -ENOMEM ? ret : 0;
@@ -159,10 +159,10 @@ int brick_media_settle(const struct brick_media_file *f, uint64_t size,
 {
 	struct resident before = { .fd = f->fd };
 
-	past->was_cached = !look(&before, size) && before.n;
+	past->was_cached = !look_at_cache(&before, size) && before.n;
 	past->fs_id = brick_media_fsid(f->fd);
 	if (f->fresh)
 		return 0;
 	write_back(f, mark);
-	return drop(f, size, mark, past);
+	return drop_cached(f, size, mark, past);
 }

@@ -296,7 +296,7 @@ static bool has_data(const struct fi_cq_msg_entry *entry)
 	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
 }
 
-static void completed(struct brick_conn *c, struct fi_cq_msg_entry *entry)
+static void take_completion(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 {
 	struct brick_buf *buf;
 
@@ -358,7 +358,7 @@ bool brick_conn_service(struct brick_conn *c)
 		for (ssize_t i = 0; i < n; i++) {
 			if (c->state == KFB_CONN_CLOSING)
 				return false;
-			completed(c, &entries[i]);
+			take_completion(c, &entries[i]);
 		}
 		if (c->state == KFB_CONN_CLOSING)
 			return false;

@@ -44,8 +44,8 @@ static enum rank rank_of(const struct sockaddr *addr, bool v6)
 }
 
 /* Return: how many, or -E2BIG. */
-static int collect(const struct fi_info *list, bool v6,
-		   struct candidate out[BRICK_DEVICES_MAX])
+static int collect_devices(const struct fi_info *list, bool v6,
+			   struct candidate out[BRICK_DEVICES_MAX])
 {
 	int n = 0, i;
 
@@ -67,9 +67,9 @@ static int collect(const struct fi_info *list, bool v6,
 	return n;
 }
 
-static int address_of(const struct candidate *c,
-		      const struct brick_address *listen,
-		      struct brick_address *out)
+static int device_address_of(const struct candidate *c,
+			     const struct brick_address *listen,
+			     struct brick_address *out)
 {
 	socklen_t len = c->addr->sa_family == AF_INET6
 				? sizeof(struct sockaddr_in6)
@@ -98,11 +98,12 @@ static int find_all(const struct brick_address *listen,
 	fi_freeinfo(hints);
 	if (rc)
 		return rc;
-	count = collect(list, strchr(listen->host, ':'), devices);
+	count = collect_devices(list, strchr(listen->host, ':'), devices);
 	*n = 0;
 	for (int i = 0; i < count && !rc; i++) {
 		if (devices[i].rank)
-			rc = address_of(&devices[i], listen, &found[(*n)++]);
+			rc = device_address_of(&devices[i], listen,
+					       &found[(*n)++]);
 		else
 			brick_log(LOG_NOTICE, NULL,
 				  "not serving over %s: it has no address to "
@@ -207,7 +208,7 @@ static int try_register(const struct brick_fabric *f, struct fi_info *device,
 	return rc;
 }
 
-static const char *advice(int rc)
+static const char *advice_for(int rc)
 {
 	if (rc == -ENOMEM)
 		return "raise LimitMEMLOCK (ulimit -l), or grant CAP_IPC_LOCK";
@@ -231,7 +232,7 @@ int brick_devices_try_medium(const struct brick_fabric *f,
 		snprintf(err, err_len,
 			 "%s: a plain file cannot be served over verbs: what "
 			 "devices write there may never reach the disk; %s",
-			 media->path, advice(-EOPNOTSUPP));
+			 media->path, advice_for(-EOPNOTSUPP));
 		return -EOPNOTSUPP;
 	}
 	for (uint32_t i = 0; i < f->n_devices; i++) {
@@ -245,7 +246,7 @@ int brick_devices_try_medium(const struct brick_fabric *f,
 				 ? " (fsdax needs a device with on-demand "
 				   "paging)"
 				 : "",
-			 advice(rc));
+			 advice_for(rc));
 		return rc;
 	}
 	return 0;

@@ -86,7 +86,7 @@ static void close_trial(struct trial *t)
 	brick_link_close(&t->link);
 }
 
-static bool landed(const struct trial *t)
+static bool has_landed(const struct trial *t)
 {
 	for (size_t i = 0; i < PAGE_BYTES; i++)
 		if (t->area[i])
@@ -119,13 +119,13 @@ static int try_key(struct brick_fabric *f, const struct brick_address *to,
 		rc = brick_link_write(&t.link, area + PAGE_BYTES, desc,
 				      WRITE_LEN, &t.target);
 		if (!rc || rc == -ECONNABORTED)
-			rc = kind == KEY_GOOD ? rc || !landed(&t) : !rc;
+			rc = kind == KEY_GOOD ? rc || !has_landed(&t) : !rc;
 	}
 	/* The last trial's request tells which device has passed them all. */
 	if (!rc && kind == KEY_LAST)
 		rc = brick_device_add(f, t.link.server.info);
 	close_trial(&t);
-	if (kind != KEY_GOOD && rc != 1 && landed(&t)) {
+	if (kind != KEY_GOOD && rc != 1 && has_landed(&t)) {
 		*seen = "its bytes landed";
 		rc = 1;
 	}

@@ -121,7 +121,7 @@ static void read_completions(struct brick_link_end *end)
 }
 
 /* Drives both ends once. */
-static int step(struct brick_link *link)
+static int drive_link(struct brick_link *link)
 {
 	int rc = read_events(link, &link->server);
 
@@ -156,7 +156,7 @@ static int start_listening(struct brick_link *link)
 	return rc;
 }
 
-static int port_of(struct fid_pep *pep, char service[BRICK_SERVICE_BYTES])
+static int link_port_of(struct fid_pep *pep, char service[BRICK_SERVICE_BYTES])
 {
 	struct sockaddr_storage ss = { 0 };
 	size_t len = sizeof(ss);
@@ -181,7 +181,7 @@ static int start_connecting(struct brick_link *link)
 
 	if (!hints)
 		return -ENOMEM;
-	rc = port_of(link->pep, service);
+	rc = link_port_of(link->pep, service);
 	if (!rc)
 		rc = stcp_choose_getinfo(BRICK_FI_VERSION, link->to->host,
 					 service, FI_NUMERICHOST, hints,
@@ -199,7 +199,7 @@ static int start_connecting(struct brick_link *link)
 	return rc;
 }
 
-static int refusal(const struct brick_link_end *end)
+static int refusal_of(const struct brick_link_end *end)
 {
 	return end->error ? -end->error : -ECONNREFUSED;
 }
@@ -218,12 +218,12 @@ int brick_link_open(struct brick_link *link, const struct brick_fabric *f,
 		rc = start_connecting(link);
 	while (!rc && !(link->client.connected && link->server.connected)) {
 		if (link->server.ended)
-			return refusal(&link->server);
+			return refusal_of(&link->server);
 		if (link->client.ended)
-			return refusal(&link->client);
+			return refusal_of(&link->client);
 		if (brick_now_ms() >= end_ms)
 			return -ETIMEDOUT;
-		rc = step(link);
+		rc = drive_link(link);
 		(void)poll(NULL, 0, PAUSE_MS);
 	}
 	return rc;
@@ -251,7 +251,7 @@ int brick_link_write(struct brick_link *link, void *src, void *desc, size_t len,
 	end->completed = false;
 	rc = (int)fi_writemsg(end->ep, &msg, flags);
 	while (!rc) {
-		rc = step(link);
+		rc = drive_link(link);
 		if (rc)
 			break;
 		if (end->completed)

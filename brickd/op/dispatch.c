@@ -32,7 +32,7 @@ static void answer_again(struct brick_op *op)
 	handlers[op->req.op](op);
 }
 
-static void count(struct brick_session *s, uint16_t code)
+static void count_op(struct brick_session *s, uint16_t code)
 {
 	if (code <= KFB_OP_LAST)
 		s->counts[code]++;
@@ -48,7 +48,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 
 	op->begun_ns = brick_now_ns();
 	s->n_ops++;
-	count(s, code);
+	count_op(s, code);
 	rc = kfb_conn_admit(c->state, code);
 	if (rc)
 		brick_op_finish_errno(op, rc);

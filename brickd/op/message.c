@@ -42,8 +42,8 @@ static struct brick_op *op_new(uint16_t code)
 				 : offsetof(struct brick_op, reply.u));
 }
 
-static void begin(struct brick_queue *q, const struct kfb_request *req,
-		  bool again)
+static void begin_op(struct brick_queue *q, const struct kfb_request *req,
+		     bool again)
 {
 	struct brick_op *op = op_new(req->op);
 	uint16_t slot = req->cookie.slot;
@@ -69,7 +69,8 @@ static void begin(struct brick_queue *q, const struct kfb_request *req,
 }
 
 /* A request that is being executed came again. */
-static const char *adopt(struct brick_queue *q, const struct kfb_request *req)
+static const char *adopt_op(struct brick_queue *q,
+			    const struct kfb_request *req)
 {
 	struct brick_op *op = q->records[req->cookie.slot].running;
 
@@ -81,23 +82,23 @@ static const char *adopt(struct brick_queue *q, const struct kfb_request *req)
 	return NULL;
 }
 
-static const char *classify(struct brick_queue *q,
-			    const struct kfb_request *req)
+static const char *classify_request(struct brick_queue *q,
+				    const struct kfb_request *req)
 {
 	switch (kfb_slots_classify(&q->slots, req->op, &req->cookie)) {
 	case KFB_COOKIE_NEW:
-		begin(q, req, false);
+		begin_op(q, req, false);
 		return NULL;
 	case KFB_COOKIE_RESEND:
 		if (q->records[req->cookie.slot].op != req->op)
 			return "a cookie came back with another request";
-		begin(q, req, true);
+		begin_op(q, req, true);
 		return NULL;
 	case KFB_COOKIE_STALE:
 		brick_op_answer_stale(q, req);
 		return NULL;
 	case KFB_COOKIE_RUNNING:
-		return adopt(q, req);
+		return adopt_op(q, req);
 	case KFB_COOKIE_MALFORMED:
 		break;
 	}
@@ -122,7 +123,7 @@ void brick_op_receive(struct brick_conn *c, const void *buf, uint32_t len)
 	if (!why) {
 		brick_session_renew(q->session);
 		brick_events_noted(q->session, &req);
-		why = classify(q, &req);
+		why = classify_request(q, &req);
 	}
 	if (why)
 		brick_conn_fail(q->conn, LOG_NOTICE, why);

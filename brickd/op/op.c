@@ -25,7 +25,7 @@ static void send_status(struct brick_queue *q, struct kfb_reply *reply,
 	brick_conn_send(q->conn, reply);
 }
 
-static void record(struct brick_op *op, enum kfb_status status)
+static void record_status(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_queue *q = op->queue;
 
@@ -39,11 +39,11 @@ static void record(struct brick_op *op, enum kfb_status status)
 	(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
 }
 
-static void answer(struct brick_op *op, enum kfb_status status)
+static void send_answer(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_queue *q = op->queue;
 
-	record(op, status);
+	record_status(op, status);
 	if (q->conn && op->generation == q->generation)
 		send_status(q, &op->reply, &op->req, status);
 }
@@ -65,7 +65,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	brick_count_op(brick_ops_of(s)->counters, op->req.op, status,
 		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
-	answer(op, status);
+	send_answer(op, status);
 	if (op->has_range_lock)
 		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
 				       &op->range_lock);
@@ -95,7 +95,7 @@ static bool is_crowded(const struct brick_session *s)
 	       brick_ops_of(s)->n_pending >= limits->pending_total;
 }
 
-static void pending(struct brick_session *s, int by)
+static void change_pending(struct brick_session *s, int by)
 {
 	s->n_pending += by;
 	brick_ops_of(s)->n_pending += by;
@@ -106,7 +106,7 @@ static void range_lock_granted(struct brick_range_lock *range_lock)
 	struct brick_op *op =
 		brick_container_of(range_lock, struct brick_op, range_lock);
 
-	pending(op->session, -1);
+	change_pending(op->session, -1);
 	op->resume(op);
 }
 
@@ -128,7 +128,7 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 				   &op->range_lock))
 		next(op);
 	else
-		pending(s, 1);
+		change_pending(s, 1);
 }
 
 static void worker_done(struct brick_work *work)
@@ -189,7 +189,7 @@ void brick_ops_cancel(struct brick_session *s)
 		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
 				       &op->range_lock);
 		op->has_range_lock = false;
-		pending(s, -1);
+		change_pending(s, -1);
 		brick_op_finish(op, KFB_ST_SHUTDOWN);
 	}
 }

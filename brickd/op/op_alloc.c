@@ -9,7 +9,7 @@
 #include "brickd/storage/cleaner.h"
 #include "brickd/storage/storage_failure.h"
 
-static void committed(struct brick_op *op)
+static void alloc_committed(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	int error = op->changes[0].error;
@@ -25,7 +25,7 @@ static void committed(struct brick_op *op)
 	brick_tier_run(ops->tier);
 }
 
-static void change(struct brick_op *op)
+static void alloc_locked(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_store_op *c;
@@ -57,10 +57,10 @@ static void change(struct brick_op *op)
 		brick_op_finish_errno(op, rc);
 		return;
 	}
-	brick_op_commit(op, committed);
+	brick_op_commit(op, alloc_committed);
 }
 
-static void begin(struct brick_op *op)
+static void begin_change(struct brick_op *op)
 {
 	const struct kfb_range *range = &op->req.u.range;
 	const struct brick_limits *limits =
@@ -74,15 +74,15 @@ static void begin(struct brick_op *op)
 		return;
 	}
 	brick_op_lock_range(op, brick_span_of(range->va, range->n_blocks),
-			    change);
+			    alloc_locked);
 }
 
 void brick_op_alloc(struct brick_op *op)
 {
-	begin(op);
+	begin_change(op);
 }
 
 void brick_op_free(struct brick_op *op)
 {
-	begin(op);
+	begin_change(op);
 }

@@ -20,7 +20,7 @@
 #include "brickd/storage/storage.h"
 #include "proto/kfb_auth.h"
 
-static void reject(struct brick_op *op, const char *why)
+static void reject_client(struct brick_op *op, const char *why)
 {
 	struct brick_conn *c = op->queue->conn;
 
@@ -72,10 +72,11 @@ static bool is_other_brick(const struct brick_op *op)
 		      KFB_UUID_BYTES) != 0;
 }
 
-static void admit(struct brick_conn *c, const struct brick_client *client,
-		  const uint8_t *client_key,
-		  const struct kfb_transcript *transcript, const uint8_t *uuid,
-		  uint64_t power_epoch)
+static void admit_session(struct brick_conn *c,
+			  const struct brick_client *client,
+			  const uint8_t *client_key,
+			  const struct kfb_transcript *transcript,
+			  const uint8_t *uuid, uint64_t power_epoch)
 {
 	uint8_t key[KFB_KEY_BYTES];
 
@@ -117,11 +118,11 @@ void brick_op_auth(struct brick_op *op)
 	right = proof_is_right(op, &transcript,
 			       client ? client->key : nobodys_key);
 	if (!client) {
-		reject(op, "there is no such client");
+		reject_client(op, "there is no such client");
 		return;
 	}
 	if (!right) {
-		reject(op, "wrong key or a replay");
+		reject_client(op, "wrong key or a replay");
 		return;
 	}
 	/* Known only to those who have the key: it may be told apart. */
@@ -143,7 +144,7 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	fill_reply(op, client, &transcript);
-	admit(c, client, client->key, &transcript, s->all->storage->uuid,
-	      s->all->storage->power_epoch);
+	admit_session(c, client, client->key, &transcript,
+		      s->all->storage->uuid, s->all->storage->power_epoch);
 	brick_op_finish(op, KFB_ST_OK);
 }

@@ -7,15 +7,16 @@
 #include "brickd/op/op.h"
 #include "brickd/storage/storage_failure.h"
 
-static void finish(struct brick_op *op, int error)
+static void finish_flush(struct brick_op *op, int error)
 {
 	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 }
 
-static void flushed(struct brick_flush *flush)
+static void flush_op_done(struct brick_flush *flush)
 {
-	finish(brick_container_of(flush, struct brick_op, flush), flush->error);
+	finish_flush(brick_container_of(flush, struct brick_op, flush),
+		     flush->error);
 }
 
 /* Everything: on PAGE media one drain, else what the session has mapped. */
@@ -80,10 +81,10 @@ void brick_op_flush(struct brick_op *op)
 		return;
 	}
 	if (brick_flush_try_now(ops->storage, flush, op->begun_ns, &error)) {
-		finish(op, error);
+		finish_flush(op, error);
 		return;
 	}
-	op->flush.done = flushed;
+	op->flush.done = flush_op_done;
 	if (flush->flags & KFB_FLUSH_ALL ? add_all(op) : add_ranges(op)) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;

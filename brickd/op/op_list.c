@@ -18,8 +18,8 @@ static uint32_t page_max(const struct brick_op *op)
 	return max && max < KFB_LIST_EXTENTS_MAX ? max : KFB_LIST_EXTENTS_MAX;
 }
 
-static void add(struct kfb_list_reply *r, struct brick_span span,
-		uint32_t flags, uint64_t mapping_id)
+static void add_entry(struct kfb_list_reply *r, struct brick_span span,
+		      uint32_t flags, uint64_t mapping_id)
 {
 	r->extents[r->n_extents++] = (struct kfb_list_extent){
 		.va = span.first << KFB_BLOCK_SHIFT,
@@ -83,7 +83,7 @@ static bool list_grant(struct brick_op *op, struct brick_span grant,
 			span.first = from;
 		if (span.end > grant.end)
 			span.end = grant.end;
-		add(r, span, flags, 0);
+		add_entry(r, span, flags, 0);
 		from = span.end;
 	}
 	return true;
@@ -132,12 +132,13 @@ static void list_mine(struct brick_op *op)
 			r->cursor = m->id;
 			return;
 		}
-		add(r, brick_mapping_hull(m),
-		    KFB_EXTENT_MAPPED |
-			    (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
-			    (m->flags & KFB_MAP_EXCLUSIVE ? KFB_EXTENT_EXCLUSIVE
-							  : 0),
-		    m->id);
+		add_entry(r, brick_mapping_hull(m),
+			  KFB_EXTENT_MAPPED |
+				  (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
+				  (m->flags & KFB_MAP_EXCLUSIVE
+					   ? KFB_EXTENT_EXCLUSIVE
+					   : 0),
+			  m->id);
 	}
 }
 
@@ -147,7 +148,7 @@ static void run_list(struct brick_work *work)
 			next_allocated);
 }
 
-static void listed(struct brick_op *op)
+static void list_done(struct brick_op *op)
 {
 	brick_op_finish(op, KFB_ST_OK);
 }
@@ -171,7 +172,7 @@ void brick_op_list(struct brick_op *op)
 	op->reply.u.list.change_counter = stats.change_counter;
 	if (list->what == KFB_LIST_ALLOCATED) {
 		brick_op_submit(op, &ops->sessions->registrar, run_list,
-				listed);
+				list_done);
 		return;
 	}
 	if (list->what == KFB_LIST_MAPPED)

@@ -48,7 +48,7 @@ static int add_handle(struct brick_op *op, const struct brick_run *run)
 	uint64_t max = brick_ops_of(op->session)->config->limits.handles;
 	struct brick_handle *list;
 
-	/* registered() refuses it, too: this bounds what it costs until then. */
+	/* map_registered() refuses it, too: this bounds what it costs until then. */
 	if (op->n_handles >= max)
 		return -EDQUOT;
 	if (op->n_handles == op->cap_handles) {
@@ -204,7 +204,7 @@ static void make_mapping(struct brick_op *op)
 	fill_page(op, m, 0);
 }
 
-static void registered(struct brick_op *op)
+static void map_registered(struct brick_op *op)
 {
 	struct brick_session *s = op->session;
 	bool fences = s->fabric->mr_fences;
@@ -234,7 +234,7 @@ static void registered(struct brick_op *op)
 	make_mapping(op);
 }
 
-static void found(struct brick_op *op);
+static void map_found(struct brick_op *op);
 
 static void births_committed(struct brick_op *op)
 {
@@ -255,7 +255,7 @@ static void births_committed(struct brick_op *op)
 		return;
 	}
 	brick_op_submit(op, &brick_ops_of(op->session)->sessions->registrar,
-			run_find, registered);
+			run_find, map_registered);
 }
 
 static bool is_unwanted(const struct brick_tier_job *job)
@@ -264,7 +264,7 @@ static bool is_unwanted(const struct brick_tier_job *job)
 						   promotion)) != KFB_ST_OK;
 }
 
-static void promoted(struct brick_tier_job *job)
+static void map_promoted(struct brick_tier_job *job)
 {
 	struct brick_op *op =
 		brick_container_of(job, struct brick_op, promotion);
@@ -277,11 +277,11 @@ static void promoted(struct brick_tier_job *job)
 	else
 		brick_op_submit(op,
 				&brick_ops_of(op->session)->sessions->registrar,
-				run_find, found);
+				run_find, map_found);
 }
 
 /* What has been moved when it gives up stays: the next MAP has less to do. */
-static void promote(struct brick_op *op)
+static void promote_blocks(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	uint64_t id;
@@ -305,21 +305,21 @@ static void promote(struct brick_op *op)
 		.span = op->range_lock.span,
 		.session = op->session,
 		.is_unwanted = is_unwanted,
-		.done = promoted,
+		.done = map_promoted,
 	};
 	brick_tier_promote(ops->tier, &op->promotion);
 }
 
-static void found(struct brick_op *op)
+static void map_found(struct brick_op *op)
 {
 	bool goes_on = !op->error && !brick_op_recheck(op);
 
 	if (goes_on && op->is_slow)
-		promote(op);
+		promote_blocks(op);
 	else if (goes_on && op->n_changes)
 		brick_op_commit(op, births_committed);
 	else
-		registered(op);
+		map_registered(op);
 }
 
 static void map_locked(struct brick_op *op)
@@ -348,7 +348,7 @@ static void map_locked(struct brick_op *op)
 		return;
 	}
 	brick_op_submit(op, &brick_ops_of(s)->sessions->registrar, run_find,
-			found);
+			map_found);
 }
 
 static bool is_one_of(uint32_t flags, uint32_t a, uint32_t b)

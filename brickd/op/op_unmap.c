@@ -34,7 +34,7 @@ static void run_close(struct brick_work *work)
 	close_handles(op, op->owner);
 }
 
-static void flushed(struct brick_flush *flush)
+static void unmap_flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
@@ -42,7 +42,7 @@ static void flushed(struct brick_flush *flush)
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
 
-static void closed(struct brick_op *op)
+static void unmap_closed(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 
@@ -52,7 +52,7 @@ static void closed(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_OK);
 		return;
 	}
-	op->flush.done = flushed;
+	op->flush.done = unmap_flushed;
 	if (brick_flush_alloc(&op->flush, op->n_handles)) {
 		ops->storage->has_unflushed = true;
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
@@ -84,16 +84,16 @@ uint64_t brick_unmaps_next_ms(const struct brick_ops *ops)
 	return op ? op->revoke_ms : KFB_TIME_NEVER;
 }
 
-static void revoked(struct brick_op *op)
+static void unmap_revoked(struct brick_op *op)
 {
 	if (op->is_revoking)
 		TAILQ_REMOVE(&brick_ops_of(op->session)->revoking, op,
 			     revoke_link);
 	op->is_revoking = false;
-	closed(op);
+	unmap_closed(op);
 }
 
-static void revoke(struct brick_op *op, struct brick_session *owner)
+static void revoke_handles(struct brick_op *op, struct brick_session *owner)
 {
 	struct brick_ops *ops = brick_ops_of(owner);
 
@@ -102,7 +102,8 @@ static void revoke(struct brick_op *op, struct brick_session *owner)
 	op->revoke_ms = brick_now_ms() + REVOKE_MS;
 	op->is_revoking = true;
 	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
-	brick_op_submit(op, &ops->sessions->registrar, run_close, revoked);
+	brick_op_submit(op, &ops->sessions->registrar, run_close,
+			unmap_revoked);
 }
 
 /* The mapping may be another session's of the same client. */
@@ -128,7 +129,8 @@ static bool wants_all(const struct kfb_unmap *unmap)
 	return !unmap->range.va && !unmap->range.n_blocks;
 }
 
-static int quarantine(struct brick_session *owner, const struct brick_op *op)
+static int quarantine_blocks(struct brick_session *owner,
+			     const struct brick_op *op)
 {
 	for (size_t i = 0; i < op->n_handles; i++)
 		if (brick_quarantine_add(owner, op->handles[i].span))
@@ -136,8 +138,8 @@ static int quarantine(struct brick_session *owner, const struct brick_op *op)
 	return 0;
 }
 
-static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
-		 size_t n)
+static void take_handles(struct brick_op *op, struct brick_mapping *m,
+			 size_t first, size_t n)
 {
 	struct brick_session *owner = m->session;
 	bool write = m->flags & KFB_MAP_RW;
@@ -159,13 +161,13 @@ static void take(struct brick_op *op, struct brick_mapping *m, size_t first,
 		free(m);
 	}
 	if (owner->fabric->mr_fences) {
-		revoke(op, owner);
+		revoke_handles(op, owner);
 		return;
 	}
 	close_handles(op, owner);
-	if (owner->n_conns && quarantine(owner, op))
+	if (owner->n_conns && quarantine_blocks(owner, op))
 		brick_session_disconnect(owner, LOG_ERR, "out of memory");
-	closed(op);
+	unmap_closed(op);
 }
 
 static void unmap_locked(struct brick_op *op)
@@ -187,7 +189,7 @@ static void unmap_locked(struct brick_op *op)
 	if (rc)
 		brick_op_finish_errno(op, rc);
 	else
-		take(op, m, first, n);
+		take_handles(op, m, first, n);
 }
 
 void brick_op_unmap(struct brick_op *op)

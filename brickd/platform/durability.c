@@ -24,7 +24,7 @@ unsigned int brick_medium_label(const struct brick_facts *facts)
 	return facts->medium->label;
 }
 
-static void promise(struct brick_durability *out, uint32_t mode, uint32_t why)
+static void set_mode(struct brick_durability *out, uint32_t mode, uint32_t why)
 {
 	out->mode = mode;
 	out->modes = mode;
@@ -42,17 +42,17 @@ static void promise_pmem(const struct brick_facts *facts,
 	if (facts->granularity == BRICK_GRANULARITY_BYTE &&
 	    facts->domain == BRICK_DOMAIN_CACHES &&
 	    placing != BRICK_PLACED_BY_CPU) {
-		promise(out, KFB_FLUSH_READBACK, KFB_WHY_EADR);
+		set_mode(out, KFB_FLUSH_READBACK, KFB_WHY_EADR);
 	} else if (facts->domain == BRICK_DOMAIN_UNKNOWN &&
 		   facts->persistence != BRICK_PERSISTENCE_BATTERY) {
-		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_UNPROVEN);
+		set_mode(out, KFB_FLUSH_MESSAGE, KFB_WHY_UNPROVEN);
 		out->is_unsafe = true;
 	} else if (placing != BRICK_PLACED_BY_DEVICE) {
-		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_CPU_PLACED);
+		set_mode(out, KFB_FLUSH_MESSAGE, KFB_WHY_CPU_PLACED);
 	} else if (facts->ddio == BRICK_DDIO_OFF) {
-		promise(out, KFB_FLUSH_READBACK, KFB_WHY_ADR_NODDIO);
+		set_mode(out, KFB_FLUSH_READBACK, KFB_WHY_ADR_NODDIO);
 	} else {
-		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_ADR_DDIO);
+		set_mode(out, KFB_FLUSH_MESSAGE, KFB_WHY_ADR_DDIO);
 	}
 }
 
@@ -62,9 +62,9 @@ void brick_durability_of(const struct brick_facts *facts,
 {
 	*out = (struct brick_durability){ 0 };
 	if (brick_medium_is_volatile(facts))
-		promise(out, KFB_FLUSH_NONE, KFB_WHY_VOLATILE);
+		set_mode(out, KFB_FLUSH_NONE, KFB_WHY_VOLATILE);
 	else if (facts->granularity == BRICK_GRANULARITY_PAGE)
-		promise(out, KFB_FLUSH_MESSAGE, KFB_WHY_FILE);
+		set_mode(out, KFB_FLUSH_MESSAGE, KFB_WHY_FILE);
 	else
 		promise_pmem(facts, placing, out);
 	if (facts->persistence != BRICK_PERSISTENCE_ASSUME_READBACK ||

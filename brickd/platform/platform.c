@@ -21,8 +21,8 @@
 #define BAD_MAX 65536U
 
 /* The number behind a word that is a whole path component with it. */
-static const char *component(const char *path, const char *word,
-			     unsigned int *number)
+static const char *component_number(const char *path, const char *word,
+				    unsigned int *number)
 {
 	size_t len = strlen(word);
 	char *end;
@@ -40,8 +40,8 @@ void brick_platform_place(const char *path, struct brick_place *out)
 	const char *rest;
 
 	memset(out, 0, sizeof(*out));
-	rest = component(path, BUS, &out->bus);
-	out->has_region = rest && component(rest, REGION, &out->region);
+	rest = component_number(path, BUS, &out->bus);
+	out->has_region = rest && component_number(rest, REGION, &out->region);
 }
 
 /* The device that a medium is, or that its file system is on. */

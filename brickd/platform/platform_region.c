@@ -10,8 +10,8 @@
 /* What providers of CXL's persistent memory are called (drivers/cxl/pmem.c). */
 #define CXL_PROVIDER "CXL"
 
-static struct ndctl_region *find(struct ndctl_ctx *ctx,
-				 const struct brick_place *place)
+static struct ndctl_region *find_region(struct ndctl_ctx *ctx,
+					const struct brick_place *place)
 {
 	struct ndctl_region *region;
 	struct ndctl_bus *bus;
@@ -81,7 +81,7 @@ void brick_platform_region(const struct brick_place *place,
 
 	if (ndctl_new(&ctx))
 		return;
-	region = find(ctx, place);
+	region = find_region(ctx, place);
 	if (region) {
 		out->backing =
 			is_cxl(region) ? BRICK_BACKING_CXL : BRICK_BACKING_PMEM;

@@ -26,8 +26,8 @@ static uint32_t deadline_ms(const struct brick_session *s, uint32_t kind)
 }
 
 /* What it is about; false: it does not hold any more. */
-static bool fill(const struct brick_session *s, uint32_t kind,
-		 struct kfb_event *event)
+static bool fill_event(const struct brick_session *s, uint32_t kind,
+		       struct kfb_event *event)
 {
 	const struct brick_span *lost = &s->events.losses.now;
 
@@ -52,7 +52,7 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 		return false;
 	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
 		return false;
-	if (!fill(s, kind, &event.u.event)) {
+	if (!fill_event(s, kind, &event.u.event)) {
 		brick_event_drop(s, kind);
 		return false;
 	}
@@ -107,7 +107,7 @@ static void is_known(struct brick_session *s, uint32_t kind)
 }
 
 /* An acknowledgement is for all up to its number; others are of the past. */
-static void acknowledged(struct brick_session *s, uint32_t seq)
+static void drop_acknowledged(struct brick_session *s, uint32_t seq)
 {
 	struct brick_events *e = &s->events;
 
@@ -121,7 +121,7 @@ static void acknowledged(struct brick_session *s, uint32_t seq)
 
 void brick_events_noted(struct brick_session *s, const struct kfb_request *req)
 {
-	acknowledged(s, kfb_request_event_seq(req));
+	drop_acknowledged(s, kfb_request_event_seq(req));
 	send_all(s);
 }
 

@@ -35,7 +35,8 @@ void brick_lease_renew(struct brick_leases *l, struct brick_lease *lease,
 }
 
 /* Behind all that were renewed before; most belong near the end. */
-static void insert(struct brick_lease_list *list, struct brick_lease *lease)
+static void insert_lease(struct brick_lease_list *list,
+			 struct brick_lease *lease)
 {
 	struct brick_lease *at = TAILQ_LAST(list, brick_lease_list);
 
@@ -55,7 +56,7 @@ bool brick_lease_renew_at(struct brick_leases *l, struct brick_lease *lease,
 	brick_lease_stop(l, lease);
 	lease->renewed_ms = at_ms;
 	lease->is_running = true;
-	insert(&l->fresh, lease);
+	insert_lease(&l->fresh, lease);
 	return true;
 }
 
@@ -81,7 +82,7 @@ enum brick_lease_due brick_leases_due(struct brick_leases *l, uint64_t now_ms,
 	if (!first || now_ms < old_ms(l, first))
 		return BRICK_LEASE_NONE_DUE;
 	TAILQ_REMOVE(&l->fresh, first, link);
-	insert(&l->old, first);
+	insert_lease(&l->old, first);
 	first->is_old = true;
 	*out = first;
 	return BRICK_LEASE_OLD;

@@ -72,7 +72,7 @@ static bool limits_reached(const struct brick_sessions *all,
 	       from_here >= limits->unauthenticated_per_address;
 }
 
-static void describe(struct request *r)
+static void describe_request(struct request *r)
 {
 	char peer[BRICK_PEER_BYTES];
 
@@ -92,7 +92,7 @@ static enum kfb_status validate_hello(struct request *r,
 	struct brick_sessions *all = r->fabric->listener;
 	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
 
-	describe(r);
+	describe_request(r);
 	if (all->stop->is_stopping)
 		return KFB_ST_SHUTDOWN;
 	if (malformed)
@@ -114,7 +114,7 @@ static enum kfb_status validate_hello(struct request *r,
 	return KFB_ST_OK;
 }
 
-static void reject(struct request *r, enum kfb_status status)
+static void reject_request(struct request *r, enum kfb_status status)
 {
 	struct brick_sessions *all = r->fabric->listener;
 	struct kfb_reject reject = {
@@ -163,7 +163,7 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 		}
 	}
 	if (status)
-		reject(&r, status);
+		reject_request(&r, status);
 	fi_freeinfo(r.info);
 }
 

@@ -6,7 +6,7 @@
 #include "brickd/storage/storage.h"
 
 /* The next lost blocks that this client may read. */
-static bool find(const struct brick_session *s, struct brick_span *out)
+static bool find_lost(const struct brick_session *s, struct brick_span *out)
 {
 	const struct brick_grants *g = &s->client->grants;
 	const struct brick_losses *l = &s->events.losses;
@@ -38,7 +38,7 @@ bool brick_losses_next(struct brick_session *s)
 	struct brick_losses *l = &s->events.losses;
 	struct brick_span lost;
 
-	if (l->n_told <= BRICK_LOSSES_MAX && find(s, &lost)) {
+	if (l->n_told <= BRICK_LOSSES_MAX && find_lost(s, &lost)) {
 		if (l->n_told++ < BRICK_LOSSES_MAX) {
 			l->now = lost;
 			l->next = lost.end;

@@ -11,7 +11,8 @@
 #include "brickd/storage/storage.h"
 
 /* Index of the first span that ends behind a block, or touches it. */
-static uint32_t find(const struct brick_session_quarantine *q, uint64_t block)
+static uint32_t find_span(const struct brick_session_quarantine *q,
+			  uint64_t block)
 {
 	uint32_t low = 0, high = q->n;
 
@@ -26,7 +27,7 @@ static uint32_t find(const struct brick_session_quarantine *q, uint64_t block)
 	return low;
 }
 
-static void widen(struct brick_span *to, struct brick_span by)
+static void widen_span(struct brick_span *to, struct brick_span by)
 {
 	if (by.first < to->first)
 		to->first = by.first;
@@ -45,14 +46,14 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 		return -ENOMEM;
 	while (!q->id)
 		randombytes_buf(&q->id, sizeof(q->id));
-	from = find(q, span.first);
+	from = find_span(q, span.first);
 	for (to = from; to < q->n && q->spans[to].first <= span.end; to++)
-		widen(&span, q->spans[to]);
+		widen_span(&span, q->spans[to]);
 	if (from == to && q->n == BRICK_QUARANTINE_MAX) {
 		/* Too much is safe; it only makes others wait for longer. */
 		from = from ? from - 1 : 0;
 		to = from + 1;
-		widen(&span, q->spans[from]);
+		widen_span(&span, q->spans[from]);
 	}
 	memmove(&q->spans[from + 1], &q->spans[to],
 		(q->n - to) * sizeof(*q->spans));
@@ -65,7 +66,7 @@ bool brick_quarantine_is_of(const struct brick_session *s,
 			    struct brick_span span)
 {
 	const struct brick_session_quarantine *q = &s->quarantine;
-	uint32_t at = find(q, span.first + 1);
+	uint32_t at = find_span(q, span.first + 1);
 
 	return at < q->n && q->spans[at].first < span.end;
 }
@@ -176,9 +177,10 @@ static bool leave_holds(struct brick_sessions *all, uint64_t id)
 	return released;
 }
 
-static void forget(struct brick_session_quarantine *q, struct brick_span span)
+static void forget_span(struct brick_session_quarantine *q,
+			struct brick_span span)
 {
-	uint32_t at = find(q, span.first + 1);
+	uint32_t at = find_span(q, span.first + 1);
 
 	while (at < q->n && q->spans[at].first < span.end) {
 		struct brick_span *s = &q->spans[at];
@@ -211,7 +213,7 @@ void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
 	struct brick_session *s;
 
 	TAILQ_FOREACH(s, &all->list, link)
-	forget(&s->quarantine, span);
+	forget_span(&s->quarantine, span);
 }
 
 void brick_quarantine_end(struct brick_session *s)

@@ -30,7 +30,7 @@ void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 			  kfb_session_state_name(to));
 }
 
-static void describe(struct brick_session *s)
+static void describe_session(struct brick_session *s)
 {
 	const char *name = s->client ? s->client->name : "";
 
@@ -142,7 +142,7 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	TAILQ_INIT(&s->mappings);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));
-	describe(s);
+	describe_session(s);
 	return s;
 }
 
@@ -203,7 +203,7 @@ free_session:
 	return rc;
 }
 
-static void ready(struct brick_conn *c)
+static void conn_ready(struct brick_conn *c)
 {
 	brick_conn_set_deadline(c, 0);
 	brick_conn_move(c, KFB_CONN_READY);
@@ -218,7 +218,7 @@ void brick_session_connected(struct brick_conn *c)
 	if (c->session->state == KFB_SESSION_OPENING)
 		brick_conn_move(c, KFB_CONN_AUTH);
 	else
-		ready(c);
+		conn_ready(c);
 	brick_conn_kick(c);
 }
 
@@ -231,12 +231,12 @@ void brick_session_admit(struct brick_session *s,
 	s->client = client;
 	brick_count(&s->all->counters->sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
-	describe(s);
+	describe_session(s);
 	describe_conn(c);
 	brick_session_move(s, KFB_SESSION_LIVE);
 	brick_session_renew(s);
 	if (c->state == KFB_CONN_AUTH)
-		ready(c);
+		conn_ready(c);
 	/* Its first message is the reply to AUTH. */
 	brick_losses_begin(s);
 	brick_log_limited(&s->all->lines, LOG_INFO, c->who, "%s",
@@ -302,7 +302,7 @@ static bool can_wait(const struct brick_session *s)
 }
 
 /* Its last connection is closed. */
-static void detach(struct brick_session *s)
+static void detach_session(struct brick_session *s)
 {
 	if (can_wait(s)) {
 		brick_session_move(s, KFB_SESSION_DETACHED);
@@ -322,7 +322,7 @@ void brick_session_lost(struct brick_conn *c)
 	brick_session_hear(s);
 	drop_conn(c);
 	if (!s->n_conns)
-		detach(s);
+		detach_session(s);
 }
 
 enum kfb_status brick_session_validate_join(struct brick_fabric *f,
@@ -366,7 +366,7 @@ int brick_session_join(struct brick_session *s, struct fi_info *info,
 	rc = connect_queue(q, info, hello, raw_hello);
 	if (rc) {
 		if (!s->n_conns && s->state == KFB_SESSION_LIVE)
-			detach(s);
+			detach_session(s);
 		return rc;
 	}
 	if (s->state == KFB_SESSION_DETACHED)

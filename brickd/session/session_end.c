@@ -82,7 +82,7 @@ static void forget_mappings(struct brick_session *s)
 	}
 }
 
-static void finish(struct brick_session *s)
+static void finish_end(struct brick_session *s)
 {
 	struct brick_sessions *all = s->all;
 
@@ -101,13 +101,13 @@ static void finish(struct brick_session *s)
 	free(s);
 }
 
-static void flushed(struct brick_flush *flush)
+static void end_flushed(struct brick_flush *flush)
 {
 	struct brick_session *s =
 		brick_container_of(flush, struct brick_session, flush);
 
 	brick_failure_look(s->all->storage);
-	finish(s);
+	finish_end(s);
 }
 
 static size_t count_handles(const struct brick_session *s)
@@ -124,7 +124,7 @@ static size_t count_handles(const struct brick_session *s)
  * A clean stop must have flushed all that was mapped for writing, also what
  * was unmapped before; on PAGE media the last drain does it for everything.
  */
-static void revoked(struct brick_work *work)
+static void end_revoked(struct brick_work *work)
 {
 	struct brick_session *s =
 		brick_container_of(work, struct brick_session, teardown);
@@ -132,13 +132,13 @@ static void revoked(struct brick_work *work)
 	size_t n = count_handles(s);
 
 	if (!n || !brick_flush_is_needed(s->all->storage)) {
-		finish(s);
+		finish_end(s);
 		return;
 	}
-	s->flush.done = flushed;
+	s->flush.done = end_flushed;
 	if (brick_flush_alloc(&s->flush, n)) {
 		s->all->storage->has_unflushed = true;
-		finish(s);
+		finish_end(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
@@ -154,6 +154,6 @@ void brick_session_progress(struct brick_session *s)
 		return;
 	s->is_torn_down = true;
 	s->teardown.run = revoke_all;
-	s->teardown.done = revoked;
+	s->teardown.done = end_revoked;
 	brick_worker_submit(&s->all->registrar, &s->teardown);
 }

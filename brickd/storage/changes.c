@@ -20,7 +20,7 @@ void brick_changes_cancel(struct brick_changes *changes)
 	atomic_store(&changes->is_cancelled, true);
 }
 
-static void refuse(struct brick_changes *changes)
+static void refuse_changes(struct brick_changes *changes)
 {
 	for (size_t i = 0; i < changes->n; i++)
 		changes->list[i].error = -EACCES;
@@ -40,7 +40,7 @@ void brick_store_thread_run(struct brick_worker *worker,
 			brick_container_of(work, struct brick_changes, work);
 
 		if (atomic_load(&c->is_cancelled)) {
-			refuse(c);
+			refuse_changes(c);
 			continue;
 		}
 		for (size_t i = 0; i < c->n; i++) {

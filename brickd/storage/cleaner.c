@@ -11,7 +11,7 @@
 
 #define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
 
-static void clean(struct brick_work *work)
+static void clean_slots(struct brick_work *work)
 {
 	struct brick_storage *storage =
 		brick_container_of(work, struct brick_storage, cleaning);
@@ -34,7 +34,7 @@ static void clean(struct brick_work *work)
 	}
 }
 
-static void cleaned(struct brick_work *work)
+static void clean_done(struct brick_work *work)
 {
 	struct brick_storage *storage =
 		brick_container_of(work, struct brick_storage, cleaning);
@@ -51,8 +51,8 @@ void brick_cleaner_kick(struct brick_storage *storage)
 	if (storage->cleaning_queued || !storage->cleaner.started)
 		return;
 	storage->cleaning_queued = true;
-	storage->cleaning.run = clean;
-	storage->cleaning.done = cleaned;
+	storage->cleaning.run = clean_slots;
+	storage->cleaning.done = clean_done;
 	brick_worker_submit(&storage->cleaner, &storage->cleaning);
 }
 

@@ -10,7 +10,7 @@
 #include "kfabric/user/stcp.h"
 
 /* Flush and drain in one thread: a drain covers that thread's flushes. */
-static int persist(void *arg, void *addr, size_t len)
+static int persist_range(void *arg, void *addr, size_t len)
 {
 	struct brick_storage *storage = arg;
 	struct brick_media *media = storage->media;
@@ -35,5 +35,5 @@ bool brick_durable_write_enable(struct brick_storage *storage,
 		return false;
 	return !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
 			    NULL) &&
-	       !ops->set_persist(domain, persist, storage);
+	       !ops->set_persist(domain, persist_range, storage);
 }

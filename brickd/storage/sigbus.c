@@ -13,7 +13,7 @@
 static const struct brick_media *medium;
 static const struct brick_store *watched;
 
-static void say(const char *text, size_t len)
+static void write_stderr(const char *text, size_t len)
 {
 	ssize_t n = write(STDERR_FILENO, text, len);
 
@@ -29,10 +29,10 @@ static void say_number(uint64_t number)
 		digits[--at] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number);
-	say(digits + at, sizeof(digits) - at);
+	write_stderr(digits + at, sizeof(digits) - at);
 }
 
-#define SAY(text) say(text, sizeof(text) - 1)
+#define SAY(text) write_stderr(text, sizeof(text) - 1)
 
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {

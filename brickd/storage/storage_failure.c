@@ -14,8 +14,8 @@
 #define TIME_BYTES 32
 
 /* NULL: it has not failed, which nobody asks for. */
-static void say(const struct brick_store_failure *f, const char *next,
-		char *text)
+static void say_failure(const struct brick_store_failure *f, const char *next,
+			char *text)
 {
 	time_t at = f ? (time_t)f->time_s : 0;
 	char when[TIME_BYTES];
@@ -33,22 +33,24 @@ void brick_failure_text(const struct brick_storage *storage, char *text)
 	const struct brick_store_failure *f =
 		brick_store_failure(storage->store);
 
-	say(f,
-	    !f || f->is_marked
-		    ? "mend what is below the store, then restart brickd: what "
-		      "was not flushed before counts as lost"
-		    : "no mark of it could be written, neither in the runtime "
-		      "directory nor on the medium: unmount its file system, "
-		      "mend it and mount it again before brickd is restarted",
-	    text);
+	say_failure(
+		f,
+		!f || f->is_marked
+			? "mend what is below the store, then restart brickd: what "
+			  "was not flushed before counts as lost"
+			: "no mark of it could be written, neither in the runtime "
+			  "directory nor on the medium: unmount its file system, "
+			  "mend it and mount it again before brickd is restarted",
+		text);
 }
 
 void brick_failure_slow_text(const struct brick_storage *storage, char *text)
 {
-	say(brick_store_slow_failure(storage->store),
-	    "mend what is below it, then restart brickd: until then nothing is "
-	    "moved to it; no block is lost",
-	    text);
+	say_failure(
+		brick_store_slow_failure(storage->store),
+		"mend what is below it, then restart brickd: until then nothing is "
+		"moved to it; no block is lost",
+		text);
 }
 
 static void look_at_slots(struct brick_storage *storage)

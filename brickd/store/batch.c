@@ -83,7 +83,7 @@ static void undo_take(struct brick_store *s, struct brick_batch *b,
 	}
 }
 
-static void unindex(struct brick_store *s, uint64_t key, uint64_t n)
+static void unindex_blocks(struct brick_store *s, uint64_t key, uint64_t n)
 {
 	uint64_t i;
 
@@ -106,7 +106,7 @@ static int index_pending(struct brick_store *s, const struct brick_store_op *op,
 			if (brick_index_put(&s->index, run->key + i,
 					    (run->slots.slot + i) |
 						    BRICK_INDEX_PENDING)) {
-				unindex(s, start, run->key + i - start);
+				unindex_blocks(s, start, run->key + i - start);
 				return -ENOMEM;
 			}
 			unlock_for_readers(s, i);
@@ -262,8 +262,8 @@ static void undo_collect(struct brick_batch *b, uint64_t first)
 }
 
 /* The runs that an existing range lies in. */
-static int collect(struct brick_store *s, struct brick_batch *b,
-		   struct brick_store_op *op)
+static int collect_runs(struct brick_store *s, struct brick_batch *b,
+			struct brick_store_op *op)
 {
 	uint64_t key = brick_key(op->va), i, slot;
 	struct brick_batch_run run = { .op = op };
@@ -293,7 +293,7 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 	uint64_t first = b->n_runs, r;
 	int ret;
 
-	ret = collect(s, b, op);
+	ret = collect_runs(s, b, op);
 	for (r = first; !ret && op->kind == BRICK_STORE_FREE &&
 			op->quarantine && r < b->n_runs;
 	     r++) {
@@ -307,8 +307,8 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 	return ret;
 }
 
-static bool overlaps(const struct brick_batch *b,
-		     const struct brick_store_op *op)
+static bool overlaps_batch(const struct brick_batch *b,
+			   const struct brick_store_op *op)
 {
 	uint64_t key = brick_key(op->va), end = key + op->n_blocks;
 	unsigned int i;
@@ -330,7 +330,7 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	if (op->va % KFB_BLOCK_BYTES || !op->n_blocks ||
 	    op->n_blocks > KFB_BLOCKS_MAX - brick_key(op->va))
 		return -EINVAL;
-	if (b->n_ops == BRICK_BATCH_OPS || overlaps(b, op))
+	if (b->n_ops == BRICK_BATCH_OPS || overlaps_batch(b, op))
 		return -EAGAIN;
 	pthread_mutex_lock(&s->lock);
 	if (op->kind == BRICK_STORE_ALLOC)
@@ -374,7 +374,7 @@ static void publish_free(struct brick_store *s,
 	bool is_slow = slots == &s->slow_slots;
 	uint64_t i;
 
-	unindex(s, run->key, run->slots.n);
+	unindex_blocks(s, run->key, run->slots.n);
 	for (i = 0; !is_slow && s->slow && i < run->slots.n; i++)
 		brick_lru_del(&s->at_rest, run->slots.slot + i);
 	if (run->quarantine)
@@ -441,7 +441,7 @@ void brick_batch_drop(struct brick_store *s, struct brick_batch *b)
 
 		free(run->quarantine);
 		if (run->op->kind == BRICK_STORE_ALLOC)
-			unindex(s, run->key, run->slots.n);
+			unindex_blocks(s, run->key, run->slots.n);
 	}
 	pthread_mutex_unlock(&s->lock);
 }

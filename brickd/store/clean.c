@@ -24,7 +24,7 @@ struct haul {
 	uint64_t n_given_up;
 };
 
-static void take(struct brick_store *s, uint64_t max_slots, struct haul *h)
+static void take_haul(struct brick_store *s, uint64_t max_slots, struct haul *h)
 {
 	pthread_mutex_lock(&s->lock);
 	while (h->n_runs < CLEAN_RUNS_MAX && h->n_slots < max_slots &&
@@ -80,8 +80,8 @@ static int zero_fast(struct brick_store *s, struct haul *h)
  * A slot that cannot be written is in no map from now on: nobody gets it. Those
  * behind it go back, to be zeroed next.
  */
-static void give_up(struct brick_store *s, struct haul *h,
-		    struct brick_slot_run *run, uint64_t n_zeroed)
+static void give_up_haul(struct brick_store *s, struct haul *h,
+			 struct brick_slot_run *run, uint64_t n_zeroed)
 {
 	struct brick_slot_run rest = { .slot = run->slot + n_zeroed + 1,
 				       .n = run->n - n_zeroed - 1 };
@@ -116,20 +116,21 @@ static int zero_slow(struct brick_store *s, struct haul *h)
 			if (s->slow->ops->zero(s->slow,
 					       brick_slow_data(run->slot + k),
 					       KFB_BLOCK_BYTES))
-				give_up(s, h, run, k);
+				give_up_haul(s, h, run, k);
 	}
 	return h->n_slots ? brick_store_sync_slow(s) : 0;
 }
 
-static int clean(struct brick_store *s, struct haul *h, uint64_t max_slots,
-		 int (*zero)(struct brick_store *s, struct haul *h))
+static int clean_batch(struct brick_store *s, struct haul *h,
+		       uint64_t max_slots,
+		       int (*zero)(struct brick_store *s, struct haul *h))
 {
 	unsigned int i;
 	int ret;
 
 	if (brick_store_has_failed(s))
 		return -EIO;
-	take(s, max_slots, h);
+	take_haul(s, max_slots, h);
 	if (!h->n_slots)
 		return 0;
 	ret = zero(s, h);
@@ -149,12 +150,12 @@ int brick_store_clean_slow(struct brick_store *s, unsigned int max_slots)
 
 	if (brick_store_slow_has_failed(s))
 		return -EIO;
-	return s->slow ? clean(s, &h, max_slots, zero_slow) : 0;
+	return s->slow ? clean_batch(s, &h, max_slots, zero_slow) : 0;
 }
 
 int brick_store_clean_one(struct brick_store *s, unsigned int max_slots)
 {
 	struct haul h = { .slots = &s->slots };
 
-	return clean(s, &h, max_slots, zero_fast);
+	return clean_batch(s, &h, max_slots, zero_fast);
 }

@@ -202,8 +202,8 @@ static void seal_run(struct brick_store *s, uint32_t tx,
 	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slots.slot, slots.n);
 }
 
-static void seal(struct brick_store *s, uint32_t tx,
-		 const struct brick_batch *b)
+static void seal_batch(struct brick_store *s, uint32_t tx,
+		       const struct brick_batch *b)
 {
 	uint64_t r;
 
@@ -239,7 +239,7 @@ static int commit_batch(struct brick_store *s, const struct brick_batch *b)
 	ret = finish_births(s, tx, b);
 	if (ret)
 		return ret;
-	seal(s, tx, b);
+	seal_batch(s, tx, b);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static int free_single(struct brick_store *s, struct brick_slot_run slot)
 }
 
 /* Make a planned batch durable and give its operations their result. */
-static void execute(struct brick_store *s, struct brick_batch *b)
+static void execute_batch(struct brick_store *s, struct brick_batch *b)
 {
 	unsigned int i;
 	int ret;
@@ -286,10 +286,10 @@ void brick_store_commit(struct brick_store *s, struct brick_store_op *ops)
 				    ? -EIO
 				    : brick_batch_add(s, &b, op);
 		if (op->error == -EAGAIN)
-			execute(s, &b);
+			execute_batch(s, &b);
 		else
 			op = op->next;
 	}
-	execute(s, &b);
+	execute_batch(s, &b);
 	free(b.runs);
 }

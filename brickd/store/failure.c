@@ -20,7 +20,7 @@
 
 #define MARK_BYTES 128
 
-static void note(struct brick_store_failure *f, int error)
+static void note_failure(struct brick_store_failure *f, int error)
 {
 	struct timespec now;
 
@@ -42,7 +42,7 @@ int brick_store_mark_medium(struct brick_store *s)
 }
 
 /* For the next start, since the page cache will look as if nothing was. */
-static bool mark(struct brick_store *s)
+static bool mark_media(struct brick_store *s)
 {
 	char why[MARK_BYTES];
 	bool off = false;
@@ -55,7 +55,7 @@ static bool mark(struct brick_store *s)
 }
 
 /* The first failure is the one that is told, once the marks are made. */
-static void fail(void *arg, int error)
+static void note_medium_failure(void *arg, int error)
 {
 	struct brick_store *s = arg;
 	bool is_first;
@@ -63,12 +63,12 @@ static void fail(void *arg, int error)
 	pthread_mutex_lock(&s->lock);
 	is_first = !s->failure.error;
 	if (is_first)
-		note(&s->failure, error);
+		note_failure(&s->failure, error);
 	pthread_mutex_unlock(&s->lock);
 	if (!is_first)
 		return;
 	/* Before it was open nobody can have written anything. */
-	s->failure.is_marked = !s->is_open || mark(s);
+	s->failure.is_marked = !s->is_open || mark_media(s);
 	__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);
 }
 
@@ -76,11 +76,11 @@ static void fail_slow(void *arg, int error)
 {
 	struct brick_store *s = arg;
 
-	note(&s->slow_failure, error);
+	note_failure(&s->slow_failure, error);
 	__atomic_store_n(&s->slow_failed, true, __ATOMIC_RELEASE);
 }
 
-static int drain(void *arg)
+static int drain_medium(void *arg)
 {
 	struct brick_store *s = arg;
 
@@ -96,8 +96,8 @@ static int sync_slow(void *arg)
 
 void brick_store_fences_init(struct brick_store *s)
 {
-	s->syncs.sync = drain;
-	s->syncs.failed = fail;
+	s->syncs.sync = drain_medium;
+	s->syncs.failed = note_medium_failure;
 	s->syncs.arg = s;
 	brick_syncs_init(&s->syncs);
 	s->slow_syncs.sync = sync_slow;
@@ -120,9 +120,9 @@ int brick_store_fence(struct brick_store *s)
 		return -EIO;
 	if (s->m->granularity == BRICK_GRANULARITY_PAGE)
 		return brick_syncs_wait(&s->syncs);
-	ret = drain(s);
+	ret = drain_medium(s);
 	if (ret)
-		fail(s, ret);
+		note_medium_failure(s, ret);
 	return ret || brick_store_has_failed(s) ? -EIO : 0;
 }
 

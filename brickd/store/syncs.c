@@ -17,7 +17,7 @@ void brick_syncs_fini(struct brick_syncs *syncs)
 }
 
 /* With the lock held, which is let go of meanwhile. */
-static void run(struct brick_syncs *syncs)
+static void run_sync(struct brick_syncs *syncs)
 {
 	uint64_t number = ++syncs->n_begun;
 	int ret;
@@ -48,7 +48,7 @@ int brick_syncs_wait(struct brick_syncs *syncs)
 		if (syncs->is_running)
 			pthread_cond_wait(&syncs->ended, &syncs->lock);
 		else
-			run(syncs);
+			run_sync(syncs);
 	}
 	ret = syncs->n_good < mine ? -EIO : 0;
 	pthread_mutex_unlock(&syncs->lock);

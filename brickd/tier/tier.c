@@ -39,19 +39,20 @@ enum outcome {
 	ENDED,
 };
 
-static void remember(struct brick_tier *tier, const struct brick_tier_job *job)
+static void remember_moved(struct brick_tier *tier,
+			   const struct brick_tier_job *job)
 {
 	tier->ended[tier->n_ended++ % BRICK_TIER_ENDED_MAX] = *job;
 }
 
-static enum outcome end(struct brick_tier *tier, struct brick_tier_job *job,
-			int error)
+static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
+			    int error)
 {
 	job->error = error;
 	if (job->id) {
 		TAILQ_REMOVE(&tier->orders, job, link);
 		tier->n_orders--;
-		remember(tier, job);
+		remember_moved(tier, job);
 		free(job);
 	} else {
 		TAILQ_REMOVE(&tier->waiting, job, link);
@@ -60,21 +61,21 @@ static enum outcome end(struct brick_tier *tier, struct brick_tier_job *job,
 	return ENDED;
 }
 
-static enum outcome wait_ms(struct brick_tier *tier, uint64_t ms)
+static enum outcome background_wait_ms(struct brick_tier *tier, uint64_t ms)
 {
 	tier->again_ms = brick_now_ms() + ms;
 	return WAITS;
 }
 
-static unsigned int at_most(unsigned int n, uint64_t limit)
+static unsigned int at_most_blocks(unsigned int n, uint64_t limit)
 {
 	return n < limit ? n : (unsigned int)limit;
 }
 
 static unsigned int step_max(const struct brick_tier *tier)
 {
-	return at_most(BRICK_TIER_STEP_MAX,
-		       brick_move_max(tier->storage->store));
+	return at_most_blocks(BRICK_TIER_STEP_MAX,
+			      brick_move_max(tier->storage->store));
 }
 
 /* All that could make room is mapped or pinned. */
@@ -83,12 +84,12 @@ static enum outcome ask_for_room(struct brick_tier *tier,
 {
 	/* What was just unmapped is not in the list of rest yet. */
 	if (tier->n_resting)
-		return wait_ms(tier, LOOK_BUSY_MS);
+		return background_wait_ms(tier, LOOK_BUSY_MS);
 	if (!job->may_ask || !brick_recall_ask(tier, n, job->session) ||
 	    job->id)
-		return end(tier, job, -ENOSPC);
+		return end_job(tier, job, -ENOSPC);
 	job->is_short = true;
-	return wait_ms(tier, ASKED_MS);
+	return background_wait_ms(tier, ASKED_MS);
 }
 
 /* Have up to n slots freed for a job that cannot go on without. */
@@ -104,7 +105,7 @@ static enum outcome make_room(struct brick_tier *tier,
 	brick_store_stats(tier->storage->store, &stats);
 	/* No room can be made, and what others give back would stay as well. */
 	if (stats.slow_has_failed)
-		return end(tier, job, -ENOSPC);
+		return end_job(tier, job, -ENOSPC);
 	n_victims = brick_tier_victims(tier, va, n, job, &excuse);
 	if (n_victims) {
 		job->n_looked = 0;
@@ -113,9 +114,9 @@ static enum outcome make_room(struct brick_tier *tier,
 	}
 	job->n_looked += BRICK_TIER_LOOK_MAX;
 	if (excuse == BRICK_TIER_LOOK_ON && job->n_looked < stats.slots_total)
-		return wait_ms(tier, 0);
+		return background_wait_ms(tier, 0);
 	if (excuse == BRICK_TIER_WAIT)
-		return wait_ms(tier, LOOK_BUSY_MS);
+		return background_wait_ms(tier, LOOK_BUSY_MS);
 	return ask_for_room(tier, job, n);
 }
 
@@ -147,10 +148,11 @@ static enum outcome move_some(struct brick_tier *tier,
 	if (!job->to_slow && !stats.slots_ready)
 		return make_room(tier, job, n);
 	if (job->to_slow && stats.slow_has_failed)
-		return end(tier, job, -EIO);
-	n = at_most(n, job->to_slow ? stats.slow_ready : stats.slots_ready);
+		return end_job(tier, job, -EIO);
+	n = at_most_blocks(n,
+			   job->to_slow ? stats.slow_ready : stats.slots_ready);
 	if (!n)
-		return end(tier, job, -ENOSPC);
+		return end_job(tier, job, -ENOSPC);
 	if (!job->is_locked) {
 		uint64_t last = va[n - 1];
 
@@ -158,34 +160,35 @@ static enum outcome move_some(struct brick_tier *tier,
 		job->at = (last >> KFB_BLOCK_SHIFT) + 1;
 	}
 	if (!n)
-		return wait_ms(tier, 0);
+		return background_wait_ms(tier, 0);
 	brick_tier_step_begin(tier, job, va, n, job->to_slow);
 	return BEGUN;
 }
 
-static enum outcome advance(struct brick_tier *tier, struct brick_tier_job *job)
+static enum outcome advance_job(struct brick_tier *tier,
+				struct brick_tier_job *job)
 {
 	uint64_t va[BRICK_TIER_STEP_MAX], at = job->at;
 	unsigned int n;
 
 	if (job->is_locked && job->n_failed)
-		return end(tier, job, -EIO);
+		return end_job(tier, job, -EIO);
 	if (job->n_misses > MISSES_MAX)
-		return end(tier, job, tier->n_troubles ? -EIO : -EAGAIN);
+		return end_job(tier, job, tier->n_troubles ? -EIO : -EAGAIN);
 	n = brick_store_find(tier->storage->store, &at, job->span.end,
 			     !job->to_slow, va, step_max(tier));
 	if (!n && at >= job->span.end)
-		return end(tier, job, 0);
+		return end_job(tier, job, 0);
 	if (brick_now_ms() >= job->until_ms ||
 	    (job->is_unwanted && job->is_unwanted(job)))
-		return end(tier, job, job->is_short ? -ENOSPC : -EAGAIN);
+		return end_job(tier, job, job->is_short ? -ENOSPC : -EAGAIN);
 	/* All before is where it is to be, and locked. */
 	if (n && job->is_locked)
 		job->at = va[0] >> KFB_BLOCK_SHIFT;
 	if (n)
 		return move_some(tier, job, va, n);
 	job->at = at;
-	return wait_ms(tier, 0);
+	return background_wait_ms(tier, 0);
 }
 
 static uint64_t cost_ms(const struct brick_tier *tier, unsigned int n)
@@ -195,7 +198,7 @@ static uint64_t cost_ms(const struct brick_tier *tier, unsigned int n)
 	return rate ? ((uint64_t)n << KFB_BLOCK_SHIFT) * MS_PER_S / rate : 0;
 }
 
-static void background(struct brick_tier *tier)
+static void run_background(struct brick_tier *tier)
 {
 	uint64_t va[BRICK_TIER_STEP_MAX], now_ms = brick_now_ms();
 	enum brick_tier_excuse excuse;
@@ -214,9 +217,10 @@ static void background(struct brick_tier *tier)
 		tier->again_ms = tier->rate_ms;
 		return;
 	}
-	n = at_most(step_max(tier), tier->high_slots - stats.slots_ready);
-	n = brick_tier_victims(tier, va, at_most(n, stats.slow_ready), NULL,
-			       &excuse);
+	n = at_most_blocks(step_max(tier),
+			   tier->high_slots - stats.slots_ready);
+	n = brick_tier_victims(tier, va, at_most_blocks(n, stats.slow_ready),
+			       NULL, &excuse);
 	if (!n)
 		return; /* the next tick looks again */
 	tier->rate_ms = now_ms + cost_ms(tier, n);
@@ -229,7 +233,7 @@ static struct brick_tier_job *next_job(const struct brick_tier *tier)
 
 	if (!job)
 		job = TAILQ_FIRST(&tier->orders);
-	/* end() unlinks what it frees, which the analyzer does not follow. */
+	/* end_job() unlinks what it frees, which the analyzer does not follow. */
 	return job; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
@@ -242,24 +246,24 @@ void brick_tier_run(struct brick_tier *tier)
 	tier->again_ms = KFB_TIME_NEVER;
 	while (!tier->step.is_busy && (job = next_job(tier))) {
 		if (tier->stop->is_stopping)
-			(void)end(tier, job, -ESHUTDOWN);
-		else if (advance(tier, job) == WAITS)
+			(void)end_job(tier, job, -ESHUTDOWN);
+		else if (advance_job(tier, job) == WAITS)
 			return;
 	}
 	if (!tier->step.is_busy && !tier->stop->is_stopping)
-		background(tier);
+		run_background(tier);
 }
 
-static void stepped(struct brick_tier *tier)
+static void step_done(struct brick_tier *tier)
 {
-	unsigned int n = at_most(TROUBLE_MAX, tier->n_troubles);
+	unsigned int n = at_most_blocks(TROUBLE_MAX, tier->n_troubles);
 
 	if (n)
 		tier->trouble_ms = brick_now_ms() + (TROUBLE_MS << (n - 1));
 	brick_tier_run(tier);
 }
 
-static uint64_t share(uint64_t slots, uint64_t percent)
+static uint64_t share_of(uint64_t slots, uint64_t percent)
 {
 	return (slots * percent + PERCENT - 1) / PERCENT;
 }
@@ -272,11 +276,12 @@ void brick_tier_init(struct brick_tier *tier)
 	TAILQ_INIT(&tier->waiting);
 	TAILQ_INIT(&tier->orders);
 	tier->again_ms = KFB_TIME_NEVER;
-	tier->step.stepped = stepped;
+	tier->step.stepped = step_done;
 	brick_store_stats(tier->storage->store, &stats);
 	tier->is_on = stats.slow_total;
-	tier->low_slots = share(stats.slots_total, limits->tier_low_percent);
-	tier->high_slots = share(stats.slots_total, limits->tier_high_percent);
+	tier->low_slots = share_of(stats.slots_total, limits->tier_low_percent);
+	tier->high_slots =
+		share_of(stats.slots_total, limits->tier_high_percent);
 	if (tier->high_slots <= tier->low_slots)
 		tier->high_slots = tier->low_slots + 1;
 	/* Whoever wrote before a stop that was not clean may come back. */
@@ -384,7 +389,7 @@ static void run_rest(struct brick_work *work)
 				 rest->spans[i].end - rest->spans[i].first);
 }
 
-static void rested(struct brick_work *work)
+static void rest_over(struct brick_work *work)
 {
 	struct rest *rest = brick_container_of(work, struct rest, work);
 
@@ -405,7 +410,7 @@ static struct rest *rest_new(struct brick_tier *tier, size_t n)
 	rest->tier = tier;
 	rest->n = n;
 	rest->work.run = run_rest;
-	rest->work.done = rested;
+	rest->work.done = rest_over;
 	return rest;
 }
 

@@ -33,8 +33,8 @@ static bool is_of_use(const struct brick_tier *tier,
 	return false;
 }
 
-static struct brick_mapping *choose(const struct brick_tier *tier,
-				    const struct brick_session *s)
+static struct brick_mapping *choose_mapping(const struct brick_tier *tier,
+					    const struct brick_session *s)
 {
 	struct brick_mapping *m;
 
@@ -60,13 +60,13 @@ static uint64_t hold_ms(const struct brick_tier *tier)
 }
 
 /* Returns how many blocks it would be; 0: it has none to give. */
-static uint64_t ask(struct brick_tier *tier, struct brick_session *s,
-		    uint64_t now_ms)
+static uint64_t ask_session(struct brick_tier *tier, struct brick_session *s,
+			    uint64_t now_ms)
 {
 	struct brick_mapping *m;
 	uint64_t n;
 
-	if (!may_be_asked(s, now_ms) || !(m = choose(tier, s)))
+	if (!may_be_asked(s, now_ms) || !(m = choose_mapping(tier, s)))
 		return 0;
 	/* The next time another one is named. */
 	TAILQ_REMOVE(&s->mappings, m, session_link);
@@ -87,8 +87,9 @@ static uint64_t ask(struct brick_tier *tier, struct brick_session *s,
 }
 
 /* What others have been asked for, or give back because they end. */
-static uint64_t outstanding(struct brick_tier *tier,
-			    const struct brick_session *waits, uint64_t now_ms)
+static uint64_t count_outstanding(struct brick_tier *tier,
+				  const struct brick_session *waits,
+				  uint64_t now_ms)
 {
 	struct brick_session *s;
 	uint64_t n = 0;
@@ -109,7 +110,7 @@ bool brick_recall_ask(struct brick_tier *tier, uint64_t n_blocks,
 		      struct brick_session *waits)
 {
 	uint64_t now_ms = brick_now_ms();
-	uint64_t n = outstanding(tier, waits, now_ms);
+	uint64_t n = count_outstanding(tier, waits, now_ms);
 	struct brick_session *s, *next;
 	struct brick_session *last =
 		TAILQ_LAST(&tier->sessions->list, brick_session_list);
@@ -117,7 +118,7 @@ bool brick_recall_ask(struct brick_tier *tier, uint64_t n_blocks,
 	/* Who is asked goes to the end, so that all have their turn. */
 	for (s = TAILQ_FIRST(&tier->sessions->list); s && n < n_blocks;
 	     s = next) {
-		uint64_t more = s == waits ? 0 : ask(tier, s, now_ms);
+		uint64_t more = s == waits ? 0 : ask_session(tier, s, now_ms);
 
 		next = s == last ? NULL : TAILQ_NEXT(s, link);
 		n += more;
@@ -127,6 +128,6 @@ bool brick_recall_ask(struct brick_tier *tier, uint64_t n_blocks,
 		TAILQ_INSERT_TAIL(&tier->sessions->list, s, link);
 	}
 	if (!n && waits)
-		(void)ask(tier, waits, now_ms);
+		(void)ask_session(tier, waits, now_ms);
 	return n;
 }

@@ -6,7 +6,7 @@
 #include "brickd/tier/tier_pins.h"
 
 /* Index of the first pin that ends behind a block, or touches it. */
-static uint32_t find(const struct brick_tier *tier, uint64_t block)
+static uint32_t find_pin(const struct brick_tier *tier, uint64_t block)
 {
 	uint32_t low = 0, high = tier->n_pins;
 
@@ -21,8 +21,8 @@ static uint32_t find(const struct brick_tier *tier, uint64_t block)
 	return low;
 }
 
-static void replace(struct brick_tier *tier, uint32_t from, uint32_t to,
-		    const struct brick_span *by, uint32_t n)
+static void replace_pins(struct brick_tier *tier, uint32_t from, uint32_t to,
+			 const struct brick_span *by, uint32_t n)
 {
 	memmove(&tier->pins[from + n], &tier->pins[to],
 		(tier->n_pins - to) * sizeof(*tier->pins));
@@ -32,7 +32,7 @@ static void replace(struct brick_tier *tier, uint32_t from, uint32_t to,
 
 int brick_tier_pin(struct brick_tier *tier, struct brick_span span)
 {
-	uint32_t from = find(tier, span.first), to;
+	uint32_t from = find_pin(tier, span.first), to;
 
 	for (to = from; to < tier->n_pins && tier->pins[to].first <= span.end;
 	     to++) {
@@ -43,13 +43,13 @@ int brick_tier_pin(struct brick_tier *tier, struct brick_span span)
 	}
 	if (from == to && tier->n_pins == BRICK_TIER_PINS_MAX)
 		return -ENOSPC;
-	replace(tier, from, to, &span, 1);
+	replace_pins(tier, from, to, &span, 1);
 	return 0;
 }
 
 int brick_tier_unpin(struct brick_tier *tier, struct brick_span span)
 {
-	uint32_t from = find(tier, span.first + 1), to;
+	uint32_t from = find_pin(tier, span.first + 1), to;
 	struct brick_span rest[2] = { { 0 } };
 	uint32_t n = 0;
 
@@ -65,13 +65,13 @@ int brick_tier_unpin(struct brick_tier *tier, struct brick_span span)
 	}
 	if (n > to - from && tier->n_pins == BRICK_TIER_PINS_MAX)
 		return -ENOSPC;
-	replace(tier, from, to, rest, n);
+	replace_pins(tier, from, to, rest, n);
 	return 0;
 }
 
 bool brick_tier_is_pinned(const struct brick_tier *tier, uint64_t block)
 {
-	uint32_t at = find(tier, block + 1);
+	uint32_t at = find_pin(tier, block + 1);
 
 	return at < tier->n_pins && tier->pins[at].first <= block;
 }
@@ -79,7 +79,7 @@ bool brick_tier_is_pinned(const struct brick_tier *tier, uint64_t block)
 bool brick_tier_pins_cover(const struct brick_tier *tier,
 			   struct brick_span span)
 {
-	uint32_t at = find(tier, span.first + 1);
+	uint32_t at = find_pin(tier, span.first + 1);
 
 	return at < tier->n_pins && tier->pins[at].first <= span.first &&
 	       tier->pins[at].end >= span.end;

@@ -44,7 +44,7 @@ static void say_failed(struct brick_tier *tier, const struct brick_move *move)
 }
 
 /* Failures of the slow tier make the background wait longer and longer. */
-static void account(struct brick_tier *tier, struct brick_tier_step *step)
+static void account_step(struct brick_tier *tier, struct brick_tier_step *step)
 {
 	struct brick_counters *c = tier->counters;
 	struct brick_tier_job *job = step->job;
@@ -76,13 +76,13 @@ static void account(struct brick_tier *tier, struct brick_tier_step *step)
 	job->n_failed += n_failed;
 }
 
-static void finish(struct brick_tier *tier)
+static void finish_step(struct brick_tier *tier)
 {
 	struct brick_tier_step *step = &tier->step;
 	unsigned int i;
 
 	brick_move_end(tier->storage->store, step->moves, step->n);
-	account(tier, step);
+	account_step(tier, step);
 	for (i = 0; i < step->n; i++) {
 		/* It was taken out of the list to be moved, and is still here. */
 		if (step->moves[i].to_slow && !step->moves[i].is_done)
@@ -98,7 +98,7 @@ static void finish(struct brick_tier *tier)
 	step->stepped(tier);
 }
 
-static void committed(struct brick_work *work)
+static void step_committed(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, changes.work);
@@ -110,10 +110,10 @@ static void committed(struct brick_work *work)
 
 		op->move->error = op->error;
 	}
-	finish(tier);
+	finish_step(tier);
 }
 
-static void copied(struct brick_work *work)
+static void step_copied(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, work);
@@ -133,17 +133,17 @@ static void copied(struct brick_work *work)
 		};
 	}
 	if (!step->changes.n) {
-		finish(step->tier);
+		finish_step(step->tier);
 		return;
 	}
 	step->changes.list = step->ops;
-	step->changes.work.done = committed;
+	step->changes.work.done = step_committed;
 	brick_changes_submit(step->tier->storage, &step->changes);
 }
 
 /* ---- in the tier thread ---- */
 
-static void copy(struct brick_work *work)
+static void copy_blocks(struct brick_work *work)
 {
 	struct brick_tier_step *step =
 		brick_container_of(work, struct brick_tier_step, work);
@@ -155,7 +155,7 @@ static void copy(struct brick_work *work)
 
 /* ---- in the loop ---- */
 
-static void granted(struct brick_range_lock *lock)
+static void step_granted(struct brick_range_lock *lock)
 {
 	(void)lock; /* never: it is taken only where nobody is in the way */
 }
@@ -178,12 +178,12 @@ void brick_tier_step_begin(struct brick_tier *tier, struct brick_tier_job *job,
 			(struct brick_move){ .va = va[i], .to_slow = to_slow };
 		step->has_range_lock[i] = lock;
 		step->range_locks[i].span = brick_span_of(va[i], 1);
-		step->range_locks[i].granted = granted;
+		step->range_locks[i].granted = step_granted;
 		if (lock)
 			(void)brick_range_locks_take(tier->range_locks,
 						     &step->range_locks[i]);
 	}
-	step->work.run = copy;
-	step->work.done = copied;
+	step->work.run = copy_blocks;
+	step->work.done = step_copied;
 	brick_worker_submit(&tier->thread, &step->work);
 }

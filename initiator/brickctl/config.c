@@ -36,10 +36,10 @@ struct reading {
 	size_t why_size;
 };
 
-static void refuse(struct reading *r, const char *format, ...)
+static void refuse_line(struct reading *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void refuse(struct reading *r, const char *format, ...)
+static void refuse_line(struct reading *r, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -65,14 +65,15 @@ static void check_line(struct reading *r, const char *line)
 	if (isspace((unsigned char)*line)) {
 		line += strspn(line, " \t\r\n\v\f");
 		if (*line && *line != ';' && *line != '#')
-			refuse(r, "indented: a setting starts its line");
+			refuse_line(r, "indented: a setting starts its line");
 		return;
 	}
 	if (*line == ';' || *line == '#')
 		return;
 	len = *line == '[' ? strcspn(line + 1, "]\n") : strcspn(line, "=:\n");
 	if (len > NAME_MAX_CHARS)
-		refuse(r, "a name of more than %d characters", NAME_MAX_CHARS);
+		refuse_line(r, "a name of more than %d characters",
+			    NAME_MAX_CHARS);
 }
 
 /* For libinih: one line with its end, or NULL to stop. */
@@ -90,10 +91,10 @@ static char *read_line(char *line, int size, void *stream)
 		if (c == EOF)
 			break;
 		if (!c)
-			refuse(r, "a NUL byte");
+			refuse_line(r, "a NUL byte");
 		else if (len == size - 1)
-			refuse(r, "a line of more than %d characters",
-			       size - 2);
+			refuse_line(r, "a line of more than %d characters",
+				    size - 2);
 		if (r->error)
 			return NULL;
 		line[len++] = (char)c;
@@ -110,7 +111,7 @@ static char *read_line(char *line, int size, void *stream)
 }
 
 /* The first to speak is right: the command line came before the file. */
-static void take(char **to, char *value)
+static void take_value(char **to, char *value)
 {
 	if (*to)
 		free(value);
@@ -120,7 +121,7 @@ static void take(char **to, char *value)
 
 static void set_brick(struct reading *r, const char *value)
 {
-	take(&r->settings->brick, strdup(value));
+	take_value(&r->settings->brick, strdup(value));
 }
 
 static void set_fabric(struct reading *r, const char *value)
@@ -128,15 +129,15 @@ static void set_fabric(struct reading *r, const char *value)
 	char known[KFB_SCHEMES_BYTES];
 
 	if (!kfb_scheme(value, (__u32)strlen(value)))
-		refuse(r, "fabric = %s: none of %s", value,
-		       kfb_scheme_names(known));
+		refuse_line(r, "fabric = %s: none of %s", value,
+			    kfb_scheme_names(known));
 	else
-		take(&r->settings->fabric, strdup(value));
+		take_value(&r->settings->fabric, strdup(value));
 }
 
 static void set_client(struct reading *r, const char *value)
 {
-	take(&r->settings->client, strdup(value));
+	take_value(&r->settings->client, strdup(value));
 }
 
 /* A relative path starts at the configuration file's folder. */
@@ -155,7 +156,7 @@ static void set_key_file(struct reading *r, const char *value)
 		len = asprintf(&path, "%.*s/%s", (int)(slash - r->path),
 			       r->path, value);
 	if (len >= 0)
-		take(&r->settings->key_file, path);
+		take_value(&r->settings->key_file, path);
 }
 
 static void set_timeout(struct reading *r, const char *value)
@@ -164,8 +165,9 @@ static void set_timeout(struct reading *r, const char *value)
 
 	if (kfb_size_parse(value, &seconds, NULL) || !seconds ||
 	    seconds > TIMEOUT_MAX_S)
-		refuse(r, "timeout = %s: not a number of seconds from 1 to %d",
-		       value, TIMEOUT_MAX_S);
+		refuse_line(
+			r, "timeout = %s: not a number of seconds from 1 to %d",
+			value, TIMEOUT_MAX_S);
 	else if (!r->settings->timeout_ms)
 		r->settings->timeout_ms = (uint32_t)seconds * MS_PER_S;
 }
@@ -180,14 +182,15 @@ static const struct {
 };
 
 /* For libinih: 1 goes on, 0 is an error. */
-static int setting(void *user, const char *section, const char *name,
-		   const char *value)
+static int take_setting(void *user, const char *section, const char *name,
+			const char *value)
 {
 	struct reading *r = user;
 	unsigned int i;
 
 	if (strcmp(section, SECTION) != 0) {
-		refuse(r, "[%s]: the only section is [" SECTION "]", section);
+		refuse_line(r, "[%s]: the only section is [" SECTION "]",
+			    section);
 		return 0;
 	}
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -195,11 +198,11 @@ static int setting(void *user, const char *section, const char *name,
 			break;
 	}
 	if (i == sizeof(known) / sizeof(known[0]))
-		refuse(r, "%s: no such setting", name);
+		refuse_line(r, "%s: no such setting", name);
 	else if (r->seen & 1U << i)
-		refuse(r, "%s: given twice", name);
+		refuse_line(r, "%s: given twice", name);
 	else if (!*value)
-		refuse(r, "%s: empty", name);
+		refuse_line(r, "%s: empty", name);
 	else
 		known[i].set(r, value);
 	r->seen |= 1U << i;
@@ -222,11 +225,11 @@ int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
 		snprintf(why, why_size, "%s: %s", path, strerror(errno));
 		return -errno;
 	}
-	line = ini_parse_stream(read_line, &r, setting, &r);
+	line = ini_parse_stream(read_line, &r, take_setting, &r);
 	fclose(r.file);
 	if (!r.error && line > 0) {
 		r.line = (unsigned int)line;
-		refuse(&r, "neither [section] nor name = value");
+		refuse_line(&r, "neither [section] nor name = value");
 	} else if (!r.error && line < 0) {
 		r.error = -ENOMEM;
 		snprintf(why, why_size, "%s: no memory", path);

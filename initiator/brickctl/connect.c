@@ -7,7 +7,7 @@
 
 #include "initiator/brickctl/brickctl.h"
 
-static const char *next_of(int error)
+static const char *connect_next_of(int error)
 {
 	switch (error) {
 	case -EINVAL:
@@ -55,6 +55,6 @@ int ctl_connect(struct ctl *ctl)
 	if (err)
 		return ctl_fail_as(ctl,
 				   err == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
-				   err, next_of(err), s->brick);
+				   err, connect_next_of(err), s->brick);
 	return CTL_DONE;
 }

@@ -33,8 +33,8 @@ static void message_json(const struct ctl *ctl, int status, int error,
 	json_object_put(outer);
 }
 
-static int report(struct ctl *ctl, int status, int error, const char *next,
-		  const char *message)
+static int report_failure(struct ctl *ctl, int status, int error,
+			  const char *next, const char *message)
 {
 	if (ctl->catching) {
 		ctl->catching->error = error;
@@ -67,7 +67,7 @@ int ctl_fail(struct ctl *ctl, int status, int error, const char *next,
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	return report(ctl, status, error, next, message);
+	return report_failure(ctl, status, error, next, message);
 }
 
 int ctl_usage(struct ctl *ctl, const char *format, ...)
@@ -82,7 +82,7 @@ int ctl_usage(struct ctl *ctl, const char *format, ...)
 	snprintf(next, sizeof(next), "see brickctl%s%s --help",
 		 ctl->command ? " " : "",
 		 ctl->command ? ctl->command->name : "");
-	return report(ctl, CTL_USAGE, -EINVAL, next, message);
+	return report_failure(ctl, CTL_USAGE, -EINVAL, next, message);
 }
 
 int ctl_no_memory(struct ctl *ctl)
@@ -91,7 +91,7 @@ int ctl_no_memory(struct ctl *ctl)
 			"no memory");
 }
 
-static int status_of(const struct ctl *ctl, int error)
+static int failure_status_of(const struct ctl *ctl, int error)
 {
 	switch (error) {
 	case -ENOTCONN:
@@ -106,7 +106,7 @@ static int status_of(const struct ctl *ctl, int error)
 	}
 }
 
-static const char *next_of(int status, int error)
+static const char *failure_next_of(int status, int error)
 {
 	if (status == CTL_UNKNOWN)
 		return "it may have happened or not: run brickctl list";
@@ -142,7 +142,7 @@ static const char *next_of(int status, int error)
 static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 				   char text[NEXT_BYTES])
 {
-	const char *next = next_of(status, error);
+	const char *next = failure_next_of(status, error);
 	uint32_t s = ctl->k ? (kfbrick_lease_ms(ctl->k) + 999) / 1000 : 0;
 
 	if (s && status == CTL_UNKNOWN && ctl->under_way)
@@ -181,7 +181,7 @@ static int fail_why(struct ctl *ctl, int status, int error, const char *next,
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = kfbrick_error(ctl->k);
-	int status = status_of(ctl, error);
+	int status = failure_status_of(ctl, error);
 	char what[MESSAGE_BYTES];
 	char next[NEXT_BYTES];
 	va_list args;
@@ -205,7 +205,7 @@ int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 
 int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 {
-	int status = status_of(ctl, -ETIMEDOUT);
+	int status = failure_status_of(ctl, -ETIMEDOUT);
 	char what[MESSAGE_BYTES];
 	char next[NEXT_BYTES];
 	va_list args;
@@ -221,7 +221,7 @@ int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 {
 	const char *why = strerror(-error);
-	int status = status_of(ctl, error);
+	int status = failure_status_of(ctl, error);
 	char what[MESSAGE_BYTES];
 	char next[NEXT_BYTES];
 	va_list args;

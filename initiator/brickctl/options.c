@@ -91,7 +91,7 @@ static void grammar_add(struct grammar *g, const struct ctl_option *options,
 }
 
 /* Position of an option that getopt_long() returned, or -1. */
-static int find(const struct ctl_option *options, int first, int code)
+static int find_option(const struct ctl_option *options, int first, int code)
 {
 	int i;
 
@@ -160,7 +160,8 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 	}
 }
 
-static int set(struct ctl *ctl, struct ctl_args *args, int code, char **argv)
+static int set_option(struct ctl *ctl, struct ctl_args *args, int code,
+		      char **argv)
 {
 	const struct ctl_option *own =
 		ctl->command ? ctl->command->options : NULL;
@@ -168,12 +169,12 @@ static int set(struct ctl *ctl, struct ctl_args *args, int code, char **argv)
 
 	if (code == ':')
 		return ctl_usage(ctl, "%s: needs a value", argv[optind - 1]);
-	i = find(own, OWN_FIRST, code);
+	i = find_option(own, OWN_FIRST, code);
 	if (i >= 0) {
 		args->options[i] = optarg ? optarg : "";
 		return CTL_GO_ON;
 	}
-	i = find(ctl_globals, GLOBAL_FIRST, code);
+	i = find_option(ctl_globals, GLOBAL_FIRST, code);
 	if (i >= 0)
 		return set_global(ctl, i, optarg);
 	if (optopt && optopt < GLOBAL_FIRST)
@@ -181,8 +182,8 @@ static int set(struct ctl *ctl, struct ctl_args *args, int code, char **argv)
 	return ctl_usage(ctl, "%s: no such option", argv[optind - 1]);
 }
 
-static int parse(struct ctl *ctl, int argc, char **argv, const char *how,
-		 struct ctl_args *args)
+static int parse_options(struct ctl *ctl, int argc, char **argv,
+			 const char *how, struct ctl_args *args)
 {
 	struct grammar g = { 0 };
 	int status = CTL_GO_ON;
@@ -198,7 +199,7 @@ static int parse(struct ctl *ctl, int argc, char **argv, const char *how,
 		code = getopt_long(argc, argv, g.shorts, g.longs, NULL);
 		if (code < 0)
 			break;
-		status = set(ctl, args, code, argv);
+		status = set_option(ctl, args, code, argv);
 	}
 	return status;
 }
@@ -207,7 +208,7 @@ int ctl_parse_globals(struct ctl *ctl, int argc, char **argv, int *next)
 {
 	int status;
 
-	status = parse(ctl, argc, argv, "+:", NULL);
+	status = parse_options(ctl, argc, argv, "+:", NULL);
 	if (status == CTL_GO_ON)
 		*next = optind;
 	return status;
@@ -219,7 +220,7 @@ int ctl_parse_command(struct ctl *ctl, int argc, char **argv,
 	const struct ctl_command *command = ctl->command;
 	int status;
 
-	status = parse(ctl, argc, argv, ":", args);
+	status = parse_options(ctl, argc, argv, ":", args);
 	if (status != CTL_GO_ON)
 		return status;
 	for (; optind < argc; optind++) {

@@ -42,7 +42,7 @@ void ctl_progress_start(struct ctl_progress *p, struct ctl *ctl,
 }
 
 /* One column is left free: a full line would wrap on some terminals. */
-static size_t columns(void)
+static size_t line_columns(void)
 {
 	struct winsize size;
 
@@ -67,7 +67,8 @@ static int time_left(char *to, size_t size, uint64_t s)
 }
 
 /* "reading  42 %, 1.2 GiB of 3 GiB, 210.0 MiB/s, 0:09 left" */
-static void describe(const struct ctl_progress *p, uint64_t now_ns, char *line)
+static void describe_progress(const struct ctl_progress *p, uint64_t now_ns,
+			      char *line)
 {
 	double seconds = (double)(now_ns - p->start_ns) / CTL_NS_PER_S;
 	double rate = (double)p->done_bytes / seconds;
@@ -93,12 +94,12 @@ static void describe(const struct ctl_progress *p, uint64_t now_ns, char *line)
 				     rate));
 }
 
-static void draw(struct ctl_progress *p, uint64_t now_ns)
+static void draw_progress(struct ctl_progress *p, uint64_t now_ns)
 {
 	char line[LINE_BYTES];
 
-	describe(p, now_ns, line);
-	fprintf(stderr, "\r%.*s" CLEAR_REST, (int)columns(), line);
+	describe_progress(p, now_ns, line);
+	fprintf(stderr, "\r%.*s" CLEAR_REST, (int)line_columns(), line);
 	fflush(stderr);
 	p->shown = true;
 	p->next_ns = now_ns + EVERY_MS * CTL_NS_PER_MS;
@@ -113,7 +114,7 @@ void ctl_progress_add(struct ctl_progress *p, uint64_t bytes)
 		return;
 	now_ns = ctl_now_ns();
 	if (now_ns >= p->next_ns)
-		draw(p, now_ns);
+		draw_progress(p, now_ns);
 }
 
 void ctl_progress_hide(struct ctl_progress *p)

@@ -34,7 +34,7 @@ static volatile sig_atomic_t noted;
 static bool is_taken;
 
 /* A signal that ends the view is not overwritten by one that does not. */
-static void note(int signal)
+static void note_signal(int signal)
 {
 	if (!noted || noted == SIGWINCH)
 		noted = signal;
@@ -66,7 +66,7 @@ void ctl_terminal_size(unsigned int *rows, unsigned int *columns)
 	*columns = size.ws_col;
 }
 
-static int enter(void)
+static int enter_view(void)
 {
 	struct termios raw = before;
 
@@ -80,7 +80,7 @@ static int enter(void)
 	return 0;
 }
 
-static void leave(void)
+static void leave_view(void)
 {
 	fputs(LEAVE, stdout);
 	fflush(stdout);
@@ -89,7 +89,7 @@ static void leave(void)
 
 int ctl_terminal_start(void)
 {
-	struct sigaction action = { .sa_handler = note };
+	struct sigaction action = { .sa_handler = note_signal };
 	sigset_t mask;
 	size_t i;
 	int rc;
@@ -104,7 +104,7 @@ int ctl_terminal_start(void)
 	for (i = 0; i < N_SIGNALS; i++)
 		sigaction(signals[i], &action, &actions_before[i]);
 	is_taken = true;
-	rc = enter();
+	rc = enter_view();
 	if (rc)
 		ctl_terminal_stop();
 	return rc;
@@ -117,19 +117,19 @@ void ctl_terminal_stop(void)
 	if (!is_taken)
 		return;
 	is_taken = false;
-	leave();
+	leave_view();
 	for (i = 0; i < N_SIGNALS; i++)
 		sigaction(signals[i], &actions_before[i], NULL);
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
 /* Ctrl-Z: the shell gets its terminal as it was, and we get ours back. */
-static void suspend(void)
+static void suspend_view(void)
 {
-	leave();
+	leave_view();
 	raise(SIGSTOP);
 	tcgetattr(STDIN_FILENO, &before);
-	enter();
+	enter_view();
 }
 
 static enum ctl_terminal_event take_signal(int *which)
@@ -138,7 +138,7 @@ static enum ctl_terminal_event take_signal(int *which)
 
 	noted = 0;
 	if (signal == SIGTSTP)
-		suspend();
+		suspend_view();
 	if (signal == SIGTSTP || signal == SIGWINCH)
 		return CTL_TERMINAL_RESIZED;
 	*which = signal;

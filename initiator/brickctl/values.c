@@ -7,8 +7,8 @@
 #include "initiator/brickctl/brickctl.h"
 #include "kfb_text.h"
 
-static int refuse(struct ctl *ctl, const char *what, const char *text, int err,
-		  unsigned int error_at)
+static int refuse_value(struct ctl *ctl, const char *what, const char *text,
+			int err, unsigned int error_at)
 {
 	return ctl_usage(ctl, "%s \"%s\", character %u: %s", what, text,
 			 error_at + 1, kfb_text_why(err));
@@ -24,7 +24,7 @@ int ctl_read_range(struct ctl *ctl, const char *text, uint64_t *va,
 
 	err = kfb_range_parse(text, &first, &blocks, &error_at);
 	if (err)
-		return refuse(ctl, "range", text, err, error_at);
+		return refuse_value(ctl, "range", text, err, error_at);
 	*va = first;
 	*n_blocks = blocks;
 	return CTL_DONE;
@@ -39,7 +39,7 @@ int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
 
 	err = kfb_size_parse(text, &number, &error_at);
 	if (err)
-		return refuse(ctl, what, text, err, error_at);
+		return refuse_value(ctl, what, text, err, error_at);
 	if (number > max)
 		return ctl_usage(ctl, "%s \"%s\": at most %" PRIu64, what, text,
 				 max);

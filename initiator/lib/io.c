@@ -196,7 +196,7 @@ static int why_not(struct kfbrick *k, uint64_t va, int error)
 }
 
 /* An op that is not posted any further ends when nothing of it is in flight. */
-static void settle(struct kfbrick *k, struct kfbl_op *op)
+static void settle_op(struct kfbrick *k, struct kfbl_op *op)
 {
 	if (op->pieces || op->state != KFBL_OP_ACTIVE)
 		return;
@@ -242,7 +242,7 @@ static void free_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 {
 	TAILQ_INSERT_HEAD(&k->free_pieces, ctx, link);
 	ctx->op->pieces--;
-	settle(k, ctx->op);
+	settle_op(k, ctx->op);
 }
 
 /*
@@ -312,7 +312,7 @@ bool kfbl_io_pump(struct kfbrick *k)
 		if (!post_op(k, op, &any))
 			continue;
 		if (op->error) {
-			settle(k, op);
+			settle_op(k, op);
 			continue;
 		}
 		STAILQ_REMOVE(&k->unposted, op, kfbl_op, link);

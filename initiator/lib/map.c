@@ -168,7 +168,8 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 }
 
 /* The mapping cannot be used: give it back, keep the words of the failure. */
-static int recall(struct kfbrick *k, struct kfbrick_mapping *mapping, int error)
+static int unmap_failed(struct kfbrick *k, struct kfbrick_mapping *mapping,
+			int error)
 {
 	char words[KFBL_ERROR_BYTES];
 
@@ -240,7 +241,7 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		if (!session_id || kfbl_is_over(k))
 			return rc;
 		if (session_id == k->core.client.session_id)
-			return rc ? recall(k, mapping, rc) : 0;
+			return rc ? unmap_failed(k, mapping, rc) : 0;
 		/* It ended with its session. */
 		kfb_blockmap_del(&k->map, mapping->id);
 		mapping->id = 0;
@@ -352,7 +353,7 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
 	return call_unmap(k, mapping_id);
 }
 
-static bool holds(const struct kfbrick_mapping *mapping, uint64_t va)
+static bool mapping_holds(const struct kfbrick_mapping *mapping, uint64_t va)
 {
 	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
 
@@ -365,7 +366,7 @@ struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va)
 
 	LIST_FOREACH(mapping, &k->mappings, link)
 	{
-		if (holds(mapping, va))
+		if (mapping_holds(mapping, va))
 			return mapping;
 	}
 	return NULL;

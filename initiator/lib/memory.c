@@ -26,8 +26,8 @@ static uint32_t lower_bound(const struct kfbrick *k, const uint8_t *addr)
 	return low;
 }
 
-static bool holds(const struct kfbrick_memory *memory, const uint8_t *buf,
-		  size_t len)
+static bool memory_holds(const struct kfbrick_memory *memory,
+			 const uint8_t *buf, size_t len)
 {
 	return buf >= memory->addr &&
 	       (size_t)(buf - memory->addr) <= memory->len &&
@@ -39,10 +39,10 @@ struct kfbrick_memory *kfbl_memory_find(struct kfbrick *k, const void *buf,
 {
 	uint32_t i = k->last_memory;
 
-	if (i < k->n_memories && holds(k->memories[i], buf, len))
+	if (i < k->n_memories && memory_holds(k->memories[i], buf, len))
 		return k->memories[i];
 	i = lower_bound(k, buf);
-	if (i == k->n_memories || !holds(k->memories[i], buf, len))
+	if (i == k->n_memories || !memory_holds(k->memories[i], buf, len))
 		return NULL;
 	k->last_memory = i;
 	return k->memories[i];

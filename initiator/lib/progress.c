@@ -39,8 +39,8 @@ static bool has_data(const struct fi_cq_msg_entry *entry)
 	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
 }
 
-static void completed(struct kfbrick *k, struct kfbl_queue *q,
-		      const struct fi_cq_msg_entry *entry)
+static void take_completion(struct kfbrick *k, struct kfbl_queue *q,
+			    const struct fi_cq_msg_entry *entry)
 {
 	struct kfbl_ctx *ctx = entry->op_context;
 
@@ -140,7 +140,7 @@ static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 			 */
 			if (!kfb_initiator_is_lost(&q->core) ||
 			    is_of_data(entries[i].op_context))
-				completed(k, q, &entries[i]);
+				take_completion(k, q, &entries[i]);
 		}
 		any |= n > 0;
 	} while (n == CQ_BATCH && !kfb_initiator_is_lost(&q->core));
@@ -169,7 +169,7 @@ static void drain_eq(struct kfbrick *k, struct kfbl_queue *q)
 }
 
 /* A program that always finds completions must keep its lease, too. */
-static bool tick(struct kfbrick *k)
+static bool run_timers(struct kfbrick *k)
 {
 	struct timespec ts;
 	uint64_t now_ms;
@@ -203,7 +203,7 @@ static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 
 bool kfbl_progress(struct kfbrick *k)
 {
-	bool ticks = tick(k);
+	bool ticks = run_timers(k);
 	bool led_on = false;
 	bool any = false;
 	uint32_t i;

@@ -71,8 +71,8 @@ static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
 }
 
 /* Both are all or nothing: the blocks tell which it was, mostly. */
-static int unknown(struct kfbrick *k, const char *name, uint64_t va,
-		   uint64_t n_blocks, const char *what)
+static int tell_unknown(struct kfbrick *k, const char *name, uint64_t va,
+			uint64_t n_blocks, const char *what)
 {
 	return kfbl_fail(k, -ECONNRESET,
 			 "%s 0x%llx+%llu at %s: the brick was lost before it "
@@ -88,7 +88,8 @@ static int resolve_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		return -EAGAIN;
 	if ((uint64_t)now == n_blocks)
 		return 0;
-	return unknown(k, "alloc", va, n_blocks, "some blocks are allocated");
+	return tell_unknown(k, "alloc", va, n_blocks,
+			    "some blocks are allocated");
 }
 
 static int resolve_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
@@ -96,8 +97,8 @@ static int resolve_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 {
 	if (!now)
 		return 0;
-	return unknown(k, "free", va, n_blocks,
-		       "blocks of it are allocated, still or again");
+	return tell_unknown(k, "free", va, n_blocks,
+			    "blocks of it are allocated, still or again");
 }
 
 /*
@@ -126,8 +127,8 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 			return rc;
 		now = count_allocated(k, va, n_blocks);
 		if (now < 0)
-			return unknown(k, is_alloc ? "alloc" : "free", va,
-				       n_blocks, "it does not answer");
+			return tell_unknown(k, is_alloc ? "alloc" : "free", va,
+					    n_blocks, "it does not answer");
 		rc = is_alloc ? resolve_alloc(k, va, n_blocks, now)
 			      : resolve_free(k, va, n_blocks, now);
 	} while (rc == -EAGAIN);

@@ -144,7 +144,7 @@ static int take_over(struct kfbrick *k, struct kfbrick_mapping *mapping)
 				mapping->flags & KFBRICK_MAP_RW);
 }
 
-static void complete(struct kfbrick *k)
+static void complete_restore(struct kfbrick *k)
 {
 	struct kfbl_restore *r = &k->restore;
 	struct kfbrick_mapping *mapping = r->at;
@@ -193,7 +193,7 @@ static void took_page(struct kfbrick *k)
 	r->rest.n_blocks -= (uint64_t)covered;
 	r->cursor = reply->cursor;
 	if (!r->rest.n_blocks)
-		complete(k);
+		complete_restore(k);
 }
 
 /* Another try may go better: the brick has not noticed the loss, or waits. */

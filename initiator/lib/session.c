@@ -123,18 +123,18 @@ static void make_mappings(struct kfb_initiator *i)
 }
 
 /* In the next round of progress. */
-static void kick(struct kfb_initiator *i)
+static void port_kick(struct kfb_initiator *i)
 {
 	kfbl_of(i)->has_changed = true;
 }
 
-static void over(struct kfb_initiator *i)
+static void port_over(struct kfb_initiator *i)
 {
 	kfbl_io_end(kfbl_of(i), -ECONNRESET);
 }
 
-static void say(struct kfb_initiator *i, enum kfb_initiator_level level,
-		const char *what, const char *detail, int error)
+static void port_say(struct kfb_initiator *i, enum kfb_initiator_level level,
+		     const char *what, const char *detail, int error)
 {
 	struct kfbrick *k = kfbl_of(i);
 
@@ -167,10 +167,10 @@ const struct kfb_initiator_ops kfbl_initiator_ops = {
 	.write_copy = kfbl_retain_write_copy,
 	.call_done = call_done,
 	.make_mappings = make_mappings,
-	.over = over,
-	.say = say,
+	.over = port_over,
+	.say = port_say,
 	.now_ms = now_ms,
-	.kick = kick,
+	.kick = port_kick,
 	.moved_bytes = moved_bytes,
 };
 

@@ -51,8 +51,8 @@ static int lease_renewed(struct kfbrick *k)
 	return kfbrick_ping(k);
 }
 
-static int describe(struct kfbrick *k, int error, const char *what, uint64_t va,
-		    size_t len)
+static int describe_failure(struct kfbrick *k, int error, const char *what,
+			    uint64_t va, size_t len)
 {
 	if (error == -EACCES)
 		return kfbl_fail(k, error,
@@ -149,8 +149,8 @@ static int move_direct(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	return rc;
 }
 
-static int move(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-		uint8_t *buf, size_t len)
+static int move_bytes(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
+		      uint8_t *buf, size_t len)
 {
 	const char *what = kind == KFBL_OP_WRITE ? "write to" : "read of";
 	int rc;
@@ -165,18 +165,18 @@ static int move(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 		return rc;
 	rc = k->fabric.mr_local ? move_bounced(k, kind, va, buf, len)
 				: move_direct(k, kind, va, buf, len);
-	return rc ? describe(k, rc, what, va, len) : 0;
+	return rc ? describe_failure(k, rc, what, va, len) : 0;
 }
 
 int kfbrick_read(struct kfbrick *k, uint64_t va, void *buf, size_t len)
 {
-	return move(k, KFBL_OP_READ, va, buf, len);
+	return move_bytes(k, KFBL_OP_READ, va, buf, len);
 }
 
 int kfbrick_write(struct kfbrick *k, uint64_t va, const void *buf, size_t len)
 {
 	/* The fabric's interface has no const; a write only reads it. */
-	return move(k, KFBL_OP_WRITE, va, (uint8_t *)(uintptr_t)buf, len);
+	return move_bytes(k, KFBL_OP_WRITE, va, (uint8_t *)(uintptr_t)buf, len);
 }
 
 int kfbrick_flush(struct kfbrick *k)

@@ -23,7 +23,7 @@ static uint32_t check_of(const struct plan *p, uint32_t job, uint32_t seq)
 				  ((uint64_t)job << 32) | seq);
 }
 
-static int put(int fd, const char *line, int len)
+static int put_line(int fd, const char *line, int len)
 {
 	ssize_t n = write(fd, line, (size_t)len);
 
@@ -45,7 +45,7 @@ int notes_create(const char *path, const struct plan *p)
 		return -errno;
 	len = snprintf(line, sizeof(line), HEAD, p->run, p->salt, p->offset,
 		       p->size, p->record, p->jobs);
-	rc = put(fd, line, len);
+	rc = put_line(fd, line, len);
 	if (!rc)
 		return fd;
 	close(fd);
@@ -59,7 +59,7 @@ int notes_add(int fd, const struct plan *p, uint32_t job, uint32_t seq)
 			   "flushed %" PRIu32 " %" PRIu32 " %08" PRIx32 "\n",
 			   job, seq, check_of(p, job, seq));
 
-	return put(fd, line, len);
+	return put_line(fd, line, len);
 }
 
 static int read_head(FILE *file, struct notes *out, const char **why)

@@ -108,7 +108,7 @@ void target_close(struct target *t)
 	t->fd = -1;
 }
 
-static int say(struct target *t, int rc, const char *what)
+static int say_failure(struct target *t, int rc, const char *what)
 {
 	return rc ? target_fail(t, rc, what, strerror(-rc)) : 0;
 }
@@ -121,8 +121,8 @@ int target_read(struct target *t, uint64_t at, void *buf, size_t len)
 		return target_brick_read(t, at, buf, len);
 	n = pread(t->fd, buf, len, (off_t)at);
 	if (n < 0)
-		return say(t, -errno, "read");
-	return say(t, (size_t)n == len ? 0 : -EIO, "read");
+		return say_failure(t, -errno, "read");
+	return say_failure(t, (size_t)n == len ? 0 : -EIO, "read");
 }
 
 int target_write(struct target *t, uint64_t at, const void *buf, size_t len,
@@ -135,13 +135,13 @@ int target_write(struct target *t, uint64_t at, const void *buf, size_t len,
 		return target_brick_write(t, at, buf, len, durable);
 	n = pwritev2(t->fd, &iov, 1, (off_t)at, durable ? RWF_DSYNC : 0);
 	if (n < 0)
-		return say(t, -errno, "write");
-	return say(t, (size_t)n == len ? 0 : -EIO, "write");
+		return say_failure(t, -errno, "write");
+	return say_failure(t, (size_t)n == len ? 0 : -EIO, "write");
 }
 
 int target_flush(struct target *t)
 {
 	if (t->k)
 		return target_brick_flush(t);
-	return say(t, fdatasync(t->fd) ? -errno : 0, "flush");
+	return say_failure(t, fdatasync(t->fd) ? -errno : 0, "flush");
 }

@@ -65,14 +65,14 @@ void target_brick_close(struct target *t)
 	t->k = NULL;
 }
 
-static int say(struct target *t, int rc, const char *what)
+static int say_brick_failure(struct target *t, int rc, const char *what)
 {
 	return rc ? target_fail(t, rc, what, kfbrick_error(t->k)) : 0;
 }
 
 int target_brick_read(struct target *t, uint64_t at, void *buf, size_t len)
 {
-	return say(t, kfbrick_read(t->k, at, buf, len), "read");
+	return say_brick_failure(t, kfbrick_read(t->k, at, buf, len), "read");
 }
 
 static int write_durably(struct target *t, uint64_t at, const void *buf,
@@ -96,11 +96,12 @@ int target_brick_write(struct target *t, uint64_t at, const void *buf,
 		       size_t len, bool durable)
 {
 	if (durable)
-		return say(t, write_durably(t, at, buf, len), "durable write");
-	return say(t, kfbrick_write(t->k, at, buf, len), "write");
+		return say_brick_failure(t, write_durably(t, at, buf, len),
+					 "durable write");
+	return say_brick_failure(t, kfbrick_write(t->k, at, buf, len), "write");
 }
 
 int target_brick_flush(struct target *t)
 {
-	return say(t, kfbrick_flush(t->k), "flush");
+	return say_brick_failure(t, kfbrick_flush(t->k), "flush");
 }

@@ -179,7 +179,7 @@ static int verify_window(struct target *t, const struct notes *notes,
 	return rc;
 }
 
-static int say(const struct notes *notes, const struct verdict *v)
+static int say_verdict(const struct notes *notes, const struct verdict *v)
 {
 	uint64_t bad = v->validated - v->of[FAULT_NONE];
 
@@ -202,7 +202,7 @@ static int say(const struct notes *notes, const struct verdict *v)
 	return EXIT_GOOD;
 }
 
-static int verify(struct target *t, const struct notes *notes)
+static int verify_target(struct target *t, const struct notes *notes)
 {
 	const struct plan *p = &notes->plan;
 	uint64_t n = PLAN_RECORD_MAX / p->record, slots = plan_slots(p);
@@ -218,10 +218,10 @@ static int verify(struct target *t, const struct notes *notes)
 				   s + n < slots ? s + n : slots, buffer, &v);
 	free(buffer);
 	free(durable);
-	return rc ? EXIT_UNKNOWN : say(notes, &v);
+	return rc ? EXIT_UNKNOWN : say_verdict(notes, &v);
 }
 
-static int usage_error(const char *what)
+static int verify_usage_error(const char *what)
 {
 	fprintf(stderr, "powerfail-verify: %s; try powerfail-verify --help\n",
 		what);
@@ -229,8 +229,8 @@ static int usage_error(const char *what)
 }
 
 /* Return: -1 to go on, or the exit status. */
-static int parse(int argc, char **argv, struct target_name *name,
-		 const char **notes)
+static int parse_verify_arguments(int argc, char **argv,
+				  struct target_name *name, const char **notes)
 {
 	int opt;
 
@@ -253,11 +253,13 @@ static int parse(int argc, char **argv, struct target_name *name,
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return usage_error("unknown option or missing value");
+			return verify_usage_error(
+				"unknown option or missing value");
 		}
 	}
 	if (argc - optind != (name->brick ? 1 : 2))
-		return usage_error("it needs NOTES, and DEVICE or --brick");
+		return verify_usage_error(
+			"it needs NOTES, and DEVICE or --brick");
 	*notes = argv[optind];
 	if (!name->brick)
 		name->path = argv[optind + 1];
@@ -272,7 +274,7 @@ int main(int argc, char **argv)
 	struct target target;
 	int status;
 
-	status = parse(argc, argv, &name, &path);
+	status = parse_verify_arguments(argc, argv, &name, &path);
 	if (status >= 0)
 		return status;
 	if (notes_read(path, &notes, &why)) {
@@ -284,7 +286,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "powerfail-verify: %s\n", target.why);
 		return EXIT_UNKNOWN;
 	}
-	status = verify(&target, &notes);
+	status = verify_target(&target, &notes);
 	target_close(&target);
 	return status;
 }

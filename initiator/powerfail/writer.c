@@ -116,7 +116,7 @@ static bool is_over(const struct job *j)
 	       (w->seconds && now_s() >= w->end_s);
 }
 
-static int note(struct job *j)
+static int note_flush(struct job *j)
 {
 	int rc;
 
@@ -145,7 +145,7 @@ static int write_record(struct job *j, bool durable)
 }
 
 /* Some records, then a flush; or one that is durable by itself. */
-static int batch(struct job *j)
+static int write_batch(struct job *j)
 {
 	const struct writer *w = j->w;
 	uint64_t dice = plan_mix(w->plan.run ^ j->index, j->seq);
@@ -160,15 +160,15 @@ static int batch(struct job *j)
 		rc = write_record(j, fua);
 	if (!rc && !fua && !w->lies)
 		rc = target_flush(&j->target);
-	return rc ? rc : note(j);
+	return rc ? rc : note_flush(j);
 }
 
-static void *run(void *arg)
+static void *run_job(void *arg)
 {
 	struct job *j = arg;
 
 	while (!j->error && !is_over(j))
-		j->error = batch(j);
+		j->error = write_batch(j);
 	/* One that is cut off is the end of all. */
 	if (j->error)
 		j->w->stop = true;
@@ -196,7 +196,7 @@ static int run_jobs(struct writer *w, struct job *jobs)
 	uint32_t i, n;
 
 	for (n = 0; n < w->plan.jobs; n++)
-		if (pthread_create(&jobs[n].thread, NULL, run, &jobs[n])) {
+		if (pthread_create(&jobs[n].thread, NULL, run_job, &jobs[n])) {
 			w->stop = true;
 			w->is_broken = true;
 			break;
@@ -249,7 +249,7 @@ static int open_all(struct writer *w, struct job *jobs)
 	return 0;
 }
 
-static int work(struct writer *w)
+static int write_all(struct writer *w)
 {
 	struct job *jobs = calloc(w->plan.jobs, sizeof(*jobs));
 	int status;
@@ -277,7 +277,7 @@ static int work(struct writer *w)
 
 /* ---- the command line -------------------------------------------------- */
 
-static int usage_error(const char *what)
+static int writer_usage_error(const char *what)
 {
 	fprintf(stderr, "powerfail-writer: %s; try powerfail-writer --help\n",
 		what);
@@ -289,7 +289,7 @@ static int take_number(struct writer *w, int opt, const char *text)
 	__u64 n;
 
 	if (kfb_size_parse(text, &n, NULL))
-		return usage_error("a number, like 4K, is expected");
+		return writer_usage_error("a number, like 4K, is expected");
 	switch (opt) {
 	case 's':
 		w->plan.size = n;
@@ -322,7 +322,7 @@ static int take_number(struct writer *w, int opt, const char *text)
 }
 
 /* Return: -1 to go on, or the exit status. */
-static int take_option(struct writer *w, int opt)
+static int take_writer_option(struct writer *w, int opt)
 {
 	switch (opt) {
 	case 'f':
@@ -344,26 +344,28 @@ static int take_option(struct writer *w, int opt)
 		fputs(usage, stdout);
 		return 0;
 	case '?':
-		return usage_error("unknown option or missing value");
+		return writer_usage_error("unknown option or missing value");
 	default:
 		return take_number(w, opt, optarg);
 	}
 }
 
-static int parse(int argc, char **argv, struct writer *w)
+static int parse_writer_arguments(int argc, char **argv, struct writer *w)
 {
 	int opt, status;
 
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		status = take_option(w, opt);
+		status = take_writer_option(w, opt);
 		if (status >= 0)
 			return status;
 	}
 	if (argc - optind != (w->name.brick ? 1 : 2))
-		return usage_error("it needs NOTES, and DEVICE or --brick");
+		return writer_usage_error(
+			"it needs NOTES, and DEVICE or --brick");
 	if (!w->plan.record || !w->plan.jobs || !w->batch)
-		return usage_error("record, jobs or batch is out of range");
+		return writer_usage_error(
+			"record, jobs or batch is out of range");
 	w->notes = argv[optind];
 	if (!w->name.brick)
 		w->name.path = argv[optind + 1];
@@ -382,6 +384,6 @@ int main(int argc, char **argv)
 	if (getrandom(&w.plan.salt, sizeof(w.plan.salt), 0) < 0)
 		w.plan.salt = (uint64_t)time(NULL);
 	w.plan.run = plan_mix(w.plan.salt, 0);
-	status = parse(argc, argv, &w);
-	return status >= 0 ? status : work(&w);
+	status = parse_writer_arguments(argc, argv, &w);
+	return status >= 0 ? status : write_all(&w);
 }

@@ -149,8 +149,8 @@ void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
 }
 
 /* Tells its user before anybody else can know. */
-static int connected(struct stcp_ep *ep, const void *data, uint32_t n,
-		     enum tcpw_order theirs)
+static int tell_connected(struct stcp_ep *ep, const void *data, uint32_t n,
+			  enum tcpw_order theirs)
 {
 	struct stcp_event *event =
 		stcp_event_alloc(FI_CONNECTED, &ep->fid.fid, data, n);
@@ -171,7 +171,7 @@ static int connected(struct stcp_ep *ep, const void *data, uint32_t n,
 }
 
 /* The answer to our request is whole. */
-static void answered(struct stcp_ep *ep)
+static void take_answer(struct stcp_ep *ep)
 {
 	const uint8_t *data;
 	uint32_t n;
@@ -179,7 +179,7 @@ static void answered(struct stcp_ep *ep)
 	stcp_shard_deadline(&ep->source, 0);
 	data = tcpw_cm_rx_data(ep->cm, &n);
 	if (tcpw_cm_rx_type(ep->cm) == TCPW_CM_ACCEPT) {
-		(void)connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
+		(void)tell_connected(ep, data, n, tcpw_cm_rx_order(ep->cm));
 		drop_cm(ep);
 		return;
 	}
@@ -210,11 +210,11 @@ static void receive_answer(struct stcp_ep *ep)
 			return;
 		}
 	}
-	answered(ep);
+	take_answer(ep);
 }
 
 /* The socket is connected, or cannot be: send the request. */
-static void ask(struct stcp_ep *ep)
+static void send_request(struct stcp_ep *ep)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -271,7 +271,7 @@ void stcp_ep_ready(struct stcp_source *source, uint32_t events)
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_REQUESTED) {
 		if (ep->cm_out)
-			ask(ep);
+			send_request(ep);
 		else
 			receive_answer(ep);
 	}
@@ -439,7 +439,7 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 
 		take_socket(ep);
 		(void)tcpw_state_move(&ep->state, TCPW_ACCEPTED);
-		rc = connected(ep, NULL, 0, theirs);
+		rc = tell_connected(ep, NULL, 0, theirs);
 		if (!rc)
 			send_accept(ep, out, (size_t)n);
 		if (ep->state == TCPW_UP && !ep->by_caller)

@@ -86,7 +86,7 @@ static void resume_stalled(struct stcp_cq *cq)
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
-static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
 	struct stcp_op *op;
@@ -115,7 +115,7 @@ static ssize_t take(struct fid_cq *fid, void *buf, size_t count)
 }
 
 /* Looks at the sockets whose completions come here. */
-static void look(struct stcp_cq *cq)
+static void progress_seats(struct stcp_cq *cq)
 {
 	struct stcp_cq_seat *seat;
 
@@ -132,11 +132,11 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 
 	if (stcp_is_inherited(cq->domain->fabric))
 		return -FI_EOPBADSTATE;
-	n = take(fid, buf, count);
+	n = take_entries(fid, buf, count);
 	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
-	look(cq);
-	return take(fid, buf, count);
+	progress_seats(cq);
+	return take_entries(fid, buf, count);
 }
 
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,

@@ -93,8 +93,8 @@ static int no_query_collective(struct fid_domain *domain,
 	return -FI_ENOSYS;
 }
 
-static int endpoint2(struct fid_domain *domain, struct fi_info *info,
-		     struct fid_ep **ep, uint64_t flags, void *context)
+static int open_endpoint2(struct fid_domain *domain, struct fi_info *info,
+			  struct fid_ep **ep, uint64_t flags, void *context)
 {
 	return flags ? -FI_ENOSYS : stcp_ep_open(domain, info, ep, context);
 }
@@ -121,7 +121,7 @@ static struct fi_ops_domain domain_ops = {
 	.srx_ctx = stcp_srx_open,
 	.query_atomic = no_query_atomic,
 	.query_collective = no_query_collective,
-	.endpoint2 = endpoint2,
+	.endpoint2 = open_endpoint2,
 };
 
 int stcp_domain_open(struct fid_fabric *fabric, struct fi_info *info,

@@ -8,8 +8,8 @@
 
 #define CM_DATA_BYTES 256
 
-static void sit(struct stcp_ep *ep, struct stcp_cq *cq,
-		struct stcp_cq_seat *seat)
+static void take_seat(struct stcp_ep *ep, struct stcp_cq *cq,
+		      struct stcp_cq_seat *seat)
 {
 	seat->ep = ep;
 	pthread_mutex_lock(&cq->eps_lock);
@@ -17,7 +17,7 @@ static void sit(struct stcp_ep *ep, struct stcp_cq *cq,
 	pthread_mutex_unlock(&cq->eps_lock);
 }
 
-static void leave(struct stcp_cq *cq, struct stcp_cq_seat *seat)
+static void leave_seat(struct stcp_cq *cq, struct stcp_cq_seat *seat)
 {
 	pthread_mutex_lock(&cq->eps_lock);
 	LIST_REMOVE(seat, link);
@@ -36,14 +36,14 @@ static int bind_cq(struct stcp_ep *ep, struct stcp_cq *cq, uint64_t flags)
 		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
 		atomic_fetch_add(&cq->refs, 1);
 		if (ep->rx_cq != cq)
-			sit(ep, cq, &ep->tx_seat);
+			take_seat(ep, cq, &ep->tx_seat);
 	}
 	if (flags & FI_RECV) {
 		ep->rx_cq = cq;
 		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
 		atomic_fetch_add(&cq->refs, 1);
 		if (ep->tx_cq != cq)
-			sit(ep, cq, &ep->rx_seat);
+			take_seat(ep, cq, &ep->rx_seat);
 	}
 	return 0;
 }
@@ -84,16 +84,16 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? stcp_ep_lacks(ep) : -FI_ENOSYS;
 }
 
-static void unbind(struct stcp_ep *ep)
+static void unbind_queues(struct stcp_ep *ep)
 {
 	if (ep->eq)
 		stcp_eq_unbind(ep);
 	if (ep->srx)
 		stcp_srx_unbind(ep);
 	if (ep->tx_seat.ep)
-		leave(ep->tx_cq, &ep->tx_seat);
+		leave_seat(ep->tx_cq, &ep->tx_seat);
 	if (ep->rx_seat.ep)
-		leave(ep->rx_cq, &ep->rx_seat);
+		leave_seat(ep->rx_cq, &ep->rx_seat);
 	if (ep->tx_cq)
 		atomic_fetch_sub(&ep->tx_cq->refs, 1);
 	if (ep->rx_cq)
@@ -117,7 +117,7 @@ static int ep_close(struct fid *fid)
 	pthread_mutex_lock(&ep->domain->lock);
 	LIST_REMOVE(ep, domain_link);
 	pthread_mutex_unlock(&ep->domain->lock);
-	unbind(ep);
+	unbind_queues(ep);
 	if (ep->request)
 		stcp_request_free(ep->request);
 	else if (ep->source.fd >= 0)
@@ -197,7 +197,7 @@ static void set_defaults(struct stcp_ep *ep, const struct fi_info *info)
 	tcpw_tracker_init(&ep->tracker, (__u32)ep->tx_size);
 }
 
-static int allocate(struct stcp_ep *ep, const struct fi_info *info)
+static int allocate_rings(struct stcp_ep *ep, const struct fi_info *info)
 {
 	ep->end_event = stcp_event_alloc(FI_SHUTDOWN, &ep->fid.fid, NULL,
 					 TCPW_CM_DATA_MAX);
@@ -254,7 +254,7 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		return -FI_ENOMEM;
 	set_vectors(ep, context);
 	ep->source.fd = -1;
-	rc = allocate(ep, info);
+	rc = allocate_rings(ep, info);
 	if (!rc && info->handle)
 		rc = take_handle(ep, domain->fabric, info->handle);
 	if (rc) {

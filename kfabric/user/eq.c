@@ -60,7 +60,7 @@ bool stcp_eq_is_full(struct stcp_eq *eq)
 }
 
 /* Under the lock: the first event, not the queue's any more. */
-static struct stcp_event *take(struct stcp_eq *eq)
+static struct stcp_event *take_event(struct stcp_eq *eq)
 {
 	struct stcp_event *event = STAILQ_FIRST(&eq->events);
 
@@ -78,7 +78,7 @@ void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&eq->lock);
-	while ((event = take(eq))) {
+	while ((event = take_event(eq))) {
 		if (event->fid == fid) {
 			event_free(event);
 			continue;
@@ -116,7 +116,7 @@ void stcp_eq_unbind(struct stcp_ep *ep)
 }
 
 /* Looks at the sockets of those whose data its user moves. */
-static void look(struct stcp_eq *eq)
+static void progress_endpoints(struct stcp_eq *eq)
 {
 	struct stcp_ep *ep;
 
@@ -140,8 +140,9 @@ int stcp_eq_trywait(struct stcp_eq *eq)
 }
 
 /* Under the lock; what the buffer has no room for is left out. */
-static ssize_t deliver(struct stcp_eq *eq, struct stcp_event *event,
-		       uint32_t *kind, void *buf, size_t len, uint64_t flags)
+static ssize_t deliver_event(struct stcp_eq *eq, struct stcp_event *event,
+			     uint32_t *kind, void *buf, size_t len,
+			     uint64_t flags)
 {
 	struct fi_eq_cm_entry entry = { .fid = event->fid,
 					.info = event->info };
@@ -155,7 +156,7 @@ static ssize_t deliver(struct stcp_eq *eq, struct stcp_event *event,
 	memcpy((uint8_t *)buf + sizeof(entry), event->data, data);
 	*kind = event->kind;
 	if (!(flags & FI_PEEK)) {
-		(void)take(eq);
+		(void)take_event(eq);
 		event->info = NULL;
 		event_free(event);
 	}
@@ -176,7 +177,7 @@ static ssize_t read_first(struct stcp_eq *eq, uint32_t *kind, void *buf,
 	else if (!event->kind)
 		rc = -FI_EAVAIL;
 	else
-		rc = deliver(eq, event, kind, buf, len, flags);
+		rc = deliver_event(eq, event, kind, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
 	return rc;
 }
@@ -195,7 +196,7 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 	 * completion queue before this has to see what came before the end.
 	 */
 	if (n == -FI_EAGAIN)
-		look(eq);
+		progress_endpoints(eq);
 	return n;
 }
 
@@ -214,7 +215,7 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 		return -FI_EAGAIN;
 	}
 	if (!(flags & FI_PEEK)) {
-		(void)take(eq);
+		(void)take_event(eq);
 		event_free(eq->last_error);
 		eq->last_error = event;
 	}
@@ -305,7 +306,7 @@ static int eq_close(struct fid *fid)
 	}
 	if (atomic_load(&eq->refs))
 		return -FI_EBUSY;
-	while ((event = take(eq)))
+	while ((event = take_event(eq)))
 		event_free(event);
 	event_free(eq->last_error);
 	stcp_wait_fini(&eq->wait);

@@ -12,9 +12,9 @@
 #include "stcp.h"
 
 /* libfabric fills in whose it is, and takes it amiss when that is done. */
-static int getinfo(uint32_t version, const char *node, const char *service,
-		   uint64_t flags, const struct fi_info *hints,
-		   struct fi_info **out)
+static int provider_getinfo(uint32_t version, const char *node,
+			    const char *service, uint64_t flags,
+			    const struct fi_info *hints, struct fi_info **out)
 {
 	struct fi_info *info;
 	int rc = stcp_getinfo(version, node, service, flags, hints, &info);
@@ -37,19 +37,19 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 	return rc;
 }
 
-static void cleanup(void);
+static void provider_cleanup(void);
 
 static struct fi_provider provider = {
 	.version = FI_VERSION(1, 0),
 	/* libfabric offers it to no program that asks for a newer interface. */
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 	.name = STCP_PROVIDER,
-	.getinfo = getinfo,
+	.getinfo = provider_getinfo,
 	.fabric = stcp_fabric,
-	.cleanup = cleanup,
+	.cleanup = provider_cleanup,
 };
 
-static void cleanup(void)
+static void provider_cleanup(void)
 {
 	uint64_t strays = stcp_strays();
 

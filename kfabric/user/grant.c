@@ -9,7 +9,7 @@
 #include "stcp.h"
 
 /* An attribute that is a number: more than there is cannot be had. */
-static bool fits(size_t asked, size_t there_is)
+static bool number_fits(size_t asked, size_t there_is)
 {
 	return asked <= there_is;
 }
@@ -58,10 +58,11 @@ static bool tx_is_met(const struct fi_tx_attr *tx)
 		return true;
 	return !(tx->caps & ~STCP_CAPS) && !(tx->op_flags & ~TX_OP_FLAGS) &&
 	       !(tx->msg_order & ~STCP_ORDER) && !tx->comp_order &&
-	       class_is_met(tx->tclass) && fits(tx->size, STCP_QUEUE_MAX) &&
-	       fits(tx->iov_limit, STCP_IOV_MAX) &&
-	       fits(tx->inject_size, STCP_INJECT_BYTES) &&
-	       fits(tx->rma_iov_limit, TCPW_SEGS_MAX);
+	       class_is_met(tx->tclass) &&
+	       number_fits(tx->size, STCP_QUEUE_MAX) &&
+	       number_fits(tx->iov_limit, STCP_IOV_MAX) &&
+	       number_fits(tx->inject_size, STCP_INJECT_BYTES) &&
+	       number_fits(tx->rma_iov_limit, TCPW_SEGS_MAX);
 }
 
 static bool rx_is_met(const struct fi_rx_attr *rx)
@@ -71,9 +72,9 @@ static bool rx_is_met(const struct fi_rx_attr *rx)
 	return !(rx->caps & ~STCP_CAPS) && !(rx->op_flags & ~RX_OP_FLAGS) &&
 	       !(rx->msg_order & ~STCP_ORDER) &&
 	       !(rx->comp_order & ~STCP_COMP_ORDER) &&
-	       fits(rx->size, STCP_QUEUE_MAX) &&
-	       fits(rx->iov_limit, STCP_IOV_MAX) &&
-	       fits(rx->total_buffered_recv, 0);
+	       number_fits(rx->size, STCP_QUEUE_MAX) &&
+	       number_fits(rx->iov_limit, STCP_IOV_MAX) &&
+	       number_fits(rx->total_buffered_recv, 0);
 }
 
 static bool ep_is_met(const struct fi_ep_attr *ep)
@@ -88,12 +89,14 @@ static bool ep_is_met(const struct fi_ep_attr *ep)
 	if (ep->rx_ctx_cnt > 1 && ep->rx_ctx_cnt != FI_SHARED_CONTEXT)
 		return false;
 	/* FI_SHARED_CONTEXT is more than any number. */
-	return fits(ep->protocol_version, 0) && fits(ep->tx_ctx_cnt, 1) &&
-	       fits(ep->auth_key_size, 0) && fits(ep->msg_prefix_size, 0) &&
-	       fits(ep->max_msg_size, STCP_MSG_MAX) &&
-	       fits(ep->max_order_raw_size, STCP_MSG_MAX) &&
-	       fits(ep->max_order_waw_size, STCP_MSG_MAX) &&
-	       fits(ep->max_order_war_size, 0);
+	return number_fits(ep->protocol_version, 0) &&
+	       number_fits(ep->tx_ctx_cnt, 1) &&
+	       number_fits(ep->auth_key_size, 0) &&
+	       number_fits(ep->msg_prefix_size, 0) &&
+	       number_fits(ep->max_msg_size, STCP_MSG_MAX) &&
+	       number_fits(ep->max_order_raw_size, STCP_MSG_MAX) &&
+	       number_fits(ep->max_order_waw_size, STCP_MSG_MAX) &&
+	       number_fits(ep->max_order_war_size, 0);
 }
 
 /* Keys are the program's, addresses offsets: what was called scalable. */
@@ -111,18 +114,19 @@ static bool domain_is_met(uint32_t version, const struct fi_domain_attr *domain)
 	if (!domain)
 		return true;
 	return name_is_met(domain->name) && class_is_met(domain->tclass) &&
-	       fits(domain->auth_key_size, 0) &&
+	       number_fits(domain->auth_key_size, 0) &&
 	       mr_mode_is_met(version, domain->mr_mode) &&
 	       !(domain->caps & ~STCP_DOMAIN_CAPS) &&
-	       fits(domain->mr_key_size, sizeof(uint64_t)) &&
-	       fits(domain->cq_data_size, sizeof(uint64_t)) &&
-	       fits(domain->cntr_cnt, 0) && fits(domain->max_ep_tx_ctx, 1) &&
-	       fits(domain->max_ep_rx_ctx, 1) &&
-	       fits(domain->max_ep_stx_ctx, 0) &&
-	       fits(domain->max_ep_srx_ctx, STCP_SRXS_MAX) &&
-	       fits(domain->mr_iov_limit, 1) &&
-	       fits(domain->mr_cnt, STCP_MRS_MAX) &&
-	       fits(domain->max_err_data, 0);
+	       number_fits(domain->mr_key_size, sizeof(uint64_t)) &&
+	       number_fits(domain->cq_data_size, sizeof(uint64_t)) &&
+	       number_fits(domain->cntr_cnt, 0) &&
+	       number_fits(domain->max_ep_tx_ctx, 1) &&
+	       number_fits(domain->max_ep_rx_ctx, 1) &&
+	       number_fits(domain->max_ep_stx_ctx, 0) &&
+	       number_fits(domain->max_ep_srx_ctx, STCP_SRXS_MAX) &&
+	       number_fits(domain->mr_iov_limit, 1) &&
+	       number_fits(domain->mr_cnt, STCP_MRS_MAX) &&
+	       number_fits(domain->max_err_data, 0);
 }
 
 bool stcp_is_granted(uint32_t version, const struct fi_info *hints)

@@ -113,7 +113,7 @@ static void apply_domain(struct fi_domain_attr *domain,
 }
 
 /* What may be chosen by hints. */
-static void apply(struct fi_info *info, const struct fi_info *hints)
+static void apply_hints(struct fi_info *info, const struct fi_info *hints)
 {
 	apply_caps(info, hints);
 	if (hints && hints->tx_attr && hints->tx_attr->size)
@@ -139,8 +139,9 @@ static int set_addr(void **to, size_t *len, const void *addr, size_t addrlen)
 	return 0;
 }
 
-static int resolve(const char *node, const char *service, uint64_t flags,
-		   const struct fi_info *hints, struct fi_info *info)
+static int resolve_address(const char *node, const char *service,
+			   uint64_t flags, const struct fi_info *hints,
+			   struct fi_info *info)
 {
 	struct addrinfo want = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
@@ -207,12 +208,12 @@ int stcp_getinfo(uint32_t version, const char *node, const char *service,
 				    : FI_SOCKADDR_IN;
 	fill_ends(info);
 	fill_domain(info->domain_attr);
-	apply(info, hints);
+	apply_hints(info, hints);
 	apply_domain(info->domain_attr, hints ? hints->domain_attr : NULL,
 		     version);
 	rc = fill_names(info, version);
 	if (!rc && (node || service))
-		rc = resolve(node, service, flags, hints, info);
+		rc = resolve_address(node, service, flags, hints, info);
 	if (!rc)
 		rc = copy_addrs(info, hints);
 	if (rc)

@@ -15,7 +15,8 @@
 
 #define BUCKETS_MIN 64
 
-static struct stcp_mr **bucket(const struct stcp_domain *domain, uint64_t key)
+static struct stcp_mr **bucket_of(const struct stcp_domain *domain,
+				  uint64_t key)
 {
 	/* Keys may be chosen in any way: spread them. */
 	uint64_t spread = key * 0x9e3779b97f4a7c15ULL;
@@ -23,13 +24,14 @@ static struct stcp_mr **bucket(const struct stcp_domain *domain, uint64_t key)
 	return &domain->buckets[(spread >> 32) & (domain->n_buckets - 1)];
 }
 
-static struct stcp_mr *lookup(const struct stcp_domain *domain, uint64_t key)
+static struct stcp_mr *lookup_key(const struct stcp_domain *domain,
+				  uint64_t key)
 {
 	struct stcp_mr *mr;
 
 	if (!domain->n_buckets)
 		return NULL;
-	for (mr = *bucket(domain, key); mr; mr = mr->next)
+	for (mr = *bucket_of(domain, key); mr; mr = mr->next)
 		if (mr->fid.key == key)
 			break;
 	return mr;
@@ -43,7 +45,7 @@ enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 	struct stcp_mr *mr;
 
 	pthread_mutex_lock(&domain->mr_lock);
-	mr = lookup(domain, seg->key);
+	mr = lookup_key(domain, seg->key);
 	if (!mr)
 		why = TCPW_BAD_KEY;
 	else if (!(mr->access & access))
@@ -59,7 +61,7 @@ enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 }
 
 /* Twice as many buckets; without memory the chains are longer. */
-static void grow(struct stcp_domain *domain)
+static void grow_buckets(struct stcp_domain *domain)
 {
 	size_t n = domain->n_buckets ? domain->n_buckets * 2 : BUCKETS_MIN;
 	struct stcp_mr **old = domain->buckets;
@@ -75,7 +77,7 @@ static void grow(struct stcp_domain *domain)
 
 		while (mr) {
 			struct stcp_mr *next = mr->next;
-			struct stcp_mr **to = bucket(domain, mr->fid.key);
+			struct stcp_mr **to = bucket_of(domain, mr->fid.key);
 
 			mr->next = *to;
 			*to = mr;
@@ -85,20 +87,20 @@ static void grow(struct stcp_domain *domain)
 	free(old);
 }
 
-static int insert(struct stcp_domain *domain, struct stcp_mr *mr)
+static int insert_mr(struct stcp_domain *domain, struct stcp_mr *mr)
 {
 	struct stcp_mr **to;
 	int rc = 0;
 
 	pthread_mutex_lock(&domain->mr_lock);
 	if (domain->n_mrs >= domain->n_buckets)
-		grow(domain);
+		grow_buckets(domain);
 	if (!domain->n_buckets) {
 		rc = -FI_ENOMEM;
-	} else if (lookup(domain, mr->fid.key)) {
+	} else if (lookup_key(domain, mr->fid.key)) {
 		rc = -FI_ENOKEY;
 	} else {
-		to = bucket(domain, mr->fid.key);
+		to = bucket_of(domain, mr->fid.key);
 		mr->next = *to;
 		*to = mr;
 		domain->n_mrs++;
@@ -107,12 +109,12 @@ static int insert(struct stcp_domain *domain, struct stcp_mr *mr)
 	return rc;
 }
 
-static void extract(struct stcp_domain *domain, struct stcp_mr *mr)
+static void extract_mr(struct stcp_domain *domain, struct stcp_mr *mr)
 {
 	struct stcp_mr **at;
 
 	pthread_mutex_lock(&domain->mr_lock);
-	at = bucket(domain, mr->fid.key);
+	at = bucket_of(domain, mr->fid.key);
 	while (*at != mr)
 		at = &(*at)->next;
 	*at = mr->next;
@@ -152,7 +154,7 @@ static int mr_close(struct fid *fid)
 
 	if (stcp_is_inherited(domain->fabric))
 		return 0;
-	extract(domain, mr);
+	extract_mr(domain, mr);
 	pthread_mutex_lock(&domain->lock);
 	LIST_FOREACH(ep, &domain->eps, domain_link)
 	{
@@ -196,7 +198,7 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	mr->base = (uint8_t *)(uintptr_t)buf;
 	mr->len = len;
 	mr->access = access;
-	rc = insert(mr->domain, mr);
+	rc = insert_mr(mr->domain, mr);
 	if (rc)
 		free(mr);
 	else

@@ -98,7 +98,7 @@ int stcp_no_join(struct fid_ep *ep, const void *addr, uint64_t flags,
 	return -FI_ENOSYS;
 }
 
-static int no_setname(fid_t fid, void *addr, size_t addrlen)
+static int none_setname(fid_t fid, void *addr, size_t addrlen)
 {
 	return -FI_ENOSYS;
 }
@@ -110,7 +110,7 @@ static int no_getname(fid_t fid, void *addr, size_t *addrlen)
 
 struct fi_ops_cm stcp_no_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.setname = no_setname,
+	.setname = none_setname,
 	.getname = no_getname,
 	.getpeer = stcp_no_getpeer,
 	.connect = stcp_no_connect,

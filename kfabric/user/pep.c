@@ -73,7 +73,7 @@ static bool same_host(const struct sockaddr_storage *a,
 }
 
 /* It is not arriving any more; in the shard's thread. */
-static void settle(struct stcp_request *request)
+static void settle_request(struct stcp_request *request)
 {
 	struct stcp_pep *pep = request->pep;
 
@@ -97,7 +97,7 @@ uint64_t stcp_strays(void)
 }
 
 /* A user who wants to hears of it as of an error of its passive endpoint. */
-static void stray(const struct stcp_pep *pep, enum tcpw_violation why)
+static void tell_stray(const struct stcp_pep *pep, enum tcpw_violation why)
 {
 	struct stcp_event *event;
 
@@ -112,21 +112,22 @@ static void stray(const struct stcp_pep *pep, enum tcpw_violation why)
 	stcp_eq_add(pep->eq, event);
 }
 
-static void drop(struct stcp_request *request, enum tcpw_violation why)
+static void drop_request(struct stcp_request *request, enum tcpw_violation why)
 {
 	if (why)
-		stray(request->pep, why);
-	settle(request);
+		tell_stray(request->pep, why);
+	settle_request(request);
 	stcp_request_free(request);
 }
 
 static void request_late(struct stcp_source *source)
 {
-	drop(stcp_container_of(source, struct stcp_request, source), TCPW_LATE);
+	drop_request(stcp_container_of(source, struct stcp_request, source),
+		     TCPW_LATE);
 }
 
 /* A whole request becomes an event, if there is room for one. */
-static void deliver(struct stcp_request *request)
+static void deliver_request(struct stcp_request *request)
 {
 	struct stcp_pep *pep = request->pep;
 	struct stcp_event *event = NULL;
@@ -135,7 +136,7 @@ static void deliver(struct stcp_request *request)
 	uint32_t n;
 
 	data = tcpw_cm_rx_data(&request->cm, &n);
-	settle(request);
+	settle_request(request);
 	if (!stcp_eq_is_full(pep->eq))
 		info = stcp_info_for_request(pep, request);
 	if (info)
@@ -167,11 +168,11 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0 || tcpw_cm_rx_fed(&request->cm, (uint32_t)n)) {
-			drop(request, request->cm.violation);
+			drop_request(request, request->cm.violation);
 			return;
 		}
 	}
-	deliver(request);
+	deliver_request(request);
 }
 
 static bool may_arrive(struct stcp_pep *pep, const struct stcp_request *request)
@@ -186,7 +187,7 @@ static bool may_arrive(struct stcp_pep *pep, const struct stcp_request *request)
 	return from_there < STCP_ARRIVING_PER_ADDRESS_MAX;
 }
 
-static void arrived(struct stcp_pep *pep, struct stcp_request *request)
+static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 {
 	request->fid.fclass = FI_CLASS_CONNREQ;
 	request->pep = pep;
@@ -227,7 +228,7 @@ static void pep_ready(struct stcp_source *source, uint32_t events)
 			free(request);
 			return;
 		}
-		arrived(pep, request);
+		request_arrived(pep, request);
 	}
 }
 
@@ -281,7 +282,7 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 }
 
 /* A socket with this name. */
-static int open_socket(const struct sockaddr *addr, size_t addrlen)
+static int open_listener(const struct sockaddr *addr, size_t addrlen)
 {
 	int one = 1, off = 0;
 	int fd = socket(addr->sa_family,
@@ -311,9 +312,9 @@ static int open_named(const struct fi_info *info)
 	};
 
 	if (info->src_addr)
-		return open_socket(info->src_addr, info->src_addrlen);
-	return open_socket((const struct sockaddr *)&any,
-			   stcp_sockaddr_len(&any));
+		return open_listener(info->src_addr, info->src_addrlen);
+	return open_listener((const struct sockaddr *)&any,
+			     stcp_sockaddr_len(&any));
 }
 
 static int pep_setname(fid_t fid, void *addr, size_t addrlen)
@@ -326,7 +327,7 @@ static int pep_setname(fid_t fid, void *addr, size_t addrlen)
 		return -FI_EINVAL;
 	if (pep->listens || pep->source.fd < 0)
 		return -FI_EOPBADSTATE;
-	fd = open_socket(addr, stcp_sockaddr_len(addr));
+	fd = open_listener(addr, stcp_sockaddr_len(addr));
 	if (fd < 0)
 		return fd;
 	close(pep->source.fd);
@@ -363,7 +364,7 @@ static void stop_arriving(void *arg)
 	stcp_shard_mute(&pep->source);
 	for (request = LIST_FIRST(&pep->arriving); request; request = next) {
 		next = LIST_NEXT(request, link);
-		drop(request, TCPW_OK);
+		drop_request(request, TCPW_OK);
 	}
 }
 

@@ -41,8 +41,8 @@ static uint16_t ack_flags(const struct stcp_op *op, const struct tcpw_hdr *hdr,
 }
 
 /* Under the endpoint's lock, which has put the op's header in its order. */
-static ssize_t submit(struct stcp_ep *ep, struct stcp_op *op,
-		      const struct tcpw_hdr *hdr)
+static ssize_t submit_op(struct stcp_ep *ep, struct stcp_op *op,
+			 const struct tcpw_hdr *hdr)
 {
 	int n;
 
@@ -79,7 +79,7 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 	op->completes = !op->silent && (!ep->tx_selective ||
 					(flags | ep->tx_flags) & FI_COMPLETION);
 	pthread_mutex_lock(&ep->lock);
-	rc = submit(ep, op, hdr);
+	rc = submit_op(ep, op, hdr);
 	pthread_mutex_unlock(&ep->lock);
 	if (rc)
 		free(op);
@@ -156,8 +156,8 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len,
 }
 
 /* Its user hears no more of it, whatever becomes of it. */
-static ssize_t inject(struct fid_ep *fid, const void *buf, size_t len,
-		      struct tcpw_hdr *hdr)
+static ssize_t inject_bytes(struct fid_ep *fid, const void *buf, size_t len,
+			    struct tcpw_hdr *hdr)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
@@ -176,7 +176,7 @@ static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len,
 {
 	struct tcpw_hdr hdr = { .op = TCPW_MSG };
 
-	return inject(fid, buf, len, &hdr);
+	return inject_bytes(fid, buf, len, &hdr);
 }
 
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
@@ -186,7 +186,7 @@ static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 				.flags = TCPW_F_CQ_DATA,
 				.cq_data = data };
 
-	return inject(fid, buf, len, &hdr);
+	return inject_bytes(fid, buf, len, &hdr);
 }
 
 struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg)

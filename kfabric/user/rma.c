@@ -27,8 +27,8 @@ static void set_segments(struct tcpw_hdr *hdr, const struct fi_msg_rma *msg)
 	}
 }
 
-static ssize_t post(struct fid_ep *fid, const struct fi_msg_rma *msg,
-		    uint64_t flags, struct tcpw_hdr *hdr, bool silent)
+static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
+			uint64_t flags, struct tcpw_hdr *hdr, bool silent)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	bool is_read = hdr->op == TCPW_READ_REQUEST;
@@ -76,7 +76,7 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	/* The response must fit exactly where it goes. */
 	if (local_bytes(msg) != remote_bytes(msg) || flags & FI_INJECT)
 		return -FI_EINVAL;
-	return post(fid, msg, flags, &hdr, false);
+	return post_rma(fid, msg, flags, &hdr, false);
 }
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
@@ -91,7 +91,7 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 		hdr.flags = TCPW_F_CQ_DATA;
 		hdr.cq_data = msg->data;
 	}
-	return post(fid, msg, flags, &hdr, false);
+	return post_rma(fid, msg, flags, &hdr, false);
 }
 
 /* One remote range for all local memory. */
@@ -157,7 +157,7 @@ static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,
 	struct fi_rma_iov rma = { .addr = addr, .key = key };
 	struct fi_msg_rma msg = one_range(&rma, &iov, 1, NULL);
 
-	return post(fid, &msg, FI_INJECT, &hdr, true);
+	return post_rma(fid, &msg, FI_INJECT, &hdr, true);
 }
 
 static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
@@ -184,7 +184,7 @@ static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	struct fi_rma_iov rma = { .addr = addr, .key = key };
 	struct fi_msg_rma msg = one_range(&rma, &iov, 1, NULL);
 
-	return post(fid, &msg, FI_INJECT, &hdr, true);
+	return post_rma(fid, &msg, FI_INJECT, &hdr, true);
 }
 
 struct fi_ops_rma stcp_rma_ops = {

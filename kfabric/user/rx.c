@@ -27,7 +27,8 @@ enum {
 };
 
 /* Where the payload at an offset of an operation's memory belongs. */
-static uint8_t *locate(const struct stcp_op *op, uint64_t offset, size_t *room)
+static uint8_t *locate_payload(const struct stcp_op *op, uint64_t offset,
+			       size_t *room)
 {
 	for (int i = 0; i < op->n_iov; i++) {
 		if (offset < op->iov[i].iov_len) {
@@ -53,15 +54,15 @@ static uint8_t *target_of(struct stcp_ep *ep, const struct tcpw_want *want,
 	op = ep->rx.hdr.op == TCPW_READ_RESPONSE
 		     ? stcp_container_of(ep->rx.due, struct stcp_op, due)
 		     : TAILQ_FIRST(&ep->receives);
-	at = locate(op, want->offset, room);
+	at = locate_payload(op, want->offset, room);
 	if (*room > want->bytes)
 		*room = want->bytes;
 	return at;
 }
 
 /* Takes what it can of the bytes; sets *at behind what was taken. */
-static int consume(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
-		   size_t *at)
+static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
+			 size_t *at)
 {
 	struct tcpw_want want;
 	enum tcpw_violation why;
@@ -112,7 +113,7 @@ static int consume(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 }
 
 /* Puts aside what could not be used; there is room for all of a stage. */
-static void keep(struct stcp_ep *ep, const uint8_t *bytes, size_t len)
+static void keep_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len)
 {
 	if (!len)
 		return;
@@ -135,7 +136,8 @@ static bool catch_up(struct stcp_ep *ep)
 	const uint8_t *bytes = ep->stash ? ep->stash : ep->rx.buf;
 	size_t at = ep->stash_at;
 
-	if (consume(ep, bytes, ep->stash ? ep->stash_bytes : 0, &at) == ENDED)
+	if (consume_bytes(ep, bytes, ep->stash ? ep->stash_bytes : 0, &at) ==
+	    ENDED)
 		return false;
 	ep->stash_at = at;
 	if (ep->pause)
@@ -153,7 +155,8 @@ struct haul {
 };
 
 /* The next bytes of a payload to their place, and what follows to the stage. */
-static ssize_t receive(struct stcp_ep *ep, uint8_t *stage, struct haul *haul)
+static ssize_t receive_payload(struct stcp_ep *ep, uint8_t *stage,
+			       struct haul *haul)
 {
 	struct tcpw_want want;
 	struct iovec iov[2];
@@ -194,15 +197,15 @@ static bool haul_once(struct stcp_ep *ep, uint8_t *stage)
 
 	if (!catch_up(ep))
 		return false;
-	n = receive(ep, stage, &haul);
+	n = receive_payload(ep, stage, &haul);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
 		stcp_ep_end(ep, n ? errno : ECONNRESET, TCPW_OK);
 		return false;
 	}
-	if (consume(ep, stage, haul.staged, &at) == HAVE_TO_PAUSE)
-		keep(ep, stage + at, haul.staged - at);
+	if (consume_bytes(ep, stage, haul.staged, &at) == HAVE_TO_PAUSE)
+		keep_bytes(ep, stage + at, haul.staged - at);
 	return (size_t)n == haul.asked;
 }
 

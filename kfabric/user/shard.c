@@ -62,7 +62,7 @@ uint64_t stcp_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static void wake(struct stcp_shard *shard)
+static void wake_thread(struct stcp_shard *shard)
 {
 	uint64_t one = 1;
 
@@ -123,7 +123,8 @@ static bool is_hurried(struct stcp_shard *shard)
 	return any;
 }
 
-static void serve(struct stcp_shard *shard, const struct epoll_event *event)
+static void serve_event(struct stcp_shard *shard,
+			const struct epoll_event *event)
 {
 	struct stcp_source *source = event->data.ptr;
 	uint64_t count;
@@ -162,7 +163,7 @@ static int next_events(struct stcp_shard *shard, struct epoll_event *events)
 			      is_hurried(shard) ? TICK_MS : -1);
 }
 
-static void *run(void *arg)
+static void *run_shard(void *arg)
 {
 	struct stcp_shard *shard = arg;
 	struct epoll_event events[EVENTS_MAX];
@@ -172,7 +173,7 @@ static void *run(void *arg)
 		int n = next_events(shard, events);
 
 		for (int i = 0; i < n; i++)
-			serve(shard, &events[i]);
+			serve_event(shard, &events[i]);
 		if (stcp_now_ms() - tick_ms < TICK_MS)
 			continue;
 		tick_ms = stcp_now_ms();
@@ -203,7 +204,7 @@ static int start_thread(struct stcp_shard *shard)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&shard->thread, &attr, run, shard);
+	rc = pthread_create(&shard->thread, &attr, run_shard, shard);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -rc;
@@ -243,7 +244,7 @@ static void stop_all(void)
 		pthread_mutex_lock(&shard->lock);
 		shard->stop = true;
 		pthread_mutex_unlock(&shard->lock);
-		wake(shard);
+		wake_thread(shard);
 		pthread_join(shard->thread, NULL);
 		shard_free(shard);
 	}
@@ -259,7 +260,7 @@ unsigned int stcp_generation(void)
  * is there. Their descriptors are closed; their memory stays, as objects of the
  * parent point to it.
  */
-static void forked(void)
+static void child_forked(void)
 {
 	atomic_fetch_add(&generation, 1);
 	pthread_mutex_init(&shards_lock, NULL);
@@ -273,7 +274,7 @@ static void forked(void)
 
 static void notice_forks(void)
 {
-	(void)pthread_atfork(NULL, NULL, forked);
+	(void)pthread_atfork(NULL, NULL, child_forked);
 }
 
 int stcp_shards_get(void)
@@ -335,7 +336,7 @@ void stcp_shard_call(struct stcp_shard *shard, void (*function)(void *arg),
 
 	pthread_mutex_lock(&shard->lock);
 	TAILQ_INSERT_TAIL(&shard->calls, &call, link);
-	wake(shard);
+	wake_thread(shard);
 	while (!call.done)
 		pthread_cond_wait(&shard->called, &shard->lock);
 	pthread_mutex_unlock(&shard->lock);
@@ -347,14 +348,14 @@ void stcp_shard_mute(struct stcp_source *source)
 	epoll_ctl(source->shard->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
-static void forget(void *arg)
+static void forget_thread(void *arg)
 {
 	stcp_shard_mute(arg);
 }
 
 void stcp_shard_forget(struct stcp_source *source)
 {
-	stcp_shard_call(source->shard, forget, source);
+	stcp_shard_call(source->shard, forget_thread, source);
 }
 
 void stcp_shard_deadline(struct stcp_source *source, uint64_t ms)
@@ -369,7 +370,7 @@ void stcp_shard_deadline(struct stcp_source *source, uint64_t ms)
 		TAILQ_INSERT_TAIL(&shard->hurried, source, hurry_link);
 	pthread_mutex_unlock(&shard->lock);
 	if (ms)
-		wake(shard);
+		wake_thread(shard);
 }
 
 uint8_t *stcp_shard_stage(struct stcp_source *source)

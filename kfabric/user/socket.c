@@ -13,7 +13,7 @@
 #define KEEPALIVE_PROBES     4
 #define UNACKED_MAX_MS	     30000
 
-static void set(int fd, int level, int option, int value)
+static void set_option(int fd, int level, int option, int value)
 {
 	/* Without one of these it is slower or later, but not wrong. */
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
@@ -21,17 +21,17 @@ static void set(int fd, int level, int option, int value)
 
 void stcp_socket_tune(int fd)
 {
-	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
-	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_MAX_MS);
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_MAX_MS);
 }
 
 void stcp_socket_share_ports(int fd)
 {
-	set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 }
 
 size_t stcp_sockaddr_len(const void *addr)

@@ -25,7 +25,7 @@ static bool wants_ack(const struct stcp_ep *ep)
 	return ep->rx.hdr.flags & TCPW_F_ACKED;
 }
 
-static enum tcpw_violation message(struct stcp_ep *ep)
+static enum tcpw_violation target_message(struct stcp_ep *ep)
 {
 	struct stcp_op *op = TAILQ_FIRST(&ep->receives);
 
@@ -102,7 +102,7 @@ enum tcpw_violation stcp_target(struct stcp_ep *ep)
 {
 	switch (ep->rx.hdr.op) {
 	case TCPW_MSG:
-		return message(ep);
+		return target_message(ep);
 	case TCPW_WRITE:
 		return write_target(ep);
 	case TCPW_READ_REQUEST:
@@ -114,8 +114,8 @@ enum tcpw_violation stcp_target(struct stcp_ep *ep)
 }
 
 /* Room for it was seen when the header came. */
-static void answer(struct stcp_ep *ep, struct stcp_op *op,
-		   const struct tcpw_hdr *hdr)
+static void queue_answer(struct stcp_ep *ep, struct stcp_op *op,
+			 const struct tcpw_hdr *hdr)
 {
 	int n = tcpw_hdr_encode(hdr, ep->order, op->hdr);
 
@@ -125,18 +125,18 @@ static void answer(struct stcp_ep *ep, struct stcp_op *op,
 	stcp_tx_progress(ep);
 }
 
-static enum tcpw_violation acknowledge(struct stcp_ep *ep)
+static enum tcpw_violation queue_ack(struct stcp_ep *ep)
 {
 	struct tcpw_hdr hdr = { .op = TCPW_ACK };
 	struct stcp_op *op = stcp_op_alloc(STCP_ACK, 0);
 
 	if (!op)
 		return TCPW_NO_MEMORY;
-	answer(ep, op, &hdr);
+	queue_answer(ep, op, &hdr);
 	return TCPW_OK;
 }
 
-static enum tcpw_violation respond(struct stcp_ep *ep)
+static enum tcpw_violation queue_response(struct stcp_ep *ep)
 {
 	struct tcpw_hdr hdr = { .op = TCPW_READ_RESPONSE,
 				.payload_bytes = ep->rx.hdr.rma_bytes };
@@ -152,12 +152,12 @@ static enum tcpw_violation respond(struct stcp_ep *ep)
 	}
 	forget_segments(ep);
 	tcpw_rx_finish(&ep->rx);
-	answer(ep, op, &hdr);
+	queue_answer(ep, op, &hdr);
 	return TCPW_OK;
 }
 
 /* What cannot be made durable here is no fault of the peer's. */
-static void persist(struct stcp_ep *ep)
+static void persist_written(struct stcp_ep *ep)
 {
 	const struct stcp_domain *domain = ep->domain;
 	int rc = 0;
@@ -169,10 +169,10 @@ static void persist(struct stcp_ep *ep)
 		stcp_ep_end(ep, -rc, TCPW_OK);
 }
 
-static void written(struct stcp_ep *ep)
+static void target_written(struct stcp_ep *ep)
 {
 	if (ep->rx.hdr.flags & TCPW_F_COMMIT)
-		persist(ep);
+		persist_written(ep);
 	forget_segments(ep);
 	if (!ep->news)
 		return;
@@ -180,7 +180,7 @@ static void written(struct stcp_ep *ep)
 	ep->news = NULL;
 }
 
-static void received(struct stcp_ep *ep)
+static void target_received(struct stcp_ep *ep)
 {
 	struct stcp_op *op = TAILQ_FIRST(&ep->receives);
 
@@ -201,12 +201,12 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 
 	switch (ep->rx.hdr.op) {
 	case TCPW_READ_REQUEST:
-		return respond(ep);
+		return queue_response(ep);
 	case TCPW_MSG:
-		received(ep);
+		target_received(ep);
 		break;
 	case TCPW_WRITE:
-		written(ep);
+		target_written(ep);
 		if (ep->state != TCPW_UP)
 			return TCPW_OK;
 		break;
@@ -218,6 +218,6 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 		stcp_op_complete(ep,
 				 stcp_container_of(due, struct stcp_op, due));
 	if (!why && ack)
-		why = acknowledge(ep);
+		why = queue_ack(ep);
 	return why;
 }

@@ -11,7 +11,7 @@
 #include "impl.h"
 #include "stcp.h"
 
-static int traffic(struct fid_ep *fid, struct stcp_traffic *out)
+static int read_traffic(struct fid_ep *fid, struct stcp_traffic *out)
 {
 	const struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct tcp_info info = { 0 };
@@ -29,7 +29,7 @@ static int traffic(struct fid_ep *fid, struct stcp_traffic *out)
 
 static struct stcp_ep_ops own_ops = {
 	.size = sizeof(struct stcp_ep_ops),
-	.traffic = traffic,
+	.traffic = read_traffic,
 };
 
 int stcp_ep_ops_open(struct fid *fid, const char *name, uint64_t flags,

@@ -44,7 +44,7 @@ void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op)
 }
 
 /* Bytes that are left to send, as vectors. */
-static size_t gather(const struct stcp_op *op, struct iovec *out)
+static size_t gather_vectors(const struct stcp_op *op, struct iovec *out)
 {
 	size_t n = 0;
 
@@ -59,7 +59,7 @@ static size_t gather(const struct stcp_op *op, struct iovec *out)
 	return n;
 }
 
-static bool advance(struct stcp_op *op, size_t sent)
+static bool advance_op(struct stcp_op *op, size_t sent)
 {
 	size_t hdr = (size_t)(op->hdr_bytes - op->hdr_sent);
 
@@ -86,7 +86,7 @@ static bool advance(struct stcp_op *op, size_t sent)
  * Its last byte is with the socket: now the peer may answer, and no earlier.
  * The tracker has room for all that may be posted.
  */
-static void sent(struct stcp_ep *ep, struct stcp_op *op)
+static void op_sent(struct stcp_ep *ep, struct stcp_op *op)
 {
 	switch (op->kind) {
 	case STCP_ACK:
@@ -148,23 +148,23 @@ void stcp_tx_progress(struct stcp_ep *ep)
 				stcp_ep_end(ep, ESHUTDOWN, TCPW_OK);
 			return;
 		}
-		msg.msg_iovlen = gather(ep->sending, iov);
+		msg.msg_iovlen = gather_vectors(ep->sending, iov);
 		n = sendmsg(ep->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0) {
 			send_failed(ep, errno);
 			return;
 		}
-		if (advance(ep->sending, (size_t)n)) {
+		if (advance_op(ep->sending, (size_t)n)) {
 			struct stcp_op *op = ep->sending;
 
 			ep->sending = NULL;
-			sent(ep, op);
+			op_sent(ep, op);
 		}
 	}
 }
 
-static void fail(struct stcp_ep *ep, struct stcp_op *op, int err,
-		 int prov_errno)
+static void fail_op(struct stcp_ep *ep, struct stcp_op *op, int err,
+		    int prov_errno)
 {
 	if (op->kind == STCP_ACK || op->kind == STCP_RESPONSE) {
 		free(op);
@@ -182,15 +182,15 @@ void stcp_tx_flush(struct stcp_ep *ep, int err, int prov_errno)
 	struct stcp_op *op;
 
 	while ((due = tcpw_tracker_take_ack(&ep->tracker)))
-		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
-		     prov_errno);
+		fail_op(ep, stcp_container_of(due, struct stcp_op, due), err,
+			prov_errno);
 	while ((due = tcpw_tracker_take_read(&ep->tracker)))
-		fail(ep, stcp_container_of(due, struct stcp_op, due), err,
-		     prov_errno);
+		fail_op(ep, stcp_container_of(due, struct stcp_op, due), err,
+			prov_errno);
 	if (ep->sending)
-		fail(ep, ep->sending, err, prov_errno);
+		fail_op(ep, ep->sending, err, prov_errno);
 	ep->sending = NULL;
 	while ((op = next_op(ep)))
-		fail(ep, op, err, prov_errno);
+		fail_op(ep, op, err, prov_errno);
 	ep->n_answers = 0;
 }

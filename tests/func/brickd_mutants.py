@@ -31,7 +31,7 @@ BRICKD_MUTANTS = {
         "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",
         HELD + "test_a_map_that_looks_for_its_blocks", folder=OP),
     "map-becomes-the-writer-all-the-same": Mutant(
-        "grants", "op.c", "op->is_committing &&\n\t\t    brick_op_recheck(op)", "0",
+        "grants", "op.c", "op->is_committing && brick_op_recheck(op)", "0",
         HELD + "test_a_map_whose_turn_as_the_writer_has_not_come", folder=OP),
     "change-that-waited-not-looked-at-again": Mutant(
         "grants", "op_alloc.c", "enum kfb_status status = brick_op_recheck(op);",

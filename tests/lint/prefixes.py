@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of what is static in code that runs in the kernel.
+"""Names of what is static.
 
-An oops, a trace and kallsyms show a function's name and not its file: a static
-one carries its module's prefix, as the others do, and is called so once in its
-module. A conversion to a provider's own struct is called to_PREFIX..., as in the
-kernel.
+An oops, a trace and kallsyms show a function's name and not its file: in code that
+runs in the kernel a static one carries its module's prefix, as the others do, and is
+called so once in its module. A conversion to a provider's own struct is called
+to_PREFIX..., as in the kernel. A profile and a backtrace of a program are read in the
+same way: a static function of one has two words at least, and its name once.
 """
 import pathlib
 import re
@@ -26,6 +27,9 @@ PREFIXES = {
     "kfabric/test/perf": ("lat_", "iop_"),
     "kfabric/test/selftest": ("st_",),
 }
+# Programs and libraries.
+PROGRAMS = ("brickd", "initiator/brickctl", "initiator/lib", "initiator/powerfail",
+            "kfabric/user")
 # A macro that defines an object, and what stands before the name of one.
 MACROS = r"(?:DEFINE|DECLARE|LIST)_\w+\((\w+)"
 # Attributes with arguments, and sizes.
@@ -45,8 +49,8 @@ def outside(text):
     return "".join(kept)
 
 
-def static_names(text):
-    """(line, name) of each static function and object, where it is defined."""
+def static_kinds(text):
+    """(line, name, is it a function?) of each static one, where it is defined."""
     text = outside(text)
     # From the keyword to the end of the declaration, or to the body's brace.
     for found in re.finditer(r"^static\b([^;{]*)", text, re.M):
@@ -54,7 +58,7 @@ def static_names(text):
         head = found.group(1)
         macro = re.match(r"\s*" + MACROS, head)
         if macro:
-            yield line, macro.group(1)
+            yield line, macro.group(1), False
             continue
         if re.search(r"\b(struct|union|enum)\s*$", head):
             # What is between the braces is gone; the object's name follows.
@@ -63,12 +67,17 @@ def static_names(text):
         pointer = re.match(r"[^(]*\(\s*\*\s*(?:const\s+)?(\w+)\s*\)", head)
         function = re.match(r"[^(]*?(\w+)\s*\(", head)
         if pointer or function:
-            yield line, (pointer or function).group(1)
+            yield line, (pointer or function).group(1), not pointer
             continue
         for one in head.split(","):
             name = re.search(r"(\w+)\s*$", one)
             if name:
-                yield line, name.group(1)
+                yield line, name.group(1), False
+
+
+def static_names(text):
+    """(line, name) of each static function and object, where it is defined."""
+    return ((line, name) for line, name, _ in static_kinds(text))
 
 
 def is_prefixed(name, prefixes):
@@ -91,6 +100,24 @@ def faults(files, table):
             for line, name in static_names(files[path]):
                 if not is_prefixed(name, prefixes):
                     yield f"{path}:{line}: {name} does not begin with {' or '.join(prefixes)}"
+                if homes.setdefault(name, path) != path:
+                    yield f"{path}:{line}: {name} is in {homes[name]} too"
+
+
+def program_faults(files, folders):
+    """What is wrong with the functions of programs: path: text."""
+    for folder in folders:
+        homes = {}
+        for path in sorted(files):
+            if folder_of(path, folders) != folder or not path.endswith(".c"):
+                continue
+            here = {}
+            for line, name, is_function in static_kinds(files[path]):
+                if is_function:
+                    here.setdefault(name, line)
+            for name, line in here.items():
+                if "_" not in name:
+                    yield f"{path}:{line}: {name} is one word: what is done to what?"
                 if homes.setdefault(name, path) != path:
                     yield f"{path}:{line}: {name} is in {homes[name]} too"
 

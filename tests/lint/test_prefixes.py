@@ -68,6 +68,8 @@ class Prefixes(unittest.TestCase):
 
     def test_the_tree_is_right(self):
         self.assertEqual(list(prefixes.faults(prefixes.sources(), prefixes.PREFIXES)), [])
+        files = prefixes.sources(table=prefixes.PROGRAMS)
+        self.assertEqual(list(prefixes.program_faults(files, prefixes.PROGRAMS)), [])
 
     def test_every_folder_of_the_table_has_some(self):
         for folder in prefixes.PREFIXES:
@@ -101,6 +103,16 @@ class Prefixes(unittest.TestCase):
     def test_a_name_that_two_files_have(self):
         files = {f"room/{name}.c": "static int ro_run(void)\n{\n}\n" for name in "ab"}
         self.assertEqual(self.found(files), ["room/b.c:1: ro_run is in room/a.c too"])
+
+    def test_names_of_programs(self):
+        text = {name: f"static int {name}(void)\n{{\n}}\n"
+                for name in ("run", "run_all", "find_it")}
+        files = {"shop/a.c": text["run_all"], "shop/b.c": text["run"] + text["find_it"],
+                 "shop/in/c.c": text["run_all"] + "static int one;\n", "shop/d.h": text["run"],
+                 "other/e.c": text["run"] + text["run_all"]}
+        self.assertEqual(list(prefixes.program_faults(files, ("shop",))), [
+            "shop/b.c:1: run is one word: what is done to what?",
+            "shop/in/c.c:1: run_all is in shop/a.c too"])
 
 
 if __name__ == "__main__":

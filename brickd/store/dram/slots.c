@@ -52,8 +52,8 @@ void brick_slots_fini(struct brick_slots *s)
 }
 
 /* The first bit in [pos, end) that is set, or clear; end if there is none. */
-static uint64_t find(const struct brick_slot_map *map, uint64_t pos,
-		     uint64_t end, bool set)
+static uint64_t find_bit(const struct brick_slot_map *map, uint64_t pos,
+			 uint64_t end, bool set)
 {
 	uint64_t flip = set ? 0 : UINT64_MAX;
 	uint64_t w, word;
@@ -71,8 +71,8 @@ static uint64_t find(const struct brick_slot_map *map, uint64_t pos,
 	return pos < end ? pos : end;
 }
 
-static void change(struct brick_slot_map *map, struct brick_slot_run run,
-		   bool set)
+static void change_run(struct brick_slot_map *map, struct brick_slot_run run,
+		       bool set)
 {
 	uint64_t pos = run.slot, end = run.slot + run.n;
 
@@ -94,19 +94,20 @@ static void change(struct brick_slot_map *map, struct brick_slot_run run,
 
 void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run)
 {
-	change(map, run, true);
+	change_run(map, run, true);
 	map->n_set += run.n;
 }
 
 /* The first run of enough slots from a place on, cut at want. */
-static bool search(const struct brick_slot_map *map, uint64_t from,
-		   uint64_t enough, uint64_t want, struct brick_slot_run *run)
+static bool search_run(const struct brick_slot_map *map, uint64_t from,
+		       uint64_t enough, uint64_t want,
+		       struct brick_slot_run *run)
 {
 	uint64_t pos = from, limit, end;
 
-	while ((pos = find(map, pos, map->n_bits, true)) < map->n_bits) {
+	while ((pos = find_bit(map, pos, map->n_bits, true)) < map->n_bits) {
 		limit = map->n_bits - pos > want ? pos + want : map->n_bits;
-		end = find(map, pos, limit, false);
+		end = find_bit(map, pos, limit, false);
 		if (end - pos >= enough) {
 			run->slot = pos;
 			run->n = end - pos;
@@ -126,10 +127,10 @@ bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
 	if (map->n_set < enough)
 		return false;
 	/* From the hint on, then from the start. */
-	if (!search(map, map->hint, enough, want, &found) &&
-	    !search(map, 0, enough, want, &found))
+	if (!search_run(map, map->hint, enough, want, &found) &&
+	    !search_run(map, 0, enough, want, &found))
 		return false;
-	change(map, found, false);
+	change_run(map, found, false);
 	map->n_set -= found.n;
 	map->hint = found.slot + found.n;
 	*run = found;
@@ -140,9 +141,9 @@ bool brick_slot_map_take_one(struct brick_slot_map *map, uint64_t slot)
 {
 	struct brick_slot_run run = { slot, 1 };
 
-	if (slot >= map->n_bits || find(map, slot, slot + 1, true) != slot)
+	if (slot >= map->n_bits || find_bit(map, slot, slot + 1, true) != slot)
 		return false;
-	change(map, run, false);
+	change_run(map, run, false);
 	map->n_set--;
 	return true;
 }

@@ -15,7 +15,7 @@
 #define HALF_BITS  32
 #define FEW	   48U /* sorted before the counters would be cleared */
 
-static uint64_t key_of(const struct brick_id *id)
+static uint64_t sort_key_of(const struct brick_id *id)
 {
 	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << HALF_BITS |
 	       id->key_lo;
@@ -23,12 +23,12 @@ static uint64_t key_of(const struct brick_id *id)
 
 static uint32_t digit_of(const struct brick_id *id, unsigned int shift)
 {
-	return key_of(id) >> shift & (DIGITS - 1);
+	return sort_key_of(id) >> shift & (DIGITS - 1);
 }
 
 /* One stable pass; false, and nothing moved, if all have the same digit. */
-static bool pass(const struct brick_id *from, struct brick_id *to, uint64_t n,
-		 unsigned int shift)
+static bool sort_pass(const struct brick_id *from, struct brick_id *to,
+		      uint64_t n, unsigned int shift)
 {
 	uint64_t place[DIGITS] = { 0 };
 	uint64_t i, sum = 0;
@@ -56,7 +56,8 @@ static void sort_few(struct brick_id *ids, uint64_t n)
 
 	for (i = 1; i < n; i++) {
 		id = ids[i];
-		for (to = i; to && key_of(&ids[to - 1]) > key_of(&id); to--)
+		for (to = i; to && sort_key_of(&ids[to - 1]) > sort_key_of(&id);
+		     to--)
 			ids[to] = ids[to - 1];
 		ids[to] = id;
 	}
@@ -72,7 +73,7 @@ void brick_id_sort(struct brick_id *ids, struct brick_id *tmp, uint64_t n)
 		return;
 	}
 	for (shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-		if (!pass(from, to, n, shift))
+		if (!sort_pass(from, to, n, shift))
 			continue;
 		swap = from;
 		from = to;

@@ -30,8 +30,9 @@ static uint32_t page_sum(const struct brick_super *sb,
 			    SUM_BYTES);
 }
 
-static bool decode(const struct brick_media *m, const struct brick_super *sb,
-		   unsigned int copy, struct brick_instance *inst)
+static bool decode_instance(const struct brick_media *m,
+			    const struct brick_super *sb, unsigned int copy,
+			    struct brick_instance *inst)
 {
 	struct brick_fmt_instance raw;
 	uint32_t flags;
@@ -69,7 +70,7 @@ int brick_instance_read(const struct brick_media *m,
 	unsigned int i, best;
 
 	for (i = 0; i < BRICK_FMT_COPIES; i++)
-		valid[i] = decode(m, sb, i, &page[i]);
+		valid[i] = decode_instance(m, sb, i, &page[i]);
 	if (!valid[0] && !valid[1])
 		return -EUCLEAN;
 	best = !valid[0] || (valid[1] && page[1].seq > page[0].seq);

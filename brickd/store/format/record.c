@@ -24,8 +24,8 @@ static uint32_t payload_sum(const struct brick_super *sb, uint64_t slot,
 	return brick_crc32c(0, &sum, sizeof(sum));
 }
 
-static uint32_t word_sum(const struct brick_super *sb, uint64_t slot,
-			 uint32_t state_tx)
+static uint32_t record_word_sum(const struct brick_super *sb, uint64_t slot,
+				uint32_t state_tx)
 {
 	struct brick_fmt_word_sum sum;
 
@@ -62,7 +62,8 @@ void brick_record_put_word(struct brick_media *m, const struct brick_super *sb,
 	uint64_t word;
 	__le64 raw;
 
-	kfb_put_le64(&raw, (uint64_t)word_sum(sb, slot, state_tx) << CRC_SHIFT |
+	kfb_put_le64(&raw, (uint64_t)record_word_sum(sb, slot, state_tx)
+					   << CRC_SHIFT |
 				   state_tx);
 	memcpy(&word, &raw, sizeof(word));
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
@@ -115,7 +116,7 @@ bool brick_record_get_word(const struct brick_media *m,
 		   sizeof(raw));
 	word = kfb_get_le64(&raw);
 	state_tx = (uint32_t)word;
-	if (word >> CRC_SHIFT != word_sum(sb, slot, state_tx))
+	if (word >> CRC_SHIFT != record_word_sum(sb, slot, state_tx))
 		return false;
 	state = state_tx & BRICK_FMT_STATE_MASK;
 	tx = state_tx >> BRICK_FMT_STATE_BITS;

@@ -85,7 +85,8 @@ int brick_super_plan(uint64_t size, uint64_t n_slow, struct brick_super *sb)
 	return -ENOSPC;
 }
 
-static void encode(const struct brick_super *sb, struct brick_fmt_super *raw)
+static void encode_super(const struct brick_super *sb,
+			 struct brick_fmt_super *raw)
 {
 	unsigned int copy;
 
@@ -187,7 +188,8 @@ static bool geometry_is_sane(const struct brick_super *sb)
 	return tables_are_sane(sb);
 }
 
-static void decode(const struct brick_fmt_super *raw, struct brick_super *sb)
+static void decode_super(const struct brick_fmt_super *raw,
+			 struct brick_super *sb)
 {
 	unsigned int copy;
 
@@ -241,7 +243,7 @@ static int check_fields(const struct brick_fmt_super *raw,
 	ret = check_version(raw, m->path, err, err_len);
 	if (ret)
 		return ret;
-	decode(raw, &sb);
+	decode_super(raw, &sb);
 	if (kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
 	    !reserved_is_zero(raw) || !geometry_is_sane(&sb) ||
 	    kfb_get_le64(&raw->feat_incompat) != incompat_of(&sb)) {
@@ -324,7 +326,7 @@ int brick_super_write(struct brick_media *m, const struct brick_super *sb)
 	__le64 magic;
 	int ret;
 
-	encode(sb, &raw);
+	encode_super(sb, &raw);
 	magic = raw.magic;
 	memset(&raw.magic, 0, sizeof(raw.magic));
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
@@ -344,7 +346,7 @@ int brick_super_repair(struct brick_media *m, const struct brick_super *sb)
 	struct brick_fmt_super raw;
 	unsigned int copy;
 
-	encode(sb, &raw);
+	encode_super(sb, &raw);
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		if (!memcmp(m->base + copy_off(copy), &raw, sizeof(raw)))
 			continue;
@@ -360,7 +362,7 @@ int brick_super_flip(struct brick_media *m, const struct brick_super *sb)
 	unsigned int copy;
 	int ret = 0;
 
-	encode(sb, &raw);
+	encode_super(sb, &raw);
 	for (copy = BRICK_FMT_COPIES; !ret && copy--;) {
 		m->ops->copy(m, copy_off(copy), &raw, sizeof(raw));
 		m->ops->flush(m, copy_off(copy), sizeof(raw));

@@ -38,7 +38,7 @@ struct look {
 	uint64_t n_ids;
 };
 
-static void report(struct look *k, const struct brick_finding *finding)
+static void report_finding(struct look *k, const struct brick_finding *finding)
 {
 	k->c->n[finding->grade]++;
 	if (k->c->found)
@@ -56,7 +56,7 @@ static void report_page(struct look *k, const char *name, const char *what,
 		.copy = copy,
 	};
 
-	report(k, &finding);
+	report_finding(k, &finding);
 }
 
 static int look_at_super(struct look *k, char *err, size_t err_len)
@@ -154,7 +154,7 @@ static void look_at_events(struct look *k)
 }
 
 /* What brickd will say to the slow tier's header. */
-static int look_at_slow(struct look *k)
+static int check_slow_tier(struct look *k)
 {
 	static const struct {
 		const char *name;
@@ -241,7 +241,7 @@ static void report_slot(struct look *k, uint64_t slot,
 		f.what = "belongs to a change that a crash cut short";
 		f.grade = BRICK_FINDING_NOTE;
 	}
-	report(k, &f);
+	report_finding(k, &f);
 }
 
 static void note_id(struct look *k, uint64_t slot, uint64_t va)
@@ -283,7 +283,7 @@ static void look_at_zeros(struct look *k, uint64_t slot)
 	if (is_zero(k, slot))
 		return;
 	k->zeros_bad = true;
-	report(k, &finding);
+	report_finding(k, &finding);
 }
 
 static void look_at_table(struct look *k, uint64_t first, uint64_t n)
@@ -304,7 +304,7 @@ static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 	}
 }
 
-static uint64_t key_of(const struct brick_id *id)
+static uint64_t block_key_of(const struct brick_id *id)
 {
 	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
 }
@@ -323,13 +323,13 @@ static void look_for_twins(struct look *k)
 	for (i = 1; i < k->n_ids; i++) {
 		const struct brick_id *id = &k->ids[i];
 
-		if (key_of(id) != key_of(id - 1))
+		if (block_key_of(id) != block_key_of(id - 1))
 			continue;
-		finding.va = brick_va(key_of(id));
+		finding.va = brick_va(block_key_of(id));
 		finding.slot = id->slot;
 		if (id->key_hi & BRICK_ID_SLOW)
 			finding.slot |= BRICK_SLOT_SLOW;
-		report(k, &finding);
+		report_finding(k, &finding);
 	}
 }
 
@@ -396,7 +396,7 @@ static int repair_records(struct look *k, char *err, size_t err_len)
 	return ret;
 }
 
-static int repair(struct look *k, char *err, size_t err_len)
+static int repair_findings(struct look *k, char *err, size_t err_len)
 {
 	int ret = 0;
 
@@ -437,12 +437,12 @@ int brick_store_check(struct brick_media *m, struct brick_check *c, char *err,
 	if (ret)
 		return ret;
 	look_at_events(&k);
-	ret = look_at_slow(&k);
+	ret = check_slow_tier(&k);
 	if (!ret && look_at_commit(&k))
 		ret = look_at_records(&k);
 	/* Where brickd will refuse, evidence is worth more than half a repair. */
 	if (!ret && c->repair && !c->n[BRICK_FINDING_FATAL])
-		ret = repair(&k, err, err_len);
+		ret = repair_findings(&k, err, err_len);
 	free(k.block);
 	if (ret == -ENOMEM || ret == -EIO)
 		brick_media_say(err, err_len, "%s: %s", m->path,

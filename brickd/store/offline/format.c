@@ -16,8 +16,8 @@
 
 #define FIRST_EPOCH 1
 
-static int check_slow(const struct brick_store_format *f, uint64_t n_slow,
-		      char *err, size_t err_len)
+static int check_slow_size(const struct brick_store_format *f, uint64_t n_slow,
+			   char *err, size_t err_len)
 {
 	bool empty;
 	int ret;
@@ -52,7 +52,7 @@ static int check_target(const struct brick_media *m,
 	int ret;
 
 	if (f->slow) {
-		ret = check_slow(f, n_slow, err, err_len);
+		ret = check_slow_size(f, n_slow, err, err_len);
 		if (ret)
 			return ret;
 	}

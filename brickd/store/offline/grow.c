@@ -73,8 +73,8 @@ static uint64_t put_table(uint64_t off[BRICK_FMT_COPIES], uint64_t n,
  * data would be in the way of new slots, and have to move for these. The old
  * tables stay whole until the new ones count.
  */
-static bool lay_out(const struct brick_super *old, uint64_t n, uint64_t n_slow,
-		    bool tail, struct brick_super *sb)
+static bool lay_out_grown(const struct brick_super *old, uint64_t n,
+			  uint64_t n_slow, bool tail, struct brick_super *sb)
 {
 	bool grows = n > old->n;
 	bool fast =
@@ -109,17 +109,18 @@ static bool lay_out(const struct brick_super *old, uint64_t n, uint64_t n_slow,
 }
 
 /* The layout of the grown store. Return: whether it has more slots. */
-static bool plan(const struct brick_super *old, uint64_t size, uint64_t n_slow,
-		 bool tail, struct brick_super *sb)
+static bool plan_growth(const struct brick_super *old, uint64_t size,
+			uint64_t n_slow, bool tail, struct brick_super *sb)
 {
 	uint64_t n = slots_before(old, size, 0);
 
 	*sb = *old;
 	sb->seq++;
 	sb->total_size = size;
-	if (n > old->n && lay_out(old, n, n_slow, tail, sb))
+	if (n > old->n && lay_out_grown(old, n, n_slow, tail, sb))
 		return true;
-	return n_slow > old->n_slow && lay_out(old, old->n, n_slow, tail, sb);
+	return n_slow > old->n_slow &&
+	       lay_out_grown(old, old->n, n_slow, tail, sb);
 }
 
 static void copy_table(struct brick_media *m, const uint64_t *from,
@@ -192,8 +193,8 @@ static int write_all(struct brick_media *m, const struct brick_grow *g,
 	return ret ? ret : brick_super_flip(m, sb);
 }
 
-static int settle(struct brick_media *m, const struct brick_grow *g, char *err,
-		  size_t err_len)
+static int settle_growth(struct brick_media *m, const struct brick_grow *g,
+			 char *err, size_t err_len)
 {
 	struct brick_check c = { .repair = true };
 	int ret;
@@ -270,7 +271,7 @@ int brick_store_grow(struct brick_media *m, struct brick_grow *g, char *err,
 	bool damaged;
 	int ret;
 
-	ret = settle(m, g, err, err_len);
+	ret = settle_growth(m, g, err, err_len);
 	if (!ret)
 		ret = brick_super_read(m, &old, &damaged, err, err_len);
 	if (!ret)
@@ -280,7 +281,7 @@ int brick_store_grow(struct brick_media *m, struct brick_grow *g, char *err,
 		return ret;
 	g->n_before = old.n;
 	g->n_after = old.n;
-	if (!plan(&old, m->size, g->slow_after, g->tail, &sb)) {
+	if (!plan_growth(&old, m->size, g->slow_after, g->tail, &sb)) {
 		ret = no_room(m, g, err, err_len);
 		g->slow_after = g->slow_before;
 		return ret;

@@ -35,7 +35,7 @@ struct view {
 };
 
 /* What a state means once its batch's fate is known; false: damage. */
-static bool settle(struct brick_word w, uint32_t c, struct view *v)
+static bool resolve_state(struct brick_word w, uint32_t c, struct view *v)
 {
 	bool committed = w.tx == c;
 
@@ -63,8 +63,9 @@ static bool settle(struct brick_word w, uint32_t c, struct view *v)
 	}
 }
 
-static void look(const struct brick_media *m, const struct brick_super *sb,
-		 uint32_t tx, unsigned int copy, uint64_t slot, struct view *v)
+static void read_copy(const struct brick_media *m, const struct brick_super *sb,
+		      uint32_t tx, unsigned int copy, uint64_t slot,
+		      struct view *v)
 {
 	struct brick_word w;
 
@@ -72,7 +73,8 @@ static void look(const struct brick_media *m, const struct brick_super *sb,
 	v->sense = DAMAGED;
 	if (!brick_record_get_word(m, sb, copy, slot, &w))
 		return;
-	if ((w.state == BRICK_BIRTH_B && copy == 0) || !settle(w, tx, v)) {
+	if ((w.state == BRICK_BIRTH_B && copy == 0) ||
+	    !resolve_state(w, tx, v)) {
 		v->sense = DAMAGED;
 		return;
 	}
@@ -104,7 +106,7 @@ void brick_copies_validate(const struct brick_media *m,
 	struct view view[BRICK_FMT_COPIES];
 	const struct view *winner;
 
-	look(m, sb, tx, 0, slot, &view[0]);
+	read_copy(m, sb, tx, 0, slot, &view[0]);
 	/* The usual case, and the one that a start's time depends on. */
 	if (view[0].sense == USABLE && !view[0].batch &&
 	    copies_equal(m, sb, slot)) {
@@ -114,7 +116,7 @@ void brick_copies_validate(const struct brick_media *m,
 		v->settled = true;
 		return;
 	}
-	look(m, sb, tx, 1, slot, &view[1]);
+	read_copy(m, sb, tx, 1, slot, &view[1]);
 	if (view[1].sense == USABLE && view[1].birth &&
 	    (view[0].state == BRICK_ALLOC || view[0].sense == DAMAGED)) {
 		winner = &view[1];

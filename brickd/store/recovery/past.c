@@ -23,7 +23,7 @@
 static const char why_failed[] = "making it durable had failed";
 
 /* The last one was killed under this very kernel. */
-static const char *look_at_file_system(const struct brick_store *s)
+static const char *compare_file_system(const struct brick_store *s)
 {
 	const struct brick_media *m = s->m;
 
@@ -46,7 +46,7 @@ static const char *look_at_file_system(const struct brick_store *s)
 }
 
 /* Nobody is told twice, and this start may still be refused, or killed. */
-static void remember(struct brick_store *s, const char *why)
+static void remember_loss(struct brick_store *s, const char *why)
 {
 	if (s->m->mark && brick_mark_set(s->m->mark, why))
 		(void)brick_store_mark_medium(s);
@@ -70,14 +70,14 @@ static const char *look_at_writes(struct brick_store *s,
 	if (!failed && m->mark)
 		(void)brick_mark_set(m->mark, "a start that asked its file "
 					      "system was cut short");
-	why = look_at_file_system(s);
+	why = compare_file_system(s);
 	if (failed) {
 		/* It may have been cut short: then this was its answer. */
 		(void)brick_mark_loss(m->past.fs_id);
 		return why_failed;
 	}
 	if (why)
-		remember(s, why);
+		remember_loss(s, why);
 	else if (m->mark)
 		brick_mark_clear(m->mark);
 	return why;

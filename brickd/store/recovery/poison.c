@@ -45,7 +45,7 @@ bool brick_poison_in_tables(const struct brick_super *sb,
 	return true;
 }
 
-static void give_up(struct brick_store *s, uint64_t slot)
+static void give_up_blocks(struct brick_store *s, uint64_t slot)
 {
 	struct brick_word bad = { .state = BRICK_BAD };
 
@@ -56,7 +56,7 @@ static void give_up(struct brick_store *s, uint64_t slot)
 	s->slots.n_bad++;
 }
 
-static int note_lost(struct brick_store *s, uint64_t key)
+static int note_poisoned(struct brick_store *s, uint64_t key)
 {
 	uint64_t *more;
 
@@ -85,7 +85,7 @@ static int mark_lost(struct brick_store *s, uint64_t slot)
 		return 0; /* given up before, or named twice */
 	(void)brick_index_put(&s->index, key, value | BRICK_INDEX_LOST);
 	brick_lru_del(&s->at_rest, slot);
-	if (note_lost(s, key))
+	if (note_poisoned(s, key))
 		return -ENOMEM;
 	return brick_slots_withhold(&s->slots, slot);
 }
@@ -94,7 +94,7 @@ static int poison_slot(struct brick_store *s, uint64_t slot)
 {
 	if (brick_slot_map_take_one(&s->slots.clean, slot) ||
 	    brick_slot_map_take_one(&s->slots.dirty, slot)) {
-		give_up(s, slot);
+		give_up_blocks(s, slot);
 		return 0;
 	}
 	return mark_lost(s, slot);
@@ -138,7 +138,7 @@ int brick_store_poison(struct brick_store *s, const struct brick_bytes *bytes,
 }
 
 /* Index of the first lost key at or behind one. */
-static uint64_t find_lost(const struct brick_store *s, uint64_t key)
+static uint64_t find_poisoned(const struct brick_store *s, uint64_t key)
 {
 	uint64_t low = 0, high = s->n_lost;
 
@@ -164,7 +164,7 @@ static bool is_lost(const struct brick_store *s, uint64_t key)
 
 uint64_t brick_store_lost(struct brick_store *s, uint64_t va, uint64_t *first)
 {
-	uint64_t i = find_lost(s, brick_key(va)), n = 0;
+	uint64_t i = find_poisoned(s, brick_key(va)), n = 0;
 
 	pthread_mutex_lock(&s->lock);
 	while (i < s->n_lost && !is_lost(s, s->lost[i]))

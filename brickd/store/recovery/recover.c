@@ -108,7 +108,7 @@ static int scan_records(struct brick_store *s, struct scan *sc)
 	return ret ? ret : scan_table(s, sc, BRICK_SLOT_SLOW, s->sb.n_slow);
 }
 
-static uint64_t key_of(const struct brick_id *id)
+static uint64_t recovered_key_of(const struct brick_id *id)
 {
 	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
 }
@@ -130,16 +130,17 @@ static int check_unique(const struct brick_store *s, const struct scan *sc,
 	uint64_t i;
 
 	for (i = 1; i < sc->n_ids; i++) {
-		if (key_of(&sc->ids[i - 1]) != key_of(&sc->ids[i]))
+		if (recovered_key_of(&sc->ids[i - 1]) !=
+		    recovered_key_of(&sc->ids[i]))
 			continue;
-		brick_media_say(
-			err, err_len,
-			"%s: corrupt: slots %u%s and %u%s both hold "
-			"address 0x%llx; restore from a copy",
-			s->m->path, sc->ids[i - 1].slot,
-			tier_of(&sc->ids[i - 1]), sc->ids[i].slot,
-			tier_of(&sc->ids[i]),
-			(unsigned long long)brick_va(key_of(&sc->ids[i])));
+		brick_media_say(err, err_len,
+				"%s: corrupt: slots %u%s and %u%s both hold "
+				"address 0x%llx; restore from a copy",
+				s->m->path, sc->ids[i - 1].slot,
+				tier_of(&sc->ids[i - 1]), sc->ids[i].slot,
+				tier_of(&sc->ids[i]),
+				(unsigned long long)brick_va(
+					recovered_key_of(&sc->ids[i])));
 		return -EUCLEAN;
 	}
 	return 0;
@@ -230,7 +231,8 @@ static int fill_index(struct brick_store *s, const struct scan *sc)
 	for (i = 0; i < sc->n_ids; i++) {
 		uint64_t slot = slot_of(&sc->ids[i]);
 
-		ret = brick_index_put(&s->index, key_of(&sc->ids[i]), slot);
+		ret = brick_index_put(&s->index, recovered_key_of(&sc->ids[i]),
+				      slot);
 		if (ret)
 			return ret;
 		if (brick_slot_is_slow(slot))

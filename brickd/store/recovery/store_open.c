@@ -61,8 +61,8 @@ struct damage {
 };
 
 /* Read everything that can refuse, before anything is written. */
-static int look(struct brick_store *s, const struct brick_store_open *o,
-		struct damage *bad, char *err, size_t err_len)
+static int read_formats(struct brick_store *s, const struct brick_store_open *o,
+			struct damage *bad, char *err, size_t err_len)
 {
 	int ret;
 
@@ -179,13 +179,14 @@ static int repair_headers(struct brick_store *s, const struct damage *bad,
 	return -EIO;
 }
 
-static int recover(struct brick_store *s, const struct brick_store_open *o,
-		   char *err, size_t err_len)
+static int recover_store(struct brick_store *s,
+			 const struct brick_store_open *o, char *err,
+			 size_t err_len)
 {
 	struct damage bad;
 	int ret;
 
-	ret = look(s, o, &bad, err, err_len);
+	ret = read_formats(s, o, &bad, err, err_len);
 	if (ret)
 		return ret;
 	ret = brick_store_make_room(s);
@@ -246,7 +247,7 @@ int brick_store_open(struct brick_media *m, const struct brick_store_open *o,
 		return -ENOMEM;
 	}
 	brick_media_say(err, err_len, "%s: the medium failed", m->path);
-	ret = recover(s, o, err, err_len);
+	ret = recover_store(s, o, err, err_len);
 	if (ret == -ENOMEM)
 		brick_media_say(err, err_len, "%s: not enough memory", m->path);
 	if (ret) {

@@ -59,7 +59,8 @@ int brick_slow_is_empty(struct brick_slow *slow, bool *empty)
 	return ret;
 }
 
-static void encode(const struct brick_super *sb, struct brick_fmt_slow *raw)
+static void encode_slow(const struct brick_super *sb,
+			struct brick_fmt_slow *raw)
 {
 	memset(raw, 0, sizeof(*raw));
 	kfb_put_le64(&raw->magic, BRICK_FMT_SLOW_MAGIC);
@@ -80,7 +81,7 @@ static int write_copy(struct brick_slow *slow, const struct brick_super *sb,
 
 	if (!raw)
 		return -ENOMEM;
-	encode(sb, raw);
+	encode_slow(sb, raw);
 	ret = slow->ops->write(slow, (uint64_t)copy * BRICK_FMT_PAGE, raw,
 			       BRICK_FMT_PAGE);
 	if (!ret)
@@ -100,7 +101,7 @@ int brick_slow_write_header(struct brick_slow *slow,
 	return ret;
 }
 
-static bool is_intact(const struct brick_fmt_slow *raw)
+static bool is_slow_intact(const struct brick_fmt_slow *raw)
 {
 	return kfb_get_le64(&raw->magic) == BRICK_FMT_SLOW_MAGIC &&
 	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
@@ -135,7 +136,7 @@ static enum brick_slow_sense validate_record(const struct brick_slow *slow,
 	unsigned int copy;
 
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		intact[copy] = is_intact(&raw[copy]);
+		intact[copy] = is_slow_intact(&raw[copy]);
 		any_magic |=
 			kfb_get_le64(&raw[copy].magic) == BRICK_FMT_SLOW_MAGIC;
 	}
@@ -148,8 +149,8 @@ static enum brick_slow_sense validate_record(const struct brick_slow *slow,
 	return sense;
 }
 
-static int look(struct brick_slow *slow, const struct brick_super *sb,
-		enum brick_slow_sense *sense, unsigned int *bad)
+static int read_records(struct brick_slow *slow, const struct brick_super *sb,
+			enum brick_slow_sense *sense, unsigned int *bad)
 {
 	struct brick_fmt_slow *raw;
 	int ret;
@@ -172,12 +173,13 @@ int brick_slow_look(struct brick_slow *slow, const struct brick_super *sb,
 {
 	unsigned int bad;
 
-	return look(slow, sb, sense, &bad);
+	return read_records(slow, sb, sense, &bad);
 }
 
 /* Why it is refused. */
-static int refuse(const struct brick_slow *slow, const struct brick_super *sb,
-		  enum brick_slow_sense sense, char *err, size_t err_len)
+static int refuse_slow(const struct brick_slow *slow,
+		       const struct brick_super *sb,
+		       enum brick_slow_sense sense, char *err, size_t err_len)
 {
 	switch (sense) {
 	case BRICK_SLOW_NONE:
@@ -228,7 +230,7 @@ int brick_slow_check(struct brick_slow *slow, const struct brick_super *sb,
 	*damaged = sense == BRICK_SLOW_HALF;
 	if (sense == BRICK_SLOW_WHOLE || sense == BRICK_SLOW_HALF)
 		return 0;
-	return refuse(slow, sb, sense, err, err_len);
+	return refuse_slow(slow, sb, sense, err, err_len);
 }
 
 int brick_slow_repair(struct brick_slow *slow, const struct brick_super *sb)
@@ -237,7 +239,7 @@ int brick_slow_repair(struct brick_slow *slow, const struct brick_super *sb)
 	unsigned int bad;
 	int ret;
 
-	ret = look(slow, sb, &sense, &bad);
+	ret = read_records(slow, sb, &sense, &bad);
 	if (!ret && sense == BRICK_SLOW_HALF)
 		ret = write_copy(slow, sb, bad);
 	return ret;

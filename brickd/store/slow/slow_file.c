@@ -163,7 +163,7 @@ static int open_device(struct opening *o, int flags)
 	return -EBUSY;
 }
 
-static int open_path(struct opening *o)
+static int open_slow_path(struct opening *o)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	struct stat st;
@@ -213,7 +213,7 @@ static int make_file(struct opening *o)
 	return 0;
 }
 
-static int size_file(struct opening *o, const struct stat *st)
+static int size_slow_file(struct opening *o, const struct stat *st)
 {
 	struct statfs fs;
 
@@ -267,7 +267,7 @@ static int find_size(struct opening *o)
 	if (S_ISBLK(st.st_mode))
 		return size_device(o);
 	if (S_ISREG(st.st_mode))
-		return size_file(o, &st);
+		return size_slow_file(o, &st);
 	brick_media_say(o->err, o->err_len,
 			"%s: a slow tier is a file or a block device", o->path);
 	return -ENOTSUP;
@@ -277,7 +277,7 @@ static int find_size(struct opening *o)
  * An error that nobody has been told yet is told here and not to the first move.
  * What Linux could not write looks written until it is dropped.
  */
-static void settle(struct opening *o)
+static void take_old_errors(struct opening *o)
 {
 	if (o->fresh)
 		return;
@@ -286,7 +286,7 @@ static void settle(struct opening *o)
 	(void)posix_fadvise(o->fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-static int finish(const struct opening *o, struct brick_slow **out)
+static int finish_opening(const struct opening *o, struct brick_slow **out)
 {
 	struct slow_file *f = calloc(1, sizeof(*f));
 	char *path = strdup(o->path);
@@ -321,16 +321,16 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	};
 	int ret;
 
-	ret = open_path(&o);
+	ret = open_slow_path(&o);
 	if (ret)
 		return ret;
 	ret = lock_path(&o);
 	if (!ret)
 		ret = find_size(&o);
 	if (!ret)
-		settle(&o);
+		take_old_errors(&o);
 	if (!ret)
-		ret = finish(&o, out);
+		ret = finish_opening(&o, out);
 	if (!ret)
 		return 0;
 	if (o.made)
@@ -339,7 +339,7 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	return ret;
 }
 
-static int extend_file(const struct brick_slow *slow, uint64_t size)
+static int extend_slow_file(const struct brick_slow *slow, uint64_t size)
 {
 	int error;
 
@@ -371,7 +371,7 @@ int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
 				(unsigned long long)size);
 		return -EINVAL;
 	}
-	ret = extend_file(slow, size);
+	ret = extend_slow_file(slow, size);
 	if (!ret)
 		ret = slow->ops->sync(slow);
 	if (ret)

@@ -47,7 +47,7 @@ static unsigned int bucket_of(uint64_t ns)
 			      ((ns >> shift) - fine));
 }
 
-static void record(struct ctl_bench_result *r, uint64_t ns)
+static void record_latency(struct ctl_bench_result *r, uint64_t ns)
 {
 	if (!r->count || ns < r->min_ns)
 		r->min_ns = ns;
@@ -66,7 +66,7 @@ static int fail_post(struct bench_run *run, const struct bench_slot *slot,
 }
 
 /* -EAGAIN leaves the slot free: the queue is full or the lease is renewed. */
-static int start(struct bench_run *run, struct bench_slot *slot)
+static int start_op(struct bench_run *run, struct bench_slot *slot)
 {
 	const struct ctl_bench_job *job = run->job;
 	struct kfbrick *k = run->ctl->k;
@@ -98,7 +98,7 @@ static bool is_over(const struct bench_run *run, const volatile int *stop)
 	return job->time_ns && ctl_now_ns() - run->start_ns >= job->time_ns;
 }
 
-static int refill(struct bench_run *run, const volatile int *stop)
+static int refill_queue(struct bench_run *run, const volatile int *stop)
 {
 	unsigned int i;
 	int err;
@@ -110,7 +110,7 @@ static int refill(struct bench_run *run, const volatile int *stop)
 			continue;
 		if (is_over(run, stop))
 			break;
-		err = start(run, slot);
+		err = start_op(run, slot);
 		if (err == -EAGAIN)
 			break;
 		if (err)
@@ -119,8 +119,8 @@ static int refill(struct bench_run *run, const volatile int *stop)
 	return CTL_DONE;
 }
 
-static int completed(struct bench_run *run,
-		     const struct kfbrick_completion *done)
+static int take_completed(struct bench_run *run,
+			  const struct kfbrick_completion *done)
 {
 	struct bench_slot *slot = done->context;
 	int err;
@@ -136,13 +136,13 @@ static int completed(struct bench_run *run,
 		err = kfbrick_post_flush(run->ctl->k, slot);
 		return err ? fail_post(run, slot, err) : CTL_DONE;
 	}
-	record(run->result, ctl_now_ns() - slot->start_ns);
+	record_latency(run->result, ctl_now_ns() - slot->start_ns);
 	slot->busy = false;
 	run->n_busy--;
 	return CTL_DONE;
 }
 
-static int collect(struct bench_run *run, uint64_t *idle_ms)
+static int collect_completed(struct bench_run *run, uint64_t *idle_ms)
 {
 	struct kfbrick_completion done[CTL_BENCH_DEPTH_MAX];
 	uint64_t limit_ms = run->ctl->settings.timeout_ms;
@@ -161,7 +161,7 @@ static int collect(struct bench_run *run, uint64_t *idle_ms)
 		return ctl_fail_call(run->ctl, n, "waiting for %u operations",
 				     run->n_busy);
 	for (i = 0; i < n && !status; i++)
-		status = completed(run, &done[i]);
+		status = take_completed(run, &done[i]);
 	return status;
 }
 
@@ -178,9 +178,9 @@ int ctl_bench_measure(struct ctl *ctl, const struct ctl_bench_job *job,
 		run.slots[i].data = job->buffer + i * job->size;
 	run.start_ns = ctl_now_ns();
 	do {
-		status = refill(&run, stop);
+		status = refill_queue(&run, stop);
 		if (!status && (run.n_busy || !is_over(&run, stop)))
-			status = collect(&run, &idle_ms);
+			status = collect_completed(&run, &idle_ms);
 	} while (!status && (run.n_busy || !is_over(&run, stop)));
 	result->elapsed_ns = ctl_now_ns() - run.start_ns;
 	return status;

@@ -67,7 +67,7 @@ static uint64_t quantile_ns(const struct ctl_bench_result *result, double share)
 	return bucket_floor_ns(i);
 }
 
-static double us_of(uint64_t ns)
+static double bench_us_of(uint64_t ns)
 {
 	return (double)ns / NS_PER_US;
 }
@@ -85,7 +85,7 @@ static double per_second(const struct ctl_bench_result *result)
 
 static double mean_us(const struct ctl_bench_result *result)
 {
-	return result->count ? us_of(result->sum_ns / result->count) : 0;
+	return result->count ? bench_us_of(result->sum_ns / result->count) : 0;
 }
 
 /* One row for each power of two of nanoseconds that occurred, and between. */
@@ -114,7 +114,7 @@ static void print_histogram(const struct ctl_bench_result *result)
 		int bar = (int)(rows[i] * BAR_COLUMNS / most);
 
 		printf("  < %12.1f us  %6.2f %%  %.*s\n",
-		       us_of((uint64_t)1 << i),
+		       bench_us_of((uint64_t)1 << i),
 		       100.0 * (double)rows[i] / (double)result->count, bar,
 		       "##################################################");
 	}
@@ -134,12 +134,12 @@ void ctl_bench_print(const struct ctl_bench_job *job,
 	       rate * (double)job->size / PER_MB);
 	if (!result->count)
 		return;
-	printf("         us: min %.1f, mean %.1f", us_of(result->min_ns),
+	printf("         us: min %.1f, mean %.1f", bench_us_of(result->min_ns),
 	       mean_us(result));
 	for (i = 0; i < N_QUANTILES; i++)
 		printf(", %s %.1f", quantiles[i].name,
-		       us_of(quantile_ns(result, quantiles[i].share)));
-	printf(", max %.1f\n", us_of(result->max_ns));
+		       bench_us_of(quantile_ns(result, quantiles[i].share)));
+	printf(", max %.1f\n", bench_us_of(result->max_ns));
 	if (histogram)
 		print_histogram(result);
 }

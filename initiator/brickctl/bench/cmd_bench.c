@@ -117,7 +117,7 @@ static int measure_all(struct bench *b)
 	return status;
 }
 
-static void print_json(struct bench *b)
+static void print_bench_json(struct bench *b)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -331,7 +331,7 @@ static int check_arguments(struct bench *b, const struct ctl_args *args)
 	return CTL_DONE;
 }
 
-static int read_arguments(struct bench *b, const struct ctl_args *args)
+static int read_bench_arguments(struct bench *b, const struct ctl_args *args)
 {
 	int status;
 
@@ -355,14 +355,14 @@ static int read_arguments(struct bench *b, const struct ctl_args *args)
 	return status;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_bench(struct ctl *ctl, const struct ctl_args *args)
 {
 	/* Large: not on the stack; one thread, one run. */
 	static struct bench b;
 	int status;
 
 	b.ctl = ctl;
-	status = read_arguments(&b, args);
+	status = read_bench_arguments(&b, args);
 	if (!status)
 		status = ctl_connect(ctl);
 	if (!status)
@@ -373,7 +373,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	catch_signals();
 	status = with_blocks(&b);
 	if (ctl->json && !status)
-		print_json(&b);
+		print_bench_json(&b);
 	else if (interrupted && !status)
 		puts(b.allocates ? "interrupted; the blocks are freed"
 				 : "interrupted");
@@ -397,5 +397,5 @@ const struct ctl_command ctl_cmd_bench = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_bench,
 };

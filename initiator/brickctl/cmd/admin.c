@@ -19,7 +19,7 @@
 /* Pages of sessions; no brick has as many. */
 #define PAGES_MAX 4096
 
-static uint64_t now_ms(void)
+static uint64_t admin_now_ms(void)
 {
 	struct timespec t;
 
@@ -27,7 +27,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static const char *next_of(int error)
+static const char *admin_next_of(int error)
 {
 	switch (error) {
 	case -EACCES:
@@ -40,10 +40,10 @@ static const char *next_of(int error)
 	}
 }
 
-static int fail(struct ctl *ctl, const struct ctl_admin *a, int status,
-		int error)
+static int fail_admin(struct ctl *ctl, const struct ctl_admin *a, int status,
+		      int error)
 {
-	return ctl_fail(ctl, status, error, next_of(error),
+	return ctl_fail(ctl, status, error, admin_next_of(error),
 			"admin socket %s: %s", a->path, strerror(-error));
 }
 
@@ -73,8 +73,9 @@ int ctl_admin_open(struct ctl *ctl, struct ctl_admin *a)
 	a->fd = connect_to(a->path);
 	if (a->fd >= 0)
 		return 0;
-	return fail(ctl, a, a->fd == -ENAMETOOLONG ? CTL_USAGE : CTL_UNREACHED,
-		    a->fd);
+	return fail_admin(ctl, a,
+			  a->fd == -ENAMETOOLONG ? CTL_USAGE : CTL_UNREACHED,
+			  a->fd);
 }
 
 void ctl_admin_close(struct ctl_admin *a)
@@ -84,15 +85,15 @@ void ctl_admin_close(struct ctl_admin *a)
 	a->fd = -1;
 }
 
-static int wait_for(const struct ctl_admin *a, short events,
-		    uint64_t deadline_ms)
+static int wait_for_socket(const struct ctl_admin *a, short events,
+			   uint64_t deadline_ms)
 {
 	struct pollfd p = { .fd = a->fd, .events = events };
 	uint64_t now;
 	int n;
 
 	do {
-		now = now_ms();
+		now = admin_now_ms();
 		if (now >= deadline_ms)
 			return -ETIMEDOUT;
 		n = poll(&p, 1, (int)(deadline_ms - now));
@@ -112,7 +113,7 @@ static int send_all(const struct ctl_admin *a, const char *bytes, size_t len,
 			bytes += n;
 			len -= (size_t)n;
 		} else if (errno == EAGAIN) {
-			rc = wait_for(a, POLLOUT, deadline_ms);
+			rc = wait_for_socket(a, POLLOUT, deadline_ms);
 		} else if (errno == EPIPE) {
 			/* Turned away: the reason is there to be read. */
 			return 0;
@@ -143,7 +144,7 @@ static char *receive_line(const struct ctl_admin *a, uint64_t deadline_ms,
 		} else if (!n) {
 			*error = -ECONNRESET;
 		} else if (errno == EAGAIN) {
-			*error = wait_for(a, POLLIN, deadline_ms);
+			*error = wait_for_socket(a, POLLIN, deadline_ms);
 		} else if (errno != EINTR) {
 			*error = -errno;
 		}
@@ -161,10 +162,10 @@ static char *receive_line(const struct ctl_admin *a, uint64_t deadline_ms,
 	return NULL;
 }
 
-static int exchange(struct ctl_admin *a, const char *request,
-		    struct json_object **answer)
+static int exchange_line(struct ctl_admin *a, const char *request,
+			 struct json_object **answer)
 {
-	uint64_t deadline_ms = now_ms() + a->timeout_ms;
+	uint64_t deadline_ms = admin_now_ms() + a->timeout_ms;
 	char *line;
 	int rc;
 
@@ -192,7 +193,7 @@ static int fail_refused(struct ctl *ctl, struct json_object *answer)
 							 : CTL_REFUSED;
 	const char *next = error == -EUSERS ? "end other brickctl top or stats"
 			   : error == -EPERM
-				   ? next_of(error)
+				   ? admin_next_of(error)
 				   : "brickctl sessions shows what there is";
 
 	return ctl_fail(ctl, status, error, next, "%s",
@@ -206,11 +207,11 @@ int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 	int status, rc;
 
 	*answer = NULL;
-	rc = exchange(a, ctl_json_line(request), answer);
+	rc = exchange_line(a, ctl_json_line(request), answer);
 	json_object_put(request);
 	if (rc) {
 		status = ctl->command->changes ? CTL_UNKNOWN : CTL_UNREACHED;
-		return fail(ctl, a, status, rc);
+		return fail_admin(ctl, a, status, rc);
 	}
 	json_object_object_get_ex(*answer, "ok", &ok);
 	if (json_object_get_boolean(ok))

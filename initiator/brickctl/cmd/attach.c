@@ -31,7 +31,7 @@ static int cannot_open(struct ctl *ctl)
 }
 
 /* What a failed order means for the exit status, and what may help. */
-static int status_of(int err)
+static int attach_status_of(int err)
 {
 	switch (err) {
 	case -EINVAL:
@@ -52,7 +52,7 @@ static int status_of(int err)
 	}
 }
 
-static const char *next_of(int err)
+static const char *attach_next_of(int err)
 {
 	switch (err) {
 	case -EKEYREJECTED:
@@ -72,7 +72,8 @@ static const char *next_of(int err)
 	}
 }
 
-static int refused(struct ctl *ctl, const char *what, int err, const char *why)
+static int tell_refused(struct ctl *ctl, const char *what, int err,
+			const char *why)
 {
 	static const char error[] = "error=";
 
@@ -80,8 +81,8 @@ static int refused(struct ctl *ctl, const char *what, int err, const char *why)
 		why += strlen(error);
 	if (!*why)
 		why = strerror(-err);
-	return ctl_fail(ctl, status_of(err), err, next_of(err), "%s: %s", what,
-			why);
+	return ctl_fail(ctl, attach_status_of(err), err, attach_next_of(err),
+			"%s: %s", what, why);
 }
 
 void ctl_load_driver(void)
@@ -116,7 +117,7 @@ int ctl_control(struct ctl *ctl, const char *what, const char *order,
 	close(fd);
 	answer[n > 0 ? n : 0] = '\0';
 	answer[strcspn(answer, "\n")] = '\0';
-	return err ? refused(ctl, what, err, answer) : CTL_DONE;
+	return err ? tell_refused(ctl, what, err, answer) : CTL_DONE;
 }
 
 int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)

@@ -8,8 +8,8 @@
 #include "initiator/brickctl/brickctl.h"
 #include "initiator/brickctl/progress.h"
 
-static void print_done(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
-		       const char *done)
+static void print_batch_done(struct ctl *ctl, uint64_t va, uint64_t n_blocks,
+			     const char *done)
 {
 	char size[CTL_SIZE_TEXT_BYTES];
 	struct json_object *object;
@@ -63,7 +63,7 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 	}
 	ctl_progress_stop(&progress);
 	if (!err)
-		print_done(ctl, va, n_blocks, done);
+		print_batch_done(ctl, va, n_blocks, done);
 	else if (n_done)
 		status = ctl_fail_call(ctl, err,
 				       "0x%" PRIx64 "+%" PRIu64 " (0x%" PRIx64

@@ -4,7 +4,7 @@
  */
 #include "initiator/brickctl/brickctl.h"
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_alloc(struct ctl *ctl, const struct ctl_args *args)
 {
 	return ctl_in_batches(ctl, args->words[0], kfbrick_alloc, "allocating",
 			      "allocated");
@@ -26,5 +26,5 @@ const struct ctl_command ctl_cmd_alloc = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_alloc,
 };

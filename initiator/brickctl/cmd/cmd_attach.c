@@ -69,10 +69,10 @@ struct order {
 	bool full;
 };
 
-static void add(struct order *order, const char *format, ...)
+static void add_word(struct order *order, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void add(struct order *order, const char *format, ...)
+static void add_word(struct order *order, const char *format, ...)
 {
 	size_t room = sizeof(order->text) - order->len;
 	va_list ap;
@@ -109,7 +109,7 @@ static int add_address(struct ctl *ctl, struct order *order,
 		return ctl_fail(ctl, CTL_UNREACHED, -EHOSTUNREACH,
 				"name it by its address", "%s: %s", url->text,
 				gai_strerror(rc));
-	add(order, "attach,addr=%s,port=%s", address, url->port);
+	add_word(order, "attach,addr=%s,port=%s", address, url->port);
 	return CTL_DONE;
 }
 
@@ -137,7 +137,7 @@ static int hand_over_key(struct ctl *ctl, struct order *order)
 				"see that the kernel has keyrings and quota",
 				"the kernel's keyring takes no key: %s",
 				strerror(-err));
-	add(order, ",client=%s,key=%s", s->client, name);
+	add_word(order, ",client=%s,key=%s", s->client, name);
 	return CTL_DONE;
 }
 
@@ -168,7 +168,7 @@ static int add_range(struct ctl *ctl, struct order *order,
 	status = read_size(ctl, base ? base : "0x0", args->options[OPT_SIZE],
 			   &va, &n);
 	if (!status)
-		add(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
+		add_word(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
 	return status;
 }
 
@@ -183,7 +183,7 @@ static int add_map_cache(struct ctl *ctl, struct order *order,
 	if (size && strcmp(size, "0") != 0)
 		status = read_size(ctl, "0x0", size, &va, &n);
 	if (!status && n)
-		add(order, ",map_cache=%" PRIu64, n);
+		add_word(order, ",map_cache=%" PRIu64, n);
 	return status;
 }
 
@@ -198,7 +198,7 @@ static int add_number(struct ctl *ctl, struct order *order, const char *option,
 		return CTL_DONE;
 	status = ctl_read_number(ctl, option, value, max, &n);
 	if (!status)
-		add(order, ",%s=%" PRIu64, key, n);
+		add_word(order, ",%s=%" PRIu64, key, n);
 	return status;
 }
 
@@ -233,16 +233,16 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
 		return ctl_usage(ctl, "--fail is never or io-error");
 	if (fail)
-		add(order, ",fail=%s", fail);
+		add_word(order, ",fail=%s", fail);
 	if (args->options[OPT_THIN])
-		add(order, ",thin");
+		add_word(order, ",thin");
 	if (args->options[OPT_RO])
-		add(order, ",ro");
+		add_word(order, ",ro");
 	if (s->reconnect_ms)
-		add(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
+		add_word(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
 	if (s->timeout_ms)
-		add(order, ",timeout_s=%u",
-		    (s->timeout_ms + MS_PER_S - 1) / MS_PER_S);
+		add_word(order, ",timeout_s=%u",
+			 (s->timeout_ms + MS_PER_S - 1) / MS_PER_S);
 	return CTL_DONE;
 }
 
@@ -262,7 +262,7 @@ static int make_order(struct ctl *ctl, struct order *order,
 	status = add_address(ctl, order, url);
 	if (status)
 		return status;
-	add(order, ",provider=%s", provider);
+	add_word(order, ",provider=%s", provider);
 	status = add_range(ctl, order, args);
 	if (!status)
 		status = add_rest(ctl, order, args);
@@ -273,7 +273,7 @@ static int make_order(struct ctl *ctl, struct order *order,
 	return status;
 }
 
-static int show(struct ctl *ctl, const char *answer)
+static int show_answer(struct ctl *ctl, const char *answer)
 {
 	static const char name[] = "instance=";
 	const char *number = answer + sizeof(name) - 1;
@@ -300,7 +300,7 @@ static int show(struct ctl *ctl, const char *answer)
 }
 
 /* It keeps its brick, and all else that was said when it was attached. */
-static int resize(struct ctl *ctl, const struct ctl_args *args)
+static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *disk = args->options[OPT_RESIZE];
 	char answer[CTL_ANSWER_BYTES];
@@ -318,15 +318,15 @@ static int resize(struct ctl *ctl, const struct ctl_args *args)
 	status = read_size(ctl, "0x0", args->options[OPT_SIZE], &va, &n);
 	if (status)
 		return status;
-	add(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);
+	add_word(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);
 	status = ctl_control(ctl, disk, order.text, answer);
 	if (status)
 		return status;
 	snprintf(answer, sizeof(answer), "instance=%u", number);
-	return show(ctl, answer);
+	return show_answer(ctl, answer);
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_attach(struct ctl *ctl, const struct ctl_args *args)
 {
 	char answer[CTL_ANSWER_BYTES];
 	struct order order = { 0 };
@@ -335,7 +335,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	int status;
 
 	if (args->options[OPT_RESIZE])
-		return resize(ctl, args);
+		return resize_disk(ctl, args);
 	if (args->n_words) {
 		free(ctl->settings.brick);
 		ctl->settings.brick = strdup(args->words[0]);
@@ -352,7 +352,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		ctl_load_driver();
 		status = ctl_control(ctl, url.text, order.text, answer);
 	}
-	return status ? status : show(ctl, answer);
+	return status ? status : show_answer(ctl, answer);
 }
 
 const struct ctl_command ctl_cmd_attach = {
@@ -371,5 +371,5 @@ const struct ctl_command ctl_cmd_attach = {
 	.options = options,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_attach,
 };

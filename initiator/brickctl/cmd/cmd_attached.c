@@ -60,7 +60,7 @@ static void read_attribute(const char *disk, const char *name,
 }
 
 /* Cuts the line up. */
-static struct json_object *numbers(char *line)
+static struct json_object *split_numbers(char *line)
 {
 	struct json_object *object = json_object_new_object();
 	char *at = line;
@@ -77,14 +77,14 @@ static struct json_object *numbers(char *line)
 	return object;
 }
 
-static struct json_object *lines(const char *disk, const char *name)
+static struct json_object *count_lines(const char *disk, const char *name)
 {
 	struct json_object *array = json_object_new_array();
 	char text[TEXT_BYTES];
 	FILE *file = open_attribute(disk, name);
 
 	while (file && fgets(text, sizeof(text), file))
-		json_object_array_add(array, numbers(text));
+		json_object_array_add(array, split_numbers(text));
 	if (file)
 		fclose(file);
 	return array;
@@ -95,7 +95,7 @@ static int is_disk(const struct dirent *entry)
 	return !strncmp(entry->d_name, "kfbrick", strlen("kfbrick"));
 }
 
-static struct json_object *describe(const char *disk)
+static struct json_object *describe_disk(const char *disk)
 {
 	struct json_object *object = json_object_new_object();
 	char text[TEXT_BYTES];
@@ -109,12 +109,13 @@ static struct json_object *describe(const char *disk)
 
 		if (a->kind == LINES) {
 			json_object_object_add(object, a->name,
-					       lines(disk, a->name));
+					       count_lines(disk, a->name));
 			continue;
 		}
 		read_attribute(disk, a->name, text);
 		if (a->kind == NUMBERS)
-			json_object_object_add(object, a->name, numbers(text));
+			json_object_object_add(object, a->name,
+					       split_numbers(text));
 		else if (a->kind == TEXT)
 			ctl_json_text(object, a->name, text);
 		else if (a->kind == COUNT)
@@ -145,7 +146,7 @@ static void print_line(const char *disk)
 	       size, flush);
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct json_object *list = json_object_new_array();
 	struct json_object *object;
@@ -165,7 +166,8 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		       "BRICK", "BASE", "SIZE", "FLUSH");
 	for (i = 0; i < n; i++) {
 		if (ctl->json)
-			json_object_array_add(list, describe(found[i]->d_name));
+			json_object_array_add(list,
+					      describe_disk(found[i]->d_name));
 		else
 			print_line(found[i]->d_name);
 		free(found[i]);
@@ -192,5 +194,5 @@ const struct ctl_command ctl_cmd_attached = {
 		"connection was lost last.\n"
 		"\n"
 		"Example: brickctl attached",
-	.run = run,
+	.run = run_attached,
 };

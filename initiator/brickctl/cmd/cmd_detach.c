@@ -15,7 +15,7 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_detach(struct ctl *ctl, const struct ctl_args *args)
 {
 	char answer[CTL_ANSWER_BYTES];
 	struct json_object *object;
@@ -53,5 +53,5 @@ const struct ctl_command ctl_cmd_detach = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_detach,
 };

@@ -17,7 +17,7 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_evict(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *client = args->options[OPT_ALL];
 	struct json_object *request;
@@ -65,5 +65,5 @@ const struct ctl_command ctl_cmd_evict = {
 	.options = options,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_evict,
 };

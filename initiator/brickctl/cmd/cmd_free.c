@@ -4,7 +4,7 @@
  */
 #include "initiator/brickctl/brickctl.h"
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_free(struct ctl *ctl, const struct ctl_args *args)
 {
 	return ctl_in_batches(ctl, args->words[0], kfbrick_free, "freeing",
 			      "freed");
@@ -22,5 +22,5 @@ const struct ctl_command ctl_cmd_free = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_free,
 };

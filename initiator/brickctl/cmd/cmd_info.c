@@ -15,7 +15,8 @@ static const uint32_t flush_modes[] = {
 
 #define N_FLUSH_MODES (sizeof(flush_modes) / sizeof(flush_modes[0]))
 
-static void print_json(const struct ctl *ctl, const struct kfbrick_info *info)
+static void print_info_json(const struct ctl *ctl,
+			    const struct kfbrick_info *info)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
@@ -90,7 +91,8 @@ static void print_limits(const struct kfbrick_info *info)
 	printf("mappings_max %" PRIu32 "\n", info->mappings_max);
 }
 
-static void print_text(const struct ctl *ctl, const struct kfbrick_info *info)
+static void print_info_text(const struct ctl *ctl,
+			    const struct kfbrick_info *info)
 {
 	char uuid[CTL_UUID_TEXT_BYTES];
 
@@ -109,7 +111,7 @@ static void print_text(const struct ctl *ctl, const struct kfbrick_info *info)
 	print_limits(info);
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct kfbrick_info info;
 	int status;
@@ -122,9 +124,9 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (ctl->json)
-		print_json(ctl, &info);
+		print_info_json(ctl, &info);
 	else
-		print_text(ctl, &info);
+		print_info_text(ctl, &info);
 	return CTL_DONE;
 }
 
@@ -137,5 +139,5 @@ const struct ctl_command ctl_cmd_info = {
 		"none keeps nothing over a loss of power.\n"
 		"\n"
 		"Example: brickctl --json info",
-	.run = run,
+	.run = run_info,
 };

@@ -105,7 +105,7 @@ static void make_folders(const char *path)
 	free(folder);
 }
 
-static void print_done(const struct ctl *ctl, const char *path)
+static void print_keygen_done(const struct ctl *ctl, const char *path)
 {
 	struct json_object *object;
 
@@ -132,11 +132,11 @@ static int make_file(struct ctl *ctl, const char *path, bool force,
 	if (err)
 		return ctl_fail(ctl, CTL_USAGE, err, "name another file",
 				"%s: %s", path, strerror(-err));
-	print_done(ctl, path);
+	print_keygen_done(ctl, path);
 	return CTL_DONE;
 }
 
-static int generate(struct ctl *ctl, const char *path, bool force)
+static int generate_key(struct ctl *ctl, const char *path, bool force)
 {
 	char line[CTL_KEY_TEXT_BYTES];
 	int status = CTL_DONE;
@@ -154,19 +154,19 @@ static int generate(struct ctl *ctl, const char *path, bool force)
 	return status;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_keygen(struct ctl *ctl, const struct ctl_args *args)
 {
 	bool force = args->options[OPT_FORCE];
 	char *path;
 	int status;
 
 	if (args->n_words)
-		return generate(ctl, args->words[0], force);
+		return generate_key(ctl, args->words[0], force);
 	path = ctl_user_file("client.key");
 	if (!path)
 		return ctl_usage(ctl, "no FILE, and no home folder for one");
 	make_folders(path);
-	status = generate(ctl, path, force);
+	status = generate_key(ctl, path, force);
 	free(path);
 	return status;
 }
@@ -183,5 +183,5 @@ const struct ctl_command ctl_cmd_keygen = {
 		"Example: brickctl keygen alice.key",
 	.options = options,
 	.words_max = 1,
-	.run = run,
+	.run = run_keygen,
 };

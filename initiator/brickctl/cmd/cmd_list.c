@@ -132,7 +132,7 @@ static int list_pages(struct listing *l)
 	return CTL_DONE;
 }
 
-static int print_all(struct listing *l)
+static int print_list(struct listing *l)
 {
 	char size[CTL_SIZE_TEXT_BYTES];
 	int status;
@@ -159,7 +159,7 @@ static int print_all(struct listing *l)
 	return CTL_DONE;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_list(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct listing l = { .ctl = ctl };
 	const char *name = args->n_words ? args->words[0] : kinds[0].name;
@@ -176,7 +176,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	l.name = kinds[i].name;
 	l.what = kinds[i].what;
 	status = ctl_connect(ctl);
-	return status ? status : print_all(&l);
+	return status ? status : print_list(&l);
 }
 
 const struct ctl_command ctl_cmd_list = {
@@ -191,5 +191,5 @@ const struct ctl_command ctl_cmd_list = {
 		"\n"
 		"Example: brickctl list mine",
 	.words_max = 1,
-	.run = run,
+	.run = run_list,
 };

@@ -82,7 +82,7 @@ static int read_request(struct ctl *ctl, const struct ctl_args *args,
 	return ctl_read_range(ctl, args->words[0], &r->va, &r->n_blocks);
 }
 
-static void print_json(const struct kfbrick_mapping *mapping)
+static void print_map_json(const struct kfbrick_mapping *mapping)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *array = json_object_new_array();
@@ -106,7 +106,7 @@ static void print_json(const struct kfbrick_mapping *mapping)
 	ctl_json_print(object);
 }
 
-static void print_text(const struct kfbrick_mapping *mapping)
+static void print_map_text(const struct kfbrick_mapping *mapping)
 {
 	const struct kfbrick_handle *handles;
 	size_t n;
@@ -123,7 +123,7 @@ static void print_text(const struct kfbrick_mapping *mapping)
 		       handles[i].raddr, handles[i].birth);
 }
 
-static uint64_t now_ms(void)
+static uint64_t map_now_ms(void)
 {
 	struct timespec t;
 
@@ -179,17 +179,17 @@ static void tell_events(struct ctl *ctl)
 	}
 }
 
-static int hold(struct ctl *ctl, const sigset_t *signals, uint64_t va,
-		uint64_t hold_ms)
+static int hold_mapping(struct ctl *ctl, const sigset_t *signals, uint64_t va,
+			uint64_t hold_ms)
 {
 	uint64_t every_ms = hold_ms ? ping_every_ms(ctl) : 0;
-	uint64_t start_ms = now_ms();
+	uint64_t start_ms = map_now_ms();
 	uint64_t held_ms;
 	uint64_t wait_ms;
 	int err;
 
 	for (;;) {
-		held_ms = now_ms() - start_ms;
+		held_ms = map_now_ms() - start_ms;
 		if (held_ms >= hold_ms)
 			return CTL_DONE;
 		wait_ms = hold_ms - held_ms;
@@ -222,11 +222,11 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	if (ctl->json)
-		print_json(mapping);
+		print_map_json(mapping);
 	else
-		print_text(mapping);
+		print_map_text(mapping);
 	fflush(stdout);
-	status = hold(ctl, &signals, r->va, r->hold_ms);
+	status = hold_mapping(ctl, &signals, r->va, r->hold_ms);
 	if (status)
 		return status;
 	err = kfbrick_unmap(ctl->k, mapping);
@@ -238,7 +238,7 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 	return CTL_DONE;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_map(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct map_request request = { 0 };
 	int status;
@@ -263,5 +263,5 @@ const struct ctl_command ctl_cmd_map = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_map,
 };

@@ -30,7 +30,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const uint64_t *x = a;
 	const uint64_t *y = b;
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double us_of(uint64_t ns)
+static double ping_us_of(uint64_t ns)
 {
 	return (double)ns / 1e3;
 }
@@ -48,12 +48,12 @@ static void print_times(const struct ctl *ctl, uint64_t *ns, size_t count)
 	struct json_object *object;
 	uint64_t median;
 
-	qsort(ns, count, sizeof(*ns), compare);
+	qsort(ns, count, sizeof(*ns), compare_times);
 	median = ns[count / 2];
 	if (!ctl->json) {
 		printf("%zu pings of %s: min %.1f, median %.1f, max %.1f us\n",
-		       count, ctl->settings.brick, us_of(ns[0]), us_of(median),
-		       us_of(ns[count - 1]));
+		       count, ctl->settings.brick, ping_us_of(ns[0]),
+		       ping_us_of(median), ping_us_of(ns[count - 1]));
 		return;
 	}
 	object = json_object_new_object();
@@ -65,7 +65,7 @@ static void print_times(const struct ctl *ctl, uint64_t *ns, size_t count)
 	ctl_json_print(object);
 }
 
-static int ping(struct ctl *ctl, uint64_t *ns, size_t count)
+static int ping_times(struct ctl *ctl, uint64_t *ns, size_t count)
 {
 	uint64_t start;
 	size_t i;
@@ -83,7 +83,7 @@ static int ping(struct ctl *ctl, uint64_t *ns, size_t count)
 	return CTL_DONE;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_ping(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *text = args->options[OPT_COUNT];
 	uint64_t count = COUNT_DEFAULT;
@@ -102,7 +102,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 		return ctl_no_memory(ctl);
 	status = ctl_connect(ctl);
 	if (!status)
-		status = ping(ctl, ns, count);
+		status = ping_times(ctl, ns, count);
 	free(ns);
 	return status;
 }
@@ -117,5 +117,5 @@ const struct ctl_command ctl_cmd_ping = {
 		"\n"
 		"Example: brickctl ping -c 1000",
 	.options = options,
-	.run = run,
+	.run = run_ping,
 };

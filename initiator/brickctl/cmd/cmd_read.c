@@ -55,7 +55,7 @@ static int take_out(struct ctl *ctl, struct read_job *job,
 }
 
 /* Each chunk is emptied just before it is used again, so in order. */
-static int copy(struct ctl_transfer *t, struct read_job *job)
+static int copy_out(struct ctl_transfer *t, struct read_job *job)
 {
 	struct ctl_chunk *chunk;
 	uint64_t done = 0;
@@ -105,7 +105,7 @@ static int map_and_copy(struct ctl *ctl, struct read_job *job)
 	status = ctl_transfer_open(&transfer, ctl);
 	ctl_progress_start(&job->progress, ctl, "reading", job->len);
 	if (!status)
-		status = copy(&transfer, job);
+		status = copy_out(&transfer, job);
 	ctl_progress_stop(&job->progress);
 	ctl_transfer_close(&transfer);
 	if (status)
@@ -116,7 +116,7 @@ static int map_and_copy(struct ctl *ctl, struct read_job *job)
 	return CTL_DONE;
 }
 
-static void print_done(const struct ctl *ctl, const struct read_job *job)
+static void print_read_done(const struct ctl *ctl, const struct read_job *job)
 {
 	char size[CTL_SIZE_TEXT_BYTES];
 	struct json_object *object;
@@ -148,7 +148,7 @@ static int read_to_file(struct ctl *ctl, struct read_job *job)
 		status = ctl_fail(ctl, CTL_USAGE, -errno, "read it again",
 				  "%s: %s", job->path, strerror(errno));
 	if (!status)
-		print_done(ctl, job);
+		print_read_done(ctl, job);
 	return status;
 }
 
@@ -180,7 +180,7 @@ static int read_job(struct ctl *ctl, const struct ctl_args *args,
 	return CTL_DONE;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_read(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct read_job job = { .fd = STDOUT_FILENO };
 	int status;
@@ -208,5 +208,5 @@ const struct ctl_command ctl_cmd_read = {
 	.options = options,
 	.words_min = 1,
 	.words_max = 1,
-	.run = run,
+	.run = run_read,
 };

@@ -16,7 +16,7 @@ static void print_lease(struct json_object *session)
 		printf(" %6s", "-");
 }
 
-static void print_text(struct json_object *list)
+static void print_sessions_text(struct json_object *list)
 {
 	size_t n = json_object_array_length(list);
 	size_t i;
@@ -42,7 +42,7 @@ static void print_text(struct json_object *list)
 	printf("%zu session%s\n", n, ctl_plural(n));
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_sessions(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct json_object *list = NULL;
 	struct json_object *object;
@@ -57,7 +57,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	if (!ctl->json) {
-		print_text(list);
+		print_sessions_text(list);
 		json_object_put(list);
 		return CTL_DONE;
 	}
@@ -79,5 +79,5 @@ const struct ctl_command ctl_cmd_sessions = {
 		"blocks do not pass through brickd and are not counted.\n"
 		"\n"
 		"Example: brickctl sessions",
-	.run = run,
+	.run = run_sessions,
 };

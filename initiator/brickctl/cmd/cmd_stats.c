@@ -17,7 +17,7 @@ static bool is_label(const char *name)
 	       strcmp(name, "sum") && strcmp(name, "buckets");
 }
 
-static double number_of(struct json_object *object, const char *name)
+static double stats_number_of(struct json_object *object, const char *name)
 {
 	struct json_object *member = NULL;
 
@@ -26,7 +26,7 @@ static double number_of(struct json_object *object, const char *name)
 }
 
 /* The smallest bound that so many of a hundred values were below. */
-static double percentile(struct json_object *sample, uint64_t percent)
+static double percentile_of(struct json_object *sample, uint64_t percent)
 {
 	uint64_t count = ctl_admin_count(sample, "count");
 	struct json_object *buckets = NULL;
@@ -39,14 +39,14 @@ static double percentile(struct json_object *sample, uint64_t percent)
 		struct json_object *b = json_object_array_get_idx(buckets, i);
 
 		if (ctl_admin_count(b, "count") * 100 >= count * percent)
-			return number_of(b, "le");
+			return stats_number_of(b, "le");
 	}
 	return -1;
 }
 
 static void print_percentile(struct json_object *sample, uint64_t percent)
 {
-	double bound = percentile(sample, percent);
+	double bound = percentile_of(sample, percent);
 
 	if (bound < 0)
 		printf(", %" PRIu64 "%% beyond all bounds", percent);
@@ -72,7 +72,7 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	printf("%-*s ", COLUMN_WIDTH, column);
 	if (strcmp(ctl_admin_text(metric, "type"), "histogram")) {
 		if (*unit)
-			printf("%.3f\n", number_of(sample, "value"));
+			printf("%.3f\n", stats_number_of(sample, "value"));
 		else
 			printf("%" PRIu64 "\n",
 			       ctl_admin_count(sample, "value"));
@@ -80,7 +80,8 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	}
 	printf("%" PRIu64, count);
 	if (count) {
-		printf(", mean %g", number_of(sample, "sum") / (double)count);
+		printf(", mean %g",
+		       stats_number_of(sample, "sum") / (double)count);
 		print_percentile(sample, 50);
 		print_percentile(sample, 99);
 	}
@@ -121,8 +122,8 @@ static void print_brick(struct json_object *info)
 			       json_object_array_get_idx(listen, i)));
 }
 
-static void print_all(const struct ctl *ctl, struct json_object *info,
-		      struct json_object *stats)
+static void print_stats(const struct ctl *ctl, struct json_object *info,
+			struct json_object *stats)
 {
 	struct json_object *list = NULL;
 
@@ -138,7 +139,7 @@ static void print_all(const struct ctl *ctl, struct json_object *info,
 		print_metrics(list);
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_stats(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct json_object *info = NULL;
 	struct json_object *stats = NULL;
@@ -154,7 +155,7 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 				       &stats);
 	ctl_admin_close(&a);
 	if (!status)
-		print_all(ctl, info, stats);
+		print_stats(ctl, info, stats);
 	json_object_put(stats);
 	json_object_put(info);
 	return status;
@@ -170,5 +171,5 @@ const struct ctl_command ctl_cmd_stats = {
 		"histograms are shown, without it their mean and two percentiles.\n"
 		"\n"
 		"Example: brickctl stats",
-	.run = run,
+	.run = run_stats,
 };

@@ -37,7 +37,7 @@ static void print_slots(struct json_object *t, const char *tier)
 	       ctl_size_text(left, ctl_blocks_bytes(n_free)));
 }
 
-static void print_list(struct json_object *t, const char *name)
+static void print_tier_list(struct json_object *t, const char *name)
 {
 	struct json_object *list = NULL;
 	size_t i;
@@ -57,7 +57,7 @@ static void print_list(struct json_object *t, const char *name)
 	}
 }
 
-static void print_text(struct json_object *t)
+static void print_tier_text(struct json_object *t)
 {
 	if (!*ctl_admin_text(t, "slow")) {
 		puts("this brick has no slow tier");
@@ -80,8 +80,8 @@ static void print_text(struct json_object *t)
 	       ctl_admin_count(t, "write_errors"));
 	printf("%-12s %" PRIu64 " maps\n", "waiting",
 	       ctl_admin_count(t, "maps_waiting"));
-	print_list(t, "pins");
-	print_list(t, "jobs");
+	print_tier_list(t, "pins");
+	print_tier_list(t, "jobs");
 }
 
 static struct json_object *tier_request(const char *what)
@@ -93,7 +93,7 @@ static struct json_object *tier_request(const char *what)
 	return request;
 }
 
-static int show(struct ctl *ctl, struct ctl_admin *a)
+static int show_tier(struct ctl *ctl, struct ctl_admin *a)
 {
 	struct json_object *answer;
 	int status = ctl_admin_ask(ctl, a, tier_request(NULL), &answer);
@@ -105,12 +105,12 @@ static int show(struct ctl *ctl, struct ctl_admin *a)
 		ctl_json_print(answer);
 		return CTL_DONE;
 	}
-	print_text(answer);
+	print_tier_text(answer);
 	json_object_put(answer);
 	return CTL_DONE;
 }
 
-static int report(struct ctl *ctl, struct json_object *p)
+static int report_job(struct ctl *ctl, struct json_object *p)
 {
 	int error = -(int)ctl_admin_count(p, "errno");
 	uint64_t n_failed = ctl_admin_count(p, "failed");
@@ -131,8 +131,8 @@ static int report(struct ctl *ctl, struct json_object *p)
 }
 
 /* Until the job has ended; a progress line meanwhile. */
-static int follow(struct ctl *ctl, struct ctl_admin *a, uint64_t job,
-		  uint64_t n_blocks)
+static int follow_job(struct ctl *ctl, struct ctl_admin *a, uint64_t job,
+		      uint64_t n_blocks)
 {
 	struct ctl_progress progress;
 	struct json_object *answer, *p = NULL, *ended = NULL;
@@ -161,13 +161,13 @@ static int follow(struct ctl *ctl, struct ctl_admin *a, uint64_t job,
 	ctl_progress_stop(&progress);
 	if (status)
 		return status;
-	status = report(ctl, p);
+	status = report_job(ctl, p);
 	json_object_put(answer);
 	return status;
 }
 
-static int steer(struct ctl *ctl, struct ctl_admin *a, const char *what,
-		 const char *range, bool detach)
+static int steer_blocks(struct ctl *ctl, struct ctl_admin *a, const char *what,
+			const char *range, bool detach)
 {
 	struct json_object *request, *answer;
 	uint64_t va, n_blocks, job;
@@ -186,7 +186,7 @@ static int steer(struct ctl *ctl, struct ctl_admin *a, const char *what,
 	job = ctl_admin_count(answer, "job");
 	json_object_put(answer);
 	if (job && !detach)
-		return follow(ctl, a, job, n_blocks);
+		return follow_job(ctl, a, job, n_blocks);
 	if (ctl->json) {
 		answer = json_object_new_object();
 		if (job)
@@ -198,7 +198,7 @@ static int steer(struct ctl *ctl, struct ctl_admin *a, const char *what,
 	return CTL_DONE;
 }
 
-static int cancel(struct ctl *ctl, struct ctl_admin *a, const char *word)
+static int cancel_job(struct ctl *ctl, struct ctl_admin *a, const char *word)
 {
 	struct json_object *request = tier_request("cancel"), *answer;
 	uint64_t job;
@@ -222,7 +222,7 @@ static bool is_steering(const char *word)
 	       !strcmp(word, "demote") || !strcmp(word, "promote");
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_tier(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *what = args->n_words ? args->words[0] : "show";
 	bool steers = is_steering(what), cancels = !strcmp(what, "cancel");
@@ -240,11 +240,11 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	if (steers)
-		status = steer(ctl, &a, what, args->words[1],
-			       args->options[OPT_DETACH]);
+		status = steer_blocks(ctl, &a, what, args->words[1],
+				      args->options[OPT_DETACH]);
 	else
-		status = cancels ? cancel(ctl, &a, args->words[1])
-				 : show(ctl, &a);
+		status = cancels ? cancel_job(ctl, &a, args->words[1])
+				 : show_tier(ctl, &a);
 	ctl_admin_close(&a);
 	return status;
 }
@@ -265,5 +265,5 @@ const struct ctl_command ctl_cmd_tier = {
 	.options = options,
 	.words_max = 2,
 	.changes = true,
-	.run = run,
+	.run = run_tier,
 };

@@ -7,7 +7,7 @@
 
 #include "initiator/brickctl/brickctl.h"
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_unmap(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct json_object *object;
 	uint64_t id;
@@ -46,5 +46,5 @@ const struct ctl_command ctl_cmd_unmap = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_unmap,
 };

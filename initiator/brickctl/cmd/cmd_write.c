@@ -55,7 +55,7 @@ struct write_job {
 	struct ctl_progress progress;
 };
 
-static int unmap(struct write_job *job)
+static int unmap_written(struct write_job *job)
 {
 	int status;
 	int err;
@@ -103,7 +103,7 @@ static int map_window(struct write_job *job, uint64_t va)
 	int status;
 	int err;
 
-	status = unmap(job);
+	status = unmap_written(job);
 	if (status)
 		return status;
 	n_blocks = blocks_wanted(job, va, &first);
@@ -185,7 +185,7 @@ static int write_chunk(struct write_job *job)
 }
 
 /* What came before a short input's end is made durable all the same. */
-static int copy(struct write_job *job)
+static int copy_in(struct write_job *job)
 {
 	int status;
 	int end;
@@ -199,12 +199,12 @@ static int copy(struct write_job *job)
 		ctl_progress_stop(&job->progress);
 		return status;
 	}
-	end = unmap(job);
+	end = unmap_written(job);
 	ctl_progress_stop(&job->progress);
 	return status ? status : end;
 }
 
-static void print_done(const struct write_job *job)
+static void print_write_done(const struct write_job *job)
 {
 	bool durable = job->flush && job->done;
 	char size[CTL_SIZE_TEXT_BYTES];
@@ -244,10 +244,10 @@ static int connect_and_copy(struct write_job *job)
 	}
 	status = ctl_transfer_open(&job->transfer, ctl);
 	if (!status)
-		status = copy(job);
+		status = copy_in(job);
 	ctl_transfer_close(&job->transfer);
 	if (!status)
-		print_done(job);
+		print_write_done(job);
 	return status;
 }
 
@@ -280,8 +280,8 @@ static int measure_input(struct write_job *job)
 	return CTL_DONE;
 }
 
-static int read_arguments(struct ctl *ctl, const struct ctl_args *args,
-			  struct write_job *job)
+static int read_write_arguments(struct ctl *ctl, const struct ctl_args *args,
+				struct write_job *job)
 {
 	const char *length = args->options[OPT_LENGTH];
 	int status;
@@ -314,12 +314,12 @@ static int check_end(struct write_job *job)
 			 job->len, job->va);
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_write(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct write_job job = { .ctl = ctl, .fd = STDIN_FILENO };
 	int status;
 
-	status = read_arguments(ctl, args, &job);
+	status = read_write_arguments(ctl, args, &job);
 	if (status)
 		return status;
 	if (job.path)
@@ -354,5 +354,5 @@ const struct ctl_command ctl_cmd_write = {
 	.words_min = 1,
 	.words_max = 1,
 	.changes = true,
-	.run = run,
+	.run = run_write,
 };

@@ -43,7 +43,7 @@ int ctl_transfer_open(struct ctl_transfer *t, struct ctl *ctl)
 	return CTL_DONE;
 }
 
-static bool busy(const struct ctl_transfer *t)
+static bool is_busy(const struct ctl_transfer *t)
 {
 	unsigned int i;
 
@@ -58,7 +58,7 @@ void ctl_transfer_close(struct ctl_transfer *t)
 {
 	if (!t->buffer)
 		return;
-	if (busy(t)) {
+	if (is_busy(t)) {
 		/* After a failure operations may still use the memory. */
 		kfbrick_close(t->ctl->k);
 		t->ctl->k = NULL;
@@ -89,7 +89,8 @@ static int poll_while_moving(struct ctl_transfer *t,
 }
 
 /* Takes in what has completed, waiting for at least one. */
-static int collect(struct ctl_transfer *t, const struct ctl_chunk *waiting)
+static int collect_chunks(struct ctl_transfer *t,
+			  const struct ctl_chunk *waiting)
 {
 	struct kfbrick_completion done[CTL_CHUNKS_DEPTH + 1];
 	struct ctl_chunk *chunk;
@@ -112,12 +113,12 @@ static int collect(struct ctl_transfer *t, const struct ctl_chunk *waiting)
 	return CTL_DONE;
 }
 
-static int wait_for(struct ctl_transfer *t, struct ctl_chunk *chunk)
+static int wait_for_chunk(struct ctl_transfer *t, struct ctl_chunk *chunk)
 {
 	int status;
 
 	while (chunk->in_flight) {
-		status = collect(t, chunk);
+		status = collect_chunks(t, chunk);
 		if (status)
 			return status;
 	}
@@ -133,7 +134,7 @@ int ctl_transfer_next(struct ctl_transfer *t, struct ctl_chunk **chunk)
 	struct ctl_chunk *oldest = &t->chunks[t->oldest];
 	int status;
 
-	status = wait_for(t, oldest);
+	status = wait_for_chunk(t, oldest);
 	if (status)
 		return status;
 	t->oldest = (t->oldest + 1) % CTL_CHUNKS_DEPTH;
@@ -141,7 +142,8 @@ int ctl_transfer_next(struct ctl_transfer *t, struct ctl_chunk **chunk)
 	return CTL_DONE;
 }
 
-static int post(struct ctl_transfer *t, struct ctl_chunk *chunk, bool is_write)
+static int post_chunk(struct ctl_transfer *t, struct ctl_chunk *chunk,
+		      bool is_write)
 {
 	struct kfbrick *k = t->ctl->k;
 	int status = CTL_DONE;
@@ -154,7 +156,7 @@ static int post(struct ctl_transfer *t, struct ctl_chunk *chunk, bool is_write)
 						   chunk->len, chunk);
 		if (err != -EAGAIN)
 			break;
-		status = collect(t, chunk);
+		status = collect_chunks(t, chunk);
 		if (status)
 			return status;
 	}
@@ -171,7 +173,7 @@ int ctl_transfer_read(struct ctl_transfer *t, struct ctl_chunk *chunk,
 	chunk->va = va;
 	chunk->len = len;
 	chunk->filled = true;
-	return post(t, chunk, false);
+	return post_chunk(t, chunk, false);
 }
 
 int ctl_transfer_write(struct ctl_transfer *t, struct ctl_chunk *chunk,
@@ -179,7 +181,7 @@ int ctl_transfer_write(struct ctl_transfer *t, struct ctl_chunk *chunk,
 {
 	chunk->va = va;
 	chunk->len = len;
-	return post(t, chunk, true);
+	return post_chunk(t, chunk, true);
 }
 
 int ctl_transfer_drain(struct ctl_transfer *t)
@@ -188,7 +190,7 @@ int ctl_transfer_drain(struct ctl_transfer *t)
 	int status;
 
 	for (i = 0; i < CTL_CHUNKS_DEPTH; i++) {
-		status = wait_for(t, &t->chunks[i]);
+		status = wait_for_chunk(t, &t->chunks[i]);
 		if (status)
 			return status;
 	}
@@ -208,7 +210,7 @@ int ctl_transfer_flush(struct ctl_transfer *t)
 		return ctl_fail_call(t->ctl, err, "flushing");
 	t->flush.in_flight = true;
 	while (t->flush.in_flight) {
-		status = collect(t, &t->flush);
+		status = collect_chunks(t, &t->flush);
 		if (status)
 			return status;
 	}

@@ -134,7 +134,7 @@ static void name_brick(struct doctor *d)
 	d->wants_rdma = scheme && scheme->is_rdma;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_doctor(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct doctor d = {
 		.ctl = ctl,
@@ -167,5 +167,5 @@ const struct ctl_command ctl_cmd_doctor = {
 		"\n"
 		"Example: brickctl doctor --store /dev/dax0.0",
 	.options = options,
-	.run = run,
+	.run = run_doctor,
 };

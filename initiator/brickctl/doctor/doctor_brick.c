@@ -51,7 +51,7 @@ static void check_space(struct doctor *d, const struct kfbrick_info *info)
 			     brick, info->slots_free, info->slots_total);
 }
 
-static void ask(struct doctor *d, struct ctl_caught *caught)
+static void ask_brick(struct doctor *d, struct ctl_caught *caught)
 {
 	struct kfbrick_info info;
 	int err;
@@ -85,6 +85,6 @@ void doctor_check_brick(struct doctor *d)
 		doctor_found(d, DOCTOR_NOTE, "give --brick URL or set KFBRICK",
 			     "no brick is named, so none was asked");
 	else
-		ask(d, &caught);
+		ask_brick(d, &caught);
 	d->ctl->catching = NULL;
 }

@@ -49,7 +49,7 @@ bool doctor_has_rdma(const struct doctor *d)
 	return any;
 }
 
-static void look_at_device(struct doctor *d, const char *name)
+static void look_at_rdma_device(struct doctor *d, const char *name)
 {
 	char state[STATE_BYTES];
 	char rate[STATE_BYTES];
@@ -89,7 +89,7 @@ void doctor_check_devices(struct doctor *d)
 	bool any = false;
 
 	while ((entry = next_entry(folder))) {
-		look_at_device(d, entry->d_name);
+		look_at_rdma_device(d, entry->d_name);
 		any = true;
 	}
 	if (folder)

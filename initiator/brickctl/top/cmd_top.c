@@ -28,7 +28,7 @@ static const struct ctl_option options[] = {
 };
 
 /* Puts as many lines on the screen as there is room for. */
-static void show(const char *text)
+static void show_text(const char *text)
 {
 	unsigned int rows, columns, row;
 
@@ -45,7 +45,8 @@ static void show(const char *text)
 	fflush(stdout);
 }
 
-static void draw(const struct top_sample *now, const struct top_sample *before)
+static void draw_view(const struct top_sample *now,
+		      const struct top_sample *before)
 {
 	char *text = NULL;
 	size_t len;
@@ -55,13 +56,13 @@ static void draw(const struct top_sample *now, const struct top_sample *before)
 		return;
 	top_draw(out, now, before);
 	if (!fclose(out))
-		show(text);
+		show_text(text);
 	free(text);
 }
 
 /* Return: the status to exit with; *signal: which one ended it. */
-static int watch(struct ctl *ctl, struct ctl_admin *a, uint64_t delay_ms,
-		 int *signal)
+static int watch_brick(struct ctl *ctl, struct ctl_admin *a, uint64_t delay_ms,
+		       int *signal)
 {
 	struct top_sample before = { 0 }, now = { 0 }, next;
 	uint64_t until_ms = ctl_terminal_now_ms();
@@ -74,12 +75,12 @@ static int watch(struct ctl *ctl, struct ctl_admin *a, uint64_t delay_ms,
 		top_sample_free(&before);
 		before = now;
 		now = next;
-		draw(&now, before.info ? &before : NULL);
+		draw_view(&now, before.info ? &before : NULL);
 		until_ms += delay_ms;
 		for (;;) {
 			switch (ctl_terminal_wait(until_ms, signal)) {
 			case CTL_TERMINAL_RESIZED:
-				draw(&now, before.info ? &before : NULL);
+				draw_view(&now, before.info ? &before : NULL);
 				continue;
 			case CTL_TERMINAL_TIME:
 				break;
@@ -96,7 +97,7 @@ done:
 	return status;
 }
 
-static int once(struct ctl *ctl, struct ctl_admin *a)
+static int show_once(struct ctl *ctl, struct ctl_admin *a)
 {
 	struct top_sample sample;
 	int status = top_sample_take(ctl, a, &sample);
@@ -108,7 +109,7 @@ static int once(struct ctl *ctl, struct ctl_admin *a)
 	return CTL_DONE;
 }
 
-static int run(struct ctl *ctl, const struct ctl_args *args)
+static int run_top(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *text = args->options[OPT_DELAY];
 	uint64_t delay_s = DELAY_DEFAULT_S;
@@ -129,10 +130,10 @@ static int run(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	if (!ctl_terminal_is_there() || ctl_terminal_start()) {
-		status = once(ctl, &a);
+		status = show_once(ctl, &a);
 	} else {
 		ctl->before_error = ctl_terminal_stop;
-		status = watch(ctl, &a, delay_s * MS_PER_S, &signal);
+		status = watch_brick(ctl, &a, delay_s * MS_PER_S, &signal);
 		ctl_terminal_stop();
 		ctl->before_error = NULL;
 	}
@@ -155,5 +156,5 @@ const struct ctl_command ctl_cmd_top = {
 		"\n"
 		"Example: brickctl top -d 1",
 	.options = options,
-	.run = run,
+	.run = run_top,
 };

@@ -29,7 +29,7 @@ static struct json_object *samples_of(struct json_object *stats,
 	return NULL;
 }
 
-static double number_of(struct json_object *object, const char *name)
+static double sample_number_of(struct json_object *object, const char *name)
 {
 	struct json_object *member = NULL;
 
@@ -59,7 +59,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 	size_t i;
 
 	times->count = ctl_admin_count(sample, "count");
-	times->sum_s = number_of(sample, "sum");
+	times->sum_s = sample_number_of(sample, "sum");
 	json_object_object_get_ex(sample, "buckets", &buckets);
 	if (!json_object_is_type(buckets, json_type_array))
 		return;
@@ -68,7 +68,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 
 		if (i == TOP_BUCKETS_MAX)
 			break;
-		times->bounds_s[i] = number_of(b, "le");
+		times->bounds_s[i] = sample_number_of(b, "le");
 		times->buckets[i] = ctl_admin_count(b, "count");
 		times->n = (unsigned int)i + 1;
 	}

@@ -16,7 +16,7 @@
 #define STORE_WIDTH 30
 
 /* What is left of a text when it may have so many characters. */
-static void print_text(FILE *out, const char *text, int width)
+static void print_cut_text(FILE *out, const char *text, int width)
 {
 	int n = 0;
 
@@ -39,8 +39,8 @@ static void draw_brick(FILE *out, const struct top_sample *now)
 	uint64_t up_s = ctl_admin_count(now->info, "uptime_ms") / MS_PER_S;
 
 	fputs("brickd ", out);
-	print_text(out, ctl_admin_text(now->info, "version"), 8);
-	print_text(out, ctl_admin_text(now->info, "store"), STORE_WIDTH);
+	print_cut_text(out, ctl_admin_text(now->info, "version"), 8);
+	print_cut_text(out, ctl_admin_text(now->info, "store"), STORE_WIDTH);
 	fprintf(out, "  up %" PRIu64 ":%02u:%02u%s\n", up_s / S_PER_HOUR,
 		(unsigned int)(up_s % S_PER_HOUR / S_PER_MIN),
 		(unsigned int)(up_s % S_PER_MIN),
@@ -126,7 +126,7 @@ static uint64_t ops_before(const struct top_sample *before, const char *id)
 }
 
 /* The busiest first; else as the brick lists them. */
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a;
 	const struct row *y = b;
@@ -141,11 +141,11 @@ static void draw_row(FILE *out, const struct row *row, double s)
 {
 	struct json_object *session = row->session;
 
-	print_text(out, ctl_admin_text(session, "session"), 16);
+	print_cut_text(out, ctl_admin_text(session, "session"), 16);
 	fputc(' ', out);
-	print_text(out, ctl_admin_text(session, "client"), NAME_WIDTH);
+	print_cut_text(out, ctl_admin_text(session, "client"), NAME_WIDTH);
 	fputc(' ', out);
-	print_text(out, ctl_admin_text(session, "state"), 8);
+	print_cut_text(out, ctl_admin_text(session, "state"), 8);
 	if (json_object_object_get_ex(session, "lease_left_ms", NULL))
 		fprintf(out, " %6.1f",
 			(double)ctl_admin_count(session, "lease_left_ms") /
@@ -178,7 +178,7 @@ static void draw_sessions(FILE *out, const struct top_sample *now,
 		rows[i].ops = ctl_admin_session_ops(s) -
 			      ops_before(before, ctl_admin_text(s, "session"));
 	}
-	qsort(rows, n, sizeof(*rows), compare);
+	qsort(rows, n, sizeof(*rows), compare_rows);
 	fprintf(out, "%-16s %-*s %-8s %6s %2s %5s %6s %4s %8s\n", "SESSION",
 		NAME_WIDTH, "CLIENT", "STATE", "LEASE", "Q", "MAPS", "PIECES",
 		"BUSY", "OPS/S");

@@ -22,7 +22,7 @@
 #define IN_FLIGHT      16
 #define NO_PROGRESS_MS 10000
 
-static int collect(struct kfbrick *k, void **context)
+static int collect_done(struct kfbrick *k, void **context)
 {
 	struct kfbrick_completion done;
 	int n = kfbrick_poll(k, &done, 1, NO_PROGRESS_MS);
@@ -45,7 +45,7 @@ static int write_all(struct kfbrick *k, uint64_t va, uint8_t *memory)
 		void *buf = memory + started * CHUNK_BYTES;
 
 		if (started >= IN_FLIGHT || started == N_CHUNKS) {
-			rc = collect(k, &buf);
+			rc = collect_done(k, &buf);
 			if (rc)
 				return rc;
 			finished++;
@@ -69,7 +69,7 @@ static int flush_all(struct kfbrick *k)
 
 	rc = kfbrick_post_flush(k, NULL);
 	if (!rc)
-		rc = collect(k, &context);
+		rc = collect_done(k, &context);
 	if (rc == -EOPNOTSUPP) {
 		puts("this brick is volatile: nothing to flush to");
 		return 0;
@@ -87,7 +87,7 @@ static int check_last(struct kfbrick *k, uint64_t va, uint8_t *memory)
 	rc = kfbrick_post_read(k, va + last * CHUNK_BYTES, memory, CHUNK_BYTES,
 			       NULL);
 	if (!rc)
-		rc = collect(k, &context);
+		rc = collect_done(k, &context);
 	for (i = 0; !rc && i < CHUNK_BYTES; i++) {
 		if (memory[i] != (uint8_t)last)
 			rc = -EIO;
@@ -95,7 +95,7 @@ static int check_last(struct kfbrick *k, uint64_t va, uint8_t *memory)
 	return rc;
 }
 
-static int pipeline(struct kfbrick *k, uint64_t va, uint8_t *memory)
+static int run_pipeline(struct kfbrick *k, uint64_t va, uint8_t *memory)
 {
 	struct kfbrick_memory *registered;
 	int rc;
@@ -130,7 +130,7 @@ static int with_blocks(struct kfbrick *k, uint64_t va)
 	rc = kfbrick_map(k, va, N_BLOCKS,
 			 KFBRICK_MAP_RW | KFBRICK_MAP_EXCLUSIVE, &mapping);
 	if (!rc) {
-		rc = pipeline(k, va, memory);
+		rc = run_pipeline(k, va, memory);
 		if (!rc)
 			rc = kfbrick_unmap(k, mapping);
 	}

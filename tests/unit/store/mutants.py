@@ -44,10 +44,10 @@ MUTANTS = {
     "free-without-batch": Mutant(
         "ordering", "commit.c", ".state = BRICK_DIRTY_B, .tx = tx };\n\tuint64_t r;",
         ".state = BRICK_DIRTY };\n\tuint64_t r;"),
-    "no-seals": Mutant("ordering", "commit.c", "\tseal(s, tx, b);\n", "\t(void)seal;\n"),
+    "no-seals": Mutant("ordering", "commit.c", "\tseal_batch(s, tx, b);\n", "\t(void)seal_batch;\n"),
     "seals-before-commit": Mutant(
         "ordering", "commit.c", "\tret = move_commit_word(s, tx);",
-        "\tseal(s, tx, b);\n\tret = move_commit_word(s, tx);"),
+        "\tseal_batch(s, tx, b);\n\tret = move_commit_word(s, tx);"),
     "birth-not-announced": Mutant(
         "ordering", "commit.c",
         "put_words(s, BRICK_COPY(1), b->runs[r].slots, w);\n\treturn brick_store_fence(s);",
@@ -134,7 +134,7 @@ MUTANTS = {
     # Checksums and what is damaged.
     "word-not-checked": Mutant(
         "checksums", "format/record.c",
-        "if (word >> CRC_SHIFT != word_sum(sb, slot, state_tx))\n\t\treturn false;\n", ""),
+        "if (word >> CRC_SHIFT != record_word_sum(sb, slot, state_tx))\n\t\treturn false;\n", ""),
     "word-sum-without-slot": Mutant(
         "checksums", "format/record.c", "kfb_put_le64(&sum.slot, slot);\n\tkfb_put_le32(&sum.state_tx",
         "kfb_put_le64(&sum.slot, 0);\n\tkfb_put_le32(&sum.state_tx"),
@@ -232,7 +232,7 @@ MUTANTS = {
     "other-mount-not-noticed": Mutant(
         "forgetting", "recovery/past.c", "s->inst.fs_id == m->past.fs_id", "1", "past"),
     "loss-told-to-a-refused-start": Mutant(
-        "forgetting", "recovery/past.c", "\t\tremember(s, why);\n",
+        "forgetting", "recovery/past.c", "\t\tremember_loss(s, why);\n",
         "\t\t(void)remember, brick_mark_clear(m->mark);\n", "past"),
     "killed-while-it-asks": Mutant(
         "forgetting", "recovery/past.c", "\tif (!failed && m->mark)\n", "\tif (0)\n", "past"),
@@ -273,7 +273,7 @@ MUTANTS = {
         "while (fdatasync(m->fd))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n\treturn 0;",
         "tests/unit/store/test-store-settle", folder="brickd/media"),
     "interrupted-slow-sync-tried-again": Mutant(
-        "forgetting", "store/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
+        "forgetting", "store/slow/slow_file.c", "return fdatasync(fd_of(slow)) ? -errno : 0;",
         "while (fdatasync(fd_of(slow)))\n\t\tif (errno != EINTR)\n\t\t\treturn -errno;\n"
         "\treturn 0;", "tests/unit/store/test-store-settle", folder="brickd"),
     "slow-syncs-of-their-own": Mutant(
@@ -395,8 +395,8 @@ MUTANTS = {
         "\tif (!brick_index_get", "tier"),
     "unzeroed-slot-is-clean": Mutant(
         "zeroing", "clean.c",
-        "KFB_BLOCK_BYTES))\n\t\t\t\tgive_up(s, h, run, k);",
-        "KFB_BLOCK_BYTES) &&\n\t\t\t    !run)\n\t\t\t\tgive_up(s, h, run, k);", "tier"),
+        "KFB_BLOCK_BYTES))\n\t\t\t\tgive_up_haul(s, h, run, k);",
+        "KFB_BLOCK_BYTES) &&\n\t\t\t    !run)\n\t\t\t\tgive_up_haul(s, h, run, k);", "tier"),
     "unzeroed-slot-takes-the-rest": Mutant(
         "zeroing", "clean.c",
         "\tif (rest.n)\n\t\tbrick_slot_map_give(&h->slots->dirty, rest);\n", "", "tier"),
