@@ -20,7 +20,7 @@ static void kfbk_disk_free(struct gendisk *disk)
  * Context: disk->open_mutex is held. Whoever detaches a disk that nobody has open
  * holds it from the look at who has until the state says so.
  */
-KFI_DISK_OPEN(open_disk, disk)
+KFI_DISK_OPEN(kfbk_open_disk, disk)
 {
 	const struct kfbk_device *dev = disk->private_data;
 
@@ -29,7 +29,7 @@ KFI_DISK_OPEN(open_disk, disk)
 
 static const struct block_device_operations kfbk_disk_ops = {
 	.owner = THIS_MODULE,
-	.open = open_disk,
+	.open = kfbk_open_disk,
 	.free_disk = kfbk_disk_free,
 };
 

@@ -80,6 +80,13 @@ def static_names(text):
     return ((line, name) for line, name, _ in static_kinds(text))
 
 
+def defined_by_macros(text):
+    """(line, name) of each static function that a macro of compat.h begins."""
+    text = outside(text)
+    for found in re.finditer(r"^KFI_\w+\((\w+)[^)]*\)\n\{", text, re.M):
+        yield text.count("\n", 0, found.start()) + 1, found.group(1)
+
+
 def is_prefixed(name, prefixes):
     return name.startswith(prefixes) or name.startswith(tuple(f"to_{p}" for p in prefixes))
 
@@ -97,7 +104,7 @@ def faults(files, table):
         for path in sorted(files):
             if folder_of(path, table) != folder:
                 continue
-            for line, name in static_names(files[path]):
+            for line, name in (*static_names(files[path]), *defined_by_macros(files[path])):
                 if not is_prefixed(name, prefixes):
                     yield f"{path}:{line}: {name} does not begin with {' or '.join(prefixes)}"
                 if homes.setdefault(name, path) != path:

@@ -58,6 +58,7 @@ WRONG = (
     ("static DECLARE_WORK(work, ro_work);\n", 1, "work"),
     ("static int (*hook)(int ro_x);\n", 1, "hook"),
     ("static struct {\n\tint ro_a;\n} state;\n", 1, "state"),
+    ("\nKFI_DISK_OPEN(open_disk, disk)\n{\n}\n", 2, "open_disk"),
     ("static const struct ops ops = {\n\t.open = ro_open,\n};\n", 1, "ops"),
 )
 
