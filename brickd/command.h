@@ -10,8 +10,8 @@
 
 /**
  * brick_command_format - brickd format PATH ...
- * @argc: from "format" on
- * @argv: likewise
+ * @argc: words, from "format" on
+ * @argv: the words
  *
  * Return: the exit status.
  */
@@ -19,8 +19,8 @@ int brick_command_format(int argc, char **argv);
 
 /**
  * brick_command_check - brickd check PATH ...
- * @argc: from "check" on
- * @argv: likewise
+ * @argc: words, from "check" on
+ * @argv: the words
  *
  * Return: the exit status: 0 whole, 3 damaged, 4 beyond repair; 1 and 2 as
  * for all commands.
@@ -29,8 +29,8 @@ int brick_command_check(int argc, char **argv);
 
 /**
  * brick_command_grow - brickd grow PATH ...
- * @argc: from "grow" on
- * @argv: likewise
+ * @argc: words, from "grow" on
+ * @argv: the words
  *
  * Return: the exit status.
  */

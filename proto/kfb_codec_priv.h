@@ -64,7 +64,7 @@ extern const struct kfb_reply_form kfb_info_reply_form;
 extern const struct kfb_reply_form kfb_map_reply_form;
 extern const struct kfb_reply_form kfb_list_reply_form;
 extern const struct kfb_reply_form kfb_event_form;
-/* Of an error, and of an op that returns nothing. */
+/* The reply of an error, and of an op that returns nothing. */
 extern const struct kfb_reply_form kfb_empty_reply_form;
 
 /* A header in host form; op as on the wire. */

@@ -74,7 +74,7 @@ struct brick_bounds {
 	struct brick_bound list[BRICK_BOUNDS_MAX];
 };
 
-/* Of durations, and of numbers of things. */
+/* The bounds of histograms of durations, and of numbers of things. */
 extern const struct brick_bounds brick_bounds_ns, brick_bounds_size;
 
 static inline void brick_count_add(_Atomic uint64_t *counter, uint64_t n)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* inih 55: INI_MAX_LINE 200 with the NUL, MAX_SECTION 50 likewise. */
+/* inih 55: INI_MAX_LINE is 200 and MAX_SECTION 50, both with the NUL. */
 #define LINE_MAX_CHARS	  198
 #define SECTION_MAX_CHARS 49
 

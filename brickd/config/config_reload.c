@@ -70,7 +70,7 @@ const char *brick_config_differs(const struct brick_config *a,
 	return NULL;
 }
 
-/* Also one that is removed: its name may come back. */
+/* A client that is removed is found, too: its name may come back. */
 static struct brick_client *find_old_client(const struct brick_config *c,
 					    const char *name, uint32_t n)
 {

@@ -41,7 +41,7 @@ static inline bool brick_spans_overlap(struct brick_span a, struct brick_span b)
  * @n_ro: spans in @ro
  * @ro: where it may read, sorted, disjoint, apart
  * @n_rw: spans in @rw
- * @rw: where it may write, likewise
+ * @rw: where it may write, sorted, disjoint, apart
  */
 struct brick_grants {
 	uint32_t n;

@@ -12,7 +12,7 @@
  *	that follows proves nothing: stock tcp
  * @BRICK_PLACED_BY_SOFT_RDMA: stores, which no read behind them overtakes:
  *	soft iWARP
- * @BRICK_PLACED_BEFORE_ACK: likewise, and the writer waits for them: soft RoCE
+ * @BRICK_PLACED_BEFORE_ACK: stores that the writer waits for: soft RoCE
  */
 enum brick_placing {
 	BRICK_PLACED_BY_DEVICE,
@@ -29,7 +29,7 @@ enum brick_placing {
  *
  * In doubt a device is hardware. A write over stock tcp completes when it is
  * handed to a socket, unless the client asks for more (FI_DELIVERY_COMPLETE),
- * which a brick does not see; over iWARP likewise, where no acknowledgement
+ * which a brick does not see; over iWARP it does so, too, as no acknowledgement
  * comes back for a write.
  */
 enum brick_placing brick_placing_of(const struct kfb_scheme *scheme,

@@ -233,7 +233,7 @@ void brick_ops_recheck(struct brick_ops *ops)
 		struct brick_op *op = brick_container_of(
 			range_lock, struct brick_op, range_lock);
 
-		/* Else it is the tier's, or looks for itself when it is held. */
+		/* Other locks are the tier's, or are looked at when they are held. */
 		if (range_lock->granted == range_lock_granted &&
 		    op->is_committing && brick_op_recheck(op))
 			brick_changes_cancel(&op->commit);

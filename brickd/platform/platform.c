@@ -111,7 +111,7 @@ int brick_platform_clear(const struct brick_media *m, struct brick_bytes bytes)
 	return rc < 0 && rc > -PMEM2_ERRORS ? rc : rc ? -EIO : 0;
 }
 
-/* Of the whole region: that is where power was lost. */
+/* libpmem2 is asked about the whole region: power was lost there. */
 static int ask_pmem2(const struct brick_media *m, struct brick_platform *p)
 {
 	struct pmem2_source *source;

@@ -110,7 +110,7 @@ int brick_platform_clear(const struct brick_media *m, struct brick_bytes bytes);
 /**
  * struct brick_place - where a device hangs in the tree of devices
  * @bus: number of the bus of persistent memory, with @region
- * @region: likewise
+ * @region: number of its region on that bus
  * @has_region: there are those
  */
 struct brick_place {

@@ -35,7 +35,7 @@ void brick_session_fence(struct brick_session *s, const char *why)
 void brick_session_replace(struct brick_session *s)
 {
 	brick_session_fence(s, "its client begins another one");
-	/* Also one that is disconnecting: nobody hears it. */
+	/* A connection that is disconnecting goes, too: nobody hears it. */
 	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
 		struct brick_queue *q = s->queues[i];
 

@@ -37,7 +37,7 @@ struct brick_counters;
  * @facts: that decide what is promised; constant after the start
  * @flush_mode: what FLUSH can do: KFB_FLUSH_MESSAGE or KFB_FLUSH_NONE
  * @medium_failed: the store has failed, and that was said
- * @slow_failed: likewise of the slow tier
+ * @slow_failed: the slow tier has failed, and that was said
  * @slow_unzeroed: slots that cannot be zeroed, as they were told last
  * @has_unflushed: lines that were mapped for writing could not be flushed for
  *	want of memory: no stop is a clean one

@@ -219,7 +219,7 @@ void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
 		return;
 	pthread_mutex_lock(&s->lock);
 	while (brick_index_next(&s->index, &key, &slot) && key < end) {
-		/* Nor one that is lost: nobody could copy it. */
+		/* A lost block does not count as used: nobody could copy it. */
 		if (!(slot & ~(BRICK_SLOT_SLOW - 1)))
 			brick_lru_touch(&s->at_rest, slot);
 		key++;

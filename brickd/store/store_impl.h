@@ -54,7 +54,7 @@ struct brick_store {
 	bool failed; /* atomic: the medium lost something, nothing is certain */
 	struct brick_store_failure failure; /* written before failed is set */
 	struct brick_syncs slow_syncs;
-	bool slow_failed; /* atomic: likewise, of the slow tier */
+	bool slow_failed; /* atomic: nothing is moved to or from the slow tier any more */
 	struct brick_store_failure slow_failure;
 	pthread_mutex_t lock;
 	pthread_cond_t cleaned; /* n_cleaning fell */

@@ -28,10 +28,11 @@
 #define PERCENT	     100
 #define MS_PER_S     1000
 #define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
-#define ASKED_MS     10 /* likewise, that others are asked to give back */
-#define MISSES_MAX   8 /* steps in a row that move nothing */
-#define TROUBLE_MS   1000 /* after one failure; doubled with each more */
-#define TROUBLE_MAX  7 /* failures: 64 s */
+#define ASKED_MS \
+	10 /* until mappings are looked for again that clients were asked for */
+#define MISSES_MAX  8 /* steps in a row that move nothing */
+#define TROUBLE_MS  1000 /* after one failure; doubled with each more */
+#define TROUBLE_MAX 7 /* failures: 64 s */
 
 enum outcome {
 	BEGUN,

@@ -37,7 +37,7 @@ struct brick_tier;
 #define BRICK_TIER_STEP_MAX 16
 /* Jobs of administrators that are waiting or under way. */
 #define BRICK_TIER_ORDERS_MAX 16
-/* Of those that have ended so many are remembered. */
+/* Administrators' jobs that have ended, and are remembered. */
 #define BRICK_TIER_ENDED_MAX 16
 /* Separate ranges that are pinned. */
 #define BRICK_TIER_PINS_MAX 256

@@ -64,7 +64,7 @@ struct kfb_initiator;
  * @n_unsent: messages that there was no room for
  * @unsent: they, in order
  * @flush_ids: of FLUSH requests: the op's number, by the engine's slot
- * @makes_mapping: MAP requests that are not for a further page, likewise
+ * @makes_mapping: MAP requests that are not for a further page, by that slot
  * @flush: what was written and is not durable; under the queue's lock
  * @window: of what is in flight; under the queue's lock
  * @heard_ms: when an operation was last over; under the queue's lock
@@ -198,9 +198,9 @@ enum kfb_initiator_level {
  * @moved_bytes: what the transport has moved on a queue's connection; 0 where
  *	nobody can tell
  * @lock_queue: a queue's lock; the session's is held; or NULL: there is none
- * @unlock_queue: likewise
+ * @unlock_queue: leaves that lock, or NULL
  * @lock_copies: that of the copies; others may be held; or NULL: there is none
- * @unlock_copies: likewise
+ * @unlock_copies: leaves that lock, or NULL
  */
 struct kfb_initiator_ops {
 	int (*connect)(struct kfb_initiator_queue *q, const __u8 *hello,
@@ -264,11 +264,11 @@ struct kfb_initiator_config {
  * struct kfb_initiator_retain - copies of writes; see kfb_initiator_retain.h
  * @is_on: there is room for some; constant
  * @book: which there are; under the copies' lock
- * @is_flushing: @flush is under way; likewise
- * @is_wanted: somebody found no room; likewise
- * @error: of the last flush of everything; likewise
- * @n_flushes: begun in the background; likewise
- * @n_waits: for room; likewise
+ * @is_flushing: @flush is under way; under that lock, as the next four are
+ * @is_wanted: somebody found no room
+ * @error: of the last flush of everything
+ * @n_flushes: flushes that began in the background
+ * @n_waits: how often somebody waited for room
  * @flush: in the background
  * @runs: copies are being written again
  * @has_failed: and are to be from the beginning
@@ -306,8 +306,8 @@ struct kfb_initiator_retain {
  * @ops: of its port
  * @timeout_ms: of every request of the port's
  * @volatile_error: as configured
- * @over_error: likewise
- * @gives_flushes_up: likewise
+ * @over_error: as configured
+ * @gives_flushes_up: as configured
  * @client: the session
  * @queues: client.config.n_queues of them
  * @session_id: of the session that the port's mappings are of
@@ -317,7 +317,8 @@ struct kfb_initiator_retain {
  * @has_promised: somebody was told whether there is a cache: it stays so
  * @retains: there is a copy of each write that may be lost; a port whose writes
  *	all fail after a loss takes it back in ops->writes_lost
- * @replay_due: copies are to be written again before anything else; likewise
+ * @replay_due: copies are to be written again before anything else; a port may
+ *	take that back in ops->writes_lost, too
  * @is_over: nobody will ever answer
  * @are_due: some of @flushes are to begin
  * @untold_error: of the medium, until a flush of everything returns it

@@ -48,7 +48,7 @@ enum kfb_copy_end {
  * kfb_initiator_retain_open - copies are kept from now on
  * @i: the initiator; nothing has been written
  * @copies: the caller's memory, @cap of them
- * @newest: likewise
+ * @newest: the caller's memory, @cap numbers of copies
  * @cap: a power of two
  * @n_pages: of KFB_RETAIN_PAGE_BYTES that the port has for bytes
  */

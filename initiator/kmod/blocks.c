@@ -43,7 +43,7 @@ static blk_status_t kfbk_status_of(int error)
 	}
 }
 
-/* Also right when the answer to an earlier try was lost. */
+/* This is right also when the answer to an earlier try was lost. */
 static int kfbk_allocate_block(struct kfbk_device *dev, u64 block, bool *is_new)
 {
 	int tries = 0;

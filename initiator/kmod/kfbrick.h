@@ -252,7 +252,7 @@ struct kfbk_queue {
  * @mb: room for their bytes; 0: there are none
  * @lock: the copies', as the core has it
  * @copies: of the core's book
- * @newest: likewise
+ * @newest: numbers of the core's book, by block
  * @bytes: of the copies
  * @ctx: of operations that write them again
  */
@@ -348,7 +348,7 @@ struct kfbk_cache {
  * @gives_up: the client is to end
  * @first: completed when the first session is usable, or will never be
  * @fabric: what all queues share
- * @domain: likewise
+ * @domain: the one of that fabric which they share
  * @info: how the brick is reached
  * @ctx_bytes: of a &struct kfbk_ctx with its tail
  * @max_segments: of one operation

@@ -54,7 +54,7 @@ int kfbk_session_init(struct kfbk_device *dev);
 int kfbk_session_start(struct kfbk_device *dev);
 /* Disconnect, no more; every request fails. Context: process. */
 void kfbk_session_leave(struct kfbk_device *dev);
-/* Likewise, and its work is over. Context: process. */
+/* Leaves the session, and waits until its work is over. Context: process. */
 void kfbk_session_stop(struct kfbk_device *dev);
 void kfbk_session_fini(struct kfbk_device *dev);
 

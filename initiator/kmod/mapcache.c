@@ -211,7 +211,7 @@ static void kfbk_add_victims(struct kfbk_device *dev, struct leaving *l, u32 n)
 		spin_unlock(&c->lock);
 		if (block == KFB_MAPCACHE_NONE)
 			break;
-		/* Else a request has pinned it meanwhile. */
+		/* A refused move means that a request has pinned it meanwhile. */
 		if (!kfbk_block_move(dev, block, KFB_BLOCK_EVICT))
 			l->block[l->n++] = block;
 	}

@@ -24,7 +24,7 @@
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 500
-/* Of an UNMAP, and between two looks whether the session is there again. */
+/* Between tries of an UNMAP, and between looks for the session. */
 #define PAUSE_MS 50
 
 int kfbk_maps_init(struct kfbk_device *dev)
@@ -255,7 +255,7 @@ static void kfbk_undo_mapping(struct mapping *m)
 		.core.in_session = m->call.core.in_session,
 	};
 
-	/* Else it is gone with its session. */
+	/* A mapping of another session is gone with it. */
 	if (m->session_id == READ_ONCE(m->dev->core.client.session_id))
 		kfbk_call(m->dev, &call);
 }

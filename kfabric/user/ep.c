@@ -130,7 +130,7 @@ static int ep_close(struct fid *fid)
 	return 0;
 }
 
-/* Of passive endpoints, too. */
+/* Passive endpoints have this option, too. */
 int stcp_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_CM_DATA_SIZE)

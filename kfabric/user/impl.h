@@ -281,7 +281,7 @@ struct stcp_pep {
 	struct stcp_eq *eq;
 	struct fi_info *info;
 	struct stcp_source source;
-	/* Of the shard's thread. */
+	/* The shard's thread alone uses the next two. */
 	LIST_HEAD(, stcp_request) arriving;
 	unsigned int n_arriving;
 	bool listens;
@@ -463,7 +463,7 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op);
 /* Room for a completion that no receive bounds; false: wait for a reader. */
 bool stcp_cq_reserve(struct stcp_cq *cq);
-/* Of one that does not come; who sleeps in the queue sees to those who wait. */
+/* Gives room back that no completion takes; wakes those who wait for some. */
 void stcp_cq_release(struct stcp_cq *cq);
 int stcp_cq_trywait(struct stcp_cq *cq);
 

@@ -62,7 +62,7 @@ static bool is_wanted(const struct ifaddrs *at, uint32_t format, bool loopback)
 		return false;
 	if (addr->sa_family == AF_INET)
 		return format != FI_SOCKADDR_IN6;
-	/* Of no use without its interface's number. */
+	/* A link-local address is of no use without its interface's number. */
 	return addr->sa_family == AF_INET6 && format != FI_SOCKADDR_IN &&
 	       !IN6_IS_ADDR_LINKLOCAL(
 		       &((const struct sockaddr_in6 *)addr)->sin6_addr);

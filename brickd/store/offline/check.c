@@ -339,7 +339,7 @@ static int look_at_records(struct look *k)
 	struct brick_id *tmp = malloc((n + 1) * sizeof(*tmp));
 
 	k->ids = malloc((n + 1) * sizeof(*k->ids));
-	/* Of a slow tier that is not this store's nothing is read. */
+	/* Nothing is read of a slow tier that is not this store's. */
 	if (k->c->slow && k->c->read_clean && !k->c->n[BRICK_FINDING_FATAL])
 		k->block = aligned_alloc(BRICK_FMT_PAGE, KFB_BLOCK_BYTES);
 	if (tmp && k->ids) {

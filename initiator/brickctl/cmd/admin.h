@@ -13,7 +13,7 @@
 
 #define CTL_ADMIN_DEFAULT "/run/brickd/admin.sock"
 
-/* Of one answer; no brick sends as much. */
+/* The longest answer; no brick sends as much. */
 #define CTL_ADMIN_ANSWER_MAX_BYTES (1 << 20)
 
 /**

@@ -18,7 +18,7 @@
 #include "initiator/brickctl/progress.h"
 #include "initiator/brickctl/cmd/transfer.h"
 
-/* Of a pipe: blocks to map at a time, halved when so many are not there. */
+/* Blocks of a pipe to map at a time, halved when so many are not there. */
 #define WINDOW_BLOCKS 64
 
 enum {
@@ -83,7 +83,7 @@ static uint64_t blocks_wanted(const struct write_job *job, uint64_t va,
 	if (job->len_known)
 		return ctl_byte_range_blocks(va, job->len - job->done, first);
 	*first = va - va % KFBRICK_BLOCK_BYTES;
-	/* Of the last block the distance to 2^64 is 2 MiB, of the first 0. */
+	/* The last block is 2 MiB before 2^64; for the first the sum is 0. */
 	to_end = (0 - *first) / KFBRICK_BLOCK_BYTES;
 	return to_end && to_end < WINDOW_BLOCKS ? to_end : WINDOW_BLOCKS;
 }

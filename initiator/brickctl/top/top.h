@@ -12,7 +12,7 @@
 
 #include "initiator/brickctl/cmd/admin.h"
 
-/* Of a histogram; the brick has fewer. */
+/* Buckets of a histogram; the brick has fewer. */
 #define TOP_BUCKETS_MAX 32
 
 /* A histogram: how many were up to each bound, all, and their sum. */

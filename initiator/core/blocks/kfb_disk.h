@@ -49,7 +49,7 @@ enum kfb_disk_state {
  * enum kfb_disk_event - what happens to a disk
  * @KFB_DISK_ADDED: it is there
  * @KFB_DISK_USABLE: data can be moved on every queue
- * @KFB_DISK_REPLAY: likewise, but retained copies have to be written first
+ * @KFB_DISK_REPLAY: data can be moved, but retained copies are written first
  * @KFB_DISK_UNUSABLE: data cannot be moved
  * @KFB_DISK_LOST: completed writes are lost
  * @KFB_DISK_OVER: the session is over

@@ -12,7 +12,7 @@
 /* So many in sequence make a stream. */
 #define STREAM_MIN 2
 
-/* Of the cache, what may be mapped in advance: one in so many. */
+/* One in so many mappings of the cache may be made in advance. */
 #define AHEAD_SHARE 4
 
 void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,

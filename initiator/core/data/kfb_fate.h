@@ -99,7 +99,7 @@ void kfb_losses_reset(struct kfb_losses *losses);
  * kfb_births_same - has no block of a mapping changed hands?
  * @before: handles that were mapped, in the order of their addresses
  * @n_before: how many
- * @after: handles of the same range, mapped again, likewise
+ * @after: handles of the same range, mapped again, in that order, too
  * @n_after: how many
  *
  * Where the handles begin and end may have changed.

@@ -30,7 +30,7 @@ static struct kfb_copy *kfb_copy_at(const struct kfb_retain *r, __u64 id)
 	return &r->copies[(__u32)id & (r->cap - 1)];
 }
 
-/* Of the block of an address: the number of its newest copy. */
+/* Where the number of the newest copy of an address's block is kept. */
 static __u64 *kfb_newest_of(const struct kfb_retain *r, __u64 va)
 {
 	return &r->newest[(__u32)(va >> KFB_BLOCK_SHIFT) & (r->cap - 1)];

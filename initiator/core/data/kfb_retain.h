@@ -164,7 +164,7 @@ struct kfb_retain {
  * kfb_retain_init - no copies
  * @r: the copies
  * @copies: the caller's memory, @cap of them
- * @newest: likewise
+ * @newest: the caller's memory, @cap numbers of copies, by block
  * @cap: copies that fit, a power of two
  * @n_pages: pages that the caller has for bytes
  *

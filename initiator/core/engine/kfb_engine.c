@@ -289,7 +289,7 @@ _Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		struct kfb_call *call = &e->calls[i];
 
-		/* Nor does it run before the call is sent again. */
+		/* No deadline runs before the call is sent again. */
 		if (call->abandoned || call->resend ||
 		    now_ms < call->deadline_ms)
 			continue;

@@ -70,8 +70,8 @@
  * @expect_uuid: the brick's uuid, or zero: any
  * @nonce: random, new for every connection
  * @features: KFB_FEATURE_* wanted
- * @last_instance_id: what this client last saw, or 0
- * @last_power_epoch: likewise
+ * @last_instance_id: the instance that this client last saw, or 0
+ * @last_power_epoch: the power epoch that it last saw, or 0
  * @former_session_id: of this client, which the brick is to end first; or 0
  */
 struct kfb_engine_config {
@@ -90,7 +90,7 @@ struct kfb_engine_config {
  * struct kfb_join - what a HELLO that joins a session needs
  * @queue: which of the session's queues; 0 resumes it
  * @session_id: from the ACCEPT of the session's first queue
- * @instance_id: likewise
+ * @instance_id: from that ACCEPT, too
  * @counter: above all that this session has used
  * @key: the session's, KFB_KEY_BYTES, valid until the join is answered
  */
@@ -126,7 +126,7 @@ struct kfb_call {
  * @state: private; use kfb_engine_state()
  * @hello: as asked for
  * @hello_raw: as sent for a new session, for the transcript
- * @accept_raw: as received for it, likewise
+ * @accept_raw: as received for it, for the transcript
  * @join_raw: as sent to join
  * @accept: what the brick answered
  * @brick_uuid: proven by AUTH

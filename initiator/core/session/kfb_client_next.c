@@ -125,7 +125,7 @@ static _Bool kfb_next_start_call(struct kfb_client *c, __u32 queue, __u16 op,
 				 __u64 now_ms, struct kfb_client_action *out)
 {
 	struct kfb_request req;
-	/* Of a PING silence is the end, and no deadline: kfb_next_silent_ms(). */
+	/* A PING has no deadline; silence ends it: kfb_next_silent_ms(). */
 	__u32 timeout_ms = op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT
 					     : c->config.timeout_ms;
 	struct kfb_client_queue *q = &c->queues[queue];

@@ -40,7 +40,7 @@ struct iop_ulp_data {
 	__u8 pattern[IOP_DATA_MAX - IOP_MAGIC_LEN - 2];
 };
 
-/* Private data of the peer; likewise, and never the last byte. */
+/* Private data of the peer: with padding, which is never the last byte. */
 struct iop_peer_data {
 	char magic[IOP_MAGIC_LEN];
 	__u64 rw_addr;
