@@ -227,7 +227,8 @@ void pc_drop(struct page_cache *pc, uint64_t off, uint64_t len)
 		return;
 	pthread_mutex_lock(&pc->io);
 	for (p = span.first; p < span.end; p++) {
-		if (is_dirty(pc, p))
+		/* One that is absent is as the disk has it. */
+		if (pc->state->page[p] == PC_ABSENT || is_dirty(pc, p))
 			continue;
 		memcpy(pc->page + p * PC_PAGE, pc->disk + p * PC_PAGE, PC_PAGE);
 		memcpy(pc->clean + p * PC_PAGE, pc->disk + p * PC_PAGE,

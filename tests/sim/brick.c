@@ -20,6 +20,7 @@
 #include "brickd/server.h"
 #include "brickd/store/store.h"
 #include "fabric.h"
+#include "memory.h"
 #include "oracle.h"
 
 #define FIRST_PID 0x400000 /* more than Linux gives out */
@@ -29,8 +30,15 @@ int __wrap_brick_media_open(const char *path,
 			    const struct brick_media_create *create,
 			    struct brick_media **out, char *err,
 			    size_t err_len);
-int __wrap_brick_platform_read(const struct brick_media *m,
-			       struct brick_platform *out);
+int __real_brick_media_open(const char *path,
+			    const struct brick_media_create *create,
+			    struct brick_media **out, char *err,
+			    size_t err_len);
+void __wrap_brick_media_st64(struct brick_media *m, uint64_t off,
+			     uint64_t value);
+void __wrap_brick_media_copy(struct brick_media *m, uint64_t off,
+			     const void *src, size_t len);
+void __wrap_brick_media_zero(struct brick_media *m, uint64_t off, size_t len);
 int __wrap_brick_selftest(struct brick_fabric *f, char *err, size_t err_len);
 int __wrap_brick_boot_id_read(uint8_t id[KFB_UUID_BYTES]);
 pid_t __wrap_getpid(void);
@@ -53,22 +61,29 @@ int __wrap_brick_media_open(const char *path,
 			    const struct brick_media_create *create,
 			    struct brick_media **out, char *err, size_t err_len)
 {
+	if (!strcmp(path, SIM_STORE_PATH))
+		return __real_brick_media_open(path, create, out, err, err_len);
 	*out = sim_medium_open(&current_brick()->medium);
 	return 0;
 }
 
-int __wrap_brick_platform_read(const struct brick_media *m,
-			       struct brick_platform *out)
+/* A file is written as memory is. */
+void __wrap_brick_media_st64(struct brick_media *m, uint64_t off,
+			     uint64_t value)
 {
-	const struct sim_platform *platform = &current_brick()->medium.platform;
+	sim_medium_copy(&current_brick()->medium, off, &value, sizeof(value));
+}
 
-	*out = (struct brick_platform){
-		.backing = BRICK_BACKING_PMEM,
-		.domain = platform->eadr ? BRICK_DOMAIN_CACHES
-					 : BRICK_DOMAIN_MEMORY,
-		.bad_known = true,
-	};
-	return 0;
+void __wrap_brick_media_copy(struct brick_media *m, uint64_t off,
+			     const void *src, size_t len)
+{
+	if (len)
+		sim_medium_copy(&current_brick()->medium, off, src, len);
+}
+
+void __wrap_brick_media_zero(struct brick_media *m, uint64_t off, size_t len)
+{
+	sim_medium_zero(&current_brick()->medium, off, len);
 }
 
 int __wrap_brick_selftest(struct brick_fabric *f, char *err, size_t err_len)
@@ -93,11 +108,15 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 {
 	static const char proc[] = "/proc/";
 	static char text[128];
+	bool is_ours;
+	FILE *file;
 	long pid;
 	int n;
 
-	if (!sim_current || strncmp(path, proc, sizeof(proc) - 1) != 0)
-		return __real_fopen64(path, mode);
+	if (!sim_current || strncmp(path, proc, sizeof(proc) - 1) != 0) {
+		file = sim_file_read(path, &is_ours);
+		return is_ours ? file : __real_fopen64(path, mode);
+	}
 	pid = strtol(path + sizeof(proc) - 1, NULL, 10);
 	if (pid != __wrap_getpid())
 		return NULL;
@@ -110,42 +129,140 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 
 /* ---- its lives ---------------------------------------------------------------- */
 
-static void format(struct sim_brick *brick)
+static void format(struct sim_brick *brick, const struct brick_config *c)
 {
+	const struct brick_media_create create = { 0 };
+	const struct brick_slow_create create_slow = { 0 };
 	struct brick_store_format store = { .force = true };
 	char err[BRICK_ERR_BYTES] = "";
-	struct brick_media *m = sim_medium_open(&brick->medium);
+	struct brick_media *m;
 
 	memcpy(store.uuid, "simulated brick", sizeof(store.uuid));
-	if (brick_store_format(m, &store, err, sizeof(err)))
+	if (brick_media_open(c->store, &create, &m, err, sizeof(err)) ||
+	    (c->slow && brick_slow_open(c->slow, &create_slow, &store.slow, err,
+					sizeof(err))) ||
+	    brick_store_format(m, &store, err, sizeof(err)))
 		sim_die("cannot format a medium: %s", err);
+	if (store.slow)
+		brick_slow_close(store.slow);
 	brick_media_close(m);
+}
+
+void sim_client_key(uint32_t number, uint8_t key[32])
+{
+	memset(key, (int)number + 1, 32);
+}
+
+void sim_client_name(uint32_t number, char name[24])
+{
+	(void)snprintf(name, 24, "client%u", number);
+}
+
+/* Return: false: there is no memory. */
+static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
+{
+	uint32_t n = brick->settings.n_clients;
+
+	c->clients = calloc(n, sizeof(struct brick_client *));
+	for (uint32_t i = 0; c->clients && i < n; i++) {
+		enum sim_revoked revoked = brick->revoked[i];
+		const struct kfb_grant all = {
+			.n_blocks = KFB_BLOCKS_MAX,
+			.access = revoked == SIM_READS_ONLY ? KFB_GRANT_RO
+							    : KFB_GRANT_RW
+		};
+		struct brick_client *client;
+
+		if (revoked == SIM_REMOVED)
+			continue;
+		client = calloc(1, sizeof(*client));
+		if (!client)
+			return false;
+		sim_client_name(i, client->name);
+		client->owner = brick_owner_hash(client->name);
+		sim_client_key(revoked == SIM_REKEYED ? i + n : i, client->key);
+		(void)brick_grants_add(&client->grants, &all);
+		c->clients[c->n_clients++] = client;
+	}
+	return c->clients;
+}
+
+/* brickd's settings as they are now: 0 or -ENOMEM. */
+static int read_settings(void *ctx, struct brick_config *c)
+{
+	const struct sim_brick *brick = ctx;
+	const struct sim_brick_settings *s = &brick->settings;
+	char err[BRICK_ERR_BYTES] = "", url[64];
+
+	brick_config_init(c);
+	c->auth = BRICK_AUTH_REQUIRED;
+	c->ddio = s->platform.declared_off ? BRICK_DDIO_OFF : BRICK_DDIO_ON;
+	free(c->admin);
+	c->admin = NULL;
+	c->limits.lease_ms = s->lease_ms;
+	c->limits.alloc_max_blocks = s->alloc_max_blocks;
+	c->limits.mappings = s->mappings;
+	c->limits.credits = s->credits;
+	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
+		       s->is_tcp ? "tcp" : "verbs", SIM_PORT + brick->host.process.number);
+	if (s->files.slow_bytes)
+		c->slow = strdup(SIM_SLOW_PATH);
+	if (brick_config_set_store(c, s->is_file ? SIM_STORE_PATH : "/medium",
+				   err, sizeof(err)) ||
+	    brick_config_add_listen(c, url, err, sizeof(err)) ||
+	    !add_clients(c, brick))
+		return -ENOMEM;
+	return 0;
+}
+
+/* What was to fail has failed in this life, so that others may fail, too. */
+static bool is_excused(const struct sim_brick *brick)
+{
+	return brick->files.n_failed != brick->n_failed_before ||
+	       sim_memory_failures(brick->host.process.number);
 }
 
 static void *serve(void *arg)
 {
 	struct sim_brick *brick = arg;
 	struct brick_server *server = calloc(1, sizeof(*server));
+	struct brick_config *config = calloc(1, sizeof(*config));
 	char err[BRICK_ERR_BYTES] = "";
-	int rc;
+	int rc = -ENOMEM;
 
-	if (!server)
-		sim_die("no memory for brickd");
+	brick->config = config;
 	brick->lives++;
-	if (!brick->is_formatted)
-		format(brick);
-	brick->is_formatted = true;
-	rc = brick_server_start(server, brick->config, err, sizeof(err));
+	brick->n_failed_before = brick->files.n_failed;
+	if (server && config)
+		rc = read_settings(brick, config);
+	if (!rc && !brick->is_formatted)
+		format(brick, config);
+	if (!rc) {
+		brick->is_formatted = true;
+		server->reload.read = read_settings;
+		server->reload.ctx = brick;
+		rc = brick_server_start(server, config, err, sizeof(err));
+	}
 	if (rc) {
-		sim_violated("brickd does not start: %s", err);
+		sim_trace("brickd", "does not start: %s", err);
+		if (!is_excused(brick))
+			sim_violated("brickd does not start: %s", err);
 		return NULL;
 	}
 	sim_trace("brickd", "serves, life %llu",
 		  (unsigned long long)brick->lives);
 	rc = brick_server_run(server);
-	if (rc || brick_server_stop(server))
+	if ((brick_server_stop(server) || rc) && !is_excused(brick))
 		sim_violated("brickd has not stopped as it should");
 	return NULL;
+}
+
+/* What libc has of it does not go with the process. */
+static void forget_settings(struct sim_brick *brick)
+{
+	if (brick->config)
+		brick_config_fini(brick->config);
+	brick->config = NULL;
 }
 
 static void start(struct sim_event *event)
@@ -155,6 +272,7 @@ static void start(struct sim_event *event)
 
 	if (brick->host.process.is_alive)
 		return;
+	forget_settings(brick);
 	brick->host.is_off = false;
 	brick->host.life++;
 	sim_process_start(&brick->host.process, serve, brick);
@@ -200,6 +318,7 @@ void sim_brick_lose_power(struct sim_brick *brick, uint64_t down_ns)
 {
 	sim_trace("brick", "the power fails");
 	sim_medium_lose_power(&brick->medium);
+	sim_files_lose_power(&brick->files);
 	brick->host.is_off = true;
 	sim_links_lose(&brick->host);
 	sim_process_kill(&brick->host.process);
@@ -209,61 +328,6 @@ void sim_brick_lose_power(struct sim_brick *brick, uint64_t down_ns)
 }
 
 /* ---- the machine ---------------------------------------------------------------- */
-
-void sim_client_key(uint32_t number, uint8_t key[32])
-{
-	memset(key, (int)number + 1, 32);
-}
-
-void sim_client_name(uint32_t number, char name[24])
-{
-	(void)snprintf(name, 24, "client%u", number);
-}
-
-static void add_clients(struct brick_config *c, uint32_t n)
-{
-	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
-				       .access = KFB_GRANT_RW };
-
-	c->clients = calloc(n, sizeof(struct brick_client *));
-	for (uint32_t i = 0; c->clients && i < n; i++) {
-		struct brick_client *client = calloc(1, sizeof(*client));
-
-		if (!client)
-			sim_die("no memory for a client");
-		sim_client_name(i, client->name);
-		client->owner = brick_owner_hash(client->name);
-		sim_client_key(i, client->key);
-		(void)brick_grants_add(&client->grants, &all);
-		c->clients[c->n_clients++] = client;
-	}
-}
-
-static struct brick_config *settings_of(uint32_t number,
-					const struct sim_brick_settings *s)
-{
-	struct brick_config *c = calloc(1, sizeof(*c));
-	char err[BRICK_ERR_BYTES] = "", url[64];
-
-	if (!c)
-		sim_die("no memory for settings");
-	brick_config_init(c);
-	c->auth = BRICK_AUTH_REQUIRED;
-	c->ddio = s->platform.declared_off ? BRICK_DDIO_OFF : BRICK_DDIO_ON;
-	free(c->admin);
-	c->admin = NULL;
-	c->limits.lease_ms = s->lease_ms;
-	c->limits.alloc_max_blocks = s->alloc_max_blocks;
-	c->limits.mappings = s->mappings;
-	c->limits.credits = s->credits;
-	(void)snprintf(url, sizeof(url), "verbs://127.0.0.1:%u",
-		       SIM_PORT + number);
-	if (brick_config_set_store(c, "/medium", err, sizeof(err)) ||
-	    brick_config_add_listen(c, url, err, sizeof(err)))
-		sim_die("settings: %s", err);
-	add_clients(c, s->n_clients);
-	return c;
-}
 
 void sim_brick_init(struct sim_brick *brick, uint32_t number,
 		    const struct sim_brick_settings *settings, uint64_t seed)
@@ -278,9 +342,19 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->lives = 0;
 	brick->stays_down = false;
 	brick->is_formatted = false;
+	brick->settings = *settings;
+	memset(brick->revoked, 0, sizeof(brick->revoked));
+	*brick->request = '\0';
+	brick->n_bad = 0;
+	brick->is_damaged = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);
+	brick->medium.bytes = settings->bytes;
+	sim_files_init(&brick->files, number, brick->medium.seen,
+		       brick->medium.kept, &settings->files, ~seed);
+	if (settings->is_file)
+		brick->medium.files = &brick->files;
+	brick->host.files = &brick->files;
 	new_boot(brick);
-	brick->config = settings_of(number, settings);
 	brick_log_set_level(sim_is_traced ? LOG_INFO : LOG_EMERG);
 	sim_schedule(&brick->restart, sim.now_ns);
 }
@@ -289,7 +363,6 @@ void sim_brick_fini(struct sim_brick *brick)
 {
 	sim_process_kill(&brick->host.process);
 	sim_cancel(&brick->restart);
-	brick_config_fini(brick->config);
-	free(brick->config);
-	brick->config = NULL;
+	sim_cancel(&brick->restore);
+	forget_settings(brick);
 }

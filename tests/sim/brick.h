@@ -3,16 +3,52 @@
 #ifndef TESTS_SIM_BRICK_H
 #define TESTS_SIM_BRICK_H
 
+#include "brickd/media/media.h"
 #include "host.h"
 
-#define SIM_CLIENTS_MAX 6
-
 struct brick_config;
+
+#define SIM_CLIENTS_MAX	  6
+#define SIM_REQUEST_BYTES 128
+#define SIM_BAD_MAX	  3
+
+/* What an administrator has taken from a client for a while. */
+enum sim_revoked {
+	SIM_GRANTED,
+	SIM_REMOVED,
+	SIM_READS_ONLY,
+	SIM_REKEYED,
+	SIM_REVOKED,
+};
+
+/*
+ * struct sim_brick_settings - what brickd is set to, as far as worlds differ
+ * @is_file: its store is a file, and no persistent memory
+ * @bytes: of its store
+ */
+struct sim_brick_settings {
+	struct sim_platform platform;
+	struct sim_files_settings files;
+	bool is_file;
+	bool is_tcp;
+	uint64_t bytes;
+	uint32_t lease_ms;
+	uint32_t alloc_max_blocks;
+	uint32_t mappings;
+	uint32_t credits;
+	uint32_t n_clients;
+};
 
 /*
  * struct sim_brick - one
  * @host: first, so that the host of brickd's process is found
- * @config: brickd's settings
+ * @settings: brickd's
+ * @config: the same, of its newest life
+ * @revoked: by client; @restore: until then
+ * @request: what an administrator asks next; "": nothing
+ * @bad: lines that cannot be read
+ * @n_failed_before: files->n_failed when brickd was started
+ * @is_damaged: so was one of the tables, once
  * @restart: when it is started again
  * @down_ns: how long it is down when it has stopped
  * @lives: how often it was started
@@ -22,22 +58,21 @@ struct brick_config;
 struct sim_brick {
 	struct sim_host host;
 	struct sim_medium medium;
+	struct sim_files files;
+	struct sim_brick_settings settings;
 	struct brick_config *config;
+	enum sim_revoked revoked[SIM_CLIENTS_MAX];
+	struct sim_event restore;
+	char request[SIM_REQUEST_BYTES];
+	struct brick_bytes bad[SIM_BAD_MAX + 1];
+	uint32_t n_bad;
+	bool is_damaged;
+	uint64_t n_failed_before;
 	struct sim_event restart;
 	uint64_t down_ns;
 	uint64_t lives;
 	bool is_formatted;
 	bool stays_down;
-};
-
-/* What brickd is set to, as far as worlds differ. */
-struct sim_brick_settings {
-	struct sim_platform platform;
-	uint32_t lease_ms;
-	uint32_t alloc_max_blocks;
-	uint32_t mappings;
-	uint32_t credits;
-	uint32_t n_clients;
 };
 
 /* Makes the machine, with an empty store, and starts brickd. */
@@ -53,5 +88,18 @@ void sim_brick_lose_power(struct sim_brick *brick, uint64_t down_ns);
 /* The key of client number @number, and its name. */
 void sim_client_key(uint32_t number, uint8_t key[32]);
 void sim_client_name(uint32_t number, char name[24]);
+
+/* An administrator's: through brickd's own code, at the next round of its loop. */
+void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
+		   uint64_t which);
+/* Settings that have something less for a client are read, and the old ones. */
+void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
+		      uint64_t ns);
+/* A line goes bad, and brickd dies by it. */
+void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns);
+/* Another brickd of this machine asks its file system. */
+void sim_brick_neighbour_asks(struct sim_brick *brick);
+/* What was taken is given back, what has failed is started again. */
+void sim_brick_mend(struct sim_brick *brick);
 
 #endif

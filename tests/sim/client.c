@@ -16,6 +16,12 @@
 #include "kfbrick.h"
 #include "memory.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
+
+int __real_kfb_client_init(struct kfb_client *session,
+			   const struct kfb_client_config *config, __u8 *tx);
+int __wrap_kfb_client_init(struct kfb_client *session,
+			   const struct kfb_client_config *config, __u8 *tx);
 
 #define POLL_MS	      50
 #define BATCH	      8
@@ -36,9 +42,14 @@ static bool chance(struct sim_client *c, uint32_t permille)
 	return sim_chance_of(&c->chance, permille);
 }
 
+uint64_t sim_client_va(uint32_t number)
+{
+	return (uint64_t)(number * SIM_PLACES) << KFB_BLOCK_SHIFT;
+}
+
 static uint64_t first_va(const struct sim_client *c)
 {
-	return (uint64_t)(c->number * SIM_PLACES) << KFB_BLOCK_SHIFT;
+	return sim_client_va(c->number);
 }
 
 /* Spare blocks follow those with registers. */
@@ -152,6 +163,7 @@ static void post_write(struct sim_client *c)
 		r->n--;
 		r->serial--;
 		said(c, "post_write", rc);
+		c->is_stale |= rc == -EIO;
 		return;
 	}
 	sim_trace(c->name, "writes %u, %llu%s", r->number,
@@ -171,6 +183,7 @@ static bool post_read_of(struct sim_client *c, struct sim_register *r)
 	rc = kfbrick_post_read(c->k, r->va, p->words,
 			       r->n_words * sizeof(uint64_t), p);
 	said(c, "post_read", rc);
+	c->is_stale |= rc == -EIO;
 	if (rc)
 		return false;
 	sim_client_posted(c, p, SIM_POSTED_READ, r);
@@ -204,7 +217,9 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		return;
 	}
 	hear_losses(c);
-	if (error == -EIO && c->n_losses == p->n_losses)
+	/* A medium that has failed does so until brickd is started again. */
+	if (error == -EIO && c->n_losses == p->n_losses &&
+	    !c->scene->brick.files.n_failed)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));
@@ -216,6 +231,7 @@ static void done(struct sim_client *c, struct sim_posted *p, int error)
 {
 	struct sim_register *r = p->r;
 
+	c->is_stale |= r && error == -EIO;
 	switch (p->kind) {
 	case SIM_POSTED_WRITE:
 	case SIM_POSTED_DURABLE:
@@ -307,6 +323,8 @@ static int look_at_blocks(struct sim_client *c)
 	bool is_there[SIM_PLACES] = { false };
 	int n;
 
+	memset(c->is_bad, 0, sizeof(c->is_bad));
+
 	c->call = "list";
 	do {
 		n = kfbrick_list(c->k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
@@ -314,8 +332,11 @@ static int look_at_blocks(struct sim_client *c)
 		for (int i = 0; i < n; i++)
 			for (uint32_t b = 0; b < n_places(c); b++)
 				if (va_of(c, b) - extents[i].va <
-				    extents[i].n_blocks << KFB_BLOCK_SHIFT)
+				    extents[i].n_blocks << KFB_BLOCK_SHIFT) {
 					is_there[b] = true;
+					c->is_bad[b] = extents[i].flags &
+						       KFBRICK_EXTENT_BAD;
+				}
 	} while (n >= 0 && cursor && cursor < end);
 	said(c, "list", n);
 	if (n < 0)
@@ -375,11 +396,27 @@ static int free_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 	return rc;
 }
 
+/* Something has to have happened to the medium. */
+static void check_bad(const struct sim_client *c, uint32_t block)
+{
+	const struct sim_brick *brick = &c->scene->brick;
+
+	if (!brick->n_bad && !brick->is_damaged && !brick->files.n_failed)
+		sim_violated("%s: block 0x%llx is lost, and nothing is bad",
+			     c->name, (unsigned long long)va_of(c, block));
+}
+
 static int get_blocks(struct sim_client *c)
 {
 	int rc = look_at_blocks(c);
 
 	for (uint32_t b = 0; !rc && b < c->settings.n_blocks; b++) {
+		if (c->blocks[b] == SIM_BLOCK_THERE && c->is_bad[b]) {
+			check_bad(c, b);
+			rc = free_blocks(c, b, 1);
+			if (rc)
+				break;
+		}
 		if (c->blocks[b] == SIM_BLOCK_THERE)
 			continue;
 		zeros_in(c, b);
@@ -393,6 +430,7 @@ static int get_blocks(struct sim_client *c)
 	said(c, "map", rc);
 	if (!rc)
 		sim_trace(c->name, "has its blocks");
+	c->is_stale = rc;
 	return rc;
 }
 
@@ -475,11 +513,13 @@ static int connect_to(struct sim_client *c)
 	};
 	int rc;
 
-	(void)snprintf(url, sizeof(url), "verbs://127.0.0.1:%u",
-		       SIM_PORT + s->brick);
+	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
+		       s->is_tcp ? "tcp" : "verbs", SIM_PORT + s->brick);
 	sim_client_key(c->number, key);
 	c->call = "connect";
 	rc = kfbrick_connect(&config, &c->k);
+	if (rc)
+		c->session = NULL;
 	said(c, "connect", rc);
 	return rc;
 }
@@ -513,6 +553,8 @@ static bool step(struct sim_client *c)
 {
 	uint64_t dice = below(c, PERMILLE);
 
+	if (c->is_stale)
+		return change_blocks(c);
 	if (chance(c, c->settings.churn_permille))
 		return change_spares(c);
 	if (c->settings.sharing != SIM_SHARES_NOTHING &&
@@ -546,9 +588,9 @@ static bool read_all(struct sim_client *c)
 		return false;
 	for (uint32_t i = 0; i < c->settings.n_registers; i++)
 		while (!post_read_of(c, &c->registers[i]))
-			if (!collect(c, POLL_MS))
+			if (c->is_stale || !collect(c, POLL_MS))
 				return false;
-	return sim_client_settle(c);
+	return sim_client_settle(c) && !c->is_stale;
 }
 
 /* Until it is to end, or the connection is lost for good, or it likes. */
@@ -591,6 +633,16 @@ static void outlive_earlier(struct sim_client *c)
 	}
 }
 
+/* libkfbrick makes a session. */
+int __wrap_kfb_client_init(struct kfb_client *session,
+			   const struct kfb_client_config *config, __u8 *tx)
+{
+	int rc = __real_kfb_client_init(session, config, tx);
+
+	((struct sim_client *)sim_current->process)->session = session;
+	return rc;
+}
+
 static void *live(void *arg)
 {
 	struct sim_client *c = arg;
@@ -612,6 +664,7 @@ static void *live(void *arg)
 		else if (rc == -ENOSPC && c->ends)
 			c->has_ended = true; /* others have all there is */
 		c->call = "close";
+		c->session = NULL;
 		kfbrick_close(c->k);
 		c->k = NULL;
 		free(c->words);
@@ -635,8 +688,8 @@ static void start(struct sim_event *event)
 
 uint32_t sim_client_state(const struct sim_client *c)
 {
-	return c->host.process.is_alive && c->k
-		       ? kfb_client_state(&c->k->core.client)
+	return c->host.process.is_alive && c->session
+		       ? kfb_client_state(c->session)
 		       : KFB_CLIENT_IDLE;
 }
 
@@ -647,6 +700,7 @@ void sim_client_kill(struct sim_client *c, uint64_t down_ns)
 	sim_trace(c->name, "is killed");
 	sim_process_kill(&c->host.process);
 	c->k = NULL;
+	c->session = NULL;
 	sim_schedule(&c->restart, sim.now_ns + down_ns);
 }
 

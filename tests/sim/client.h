@@ -14,6 +14,7 @@
 #define SIM_POSTED_MAX	   16
 #define SIM_REGISTER_BYTES (SIM_WORDS_MAX * 8)
 
+struct kfb_client;
 struct kfbrick;
 struct kfbrick_mapping;
 struct sim_client;
@@ -22,6 +23,7 @@ struct sim_scene;
 /* What a world is like for a client. */
 struct sim_client_settings {
 	uint32_t brick;
+	bool is_tcp;
 	uint32_t n_blocks;
 	uint32_t n_spares;
 	uint32_t churn_permille;
@@ -80,10 +82,13 @@ struct sim_posted {
  * @host: first, so that the host of its process is found
  * @scene: that it is in
  * @chance: what it does next
+ * @session: of @k, also while it is being made
  * @epoch: connections so far
  * @is_busy: by register: something of it is posted
  * @blocks: those with registers, then the spare ones
  * @words: of its process, for what is posted
+ * @is_bad: by block: the brick has lost it
+ * @is_stale: an access was refused: it has to map anew
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
  * @ends: it is to read everything and to go
@@ -105,11 +110,14 @@ struct sim_client {
 	uint32_t n_posted;
 	struct sim_event restart;
 	struct kfbrick *k;
+	const struct kfb_client *session;
 	struct kfbrick_mapping *mapping;
 	struct kfbrick_mapping *shared_mapping;
 	struct sim_shared *shared;
 	uint32_t n_shared_writes;
 	uint64_t *words;
+	bool is_bad[SIM_PLACES];
+	bool is_stale;
 	uint32_t asked;
 	uint32_t n_asked;
 	const char *call;
@@ -126,6 +134,9 @@ void sim_client_init(struct sim_client *client, uint32_t process,
 		     uint32_t number,
 		     const struct sim_client_settings *settings, uint64_t seed);
 void sim_client_fini(struct sim_client *client);
+
+/* The first address that is its own. */
+uint64_t sim_client_va(uint32_t number);
 
 /* Of its session: enum kfb_client_state. */
 uint32_t sim_client_state(const struct sim_client *client);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define SIM_FAULT_KINDS_MAX 16
+#define SIM_FAULT_KINDS_MAX 32
 
 /* A fault of a kind befalls while a client's session is in a state. */
 void sim_cover_fault(uint32_t kind, uint32_t client_state);

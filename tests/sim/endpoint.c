@@ -4,6 +4,7 @@
 #include <rdma/fi_errno.h>
 #include <string.h>
 
+#include "kfabric/user/stcp.h"
 #include "link.h"
 
 /* How often packets of an endpoint that is gone still arrive. */
@@ -89,9 +90,10 @@ static ssize_t ep_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 }
 
 static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
-			enum sim_op_kind kind)
+			enum sim_op_kind kind, bool is_durable)
 {
 	const struct sim_op op = { .kind = kind,
+				   .is_durable = is_durable,
 				   .buf = msg->msg_iov[0].iov_base,
 				   .len = (uint32_t)msg->msg_iov[0].iov_len,
 				   .raddr = msg->rma_iov[0].addr,
@@ -104,13 +106,13 @@ static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 static ssize_t ep_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			  uint64_t flags)
 {
-	return post_rma(fid, msg, SIM_READ);
+	return post_rma(fid, msg, SIM_READ, false);
 }
 
 static ssize_t ep_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			   uint64_t flags)
 {
-	return post_rma(fid, msg, SIM_WRITE);
+	return post_rma(fid, msg, SIM_WRITE, flags & FI_COMMIT_COMPLETE);
 }
 
 static ssize_t ep_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
@@ -238,13 +240,43 @@ static int ep_close(struct fid *fid)
 {
 	struct sim_ep *ep = sim_container_of(fid, struct sim_ep, fid.fid);
 
+	/* The provider's thread leaves it first. */
+	while (ep->side == SIM_BRICK &&
+	       ep->link->way[SIM_CLIENT].is_persisting)
+		sim_yield();
+
 	LIST_REMOVE(&ep->belonging, link);
 	ep_drop(&ep->belonging);
 	return 0;
 }
 
+static int ep_traffic(struct fid_ep *fid, struct stcp_traffic *traffic)
+{
+	const struct sim_ep *ep = ep_of(fid);
+
+	*traffic = (struct stcp_traffic){
+		.sent_bytes = ep->sent_bytes,
+		.received_bytes = ep->received_bytes,
+		.idle_ms = (sim.now_ns - ep->received_ns) / SIM_MS,
+	};
+	return 0;
+}
+
+static int ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
+		       void **ops, void *context)
+{
+	static struct stcp_ep_ops stcp = {
+		.size = sizeof(stcp),
+		.traffic = ep_traffic,
+	};
+
+	*ops = &stcp;
+	return 0;
+}
+
 static struct fi_ops ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
+	.ops_open = ep_ops_open,
 	.close = ep_close,
 	.bind = ep_bind,
 	.control = ep_control,

@@ -50,12 +50,14 @@ enum sim_op_kind {
 /*
  * struct sim_op - a posted operation
  * @is_silent: no completion
+ * @is_durable: it is acknowledged when brickd has made it so
  * @buf: of whoever posted it; a message's bytes, and those of one that has
  *	lost its sender, are in @copy
  */
 struct sim_op {
 	enum sim_op_kind kind;
 	bool is_silent;
+	bool is_durable;
 	void *buf;
 	uint32_t len;
 	uint64_t raddr;
@@ -104,14 +106,19 @@ struct sim_cq {
 	struct fi_cq_msg_entry entries[SIM_CQ_MAX];
 };
 
+/* @persist: of brickd's, over tcp: makes what was placed durable */
 struct sim_domain {
 	struct fid_domain fid;
 	struct sim_belonging belonging;
+	int (*persist)(void *arg, void *addr, size_t len);
+	void *persist_arg;
 };
 
 /*
  * struct sim_ep - one end of a link, as long as it has an endpoint
  * @has_heard: that the link is cut
+ * @sent_bytes: that have arrived
+ * @received_ns: when the newest of @received_bytes arrived
  */
 struct sim_ep {
 	struct fid_ep fid;
@@ -122,6 +129,9 @@ struct sim_ep {
 	struct sim_eq *eq;
 	struct sim_cq *cq;
 	bool has_heard;
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint64_t received_ns;
 	uint32_t rx_head;
 	uint32_t n_rx;
 	struct sim_receive rx[SIM_RX_MAX];
@@ -172,6 +182,8 @@ uint32_t sim_links_count(void);
 void sim_link_cut(uint32_t which);
 /* Nothing moves on it for a while. */
 void sim_link_hold(uint32_t which, uint64_t until_ns);
+/* Where the brick does not answer somebody else does. */
+void sim_squat(uint64_t until_ns);
 /* All links of a host are cut, and what is on its way to it is lost. */
 void sim_links_lose(const struct sim_host *host);
 

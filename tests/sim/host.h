@@ -3,6 +3,7 @@
 #ifndef TESTS_SIM_HOST_H
 #define TESTS_SIM_HOST_H
 
+#include "files.h"
 #include "medium.h"
 #include "process.h"
 
@@ -10,6 +11,7 @@
  * struct sim_host - a machine
  * @process: the program that runs on it; sim_host_of() finds the host of one
  * @medium: a brick's; NULL: it is a client's
+ * @files: likewise
  * @boot_id: of this boot
  * @life: of the program
  * @is_off: its power is off: nobody answers
@@ -17,6 +19,7 @@
 struct sim_host {
 	struct sim_process process;
 	struct sim_medium *medium;
+	struct sim_files *files;
 	uint8_t boot_id[16];
 	uint32_t life;
 	bool is_off;

@@ -191,6 +191,43 @@ static bool arrive_rma(struct sim_way *way, struct sim_op *op)
 	return true;
 }
 
+/* ---- writes that are durable when they are acknowledged ------------------------ */
+
+static void arrived(struct sim_way *way);
+
+/* What the provider's thread does at the brick, before the next is received. */
+static void *persist(void *arg)
+{
+	struct sim_way *way = arg;
+	const struct sim_link *link = way->link;
+	const struct sim_domain *domain = link->end[SIM_BRICK]->domain;
+	const struct sim_op *op = sim_way_op(way, way->n_acks);
+	int rc;
+
+	rc = domain->persist(domain->persist_arg, resolve(link, op), op->len);
+	way->is_persisting = false;
+	if (!link->end[SIM_BRICK])
+		return NULL;
+	if (!rc) {
+		arrived(way);
+		return NULL;
+	}
+	sim_trace("fabric", "link %u: a write cannot be made durable",
+		  link->number);
+	way->n_ops = 0;
+	sim_link_end(way->link, false);
+	sim_link_tell(way->link, SIM_CLIENT, sim.now_ns + sim_delay());
+	sim_link_tell(way->link, SIM_BRICK, sim.now_ns + sim_delay());
+	return NULL;
+}
+
+static void begin_persist(struct sim_way *way)
+{
+	way->is_persisting = true;
+	sim_thread_start(&brick_of(way->link)->process, persist, way)
+		->is_detached = true;
+}
+
 /* False: the peer has posted no receive yet. */
 static bool arrive_message(struct sim_way *way, struct sim_op *op)
 {
@@ -212,13 +249,39 @@ static bool arrive_message(struct sim_way *way, struct sim_op *op)
 	return true;
 }
 
+static void count_traffic(struct sim_way *way, uint32_t len)
+{
+	struct sim_ep *from = way->link->end[way->from];
+	struct sim_ep *to = way->link->end[!way->from];
+
+	if (from)
+		from->sent_bytes += len;
+	if (to) {
+		to->received_bytes += len;
+		to->received_ns = sim.now_ns;
+	}
+}
+
+/* The first that had not arrived has. */
+static void arrived(struct sim_way *way)
+{
+	count_traffic(way, sim_way_op(way, way->n_acks)->len);
+	way->n_ops--;
+	way->n_acks++;
+	if (!way->link->is_cut && !way->ack.place)
+		schedule_ack(way);
+	if (way->n_ops && (!way->link->is_cut || way->link->is_late))
+		sim_way_go(way);
+}
+
 static void arrive(struct sim_event *event)
 {
 	struct sim_way *way = sim_container_of(event, struct sim_way, arrive);
 	struct sim_link *link = way->link;
 	struct sim_op *op = sim_way_op(way, way->n_acks);
 
-	if (!way->n_ops || !link->end[!way->from] || brick_of(link)->is_off)
+	if (!way->n_ops || !link->end[!way->from] || brick_of(link)->is_off ||
+	    way->is_persisting)
 		return;
 	if (link->held_until_ns > sim.now_ns) {
 		sim_way_go(way);
@@ -230,12 +293,10 @@ static void arrive(struct sim_event *event)
 	} else if (!arrive_rma(way, op)) {
 		return;
 	}
-	way->n_ops--;
-	way->n_acks++;
-	if (!link->is_cut && !way->ack.place)
-		schedule_ack(way);
-	if (way->n_ops)
-		sim_way_go(way);
+	if (op->is_durable && !link->is_cut)
+		begin_persist(way);
+	else
+		arrived(way);
 }
 
 static void acknowledge(struct sim_event *event)
@@ -277,15 +338,55 @@ void sim_link_answer(struct sim_link *link, uint32_t kind, int error,
 	sim_schedule(&link->answer, sim.now_ns + sim_delay());
 }
 
+/* What the brick has answered last, for a squatter to say again. */
+static struct {
+	size_t len;
+	uint8_t data[SIM_CM_BYTES];
+} overheard;
+
+static uint64_t squats_until_ns;
+
 static void answered(struct sim_event *event)
 {
 	struct sim_link *link =
 		sim_container_of(event, struct sim_link, answer);
 	struct sim_ep *ep = link->end[SIM_CLIENT];
 
+	if (link->end[SIM_BRICK]) {
+		overheard.len = link->data_len;
+		memcpy(overheard.data, link->data, link->data_len);
+	}
 	if (ep && !link->is_cut)
 		sim_cm_event(ep->eq, link->answer_kind, link->answer_error,
 			     &ep->fid.fid, link->data, link->data_len, NULL);
+}
+
+/* ---- a squatter ---------------------------------------------------------------- */
+
+void sim_squat(uint64_t until_ns)
+{
+	squats_until_ns = until_ns;
+}
+
+/* It says nothing, or something, or what it has heard the brick say once. */
+static void squat(struct sim_link *link)
+{
+	sim_trace("fabric", "link %u: a squatter answers", link->number);
+	switch (sim_below(4)) {
+	case 0:
+		return;
+	case 1:
+		for (size_t i = 0; i < sizeof(overheard.data); i++)
+			overheard.data[i] = (uint8_t)sim_below(256);
+		break;
+	case 2:
+		sim_link_answer(link, 0, FI_ECONNREFUSED, overheard.data,
+				overheard.len);
+		return;
+	default:
+		break;
+	}
+	sim_link_answer(link, FI_CONNECTED, 0, overheard.data, overheard.len);
 }
 
 /* The request arrives where somebody listens, or not. */
@@ -298,6 +399,10 @@ static void connect_arrives(struct sim_event *event)
 
 	if (!link->end[SIM_CLIENT] || link->is_cut)
 		return;
+	if (!pep && sim.now_ns < squats_until_ns) {
+		squat(link);
+		return;
+	}
 	if (!pep) {
 		sim_link_answer(link, 0, FI_ECONNREFUSED, NULL, 0);
 		return;
@@ -402,6 +507,8 @@ void sim_links_lose(const struct sim_host *host)
 
 void sim_fabric_init(void)
 {
+	overheard.len = 0;
+	squats_until_ns = 0;
 	for (uint32_t i = 0; i < SIM_LINKS_MAX; i++)
 		if (sim_links[i])
 			sim_die("a link has outlived its world");

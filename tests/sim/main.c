@@ -14,10 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "brick.h"
-#include "client.h"
-#include "faults.h"
 #include "oracle.h"
+#include "scene.h"
 
 struct totals {
 	uint64_t worlds;
@@ -52,7 +50,7 @@ static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 	totals->worlds++;
 	totals->events += sim.n_events;
 	totals->virtual_ns += sim.now_ns;
-	totals->faults = sim_scene_faults(scene);
+	totals->faults = sim_faults_mask(scene);
 	sim_scene_count(scene, &totals->lives, &totals->writes, &totals->reads,
 			&totals->flushes, &totals->losses);
 	sim_scene_free(scene);
@@ -85,7 +83,7 @@ static void tell(uint64_t seed, uint64_t faults)
 	(void)run_seed(seed, faults, &ignored);
 	scene = sim_scene_new(seed, 0);
 	printf("with these faults alone: %s\n", sim_violation);
-	sim_scene_print(scene, faults);
+	sim_faults_print(scene, faults);
 	sim_scene_free(scene);
 	printf("its story: kfbrick-sim --seed %llu --faults 0x%llx --trace\n",
 	       (unsigned long long)seed, (unsigned long long)faults);
@@ -161,7 +159,7 @@ int main(int argc, char **argv)
 			tell(seed + i, faults & totals.faults);
 	}
 	if (is_covered)
-		sim_scene_print_coverage();
+		sim_faults_print_coverage();
 	print_totals(&totals, spent);
 	return !good;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "memory.h"
 #include "process.h"
 
@@ -90,6 +91,10 @@ static void stored(struct sim_medium *m, uint64_t off, uint64_t len)
 {
 	uint64_t line = off / SIM_LINE;
 
+	if (m->files) {
+		sim_file_stored(m->files, &m->files->store, off, len);
+		return;
+	}
 	touch(m, off, len);
 	for (; line <= (off + len - 1) / SIM_LINE; line++)
 		set_dirty(m, line, true);
@@ -120,39 +125,77 @@ void sim_medium_cut_after(struct sim_medium *m, uint32_t operations)
 
 /* ---- brickd's side ------------------------------------------------------- */
 
+static void put(struct sim_medium *m, uint64_t off, const void *from,
+		uint64_t len)
+{
+	memcpy(m->seen + off, from, len);
+	stored(m, off, len);
+}
+
+static bool is_all_zero(const uint8_t *from, uint64_t len)
+{
+	return !*from && !memcmp(from, from + 1, len - 1);
+}
+
+static bool may_hold(const struct sim_medium *m, uint64_t page)
+{
+	return m->files ? has_bit(m->files->store.touched, page)
+			: is_touched(m, page);
+}
+
+/* By pages: zeros where nothing else was ever stored change nothing. */
+static void put_pages(struct sim_medium *m, uint64_t off, const uint8_t *from,
+		      uint64_t len)
+{
+	while (len) {
+		uint64_t n = PAGE - off % PAGE;
+
+		n = n < len ? n : len;
+		if (may_hold(m, off / PAGE) || !is_all_zero(from, n))
+			put(m, off, from, n);
+		from += n;
+		off += n;
+		len -= n;
+	}
+}
+
+void sim_medium_copy(struct sim_medium *m, uint64_t off, const void *from,
+		     uint64_t len)
+{
+	if (len < PAGE)
+		put(m, off, from, len);
+	else
+		put_pages(m, off, from, len);
+	between(m);
+}
+
+void sim_medium_zero(struct sim_medium *m, uint64_t off, uint64_t len)
+{
+	static const uint8_t zeros[PAGE];
+
+	for (uint64_t n; len; off += n, len -= n) {
+		n = PAGE - off % PAGE;
+		n = n < len ? n : len;
+		put_pages(m, off, zeros, n);
+	}
+	between(m);
+}
+
 static void st64(struct brick_media *media, uint64_t off, uint64_t value)
 {
-	memcpy(media->base + off, &value, sizeof(value));
-	stored(medium_of(media), off, sizeof(value));
-	between(medium_of(media));
+	sim_medium_copy(medium_of(media), off, &value, sizeof(value));
 }
 
 static void copy(struct brick_media *media, uint64_t off, const void *src,
 		 size_t len)
 {
-	if (!len)
-		return;
-	memcpy(media->base + off, src, len);
-	stored(medium_of(media), off, len);
-	between(medium_of(media));
+	if (len)
+		sim_medium_copy(medium_of(media), off, src, len);
 }
 
 static void zero(struct brick_media *media, uint64_t off, size_t len)
 {
-	struct sim_medium *m = medium_of(media);
-	uint64_t end = off + len;
-
-	while (off < end) {
-		uint64_t n = PAGE - off % PAGE;
-
-		n = n < end - off ? n : end - off;
-		if (is_touched(m, off / PAGE)) {
-			memset(m->seen + off, 0, n);
-			stored(m, off, n);
-		}
-		off += n;
-	}
-	between(medium_of(media));
+	sim_medium_zero(medium_of(media), off, len);
 }
 
 /* All that was written back before is in M now. */
@@ -254,7 +297,7 @@ struct brick_media *sim_medium_open(struct sim_medium *m)
 			 link);
 	o->m.ops = &ops;
 	o->m.base = m->seen;
-	o->m.size = SIM_MEDIUM_BYTES;
+	o->m.size = m->bytes;
 	o->m.path = strdup("/medium");
 	o->m.fd = -1;
 	o->m.granularity = m->platform.eadr ? BRICK_GRANULARITY_BYTE
@@ -275,8 +318,12 @@ static void place(struct sim_medium *m, const struct fault_line *line)
 		if (!(line->mask >> i & 1))
 			continue;
 		m->seen[off + i] = line->data[i];
-		if (!m->platform.ddio)
+		if (!m->platform.ddio && !m->files)
 			m->kept[off + i] = line->data[i];
+	}
+	if (m->files) {
+		sim_file_stored(m->files, &m->files->store, off, SIM_LINE);
+		return;
 	}
 	/* What the device passes by is in the cache no more. */
 	if (m->platform.ddio)
@@ -333,6 +380,17 @@ void sim_medium_unlink(struct sim_medium *m, uint32_t link, bool drains)
 
 /* ---- power --------------------------------------------------------------- */
 
+void sim_medium_overwrite(struct sim_medium *m, uint64_t off, uint8_t byte)
+{
+	uint64_t line = off / SIM_LINE;
+
+	overtake(m, line);
+	touch(m, off, SIM_LINE);
+	memset(m->seen + off, byte, SIM_LINE);
+	memset(m->kept + off, byte, SIM_LINE);
+	set_dirty(m, line, false);
+}
+
 /* What of the cache is kept: whole lines, in no order. */
 static void lose_cache(struct sim_medium *m)
 {
@@ -371,6 +429,15 @@ static void lose_buffers(struct sim_medium *m)
 
 void sim_medium_lose_power(struct sim_medium *m)
 {
+	if (m->files) {
+		/* What is in memory is gone, wherever it was on its way to. */
+		struct fault_line line;
+
+		fault_power_cut(&m->n);
+		while (fault_power_pop(&m->n, &line))
+			;
+		return;
+	}
 	for (uint32_t i = 0; i < m->n_flushed; i++) {
 		const struct sim_flushed *f = &m->flushed[i];
 
@@ -415,6 +482,8 @@ void sim_medium_init(struct sim_medium *m, uint32_t host,
 		m->kept = m->seen + SIM_MEDIUM_BYTES;
 	}
 	make_zero(m);
+	m->files = NULL;
+	m->bytes = SIM_MEDIUM_BYTES;
 	m->platform = *platform;
 	m->chance = seed;
 	m->until_cut = 0;

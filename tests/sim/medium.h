@@ -20,6 +20,8 @@
 #include "power.h"
 #include "world.h"
 
+struct sim_files;
+
 #define SIM_MEDIUM_BYTES (UINT64_C(24) << 20)
 #define SIM_LINE	 64
 #define SIM_LINES	 (SIM_MEDIUM_BYTES / SIM_LINE)
@@ -54,6 +56,9 @@ struct sim_flushed {
 /*
  * struct sim_medium - one
  * @platform: of its host
+ * @files: of its host, when a file has it; @kept is the disk then, and what is
+ *	between is the page cache: see files.h
+ * @bytes: of @seen, so many belong to the store
  * @chance: what of it a loss of power keeps
  * @seen: what programs see
  * @kept: M
@@ -68,6 +73,8 @@ struct sim_flushed {
  */
 struct sim_medium {
 	struct sim_platform platform;
+	struct sim_files *files;
+	uint64_t bytes;
 	uint64_t chance;
 	uint8_t *seen;
 	uint8_t *kept;
@@ -86,6 +93,15 @@ struct sim_medium {
 /* A new medium of zeros for host number @host, or the old one as if it were new. */
 void sim_medium_init(struct sim_medium *medium, uint32_t host,
 		     const struct sim_platform *platform, uint64_t seed);
+
+/* What brickd has stored, by whatever way, and what it makes zero. */
+void sim_medium_copy(struct sim_medium *medium, uint64_t off, const void *from,
+		     uint64_t len);
+void sim_medium_zero(struct sim_medium *medium, uint64_t off, uint64_t len);
+
+/* A line of it becomes something else, wherever it is. */
+void sim_medium_overwrite(struct sim_medium *medium, uint64_t off,
+			  uint8_t byte);
 
 /* What brickd opens. */
 struct brick_media *sim_medium_open(struct sim_medium *medium);

@@ -25,6 +25,8 @@ struct piece {
 };
 
 struct area {
+	uint32_t until_failure;
+	uint32_t n_failures;
 	uint64_t used;
 	struct piece *free[CLASSES];
 };
@@ -35,12 +37,14 @@ static struct area areas[SIM_PROCESSES_MAX];
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
 void *__real_realloc(void *at, size_t len);
+void *__real_aligned_alloc(size_t alignment, size_t len);
 int __real_posix_memalign(void **out, size_t alignment, size_t len);
 void __real_free(void *at);
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
 void *__wrap_realloc(void *at, size_t len);
 void *__wrap_reallocarray(void *at, size_t n, size_t len);
+void *__wrap_aligned_alloc(size_t alignment, size_t len);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t len);
 void __wrap_free(void *at);
 
@@ -64,6 +68,16 @@ static void make_areas(void)
 void sim_memory_forget(uint32_t process)
 {
 	memset(&areas[process], 0, sizeof(areas[process]));
+}
+
+void sim_memory_fail_after(uint32_t process, uint32_t allocations)
+{
+	areas[process].until_failure = allocations;
+}
+
+uint32_t sim_memory_failures(uint32_t process)
+{
+	return areas[process].n_failures;
 }
 
 static struct area *own_area(void)
@@ -106,6 +120,12 @@ static void *take(struct area *area, size_t len)
 
 	if (class >= CLASSES)
 		return NULL;
+	if (area->until_failure && !--area->until_failure) {
+		sim_trace("memory", "%zu bytes are not there", len);
+		area->n_failures++;
+		errno = ENOMEM;
+		return NULL;
+	}
 	piece = area->free[class];
 	if (piece) {
 		area->free[class] = piece->next;
@@ -199,6 +219,13 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t len)
 		return __real_posix_memalign(out, alignment, len);
 	*out = take(area, len);
 	return *out ? 0 : ENOMEM;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t len)
+{
+	struct area *area = own_area();
+
+	return area ? take(area, len) : __real_aligned_alloc(alignment, len);
 }
 
 void *sim_alloc(size_t len)

@@ -8,6 +8,7 @@
 
 #include "fabric.h"
 #include "host.h"
+#include "kfabric/user/stcp.h"
 
 #define KEY_STEP 0x10000 /* a key is never that of an earlier registration */
 
@@ -376,9 +377,34 @@ static int domain_close(struct fid *fid)
 	return 0;
 }
 
+static int domain_set_persist(struct fid_domain *fid,
+			      int (*persist)(void *arg, void *addr, size_t len),
+			      void *arg)
+{
+	struct sim_domain *domain =
+		sim_container_of(fid, struct sim_domain, fid);
+
+	domain->persist = persist;
+	domain->persist_arg = arg;
+	return 0;
+}
+
+static int domain_ops_open(struct fid *fid, const char *name, uint64_t flags,
+			   void **ops, void *context)
+{
+	static struct stcp_domain_ops stcp = {
+		.size = sizeof(stcp),
+		.set_persist = domain_set_persist,
+	};
+
+	*ops = &stcp;
+	return 0;
+}
+
 static struct fi_ops domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
+	.ops_open = domain_ops_open,
 };
 
 static struct fi_ops_domain domain_ops = {
@@ -510,7 +536,7 @@ static void *loopback(const char *service)
 	return sin;
 }
 
-/* What verbs answers, as far as anybody looks. */
+/* What the provider answers, as far as anybody looks. */
 int __wrap_stcp_choose_getinfo(uint32_t version, const char *node,
 			       const char *service, uint64_t flags,
 			       const struct fi_info *hints,
@@ -539,7 +565,7 @@ int __wrap_stcp_choose_getinfo(uint32_t version, const char *node,
 		FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	info->domain_attr->name = strdup(SIM_DEVICE);
 	info->fabric_attr->name = strdup(SIM_DEVICE);
-	info->fabric_attr->prov_name = strdup("verbs");
+	info->fabric_attr->prov_name = strdup(hints->fabric_attr->prov_name);
 	sim_current = current;
 	*out = __wrap_fi_dupinfo(info);
 	__real_fi_freeinfo(info);

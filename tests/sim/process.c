@@ -116,6 +116,10 @@ static void thread_ended(struct sim_thread *thread)
 			process->ended(process);
 		return;
 	}
+	if (thread->is_detached) {
+		thread_free(thread);
+		return;
+	}
 	stack_put(thread->stack);
 	thread->stack = NULL;
 	LIST_FOREACH(other, &process->threads, link)

@@ -26,6 +26,7 @@ struct sim_process;
  * @waits_for: a condition or a mutex, or another thread's end; NULL: nothing that has
  *	an address
  * @has_ended: its function has returned
+ * @is_detached: nobody joins it
  * @was_woken: by somebody, and not by its time
  */
 struct sim_thread {
@@ -36,6 +37,7 @@ struct sim_thread {
 	void *arg;
 	const void *waits_for;
 	bool has_ended;
+	bool is_detached;
 	bool was_woken;
 	bool has_begun;
 	jmp_buf at;

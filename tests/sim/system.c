@@ -42,9 +42,12 @@ int __wrap_getnameinfo(const struct sockaddr *addr, socklen_t addr_len,
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
+	uint64_t ns;
+
 	sim.now_ns += LOOK_NS;
-	ts->tv_sec = (time_t)(sim.now_ns / SIM_S);
-	ts->tv_nsec = (long)(sim.now_ns % SIM_S);
+	ns = sim.now_ns + (id == CLOCK_REALTIME ? sim.wall_ns : 0);
+	ts->tv_sec = (time_t)(ns / SIM_S);
+	ts->tv_nsec = (long)(ns % SIM_S);
 	return 0;
 }
 

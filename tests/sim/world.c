@@ -19,6 +19,8 @@ bool sim_is_traced;
 static struct sim_event *queue[EVENTS_MAX + 1];
 static uint32_t n_queued;
 static uint64_t n_scheduled;
+static void (*watcher)(void *arg);
+static void *watched;
 
 void sim_world_init(uint64_t seed)
 {
@@ -129,6 +131,12 @@ void sim_schedule(struct sim_event *event, uint64_t at_ns)
 	rise(event, ++n_queued);
 }
 
+void sim_watch(void (*watch)(void *arg), void *arg)
+{
+	watcher = watch;
+	watched = arg;
+}
+
 void sim_world_run(void)
 {
 	while (!sim.is_over && n_queued) {
@@ -139,6 +147,8 @@ void sim_world_run(void)
 			sim.now_ns = event->at_ns;
 		sim.n_events++;
 		event->fire(event);
+		if (watcher)
+			watcher(watched);
 	}
 }
 

@@ -49,6 +49,7 @@ struct sim_pace {
 /*
  * struct sim_world - the world
  * @now_ns: its clock
+ * @wall_ns: by so much the clock on the wall is ahead of it
  * @chance: state of the generator that orders events
  * @pace: how long they take
  * @n_events: that have happened
@@ -56,6 +57,7 @@ struct sim_pace {
  */
 struct sim_world {
 	uint64_t now_ns;
+	uint64_t wall_ns;
 	uint64_t chance;
 	struct sim_pace pace;
 	uint64_t n_events;
@@ -70,6 +72,9 @@ void sim_world_init(uint64_t seed);
 /* Lets it happen at a time, or at another one than before. */
 void sim_schedule(struct sim_event *event, uint64_t at_ns);
 void sim_cancel(struct sim_event *event);
+
+/* Called after each event; NULL: nobody is. */
+void sim_watch(void (*watch)(void *arg), void *arg);
 
 /* Lets things happen until the world is over, or nothing is left. */
 void sim_world_run(void);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What administrators do with a brick, and what its machine does to it. */
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brick.h"
+#include "brickd/admin/admin_ops.h"
+#include "brickd/admin/metrics.h"
+#include "brickd/admin/view.h"
+#include "brickd/config/config.h"
+#include "brickd/platform/platform.h"
+#include "brickd/store/format/super.h"
+#include "brickd/store/slow/slow.h"
+#include "client.h"
+#include "fabric.h"
+#include "oracle.h"
+
+#define GARBAGE 0xa5
+
+bool __real_brick_metrics_before_wait(struct brick_view *view);
+bool __wrap_brick_metrics_before_wait(struct brick_view *view);
+int __wrap_brick_platform_read(const struct brick_media *m,
+			       struct brick_platform *out);
+int __wrap_brick_platform_clear(const struct brick_media *m,
+				struct brick_bytes bytes);
+
+static struct sim_brick *current_brick(void)
+{
+	return (struct sim_brick *)sim_current->process;
+}
+
+/* ---- requests of the admin socket --------------------------------------------- */
+
+static void answer(struct brick_view *view, const char *line)
+{
+	struct json_object *reply = json_object_new_object();
+	struct brick_admin_request request = { 0 };
+	const char *why = NULL;
+	int rc;
+
+	rc = brick_admin_request_parse(line, strlen(line), &request, &why);
+	if (rc)
+		sim_die("%s: %s", line, why);
+	rc = brick_admin_op(view, 0, &request, reply, &why);
+	sim_trace("admin", "%s: %s", line, rc ? why : "done");
+	json_object_put(reply);
+}
+
+/* brickd's loop, in each of its rounds. */
+bool __wrap_brick_metrics_before_wait(struct brick_view *view)
+{
+	struct sim_brick *brick = current_brick();
+	char line[SIM_REQUEST_BYTES];
+
+	if (*brick->request) {
+		memcpy(line, brick->request, sizeof(line));
+		*brick->request = '\0';
+		answer(view, line);
+	}
+	return __real_brick_metrics_before_wait(view);
+}
+
+void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
+		   uint64_t which)
+{
+	static const char *const orders[] = { "demote", "demote", "promote",
+					      "pin",	"unpin",  "show" };
+	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
+	char name[24];
+
+	if (!brick->host.process.is_alive)
+		return;
+	sim_client_name(client, name);
+	if (evicts)
+		(void)snprintf(brick->request, sizeof(brick->request),
+			       "{\"op\":\"evict\",\"client\":\"%s\"}", name);
+	else
+		(void)snprintf(brick->request, sizeof(brick->request),
+			       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
+			       "\"0x%llx+%llu\"}",
+			       orders[which % n_orders],
+			       (unsigned long long)sim_client_va(client),
+			       (unsigned long long)(1 + which / n_orders %
+								SIM_PLACES));
+}
+
+/* ---- grants ---------------------------------------------------------------------- */
+
+static void recall(struct sim_event *event)
+{
+	struct sim_brick *brick =
+		sim_container_of(event, struct sim_brick, restore);
+
+	memset(brick->revoked, 0, sizeof(brick->revoked));
+	if (brick->host.process.is_alive)
+		sim_process_signal(&brick->host.process, SIGHUP);
+}
+
+void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
+		      uint64_t ns)
+{
+	static const char *const what[] = {
+		[SIM_GRANTED] = "nothing",
+		[SIM_REMOVED] = "its name",
+		[SIM_READS_ONLY] = "its right to write",
+		[SIM_REKEYED] = "its key",
+	};
+
+	brick->revoked[client] = (enum sim_revoked)(which % SIM_REVOKED);
+	sim_trace("admin", "takes client%u %s", client,
+		  what[brick->revoked[client]]);
+	if (brick->host.process.is_alive)
+		sim_process_signal(&brick->host.process, SIGHUP);
+	brick->restore.fire = recall;
+	sim_schedule(&brick->restore, sim.now_ns + ns);
+}
+
+/* ---- the medium ------------------------------------------------------------------- */
+
+/* Its tables have everything twice; so a world has one piece of them damaged. */
+static uint64_t choose_line(struct sim_brick *brick, uint64_t which,
+			    bool *in_tables)
+{
+	struct brick_super sb = { 0 };
+	const struct brick_slow slow = { .size = brick->files.slow.bytes };
+	uint64_t data;
+
+	if (brick_super_plan(brick->medium.bytes, brick_slow_room(&slow), &sb))
+		sim_die("a store that cannot be planned");
+	data = brick_super_data(&sb, 0);
+	*in_tables = which & 1 && !brick->is_damaged;
+	if (*in_tables)
+		return sim_below(data / SIM_LINE) * SIM_LINE;
+	return data +
+	       sim_below((brick->medium.bytes - data) / SIM_LINE) * SIM_LINE;
+}
+
+void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
+{
+	bool in_tables, is_silent = which & 2;
+	uint64_t off = choose_line(brick, which, &in_tables);
+
+	/* What cannot be read ends whoever reads it. */
+	sim_brick_kill(brick, ns);
+	brick->is_damaged |= in_tables;
+	if (!in_tables && (brick->n_bad == SIM_BAD_MAX || is_silent))
+		return;
+	sim_trace("medium", "the line at 0x%llx is bad%s",
+		  (unsigned long long)off, in_tables ? ", in the tables" : "");
+	sim_medium_overwrite(&brick->medium, off, GARBAGE);
+	if (!in_tables || !is_silent)
+		brick->bad[brick->n_bad++] =
+			(struct brick_bytes){ off, SIM_LINE };
+}
+
+int __wrap_brick_platform_read(const struct brick_media *m,
+			       struct brick_platform *out)
+{
+	const struct sim_brick *brick = current_brick();
+
+	*out = (struct brick_platform){ .bad_known = true };
+	if (brick->medium.files)
+		return 0;
+	out->backing = BRICK_BACKING_PMEM;
+	out->domain = brick->medium.platform.eadr ? BRICK_DOMAIN_CACHES
+						  : BRICK_DOMAIN_MEMORY;
+	if (!brick->n_bad)
+		return 0;
+	out->bad = calloc(brick->n_bad, sizeof(*out->bad));
+	if (!out->bad)
+		return -ENOMEM;
+	memcpy(out->bad, brick->bad, brick->n_bad * sizeof(*out->bad));
+	out->n_bad = brick->n_bad;
+	return 0;
+}
+
+int __wrap_brick_platform_clear(const struct brick_media *m,
+				struct brick_bytes bytes)
+{
+	struct sim_brick *brick = current_brick();
+
+	for (uint32_t i = 0; i < brick->n_bad; i++) {
+		if (brick->bad[i].off != bytes.off)
+			continue;
+		sim_medium_overwrite(&brick->medium, bytes.off, 0);
+		brick->bad[i] = brick->bad[--brick->n_bad];
+		return 0;
+	}
+	return -EINVAL;
+}
+
+void sim_brick_neighbour_asks(struct sim_brick *brick)
+{
+	/* While the brick runs it has asked before, and nobody has asked since. */
+	sim_files_neighbour_asks(&brick->files);
+}
+
+/* ---- at the end -------------------------------------------------------------------- */
+
+void sim_brick_mend(struct sim_brick *brick)
+{
+	sim_cancel(&brick->restore);
+	recall(&brick->restore);
+	/* A medium that has failed serves reads until brickd is started again. */
+	if (brick->files.n_failed)
+		sim_brick_stop(brick, 0);
+}

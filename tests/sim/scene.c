@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Scenes: who is there, what they are like, and how it ends: see scene.h. */
+#include "scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "proto/kfb_slot.h"
+
+/* How long everybody has to come to an end when no more faults happen. */
+#define END_NS	   (600 * SIM_S)
+#define CLIENTS_AT 1 /* processes: the brick's, then the clients' */
+
+/* ---- the end ---------------------------------------------------------------------- */
+
+static void begin_end(struct sim_event *event)
+{
+	struct sim_scene *s = sim_container_of(event, struct sim_scene, end);
+
+	sim_trace("scene", "no more faults");
+	sim_faults_end(s);
+	for (uint32_t i = 0; i < s->n_clients; i++)
+		s->clients[i].ends = true;
+}
+
+static void give_up(struct sim_event *event)
+{
+	sim.is_over = true;
+}
+
+static void client_ended(struct sim_process *process)
+{
+	const struct sim_client *c = (const struct sim_client *)process;
+	struct sim_scene *s = c->scene;
+
+	sim_trace(c->name, "has ended");
+	if (!--s->n_left)
+		sim.is_over = true;
+}
+
+void sim_scene_check(struct sim_scene *s)
+{
+	for (uint32_t i = 0; i < s->n_clients; i++) {
+		const struct sim_client *c = &s->clients[i];
+
+		if (!c->has_ended)
+			sim_violated("%s waits for ever: in %s", c->name,
+				     c->call);
+	}
+	sim_shared_check(&s->shared);
+}
+
+/* ---- who is there ------------------------------------------------------------------ */
+
+static void choose_pace(uint64_t *dice)
+{
+	static const uint32_t yields[] = { 0, 5, 50, 300 };
+
+	sim.pace.short_ns = (1 + sim_below_of(dice, 20)) * SIM_US;
+	sim.pace.long_ns = (1 + sim_below_of(dice, 50)) * SIM_MS;
+	sim.pace.long_permille = (uint32_t)sim_below_of(dice, 4);
+	sim.pace.yield_permille = yields[sim_below_of(dice, 4)];
+}
+
+static void choose_platform(uint64_t *dice, struct sim_platform *p)
+{
+	static const uint32_t drains[] = { 0, 0, 100, 600 };
+
+	*p = (struct sim_platform){ 0 };
+	switch (sim_below_of(dice, 4)) {
+	case 0:
+		p->declared_off = true;
+		break;
+	case 1:
+		p->ddio = true;
+		p->eadr = true;
+		break;
+	default:
+		p->ddio = sim_chance_of(dice, 700);
+		break;
+	}
+	p->drain_permille = drains[sim_below_of(dice, 4)];
+	p->evict_permille = (uint32_t)sim_below_of(dice, 3) * 20;
+}
+
+/* Memory, or a file; with a slow tier the store is a small one. */
+static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
+{
+	static const uint32_t write_backs[] = { 0, 2, 30 };
+	bool has_slow = sim_chance_of(dice, 250);
+
+	b->is_file = sim_chance_of(dice, 350);
+	b->bytes = has_slow ? (8 + 2 * sim_below_of(dice, 6)) << 20
+			    : SIM_MEDIUM_BYTES;
+	b->files = (struct sim_files_settings){
+		.store_bytes = b->bytes,
+		.slow_bytes =
+			has_slow ? (8 + 2 * sim_below_of(dice, 8)) << 20 : 0,
+		.has_mount_id = sim_chance_of(dice, 700),
+		.run_is_closed = sim_chance_of(dice, 200),
+		.write_back_permille = write_backs[sim_below_of(dice, 3)],
+	};
+}
+
+static void choose_brick(uint64_t *dice, struct sim_brick_settings *b)
+{
+	choose_platform(dice, &b->platform);
+	choose_media(dice, b);
+	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
+	/* There a CPU puts it in its place, and into its cache. */
+	b->platform.placed = b->is_tcp;
+	b->platform.ddio |= b->is_tcp;
+	b->lease_ms = sim_chance_of(dice, 500) ? 100 : 3000;
+	b->alloc_max_blocks = SIM_BLOCKS_MAX;
+	b->mappings = 16;
+	b->credits = sim_chance_of(dice, 300) ? KFB_CREDITS_MIN : 16;
+}
+
+static void choose_client(uint64_t *dice, struct sim_client_settings *c)
+{
+	static const uint32_t words[] = { 8, 16, 64, 512 };
+
+	*c = (struct sim_client_settings){
+		.churn_permille = sim_chance_of(dice, 300) ? 200 : 16,
+		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 3),
+		.n_spares = (uint32_t)sim_below_of(dice, SIM_SPARES_MAX + 1),
+		.n_registers =
+			1 + (uint32_t)sim_below_of(dice, SIM_CLIENT_REGS),
+		.n_words = words[sim_below_of(dice, 4)],
+		.queues = 1 + (uint32_t)sim_below_of(dice, 4),
+		.reconnect_ms = sim_chance_of(dice, 250) ? 0 : 60000,
+		.timeout_ms = 1000,
+		.think_us = (uint32_t)sim_below_of(dice, 100),
+		.posted_max = 1 + (uint32_t)sim_below_of(dice, SIM_POSTED_MAX),
+	};
+	c->retains = c->reconnect_ms && sim_chance_of(dice, 300);
+}
+
+struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
+{
+	struct sim_brick_settings b;
+	struct sim_client_settings c;
+	enum sim_sharing sharing;
+	static struct sim_scene scene;
+	struct sim_scene *s = &scene;
+	uint64_t dice = seed ^ UINT64_C(0x9e3779b97f4a7c15), span_ns;
+
+	sim_world_init(~dice);
+	sim_fabric_init();
+	choose_pace(&dice);
+	choose_brick(&dice, &b);
+	s->n_clients = 1 + (uint32_t)sim_below_of(&dice, 3);
+	sharing = (enum sim_sharing)sim_below_of(&dice, 3);
+	sim_shared_init(&s->shared);
+	s->n_left = s->n_clients;
+	b.n_clients = s->n_clients;
+	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
+	for (uint32_t i = 0; i < s->n_clients; i++) {
+		choose_client(&dice, &c);
+		c.lease_ms = b.lease_ms;
+		c.is_tcp = b.is_tcp;
+		c.sharing = sharing;
+		/* What is posted again, or copied, is for who writes alone. */
+		if (sharing == SIM_SHARES)
+			c.reconnect_ms = 0;
+		c.retains &= sharing == SIM_SHARES_NOTHING;
+		sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
+				sim_below_of(&dice, UINT64_MAX));
+		s->clients[i].host.process.ended = client_ended;
+		s->clients[i].scene = s;
+		s->clients[i].shared = &s->shared;
+	}
+	span_ns = (20 + sim_below_of(&dice, 500)) * SIM_MS;
+	sim_faults_make(s, &dice, span_ns, faults);
+	s->end.fire = begin_end;
+	s->limit.fire = give_up;
+	sim_schedule(&s->end, sim.now_ns + span_ns);
+	sim_schedule(&s->limit, sim.now_ns + span_ns + END_NS);
+	return s;
+}
+
+void sim_scene_count(const struct sim_scene *s, uint64_t *lives,
+		     uint64_t *writes, uint64_t *reads, uint64_t *flushes,
+		     uint64_t *losses)
+{
+	*lives += s->brick.lives;
+	for (uint32_t i = 0; i < s->n_clients; i++) {
+		*writes += s->clients[i].n_writes;
+		*reads += s->clients[i].n_reads;
+		*flushes += s->clients[i].n_flushes;
+		*losses += s->clients[i].n_losses;
+	}
+}
+
+void sim_scene_free(struct sim_scene *s)
+{
+	for (uint32_t i = 0; i < s->n_clients; i++)
+		sim_client_fini(&s->clients[i]);
+	sim_brick_fini(&s->brick);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A scene: who is in a world, what they are like, and what befalls them; all of
+ * it chosen by the seed.
+ */
+#ifndef TESTS_SIM_SCENE_H
+#define TESTS_SIM_SCENE_H
+
+#include <stdint.h>
+
+#include "brick.h"
+#include "client.h"
+#include "faults.h"
+
+struct sim_scene {
+	struct sim_brick brick;
+	uint32_t n_clients;
+	uint32_t n_left;
+	struct sim_client clients[SIM_CLIENTS_MAX];
+	struct sim_shared shared;
+	struct sim_faults faults;
+	struct sim_event end;
+	struct sim_event limit;
+};
+
+/*
+ * A scene of a seed. Of its faults, at most 64, those happen whose bit is set in
+ * @faults.
+ */
+struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults);
+void sim_scene_free(struct sim_scene *scene);
+
+/* When nothing happens any more: has everybody come to an end? */
+void sim_scene_check(struct sim_scene *scene);
+
+void sim_scene_count(const struct sim_scene *scene, uint64_t *lives,
+		     uint64_t *writes, uint64_t *reads, uint64_t *flushes,
+		     uint64_t *losses);
+
+#endif
