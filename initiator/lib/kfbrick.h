@@ -301,14 +301,15 @@ int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 /**
  * kfbrick_unmap - give a mapping back; its keys are dead when this returns
  * @k: connection
- * @mapping: freed, also on failure, but for -EBUSY
+ * @mapping: freed, also on failure, but for -EBUSY and -ENOMEM
  *
  * Completed writes to it that are not flushed are flushed first; when that
  * fails, the mapping is given back all the same and the flush's error is
  * returned. A session that is lost takes the mapping with it: that is 0, too.
  *
  * Context: control call; blocks up to the timeout, three when it flushes.
- * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOENT,
+ * Return: 0, -EBUSY (operations through it are in flight: it stays), -ENOMEM
+ * (the brick has none now to flush or to end it: it stays), -ENOENT,
  * -ESTALE (it did not outlive a loss: its blocks have changed hands), or an
  * error of kfbrick_flush().
  */

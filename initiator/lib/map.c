@@ -327,10 +327,16 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	if (!kfbl_is_over(k) && k->core.flush_mode != KFB_FLUSH_NONE &&
 	    kfbl_flush_is_dirty_in(k, mapping->range.va, len))
 		flushed = kfbrick_flush(k);
+	/* Whoever tries again loses nothing. */
+	if (flushed == -ENOMEM)
+		return flushed;
 	memcpy(words, k->error, sizeof(words));
 	/* While a new session would still make it again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
+	/* The brick has it still, and its keys are alive. */
+	if (rc == -ENOMEM)
+		return rc;
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

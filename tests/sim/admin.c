@@ -18,7 +18,8 @@
 #include "fabric.h"
 #include "oracle.h"
 
-#define GARBAGE 0xa5
+#define GARBAGE	 0xa5
+#define AGAIN_NS SIM_MS
 
 bool __real_brick_metrics_before_wait(struct brick_view *view);
 bool __wrap_brick_metrics_before_wait(struct brick_view *view);
@@ -95,8 +96,10 @@ static void recall(struct sim_event *event)
 		sim_container_of(event, struct sim_brick, restore);
 
 	memset(brick->revoked, 0, sizeof(brick->revoked));
-	if (brick->host.process.is_alive)
-		sim_process_signal(&brick->host.process, SIGHUP);
+	/* One that is starting may have read them already. */
+	if (brick->host.process.is_alive &&
+	    !sim_process_signal(&brick->host.process, SIGHUP))
+		sim_schedule(&brick->restore, sim.now_ns + AGAIN_NS);
 }
 
 void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
@@ -146,7 +149,7 @@ void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 	/* What cannot be read ends whoever reads it. */
 	sim_brick_kill(brick, ns);
 	brick->is_damaged |= in_tables;
-	if (!in_tables && (brick->n_bad == SIM_BAD_MAX || is_silent))
+	if (!in_tables && (brick->n_bad >= SIM_BAD_MAX || is_silent))
 		return;
 	sim_trace("medium", "the line at 0x%llx is bad%s",
 		  (unsigned long long)off, in_tables ? ", in the tables" : "");
@@ -187,9 +190,9 @@ int __wrap_brick_platform_clear(const struct brick_media *m,
 			continue;
 		sim_medium_overwrite(&brick->medium, bytes.off, 0);
 		brick->bad[i] = brick->bad[--brick->n_bad];
-		return 0;
+		break;
 	}
-	return -EINVAL;
+	return 0;
 }
 
 void sim_brick_neighbour_asks(struct sim_brick *brick)
@@ -203,6 +206,7 @@ void sim_brick_neighbour_asks(struct sim_brick *brick)
 void sim_brick_mend(struct sim_brick *brick)
 {
 	sim_cancel(&brick->restore);
+	brick->restore.fire = recall;
 	recall(&brick->restore);
 	/* A medium that has failed serves reads until brickd is started again. */
 	if (brick->files.n_failed)

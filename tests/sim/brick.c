@@ -129,23 +129,28 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 
 /* ---- its lives ---------------------------------------------------------------- */
 
-static void format(struct sim_brick *brick, const struct brick_config *c)
+static int format(struct sim_brick *brick, const struct brick_config *c)
 {
 	const struct brick_media_create create = { 0 };
 	const struct brick_slow_create create_slow = { 0 };
 	struct brick_store_format store = { .force = true };
 	char err[BRICK_ERR_BYTES] = "";
 	struct brick_media *m;
+	int rc;
 
 	memcpy(store.uuid, "simulated brick", sizeof(store.uuid));
-	if (brick_media_open(c->store, &create, &m, err, sizeof(err)) ||
-	    (c->slow && brick_slow_open(c->slow, &create_slow, &store.slow, err,
-					sizeof(err))) ||
-	    brick_store_format(m, &store, err, sizeof(err)))
-		sim_die("cannot format a medium: %s", err);
+	rc = brick_media_open(c->store, &create, &m, err, sizeof(err));
+	if (rc)
+		return rc;
+	if (c->slow)
+		rc = brick_slow_open(c->slow, &create_slow, &store.slow, err,
+				     sizeof(err));
+	if (!rc)
+		rc = brick_store_format(m, &store, err, sizeof(err));
 	if (store.slow)
 		brick_slow_close(store.slow);
 	brick_media_close(m);
+	return rc;
 }
 
 void sim_client_key(uint32_t number, uint8_t key[32])
@@ -215,10 +220,15 @@ static int read_settings(void *ctx, struct brick_config *c)
 	return 0;
 }
 
+bool sim_brick_is_failing(const struct sim_brick *brick)
+{
+	return brick->files.n_failed != brick->n_failed_before;
+}
+
 /* What was to fail has failed in this life, so that others may fail, too. */
 static bool is_excused(const struct sim_brick *brick)
 {
-	return brick->files.n_failed != brick->n_failed_before ||
+	return sim_brick_is_failing(brick) ||
 	       sim_memory_failures(brick->host.process.number);
 }
 
@@ -236,7 +246,7 @@ static void *serve(void *arg)
 	if (server && config)
 		rc = read_settings(brick, config);
 	if (!rc && !brick->is_formatted)
-		format(brick, config);
+		rc = format(brick, config);
 	if (!rc) {
 		brick->is_formatted = true;
 		server->reload.read = read_settings;
@@ -249,6 +259,10 @@ static void *serve(void *arg)
 			sim_violated("brickd does not start: %s", err);
 		return NULL;
 	}
+	/* A start drops what was in memory only. */
+	if (brick->files.n_failed != brick->n_forgotten)
+		brick->forgets(brick);
+	brick->n_forgotten = brick->files.n_failed;
 	sim_trace("brickd", "serves, life %llu",
 		  (unsigned long long)brick->lives);
 	rc = brick_server_run(server);
@@ -305,7 +319,8 @@ void sim_brick_stop(struct sim_brick *brick, uint64_t down_ns)
 		return;
 	sim_trace("brickd", "is to stop");
 	brick->down_ns = down_ns;
-	sim_process_signal(&brick->host.process, SIGTERM);
+	if (!sim_process_signal(&brick->host.process, SIGTERM))
+		sim_brick_kill(brick, down_ns);
 }
 
 static void new_boot(struct sim_brick *brick)
@@ -345,6 +360,8 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->settings = *settings;
 	memset(brick->revoked, 0, sizeof(brick->revoked));
 	*brick->request = '\0';
+	brick->n_forgotten = 0;
+	brick->n_failed_before = 0;
 	brick->n_bad = 0;
 	brick->is_damaged = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);

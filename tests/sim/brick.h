@@ -48,12 +48,14 @@ struct sim_brick_settings {
  * @request: what an administrator asks next; "": nothing
  * @bad: lines that cannot be read
  * @n_failed_before: files->n_failed when brickd was started
+ * @n_forgotten: the same when it served
  * @is_damaged: so was one of the tables, once
  * @restart: when it is started again
  * @down_ns: how long it is down when it has stopped
  * @lives: how often it was started
  * @is_formatted: its medium has a store
  * @stays_down: it is not started again
+ * @forgets: called when writes that were placed may be gone with the page cache
  */
 struct sim_brick {
 	struct sim_host host;
@@ -68,11 +70,13 @@ struct sim_brick {
 	uint32_t n_bad;
 	bool is_damaged;
 	uint64_t n_failed_before;
+	uint64_t n_forgotten;
 	struct sim_event restart;
 	uint64_t down_ns;
 	uint64_t lives;
 	bool is_formatted;
 	bool stays_down;
+	void (*forgets)(struct sim_brick *brick);
 };
 
 /* Makes the machine, with an empty store, and starts brickd. */
@@ -99,6 +103,8 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns);
 /* Another brickd of this machine asks its file system. */
 void sim_brick_neighbour_asks(struct sim_brick *brick);
+/* In this life something of its files has failed, and may have for good. */
+bool sim_brick_is_failing(const struct sim_brick *brick);
 /* What was taken is given back, what has failed is started again. */
 void sim_brick_mend(struct sim_brick *brick);
 

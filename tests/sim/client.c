@@ -71,6 +71,11 @@ static void said(struct sim_client *c, const char *what, int rc)
 			  kfbrick_error(c->k));
 }
 
+bool sim_client_is_refused(int error)
+{
+	return error == -EIO || error == -EACCES || error == -ENOMEM;
+}
+
 /* ---- losses ---------------------------------------------------------------- */
 
 static bool overlaps(const struct sim_register *r,
@@ -163,7 +168,7 @@ static void post_write(struct sim_client *c)
 		r->n--;
 		r->serial--;
 		said(c, "post_write", rc);
-		c->is_stale |= rc == -EIO;
+		c->is_stale |= sim_client_is_refused(rc);
 		return;
 	}
 	sim_trace(c->name, "writes %u, %llu%s", r->number,
@@ -183,7 +188,7 @@ static bool post_read_of(struct sim_client *c, struct sim_register *r)
 	rc = kfbrick_post_read(c->k, r->va, p->words,
 			       r->n_words * sizeof(uint64_t), p);
 	said(c, "post_read", rc);
-	c->is_stale |= rc == -EIO;
+	c->is_stale |= sim_client_is_refused(rc);
 	if (rc)
 		return false;
 	sim_client_posted(c, p, SIM_POSTED_READ, r);
@@ -231,7 +236,7 @@ static void done(struct sim_client *c, struct sim_posted *p, int error)
 {
 	struct sim_register *r = p->r;
 
-	c->is_stale |= r && error == -EIO;
+	c->is_stale |= r && sim_client_is_refused(error);
 	switch (p->kind) {
 	case SIM_POSTED_WRITE:
 	case SIM_POSTED_DURABLE:
@@ -292,6 +297,10 @@ static void check_block(struct sim_client *c, uint32_t block, bool is_there)
 {
 	enum sim_block_state was = c->blocks[block];
 
+	c->is_listed[block] = is_there;
+	/* How a change has ended that failed with its medium, the next start says. */
+	if (was == SIM_BLOCK_UNKNOWN && sim_brick_is_failing(&c->scene->brick))
+		return;
 	if (was == SIM_BLOCK_THERE && !is_there)
 		sim_violated("%s: block 0x%llx is gone", c->name,
 			     (unsigned long long)va_of(c, block));
@@ -416,8 +425,9 @@ static int get_blocks(struct sim_client *c)
 			rc = free_blocks(c, b, 1);
 			if (rc)
 				break;
+			c->is_listed[b] = false;
 		}
-		if (c->blocks[b] == SIM_BLOCK_THERE)
+		if (c->blocks[b] == SIM_BLOCK_THERE || c->is_listed[b])
 			continue;
 		zeros_in(c, b);
 		rc = alloc_blocks(c, b, 1);
@@ -474,6 +484,8 @@ static bool change_blocks(struct sim_client *c)
 	c->call = "unmap";
 	rc = kfbrick_unmap(c->k, c->mapping);
 	said(c, "unmap", rc);
+	if (rc == -ENOMEM)
+		return true;
 	if (rc == -EBUSY)
 		sim_violated("%s: nothing is posted, and a mapping is busy",
 			     c->name);

@@ -87,6 +87,7 @@ struct sim_posted {
  * @is_busy: by register: something of it is posted
  * @blocks: those with registers, then the spare ones
  * @words: of its process, for what is posted
+ * @is_listed: by block: the brick says that it is there
  * @is_bad: by block: the brick has lost it
  * @is_stale: an access was refused: it has to map anew
  * @asked: blocks of the newest ALLOC or FREE
@@ -117,6 +118,7 @@ struct sim_client {
 	uint32_t n_shared_writes;
 	uint64_t *words;
 	bool is_bad[SIM_PLACES];
+	bool is_listed[SIM_PLACES];
 	bool is_stale;
 	uint32_t asked;
 	uint32_t n_asked;
@@ -140,6 +142,9 @@ uint64_t sim_client_va(uint32_t number);
 
 /* Of its session: enum kfb_client_state. */
 uint32_t sim_client_state(const struct sim_client *client);
+
+/* The mapping is none any more: of lost blocks, or of what is not granted. */
+bool sim_client_is_refused(int error);
 
 /* For shared.c: room for something to be posted, or NULL; that it is posted. */
 struct sim_posted *sim_client_place(struct sim_client *client);

@@ -231,9 +231,10 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
-void sim_process_signal(struct sim_process *process, int number)
+bool sim_process_signal(struct sim_process *process, int number)
 {
 	struct sim_belonging *b;
+	bool is_heard = false;
 
 	LIST_FOREACH(b, &process->belongings, link)
 	{
@@ -244,7 +245,9 @@ void sim_process_signal(struct sim_process *process, int number)
 			continue;
 		signals->pending |= 1U << number;
 		sim_descriptor_ready(&signals->file.d);
+		is_heard = true;
 	}
+	return is_heard;
 }
 
 static ssize_t read_signal(struct signals *signals, void *buf, size_t len)

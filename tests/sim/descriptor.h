@@ -38,7 +38,7 @@ void sim_descriptor_close(struct sim_descriptor *descriptor);
 /* It may have become ready: whoever sleeps on it looks. */
 void sim_descriptor_ready(struct sim_descriptor *descriptor);
 
-/* The process gets a signal, which its signalfd tells of. */
-void sim_process_signal(struct sim_process *process, int number);
+/* The process gets a signal, which its signalfd tells of; false: it has none. */
+bool sim_process_signal(struct sim_process *process, int number);
 
 #endif

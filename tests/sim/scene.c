@@ -25,6 +25,12 @@ static void begin_end(struct sim_event *event)
 		s->clients[i].ends = true;
 }
 
+static void forget(struct sim_brick *brick)
+{
+	sim_shared_power(
+		&sim_container_of(brick, struct sim_scene, brick)->shared);
+}
+
 static void give_up(struct sim_event *event)
 {
 	sim.is_over = true;
@@ -155,6 +161,7 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	sharing = (enum sim_sharing)sim_below_of(&dice, 3);
 	sim_shared_init(&s->shared);
 	s->n_left = s->n_clients;
+	s->brick.forgets = forget;
 	b.n_clients = s->n_clients;
 	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
 	for (uint32_t i = 0; i < s->n_clients; i++) {

@@ -63,7 +63,12 @@ static int map(struct sim_client *c)
 	if (rc)
 		c->shared_mapping = NULL;
 	c->call = "nothing";
-	return !is_shared && (rc == -EBUSY || rc == -EAGAIN) ? 0 : rc;
+	/* Lost with a bad line, or for a while not its any more. */
+	if (rc == -EIO)
+		c->settings.sharing = SIM_SHARES_NOTHING;
+	return rc == -EIO || (!is_shared && (rc == -EBUSY || rc == -EAGAIN))
+		       ? 0
+		       : rc;
 }
 
 int sim_shared_get(struct sim_client *c)
@@ -87,45 +92,54 @@ static bool unmap(struct sim_client *c)
 		return false;
 	c->call = "unmap what is shared";
 	rc = kfbrick_unmap(c->k, c->shared_mapping);
-	c->shared_mapping = NULL;
+	if (rc != -ENOMEM)
+		c->shared_mapping = NULL;
 	c->call = "nothing";
 	return rc != -ENOTCONN && rc != -ECONNRESET;
 }
 
-static void post_write(struct sim_client *c, struct sim_posted *p)
+/* Return: of libkfbrick. */
+static int post_write(struct sim_client *c, struct sim_posted *p)
 {
+	int rc;
+
 	/* A value that nobody else writes, in each word. */
 	p->value = (uint64_t)(c->number + 1) << CLIENT_SHIFT |
 		   ++c->n_shared_writes;
 	for (size_t i = 0; i < WORDS; i++)
 		p->words[i] = p->value;
-	if (kfbrick_post_write_durable(c->k, va_of(p->shared), p->words,
-				       SIM_SHARED_BYTES, p))
-		return;
+	rc = kfbrick_post_write_durable(c->k, va_of(p->shared), p->words,
+					SIM_SHARED_BYTES, p);
+	if (rc)
+		return rc;
 	sim_history_write(&c->shared->first[p->shared], p->value);
 	sim_history_write(&c->shared->last[p->shared], p->value);
 	sim_trace(c->name, "writes what is shared, %u: %llx", p->shared,
 		  (unsigned long long)p->value);
 	sim_client_posted(c, p, SIM_POSTED_SHARED_WRITE, NULL);
+	return 0;
 }
 
-static void post_read(struct sim_client *c, struct sim_posted *p)
+static int post_read(struct sim_client *c, struct sim_posted *p)
 {
+	int rc = kfbrick_post_read(c->k, va_of(p->shared), p->words,
+				   SIM_SHARED_BYTES, p);
+
 	p->begin_ns = sim.now_ns;
-	if (!kfbrick_post_read(c->k, va_of(p->shared), p->words,
-			       SIM_SHARED_BYTES, p))
+	if (!rc)
 		sim_client_posted(c, p, SIM_POSTED_SHARED_READ, NULL);
+	return rc;
 }
 
 bool sim_shared_step(struct sim_client *c)
 {
 	struct sim_posted *p;
+	int rc;
 
 	if (c->settings.sharing == SIM_SHARES_NOTHING)
 		return true;
 	if (!c->shared_mapping) {
-		int rc = map(c);
-
+		rc = map(c);
 		return rc != -ENOTCONN && rc != -ECONNRESET;
 	}
 	if (c->settings.sharing == SIM_TAKES_TURNS &&
@@ -135,11 +149,9 @@ bool sim_shared_step(struct sim_client *c)
 	if (!p)
 		return true;
 	p->shared = (uint32_t)sim_below_of(&c->chance, SIM_SHARED_REGS);
-	if (sim_chance_of(&c->chance, WRITE_CHANCE))
-		post_write(c, p);
-	else
-		post_read(c, p);
-	return true;
+	rc = sim_chance_of(&c->chance, WRITE_CHANCE) ? post_write(c, p)
+						     : post_read(c, p);
+	return sim_client_is_refused(rc) ? unmap(c) : true;
 }
 
 void sim_shared_done(struct sim_client *c, struct sim_posted *p, int error)

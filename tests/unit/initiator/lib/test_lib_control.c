@@ -132,6 +132,24 @@ static void a_map_of_many_pages_is_one_mapping(void **state)
 	assert_int_equal(kfbrick_unmap_id(k, 1), 0);
 }
 
+/* Else nobody could map its blocks again as long as the session lives. */
+static void a_mapping_that_the_brick_cannot_end_stays(void **state)
+{
+	struct kfbrick_mapping *mapping = lib_map(1), *other;
+
+	rules->refuse_op = KFB_OP_UNMAP;
+	rules->refuse_status = KFB_ST_NO_MEMORY;
+	rules->refuse_max = 1;
+	assert_int_equal(kfbrick_unmap(k, mapping), -ENOMEM);
+	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
+				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
+				     &other),
+			 -EBUSY);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 2);
+	assert_int_equal(kfbrick_unmap(k, lib_map(1)), 0);
+}
+
 static void handles_of_something_else_are_given_back(void **state)
 {
 	struct kfbrick_mapping *mapping;
@@ -268,6 +286,7 @@ int main(void)
 		CONNECTED(garbage_from_the_brick_ends_the_connection),
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
+		CONNECTED(a_mapping_that_the_brick_cannot_end_stays),
 		CONNECTED(handles_of_something_else_are_given_back),
 		CONNECTED(a_map_that_comes_too_late_is_given_back),
 		CONNECTED(bad_flags_and_double_mappings_are_refused),

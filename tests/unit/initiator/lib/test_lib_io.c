@@ -278,6 +278,22 @@ static void a_flush_message_names_what_was_written(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 1);
 }
 
+/* Nothing is lost as long as nothing was given up. */
+static void a_mapping_that_the_brick_cannot_flush_stays(void **state)
+{
+	struct kfbrick_mapping *mapping = lib_map(1);
+
+	write_now(FAKE_VA, 512);
+	rules->refuse_op = KFB_OP_FLUSH;
+	rules->refuse_status = KFB_ST_NO_MEMORY;
+	rules->refuse_max = 1;
+	assert_int_equal(kfbrick_unmap(k, mapping), -ENOMEM);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 2);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
+}
+
 static void flushes_share_a_message_that_covers_them(void **state)
 {
 	struct kfbrick_completion done;
@@ -383,6 +399,7 @@ int main(void)
 		CASE(the_descriptor_tells_of_completions),
 		CASE(a_poll_without_anything_to_come_ends_in_time),
 		CASE(a_flush_message_names_what_was_written),
+		CASE(a_mapping_that_the_brick_cannot_flush_stays),
 		CASE(flushes_share_a_message_that_covers_them),
 		CASE(a_failed_flush_is_told_and_tried_again),
 		CASE(a_flush_without_answer_times_out),
