@@ -111,6 +111,7 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 {
 	bool is_alloc = op == KFB_OP_ALLOC;
 	int64_t before = is_alloc ? 0 : (int64_t)n_blocks;
+	bool was_sent = false, is_late;
 	int64_t now;
 	int rc;
 
@@ -122,9 +123,13 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 		if (now < 0)
 			return (int)now;
 		rc = send_range(k, op, va, n_blocks);
+		/* The session that had ended may have carried it out late. */
+		is_late = was_sent && rc == -EEXIST;
 		/* Refused before: it will be refused, if it is answered. */
-		if (rc != -ECONNRESET || kfbl_is_over(k) || now != before)
+		if (!is_late && (rc != -ECONNRESET || kfbl_is_over(k) ||
+				 now != before))
 			return rc;
+		was_sent = true;
 		now = count_allocated(k, va, n_blocks);
 		if (now < 0)
 			return tell_unknown(k, is_alloc ? "alloc" : "free", va,

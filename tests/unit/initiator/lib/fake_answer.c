@@ -141,7 +141,7 @@ static void answer_map(struct fake_brick *b, const struct kfb_map *map,
 		block < first + map->range.n_blocks ? block + 1 : 0;
 }
 
-static void answer_list(const struct fake_brick *b, const struct kfb_list *list,
+static void answer_list(struct fake_brick *b, const struct kfb_list *list,
 			struct kfb_reply *reply)
 {
 	struct kfb_list_reply *out = &reply->u.list;
@@ -149,6 +149,10 @@ static void answer_list(const struct fake_brick *b, const struct kfb_list *list,
 	uint32_t i;
 
 	out->change_counter = 5;
+	if (b->rules.hidden_lists) {
+		b->rules.hidden_lists--;
+		return;
+	}
 	if (b->rules.list_step) {
 		out->cursor = va + b->rules.list_step;
 		return;

@@ -132,6 +132,28 @@ static void a_map_of_many_pages_is_one_mapping(void **state)
 	assert_int_equal(kfbrick_unmap_id(k, 1), 0);
 }
 
+/*
+ * A session that ends may still have its ALLOC carried out: after LIST has shown
+ * the new one that nothing is there.
+ */
+static void an_alloc_that_comes_after_its_session_is_no_error(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = 5000;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->drop_once = KFB_OP_ALLOC;
+	rules->forget = true;
+	rules->hidden_lists = 3;
+	rules->refuse_status = KFB_ST_EXISTS;
+	rules->refuse_op = KFB_OP_ALLOC;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_LIST), 4);
+	/* One that another has allocated is an error, as ever. */
+	rules->hidden_lists = 1;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -EEXIST);
+}
+
 /* Else nobody could map its blocks again as long as the session lives. */
 static void a_mapping_that_the_brick_cannot_end_stays(void **state)
 {
@@ -286,6 +308,7 @@ int main(void)
 		CONNECTED(garbage_from_the_brick_ends_the_connection),
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
+		CONNECTED(an_alloc_that_comes_after_its_session_is_no_error),
 		CONNECTED(a_mapping_that_the_brick_cannot_end_stays),
 		CONNECTED(handles_of_something_else_are_given_back),
 		CONNECTED(a_map_that_comes_too_late_is_given_back),
