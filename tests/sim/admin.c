@@ -123,7 +123,10 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 
 /* ---- the medium ------------------------------------------------------------------- */
 
-/* Its tables have everything twice; so a world has one piece of them damaged. */
+/*
+ * Its tables have everything twice, but for what is being changed: so a world has
+ * one piece of them damaged, after a stop that left nothing half done.
+ */
 static uint64_t choose_line(struct sim_brick *brick, uint64_t which,
 			    bool *in_tables)
 {
@@ -134,7 +137,7 @@ static uint64_t choose_line(struct sim_brick *brick, uint64_t which,
 	if (brick_super_plan(brick->medium.bytes, brick_slow_room(&slow), &sb))
 		sim_die("a store that cannot be planned");
 	data = brick_super_data(&sb, 0);
-	*in_tables = which & 1 && !brick->is_damaged;
+	*in_tables = which & 1 && !brick->is_damaged && brick->is_at_rest;
 	if (*in_tables)
 		return sim_below(data / SIM_LINE) * SIM_LINE;
 	return data +
@@ -147,7 +150,8 @@ void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 	uint64_t off = choose_line(brick, which, &in_tables);
 
 	/* What cannot be read ends whoever reads it. */
-	sim_brick_kill(brick, ns);
+	if (!in_tables)
+		sim_brick_kill(brick, ns);
 	brick->is_damaged |= in_tables;
 	if (!in_tables && (brick->n_bad >= SIM_BAD_MAX || is_silent))
 		return;

@@ -7,6 +7,7 @@
 #include "brick.h"
 
 #include <signal.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,7 @@ static void *serve(void *arg)
 	int rc = -ENOMEM;
 
 	brick->config = config;
+	brick->is_at_rest = false;
 	brick->lives++;
 	brick->n_failed_before = brick->files.n_failed;
 	if (server && config)
@@ -266,7 +268,10 @@ static void *serve(void *arg)
 	sim_trace("brickd", "serves, life %llu",
 		  (unsigned long long)brick->lives);
 	rc = brick_server_run(server);
-	if ((brick_server_stop(server) || rc) && !is_excused(brick))
+	if (brick_server_stop(server))
+		rc = -EIO;
+	brick->is_at_rest = !rc;
+	if (rc && !is_excused(brick))
 		sim_violated("brickd has not stopped as it should");
 	return NULL;
 }
@@ -363,7 +368,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->n_forgotten = 0;
 	brick->n_failed_before = 0;
 	brick->n_bad = 0;
-	brick->is_damaged = false;
+	brick->is_damaged = brick->is_at_rest = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);
 	brick->medium.bytes = settings->bytes;
 	sim_files_init(&brick->files, number, brick->medium.seen,

@@ -47,6 +47,7 @@ struct sim_brick_settings {
  * @revoked: by client; @restore: until then
  * @request: what an administrator asks next; "": nothing
  * @bad: lines that cannot be read
+ * @is_at_rest: brickd has stopped, and well
  * @n_failed_before: files->n_failed when brickd was started
  * @n_forgotten: the same when it served
  * @is_damaged: so was one of the tables, once
@@ -69,6 +70,7 @@ struct sim_brick {
 	struct brick_bytes bad[SIM_BAD_MAX + 1];
 	uint32_t n_bad;
 	bool is_damaged;
+	bool is_at_rest;
 	uint64_t n_failed_before;
 	uint64_t n_forgotten;
 	struct sim_event restart;

@@ -179,6 +179,22 @@ static int repair_headers(struct brick_store *s, const struct damage *bad,
 	return -EIO;
 }
 
+/*
+ * An instance that was killed may have stored what it did not write back any
+ * more. It is read here as done, and this one's batches count on it.
+ */
+static int write_tables_back(struct brick_store *s)
+{
+	uint64_t end = s->sb.data_off + (s->sb.n << KFB_BLOCK_SHIFT);
+
+	if (s->inst.clean || s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)
+		return 0;
+	s->m->ops->flush(s->m, 0, s->sb.data_off);
+	if (end < s->sb.total_size)
+		s->m->ops->flush(s->m, end, s->sb.total_size - end);
+	return brick_store_fence(s);
+}
+
 static int recover_store(struct brick_store *s,
 			 const struct brick_store_open *o, char *err,
 			 size_t err_len)
@@ -190,6 +206,8 @@ static int recover_store(struct brick_store *s,
 	if (ret)
 		return ret;
 	ret = brick_store_make_room(s);
+	if (!ret)
+		ret = write_tables_back(s);
 	if (!ret)
 		ret = repair_headers(s, &bad, err, err_len);
 	if (ret)

@@ -240,6 +240,66 @@ static void where_lines_need_no_write_back_nothing_is_inherited(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* Killed between the last stores of its batch and their write-back. */
+static void leave_seals_in_the_cache(struct scene *sc)
+{
+	struct brick_store *s = open_as(sc->cm, 1);
+	struct brick_word sealed = { .state = BRICK_ALLOC };
+	struct brick_word batch = { .state = BRICK_ALLOC_B, .tx = s->tx };
+	uint64_t slot;
+
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		slot = (sc->off[i] - s->sb.data_off) >> KFB_BLOCK_SHIFT;
+		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot,
+				      batch);
+		brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);
+		assert_int_equal(s->m->ops->drain(s->m), 0);
+		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot,
+				      sealed);
+	}
+	sc->s = s;
+	kill_it(sc);
+}
+
+static bool look_for_blocks(struct crash_medium *cm, void *arg)
+{
+	struct brick_store *s = open_as(cm, 9);
+	struct scene *sc = arg;
+	struct brick_run run;
+
+	sc->n_lost += brick_store_recovery(s)->records_bad != 0;
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		sc->n_lost += brick_store_lookup(s, i << KFB_BLOCK_SHIFT, 1,
+						 &run) != 0;
+	brick_store_close(s, false);
+	return true;
+}
+
+/* What it reads as done is done, before its own batches rely on that. */
+static void tables_of_a_killed_instance_are_written_back(void **state)
+{
+	struct scene *sc = *state;
+	struct brick_store_op op = { .kind = BRICK_STORE_ALLOC,
+				     .va = BLOCKS << KFB_BLOCK_SHIFT,
+				     .n_blocks = 1 };
+	uint64_t seed = 1;
+	struct crash_states states = {
+		.exhaustive = 1U << 16,
+		.seed = &seed,
+		.fn = look_for_blocks,
+		.arg = sc,
+	};
+
+	leave_seals_in_the_cache(sc);
+	sc->s = open_as(sc->cm, 1);
+	brick_store_commit(sc->s, &op);
+	assert_int_equal(op.error, 0);
+	kill_it(sc);
+	crash_states(sc->cm, &states);
+	assert_true(states.n_states > 0);
+	assert_int_equal(sc->n_lost, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +310,7 @@ int main(void)
 		CASE(after_a_clean_stop_nothing_is_inherited),
 		CASE(after_a_new_epoch_nothing_is_inherited),
 		CASE(where_lines_need_no_write_back_nothing_is_inherited),
+		CASE(tables_of_a_killed_instance_are_written_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
