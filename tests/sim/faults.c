@@ -262,7 +262,8 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 	case SIM_DISK_NEIGHBOUR:
 		return s->brick.medium.files;
 	case SIM_BAD_BLOCK:
-		return !s->brick.medium.files;
+		/* There is little room in memory beside a slow tier. */
+		return !s->brick.medium.files && !has_slow;
 	case SIM_TIER:
 		return has_slow;
 	default:

@@ -98,7 +98,7 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 	bool has_slow = sim_chance_of(dice, 250);
 
 	b->is_file = sim_chance_of(dice, 350);
-	b->bytes = has_slow ? (8 + 2 * sim_below_of(dice, 6)) << 20
+	b->bytes = has_slow ? (12 + 2 * sim_below_of(dice, 5)) << 20
 			    : SIM_MEDIUM_BYTES;
 	b->files = (struct sim_files_settings){
 		.store_bytes = b->bytes,

@@ -181,13 +181,14 @@ static int repair_headers(struct brick_store *s, const struct damage *bad,
 
 /*
  * An instance that was killed may have stored what it did not write back any
- * more. It is read here as done, and this one's batches count on it.
+ * more, even that it had stopped cleanly. It is read here as done, and this one's
+ * batches count on it.
  */
 static int write_tables_back(struct brick_store *s)
 {
 	uint64_t end = s->sb.data_off + (s->sb.n << KFB_BLOCK_SHIFT);
 
-	if (s->inst.clean || s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)
+	if (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)
 		return 0;
 	s->m->ops->flush(s->m, 0, s->sb.data_off);
 	if (end < s->sb.total_size)

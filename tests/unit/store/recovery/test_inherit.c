@@ -300,6 +300,68 @@ static void tables_of_a_killed_instance_are_written_back(void **state)
 	assert_int_equal(sc->n_lost, 0);
 }
 
+static void flush_nothing(struct brick_media *m, uint64_t off, size_t len)
+{
+	(void)m;
+	(void)off;
+	(void)len;
+}
+
+/* Killed while it stops: that it has is in the cache only. */
+static void leave_clean_stop_in_the_cache(struct scene *sc)
+{
+	struct brick_store *s = open_as(sc->cm, 1);
+	const struct brick_media_ops *real = s->m->ops;
+	struct brick_media_ops ops = *real;
+
+	ops.flush = flush_nothing;
+	s->m->ops = &ops;
+	s->inst.seq++;
+	s->inst.pid = 0;
+	s->inst.start_time = 0;
+	s->inst.clean = true;
+	brick_instance_put(s->m, &s->sb, !s->inst_copy, &s->inst);
+	s->m->ops = real;
+	s->failed = true;
+	brick_store_close(s, false);
+}
+
+static bool look_whether_it_opens(struct crash_medium *cm, void *arg)
+{
+	struct scene *sc = arg;
+
+	brick_store_close(open_as(cm, 9), false);
+	sc->n_told++;
+	return true;
+}
+
+static void power_may_fail(struct crash_medium *cm, void *arg)
+{
+	struct scene *sc = arg;
+	uint64_t seed = 1;
+	struct crash_states states = {
+		.exhaustive = 1U << 12,
+		.random = 1U << 8,
+		.seed = &seed,
+		.fn = look_whether_it_opens,
+		.arg = sc,
+	};
+
+	crash_states(cm, &states);
+}
+
+static void the_page_of_a_killed_instance_is_written_back(void **state)
+{
+	struct scene *sc = *state;
+
+	leave_clean_stop_in_the_cache(sc);
+	sc->cm->arg = sc;
+	sc->cm->on_point = power_may_fail;
+	sc->s = open_as(sc->cm, 1);
+	sc->cm->on_point = NULL;
+	assert_true(sc->n_told > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +373,7 @@ int main(void)
 		CASE(after_a_new_epoch_nothing_is_inherited),
 		CASE(where_lines_need_no_write_back_nothing_is_inherited),
 		CASE(tables_of_a_killed_instance_are_written_back),
+		CASE(the_page_of_a_killed_instance_is_written_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
