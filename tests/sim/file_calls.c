@@ -422,10 +422,7 @@ static bool is_change(const struct sim_file *file, uint64_t off,
 
 	if (file->touched[p / 64] >> (p % 64) & 1)
 		return true;
-	for (size_t i = 0; from && i < len; i++)
-		if (from[i])
-			return true;
-	return false;
+	return from && (*from || memcmp(from, from + 1, len - 1) != 0);
 }
 
 /* @from: NULL: zeros */

@@ -14,6 +14,9 @@
 
 struct sim_link *sim_links[SIM_LINKS_MAX];
 
+static struct sim_link *idle[SIM_LINKS_MAX];
+static uint32_t n_idle;
+
 struct sim_op *sim_way_op(struct sim_way *way, uint32_t at)
 {
 	return &way->ops[(way->head + at) % SIM_OPS_MAX];
@@ -44,7 +47,21 @@ void sim_link_may_go(struct sim_link *link)
 		return;
 	cancel_all(link);
 	sim_links[link->number] = NULL;
-	sim_free(link);
+	idle[n_idle++] = link;
+}
+
+/* One that has gone: what its operations were need not be forgotten. */
+static struct sim_link *link_alloc(void)
+{
+	struct sim_link *link;
+
+	if (!n_idle)
+		return sim_alloc(sizeof(*link));
+	link = idle[--n_idle];
+	memset(link, 0, offsetof(struct sim_link, way));
+	for (uint32_t side = 0; side < SIM_SIDES; side++)
+		memset(&link->way[side], 0, offsetof(struct sim_way, ops));
+	return link;
 }
 
 /* What it is told when its link is over. */
@@ -419,7 +436,7 @@ static void connect_arrives(struct sim_event *event)
 
 struct sim_link *sim_link_new(struct sim_ep *client)
 {
-	struct sim_link *link = sim_alloc(sizeof(*link));
+	struct sim_link *link = link_alloc();
 	uint32_t number;
 
 	for (number = 0; number < SIM_LINKS_MAX && sim_links[number]; number++)

@@ -59,7 +59,6 @@ struct sim_link {
 	bool is_late;
 	bool is_asked;
 	uint64_t held_until_ns;
-	struct sim_way way[SIM_SIDES];
 	struct sim_notice notice[SIM_SIDES];
 	struct sim_event connect;
 	struct sim_event answer;
@@ -67,6 +66,7 @@ struct sim_link {
 	int answer_error;
 	size_t data_len;
 	uint8_t data[SIM_CM_BYTES];
+	struct sim_way way[SIM_SIDES]; /* large: the last ones */
 };
 
 extern struct sim_link *sim_links[SIM_LINKS_MAX];

@@ -17,6 +17,8 @@
 #define AREA_BYTES  (UINT64_C(1) << AREA_SHIFT)
 #define HEAD_BYTES  64 /* keeps cache lines, and what is aligned to them */
 #define CLASS_SHIFT 6
+#define PAGE	    4096
+#define LARGE_BYTES (128U << 10)
 #define CLASSES	    21
 
 struct piece {
@@ -153,6 +155,21 @@ void *__wrap_malloc(size_t len)
 	return area ? take(area, len) : __real_malloc(len);
 }
 
+/* Of what is large programs use little: the system has it zero when they do. */
+static void *make_zero(uint8_t *at, size_t len)
+{
+	uintptr_t first = ((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t end = ((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1);
+
+	if (len < LARGE_BYTES)
+		return memset(at, 0, len);
+	memset(at, 0, first - (uintptr_t)at);
+	memset((void *)end, 0, (uintptr_t)at + len - end);
+	if (madvise((void *)first, end - first, MADV_DONTNEED))
+		sim_die("memory cannot be made zero");
+	return at;
+}
+
 void *__wrap_calloc(size_t n, size_t len)
 {
 	struct area *area = own_area();
@@ -164,7 +181,7 @@ void *__wrap_calloc(size_t n, size_t len)
 	if (__builtin_mul_overflow(n, len, &bytes))
 		return NULL;
 	at = take(area, bytes);
-	return at ? memset(at, 0, bytes) : NULL;
+	return at ? make_zero(at, bytes) : NULL;
 }
 
 void __wrap_free(void *at)
