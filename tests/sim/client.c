@@ -73,7 +73,8 @@ static void said(struct sim_client *c, const char *what, int rc)
 
 bool sim_client_is_refused(int error)
 {
-	return error == -EIO || error == -EACCES || error == -ENOMEM;
+	return error == -EIO || error == -EACCES || error == -ENOMEM ||
+	       error == -ESTALE;
 }
 
 /* ---- losses ---------------------------------------------------------------- */
