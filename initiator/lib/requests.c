@@ -126,8 +126,8 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 		/* The session that had ended may have carried it out late. */
 		is_late = was_sent && rc == -EEXIST;
 		/* Refused before: it will be refused, if it is answered. */
-		if (!is_late && (rc != -ECONNRESET || kfbl_is_over(k) ||
-				 now != before))
+		if (!is_late &&
+		    (rc != -ECONNRESET || kfbl_is_over(k) || now != before))
 			return rc;
 		was_sent = true;
 		now = count_allocated(k, va, n_blocks);

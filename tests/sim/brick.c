@@ -172,11 +172,11 @@ static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
 	c->clients = calloc(n, sizeof(struct brick_client *));
 	for (uint32_t i = 0; c->clients && i < n; i++) {
 		enum sim_revoked revoked = brick->revoked[i];
-		const struct kfb_grant all = {
-			.n_blocks = KFB_BLOCKS_MAX,
-			.access = revoked == SIM_READS_ONLY ? KFB_GRANT_RO
-							    : KFB_GRANT_RW
-		};
+		const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
+					       .access =
+						       revoked == SIM_READS_ONLY
+							       ? KFB_GRANT_RO
+							       : KFB_GRANT_RW };
 		struct brick_client *client;
 
 		if (revoked == SIM_REMOVED)
@@ -209,8 +209,16 @@ static int read_settings(void *ctx, struct brick_config *c)
 	c->limits.alloc_max_blocks = s->alloc_max_blocks;
 	c->limits.mappings = s->mappings;
 	c->limits.credits = s->credits;
+	if (s->is_tight) {
+		c->limits.unauthenticated = 1;
+		c->limits.unauthenticated_per_address = 1;
+		c->limits.pending = 1;
+		c->limits.pending_total = 1;
+		c->limits.queues = 1;
+	}
 	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
-		       s->is_tcp ? "tcp" : "verbs", SIM_PORT + brick->host.process.number);
+		       s->is_tcp ? "tcp" : "verbs",
+		       SIM_PORT + brick->host.process.number);
 	if (s->files.slow_bytes)
 		c->slow = strdup(SIM_SLOW_PATH);
 	if (brick_config_set_store(c, s->is_file ? SIM_STORE_PATH : "/medium",

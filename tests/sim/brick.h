@@ -25,6 +25,7 @@ enum sim_revoked {
  * struct sim_brick_settings - what brickd is set to, as far as worlds differ
  * @is_file: its store is a file, and no persistent memory
  * @bytes: of its store
+ * @is_tight: what there may be one of, there is one of
  */
 struct sim_brick_settings {
 	struct sim_platform platform;
@@ -36,6 +37,7 @@ struct sim_brick_settings {
 	uint32_t alloc_max_blocks;
 	uint32_t mappings;
 	uint32_t credits;
+	bool is_tight;
 	uint32_t n_clients;
 };
 

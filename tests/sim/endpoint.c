@@ -241,8 +241,7 @@ static int ep_close(struct fid *fid)
 	struct sim_ep *ep = sim_container_of(fid, struct sim_ep, fid.fid);
 
 	/* The provider's thread leaves it first. */
-	while (ep->side == SIM_BRICK &&
-	       ep->link->way[SIM_CLIENT].is_persisting)
+	while (ep->side == SIM_BRICK && ep->link->way[SIM_CLIENT].is_persisting)
 		sim_yield();
 
 	LIST_REMOVE(&ep->belonging, link);

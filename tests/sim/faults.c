@@ -297,8 +297,8 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		f->ns = choose_ns(dice);
 		f->state = SIM_ANY_STATE;
 		if (sim_chance_of(dice, BOUND_PERMILLE))
-			f->state = (uint32_t)sim_below_of(dice,
-							  KFB_CLIENT_STATES);
+			f->state =
+				(uint32_t)sim_below_of(dice, KFB_CLIENT_STATES);
 		f->due.fire = due;
 		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns);
 		if (mask >> i & 1)

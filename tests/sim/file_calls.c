@@ -109,10 +109,12 @@ static bool begins_with(const char *path, const char *prefix)
 	return !strncmp(path, prefix, strlen(prefix));
 }
 
-static bool is_ours(const char *path)
+/* NULL: it is none of the machine's. */
+static struct sim_files *owner_of(const char *path)
 {
-	return sim_files_here() &&
-	       (begins_with(path, DISK) || begins_with(path, RUN));
+	return begins_with(path, DISK) || begins_with(path, RUN)
+		       ? sim_files_here()
+		       : NULL;
 }
 
 static struct sim_file *file_of(struct sim_files *files, const char *path)
@@ -223,10 +225,12 @@ static int open_path(struct sim_files *files, const char *path, int flags)
 int __wrap_open64(const char *path, int flags, ...)
 {
 	const struct description *same;
+	struct sim_files *files;
 	mode_t mode = 0;
 
-	if (is_ours(path))
-		return open_path(sim_files_here(), path, flags);
+	files = owner_of(path);
+	if (files)
+		return open_path(files, path, flags);
 	if (sim_current && begins_with(path, SELF_FD)) {
 		/* NOLINTNEXTLINE(cert-err34-c): brickd has printed it */
 		same = find(atoi(path + strlen(SELF_FD)));
@@ -271,11 +275,10 @@ bool sim_file_append(int fd, const void *from, size_t len)
 
 FILE *sim_file_read(const char *path, bool *ours)
 {
-	struct sim_files *files = sim_files_here();
-	struct sim_node *node;
+	struct sim_files *files = owner_of(path);
+	struct sim_node *node = files ? node_of(files, path) : NULL;
 
-	*ours = is_ours(path);
-	node = *ours ? node_of(files, path) : NULL;
+	*ours = files;
 	if (!node) {
 		errno = ENOENT;
 		return NULL;
@@ -299,16 +302,17 @@ int __wrap_dprintf(int fd, const char *fmt, ...)
 
 int __wrap_mkdir(const char *path, mode_t mode)
 {
-	return is_ours(path) ? fail(EEXIST) : __real_mkdir(path, mode);
+	return owner_of(path) ? fail(EEXIST) : __real_mkdir(path, mode);
 }
 
 int __wrap_unlink(const char *path)
 {
+	struct sim_files *files = owner_of(path);
 	struct sim_node *node;
 
-	if (!is_ours(path))
+	if (!files)
 		return __real_unlink(path);
-	node = node_of(sim_files_here(), path);
+	node = node_of(files, path);
 	if (!node)
 		return fail(ENOENT);
 	node->path[0] = '\0';
@@ -317,10 +321,10 @@ int __wrap_unlink(const char *path)
 
 char *__wrap_realpath(const char *path, char *out)
 {
-	if (!is_ours(path))
+	if (!owner_of(path))
 		return __real_realpath(path, out);
 	out = out ? out : malloc(strlen(path) + 1);
-	return out ? strcpy(out, path) : NULL;
+	return out ? memcpy(out, path, strlen(path) + 1) : NULL;
 }
 
 /* ---- looking at them --------------------------------------------------------------- */
@@ -335,22 +339,26 @@ static int look(const struct sim_file *file, const struct sim_node *node,
 	return 0;
 }
 
-static int look_at(const char *path, struct stat64 *st)
+static int look_at(struct sim_files *files, const char *path, struct stat64 *st)
 {
-	const struct sim_file *file = file_of(sim_files_here(), path);
-	const struct sim_node *node = node_of(sim_files_here(), path);
+	const struct sim_file *file = file_of(files, path);
+	const struct sim_node *node = node_of(files, path);
 
 	return file || node ? look(file, node, st) : fail(ENOENT);
 }
 
 int __wrap_stat64(const char *path, struct stat64 *st)
 {
-	return is_ours(path) ? look_at(path, st) : __real_stat64(path, st);
+	struct sim_files *files = owner_of(path);
+
+	return files ? look_at(files, path, st) : __real_stat64(path, st);
 }
 
 int __wrap_lstat64(const char *path, struct stat64 *st)
 {
-	return is_ours(path) ? look_at(path, st) : __real_lstat64(path, st);
+	struct sim_files *files = owner_of(path);
+
+	return files ? look_at(files, path, st) : __real_lstat64(path, st);
 }
 
 int __wrap_fstat64(int fd, struct stat64 *st)

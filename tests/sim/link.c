@@ -104,7 +104,8 @@ void sim_link_end(struct sim_link *link, bool arrives_late)
 /* A process may change its memory as soon as its endpoint is gone. */
 void sim_way_keep_copies(struct sim_way *way)
 {
-	for (uint32_t i = 0; i < way->n_ops; i++) {
+	/* What brickd makes durable has been placed. */
+	for (uint32_t i = way->is_persisting; i < way->n_ops; i++) {
 		struct sim_op *op = sim_way_op(way, way->n_acks + i);
 
 		if (op->kind != SIM_WRITE)

@@ -121,6 +121,7 @@ static void choose_brick(uint64_t *dice, struct sim_brick_settings *b)
 	b->lease_ms = sim_chance_of(dice, 500) ? 100 : 3000;
 	b->alloc_max_blocks = SIM_BLOCKS_MAX;
 	b->mappings = 16;
+	b->is_tight = sim_chance_of(dice, 150);
 	b->credits = sim_chance_of(dice, 300) ? KFB_CREDITS_MIN : 16;
 }
 
