@@ -17,7 +17,7 @@
 /* Allocations of brickd's. */
 #define ALLOCATIONS_MAX 60
 #define BOUND_PERMILLE	300
-#define NOW_PERMILLE	500
+#define RARE_PERMILLE	350
 
 /* What befalls, in words. */
 static const char *const names[SIM_FAULT_KINDS] = {
@@ -282,7 +282,10 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 	for (uint32_t i = 0; i < SIM_FAULT_KINDS; i++) {
 		weights[i] = (uint32_t)sim_below_of(dice, 4) *
 			     (uint32_t)sim_below_of(dice, 8);
-		weights[i] *= has_sense(s, i);
+		/* A world of all kinds has few of each. */
+		weights[i] *=
+			has_sense(s, i) && (i <= SIM_KILL_CLIENT ||
+					    sim_chance_of(dice, RARE_PERMILLE));
 		sum += weights[i];
 	}
 	all->n = (uint32_t)sim_below_of(dice, SIM_FAULTS_MAX);
