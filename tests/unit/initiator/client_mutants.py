@@ -298,4 +298,13 @@ CLIENT_MUTANTS = {
     "list-is-not-checked": Mutant(
         "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",
         UNIT + "lib-control", folder=LIB),
+    "alloc-of-a-former-session-is-somebody-elses": Mutant(
+        "calls", "requests.c", "is_late = was_sent && rc == -EEXIST;", "is_late = false;",
+        UNIT + "lib-control", folder=LIB),
+    "mapping-that-the-brick-keeps-is-forgotten": Mutant(
+        "calls", "map.c", "\tif (rc == -ENOMEM)\n\t\treturn rc;\n", "",
+        UNIT + "lib-control", folder=LIB),
+    "mapping-that-is-not-flushed-is-given-up": Mutant(
+        "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",
+        UNIT + "lib-io", folder=LIB),
 }

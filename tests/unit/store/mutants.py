@@ -91,6 +91,14 @@ MUTANTS = {
     "epoch-stays": Mutant("ordering", "recovery/store_open.c", "\t\ts->inst.power_epoch++;\n", ""),
     "clean-flag-stays": Mutant("ordering", "recovery/store_open.c", "\ts->inst.clean = false;\n", ""),
 
+    "killed-instance-not-written-back": Mutant(
+        "ordering", "recovery/store_open.c",
+        "\ts->m->ops->flush(s->m, 0, s->sb.data_off);\n", "", "inherit"),
+    "clean-page-of-a-killed-instance-believed": Mutant(
+        "ordering", "recovery/store_open.c",
+        "if (s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)",
+        "if (s->inst.clean || s->m->granularity != BRICK_GRANULARITY_CACHE_LINE)", "inherit"),
+
     # Flushes.
     "alloc-not-flushed": Mutant(
         "flushing", "commit.c",
