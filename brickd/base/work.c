@@ -144,6 +144,13 @@ bool brick_worker_is_stopping(struct brick_worker *w)
 	return stopping;
 }
 
+void brick_worker_take(struct brick_worker *w, struct brick_work_list *batch)
+{
+	pthread_mutex_lock(&w->lock);
+	STAILQ_CONCAT(batch, &w->queue);
+	pthread_mutex_unlock(&w->lock);
+}
+
 void brick_worker_submit(struct brick_worker *w, struct brick_work *work)
 {
 	pthread_mutex_lock(&w->lock);

@@ -107,6 +107,16 @@ void brick_worker_stop(struct brick_worker *worker);
  */
 bool brick_worker_is_stopping(struct brick_worker *worker);
 
+/**
+ * brick_worker_take - take what was queued while a batch is done
+ * @worker: the worker
+ * @batch: it is added at the end
+ *
+ * Context: the worker's thread.
+ */
+void brick_worker_take(struct brick_worker *worker,
+		       struct brick_work_list *batch);
+
 void brick_worker_submit(struct brick_worker *worker, struct brick_work *work);
 void brick_worker_finish(struct brick_worker *worker, struct brick_work *work);
 

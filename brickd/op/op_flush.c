@@ -19,23 +19,6 @@ static void flush_op_done(struct brick_flush *flush)
 		     flush->error);
 }
 
-/* Everything: on PAGE media one drain, else what the session has mapped. */
-static int add_all(struct brick_op *op)
-{
-	struct brick_session *s = op->session;
-	const struct brick_mapping *m;
-	int rc;
-
-	if (!brick_flush_is_needed(brick_ops_of(s)->storage))
-		return brick_flush_alloc(&op->flush, 0);
-	rc = brick_flush_alloc(&op->flush, s->n_handles);
-	if (rc)
-		return rc;
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	brick_flush_add_handles(&op->flush, m->handles, m->n);
-	return 0;
-}
-
 static enum kfb_status check_ranges(const struct brick_op *op)
 {
 	const struct kfb_flush *flush = &op->req.u.flush;
@@ -55,14 +38,96 @@ static enum kfb_status check_ranges(const struct brick_op *op)
 	return KFB_ST_OK;
 }
 
+/* Adds what is wanted of some blocks. */
+static int add_span(struct brick_flush *flush, const struct brick_flush *wanted,
+		    struct brick_span span)
+{
+	uint64_t first = span.first << KFB_BLOCK_SHIFT;
+	uint64_t last = (span.end << KFB_BLOCK_SHIFT) - 1;
+
+	for (size_t i = 0; i < wanted->n; i++) {
+		const struct brick_flush_range *w = &wanted->ranges[i];
+		uint64_t from = w->first > first ? w->first : first;
+		uint64_t to = w->last < last ? w->last : last;
+
+		if (from <= to && brick_flush_add(flush, from, to))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_handles(struct brick_flush *flush,
+		       const struct brick_flush *wanted,
+		       const struct brick_handle *handles, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_span(flush, wanted, handles[i].span);
+	return rc;
+}
+
+/*
+ * Adds what a session may have written of what is wanted: through mappings that
+ * it has, through those whose UNMAP has not flushed yet, and what may come late
+ * where a device does not fence.
+ */
+static int add_written(struct brick_flush *flush,
+		       const struct brick_flush *wanted,
+		       const struct brick_session *s)
+{
+	const struct brick_mapping *m;
+	const struct brick_op *unmap;
+	int rc = 0;
+
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	if (!rc && m->flags & KFB_MAP_RW)
+		rc = add_handles(flush, wanted, m->handles, m->n);
+	TAILQ_FOREACH(unmap, &s->unmapping, unmap_link)
+	if (!rc)
+		rc = add_handles(flush, wanted, unmap->handles,
+				 unmap->n_handles);
+	for (uint32_t i = 0; !rc && i < s->quarantine.n; i++)
+		rc = add_span(flush, wanted, s->quarantine.spans[i]);
+	return rc;
+}
+
+/*
+ * What else its client has written is durable already. A session before this one
+ * counts as well as this one, which takes up what it had not flushed. As long as
+ * there is something that a session or an instance has left, that may be anywhere.
+ */
 static int add_ranges(struct brick_op *op)
 {
-	const struct kfb_flush *flush = &op->req.u.flush;
-	int rc = brick_flush_alloc(&op->flush, flush->n_ranges);
+	const struct kfb_flush *req = &op->req.u.flush;
+	struct brick_session *s = op->session, *other;
+	struct brick_storage *storage = brick_ops_of(s)->storage;
+	struct brick_flush_range ranges[KFB_FLUSH_RANGES_MAX];
+	struct brick_flush wanted = { .ranges = ranges,
+				      .cap = KFB_FLUSH_RANGES_MAX };
+	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < flush->n_ranges; i++)
-		brick_flush_add(&op->flush, flush->ranges[i].va,
-				flush->ranges[i].len);
+	if (!brick_flush_is_needed(storage))
+		return 0;
+	if (req->flags & KFB_FLUSH_ALL)
+		(void)brick_flush_add(&wanted, 0, UINT64_MAX);
+	for (uint32_t i = 0; i < req->n_ranges; i++)
+		(void)brick_flush_add(&wanted, req->ranges[i].va,
+				      req->ranges[i].va +
+					      (req->ranges[i].len - 1));
+	brick_flush_unite(&wanted);
+	if (storage->has_unflushed ||
+	    brick_store_has_inherited(storage->store)) {
+		for (size_t i = 0; !rc && i < wanted.n; i++)
+			rc = brick_flush_add(&op->flush, ranges[i].first,
+					     ranges[i].last);
+	} else {
+		TAILQ_FOREACH(other, &s->all->list, link)
+		if (!rc && other->client == s->client)
+			rc = add_written(&op->flush, &wanted, other);
+	}
+	if (rc)
+		brick_flush_drop(&op->flush);
 	return rc;
 }
 
@@ -85,9 +150,9 @@ void brick_op_flush(struct brick_op *op)
 		return;
 	}
 	op->flush.done = flush_op_done;
-	if (flush->flags & KFB_FLUSH_ALL ? add_all(op) : add_ranges(op)) {
+	if (add_ranges(op)) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_flush_submit(ops->storage, &op->flush);
+	brick_flush_submit(ops->storage, &op->session->flushes, &op->flush);
 }

@@ -38,6 +38,7 @@ static void unmap_flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
+	TAILQ_REMOVE(&op->owner->unmapping, op, unmap_link);
 	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
@@ -47,19 +48,13 @@ static void unmap_closed(struct brick_op *op)
 	struct brick_ops *ops = brick_ops_of(op->session);
 
 	brick_tier_rest(ops->tier, op->handles, op->n_handles);
-	/* op->error says here that the mapping was for writing. */
-	if (!op->error || !brick_flush_is_needed(ops->storage)) {
+	if (!op->is_flushing) {
 		brick_op_finish(op, KFB_ST_OK);
 		return;
 	}
 	op->flush.done = unmap_flushed;
-	if (brick_flush_alloc(&op->flush, op->n_handles)) {
-		ops->storage->has_unflushed = true;
-		brick_op_finish(op, KFB_ST_NO_MEMORY);
-		return;
-	}
-	brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
-	brick_flush_submit(ops->storage, &op->flush);
+	(void)brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
+	brick_flush_submit(ops->storage, &op->session->flushes, &op->flush);
 }
 
 /* They all get the same time: the list is in the order in which it is over. */
@@ -97,8 +92,6 @@ static void revoke_handles(struct brick_op *op, struct brick_session *owner)
 {
 	struct brick_ops *ops = brick_ops_of(owner);
 
-	op->owner = owner;
-	owner->n_ops++;
 	op->revoke_ms = brick_now_ms() + REVOKE_MS;
 	op->is_revoking = true;
 	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
@@ -142,15 +135,21 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 			 size_t first, size_t n)
 {
 	struct brick_session *owner = m->session;
-	bool write = m->flags & KFB_MAP_RW;
+	bool flushes = m->flags & KFB_MAP_RW &&
+		       brick_flush_is_needed(brick_ops_of(owner)->storage);
 
+	/* Nothing may fail once the handles are gone: a FLUSH looks for them. */
 	op->handles = calloc(n, sizeof(*op->handles));
-	if (!op->handles) {
+	if (!op->handles || (flushes && brick_flush_reserve(&op->flush, n))) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	op->n_handles = n;
-	op->error = write;
+	op->owner = owner;
+	owner->n_ops++;
+	op->is_flushing = flushes;
+	if (flushes)
+		TAILQ_INSERT_TAIL(&owner->unmapping, op, unmap_link);
 	brick_mappings_take_handles(&brick_ops_of(owner)->sessions->mappings, m,
 				    first, n, op->handles);
 	owner->n_handles -= n;

@@ -140,6 +140,8 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	s->fabric = fabric;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
+	TAILQ_INIT(&s->unmapping);
+	brick_flush_queue_init(&s->flushes);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));
 	describe_session(s);

@@ -136,15 +136,15 @@ static void end_revoked(struct brick_work *work)
 		return;
 	}
 	s->flush.done = end_flushed;
-	if (brick_flush_alloc(&s->flush, n)) {
+	if (brick_flush_reserve(&s->flush, n)) {
 		s->all->storage->has_unflushed = true;
 		finish_end(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
 	if (m->flags & KFB_MAP_RW)
-		brick_flush_add_handles(&s->flush, m->handles, m->n);
-	brick_flush_submit(s->all->storage, &s->flush);
+		(void)brick_flush_add_handles(&s->flush, m->handles, m->n);
+	brick_flush_submit(s->all->storage, &s->flushes, &s->flush);
 }
 
 void brick_session_progress(struct brick_session *s)

@@ -185,6 +185,8 @@ struct brick_session_quarantine {
  * @counts: requests so far, by op
  * @n_failed: of these, answered with another status than OK
  * @quarantine: blocks that late writes of this session may still reach
+ * @unmapping: UNMAPs of its handles whose flush has not ended
+ * @flushes: its turns in the flush worker
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: closes the registrations
  * @flush: then makes durable what was written
@@ -218,6 +220,8 @@ struct brick_session {
 	uint64_t n_failed;
 	struct brick_mapping_list mappings;
 	struct brick_session_quarantine quarantine;
+	TAILQ_HEAD(, brick_op) unmapping;
+	struct brick_flush_queue flushes;
 	bool is_torn_down;
 	struct brick_work teardown;
 	struct brick_flush flush;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Flushes of client data, coalesced. */
+/* Flushes of client data: by turns, and with one drain for many. */
 #include "brickd/storage/flush.h"
 
 #include <errno.h>
@@ -11,31 +11,91 @@
 #include "brickd/mapping/mapping.h"
 #include "brickd/storage/storage.h"
 
-int brick_flush_alloc(struct brick_flush *f, size_t cap)
+/* So many bytes of one session are flushed before the next one has its turn. */
+#define SLICE_BYTES (256U << 10)
+#define RANGES_MIN  4
+
+void brick_flush_queue_init(struct brick_flush_queue *q)
 {
-	f->n = 0;
-	f->error = 0;
-	f->ranges = NULL;
-	if (!cap)
+	*q = (struct brick_flush_queue){ 0 };
+	STAILQ_INIT(&q->waiting);
+	STAILQ_INIT(&q->running);
+}
+
+int brick_flush_reserve(struct brick_flush *f, size_t n)
+{
+	size_t cap = f->cap ? f->cap : RANGES_MIN;
+	struct brick_flush_range *more;
+
+	while (cap < f->n + n)
+		cap *= 2;
+	if (cap == f->cap)
 		return 0;
-	f->ranges = calloc(cap, sizeof(*f->ranges));
-	return f->ranges ? 0 : -ENOMEM;
+	more = reallocarray(f->ranges, cap, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	f->ranges = more;
+	f->cap = cap;
+	return 0;
 }
 
-void brick_flush_add(struct brick_flush *f, uint64_t va, uint64_t len)
+int brick_flush_add(struct brick_flush *f, uint64_t first, uint64_t last)
 {
-	f->ranges[f->n++] = (struct brick_flush_range){ va, len };
+	if (f->n == f->cap && brick_flush_reserve(f, 1))
+		return -ENOMEM;
+	f->ranges[f->n++] = (struct brick_flush_range){ first, last };
+	return 0;
 }
 
-void brick_flush_add_handles(struct brick_flush *f,
-			     const struct brick_handle *handles, size_t n)
+int brick_flush_add_handles(struct brick_flush *f,
+			    const struct brick_handle *handles, size_t n)
 {
+	if (brick_flush_reserve(f, n))
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct brick_span span = handles[i].span;
 
-		brick_flush_add(f, span.first << KFB_BLOCK_SHIFT,
-				(span.end - span.first) << KFB_BLOCK_SHIFT);
+		(void)brick_flush_add(f, span.first << KFB_BLOCK_SHIFT,
+				      (span.end << KFB_BLOCK_SHIFT) - 1);
 	}
+	return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct brick_flush_range *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Sorts ranges and unites those that overlap; returns how many there are. */
+static size_t unite_ranges(struct brick_flush_range *r, size_t n)
+{
+	size_t last = 0;
+
+	if (!n)
+		return 0;
+	qsort(r, n, sizeof(*r), compare_ranges);
+	for (size_t i = 1; i < n; i++) {
+		if (r[i].first > r[last].last)
+			r[++last] = r[i];
+		else if (r[i].last > r[last].last)
+			r[last].last = r[i].last;
+	}
+	return last + 1;
+}
+
+void brick_flush_unite(struct brick_flush *f)
+{
+	f->n = unite_ranges(f->ranges, f->n);
+}
+
+void brick_flush_drop(struct brick_flush *f)
+{
+	free(f->ranges);
+	f->ranges = NULL;
+	f->n = 0;
+	f->cap = 0;
 }
 
 static void flush_done(struct brick_work *work)
@@ -43,13 +103,14 @@ static void flush_done(struct brick_work *work)
 	struct brick_flush *f =
 		brick_container_of(work, struct brick_flush, work);
 
-	free(f->ranges);
-	f->ranges = NULL;
+	brick_flush_drop(f);
 	f->done(f);
 }
 
-void brick_flush_submit(struct brick_storage *storage, struct brick_flush *f)
+void brick_flush_submit(struct brick_storage *storage,
+			struct brick_flush_queue *q, struct brick_flush *f)
 {
+	f->queue = q;
 	f->work.done = flush_done;
 	brick_worker_submit(&storage->flusher, &f->work);
 }
@@ -102,27 +163,126 @@ bool brick_flush_is_needed(const struct brick_storage *storage)
 	       storage->media->granularity != BRICK_GRANULARITY_PAGE;
 }
 
+/* ---- the worker's turns ------------------------------------------------ */
+
+/*
+ * All that waits begins together, so that whoever asks again and again has one
+ * pass under way and one before it. Without memory for that they go one by one.
+ */
+static void begin_pass(struct brick_flush_queue *q)
+{
+	struct brick_flush *f;
+	size_t n = 0;
+
+	STAILQ_FOREACH(f, &q->waiting, link)
+	n += f->n;
+	f = STAILQ_FIRST(&q->waiting);
+	q->merged = STAILQ_NEXT(f, link) && n ? malloc(n * sizeof(*q->merged))
+					      : NULL;
+	if (n && !q->merged) {
+		STAILQ_REMOVE_HEAD(&q->waiting, link);
+		STAILQ_INSERT_TAIL(&q->running, f, link);
+		q->ranges = f->ranges;
+		brick_flush_unite(f);
+		q->n = f->n;
+		return;
+	}
+	n = 0;
+	STAILQ_FOREACH(f, &q->waiting, link)
+	for (size_t i = 0; i < f->n; i++)
+		q->merged[n++] = f->ranges[i];
+	STAILQ_CONCAT(&q->running, &q->waiting);
+	q->ranges = q->merged;
+	q->n = unite_ranges(q->merged, n);
+}
+
+/* Flushes the next slice of a session's pass; true: the pass is over. */
+static bool flush_slice(struct brick_storage *storage,
+			struct brick_flush_queue *q)
+{
+	uint64_t left = SLICE_BYTES;
+
+	while (q->n && left) {
+		struct brick_flush_range *r = q->ranges;
+
+		if (!brick_store_flush_some(storage->store, &r->first, r->last,
+					    &left)) {
+			q->ranges++;
+			q->n--;
+		}
+	}
+	return !q->n;
+}
+
+STAILQ_HEAD(flush_turns, brick_flush_queue);
+
+static void queue_batch(struct flush_turns *turns,
+			struct brick_work_list *batch)
+{
+	struct brick_work *work;
+
+	while ((work = brick_work_take(batch))) {
+		struct brick_flush *f =
+			brick_container_of(work, struct brick_flush, work);
+		struct brick_flush_queue *q = f->queue;
+
+		STAILQ_INSERT_TAIL(&q->waiting, f, link);
+		if (!q->is_active) {
+			q->is_active = true;
+			begin_pass(q);
+			STAILQ_INSERT_TAIL(turns, q, link);
+		}
+	}
+}
+
+/* Gives each session its slice; moves flushes that are through to @over. */
+static void go_round(struct brick_storage *storage, struct flush_turns *turns,
+		     struct brick_flush_list *over)
+{
+	struct flush_turns again = STAILQ_HEAD_INITIALIZER(again);
+	struct brick_flush_queue *q;
+
+	while ((q = STAILQ_FIRST(turns))) {
+		STAILQ_REMOVE_HEAD(turns, link);
+		if (flush_slice(storage, q)) {
+			free(q->merged);
+			q->merged = NULL;
+			STAILQ_CONCAT(over, &q->running);
+			q->is_active = !STAILQ_EMPTY(&q->waiting);
+			if (q->is_active)
+				begin_pass(q);
+		}
+		if (q->is_active)
+			STAILQ_INSERT_TAIL(&again, q, link);
+	}
+	STAILQ_CONCAT(turns, &again);
+}
+
 void brick_flush_run(struct brick_worker *worker, struct brick_work_list *batch)
 {
 	struct brick_storage *storage = worker->ctx;
-	uint64_t begun_ns = brick_now_ns(), n_flushes = 0;
-	struct brick_work *work;
-	int rc;
+	struct flush_turns turns = STAILQ_HEAD_INITIALIZER(turns);
+	struct brick_flush_list over = STAILQ_HEAD_INITIALIZER(over);
+	struct brick_flush *f;
 
-	STAILQ_FOREACH(work, batch, link)
-	{
-		struct brick_flush *f =
-			brick_container_of(work, struct brick_flush, work);
+	do {
+		uint64_t begun_ns = brick_now_ns(), n_flushes = 0;
+		int rc;
 
-		n_flushes++;
-		for (size_t i = 0; i < f->n; i++)
-			brick_store_flush(storage->store, f->ranges[i].va,
-					  f->ranges[i].len);
-	}
-	rc = brick_store_drain(storage->store);
-	count_drain(storage, begun_ns, n_flushes, rc);
-	while ((work = brick_work_take(batch))) {
-		brick_container_of(work, struct brick_flush, work)->error = rc;
-		brick_worker_finish(worker, work);
-	}
+		queue_batch(&turns, batch);
+		go_round(storage, &turns, &over);
+		if (!STAILQ_EMPTY(&over)) {
+			rc = brick_store_drain(storage->store);
+			STAILQ_FOREACH(f, &over, link)
+			n_flushes++;
+			count_drain(storage, begun_ns, n_flushes, rc);
+			/* A session may be gone when its last one is done. */
+			while ((f = STAILQ_FIRST(&over))) {
+				STAILQ_REMOVE_HEAD(&over, link);
+				f->error = rc;
+				brick_worker_finish(worker, &f->work);
+			}
+		}
+		brick_worker_take(worker, batch);
+	} while (!STAILQ_EMPTY(batch) || !STAILQ_EMPTY(&turns));
 }

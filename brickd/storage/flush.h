@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Flushes of client data: many ranges, one drain.
+ * Flushes of client data: many ranges, one drain, and a turn for everybody.
  *
- * The flush worker takes all flushes that wait, starts every range and drains
- * once for all of them. A few bytes of persistent memory take less time than
- * the way to the worker and back: brick_flush_try_now() flushes them in the
- * loop.
+ * The flush worker goes round the sessions: each has a slice of what it asked
+ * for flushed, then one drain covers all that are through. So a session waits
+ * for one slice of each of the others, however much these want. What waits of
+ * one session begins together, and what is asked for twice is flushed once. A
+ * few bytes of persistent memory take less time than the way to the worker and
+ * back: brick_flush_try_now() flushes them in the loop.
  *
  * Context: the loop thread; the ranges belong to the worker until done().
  */
@@ -15,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "brickd/base/work.h"
 
@@ -22,39 +25,96 @@ struct brick_handle;
 struct brick_storage;
 struct kfb_flush;
 
+/* Byte addresses, both included. */
 struct brick_flush_range {
-	uint64_t va;
-	uint64_t len; /* bytes */
+	uint64_t first;
+	uint64_t last;
+};
+
+struct brick_flush;
+STAILQ_HEAD(brick_flush_list, brick_flush);
+
+/*
+ * struct brick_flush_queue - the flushes of one session; embedded in it
+ * @link: among those that have something to flush
+ * @waiting: came after the pass had begun
+ * @running: are done when the pass is
+ * @merged: all of @running, sorted and apart; NULL: there is one, with its own
+ * @ranges: of the pass
+ * @n: ranges that are left
+ * @is_active: it is among those
+ *
+ * Context: the flush worker, from the first submit until the last done().
+ */
+struct brick_flush_queue {
+	STAILQ_ENTRY(brick_flush_queue) link;
+	struct brick_flush_list waiting;
+	struct brick_flush_list running;
+	struct brick_flush_range *merged;
+	struct brick_flush_range *ranges;
+	size_t n;
+	bool is_active;
 };
 
 /*
  * struct brick_flush - one flush; embedded in its owner
  * @done: called in the loop thread
+ * @queue: whose turn it is done in
  * @n: ranges; none: drain only
+ * @cap: for which there is room
  * @ranges: theirs, freed before done()
  * @error: result: 0 or -EIO
  */
 struct brick_flush {
 	struct brick_work work;
+	STAILQ_ENTRY(brick_flush) link;
 	void (*done)(struct brick_flush *flush);
+	struct brick_flush_queue *queue;
 	size_t n;
+	size_t cap;
 	struct brick_flush_range *ranges;
 	int error;
 };
 
+void brick_flush_queue_init(struct brick_flush_queue *queue);
+
 /**
- * brick_flush_alloc - make room for ranges
- * @flush: done is set
- * @cap: how many will be added
+ * brick_flush_reserve - make room for ranges that will be added
+ * @flush: zeroed, or with ranges
+ * @n: how many more
  *
  * Return: 0 or -ENOMEM.
  */
-int brick_flush_alloc(struct brick_flush *flush, size_t cap);
+int brick_flush_reserve(struct brick_flush *flush, size_t n);
 
-void brick_flush_add(struct brick_flush *flush, uint64_t va, uint64_t len);
-void brick_flush_add_handles(struct brick_flush *flush,
-			     const struct brick_handle *handles, size_t n);
+/**
+ * brick_flush_add - have bytes flushed
+ * @flush: not submitted yet
+ * @first: the first one's address
+ * @last: the last one's
+ *
+ * Return: 0 or -ENOMEM, which no reserved place meets.
+ */
+int brick_flush_add(struct brick_flush *flush, uint64_t first, uint64_t last);
+
+/* The same with the blocks of handles. */
+int brick_flush_add_handles(struct brick_flush *flush,
+			    const struct brick_handle *handles, size_t n);
+
+/* Sorts the ranges of a flush and unites those that overlap. */
+void brick_flush_unite(struct brick_flush *flush);
+
+/* Gives up a flush that is not submitted. */
+void brick_flush_drop(struct brick_flush *flush);
+
+/**
+ * brick_flush_submit - flush, and call done()
+ * @storage: the storage
+ * @queue: of the session that wants it
+ * @flush: done is set, ranges are added
+ */
 void brick_flush_submit(struct brick_storage *storage,
+			struct brick_flush_queue *queue,
 			struct brick_flush *flush);
 
 /**

@@ -12,6 +12,7 @@
 
 #define LIST_STEPS_MAX	 16384U /* index entries under one hold of the lock */
 #define FLUSH_PIECES_MAX 64U
+#define SKIP_BYTES	 4096U
 #define REST_SLICE	 4096U /* index entries under one hold of the lock */
 
 /* With BRICK_INDEX_LOST. */
@@ -110,53 +111,79 @@ struct piece {
 	uint64_t len;
 };
 
-/* What is allocated of [*va, last], at most FLUSH_PIECES_MAX pieces of it. */
-static unsigned int find_pieces(struct brick_store *s, uint64_t *va,
-				uint64_t last, struct piece *pieces, bool *more)
+/*
+ * What is allocated of [*va, last], at most FLUSH_PIECES_MAX pieces of it and
+ * *left bytes, which are counted down. True: there is more from *va on.
+ */
+static bool find_pieces(struct brick_store *s, uint64_t *va, uint64_t last,
+			uint64_t *left, struct piece *pieces, unsigned int *n)
 {
 	uint64_t key = brick_key(*va), slot, steps = 0;
-	unsigned int n = 0;
+	bool more;
 
+	*n = 0;
 	pthread_mutex_lock(&s->lock);
-	while ((*more = next_visible(s, &key, &slot) &&
-			key <= brick_key(last)) &&
-	       n < FLUSH_PIECES_MAX && steps++ < LIST_STEPS_MAX) {
+	while ((more = next_visible(s, &key, &slot) &&
+		       key <= brick_key(last)) &&
+	       *left && *n < FLUSH_PIECES_MAX && steps++ < LIST_STEPS_MAX) {
 		uint64_t begin = brick_va(key) > *va ? brick_va(key) : *va;
 		uint64_t end = brick_va(key) + (KFB_BLOCK_BYTES - 1);
+		uint64_t len;
 
 		if (end > last)
 			end = last;
-		key++;
-		/* Blocks in the slow tier are durable there. */
-		if (brick_slot_is_slow(slot))
-			continue;
-		pieces[n].off = brick_super_data(&s->sb, slot) +
-				(begin & (KFB_BLOCK_BYTES - 1));
-		pieces[n++].len = end - begin + 1;
+		len = end - begin + 1;
+		/* Blocks in the slow tier are durable there; looking counts. */
+		if (brick_slot_is_slow(slot)) {
+			*left -= *left < SKIP_BYTES ? *left : SKIP_BYTES;
+		} else {
+			if (len > *left)
+				len = *left;
+			*left -= len;
+			pieces[*n].off = brick_super_data(&s->sb, slot) +
+					 (begin & (KFB_BLOCK_BYTES - 1));
+			pieces[(*n)++].len = len;
+		}
+		if (begin + (len - 1) == last) {
+			more = false;
+			break;
+		}
+		*va = begin + len;
+		key = brick_key(*va);
 	}
-	pthread_mutex_unlock(&s->lock);
-	if (*more)
+	if (more && brick_va(key) > *va)
 		*va = brick_va(key);
-	return n;
+	pthread_mutex_unlock(&s->lock);
+	return more;
+}
+
+bool brick_store_flush_some(struct brick_store *s, uint64_t *va, uint64_t last,
+			    uint64_t *left)
+{
+	struct piece pieces[FLUSH_PIECES_MAX];
+	unsigned int n;
+	bool more = true;
+
+	/* There drain() covers everything. */
+	if (s->m->granularity == BRICK_GRANULARITY_PAGE)
+		return false;
+	while (more && *left) {
+		more = find_pieces(s, va, last, left, pieces, &n);
+		for (unsigned int i = 0; i < n; i++)
+			s->m->ops->flush(s->m, pieces[i].off, pieces[i].len);
+	}
+	return more;
 }
 
 void brick_store_flush(struct brick_store *s, uint64_t va, uint64_t len)
 {
-	uint64_t last = va + len - 1;
-	struct piece pieces[FLUSH_PIECES_MAX];
-	unsigned int i, n;
-	bool more = true;
+	uint64_t last = va + len - 1, left = UINT64_MAX;
 
-	/* There drain() covers everything. */
-	if (!len || s->m->granularity == BRICK_GRANULARITY_PAGE)
+	if (!len)
 		return;
 	if (last < va)
 		last = UINT64_MAX;
-	while (more) {
-		n = find_pieces(s, &va, last, pieces, &more);
-		for (i = 0; i < n; i++)
-			s->m->ops->flush(s->m, pieces[i].off, pieces[i].len);
-	}
+	(void)brick_store_flush_some(s, &va, last, &left);
 }
 
 /* A short range lies in two blocks at most: two steps under the lock. */

@@ -345,6 +345,21 @@ int brick_store_flush_inherited(struct brick_store *s, unsigned int max_slots);
 bool brick_store_has_inherited(const struct brick_store *s);
 
 /**
+ * brick_store_flush_some - begin to make client data durable
+ * @s: the store
+ * @va: first byte address; moves to where to go on
+ * @last: last byte address
+ * @left: bytes that may be flushed; counted down, also for what is skipped
+ *
+ * As brick_store_flush(), but a bounded piece of it.
+ *
+ * Context: any thread; may block.
+ * Return: true: call again with more bytes; false: the range is through.
+ */
+bool brick_store_flush_some(struct brick_store *s, uint64_t *va, uint64_t last,
+			    uint64_t *left);
+
+/**
  * brick_store_flush - make client data durable
  * @s: the store
  * @va: byte address

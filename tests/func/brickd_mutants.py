@@ -11,6 +11,7 @@ OP = "brickd/op"
 SESSION = "brickd/session"
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
+TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 
 BRICKD_MUTANTS = {
     "join-not-proven-to-the-client": Mutant(
@@ -44,4 +45,25 @@ BRICKD_MUTANTS = {
         "grants", "op.c", "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_SHUTDOWN;",
         "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_OK;",
         HELD + "test_a_free_of_a_client_that_is_removed", folder=OP),
+    # What a FLUSH has to cover, and whose turn it is.
+    "flush-forgets-what-is-being-unmapped": Mutant(
+        "flushes", "op_flush.c",
+        "rc = add_handles(flush, wanted, unmap->handles,\n\t\t\t\t unmap->n_handles);",
+        "rc = 0;", TURNS, folder=OP),
+    "flush-forgets-what-comes-late": Mutant(
+        "flushes", "op_flush.c", "i < s->quarantine.n", "i < 0", TURNS, folder=OP),
+    "flush-forgets-the-session-before": Mutant(
+        "flushes", "op_flush.c", "if (!rc && other->client == s->client)",
+        "if (!rc && other == s)", TURNS, folder=OP),
+    "flush-forgets-what-was-left": Mutant(
+        "flushes", "op_flush.c", "if (storage->has_unflushed ||", "if (0 &&", TURNS, folder=OP),
+    "flush-for-readers": Mutant(
+        "flushes", "op_flush.c", "if (!rc && m->flags & KFB_MAP_RW)", "if (!rc)", TURNS,
+        folder=OP),
+    "flush-without-turns": Mutant(
+        "flushes", "flush.c", "#define SLICE_BYTES (256U << 10)",
+        "#define SLICE_BYTES (UINT64_MAX)", TURNS, folder="brickd/storage"),
+    "flush-of-each-request-by-itself": Mutant(
+        "flushes", "flush.c", "if (n && !q->merged) {", "if (1) {", TURNS,
+        folder="brickd/storage"),
 }
