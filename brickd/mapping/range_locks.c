@@ -5,6 +5,7 @@
 void brick_range_locks_init(struct brick_range_locks *locks)
 {
 	TAILQ_INIT(&locks->list);
+	locks->is_granting = false;
 }
 
 /* Does anything that came before @end (NULL: all) overlap? */
@@ -59,9 +60,19 @@ void brick_range_locks_drop(struct brick_range_locks *locks,
 
 	TAILQ_REMOVE(&locks->list, lock, link);
 	lock->held = false;
-	/* granted() may drop its lock again: look afresh each time. */
-	while ((next = next_free(locks, gap))) {
+	/* granted() may drop its lock again: whoever is in the loop goes on. */
+	if (locks->is_granting) {
+		if (gap.first < locks->gap.first)
+			locks->gap.first = gap.first;
+		if (gap.end > locks->gap.end)
+			locks->gap.end = gap.end;
+		return;
+	}
+	locks->is_granting = true;
+	locks->gap = gap;
+	while ((next = next_free(locks, locks->gap))) {
 		next->held = true;
 		next->granted(next);
 	}
+	locks->is_granting = false;
 }

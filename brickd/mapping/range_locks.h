@@ -33,6 +33,8 @@ TAILQ_HEAD(brick_range_lock_list, brick_range_lock);
 /* Held and waiting locks, in the order they came. */
 struct brick_range_locks {
 	struct brick_range_lock_list list;
+	bool is_granting; /* in drop(), which then looks for who fits in: */
+	struct brick_span gap;
 };
 
 void brick_range_locks_init(struct brick_range_locks *locks);

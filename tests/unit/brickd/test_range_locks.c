@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "brickd/mapping/range_locks.h"
@@ -45,7 +46,7 @@ static void disjoint_range_locks_are_held_at_once(void **state)
 	assert_true(take(&b, 2, 10, 20));
 }
 
-static void an_overlapping_claim_waits_for_the_first(void **state)
+static void an_overlapping_range_lock_waits_for_the_first(void **state)
 {
 	struct numbered a, b;
 
@@ -59,7 +60,7 @@ static void an_overlapping_claim_waits_for_the_first(void **state)
 	assert_true(b.lock.held);
 }
 
-static void a_waiting_claim_is_not_overtaken(void **state)
+static void a_waiting_range_lock_is_not_overtaken(void **state)
 {
 	struct numbered a, b, c;
 
@@ -74,7 +75,7 @@ static void a_waiting_claim_is_not_overtaken(void **state)
 	assert_int_equal(order[1], 3);
 }
 
-static void a_waiting_claim_can_be_dropped(void **state)
+static void a_waiting_range_lock_can_be_dropped(void **state)
 {
 	struct numbered a, b, c;
 
@@ -103,16 +104,51 @@ static void one_drop_can_let_several_go(void **state)
 	assert_false(d.lock.held);
 }
 
+#define CHAIN 400000 /* frames of granted() in drop() would need 40 MB */
+
+static unsigned int depth, deepest, n_chained;
+
+static void drop_at_once(struct brick_range_lock *lock)
+{
+	depth++;
+	if (depth > deepest)
+		deepest = depth;
+	n_chained++;
+	brick_range_locks_drop(&locks, lock);
+	depth--;
+}
+
+static void a_chain_of_waiting_locks_needs_no_stack(void **state)
+{
+	struct brick_range_lock *chain = calloc(CHAIN, sizeof(*chain));
+	unsigned int i;
+
+	assert_non_null(chain);
+	for (i = 0; i < CHAIN; i++) {
+		/* Every other one waits for what the one before it lets go. */
+		chain[i].span = (struct brick_span){ i % 2, 2 };
+		chain[i].granted = drop_at_once;
+		chain[i].held = !i;
+		TAILQ_INSERT_TAIL(&locks.list, &chain[i], link);
+	}
+	brick_range_locks_drop(&locks, &chain[0]);
+	assert_int_equal(n_chained, CHAIN - 1);
+	assert_int_equal(deepest, 1);
+	assert_true(TAILQ_EMPTY(&locks.list));
+	free(chain);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(disjoint_range_locks_are_held_at_once),
-		TEST(an_overlapping_claim_waits_for_the_first),
-		TEST(a_waiting_claim_is_not_overtaken),
-		TEST(a_waiting_claim_can_be_dropped),
+		TEST(an_overlapping_range_lock_waits_for_the_first),
+		TEST(a_waiting_range_lock_is_not_overtaken),
+		TEST(a_waiting_range_lock_can_be_dropped),
 		TEST(one_drop_can_let_several_go),
+		TEST(a_chain_of_waiting_locks_needs_no_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
