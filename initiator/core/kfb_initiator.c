@@ -118,19 +118,16 @@ void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
 		kfb_initiator_lost(q, rc, "cannot post a receive", NULL);
 }
 
-/* What the caller of a client sees when that was the end. */
-static int kfb_initiator_connect_error(int error)
-{
-	return error == ENETUNREACH || error == EHOSTDOWN ? -EHOSTUNREACH
-							  : -error;
-}
-
 void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
 			    const void *data, __u32 len)
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_reject reject;
+	int rc = -error;
 
+	/* A client's caller sees one error of a host that is not reached. */
+	if (error == ENETUNREACH || error == EHOSTDOWN)
+		rc = -EHOSTUNREACH;
 	memset(&reject, 0, sizeof(reject));
 	q->is_connecting = 0;
 	/* Only a refusal has words; the rest is the fabric's. */
@@ -138,8 +135,7 @@ void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
 		kfb_client_rejected(&i->client, q->index, data, len,
 				    kfb_initiator_now(i), &reject);
 	else
-		kfb_client_lost(&i->client, q->index, kfb_initiator_now(i),
-				kfb_initiator_connect_error(error));
+		kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), rc);
 	if (reject.status)
 		kfb_initiator_why(i, "the brick refuses the connection",
 				  kfb_status_text(reject.status), 0);
@@ -223,7 +219,7 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 		kfb_initiator_bad_message(i, &outcome, news);
 		return 1;
 	}
-	/* Before the reply is looked at: there is one for every request. */
+	/* A receive is posted before the reply frees its request's credit. */
 	rc = i->ops->receive(q, index);
 	if (rc)
 		kfb_initiator_lost(q, rc, "cannot post a receive", NULL);
@@ -272,7 +268,7 @@ static void kfb_initiator_close(struct kfb_initiator_queue *q,
 	kfb_client_closed(&i->client, q->index);
 }
 
-/* The first thing in a new session. */
+/* A new session begins: it is seen to be of use before anything is mapped. */
 static void kfb_initiator_begin_session(struct kfb_initiator *i)
 {
 	struct kfb_initiator_queue *first = i->queues[0];

@@ -63,8 +63,8 @@ struct kfb_initiator;
  * @n_rx: receives posted
  * @n_unsent: messages that there was no room for
  * @unsent: they, in order
- * @flush_ids: of FLUSH requests: the op's number, by the engine's slot
- * @makes_mapping: MAP requests that are not for a further page, by that slot
+ * @flush_ids: by the engine's slot: the number of a FLUSH request's op
+ * @makes_mapping: by the engine's slot: a MAP that is not for a further page
  * @flush: what was written and is not durable; under the queue's lock
  * @window: of what is in flight; under the queue's lock
  * @heard_ms: when an operation was last over; under the queue's lock
@@ -197,10 +197,10 @@ enum kfb_initiator_level {
  *	nobody has taken yet; or NULL: the port does so by itself
  * @moved_bytes: what the transport has moved on a queue's connection; 0 where
  *	nobody can tell
- * @lock_queue: a queue's lock; the session's is held; or NULL: there is none
- * @unlock_queue: leaves that lock, or NULL
- * @lock_copies: that of the copies; others may be held; or NULL: there is none
- * @unlock_copies: leaves that lock, or NULL
+ * @lock_queue: take a queue's lock; the session's is held; or NULL
+ * @unlock_queue: give a queue's lock back; or NULL
+ * @lock_copies: take the copies' lock; others may be held; or NULL
+ * @unlock_copies: give the copies' lock back; or NULL
  */
 struct kfb_initiator_ops {
 	int (*connect)(struct kfb_initiator_queue *q, const __u8 *hello,
@@ -263,12 +263,12 @@ struct kfb_initiator_config {
 /**
  * struct kfb_initiator_retain - copies of writes; see kfb_initiator_retain.h
  * @is_on: there is room for some; constant
- * @book: which there are; under the copies' lock
- * @is_flushing: @flush is under way; under that lock, as the next four are
+ * @book: which there are; under the copies' lock, as all up to @n_waits
+ * @is_flushing: @flush is under way
  * @is_wanted: somebody found no room
  * @error: of the last flush of everything
- * @n_flushes: flushes that began in the background
- * @n_waits: how often somebody waited for room
+ * @n_flushes: begun in the background
+ * @n_waits: times that somebody waited for room
  * @flush: in the background
  * @runs: copies are being written again
  * @has_failed: and are to be from the beginning
@@ -317,8 +317,8 @@ struct kfb_initiator_retain {
  * @has_promised: somebody was told whether there is a cache: it stays so
  * @retains: there is a copy of each write that may be lost; a port whose writes
  *	all fail after a loss takes it back in ops->writes_lost
- * @replay_due: copies are to be written again before anything else; a port may
- *	take that back in ops->writes_lost, too
+ * @replay_due: copies are to be written again before anything else; such a port
+ *	takes this back in ops->writes_lost, too
  * @is_over: nobody will ever answer
  * @are_due: some of @flushes are to begin
  * @untold_error: of the medium, until a flush of everything returns it
@@ -382,11 +382,9 @@ int kfb_initiator_init(struct kfb_initiator *i,
 void kfb_initiator_add_queue(struct kfb_initiator *i,
 			     struct kfb_initiator_queue *q, __u32 index);
 
-/**
- * kfb_initiator_run - do all that is to be done now
- * @i: the initiator
- *
- * Return: true when something was done, or the client's state is another one.
+/*
+ * Do all that is to be done now. True: something was done, or the client has
+ * another state.
  */
 _Bool kfb_initiator_run(struct kfb_initiator *i);
 
@@ -442,33 +440,16 @@ void kfb_initiator_lost(struct kfb_initiator_queue *q, int error,
 _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 			     const void *data, __u32 len);
 
-/**
- * kfb_initiator_sent - a message's memory is not in use any more
- * @q: the queue
- * @tx: of the message
- */
+/* The memory of message @tx is not in use any more. */
 void kfb_initiator_sent(struct kfb_initiator_queue *q, __u16 tx);
 
-/**
- * kfb_initiator_send_unsent - there may be room for what could not be sent
- * @q: the queue
- */
+/* There may be room on a queue for what could not be sent. */
 void kfb_initiator_send_unsent(struct kfb_initiator_queue *q);
 
-/**
- * kfb_initiator_is_lost - is nothing to be expected of a queue's connection?
- * @q: the queue
- *
- * Return: true when there is none, or it is about to be closed.
- */
+/* True: a queue has no connection, or it is about to be closed. */
 _Bool kfb_initiator_is_lost(const struct kfb_initiator_queue *q);
 
-/**
- * kfb_initiator_is_usable - may one-sided operations be posted on every queue?
- * @i: the initiator
- *
- * Return: true while they may.
- */
+/* May one-sided operations be posted on every queue? */
 _Bool kfb_initiator_is_usable(const struct kfb_initiator *i);
 
 /* ---- requests: kfb_initiator_call.c ------------------------------------ */
@@ -489,10 +470,7 @@ void kfb_initiator_call(struct kfb_initiator *i,
  */
 _Bool kfb_initiator_take_call(struct kfb_initiator_call *call);
 
-/**
- * kfb_initiator_pump_calls - send what can be sent
- * @i: the initiator
- */
+/* Send the requests that can be sent. */
 void kfb_initiator_pump_calls(struct kfb_initiator *i);
 
 /**
@@ -515,11 +493,9 @@ void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id);
 void kfb_initiator_flush(struct kfb_initiator *i,
 			 struct kfb_initiator_flush *flush);
 
-/**
- * kfb_initiator_pump_flushes - begin, and post what there is room for
- * @i: the initiator
- *
- * Return: true when something was begun or posted.
+/*
+ * Begin the flushes that are due, and post what there is room for. True:
+ * something was begun or posted.
  */
 _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i);
 
@@ -531,10 +507,7 @@ _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i);
  */
 void kfb_initiator_flushed(struct kfb_initiator_queue *q, __u64 id, int error);
 
-/**
- * kfb_initiator_flushes_anew - every flush that waits begins again
- * @i: the initiator
- */
+/* Every flush that waits begins again. */
 void kfb_initiator_flushes_anew(struct kfb_initiator *i);
 
 /**
@@ -548,20 +521,10 @@ void kfb_initiator_flushes_anew(struct kfb_initiator *i);
 void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 			__u32 why);
 
-/**
- * kfb_initiator_is_dirty - may completed writes not be durable?
- * @i: the initiator
- *
- * Return: true when some may be.
- */
+/* May completed writes not be durable? */
 _Bool kfb_initiator_is_dirty(struct kfb_initiator *i);
 
-/**
- * kfb_flush_mode_has_cache - do completed writes need a flush, which helps?
- * @flush_mode: KFB_FLUSH_*
- *
- * Return: true when they do.
- */
+/* True: completed writes need a flush, which helps. */
 static inline _Bool kfb_flush_mode_has_cache(__u32 flush_mode)
 {
 	return flush_mode == KFB_FLUSH_MESSAGE ||

@@ -70,7 +70,7 @@ void kfb_initiator_unmap_late(struct kfb_initiator *i, __u64 mapping_id)
 	kfb_initiator_pump_calls(i);
 }
 
-/* Nobody waits for the answers: they are BUSY to who maps them again. */
+/* Nobody waits for the answers: who maps such blocks again finds them BUSY. */
 static void kfb_initiator_pump_late(struct kfb_initiator *i)
 {
 	struct kfb_request req;
@@ -113,15 +113,7 @@ void kfb_initiator_answered(struct kfb_initiator_queue *q,
 
 /* ---- what waits to be sent ----------------------------------------------- */
 
-static _Bool kfb_initiator_call_may_go(const struct kfb_initiator *i,
-				       const struct kfb_initiator_call *call)
-{
-	return kfb_client_can_call(&i->client, 0) &&
-	       (call->in_mapping ||
-		kfb_client_state(&i->client) == KFB_CLIENT_LIVE);
-}
-
-/* 0, or -EAGAIN: no further one can be sent now. */
+/* Return 0, or -EAGAIN when no further call can be sent now. */
 static int kfb_initiator_call_send(struct kfb_initiator *i,
 				   struct kfb_initiator_call *call)
 {
@@ -152,7 +144,9 @@ void kfb_initiator_pump_calls(struct kfb_initiator *i)
 		if (i->is_over || (call->in_session &&
 				   call->in_session != i->client.session_id))
 			kfb_initiator_call_lose(i, call);
-		else if (kfb_initiator_call_may_go(i, call) &&
+		else if (kfb_client_can_call(&i->client, 0) &&
+			 (call->in_mapping ||
+			  kfb_client_state(&i->client) == KFB_CLIENT_LIVE) &&
 			 kfb_initiator_call_send(i, call))
 			return;
 	}

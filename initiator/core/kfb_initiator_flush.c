@@ -122,24 +122,6 @@ static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
 	return rc ? rc : i->ops->read_back(q, at, op->id, &from, len);
 }
 
-static struct kfb_flush_op *kfb_initiator_take_op(struct kfb_initiator_queue *q)
-{
-	struct kfb_flush_op *op;
-
-	kfb_initiator_lock(q);
-	op = kfb_flush_post(&q->flush);
-	kfb_initiator_unlock(q);
-	return op;
-}
-
-static void kfb_initiator_put_op_back(struct kfb_initiator_queue *q,
-				      struct kfb_flush_op *op)
-{
-	kfb_initiator_lock(q);
-	kfb_flush_unpost(&q->flush, op);
-	kfb_initiator_unlock(q);
-}
-
 /* ---- those who wait ------------------------------------------------------- */
 
 static void kfb_initiator_flush_finish(struct kfb_initiator *i,
@@ -239,7 +221,12 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 	__u64 id;
 	int rc;
 
-	while (q->flush.wanted && (op = kfb_initiator_take_op(q))) {
+	while (q->flush.wanted) {
+		kfb_initiator_lock(q);
+		op = kfb_flush_post(&q->flush);
+		kfb_initiator_unlock(q);
+		if (!op)
+			break;
 		id = op->id;
 		rc = i->flush_mode == KFB_FLUSH_READBACK
 			     ? kfb_initiator_post_readback(q, op)
@@ -248,7 +235,9 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 			i->ops->flush_posted(q, op, rc);
 		/* No room, or no connection: it is tried when there is. */
 		if (rc == -EAGAIN || rc == -ENOTCONN || rc == -ENODEV) {
-			kfb_initiator_put_op_back(q, op);
+			kfb_initiator_lock(q);
+			kfb_flush_unpost(&q->flush, op);
+			kfb_initiator_unlock(q);
 			break;
 		}
 		if (rc)
@@ -371,18 +360,10 @@ void kfb_initiator_flush_lost(struct kfb_initiator_queue *q)
 	kfb_initiator_flushes_anew(q->initiator);
 }
 
-static const char *kfb_initiator_loss_text(__u32 why)
-{
-	if (why & KFB_LOSS_BIRTH)
-		return "their blocks have changed hands";
-	if (why & KFB_LOSS_EPOCH)
-		return "the brick lost its power or memory";
-	return "nothing proves that they were placed";
-}
-
 void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 			__u32 why)
 {
+	const char *text = "nothing proves that they were placed";
 	struct kfb_initiator_flush *flush;
 	struct kfb_ring *after;
 	struct kfb_ring *at;
@@ -390,9 +371,13 @@ void kfb_initiator_lose(struct kfb_initiator *i, const struct kfb_dirty *writes,
 	kfb_losses_add(&i->losses, writes, why);
 	if (!kfb_losses_error(&i->losses))
 		return;
+	if (why & KFB_LOSS_BIRTH)
+		text = "their blocks have changed hands";
+	else if (why & KFB_LOSS_EPOCH)
+		text = "the brick lost its power or memory";
 	i->ops->say(i, KFB_SAY_WHY,
-		    "writes that were completed and not flushed are lost",
-		    kfb_initiator_loss_text(why), 0);
+		    "writes that were completed and not flushed are lost", text,
+		    0);
 	if (i->ops->writes_lost)
 		i->ops->writes_lost(i, writes);
 	/* Who waits for one write hears of it when that is whole. */

@@ -47,7 +47,7 @@ void kfb_initiator_send(struct kfb_initiator_queue *q,
 /* What became of a request of a queue, also of one that nobody waits for. */
 void kfb_initiator_answered(struct kfb_initiator_queue *q,
 			    const struct kfb_outcome *outcome);
-/* The same of a FLUSH. */
+/* What became of a FLUSH of a queue. */
 void kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 				  const struct kfb_outcome *outcome);
 /* How writes become durable in the new session: 0, or it is of no use. */
@@ -56,9 +56,9 @@ int kfb_initiator_choose_flush(struct kfb_initiator *i);
 void kfb_initiator_flush_lost(struct kfb_initiator_queue *q);
 /* What has become of the writes of a queue that were not flushed. */
 void kfb_initiator_validate(struct kfb_initiator_queue *q, enum kfb_fate fate);
-/* A flush begins: what it will make superfluous. */
+/* The mark of a flush that begins: which copies it will make superfluous. */
 __u64 kfb_initiator_retain_mark(struct kfb_initiator *i);
-/* A flush is over. */
+/* A flush is over: copies go, and who found no room for one may try again. */
 void kfb_initiator_retain_flushed(struct kfb_initiator *i,
 				  const struct kfb_initiator_flush *flush);
 /* Nobody will ever answer: those who wait for a flush are told. */

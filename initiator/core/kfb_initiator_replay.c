@@ -20,27 +20,9 @@
 #define KFB_REPLAY_STRIKES_MAX 3
 
 /*
- * What is next, and where its bytes are. -ENOENT: there is none; -EINPROGRESS:
- * not known yet.
+ * Post the next write of a copy. -ENOENT: there is none; -EINPROGRESS: it is not
+ * known yet which; -ENXIO: it has no place any more; others: ops->write_copy's.
  */
-static int kfb_initiator_replay_next(struct kfb_initiator *i,
-				     struct kfb_retain_piece *piece,
-				     __u32 *page)
-{
-	struct kfb_initiator_retain *t = &i->retain;
-	int rc;
-
-	kfb_initiator_lock_copies(i);
-	rc = kfb_retain_next(&t->book, &t->at, KFB_REPLAY_STEPS, piece);
-	if (rc > 0 && !piece->is_zero)
-		*page = kfb_retain_page(&t->book, piece->id);
-	kfb_initiator_unlock_copies(i);
-	if (rc > 0)
-		return 0;
-	return rc ? -EINPROGRESS : -ENOENT;
-}
-
-/* One operation, or why there is none. */
 static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 {
 	struct kfb_initiator_retain *t = &i->retain;
@@ -51,9 +33,13 @@ static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 	__u32 page = 0;
 	int rc;
 
-	rc = kfb_initiator_replay_next(i, &piece, &page);
-	if (rc)
-		return rc;
+	kfb_initiator_lock_copies(i);
+	rc = kfb_retain_next(&t->book, &t->at, KFB_REPLAY_STEPS, &piece);
+	if (rc > 0 && !piece.is_zero)
+		page = kfb_retain_page(&t->book, piece.id);
+	kfb_initiator_unlock_copies(i);
+	if (rc <= 0)
+		return rc ? -EINPROGRESS : -ENOENT;
 	range.va = piece.va;
 	range.len = piece.len;
 	/* A copy is of a block that was mapped, and its mapping is restored. */
@@ -71,7 +57,7 @@ static int kfb_initiator_replay_post(struct kfb_initiator *i, __u32 slot)
 	return 0;
 }
 
-/* They cannot be written again: what they are copies of is lost. */
+/* Copies that cannot be written again: what they are copies of is lost. */
 static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 {
 	struct kfb_dirty all;
@@ -83,25 +69,7 @@ static void kfb_initiator_replay_give_up(struct kfb_initiator *i)
 	kfb_initiator_lose(i, &all, KFB_LOSS_SUSPECT);
 }
 
-static void kfb_initiator_replay_finish(struct kfb_initiator *i)
-{
-	i->replay_due = 0;
-	i->retain.runs = 0;
-	i->retain.strikes = 0;
-	i->ops->kick(i);
-}
-
-/* The first slot that nothing is in flight of; KFB_INITIATOR_REPLAYS: none. */
-static __u32 kfb_initiator_replay_slot(const struct kfb_initiator_retain *t)
-{
-	__u32 slot = 0;
-
-	while (slot < KFB_INITIATOR_REPLAYS && t->in_flight & (__u32)1 << slot)
-		slot++;
-	return slot;
-}
-
-/* One has failed: all of it begins anew, unless that was tried enough. */
+/* A write of a copy has failed: all begin anew, unless that was tried enough. */
 static void kfb_initiator_replay_failed(struct kfb_initiator *i,
 					_Bool is_at_fault)
 {
@@ -129,7 +97,10 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 	if (!kfb_initiator_is_usable(i))
 		return;
 	while (!rc) {
-		slot = kfb_initiator_replay_slot(t);
+		slot = 0;
+		while (slot < KFB_INITIATOR_REPLAYS &&
+		       t->in_flight & (__u32)1 << slot)
+			slot++;
 		if (slot == KFB_INITIATOR_REPLAYS)
 			return;
 		rc = kfb_initiator_replay_post(i, slot);
@@ -142,8 +113,12 @@ void kfb_initiator_replay_pump(struct kfb_initiator *i)
 		i->ops->kick(i);
 		break;
 	case -ENOENT:
-		if (!t->in_flight)
-			kfb_initiator_replay_finish(i);
+		if (t->in_flight)
+			break;
+		i->replay_due = 0;
+		t->runs = 0;
+		t->strikes = 0;
+		i->ops->kick(i);
 		break;
 	case -ENXIO:
 		kfb_initiator_replay_give_up(i);

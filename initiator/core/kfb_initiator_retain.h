@@ -48,7 +48,7 @@ enum kfb_copy_end {
  * kfb_initiator_retain_open - copies are kept from now on
  * @i: the initiator; nothing has been written
  * @copies: the caller's memory, @cap of them
- * @newest: the caller's memory, @cap numbers of copies
+ * @newest: the caller's memory, @cap of them
  * @cap: a power of two
  * @n_pages: of KFB_RETAIN_PAGE_BYTES that the port has for bytes
  */
@@ -82,10 +82,7 @@ int kfb_initiator_copy(struct kfb_initiator *i, __u64 va, __u32 len,
 __u32 kfb_initiator_copy_over(struct kfb_initiator *i, __u64 copy,
 			      enum kfb_copy_end end);
 
-/**
- * kfb_initiator_retain_pump - flush if it is time
- * @i: the initiator
- */
+/* Begin a flush in the background if it is time for one. */
 void kfb_initiator_retain_pump(struct kfb_initiator *i);
 
 /**
@@ -116,10 +113,7 @@ void kfb_initiator_retain_drop(struct kfb_initiator *i, __u64 va, __u64 len);
  */
 void kfb_initiator_replay(struct kfb_initiator *i);
 
-/**
- * kfb_initiator_replay_pump - there may be room for what could not be posted
- * @i: the initiator
- */
+/* There may be room for a copy that could not be posted. */
 void kfb_initiator_replay_pump(struct kfb_initiator *i);
 
 /**

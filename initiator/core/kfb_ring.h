@@ -39,24 +39,13 @@ static inline void kfb_ring_init(struct kfb_ring *ring)
 	ring->prev = ring;
 }
 
-static inline _Bool kfb_ring_is_empty(const struct kfb_ring *ring)
-{
-	return ring->next == ring;
-}
-
-/* Behind @before: a head's first place, when that is a head. */
-static inline void kfb_ring_add(struct kfb_ring *before, struct kfb_ring *place)
-{
-	place->next = before->next;
-	place->prev = before;
-	before->next->prev = place;
-	before->next = place;
-}
-
 static inline void kfb_ring_add_last(struct kfb_ring *head,
 				     struct kfb_ring *place)
 {
-	kfb_ring_add(head->prev, place);
+	place->next = head;
+	place->prev = head->prev;
+	head->prev->next = place;
+	head->prev = place;
 }
 
 /* Take out what may be in a ring; it is in none afterwards. */

@@ -115,36 +115,20 @@ struct kfb_block {
  *
  * With a cache of mappings kfb_mapcache_move() does this.
  *
- * Context: any.
  * Return: KFB_BLOCK_DO_*; -EINVAL: nothing of the kind can happen now.
  */
 int kfb_block_move(enum kfb_block_state *state, enum kfb_block_event event);
 
-/**
- * kfb_block_is_readable - are key and address of a block good?
- * @b: the block
- *
- * Return: true when it is MAPPED or QUIET.
- */
+/* Are key and address of a block good? */
 static inline _Bool kfb_block_is_readable(const struct kfb_block *b)
 {
 	return b->state == KFB_BLOCK_MAPPED || b->state == KFB_BLOCK_QUIET;
 }
 
-/**
- * kfb_block_state_name - for people
- * @state: any value
- *
- * Return: a constant string, "?" for a value that is no state.
- */
+/* For people; "?" for a value that is no state. */
 const char *kfb_block_state_name(enum kfb_block_state state);
 
-/**
- * kfb_block_event_name - for traces
- * @event: any value
- *
- * Return: a constant string, "?" for a value that is no event.
- */
+/* For traces; "?" for a value that is no event. */
 const char *kfb_block_event_name(enum kfb_block_event event);
 
 #endif

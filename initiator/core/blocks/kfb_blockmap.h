@@ -59,8 +59,6 @@ struct kfb_piece {
  * @map: the map
  * @entries: the caller's memory, may be NULL when @cap is 0
  * @cap: entries that fit
- *
- * Context: any.
  */
 void kfb_blockmap_init(struct kfb_blockmap *map,
 		       struct kfb_blockmap_entry *entries, __u32 cap);
@@ -71,7 +69,6 @@ void kfb_blockmap_init(struct kfb_blockmap *map,
  * @entries: the new memory; the old one is the caller's again
  * @cap: entries that fit, at least the number in use
  *
- * Context: any.
  * Return: 0, or -EINVAL when @cap is too small.
  */
 int kfb_blockmap_grow(struct kfb_blockmap *map,
@@ -87,7 +84,6 @@ int kfb_blockmap_grow(struct kfb_blockmap *map,
  * @want, stay inside it, and be no longer than KFB_MAP_EXTENT_MAX_BYTES; their
  * remote range must not wrap.
  *
- * Context: any.
  * Return: the number of blocks they cover, or -EPROTO.
  */
 __s64 kfb_blockmap_check(const struct kfb_handle *handles, __u32 n,
@@ -98,7 +94,6 @@ __s64 kfb_blockmap_check(const struct kfb_handle *handles, __u32 n,
  * @map: the map
  * @range: a legal range
  *
- * Context: any.
  * Return: true when it is.
  */
 _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,
@@ -114,7 +109,6 @@ _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,
  *
  * All or nothing.
  *
- * Context: any.
  * Return: 0, -EPROTO (not consecutive), -EEXIST (a block is mapped already) or
  * -ENOSPC (no room: grow).
  */
@@ -126,7 +120,6 @@ int kfb_blockmap_add(struct kfb_blockmap *map, const struct kfb_handle *handles,
  * @map: the map
  * @mapping_id: the mapping
  *
- * Context: any.
  * Return: the number of handles removed.
  */
 __u32 kfb_blockmap_del(struct kfb_blockmap *map, __u64 mapping_id);
@@ -136,7 +129,6 @@ __u32 kfb_blockmap_del(struct kfb_blockmap *map, __u64 mapping_id);
  * @map: the map
  * @va: any byte address
  *
- * Context: any.
  * Return: the entry, or NULL when the block is not mapped.
  */
 const struct kfb_blockmap_entry *
@@ -149,7 +141,6 @@ kfb_blockmap_find(const struct kfb_blockmap *map, __u64 va);
  * @len: bytes; 0 is refused
  * @write: it writes
  *
- * Context: any.
  * Return: 0, -EINVAL (no bytes, or an end above 2^64), -ENXIO (a block is not
  * mapped), -EACCES (a write into a read-only mapping).
  */
@@ -166,7 +157,6 @@ int kfb_blockmap_check_io(const struct kfb_blockmap *map, __u64 va, __u64 len,
  *
  * Call again with the rest until nothing is left.
  *
- * Context: any.
  * Return: 0, -EINVAL, -ENXIO or -EACCES as kfb_blockmap_check_io().
  */
 int kfb_blockmap_split(const struct kfb_blockmap *map, __u64 va, __u64 len,

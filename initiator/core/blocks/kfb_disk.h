@@ -49,7 +49,7 @@ enum kfb_disk_state {
  * enum kfb_disk_event - what happens to a disk
  * @KFB_DISK_ADDED: it is there
  * @KFB_DISK_USABLE: data can be moved on every queue
- * @KFB_DISK_REPLAY: data can be moved, but retained copies are written first
+ * @KFB_DISK_REPLAY: data can be moved, but retained copies have to be first
  * @KFB_DISK_UNUSABLE: data cannot be moved
  * @KFB_DISK_LOST: completed writes are lost
  * @KFB_DISK_OVER: the session is over
@@ -78,25 +78,14 @@ enum kfb_disk_event {
  * @state: of the disk; changed unless the event is refused
  * @event: what happened
  *
- * Context: any.
  * Return: KFB_DISK_DO_*; -EINVAL: nothing of the kind can happen now.
  */
 int kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event);
 
-/**
- * kfb_disk_state_name - for people
- * @state: any value
- *
- * Return: a constant string, "?" for a value that is no state.
- */
+/* For people; "?" for a value that is no state. */
 const char *kfb_disk_state_name(enum kfb_disk_state state);
 
-/**
- * kfb_disk_event_name - for traces
- * @event: any value
- *
- * Return: a constant string, "?" for a value that is no event.
- */
+/* For traces; "?" for a value that is no event. */
 const char *kfb_disk_event_name(enum kfb_disk_event event);
 
 #endif

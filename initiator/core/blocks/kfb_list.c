@@ -17,23 +17,6 @@ static __u32 kfb_list_page_max(const struct kfb_list *list)
 	return list->max_extents;
 }
 
-/* Where the next one may begin; 0: this one is before @from. */
-static __u64 kfb_list_behind_blocks(const struct kfb_list_extent *extent,
-				    __u64 from)
-{
-	__u64 first = extent->va >> KFB_BLOCK_SHIFT;
-
-	if (kfb_range_check(extent->va, extent->n_blocks) || first < from)
-		return 0;
-	return first + extent->n_blocks;
-}
-
-static __u64 kfb_list_behind_mapping(const struct kfb_list_extent *extent,
-				     __u64 from)
-{
-	return extent->mapping_id < from ? 0 : extent->mapping_id + 1;
-}
-
 int kfb_list_check(const struct kfb_list *list,
 		   const struct kfb_list_reply *reply)
 {
@@ -46,9 +29,15 @@ int kfb_list_check(const struct kfb_list *list,
 		return -EPROTO;
 	for (i = 0; i < reply->n_extents; i++) {
 		const struct kfb_list_extent *extent = &reply->extents[i];
+		__u64 first = mine ? extent->mapping_id
+				   : extent->va >> KFB_BLOCK_SHIFT;
 
-		at = mine ? kfb_list_behind_mapping(extent, at)
-			  : kfb_list_behind_blocks(extent, at);
+		if (!mine && kfb_range_check(extent->va, extent->n_blocks))
+			return -EPROTO;
+		if (first < at)
+			return -EPROTO;
+		at = first + (mine ? 1 : extent->n_blocks);
+		/* Nothing can come behind the largest id of a mapping. */
 		if (!at)
 			return -EPROTO;
 	}

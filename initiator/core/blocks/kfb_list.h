@@ -20,9 +20,8 @@
  * overlap; the cursor of the reply is behind them. A page that is not the last
  * one is full. So a page takes at least as many blocks as it has extents, and the
  * list of a range of N blocks is over after N / extents + 1 pages, whatever the
- * brick has in mind. In answers to KFB_LIST_MINE the numbers of the mappings rise.
+ * brick has in mind. With KFB_LIST_MINE the ids of the mappings rise.
  *
- * Context: any.
  * Return: 0, or -EPROTO.
  */
 int kfb_list_check(const struct kfb_list *list,

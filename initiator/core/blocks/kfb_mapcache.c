@@ -9,10 +9,10 @@
 
 #define NONE KFB_MAPCACHE_NONE
 
-/* So many in sequence make a stream. */
+/* A stream is at least this many blocks, used in sequence. */
 #define STREAM_MIN 2
 
-/* One in so many mappings of the cache may be made in advance. */
+/* One in so many of the cache's mappings may be made in advance. */
 #define AHEAD_SHARE 4
 
 void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
@@ -80,28 +80,16 @@ static void kfb_del_node(struct kfb_mapcache *c, __u32 block)
 
 /* ---- in advance ------------------------------------------------------- */
 
-static __u32 kfb_depth_ahead(const struct kfb_mapcache *c)
-{
-	__u32 n = c->limit / AHEAD_SHARE;
-
-	return n < KFB_MAPCACHE_AHEAD_MAX ? n : KFB_MAPCACHE_AHEAD_MAX;
-}
-
-static void kfb_want_from(struct kfb_mapcache *c, __u32 block)
-{
-	__u32 left = c->n_nodes - 1 - block;
-	__u32 n = kfb_depth_ahead(c);
-
-	c->ahead = block + 1;
-	c->ahead_end = c->ahead + (n < left ? n : left);
-}
-
-/* A block is used, and not only once more. */
+/* A block comes into use: the stream that it goes on wants the next ones. */
 static void kfb_note_use(struct kfb_mapcache *c, __u32 block)
 {
 	struct kfb_mapcache_stream *stream;
+	__u32 left = c->n_nodes - 1 - block;
+	__u32 n = c->limit / AHEAD_SHARE;
 	__u32 i;
 
+	if (n > KFB_MAPCACHE_AHEAD_MAX)
+		n = KFB_MAPCACHE_AHEAD_MAX;
 	for (i = 0; i < KFB_MAPCACHE_STREAMS; i++) {
 		stream = &c->streams[i];
 		if (stream->last == block)
@@ -109,8 +97,10 @@ static void kfb_note_use(struct kfb_mapcache *c, __u32 block)
 		if (stream->last == NONE || stream->last + 1 != block)
 			continue;
 		stream->last = block;
-		if (++stream->n >= STREAM_MIN)
-			kfb_want_from(c, block);
+		if (++stream->n < STREAM_MIN)
+			return;
+		c->ahead = block + 1;
+		c->ahead_end = c->ahead + (n < left ? n : left);
 		return;
 	}
 	stream = &c->streams[c->next_stream];

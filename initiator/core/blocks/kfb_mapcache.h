@@ -105,8 +105,6 @@ struct kfb_mapcache {
  * @blocks: the table, with no block that is mapped
  * @n_nodes: blocks of the device, fewer than KFB_MAPCACHE_NONE
  * @cap: mappings at one time, at least 1
- *
- * Context: any.
  */
 void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 		       const struct kfb_block *blocks, __u32 n_nodes,
@@ -119,8 +117,6 @@ void kfb_mapcache_init(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
  *	as long as this takes; the old one is the caller's again
  * @blocks: the new table, which begins like the old one
  * @n_nodes: blocks of the device, not fewer than before
- *
- * Context: any.
  */
 void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
 		       const struct kfb_block *blocks, __u32 n_nodes);
@@ -131,8 +127,6 @@ void kfb_mapcache_grow(struct kfb_mapcache *c, struct kfb_mapcache_node *nodes,
  * @limit: so many; brought into the range of 1 to @cap
  *
  * What is there stays; nothing comes before enough has gone.
- *
- * Context: any.
  */
 void kfb_mapcache_set_limit(struct kfb_mapcache *c, __u32 limit);
 
@@ -143,28 +137,17 @@ void kfb_mapcache_set_limit(struct kfb_mapcache *c, __u32 limit);
  * @is_first: set when it was mapped in advance and is used for the first time:
  *	there may be more to map, kfb_mapcache_ahead()
  *
- * Context: any.
  * Return: true: it is MAPPED, and pinned once more.
  */
 _Bool kfb_mapcache_get(struct kfb_mapcache *c, __u32 block, _Bool *is_first);
 
-/**
- * kfb_mapcache_pin - give a block to a request that waited for it
- * @c: the cache
- * @block: which
- *
- * Context: any.
- * Return: true: it is MAPPED, and pinned once more.
+/*
+ * Give a block to a request that waited for it. True: it is MAPPED, and pinned
+ * once more.
  */
 _Bool kfb_mapcache_pin(struct kfb_mapcache *c, __u32 block);
 
-/**
- * kfb_mapcache_put - a request does not need its block any more
- * @c: the cache
- * @block: which; pinned
- *
- * Context: any.
- */
+/* A request does not need its block, which it has pinned, any more. */
 void kfb_mapcache_put(struct kfb_mapcache *c, __u32 block);
 
 /**
@@ -175,7 +158,6 @@ void kfb_mapcache_put(struct kfb_mapcache *c, __u32 block);
  * @to: the block's new state, which the caller stores before it lets go of its
  *	lock; unchanged if the event is refused
  *
- * Context: any.
  * Return: KFB_BLOCK_DO_*; -EINVAL nothing of the kind can happen now; -ENOSPC
  * there is no room: another one has to go first; -EBUSY the block is pinned.
  */
@@ -186,21 +168,12 @@ int kfb_mapcache_move(struct kfb_mapcache *c, __u32 block,
  * kfb_mapcache_victim - choose a mapping that can be evicted
  * @c: the cache
  *
- * Context: any.
  * Return: the block that was not used for longest of those that are MAPPED and
  * not pinned, or KFB_MAPCACHE_NONE.
  */
 __u32 kfb_mapcache_victim(const struct kfb_mapcache *c);
 
-/**
- * kfb_mapcache_is_idle - does nobody use any of some blocks?
- * @c: the cache
- * @first: the first of them
- * @n: how many
- *
- * Context: any.
- * Return: true when none is pinned.
- */
+/* True: none of @n blocks from @first on is pinned. */
 _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n);
 
 /**
@@ -209,7 +182,6 @@ _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n);
  *
  * Each is named once; whether it can be mapped is the caller's to know.
  *
- * Context: any.
  * Return: a block that is UNMAPPED, or KFB_MAPCACHE_NONE.
  */
 __u32 kfb_mapcache_ahead(struct kfb_mapcache *c);

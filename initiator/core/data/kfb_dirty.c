@@ -25,13 +25,6 @@ _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
 	return !dirty->n && !dirty->all;
 }
 
-static void kfb_dirty_remove_ranges(struct kfb_dirty *dirty, __u32 at, __u32 n)
-{
-	memmove(&dirty->ranges[at], &dirty->ranges[at + n],
-		(dirty->n - at - n) * sizeof(dirty->ranges[0]));
-	dirty->n -= n;
-}
-
 /* Range at + 1 becomes part of range at. */
 static void kfb_dirty_join_next(struct kfb_dirty *dirty, __u32 at)
 {
@@ -40,7 +33,9 @@ static void kfb_dirty_join_next(struct kfb_dirty *dirty, __u32 at)
 	if (kfb_dirty_last_byte(&dirty->ranges[at]) > last)
 		last = kfb_dirty_last_byte(&dirty->ranges[at]);
 	dirty->ranges[at].len = last - dirty->ranges[at].va + 1;
-	kfb_dirty_remove_ranges(dirty, at + 1, 1);
+	memmove(&dirty->ranges[at + 1], &dirty->ranges[at + 2],
+		(dirty->n - at - 2) * sizeof(dirty->ranges[0]));
+	dirty->n--;
 }
 
 /* Join the two ranges of one block with the smallest gap, if there are any. */
@@ -67,18 +62,6 @@ static _Bool kfb_dirty_make_room(struct kfb_dirty *dirty)
 	return 1;
 }
 
-/* The first range that a range from va on could touch or precede. */
-static __u32 kfb_dirty_find_place(const struct kfb_dirty *dirty, __u64 va)
-{
-	__u32 i = dirty->n;
-
-	/* Writes mostly go forward: look from the end. */
-	while (i && (kfb_dirty_last_byte(&dirty->ranges[i - 1]) >= va ||
-		     kfb_dirty_last_byte(&dirty->ranges[i - 1]) + 1 == va))
-		i--;
-	return i;
-}
-
 static _Bool kfb_dirty_touches(const struct kfb_flush_range *range, __u64 last)
 {
 	return range->va <= last || range->va - 1 == last;
@@ -87,11 +70,14 @@ static _Bool kfb_dirty_touches(const struct kfb_flush_range *range, __u64 last)
 void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len)
 {
 	__u64 last = va + (len - 1);
-	__u32 at;
+	__u32 at = dirty->n;
 
 	if (!len || dirty->all)
 		return;
-	at = kfb_dirty_find_place(dirty, va);
+	/* Writes mostly go forward: the place is looked for from the end. */
+	while (at && (kfb_dirty_last_byte(&dirty->ranges[at - 1]) >= va ||
+		      kfb_dirty_last_byte(&dirty->ranges[at - 1]) + 1 == va))
+		at--;
 	if (at < dirty->n && kfb_dirty_touches(&dirty->ranges[at], last)) {
 		struct kfb_flush_range *range = &dirty->ranges[at];
 

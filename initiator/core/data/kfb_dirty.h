@@ -30,21 +30,10 @@ struct kfb_dirty {
 	_Bool all;
 };
 
-/**
- * kfb_dirty_clear - nothing is dirty
- * @dirty: the set
- *
- * Context: any.
- */
+/* Nothing is dirty from now on. */
 void kfb_dirty_clear(struct kfb_dirty *dirty);
 
-/**
- * kfb_dirty_is_empty - is nothing dirty?
- * @dirty: the set
- *
- * Context: any.
- * Return: true when nothing is.
- */
+/* Is nothing dirty? */
 _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty);
 
 /**
@@ -52,18 +41,10 @@ _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty);
  * @dirty: the set
  * @va: first byte
  * @len: bytes; the range ends at or below 2^64; 0 adds nothing
- *
- * Context: any.
  */
 void kfb_dirty_add(struct kfb_dirty *dirty, __u64 va, __u64 len);
 
-/**
- * kfb_dirty_merge - add one set to another
- * @dirty: the set that grows
- * @other: what is added
- *
- * Context: any.
- */
+/* Add all of @other to @dirty. */
 void kfb_dirty_merge(struct kfb_dirty *dirty, const struct kfb_dirty *other);
 
 /**
@@ -74,8 +55,6 @@ void kfb_dirty_merge(struct kfb_dirty *dirty, const struct kfb_dirty *other);
  * @out: gets that part in addition to what it has
  *
  * When the set overflows by what is left on both sides, it means everything.
- *
- * Context: any.
  */
 void kfb_dirty_cut(struct kfb_dirty *dirty, __u64 va, __u64 len,
 		   struct kfb_dirty *out);
@@ -86,7 +65,6 @@ void kfb_dirty_cut(struct kfb_dirty *dirty, __u64 va, __u64 len,
  * @va: first byte
  * @len: bytes, not 0; the range ends at or below 2^64
  *
- * Context: any.
  * Return: true when one is, always so when the set overflowed.
  */
 _Bool kfb_dirty_overlaps(const struct kfb_dirty *dirty, __u64 va, __u64 len);

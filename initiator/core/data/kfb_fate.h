@@ -43,13 +43,7 @@ struct kfb_fate_facts {
 	_Bool same_epoch;
 };
 
-/**
- * kfb_fate_of - the fate of completed, unflushed writes
- * @facts: what is known
- *
- * Context: any.
- * Return: their fate.
- */
+/* The fate of completed, unflushed writes, from what is known. */
 enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts);
 
 /* Why something is lost: bits. */
@@ -72,39 +66,25 @@ struct kfb_losses {
  * @losses: what is known to be
  * @ranges: which; empty ones change nothing
  * @why: KFB_LOSS_*
- *
- * Context: any.
  */
 void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
 		    __u32 why);
 
-/**
- * kfb_losses_error - what every flush must return
- * @losses: what is known to be lost
- *
- * Context: any.
- * Return: 0 when nothing is, else -EIO.
- */
+/* What every flush must return: 0 when nothing is lost, else -EIO. */
 int kfb_losses_error(const struct kfb_losses *losses);
 
-/**
- * kfb_losses_reset - the owner of the data knows
- * @losses: forgotten
- *
- * Context: any.
- */
+/* The owner of the data knows of the losses: they are forgotten. */
 void kfb_losses_reset(struct kfb_losses *losses);
 
 /**
  * kfb_births_same - has no block of a mapping changed hands?
  * @before: handles that were mapped, in the order of their addresses
  * @n_before: how many
- * @after: handles of the same range, mapped again, in that order, too
+ * @after: handles of the same range, mapped again, in the same order
  * @n_after: how many
  *
  * Where the handles begin and end may have changed.
  *
- * Context: any.
  * Return: true when both cover the same blocks with the same births.
  */
 _Bool kfb_births_same(const struct kfb_handle *before, __u32 n_before,

@@ -69,29 +69,19 @@ __u64 kfb_flush_join(struct kfb_flush_queue *queue)
 	return queue->last_id + 1;
 }
 
-/* A free place, or NULL when as many ops as allowed are on their way. */
-static struct kfb_flush_op *kfb_flush_free_op(struct kfb_flush_queue *queue)
-{
-	__u32 i;
-
-	for (i = 0; i < queue->posted_max; i++) {
-		if (!queue->posted[i].id)
-			return &queue->posted[i];
-	}
-	return NULL;
-}
-
 struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
 {
-	struct kfb_flush_op *op;
-	__u32 i;
+	struct kfb_flush_op *op = queue->posted;
+	__u32 i = 0;
 
 	if (!queue->wanted)
 		return NULL;
-	op = kfb_flush_free_op(queue);
-	if (!op)
+	while (i < queue->posted_max && queue->posted[i].id)
+		i++;
+	if (i == queue->posted_max)
 		return NULL;
 
+	op += i;
 	op->dirty = queue->dirty;
 	/* Ops on their way may fail: cover what they cover, too. */
 	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
@@ -186,7 +176,7 @@ void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out)
 	queue->wanted = 0;
 }
 
-/* A readback reads where something was written, and still is to be flushed. */
+/* A readback is to read where something was written that is to be flushed. */
 static void kfb_flush_point_tail(struct kfb_flush_queue *queue,
 				 const struct kfb_dirty *ranges)
 {
@@ -218,13 +208,7 @@ void kfb_flush_put(struct kfb_flush_queue *queue,
 		return;
 	kfb_dirty_merge(&queue->dirty, ranges);
 	queue->completed++;
-	if (ranges->n) {
-		const struct kfb_flush_range *r =
-			&ranges->ranges[ranges->n - 1];
-
-		queue->tail.va = r->va + (r->len - 1);
-		queue->tail.len = 1;
-	}
+	kfb_flush_point_tail(queue, ranges);
 }
 
 void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket)

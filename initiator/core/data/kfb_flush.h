@@ -80,8 +80,6 @@ struct kfb_flush_queue {
  * @queue: the queue
  * @posted_max: ops that may be on their way, 1 to KFB_FLUSH_POSTED_MAX; other
  *	values are brought into this range
- *
- * Context: any.
  */
 void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max);
 
@@ -90,18 +88,10 @@ void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max);
  * @queue: the queue it went down
  * @va: first byte
  * @len: bytes; the range ends at or below 2^64; 0 is ignored
- *
- * Context: any.
  */
 void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len);
 
-/**
- * kfb_flush_is_dirty - are there completed writes that may not be durable?
- * @queue: the queue
- *
- * Context: any.
- * Return: true when there are.
- */
+/* Are there completed writes that may not be durable? */
 _Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue);
 
 /**
@@ -110,7 +100,6 @@ _Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue);
  * @va: first byte
  * @len: bytes, not 0
  *
- * Context: any.
  * Return: true when one may be.
  */
 _Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
@@ -120,7 +109,6 @@ _Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
  * kfb_flush_join - start a flush of a queue
  * @queue: the queue
  *
- * Context: any.
  * Return: the number of the op to wait for, 0 when there is nothing to do.
  */
 __u64 kfb_flush_join(struct kfb_flush_queue *queue);
@@ -132,7 +120,6 @@ __u64 kfb_flush_join(struct kfb_flush_queue *queue);
  * Post what it says, then kfb_flush_done() when it has completed; when it
  * cannot be posted, kfb_flush_unpost() at once.
  *
- * Context: any.
  * Return: the op, owned by @queue; NULL: nothing to post (now).
  */
 struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue);
@@ -143,18 +130,10 @@ struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue);
  * @op: from the last kfb_flush_post()
  *
  * It keeps its number and will be offered again.
- *
- * Context: any.
  */
 void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op);
 
-/**
- * kfb_flush_request - the FLUSH request that an op is, in mode message
- * @op: from kfb_flush_post()
- * @req: filled
- *
- * Context: any.
- */
+/* The FLUSH request that an op is, in mode message. */
 void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req);
 
 /**
@@ -163,7 +142,6 @@ void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req);
  * @id: the op's number
  * @error: 0 or a negative errno
  *
- * Context: any.
  * Return: 0, or -ENOENT: no such op is on its way.
  */
 int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error);
@@ -178,7 +156,6 @@ int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error);
  * good: the failure is told, whoever the failed op was for, and whether or not
  * somebody waited for it by the time its answer came.
  *
- * Context: any.
  * Return: the failure that was not told, or @error.
  */
 int kfb_flush_tell(int *untold, int error);
@@ -189,8 +166,6 @@ int kfb_flush_tell(int *untold, int error);
  *
  * No op is on its way any more, and none is wanted: whoever waits joins again.
  * Their writes are dirty again.
- *
- * Context: any.
  */
 void kfb_flush_lost(struct kfb_flush_queue *queue);
 
@@ -200,8 +175,6 @@ void kfb_flush_lost(struct kfb_flush_queue *queue);
  * @out: gets them in addition to what it has
  *
  * No op is wanted any more: whoever waits joins again.
- *
- * Context: any.
  */
 void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
 
@@ -211,8 +184,6 @@ void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
  * @va: first byte
  * @len: bytes, not 0
  * @out: gets them in addition to what it has
- *
- * Context: any.
  */
 void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 		       struct kfb_dirty *out);
@@ -221,8 +192,6 @@ void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
  * kfb_flush_put - completed writes of another queue are this one's to flush
  * @queue: the queue
  * @ranges: what was taken out there
- *
- * Context: any.
  */
 void kfb_flush_put(struct kfb_flush_queue *queue,
 		   const struct kfb_dirty *ranges);
@@ -239,20 +208,13 @@ struct kfb_flush_ticket {
 	int error;
 };
 
-/**
- * kfb_flush_ticket_init - a flush that waits for nothing and has heard nothing
- * @ticket: filled
- *
- * Context: any.
- */
+/* A flush that waits for nothing and has heard nothing. */
 void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket);
 
 /**
  * kfb_flush_ticket_again - a flush begins again because a connection died
  * @ticket: waits for nothing afterwards. Its error stays: what a medium did not
  *	keep once may be gone although it makes the next FLUSH good
- *
- * Context: any.
  */
 void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket);
 
@@ -262,7 +224,6 @@ void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket);
  * @index: the queue's, below KFB_FLUSH_QUEUES_MAX
  * @queue: the queue
  *
- * Context: any.
  * Return: true when there is an op to wait for; when no queue has one the end is
  * @ticket's error.
  */
@@ -276,7 +237,6 @@ _Bool kfb_flush_ticket_join(struct kfb_flush_ticket *ticket, __u32 index,
  * @id: the op's number
  * @error: 0 or a negative errno
  *
- * Context: any.
  * Return: true when this was the last op the ticket waited for.
  */
 _Bool kfb_flush_ticket_done(struct kfb_flush_ticket *ticket, __u32 queue,

@@ -30,20 +30,13 @@ static struct kfb_copy *kfb_copy_at(const struct kfb_retain *r, __u64 id)
 	return &r->copies[(__u32)id & (r->cap - 1)];
 }
 
-/* Where the number of the newest copy of an address's block is kept. */
+/* The number of the newest copy of an address's block is here. */
 static __u64 *kfb_newest_of(const struct kfb_retain *r, __u64 va)
 {
 	return &r->newest[(__u32)(va >> KFB_BLOCK_SHIFT) & (r->cap - 1)];
 }
 
-static __u32 kfb_copy_pages(__u32 len, _Bool is_zero)
-{
-	if (is_zero)
-		return 0;
-	return ((len - 1) >> KFB_RETAIN_PAGE_SHIFT) + 1;
-}
-
-/* So many would go over the ring's end: they begin at its start. */
+/* So many pages would go over the ring's end: they begin at its start. */
 static _Bool kfb_retain_wraps(const struct kfb_retain *r, __u32 n)
 {
 	return n > r->n_pages - r->next_page;
@@ -61,21 +54,13 @@ static _Bool kfb_retain_is_in_flight(const struct kfb_retain *r, __u64 va,
 	return 0;
 }
 
-static void kfb_retain_take_off(struct kfb_retain *r, __u64 va, __u64 last)
-{
-	struct kfb_retain_flight *flight = &r->flight[r->n_flight++];
-
-	flight->id = r->head;
-	flight->va = va;
-	flight->last = last;
-}
-
 int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 		   __u64 *id)
 {
 	__u64 last = va + (len - 1);
-	__u32 n = kfb_copy_pages(len, is_zero);
+	__u32 n = is_zero ? 0 : ((len - 1) >> KFB_RETAIN_PAGE_SHIFT) + 1;
 	__u32 skip = kfb_retain_wraps(r, n) ? r->n_pages - r->next_page : 0;
+	struct kfb_retain_flight *flight;
 	struct kfb_copy *copy;
 
 	if ((va ^ last) >> KFB_BLOCK_SHIFT)
@@ -90,7 +75,10 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
 		return -EAGAIN;
 	}
 
-	kfb_retain_take_off(r, va, last);
+	flight = &r->flight[r->n_flight++];
+	flight->id = r->head;
+	flight->va = va;
+	flight->last = last;
 	copy = kfb_copy_at(r, r->head);
 	copy->va = va;
 	copy->done = 0;
@@ -112,7 +100,7 @@ __u32 kfb_retain_page(const struct kfb_retain *r, __u64 id)
 	return kfb_copy_at(r, id)->first;
 }
 
-/* It stands for bytes that a loss may take. */
+/* A copy is due while it stands for bytes that a loss may take. */
 static _Bool kfb_is_due(const struct kfb_retain *r, const struct kfb_copy *copy)
 {
 	return copy->state == KFB_COPY_KEPT && copy->done > r->safe;
@@ -261,20 +249,10 @@ static void kfb_go_to(struct kfb_retain_cursor *at, __u64 id)
 	at->len = 0;
 }
 
-/* All the rest of the copy, until newer ones have been looked at. */
-static void kfb_take_rest(const struct kfb_retain *r,
-			  const struct kfb_copy *copy,
-			  struct kfb_retain_cursor *at)
-{
-	at->len = copy->len - at->offset;
-	at->newer = *kfb_newest_of(r, copy->va);
-	at->head = r->head;
-}
-
 /*
  * Take what one newer copy has from the bytes at the cursor. They become the
- * first of them that it does not have; none: what is behind them comes next,
- * and is compared with all newer copies again.
+ * first of them that it does not have. When there are none, what is behind them
+ * comes next, and is compared with all newer copies again.
  */
 static void kfb_cut(const struct kfb_retain *r, struct kfb_retain_cursor *at)
 {
@@ -296,17 +274,6 @@ static void kfb_cut(const struct kfb_retain *r, struct kfb_retain_cursor *at)
 	at->len -= n;
 }
 
-static void kfb_fill_piece(const struct kfb_copy *copy,
-			   const struct kfb_retain_cursor *at,
-			   struct kfb_retain_piece *piece)
-{
-	piece->id = at->id;
-	piece->offset = at->offset;
-	piece->va = copy->va + at->offset;
-	piece->len = at->len;
-	piece->is_zero = copy->is_zero;
-}
-
 int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
 		    __u32 steps, struct kfb_retain_piece *piece)
 {
@@ -322,12 +289,19 @@ int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
 			kfb_go_to(at, at->id + 1);
 			continue;
 		}
-		/* One that came meanwhile is newer than all in the list. */
-		if (!at->len || at->head != r->head)
-			kfb_take_rest(r, copy, at);
+		/* A copy that came meanwhile is newer than all in the list. */
+		if (!at->len || at->head != r->head) {
+			at->len = copy->len - at->offset;
+			at->newer = *kfb_newest_of(r, copy->va);
+			at->head = r->head;
+		}
 		/* Numbers fall along the list: none behind the copy is newer. */
 		if (at->newer <= at->id) {
-			kfb_fill_piece(copy, at, piece);
+			piece->id = at->id;
+			piece->offset = at->offset;
+			piece->va = copy->va + at->offset;
+			piece->len = at->len;
+			piece->is_zero = copy->is_zero;
 			return 1;
 		}
 		kfb_cut(r, at);

@@ -164,11 +164,9 @@ struct kfb_retain {
  * kfb_retain_init - no copies
  * @r: the copies
  * @copies: the caller's memory, @cap of them
- * @newest: the caller's memory, @cap numbers of copies, by block
+ * @newest: the caller's memory, @cap of them
  * @cap: copies that fit, a power of two
  * @n_pages: pages that the caller has for bytes
- *
- * Context: any.
  */
 void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
 		     __u64 *newest, __u32 cap, __u32 n_pages);
@@ -183,7 +181,6 @@ void kfb_retain_init(struct kfb_retain *r, struct kfb_copy *copies,
  *
  * The caller copies the bytes to kfb_retain_page() before it posts the write.
  *
- * Context: any.
  * Return: 0; -EBUSY a write to some of these bytes is under way, or too many
  * are: after the next completion; -EAGAIN no room: after a flush; -EMSGSIZE
  * there is never room for so much; -EINVAL they are in two blocks.
@@ -196,7 +193,6 @@ int kfb_retain_add(struct kfb_retain *r, __u64 va, __u32 len, _Bool is_zero,
  * @r: the copies
  * @id: the copy's number
  *
- * Context: any.
  * Return: index of a page; the others follow.
  */
 __u32 kfb_retain_page(const struct kfb_retain *r, __u64 id);
@@ -214,8 +210,6 @@ void kfb_retain_done(struct kfb_retain *r, __u64 id);
  * kfb_retain_void - a write has not completed, and will not
  * @r: the copies
  * @id: of its copy; nothing happens unless it is POSTED
- *
- * Context: any.
  */
 void kfb_retain_void(struct kfb_retain *r, __u64 id);
 
@@ -226,8 +220,6 @@ void kfb_retain_void(struct kfb_retain *r, __u64 id);
  *
  * One with FUA, when its own flush has succeeded. If it was written once more
  * the flush began after that.
- *
- * Context: any.
  */
 void kfb_retain_durable(struct kfb_retain *r, __u64 id);
 
@@ -244,8 +236,6 @@ __u64 kfb_retain_mark(const struct kfb_retain *r);
  * kfb_retain_flushed - a flush of the whole device has succeeded
  * @r: the copies
  * @mark: from kfb_retain_mark() when it began
- *
- * Context: any.
  */
 void kfb_retain_flushed(struct kfb_retain *r, __u64 mark);
 
@@ -256,8 +246,6 @@ void kfb_retain_flushed(struct kfb_retain *r, __u64 mark);
  * @len: bytes of all; the range ends at or below 2^64
  *
  * No write to them is under way. A copy never lies in two blocks.
- *
- * Context: any.
  */
 void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len);
 
@@ -267,7 +255,6 @@ void kfb_retain_drop(struct kfb_retain *r, __u64 va, __u64 len);
  * @va: the first of them
  * @len: bytes, not 0; the range ends at or below 2^64
  *
- * Context: any.
  * Return: true when there is one that is of use, or may come to be.
  */
 _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len);
@@ -276,7 +263,6 @@ _Bool kfb_retain_has(const struct kfb_retain *r, __u64 va, __u64 len);
  * kfb_retain_is_filling - is it time for a flush?
  * @r: the copies
  *
- * Context: any.
  * Return: true when half of the room is used, or there was too little, and a
  * flush would give some back.
  */
@@ -289,7 +275,6 @@ _Bool kfb_retain_is_filling(const struct kfb_retain *r);
  * It becomes durable by a flush that begins when it has been written. Nothing
  * may be added before that.
  *
- * Context: any.
  * Return: 0; -EBUSY writes are under way: after the last of them has completed,
  * or is known not to.
  */
@@ -311,7 +296,6 @@ int kfb_retain_rewind(struct kfb_retain *r);
  *
  * It is the same piece again until kfb_retain_took().
  *
- * Context: any.
  * Return: 1; 0: there are none from there on; -EAGAIN: not known after so many
  * steps; call again.
  */
@@ -322,8 +306,6 @@ int kfb_retain_next(const struct kfb_retain *r, struct kfb_retain_cursor *at,
  * kfb_retain_took - bytes are being written once more
  * @at: as kfb_retain_next() left it
  * @len: how many of the piece it found
- *
- * Context: any.
  */
 void kfb_retain_took(struct kfb_retain_cursor *at, __u32 len);
 

@@ -6,7 +6,7 @@
 #include "data/kfb_window.h"
 #include "kfb_time.h"
 
-/* Longer says no more, and products stay in 64 bits. */
+/* A longer time says no more, and with this one products stay in 64 bits. */
 #define TOOK_MAX_MS (1U << 20)
 
 void kfb_window_lease(struct kfb_window *w, __u32 lease_ms)
@@ -26,12 +26,6 @@ void kfb_window_init(struct kfb_window *w, __u32 lease_ms)
 	w->limit_bytes = KFB_WINDOW_FIRST_BYTES;
 }
 
-static _Bool kfb_window_has_room(const struct kfb_window *w, __u64 len)
-{
-	return !w->in_flight_bytes ||
-	       w->in_flight_bytes + len <= w->limit_bytes;
-}
-
 /* Whole pages: a sector is not torn by the end of a piece. */
 static __u64 kfb_window_piece_max(const struct kfb_window *w)
 {
@@ -46,7 +40,10 @@ __u64 kfb_window_piece(const struct kfb_window *w, __u64 len)
 	__u64 max = kfb_window_piece_max(w);
 	__u64 piece = len < max ? len : max;
 
-	return kfb_window_has_room(w, piece) ? piece : 0;
+	/* One that is alone always fits. */
+	if (w->in_flight_bytes && w->in_flight_bytes + piece > w->limit_bytes)
+		return 0;
+	return piece;
 }
 
 void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
@@ -60,16 +57,6 @@ void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
 void kfb_window_unposted(struct kfb_window *w, __u64 len)
 {
 	w->in_flight_bytes -= len;
-}
-
-/* Growing what is not used would say nothing of the link. */
-static void kfb_window_grow(struct kfb_window *w, __u64 len)
-{
-	if (w->in_flight_bytes < kfb_window_piece_max(w))
-		return;
-	w->limit_bytes += len;
-	if (w->limit_bytes > KFB_WINDOW_MAX_BYTES)
-		w->limit_bytes = KFB_WINDOW_MAX_BYTES;
 }
 
 /* A 32-bit kernel has no division of 64 bits but its own, which others lack. */
@@ -87,26 +74,11 @@ static __u64 kfb_window_divide(__u64 dividend, __u32 divisor)
 	return quotient;
 }
 
-/* So much as moves in the time that it may take, going by what has moved. */
-static void kfb_window_shrink(struct kfb_window *w, __u64 moved, __u32 took_ms,
-			      __u32 may_take_ms)
-{
-	__u64 limit = kfb_window_divide(moved * may_take_ms, took_ms);
-
-	if (limit < KFB_WINDOW_MIN_BYTES) {
-		limit = KFB_WINDOW_MIN_BYTES;
-		/* So few bytes wait for no others: the way is that long now. */
-		w->shortest_ms = took_ms;
-	}
-	if (limit < w->limit_bytes)
-		w->limit_bytes = limit;
-}
-
 void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
 		      const struct kfb_window_mark *mark)
 {
 	__u64 took_ms = now_ms - mark->posted_ms;
-	__u64 may_take_ms;
+	__u64 may_take_ms, moved, limit;
 
 	if (took_ms > TOOK_MAX_MS)
 		took_ms = TOOK_MAX_MS;
@@ -114,10 +86,23 @@ void kfb_window_moved(struct kfb_window *w, __u64 len, __u64 now_ms,
 		w->shortest_ms = took_ms;
 	may_take_ms = w->shortest_ms + w->target_ms;
 	w->moved_bytes += len;
-	if (took_ms > may_take_ms)
-		kfb_window_shrink(w, w->moved_bytes - mark->moved_bytes,
-				  (__u32)took_ms, (__u32)may_take_ms);
-	else if (took_ms <= w->shortest_ms + w->target_ms / 2)
-		kfb_window_grow(w, len);
+	if (took_ms > may_take_ms) {
+		/* What has moved says how much does in the time allowed. */
+		moved = w->moved_bytes - mark->moved_bytes;
+		limit = kfb_window_divide(moved * may_take_ms, (__u32)took_ms);
+		if (limit < KFB_WINDOW_MIN_BYTES) {
+			limit = KFB_WINDOW_MIN_BYTES;
+			/* Few bytes wait for no others: the way is longer. */
+			w->shortest_ms = took_ms;
+		}
+		if (limit < w->limit_bytes)
+			w->limit_bytes = limit;
+	} else if (took_ms <= w->shortest_ms + w->target_ms / 2 &&
+		   w->in_flight_bytes >= kfb_window_piece_max(w)) {
+		/* Growing what is not used would say nothing of the link. */
+		w->limit_bytes += len;
+		if (w->limit_bytes > KFB_WINDOW_MAX_BYTES)
+			w->limit_bytes = KFB_WINDOW_MAX_BYTES;
+	}
 	w->in_flight_bytes -= len;
 }

@@ -120,11 +120,7 @@ static inline _Bool kfb_window_is_open(const struct kfb_window *w)
 void kfb_window_posted(struct kfb_window *w, __u64 len, __u64 now_ms,
 		       struct kfb_window_mark *mark);
 
-/**
- * kfb_window_unposted - it is not, after all
- * @w: the window
- * @len: its bytes
- */
+/* An operation of @len bytes is not in flight after all. */
 void kfb_window_unposted(struct kfb_window *w, __u64 len);
 
 /**

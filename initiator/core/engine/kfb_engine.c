@@ -8,24 +8,12 @@
 #include "kfb_err.h"
 #include "kfb_ops.h"
 
-/* A buffer that no send uses, or -EAGAIN. */
-static int kfb_engine_free_tx(const struct kfb_engine *e)
-{
-	__u16 i;
-
-	for (i = 0; i < KFB_ENGINE_TX_MAX; i++) {
-		if (!e->tx_busy[i])
-			return i;
-	}
-	return -EAGAIN;
-}
-
 static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 {
 	return kfb_op_is(op, KFB_OP_OPENS) ? KFB_ENGINE_AUTH : cookie->slot;
 }
 
-/* Credit and slot together, or neither. */
+/* A request gets its credit and its slot together, or neither. */
 static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
 				struct kfb_cookie *cookie)
 {
@@ -42,15 +30,17 @@ static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
 int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 		    __u32 timeout_ms, void *owner, struct kfb_message *out)
 {
-	int tx = kfb_engine_free_tx(e);
 	struct kfb_call *call;
+	__u16 tx = 0;
 	__u8 *data;
 	int rc;
 
-	if (tx < 0)
-		return tx;
+	while (tx < KFB_ENGINE_TX_MAX && e->tx_busy[tx])
+		tx++;
+	if (tx == KFB_ENGINE_TX_MAX)
+		return -EAGAIN;
 	data = e->tx + (__u32)tx * KFB_REQ_MAX_BYTES;
-	/* First with any cookie, to see that the body can be encoded. */
+	/* Encoding with any cookie first shows that the body can be encoded. */
 	memset(&req->cookie, 0, sizeof(req->cookie));
 	req->credits = (__u16)e->event_credits;
 	rc = kfb_encode_request(req, data, KFB_REQ_MAX_BYTES);
@@ -65,14 +55,14 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 
 	e->event_credits = 0;
 	e->tx_busy[tx] = KFB_TX_SENDING | KFB_TX_CALL;
-	out->tx = (__u16)tx;
+	out->tx = tx;
 	out->slot = kfb_engine_call_index(req->op, &req->cookie);
 	out->len = (__u32)rc;
 	out->data = data;
 	call = &e->calls[out->slot];
 	call->owner = owner;
 	call->op = req->op;
-	call->tx = (__u16)tx;
+	call->tx = tx;
 	call->len = (__u32)rc;
 	call->sent_ms = now_ms;
 	call->deadline_ms = timeout_ms == KFB_ENGINE_NO_TIMEOUT
@@ -84,22 +74,12 @@ int kfb_engine_send(struct kfb_engine *e, struct kfb_request *req, __u64 now_ms,
 	return 0;
 }
 
-static void kfb_engine_acknowledged(struct kfb_engine *e,
-				    const struct kfb_request *req)
-{
-	__u32 seq = kfb_request_event_seq(req);
-
-	if (!seq || seq != e->event_seen)
-		return;
-	e->event_acked = seq;
-	e->events_unacked = 0;
-}
-
 int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		     __u64 now_ms, __u32 timeout_ms, void *owner,
 		     struct kfb_message *out)
 {
 	struct kfb_request copy = *req;
+	__u32 acknowledged;
 	int rc;
 
 	if (e->state != KFB_CONN_READY)
@@ -111,7 +91,11 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 	rc = kfb_engine_send(e, &copy, now_ms, timeout_ms, owner, out);
 	if (rc)
 		return rc;
-	kfb_engine_acknowledged(e, &copy);
+	acknowledged = kfb_request_event_seq(&copy);
+	if (acknowledged && acknowledged == e->event_seen) {
+		e->event_acked = acknowledged;
+		e->events_unacked = 0;
+	}
 	return 0;
 }
 
@@ -148,47 +132,23 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 	return 0;
 }
 
-/* A reply has come: its request has renewed the lease. */
-static void kfb_engine_renew(struct kfb_engine *e, const struct kfb_call *call,
-			     const struct kfb_reply *reply)
-{
-	if (reply->op == KFB_OP_INFO && !reply->status)
-		e->lease_ms = reply->u.info.lease_ms;
-	if (call->sent_ms > e->renewed_ms)
-		e->renewed_ms = call->sent_ms;
-	/* Before INFO nothing is known; a lease without end never ends. */
-	if (e->lease_ms)
-		kfb_lease_renewed(&e->lease, e->renewed_ms, e->lease_ms,
-				  e->lease_ms / KFB_ENGINE_LEASE_MARGIN_DIV);
-}
-
-/* The call a reply answers, or NULL: there is no such call. */
-static struct kfb_call *kfb_engine_answered_call(struct kfb_engine *e,
-						 const struct kfb_reply *reply)
-{
-	struct kfb_call *call;
-
-	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
-		return NULL;
-	call = &e->calls[kfb_engine_call_index(reply->op, &reply->cookie)];
-	if (!call->waiting || call->op != reply->op)
-		return NULL;
-	return call;
-}
-
 static int kfb_engine_receive_reply(struct kfb_engine *e,
 				    const struct kfb_reply *reply,
 				    struct kfb_outcome *out)
 {
-	struct kfb_call *call = kfb_engine_answered_call(e, reply);
+	struct kfb_call *call;
 	int rc;
 
-	if (!call || kfb_credits_give(&e->credits, reply->credits))
+	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
+		return kfb_engine_fail(e, -EPROTO);
+	out->slot = kfb_engine_call_index(reply->op, &reply->cookie);
+	call = &e->calls[out->slot];
+	if (!call->waiting || call->op != reply->op ||
+	    kfb_credits_give(&e->credits, reply->credits))
 		return kfb_engine_fail(e, -EPROTO);
 	kfb_call_set_waiting(e, call, 0);
 	e->tx_busy[call->tx] &= (__u8)~KFB_TX_CALL;
 	out->kind = call->abandoned ? KFB_OUTCOME_LATE : KFB_OUTCOME_REPLY;
-	out->slot = kfb_engine_call_index(reply->op, &reply->cookie);
 	out->op = reply->op;
 	out->status = reply->status;
 	out->error = kfb_status_to_errno(reply->status);
@@ -199,7 +159,15 @@ static int kfb_engine_receive_reply(struct kfb_engine *e,
 			return kfb_engine_fail(e, rc);
 		out->kind = KFB_OUTCOME_READY;
 	}
-	kfb_engine_renew(e, call, reply);
+	/* What is answered has renewed the lease when it was sent. */
+	if (reply->op == KFB_OP_INFO && !reply->status)
+		e->lease_ms = reply->u.info.lease_ms;
+	if (call->sent_ms > e->renewed_ms)
+		e->renewed_ms = call->sent_ms;
+	/* Before INFO nothing is known; a lease without end never ends. */
+	if (e->lease_ms)
+		kfb_lease_renewed(&e->lease, e->renewed_ms, e->lease_ms,
+				  e->lease_ms / KFB_ENGINE_LEASE_MARGIN_DIV);
 	return 0;
 }
 
@@ -227,7 +195,7 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
 	return 1;
 }
 
-/* When half of the lease has passed since the newest request. */
+/* A PING is due when half of the lease has passed since the newest request. */
 static __u64 kfb_engine_renewal_ms(const struct kfb_engine *e)
 {
 	__u64 newest_ms = e->renewed_ms;
@@ -248,13 +216,6 @@ _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms)
 	if (e->event_acked != e->event_seen)
 		return 1;
 	return e->lease_ms && now_ms >= kfb_engine_renewal_ms(e);
-}
-
-_Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms)
-{
-	if (e->state != KFB_CONN_READY)
-		return 0;
-	return !e->lease_ms || kfb_lease_valid(&e->lease, now_ms);
 }
 
 __u64 kfb_engine_next_ms(const struct kfb_engine *e)
@@ -289,7 +250,7 @@ _Bool kfb_engine_expire(struct kfb_engine *e, __u64 now_ms,
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		struct kfb_call *call = &e->calls[i];
 
-		/* No deadline runs before the call is sent again. */
+		/* The time does not run before the call is sent again. */
 		if (call->abandoned || call->resend ||
 		    now_ms < call->deadline_ms)
 			continue;

@@ -70,8 +70,8 @@
  * @expect_uuid: the brick's uuid, or zero: any
  * @nonce: random, new for every connection
  * @features: KFB_FEATURE_* wanted
- * @last_instance_id: the instance that this client last saw, or 0
- * @last_power_epoch: the power epoch that it last saw, or 0
+ * @last_instance_id: what this client last saw, or 0
+ * @last_power_epoch: what this client last saw, or 0
  * @former_session_id: of this client, which the brick is to end first; or 0
  */
 struct kfb_engine_config {
@@ -90,7 +90,7 @@ struct kfb_engine_config {
  * struct kfb_join - what a HELLO that joins a session needs
  * @queue: which of the session's queues; 0 resumes it
  * @session_id: from the ACCEPT of the session's first queue
- * @instance_id: from that ACCEPT, too
+ * @instance_id: from the same ACCEPT
  * @counter: above all that this session has used
  * @key: the session's, KFB_KEY_BYTES, valid until the join is answered
  */
@@ -126,7 +126,7 @@ struct kfb_call {
  * @state: private; use kfb_engine_state()
  * @hello: as asked for
  * @hello_raw: as sent for a new session, for the transcript
- * @accept_raw: as received for it, for the transcript
+ * @accept_raw: as received for a new session, for the transcript
  * @join_raw: as sent to join
  * @accept: what the brick answered
  * @brick_uuid: proven by AUTH
@@ -141,7 +141,8 @@ struct kfb_call {
  * @slots: of the queue
  * @calls: by slot, AUTH last
  * @n_waiting: of them, those that wait for a reply
- * @lease: until when handles are good
+ * @lease: until when handles are good: it counts from the sending of the
+ *	request that renewed it, less a margin
  * @lease_ms: from INFO; 0: unknown or endless
  * @renewed_ms: when the newest request that was answered was sent
  * @event_seen: number of the newest EVENT
@@ -304,12 +305,7 @@ _Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
  */
 int kfb_engine_session_key(const struct kfb_engine *e, __u8 key[KFB_KEY_BYTES]);
 
-/**
- * kfb_engine_state - where the connection is
- * @e: the engine
- *
- * Return: the state.
- */
+/* Where the connection is. */
 enum kfb_conn_state kfb_engine_state(const struct kfb_engine *e);
 
 /**
@@ -381,11 +377,7 @@ int kfb_engine_start(struct kfb_engine *e, const struct kfb_request *req,
 		     __u64 now_ms, __u32 timeout_ms, void *owner,
 		     struct kfb_message *out);
 
-/**
- * kfb_engine_sent - a message's buffer is free again
- * @e: the engine
- * @tx: of the message
- */
+/* The buffer of message @tx is free again. */
 void kfb_engine_sent(struct kfb_engine *e, __u16 tx);
 
 /**
@@ -403,13 +395,7 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx);
 int kfb_engine_receive(struct kfb_engine *e, const void *data, __u32 len,
 		       struct kfb_reply *reply, struct kfb_outcome *out);
 
-/**
- * kfb_engine_take_event - the oldest EVENT not yet taken
- * @e: the engine
- * @out: filled when there is one
- *
- * Return: true when there was one.
- */
+/* True: @out is the oldest EVENT that was not taken yet. */
 _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
 
 /**
@@ -421,18 +407,6 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
  * passed and no request that renews it is on its way.
  */
 _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms);
-
-/**
- * kfb_engine_lease_ok - may handles be used?
- * @e: the engine
- * @now_ms: the time, ms
- *
- * A lease counts from the sending of the request that renewed it, less a
- * margin.
- *
- * Return: true when READY and the lease has not run out.
- */
-_Bool kfb_engine_lease_ok(const struct kfb_engine *e, __u64 now_ms);
 
 /**
  * kfb_engine_next_ms - when the engine wants to be asked again

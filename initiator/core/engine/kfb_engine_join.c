@@ -108,61 +108,44 @@ int kfb_engine_take_credits(struct kfb_engine *e, __u16 granted)
 	return 0;
 }
 
-/* The same request as it was, but it returns no credits: this connection's
- * are all there.
- */
-static int kfb_engine_encode_again(struct kfb_engine *e,
-				   const struct kfb_call *call)
-{
-	__u8 *data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
-	struct kfb_request req;
-	int rc;
-
-	rc = kfb_decode_request(data, call->len, &req);
-	if (rc)
-		return rc;
-	req.credits = 0;
-	return kfb_encode_request(&req, data, KFB_REQ_MAX_BYTES);
-}
-
-/*
- * The next call to be sent again, by its slot: a call that leaves the reserve
- * alone was given one of the lower slots, so it finds a credit in this order.
- */
-static struct kfb_call *kfb_engine_next_resend(struct kfb_engine *e)
-{
-	__u32 left = e->n_waiting;
-	int i = -1;
-
-	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
-		if (e->calls[i].resend)
-			return &e->calls[i];
-	}
-	return NULL;
-}
-
 _Bool kfb_engine_resend(struct kfb_engine *e, __u64 now_ms, __u32 timeout_ms,
 			struct kfb_message *out)
 {
+	__u32 left = e->n_waiting;
+	struct kfb_request req;
 	struct kfb_call *call;
+	int i = -1;
+	__u8 *data;
 	int len;
 
 	if (e->state != KFB_CONN_READY)
 		return 0;
-	call = kfb_engine_next_resend(e);
-	if (!call)
-		return 0;
+	/*
+	 * A call that leaves the reserve alone was given one of the lower
+	 * slots, so that it finds a credit in the order of slots.
+	 */
+	do {
+		i = kfb_next_waiting(e, i + 1, &left);
+		if (i < 0)
+			return 0;
+		call = &e->calls[i];
+	} while (!call->resend);
 	call->resend = 0;
-	len = kfb_engine_encode_again(e, call);
-	if (len < 0) /* we encoded it: cannot be */
+	/* This connection's credits are all there: none is given back. */
+	data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
+	if (kfb_decode_request(data, call->len, &req))
+		return 0; /* we encoded it: cannot be */
+	req.credits = 0;
+	len = kfb_encode_request(&req, data, KFB_REQ_MAX_BYTES);
+	if (len < 0)
 		return 0;
 	e->tx_busy[call->tx] = KFB_TX_CALL | KFB_TX_SENDING;
 	call->sent_ms = now_ms;
 	if (call->deadline_ms != KFB_TIME_NEVER)
 		call->deadline_ms = now_ms + timeout_ms;
 	out->tx = call->tx;
-	out->slot = (__u16)(call - e->calls);
+	out->slot = (__u16)i;
 	out->len = (__u32)len;
-	out->data = e->tx + (__u32)call->tx * KFB_REQ_MAX_BYTES;
+	out->data = data;
 	return 1;
 }

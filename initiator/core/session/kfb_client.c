@@ -125,7 +125,7 @@ static void kfb_client_end_queue(struct kfb_client_queue *q)
 	kfb_engine_drop(&q->engine);
 }
 
-/* Into a state that nothing leads out of, or only to another such. */
+/* @to is a state that nothing leads out of, or only to another such. */
 static void kfb_client_end(struct kfb_client *c, enum kfb_client_state to,
 			   int error)
 {
@@ -160,12 +160,13 @@ void kfb_client_connecting(const struct kfb_client *c,
 		q->give_up_ms = now_ms + c->config.reconnect_ms;
 }
 
-static _Bool kfb_client_has_ready_queue(const struct kfb_client *c)
+_Bool kfb_client_has_queue(const struct kfb_client *c,
+			   enum kfb_conn_state state)
 {
 	__u32 i;
 
 	for (i = 0; i < c->config.n_queues; i++) {
-		if (c->queues[i].engine.state == KFB_CONN_READY)
+		if (c->queues[i].engine.state == state)
 			return 1;
 	}
 	return 0;
@@ -201,7 +202,7 @@ static void kfb_client_lose_queue_until(struct kfb_client *c,
 	kfb_client_try_again(c, q, now_ms, asked_ms);
 	if (c->state == KFB_CLIENT_OPENING)
 		c->session_id = 0;
-	else if (!kfb_client_has_ready_queue(c))
+	else if (!kfb_client_has_queue(c, KFB_CONN_READY))
 		kfb_client_move(c, KFB_CLIENT_DETACHED);
 }
 
@@ -255,11 +256,21 @@ static void kfb_client_session_made(struct kfb_client *c, __u64 now_ms)
 	q->was_ready = 1;
 }
 
-/* What is not told yet is not forgotten: the worst counts. */
-static void kfb_client_validate_queue(struct kfb_client_queue *q,
-				      const struct kfb_fate_facts *facts)
+/*
+ * A queue is READY again, of a brick that has changed or has not: that decides
+ * what has become of the writes it has left. A fate that is not told yet is not
+ * forgotten: the worst counts.
+ */
+static void kfb_client_validate_queue(const struct kfb_client *c,
+				      struct kfb_client_queue *q,
+				      _Bool same_instance, _Bool same_epoch)
 {
-	enum kfb_fate fate = kfb_fate_of(facts);
+	struct kfb_fate_facts facts = {
+		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
+		.same_instance = same_instance,
+		.same_epoch = same_epoch,
+	};
+	enum kfb_fate fate = kfb_fate_of(&facts);
 
 	if (!q->needs_validation)
 		return;
@@ -267,21 +278,6 @@ static void kfb_client_validate_queue(struct kfb_client_queue *q,
 	if (!q->fate_due || fate > q->fate)
 		q->fate = fate;
 	q->fate_due = 1;
-}
-
-/* What a new session means for writes that an old one has left. */
-static void kfb_client_validate_all(struct kfb_client *c,
-				    const struct kfb_info *info)
-{
-	struct kfb_fate_facts facts = {
-		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
-		.same_instance = c->info.instance_id == info->instance_id,
-		.same_epoch = c->info.power_epoch == info->power_epoch,
-	};
-	__u32 i;
-
-	for (i = 0; c->has_info && i < c->config.n_queues; i++)
-		kfb_client_validate_queue(&c->queues[i], &facts);
 }
 
 /* INFO has come, in a new session. */
@@ -306,7 +302,11 @@ static void kfb_client_informed(struct kfb_client *c,
 					      -ESTALE);
 		return;
 	}
-	kfb_client_validate_all(c, info);
+	for (i = 0; c->has_info && i < c->config.n_queues; i++)
+		kfb_client_validate_queue(
+			c, &c->queues[i],
+			c->info.instance_id == info->instance_id,
+			c->info.power_epoch == info->power_epoch);
 	/* It is this brick from now on, or none. */
 	memcpy(expect, info->brick_uuid, sizeof(any));
 	c->info = *info;
@@ -321,24 +321,6 @@ static void kfb_client_informed(struct kfb_client *c,
 	kfb_client_move(c, KFB_CLIENT_MAPPING);
 }
 
-/* A queue has joined: what it had written is validated by what has not changed. */
-static void kfb_client_queue_joined(struct kfb_client *c,
-				    struct kfb_client_queue *q)
-{
-	struct kfb_fate_facts facts = {
-		.ack_is_placed = c->info.flags & KFB_INFO_ACK_IS_PLACED,
-		.same_instance = 1,
-		.same_epoch = 1,
-	};
-
-	q->engine.lease_ms = c->info.lease_ms;
-	q->was_ready = 1;
-	kfb_client_validate_queue(q, &facts);
-	if (c->state == KFB_CLIENT_DETACHED)
-		kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
-						: KFB_CLIENT_MAPPING);
-}
-
 int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 			__u32 len, __u64 now_ms)
 {
@@ -347,23 +329,19 @@ int kfb_client_accepted(struct kfb_client *c, __u32 queue, const void *data,
 	int rc;
 
 	rc = kfb_engine_accepted(&q->engine, data, len);
-	if (rc)
+	if (rc) {
 		kfb_client_lose_queue(c, q, KFB_CONN_CONNECTING, now_ms, rc);
-	else if (is_join)
-		kfb_client_queue_joined(c, q);
-	else if (q->engine.state == KFB_CONN_READY)
+	} else if (is_join) {
+		q->engine.lease_ms = c->info.lease_ms;
+		q->was_ready = 1;
+		kfb_client_validate_queue(c, q, 1, 1);
+		if (c->state == KFB_CLIENT_DETACHED)
+			kfb_client_move(c, c->is_mapped ? KFB_CLIENT_LIVE
+							: KFB_CLIENT_MAPPING);
+	} else if (q->engine.state == KFB_CONN_READY) {
 		kfb_client_session_made(c, now_ms);
+	}
 	return rc;
-}
-
-/* A brick may have fewer queues for a session than are wanted. */
-static _Bool kfb_client_is_one_too_many(const struct kfb_client *c, __u32 queue,
-					__u16 status)
-{
-	return queue && !c->queues[queue].was_ready &&
-	       c->state == KFB_CLIENT_MAPPING &&
-	       (status == KFB_ST_LIMIT || status == KFB_ST_NOT_SUPPORTED ||
-		status == KFB_ST_INVALID);
 }
 
 int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
@@ -378,8 +356,12 @@ int kfb_client_rejected(struct kfb_client *c, __u32 queue, const void *data,
 	if (is_join && out->status == KFB_ST_STALE && !c->is_first &&
 	    c->config.reconnect_ms) {
 		kfb_client_doubt(c, now_ms);
-	} else if (is_join &&
-		   kfb_client_is_one_too_many(c, queue, out->status)) {
+	} else if (is_join && queue && !q->was_ready &&
+		   c->state == KFB_CLIENT_MAPPING &&
+		   (out->status == KFB_ST_LIMIT ||
+		    out->status == KFB_ST_NOT_SUPPORTED ||
+		    out->status == KFB_ST_INVALID)) {
+		/* The brick has fewer queues for a session than are wanted. */
 		for (i = queue; i < c->config.n_queues; i++)
 			kfb_client_end_queue(&c->queues[i]);
 		c->n_offered = queue;
@@ -406,21 +388,6 @@ void kfb_client_closed(struct kfb_client *c, __u32 queue)
 		kfb_client_asked_in_vain(c);
 }
 
-static int kfb_client_own_outcome(struct kfb_client *c, __u32 queue,
-				  const struct kfb_reply *reply,
-				  const struct kfb_outcome *outcome,
-				  __u64 now_ms)
-{
-	if (outcome->kind != KFB_OUTCOME_REPLY || outcome->op != KFB_OP_INFO)
-		return 0;
-	if (outcome->error)
-		kfb_client_lose_queue(c, &c->queues[queue], KFB_CONN_AUTH,
-				      now_ms, outcome->error);
-	else
-		kfb_client_informed(c, &reply->u.info, now_ms);
-	return 0;
-}
-
 int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		       __u32 len, __u64 now_ms, struct kfb_reply *reply,
 		       struct kfb_outcome *out)
@@ -443,9 +410,15 @@ int kfb_client_receive(struct kfb_client *c, __u32 queue, const void *data,
 		kfb_client_session_made(c, now_ms);
 		return 0;
 	}
-	if (out->kind != KFB_OUTCOME_EVENT && out->owner == c)
-		return kfb_client_own_outcome(c, queue, reply, out, now_ms);
-	return 1;
+	if (out->kind == KFB_OUTCOME_EVENT || out->owner != c)
+		return 1;
+	if (out->kind != KFB_OUTCOME_REPLY || out->op != KFB_OP_INFO)
+		return 0;
+	if (out->error)
+		kfb_client_lose_queue(c, q, KFB_CONN_AUTH, now_ms, out->error);
+	else
+		kfb_client_informed(c, &reply->u.info, now_ms);
+	return 0;
 }
 
 void kfb_client_heard(struct kfb_client *c, __u32 queue, __u64 at_ms)
@@ -460,7 +433,7 @@ void kfb_client_moved(struct kfb_client *c, __u32 queue, __u64 bytes,
 	struct kfb_client_queue *q = &c->queues[queue];
 
 	if (q->is_marked && bytes >= q->moved_bytes) {
-		/* Few may be the PING's own, which a host acknowledges. */
+		/* Few bytes may be the PING's own, which a host acknowledges. */
 		if (bytes - q->moved_bytes < KFB_CLIENT_MOVED_MIN_BYTES)
 			return;
 		kfb_client_heard(c, queue, now_ms);

@@ -399,28 +399,13 @@ int kfb_client_mapped(struct kfb_client *c);
  */
 void kfb_client_close(struct kfb_client *c);
 
-/**
- * kfb_client_state - where the session is
- * @c: the client
- *
- * Return: the state.
- */
+/* Where the session is. */
 enum kfb_client_state kfb_client_state(const struct kfb_client *c);
 
-/**
- * kfb_client_state_name - for logs and traces
- * @state: any value
- *
- * Return: a constant string, "?" for a value that is no state.
- */
+/* For logs and traces; "?" for a value that is no state. */
 const char *kfb_client_state_name(enum kfb_client_state state);
 
-/**
- * kfb_client_error - why it FAILED
- * @c: the client
- *
- * Return: a negative errno, 0 when it has not.
- */
+/* Why the client FAILED, a negative errno; 0 when it has not. */
 int kfb_client_error(const struct kfb_client *c);
 
 /**
@@ -433,13 +418,7 @@ int kfb_client_error(const struct kfb_client *c);
  */
 __u64 kfb_client_lease_until_ms(const struct kfb_client *c);
 
-/**
- * kfb_client_lease_ok - may handles be used?
- * @c: the client
- * @now_ms: the time, ms
- *
- * Return: true while they may.
- */
+/* May handles be used at @now_ms? */
 _Bool kfb_client_lease_ok(const struct kfb_client *c, __u64 now_ms);
 
 /**

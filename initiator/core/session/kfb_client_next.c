@@ -125,7 +125,7 @@ static _Bool kfb_next_start_call(struct kfb_client *c, __u32 queue, __u16 op,
 				 __u64 now_ms, struct kfb_client_action *out)
 {
 	struct kfb_request req;
-	/* A PING has no deadline; silence ends it: kfb_next_silent_ms(). */
+	/* A PING has no deadline: kfb_next_silent_ms() ends the silence. */
 	__u32 timeout_ms = op == KFB_OP_PING ? KFB_ENGINE_NO_TIMEOUT
 					     : c->config.timeout_ms;
 	struct kfb_client_queue *q = &c->queues[queue];
@@ -139,7 +139,7 @@ static _Bool kfb_next_start_call(struct kfb_client *c, __u32 queue, __u16 op,
 	return kfb_next_send(c, queue, out);
 }
 
-/* Every engine forgets: what the old session had is told by now. */
+/* Every engine forgets the old session, whose lost calls are told by now. */
 static void kfb_next_forget_all(struct kfb_client *c)
 {
 	__u8 nonce[KFB_NONCE_BYTES];
@@ -156,7 +156,7 @@ static void kfb_next_forget_all(struct kfb_client *c)
 	}
 }
 
-/* Queue 0 on its way to a new session. */
+/* Queue 0 takes its next step to a new session. */
 static _Bool kfb_next_hello(struct kfb_client *c, __u64 now_ms,
 			    struct kfb_client_action *out)
 {
@@ -188,40 +188,10 @@ static _Bool kfb_next_hello(struct kfb_client *c, __u64 now_ms,
 	}
 }
 
-static _Bool kfb_next_opening(struct kfb_client *c, __u64 now_ms,
-			      struct kfb_client_action *out)
-{
-	kfb_next_forget_all(c);
-	return kfb_next_hello(c, now_ms, out);
-}
-
-/* Is the session gone? What it has waits for the answer. */
-static _Bool kfb_next_asking(struct kfb_client *c, __u64 now_ms,
-			     struct kfb_client_action *out)
-{
-	int rc = c->is_doubted ? kfb_client_begin_asking(c) : 0;
-
-	if (!rc)
-		return kfb_next_hello(c, now_ms, out);
-	kfb_client_fail(c, rc);
-	return 0;
-}
-
 /*
  * Requests to connect may overtake each other, and a brick refuses a join whose
  * counter is not above those it has seen: one is under way at a time.
  */
-static _Bool kfb_next_is_joining(const struct kfb_client *c)
-{
-	__u32 i;
-
-	for (i = 0; i < c->config.n_queues; i++) {
-		if (c->queues[i].engine.state == KFB_CONN_CONNECTING)
-			return 1;
-	}
-	return 0;
-}
-
 static _Bool kfb_next_join(struct kfb_client *c, __u32 queue, __u64 now_ms,
 			   struct kfb_client_action *out)
 {
@@ -234,7 +204,8 @@ static _Bool kfb_next_join(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	};
 	int rc = -EOVERFLOW;
 
-	if (now_ms < c->queues[queue].retry_at_ms || kfb_next_is_joining(c))
+	if (now_ms < c->queues[queue].retry_at_ms ||
+	    kfb_client_has_queue(c, KFB_CONN_CONNECTING))
 		return 0;
 	if (join.counter) {
 		c->join_counter = join.counter;
@@ -270,15 +241,15 @@ static _Bool kfb_next_queue(struct kfb_client *c, __u32 queue, __u64 now_ms,
 	}
 }
 
-/* How long a queue may say nothing. */
+/* A part of a lease as a time, which is never longer than what is configured. */
 static __u32 kfb_next_timeout_ms(const struct kfb_client *c, __u32 ms)
 {
 	return ms && ms < c->config.timeout_ms ? ms : c->config.timeout_ms;
 }
 
 /*
- * When a queue that has not answered a PING counts as lost. The answer may be
- * behind much that is on its way: not while bytes move.
+ * When a queue that has not answered a PING counts as lost: not while bytes move,
+ * for the answer may be behind much that is on its way.
  */
 static __u64 kfb_next_silent_ms(const struct kfb_client *c,
 				const struct kfb_client_queue *q)
@@ -297,16 +268,19 @@ static __u64 kfb_next_silent_ms(const struct kfb_client *c,
 	return heard_ms > asked_ms ? heard_ms : asked_ms;
 }
 
-/* Nobody else knows of it: the CLOSE that follows says why. */
+/* Nobody else knows of the silence: the CLOSE that follows says why. */
 static void kfb_next_give_up(struct kfb_client *c, __u32 queue, __u64 now_ms)
 {
 	c->queues[queue].is_silent = 1;
 	kfb_client_lost(c, queue, now_ms, -ETIMEDOUT);
 }
 
-/* Deadlines of connecting, of the client's own requests, and of silence. */
-static _Bool kfb_next_too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
-			       struct kfb_client_action *out)
+/*
+ * A queue is given up that connects, is silent, or owes the client an answer for
+ * too long. True: a request of the caller's has had no answer in time.
+ */
+static _Bool kfb_next_expire(struct kfb_client *c, __u32 queue, __u64 now_ms,
+			     struct kfb_client_action *out)
 {
 	struct kfb_client_queue *q = &c->queues[queue];
 
@@ -323,18 +297,6 @@ static _Bool kfb_next_too_late(struct kfb_client *c, __u32 queue, __u64 now_ms,
 		out->what = KFB_DO_OUTCOME;
 		out->queue = queue;
 		return 1;
-	}
-	return 0;
-}
-
-static _Bool kfb_next_is_over(const struct kfb_client *c, __u64 now_ms)
-{
-	__u32 i;
-
-	for (i = 0; i < c->n_offered; i++) {
-		if (c->queues[i].is_connecting &&
-		    now_ms >= c->queues[i].give_up_ms)
-			return 1;
 	}
 	return 0;
 }
@@ -366,6 +328,7 @@ static _Bool kfb_next_session(struct kfb_client *c, __u64 now_ms,
 			      struct kfb_client_action *out)
 {
 	__u32 i;
+	int rc;
 
 	if (kfb_next_tell_fate(c, out))
 		return 1;
@@ -374,8 +337,14 @@ static _Bool kfb_next_session(struct kfb_client *c, __u64 now_ms,
 		out->what = KFB_DO_MAP;
 		return 1;
 	}
-	if (c->is_doubted || c->is_asking)
-		return kfb_next_asking(c, now_ms, out);
+	/* Is the session gone? What it has waits for the answer. */
+	if (c->is_doubted || c->is_asking) {
+		rc = c->is_doubted ? kfb_client_begin_asking(c) : 0;
+		if (!rc)
+			return kfb_next_hello(c, now_ms, out);
+		kfb_client_fail(c, rc);
+		return 0;
+	}
 	for (i = 0; i < c->n_offered; i++) {
 		if (kfb_next_queue(c, i, now_ms, out))
 			return 1;
@@ -393,11 +362,14 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 	if (c->state == KFB_CLIENT_IDLE)
 		return 0;
 	for (i = 0; i < c->config.n_queues; i++) {
-		if (kfb_next_too_late(c, i, now_ms, out))
+		if (kfb_next_expire(c, i, now_ms, out))
 			return 1;
 	}
-	if (kfb_next_is_over(c, now_ms))
-		kfb_client_fail(c, c->error ? c->error : -ETIMEDOUT);
+	for (i = 0; i < c->n_offered; i++) {
+		if (c->queues[i].is_connecting &&
+		    now_ms >= c->queues[i].give_up_ms)
+			kfb_client_fail(c, c->error ? c->error : -ETIMEDOUT);
+	}
 	if (kfb_next_close_one(c, out))
 		return 1;
 	switch (c->state) {
@@ -405,8 +377,10 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 	case KFB_CLIENT_CLOSED:
 		return kfb_next_tell_lost(c, out);
 	case KFB_CLIENT_OPENING:
-		return kfb_next_tell_lost(c, out) ||
-		       kfb_next_opening(c, now_ms, out);
+		if (kfb_next_tell_lost(c, out))
+			return 1;
+		kfb_next_forget_all(c);
+		return kfb_next_hello(c, now_ms, out);
 	default:
 		return kfb_next_session(c, now_ms, out);
 	}
@@ -415,7 +389,7 @@ _Bool kfb_client_next(struct kfb_client *c, __u64 now_ms,
 __u64 kfb_client_next_ms(const struct kfb_client *c)
 {
 	__u64 next_ms = KFB_TIME_NEVER;
-	_Bool joining = kfb_next_is_joining(c);
+	_Bool joining = kfb_client_has_queue(c, KFB_CONN_CONNECTING);
 	__u32 i;
 
 	for (i = 0; i < c->n_offered; i++) {

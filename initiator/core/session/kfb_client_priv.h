@@ -39,6 +39,10 @@ void kfb_client_asked_in_vain(struct kfb_client *c);
 /* The old session is over, whatever comes: its calls have no outcome. */
 void kfb_client_stop_asking(struct kfb_client *c);
 
+/* Is the connection of any queue in a state? */
+_Bool kfb_client_has_queue(const struct kfb_client *c,
+			   enum kfb_conn_state state);
+
 /* Is a call of the client's own waiting on a queue? Its number, or -1. */
 int kfb_client_own_call(const struct kfb_client_queue *q, const void *own,
 			__u16 op);

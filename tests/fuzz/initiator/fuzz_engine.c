@@ -298,7 +298,6 @@ static void time_passes(struct script *s)
 		calls[outcome.slot] = CALL_ABANDONED;
 	}
 	kfb_engine_wants_ping(&e, now_ms);
-	kfb_engine_lease_ok(&e, now_ms);
 	kfb_engine_next_ms(&e);
 	kfb_engine_take_event(&e, &event);
 }

@@ -56,14 +56,14 @@ CLIENT_MUTANTS = {
         WINDOW, folder=CORE),
     "window-that-grows-unused": Mutant(
         "windows", "data/kfb_window.c",
-        "if (w->in_flight_bytes < kfb_window_piece_max(w))", "if (0)",
+        "w->in_flight_bytes >= kfb_window_piece_max(w)", "1",
         WINDOW, folder=CORE),
     "window-that-one-at-a-time-does-not-use": Mutant(
-        "windows", "data/kfb_window.c", "if (w->in_flight_bytes < kfb_window_piece_max(w))",
-        "if (w->in_flight_bytes * KFB_WINDOW_PIECES < w->limit_bytes)",
+        "windows", "data/kfb_window.c", "w->in_flight_bytes >= kfb_window_piece_max(w)",
+        "w->in_flight_bytes * KFB_WINDOW_PIECES >= w->limit_bytes",
         WINDOW, folder=CORE),
     "window-that-learns-no-longer-way": Mutant(
-        "windows", "data/kfb_window.c", "\t\tw->shortest_ms = took_ms;\n\t}\n", "\t}\n",
+        "windows", "data/kfb_window.c", "\t\t\tw->shortest_ms = took_ms;\n\t\t}\n", "\t\t}\n",
         WINDOW, folder=CORE),
     "rest-of-a-piece-dies": Mutant(
         "windows", "io.c", "\t\tctx->len += ctx->rest;\n", "",
@@ -75,7 +75,7 @@ CLIENT_MUTANTS = {
         "windows", "data/kfb_window.c", "if (limit < KFB_WINDOW_MIN_BYTES)", "if (0)",
         WINDOW, folder=CORE),
     "window-that-lets-in-what-does-not-fit": Mutant(
-        "windows", "data/kfb_window.c", "w->in_flight_bytes + len <= w->limit_bytes;", "1;",
+        "windows", "data/kfb_window.c", "w->in_flight_bytes + piece > w->limit_bytes", "0",
         WINDOW, folder=CORE),
     "moving-bytes-are-silence": Mutant(
         "windows", "session/kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\t}\n\tq->moved",
@@ -291,9 +291,9 @@ CLIENT_MUTANTS = {
         "hostile bricks", "blocks/kfb_list.c", "if (!mine && reply->cursor & BLOCK_MASK)",
         "if (0)", LIST, folder=CORE),
     "list-may-overlap": Mutant(
-        "hostile bricks", "blocks/kfb_list.c", " || first < from)", ")", LIST, folder=CORE),
+        "hostile bricks", "blocks/kfb_list.c", "if (first < at)", "if (mine && first < at)", LIST, folder=CORE),
     "list-of-any-mappings": Mutant(
-        "hostile bricks", "blocks/kfb_list.c", "extent->mapping_id < from ? 0 :", "0 ? 0 :",
+        "hostile bricks", "blocks/kfb_list.c", "if (first < at)", "if (!mine && first < at)",
         LIST, folder=CORE),
     "list-is-not-checked": Mutant(
         "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",
