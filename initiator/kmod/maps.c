@@ -153,16 +153,12 @@ static int kfbk_take_handles(struct mapping *m,
 static int kfbk_take_page(struct mapping *m)
 {
 	const struct kfb_map_reply *reply = &m->call.core.reply->u.map;
+	struct kfb_map *asked = &m->call.core.req.u.map;
 	struct kfbk_device *dev = m->dev;
-	s64 covered;
 	int ret;
 
-	covered =
-		kfb_blockmap_check(reply->handles, reply->n_handles, &m->rest);
-	if (!reply->mapping_id || covered <= 0 ||
-	    (m->call.core.req.u.map.mapping_id &&
-	     m->call.core.req.u.map.mapping_id != reply->mapping_id) ||
-	    (!reply->cursor) != (covered == m->rest.n_blocks))
+	if (kfb_blockmap_take_page(
+		    reply, asked->mapping_id ?: reply->mapping_id, &m->rest))
 		return -EPROTO;
 	kfbk_lock(dev);
 	if (!m->session_id)
@@ -171,10 +167,8 @@ static int kfbk_take_page(struct mapping *m)
 		      ? kfbk_take_handles(m, reply)
 		      : -ECONNRESET;
 	kfbk_unlock(dev);
-	m->rest.va += covered << KFB_BLOCK_SHIFT;
-	m->rest.n_blocks -= covered;
-	m->call.core.req.u.map.mapping_id = reply->mapping_id;
-	m->call.core.req.u.map.cursor = reply->cursor;
+	asked->mapping_id = reply->mapping_id;
+	asked->cursor = reply->cursor;
 	return ret;
 }
 

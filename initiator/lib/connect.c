@@ -101,7 +101,7 @@ static int check_config(const struct kfbrick_config *config)
 	return 0;
 }
 
-/* One piece of memory, registered once, for all control messages. */
+/* All control messages are in one piece of memory, registered once. */
 static int alloc_control(struct kfbrick *k)
 {
 	size_t rx = (size_t)KFB_INITIATOR_RX_MAX * KFB_REPLY_MAX_BYTES;
@@ -194,20 +194,13 @@ static int register_control(struct kfbrick *k)
 	return 0;
 }
 
-/* Why there is no session, and with whom. */
-static int not_made(struct kfbrick *k)
-{
-	int error = kfb_client_error(&k->core.client);
-
-	return kfbl_fail(k, error, "%s: %s", k->url.text, kfbl_why(k));
-}
-
-/* Until the first session is there, or cannot be. */
+/* Wait until the first session is there, or cannot be. */
 static int wait_first(struct kfbrick *k, uint64_t until_ms)
 {
 	while (!kfbl_is_live(k)) {
 		if (kfbl_is_over(k))
-			return not_made(k);
+			return kfbl_fail(k, kfb_client_error(&k->core.client),
+					 "%s: %s", k->url.text, kfbl_why(k));
 		if (kfbl_now_ms() >= until_ms)
 			return kfbl_fail(k, -ETIMEDOUT,
 					 "%s does not answer within %u ms",
@@ -248,7 +241,7 @@ static int connect_address(struct kfbrick *k, const char *address,
 	return wait_first(k, kfbl_now_ms() + 3 * (uint64_t)k->timeout_ms);
 }
 
-/* The host's addresses in turn, until one accepts or the time is over. */
+/* Try the host's addresses in turn, until one accepts or the time is over. */
 static int connect_host(struct kfbrick *k, const uint8_t *expect_uuid)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
@@ -268,7 +261,7 @@ static int connect_host(struct kfbrick *k, const uint8_t *expect_uuid)
 				sizeof(address), NULL, 0, NI_NUMERICHOST))
 			continue;
 		rc = connect_address(k, address, expect_uuid);
-		/* One that answers is the one that was meant. */
+		/* An address that answers is the one that was meant. */
 		if (!rc || k->core.client.session_id || rc == -ETIMEDOUT ||
 		    rc == -EPROTO || !at->ai_next)
 			break;

@@ -49,8 +49,9 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
 }
 
 /*
- * Until the call is done: while the session is away as long as that takes, then
- * the call's own time for room; what it takes to be answered is the engine's.
+ * Wait until the call is done: while the session is away for as long as that
+ * takes, then for the call's own time until there is room for it. The engine
+ * knows how long an answer may take.
  */
 static int wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 {
@@ -75,18 +76,14 @@ static int wait_call(struct kfbrick *k, struct kfb_initiator_call *call)
 	return call_result(k, call);
 }
 
-/* Asking twice does no harm, but a MAP that was answered is its session's. */
-static bool may_repeat(const struct kfb_request *req)
-{
-	return kfb_op_is(req->op, KFB_OP_RECOMPUTED) &&
-	       !(req->op == KFB_OP_MAP && req->u.map.mapping_id);
-}
-
 int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome)
 {
 	struct kfb_initiator_call call = { .req = *req,
 					   .reply = &k->call_reply };
+	/* Asking twice does no harm, but a MAP's later page is its session's. */
+	bool may_repeat = kfb_op_is(req->op, KFB_OP_RECOMPUTED) &&
+			  !(req->op == KFB_OP_MAP && req->u.map.mapping_id);
 	int rc;
 
 	if (kfbl_is_over(k))
@@ -94,7 +91,7 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	do {
 		kfb_initiator_call(&k->core, &call);
 		rc = wait_call(k, &call);
-	} while (rc == -ECONNRESET && may_repeat(req) && !kfbl_is_over(k));
+	} while (rc == -ECONNRESET && may_repeat && !kfbl_is_over(k));
 	*outcome = call.outcome;
 	return rc;
 }

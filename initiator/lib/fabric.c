@@ -48,18 +48,6 @@ int kfbl_errno(ssize_t rc)
 	}
 }
 
-/*
- * With the memory registration cache a closed registration would stay usable,
- * and libpsm, which libfabric loads, would catch our caller's signals. Both
- * are decided when libfabric is first used.
- */
-static void set_environment(void)
-{
-	setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
-	setenv("IPATH_NO_BACKTRACE", "1", 0);
-	setenv("HFI_NO_BACKTRACE", "1", 0);
-}
-
 static int get_info(struct kfbl_fabric *f, const struct kfbl_url *url,
 		    const char *address, uint32_t queue_depth)
 {
@@ -158,7 +146,14 @@ int kfbl_fabric_open(struct kfbl_fabric *f, const struct kfbl_url *url,
 	int rc;
 
 	memset(f, 0, sizeof(*f));
-	set_environment();
+	/*
+	 * With the memory registration cache a closed registration would stay
+	 * usable, and libpsm, which libfabric loads, would catch our caller's
+	 * signals. Both are decided when libfabric is first used.
+	 */
+	setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
+	setenv("IPATH_NO_BACKTRACE", "1", 0);
+	setenv("HFI_NO_BACKTRACE", "1", 0);
 	*what = "look for the fabric";
 	rc = get_info(f, url, address, queue_depth);
 	if (rc)

@@ -113,9 +113,7 @@ int kfbrick_post_flush(struct kfbrick *k, void *context)
 		return kfbl_not_connected(k);
 	op = kfbl_op_get(k, false);
 	if (!op)
-		return kfbl_fail(k, -EAGAIN,
-				 "%u operations are not collected: poll first",
-				 k->queue_depth);
+		return -EAGAIN;
 	op->context = context;
 	kfbl_flush_start(k, op);
 	return 0;
@@ -139,23 +137,18 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
 	return lost->n;
 }
 
-/* What is under way may count on a write that is lost: it has to say so. */
-static void fail_what_is_unsure(struct kfbrick *k)
+void kfbrick_accept_losses(struct kfbrick *k)
 {
+	bool is_lost = kfb_losses_error(&k->core.losses);
 	uint32_t i;
 
-	for (i = 0; i < k->queue_depth; i++) {
+	/* What is under way may count on a write that is lost: it says so. */
+	for (i = 0; is_lost && i < k->queue_depth; i++) {
 		struct kfbl_op *op = &k->ops[i];
 
 		if (op->state == KFBL_OP_ACTIVE && op->durable &&
 		    op->uncommitted && !op->error)
 			op->error = -EIO;
 	}
-}
-
-void kfbrick_accept_losses(struct kfbrick *k)
-{
-	if (kfb_losses_error(&k->core.losses))
-		fail_what_is_unsure(k);
 	kfb_losses_reset(&k->core.losses);
 }

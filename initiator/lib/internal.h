@@ -364,6 +364,7 @@ int kfbl_call(struct kfbrick *k, const struct kfb_request *req,
 	      struct kfb_outcome *outcome);
 /* Until the session lives: 0, or -ENOTCONN. */
 int kfbl_wait_live(struct kfbrick *k);
+
 /* progress.c */
 
 /**
@@ -397,6 +398,7 @@ bool kfbl_io_pump(struct kfbrick *k);
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write);
 void kfbl_piece_done(struct kfbrick *k, struct kfbl_queue *q,
 		     struct kfbl_ctx *ctx, int error);
+/* A free op; NULL, with words: all that are the caller's are in use. */
 struct kfbl_op *kfbl_op_get(struct kfbrick *k, bool internal);
 void kfbl_op_put(struct kfbrick *k, struct kfbl_op *op);
 void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error);
@@ -413,7 +415,7 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 
 /* flush.c */
 void kfbl_flush_start(struct kfbrick *k, struct kfbl_op *op);
-/* The same for an active WRITE that has completed and is to be durable. */
+/* An active WRITE that has completed and is to be durable becomes a flush. */
 void kfbl_flush_follow(struct kfbrick *k, struct kfbl_op *op);
 /* Are completed writes in a range not durable? */
 bool kfbl_flush_is_dirty_in(struct kfbrick *k, uint64_t va, uint64_t len);
@@ -436,7 +438,7 @@ void kfbl_retain_fini(struct kfbrick *k);
 void kfbl_retain_open(struct kfbrick *k);
 /* A piece of a write is about to be posted: 0, or -EAGAIN: later. */
 int kfbl_retain_piece(struct kfbrick *k, struct kfbl_ctx *ctx);
-/* It is over. */
+/* The piece is over, and with it its copy under way. */
 void kfbl_retain_over(struct kfbrick *k, struct kfbl_ctx *ctx,
 		      enum kfb_copy_end end);
 /* A copy has been written again. */
@@ -450,6 +452,9 @@ int kfbl_retain_write_copy(struct kfb_initiator_queue *core, __u32 slot,
 
 /* map.c */
 void kfbl_map_fini(struct kfbrick *k);
+/* A mapping has these handles, too; 0 or -ENOMEM. */
+int kfbl_keep_handles(struct kfbrick_mapping *mapping,
+		      const struct kfb_handle *from, uint32_t n);
 /* Room for so many more handles in the block map; 0 or -ENOMEM. */
 int kfbl_map_room(struct kfbrick *k, uint32_t n);
 /* The mapping that holds an address, or NULL. */

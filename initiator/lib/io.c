@@ -55,6 +55,10 @@ struct kfbl_op *kfbl_op_get(struct kfbrick *k, bool internal)
 
 	if (op)
 		STAILQ_REMOVE_HEAD(list, link);
+	else
+		kfbl_fail(k, -EAGAIN,
+			  "%u operations are not collected: poll first",
+			  k->queue_depth);
 	return op;
 }
 
@@ -73,12 +77,6 @@ void kfbl_op_done(struct kfbrick *k, struct kfbl_op *op, int error)
 	k->n_active--;
 	if (!op->internal)
 		STAILQ_INSERT_TAIL(&k->done, op, link);
-}
-
-/* The queue that the block of an address belongs to. */
-static struct kfbl_queue *queue_of(struct kfbrick *k, uint64_t va)
-{
-	return &k->queues[kfb_queue_of(va, k->core.client.n_used)];
 }
 
 uint64_t kfbl_write_flags(const struct kfbrick *k)
@@ -141,7 +139,7 @@ static int next_piece(struct kfbrick *k, const struct kfbl_queue *q,
 	return piece->len ? 0 : -EAGAIN;
 }
 
-/* 0, -EAGAIN (later), or why these bytes cannot be moved. */
+/* Return 0, -EAGAIN (later), or why these bytes cannot be moved. */
 static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		      struct kfbl_op *op, size_t offset, size_t len)
 {
@@ -149,11 +147,11 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 	struct kfbl_queue *q;
 	ssize_t rc;
 
-	q = queue_of(k, op->va + offset);
+	q = &k->queues[kfb_queue_of(op->va + offset, k->core.client.n_used)];
 	if (q->full)
 		return -EAGAIN;
 	rc = next_piece(k, q, op, offset, len, &piece);
-	/* A smaller one must not overtake it. */
+	/* A smaller piece must not overtake this one. */
 	if (rc == -EAGAIN)
 		q->full = true;
 	if (rc)
@@ -246,8 +244,8 @@ static void free_piece(struct kfbrick *k, struct kfbl_ctx *ctx)
 }
 
 /*
- * Once more, after its connection died: in parts when the window is smaller now,
- * one after the other.
+ * Post a piece again whose connection died: in parts when the window is smaller
+ * now, one after the other.
  */
 static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 		       struct kfbl_ctx *ctx, bool *any)
@@ -275,23 +273,11 @@ static bool post_again(struct kfbrick *k, struct kfbl_queue *q,
 	return true;
 }
 
-static bool pump_again(struct kfbrick *k, struct kfbl_queue *q)
-{
-	struct kfbl_ctx *ctx;
-	bool any = false;
-
-	while ((ctx = TAILQ_FIRST(&q->again))) {
-		TAILQ_REMOVE(&q->again, ctx, link);
-		if (!post_again(k, q, ctx, &any))
-			break;
-	}
-	return any;
-}
-
 bool kfbl_io_pump(struct kfbrick *k)
 {
 	struct kfbl_op *op = STAILQ_FIRST(&k->unposted);
 	struct kfbl_op *next;
+	struct kfbl_ctx *ctx;
 	bool any = false;
 	bool open = false;
 	uint32_t i;
@@ -305,8 +291,15 @@ bool kfbl_io_pump(struct kfbrick *k)
 	for (i = 0; i < k->n_queues; i++)
 		k->queues[i].full =
 			!kfb_client_usable(&k->core.client, i, kfbl_now_ms());
-	for (i = 0; open && i < k->n_queues; i++)
-		any |= pump_again(k, &k->queues[i]);
+	for (i = 0; open && i < k->n_queues; i++) {
+		struct kfbl_queue *q = &k->queues[i];
+
+		while ((ctx = TAILQ_FIRST(&q->again))) {
+			TAILQ_REMOVE(&q->again, ctx, link);
+			if (!post_again(k, q, ctx, &any))
+				break;
+		}
+	}
 	for (; op; op = next) {
 		next = STAILQ_NEXT(op, link);
 		if (!post_op(k, op, &any))
@@ -457,7 +450,6 @@ bool kfbl_io_uses_memory(const struct kfbrick *k, const uint8_t *addr,
 	return false;
 }
 
-/* May an op of this kind be done? With words when not. */
 int kfbl_io_check(struct kfbrick *k, uint64_t va, size_t len, bool write)
 {
 	const struct kfbrick_mapping *mapping;
@@ -525,9 +517,7 @@ static int post_io(struct kfbrick *k, enum kfbl_op_kind kind, bool durable,
 				 k->url.text);
 	op = kfbl_op_get(k, false);
 	if (!op)
-		return kfbl_fail(k, -EAGAIN,
-				 "%u operations are not collected: poll first",
-				 k->queue_depth);
+		return -EAGAIN;
 	op->context = context;
 	op->durable = durable;
 	kfbl_post(k, op, kind, va, buf, len,
@@ -581,25 +571,6 @@ static size_t take_done(struct kfbrick *k, struct kfbrick_completion *out,
 	return n;
 }
 
-/*
- * One operation that was posted just now is mostly not done yet: who would find
- * that out by looking for completions may as well wait for them. With a brick
- * that answers before the caller gets here it is the other way round, and each
- * is dear where the other is right: what was right the last time is done.
- */
-static bool is_waiting_for_one(const struct kfbrick *k)
-{
-	return k->is_settled && k->n_active == 1 && STAILQ_EMPTY(&k->done);
-}
-
-static void wait_for_one(struct kfbrick *k, uint64_t until_ms)
-{
-	if (k->sleeps_first)
-		k->sleeps_first = kfbl_wait(k, until_ms);
-	else
-		k->sleeps_first = !kfbl_progress(k);
-}
-
 int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		 int timeout_ms)
 {
@@ -610,8 +581,17 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		max = INT32_MAX;
 	if (timeout_ms > 0)
 		until_ms = kfbl_now_ms() + (uint64_t)timeout_ms;
-	if (max && timeout_ms && is_waiting_for_one(k))
-		wait_for_one(k, until_ms);
+	/*
+	 * One operation that was posted just now is mostly not done yet: who
+	 * would find that out by looking for completions may as well wait for
+	 * them. With a brick that answers before the caller gets here it is the
+	 * other way round, and each is dear where the other is right: what was
+	 * right the last time is done.
+	 */
+	if (max && timeout_ms && k->is_settled && k->n_active == 1 &&
+	    STAILQ_EMPTY(&k->done))
+		k->sleeps_first = k->sleeps_first ? kfbl_wait(k, until_ms)
+						  : !kfbl_progress(k);
 	for (;;) {
 		bool any;
 

@@ -15,21 +15,6 @@
 
 #define MAP_ENTRIES_MIN 64
 
-static int check_flags(struct kfbrick *k, unsigned int flags)
-{
-	bool ro = flags & KFBRICK_MAP_RO;
-	bool rw = flags & KFBRICK_MAP_RW;
-	bool shared = flags & KFBRICK_MAP_SHARED;
-	bool exclusive = flags & KFBRICK_MAP_EXCLUSIVE;
-
-	if (ro == rw || shared == exclusive || flags & ~KFB_MAP_FLAGS)
-		return kfbl_fail(k, -EINVAL,
-				 "map: flags 0x%x: give one of RO and RW, and "
-				 "one of SHARED and EXCLUSIVE",
-				 flags);
-	return 0;
-}
-
 int kfbl_map_room(struct kfbrick *k, uint32_t n)
 {
 	uint32_t want = k->map.n + n;
@@ -49,10 +34,10 @@ int kfbl_map_room(struct kfbrick *k, uint32_t n)
 	return 0;
 }
 
-static int keep_handles(struct kfbrick_mapping *mapping,
-			const struct kfb_map_reply *reply)
+int kfbl_keep_handles(struct kfbrick_mapping *mapping,
+		      const struct kfb_handle *from, uint32_t n)
 {
-	size_t want = mapping->n_handles + reply->n_handles;
+	size_t want = mapping->n_handles + n;
 	struct kfbrick_handle *handles = mapping->handles;
 	uint32_t i;
 
@@ -67,32 +52,28 @@ static int keep_handles(struct kfbrick_mapping *mapping,
 		mapping->handles = handles;
 		mapping->cap_handles = cap;
 	}
-	for (i = 0; i < reply->n_handles; i++) {
+	for (i = 0; i < n; i++) {
 		struct kfbrick_handle *to = &handles[mapping->n_handles++];
 
-		to->va = reply->handles[i].va;
-		to->n_blocks = reply->handles[i].n_blocks;
-		to->key = reply->handles[i].key;
-		to->raddr = reply->handles[i].raddr;
-		to->birth = reply->handles[i].birth;
+		to->va = from[i].va;
+		to->n_blocks = from[i].n_blocks;
+		to->key = from[i].key;
+		to->raddr = from[i].raddr;
+		to->birth = from[i].birth;
 	}
 	return 0;
 }
 
-/* One page of handles: check it, keep it. @rest shrinks by what it covers. */
+/* One page of handles is checked and kept. @rest shrinks by what it covers. */
 static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 		     struct kfb_range *rest, bool writable)
 {
 	const struct kfb_map_reply *reply = &k->call_reply.u.map;
-	int64_t covered;
 	int rc;
 
 	if (!mapping->id)
 		mapping->id = reply->mapping_id;
-	covered = kfb_blockmap_check(reply->handles, reply->n_handles, rest);
-	if (!reply->mapping_id || reply->mapping_id != mapping->id ||
-	    covered <= 0 ||
-	    (reply->cursor == 0) != ((uint64_t)covered == rest->n_blocks))
+	if (kfb_blockmap_take_page(reply, mapping->id, rest))
 		return kfbl_fail(k, -EPROTO,
 				 "map 0x%llx+%llu at %s: the brick returned "
 				 "handles for something else",
@@ -101,33 +82,23 @@ static int take_page(struct kfbrick *k, struct kfbrick_mapping *mapping,
 				 k->url.text);
 	rc = kfbl_map_room(k, reply->n_handles);
 	if (!rc)
-		rc = keep_handles(mapping, reply);
+		rc = kfbl_keep_handles(mapping, reply->handles,
+				       reply->n_handles);
 	if (!rc)
 		rc = kfb_blockmap_add(&k->map, reply->handles, reply->n_handles,
 				      mapping->id, writable);
 	if (rc)
 		return kfbl_fail(k, rc, "map: no memory for handles");
-	rest->va += (uint64_t)covered << KFB_BLOCK_SHIFT;
-	rest->n_blocks -= (uint64_t)covered;
 	return 0;
 }
 
-/* Let time pass, but keep the connection going. */
-static void pause_until(struct kfbrick *k, uint64_t until_ms)
-{
-	while (!kfbl_is_over(k) && kfbl_now_ms() < until_ms) {
-		if (!kfbl_progress(k))
-			kfbl_wait(k, until_ms);
-	}
-}
-
-/* MAP, again while it is refused for now and time is left. */
+/* A MAP is sent again while it is refused for now and time is left. */
 static int first_page(struct kfbrick *k, const struct kfb_request *req,
 		      struct kfb_outcome *outcome)
 {
 	uint64_t until_ms = kfbl_now_ms() + k->timeout_ms;
 	uint64_t pause_ms = RETRY_MIN_MS;
-	uint64_t now_ms;
+	uint64_t now_ms, again_ms;
 	int rc;
 
 	for (;;) {
@@ -138,7 +109,11 @@ static int first_page(struct kfbrick *k, const struct kfb_request *req,
 			return rc;
 		if (pause_ms > until_ms - now_ms)
 			pause_ms = until_ms - now_ms;
-		pause_until(k, now_ms + pause_ms);
+		again_ms = now_ms + pause_ms;
+		while (!kfbl_is_over(k) && kfbl_now_ms() < again_ms) {
+			if (!kfbl_progress(k))
+				kfbl_wait(k, again_ms);
+		}
 		pause_ms *= 2;
 		if (pause_ms > RETRY_MAX_MS)
 			pause_ms = RETRY_MAX_MS;
@@ -167,20 +142,7 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 	return rc;
 }
 
-/* The mapping cannot be used: give it back, keep the words of the failure. */
-static int unmap_failed(struct kfbrick *k, struct kfbrick_mapping *mapping,
-			int error)
-{
-	char words[KFBL_ERROR_BYTES];
-
-	memcpy(words, k->error, sizeof(words));
-	if (mapping->id && !kfbl_is_over(k))
-		call_unmap(k, mapping->id);
-	memcpy(k->error, words, sizeof(words));
-	return error;
-}
-
-/* By any mapping of this connection, the dead ones among them? */
+/* Has any mapping of this connection, also a dead one, blocks of a range? */
 static bool is_mapped_here(const struct kfbrick *k,
 			   const struct kfb_range *range)
 {
@@ -233,6 +195,7 @@ static int map_pages(struct kfbrick *k, struct kfbrick_mapping *mapping,
 /* The pages of one MAP, all in one session, or from the start in the next. */
 static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
+	char words[KFBL_ERROR_BYTES];
 	uint64_t session_id;
 	int rc;
 
@@ -241,24 +204,38 @@ static int map_all(struct kfbrick *k, struct kfbrick_mapping *mapping)
 		if (!session_id || kfbl_is_over(k))
 			return rc;
 		if (session_id == k->core.client.session_id)
-			return rc ? unmap_failed(k, mapping, rc) : 0;
-		/* It ended with its session. */
+			break;
+		/* The mapping has ended with its session. */
 		kfb_blockmap_del(&k->map, mapping->id);
 		mapping->id = 0;
 		mapping->n_handles = 0;
 	}
+	if (rc && mapping->id) {
+		/* The words stay those of the failure. */
+		memcpy(words, k->error, sizeof(words));
+		call_unmap(k, mapping->id);
+		memcpy(k->error, words, sizeof(words));
+	}
+	return rc;
 }
 
 int kfbrick_map(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
 		unsigned int flags, struct kfbrick_mapping **out)
 {
 	struct kfb_range range = { .va = va, .n_blocks = n_blocks };
+	bool ro = flags & KFBRICK_MAP_RO;
+	bool rw = flags & KFBRICK_MAP_RW;
+	bool shared = flags & KFBRICK_MAP_SHARED;
+	bool exclusive = flags & KFBRICK_MAP_EXCLUSIVE;
 	struct kfbrick_mapping *mapping;
 	int rc;
 
-	rc = check_flags(k, flags);
-	if (!rc)
-		rc = kfbl_wait_live(k);
+	if (ro == rw || shared == exclusive || flags & ~KFB_MAP_FLAGS)
+		return kfbl_fail(k, -EINVAL,
+				 "map: flags 0x%x: give one of RO and RW, and "
+				 "one of SHARED and EXCLUSIVE",
+				 flags);
+	rc = kfbl_wait_live(k);
 	if (rc)
 		return rc;
 	/* An illegal range is the brick's to refuse; it overlaps nothing. */
@@ -303,7 +280,7 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	session_id = k->core.client.session_id;
 	rc = call_unmap(k, mapping->id);
 	LIST_INSERT_HEAD(&k->mappings, mapping, link);
-	/* With the session its keys are dead, and that is what was wanted. */
+	/* With the session the keys are dead, and that is what was wanted. */
 	if (rc == -ECONNRESET && !kfbl_is_over(k) &&
 	    session_id != k->core.client.session_id)
 		rc = 0;
@@ -331,7 +308,7 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	if (flushed == -ENOMEM)
 		return flushed;
 	memcpy(words, k->error, sizeof(words));
-	/* While a new session would still make it again. */
+	/* Copies go while a new session would still make the mapping again. */
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
 	/* The brick has it still, and its keys are alive. */
@@ -359,20 +336,15 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
 	return call_unmap(k, mapping_id);
 }
 
-static bool mapping_holds(const struct kfbrick_mapping *mapping, uint64_t va)
-{
-	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
-
-	return va >= mapping->range.va && va - mapping->range.va < len;
-}
-
 struct kfbrick_mapping *kfbl_mapping_find(struct kfbrick *k, uint64_t va)
 {
 	struct kfbrick_mapping *mapping;
 
 	LIST_FOREACH(mapping, &k->mappings, link)
 	{
-		if (mapping_holds(mapping, va))
+		if (va >= mapping->range.va &&
+		    va - mapping->range.va < mapping->range.n_blocks
+						     << KFB_BLOCK_SHIFT)
 			return mapping;
 	}
 	return NULL;

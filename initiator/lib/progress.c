@@ -30,21 +30,16 @@
 /* IBV_WC_REM_ACCESS_ERR: the brick's NIC refused key or range. */
 #define VERBS_REMOTE_ACCESS_ERROR 10
 
-/*
- * No message of the protocol comes with data for the completion queue. A
- * remote write with data takes a receive's place, or has no context at all.
- */
-static bool has_data(const struct fi_cq_msg_entry *entry)
-{
-	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
-}
-
 static void take_completion(struct kfbrick *k, struct kfbl_queue *q,
 			    const struct fi_cq_msg_entry *entry)
 {
 	struct kfbl_ctx *ctx = entry->op_context;
 
-	if (has_data(entry)) {
+	/*
+	 * No message of the protocol comes with data for the completion queue. A
+	 * remote write with data takes a receive's place, or has no context.
+	 */
+	if (!ctx || entry->flags & FI_REMOTE_CQ_DATA) {
 		kfb_initiator_lost(&q->core, -EPROTO,
 				   "the brick sent completion data", "");
 		return;
@@ -80,7 +75,7 @@ static bool is_access_error(const struct kfbrick *k,
 	       entry->prov_errno == VERBS_REMOTE_ACCESS_ERROR;
 }
 
-/* A one-sided operation's: true whatever becomes of the connection. */
+/* What a one-sided operation has done holds, whatever becomes of its queue. */
 static bool is_of_data(const struct kfbl_ctx *ctx)
 {
 	return ctx &&
@@ -124,7 +119,7 @@ static void completion_failed(struct kfbrick *k, struct kfbl_queue *q)
 			   *text ? text : fi_strerror(entry.err));
 }
 
-/* True when something was taken. */
+/* Return true when something was taken. */
 static bool drain_cq(struct kfbrick *k, struct kfbl_queue *q)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];
@@ -168,20 +163,6 @@ static void drain_eq(struct kfbrick *k, struct kfbl_queue *q)
 		fi_trywait(k->fabric.fabric, fids, 1);
 }
 
-/* A program that always finds completions must keep its lease, too. */
-static bool run_timers(struct kfbrick *k)
-{
-	struct timespec ts;
-	uint64_t now_ms;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	now_ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-	if (now_ms - k->tick_ms < TICK_MS)
-		return false;
-	k->tick_ms = now_ms;
-	return true;
-}
-
 static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 {
 	bool any;
@@ -203,11 +184,19 @@ static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 
 bool kfbl_progress(struct kfbrick *k)
 {
-	bool ticks = run_timers(k);
+	struct timespec ts;
+	uint64_t now_ms;
 	bool led_on = false;
 	bool any = false;
+	bool ticks;
 	uint32_t i;
 
+	/* A program that always finds completions must keep its lease, too. */
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	now_ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	ticks = now_ms - k->tick_ms >= TICK_MS;
+	if (ticks)
+		k->tick_ms = now_ms;
 	k->is_settled = true;
 	if (kfb_client_state(&k->core.client) == KFB_CLIENT_CLOSED)
 		return false;

@@ -81,26 +81,6 @@ static int tell_unknown(struct kfbrick *k, const char *name, uint64_t va,
 			 (unsigned long long)n_blocks, k->url.text, what);
 }
 
-static int resolve_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
-			 int64_t now)
-{
-	if (!now)
-		return -EAGAIN;
-	if ((uint64_t)now == n_blocks)
-		return 0;
-	return tell_unknown(k, "alloc", va, n_blocks,
-			    "some blocks are allocated");
-}
-
-static int resolve_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks,
-			int64_t now)
-{
-	if (!now)
-		return 0;
-	return tell_unknown(k, "free", va, n_blocks,
-			    "blocks of it are allocated, still or again");
-}
-
 /*
  * ALLOC and FREE. When they may outlive their session, what there was before
  * is looked at first: without that nobody could tell afterwards whose blocks
@@ -111,6 +91,7 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 {
 	bool is_alloc = op == KFB_OP_ALLOC;
 	int64_t before = is_alloc ? 0 : (int64_t)n_blocks;
+	int64_t wanted = is_alloc ? (int64_t)n_blocks : 0;
 	bool was_sent = false, is_late;
 	int64_t now;
 	int rc;
@@ -118,7 +99,7 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 	/* What is no range is the brick's to refuse. */
 	if (!k->reconnect_ms || kfb_range_check(va, n_blocks))
 		return send_range(k, op, va, n_blocks);
-	do {
+	for (;;) {
 		now = count_allocated(k, va, n_blocks);
 		if (now < 0)
 			return (int)now;
@@ -134,10 +115,17 @@ static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
 		if (now < 0)
 			return tell_unknown(k, is_alloc ? "alloc" : "free", va,
 					    n_blocks, "it does not answer");
-		rc = is_alloc ? resolve_alloc(k, va, n_blocks, now)
-			      : resolve_free(k, va, n_blocks, now);
-	} while (rc == -EAGAIN);
-	return rc;
+		if (now == wanted)
+			return 0;
+		if (now && is_alloc)
+			return tell_unknown(k, "alloc", va, n_blocks,
+					    "some blocks are allocated");
+		if (now)
+			return tell_unknown(
+				k, "free", va, n_blocks,
+				"blocks of it are allocated, still or again");
+		/* Nothing was allocated: that can be asked for again. */
+	}
 }
 
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)

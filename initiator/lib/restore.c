@@ -49,7 +49,7 @@ void kfbl_restore_start(struct kfbrick *k)
 	next_mapping(k, LIST_FIRST(&k->mappings));
 }
 
-/* A mapping is of no use any more; what was not flushed in it is lost. */
+/* A mapping dies, and what was not flushed in it is lost. */
 static void mapping_dies(struct kfbrick *k, struct kfbrick_mapping *mapping,
 			 int error, uint32_t why)
 {
@@ -103,42 +103,18 @@ static int keep_page(struct kfbl_restore *r, const struct kfb_map_reply *reply)
 	return 0;
 }
 
-static struct kfb_handle *old_handles(const struct kfbrick_mapping *mapping)
-{
-	struct kfb_handle *old = calloc(mapping->n_handles, sizeof(*old));
-	size_t i;
-
-	for (i = 0; old && i < mapping->n_handles; i++) {
-		old[i].va = mapping->handles[i].va;
-		old[i].n_blocks = mapping->handles[i].n_blocks;
-		old[i].birth = mapping->handles[i].birth;
-	}
-	return old;
-}
-
 /* The mapping's handles become the new ones: 0 or -ENOMEM. */
 static int take_over(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
 	struct kfbl_restore *r = &k->restore;
-	struct kfbrick_handle *handles;
-	uint32_t i;
+	size_t n_old = mapping->n_handles;
 
-	handles = calloc(r->n_handles, sizeof(*handles));
-	if (!handles || kfbl_map_room(k, r->n_handles)) {
-		free(handles);
+	mapping->n_handles = 0;
+	if (kfbl_map_room(k, r->n_handles) ||
+	    kfbl_keep_handles(mapping, r->handles, r->n_handles)) {
+		mapping->n_handles = n_old;
 		return -ENOMEM;
 	}
-	for (i = 0; i < r->n_handles; i++) {
-		handles[i].va = r->handles[i].va;
-		handles[i].n_blocks = r->handles[i].n_blocks;
-		handles[i].key = r->handles[i].key;
-		handles[i].raddr = r->handles[i].raddr;
-		handles[i].birth = r->handles[i].birth;
-	}
-	free(mapping->handles);
-	mapping->handles = handles;
-	mapping->n_handles = r->n_handles;
-	mapping->cap_handles = r->n_handles;
 	mapping->id = r->id;
 	return kfb_blockmap_add(&k->map, r->handles, r->n_handles, r->id,
 				mapping->flags & KFBRICK_MAP_RW);
@@ -148,12 +124,18 @@ static void complete_restore(struct kfbrick *k)
 {
 	struct kfbl_restore *r = &k->restore;
 	struct kfbrick_mapping *mapping = r->at;
-	struct kfb_handle *old = old_handles(mapping);
+	struct kfb_handle *old = calloc(mapping->n_handles, sizeof(*old));
+	size_t i;
 	int rc;
 
 	if (!old) {
 		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
 		return;
+	}
+	for (i = 0; i < mapping->n_handles; i++) {
+		old[i].va = mapping->handles[i].va;
+		old[i].n_blocks = mapping->handles[i].n_blocks;
+		old[i].birth = mapping->handles[i].birth;
 	}
 	if (!kfb_births_same(old, (uint32_t)mapping->n_handles, r->handles,
 			     r->n_handles)) {
@@ -172,14 +154,10 @@ static void took_page(struct kfbrick *k)
 {
 	const struct kfb_map_reply *reply = &k->core.reply.u.map;
 	struct kfbl_restore *r = &k->restore;
-	int64_t covered;
 
-	covered =
-		kfb_blockmap_check(reply->handles, reply->n_handles, &r->rest);
 	if (!r->id)
 		r->id = reply->mapping_id;
-	if (!reply->mapping_id || reply->mapping_id != r->id || covered <= 0 ||
-	    (reply->cursor == 0) != ((uint64_t)covered == r->rest.n_blocks)) {
+	if (kfb_blockmap_take_page(reply, r->id, &r->rest)) {
 		kfb_initiator_lost(
 			&k->queues[0].core, -EPROTO,
 			"the brick returned handles for something else", "");
@@ -189,18 +167,9 @@ static void took_page(struct kfbrick *k)
 		give_up(k, -ENOMEM, KFB_LOSS_SUSPECT);
 		return;
 	}
-	r->rest.va += (uint64_t)covered << KFB_BLOCK_SHIFT;
-	r->rest.n_blocks -= (uint64_t)covered;
 	r->cursor = reply->cursor;
 	if (!r->rest.n_blocks)
 		complete_restore(k);
-}
-
-/* Another try may go better: the brick has not noticed the loss, or waits. */
-static bool may_pass(int error)
-{
-	return error == -EBUSY || error == -EAGAIN || error == -ETIMEDOUT ||
-	       error == -ESHUTDOWN;
 }
 
 void kfbl_restore_answer(struct kfbrick *k)
@@ -208,13 +177,17 @@ void kfbl_restore_answer(struct kfbrick *k)
 	const struct kfb_outcome *outcome = &k->restore.call.outcome;
 	struct kfbl_restore *r = &k->restore;
 	uint64_t now_ms = kfbl_now_ms();
+	/* The brick may not have noticed the loss yet, or waits for others. */
+	bool may_pass = outcome->error == -EBUSY || outcome->error == -EAGAIN ||
+			outcome->error == -ETIMEDOUT ||
+			outcome->error == -ESHUTDOWN;
 
 	/* What was lost with its session is asked for anew in the next. */
 	if (!r->active || !r->at || outcome->kind == KFB_OUTCOME_LOST)
 		return;
 	if (!outcome->error) {
 		took_page(k);
-	} else if (may_pass(outcome->error) && now_ms < r->until_ms) {
+	} else if (may_pass && now_ms < r->until_ms) {
 		r->pause_until_ms = now_ms + r->pause_ms;
 		r->pause_ms *= 2;
 		if (r->pause_ms > PAUSE_MAX_MS)

@@ -12,7 +12,7 @@
 #include "internal.h"
 
 /*
- * Until @op is done; the time counts from the last bytes that moved. Nothing
+ * Wait until @op is done; the time counts from the last bytes that moved. Nothing
  * takes a posted operation back but the end of its connection: when that
  * is over in time and comes back, the operation goes on.
  */
@@ -42,13 +42,6 @@ static int wait_op(struct kfbrick *k, struct kfbl_op *op, uint64_t timeout_ms)
 		}
 	}
 	return op->error;
-}
-
-static int lease_renewed(struct kfbrick *k)
-{
-	if (kfb_client_lease_ok(&k->core.client, kfbl_now_ms()))
-		return 0;
-	return kfbrick_ping(k);
 }
 
 static int describe_failure(struct kfbrick *k, int error, const char *what,
@@ -137,22 +130,11 @@ static int move_bounced(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	return rc;
 }
 
-static int move_direct(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
-		       uint8_t *buf, size_t len)
-{
-	struct kfbl_op *op = kfbl_op_get(k, true);
-	int rc;
-
-	kfbl_post(k, op, kind, va, buf, len, NULL);
-	rc = wait_op(k, op, k->timeout_ms);
-	kfbl_op_put(k, op);
-	return rc;
-}
-
 static int move_bytes(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 		      uint8_t *buf, size_t len)
 {
 	const char *what = kind == KFBL_OP_WRITE ? "write to" : "read of";
+	struct kfbl_op *op;
 	int rc;
 
 	if (kfbl_is_over(k))
@@ -160,11 +142,18 @@ static int move_bytes(struct kfbrick *k, enum kfbl_op_kind kind, uint64_t va,
 	rc = kfbl_io_check(k, va, len, kind == KFBL_OP_WRITE);
 	if (rc)
 		return rc;
-	rc = lease_renewed(k);
+	if (!kfb_client_lease_ok(&k->core.client, kfbl_now_ms()))
+		rc = kfbrick_ping(k);
 	if (rc)
 		return rc;
-	rc = k->fabric.mr_local ? move_bounced(k, kind, va, buf, len)
-				: move_direct(k, kind, va, buf, len);
+	if (k->fabric.mr_local) {
+		rc = move_bounced(k, kind, va, buf, len);
+	} else {
+		op = kfbl_op_get(k, true);
+		kfbl_post(k, op, kind, va, buf, len, NULL);
+		rc = wait_op(k, op, k->timeout_ms);
+		kfbl_op_put(k, op);
+	}
 	return rc ? describe_failure(k, rc, what, va, len) : 0;
 }
 
@@ -188,7 +177,7 @@ int kfbrick_flush(struct kfbrick *k)
 		return kfbl_not_connected(k);
 	op = kfbl_op_get(k, true);
 	kfbl_flush_start(k, op);
-	/* It may have to wait for one before it; each has its own deadline. */
+	/* A flush may wait for one before it; each has its own deadline. */
 	rc = wait_op(k, op, 2 * (uint64_t)k->timeout_ms);
 	kfbl_op_put(k, op);
 	if (!rc)

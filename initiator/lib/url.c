@@ -12,21 +12,6 @@
 
 #define PORT_MAX 65535
 
-static int set_port(const char *text, struct kfbl_url *url)
-{
-	unsigned long port;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	port = strtoul(text, &end, 10);
-	if (errno || *end || !port || port > PORT_MAX)
-		return -EINVAL;
-	snprintf(url->port, sizeof(url->port), "%lu", port);
-	return 0;
-}
-
 /* The end of the host in @text, and where a port may begin. */
 static const char *host_end(const char **text, const char **rest)
 {
@@ -49,8 +34,10 @@ static const char *host_end(const char **text, const char **rest)
 
 static int parse_host_port(const char *at, struct kfbl_url *url)
 {
+	unsigned long port = KFB_PORT_DEFAULT;
 	const char *rest;
 	const char *end;
+	char *behind;
 	size_t len;
 
 	end = host_end(&at, &rest);
@@ -60,11 +47,15 @@ static int parse_host_port(const char *at, struct kfbl_url *url)
 	if (!len || len > KFBL_HOST_MAX || strcspn(at, " \t\r\n/@?#") < len)
 		return -EINVAL;
 	memcpy(url->host, at, len);
-	if (*rest == ':')
-		return set_port(rest + 1, url);
-	if (*rest)
-		return -EINVAL;
-	snprintf(url->port, sizeof(url->port), "%d", KFB_PORT_DEFAULT);
+	if (*rest) {
+		if (*rest != ':' || rest[1] < '0' || rest[1] > '9')
+			return -EINVAL;
+		errno = 0;
+		port = strtoul(rest + 1, &behind, 10);
+		if (errno || *behind || !port || port > PORT_MAX)
+			return -EINVAL;
+	}
+	snprintf(url->port, sizeof(url->port), "%lu", port);
 	return 0;
 }
 

@@ -68,22 +68,30 @@ static _Bool kfb_blockmap_handle_is_sane(const struct kfb_handle *handle)
 	return handle->raddr + (len - 1) >= handle->raddr;
 }
 
-__s64 kfb_blockmap_check(const struct kfb_handle *handles, __u32 n,
-			 const struct kfb_range *want)
+int kfb_blockmap_take_page(const struct kfb_map_reply *page, __u64 mapping_id,
+			   struct kfb_range *rest)
 {
-	__u64 next = want->va >> KFB_BLOCK_SHIFT;
-	__u64 end = next + want->n_blocks;
+	__u64 first = rest->va >> KFB_BLOCK_SHIFT;
+	__u64 end = first + rest->n_blocks;
+	__u64 next = first;
 	__u32 i;
 
-	for (i = 0; i < n; i++) {
-		if (!kfb_blockmap_handle_is_sane(&handles[i]))
+	if (!page->mapping_id || page->mapping_id != mapping_id)
+		return -EPROTO;
+	for (i = 0; i < page->n_handles; i++) {
+		const struct kfb_handle *handle = &page->handles[i];
+
+		if (!kfb_blockmap_handle_is_sane(handle) ||
+		    kfb_blockmap_first_block(handle) != next ||
+		    kfb_blockmap_end_block(handle) > end)
 			return -EPROTO;
-		if (kfb_blockmap_first_block(&handles[i]) != next ||
-		    kfb_blockmap_end_block(&handles[i]) > end)
-			return -EPROTO;
-		next = kfb_blockmap_end_block(&handles[i]);
+		next = kfb_blockmap_end_block(handle);
 	}
-	return (__s64)(next - (want->va >> KFB_BLOCK_SHIFT));
+	if (next == first || !page->cursor != (next == end))
+		return -EPROTO;
+	rest->va += (next - first) << KFB_BLOCK_SHIFT;
+	rest->n_blocks = end - next;
+	return 0;
 }
 
 _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,

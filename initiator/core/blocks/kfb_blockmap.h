@@ -75,19 +75,21 @@ int kfb_blockmap_grow(struct kfb_blockmap *map,
 		      struct kfb_blockmap_entry *entries, __u32 cap);
 
 /**
- * kfb_blockmap_check - are these handles what was asked for?
- * @handles: from a MAP reply, in its order
- * @n: how many
- * @want: the range that is still missing; it must be a legal range
+ * kfb_blockmap_take_page - is a page of a MAP's answer what was asked for?
+ * @page: decoded
+ * @mapping_id: of the pages before; or this page's own when it is the first
+ * @rest: the range that is still missing, a legal one; less what the page covers
+ *	on success
  *
- * Handles must follow each other without gap or overlap from the start of
- * @want, stay inside it, and be no longer than KFB_MAP_EXTENT_MAX_BYTES; their
- * remote range must not wrap.
+ * Its handles must follow each other without gap or overlap from the start of
+ * @rest, stay inside it, and be no longer than KFB_MAP_EXTENT_MAX_BYTES; their
+ * remote range must not wrap. A page has blocks, all pages are of one mapping, and
+ * the last one alone has no cursor to go on from.
  *
- * Return: the number of blocks they cover, or -EPROTO.
+ * Return: 0, or -EPROTO.
  */
-__s64 kfb_blockmap_check(const struct kfb_handle *handles, __u32 n,
-			 const struct kfb_range *want);
+int kfb_blockmap_take_page(const struct kfb_map_reply *page, __u64 mapping_id,
+			   struct kfb_range *rest);
 
 /**
  * kfb_blockmap_overlaps - is any block of a range mapped?
@@ -102,7 +104,7 @@ _Bool kfb_blockmap_overlaps(const struct kfb_blockmap *map,
 /**
  * kfb_blockmap_add - add consecutive handles of one mapping
  * @map: the map
- * @handles: checked by kfb_blockmap_check()
+ * @handles: of a page that kfb_blockmap_take_page() has accepted
  * @n: how many
  * @mapping_id: the mapping they belong to
  * @writable: they allow writes

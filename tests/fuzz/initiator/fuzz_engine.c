@@ -136,14 +136,12 @@ static void check_map(void)
 static void use_handles(const struct kfb_request *req)
 {
 	const struct kfb_map_reply *m = &reply.u.map;
-	int64_t covered;
+	struct kfb_range rest = req->u.map.range;
 
 	CHECK(m->n_handles <= KFB_HANDLES_MAX);
-	covered =
-		kfb_blockmap_check(m->handles, m->n_handles, &req->u.map.range);
-	if (covered <= 0)
+	if (kfb_blockmap_take_page(m, m->mapping_id, &rest))
 		return;
-	CHECK((uint64_t)covered <= req->u.map.range.n_blocks);
+	CHECK(rest.n_blocks < req->u.map.range.n_blocks);
 	if (kfb_blockmap_add(&map, m->handles, m->n_handles, m->mapping_id, 1))
 		kfb_blockmap_del(&map, m->mapping_id);
 	check_map();

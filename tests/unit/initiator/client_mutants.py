@@ -295,6 +295,13 @@ CLIENT_MUTANTS = {
     "list-of-any-mappings": Mutant(
         "hostile bricks", "blocks/kfb_list.c", "if (first < at)", "if (!mine && first < at)",
         LIST, folder=CORE),
+    # What a brick may answer to MAP.
+    "map-page-of-another-mapping": Mutant(
+        "hostile bricks", "blocks/kfb_blockmap.c", " || page->mapping_id != mapping_id)", ")",
+        UNIT + "core-blockmap", folder=CORE),
+    "map-pages-without-an-end": Mutant(
+        "hostile bricks", "blocks/kfb_blockmap.c", " || !page->cursor != (next == end))", ")",
+        UNIT + "core-blockmap", folder=CORE),
     "list-is-not-checked": Mutant(
         "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",
         UNIT + "lib-control", folder=LIB),

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "blocks/kfb_blockmap.h"
@@ -163,25 +164,73 @@ static void removing_a_mapping_leaves_the_others(void **state)
 	}
 }
 
+/* The blocks of @want that a page of these handles covers, or -EPROTO. */
+static int64_t covers(const struct kfb_handle *h, uint32_t n,
+		      const struct kfb_range *want)
+{
+	struct kfb_map_reply page = { .mapping_id = 1, .n_handles = n };
+	struct kfb_range rest = *want;
+
+	memcpy(page.handles, h, n * sizeof(*h));
+	/* It is the last page, or else it is not: one of both may be right. */
+	if (kfb_blockmap_take_page(&page, 1, &rest)) {
+		page.cursor = 1;
+		if (kfb_blockmap_take_page(&page, 1, &rest))
+			return -EPROTO;
+	}
+	assert_int_equal(rest.va, want->va + ((want->n_blocks - rest.n_blocks)
+					      << KFB_BLOCK_SHIFT));
+	return (int64_t)(want->n_blocks - rest.n_blocks);
+}
+
+static void
+a_page_is_of_its_mapping_and_says_whether_it_is_the_last(void **state)
+{
+	struct kfb_range rest = { .va = BLOCK, .n_blocks = 3 };
+	struct kfb_map_reply page = { .mapping_id = 7,
+				      .n_handles = 1,
+				      .handles = { handle(BLOCK, 2) } };
+
+	/* no cursor, though a block is missing */
+	assert_int_equal(kfb_blockmap_take_page(&page, 7, &rest), -EPROTO);
+	page.cursor = 1;
+	assert_int_equal(kfb_blockmap_take_page(&page, 8, &rest), -EPROTO);
+	assert_int_equal(rest.n_blocks, 3);
+	assert_int_equal(kfb_blockmap_take_page(&page, 7, &rest), 0);
+	assert_int_equal(rest.va, 3 * BLOCK);
+	assert_int_equal(rest.n_blocks, 1);
+	/* a cursor behind the last block */
+	page.handles[0] = handle(3 * BLOCK, 1);
+	assert_int_equal(kfb_blockmap_take_page(&page, 7, &rest), -EPROTO);
+	page.cursor = 0;
+	/* no mapping has the id 0 */
+	page.mapping_id = 0;
+	assert_int_equal(kfb_blockmap_take_page(&page, 0, &rest), -EPROTO);
+	page.mapping_id = 7;
+	assert_int_equal(kfb_blockmap_take_page(&page, 7, &rest), 0);
+	assert_int_equal(rest.n_blocks, 0);
+}
+
 static void handles_of_another_range_are_refused(void **state)
 {
 	struct kfb_range want = { .va = BLOCK, .n_blocks = 3 };
 	struct kfb_handle h[] = { handle(BLOCK, 1), handle(2 * BLOCK, 2) };
 
-	assert_int_equal(kfb_blockmap_check(h, 2, &want), 3);
-	assert_int_equal(kfb_blockmap_check(h, 1, &want), 1);
-	assert_int_equal(kfb_blockmap_check(h, 0, &want), 0);
+	assert_int_equal(covers(h, 2, &want), 3);
+	assert_int_equal(covers(h, 1, &want), 1);
+	/* nothing at all */
+	assert_int_equal(covers(h, 0, &want), -EPROTO);
 	/* not from the start */
-	assert_int_equal(kfb_blockmap_check(h + 1, 1, &want), -EPROTO);
+	assert_int_equal(covers(h + 1, 1, &want), -EPROTO);
 	/* beyond the end */
 	h[1].n_blocks = 3;
-	assert_int_equal(kfb_blockmap_check(h, 2, &want), -EPROTO);
+	assert_int_equal(covers(h, 2, &want), -EPROTO);
 	/* a gap */
 	h[1] = handle(3 * BLOCK, 1);
-	assert_int_equal(kfb_blockmap_check(h, 2, &want), -EPROTO);
+	assert_int_equal(covers(h, 2, &want), -EPROTO);
 	/* an overlap */
 	h[1] = handle(BLOCK, 1);
-	assert_int_equal(kfb_blockmap_check(h, 2, &want), -EPROTO);
+	assert_int_equal(covers(h, 2, &want), -EPROTO);
 }
 
 static void handles_that_no_brick_may_send_are_refused(void **state)
@@ -190,21 +239,21 @@ static void handles_that_no_brick_may_send_are_refused(void **state)
 	struct kfb_handle h = handle(0, 1);
 
 	h.n_blocks = 0;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), -EPROTO);
+	assert_int_equal(covers(&h, 1, &want), -EPROTO);
 	h.n_blocks = (KFB_MAP_EXTENT_MAX_BYTES >> KFB_BLOCK_SHIFT) + 1;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), -EPROTO);
+	assert_int_equal(covers(&h, 1, &want), -EPROTO);
 	h.n_blocks = 1ULL << 63;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), -EPROTO);
+	assert_int_equal(covers(&h, 1, &want), -EPROTO);
 	h = handle(0, 1);
 	h.va = 4096;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), -EPROTO);
+	assert_int_equal(covers(&h, 1, &want), -EPROTO);
 	assert_int_equal(kfb_blockmap_add(&map, &h, 1, 1, 1), -EPROTO);
 	/* remote range wraps */
 	h = handle(0, 1);
 	h.raddr = UINT64_MAX - BLOCK + 2;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), -EPROTO);
+	assert_int_equal(covers(&h, 1, &want), -EPROTO);
 	h.raddr = UINT64_MAX - BLOCK + 1;
-	assert_int_equal(kfb_blockmap_check(&h, 1, &want), 1);
+	assert_int_equal(covers(&h, 1, &want), 1);
 }
 
 static void a_random_history_agrees_with_a_flat_table(void **state)
@@ -266,6 +315,9 @@ int main(void)
 		cmocka_unit_test_setup(a_full_map_says_so_and_can_grow, setup),
 		cmocka_unit_test_setup(removing_a_mapping_leaves_the_others,
 				       setup),
+		cmocka_unit_test_setup(
+			a_page_is_of_its_mapping_and_says_whether_it_is_the_last,
+			setup),
 		cmocka_unit_test_setup(handles_of_another_range_are_refused,
 				       setup),
 		cmocka_unit_test_setup(
