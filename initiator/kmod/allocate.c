@@ -9,7 +9,7 @@
 #include "link.h"
 #include "mappings.h"
 
-/* What is allocated already; another try to grow finds what the last one did. */
+/* Note what is allocated; another try to grow finds what the last one did. */
 static void kfbk_note_extents(struct kfbk_device *dev,
 			      const struct kfb_list_reply *reply)
 {
@@ -80,25 +80,42 @@ static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
-static int kfbk_alloc_missing(struct kfbk_device *dev, u64 first)
+int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 {
+	const char *what = "list";
+	int ret = kfbk_find_allocated(dev, first);
+	const char *why;
 	u64 end, i;
-	int ret = 0;
 
-	for (i = first; !ret && i < dev->n_blocks; i = end) {
-		end = kfbk_run_end(dev, i, dev->n_blocks);
-		if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
-			ret = kfbk_alloc_run(dev, i, end - i);
+	if (!ret && !dev->options.thin && !dev->options.ro) {
+		what = "allocate";
+		for (i = first; !ret && i < dev->n_blocks; i = end) {
+			end = kfbk_run_end(dev, i, dev->n_blocks);
+			if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
+				ret = kfbk_alloc_run(dev, i, end - i);
+		}
+	}
+	/* With a cache blocks are mapped when they are needed. */
+	if (!ret && !dev->cache.cap) {
+		what = "map";
+		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
+	}
+	why = ret ? kfbk_map_why(ret) : NULL;
+	if (why) {
+		kfbk_lock(dev);
+		kfbk_say(dev, "cannot %s the range: %s", what, why);
+		kfbk_unlock(dev);
 	}
 	return ret;
 }
 
-/* Give back what this attach has allocated. */
-static void kfbk_free_new(struct kfbk_device *dev)
+int kfbk_maps_attach(struct kfbk_device *dev)
 {
+	int ret = kfbk_maps_add(dev, 0);
 	u64 end, i;
 
-	for (i = 0; i < dev->n_blocks; i = end) {
+	/* What this attach has allocated is given back when it fails. */
+	for (i = 0; ret && i < dev->n_blocks; i = end) {
 		end = i + 1;
 		if (!dev->blocks[i].is_new)
 			continue;
@@ -108,44 +125,5 @@ static void kfbk_free_new(struct kfbk_device *dev)
 			kfbk_err(dev, "blocks %llu to %llu stay allocated\n", i,
 				 end - 1);
 	}
-}
-
-static void kfbk_say_range_why(struct kfbk_device *dev, const char *what,
-			       int error)
-{
-	const char *why = kfbk_map_why(error);
-
-	if (!why)
-		return;
-	kfbk_lock(dev);
-	kfbk_say(dev, "cannot %s the range: %s", what, why);
-	kfbk_unlock(dev);
-}
-
-int kfbk_maps_add(struct kfbk_device *dev, u64 first)
-{
-	const char *what = "list";
-	int ret = kfbk_find_allocated(dev, first);
-
-	if (!ret && !dev->options.thin && !dev->options.ro) {
-		what = "allocate";
-		ret = kfbk_alloc_missing(dev, first);
-	}
-	/* With a cache they are mapped when they are needed. */
-	if (!ret && !dev->cache.cap) {
-		what = "map";
-		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
-	}
-	if (ret)
-		kfbk_say_range_why(dev, what, ret);
-	return ret;
-}
-
-int kfbk_maps_attach(struct kfbk_device *dev)
-{
-	int ret = kfbk_maps_add(dev, 0);
-
-	if (ret)
-		kfbk_free_new(dev);
 	return ret;
 }

@@ -86,7 +86,7 @@ static const char *kfbk_device_open_fabric(struct kfbk_device *dev, int *error)
 	}
 }
 
-/* Everything but the session. NULL, or what went wrong. */
+/* Prepare everything but the session. Return NULL, or what went wrong. */
 static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 {
 	const char *wrong;
@@ -146,17 +146,6 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	return ret;
 }
 
-static void kfbk_device_announce(const struct kfbk_device *dev)
-{
-	kfbk_info(dev,
-		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
-		  dev->options.provider, dev->options.addr, dev->options.port,
-		  dev->core.client.info.brick_uuid, dev->options.base,
-		  dev->n_blocks, dev->core.client.n_used,
-		  dev->options.thin ? ", thin" : "",
-		  dev->options.ro ? ", read-only" : "");
-}
-
 int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		size_t why_bytes)
 {
@@ -181,7 +170,13 @@ int kfbk_attach(const struct kfbk_options *options, int *instance, char *why,
 		kfbk_unclaim(dev);
 		goto put;
 	}
-	kfbk_device_announce(dev);
+	kfbk_info(dev,
+		  "%s://%s:%s brick %pU range 0x%llx+%llu, %u queues%s%s\n",
+		  options->provider, options->addr, options->port,
+		  dev->core.client.info.brick_uuid, options->base,
+		  dev->n_blocks, dev->core.client.n_used,
+		  options->thin ? ", thin" : "",
+		  options->ro ? ", read-only" : "");
 	*instance = dev->instance;
 	mutex_lock(&kfbk_devices_lock);
 	list_add_tail(&dev->node, &kfbk_devices);
@@ -196,7 +191,7 @@ put:
 
 /* ---- going ------------------------------------------------------------ */
 
-/* From here on nobody else detaches it, and no loss is waited for. */
+/* From here on nobody else detaches the device, and no loss is waited for. */
 static void kfbk_detach_begin(struct kfbk_device *dev)
 {
 	lockdep_assert_held(&kfbk_devices_lock);
@@ -236,32 +231,24 @@ static int kfbk_detach_finish(struct kfbk_device *dev)
 	return ret;
 }
 
-static struct kfbk_device *kfbk_device_find(int instance)
-{
-	struct kfbk_device *dev;
-
-	lockdep_assert_held(&kfbk_devices_lock);
-	list_for_each_entry(dev, &kfbk_devices, node) {
-		if (dev->instance == instance)
-			return dev;
-	}
-	return NULL;
-}
-
 /* A device with a reference for the caller, or NULL. */
 static struct kfbk_device *kfbk_device_get(int instance)
 {
-	struct kfbk_device *dev;
+	struct kfbk_device *dev, *found = NULL;
 
 	mutex_lock(&kfbk_devices_lock);
-	dev = kfbk_device_find(instance);
-	if (dev)
-		kref_get(&dev->ref);
+	list_for_each_entry(dev, &kfbk_devices, node) {
+		if (dev->instance == instance) {
+			kref_get(&dev->ref);
+			found = dev;
+			break;
+		}
+	}
 	mutex_unlock(&kfbk_devices_lock);
-	return dev;
+	return found;
 }
 
-/* Out of the list: 0, or -ENODEV: somebody else was faster. */
+/* Take a device out of the list: 0, or -ENODEV: somebody else was faster. */
 static int kfbk_device_take(struct kfbk_device *dev)
 {
 	int ret = -ENODEV;
@@ -276,9 +263,9 @@ static int kfbk_device_take(struct kfbk_device *dev)
 }
 
 /*
- * The same, if nobody has it open. Nobody opens it between the look and the new
- * state, at which open() is refused. An open that waits for the brick has the
- * mutex as long; a signal ends the wait for it.
+ * Take a device out of the list if nobody has its disk open. Nobody opens that
+ * between the look and the new state, at which open() is refused. An open that
+ * waits for the brick has the mutex as long; a signal ends the wait for it.
  */
 static int kfbk_device_take_unused(struct kfbk_device *dev)
 {
@@ -296,18 +283,6 @@ static int kfbk_device_take_unused(struct kfbk_device *dev)
 	return ret;
 }
 
-static const char *kfbk_detach_why(int error)
-{
-	switch (error) {
-	case -ENODEV:
-		return "no such device";
-	case -EBUSY:
-		return "it is in use: unmount it first";
-	default:
-		return "interrupted while somebody was opening it";
-	}
-}
-
 int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 {
 	struct kfbk_device *dev = kfbk_device_get(instance);
@@ -320,7 +295,12 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes)
 		kfbk_put(dev);
 	}
 	if (ret) {
-		strscpy(why, kfbk_detach_why(ret), why_bytes);
+		strscpy(why,
+			ret == -ENODEV ? "no such device"
+			: ret == -EBUSY
+				? "it is in use: unmount it first"
+				: "interrupted while somebody was opening it",
+			why_bytes);
 		return ret;
 	}
 	ret = kfbk_detach_finish(dev);

@@ -16,18 +16,6 @@
 #include "mappings.h"
 #include "trace.h"
 
-static struct request *kfbk_next_waiting(struct kfbk_device *dev)
-{
-	struct kfbk_rq *krq;
-
-	kfbk_lock(dev);
-	krq = list_first_entry_or_null(&dev->waiting, struct kfbk_rq, node);
-	if (krq)
-		list_del_init(&krq->node);
-	kfbk_unlock(dev);
-	return krq ? blk_mq_rq_from_pdu(krq) : NULL;
-}
-
 static blk_status_t kfbk_status_of(int error)
 {
 	switch (error) {
@@ -43,29 +31,21 @@ static blk_status_t kfbk_status_of(int error)
 	}
 }
 
-/* This is right also when the answer to an earlier try was lost. */
-static int kfbk_allocate_block(struct kfbk_device *dev, u64 block, bool *is_new)
-{
-	int tries = 0;
-	int ret;
-
-	do {
-		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
-	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
-	*is_new = !ret;
-	return ret == -EEXIST ? 0 : ret;
-}
-
-/* A block's first write. */
+/* A block's first write is there: allocate and map it. */
 static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 {
 	int ret = kfbk_cache_reserve(dev, block, KFB_BLOCK_FILL);
+	int tries = 0;
 	bool is_new;
 
 	if (ret)
 		return ret;
-	ret = kfbk_allocate_block(dev, block, &is_new);
-	if (!ret) {
+	do {
+		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
+	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
+	is_new = !ret;
+	/* It may be there because the answer to an earlier try was lost. */
+	if (!ret || ret == -EEXIST) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
 				     : kfbk_map_again(dev, block, 1);
 		/* What was there before may be of somebody else's making. */
@@ -83,7 +63,7 @@ static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 	return ret;
 }
 
-/* Whole blocks that are to be freed, from where the request is. */
+/* Free the whole blocks of a request, from where it is. */
 static int kfbk_discard_blocks(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
@@ -139,31 +119,22 @@ static void kfbk_pin_block(struct kfbk_device *dev, u64 block)
 	}
 }
 
-/* The first of those that wait for a block; see that it can be used. */
-static int kfbk_prepare_block(struct kfbk_device *dev, struct request *rq,
-			      u64 block)
-{
-	u8 state = dev->blocks[block].state;
-
-	if (state == KFB_BLOCK_UNMAPPED)
-		return kfbk_cache_load(dev, block);
-	if (req_op(rq) != REQ_OP_WRITE || state != KFB_BLOCK_ABSENT)
-		return 0;
-	return kfbk_fill_block(dev, block);
-}
-
-/* 0: the request is on its way. */
+/* Return 0 when the request is on its way. */
 static int kfbk_serve_waiting(struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	u64 block = kfbk_rq_block(dev, krq);
-	int ret;
+	u8 state = dev->blocks[block].state;
+	int ret = 0;
 
 	if (READ_ONCE(dev->core.is_over))
 		return -EIO;
 	if (kfbk_rq_frees(dev, rq))
 		return kfbk_discard_blocks(dev, rq);
-	ret = kfbk_prepare_block(dev, rq, block);
+	if (state == KFB_BLOCK_UNMAPPED)
+		ret = kfbk_cache_load(dev, block);
+	else if (state == KFB_BLOCK_ABSENT && req_op(rq) == REQ_OP_WRITE)
+		ret = kfbk_fill_block(dev, block);
 	if (ret)
 		return ret;
 	if (dev->cache.cap) {
@@ -181,16 +152,25 @@ void kfbk_map_work(struct work_struct *work)
 	struct kfbk_device *dev =
 		container_of(work, struct kfbk_device, map_work);
 	unsigned int noio = memalloc_noio_save();
+	struct kfbk_rq *krq;
 	struct request *rq;
 	int ret;
 
 	for (;;) {
 		kfbk_resize_run(dev);
 		kfbk_cache_give(dev);
-		rq = kfbk_next_waiting(dev);
-		if (!rq && !kfbk_cache_ahead(dev))
+		kfbk_lock(dev);
+		krq = list_first_entry_or_null(&dev->waiting, struct kfbk_rq,
+					       node);
+		if (krq)
+			list_del_init(&krq->node);
+		kfbk_unlock(dev);
+		if (!krq && !kfbk_cache_ahead(dev))
 			break;
-		ret = rq ? kfbk_serve_waiting(dev, rq) : 0;
+		if (!krq)
+			continue;
+		rq = blk_mq_rq_from_pdu(krq);
+		ret = kfbk_serve_waiting(dev, rq);
 		if (ret)
 			kfbk_rq_end(rq, kfbk_status_of(ret));
 	}

@@ -21,18 +21,12 @@
 static DEFINE_MUTEX(kfbk_claims_lock);
 static LIST_HEAD(kfbk_claims);
 
-static bool kfbk_claims_overlap(const struct kfbk_device *a, u64 a_blocks,
-				const struct kfbk_device *b, u64 b_blocks)
-{
-	u64 a_first = a->options.base >> KFB_BLOCK_SHIFT;
-	u64 b_first = b->options.base >> KFB_BLOCK_SHIFT;
-
-	return a_first < b_first + b_blocks && b_first < a_first + a_blocks;
-}
-
 static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
 				 const struct kfbk_device *other)
 {
+	u64 first = dev->options.base >> KFB_BLOCK_SHIFT;
+	u64 other_first = other->options.base >> KFB_BLOCK_SHIFT;
+
 	if (other == dev || READ_ONCE(other->core.is_over))
 		return false;
 	if (!dev->options.map_cache && !other->options.map_cache)
@@ -42,7 +36,8 @@ static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
 	return !strcmp(dev->options.client, other->options.client) &&
 	       !memcmp(dev->core.client.info.brick_uuid,
 		       other->core.client.info.brick_uuid, KFB_UUID_BYTES) &&
-	       kfbk_claims_overlap(dev, n_blocks, other, other->n_claimed);
+	       first < other_first + other->n_claimed &&
+	       other_first < first + n_blocks;
 }
 
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)

@@ -52,34 +52,27 @@ static int kfbk_control_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int kfbk_control_attach(const struct kfbk_options *options,
-			       char answer[ANSWER_BYTES], char *why,
-			       size_t why_bytes)
-{
-	int instance;
-	int ret = kfbk_attach(options, &instance, why, why_bytes);
-
-	if (!ret)
-		snprintf(answer, ANSWER_BYTES, "instance=%d\n", instance);
-	return ret;
-}
-
 static int kfbk_control_obey(char *line, char answer[ANSWER_BYTES])
 {
 	char why[KFBK_WHY_BYTES] = "";
 	struct kfbk_options options;
+	int instance;
 	int ret;
 
 	strscpy(answer, "done\n", ANSWER_BYTES);
 	ret = kfbk_options_parse(line, &options, why, sizeof(why));
-	if (!ret && options.order == KFBK_ATTACH)
-		ret = kfbk_control_attach(&options, answer, why, sizeof(why));
-	else if (!ret && options.order == KFBK_RESIZE)
+	if (!ret && options.order == KFBK_ATTACH) {
+		ret = kfbk_attach(&options, &instance, why, sizeof(why));
+		if (!ret)
+			snprintf(answer, ANSWER_BYTES, "instance=%d\n",
+				 instance);
+	} else if (!ret && options.order == KFBK_RESIZE) {
 		ret = kfbk_resize(options.instance, options.n_blocks, why,
 				  sizeof(why));
-	else if (!ret)
+	} else if (!ret) {
 		ret = kfbk_detach(options.instance, options.force, why,
 				  sizeof(why));
+	}
 	if (ret) {
 		pr_err("kfbrick: %s: error %d\n", why, ret);
 		snprintf(answer, ANSWER_BYTES, "error=%s\n", why);

@@ -13,8 +13,8 @@
  *                  message: a write, then a flush of its queue
  *   FLUSH          flush.c
  *   DISCARD        whole blocks go to discard.c, parts of blocks are left
- *   WRITE_ZEROES   whole blocks that may be unmapped likewise, the rest is
- *                  written, from one zero page many times over
+ *   WRITE_ZEROES   whole blocks that may be unmapped go to discard.c, too; the
+ *                  rest is written, from one zero page many times over
  *
  * The last two go on in steps: after each the request is queued again, until
  * kfbk_rq.done says that it is complete. A request that needs a block that is
@@ -90,7 +90,7 @@ static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 
 	if (kfbk_is_at_fault(entry))
 		krq->strikes++;
-	/* A readback is, or will be, behind it: that one tells the end. */
+	/* A readback is, or will be, behind the write, and tells the end. */
 	if (krq->chained && ctx->kind == KFBK_CTX_DATA)
 		return;
 	kfbk_rq_interrupted(krq);
@@ -140,7 +140,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		kfbk_retain_over(dev, krq, true);
 	kfbk_cache_put(dev, krq);
 	if (krq->is_write && !krq->chained && krq->fua) {
-		/* It is placed; this makes it last. */
+		/* The write is placed; a flush makes it last. */
 		kfbk_data_flush(dev, krq, krq->queue->core.index);
 		return;
 	}
@@ -152,7 +152,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 
 /* ---- posting ---------------------------------------------------------- */
 
-/* Pages of a request: a bio's own array, or, for several, a list of them. */
+/* A request's pages: a bio's own array, or for several bios a list. */
 static struct fi_buf kfbk_data_rq_buf(struct kfbk_device *dev,
 				      struct request *rq)
 {
@@ -176,7 +176,7 @@ static struct kfb_block *kfbk_data_block_of(const struct kfbk_device *dev,
 	return &dev->blocks[(va - dev->options.base) >> KFB_BLOCK_SHIFT];
 }
 
-/* Its block is MAPPED, and stays so while it is used. */
+/* True: the request's block is MAPPED, and stays so while it is used. */
 static bool kfbk_data_has_block(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	return !dev->cache.cap || kfbk_cache_get(dev, krq);
@@ -260,8 +260,8 @@ static ssize_t kfbk_data_post_op(struct kfbk_queue *q, struct fid_ep *ep,
 }
 
 /*
- * May it be in flight, by what the link moves soon? Else it comes again when
- * something is over.
+ * May a request be in flight, by what the link moves soon? Else it comes again
+ * when something is over.
  */
 static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
 {
@@ -371,16 +371,7 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 
 /* ---- requests --------------------------------------------------------- */
 
-static blk_status_t kfbk_data_read_zeroes(struct request *rq)
-{
-	struct bio *bio;
-
-	__rq_for_each_bio(bio, rq) zero_fill_bio(bio);
-	kfbk_rq_end(rq, BLK_STS_OK);
-	return BLK_STS_OK;
-}
-
-/* Its block is not MAPPED: the map work sees to it. */
+/* The request's block is not MAPPED: the map work sees to it. */
 static void kfbk_data_await_block(struct kfbk_device *dev, struct request *rq)
 {
 	kfbk_cache_put(dev, kfbk_rq_of(rq));
@@ -396,6 +387,7 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
+	struct bio *bio;
 
 	krq->va = dev->options.base + (blk_rq_pos(rq) << SECTOR_SHIFT);
 	krq->len = blk_rq_bytes(rq);
@@ -410,8 +402,11 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 		return kfbk_data_submit(dev, rq, &buf, open);
 	case KFB_BLOCK_ABSENT:
 	case KFB_BLOCK_FILLING:
-		if (!krq->is_write)
-			return kfbk_data_read_zeroes(rq);
+		if (!krq->is_write) {
+			__rq_for_each_bio(bio, rq) zero_fill_bio(bio);
+			kfbk_rq_end(rq, BLK_STS_OK);
+			return BLK_STS_OK;
+		}
 		fallthrough;
 	default:
 		kfbk_data_await_block(dev, rq);
@@ -419,44 +414,28 @@ static blk_status_t kfbk_data_move(struct kfbk_device *dev, struct request *rq,
 	}
 }
 
-/* May a step unmap the block that it covers as a whole? */
-static bool kfbk_data_may_unmap(const struct kfbk_device *dev,
-				const struct request *rq)
-{
-	return dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
-}
-
-/* A step is at most one block; the one that request has come to. */
-static u32 kfbk_data_step_of(const struct kfbk_device *dev, struct request *rq)
-{
-	struct kfbk_rq *krq = kfbk_rq_of(rq);
-	u64 from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
-	u32 in_block = KFB_BLOCK_BYTES - (from & (KFB_BLOCK_BYTES - 1));
-
-	krq->va = dev->options.base + from;
-	return min_t(u32, blk_rq_bytes(rq) - krq->done, in_block);
-}
-
-/* It reads as zeros already, or is not ours to free. */
-static bool kfbk_data_can_skip(const struct request *rq, u8 state, u32 len)
-{
-	return state == KFB_BLOCK_ABSENT ||
-	       (req_op(rq) == REQ_OP_DISCARD && len < KFB_BLOCK_BYTES);
-}
-
-/* A discard, or write-zeroes: on to the next step that takes time. */
+/* A discard, or write-zeroes, goes on to the next step that takes time. */
 static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 {
+	bool is_discard = req_op(rq) == REQ_OP_DISCARD;
+	bool may_unmap = dev->options.thin && !(rq->cmd_flags & REQ_NOUNMAP);
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct fi_buf buf;
-	u32 len;
+	u32 len, in_block;
+	u64 from;
 	u8 state;
 
 	for (;;) {
-		len = kfbk_data_step_of(dev, rq);
+		/* A step is at most one block. */
+		from = (blk_rq_pos(rq) << SECTOR_SHIFT) + krq->done;
+		in_block = KFB_BLOCK_BYTES - (from & (KFB_BLOCK_BYTES - 1));
+		krq->va = dev->options.base + from;
+		len = min_t(u32, blk_rq_bytes(rq) - krq->done, in_block);
 		state = smp_load_acquire(
 			&kfbk_data_block_of(dev, krq->va)->state);
-		if (!kfbk_data_can_skip(rq, state, len))
+		/* What is skipped reads as zeros, or is not ours to free. */
+		if (state != KFB_BLOCK_ABSENT &&
+		    !(is_discard && len < KFB_BLOCK_BYTES))
 			break;
 		krq->done += len;
 		if (krq->done == blk_rq_bytes(rq)) {
@@ -465,8 +444,7 @@ static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 		}
 	}
 	if (state != KFB_BLOCK_MAPPED ||
-	    (len == KFB_BLOCK_BYTES &&
-	     (req_op(rq) == REQ_OP_DISCARD || kfbk_data_may_unmap(dev, rq))) ||
+	    (len == KFB_BLOCK_BYTES && (is_discard || may_unmap)) ||
 	    !kfbk_data_has_block(dev, krq)) {
 		kfbk_data_await_block(dev, rq);
 		return BLK_STS_OK;
@@ -477,7 +455,7 @@ static blk_status_t kfbk_data_clear(struct kfbk_device *dev, struct request *rq)
 	return kfbk_data_submit(dev, rq, &buf, NULL);
 }
 
-/* The first time that a request comes, and not one that comes back. */
+/* A request comes for the first time; one that comes back keeps all this. */
 static void kfbk_data_prepare(const struct kfbk_device *dev, struct request *rq)
 {
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
@@ -562,7 +540,7 @@ static blk_status_t kfbk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	/* The request may be over, and another's, when this returns. */
 	status = kfbk_data_start(dev, bd->rq,
 				 last && !dev->is_inline ? NULL : open);
-	/* It ends here; one that comes again keeps its block. */
+	/* This request ends here; one that comes again keeps its block. */
 	if (unlikely(status && status != BLK_STS_RESOURCE))
 		kfbk_cache_put(dev, kfbk_rq_of(bd->rq));
 	rcu_read_unlock();
@@ -571,7 +549,9 @@ static blk_status_t kfbk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return status;
 }
 
-/* Since this request's time was last over; a slow link is no dead one. */
+/* Have bytes moved since this request's time was last over? A slow link is no
+ * dead one.
+ */
 static bool kfbk_data_has_moved(struct kfbk_queue *q, struct kfbk_rq *krq)
 {
 	u64 before = krq->moved;

@@ -26,11 +26,11 @@ static inline void kfbk_put(struct kfbk_device *dev)
 void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
 void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
 
-/* Under dev->lock. What kfb_disk_move() says is to be done. */
+/* Return what kfb_disk_move() says is to be done. Context: dev->lock is held. */
 int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
 
 u64 kfbk_now_ms(void);
-/* The same, a tick old at most, for who asks at each request. */
+/* The time, a tick old at most, for who asks at each request. */
 static inline u64 kfbk_coarse_ms(void)
 {
 	return ktime_to_ms(ktime_get_coarse_boottime());
@@ -52,11 +52,11 @@ u64 kfbk_moved_bytes(struct fid_ep *ep);
 
 /* The end of a request that was started. Context: any, dev->lock not held. */
 void kfbk_rq_end(struct request *rq, blk_status_t status);
-/* A step of a request is done: it ends or goes on. Likewise. */
+/* A step of a request is done: it ends or goes on. Context: as kfbk_rq_end(). */
 void kfbk_rq_step(struct request *rq, u32 len);
-/* The same with dev->lock held: told when it is dropped. */
+/* The end of a request with dev->lock held: told when that is dropped. */
 void kfbk_rq_end_locked(struct request *rq, blk_status_t status);
-/* Once more from the start of what is left. Context: any. */
+/* The request comes again, from the start of what is left. Context: any. */
 void kfbk_rq_again(struct request *rq);
 
 /**

@@ -85,17 +85,7 @@ static bool kfbk_is_span_quiet(struct kfbk_device *dev, struct span span)
 	return !l.found;
 }
 
-/* Nothing is in flight to QUIET blocks any more. */
-static void kfbk_drain_span(struct kfbk_device *dev, struct span span)
-{
-	WRITE_ONCE(dev->draining, true);
-	/* queue_rq() that saw them MAPPED has posted by now. */
-	synchronize_rcu();
-	wait_event(dev->drain_wait, kfbk_is_span_quiet(dev, span));
-	WRITE_ONCE(dev->draining, false);
-}
-
-/* Each handle by itself. */
+/* UNMAP each handle by itself. */
 static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
 {
 	const struct kfb_block *b = dev->blocks;
@@ -116,7 +106,7 @@ static int kfbk_unmap_span(struct kfbk_device *dev, struct span span)
 	return ret;
 }
 
-/* Each run of allocated ones; they read as zeros afterwards. */
+/* FREE each run of allocated blocks; they read as zeros afterwards. */
 static int kfbk_free_allocated(struct kfbk_device *dev, u64 first, u64 end)
 {
 	u64 stop, i, j;
@@ -160,7 +150,7 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	return rest;
 }
 
-/* Steps 1 and 2. */
+/* Steps 1 and 2: nothing is in flight to QUIET blocks when this returns. */
 static int kfbk_quiet_span(struct kfbk_device *dev, u64 first, u64 n,
 			   struct span *span)
 {
@@ -172,12 +162,17 @@ static int kfbk_quiet_span(struct kfbk_device *dev, u64 first, u64 n,
 				 KFB_BLOCK_CALM);
 	}
 	kfbk_unlock(dev);
-	if (!ret)
-		kfbk_drain_span(dev, *span);
-	return ret;
+	if (ret)
+		return ret;
+	WRITE_ONCE(dev->draining, true);
+	/* queue_rq() that saw them MAPPED has posted by now. */
+	synchronize_rcu();
+	wait_event(dev->drain_wait, kfbk_is_span_quiet(dev, *span));
+	WRITE_ONCE(dev->draining, false);
+	return 0;
 }
 
-/* Step 3. dev->lock is held when it returns. */
+/* Step 3. dev->lock is held when this returns. */
 static int kfbk_make_span_durable(struct kfbk_device *dev)
 	__acquires(&dev->lock)
 {
@@ -195,29 +190,21 @@ static int kfbk_make_span_durable(struct kfbk_device *dev)
 	return ret;
 }
 
-/*
- * A block that is not mapped may be another's by now. Mapping it compares its
- * birth, and keeps others out until it is unmapped to be freed.
- */
-static int kfbk_compare_births(struct kfbk_device *dev, u64 first, u64 n)
+int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 {
+	struct span span;
 	int ret = 0;
 	u64 i;
 
+	/*
+	 * A block that is not mapped may be another's by now. Mapping it
+	 * compares its birth, and keeps others out until it is unmapped.
+	 */
 	for (i = first; !ret && i < first + n; i++) {
 		if (dev->blocks[i].state == KFB_BLOCK_UNMAPPED &&
 		    dev->blocks[i].has_birth)
 			ret = kfbk_cache_load(dev, i);
 	}
-	return ret;
-}
-
-int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
-{
-	struct span span;
-	int ret;
-
-	ret = kfbk_compare_births(dev, first, n);
 	ret = ret ?: kfbk_quiet_span(dev, first, n, &span);
 	if (ret)
 		return ret;

@@ -141,23 +141,13 @@ void kfbk_disk_put(struct gendisk *disk)
 	put_device(disk_to_dev(disk));
 }
 
-static bool kfbk_disk_can_send_inline(struct kfbk_device *dev)
-{
-	bool can;
-
-	kfbk_lock(dev);
-	can = dev->queues[0].ep && dev->queues[0].ep->is_inline;
-	kfbk_unlock(dev);
-	return can;
-}
-
 /* The session work lets go of the disk. */
 static void kfbk_disk_forget(struct kfbk_device *dev)
 {
 	kfbk_lock(dev);
 	WRITE_ONCE(dev->disk, NULL);
 	kfbk_unlock(dev);
-	/* A run that has seen it ends; the next one does not see it. */
+	/* A run that has seen the disk ends; the next one does not see it. */
 	flush_work(&dev->session_work);
 	flush_work(&dev->tell_work);
 	dev->is_quiesced = false;
@@ -170,7 +160,9 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	int ret;
 
 	INIT_WORK(&dev->tell_work, kfbk_disk_tell_state);
-	dev->is_inline = kfbk_disk_can_send_inline(dev);
+	kfbk_lock(dev);
+	dev->is_inline = dev->queues[0].ep && dev->queues[0].ep->is_inline;
+	kfbk_unlock(dev);
 	ret = kfbk_disk_alloc_tags(dev);
 	if (ret)
 		return ret;

@@ -106,20 +106,6 @@ static void kfbk_queue_has_space(struct fid_ep *ep, u64 dir, void *context)
 	kfbk_unlock(dev);
 }
 
-static int kfbk_queue_open_queues(struct kfbk_queue *q)
-{
-	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
-	struct fi_cq_attr cq_attr = {
-		.comp_handler = kfbk_completed,
-		.comp_context = FI_CQ_ANY,
-		.signaling_vector = q->core.index,
-	};
-	int ret;
-
-	ret = fi_eq_open(q->dev->fabric, &eq_attr, &q->eq, q);
-	return ret ?: fi_cq_open(q->dev->domain, &cq_attr, &q->cq, q);
-}
-
 static int kfbk_queue_open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
 {
 	struct fi_space_handler space = { .fn = kfbk_queue_has_space,
@@ -145,11 +131,18 @@ static int kfbk_queue_open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
 
 int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 {
+	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
+	struct fi_cq_attr cq_attr = {
+		.comp_handler = kfbk_completed,
+		.comp_context = FI_CQ_ANY,
+		.signaling_vector = q->core.index,
+	};
 	struct kfbk_device *dev = q->dev;
 	struct fid_ep *ep = NULL;
 	int ret;
 
-	ret = kfbk_queue_open_queues(q);
+	ret = fi_eq_open(dev->fabric, &eq_attr, &q->eq, q);
+	ret = ret ?: fi_cq_open(dev->domain, &cq_attr, &q->cq, q);
 	ret = ret ?: kfbk_queue_open_endpoint(q, &ep);
 	if (ret)
 		return ret;

@@ -14,23 +14,11 @@
 
 #define PREFIX "kfbrick:"
 
-/* Context: process; key->sem is held. */
-static int kfbk_key_copy_payload(struct key *key, u8 out[KFB_KEY_BYTES])
-{
-	const struct user_key_payload *payload = user_key_payload_locked(key);
-
-	if (!payload)
-		return -EKEYREVOKED;
-	if (payload->datalen != KFB_KEY_BYTES)
-		return -EINVAL;
-	memcpy(out, payload->data, KFB_KEY_BYTES);
-	return 0;
-}
-
 int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES])
 {
+	const struct user_key_payload *payload;
 	struct key *key;
-	int ret;
+	int ret = 0;
 
 	/* Nobody gets another module's secrets sent to a brick. */
 	if (strncmp(description, PREFIX, strlen(PREFIX)))
@@ -39,7 +27,13 @@ int kfbk_key_get(const char *description, u8 out[KFB_KEY_BYTES])
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	down_read(&key->sem);
-	ret = kfbk_key_copy_payload(key, out);
+	payload = user_key_payload_locked(key);
+	if (!payload)
+		ret = -EKEYREVOKED;
+	else if (payload->datalen != KFB_KEY_BYTES)
+		ret = -EINVAL;
+	else
+		memcpy(out, payload->data, KFB_KEY_BYTES);
 	up_read(&key->sem);
 	key_put(key);
 	return ret;

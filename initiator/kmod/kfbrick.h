@@ -252,7 +252,7 @@ struct kfbk_queue {
  * @mb: room for their bytes; 0: there are none
  * @lock: the copies', as the core has it
  * @copies: of the core's book
- * @newest: numbers of the core's book, by block
+ * @newest: of the core's book
  * @bytes: of the copies
  * @ctx: of operations that write them again
  */
@@ -348,7 +348,7 @@ struct kfbk_cache {
  * @gives_up: the client is to end
  * @first: completed when the first session is usable, or will never be
  * @fabric: what all queues share
- * @domain: the one of that fabric which they share
+ * @domain: of @fabric; all queues share it, too
  * @info: how the brick is reached
  * @ctx_bytes: of a &struct kfbk_ctx with its tail
  * @max_segments: of one operation
@@ -448,7 +448,7 @@ static inline struct kfbk_rq *kfbk_rq_of(struct request *rq)
 	return blk_mq_rq_to_pdu(rq);
 }
 
-/* It goes: nothing that may take long is begun any more. Context: any. */
+/* The device goes: nothing that may take long is begun. Context: any. */
 static inline bool kfbk_is_ending(const struct kfbk_device *dev)
 {
 	return READ_ONCE(dev->core.is_over) ||

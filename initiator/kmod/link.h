@@ -24,11 +24,11 @@
 int kfbk_call(struct kfbk_device *dev, struct kfbk_call *call);
 /* Part of the port. */
 void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call);
-/* A request about blocks, which has no reply of its own. Likewise. */
+/* A request about blocks, which has no reply of its own; as kfbk_call(). */
 int kfbk_call_range(struct kfbk_device *dev, u16 op, u64 block, u64 n);
 /* May another try go better, after the way back to the brick? Then wait. */
 bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries);
-/* FREE, again and again. */
+/* FREE some blocks, again while another try may go better. */
 int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n);
 
 /* messages.c */
@@ -54,7 +54,7 @@ int kfbk_session_init(struct kfbk_device *dev);
 int kfbk_session_start(struct kfbk_device *dev);
 /* Disconnect, no more; every request fails. Context: process. */
 void kfbk_session_leave(struct kfbk_device *dev);
-/* Leaves the session, and waits until its work is over. Context: process. */
+/* Leave, and wait until all works of the device are over. Context: process. */
 void kfbk_session_stop(struct kfbk_device *dev);
 void kfbk_session_fini(struct kfbk_device *dev);
 

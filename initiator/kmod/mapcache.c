@@ -172,7 +172,7 @@ static int kfbk_make_leaving_durable(struct kfbk_device *dev, struct leaving *l)
 	return ret;
 }
 
-/* 0: at least one has gone, and l->n says how many. */
+/* Return 0 when at least one has gone: l->n says how many. */
 static int kfbk_let_go(struct kfbk_device *dev, struct leaving *l)
 {
 	int ret = kfbk_make_leaving_durable(dev, l);
@@ -245,7 +245,7 @@ static void kfbk_widen_cache(struct kfbk_device *dev)
 	c->widen_ms = kfbk_now_ms() + NARROW_MS;
 }
 
-/* -ENOENT: all are in use. */
+/* Return 0 when a mapping has gone; -ENOENT: all are in use. */
 static int kfbk_evict_blocks(struct kfbk_device *dev)
 {
 	struct leaving l = {};
@@ -293,34 +293,13 @@ struct trial {
 	u64 refused_ms; /* since then the brick has refused it; or 0 */
 };
 
-/*
- * How long refusals are borne. What another session had, one's own former one
- * or that of who wrote the block last, is kept for a lease; but what is mapped by
- * somebody when this disk is new is somebody's.
- */
-static u64 kfbk_bear_ms(const struct kfbk_device *dev, int error)
-{
-	u64 ms = dev->options.timeout_ms;
-
-	if (error != -EBUSY || dev->restoring_id)
-		ms += dev->core.client.info.lease_ms;
-	return ms;
-}
-
-static bool kfbk_is_borne(const struct kfbk_device *dev, struct trial *t,
-			  int error)
-{
-	u64 now_ms = kfbk_now_ms();
-
-	if (!t->refused_ms)
-		t->refused_ms = now_ms;
-	return now_ms - t->refused_ms < kfbk_bear_ms(dev, error);
-}
-
 /* Another try may go better: the brick comes back, or others give back. */
 static bool kfbk_trial_may_pass(struct kfbk_device *dev, struct trial *t,
 				int error)
 {
+	u64 bears_ms = dev->options.timeout_ms;
+	u64 now_ms;
+
 	if (kfbk_is_ending(dev) || kfbk_now_ms() >= t->until_ms)
 		return false;
 	switch (error) {
@@ -350,33 +329,40 @@ static bool kfbk_trial_may_pass(struct kfbk_device *dev, struct trial *t,
 		return false;
 	}
 	msleep(PAUSE_MS);
-	return kfbk_is_borne(dev, t, error);
-}
-
-static void kfbk_say_block_why(struct kfbk_device *dev, u64 block, int error)
-{
-	const char *why = kfbk_map_why(error);
-
-	if (!why || kfbk_is_ending(dev))
-		return;
-	kfbk_lock(dev);
-	kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
-	kfbk_unlock(dev);
-	kfbk_err_limited(dev, "block %llu cannot be mapped: %s\n", block, why);
+	/*
+	 * How long refusals are borne: what another session had, one's own
+	 * former one or that of who wrote the block last, is kept for a lease;
+	 * but what is mapped by somebody when this disk is new is somebody's.
+	 */
+	if (error != -EBUSY || dev->restoring_id)
+		bears_ms += dev->core.client.info.lease_ms;
+	now_ms = kfbk_now_ms();
+	if (!t->refused_ms)
+		t->refused_ms = now_ms;
+	return now_ms - t->refused_ms < bears_ms;
 }
 
 int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 {
 	struct trial t = { .until_ms = kfbk_map_deadline_ms(dev, true) };
+	const char *why;
 	int ret;
 
 	do {
 		ret = kfbk_map_run(dev, block, 1, false);
 	} while (ret && kfbk_trial_may_pass(dev, &t, ret));
-	if (ret == -ESTALE || ret == -ENOENT)
+	if (ret == -ESTALE || ret == -ENOENT) {
 		kfbk_changed_hands(dev);
-	else if (ret)
-		kfbk_say_block_why(dev, block, ret);
+		return ret;
+	}
+	why = ret ? kfbk_map_why(ret) : NULL;
+	if (why && !kfbk_is_ending(dev)) {
+		kfbk_lock(dev);
+		kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
+		kfbk_unlock(dev);
+		kfbk_err_limited(dev, "block %llu cannot be mapped: %s\n",
+				 block, why);
+	}
 	return ret;
 }
 
@@ -439,7 +425,7 @@ bool kfbk_cache_invalidate(struct kfbk_device *dev, u64 block)
 
 /* ---- giving back ------------------------------------------------------ */
 
-/* The very ones, as far as nobody uses them. */
+/* Evict the very blocks that the brick wants, as far as nobody uses them. */
 static void kfbk_take_named(struct kfbk_device *dev,
 			    const struct kfbk_give *give, struct leaving *l)
 {

@@ -28,7 +28,7 @@ void kfbk_maps_fini(struct kfbk_device *dev);
  * again), or what the brick answered.
  */
 int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping);
-/* The same, on and on where another try may go better. In the map work. */
+/* kfbk_map_run() while another try may go better. Context: the map work. */
 int kfbk_map_again(struct kfbk_device *dev, u64 first, u64 n);
 /* Map what is UNMAPPED of some blocks, again and again or once. */
 int kfbk_map_unmapped(struct kfbk_device *dev, u64 first, u64 end, bool again);
@@ -51,7 +51,7 @@ u64 kfbk_run_end(const struct kfbk_device *dev, u64 first, u64 end);
  */
 int kfbk_block_move(struct kfbk_device *dev, u64 block,
 		    enum kfb_block_event event);
-/* An event for those of some blocks that are in a state. Likewise. */
+/* An event for those blocks that are @from. Context: dev->lock is held. */
 void kfbk_blocks_move(struct kfbk_device *dev, u64 first, u64 end,
 		      enum kfb_block_state from, enum kfb_block_event event);
 
@@ -76,7 +76,7 @@ void kfbk_changed_hands(struct kfbk_device *dev);
 /* allocate.c */
 /* At attach: allocate what is missing, map. Context: process. */
 int kfbk_maps_attach(struct kfbk_device *dev);
-/* The same for the blocks from one on, in the map work. */
+/* Allocate what is missing from a block on, map. Context: process. */
 int kfbk_maps_add(struct kfbk_device *dev, u64 first);
 
 /* mapcache.c */

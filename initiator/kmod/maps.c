@@ -24,7 +24,7 @@
 /* Between tries of a MAP that the brick refuses for now. */
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 500
-/* Between tries of an UNMAP, and between looks for the session. */
+/* Between tries of an UNMAP, and looks whether the session is there again. */
 #define PAUSE_MS 50
 
 int kfbk_maps_init(struct kfbk_device *dev)
@@ -112,44 +112,34 @@ struct mapping {
 	u64 first;
 };
 
-static int kfbk_take_block(struct kfb_block *b, const struct kfb_handle *h,
-			   u64 i, u64 mapping_id)
-{
-	if (b->has_birth && b->birth != h->birth)
-		return -ESTALE;
-	b->key = h->key;
-	b->raddr = h->raddr + (i << KFB_BLOCK_SHIFT);
-	b->mapping_id = mapping_id;
-	b->birth = h->birth;
-	b->has_birth = true;
-	b->is_first = !i;
-	return 0;
-}
-
 /* Context: dev->lock is held. */
 static int kfbk_take_handles(struct mapping *m,
 			     const struct kfb_map_reply *reply)
 {
-	struct kfbk_device *dev = m->dev;
 	u32 i;
 	u64 j;
-	int ret;
 
 	for (i = 0; i < reply->n_handles; i++) {
 		const struct kfb_handle *h = &reply->handles[i];
 
 		for (j = 0; j < h->n_blocks; j++) {
-			ret = kfbk_take_block(&dev->blocks[m->first], h, j,
-					      reply->mapping_id);
-			if (ret)
-				return ret;
+			struct kfb_block *b = &m->dev->blocks[m->first];
+
+			if (b->has_birth && b->birth != h->birth)
+				return -ESTALE;
+			b->key = h->key;
+			b->raddr = h->raddr + (j << KFB_BLOCK_SHIFT);
+			b->mapping_id = reply->mapping_id;
+			b->birth = h->birth;
+			b->has_birth = true;
+			b->is_first = !j;
 			m->first++;
 		}
 	}
 	return 0;
 }
 
-/* One page of handles: is it what was asked for? Then it is kept. */
+/* Keep a page of handles if it is what was asked for. */
 static int kfbk_take_page(struct mapping *m)
 {
 	const struct kfb_map_reply *reply = &m->call.core.reply->u.map;
@@ -172,7 +162,7 @@ static int kfbk_take_page(struct mapping *m)
 	return ret;
 }
 
-/* All pages have come: the blocks can be used. */
+/* All pages have come, and the blocks can be used. */
 static int kfbk_publish_mapping(struct mapping *m, u64 first, u64 n)
 {
 	struct kfbk_device *dev = m->dev;
@@ -207,7 +197,7 @@ static bool kfbk_map_may_pass(const struct kfbk_device *dev, int error,
 			      error == -ENOMEM || error == -ETIMEDOUT);
 }
 
-/* The first page, and until when it is tried. */
+/* Ask for the next page, again until @until_ms if another try may go better. */
 static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 {
 	u64 pause_ms = PAUSE_MIN_MS;
@@ -238,7 +228,7 @@ u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
 	return now_ms + dev->options.reconnect_ms;
 }
 
-/* Some of its pages have come, and it is of no use. */
+/* Some of a mapping's pages have come, and it is of no use. */
 static void kfbk_undo_mapping(struct mapping *m)
 {
 	struct kfbk_call call = {
@@ -249,7 +239,7 @@ static void kfbk_undo_mapping(struct mapping *m)
 		.core.in_session = m->call.core.in_session,
 	};
 
-	/* A mapping of another session is gone with it. */
+	/* Otherwise the mapping is gone with its session. */
 	if (m->session_id == READ_ONCE(m->dev->core.client.session_id))
 		kfbk_call(m->dev, &call);
 }

@@ -53,34 +53,30 @@ int kfbk_post_receive(struct kfb_initiator_queue *core, u16 index)
 
 /* ---- completions ------------------------------------------------------ */
 
-static void kfbk_received(struct kfbk_queue *q, u16 index, u32 len)
-{
-	struct kfbk_device *dev = q->dev;
-	bool is_news;
-
-	is_news = kfb_initiator_received(&q->core, index,
-					 kfbk_rx_buffer(q, index), len);
-	kfbk_note_lease(dev);
-	if (is_news || dev->is_quiesced)
-		kfbk_kick(dev);
-}
-
 /* What no request of blk-mq waits for is the core's. dev->lock is held. */
 static void kfbk_core_completed(struct kfbk_queue *q,
 				const struct kfbk_ctx *ctx,
 				const struct fi_cq_err_entry *entry)
 {
-	if (ctx->kind == KFBK_CTX_REPLAY)
+	bool is_news;
+
+	if (ctx->kind == KFBK_CTX_REPLAY) {
 		kfb_initiator_replayed(&q->core, ctx->index, -entry->err,
 				       entry->err && kfbk_is_at_fault(entry));
-	else if (entry->err)
+	} else if (entry->err) {
 		return;
-	else if (ctx->kind == KFBK_CTX_RECV)
-		kfbk_received(q, ctx->index, entry->len);
-	else if (ctx->kind == KFBK_CTX_READBACK)
+	} else if (ctx->kind == KFBK_CTX_RECV) {
+		is_news = kfb_initiator_received(&q->core, ctx->index,
+						 kfbk_rx_buffer(q, ctx->index),
+						 entry->len);
+		kfbk_note_lease(q->dev);
+		if (is_news || q->dev->is_quiesced)
+			kfbk_kick(q->dev);
+	} else if (ctx->kind == KFBK_CTX_READBACK) {
 		kfb_initiator_flushed(&q->core, ctx->id, 0);
-	else if (q->ep)
+	} else if (q->ep) {
 		kfb_initiator_sent(&q->core, ctx->index);
+	}
 }
 
 /*
@@ -98,7 +94,7 @@ void kfbk_completed(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		atomic_long_inc(&q->n_ops[KFBK_OP_ERROR]);
 		kfbk_queue_failed(q, -entry->err);
 	}
-	/* A brick that writes to us: nothing in the protocol does. */
+	/* Nothing in the protocol lets a brick write to us. */
 	if (entry->flags & FI_REMOTE_CQ_DATA) {
 		kfbk_queue_failed(q, -EPROTO);
 		return;

@@ -273,28 +273,19 @@ static const struct option kfbk_option_table[] = {
 #define OF_DETACH (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
 #define OF_RESIZE (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
 
-static int kfbk_option_find(const char *name)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kfbk_option_table); i++) {
-		if (!strcmp(kfbk_option_table[i].name, name))
-			return i;
-	}
-	return -1;
-}
-
 static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
 			    size_t why_bytes)
 {
 	char *value = strchr(word, '=');
 	const char *wrong;
-	int i;
+	int i = 0;
 
 	if (value)
 		*value++ = '\0';
-	i = kfbk_option_find(word);
-	if (i < 0) {
+	while (i < ARRAY_SIZE(kfbk_option_table) &&
+	       strcmp(kfbk_option_table[i].name, word))
+		i++;
+	if (i == ARRAY_SIZE(kfbk_option_table)) {
 		snprintf(why, why_bytes, "unknown option \"%.32s\"", word);
 		return -EINVAL;
 	}

@@ -29,7 +29,7 @@ void kfbk_retain_close(struct kfbk_device *dev);
  * again; BLK_STS_IOERR.
  */
 blk_status_t kfbk_retain_write(struct kfbk_device *dev, struct request *rq);
-/* Its write is over: @done, and dev->lock is not held; or it will not be done. */
+/* A copy's write is over: @done, and dev->lock is not held; or not done. */
 void kfbk_retain_over(struct kfbk_device *dev, struct kfbk_rq *krq, bool done);
 /* Blocks whose copies are of no use. Context: any. */
 void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n);

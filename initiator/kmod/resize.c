@@ -24,7 +24,7 @@
 #include "disks.h"
 #include "mappings.h"
 
-/* A larger table, while nothing else is done to it. */
+/* Put a larger table in the place of the old one while nothing is done to it. */
 static int kfbk_grow_table(struct kfbk_device *dev, u64 n_blocks)
 {
 	struct kfb_mapcache_node *nodes = NULL;
@@ -78,19 +78,6 @@ static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 	return 0;
 }
 
-/* By who asked for it: what is written back waits for the map work. */
-static void kfbk_tell_size(struct kfbk_device *dev)
-{
-	char resize[] = "RESIZE=1";
-	char *envp[] = { resize, NULL };
-	struct gendisk *disk = kfbk_disk_get(dev);
-
-	if (!disk)
-		return;
-	kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
-	kfbk_disk_put(disk);
-}
-
 void kfbk_resize_run(struct kfbk_device *dev)
 {
 	struct kfbk_resize *job;
@@ -116,6 +103,9 @@ void kfbk_resize_run(struct kfbk_device *dev)
 int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 {
 	struct kfbk_resize job = { .n_blocks = n_blocks };
+	char resize[] = "RESIZE=1";
+	char *envp[] = { resize, NULL };
+	struct gendisk *disk;
 	int ret = 0;
 
 	init_completion(&job.done);
@@ -133,7 +123,11 @@ int kfbk_resize_wait(struct kfbk_device *dev, u64 n_blocks)
 	if (ret)
 		return ret;
 	wait_for_completion(&job.done);
-	if (!job.error)
-		kfbk_tell_size(dev);
+	/* Who asked tells it: what is written back waits for the map work. */
+	disk = job.error ? NULL : kfbk_disk_get(dev);
+	if (disk) {
+		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, envp);
+		kfbk_disk_put(disk);
+	}
 	return job.error;
 }

@@ -89,7 +89,7 @@ static void kfbk_retain_copy_bytes(u8 *to, struct request *rq)
 	}
 }
 
-/* A flush makes room. */
+/* Begin a flush, which makes room. */
 static void kfbk_retain_make_room(struct kfbk_device *dev)
 {
 	kfbk_lock(dev);
@@ -172,22 +172,6 @@ void kfbk_retain_drop(struct kfbk_device *dev, u64 first, u64 n)
 
 /* ---- once more -------------------------------------------------------- */
 
-/* As many of the bytes as one operation takes. */
-static struct fi_buf kfbk_retain_buf(struct kfbk_device *dev,
-				     const struct kfb_retain_piece *piece,
-				     u32 page, u32 *len)
-{
-	u8 *bytes;
-
-	*len = piece->len;
-	if (piece->is_zero)
-		return kfbk_zero_buf(dev, len);
-	bytes = kfbk_retain_bytes(dev, page) + piece->offset;
-	*len = min_t(u32, *len,
-		     dev->max_segments * PAGE_SIZE - offset_in_page(bytes));
-	return fi_buf_linear(bytes, *len);
-}
-
 int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 			   const struct kfb_retain_piece *piece, u32 page,
 			   const struct kfb_initiator_place *to)
@@ -200,10 +184,20 @@ int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 				  .rma_iov_count = 1,
 				  .addr = FI_ADDR_UNSPEC,
 				  .context = &ctx->fi };
+	u32 len = piece->len;
 	ssize_t ret;
-	u32 len;
+	u8 *bytes;
 
-	msg.buf = kfbk_retain_buf(dev, piece, page, &len);
+	/* As many of the bytes go as one operation takes. */
+	if (piece->is_zero) {
+		msg.buf = kfbk_zero_buf(dev, &len);
+	} else {
+		bytes = kfbk_retain_bytes(dev, page) + piece->offset;
+		len = min_t(u32, len,
+			    dev->max_segments * PAGE_SIZE -
+				    offset_in_page(bytes));
+		msg.buf = fi_buf_linear(bytes, len);
+	}
 	rma.len = len;
 	ctx->kind = KFBK_CTX_REPLAY;
 	ctx->index = slot;
@@ -213,7 +207,7 @@ int kfbk_retain_write_copy(struct kfb_initiator_queue *core, u32 slot,
 		atomic_long_inc(&q->n_ops[KFBK_OP_WRITE]);
 		return len;
 	}
-	/* Only over another connection can it go better. */
+	/* The copy can go better only over another connection. */
 	if (ret != -EAGAIN && ret != -ENOTCONN)
 		kfbk_queue_failed(q, ret);
 	return ret;

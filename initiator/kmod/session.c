@@ -99,19 +99,6 @@ static void kfbk_session_take_news(struct kfb_initiator *core)
 	}
 }
 
-static void kfbk_session_say_media_error(struct kfbk_device *dev,
-					 const struct kfb_event *event)
-{
-	/* It may know that there are some, and not yet which. */
-	if (event->n_blocks)
-		kfbk_err_limited(dev,
-				 "the brick has lost %llu blocks at 0x%llx\n",
-				 event->n_blocks, event->va);
-	else
-		kfbk_err_limited(
-			dev, "the brick has lost blocks; see brickctl list\n");
-}
-
 /* The brick wants mappings back: the map work sees to it. */
 static void kfbk_session_recall(struct kfbk_device *dev,
 				const struct kfb_event *event)
@@ -136,7 +123,7 @@ static void kfbk_session_recall(struct kfbk_device *dev,
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
-/* What the brick has to say unasked. EVENTs travel on queue 0. */
+/* Take what the brick has to say unasked. EVENTs travel on queue 0. */
 static void kfbk_session_take_events(struct kfbk_device *dev)
 {
 	struct kfb_engine *engine = &dev->core.client.queues[0].engine;
@@ -148,7 +135,16 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 			kfbk_session_recall(dev, &event);
 			break;
 		case KFB_EVENT_MEDIA_ERROR:
-			kfbk_session_say_media_error(dev, &event);
+			/* The brick may not know yet which it has lost. */
+			if (event.n_blocks)
+				kfbk_err_limited(
+					dev,
+					"the brick has lost %llu blocks at 0x%llx\n",
+					event.n_blocks, event.va);
+			else
+				kfbk_err_limited(
+					dev,
+					"the brick has lost blocks; see brickctl list\n");
 			break;
 		case KFB_EVENT_SHUTDOWN:
 			kfbk_info_limited(dev, "the brick is shutting down\n");
@@ -164,7 +160,7 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 /* Stop queue_rq(). Context: dev->lock is not held. */
 static void kfbk_quiesce(struct kfbk_device *dev)
 {
-	/* It may be forgotten meanwhile, and is there until this run ends. */
+	/* A disk that is forgotten meanwhile is there until this run ends. */
 	struct gendisk *disk = READ_ONCE(dev->disk);
 	u32 i;
 
@@ -204,29 +200,23 @@ static int kfbk_session_connect(struct kfb_initiator_queue *core,
 	return ret;
 }
 
-/* Requests whose write was posted, and quietly, and nothing behind it. */
-static void kfbk_session_requeue_fua(struct kfbk_queue *q)
-{
-	struct kfbk_rq *krq, *next;
-
-	list_for_each_entry_safe(krq, next, &q->fua, node) {
-		list_del_init(&krq->node);
-		kfbk_rq_interrupted(krq);
-		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
-	}
-}
-
 /* Drops and takes dev->lock. */
 static void kfbk_session_close(struct kfb_initiator_queue *core)
 {
 	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_device *dev = q->dev;
+	struct kfbk_rq *krq, *next;
 
 	kfbk_unlock(dev);
 	kfbk_quiesce(dev);
 	kfbk_queue_close(q);
 	kfbk_lock(dev);
-	kfbk_session_requeue_fua(q);
+	/* Their writes were posted, and quietly, and nothing behind them. */
+	list_for_each_entry_safe(krq, next, &q->fua, node) {
+		list_del_init(&krq->node);
+		kfbk_rq_interrupted(krq);
+		kfbk_rq_again(blk_mq_rq_from_pdu(krq));
+	}
 }
 
 static void kfbk_session_make_mappings(struct kfb_initiator *i)
@@ -354,24 +344,22 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 
 /* ---- the disk, as the session is now ------------------------------------- */
 
-static enum kfb_disk_event kfbk_session_event(struct kfbk_device *dev)
-{
-	if (dev->core.is_over)
-		return KFB_DISK_OVER;
-	if (!kfb_initiator_is_usable(&dev->core))
-		return KFB_DISK_UNUSABLE;
-	return dev->core.replay_due ? KFB_DISK_REPLAY : KFB_DISK_USABLE;
-}
-
-/* The disk, as the client is now. A refusal lets nothing in. */
+/* The disk becomes what the client is. A move that is refused lets nothing in. */
 static void kfbk_session_settle(struct kfbk_device *dev)
 {
+	enum kfb_disk_event event = KFB_DISK_USABLE;
 	int does;
 
 	kfbk_lock(dev);
 	/* Who has asked in vain has the session that it had, and its lease. */
 	kfbk_note_lease(dev);
-	does = kfbk_move(dev, kfbk_session_event(dev));
+	if (dev->core.is_over)
+		event = KFB_DISK_OVER;
+	else if (!kfb_initiator_is_usable(&dev->core))
+		event = KFB_DISK_UNUSABLE;
+	else if (dev->core.replay_due)
+		event = KFB_DISK_REPLAY;
+	does = kfbk_move(dev, event);
 	if (does < 0)
 		does = KFB_DISK_DO_QUIESCE;
 	if (does & KFB_DISK_DO_UNQUIESCE)
@@ -391,24 +379,13 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	}
 }
 
-static void kfbk_session_arm_timer(struct kfbk_device *dev)
-{
-	u64 at_ms;
-
-	kfbk_lock(dev);
-	dev->wake_ms = KFB_TIME_NEVER;
-	at_ms = kfb_client_next_ms(&dev->core.client);
-	if (at_ms != KFB_TIME_NEVER)
-		kfbk_session_wake_at(&dev->core, at_ms);
-	kfbk_unlock(dev);
-}
-
 static void kfbk_session_work_fn(struct work_struct *work)
 {
 	struct kfbk_device *dev =
 		container_of(work, struct kfbk_device, session_work);
 	unsigned int noio = memalloc_noio_save();
 	enum kfb_client_state was;
+	u64 at_ms;
 
 	kfbk_lock(dev);
 	was = kfb_client_state(&dev->core.client);
@@ -420,7 +397,12 @@ static void kfbk_session_work_fn(struct work_struct *work)
 	kfbk_session_take_events(dev);
 	kfbk_unlock(dev);
 	kfbk_session_settle(dev);
-	kfbk_session_arm_timer(dev);
+	kfbk_lock(dev);
+	dev->wake_ms = KFB_TIME_NEVER;
+	at_ms = kfb_client_next_ms(&dev->core.client);
+	if (at_ms != KFB_TIME_NEVER)
+		kfbk_session_wake_at(&dev->core, at_ms);
+	kfbk_unlock(dev);
 	kfbk_disk_event(dev);
 	memalloc_noio_restore(noio);
 }
