@@ -160,22 +160,17 @@ static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 	return text;
 }
 
-/* The library's sentences end in "; what to do"; ours know the commands. */
-static size_t why_len(const char *sentence)
-{
-	const char *semicolon = strstr(sentence, "; ");
-
-	return semicolon ? (size_t)(semicolon - sentence) : strlen(sentence);
-}
-
 /* The library usually names what it was about; then it need not be said. */
 static int fail_why(struct ctl *ctl, int status, int error, const char *next,
 		    const char *what, const char *why)
 {
 	bool named = strstr(why, what) != NULL;
+	/* Its sentences end in "; what to do", and ours know the commands. */
+	const char *semicolon = strstr(why, "; ");
+	size_t len = semicolon ? (size_t)(semicolon - why) : strlen(why);
 
 	return ctl_fail(ctl, status, error, next, "%s%s%.*s", named ? "" : what,
-			named ? "" : ": ", (int)why_len(why), why);
+			named ? "" : ": ", (int)len, why);
 }
 
 int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)

@@ -17,23 +17,16 @@ const struct ctl_command *const ctl_commands[] = {
 	&ctl_cmd_attach, &ctl_cmd_detach,   &ctl_cmd_attached, NULL,
 };
 
-static const struct ctl_command *find_command(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; ctl_commands[i]; i++) {
-		if (!strcmp(ctl_commands[i]->name, name))
-			return ctl_commands[i];
-	}
-	return NULL;
-}
-
 static int run_command(struct ctl *ctl, int argc, char **argv)
 {
-	const struct ctl_command *command = find_command(argv[0]);
+	const struct ctl_command *const *at = ctl_commands;
+	const struct ctl_command *command;
 	struct ctl_args args = { 0 };
 	int status;
 
+	while (*at && strcmp((*at)->name, argv[0]) != 0)
+		at++;
+	command = *at;
 	if (!command)
 		return ctl_usage(ctl, "%s: no such command", argv[0]);
 	ctl->command = command;
@@ -41,18 +34,6 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
 		return command->run_raw(ctl, argv);
 	status = ctl_parse_command(ctl, argc, argv, &args);
 	return status == CTL_GO_ON ? command->run(ctl, &args) : status;
-}
-
-/* What was printed must have arrived, else the command has not done its job. */
-static int finish_output(struct ctl *ctl, int status)
-{
-	if (!ferror(stdout) && !fflush(stdout))
-		return status;
-	if (ctl->failed)
-		return status;
-	return ctl_fail(ctl, CTL_USAGE, -errno,
-			"see that it can take what is printed",
-			"standard output: %s", strerror(errno));
 }
 
 int main(int argc, char **argv)
@@ -66,7 +47,11 @@ int main(int argc, char **argv)
 		status = ctl_usage(&ctl, "no command");
 	if (status == CTL_GO_ON)
 		status = run_command(&ctl, argc - next, argv + next);
-	status = finish_output(&ctl, status);
+	/* What was printed must have arrived, else the job is not done. */
+	if ((ferror(stdout) || fflush(stdout)) && !ctl.failed)
+		status = ctl_fail(&ctl, CTL_USAGE, -errno,
+				  "see that it can take what is printed",
+				  "standard output: %s", strerror(errno));
 	kfbrick_close(ctl.k);
 	ctl_settings_fini(&ctl.settings);
 	return status;

@@ -41,16 +41,6 @@ void ctl_progress_start(struct ctl_progress *p, struct ctl *ctl,
 	ctl->progress = p;
 }
 
-/* One column is left free: a full line would wrap on some terminals. */
-static size_t line_columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 2)
-		return COLUMNS_DEFAULT - 1;
-	return size.ws_col - 1U;
-}
-
 static int time_left(char *to, size_t size, uint64_t s)
 {
 	uint64_t hours = s / S_PER_HOUR;
@@ -96,10 +86,15 @@ static void describe_progress(const struct ctl_progress *p, uint64_t now_ns,
 
 static void draw_progress(struct ctl_progress *p, uint64_t now_ns)
 {
+	int columns = COLUMNS_DEFAULT;
+	struct winsize size;
 	char line[LINE_BYTES];
 
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 2)
+		columns = size.ws_col;
 	describe_progress(p, now_ns, line);
-	fprintf(stderr, "\r%.*s" CLEAR_REST, (int)line_columns(), line);
+	/* One column is left free: a full line wraps on some terminals. */
+	fprintf(stderr, "\r%.*s" CLEAR_REST, columns - 1, line);
 	fflush(stderr);
 	p->shown = true;
 	p->next_ns = now_ns + EVERY_MS * CTL_NS_PER_MS;

@@ -123,22 +123,18 @@ void ctl_terminal_stop(void)
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
-/* Ctrl-Z: the shell gets its terminal as it was, and we get ours back. */
-static void suspend_view(void)
-{
-	leave_view();
-	raise(SIGSTOP);
-	tcgetattr(STDIN_FILENO, &before);
-	enter_view();
-}
-
 static enum ctl_terminal_event take_signal(int *which)
 {
 	int signal = noted;
 
 	noted = 0;
-	if (signal == SIGTSTP)
-		suspend_view();
+	/* Ctrl-Z: the shell gets its terminal as it was, and we get ours back. */
+	if (signal == SIGTSTP) {
+		leave_view();
+		raise(SIGSTOP);
+		tcgetattr(STDIN_FILENO, &before);
+		enter_view();
+	}
 	if (signal == SIGTSTP || signal == SIGWINCH)
 		return CTL_TERMINAL_RESIZED;
 	*which = signal;

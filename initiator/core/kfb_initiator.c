@@ -253,21 +253,6 @@ static void kfb_initiator_connect(struct kfb_initiator_queue *q,
 	kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), rc);
 }
 
-static void kfb_initiator_close(struct kfb_initiator_queue *q,
-				const struct kfb_client_action *action)
-{
-	struct kfb_initiator *i = q->initiator;
-
-	if (action->is_silent)
-		kfb_initiator_why(i, "the brick did not answer in time", NULL,
-				  0);
-	i->ops->close(q);
-	q->is_connecting = 0;
-	q->n_unsent = 0;
-	kfb_initiator_flush_lost(q);
-	kfb_client_closed(&i->client, q->index);
-}
-
 /* A new session begins: it is seen to be of use before anything is mapped. */
 static void kfb_initiator_begin_session(struct kfb_initiator *i)
 {
@@ -303,7 +288,14 @@ static void kfb_initiator_do(struct kfb_initiator *i,
 		kfb_initiator_connect(q, action);
 		break;
 	case KFB_DO_CLOSE:
-		kfb_initiator_close(q, action);
+		if (action->is_silent)
+			kfb_initiator_why(i, "the brick did not answer in time",
+					  NULL, 0);
+		i->ops->close(q);
+		q->is_connecting = 0;
+		q->n_unsent = 0;
+		kfb_initiator_flush_lost(q);
+		kfb_client_closed(&i->client, q->index);
 		break;
 	case KFB_DO_SEND:
 		kfb_initiator_send(q, &action->message);

@@ -69,18 +69,6 @@ struct verdict {
 	uint64_t of[N_FAULTS];
 };
 
-/* The newest flushed number of every slot. */
-static uint32_t *durable_of(const struct notes *notes)
-{
-	const struct plan *p = &notes->plan;
-	uint32_t *durable = calloc(plan_slots(p), sizeof(*durable));
-
-	for (uint32_t job = 0; durable && job < p->jobs; job++)
-		for (uint32_t s = 1; s && s <= notes->flushed[job]; s++)
-			durable[plan_slot(p, job, s)] = s;
-	return durable;
-}
-
 static enum fault validate_record(const struct plan *p, uint64_t slot,
 				  uint32_t durable, const uint8_t *record,
 				  bool *is_newer)
@@ -133,7 +121,7 @@ static void verify_slot(const struct notes *notes, uint64_t slot,
 		       durable, slot % p->jobs, at, fault_text[fault]);
 }
 
-/* All at once; if that fails, one by one: the error names the record. */
+/* Read all at once; if that fails, one by one: the error names the record. */
 static int read_slots(struct target *t, const struct plan *p,
 		      const uint32_t *durable, uint64_t first, uint64_t end,
 		      uint8_t *buffer)
@@ -157,7 +145,7 @@ static int read_slots(struct target *t, const struct plan *p,
 	return rc;
 }
 
-/* The slots from first to end, without those that nobody has flushed there. */
+/* Verify the slots from first to end that somebody has flushed. */
 static int verify_window(struct target *t, const struct notes *notes,
 			 const uint32_t *durable, uint64_t first, uint64_t end,
 			 uint8_t *buffer, struct verdict *v)
@@ -206,11 +194,15 @@ static int verify_target(struct target *t, const struct notes *notes)
 {
 	const struct plan *p = &notes->plan;
 	uint64_t n = PLAN_RECORD_MAX / p->record, slots = plan_slots(p);
-	uint32_t *durable = durable_of(notes);
+	uint32_t *durable = calloc(slots, sizeof(*durable));
 	struct verdict v = { 0 };
 	void *buffer = NULL;
 	int rc = -ENOMEM;
 
+	/* The newest flushed number of every slot. */
+	for (uint32_t job = 0; durable && job < p->jobs; job++)
+		for (uint32_t s = 1; s && s <= notes->flushed[job]; s++)
+			durable[plan_slot(p, job, s)] = s;
 	if (durable && !posix_memalign(&buffer, BUFFER_ALIGN, n * p->record))
 		rc = 0;
 	for (uint64_t s = 0; !rc && s < slots; s += n)

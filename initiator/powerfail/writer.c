@@ -133,21 +133,11 @@ static int note_flush(struct job *j)
 	return rc;
 }
 
-static int write_record(struct job *j, bool durable)
-{
-	const struct plan *p = &j->w->plan;
-	uint64_t slot = plan_slot(p, j->index, ++j->seq);
-
-	plan_fill(p, slot, j->seq, j->buffer);
-	j->w->n_records++;
-	return target_write(&j->target, p->offset + slot * p->record, j->buffer,
-			    p->record, durable);
-}
-
-/* Some records, then a flush; or one that is durable by itself. */
+/* Write some records, then flush; or one that is durable by itself. */
 static int write_batch(struct job *j)
 {
-	const struct writer *w = j->w;
+	struct writer *w = j->w;
+	const struct plan *p = &w->plan;
 	uint64_t dice = plan_mix(w->plan.run ^ j->index, j->seq);
 	uint64_t n = 1 + dice % w->batch;
 	bool fua = w->fua && !w->lies && !((dice >> 32) % FUA_ONE_IN);
@@ -156,8 +146,14 @@ static int write_batch(struct job *j)
 	/* What is durable alone says nothing of what came before it. */
 	if (fua)
 		n = 1;
-	while (!rc && n-- && !is_over(j))
-		rc = write_record(j, fua);
+	while (!rc && n-- && !is_over(j)) {
+		uint64_t slot = plan_slot(p, j->index, ++j->seq);
+
+		plan_fill(p, slot, j->seq, j->buffer);
+		w->n_records++;
+		rc = target_write(&j->target, p->offset + slot * p->record,
+				  j->buffer, p->record, fua);
+	}
 	if (!rc && !fua && !w->lies)
 		rc = target_flush(&j->target);
 	return rc ? rc : note_flush(j);
@@ -169,7 +165,7 @@ static void *run_job(void *arg)
 
 	while (!j->error && !is_over(j))
 		j->error = write_batch(j);
-	/* One that is cut off is the end of all. */
+	/* A job that is cut off is the end of all. */
 	if (j->error)
 		j->w->stop = true;
 	return NULL;
@@ -216,27 +212,18 @@ static int run_jobs(struct writer *w, struct job *jobs)
 	return cut ? EXIT_CUT_OFF : EXIT_WRITTEN;
 }
 
-/* The size may have been asked of the device: round it to records. */
-static int check_plan(struct writer *w)
-{
-	w->plan.size -= w->plan.size % w->plan.record;
-	if (plan_is_valid(&w->plan))
-		return 0;
-	fputs("powerfail-writer: size, offset, record and jobs do not go "
-	      "together\n",
-	      stderr);
-	return EXIT_USAGE;
-}
-
 static int open_all(struct writer *w, struct job *jobs)
 {
-	int status;
-
 	if (start_job(w, &jobs[0], 0))
 		return EXIT_BROKEN;
-	status = check_plan(w);
-	if (status)
-		return status;
+	/* The size may have been asked of the device: round it to records. */
+	w->plan.size -= w->plan.size % w->plan.record;
+	if (!plan_is_valid(&w->plan)) {
+		fputs("powerfail-writer: size, offset, record and jobs do not go "
+		      "together\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
 	for (uint32_t i = 1; i < w->plan.jobs; i++)
 		if (start_job(w, &jobs[i], i))
 			return EXIT_BROKEN;

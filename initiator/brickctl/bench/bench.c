@@ -47,17 +47,6 @@ static unsigned int bucket_of(uint64_t ns)
 			      ((ns >> shift) - fine));
 }
 
-static void record_latency(struct ctl_bench_result *r, uint64_t ns)
-{
-	if (!r->count || ns < r->min_ns)
-		r->min_ns = ns;
-	if (ns > r->max_ns)
-		r->max_ns = ns;
-	r->sum_ns += ns;
-	r->count++;
-	r->buckets[bucket_of(ns)]++;
-}
-
 static int fail_post(struct bench_run *run, const struct bench_slot *slot,
 		     int err)
 {
@@ -122,7 +111,9 @@ static int refill_queue(struct bench_run *run, const volatile int *stop)
 static int take_completed(struct bench_run *run,
 			  const struct kfbrick_completion *done)
 {
+	struct ctl_bench_result *r = run->result;
 	struct bench_slot *slot = done->context;
+	uint64_t ns;
 	int err;
 
 	if (done->error)
@@ -132,11 +123,18 @@ static int take_completed(struct bench_run *run,
 					   run->job->size, slot->va);
 	if (run->job->op == CTL_BENCH_DURABLE && !slot->written) {
 		slot->written = true;
-		/* Its write has just left the queue: there is room. */
+		/* The write has just left the queue: there is room. */
 		err = kfbrick_post_flush(run->ctl->k, slot);
 		return err ? fail_post(run, slot, err) : CTL_DONE;
 	}
-	record_latency(run->result, ctl_now_ns() - slot->start_ns);
+	ns = ctl_now_ns() - slot->start_ns;
+	if (!r->count || ns < r->min_ns)
+		r->min_ns = ns;
+	if (ns > r->max_ns)
+		r->max_ns = ns;
+	r->sum_ns += ns;
+	r->count++;
+	r->buckets[bucket_of(ns)]++;
 	slot->busy = false;
 	run->n_busy--;
 	return CTL_DONE;

@@ -83,12 +83,7 @@ static double per_second(const struct ctl_bench_result *result)
 				  : 0;
 }
 
-static double mean_us(const struct ctl_bench_result *result)
-{
-	return result->count ? bench_us_of(result->sum_ns / result->count) : 0;
-}
-
-/* One row for each power of two of nanoseconds that occurred, and between. */
+/* Print a row for each power of two of nanoseconds from first to last. */
 static void print_histogram(const struct ctl_bench_result *result)
 {
 	uint64_t rows[65] = { 0 };
@@ -135,7 +130,7 @@ void ctl_bench_print(const struct ctl_bench_job *job,
 	if (!result->count)
 		return;
 	printf("         us: min %.1f, mean %.1f", bench_us_of(result->min_ns),
-	       mean_us(result));
+	       bench_us_of(result->sum_ns / result->count));
 	for (i = 0; i < N_QUANTILES; i++)
 		printf(", %s %.1f", quantiles[i].name,
 		       bench_us_of(quantile_ns(result, quantiles[i].share)));

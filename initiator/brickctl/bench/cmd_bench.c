@@ -71,16 +71,6 @@ static void on_signal(int signal)
 	interrupted = signal;
 }
 
-static void catch_signals(void)
-{
-	/* Without SA_RESTART: a wait ends and the flag is looked at. */
-	struct sigaction action = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 static int measure_one(struct bench *b, enum ctl_bench_op op)
 {
 	int status;
@@ -115,17 +105,6 @@ static int measure_all(struct bench *b)
 			status = measure_one(b, order[i]);
 	}
 	return status;
-}
-
-static void print_bench_json(struct bench *b)
-{
-	struct json_object *object = json_object_new_object();
-
-	ctl_json_text(object, "brick", b->ctl->settings.brick);
-	ctl_json_bool(object, "interrupted", interrupted);
-	json_object_object_add(object, "results", b->results);
-	b->results = NULL;
-	ctl_json_print(object);
 }
 
 static int with_memory(struct bench *b)
@@ -359,6 +338,9 @@ static int run_bench(struct ctl *ctl, const struct ctl_args *args)
 {
 	/* Large: not on the stack; one thread, one run. */
 	static struct bench b;
+	/* Without SA_RESTART: a wait ends and the flag is looked at. */
+	struct sigaction action = { .sa_handler = on_signal };
+	struct json_object *object;
 	int status;
 
 	b.ctl = ctl;
@@ -370,11 +352,19 @@ static int run_bench(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	b.results = json_object_new_array();
-	catch_signals();
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 	status = with_blocks(&b);
-	if (ctl->json && !status)
-		print_bench_json(&b);
-	else if (interrupted && !status)
+	if (ctl->json && !status) {
+		object = json_object_new_object();
+		ctl_json_text(object, "brick", ctl->settings.brick);
+		ctl_json_bool(object, "interrupted", interrupted);
+		json_object_object_add(object, "results", b.results);
+		ctl_json_print(object);
+		return status;
+	}
+	if (interrupted && !status)
 		puts(b.allocates ? "interrupted; the blocks are freed"
 				 : "interrupted");
 	json_object_put(b.results);

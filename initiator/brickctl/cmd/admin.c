@@ -11,21 +11,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "initiator/brickctl/clock.h"
 
 #define TIMEOUT_DEFAULT_MS 10000
 #define ANSWER_FIRST_BYTES 4096
 /* Pages of sessions; no brick has as many. */
 #define PAGES_MAX 4096
-
-static uint64_t admin_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static const char *admin_next_of(int error)
 {
@@ -93,7 +86,7 @@ static int wait_for_socket(const struct ctl_admin *a, short events,
 	int n;
 
 	do {
-		now = admin_now_ms();
+		now = ctl_now_ns() / CTL_NS_PER_MS;
 		if (now >= deadline_ms)
 			return -ETIMEDOUT;
 		n = poll(&p, 1, (int)(deadline_ms - now));
@@ -165,7 +158,7 @@ static char *receive_line(const struct ctl_admin *a, uint64_t deadline_ms,
 static int exchange_line(struct ctl_admin *a, const char *request,
 			 struct json_object **answer)
 {
-	uint64_t deadline_ms = admin_now_ms() + a->timeout_ms;
+	uint64_t deadline_ms = ctl_now_ns() / CTL_NS_PER_MS + a->timeout_ms;
 	char *line;
 	int rc;
 
@@ -186,23 +179,10 @@ static int exchange_line(struct ctl_admin *a, const char *request,
 	return -EPROTO;
 }
 
-static int fail_refused(struct ctl *ctl, struct json_object *answer)
-{
-	int error = -(int)ctl_admin_count(answer, "errno");
-	int status = error == -EPERM || error == -EUSERS ? CTL_UNREACHED
-							 : CTL_REFUSED;
-	const char *next = error == -EUSERS ? "end other brickctl top or stats"
-			   : error == -EPERM
-				   ? admin_next_of(error)
-				   : "brickctl sessions shows what there is";
-
-	return ctl_fail(ctl, status, error, next, "%s",
-			ctl_admin_text(answer, "error"));
-}
-
 int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 		  struct json_object *request, struct json_object **answer)
 {
+	const char *next = "brickctl sessions shows what there is";
 	struct json_object *ok = NULL;
 	int status, rc;
 
@@ -216,7 +196,14 @@ int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 	json_object_object_get_ex(*answer, "ok", &ok);
 	if (json_object_get_boolean(ok))
 		return 0;
-	status = fail_refused(ctl, *answer);
+	rc = -(int)ctl_admin_count(*answer, "errno");
+	if (rc == -EUSERS)
+		next = "end other brickctl top or stats";
+	else if (rc == -EPERM)
+		next = admin_next_of(rc);
+	status = rc == -EPERM || rc == -EUSERS ? CTL_UNREACHED : CTL_REFUSED;
+	status = ctl_fail(ctl, status, rc, next, "%s",
+			  ctl_admin_text(*answer, "error"));
 	json_object_put(*answer);
 	*answer = NULL;
 	return status;
@@ -230,20 +217,6 @@ struct json_object *ctl_admin_request(const char *op)
 	return request;
 }
 
-static void take_page(struct json_object *list, struct json_object *answer)
-{
-	struct json_object *page = NULL;
-	size_t i;
-
-	json_object_object_get_ex(answer, "sessions", &page);
-	if (!json_object_is_type(page, json_type_array))
-		return;
-	for (i = 0; i < json_object_array_length(page); i++)
-		json_object_array_add(
-			list,
-			json_object_get(json_object_array_get_idx(page, i)));
-}
-
 int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
 		       struct json_object **list)
 {
@@ -254,14 +227,23 @@ int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
 
 	for (i = 0; !status && i < PAGES_MAX; i++) {
 		struct json_object *request = ctl_admin_request("sessions");
+		struct json_object *page = NULL;
 		struct json_object *answer;
+		size_t n, j;
 
 		if (*after)
 			ctl_json_text(request, "after", after);
 		status = ctl_admin_ask(ctl, a, request, &answer);
 		if (status)
 			break;
-		take_page(all, answer);
+		json_object_object_get_ex(answer, "sessions", &page);
+		n = json_object_is_type(page, json_type_array)
+			    ? json_object_array_length(page)
+			    : 0;
+		for (j = 0; j < n; j++)
+			json_object_array_add(
+				all, json_object_get(json_object_array_get_idx(
+					     page, j)));
 		snprintf(after, sizeof(after), "%s",
 			 ctl_admin_text(answer, "next"));
 		json_object_put(answer);
@@ -293,6 +275,14 @@ uint64_t ctl_admin_count(struct json_object *object, const char *name)
 	return json_object_is_type(member, json_type_int)
 		       ? json_object_get_uint64(member)
 		       : 0;
+}
+
+double ctl_admin_number(struct json_object *object, const char *name)
+{
+	struct json_object *member = NULL;
+
+	json_object_object_get_ex(object, name, &member);
+	return json_object_get_double(member);
 }
 
 uint64_t ctl_admin_session_ops(struct json_object *session)

@@ -70,5 +70,6 @@ uint64_t ctl_admin_session_ops(struct json_object *session);
 /* Members of an answer; "" or 0 where there is none of that kind. */
 const char *ctl_admin_text(struct json_object *object, const char *name);
 uint64_t ctl_admin_count(struct json_object *object, const char *name);
+double ctl_admin_number(struct json_object *object, const char *name);
 
 #endif

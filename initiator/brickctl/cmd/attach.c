@@ -17,19 +17,6 @@
 #define DEVICE	"/dev/"
 #define DISK	"kfbrick"
 
-static int cannot_open(struct ctl *ctl)
-{
-	int err = -errno;
-	const char *next = "run it as root";
-
-	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
-		next = "try again when there is more of it";
-	else if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
-		next = "run modprobe kfbrick, or install the modules";
-	return ctl_fail(ctl, CTL_USAGE, err, next,
-			"the kernel driver's " CONTROL ": %s", strerror(-err));
-}
-
 /* What a failed order means for the exit status, and what may help. */
 static int attach_status_of(int err)
 {
@@ -72,19 +59,6 @@ static const char *attach_next_of(int err)
 	}
 }
 
-static int tell_refused(struct ctl *ctl, const char *what, int err,
-			const char *why)
-{
-	static const char error[] = "error=";
-
-	if (!strncmp(why, error, strlen(error)))
-		why += strlen(error);
-	if (!*why)
-		why = strerror(-err);
-	return ctl_fail(ctl, attach_status_of(err), err, attach_next_of(err),
-			"%s: %s", what, why);
-}
-
 void ctl_load_driver(void)
 {
 	char modprobe[] = "/sbin/modprobe";
@@ -105,19 +79,35 @@ void ctl_load_driver(void)
 int ctl_control(struct ctl *ctl, const char *what, const char *order,
 		char answer[CTL_ANSWER_BYTES])
 {
+	static const char error[] = "error=";
 	int fd = open(CONTROL, O_RDWR | O_CLOEXEC);
+	const char *next = "run it as root";
+	const char *why = answer;
 	int err = 0;
 	ssize_t n;
 
-	if (fd < 0)
-		return cannot_open(ctl);
+	if (fd < 0) {
+		err = -errno;
+		if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+			next = "try again when there is more of it";
+		else if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
+			next = "run modprobe kfbrick, or install the modules";
+		return ctl_fail(ctl, CTL_USAGE, err, next,
+				"the kernel driver's " CONTROL ": %s",
+				strerror(-err));
+	}
 	if (write(fd, order, strlen(order)) < 0)
 		err = -errno;
 	n = read(fd, answer, CTL_ANSWER_BYTES - 1);
 	close(fd);
 	answer[n > 0 ? n : 0] = '\0';
 	answer[strcspn(answer, "\n")] = '\0';
-	return err ? tell_refused(ctl, what, err, answer) : CTL_DONE;
+	if (!err)
+		return CTL_DONE;
+	if (!strncmp(why, error, strlen(error)))
+		why += strlen(error);
+	return ctl_fail(ctl, attach_status_of(err), err, attach_next_of(err),
+			"%s: %s", what, *why ? why : strerror(-err));
 }
 
 int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)

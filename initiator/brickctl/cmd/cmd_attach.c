@@ -113,7 +113,7 @@ static int add_address(struct ctl *ctl, struct order *order,
 	return CTL_DONE;
 }
 
-/* Into the keyring of this process: the driver copies it from there. */
+/* The key goes into the keyring of this process: the driver copies it there. */
 static int hand_over_key(struct ctl *ctl, struct order *order)
 {
 	const struct ctl_settings *s = &ctl->settings;
@@ -187,7 +187,7 @@ static int add_map_cache(struct ctl *ctl, struct order *order,
 	return status;
 }
 
-/* One that is not given is the driver's to choose. */
+/* A number that is not given is the driver's to choose. */
 static int add_number(struct ctl *ctl, struct order *order, const char *option,
 		      const char *key, const char *value, uint64_t max)
 {
@@ -202,9 +202,11 @@ static int add_number(struct ctl *ctl, struct order *order, const char *option,
 	return status;
 }
 
-static int add_numbers(struct ctl *ctl, struct order *order,
-		       const struct ctl_args *args)
+static int add_rest(struct ctl *ctl, struct order *order,
+		    const struct ctl_args *args)
 {
+	const struct ctl_settings *s = &ctl->settings;
+	const char *fail = args->options[OPT_FAIL];
 	int status;
 
 	status = add_number(ctl, order, "--sector", "sector",
@@ -215,17 +217,6 @@ static int add_numbers(struct ctl *ctl, struct order *order,
 	if (!status)
 		status = add_number(ctl, order, "--retain-mb", "retain_mb",
 				    args->options[OPT_RETAIN], RETAIN_MAX);
-	return status;
-}
-
-static int add_rest(struct ctl *ctl, struct order *order,
-		    const struct ctl_args *args)
-{
-	const struct ctl_settings *s = &ctl->settings;
-	const char *fail = args->options[OPT_FAIL];
-	int status;
-
-	status = add_numbers(ctl, order, args);
 	if (!status)
 		status = add_map_cache(ctl, order, args);
 	if (status)
@@ -299,7 +290,7 @@ static int show_answer(struct ctl *ctl, const char *answer)
 	return CTL_DONE;
 }
 
-/* It keeps its brick, and all else that was said when it was attached. */
+/* A disk that grows keeps its brick, and all that was said at its attach. */
 static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *disk = args->options[OPT_RESIZE];

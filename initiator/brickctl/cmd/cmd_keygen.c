@@ -25,20 +25,6 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-/* One line: the digits and a newline in place of the NUL. */
-static int make_line(char line[CTL_KEY_TEXT_BYTES])
-{
-	uint8_t key[KFBRICK_KEY_BYTES];
-
-	/* So few bytes come whole once the kernel's pool is ready. */
-	if (getrandom(key, sizeof(key), 0) != sizeof(key))
-		return -errno;
-	ctl_key_text(key, line);
-	explicit_bzero(key, sizeof(key));
-	line[CTL_KEY_TEXT_BYTES - 1] = '\n';
-	return 0;
-}
-
 static int write_line(int fd, const char line[CTL_KEY_TEXT_BYTES])
 {
 	size_t done = 0;
@@ -105,23 +91,10 @@ static void make_folders(const char *path)
 	free(folder);
 }
 
-static void print_keygen_done(const struct ctl *ctl, const char *path)
-{
-	struct json_object *object;
-
-	if (!ctl->json) {
-		printf("%s: a new key; give the brick a copy as the key-file of this client\n",
-		       path);
-		return;
-	}
-	object = json_object_new_object();
-	ctl_json_text(object, "key_file", path);
-	ctl_json_print(object);
-}
-
 static int make_file(struct ctl *ctl, const char *path, bool force,
 		     const char line[CTL_KEY_TEXT_BYTES])
 {
+	struct json_object *object;
 	int err;
 
 	err = force ? replace_file(path, line) : create_file(path, line);
@@ -132,20 +105,31 @@ static int make_file(struct ctl *ctl, const char *path, bool force,
 	if (err)
 		return ctl_fail(ctl, CTL_USAGE, err, "name another file",
 				"%s: %s", path, strerror(-err));
-	print_keygen_done(ctl, path);
+	if (!ctl->json) {
+		printf("%s: a new key; give the brick a copy as the key-file of this client\n",
+		       path);
+		return CTL_DONE;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "key_file", path);
+	ctl_json_print(object);
 	return CTL_DONE;
 }
 
 static int generate_key(struct ctl *ctl, const char *path, bool force)
 {
+	uint8_t key[KFBRICK_KEY_BYTES];
 	char line[CTL_KEY_TEXT_BYTES];
 	int status = CTL_DONE;
-	int err;
 
-	err = make_line(line);
-	if (err)
-		return ctl_fail(ctl, CTL_USAGE, err, "try again later",
-				"random numbers: %s", strerror(-err));
+	/* So few bytes come whole once the kernel's pool is ready. */
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return ctl_fail(ctl, CTL_USAGE, -errno, "try again later",
+				"random numbers: %s", strerror(errno));
+	ctl_key_text(key, line);
+	explicit_bzero(key, sizeof(key));
+	/* It is a line: a newline stands in the place of the NUL. */
+	line[CTL_KEY_TEXT_BYTES - 1] = '\n';
 	if (!strcmp(path, "-"))
 		fwrite(line, 1, sizeof(line), stdout);
 	else

@@ -91,21 +91,6 @@ static void print_extent_text(const struct listing *l,
 	puts(*comma ? "" : "-");
 }
 
-static void print_page(struct listing *l, const struct kfbrick_extent *extents,
-		       int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		if (l->ctl->json)
-			print_extent_json(l, &extents[i]);
-		else
-			print_extent_text(l, &extents[i]);
-		l->n_extents++;
-		l->n_blocks += extents[i].n_blocks;
-	}
-}
-
 static int list_pages(struct listing *l)
 {
 	static struct kfbrick_extent extents[PAGE_EXTENTS];
@@ -114,6 +99,7 @@ static int list_pages(struct listing *l)
 	uint64_t change;
 	bool first = true;
 	int n;
+	int i;
 
 	do {
 		before = cursor;
@@ -127,7 +113,14 @@ static int list_pages(struct listing *l)
 			l->changed = true;
 		first = false;
 		l->change_counter = change;
-		print_page(l, extents, n);
+		for (i = 0; i < n; i++) {
+			if (l->ctl->json)
+				print_extent_json(l, &extents[i]);
+			else
+				print_extent_text(l, &extents[i]);
+			l->n_extents++;
+			l->n_blocks += extents[i].n_blocks;
+		}
 	} while (cursor);
 	return CTL_DONE;
 }

@@ -143,28 +143,7 @@ static uint64_t ping_every_ms(struct ctl *ctl)
 	return ms < PING_MAX_MS ? ms : PING_MAX_MS;
 }
 
-/* Return: whether one of the signals came within the time. */
-static bool wait_signal(const sigset_t *signals, uint64_t ms)
-{
-	const struct timespec t = {
-		.tv_sec = (time_t)(ms / MS_PER_S),
-		.tv_nsec = (long)(ms % MS_PER_S) * NS_PER_MS,
-	};
-
-	return sigtimedwait(signals, NULL, &t) > 0;
-}
-
-/* Nothing is unknown here: a mapping does not outlive its session. */
-static int fail_hold(struct ctl *ctl, int error, uint64_t va)
-{
-	char what[WHAT_BYTES];
-
-	snprintf(what, sizeof(what), "holding 0x%" PRIx64, va);
-	return ctl_fail_as(ctl, CTL_UNREACHED, error,
-			   "its keys are dead: map it again", what);
-}
-
-/* What whoever holds a mapping may want to know. */
+/* Tell whoever holds a mapping what the brick wants of it. */
 static void tell_events(struct ctl *ctl)
 {
 	struct kfbrick_event event;
@@ -184,6 +163,8 @@ static int hold_mapping(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 {
 	uint64_t every_ms = hold_ms ? ping_every_ms(ctl) : 0;
 	uint64_t start_ms = map_now_ms();
+	char what[WHAT_BYTES];
+	struct timespec t;
 	uint64_t held_ms;
 	uint64_t wait_ms;
 	int err;
@@ -195,13 +176,19 @@ static int hold_mapping(struct ctl *ctl, const sigset_t *signals, uint64_t va,
 		wait_ms = hold_ms - held_ms;
 		if (wait_ms > every_ms)
 			wait_ms = every_ms;
-		if (wait_signal(signals, wait_ms))
+		t.tv_sec = (time_t)(wait_ms / MS_PER_S);
+		t.tv_nsec = (long)(wait_ms % MS_PER_S) * NS_PER_MS;
+		if (sigtimedwait(signals, NULL, &t) > 0)
 			return CTL_DONE;
 		err = kfbrick_ping(ctl->k);
 		if (err)
-			return fail_hold(ctl, err, va);
+			break;
 		tell_events(ctl);
 	}
+	/* Nothing is unknown here: a mapping does not outlive its session. */
+	snprintf(what, sizeof(what), "holding 0x%" PRIx64, va);
+	return ctl_fail_as(ctl, CTL_UNREACHED, err,
+			   "its keys are dead: map it again", what);
 }
 
 static int map_and_hold(struct ctl *ctl, const struct map_request *r)

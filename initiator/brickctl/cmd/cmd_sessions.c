@@ -7,15 +7,6 @@
 
 #include "initiator/brickctl/cmd/admin.h"
 
-static void print_lease(struct json_object *session)
-{
-	if (json_object_object_get_ex(session, "lease_left_ms", NULL))
-		printf(" %6.1f",
-		       (double)ctl_admin_count(session, "lease_left_ms") / 1e3);
-	else
-		printf(" %6s", "-");
-}
-
 static void print_sessions_text(struct json_object *list)
 {
 	size_t n = json_object_array_length(list);
@@ -30,7 +21,12 @@ static void print_sessions_text(struct json_object *list)
 		printf("%-16s %-12s %-26s %-8s", ctl_admin_text(s, "session"),
 		       ctl_admin_text(s, "client"), ctl_admin_text(s, "peer"),
 		       ctl_admin_text(s, "state"));
-		print_lease(s);
+		if (json_object_object_get_ex(s, "lease_left_ms", NULL))
+			printf(" %6.1f",
+			       (double)ctl_admin_count(s, "lease_left_ms") /
+				       1e3);
+		else
+			printf(" %6s", "-");
 		printf(" %2" PRIu64 " %6" PRIu64 " %7" PRIu64 " %4" PRIu64
 		       " %9" PRIu64 " %7" PRIu64 "\n",
 		       ctl_admin_count(s, "queues"),

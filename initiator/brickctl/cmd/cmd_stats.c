@@ -17,14 +17,6 @@ static bool is_label(const char *name)
 	       strcmp(name, "sum") && strcmp(name, "buckets");
 }
 
-static double stats_number_of(struct json_object *object, const char *name)
-{
-	struct json_object *member = NULL;
-
-	json_object_object_get_ex(object, name, &member);
-	return json_object_get_double(member);
-}
-
 /* The smallest bound that so many of a hundred values were below. */
 static double percentile_of(struct json_object *sample, uint64_t percent)
 {
@@ -39,7 +31,7 @@ static double percentile_of(struct json_object *sample, uint64_t percent)
 		struct json_object *b = json_object_array_get_idx(buckets, i);
 
 		if (ctl_admin_count(b, "count") * 100 >= count * percent)
-			return stats_number_of(b, "le");
+			return ctl_admin_number(b, "le");
 	}
 	return -1;
 }
@@ -72,7 +64,7 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	printf("%-*s ", COLUMN_WIDTH, column);
 	if (strcmp(ctl_admin_text(metric, "type"), "histogram")) {
 		if (*unit)
-			printf("%.3f\n", stats_number_of(sample, "value"));
+			printf("%.3f\n", ctl_admin_number(sample, "value"));
 		else
 			printf("%" PRIu64 "\n",
 			       ctl_admin_count(sample, "value"));
@@ -81,7 +73,7 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 	printf("%" PRIu64, count);
 	if (count) {
 		printf(", mean %g",
-		       stats_number_of(sample, "sum") / (double)count);
+		       ctl_admin_number(sample, "sum") / (double)count);
 		print_percentile(sample, 50);
 		print_percentile(sample, 99);
 	}

@@ -130,7 +130,7 @@ static int report_job(struct ctl *ctl, struct json_object *p)
 			"not every block could be moved");
 }
 
-/* Until the job has ended; a progress line meanwhile. */
+/* Follow a job to its end, with a progress line meanwhile. */
 static int follow_job(struct ctl *ctl, struct ctl_admin *a, uint64_t job,
 		      uint64_t n_blocks)
 {
@@ -216,16 +216,12 @@ static int cancel_job(struct ctl *ctl, struct ctl_admin *a, const char *word)
 	return status;
 }
 
-static bool is_steering(const char *word)
-{
-	return !strcmp(word, "pin") || !strcmp(word, "unpin") ||
-	       !strcmp(word, "demote") || !strcmp(word, "promote");
-}
-
 static int run_tier(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *what = args->n_words ? args->words[0] : "show";
-	bool steers = is_steering(what), cancels = !strcmp(what, "cancel");
+	bool steers = !strcmp(what, "pin") || !strcmp(what, "unpin") ||
+		      !strcmp(what, "demote") || !strcmp(what, "promote");
+	bool cancels = !strcmp(what, "cancel");
 	struct ctl_admin a;
 	int status;
 

@@ -75,26 +75,6 @@ static int unmap_written(struct write_job *job)
 	return CTL_DONE;
 }
 
-static uint64_t blocks_wanted(const struct write_job *job, uint64_t va,
-			      uint64_t *first)
-{
-	uint64_t to_end;
-
-	if (job->len_known)
-		return ctl_byte_range_blocks(va, job->len - job->done, first);
-	*first = va - va % KFBRICK_BLOCK_BYTES;
-	/* The last block is 2 MiB before 2^64; for the first the sum is 0. */
-	to_end = (0 - *first) / KFBRICK_BLOCK_BYTES;
-	return to_end && to_end < WINDOW_BLOCKS ? to_end : WINDOW_BLOCKS;
-}
-
-/* Whether fewer blocks may be mapped where these cannot. */
-static bool is_about_blocks(int error)
-{
-	return error == -ENOENT || error == -EACCES || error == -EBUSY ||
-	       error == -ENOSPC;
-}
-
 static int map_window(struct write_job *job, uint64_t va)
 {
 	struct ctl *ctl = job->ctl;
@@ -106,11 +86,22 @@ static int map_window(struct write_job *job, uint64_t va)
 	status = unmap_written(job);
 	if (status)
 		return status;
-	n_blocks = blocks_wanted(job, va, &first);
+	if (job->len_known) {
+		n_blocks =
+			ctl_byte_range_blocks(va, job->len - job->done, &first);
+	} else {
+		first = va - va % KFBRICK_BLOCK_BYTES;
+		/* From the last block 2^64 is 2 MiB away, from the first 0. */
+		n_blocks = (0 - first) / KFBRICK_BLOCK_BYTES;
+		if (!n_blocks || n_blocks > WINDOW_BLOCKS)
+			n_blocks = WINDOW_BLOCKS;
+	}
 	for (;;) {
 		err = kfbrick_map(ctl->k, first, n_blocks, job->map_flags,
 				  &job->mapping);
-		if (job->len_known || n_blocks == 1 || !is_about_blocks(err))
+		if (job->len_known || n_blocks == 1 ||
+		    (err != -ENOENT && err != -EACCES && err != -EBUSY &&
+		     err != -ENOSPC))
 			break;
 		/* The pipe may end before what is missing is needed. */
 		n_blocks /= 2;
@@ -303,17 +294,6 @@ static int read_write_arguments(struct ctl *ctl, const struct ctl_args *args,
 	return status;
 }
 
-static int check_end(struct write_job *job)
-{
-	if (!job->len_known || !job->len ||
-	    job->len - 1 <= UINT64_MAX - job->va)
-		return CTL_DONE;
-	return ctl_usage(job->ctl,
-			 "%" PRIu64 " bytes at 0x%" PRIx64
-			 ": past the end of the address space",
-			 job->len, job->va);
-}
-
 static int run_write(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct write_job job = { .ctl = ctl, .fd = STDIN_FILENO };
@@ -328,8 +308,12 @@ static int run_write(struct ctl *ctl, const struct ctl_args *args)
 		return ctl_fail(ctl, CTL_USAGE, -errno, "name another file",
 				"%s: %s", job.path, strerror(errno));
 	status = measure_input(&job);
-	if (!status)
-		status = check_end(&job);
+	if (!status && job.len_known && job.len &&
+	    job.len - 1 > UINT64_MAX - job.va)
+		status = ctl_usage(ctl,
+				   "%" PRIu64 " bytes at 0x%" PRIx64
+				   ": past the end of the address space",
+				   job.len, job.va);
 	if (!status)
 		status = connect_and_copy(&job);
 	if (job.path)

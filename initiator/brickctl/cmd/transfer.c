@@ -13,7 +13,7 @@
 #define PAGE_BYTES	   4096
 #define TIMEOUT_DEFAULT_MS 10000
 
-/* Without progress; the library may be looking for the brick meanwhile. */
+/* How long nothing may move: the library may look for the brick meanwhile. */
 static int timeout_ms(const struct ctl *ctl)
 {
 	uint32_t ms = ctl->settings.timeout_ms ? ctl->settings.timeout_ms
@@ -43,22 +43,16 @@ int ctl_transfer_open(struct ctl_transfer *t, struct ctl *ctl)
 	return CTL_DONE;
 }
 
-static bool is_busy(const struct ctl_transfer *t)
-{
-	unsigned int i;
-
-	for (i = 0; i < CTL_CHUNKS_DEPTH; i++) {
-		if (t->chunks[i].in_flight)
-			return true;
-	}
-	return t->flush.in_flight;
-}
-
 void ctl_transfer_close(struct ctl_transfer *t)
 {
+	bool is_busy = t->flush.in_flight;
+	unsigned int i;
+
 	if (!t->buffer)
 		return;
-	if (is_busy(t)) {
+	for (i = 0; i < CTL_CHUNKS_DEPTH; i++)
+		is_busy |= t->chunks[i].in_flight;
+	if (is_busy) {
 		/* After a failure operations may still use the memory. */
 		kfbrick_close(t->ctl->k);
 		t->ctl->k = NULL;

@@ -44,30 +44,10 @@ static const char *const level_names[DOCTOR_LEVELS] = {
 	[DOCTOR_PROBLEM] = "problem",
 };
 
-static void print_finding(const struct doctor *d, enum doctor_level level,
-			  const char *message, const char *next)
-{
-	printf("%-7s  %-15s  %s\n", level_names[level], d->check, message);
-	if (next)
-		printf("%-7s  %-15s  do: %s\n", "", "", next);
-}
-
-static void add_finding(const struct doctor *d, enum doctor_level level,
-			const char *message, const char *next)
-{
-	struct json_object *object = json_object_new_object();
-
-	ctl_json_text(object, "check", d->check);
-	ctl_json_text(object, "level", level_names[level]);
-	ctl_json_text(object, "message", message);
-	if (next)
-		ctl_json_text(object, "next", next);
-	json_object_array_add(d->findings, object);
-}
-
 void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
 		  const char *format, ...)
 {
+	struct json_object *object;
 	char message[MESSAGE_BYTES];
 	va_list args;
 
@@ -75,10 +55,20 @@ void doctor_found(struct doctor *d, enum doctor_level level, const char *next,
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	d->counts[level]++;
-	if (d->ctl->json)
-		add_finding(d, level, message, next);
-	else
-		print_finding(d, level, message, next);
+	if (!d->ctl->json) {
+		printf("%-7s  %-15s  %s\n", level_names[level], d->check,
+		       message);
+		if (next)
+			printf("%-7s  %-15s  do: %s\n", "", "", next);
+		return;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "check", d->check);
+	ctl_json_text(object, "level", level_names[level]);
+	ctl_json_text(object, "message", message);
+	if (next)
+		ctl_json_text(object, "next", next);
+	json_object_array_add(d->findings, object);
 }
 
 bool doctor_read_attribute(char *text, size_t size, const char *format, ...)

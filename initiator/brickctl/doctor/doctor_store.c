@@ -143,19 +143,12 @@ static void refuse_block_device(struct doctor *d, const struct stat *st)
 		d->store);
 }
 
-static bool is_dax(int fd)
-{
-	struct statx st;
-
-	return !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) &&
-	       st.stx_attributes & STATX_ATTR_DAX;
-}
-
 static void look_at_file(struct doctor *d, const struct stat *st, int fd)
 {
 	char magic[MAGIC_BYTES] = "";
 	char way[WAY_BYTES];
 	struct statfs fs;
+	struct statx more;
 
 	if (!fstatfs(fd, &fs) &&
 	    (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC))
@@ -164,7 +157,8 @@ static void look_at_file(struct doctor *d, const struct stat *st, int fd)
 			"move it to a disk or to devdax, unless it is for trials",
 			"%s is in memory: nothing there survives a restart of the machine",
 			d->store);
-	else if (is_dax(fd))
+	else if (!statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more) &&
+		 more.stx_attributes & STATX_ATTR_DAX)
 		doctor_found(d, DOCTOR_OK, NULL,
 			     "%s maps persistent memory directly", d->store);
 	else

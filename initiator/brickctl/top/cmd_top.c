@@ -97,22 +97,11 @@ done:
 	return status;
 }
 
-static int show_once(struct ctl *ctl, struct ctl_admin *a)
-{
-	struct top_sample sample;
-	int status = top_sample_take(ctl, a, &sample);
-
-	if (status)
-		return status;
-	top_draw(stdout, &sample, NULL);
-	top_sample_free(&sample);
-	return CTL_DONE;
-}
-
 static int run_top(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *text = args->options[OPT_DELAY];
 	uint64_t delay_s = DELAY_DEFAULT_S;
+	struct top_sample sample;
 	struct ctl_admin a;
 	int signal = 0;
 	int status = 0;
@@ -130,7 +119,11 @@ static int run_top(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	if (!ctl_terminal_is_there() || ctl_terminal_start()) {
-		status = show_once(ctl, &a);
+		status = top_sample_take(ctl, &a, &sample);
+		if (!status) {
+			top_draw(stdout, &sample, NULL);
+			top_sample_free(&sample);
+		}
 	} else {
 		ctl->before_error = ctl_terminal_stop;
 		status = watch_brick(ctl, &a, delay_s * MS_PER_S, &signal);
@@ -138,7 +131,7 @@ static int run_top(struct ctl *ctl, const struct ctl_args *args)
 		ctl->before_error = NULL;
 	}
 	ctl_admin_close(&a);
-	/* Its parent learns what ended it. */
+	/* The parent learns what ended this process. */
 	if (signal)
 		raise(signal);
 	return status;

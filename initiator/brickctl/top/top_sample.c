@@ -29,14 +29,6 @@ static struct json_object *samples_of(struct json_object *stats,
 	return NULL;
 }
 
-static double sample_number_of(struct json_object *object, const char *name)
-{
-	struct json_object *member = NULL;
-
-	json_object_object_get_ex(object, name, &member);
-	return json_object_get_double(member);
-}
-
 uint64_t top_metric(struct json_object *stats, const char *name,
 		    const char *label, const char *value)
 {
@@ -59,7 +51,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 	size_t i;
 
 	times->count = ctl_admin_count(sample, "count");
-	times->sum_s = sample_number_of(sample, "sum");
+	times->sum_s = ctl_admin_number(sample, "sum");
 	json_object_object_get_ex(sample, "buckets", &buckets);
 	if (!json_object_is_type(buckets, json_type_array))
 		return;
@@ -68,22 +60,9 @@ static void read_times(struct json_object *sample, struct top_times *times)
 
 		if (i == TOP_BUCKETS_MAX)
 			break;
-		times->bounds_s[i] = sample_number_of(b, "le");
+		times->bounds_s[i] = ctl_admin_number(b, "le");
 		times->buckets[i] = ctl_admin_count(b, "count");
 		times->n = (unsigned int)i + 1;
-	}
-}
-
-static void read_flushes(struct json_object *stats, struct top_times *times)
-{
-	struct json_object *samples = samples_of(stats, "op_seconds");
-	size_t i;
-
-	for (i = 0; samples && i < json_object_array_length(samples); i++) {
-		struct json_object *s = json_object_array_get_idx(samples, i);
-
-		if (!strcmp(ctl_admin_text(s, "op"), "flush"))
-			read_times(s, times);
 	}
 }
 
@@ -91,7 +70,9 @@ int top_sample_take(struct ctl *ctl, struct ctl_admin *a,
 		    struct top_sample *sample)
 {
 	struct top_sample s = { .at_ms = ctl_terminal_now_ms() };
+	struct json_object *samples;
 	int status;
+	size_t i;
 
 	status = ctl_admin_ask(ctl, a, ctl_admin_request("info"), &s.info);
 	if (!status)
@@ -105,7 +86,13 @@ int top_sample_take(struct ctl *ctl, struct ctl_admin *a,
 	}
 	s.ops = top_metric(s.stats, "ops", NULL, NULL);
 	s.failed = s.ops - top_metric(s.stats, "ops", "status", "OK");
-	read_flushes(s.stats, &s.flushes);
+	samples = samples_of(s.stats, "op_seconds");
+	for (i = 0; samples && i < json_object_array_length(samples); i++) {
+		struct json_object *of = json_object_array_get_idx(samples, i);
+
+		if (!strcmp(ctl_admin_text(of, "op"), "flush"))
+			read_times(of, &s.flushes);
+	}
 	*sample = s;
 	return 0;
 }
