@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: walking over and copying between buffers of all types.
+ * kfabric_core: how buffers of all types are walked over and copied.
  */
 #include <linux/export.h>
 #include <linux/highmem.h>
@@ -12,7 +12,7 @@
 
 #include "core.h"
 
-/* The current segment: its bytes, and where it is. */
+/* Return the bytes of the current segment. */
 static size_t kfi_buf_segment_len(const struct kfi_buf_iter *it)
 {
 	const struct fi_buf *buf = it->buf;
@@ -31,21 +31,16 @@ static size_t kfi_buf_segment_len(const struct kfi_buf_iter *it)
 	}
 }
 
-static void kfi_next_segment(struct kfi_buf_iter *it)
-{
-	it->skip = 0;
-	it->index++;
-	if (it->buf->type == FI_BUF_SG && it->sg)
-		it->sg = sg_next(it->sg);
-}
-
 /* Step over segments that are used up; false at the end. */
 static bool kfi_buf_settle(struct kfi_buf_iter *it)
 {
 	while (it->left && it->index < it->buf->count) {
 		if (it->skip < kfi_buf_segment_len(it))
 			return true;
-		kfi_next_segment(it);
+		it->skip = 0;
+		it->index++;
+		if (it->sg)
+			it->sg = sg_next(it->sg);
 	}
 	return false;
 }
@@ -77,7 +72,7 @@ size_t kfi_buf_advance(struct kfi_buf_iter *it, size_t len)
 }
 EXPORT_SYMBOL_GPL(kfi_buf_advance);
 
-/* A virtual range: up to its end in the linear map, else one page. */
+/* A virtual range is one piece in the linear map, else one page at a time. */
 static size_t kfi_virtual_seg(const void *addr, size_t len, struct kfi_seg *seg)
 {
 	seg->offset = offset_in_page(addr);
@@ -132,7 +127,7 @@ size_t kfi_buf_next(struct kfi_buf_iter *it, size_t max, struct kfi_seg *seg)
 }
 EXPORT_SYMBOL_GPL(kfi_buf_next);
 
-/* The next piece, within one page. */
+/* Take the next piece, within one page. */
 static size_t kfi_next_in_page(struct kfi_buf_iter *it, size_t max,
 			       struct kfi_seg *seg)
 {
@@ -144,7 +139,7 @@ static size_t kfi_next_in_page(struct kfi_buf_iter *it, size_t max,
 	return kfi_buf_advance(it, seg->len);
 }
 
-/* memmove(): with the loop provider both may be the same memory. */
+/* With the loop provider both may be the same memory, hence memmove(). */
 static void kfi_copy_seg(const struct kfi_seg *dst, const struct kfi_seg *src,
 			 size_t len)
 {
@@ -176,16 +171,10 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 EXPORT_SYMBOL_GPL(kfi_buf_copy);
 
-static bool kfi_buf_long_enough(const struct fi_buf *buf)
+int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
 {
 	struct kfi_buf_iter it;
 
-	kfi_buf_start(&it, buf);
-	return kfi_buf_advance(&it, buf->len) == buf->len;
-}
-
-int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
-{
 	if (buf->type > FI_BUF_SG || buf->len > SIZE_MAX - buf->offset)
 		return -EINVAL;
 	if (buf->len > max_len)
@@ -200,6 +189,7 @@ int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
 		return -EINVAL;
 	if (buf->type == FI_BUF_LINEAR)
 		return buf->count == 1 ? 0 : -EINVAL;
-	return kfi_buf_long_enough(buf) ? 0 : -EINVAL;
+	kfi_buf_start(&it, buf);
+	return kfi_buf_advance(&it, buf->len) == buf->len ? 0 : -EINVAL;
 }
 EXPORT_SYMBOL_GPL(kfi_buf_check);

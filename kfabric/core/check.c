@@ -14,33 +14,25 @@
 
 #define FLUSH_FLAGS (FI_COMPLETION | FI_MORE)
 
-static int kfi_check_flags(const struct fid_ep *ep, u64 flags)
-{
-	u64 level = flags & FI_COMPLETION_LEVELS;
-
-	if ((flags & ~TX_FLAGS) || hweight64(level) > 1)
-		return -FI_EBADFLAGS;
-	return level & ~ep->comp_levels ? -EOPNOTSUPP : 0;
-}
-
 int kfi_check_tx(const struct fid_ep *ep, const struct fi_context *context,
 		 const struct fi_buf *buf, u64 flags,
 		 const struct fi_tx_attr *attr, size_t max_len)
 {
-	int ret;
+	u64 level = flags & FI_COMPLETION_LEVELS;
 
 	if (!context)
 		return -EINVAL;
-	ret = kfi_check_flags(ep, flags);
-	if (ret)
-		return ret;
+	if ((flags & ~TX_FLAGS) || hweight64(level) > 1)
+		return -FI_EBADFLAGS;
+	if (level & ~ep->comp_levels)
+		return -EOPNOTSUPP;
 	if (flags & FI_INJECT)
 		max_len = attr->inject_size;
 	return kfi_buf_check(buf, attr->iov_limit, max_len);
 }
 EXPORT_SYMBOL_GPL(kfi_check_tx);
 
-/* Ranges that do not wrap around; *sum is their length. */
+/* Refuse ranges that wrap around; *sum becomes their length. */
 static int kfi_check_ranges(const struct fi_rma_iov *r, size_t count,
 			    size_t limit, size_t *sum)
 {

@@ -228,3 +228,23 @@ int kfi_connreq_post(struct kfi_connreq *req, struct fid_pep *pep,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfi_connreq_post);
+
+struct kfi_connreq *kfi_connreq_use(struct kfid *handle,
+				    const struct fi_ops *ops,
+				    struct mutex *lock)
+{
+	struct kfi_connreq *req = container_of(handle, struct kfi_connreq, fid);
+	bool used;
+
+	if (handle->fclass != FI_CLASS_CONNREQ || handle->ops != ops)
+		return NULL;
+	mutex_lock(lock);
+	used = req->used;
+	req->used = true;
+	mutex_unlock(lock);
+	if (used)
+		return NULL;
+	kfi_obj_get(handle);
+	return req;
+}
+EXPORT_SYMBOL_GPL(kfi_connreq_use);

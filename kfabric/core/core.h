@@ -19,6 +19,8 @@
 /* provider.c */
 extern struct mutex kfi_prov_mutex; /* protects kfi_prov_list */
 extern struct list_head kfi_prov_list; /* by preference */
+/* Does the provider named name ("fault") handle prov_name ("fault;loop")? */
+bool kfi_prov_handles(const char *name, const char *prov_name);
 bool kfi_prov_get(struct kfi_provider *prov);
 void kfi_prov_put(struct kfi_provider *prov);
 

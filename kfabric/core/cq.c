@@ -32,7 +32,7 @@ static bool kfi_comp_suppressed(const struct fid_ep *ep,
 	       (ep->tx_selective && !(comp->op_flags & FI_COMPLETION));
 }
 
-/* After this the operation memory may be the caller's. */
+/* The operation memory may be the caller's when this returns. */
 static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 {
 	struct fi_cq_err_entry entry;
@@ -142,7 +142,7 @@ ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
 }
 EXPORT_SYMBOL_GPL(kfabric_cq_readerr);
 
-/* Was there a fi_cq_signal()? Asked once. */
+/* Was there a fi_cq_signal()? The answer is given once. */
 static bool kfi_cq_take_signal(struct fid_cq *cq)
 {
 	unsigned long irq;
@@ -211,16 +211,6 @@ void kfi_cq_drop(struct fid_cq *cq)
 
 /* ---- a provider's queue that is nothing but ours ----------------------- */
 
-static void kfi_plain_cq_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fid_cq, fid));
-}
-
-static const struct fi_ops kfi_plain_cq_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = kfi_plain_cq_release,
-};
-
 int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		      struct fid_cq **cq, void *context)
 {
@@ -229,7 +219,7 @@ int kfi_plain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_cq_init(new, domain, &kfi_plain_cq_ops, NULL, attr, context);
+	ret = kfi_cq_init(new, domain, &kfi_plain_ops, NULL, attr, context);
 	if (ret) {
 		kfree(new);
 		return ret;

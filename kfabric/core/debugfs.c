@@ -41,28 +41,12 @@ static int kfi_providers_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(kfi_providers);
 
-static void kfi_show_ep(struct seq_file *m, struct fid_ep *ep)
-{
-	seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
-		   kfi_ep_state_name(fi_ep_state(ep)),
-		   atomic_long_read(&ep->nr_posts),
-		   atomic_long_read(&ep->nr_bytes),
-		   atomic_long_read(&ep->nr_again));
-	seq_printf(m, " done=%ld failed=%ld", atomic_long_read(&ep->nr_done),
-		   atomic_long_read(&ep->nr_failed));
-}
-
-static void kfi_show_cq(struct seq_file *m, struct fid_cq *cq)
-{
-	seq_printf(m, " completions=%ld errors=%ld unread=%u upcall=%d",
-		   atomic_long_read(&cq->nr_comp),
-		   atomic_long_read(&cq->nr_err), READ_ONCE(cq->nr_done),
-		   !!cq->attr.comp_handler);
-}
-
 static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 {
 	int users = atomic_read(&fid->users);
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_eq *eq;
 
 	seq_printf(m, "%s %u prov=%s parent=%u users=%d refs=%u%s%s",
 		   kfi_class_name(fid->fclass), fid->id, fid->prov->name,
@@ -71,16 +55,26 @@ static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 		   READ_ONCE(fid->dead) ? " dead" : "");
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
-		kfi_show_ep(m, container_of(fid, struct fid_ep, fid));
+		ep = container_of(fid, struct fid_ep, fid);
+		seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
+			   kfi_ep_state_name(fi_ep_state(ep)),
+			   atomic_long_read(&ep->nr_posts),
+			   atomic_long_read(&ep->nr_bytes),
+			   atomic_long_read(&ep->nr_again));
+		seq_printf(m, " done=%ld failed=%ld",
+			   atomic_long_read(&ep->nr_done),
+			   atomic_long_read(&ep->nr_failed));
 		break;
 	case FI_CLASS_CQ:
-		kfi_show_cq(m, container_of(fid, struct fid_cq, fid));
+		cq = container_of(fid, struct fid_cq, fid);
+		seq_printf(m, " completions=%ld errors=%ld unread=%u upcall=%d",
+			   atomic_long_read(&cq->nr_comp),
+			   atomic_long_read(&cq->nr_err),
+			   READ_ONCE(cq->nr_done), !!cq->attr.comp_handler);
 		break;
 	case FI_CLASS_EQ:
-		seq_printf(
-			m, " events=%ld",
-			atomic_long_read(&container_of(fid, struct fid_eq, fid)
-						  ->nr_events));
+		eq = container_of(fid, struct fid_eq, fid);
+		seq_printf(m, " events=%ld", atomic_long_read(&eq->nr_events));
 		break;
 	case FI_CLASS_MR:
 		seq_printf(m, " bytes=%zu",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: endpoints: states, bindings, room.
+ * kfabric_core: states and bindings of endpoints, and their room.
  *
  * Locking: ep->lock protects the state and everything that must not change
  * once the endpoint is enabled. All moves go through kfi_ep_move_locked().
@@ -13,7 +13,7 @@
 
 #define TO(state) BIT(KFI_EP_##state)
 
-/* Legal moves: [from] = set of to. Drawn in fi_endpoint.h. */
+/* The states that each state may move to; fi_endpoint.h draws them. */
 static const u8 kfi_ep_moves[KFI_EP_STATES] = {
 	[KFI_EP_IDLE] = TO(ENABLED) | TO(DEAD) | TO(CLOSED),
 	[KFI_EP_ENABLED] = TO(CONNECTING) | TO(DEAD) | TO(CLOSED),
@@ -158,9 +158,12 @@ EXPORT_SYMBOL_GPL(kfi_obj_kill);
 
 #define CQ_BIND_FLAGS (FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)
 
-static int kfi_check_cq(const struct fid_ep *ep, const struct fid_cq *cq,
-			u64 flags)
+/* There is one pin per direction, so that unbinding needs no cases. */
+static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 {
+	bool selective = flags & FI_SELECTIVE_COMPLETION;
+
+	lockdep_assert_held(&ep->lock);
 	if ((flags & ~CQ_BIND_FLAGS) || !(flags & (FI_TRANSMIT | FI_RECV)))
 		return -FI_EBADFLAGS;
 	if (cq->domain != ep->domain)
@@ -168,14 +171,6 @@ static int kfi_check_cq(const struct fid_ep *ep, const struct fid_cq *cq,
 	if (((flags & FI_TRANSMIT) && ep->tx_cq) ||
 	    ((flags & FI_RECV) && ep->rx_cq))
 		return -EBUSY;
-	return 0;
-}
-
-/* One pin per direction, so that unbinding needs no case distinction. */
-static void kfi_set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
-{
-	bool selective = flags & FI_SELECTIVE_COMPLETION;
-
 	if ((flags & FI_TRANSMIT) && kfi_obj_pin(&cq->fid)) {
 		ep->tx_cq = cq;
 		ep->tx_selective = selective;
@@ -184,22 +179,17 @@ static void kfi_set_cq(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 		ep->rx_cq = cq;
 		ep->rx_selective = selective;
 	}
+	return 0;
 }
 
 static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
-	int ret;
-
 	if (ep->state != KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
-		ret = kfi_check_cq(ep, container_of(bfid, struct fid_cq, fid),
-				   flags);
-		if (!ret)
-			kfi_set_cq(ep, container_of(bfid, struct fid_cq, fid),
-				   flags);
-		return ret;
+		return kfi_bind_cq_locked(
+			ep, container_of(bfid, struct fid_cq, fid), flags);
 	case FI_CLASS_EQ:
 		if (flags)
 			return -FI_EBADFLAGS;
@@ -219,37 +209,6 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	default:
 		return -EINVAL;
 	}
-}
-
-static int kfi_bind_ep(struct fid_ep *ep, struct kfid *bfid, u64 flags)
-{
-	unsigned long irq;
-	int ret;
-
-	if (bfid->prov != ep->fid.prov)
-		return -EINVAL;
-	spin_lock_irqsave(&ep->lock, irq);
-	ret = kfi_bind_ep_locked(ep, bfid, flags);
-	spin_unlock_irqrestore(&ep->lock, irq);
-	if (!ret && KFI_HAS_OP(ep->fid.ops, bind))
-		ret = ep->fid.ops->bind(&ep->fid, bfid, flags);
-	return ret;
-}
-
-static int kfi_bind_pep(struct fid_pep *pep, struct kfid *bfid, u64 flags)
-{
-	if (bfid->fclass != FI_CLASS_EQ || bfid->prov != pep->fid.prov)
-		return -EINVAL;
-	if (flags)
-		return -FI_EBADFLAGS;
-	if (pep->listening)
-		return -FI_EOPBADSTATE;
-	if (pep->eq)
-		return -EBUSY;
-	if (!kfi_obj_pin(bfid))
-		return -EINVAL;
-	pep->eq = container_of(bfid, struct fid_eq, fid);
-	return 0;
 }
 
 static int kfi_bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
@@ -277,16 +236,39 @@ static int kfi_bind_mr(struct fid_mr *mr, struct kfid *bfid, u64 flags)
 
 int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 {
+	struct fid_pep *pep;
+	struct fid_ep *ep;
+	unsigned long irq;
+	int ret;
+
 	might_sleep();
 	if (READ_ONCE(fid->dead) || READ_ONCE(bfid->dead))
 		return -ENODEV;
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
-		return kfi_bind_ep(container_of(fid, struct fid_ep, fid), bfid,
-				   flags);
+		ep = container_of(fid, struct fid_ep, fid);
+		if (bfid->prov != fid->prov)
+			return -EINVAL;
+		spin_lock_irqsave(&ep->lock, irq);
+		ret = kfi_bind_ep_locked(ep, bfid, flags);
+		spin_unlock_irqrestore(&ep->lock, irq);
+		if (!ret && KFI_HAS_OP(fid->ops, bind))
+			ret = fid->ops->bind(fid, bfid, flags);
+		return ret;
 	case FI_CLASS_PEP:
-		return kfi_bind_pep(container_of(fid, struct fid_pep, fid),
-				    bfid, flags);
+		pep = container_of(fid, struct fid_pep, fid);
+		if (bfid->fclass != FI_CLASS_EQ || bfid->prov != fid->prov)
+			return -EINVAL;
+		if (flags)
+			return -FI_EBADFLAGS;
+		if (pep->listening)
+			return -FI_EOPBADSTATE;
+		if (pep->eq)
+			return -EBUSY;
+		if (!kfi_obj_pin(bfid))
+			return -EINVAL;
+		pep->eq = container_of(bfid, struct fid_eq, fid);
+		return 0;
 	case FI_CLASS_MR:
 		return kfi_bind_mr(container_of(fid, struct fid_mr, fid), bfid,
 				   flags);
@@ -296,7 +278,7 @@ int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 }
 EXPORT_SYMBOL_GPL(kfabric_bind);
 
-/* The provider's code has stopped: nothing will be queued any more. */
+/* The provider's code has stopped, so that nothing is queued any more. */
 void kfi_ep_unbind(struct fid_ep *ep)
 {
 	if (ep->eq) {
@@ -342,26 +324,21 @@ int kfi_ep_ready(struct fid_ep *ep)
 	return fi_ep_state(ep) == KFI_EP_IDLE ? kfi_enable_ep(ep) : 0;
 }
 
-static int kfi_enable_mr(struct fid_mr *mr)
-{
-	if (!(mr->domain->mr_mode & FI_MR_ENDPOINT))
-		return 0;
-	if (!mr->ep || fi_ep_state(mr->ep) != KFI_EP_CONNECTED)
-		return -FI_EOPBADSTATE;
-	if (!KFI_HAS_OP(mr->fid.ops, control))
-		return -ENOSYS;
-	return mr->fid.ops->control(&mr->fid, FI_ENABLE, NULL);
-}
-
 int kfabric_control(struct kfid *fid, int command, void *arg)
 {
+	struct fid_mr *mr = container_of(fid, struct fid_mr, fid);
+
 	might_sleep();
 	if (READ_ONCE(fid->dead))
 		return -ENODEV;
 	if (command == FI_ENABLE && fid->fclass == FI_CLASS_EP)
 		return kfi_enable_ep(container_of(fid, struct fid_ep, fid));
-	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR)
-		return kfi_enable_mr(container_of(fid, struct fid_mr, fid));
+	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR) {
+		if (!(mr->domain->mr_mode & FI_MR_ENDPOINT))
+			return 0;
+		if (!mr->ep || fi_ep_state(mr->ep) != KFI_EP_CONNECTED)
+			return -FI_EOPBADSTATE;
+	}
 	if (!KFI_HAS_OP(fid->ops, control))
 		return -ENOSYS;
 	return fid->ops->control(fid, command, arg);

@@ -52,7 +52,7 @@ void kfi_eq_notify(struct fid_eq *eq, struct kfi_event *ev)
 		eq->attr.handler(eq, eq->fid.context);
 	spin_lock_irqsave(&eq->lock, irq);
 	ev->notifying = false;
-	/* Under the lock: a waiter may free the queue when it has the lock. */
+	/* A waiter may free the queue as soon as it has the lock. */
 	wake_up_all(&eq->wait);
 	spin_unlock_irqrestore(&eq->lock, irq);
 }
@@ -64,7 +64,7 @@ void kfi_eq_wait(struct fid_eq *eq, struct kfi_event *ev)
 	spin_unlock_irq(&eq->lock);
 }
 
-/* Drop unread events that name fid; of all objects if it is NULL. */
+/* Drop the unread events that name fid, or all of them if it is NULL. */
 void kfi_eq_forget(struct fid_eq *eq, struct kfid *fid)
 {
 	struct kfi_event *ev, *next;
@@ -121,7 +121,7 @@ ssize_t kfabric_eq_read(struct fid_eq *eq, u32 *event, void *buf, size_t len)
 		list_del_init(&ev->node);
 	}
 	spin_unlock_irqrestore(&eq->lock, irq);
-	/* Never the last one: the info holds the request too. */
+	/* This reference is not the last one: the info holds the request, too. */
 	if (hold)
 		kfi_obj_put(hold);
 	return ret;
@@ -168,16 +168,6 @@ ssize_t kfabric_eq_sread(struct fid_eq *eq, u32 *event, void *buf, size_t len,
 }
 EXPORT_SYMBOL_GPL(kfabric_eq_sread);
 
-static void kfi_eq_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fid_eq, fid));
-}
-
-static const struct fi_ops kfi_eq_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = kfi_eq_release,
-};
-
 int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 		    struct fid_eq **eq, void *context)
 {
@@ -195,7 +185,7 @@ int kfabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	INIT_LIST_HEAD(&new->events);
 	init_waitqueue_head(&new->wait);
 	ret = kfi_obj_init(&new->fid, FI_CLASS_EQ, fabric->fid.prov,
-			   &fabric->fid, &kfi_eq_ops, context);
+			   &fabric->fid, &kfi_plain_ops, context);
 	if (ret) {
 		kfree(new);
 		return ret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: infos: make, copy, free, match against hints.
+ * kfabric_core: how infos are made, copied, freed and matched against hints.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -20,20 +20,6 @@ struct info_block {
 	struct fi_domain_attr domain;
 	struct fi_fabric_attr fabric;
 };
-
-static struct info_block *kfi_info_alloc(void)
-{
-	struct info_block *b = kzalloc(sizeof(*b), GFP_KERNEL);
-
-	if (!b)
-		return NULL;
-	b->info.tx_attr = &b->tx;
-	b->info.rx_attr = &b->rx;
-	b->info.ep_attr = &b->ep;
-	b->info.domain_attr = &b->domain;
-	b->info.fabric_attr = &b->fabric;
-	return b;
-}
 
 int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
 		      size_t len)
@@ -72,7 +58,7 @@ static int kfi_copy_string(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* Attributes without what they point to. Hints may lack some. */
+/* Copy attributes without what they point to. Hints may lack some. */
 static void kfi_copy_attrs(struct info_block *b, const struct fi_info *info)
 {
 	if (info->tx_attr)
@@ -112,10 +98,17 @@ static int kfi_copy_pointers(struct info_block *b, const struct fi_info *info)
 
 struct fi_info *kfabric_dupinfo(const struct fi_info *info)
 {
-	struct info_block *b = kfi_info_alloc();
+	struct info_block *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
-	if (!b || !info)
-		return b ? &b->info : NULL;
+	if (!b)
+		return NULL;
+	b->info.tx_attr = &b->tx;
+	b->info.rx_attr = &b->rx;
+	b->info.ep_attr = &b->ep;
+	b->info.domain_attr = &b->domain;
+	b->info.fabric_attr = &b->fabric;
+	if (!info)
+		return &b->info;
 	b->info.caps = info->caps;
 	b->info.addr_format = info->addr_format;
 	kfi_copy_attrs(b, info);
@@ -130,6 +123,20 @@ struct fi_info *kfabric_dupinfo(const struct fi_info *info)
 	return &b->info;
 }
 EXPORT_SYMBOL_GPL(kfabric_dupinfo);
+
+struct fi_info *kfi_info_to_peer(const struct fi_info *info, const void *addr,
+				 size_t len)
+{
+	struct fi_info *copy = kfabric_dupinfo(info);
+
+	if (copy && kfi_info_set_addr(&copy->dest_addr, &copy->dest_addrlen,
+				      addr, len)) {
+		kfabric_freeinfo(copy);
+		return NULL;
+	}
+	return copy;
+}
+EXPORT_SYMBOL_GPL(kfi_info_to_peer);
 
 void kfabric_freeinfo(struct fi_info *info)
 {
@@ -154,73 +161,23 @@ static bool kfi_same_name(const char *have, const char *want)
 	return !want || (have && !strcmp(have, want));
 }
 
-/* "fault;loop" is wanted by "fault;loop" and by "fault". */
-static bool kfi_same_prov(const char *have, const char *want)
+static bool kfi_match_queues(const struct fi_info *info,
+			     const struct fi_info *hints)
 {
-	size_t len;
+	const struct fi_tx_attr *tx = info->tx_attr, *want = hints->tx_attr;
+	const struct fi_rx_attr *rx = info->rx_attr, *want_rx = hints->rx_attr;
 
-	if (!want)
-		return true;
-	len = strlen(want);
-	return have && !strncmp(have, want, len) &&
-	       (!have[len] || have[len] == ';');
-}
-
-static bool kfi_match_fabric(const struct fi_fabric_attr *have,
-			     const struct fi_fabric_attr *want)
-{
-	return !want || (kfi_same_name(have->name, want->name) &&
-			 kfi_same_prov(have->prov_name, want->prov_name));
-}
-
-static bool kfi_match_domain(const struct fi_domain_attr *have,
-			     const struct fi_domain_attr *want, bool rma)
-{
-	if (!want)
-		return true;
-	if (rma && (have->mr_mode & MR_DEMANDS & ~want->mr_mode))
+	if (want &&
+	    ((want->caps & ~tx->caps) ||
+	     (want->comp_levels & ~tx->comp_levels) ||
+	     (want->op_flags & FI_COMPLETION_LEVELS & ~tx->comp_levels) ||
+	     tx->inject_size < want->inject_size || tx->size < want->size ||
+	     tx->iov_limit < want->iov_limit ||
+	     tx->rma_iov_limit < want->rma_iov_limit))
 		return false;
-	return kfi_same_name(have->name, want->name) &&
-	       !(want->caps & ~have->caps) &&
-	       have->mr_iov_limit >= want->mr_iov_limit &&
-	       have->mr_max_size >= want->mr_max_size &&
-	       have->seg_max_size >= want->seg_max_size &&
-	       have->cq_data_size >= want->cq_data_size;
-}
-
-static bool kfi_match_ep(const struct fi_ep_attr *have,
-			 const struct fi_ep_attr *want)
-{
-	if (!want)
-		return true;
-	if (want->type != FI_EP_UNSPEC && have->type != want->type)
-		return false;
-	if (want->protocol && have->protocol != want->protocol)
-		return false;
-	return have->max_msg_size >= want->max_msg_size &&
-	       have->cm_data_size >= want->cm_data_size &&
-	       !(want->flush_modes & ~have->flush_modes);
-}
-
-static bool kfi_match_tx(const struct fi_tx_attr *have,
-			 const struct fi_tx_attr *want)
-{
-	if (!want)
-		return true;
-	return !(want->caps & ~have->caps) &&
-	       !(want->op_flags & FI_COMPLETION_LEVELS & ~have->comp_levels) &&
-	       !(want->comp_levels & ~have->comp_levels) &&
-	       have->inject_size >= want->inject_size &&
-	       have->size >= want->size && have->iov_limit >= want->iov_limit &&
-	       have->rma_iov_limit >= want->rma_iov_limit;
-}
-
-static bool kfi_match_rx(const struct fi_rx_attr *have,
-			 const struct fi_rx_attr *want)
-{
-	return !want ||
-	       (!(want->caps & ~have->caps) && have->size >= want->size &&
-		have->iov_limit >= want->iov_limit);
+	return !want_rx ||
+	       (!(want_rx->caps & ~rx->caps) && rx->size >= want_rx->size &&
+		rx->iov_limit >= want_rx->iov_limit);
 }
 
 static bool kfi_match_format(u32 have, u32 want)
@@ -235,16 +192,42 @@ static bool kfi_match_format(u32 have, u32 want)
 
 bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 {
+	const struct fi_fabric_attr *fabric;
+	const struct fi_domain_attr *domain, *have = info->domain_attr;
+	const struct fi_ep_attr *ep, *has = info->ep_attr;
+
 	if (!hints)
 		return true;
-	return !(hints->caps & ~info->caps) &&
-	       kfi_match_format(info->addr_format, hints->addr_format) &&
-	       kfi_match_fabric(info->fabric_attr, hints->fabric_attr) &&
-	       kfi_match_domain(info->domain_attr, hints->domain_attr,
-				hints->caps & FI_RMA) &&
-	       kfi_match_ep(info->ep_attr, hints->ep_attr) &&
-	       kfi_match_tx(info->tx_attr, hints->tx_attr) &&
-	       kfi_match_rx(info->rx_attr, hints->rx_attr);
+	if ((hints->caps & ~info->caps) ||
+	    !kfi_match_format(info->addr_format, hints->addr_format))
+		return false;
+	fabric = hints->fabric_attr;
+	if (fabric && !kfi_same_name(info->fabric_attr->name, fabric->name))
+		return false;
+	/* "fault;loop" is wanted by "fault;loop" and by "fault". */
+	if (fabric && fabric->prov_name &&
+	    !(info->fabric_attr->prov_name &&
+	      kfi_prov_handles(fabric->prov_name,
+			       info->fabric_attr->prov_name)))
+		return false;
+	domain = hints->domain_attr;
+	if (domain && (((hints->caps & FI_RMA) &&
+			(have->mr_mode & MR_DEMANDS & ~domain->mr_mode)) ||
+		       !kfi_same_name(have->name, domain->name) ||
+		       (domain->caps & ~have->caps) ||
+		       have->mr_iov_limit < domain->mr_iov_limit ||
+		       have->mr_max_size < domain->mr_max_size ||
+		       have->seg_max_size < domain->seg_max_size ||
+		       have->cq_data_size < domain->cq_data_size))
+		return false;
+	ep = hints->ep_attr;
+	if (ep && ((ep->type != FI_EP_UNSPEC && has->type != ep->type) ||
+		   (ep->protocol && has->protocol != ep->protocol) ||
+		   has->max_msg_size < ep->max_msg_size ||
+		   has->cm_data_size < ep->cm_data_size ||
+		   (ep->flush_modes & ~has->flush_modes)))
+		return false;
+	return kfi_match_queues(info, hints);
 }
 EXPORT_SYMBOL_GPL(kfi_match_info);
 

@@ -15,12 +15,6 @@
 
 #include "core.h"
 
-void kfi_table_mr_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfi_table_mr, mr.fid));
-}
-EXPORT_SYMBOL_GPL(kfi_table_mr_release);
-
 struct kfi_table_mr *kfi_table_mr_alloc(struct fid_domain *domain,
 					const struct fi_mr_attr *attr,
 					size_t size, const struct fi_ops *ops)

@@ -58,16 +58,6 @@ static bool kfi_pins_parent(enum fi_class fclass)
 	return fclass != FI_CLASS_CONNREQ;
 }
 
-static bool kfi_obj_attach(struct kfid *fid, struct kfid *parent)
-{
-	if (kfi_pins_parent(fid->fclass) ? !kfi_obj_pin(parent)
-					 : atomic_read(&parent->users) < 0)
-		return false;
-	kref_get(&parent->ref);
-	fid->parent = parent;
-	return true;
-}
-
 int kfi_obj_init(struct kfid *fid, enum fi_class fclass,
 		 struct kfi_provider *prov, struct kfid *parent,
 		 const struct fi_ops *ops, void *context)
@@ -77,9 +67,15 @@ int kfi_obj_init(struct kfid *fid, enum fi_class fclass,
 	if (!kfi_prov_get(prov))
 		return -ENODEV;
 	fid->fclass = fclass;
-	if (parent && !kfi_obj_attach(fid, parent)) {
+	if (parent &&
+	    (kfi_pins_parent(fclass) ? !kfi_obj_pin(parent)
+				     : atomic_read(&parent->users) < 0)) {
 		kfi_prov_put(prov);
 		return -EINVAL;
+	}
+	if (parent) {
+		kref_get(&parent->ref);
+		fid->parent = parent;
 	}
 	fid->id = atomic_inc_return(&kfi_next_id);
 	fid->context = context;
@@ -126,7 +122,19 @@ void kfi_obj_put(struct kfid *fid)
 }
 EXPORT_SYMBOL_GPL(kfi_obj_put);
 
-/* The upper layer's handle is gone: let go of the parent. */
+void kfi_obj_kfree(struct kfid *fid)
+{
+	kfree(fid);
+}
+EXPORT_SYMBOL_GPL(kfi_obj_kfree);
+
+const struct fi_ops kfi_plain_ops = {
+	.size = sizeof(struct fi_ops),
+	.release = kfi_obj_kfree,
+};
+EXPORT_SYMBOL_GPL(kfi_plain_ops);
+
+/* The upper layer's handle is gone, and with it the hold on the parent. */
 static void kfi_obj_retire(struct kfid *fid)
 {
 	if (fid->parent && kfi_pins_parent(fid->fclass))
@@ -149,7 +157,7 @@ void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid))
 }
 EXPORT_SYMBOL_GPL(kfi_obj_reap);
 
-/* What the core does for a class when the provider's code has stopped. */
+/* The provider's code has stopped: undo what the core did for the class. */
 static void kfi_obj_after_close(struct kfid *fid)
 {
 	struct fid_pep *pep;
@@ -206,7 +214,7 @@ EXPORT_SYMBOL_GPL(kfabric_close);
 
 int kfi_obj_setup(void)
 {
-	/* Nothing that frees memory waits for it; what it calls may flush. */
+	/* Nothing that frees memory waits for the queue; its work may flush. */
 	kfi_reaper = alloc_workqueue("kfabric_reaper", WQ_UNBOUND, 0);
 	return kfi_reaper ? 0 : -ENOMEM;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: opening of objects: checks for the upper layer, and the
- * initialisers for providers.
+ * kfabric_core: objects are opened: checks for the upper layer, and what
+ * initialises the objects for providers.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 
 #include "core.h"
 
-/* Vectors without operations: -ENOSYS; the core's checks say -ENODEV first. */
+/* Without operations calls give -ENOSYS; the core's checks say -ENODEV first. */
 static const struct fi_ops_fabric kfi_no_fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 };
@@ -20,22 +20,14 @@ static const struct fi_ops_cq kfi_no_cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
 };
 
-/* Is the info of the provider that the object belongs to? */
-static bool kfi_same_provider(const struct kfid *fid,
-			      const struct fi_info *info)
-{
-	const char *name = info->fabric_attr->prov_name;
-	size_t len = strlen(fid->prov->name);
-
-	return name && !strncmp(name, fid->prov->name, len) &&
-	       (!name[len] || name[len] == ';');
-}
-
+/* The parent must be alive, and an info of the parent's provider. */
 static int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
 {
+	const char *name = info ? info->fabric_attr->prov_name : NULL;
+
 	if (READ_ONCE(parent->dead))
 		return -ENODEV;
-	if (info && !kfi_same_provider(parent, info))
+	if (info && !(name && kfi_prov_handles(parent->prov->name, name)))
 		return -EINVAL;
 	return 0;
 }
@@ -138,16 +130,6 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 
-static void kfi_plain_fabric_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fid_fabric, fid));
-}
-
-static const struct fi_ops kfi_plain_fabric_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = kfi_plain_fabric_release,
-};
-
 int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 		     struct fid_fabric **fabric, void *context)
 {
@@ -156,7 +138,7 @@ int kfi_plain_fabric(struct kfi_provider *prov, const struct fi_ops_fabric *ops,
 
 	if (!new)
 		return -ENOMEM;
-	ret = kfi_fabric_init(new, prov, &kfi_plain_fabric_ops, ops, context);
+	ret = kfi_fabric_init(new, prov, &kfi_plain_ops, ops, context);
 	if (ret) {
 		kfree(new);
 		return ret;
@@ -214,22 +196,16 @@ int kfi_pep_init(struct fid_pep *pep, struct fid_fabric *fabric,
 }
 EXPORT_SYMBOL_GPL(kfi_pep_init);
 
-/* Where peers start to count. */
-static u64 kfi_first_address(const struct fid_domain *domain,
-			     const struct fi_mr_attr *attr)
-{
-	if (!(domain->mr_mode & FI_MR_VIRT_ADDR))
-		return 0;
-	if (attr->iova || attr->buf.type != FI_BUF_LINEAR)
-		return attr->iova;
-	return (uintptr_t)attr->buf.ptr + attr->buf.offset;
-}
-
 int kfi_mr_init(struct fid_mr *mr, struct fid_domain *domain,
 		const struct fi_ops *ops, const struct fi_mr_attr *attr)
 {
 	mr->domain = domain;
-	mr->iova = kfi_first_address(domain, attr);
+	/* Peers count from 0, or from the address that is asked for. */
+	if (domain->mr_mode & FI_MR_VIRT_ADDR)
+		mr->iova =
+			attr->iova || attr->buf.type != FI_BUF_LINEAR
+				? attr->iova
+				: (uintptr_t)attr->buf.ptr + attr->buf.offset;
 	mr->len = attr->buf.len;
 	return kfi_obj_init(&mr->fid, FI_CLASS_MR, domain->fid.prov,
 			    &domain->fid, ops, attr->context);

@@ -7,7 +7,7 @@
 
 #include "core.h"
 
-/* A time-out; 0 would be none. */
+/* A time-out of 0 would be none. */
 static int kfi_set_timeout(u32 *to, const void *optval, size_t optlen)
 {
 	if (optlen != sizeof(*to) || !*(const u32 *)optval)
@@ -16,32 +16,26 @@ static int kfi_set_timeout(u32 *to, const void *optval, size_t optlen)
 	return 0;
 }
 
-/* Set before anything can be posted, so that readers need no lock. */
-static int kfi_set_space_handler(struct fid_ep *ep, const void *optval,
-				 size_t optlen)
+int kfabric_setopt(struct fid_ep *ep, int level, int optname,
+		   const void *optval, size_t optlen)
 {
 	unsigned long irq;
 	int ret = 0;
 
-	if (optlen != sizeof(ep->space))
-		return -EINVAL;
-	spin_lock_irqsave(&ep->lock, irq);
-	if (ep->state == KFI_EP_IDLE)
-		memcpy(&ep->space, optval, optlen);
-	else
-		ret = -FI_EOPBADSTATE;
-	spin_unlock_irqrestore(&ep->lock, irq);
-	return ret;
-}
-
-int kfabric_setopt(struct fid_ep *ep, int level, int optname,
-		   const void *optval, size_t optlen)
-{
 	if (level != FI_OPT_ENDPOINT)
 		return -ENOSYS;
 	switch (optname) {
 	case FI_OPT_SPACE_HANDLER:
-		return kfi_set_space_handler(ep, optval, optlen);
+		if (optlen != sizeof(ep->space))
+			return -EINVAL;
+		/* Nothing can be posted yet, so that readers need no lock. */
+		spin_lock_irqsave(&ep->lock, irq);
+		if (ep->state == KFI_EP_IDLE)
+			memcpy(&ep->space, optval, optlen);
+		else
+			ret = -FI_EOPBADSTATE;
+		spin_unlock_irqrestore(&ep->lock, irq);
+		return ret;
 	case FI_OPT_OP_TIMEOUT_MS:
 		return kfi_set_timeout(&ep->op_timeout_ms, optval, optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
@@ -62,19 +56,11 @@ static int kfi_give_option(const void *value, size_t len, void *optval,
 	return 0;
 }
 
-static int kfi_give_moved(struct fid_ep *ep, void *optval, size_t *optlen)
-{
-	u64 moved;
-
-	if (!ep->moved)
-		return -ENOSYS;
-	moved = ep->moved(ep);
-	return kfi_give_option(&moved, sizeof(moved), optval, optlen);
-}
-
 int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		   size_t *optlen)
 {
+	u64 moved;
+
 	if (level != FI_OPT_ENDPOINT)
 		return -ENOSYS;
 	switch (optname) {
@@ -94,7 +80,10 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		return kfi_give_option(&ep->comp_levels, sizeof(u64), optval,
 				       optlen);
 	case FI_OPT_MOVED_BYTES:
-		return kfi_give_moved(ep, optval, optlen);
+		if (!ep->moved)
+			return -ENOSYS;
+		moved = ep->moved(ep);
+		return kfi_give_option(&moved, sizeof(moved), optval, optlen);
 	default:
 		return -ENOSYS;
 	}

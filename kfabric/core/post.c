@@ -32,23 +32,16 @@ static struct kfi_post_ep *to_kfi_post_ep(struct fid_ep *fid)
 
 /* ---- filling in -------------------------------------------------------- */
 
-/* Copy what FI_INJECT promises to have copied when the post returns. */
-static void kfi_op_copy_inject(struct kfi_op *op)
-{
-	struct fi_buf own = fi_buf_linear(op->inject, op->buf.len);
-	struct kfi_buf_iter src, dst;
-
-	kfi_buf_start(&src, &op->buf);
-	kfi_buf_start(&dst, &own);
-	kfi_buf_copy(&dst, &src, op->buf.len);
-	op->buf = own;
-}
-
-/* A receive's length is known when it is used. */
+/*
+ * A receive's length is known when it is used. What FI_INJECT promises to have
+ * copied when the post returns is copied here.
+ */
 static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 			enum kfi_op_type type, const struct fi_buf *buf,
 			u64 flags, u64 data)
 {
+	struct kfi_buf_iter src, dst;
+
 	kfi_comp_set(op->comp, ctx, flags, kfi_comp_flags[type],
 		     type == KFI_OP_RECV ? 0 : buf->len);
 	op->type = type;
@@ -56,8 +49,12 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 	op->data = data;
 	op->buf = *buf;
 	op->rma_count = 0;
-	if (flags & FI_INJECT)
-		kfi_op_copy_inject(op);
+	if (!(flags & FI_INJECT))
+		return;
+	op->buf = fi_buf_linear(op->inject, buf->len);
+	kfi_buf_start(&src, buf);
+	kfi_buf_start(&dst, &op->buf);
+	kfi_buf_copy(&dst, &src, buf->len);
 }
 
 static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
@@ -126,7 +123,7 @@ static ssize_t kfi_post_queue(struct kfi_post_ep *ep, struct kfi_op *op,
 	return ret;
 }
 
-/* An operation in the endpoint's own memory, of which it has enough. */
+/* The operation is in the endpoint's own memory, of which it has enough. */
 static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 				      enum kfi_op_type type,
 				      const struct fi_buf *buf,
@@ -186,6 +183,45 @@ int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfi_post_alloc_slots);
+
+struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
+			      size_t op_bytes)
+{
+	const u64 tx = FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE;
+	const u64 rx =
+		FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	struct fi_info *info = fi_allocinfo();
+
+	if (!info)
+		return NULL;
+	info->caps = tx | rx | FI_RMA_PMEM;
+	*info->tx_attr = (struct fi_tx_attr){
+		.caps = tx,
+		.comp_levels = FI_COMPLETION_LEVELS,
+		.inject_size = KFI_POST_INJECT_SIZE,
+		.size = queue,
+		.iov_limit = iov_limit,
+		.rma_iov_limit = KFI_POST_RMA_LIMIT,
+	};
+	*info->rx_attr = (struct fi_rx_attr){
+		.caps = rx,
+		.size = queue,
+		.iov_limit = iov_limit,
+	};
+	info->domain_attr->mr_key_size = sizeof(u64);
+	info->domain_attr->mr_iov_limit = U32_MAX;
+	info->domain_attr->seg_max_size = SIZE_MAX;
+	info->domain_attr->cq_data_size = sizeof(u64);
+	info->domain_attr->op_context_size = KFI_OP_CONTEXT_SIZE(op_bytes);
+	info->domain_attr->name = kstrdup(name, GFP_KERNEL);
+	info->fabric_attr->name = kstrdup(name, GFP_KERNEL);
+	if (!info->domain_attr->name || !info->fabric_attr->name) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+EXPORT_SYMBOL_GPL(kfi_post_info);
 
 /* ---- messages ---------------------------------------------------------- */
 
@@ -334,22 +370,6 @@ EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
 
 /* ---- the end of an operation ------------------------------------------- */
 
-static void kfi_post_free_place(struct kfi_post_ep *ep, struct kfi_op *op,
-				bool slot)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->lock, irq);
-	list_del(&op->node);
-	if (op->type == KFI_OP_RECV)
-		ep->rx_free++;
-	else
-		ep->tx_free++;
-	if (slot)
-		list_add(&op->node, &ep->slots);
-	spin_unlock_irqrestore(&ep->lock, irq);
-}
-
 void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp)
 {
 	u64 dir = comp->entry.flags & FI_RECV ? FI_RECV : FI_TRANSMIT;
@@ -370,13 +390,22 @@ void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 {
 	struct kfi_comp *comp = op->comp, quiet;
 	bool slot = !comp->entry.op_context && !comp->entry.err;
+	unsigned long irq;
 
 	if (slot) {
 		/* No queue sees it, and the next post may take the slot. */
 		quiet = *comp;
 		comp = &quiet;
 	}
-	kfi_post_free_place(ep, op, slot);
+	spin_lock_irqsave(&ep->lock, irq);
+	list_del(&op->node);
+	if (op->type == KFI_OP_RECV)
+		ep->rx_free++;
+	else
+		ep->tx_free++;
+	if (slot)
+		list_add(&op->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->lock, irq);
 	kfi_post_complete(ep, comp);
 }
 EXPORT_SYMBOL_GPL(kfi_post_done);

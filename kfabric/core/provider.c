@@ -20,8 +20,7 @@
 DEFINE_MUTEX(kfi_prov_mutex);
 LIST_HEAD(kfi_prov_list);
 
-/* Is prov_name ("fault;loop") handled by the provider named name ("fault")? */
-static bool kfi_prov_handles(const char *name, const char *prov_name)
+bool kfi_prov_handles(const char *name, const char *prov_name)
 {
 	size_t len = strlen(name);
 
@@ -48,19 +47,7 @@ void kfi_prov_put(struct kfi_provider *prov)
 	module_put(owner);
 }
 
-/* The registered provider of that exact name. */
-static struct kfi_provider *kfi_prov_find_locked(const char *name)
-{
-	struct kfi_provider *prov;
-
-	lockdep_assert_held(&kfi_prov_mutex);
-	list_for_each_entry(prov, &kfi_prov_list, node)
-		if (!strcmp(prov->name, name))
-			return prov;
-	return NULL;
-}
-
-/* The provider that handles prov_name, with a reference; or NULL. */
+/* Return the provider that handles prov_name, with a reference, or NULL. */
 static struct kfi_provider *kfi_prov_find(const char *prov_name)
 {
 	struct kfi_provider *prov, *found = NULL;
@@ -77,27 +64,24 @@ static struct kfi_provider *kfi_prov_find(const char *prov_name)
 	return found;
 }
 
-static bool kfi_prov_well_formed(const struct kfi_provider *prov)
-{
-	return prov->name && prov->name[0] &&
-	       strlen(prov->name) < KFI_PROV_NAME_MAX &&
-	       !strchr(prov->name, ';') && prov->getinfo && prov->fabric;
-}
-
 int kfabric_provider_register(struct kfi_provider *prov)
 {
 	struct list_head *pos = &kfi_prov_list;
 	struct kfi_provider *other;
 	int ret = 0;
 
-	if (!kfi_prov_well_formed(prov))
+	if (!prov->name || !prov->name[0] ||
+	    strlen(prov->name) >= KFI_PROV_NAME_MAX ||
+	    strchr(prov->name, ';') || !prov->getinfo || !prov->fabric)
 		return -EINVAL;
 	if (FI_MAJOR(prov->fi_version) != FI_MAJOR_VERSION)
 		return -ENOSYS;
 	mutex_lock(&kfi_prov_mutex);
-	if (kfi_prov_find_locked(prov->name)) {
-		ret = -EEXIST;
-		goto unlock;
+	list_for_each_entry(other, &kfi_prov_list, node) {
+		if (!strcmp(other->name, prov->name)) {
+			ret = -EEXIST;
+			goto unlock;
+		}
 	}
 	refcount_set(&prov->ref, 1);
 	init_completion(&prov->gone);
@@ -153,32 +137,27 @@ static int kfi_prov_snapshot(struct kfi_provider ***provs, size_t *count)
 	return 0;
 }
 
-/* Fill in what the provider left to the core. */
-static int kfi_prov_complete_info(struct kfi_provider *prov,
-				  struct fi_info *info)
-{
-	struct fi_fabric_attr *attr = info->fabric_attr;
-
-	if (!attr->prov_version)
-		attr->prov_version = prov->version;
-	if (attr->prov_name)
-		return 0;
-	attr->prov_name = kstrdup(prov->name, GFP_KERNEL);
-	return attr->prov_name ? 0 : -ENOMEM;
-}
-
-/* Move what fits the hints from list to *tail, free the rest. */
+/*
+ * Fill in what the provider left to the core, move what fits the hints from
+ * list to *tail, and free the rest.
+ */
 static int kfi_prov_sift(struct kfi_provider *prov, struct fi_info *list,
 			 const struct fi_info *hints, struct fi_info ***tail)
 {
+	struct fi_fabric_attr *attr;
 	struct fi_info *next;
 	int ret = 0;
 
 	for (; list; list = next) {
 		next = list->next;
 		list->next = NULL;
-		if (!ret)
-			ret = kfi_prov_complete_info(prov, list);
+		attr = list->fabric_attr;
+		if (!attr->prov_version)
+			attr->prov_version = prov->version;
+		if (!ret && !attr->prov_name) {
+			attr->prov_name = kstrdup(prov->name, GFP_KERNEL);
+			ret = attr->prov_name ? 0 : -ENOMEM;
+		}
 		if (ret || !kfi_match_info(list, hints)) {
 			kfabric_freeinfo(list);
 			continue;
@@ -189,35 +168,9 @@ static int kfi_prov_sift(struct kfi_provider *prov, struct fi_info *list,
 	return ret;
 }
 
-static const char *kfi_prov_wanted(const struct fi_info *hints)
-{
-	if (!hints || !hints->fabric_attr)
-		return NULL;
-	return hints->fabric_attr->prov_name;
-}
-
-static int kfi_prov_ask(struct kfi_provider *prov, const char *node,
-			const char *service, u64 flags,
-			const struct fi_info *hints, struct fi_info ***tail)
-{
-	const char *want = kfi_prov_wanted(hints);
-	struct fi_info *list = NULL;
-	int ret;
-
-	if (want ? !kfi_prov_handles(prov->name, want)
-		 : prov->flags & KFI_PROV_EXPLICIT)
-		return 0;
-	ret = prov->getinfo(prov, node, service, flags, hints, &list);
-	/* One provider that cannot must not hide the others. */
-	if (ret)
-		return ret == -ENOMEM ? ret : 0;
-	return kfi_prov_sift(prov, list, hints, tail);
-}
-
 /* Load the provider that the hints name, if it is not there. */
-static void kfi_prov_load(const struct fi_info *hints)
+static void kfi_prov_load(const char *want)
 {
-	const char *want = kfi_prov_wanted(hints);
 	char name[KFI_PROV_NAME_MAX];
 	struct kfi_provider *prov;
 	size_t len;
@@ -237,47 +190,49 @@ static void kfi_prov_load(const struct fi_info *hints)
 	request_module(KFI_MODULE_PREFIX "%s", name);
 }
 
-/* Refuse malformed addresses here, once, and the same for all providers. */
-static int kfi_check_address(const char *node, const char *service, u64 flags)
-{
-	struct fi_info *probe;
-	int ret;
-
-	if (!node && !service)
-		return 0;
-	probe = kfabric_dupinfo(NULL);
-	if (!probe)
-		return -ENOMEM;
-	ret = kfi_resolve(node, service, flags, NULL, probe);
-	kfabric_freeinfo(probe);
-	return ret;
-}
-
 int kfabric_getinfo(u32 version, const char *node, const char *service,
 		    u64 flags, const struct fi_info *hints,
 		    struct fi_info **info)
 {
-	struct fi_info *head = NULL, **tail = &head;
-	struct kfi_provider **provs;
+	const char *want = hints && hints->fabric_attr
+				   ? hints->fabric_attr->prov_name
+				   : NULL;
+	struct fi_info *head = NULL, **tail = &head, *list;
+	struct kfi_provider *prov, **provs;
 	size_t i, count;
-	int ret;
+	int ret = 0;
 
 	if (version > FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION))
 		return -ENOSYS;
 	if (flags & ~GETINFO_FLAGS)
 		return -FI_EBADFLAGS;
-	ret = kfi_check_address(node, service, flags);
-	if (ret)
-		return ret;
-	kfi_prov_load(hints);
+	/* Malformed addresses are refused here, the same for all providers. */
+	if (node || service) {
+		list = kfabric_dupinfo(NULL);
+		if (!list)
+			return -ENOMEM;
+		ret = kfi_resolve(node, service, flags, NULL, list);
+		kfabric_freeinfo(list);
+		if (ret)
+			return ret;
+	}
+	kfi_prov_load(want);
 	ret = kfi_prov_snapshot(&provs, &count);
 	if (ret)
 		return ret;
 	for (i = 0; i < count; i++) {
-		if (!ret)
-			ret = kfi_prov_ask(provs[i], node, service, flags,
-					   hints, &tail);
-		kfi_prov_put(provs[i]);
+		prov = provs[i];
+		list = NULL;
+		if (!ret && (want ? kfi_prov_handles(prov->name, want)
+				  : !(prov->flags & KFI_PROV_EXPLICIT)))
+			ret = prov->getinfo(prov, node, service, flags, hints,
+					    &list);
+		/* One provider that cannot must not hide the others. */
+		if (ret && ret != -ENOMEM)
+			ret = 0;
+		else if (list)
+			ret = kfi_prov_sift(prov, list, hints, &tail);
+		kfi_prov_put(prov);
 	}
 	kfree(provs);
 	if (!ret && !head)

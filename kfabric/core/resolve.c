@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kfabric_core: node and service strings to socket addresses.
+ * kfabric_core: makes socket addresses of node and service strings.
  */
 #include <linux/export.h>
 #include <linux/in.h>
@@ -13,21 +13,6 @@
 
 #include "core.h"
 
-/* A port without a node: the wildcard or the loopback address. */
-static int kfi_addr_from_service(const char *service, bool v6, bool source,
-				 struct sockaddr_storage *ss)
-{
-	const char *node = v6 ? (source ? "::" : "::1")
-			      : (source ? "0.0.0.0" : "127.0.0.1");
-
-	return inet_pton_with_scope(&init_net, AF_UNSPEC, node, service, ss);
-}
-
-static bool kfi_wants_v6(const struct fi_info *hints)
-{
-	return hints && hints->addr_format == FI_SOCKADDR_IN6;
-}
-
 /* Copy what the hints say of one end, unless it was given already. */
 static int kfi_addr_from_hints(void **addr, size_t *len, const void *hint,
 			       size_t hint_len)
@@ -37,31 +22,25 @@ static int kfi_addr_from_hints(void **addr, size_t *len, const void *hint,
 	return kfi_info_set_addr(addr, len, hint, hint_len);
 }
 
-static u32 kfi_addr_format(const void *addr)
-{
-	const struct sockaddr *sa = addr;
-
-	return sa->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-}
-
 int kfi_resolve(const char *node, const char *service, u64 flags,
 		const struct fi_info *hints, struct fi_info *info)
 {
+	bool v6 = hints && hints->addr_format == FI_SOCKADDR_IN6;
 	bool source = flags & FI_SOURCE;
+	const struct sockaddr *sa;
 	void *addr[2] = {}; /* source, destination */
 	size_t len[2] = {};
 	struct sockaddr_storage ss = {};
 	int ret = 0, i = source ? 0 : 1;
 
-	if (node)
-		ret = inet_pton_with_scope(&init_net, AF_UNSPEC, node, service,
-					   &ss);
-	else if (service)
-		ret = kfi_addr_from_service(service, kfi_wants_v6(hints),
-					    source, &ss);
-	if (ret)
+	/* A port without a node: the wildcard or the loopback address. */
+	if (!node && service)
+		node = v6 ? (source ? "::" : "::1")
+			  : (source ? "0.0.0.0" : "127.0.0.1");
+	if (node &&
+	    inet_pton_with_scope(&init_net, AF_UNSPEC, node, service, &ss))
 		return -EINVAL;
-	if (node || service)
+	if (node)
 		ret = kfi_info_set_addr(&addr[i], &len[i], &ss,
 					kfi_addr_len(&ss));
 	if (!ret && hints)
@@ -81,8 +60,10 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 	info->src_addrlen = len[0];
 	info->dest_addr = addr[1];
 	info->dest_addrlen = len[1];
-	if (addr[0] || addr[1])
-		info->addr_format = kfi_addr_format(addr[1] ?: addr[0]);
+	sa = addr[1] ?: addr[0];
+	if (sa)
+		info->addr_format = sa->sa_family == AF_INET6 ? FI_SOCKADDR_IN6
+							      : FI_SOCKADDR_IN;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfi_resolve);

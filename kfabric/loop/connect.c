@@ -15,7 +15,7 @@
 
 #include "loop.h"
 
-/* The endpoint to answer, with its reference; NULL: answered already. */
+/* Return the endpoint to answer, with its reference; NULL: it was answered. */
 struct loop_ep *loop_req_take(struct loop_req *req)
 {
 	struct loop_ep *active = req->active;
@@ -29,7 +29,7 @@ struct loop_ep *loop_req_take(struct loop_req *req)
 	return active;
 }
 
-/* Let the active side know; err 0 is an accept. */
+/* Let the active side know the answer; err 0 is an accept. */
 void loop_answer(struct loop_ep *active, int err, const void *data, size_t len)
 {
 	struct loop_answer *a = &active->answer;
@@ -89,38 +89,11 @@ const struct fi_ops loop_req_ops = {
 	.release = loop_req_release,
 };
 
-/* What the passive side opens its endpoint with. */
-static struct fi_info *loop_req_info(const struct loop_pep *p,
-				     const struct loop_ep *ep)
-{
-	struct fi_info *info = fi_dupinfo(p->info);
-
-	if (!info)
-		return NULL;
-	if (kfi_info_set_addr(&info->dest_addr, &info->dest_addrlen, &ep->name,
-			      p->info->src_addrlen)) {
-		fi_freeinfo(info);
-		return NULL;
-	}
-	return info;
-}
-
-/* Tie a new request to the endpoint that sent it. */
-static void loop_req_link(struct loop_req *req, struct loop_pep *p,
-			  struct loop_ep *ep)
-{
-	kfi_obj_get(&ep->post.ep.fid);
-	mutex_lock(&loop_cm_lock);
-	req->active = ep;
-	ep->req = req;
-	list_add_tail(&req->node, &p->reqs);
-	mutex_unlock(&loop_cm_lock);
-}
-
 /* Make a request known to the listener, under its post_lock. */
 static int loop_req_send(struct loop_ep *ep, struct loop_pep *p)
 {
-	struct fi_info *info = loop_req_info(p, ep);
+	struct fi_info *info =
+		kfi_info_to_peer(p->info, &ep->name, p->info->src_addrlen);
 	struct loop_req *req;
 	int ret = -ENOMEM;
 
@@ -134,7 +107,12 @@ static int loop_req_send(struct loop_ep *ep, struct loop_pep *p)
 	ret = kfi_connreq_init(&req->req, &p->pep, &loop_req_ops);
 	if (ret)
 		goto free_req;
-	loop_req_link(req, p, ep);
+	kfi_obj_get(&ep->post.ep.fid);
+	mutex_lock(&loop_cm_lock);
+	req->active = ep;
+	ep->req = req;
+	list_add_tail(&req->node, &p->reqs);
+	mutex_unlock(&loop_cm_lock);
 	/* A failure has released, and thereby rejected, the request. */
 	kfi_connreq_post(&req->req, &p->pep, info, ep->param, ep->param_len);
 	return 0;
@@ -145,25 +123,17 @@ free_info:
 	return ret == -EINVAL ? -ECONNREFUSED : ret;
 }
 
-/* The listener on a port, with a reference. */
-static struct loop_pep *loop_get_listener(u16 port)
-{
-	struct loop_pep *p;
-
-	mutex_lock(&loop_cm_lock);
-	p = loop_pep_find(port);
-	if (p)
-		kfi_obj_get(&p->pep.fid);
-	mutex_unlock(&loop_cm_lock);
-	return p;
-}
-
 static void loop_connect_work(struct work_struct *work)
 {
 	struct loop_ep *ep = container_of(work, struct loop_ep, connect_work);
-	struct loop_pep *p = loop_get_listener(loop_port_of(&ep->peer_name));
+	struct loop_pep *p;
 	int ret = -ECONNREFUSED;
 
+	mutex_lock(&loop_cm_lock);
+	p = loop_pep_find(loop_port_of(&ep->peer_name));
+	if (p)
+		kfi_obj_get(&p->pep.fid);
+	mutex_unlock(&loop_cm_lock);
 	if (p) {
 		mutex_lock(&p->post_lock);
 		if (!p->closed)

@@ -31,7 +31,7 @@ static const struct fi_ops loop_ep_fid_ops = {
 	.release = loop_ep_release,
 };
 
-/* What follows is an event: each engine reports its own side. */
+/* Each engine then reports the end of its own side, as an event. */
 static int loop_shutdown(struct fid_ep *fid, u64 flags)
 {
 	loop_break(to_loop_ep(fid));
@@ -102,30 +102,11 @@ static struct loop_ep *loop_ep_alloc(const struct fi_info *info)
 	return ep;
 }
 
-/* The endpoint takes the request that its info stands for. */
-static int loop_take_request(struct loop_ep *ep, struct kfid *handle)
-{
-	struct loop_req *req = container_of(handle, struct loop_req, req.fid);
-	int ret = 0;
-
-	if (handle->fclass != FI_CLASS_CONNREQ || handle->ops != &loop_req_ops)
-		return -EINVAL;
-	mutex_lock(&loop_cm_lock);
-	if (req->used) {
-		ret = -EINVAL;
-	} else {
-		req->used = true;
-		kfi_obj_get(handle);
-		ep->req = req;
-	}
-	mutex_unlock(&loop_cm_lock);
-	return ret;
-}
-
 int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
 	struct loop_ep *ep = loop_ep_alloc(info);
+	struct kfi_connreq *req;
 	int ret;
 
 	if (!ep)
@@ -133,11 +114,14 @@ int loop_endpoint(struct fid_domain *domain, struct fi_info *info,
 	ret = kfi_ep_init(&ep->post.ep, domain, info, &loop_ep_ops, context);
 	if (ret)
 		goto free_ep;
-	if (info->handle)
-		ret = loop_take_request(ep, info->handle);
-	if (ret) {
-		kfi_obj_abort(&ep->post.ep.fid);
-		return ret;
+	if (info->handle) {
+		req = kfi_connreq_use(info->handle, &loop_req_ops,
+				      &loop_cm_lock);
+		if (!req) {
+			kfi_obj_abort(&ep->post.ep.fid);
+			return -EINVAL;
+		}
+		ep->req = container_of(req, struct loop_req, req);
 	}
 	*fid = &ep->post.ep;
 	return 0;

@@ -26,16 +26,6 @@ void loop_kick(struct loop_ep *ep)
 		mod_delayed_work(loop_wq, &ep->engine, 0);
 }
 
-static void loop_break_one(struct loop_ep *ep)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->broken = true;
-	loop_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
 /* End the connection; the engines do the rest. */
 void loop_break(struct loop_ep *ep)
 {
@@ -50,7 +40,10 @@ void loop_break(struct loop_ep *ep)
 	loop_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
-		loop_break_one(peer);
+		spin_lock_irqsave(&peer->post.lock, irq);
+		peer->broken = true;
+		loop_kick(peer);
+		spin_unlock_irqrestore(&peer->post.lock, irq);
 		kfi_obj_put(&peer->post.ep.fid);
 	}
 }
@@ -92,19 +85,6 @@ static void loop_report_rx(struct loop_ep *ep)
 		kfi_post_complete(&ep->post, op->comp);
 }
 
-/* The connection is broken: everything that is left fails. */
-static void loop_flush_all(struct loop_ep *ep)
-{
-	struct kfi_op *op;
-
-	while ((op = list_first_entry_or_null(&ep->tx, struct kfi_op, node)))
-		loop_finish_tx(ep, op, ECANCELED, 0);
-	while ((op = loop_pop_first(ep, &ep->rx))) {
-		op->comp->entry.err = ECANCELED;
-		kfi_post_complete(&ep->post, op->comp);
-	}
-}
-
 /* ---- moving data ------------------------------------------------------ */
 
 static size_t loop_copy_bytes(struct kfi_buf_iter *dst,
@@ -123,7 +103,7 @@ static size_t loop_copy_bytes(struct kfi_buf_iter *dst,
 	return done;
 }
 
-/* The peer's next receive, out of its queue; NULL: none yet. */
+/* Take the peer's next receive out of its queue; NULL: there is none yet. */
 static struct kfi_op *loop_take_receive(struct loop_ep *peer)
 {
 	struct kfi_op *rx;
@@ -139,7 +119,7 @@ static struct kfi_op *loop_take_receive(struct loop_ep *peer)
 	return rx;
 }
 
-/* The peer's engine reports it. */
+/* The peer's engine reports the receive. */
 static void loop_give_receive(struct loop_ep *peer, struct kfi_op *rx)
 {
 	unsigned long irq;
@@ -273,21 +253,11 @@ static int loop_do_write(struct loop_ep *peer, struct kfi_op *op, int *why)
 	return err;
 }
 
-static int loop_do_commit(struct loop_ep *peer, struct kfi_op *op, int *why)
+static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 {
 	struct loop_domain *d = to_loop_domain(peer->post.ep.domain);
 	int err;
 
-	down_read(&d->mr_lock);
-	err = loop_check_ranges(d, op, FI_REMOTE_WRITE, why);
-	if (!err)
-		err = loop_commit_ranges(d, op);
-	up_read(&d->mr_lock);
-	return err;
-}
-
-static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
-{
 	switch (op->type) {
 	case KFI_OP_SEND:
 		return loop_do_send(peer, op);
@@ -296,8 +266,14 @@ static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 	case KFI_OP_WRITE:
 		return loop_do_write(peer, op, why);
 	case KFI_OP_FLUSH:
-		if (op->flush_mode != FI_FLUSH_READBACK)
-			return loop_do_commit(peer, op, why);
+		if (op->flush_mode != FI_FLUSH_READBACK) {
+			down_read(&d->mr_lock);
+			err = loop_check_ranges(d, op, FI_REMOTE_WRITE, why);
+			if (!err)
+				err = loop_commit_ranges(d, op);
+			up_read(&d->mr_lock);
+			return err;
+		}
 		kfi_post_make_readback(op);
 		return loop_do_rma(peer, op, FI_REMOTE_READ, why);
 	default:
@@ -306,20 +282,6 @@ static int loop_execute_op(struct loop_ep *peer, struct kfi_op *op, int *why)
 }
 
 /* ---- the engine ------------------------------------------------------- */
-
-static struct kfi_op *loop_next_tx(struct loop_ep *ep, struct loop_ep **peer)
-{
-	struct kfi_op *op = NULL;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	if (ep->up && !ep->broken && ep->peer) {
-		op = list_first_entry_or_null(&ep->tx, struct kfi_op, node);
-		*peer = ep->peer;
-	}
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op;
-}
 
 /* Wait for the peer to post a receive, within the endpoint's limit. */
 static bool loop_may_wait(struct loop_ep *ep)
@@ -346,10 +308,20 @@ static bool loop_may_wait(struct loop_ep *ep)
 static void loop_run_tx(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
+	unsigned long irq;
 	struct kfi_op *op;
 	int err, why;
 
-	while ((op = loop_next_tx(ep, &peer))) {
+	for (;;) {
+		op = NULL;
+		spin_lock_irqsave(&ep->post.lock, irq);
+		peer = ep->peer;
+		if (ep->up && !ep->broken && peer)
+			op = list_first_entry_or_null(&ep->tx, struct kfi_op,
+						      node);
+		spin_unlock_irqrestore(&ep->post.lock, irq);
+		if (!op)
+			return;
 		why = 0;
 		err = loop_execute_op(peer, op, &why);
 		if (err == WAIT_FOR_RECEIVE) {
@@ -367,6 +339,8 @@ static void loop_run_tx(struct loop_ep *ep)
 
 static void loop_run_engine(struct loop_ep *ep)
 {
+	struct kfi_op *op;
+
 	loop_report_rx(ep);
 	loop_run_tx(ep);
 	if (!READ_ONCE(ep->broken))
@@ -374,7 +348,12 @@ static void loop_run_engine(struct loop_ep *ep)
 	kfi_ep_down(&ep->post.ep, ECONNABORTED, 0, NULL, 0);
 	/* The peer may have filled more before it saw the break. */
 	loop_report_rx(ep);
-	loop_flush_all(ep);
+	while ((op = list_first_entry_or_null(&ep->tx, struct kfi_op, node)))
+		loop_finish_tx(ep, op, ECANCELED, 0);
+	while ((op = loop_pop_first(ep, &ep->rx))) {
+		op->comp->entry.err = ECANCELED;
+		kfi_post_complete(&ep->post, op->comp);
+	}
 }
 
 void loop_engine(struct work_struct *work)
@@ -384,10 +363,12 @@ void loop_engine(struct work_struct *work)
 
 /* ---- the end ---------------------------------------------------------- */
 
-static struct loop_ep *loop_detach_peer(struct loop_ep *ep)
+/* When it returns, nobody touches the endpoint's operations any more. */
+void loop_drain(struct loop_ep *ep)
 {
 	struct loop_ep *peer;
 	unsigned long irq;
+	bool had;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
 	peer = ep->peer;
@@ -395,32 +376,16 @@ static struct loop_ep *loop_detach_peer(struct loop_ep *ep)
 	ep->broken = true;
 	ep->closed = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return peer;
-}
-
-/* Make the peer forget us; true: its reference on us is ours now. */
-static bool loop_peer_forget(struct loop_ep *peer, struct loop_ep *ep)
-{
-	unsigned long irq;
-	bool had;
-
-	spin_lock_irqsave(&peer->post.lock, irq);
-	had = peer->peer == ep;
-	if (had)
-		peer->peer = NULL;
-	peer->broken = true;
-	loop_kick(peer);
-	spin_unlock_irqrestore(&peer->post.lock, irq);
-	return had;
-}
-
-/* When it returns, nobody touches the endpoint's operations any more. */
-void loop_drain(struct loop_ep *ep)
-{
-	struct loop_ep *peer = loop_detach_peer(ep);
-
 	if (peer) {
-		if (loop_peer_forget(peer, ep))
+		spin_lock_irqsave(&peer->post.lock, irq);
+		had = peer->peer == ep;
+		if (had)
+			peer->peer = NULL;
+		peer->broken = true;
+		loop_kick(peer);
+		spin_unlock_irqrestore(&peer->post.lock, irq);
+		/* The reference that the peer had on us is ours now. */
+		if (had)
 			kfi_obj_put(&ep->post.ep.fid);
 		flush_delayed_work(&peer->engine);
 		kfi_obj_put(&peer->post.ep.fid);

@@ -12,8 +12,8 @@
  *	request; loop_pep.post_lock is taken before it and keeps a listener
  *	from being closed while a request is posted. loop_ep.post.lock
  *	(irq-safe) protects an endpoint's queues, flags and peer.
- *	domain.mr_lock (rw_semaphore) is read-held while memory of a region is touched and
- *	write-held to remove one: that is the fence. No two endpoint locks are
+ *	domain.mr_lock (rw_semaphore) is read-held while memory of a region is
+ *	touched and write-held to remove one: that is the fence. No two endpoint locks are
  *	held at once.
  * Lifetime: each connected endpoint holds a reference on its peer. Closing
  *	one takes both pointers away, then waits for both engines, so that
@@ -68,7 +68,6 @@ struct loop_req {
 	struct kfi_connreq req;
 	struct loop_ep *active; /* holds a reference */
 	struct list_head node; /* loop_pep.reqs while @active */
-	bool used; /* an endpoint was opened for it */
 };
 
 /* What the peer's answer to a connection request was. */
@@ -112,6 +111,8 @@ static inline struct loop_ep *to_loop_ep(struct fid_ep *ep)
 {
 	return container_of(ep, struct loop_ep, post.ep);
 }
+
+static_assert(!offsetof(struct loop_domain, domain)); /* kfi_plain_ops */
 
 static inline struct loop_domain *to_loop_domain(struct fid_domain *domain)
 {

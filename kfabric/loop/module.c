@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loop provider: registration, infos, fabrics, domains, CQs.
+ * The loop provider registers itself, and says what it is; its domains.
  */
 #include <linux/in.h>
 #include <linux/inet.h>
@@ -19,16 +19,6 @@ MODULE_PARM_DESC(mr_mode, "demands on memory registration: 1 virtual "
 
 struct workqueue_struct *loop_wq;
 
-static void loop_domain_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct loop_domain, domain.fid));
-}
-
-static const struct fi_ops loop_domain_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = loop_domain_release,
-};
-
 /* Upcalls come from the engine, if asked for with bottom halves off. */
 static const struct fi_ops_domain loop_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
@@ -46,7 +36,7 @@ static int loop_domain(struct fid_fabric *fabric, struct fi_info *info,
 	if (!new)
 		return -ENOMEM;
 	init_rwsem(&new->mr_lock);
-	ret = kfi_domain_init(&new->domain, fabric, &loop_domain_fid_ops,
+	ret = kfi_domain_init(&new->domain, fabric, &kfi_plain_ops,
 			      &loop_domain_ops, info->domain_attr->mr_mode,
 			      context);
 	if (ret) {
@@ -84,26 +74,19 @@ static bool loop_is_local(const void *addr)
 	       ipv6_addr_any(&v6->sin6_addr);
 }
 
-static void loop_fill_info(struct fi_info *info)
+static int loop_getinfo(struct kfi_provider *prov, const char *node,
+			const char *service, u64 flags,
+			const struct fi_info *hints, struct fi_info **list)
 {
-	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
-	const u64 rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	struct fi_info *info =
+		kfi_post_info(LOOP_NAME, LOOP_QUEUE_SIZE, LOOP_IOV_LIMIT,
+			      sizeof(struct kfi_op));
+	int ret = 0;
 
-	info->caps = FI_MSG | FI_RMA | tx | rx | FI_LOCAL_COMM | FI_RMA_PMEM;
+	if (!info)
+		return -ENOMEM;
+	info->caps |= FI_LOCAL_COMM;
 	info->addr_format = FI_SOCKADDR_IN;
-	*info->tx_attr = (struct fi_tx_attr){
-		.caps = FI_MSG | FI_RMA | tx,
-		.comp_levels = FI_COMPLETION_LEVELS,
-		.inject_size = KFI_POST_INJECT_SIZE,
-		.size = LOOP_QUEUE_SIZE,
-		.iov_limit = LOOP_IOV_LIMIT,
-		.rma_iov_limit = KFI_POST_RMA_LIMIT,
-	};
-	*info->rx_attr = (struct fi_rx_attr){
-		.caps = FI_MSG | FI_RMA | rx,
-		.size = LOOP_QUEUE_SIZE,
-		.iov_limit = LOOP_IOV_LIMIT,
-	};
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_MSG,
 		.protocol = FI_PROTO_LOOP,
@@ -115,43 +98,18 @@ static void loop_fill_info(struct fi_info *info)
 		.cm_timeout_ms = LOOP_CM_TIMEOUT_MS,
 	};
 	info->domain_attr->mr_mode = loop_mr_mode & MR_MODES;
-	info->domain_attr->mr_key_size = sizeof(u64);
-	info->domain_attr->mr_iov_limit = U32_MAX;
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
-	info->domain_attr->seg_max_size = SIZE_MAX;
-	info->domain_attr->cq_data_size = sizeof(u64);
-	info->domain_attr->op_context_size =
-		KFI_OP_CONTEXT_SIZE(sizeof(struct kfi_op));
 	info->domain_attr->caps = FI_LOCAL_COMM;
-}
-
-static int loop_getinfo(struct kfi_provider *prov, const char *node,
-			const char *service, u64 flags,
-			const struct fi_info *hints, struct fi_info **list)
-{
-	struct fi_info *info = fi_allocinfo();
-	int ret = -ENOMEM;
-
-	if (!info)
-		return -ENOMEM;
-	loop_fill_info(info);
 	kfi_obey_hints(info, hints);
-	info->domain_attr->name = kstrdup(LOOP_NAME, GFP_KERNEL);
-	info->fabric_attr->name = kstrdup(LOOP_NAME, GFP_KERNEL);
-	if (!info->domain_attr->name || !info->fabric_attr->name)
-		goto free_info;
-	if (!(flags & FI_PROV_ATTR_ONLY)) {
+	if (!(flags & FI_PROV_ATTR_ONLY))
 		ret = kfi_resolve(node, service, flags, hints, info);
-		if (ret)
-			goto free_info;
-	}
-	ret = -ENODATA;
-	if (!loop_is_local(info->src_addr) || !loop_is_local(info->dest_addr))
-		goto free_info;
-	*list = info;
-	return 0;
-free_info:
-	fi_freeinfo(info);
+	if (!ret &&
+	    !(loop_is_local(info->src_addr) && loop_is_local(info->dest_addr)))
+		ret = -ENODATA;
+	if (ret)
+		fi_freeinfo(info);
+	else
+		*list = info;
 	return ret;
 }
 

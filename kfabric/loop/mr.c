@@ -21,7 +21,7 @@ static void loop_mr_close(struct kfid *fid)
 static const struct fi_ops loop_mr_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = loop_mr_close,
-	.release = kfi_table_mr_release,
+	.release = kfi_obj_kfree,
 };
 
 int loop_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,

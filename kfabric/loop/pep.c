@@ -49,33 +49,25 @@ u16 loop_next_port(void)
 	return loop_last_port;
 }
 
-/* The port asked for, or a free one; 0: taken. */
-static u16 loop_choose_port(u16 wish)
-{
-	unsigned int tries;
-
-	if (wish)
-		return loop_pep_find(wish) ? 0 : wish;
-	for (tries = FIRST_FREE_PORT; tries <= LAST_FREE_PORT; tries++) {
-		wish = loop_next_port();
-		if (!loop_pep_find(wish))
-			return wish;
-	}
-	return 0;
-}
-
 static int loop_listen(struct fid_pep *pep)
 {
 	struct loop_pep *p = container_of(pep, struct loop_pep, pep);
-	int ret = 0;
+	unsigned int tries = LAST_FREE_PORT - FIRST_FREE_PORT;
+	int ret = -EADDRINUSE;
+	u16 port;
 
 	mutex_lock(&loop_cm_lock);
-	p->port = loop_choose_port(loop_port_of(p->info->src_addr));
-	if (p->port) {
-		loop_set_port(p->info->src_addr, p->port);
+	port = loop_port_of(p->info->src_addr);
+	if (!port) {
+		do
+			port = loop_next_port();
+		while (loop_pep_find(port) && tries--);
+	}
+	if (!loop_pep_find(port)) {
+		p->port = port;
+		loop_set_port(p->info->src_addr, port);
 		list_add(&p->node, &loop_listeners);
-	} else {
-		ret = -EADDRINUSE;
+		ret = 0;
 	}
 	mutex_unlock(&loop_cm_lock);
 	return ret;
@@ -88,7 +80,7 @@ static int loop_reject(struct fid_pep *pep, struct kfid *handle,
 	struct loop_ep *active = NULL;
 
 	mutex_lock(&loop_cm_lock);
-	if (!req->used)
+	if (!req->req.used)
 		active = loop_req_take(req);
 	if (active)
 		loop_answer(active, ECONNREFUSED, param, paramlen);
@@ -119,7 +111,7 @@ static void loop_pep_close(struct kfid *fid)
 	mutex_lock(&loop_cm_lock);
 	list_del_init(&p->node);
 	list_for_each_entry_safe(req, next, &p->reqs, node) {
-		if (req->used)
+		if (req->req.used)
 			continue;
 		active = loop_req_take(req);
 		loop_answer(active, ECONNREFUSED, NULL, 0);

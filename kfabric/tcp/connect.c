@@ -13,7 +13,7 @@
 
 #include "tcp.h"
 
-/* Errors of sockets, as kfabric says them. */
+/* Say the errors of sockets as kfabric says them. */
 static int ktcp_connect_error(int err)
 {
 	switch (err) {
@@ -33,48 +33,32 @@ static int ktcp_connect_error(int err)
 	}
 }
 
-static int ktcp_reach_peer(struct ktcp_ep *ep)
+static void ktcp_connect_work(struct work_struct *work)
 {
+	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, connect_work);
+	u32 timeout_ms = ep->post.ep.cm_timeout_ms;
+	struct tcpw_cm_rx *cm = &ep->cm;
 	struct socket *sock = ep->sock;
+	const u8 *data = NULL;
+	u32 len = 0;
 	int ret = 0;
 
 	if (ep->local.sin6_family)
 		ret = kernel_bind(sock, (struct sockaddr *)&ep->local,
 				  kfi_addr_len(&ep->local));
-	if (ret)
-		return ret;
-	sock->sk->sk_sndtimeo = msecs_to_jiffies(ep->post.ep.cm_timeout_ms);
-	return kernel_connect(sock, (struct sockaddr *)&ep->remote,
-			      kfi_addr_len(&ep->remote), 0);
-}
-
-/* Ask, and wait for the answer: 0 for an accept. */
-static int ktcp_shake_hands(struct ktcp_ep *ep, struct tcpw_cm_rx *cm)
-{
-	u32 timeout_ms = ep->post.ep.cm_timeout_ms;
-	int ret;
-
-	ret = ktcp_cm_send(ep->sock, TCPW_CM_REQUEST, ep->param, ep->param_len,
-			   timeout_ms);
-	ret = ret ?: ktcp_cm_receive(ep->sock, cm, true, timeout_ms);
-	if (ret)
-		return ret;
-	if (tcpw_cm_rx_type(cm) == TCPW_CM_REJECT)
-		return -ECONNREFUSED;
-	ep->order = tcpw_order_of_pair(ktcp_our_order, tcpw_cm_rx_order(cm));
-	return 0;
-}
-
-static void ktcp_connect_work(struct work_struct *work)
-{
-	struct ktcp_ep *ep = container_of(work, struct ktcp_ep, connect_work);
-	struct tcpw_cm_rx *cm = &ep->cm;
-	const u8 *data = NULL;
-	u32 len = 0;
-	int ret;
-
-	ret = ktcp_reach_peer(ep);
-	ret = ret ?: ktcp_shake_hands(ep, cm);
+	sock->sk->sk_sndtimeo = msecs_to_jiffies(timeout_ms);
+	ret = ret
+		      ?: kernel_connect(sock, (struct sockaddr *)&ep->remote,
+					kfi_addr_len(&ep->remote), 0);
+	ret = ret
+		      ?: ktcp_cm_send(sock, TCPW_CM_REQUEST, ep->param,
+				      ep->param_len, timeout_ms);
+	ret = ret ?: ktcp_cm_receive(sock, cm, true, timeout_ms);
+	if (!ret && tcpw_cm_rx_type(cm) == TCPW_CM_REJECT)
+		ret = -ECONNREFUSED;
+	else if (!ret)
+		ep->order = tcpw_order_of_pair(ktcp_our_order,
+					       tcpw_cm_rx_order(cm));
 	if (!ret || ret == -ECONNREFUSED)
 		data = cm->need ? tcpw_cm_rx_data(cm, &len) : NULL;
 	if (ret) {
@@ -127,7 +111,7 @@ static void ktcp_accepted_work(struct work_struct *work)
 		ktcp_receive_kick(ep);
 }
 
-/* The socket of the request, once. */
+/* Take the socket of the request, once. */
 static struct socket *ktcp_take_socket(struct ktcp_ep *ep,
 				       struct ktcp_req **req)
 {
@@ -181,7 +165,7 @@ void ktcp_connect_stop(struct ktcp_ep *ep)
 		kfi_obj_put(&req->req.fid);
 	if (!ep->sock)
 		return;
-	/* Ends waiting in either work. */
+	/* Neither work waits any more. */
 	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
 	cancel_work_sync(&ep->connect_work);
 	cancel_work_sync(&ep->accepted_work);

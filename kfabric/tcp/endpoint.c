@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The tcp provider: endpoints: made, named, closed.
+ * The tcp provider: how endpoints are made, named and closed.
  *
  * Context: process.
  */
@@ -129,30 +129,11 @@ static struct ktcp_ep *ktcp_ep_alloc(const struct fi_info *info)
 	return ep;
 }
 
-/* The endpoint takes the request that its info stands for. */
-static int ktcp_take_request(struct ktcp_ep *ep, struct kfid *handle)
-{
-	struct ktcp_req *req = container_of(handle, struct ktcp_req, req.fid);
-	int ret = 0;
-
-	if (handle->fclass != FI_CLASS_CONNREQ || handle->ops != &ktcp_req_ops)
-		return -EINVAL;
-	mutex_lock(&ktcp_cm_lock);
-	if (req->used) {
-		ret = -EINVAL;
-	} else {
-		req->used = true;
-		kfi_obj_get(handle);
-		ep->req = req;
-	}
-	mutex_unlock(&ktcp_cm_lock);
-	return ret;
-}
-
 int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **fid, void *context)
 {
 	struct ktcp_ep *ep = ktcp_ep_alloc(info);
+	struct kfi_connreq *req;
 	int ret;
 
 	if (!ep)
@@ -163,11 +144,14 @@ int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,
 		return ret;
 	}
 	ep->post.ep.is_inline = true;
-	if (info->handle)
-		ret = ktcp_take_request(ep, info->handle);
-	if (ret) {
-		kfi_obj_abort(&ep->post.ep.fid);
-		return ret;
+	if (info->handle) {
+		req = kfi_connreq_use(info->handle, &ktcp_req_ops,
+				      &ktcp_cm_lock);
+		if (!req) {
+			kfi_obj_abort(&ep->post.ep.fid);
+			return -EINVAL;
+		}
+		ep->req = container_of(req, struct ktcp_req, req);
 	}
 	*fid = &ep->post.ep;
 	return 0;

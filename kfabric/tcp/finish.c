@@ -76,51 +76,33 @@ void ktcp_start(struct ktcp_ep *ep)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* When it returns, no callback of the socket runs any more. */
-static void ktcp_take_callbacks_back(struct ktcp_ep *ep)
-{
-	struct sock *sk = ep->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data == ep) {
-		sk->sk_user_data = NULL;
-		sk->sk_data_ready = ep->data_ready;
-		sk->sk_write_space = ep->write_space;
-		sk->sk_state_change = ep->state_change;
-	}
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
 /* ---- operations ---------------------------------------------------------- */
 
-/* The oldest, if it is over. A fenced one waits for all before it. */
-static struct kfi_op *ktcp_take_ready(struct ktcp_ep *ep)
-{
-	struct kfi_op *op;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
-	if (op && !(to_ktcp_op(op)->handed && to_ktcp_op(op)->answered))
-		op = NULL;
-	else if (!op && !list_empty(&ep->tx))
-		ktcp_send_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op;
-}
-
-/* Tell, in the order of posting, what is over. Under the socket's lock. */
+/*
+ * Tell, in the order of posting, what is over. A fenced operation waits for all
+ * before it. Under the socket's lock.
+ */
 void ktcp_complete_ready(struct ktcp_ep *ep)
 {
+	unsigned long irq;
 	struct kfi_op *op;
 
-	while ((op = ktcp_take_ready(ep)))
-		kfi_post_done(&ep->post, op);
+	do {
+		spin_lock_irqsave(&ep->post.lock, irq);
+		op = list_first_entry_or_null(&ep->sent, struct kfi_op, node);
+		if (op && !(to_ktcp_op(op)->handed && to_ktcp_op(op)->answered))
+			op = NULL;
+		else if (!op && !list_empty(&ep->tx))
+			ktcp_send_kick(ep);
+		spin_unlock_irqrestore(&ep->post.lock, irq);
+		if (op)
+			kfi_post_done(&ep->post, op);
+	} while (op);
 }
 
 /* ---- time ---------------------------------------------------------------- */
 
-/* The one that has waited longest, or NULL. */
+/* Return the operation that has waited longest, or NULL. */
 static struct ktcp_op *ktcp_oldest_locked(struct ktcp_ep *ep)
 {
 	struct kfi_op *op;
@@ -235,7 +217,15 @@ static void ktcp_silence_socket(struct ktcp_ep *ep)
 	lock_sock(sk);
 	ep->r.dead = true;
 	release_sock(sk);
-	ktcp_take_callbacks_back(ep);
+	/* After this no callback of the socket runs any more. */
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data == ep) {
+		sk->sk_user_data = NULL;
+		sk->sk_data_ready = ep->data_ready;
+		sk->sk_write_space = ep->write_space;
+		sk->sk_state_change = ep->state_change;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
 	cancel_work_sync(&ep->send_work);
 	/* Whoever sends inline sees that the connection is broken. */
 	mutex_lock(&ep->send_lock);
@@ -244,23 +234,18 @@ static void ktcp_silence_socket(struct ktcp_ep *ep)
 	tcp_abort(sk, ECONNABORTED);
 }
 
-static struct kfi_op *ktcp_first_of(struct ktcp_ep *ep, struct list_head *list)
-{
-	struct kfi_op *op;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	op = list_first_entry_or_null(list, struct kfi_op, node);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op;
-}
-
 /* No post comes any more: the endpoint is broken. */
 static void ktcp_fail_all(struct ktcp_ep *ep, struct list_head *list, int *why)
 {
+	unsigned long irq;
 	struct kfi_op *op;
 
-	while ((op = ktcp_first_of(ep, list))) {
+	for (;;) {
+		spin_lock_irqsave(&ep->post.lock, irq);
+		op = list_first_entry_or_null(list, struct kfi_op, node);
+		spin_unlock_irqrestore(&ep->post.lock, irq);
+		if (!op)
+			return;
 		op->comp->entry.err = *why ?: ECANCELED;
 		*why = 0;
 		kfi_post_done(&ep->post, op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The tcp provider: registration, infos, fabrics, domains.
+ * The tcp provider registers itself, and says what it is; its domains.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -11,16 +11,6 @@ struct workqueue_struct *ktcp_wq;
 struct workqueue_struct *ktcp_cm_wq;
 struct workqueue_struct *ktcp_listen_wq;
 DEFINE_MUTEX(ktcp_cm_lock);
-
-static void ktcp_domain_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct ktcp_domain, domain.fid));
-}
-
-static const struct fi_ops ktcp_domain_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = ktcp_domain_release,
-};
 
 static const struct fi_ops_domain ktcp_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
@@ -39,7 +29,7 @@ static int ktcp_domain(struct fid_fabric *fabric, struct fi_info *info,
 		return -ENOMEM;
 	rwlock_init(&new->mr_lock);
 	init_waitqueue_head(&new->commits);
-	ret = kfi_domain_init(&new->domain, fabric, &ktcp_domain_fid_ops,
+	ret = kfi_domain_init(&new->domain, fabric, &kfi_plain_ops,
 			      &ktcp_domain_ops, 0, context);
 	if (ret) {
 		kfree(new);
@@ -61,28 +51,19 @@ static int ktcp_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 	return kfi_plain_fabric(prov, &ktcp_fabric_ops, fabric, context);
 }
 
-/* Completions tell of the peer's memory; weaker levels are that, too. */
-static void ktcp_fill_info(struct fi_info *info)
+static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
+			const char *service, u64 flags,
+			const struct fi_info *hints, struct fi_info **list)
 {
-	const u64 tx = FI_SEND | FI_READ | FI_WRITE;
-	const u64 rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	struct fi_info *info =
+		kfi_post_info(KTCP_NAME, KTCP_QUEUE_SIZE, KTCP_IOV_LIMIT,
+			      sizeof(struct ktcp_op));
+	int ret = 0;
 
-	info->caps = FI_MSG | FI_RMA | tx | rx | FI_LOCAL_COMM |
-		     FI_REMOTE_COMM | FI_RMA_PMEM;
+	if (!info)
+		return -ENOMEM;
+	info->caps |= FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->addr_format = FI_SOCKADDR;
-	*info->tx_attr = (struct fi_tx_attr){
-		.caps = FI_MSG | FI_RMA | tx,
-		.comp_levels = FI_COMPLETION_LEVELS,
-		.inject_size = KFI_POST_INJECT_SIZE,
-		.size = KTCP_QUEUE_SIZE,
-		.iov_limit = KTCP_IOV_LIMIT,
-		.rma_iov_limit = KFI_POST_RMA_LIMIT,
-	};
-	*info->rx_attr = (struct fi_rx_attr){
-		.caps = FI_MSG | FI_RMA | rx,
-		.size = KTCP_QUEUE_SIZE,
-		.iov_limit = KTCP_IOV_LIMIT,
-	};
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_MSG,
 		.protocol = FI_PROTO_SOCK_TCP,
@@ -93,40 +74,15 @@ static void ktcp_fill_info(struct fi_info *info)
 		.op_timeout_ms = KTCP_OP_TIMEOUT_MS,
 		.cm_timeout_ms = KTCP_CM_TIMEOUT_MS,
 	};
-	info->domain_attr->mr_key_size = sizeof(u64);
-	info->domain_attr->mr_iov_limit = U32_MAX;
 	info->domain_attr->mr_max_size = KTCP_MAX_MR;
-	info->domain_attr->seg_max_size = SIZE_MAX;
-	info->domain_attr->cq_data_size = sizeof(u64);
-	info->domain_attr->op_context_size =
-		KFI_OP_CONTEXT_SIZE(sizeof(struct ktcp_op));
 	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
-
-static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
-			const char *service, u64 flags,
-			const struct fi_info *hints, struct fi_info **list)
-{
-	struct fi_info *info = fi_allocinfo();
-	int ret = -ENOMEM;
-
-	if (!info)
-		return -ENOMEM;
-	ktcp_fill_info(info);
 	kfi_obey_hints(info, hints);
-	info->domain_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
-	info->fabric_attr->name = kstrdup(KTCP_NAME, GFP_KERNEL);
-	if (!info->domain_attr->name || !info->fabric_attr->name)
-		goto free_info;
-	if (!(flags & FI_PROV_ATTR_ONLY)) {
+	if (!(flags & FI_PROV_ATTR_ONLY))
 		ret = kfi_resolve(node, service, flags, hints, info);
-		if (ret)
-			goto free_info;
-	}
-	*list = info;
-	return 0;
-free_info:
-	fi_freeinfo(info);
+	if (ret)
+		fi_freeinfo(info);
+	else
+		*list = info;
 	return ret;
 }
 

@@ -25,7 +25,7 @@ static void ktcp_mr_close(struct kfid *fid)
 static const struct fi_ops ktcp_mr_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = ktcp_mr_close,
-	.release = kfi_table_mr_release,
+	.release = kfi_obj_kfree,
 };
 
 int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,

@@ -66,7 +66,7 @@ static int ktcp_reject(struct fid_pep *pep, struct kfid *handle,
 	struct socket *sock = NULL;
 
 	mutex_lock(&ktcp_cm_lock);
-	if (!req->used)
+	if (!req->req.used)
 		sock = ktcp_req_take(req);
 	mutex_unlock(&ktcp_cm_lock);
 	if (!sock)
@@ -77,25 +77,6 @@ static int ktcp_reject(struct fid_pep *pep, struct kfid *handle,
 
 /* ---- handshakes --------------------------------------------------------- */
 
-/* What the passive side opens its endpoint with. */
-static struct fi_info *ktcp_req_info(const struct ktcp_pep *p,
-				     struct socket *sock)
-{
-	struct fi_info *info = fi_dupinfo(p->info);
-	struct sockaddr_storage peer;
-	int len;
-
-	if (!info)
-		return NULL;
-	len = kernel_getpeername(sock, (struct sockaddr *)&peer);
-	if (len < 0 || kfi_info_set_addr(&info->dest_addr, &info->dest_addrlen,
-					 &peer, len)) {
-		fi_freeinfo(info);
-		return NULL;
-	}
-	return info;
-}
-
 /* The request owns the socket from here on, also if this fails. */
 static void ktcp_req_post(struct ktcp_pep *p, struct socket *sock,
 			  const struct tcpw_cm_rx *cm)
@@ -103,8 +84,12 @@ static void ktcp_req_post(struct ktcp_pep *p, struct socket *sock,
 	u32 len;
 	const u8 *data = tcpw_cm_rx_data(cm, &len);
 	struct ktcp_req *req = kzalloc(sizeof(*req), GFP_KERNEL);
-	struct fi_info *info = ktcp_req_info(p, sock);
+	struct sockaddr_storage peer;
+	struct fi_info *info = NULL;
+	int peer_len = kernel_getpeername(sock, (struct sockaddr *)&peer);
 
+	if (peer_len >= 0)
+		info = kfi_info_to_peer(p->info, &peer, peer_len);
 	if (!req || !info)
 		goto reject;
 	INIT_LIST_HEAD(&req->node);
@@ -123,24 +108,14 @@ reject:
 	ktcp_cm_reject(sock, NULL, 0);
 }
 
-static void ktcp_handshake_free(struct handshake *h)
-{
-	struct ktcp_pep *p = h->pep;
-
-	kfree(h);
-	mutex_lock(&ktcp_cm_lock);
-	if (!--p->nr_handshakes)
-		wake_up_all(&p->idle);
-	mutex_unlock(&ktcp_cm_lock);
-}
-
 static void ktcp_handshake_work(struct work_struct *work)
 {
 	struct handshake *h = container_of(work, struct handshake, work);
+	struct ktcp_pep *p = h->pep;
 	int ret;
 
 	ret = ktcp_cm_receive(h->sock, &h->cm, false,
-			      h->pep->info->ep_attr->cm_timeout_ms);
+			      p->info->ep_attr->cm_timeout_ms);
 	/* Nobody shuts the socket down after this. */
 	mutex_lock(&ktcp_cm_lock);
 	list_del(&h->node);
@@ -148,16 +123,27 @@ static void ktcp_handshake_work(struct work_struct *work)
 	if (ret)
 		sock_release(h->sock);
 	else
-		ktcp_req_post(h->pep, h->sock, &h->cm);
-	ktcp_handshake_free(h);
+		ktcp_req_post(p, h->sock, &h->cm);
+	kfree(h);
+	mutex_lock(&ktcp_cm_lock);
+	if (!--p->nr_handshakes)
+		wake_up_all(&p->idle);
+	mutex_unlock(&ktcp_cm_lock);
 }
 
-/* Count a new handshake; false: too many, or the listener is closing. */
-static bool ktcp_handshake_begin(struct handshake *h)
+/* A connection too many, or to a listener that is closing, is closed at once. */
+static void ktcp_handshake_start(struct ktcp_pep *p, struct socket *sock)
 {
-	struct ktcp_pep *p = h->pep;
+	struct handshake *h = kzalloc(sizeof(*h), GFP_KERNEL);
 	bool ok;
 
+	if (!h) {
+		sock_release(sock);
+		return;
+	}
+	h->pep = p;
+	h->sock = sock;
+	INIT_WORK(&h->work, ktcp_handshake_work);
 	mutex_lock(&ktcp_cm_lock);
 	ok = !p->closed && p->nr_handshakes < KTCP_HANDSHAKES_MAX;
 	if (ok) {
@@ -165,19 +151,7 @@ static bool ktcp_handshake_begin(struct handshake *h)
 		list_add_tail(&h->node, &p->handshakes);
 	}
 	mutex_unlock(&ktcp_cm_lock);
-	return ok;
-}
-
-static void ktcp_handshake_start(struct ktcp_pep *p, struct socket *sock)
-{
-	struct handshake *h = kzalloc(sizeof(*h), GFP_KERNEL);
-
-	if (h) {
-		h->pep = p;
-		h->sock = sock;
-		INIT_WORK(&h->work, ktcp_handshake_work);
-	}
-	if (!h || !ktcp_handshake_begin(h)) {
+	if (!ok) {
 		kfree(h);
 		sock_release(sock);
 		return;
@@ -185,22 +159,19 @@ static void ktcp_handshake_start(struct ktcp_pep *p, struct socket *sock)
 	queue_work(ktcp_listen_wq, &h->work);
 }
 
-/* What arrived before this is found by whoever reads. */
-static void ktcp_reset_callbacks(struct ktcp_pep *p, struct sock *sk)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = p->data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
 static void ktcp_accept_work(struct work_struct *work)
 {
 	struct ktcp_pep *p = container_of(work, struct ktcp_pep, accept_work);
 	struct socket *sock;
+	struct sock *sk;
 
 	while (!ktcp_socket_accept(p->sock, &sock)) {
-		ktcp_reset_callbacks(p, sock->sk);
+		/* What arrived before this is found by whoever reads. */
+		sk = sock->sk;
+		write_lock_bh(&sk->sk_callback_lock);
+		sk->sk_user_data = NULL;
+		sk->sk_data_ready = p->data_ready;
+		write_unlock_bh(&sk->sk_callback_lock);
 		ktcp_handshake_start(p, sock);
 	}
 }
@@ -258,18 +229,7 @@ static int ktcp_pep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 	return len < 0 ? len : kfi_copy_addr(&name, addr, addrlen);
 }
 
-static void ktcp_stop_listening(struct ktcp_pep *p)
-{
-	struct sock *sk = p->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	write_unlock_bh(&sk->sk_callback_lock);
-	kernel_sock_shutdown(p->sock, SHUT_RDWR);
-	cancel_work_sync(&p->accept_work);
-}
-
-/* The request that comes first of those without an endpoint. */
+/* Take a request without an endpoint; the answer waits, so it needs no lock. */
 static struct socket *ktcp_req_take_unused(struct ktcp_pep *p)
 {
 	struct socket *sock = NULL;
@@ -277,7 +237,7 @@ static struct socket *ktcp_req_take_unused(struct ktcp_pep *p)
 
 	mutex_lock(&ktcp_cm_lock);
 	list_for_each_entry(req, &p->reqs, node) {
-		if (req->used)
+		if (req->req.used)
 			continue;
 		sock = ktcp_req_take(req);
 		break;
@@ -292,14 +252,21 @@ static void ktcp_pep_close(struct kfid *fid)
 	struct ktcp_pep *p = container_of(fid, struct ktcp_pep, pep.fid);
 	struct handshake *h;
 	struct socket *sock;
+	struct sock *sk;
 
 	mutex_lock(&ktcp_cm_lock);
 	p->closed = true;
 	list_for_each_entry(h, &p->handshakes, node)
 		kernel_sock_shutdown(h->sock, SHUT_RDWR);
 	mutex_unlock(&ktcp_cm_lock);
-	if (p->sock)
-		ktcp_stop_listening(p);
+	if (p->sock) {
+		sk = p->sock->sk;
+		write_lock_bh(&sk->sk_callback_lock);
+		sk->sk_user_data = NULL;
+		write_unlock_bh(&sk->sk_callback_lock);
+		kernel_sock_shutdown(p->sock, SHUT_RDWR);
+		cancel_work_sync(&p->accept_work);
+	}
 	wait_event(p->idle, !READ_ONCE(p->nr_handshakes));
 	/* The last one may still be in its wake-up. */
 	mutex_lock(&ktcp_cm_lock);

@@ -20,7 +20,7 @@ static struct ktcp_domain *ktcp_domain_of(struct ktcp_ep *ep)
 	return to_ktcp_domain(ep->post.ep.domain);
 }
 
-/* A piece of what a peer names: its region, or NULL. */
+/* Return the region of a piece of what a peer names, or NULL. */
 static struct ktcp_mr *ktcp_mr_find(struct ktcp_domain *d,
 				    const struct tcpw_seg *seg, u64 offset,
 				    u64 len, u64 access)
@@ -53,7 +53,7 @@ enum tcpw_violation ktcp_check_segs(struct ktcp_ep *ep,
 	return why;
 }
 
-/* From the socket into a buffer, page by page. */
+/* Copy from the socket into a buffer, page by page. */
 static int ktcp_copy_in(struct kfi_buf_iter *it, struct sk_buff *skb,
 			int offset, u32 len)
 {
@@ -79,7 +79,7 @@ static int ktcp_copy_in(struct kfi_buf_iter *it, struct sk_buff *skb,
 	return 0;
 }
 
-/* A position in a region; it is valid as long as the lock is held. */
+/* Find a position in a region; it is valid as long as the lock is held. */
 static int ktcp_find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
 			   u64 offset, u32 len, u64 access,
 			   struct kfi_buf_iter *it)
@@ -93,35 +93,26 @@ static int ktcp_find_piece(struct ktcp_domain *d, const struct tcpw_seg *seg,
 	return 0;
 }
 
-static int ktcp_place_in_region(struct ktcp_ep *ep, struct sk_buff *skb,
-				int offset, u32 len, const struct tcpw_seg *seg,
-				u64 at)
+/* Put payload where the receive machine wants it; len is not more than that. */
+int ktcp_place(struct ktcp_ep *ep, struct sk_buff *skb, int offset, u32 len,
+	       const struct tcpw_want *want)
 {
+	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
 	struct ktcp_domain *d = ktcp_domain_of(ep);
 	struct kfi_buf_iter it;
 	int ret;
 
+	if (hdr->op != TCPW_WRITE)
+		return ktcp_copy_in(&ep->r.it, skb, offset, len);
 	read_lock_bh(&d->mr_lock);
-	ret = ktcp_find_piece(d, seg, at, len, FI_REMOTE_WRITE, &it);
+	ret = ktcp_find_piece(d, &hdr->segs[want->seg], want->offset, len,
+			      FI_REMOTE_WRITE, &it);
 	ret = ret ?: ktcp_copy_in(&it, skb, offset, len);
 	read_unlock_bh(&d->mr_lock);
 	return ret;
 }
 
-/* Payload where the receive machine wants it; @len is not more than that. */
-int ktcp_place(struct ktcp_ep *ep, struct sk_buff *skb, int offset, u32 len,
-	       const struct tcpw_want *want)
-{
-	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
-
-	if (hdr->op == TCPW_WRITE)
-		return ktcp_place_in_region(ep, skb, offset, len,
-					    &hdr->segs[want->seg],
-					    want->offset);
-	return ktcp_copy_in(&ep->r.it, skb, offset, len);
-}
-
-/* Bytes of a region that a peer reads. */
+/* Copy the bytes of a region that a peer reads. */
 int ktcp_fetch(struct ktcp_ep *ep, const struct tcpw_seg *seg, u64 offset,
 	       u8 *to, u32 len)
 {
@@ -139,7 +130,7 @@ int ktcp_fetch(struct ktcp_ep *ep, const struct tcpw_seg *seg, u64 offset,
 	return ret;
 }
 
-/* The region, kept from closing while commit() runs. */
+/* Keep a region from closing while commit() runs. */
 static struct ktcp_mr *ktcp_hold_for_commit(struct ktcp_domain *d,
 					    const struct tcpw_seg *seg)
 {

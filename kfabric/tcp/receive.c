@@ -103,44 +103,31 @@ static int ktcp_target_message(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
 	return TCPW_TOO_LONG;
 }
 
-static int ktcp_target_write(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
-{
-	enum tcpw_violation why;
-
-	if ((hdr->flags & TCPW_F_ACKED) && !ktcp_has_room_for_answer(ep))
-		return WAIT;
-	why = ktcp_check_segs(ep, hdr, FI_REMOTE_WRITE);
-	if (why)
-		return why;
-	return hdr->flags & TCPW_F_CQ_DATA ? ktcp_take_receive(ep) : TCPW_OK;
-}
-
-static int ktcp_target_read(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
-{
-	if (!ktcp_has_room_for_answer(ep))
-		return WAIT;
-	return ktcp_check_segs(ep, hdr, FI_REMOTE_READ);
-}
-
-static struct ktcp_op *ktcp_due_op(struct ktcp_ep *ep)
-{
-	return container_of(ep->r.rx.due, struct ktcp_op, due);
-}
-
 static int ktcp_find_target(struct ktcp_ep *ep)
 {
 	const struct tcpw_hdr *hdr = &ep->r.rx.hdr;
+	struct ktcp_op *t;
+	int why;
 
 	WRITE_ONCE(ep->r.waits, false);
 	switch (hdr->op) {
 	case TCPW_MSG:
 		return ktcp_target_message(ep, hdr);
 	case TCPW_WRITE:
-		return ktcp_target_write(ep, hdr);
+		if ((hdr->flags & TCPW_F_ACKED) &&
+		    !ktcp_has_room_for_answer(ep))
+			return WAIT;
+		why = ktcp_check_segs(ep, hdr, FI_REMOTE_WRITE);
+		if (why || !(hdr->flags & TCPW_F_CQ_DATA))
+			return why;
+		return ktcp_take_receive(ep);
 	case TCPW_READ_REQUEST:
-		return ktcp_target_read(ep, hdr);
+		if (!ktcp_has_room_for_answer(ep))
+			return WAIT;
+		return ktcp_check_segs(ep, hdr, FI_REMOTE_READ);
 	case TCPW_READ_RESPONSE:
-		ktcp_fill_op(ep, &ktcp_due_op(ep)->op);
+		t = container_of(ep->r.rx.due, struct ktcp_op, due);
+		ktcp_fill_op(ep, &t->op);
 		return TCPW_OK;
 	default:
 		return TCPW_HDR_OP;
@@ -149,30 +136,12 @@ static int ktcp_find_target(struct ktcp_ep *ep)
 
 /* ---- it is here --------------------------------------------------------- */
 
-static void ktcp_mark_data(struct kfi_op *op, const struct tcpw_hdr *hdr)
-{
-	if (!(hdr->flags & TCPW_F_CQ_DATA))
-		return;
-	op->comp->entry.flags |= FI_REMOTE_CQ_DATA;
-	op->comp->entry.data = hdr->cq_data;
-}
-
-static void ktcp_finish_receive(struct ktcp_ep *ep, const struct tcpw_hdr *hdr)
-{
-	struct kfi_op *op = ep->r.op;
-
-	if (hdr->op == TCPW_WRITE)
-		op->comp->entry.flags ^= FI_MSG | FI_RMA;
-	ktcp_mark_data(op, hdr);
-	op->comp->entry.len = hdr->payload_bytes;
-	kfi_post_done(&ep->post, op);
-}
-
 static void ktcp_finish_message(struct ktcp_ep *ep)
 {
 	struct ktcp_receiver *r = &ep->r;
 	const struct tcpw_hdr *hdr = &r->rx.hdr;
 	struct tcpw_due *due = r->rx.due;
+	struct fi_cq_err_entry *entry;
 	unsigned long irq;
 
 	switch (hdr->op) {
@@ -180,8 +149,17 @@ static void ktcp_finish_message(struct ktcp_ep *ep)
 	case TCPW_WRITE:
 		if (hdr->flags & TCPW_F_ACKED)
 			ktcp_queue_answer(ep, KTCP_ANSWER_ACK);
-		if (hdr->op == TCPW_MSG || (hdr->flags & TCPW_F_CQ_DATA))
-			ktcp_finish_receive(ep, hdr);
+		if (hdr->op == TCPW_WRITE && !(hdr->flags & TCPW_F_CQ_DATA))
+			break;
+		entry = &r->op->comp->entry;
+		if (hdr->op == TCPW_WRITE)
+			entry->flags ^= FI_MSG | FI_RMA;
+		if (hdr->flags & TCPW_F_CQ_DATA) {
+			entry->flags |= FI_REMOTE_CQ_DATA;
+			entry->data = hdr->cq_data;
+		}
+		entry->len = hdr->payload_bytes;
+		kfi_post_done(&ep->post, r->op);
 		break;
 	case TCPW_READ_REQUEST:
 		ktcp_queue_answer(ep, KTCP_ANSWER_READ);
@@ -208,30 +186,6 @@ static void ktcp_report_violation(struct ktcp_ep *ep, enum tcpw_violation why)
 	pr_warn_ratelimited("kfabric_tcp: connection %u ends: %s\n",
 			    ep->post.ep.fid.id, tcpw_violation_text(why));
 	ktcp_break(ep, 0);
-}
-
-static void ktcp_feed_header(struct ktcp_ep *ep, struct sk_buff *skb,
-			     int offset, u8 *to, u32 n)
-{
-	unsigned long irq;
-
-	if (skb_copy_bits(skb, offset, to, n)) {
-		ep->r.dead = true;
-		ktcp_break(ep, EIO);
-		return;
-	}
-	spin_lock_irqsave(&ep->post.lock, irq);
-	tcpw_rx_header(&ep->r.rx, n);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
-static void ktcp_feed_payload(struct ktcp_ep *ep, struct sk_buff *skb,
-			      int offset, u32 n, const struct tcpw_want *want)
-{
-	if (ktcp_place(ep, skb, offset, n, want))
-		ktcp_report_violation(ep, TCPW_BAD_KEY);
-	else
-		tcpw_rx_payload(&ep->r.rx, n);
 }
 
 /*
@@ -277,18 +231,28 @@ static int ktcp_take_bytes(read_descriptor_t *desc, struct sk_buff *skb,
 {
 	struct ktcp_ep *ep = desc->arg.data;
 	struct tcpw_want want;
+	unsigned long irq;
 	size_t done = 0;
 	u32 n;
 
 	while (done < len && ktcp_settle_message(ep, &want)) {
 		n = min_t(u64, want.bytes, len - done);
-		if (want.kind == TCPW_WANT_HEADER)
-			ktcp_feed_header(ep, skb, offset + done, want.buf, n);
-		else
-			ktcp_feed_payload(ep, skb, offset + done, n, &want);
+		if (want.kind == TCPW_WANT_PAYLOAD) {
+			if (ktcp_place(ep, skb, offset + done, n, &want))
+				ktcp_report_violation(ep, TCPW_BAD_KEY);
+			else
+				tcpw_rx_payload(&ep->r.rx, n);
+		} else if (skb_copy_bits(skb, offset + done, want.buf, n)) {
+			ep->r.dead = true;
+			ktcp_break(ep, EIO);
+		} else {
+			spin_lock_irqsave(&ep->post.lock, irq);
+			tcpw_rx_header(&ep->r.rx, n);
+			spin_unlock_irqrestore(&ep->post.lock, irq);
+		}
 		done += n;
 	}
-	/* What is complete now is told now. */
+	/* What is complete is told at once. */
 	if (!ktcp_settle_message(ep, &want))
 		desc->count = 0;
 	return done;
@@ -304,22 +268,6 @@ static void ktcp_receive_all(struct ktcp_ep *ep)
 		tcp_read_sock(ep->sock->sk, &desc, ktcp_take_bytes);
 }
 
-static bool ktcp_has_ended(const struct sock *sk)
-{
-	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_err ||
-	       sk->sk_state == TCP_CLOSE;
-}
-
-/* That is no fault of the peer's, who is told nothing but the end. */
-static void ktcp_commit_failed(struct ktcp_ep *ep, int err)
-{
-	ep->r.dead = true;
-	pr_warn_ratelimited(
-		"kfabric_tcp: connection %u ends: a write could not be made persistent (%d)\n",
-		ep->post.ep.fid.id, err);
-	ktcp_break(ep, 0);
-}
-
 /* Make a write persistent that is placed; the machine waits meanwhile. */
 static void ktcp_commit_write(struct ktcp_ep *ep)
 {
@@ -333,7 +281,12 @@ static void ktcp_commit_write(struct ktcp_ep *ep)
 		goto release;
 	}
 	if (ret) {
-		ktcp_commit_failed(ep, ret);
+		/* The peer is not at fault, and is told nothing but the end. */
+		ep->r.dead = true;
+		pr_warn_ratelimited(
+			"kfabric_tcp: connection %u ends: a write could not be made persistent (%d)\n",
+			ep->post.ep.fid.id, ret);
+		ktcp_break(ep, 0);
 		goto release;
 	}
 	ktcp_finish_message(ep);
@@ -356,7 +309,8 @@ void ktcp_receive_work(struct work_struct *work)
 	lock_sock(sk);
 	if (!ep->r.dead)
 		ktcp_receive_all(ep);
-	ended = ktcp_has_ended(sk);
+	ended = (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_err ||
+		sk->sk_state == TCP_CLOSE;
 	release_sock(sk);
 	if (ended)
 		ktcp_break(ep, 0);

@@ -148,19 +148,7 @@ static int ktcp_send_bytes(struct ktcp_ep *ep, const void *bytes, size_t len,
 	return kernel_sendmsg_locked(ep->sock->sk, &msg, &vec, 1, len);
 }
 
-static int ktcp_send_head(struct ktcp_ep *ep)
-{
-	struct ktcp_sender *s = &ep->s;
-	int n = ktcp_send_bytes(ep, s->head + s->head_done,
-				s->head_len - s->head_done,
-				s->left ? MSG_MORE : 0);
-
-	if (n > 0)
-		s->head_done += n;
-	return n;
-}
-
-/* A piece of the operation's buffer. */
+/* Send a piece of the operation's buffer. */
 static int ktcp_send_piece(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
@@ -180,7 +168,7 @@ static int ktcp_send_piece(struct ktcp_ep *ep)
 	return n;
 }
 
-/* The next bytes of regions that a peer reads. */
+/* Fetch the next bytes of the regions that a peer reads. */
 static int ktcp_refill_bounce(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;
@@ -248,8 +236,8 @@ static bool ktcp_is_head_sent(const struct ktcp_sender *s)
 }
 
 /*
- * The header and a piece, or another piece: not more, as what comes meanwhile
- * has to wait for the socket.
+ * Send the header and a piece, or another piece, and not more, as what comes
+ * meanwhile has to wait for the socket.
  */
 static int ktcp_send_some(struct ktcp_ep *ep)
 {
@@ -257,15 +245,19 @@ static int ktcp_send_some(struct ktcp_ep *ep)
 	int n = 0;
 
 	lock_sock(ep->sock->sk);
-	if (!ktcp_is_head_sent(s))
-		n = ktcp_send_head(ep);
+	if (!ktcp_is_head_sent(s)) {
+		n = ktcp_send_bytes(ep, s->head + s->head_done,
+				    s->head_len - s->head_done,
+				    s->left ? MSG_MORE : 0);
+		s->head_done += max(n, 0);
+	}
 	if (n >= 0 && ktcp_is_head_sent(s) && s->left)
 		n = s->op ? ktcp_send_piece(ep) : ktcp_send_bounce(ep);
 	release_sock(ep->sock->sk);
 	return n;
 }
 
-/* As much of what is loaded as the socket takes. */
+/* Send as much of what is loaded as the socket takes. */
 static int ktcp_push_loaded(struct ktcp_ep *ep)
 {
 	struct ktcp_sender *s = &ep->s;

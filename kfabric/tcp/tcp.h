@@ -104,7 +104,6 @@ struct ktcp_req {
 	struct kfi_connreq req;
 	struct socket *sock;
 	struct list_head node; /* ktcp_pep.reqs while @sock */
-	bool used; /* an endpoint was opened for it */
 	enum tcpw_order order; /* of the pair */
 };
 
@@ -212,6 +211,8 @@ static inline struct ktcp_op *to_ktcp_op(struct kfi_op *op)
 {
 	return container_of(op, struct ktcp_op, op);
 }
+
+static_assert(!offsetof(struct ktcp_domain, domain)); /* kfi_plain_ops */
 
 static inline struct ktcp_domain *to_ktcp_domain(struct fid_domain *domain)
 {

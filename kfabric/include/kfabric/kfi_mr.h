@@ -44,7 +44,7 @@ struct kfi_mr_table {
  * @domain: parent
  * @attr: from fi_mr_regattr()
  * @size: bytes of the provider's region
- * @ops: base operations; @ops->release is kfi_table_mr_release()
+ * @ops: base operations; @ops->release is kfi_obj_kfree()
  *
  * Context: process.
  * Return: the region; -ENOMEM; -EINVAL its addresses overflow; as
@@ -53,7 +53,6 @@ struct kfi_mr_table {
 struct kfi_table_mr *kfi_table_mr_alloc(struct fid_domain *domain,
 					const struct fi_mr_attr *attr,
 					size_t size, const struct fi_ops *ops);
-void kfi_table_mr_release(struct kfid *fid);
 
 /**
  * kfi_mr_table_add() - let peers reach a region

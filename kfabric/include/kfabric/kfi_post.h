@@ -125,6 +125,20 @@ struct kfi_post_ep {
 	size_t rx_free;
 };
 
+/**
+ * kfi_post_info() - what there is, as far as such providers agree
+ * @name: of fabric and domain
+ * @queue: operations for each direction
+ * @iov_limit: segments of a buffer
+ * @op_bytes: of the provider's operation, which begins with struct kfi_op
+ *
+ * Context: process.
+ * Return: an info, in which the provider sets the endpoint's attributes and
+ * what it can do besides; NULL: no memory.
+ */
+struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
+			      size_t op_bytes);
+
 /* The vectors to give to kfi_ep_init(). */
 extern const struct fi_ops_msg kfi_post_msg_ops;
 extern const struct fi_ops_rma kfi_post_rma_ops;

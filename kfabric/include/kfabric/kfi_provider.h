@@ -179,6 +179,17 @@ void kfi_obj_kill(struct kfid *fid);
 void kfi_obj_reap(struct kfid *fid, void (*fn)(struct kfid *fid));
 
 /**
+ * kfi_obj_kfree() - an ops->release() that frees the object
+ * @fid: object, with which its memory from kzalloc() begins
+ *
+ * Context: any.
+ */
+void kfi_obj_kfree(struct kfid *fid);
+
+/* Base operations of objects that kfi_obj_kfree() is enough for. */
+extern const struct fi_ops kfi_plain_ops;
+
+/**
  * kfi_fabric_init() - make a fabric object
  * @fabric: zeroed memory
  * @prov: provider
@@ -501,11 +512,13 @@ bool kfi_ep_down(struct fid_ep *ep, int err, int prov_errno, const void *data,
  * struct kfi_connreq - a connection request
  * @fid: base; fi_info.handle points to it. @fid.ops->release() of a request
  *	that was neither used nor rejected must reject it
+ * @used: an endpoint was opened for it (kfi_connreq_use())
  *
  * Embed it in the provider's.
  */
 struct kfi_connreq {
 	struct kfid fid;
+	bool used;
 	/* private: core */
 	struct kfi_event ev;
 };
@@ -541,6 +554,20 @@ int kfi_connreq_init(struct kfi_connreq *req, struct fid_pep *pep,
  */
 int kfi_connreq_post(struct kfi_connreq *req, struct fid_pep *pep,
 		     struct fi_info *info, const void *data, size_t len);
+
+/**
+ * kfi_connreq_use() - an endpoint is opened for a request
+ * @handle: of the endpoint's info; nothing of it is trusted
+ * @ops: base operations of the provider's requests
+ * @lock: the provider's, which protects &kfi_connreq.used
+ *
+ * Context: process.
+ * Return: the request, with a reference; NULL: it is none of the provider's,
+ * or another endpoint has it.
+ */
+struct kfi_connreq *kfi_connreq_use(struct kfid *handle,
+				    const struct fi_ops *ops,
+				    struct mutex *lock);
 
 /* ---- infos ------------------------------------------------------------ */
 
@@ -596,6 +623,18 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
  */
 int kfi_info_set_addr(void **addr, size_t *addrlen, const void *from,
 		      size_t len);
+
+/**
+ * kfi_info_to_peer() - the info of a connection request
+ * @info: of the passive endpoint
+ * @addr: the peer's, copied
+ * @len: bytes of @addr
+ *
+ * Context: process.
+ * Return: a copy of @info that leads to @addr; NULL: no memory.
+ */
+struct fi_info *kfi_info_to_peer(const struct fi_info *info, const void *addr,
+				 size_t len);
 
 /**
  * kfi_addr_len() - bytes of a socket address
