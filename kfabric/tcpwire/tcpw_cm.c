@@ -43,28 +43,19 @@ __u32 tcpw_cm_rx_want(struct tcpw_cm_rx *rx, __u8 **to)
 	return (__u32)(rx->need - rx->have);
 }
 
-static _Bool tcpw_cm_type_is_due(const struct tcpw_cm_rx *rx)
-{
-	switch (rx->bytes[AT_TYPE]) {
-	case TCPW_CM_REQUEST:
-		return !rx->active;
-	case TCPW_CM_ACCEPT:
-	case TCPW_CM_REJECT:
-		return rx->active;
-	default:
-		return 0;
-	}
-}
-
 static enum tcpw_violation tcpw_cm_check_header(const struct tcpw_cm_rx *rx)
 {
 	const __u8 *b = rx->bytes;
-	_Bool one, zero;
+	_Bool one, zero, is_due;
 	unsigned int i;
 
 	if (b[0] != VERSION)
 		return TCPW_CM_VERSION;
-	if (!tcpw_cm_type_is_due(rx))
+	/* A request goes to the passive side, an answer to the active one. */
+	is_due = rx->active ? b[AT_TYPE] == TCPW_CM_ACCEPT ||
+				      b[AT_TYPE] == TCPW_CM_REJECT
+			    : b[AT_TYPE] == TCPW_CM_REQUEST;
+	if (!is_due)
 		return TCPW_CM_TYPE;
 	if (tcpw_get(b + AT_LENGTH, 2, TCPW_BIG) > TCPW_CM_DATA_MAX)
 		return TCPW_CM_DATA;

@@ -22,7 +22,7 @@
 #define OP_DATA_NONE 0
 #define OP_DATA_ACK  2
 
-/* What each operation is on the wire and may have. */
+/* The rules say what each operation is on the wire and may have. */
 struct rule {
 	__u8 wire_op;
 	__u8 op_data;
@@ -147,37 +147,32 @@ enum tcpw_violation tcpw_hdr_decode(const __u8 *bytes, enum tcpw_order order,
 	return why;
 }
 
-static _Bool tcpw_hdr_may_encode(const struct tcpw_hdr *hdr, __u32 size)
-{
-	struct tcpw_hdr copy = *hdr;
-	const struct rule *rule = &tcpw_hdr_rules[hdr->op];
-
-	if (hdr->flags & ~rule->flags || hdr->n_segs > TCPW_SEGS_MAX ||
-	    rule->segs != !!hdr->n_segs)
-		return 0;
-	if (hdr->payload_bytes > ~(__u64)0 - size ||
-	    (!rule->payload && hdr->payload_bytes))
-		return 0;
-	return !tcpw_hdr_check_segs(&copy);
-}
-
 int tcpw_hdr_encode(const struct tcpw_hdr *hdr, enum tcpw_order order,
 		    __u8 *out)
 {
 	__u8 *at = out + TCPW_HDR_MIN;
+	struct tcpw_hdr copy = *hdr;
+	const struct rule *rule;
 	unsigned int i;
 	__u32 size;
 
 	if ((unsigned int)hdr->op >= N_RULES)
 		return -EINVAL;
+	rule = &tcpw_hdr_rules[hdr->op];
 	size = tcpw_hdr_size(hdr->op, hdr->flags, hdr->n_segs);
-	if (!tcpw_hdr_may_encode(hdr, size))
+	if (hdr->flags & ~rule->flags || hdr->n_segs > TCPW_SEGS_MAX ||
+	    rule->segs != !!hdr->n_segs)
+		return -EINVAL;
+	if (hdr->payload_bytes > ~(__u64)0 - size ||
+	    (!rule->payload && hdr->payload_bytes))
+		return -EINVAL;
+	if (tcpw_hdr_check_segs(&copy))
 		return -EINVAL;
 	memset(out, 0, TCPW_HDR_MIN);
 	out[0] = VERSION;
-	out[AT_OP] = tcpw_hdr_rules[hdr->op].wire_op;
+	out[AT_OP] = rule->wire_op;
 	tcpw_put(out + AT_FLAGS, 2, order, hdr->flags);
-	out[AT_OP_DATA] = tcpw_hdr_rules[hdr->op].op_data;
+	out[AT_OP_DATA] = rule->op_data;
 	out[AT_N_SEGS] = hdr->n_segs;
 	out[AT_HDR_SIZE] = (__u8)size;
 	tcpw_put(out + AT_TOTAL, 8, order, size + hdr->payload_bytes);
