@@ -14,7 +14,7 @@
 
 #include "impl.h"
 
-/* Who sleeps on a queue of its user's is woken by the socket. */
+/* The socket wakes whoever sleeps on a queue of its user's. */
 static int tell_queues(struct stcp_ep *ep, int op, uint32_t events)
 {
 	struct stcp_wait *waits[] = { &ep->eq->wait, &ep->rx_cq->wait,
@@ -56,16 +56,6 @@ static int start_watching(struct stcp_ep *ep, uint32_t events)
 	return rc;
 }
 
-/* Its shard hears of nothing any more; what is hung up would be reported for
- * ever. It stays that shard's until it is closed.
- */
-static void leave_shard(struct stcp_ep *ep)
-{
-	stcp_shard_mute(&ep->source);
-	ep->watched = false;
-	ep->muted = true;
-}
-
 /* Its shard hears of the peer's end, once: its user may read no queue. */
 static int hear_of_end(struct stcp_ep *ep)
 {
@@ -100,7 +90,7 @@ static void take_from_caller(struct stcp_ep *ep)
 	ep->by_caller = false;
 }
 
-/* Tells the user, once. */
+/* Tells the user of the end, once. */
 static void tell_end(struct stcp_ep *ep, enum tcpw_state was, int err,
 		     enum tcpw_violation why)
 {
@@ -137,8 +127,15 @@ void stcp_ep_end(struct stcp_ep *ep, int err, enum tcpw_violation why)
 	(void)tcpw_state_move(&ep->state, TCPW_DEAD);
 	if (ep->by_caller)
 		take_from_caller(ep);
-	if (ep->watched)
-		leave_shard(ep);
+	/*
+	 * Its shard hears of nothing any more, as what is hung up would be
+	 * reported for ever. It stays that shard's until it is closed.
+	 */
+	if (ep->watched) {
+		stcp_shard_mute(&ep->source);
+		ep->watched = false;
+		ep->muted = true;
+	}
 	if (ep->source.fd >= 0)
 		(void)shutdown(ep->source.fd, SHUT_RDWR);
 	drop_cm(ep);
@@ -237,19 +234,6 @@ static void send_request(struct stcp_ep *ep)
 	stcp_ep_watch(ep, EPOLLIN);
 }
 
-/*
- * The peer has gone, and what it said last waits for a receive or for room:
- * there is some time for that.
- */
-static void last_words(struct stcp_ep *ep)
-{
-	if (ep->peer_gone)
-		return;
-	ep->peer_gone = true;
-	stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLRDHUP);
-	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
-}
-
 static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 {
 	if (events & EPOLLOUT)
@@ -260,8 +244,13 @@ static void move_data(struct stcp_ep *ep, uint32_t events, uint8_t *stage)
 	if (events & (EPOLLERR | EPOLLHUP) &&
 	    (ep->pause || ep->state == TCPW_CLOSING))
 		stcp_ep_end(ep, ECONNRESET, TCPW_OK);
-	else if (events & EPOLLRDHUP && ep->pause && ep->state == TCPW_UP)
-		last_words(ep);
+	if (!(events & EPOLLRDHUP) || !ep->pause || ep->state != TCPW_UP ||
+	    ep->peer_gone)
+		return;
+	/* What the peer said last waits for a receive or room, for some time. */
+	ep->peer_gone = true;
+	stcp_ep_watch(ep, ep->events & ~(uint32_t)EPOLLRDHUP);
+	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
 }
 
 void stcp_ep_ready(struct stcp_source *source, uint32_t events)
@@ -319,41 +308,11 @@ void stcp_ep_late(struct stcp_source *source)
 	pthread_mutex_unlock(&ep->lock);
 }
 
-/* A socket to connect from where its user said. */
-static int open_socket(struct stcp_ep *ep, int family)
+/* Ask over a socket that connects from where its user said. */
+static int begin_connect(struct stcp_ep *ep, const struct sockaddr *addr,
+			 const void *param, size_t paramlen)
 {
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	ep->source.fd = fd;
-	if (!ep->from)
-		return 0;
-	stcp_socket_share_ports(fd);
-	return bind(fd, (struct sockaddr *)ep->from,
-		    (socklen_t)stcp_sockaddr_len(ep->from))
-		       ? -errno
-		       : 0;
-}
-
-static int begin_connect(struct stcp_ep *ep, const void *addr)
-{
-	const struct sockaddr *sa = addr;
-	int rc = ep->named ? 0 : open_socket(ep, sa->sa_family);
-
-	if (rc)
-		return rc;
-	ep->named = false;
-	stcp_socket_tune(ep->source.fd);
-	if (connect(ep->source.fd, sa, (socklen_t)stcp_sockaddr_len(sa)) &&
-	    errno != EINPROGRESS)
-		return -errno;
-	return 0;
-}
-
-static int prepare_request(struct stcp_ep *ep, const void *param,
-			   size_t paramlen)
-{
+	const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 	int n;
 
 	ep->cm = malloc(sizeof(*ep->cm));
@@ -364,7 +323,24 @@ static int prepare_request(struct stcp_ep *ep, const void *param,
 	n = tcpw_cm_encode(TCPW_CM_REQUEST, stcp_our_order(), param,
 			   (__u32)paramlen, ep->cm_out);
 	ep->cm_out_bytes = n > 0 ? (size_t)n : 0;
-	return n < 0 ? n : 0;
+	if (n < 0)
+		return n;
+	if (!ep->named) {
+		ep->source.fd = socket(addr->sa_family, type, 0);
+		if (ep->source.fd < 0)
+			return -errno;
+		if (ep->from)
+			stcp_socket_share_ports(ep->source.fd);
+		if (ep->from && bind(ep->source.fd, (struct sockaddr *)ep->from,
+				     (socklen_t)stcp_sockaddr_len(ep->from)))
+			return -errno;
+	}
+	ep->named = false;
+	stcp_socket_tune(ep->source.fd);
+	if (connect(ep->source.fd, addr, (socklen_t)stcp_sockaddr_len(addr)) &&
+	    errno != EINPROGRESS)
+		return -errno;
+	return 0;
 }
 
 static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
@@ -382,9 +358,7 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 		return rc;
 	pthread_mutex_lock(&ep->lock);
 	if (ep->state == TCPW_IDLE && (ep->source.fd < 0 || ep->named)) {
-		rc = prepare_request(ep, param, paramlen);
-		if (!rc)
-			rc = begin_connect(ep, addr);
+		rc = begin_connect(ep, addr, param, paramlen);
 		if (!rc)
 			rc = start_watching(ep, EPOLLOUT);
 		if (!rc) {
@@ -398,28 +372,12 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param,
 	return rc;
 }
 
-/* What the peer does when it has this, its user learns after CONNECTED. */
-static void send_accept(struct stcp_ep *ep, const uint8_t *out, size_t n)
-{
-	ssize_t sent = send(ep->source.fd, out, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-	/* A new socket has room for all of it. */
-	if (sent != (ssize_t)n)
-		stcp_ep_end(ep, sent < 0 ? errno : EIO, TCPW_OK);
-}
-
-static void take_socket(struct stcp_ep *ep)
-{
-	ep->request->source.fd = -1;
-	stcp_request_free(ep->request);
-	ep->request = NULL;
-}
-
 static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	uint8_t out[TCPW_CM_MAX];
 	int rc = stcp_ep_lacks(ep);
+	ssize_t sent;
 	int n;
 
 	if (paramlen > TCPW_CM_DATA_MAX)
@@ -437,11 +395,18 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	if (ep->state == TCPW_ASKED) {
 		enum tcpw_order theirs = tcpw_cm_rx_order(&ep->request->cm);
 
-		take_socket(ep);
+		ep->request->source.fd = -1;
+		stcp_request_free(ep->request);
+		ep->request = NULL;
 		(void)tcpw_state_move(&ep->state, TCPW_ACCEPTED);
 		rc = tell_connected(ep, NULL, 0, theirs);
-		if (!rc)
-			send_accept(ep, out, (size_t)n);
+		/* What the peer does then is told after CONNECTED. */
+		sent = rc ? n
+			  : send(ep->source.fd, out, (size_t)n,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+		/* A new socket has room for all of it. */
+		if (sent != n)
+			stcp_ep_end(ep, sent < 0 ? errno : EIO, TCPW_OK);
 		if (ep->state == TCPW_UP && !ep->by_caller)
 			rc = start_watching(ep, EPOLLIN);
 		if (rc)
@@ -449,17 +414,6 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	}
 	pthread_mutex_unlock(&ep->lock);
 	return rc;
-}
-
-/* What was posted goes out, whether its user reads completions or not. */
-static void begin_closing(struct stcp_ep *ep)
-{
-	if (ep->by_caller)
-		take_from_caller(ep);
-	ep->events = 0;
-	stcp_shard_change(&ep->source, 0);
-	stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
-	stcp_tx_progress(ep);
 }
 
 static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
@@ -474,7 +428,13 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 		rc = ep->state == TCPW_CLOSING ? 0 : -FI_EOPBADSTATE;
 	} else {
 		(void)tcpw_state_move(&ep->state, TCPW_CLOSING);
-		begin_closing(ep);
+		/* What was posted goes out, whether completions are read or not. */
+		if (ep->by_caller)
+			take_from_caller(ep);
+		ep->events = 0;
+		stcp_shard_change(&ep->source, 0);
+		stcp_shard_deadline(&ep->source, STCP_CLOSING_DEADLINE_MS);
+		stcp_tx_progress(ep);
 	}
 	pthread_mutex_unlock(&ep->lock);
 	return rc;

@@ -10,33 +10,13 @@
 
 #include "impl.h"
 
-static size_t entry_bytes(enum fi_cq_format format)
-{
-	switch (format) {
-	case FI_CQ_FORMAT_MSG:
-		return sizeof(struct fi_cq_msg_entry);
-	case FI_CQ_FORMAT_DATA:
-		return sizeof(struct fi_cq_data_entry);
-	case FI_CQ_FORMAT_TAGGED:
-		return sizeof(struct fi_cq_tagged_entry);
-	default:
-		return sizeof(struct fi_cq_entry);
-	}
-}
-
 /* The formats are prefixes of each other. */
-static void put_entry(const struct stcp_cq *cq, const struct stcp_op *op,
-		      void *to)
-{
-	struct fi_cq_tagged_entry entry = {
-		.op_context = op->context,
-		.flags = op->flags,
-		.len = op->len,
-		.data = op->data,
-	};
-
-	memcpy(to, &entry, entry_bytes(cq->format));
-}
+static const size_t entry_bytes[] = {
+	[FI_CQ_FORMAT_CONTEXT] = sizeof(struct fi_cq_entry),
+	[FI_CQ_FORMAT_MSG] = sizeof(struct fi_cq_msg_entry),
+	[FI_CQ_FORMAT_DATA] = sizeof(struct fi_cq_data_entry),
+	[FI_CQ_FORMAT_TAGGED] = sizeof(struct fi_cq_tagged_entry),
+};
 
 bool stcp_cq_reserve(struct stcp_cq *cq)
 {
@@ -89,6 +69,7 @@ static void resume_stalled(struct stcp_cq *cq)
 static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
+	size_t bytes = entry_bytes[cq->format];
 	struct stcp_op *op;
 	uint8_t *to = buf;
 	bool has_failed;
@@ -97,11 +78,16 @@ static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
 	pthread_mutex_lock(&cq->lock);
 	while (n < count && (op = STAILQ_FIRST(&cq->done)) && !op->err) {
 		STAILQ_REMOVE_HEAD(&cq->done, done_link);
-		put_entry(cq, op, to);
+		memcpy(to,
+		       &(struct fi_cq_tagged_entry){ .op_context = op->context,
+						     .flags = op->flags,
+						     .len = op->len,
+						     .data = op->data },
+		       bytes);
 		if (op->unbidden)
 			atomic_fetch_sub(&cq->n_unbidden, 1);
 		free(op);
-		to += entry_bytes(cq->format);
+		to += bytes;
 		n++;
 	}
 	/* Another thread may read the error, and free it, after this. */
@@ -114,20 +100,10 @@ static ssize_t take_entries(struct fid_cq *fid, void *buf, size_t count)
 	return has_failed ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
-/* Looks at the sockets whose completions come here. */
-static void progress_seats(struct stcp_cq *cq)
-{
-	struct stcp_cq_seat *seat;
-
-	pthread_mutex_lock(&cq->eps_lock);
-	LIST_FOREACH(seat, &cq->eps, link)
-	stcp_ep_look(seat->ep);
-	pthread_mutex_unlock(&cq->eps_lock);
-}
-
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct stcp_cq *cq = stcp_container_of(fid, struct stcp_cq, fid);
+	struct stcp_cq_seat *seat;
 	ssize_t n;
 
 	if (stcp_is_inherited(cq->domain->fabric))
@@ -135,7 +111,11 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	n = take_entries(fid, buf, count);
 	if (n != -FI_EAGAIN || !cq->domain->manual)
 		return n;
-	progress_seats(cq);
+	/* Look at the sockets whose completions come here. */
+	pthread_mutex_lock(&cq->eps_lock);
+	LIST_FOREACH(seat, &cq->eps, link)
+	stcp_ep_look(seat->ep);
+	pthread_mutex_unlock(&cq->eps_lock);
 	return take_entries(fid, buf, count);
 }
 

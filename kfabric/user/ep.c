@@ -84,22 +84,6 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? stcp_ep_lacks(ep) : -FI_ENOSYS;
 }
 
-static void unbind_queues(struct stcp_ep *ep)
-{
-	if (ep->eq)
-		stcp_eq_unbind(ep);
-	if (ep->srx)
-		stcp_srx_unbind(ep);
-	if (ep->tx_seat.ep)
-		leave_seat(ep->tx_cq, &ep->tx_seat);
-	if (ep->rx_seat.ep)
-		leave_seat(ep->rx_cq, &ep->rx_seat);
-	if (ep->tx_cq)
-		atomic_fetch_sub(&ep->tx_cq->refs, 1);
-	if (ep->rx_cq)
-		atomic_fetch_sub(&ep->rx_cq->refs, 1);
-}
-
 static int ep_close(struct fid *fid)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
@@ -117,7 +101,18 @@ static int ep_close(struct fid *fid)
 	pthread_mutex_lock(&ep->domain->lock);
 	LIST_REMOVE(ep, domain_link);
 	pthread_mutex_unlock(&ep->domain->lock);
-	unbind_queues(ep);
+	if (ep->eq)
+		stcp_eq_unbind(ep);
+	if (ep->srx)
+		stcp_srx_unbind(ep);
+	if (ep->tx_seat.ep)
+		leave_seat(ep->tx_cq, &ep->tx_seat);
+	if (ep->rx_seat.ep)
+		leave_seat(ep->rx_cq, &ep->rx_seat);
+	if (ep->tx_cq)
+		atomic_fetch_sub(&ep->tx_cq->refs, 1);
+	if (ep->rx_cq)
+		atomic_fetch_sub(&ep->rx_cq->refs, 1);
 	if (ep->request)
 		stcp_request_free(ep->request);
 	else if (ep->source.fd >= 0)
@@ -165,7 +160,9 @@ static struct fi_ops_ep ep_ops = {
 	.tx_size_left = stcp_no_size_left,
 };
 
-static void set_vectors(struct stcp_ep *ep, void *context)
+/* Sets vectors, sizes of queues, and the flags of posts that give none. */
+static void init_fields(struct stcp_ep *ep, const struct fi_info *info,
+			void *context)
 {
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = context;
@@ -179,11 +176,7 @@ static void set_vectors(struct stcp_ep *ep, void *context)
 	ep->fid.collective = &stcp_no_collective_ops;
 	ep->source.ready = stcp_ep_ready;
 	ep->source.late = stcp_ep_late;
-}
-
-/* Queues, and what holds for operations that do not say. */
-static void set_defaults(struct stcp_ep *ep, const struct fi_info *info)
-{
+	ep->source.fd = -1;
 	ep->tx_size = STCP_QUEUE_SIZE;
 	ep->rx_size = STCP_QUEUE_SIZE;
 	if (info->tx_attr && info->tx_attr->size)
@@ -215,7 +208,7 @@ static int allocate_rings(struct stcp_ep *ep, const struct fi_info *info)
 	return 0;
 }
 
-/* A request that has no endpoint yet, or a passive endpoint. */
+/* The handle is a request that has no endpoint yet, or a passive endpoint. */
 static int take_handle(struct stcp_ep *ep, struct stcp_fabric *fabric,
 		       fid_t handle)
 {
@@ -252,8 +245,7 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;
-	set_vectors(ep, context);
-	ep->source.fd = -1;
+	init_fields(ep, info, context);
 	rc = allocate_rings(ep, info);
 	if (!rc && info->handle)
 		rc = take_handle(ep, domain->fabric, info->handle);
@@ -262,7 +254,6 @@ int stcp_ep_open(struct fid_domain *fid, struct fi_info *info,
 		free(ep);
 		return rc;
 	}
-	set_defaults(ep, info);
 	ep->domain = domain;
 	TAILQ_INIT(&ep->queue);
 	TAILQ_INIT(&ep->answers);

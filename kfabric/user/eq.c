@@ -115,17 +115,6 @@ void stcp_eq_unbind(struct stcp_ep *ep)
 	atomic_fetch_sub(&eq->refs, 1);
 }
 
-/* Looks at the sockets of those whose data its user moves. */
-static void progress_endpoints(struct stcp_eq *eq)
-{
-	struct stcp_ep *ep;
-
-	pthread_mutex_lock(&eq->eps_lock);
-	LIST_FOREACH(ep, &eq->eps, eq_link)
-	stcp_ep_look(ep);
-	pthread_mutex_unlock(&eq->eps_lock);
-}
-
 int stcp_eq_trywait(struct stcp_eq *eq)
 {
 	int rc = -FI_EAGAIN;
@@ -186,17 +175,23 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 		       size_t len, uint64_t flags)
 {
 	struct stcp_eq *eq = stcp_container_of(fid, struct stcp_eq, fid);
+	struct stcp_ep *ep;
 	ssize_t n;
 
 	if (stcp_is_inherited(eq->fabric))
 		return -FI_EOPBADSTATE;
 	n = read_first(eq, kind, buf, len, flags);
+	if (n != -FI_EAGAIN)
+		return n;
 	/*
-	 * An end that is found now is told the next time: who has emptied its
-	 * completion queue before this has to see what came before the end.
+	 * Look at the sockets of those whose data the reader moves. An end that
+	 * is found is told the next time: who has emptied its completion queue
+	 * before this has to see what came before the end.
 	 */
-	if (n == -FI_EAGAIN)
-		progress_endpoints(eq);
+	pthread_mutex_lock(&eq->eps_lock);
+	LIST_FOREACH(ep, &eq->eps, eq_link)
+	stcp_ep_look(ep);
+	pthread_mutex_unlock(&eq->eps_lock);
 	return n;
 }
 

@@ -8,7 +8,7 @@
 #include "impl.h"
 #include "stcp.h"
 
-/* An attribute that is a number: more than there is cannot be had. */
+/* More than there is cannot be had of an attribute that is a number. */
 static bool number_fits(size_t asked, size_t there_is)
 {
 	return asked <= there_is;
@@ -52,29 +52,24 @@ static bool addr_is_met(const void *addr, size_t len, uint32_t format)
 	       format == stcp_format_of(addr);
 }
 
-static bool tx_is_met(const struct fi_tx_attr *tx)
+static bool queues_are_met(const struct fi_tx_attr *tx,
+			   const struct fi_rx_attr *rx)
 {
-	if (!tx)
-		return true;
-	return !(tx->caps & ~STCP_CAPS) && !(tx->op_flags & ~TX_OP_FLAGS) &&
-	       !(tx->msg_order & ~STCP_ORDER) && !tx->comp_order &&
-	       class_is_met(tx->tclass) &&
-	       number_fits(tx->size, STCP_QUEUE_MAX) &&
-	       number_fits(tx->iov_limit, STCP_IOV_MAX) &&
-	       number_fits(tx->inject_size, STCP_INJECT_BYTES) &&
-	       number_fits(tx->rma_iov_limit, TCPW_SEGS_MAX);
-}
-
-static bool rx_is_met(const struct fi_rx_attr *rx)
-{
-	if (!rx)
-		return true;
-	return !(rx->caps & ~STCP_CAPS) && !(rx->op_flags & ~RX_OP_FLAGS) &&
-	       !(rx->msg_order & ~STCP_ORDER) &&
-	       !(rx->comp_order & ~STCP_COMP_ORDER) &&
-	       number_fits(rx->size, STCP_QUEUE_MAX) &&
-	       number_fits(rx->iov_limit, STCP_IOV_MAX) &&
-	       number_fits(rx->total_buffered_recv, 0);
+	if (tx && ((tx->caps & ~STCP_CAPS) || (tx->op_flags & ~TX_OP_FLAGS) ||
+		   (tx->msg_order & ~STCP_ORDER) || tx->comp_order ||
+		   !class_is_met(tx->tclass) ||
+		   !number_fits(tx->size, STCP_QUEUE_MAX) ||
+		   !number_fits(tx->iov_limit, STCP_IOV_MAX) ||
+		   !number_fits(tx->inject_size, STCP_INJECT_BYTES) ||
+		   !number_fits(tx->rma_iov_limit, TCPW_SEGS_MAX)))
+		return false;
+	return !rx ||
+	       (!(rx->caps & ~STCP_CAPS) && !(rx->op_flags & ~RX_OP_FLAGS) &&
+		!(rx->msg_order & ~STCP_ORDER) &&
+		!(rx->comp_order & ~STCP_COMP_ORDER) &&
+		number_fits(rx->size, STCP_QUEUE_MAX) &&
+		number_fits(rx->iov_limit, STCP_IOV_MAX) &&
+		number_fits(rx->total_buffered_recv, 0));
 }
 
 static bool ep_is_met(const struct fi_ep_attr *ep)
@@ -146,7 +141,7 @@ bool stcp_is_granted(uint32_t version, const struct fi_info *hints)
 			 hints->addr_format) ||
 	    (hints->fabric_attr && !name_is_met(hints->fabric_attr->name)))
 		return false;
-	return tx_is_met(hints->tx_attr) && rx_is_met(hints->rx_attr) &&
+	return queues_are_met(hints->tx_attr, hints->rx_attr) &&
 	       ep_is_met(hints->ep_attr) &&
 	       domain_is_met(version, hints->domain_attr);
 }

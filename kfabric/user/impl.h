@@ -598,6 +598,15 @@ extern struct fi_ops_msg stcp_msg_ops;
  * without a public name since.
  */
 #define STCP_OP_PRIORITY (1ULL << 22 | 1ULL << 62)
+static inline size_t stcp_iov_bytes(const struct iovec *iov, size_t n_iov)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n_iov; i++)
+		bytes += iov[i].iov_len;
+	return bytes;
+}
+
 struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
 extern struct fi_ops_rma stcp_rma_ops;
 ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,

@@ -31,8 +31,11 @@ static void fill_ends(struct fi_info *info)
 	info->ep_attr->rx_ctx_cnt = 1;
 }
 
-static void fill_domain(struct fi_domain_attr *domain)
+static int fill_domain(struct fi_info *info, uint32_t version)
 {
+	struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_fabric_attr *fabric = info->fabric_attr;
+
 	domain->threading = FI_THREAD_SAFE;
 	domain->control_progress = FI_PROGRESS_AUTO;
 	domain->data_progress = FI_PROGRESS_AUTO;
@@ -49,42 +52,13 @@ static void fill_domain(struct fi_domain_attr *domain)
 	domain->max_ep_srx_ctx = STCP_SRXS_MAX;
 	domain->mr_iov_limit = 1;
 	domain->mr_cnt = STCP_MRS_MAX;
-}
-
-static int fill_names(struct fi_info *info, uint32_t version)
-{
-	info->fabric_attr->name = strdup(STCP_PROVIDER);
-	info->fabric_attr->prov_name = strdup(STCP_PROVIDER);
-	info->fabric_attr->prov_version = FI_VERSION(1, 0);
-	info->fabric_attr->api_version = version;
-	info->domain_attr->name = strdup(STCP_PROVIDER);
-	return info->fabric_attr->name && info->fabric_attr->prov_name &&
-			       info->domain_attr->name
-		       ? 0
-		       : -FI_ENOMEM;
-}
-
-/* What is in a word of hints and means all of its kind when it means none. */
-static uint64_t with_directions(uint64_t caps)
-{
-	const uint64_t msg = FI_SEND | FI_RECV;
-	const uint64_t rma =
-		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-
-	if (caps & FI_MSG && !(caps & msg))
-		caps |= msg;
-	if (caps & FI_RMA && !(caps & rma))
-		caps |= rma;
-	return caps;
-}
-
-static void apply_caps(struct fi_info *info, const struct fi_info *hints)
-{
-	if (!hints || !hints->caps)
-		return;
-	info->caps = with_directions(hints->caps) | STCP_DOMAIN_CAPS;
-	info->tx_attr->caps &= info->caps;
-	info->rx_attr->caps &= info->caps;
+	domain->name = strdup(STCP_PROVIDER);
+	fabric->name = strdup(STCP_PROVIDER);
+	fabric->prov_name = strdup(STCP_PROVIDER);
+	fabric->prov_version = FI_VERSION(1, 0);
+	fabric->api_version = version;
+	return fabric->name && fabric->prov_name && domain->name ? 0
+								 : -FI_ENOMEM;
 }
 
 static void apply_domain(struct fi_domain_attr *domain,
@@ -112,10 +86,23 @@ static void apply_domain(struct fi_domain_attr *domain,
 		domain->cq_data_size = sizeof(uint64_t);
 }
 
-/* What may be chosen by hints. */
+/* Hints choose capabilities, sizes of queues, and default flags. */
 static void apply_hints(struct fi_info *info, const struct fi_info *hints)
 {
-	apply_caps(info, hints);
+	const uint64_t rma =
+		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	uint64_t caps = hints ? hints->caps : 0;
+
+	/* A word without directions means all of its kind. */
+	if (caps & FI_MSG && !(caps & (FI_SEND | FI_RECV)))
+		caps |= FI_SEND | FI_RECV;
+	if (caps & FI_RMA && !(caps & rma))
+		caps |= rma;
+	if (caps) {
+		info->caps = caps | STCP_DOMAIN_CAPS;
+		info->tx_attr->caps &= info->caps;
+		info->rx_attr->caps &= info->caps;
+	}
 	if (hints && hints->tx_attr && hints->tx_attr->size)
 		info->tx_attr->size = hints->tx_attr->size;
 	if (hints && hints->rx_attr && hints->rx_attr->size)
@@ -207,11 +194,10 @@ int stcp_getinfo(uint32_t version, const char *node, const char *service,
 				    ? FI_SOCKADDR_IN6
 				    : FI_SOCKADDR_IN;
 	fill_ends(info);
-	fill_domain(info->domain_attr);
+	rc = fill_domain(info, version);
 	apply_hints(info, hints);
 	apply_domain(info->domain_attr, hints ? hints->domain_attr : NULL,
 		     version);
-	rc = fill_names(info, version);
 	if (!rc && (node || service))
 		rc = resolve_address(node, service, flags, hints, info);
 	if (!rc)

@@ -72,7 +72,7 @@ static bool same_host(const struct sockaddr_storage *a,
 		       sizeof(struct in6_addr));
 }
 
-/* It is not arriving any more; in the shard's thread. */
+/* The request is not arriving any more. Context: the shard's thread. */
 static void settle_request(struct stcp_request *request)
 {
 	struct stcp_pep *pep = request->pep;
@@ -96,26 +96,21 @@ uint64_t stcp_strays(void)
 	return atomic_load(&n_strays);
 }
 
-/* A user who wants to hears of it as of an error of its passive endpoint. */
-static void tell_stray(const struct stcp_pep *pep, enum tcpw_violation why)
-{
-	struct stcp_event *event;
-
-	atomic_fetch_add(&n_strays, 1);
-	if (!atomic_load(&tells_strays) || stcp_eq_is_full(pep->eq))
-		return;
-	event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
-	if (!event)
-		return;
-	event->err = EPROTO;
-	event->prov_errno = (int)why;
-	stcp_eq_add(pep->eq, event);
-}
-
+/* A user who wants to hears of a stray as of an error of its listener. */
 static void drop_request(struct stcp_request *request, enum tcpw_violation why)
 {
+	const struct stcp_pep *pep = request->pep;
+	struct stcp_event *event = NULL;
+
 	if (why)
-		tell_stray(request->pep, why);
+		atomic_fetch_add(&n_strays, 1);
+	if (why && atomic_load(&tells_strays) && !stcp_eq_is_full(pep->eq))
+		event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
+	if (event) {
+		event->err = EPROTO;
+		event->prov_errno = (int)why;
+		stcp_eq_add(pep->eq, event);
+	}
 	settle_request(request);
 	stcp_request_free(request);
 }
@@ -175,20 +170,11 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 	deliver_request(request);
 }
 
-static bool may_arrive(struct stcp_pep *pep, const struct stcp_request *request)
+static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 {
 	const struct stcp_request *other;
 	unsigned int from_there = 0;
 
-	if (pep->n_arriving >= STCP_ARRIVING_MAX)
-		return false;
-	LIST_FOREACH(other, &pep->arriving, link)
-	from_there += same_host(&other->peer, &request->peer);
-	return from_there < STCP_ARRIVING_PER_ADDRESS_MAX;
-}
-
-static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
-{
 	request->fid.fclass = FI_CLASS_CONNREQ;
 	request->pep = pep;
 	request->source.ready = request_ready;
@@ -196,7 +182,10 @@ static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 	/* The listener's own, so that the list is one thread's. */
 	request->source.shard = pep->source.shard;
 	tcpw_cm_rx_init(&request->cm, false);
-	if (!may_arrive(pep, request)) {
+	LIST_FOREACH(other, &pep->arriving, link)
+	from_there += same_host(&other->peer, &request->peer);
+	if (pep->n_arriving >= STCP_ARRIVING_MAX ||
+	    from_there >= STCP_ARRIVING_PER_ADDRESS_MAX) {
 		stcp_request_free(request);
 		return;
 	}
@@ -281,7 +270,7 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param,
 	return n < 0 ? n : 0;
 }
 
-/* A socket with this name. */
+/* Opens a socket with this name. */
 static int open_listener(const struct sockaddr *addr, size_t addrlen)
 {
 	int one = 1, off = 0;
@@ -301,20 +290,6 @@ static int open_listener(const struct sockaddr *addr, size_t addrlen)
 		return rc;
 	}
 	return fd;
-}
-
-/* With the name that an info gives, or with any of its kind. */
-static int open_named(const struct fi_info *info)
-{
-	const struct sockaddr_in6 any = {
-		.sin6_family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6
-								    : AF_INET,
-	};
-
-	if (info->src_addr)
-		return open_listener(info->src_addr, info->src_addrlen);
-	return open_listener((const struct sockaddr *)&any,
-			     stcp_sockaddr_len(&any));
 }
 
 static int pep_setname(fid_t fid, void *addr, size_t addrlen)
@@ -355,7 +330,7 @@ static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
-/* In the shard's thread: nothing arrives any more. */
+/* Nothing arrives any more. Context: the shard's thread. */
 static void stop_arriving(void *arg)
 {
 	struct stcp_pep *pep = arg;
@@ -429,6 +404,11 @@ static struct fi_ops_cm pep_cm_ops = {
 int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 		  struct fid_pep **out, void *context)
 {
+	const struct sockaddr_in6 any = {
+		.sin6_family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6
+								    : AF_INET,
+	};
+	const void *addr = info->src_addr ? info->src_addr : &any;
 	struct stcp_pep *pep;
 	int rc;
 
@@ -439,7 +419,11 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	if (!pep)
 		return -FI_ENOMEM;
 	pep->info = fi_dupinfo(info);
-	rc = pep->info ? open_named(info) : -FI_ENOMEM;
+	/* It has the name that its info gives, or any of its kind. */
+	rc = pep->info ? open_listener(addr, info->src_addr
+						     ? info->src_addrlen
+						     : stcp_sockaddr_len(addr))
+		       : -FI_ENOMEM;
 	if (rc < 0) {
 		fi_freeinfo(pep->info);
 		free(pep);

@@ -5,40 +5,7 @@
 
 #include "impl.h"
 
-static void set_memory(struct stcp_op *op, const struct iovec *iov,
-		       size_t n_iov, bool copy)
-{
-	uint8_t *to = op->copy;
-
-	op->n_iov = (uint8_t)n_iov;
-	for (size_t i = 0; i < n_iov; i++) {
-		op->iov[i] = iov[i];
-		op->total += iov[i].iov_len;
-		if (copy && iov[i].iov_len) {
-			memcpy(to, iov[i].iov_base, iov[i].iov_len);
-			op->iov[i].iov_base = to;
-			to += iov[i].iov_len;
-		}
-	}
-}
-
 #define PLACED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
-
-/*
- * What the peer is to say before it is over. It may refuse data for its
- * completion queue, or be slow to take them: of these it always says.
- */
-static uint16_t ack_flags(const struct stcp_op *op, const struct tcpw_hdr *hdr,
-			  uint64_t flags)
-{
-	bool data = hdr->op == TCPW_WRITE && hdr->flags & TCPW_F_CQ_DATA;
-
-	if (hdr->op == TCPW_READ_REQUEST)
-		return 0;
-	if (flags & FI_COMMIT_COMPLETE)
-		return flags & PLACED ? TCPW_F_ACKED : TCPW_F_COMMIT;
-	return flags & PLACED || (data && !op->silent) ? TCPW_F_DELIVERY : 0;
-}
 
 /* Under the endpoint's lock, which has put the op's header in its order. */
 static ssize_t submit_op(struct stcp_ep *ep, struct stcp_op *op,
@@ -63,6 +30,8 @@ static ssize_t submit_op(struct stcp_ep *ep, struct stcp_op *op,
 ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 		  const struct iovec *iov, size_t n_iov, uint64_t flags)
 {
+	bool data = hdr->op == TCPW_WRITE && hdr->flags & TCPW_F_CQ_DATA;
+	uint8_t *to;
 	ssize_t rc;
 
 	if (!op)
@@ -71,10 +40,30 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 		free(op);
 		return -FI_EOPBADSTATE;
 	}
-	set_memory(op, iov, n_iov, flags & FI_INJECT);
-	hdr->flags |= ack_flags(op, hdr, flags);
-	if (hdr->op != TCPW_READ_REQUEST)
+	to = op->copy;
+	op->n_iov = (uint8_t)n_iov;
+	for (size_t i = 0; i < n_iov; i++) {
+		op->iov[i] = iov[i];
+		op->total += iov[i].iov_len;
+		if (flags & FI_INJECT && iov[i].iov_len) {
+			memcpy(to, iov[i].iov_base, iov[i].iov_len);
+			op->iov[i].iov_base = to;
+			to += iov[i].iov_len;
+		}
+	}
+	if (hdr->op != TCPW_READ_REQUEST) {
 		hdr->payload_bytes = op->total;
+		/*
+		 * What the peer says before it is over. It may refuse data for
+		 * its completion queue, or be slow to take them: of these it
+		 * always says.
+		 */
+		if (flags & FI_COMMIT_COMPLETE)
+			hdr->flags |=
+				flags & PLACED ? TCPW_F_ACKED : TCPW_F_COMMIT;
+		else if (flags & PLACED || (data && !op->silent))
+			hdr->flags |= TCPW_F_DELIVERY;
+	}
 	op->acked = hdr->flags & TCPW_F_ACKED;
 	op->completes = !op->silent && (!ep->tx_selective ||
 					(flags | ep->tx_flags) & FI_COMPLETION);
@@ -86,21 +75,12 @@ ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 	return rc;
 }
 
-static size_t bytes_of(const struct iovec *iov, size_t n_iov)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < n_iov; i++)
-		bytes += iov[i].iov_len;
-	return bytes;
-}
-
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	struct tcpw_hdr hdr = { .op = TCPW_MSG };
-	size_t bytes = bytes_of(msg->msg_iov, msg->iov_count);
+	size_t bytes = stcp_iov_bytes(msg->msg_iov, msg->iov_count);
 	struct stcp_op *op;
 
 	if (flags & ~(STCP_TX_FLAGS | FI_MSG | FI_REMOTE_CQ_DATA |

@@ -4,39 +4,27 @@
 
 #include "impl.h"
 
-static bool is_sound(const struct fi_msg_rma *msg, uint64_t flags)
-{
-	size_t bytes = 0;
-
-	if (msg->iov_count > STCP_IOV_MAX || !msg->rma_iov_count ||
-	    msg->rma_iov_count > TCPW_SEGS_MAX)
-		return false;
-	for (size_t i = 0; i < msg->iov_count; i++)
-		bytes += msg->msg_iov[i].iov_len;
-	return bytes <= STCP_MSG_MAX &&
-	       (!(flags & FI_INJECT) || bytes <= STCP_INJECT_BYTES);
-}
-
-static void set_segments(struct tcpw_hdr *hdr, const struct fi_msg_rma *msg)
-{
-	hdr->n_segs = (__u8)msg->rma_iov_count;
-	for (size_t i = 0; i < msg->rma_iov_count; i++) {
-		hdr->segs[i].addr = msg->rma_iov[i].addr;
-		hdr->segs[i].bytes = msg->rma_iov[i].len;
-		hdr->segs[i].key = msg->rma_iov[i].key;
-	}
-}
-
 static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			uint64_t flags, struct tcpw_hdr *hdr, bool silent)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
 	bool is_read = hdr->op == TCPW_READ_REQUEST;
 	struct stcp_op *op;
+	size_t bytes;
 
-	if (!is_sound(msg, flags))
+	if (msg->iov_count > STCP_IOV_MAX || !msg->rma_iov_count ||
+	    msg->rma_iov_count > TCPW_SEGS_MAX)
 		return -FI_EINVAL;
-	set_segments(hdr, msg);
+	bytes = stcp_iov_bytes(msg->msg_iov, msg->iov_count);
+	if (bytes > STCP_MSG_MAX ||
+	    (flags & FI_INJECT && bytes > STCP_INJECT_BYTES))
+		return -FI_EINVAL;
+	hdr->n_segs = (__u8)msg->rma_iov_count;
+	for (size_t i = 0; i < msg->rma_iov_count; i++) {
+		hdr->segs[i].addr = msg->rma_iov[i].addr;
+		hdr->segs[i].bytes = msg->rma_iov[i].len;
+		hdr->segs[i].key = msg->rma_iov[i].key;
+	}
 	op = stcp_op_alloc(is_read ? STCP_READ : STCP_WRITE,
 			   flags & FI_INJECT ? STCP_INJECT_BYTES : 0);
 	if (op) {
@@ -47,34 +35,20 @@ static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	return stcp_post(ep, op, hdr, msg->msg_iov, msg->iov_count, flags);
 }
 
-static size_t local_bytes(const struct fi_msg_rma *msg)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < msg->iov_count; i++)
-		bytes += msg->msg_iov[i].iov_len;
-	return bytes;
-}
-
-static size_t remote_bytes(const struct fi_msg_rma *msg)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < msg->rma_iov_count; i++)
-		bytes += msg->rma_iov[i].len;
-	return bytes;
-}
-
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			   uint64_t flags)
 {
 	struct tcpw_hdr hdr = { .op = TCPW_READ_REQUEST };
+	size_t bytes = 0;
 
 	if (flags & ~(STCP_TX_FLAGS | FI_RMA | FI_READ | FI_COMMIT_COMPLETE |
 		      FI_MATCH_COMPLETE))
 		return -FI_EBADFLAGS;
 	/* The response must fit exactly where it goes. */
-	if (local_bytes(msg) != remote_bytes(msg) || flags & FI_INJECT)
+	for (size_t i = 0; i < msg->rma_iov_count; i++)
+		bytes += msg->rma_iov[i].len;
+	if (stcp_iov_bytes(msg->msg_iov, msg->iov_count) != bytes ||
+	    flags & FI_INJECT)
 		return -FI_EINVAL;
 	return post_rma(fid, msg, flags, &hdr, false);
 }
@@ -105,7 +79,7 @@ static struct fi_msg_rma one_range(struct fi_rma_iov *rma,
 				  .rma_iov_count = 1,
 				  .context = context };
 
-	rma->len = local_bytes(&msg);
+	rma->len = stcp_iov_bytes(msg.msg_iov, msg.iov_count);
 	return msg;
 }
 

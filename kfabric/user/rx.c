@@ -26,26 +26,12 @@ enum {
 	HAVE_TO_PAUSE,
 };
 
-/* Where the payload at an offset of an operation's memory belongs. */
-static uint8_t *locate_payload(const struct stcp_op *op, uint64_t offset,
-			       size_t *room)
-{
-	for (int i = 0; i < op->n_iov; i++) {
-		if (offset < op->iov[i].iov_len) {
-			*room = op->iov[i].iov_len - offset;
-			return (uint8_t *)op->iov[i].iov_base + offset;
-		}
-		offset -= op->iov[i].iov_len;
-	}
-	*room = 0;
-	return NULL;
-}
-
+/* Returns where the payload that comes next belongs, or NULL. */
 static uint8_t *target_of(struct stcp_ep *ep, const struct tcpw_want *want,
 			  size_t *room)
 {
+	uint64_t offset = want->offset;
 	const struct stcp_op *op;
-	uint8_t *at;
 
 	if (ep->rx.hdr.op == TCPW_WRITE) {
 		*room = want->bytes;
@@ -54,13 +40,20 @@ static uint8_t *target_of(struct stcp_ep *ep, const struct tcpw_want *want,
 	op = ep->rx.hdr.op == TCPW_READ_RESPONSE
 		     ? stcp_container_of(ep->rx.due, struct stcp_op, due)
 		     : TAILQ_FIRST(&ep->receives);
-	at = locate_payload(op, want->offset, room);
-	if (*room > want->bytes)
-		*room = want->bytes;
-	return at;
+	for (int i = 0; i < op->n_iov; i++) {
+		if (offset < op->iov[i].iov_len) {
+			*room = op->iov[i].iov_len - offset;
+			if (*room > want->bytes)
+				*room = want->bytes;
+			return (uint8_t *)op->iov[i].iov_base + offset;
+		}
+		offset -= op->iov[i].iov_len;
+	}
+	*room = 0;
+	return NULL;
 }
 
-/* Takes what it can of the bytes; sets *at behind what was taken. */
+/* Takes what can be used of the bytes; sets *at behind what was taken. */
 static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 			 size_t *at)
 {
@@ -110,21 +103,6 @@ static int consume_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len,
 		if (ep->state != TCPW_UP)
 			return ENDED;
 	}
-}
-
-/* Puts aside what could not be used; there is room for all of a stage. */
-static void keep_bytes(struct stcp_ep *ep, const uint8_t *bytes, size_t len)
-{
-	if (!len)
-		return;
-	ep->stash = malloc(len);
-	if (!ep->stash) {
-		stcp_ep_end(ep, FI_ENOMEM, TCPW_OK);
-		return;
-	}
-	memcpy(ep->stash, bytes, len);
-	ep->stash_at = 0;
-	ep->stash_bytes = len;
 }
 
 /*
@@ -188,11 +166,14 @@ static ssize_t receive_payload(struct stcp_ep *ep, uint8_t *stage,
 	return n;
 }
 
-/* Once; false when there is nothing more to do for the moment. */
+/*
+ * Receives once; false when there is nothing more to do for the moment. What
+ * could not be used is put aside; there is room for all of a stage.
+ */
 static bool haul_once(struct stcp_ep *ep, uint8_t *stage)
 {
 	struct haul haul = { 0 };
-	size_t at = 0;
+	size_t at = 0, rest;
 	ssize_t n;
 
 	if (!catch_up(ep))
@@ -204,8 +185,18 @@ static bool haul_once(struct stcp_ep *ep, uint8_t *stage)
 		stcp_ep_end(ep, n ? errno : ECONNRESET, TCPW_OK);
 		return false;
 	}
-	if (consume_bytes(ep, stage, haul.staged, &at) == HAVE_TO_PAUSE)
-		keep_bytes(ep, stage + at, haul.staged - at);
+	if (consume_bytes(ep, stage, haul.staged, &at) == HAVE_TO_PAUSE &&
+	    haul.staged > at) {
+		rest = haul.staged - at;
+		ep->stash = malloc(rest);
+		if (ep->stash) {
+			memcpy(ep->stash, stage + at, rest);
+			ep->stash_at = 0;
+			ep->stash_bytes = rest;
+		} else {
+			stcp_ep_end(ep, FI_ENOMEM, TCPW_OK);
+		}
+	}
 	return (size_t)n == haul.asked;
 }
 

@@ -88,51 +88,25 @@ static bool do_calls(struct stcp_shard *shard)
 	return !stop;
 }
 
-static struct stcp_source *next_late(struct stcp_shard *shard, uint64_t now_ms)
-{
-	struct stcp_source *source;
-
-	pthread_mutex_lock(&shard->lock);
-	TAILQ_FOREACH(source, &shard->hurried, hurry_link)
-	if (source->deadline_ms <= now_ms)
-		break;
-	if (source) {
-		TAILQ_REMOVE(&shard->hurried, source, hurry_link);
-		source->deadline_ms = 0;
-	}
-	pthread_mutex_unlock(&shard->lock);
-	return source;
-}
-
 static void end_late(struct stcp_shard *shard)
 {
 	uint64_t now_ms = stcp_now_ms();
 	struct stcp_source *source;
 
-	while ((source = next_late(shard, now_ms)))
+	for (;;) {
+		pthread_mutex_lock(&shard->lock);
+		TAILQ_FOREACH(source, &shard->hurried, hurry_link)
+		if (source->deadline_ms <= now_ms)
+			break;
+		if (source) {
+			TAILQ_REMOVE(&shard->hurried, source, hurry_link);
+			source->deadline_ms = 0;
+		}
+		pthread_mutex_unlock(&shard->lock);
+		if (!source)
+			return;
 		source->late(source);
-}
-
-static bool is_hurried(struct stcp_shard *shard)
-{
-	bool any;
-
-	pthread_mutex_lock(&shard->lock);
-	any = !TAILQ_EMPTY(&shard->hurried);
-	pthread_mutex_unlock(&shard->lock);
-	return any;
-}
-
-static void serve_event(struct stcp_shard *shard,
-			const struct epoll_event *event)
-{
-	struct stcp_source *source = event->data.ptr;
-	uint64_t count;
-
-	if (source)
-		source->ready(source, event->events);
-	else
-		(void)!read(shard->wake_fd, &count, sizeof(count));
+	}
 }
 
 void stcp_set_busy_poll(unsigned int us)
@@ -149,31 +123,43 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* Looks for a while, if it is to; then sleeps. */
+/* Looks for a while, if the shard is to; then sleeps. */
 static int next_events(struct stcp_shard *shard, struct epoll_event *events)
 {
 	uint64_t us = atomic_load(&busy_poll_us);
 	uint64_t until_us = us ? now_us() + us : 0;
+	bool is_hurried;
 	int n = 0;
 
 	while (us && !n && now_us() < until_us)
 		n = epoll_wait(shard->epoll_fd, events, EVENTS_MAX, 0);
-	return n ? n
-		 : epoll_wait(shard->epoll_fd, events, EVENTS_MAX,
-			      is_hurried(shard) ? TICK_MS : -1);
+	if (n)
+		return n;
+	pthread_mutex_lock(&shard->lock);
+	is_hurried = !TAILQ_EMPTY(&shard->hurried);
+	pthread_mutex_unlock(&shard->lock);
+	return epoll_wait(shard->epoll_fd, events, EVENTS_MAX,
+			  is_hurried ? TICK_MS : -1);
 }
 
 static void *run_shard(void *arg)
 {
 	struct stcp_shard *shard = arg;
 	struct epoll_event events[EVENTS_MAX];
-	uint64_t tick_ms = 0;
+	uint64_t tick_ms = 0, count;
 
 	while (do_calls(shard)) {
 		int n = next_events(shard, events);
 
-		for (int i = 0; i < n; i++)
-			serve_event(shard, &events[i]);
+		for (int i = 0; i < n; i++) {
+			struct stcp_source *source = events[i].data.ptr;
+
+			if (source)
+				source->ready(source, events[i].events);
+			else
+				(void)!read(shard->wake_fd, &count,
+					    sizeof(count));
+		}
 		if (stcp_now_ms() - tick_ms < TICK_MS)
 			continue;
 		tick_ms = stcp_now_ms();
@@ -193,28 +179,13 @@ static void shard_free(struct stcp_shard *shard)
 	free(shard);
 }
 
-/* Signals are for the program's own threads. */
-static int start_thread(struct stcp_shard *shard)
-{
-	sigset_t all, old;
-	pthread_attr_t attr;
-	int rc;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&shard->thread, &attr, run_shard, shard);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -rc;
-}
-
 static int shard_start(struct stcp_shard **out)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	struct stcp_shard *shard = calloc(1, sizeof(*shard));
-	int rc;
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int rc = 0;
 
 	if (!shard)
 		return -FI_ENOMEM;
@@ -227,8 +198,16 @@ static int shard_start(struct stcp_shard **out)
 	if (shard->epoll_fd < 0 || shard->wake_fd < 0 ||
 	    epoll_ctl(shard->epoll_fd, EPOLL_CTL_ADD, shard->wake_fd, &event))
 		rc = -errno;
-	else
-		rc = start_thread(shard);
+	if (!rc) {
+		/* Signals are for the program's own threads. */
+		sigfillset(&all);
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK_BYTES);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		rc = -pthread_create(&shard->thread, &attr, run_shard, shard);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		pthread_attr_destroy(&attr);
+	}
 	if (rc)
 		shard_free(shard);
 	else

@@ -11,30 +11,11 @@
 
 #include "impl.h"
 
-static struct stcp_srx *srx_of(struct fid_ep *fid)
-{
-	return stcp_container_of(fid, struct stcp_srx, fid);
-}
-
-/* Those who found nothing look again. */
-static void resume_starving(struct stcp_srx *srx)
-{
-	struct stcp_ep *ep;
-
-	pthread_mutex_lock(&srx->eps_lock);
-	LIST_FOREACH(ep, &srx->eps, srx_link)
-	{
-		pthread_mutex_lock(&ep->lock);
-		stcp_rx_resume(ep, STCP_NO_RECEIVE);
-		pthread_mutex_unlock(&ep->lock);
-	}
-	pthread_mutex_unlock(&srx->eps_lock);
-}
-
 static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			   uint64_t flags)
 {
-	struct stcp_srx *srx = srx_of(fid);
+	struct stcp_srx *srx = stcp_container_of(fid, struct stcp_srx, fid);
+	struct stcp_ep *ep;
 	struct stcp_op *op;
 	bool starving;
 
@@ -59,8 +40,17 @@ static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	starving = srx->starving;
 	srx->starving = false;
 	pthread_mutex_unlock(&srx->lock);
-	if (starving)
-		resume_starving(srx);
+	if (!starving)
+		return 0;
+	/* Those who found nothing look again. */
+	pthread_mutex_lock(&srx->eps_lock);
+	LIST_FOREACH(ep, &srx->eps, srx_link)
+	{
+		pthread_mutex_lock(&ep->lock);
+		stcp_rx_resume(ep, STCP_NO_RECEIVE);
+		pthread_mutex_unlock(&ep->lock);
+	}
+	pthread_mutex_unlock(&srx->eps_lock);
 	return 0;
 }
 

@@ -83,28 +83,23 @@ static enum tcpw_violation prepare_news(struct stcp_ep *ep)
 	return TCPW_OK;
 }
 
-static enum tcpw_violation write_target(struct stcp_ep *ep)
-{
-	if (wants_ack(ep) && !has_room(ep))
-		return TCPW_OK;
-	if (ep->rx.hdr.flags & TCPW_F_COMMIT && !ep->domain->persist)
-		return TCPW_NO_COMMIT;
-	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA) {
-		enum tcpw_violation why = prepare_news(ep);
-
-		if (why || ep->pause)
-			return why;
-	}
-	return find_segments(ep, FI_REMOTE_WRITE);
-}
-
 enum tcpw_violation stcp_target(struct stcp_ep *ep)
 {
+	enum tcpw_violation why = TCPW_OK;
+
 	switch (ep->rx.hdr.op) {
 	case TCPW_MSG:
 		return target_message(ep);
 	case TCPW_WRITE:
-		return write_target(ep);
+		if (wants_ack(ep) && !has_room(ep))
+			return TCPW_OK;
+		if (ep->rx.hdr.flags & TCPW_F_COMMIT && !ep->domain->persist)
+			return TCPW_NO_COMMIT;
+		if (ep->rx.hdr.flags & TCPW_F_CQ_DATA)
+			why = prepare_news(ep);
+		if (why || ep->pause)
+			return why;
+		return find_segments(ep, FI_REMOTE_WRITE);
 	case TCPW_READ_REQUEST:
 		return has_room(ep) ? find_segments(ep, FI_REMOTE_READ)
 				    : TCPW_OK;
@@ -113,7 +108,7 @@ enum tcpw_violation stcp_target(struct stcp_ep *ep)
 	}
 }
 
-/* Room for it was seen when the header came. */
+/* There is room for the answer: that was seen when the header came. */
 static void queue_answer(struct stcp_ep *ep, struct stcp_op *op,
 			 const struct tcpw_hdr *hdr)
 {
@@ -123,17 +118,6 @@ static void queue_answer(struct stcp_ep *ep, struct stcp_op *op,
 	ep->n_answers++;
 	TAILQ_INSERT_TAIL(&ep->answers, op, link);
 	stcp_tx_progress(ep);
-}
-
-static enum tcpw_violation queue_ack(struct stcp_ep *ep)
-{
-	struct tcpw_hdr hdr = { .op = TCPW_ACK };
-	struct stcp_op *op = stcp_op_alloc(STCP_ACK, 0);
-
-	if (!op)
-		return TCPW_NO_MEMORY;
-	queue_answer(ep, op, &hdr);
-	return TCPW_OK;
 }
 
 static enum tcpw_violation queue_response(struct stcp_ep *ep)
@@ -157,22 +141,17 @@ static enum tcpw_violation queue_response(struct stcp_ep *ep)
 }
 
 /* What cannot be made durable here is no fault of the peer's. */
-static void persist_written(struct stcp_ep *ep)
+static void target_written(struct stcp_ep *ep)
 {
 	const struct stcp_domain *domain = ep->domain;
+	bool commit = ep->rx.hdr.flags & TCPW_F_COMMIT;
 	int rc = 0;
 
-	for (int i = 0; !rc && i < ep->rx.hdr.n_segs; i++)
+	for (int i = 0; commit && !rc && i < ep->rx.hdr.n_segs; i++)
 		rc = domain->persist(domain->persist_arg, ep->place[i],
 				     ep->rx.hdr.segs[i].bytes);
 	if (rc)
 		stcp_ep_end(ep, -rc, TCPW_OK);
-}
-
-static void target_written(struct stcp_ep *ep)
-{
-	if (ep->rx.hdr.flags & TCPW_F_COMMIT)
-		persist_written(ep);
 	forget_segments(ep);
 	if (!ep->news)
 		return;
@@ -180,30 +159,26 @@ static void target_written(struct stcp_ep *ep)
 	ep->news = NULL;
 }
 
-static void target_received(struct stcp_ep *ep)
-{
-	struct stcp_op *op = TAILQ_FIRST(&ep->receives);
-
-	TAILQ_REMOVE(&ep->receives, op, link);
-	op->len = ep->rx.hdr.payload_bytes;
-	if (ep->rx.hdr.flags & TCPW_F_CQ_DATA) {
-		op->flags |= FI_REMOTE_CQ_DATA;
-		op->data = ep->rx.hdr.cq_data;
-	}
-	stcp_op_complete(ep, op);
-}
-
 enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 {
+	const struct tcpw_hdr *hdr = &ep->rx.hdr;
+	struct tcpw_hdr answer = { .op = TCPW_ACK };
 	struct tcpw_due *due = ep->rx.due;
-	enum tcpw_violation why = TCPW_OK;
 	bool ack = wants_ack(ep);
+	struct stcp_op *op;
 
-	switch (ep->rx.hdr.op) {
+	switch (hdr->op) {
 	case TCPW_READ_REQUEST:
 		return queue_response(ep);
 	case TCPW_MSG:
-		target_received(ep);
+		op = TAILQ_FIRST(&ep->receives);
+		TAILQ_REMOVE(&ep->receives, op, link);
+		op->len = hdr->payload_bytes;
+		if (hdr->flags & TCPW_F_CQ_DATA) {
+			op->flags |= FI_REMOTE_CQ_DATA;
+			op->data = hdr->cq_data;
+		}
+		stcp_op_complete(ep, op);
 		break;
 	case TCPW_WRITE:
 		target_written(ep);
@@ -217,7 +192,11 @@ enum tcpw_violation stcp_finish(struct stcp_ep *ep)
 	if (due)
 		stcp_op_complete(ep,
 				 stcp_container_of(due, struct stcp_op, due));
-	if (!why && ack)
-		why = queue_ack(ep);
-	return why;
+	if (!ack)
+		return TCPW_OK;
+	op = stcp_op_alloc(STCP_ACK, 0);
+	if (!op)
+		return TCPW_NO_MEMORY;
+	queue_answer(ep, op, &answer);
+	return TCPW_OK;
 }

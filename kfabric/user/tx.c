@@ -43,7 +43,7 @@ void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op)
 		free(op);
 }
 
-/* Bytes that are left to send, as vectors. */
+/* Gathers the bytes that are left to send. */
 static size_t gather_vectors(const struct stcp_op *op, struct iovec *out)
 {
 	size_t n = 0;
@@ -120,14 +120,6 @@ static struct stcp_op *next_op(struct stcp_ep *ep)
 	return op;
 }
 
-static void send_failed(struct stcp_ep *ep, int err)
-{
-	if (err == EAGAIN || err == EINTR)
-		stcp_ep_watch(ep, ep->events | EPOLLOUT);
-	else
-		stcp_ep_end(ep, err == EPIPE ? ECONNRESET : err, TCPW_OK);
-}
-
 void stcp_tx_progress(struct stcp_ep *ep)
 {
 	struct iovec iov[1 + STCP_IOV_MAX];
@@ -150,8 +142,13 @@ void stcp_tx_progress(struct stcp_ep *ep)
 		}
 		msg.msg_iovlen = gather_vectors(ep->sending, iov);
 		n = sendmsg(ep->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			stcp_ep_watch(ep, ep->events | EPOLLOUT);
+			return;
+		}
 		if (n < 0) {
-			send_failed(ep, errno);
+			stcp_ep_end(ep, errno == EPIPE ? ECONNRESET : errno,
+				    TCPW_OK);
 			return;
 		}
 		if (advance_op(ep->sending, (size_t)n)) {
