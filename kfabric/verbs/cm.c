@@ -80,19 +80,6 @@ static int kfiv_addr_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
 					      ?: KFIV_CM_TIMEOUT_MS);
 }
 
-static int kfiv_route_resolved(struct kfiv_ep *ep, struct rdma_cm_id *id)
-{
-	int ret = -ECONNABORTED;
-
-	mutex_lock(&ep->mutex);
-	if (!ep->stopped) {
-		kfiv_cm_start_timer(ep);
-		ret = rdma_connect_locked(id, &ep->param);
-	}
-	mutex_unlock(&ep->mutex);
-	return ret;
-}
-
 static int kfiv_cm_established(struct kfiv_ep *ep, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -132,31 +119,25 @@ static void kfiv_cm_rejected(struct kfiv_ep *ep, struct rdma_cm_id *id,
 		kfiv_ep_queue_stop(ep);
 }
 
-static int kfiv_cm_errno(const struct rdma_cm_event *event)
-{
-	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH;
-	case RDMA_CM_EVENT_UNREACHABLE:
-		return ETIMEDOUT;
-	default:
-		return ECONNABORTED;
-	}
-}
-
 int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		  struct rdma_cm_event *event)
 {
 	struct kfiv_ep *ep = container_of(cm, struct kfiv_ep, cm);
-	int ret = 0;
+	int err = ECONNABORTED, ret = 0;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		ret = kfiv_addr_resolved(ep, id);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		ret = kfiv_route_resolved(ep, id);
+		mutex_lock(&ep->mutex);
+		if (ep->stopped) {
+			ret = -ECONNABORTED;
+		} else {
+			kfiv_cm_start_timer(ep);
+			ret = rdma_connect_locked(id, &ep->param);
+		}
+		mutex_unlock(&ep->mutex);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		ret = kfiv_cm_established(ep, event);
@@ -171,8 +152,16 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		err = event->status == -ETIMEDOUT ? ETIMEDOUT : EHOSTUNREACH;
+		kfiv_ep_fail(ep, err, event->status);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		err = ETIMEDOUT;
+		fallthrough;
 	default:
-		kfiv_ep_fail(ep, kfiv_cm_errno(event), event->status);
+		kfiv_ep_fail(ep, err, event->status);
 		break;
 	}
 	if (ret)
@@ -198,14 +187,10 @@ static void kfiv_fill_param(struct kfiv_ep *ep, const void *data, size_t len)
 	param->initiator_depth = min(attr->max_qp_init_rd_atom, KFIV_MAX_READS);
 }
 
-static struct sockaddr *kfiv_addr_or_any(struct sockaddr_storage *addr)
-{
-	return addr->ss_family ? (struct sockaddr *)addr : NULL;
-}
-
 static int kfiv_start_connect(struct kfiv_ep *ep)
 {
 	u32 timeout_ms = READ_ONCE(ep->ep.cm_timeout_ms) ?: KFIV_CM_TIMEOUT_MS;
+	struct sockaddr *src = NULL; /* any */
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -218,8 +203,10 @@ static int kfiv_start_connect(struct kfiv_ep *ep)
 		return PTR_ERR(id);
 	ep->id = id;
 	kfiv_cm_start_timer(ep);
-	ret = rdma_resolve_addr(id, kfiv_addr_or_any(&ep->src),
-				(struct sockaddr *)&ep->dest, timeout_ms);
+	if (ep->src.ss_family)
+		src = (struct sockaddr *)&ep->src;
+	ret = rdma_resolve_addr(id, src, (struct sockaddr *)&ep->dest,
+				timeout_ms);
 	/* To the routing tables this is memory, to a fabric a lazy peer. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }

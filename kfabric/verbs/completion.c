@@ -106,18 +106,6 @@ static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
-/* A slot is free again only when its operation has been completed. */
-static void kfiv_free_slots(struct kfiv_ep *ep, struct list_head *slots)
-{
-	unsigned long irq;
-
-	if (list_empty(slots))
-		return;
-	spin_lock_irqsave(&ep->tx_lock, irq);
-	list_splice(slots, &ep->slots);
-	spin_unlock_irqrestore(&ep->tx_lock, irq);
-}
-
 static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct list_head *slots)
 {
@@ -128,10 +116,11 @@ static void kfiv_finish_tx(struct kfiv_ep *ep, struct kfiv_op *op,
 		list_add(&slot->node, slots);
 }
 
-/* The device has done with an operation; how is in it. */
+/* The device has done with an operation, which says how it ended. */
 void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 {
 	struct kfiv_op *pos, *next;
+	unsigned long irq;
 	LIST_HEAD(slots);
 	LIST_HEAD(done);
 
@@ -140,7 +129,12 @@ void kfiv_tx_over(struct kfiv_ep *ep, struct kfiv_op *op)
 	kfiv_collect_over(ep, op, &done);
 	list_for_each_entry_safe(pos, next, &done, node)
 		kfiv_finish_tx(ep, pos, &slots);
-	kfiv_free_slots(ep, &slots);
+	/* A slot is free again only when its operation has been completed. */
+	if (!list_empty(&slots)) {
+		spin_lock_irqsave(&ep->tx_lock, irq);
+		list_splice(&slots, &ep->slots);
+		spin_unlock_irqrestore(&ep->tx_lock, irq);
+	}
 	kfi_ep_space(&ep->ep, FI_TRANSMIT);
 }
 
@@ -156,28 +150,25 @@ void kfiv_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* ---- receive ---------------------------------------------------------- */
 
-static void kfiv_fill_received(struct kfi_comp *comp, const struct ib_wc *wc)
-{
-	comp->entry.len = wc->byte_len;
-	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
-		comp->entry.flags = FI_RECV | FI_RMA;
-	if (wc->wc_flags & IB_WC_WITH_IMM) {
-		comp->entry.flags |= FI_REMOTE_CQ_DATA;
-		comp->entry.data = be32_to_cpu(wc->ex.imm_data);
-	}
-}
-
 void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kfiv_op *op = container_of(wc->wr_cqe, struct kfiv_op, cqe);
 	struct kfiv_ep *ep = wc->qp->qp_context;
+	struct fi_cq_err_entry *entry = &op->comp->entry;
 	int err = kfiv_rx_errno(wc->status);
 	unsigned long irq;
 
-	if (err)
+	if (err) {
 		kfiv_ep_fail(ep, err, wc->status);
-	else
-		kfiv_fill_received(op->comp, wc);
+	} else {
+		entry->len = wc->byte_len;
+		if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+			entry->flags = FI_RECV | FI_RMA;
+		if (wc->wc_flags & IB_WC_WITH_IMM) {
+			entry->flags |= FI_REMOTE_CQ_DATA;
+			entry->data = be32_to_cpu(wc->ex.imm_data);
+		}
+	}
 	spin_lock_irqsave(&ep->rx_lock, irq);
 	list_del(&op->node);
 	ep->rx_free++;
@@ -192,26 +183,11 @@ void kfiv_rx_done(struct ib_cq *cq, struct ib_wc *wc)
  * The device reports every operation that it did not do. So those that it has
  * and said nothing of are quiet ones that it did.
  */
-static void kfiv_flush_tx(struct kfiv_ep *ep, struct list_head *tx,
-			  const struct kfiv_op *unsent)
-{
-	struct kfiv_op *op, *next;
-	bool done = !ep->sinks;
-	LIST_HEAD(slots);
-
-	list_for_each_entry_safe(op, next, tx, node) {
-		done = done && op != unsent;
-		if (!done && !op->over) {
-			op->status = IB_WC_WR_FLUSH_ERR;
-			op->err = kfiv_tx_errno(ep, op, op->status);
-		}
-		kfiv_finish_tx(ep, op, &slots);
-	}
-}
-
 void kfiv_flush_left(struct kfiv_ep *ep)
 {
 	struct kfiv_op *op, *next, *unsent;
+	bool done = !ep->sinks;
+	LIST_HEAD(slots);
 	LIST_HEAD(tx);
 	LIST_HEAD(rx);
 
@@ -228,7 +204,14 @@ void kfiv_flush_left(struct kfiv_ep *ep)
 
 	kfiv_sinks_drop(ep);
 	local_bh_disable(); /* as upcalls in softirq expect it */
-	kfiv_flush_tx(ep, &tx, unsent);
+	list_for_each_entry_safe(op, next, &tx, node) {
+		done = done && op != unsent;
+		if (!done && !op->over) {
+			op->status = IB_WC_WR_FLUSH_ERR;
+			op->err = kfiv_tx_errno(ep, op, op->status);
+		}
+		kfiv_finish_tx(ep, op, &slots);
+	}
 	list_for_each_entry_safe(op, next, &rx, node)
 		kfiv_op_finish(ep, op, ECANCELED, IB_WC_WR_FLUSH_ERR);
 	local_bh_enable();

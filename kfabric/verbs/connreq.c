@@ -37,7 +37,7 @@ static struct kfiv_req *to_kfiv_req(struct kfid *fid)
 	return container_of(fid, struct kfiv_req, req.fid);
 }
 
-/* Taken by the device's removal: what is left is memory. */
+/* What the device's removal has taken is nothing but memory. */
 static struct kfiv_owner *kfiv_req_take(struct kfiv_req *req)
 {
 	struct kfiv_owner *owner = xchg(&req->owner, NULL);
@@ -106,18 +106,6 @@ static int kfiv_owner_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	return test_and_set_bit(TAKEN, &owner->taken) ? 0 : -ENODEV;
 }
 
-static struct kfiv_owner *kfiv_owner_alloc(struct rdma_cm_id *id)
-{
-	struct kfiv_owner *owner = kzalloc(sizeof(*owner), GFP_KERNEL);
-
-	if (!owner)
-		return NULL;
-	owner->cm.handler = kfiv_owner_event;
-	owner->id = id;
-	INIT_WORK(&owner->work, kfiv_req_refuse_work);
-	return owner;
-}
-
 static struct kfiv_req *kfiv_req_alloc(struct kfiv_pep *pep,
 				       const struct rdma_conn_param *conn)
 {
@@ -152,13 +140,16 @@ int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
 	if (!req)
 		return -ENOMEM;
 	info = kfiv_connreq_info(id);
-	owner = kfiv_owner_alloc(id);
+	owner = kzalloc(sizeof(*owner), GFP_KERNEL);
 	if (!info || !owner) {
 		fi_freeinfo(info);
 		kfree(owner);
 		kfi_obj_abort(&req->req.fid);
 		return -ENOMEM;
 	}
+	owner->cm.handler = kfiv_owner_event;
+	owner->id = id;
+	INIT_WORK(&owner->work, kfiv_req_refuse_work);
 	id->context = &owner->cm;
 	req->owner = owner;
 	req->ib = id->device;
@@ -174,25 +165,10 @@ int kfiv_connreq_new(struct kfiv_pep *pep, struct rdma_cm_id *id,
 	return 0;
 }
 
-static void kfiv_req_take_params(struct kfiv_ep *ep, const struct kfiv_req *req,
-				 struct rdma_cm_id *id)
-{
-	const struct ib_device_attr *attr = &ep->domain->dev->ib->attrs;
-
-	ep->accepting = true;
-	ep->param.responder_resources =
-		min3((int)req->responder_resources, attr->max_qp_rd_atom,
-		     KFIV_MAX_READS);
-	ep->param.initiator_depth =
-		min3((int)req->initiator_depth, attr->max_qp_init_rd_atom,
-		     KFIV_MAX_READS);
-	memcpy(&ep->src, &id->route.addr.src_addr, sizeof(ep->src));
-	memcpy(&ep->dest, &id->route.addr.dst_addr, sizeof(ep->dest));
-}
-
 /* An endpoint was opened for the request: it takes over the id. */
 int kfiv_connreq_claim(struct kfid *handle, struct kfiv_ep *ep)
 {
+	const struct ib_device_attr *attr = &ep->domain->dev->ib->attrs;
 	struct kfiv_req *req = to_kfiv_req(handle);
 	struct kfiv_owner *owner;
 
@@ -204,7 +180,15 @@ int kfiv_connreq_claim(struct kfid *handle, struct kfiv_ep *ep)
 		return -EINVAL;
 	kfiv_req_leave_list(req);
 	cancel_delayed_work(&req->timer);
-	kfiv_req_take_params(ep, req, owner->id);
+	ep->accepting = true;
+	ep->param.responder_resources =
+		min3((int)req->responder_resources, attr->max_qp_rd_atom,
+		     KFIV_MAX_READS);
+	ep->param.initiator_depth =
+		min3((int)req->initiator_depth, attr->max_qp_init_rd_atom,
+		     KFIV_MAX_READS);
+	memcpy(&ep->src, &owner->id->route.addr.src_addr, sizeof(ep->src));
+	memcpy(&ep->dest, &owner->id->route.addr.dst_addr, sizeof(ep->dest));
 	rdma_lock_handler(owner->id);
 	owner->id->context = &ep->cm;
 	rdma_unlock_handler(owner->id);

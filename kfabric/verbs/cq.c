@@ -8,37 +8,8 @@
  * many endpoints one kfabric CQ serves.
  */
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 
 #include "verbs.h"
-
-static void kfiv_cq_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fid_cq, fid));
-}
-
-static const struct fi_ops kfiv_cq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = kfiv_cq_release,
-};
-
-int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
-		 struct fid_cq **out, void *context)
-{
-	struct fid_cq *cq;
-	int ret;
-
-	cq = kzalloc(sizeof(*cq), GFP_KERNEL);
-	if (!cq)
-		return -ENOMEM;
-	ret = kfi_cq_init(cq, domain, &kfiv_cq_fid_ops, NULL, attr, context);
-	if (ret) {
-		kfree(cq);
-		return ret;
-	}
-	*out = cq;
-	return 0;
-}
 
 static enum ib_poll_context kfiv_poll_context(const struct fid_cq *cq)
 {

@@ -50,22 +50,6 @@ size_t kfiv_max_queue(const struct kfiv_device *dev)
 }
 
 /*
- * One registered sink, or several, take the place of all segments of a read.
- * Each piece between two holes needs one, and so do each so many pages; there
- * must be enough for the largest message.
- */
-static void kfiv_limit_iwarp(struct kfiv_device *dev)
-{
-	u32 pages = min_t(u32, dev->ib->attrs.max_fast_reg_page_list_len,
-			  KFIV_SINK_PAGES);
-
-	dev->max_sge = min_t(u32, dev->max_sge, KFIV_MAX_READS / 2);
-	dev->max_msg_size = min_t(size_t, dev->max_msg_size,
-				  (KFIV_MAX_READS - 1 - dev->max_sge) *
-					  (max(pages, 2U) - 1) * PAGE_SIZE);
-}
-
-/*
  * Bytes that can be mapped as one: a length on the wire is 32 bits, and bounce
  * buffers, through which all I/O goes in guests whose memory is encrypted, take
  * less. Whole pages, so that disks may be told. Not inlined: tests say what it is
@@ -80,10 +64,12 @@ static noinline __noclone size_t kfiv_max_mapping(struct ib_device *ib)
 	return max(round_down(most, PAGE_SIZE), PAGE_SIZE);
 }
 
-/* What all ports can do; some devices have no ports that are up yet. */
+/* Limits are what all ports can do; of some devices no port is up yet. */
 static void kfiv_read_limits(struct kfiv_device *dev)
 {
 	const struct ib_device_attr *attr = &dev->ib->attrs;
+	u32 pages =
+		min_t(u32, attr->max_fast_reg_page_list_len, KFIV_SINK_PAGES);
 	struct ib_port_attr port;
 	u32 i;
 
@@ -101,29 +87,31 @@ static void kfiv_read_limits(struct kfiv_device *dev)
 	}
 	dev->siw = kfiv_is_siw(dev->ib);
 	/* What is offered holds for reads, too: our users do not split them. */
-	if (dev->iwarp)
-		kfiv_limit_iwarp(dev);
-	else
+	if (!dev->iwarp) {
 		dev->max_sge = min_t(u32, dev->max_sge, attr->max_sge_rd ?: 1);
-}
-
-/* Can the device carry our endpoints? */
-static bool kfiv_device_usable(struct ib_device *ib)
-{
-	u32 port = rdma_start_port(ib);
-
-	if (kfiv_is_siw(ib) && !kfiv_siw) {
-		dev_notice(&ib->dev, "not used, as parameter siw is not set\n");
-		return false;
+		return;
 	}
-	return rdma_cap_ib_cm(ib, port) || rdma_cap_iw_cm(ib, port);
+	/*
+	 * One registered sink, or several, take the place of all segments of a
+	 * read. Each piece between two holes needs one, and so do each so many
+	 * pages; there must be enough for the largest message.
+	 */
+	dev->max_sge = min_t(u32, dev->max_sge, KFIV_MAX_READS / 2);
+	dev->max_msg_size = min_t(size_t, dev->max_msg_size,
+				  (KFIV_MAX_READS - 1 - dev->max_sge) *
+					  (max(pages, 2U) - 1) * PAGE_SIZE);
 }
 
 static int kfiv_add_device(struct ib_device *ib)
 {
+	u32 port = rdma_start_port(ib);
 	struct kfiv_device *dev;
 
-	if (!kfiv_device_usable(ib))
+	if (kfiv_is_siw(ib) && !kfiv_siw) {
+		dev_notice(&ib->dev, "not used, as parameter siw is not set\n");
+		return -EOPNOTSUPP;
+	}
+	if (!rdma_cap_ib_cm(ib, port) && !rdma_cap_iw_cm(ib, port))
 		return -EOPNOTSUPP;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)

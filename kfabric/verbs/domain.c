@@ -7,20 +7,6 @@
 
 #include "verbs.h"
 
-/* ---- fabric ----------------------------------------------------------- */
-
-static void kfiv_fabric_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fid_fabric, fid));
-}
-
-static const struct fi_ops kfiv_fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.release = kfiv_fabric_release,
-};
-
-/* ---- domain ----------------------------------------------------------- */
-
 bool kfiv_domain_get_hw(struct kfiv_domain *domain)
 {
 	return refcount_inc_not_zero(&domain->hw);
@@ -52,21 +38,16 @@ static void kfiv_domain_close(struct kfid *fid)
 	kfiv_domain_drop_hw(domain);
 }
 
-static void kfiv_domain_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfiv_domain, domain.fid));
-}
-
 static const struct fi_ops kfiv_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfiv_domain_close,
-	.release = kfiv_domain_release,
+	.release = kfi_obj_kfree,
 };
 
 static const struct fi_ops_domain kfiv_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = kfiv_endpoint,
-	.cq_open = kfiv_cq_open,
+	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = kfiv_mr_regattr,
 };
 
@@ -92,35 +73,6 @@ void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node)
 	mutex_unlock(&domain->mutex);
 }
 
-/* Take the first of a list of endpoints, referenced. */
-static struct kfiv_ep *kfiv_first_ep(struct kfiv_domain *domain)
-{
-	struct kfiv_ep *ep;
-
-	mutex_lock(&domain->mutex);
-	ep = list_first_entry_or_null(&domain->eps, struct kfiv_ep, node);
-	if (ep) {
-		list_del_init(&ep->node);
-		kfi_obj_get(&ep->ep.fid);
-	}
-	mutex_unlock(&domain->mutex);
-	return ep;
-}
-
-static struct kfiv_mr *kfiv_first_mr(struct kfiv_domain *domain)
-{
-	struct kfiv_mr *mr;
-
-	mutex_lock(&domain->mutex);
-	mr = list_first_entry_or_null(&domain->mrs, struct kfiv_mr, node);
-	if (mr) {
-		list_del_init(&mr->node);
-		kfi_obj_get(&mr->mr.fid);
-	}
-	mutex_unlock(&domain->mutex);
-	return mr;
-}
-
 /* The device is going. Endpoints stop first: regions are not in use then. */
 void kfiv_domain_remove(struct kfiv_domain *domain)
 {
@@ -131,40 +83,45 @@ void kfiv_domain_remove(struct kfiv_domain *domain)
 	domain->dying = true;
 	mutex_unlock(&domain->mutex);
 	kfi_obj_kill(&domain->domain.fid);
-	while ((ep = kfiv_first_ep(domain))) {
+	mutex_lock(&domain->mutex);
+	while (!list_empty(&domain->eps)) {
+		ep = list_first_entry(&domain->eps, struct kfiv_ep, node);
+		list_del_init(&ep->node);
+		kfi_obj_get(&ep->ep.fid);
+		mutex_unlock(&domain->mutex);
 		kfiv_ep_remove(ep);
 		kfi_obj_put(&ep->ep.fid);
+		mutex_lock(&domain->mutex);
 	}
-	while ((mr = kfiv_first_mr(domain))) {
+	while (!list_empty(&domain->mrs)) {
+		mr = list_first_entry(&domain->mrs, struct kfiv_mr, node);
+		list_del_init(&mr->node);
+		kfi_obj_get(&mr->mr.fid);
+		mutex_unlock(&domain->mutex);
 		kfi_obj_kill(&mr->mr.fid);
 		kfiv_mr_free_hw(mr);
 		kfi_obj_put(&mr->mr.fid);
+		mutex_lock(&domain->mutex);
 	}
+	mutex_unlock(&domain->mutex);
 	kfiv_domain_drop_hw(domain);
-}
-
-/* The device that an info names. */
-static struct kfiv_device *kfiv_named_device(const char *name)
-{
-	struct kfiv_device *dev;
-
-	lockdep_assert_held(&kfiv_device_mutex);
-	list_for_each_entry(dev, &kfiv_devices, node)
-		if (!name || !strcmp(dev_name(&dev->ib->dev), name))
-			return dev;
-	return NULL;
 }
 
 /* Attach a domain to its device: protection domain and counts. */
 static int kfiv_take_device(struct kfiv_domain *domain, const char *name)
 {
-	struct kfiv_device *dev;
+	struct kfiv_device *dev, *found = NULL;
 	unsigned int noio;
 	struct ib_pd *pd;
 
 	lockdep_assert_held(&kfiv_device_mutex);
-	dev = kfiv_named_device(name);
-	if (!dev)
+	list_for_each_entry(dev, &kfiv_devices, node) {
+		if (!name || !strcmp(dev_name(&dev->ib->dev), name)) {
+			found = dev;
+			break;
+		}
+	}
+	if (!found)
 		return -ENODEV;
 	noio = memalloc_noio_save();
 	pd = ib_alloc_pd(dev->ib, 0);
@@ -218,20 +175,7 @@ static const struct fi_ops_fabric kfiv_fabric_ops = {
 };
 
 int kfiv_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
-		struct fid_fabric **out, void *context)
+		struct fid_fabric **fabric, void *context)
 {
-	struct fid_fabric *fabric;
-	int ret;
-
-	fabric = kzalloc(sizeof(*fabric), GFP_KERNEL);
-	if (!fabric)
-		return -ENOMEM;
-	ret = kfi_fabric_init(fabric, prov, &kfiv_fabric_fid_ops,
-			      &kfiv_fabric_ops, context);
-	if (ret) {
-		kfree(fabric);
-		return ret;
-	}
-	*out = fabric;
-	return 0;
+	return kfi_plain_fabric(prov, &kfiv_fabric_ops, fabric, context);
 }

@@ -131,34 +131,21 @@ static void kfiv_ep_take_limits(struct kfiv_ep *ep, const struct fi_info *info)
 		min_t(size_t, ep->tx_attr.size, KFIV_INJECT_SLOTS) / 4;
 }
 
-static void kfiv_ep_take_addresses(struct kfiv_ep *ep,
-				   const struct fi_info *info)
-{
-	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
-		memcpy(&ep->src, info->src_addr, info->src_addrlen);
-	if (info->dest_addr && info->dest_addrlen <= sizeof(ep->dest))
-		memcpy(&ep->dest, info->dest_addr, info->dest_addrlen);
-}
-
-static int kfiv_ep_alloc_own(struct kfiv_ep *ep)
-{
-	ep->slot_mem =
-		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
-	ep->slot_data =
-		kcalloc(KFIV_INJECT_SLOTS, KFIV_INJECT_BYTES, GFP_KERNEL);
-	/* A cache line of its own, as the device writes to it. */
-	ep->scratch = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
-	if (!ep->slot_mem || !ep->slot_data || !ep->scratch)
-		return -ENOMEM;
-	return ep->domain->dev->iwarp ? kfiv_sinks_alloc(ep) : 0;
-}
-
+/* Memory of the endpoint's own; what is allocated is freed by the release. */
 static int kfiv_ep_map_own(struct kfiv_ep *ep)
 {
 	const size_t bytes = KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES;
 	struct ib_device *ib = ep->domain->dev->ib;
 	int i;
 
+	ep->slot_mem =
+		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
+	ep->slot_data = kzalloc(bytes, GFP_KERNEL);
+	/* A cache line of its own, as the device writes to it. */
+	ep->scratch = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
+	if (!ep->slot_mem || !ep->slot_data || !ep->scratch ||
+	    (ep->domain->dev->iwarp && kfiv_sinks_alloc(ep)))
+		return -ENOMEM;
 	ep->slot_dma =
 		ib_dma_map_single(ib, ep->slot_data, bytes, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ib, ep->slot_dma))
@@ -187,9 +174,11 @@ static int kfiv_ep_set_up(struct kfiv_ep *ep, const struct fi_info *info)
 	if (!kfiv_domain_get_hw(ep->domain))
 		return -ENODEV;
 	kfiv_ep_take_limits(ep, info);
-	kfiv_ep_take_addresses(ep, info);
-	ret = kfiv_ep_alloc_own(ep);
-	ret = ret ?: kfiv_ep_map_own(ep);
+	if (info->src_addr && info->src_addrlen <= sizeof(ep->src))
+		memcpy(&ep->src, info->src_addr, info->src_addrlen);
+	if (info->dest_addr && info->dest_addrlen <= sizeof(ep->dest))
+		memcpy(&ep->dest, info->dest_addr, info->dest_addrlen);
+	ret = kfiv_ep_map_own(ep);
 	if (ret) {
 		kfiv_domain_put_hw(ep->domain);
 		return ret;

@@ -142,20 +142,6 @@ struct rest {
 	u64 remote_addr;
 };
 
-static void kfiv_fill_sg(struct scatterlist *sg, const struct rest *rest)
-{
-	u32 i;
-
-	sg_init_table(sg, rest->n);
-	for (i = 0; i < rest->n; i++) {
-		u64 skip = i ? 0 : rest->skip;
-
-		sg_dma_address(&sg[i]) = rest->sge[i].addr + skip;
-		sg_dma_len(&sg[i]) = rest->sge[i].length - skip;
-		sg[i].length = rest->sge[i].length - skip;
-	}
-}
-
 static void kfiv_rest_advance(struct rest *rest, u64 len)
 {
 	rest->remote_addr += len;
@@ -187,29 +173,21 @@ static void kfiv_fill_reg(struct kfiv_sink *sink)
 				     .lkey = mr->rkey };
 }
 
-static void kfiv_fill_read(struct kfiv_sink *sink, const struct kfiv_op *op,
-			   const struct rest *rest)
-{
-	sink->cqe.done = kfiv_read_done;
-	sink->read = (struct ib_rdma_wr){
-		.wr = { .opcode = IB_WR_RDMA_READ,
-			.wr_cqe = &sink->cqe,
-			.sg_list = &sink->sge,
-			.num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED },
-		.remote_addr = rest->remote_addr,
-		.rkey = op->wr.rdma.rkey,
-	};
-}
-
 /* Register as much of the rest as makes one range. */
 static int kfiv_register_range(struct kfiv_ep *ep, struct kfiv_sink *sink,
 			       const struct rest *rest)
 {
 	struct scatterlist *sg = ep->sinks->sg;
+	u64 skip = rest->skip;
+	u32 i;
 	int n;
 
-	kfiv_fill_sg(sg, rest);
+	sg_init_table(sg, rest->n);
+	for (i = 0; i < rest->n; i++, skip = 0) {
+		sg_dma_address(&sg[i]) = rest->sge[i].addr + skip;
+		sg_dma_len(&sg[i]) = rest->sge[i].length - skip;
+		sg[i].length = rest->sge[i].length - skip;
+	}
 	n = ib_map_mr_sg(sink->mr, sg, rest->n, NULL, PAGE_SIZE);
 	if (n < 0)
 		return n;
@@ -235,7 +213,16 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 		return -EAGAIN;
 	sink = list_first_entry(&sinks->free, struct kfiv_sink, node);
 	sink->sge = (struct ib_sge){};
-	kfiv_fill_read(sink, op, rest);
+	sink->cqe.done = kfiv_read_done;
+	sink->read = (struct ib_rdma_wr){
+		.wr = { .opcode = IB_WR_RDMA_READ,
+			.wr_cqe = &sink->cqe,
+			.sg_list = &sink->sge,
+			.num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = rest->remote_addr,
+		.rkey = op->wr.rdma.rkey,
+	};
 	if (rest->n) {
 		ret = kfiv_register_range(ep, sink, rest);
 		if (ret)
@@ -245,22 +232,6 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 	list_move_tail(&sink->node, taken);
 	sinks->used++;
 	return 0;
-}
-
-static void kfiv_chain_sinks(struct kfiv_op *op, struct list_head *taken,
-			     struct ib_send_wr **first,
-			     struct ib_send_wr **last)
-{
-	struct ib_send_wr **end = first;
-	struct kfiv_sink *sink, *next;
-
-	list_for_each_entry_safe(sink, next, taken, node) {
-		list_del_init(&sink->node);
-		sink->op = op;
-		*end = sink->sge.length ? &sink->reg.wr : &sink->read.wr;
-		*last = &sink->read.wr;
-		end = &sink->read.wr.next;
-	}
 }
 
 /*
@@ -273,6 +244,8 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	struct rest rest = { .sge = op->wr.rdma.wr.sg_list,
 			     .n = op->wr.rdma.wr.num_sge,
 			     .remote_addr = op->wr.rdma.remote_addr };
+	struct kfiv_sink *sink, *next;
+	struct ib_send_wr **end = first;
 	LIST_HEAD(taken);
 	int ret;
 
@@ -282,14 +255,20 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 		ret = kfiv_take_sink(ep, op, &rest, &taken);
 		op->reads += !ret;
 	} while (rest.n && !ret);
-	if (!ret) {
-		kfiv_chain_sinks(op, &taken, first, last);
-		return 0;
+	if (ret) {
+		list_splice(&taken, &ep->sinks->free);
+		ep->sinks->used -= op->reads;
+		op->reads = 0;
+		return ret;
 	}
-	list_splice(&taken, &ep->sinks->free);
-	ep->sinks->used -= op->reads;
-	op->reads = 0;
-	return ret;
+	list_for_each_entry_safe(sink, next, &taken, node) {
+		list_del_init(&sink->node);
+		sink->op = op;
+		*end = sink->sge.length ? &sink->reg.wr : &sink->read.wr;
+		*last = &sink->read.wr;
+		end = &sink->read.wr.next;
+	}
+	return 0;
 }
 
 /* The operation that a work request of a sink belongs to, or NULL. */

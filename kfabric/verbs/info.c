@@ -23,16 +23,6 @@
 /* Bytes of a key, and of data for the peer's completion. */
 #define WIRE_WORD 4
 
-static bool kfiv_is_wildcard(const void *addr)
-{
-	const struct sockaddr *sa = addr;
-
-	if (sa->sa_family == AF_INET6)
-		return ipv6_addr_any(
-			&((const struct sockaddr_in6 *)addr)->sin6_addr);
-	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
-}
-
 static void kfiv_clear_port(struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET6)
@@ -43,63 +33,36 @@ static void kfiv_clear_port(struct sockaddr_storage *addr)
 
 /* ---- attributes ------------------------------------------------------- */
 
-/* The usual, or what is demanded if the device has it. */
-static size_t kfiv_offer_limit(size_t usual, size_t wanted, size_t most)
+/* The usual size, or what is demanded if the device has it. */
+static size_t kfiv_offer_limit(size_t wanted, size_t most)
 {
-	return min(max(usual, wanted), most);
+	return min(max_t(size_t, KFIV_QUEUE_SIZE, wanted), most);
 }
 
-static void kfiv_set_tx(struct fi_tx_attr *tx, const struct kfiv_device *dev,
-			const struct fi_tx_attr *hint)
+/* Fill in what depends on the device. Returns 0 or -ENOMEM. */
+static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
+			   const struct fi_info *hints)
 {
+	const struct fi_tx_attr *tx_hint = hints ? hints->tx_attr : NULL;
+	const struct fi_rx_attr *rx_hint = hints ? hints->rx_attr : NULL;
+	u32 pages = dev->ib->attrs.max_fast_reg_page_list_len;
+	struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_tx_attr *tx = info->tx_attr;
+	struct fi_rx_attr *rx = info->rx_attr;
 	size_t most = kfiv_max_queue(dev);
 
 	tx->caps = TX_CAPS;
-	tx->op_flags = hint ? hint->op_flags : 0;
 	/* iWARP completes a write when the stream has taken it. */
 	tx->comp_levels = FI_INJECT_COMPLETE;
 	if (!dev->iwarp)
 		tx->comp_levels |= FI_TRANSMIT_COMPLETE;
 	tx->inject_size = KFIV_INJECT_BYTES;
-	tx->size =
-		kfiv_offer_limit(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
+	tx->size = kfiv_offer_limit(tx_hint ? tx_hint->size : 0, most);
 	tx->iov_limit = dev->max_sge;
 	tx->rma_iov_limit = 1;
-}
-
-static void kfiv_set_rx(struct fi_rx_attr *rx, const struct kfiv_device *dev,
-			const struct fi_rx_attr *hint)
-{
-	size_t most = kfiv_max_queue(dev);
-
 	rx->caps = RX_CAPS;
-	rx->op_flags = hint ? hint->op_flags : 0;
-	rx->size =
-		kfiv_offer_limit(KFIV_QUEUE_SIZE, hint ? hint->size : 0, most);
+	rx->size = kfiv_offer_limit(rx_hint ? rx_hint->size : 0, most);
 	rx->iov_limit = dev->max_sge;
-}
-
-static void kfiv_set_ep(struct fi_ep_attr *ep, const struct kfiv_device *dev,
-			const struct fi_ep_attr *hint)
-{
-	ep->type = FI_EP_MSG;
-	ep->protocol =
-		dev && dev->iwarp ? FI_PROTO_IWARP : FI_PROTO_RDMA_CM_IB_RC;
-	ep->protocol_version = 1;
-	ep->max_msg_size = dev ? dev->max_msg_size : 0;
-	ep->cm_data_size = KFIV_CM_DATA_MAX;
-	ep->flush_modes = FI_FLUSH_READBACK;
-	ep->op_timeout_ms = hint && hint->op_timeout_ms ? hint->op_timeout_ms
-							: KFIV_OP_TIMEOUT_MS;
-	ep->cm_timeout_ms = hint && hint->cm_timeout_ms ? hint->cm_timeout_ms
-							: KFIV_CM_TIMEOUT_MS;
-}
-
-static int kfiv_set_domain(struct fi_domain_attr *domain,
-			   const struct kfiv_device *dev)
-{
-	u32 pages = dev->ib->attrs.max_fast_reg_page_list_len;
-
 	domain->mr_iov_limit = pages;
 	domain->mr_max_size = (size_t)pages * PAGE_SIZE;
 	domain->seg_max_size = dev->max_seg;
@@ -107,39 +70,40 @@ static int kfiv_set_domain(struct fi_domain_attr *domain,
 	return domain->name ? 0 : -ENOMEM;
 }
 
-static void kfiv_set_domain_common(struct fi_domain_attr *domain,
-				   const struct kfiv_device *dev)
-{
-	domain->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
-			  FI_MR_ENDPOINT;
-	domain->mr_key_size = WIRE_WORD;
-	/* iWARP has no immediate data. */
-	domain->cq_data_size = dev && dev->iwarp ? 0 : WIRE_WORD;
-	domain->op_context_size = kfiv_op_context_size();
-	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-}
-
 /* One info; without a device only what does not depend on one. */
 static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 				     const struct fi_info *hints)
 {
 	struct fi_info *info = fi_allocinfo();
+	bool iwarp = dev && dev->iwarp;
 
 	if (!info)
 		return NULL;
 	info->caps = CAPS;
 	info->addr_format = FI_SOCKADDR;
-	kfiv_set_ep(info->ep_attr, dev, hints ? hints->ep_attr : NULL);
-	kfiv_set_domain_common(info->domain_attr, dev);
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_MSG,
+		.protocol = iwarp ? FI_PROTO_IWARP : FI_PROTO_RDMA_CM_IB_RC,
+		.protocol_version = 1,
+		.max_msg_size = dev ? dev->max_msg_size : 0,
+		.cm_data_size = KFIV_CM_DATA_MAX,
+		.flush_modes = FI_FLUSH_READBACK,
+		.op_timeout_ms = KFIV_OP_TIMEOUT_MS,
+		.cm_timeout_ms = KFIV_CM_TIMEOUT_MS,
+	};
+	info->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+				     FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	info->domain_attr->mr_key_size = WIRE_WORD;
+	/* iWARP has no immediate data. */
+	info->domain_attr->cq_data_size = iwarp ? 0 : WIRE_WORD;
+	info->domain_attr->op_context_size = kfiv_op_context_size();
+	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->fabric_attr->name = kstrdup(FABRIC_NAME, GFP_KERNEL);
 	if (!info->fabric_attr->name)
 		goto free_info;
-	if (dev) {
-		kfiv_set_tx(info->tx_attr, dev, hints ? hints->tx_attr : NULL);
-		kfiv_set_rx(info->rx_attr, dev, hints ? hints->rx_attr : NULL);
-		if (kfiv_set_domain(info->domain_attr, dev))
-			goto free_info;
-	}
+	if (dev && kfiv_set_device(info, dev, hints))
+		goto free_info;
+	kfi_obey_hints(info, hints);
 	return info;
 
 free_info:
@@ -224,18 +188,6 @@ static int kfiv_probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	return 0;
 }
 
-static int kfiv_probe_route(struct probe *probe, struct rdma_cm_id *id,
-			    void *src, void *dest)
-{
-	int ret = rdma_resolve_addr(id, src, dest, RESOLVE_TIMEOUT_MS);
-
-	if (ret)
-		return ret;
-	/* The connection manager keeps to its timeout. */
-	wait_for_completion(&probe->done);
-	return probe->result;
-}
-
 /* The info of the device that an address leads to. */
 static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
 		       struct fi_info **info)
@@ -254,11 +206,18 @@ static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	if (want->src_addr)
 		memcpy(&src, want->src_addr, kfi_addr_len(want->src_addr));
 	kfiv_clear_port(&src);
-	if (want->dest_addr)
-		ret = kfiv_probe_route(&probe, id, want->src_addr ? &src : NULL,
-				       want->dest_addr);
-	else
+	if (want->dest_addr) {
+		ret = rdma_resolve_addr(id,
+					want->src_addr ? (void *)&src : NULL,
+					want->dest_addr, RESOLVE_TIMEOUT_MS);
+		/* The connection manager keeps to its timeout. */
+		if (!ret) {
+			wait_for_completion(&probe.done);
+			ret = probe.result;
+		}
+	} else {
 		ret = rdma_bind_addr(id, (struct sockaddr *)&src);
+	}
 	if (ret || !id->device) {
 		/* The routing tables say so when they are short of memory. */
 		if (ret == -ENOBUFS)
@@ -318,7 +277,9 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 		 const char *service, u64 flags, const struct fi_info *hints,
 		 struct fi_info **info)
 {
+	const struct sockaddr_in6 *v6;
 	struct fi_info *want;
+	bool any;
 	int ret;
 
 	if (flags & FI_PROV_ATTR_ONLY) {
@@ -331,8 +292,11 @@ int kfiv_getinfo(struct kfi_provider *prov, const char *node,
 	ret = kfi_resolve(node, service, flags, hints, want);
 	if (ret)
 		goto free_want;
-	if (want->dest_addr ||
-	    (want->src_addr && !kfiv_is_wildcard(want->src_addr)))
+	v6 = want->src_addr;
+	any = !v6 || (v6->sin6_family == AF_INET6
+			      ? ipv6_addr_any(&v6->sin6_addr)
+			      : !((struct sockaddr_in *)v6)->sin_addr.s_addr);
+	if (want->dest_addr || !any)
 		ret = kfiv_ask_cm(hints, want, info);
 	else
 		ret = kfiv_list_devices(hints, want->src_addr, info);

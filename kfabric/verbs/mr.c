@@ -28,7 +28,7 @@ static u32 kfiv_count_segments(const struct fi_buf *buf)
 	return n;
 }
 
-/* List the buffer's pieces; the first address for peers. */
+/* List the buffer's pieces; *page_offset is where the first one begins. */
 static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
 			   u64 *page_offset)
 {
@@ -45,17 +45,6 @@ static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
 		sg_set_page(sg, seg.page, seg.len, seg.offset);
 	}
 	*page_offset = mr->table.sgl->offset;
-	return 0;
-}
-
-/* The address peers use must have the offset in the page that it has here. */
-static int kfiv_set_iova(struct kfiv_mr *mr, u64 page_offset)
-{
-	if (!mr->mr.iova)
-		mr->mr.iova = mr->ib->iova;
-	if ((mr->mr.iova & ~PAGE_MASK) != page_offset)
-		return -EINVAL;
-	mr->ib->iova = mr->mr.iova;
 	return 0;
 }
 
@@ -98,12 +87,14 @@ static int kfiv_mr_set_up(struct kfiv_mr *mr, const struct fi_buf *buf)
 	ret = kfiv_map_table(mr);
 	if (ret)
 		goto dereg;
-	ret = kfiv_set_iova(mr, page_offset);
-	if (ret)
-		goto unmap;
-	return 0;
-
-unmap:
+	/* The address peers use has the offset in the page that it has here. */
+	if (!mr->mr.iova)
+		mr->mr.iova = mr->ib->iova;
+	if ((mr->mr.iova & ~PAGE_MASK) == page_offset) {
+		mr->ib->iova = mr->mr.iova;
+		return 0;
+	}
+	ret = -EINVAL;
 	ib_dma_unmap_sg(mr->domain->dev->ib, mr->table.sgl,
 			mr->table.orig_nents, DMA_BIDIRECTIONAL);
 dereg:
@@ -222,38 +213,14 @@ static void kfiv_mr_close(struct kfid *fid)
 	kfiv_mr_free_hw(mr);
 }
 
-static void kfiv_mr_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfiv_mr, mr.fid));
-}
-
 static const struct fi_ops kfiv_mr_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfiv_mr_close,
-	.release = kfiv_mr_release,
+	.release = kfi_obj_kfree,
 	.control = kfiv_mr_control,
 };
 
 /* ---- open ------------------------------------------------------------- */
-
-static int kfiv_ib_access(u64 access)
-{
-	int ib = 0;
-
-	if (access & FI_REMOTE_READ)
-		ib |= IB_ACCESS_REMOTE_READ;
-	if (access & FI_REMOTE_WRITE)
-		ib |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	return ib;
-}
-
-/* siw lets peers read whatever they have a key of. */
-static int kfiv_check_access(const struct kfiv_mr *mr)
-{
-	return mr->domain->dev->siw && !(mr->access & IB_ACCESS_REMOTE_READ)
-		       ? -EOPNOTSUPP
-		       : 0;
-}
 
 static int kfiv_mr_attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 {
@@ -263,7 +230,10 @@ static int kfiv_mr_attach(struct kfiv_mr *mr, const struct fi_buf *buf)
 	if (!kfiv_domain_get_hw(mr->domain))
 		return -ENODEV;
 	noio = memalloc_noio_save();
-	ret = kfiv_check_access(mr) ?: kfiv_mr_set_up(mr, buf);
+	/* siw lets peers read whatever they have a key of. */
+	ret = mr->domain->dev->siw && !(mr->access & IB_ACCESS_REMOTE_READ)
+		      ? -EOPNOTSUPP
+		      : kfiv_mr_set_up(mr, buf);
 	memalloc_noio_restore(noio);
 	if (ret) {
 		kfiv_domain_put_hw(mr->domain);
@@ -286,7 +256,10 @@ int kfiv_mr_regattr(struct fid_domain *fdomain, const struct fi_mr_attr *attr,
 	if (!mr)
 		return -ENOMEM;
 	mr->domain = to_kfiv_domain(fdomain);
-	mr->access = kfiv_ib_access(attr->access);
+	if (attr->access & FI_REMOTE_READ)
+		mr->access |= IB_ACCESS_REMOTE_READ;
+	if (attr->access & FI_REMOTE_WRITE)
+		mr->access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	mutex_init(&mr->mutex);
 	INIT_LIST_HEAD(&mr->node);
 	ret = kfi_mr_init(&mr->mr, fdomain, &kfiv_mr_fid_ops, attr);

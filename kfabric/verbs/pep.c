@@ -41,28 +41,11 @@ static void kfiv_pep_close(struct kfid *fid)
 	kfiv_connreq_drop_all(pep);
 }
 
-static void kfiv_pep_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfiv_pep, pep.fid));
-}
-
 static const struct fi_ops kfiv_pep_fid_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = kfiv_pep_close,
-	.release = kfiv_pep_release,
+	.release = kfi_obj_kfree,
 };
-
-static int kfiv_bind_and_listen(struct kfiv_pep *pep, struct rdma_cm_id *id)
-{
-	int ret = 0;
-
-	/* The two families are listened on separately. */
-	if (pep->addr.ss_family == AF_INET6)
-		ret = rdma_set_afonly(id, 1);
-	ret = ret ?: rdma_bind_addr(id, (struct sockaddr *)&pep->addr);
-	ret = ret ?: rdma_listen(id, BACKLOG);
-	return ret;
-}
 
 static int kfiv_pep_listen(struct fid_pep *fpep)
 {
@@ -80,7 +63,10 @@ static int kfiv_pep_listen(struct fid_pep *fpep)
 	}
 	/* A removal during the call below finds the id. */
 	xchg(&pep->id, id);
-	ret = kfiv_bind_and_listen(pep, id);
+	/* The two families are listened on separately. */
+	ret = pep->addr.ss_family == AF_INET6 ? rdma_set_afonly(id, 1) : 0;
+	ret = ret ?: rdma_bind_addr(id, (struct sockaddr *)&pep->addr);
+	ret = ret ?: rdma_listen(id, BACKLOG);
 	if (!ret)
 		memcpy(&pep->addr, &id->route.addr.src_addr, sizeof(pep->addr));
 	else if (xchg(&pep->id, NULL))

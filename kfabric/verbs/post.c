@@ -20,31 +20,27 @@
 
 #include "verbs.h"
 
-/* The device refused the chain from bad on: nothing may follow. */
-static void kfiv_chain_refused(struct kfiv_ep *ep, const struct ib_send_wr *bad)
-{
-	struct kfiv_op *of = kfiv_sink_op(ep, bad);
-
-	ep->unsent = of ?: container_of(bad, struct kfiv_op, wr.send);
-	ep->tx_state = KFIV_QUEUE_STOPPED;
-	kfiv_ep_queue_stop(ep);
-}
-
 /* Hand the chain to the device. What it refuses is flushed by the stop. */
 static void kfiv_chain_hand_over(struct kfiv_ep *ep)
 {
 	const struct ib_send_wr *bad;
 	struct ib_send_wr *first = ep->chain;
+	struct kfiv_op *of;
 
 	lockdep_assert_held(&ep->tx_lock);
 	if (!first)
 		return;
 	ep->chain = NULL;
 	ep->chain_end = &ep->chain;
-	if (ib_post_send(ep->qp, first, &bad))
-		kfiv_chain_refused(ep, bad);
-	else
+	if (!ib_post_send(ep->qp, first, &bad)) {
 		ep->unsent = NULL;
+		return;
+	}
+	/* The device refused the chain from bad on: nothing may follow. */
+	of = kfiv_sink_op(ep, bad);
+	ep->unsent = of ?: container_of(bad, struct kfiv_op, wr.send);
+	ep->tx_state = KFIV_QUEUE_STOPPED;
+	kfiv_ep_queue_stop(ep);
 }
 
 /* Data for the peer's completion cannot travel on iWARP. */
@@ -57,27 +53,6 @@ int kfiv_check_data(const struct kfiv_ep *ep, u64 flags)
 static bool kfiv_needs_slot(const struct kfiv_post *post)
 {
 	return !post->context || (post->flags & FI_INJECT);
-}
-
-/*
- * On iWARP a fence is kept here: the reads before it have to be over. siw knows
- * none on reads, and others end when there is room to send.
- */
-static bool kfiv_must_wait(const struct kfiv_ep *ep,
-			   const struct kfiv_post *post)
-{
-	return (post->flags & FI_FENCE) && ep->sinks && ep->sinks->used;
-}
-
-static ssize_t kfiv_check_room(struct kfiv_ep *ep, const struct kfiv_post *post)
-{
-	if (ep->tx_state != KFIV_QUEUE_OPEN ||
-	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
-		return -ENOTCONN;
-	if (!ep->tx_free || (kfiv_needs_slot(post) && list_empty(&ep->slots)) ||
-	    kfiv_must_wait(ep, post))
-		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
-	return 0;
 }
 
 /* Copy the bytes into a slot; the one segment is the slot's. */
@@ -99,26 +74,6 @@ static int kfiv_fill_slot(struct kfiv_ep *ep, struct kfiv_op *op,
 	return buf->len ? 1 : 0;
 }
 
-static int kfiv_fill_scratch(struct kfiv_ep *ep, struct kfiv_op *op, size_t len)
-{
-	op->sge[0] = (struct ib_sge){ .addr = ep->scratch_dma,
-				      .length = len,
-				      .lkey = ep->domain->pd->local_dma_lkey };
-	op->nr_sge = 0;
-	return 1;
-}
-
-/* Returns the number of segments. */
-static int kfiv_fill_segments(struct kfiv_ep *ep, struct kfiv_op *op,
-			      const struct kfiv_post *post)
-{
-	if (post->scratch)
-		return kfiv_fill_scratch(ep, op, post->buf->len);
-	if (op->slot)
-		return kfiv_fill_slot(ep, op, op->slot, post->buf);
-	return kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
-}
-
 static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 			 const struct kfiv_post *post, int n)
 {
@@ -138,38 +93,6 @@ static void kfiv_fill_wr(struct kfiv_ep *ep, struct kfiv_op *op,
 }
 
 /*
- * Does the upper layer or our own bookkeeping want to hear of it? On iWARP it
- * always does: siw reports out of order, and sends what is not signaled from
- * where it lies, when it may be over already.
- */
-static bool kfiv_wants_signal(struct kfiv_ep *ep, const struct kfiv_post *post)
-{
-	bool heard = post->context &&
-		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
-
-	if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
-	    ep->tx_free == 1) {
-		ep->tx_quiet = 0;
-		return true;
-	}
-	return false;
-}
-
-/* The timer is left alone as long as it runs early enough. */
-static void kfiv_arm_timer(struct kfiv_ep *ep)
-{
-	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
-	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
-
-	if (!timeout_ms ||
-	    (ep->timer_armed && !time_before(end, ep->timer_end)))
-		return;
-	ep->timer_armed = true;
-	ep->timer_end = end;
-	mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
-}
-
-/*
  * What to post: first and last are of the chain of the operation's work
  * requests. On failure nothing is held.
  */
@@ -177,8 +100,20 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 			   const struct kfiv_post *post,
 			   struct ib_send_wr **first, struct ib_send_wr **last)
 {
-	int ret = kfiv_fill_segments(ep, op, post);
+	int ret = 1;
 
+	if (post->scratch) {
+		op->sge[0] = (struct ib_sge){
+			.addr = ep->scratch_dma,
+			.length = post->buf->len,
+			.lkey = ep->domain->pd->local_dma_lkey
+		};
+		op->nr_sge = 0;
+	} else if (op->slot) {
+		ret = kfiv_fill_slot(ep, op, op->slot, post->buf);
+	} else {
+		ret = kfiv_op_map(ep, op, post->buf, post->dir, post->max_sge);
+	}
 	if (ret < 0)
 		return ret;
 	kfiv_fill_wr(ep, op, post, ret);
@@ -191,13 +126,26 @@ static int kfiv_prepare_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	return ret;
 }
 
-/* Point of no return: count, order, chain. */
+/*
+ * There is no way back: the operation is counted, ordered and chained. On iWARP
+ * it is always signaled: siw reports out of order, and sends what is not signaled
+ * from where it lies, when it may be over already. The timer is left alone as long
+ * as it runs early enough.
+ */
 static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 			   struct ib_send_wr *first, struct ib_send_wr *last,
 			   const struct kfiv_post *post)
 {
-	if (kfiv_wants_signal(ep, post))
+	u32 timeout_ms = READ_ONCE(ep->ep.op_timeout_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	bool heard = post->context &&
+		     (!ep->ep.tx_selective || (post->flags & FI_COMPLETION));
+
+	if (heard || ep->sinks || ++ep->tx_quiet > ep->tx_quiet_max ||
+	    ep->tx_free == 1) {
+		ep->tx_quiet = 0;
 		op->wr.send.send_flags |= IB_SEND_SIGNALED;
+	}
 	if (op->slot)
 		list_del(&op->slot->node);
 	ep->tx_free--;
@@ -208,35 +156,40 @@ static void kfiv_accept_op(struct kfiv_ep *ep, struct kfiv_op *op,
 	kfi_comp_set(op->comp, post->context, post->flags, post->comp_flags,
 		     post->buf->len);
 	kfiv_op_begin(ep, op, kfiv_tx_done, &ep->tx_ops);
-	kfiv_arm_timer(ep);
-}
-
-/* The operation and its slot stay free until it is accepted. */
-static struct kfiv_op *kfiv_choose_op(struct kfiv_ep *ep,
-				      const struct kfiv_post *post)
-{
-	struct kfiv_slot *slot = NULL;
-	struct kfiv_op *op;
-
-	if (kfiv_needs_slot(post))
-		slot = list_first_entry(&ep->slots, struct kfiv_slot, node);
-	op = post->context ? kfi_op_priv(post->context) : &slot->op;
-	op->comp = post->context ? &post->context->comp : &slot->comp;
-	op->slot = slot;
-	return op;
+	if (timeout_ms &&
+	    (!ep->timer_armed || time_before(end, ep->timer_end))) {
+		ep->timer_armed = true;
+		ep->timer_end = end;
+		mod_delayed_work(kfiv_wq, &ep->op_timer, end - jiffies);
+	}
 }
 
 static ssize_t kfiv_post_tx_locked(struct kfiv_ep *ep,
 				   const struct kfiv_post *post)
 {
 	struct ib_send_wr *first, *last;
+	struct kfiv_slot *slot = NULL;
 	struct kfiv_op *op;
 	ssize_t ret;
 
-	ret = kfiv_check_room(ep, post);
-	if (ret)
-		return ret;
-	op = kfiv_choose_op(ep, post);
+	if (ep->tx_state != KFIV_QUEUE_OPEN ||
+	    fi_ep_state(&ep->ep) != KFI_EP_CONNECTED)
+		return -ENOTCONN;
+	if (kfiv_needs_slot(post))
+		slot = list_first_entry_or_null(&ep->slots, struct kfiv_slot,
+						node);
+	if (!ep->tx_free || (kfiv_needs_slot(post) && !slot))
+		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
+	/*
+	 * On iWARP a fence is kept here: the reads before it have to be over.
+	 * siw knows none on reads, and others end when there is room to send.
+	 */
+	if ((post->flags & FI_FENCE) && ep->sinks && ep->sinks->used)
+		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
+	/* The operation and its slot stay free until it is accepted. */
+	op = post->context ? kfi_op_priv(post->context) : &slot->op;
+	op->comp = post->context ? &post->context->comp : &slot->comp;
+	op->slot = slot;
 	ret = kfiv_prepare_op(ep, op, post, &first, &last);
 	if (ret == -ENOBUFS)
 		return kfiv_map_later(ep, FI_TRANSMIT);

@@ -92,7 +92,7 @@ void kfiv_ep_queue_stop(struct kfiv_ep *ep)
 	queue_work(kfiv_wq, &ep->stop_work);
 }
 
-/* Something went wrong, or the peer left. From any context but hardirq. */
+/* Something went wrong, or the peer left. Context: any but hardirq. */
 void kfiv_ep_fail(struct kfiv_ep *ep, int err, int prov_errno)
 {
 	if (kfi_ep_down(&ep->ep, err, prov_errno, NULL, 0))
@@ -162,16 +162,6 @@ void kfiv_ep_works_init(struct kfiv_ep *ep)
 
 /* ---- stop ------------------------------------------------------------- */
 
-static void kfiv_stop_queues(struct kfiv_ep *ep)
-{
-	spin_lock_irq(&ep->tx_lock);
-	ep->tx_state = KFIV_QUEUE_STOPPED;
-	spin_unlock_irq(&ep->tx_lock);
-	spin_lock_irq(&ep->rx_lock);
-	ep->rx_state = KFIV_QUEUE_STOPPED;
-	spin_unlock_irq(&ep->rx_lock);
-}
-
 void kfiv_ep_stop(struct kfiv_ep *ep)
 {
 	unsigned int noio;
@@ -180,7 +170,12 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 	if (!ep->stopped) {
 		ep->stopped = true;
 		noio = memalloc_noio_save();
-		kfiv_stop_queues(ep);
+		spin_lock_irq(&ep->tx_lock);
+		ep->tx_state = KFIV_QUEUE_STOPPED;
+		spin_unlock_irq(&ep->tx_lock);
+		spin_lock_irq(&ep->rx_lock);
+		ep->rx_state = KFIV_QUEUE_STOPPED;
+		spin_unlock_irq(&ep->rx_lock);
 		if (ep->qp)
 			ib_drain_qp(ep->qp);
 		cancel_delayed_work_sync(&ep->op_timer);
@@ -193,43 +188,11 @@ void kfiv_ep_stop(struct kfiv_ep *ep)
 
 /* ---- end -------------------------------------------------------------- */
 
-static void kfiv_destroy_qp(struct kfiv_ep *ep, struct rdma_cm_id *id)
-{
-	mutex_lock(&ep->mutex);
-	if (ep->qp) {
-		kfiv_fastreg_teardown(ep);
-		rdma_destroy_qp(id);
-		ep->qp = NULL;
-	}
-	mutex_unlock(&ep->mutex);
-}
-
-/* A request that was never answered must be refused, with no data. */
-static void kfiv_leave_peer(struct kfiv_ep *ep, struct rdma_cm_id *id)
-{
-	u8 none = 0;
-
-	if (ep->accepting && !ep->answered)
-		rdma_reject(id, &none, sizeof(none),
-			    IB_CM_REJ_CONSUMER_DEFINED);
-	else
-		rdma_disconnect(id);
-}
-
-static void kfiv_ep_unmap_own(struct kfiv_ep *ep)
-{
-	struct ib_device *ib = ep->domain->dev->ib;
-
-	ib_dma_unmap_single(ib, ep->slot_dma,
-			    KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES,
-			    DMA_TO_DEVICE);
-	ib_dma_unmap_single(ib, ep->scratch_dma, KFIV_SCRATCH_BYTES,
-			    DMA_FROM_DEVICE);
-}
-
 void kfiv_ep_free_hw(struct kfiv_ep *ep)
 {
+	struct ib_device *ib;
 	struct rdma_cm_id *id;
+	u8 none = 0;
 
 	if (test_and_set_bit(KFIV_ONCE_HW_FREED, &ep->once))
 		return;
@@ -238,12 +201,28 @@ void kfiv_ep_free_hw(struct kfiv_ep *ep)
 	ep->id = NULL;
 	mutex_unlock(&ep->id_mutex);
 	if (id) {
-		kfiv_leave_peer(ep, id);
-		kfiv_destroy_qp(ep, id);
+		/* A request that was never answered is refused, without data. */
+		if (ep->accepting && !ep->answered)
+			rdma_reject(id, &none, sizeof(none),
+				    IB_CM_REJ_CONSUMER_DEFINED);
+		else
+			rdma_disconnect(id);
+		mutex_lock(&ep->mutex);
+		if (ep->qp) {
+			kfiv_fastreg_teardown(ep);
+			rdma_destroy_qp(id);
+			ep->qp = NULL;
+		}
+		mutex_unlock(&ep->mutex);
 	}
 	/* It was stopped: no event makes another queue pair. */
 	kfiv_ep_put_cqs(ep);
-	kfiv_ep_unmap_own(ep);
+	ib = ep->domain->dev->ib;
+	ib_dma_unmap_single(ib, ep->slot_dma,
+			    KFIV_INJECT_SLOTS * KFIV_INJECT_BYTES,
+			    DMA_TO_DEVICE);
+	ib_dma_unmap_single(ib, ep->scratch_dma, KFIV_SCRATCH_BYTES,
+			    DMA_FROM_DEVICE);
 	if (id)
 		rdma_destroy_id(id);
 	cancel_delayed_work_sync(&ep->cm_timer);

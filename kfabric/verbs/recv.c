@@ -19,17 +19,6 @@ static int kfiv_check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
 			     ep->max_msg_size);
 }
 
-static ssize_t kfiv_check_rx_state(struct kfiv_ep *ep)
-{
-	enum kfi_ep_state state = fi_ep_state(&ep->ep);
-
-	if (state == KFI_EP_IDLE || ep->rx_state == KFIV_QUEUE_CLOSED)
-		return -FI_EOPBADSTATE;
-	if (state > KFI_EP_CONNECTED || ep->rx_state == KFIV_QUEUE_STOPPED)
-		return -ENOTCONN;
-	return ep->rx_free ? 0 : kfi_ep_again(&ep->ep, FI_RECV);
-}
-
 /* What the device refuses is flushed by the stop. */
 static void kfiv_recv_hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
 {
@@ -46,11 +35,15 @@ static ssize_t kfiv_post_rx_locked(struct kfiv_ep *ep, const struct fi_msg *msg,
 				   u64 flags)
 {
 	struct kfiv_op *op = kfi_op_priv(msg->context);
+	enum kfi_ep_state state = fi_ep_state(&ep->ep);
 	ssize_t ret;
 
-	ret = kfiv_check_rx_state(ep);
-	if (ret)
-		return ret;
+	if (state == KFI_EP_IDLE || ep->rx_state == KFIV_QUEUE_CLOSED)
+		return -FI_EOPBADSTATE;
+	if (state > KFI_EP_CONNECTED || ep->rx_state == KFIV_QUEUE_STOPPED)
+		return -ENOTCONN;
+	if (!ep->rx_free)
+		return kfi_ep_again(&ep->ep, FI_RECV);
 	ret = kfiv_op_map(ep, op, &msg->buf, DMA_FROM_DEVICE,
 			  ep->rx_attr.iov_limit);
 	if (ret == -ENOBUFS)

@@ -86,7 +86,7 @@ struct kfiv_device {
  * struct kfiv_domain - domain: one PD
  * @domain: base
  * @dev: valid while @hw is not 0
- * @pd: same
+ * @pd: its protection domain, valid as @dev is
  * @hw: what needs @pd, see the head of the file
  * @hw_dropped: the domain's own count in @hw was given back
  * @node: in dev->domains
@@ -210,7 +210,7 @@ struct kfiv_sinks {
  * @over: the device has done with it
  * @reads: sinks under way (iWARP)
  * @err: how it ended, if @over
- * @status: same, as the device says
+ * @status: how it ended, as the device says
  * @wr: what the device gets
  * @sge: segments, mapped
  */
@@ -285,9 +285,9 @@ enum kfiv_queue_state {
  * @dest: peer
  * @param: for rdma_connect() and rdma_accept()
  * @cm_data: private data with its length byte
- * @tx_attr: limits, as negotiated with the upper layer
- * @rx_attr: same
- * @max_msg_size: same
+ * @tx_attr: limits of sends and RMA, as negotiated with the upper layer
+ * @rx_attr: limits of receives
+ * @max_msg_size: limit of both
  * @sinks: of reads; NULL unless on iWARP
  * @stop_work: stops the endpoint after an error
  * @slow_work: tells the peer
@@ -424,6 +424,11 @@ struct kfiv_post {
 	bool scratch;
 };
 
+/* What kfi_obj_kfree() frees begins with its fid. */
+static_assert(!offsetof(struct kfiv_domain, domain));
+static_assert(!offsetof(struct kfiv_pep, pep));
+static_assert(!offsetof(struct kfiv_mr, mr));
+
 #define to_kfiv_domain(d) container_of(d, struct kfiv_domain, domain)
 #define to_kfiv_ep(e)	  container_of(e, struct kfiv_ep, ep)
 #define to_kfiv_pep(p)	  container_of(p, struct kfiv_pep, pep)
@@ -460,8 +465,6 @@ bool kfiv_domain_add(struct kfiv_domain *domain, struct list_head *node,
 void kfiv_domain_del(struct kfiv_domain *domain, struct list_head *node);
 
 /* cq.c */
-int kfiv_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
-		 struct fid_cq **cq, void *context);
 int kfiv_ep_get_cqs(struct kfiv_ep *ep);
 void kfiv_ep_put_cqs(struct kfiv_ep *ep);
 
