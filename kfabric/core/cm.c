@@ -50,7 +50,7 @@ int kfabric_reject(struct fid_pep *pep, struct kfid *handle, const void *param,
 }
 EXPORT_SYMBOL_GPL(kfabric_reject);
 
-/* What fi_connect() and fi_accept() check, up to KFI_EP_CONNECTING. */
+/* Check for fi_connect() and fi_accept(), and move to KFI_EP_CONNECTING. */
 static int kfi_ep_start_connecting(struct fid_ep *ep, const void *param,
 				   size_t paramlen)
 {

@@ -11,7 +11,7 @@
 /* What peers must do differently if the provider demands it. */
 #define MR_DEMANDS (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 
-/* An info and its attributes, one allocation. */
+/* An info and its attributes are one allocation. */
 struct info_block {
 	struct fi_info info;
 	struct fi_tx_attr tx;

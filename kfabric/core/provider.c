@@ -113,7 +113,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 
-/* References on all registered providers, in order of preference. */
+/* Take references on all registered providers, in order of preference. */
 static int kfi_prov_snapshot(struct kfi_provider ***provs, size_t *count)
 {
 	struct kfi_provider *prov, **v;
@@ -190,6 +190,22 @@ static void kfi_prov_load(const char *want)
 	request_module(KFI_MODULE_PREFIX "%s", name);
 }
 
+/* Malformed addresses are refused here, the same for all providers. */
+static int kfi_check_address(const char *node, const char *service, u64 flags)
+{
+	struct fi_info *probe;
+	int ret;
+
+	if (!node && !service)
+		return 0;
+	probe = kfabric_dupinfo(NULL);
+	if (!probe)
+		return -ENOMEM;
+	ret = kfi_resolve(node, service, flags, NULL, probe);
+	kfabric_freeinfo(probe);
+	return ret;
+}
+
 int kfabric_getinfo(u32 version, const char *node, const char *service,
 		    u64 flags, const struct fi_info *hints,
 		    struct fi_info **info)
@@ -200,22 +216,15 @@ int kfabric_getinfo(u32 version, const char *node, const char *service,
 	struct fi_info *head = NULL, **tail = &head, *list;
 	struct kfi_provider *prov, **provs;
 	size_t i, count;
-	int ret = 0;
+	int ret;
 
 	if (version > FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION))
 		return -ENOSYS;
 	if (flags & ~GETINFO_FLAGS)
 		return -FI_EBADFLAGS;
-	/* Malformed addresses are refused here, the same for all providers. */
-	if (node || service) {
-		list = kfabric_dupinfo(NULL);
-		if (!list)
-			return -ENOMEM;
-		ret = kfi_resolve(node, service, flags, NULL, list);
-		kfabric_freeinfo(list);
-		if (ret)
-			return ret;
-	}
+	ret = kfi_check_address(node, service, flags);
+	if (ret)
+		return ret;
 	kfi_prov_load(want);
 	ret = kfi_prov_snapshot(&provs, &count);
 	if (ret)

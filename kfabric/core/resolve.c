@@ -33,7 +33,7 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 	struct sockaddr_storage ss = {};
 	int ret = 0, i = source ? 0 : 1;
 
-	/* A port without a node: the wildcard or the loopback address. */
+	/* A port without a node means the wildcard or the loopback address. */
 	if (!node && service)
 		node = v6 ? (source ? "::" : "::1")
 			  : (source ? "0.0.0.0" : "127.0.0.1");

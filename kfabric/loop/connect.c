@@ -220,7 +220,7 @@ void loop_connect_init(struct loop_ep *ep)
 	INIT_DELAYED_WORK(&ep->cm_timer, loop_cm_timed_out);
 }
 
-/* The passive side's unanswered request: let it go, which rejects it. */
+/* Let go of the passive side's unanswered request, which rejects it. */
 static void loop_drop_passive(struct loop_ep *ep)
 {
 	struct loop_ep *active = NULL;

@@ -19,7 +19,7 @@
 /* What loop_execute_op() says besides 0 and positive errors. */
 #define WAIT_FOR_RECEIVE (-1)
 
-/* Under ep's post.lock, or its peer's while the peer points to it. */
+/* The caller holds ep's post.lock, or its peer's while that points to it. */
 void loop_kick(struct loop_ep *ep)
 {
 	if (!ep->closed)

@@ -50,7 +50,7 @@ static bool ktcp_wants_work(const struct fid_cq *cq)
 	return cq && cq->attr.comp_context == FI_CQ_WORKQUEUE;
 }
 
-/* From here on operations go both ways. */
+/* Operations go both ways from here on. */
 void ktcp_start(struct ktcp_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
@@ -156,7 +156,7 @@ static void ktcp_watch_until(struct ktcp_ep *ep, unsigned long due)
 	queue_delayed_work(ktcp_wq, &ep->watch_work, max(left, 1L));
 }
 
-/* Under post.lock, with an operation queued. */
+/* The caller holds post.lock and has queued an operation. */
 void ktcp_watch_locked(struct ktcp_ep *ep)
 {
 	if (!ep->watched && !ep->stopped)

@@ -258,7 +258,7 @@ static int ktcp_take_bytes(read_descriptor_t *desc, struct sk_buff *skb,
 	return done;
 }
 
-/* Under the socket's lock. */
+/* The caller holds the socket's lock. */
 static void ktcp_receive_all(struct ktcp_ep *ep)
 {
 	read_descriptor_t desc = { .arg.data = ep, .count = 1 };

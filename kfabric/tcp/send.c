@@ -20,7 +20,7 @@
 
 #include "tcp.h"
 
-/* Under post.lock. */
+/* The caller holds post.lock. */
 void ktcp_send_kick(struct ktcp_ep *ep)
 {
 	if (!ep->stopped)
@@ -277,7 +277,7 @@ static int ktcp_push_loaded(struct ktcp_ep *ep)
 	return 0;
 }
 
-/* Under send_lock. */
+/* The caller holds send_lock. */
 static void ktcp_send_all(struct ktcp_ep *ep)
 {
 	unsigned int noio = memalloc_noio_save();

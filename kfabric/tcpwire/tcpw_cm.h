@@ -86,7 +86,7 @@ __u32 tcpw_cm_rx_want(struct tcpw_cm_rx *rx, __u8 **to);
  */
 enum tcpw_violation tcpw_cm_rx_fed(struct tcpw_cm_rx *rx, __u32 n);
 
-/* What a message says that is whole. */
+/* What follows is asked of a whole message. */
 enum tcpw_cm_type tcpw_cm_rx_type(const struct tcpw_cm_rx *rx);
 enum tcpw_order tcpw_cm_rx_order(const struct tcpw_cm_rx *rx);
 const __u8 *tcpw_cm_rx_data(const struct tcpw_cm_rx *rx, __u32 *data_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Endpoints: opening, binding, enabling, closing. */
+/* Endpoints are opened, bound, enabled and closed here. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -59,7 +59,7 @@ bool stcp_eq_is_full(struct stcp_eq *eq)
 	return full;
 }
 
-/* Under the lock: the first event, not the queue's any more. */
+/* Takes the first event from the queue, whose lock the caller holds. */
 static struct stcp_event *take_event(struct stcp_eq *eq)
 {
 	struct stcp_event *event = STAILQ_FIRST(&eq->events);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the provider offers. */
+/* stcp says what it offers. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

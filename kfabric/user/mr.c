@@ -132,7 +132,7 @@ static bool op_uses(const struct stcp_op *op, const struct stcp_mr *mr)
 	return false;
 }
 
-/* Under the endpoint's lock. */
+/* The caller holds the endpoint's lock. */
 static bool ep_uses(const struct stcp_ep *ep, const struct stcp_mr *mr)
 {
 	const struct stcp_op *op;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Messages: posting receives and sends. */
+/* Receives and sends of messages are posted here. */
 #include <stdlib.h>
 #include <string.h>
 

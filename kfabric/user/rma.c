@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One-sided operations: posting writes and reads. */
+/* Writes and reads, the one-sided operations, are posted here. */
 #include <string.h>
 
 #include "impl.h"
@@ -68,7 +68,7 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	return post_rma(fid, msg, flags, &hdr, false);
 }
 
-/* One remote range for all local memory. */
+/* One remote range stands for all local memory. */
 static struct fi_msg_rma one_range(struct fi_rma_iov *rma,
 				   const struct iovec *iov, size_t count,
 				   void *context)

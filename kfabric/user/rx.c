@@ -132,7 +132,7 @@ struct haul {
 	size_t staged;
 };
 
-/* The next bytes of a payload to their place, and what follows to the stage. */
+/* Receives payload to its place, and what follows it to the stage. */
 static ssize_t receive_payload(struct stcp_ep *ep, uint8_t *stage,
 			       struct haul *haul)
 {

@@ -28,7 +28,7 @@ static int set_source(struct fi_info *info, const struct sockaddr *addr)
 	return 0;
 }
 
-/* The address from which the way to the destination starts. */
+/* Sets the address from which the way to the destination starts. */
 static int by_route(struct fi_info *info)
 {
 	struct sockaddr_storage ss = { 0 };
@@ -62,13 +62,13 @@ static bool is_wanted(const struct ifaddrs *at, uint32_t format, bool loopback)
 		return false;
 	if (addr->sa_family == AF_INET)
 		return format != FI_SOCKADDR_IN6;
-	/* A link-local address is of no use without its interface's number. */
+	/* A link-local one is of no use without its interface's number. */
 	return addr->sa_family == AF_INET6 && format != FI_SOCKADDR_IN &&
 	       !IN6_IS_ADDR_LINKLOCAL(
 		       &((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
-/* One info for each address of this kind; they follow the first. */
+/* Adds an info for each address of this kind; they follow the first. */
 static int add_interfaces(struct fi_info *info, struct fi_info ***last,
 			  uint32_t format, const struct ifaddrs *all,
 			  bool loopback)

@@ -28,7 +28,7 @@ struct stcp_op *stcp_op_alloc(enum stcp_kind kind, size_t copy_bytes)
 	return op;
 }
 
-/* Hands it to its completion queue, or frees it. */
+/* Hands an operation to its completion queue, or frees it. */
 void stcp_op_complete(struct stcp_ep *ep, struct stcp_op *op)
 {
 	struct stcp_cq *cq = op->kind == STCP_RECV ? ep->rx_cq : ep->tx_cq;

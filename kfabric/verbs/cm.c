@@ -123,7 +123,7 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		  struct rdma_cm_event *event)
 {
 	struct kfiv_ep *ep = container_of(cm, struct kfiv_ep, cm);
-	int err = ECONNABORTED, ret = 0;
+	int err, ret = 0;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -158,10 +158,10 @@ int kfiv_ep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		kfiv_ep_fail(ep, err, event->status);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		err = ETIMEDOUT;
-		fallthrough;
+		kfiv_ep_fail(ep, ETIMEDOUT, event->status);
+		break;
 	default:
-		kfiv_ep_fail(ep, err, event->status);
+		kfiv_ep_fail(ep, ECONNABORTED, event->status);
 		break;
 	}
 	if (ret)

@@ -102,7 +102,7 @@ static int kfiv_owner_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return 0;
-	/* Non-zero: the connection manager destroys the id. */
+	/* The connection manager destroys the id if this is not 0. */
 	return test_and_set_bit(TAKEN, &owner->taken) ? 0 : -ENODEV;
 }
 

@@ -33,7 +33,7 @@ static int kfiv_cq_get_share(struct kfiv_ep *ep, int i, const struct fid_cq *cq,
 	return 0;
 }
 
-/* Work requests of either side, our own included. */
+/* Count the work requests of either side, our own included. */
 static unsigned int kfiv_nr_wrs(const struct kfiv_ep *ep, bool rx)
 {
 	if (rx)

@@ -107,7 +107,7 @@ void kfiv_domain_remove(struct kfiv_domain *domain)
 	kfiv_domain_drop_hw(domain);
 }
 
-/* Attach a domain to its device: protection domain and counts. */
+/* Attach a domain to its device, with a protection domain and counts. */
 static int kfiv_take_device(struct kfiv_domain *domain, const char *name)
 {
 	struct kfiv_device *dev, *found = NULL;

@@ -141,7 +141,7 @@ static int kfiv_ep_map_own(struct kfiv_ep *ep)
 	ep->slot_mem =
 		kcalloc(KFIV_INJECT_SLOTS, sizeof(*ep->slot_mem), GFP_KERNEL);
 	ep->slot_data = kzalloc(bytes, GFP_KERNEL);
-	/* A cache line of its own, as the device writes to it. */
+	/* It has a cache line of its own, as the device writes to it. */
 	ep->scratch = kzalloc(L1_CACHE_BYTES, GFP_KERNEL);
 	if (!ep->slot_mem || !ep->slot_data || !ep->scratch ||
 	    (ep->domain->dev->iwarp && kfiv_sinks_alloc(ep)))

@@ -142,18 +142,6 @@ struct rest {
 	u64 remote_addr;
 };
 
-static void kfiv_rest_advance(struct rest *rest, u64 len)
-{
-	rest->remote_addr += len;
-	while (rest->n && rest->skip + len >= rest->sge->length) {
-		len -= rest->sge->length - rest->skip;
-		rest->skip = 0;
-		rest->sge++;
-		rest->n--;
-	}
-	rest->skip += len;
-}
-
 static void kfiv_fill_reg(struct kfiv_sink *sink)
 {
 	struct ib_mr *mr = sink->mr;
@@ -205,6 +193,7 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 {
 	struct kfiv_sinks *sinks = ep->sinks;
 	struct kfiv_sink *sink;
+	u64 len;
 	int ret;
 
 	if (op->reads == sinks->limit)
@@ -227,7 +216,15 @@ static int kfiv_take_sink(struct kfiv_ep *ep, const struct kfiv_op *op,
 		ret = kfiv_register_range(ep, sink, rest);
 		if (ret)
 			return ret;
-		kfiv_rest_advance(rest, sink->mr->length);
+		len = sink->mr->length;
+		rest->remote_addr += len;
+		while (rest->n && rest->skip + len >= rest->sge->length) {
+			len -= rest->sge->length - rest->skip;
+			rest->skip = 0;
+			rest->sge++;
+			rest->n--;
+		}
+		rest->skip += len;
 	}
 	list_move_tail(&sink->node, taken);
 	sinks->used++;
@@ -271,7 +268,7 @@ int kfiv_fastreg_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	return 0;
 }
 
-/* The operation that a work request of a sink belongs to, or NULL. */
+/* Return the operation that a work request of a sink belongs to, or NULL. */
 struct kfiv_op *kfiv_sink_op(const struct kfiv_ep *ep,
 			     const struct ib_send_wr *wr)
 {

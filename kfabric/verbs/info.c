@@ -20,7 +20,7 @@
 #define RX_CAPS		   (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define FABRIC_NAME	   "rdma_cm"
 #define RESOLVE_TIMEOUT_MS 2000
-/* Bytes of a key, and of data for the peer's completion. */
+/* A key has so many bytes, and data for the peer's completion has. */
 #define WIRE_WORD 4
 
 static void kfiv_clear_port(struct sockaddr_storage *addr)
@@ -70,7 +70,7 @@ static int kfiv_set_device(struct fi_info *info, const struct kfiv_device *dev,
 	return domain->name ? 0 : -ENOMEM;
 }
 
-/* One info; without a device only what does not depend on one. */
+/* Make an info; without a device it has only what does not depend on one. */
 static struct fi_info *kfiv_new_info(const struct kfiv_device *dev,
 				     const struct fi_info *hints)
 {
@@ -129,7 +129,7 @@ static int kfiv_set_addresses(struct fi_info *info, const void *src,
 					    dest ? kfi_addr_len(dest) : 0);
 }
 
-/* One info of one device, with addresses. */
+/* Make an info of one device, with addresses. */
 static struct fi_info *kfiv_device_info(const struct kfiv_device *dev,
 					const struct fi_info *hints,
 					const void *src, const void *dest)
@@ -188,7 +188,19 @@ static int kfiv_probe_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 	return 0;
 }
 
-/* The info of the device that an address leads to. */
+static int kfiv_probe_route(struct probe *probe, struct rdma_cm_id *id,
+			    void *src, void *dest)
+{
+	int ret = rdma_resolve_addr(id, src, dest, RESOLVE_TIMEOUT_MS);
+
+	if (ret)
+		return ret;
+	/* The connection manager keeps to its timeout. */
+	wait_for_completion(&probe->done);
+	return probe->result;
+}
+
+/* Make the info of the device that an address leads to. */
 static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
 		       struct fi_info **info)
 {
@@ -206,18 +218,11 @@ static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	if (want->src_addr)
 		memcpy(&src, want->src_addr, kfi_addr_len(want->src_addr));
 	kfiv_clear_port(&src);
-	if (want->dest_addr) {
-		ret = rdma_resolve_addr(id,
-					want->src_addr ? (void *)&src : NULL,
-					want->dest_addr, RESOLVE_TIMEOUT_MS);
-		/* The connection manager keeps to its timeout. */
-		if (!ret) {
-			wait_for_completion(&probe.done);
-			ret = probe.result;
-		}
-	} else {
+	if (want->dest_addr)
+		ret = kfiv_probe_route(&probe, id, want->src_addr ? &src : NULL,
+				       want->dest_addr);
+	else
 		ret = rdma_bind_addr(id, (struct sockaddr *)&src);
-	}
 	if (ret || !id->device) {
 		/* The routing tables say so when they are short of memory. */
 		if (ret == -ENOBUFS)

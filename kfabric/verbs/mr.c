@@ -107,7 +107,7 @@ free_table:
 
 /* ---- registration ----------------------------------------------------- */
 
-/* One registration under way; on the stack of the one who waits. */
+/* A registration under way lives on the stack of the one who waits. */
 struct registration {
 	struct ib_reg_wr wr;
 	struct ib_cqe cqe;
@@ -168,7 +168,7 @@ static int kfiv_mr_enable(struct kfiv_mr *mr)
 	return 0;
 }
 
-/* Serialised with the removal, which frees what this uses. */
+/* The mutex keeps the removal away, which frees what this uses. */
 static int kfiv_mr_control(struct kfid *fid, int command, void *arg)
 {
 	struct kfiv_mr *mr = container_of(fid, struct kfiv_mr, mr.fid);

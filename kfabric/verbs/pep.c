@@ -24,7 +24,7 @@ static int kfiv_pep_event(struct kfiv_cm *cm, struct rdma_cm_id *id,
 		return kfiv_connreq_new(pep, id, event);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		kfi_obj_kill(&pep->pep.fid);
-		/* Non-zero: the connection manager destroys the id. */
+		/* The connection manager destroys the id if this is not 0. */
 		return xchg(&pep->id, NULL) ? -ENODEV : 0;
 	default:
 		return 0;

@@ -108,7 +108,7 @@ static void kfiv_stop_work(struct work_struct *work)
 	queue_work(kfiv_slow_wq, &ep->slow_work);
 }
 
-/* Tell the peer, or answer it. */
+/* Tell the peer of the end, or answer it. */
 static void kfiv_slow_work(struct work_struct *work)
 {
 	struct kfiv_ep *ep = container_of(work, struct kfiv_ep, slow_work);

@@ -26,7 +26,7 @@ void kfiv_op_unmap(struct kfiv_ep *ep, struct kfiv_op *op)
 	}
 }
 
-/* Not inlined: tests let it fail (tests/vm/probe). */
+/* It is not inlined, as tests let it fail (tests/vm/probe). */
 static noinline __noclone bool kfiv_dma_map(struct ib_device *ib,
 					    const struct kfi_seg *seg,
 					    u64 *addr,
