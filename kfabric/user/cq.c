@@ -235,8 +235,7 @@ static int cq_signal(struct fid_cq *fid)
 	return 0;
 }
 
-static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
-			       const void *err_data, char *buf, size_t len)
+const char *stcp_copy_text(int prov_errno, char *buf, size_t len)
 {
 	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
 
@@ -245,6 +244,12 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
 		buf[len - 1] = '\0';
 	}
 	return text;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
+			       const void *err_data, char *buf, size_t len)
+{
+	return stcp_copy_text(prov_errno, buf, len);
 }
 
 void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op)

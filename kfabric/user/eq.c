@@ -274,13 +274,7 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 static const char *eq_strerror(struct fid_eq *fid, int prov_errno,
 			       const void *err_data, char *buf, size_t len)
 {
-	const char *text = tcpw_violation_text((enum tcpw_violation)prov_errno);
-
-	if (buf && len) {
-		strncpy(buf, text, len - 1);
-		buf[len - 1] = '\0';
-	}
-	return text;
+	return stcp_copy_text(prov_errno, buf, len);
 }
 
 static int eq_control(struct fid *fid, int command, void *arg)

@@ -465,6 +465,8 @@ void stcp_cq_add(struct stcp_cq *cq, struct stcp_op *op);
 bool stcp_cq_reserve(struct stcp_cq *cq);
 /* Gives room back that no completion takes; wakes those who wait for some. */
 void stcp_cq_release(struct stcp_cq *cq);
+/* Returns the text of a violation; buf gets as much of it as it can take. */
+const char *stcp_copy_text(int prov_errno, char *buf, size_t len);
 int stcp_cq_trywait(struct stcp_cq *cq);
 
 /* eq.c */
