@@ -10,12 +10,14 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 import unittest
 
 import lab
 
 FAST, SLOW, BLOCKS = 8, 24, 20
 HEADERS = (0, 4096)
+CLEANED_S, TICK_S = 60, 0.02
 TMPFS = pathlib.Path("/dev/shm")
 
 
@@ -127,6 +129,22 @@ class Device(SlowTier):
         os.truncate(file, mib * lab.MIB)
         self.ok(lab.run("losetup", "--set-capacity", device))
 
+    def until(self, what):
+        end = time.monotonic() + CLEANED_S
+        while not what():
+            self.assertLess(time.monotonic(), end, "slots are not cleaned")
+            time.sleep(TICK_S)
+
+    def slow_is_clean(self, brick):
+        """Has brickd nothing of its own to write to the slow tier?
+
+        Else it makes a file larger that has just been cut, or meets the errors first.
+        """
+        done = lab.run(lab.BRICKCTL, "--json", "--admin", brick.folder / "admin", "stats")
+        slots = next(m for m in json.loads(self.ok(done))["metrics"]
+                     if m["name"] == "slow_slots")
+        return not next(s["value"] for s in slots["samples"] if s["state"] == "dirty")
+
     def tier(self, brick, *words):
         done = lab.run(lab.BRICKCTL, "--json", "--admin", brick.folder / "admin", "tier",
                        *words)
@@ -171,6 +189,8 @@ class Device(SlowTier):
             self.assertIn(bytes([block + 1]) * 5000, data)
         b.kill()
         b.start()
+        # All slots that are free were in use: nothing is promoted to one in quarantine.
+        self.until(lambda: b.json("info")["slots_clean"])
         self.check_blocks(b)
         self.assertEqual(b.stop(), 0)
         self.check_a_header(b, b.slow)
@@ -192,6 +212,7 @@ class Device(SlowTier):
         # All of them, so that none has to make room for another.
         self.tier(b, "demote", f"0x0+{BLOCKS}")
         self.assertEqual(self.flagged(b, "slow"), set(range(BLOCKS)))
+        self.until(lambda: self.slow_is_clean(b))
         data = file.read_bytes()
         # Slots 0 to 3 are left.
         self.resize(device, file, 10)
@@ -223,6 +244,7 @@ class Device(SlowTier):
         b.start()
         self.ok(b.ctl("alloc", "0x0+4"))
         self.ok(b.ctl("write", "0x0", stdin=b"precious"))
+        self.until(lambda: self.slow_is_clean(b))
         self.resize(device, file, 2)
         done = self.tier(b, "demote", "0x0+4")
         self.assertEqual((done["moved"], done["failed"]), (0, 4))

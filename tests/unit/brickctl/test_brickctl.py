@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
             "MODEL": str(self.folder / "model"),
             "MODEL_LOG": str(self.folder / "log"),
         }
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
 

@@ -113,6 +113,7 @@ def library_folders(top):
 def libraries(path, roots):
     """Yield the shared libraries of a program, as the loader resolves them."""
     search = [f for t in roots if str(t) != "/" for f in library_folders(t)]
+    search += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
     env = dict(os.environ, LD_LIBRARY_PATH=":".join(search))
     text = subprocess.run(["ldd", path], capture_output=True, text=True,
                           env=env, check=False).stdout
