@@ -32,8 +32,8 @@ def is_for(kernel, folder):
             and magic[:1] == [kernel.version])
 
 
-def build(kernel, build_folder=None, words=(), lines=LAST_LINES):
-    """Build all modules; return the folder that holds them.
+def build(kernel, build_folder=None, words=(), lines=LAST_LINES, only=()):
+    """Build all modules, or only these; return the folder that holds them.
 
     That is where a build folder has them, if they are for this kernel; else it
     belongs to one source tree and one kernel. It is kept, so that a second build
@@ -48,7 +48,9 @@ def build(kernel, build_folder=None, words=(), lines=LAST_LINES):
     if is_for(kernel, out):
         headers = (out / ORIGIN).read_text().splitlines()[1]
     else:
-        out = cache.root() / "modules" / cache.digest(str(TOP), kernel.version)
+        only = sorted(only)
+        words = [*words, *(f"--module={name}" for name in only)]
+        out = cache.root() / "modules" / cache.digest(str(TOP), kernel.version, *only)
         out.mkdir(parents=True, exist_ok=True)
         out.touch()
     with cache.lock(f"modules-{cache.digest(str(out))}"):
