@@ -8,7 +8,7 @@
 
 check "the verbs provider brings what it needs" modprobe kfabric_verbs || exit
 check "the connection manager came with it" \
-	grep -q " rdma_connect\\>" /proc/kallsyms
+	grep -q " rdma_connect\\>" /run/kallsyms
 check "soft RoCE starts" rxe_setup || exit
 selftest provider=verbs node="$LOCAL_IP" cycles="${VERBS_CYCLES:-100}"
 check "there were 150 assertions or more" test "$TAP_COUNT" -ge 150
