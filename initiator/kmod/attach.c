@@ -112,6 +112,29 @@ static const char *kfbk_device_prepare(struct kfbk_device *dev, int *error)
 	return NULL;
 }
 
+/*
+ * The disk is there, and has said whether it has a cache: from now on a loss is
+ * not the end. One that came while the disk was made was: -ECONNRESET.
+ */
+static int kfbk_attach_disk(struct kfbk_device *dev)
+{
+	int ret = 0;
+
+	kfbk_lock(dev);
+	if (kfb_client_state(&dev->core.client) == KFB_CLIENT_LIVE) {
+		dev->core.has_promised = true;
+		dev->core.client.config.reconnect_ms =
+			dev->options.reconnect_ms;
+		kfbk_move(dev, KFB_DISK_ADDED);
+	} else {
+		ret = -ECONNRESET;
+	}
+	kfbk_unlock(dev);
+	if (ret)
+		kfbk_disk_del(dev);
+	return ret;
+}
+
 /* The session is there: the rest of attaching. */
 static int kfbk_attach_session(struct kfbk_device *dev)
 {
@@ -131,17 +154,10 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	if (ret)
 		return ret;
 	ret = kfbk_disk_add(dev);
+	if (!ret)
+		return kfbk_attach_disk(dev);
 	kfbk_lock(dev);
-	if (ret) {
-		kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
-	} else {
-		/* The disk has said whether it has a cache. */
-		dev->core.has_promised = true;
-		/* From now on a loss is not the end. */
-		dev->core.client.config.reconnect_ms =
-			dev->options.reconnect_ms;
-		kfbk_move(dev, KFB_DISK_ADDED);
-	}
+	kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
 	kfbk_unlock(dev);
 	return ret;
 }

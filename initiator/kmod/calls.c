@@ -6,9 +6,13 @@
 
 #include "link.h"
 
-/* A request that could not be had for reasons that pass: tries, and between. */
-#define TRIES_MAX 20
-#define PAUSE_MS  50
+/*
+ * A request that could not be had for reasons that pass: tries, and between. A brick
+ * that is stopping says so for seconds, until it ends the session.
+ */
+#define TRIES_MAX     20
+#define PAUSE_MS      50
+#define PAUSE_STOP_MS 500
 
 void kfbk_call_done(struct kfb_initiator *i, struct kfb_initiator_call *call)
 {
@@ -41,10 +45,20 @@ bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
 {
 	if (READ_ONCE(dev->core.is_over) || tries >= TRIES_MAX)
 		return false;
-	if (error != -ECONNRESET && error != -ETIMEDOUT && error != -EAGAIN)
+	switch (error) {
+	case -ECONNRESET:
+	case -ETIMEDOUT:
+	case -EAGAIN:
+		msleep(PAUSE_MS);
+		return true;
+	case -ESHUTDOWN:
+		if (kfbk_is_ending(dev))
+			return false;
+		msleep(PAUSE_STOP_MS);
+		return true;
+	default:
 		return false;
-	msleep(PAUSE_MS);
-	return true;
+	}
 }
 
 int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
