@@ -11,6 +11,8 @@ import os
 import shlex
 import sys
 
+# The simulator compiles it for user space; sparse and the kernel's own build judge it.
+KERNEL = ("initiator/kmod/", "kfabric/core/")
 KEPT = ("-I", "-D", "-std=")
 
 
@@ -27,7 +29,7 @@ def source_of(entry):
 def files(build, folders):
     names = {source_of(e) for e in database(build) if e["file"].endswith(".c")}
     for name in sorted(names):
-        if not name.startswith("..") and (
+        if not name.startswith(("..", *KERNEL)) and (
             not folders or any(name.startswith(f.rstrip("/") + "/") for f in folders)
         ):
             yield name

@@ -91,6 +91,7 @@ void sim_coverage_print(const char *const *names, uint32_t n)
 	print_conns(KFB_ROLE_CLIENT, "client");
 	print_conns(KFB_ROLE_BRICK, "brick");
 	print_sessions();
+	sim_coverage_print_disk();
 	printf("# faults, by the state of a client's session:\n");
 	for (uint32_t kind = 0; kind < n; kind++)
 		for (uint32_t state = 0; state < STATES; state++)

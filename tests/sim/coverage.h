@@ -16,4 +16,7 @@ void sim_cover_fault(uint32_t kind, uint32_t client_state);
 /* @names: of the kinds of faults. */
 void sim_coverage_print(const char *const *names, uint32_t n);
 
+/* Of the disk and its blocks; part of the above. */
+void sim_coverage_print_disk(void);
+
 #endif

@@ -124,10 +124,21 @@ static void befall_disk(const struct sim_fault *f)
 	}
 }
 
+/* The disk's machine is the last of those that can be killed. */
+static void kill_one(struct sim_scene *s, uint64_t which, uint64_t down_ns)
+{
+	which %= s->n_clients + s->has_disk;
+	if (which < s->n_clients)
+		sim_client_kill(&s->clients[which], down_ns);
+	else
+		sim_disk_kill(&s->disk, down_ns);
+}
+
 static void befall(const struct sim_fault *f)
 {
 	struct sim_scene *s = f->scene;
-	struct sim_client *c = &s->clients[f->which % s->n_clients];
+	struct sim_client *c =
+		&s->clients[s->n_clients ? f->which % s->n_clients : 0];
 
 	switch (f->kind) {
 	case SIM_CUT:
@@ -149,7 +160,7 @@ static void befall(const struct sim_fault *f)
 			  f->kind == SIM_KILL_SOON);
 		break;
 	case SIM_KILL_CLIENT:
-		sim_client_kill(c, f->ns);
+		kill_one(s, f->which, f->ns);
 		break;
 	case SIM_DISK_WRITE_BACK:
 	case SIM_DISK_UNASKED:
@@ -263,9 +274,15 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 		return s->brick.medium.files;
 	case SIM_BAD_BLOCK:
 		/* There is little room in memory beside a slow tier. */
-		return !s->brick.medium.files && !has_slow;
+		return !s->brick.medium.files && !has_slow && !s->has_disk;
 	case SIM_TIER:
 		return has_slow;
+	case SIM_EVICT:
+	case SIM_RELOAD:
+	case SIM_SQUATTER:
+	case SIM_MEMORY:
+		/* What a disk makes of them is for its own oracle to learn. */
+		return !s->has_disk;
 	default:
 		return true;
 	}
@@ -298,6 +315,9 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		f->scene = s;
 		f->which = sim_below_of(dice, 1 << 20);
 		f->ns = choose_ns(dice);
+		/* Some links are silent for longer than anybody is patient. */
+		if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
+			f->ns *= 30;
 		f->state = SIM_ANY_STATE;
 		if (sim_chance_of(dice, BOUND_PERMILLE))
 			f->state =

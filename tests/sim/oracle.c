@@ -68,14 +68,25 @@ bool sim_register_has_room(const struct sim_register *r)
 	       r->writes[r->n - 1].state != SIM_WRITE_PENDING;
 }
 
-void sim_register_write(struct sim_register *r, uint32_t epoch, uint64_t *words)
+static void begin_write(struct sim_register *r, uint32_t epoch, bool is_zero)
 {
 	r->serial++;
 	r->writes[r->n++] = (struct sim_written){
 		.serial = r->serial,
 		.epoch = epoch,
+		.is_zero = is_zero,
 		.state = SIM_WRITE_PENDING,
 	};
+}
+
+void sim_register_write_zeros(struct sim_register *r, uint32_t epoch)
+{
+	begin_write(r, epoch, true);
+}
+
+void sim_register_write(struct sim_register *r, uint32_t epoch, uint64_t *words)
+{
+	begin_write(r, epoch, false);
 	for (uint32_t i = 0; i < r->n_words; i++)
 		words[i] = word_of(r, r->serial, i);
 }
@@ -142,11 +153,17 @@ static uint32_t first_of(const struct sim_register *r)
 	return i;
 }
 
+/* The serial number that is read of it. */
+static uint64_t shows(const struct sim_written *w)
+{
+	return w->is_zero ? 0 : w->serial;
+}
+
 static bool is_one_of(const struct sim_register *r, uint32_t first,
 		      uint64_t serial)
 {
 	for (uint32_t i = first; i < r->n; i++)
-		if (r->writes[i].serial == serial)
+		if (shows(&r->writes[i]) == serial)
 			return true;
 	return false;
 }
@@ -208,7 +225,7 @@ void sim_register_read(struct sim_register *r, uint32_t epoch,
 	}
 	if (!is_whole)
 		return;
-	for (i = first; r->writes[i].serial != serial; i++)
+	for (i = first; shows(&r->writes[i]) != serial; i++)
 		;
 	settle(r, epoch, i);
 }

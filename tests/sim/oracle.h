@@ -36,6 +36,7 @@ enum sim_write_state {
 struct sim_written {
 	uint64_t serial; /* 0: the zeros of a new block */
 	uint32_t epoch;
+	bool is_zero; /* zeros were written */
 	enum sim_write_state state;
 };
 
@@ -75,6 +76,8 @@ bool sim_register_has_room(const struct sim_register *r);
 /* Begins a write of a client's connection number @epoch, and fills its bytes. */
 void sim_register_write(struct sim_register *r, uint32_t epoch,
 			uint64_t *words);
+/* The same with zeros: none of its bytes are needed. */
+void sim_register_write_zeros(struct sim_register *r, uint32_t epoch);
 /* It has ended. */
 void sim_register_written(struct sim_register *r, bool is_done);
 /* Nobody waits for it any more. */

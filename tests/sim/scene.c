@@ -10,8 +10,9 @@
 #include "proto/kfb_slot.h"
 
 /* How long everybody has to come to an end when no more faults happen. */
-#define END_NS	   (600 * SIM_S)
-#define CLIENTS_AT 1 /* processes: the brick's, then the clients' */
+#define END_NS	      (600 * SIM_S)
+#define DISK_PERMILLE 500
+#define CLIENTS_AT    1 /* processes: the brick's, then the clients' */
 
 /* ---- the end ---------------------------------------------------------------------- */
 
@@ -23,6 +24,7 @@ static void begin_end(struct sim_event *event)
 	sim_faults_end(s);
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		s->clients[i].ends = true;
+	s->disk.ends = true;
 }
 
 static void forget(struct sim_brick *brick)
@@ -46,6 +48,15 @@ static void client_ended(struct sim_process *process)
 		sim.is_over = true;
 }
 
+static void disk_ended(struct sim_process *process)
+{
+	const struct sim_disk *d = (const struct sim_disk *)process;
+
+	sim_trace(d->name, "has ended");
+	if (!--d->scene->n_left)
+		sim.is_over = true;
+}
+
 void sim_scene_check(struct sim_scene *s)
 {
 	for (uint32_t i = 0; i < s->n_clients; i++) {
@@ -55,6 +66,9 @@ void sim_scene_check(struct sim_scene *s)
 			sim_violated("%s waits for ever: in %s", c->name,
 				     c->call);
 	}
+	if (s->has_disk && !s->disk.has_ended)
+		sim_violated("%s waits for ever: in %s", s->disk.name,
+			     s->disk.call);
 	sim_shared_check(&s->shared);
 }
 
@@ -110,18 +124,26 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 	};
 }
 
-static void choose_brick(uint64_t *dice, struct sim_brick_settings *b)
+static void choose_brick(uint64_t *dice, bool has_disk,
+			 struct sim_brick_settings *b)
 {
 	choose_platform(dice, &b->platform);
-	choose_media(dice, b);
-	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
+	if (has_disk) /* it has a network card, and no other provider */
+		*b = (struct sim_brick_settings){
+			.platform = b->platform,
+			.bytes = SIM_MEDIUM_BYTES,
+			.files.store_bytes = SIM_MEDIUM_BYTES,
+		};
+	else
+		choose_media(dice, b);
+	b->is_tcp = b->is_file || (!has_disk && sim_chance_of(dice, 250));
 	/* There a CPU puts it in its place, and into its cache. */
 	b->platform.placed = b->is_tcp;
 	b->platform.ddio |= b->is_tcp;
 	b->lease_ms = sim_chance_of(dice, 500) ? 100 : 3000;
 	b->alloc_max_blocks = SIM_BLOCKS_MAX;
 	b->mappings = 16;
-	b->is_tight = sim_chance_of(dice, 150);
+	b->is_tight = !has_disk && sim_chance_of(dice, 150);
 	b->credits = sim_chance_of(dice, 300) ? KFB_CREDITS_MIN : 16;
 }
 
@@ -145,6 +167,22 @@ static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 	c->retains = c->reconnect_ms && sim_chance_of(dice, 300);
 }
 
+/* As another client, behind the blocks of those that there may be. */
+static void add_disk(struct sim_scene *s, uint64_t *dice,
+		     const struct sim_brick_settings *b)
+{
+	struct sim_disk_settings d;
+
+	sim_disk_choose(dice, &d);
+	d.lease_ms = b->lease_ms;
+	d.first_va = (uint64_t)(SIM_CLIENTS_MAX * SIM_PLACES)
+		     << KFB_BLOCK_SHIFT;
+	sim_disk_init(&s->disk, CLIENTS_AT + s->n_clients, s->n_clients, &d,
+		      sim_below_of(dice, UINT64_MAX));
+	s->disk.host.process.ended = disk_ended;
+	s->disk.scene = s;
+}
+
 struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 {
 	struct sim_brick_settings b;
@@ -157,13 +195,16 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	sim_world_init(~dice);
 	sim_fabric_init();
 	choose_pace(&dice);
-	choose_brick(&dice, &b);
-	s->n_clients = 1 + (uint32_t)sim_below_of(&dice, 3);
+	s->has_disk = sim_chance_of(&dice, DISK_PERMILLE);
+	choose_brick(&dice, s->has_disk, &b);
+	s->n_clients = !s->has_disk + (uint32_t)sim_below_of(&dice, 3);
 	sharing = (enum sim_sharing)sim_below_of(&dice, 3);
 	sim_shared_init(&s->shared);
-	s->n_left = s->n_clients;
+	s->n_left = s->n_clients + s->has_disk;
 	s->brick.forgets = forget;
-	b.n_clients = s->n_clients;
+	b.n_clients = s->n_left + 1; /* a squatter */
+	if (s->has_disk && sim_chance_of(&dice, 200))
+		b.mappings = 2;
 	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
 	for (uint32_t i = 0; i < s->n_clients; i++) {
 		choose_client(&dice, &c);
@@ -180,6 +221,8 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 		s->clients[i].scene = s;
 		s->clients[i].shared = &s->shared;
 	}
+	if (s->has_disk)
+		add_disk(s, &dice, &b);
 	span_ns = (20 + sim_below_of(&dice, 500)) * SIM_MS;
 	sim_faults_make(s, &dice, span_ns, faults);
 	s->end.fire = begin_end;
@@ -200,11 +243,18 @@ void sim_scene_count(const struct sim_scene *s, uint64_t *lives,
 		*flushes += s->clients[i].n_flushes;
 		*losses += s->clients[i].n_losses;
 	}
+	if (!s->has_disk)
+		return;
+	*writes += s->disk.n_writes;
+	*reads += s->disk.n_reads;
+	*flushes += s->disk.n_flushes;
 }
 
 void sim_scene_free(struct sim_scene *s)
 {
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		sim_client_fini(&s->clients[i]);
+	if (s->has_disk)
+		sim_disk_fini(&s->disk);
 	sim_brick_fini(&s->brick);
 }

@@ -10,6 +10,7 @@
 
 #include "brick.h"
 #include "client.h"
+#include "disk.h"
 #include "faults.h"
 
 struct sim_scene {
@@ -18,6 +19,8 @@ struct sim_scene {
 	uint32_t n_left;
 	struct sim_client clients[SIM_CLIENTS_MAX];
 	struct sim_shared shared;
+	bool has_disk;
+	struct sim_disk disk;
 	struct sim_faults faults;
 	struct sim_event end;
 	struct sim_event limit;

@@ -30,6 +30,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 
 #include <kfabric/fabric.h>

@@ -61,6 +61,18 @@ static void kill_it(struct scene *sc)
 	close_now(sc, false);
 }
 
+/* It is killed when it has stored a page, and before that is written back. */
+static void kill_at_its_page(struct scene *sc)
+{
+	struct brick_store *s = sc->s;
+
+	s->inst.start_time++;
+	s->inst.seq++;
+	brick_instance_put(s->m, &s->sb, !s->inst_copy, &s->inst);
+	s->failed = true;
+	close_now(sc, false);
+}
+
 static uint64_t epoch_of(struct brick_store *s)
 {
 	struct brick_store_stats stats;
@@ -238,7 +250,35 @@ static void where_lines_need_no_write_back_nothing_is_inherited(void **state)
 	}
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+static void power_may_fail_meanwhile(struct crash_medium *cm, void *arg)
+{
+	struct scene *sc = arg;
+	uint64_t seed = 1;
+	struct crash_states states = {
+		.random = 2000,
+		.seed = &seed,
+		.fn = look,
+		.arg = sc,
+	};
+
+	if (cm == sc->cm)
+		crash_states(cm, &states);
+}
+
+/* The next one runs on another CPU, and relies on what it reads. */
+static void a_page_that_only_a_cache_has_is_written_back_first(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->s = open_as(sc->cm, 1);
+	kill_at_its_page(sc);
+	crash_thread = 1;
+	sc->cm->on_point = power_may_fail_meanwhile;
+	sc->cm->arg = sc;
+	sc->s = open_as(sc->cm, 1);
+	sc->cm->on_point = NULL;
+	crash_thread = 0;
+}
 
 /* Killed between the last stores of its batch and their write-back. */
 static void leave_seals_in_the_cache(struct scene *sc)
@@ -362,6 +402,8 @@ static void the_page_of_a_killed_instance_is_written_back(void **state)
 	assert_true(sc->n_told > 0);
 }
 
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +416,7 @@ int main(void)
 		CASE(where_lines_need_no_write_back_nothing_is_inherited),
 		CASE(tables_of_a_killed_instance_are_written_back),
 		CASE(the_page_of_a_killed_instance_is_written_back),
+		CASE(a_page_that_only_a_cache_has_is_written_back_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The life of a disk: its machine starts, it is attached, used, made larger,
+ * detached and attached again, until it is killed or has ended.
+ */
+#include "disk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brick.h"
+#include "fabric.h"
+#include "proto/kfb_wire.h"
+
+#define RETRY_NS     (50 * SIM_MS)
+#define GRACE_NS     (2 * SIM_S)
+#define ANSWER_BYTES 256
+#define ORDER_BYTES  512
+#define INSTANCE_AT  9
+
+void km_client_key(uint32_t number, uint8_t key[32])
+{
+	sim_client_key(number, key);
+}
+
+/* ---- orders ----------------------------------------------------------------- */
+
+static int order(struct sim_disk *d, const char *text, char *answer)
+{
+	int rc;
+
+	d->call = text;
+	rc = km_control(text, answer, ANSWER_BYTES);
+	d->call = "nothing";
+	sim_trace(d->name, "%s: %d, %s", text, rc, answer);
+	return rc;
+}
+
+static int attach(struct sim_disk *d)
+{
+	const struct sim_disk_settings *s = &d->settings;
+	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	int rc;
+
+	(void)snprintf(
+		text, sizeof(text),
+		"attach,addr=127.0.0.1,port=%u,provider=sim,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s",
+		SIM_PORT + s->brick, d->name, d->number,
+		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
+		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
+		s->is_thin ? ",thin" : "");
+	rc = order(d, text, answer);
+	if (rc)
+		return rc;
+	if (strncmp(answer, "instance=", INSTANCE_AT) != 0)
+		sim_violated("%s: attach answers \"%s\"", d->name, answer);
+	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
+	d->epoch++;
+	d->is_leaving = false;
+	d->open = km_disk_open(d->instance);
+	if (!d->open)
+		sim_violated("%s: it cannot be opened", d->name);
+	return 0;
+}
+
+static void close_disk(struct sim_disk *d)
+{
+	km_disk_close(d->open);
+	d->open = NULL;
+}
+
+/* While it is open it stays. */
+static void try_detach(struct sim_disk *d)
+{
+	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	int rc;
+
+	(void)snprintf(text, sizeof(text), "detach,instance=%d", d->instance);
+	rc = order(d, text, answer);
+	if (rc != -EBUSY && rc != -ENOMEM)
+		sim_violated("%s: it is open, and detach says %d, %s", d->name,
+			     rc, answer);
+}
+
+/*
+ * What was written and is over lasts, when detaching says so; by force it goes
+ * with requests under way, too.
+ */
+static void detach(struct sim_disk *d)
+{
+	bool force = sim_disk_chance(d, 200);
+	bool is_busy = force && sim_disk_chance(d, 500);
+	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	uint64_t marks[SIM_DISK_REGS];
+	int rc;
+
+	if (!is_busy)
+		sim_disk_settle(d);
+	sim_disk_look(d);
+	d->is_leaving = true;
+	if (sim_disk_is_lossy(d))
+		sim_disk_lose_all(d);
+	for (uint32_t i = 0; i < d->settings.n_registers; i++)
+		marks[i] = sim_register_mark(&d->registers[i], d->epoch);
+	if (!is_busy)
+		close_disk(d);
+	(void)snprintf(text, sizeof(text), "detach,instance=%d%s", d->instance,
+		       force ? ",force" : "");
+	/* When there is no memory for the order it has not been obeyed. */
+	do {
+		rc = order(d, text, answer);
+	} while (rc == -ENOMEM);
+	if (rc && rc != -EIO)
+		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
+	if (is_busy) {
+		sim_disk_settle(d);
+		close_disk(d);
+	}
+	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
+		if (!rc)
+			sim_disk_lasts(d, i, marks[i]);
+	}
+	sim_disk_forget(d);
+}
+
+static void grow(struct sim_disk *d)
+{
+	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	uint32_t to = d->n_blocks + 1;
+
+	if (to > d->settings.grows_to)
+		return;
+	(void)snprintf(text, sizeof(text), "resize,instance=%d,blocks=%u",
+		       d->instance, to);
+	if (order(d, text, answer))
+		return;
+	d->n_blocks = to;
+	if (km_disk_sectors(d->open) * KM_SECTOR_BYTES !=
+	    (uint64_t)to << KFB_BLOCK_SHIFT)
+		sim_violated("%s: it has grown, and not to its size", d->name);
+}
+
+bool sim_disk_keeps_others_out(const struct sim_disk *d)
+{
+	return d->open && !d->is_leaving &&
+	       !sim_disk_is_lossy((struct sim_disk *)(uintptr_t)d);
+}
+
+/* ---- its life ------------------------------------------------------------------ */
+
+static void think(struct sim_disk *d)
+{
+	uint64_t us = sim_disk_below(d, d->settings.think_us + 1);
+
+	if (sim_disk_chance(d, 3))
+		us *= 200;
+	km_sleep_until(sim.now_ns + us * SIM_US);
+}
+
+static void read_all(struct sim_disk *d)
+{
+	sim_disk_settle(d);
+	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
+		struct sim_register *r = &d->registers[i];
+
+		if ((r->va - d->settings.first_va) >> KFB_BLOCK_SHIFT >=
+		    d->n_blocks)
+			continue;
+		while (!sim_disk_read(d, r) && !sim.is_over)
+			sim_disk_collect(d, SIM_S);
+	}
+	sim_disk_settle(d);
+}
+
+/* Until it is to end, or it likes, or there is nothing to be had any more. */
+static void use(struct sim_disk *d)
+{
+	while (!d->ends && !sim.is_over && !sim_disk_chance(d, 2)) {
+		if (sim_disk_chance(d, 3))
+			grow(d);
+		if (sim_disk_chance(d, 2))
+			try_detach(d);
+		sim_disk_ask(d);
+		if (sim_disk_chance(d, 500))
+			think(d);
+		if (sim_disk_is_lossy(d) && sim_disk_chance(d, 20))
+			break;
+	}
+	if (!d->ends)
+		return;
+	if (!sim_disk_is_lossy(d))
+		read_all(d);
+	else
+		sim_disk_settle(d);
+	/* Else it is attached once more. */
+	d->has_ended = !sim_disk_is_lossy(d);
+}
+
+/* What was asked for before, and not answered, may still be carried out. */
+static void outlive_earlier(struct sim_disk *d)
+{
+	if (d->was_clearing)
+		km_sleep_until(sim.now_ns + 2 * d->settings.lease_ms * SIM_MS +
+			       GRACE_NS);
+	d->was_clearing = false;
+}
+
+static void live(void *arg)
+{
+	struct sim_disk *d = arg;
+	uint8_t *memory;
+	int rc;
+
+	km_short_permille = 0;
+	rc = km_boot();
+	km_short_permille = d->settings.short_permille;
+	if (rc) {
+		sim_violated("%s: its kernel does not start: %d", d->name, rc);
+		return;
+	}
+	memory = calloc(SIM_DISK_POSTED_MAX + 1, SIM_DISK_BUF_BYTES);
+	if (!memory)
+		sim_die("no memory for a file system");
+	d->bufs = memory + (-(uintptr_t)memory & 4095);
+	outlive_earlier(d);
+	if (d->settings.visit_ms)
+		km_start("squatter", sim_squatter_live, &d->squatter);
+	while (!d->has_ended && !sim.is_over) {
+		rc = attach(d);
+		if (!rc) {
+			use(d);
+			detach(d);
+		} else if ((rc == -ENOSPC || rc == -EDQUOT) && d->ends) {
+			d->has_ended = true; /* there is no more to be had */
+		} else {
+			km_sleep_until(sim.now_ns + RETRY_NS);
+		}
+	}
+	while (d->settings.visit_ms && !d->squatter.has_ended)
+		km_wait(&d->squatter);
+}
+
+static void start(struct sim_event *event)
+{
+	struct sim_disk *d = sim_container_of(event, struct sim_disk, restart);
+
+	d->host.life++;
+	d->squatter.has_ended = false;
+	d->task = (struct km_task){ .name = "user", .main = live, .arg = d };
+	sim_process_start(&d->host.process, km_run, &d->task);
+}
+
+void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
+{
+	if (!d->host.process.is_alive || d->has_ended)
+		return;
+	sim_trace(d->name, "is killed");
+	sim_process_kill(&d->host.process);
+	d->open = NULL;
+	sim_disk_forget(d);
+	sim_schedule(&d->restart, sim.now_ns + down_ns);
+}
+
+void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
+{
+	static const uint32_t words[] = { 64, 128, 512 };
+
+	*s = (struct sim_disk_settings){
+		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 4),
+		.n_registers = 1 + (uint32_t)sim_below_of(dice, SIM_DISK_REGS),
+		.n_words = words[sim_below_of(dice, 3)],
+		.queues = 1 + (uint32_t)sim_below_of(dice, 4),
+		.reconnect_s = sim_chance_of(dice, 250) ? 0 : 60,
+		.think_us = (uint32_t)sim_below_of(dice, 100),
+		.posted_max =
+			1 + (uint32_t)sim_below_of(dice, SIM_DISK_POSTED_MAX),
+		.is_thin = sim_chance_of(dice, 500),
+	};
+	s->sector_bytes =
+		s->n_words == 512 && sim_chance_of(dice, 500) ? 4096 : 512;
+	s->grows_to = s->n_blocks + (uint32_t)sim_below_of(dice, 3);
+	if (sim_chance_of(dice, 400))
+		s->map_cache =
+			1 + (uint32_t)sim_below_of(dice, SIM_DISK_BLOCKS_MAX);
+	if (sim_chance_of(dice, 200))
+		s->short_permille = 20;
+	if (sim_chance_of(dice, 300)) {
+		s->map_cache = (uint32_t)sim_below_of(dice, 3);
+		s->visit_ms = 1 + (uint32_t)sim_below_of(dice, 200);
+		s->is_visited_by_itself = sim_chance_of(dice, 300);
+	}
+	s->run_permille = sim_chance_of(dice, 300) ? 300 : 0;
+	if (s->reconnect_s && sim_chance_of(dice, 500))
+		s->retain_mb = 4;
+}
+
+/* Some lie right behind the one before, so that requests can be merged. */
+static void place_registers(struct sim_disk *d)
+{
+	const struct sim_disk_settings *s = &d->settings;
+	uint32_t bytes = s->n_words * (uint32_t)sizeof(uint64_t);
+	uint64_t va = 0;
+
+	for (uint32_t i = 0; i < s->n_registers; i++) {
+		uint64_t slot = KFB_BLOCK_BYTES / SIM_DISK_REGS;
+
+		if (i && sim_disk_chance(d, 400))
+			va += bytes;
+		else
+			va = (sim_disk_below(d, s->grows_to)
+			      << KFB_BLOCK_SHIFT) +
+			     i * slot / bytes * bytes;
+		sim_register_init(&d->registers[i],
+				  SIM_CLIENTS_MAX * SIM_DISK_REGS + i,
+				  s->first_va + va, s->n_words);
+	}
+}
+
+void sim_disk_init(struct sim_disk *d, uint32_t process, uint32_t number,
+		   const struct sim_disk_settings *settings, uint64_t seed)
+{
+	memset(d, 0, sizeof(*d));
+	sim_client_name(number, d->name);
+	d->host.process.name = d->name;
+	d->host.process.number = process;
+	d->number = number;
+	d->settings = *settings;
+	d->n_blocks = settings->n_blocks;
+	d->chance = seed;
+	d->call = "nothing";
+	d->restart.fire = start;
+	place_registers(d);
+	d->squatter.disk = d;
+	d->squatter.number = number + !settings->is_visited_by_itself;
+	for (uint32_t i = 0; i < SIM_DISK_REGS; i++)
+		d->squatter.registers[i].number =
+			(SIM_CLIENTS_MAX + 1) * SIM_DISK_REGS + i;
+	sim_schedule(&d->restart, sim.now_ns + 1);
+}
+
+void sim_disk_fini(struct sim_disk *d)
+{
+	sim_process_kill(&d->host.process);
+	sim_cancel(&d->restart);
+}

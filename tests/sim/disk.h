@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A machine whose kernel has a disk of a brick's blocks, and a file system on it
+ * that believes what it is told.
+ */
+#ifndef TESTS_SIM_DISK_H
+#define TESTS_SIM_DISK_H
+
+#include "host.h"
+#include "kernel/kernel.h"
+#include "kernel/machine.h"
+#include "oracle.h"
+
+#define SIM_DISK_BLOCKS_MAX 6
+#define SIM_DISK_REGS	    24
+#define SIM_DISK_POSTED_MAX 24
+#define SIM_DISK_BUF_BYTES  8192
+
+struct sim_scene;
+
+/* What a world is like for a disk. */
+struct sim_disk_settings {
+	uint32_t brick;
+	uint64_t first_va;
+	uint32_t n_blocks;
+	uint32_t grows_to;
+	uint32_t n_registers;
+	uint32_t n_words;
+	uint32_t sector_bytes;
+	uint32_t queues;
+	uint32_t map_cache;
+	uint32_t retain_mb;
+	uint32_t reconnect_s;
+	uint32_t lease_ms;
+	uint32_t think_us;
+	uint32_t short_permille;
+	uint32_t run_permille;
+	uint32_t posted_max;
+	bool is_thin;
+	uint32_t visit_ms; /* of a squatter; 0: there is none */
+	bool is_visited_by_itself;
+};
+
+struct sim_disk;
+
+/*
+ * struct sim_squatter - another disk over the same blocks; see disk_squatter.c
+ * @number: of the client as which it logs on
+ * @buf: of the machine
+ */
+struct sim_squatter {
+	struct sim_disk *disk;
+	uint32_t number;
+	struct sim_register registers[SIM_DISK_REGS];
+	void *buf;
+	bool is_there;
+	bool has_ended;
+};
+
+/*
+ * struct sim_asked - something that the file system has asked for
+ * @io: it
+ * @disk: of which disk
+ * @is_used: it is not over
+ * @r: of a write or read: its register
+ * @zeros: by register: what becomes zero
+ * @marks: what a flush covers, by register
+ * @was_lossy: the disk had told of a loss when it was asked for
+ * @was_taken: a squatter had its register by then
+ */
+struct sim_asked {
+	struct km_io io;
+	struct sim_disk *disk;
+	bool is_used;
+	struct sim_register *r;
+	uint32_t zeros;
+	uint64_t marks[SIM_DISK_REGS];
+	bool was_lossy;
+	bool was_taken;
+};
+
+/*
+ * struct sim_disk - one; outlives its machine
+ * @host: first, so that the host of its process is found
+ * @task: of its first thread
+ * @number: of the client as which it logs on
+ * @n_blocks: that it has now
+ * @epoch: times that it was attached
+ * @is_busy: by register: something of it is under way
+ * @used: by block: the newest epoch in which it was written
+ * @is_strange: by register: a squatter may have written it: nothing is known of
+ *	it until a newer write lasts, than @visited
+ * @guarded: by register: the epoch in which a squatter wanted it, and this disk
+ *	had its block: it is told so when it is another's
+ * @taken: by register: the same, and the squatter has written it
+ * @instance: the N of kfbrickN
+ * @open: while it is open
+ * @bufs: of its machine
+ * @at: where it reads on
+ * @is_leaving: it is being detached
+ * @call: what it waits in, for the story
+ */
+struct sim_disk {
+	struct sim_host host;
+	struct km_task task;
+	struct sim_disk_settings settings;
+	struct sim_scene *scene;
+	uint32_t number;
+	char name[24];
+	uint64_t chance;
+	uint32_t n_blocks;
+	uint32_t epoch;
+	struct sim_register registers[SIM_DISK_REGS];
+	bool is_busy[SIM_DISK_REGS];
+	uint32_t used[SIM_DISK_BLOCKS_MAX];
+	bool is_strange[SIM_DISK_REGS];
+	uint64_t visited[SIM_DISK_REGS];
+	uint32_t guarded[SIM_DISK_REGS];
+	uint32_t taken[SIM_DISK_REGS];
+	struct sim_squatter squatter;
+	struct sim_asked asked[SIM_DISK_POSTED_MAX];
+	uint32_t n_asked;
+	int instance;
+	struct gendisk *open;
+	uint8_t *bufs;
+	uint64_t at;
+	struct sim_event restart;
+	const char *call;
+	bool was_clearing;
+	bool is_leaving;
+	bool ends;
+	bool has_ended;
+	uint64_t n_writes;
+	uint64_t n_reads;
+	uint64_t n_flushes;
+	uint64_t n_losses;
+};
+
+/* What this one is like. */
+void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *settings);
+void sim_disk_init(struct sim_disk *disk, uint32_t process, uint32_t number,
+		   const struct sim_disk_settings *settings, uint64_t seed);
+void sim_disk_fini(struct sim_disk *disk);
+void sim_disk_kill(struct sim_disk *disk, uint64_t down_ns);
+
+/* disk_io.c: what it asks for, and what becomes of it. */
+
+/* One thing more, chosen by its dice. */
+void sim_disk_ask(struct sim_disk *disk);
+/* Waits for one to be over; for all of them. */
+void sim_disk_collect(struct sim_disk *disk, uint64_t ns);
+void sim_disk_settle(struct sim_disk *disk);
+/* Reads a register, when there is room. */
+bool sim_disk_read(struct sim_disk *disk, struct sim_register *r);
+/* Nobody waits for anything any more. */
+void sim_disk_forget(struct sim_disk *disk);
+/* It says that it has lost writes, or is over. */
+bool sim_disk_is_lossy(struct sim_disk *disk);
+/* Whether it has ended without a reason. Context: may sleep. */
+void sim_disk_look(struct sim_disk *disk);
+void sim_disk_lose_all(struct sim_disk *disk);
+
+/* A squatter begins to write a register; it has. */
+void sim_disk_is_visited(struct sim_disk *disk, uint32_t i);
+void sim_disk_is_taken(struct sim_disk *disk, uint32_t i);
+/* A write up to that serial number lasts. */
+void sim_disk_lasts(struct sim_disk *disk, uint32_t i, uint64_t mark);
+/* It is attached, and does not say that it is over. */
+bool sim_disk_keeps_others_out(const struct sim_disk *disk);
+/* @arg: the squatter. */
+void sim_squatter_live(void *arg);
+
+static inline uint64_t sim_disk_below(struct sim_disk *d, uint64_t bound)
+{
+	return sim_below_of(&d->chance, bound);
+}
+
+static inline bool sim_disk_chance(struct sim_disk *d, uint32_t permille)
+{
+	return sim_chance_of(&d->chance, permille);
+}
+
+#endif

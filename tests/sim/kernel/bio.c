@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Bios: their pieces, their parts, their end. */
+#include <linux/blkdev.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+struct bio_vec bio_piece(const struct bio *bio, struct bvec_iter iter)
+{
+	const struct bio_vec *bv = &bio->bi_io_vec[iter.bi_idx];
+	u32 offset = bv->bv_offset + iter.bi_bvec_done;
+	u32 len = min(bv->bv_len - iter.bi_bvec_done, iter.bi_size);
+
+	return (struct bio_vec){
+		.bv_page = bv->bv_page + (offset >> PAGE_SHIFT),
+		.bv_offset = offset & ~PAGE_MASK,
+		.bv_len = len,
+	};
+}
+
+void bio_advance_piece(const struct bio *bio, struct bvec_iter *iter, u32 len)
+{
+	iter->bi_sector += len >> SECTOR_SHIFT;
+	iter->bi_size -= len;
+	if (!bio->bi_io_vec)
+		return;
+	len += iter->bi_bvec_done;
+	while (len && len >= bio->bi_io_vec[iter->bi_idx].bv_len)
+		len -= bio->bi_io_vec[iter->bi_idx++].bv_len;
+	iter->bi_bvec_done = len;
+}
+
+void zero_fill_bio(struct bio *bio)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	bio_for_each_segment_at(bv, bio, iter)
+		memset(bvec_address(&bv), 0, bv.bv_len);
+}
+
+u32 bio_pieces(const struct bio *bio)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	u32 n = 0;
+
+	bio_for_each_segment_at(bv, bio, iter) n++;
+	return n;
+}
+
+/* All parts of a bio share its pieces, as in Linux. */
+struct bio *bio_split_front(struct bio *bio, u32 len)
+{
+	struct bio *part = km_zalloc(sizeof(*part));
+
+	if (!part)
+		return NULL;
+	*part = *bio;
+	part->bi_next = NULL;
+	part->bi_iter.bi_size = len;
+	part->parent = bio;
+	part->n_left = 1;
+	bio->n_left++;
+	bio_advance_piece(bio, &bio->bi_iter, len);
+	return part;
+}
+
+static void leave(struct request_queue *q)
+{
+	if (!--q->n_entered)
+		wake_up(&q->idle_wait);
+}
+
+void bio_endio(struct bio *bio)
+{
+	struct bio *parent = bio->parent;
+
+	if (--bio->n_left)
+		return;
+	if (!parent) {
+		leave(bio->disk->queue);
+		bio->bi_end_io(bio);
+		return;
+	}
+	if (bio->bi_status)
+		parent->bi_status = bio->bi_status;
+	kfree(bio);
+	bio_endio(parent);
+}
+
+int blk_status_to_errno(blk_status_t status)
+{
+	switch (status) {
+	case BLK_STS_OK:
+		return 0;
+	case BLK_STS_NOTSUPP:
+		return -EOPNOTSUPP;
+	case BLK_STS_NOSPC:
+		return -ENOSPC;
+	case BLK_STS_MEDIUM:
+		return -ENODATA;
+	default:
+		return -EIO;
+	}
+}

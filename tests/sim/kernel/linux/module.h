@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Modules: what begins them, by the name of its function. Nobody unloads one. */
+#ifndef SIM_LINUX_MODULE_H
+#define SIM_LINUX_MODULE_H
+
+#include <linux/export.h>
+#include <linux/kernel.h>
+
+struct module;
+#define THIS_MODULE ((struct module *)NULL)
+
+#define module_init(fn)      \
+	int sim_##fn(void);  \
+	int sim_##fn(void)   \
+	{                    \
+		return fn(); \
+	}
+#define module_exit(fn)      \
+	void sim_##fn(void); \
+	void sim_##fn(void)  \
+	{                    \
+		fn();        \
+	}
+/* A parameter of a module stands in the environment. */
+#define module_param_named(name, variable, type, mode)                  \
+	__attribute__((constructor)) static void sim_param_##name(void) \
+	{                                                               \
+		const char *text = getenv("KM_PARAM_" #name);           \
+                                                                        \
+		if (text)                                               \
+			(variable) = strtoul(text, NULL, 10);           \
+	}
+#define MODULE_DESCRIPTION(text)
+#define MODULE_LICENSE(text)
+#define MODULE_VERSION(text)
+#define MODULE_SOFTDEP(text)
+#define MODULE_ALIAS(text)
+
+static inline bool try_module_get(struct module *module)
+{
+	return true;
+}
+
+static inline void module_put(struct module *module)
+{
+}
+
+#endif

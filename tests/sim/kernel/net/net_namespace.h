@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Network namespaces: there is one. */
+#ifndef SIM_NET_NET_NAMESPACE_H
+#define SIM_NET_NET_NAMESPACE_H
+
+struct net {
+	int unused;
+};
+
+extern struct net init_net;
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Works and their workers: see linux/workqueue.h.
+ *
+ * A work may free what it is in: who runs what is kept beside it.
+ */
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+/* A worker; it lies on its own stack, and never ends. */
+struct worker {
+	struct list_head node;
+	struct work_struct *runs;
+	bool is_idle;
+};
+
+static LIST_HEAD(sim_workers);
+static LIST_HEAD(sim_works_ready);
+static LIST_HEAD(sim_works_timers);
+
+static struct workqueue_struct sim_system_wq = { .name = "events" };
+struct workqueue_struct *system_unbound_wq = &sim_system_wq;
+
+/* ---- workers ----------------------------------------------------------------- */
+
+static bool is_running(const struct work_struct *work)
+{
+	struct worker *w;
+
+	list_for_each_entry(w, &sim_workers, node) {
+		if (w->runs == work)
+			return true;
+	}
+	return false;
+}
+
+/* The first that nobody runs already. */
+static struct work_struct *next_work(void)
+{
+	struct work_struct *work;
+
+	list_for_each_entry(work, &sim_works_ready, node) {
+		if (!is_running(work))
+			return work;
+	}
+	return NULL;
+}
+
+static void run_work(struct worker *w, struct work_struct *work)
+{
+	const struct km_task *task = km_current();
+
+	list_del_init(&work->node);
+	work->is_pending = false;
+	w->runs = work;
+	work->func(work);
+	if (task->atomic || task->rcu_depth)
+		km_broken("a work ends with a lock");
+	w->runs = NULL;
+	km_wake(work);
+}
+
+static void work_forever(void *arg)
+{
+	struct worker w = { 0 };
+	struct work_struct *work;
+
+	list_add_tail(&w.node, &sim_workers);
+	for (;;) {
+		work = next_work();
+		if (work) {
+			run_work(&w, work);
+			continue;
+		}
+		w.is_idle = true;
+		km_wait(&w);
+		w.is_idle = false;
+	}
+}
+
+static void call_worker(void)
+{
+	struct worker *w;
+
+	list_for_each_entry(w, &sim_workers, node) {
+		if (!w->is_idle)
+			continue;
+		w->is_idle = false;
+		km_wake(w);
+		return;
+	}
+	km_start("worker", work_forever, NULL);
+}
+
+/* ---- works ------------------------------------------------------------------- */
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	km_may_yield();
+	if (work->is_pending)
+		return false;
+	work->is_pending = true;
+	list_add_tail(&work->node, &sim_works_ready);
+	call_worker();
+	return true;
+}
+
+/* Until it neither waits nor runs; what is queued meanwhile does not count. */
+bool flush_work(struct work_struct *work)
+{
+	bool was = false;
+
+	might_sleep();
+	while (work->is_pending || is_running(work)) {
+		was = true;
+		km_wait(work);
+	}
+	return was;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	bool was = work->is_pending;
+
+	might_sleep();
+	if (was) {
+		list_del_init(&work->node);
+		work->is_pending = false;
+	}
+	while (is_running(work))
+		km_wait(work);
+	return was;
+}
+
+/* ---- those that wait for their time ---------------------------------------------- */
+
+static void disarm(struct delayed_work *work)
+{
+	if (work->is_armed)
+		list_del_init(&work->timer);
+	work->is_armed = false;
+}
+
+bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
+		      unsigned long delay)
+{
+	bool was = work->is_armed || work->work.is_pending;
+
+	disarm(work);
+	if (!delay) {
+		queue_work(wq, &work->work);
+		return was;
+	}
+	/* One that waits to run waits for its time anew. */
+	if (work->work.is_pending) {
+		list_del_init(&work->work.node);
+		work->work.is_pending = false;
+	}
+	work->is_armed = true;
+	work->at_ns = km_now_ns() + delay * SIM_JIFFY_NS;
+	list_add_tail(&work->timer, &sim_works_timers);
+	km_wake(&sim_works_timers);
+	return was;
+}
+
+bool cancel_delayed_work_sync(struct delayed_work *work)
+{
+	bool was = work->is_armed;
+
+	disarm(work);
+	return cancel_work_sync(&work->work) || was;
+}
+
+static struct delayed_work *first_timer(void)
+{
+	struct delayed_work *work, *first = NULL;
+
+	list_for_each_entry(work, &sim_works_timers, timer) {
+		if (!first || work->at_ns < first->at_ns)
+			first = work;
+	}
+	return first;
+}
+
+static void tick_forever(void *arg)
+{
+	struct delayed_work *first;
+
+	for (;;) {
+		first = first_timer();
+		if (!first) {
+			km_wait(&sim_works_timers);
+		} else if (first->at_ns > km_now_ns()) {
+			km_wait_until(&sim_works_timers, first->at_ns);
+		} else {
+			disarm(first);
+			queue_work(system_unbound_wq, &first->work);
+		}
+	}
+}
+
+void km_works_start(void)
+{
+	km_start("timers", tick_forever, NULL);
+}
+
+/* ---- queues ------------------------------------------------------------------- */
+
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,
+					 int max_active)
+{
+	struct workqueue_struct *wq = km_zalloc(sizeof(*wq));
+
+	if (wq)
+		wq->name = name;
+	return wq;
+}
+
+void destroy_workqueue(struct workqueue_struct *wq)
+{
+	kfree(wq);
+}
