@@ -293,14 +293,17 @@ static void zeros_in(struct sim_client *c, uint32_t block)
 			sim_register_zeros(&c->registers[i]);
 }
 
-/* What LIST says against what it knows. */
-static void check_block(struct sim_client *c, uint32_t block, bool is_there)
+/*
+ * What LIST says against what it knows. How a change has ended that failed with its
+ * medium, the next start says, and no answer from before it (@is_final).
+ */
+static void check_block(struct sim_client *c, uint32_t block, bool is_there,
+			bool is_final)
 {
 	enum sim_block_state was = c->blocks[block];
 
 	c->is_listed[block] = is_there;
-	/* How a change has ended that failed with its medium, the next start says. */
-	if (was == SIM_BLOCK_UNKNOWN && sim_brick_is_failing(&c->scene->brick))
+	if (was == SIM_BLOCK_UNKNOWN && !is_final)
 		return;
 	if (was == SIM_BLOCK_THERE && !is_there)
 		sim_violated("%s: block 0x%llx is gone", c->name,
@@ -331,10 +334,12 @@ static int look_at_blocks(struct sim_client *c)
 	uint64_t cursor = first_va(c), end = va_of(c, n_places(c));
 	struct kfbrick_extent extents[BATCH];
 	bool is_there[SIM_PLACES] = { false };
+	const struct sim_brick *brick = &c->scene->brick;
+	uint64_t life = brick->lives;
+	bool is_final = !sim_brick_is_failing(brick);
 	int n;
 
 	memset(c->is_bad, 0, sizeof(c->is_bad));
-
 	c->call = "list";
 	do {
 		n = kfbrick_list(c->k, KFBRICK_LIST_ALLOCATED, &cursor, extents,
@@ -351,9 +356,10 @@ static int look_at_blocks(struct sim_client *c)
 	said(c, "list", n);
 	if (n < 0)
 		return n;
+	is_final &= !sim_brick_is_failing(brick) && brick->lives == life;
 	check_asked(c, is_there);
 	for (uint32_t b = 0; b < n_places(c); b++)
-		check_block(c, b, is_there[b]);
+		check_block(c, b, is_there[b], is_final);
 	return 0;
 }
 
