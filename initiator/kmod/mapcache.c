@@ -91,15 +91,15 @@ void kfbk_cache_grow(struct kfbk_device *dev, struct kfb_mapcache_node **nodes,
 
 /* ---- requests --------------------------------------------------------- */
 
-static bool kfbk_cache_has_victim(struct kfbk_device *dev)
+static bool kfbk_cache_may_take(struct kfbk_device *dev)
 {
 	struct kfbk_cache *c = &dev->cache;
-	bool has;
+	bool may;
 
 	spin_lock_bh(&c->lock);
-	has = kfb_mapcache_victim(&c->book) != KFB_MAPCACHE_NONE;
+	may = kfb_mapcache_may_take(&c->book);
 	spin_unlock_bh(&c->lock);
-	return has;
+	return may;
 }
 
 /* ---- going ------------------------------------------------------------ */
@@ -282,7 +282,7 @@ int kfbk_cache_reserve(struct kfbk_device *dev, u64 block,
 		if (!ret)
 			continue;
 		WRITE_ONCE(dev->draining, true);
-		wait_event(dev->drain_wait, kfbk_cache_has_victim(dev));
+		wait_event(dev->drain_wait, kfbk_cache_may_take(dev));
 		WRITE_ONCE(dev->draining, false);
 	}
 }
@@ -420,6 +420,8 @@ bool kfbk_cache_invalidate(struct kfbk_device *dev, u64 block)
 					  KFB_BLOCK_BYTES) &&
 		!kfbk_block_move(dev, block, KFB_BLOCK_INVALIDATE);
 	kfbk_unlock(dev);
+	if (is_idle)
+		kfbk_blocks_quieter(dev);
 	return is_idle;
 }
 

@@ -217,3 +217,8 @@ __u32 kfb_mapcache_victim(const struct kfb_mapcache *c)
 		block = c->nodes[block].newer;
 	return block;
 }
+
+_Bool kfb_mapcache_may_take(const struct kfb_mapcache *c)
+{
+	return c->n < c->limit || kfb_mapcache_victim(c) != NONE;
+}

@@ -173,6 +173,16 @@ int kfb_mapcache_move(struct kfb_mapcache *c, __u32 block,
  */
 __u32 kfb_mapcache_victim(const struct kfb_mapcache *c);
 
+/**
+ * kfb_mapcache_may_take - whether another block can be mapped
+ * @c: the cache
+ *
+ * Return: true: there is room, or there is after the victim has gone; false: all
+ * are pinned, or on their way. A block that is invalidated makes room without
+ * having been a victim.
+ */
+_Bool kfb_mapcache_may_take(const struct kfb_mapcache *c);
+
 /* True: none of @n blocks from @first on is pinned. */
 _Bool kfb_mapcache_is_idle(const struct kfb_mapcache *c, __u32 first, __u32 n);
 

@@ -482,6 +482,25 @@ static void step(uint32_t dice, uint32_t i)
 		try_victim();
 }
 
+/* Who waits for room has it, though nothing was evicted for it. */
+static void what_is_invalidated_makes_room(void **state)
+{
+	(void)state;
+	fill(0, CAP);
+	for (uint32_t i = 0; i < CAP; i++) {
+		assert_true(kfb_mapcache_may_take(&c));
+		assert_true(get(i));
+	}
+	assert_false(kfb_mapcache_may_take(&c));
+	kfb_mapcache_put(&c, 0);
+	assert_true(kfb_mapcache_may_take(&c));
+	assert_int_equal(move(0, KFB_BLOCK_INVALIDATE), 0);
+	assert_int_equal(kfb_mapcache_victim(&c), NONE);
+	assert_true(kfb_mapcache_may_take(&c));
+	assert_int_equal(begin(0), 0);
+	assert_false(kfb_mapcache_may_take(&c));
+}
+
 static void it_does_what_the_model_does(void **state)
 {
 	uint32_t ahead;
@@ -521,6 +540,7 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(a_cache_grows, setup),
 		cmocka_unit_test_setup(fewer_for_a_while, setup),
+		cmocka_unit_test_setup(what_is_invalidated_makes_room, setup),
 		cmocka_unit_test_setup(it_does_what_the_model_does, setup),
 	};
 
