@@ -4,6 +4,8 @@
 All mutants are in one module; its parameter "mutant" says by number which one
 it is to be, and IS(name) in the changed text asks for it. Number 0 is intact.
 """
+import importlib.machinery
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,16 @@ import sys
 from . import initramfs
 
 TOP = initramfs.HERE.parent.parent
+
+
+def load(name):
+    """Return the program tests/vm/mutants/NAME, of which the list is a part."""
+    path = TOP / "tests/vm/mutants" / name
+    loader = importlib.machinery.SourceFileLoader(f"list_{name}", str(path))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def declaration(variable, names):
