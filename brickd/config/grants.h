@@ -34,6 +34,14 @@ static inline bool brick_spans_overlap(struct brick_span a, struct brick_span b)
 	return a.first < b.end && b.first < a.end;
 }
 
+static inline void brick_span_widen(struct brick_span *to, struct brick_span by)
+{
+	if (by.first < to->first)
+		to->first = by.first;
+	if (by.end > to->end)
+		to->end = by.end;
+}
+
 /**
  * struct brick_grants - the grants of one client
  * @n: how many were configured

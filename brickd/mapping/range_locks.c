@@ -62,10 +62,7 @@ void brick_range_locks_drop(struct brick_range_locks *locks,
 	lock->held = false;
 	/* granted() may drop its lock again: whoever is in the loop goes on. */
 	if (locks->is_granting) {
-		if (gap.first < locks->gap.first)
-			locks->gap.first = gap.first;
-		if (gap.end > locks->gap.end)
-			locks->gap.end = gap.end;
+		brick_span_widen(&locks->gap, gap);
 		return;
 	}
 	locks->is_granting = true;

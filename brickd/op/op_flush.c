@@ -42,13 +42,12 @@ static enum kfb_status check_ranges(const struct brick_op *op)
 static int add_span(struct brick_flush *flush, const struct brick_flush *wanted,
 		    struct brick_span span)
 {
-	uint64_t first = span.first << KFB_BLOCK_SHIFT;
-	uint64_t last = (span.end << KFB_BLOCK_SHIFT) - 1;
+	const struct brick_flush_range of = brick_flush_range_of(span);
 
 	for (size_t i = 0; i < wanted->n; i++) {
 		const struct brick_flush_range *w = &wanted->ranges[i];
-		uint64_t from = w->first > first ? w->first : first;
-		uint64_t to = w->last < last ? w->last : last;
+		uint64_t from = w->first > of.first ? w->first : of.first;
+		uint64_t to = w->last < of.last ? w->last : of.last;
 
 		if (from <= to && brick_flush_add(flush, from, to))
 			return -ENOMEM;

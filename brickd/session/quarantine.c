@@ -27,14 +27,6 @@ static uint32_t find_span(const struct brick_session_quarantine *q,
 	return low;
 }
 
-static void widen_span(struct brick_span *to, struct brick_span by)
-{
-	if (by.first < to->first)
-		to->first = by.first;
-	if (by.end > to->end)
-		to->end = by.end;
-}
-
 int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 {
 	struct brick_session_quarantine *q = &s->quarantine;
@@ -48,12 +40,12 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 		randombytes_buf(&q->id, sizeof(q->id));
 	from = find_span(q, span.first);
 	for (to = from; to < q->n && q->spans[to].first <= span.end; to++)
-		widen_span(&span, q->spans[to]);
+		brick_span_widen(&span, q->spans[to]);
 	if (from == to && q->n == BRICK_QUARANTINE_MAX) {
 		/* Too much is safe; it only makes others wait for longer. */
 		from = from ? from - 1 : 0;
 		to = from + 1;
-		widen_span(&span, q->spans[from]);
+		brick_span_widen(&span, q->spans[from]);
 	}
 	memmove(&q->spans[from + 1], &q->spans[to],
 		(q->n - to) * sizeof(*q->spans));

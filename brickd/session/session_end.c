@@ -110,16 +110,6 @@ static void end_flushed(struct brick_flush *flush)
 	finish_end(s);
 }
 
-static size_t count_handles(const struct brick_session *s)
-{
-	const struct brick_mapping *m;
-	size_t n = 0;
-
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	n += m->flags & KFB_MAP_RW ? m->n : 0;
-	return n;
-}
-
 /*
  * A clean stop must have flushed all that was mapped for writing, also what
  * was unmapped before; on PAGE media the last drain does it for everything.
@@ -129,21 +119,23 @@ static void end_revoked(struct brick_work *work)
 	struct brick_session *s =
 		brick_container_of(work, struct brick_session, teardown);
 	const struct brick_mapping *m;
-	size_t n = count_handles(s);
+	int rc = 0;
 
-	if (!n || !brick_flush_is_needed(s->all->storage)) {
-		finish_end(s);
-		return;
-	}
-	s->flush.done = end_flushed;
-	if (brick_flush_reserve(&s->flush, n)) {
-		s->all->storage->has_unflushed = true;
+	if (!brick_flush_is_needed(s->all->storage)) {
 		finish_end(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (m->flags & KFB_MAP_RW)
-		(void)brick_flush_add_handles(&s->flush, m->handles, m->n);
+	if (!rc && m->flags & KFB_MAP_RW)
+		rc = brick_flush_add_handles(&s->flush, m->handles, m->n);
+	if (rc)
+		s->all->storage->has_unflushed = true;
+	if (rc || !s->flush.n) {
+		brick_flush_drop(&s->flush);
+		finish_end(s);
+		return;
+	}
+	s->flush.done = end_flushed;
 	brick_flush_submit(s->all->storage, &s->flushes, &s->flush);
 }
 

@@ -52,12 +52,8 @@ int brick_flush_add_handles(struct brick_flush *f,
 {
 	if (brick_flush_reserve(f, n))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		struct brick_span span = handles[i].span;
-
-		(void)brick_flush_add(f, span.first << KFB_BLOCK_SHIFT,
-				      (span.end << KFB_BLOCK_SHIFT) - 1);
-	}
+	for (size_t i = 0; i < n; i++)
+		f->ranges[f->n++] = brick_flush_range_of(handles[i].span);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/queue.h>
 
 #include "brickd/base/work.h"
+#include "brickd/config/grants.h"
 
 struct brick_handle;
 struct brick_storage;
@@ -30,6 +31,16 @@ struct brick_flush_range {
 	uint64_t first;
 	uint64_t last;
 };
+
+/* All bytes of some blocks. */
+static inline struct brick_flush_range
+brick_flush_range_of(struct brick_span span)
+{
+	return (struct brick_flush_range){
+		span.first << KFB_BLOCK_SHIFT,
+		(span.end << KFB_BLOCK_SHIFT) - 1,
+	};
+}
 
 struct brick_flush;
 STAILQ_HEAD(brick_flush_list, brick_flush);
