@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 
-# The simulator compiles it for user space; sparse and the kernel's own build judge it.
+# The simulator compiles it for user space; sparse and the kernel's own build check it.
 KERNEL = ("initiator/kmod/", "kfabric/core/")
 KEPT = ("-I", "-D", "-std=")
 

@@ -91,7 +91,7 @@ void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
 
 /* ---- grants ---------------------------------------------------------------------- */
 
-static void recall(struct sim_event *event)
+static void grant_again(struct sim_event *event)
 {
 	struct sim_brick *brick =
 		sim_container_of(event, struct sim_brick, restore);
@@ -118,7 +118,7 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		  what[brick->revoked[client]]);
 	if (brick->host.process.is_alive)
 		sim_process_signal(&brick->host.process, SIGHUP);
-	brick->restore.fire = recall;
+	brick->restore.fire = grant_again;
 	sim_schedule(&brick->restore, sim.now_ns + ns);
 }
 
@@ -225,8 +225,8 @@ void sim_brick_neighbour_asks(struct sim_brick *brick)
 void sim_brick_mend(struct sim_brick *brick)
 {
 	sim_cancel(&brick->restore);
-	brick->restore.fire = recall;
-	recall(&brick->restore);
+	brick->restore.fire = grant_again;
+	grant_again(&brick->restore);
 	/* A medium that has failed serves reads until brickd is started again. */
 	if (brick->files.n_failed)
 		sim_brick_stop(brick, 0);

@@ -144,8 +144,7 @@ static void grow(struct sim_disk *d)
 
 bool sim_disk_keeps_others_out(const struct sim_disk *d)
 {
-	return d->open && !d->is_leaving &&
-	       !sim_disk_is_lossy((struct sim_disk *)(uintptr_t)d);
+	return d->open && !d->is_leaving && !sim_disk_is_lossy(d);
 }
 
 /* ---- its life ------------------------------------------------------------------ */

@@ -155,7 +155,7 @@ bool sim_disk_read(struct sim_disk *disk, struct sim_register *r);
 /* Nobody waits for anything any more. */
 void sim_disk_forget(struct sim_disk *disk);
 /* It says that it has lost writes, or is over. */
-bool sim_disk_is_lossy(struct sim_disk *disk);
+bool sim_disk_is_lossy(const struct sim_disk *disk);
 /* Whether it has ended without a reason. Context: may sleep. */
 void sim_disk_look(struct sim_disk *disk);
 void sim_disk_lose_all(struct sim_disk *disk);

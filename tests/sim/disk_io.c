@@ -39,7 +39,8 @@ static uint64_t sector_of(const struct sim_disk *d,
 
 /* ---- losses ---------------------------------------------------------------- */
 
-static bool state_is(struct sim_disk *d, const char *one, const char *other)
+static bool state_is(const struct sim_disk *d, const char *one,
+		     const char *other)
 {
 	char state[32];
 
@@ -47,7 +48,7 @@ static bool state_is(struct sim_disk *d, const char *one, const char *other)
 	return !strcmp(state, one) || !strcmp(state, other);
 }
 
-bool sim_disk_is_lossy(struct sim_disk *d)
+bool sim_disk_is_lossy(const struct sim_disk *d)
 {
 	return state_is(d, "lossy", "failed");
 }

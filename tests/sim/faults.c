@@ -64,7 +64,7 @@ static void comes_soon(struct sim_event *event)
 		lose_power(s, s->faults.down_ns);
 }
 
-static void come_soon(struct sim_fault *f, bool kills)
+static void come_soon(const struct sim_fault *f, bool kills)
 {
 	struct sim_scene *s = f->scene;
 
@@ -156,8 +156,7 @@ static void befall(const struct sim_fault *f)
 		break;
 	case SIM_KILL_SOON:
 	case SIM_POWER_SOON:
-		come_soon((struct sim_fault *)(uintptr_t)f,
-			  f->kind == SIM_KILL_SOON);
+		come_soon(f, f->kind == SIM_KILL_SOON);
 		break;
 	case SIM_KILL_CLIENT:
 		kill_one(s, f->which, f->ns);

@@ -185,6 +185,21 @@ void sim_wake(struct sim_thread *thread)
 	sim_schedule(&thread->wake, sim.now_ns + sim_delay());
 }
 
+void sim_wake_waiting(const void *what, bool one)
+{
+	struct sim_thread *other;
+
+	LIST_FOREACH(other, &sim_current->process->threads, link)
+	{
+		if (other->waits_for != what)
+			continue;
+		other->waits_for = NULL;
+		sim_wake(other);
+		if (one)
+			return;
+	}
+}
+
 /* ---- processes --------------------------------------------------------- */
 
 void sim_process_start(struct sim_process *process, void *(*main)(void *arg),

@@ -95,6 +95,8 @@ void sim_yield(void);
 /* The same now and then. */
 void sim_may_yield(void);
 void sim_wake(struct sim_thread *thread);
+/* Those of this process whose waits_for it is: one of them, or all. */
+void sim_wake_waiting(const void *what, bool one);
 
 /* Memory of the world's own, zeroed, which no process takes with it. */
 void *sim_alloc(size_t len);

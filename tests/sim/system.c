@@ -93,21 +93,6 @@ int __wrap_pthread_setname_np(pthread_t thread, const char *name)
 	return 0;
 }
 
-static void wake_all(const void *what, bool one)
-{
-	struct sim_thread *other;
-
-	LIST_FOREACH(other, &sim_current->process->threads, link)
-	{
-		if (other->waits_for != what)
-			continue;
-		other->waits_for = NULL;
-		sim_wake(other);
-		if (one)
-			return;
-	}
-}
-
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	sim_may_yield();
@@ -125,7 +110,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 	int rc = __real_pthread_mutex_unlock(mutex);
 
 	if (sim_current) {
-		wake_all(mutex, false);
+		sim_wake_waiting(mutex, false);
 		sim_may_yield();
 	}
 	return rc;
@@ -135,7 +120,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	sim_current->waits_for = cond;
 	__real_pthread_mutex_unlock(mutex);
-	wake_all(mutex, false);
+	sim_wake_waiting(mutex, false);
 	while (sim_current->waits_for == cond)
 		sim_sleep(SIM_NEVER);
 	return __wrap_pthread_mutex_lock(mutex);
@@ -143,13 +128,13 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 
 int __wrap_pthread_cond_signal(pthread_cond_t *cond)
 {
-	wake_all(cond, true);
+	sim_wake_waiting(cond, true);
 	return 0;
 }
 
 int __wrap_pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	wake_all(cond, false);
+	sim_wake_waiting(cond, false);
 	return 0;
 }
 

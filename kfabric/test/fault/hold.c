@@ -145,7 +145,7 @@ void fault_placed(struct fault_ep *ep, struct fault_op *op, int err)
 	fault_kick(ep);
 }
 
-static void fault_recall(struct fault_ep *ep, struct fault_op *op)
+static void fault_take_back(struct fault_ep *ep, struct fault_op *op)
 {
 	unsigned long irq;
 
@@ -190,7 +190,7 @@ static ssize_t fault_place_run(struct fault_ep *ep)
 	op->state = FAULT_ISSUED;
 	ret = fi_writemsg(ep->inner, &msg, 0);
 	if (ret) {
-		fault_recall(ep, op);
+		fault_take_back(ep, op);
 		return ret;
 	}
 	fault_count(placed_writes);

@@ -78,29 +78,14 @@ void km_sleep_until(uint64_t until_ns)
 		sim_sleep(until_ns);
 }
 
-static void wake(const void *what, bool one)
-{
-	struct sim_thread *other;
-
-	LIST_FOREACH(other, &sim_current->process->threads, link)
-	{
-		if (other->waits_for != what)
-			continue;
-		other->waits_for = NULL;
-		sim_wake(other);
-		if (one)
-			return;
-	}
-}
-
 void km_wake(const void *what)
 {
-	wake(what, false);
+	sim_wake_waiting(what, false);
 }
 
 void km_wake_one(const void *what)
 {
-	wake(what, true);
+	sim_wake_waiting(what, true);
 }
 
 /* ---- time and chance ------------------------------------------------------- */
