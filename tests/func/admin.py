@@ -9,7 +9,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import time
 import unittest
 
 import lab
@@ -105,13 +104,6 @@ class AdminTest(lab.FuncTest):
             self.assertEqual(len(found), 1, metric)
             return found[0].get("value", found[0])
         self.fail(f"no metric {name}")
-
-    def until(self, what):
-        """Waits for a condition that the brick brings about by itself."""
-        end = time.monotonic() + DEADLINE_S
-        while not what():
-            self.assertLess(time.monotonic(), end, "it does not come about")
-            select.select([], [], [], 0.05)
 
 
 class Ops(AdminTest):

@@ -179,12 +179,6 @@ class ComeBack(lab.FuncTest):
     def sessions(self):
         return self.b.log_text().count("client a: authenticated")
 
-    def until(self, what):
-        end = time.monotonic() + ANSWER_S
-        while not what():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(TICK_S)
-
     def test_a_cut_connection_resumes_its_session(self):
         self.begin(queues=2)
         before = self.sessions()

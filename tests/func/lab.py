@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import unittest
 
@@ -31,6 +32,8 @@ BLOCK = 2 * MIB
 READY_S = 60
 STOP_S = 60
 COMMAND_S = 120
+COMES_S = 90
+TICK_S = 0.02
 # What brickd must never have to say, whatever peers do.
 FAULT_MARKS = (b"does not close", b"illegal move", b"do not add up", b"could not be encoded")
 SANITIZER_MARKS = (b"ERROR: AddressSanitizer", b"ThreadSanitizer:",
@@ -207,6 +210,15 @@ class FuncTest(unittest.TestCase):
         brick = Brick(self.folder / name, **parameters)
         self.bricks.append(brick)
         return brick
+
+    def until(self, is_true, what=None):
+        """Wait for what the bricks bring about by themselves."""
+        end = time.monotonic() + COMES_S
+        while not is_true():
+            if time.monotonic() >= end:
+                logs = "".join(brick.log_text() for brick in self.bricks)
+                self.fail(f"does not come about: {what or 'what is waited for'}\n{logs}")
+            time.sleep(TICK_S)
 
     def loop(self, mib, name="disk"):
         """A block device of so many MiB, and the file below it."""

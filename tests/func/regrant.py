@@ -42,12 +42,6 @@ class Regrant(lab.FuncTest):
         for file in self.hold.glob("*"):
             file.unlink()
 
-    def until(self, is_true, what):
-        end = time.monotonic() + SOON_S
-        while not is_true():
-            self.assertLess(time.monotonic(), end, f"no {what}:\n{self.b.log_text()}")
-            time.sleep(0.01)
-
     def is_held(self, what):
         self.until(lambda: f"held: {what}" in self.b.log_text()[self.before:], f"held {what}")
 

@@ -10,14 +10,12 @@ import os
 import pathlib
 import shutil
 import tempfile
-import time
 import unittest
 
 import lab
 
 FAST, SLOW, BLOCKS = 8, 24, 20
 HEADERS = (0, 4096)
-CLEANED_S, TICK_S = 60, 0.02
 TMPFS = pathlib.Path("/dev/shm")
 
 
@@ -128,12 +126,6 @@ class Device(SlowTier):
         """What lies behind the end gives errors from now on."""
         os.truncate(file, mib * lab.MIB)
         self.ok(lab.run("losetup", "--set-capacity", device))
-
-    def until(self, what):
-        end = time.monotonic() + CLEANED_S
-        while not what():
-            self.assertLess(time.monotonic(), end, "slots are not cleaned")
-            time.sleep(TICK_S)
 
     def slow_is_clean(self, brick):
         """Has brickd nothing of its own to write to the slow tier?
