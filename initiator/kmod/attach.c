@@ -19,7 +19,7 @@
 #include "disks.h"
 #include "key.h"
 #include "link.h"
-#include "mappings.h"
+#include "blocks/mappings.h"
 #include "requests.h"
 #include "trace.h"
 

@@ -12,13 +12,13 @@
  *   WRITE + FUA    readback: a write and, chained behind it, a readback;
  *                  message: a write, then a flush of its queue
  *   FLUSH          flush.c
- *   DISCARD        whole blocks go to discard.c, parts of blocks are left
- *   WRITE_ZEROES   whole blocks that may be unmapped go to discard.c, too; the
+ *   DISCARD        whole blocks go to blocks/, parts of blocks are left
+ *   WRITE_ZEROES   whole blocks that may be unmapped go there, too; the
  *                  rest is written, from one zero page many times over
  *
  * The last two go on in steps: after each the request is queued again, until
  * kfbk_rq.done says that it is complete. A request that needs a block that is
- * not mapped waits for blocks.c; with a cache of mappings each pins its block
+ * not mapped waits for blocks/blocks.c; with a cache of mappings each pins its block
  * until its operation is over.
  *
  * When a connection dies its requests come back with an error and are queued

@@ -7,8 +7,9 @@ obj-m += kfbrick.o
 kfbrick-y := $(addprefix initiator/kmod/, \
 	main.o control_dev.o options.o key.o hmac.o device.o calls.o zeroes.o \
 	retain.o flush.o data.o messages.o fabric.o session.o disk.o sysfs.o \
-	maps.o allocate.o mapcache.o discard.o blocks.o restore.o resize.o \
 	claims.o attach.o trace.o) \
+	$(addprefix initiator/kmod/blocks/, allocate.o blocks.o discard.o \
+	mapcache.o maps.o resize.o restore.o) \
 	$(addprefix initiator/core/, $(kfb-core-objs)) \
 	$(addprefix proto/, $(kfb-proto-objs))
 ccflags-y += -I$(src)/proto -I$(src)/initiator/core

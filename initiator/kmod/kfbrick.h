@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * kfbrick: the structs that the driver's files share; what each of them does is
- * declared in device.h (everybody), requests.h, link.h, mappings.h and disks.h.
+ * declared in device.h (everybody), requests.h, link.h, blocks/mappings.h and disks.h.
  *
  * One device is one session with a brick and one disk over it:
  *
  *   file system
  *       |  blk-mq: data.c, flush.c (no sleep, no allocation)
  *       v
- *   block table (maps.c) --> queue of the block --> endpoint (fabric.c)
+ *   block table (blocks/) --> queue of the block --> endpoint (fabric.c)
  *       ^                                               |
- *       |  thin writes, discards: blocks.c              | upcalls
+ *       |  thin writes, discards: blocks/               | upcalls
  *   requests and replies (messages.c) <----------------'
  *       ^
  *       |  the core's initiator decides (kfb_initiator.h); session.c, messages.c
@@ -265,14 +265,14 @@ struct kfbk_retain {
 	u8 *ctx;
 };
 
-/* A disk is to grow; see resize.c. */
+/* A disk is to grow; see blocks/resize.c. */
 struct kfbk_resize {
 	u64 n_blocks;
 	int error;
 	struct completion done;
 };
 
-/* Mappings that the brick wants back; see mapcache.c. */
+/* Mappings that the brick wants back; see blocks/mapcache.c. */
 struct kfbk_give {
 	bool is_asked;
 	u64 mapping_id;
@@ -281,7 +281,7 @@ struct kfbk_give {
 };
 
 /**
- * struct kfbk_cache - not all blocks are mapped at one time; see mapcache.c
+ * struct kfbk_cache - not all blocks are mapped at one time; see blocks/mapcache.c
  * @cap: mappings at one time; 0: everything is mapped at attach
  * @lock: guards @book
  * @book: which are mapped, and in use

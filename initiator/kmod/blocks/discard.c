@@ -25,9 +25,9 @@
  */
 #include <linux/rcupdate.h>
 
-#include "link.h"
+#include "../link.h"
 #include "mappings.h"
-#include "requests.h"
+#include "../requests.h"
 
 /* Between two looks whether the session is there again. */
 #define PAUSE_MS 50
