@@ -241,6 +241,9 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		if (!(a->zeros >> i & 1))
 			continue;
 		sim_register_written(&d->registers[i], !error);
+		/* Blocks that the disk has not are not asked for: what others have stays. */
+		if (d->is_strange[i])
+			d->visited[i] = d->registers[i].serial;
 		if (!error && a->io.op == KM_DISCARD)
 			sim_disk_lasts(d, i, d->registers[i].serial);
 	}
