@@ -20,6 +20,17 @@ void kfb_dirty_clear(struct kfb_dirty *dirty)
 	dirty->all = 0;
 }
 
+void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from)
+{
+	__u32 i;
+
+	for (i = 0; i < from->n; i++)
+		to->ranges[i] = from->ranges[i];
+	to->n = from->n;
+	to->all = from->all;
+	kfb_dirty_clear(from);
+}
+
 _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
 {
 	return !dirty->n && !dirty->all;

@@ -33,6 +33,15 @@ struct kfb_dirty {
 /* Nothing is dirty from now on. */
 void kfb_dirty_clear(struct kfb_dirty *dirty);
 
+/**
+ * kfb_dirty_move - a set becomes another one's
+ * @to: what was in it is forgotten
+ * @from: empty afterwards
+ *
+ * Only the ranges that there are: a set is half a KiB, and most have one.
+ */
+void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from);
+
 /* Is nothing dirty? */
 _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty);
 

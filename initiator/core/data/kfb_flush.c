@@ -82,7 +82,7 @@ struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
 		return NULL;
 
 	op += i;
-	op->dirty = queue->dirty;
+	kfb_dirty_move(&op->dirty, &queue->dirty);
 	/* Ops on their way may fail: cover what they cover, too. */
 	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
 		if (queue->posted[i].id &&
@@ -93,7 +93,6 @@ struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
 	op->covers = queue->completed;
 	op->tail = queue->tail;
 	queue->wanted = 0;
-	kfb_dirty_clear(&queue->dirty);
 	return op;
 }
 
@@ -213,7 +212,9 @@ void kfb_flush_put(struct kfb_flush_queue *queue,
 
 void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket)
 {
-	memset(ticket, 0, sizeof(*ticket));
+	/* An op's number counts while its bit does. */
+	ticket->waiting = 0;
+	ticket->error = 0;
 }
 
 void kfb_flush_ticket_again(struct kfb_flush_ticket *ticket)
