@@ -31,26 +31,25 @@ static blk_status_t kfbk_status_of(int error)
 	}
 }
 
-/* A block's first write is there: allocate and map it. */
+/*
+ * A block's first write is there: allocate and map it. What has been allocated and
+ * cannot be mapped stays: until that is known another client may have found it,
+ * and written to it.
+ */
 static int kfbk_fill_block(struct kfbk_device *dev, u64 block)
 {
 	int ret = kfbk_cache_reserve(dev, block, KFB_BLOCK_FILL);
 	int tries = 0;
-	bool is_new;
 
 	if (ret)
 		return ret;
 	do {
 		ret = kfbk_call_range(dev, KFB_OP_ALLOC, block, 1);
 	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
-	is_new = !ret;
 	/* It may be there because the answer to an earlier try was lost. */
 	if (!ret || ret == -EEXIST) {
 		ret = dev->cache.cap ? kfbk_cache_map(dev, block)
 				     : kfbk_map_again(dev, block, 1);
-		/* What was there before may be of somebody else's making. */
-		if (ret && is_new)
-			kfbk_free_run(dev, block, 1);
 	}
 	trace_kfbrick_block(dev, block, 1, ret);
 	if (ret) {
