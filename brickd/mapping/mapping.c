@@ -11,7 +11,9 @@
 #define TAG_SHIFT   40
 #define COUNTER_MAX ((1ULL << TAG_SHIFT) - 1)
 #define CAP_FIRST   64
-#define MERGES_MAX  64 /* neighbours in one listed extent */
+#define MERGES_MAX  8 /* neighbours in one listed extent */
+#define ENDING_MAX \
+	64 /* of those in the way that are about to go are looked at */
 
 void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
 			 bool (*is_ending)(const struct brick_session *session))
@@ -26,7 +28,6 @@ void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
 void brick_mappings_fini(struct brick_mappings *all)
 {
 	free(all->by_id);
-	free(all->by_block);
 }
 
 struct brick_span brick_mapping_hull(const struct brick_mapping *m)
@@ -46,29 +47,8 @@ static int grow_table(struct brick_mappings *all)
 	if (!list)
 		return -ENOMEM;
 	all->by_id = list;
-	list = reallocarray(all->by_block, cap, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	all->by_block = list;
 	all->cap = cap;
 	return 0;
-}
-
-/* Index of the first mapping by block that begins at or behind a block. */
-static size_t from_block(const struct brick_mappings *all, size_t n,
-			 uint64_t block)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (all->by_block[mid]->handles[0].span.first < block)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
 }
 
 size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id)
@@ -86,67 +66,88 @@ size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id)
 	return low;
 }
 
-static void insert_by_block(struct brick_mappings *all, size_t n,
-			    struct brick_mapping *m)
-{
-	struct brick_span hull = brick_mapping_hull(m);
-	size_t at = from_block(all, n, hull.first);
+/* ---- the index ----------------------------------------------------------- */
 
-	memmove(&all->by_block[at + 1], &all->by_block[at],
-		(n - at) * sizeof(*all->by_block));
-	all->by_block[at] = m;
-	if (hull.end - hull.first > all->widest)
-		all->widest = hull.end - hull.first;
+static uint32_t classes_of(const struct brick_mapping *m)
+{
+	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
+
+	if (m->flags & KFB_MAP_RW)
+		classes |= 1U << BRICK_INTERVALS_RW;
+	if (m->flags & KFB_MAP_EXCLUSIVE)
+		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
+	return classes;
 }
+
+static void forget_handle(struct brick_mappings *all, struct brick_handle *h)
+{
+	brick_intervals_del(&all->by_block, h->interval);
+	free(h->interval);
+	h->interval = NULL;
+}
+
+static int note_handles(struct brick_mappings *all,
+			const struct brick_mapping *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct brick_handle *h = &m->handles[i];
+
+		h->interval = calloc(1, sizeof(*h->interval));
+		if (!h->interval) {
+			while (i)
+				forget_handle(all, &m->handles[--i]);
+			return -ENOMEM;
+		}
+		h->interval->span = h->span;
+		h->interval->classes = classes_of(m);
+		h->interval->owner = m;
+		brick_intervals_add(&all->by_block, h->interval);
+	}
+	return 0;
+}
+
+/* ---- coming and going ---------------------------------------------------- */
 
 int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 {
 	if (all->last >= COUNTER_MAX)
 		return -ENOMEM;
-	if (grow_table(all))
+	if (grow_table(all) || note_handles(all, m))
 		return -ENOMEM;
 	m->id = all->tag | ++all->last;
-	insert_by_block(all, all->n, m);
 	all->by_id[all->n++] = m; /* ids rise */
 	return 0;
 }
 
-static void remove_at(struct brick_mapping **list, size_t n, size_t at)
+static void forget_id(struct brick_mappings *all, uint64_t id)
 {
-	memmove(&list[at], &list[at + 1], (n - at - 1) * sizeof(*list));
-}
+	size_t at = brick_mappings_from(all, id);
 
-static void remove_by_block(struct brick_mappings *all, struct brick_mapping *m)
-{
-	size_t at = from_block(all, all->n, m->handles[0].span.first);
-
-	while (all->by_block[at] != m)
-		at++;
-	remove_at(all->by_block, all->n, at);
+	all->n--;
+	memmove(&all->by_id[at], &all->by_id[at + 1],
+		(all->n - at) * sizeof(*all->by_id));
 }
 
 void brick_mappings_del(struct brick_mappings *all, struct brick_mapping *m)
 {
-	remove_by_block(all, m);
-	remove_at(all->by_id, all->n, brick_mappings_from(all, m->id));
-	all->n--;
+	for (size_t i = 0; i < m->n; i++)
+		forget_handle(all, &m->handles[i]);
+	forget_id(all, m->id);
 }
 
 void brick_mappings_take_handles(struct brick_mappings *all,
 				 struct brick_mapping *m, size_t first,
 				 size_t n, struct brick_handle *out)
 {
-	memcpy(out, &m->handles[first], n * sizeof(*out));
-	if (n == m->n) {
-		brick_mappings_del(all, m);
-		m->n = 0;
-		return;
+	for (size_t i = 0; i < n; i++) {
+		forget_handle(all, &m->handles[first + i]);
+		out[i] = m->handles[first + i];
 	}
-	remove_by_block(all, m);
-	memmove(&m->handles[first], &m->handles[first + n],
-		(m->n - first - n) * sizeof(*m->handles));
 	m->n -= n;
-	insert_by_block(all, all->n - 1, m);
+	memmove(&m->handles[first], &m->handles[first + n],
+		(m->n - first) * sizeof(*m->handles));
+	if (!m->n)
+		forget_id(all, m->id);
 }
 
 int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
@@ -179,69 +180,71 @@ static size_t handle_from(const struct brick_mapping *m, uint64_t block)
 	return low;
 }
 
-/* Index of the first mapping by block that can reach a block. */
-static size_t first_reaching(const struct brick_mappings *all, uint64_t block)
-{
-	return from_block(all, all->n,
-			  block > all->widest ? block - all->widest : 0);
-}
+/* ---- what is where ------------------------------------------------------- */
 
-static bool covers_any(const struct brick_mapping *m, struct brick_span span)
-{
-	size_t at = handle_from(m, span.first);
+/* Of those in the way: whether they stay, and how many more are looked at. */
+struct obstacles {
+	const struct brick_mappings *all;
+	int rc;
+	int left;
+};
 
-	return at < m->n && m->handles[at].span.first < span.end;
+static bool look_at_obstacle(const struct brick_interval *found, void *arg)
+{
+	const struct brick_mapping *m = found->owner;
+	struct obstacles *o = arg;
+
+	o->rc = o->all->is_ending(m->session) ? -EAGAIN : -EBUSY;
+	return o->rc == -EAGAIN && --o->left;
 }
 
 int brick_mappings_conflict(const struct brick_mappings *all,
 			    struct brick_span span, bool shared)
 {
-	size_t end = from_block(all, all->n, span.end);
-	int rc = 0;
+	struct obstacles o = { .all = all, .left = ENDING_MAX };
 
-	for (size_t i = first_reaching(all, span.first); i < end; i++) {
-		const struct brick_mapping *m = all->by_block[i];
-
-		if (!covers_any(m, span))
-			continue;
-		if (shared && m->flags & KFB_MAP_SHARED)
-			continue;
-		if (!all->is_ending(m->session))
-			return -EBUSY;
-		rc = -EAGAIN;
-	}
-	return rc;
+	brick_intervals_overlap(&all->by_block,
+				shared ? BRICK_INTERVALS_EXCLUSIVE
+				       : BRICK_INTERVALS_ALL,
+				span, look_at_obstacle, &o);
+	return o.rc;
 }
 
-static uint32_t extent_flags(const struct brick_mapping *m)
+/* Up to where a class has a block and those behind it; or has none of them. */
+static bool is_covered(const struct brick_intervals *all,
+		       enum brick_interval_class of, uint64_t block,
+		       uint64_t *until)
 {
-	return KFB_EXTENT_MAPPED | (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
-	       (m->flags & KFB_MAP_EXCLUSIVE ? KFB_EXTENT_EXCLUSIVE : 0);
+	uint64_t end = brick_intervals_end(all, of, block + 1);
+
+	if (end <= block) {
+		*until = brick_intervals_next(all, of, block + 1);
+		return false;
+	}
+	*until = 0;
+	for (int i = 0; i < MERGES_MAX && end > *until; i++) {
+		*until = end;
+		end = brick_intervals_end(all, of, *until + 1);
+	}
+	return true;
 }
 
-/* What covers a block, and up to where nothing begins or ends. */
+/* What covers a block, and up to where it is the same. */
 static uint32_t flags_at(const struct brick_mappings *all, uint64_t block,
 			 uint64_t *until)
 {
+	static const uint32_t shown[BRICK_INTERVALS_CLASSES] = {
+		[BRICK_INTERVALS_ALL] = KFB_EXTENT_MAPPED,
+		[BRICK_INTERVALS_RW] = KFB_EXTENT_RW,
+		[BRICK_INTERVALS_EXCLUSIVE] = KFB_EXTENT_EXCLUSIVE,
+	};
 	uint32_t flags = 0;
+	uint64_t border;
 
 	*until = UINT64_MAX;
-	for (size_t i = first_reaching(all, block); i < all->n; i++) {
-		const struct brick_mapping *m = all->by_block[i];
-		uint64_t border;
-		size_t at;
-
-		/* Sorted: what begins behind the nearest border is no use. */
-		if (m->handles[0].span.first >= *until)
-			break;
-		at = handle_from(m, block);
-		if (at == m->n)
-			continue;
-		border = m->handles[at].span.first;
-		if (border <= block) {
-			flags |= extent_flags(m);
-			border = m->handles[at].span.end;
-		}
+	for (int of = 0; of < BRICK_INTERVALS_CLASSES; of++) {
+		if (is_covered(&all->by_block, of, block, &border))
+			flags |= shown[of];
 		if (border < *until)
 			*until = border;
 	}
@@ -251,24 +254,16 @@ static uint32_t flags_at(const struct brick_mappings *all, uint64_t block,
 int brick_mappings_union(const struct brick_mappings *all, uint64_t from,
 			 struct brick_span *out, uint32_t *flags)
 {
-	uint64_t until, next;
-	uint32_t here;
+	uint64_t until;
 
-	here = flags_at(all, from, &until);
-	if (!here) {
+	*flags = flags_at(all, from, &until);
+	if (!*flags) {
 		if (until == UINT64_MAX)
 			return -ENOENT;
 		from = until;
-		here = flags_at(all, from, &until);
+		*flags = flags_at(all, from, &until);
 	}
-	for (int i = 0; i < MERGES_MAX && until != UINT64_MAX; i++) {
-		if (flags_at(all, until, &next) != here)
-			break;
-		until = next;
-	}
-	out->first = from;
-	out->end = until;
-	*flags = here;
+	*out = (struct brick_span){ from, until };
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * Mappings: what is registered for whom, and what conflicts.
  *
  * A mapping is a list of handles in address order, each one registration.
- * The table has them by id and by address. Ids carry a tag of the instance, so
+ * The table has them by id, and their handles by address. Ids carry a tag of the instance, so
  * that one of another run of the daemon is known to be stale.
  *
  * Context: the loop thread; the handles' registrations of a mapping that is
@@ -18,15 +18,21 @@
 #include <sys/queue.h>
 
 #include "brickd/config/grants.h"
+#include "brickd/mapping/intervals.h"
 #include "brickd/net/fabric.h"
 
 struct brick_session;
 
+/*
+ * struct brick_handle - blocks that are registered together
+ * @interval: in the table's index; NULL: the handle is in no table
+ */
 struct brick_handle {
 	struct brick_span span;
 	uint64_t offset; /* bytes into the medium */
 	uint32_t birth;
 	struct brick_region region;
+	struct brick_interval *interval;
 };
 
 /*
@@ -48,16 +54,15 @@ struct brick_mapping {
 
 TAILQ_HEAD(brick_mapping_list, brick_mapping);
 
-/* All mappings: sorted by id, and by the first block. */
+/* All mappings: sorted by id, and their handles by where they are. */
 struct brick_mappings {
 	bool (*is_ending)(const struct brick_session *session);
 	uint64_t tag; /* of the instance, in its place in an id */
 	uint64_t last;
-	uint64_t widest; /* blocks of the widest hull so far: bounds searches */
 	size_t n;
 	size_t cap;
 	struct brick_mapping **by_id;
-	struct brick_mapping **by_block;
+	struct brick_intervals by_block;
 };
 
 /**
@@ -123,7 +128,8 @@ size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id);
  * @span: blocks
  * @shared: what is asked for tolerates other shared mappings
  *
- * Return: 0, -EBUSY, or -EAGAIN when all that is in the way is about to go.
+ * Return: 0, -EBUSY, or -EAGAIN when what is in the way is about to go, as far as
+ * that is looked at.
  */
 int brick_mappings_conflict(const struct brick_mappings *all,
 			    struct brick_span span, bool shared);

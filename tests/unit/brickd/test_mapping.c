@@ -102,6 +102,19 @@ static void what_is_about_to_go_asks_for_another_try(void **state)
 	assert_int_equal(conflict(10, 11, true), -EAGAIN);
 	add(&live, RW_ALONE, 12, 1, 1);
 	assert_int_equal(conflict(10, 15, true), -EBUSY);
+	add(&ending, RW_ALONE, 14, 1, 1);
+	assert_int_equal(conflict(12, 15, true), -EBUSY);
+}
+
+/* Others' mappings are many: a request does not look at all of them. */
+static void of_many_that_go_some_are_looked_at(void **state)
+{
+	for (int i = 0; i < 63; i++)
+		add(&ending, RW_ALONE, 10, 5, 1);
+	add(&live, RW_ALONE, 11, 1, 1);
+	assert_int_equal(conflict(10, 15, true), -EBUSY);
+	add(&ending, RW_ALONE, 10, 5, 1);
+	assert_int_equal(conflict(10, 15, true), -EAGAIN);
 }
 
 static void ids_of_another_instance_are_stale(void **state)
@@ -190,6 +203,24 @@ static void the_union_has_no_overlaps(void **state)
 	assert_int_equal(i, 4);
 }
 
+/* As many as eight of them are one stretch, of whichever mapping they are. */
+static void neighbours_are_one_stretch(void **state)
+{
+	struct brick_span span;
+	uint32_t flags;
+
+	for (uint64_t i = 0; i < 12; i++)
+		add(&live, RO_SHARED, 10 + 2 * i, 2, 1);
+	add(&live, RW_ALONE, 34, 2, 1);
+	assert_int_equal(brick_mappings_union(&all, 0, &span, &flags), 0);
+	assert_int_equal(span.first, 10);
+	assert_int_equal(span.end, 26);
+	assert_int_equal(brick_mappings_union(&all, 26, &span, &flags), 0);
+	assert_int_equal(span.first, 26);
+	assert_int_equal(span.end, 34);
+	assert_int_equal(flags, KFB_EXTENT_MAPPED);
+}
+
 static void the_last_block_of_all_can_be_mapped(void **state)
 {
 	struct brick_span span;
@@ -213,10 +244,12 @@ int main(void)
 		TEST(shared_goes_with_shared_only),
 		TEST(a_wide_mapping_far_before_is_found),
 		TEST(what_is_about_to_go_asks_for_another_try),
+		TEST(of_many_that_go_some_are_looked_at),
 		TEST(ids_of_another_instance_are_stale),
 		TEST(only_whole_handles_can_be_cut),
 		TEST(handles_taken_out_no_longer_conflict),
 		TEST(the_union_has_no_overlaps),
+		TEST(neighbours_are_one_stretch),
 		TEST(the_last_block_of_all_can_be_mapped),
 	};
 
