@@ -15,11 +15,10 @@
 #include "brickd/base/counters.h"
 #include "brickd/storage/flush.h"
 #include "brickd/storage/storage.h"
+#include "flush_rig.h"
 #include "proto/kfb_codec.h"
 
-static struct brick_counters counters;
 static struct brick_storage storage;
-static struct brick_media_ops ops;
 static uint64_t n_flushed, n_drained;
 static int drain_result;
 
@@ -39,41 +38,19 @@ static int drain(struct brick_media *m)
 
 static int open_store(void **state)
 {
-	struct brick_store_op alloc = {
-		.kind = BRICK_STORE_ALLOC,
-		.n_blocks = 2,
-	};
-	struct brick_store_format format = { .uuid = { 1 } };
-	struct brick_store_open o = { .boot_id = { 1 }, .instance_id = 1 };
-	char err[256];
+	int error = flush_rig_open(&storage, "memory:32M", 2, flush, drain);
 
 	(void)state;
-	memset(&counters, 0, sizeof(counters));
-	memset(&storage, 0, sizeof(storage));
-	storage.counters = &counters;
-	if (brick_media_open("memory:32M", NULL, &storage.media, err,
-			     sizeof(err)) ||
-	    brick_store_format(storage.media, &format, err, sizeof(err)) ||
-	    brick_store_open(storage.media, &o, &storage.store, err,
-			     sizeof(err)))
-		return -1;
-	brick_store_commit(storage.store, &alloc);
-	ops = *storage.media->ops;
-	ops.flush = flush;
-	ops.drain = drain;
-	storage.media->ops = &ops;
-	storage.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
 	n_flushed = 0;
 	n_drained = 0;
 	drain_result = 0;
-	return alloc.error;
+	return error;
 }
 
 static int close_store(void **state)
 {
 	(void)state;
-	brick_store_close(storage.store, true);
-	brick_media_close(storage.media);
+	flush_rig_close(&storage);
 	return 0;
 }
 
@@ -131,7 +108,7 @@ static void a_medium_that_fails_is_told(void **state)
 	drain_result = -EIO;
 	assert_true(brick_flush_try_now(&storage, &f, 0, &error));
 	assert_int_equal(error, -EIO);
-	assert_int_equal(counters.drains_failed, 1);
+	assert_int_equal(storage.counters->drains_failed, 1);
 }
 
 #define FLUSH_TEST(name) \

@@ -14,7 +14,6 @@
 #include <semaphore.h>
 #include <cmocka.h>
 
-#include "brickd/base/counters.h"
 #include "brickd/base/util.h"
 #include "brickd/config/config.h"
 #include "brickd/op/handlers.h"
@@ -22,6 +21,7 @@
 #include "brickd/session/quarantine.h"
 #include "brickd/storage/flush.h"
 #include "brickd/storage/storage.h"
+#include "flush_rig.h"
 
 #define BLOCK	   KFB_BLOCK_BYTES
 #define BLOCKS	   12
@@ -35,10 +35,8 @@ struct numbered {
 	unsigned int place;
 };
 
-static struct brick_counters counters;
 static struct brick_storage storage;
 static struct brick_mailbox box;
-static struct brick_media_ops ops;
 static sem_t begun, go_on;
 static bool holds; /* the next range is held up */
 static uint64_t offset_of[BLOCKS];
@@ -80,31 +78,10 @@ static void forget_flushed(void)
 
 static int begin(void **state)
 {
-	struct brick_store_op alloc = {
-		.kind = BRICK_STORE_ALLOC,
-		.n_blocks = BLOCKS,
-	};
-	struct brick_store_format format = { .uuid = { 1 } };
-	struct brick_store_open o = { .boot_id = { 1 }, .instance_id = 1 };
-	char err[256];
-
 	(void)state;
-	memset(&counters, 0, sizeof(counters));
-	memset(&storage, 0, sizeof(storage));
-	storage.counters = &counters;
-	storage.flush_mode = KFB_FLUSH_MESSAGE;
-	if (brick_media_open("memory:64M", NULL, &storage.media, err,
-			     sizeof(err)) ||
-	    brick_store_format(storage.media, &format, err, sizeof(err)) ||
-	    brick_store_open(storage.media, &o, &storage.store, err,
-			     sizeof(err)))
+	if (flush_rig_open(&storage, "memory:64M", BLOCKS, flush, drain))
 		return -1;
-	brick_store_commit(storage.store, &alloc);
-	ops = *storage.media->ops;
-	ops.flush = flush;
-	ops.drain = drain;
-	storage.media->ops = &ops;
-	storage.media->granularity = BRICK_GRANULARITY_CACHE_LINE;
+	storage.flush_mode = KFB_FLUSH_MESSAGE;
 	for (uint64_t b = 0; b < BLOCKS; b++) {
 		brick_store_flush(storage.store, b * BLOCK, 1);
 		offset_of[b] = last_offset;
@@ -117,8 +94,7 @@ static int begin(void **state)
 						 .run = brick_flush_run,
 						 .ctx = &storage,
 						 .box = &box };
-	return alloc.error || brick_mailbox_init(&box) ||
-	       brick_worker_start(&storage.flusher);
+	return brick_mailbox_init(&box) || brick_worker_start(&storage.flusher);
 }
 
 static int end(void **state)
@@ -127,8 +103,7 @@ static int end(void **state)
 	brick_worker_stop(&storage.flusher);
 	brick_mailbox_deliver(&box);
 	brick_mailbox_fini(&box);
-	brick_store_close(storage.store, true);
-	brick_media_close(storage.media);
+	flush_rig_close(&storage);
 	return 0;
 }
 
@@ -266,11 +241,11 @@ static void begin_session(void)
 	memset(&session, 0, sizeof(session));
 	memset(&requests, 0, sizeof(requests));
 	requests.storage = &storage;
-	requests.counters = &counters;
+	requests.counters = storage.counters;
 	requests.sessions = &sessions;
 	TAILQ_INIT(&requests.range_locks.list);
 	sessions.requests = &requests;
-	sessions.counters = &counters;
+	sessions.counters = storage.counters;
 	client.grants.ro[0] = (struct brick_span){ 0, 1ULL << 43 };
 	client.grants.n_ro = 1;
 	session.all = &sessions;
