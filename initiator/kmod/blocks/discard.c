@@ -150,6 +150,37 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	return rest;
 }
 
+/*
+ * Blocks that are freed inside of a handle leave two mappings of it. Nobody else
+ * makes any in this session: how many there may be is known before. Its own stay
+ * as they are while the map work is here, but for a session that is new meanwhile.
+ */
+static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
+{
+	u32 max = dev->core.client.info.mappings_max;
+	u64 last_id = 0, needed, id, i;
+	struct span span;
+	int ret;
+
+	/* With a cache each mapping is one block's. */
+	if (dev->cache.cap || dev->n_blocks <= max)
+		return 0;
+	ret = kfbk_lock_settled(dev);
+	span = kfbk_widen_span(dev, first, n);
+	kfbk_unlock(dev);
+	needed = (span.first < first) + (first + n < span.end);
+	if (ret || !needed)
+		return ret;
+	for (i = 0; i < dev->n_blocks; i++) {
+		id = READ_ONCE(dev->blocks[i].mapping_id);
+		if ((i >= span.first && i < span.end) || !id || id == last_id)
+			continue;
+		last_id = id;
+		needed++;
+	}
+	return needed <= max ? 0 : -EOPNOTSUPP;
+}
+
 /* Steps 1 and 2: nothing is in flight to QUIET blocks when this returns. */
 static int kfbk_quiet_span(struct kfbk_device *dev, u64 first, u64 n,
 			   struct span *span)
@@ -205,6 +236,7 @@ int kfbk_free_blocks(struct kfbk_device *dev, u64 first, u64 n)
 		    dev->blocks[i].has_birth)
 			ret = kfbk_cache_load(dev, i);
 	}
+	ret = ret ?: kfbk_check_room(dev, first, n);
 	ret = ret ?: kfbk_quiet_span(dev, first, n, &span);
 	if (ret)
 		return ret;

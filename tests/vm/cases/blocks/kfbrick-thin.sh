@@ -68,5 +68,24 @@ check "that is ENOSPC or what the file system makes of it" \
 check "the driver says ENOSPC to the file system" eval \
 	'case_log | grep -qiE "critical space allocation|ENOSPC|error -28|lost async page write"'
 check "it is unmounted" umount /mnt
+check "all of it is discarded" blkdiscard "$DISK"
+check "nothing is allocated any more" allocated 0
+check "it is detached" detach_disk
+
+# What frees a block in the middle takes one mapping more.
+check "a brick that allows two mappings serves" restart_brick brickd \
+	"max-mappings = 2" || exit
+check "seven blocks are allocated" ctl alloc 0x0+7
+check "a disk of them is attached" attach_disk --size 16M --thin || exit
+check "they are written" write_mib 0 14
+check "the second is discarded" blkdiscard -o 2M -l 2M "$DISK"
+check "and freed" allocated 6
+# Linux takes a discard that is not supported for done.
+check "a discard of the fifth" blkdiscard -o 8M -l 2M "$DISK"
+check "frees nothing" allocated 6
+check_fails "and its bytes are there" is_zero 8 2
+check "the last one is discarded" blkdiscard -o 12M -l 2M "$DISK"
+check "and freed, because that leaves no more" allocated 5
+check "the disk is up" state_is up
 check "it is detached" detach_disk
 disk_end
