@@ -151,6 +151,14 @@ static void end(struct sim_disk *d, struct sim_asked *a)
 	d->n_asked--;
 }
 
+/* A block that is being freed, or whose disk goes, may become another's. */
+static void let_go(struct sim_disk *d)
+{
+	memset(d->used, 0, sizeof(d->used));
+	memset(d->guarded, 0, sizeof(d->guarded));
+	memset(d->taken, 0, sizeof(d->taken));
+}
+
 void sim_disk_forget(struct sim_disk *d)
 {
 	for (uint32_t i = 0; i < SIM_DISK_POSTED_MAX; i++) {
@@ -161,6 +169,7 @@ void sim_disk_forget(struct sim_disk *d)
 	}
 	for (uint32_t i = 0; i < d->settings.n_registers; i++)
 		sim_register_give_up(&d->registers[i]);
+	let_go(d);
 	sim_disk_lose_all(d);
 }
 
@@ -222,14 +231,6 @@ static void flush_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		sim_violated("%s: a flush succeeds after a loss", d->name);
 	covered(d, a);
 	d->n_flushes++;
-}
-
-/* A block that is being freed may become another's. */
-static void let_go(struct sim_disk *d)
-{
-	memset(d->used, 0, sizeof(d->used));
-	memset(d->guarded, 0, sizeof(d->guarded));
-	memset(d->taken, 0, sizeof(d->taken));
 }
 
 /* Blocks that were freed are another's for a moment: zeros, and for good. */
