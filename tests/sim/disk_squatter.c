@@ -70,6 +70,8 @@ static int write_one(struct sim_squatter *q, struct gendisk *disk, uint32_t i)
 	sim_trace("squatter", "writes %u, %llu", r->number,
 		  (unsigned long long)r->serial);
 	error = wait_io(disk, &w);
+	/* The disk may have come meanwhile, and written the register itself. */
+	sim_disk_is_visited(d, i);
 	sim_register_written(r, !error);
 	if (error)
 		return error;
