@@ -151,14 +151,15 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 }
 
 /*
- * Blocks that are freed inside of a handle leave two mappings of it. Nobody else
- * makes any in this session: how many there may be is known before. Its own stay
- * as they are while the map work is here, but for a session that is new meanwhile.
+ * Blocks that are freed inside of a handle leave two mappings of it. If the session
+ * is lost before, the next one maps the span by itself, and what is around it in
+ * runs. How many mappings there may be is known, and nobody else makes any in this
+ * session: what would take more is not begun.
  */
 static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
 {
 	u32 max = dev->core.client.info.mappings_max;
-	u64 last_id = 0, needed, id, i;
+	u64 mappings, runs = 1, last_id = 0, id = 0, before, i;
 	struct span span;
 	int ret;
 
@@ -168,17 +169,22 @@ static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
 	ret = kfbk_lock_settled(dev);
 	span = kfbk_widen_span(dev, first, n);
 	kfbk_unlock(dev);
-	needed = (span.first < first) + (first + n < span.end);
-	if (ret || !needed)
-		return ret;
-	for (i = 0; i < dev->n_blocks; i++) {
+	mappings = (span.first < first) + (first + n < span.end);
+	for (i = 0; !ret && i < dev->n_blocks; i++) {
+		before = id;
 		id = READ_ONCE(dev->blocks[i].mapping_id);
-		if ((i >= span.first && i < span.end) || !id || id == last_id)
+		if (i >= span.first && i < span.end)
+			id = 0;
+		if (!id)
 			continue;
+		runs += !before;
+		/* One with a hole may count twice. */
+		mappings += id != last_id;
 		last_id = id;
-		needed++;
 	}
-	return needed <= max ? 0 : -EOPNOTSUPP;
+	if (!ret && (mappings > max || runs > max))
+		ret = -EOPNOTSUPP;
+	return ret;
 }
 
 /* Steps 1 and 2: nothing is in flight to QUIET blocks when this returns. */
