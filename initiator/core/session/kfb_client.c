@@ -449,7 +449,10 @@ _Bool kfb_client_listens(const struct kfb_client *c, __u32 queue)
 
 int kfb_client_mapped(struct kfb_client *c)
 {
-	if (c->state != KFB_CLIENT_MAPPING || c->map_due)
+	/* A session that is DETACHED meanwhile has its mappings all the same. */
+	if ((c->state != KFB_CLIENT_MAPPING &&
+	     c->state != KFB_CLIENT_DETACHED) ||
+	    c->is_mapped || c->map_due)
 		return -EINVAL;
 	c->is_mapped = 1;
 	return 0;

@@ -384,7 +384,8 @@ _Bool kfb_client_listens(const struct kfb_client *c, __u32 queue);
 
 /**
  * kfb_client_mapped - every mapping is made, or known to be dead
- * @c: the client, MAPPING
+ * @c: the client, in the session that KFB_DO_MAP was for: MAPPING, or DETACHED
+ *	when its connections have been lost meanwhile
  *
  * Return: 0, or -EINVAL: nobody has asked for it.
  */
