@@ -94,6 +94,13 @@ CLIENT_MUTANTS = {
     "flush-begins-with-an-old-error": Mutant(
         "flushing", "kfb_initiator_flush.c", "kfb_flush_ticket_init(&flush->ticket);",
         "", INITIATOR, folder=CORE),
+    "flush-shares-an-older-one": Mutant(
+        "flushing", "data/kfb_flush.c",
+        "if (queue->posted[i].id &&\n\t\t    queue->posted[i].covers == queue->completed)",
+        "if (queue->posted[i].id)", UNIT + "core-flush", folder=CORE),
+    "flush-names-too-little": Mutant(
+        "flushing", "data/kfb_flush.c", "kfb_dirty_add(&queue->dirty, va, len);",
+        "kfb_dirty_add(&queue->dirty, va, (len + 1) / 2);", UNIT + "core-flush", folder=CORE),
     "late-refusal-of-a-flush-is-not-told": Mutant(
         "flushing", "kfb_initiator_call.c",
         "if (outcome->op == KFB_OP_FLUSH)",
