@@ -15,7 +15,6 @@
 #include "initiator/lib/internal.h"
 #include "kfbrick.h"
 #include "memory.h"
-#include "proto/kfb_wire.h"
 #include "scene.h"
 
 int __real_kfb_client_init(struct kfb_client *session,
@@ -40,11 +39,6 @@ static uint64_t below(struct sim_client *c, uint64_t bound)
 static bool chance(struct sim_client *c, uint32_t permille)
 {
 	return sim_chance_of(&c->chance, permille);
-}
-
-uint64_t sim_client_va(uint32_t number)
-{
-	return (uint64_t)(number * SIM_PLACES) << KFB_BLOCK_SHIFT;
 }
 
 static uint64_t first_va(const struct sim_client *c)

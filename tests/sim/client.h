@@ -5,6 +5,7 @@
 
 #include "host.h"
 #include "oracle.h"
+#include "proto/kfb_wire.h"
 #include "shared.h"
 
 #define SIM_BLOCKS_MAX	   4
@@ -138,7 +139,10 @@ void sim_client_init(struct sim_client *client, uint32_t process,
 void sim_client_fini(struct sim_client *client);
 
 /* The first address that is its own. */
-uint64_t sim_client_va(uint32_t number);
+static inline uint64_t sim_client_va(uint32_t number)
+{
+	return (uint64_t)(number * SIM_PLACES) << KFB_BLOCK_SHIFT;
+}
 
 /* Of its session: enum kfb_client_state. */
 uint32_t sim_client_state(const struct sim_client *client);

@@ -123,10 +123,11 @@ void sim_way_keep_copies(struct sim_way *way)
 
 void sim_way_go(struct sim_way *way)
 {
+	uint64_t gap_ns = way->from == SIM_CLIENT ? sim.pace.gap_ns : 0;
 	uint64_t at_ns = sim.now_ns + sim_delay();
 
-	if (at_ns < way->last_ns)
-		at_ns = way->last_ns;
+	if (at_ns < way->last_ns + gap_ns)
+		at_ns = way->last_ns + gap_ns;
 	if (at_ns < way->link->held_until_ns)
 		at_ns = way->link->held_until_ns;
 	way->last_ns = at_ns;
@@ -299,7 +300,7 @@ static void arrive(struct sim_event *event)
 	struct sim_op *op = sim_way_op(way, way->n_acks);
 
 	if (!way->n_ops || !link->end[!way->from] || brick_of(link)->is_off ||
-	    way->is_persisting)
+	    way->is_held || way->is_persisting)
 		return;
 	if (link->held_until_ns > sim.now_ns) {
 		sim_way_go(way);

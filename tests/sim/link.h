@@ -15,6 +15,7 @@
  * struct sim_way - what goes from one end to the other
  * @ops: a ring: @n_acks that have arrived, from @head on, then @n_ops that
  *	have not
+ * @is_held: what has not arrived does not, until the link is cut
  * @is_persisting: a thread of brickd's makes the first durable that has not been
  *	acknowledged
  * @arrive: of the first that has not
@@ -27,6 +28,7 @@ struct sim_way {
 	uint32_t n_acks;
 	uint32_t n_ops;
 	uint64_t last_ns;
+	bool is_held;
 	bool is_persisting;
 	struct sim_event arrive;
 	struct sim_event ack;

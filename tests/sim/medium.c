@@ -380,6 +380,13 @@ void sim_medium_unlink(struct sim_medium *m, uint32_t link, bool drains)
 
 /* ---- power --------------------------------------------------------------- */
 
+void sim_medium_settle(struct sim_medium *m, uint64_t off, uint64_t len)
+{
+	for (uint64_t line = off / SIM_LINE; line < (off + len) / SIM_LINE;
+	     line++)
+		write_back(m, line);
+}
+
 void sim_medium_overwrite(struct sim_medium *m, uint64_t off, uint8_t byte)
 {
 	uint64_t line = off / SIM_LINE;

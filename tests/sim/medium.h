@@ -115,6 +115,9 @@ void sim_medium_fence(struct sim_medium *medium);
 /* A connection has ended: N of it drains or is lost. */
 void sim_medium_unlink(struct sim_medium *medium, uint32_t link, bool drains);
 
+/* What was written to whole lines of it, wherever it is behind N, is in M. */
+void sim_medium_settle(struct sim_medium *medium, uint64_t off, uint64_t len);
+
 /* Lets medium->cut fire in the middle of what brickd does with it. */
 void sim_medium_cut_after(struct sim_medium *medium, uint32_t operations);
 

@@ -38,12 +38,14 @@ struct sim_event {
  * @long_ns: now and then something takes up to so long
  * @long_permille: how often that is
  * @yield_permille: how often a thread is held up where it need not wait
+ * @gap_ns: at least so long after one operation of a client its next one arrives
  */
 struct sim_pace {
 	uint64_t short_ns;
 	uint64_t long_ns;
 	uint32_t long_permille;
 	uint32_t yield_permille;
+	uint64_t gap_ns;
 };
 
 /*
