@@ -9,6 +9,9 @@ import subprocess
 
 # Of the processor, for leaving out faults; what takes longer hangs.
 HANG_S = 60
+LOSS_TABLE = "tests/sim/cells/kfbrick-cells"
+# Of the processor, for a cut in all cells of the loss table: it takes less than a tenth.
+CUT_S = 1
 
 
 def spent_by_children():
@@ -42,3 +45,19 @@ def hunt(name, program, seconds, tries, **environment):
     if math.isinf(median):
         return f"{name}: not in {seconds:g} s [{times}] {found[0][1]}".rstrip(), False
     return f"{name}: {median:.1f} s [{times}] {what}", True
+
+
+def look_in_table(name, program, cuts, **environment):
+    """What the cells of the loss table make of a mutant: a line, whether they have found it."""
+    result = subprocess.run(
+        ["prlimit", f"--cpu={HANG_S + cuts * CUT_S}", program, "--cuts", str(cuts)],
+        env=os.environ | environment, capture_output=True, text=True, errors="replace",
+        check=False)
+    if result.returncode == 0:
+        return f"{name}: in no cell", False
+    lines = result.stdout.splitlines()
+    wrong = [i for i, line in enumerate(lines) if line.startswith("not ok")]
+    if not wrong:
+        return f"{name}: it dies: {result.returncode}", True
+    why = [line for line in lines[wrong[0] + 1:wrong[0] + 3] if line.startswith("#")]
+    return f"{name}: in {len(wrong)} cells, {' '.join([lines[wrong[0]], *why])}", True

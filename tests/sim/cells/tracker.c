@@ -53,18 +53,27 @@ void tracker_write(struct tracker *l, uint32_t word, uint32_t n,
 	}
 }
 
+static void cover(struct tracker_word *w, uint32_t serial)
+{
+	uint32_t covered = 0;
+
+	while (covered < w->n && w->newer[covered] <= serial)
+		w->durable = w->newer[covered++];
+	w->n -= covered;
+	memmove(w->newer, w->newer + covered, w->n * sizeof(w->newer[0]));
+}
+
 void tracker_flushed(struct tracker *l, uint32_t serial)
 {
-	for (uint32_t t = 0; t < l->n_touched; t++) {
-		struct tracker_word *w = &l->words[l->touched[t]];
-		uint32_t covered = 0;
+	for (uint32_t t = 0; t < l->n_touched; t++)
+		cover(&l->words[l->touched[t]], serial);
+}
 
-		while (covered < w->n && w->newer[covered] <= serial)
-			w->durable = w->newer[covered++];
-		w->n -= covered;
-		memmove(w->newer, w->newer + covered,
-			w->n * sizeof(w->newer[0]));
-	}
+void tracker_durable(struct tracker *l, uint32_t word, uint32_t n,
+		     uint32_t serial)
+{
+	for (uint32_t i = word; i < word + n; i++)
+		cover(&l->words[i], serial);
 }
 
 static bool is_newer(const struct tracker_word *w, uint64_t is, uint32_t word)

@@ -3,8 +3,8 @@
  * What a client may expect of each 8-byte word after a loss of power: the
  * newest write that a flush has covered, or any later one; nothing else.
  */
-#ifndef TESTS_POWERFAIL_LEDGER_H
-#define TESTS_POWERFAIL_LEDGER_H
+#ifndef TESTS_SIM_TRACKER_H
+#define TESTS_SIM_TRACKER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +55,10 @@ void tracker_write(struct tracker *l, uint32_t word, uint32_t n,
 
 /* A flush has completed that covers all writes up to a number. */
 void tracker_flushed(struct tracker *l, uint32_t serial);
+
+/* A write was durable when it completed. */
+void tracker_durable(struct tracker *l, uint32_t word, uint32_t n,
+		     uint32_t serial);
 
 /* Compare with what is there. */
 void tracker_check(const struct tracker *l, const uint8_t *bytes,
