@@ -671,40 +671,6 @@ static void a_loss_while_mapping_is_resumed_there(void **state)
 		assert_true(r.blocks[i].mapped);
 }
 
-/* All that is to be done, but for what is asked of the caller. */
-static bool is_asked_for_mappings(void)
-{
-	struct kfb_client_action action;
-
-	while (kfb_client_next(&r.c, r.now_ms, &action)) {
-		if (action.what == KFB_DO_MAP)
-			return true;
-		rig_do(&r, &action);
-	}
-	return false;
-}
-
-/* The caller is not to know in which state the session is when it is done. */
-static void what_is_mapped_while_detached_is_mapped(void **state)
-{
-	rig_connect(&r);
-	sim_restart(&r.b);
-	rig_cut(&r, 0);
-	while (!is_asked_for_mappings())
-		rig_pass_time(&r);
-	assert_int_equal(kfb_client_state(&r.c), KFB_CLIENT_MAPPING);
-	r.unreachable = true;
-	for (uint32_t i = 0; i < r.c.config.n_queues; i++)
-		rig_cut(&r, i);
-	assert_false(is_asked_for_mappings());
-	assert_int_equal(kfb_client_state(&r.c), KFB_CLIENT_DETACHED);
-	assert_int_equal(kfb_client_mapped(&r.c), 0);
-	r.unreachable = false;
-	rig_run_to(&r, KFB_CLIENT_LIVE, 5000);
-	assert_int_equal(r.b.n_openings, 2);
-	assert_int_equal(kfb_client_mapped(&r.c), -EINVAL);
-}
-
 static void a_loss_in_auth_begins_anew(void **state)
 {
 	static const uint16_t ops[] = { KFB_OP_AUTH, KFB_OP_INFO };
@@ -821,7 +787,6 @@ int main(void)
 		ONE(what_an_acknowledgement_proved_does_not_change),
 		THREE(a_fate_that_is_not_told_yet_is_not_forgotten),
 		ONE(a_loss_while_mapping_is_resumed_there),
-		THREE(what_is_mapped_while_detached_is_mapped),
 		THREE(a_loss_in_auth_begins_anew),
 		ONE(a_block_has_one_queue_and_neighbours_spread),
 		ONE(who_waits_hears_of_the_close),
