@@ -12,6 +12,7 @@
 
 #include "brick.h"
 #include "fabric.h"
+#include "kernel/fabric.h"
 #include "proto/kfb_wire.h"
 
 #define RETRY_NS     (50 * SIM_MS)
@@ -46,8 +47,8 @@ static int attach(struct sim_disk *d)
 
 	(void)snprintf(
 		text, sizeof(text),
-		"attach,addr=127.0.0.1,port=%u,provider=sim,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s",
-		SIM_PORT + s->brick, d->name, d->number,
+		"attach,addr=127.0.0.1,port=%u,provider=%s,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s",
+		SIM_PORT + s->brick, s->provider, d->name, d->number,
 		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
 		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
 		s->is_thin ? ",thin" : "");
@@ -262,7 +263,7 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 	sim_schedule(&d->restart, sim.now_ns + down_ns);
 }
 
-void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
+void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
 
@@ -276,6 +277,9 @@ void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
 		.posted_max =
 			1 + (uint32_t)sim_below_of(dice, SIM_DISK_POSTED_MAX),
 		.is_thin = sim_chance_of(dice, 500),
+		.provider = is_tcp && sim_chance_of(dice, 700)
+				    ? KM_FABRIC_SOCKET
+				    : KM_FABRIC,
 	};
 	s->sector_bytes =
 		s->n_words == 512 && sim_chance_of(dice, 500) ? 4096 : 512;

@@ -21,6 +21,7 @@ struct sim_scene;
 /* What a world is like for a disk. */
 struct sim_disk_settings {
 	uint32_t brick;
+	const char *provider;
 	uint64_t first_va;
 	uint32_t n_blocks;
 	uint32_t grows_to;
@@ -136,8 +137,9 @@ struct sim_disk {
 	uint64_t n_losses;
 };
 
-/* What this one is like. */
-void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *settings);
+/* What this one is like, before a brick whose fabric is tcp, or not. */
+void sim_disk_choose(uint64_t *dice, bool is_tcp,
+		     struct sim_disk_settings *settings);
 void sim_disk_init(struct sim_disk *disk, uint32_t process, uint32_t number,
 		   const struct sim_disk_settings *settings, uint64_t seed);
 void sim_disk_fini(struct sim_disk *disk);

@@ -79,6 +79,10 @@ static bool hear_losses(struct sim_disk *d)
 {
 	if (!sim_disk_is_lossy(d))
 		return false;
+	if (km_disk_is_write_through(d->open) && !d->settings.visit_ms &&
+	    state_is(d, "lossy", "lossy"))
+		sim_violated("%s: it has lost what lasts when it is over",
+			     d->name);
 	sim_disk_lose_all(d);
 	return true;
 }
@@ -227,7 +231,8 @@ static void flush_done(struct sim_disk *d, const struct sim_asked *a, int error)
 	sim_trace(d->name, "has flushed: %d", error);
 	if (error)
 		return;
-	if (a->was_lossy)
+	/* Without a cache the kernel answers, and nothing has been lost. */
+	if (a->was_lossy && !km_disk_is_write_through(d->open))
 		sim_violated("%s: a flush succeeds after a loss", d->name);
 	covered(d, a);
 	d->n_flushes++;
@@ -245,7 +250,8 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		/* Blocks that the disk has not are not asked for: what others have stays. */
 		if (d->is_strange[i])
 			d->visited[i] = d->registers[i].serial;
-		if (!error && a->io.op == KM_DISCARD)
+		if (!error && (a->io.op == KM_DISCARD ||
+			       km_disk_is_write_through(d->open)))
 			sim_disk_lasts(d, i, d->registers[i].serial);
 	}
 }

@@ -136,7 +136,7 @@ static void choose_brick(uint64_t *dice, bool has_disk,
 		};
 	else
 		choose_media(dice, b);
-	b->is_tcp = b->is_file || (!has_disk && sim_chance_of(dice, 250));
+	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
 	/* There a CPU puts it in its place, and into its cache. */
 	b->platform.placed = b->is_tcp;
 	b->platform.ddio |= b->is_tcp;
@@ -173,7 +173,7 @@ static void add_disk(struct sim_scene *s, uint64_t *dice,
 {
 	struct sim_disk_settings d;
 
-	sim_disk_choose(dice, &d);
+	sim_disk_choose(dice, b->is_tcp, &d);
 	d.lease_ms = b->lease_ms;
 	d.first_va = (uint64_t)(SIM_CLIENTS_MAX * SIM_PLACES)
 		     << KFB_BLOCK_SHIFT;
