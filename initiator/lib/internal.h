@@ -198,6 +198,7 @@ struct kfbl_restore {
 	uint64_t until_ms; /* refusals that may pass are tried until then */
 	uint64_t pause_ms;
 	uint64_t pause_until_ms;
+	bool waits; /* at the brick, for what it moves */
 	struct kfbrick_mapping *at;
 	uint64_t id; /* of the new mapping, when its first page has come */
 	uint64_t cursor;

@@ -30,6 +30,7 @@ static void next_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	r->n_handles = 0;
 	r->pause_ms = PAUSE_MIN_MS;
 	r->pause_until_ms = 0;
+	r->waits = false;
 	if (mapping)
 		r->rest = mapping->range;
 }
@@ -177,8 +178,12 @@ void kfbl_restore_answer(struct kfbrick *k)
 	const struct kfb_outcome *outcome = &k->restore.call.outcome;
 	struct kfbl_restore *r = &k->restore;
 	uint64_t now_ms = kfbl_now_ms();
-	/* The brick may not have noticed the loss yet, or waits for others. */
+	/*
+	 * The brick may not have noticed the loss yet, or waits for others, who
+	 * may give back what there is too little of.
+	 */
 	bool may_pass = outcome->error == -EBUSY || outcome->error == -EAGAIN ||
+			outcome->error == -ENOSPC ||
 			outcome->error == -ETIMEDOUT ||
 			outcome->error == -ESHUTDOWN;
 
@@ -188,6 +193,11 @@ void kfbl_restore_answer(struct kfbrick *k)
 	if (!outcome->error) {
 		took_page(k);
 	} else if (may_pass && now_ms < r->until_ms) {
+		/*
+		 * What a brick with a slow tier moves for one try may be moved
+		 * away before the next: only who waits is sure to get it.
+		 */
+		r->waits |= outcome->error == -EAGAIN;
 		r->pause_until_ms = now_ms + r->pause_ms;
 		r->pause_ms *= 2;
 		if (r->pause_ms > PAUSE_MAX_MS)
@@ -216,7 +226,7 @@ bool kfbl_restore_run(struct kfbrick *k)
 	memset(&r->call, 0, sizeof(r->call));
 	req->op = KFB_OP_MAP;
 	req->u.map.range = r->at->range;
-	req->u.map.flags = r->at->flags | KFB_MAP_NOWAIT;
+	req->u.map.flags = r->at->flags | (r->waits ? 0 : KFB_MAP_NOWAIT);
 	req->u.map.mapping_id = r->id;
 	req->u.map.cursor = r->cursor;
 	r->call.in_mapping = true;

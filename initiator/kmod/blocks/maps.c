@@ -189,12 +189,13 @@ static bool kfbk_map_may_pass(const struct kfbk_device *dev, int error,
 	/* Who maps on demand has to give back meanwhile, and tries by itself. */
 	if (error == -EAGAIN)
 		return in_mapping || !dev->cache.cap;
-	/* When memory is short the brick asks others to give some back. */
-	if (in_mapping && dev->cache.cap && error == -ENOSPC)
-		return true;
-	/* What is granted after all is given back: see kfb_initiator.h. */
-	return in_mapping && (error == -EBUSY || error == -ESHUTDOWN ||
-			      error == -ENOMEM || error == -ETIMEDOUT);
+	/*
+	 * When memory is short the brick asks others to give some back. What is
+	 * granted after all is given back: see kfb_initiator.h.
+	 */
+	return in_mapping &&
+	       (error == -EBUSY || error == -ESHUTDOWN || error == -ENOSPC ||
+		error == -ENOMEM || error == -ETIMEDOUT);
 }
 
 /* Ask for the next page, again until @until_ms if another try may go better. */
@@ -211,6 +212,8 @@ static int kfbk_ask_mapping(struct mapping *m, u64 until_ms)
 		if (!kfbk_map_may_pass(m->dev, ret, m->call.core.in_mapping) ||
 		    kfbk_now_ms() >= until_ms)
 			return ret;
+		if (ret == -EAGAIN)
+			m->call.core.req.u.map.flags &= ~KFB_MAP_NOWAIT;
 		msleep(pause_ms);
 		pause_ms = min_t(u64, 2 * pause_ms, PAUSE_MAX_MS);
 	}
@@ -261,7 +264,8 @@ int kfbk_map_run(struct kfbk_device *dev, u64 first, u64 n, bool in_mapping)
 	m.call.core.req.u.map.range = m.rest;
 	/*
 	 * Where memory is short only who waits gets what is moved there for it.
-	 * Restoring a whole disk wants nothing moved, and tries again itself.
+	 * Restoring a whole disk mostly needs nothing moved: its first try does
+	 * not wait.
 	 */
 	m.call.core.req.u.map.flags =
 		(in_mapping && !dev->cache.cap ? KFB_MAP_NOWAIT : 0) |

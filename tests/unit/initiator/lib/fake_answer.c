@@ -111,6 +111,10 @@ static void answer_map(struct fake_brick *b, const struct kfb_map *map,
 		reply->status = KFB_ST_AGAIN;
 		return;
 	}
+	if (b->rules.nowait_again && map->flags & KFB_MAP_NOWAIT) {
+		reply->status = KFB_ST_AGAIN;
+		return;
+	}
 	if (map->range.va < FAKE_VA ||
 	    first + map->range.n_blocks > FAKE_BLOCKS) {
 		reply->status = KFB_ST_NOT_FOUND;

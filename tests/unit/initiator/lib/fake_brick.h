@@ -44,6 +44,7 @@ struct fake_rules {
 	_Atomic uint64_t list_step; /* empty pages, the cursor rises by it */
 	_Atomic uint32_t hidden_lists; /* so many show no blocks */
 	_Atomic uint32_t map_again; /* answer so many MAPs with EAGAIN */
+	_Atomic bool nowait_again; /* answer MAP with NOWAIT with EAGAIN */
 	_Atomic uint32_t handles_per_page; /* 0: all */
 	_Atomic bool wrong_handles; /* of another address */
 	_Atomic bool no_handles; /* pages without any, without end */

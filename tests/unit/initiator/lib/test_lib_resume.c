@@ -135,6 +135,26 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 0);
 }
 
+/*
+ * A brick with a slow tier moves what a MAP with NOWAIT asks for, and may have to
+ * move it away again before the next one comes.
+ */
+static void a_mapping_whose_blocks_do_not_stay_is_waited_for(void **state)
+{
+	struct kfbrick_config config = lib_config();
+	char byte;
+
+	config.reconnect_ms = TIMEOUT_MS;
+	assert_int_equal(lib_connect(&config), 0);
+	lib_map(2);
+	rules->nowait_again = true;
+	rules->forget = true;
+	rules->drop_once = KFB_OP_PING;
+	assert_int_equal(kfbrick_ping(k), 0);
+	assert_int_equal(kfbrick_read(k, FAKE_VA, &byte, 1), 0);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_MAP), 3);
+}
+
 /* Of one queue; false when none came in time. */
 static bool post_is_in_flight(const struct kfbl_queue *q, size_t shorter_than)
 {
@@ -298,6 +318,7 @@ int main(void)
 		UNCONNECTED(what_was_said_of_a_loss_is_not_said_of_the_next),
 		UNCONNECTED(an_old_answer_completes_no_newer_flush),
 		UNCONNECTED(a_late_page_takes_no_mapping_away),
+		UNCONNECTED(a_mapping_whose_blocks_do_not_stay_is_waited_for),
 		UNCONNECTED(every_operation_ends_once_with_the_connection),
 	};
 
