@@ -65,28 +65,30 @@ bool __wrap_brick_metrics_before_wait(struct brick_view *view)
 	return __real_brick_metrics_before_wait(view);
 }
 
-void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
-		   uint64_t which)
+void sim_brick_evict(struct sim_brick *brick, uint32_t client)
 {
-	static const char *const orders[] = { "demote", "demote", "promote",
-					      "pin",	"unpin",  "show" };
-	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
 	char name[24];
 
 	if (!brick->host.process.is_alive)
 		return;
 	sim_client_name(client, name);
-	if (evicts)
-		(void)snprintf(brick->request, sizeof(brick->request),
-			       "{\"op\":\"evict\",\"client\":\"%s\"}", name);
-	else
-		(void)snprintf(brick->request, sizeof(brick->request),
-			       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
-			       "\"0x%llx+%llu\"}",
-			       orders[which % n_orders],
-			       (unsigned long long)sim_client_va(client),
-			       (unsigned long long)(1 + which / n_orders %
-								SIM_PLACES));
+	(void)snprintf(brick->request, sizeof(brick->request),
+		       "{\"op\":\"evict\",\"client\":\"%s\"}", name);
+}
+
+void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which)
+{
+	static const char *const orders[] = { "demote", "demote", "promote",
+					      "pin",	"unpin",  "show" };
+	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
+
+	if (!brick->host.process.is_alive)
+		return;
+	(void)snprintf(brick->request, sizeof(brick->request),
+		       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
+		       "\"0x%llx+%llu\"}",
+		       orders[which % n_orders], (unsigned long long)va,
+		       (unsigned long long)(1 + which / n_orders % SIM_PLACES));
 }
 
 /* ---- grants ---------------------------------------------------------------------- */

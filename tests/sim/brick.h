@@ -98,8 +98,9 @@ void sim_client_key(uint32_t number, uint8_t key[32]);
 void sim_client_name(uint32_t number, char name[24]);
 
 /* An administrator's: through brickd's own code, at the next round of its loop. */
-void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
-		   uint64_t which);
+void sim_brick_evict(struct sim_brick *brick, uint32_t client);
+/* Some blocks from an address on are to go to a tier, or to stay in one. */
+void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which);
 /* Settings that have something less for a client are read, and the old ones. */
 void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		      uint64_t ns);

@@ -59,6 +59,7 @@ static int attach(struct sim_disk *d)
 		sim_violated("%s: attach answers \"%s\"", d->name, answer);
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
+	d->is_half_cleared = false;
 	d->is_leaving = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)
@@ -123,6 +124,7 @@ static void detach(struct sim_disk *d)
 		if (!rc)
 			sim_disk_lasts(d, i, marks[i]);
 	}
+	sim_disk_told_detached(d, rc);
 	sim_disk_forget(d);
 }
 
@@ -259,6 +261,7 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 	sim_trace(d->name, "is killed");
 	sim_process_kill(&d->host.process);
 	d->open = NULL;
+	d->is_untold = false;
 	sim_disk_forget(d);
 	sim_schedule(&d->restart, sim.now_ns + down_ns);
 }
@@ -335,6 +338,7 @@ void sim_disk_init(struct sim_disk *d, uint32_t process, uint32_t number,
 	d->call = "nothing";
 	d->restart.fire = start;
 	place_registers(d);
+	sim_disk_told_init(d);
 	d->squatter.disk = d;
 	d->squatter.number = number + !settings->is_visited_by_itself;
 	for (uint32_t i = 0; i < SIM_DISK_REGS; i++)

@@ -68,6 +68,7 @@ struct sim_squatter {
  * @marks: what a flush covers, by register
  * @was_lossy: the disk had told of a loss when it was asked for
  * @was_taken: a squatter had its register by then
+ * @was_untold: nobody had been told of a flush that had failed
  */
 struct sim_asked {
 	struct km_io io;
@@ -78,6 +79,7 @@ struct sim_asked {
 	uint64_t marks[SIM_DISK_REGS];
 	bool was_lossy;
 	bool was_taken;
+	bool was_untold;
 };
 
 /*
@@ -99,6 +101,10 @@ struct sim_asked {
  * @bufs: of its machine
  * @at: where it reads on
  * @is_leaving: it is being detached
+ * @is_half_cleared: clearing a block has failed with the brick's medium: the block
+ *	may be gone when that is started again
+ * @n_refused: flushes that the brick has failed to do, and
+ * @is_untold: nobody has been told of one
  * @call: what it waits in, for the story
  */
 struct sim_disk {
@@ -126,6 +132,9 @@ struct sim_disk {
 	uint8_t *bufs;
 	uint64_t at;
 	struct sim_event restart;
+	bool is_half_cleared;
+	uint64_t n_refused;
+	bool is_untold;
 	const char *call;
 	bool was_clearing;
 	bool is_leaving;
@@ -161,6 +170,12 @@ bool sim_disk_is_lossy(const struct sim_disk *disk);
 /* Whether it has ended without a reason. Context: may sleep. */
 void sim_disk_look(struct sim_disk *disk);
 void sim_disk_lose_all(struct sim_disk *disk);
+
+/* disk_told.c: is whoever flushes told what has failed? */
+void sim_disk_told_init(struct sim_disk *disk);
+void sim_disk_told_asked(struct sim_asked *asked);
+void sim_disk_told_done(const struct sim_asked *asked, int error);
+void sim_disk_told_detached(struct sim_disk *disk, int error);
 
 /* A squatter begins to write a register; it has. */
 void sim_disk_is_visited(struct sim_disk *disk, uint32_t i);

@@ -9,6 +9,7 @@
 #include "disk.h"
 #include "fabric.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
 
 #define PERMILLE      1000
 #define BATCH_MAX     4
@@ -61,14 +62,15 @@ void sim_disk_lose_all(struct sim_disk *d)
 
 /*
  * One that may come back for a minute, and whose blocks nobody else wants, is
- * not over: no brick is away for so long.
+ * not over: no brick is away for so long. What the brick has failed to free may be
+ * free in its next life.
  */
 static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
 	if (!d->settings.reconnect_s || d->settings.visit_ms || d->is_leaving ||
-	    !state_is(d, "failed", "failed"))
+	    d->is_half_cleared || !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
 	sim_violated("%s: it has failed: %s", d->name, why);
@@ -134,6 +136,7 @@ static void begin(struct sim_disk *d, struct sim_asked *a,
 {
 	/* It may be killed while it looks. */
 	a->was_lossy = sim_disk_is_lossy(d);
+	sim_disk_told_asked(a);
 	a->is_used = true;
 	a->r = r;
 	a->was_taken = r && d->taken[at(d, r)] == d->epoch;
@@ -179,11 +182,17 @@ void sim_disk_forget(struct sim_disk *d)
 
 /* ---- what becomes of it ---------------------------------------------------------- */
 
-/* A write lasts: what others have left there cannot come back. */
+/*
+ * A write lasts: what others have left there cannot come back. Zeros are not
+ * written where the disk knows of no block, though another's may be there by now.
+ */
 void sim_disk_lasts(struct sim_disk *d, uint32_t i, uint64_t mark)
 {
+	const struct sim_written *oldest = &d->registers[i].writes[0];
+
 	sim_register_flushed(&d->registers[i], mark);
-	if (d->guarded[i] != d->epoch && mark > d->visited[i])
+	if (d->guarded[i] != d->epoch && mark > d->visited[i] &&
+	    oldest->serial == mark && !oldest->is_zero)
 		d->is_strange[i] = false;
 }
 
@@ -243,6 +252,7 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	sim_trace(d->name, "has cleared %x: %d", a->zeros, error);
 	let_go(d);
+	d->is_half_cleared |= error && d->scene->brick.files.n_failed;
 	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
 		if (!(a->zeros >> i & 1))
 			continue;
@@ -256,10 +266,18 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 	}
 }
 
+/* The brick has told why a flush, or what waits for one, fails. */
+static bool is_refused(const struct sim_disk *d, const struct sim_asked *a)
+{
+	return d->n_refused && (a->io.op == KM_FLUSH || a->io.op == KM_WRITE);
+}
+
 /* What fails has a reason that the disk tells. */
 static void check_error(struct sim_disk *d, const struct sim_asked *a,
 			int error)
 {
+	if (is_refused(d, a))
+		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
 	if (error != -EIO || !state_is(d, "up", "away") ||
 	    (a->io.op != KM_FLUSH &&
@@ -276,6 +294,7 @@ static void done(struct km_io *io, int error)
 
 	if (!a->is_used)
 		sim_violated("%s: something is over twice", d->name);
+	sim_disk_told_done(a, error);
 	if (hear_losses(d))
 		sim_trace(d->name, "knows of a loss");
 	else if (error)

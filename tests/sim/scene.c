@@ -128,14 +128,7 @@ static void choose_brick(uint64_t *dice, bool has_disk,
 			 struct sim_brick_settings *b)
 {
 	choose_platform(dice, &b->platform);
-	if (has_disk) /* it has a network card, and no other provider */
-		*b = (struct sim_brick_settings){
-			.platform = b->platform,
-			.bytes = SIM_MEDIUM_BYTES,
-			.files.store_bytes = SIM_MEDIUM_BYTES,
-		};
-	else
-		choose_media(dice, b);
+	choose_media(dice, b);
 	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
 	/* There a CPU puts it in its place, and into its cache. */
 	b->platform.placed = b->is_tcp;
