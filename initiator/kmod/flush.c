@@ -18,18 +18,15 @@ static struct kfbk_flush *kfbk_flush_of(struct kfb_initiator_flush *core)
 
 /* ---- what the core asks for ---------------------------------------------- */
 
+/* Of the provider: a connection may be gone when its session begins. */
 bool kfbk_flush_can_commit(struct kfb_initiator *i)
 {
-	const struct fid_ep *ep = kfbk_of(i)->queues[0].ep;
-
-	return ep && ep->comp_levels & FI_COMMIT_COMPLETE;
+	return kfbk_of(i)->info->tx_attr->comp_levels & FI_COMMIT_COMPLETE;
 }
 
 bool kfbk_flush_can_read_back(struct kfb_initiator *i)
 {
-	struct fid_ep *ep = kfbk_of(i)->queues[0].ep;
-
-	return ep && fi_flush_modes(ep) & FI_FLUSH_READBACK;
+	return kfbk_of(i)->info->ep_attr->flush_modes & FI_FLUSH_READBACK;
 }
 
 int kfbk_flush_locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
