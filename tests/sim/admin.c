@@ -115,6 +115,7 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		[SIM_REKEYED] = "its key",
 	};
 
+	brick->n_revoked[client]++;
 	brick->revoked[client] = (enum sim_revoked)(which % SIM_REVOKED);
 	sim_trace("admin", "takes client%u %s", client,
 		  what[brick->revoked[client]]);

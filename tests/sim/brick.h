@@ -46,7 +46,7 @@ struct sim_brick_settings {
  * @host: first, so that the host of brickd's process is found
  * @settings: brickd's
  * @config: the same, of its newest life
- * @revoked: by client; @restore: until then
+ * @revoked: by client; @n_revoked: how often; @restore: until then
  * @request: what an administrator asks next; "": nothing
  * @bad: lines that cannot be read
  * @is_at_rest: brickd has stopped, and well
@@ -67,6 +67,7 @@ struct sim_brick {
 	struct sim_brick_settings settings;
 	struct brick_config *config;
 	enum sim_revoked revoked[SIM_CLIENTS_MAX];
+	uint32_t n_revoked[SIM_CLIENTS_MAX];
 	struct sim_event restore;
 	char request[SIM_REQUEST_BYTES];
 	struct brick_bytes bad[SIM_BAD_MAX + 1];

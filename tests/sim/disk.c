@@ -14,6 +14,7 @@
 #include "fabric.h"
 #include "kernel/fabric.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
 
 #define RETRY_NS     (50 * SIM_MS)
 #define GRACE_NS     (2 * SIM_S)
@@ -52,6 +53,7 @@ static int attach(struct sim_disk *d)
 		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
 		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
 		s->is_thin ? ",thin" : "");
+	d->n_revoked = d->scene->brick.n_revoked[d->number];
 	rc = order(d, text, answer);
 	if (rc)
 		return rc;

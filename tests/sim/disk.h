@@ -101,6 +101,8 @@ struct sim_asked {
  * @bufs: of its machine
  * @at: where it reads on
  * @is_leaving: it is being detached
+ * @n_revoked: times that an administrator had taken something from its client when
+ *	it was attached
  * @is_half_cleared: clearing a block has failed with the brick's medium: the block
  *	may be gone when that is started again
  * @n_refused: flushes that the brick has failed to do, and
@@ -132,6 +134,7 @@ struct sim_disk {
 	uint8_t *bufs;
 	uint64_t at;
 	struct sim_event restart;
+	uint32_t n_revoked;
 	bool is_half_cleared;
 	uint64_t n_refused;
 	bool is_untold;

@@ -20,11 +20,11 @@ void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 {
 	struct sim_disk *d = the_disk;
 
-	if (outcome->status == KFB_ST_IO && d &&
-	    sim_current->process == &d->host.process) {
+	if (outcome->status && d && sim_current->process == &d->host.process) {
 		d->n_refused++;
 		/* Who visits flushes, too, and as the same client perhaps. */
-		d->is_untold = !d->settings.visit_ms;
+		d->is_untold |=
+			outcome->status == KFB_ST_IO && !d->settings.visit_ms;
 		sim_trace(d->name, "hears that a flush has failed");
 	}
 	__real_kfb_initiator_flush_answered(q, outcome);

@@ -287,12 +287,6 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 		return !s->brick.medium.files && !has_slow && !s->has_disk;
 	case SIM_TIER:
 		return has_slow;
-	case SIM_EVICT:
-	case SIM_RELOAD:
-	case SIM_SQUATTER:
-	case SIM_MEMORY:
-		/* What a disk makes of them is for its own oracle to learn. */
-		return !s->has_disk;
 	default:
 		return true;
 	}
