@@ -67,8 +67,7 @@ void kfbk_restore(struct work_struct *work)
 	switch (ret) {
 	case 0:
 		kfbk_lock(dev);
-		if (session_id == dev->core.client.session_id)
-			kfb_client_mapped(&dev->core.client);
+		dev->restored_id = session_id;
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
 		break;
