@@ -17,6 +17,7 @@
 #include "client.h"
 #include "fabric.h"
 #include "oracle.h"
+#include "proto/kfb_wire.h"
 
 #define GARBAGE	 0xa5
 #define AGAIN_NS SIM_MS
@@ -81,14 +82,18 @@ void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which)
 	static const char *const orders[] = { "demote", "demote", "promote",
 					      "pin",	"unpin",  "show" };
 	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
+	uint64_t n = 1 + which / n_orders % SIM_PLACES;
 
 	if (!brick->host.process.is_alive)
 		return;
+	/* Behind the end of the address space there is nothing. */
+	while (va + (n << KFB_BLOCK_SHIFT) - 1 < va)
+		n--;
 	(void)snprintf(brick->request, sizeof(brick->request),
 		       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
 		       "\"0x%llx+%llu\"}",
 		       orders[which % n_orders], (unsigned long long)va,
-		       (unsigned long long)(1 + which / n_orders % SIM_PLACES));
+		       (unsigned long long)n);
 }
 
 /* ---- grants ---------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #define SIM_DISK_REGS	    24
 #define SIM_DISK_POSTED_MAX 24
 #define SIM_DISK_BUF_BYTES  8192
+#define SIM_ANSWER_BYTES    256
 
 struct sim_scene;
 
@@ -38,6 +39,7 @@ struct sim_disk_settings {
 	uint32_t run_permille;
 	uint32_t posted_max;
 	bool is_thin;
+	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
 	bool is_visited_by_itself;
 };
@@ -101,6 +103,7 @@ struct sim_asked {
  * @bufs: of its machine
  * @at: where it reads on
  * @is_leaving: it is being detached
+ * @is_ro: in this epoch nothing is written
  * @n_revoked: times that an administrator had taken something from its client when
  *	it was attached
  * @is_half_cleared: clearing a block has failed with the brick's medium: the block
@@ -134,6 +137,7 @@ struct sim_disk {
 	uint8_t *bufs;
 	uint64_t at;
 	struct sim_event restart;
+	bool is_ro;
 	uint32_t n_revoked;
 	bool is_half_cleared;
 	uint64_t n_refused;
@@ -173,6 +177,17 @@ bool sim_disk_is_lossy(const struct sim_disk *disk);
 /* Whether it has ended without a reason. Context: may sleep. */
 void sim_disk_look(struct sim_disk *disk);
 void sim_disk_lose_all(struct sim_disk *disk);
+
+/* disk_orders.c: orders that are refused, and what it owes its brick. */
+
+/* One that has no client's name and no mappings of its own, in place of @text. */
+void sim_disk_try_nameless(struct sim_disk *disk);
+/* It does not become smaller, nor larger than the address space. */
+void sim_disk_try_sizes(struct sim_disk *disk);
+/* Does nothing for a while: does it give back what its brick asks for? */
+void sim_disk_rest(struct sim_disk *disk);
+/* An order to the control device, for the story, too. */
+int sim_disk_order(struct sim_disk *disk, const char *text, char *answer);
 
 /* disk_told.c: is whoever flushes told what has failed? */
 void sim_disk_told_init(struct sim_disk *disk);

@@ -241,13 +241,23 @@ static void write_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		sim_disk_lasts(d, at(d, r), r->serial);
 }
 
+/*
+ * Zeros of a block that is not there, as it seems: a brick whose medium has failed
+ * knows only in its next life how a change has ended.
+ */
+static bool is_list_in_doubt(const struct sim_disk *d, uint64_t word)
+{
+	return !word && (d->settings.is_thin || d->is_ro) &&
+	       sim_brick_is_failing(&d->scene->brick);
+}
+
 static void read_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	const uint64_t *words = a->io.buf;
 
 	sim_trace(d->name, "has read %u: %d, %llu", a->r->number, error,
 		  (unsigned long long)(words[0] >> 22));
-	if (error)
+	if (error || is_list_in_doubt(d, words[0]))
 		return;
 	/* What it had itself in this epoch is nobody else's. */
 	if (!d->is_strange[at(d, a->r)] || d->guarded[at(d, a->r)] == d->epoch)
@@ -313,6 +323,14 @@ static void done(struct km_io *io, int error)
 
 	if (!a->is_used)
 		sim_violated("%s: something is over twice", d->name);
+	if (d->is_ro && io->op != KM_READ && io->op != KM_FLUSH) {
+		if (!error)
+			sim_violated("%s: it is read-only, and written",
+				     d->name);
+		end(d, a);
+		km_wake(d);
+		return;
+	}
 	sim_disk_told_done(a, error);
 	if (hear_losses(d))
 		sim_trace(d->name, "knows of a loss");
@@ -554,10 +572,43 @@ static void read_on(struct sim_disk *d)
 	d->at++;
 }
 
+/* Of a disk that is not written: reads, and a write that is refused. */
+static void ask_unwritten(struct sim_disk *d, uint64_t dice)
+{
+	struct sim_register *r = some_register(d);
+	struct sim_asked *a;
+
+	if (dice < 700) {
+		(void)sim_disk_read(d, r);
+		return;
+	}
+	if (dice < 750) {
+		flush(d);
+		return;
+	}
+	if (dice > 770) {
+		sim_disk_collect(d, 5 * SIM_MS);
+		return;
+	}
+	a = place(d);
+	if (!a || !is_free(d, r))
+		return;
+	a->io.op = dice < 760 ? KM_WRITE : KM_WRITE_ZEROES;
+	a->io.sector = sector_of(d, r);
+	a->io.bytes = bytes_of(r);
+	memset(a->io.buf, 0xa5, a->io.bytes);
+	begin(d, a, r);
+	submit(d, &a, 1);
+}
+
 void sim_disk_ask(struct sim_disk *d)
 {
 	uint64_t dice = sim_disk_below(d, PERMILLE);
 
+	if (d->is_ro) {
+		ask_unwritten(d, dice);
+		return;
+	}
 	if (sim_disk_chance(d, d->settings.run_permille))
 		read_on(d);
 	if (dice < 500)

@@ -170,6 +170,9 @@ static void add_disk(struct sim_scene *s, uint64_t *dice,
 	d.lease_ms = b->lease_ms;
 	d.first_va = (uint64_t)(SIM_CLIENTS_MAX * SIM_PLACES)
 		     << KFB_BLOCK_SHIFT;
+	/* Behind it there is nothing. */
+	if (sim_chance_of(dice, 150))
+		d.first_va = -((uint64_t)d.grows_to << KFB_BLOCK_SHIFT);
 	sim_disk_init(&s->disk, CLIENTS_AT + s->n_clients, s->n_clients, &d,
 		      sim_below_of(dice, UINT64_MAX));
 	s->disk.host.process.ended = disk_ended;
