@@ -100,7 +100,7 @@ static void detach(struct sim_disk *d)
 	bool force = sim_disk_chance(d, 200);
 	bool is_busy = force && sim_disk_chance(d, 500);
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
-	uint64_t marks[SIM_DISK_REGS];
+	uint64_t marks[SIM_DISK_REGS] = { 0 };
 	int rc;
 
 	if (!is_busy)

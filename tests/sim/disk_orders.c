@@ -5,14 +5,16 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "disk.h"
 #include "fabric.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
 
 #define ORDER_BYTES 256
-#define REST_NS	    (20 * SIM_MS)
+#define REST_NS	    (300 * SIM_MS)
 /* How long a disk may take to give mappings back. */
 #define GIVE_NS (3 * SIM_S)
 
@@ -65,28 +67,32 @@ void sim_disk_try_sizes(struct sim_disk *d)
 
 /* What it says of its cache of mappings. */
 struct said {
-	unsigned int mapped;
+	unsigned long mapped;
 	unsigned long asked;
 	unsigned long given;
 	bool is_up;
 };
 
+static unsigned long number_of(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	if (!at)
+		sim_die("a disk does not say %s: %s", name, text);
+	return strtoul(at + strlen(name), NULL, 10);
+}
+
 static struct said listen(struct sim_disk *d)
 {
 	struct said said = { 0 };
 	char text[SIM_ANSWER_BYTES];
-	const char *at;
 
 	km_disk_attribute(d->open, "state", text, sizeof(text));
 	said.is_up = !strcmp(text, "up");
 	km_disk_attribute(d->open, "map_cache", text, sizeof(text));
-	at = strstr(text, "mapped=");
-	if (!at || sscanf(at, "mapped=%u", &said.mapped) != 1)
-		sim_die("a disk says nothing of its cache: %s", text);
-	at = strstr(text, "asked=");
-	if (!at ||
-	    sscanf(at, "asked=%lu given=%lu", &said.asked, &said.given) != 2)
-		sim_die("a disk says nothing of its brick: %s", text);
+	said.mapped = number_of(text, " mapped=");
+	said.asked = number_of(text, " asked=");
+	said.given = number_of(text, " given=");
 	return said;
 }
 
@@ -96,7 +102,7 @@ void sim_disk_rest(struct sim_disk *d)
 	struct said first, then, last;
 	uint64_t n_refused;
 
-	if (!d->settings.map_cache)
+	if (!d->settings.map_cache || !d->scene->brick.files.slow.bytes)
 		return;
 	sim_disk_settle(d);
 	n_refused = d->n_refused;
@@ -109,6 +115,7 @@ void sim_disk_rest(struct sim_disk *d)
 	last = listen(d);
 	if (last.is_up && last.mapped && last.given == first.given &&
 	    d->n_refused == n_refused)
-		sim_violated("%s: its brick asks for mappings, and it keeps %u",
-			     d->name, last.mapped);
+		sim_violated(
+			"%s: its brick asks for mappings, and it keeps %lu",
+			d->name, last.mapped);
 }

@@ -453,25 +453,25 @@ static int getinfo(struct kfi_provider *prov, const char *node,
 	return ret;
 }
 
-#define PROVIDER(its_name, its_preference)                                    \
-	{                                                                     \
-		.name = its_name, .version = FI_VERSION(1, 0),                \
-		.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), \
-		.preference = its_preference, .getinfo = getinfo,             \
-		.fabric = fabric_open,                                        \
-	}
-
 static struct kfi_provider sim_kernel_providers[] = {
-	PROVIDER(KM_FABRIC, 10),
-	PROVIDER(KM_FABRIC_SOCKET, 20),
+	{ .name = KM_FABRIC, .preference = 10 },
+	{ .name = KM_FABRIC_SOCKET, .preference = 20 },
 };
 
 int km_fabric_init(void)
 {
 	int ret = 0;
 
-	for (u32 i = 0; !ret && i < ARRAY_SIZE(sim_kernel_providers); i++)
-		ret = kfi_provider_register(&sim_kernel_providers[i]);
+	for (u32 i = 0; !ret && i < ARRAY_SIZE(sim_kernel_providers); i++) {
+		struct kfi_provider *prov = &sim_kernel_providers[i];
+
+		prov->version = FI_VERSION(1, 0);
+		prov->fi_version =
+			FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+		prov->getinfo = getinfo;
+		prov->fabric = fabric_open;
+		ret = kfi_provider_register(prov);
+	}
 	return ret;
 }
 
