@@ -332,7 +332,6 @@ struct kfbk_cache {
  * @replies: memory for those who wait for long ones: the map work (and attach),
  *	the restore work
  * @restoring_id: of the session that the restore work maps in
- * @restored_id: of the session in which it has mapped all
  * @blocks: by number
  * @n_blocks: how many; more than the disk has after a failure to grow
  * @cache: which of them are mapped, when not all are
@@ -386,7 +385,6 @@ struct kfbk_device {
 	struct kfb_reply *replies;
 
 	u64 restoring_id;
-	u64 restored_id;
 	struct kfb_block *blocks;
 	u64 n_blocks;
 	struct kfbk_cache cache;

@@ -224,7 +224,6 @@ static void kfbk_session_make_mappings(struct kfb_initiator *i)
 	struct kfbk_device *dev = kfbk_of(i);
 
 	/* At attach nothing is mapped yet. */
-	dev->restored_id = 0;
 	if (dev->state == KFB_DISK_ATTACHING)
 		kfb_client_mapped(&i->client);
 	else
@@ -380,22 +379,6 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	}
 }
 
-/*
- * All is mapped again: the session can be used. When its connection was lost as the
- * last answer came, that is so as soon as it is back.
- */
-static void kfbk_session_take_mappings(struct kfbk_device *dev)
-{
-	struct kfb_client *client = &dev->core.client;
-
-	lockdep_assert_held(&dev->lock);
-	if (kfb_client_state(client) != KFB_CLIENT_MAPPING ||
-	    dev->restored_id != client->session_id)
-		return;
-	kfb_client_mapped(client);
-	kfb_initiator_run(&dev->core);
-}
-
 static void kfbk_session_work_fn(struct work_struct *work)
 {
 	struct kfbk_device *dev =
@@ -409,7 +392,6 @@ static void kfbk_session_work_fn(struct work_struct *work)
 	if (dev->gives_up)
 		kfb_client_close(&dev->core.client);
 	kfb_initiator_run(&dev->core);
-	kfbk_session_take_mappings(dev);
 	if (was != kfb_client_state(&dev->core.client))
 		trace_kfbrick_session(dev, was);
 	kfbk_session_take_events(dev);

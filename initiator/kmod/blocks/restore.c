@@ -67,7 +67,8 @@ void kfbk_restore(struct work_struct *work)
 	switch (ret) {
 	case 0:
 		kfbk_lock(dev);
-		dev->restored_id = session_id;
+		if (session_id == dev->core.client.session_id)
+			kfb_client_mapped(&dev->core.client);
 		kfbk_unlock(dev);
 		kfbk_kick(dev);
 		break;
