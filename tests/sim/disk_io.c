@@ -67,19 +67,9 @@ static bool was_revoked(const struct sim_disk *d)
 }
 
 /*
- * At the brick's limit of mappings there may be none for what a discard had taken
- * out of one when the connection was lost.
- */
-static bool lacks_mappings(const struct sim_disk *d, const char *why)
-{
-	return d->settings.is_thin && d->scene->brick.settings.mappings == 2 &&
-	       strstr(why, "error -122");
-}
-
-/*
  * One that may come back for a minute, and whose blocks nobody else wants, is
- * not over: no brick is away for so long, and no administrator refuses it. What the brick has failed to free may be
- * free in its next life.
+ * not over: no brick is away for so long, and no administrator refuses it. What
+ * the brick has failed to free may be free in its next life.
  */
 static void check_end(struct sim_disk *d)
 {
@@ -90,8 +80,6 @@ static void check_end(struct sim_disk *d)
 	    !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
-	if (lacks_mappings(d, why))
-		return;
 	sim_violated("%s: it has failed: %s", d->name, why);
 }
 
