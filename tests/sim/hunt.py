@@ -33,7 +33,8 @@ def hunt_once(program, seconds, **environment):
     spent = float(told[1]) if told else spent_by_children() - before
     if result.returncode == 0:
         return math.inf, ""
-    return spent, result.stdout.partition("\n")[0] if told else f"it dies: {result.returncode}"
+    said = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+    return spent, said[0] if told and said else f"it dies: {result.returncode}"
 
 
 def hunt(name, program, seconds, tries, **environment):

@@ -152,6 +152,9 @@ int main(int argc, char **argv)
 	}
 	if (sodium_init() < 0)
 		sim_die("libsodium does not start");
+	/* Should the simulator itself crash, the world is one of these. */
+	printf("# from seed %llu on\n", (unsigned long long)seed);
+	(void)fflush(stdout);
 	for (uint64_t i = 0; good && is_more(i, n, seconds); i++) {
 		good = run_seed(seed + i, faults, &totals);
 		spent = cpu_seconds();

@@ -9,7 +9,7 @@
 
 #include "power.h"
 
-#define EVENTS_MAX 4096
+#define EVENTS_MAX 16384
 #define PERMILLE   1000
 
 struct sim_world sim;
@@ -28,6 +28,7 @@ void sim_world_init(uint64_t seed)
 		queue[n_queued--]->place = 0;
 	n_scheduled = 0;
 	memset(&sim, 0, sizeof(sim));
+	sim.seed = seed;
 	sim.chance = seed;
 	sim.now_ns = SIM_S;
 	sim.pace.short_ns = 2 * SIM_US;
@@ -171,7 +172,8 @@ void sim_die(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fputs("kfbrick-sim: ", stderr);
+	fprintf(stderr,
+		"kfbrick-sim: seed %llu: ", (unsigned long long)sim.seed);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);

@@ -50,6 +50,7 @@ struct sim_pace {
 
 /*
  * struct sim_world - the world
+ * @seed: of which it is
  * @now_ns: its clock
  * @wall_ns: by so much the clock on the wall is ahead of it
  * @chance: state of the generator that orders events
@@ -58,6 +59,7 @@ struct sim_pace {
  * @is_over: nothing happens any more
  */
 struct sim_world {
+	uint64_t seed;
 	uint64_t now_ns;
 	uint64_t wall_ns;
 	uint64_t chance;
