@@ -33,12 +33,14 @@ CLIENT_MUTANTS = {
         "flushing", "flush.c", "op->flush.is_told = !op->durable;",
         "op->flush.is_told = 1;", UNIT + "lib-doubt", folder=LIB),
     "flush-that-begins-again-forgets": Mutant(
-        "flushing", "data/kfb_flush.c", "\tticket->waiting = 0;\n",
-        "\tticket->waiting = 0;\n\tticket->error = 0;\n",
+        "flushing", "data/kfb_flush.c",
+        "ticket_again(struct kfb_flush_ticket *ticket)\n{\n",
+        "ticket_again(struct kfb_flush_ticket *ticket)\n{\n\tticket->error = 0;\n",
         INITIATOR, folder=CORE),
     "core-ticket-that-begins-again-forgets": Mutant(
-        "flushing", "data/kfb_flush.c", "\tticket->waiting = 0;\n",
-        "\tticket->waiting = 0;\n\tticket->error = 0;\n",
+        "flushing", "data/kfb_flush.c",
+        "ticket_again(struct kfb_flush_ticket *ticket)\n{\n",
+        "ticket_again(struct kfb_flush_ticket *ticket)\n{\n\tticket->error = 0;\n",
         UNIT + "core-flush", folder=CORE),
     "flush-without-ops-ends-well": Mutant(
         "flushing", "kfb_initiator_flush.c",

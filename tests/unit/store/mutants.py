@@ -36,11 +36,11 @@ MUTANTS = {
         "brick_commit_write(s->m, &s->sb, tx);\n\treturn brick_store_fence(s);",
         "brick_commit_write(s->m, &s->sb, tx);\n\treturn 0;"),
     "commit-without-tx": Mutant(
-        "ordering", "commit.c", ".state = BRICK_ALLOC_B, .tx = tx",
-        ".state = BRICK_ALLOC_B, .tx = 0"),
+        "ordering", "commit.c", " w = { .state = BRICK_ALLOC_B, .tx = tx",
+        " w = { .state = BRICK_ALLOC_B, .tx = 0"),
     "alloc-without-batch": Mutant(
-        "ordering", "commit.c", ".state = BRICK_ALLOC_B, .tx = tx",
-        ".state = BRICK_ALLOC"),
+        "ordering", "commit.c", " w = { .state = BRICK_ALLOC_B, .tx = tx",
+        " w = { .state = BRICK_ALLOC"),
     "free-without-batch": Mutant(
         "ordering", "commit.c", ".state = BRICK_DIRTY_B, .tx = tx };\n\tuint64_t r;",
         ".state = BRICK_DIRTY };\n\tuint64_t r;"),
@@ -212,7 +212,9 @@ MUTANTS = {
         "locking", "batch.c", "(run->slots.slot + i) |\n\t\t\t\t\t\t    BRICK_INDEX_PENDING",
         "(run->slots.slot + i)", "states ops"),
     "cleaned-not-signalled": Mutant(
-        "locking", "clean.c", "\tpthread_cond_broadcast(&s->cleaned);\n", "", "threads"),
+        "locking", "clean.c",
+        "n_cleaning -= h->n_slots;\n\tpthread_cond_broadcast(&s->cleaned);\n",
+        "n_cleaning -= h->n_slots;\n", "threads"),
     "held-not-checked": Mutant(
         "locking", "recovery/store_open.c", "if (!brick_instance_is_held(&s->inst, o->boot_id))",
         "if (brick_instance_is_held(&s->inst, o->boot_id) || 1)", "open"),
