@@ -224,13 +224,12 @@ void km_queue_drain(struct request_queue *q)
 	q->is_dying = true;
 	wake_up(&q->tag_wait);
 	wait_event(q->idle_wait, is_idle(q));
-	/* In the order in which one has another run. */
-	cancel_delayed_work_sync(&q->expire);
-	cancel_delayed_work_sync(&q->requeue);
 	for (u32 i = 0; i < q->set->nr_hw_queues; i++) {
-		cancel_work_sync(&q->hctxs[i].run);
 		cancel_delayed_work_sync(&q->hctxs[i].again);
+		cancel_work_sync(&q->hctxs[i].run);
 	}
+	cancel_delayed_work_sync(&q->requeue);
+	cancel_delayed_work_sync(&q->expire);
 }
 
 void km_queue_free(struct request_queue *q)

@@ -6,7 +6,6 @@
 #include <linux/blk-mq.h>
 #include <linux/device.h>
 #include <linux/mutex.h>
-#include <linux/srcu.h>
 
 struct queue_limits {
 	unsigned int logical_block_size;
@@ -30,7 +29,6 @@ struct queue_limits {
  * @n_entered: bios that are not over
  * @is_dying: no more bios come in
  * @n_quiesced: queue_rq() is not called
- * @runners: of a driver that may sleep: those who call it
  * @tag_wait: those who wait for a tag
  * @lock: the lists
  * @requeued: by the driver; @requeue brings them back
@@ -47,7 +45,6 @@ struct request_queue {
 	u32 n_entered;
 	bool is_dying;
 	u32 n_quiesced;
-	struct srcu_struct runners;
 	wait_queue_head_t idle_wait;
 	wait_queue_head_t tag_wait;
 	spinlock_t lock;
