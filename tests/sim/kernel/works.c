@@ -165,12 +165,15 @@ bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
 	return was;
 }
 
+/* Nor does it come again by itself: it may do so while it is waited for. */
 bool cancel_delayed_work_sync(struct delayed_work *work)
 {
 	bool was = work->is_armed;
 
 	disarm(work);
-	return cancel_work_sync(&work->work) || was;
+	was |= cancel_work_sync(&work->work);
+	disarm(work);
+	return was;
 }
 
 static struct delayed_work *first_timer(void)
