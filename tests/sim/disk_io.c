@@ -101,6 +101,7 @@ void sim_disk_is_visited(struct sim_disk *d, uint32_t i)
 	d->guarded[i] = is_used ? d->epoch : 0;
 }
 
+/* From a disk that had it when the squatter began, and has not let it go since. */
 void sim_disk_is_taken(struct sim_disk *d, uint32_t i)
 {
 	d->taken[i] = d->guarded[i];

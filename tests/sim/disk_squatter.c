@@ -70,14 +70,14 @@ static int write_one(struct sim_squatter *q, struct gendisk *disk, uint32_t i)
 	sim_trace("squatter", "writes %u, %llu", r->number,
 		  (unsigned long long)r->serial);
 	error = wait_io(disk, &w);
+	if (!error)
+		sim_disk_is_taken(d, i);
 	/* The disk may have come meanwhile, and written the register itself. */
 	sim_disk_is_visited(d, i);
 	sim_register_written(r, !error);
-	if (error)
-		return error;
-	sim_register_flushed(r, r->serial);
-	sim_disk_is_taken(d, i);
-	return 0;
+	if (!error)
+		sim_register_flushed(r, r->serial);
+	return error;
 }
 
 static int read_one(struct sim_squatter *q, struct gendisk *disk, uint32_t i)

@@ -11,7 +11,7 @@
 #include "initiator/core/data/kfb_fate.h"
 #include "initiator/core/data/kfb_flush.h"
 #include "initiator/core/kfb_initiator_priv.h"
-#include "kfabric/user/stcp.h"
+#include "tests/powerfail/persist_nothing.h"
 
 static enum cell_lie lie;
 static bool is_placed_before_ack;
@@ -93,26 +93,12 @@ bool __wrap_brick_flush_try_now(struct brick_storage *s,
 	return __real_brick_flush_try_now(s, &half, begun_ns, error);
 }
 
-static int persist_nothing(void *arg, void *addr, size_t len)
-{
-	(void)arg;
-	(void)addr;
-	(void)len;
-	return 0;
-}
-
 bool __wrap_brick_durable_write_enable(struct brick_storage *storage,
 				       const struct brick_fabric *fabric,
 				       struct fid_domain *domain)
 {
-	struct stcp_domain_ops *ops;
-
-	if (!__real_brick_durable_write_enable(storage, fabric, domain))
-		return false;
-	return lie != CELL_BRICK_COMMITS ||
-	       (!fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
-			     NULL) &&
-		!ops->set_persist(domain, persist_nothing, NULL));
+	return __real_brick_durable_write_enable(storage, fabric, domain) &&
+	       (lie != CELL_BRICK_COMMITS || is_persisting_nothing(domain));
 }
 
 /* No device of the simulated world is one that puts bytes in place first. */
