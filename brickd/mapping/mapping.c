@@ -11,9 +11,10 @@
 #define TAG_SHIFT   40
 #define COUNTER_MAX ((1ULL << TAG_SHIFT) - 1)
 #define CAP_FIRST   64
-#define MERGES_MAX  8 /* neighbours in one listed extent */
-#define ENDING_MAX \
-	64 /* of those in the way that are about to go are looked at */
+/* Neighbours in one listed extent. */
+#define MERGES_MAX 8
+/* Of those in the way that are about to go so many are looked at. */
+#define ENDING_MAX 64
 
 void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
 			 bool (*is_ending)(const struct brick_session *session))

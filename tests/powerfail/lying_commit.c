@@ -5,7 +5,7 @@
  * fail with it.
  */
 #include "brickd/storage/durable_write.h"
-#include "kfabric/user/stcp.h"
+#include "tests/powerfail/persist_nothing.h"
 
 bool __real_brick_durable_write_enable(struct brick_storage *storage,
 				       const struct brick_fabric *fabric,
@@ -14,22 +14,10 @@ bool __wrap_brick_durable_write_enable(struct brick_storage *storage,
 				       const struct brick_fabric *fabric,
 				       struct fid_domain *domain);
 
-static int persist_nothing(void *arg, void *addr, size_t len)
-{
-	(void)arg;
-	(void)addr;
-	(void)len;
-	return 0;
-}
-
 bool __wrap_brick_durable_write_enable(struct brick_storage *storage,
 				       const struct brick_fabric *fabric,
 				       struct fid_domain *domain)
 {
-	struct stcp_domain_ops *ops;
-
 	return __real_brick_durable_write_enable(storage, fabric, domain) &&
-	       !fi_open_ops(&domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
-			    NULL) &&
-	       !ops->set_persist(domain, persist_nothing, NULL);
+	       is_persisting_nothing(domain);
 }
