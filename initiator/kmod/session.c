@@ -182,8 +182,12 @@ static void kfbk_unquiesce(struct kfbk_device *dev)
 		WRITE_ONCE(dev->queues[i].usable, i < dev->n_used);
 	if (dev->is_quiesced && disk) {
 		dev->is_quiesced = false;
+		/*
+		 * What came back is in the queue again, or about to be: it
+		 * kicked the list itself. A kick here could come after
+		 * del_gendisk(), and wait to run when the queue is freed.
+		 */
 		blk_mq_unquiesce_queue(disk->queue);
-		blk_mq_kick_requeue_list(disk->queue);
 	}
 }
 
