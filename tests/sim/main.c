@@ -7,15 +7,21 @@
  * world has seen a promise broken, how, and which of its faults that takes.
  */
 #include <getopt.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "oracle.h"
 #include "scene.h"
+
+#define CRASH_STACK_BYTES (64U << 10)
+
+static volatile uint64_t running_seed;
 
 struct totals {
 	uint64_t worlds;
@@ -44,6 +50,7 @@ static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 	struct sim_scene *scene;
 
 	*sim_violation = '\0';
+	running_seed = seed;
 	scene = sim_scene_new(seed, faults);
 	sim_world_run();
 	sim_scene_check(scene);
@@ -112,6 +119,30 @@ static uint64_t fresh_seed(void)
 	return (uint64_t)now.tv_sec * SIM_S + (uint64_t)now.tv_nsec;
 }
 
+/* The signal comes again when this returns, and ends the process as it should. */
+static void tell_crash(int number)
+{
+	(void)dprintf(STDOUT_FILENO, "seed %llu: it crashes: %s\n",
+		      (unsigned long long)running_seed, strsignal(number));
+}
+
+static void hear_crashes(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+				       SIGABRT };
+	static uint8_t memory[CRASH_STACK_BYTES];
+	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
+	struct sigaction action = {
+		.sa_handler = tell_crash,
+		.sa_flags = SA_ONSTACK | (int)SA_RESETHAND,
+	};
+
+	if (sigaltstack(&stack, NULL))
+		sim_die("no stack for signals");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		(void)sigaction(signals[i], &action, NULL);
+}
+
 static bool is_more(uint64_t i, uint64_t n, double seconds)
 {
 	return seconds > 0 ? cpu_seconds() < seconds : i < n;
@@ -152,7 +183,7 @@ int main(int argc, char **argv)
 	}
 	if (sodium_init() < 0)
 		sim_die("libsodium does not start");
-	/* Should the simulator itself crash, the world is one of these. */
+	hear_crashes();
 	printf("# from seed %llu on\n", (unsigned long long)seed);
 	(void)fflush(stdout);
 	for (uint64_t i = 0; good && is_more(i, n, seconds); i++) {

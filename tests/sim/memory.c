@@ -3,7 +3,9 @@
  * Memory of processes: pieces of a few sizes, cut from one area for each.
  *
  * A piece begins with its size. Those that are free wait in a list of their
- * size.
+ * size. The begin of what is given, and of what was freed, is neither zero nor
+ * what it was: who reads it uninitialized or too late finds the same in each world,
+ * and who writes it too late is found when it is given again.
  */
 #include "memory.h"
 
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "oracle.h"
 #include "process.h"
 
 #define AREA_SHIFT  27
@@ -20,9 +23,14 @@
 #define PAGE	    4096
 #define LARGE_BYTES (128U << 10)
 #define CLASSES	    21
+/* The kernel's allocator has the same when it is debugged. */
+#define FILL_GIVEN 0x5a
+#define FILL_FREED 0x6b
+#define FILL_BYTES 1024
 
 struct piece {
 	uint32_t class;
+	bool is_free;
 	struct piece *next;
 };
 
@@ -114,6 +122,45 @@ static size_t room_of(const struct piece *piece)
 	return (size_t)1 << (CLASS_SHIFT + piece->class);
 }
 
+static uint8_t *memory_of(struct piece *piece)
+{
+	return (uint8_t *)piece + HEAD_BYTES;
+}
+
+static void fill(struct piece *piece, int with)
+{
+	size_t room = room_of(piece);
+
+	memset(memory_of(piece), with, room < FILL_BYTES ? room : FILL_BYTES);
+}
+
+static void give_back(struct area *area, struct piece *piece)
+{
+	if (piece->is_free) {
+		sim_violated("memory of %zu bytes is freed twice",
+			     room_of(piece));
+		return;
+	}
+	piece->is_free = true;
+	fill(piece, FILL_FREED);
+	piece->next = area->free[piece->class];
+	area->free[piece->class] = piece;
+}
+
+static struct piece *give_again(struct area *area, uint32_t class)
+{
+	struct piece *piece = area->free[class];
+	size_t room = room_of(piece);
+	const uint8_t *at = memory_of(piece);
+
+	room = room < FILL_BYTES ? room : FILL_BYTES;
+	if (at[0] != FILL_FREED || memcmp(at, at + 1, room - 1) != 0)
+		sim_violated("memory of %zu bytes is written after its end",
+			     room_of(piece));
+	area->free[class] = piece->next;
+	return piece;
+}
+
 static void *take(struct area *area, size_t len)
 {
 	uint32_t class = class_of(len ? len : 1);
@@ -128,9 +175,8 @@ static void *take(struct area *area, size_t len)
 		errno = ENOMEM;
 		return NULL;
 	}
-	piece = area->free[class];
-	if (piece) {
-		area->free[class] = piece->next;
+	if (area->free[class]) {
+		piece = give_again(area, class);
 	} else {
 		if (bytes > AREA_BYTES - area->used)
 			return NULL;
@@ -140,7 +186,9 @@ static void *take(struct area *area, size_t len)
 		area->used += bytes;
 		piece->class = class;
 	}
-	return (uint8_t *)piece + HEAD_BYTES;
+	piece->is_free = false;
+	fill(piece, FILL_GIVEN);
+	return memory_of(piece);
 }
 
 static struct piece *piece_of(void *at)
@@ -187,15 +235,11 @@ void *__wrap_calloc(size_t n, size_t len)
 void __wrap_free(void *at)
 {
 	struct area *area = at ? area_of(at) : NULL;
-	struct piece *piece;
 
-	if (!area) {
+	if (area)
+		give_back(area, piece_of(at));
+	else
 		__real_free(at);
-		return;
-	}
-	piece = piece_of(at);
-	piece->next = area->free[piece->class];
-	area->free[piece->class] = piece;
 }
 
 void *__wrap_realloc(void *at, size_t len)

@@ -68,7 +68,7 @@ struct bio *bio_split_front(struct bio *bio, u32 len)
 static void leave(struct request_queue *q)
 {
 	if (!--q->n_entered)
-		wake_up(&q->idle_wait);
+		wake_up(&q->wait);
 }
 
 void bio_endio(struct bio *bio)

@@ -114,7 +114,7 @@ static void make_request(struct plug *plug, struct bio *bio)
 	if (!rq) {
 		/* Those that are held back would keep their tags. */
 		unplug(plug);
-		wait_event(q->tag_wait, (rq = blk_take_request(q)));
+		wait_event(q->wait, (rq = blk_take_request(q)));
 	}
 	blk_init_request(rq, bio->bi_opf);
 	rq->bio = bio;

@@ -73,8 +73,7 @@ struct request *blk_take_request(struct request_queue *q)
 void blk_put_request(struct request *rq)
 {
 	rq->is_taken = false;
-	wake_up(&rq->q->tag_wait);
-	wake_up(&rq->q->idle_wait);
+	wake_up(&rq->q->wait);
 }
 
 void blk_mq_tagset_busy_iter(struct blk_mq_tag_set *set,
@@ -150,6 +149,8 @@ static void bring_back(struct work_struct *work)
 
 void blk_mq_kick_requeue_list(struct request_queue *q)
 {
+	if (q->is_drained)
+		km_broken("a queue is kicked whose disk has gone");
 	mod_delayed_work(system_unbound_wq, &q->requeue, 0);
 }
 
@@ -222,14 +223,14 @@ static bool is_idle(const struct request_queue *q)
 void km_queue_drain(struct request_queue *q)
 {
 	q->is_dying = true;
-	wake_up(&q->tag_wait);
-	wait_event(q->idle_wait, is_idle(q));
+	wait_event(q->wait, is_idle(q));
+	q->is_drained = true;
+	cancel_delayed_work_sync(&q->expire);
+	cancel_delayed_work_sync(&q->requeue);
 	for (u32 i = 0; i < q->set->nr_hw_queues; i++) {
 		cancel_delayed_work_sync(&q->hctxs[i].again);
 		cancel_work_sync(&q->hctxs[i].run);
 	}
-	cancel_delayed_work_sync(&q->requeue);
-	cancel_delayed_work_sync(&q->expire);
 }
 
 void km_queue_free(struct request_queue *q)

@@ -96,15 +96,20 @@ static void call_worker(void)
 
 /* ---- works ------------------------------------------------------------------- */
 
-bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+static bool make_pending(struct work_struct *work)
 {
-	km_may_yield();
-	if (work->is_pending)
+	if (work->is_pending || work->n_cancels)
 		return false;
 	work->is_pending = true;
 	list_add_tail(&work->node, &sim_works_ready);
 	call_worker();
 	return true;
+}
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	km_may_yield();
+	return make_pending(work);
 }
 
 /* Until it neither waits nor runs; what is queued meanwhile does not count. */
@@ -124,6 +129,7 @@ bool cancel_work_sync(struct work_struct *work)
 {
 	bool was = work->is_pending;
 
+	work->n_cancels++;
 	might_sleep();
 	if (was) {
 		list_del_init(&work->node);
@@ -131,6 +137,7 @@ bool cancel_work_sync(struct work_struct *work)
 	}
 	while (is_running(work))
 		km_wait(work);
+	work->n_cancels--;
 	return was;
 }
 
@@ -148,6 +155,8 @@ bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
 {
 	bool was = work->is_armed || work->work.is_pending;
 
+	if (work->work.n_cancels)
+		return false;
 	disarm(work);
 	if (!delay) {
 		queue_work(wq, &work->work);
@@ -165,15 +174,12 @@ bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
 	return was;
 }
 
-/* Nor does it come again by itself: it may do so while it is waited for. */
 bool cancel_delayed_work_sync(struct delayed_work *work)
 {
 	bool was = work->is_armed;
 
 	disarm(work);
-	was |= cancel_work_sync(&work->work);
-	disarm(work);
-	return was;
+	return cancel_work_sync(&work->work) || was;
 }
 
 static struct delayed_work *first_timer(void)
@@ -199,7 +205,7 @@ static void tick_forever(void *arg)
 			km_wait_until(&sim_works_timers, first->at_ns);
 		} else {
 			disarm(first);
-			queue_work(system_unbound_wq, &first->work);
+			make_pending(&first->work);
 		}
 	}
 }

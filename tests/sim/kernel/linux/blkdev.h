@@ -28,8 +28,10 @@ struct queue_limits {
  * struct request_queue - of a disk
  * @n_entered: bios that are not over
  * @is_dying: no more bios come in
+ * @is_drained: nor is it asked to go on: its works might outlive it
  * @n_quiesced: queue_rq() is not called
- * @tag_wait: those who wait for a tag
+ * @wait: those who wait for a tag, or for the end of all; who wakes them by the
+ *	last one does not touch the queue any more
  * @lock: the lists
  * @requeued: by the driver; @requeue brings them back
  * @flushes: requests that wait for the next flush, and @flushing for the one
@@ -44,9 +46,9 @@ struct request_queue {
 	struct blk_mq_hw_ctx *hctxs;
 	u32 n_entered;
 	bool is_dying;
+	bool is_drained;
 	u32 n_quiesced;
-	wait_queue_head_t idle_wait;
-	wait_queue_head_t tag_wait;
+	wait_queue_head_t wait;
 	spinlock_t lock;
 	struct list_head requeued;
 	struct delayed_work requeue;

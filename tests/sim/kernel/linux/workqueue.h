@@ -18,11 +18,13 @@ typedef void (*work_func_t)(struct work_struct *work);
  * @node: in the list of those that wait to run
  * @func: what it does
  * @is_pending: it waits to run
+ * @n_cancels: who waits for its end; it is not queued anew meanwhile
  */
 struct work_struct {
 	struct list_head node;
 	work_func_t func;
 	bool is_pending;
+	u32 n_cancels;
 };
 
 /*
