@@ -17,6 +17,7 @@
 #include "client.h"
 #include "fabric.h"
 #include "oracle.h"
+#include "proto/kfb_wire.h"
 
 #define GARBAGE	 0xa5
 #define AGAIN_NS SIM_MS
@@ -65,28 +66,34 @@ bool __wrap_brick_metrics_before_wait(struct brick_view *view)
 	return __real_brick_metrics_before_wait(view);
 }
 
-void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
-		   uint64_t which)
+void sim_brick_evict(struct sim_brick *brick, uint32_t client)
 {
-	static const char *const orders[] = { "demote", "demote", "promote",
-					      "pin",	"unpin",  "show" };
-	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
 	char name[24];
 
 	if (!brick->host.process.is_alive)
 		return;
 	sim_client_name(client, name);
-	if (evicts)
-		(void)snprintf(brick->request, sizeof(brick->request),
-			       "{\"op\":\"evict\",\"client\":\"%s\"}", name);
-	else
-		(void)snprintf(brick->request, sizeof(brick->request),
-			       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
-			       "\"0x%llx+%llu\"}",
-			       orders[which % n_orders],
-			       (unsigned long long)sim_client_va(client),
-			       (unsigned long long)(1 + which / n_orders %
-								SIM_PLACES));
+	(void)snprintf(brick->request, sizeof(brick->request),
+		       "{\"op\":\"evict\",\"client\":\"%s\"}", name);
+}
+
+void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which)
+{
+	static const char *const orders[] = { "demote", "demote", "promote",
+					      "pin",	"unpin",  "show" };
+	uint32_t n_orders = sizeof(orders) / sizeof(*orders);
+	uint64_t n = 1 + which / n_orders % SIM_PLACES;
+
+	if (!brick->host.process.is_alive)
+		return;
+	/* Behind the end of the address space there is nothing. */
+	while (va + (n << KFB_BLOCK_SHIFT) - 1 < va)
+		n--;
+	(void)snprintf(brick->request, sizeof(brick->request),
+		       "{\"op\":\"tier\",\"do\":\"%s\",\"range\":"
+		       "\"0x%llx+%llu\"}",
+		       orders[which % n_orders], (unsigned long long)va,
+		       (unsigned long long)n);
 }
 
 /* ---- grants ---------------------------------------------------------------------- */
@@ -113,6 +120,7 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		[SIM_REKEYED] = "its key",
 	};
 
+	brick->n_revoked[client]++;
 	brick->revoked[client] = (enum sim_revoked)(which % SIM_REVOKED);
 	sim_trace("admin", "takes client%u %s", client,
 		  what[brick->revoked[client]]);

@@ -372,6 +372,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->is_formatted = false;
 	brick->settings = *settings;
 	memset(brick->revoked, 0, sizeof(brick->revoked));
+	memset(brick->n_revoked, 0, sizeof(brick->n_revoked));
 	*brick->request = '\0';
 	brick->n_forgotten = 0;
 	brick->n_failed_before = 0;

@@ -46,7 +46,7 @@ struct sim_brick_settings {
  * @host: first, so that the host of brickd's process is found
  * @settings: brickd's
  * @config: the same, of its newest life
- * @revoked: by client; @restore: until then
+ * @revoked: by client; @n_revoked: how often; @restore: until then
  * @request: what an administrator asks next; "": nothing
  * @bad: lines that cannot be read
  * @is_at_rest: brickd has stopped, and well
@@ -67,6 +67,7 @@ struct sim_brick {
 	struct sim_brick_settings settings;
 	struct brick_config *config;
 	enum sim_revoked revoked[SIM_CLIENTS_MAX];
+	uint32_t n_revoked[SIM_CLIENTS_MAX];
 	struct sim_event restore;
 	char request[SIM_REQUEST_BYTES];
 	struct brick_bytes bad[SIM_BAD_MAX + 1];
@@ -98,8 +99,9 @@ void sim_client_key(uint32_t number, uint8_t key[32]);
 void sim_client_name(uint32_t number, char name[24]);
 
 /* An administrator's: through brickd's own code, at the next round of its loop. */
-void sim_brick_ask(struct sim_brick *brick, bool evicts, uint32_t client,
-		   uint64_t which);
+void sim_brick_evict(struct sim_brick *brick, uint32_t client);
+/* Some blocks from an address on are to go to a tier, or to stay in one. */
+void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which);
 /* Settings that have something less for a client are read, and the old ones. */
 void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		      uint64_t ns);

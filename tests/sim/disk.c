@@ -12,13 +12,14 @@
 
 #include "brick.h"
 #include "fabric.h"
+#include "kernel/fabric.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
 
-#define RETRY_NS     (50 * SIM_MS)
-#define GRACE_NS     (2 * SIM_S)
-#define ANSWER_BYTES 256
-#define ORDER_BYTES  512
-#define INSTANCE_AT  9
+#define RETRY_NS    (50 * SIM_MS)
+#define GRACE_NS    (2 * SIM_S)
+#define ORDER_BYTES 512
+#define INSTANCE_AT 9
 
 void km_client_key(uint32_t number, uint8_t key[32])
 {
@@ -27,12 +28,12 @@ void km_client_key(uint32_t number, uint8_t key[32])
 
 /* ---- orders ----------------------------------------------------------------- */
 
-static int order(struct sim_disk *d, const char *text, char *answer)
+int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
 {
 	int rc;
 
 	d->call = text;
-	rc = km_control(text, answer, ANSWER_BYTES);
+	rc = km_control(text, answer, SIM_ANSWER_BYTES);
 	d->call = "nothing";
 	sim_trace(d->name, "%s: %d, %s", text, rc, answer);
 	return rc;
@@ -41,27 +42,33 @@ static int order(struct sim_disk *d, const char *text, char *answer)
 static int attach(struct sim_disk *d)
 {
 	const struct sim_disk_settings *s = &d->settings;
-	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
 	int rc;
 
+	d->is_ro = sim_disk_chance(d, s->ro_permille);
 	(void)snprintf(
 		text, sizeof(text),
-		"attach,addr=127.0.0.1,port=%u,provider=sim,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s",
-		SIM_PORT + s->brick, d->name, d->number,
+		"attach,addr=127.0.0.1,port=%u,provider=%s,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s",
+		SIM_PORT + s->brick, s->provider, d->name, d->number,
 		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
 		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
-		s->is_thin ? ",thin" : "");
-	rc = order(d, text, answer);
+		s->is_thin ? ",thin" : "", d->is_ro ? ",ro" : "");
+	d->n_revoked = d->scene->brick.n_revoked[d->number];
+	rc = sim_disk_order(d, text, answer);
 	if (rc)
 		return rc;
 	if (strncmp(answer, "instance=", INSTANCE_AT) != 0)
 		sim_violated("%s: attach answers \"%s\"", d->name, answer);
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
+	d->is_half_cleared = false;
 	d->is_leaving = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)
 		sim_violated("%s: it cannot be opened", d->name);
+	if (d->open && km_disk_is_read_only(d->open) != d->is_ro)
+		sim_violated("%s: it is %s", d->name,
+			     d->is_ro ? "written" : "read-only");
 	return 0;
 }
 
@@ -74,11 +81,11 @@ static void close_disk(struct sim_disk *d)
 /* While it is open it stays. */
 static void try_detach(struct sim_disk *d)
 {
-	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
 	int rc;
 
 	(void)snprintf(text, sizeof(text), "detach,instance=%d", d->instance);
-	rc = order(d, text, answer);
+	rc = sim_disk_order(d, text, answer);
 	if (rc != -EBUSY && rc != -ENOMEM)
 		sim_violated("%s: it is open, and detach says %d, %s", d->name,
 			     rc, answer);
@@ -92,8 +99,8 @@ static void detach(struct sim_disk *d)
 {
 	bool force = sim_disk_chance(d, 200);
 	bool is_busy = force && sim_disk_chance(d, 500);
-	char text[ORDER_BYTES], answer[ANSWER_BYTES];
-	uint64_t marks[SIM_DISK_REGS];
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
+	uint64_t marks[SIM_DISK_REGS] = { 0 };
 	int rc;
 
 	if (!is_busy)
@@ -110,7 +117,7 @@ static void detach(struct sim_disk *d)
 		       force ? ",force" : "");
 	/* When there is no memory for the order it has not been obeyed. */
 	do {
-		rc = order(d, text, answer);
+		rc = sim_disk_order(d, text, answer);
 	} while (rc == -ENOMEM);
 	if (rc && rc != -EIO)
 		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
@@ -122,19 +129,20 @@ static void detach(struct sim_disk *d)
 		if (!rc)
 			sim_disk_lasts(d, i, marks[i]);
 	}
+	sim_disk_told_detached(d, rc);
 	sim_disk_forget(d);
 }
 
 static void grow(struct sim_disk *d)
 {
-	char text[ORDER_BYTES], answer[ANSWER_BYTES];
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
 	uint32_t to = d->n_blocks + 1;
 
 	if (to > d->settings.grows_to)
 		return;
 	(void)snprintf(text, sizeof(text), "resize,instance=%d,blocks=%u",
 		       d->instance, to);
-	if (order(d, text, answer))
+	if (sim_disk_order(d, text, answer))
 		return;
 	d->n_blocks = to;
 	if (km_disk_sectors(d->open) * KM_SECTOR_BYTES !=
@@ -181,6 +189,10 @@ static void use(struct sim_disk *d)
 			grow(d);
 		if (sim_disk_chance(d, 2))
 			try_detach(d);
+		if (sim_disk_chance(d, 2))
+			sim_disk_try_sizes(d);
+		if (sim_disk_chance(d, 10))
+			sim_disk_rest(d);
 		sim_disk_ask(d);
 		if (sim_disk_chance(d, 500))
 			think(d);
@@ -227,6 +239,8 @@ static void live(void *arg)
 	if (d->settings.visit_ms)
 		km_start("squatter", sim_squatter_live, &d->squatter);
 	while (!d->has_ended && !sim.is_over) {
+		if (sim_disk_chance(d, 50))
+			sim_disk_try_nameless(d);
 		rc = attach(d);
 		if (!rc) {
 			use(d);
@@ -258,11 +272,12 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 	sim_trace(d->name, "is killed");
 	sim_process_kill(&d->host.process);
 	d->open = NULL;
+	d->is_untold = false;
 	sim_disk_forget(d);
 	sim_schedule(&d->restart, sim.now_ns + down_ns);
 }
 
-void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
+void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
 
@@ -276,6 +291,9 @@ void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
 		.posted_max =
 			1 + (uint32_t)sim_below_of(dice, SIM_DISK_POSTED_MAX),
 		.is_thin = sim_chance_of(dice, 500),
+		.provider = is_tcp && sim_chance_of(dice, 700)
+				    ? KM_FABRIC_SOCKET
+				    : KM_FABRIC,
 	};
 	s->sector_bytes =
 		s->n_words == 512 && sim_chance_of(dice, 500) ? 4096 : 512;
@@ -290,6 +308,8 @@ void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *s)
 		s->visit_ms = 1 + (uint32_t)sim_below_of(dice, 200);
 		s->is_visited_by_itself = sim_chance_of(dice, 300);
 	}
+	if (sim_chance_of(dice, 200))
+		s->ro_permille = 300;
 	s->run_permille = sim_chance_of(dice, 300) ? 300 : 0;
 	if (s->reconnect_s && sim_chance_of(dice, 500))
 		s->retain_mb = 4;
@@ -331,6 +351,7 @@ void sim_disk_init(struct sim_disk *d, uint32_t process, uint32_t number,
 	d->call = "nothing";
 	d->restart.fire = start;
 	place_registers(d);
+	sim_disk_told_init(d);
 	d->squatter.disk = d;
 	d->squatter.number = number + !settings->is_visited_by_itself;
 	for (uint32_t i = 0; i < SIM_DISK_REGS; i++)

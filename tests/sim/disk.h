@@ -15,12 +15,14 @@
 #define SIM_DISK_REGS	    24
 #define SIM_DISK_POSTED_MAX 24
 #define SIM_DISK_BUF_BYTES  8192
+#define SIM_ANSWER_BYTES    256
 
 struct sim_scene;
 
 /* What a world is like for a disk. */
 struct sim_disk_settings {
 	uint32_t brick;
+	const char *provider;
 	uint64_t first_va;
 	uint32_t n_blocks;
 	uint32_t grows_to;
@@ -37,6 +39,7 @@ struct sim_disk_settings {
 	uint32_t run_permille;
 	uint32_t posted_max;
 	bool is_thin;
+	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
 	bool is_visited_by_itself;
 };
@@ -67,6 +70,7 @@ struct sim_squatter {
  * @marks: what a flush covers, by register
  * @was_lossy: the disk had told of a loss when it was asked for
  * @was_taken: a squatter had its register by then
+ * @was_untold: nobody had been told of a flush that had failed
  */
 struct sim_asked {
 	struct km_io io;
@@ -77,6 +81,7 @@ struct sim_asked {
 	uint64_t marks[SIM_DISK_REGS];
 	bool was_lossy;
 	bool was_taken;
+	bool was_untold;
 };
 
 /*
@@ -98,6 +103,13 @@ struct sim_asked {
  * @bufs: of its machine
  * @at: where it reads on
  * @is_leaving: it is being detached
+ * @is_ro: in this epoch nothing is written
+ * @n_revoked: times that an administrator had taken something from its client when
+ *	it was attached
+ * @is_half_cleared: clearing a block has failed with the brick's medium: the block
+ *	may be gone when that is started again
+ * @n_refused: flushes that the brick has failed to do, and
+ * @is_untold: nobody has been told of one
  * @call: what it waits in, for the story
  */
 struct sim_disk {
@@ -125,6 +137,11 @@ struct sim_disk {
 	uint8_t *bufs;
 	uint64_t at;
 	struct sim_event restart;
+	bool is_ro;
+	uint32_t n_revoked;
+	bool is_half_cleared;
+	uint64_t n_refused;
+	bool is_untold;
 	const char *call;
 	bool was_clearing;
 	bool is_leaving;
@@ -136,8 +153,9 @@ struct sim_disk {
 	uint64_t n_losses;
 };
 
-/* What this one is like. */
-void sim_disk_choose(uint64_t *dice, struct sim_disk_settings *settings);
+/* What this one is like, before a brick whose fabric is tcp, or not. */
+void sim_disk_choose(uint64_t *dice, bool is_tcp,
+		     struct sim_disk_settings *settings);
 void sim_disk_init(struct sim_disk *disk, uint32_t process, uint32_t number,
 		   const struct sim_disk_settings *settings, uint64_t seed);
 void sim_disk_fini(struct sim_disk *disk);
@@ -159,6 +177,23 @@ bool sim_disk_is_lossy(const struct sim_disk *disk);
 /* Whether it has ended without a reason. Context: may sleep. */
 void sim_disk_look(struct sim_disk *disk);
 void sim_disk_lose_all(struct sim_disk *disk);
+
+/* disk_orders.c: orders that are refused, and what it owes its brick. */
+
+/* One that has no client's name and no mappings of its own, in place of @text. */
+void sim_disk_try_nameless(struct sim_disk *disk);
+/* It does not become smaller, nor larger than the address space. */
+void sim_disk_try_sizes(struct sim_disk *disk);
+/* Does nothing for a while: does it give back what its brick asks for? */
+void sim_disk_rest(struct sim_disk *disk);
+/* An order to the control device, for the story, too. */
+int sim_disk_order(struct sim_disk *disk, const char *text, char *answer);
+
+/* disk_told.c: is whoever flushes told what has failed? */
+void sim_disk_told_init(struct sim_disk *disk);
+void sim_disk_told_asked(struct sim_asked *asked);
+void sim_disk_told_done(const struct sim_asked *asked, int error);
+void sim_disk_told_detached(struct sim_disk *disk, int error);
 
 /* A squatter begins to write a register; it has. */
 void sim_disk_is_visited(struct sim_disk *disk, uint32_t i);

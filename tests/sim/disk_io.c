@@ -9,6 +9,7 @@
 #include "disk.h"
 #include "fabric.h"
 #include "proto/kfb_wire.h"
+#include "scene.h"
 
 #define PERMILLE      1000
 #define BATCH_MAX     4
@@ -59,15 +60,23 @@ void sim_disk_lose_all(struct sim_disk *d)
 		sim_register_lost(&d->registers[i]);
 }
 
+/* An administrator has taken something from it since it was attached. */
+static bool was_revoked(const struct sim_disk *d)
+{
+	return d->scene->brick.n_revoked[d->number] != d->n_revoked;
+}
+
 /*
  * One that may come back for a minute, and whose blocks nobody else wants, is
- * not over: no brick is away for so long.
+ * not over: no brick is away for so long, and no administrator refuses it. What
+ * the brick has failed to free may be free in its next life.
  */
 static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
 	if (!d->settings.reconnect_s || d->settings.visit_ms || d->is_leaving ||
+	    d->is_half_cleared || was_revoked(d) ||
 	    !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
@@ -79,6 +88,10 @@ static bool hear_losses(struct sim_disk *d)
 {
 	if (!sim_disk_is_lossy(d))
 		return false;
+	if (km_disk_is_write_through(d->open) && !d->settings.visit_ms &&
+	    state_is(d, "lossy", "lossy"))
+		sim_violated("%s: it has lost what lasts when it is over",
+			     d->name);
 	sim_disk_lose_all(d);
 	return true;
 }
@@ -131,6 +144,7 @@ static void begin(struct sim_disk *d, struct sim_asked *a,
 {
 	/* It may be killed while it looks. */
 	a->was_lossy = sim_disk_is_lossy(d);
+	sim_disk_told_asked(a);
 	a->is_used = true;
 	a->r = r;
 	a->was_taken = r && d->taken[at(d, r)] == d->epoch;
@@ -176,11 +190,17 @@ void sim_disk_forget(struct sim_disk *d)
 
 /* ---- what becomes of it ---------------------------------------------------------- */
 
-/* A write lasts: what others have left there cannot come back. */
+/*
+ * A write lasts: what others have left there cannot come back. Zeros are not
+ * written where the disk knows of no block, though another's may be there by now.
+ */
 void sim_disk_lasts(struct sim_disk *d, uint32_t i, uint64_t mark)
 {
+	const struct sim_written *oldest = &d->registers[i].writes[0];
+
 	sim_register_flushed(&d->registers[i], mark);
-	if (d->guarded[i] != d->epoch && mark > d->visited[i])
+	if (d->guarded[i] != d->epoch && mark > d->visited[i] &&
+	    oldest->serial == mark && !oldest->is_zero)
 		d->is_strange[i] = false;
 }
 
@@ -210,13 +230,23 @@ static void write_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		sim_disk_lasts(d, at(d, r), r->serial);
 }
 
+/*
+ * Zeros of a block that is not there, as it seems: a brick whose medium has failed
+ * knows only in its next life how a change has ended.
+ */
+static bool is_list_in_doubt(const struct sim_disk *d, uint64_t word)
+{
+	return !word && (d->settings.is_thin || d->is_ro) &&
+	       sim_brick_is_failing(&d->scene->brick);
+}
+
 static void read_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	const uint64_t *words = a->io.buf;
 
 	sim_trace(d->name, "has read %u: %d, %llu", a->r->number, error,
 		  (unsigned long long)(words[0] >> 22));
-	if (error)
+	if (error || is_list_in_doubt(d, words[0]))
 		return;
 	/* What it had itself in this epoch is nobody else's. */
 	if (!d->is_strange[at(d, a->r)] || d->guarded[at(d, a->r)] == d->epoch)
@@ -228,7 +258,8 @@ static void flush_done(struct sim_disk *d, const struct sim_asked *a, int error)
 	sim_trace(d->name, "has flushed: %d", error);
 	if (error)
 		return;
-	if (a->was_lossy)
+	/* Without a cache the kernel answers, and nothing has been lost. */
+	if (a->was_lossy && !km_disk_is_write_through(d->open))
 		sim_violated("%s: a flush succeeds after a loss", d->name);
 	covered(d, a);
 	d->n_flushes++;
@@ -239,6 +270,7 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	sim_trace(d->name, "has cleared %x: %d", a->zeros, error);
 	let_go(d);
+	d->is_half_cleared |= error && d->scene->brick.files.n_failed;
 	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
 		if (!(a->zeros >> i & 1))
 			continue;
@@ -246,15 +278,24 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 		/* Blocks that the disk has not are not asked for: what others have stays. */
 		if (d->is_strange[i])
 			d->visited[i] = d->registers[i].serial;
-		if (!error && a->io.op == KM_DISCARD)
+		if (!error && (a->io.op == KM_DISCARD ||
+			       km_disk_is_write_through(d->open)))
 			sim_disk_lasts(d, i, d->registers[i].serial);
 	}
+}
+
+/* The brick has told why a flush, or what waits for one, fails. */
+static bool is_refused(const struct sim_disk *d, const struct sim_asked *a)
+{
+	return d->n_refused && (a->io.op == KM_FLUSH || a->io.op == KM_WRITE);
 }
 
 /* What fails has a reason that the disk tells. */
 static void check_error(struct sim_disk *d, const struct sim_asked *a,
 			int error)
 {
+	if (is_refused(d, a))
+		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
 	if (error != -EIO || !state_is(d, "up", "away") ||
 	    (a->io.op != KM_FLUSH &&
@@ -271,6 +312,15 @@ static void done(struct km_io *io, int error)
 
 	if (!a->is_used)
 		sim_violated("%s: something is over twice", d->name);
+	if (d->is_ro && io->op != KM_READ && io->op != KM_FLUSH) {
+		if (!error)
+			sim_violated("%s: it is read-only, and written",
+				     d->name);
+		end(d, a);
+		km_wake(d);
+		return;
+	}
+	sim_disk_told_done(a, error);
 	if (hear_losses(d))
 		sim_trace(d->name, "knows of a loss");
 	else if (error)
@@ -511,10 +561,43 @@ static void read_on(struct sim_disk *d)
 	d->at++;
 }
 
+/* Of a disk that is not written: reads, and a write that is refused. */
+static void ask_unwritten(struct sim_disk *d, uint64_t dice)
+{
+	struct sim_register *r = some_register(d);
+	struct sim_asked *a;
+
+	if (dice < 700) {
+		(void)sim_disk_read(d, r);
+		return;
+	}
+	if (dice < 750) {
+		flush(d);
+		return;
+	}
+	if (dice > 770) {
+		sim_disk_collect(d, 5 * SIM_MS);
+		return;
+	}
+	a = place(d);
+	if (!a || !is_free(d, r))
+		return;
+	a->io.op = dice < 760 ? KM_WRITE : KM_WRITE_ZEROES;
+	a->io.sector = sector_of(d, r);
+	a->io.bytes = bytes_of(r);
+	memset(a->io.buf, 0xa5, a->io.bytes);
+	begin(d, a, r);
+	submit(d, &a, 1);
+}
+
 void sim_disk_ask(struct sim_disk *d)
 {
 	uint64_t dice = sim_disk_below(d, PERMILLE);
 
+	if (d->is_ro) {
+		ask_unwritten(d, dice);
+		return;
+	}
 	if (sim_disk_chance(d, d->settings.run_permille))
 		read_on(d);
 	if (dice < 500)

@@ -134,11 +134,25 @@ static void kill_one(struct sim_scene *s, uint64_t which, uint64_t down_ns)
 		sim_disk_kill(&s->disk, down_ns);
 }
 
+/* A client, or the disk, which is the last of them. */
+static void befall_someone(const struct sim_fault *f)
+{
+	struct sim_scene *s = f->scene;
+	uint32_t number = (uint32_t)(f->which % (s->n_clients + s->has_disk));
+	uint64_t va = number < s->n_clients ? sim_client_va(number)
+					    : s->disk.settings.first_va;
+
+	if (f->kind == SIM_EVICT)
+		sim_brick_evict(&s->brick, number);
+	else if (f->kind == SIM_TIER)
+		sim_brick_order(&s->brick, va, f->which);
+	else
+		sim_brick_revoke(&s->brick, number, f->which, f->ns);
+}
+
 static void befall(const struct sim_fault *f)
 {
 	struct sim_scene *s = f->scene;
-	struct sim_client *c =
-		&s->clients[s->n_clients ? f->which % s->n_clients : 0];
 
 	switch (f->kind) {
 	case SIM_CUT:
@@ -174,11 +188,8 @@ static void befall(const struct sim_fault *f)
 		break;
 	case SIM_EVICT:
 	case SIM_TIER:
-		sim_brick_ask(&s->brick, f->kind == SIM_EVICT, c->number,
-			      f->which);
-		break;
 	case SIM_RELOAD:
-		sim_brick_revoke(&s->brick, c->number, f->which, f->ns);
+		befall_someone(f);
 		break;
 	case SIM_SQUATTER:
 		sim_squat(sim.now_ns + f->ns);
@@ -276,12 +287,6 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 		return !s->brick.medium.files && !has_slow && !s->has_disk;
 	case SIM_TIER:
 		return has_slow;
-	case SIM_EVICT:
-	case SIM_RELOAD:
-	case SIM_SQUATTER:
-	case SIM_MEMORY:
-		/* What a disk makes of them is for its own oracle to learn. */
-		return !s->has_disk;
 	default:
 		return true;
 	}

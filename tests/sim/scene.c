@@ -128,15 +128,8 @@ static void choose_brick(uint64_t *dice, bool has_disk,
 			 struct sim_brick_settings *b)
 {
 	choose_platform(dice, &b->platform);
-	if (has_disk) /* it has a network card, and no other provider */
-		*b = (struct sim_brick_settings){
-			.platform = b->platform,
-			.bytes = SIM_MEDIUM_BYTES,
-			.files.store_bytes = SIM_MEDIUM_BYTES,
-		};
-	else
-		choose_media(dice, b);
-	b->is_tcp = b->is_file || (!has_disk && sim_chance_of(dice, 250));
+	choose_media(dice, b);
+	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
 	/* There a CPU puts it in its place, and into its cache. */
 	b->platform.placed = b->is_tcp;
 	b->platform.ddio |= b->is_tcp;
@@ -173,10 +166,13 @@ static void add_disk(struct sim_scene *s, uint64_t *dice,
 {
 	struct sim_disk_settings d;
 
-	sim_disk_choose(dice, &d);
+	sim_disk_choose(dice, b->is_tcp, &d);
 	d.lease_ms = b->lease_ms;
 	d.first_va = (uint64_t)(SIM_CLIENTS_MAX * SIM_PLACES)
 		     << KFB_BLOCK_SHIFT;
+	/* Behind it there is nothing. */
+	if (sim_chance_of(dice, 150))
+		d.first_va = -((uint64_t)d.grows_to << KFB_BLOCK_SHIFT);
 	sim_disk_init(&s->disk, CLIENTS_AT + s->n_clients, s->n_clients, &d,
 		      sim_below_of(dice, UINT64_MAX));
 	s->disk.host.process.ended = disk_ended;

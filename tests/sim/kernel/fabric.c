@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A provider of kfabric: endpoints are ends of simulated links. Each has a thread
+ * Providers of kfabric: endpoints are ends of simulated links. Each has a thread
  * that stands for its interrupts; an operation of several pieces goes over the
  * link piece by piece, and is done when the last one is.
  */
@@ -30,6 +30,7 @@
  * @ops: that are under way
  * @is_up: it may send
  * @is_broken: it does no more
+ * @n_senders: who sends in a context of its own, and may sleep
  * @moved: bytes
  * @gone: its thread has ended
  */
@@ -41,6 +42,7 @@ struct sim_kep {
 	struct list_head ops;
 	bool is_up;
 	bool is_broken;
+	u32 n_senders;
 	u64 moved;
 	struct completion gone;
 };
@@ -73,7 +75,8 @@ static int post_piece(const struct sim_kep *ep, const struct kfi_op *op, u8 *at,
 		return km_nic_recv(ep->nic, at, len, context);
 	case KFI_OP_WRITE:
 		return km_nic_write(ep->nic, at, len, rma->addr + done,
-				    rma->key, context);
+				    rma->key, op->flags & FI_COMMIT_COMPLETE,
+				    context);
 	default:
 		return km_nic_read(ep->nic, at, len, rma->addr + done, rma->key,
 				   context);
@@ -134,12 +137,28 @@ static int queue(struct kfi_post_ep *post, struct kfi_op *op)
 	return 0;
 }
 
+/* Whoever sends sleeps, as a socket has it, and the endpoint has to be there still. */
+static void submit_inline(struct kfi_post_ep *post)
+{
+	struct sim_kep *ep = to_sim_kep(&post->ep);
+	unsigned long irq;
+
+	km_check_may_sleep("submit_inline()");
+	ep->n_senders++;
+	km_may_yield();
+	spin_lock_irqsave(&post->lock, irq);
+	submit(post);
+	spin_unlock_irqrestore(&post->lock, irq);
+	ep->n_senders--;
+}
+
 static const struct kfi_post_ops post_ops = {
 	.size = sizeof(struct kfi_post_ops),
 	.ready = ready,
 	.full = full,
 	.queue = queue,
 	.submit = submit,
+	.submit_inline = submit_inline,
 };
 
 /* ---- what happens ------------------------------------------------------------------- */
@@ -246,6 +265,8 @@ static void ep_close(struct kfid *fid)
 {
 	struct sim_kep *ep = container_of(fid, struct sim_kep, post.ep.fid);
 
+	if (ep->n_senders)
+		km_broken("an endpoint is closed on which somebody sends");
 	km_nic_call(ep->nic);
 	wait_for_completion(&ep->gone);
 }
@@ -284,6 +305,11 @@ static const struct kfi_ep_ops ep_ops = {
 	.moved = ep_moved,
 };
 
+static bool is_socket(const struct fi_info *info)
+{
+	return !strcmp(info->fabric_attr->name, KM_FABRIC_SOCKET);
+}
+
 /* Some devices have room for few operations: posts are refused for a while. */
 static void limit(struct sim_kep *ep)
 {
@@ -309,6 +335,7 @@ static int ep_open(struct fid_domain *domain, struct fi_info *info,
 	init_completion(&ep->gone);
 	ep->port = ntohs(sin->sin_port);
 	kfi_post_init(&ep->post, info, &post_ops);
+	ep->post.ep.is_inline = is_socket(info);
 	limit(ep);
 	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct kfi_op));
 	ret = ret ?: kfi_ep_init(&ep->post.ep, domain, info, &ep_ops, context);
@@ -407,15 +434,18 @@ static int getinfo(struct kfi_provider *prov, const char *node,
 		   struct fi_info **out)
 {
 	struct fi_info *info = fi_allocinfo();
-	int ret;
+	int ret = -ENOMEM;
 
 	if (!info)
 		return -ENOMEM;
 	fill(info);
+	if (!strcmp(prov->name, KM_FABRIC_SOCKET))
+		info->tx_attr->comp_levels |= FI_COMMIT_COMPLETE;
 	kfi_obey_hints(info, hints);
-	info->domain_attr->name = kstrdup(KM_FABRIC, GFP_KERNEL);
-	info->fabric_attr->name = kstrdup(KM_FABRIC, GFP_KERNEL);
-	ret = kfi_resolve(node, service, flags, hints, info);
+	info->domain_attr->name = kstrdup(prov->name, GFP_KERNEL);
+	info->fabric_attr->name = kstrdup(prov->name, GFP_KERNEL);
+	if (info->domain_attr->name && info->fabric_attr->name)
+		ret = kfi_resolve(node, service, flags, hints, info);
 	if (ret)
 		fi_freeinfo(info);
 	else
@@ -423,18 +453,26 @@ static int getinfo(struct kfi_provider *prov, const char *node,
 	return ret;
 }
 
-static struct kfi_provider sim_kernel_provider = {
-	.name = KM_FABRIC,
-	.version = FI_VERSION(1, 0),
-	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
-	.preference = 10,
-	.getinfo = getinfo,
-	.fabric = fabric_open,
+static struct kfi_provider sim_kernel_providers[] = {
+	{ .name = KM_FABRIC, .preference = 10 },
+	{ .name = KM_FABRIC_SOCKET, .preference = 20 },
 };
 
 int km_fabric_init(void)
 {
-	return kfi_provider_register(&sim_kernel_provider);
+	int ret = 0;
+
+	for (u32 i = 0; !ret && i < ARRAY_SIZE(sim_kernel_providers); i++) {
+		struct kfi_provider *prov = &sim_kernel_providers[i];
+
+		prov->version = FI_VERSION(1, 0);
+		prov->fi_version =
+			FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+		prov->getinfo = getinfo;
+		prov->fabric = fabric_open;
+		ret = kfi_provider_register(prov);
+	}
+	return ret;
 }
 
 /* ---- what of the core is not here ---------------------------------------------------------- */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The provider of kfabric that reaches the simulated fabric. */
+/* The providers of kfabric that reach the simulated fabric. */
 #ifndef SIM_KERNEL_FABRIC_H
 #define SIM_KERNEL_FABRIC_H
 
-/* Its name, as kfabric and the control device call it. */
-#define KM_FABRIC "sim"
+/*
+ * Their names, as kfabric and the control device call them: a card whose writes are
+ * flushed behind them; and a socket, whose writes may be durable when they are over,
+ * and on which whoever posts may send.
+ */
+#define KM_FABRIC	 "sim"
+#define KM_FABRIC_SOCKET "sim-socket"
 
 int km_fabric_init(void);
 

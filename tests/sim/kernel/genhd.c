@@ -146,6 +146,11 @@ uint64_t km_disk_sectors(const struct gendisk *disk)
 	return disk->capacity;
 }
 
+bool km_disk_is_read_only(const struct gendisk *disk)
+{
+	return disk->is_ro;
+}
+
 bool km_disk_is_write_through(const struct gendisk *disk)
 {
 	return !(disk->queue->limits.features & BLK_FEAT_WRITE_CACHE);

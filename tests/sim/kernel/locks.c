@@ -7,14 +7,10 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include <linux/wait.h>
 
-/* Readers of either phase; who waits for one lets the others go on. */
-static struct {
-	u32 phase;
-	u32 n_readers[2];
-	struct mutex one;
-} sim_rcu;
+static struct srcu_struct sim_rcu;
 
 /* ---- spinlocks ----------------------------------------------------------- */
 
@@ -127,37 +123,51 @@ void msleep(unsigned int ms)
 
 /* ---- RCU -------------------------------------------------------------------- */
 
+int srcu_read_lock(struct srcu_struct *domain)
+{
+	int phase = (int)(domain->phase & 1);
+
+	domain->n_readers[phase]++;
+	km_may_yield();
+	return phase;
+}
+
+void srcu_read_unlock(struct srcu_struct *domain, int phase)
+{
+	if (!--domain->n_readers[phase])
+		km_wake(domain);
+	km_may_yield();
+}
+
+void synchronize_srcu(struct srcu_struct *domain)
+{
+	u32 phase;
+
+	might_sleep();
+	mutex_lock(&domain->one);
+	phase = domain->phase++ & 1;
+	while (domain->n_readers[phase])
+		km_wait(domain);
+	mutex_unlock(&domain->one);
+}
+
 void rcu_read_lock(void)
 {
 	struct km_task *task = km_current();
 
-	if (task->rcu_depth++)
-		return;
-	task->rcu_phase = sim_rcu.phase & 1;
-	sim_rcu.n_readers[task->rcu_phase]++;
-	km_may_yield();
+	if (!task->rcu_depth++)
+		task->rcu_phase = srcu_read_lock(&sim_rcu);
 }
 
 void rcu_read_unlock(void)
 {
 	struct km_task *task = km_current();
 
-	if (--task->rcu_depth)
-		return;
-	if (!--sim_rcu.n_readers[task->rcu_phase])
-		km_wake(&sim_rcu);
-	km_may_yield();
+	if (!--task->rcu_depth)
+		srcu_read_unlock(&sim_rcu, task->rcu_phase);
 }
 
-/* Whoever has begun to read before it is done. */
 void synchronize_rcu(void)
 {
-	u32 phase;
-
-	might_sleep();
-	mutex_lock(&sim_rcu.one);
-	phase = sim_rcu.phase++ & 1;
-	while (sim_rcu.n_readers[phase])
-		km_wait(&sim_rcu);
-	mutex_unlock(&sim_rcu.one);
+	synchronize_srcu(&sim_rcu);
 }

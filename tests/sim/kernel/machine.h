@@ -34,7 +34,7 @@ struct km_task {
 	uint32_t bh_off;
 	bool is_softirq;
 	uint32_t rcu_depth;
-	uint32_t rcu_phase;
+	int rcu_phase;
 };
 
 struct km_task *km_current(void);

@@ -116,7 +116,7 @@ int km_nic_recv(struct km_nic *nic, void *buf, size_t len, void *context)
 }
 
 int km_nic_write(struct km_nic *nic, const void *buf, size_t len,
-		 uint64_t raddr, uint64_t key, void *context)
+		 uint64_t raddr, uint64_t key, bool commits, void *context)
 {
 	const struct iovec iov = { (void *)(uintptr_t)buf, len };
 	const struct fi_rma_iov rma = { raddr, len, key };
@@ -126,7 +126,8 @@ int km_nic_write(struct km_nic *nic, const void *buf, size_t len,
 					.rma_iov_count = 1,
 					.context = context };
 
-	return (int)fi_writemsg(nic->ep, &msg, 0);
+	return (int)fi_writemsg(nic->ep, &msg,
+				commits ? FI_COMMIT_COMPLETE : 0);
 }
 
 int km_nic_read(struct km_nic *nic, void *buf, size_t len, uint64_t raddr,

@@ -7,6 +7,7 @@
 #ifndef SIM_KERNEL_NIC_H
 #define SIM_KERNEL_NIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +46,7 @@ int km_nic_connect(struct km_nic *nic, uint16_t port, const void *data,
 int km_nic_send(struct km_nic *nic, const void *buf, size_t len, void *context);
 int km_nic_recv(struct km_nic *nic, void *buf, size_t len, void *context);
 int km_nic_write(struct km_nic *nic, const void *buf, size_t len,
-		 uint64_t raddr, uint64_t key, void *context);
+		 uint64_t raddr, uint64_t key, bool commits, void *context);
 int km_nic_read(struct km_nic *nic, void *buf, size_t len, uint64_t raddr,
 		uint64_t key, void *context);
 

@@ -55,22 +55,48 @@ static bool dispatch(struct blk_mq_hw_ctx *hctx, struct list_head *list)
 	return status != BLK_STS_RESOURCE;
 }
 
+static bool may_sleep(const struct request_queue *q)
+{
+	return q->set->flags & BLK_MQ_F_BLOCKING;
+}
+
+/* Return: for end_run(). */
+static int begin_run(struct request_queue *q)
+{
+	if (may_sleep(q)) {
+		might_sleep();
+		return srcu_read_lock(&q->runners);
+	}
+	rcu_read_lock();
+	return 0;
+}
+
+static void end_run(struct request_queue *q, int phase)
+{
+	if (may_sleep(q))
+		srcu_read_unlock(&q->runners, phase);
+	else
+		rcu_read_unlock();
+}
+
 static void run(struct blk_mq_hw_ctx *hctx)
 {
+	struct request_queue *q = hctx->queue;
 	bool goes_on = true;
 	LIST_HEAD(list);
+	int phase;
 
 	while (goes_on) {
-		rcu_read_lock();
-		if (hctx->queue->n_quiesced) {
-			rcu_read_unlock();
+		phase = begin_run(q);
+		if (q->n_quiesced) {
+			end_run(q, phase);
 			return;
 		}
 		spin_lock_bh(&hctx->lock);
 		list_splice_init(&hctx->dispatch, &list);
 		spin_unlock_bh(&hctx->lock);
 		goes_on = !list_empty(&list) && dispatch(hctx, &list);
-		rcu_read_unlock();
+		end_run(q, phase);
 	}
 	if (!list_empty(&list))
 		put_back(hctx, &list);
@@ -94,7 +120,10 @@ void blk_mq_run_hw_queues(struct request_queue *q, bool async)
 void blk_mq_quiesce_queue(struct request_queue *q)
 {
 	q->n_quiesced++;
-	synchronize_rcu();
+	if (may_sleep(q))
+		synchronize_srcu(&q->runners);
+	else
+		synchronize_rcu();
 }
 
 void blk_mq_unquiesce_queue(struct request_queue *q)

@@ -225,6 +225,7 @@ void km_queue_drain(struct request_queue *q)
 	q->is_dying = true;
 	wait_event(q->wait, is_idle(q));
 	q->is_drained = true;
+	/* In the order in which one has another run. */
 	cancel_delayed_work_sync(&q->expire);
 	cancel_delayed_work_sync(&q->requeue);
 	for (u32 i = 0; i < q->set->nr_hw_queues; i++) {

@@ -6,6 +6,7 @@
 #include <linux/blk-mq.h>
 #include <linux/device.h>
 #include <linux/mutex.h>
+#include <linux/srcu.h>
 
 struct queue_limits {
 	unsigned int logical_block_size;
@@ -30,6 +31,7 @@ struct queue_limits {
  * @is_dying: no more bios come in
  * @is_drained: nor is it asked to go on: its works might outlive it
  * @n_quiesced: queue_rq() is not called
+ * @runners: of a driver that may sleep: those who call it
  * @wait: those who wait for a tag, or for the end of all; who wakes them by the
  *	last one does not touch the queue any more
  * @lock: the lists
@@ -48,6 +50,7 @@ struct request_queue {
 	bool is_dying;
 	bool is_drained;
 	u32 n_quiesced;
+	struct srcu_struct runners;
 	wait_queue_head_t wait;
 	spinlock_t lock;
 	struct list_head requeued;

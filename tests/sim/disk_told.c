@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A brick whose medium has failed answers IO to a FLUSH, and the disk has to tell
+ * whoever flushes it: each flush that the FLUSH was for; or, when there was none, the
+ * next one that is asked for, or detaching (docs/kfbrick.md).
+ */
+#include "disk.h"
+#include "initiator/core/kfb_initiator_priv.h"
+#include "proto/kfb_err.h"
+
+static struct sim_disk *the_disk;
+
+void __real_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome);
+void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome);
+
+void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
+					 const struct kfb_outcome *outcome)
+{
+	struct sim_disk *d = the_disk;
+
+	if (outcome->status && d && sim_current->process == &d->host.process) {
+		d->n_refused++;
+		/* Who visits flushes, too, and as the same client perhaps. */
+		d->is_untold |=
+			outcome->status == KFB_ST_IO && !d->settings.visit_ms;
+		sim_trace(d->name, "hears that a flush has failed");
+	}
+	__real_kfb_initiator_flush_answered(q, outcome);
+}
+
+void sim_disk_told_init(struct sim_disk *d)
+{
+	the_disk = d;
+	d->is_untold = false;
+	d->n_refused = 0;
+}
+
+static bool flushes(const struct sim_asked *a)
+{
+	return a->io.op == KM_FLUSH || a->io.preflush;
+}
+
+void sim_disk_told_asked(struct sim_asked *a)
+{
+	a->was_untold = a->disk->is_untold;
+}
+
+/* The kernel may have told another flush, which says so in a moment. */
+static bool is_another_told(const struct sim_asked *but)
+{
+	const struct sim_disk *d = but->disk;
+
+	for (uint32_t i = 0; i < SIM_DISK_POSTED_MAX; i++) {
+		const struct sim_asked *a = &d->asked[i];
+
+		if (a != but && a->is_used && flushes(a))
+			return true;
+	}
+	return false;
+}
+
+void sim_disk_told_done(const struct sim_asked *a, int error)
+{
+	struct sim_disk *d = a->disk;
+
+	if (!flushes(a))
+		return;
+	if (error)
+		d->is_untold = false;
+	else if (a->was_untold && d->is_untold && !is_another_told(a))
+		sim_violated("%s: a flush has failed, and nobody is told",
+			     d->name);
+}
+
+void sim_disk_told_detached(struct sim_disk *d, int error)
+{
+	if (!error && d->is_untold)
+		sim_violated("%s: a flush has failed, and detaching says 0",
+			     d->name);
+	d->is_untold = false;
+}
