@@ -61,7 +61,7 @@ class Cell(DiskTest):
         for i in range(1, FAST + AT_REST):
             self.does("unmap", i * BLOCK)
         done = self.tier("demote", f"{FAST * BLOCK:#x}+{AT_REST}")
-        self.assertEqual(done["moved"], AT_REST)
+        self.assertEqual(done["moved"], AT_REST, done)
         self.epoch = self.b.json("info")["power_epoch"]
 
     def talker(self):
