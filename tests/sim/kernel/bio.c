@@ -4,6 +4,8 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "blk.h"
+
 struct bio_vec bio_piece(const struct bio *bio, struct bvec_iter iter)
 {
 	const struct bio_vec *bv = &bio->bi_io_vec[iter.bi_idx];
@@ -65,7 +67,7 @@ struct bio *bio_split_front(struct bio *bio, u32 len)
 	return part;
 }
 
-static void leave(struct request_queue *q)
+void blk_leave(struct request_queue *q)
 {
 	if (!--q->n_entered)
 		wake_up(&q->wait);
@@ -78,7 +80,7 @@ void bio_endio(struct bio *bio)
 	if (--bio->n_left)
 		return;
 	if (!parent) {
-		leave(bio->disk->queue);
+		blk_leave(bio->disk->queue);
 		bio->bi_end_io(bio);
 		return;
 	}

@@ -9,6 +9,16 @@
 void blk_insert(struct request *rq, bool at_head);
 void blk_run(struct blk_mq_hw_ctx *hctx, bool async);
 
+/* bio.c: the queue stays until whoever has entered it leaves. */
+static inline void blk_enter(struct request_queue *q)
+{
+	q->n_entered++;
+}
+void blk_leave(struct request_queue *q);
+
+/* queue.c: those who run it have stopped. */
+void blk_await_runs(struct request_queue *q);
+
 /* tags.c: a request that nobody has, or NULL; all of them, one by one. */
 struct request *blk_take_request(struct request_queue *q);
 void blk_put_request(struct request *rq);

@@ -53,6 +53,7 @@ void blk_flush_ended(struct request_queue *q, blk_status_t status)
 	struct request *rq;
 	LIST_HEAD(done);
 
+	blk_enter(q);
 	spin_lock_bh(&q->lock);
 	list_splice_init(&q->flushing, &done);
 	q->is_flushing = false;
@@ -63,4 +64,5 @@ void blk_flush_ended(struct request_queue *q, blk_status_t status)
 		list_del_init(&rq->queuelist);
 		go_on(rq, status);
 	}
+	blk_leave(q);
 }

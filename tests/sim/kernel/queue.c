@@ -82,30 +82,26 @@ static void end_run(struct request_queue *q, int phase)
 static void run(struct blk_mq_hw_ctx *hctx)
 {
 	struct request_queue *q = hctx->queue;
+	int phase = begin_run(q);
 	bool goes_on = true;
 	LIST_HEAD(list);
-	int phase;
 
-	while (goes_on) {
-		phase = begin_run(q);
-		if (q->n_quiesced) {
-			end_run(q, phase);
-			return;
-		}
+	while (goes_on && !q->n_quiesced) {
 		spin_lock_bh(&hctx->lock);
 		list_splice_init(&hctx->dispatch, &list);
 		spin_unlock_bh(&hctx->lock);
 		goes_on = !list_empty(&list) && dispatch(hctx, &list);
-		end_run(q, phase);
 	}
 	if (!list_empty(&list))
 		put_back(hctx, &list);
+	end_run(q, phase);
 }
 
+/* What waits keeps the queue there: nobody comes between the look and the work. */
 void blk_run(struct blk_mq_hw_ctx *hctx, bool async)
 {
 	if (async)
-		queue_work(system_unbound_wq, &hctx->run);
+		km_make_pending(&hctx->run);
 	else
 		run(hctx);
 }
@@ -117,13 +113,18 @@ void blk_mq_run_hw_queues(struct request_queue *q, bool async)
 			blk_run(&q->hctxs[i], async);
 }
 
-void blk_mq_quiesce_queue(struct request_queue *q)
+void blk_await_runs(struct request_queue *q)
 {
-	q->n_quiesced++;
 	if (may_sleep(q))
 		synchronize_srcu(&q->runners);
 	else
 		synchronize_rcu();
+}
+
+void blk_mq_quiesce_queue(struct request_queue *q)
+{
+	q->n_quiesced++;
+	blk_await_runs(q);
 }
 
 void blk_mq_unquiesce_queue(struct request_queue *q)

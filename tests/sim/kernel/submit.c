@@ -178,11 +178,13 @@ void submit_bios(struct bio **bios, u32 n)
 	struct plug plug = { .q = disk->queue };
 
 	INIT_LIST_HEAD(&plug.list);
+	blk_enter(plug.q);
 	for (u32 i = 0; i < n; i++) {
 		bios[i]->n_left = 1;
-		disk->queue->n_entered++;
+		blk_enter(plug.q);
 		if (check(disk, bios[i]))
 			send_parts(&plug, bios[i]);
 	}
 	unplug(&plug);
+	blk_leave(plug.q);
 }

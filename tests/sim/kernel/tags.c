@@ -160,12 +160,14 @@ void blk_mq_requeue_request(struct request *rq, bool kick)
 
 	if (!rq->is_taken || rq->state == SIM_RQ_COMPLETE)
 		km_broken("a request comes back that is over");
+	blk_enter(q);
 	rq->state = SIM_RQ_IDLE;
 	spin_lock_bh(&q->lock);
 	list_add_tail(&rq->queuelist, &q->requeued);
 	spin_unlock_bh(&q->lock);
 	if (kick)
 		blk_mq_kick_requeue_list(q);
+	blk_leave(q);
 }
 
 static void run_now(struct work_struct *work)
@@ -225,6 +227,7 @@ void km_queue_drain(struct request_queue *q)
 	q->is_dying = true;
 	wait_event(q->wait, is_idle(q));
 	q->is_drained = true;
+	blk_await_runs(q);
 	/* In the order in which one has another run. */
 	cancel_delayed_work_sync(&q->expire);
 	cancel_delayed_work_sync(&q->requeue);

@@ -96,7 +96,7 @@ static void call_worker(void)
 
 /* ---- works ------------------------------------------------------------------- */
 
-static bool make_pending(struct work_struct *work)
+bool km_make_pending(struct work_struct *work)
 {
 	if (work->is_pending || work->n_cancels)
 		return false;
@@ -109,7 +109,7 @@ static bool make_pending(struct work_struct *work)
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 {
 	km_may_yield();
-	return make_pending(work);
+	return km_make_pending(work);
 }
 
 /* Until it neither waits nor runs; what is queued meanwhile does not count. */
@@ -205,7 +205,7 @@ static void tick_forever(void *arg)
 			km_wait_until(&sim_works_timers, first->at_ns);
 		} else {
 			disarm(first);
-			make_pending(&first->work);
+			km_make_pending(&first->work);
 		}
 	}
 }

@@ -27,7 +27,7 @@ struct queue_limits {
 
 /*
  * struct request_queue - of a disk
- * @n_entered: bios that are not over
+ * @n_entered: bios that are not over, and those who are in the midst of something
  * @is_dying: no more bios come in
  * @is_drained: nor is it asked to go on: its works might outlive it
  * @n_quiesced: queue_rq() is not called

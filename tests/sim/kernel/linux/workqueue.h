@@ -65,6 +65,8 @@ static inline void INIT_DELAYED_WORK(struct delayed_work *work,
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,
 					 int max_active);
 void destroy_workqueue(struct workqueue_struct *wq);
+/* As queue_work(), and nobody else goes on meanwhile. */
+bool km_make_pending(struct work_struct *work);
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work);
 bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
 		      unsigned long delay);
