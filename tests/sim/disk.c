@@ -61,7 +61,8 @@ static int attach(struct sim_disk *d)
 		sim_violated("%s: attach answers \"%s\"", d->name, answer);
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
-	d->is_half_cleared = false;
+	if (d->half_cleared_in != d->scene->brick.host.life)
+		d->half_cleared_in = 0;
 	d->is_leaving = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)

@@ -76,7 +76,7 @@ static void check_end(struct sim_disk *d)
 	char why[160];
 
 	if (!d->settings.reconnect_s || d->settings.visit_ms || d->is_leaving ||
-	    d->is_half_cleared || was_revoked(d) ||
+	    d->half_cleared_in || was_revoked(d) ||
 	    !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
@@ -270,7 +270,8 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	sim_trace(d->name, "has cleared %x: %d", a->zeros, error);
 	let_go(d);
-	d->is_half_cleared |= error && d->scene->brick.files.n_failed;
+	if (error && d->scene->brick.files.n_failed)
+		d->half_cleared_in = d->scene->brick.host.life;
 	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
 		if (!(a->zeros >> i & 1))
 			continue;
