@@ -82,60 +82,101 @@ static int tell_unknown(struct kfbrick *k, const char *name, uint64_t va,
 }
 
 /*
- * ALLOC and FREE. When they may outlive their session, what there was before
- * is looked at first: without that nobody could tell afterwards whose blocks
- * are seen.
+ * When a change may outlive its session, what there was before is looked at first:
+ * without that nobody could tell afterwards whose blocks are seen. What is no range
+ * is the brick's to refuse.
  */
-static int call_range(struct kfbrick *k, uint16_t op, uint64_t va,
-		      uint64_t n_blocks)
+static bool may_outlive(const struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	bool is_alloc = op == KFB_OP_ALLOC;
-	int64_t before = is_alloc ? 0 : (int64_t)n_blocks;
-	int64_t wanted = is_alloc ? (int64_t)n_blocks : 0;
-	bool was_sent = false, is_late;
+	return k->reconnect_ms && !kfb_range_check(va, n_blocks);
+}
+
+/*
+ * Nothing is sent again that is not known to have no effect. An ALLOC of a session
+ * that has ended may still be carried out, so that no refusal of one that is sent
+ * again says that the blocks are not there.
+ */
+int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+{
+	char why[KFBL_ERROR_BYTES];
+	bool was_sent = false;
 	int64_t now;
 	int rc;
 
-	/* What is no range is the brick's to refuse. */
-	if (!k->reconnect_ms || kfb_range_check(va, n_blocks))
-		return send_range(k, op, va, n_blocks);
+	if (!may_outlive(k, va, n_blocks))
+		return send_range(k, KFB_OP_ALLOC, va, n_blocks);
+	now = count_allocated(k, va, n_blocks);
+	if (now < 0)
+		return (int)now;
 	for (;;) {
-		now = count_allocated(k, va, n_blocks);
-		if (now < 0)
-			return (int)now;
-		rc = send_range(k, op, va, n_blocks);
-		/* The session that had ended may have carried it out late. */
-		is_late = was_sent && rc == -EEXIST;
-		/* Refused before: it will be refused, if it is answered. */
-		if (!is_late &&
-		    (rc != -ECONNRESET || kfbl_is_over(k) || now != before))
+		rc = send_range(k, KFB_OP_ALLOC, va, n_blocks);
+		/* What was there before will be refused, if it is answered. */
+		if (!rc ||
+		    (rc == -ECONNRESET ? kfbl_is_over(k) || now : !was_sent))
 			return rc;
+		snprintf(why, sizeof(why), "%s", k->error);
 		was_sent = true;
 		now = count_allocated(k, va, n_blocks);
 		if (now < 0)
-			return tell_unknown(k, is_alloc ? "alloc" : "free", va,
-					    n_blocks, "it does not answer");
-		if (now == wanted)
+			return tell_unknown(k, "alloc", va, n_blocks,
+					    "it does not answer");
+		if (now == (int64_t)n_blocks)
 			return 0;
-		if (now && is_alloc)
+		if (now)
 			return tell_unknown(k, "alloc", va, n_blocks,
 					    "some blocks are allocated");
-		if (now)
-			return tell_unknown(
-				k, "free", va, n_blocks,
-				"blocks of it are allocated, still or again");
-		/* Nothing was allocated: that can be asked for again. */
+		/* Nothing is allocated: that can be asked for again. */
+		if (rc != -ECONNRESET && rc != -EEXIST)
+			return tell_unknown(k, "alloc", va, n_blocks, why);
 	}
 }
 
-int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
+/* LIST shows no blocks that were freed, nor those that are granted no more. */
+static bool is_absent(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	return call_range(k, KFB_OP_ALLOC, va, n_blocks);
+	struct kfb_request map = { .op = KFB_OP_MAP },
+			   unmap = { .op = KFB_OP_UNMAP };
+	struct kfb_outcome outcome, ignored;
+
+	map.u.map.range.va = va;
+	map.u.map.range.n_blocks = n_blocks;
+	map.u.map.flags = KFB_MAP_RO | KFB_MAP_SHARED | KFB_MAP_NOWAIT;
+	if (kfbl_call(k, &map, &outcome))
+		return false;
+	if (!outcome.error) {
+		unmap.u.unmap.mapping_id = k->call_reply.u.map.mapping_id;
+		(void)kfbl_call(k, &unmap, &ignored);
+	}
+	return outcome.status == KFB_ST_NOT_FOUND;
 }
 
+/* It is not sent again: by then the blocks may be another client's. */
 int kfbrick_free(struct kfbrick *k, uint64_t va, uint64_t n_blocks)
 {
-	return call_range(k, KFB_OP_FREE, va, n_blocks);
+	int64_t now;
+	int rc;
+
+	if (!may_outlive(k, va, n_blocks))
+		return send_range(k, KFB_OP_FREE, va, n_blocks);
+	now = count_allocated(k, va, n_blocks);
+	if (now < 0)
+		return (int)now;
+	rc = send_range(k, KFB_OP_FREE, va, n_blocks);
+	/* What was not there before will be refused, if it is answered. */
+	if (rc != -ECONNRESET || kfbl_is_over(k) || now != (int64_t)n_blocks)
+		return rc;
+	now = count_allocated(k, va, n_blocks);
+	if (now < 0)
+		return tell_unknown(k, "free", va, n_blocks,
+				    "it does not answer");
+	if (now)
+		return tell_unknown(
+			k, "free", va, n_blocks,
+			"blocks of it are allocated, still or again");
+	if (!is_absent(k, va, n_blocks))
+		return tell_unknown(k, "free", va, n_blocks,
+				    "it does not show whether they are there");
+	return 0;
 }
 
 static const char *why_text(uint32_t why)

@@ -153,7 +153,9 @@ static void answer_list(struct fake_brick *b, const struct kfb_list *list,
 	uint32_t i;
 
 	out->change_counter = 5;
-	if (b->rules.hidden_lists) {
+	if (b->rules.shown_lists) {
+		b->rules.shown_lists--;
+	} else if (b->rules.hidden_lists) {
 		b->rules.hidden_lists--;
 		return;
 	}

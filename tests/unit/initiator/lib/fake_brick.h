@@ -42,6 +42,7 @@ struct fake_rules {
 	_Atomic uint32_t refuse_skip; /* but not so many of them, before */
 	_Atomic uint32_t refuse_max; /* and no more than these; 0: all */
 	_Atomic uint64_t list_step; /* empty pages, the cursor rises by it */
+	_Atomic uint32_t shown_lists; /* so many show blocks, before */
 	_Atomic uint32_t hidden_lists; /* so many show no blocks */
 	_Atomic uint32_t map_again; /* answer so many MAPs with EAGAIN */
 	_Atomic bool nowait_again; /* answer MAP with NOWAIT with EAGAIN */

@@ -154,6 +154,62 @@ static void an_alloc_that_comes_after_its_session_is_no_error(void **state)
 	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -EEXIST);
 }
 
+static void lose_session_by(uint16_t op)
+{
+	rules->drop_once = op;
+	rules->forget = true;
+}
+
+/* The first one may have been carried out, or be so in a moment. */
+static void a_refusal_of_an_alloc_that_was_sent_again_says_nothing(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = 5000;
+	assert_int_equal(lib_connect(&config), 0);
+	rules->refuse_status = KFB_ST_DENIED;
+	rules->refuse_op = KFB_OP_ALLOC;
+	lose_session_by(KFB_OP_ALLOC);
+	rules->hidden_lists = 3;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ECONNRESET);
+	lib_says("look with list");
+	lib_says(kfb_status_text(KFB_ST_DENIED));
+	lose_session_by(KFB_OP_ALLOC);
+	rules->hidden_lists = 2;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), 0);
+	rules->hidden_lists = 1;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -EACCES);
+}
+
+/* Blocks that are granted no more are not shown either. */
+static void a_free_is_done_when_its_blocks_are_known_to_be_gone(void **state)
+{
+	static const struct {
+		uint16_t map_status;
+		int error;
+	} cases[] = {
+		{ KFB_ST_DENIED, -ECONNRESET },
+		{ KFB_ST_AGAIN, -ECONNRESET },
+		{ KFB_ST_OK, -ECONNRESET },
+		{ KFB_ST_NOT_FOUND, 0 },
+	};
+	struct kfbrick_config config = lib_config();
+
+	config.reconnect_ms = 5000;
+	assert_int_equal(lib_connect(&config), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rules->refuse_status = cases[i].map_status;
+		rules->refuse_op =
+			cases[i].map_status == KFB_ST_OK ? 0 : KFB_OP_MAP;
+		lose_session_by(KFB_OP_FREE);
+		rules->shown_lists = 1;
+		rules->hidden_lists = 1;
+		assert_int_equal(kfbrick_free(k, FAKE_VA, 1), cases[i].error);
+	}
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FREE), 4);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
+}
+
 /* Else nobody could map its blocks again as long as the session lives. */
 static void a_mapping_that_the_brick_cannot_end_stays(void **state)
 {
@@ -309,6 +365,9 @@ int main(void)
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
 		CONNECTED(an_alloc_that_comes_after_its_session_is_no_error),
+		CONNECTED(
+			a_refusal_of_an_alloc_that_was_sent_again_says_nothing),
+		CONNECTED(a_free_is_done_when_its_blocks_are_known_to_be_gone),
 		CONNECTED(a_mapping_that_the_brick_cannot_end_stays),
 		CONNECTED(handles_of_something_else_are_given_back),
 		CONNECTED(a_map_that_comes_too_late_is_given_back),
