@@ -67,16 +67,24 @@ static bool was_revoked(const struct sim_disk *d)
 }
 
 /*
+ * A brick whose medium has failed brings nothing back from a slow tier before its
+ * next start, and what it has failed to free may be free then.
+ */
+static bool is_medium_failing(const struct sim_disk *d)
+{
+	return d->was_failing || d->scene->brick.files.n_failed != d->n_failed;
+}
+
+/*
  * One that may come back for a minute, and whose blocks nobody else wants, is
- * not over: no brick is away for so long, and no administrator refuses it. What
- * the brick has failed to free may be free in its next life.
+ * not over: no brick is away for so long, and no administrator refuses it.
  */
 static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
 	if (!d->settings.reconnect_s || d->settings.visit_ms || d->is_leaving ||
-	    d->half_cleared_in || was_revoked(d) ||
+	    is_medium_failing(d) || was_revoked(d) ||
 	    !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
@@ -270,8 +278,6 @@ static void clear_done(struct sim_disk *d, const struct sim_asked *a, int error)
 {
 	sim_trace(d->name, "has cleared %x: %d", a->zeros, error);
 	let_go(d);
-	if (error && d->scene->brick.files.n_failed)
-		d->half_cleared_in = d->scene->brick.host.life;
 	for (uint32_t i = 0; i < d->settings.n_registers; i++) {
 		if (!(a->zeros >> i & 1))
 			continue;
