@@ -263,14 +263,15 @@ static ssize_t kfbk_data_post_op(struct kfbk_queue *q, struct fid_ep *ep,
  * May a request be in flight, by what the link moves soon? Else it comes again
  * when something is over.
  */
-static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq)
+static bool kfbk_data_enter_window(struct kfbk_queue *q, struct kfbk_rq *krq,
+				   u64 now_ms)
 {
 	bool may;
 
 	spin_lock_bh(&q->lock);
 	may = kfb_window_is_open(&q->core.window);
 	if (may)
-		kfb_window_posted(&q->core.window, krq->len, kfbk_coarse_ms(),
+		kfb_window_posted(&q->core.window, krq->len, now_ms,
 				  &krq->mark);
 	else
 		q->is_full = true;
@@ -313,7 +314,7 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 				     const struct fi_buf *buf,
 				     unsigned long *open)
 {
-	u64 more = open ? FI_MORE : 0;
+	u64 more = open ? FI_MORE : 0, now_ms = kfbk_coarse_ms();
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct kfbk_queue *q;
 	struct fid_ep *ep;
@@ -324,11 +325,12 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 
 	q = &dev->queues[kfb_queue_of(krq->va, READ_ONCE(dev->n_used))];
 	ep = READ_ONCE(q->ep);
-	if (unlikely(!READ_ONCE(q->usable) || !ep || kfbk_lease_is_over(dev))) {
+	if (unlikely(!READ_ONCE(q->usable) || !ep ||
+		     kfbk_lease_is_over(dev, now_ms))) {
 		kfbk_kick(dev);
 		return BLK_STS_RESOURCE;
 	}
-	if (unlikely(!kfbk_data_enter_window(q, krq)))
+	if (unlikely(!kfbk_data_enter_window(q, krq, now_ms)))
 		return BLK_STS_RESOURCE;
 	if (krq->is_write && dev->retain.mb) {
 		status = kfbk_retain_write(dev, rq);

@@ -68,13 +68,6 @@ void kfbk_note_lease(struct kfbk_device *dev)
 		     kfb_client_lease_until_ms(&dev->core.client));
 }
 
-bool kfbk_lease_is_over(const struct kfbk_device *dev)
-{
-	u64 until_ms = atomic64_read(&dev->lease_until_ms);
-
-	return until_ms != KFB_TIME_NEVER && kfbk_coarse_ms() >= until_ms;
-}
-
 void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 {
 	va_list ap;
@@ -141,12 +134,10 @@ bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq)
 	return is_in;
 }
 
-void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
+void kfbk_cache_unpin(struct kfbk_device *dev, struct kfbk_rq *krq)
 {
 	struct kfbk_cache *c = &dev->cache;
 
-	if (krq->block == KFB_MAPCACHE_NONE)
-		return;
 	spin_lock_bh(&c->lock);
 	kfb_mapcache_put(&c->book, krq->block);
 	spin_unlock_bh(&c->lock);

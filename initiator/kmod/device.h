@@ -37,8 +37,12 @@ static inline u64 kfbk_coarse_ms(void)
 }
 /* How long handles are good, for those without the lock. dev->lock is held. */
 void kfbk_note_lease(struct kfbk_device *dev);
-/* Handles must not be used any more. Context: any. */
-bool kfbk_lease_is_over(const struct kfbk_device *dev);
+/* Handles must not be used any more at that time. Context: any. */
+static inline bool kfbk_lease_is_over(const struct kfbk_device *dev, u64 now_ms)
+{
+	/* One that never ends is KFB_TIME_NEVER, which no time reaches. */
+	return now_ms >= (u64)atomic64_read(&dev->lease_until_ms);
+}
 /* Run the session work soon. Context: any. */
 void kfbk_kick(struct kfbk_device *dev);
 /* The connection is of no use any more. Context: any. */
@@ -69,8 +73,14 @@ void kfbk_rq_again(struct request *rq);
  * not, the request waits for the map work.
  */
 bool kfbk_cache_get(struct kfbk_device *dev, struct kfbk_rq *krq);
-/* A request needs its block no more; nothing happens if it has none. */
-void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq);
+/* A request that has a block needs it no more. Context: any. */
+void kfbk_cache_unpin(struct kfbk_device *dev, struct kfbk_rq *krq);
+/* The same; nothing happens if it has none. */
+static inline void kfbk_cache_put(struct kfbk_device *dev, struct kfbk_rq *krq)
+{
+	if (krq->block != KFB_MAPCACHE_NONE)
+		kfbk_cache_unpin(dev, krq);
+}
 /* A waiting request gets its block. Context: dev->lock is held. */
 bool kfbk_cache_pin(struct kfbk_device *dev, struct kfbk_rq *krq);
 /* Does no request have any of these? Context: any. */
