@@ -28,7 +28,8 @@ static int call_result(struct kfbrick *k, const struct kfb_initiator_call *call)
 	case KFB_OUTCOME_TIMEOUT:
 		return kfbl_fail(k, -ETIMEDOUT,
 				 "%s: no answer to %s within %u ms: its "
-				 "outcome is unknown, look with list",
+				 "outcome is unknown, and it may still be "
+				 "carried out: close, and look with list",
 				 k->url.text, name, k->timeout_ms);
 	case KFB_OUTCOME_LOST:
 		if (!call->session_id && kfbl_is_over(k))

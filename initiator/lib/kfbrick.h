@@ -14,7 +14,8 @@
  * -ENOTCONN: the connection is lost before the request went out;
  * -ECONNRESET: it was lost after, the outcome is unknown: look with list.
  * Control calls may also fail with -ETIMEDOUT (no answer in time: the outcome
- * is unknown, too), -EPROTO (the brick broke the protocol), -ESHUTDOWN (the
+ * is unknown, too, and list does not settle it before the session has ended,
+ * which it has when its lease has run out twice), -EPROTO (the brick broke the protocol), -ESHUTDOWN (the
  * brick is stopping), -EIO (its medium failed), -ENOMEM and, without AUTH,
  * -EACCES.
  *

@@ -239,13 +239,16 @@ static void write_done(struct sim_disk *d, const struct sim_asked *a, int error)
 }
 
 /*
- * Zeros of a block that is not there, as it seems: a brick whose medium has failed
- * knows only in its next life how a change has ended.
+ * A brick whose medium has failed knows only in its next life how a change has
+ * ended: a block may seem not to be there, and be there then, or the reverse.
  */
-static bool is_list_in_doubt(const struct sim_disk *d, uint64_t word)
+static void check_read(struct sim_disk *d, struct sim_register *r,
+		       const uint64_t *words)
 {
-	return !word && (d->settings.is_thin || d->is_ro) &&
-	       sim_brick_is_failing(&d->scene->brick);
+	if (!sim_brick_is_failing(&d->scene->brick))
+		sim_register_read(r, d->epoch, words);
+	else if (words[0] || !(d->settings.is_thin || d->is_ro))
+		(void)sim_register_look(r, words);
 }
 
 static void read_done(struct sim_disk *d, const struct sim_asked *a, int error)
@@ -254,11 +257,11 @@ static void read_done(struct sim_disk *d, const struct sim_asked *a, int error)
 
 	sim_trace(d->name, "has read %u: %d, %llu", a->r->number, error,
 		  (unsigned long long)(words[0] >> 22));
-	if (error || is_list_in_doubt(d, words[0]))
+	if (error)
 		return;
 	/* What it had itself in this epoch is nobody else's. */
 	if (!d->is_strange[at(d, a->r)] || d->guarded[at(d, a->r)] == d->epoch)
-		sim_register_read(a->r, d->epoch, words);
+		check_read(d, a->r, words);
 }
 
 static void flush_done(struct sim_disk *d, const struct sim_asked *a, int error)

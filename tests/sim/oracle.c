@@ -206,26 +206,34 @@ static void settle(struct sim_register *r, uint32_t epoch, uint32_t at)
 	r->n = n;
 }
 
-void sim_register_read(struct sim_register *r, uint32_t epoch,
-		       const uint64_t *words)
+bool sim_register_look(const struct sim_register *r, const uint64_t *words)
 {
 	uint64_t serial = words[0] >> (WORD_BITS + REGISTER_BITS);
-	uint32_t first = first_of(r), i;
+	uint32_t first = first_of(r);
 	bool is_whole = true;
 
-	for (i = 0; i < r->n_words; i++) {
+	for (uint32_t i = 0; i < r->n_words; i++) {
 		uint64_t found = words[i] >> (WORD_BITS + REGISTER_BITS);
 
 		if (words[i] != word_of(r, found, i) ||
 		    !is_one_of(r, first, found)) {
 			wrong(r, first, i, words[i]);
-			return;
+			return false;
 		}
 		is_whole &= found == serial;
 	}
-	if (!is_whole)
+	return is_whole;
+}
+
+void sim_register_read(struct sim_register *r, uint32_t epoch,
+		       const uint64_t *words)
+{
+	uint64_t serial = words[0] >> (WORD_BITS + REGISTER_BITS);
+	uint32_t i;
+
+	if (!sim_register_look(r, words))
 		return;
-	for (i = first; shows(&r->writes[i]) != serial; i++)
+	for (i = first_of(r); shows(&r->writes[i]) != serial; i++)
 		;
 	/* Of zeros that were written twice, nobody knows which they are. */
 	if (!is_one_of(r, i + 1, serial))

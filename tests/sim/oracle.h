@@ -91,8 +91,13 @@ void sim_register_flushed(struct sim_register *r, uint64_t mark);
 void sim_register_lost(struct sim_register *r);
 
 /*
- * Checks what was read over connection number @epoch when nothing was written
- * meanwhile.
+ * Checks what was read when nothing was written meanwhile. It says nothing of what
+ * may come later. Return: true: it is one write, and no other part of another.
+ */
+bool sim_register_look(const struct sim_register *r, const uint64_t *words);
+/*
+ * The same, over connection number @epoch: what is there now stays until it is
+ * written anew.
  */
 void sim_register_read(struct sim_register *r, uint32_t epoch,
 		       const uint64_t *words);
