@@ -13,10 +13,17 @@
 /* A fault of a kind befalls while a client's session is in a state. */
 void sim_cover_fault(uint32_t kind, uint32_t client_state);
 
+/* What the disk is in, or the one that visits it, whichever has moved last. */
+#define SIM_NO_DISK UINT32_MAX
+void sim_disk_is_in(uint32_t state);
+uint32_t sim_disk_state(void);
+void sim_cover_disk_fault(uint32_t kind);
+
 /* @names: of the kinds of faults. */
 void sim_coverage_print(const char *const *names, uint32_t n);
 
-/* Of the disk and its blocks; part of the above. */
+/* Of the disk and its blocks; parts of the above. */
 void sim_coverage_print_disk(void);
+void sim_coverage_print_disk_faults(const char *const *names, uint32_t n);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "brick.h"
+#include "coverage.h"
 #include "fabric.h"
 #include "kernel/fabric.h"
 #include "proto/kfb_wire.h"
@@ -272,6 +273,7 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 		return;
 	sim_trace(d->name, "is killed");
 	sim_process_kill(&d->host.process);
+	sim_disk_is_in(SIM_NO_DISK);
 	d->open = NULL;
 	d->is_untold = false;
 	sim_disk_forget(d);
@@ -353,6 +355,7 @@ void sim_disk_init(struct sim_disk *d, uint32_t process, uint32_t number,
 	d->restart.fire = start;
 	place_registers(d);
 	sim_disk_told_init(d);
+	sim_disk_is_in(SIM_NO_DISK);
 	d->squatter.disk = d;
 	d->squatter.number = number + !settings->is_visited_by_itself;
 	for (uint32_t i = 0; i < SIM_DISK_REGS; i++)

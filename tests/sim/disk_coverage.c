@@ -8,6 +8,8 @@
 
 static uint64_t blocks[KFB_BLOCK_STATES][KFB_BLOCK_EVENTS];
 static uint64_t disks[KFB_DISK_STATES][KFB_DISK_EVENTS];
+static uint64_t faults[SIM_FAULT_KINDS_MAX][KFB_DISK_STATES];
+static uint32_t newest = SIM_NO_DISK;
 
 int __real_kfb_block_move(enum kfb_block_state *state,
 			  enum kfb_block_event event);
@@ -25,8 +27,38 @@ int __wrap_kfb_block_move(enum kfb_block_state *state,
 
 int __wrap_kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event)
 {
+	int does;
+
 	disks[*state][event]++;
-	return __real_kfb_disk_move(state, event);
+	does = __real_kfb_disk_move(state, event);
+	sim_disk_is_in(*state);
+	return does;
+}
+
+void sim_disk_is_in(uint32_t state)
+{
+	newest = state;
+}
+
+uint32_t sim_disk_state(void)
+{
+	return newest;
+}
+
+void sim_cover_disk_fault(uint32_t kind)
+{
+	if (kind < SIM_FAULT_KINDS_MAX && newest < KFB_DISK_STATES)
+		faults[kind][newest]++;
+}
+
+void sim_coverage_print_disk_faults(const char *const *names, uint32_t n)
+{
+	printf("# faults, by the state of the disk:\n");
+	for (uint32_t kind = 0; kind < n; kind++)
+		for (uint32_t state = 0; state < KFB_DISK_STATES; state++)
+			printf("#   %10llu %s: %s\n",
+			       (unsigned long long)faults[kind][state],
+			       names[kind], kfb_disk_state_name(state));
 }
 
 static void print_blocks(void)

@@ -162,13 +162,14 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *data,
 
 static int ep_accept(struct fid_ep *fid, const void *data, size_t len)
 {
-	struct sim_ep *ep = ep_of(fid);
-	struct sim_link *link = ep->link;
+	struct sim_link *link = ep_of(fid)->link;
 
 	sim_link_answer(link, FI_CONNECTED, 0, data, len);
 	if (!link->end[SIM_CLIENT])
 		sim_link_tell(link, SIM_BRICK, sim.now_ns + sim_delay());
-	sim_cm_event(ep->eq, FI_CONNECTED, 0, &fid->fid, NULL, 0, NULL);
+	/* The client's confirmation may be behind what it sends at once. */
+	sim_schedule(&link->established,
+		     sim.now_ns + (sim_chance(500) ? 0 : 3 * sim_delay()));
 	return 0;
 }
 

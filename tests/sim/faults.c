@@ -8,6 +8,7 @@
 
 #include "coverage.h"
 #include "fabric.h"
+#include "initiator/core/blocks/kfb_disk.h"
 #include "initiator/core/session/kfb_client.h"
 #include "memory.h"
 #include "scene.h"
@@ -213,6 +214,7 @@ static void strike(const struct sim_fault *f)
 
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		sim_cover_fault(f->kind, sim_client_state(&s->clients[i]));
+	sim_cover_disk_fault(f->kind);
 	befall(f);
 }
 
@@ -220,6 +222,8 @@ static void strike(const struct sim_fault *f)
 
 static bool is_in_state(const struct sim_scene *s, uint32_t state)
 {
+	if (state >= KFB_CLIENT_STATES)
+		return sim_disk_state() == state - KFB_CLIENT_STATES;
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		if (sim_client_state(&s->clients[i]) == state)
 			return true;
@@ -266,6 +270,14 @@ static uint64_t choose_ns(uint64_t *dice)
 	return sim_below_of(dice, pick < 4   ? 300 * SIM_US
 				  : pick < 8 ? 20 * SIM_MS
 					     : 2 * SIM_S);
+}
+
+/* A client's, or, where there is one, the disk's. */
+static uint32_t choose_state(const struct sim_scene *s, uint64_t *dice)
+{
+	uint32_t n = KFB_CLIENT_STATES + (s->has_disk ? KFB_DISK_STATES : 0);
+
+	return (uint32_t)sim_below_of(dice, n);
 }
 
 /* There is no sense in what concerns files where there are none. */
@@ -324,8 +336,7 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 			f->ns *= 30;
 		f->state = SIM_ANY_STATE;
 		if (sim_chance_of(dice, BOUND_PERMILLE))
-			f->state =
-				(uint32_t)sim_below_of(dice, KFB_CLIENT_STATES);
+			f->state = choose_state(s, dice);
 		f->due.fire = due;
 		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns);
 		if (mask >> i & 1)
@@ -353,6 +364,17 @@ uint64_t sim_faults_mask(const struct sim_scene *s)
 	return s->faults.n ? UINT64_MAX >> (64 - s->faults.n) : 0;
 }
 
+static void print_state(uint32_t state)
+{
+	if (state == SIM_ANY_STATE)
+		return;
+	if (state >= KFB_CLIENT_STATES)
+		printf(", when the disk is %s",
+		       kfb_disk_state_name(state - KFB_CLIENT_STATES));
+	else
+		printf(", when a client is %s", kfb_client_state_name(state));
+}
+
 void sim_faults_print(const struct sim_scene *s, uint64_t mask)
 {
 	for (uint32_t i = 0; i < s->faults.n; i++) {
@@ -363,9 +385,7 @@ void sim_faults_print(const struct sim_scene *s, uint64_t mask)
 		printf("  %6llu.%06llu %s",
 		       (unsigned long long)(f->at_ns / SIM_MS),
 		       (unsigned long long)(f->at_ns % SIM_MS), names[f->kind]);
-		if (f->state != SIM_ANY_STATE)
-			printf(", when a client is %s",
-			       kfb_client_state_name(f->state));
+		print_state(f->state);
 		printf("\n");
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What befalls those who are in a world, and when: at a time, or as soon after it
- * as a client's session is in a certain state.
+ * as a client's session, or the disk, is in a certain state.
  */
 #ifndef TESTS_SIM_FAULTS_H
 #define TESTS_SIM_FAULTS_H
@@ -41,7 +41,8 @@ enum sim_fault_kind {
 
 /*
  * struct sim_fault - one
- * @state: enum kfb_client_state that a client has to be in, or SIM_ANY_STATE
+ * @state: enum kfb_client_state that a client has to be in, or, behind those, enum
+ *	kfb_disk_state of the disk, or SIM_ANY_STATE
  * @at_ns: when, or not before
  * @which: of what there are several
  * @ns: how long

@@ -33,6 +33,7 @@ static void cancel_all(struct sim_link *link)
 {
 	sim_cancel(&link->connect);
 	sim_cancel(&link->answer);
+	sim_cancel(&link->established);
 	for (uint32_t side = 0; side < SIM_SIDES; side++) {
 		sim_cancel(&link->way[side].arrive);
 		sim_cancel(&link->way[side].ack);
@@ -380,6 +381,17 @@ static void answered(struct sim_event *event)
 			     &ep->fid.fid, link->data, link->data_len, NULL);
 }
 
+static void established(struct sim_event *event)
+{
+	struct sim_link *link =
+		sim_container_of(event, struct sim_link, established);
+	struct sim_ep *ep = link->end[SIM_BRICK];
+
+	if (ep && !link->is_cut)
+		sim_cm_event(ep->eq, FI_CONNECTED, 0, &ep->fid.fid, NULL, 0,
+			     NULL);
+}
+
 /* ---- a squatter ---------------------------------------------------------------- */
 
 void sim_squat(uint64_t until_ns)
@@ -450,6 +462,7 @@ struct sim_link *sim_link_new(struct sim_ep *client)
 	link->end[SIM_CLIENT] = client;
 	link->connect.fire = connect_arrives;
 	link->answer.fire = answered;
+	link->established.fire = established;
 	for (uint32_t side = 0; side < SIM_SIDES; side++) {
 		link->way[side].link = link;
 		link->way[side].from = side;

@@ -49,6 +49,7 @@ struct sim_notice {
  * @is_cut: nothing is sent any more
  * @is_late: what the client has sent may still arrive
  * @held_until_ns: nothing arrives before
+ * @answer: to the client's request; @established: the brick hears that it is connected
  * @data: of connecting, accepting or refusing
  */
 struct sim_link {
@@ -64,6 +65,7 @@ struct sim_link {
 	struct sim_notice notice[SIM_SIDES];
 	struct sim_event connect;
 	struct sim_event answer;
+	struct sim_event established;
 	uint32_t answer_kind;
 	int answer_error;
 	size_t data_len;
