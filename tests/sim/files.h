@@ -23,7 +23,7 @@
 #define SIM_FILE_PAGES (SIM_FILE_BYTES / PC_PAGE)
 #define SIM_STORE_PATH "/disk/store"
 #define SIM_SLOW_PATH  "/disk/slow"
-#define SIM_NODES_MAX  8
+#define SIM_NODES_MAX  64 /* one for each time that the disk is mounted */
 #define SIM_NODE_BYTES 256
 #define SIM_PATH_BYTES 64
 
