@@ -151,38 +151,41 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 }
 
 /*
- * Blocks that are freed inside of a handle leave two mappings of it. If the session
- * is lost before, the next one maps the span by itself, and what is around it in
- * runs. How many mappings there may be is known, and nobody else makes any in this
- * session: what would take more is not begun.
+ * Blocks that are freed inside of a handle leave two mappings of it. When FREE fails
+ * all of the span is mapped again, in runs. If the session is lost before, the next
+ * one maps the span by itself, and what is around it in runs. How many mappings there
+ * may be is known, and nobody else makes any in this session: what would take more
+ * is not begun.
  */
 static int kfbk_check_room(struct kfbk_device *dev, u64 first, u64 n)
 {
-	u32 max = dev->core.client.info.mappings_max;
-	u64 mappings, runs = 1, last_id = 0, id = 0, before, i;
+	u32 most = dev->core.client.info.mappings_max;
+	u64 around = 0, inside, again = 0, runs = 1, last_id = 0, id = 0;
+	u64 before, i;
 	struct span span;
 	int ret;
 
 	/* With a cache each mapping is one block's. */
-	if (dev->cache.cap || dev->n_blocks <= max)
+	if (dev->cache.cap || dev->n_blocks <= most)
 		return 0;
 	ret = kfbk_lock_settled(dev);
 	span = kfbk_widen_span(dev, first, n);
 	kfbk_unlock(dev);
-	mappings = (span.first < first) + (first + n < span.end);
+	inside = (span.first < first) + (first + n < span.end);
 	for (i = 0; !ret && i < dev->n_blocks; i++) {
-		before = id;
+		bool is_inside = i >= span.first && i < span.end;
+
+		before = i == span.first || i == span.end ? 0 : id;
 		id = READ_ONCE(dev->blocks[i].mapping_id);
-		if (i >= span.first && i < span.end)
-			id = 0;
-		if (!id)
+		again += is_inside && id && !before;
+		if (!id || is_inside)
 			continue;
 		runs += !before;
 		/* One with a hole may count twice. */
-		mappings += id != last_id;
+		around += id != last_id;
 		last_id = id;
 	}
-	if (!ret && (mappings > max || runs > max))
+	if (!ret && (around + max(inside, again) > most || runs > most))
 		ret = -EOPNOTSUPP;
 	return ret;
 }

@@ -315,8 +315,11 @@ CLIENT_MUTANTS = {
         "hostile bricks", "requests.c", "if (kfb_list_check(&req.u.list, reply))", "if (0)",
         UNIT + "lib-control", folder=LIB),
     "alloc-of-a-former-session-is-somebody-elses": Mutant(
-        "calls", "requests.c", "is_late = was_sent && rc == -EEXIST;", "is_late = false;",
-        UNIT + "lib-control", folder=LIB),
+        "calls", "requests.c", "(rc == -ECONNRESET ? kfbl_is_over(k) || now : !was_sent)",
+        "(rc != -ECONNRESET || kfbl_is_over(k) || now)", UNIT + "lib-control", folder=LIB),
+    "blocks-that-are-hidden-are-freed": Mutant(
+        "calls", "requests.c", "if (!is_absent(k, va, n_blocks))",
+        "if (!is_absent(k, va, n_blocks) && 0)", UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-forgotten": Mutant(
         "calls", "map.c", "\tif (rc == -ENOMEM)\n\t\treturn rc;\n", "",
         UNIT + "lib-control", folder=LIB),
