@@ -21,6 +21,11 @@
 #define FNV_PRIME   16777619U
 #define LIMIT_LARGE (1ULL << 20)
 
+#define SESSIONS 256
+#define PENDING	 1024
+/* Of the whole, one client's share: three of them leave room for a fourth. */
+#define CLIENT_SHARE 4
+
 #define LEASE_MIN_MS 1000
 #define LEASE_MAX_MS 600000
 
@@ -50,14 +55,19 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parse *p,
 	return p->error;
 }
 
+static uint64_t share_of_client(uint64_t whole)
+{
+	return whole < CLIENT_SHARE ? 1 : whole / CLIENT_SHARE;
+}
+
 void brick_config_init(struct brick_config *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->auth = BRICK_AUTH_REQUIRED;
 	c->log_level = LOG_INFO;
 	c->limits = (struct brick_limits){
-		.sessions = 256,
-		.sessions_per_client = 256,
+		.sessions = SESSIONS,
+		.sessions_per_client = SESSIONS / CLIENT_SHARE,
 		.unauthenticated = 64,
 		.unauthenticated_per_address = 16,
 		.queues = 8,
@@ -65,7 +75,8 @@ void brick_config_init(struct brick_config *c)
 		.auth_timeout_ms = 5 * SECONDS_MS,
 		.credits = 16,
 		.pending = 64,
-		.pending_total = 1024,
+		.pending_per_client = PENDING / CLIENT_SHARE,
+		.pending_total = PENDING,
 		.mappings = 1024,
 		.handles = 8192,
 		.map_extent_max_bytes = KFB_MAP_EXTENT_MAX_BYTES,
@@ -367,6 +378,7 @@ static const struct setting settings[] = {
 	LIMIT("auth-timeout-ms", auth_timeout_ms, 100, 600 * SECONDS_MS),
 	LIMIT("credits", credits, KFB_CREDITS_MIN, KFB_CREDITS_MAX),
 	LIMIT("max-pending", pending, 1, 4096),
+	LIMIT("max-pending-per-client", pending_per_client, 1, 65536),
 	LIMIT("max-pending-total", pending_total, 1, 65536),
 	LIMIT("max-mappings", mappings, 1, 65536),
 	LIMIT("max-handles", handles, 1, LIMIT_LARGE),
@@ -413,6 +425,25 @@ static int set_brick(struct parse *p, const char *name, const char *value)
 		return s->set ? s->set(p, value) : set_limit(p, s, value);
 	}
 	return fail(p, "[brick] has no setting \"%.64s\"", name);
+}
+
+static bool is_given(const struct parse *p, const char *name)
+{
+	for (size_t i = 0; i < BRICK_ARRAY_SIZE(settings); i++)
+		if (!strcmp(settings[i].name, name))
+			return p->seen & 1ULL << i;
+	return false;
+}
+
+/* Shares that the file does not name follow what it says of the whole. */
+static void set_shares(const struct parse *p)
+{
+	struct brick_limits *l = &p->config->limits;
+
+	if (!is_given(p, "max-sessions-per-client"))
+		l->sessions_per_client = share_of_client(l->sessions);
+	if (!is_given(p, "max-pending-per-client"))
+		l->pending_per_client = share_of_client(l->pending_total);
 }
 
 /* ---- [client NAME] ---- */
@@ -503,6 +534,7 @@ static int add_client(struct parse *p, const char *name)
 	memcpy(client->name, name, strlen(name) + 1);
 	client->owner = brick_owner_hash(name);
 	client->line = p->reader.line;
+	client->number = c->n_clients;
 	c->clients[c->n_clients++] = client;
 	p->client = client;
 	return 0;
@@ -582,6 +614,7 @@ int brick_config_read(struct brick_config *c, FILE *file, const char *name,
 	} else if (!p.error && ferror(file)) {
 		why = "cannot be read";
 	} else if (!p.error) {
+		set_shares(&p);
 		return 0;
 	}
 	snprintf(err, err_len, "%s:%u: %s", name, line, why);

@@ -36,6 +36,8 @@ enum brick_auth {
  * struct brick_client - a client that may connect
  * @name: as in its section
  * @owner: hash of the name, never 0; on the media it names the last RW holder
+ * @number: its place among the clients, below BRICK_CLIENTS_MAX, for tables that
+ *	others keep
  * @line: where its section begins
  * @key_file: path
  * @key: its content, once loaded
@@ -46,6 +48,7 @@ enum brick_auth {
 struct brick_client {
 	char name[KFB_NAME_MAX + 1];
 	uint32_t owner;
+	uint32_t number;
 	unsigned int line;
 	char *key_file;
 	uint8_t key[KFB_KEY_BYTES];
@@ -66,6 +69,7 @@ struct brick_client {
  * @auth_timeout_ms: from the connection request to AUTH
  * @credits: requests in flight per queue
  * @pending: of these, waiting for their blocks, in one session
+ * @pending_per_client: the same in all sessions of one client
  * @pending_total: the same in all
  * @mappings: per session
  * @handles: registrations per session
@@ -88,6 +92,7 @@ struct brick_limits {
 	uint64_t auth_timeout_ms;
 	uint64_t credits;
 	uint64_t pending;
+	uint64_t pending_per_client;
 	uint64_t pending_total;
 	uint64_t mappings;
 	uint64_t handles;

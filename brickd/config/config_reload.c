@@ -125,6 +125,7 @@ int brick_config_take_clients(struct brick_config *config,
 			replace_client(old, fresh->clients[i]);
 			continue;
 		}
+		fresh->clients[i]->number = config->n_clients;
 		list[config->n_clients++] = fresh->clients[i];
 		fresh->clients[i] = fresh->clients[--fresh->n_clients];
 		i--;

@@ -86,18 +86,32 @@ void brick_op_finish_errno(struct brick_op *op, int error)
 	brick_op_finish(op, kfb_status_from_errno(error));
 }
 
-/* Too many wait already, of this session or in all. */
+/* Without authentication nobody is told apart: there is no share of the whole. */
+static uint32_t *pending_of_client(const struct brick_session *s)
+{
+	return s->client == &s->all->anonymous
+		       ? NULL
+		       : &brick_ops_of(s)->n_pending_of[s->client->number];
+}
+
+/* Too many wait already, of this session, of its client or in all. */
 static bool is_crowded(const struct brick_session *s)
 {
 	const struct brick_limits *limits = &brick_ops_of(s)->config->limits;
+	const uint32_t *of_client = pending_of_client(s);
 
 	return s->n_pending >= limits->pending ||
+	       (of_client && *of_client >= limits->pending_per_client) ||
 	       brick_ops_of(s)->n_pending >= limits->pending_total;
 }
 
 static void change_pending(struct brick_session *s, int by)
 {
+	uint32_t *of_client = pending_of_client(s);
+
 	s->n_pending += by;
+	if (of_client)
+		*of_client += by;
 	brick_ops_of(s)->n_pending += by;
 }
 

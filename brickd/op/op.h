@@ -18,6 +18,7 @@
 #include <sys/queue.h>
 
 #include "brickd/base/work.h"
+#include "brickd/config/config.h"
 #include "brickd/mapping/range_locks.h"
 #include "brickd/mapping/mapping.h"
 #include "brickd/session/state.h"
@@ -29,7 +30,6 @@
 #include "proto/kfb_codec.h"
 #include "proto/kfb_err.h"
 
-struct brick_config;
 struct brick_counters;
 struct brick_stop;
 
@@ -100,6 +100,7 @@ struct brick_op {
  * @stop: the daemon's
  * @range_locks: which blocks they and the tiers work on
  * @n_pending: requests that wait for their blocks
+ * @n_pending_of: of these, each client's, by its number
  * @revoking: UNMAPs that wait for a device
  * @grace_until_ms: last writers only, until then; constant after the start
  */
@@ -112,6 +113,7 @@ struct brick_ops {
 	struct brick_counters *counters;
 	struct brick_range_locks range_locks;
 	uint32_t n_pending;
+	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	struct brick_op_list revoking;
 	uint64_t grace_until_ms;
 };

@@ -134,8 +134,7 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	end_former(op, client);
-	if (brick_sessions_of(s->all, client) >=
-	    s->all->config->limits.sessions_per_client) {
+	if (brick_sessions_is_full(s->all, client)) {
 		brick_log_limited(&s->all->net->peer_lines, LOG_NOTICE, c->who,
 				  "client %s has too many sessions",
 				  client->name);

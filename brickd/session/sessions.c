@@ -29,15 +29,21 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
 	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&all->list);
 }
 
-uint64_t brick_sessions_of(const struct brick_sessions *all,
-			   const struct brick_client *client)
+bool brick_sessions_is_full(const struct brick_sessions *all,
+			    const struct brick_client *client)
 {
+	uint64_t max = all->config->limits.sessions_per_client;
+	uint64_t n = 0, n_ending = 0;
 	const struct brick_session *s;
-	uint64_t n = 0;
 
 	TAILQ_FOREACH(s, &all->list, link)
-	n += s->client == client && !brick_session_is_ending(s);
-	return n;
+	{
+		if (s->client != client)
+			continue;
+		n++;
+		n_ending += brick_session_is_ending(s);
+	}
+	return n - n_ending >= max || n >= 2 * max;
 }
 
 void brick_session_report(const struct brick_session *s,

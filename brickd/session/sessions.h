@@ -7,6 +7,7 @@
 #ifndef BRICKD_SESSION_SESSIONS_H
 #define BRICKD_SESSION_SESSIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "brickd/session/state.h"
@@ -33,9 +34,16 @@ struct brick_session *brick_sessions_find(struct brick_sessions *all,
 struct brick_session *brick_sessions_next(struct brick_sessions *all,
 					  struct brick_session *session);
 
-/* Sessions of a client that are not about to end. */
-uint64_t brick_sessions_of(const struct brick_sessions *all,
-			   const struct brick_client *client);
+/**
+ * brick_sessions_is_full - has a client as many sessions as it may have?
+ * @all: all sessions
+ * @client: whose
+ *
+ * Those that are ending take room, too, until their flushes are through: there
+ * may be as many of them again.
+ */
+bool brick_sessions_is_full(const struct brick_sessions *all,
+			    const struct brick_client *client);
 
 /*
  * struct brick_session_report - what can be said of a session

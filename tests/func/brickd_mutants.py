@@ -11,6 +11,8 @@ OP = "brickd/op"
 SESSION = "brickd/session"
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
+LIMITS = "tests/func/brickd-slow:limits:Limits."
+CONFIG = "tests/unit/brickd/test-brickd-config"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 
 BRICKD_MUTANTS = {
@@ -45,6 +47,19 @@ BRICKD_MUTANTS = {
         "grants", "op.c", "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_SHUTDOWN;",
         "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_OK;",
         HELD + "test_a_free_of_a_client_that_is_removed", folder=OP),
+    # What one client may have of what all share.
+    "waiting-places-for-one-client": Mutant(
+        "shares", "op.c", "*of_client >= limits->pending_per_client", "0",
+        LIMITS + "test_requests_that_wait_are_limited_by_client", folder=OP),
+    "ending-sessions-take-no-room": Mutant(
+        "shares", "sessions.c", "|| n >= 2 * max", "",
+        LIMITS + "test_sessions_that_are_ending_take_room_of_their_client", folder=SESSION),
+    "clients-of-a-reload-share-numbers": Mutant(
+        "shares", "config_reload.c", "fresh->clients[i]->number = config->n_clients;", ";",
+        CONFIG, folder="brickd/config"),
+    "share-of-one-is-the-whole": Mutant(
+        "shares", "config.c", "whole / CLIENT_SHARE;", "whole;", CONFIG,
+        folder="brickd/config"),
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
         "flushes", "op_flush.c",

@@ -11,8 +11,10 @@ LONG = "lease-ms = 600000\nauth-timeout-ms = 600000\n"
 
 class Limits(lab.FuncTest):
     def at_the_edge(self, what, settings, program=lab.BRICKD, *words):
-        self.b = self.brick(program=program, settings=settings).start()
-        done = lab.run(lab.FUNC_BIN / "limits", what, self.b.url, "a", self.b.key("a"), *words)
+        self.b = self.brick(program=program, settings=settings,
+                            clients={"a": ["0x0+1T rw"], "b": ["0x0+1T rw"]}).start()
+        done = lab.run(lab.FUNC_BIN / "limits", what, self.b.url, "a", self.b.key("a"),
+                       "b", self.b.key("b"), *words)
         self.assertEqual(done.returncode, 0, done.stderr.decode() + self.b.log_text()[-3000:])
         self.assertEqual(self.b.stop(), 0)
 
@@ -37,7 +39,7 @@ class Limits(lab.FuncTest):
         self.assertIn("it has not authenticated in time", self.b.log_text())
 
     def test_sessions_are_limited_in_all(self):
-        self.at_the_edge("sessions", LONG + "max-sessions = 3")
+        self.at_the_edge("sessions", LONG + "max-sessions = 3\nmax-sessions-per-client = 3")
 
     def test_sessions_are_limited_by_client(self):
         self.at_the_edge("client", LONG + "max-sessions-per-client = 3")
@@ -54,7 +56,21 @@ class Limits(lab.FuncTest):
         self.assertIn("more requests than credits", self.b.log_text())
 
     def test_requests_that_wait_are_limited_by_session_and_in_all(self):
-        self.slowly("pending", "max-pending = 2\nmax-pending-total = 3")
+        self.slowly("pending", "max-pending = 2\nmax-pending-total = 3\n"
+                    "max-pending-per-client = 3")
+
+    def test_requests_that_wait_are_limited_by_client(self):
+        self.slowly("shares", "max-pending = 2\nmax-pending-per-client = 3")
+
+    def test_a_client_has_a_quarter_of_the_waiting_places(self):
+        self.slowly("shares", "max-pending = 2\nmax-pending-total = 12")
+
+    def test_sessions_that_are_ending_take_room_of_their_client(self):
+        self.slowly("ending", "max-sessions-per-client = 1")
+        self.assertIn("client a has too many sessions", self.b.log_text())
+
+    def test_a_client_has_a_quarter_of_the_sessions(self):
+        self.at_the_edge("client", LONG + "max-sessions = 12")
 
 
 if __name__ == "__main__":

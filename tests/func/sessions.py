@@ -47,7 +47,8 @@ class SlowDevice(lab.FuncTest):
 class Leases(lab.FuncTest):
     def start(self, lease_ms, **settings):
         self.b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
-                            settings=f"lease-ms = {lease_ms}\nmax-sessions = {CLIENTS + 8}",
+                            settings=f"lease-ms = {lease_ms}\nmax-sessions = {CLIENTS + 8}\n"
+                                     f"max-sessions-per-client = {CLIENTS + 8}",
                             **settings).start()
 
     def holder(self, block):

@@ -141,7 +141,7 @@ class Stores(StoreTest):
 
 class Limits(lab.FuncTest):
     def test_sessions_are_bounded(self):
-        b = self.brick(settings="max-sessions = 4")
+        b = self.brick(settings="max-sessions = 4\nmax-sessions-per-client = 4")
         b.start()
         self.ok(b.ctl("alloc", "0x0+1"))
         held = []

@@ -2,7 +2,7 @@
 /*
  * As much as a brick allows, and one more:
  *
- *	limits WHAT BRICK CLIENT KEYFILE [FILE]
+ *	limits WHAT BRICK CLIENT KEYFILE OTHERCLIENT KEYFILE [FILE]
  *
  *	strangers	2 connections without AUTH, of one address or in all
  *	neighbours	2 of one address; another address has its own
@@ -13,8 +13,10 @@
  *	handles		3 handles of a session, of one block each
  *	credits		8 requests under way, 2 of them for PING and UNMAP
  *	pending		2 requests of a session that wait for blocks, 3 in all
+ *	shares		2 of a session, 3 of a client; another client has its own
+ *	ending		1 session of the client, and 1 that is ending
  *
- * For the last two the brick's device closes no registration while FILE exists:
+ * For the last four the brick's device closes no registration while FILE exists:
  * so requests can be had to stay where they are.
  */
 #include <sodium.h>
@@ -41,7 +43,7 @@
 		}                                                          \
 	} while (0)
 
-static struct raw_identity id;
+static struct raw_identity id, neighbour;
 static const char *file;
 
 /* All that a run opens; closed at its end. */
@@ -339,6 +341,65 @@ static int pending(void)
 	return 0;
 }
 
+static int shares(void)
+{
+	static const unsigned int of_first[CREDITS] = { KFB_ST_OK, KFB_ST_BUSY,
+							KFB_ST_BUSY };
+	struct kfb_request map = map_of(0);
+	struct raw_session *s = &peers[0], *other = &peers[1];
+	struct raw_session *theirs = &peers[2];
+
+	CHECK(raw_session_open(s, &id));
+	CHECK(raw_session_open(other, &id));
+	CHECK(raw_session_open(theirs, &neighbour));
+	CHECK(hold_registrar());
+	for (uint16_t slot = 0; slot < 3; slot++)
+		CHECK(send_in(s, slot, 1, &map));
+	CHECK(send_in(s, 3, 1, &map));
+	CHECK(answers(s, 3, KFB_ST_AGAIN));
+	/* Another session of the client has what is left of the share. */
+	CHECK(send_in(other, 0, 1, &map));
+	CHECK(send_in(other, 1, 1, &map));
+	CHECK(answers(other, 1, KFB_ST_AGAIN));
+	/* Another client has all of its own. */
+	CHECK(send_in(theirs, 0, 1, &map));
+	CHECK(send_in(theirs, 1, 1, &map));
+	CHECK(send_in(theirs, 2, 1, &map));
+	CHECK(answers(theirs, 2, KFB_ST_AGAIN));
+	CHECK(!unlink(file));
+	CHECK(answer(s, 3, of_first));
+	CHECK(answers(other, 0, KFB_ST_BUSY));
+	for (uint16_t slot = 0; slot < 2; slot++)
+		CHECK(answers(theirs, slot, KFB_ST_BUSY));
+	/* Those that waited are counted no more. */
+	CHECK(send_in(other, 2, 1, &map));
+	CHECK(answers(other, 2, KFB_ST_BUSY));
+	return 0;
+}
+
+/* The brick's registrar holds sessions that are ending. */
+static int ending(void)
+{
+	struct kfb_request end = { .op = KFB_OP_PING }, auth;
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
+	struct raw_session *s = &peers[0], *more = &peers[1];
+	uint16_t status;
+
+	end.u.ping.flags = KFB_PING_END;
+	CHECK(hold_registrar());
+	CHECK(raw_session_open(s, &id));
+	CHECK(!call(s, &end));
+	CHECK(raw_receive(s->c, buf, &len, WAIT_MS) == RAW_ENDED);
+	CHECK(connects(more, &status));
+	CHECK(raw_auth_request(more, id.client, id.key, &auth));
+	CHECK(raw_call(more, &auth) == RAW_ACCEPTED);
+	CHECK(more->reply.status == KFB_ST_LIMIT);
+	CHECK(raw_session_open(&peers[2], &neighbour));
+	CHECK(!unlink(file));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -349,18 +410,24 @@ int main(int argc, char **argv)
 		{ "silent", silent },	       { "sessions", sessions },
 		{ "client", sessions_of_one }, { "mappings", mappings },
 		{ "handles", handles },	       { "credits", credits },
-		{ "pending", pending },
+		{ "pending", pending },	       { "shares", shares },
+		{ "ending", ending },
 	};
 	int status = 2;
 
-	if (argc < 5 || key_file_read(argv[4], id.key) || sodium_init() < 0) {
-		fprintf(stderr, "usage: %s WHAT BRICK CLIENT KEYFILE [FILE]\n",
+	if (argc < 7 || key_file_read(argv[4], id.key) ||
+	    key_file_read(argv[6], neighbour.key) || sodium_init() < 0) {
+		fprintf(stderr,
+			"usage: %s WHAT BRICK CLIENT KEYFILE OTHERCLIENT "
+			"KEYFILE [FILE]\n",
 			argv[0]);
 		return 2;
 	}
 	id.url = argv[2];
 	id.client = argv[3];
-	file = argv[5];
+	neighbour.url = argv[2];
+	neighbour.client = argv[5];
+	file = argv[7];
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(all[i].name, argv[1]))
 			status = all[i].run();

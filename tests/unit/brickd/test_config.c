@@ -117,6 +117,57 @@ static void every_setting_is_taken(void **state)
 	assert_string_equal(config.clients[1]->key_file, "/k2");
 }
 
+/* Unless the file says so itself, one client cannot have all of anything. */
+static void a_client_has_a_quarter_unless_the_file_says_so(void **state)
+{
+	const struct brick_limits *l = &config.limits;
+
+	assert_int_equal(read_text("[brick]\nstore = x\n"), 0);
+	assert_int_equal(l->sessions_per_client, 64);
+	assert_int_equal(l->pending_per_client, 256);
+	assert_int_equal(read_text("[brick]\nmax-sessions = 40\n"
+				   "max-pending-total = 9\n"),
+			 0);
+	assert_int_equal(l->sessions_per_client, 10);
+	assert_int_equal(l->pending_per_client, 2);
+	assert_int_equal(read_text("[brick]\nmax-sessions = 3\n"
+				   "max-pending-per-client = 900\n"),
+			 0);
+	assert_int_equal(l->sessions_per_client, 1);
+	assert_int_equal(l->pending_per_client, 900);
+	assert_int_equal(read_text("[brick]\nmax-sessions-per-client = 256\n"
+				   "max-sessions = 300\n"),
+			 0);
+	assert_int_equal(l->sessions_per_client, 256);
+	/* What nobody reads from a file is the same. */
+	brick_config_fini(&config);
+	brick_config_init(&config);
+	assert_int_equal(l->sessions_per_client, 64);
+	assert_int_equal(l->pending_per_client, 256);
+}
+
+/* Whoever keeps a table of clients by number finds each in its own place. */
+static void clients_of_a_reload_get_numbers_of_their_own(void **state)
+{
+	struct brick_config fresh;
+	FILE *file;
+
+	assert_int_equal(read_text("[client a]\n[client b]\n"), 0);
+	file = fmemopen((char[]){ "[client c]\n[client b]\n[client d]\n" }, 33,
+			"r");
+	assert_non_null(file);
+	brick_config_init(&fresh);
+	assert_int_equal(brick_config_read(&fresh, file, "fresh.conf", err,
+					   sizeof(err)),
+			 0);
+	fclose(file);
+	assert_int_equal(brick_config_take_clients(&config, &fresh), 0);
+	brick_config_fini(&fresh);
+	assert_int_equal(config.n_clients, 4);
+	for (uint32_t i = 0; i < config.n_clients; i++)
+		assert_int_equal(config.clients[i]->number, i);
+}
+
 #define LONG_NAME "n23456789012345678901234567890123456789012345678"
 #define TEN	  "0123456789"
 #define HUNDRED	  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
@@ -360,6 +411,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_setting_is_taken),
+		cmocka_unit_test_teardown(
+			a_client_has_a_quarter_unless_the_file_says_so, forget),
+		cmocka_unit_test_teardown(
+			clients_of_a_reload_get_numbers_of_their_own, forget),
 		cmocka_unit_test(every_error_names_its_line_and_reason),
 		cmocka_unit_test(the_first_of_several_errors_is_told),
 		cmocka_unit_test(a_nul_byte_is_refused),
