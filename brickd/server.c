@@ -344,6 +344,25 @@ static void begin_grace(struct brick_server *server)
 		  (unsigned long long)lease_ms);
 }
 
+/* What is promised to clients and is not there is known before they ask. */
+static void tell_overcommitment(const struct brick_server *server)
+{
+	struct brick_store_stats s;
+	uint64_t granted, n;
+
+	if (brick_config_writable(server->config, &granted))
+		return;
+	brick_store_stats(server->storage.store, &s);
+	n = s.slots_total - s.slots_bad + s.slow_total - s.slow_bad -
+	    s.slow_spare;
+	if (granted <= n)
+		return;
+	brick_log(LOG_NOTICE, NULL,
+		  "grants overcommit the store: clients may allocate %llu "
+		  "blocks, and it has room for %llu",
+		  (unsigned long long)granted, (unsigned long long)n);
+}
+
 static int listen_all(struct brick_server *server, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
@@ -497,6 +516,7 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 		goto stop_workers;
 	}
 	begin_grace(server);
+	tell_overcommitment(server);
 	rc = start_observers(server, err, err_len);
 	if (rc)
 		goto stop_workers;

@@ -218,6 +218,16 @@ const struct brick_client *
 brick_config_client(const struct brick_config *config, const char *name);
 
 /**
+ * brick_config_writable - how many blocks the clients together may allocate
+ * @config: checked
+ * @n_blocks: filled; what several may is counted once
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int brick_config_writable(const struct brick_config *config,
+			  uint64_t *n_blocks);
+
+/**
  * brick_config_differs - what else than clients has changed
  * @a: checked
  * @b: checked

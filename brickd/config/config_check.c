@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +119,44 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 		say_where(c, client->line, err, err_len);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct brick_span *one = a, *other = b;
+
+	return (one->first > other->first) - (one->first < other->first);
+}
+
+int brick_config_writable(const struct brick_config *c, uint64_t *n_blocks)
+{
+	uint64_t n = 0, end = 0, blocks = 0;
+	struct brick_span *spans;
+
+	for (uint32_t i = 0; i < c->n_clients; i++)
+		n += c->clients[i]->grants.n_rw;
+	spans = calloc(n + 1, sizeof(*spans));
+	if (!spans)
+		return -ENOMEM;
+	n = 0;
+	for (uint32_t i = 0; i < c->n_clients; i++) {
+		const struct brick_grants *g = &c->clients[i]->grants;
+
+		memcpy(&spans[n], g->rw, g->n_rw * sizeof(*spans));
+		n += g->n_rw;
+	}
+	qsort(spans, n, sizeof(*spans), compare_spans);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t first = spans[i].first > end ? spans[i].first : end;
+
+		if (spans[i].end <= first)
+			continue;
+		blocks += spans[i].end - first;
+		end = spans[i].end;
+	}
+	free(spans);
+	*n_blocks = blocks;
 	return 0;
 }
 

@@ -60,6 +60,13 @@ BRICKD_MUTANTS = {
     "share-of-one-is-the-whole": Mutant(
         "shares", "config.c", "whole / CLIENT_SHARE;", "whole;", CONFIG,
         folder="brickd/config"),
+    "grants-counted-for-each-client": Mutant(
+        "shares", "config_check.c", "spans[i].first > end ? spans[i].first : end",
+        "spans[i].first", CONFIG, folder="brickd/config"),
+    "grants-beyond-the-store-not-told": Mutant(
+        "shares", "server.c", "if (granted <= n)", "if (1)",
+        PLAIN + "logs:Logs.test_grants_beyond_the_store_are_told_at_the_start_with_numbers",
+        folder="brickd"),
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
         "flushes", "op_flush.c",

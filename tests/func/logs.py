@@ -12,7 +12,8 @@ WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
                  r"( queue \d+)?( ((libfabric-)?tcp|verbs)\[\S+\]:\d+)?|((libfabric-)?tcp|verbs)\[\S+\]:\d+): ")
 # What concerns the daemon as a whole.
 DAEMON = re.compile(r"<\d>brickd: (serving |stopping$|stopped cleanly$|self-test of |"
-                    r"the peer broke the rules|\d+ lines like the next|/\S+ is |the last stop was not clean)")
+                    r"the peer broke the rules|\d+ lines like the next|/\S+ is |the last stop was not clean|"
+                    r"grants overcommit )")
 
 
 class Logs(lab.FuncTest):
@@ -42,6 +43,22 @@ class Logs(lab.FuncTest):
                      "queue 0 s?tcp.*: authentication of", "client a: ends: disconnect"):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
+
+    def test_grants_beyond_the_store_are_told_at_the_start_with_numbers(self):
+        b = self.brick(clients={"a": ["0x0+20 rw"], "b": ["0x2800000+7 rw"]},
+                       size="128M").start()
+        room = b.json("info")["slots_total"]
+        b.stop()
+        self.assertNotIn("overcommit", b.log_text())
+        for n, said in ((room, False), (room + 1, True)):
+            # The same blocks of two clients, in two pieces, and some to read.
+            half = f"{lab.BLOCK * (n // 2):#x}+{n - n // 2}"
+            b.clients = {"a": [f"0x0+{n // 2} rw", f"{half} rw", "1T+1T ro"],
+                         "b": [f"{half} rw"]}
+            b.start()
+            b.stop()
+            self.assertEqual(f"grants overcommit the store: clients may allocate {n} blocks, "
+                             f"and it has room for {room}" in b.log_text(), said, b.log_text())
 
     def test_a_refusal_names_the_peer_and_the_session_it_asked_for(self):
         b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}).start()

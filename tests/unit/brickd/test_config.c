@@ -146,6 +146,23 @@ static void a_client_has_a_quarter_unless_the_file_says_so(void **state)
 	assert_int_equal(l->pending_per_client, 256);
 }
 
+static void what_several_may_write_is_counted_once(void **state)
+{
+	uint64_t n;
+
+	assert_int_equal(read_text("[brick]\n"), 0);
+	assert_int_equal(brick_config_writable(&config, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(read_text("[client a]\ngrant = 20M+10 rw\n"
+				   "grant = 0x0+2 rw\n"
+				   "grant = 1T+1T ro\n"
+				   "[client b]\ngrant = 24M+2 rw\n"
+				   "grant = 38M+5 rw\n"),
+			 0);
+	assert_int_equal(brick_config_writable(&config, &n), 0);
+	assert_int_equal(n, 2 + 10 + 4);
+}
+
 /* Whoever keeps a table of clients by number finds each in its own place. */
 static void clients_of_a_reload_get_numbers_of_their_own(void **state)
 {
@@ -413,6 +430,8 @@ int main(void)
 		cmocka_unit_test(every_setting_is_taken),
 		cmocka_unit_test_teardown(
 			a_client_has_a_quarter_unless_the_file_says_so, forget),
+		cmocka_unit_test_teardown(
+			what_several_may_write_is_counted_once, forget),
 		cmocka_unit_test_teardown(
 			clients_of_a_reload_get_numbers_of_their_own, forget),
 		cmocka_unit_test(every_error_names_its_line_and_reason),
