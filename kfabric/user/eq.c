@@ -49,14 +49,14 @@ void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event)
 	pthread_mutex_unlock(&eq->lock);
 }
 
-bool stcp_eq_is_full(struct stcp_eq *eq)
+bool stcp_eq_holds(struct stcp_eq *eq, unsigned int n)
 {
-	bool full;
+	bool holds;
 
 	pthread_mutex_lock(&eq->lock);
-	full = eq->n_events >= STCP_EVENTS_MAX;
+	holds = eq->n_events >= n;
 	pthread_mutex_unlock(&eq->lock);
-	return full;
+	return holds;
 }
 
 /* Takes the first event from the queue, whose lock the caller holds. */

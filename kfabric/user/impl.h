@@ -48,6 +48,7 @@
 #define STCP_ARRIVING_MAX	      256 /* connections whose request is not whole */
 #define STCP_ARRIVING_PER_ADDRESS_MAX 32
 #define STCP_EVENTS_MAX		      1024 /* requests that nobody has read */
+#define STCP_TOLD_MAX		      64 /* events before which a stray is told, too */
 #define STCP_UNBIDDEN_MAX	      1024 /* completions of writes that nobody has read */
 #define STCP_CM_DEADLINE_MS	      10000
 #define STCP_CLOSING_DEADLINE_MS      5000
@@ -269,7 +270,9 @@ struct stcp_request {
 	struct stcp_pep *pep; /* while it is arriving */
 	struct stcp_fabric *fabric; /* from then on: it is in its list */
 	bool has_endpoint; /* which frees it */
-	LIST_ENTRY(stcp_request) link;
+	LIST_ENTRY(stcp_request)
+	link; /* of the fabric, or of those displaced */
+	TAILQ_ENTRY(stcp_request) arriving_link;
 	struct sockaddr_storage peer;
 	struct tcpw_cm_rx cm;
 };
@@ -281,9 +284,12 @@ struct stcp_pep {
 	struct stcp_eq *eq;
 	struct fi_info *info;
 	struct stcp_source source;
-	/* The shard's thread alone uses the next two. */
-	LIST_HEAD(, stcp_request) arriving;
+	/* The shard's thread alone uses the next three. */
+	TAILQ_HEAD(stcp_requests, stcp_request)
+	arriving; /* the oldest one first */
 	unsigned int n_arriving;
+	LIST_HEAD(, stcp_request)
+	displaced; /* closed, in this batch of events */
 	bool listens;
 };
 
@@ -480,7 +486,8 @@ void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event);
 /* The endpoint of an event queue, from its binding to its end. */
 void stcp_eq_bind(struct stcp_ep *ep, struct stcp_eq *eq);
 void stcp_eq_unbind(struct stcp_ep *ep);
-bool stcp_eq_is_full(struct stcp_eq *eq);
+/* Are there n events, or more, that nobody has read? */
+bool stcp_eq_holds(struct stcp_eq *eq, unsigned int n);
 /* Takes out all that is about an object which is being closed. */
 void stcp_eq_purge(struct stcp_eq *eq, fid_t fid);
 

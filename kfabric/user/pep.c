@@ -2,13 +2,16 @@
 /*
  * Passive endpoints: taking connections, and the requests on them until they
  * are whole. Who promises a request and does not send it costs one descriptor
- * for ten seconds, and there are bounds on how many, in all and per address.
+ * for ten seconds, and there are bounds on how many, in all and per address. At
+ * a bound the oldest one gives its place to the newest: nobody who sends at once
+ * what there is to send is kept out by those who do not.
  *
  * Context: ready() and late() in the shard's thread, to which the list of
  * arriving requests belongs.
  * Lifetime: a request is the passive endpoint's while it arrives; then its
  * event's; then its user's, who ends it by fi_reject() or by closing the
- * endpoint that was made of it.
+ * endpoint that was made of it. One that is displaced stays in memory until the
+ * listener's next event, as the batch of this one may have an event of its, too.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,6 +21,7 @@
 #include <unistd.h>
 
 #include "impl.h"
+#include "peer.h"
 #include "stcp.h"
 
 #define ACCEPTS_MAX 16 /* in a row */
@@ -59,26 +63,13 @@ struct stcp_pep *stcp_pep_find(struct stcp_fabric *fabric, fid_t handle)
 	return pep;
 }
 
-static bool same_host(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-		       &((const struct sockaddr_in6 *)b)->sin6_addr,
-		       sizeof(struct in6_addr));
-}
-
 /* The request is not arriving any more. Context: the shard's thread. */
 static void settle_request(struct stcp_request *request)
 {
 	struct stcp_pep *pep = request->pep;
 
 	stcp_shard_mute(&request->source);
-	LIST_REMOVE(request, link);
+	TAILQ_REMOVE(&pep->arriving, request, arriving_link);
 	pep->n_arriving--;
 	request->pep = NULL;
 }
@@ -97,22 +88,50 @@ uint64_t stcp_strays(void)
 }
 
 /* A user who wants to hears of a stray as of an error of its listener. */
-static void drop_request(struct stcp_request *request, enum tcpw_violation why)
+static void tell_stray(const struct stcp_pep *pep, enum tcpw_violation why)
 {
-	const struct stcp_pep *pep = request->pep;
 	struct stcp_event *event = NULL;
 
-	if (why)
-		atomic_fetch_add(&n_strays, 1);
-	if (why && atomic_load(&tells_strays) && !stcp_eq_is_full(pep->eq))
+	atomic_fetch_add(&n_strays, 1);
+	if (atomic_load(&tells_strays) &&
+	    !stcp_eq_holds(pep->eq, STCP_TOLD_MAX))
 		event = stcp_event_alloc(0, (fid_t)&pep->fid.fid, NULL, 0);
-	if (event) {
-		event->err = EPROTO;
-		event->prov_errno = (int)why;
-		stcp_eq_add(pep->eq, event);
-	}
+	if (!event)
+		return;
+	event->err = EPROTO;
+	event->prov_errno = (int)why;
+	stcp_eq_add(pep->eq, event);
+}
+
+static void drop_request(struct stcp_request *request, enum tcpw_violation why)
+{
+	if (why)
+		tell_stray(request->pep, why);
 	settle_request(request);
 	stcp_request_free(request);
+}
+
+/* Its memory stays for an event of this batch that may be about it. */
+static void displace_request(struct stcp_request *request)
+{
+	struct stcp_pep *pep = request->pep;
+
+	/* Counted and not told: there may be more of them than anybody reads. */
+	atomic_fetch_add(&n_strays, 1);
+	settle_request(request);
+	close(request->source.fd);
+	request->source.fd = -1;
+	LIST_INSERT_HEAD(&pep->displaced, request, link);
+}
+
+static void free_displaced(struct stcp_pep *pep)
+{
+	struct stcp_request *request;
+
+	while ((request = LIST_FIRST(&pep->displaced))) {
+		LIST_REMOVE(request, link);
+		stcp_request_free(request);
+	}
 }
 
 static void request_late(struct stcp_source *source)
@@ -132,7 +151,7 @@ static void deliver_request(struct stcp_request *request)
 
 	data = tcpw_cm_rx_data(&request->cm, &n);
 	settle_request(request);
-	if (!stcp_eq_is_full(pep->eq))
+	if (!stcp_eq_holds(pep->eq, STCP_EVENTS_MAX))
 		info = stcp_info_for_request(pep, request);
 	if (info)
 		event = stcp_event_alloc(FI_CONNREQ, &pep->fid.fid, data, n);
@@ -157,6 +176,8 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 	uint8_t *to;
 	uint32_t want;
 
+	if (!request->pep)
+		return;
 	while ((want = tcpw_cm_rx_want(&request->cm, &to))) {
 		ssize_t n = recv(source->fd, to, want, MSG_DONTWAIT);
 
@@ -170,11 +191,28 @@ static void request_ready(struct stcp_source *source, uint32_t events)
 	deliver_request(request);
 }
 
-static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
+/* At a bound the oldest goes: of this peer at its bound, else of all. */
+static void make_place(struct stcp_pep *pep,
+		       const struct sockaddr_storage *peer)
 {
-	const struct stcp_request *other;
+	struct stcp_request *request, *oldest = NULL;
 	unsigned int from_there = 0;
 
+	TAILQ_FOREACH(request, &pep->arriving, arriving_link)
+	{
+		if (!stcp_same_peer(&request->peer, peer))
+			continue;
+		if (!from_there++)
+			oldest = request;
+	}
+	if (from_there >= STCP_ARRIVING_PER_ADDRESS_MAX)
+		displace_request(oldest);
+	else if (pep->n_arriving >= STCP_ARRIVING_MAX)
+		displace_request(TAILQ_FIRST(&pep->arriving));
+}
+
+static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
+{
 	request->fid.fclass = FI_CLASS_CONNREQ;
 	request->pep = pep;
 	request->source.ready = request_ready;
@@ -182,21 +220,17 @@ static void request_arrived(struct stcp_pep *pep, struct stcp_request *request)
 	/* The listener's own, so that the list is one thread's. */
 	request->source.shard = pep->source.shard;
 	tcpw_cm_rx_init(&request->cm, false);
-	LIST_FOREACH(other, &pep->arriving, link)
-	from_there += same_host(&other->peer, &request->peer);
-	if (pep->n_arriving >= STCP_ARRIVING_MAX ||
-	    from_there >= STCP_ARRIVING_PER_ADDRESS_MAX) {
-		stcp_request_free(request);
-		return;
-	}
+	make_place(pep, &request->peer);
 	stcp_socket_tune(request->source.fd);
 	if (stcp_shard_watch(&request->source, EPOLLIN)) {
 		stcp_request_free(request);
 		return;
 	}
-	LIST_INSERT_HEAD(&pep->arriving, request, link);
+	TAILQ_INSERT_TAIL(&pep->arriving, request, arriving_link);
 	pep->n_arriving++;
 	stcp_shard_deadline(&request->source, STCP_CM_DEADLINE_MS);
+	/* What has come with the connection takes no place from others. */
+	request_ready(&request->source, EPOLLIN);
 }
 
 static void pep_ready(struct stcp_source *source, uint32_t events)
@@ -204,6 +238,7 @@ static void pep_ready(struct stcp_source *source, uint32_t events)
 	struct stcp_pep *pep =
 		stcp_container_of(source, struct stcp_pep, source);
 
+	free_displaced(pep);
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		struct stcp_request *request = calloc(1, sizeof(*request));
 		socklen_t len = sizeof(request->peer);
@@ -337,10 +372,11 @@ static void stop_arriving(void *arg)
 	struct stcp_request *request, *next;
 
 	stcp_shard_mute(&pep->source);
-	for (request = LIST_FIRST(&pep->arriving); request; request = next) {
-		next = LIST_NEXT(request, link);
+	for (request = TAILQ_FIRST(&pep->arriving); request; request = next) {
+		next = TAILQ_NEXT(request, arriving_link);
 		drop_request(request, TCPW_OK);
 	}
+	free_displaced(pep);
 }
 
 static int pep_close(struct fid *fid)
@@ -440,7 +476,8 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	stcp_shard_assign(&pep->source);
 	pep->fabric = stcp_container_of(fabric, struct stcp_fabric, fid);
 	atomic_fetch_add(&pep->fabric->refs, 1);
-	LIST_INIT(&pep->arriving);
+	TAILQ_INIT(&pep->arriving);
+	LIST_INIT(&pep->displaced);
 	pthread_mutex_lock(&pep->fabric->lock);
 	LIST_INSERT_HEAD(&pep->fabric->peps, pep, link);
 	pthread_mutex_unlock(&pep->fabric->lock);

@@ -15,15 +15,26 @@
 #include "raw.h"
 #include "tcpw_cm.h"
 
-int raw_socket(const struct rig *rig)
+int raw_socket_from(const struct rig *rig, uint8_t host)
 {
+	const struct sockaddr_in from = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host),
+	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)),
+			 0);
 	assert_int_equal(connect(fd, rig->client.info->dest_addr,
 				 sizeof(struct sockaddr_in)),
 			 0);
 	return fd;
+}
+
+int raw_socket(const struct rig *rig)
+{
+	return raw_socket_from(rig, 1);
 }
 
 void raw_send(int fd, const void *bytes, size_t len)

@@ -12,6 +12,8 @@
 
 /* A socket that is connected to the server, and nothing sent yet. */
 int raw_socket(const struct rig *rig);
+/* The same from 127.0.0.HOST. */
+int raw_socket_from(const struct rig *rig, uint8_t host);
 /* Connects with a request in this order; the server's endpoint is up. */
 int raw_connect(struct rig *rig, enum tcpw_order order);
 /* Connects and asks; nobody waits for an answer. */

@@ -455,29 +455,6 @@ static void closing_a_registration_stops_answers_from_it(void **state)
 	rig_close(rig);
 }
 
-static void only_so_many_requests_may_be_arriving_from_one_address(void **state)
-{
-	struct rig *rig = opened();
-	int fds[32], fd;
-	uint8_t byte;
-
-	for (int i = 0; i < 32; i++) {
-		fds[i] = raw_socket(rig);
-		raw_send(fds[i], "\3", 1);
-	}
-	fd = raw_socket(rig);
-	assert_false(raw_recv(rig, fd, &byte, 1));
-	close(fd);
-	/* It was not for being late: those before it still have time. */
-	assert_int_equal(recv(fds[0], &byte, 1, MSG_DONTWAIT), -1);
-	assert_int_equal(errno, EAGAIN);
-	/* Who has gone makes room. */
-	for (int i = 0; i < 32; i++)
-		close(fds[i]);
-	rig_connect(rig);
-	rig_close(rig);
-}
-
 /* Of a request, as an error of the passive endpoint. */
 static void expect_told(struct rig *rig, enum tcpw_violation why)
 {
@@ -759,8 +736,6 @@ int main(void)
 		cmocka_unit_test(responses_that_nobody_reads_are_bounded),
 		cmocka_unit_test(answers_and_messages_take_turns),
 		cmocka_unit_test(closing_a_registration_stops_answers_from_it),
-		cmocka_unit_test(
-			only_so_many_requests_may_be_arriving_from_one_address),
 		cmocka_unit_test(half_a_request_is_not_waited_for),
 		cmocka_unit_test(an_endpoint_without_queues_does_not_connect),
 		cmocka_unit_test(a_request_that_is_none_is_closed_at_once),
