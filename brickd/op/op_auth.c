@@ -136,7 +136,8 @@ void brick_op_auth(struct brick_op *op)
 	end_former(op, client);
 	if (brick_sessions_is_full(s->all, client)) {
 		brick_log_limited(&s->all->net->peer_lines, LOG_NOTICE, c->who,
-				  "client %s has too many sessions",
+				  "client %s has too many sessions, or all "
+				  "clients together",
 				  client->name);
 		brick_conn_disconnect(c);
 		brick_op_finish(op, KFB_ST_LIMIT);

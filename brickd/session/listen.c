@@ -12,6 +12,7 @@
 #include "brickd/net/devices.h"
 #include "brickd/net/net.h"
 #include "brickd/session/session.h"
+#include "kfabric/user/peer.h"
 #include "proto/kfb_err.h"
 
 #define RETRY_LIMIT_MS 1000
@@ -33,43 +34,65 @@ struct request {
 	char who[BRICK_WHO_BYTES];
 };
 
-static bool same_host(const struct sockaddr_storage *a, const void *addr,
-		      size_t len)
+/* Its peer has not proven a key, neither by AUTH nor as a join does. */
+static bool is_stranger(const struct brick_conn *c)
 {
-	struct sockaddr_storage b = { 0 };
-
-	if (!addr || len > sizeof(b))
-		return false;
-	memcpy(&b, addr, len);
-	if (a->ss_family != b.ss_family)
-		return false;
-	if (b.ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((struct sockaddr_in *)&b)->sin_addr.s_addr;
-	return b.ss_family == AF_INET6 &&
-	       !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-		       &((struct sockaddr_in6 *)&b)->sin6_addr,
-		       sizeof(struct in6_addr));
+	return c->session->state == KFB_SESSION_OPENING &&
+	       c->state != KFB_CONN_CLOSING;
 }
 
-static bool limits_reached(const struct brick_sessions *all,
-			   const struct fi_info *info)
+/* Whose place a newcomer from @peer takes; NULL: there is one left. */
+static struct brick_conn *find_displaced(const struct brick_sessions *all,
+					 const struct sockaddr_storage *peer)
 {
 	const struct brick_limits *limits = &all->config->limits;
-	uint64_t unauthenticated = 0, from_here = 0;
-	const struct brick_conn *c;
+	struct brick_conn *c, *oldest = NULL, *oldest_here = NULL;
+	uint64_t n = 0, n_here = 0;
 
-	TAILQ_FOREACH(c, &all->net->conns, link)
+	/* All that have not authenticated have a deadline, in their order. */
+	TAILQ_FOREACH(c, &all->net->hurried, hurry_link)
 	{
-		if (c->state == KFB_CONN_READY)
+		if (!is_stranger(c))
 			continue;
-		unauthenticated++;
-		from_here += same_host(&c->peer, info->dest_addr,
-				       info->dest_addrlen);
+		if (!n++)
+			oldest = c;
+		if (stcp_same_peer(&c->peer, peer) && !n_here++)
+			oldest_here = c;
 	}
-	return all->n >= limits->sessions ||
-	       unauthenticated >= limits->unauthenticated ||
-	       from_here >= limits->unauthenticated_per_address;
+	if (n_here >= limits->unauthenticated_per_address)
+		return oldest_here;
+	return n >= limits->unauthenticated ? oldest : NULL;
+}
+
+/*
+ * Who has come before and has not said who it is goes. An AUTH that has come and
+ * was not read yet is read first.
+ */
+static void displace_strangers(struct brick_sessions *all,
+			       const struct fi_info *info)
+{
+	struct sockaddr_storage peer = { 0 };
+	struct brick_conn *c;
+
+	if (info->dest_addr && info->dest_addrlen <= sizeof(peer))
+		memcpy(&peer, info->dest_addr, info->dest_addrlen);
+	while ((c = find_displaced(all, &peer))) {
+		if (brick_conn_service(c))
+			brick_conn_kick(c);
+		if (is_stranger(c))
+			brick_conn_fail(c, LOG_NOTICE,
+					"it has not authenticated, and others "
+					"want its place");
+	}
+}
+
+/* Strangers that are ending are waited for when there are too many of them. */
+static bool is_full(const struct brick_sessions *all)
+{
+	const struct brick_limits *limits = &all->config->limits;
+
+	return all->n_admitted >= limits->sessions ||
+	       all->n - all->n_admitted >= 2 * limits->unauthenticated;
 }
 
 static void describe_request(struct request *r)
@@ -109,8 +132,9 @@ static enum kfb_status validate_hello(struct request *r,
 	if (r->hello.session_id)
 		return brick_session_validate_join(r->fabric, r->info,
 						   &r->hello, r->raw, joins);
-	if (limits_reached(all, r->info))
+	if (is_full(all))
 		return KFB_ST_LIMIT;
+	displace_strangers(all, r->info);
 	return KFB_ST_OK;
 }
 

@@ -231,6 +231,7 @@ void brick_session_admit(struct brick_session *s,
 	struct brick_conn *c = s->queues[0]->conn;
 
 	s->client = client;
+	s->all->n_admitted++;
 	brick_count(&s->all->counters->sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
 	describe_session(s);

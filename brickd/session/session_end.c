@@ -88,8 +88,10 @@ static void finish_end(struct brick_session *s)
 
 	forget_mappings(s);
 	brick_quarantine_end(s);
-	if (s->client)
+	if (s->client) {
 		brick_count(&all->counters->sessions_fenced);
+		all->n_admitted--;
+	}
 	if (s->state == KFB_SESSION_FENCING)
 		brick_session_move(s, KFB_SESSION_ENDED);
 	brick_log_limited(&all->lines, LOG_DEBUG, s->who, "ended");

@@ -43,7 +43,8 @@ bool brick_sessions_is_full(const struct brick_sessions *all,
 		n++;
 		n_ending += brick_session_is_ending(s);
 	}
-	return n - n_ending >= max || n >= 2 * max;
+	return n - n_ending >= max || n >= 2 * max ||
+	       all->n_admitted >= all->config->limits.sessions;
 }
 
 void brick_session_report(const struct brick_session *s,

@@ -35,7 +35,7 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
 					  struct brick_session *session);
 
 /**
- * brick_sessions_is_full - has a client as many sessions as it may have?
+ * brick_sessions_is_full - has a client, or have all, as many sessions as may be?
  * @all: all sessions
  * @client: whose
  *

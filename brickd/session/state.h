@@ -256,6 +256,7 @@ struct brick_session_ops {
  * @requests: who executes them; not looked into here
  * @list: all, also those that are ending
  * @n: how many
+ * @n_admitted: of these, those that have or had a client
  * @anonymous: the client of sessions without AUTH
  * @holds: freed slots that several sessions hold back
  * @registrar: the worker that registers and closes registrations
@@ -271,6 +272,7 @@ struct brick_sessions {
 	struct brick_ops *requests;
 	struct brick_session_list list;
 	uint64_t n;
+	uint64_t n_admitted;
 	struct brick_client anonymous;
 	struct brick_mappings mappings;
 	struct brick_hold holds[BRICK_HOLDS_MAX];

@@ -13,6 +13,8 @@ HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 LIMITS = "tests/func/brickd-slow:limits:Limits."
 CONFIG = "tests/unit/brickd/test-brickd-config"
+LISTEN = "tests/unit/brickd/test-brickd-listen"
+ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 
 BRICKD_MUTANTS = {
@@ -67,6 +69,30 @@ BRICKD_MUTANTS = {
         "shares", "server.c", "if (granted <= n)", "if (1)",
         PLAIN + "logs:Logs.test_grants_beyond_the_store_are_told_at_the_start_with_numbers",
         folder="brickd"),
+    # What peers without a key can do to others.
+    "strangers-are-never-displaced": Mutant(
+        "strangers", "listen.c", "while ((c = find_displaced(all, &peer))) {", "while (0) {\n"
+        "\t\tc = find_displaced(all, &peer);", LISTEN, folder=SESSION),
+    "joins-count-as-strangers": Mutant(
+        "strangers", "listen.c", "c->session->state == KFB_SESSION_OPENING &&\n\t       ", "",
+        LISTEN, folder=SESSION),
+    "auth-that-has-come-is-not-read": Mutant(
+        "strangers", "listen.c", "if (brick_conn_service(c))", "if (0)", LISTEN, folder=SESSION),
+    "ending-strangers-without-a-bound": Mutant(
+        "strangers", "listen.c",
+        "||\n\t       all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
+        folder=SESSION),
+    "sessions-beyond-all-by-auth": Mutant(
+        "strangers", "sessions.c",
+        "||\n\t       all->n_admitted >= all->config->limits.sessions", "",
+        PLAIN + "limits:Limits.test_sessions_are_limited_in_all", folder=SESSION),
+    "newest-request-goes": Mutant(
+        "strangers", "pep.c", "displace_request(TAILQ_FIRST(&pep->arriving));",
+        "displace_request(TAILQ_LAST(&pep->arriving, stcp_requests));", ARRIVING,
+        folder="kfabric/user"),
+    "requests-of-one-address-without-a-bound": Mutant(
+        "strangers", "pep.c", "from_there >= STCP_ARRIVING_PER_ADDRESS_MAX", "0", ARRIVING,
+        folder="kfabric/user"),
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
         "flushes", "op_flush.c",

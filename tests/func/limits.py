@@ -39,7 +39,7 @@ class Limits(lab.FuncTest):
         self.assertIn("it has not authenticated in time", self.b.log_text())
 
     def test_sessions_are_limited_in_all(self):
-        self.at_the_edge("sessions", LONG + "max-sessions = 3\nmax-sessions-per-client = 3")
+        self.at_the_edge("sessions", LONG + "max-sessions = 3\nmax-sessions-per-client = 9")
 
     def test_sessions_are_limited_by_client(self):
         self.at_the_edge("client", LONG + "max-sessions-per-client = 3")

@@ -4,7 +4,7 @@
  *
  *	limits WHAT BRICK CLIENT KEYFILE OTHERCLIENT KEYFILE [FILE]
  *
- *	strangers	2 connections without AUTH, of one address or in all
+ *	strangers	2 connections without AUTH; the oldest one goes
  *	neighbours	2 of one address; another address has its own
  *	silent		one that never says anything
  *	sessions	3 sessions in all
@@ -29,7 +29,6 @@
 #include "raw_session.h"
 
 #define WAIT_MS	      15000
-#define TRIES	      20000
 #define CREDITS	      8
 #define FREE_CREDITS  (CREDITS - KFB_CREDITS_RESERVED)
 #define BLOCKS	      4
@@ -60,26 +59,39 @@ static bool connects(struct raw_session *s, uint16_t *status)
 	return raw_session_connect(s, &id, &hello, status) == RAW_ACCEPTED;
 }
 
-/* A brick notices by and by that a peer is gone. */
-static bool connects_at_last(struct raw_session *s)
+static bool is_ended(struct raw_session *s)
 {
-	uint16_t status;
+	uint8_t buf[KFB_REPLY_MAX_BYTES];
+	size_t len = sizeof(buf);
 
-	for (int i = 0; i < TRIES; i++)
-		if (connects(s, &status))
-			return true;
-	return false;
+	return raw_receive(s->c, buf, &len, WAIT_MS) == RAW_ENDED;
+}
+
+static bool authenticates(struct raw_session *s)
+{
+	struct kfb_request req;
+
+	return raw_auth_request(s, id.client, id.key, &req) &&
+	       raw_call(s, &req) == RAW_ACCEPTED &&
+	       s->reply.status == KFB_ST_OK;
 }
 
 static int strangers(void)
 {
 	uint16_t status;
 
-	CHECK(connects(&peers[0], &status));
-	CHECK(connects(&peers[1], &status));
-	CHECK(!connects(&peers[2], &status) && status == KFB_ST_LIMIT);
-	raw_session_close(&peers[0]);
-	CHECK(connects_at_last(&peers[2]));
+	for (int i = 0; i < 3; i++)
+		CHECK(connects(&peers[i], &status));
+	/* The oldest makes room, and nobody else. */
+	CHECK(is_ended(&peers[0]));
+	CHECK(authenticates(&peers[2]));
+	CHECK(authenticates(&peers[1]));
+	/* Those take no places any more, and lose none. */
+	for (int i = 3; i < 6; i++)
+		CHECK(connects(&peers[i], &status));
+	CHECK(is_ended(&peers[3]));
+	CHECK(authenticates(&peers[4]));
+	CHECK(authenticates(&peers[5]));
 	return 0;
 }
 
@@ -89,11 +101,13 @@ static int neighbours(void)
 
 	CHECK(connects(&peers[0], &status));
 	CHECK(connects(&peers[1], &status));
-	CHECK(!connects(&peers[2], &status) && status == KFB_ST_LIMIT);
 	raw_come_from(OTHER_ADDRESS);
-	CHECK(connects(&peers[2], &status));
-	CHECK(connects(&peers[3], &status));
-	CHECK(!connects(&peers[4], &status) && status == KFB_ST_LIMIT);
+	for (int i = 2; i < 5; i++)
+		CHECK(connects(&peers[i], &status));
+	/* The oldest of that address makes room, not the oldest of all. */
+	CHECK(is_ended(&peers[2]));
+	for (int i = 0; i < 5; i++)
+		CHECK(i == 2 || authenticates(&peers[i]));
 	return 0;
 }
 
@@ -112,9 +126,15 @@ static int sessions(void)
 {
 	uint16_t status;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		CHECK(raw_session_open(&peers[i], &id));
-	CHECK(!connects(&peers[3], &status) && status == KFB_ST_LIMIT);
+	/* One that has come while there was a place finds it taken. */
+	CHECK(connects(&peers[2], &status));
+	CHECK(connects(&peers[3], &status));
+	CHECK(authenticates(&peers[2]));
+	CHECK(!authenticates(&peers[3]));
+	CHECK(peers[3].reply.status == KFB_ST_LIMIT);
+	CHECK(!connects(&peers[4], &status) && status == KFB_ST_LIMIT);
 	return 0;
 }
 
