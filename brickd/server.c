@@ -462,8 +462,10 @@ static void init_rooms(struct brick_server *server)
 	const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
 				       .access = KFB_GRANT_RW };
 
-	server->net.peer_lines.interval_ms = 10 * BRICK_TICK_MS;
-	server->net.peer_lines.burst = 20;
+	for (int i = 0; i < BRICK_LINES_KINDS; i++) {
+		server->net.lines[i].interval_ms = 10 * BRICK_TICK_MS;
+		server->net.lines[i].burst = 20;
+	}
 	for (int i = 0; i < TCPW_VIOLATIONS; i++) {
 		server->net.violation_lines[i].interval_ms = 10 * BRICK_TICK_MS;
 		server->net.violation_lines[i].burst = 1;

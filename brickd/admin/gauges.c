@@ -91,5 +91,6 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	g->slow_failed = view->storage->slow_failed;
 	g->power_epoch = view->storage->power_epoch;
 	g->uptime_ns = brick_now_ns() - view->started_ns;
-	g->log_lines_suppressed = view->net->peer_lines.suppressed;
+	for (int i = 0; i < BRICK_LINES_KINDS; i++)
+		g->log_lines_suppressed += view->net->lines[i].suppressed;
 }

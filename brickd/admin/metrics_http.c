@@ -189,8 +189,8 @@ complain(void *cls, const char *fmt, va_list ap)
 
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\r\n")] = '\0';
-	brick_log_limited(&m->view->net->peer_lines, LOG_DEBUG, NULL,
-			  "metrics: %s", line);
+	brick_log_limited(&m->view->net->lines[BRICK_LINES_METRICS], LOG_DEBUG,
+			  NULL, "metrics: %s", line);
 }
 
 static struct MHD_Daemon *start_httpd(struct brick_metrics *m,

@@ -53,9 +53,13 @@ void brick_conn_kick(struct brick_conn *c)
 
 void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
 {
+	enum brick_lines kind = c->state == KFB_CONN_READY
+					? BRICK_LINES_CONNS
+					: BRICK_LINES_STRANGERS;
+
 	if (c->state == KFB_CONN_CLOSING)
 		return;
-	brick_log_limited(&c->net->peer_lines, priority, c->who,
+	brick_log_limited(&c->net->lines[kind], priority, c->who,
 			  "connection ends: %s", why);
 	brick_conn_move(c, KFB_CONN_CLOSING);
 	brick_conn_kick(c);

@@ -36,13 +36,28 @@ struct brick_conn_ops {
 };
 
 /*
+ * Kinds of log lines that peers cause: each has a bound of its own, so that what
+ * needs no key hides nothing of what tells of one.
+ */
+enum brick_lines {
+	BRICK_LINES_REQUESTS, /* that were refused or failed */
+	BRICK_LINES_STRANGERS, /* ends of connections that were not ready yet */
+	BRICK_LINES_CONNS, /* ends of others */
+	BRICK_LINES_NAMES, /* AUTHs of clients that there are not */
+	BRICK_LINES_KEYS, /* AUTHs of those that there are, with another key */
+	BRICK_LINES_SHARES, /* clients that want more sessions than they may */
+	BRICK_LINES_METRICS,
+	BRICK_LINES_KINDS,
+};
+
+/*
  * struct brick_net - fabrics and connections
  * @ops: constant after the start
  * @stop: the daemon's
  * @conns: open connections
  * @kicked: of them, those to be looked at before the loop sleeps
  * @hurried: of them, those with a deadline
- * @peer_lines: bound on log lines that peers cause
+ * @lines: bounds on log lines that peers cause, by kind
  * @violation_lines: bound on those that tell of broken rules of tcp's wire
  */
 struct brick_net {
@@ -54,7 +69,7 @@ struct brick_net {
 	struct brick_conn_list conns;
 	struct brick_conn_list kicked;
 	struct brick_conn_list hurried;
-	struct brick_ratelimit peer_lines;
+	struct brick_ratelimit lines[BRICK_LINES_KINDS];
 	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
 };
 

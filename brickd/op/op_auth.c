@@ -20,12 +20,13 @@
 #include "brickd/storage/storage.h"
 #include "proto/kfb_auth.h"
 
-static void reject_client(struct brick_op *op, const char *why)
+static void reject_client(struct brick_op *op, enum brick_lines kind,
+			  const char *why)
 {
 	struct brick_conn *c = op->queue->conn;
 
 	brick_count(&c->session->all->counters->auth_failures);
-	brick_log_limited(&c->net->peer_lines, LOG_NOTICE, c->who,
+	brick_log_limited(&c->net->lines[kind], LOG_NOTICE, c->who,
 			  "authentication of \"%s\" failed: %s",
 			  op->req.u.auth.name, why);
 	brick_conn_disconnect(c);
@@ -118,11 +119,11 @@ void brick_op_auth(struct brick_op *op)
 	right = proof_is_right(op, &transcript,
 			       client ? client->key : nobodys_key);
 	if (!client) {
-		reject_client(op, "there is no such client");
+		reject_client(op, BRICK_LINES_NAMES, "there is no such client");
 		return;
 	}
 	if (!right) {
-		reject_client(op, "wrong key or a replay");
+		reject_client(op, BRICK_LINES_KEYS, "wrong key or a replay");
 		return;
 	}
 	/* Known only to those who have the key: it may be told apart. */
@@ -135,7 +136,8 @@ void brick_op_auth(struct brick_op *op)
 	}
 	end_former(op, client);
 	if (brick_sessions_is_full(s->all, client)) {
-		brick_log_limited(&s->all->net->peer_lines, LOG_NOTICE, c->who,
+		brick_log_limited(&s->all->net->lines[BRICK_LINES_SHARES],
+				  LOG_NOTICE, c->who,
 				  "client %s has too many sessions, or all "
 				  "clients together",
 				  client->name);

@@ -123,7 +123,8 @@ static enum kfb_status validate_hello(struct request *r,
 	if (kfb_version_choose(r->hello.version_min, r->hello.version_max) < 0)
 		return KFB_ST_VERSION;
 	if (!brick_device_is_tested(r->fabric, r->info)) {
-		brick_log_limited(&all->net->peer_lines, LOG_WARNING, r->who,
+		brick_log_limited(&all->net->lines[BRICK_LINES_REQUESTS],
+				  LOG_WARNING, r->who,
 				  "%s has not passed the self-test: "
 				  "it had no address then; restart brickd",
 				  r->info->domain_attr->name);
@@ -153,8 +154,8 @@ static void reject_request(struct request *r, enum kfb_status status)
 	uint8_t raw[KFB_REJECT_BYTES];
 	int n = kfb_encode_reject(&reject, raw, sizeof(raw));
 
-	brick_log_limited(&all->net->peer_lines, LOG_NOTICE, r->who,
-			  "connection request refused: %s",
+	brick_log_limited(&all->net->lines[BRICK_LINES_REQUESTS], LOG_NOTICE,
+			  r->who, "connection request refused: %s",
 			  kfb_status_text((uint16_t)status));
 	brick_count_refused(all->counters, status);
 	/* One that was read when nobody listens any more went with the endpoint. */
@@ -180,7 +181,8 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 		rc = joins ? brick_session_join(joins, r.info, &r.hello, r.raw)
 			   : brick_session_open(f, r.info, &r.hello, r.raw);
 		if (rc) {
-			brick_log_limited(&f->net->peer_lines, LOG_ERR, r.who,
+			brick_log_limited(&f->net->lines[BRICK_LINES_REQUESTS],
+					  LOG_ERR, r.who,
 					  "no endpoint for a connection: %s",
 					  fi_strerror(-rc));
 			status = KFB_ST_NO_MEMORY;
@@ -240,7 +242,8 @@ static void handle_error(struct brick_fabric *f)
 	if (c)
 		brick_conn_fail(c, LOG_INFO, fi_strerror(err.err));
 	else
-		brick_log_limited(&f->net->peer_lines, LOG_INFO, NULL,
+		brick_log_limited(&f->net->lines[BRICK_LINES_REQUESTS],
+				  LOG_INFO, NULL,
 				  "a connection request failed: %s",
 				  fi_strerror(err.err));
 }

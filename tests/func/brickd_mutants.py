@@ -13,6 +13,7 @@ HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 LIMITS = "tests/func/brickd-slow:limits:Limits."
 CONFIG = "tests/unit/brickd/test-brickd-config"
+FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authentication"
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
@@ -93,6 +94,15 @@ BRICKD_MUTANTS = {
     "requests-of-one-address-without-a-bound": Mutant(
         "strangers", "pep.c", "from_there >= STCP_ARRIVING_PER_ADDRESS_MAX", "0", ARRIVING,
         folder="kfabric/user"),
+    "strangers-hide-failed-authentications": Mutant(
+        "strangers", "op_auth.c", "&c->net->lines[kind]", "&c->net->lines[BRICK_LINES_STRANGERS]",
+        FAILED_AUTHS, folder=OP),
+    "refusals-hide-failed-authentications": Mutant(
+        "strangers", "op_auth.c", "&c->net->lines[kind]", "&c->net->lines[BRICK_LINES_REQUESTS]",
+        FAILED_AUTHS, folder=OP),
+    "unknown-names-hide-failed-authentications": Mutant(
+        "strangers", "op_auth.c", "&c->net->lines[kind]", "&c->net->lines[BRICK_LINES_NAMES]",
+        FAILED_AUTHS, folder=OP),
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
         "flushes", "op_flush.c",

@@ -6,16 +6,14 @@ They hold as many connections as a brick lets them have and open another one for
 each that it closes. Meanwhile a session loses its connections and comes back,
 again and again, and new ones are opened.
 """
-import os
 import random
 import select
 import socket
-import struct
 import threading
 
 import lab
 from comeback import Forwarder, Talker
-from tcp_peers import request
+from tcp_peers import hello, request
 
 ROUNDS = 5
 # More than a brick holds before their requests are whole, and before AUTH.
@@ -25,12 +23,6 @@ CONNECT_S = 5
 # For machines that are slow: what is tried here does not take so long.
 LEASE_MS = 30000
 SEEDS = random.SystemRandom()
-
-
-def hello(session=0):
-    """One that asks for a session, or claims to be of one."""
-    return request(struct.pack("<4sBBHIQIHH16s", b"kfbH", 2, 2, 0, 2, session, 1 if session else 0,
-                               4, 0, os.urandom(16)))
 
 
 class Flood:
@@ -129,13 +121,13 @@ class LockOut(lab.FuncTest):
         self.lives_through(lambda: b"")
 
     def test_requests_that_are_never_whole_keep_nobody_out(self):
-        self.lives_through(lambda: hello()[:9])
+        self.lives_through(lambda: request(hello())[:9])
 
     def test_sessions_that_never_authenticate_keep_nobody_out(self):
-        self.lives_through(hello)
+        self.lives_through(lambda: request(hello()))
 
     def test_joins_without_a_proof_keep_nobody_out(self):
-        self.lives_through(lambda: hello(session=SEEDS.getrandbits(63) + 1))
+        self.lives_through(lambda: request(hello(SEEDS.getrandbits(63) + 1)))
 
 
 if __name__ == "__main__":

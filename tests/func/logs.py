@@ -6,8 +6,12 @@ import re
 import subprocess
 
 import lab
+from tcp_peers import Peer, hello, request
 
 TRIES = 600
+# Lines of a kind within ten seconds.
+TOLD = 20
+OFTEN = TOLD + 4
 WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
                  r"( queue \d+)?( ((libfabric-)?tcp|verbs)\[\S+\]:\d+)?|((libfabric-)?tcp|verbs)\[\S+\]:\d+): ")
 # What concerns the daemon as a whole.
@@ -80,6 +84,36 @@ class Logs(lab.FuncTest):
             holder.communicate()
         self.assertTrue(re.search(r"brickd: s?tcp\[127\.0\.0\.1\]:\d+: connection request "
                                   "refused: a limit", b.log_text()), b.log_text()[-1000:])
+        self.assertEqual(b.stop(), 0)
+
+    def stranger(self, b):
+        """Never says who it is."""
+        peer = Peer(b.port)
+        self.addCleanup(peer.socket.close)
+        peer.join(hello())
+
+    def babbler(self, b):
+        peer = Peer(b.port)
+        peer.send(request(b"junk"))
+        self.assertTrue(peer.is_gone())
+
+    def test_what_needs_no_key_hides_no_failed_authentication(self):
+        b = self.brick(clients={"a": ["0x0+8 rw"], "b": ["0x0+8 rw"]},
+                       settings="max-unauthenticated-per-address = 1").start()
+        # Each more often than a kind of line is told.
+        junk = {
+            "the message was malformed": lambda: self.babbler(b),
+            "others want its place": lambda: self.stranger(b),
+            "there is no such client":
+                lambda: b.ctl("info", client="nobody", key=b.key("a")),
+        }
+        for n, (said, send) in enumerate(junk.items()):
+            for _ in range(OFTEN):
+                send()
+            self.until(lambda said=said: b.log_text().count(said) >= TOLD - 1)
+            self.assertNotEqual(b.ctl("info", client="a", key=b.key("b")).returncode, 0)
+            self.assertEqual(b.log_text().count('authentication of "a" failed: wrong key'), n + 1,
+                             said)
         self.assertEqual(b.stop(), 0)
 
     def test_a_log_that_nobody_reads_any_more_ends_nothing(self):

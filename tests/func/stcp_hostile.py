@@ -18,7 +18,7 @@ import time
 
 import lab
 from comeback import Talker
-from tcp_peers import MSG, Peer, Refused, bad_operations, header, request, spoilt
+from tcp_peers import MSG, Peer, Refused, bad_operations, header, hello, request, spoilt
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
@@ -30,10 +30,6 @@ RETRY_S = 0.1
 GROWTH_MAX = 48 * lab.MIB
 LINE_EACH_S = 10
 HALF_OPEN = 1000
-
-
-def hello():
-    return struct.pack("<4sBBHIQIHH16s", b"kfbH", 2, 2, 0, 2, 0, 0, 4, 0, os.urandom(16))
 
 
 class Writer:

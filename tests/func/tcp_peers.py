@@ -5,6 +5,7 @@ Used against brickd (stcp_hostile.py) and the kernel's provider
 (tests/vm/target/peers.py).
 """
 import contextlib
+import os
 import socket
 import struct
 
@@ -16,6 +17,12 @@ ACK = 2
 def request(data, version=3, kind=0, length=None, probe=1):
     return struct.pack(">BBH20s", version, kind, len(data) if length is None else length,
                        bytes(20)) + struct.pack("<Q", probe) + data
+
+
+def hello(session=0):
+    """A brick's data: for a new session, or as one that claims to be of this one."""
+    return struct.pack("<4sBBHIQIHH16s", b"kfbH", 2, 2, 0, 2, session, 1 if session else 0, 4, 0,
+                       os.urandom(16))
 
 
 def header(op, segments=(), payload=0, flags=0, op_data=0, count=None, size=None,
