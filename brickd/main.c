@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -189,6 +190,19 @@ static int load_config(struct brick_config *config, const struct arguments *a)
 	return rc;
 }
 
+/*
+ * Clients' keys are in memory: no core has them, and no other process of the same
+ * user can read or trace this one.
+ */
+static int hide_memory(void)
+{
+	if (!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return 0;
+	brick_log(LOG_ERR, NULL, "its memory cannot be kept out of cores: %s",
+		  strerror(errno));
+	return -errno;
+}
+
 /* Each connection takes a handful of descriptors. */
 static void raise_descriptor_limit(void)
 {
@@ -267,7 +281,9 @@ int main(int argc, char **argv)
 		return status;
 	raise_descriptor_limit();
 	brick_config_init(&config);
-	if (load_config(&config, &a)) {
+	if (hide_memory()) {
+		status = BRICK_EXIT_FAILED;
+	} else if (load_config(&config, &a)) {
 		status = BRICK_EXIT_USAGE;
 	} else if (a.check) {
 		status = 0;

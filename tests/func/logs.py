@@ -3,12 +3,15 @@
 """What brickd says of whom, and what becomes of it when nobody listens."""
 import os
 import re
+import signal
 import subprocess
 
 import lab
 from tcp_peers import Peer, hello, request
 
 TRIES = 600
+# A command whose core may be as large as it likes.
+CORES = ["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh"]
 # Lines of a kind within ten seconds.
 TOLD = 20
 OFTEN = TOLD + 4
@@ -115,6 +118,23 @@ class Logs(lab.FuncTest):
             self.assertEqual(b.log_text().count('authentication of "a" failed: wrong key'), n + 1,
                              said)
         self.assertEqual(b.stop(), 0)
+
+    def leaves_core(self, words):
+        """What ends it would leave a core, if nothing is against it."""
+        with subprocess.Popen([*CORES, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            self.assertTrue(process.stdout.readline())
+            process.send_signal(signal.SIGQUIT)
+            done = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            return done.si_code == os.CLD_DUMPED
+
+    def test_the_keys_get_into_no_core(self):
+        if not self.leaves_core(["sh", "-c", "echo; exec sleep 86400"]):
+            self.skipTest("nothing leaves a core here")
+        b = self.brick()
+        b.configure()
+        self.assertFalse(self.leaves_core(
+            [lab.BRICKD, "--config", b.conf, "--ready-fd", "1"]))
 
     def test_a_log_that_nobody_reads_any_more_ends_nothing(self):
         reader, writer = os.pipe()
