@@ -49,7 +49,7 @@ class Crowd(lab.FuncTest):
         return 0
 
     def descriptors(self):
-        return len(list((self.proc / "fd").iterdir()))
+        return len(list((self.proc_of(self.b) / "fd").iterdir()))
 
     def cpu_s(self):
         return sum(int((task / "schedstat").read_text().split()[0])

@@ -143,7 +143,7 @@ class Disturbers(MetricsTest):
 
     def test_connections_are_bounded_and_those_beyond_get_their_turn(self):
         taken = [self.connect(b"GET") for _ in range(CONNECTIONS_MAX)]
-        descriptors = pathlib.Path(f"/proc/{self.b.process.pid}/fd")
+        descriptors = self.proc_of(self.b) / "fd"
         more = [self.connect(b"GET") for _ in range(20)]
         self.ok(self.b.ctl("ping", "-c", "3"))
         n = len(list(descriptors.iterdir()))

@@ -151,7 +151,7 @@ class Device(SlowTier):
 
     def is_direct(self, brick):
         """Does brickd go past the page cache?"""
-        proc = pathlib.Path("/proc") / str(brick.process.pid)
+        proc = self.proc_of(brick)
         number = next(fd.name for fd in (proc / "fd").iterdir()
                       if os.readlink(fd) == str(brick.slow))
         info = (proc / "fdinfo" / number).read_text()
