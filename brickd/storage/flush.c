@@ -13,6 +13,10 @@
 
 /* So many bytes of one session are flushed before the next one has its turn. */
 #define SLICE_BYTES (256U << 10)
+/* So many of them a range costs at least: it has to be looked up. */
+#define RANGE_BYTES 4096U
+/* Flushes that have more ranges in all do not begin together. */
+#define PASS_RANGES 4096U
 #define RANGES_MIN  4
 
 void brick_flush_queue_init(struct brick_flush_queue *q)
@@ -162,34 +166,34 @@ bool brick_flush_is_needed(const struct brick_storage *storage)
 /* ---- the worker's turns ------------------------------------------------ */
 
 /*
- * All that waits begins together, so that whoever asks again and again has one
- * pass under way and one before it. Without memory for that they go one by one.
+ * What waits begins together, so that whoever asks again and again has one pass
+ * under way and one before it. Without memory for that they go one by one.
  */
 static void begin_pass(struct brick_flush_queue *q)
 {
-	struct brick_flush *f;
+	struct brick_flush *f, *first = STAILQ_FIRST(&q->waiting), *end = first;
 	size_t n = 0;
 
-	STAILQ_FOREACH(f, &q->waiting, link)
-	n += f->n;
-	f = STAILQ_FIRST(&q->waiting);
-	q->merged = STAILQ_NEXT(f, link) && n ? malloc(n * sizeof(*q->merged))
-					      : NULL;
-	if (n && !q->merged) {
+	do {
+		n += end->n;
+		end = STAILQ_NEXT(end, link);
+	} while (end && n + end->n <= PASS_RANGES);
+	q->merged = n && STAILQ_NEXT(first, link) != end
+			    ? malloc(n * sizeof(*q->merged))
+			    : NULL;
+	if (n && !q->merged)
+		end = STAILQ_NEXT(first, link);
+	n = 0;
+	while ((f = STAILQ_FIRST(&q->waiting)) != end) {
 		STAILQ_REMOVE_HEAD(&q->waiting, link);
 		STAILQ_INSERT_TAIL(&q->running, f, link);
-		q->ranges = f->ranges;
-		brick_flush_unite(f);
-		q->n = f->n;
-		return;
+		for (size_t i = 0; q->merged && i < f->n; i++)
+			q->merged[n++] = f->ranges[i];
 	}
-	n = 0;
-	STAILQ_FOREACH(f, &q->waiting, link)
-	for (size_t i = 0; i < f->n; i++)
-		q->merged[n++] = f->ranges[i];
-	STAILQ_CONCAT(&q->running, &q->waiting);
-	q->ranges = q->merged;
-	q->n = unite_ranges(q->merged, n);
+	if (!q->merged)
+		brick_flush_unite(first);
+	q->ranges = q->merged ? q->merged : first->ranges;
+	q->n = q->merged ? unite_ranges(q->merged, n) : first->n;
 }
 
 /* Flushes the next slice of a session's pass; true: the pass is over. */
@@ -200,12 +204,15 @@ static bool flush_slice(struct brick_storage *storage,
 
 	while (q->n && left) {
 		struct brick_flush_range *r = q->ranges;
+		uint64_t most = left > RANGE_BYTES ? left - RANGE_BYTES : 0;
 
 		if (!brick_store_flush_some(storage->store, &r->first, r->last,
 					    &left)) {
 			q->ranges++;
 			q->n--;
 		}
+		if (left > most)
+			left = most;
 	}
 	return !q->n;
 }

@@ -122,6 +122,12 @@ BRICKD_MUTANTS = {
         "flushes", "flush.c", "#define SLICE_BYTES (256U << 10)",
         "#define SLICE_BYTES (UINT64_MAX)", TURNS, folder="brickd/storage"),
     "flush-of-each-request-by-itself": Mutant(
-        "flushes", "flush.c", "if (n && !q->merged) {", "if (1) {", TURNS,
+        "flushes", "flush.c", "if (n && !q->merged)", "if (1) {", TURNS,
+        folder="brickd/storage"),
+    "flush-takes-ranges-for-nothing": Mutant(
+        "flushes", "flush.c", "#define RANGE_BYTES 4096U", "#define RANGE_BYTES 0U", TURNS,
+        folder="brickd/storage"),
+    "flush-sorts-all-that-waits": Mutant(
+        "flushes", "flush.c", "#define PASS_RANGES 4096U", "#define PASS_RANGES SIZE_MAX", TURNS,
         folder="brickd/storage"),
 }

@@ -27,6 +27,7 @@
 #define BLOCKS	   12
 #define SLICE_MAX  (1U << 20)
 #define FLUSHES	   12
+#define TINY	   500
 #define TIMEOUT_MS 30000
 
 /* A flush, and which one it was to be done. */
@@ -156,6 +157,52 @@ static void a_session_waits_for_one_slice_of_another(void **state)
 	assert_true(flushed_before[0] <= 2 * SLICE_MAX + 65536);
 	assert_int_equal(n_flushed, BLOCKS * BLOCK + 65536);
 	assert_int_equal(n_drained, 2);
+}
+
+/* To find a byte takes as long as to flush some more of them. */
+static void a_slice_has_few_ranges_too(void **state)
+{
+	struct numbered tiny = { 0 }, few = { 0 };
+	struct brick_flush_queue queues[2];
+
+	(void)state;
+	brick_flush_queue_init(&queues[0]);
+	brick_flush_queue_init(&queues[1]);
+	for (uint64_t i = 0; i < TINY; i++)
+		want(&tiny, i * 256, 64);
+	want(&few, BLOCK + 64, 65536);
+	submit_held(&queues[0], &tiny.flush);
+	brick_flush_submit(&storage, &queues[1], &few.flush);
+	sem_post(&go_on);
+	wait_done(2);
+	assert_int_equal(few.place, 0);
+	assert_true(flushed_before[0] < 65536 + TINY / 2 * 64);
+	assert_int_equal(n_flushed, 65536 + TINY * 64);
+}
+
+/* Else they would be sorted while others wait. */
+static void a_pass_has_some_of_many_ranges(void **state)
+{
+	struct numbered all[FLUSHES] = { 0 }, few = { 0 };
+	struct brick_flush_queue queues[2];
+
+	(void)state;
+	brick_flush_queue_init(&queues[0]);
+	brick_flush_queue_init(&queues[1]);
+	want(&few, BLOCK + 64, 65536);
+	for (unsigned int i = 0; i < FLUSHES; i++)
+		for (uint64_t r = 0; r < 2 * TINY; r++)
+			want(&all[i], r * 256, 64);
+	submit_held(&queues[1], &few.flush);
+	for (unsigned int i = 0; i < FLUSHES; i++)
+		brick_flush_submit(&storage, &queues[0], &all[i].flush);
+	sem_post(&go_on);
+	wait_done(FLUSHES + 1);
+	for (unsigned int i = 0; i < FLUSHES; i++)
+		assert_int_equal(all[i].place, i + 1);
+	/* The first one, and then four at a time. */
+	assert_int_equal(n_drained, 5);
+	assert_int_equal(n_flushed, 65536 + 4 * 2 * TINY * 64);
 }
 
 static void many_of_one_session_take_the_turns_of_one(void **state)
@@ -394,6 +441,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FLUSH_TEST(a_session_waits_for_one_slice_of_another),
+		FLUSH_TEST(a_slice_has_few_ranges_too),
+		FLUSH_TEST(a_pass_has_some_of_many_ranges),
 		FLUSH_TEST(many_of_one_session_take_the_turns_of_one),
 		FLUSH_TEST(what_is_asked_for_twice_is_flushed_once),
 		FLUSH_TEST(a_flush_of_nothing_drains),
