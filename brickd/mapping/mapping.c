@@ -52,7 +52,8 @@ static int grow_table(struct brick_mappings *all)
 	return 0;
 }
 
-size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id)
+/* Index of the first mapping whose id is not below a number. */
+static size_t mapping_from(const struct brick_mappings *all, uint64_t id)
 {
 	size_t low = 0, high = all->n;
 
@@ -80,29 +81,58 @@ static uint32_t classes_of(const struct brick_mapping *m)
 	return classes;
 }
 
-static void forget_handle(struct brick_mappings *all, struct brick_handle *h)
+static struct brick_interval *note_interval(struct brick_intervals *in,
+					    struct brick_span span,
+					    uint32_t classes,
+					    const struct brick_mapping *owner)
 {
-	brick_intervals_del(&all->by_block, h->interval);
-	free(h->interval);
-	h->interval = NULL;
+	struct brick_interval *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		return NULL;
+	i->span = span;
+	i->classes = classes;
+	i->owner = owner;
+	brick_intervals_add(in, i);
+	return i;
 }
 
-static int note_handles(struct brick_mappings *all,
-			const struct brick_mapping *m)
+static void forget_interval(struct brick_intervals *in,
+			    struct brick_interval **i)
 {
+	if (!*i)
+		return;
+	brick_intervals_del(in, *i);
+	free(*i);
+	*i = NULL;
+}
+
+static void forget_handles(struct brick_mappings *all, struct brick_mapping *m,
+			   size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		forget_interval(&all->by_block, &m->handles[i].interval);
+		forget_interval(&m->holdings->written, &m->handles[i].written);
+	}
+}
+
+static int note_handles(struct brick_mappings *all, struct brick_mapping *m)
+{
+	bool write = m->flags & KFB_MAP_RW;
+
 	for (size_t i = 0; i < m->n; i++) {
 		struct brick_handle *h = &m->handles[i];
 
-		h->interval = calloc(1, sizeof(*h->interval));
-		if (!h->interval) {
-			while (i)
-				forget_handle(all, &m->handles[--i]);
+		h->interval = note_interval(&all->by_block, h->span,
+					    classes_of(m), m);
+		if (write)
+			h->written =
+				note_interval(&m->holdings->written, h->span,
+					      1U << BRICK_INTERVALS_ALL, NULL);
+		if (!h->interval || (write && !h->written)) {
+			forget_handles(all, m, i + 1);
 			return -ENOMEM;
 		}
-		h->interval->span = h->span;
-		h->interval->classes = classes_of(m);
-		h->interval->owner = m;
-		brick_intervals_add(&all->by_block, h->interval);
 	}
 	return 0;
 }
@@ -117,13 +147,27 @@ int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 		return -ENOMEM;
 	m->id = all->tag | ++all->last;
 	all->by_id[all->n++] = m; /* ids rise */
+	m->by_id = (struct brick_interval){
+		.span = { m->id, m->id + 1 },
+		.classes = 1U << BRICK_INTERVALS_ALL,
+		.owner = m,
+	};
+	brick_intervals_add(&m->holdings->mappings, &m->by_id);
 	return 0;
 }
 
-static void forget_id(struct brick_mappings *all, uint64_t id)
+void brick_mapping_hide(struct brick_mapping *m)
 {
-	size_t at = brick_mappings_from(all, id);
+	if (!m->is_hidden)
+		brick_intervals_del(&m->holdings->mappings, &m->by_id);
+	m->is_hidden = true;
+}
 
+static void forget_id(struct brick_mappings *all, struct brick_mapping *m)
+{
+	size_t at = mapping_from(all, m->id);
+
+	brick_mapping_hide(m);
 	all->n--;
 	memmove(&all->by_id[at], &all->by_id[at + 1],
 		(all->n - at) * sizeof(*all->by_id));
@@ -131,9 +175,8 @@ static void forget_id(struct brick_mappings *all, uint64_t id)
 
 void brick_mappings_del(struct brick_mappings *all, struct brick_mapping *m)
 {
-	for (size_t i = 0; i < m->n; i++)
-		forget_handle(all, &m->handles[i]);
-	forget_id(all, m->id);
+	forget_handles(all, m, m->n);
+	forget_id(all, m);
 }
 
 void brick_mappings_take_handles(struct brick_mappings *all,
@@ -141,14 +184,51 @@ void brick_mappings_take_handles(struct brick_mappings *all,
 				 size_t n, struct brick_handle *out)
 {
 	for (size_t i = 0; i < n; i++) {
-		forget_handle(all, &m->handles[first + i]);
+		forget_interval(&all->by_block,
+				&m->handles[first + i].interval);
 		out[i] = m->handles[first + i];
 	}
 	m->n -= n;
 	memmove(&m->handles[first], &m->handles[first + n],
 		(m->n - first) * sizeof(*m->handles));
 	if (!m->n)
-		forget_id(all, m->id);
+		forget_id(all, m);
+}
+
+/* ---- what a client has --------------------------------------------------- */
+
+void brick_holdings_flushed(struct brick_holdings *holdings,
+			    struct brick_handle *handles, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		forget_interval(&holdings->written, &handles[i].written);
+}
+
+bool brick_holdings_written(const struct brick_holdings *holdings,
+			    uint64_t block, struct brick_span *out)
+{
+	const struct brick_intervals *in = &holdings->written;
+	uint64_t end = brick_intervals_end(in, BRICK_INTERVALS_ALL, block + 1);
+
+	if (end <= block) {
+		block = brick_intervals_next(in, BRICK_INTERVALS_ALL,
+					     block + 1);
+		if (block == UINT64_MAX)
+			return false;
+		end = brick_intervals_end(in, BRICK_INTERVALS_ALL, block + 1);
+	}
+	*out = (struct brick_span){ block, end };
+	return true;
+}
+
+void brick_holdings_list(const struct brick_holdings *holdings, uint64_t id,
+			 bool (*visit)(const struct brick_interval *found,
+				       void *arg),
+			 void *arg)
+{
+	brick_intervals_overlap(&holdings->mappings, BRICK_INTERVALS_ALL,
+				(struct brick_span){ id, UINT64_MAX }, visit,
+				arg);
 }
 
 int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
@@ -158,7 +238,7 @@ int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
 
 	if ((id & ~COUNTER_MAX) != all->tag)
 		return -ESTALE;
-	at = brick_mappings_from(all, id);
+	at = mapping_from(all, id);
 	if (at == all->n || all->by_id[at]->id != id)
 		return -ENOENT;
 	*out = all->by_id[at];

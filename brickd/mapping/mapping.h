@@ -4,7 +4,8 @@
  *
  * A mapping is a list of handles in address order, each one registration.
  * The table has them by id, and their handles by address. Ids carry a tag of the instance, so
- * that one of another run of the daemon is known to be stale.
+ * that one of another run of the daemon is known to be stale. What one client has
+ * is in its holdings, so that looking for it costs nothing of what others have.
  *
  * Context: the loop thread; the handles' registrations of a mapping that is
  * not in the table (any more) may be handled by the registration worker.
@@ -26,6 +27,8 @@ struct brick_session;
 /*
  * struct brick_handle - blocks that are registered together
  * @interval: in the table's index; NULL: the handle is in no table
+ * @written: in its client's holdings, as long as what came through it may not be
+ *	durable; NULL: it is, or nothing may come
  */
 struct brick_handle {
 	struct brick_span span;
@@ -33,12 +36,30 @@ struct brick_handle {
 	uint32_t birth;
 	struct brick_region region;
 	struct brick_interval *interval;
+	struct brick_interval *written;
+};
+
+/*
+ * struct brick_holdings - what one client has, through all its sessions
+ * @n_sessions: that share it
+ * @mappings: by their ids in the place of blocks
+ * @written: blocks of handles that may have brought what is not durable
+ * @late: sessions whose writes may come after the end of their handles
+ */
+struct brick_holdings {
+	uint64_t n_sessions;
+	struct brick_intervals mappings;
+	struct brick_intervals written;
+	TAILQ_HEAD(, brick_session) late;
 };
 
 /*
  * struct brick_mapping - one mapping
  * @id: never 0
  * @session: the one whose connection uses it
+ * @holdings: its client's
+ * @by_id: there
+ * @is_hidden: it is not there any more
  * @flags: KFB_MAP_*
  * @n: handles
  * @handles: in address order; may have holes between them
@@ -46,6 +67,9 @@ struct brick_handle {
 struct brick_mapping {
 	uint64_t id;
 	struct brick_session *session;
+	struct brick_holdings *holdings;
+	struct brick_interval by_id;
+	bool is_hidden;
 	uint32_t flags;
 	size_t n;
 	struct brick_handle *handles;
@@ -90,17 +114,52 @@ int brick_mappings_add(struct brick_mappings *all,
 void brick_mappings_del(struct brick_mappings *all,
 			struct brick_mapping *mapping);
 
+/* Its session ends: nobody sees it in a list of its client's any more. */
+void brick_mapping_hide(struct brick_mapping *mapping);
+
 /**
  * brick_mappings_take_handles - take handles out of a mapping
  * @all: the table
  * @mapping: one of it; leaves the table when no handle is left
  * @first: index of the first handle
  * @n: how many
- * @out: room for @n
+ * @out: room for @n; brick_holdings_flushed() is for them
  */
 void brick_mappings_take_handles(struct brick_mappings *all,
 				 struct brick_mapping *mapping, size_t first,
 				 size_t n, struct brick_handle *out);
+
+/**
+ * brick_holdings_flushed - what came through handles is durable
+ * @holdings: of the client that had them
+ * @handles: out of the table, and nothing comes through them any more
+ * @n: how many
+ */
+void brick_holdings_flushed(struct brick_holdings *holdings,
+			    struct brick_handle *handles, size_t n);
+
+/**
+ * brick_holdings_written - the next blocks with bytes that may not be durable
+ * @holdings: of a client
+ * @block: at or behind this one
+ * @out: such blocks; more may follow at once
+ *
+ * Return: false: there are none.
+ */
+bool brick_holdings_written(const struct brick_holdings *holdings,
+			    uint64_t block, struct brick_span *out);
+
+/**
+ * brick_holdings_list - visit a client's mappings in the order of their ids
+ * @holdings: of the client
+ * @id: from this one on
+ * @visit: is called for each as long as it says true
+ * @arg: for it
+ */
+void brick_holdings_list(const struct brick_holdings *holdings, uint64_t id,
+			 bool (*visit)(const struct brick_interval *found,
+				       void *arg),
+			 void *arg);
 
 /**
  * brick_mappings_find - look a mapping up
@@ -112,15 +171,6 @@ void brick_mappings_take_handles(struct brick_mappings *all,
  */
 int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
 			struct brick_mapping **out);
-
-/**
- * brick_mappings_from - the first mapping whose id is not below a number
- * @all: the table
- * @id: any
- *
- * Return: its index in by_id, all->n if there is none.
- */
-size_t brick_mappings_from(const struct brick_mappings *all, uint64_t id);
 
 /**
  * brick_mappings_conflict - may blocks be mapped or freed?

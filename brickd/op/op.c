@@ -71,6 +71,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 				       &op->range_lock);
 	free(op->changes);
 	free(op->readable);
+	free(op->wanted);
 	free(op->handles);
 	free(op);
 	s->n_ops--;

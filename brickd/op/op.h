@@ -53,7 +53,11 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @n_readable: in @readable
  * @readable: LIST: spans that the client may read, copied for the worker
  * @owner: UNMAP: the session whose domain the handles are in; kept by n_ops
- * @unmap_link: UNMAP: in the owner's list of those that flush, while @is_flushing
+ * @is_flushing: UNMAP: what came through its handles is flushed
+ * @at_wanted: FLUSH: what is before it in @wanted is flushed, or no need to
+ * @n_wanted: FLUSH: in @wanted
+ * @wanted: FLUSH: what it names, sorted and apart; the one at @at_wanted begins
+ *	where it goes on
  * @revoke_ms: UNMAP: when its endpoints go if the keys are still good
  * @is_revoking: UNMAP: in the list of those
  * @is_slow: MAP: some of its blocks are in the slow tier
@@ -82,8 +86,10 @@ struct brick_op {
 	uint32_t n_readable;
 	struct brick_span *readable;
 	struct brick_session *owner;
-	TAILQ_ENTRY(brick_op) unmap_link;
 	bool is_flushing;
+	size_t at_wanted;
+	size_t n_wanted;
+	struct brick_flush_range *wanted;
 	TAILQ_ENTRY(brick_op) revoke_link;
 	uint64_t revoke_ms;
 	bool is_revoking;

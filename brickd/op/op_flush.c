@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* FLUSH: what the client wrote is durable when the reply goes out. */
+/*
+ * FLUSH: what the client wrote is durable when the reply goes out.
+ *
+ * Of what it names, what the client may have written is looked up, a few handles
+ * at a time, and flushed before the next ones are looked up. A handle that is
+ * taken out of the table meanwhile stays in the client's holdings until it is
+ * flushed; one that comes behind the place that has been reached was mapped after
+ * the FLUSH was sent.
+ */
 #include <errno.h>
 
 #include "brickd/base/util.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
+#include "brickd/session/quarantine.h"
 #include "brickd/storage/storage_failure.h"
 
-static void finish_flush(struct brick_op *op, int error)
-{
-	brick_failure_look(brick_ops_of(op->session)->storage);
-	brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
-}
-
-static void flush_op_done(struct brick_flush *flush)
-{
-	finish_flush(brick_container_of(flush, struct brick_op, flush),
-		     flush->error);
-}
+/* Handles that are looked up before the flush worker has its turn. */
+#define LOOKED_UP_MAX 32
 
 static enum kfb_status check_ranges(const struct brick_op *op)
 {
@@ -38,76 +38,15 @@ static enum kfb_status check_ranges(const struct brick_op *op)
 	return KFB_ST_OK;
 }
 
-/* Adds what is wanted of some blocks. */
-static int add_span(struct brick_flush *flush, const struct brick_flush *wanted,
-		    struct brick_span span)
-{
-	const struct brick_flush_range of = brick_flush_range_of(span);
-
-	for (size_t i = 0; i < wanted->n; i++) {
-		const struct brick_flush_range *w = &wanted->ranges[i];
-		uint64_t from = w->first > of.first ? w->first : of.first;
-		uint64_t to = w->last < of.last ? w->last : of.last;
-
-		if (from <= to && brick_flush_add(flush, from, to))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int add_handles(struct brick_flush *flush,
-		       const struct brick_flush *wanted,
-		       const struct brick_handle *handles, size_t n)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_span(flush, wanted, handles[i].span);
-	return rc;
-}
-
-/*
- * Adds what a session may have written of what is wanted: through mappings that
- * it has, through those whose UNMAP has not flushed yet, and what may come late
- * where a device does not fence.
- */
-static int add_written(struct brick_flush *flush,
-		       const struct brick_flush *wanted,
-		       const struct brick_session *s)
-{
-	const struct brick_mapping *m;
-	const struct brick_op *unmap;
-	int rc = 0;
-
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (!rc && m->flags & KFB_MAP_RW)
-		rc = add_handles(flush, wanted, m->handles, m->n);
-	TAILQ_FOREACH(unmap, &s->unmapping, unmap_link)
-	if (!rc)
-		rc = add_handles(flush, wanted, unmap->handles,
-				 unmap->n_handles);
-	for (uint32_t i = 0; !rc && i < s->quarantine.n; i++)
-		rc = add_span(flush, wanted, s->quarantine.spans[i]);
-	return rc;
-}
-
-/*
- * What else its client has written is durable already. A session before this one
- * counts as well as this one, which takes up what it had not flushed. As long as
- * there is something that a session or an instance has left, that may be anywhere.
- */
-static int add_ranges(struct brick_op *op)
+static int keep_wanted(struct brick_op *op)
 {
 	const struct kfb_flush *req = &op->req.u.flush;
-	struct brick_session *s = op->session, *other;
-	struct brick_storage *storage = brick_ops_of(s)->storage;
-	struct brick_flush_range ranges[KFB_FLUSH_RANGES_MAX];
-	struct brick_flush wanted = { .ranges = ranges,
-				      .cap = KFB_FLUSH_RANGES_MAX };
-	int rc = 0;
+	struct brick_flush wanted = { 0 };
 
-	if (!brick_flush_is_needed(storage))
+	if (!brick_flush_is_needed(brick_ops_of(op->session)->storage))
 		return 0;
+	if (brick_flush_reserve(&wanted, KFB_FLUSH_RANGES_MAX))
+		return -ENOMEM;
 	if (req->flags & KFB_FLUSH_ALL)
 		(void)brick_flush_add(&wanted, 0, UINT64_MAX);
 	for (uint32_t i = 0; i < req->n_ranges; i++)
@@ -115,19 +54,106 @@ static int add_ranges(struct brick_op *op)
 				      req->ranges[i].va +
 					      (req->ranges[i].len - 1));
 	brick_flush_unite(&wanted);
-	if (storage->has_unflushed ||
-	    brick_store_has_inherited(storage->store)) {
-		for (size_t i = 0; !rc && i < wanted.n; i++)
-			rc = brick_flush_add(&op->flush, ranges[i].first,
-					     ranges[i].last);
-	} else {
-		TAILQ_FOREACH(other, &s->all->list, link)
-		if (!rc && other->client == s->client)
-			rc = add_written(&op->flush, &wanted, other);
+	op->wanted = wanted.ranges;
+	op->n_wanted = wanted.n;
+	return 0;
+}
+
+/*
+ * The next blocks that a client may have written: through mappings that it has,
+ * through those whose UNMAP or whose session has not flushed yet, and what may
+ * come late where a device does not fence. All else is durable already.
+ */
+static bool next_written(const struct brick_holdings *holdings, uint64_t block,
+			 struct brick_span *out)
+{
+	bool found = brick_holdings_written(holdings, block, out);
+	const struct brick_session *s;
+	struct brick_span late;
+
+	TAILQ_FOREACH(s, &holdings->late, late_link)
+	{
+		if (!brick_quarantine_next(s, block, &late) ||
+		    (found && late.first >= out->first))
+			continue;
+		*out = late;
+		found = true;
 	}
-	if (rc)
-		brick_flush_drop(&op->flush);
+	return found;
+}
+
+static int add_written(struct brick_op *op)
+{
+	struct brick_flush_range *w = &op->wanted[op->at_wanted], of;
+	struct brick_span span;
+	uint64_t first, last;
+
+	if (!next_written(op->session->holdings, w->first >> KFB_BLOCK_SHIFT,
+			  &span)) {
+		op->at_wanted = op->n_wanted;
+		return 0;
+	}
+	of = brick_flush_range_of(span);
+	first = w->first > of.first ? w->first : of.first;
+	last = w->last < of.last ? w->last : of.last;
+	if (last == w->last)
+		op->at_wanted++;
+	else
+		w->first = last + 1;
+	return first <= last ? brick_flush_add(&op->flush, first, last) : 0;
+}
+
+/*
+ * As long as there is something that a session or an instance has left, that may
+ * be anywhere.
+ */
+static int add_next(struct brick_op *op)
+{
+	const struct brick_storage *storage =
+		brick_ops_of(op->session)->storage;
+	bool all = storage->has_unflushed ||
+		   brick_store_has_inherited(storage->store);
+	int rc = 0;
+
+	while (!rc && op->at_wanted < op->n_wanted &&
+	       op->flush.n < LOOKED_UP_MAX) {
+		const struct brick_flush_range *w = &op->wanted[op->at_wanted];
+
+		if (!all)
+			rc = add_written(op);
+		else if (!(rc = brick_flush_add(&op->flush, w->first, w->last)))
+			op->at_wanted++;
+	}
 	return rc;
+}
+
+static void flush_next(struct brick_op *op);
+
+static void flush_op_done(struct brick_flush *flush)
+{
+	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
+
+	brick_failure_look(brick_ops_of(op->session)->storage);
+	if (flush->error)
+		brick_op_finish(op, KFB_ST_IO);
+	else if (op->at_wanted == op->n_wanted)
+		brick_op_finish(op, KFB_ST_OK);
+	else if (brick_op_is_orphan(op))
+		brick_op_finish(op, KFB_ST_SHUTDOWN); /* its end flushes all */
+	else
+		flush_next(op);
+}
+
+static void flush_next(struct brick_op *op)
+{
+	op->flush.done = flush_op_done;
+	if (add_next(op)) {
+		brick_flush_drop(&op->flush);
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+		return;
+	}
+	brick_flush_submit(brick_ops_of(op->session)->storage,
+			   &op->session->flushes, &op->flush);
 }
 
 void brick_op_flush(struct brick_op *op)
@@ -145,13 +171,12 @@ void brick_op_flush(struct brick_op *op)
 		return;
 	}
 	if (brick_flush_try_now(ops->storage, flush, op->begun_ns, &error)) {
-		finish_flush(op, error);
+		brick_failure_look(ops->storage);
+		brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 		return;
 	}
-	op->flush.done = flush_op_done;
-	if (add_ranges(op)) {
+	if (keep_wanted(op))
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
-		return;
-	}
-	brick_flush_submit(ops->storage, &op->session->flushes, &op->flush);
+	else
+		flush_next(op);
 }

@@ -115,31 +115,23 @@ static int copy_readable(struct brick_op *op)
 }
 
 /* One extent per mapping, so that an id is enough of a cursor. */
-static void list_mine(struct brick_op *op)
+static bool add_mine(const struct brick_interval *found, void *arg)
 {
-	const struct brick_mappings *all =
-		&brick_ops_of(op->session)->sessions->mappings;
+	const struct brick_mapping *m = found->owner;
+	struct brick_op *op = arg;
 	struct kfb_list_reply *r = &op->reply.u.list;
-	size_t i = brick_mappings_from(all, op->req.u.list.cursor);
 
-	for (; i < all->n; i++) {
-		const struct brick_mapping *m = all->by_id[i];
-
-		if (m->session->client != op->session->client ||
-		    brick_session_is_ending(m->session))
-			continue;
-		if (r->n_extents == page_max(op)) {
-			r->cursor = m->id;
-			return;
-		}
-		add_entry(r, brick_mapping_hull(m),
-			  KFB_EXTENT_MAPPED |
-				  (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
-				  (m->flags & KFB_MAP_EXCLUSIVE
-					   ? KFB_EXTENT_EXCLUSIVE
-					   : 0),
-			  m->id);
+	if (r->n_extents == page_max(op)) {
+		r->cursor = m->id;
+		return false;
 	}
+	add_entry(r, brick_mapping_hull(m),
+		  KFB_EXTENT_MAPPED |
+			  (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
+			  (m->flags & KFB_MAP_EXCLUSIVE ? KFB_EXTENT_EXCLUSIVE
+							: 0),
+		  m->id);
+	return true;
 }
 
 static void run_list(struct brick_work *work)
@@ -178,6 +170,7 @@ void brick_op_list(struct brick_op *op)
 	if (list->what == KFB_LIST_MAPPED)
 		list_by_address(op, next_mapped);
 	else
-		list_mine(op);
+		brick_holdings_list(op->session->holdings, list->cursor,
+				    add_mine, op);
 	brick_op_finish(op, KFB_ST_OK);
 }

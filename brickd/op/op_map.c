@@ -187,6 +187,7 @@ static void make_mapping(struct brick_op *op)
 
 	if (m) {
 		m->session = s;
+		m->holdings = s->holdings;
 		m->flags = op->req.u.map.flags;
 		m->n = op->n_handles;
 		m->handles = op->handles;

@@ -38,7 +38,7 @@ static void unmap_flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
-	TAILQ_REMOVE(&op->owner->unmapping, op, unmap_link);
+	brick_holdings_flushed(op->owner->holdings, op->handles, op->n_handles);
 	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
 }
@@ -49,6 +49,8 @@ static void unmap_closed(struct brick_op *op)
 
 	brick_tier_rest(ops->tier, op->handles, op->n_handles);
 	if (!op->is_flushing) {
+		brick_holdings_flushed(op->owner->holdings, op->handles,
+				       op->n_handles);
 		brick_op_finish(op, KFB_ST_OK);
 		return;
 	}
@@ -138,7 +140,7 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 	bool flushes = m->flags & KFB_MAP_RW &&
 		       brick_flush_is_needed(brick_ops_of(owner)->storage);
 
-	/* Nothing may fail once the handles are gone: a FLUSH looks for them. */
+	/* Nothing may fail once the handles are gone: they have to be flushed. */
 	op->handles = calloc(n, sizeof(*op->handles));
 	if (!op->handles || (flushes && brick_flush_reserve(&op->flush, n))) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
@@ -148,8 +150,6 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 	op->owner = owner;
 	owner->n_ops++;
 	op->is_flushing = flushes;
-	if (flushes)
-		TAILQ_INSERT_TAIL(&owner->unmapping, op, unmap_link);
 	brick_mappings_take_handles(&brick_ops_of(owner)->sessions->mappings, m,
 				    first, n, op->handles);
 	owner->n_handles -= n;

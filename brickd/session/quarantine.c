@@ -63,6 +63,20 @@ bool brick_quarantine_is_of(const struct brick_session *s,
 	return at < q->n && q->spans[at].first < span.end;
 }
 
+bool brick_quarantine_next(const struct brick_session *s, uint64_t block,
+			   struct brick_span *out)
+{
+	const struct brick_session_quarantine *q = &s->quarantine;
+	uint32_t at = find_span(q, block + 1);
+
+	if (at == q->n)
+		return false;
+	*out = q->spans[at];
+	if (out->first < block)
+		out->first = block;
+	return true;
+}
+
 bool brick_quarantine_blocks(const struct brick_sessions *all,
 			     struct brick_span span,
 			     const struct brick_session *but)

@@ -41,6 +41,17 @@ bool brick_quarantine_is_of(const struct brick_session *session,
 			    struct brick_span span);
 
 /**
+ * brick_quarantine_next - the next blocks that a session holds back
+ * @session: whose
+ * @block: at or behind this one
+ * @out: the blocks
+ *
+ * Return: false: there are none.
+ */
+bool brick_quarantine_next(const struct brick_session *session, uint64_t block,
+			   struct brick_span *out);
+
+/**
  * brick_quarantine_token - who holds freed slots back?
  * @all: all sessions
  * @span: blocks about to be freed

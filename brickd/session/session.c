@@ -132,15 +132,18 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 		return NULL;
 	s->queues[0] =
 		brick_queue_new(s, 0, (uint16_t)all->config->limits.credits);
-	if (!s->queues[0]) {
+	s->holdings = calloc(1, sizeof(*s->holdings));
+	if (!s->queues[0] || !s->holdings) {
+		free(s->holdings);
+		free(s->queues[0]);
 		free(s);
 		return NULL;
 	}
+	TAILQ_INIT(&s->holdings->late);
 	s->all = all;
 	s->fabric = fabric;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
-	TAILQ_INIT(&s->unmapping);
 	brick_flush_queue_init(&s->flushes);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));
@@ -200,6 +203,7 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 close_domain:
 	fi_close(&s->domain->fid);
 free_session:
+	free(s->holdings);
 	free(s->queues[0]);
 	free(s);
 	return rc;
@@ -224,6 +228,22 @@ void brick_session_connected(struct brick_conn *c)
 	brick_conn_kick(c);
 }
 
+/* All sessions of a client have the same, also those that are ending. */
+static void share_holdings(struct brick_session *s)
+{
+	const struct brick_session *other;
+
+	TAILQ_FOREACH(other, &s->all->list, link)
+	if (other != s && other->client == s->client) {
+		free(s->holdings);
+		s->holdings = other->holdings;
+		break;
+	}
+	s->holdings->n_sessions++;
+	if (!s->fabric->mr_fences)
+		TAILQ_INSERT_TAIL(&s->holdings->late, s, late_link);
+}
+
 void brick_session_admit(struct brick_session *s,
 			 const struct brick_client *client,
 			 const uint8_t key[KFB_KEY_BYTES])
@@ -232,6 +252,7 @@ void brick_session_admit(struct brick_session *s,
 
 	s->client = client;
 	s->all->n_admitted++;
+	share_holdings(s);
 	brick_count(&s->all->counters->sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
 	describe_session(s);

@@ -18,6 +18,7 @@
 void brick_session_fence(struct brick_session *s, const char *why)
 {
 	bool was_open = s->state != KFB_SESSION_OPENING;
+	struct brick_mapping *m;
 
 	if (brick_session_is_ending(s))
 		return;
@@ -26,6 +27,8 @@ void brick_session_fence(struct brick_session *s, const char *why)
 	brick_lease_stop(&s->all->leases, &s->lease);
 	brick_session_move(s,
 			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	brick_mapping_hide(m);
 	brick_session_disconnect(s, LOG_DEBUG, why);
 	if (!s->n_conns)
 		s->all->ops->cancel(s);
@@ -82,12 +85,24 @@ static void forget_mappings(struct brick_session *s)
 	}
 }
 
+static void leave_holdings(struct brick_session *s)
+{
+	if (s->client) {
+		s->holdings->n_sessions--;
+		if (!s->fabric->mr_fences)
+			TAILQ_REMOVE(&s->holdings->late, s, late_link);
+	}
+	if (!s->holdings->n_sessions)
+		free(s->holdings);
+}
+
 static void finish_end(struct brick_session *s)
 {
 	struct brick_sessions *all = s->all;
 
 	forget_mappings(s);
 	brick_quarantine_end(s);
+	leave_holdings(s);
 	if (s->client) {
 		brick_count(&all->counters->sessions_fenced);
 		all->n_admitted--;

@@ -184,8 +184,9 @@ struct brick_session_quarantine {
  * @n_handles: registrations
  * @counts: requests so far, by op
  * @n_failed: of these, answered with another status than OK
+ * @holdings: what its client has; its own before AUTH
+ * @late_link: in those, where its device does not fence
  * @quarantine: blocks that late writes of this session may still reach
- * @unmapping: UNMAPs of its handles whose flush has not ended
  * @flushes: its turns in the flush worker
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: closes the registrations
@@ -219,8 +220,9 @@ struct brick_session {
 	uint64_t counts[KFB_OP_LAST + 1];
 	uint64_t n_failed;
 	struct brick_mapping_list mappings;
+	struct brick_holdings *holdings;
+	TAILQ_ENTRY(brick_session) late_link;
 	struct brick_session_quarantine quarantine;
-	TAILQ_HEAD(, brick_op) unmapping;
 	struct brick_flush_queue flushes;
 	bool is_torn_down;
 	struct brick_work teardown;

@@ -17,6 +17,7 @@ FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authent
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
+HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
 BRICKD_MUTANTS = {
     "join-not-proven-to-the-client": Mutant(
@@ -105,29 +106,45 @@ BRICKD_MUTANTS = {
         FAILED_AUTHS, folder=OP),
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
-        "flushes", "op_flush.c",
-        "rc = add_handles(flush, wanted, unmap->handles,\n\t\t\t\t unmap->n_handles);",
-        "rc = 0;", TURNS, folder=OP),
+        "flushes", "mapping.c",
+        "\t\tout[i] = m->handles[first + i];",
+        "\t\tforget_interval(&m->holdings->written, &m->handles[first + i].written);\n"
+        "\t\tout[i] = m->handles[first + i];",
+        TURNS, folder="brickd/mapping"),
     "flush-forgets-what-comes-late": Mutant(
-        "flushes", "op_flush.c", "i < s->quarantine.n", "i < 0", TURNS, folder=OP),
+        "flushes", "op_flush.c", "if (!brick_quarantine_next(s, block, &late) ||",
+        "if (!brick_quarantine_next(s, block, &late) || 1 ||", TURNS, folder=OP),
     "flush-forgets-the-session-before": Mutant(
-        "flushes", "op_flush.c", "if (!rc && other->client == s->client)",
-        "if (!rc && other == s)", TURNS, folder=OP),
+        "flushes", "session.c", "if (other != s && other->client == s->client) {",
+        "if (0) {", HOLDINGS, folder=SESSION),
     "flush-forgets-what-was-left": Mutant(
-        "flushes", "op_flush.c", "if (storage->has_unflushed ||", "if (0 &&", TURNS, folder=OP),
+        "flushes", "op_flush.c", "bool all = storage->has_unflushed ||", "bool all = 0 &&",
+        TURNS, folder=OP),
     "flush-for-readers": Mutant(
-        "flushes", "op_flush.c", "if (!rc && m->flags & KFB_MAP_RW)", "if (!rc)", TURNS,
-        folder=OP),
+        "flushes", "mapping.c", "bool write = m->flags & KFB_MAP_RW;", "bool write = true;", TURNS,
+        folder="brickd/mapping"),
     "flush-without-turns": Mutant(
         "flushes", "flush.c", "#define SLICE_BYTES (256U << 10)",
         "#define SLICE_BYTES (UINT64_MAX)", TURNS, folder="brickd/storage"),
     "flush-of-each-request-by-itself": Mutant(
-        "flushes", "flush.c", "if (n && !q->merged)", "if (1) {", TURNS,
+        "flushes", "flush.c", "if (n && !q->merged)", "if (1)", TURNS,
         folder="brickd/storage"),
+    "flush-looks-all-up-at-once": Mutant(
+        "flushes", "op_flush.c", "op->flush.n < LOOKED_UP_MAX", "1", TURNS, folder=OP),
+    "flush-of-a-session-that-has-ended": Mutant(
+        "flushes", "op_flush.c", "else if (brick_op_is_orphan(op))", "else if (0)", TURNS,
+        folder=OP),
     "flush-takes-ranges-for-nothing": Mutant(
         "flushes", "flush.c", "#define RANGE_BYTES 4096U", "#define RANGE_BYTES 0U", TURNS,
         folder="brickd/storage"),
     "flush-sorts-all-that-waits": Mutant(
         "flushes", "flush.c", "#define PASS_RANGES 4096U", "#define PASS_RANGES SIZE_MAX", TURNS,
         folder="brickd/storage"),
+    # LIST of what is one's own.
+    "list-of-what-a-session-leaves": Mutant(
+        "lists", "session_end.c", "\tbrick_mapping_hide(m);\n", "\t(void)m;\n", HOLDINGS,
+        folder=SESSION),
+    "list-goes-on-behind-the-cursor": Mutant(
+        "lists", "op_list.c", "\t\tr->cursor = m->id;", "\t\tr->cursor = m->id + 1;", HOLDINGS,
+        folder=OP),
 }

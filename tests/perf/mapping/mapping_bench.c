@@ -30,6 +30,8 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
+static struct brick_holdings holdings;
+
 static struct brick_mapping *add(struct brick_mappings *all, uint32_t flags,
 				 uint64_t first, uint64_t n)
 {
@@ -39,6 +41,7 @@ static struct brick_mapping *add(struct brick_mappings *all, uint32_t flags,
 		m->handles = calloc(1, sizeof(*m->handles));
 	if (!m || !m->handles)
 		exit(1);
+	m->holdings = &holdings;
 	m->flags = flags;
 	m->n = 1;
 	m->handles[0].span = (struct brick_span){ first, first + n };

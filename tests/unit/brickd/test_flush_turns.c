@@ -28,6 +28,8 @@
 #define SLICE_MAX  (1U << 20)
 #define FLUSHES	   12
 #define TINY	   500
+#define MAPPINGS   200
+#define LOOKED_UP  64 /* handles for which nobody else waits */
 #define TIMEOUT_MS 30000
 
 /* A flush, and which one it was to be done. */
@@ -44,7 +46,7 @@ static uint64_t offset_of[BLOCKS];
 static uint64_t last_offset;
 static uint64_t n_flushed;
 static uint64_t flushed_of[BLOCKS]; /* bytes of each block */
-static uint64_t flushed_before[FLUSHES]; /* each drain */
+static uint64_t flushed_before[FLUSHES]; /* the first drains */
 static unsigned int n_drained;
 static unsigned int n_done;
 
@@ -65,8 +67,9 @@ static void flush(struct brick_media *m, uint64_t off, size_t len)
 static int drain(struct brick_media *m)
 {
 	(void)m;
-	assert_true(n_drained < FLUSHES);
-	flushed_before[n_drained++] = n_flushed;
+	if (n_drained < FLUSHES)
+		flushed_before[n_drained] = n_flushed;
+	n_drained++;
 	return 0;
 }
 
@@ -271,15 +274,25 @@ static struct brick_sessions sessions;
 static struct brick_session session;
 static struct brick_ops requests;
 static struct brick_client client;
+static struct brick_holdings holdings;
+
+static void map_for(struct brick_holdings *whose, struct brick_mapping *m,
+		    uint32_t flags, struct brick_handle *handle, uint64_t first,
+		    uint64_t end)
+{
+	*handle = (struct brick_handle){ .span = { first, end } };
+	*m = (struct brick_mapping){ .session = &session,
+				     .holdings = whose,
+				     .flags = flags,
+				     .n = 1,
+				     .handles = handle };
+	assert_int_equal(brick_mappings_add(&sessions.mappings, m), 0);
+}
 
 static void map(struct brick_mapping *m, uint32_t flags,
 		struct brick_handle *handle, uint64_t first, uint64_t end)
 {
-	*handle = (struct brick_handle){ .span = { first, end } };
-	*m = (struct brick_mapping){ .flags = flags,
-				     .n = 1,
-				     .handles = handle };
-	TAILQ_INSERT_TAIL(&session.mappings, m, session_link);
+	map_for(&holdings, m, flags, handle, first, end);
 }
 
 static void begin_session(void)
@@ -298,19 +311,30 @@ static void begin_session(void)
 	session.all = &sessions;
 	session.client = &client;
 	session.state = KFB_SESSION_LIVE;
+	memset(&holdings, 0, sizeof(holdings));
+	TAILQ_INIT(&holdings.late);
+	session.holdings = &holdings;
+	session.flushes = (struct brick_flush_queue){ 0 };
+	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
 	TAILQ_INIT(&sessions.list);
 	TAILQ_INSERT_TAIL(&sessions.list, &session, link);
 	TAILQ_INIT(&session.mappings);
-	TAILQ_INIT(&session.unmapping);
 	brick_flush_queue_init(&session.flushes);
 }
 
-/* Has a request executed; its reply has nowhere to go. */
-static void request_flush(const struct kfb_flush *what)
+static void end_session(void)
+{
+	while (sessions.mappings.n)
+		brick_mappings_del(&sessions.mappings,
+				   sessions.mappings.by_id[0]);
+	brick_mappings_fini(&sessions.mappings);
+}
+
+/* Begins a request; its reply has nowhere to go. */
+static struct brick_queue *begin_flush(const struct kfb_flush *what)
 {
 	struct brick_queue *q = calloc(1, sizeof(*q) + sizeof(q->records[0]));
 	struct brick_op *op = calloc(1, sizeof(*op));
-	struct pollfd p = { .fd = box.source.fd, .events = POLLIN };
 
 	assert_non_null(q);
 	assert_non_null(op);
@@ -321,6 +345,13 @@ static void request_flush(const struct kfb_flush *what)
 	op->req.u.flush = *what;
 	session.n_ops = 1;
 	brick_op_flush(op);
+	return q;
+}
+
+static void end_flush(struct brick_queue *q)
+{
+	struct pollfd p = { .fd = box.source.fd, .events = POLLIN };
+
 	while (session.n_ops) {
 		assert_int_equal(poll(&p, 1, TIMEOUT_MS), 1);
 		box.source.ready(&box.source);
@@ -328,29 +359,41 @@ static void request_flush(const struct kfb_flush *what)
 	free(q);
 }
 
+static void request_flush(const struct kfb_flush *what)
+{
+	end_flush(begin_flush(what));
+}
+
 static void only_what_the_session_may_have_written_is_flushed(void **state)
 {
 	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
-	struct brick_handle handles[3], gone = { .span = { 8, 9 } };
-	struct brick_op unmap = { .n_handles = 1, .handles = &gone };
-	struct brick_mapping mappings[3];
-	struct brick_span late = { 10, 11 };
+	struct brick_handle handles[5], gone, flushed;
+	struct brick_mapping mappings[5];
+	struct brick_span late[] = { { 0, 2 }, { 10, 11 } };
 
 	(void)state;
 	begin_session();
 	map(&mappings[0], KFB_MAP_RW, &handles[0], 1, 3);
 	map(&mappings[1], 0, &handles[1], 4, 6);
 	map(&mappings[2], KFB_MAP_RW, &handles[2], 6, 7);
-	TAILQ_INSERT_TAIL(&session.unmapping, &unmap, unmap_link);
-	session.quarantine.n = 1;
-	session.quarantine.spans = &late;
+	map(&mappings[3], KFB_MAP_RW, &handles[3], 8, 9);
+	map(&mappings[4], KFB_MAP_RW, &handles[4], 9, 10);
+	brick_mappings_take_handles(&sessions.mappings, &mappings[3], 0, 1,
+				    &gone);
+	brick_mappings_take_handles(&sessions.mappings, &mappings[4], 0, 1,
+				    &flushed);
+	brick_holdings_flushed(&holdings, &flushed, 1);
+	TAILQ_INSERT_TAIL(&holdings.late, &session, late_link);
+	session.quarantine.n = 2;
+	session.quarantine.spans = late;
 	request_flush(&all);
 	for (unsigned int b = 0; b < BLOCKS; b++)
 		assert_int_equal(flushed_of[b],
-				 b == 1 || b == 2 || b == 6 || b == 8 || b == 10
-					 ? BLOCK
-					 : 0);
+				 b <= 2 || b == 6 || b == 8 || b == 10 ? BLOCK
+								       : 0);
 	assert_int_equal(n_drained, 1);
+	brick_holdings_flushed(&holdings, &gone, 1);
+	end_session();
 }
 
 static void ranges_are_cut_to_what_it_may_have_written(void **state)
@@ -375,34 +418,103 @@ static void ranges_are_cut_to_what_it_may_have_written(void **state)
 	assert_int_equal(flushed_of[2], BLOCK);
 	assert_int_equal(flushed_of[3], BLOCK);
 	assert_int_equal(n_flushed, 3 * BLOCK - 4096);
+	end_session();
 }
 
+/* It is ending, so that nobody sees its mappings any more. */
 static void what_another_session_of_the_client_wrote_is_flushed(void **state)
 {
 	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
-	struct brick_session before = { .client = &client };
-	struct brick_session stranger = { 0 };
-	struct brick_handle handles[2] = { { .span = { 2, 3 } },
-					   { .span = { 4, 5 } } };
-	struct brick_mapping mappings[2] = {
-		{ .flags = KFB_MAP_RW, .n = 1, .handles = &handles[0] },
-		{ .flags = KFB_MAP_RW, .n = 1, .handles = &handles[1] },
-	};
+	struct brick_holdings strangers = { 0 };
+	struct brick_handle handles[2];
+	struct brick_mapping mappings[2];
 
 	(void)state;
 	begin_session();
-	TAILQ_INIT(&before.mappings);
-	TAILQ_INIT(&before.unmapping);
-	TAILQ_INIT(&stranger.mappings);
-	TAILQ_INIT(&stranger.unmapping);
-	before.state = KFB_SESSION_FENCING;
-	TAILQ_INSERT_TAIL(&before.mappings, &mappings[0], session_link);
-	TAILQ_INSERT_TAIL(&stranger.mappings, &mappings[1], session_link);
-	TAILQ_INSERT_TAIL(&sessions.list, &before, link);
-	TAILQ_INSERT_TAIL(&sessions.list, &stranger, link);
+	map(&mappings[0], KFB_MAP_RW, &handles[0], 2, 3);
+	brick_mapping_hide(&mappings[0]);
+	map_for(&strangers, &mappings[1], KFB_MAP_RW, &handles[1], 4, 5);
 	request_flush(&all);
 	assert_int_equal(flushed_of[2], BLOCK);
 	assert_int_equal(n_flushed, BLOCK);
+	end_session();
+}
+
+static void map_many(struct brick_mapping *m, struct brick_handle *handles)
+{
+	/* Most are where there is no block, which nobody but the store knows. */
+	for (uint64_t i = 0; i < MAPPINGS; i++)
+		map(&m[i], KFB_MAP_RW, &handles[i], i * 2, i * 2 + 1);
+}
+
+static void few_mappings_are_looked_up_at_a_time(void **state)
+{
+	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
+	struct brick_mapping mappings[MAPPINGS];
+	struct brick_handle handles[MAPPINGS];
+
+	(void)state;
+	begin_session();
+	map_many(mappings, handles);
+	request_flush(&all);
+	assert_true(n_drained >= MAPPINGS / LOOKED_UP);
+	assert_int_equal(n_flushed, BLOCKS / 2 * BLOCK);
+	end_session();
+}
+
+/* Its first part is under way when the last mapping is taken out of the table. */
+static void what_is_unmapped_before_its_turn_is_flushed(void **state)
+{
+	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
+	struct brick_mapping mappings[MAPPINGS];
+	struct brick_handle handles[MAPPINGS], gone;
+	struct brick_mapping last;
+	struct brick_handle handle;
+	struct brick_store_op alloc = {
+		.kind = BRICK_STORE_ALLOC,
+		.va = 2 * MAPPINGS * BLOCK,
+		.n_blocks = 1,
+	};
+	struct brick_queue *q;
+
+	(void)state;
+	brick_store_commit(storage.store, &alloc);
+	assert_int_equal(alloc.error, 0);
+	forget_flushed();
+	begin_session();
+	map_many(mappings, handles);
+	map(&last, KFB_MAP_RW, &handle, 2 * MAPPINGS, 2 * MAPPINGS + 1);
+	__atomic_store_n(&holds, true, __ATOMIC_RELEASE);
+	q = begin_flush(&all);
+	sem_wait(&begun);
+	brick_mappings_take_handles(&sessions.mappings, &last, 0, 1, &gone);
+	sem_post(&go_on);
+	end_flush(q);
+	assert_int_equal(n_flushed, (BLOCKS / 2 + 1) * BLOCK);
+	brick_holdings_flushed(&holdings, &gone, 1);
+	end_session();
+}
+
+static void a_flush_ends_with_its_session(void **state)
+{
+	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
+	struct brick_mapping mappings[MAPPINGS];
+	struct brick_handle handles[MAPPINGS];
+	struct brick_queue *q;
+
+	(void)state;
+	begin_session();
+	map_many(mappings, handles);
+	__atomic_store_n(&holds, true, __ATOMIC_RELEASE);
+	q = begin_flush(&all);
+	sem_wait(&begun);
+	session.state = KFB_SESSION_FENCING;
+	sem_post(&go_on);
+	/* It does not end now: that takes more of it than there is. */
+	session.is_torn_down = true;
+	end_flush(q);
+	assert_int_equal(n_drained, 1);
+	end_session();
 }
 
 static void what_was_left_may_be_anywhere(void **state)
@@ -419,6 +531,7 @@ static void what_was_left_may_be_anywhere(void **state)
 	assert_int_equal(n_flushed, 2 * BLOCK);
 	request_flush(&all);
 	assert_int_equal(n_flushed, (2 + BLOCKS) * BLOCK);
+	end_session();
 }
 
 static void a_reader_makes_nothing_be_flushed(void **state)
@@ -433,6 +546,7 @@ static void a_reader_makes_nothing_be_flushed(void **state)
 	request_flush(&all);
 	assert_int_equal(n_flushed, 0);
 	assert_int_equal(n_drained, 1);
+	end_session();
 }
 
 #define FLUSH_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -449,6 +563,9 @@ int main(void)
 		FLUSH_TEST(only_what_the_session_may_have_written_is_flushed),
 		FLUSH_TEST(ranges_are_cut_to_what_it_may_have_written),
 		FLUSH_TEST(what_another_session_of_the_client_wrote_is_flushed),
+		FLUSH_TEST(few_mappings_are_looked_up_at_a_time),
+		FLUSH_TEST(what_is_unmapped_before_its_turn_is_flushed),
+		FLUSH_TEST(a_flush_ends_with_its_session),
 		FLUSH_TEST(what_was_left_may_be_anywhere),
 		FLUSH_TEST(a_reader_makes_nothing_be_flushed),
 	};

@@ -19,6 +19,7 @@
 #define RW_ALONE  (KFB_MAP_RW | KFB_MAP_EXCLUSIVE)
 
 static struct brick_mappings all;
+static struct brick_holdings holdings;
 static struct brick_session live = { .state = KFB_SESSION_LIVE };
 static struct brick_session ending = { .state = KFB_SESSION_FENCING };
 
@@ -50,6 +51,7 @@ static struct brick_mapping *add(struct brick_session *s, uint32_t flags,
 
 	assert_non_null(m);
 	m->session = s;
+	m->holdings = &holdings;
 	m->flags = flags;
 	m->n = n_handles;
 	m->handles = calloc(n_handles, sizeof(*m->handles));

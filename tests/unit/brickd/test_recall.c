@@ -26,6 +26,7 @@ static struct brick_counters counters;
 static struct brick_stop stop;
 static struct brick_storage storage;
 static struct brick_sessions sessions;
+static struct brick_holdings holdings;
 static struct brick_tier tier;
 static struct brick_config config;
 static struct event_rig rigs[SESSIONS];
@@ -85,6 +86,7 @@ static struct brick_mapping *map(size_t i, uint64_t first, uint64_t n)
 
 	assert_non_null(m);
 	m->session = &rigs[i].s;
+	m->holdings = &holdings;
 	m->n = 1;
 	m->handles = calloc(1, sizeof(*m->handles));
 	assert_non_null(m->handles);
