@@ -173,6 +173,7 @@ static void commit_done(struct brick_work *work)
 
 void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 {
+	op->commit.whose = op->session->client;
 	op->commit.n = op->n_changes;
 	op->commit.list = op->changes;
 	op->commit.work.done = commit_done;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The store thread: all changes that wait, in one commit. */
+/*
+ * The store thread: a share of what each client wants, in one commit.
+ *
+ * What an ALLOC needs zeroed is zeroed before its commit, a few slots each time
+ * its client has its turn, and the others' changes are committed between.
+ */
 #include "brickd/storage/changes.h"
 
 #include <errno.h>
@@ -8,6 +13,27 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/util.h"
 #include "brickd/storage/storage.h"
+
+/* Blocks after which the changes of a client wait for the next commit. */
+#define TURN_BLOCKS 4096U
+/* Slots that are zeroed in one client's turn. */
+#define TURN_ZEROED 16U
+
+/*
+ * struct commit - what is carried out next
+ * @first: the changes, linked
+ * @end: of them
+ * @n: how many
+ * @frees: some slots come free with it
+ * @over: what is done then, or was refused
+ */
+struct commit {
+	struct brick_store_op *first;
+	struct brick_store_op **end;
+	uint64_t n;
+	bool frees;
+	struct brick_changes_list over;
+};
 
 void brick_changes_submit(struct brick_storage *storage,
 			  struct brick_changes *changes)
@@ -20,40 +46,145 @@ void brick_changes_cancel(struct brick_changes *changes)
 	atomic_store(&changes->is_cancelled, true);
 }
 
-static void refuse_changes(struct brick_changes *changes)
+/* In the order of arrival: behind its client's, or as the last of the clients. */
+static void queue_changes(struct brick_changes_list *turns,
+			  struct brick_work_list *batch)
 {
-	for (size_t i = 0; i < changes->n; i++)
-		changes->list[i].error = -EACCES;
+	struct brick_work *work;
+
+	while ((work = brick_work_take(batch))) {
+		struct brick_changes *c, *first;
+
+		c = brick_container_of(work, struct brick_changes, work);
+		STAILQ_INIT(&c->behind);
+		STAILQ_FOREACH(first, turns, link)
+		if (first->whose == c->whose)
+			break;
+		if (first)
+			STAILQ_INSERT_TAIL(&first->behind, c, link);
+		else
+			STAILQ_INSERT_TAIL(turns, c, link);
+	}
+}
+
+/* The next one of the same client, NULL: there is none. */
+static struct brick_changes *changes_behind(struct brick_changes *c)
+{
+	struct brick_changes *next = STAILQ_FIRST(&c->behind);
+
+	if (!next)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&c->behind, link);
+	STAILQ_INIT(&next->behind);
+	STAILQ_CONCAT(&next->behind, &c->behind);
+	return next;
+}
+
+static void refuse_changes(struct brick_storage *storage,
+			   struct brick_changes *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		brick_store_unprepare(storage->store, &c->list[i]);
+		c->list[i].error = -EACCES;
+	}
+}
+
+/* May they be in this commit? */
+static bool are_ready(struct brick_storage *storage, struct brick_changes *c,
+		      const struct commit *commit, unsigned int *left)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		int rc = brick_store_prepare(storage->store, &c->list[i], left);
+
+		if (rc == -EAGAIN || (rc == -ENOSPC && commit->frees))
+			return false;
+	}
+	return true;
+}
+
+/* Returns how many blocks they change. */
+static uint64_t add_changes(struct commit *commit, struct brick_changes *c)
+{
+	uint64_t n_blocks = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct brick_store_op *op = &c->list[i];
+
+		*commit->end = op;
+		commit->end = &op->next;
+		commit->n++;
+		commit->frees |= op->kind == BRICK_STORE_FREE;
+		n_blocks += op->n_blocks;
+	}
+	return n_blocks;
+}
+
+/* Returns what its client's next turn begins with, NULL: nothing. */
+static struct brick_changes *take_turn(struct brick_storage *storage,
+				       struct brick_changes *c,
+				       struct commit *commit)
+{
+	unsigned int left = TURN_ZEROED;
+	uint64_t n_blocks = 0;
+
+	while (c && n_blocks < TURN_BLOCKS) {
+		struct brick_changes *next;
+
+		if (atomic_load(&c->is_cancelled))
+			refuse_changes(storage, c);
+		else if (are_ready(storage, c, commit, &left))
+			n_blocks += add_changes(commit, c);
+		else
+			break;
+		next = changes_behind(c);
+		STAILQ_INSERT_TAIL(&commit->over, c, link);
+		c = next;
+	}
+	return c;
+}
+
+static void go_round(struct brick_storage *storage,
+		     struct brick_changes_list *turns, struct commit *commit)
+{
+	struct brick_changes_list again = STAILQ_HEAD_INITIALIZER(again);
+	struct brick_changes *c;
+
+	*commit = (struct commit){ .end = &commit->first };
+	STAILQ_INIT(&commit->over);
+	while ((c = STAILQ_FIRST(turns))) {
+		STAILQ_REMOVE_HEAD(turns, link);
+		c = take_turn(storage, c, commit);
+		if (c)
+			STAILQ_INSERT_TAIL(&again, c, link);
+	}
+	STAILQ_CONCAT(turns, &again);
+	*commit->end = NULL;
 }
 
 void brick_store_thread_run(struct brick_worker *worker,
 			    struct brick_work_list *batch)
 {
 	struct brick_storage *storage = worker->ctx;
-	struct brick_store_op *first = NULL, **end = &first;
-	uint64_t begun_ns = brick_now_ns(), n_changes = 0;
-	struct brick_work *work;
+	struct brick_changes_list turns = STAILQ_HEAD_INITIALIZER(turns);
+	struct brick_changes *c;
+	struct commit commit;
 
-	STAILQ_FOREACH(work, batch, link)
-	{
-		struct brick_changes *c =
-			brick_container_of(work, struct brick_changes, work);
+	do {
+		uint64_t begun_ns = brick_now_ns();
 
-		if (atomic_load(&c->is_cancelled)) {
-			refuse_changes(c);
-			continue;
+		queue_changes(&turns, batch);
+		go_round(storage, &turns, &commit);
+		if (commit.n) {
+			brick_store_commit(storage->store, commit.first);
+			brick_count_ns(&storage->counters->commit_ns,
+				       brick_now_ns() - begun_ns);
+			brick_count_size(&storage->counters->commit_changes,
+					 commit.n);
 		}
-		for (size_t i = 0; i < c->n; i++) {
-			*end = &c->list[i];
-			end = &c->list[i].next;
-			n_changes++;
+		while ((c = STAILQ_FIRST(&commit.over))) {
+			STAILQ_REMOVE_HEAD(&commit.over, link);
+			brick_worker_finish(worker, &c->work);
 		}
-	}
-	*end = NULL;
-	brick_store_commit(storage->store, first);
-	brick_count_ns(&storage->counters->commit_ns,
-		       brick_now_ns() - begun_ns);
-	brick_count_size(&storage->counters->commit_changes, n_changes);
-	while ((work = brick_work_take(batch)))
-		brick_worker_finish(worker, work);
+		brick_worker_take(worker, batch);
+	} while (!STAILQ_EMPTY(batch) || !STAILQ_EMPTY(&turns));
 }

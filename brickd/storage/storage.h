@@ -6,7 +6,7 @@
  *
  *	storage_open.c	opening and closing
  *	storage_platform.c  what lies below, what is promised of it
- *	changes.c	the store thread: all changes that wait, in one commit
+ *	changes.c	the store thread: a share of each client's changes in one commit
  *	flush.c		the flush thread: each session's flushes in turn
  *	cleaner.c	the cleaner's thread
  *	storage_failure.c  what has failed, once

@@ -13,10 +13,10 @@
 
 #include "brickd/store/batch.h"
 #include "brickd/store/move.h"
+#include "brickd/store/supply.h"
 
 #define RUNS_CHUNK 64U
 #define SLICE_KEYS 4096U /* index changes under one hold of the lock */
-#define ZERO_SLOTS 64U /* of the slow tier, for an ALLOC that waits */
 
 static void unlock_for_readers(struct brick_store *s, uint64_t i)
 {
@@ -115,96 +115,24 @@ static int index_pending(struct brick_store *s, const struct brick_store_op *op,
 	return 0;
 }
 
-static uint64_t n_free(const struct brick_slots *slots)
-{
-	return slots->clean.n_set + slots->dirty.n_set;
-}
-
-/* How many of n slots come from the slow tier: what the other has not. */
-static uint64_t from_slow(const struct brick_store *s, uint64_t n)
-{
-	uint64_t fast = n_free(&s->slots);
-
-	return n > fast ? n - fast : 0;
-}
-
-/* Zero slots of the slow tier now, or wait for the cleaner, who does. */
-static int more_clean_slow(struct brick_store *s)
-{
-	int n;
-
-	/* What is not zeroed there will not be. */
-	if (brick_store_slow_has_failed(s))
-		return -ENOSPC;
-	if (!s->slow_slots.dirty.n_set) {
-		pthread_cond_wait(&s->cleaned, &s->lock);
-		return brick_store_has_failed(s) ? -EIO : 0;
-	}
-	pthread_mutex_unlock(&s->lock);
-	n = brick_store_clean_slow(s, ZERO_SLOTS);
-	pthread_mutex_lock(&s->lock);
-	if (n < 0 && brick_store_slow_has_failed(s) &&
-	    !brick_store_has_failed(s))
-		return -ENOSPC;
-	return n < 0 ? n : 0;
-}
-
-/* Free slots that can be had; those of the cleaner may come to them. */
-static uint64_t n_to_have(const struct brick_store *s, uint64_t *cleaning)
-{
-	uint64_t n = n_free(&s->slots);
-
-	*cleaning = s->slots.n_cleaning;
-	if (brick_store_slow_has_failed(s))
-		return n + s->slow_slots.clean.n_set;
-	*cleaning += s->slow_slots.n_cleaning;
-	return n + n_free(&s->slow_slots);
-}
-
 /*
- * Enough free slots, waiting for the cleaner to give back what it holds. Those
- * that moves have taken come back too, or others for them, and there are never
- * more of them than spare ones: no ALLOC need wait for a move.
+ * Clean slots first, then dirty ones, then those of the slow tier. Clean ones
+ * that are kept for others are the last ones of memory.
  */
-static int wait_for_slots(struct brick_store *s, uint64_t n)
-{
-	int ret;
-
-	for (;;) {
-		uint64_t cleaning, have = n_to_have(s, &cleaning);
-
-		if (n + s->spare > have + s->n_moving + cleaning)
-			return -ENOSPC;
-		if (n + s->spare > have + s->n_moving) {
-			pthread_cond_wait(&s->cleaned, &s->lock);
-			ret = brick_store_has_failed(s) ? -EIO : 0;
-		} else if (from_slow(s, n) > s->slow_slots.clean.n_set) {
-			ret = more_clean_slow(s);
-		} else {
-			return 0;
-		}
-		if (ret)
-			return ret;
-	}
-}
-
-static uint64_t at_most(uint64_t n, uint64_t limit)
-{
-	return n < limit ? n : limit;
-}
-
-/* Clean slots first, then dirty ones, then those of the slow tier. */
 static int take_all(struct brick_store *s, struct brick_batch *b,
 		    struct brick_store_op *op)
 {
 	const struct brick_batch_run clean = { .zero_first = false };
 	const struct brick_batch_run dirty = { .zero_first = true };
 	const struct brick_batch_run slow = { .slots.slot = BRICK_SLOT_SLOW };
-	uint64_t key = brick_key(op->va), n_slow = from_slow(s, op->n_blocks);
+	uint64_t key = brick_key(op->va);
+	uint64_t n_slow = brick_supply_from_slow(s, op->n_blocks);
 	uint64_t n_fast = op->n_blocks - n_slow;
-	uint64_t n_clean = at_most(s->slots.clean.n_set, n_fast);
+	uint64_t n_clean = brick_supply_clean(&s->slots, op->n_kept, n_fast);
 	int ret;
 
+	if (n_fast - n_clean > s->slots.dirty.n_set)
+		n_clean = n_fast - s->slots.dirty.n_set;
 	ret = take_slots(b, op, &s->slots.clean, n_clean, clean, &key);
 	if (!ret)
 		ret = take_slots(b, op, &s->slots.dirty, n_fast - n_clean,
@@ -224,7 +152,7 @@ static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 
 	if (brick_index_next(&s->index, &at, &slot) && at - key < op->n_blocks)
 		return -EEXIST;
-	ret = wait_for_slots(s, op->n_blocks);
+	ret = brick_supply_wait(s, op->n_blocks);
 	if (ret == -ENOSPC && b->has_free)
 		return -EAGAIN;
 	if (ret)
@@ -339,6 +267,8 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 		ret = plan_move(s, b, op);
 	else
 		ret = plan_existing(s, b, op);
+	if (ret != -EAGAIN)
+		brick_supply_release(s, op);
 	pthread_mutex_unlock(&s->lock);
 	if (ret)
 		return ret;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Zeroing freed slots in the background.
+ * Zeroing freed slots, in the background or for an ALLOC that waits.
  *
  * The zeros are durable before CLEAN is stored. CLEAN itself needs no fence of
  * its own: if it is lost, the slot is DIRTY and zeroed again; if the slot is
  * allocated meanwhile, the batch's fence covers the same word.
  *
- * Context: the cleaner thread. Locking: the slots it works on are in no map,
+ * Context: the cleaner or the store thread. Locking: the slots it works on are in no map,
  * so that no one else touches their records or data.
  */
 #include <errno.h>

@@ -232,6 +232,8 @@ enum brick_store_op_kind {
  * @quarantine: FREE: do not clean or re-grant the slots before
  *	brick_store_release() (the fabric cannot fence, or a mapping was cut)
  * @move: MOVE: the copy, made; n_blocks is 1
+ * @n_kept: clean slots that are kept for it, the store's
+ * @n_kept_slow: in the slow tier
  * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO, -ENOMEM, or -EINVAL
  *	(misaligned, no blocks, beyond the last address)
  * @next: caller's list
@@ -243,9 +245,30 @@ struct brick_store_op {
 	uint64_t n_blocks;
 	uint64_t quarantine;
 	struct brick_move *move;
+	uint64_t n_kept;
+	uint64_t n_kept_slow;
 	int error;
 	struct brick_store_op *next;
 };
+
+/**
+ * brick_store_prepare - zero what an ALLOC lacks, before its batch
+ * @s: the store
+ * @op: the change; all but an ALLOC needs nothing
+ * @left: slots that may be zeroed; counted down
+ *
+ * What is zeroed for it is kept for it. An ALLOC that is carried out without
+ * being prepared has its slots zeroed in its batch, where all others wait.
+ *
+ * Context: the store thread only; may block.
+ * Return: 0: brick_store_commit() has it now, also to say what is wrong with it;
+ * -EAGAIN: call again with more slots; -ENOSPC: there are not enough now.
+ */
+int brick_store_prepare(struct brick_store *s, struct brick_store_op *op,
+			unsigned int *left);
+
+/* A change that may have been prepared will not be carried out. */
+void brick_store_unprepare(struct brick_store *s, struct brick_store_op *op);
 
 /**
  * brick_store_commit - carry out a list of changes durably
@@ -321,12 +344,12 @@ void brick_store_release(struct brick_store *s, uint64_t quarantine);
  * @s: the store
  * @max_slots: at most so many
  *
- * Context: the cleaner thread only; may block.
+ * Context: the cleaner or the store thread; may block.
  * Return: slots cleaned, 0 when there is nothing to do, -EIO.
  */
 int brick_store_clean_one(struct brick_store *s, unsigned int max_slots);
 
-/* The same for the slow tier. Context: the cleaner or the store thread. */
+/* The same for the slow tier. */
 int brick_store_clean_slow(struct brick_store *s, unsigned int max_slots);
 
 /**

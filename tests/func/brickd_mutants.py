@@ -17,6 +17,7 @@ FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authent
 LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
+CHANGES = "tests/unit/brickd/test-brickd-changes"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
 BRICKD_MUTANTS = {
@@ -147,4 +148,38 @@ BRICKD_MUTANTS = {
     "list-goes-on-behind-the-cursor": Mutant(
         "lists", "op_list.c", "\t\tr->cursor = m->id;", "\t\tr->cursor = m->id + 1;", HOLDINGS,
         folder=OP),
+    # The store thread's turns.
+    "zeroes-all-at-once": Mutant(
+        "changes", "changes.c", "#define TURN_ZEROED 16U", "#define TURN_ZEROED 65536U", CHANGES,
+        folder="brickd/storage"),
+    "zeroes-in-the-commit": Mutant(
+        "changes", "changes.c", "if (rc == -EAGAIN ||", "if (0 ||", CHANGES,
+        folder="brickd/storage"),
+    "zeroes-what-is-freed-in-the-commit": Mutant(
+        "changes", "changes.c", "(rc == -ENOSPC && commit->frees)", "0", CHANGES,
+        folder="brickd/storage"),
+    "commits-all-that-waits": Mutant(
+        "changes", "changes.c", "#define TURN_BLOCKS 4096U", "#define TURN_BLOCKS UINT64_MAX",
+        CHANGES, folder="brickd/storage"),
+    "commits-by-arrival": Mutant(
+        "changes", "changes.c", "if (first->whose == c->whose)", "if (1)", CHANGES,
+        folder="brickd/storage"),
+    "cancelled-keeps-slots": Mutant(
+        "changes", "changes.c",
+        "\t\tbrick_store_unprepare(storage->store, &c->list[i]);\n", "", CHANGES,
+        folder="brickd/storage"),
+    "zeroed-for-whoever-comes": Mutant(
+        "changes", "supply.c", "n = n > others ? n - others : 0;", "(void)others;", CHANGES,
+        folder="brickd/store"),
+    "zeroes-for-what-is-there": Mutant(
+        "changes", "supply.c",
+        "if (brick_index_next(&s->index, &at, &slot) && at - key < op->n_blocks)", "if (0)",
+        CHANGES, folder="brickd/store"),
+    "zeroes-although-full": Mutant(
+        "changes", "supply.c",
+        "else if (op->n_blocks + s->spare > have + s->n_moving + cleaning)", "else if (0)",
+        CHANGES, folder="brickd/store"),
+    "keeps-slots-for-what-is-over": Mutant(
+        "changes", "batch.c", "\t\tbrick_supply_release(s, op);\n", "\t\t(void)op;\n", CHANGES,
+        folder="brickd/store"),
 }

@@ -33,6 +33,7 @@ struct brick_slot_quarantine;
  * @n: slots in all
  * @clean: free and zero
  * @dirty: free, to be zeroed
+ * @n_kept: of the clean ones, kept for ALLOCs that wait for more
  * @n_cleaning: with the cleaner
  * @n_quarantined: waiting for brick_slots_release()
  * @n_bad: never used again
@@ -44,6 +45,7 @@ struct brick_slots {
 	uint64_t n;
 	struct brick_slot_map clean;
 	struct brick_slot_map dirty;
+	uint64_t n_kept;
 	uint64_t n_cleaning;
 	uint64_t n_quarantined;
 	uint64_t n_bad;

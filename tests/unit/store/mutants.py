@@ -206,7 +206,7 @@ MUTANTS = {
         "\t\tbrick_slot_map_give(&h->slots->dirty, h->runs[i]);\n"
         "\th->slots->n_cleaning += h->n_slots;\n"),
     "cleaner-not-waited-for": Mutant(
-        "locking", "batch.c", "if (n + s->spare > have + s->n_moving + cleaning)",
+        "locking", "supply.c", "if (n + s->spare > have + s->n_moving + cleaning)",
         "if (n + s->spare > have + s->n_moving)"),
     "pending-is-visible": Mutant(
         "locking", "batch.c", "(run->slots.slot + i) |\n\t\t\t\t\t\t    BRICK_INDEX_PENDING",
@@ -293,7 +293,7 @@ MUTANTS = {
         "locking", "failure.c", "__atomic_store_n(&s->slow_failed, true, __ATOMIC_RELEASE);",
         "", "slow_failure"),
     "slow-failure-is-the-mediums": Mutant(
-        "locking", "batch.c", "if (n < 0 && brick_store_slow_has_failed(s) &&",
+        "locking", "supply.c", "if (n < 0 && brick_store_slow_has_failed(s) &&",
         "if (0 &&", "slow_failure"),
     "syncs-at-the-same-time": Mutant(
         "locking", "syncs.c", "if (syncs->is_running)", "if (0)", "failure"),

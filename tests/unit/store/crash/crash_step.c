@@ -78,6 +78,15 @@ static unsigned int plan(struct crash_load *l, struct brick_store_op *ops)
 	return n_ops;
 }
 
+/* As brickd does; what is not zeroed here is zeroed in the batch. */
+static void prepare_some(struct crash_load *l, struct brick_store_op *ops)
+{
+	unsigned int left = crash_roll(l, OPS_MAX);
+
+	for (struct brick_store_op *op = ops; op; op = op->next)
+		(void)brick_store_prepare(l->s, op, &left);
+}
+
 /* One batch; it counts once it is acknowledged. */
 void crash_step_commit(struct crash_load *l)
 {
@@ -88,6 +97,7 @@ void crash_step_commit(struct crash_load *l)
 		return;
 	l->in_flight = true;
 	crash_medium_mark(l->cm);
+	prepare_some(l, ops);
 	brick_store_commit(l->s, ops);
 	l->in_flight = false;
 	for (i = 0; i < n_ops; i++)

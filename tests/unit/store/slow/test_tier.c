@@ -135,6 +135,43 @@ static void a_block_keeps_its_data_birth_and_owner_when_it_moves(void **state)
 	assert_int_equal(data_of(t, BLOCK)[BLOCK - 1], 0x5a);
 }
 
+static void
+an_alloc_has_slow_slots_zeroed_before_it_is_carried_out(void **state)
+{
+	struct brick_store_op op = {
+		.kind = BRICK_STORE_ALLOC,
+		.va = 100 * BLOCK,
+		.n_blocks = 12,
+	};
+	struct tiers *t = *state;
+	unsigned int left, n = 0;
+
+	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
+	assert_int_equal(fixture_release(&t->fx, FAST * BLOCK, ALL - FAST), 0);
+	assert_int_equal(stats_of(t).slow_clean, SLOW - (ALL - FAST));
+	left = 0;
+	assert_int_equal(brick_store_prepare(t->fx.s, &op, &left), -EAGAIN);
+	do {
+		left = 4;
+		n++;
+	} while (brick_store_prepare(t->fx.s, &op, &left) == -EAGAIN);
+	assert_int_equal(n, 3);
+	assert_int_equal(left, 2);
+	assert_int_equal(stats_of(t).slow_clean, op.n_blocks);
+	assert_int_equal(t->fx.s->slow_slots.n_kept, op.n_blocks);
+	brick_store_commit(t->fx.s, &op);
+	assert_int_equal(op.error, 0);
+	assert_int_equal(t->fx.s->slow_slots.n_kept, 0);
+	assert_true(is_slow(t, op.va));
+	/* One that is not carried out keeps none. */
+	op.va = 200 * BLOCK;
+	left = 1;
+	assert_int_equal(brick_store_prepare(t->fx.s, &op, &left), -EAGAIN);
+	assert_int_equal(t->fx.s->slow_slots.n_kept, 1);
+	brick_store_unprepare(t->fx.s, &op);
+	assert_int_equal(t->fx.s->slow_slots.n_kept, 0);
+}
+
 static void a_flush_leaves_the_slow_tier_alone(void **state)
 {
 	struct tiers *t = *state;
@@ -578,6 +615,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_block_keeps_its_data_birth_and_owner_when_it_moves,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_alloc_has_slow_slots_zeroed_before_it_is_carried_out,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_flush_leaves_the_slow_tier_alone, setup, teardown),
