@@ -143,8 +143,8 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 	return c;
 }
 
-static void go_round(struct brick_storage *storage,
-		     struct brick_changes_list *turns, struct commit *commit)
+static void fill_commit(struct brick_storage *storage,
+			struct brick_changes_list *turns, struct commit *commit)
 {
 	struct brick_changes_list again = STAILQ_HEAD_INITIALIZER(again);
 	struct brick_changes *c;
@@ -173,7 +173,7 @@ void brick_store_thread_run(struct brick_worker *worker,
 		uint64_t begun_ns = brick_now_ns();
 
 		queue_changes(&turns, batch);
-		go_round(storage, &turns, &commit);
+		fill_commit(storage, &turns, &commit);
 		if (commit.n) {
 			brick_store_commit(storage->store, commit.first);
 			brick_count_ns(&storage->counters->commit_ns,
