@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#define CONNECT_TRIES 20
+#define BUSY_TRIES 20
 
 struct fake_brick *brick;
 struct fake_rules *rules;
@@ -50,13 +50,24 @@ void lib_connect_within(uint32_t timeout_ms)
 	/* On a busy machine that may be too short, and is not what is tested. */
 	do {
 		rc = lib_connect(&config);
-	} while (rc == -ETIMEDOUT && ++tries < CONNECT_TRIES);
+	} while (rc == -ETIMEDOUT && ++tries < BUSY_TRIES);
 	assert_int_equal(rc, 0);
 }
 
 void lib_connect_short(void)
 {
 	lib_connect_within(SHORT_TIMEOUT_MS);
+}
+
+int lib_ping(void)
+{
+	int tries = 0;
+	int rc;
+
+	do {
+		rc = kfbrick_ping(k);
+	} while (rc == -ETIMEDOUT && ++tries < BUSY_TRIES);
+	return rc;
 }
 
 struct kfbrick_mapping *lib_map(uint64_t n_blocks)

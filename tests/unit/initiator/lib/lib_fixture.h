@@ -30,6 +30,8 @@ struct kfbrick_config lib_config(void);
 int lib_connect(const struct kfbrick_config *config);
 void lib_connect_default(void);
 void lib_connect_short(void);
+/* A PING; on a busy machine the time that a test has left for it may be too short. */
+int lib_ping(void);
 /* The same with another time for each request. */
 void lib_connect_within(uint32_t timeout_ms);
 /* Map n blocks from FAKE_VA, read-write. */
