@@ -120,11 +120,14 @@ class Logs(lab.FuncTest):
         self.assertEqual(b.stop(), 0)
 
     def leaves_core(self, words):
-        """What ends it would leave a core, if nothing is against it."""
+        """What ends it would leave a core, if nothing is against it.
+
+        Other signals that leave one are ignored by what a shell has in the background.
+        """
         with subprocess.Popen([*CORES, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             self.assertTrue(process.stdout.readline())
-            process.send_signal(signal.SIGQUIT)
+            process.send_signal(signal.SIGABRT)
             done = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             return done.si_code == os.CLD_DUMPED
 
