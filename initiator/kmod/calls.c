@@ -63,11 +63,16 @@ bool kfbk_range_may_pass(struct kfbk_device *dev, int error, int tries)
 
 int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 {
+	bool is_in_doubt = false;
 	int tries = 0;
 	int ret;
 
 	do {
 		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
+		is_in_doubt |= ret == -ECONNRESET || ret == -ETIMEDOUT;
+		/* A try that was not answered may have freed them. */
+		if (ret == -ENOMEM && is_in_doubt)
+			ret = -EAGAIN;
 	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
 	return ret == -ENOENT ? 0 : ret;
 }
