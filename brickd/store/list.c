@@ -294,10 +294,13 @@ void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
 	out->slots_dirty = out->slots_total - out->slots_clean -
 			   out->slots_alloc - out->slots_bad;
 	out->slots_ready = s->slots.clean.n_set + s->slots.dirty.n_set;
+	out->slots_cleaning = s->slots.n_cleaning;
 	out->slow_has_failed = brick_store_slow_has_failed(s);
-	if (!out->slow_has_failed)
+	if (!out->slow_has_failed) {
 		out->slow_ready =
 			s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
+		out->slow_cleaning = s->slow_slots.n_cleaning;
+	}
 	out->slow_total = s->slow_slots.n;
 	out->slow_clean = s->slow_slots.clean.n_set;
 	out->slow_alloc = s->n_alloc_slow;

@@ -107,6 +107,8 @@ static enum outcome make_room(struct brick_tier *tier,
 	/* No room can be made, and what others give back would stay as well. */
 	if (stats.slow_has_failed)
 		return end_job(tier, job, -ENOSPC);
+	if (!stats.slow_ready && stats.slow_cleaning)
+		return background_wait_ms(tier, LOOK_BUSY_MS);
 	n_victims = brick_tier_victims(tier, va, n, job, &excuse);
 	if (n_victims) {
 		job->n_looked = 0;
@@ -146,10 +148,13 @@ static enum outcome move_some(struct brick_tier *tier,
 	struct brick_store_stats stats;
 
 	brick_store_stats(tier->storage->store, &stats);
-	if (!job->to_slow && !stats.slots_ready)
-		return make_room(tier, job, n);
 	if (job->to_slow && stats.slow_has_failed)
 		return end_job(tier, job, -EIO);
+	if (job->to_slow ? !stats.slow_ready && stats.slow_cleaning
+			 : !stats.slots_ready && stats.slots_cleaning)
+		return background_wait_ms(tier, LOOK_BUSY_MS);
+	if (!job->to_slow && !stats.slots_ready)
+		return make_room(tier, job, n);
 	n = at_most_blocks(n,
 			   job->to_slow ? stats.slow_ready : stats.slots_ready);
 	if (!n)
@@ -204,12 +209,14 @@ static void run_background(struct brick_tier *tier)
 	uint64_t va[BRICK_TIER_STEP_MAX], now_ms = brick_now_ms();
 	enum brick_tier_excuse excuse;
 	struct brick_store_stats stats;
+	uint64_t n_free;
 	unsigned int n;
 
 	brick_store_stats(tier->storage->store, &stats);
-	if (stats.slots_ready < tier->low_slots)
+	n_free = stats.slots_ready + stats.slots_cleaning;
+	if (n_free < tier->low_slots)
 		tier->is_demoting = true;
-	if (stats.slots_ready >= tier->high_slots)
+	if (n_free >= tier->high_slots)
 		tier->is_demoting = false;
 	if (!tier->is_demoting || !stats.slow_ready ||
 	    now_ms < tier->trouble_ms)
@@ -218,8 +225,7 @@ static void run_background(struct brick_tier *tier)
 		tier->again_ms = tier->rate_ms;
 		return;
 	}
-	n = at_most_blocks(step_max(tier),
-			   tier->high_slots - stats.slots_ready);
+	n = at_most_blocks(step_max(tier), tier->high_slots - n_free);
 	n = brick_tier_victims(tier, va, at_most_blocks(n, stats.slow_ready),
 			       NULL, &excuse);
 	if (!n)

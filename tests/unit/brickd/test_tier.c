@@ -386,6 +386,170 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	assert_false(run.slow);
 }
 
+/* ---- while the cleaner has the free slots ---- */
+
+static struct brick_media_ops media_ops;
+static struct brick_slow_ops slow_ops;
+static const struct brick_media_ops *real_media;
+static const struct brick_slow_ops *real_slow;
+static void (*meanwhile)(void);
+
+static void happens_meanwhile(void)
+{
+	void (*fn)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (fn)
+		fn();
+}
+
+static void zero_with_media_op(struct brick_media *m, uint64_t off, size_t len)
+{
+	happens_meanwhile();
+	real_media->zero(m, off, len);
+}
+
+static int zero_with_slow_op(struct brick_slow *s, uint64_t off, size_t len)
+{
+	happens_meanwhile();
+	return real_slow->zero(s, off, len);
+}
+
+/* All free slots of memory are being zeroed while it happens. */
+static void while_memory_is_zeroed(void (*what)(void))
+{
+	uint64_t n = stats().slots_dirty;
+
+	real_media = storage.media->ops;
+	media_ops = *real_media;
+	media_ops.zero = zero_with_media_op;
+	storage.media->ops = &media_ops;
+	meanwhile = what;
+	assert_int_equal(brick_store_clean_one(storage.store, (unsigned int)n),
+			 n);
+	assert_null(meanwhile);
+}
+
+static void while_slow_tier_is_zeroed(void (*what)(void))
+{
+	uint64_t n = stats().slow_dirty;
+
+	real_slow = slow->slow.ops;
+	slow_ops = *real_slow;
+	slow_ops.zero = zero_with_slow_op;
+	slow->slow.ops = &slow_ops;
+	meanwhile = what;
+	assert_int_equal(brick_store_clean_slow(storage.store, SLOW), n);
+	assert_null(meanwhile);
+}
+
+static void change_blocks(enum brick_store_op_kind kind, uint64_t first,
+			  uint64_t n)
+{
+	struct brick_store_op op = { .kind = kind,
+				     .va = first << KFB_BLOCK_SHIFT,
+				     .n_blocks = n };
+
+	brick_store_commit(storage.store, &op);
+	assert_int_equal(op.error, 0);
+}
+
+static void the_background_looks(void)
+{
+	assert_int_equal(stats().slots_ready, 0);
+	run_until(now_ms + 10 * MS_PER_S);
+}
+
+static void slots_being_zeroed_are_free_to_the_background(void **state)
+{
+	(void)state;
+	(void)demote_half_ms();
+	while_memory_is_zeroed(the_background_looks);
+	run_until(now_ms + 10 * MS_PER_S);
+	assert_int_equal(counters.tier_demoted, FAST / 2);
+	assert_int_equal(counters.tier_write_errors, 0);
+}
+
+static struct brick_tier_job promotion;
+
+static void a_block_is_promoted(void)
+{
+	brick_tier_promote(&tier, &promotion);
+	run_until(now_ms + MS_PER_S);
+	assert_non_null(promotion.done);
+}
+
+static void a_promotion_waits_for_slots_being_zeroed(void **state)
+{
+	(void)state;
+	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	promotion =
+		(struct brick_tier_job){ .span = { 0, 1 }, .done = job_done };
+	(void)demote_half_ms();
+	while_memory_is_zeroed(a_block_is_promoted);
+	run_until(now_ms + MS_PER_S);
+	assert_null(promotion.done);
+	assert_int_equal(promotion.error, 0);
+	assert_int_equal(counters.tier_demoted, FAST / 2);
+}
+
+static uint64_t order;
+
+static void blocks_are_demoted(void)
+{
+	bool has_ended;
+
+	assert_int_equal(stats().slow_ready, 3);
+	assert_int_equal(brick_tier_order(&tier,
+					  (struct brick_span){ 0, FAST / 2 },
+					  true, false, &order),
+			 0);
+	run_until(now_ms + MS_PER_S);
+	assert_int_equal(
+		brick_tier_find_order(&tier, order, &has_ended)->n_moved, 3);
+	assert_false(has_ended);
+}
+
+static void an_order_waits_for_slots_being_zeroed(void **state)
+{
+	bool has_ended;
+
+	(void)state;
+	tier.low_slots = 0;
+	change_blocks(BRICK_STORE_ALLOC, FAST, SLOW - 3);
+	change_blocks(BRICK_STORE_FREE, FAST, SLOW - 3);
+	while_slow_tier_is_zeroed(blocks_are_demoted);
+	run_until(now_ms + MS_PER_S);
+	assert_int_equal(brick_tier_find_order(&tier, order, &has_ended)->error,
+			 0);
+	assert_true(has_ended);
+	assert_int_equal(
+		brick_tier_find_order(&tier, order, &has_ended)->n_moved,
+		FAST / 2);
+}
+
+/* All of memory is given out, and all that is free is being zeroed. */
+static void room_is_made_when_slots_are_zeroed(void **state)
+{
+	(void)state;
+	tier.low_slots = 0;
+	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	promotion = (struct brick_tier_job){ .span = { FAST, FAST + 1 },
+					     .done = job_done };
+	change_blocks(BRICK_STORE_ALLOC, FAST, SLOW - 3);
+	assert_int_equal(brick_tier_order(&tier, (struct brick_span){ 0, 3 },
+					  true, false, &order),
+			 0);
+	run_until(now_ms + MS_PER_S);
+	change_blocks(BRICK_STORE_FREE, FAST + 1, SLOW - 4);
+	change_blocks(BRICK_STORE_ALLOC, FAST + 1, 3);
+	assert_int_equal(stats().slots_ready, 0);
+	while_slow_tier_is_zeroed(a_block_is_promoted);
+	run_until(now_ms + MS_PER_S);
+	assert_null(promotion.done);
+	assert_int_equal(promotion.error, 0);
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
 
 int main(void)
@@ -399,6 +563,10 @@ int main(void)
 		CASE(what_works_again_is_used_at_once),
 		CASE(a_tier_that_has_failed_is_left_alone),
 		CASE(a_bad_slot_is_left_out),
+		CASE(slots_being_zeroed_are_free_to_the_background),
+		CASE(a_promotion_waits_for_slots_being_zeroed),
+		CASE(an_order_waits_for_slots_being_zeroed),
+		CASE(room_is_made_when_slots_are_zeroed),
 		CASE(a_block_that_cannot_be_read_is_said_to_who_waits),
 	};
 
