@@ -62,8 +62,7 @@ static int attach(struct sim_disk *d)
 		sim_violated("%s: attach answers \"%s\"", d->name, answer);
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
-	d->was_failing = sim_brick_is_failing(&d->scene->brick);
-	d->n_failed = d->scene->brick.files.n_failed;
+	d->n_failed = d->scene->brick.n_failed_before;
 	d->is_leaving = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)

@@ -106,8 +106,8 @@ struct sim_asked {
  * @is_ro: in this epoch nothing is written
  * @n_revoked: times that an administrator had taken something from its client when
  *	it was attached
- * @was_failing: something of the brick's files had failed when it was attached, and
- * @n_failed: that often
+ * @n_failed: times that something of the brick's files had failed before the life in
+ *	which it was attached
  * @n_refused: flushes that the brick has failed to do, and
  * @is_untold: nobody has been told of one
  * @call: what it waits in, for the story
@@ -139,7 +139,6 @@ struct sim_disk {
 	struct sim_event restart;
 	bool is_ro;
 	uint32_t n_revoked;
-	bool was_failing;
 	uint64_t n_failed;
 	uint64_t n_refused;
 	bool is_untold;

@@ -72,7 +72,7 @@ static bool was_revoked(const struct sim_disk *d)
  */
 static bool is_medium_failing(const struct sim_disk *d)
 {
-	return d->was_failing || d->scene->brick.files.n_failed != d->n_failed;
+	return d->scene->brick.files.n_failed != d->n_failed;
 }
 
 /*
