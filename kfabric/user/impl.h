@@ -270,8 +270,8 @@ struct stcp_request {
 	struct stcp_pep *pep; /* while it is arriving */
 	struct stcp_fabric *fabric; /* from then on: it is in its list */
 	bool has_endpoint; /* which frees it */
-	LIST_ENTRY(stcp_request)
-	link; /* of the fabric, or of those displaced */
+	/* Of the fabric, or of those displaced. */
+	LIST_ENTRY(stcp_request) link;
 	TAILQ_ENTRY(stcp_request) arriving_link;
 	struct sockaddr_storage peer;
 	struct tcpw_cm_rx cm;
@@ -284,12 +284,13 @@ struct stcp_pep {
 	struct stcp_eq *eq;
 	struct fi_info *info;
 	struct stcp_source source;
-	/* The shard's thread alone uses the next three. */
-	TAILQ_HEAD(stcp_requests, stcp_request)
-	arriving; /* the oldest one first */
+	/*
+	 * The shard's thread alone uses the next three. Of those that arrive the
+	 * oldest one is first; those displaced were closed in this batch of events.
+	 */
+	TAILQ_HEAD(stcp_requests, stcp_request) arriving;
 	unsigned int n_arriving;
-	LIST_HEAD(, stcp_request)
-	displaced; /* closed, in this batch of events */
+	LIST_HEAD(, stcp_request) displaced;
 	bool listens;
 };
 
