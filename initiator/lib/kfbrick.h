@@ -15,9 +15,9 @@
  * -ECONNRESET: it was lost after, the outcome is unknown: look with list.
  * Control calls may also fail with -ETIMEDOUT (no answer in time: the outcome
  * is unknown, too, and list does not settle it before the session has ended,
- * which it has when its lease has run out twice), -EPROTO (the brick broke the protocol), -ESHUTDOWN (the
- * brick is stopping), -EIO (its medium failed), -ENOMEM and, without AUTH,
- * -EACCES.
+ * which it has when its lease has run out twice), -EPROTO (the brick broke the
+ * protocol), -ESHUTDOWN (the brick is stopping), -EIO (its medium failed),
+ * -ENOMEM and, without AUTH, -EACCES.
  *
  * With reconnect_ms 0 a lost connection does not come back: close it, connect
  * again. Else control calls and kfbrick_poll() bring it back: they go on as if
