@@ -327,6 +327,22 @@ static int credits(void)
 	return 0;
 }
 
+/* One has the block, and so many wait for it as may, in one session and in two. */
+static int fill_places(struct raw_session *s, struct raw_session *other,
+		       struct kfb_request *map)
+{
+	CHECK(hold_registrar());
+	for (uint16_t slot = 0; slot < 3; slot++)
+		CHECK(send_in(s, slot, 1, map));
+	CHECK(send_in(s, 3, 1, map));
+	CHECK(answers(s, 3, KFB_ST_AGAIN));
+	/* Another session: one more. */
+	CHECK(send_in(other, 0, 1, map));
+	CHECK(send_in(other, 1, 1, map));
+	CHECK(answers(other, 1, KFB_ST_AGAIN));
+	return 0;
+}
+
 static int pending(void)
 {
 	static const unsigned int of_first[CREDITS] = { KFB_ST_OK, KFB_ST_BUSY,
@@ -338,16 +354,7 @@ static int pending(void)
 
 	CHECK(raw_session_open(s, &id));
 	CHECK(raw_session_open(other, &id));
-	CHECK(hold_registrar());
-	/* One has the block, two wait for it, the fourth must not. */
-	for (uint16_t slot = 0; slot < 3; slot++)
-		CHECK(send_in(s, slot, 1, &map));
-	CHECK(send_in(s, 3, 1, &map));
-	CHECK(answers(s, 3, KFB_ST_AGAIN));
-	/* Another session: one more in all. */
-	CHECK(send_in(other, 0, 1, &map));
-	CHECK(send_in(other, 1, 1, &map));
-	CHECK(answers(other, 1, KFB_ST_AGAIN));
+	CHECK(!fill_places(s, other, &map));
 	/* What does not wait is not counted. */
 	map = map_of(1);
 	CHECK(send_in(other, 2, 1, &map));
@@ -372,15 +379,7 @@ static int shares(void)
 	CHECK(raw_session_open(s, &id));
 	CHECK(raw_session_open(other, &id));
 	CHECK(raw_session_open(theirs, &neighbour));
-	CHECK(hold_registrar());
-	for (uint16_t slot = 0; slot < 3; slot++)
-		CHECK(send_in(s, slot, 1, &map));
-	CHECK(send_in(s, 3, 1, &map));
-	CHECK(answers(s, 3, KFB_ST_AGAIN));
-	/* Another session of the client has what is left of the share. */
-	CHECK(send_in(other, 0, 1, &map));
-	CHECK(send_in(other, 1, 1, &map));
-	CHECK(answers(other, 1, KFB_ST_AGAIN));
+	CHECK(!fill_places(s, other, &map));
 	/* Another client has all of its own. */
 	CHECK(send_in(theirs, 0, 1, &map));
 	CHECK(send_in(theirs, 1, 1, &map));

@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_BRICKD_FLUSH_RIG_H
 #define TESTS_UNIT_BRICKD_FLUSH_RIG_H
 
+#include "brickd/base/work.h"
 #include "brickd/storage/storage.h"
 
 /**
@@ -13,8 +14,8 @@
  * @storage: filled; the blocks from 0 on are allocated
  * @medium: as brick_media_open() takes it
  * @n_blocks: how many
- * @flush: is called for what is written back
- * @drain: and when that is to be there
+ * @flush: is called for what is written back; NULL: nothing is
+ * @drain: and when that is to be there; likewise
  *
  * Return: 0, or what a test's set-up is to return.
  */
@@ -24,5 +25,9 @@ int flush_rig_open(struct brick_storage *storage, const char *medium,
 				 size_t len),
 		   int (*drain)(struct brick_media *media));
 void flush_rig_close(struct brick_storage *storage);
+
+/* Delivers what workers have done until a test has counted @n, and no more. */
+void flush_rig_wait(struct brick_mailbox *box, const unsigned int *n_done,
+		    unsigned int n);
 
 #endif

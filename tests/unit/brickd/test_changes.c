@@ -4,7 +4,6 @@
  * with the thread held up while it zeroes or commits until the test lets it go.
  */
 #include <errno.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,13 +18,12 @@
 #include "brickd/storage/storage.h"
 #include "flush_rig.h"
 
-#define BLOCK	   KFB_BLOCK_BYTES
-#define DIRTY	   60
-#define SLICE	   16 /* slots of one client that others wait for */
-#define ROUNDS	   8
-#define CHANGES	   300
-#define TIMEOUT_MS 30000
-#define AT(who)	   ((uint64_t)(who) << 32) /* where its blocks begin */
+#define BLOCK	KFB_BLOCK_BYTES
+#define DIRTY	60
+#define SLICE	16 /* slots of one client that others wait for */
+#define ROUNDS	8
+#define CHANGES 300
+#define AT(who) ((uint64_t)(who) << 32) /* where its blocks begin */
 
 static struct brick_storage storage;
 static struct brick_media_ops hooked;
@@ -93,19 +91,6 @@ static void zero(struct brick_media *m, uint64_t off, size_t len)
 		n_zeroed_in_commit += len / BLOCK;
 }
 
-static void flush(struct brick_media *m, uint64_t off, size_t len)
-{
-	(void)m;
-	(void)off;
-	(void)len;
-}
-
-static int drain(struct brick_media *m)
-{
-	(void)m;
-	return 0;
-}
-
 /* Takes all blocks but those of the first client, and has its freed. */
 static int fill(void)
 {
@@ -125,7 +110,7 @@ static int fill(void)
 static int begin(void **state)
 {
 	(void)state;
-	if (flush_rig_open(&storage, "memory:256M", DIRTY, flush, drain) ||
+	if (flush_rig_open(&storage, "memory:256M", DIRTY, NULL, NULL) ||
 	    fill())
 		return -1;
 	hooked = *storage.media->ops;
@@ -164,17 +149,6 @@ static void count_done(struct brick_work *work)
 		n_done++;
 }
 
-static void wait_done(unsigned int n)
-{
-	struct pollfd p = { .fd = box.source.fd, .events = POLLIN };
-
-	while (n_done < n) {
-		assert_int_equal(poll(&p, 1, TIMEOUT_MS), 1);
-		box.source.ready(&box.source);
-	}
-	assert_int_equal(n_done, n);
-}
-
 static void submit(struct numbered *c, const void *whose,
 		   enum brick_store_op_kind kind, uint64_t va,
 		   uint64_t n_blocks)
@@ -206,7 +180,7 @@ static void a_neighbour_waits_for_one_slice_of_zeroing(void **state)
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY - 1);
 	submit(&small, &small, BRICK_STORE_ALLOC, AT(2), 1);
 	sem_post(&go_on);
-	wait_done(2);
+	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(large.op.error, 0);
 	assert_int_equal(small.op.error, 0);
 	assert_int_equal(small.place, 0);
@@ -228,7 +202,7 @@ static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 		       i % 2 ? BRICK_STORE_FREE : BRICK_STORE_ALLOC, AT(2),
 		       SLICE);
 	sem_post(&go_on);
-	wait_done(BRICK_ARRAY_SIZE(churn) + 1);
+	flush_rig_wait(&box, &n_done, BRICK_ARRAY_SIZE(churn) + 1);
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(churn); i++)
 		assert_int_equal(churn[i].op.error, 0);
 	assert_int_equal(large.op.error, 0);
@@ -237,7 +211,7 @@ static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 	assert_int_equal(n_zeroed, 2 * SLICE + 8 + ROUNDS * SLICE);
 	/* Nothing is kept for what is over. */
 	submit(&again, &again, BRICK_STORE_ALLOC, AT(3), SLICE);
-	wait_done(BRICK_ARRAY_SIZE(churn) + 2);
+	flush_rig_wait(&box, &n_done, BRICK_ARRAY_SIZE(churn) + 2);
 	assert_int_equal(again.op.error, 0);
 	assert_int_equal(n_zeroed, 2 * SLICE + 8 + (ROUNDS + 1) * SLICE);
 }
@@ -250,10 +224,10 @@ static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY);
 	brick_changes_cancel(&large.changes);
 	sem_post(&go_on);
-	wait_done(1);
+	flush_rig_wait(&box, &n_done, 1);
 	assert_int_equal(large.op.error, -EACCES);
 	submit(&next, &next, BRICK_STORE_ALLOC, AT(2), SLICE);
-	wait_done(2);
+	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(next.op.error, 0);
 	assert_int_equal(n_zeroed, SLICE);
 }
@@ -265,7 +239,7 @@ static void what_cannot_be_has_nothing_zeroed(void **state)
 	(void)state;
 	submit(&full, &full, BRICK_STORE_ALLOC, AT(1), DIRTY + 1);
 	submit(&there, &there, BRICK_STORE_ALLOC, AT(9), DIRTY);
-	wait_done(2);
+	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(full.op.error, -ENOSPC);
 	assert_int_equal(there.op.error, -EEXIST);
 	assert_int_equal(n_zeroed, 0);
@@ -278,12 +252,12 @@ static void an_alloc_has_what_its_client_freed_before(void **state)
 
 	(void)state;
 	submit(&full, &full, BRICK_STORE_ALLOC, AT(1), DIRTY);
-	wait_done(1);
+	flush_rig_wait(&box, &n_done, 1);
 	submit_held(&other, &other, BRICK_STORE_BIRTH, AT(1), 1);
 	submit(&freed, &freed, BRICK_STORE_FREE, AT(9), SLICE + 4);
 	submit(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), SLICE + 4);
 	sem_post(&go_on);
-	wait_done(4);
+	flush_rig_wait(&box, &n_done, 4);
 	assert_int_equal(full.op.error, 0);
 	assert_int_equal(freed.op.error, 0);
 	assert_int_equal(alloc.op.error, 0);
@@ -302,7 +276,7 @@ static void a_commit_has_a_share_of_each_client(void **state)
 		submit(&many[i], many, BRICK_STORE_BIRTH, AT(9), 50);
 	submit(&few, &few, BRICK_STORE_BIRTH, AT(9), 1);
 	sem_post(&go_on);
-	wait_done(CHANGES + 2);
+	flush_rig_wait(&box, &n_done, CHANGES + 2);
 	assert_int_equal(few.commit, 2);
 	for (size_t i = 0; i < CHANGES; i++) {
 		assert_int_equal(many[i].op.error, 0);

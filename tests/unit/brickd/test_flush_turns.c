@@ -117,17 +117,6 @@ static void count_done(struct brick_flush *f)
 	brick_container_of(f, struct numbered, flush)->place = n_done++;
 }
 
-static void wait_done(unsigned int n)
-{
-	struct pollfd p = { .fd = box.source.fd, .events = POLLIN };
-
-	while (n_done < n) {
-		assert_int_equal(poll(&p, 1, TIMEOUT_MS), 1);
-		box.source.ready(&box.source);
-	}
-	assert_int_equal(n_done, n);
-}
-
 static void want(struct numbered *f, uint64_t va, uint64_t len)
 {
 	f->flush.done = count_done;
@@ -155,7 +144,7 @@ static void a_session_waits_for_one_slice_of_another(void **state)
 	submit_held(&queues[0], &all.flush);
 	brick_flush_submit(&storage, &queues[1], &few.flush);
 	sem_post(&go_on);
-	wait_done(2);
+	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(few.place, 0);
 	assert_true(flushed_before[0] <= 2 * SLICE_MAX + 65536);
 	assert_int_equal(n_flushed, BLOCKS * BLOCK + 65536);
@@ -177,7 +166,7 @@ static void a_slice_has_few_ranges_too(void **state)
 	submit_held(&queues[0], &tiny.flush);
 	brick_flush_submit(&storage, &queues[1], &few.flush);
 	sem_post(&go_on);
-	wait_done(2);
+	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(few.place, 0);
 	assert_true(flushed_before[0] < 65536 + TINY / 2 * 64);
 	assert_int_equal(n_flushed, 65536 + TINY * 64);
@@ -200,7 +189,7 @@ static void a_pass_has_some_of_many_ranges(void **state)
 	for (unsigned int i = 0; i < FLUSHES; i++)
 		brick_flush_submit(&storage, &queues[0], &all[i].flush);
 	sem_post(&go_on);
-	wait_done(FLUSHES + 1);
+	flush_rig_wait(&box, &n_done, FLUSHES + 1);
 	for (unsigned int i = 0; i < FLUSHES; i++)
 		assert_int_equal(all[i].place, i + 1);
 	/* The first one, and then four at a time. */
@@ -224,7 +213,7 @@ static void many_of_one_session_take_the_turns_of_one(void **state)
 		brick_flush_submit(&storage, &queues[0], &all[i].flush);
 	brick_flush_submit(&storage, &queues[1], &few.flush);
 	sem_post(&go_on);
-	wait_done(FLUSHES + 1);
+	flush_rig_wait(&box, &n_done, FLUSHES + 1);
 	assert_int_equal(few.place, 0);
 	assert_int_equal(all[0].place, 1);
 	assert_true(flushed_before[0] <= 2 * SLICE_MAX + 65536);
@@ -247,7 +236,7 @@ static void what_is_asked_for_twice_is_flushed_once(void **state)
 	want(&f, 3 * BLOCK, 64);
 	want(&f, UINT64_MAX - 63, 64); /* there is no block */
 	brick_flush_submit(&storage, &queue, &f.flush);
-	wait_done(1);
+	flush_rig_wait(&box, &n_done, 1);
 	assert_int_equal(flushed_of[1], BLOCK);
 	assert_int_equal(flushed_of[2], BLOCK / 2);
 	assert_int_equal(flushed_of[3], 64);
@@ -263,7 +252,7 @@ static void a_flush_of_nothing_drains(void **state)
 	(void)state;
 	brick_flush_queue_init(&queue);
 	brick_flush_submit(&storage, &queue, &f.flush);
-	wait_done(1);
+	flush_rig_wait(&box, &n_done, 1);
 	assert_int_equal(n_flushed, 0);
 	assert_int_equal(n_drained, 1);
 }
