@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -203,6 +204,35 @@ static int hide_memory(void)
 	return -errno;
 }
 
+/*
+ * Keys are not swapped out, and neither is anything else that a request may have
+ * to wait for. Pages are locked when they are first used; a medium's mapping is
+ * not. Under a limit this would make allocations fail: it is left out then.
+ */
+static void lock_memory(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) &&
+	    getrlimit(RLIMIT_MEMLOCK, &limit))
+		return;
+	if (limit.rlim_max == RLIM_INFINITY) {
+		limit.rlim_cur = RLIM_INFINITY;
+		(void)setrlimit(RLIMIT_MEMLOCK, &limit);
+	}
+	if (limit.rlim_cur != RLIM_INFINITY)
+		brick_log(LOG_NOTICE, NULL,
+			  "the limit of locked memory (RLIMIT_MEMLOCK, "
+			  "LimitMEMLOCK=) is %llu bytes: clients' keys may be "
+			  "swapped out",
+			  (unsigned long long)limit.rlim_cur);
+	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		brick_log(LOG_NOTICE, NULL,
+			  "memory cannot be locked (%s): clients' keys may be "
+			  "swapped out",
+			  strerror(errno));
+}
+
 /* Each connection takes a handful of descriptors. */
 static void raise_descriptor_limit(void)
 {
@@ -289,6 +319,7 @@ int main(int argc, char **argv)
 		status = 0;
 	} else {
 		brick_log_set_level(config.log_level);
+		lock_memory();
 		status = serve_until_stopped(&config, &a);
 	}
 	brick_config_fini(&config);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -281,10 +282,14 @@ int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len)
 {
 	const struct brick_medium *medium = medium_named(path);
+	int ret;
 
 	brick_media_say(err, err_len, "%s: failed", path);
 	clear_environment();
-	if (medium)
-		return medium->open(path, out, err, err_len);
-	return open_path(path, create, out, err, err_len);
+	ret = medium ? medium->open(path, out, err, err_len)
+		     : open_path(path, create, out, err, err_len);
+	/* brickd locks its own memory; this is as large as it may be. */
+	if (!ret)
+		(void)munlock((*out)->base, (*out)->size);
+	return ret;
 }

@@ -20,7 +20,7 @@ WHO = re.compile(r"<\d>brickd: (session [0-9a-f]{16}( client \S+)?"
 # What concerns the daemon as a whole.
 DAEMON = re.compile(r"<\d>brickd: (serving |stopping$|stopped cleanly$|self-test of |"
                     r"the peer broke the rules|\d+ lines like the next|/\S+ is |the last stop was not clean|"
-                    r"grants overcommit )")
+                    r"grants overcommit |the limit of locked memory |memory cannot be locked )")
 
 
 class Logs(lab.FuncTest):
@@ -50,6 +50,38 @@ class Logs(lab.FuncTest):
                      "queue 0 s?tcp.*: authentication of", "client a: ends: disconnect"):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
+
+    def locked(self, b):
+        """Bytes of brickd's memory that stay there, and whether the medium is of them."""
+        proc = self.proc_of(b)
+        n = re.search(r"^VmLck:\s+(\d+) kB$", (proc / "status").read_text(), re.M)
+        maps = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", (proc / "smaps").read_text(), flags=re.M)
+        medium = [m for m in maps if str(b.store) in m.partition("\n")[0]]
+        self.assertTrue(medium)
+        return int(n[1]) * 1024, any(re.search(r"^VmFlags:.* lo\b", m, re.M) for m in medium)
+
+    def test_what_is_in_memory_is_not_swapped_out(self):
+        b = self.brick().start()
+        self.ok(b.ctl("alloc", "0x0+2"))
+        n, is_medium_locked = self.locked(b)
+        self.assertEqual(b.stop(), 0)
+        self.assertFalse(is_medium_locked)
+        # Where the limit cannot be raised, as in a container: the guests' brickd-adr.
+        if "may be swapped out" in b.log_text():
+            self.assertEqual(n, 0)
+        else:
+            self.assertGreater(n, lab.MIB)
+
+    def test_a_limit_of_locked_memory_is_told(self):
+        # Nobody else's programs: what may raise the limit has none.
+        b = self.brick()
+        b.inside = ["prlimit", "--memlock=65536:65536",
+                    "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+        b.start()
+        self.assertEqual(self.locked(b), (0, False))
+        self.serves(b)
+        self.assertEqual(b.stop(), 0)
+        self.assertIn("RLIMIT_MEMLOCK, LimitMEMLOCK=) is 65536 bytes", b.log_text())
 
     def test_grants_beyond_the_store_are_told_at_the_start_with_numbers(self):
         b = self.brick(clients={"a": ["0x0+20 rw"], "b": ["0x2800000+7 rw"]},

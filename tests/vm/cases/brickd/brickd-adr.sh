@@ -12,7 +12,22 @@ dax=$(devdax_setup) || bail "a devdax namespace can be made"
 check "soft RoCE starts on dummy0" rxe_setup || exit
 brick_setup "$dax" || bail "a store can be made"
 
+# memory_is_locked : all of brickd's that it has used, and not the medium
+memory_is_locked()
+{
+	local pid locked size
+	pid=$(pidof brickd)
+	locked=$(awk '/^VmLck:/ { print $2 }' "/proc/$pid/status")
+	size=$(awk '/^VmRSS:/ { print $2 }' "/proc/$pid/status")
+	echo "# locked: $locked kB, resident: $size kB"
+	[ "$locked" -gt 1024 ] || return 1
+	awk -v dax="$dax" '$6 == dax { of = 1 }
+		of && /^VmFlags:/ { locked = / lo( |$)/; seen = 1; exit }
+		END { exit !seen || locked }' "/proc/$pid/smaps"
+}
+
 check "brickd serves with its defaults" brick_serve
+check "its memory is locked, the medium is not" memory_is_locked
 check "it names the region" brick_log_has 'is devdax in region0'
 check "soft RoCE flushes by message" brick_says verbs flush_mode message
 check "because the CPU places" \
