@@ -114,8 +114,9 @@ static int order_move(struct brick_view *view,
 		      struct json_object *reply, const char **why)
 {
 	uint64_t id = 0;
-	int rc = brick_tier_order(view->tier, brick_span_of(r->va, r->n_blocks),
-				  to_slow, false, &id);
+	int rc = brick_tier_order(view->tier, NULL,
+				  brick_span_of(r->va, r->n_blocks), to_slow,
+				  false, &id);
 
 	if (rc == -EOPNOTSUPP)
 		*why = "this brick has no slow tier";

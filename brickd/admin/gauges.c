@@ -63,7 +63,7 @@ static void read_tier(const struct brick_view *view,
 	g->slow_slots[BRICK_SLOT_ALLOCATED] = stats->slow_alloc;
 	g->slow_slots[BRICK_SLOT_BAD] = stats->slow_bad;
 	g->tier_pinned_blocks = brick_tier_pinned_blocks(view->tier);
-	g->tier_jobs = view->tier->n_orders;
+	g->tier_jobs = view->tier->n_orders + view->tier->n_asked;
 	TAILQ_FOREACH(job, &view->tier->waiting, link)
 	g->tier_jobs++;
 }

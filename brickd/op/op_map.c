@@ -291,11 +291,13 @@ static void promote_blocks(struct brick_op *op)
 	op->changes = NULL;
 	op->n_changes = 0;
 	if (op->req.u.map.flags & KFB_MAP_NOWAIT) {
+		const struct brick_client *client = op->session->client;
 		struct brick_span span = op->range_lock.span;
 
 		brick_op_finish(op, KFB_ST_AGAIN);
 		/* It will be tried again: have it ready then. */
-		(void)brick_tier_order(ops->tier, span, false, true, &id);
+		(void)brick_tier_order(ops->tier, client, span, false, true,
+				       &id);
 		return;
 	}
 	if (op->n_promotions++ == PROMOTIONS_MAX) {
@@ -305,6 +307,7 @@ static void promote_blocks(struct brick_op *op)
 	op->promotion = (struct brick_tier_job){
 		.span = op->range_lock.span,
 		.session = op->session,
+		.whose = op->session->client,
 		.is_unwanted = is_unwanted,
 		.done = map_promoted,
 	};

@@ -2,10 +2,14 @@
 /*
  * The policy of tiering: which step comes next.
  *
- * MAPs that wait come first, in their order: two that together want more slots
- * than there are cannot take them from each other. Then orders, then the
- * background, which keeps some slots free so that neither ALLOC nor MAP has to
- * wait for a demotion.
+ * MAPs that wait come first, in turns of their clients (tier_turns.h), and now
+ * and then an order; then the background, which keeps some slots free so that
+ * neither ALLOC nor MAP has to wait for a demotion.
+ *
+ * As long as no room can be made for a MAP, the one that wants the fewest blocks
+ * has what comes free: two that together want more slots than there are cannot
+ * take them from each other. If there is nothing for it for a while, others that
+ * have some give up, and are tried again by their clients.
  */
 #include "brickd/tier/tier.h"
 
@@ -22,6 +26,7 @@
 #include "brickd/tier/tier_ask.h"
 #include "brickd/tier/tier_pins.h"
 #include "brickd/tier/tier_step.h"
+#include "brickd/tier/tier_turns.h"
 #include "brickd/tier/tier_victims.h"
 #include "proto/kfb_time.h"
 
@@ -30,6 +35,8 @@
 #define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
 #define ASKED_MS \
 	10 /* until mappings are looked for again that clients were asked for */
+#define YIELD_MS    200 /* without room, until others give up what they have */
+#define MAP_STEPS   3 /* for MAPs, before one for an order that waits */
 #define MISSES_MAX  8 /* steps in a row that move nothing */
 #define TROUBLE_MS  1000 /* after one failure; doubled with each more */
 #define TROUBLE_MAX 7 /* failures: 64 s */
@@ -50,22 +57,46 @@ static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
 			    int error)
 {
 	job->error = error;
-	if (job->id) {
-		TAILQ_REMOVE(&tier->orders, job, link);
-		tier->n_orders--;
-		remember_moved(tier, job);
-		free(job);
-	} else {
+	if (!job->id) {
+		tier->is_short = false;
 		TAILQ_REMOVE(&tier->waiting, job, link);
 		job->done(job);
+		return ENDED;
 	}
+	TAILQ_REMOVE(&tier->orders, job, link);
+	if (job->whose) {
+		tier->n_asked--;
+	} else {
+		tier->n_orders--;
+		remember_moved(tier, job);
+	}
+	free(job);
 	return ENDED;
 }
 
 static enum outcome background_wait_ms(struct brick_tier *tier, uint64_t ms)
 {
-	tier->again_ms = brick_now_ms() + ms;
+	uint64_t again_ms = brick_now_ms() + ms;
+
+	if (again_ms < tier->again_ms)
+		tier->again_ms = again_ms;
 	return WAITS;
+}
+
+/* With a step that only makes room for it its client's turn goes on. */
+static enum outcome begin_step(struct brick_tier *tier,
+			       struct brick_tier_job *job, const uint64_t *va,
+			       unsigned int n, bool to_slow)
+{
+	struct brick_tier_jobs *jobs = job->id ? &tier->orders : &tier->waiting;
+
+	job->short_ms = 0;
+	if (to_slow == job->to_slow) {
+		brick_tier_turns_end(tier, jobs, job->whose);
+		tier->n_map_steps = job->id ? 0 : tier->n_map_steps + 1;
+	}
+	brick_tier_step_begin(tier, job, va, n, to_slow);
+	return BEGUN;
 }
 
 static unsigned int at_most_blocks(unsigned int n, uint64_t limit)
@@ -93,6 +124,31 @@ static enum outcome ask_for_room(struct brick_tier *tier,
 	return background_wait_ms(tier, ASKED_MS);
 }
 
+/*
+ * No room can be made for a job: a MAP waits behind those that want less, and
+ * one of these, after a while, has others give up what they have.
+ */
+static bool waits_for_others(struct brick_tier *tier,
+			     struct brick_tier_job *job)
+{
+	struct brick_tier_job *other;
+
+	if (job->id)
+		return false;
+	if (!tier->is_short) {
+		tier->is_short = true;
+		return job != brick_tier_turns_least(&tier->waiting);
+	}
+	if (!job->short_ms)
+		job->short_ms = brick_now_ms();
+	if (brick_now_ms() < job->short_ms + YIELD_MS)
+		return false;
+	other = brick_tier_turns_most(&tier->waiting, job);
+	if (other)
+		(void)end_job(tier, other, -EAGAIN);
+	return other;
+}
+
 /* Have up to n slots freed for a job that cannot go on without. */
 static enum outcome make_room(struct brick_tier *tier,
 			      struct brick_tier_job *job, unsigned int n)
@@ -112,11 +168,12 @@ static enum outcome make_room(struct brick_tier *tier,
 	n_victims = brick_tier_victims(tier, va, n, job, &excuse);
 	if (n_victims) {
 		job->n_looked = 0;
-		brick_tier_step_begin(tier, job, va, n_victims, true);
-		return BEGUN;
+		return begin_step(tier, job, va, n_victims, true);
 	}
 	job->n_looked += BRICK_TIER_LOOK_MAX;
 	if (excuse == BRICK_TIER_LOOK_ON && job->n_looked < stats.slots_total)
+		return background_wait_ms(tier, 0);
+	if (waits_for_others(tier, job))
 		return background_wait_ms(tier, 0);
 	if (excuse == BRICK_TIER_WAIT)
 		return background_wait_ms(tier, LOOK_BUSY_MS);
@@ -153,6 +210,9 @@ static enum outcome move_some(struct brick_tier *tier,
 	if (job->to_slow ? !stats.slow_ready && stats.slow_cleaning
 			 : !stats.slots_ready && stats.slots_cleaning)
 		return background_wait_ms(tier, LOOK_BUSY_MS);
+	/* What comes free is for the MAP that waits for it. */
+	if (!job->to_slow && job->id && tier->is_short)
+		return background_wait_ms(tier, ASKED_MS);
 	if (!job->to_slow && !stats.slots_ready)
 		return make_room(tier, job, n);
 	n = at_most_blocks(n,
@@ -167,8 +227,7 @@ static enum outcome move_some(struct brick_tier *tier,
 	}
 	if (!n)
 		return background_wait_ms(tier, 0);
-	brick_tier_step_begin(tier, job, va, n, job->to_slow);
-	return BEGUN;
+	return begin_step(tier, job, va, n, job->to_slow);
 }
 
 static enum outcome advance_job(struct brick_tier *tier,
@@ -234,30 +293,64 @@ static void run_background(struct brick_tier *tier)
 	brick_tier_step_begin(tier, NULL, va, n, true);
 }
 
-static struct brick_tier_job *next_job(const struct brick_tier *tier)
+static struct brick_tier_job *next_job(const struct brick_tier *tier,
+				       const struct brick_tier_jobs *jobs)
 {
-	struct brick_tier_job *job = TAILQ_FIRST(&tier->waiting);
+	struct brick_tier_job *job;
 
-	if (!job)
-		job = TAILQ_FIRST(&tier->orders);
+	if (jobs == &tier->waiting && tier->is_short)
+		job = brick_tier_turns_least(jobs);
+	else
+		job = brick_tier_turns_next(jobs);
 	/* end_job() unlinks what it frees, which the analyzer does not follow. */
 	return job; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
-void brick_tier_run(struct brick_tier *tier)
+/* Until a step has begun or one of them waits: ENDED, there are no more. */
+static enum outcome advance_jobs(struct brick_tier *tier,
+				 const struct brick_tier_jobs *jobs)
 {
 	struct brick_tier_job *job;
 
-	if (!tier->is_on || tier->step.is_busy)
-		return;
-	tier->again_ms = KFB_TIME_NEVER;
-	while (!tier->step.is_busy && (job = next_job(tier))) {
+	while (!tier->step.is_busy && (job = next_job(tier, jobs))) {
 		if (tier->stop->is_stopping)
 			(void)end_job(tier, job, -ESHUTDOWN);
 		else if (advance_job(tier, job) == WAITS)
-			return;
+			return WAITS;
 	}
-	if (!tier->step.is_busy && !tier->stop->is_stopping)
+	return tier->step.is_busy ? BEGUN : ENDED;
+}
+
+/* MAPs whose time is over, or that nobody waits for, do not wait for their turn. */
+static void end_late_jobs(struct brick_tier *tier)
+{
+	uint64_t now_ms = brick_now_ms();
+	struct brick_tier_job *job;
+
+	do {
+		TAILQ_FOREACH(job, &tier->waiting, link)
+		if (now_ms >= job->until_ms ||
+		    (job->is_unwanted && job->is_unwanted(job)))
+			break;
+	} while (job && !tier->step.is_busy && advance_job(tier, job) == ENDED);
+}
+
+void brick_tier_run(struct brick_tier *tier)
+{
+	bool orders_first = tier->n_map_steps >= MAP_STEPS;
+	enum outcome first, second;
+
+	if (!tier->is_on || tier->step.is_busy)
+		return;
+	end_late_jobs(tier);
+	tier->again_ms = KFB_TIME_NEVER;
+	first = advance_jobs(tier,
+			     orders_first ? &tier->orders : &tier->waiting);
+	if (first == BEGUN)
+		return;
+	second = advance_jobs(tier,
+			      orders_first ? &tier->waiting : &tier->orders);
+	if (first == ENDED && second == ENDED && !tier->stop->is_stopping)
 		run_background(tier);
 }
 
@@ -312,22 +405,45 @@ bool brick_tier_is_idle(const struct brick_tier *tier)
 
 void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job)
 {
+	struct brick_store_stats stats;
+
+	brick_store_stats(tier->storage->store, &stats);
 	job->is_locked = true;
 	job->may_ask = true;
 	job->at = job->span.first;
 	job->until_ms = brick_now_ms() + tier->config->limits.promote_wait_ms;
-	TAILQ_INSERT_TAIL(&tier->waiting, job, link);
-	brick_tier_run(tier);
+	brick_tier_turns_add(tier, &tier->waiting, job);
+	/* No waiting and no asking makes memory larger. */
+	if (job->span.end - job->span.first >
+	    stats.slots_total - stats.slots_bad)
+		(void)end_job(tier, job, -ENOSPC);
+	else
+		brick_tier_run(tier);
 }
 
-int brick_tier_order(struct brick_tier *tier, struct brick_span span,
-		     bool to_slow, bool may_ask, uint64_t *id)
+/* Does a client, do all of them, have as many orders as they may? */
+static bool has_too_many(const struct brick_tier *tier, const void *whose)
+{
+	const struct brick_tier_job *job;
+	unsigned int n = 0;
+
+	if (!whose)
+		return tier->n_orders == BRICK_TIER_ORDERS_MAX;
+	TAILQ_FOREACH(job, &tier->orders, link)
+	n += job->whose == whose;
+	return n == BRICK_TIER_ASKED_EACH ||
+	       tier->n_asked == BRICK_TIER_ASKED_MAX;
+}
+
+int brick_tier_order(struct brick_tier *tier, const void *whose,
+		     struct brick_span span, bool to_slow, bool may_ask,
+		     uint64_t *id)
 {
 	struct brick_tier_job *job;
 
 	if (!tier->is_on)
 		return -EOPNOTSUPP;
-	if (tier->n_orders == BRICK_TIER_ORDERS_MAX)
+	if (has_too_many(tier, whose))
 		return -EUSERS;
 	job = calloc(1, sizeof(*job));
 	if (!job)
@@ -337,10 +453,14 @@ int brick_tier_order(struct brick_tier *tier, struct brick_span span,
 	job->to_slow = to_slow;
 	job->may_ask = may_ask;
 	job->until_ms = KFB_TIME_NEVER;
+	job->whose = whose;
 	job->id = ++tier->last_order;
 	*id = job->id;
-	tier->n_orders++;
-	TAILQ_INSERT_TAIL(&tier->orders, job, link);
+	if (whose)
+		tier->n_asked++;
+	else
+		tier->n_orders++;
+	brick_tier_turns_add(tier, &tier->orders, job);
 	brick_tier_run(tier);
 	return 0;
 }

@@ -31,19 +31,21 @@ bool brick_tier_is_idle(const struct brick_tier *tier);
 /**
  * brick_tier_promote - have blocks moved to where they can be mapped
  * @tier: the tier
- * @job: span, session and done are set, all else is zero; the blocks are
- *	locked
+ * @job: span, session, whose and done are set, all else is zero; the blocks
+ *	are locked
  *
  * is_unwanted may be set too. done() may be called before this returns. Its
  * error is -EIO (a block cannot be read), -ENOSPC (all slots are mapped or
- * pinned, and nobody has given any back), -EAGAIN (it takes longer than
- * promote-wait-ms; what has been moved stays), -ESHUTDOWN or -ENOENT.
+ * pinned, and nobody has given any back, or there are not so many), -EAGAIN (it
+ * takes longer than promote-wait-ms, or what it has is in the way of a smaller
+ * one; what has been moved stays), -ESHUTDOWN or -ENOENT.
  */
 void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job);
 
 /**
- * brick_tier_order - what an administrator wants
+ * brick_tier_order - what an administrator wants, or a client without waiting
  * @tier: the tier
+ * @whose: the client, compared only; NULL: the administrator
  * @span: blocks
  * @to_slow: demote, or else promote
  * @may_ask: ask clients to give back what is in its way, without waiting
@@ -54,11 +56,12 @@ void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job);
  *
  * Return: 0, -EOPNOTSUPP (no slow tier), -EUSERS (too many jobs), -ENOMEM.
  */
-int brick_tier_order(struct brick_tier *tier, struct brick_span span,
-		     bool to_slow, bool may_ask, uint64_t *id);
+int brick_tier_order(struct brick_tier *tier, const void *whose,
+		     struct brick_span span, bool to_slow, bool may_ask,
+		     uint64_t *id);
 
 /**
- * brick_tier_find_order - an order, or how it has ended
+ * brick_tier_find_order - an order, or how an administrator's has ended
  * @tier: the tier
  * @id: from brick_tier_order()
  * @has_ended: it is only remembered

@@ -37,6 +37,9 @@ struct brick_tier;
 #define BRICK_TIER_STEP_MAX 16
 /* Jobs of administrators that are waiting or under way. */
 #define BRICK_TIER_ORDERS_MAX 16
+/* Likewise of all clients whose MAPs do not wait, and of each. */
+#define BRICK_TIER_ASKED_MAX  64
+#define BRICK_TIER_ASKED_EACH 4
 /* Administrators' jobs that have ended, and are remembered. */
 #define BRICK_TIER_ENDED_MAX 16
 /* Separate ranges that are pinned. */
@@ -48,12 +51,13 @@ struct brick_tier;
  * @to_slow: which tier
  * @is_locked: whoever wants it holds a range lock on all of it
  * @session: whose MAP waits, NULL: none
+ * @whose: the client that takes turns with others, NULL: administrators
  * @may_ask: others are asked to give back what is in its way
  * @is_short: they are being asked
  * @until_ms: fails with -EAGAIN then; KFB_TIME_NEVER: no limit
  * @is_unwanted: does nobody wait for it any more? NULL: somebody does
  * @done: called once, when the job is in no list any more
- * @id: of an administrator's, else 0
+ * @id: of an order, else 0
  * @at: the next block to look at
  * @error: 0, or why it has failed; per block failures are only counted
  * @n_moved: blocks that have been moved
@@ -61,6 +65,8 @@ struct brick_tier;
  * @n_skipped: blocks that were in use or pinned
  * @n_looked: at so many blocks a search for victims has looked in vain
  * @n_misses: steps in a row that came to nothing
+ * @turn: when its client has one: the least comes first
+ * @short_ms: since when no room can be made for it, 0: there was some
  */
 struct brick_tier_job {
 	TAILQ_ENTRY(brick_tier_job) link;
@@ -68,6 +74,7 @@ struct brick_tier_job {
 	bool to_slow;
 	bool is_locked;
 	struct brick_session *session;
+	const void *whose;
 	bool may_ask;
 	bool is_short;
 	uint64_t until_ms;
@@ -81,6 +88,8 @@ struct brick_tier_job {
 	uint64_t n_skipped;
 	uint64_t n_looked;
 	unsigned int n_misses;
+	uint64_t turn;
+	uint64_t short_ms;
 };
 
 TAILQ_HEAD(brick_tier_jobs, brick_tier_job);
@@ -112,9 +121,15 @@ struct brick_tier_step {
  * @range_locks: those of requests, too
  * @is_on: there is a slow tier
  * @thread: copies, and keeps the order of rest
- * @waiting: jobs of MAPs, first come first served
- * @orders: jobs of administrators, after those
- * @ended: the last orders that have ended
+ * @waiting: jobs of MAPs
+ * @orders: those of administrators, and of clients whose MAPs do not wait
+ * @n_orders: administrators'
+ * @n_asked: clients'
+ * @last_turn: of either
+ * @n_map_steps: steps for MAPs since orders had one
+ * @is_short: no room can be made for MAPs: until one of them has ended, the job
+ *	that wants the least has what comes free
+ * @ended: the last of the administrators' orders that have ended
  * @is_demoting: free slots fell below the low mark and not yet to the high one
  * @n_resting: blocks on their way into the list of rest, in pieces of work
  * @again_ms: when to look again, though nothing has happened
@@ -135,7 +150,11 @@ struct brick_tier {
 	struct brick_tier_jobs waiting;
 	struct brick_tier_jobs orders;
 	unsigned int n_orders;
+	unsigned int n_asked;
 	uint64_t last_order;
+	uint64_t last_turn;
+	unsigned int n_map_steps;
+	bool is_short;
 	struct brick_tier_job ended[BRICK_TIER_ENDED_MAX];
 	unsigned int n_ended;
 	uint64_t low_slots;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tiering's clockwork: what tier-rate bounds, and how long the background
- * waits after failures. Time is the test's; worker threads are not there: their
- * work is done when run_until() finds it.
+ * Tiering's clockwork: what tier-rate bounds, how long the background waits
+ * after failures, and what becomes of slots that are being zeroed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,190 +10,30 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
 #include "brickd/base/counters.h"
-#include "brickd/base/stop.h"
-#include "brickd/config/config.h"
-#include "brickd/session/state.h"
-#include "brickd/storage/changes.h"
-#include "brickd/storage/storage.h"
-#include "brickd/tier/tier.h"
 #include "proto/kfb_time.h"
-#include "tests/unit/store/slow/slow_fake.h"
+#include "tests/unit/brickd/tier_rig.h"
 
-#define FAST	 32U
-#define SLOW	 72U /* three moves at a time */
-#define MS_PER_S 1000U
+#define FAST	 TIER_RIG_FAST
+#define SLOW	 TIER_RIG_SLOW
+#define MS_PER_S TIER_RIG_MS_PER_S
 #define MIB	 (1ULL << 20)
-#define RATE	 (16 * MIB)
+#define RATE	 TIER_RIG_RATE
 #define GAPS_MAX 16U
 #define LOOK_MS	 10U /* between two looks at what has happened */
-#define WORK_MAX 10000U /* of a test; more is a loop without an end */
-
-static struct brick_counters counters;
-static struct brick_stop stop;
-static struct brick_storage storage;
-static struct brick_sessions sessions;
-static struct brick_range_locks range_locks;
-static struct brick_tier tier;
-static struct brick_config config;
-static struct slow_fake *slow;
-static uint64_t now_ms;
-static uint64_t tick_ms; /* when the loop looks next, whatever happens */
-static char err[512];
-
-int __real_clock_gettime(clockid_t clock, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
-void __wrap_brick_worker_submit(struct brick_worker *worker,
-				struct brick_work *work);
-void __wrap_brick_worker_finish(struct brick_worker *worker,
-				struct brick_work *work);
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
-{
-	if (clock != CLOCK_BOOTTIME)
-		return __real_clock_gettime(clock, ts);
-	ts->tv_sec = (time_t)(now_ms / MS_PER_S);
-	ts->tv_nsec = (long)(now_ms % MS_PER_S) * 1000000;
-	return 0;
-}
-
-/* Tiering has one piece of work under way at a time. */
-static struct brick_worker *worker_of_next;
-static struct brick_work *next;
-static unsigned int n_work;
-
-void __wrap_brick_worker_submit(struct brick_worker *worker,
-				struct brick_work *work)
-{
-	assert_null(next);
-	worker_of_next = worker;
-	next = work;
-}
-
-void __wrap_brick_worker_finish(struct brick_worker *worker,
-				struct brick_work *work)
-{
-	(void)worker;
-	work->done(work);
-}
-
-static void do_work(void)
-{
-	struct brick_work_list batch = STAILQ_HEAD_INITIALIZER(batch);
-	struct brick_work *work = next;
-
-	assert_true(n_work++ < WORK_MAX);
-	next = NULL;
-	if (worker_of_next == &storage.store_thread) {
-		STAILQ_INSERT_TAIL(&batch, work, link);
-		brick_store_thread_run(&storage.store_thread, &batch);
-	} else {
-		work->run(work);
-		work->done(work);
-	}
-}
-
-/* What the loop does: work, and looks when asked to or once a tick. */
-static void run_until(uint64_t end_ms)
-{
-	uint64_t at_ms;
-
-	for (;;) {
-		while (next)
-			do_work();
-		at_ms = tick_ms;
-		if (brick_tier_next_ms(&tier) < at_ms)
-			at_ms = brick_tier_next_ms(&tier);
-		if (at_ms > end_ms)
-			break;
-		if (at_ms > now_ms)
-			now_ms = at_ms;
-		if (at_ms == tick_ms)
-			tick_ms += BRICK_TICK_MS;
-		brick_tier_run(&tier);
-	}
-	now_ms = end_ms;
-}
-
-static struct brick_store_stats stats(void)
-{
-	struct brick_store_stats st;
-
-	brick_store_stats(storage.store, &st);
-	return st;
-}
-
-/* All fast slots hold blocks at rest; half of them are to be free. */
-static int begin(void **state)
-{
-	struct brick_store_format format = { .uuid = { 1 } };
-	struct brick_store_open how = { .instance_id = 1 };
-	struct brick_store_op fill = { .kind = BRICK_STORE_ALLOC,
-				       .n_blocks = FAST };
-
-	(void)state;
-	memset(&counters, 0, sizeof(counters));
-	memset(&storage, 0, sizeof(storage));
-	memset(&sessions, 0, sizeof(sessions));
-	memset(&tier, 0, sizeof(tier));
-	storage.counters = &counters;
-	sessions.storage = &storage;
-	tier.config = &config;
-	tier.stop = &stop;
-	tier.storage = &storage;
-	tier.sessions = &sessions;
-	tier.range_locks = &range_locks;
-	tier.counters = &counters;
-	memset(&config, 0, sizeof(config));
-	now_ms = 77 * MS_PER_S;
-	tick_ms = now_ms + BRICK_TICK_MS;
-	next = NULL;
-	n_work = 0;
-	config.slow = (char *)"fake";
-	config.limits.tier_low_percent = 40;
-	config.limits.tier_high_percent = 50;
-	config.limits.tier_rate_bytes = RATE;
-	storage.store_thread.ctx = &storage;
-	TAILQ_INIT(&sessions.list);
-	brick_range_locks_init(&range_locks);
-	slow = slow_fake_new(SLOW);
-	format.slow = &slow->slow;
-	how.slow = &slow->slow;
-	storage.slow = &slow->slow;
-	if (brick_media_open("memory:66M", NULL, &storage.media, err,
-			     sizeof(err)) ||
-	    brick_store_format(storage.media, &format, err, sizeof(err)) ||
-	    brick_store_open(storage.media, &how, &storage.store, err,
-			     sizeof(err)))
-		return -1;
-	brick_store_commit(storage.store, &fill);
-	brick_tier_init(&tier);
-	return fill.error || stats().slots_total != FAST;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	brick_store_close(storage.store, true);
-	brick_media_close(storage.media);
-	slow_fake_free(slow);
-	return 0;
-}
 
 /* From the first copy until half of the slots are free. */
 static uint64_t demote_half_ms(void)
 {
-	uint64_t begun_ms = now_ms;
+	uint64_t begun_ms = rig.now_ms;
 
-	brick_tier_run(&tier);
-	while (stats().slots_ready < FAST / 2) {
-		assert_true(now_ms < begun_ms + 3600 * MS_PER_S);
-		run_until(now_ms + LOOK_MS);
+	brick_tier_run(&rig.tier);
+	while (tier_rig_stats().slots_ready < FAST / 2) {
+		assert_true(rig.now_ms < begun_ms + 3600 * MS_PER_S);
+		tier_rig_run(rig.now_ms + LOOK_MS);
 	}
-	return now_ms - begun_ms;
+	return rig.now_ms - begun_ms;
 }
 
 static void the_background_copies_as_fast_as_tier_rate_says(void **state)
@@ -205,7 +44,7 @@ static void the_background_copies_as_fast_as_tier_rate_says(void **state)
 	(void)state;
 	/* The first step is free, the last one is rounded: wide bounds. */
 	assert_in_range(rate, RATE * 3 / 4, RATE * 3 / 2);
-	assert_int_equal(counters.tier_demoted, FAST / 2);
+	assert_int_equal(rig.counters.tier_demoted, FAST / 2);
 }
 
 static void half_the_rate_takes_twice_the_time(void **state)
@@ -214,18 +53,18 @@ static void half_the_rate_takes_twice_the_time(void **state)
 
 	(void)state;
 	ms = demote_half_ms();
-	(void)end(NULL);
-	assert_int_equal(begin(NULL), 0);
-	config.limits.tier_rate_bytes = RATE / 2;
+	(void)tier_rig_end(NULL);
+	assert_int_equal(tier_rig_begin(NULL), 0);
+	rig.config.limits.tier_rate_bytes = RATE / 2;
 	assert_in_range(demote_half_ms(), 2 * ms - ms / 5, 2 * ms + ms / 5);
 }
 
 static void without_a_bound_nothing_is_waited_for(void **state)
 {
 	(void)state;
-	config.limits.tier_rate_bytes = 0;
-	brick_tier_run(&tier);
-	run_until(now_ms);
+	rig.config.limits.tier_rate_bytes = 0;
+	brick_tier_run(&rig.tier);
+	tier_rig_run(rig.now_ms);
 	/* What remains is a matter of ticks, not of bytes. */
 	assert_true(demote_half_ms() <= BRICK_TICK_MS * FAST);
 }
@@ -242,36 +81,37 @@ static void an_order_is_not_bound_by_the_rate(void **state)
 	bool has_ended;
 
 	(void)state;
-	config.limits.tier_rate_bytes = MIB;
+	rig.config.limits.tier_rate_bytes = MIB;
 	/* The background has just taken what it may for some seconds. */
-	brick_tier_run(&tier);
-	run_until(now_ms + LOOK_MS);
-	n_before = counters.tier_demoted;
+	brick_tier_run(&rig.tier);
+	tier_rig_run(rig.now_ms + LOOK_MS);
+	n_before = rig.counters.tier_demoted;
 	assert_in_range(n_before, 1, FAST / 4);
-	assert_int_equal(brick_tier_order(&tier,
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
 					  (struct brick_span){ 0, FAST / 2 },
 					  true, false, &id),
 			 0);
-	run_until(now_ms + MS_PER_S / 10);
-	assert_int_equal(brick_tier_find_order(&tier, id, &has_ended)->n_moved,
-			 FAST / 2 - n_before);
+	tier_rig_run(rig.now_ms + MS_PER_S / 10);
+	assert_int_equal(
+		brick_tier_find_order(&rig.tier, id, &has_ended)->n_moved,
+		FAST / 2 - n_before);
 	assert_true(has_ended);
 }
 
 /* The moments at which the background tried to sync, as gaps. */
 static unsigned int record_gaps(uint64_t *gaps, uint64_t until_ms)
 {
-	unsigned int n = 0, seen = slow->n_syncs;
-	uint64_t last_ms = now_ms;
+	unsigned int n = 0, seen = rig.slow->n_syncs;
+	uint64_t last_ms = rig.now_ms;
 
-	brick_tier_run(&tier);
-	while (n < GAPS_MAX && now_ms < until_ms) {
-		run_until(now_ms + LOOK_MS);
-		if (slow->n_syncs == seen)
+	brick_tier_run(&rig.tier);
+	while (n < GAPS_MAX && rig.now_ms < until_ms) {
+		tier_rig_run(rig.now_ms + LOOK_MS);
+		if (rig.slow->n_syncs == seen)
 			continue;
-		seen = slow->n_syncs;
-		gaps[n++] = now_ms - last_ms;
-		last_ms = now_ms;
+		seen = rig.slow->n_syncs;
+		gaps[n++] = rig.now_ms - last_ms;
+		last_ms = rig.now_ms;
 	}
 	return n;
 }
@@ -282,9 +122,9 @@ static void failures_make_the_background_wait_twice_as_long(void **state)
 	unsigned int n, i;
 
 	(void)state;
-	config.limits.tier_rate_bytes = 0;
-	slow->fail_write = true;
-	n = record_gaps(gaps, now_ms + 400 * MS_PER_S);
+	rig.config.limits.tier_rate_bytes = 0;
+	rig.slow->fail_write = true;
+	n = record_gaps(gaps, rig.now_ms + 400 * MS_PER_S);
 	assert_true(n >= 9);
 	/* gaps[0] is the first try. To look again is a tick's matter. */
 	for (i = 1; i < n; i++) {
@@ -292,9 +132,9 @@ static void failures_make_the_background_wait_twice_as_long(void **state)
 				want_ms + BRICK_TICK_MS + LOOK_MS);
 		want_ms = want_ms < 64 * MS_PER_S ? 2 * want_ms : want_ms;
 	}
-	assert_int_equal(stats().slots_alloc, FAST);
-	assert_int_equal(counters.tier_demoted, 0);
-	assert_true(counters.tier_write_errors >= n);
+	assert_int_equal(tier_rig_stats().slots_alloc, FAST);
+	assert_int_equal(rig.counters.tier_demoted, 0);
+	assert_true(rig.counters.tier_write_errors >= n);
 }
 
 static void what_works_again_is_used_at_once(void **state)
@@ -302,16 +142,16 @@ static void what_works_again_is_used_at_once(void **state)
 	uint64_t gaps[GAPS_MAX];
 
 	(void)state;
-	config.limits.tier_rate_bytes = 0;
-	slow->fail_write = true;
-	(void)record_gaps(gaps, now_ms + 10 * MS_PER_S);
-	slow->fail_write = false;
+	rig.config.limits.tier_rate_bytes = 0;
+	rig.slow->fail_write = true;
+	(void)record_gaps(gaps, rig.now_ms + 10 * MS_PER_S);
+	rig.slow->fail_write = false;
 	/* One more wait, and no other behind it. */
-	run_until(now_ms + 10 * MS_PER_S);
-	assert_true(stats().slots_ready > 0);
-	assert_int_equal(tier.n_troubles, 0);
+	tier_rig_run(rig.now_ms + 10 * MS_PER_S);
+	assert_true(tier_rig_stats().slots_ready > 0);
+	assert_int_equal(rig.tier.n_troubles, 0);
 	(void)demote_half_ms();
-	assert_int_equal(counters.tier_demoted, FAST / 2);
+	assert_int_equal(rig.counters.tier_demoted, FAST / 2);
 }
 
 static void a_tier_that_has_failed_is_left_alone(void **state)
@@ -322,25 +162,26 @@ static void a_tier_that_has_failed_is_left_alone(void **state)
 	uint64_t id;
 
 	(void)state;
-	config.limits.tier_rate_bytes = 0;
-	config.limits.promote_wait_ms = 10 * MS_PER_S;
-	slow->fail_sync = true;
-	run_until(now_ms + MS_PER_S);
-	slow->fail_sync = false;
-	assert_true(storage.slow_failed);
-	assert_false(storage.medium_failed);
-	n_syncs = slow->n_syncs;
-	run_until(now_ms + 400 * MS_PER_S);
-	assert_int_equal(slow->n_syncs, n_syncs);
-	assert_int_equal(counters.tier_demoted, 0);
-	assert_int_equal(brick_tier_order(&tier, (struct brick_span){ 0, 1 },
-					  true, false, &id),
+	rig.config.limits.tier_rate_bytes = 0;
+	rig.config.limits.promote_wait_ms = 10 * MS_PER_S;
+	rig.slow->fail_sync = true;
+	tier_rig_run(rig.now_ms + MS_PER_S);
+	rig.slow->fail_sync = false;
+	assert_true(rig.storage.slow_failed);
+	assert_false(rig.storage.medium_failed);
+	n_syncs = rig.slow->n_syncs;
+	tier_rig_run(rig.now_ms + 400 * MS_PER_S);
+	assert_int_equal(rig.slow->n_syncs, n_syncs);
+	assert_int_equal(rig.counters.tier_demoted, 0);
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
+					  (struct brick_span){ 0, 1 }, true,
+					  false, &id),
 			 0);
-	run_until(now_ms + MS_PER_S);
-	assert_int_equal(brick_tier_find_order(&tier, id, &has_ended)->error,
-			 -EIO);
+	tier_rig_run(rig.now_ms + MS_PER_S);
+	assert_int_equal(
+		brick_tier_find_order(&rig.tier, id, &has_ended)->error, -EIO);
 	assert_true(has_ended);
-	brick_tier_promote(&tier, &job);
+	brick_tier_promote(&rig.tier, &job);
 	assert_int_equal(job.error, 0);
 }
 
@@ -348,12 +189,14 @@ static void a_tier_that_has_failed_is_left_alone(void **state)
 static void a_bad_slot_is_left_out(void **state)
 {
 	(void)state;
-	slow->bad_write = 1;
+	rig.slow->bad_write = 1;
 	(void)demote_half_ms();
-	assert_int_equal(stats().slow_bad, 1);
-	assert_int_equal(counters.tier_write_errors, 1);
-	assert_int_equal(counters.tier_demoted, FAST / 2);
-	assert_int_equal(stats().slots_alloc + stats().slow_alloc, FAST);
+	assert_int_equal(tier_rig_stats().slow_bad, 1);
+	assert_int_equal(rig.counters.tier_write_errors, 1);
+	assert_int_equal(rig.counters.tier_demoted, FAST / 2);
+	assert_int_equal(tier_rig_stats().slots_alloc +
+				 tier_rig_stats().slow_alloc,
+			 FAST);
 }
 
 static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
@@ -362,27 +205,27 @@ static void a_block_that_cannot_be_read_is_said_to_who_waits(void **state)
 	struct brick_run run;
 
 	(void)state;
-	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	rig.config.limits.promote_wait_ms = 10 * MS_PER_S;
 	(void)demote_half_ms();
-	assert_int_equal(brick_store_lookup(storage.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(rig.storage.store, 0, 1, &run), 0);
 	assert_true(run.slow);
-	slow->bad_read = brick_slot_number(run.slot) + 1;
-	brick_tier_promote(&tier, &job);
-	run_until(now_ms + MS_PER_S);
+	rig.slow->bad_read = brick_slot_number(run.slot) + 1;
+	brick_tier_promote(&rig.tier, &job);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_null(job.done);
 	assert_int_equal(job.error, -EIO);
-	assert_int_equal(counters.tier_read_errors, 1);
+	assert_int_equal(rig.counters.tier_read_errors, 1);
 	/* Others are served, and it is, too, once it can be read. */
 	job = (struct brick_tier_job){ .span = { 1, 2 }, .done = job_done };
-	brick_tier_promote(&tier, &job);
-	run_until(now_ms + MS_PER_S);
+	brick_tier_promote(&rig.tier, &job);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_int_equal(job.error, 0);
-	slow->bad_read = 0;
+	rig.slow->bad_read = 0;
 	job = (struct brick_tier_job){ .span = { 0, 1 }, .done = job_done };
-	brick_tier_promote(&tier, &job);
-	run_until(now_ms + MS_PER_S);
+	brick_tier_promote(&rig.tier, &job);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_int_equal(job.error, 0);
-	assert_int_equal(brick_store_lookup(storage.store, 0, 1, &run), 0);
+	assert_int_equal(brick_store_lookup(rig.storage.store, 0, 1, &run), 0);
 	assert_false(run.slow);
 }
 
@@ -418,28 +261,28 @@ static int zero_with_slow_op(struct brick_slow *s, uint64_t off, size_t len)
 /* All free slots of memory are being zeroed while it happens. */
 static void while_memory_is_zeroed(void (*what)(void))
 {
-	uint64_t n = stats().slots_dirty;
+	uint64_t n = tier_rig_stats().slots_dirty;
 
-	real_media = storage.media->ops;
+	real_media = rig.storage.media->ops;
 	media_ops = *real_media;
 	media_ops.zero = zero_with_media_op;
-	storage.media->ops = &media_ops;
+	rig.storage.media->ops = &media_ops;
 	meanwhile = what;
-	assert_int_equal(brick_store_clean_one(storage.store, (unsigned int)n),
-			 n);
+	assert_int_equal(
+		brick_store_clean_one(rig.storage.store, (unsigned int)n), n);
 	assert_null(meanwhile);
 }
 
 static void while_slow_tier_is_zeroed(void (*what)(void))
 {
-	uint64_t n = stats().slow_dirty;
+	uint64_t n = tier_rig_stats().slow_dirty;
 
-	real_slow = slow->slow.ops;
+	real_slow = rig.slow->slow.ops;
 	slow_ops = *real_slow;
 	slow_ops.zero = zero_with_slow_op;
-	slow->slow.ops = &slow_ops;
+	rig.slow->slow.ops = &slow_ops;
 	meanwhile = what;
-	assert_int_equal(brick_store_clean_slow(storage.store, SLOW), n);
+	assert_int_equal(brick_store_clean_slow(rig.storage.store, SLOW), n);
 	assert_null(meanwhile);
 }
 
@@ -450,14 +293,14 @@ static void change_blocks(enum brick_store_op_kind kind, uint64_t first,
 				     .va = first << KFB_BLOCK_SHIFT,
 				     .n_blocks = n };
 
-	brick_store_commit(storage.store, &op);
+	brick_store_commit(rig.storage.store, &op);
 	assert_int_equal(op.error, 0);
 }
 
 static void the_background_looks(void)
 {
-	assert_int_equal(stats().slots_ready, 0);
-	run_until(now_ms + 10 * MS_PER_S);
+	assert_int_equal(tier_rig_stats().slots_ready, 0);
+	tier_rig_run(rig.now_ms + 10 * MS_PER_S);
 }
 
 static void slots_being_zeroed_are_free_to_the_background(void **state)
@@ -465,32 +308,32 @@ static void slots_being_zeroed_are_free_to_the_background(void **state)
 	(void)state;
 	(void)demote_half_ms();
 	while_memory_is_zeroed(the_background_looks);
-	run_until(now_ms + 10 * MS_PER_S);
-	assert_int_equal(counters.tier_demoted, FAST / 2);
-	assert_int_equal(counters.tier_write_errors, 0);
+	tier_rig_run(rig.now_ms + 10 * MS_PER_S);
+	assert_int_equal(rig.counters.tier_demoted, FAST / 2);
+	assert_int_equal(rig.counters.tier_write_errors, 0);
 }
 
 static struct brick_tier_job promotion;
 
 static void a_block_is_promoted(void)
 {
-	brick_tier_promote(&tier, &promotion);
-	run_until(now_ms + MS_PER_S);
+	brick_tier_promote(&rig.tier, &promotion);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_non_null(promotion.done);
 }
 
 static void a_promotion_waits_for_slots_being_zeroed(void **state)
 {
 	(void)state;
-	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	rig.config.limits.promote_wait_ms = 10 * MS_PER_S;
 	promotion =
 		(struct brick_tier_job){ .span = { 0, 1 }, .done = job_done };
 	(void)demote_half_ms();
 	while_memory_is_zeroed(a_block_is_promoted);
-	run_until(now_ms + MS_PER_S);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_null(promotion.done);
 	assert_int_equal(promotion.error, 0);
-	assert_int_equal(counters.tier_demoted, FAST / 2);
+	assert_int_equal(rig.counters.tier_demoted, FAST / 2);
 }
 
 static uint64_t order;
@@ -499,14 +342,15 @@ static void blocks_are_demoted(void)
 {
 	bool has_ended;
 
-	assert_int_equal(stats().slow_ready, 3);
-	assert_int_equal(brick_tier_order(&tier,
+	assert_int_equal(tier_rig_stats().slow_ready, 3);
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
 					  (struct brick_span){ 0, FAST / 2 },
 					  true, false, &order),
 			 0);
-	run_until(now_ms + MS_PER_S);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_int_equal(
-		brick_tier_find_order(&tier, order, &has_ended)->n_moved, 3);
+		brick_tier_find_order(&rig.tier, order, &has_ended)->n_moved,
+		3);
 	assert_false(has_ended);
 }
 
@@ -515,16 +359,16 @@ static void an_order_waits_for_slots_being_zeroed(void **state)
 	bool has_ended;
 
 	(void)state;
-	tier.low_slots = 0;
+	rig.tier.low_slots = 0;
 	change_blocks(BRICK_STORE_ALLOC, FAST, SLOW - 3);
 	change_blocks(BRICK_STORE_FREE, FAST, SLOW - 3);
 	while_slow_tier_is_zeroed(blocks_are_demoted);
-	run_until(now_ms + MS_PER_S);
-	assert_int_equal(brick_tier_find_order(&tier, order, &has_ended)->error,
-			 0);
+	tier_rig_run(rig.now_ms + MS_PER_S);
+	assert_int_equal(
+		brick_tier_find_order(&rig.tier, order, &has_ended)->error, 0);
 	assert_true(has_ended);
 	assert_int_equal(
-		brick_tier_find_order(&tier, order, &has_ended)->n_moved,
+		brick_tier_find_order(&rig.tier, order, &has_ended)->n_moved,
 		FAST / 2);
 }
 
@@ -532,25 +376,27 @@ static void an_order_waits_for_slots_being_zeroed(void **state)
 static void room_is_made_when_slots_are_zeroed(void **state)
 {
 	(void)state;
-	tier.low_slots = 0;
-	config.limits.promote_wait_ms = 10 * MS_PER_S;
+	rig.tier.low_slots = 0;
+	rig.config.limits.promote_wait_ms = 10 * MS_PER_S;
 	promotion = (struct brick_tier_job){ .span = { FAST, FAST + 1 },
 					     .done = job_done };
 	change_blocks(BRICK_STORE_ALLOC, FAST, SLOW - 3);
-	assert_int_equal(brick_tier_order(&tier, (struct brick_span){ 0, 3 },
-					  true, false, &order),
+	assert_int_equal(brick_tier_order(&rig.tier, NULL,
+					  (struct brick_span){ 0, 3 }, true,
+					  false, &order),
 			 0);
-	run_until(now_ms + MS_PER_S);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	change_blocks(BRICK_STORE_FREE, FAST + 1, SLOW - 4);
 	change_blocks(BRICK_STORE_ALLOC, FAST + 1, 3);
-	assert_int_equal(stats().slots_ready, 0);
+	assert_int_equal(tier_rig_stats().slots_ready, 0);
 	while_slow_tier_is_zeroed(a_block_is_promoted);
-	run_until(now_ms + MS_PER_S);
+	tier_rig_run(rig.now_ms + MS_PER_S);
 	assert_null(promotion.done);
 	assert_int_equal(promotion.error, 0);
 }
 
-#define CASE(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
+#define CASE(fn) \
+	cmocka_unit_test_setup_teardown(fn, tier_rig_begin, tier_rig_end)
 
 int main(void)
 {
