@@ -2,14 +2,10 @@
 /*
  * The policy of tiering: which step comes next.
  *
- * MAPs that wait come first, in turns of their clients (tier_turns.h), and now
- * and then an order; then the background, which keeps some slots free so that
- * neither ALLOC nor MAP has to wait for a demotion.
- *
- * As long as no room can be made for a MAP, the one that wants the fewest blocks
- * has what comes free: two that together want more slots than there are cannot
- * take them from each other. If there is nothing for it for a while, others that
- * have some give up, and are tried again by their clients.
+ * MAPs that wait come first, in turns of their clients (tier_turns.h), one at a
+ * time: two that together want more slots than there are cannot take them from
+ * each other. Now and then comes an order; when nobody waits, the background keeps
+ * some slots free so that neither ALLOC nor MAP has to wait for a demotion.
  */
 #include "brickd/tier/tier.h"
 
@@ -35,7 +31,6 @@
 #define LOOK_BUSY_MS 5 /* until blocks are tried again that others hold */
 #define ASKED_MS \
 	10 /* until mappings are looked for again that clients were asked for */
-#define YIELD_MS    200 /* without room, until others give up what they have */
 #define MAP_STEPS   3 /* for MAPs, before one for an order that waits */
 #define MISSES_MAX  8 /* steps in a row that move nothing */
 #define TROUBLE_MS  1000 /* after one failure; doubled with each more */
@@ -58,12 +53,13 @@ static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
 {
 	job->error = error;
 	if (!job->id) {
-		tier->is_short = false;
 		TAILQ_REMOVE(&tier->waiting, job, link);
+		brick_tier_turns_end(tier, &tier->waiting, job->whose);
 		job->done(job);
 		return ENDED;
 	}
 	TAILQ_REMOVE(&tier->orders, job, link);
+	brick_tier_turns_end(tier, &tier->orders, job->whose);
 	if (job->whose) {
 		tier->n_asked--;
 	} else {
@@ -83,18 +79,11 @@ static enum outcome background_wait_ms(struct brick_tier *tier, uint64_t ms)
 	return WAITS;
 }
 
-/* With a step that only makes room for it its client's turn goes on. */
 static enum outcome begin_step(struct brick_tier *tier,
 			       struct brick_tier_job *job, const uint64_t *va,
 			       unsigned int n, bool to_slow)
 {
-	struct brick_tier_jobs *jobs = job->id ? &tier->orders : &tier->waiting;
-
-	job->short_ms = 0;
-	if (to_slow == job->to_slow) {
-		brick_tier_turns_end(tier, jobs, job->whose);
-		tier->n_map_steps = job->id ? 0 : tier->n_map_steps + 1;
-	}
+	tier->n_map_steps = job->id ? 0 : tier->n_map_steps + 1;
 	brick_tier_step_begin(tier, job, va, n, to_slow);
 	return BEGUN;
 }
@@ -124,31 +113,6 @@ static enum outcome ask_for_room(struct brick_tier *tier,
 	return background_wait_ms(tier, ASKED_MS);
 }
 
-/*
- * No room can be made for a job: a MAP waits behind those that want less, and
- * one of these, after a while, has others give up what they have.
- */
-static bool waits_for_others(struct brick_tier *tier,
-			     struct brick_tier_job *job)
-{
-	struct brick_tier_job *other;
-
-	if (job->id)
-		return false;
-	if (!tier->is_short) {
-		tier->is_short = true;
-		return job != brick_tier_turns_least(&tier->waiting);
-	}
-	if (!job->short_ms)
-		job->short_ms = brick_now_ms();
-	if (brick_now_ms() < job->short_ms + YIELD_MS)
-		return false;
-	other = brick_tier_turns_most(&tier->waiting, job);
-	if (other)
-		(void)end_job(tier, other, -EAGAIN);
-	return other;
-}
-
 /* Have up to n slots freed for a job that cannot go on without. */
 static enum outcome make_room(struct brick_tier *tier,
 			      struct brick_tier_job *job, unsigned int n)
@@ -172,8 +136,6 @@ static enum outcome make_room(struct brick_tier *tier,
 	}
 	job->n_looked += BRICK_TIER_LOOK_MAX;
 	if (excuse == BRICK_TIER_LOOK_ON && job->n_looked < stats.slots_total)
-		return background_wait_ms(tier, 0);
-	if (waits_for_others(tier, job))
 		return background_wait_ms(tier, 0);
 	if (excuse == BRICK_TIER_WAIT)
 		return background_wait_ms(tier, LOOK_BUSY_MS);
@@ -210,9 +172,6 @@ static enum outcome move_some(struct brick_tier *tier,
 	if (job->to_slow ? !stats.slow_ready && stats.slow_cleaning
 			 : !stats.slots_ready && stats.slots_cleaning)
 		return background_wait_ms(tier, LOOK_BUSY_MS);
-	/* What comes free is for the MAP that waits for it. */
-	if (!job->to_slow && job->id && tier->is_short)
-		return background_wait_ms(tier, ASKED_MS);
 	if (!job->to_slow && !stats.slots_ready)
 		return make_room(tier, job, n);
 	n = at_most_blocks(n,
@@ -293,26 +252,13 @@ static void run_background(struct brick_tier *tier)
 	brick_tier_step_begin(tier, NULL, va, n, true);
 }
 
-static struct brick_tier_job *next_job(const struct brick_tier *tier,
-				       const struct brick_tier_jobs *jobs)
-{
-	struct brick_tier_job *job;
-
-	if (jobs == &tier->waiting && tier->is_short)
-		job = brick_tier_turns_least(jobs);
-	else
-		job = brick_tier_turns_next(jobs);
-	/* end_job() unlinks what it frees, which the analyzer does not follow. */
-	return job; /* NOLINT(clang-analyzer-unix.Malloc) */
-}
-
 /* Until a step has begun or one of them waits: ENDED, there are no more. */
 static enum outcome advance_jobs(struct brick_tier *tier,
 				 const struct brick_tier_jobs *jobs)
 {
 	struct brick_tier_job *job;
 
-	while (!tier->step.is_busy && (job = next_job(tier, jobs))) {
+	while (!tier->step.is_busy && (job = brick_tier_turns_next(jobs))) {
 		if (tier->stop->is_stopping)
 			(void)end_job(tier, job, -ESHUTDOWN);
 		else if (advance_job(tier, job) == WAITS)

@@ -37,8 +37,8 @@ bool brick_tier_is_idle(const struct brick_tier *tier);
  * is_unwanted may be set too. done() may be called before this returns. Its
  * error is -EIO (a block cannot be read), -ENOSPC (all slots are mapped or
  * pinned, and nobody has given any back, or there are not so many), -EAGAIN (it
- * takes longer than promote-wait-ms, or what it has is in the way of a smaller
- * one; what has been moved stays), -ESHUTDOWN or -ENOENT.
+ * takes longer than promote-wait-ms; what has been moved stays), -ESHUTDOWN or
+ * -ENOENT.
  */
 void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job);
 

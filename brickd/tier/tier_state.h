@@ -66,7 +66,6 @@ struct brick_tier;
  * @n_looked: at so many blocks a search for victims has looked in vain
  * @n_misses: steps in a row that came to nothing
  * @turn: when its client has one: the least comes first
- * @short_ms: since when no room can be made for it, 0: there was some
  */
 struct brick_tier_job {
 	TAILQ_ENTRY(brick_tier_job) link;
@@ -89,7 +88,6 @@ struct brick_tier_job {
 	uint64_t n_looked;
 	unsigned int n_misses;
 	uint64_t turn;
-	uint64_t short_ms;
 };
 
 TAILQ_HEAD(brick_tier_jobs, brick_tier_job);
@@ -127,8 +125,6 @@ struct brick_tier_step {
  * @n_asked: clients'
  * @last_turn: of either
  * @n_map_steps: steps for MAPs since orders had one
- * @is_short: no room can be made for MAPs: until one of them has ended, the job
- *	that wants the least has what comes free
  * @ended: the last of the administrators' orders that have ended
  * @is_demoting: free slots fell below the low mark and not yet to the high one
  * @n_resting: blocks on their way into the list of rest, in pieces of work
@@ -154,7 +150,6 @@ struct brick_tier {
 	uint64_t last_order;
 	uint64_t last_turn;
 	unsigned int n_map_steps;
-	bool is_short;
 	struct brick_tier_job ended[BRICK_TIER_ENDED_MAX];
 	unsigned int n_ended;
 	uint64_t low_slots;
