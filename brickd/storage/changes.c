@@ -25,6 +25,7 @@
  * @end: of them
  * @n: how many
  * @frees: some slots come free with it
+ * @freer: whose changes were the last of these, NULL: nobody's
  * @over: what is done then, or was refused
  */
 struct commit {
@@ -32,6 +33,7 @@ struct commit {
 	struct brick_store_op **end;
 	uint64_t n;
 	bool frees;
+	const void *freer;
 	struct brick_changes_list over;
 };
 
@@ -98,6 +100,9 @@ static bool are_ready(struct brick_storage *storage, struct brick_changes *c,
 
 		if (rc == -EAGAIN || (rc == -ENOSPC && commit->frees))
 			return false;
+		/* It had to be zeroed in the commit, if it can be then. */
+		if (rc == -EDQUOT && commit->freer == c->whose)
+			return false;
 	}
 	return true;
 }
@@ -113,7 +118,10 @@ static uint64_t add_changes(struct commit *commit, struct brick_changes *c)
 		*commit->end = op;
 		commit->end = &op->next;
 		commit->n++;
-		commit->frees |= op->kind == BRICK_STORE_FREE;
+		if (op->kind == BRICK_STORE_FREE) {
+			commit->frees = true;
+			commit->freer = c->whose;
+		}
 		n_blocks += op->n_blocks;
 	}
 	return n_blocks;

@@ -143,6 +143,23 @@ static int take_all(struct brick_store *s, struct brick_batch *b,
 	return ret;
 }
 
+/* What the batch may give an owner; a BIRTH of its own blocks counts, too. */
+static uint64_t planned_for(const struct brick_batch *b, uint32_t owner)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < b->n_ops; i++) {
+		const struct brick_store_op *op = b->ops[i];
+
+		if ((op->kind == BRICK_STORE_ALLOC ||
+		     op->kind == BRICK_STORE_BIRTH) &&
+		    op->owner == owner)
+			n += op->n_blocks;
+	}
+	return n;
+}
+
 static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 		      struct brick_store_op *op)
 {
@@ -152,6 +169,9 @@ static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 
 	if (brick_index_next(&s->index, &at, &slot) && at - key < op->n_blocks)
 		return -EEXIST;
+	/* A batch with either may leave the owner fewer blocks than it has. */
+	if (brick_supply_is_over_quota(s, op, planned_for(b, op->owner)))
+		return b->has_free || b->has_birth ? -EAGAIN : -EDQUOT;
 	ret = brick_supply_wait(s, op->n_blocks);
 	if (ret == -ENOSPC && b->has_free)
 		return -EAGAIN;
@@ -250,6 +270,22 @@ static bool overlaps_batch(const struct brick_batch *b,
 	return false;
 }
 
+static int plan_op(struct brick_store *s, struct brick_batch *b,
+		   struct brick_store_op *op)
+{
+	int ret = 0;
+
+	if (op->kind == BRICK_STORE_ALLOC || op->kind == BRICK_STORE_BIRTH)
+		ret = brick_owners_reserve(&s->owners, op->owner);
+	if (ret)
+		return ret;
+	if (op->kind == BRICK_STORE_ALLOC)
+		return plan_alloc(s, b, op);
+	if (op->kind == BRICK_STORE_MOVE)
+		return plan_move(s, b, op);
+	return plan_existing(s, b, op);
+}
+
 int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 		    struct brick_store_op *op)
 {
@@ -261,12 +297,7 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	if (b->n_ops == BRICK_BATCH_OPS || overlaps_batch(b, op))
 		return -EAGAIN;
 	pthread_mutex_lock(&s->lock);
-	if (op->kind == BRICK_STORE_ALLOC)
-		ret = plan_alloc(s, b, op);
-	else if (op->kind == BRICK_STORE_MOVE)
-		ret = plan_move(s, b, op);
-	else
-		ret = plan_existing(s, b, op);
+	ret = plan_op(s, b, op);
 	if (ret != -EAGAIN)
 		brick_supply_release(s, op);
 	pthread_mutex_unlock(&s->lock);
@@ -292,9 +323,26 @@ static void publish_alloc(struct brick_store *s,
 			brick_lru_touch(&s->at_rest, run->slots.slot + i);
 		unlock_for_readers(s, i);
 	}
+	brick_owners_add(&s->owners, run->op->owner, run->slots.n);
 	s->n_alloc += run->slots.n;
 	if (is_slow)
 		s->n_alloc_slow += run->slots.n;
+}
+
+/* The payload of a slot stays until an ALLOC or a move takes the slot. */
+static void disown_blocks(struct brick_store *s, struct brick_slot_run slots)
+{
+	struct brick_payload p;
+	uint64_t i;
+
+	for (i = 0; i < slots.n; i++) {
+		if (brick_record_get_payload(s->m, &s->sb, 0, slots.slot + i,
+					     &p) ||
+		    brick_record_get_payload(s->m, &s->sb, 1, slots.slot + i,
+					     &p))
+			brick_owners_sub(&s->owners, p.owner, 1);
+		unlock_for_readers(s, i);
+	}
 }
 
 static void publish_free(struct brick_store *s,
@@ -305,6 +353,7 @@ static void publish_free(struct brick_store *s,
 	uint64_t i;
 
 	unindex_blocks(s, run->key, run->slots.n);
+	disown_blocks(s, run->slots);
 	for (i = 0; !is_slow && s->slow && i < run->slots.n; i++)
 		brick_lru_del(&s->at_rest, run->slots.slot + i);
 	if (run->quarantine)

@@ -58,7 +58,8 @@ static void write_alloc(struct brick_store *s, uint32_t tx,
 			const struct brick_batch_run *run)
 {
 	struct brick_word w = { .state = BRICK_ALLOC_B, .tx = tx };
-	struct brick_payload p = { .birth = birth_of(tx) };
+	struct brick_payload p = { .birth = birth_of(tx),
+				   .owner = run->op->owner };
 	uint64_t i;
 
 	if (run->zero_first)
@@ -91,7 +92,10 @@ static void write_move(struct brick_store *s, uint32_t tx,
 	put_words(s, BRICK_COPY_BOTH, src, dirty);
 }
 
-/* A new payload for each slot of a run, in one copy, flushed. */
+/*
+ * A new payload for each slot of a run, in one copy, flushed. The count of owners
+ * goes with copy 0, which is what readers see.
+ */
 static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copies,
 			const struct brick_batch_run *run)
 {
@@ -101,6 +105,10 @@ static void write_birth(struct brick_store *s, uint32_t tx, unsigned int copies,
 	for (i = 0; i < run->slots.n; i++) {
 		(void)brick_record_get_payload(s->m, &s->sb, 0,
 					       run->slots.slot + i, &p);
+		if (copies & BRICK_COPY(0)) {
+			brick_owners_sub(&s->owners, p.owner, 1);
+			brick_owners_add(&s->owners, run->op->owner, 1);
+		}
 		p.birth = birth_of(tx);
 		p.owner = run->op->owner;
 		brick_record_put_payload(s->m, &s->sb, copies,

@@ -70,6 +70,16 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 	return 0;
 }
 
+uint64_t brick_store_owned(struct brick_store *s, uint32_t owner)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = brick_owners_count(&s->owners, owner);
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
 			      struct brick_store_extent *ext, unsigned int max,
 			      uint64_t *change_counter)

@@ -162,7 +162,7 @@ struct brick_run {
 	uint64_t slot;
 	uint64_t offset; /* bytes into the medium */
 	uint32_t birth;
-	uint32_t owner; /* hash of the last RW holder, 0 none */
+	uint32_t owner; /* hash of whose it is, 0 nobody */
 	bool bad; /* both record copies or the data lost */
 	bool slow; /* in the slow tier: offset means nothing */
 };
@@ -179,6 +179,18 @@ struct brick_run {
  */
 int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 		       struct brick_run *run);
+
+/**
+ * brick_store_owned - how many blocks an owner has
+ * @s: the store
+ * @owner: hash of a client
+ *
+ * Blocks that it has allocated, or mapped for writing, as the last one to do
+ * either: where ALLOC, FREE and BIRTH have been acknowledged.
+ *
+ * Context: any thread; takes the index lock shortly.
+ */
+uint64_t brick_store_owned(struct brick_store *s, uint32_t owner);
 
 /**
  * brick_store_lost - the next blocks that the medium has lost
@@ -226,7 +238,9 @@ enum brick_store_op_kind {
 /**
  * struct brick_store_op - one change, all or nothing
  * @kind: what
- * @owner: BIRTH: the new RW holder's hash
+ * @owner: ALLOC, BIRTH: hash of the client whose the blocks are from then on
+ * @has_quota: ALLOC: refused when @owner would have more than @quota_blocks
+ * @quota_blocks: with @has_quota
  * @va: first address, aligned, checked by the caller
  * @n_blocks: blocks
  * @quarantine: FREE: do not clean or re-grant the slots before
@@ -234,13 +248,15 @@ enum brick_store_op_kind {
  * @move: MOVE: the copy, made; n_blocks is 1
  * @n_kept: clean slots that are kept for it, the store's
  * @n_kept_slow: in the slow tier
- * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EIO, -ENOMEM, or -EINVAL
- *	(misaligned, no blocks, beyond the last address)
+ * @error: result: 0, -EEXIST, -ENOENT, -ENOSPC, -EDQUOT, -EIO, -ENOMEM, or
+ *	-EINVAL (misaligned, no blocks, beyond the last address)
  * @next: caller's list
  */
 struct brick_store_op {
 	enum brick_store_op_kind kind;
 	uint32_t owner;
+	bool has_quota;
+	uint64_t quota_blocks;
 	uint64_t va;
 	uint64_t n_blocks;
 	uint64_t quarantine;
@@ -262,7 +278,8 @@ struct brick_store_op {
  *
  * Context: the store thread only; may block.
  * Return: 0: brick_store_commit() has it now, also to say what is wrong with it;
- * -EAGAIN: call again with more slots; -ENOSPC: there are not enough now.
+ * -EAGAIN: call again with more slots; -ENOSPC: there are not enough now;
+ * -EDQUOT: its owner has too many blocks now, and nothing is zeroed for it.
  */
 int brick_store_prepare(struct brick_store *s, struct brick_store_op *op,
 			unsigned int *left);

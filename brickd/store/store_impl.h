@@ -2,12 +2,11 @@
 /*
  * The inside of a store, shared by its files.
  *
- * Locking: `lock` guards index, slots and change_counter, and the payloads of
- * records that readers may see. It is never held over a drain. `syncs` has a
- * lock of its own and lets nobody sync a file while another thread does. Media
- * words of
- * a slot belong to whoever holds the slot: the store thread for allocated ones
- * and those of its batch, the cleaner for those it has taken.
+ * Locking: `lock` guards index, slots, owners and change_counter, and the
+ * payloads of records that readers may see. It is never held over a drain.
+ * `syncs` has a lock of its own and lets nobody sync a file while another thread
+ * does. Media words of a slot belong to whoever holds the slot: the store thread
+ * for allocated ones and those of its batch, the cleaner for those it has taken.
  */
 #ifndef BRICKD_STORE_IMPL_H
 #define BRICKD_STORE_IMPL_H
@@ -18,6 +17,7 @@
 
 #include "brickd/store/dram/index.h"
 #include "brickd/store/dram/lru.h"
+#include "brickd/store/dram/owners.h"
 #include "brickd/store/dram/slots.h"
 #include "brickd/store/format/instance.h"
 #include "brickd/store/format/record.h"
@@ -62,6 +62,7 @@ struct brick_store {
 	struct brick_slots slots;
 	struct brick_slots slow_slots; /* by number, without the bit */
 	struct brick_lru at_rest; /* pmem slots */
+	struct brick_owners owners; /* as copy 0 of the records has them */
 	uint64_t n_moving; /* targets that moves under way have taken */
 	uint64_t spare; /* moves at a time; constant */
 	uint64_t n_alloc; /* both tiers */

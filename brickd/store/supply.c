@@ -83,6 +83,18 @@ int brick_supply_wait(struct brick_store *s, uint64_t n)
 	}
 }
 
+bool brick_supply_is_over_quota(const struct brick_store *s,
+				const struct brick_store_op *op,
+				uint64_t planned)
+{
+	uint64_t has;
+
+	if (!op->has_quota)
+		return false;
+	has = brick_owners_count(&s->owners, op->owner) + planned;
+	return has > op->quota_blocks || op->n_blocks > op->quota_blocks - has;
+}
+
 /* ---- before the batch ---------------------------------------------------- */
 
 uint64_t brick_supply_clean(const struct brick_slots *slots, uint64_t kept,
@@ -149,6 +161,8 @@ static int look_for_slots(struct brick_store *s, struct brick_store_op *op,
 	have = n_to_have(s, &cleaning);
 	if (brick_index_next(&s->index, &at, &slot) && at - key < op->n_blocks)
 		brick_supply_release(s, op);
+	else if (brick_supply_is_over_quota(s, op, 0))
+		ret = -EDQUOT;
 	else if (op->n_blocks + s->spare > have + s->n_moving + cleaning)
 		ret = -ENOSPC;
 	else

@@ -36,6 +36,16 @@ int brick_supply_wait(struct brick_store *s, uint64_t n);
 uint64_t brick_supply_clean(const struct brick_slots *slots, uint64_t kept,
 			    uint64_t want);
 
+/**
+ * brick_supply_is_over_quota - would an ALLOC give its owner more than it may have?
+ * @s: the store
+ * @op: an ALLOC
+ * @planned: blocks that the batch it would be in may give its owner besides
+ */
+bool brick_supply_is_over_quota(const struct brick_store *s,
+				const struct brick_store_op *op,
+				uint64_t planned);
+
 /* Nothing is kept for an ALLOC any more. */
 void brick_supply_release(struct brick_store *s, struct brick_store_op *op);
 

@@ -52,13 +52,14 @@ static int add_fix(struct scan *sc, uint64_t slot,
 	return 0;
 }
 
-static void add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
-		     const struct brick_verdict *v)
+static int add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
+		    const struct brick_verdict *v)
 {
 	struct brick_slot_run run = { .slot = brick_slot_number(slot), .n = 1 };
 	struct brick_slots *slots = brick_slots_of(s, slot);
 	uint64_t key = brick_key(v->payload.id);
 	struct brick_id *id = &sc->ids[sc->n_ids];
+	int ret;
 
 	switch (v->state) {
 	case BRICK_CLEAN:
@@ -68,6 +69,10 @@ static void add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
 		brick_slot_map_give(&slots->dirty, run);
 		break;
 	case BRICK_ALLOC:
+		ret = brick_owners_reserve(&s->owners, v->payload.owner);
+		if (ret)
+			return ret;
+		brick_owners_add(&s->owners, v->payload.owner, 1);
 		id->key_lo = (uint32_t)key;
 		id->key_hi = (uint32_t)(key >> 32);
 		if (brick_slot_is_slow(slot))
@@ -79,6 +84,7 @@ static void add_slot(struct brick_store *s, struct scan *sc, uint64_t slot,
 		slots->n_bad++;
 		break;
 	}
+	return 0;
 }
 
 static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
@@ -90,10 +96,9 @@ static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
 
 	for (slot = first; slot < first + n; slot++) {
 		brick_copies_validate(s->m, &s->sb, s->tx, slot, &v);
-		add_slot(s, sc, slot, &v);
-		if (v.settled)
-			continue;
-		ret = add_fix(sc, slot, &v);
+		ret = add_slot(s, sc, slot, &v);
+		if (!ret && !v.settled)
+			ret = add_fix(sc, slot, &v);
 		if (ret)
 			return ret;
 	}

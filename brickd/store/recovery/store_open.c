@@ -239,12 +239,14 @@ struct brick_store *brick_store_new(struct brick_media *m,
 	(void)pthread_cond_init(&s->cleaned, NULL);
 	brick_store_fences_init(s);
 	brick_index_init(&s->index);
+	brick_owners_init(&s->owners);
 	return s;
 }
 
 void brick_store_discard(struct brick_store *s)
 {
 	brick_index_fini(&s->index);
+	brick_owners_fini(&s->owners);
 	free(s->lost);
 	brick_lru_fini(&s->at_rest);
 	brick_slots_fini(&s->slots);

@@ -149,7 +149,7 @@ static void count_done(struct brick_work *work)
 		n_done++;
 }
 
-static void submit(struct numbered *c, const void *whose,
+static void number(struct numbered *c, const void *whose,
 		   enum brick_store_op_kind kind, uint64_t va,
 		   uint64_t n_blocks)
 {
@@ -160,6 +160,13 @@ static void submit(struct numbered *c, const void *whose,
 	c->changes.whose = whose;
 	c->changes.n = 1;
 	c->changes.list = &c->op;
+}
+
+static void submit(struct numbered *c, const void *whose,
+		   enum brick_store_op_kind kind, uint64_t va,
+		   uint64_t n_blocks)
+{
+	number(c, whose, kind, va, n_blocks);
 	brick_changes_submit(&storage, &c->changes);
 }
 
@@ -265,6 +272,43 @@ static void an_alloc_has_what_its_client_freed_before(void **state)
 	assert_int_equal(n_zeroed, DIRTY + SLICE + 4);
 }
 
+/* What its client has freed has to be zeroed first, outside of a commit. */
+static void
+an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
+{
+	struct numbered held, freed, alloc, over;
+
+	(void)state;
+	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9), 1);
+	number(&freed, &held, BRICK_STORE_BIRTH, AT(9), SLICE + 4);
+	freed.op.owner = 7;
+	brick_changes_submit(&storage, &freed.changes);
+	sem_post(&go_on);
+	flush_rig_wait(&box, &n_done, 2);
+	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9) + 32 * BLOCK, 1);
+	number(&freed, &freed, BRICK_STORE_FREE, AT(9), SLICE + 4);
+	brick_changes_submit(&storage, &freed.changes);
+	number(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), SLICE + 4);
+	alloc.op.owner = 7;
+	alloc.op.has_quota = true;
+	alloc.op.quota_blocks = SLICE + 4;
+	brick_changes_submit(&storage, &alloc.changes);
+	number(&over, &over, BRICK_STORE_ALLOC, AT(3), 1);
+	over.op.owner = 7;
+	over.op.has_quota = true;
+	brick_changes_submit(&storage, &over.changes);
+	sem_post(&go_on);
+	flush_rig_wait(&box, &n_done, 6);
+	assert_int_equal(freed.op.error, 0);
+	assert_int_equal(alloc.op.error, 0);
+	assert_true(alloc.commit > freed.commit);
+	/* Nobody waits for another client's FREE to hear that it may not. */
+	assert_int_equal(over.op.error, -EDQUOT);
+	assert_int_equal(over.commit, freed.commit);
+	assert_int_equal(n_zeroed_in_commit, 0);
+	assert_int_equal(n_zeroed, SLICE + 4);
+}
+
 static void a_commit_has_a_share_of_each_client(void **state)
 {
 	static struct numbered many[CHANGES];
@@ -296,6 +340,8 @@ int main(void)
 		CHANGES_TEST(what_is_kept_for_a_cancelled_one_is_free_again),
 		CHANGES_TEST(what_cannot_be_has_nothing_zeroed),
 		CHANGES_TEST(an_alloc_has_what_its_client_freed_before),
+		CHANGES_TEST(
+			an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit),
 		CHANGES_TEST(a_commit_has_a_share_of_each_client),
 	};
 

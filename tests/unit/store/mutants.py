@@ -368,6 +368,50 @@ MUTANTS = {
         "brick_slots_give_dirty(brick_slots_of(s, move->src), src);",
         "brick_slots_give_dirty(brick_slots_of(s, move->dst), src);"),
 
+    # Whose blocks are whose, and how many each owner may have.
+    "alloc-has-no-owner": Mutant(
+        "owners", "commit.c", ".owner = run->op->owner };", ".owner = 0 };", "owners states"),
+    "alloc-not-counted": Mutant(
+        "owners", "batch.c", "\tbrick_owners_add(&s->owners, run->op->owner, run->slots.n);\n", "",
+        "owners states"),
+    "free-not-counted": Mutant(
+        "owners", "batch.c", "\tdisown_blocks(s, run->slots);\n", "\t(void)disown_blocks;\n"),
+    "birth-moves-no-count": Mutant(
+        "owners", "commit.c", "if (copies & BRICK_COPY(0)) {", "if (0) {"),
+    "birth-counted-for-both": Mutant(
+        "owners", "commit.c", "\t\t\tbrick_owners_sub(&s->owners, p.owner, 1);\n", "",
+        "owners states"),
+    "birth-counted-in-each-copy": Mutant(
+        "owners", "commit.c", "if (copies & BRICK_COPY(0)) {", "if (copies) {", "owners states"),
+    "recovery-counts-nothing": Mutant(
+        "owners", "recovery/recover.c",
+        "\t\tbrick_owners_add(&s->owners, v->payload.owner, 1);\n", ""),
+    "damaged-copy-hides-the-owner": Mutant(
+        "owners", "batch.c",
+        " ||\n\t\t    brick_record_get_payload(s->m, &s->sb, 1, slots.slot + i,\n"
+        "\t\t\t\t\t     &p))", ")", "owners"),
+    "quota-one-too-many": Mutant(
+        "owners", "supply.c", "op->n_blocks > op->quota_blocks - has",
+        "op->n_blocks > op->quota_blocks + 1 - has", "owners"),
+    "quota-one-too-few": Mutant(
+        "owners", "supply.c", "op->n_blocks > op->quota_blocks - has",
+        "op->n_blocks >= op->quota_blocks - has", "owners"),
+    "quota-below-what-is-there": Mutant(
+        "owners", "supply.c", "has > op->quota_blocks || ", "", "owners"),
+    "allocs-of-a-batch-share-no-quota": Mutant(
+        "owners", "batch.c", "planned_for(b, op->owner)))", "0 * planned_for(b, op->owner)))",
+        "owners"),
+    "births-of-a-batch-not-planned": Mutant(
+        "owners", "batch.c",
+        "(op->kind == BRICK_STORE_ALLOC ||\n\t\t     op->kind == BRICK_STORE_BIRTH) &&",
+        "op->kind == BRICK_STORE_ALLOC &&", "owners"),
+    "freed-in-a-batch-not-waited-for": Mutant(
+        "owners", "batch.c", "return b->has_free || b->has_birth ? -EAGAIN : -EDQUOT;",
+        "return -EDQUOT;", "owners"),
+    "over-quota-and-prepared": Mutant(
+        "owners", "supply.c",
+        "\telse if (brick_supply_is_over_quota(s, op, 0))\n\t\tret = -EDQUOT;\n", "", "owners"),
+
     # Growing.
     "grow-tables-not-fenced": Mutant(
         "ordering", "offline/grow.c", "ret = m->ops->drain(m);\n\t/* It may say", "ret = 0;\n\t/* It may say"),
@@ -433,5 +477,5 @@ SAMPLE = (
     "published-before-durable", "cleaner-leaves-slots-free", "birth-without-lock",
     "reader-without-lock", "grow-without-flip", "move-into-clean",
     "move-synced-after-commit", "move-frees-source-early", "syncs-at-the-same-time",
-    "no-mark-off-the-medium",
+    "no-mark-off-the-medium", "free-not-counted", "allocs-of-a-batch-share-no-quota",
 )

@@ -35,7 +35,8 @@ void model_apply(struct model *model, const struct brick_store_op *op)
 
 		switch (op->kind) {
 		case BRICK_STORE_ALLOC:
-			*b = (struct model_block){ .there = true };
+			*b = (struct model_block){ .there = true,
+						   .owner = op->owner };
 			break;
 		case BRICK_STORE_MOVE:
 			break;
@@ -185,6 +186,27 @@ static const char *check_tier(struct brick_store *s,
 	return NULL;
 }
 
+const char *model_check_owners(struct brick_store *s)
+{
+	uint32_t owners[MODEL_KEYS] = { 0 };
+	uint64_t owner, has, sum = 0;
+	unsigned int key, n = 0;
+	struct brick_run run;
+
+	for (key = 0; key < MODEL_KEYS; key++)
+		if (!brick_store_lookup(s, model_va(key), 1, &run) && run.owner)
+			owners[n++] = run.owner;
+	for (owner = 0; brick_index_next(&s->owners.counts, &owner, &has);
+	     owner++) {
+		sum += has;
+		for (key = 0; key < n; key++)
+			has -= owners[key] == owner;
+		if (has)
+			return "an owner's blocks are not counted right";
+	}
+	return sum == n ? NULL : "blocks of an owner are not counted";
+}
+
 const char *model_check_slots(struct brick_store *s,
 			      const struct crash_medium *cm)
 {
@@ -209,5 +231,5 @@ const char *model_check_slots(struct brick_store *s,
 	    stats.slow_alloc != slow[BRICK_ALLOC] ||
 	    stats.slow_bad != slow[BRICK_BAD])
 		return "the numbers do not add up";
-	return NULL;
+	return model_check_owners(s);
 }

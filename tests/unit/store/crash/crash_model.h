@@ -55,7 +55,13 @@ const char *model_compare_each(const struct model *now,
 /* Whether a reader may see this: run is NULL where it found nothing. */
 bool model_allows(const struct model_block *b, const struct brick_run *run);
 
-/* What holds whatever happened: numbers add up, CLEAN slots are zero. */
+/* Each owner has as many blocks as the records say. */
+const char *model_check_owners(struct brick_store *s);
+
+/*
+ * What holds whatever happened: numbers add up, those of the owners, too; CLEAN
+ * slots are zero.
+ */
 const char *model_check_slots(struct brick_store *s,
 			      const struct crash_medium *cm);
 

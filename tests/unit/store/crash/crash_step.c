@@ -4,9 +4,11 @@
 
 #include "brickd/store/store_impl.h"
 #include "crash_load.h"
+#include "crash_sched.h"
 
 #define OPS_MAX	   3U
 #define BLOCKS_MAX 3U
+#define OWNERS	   3U /* that allocate */
 
 unsigned int crash_roll(struct crash_load *l, unsigned int n)
 {
@@ -28,6 +30,7 @@ static void random_op(struct crash_load *l, struct brick_store_op *op)
 		n++;
 	op->n_blocks = n;
 	op->kind = BRICK_STORE_ALLOC;
+	op->owner = key % (OWNERS + 1); /* 0: nobody */
 	if (there)
 		op->kind =
 			crash_roll(l, 3) ? BRICK_STORE_FREE : BRICK_STORE_BIRTH;
@@ -92,6 +95,7 @@ void crash_step_commit(struct crash_load *l)
 {
 	struct brick_store_op ops[OPS_MAX + CRASH_MOVES_MAX];
 	unsigned int n_ops = crash_moves_plan(l, ops, plan(l, ops)), i;
+	const char *wrong;
 
 	if (!n_ops)
 		return;
@@ -103,6 +107,11 @@ void crash_step_commit(struct crash_load *l)
 	for (i = 0; i < n_ops; i++)
 		if (ops[i].error)
 			crash_blame(l, "an operation failed");
+	crash_sched_freeze(true);
+	wrong = model_check_owners(l->s);
+	crash_sched_freeze(false);
+	if (wrong)
+		crash_blame(l, wrong);
 	crash_moves_acknowledge(l);
 	crash_on_point(l->cm, l);
 	crash_moves_end(l);

@@ -133,6 +133,14 @@ static void a_block_keeps_its_data_birth_and_owner_when_it_moves(void **state)
 	assert_int_equal(after.owner, 77);
 	assert_int_equal(data_of(t, BLOCK)[0], 0x5a);
 	assert_int_equal(data_of(t, BLOCK)[BLOCK - 1], 0x5a);
+	assert_int_equal(brick_store_owned(t->fx.s, 77), 1);
+	assert_int_equal(fixture_move(&t->fx, BLOCK, true), 0);
+	assert_int_equal(brick_store_owned(t->fx.s, 77), 1);
+	assert_int_equal(fixture_release(&t->fx, BLOCK, 1), 0);
+	assert_int_equal(brick_store_owned(t->fx.s, 77), 0);
+	assert_int_equal(fixture_alloc(&t->fx, BLOCK, 1), 0);
+	again(t);
+	assert_int_equal(brick_store_owned(t->fx.s, 77), 0);
 }
 
 static void
