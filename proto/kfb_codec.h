@@ -97,6 +97,8 @@ struct kfb_info {
 	__u32 mappings_max;
 	__u64 map_extent_max_bytes;
 	__u64 alloc_max_blocks;
+	__u32 quota_blocks; /* 0 without KFB_INFO_QUOTA, as owned_blocks */
+	__u32 owned_blocks;
 };
 
 struct kfb_range {

@@ -106,6 +106,9 @@ static _Bool kfb_reply_info_ok(const struct kfb_reply *reply)
 		return 0;
 	if (info->flush_why == 0 || info->flush_why > KFB_WHY_LAST)
 		return 0;
+	if (!(info->flags & KFB_INFO_QUOTA) &&
+	    (info->quota_blocks || info->owned_blocks))
+		return 0;
 	return info->medium != 0 && info->medium <= KFB_MEDIUM_LAST;
 }
 
@@ -116,8 +119,6 @@ static int kfb_reply_info_get(const __u8 *body, __u32 len,
 	struct kfb_wire_info_reply w;
 
 	memcpy(&w, body, sizeof(w));
-	if (kfb_get_le32(&w.reserved[0]) || kfb_get_le32(&w.reserved[1]))
-		return -EBADMSG;
 	memcpy(info->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
 	info->instance_id = kfb_get_le64(&w.instance_id);
 	info->power_epoch = kfb_get_le64(&w.power_epoch);
@@ -137,6 +138,8 @@ static int kfb_reply_info_get(const __u8 *body, __u32 len,
 	info->mappings_max = kfb_get_le32(&w.mappings_max);
 	info->map_extent_max_bytes = kfb_get_le64(&w.map_extent_max_bytes);
 	info->alloc_max_blocks = kfb_get_le64(&w.alloc_max_blocks);
+	info->quota_blocks = kfb_get_le32(&w.quota_blocks);
+	info->owned_blocks = kfb_get_le32(&w.owned_blocks);
 	return 0;
 }
 
@@ -165,6 +168,8 @@ static void kfb_reply_info_put(const struct kfb_reply *reply, __u8 *body)
 	kfb_put_le32(&w.mappings_max, info->mappings_max);
 	kfb_put_le64(&w.map_extent_max_bytes, info->map_extent_max_bytes);
 	kfb_put_le64(&w.alloc_max_blocks, info->alloc_max_blocks);
+	kfb_put_le32(&w.quota_blocks, info->quota_blocks);
+	kfb_put_le32(&w.owned_blocks, info->owned_blocks);
 	memcpy(body, &w, sizeof(w));
 }
 

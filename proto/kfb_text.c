@@ -125,7 +125,28 @@ static int kfb_text_blocks(const struct number *count, __u64 *n_blocks)
 		return -EDOM;
 	*n_blocks = count->has_suffix ? count->value >> KFB_BLOCK_SHIFT
 				      : count->value;
-	return *n_blocks ? 0 : -ENODATA;
+	return 0;
+}
+
+int kfb_blocks_parse(const char *text, __u64 *n_blocks, unsigned int *error_at)
+{
+	struct cursor c = { .start = text, .at = text };
+	struct number count;
+	__u64 blocks;
+	int err;
+
+	err = kfb_number_parse(&c, &count);
+	if (!err && *c.at)
+		err = -EINVAL;
+	if (err)
+		return kfb_text_fail(&c, error_at, err);
+	err = kfb_text_blocks(&count, &blocks);
+	if (err) {
+		c.at = text;
+		return kfb_text_fail(&c, error_at, err);
+	}
+	*n_blocks = blocks;
+	return 0;
 }
 
 int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
@@ -155,6 +176,8 @@ int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
 		return kfb_text_fail(&c, error_at, err);
 	c.at = second;
 	err = kfb_text_blocks(&count, &blocks);
+	if (!err && !blocks)
+		err = -ENODATA;
 	if (!err && blocks > KFB_BLOCKS_MAX - (first.value >> KFB_BLOCK_SHIFT))
 		err = -EOVERFLOW;
 	if (err)

@@ -42,6 +42,17 @@ int kfb_range_parse(const char *text, __u64 *va, __u64 *n_blocks,
 		    unsigned int *error_at);
 
 /**
+ * kfb_blocks_parse - read a number of blocks, as N of a range, or 0
+ * @text: terminated by a NUL
+ * @n_blocks: how many; untouched on failure
+ * @error_at: on failure the offset in @text of what is wrong; may be NULL
+ *
+ * Context: any.
+ * Return: 0, -EINVAL, -ERANGE or -EDOM, as of kfb_range_parse().
+ */
+int kfb_blocks_parse(const char *text, __u64 *n_blocks, unsigned int *error_at);
+
+/**
  * kfb_text_why - what an error of these functions means
  * @error: what they returned
  *

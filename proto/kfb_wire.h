@@ -62,8 +62,10 @@
 #define KFB_FEATURE_THIN   (1U << 0) /* handles of at most 64 MiB */
 #define KFB_FEATURE_EVENT  (1U << 1) /* the client understands EVENT */
 #define KFB_FEATURE_RESUME (1U << 2) /* the client resumes its session */
-#define KFB_FEATURES_V1 \
-	(KFB_FEATURE_THIN | KFB_FEATURE_EVENT | KFB_FEATURE_RESUME)
+#define KFB_FEATURE_QUOTA  (1U << 3) /* the client understands KFB_INFO_QUOTA */
+#define KFB_FEATURES_V1                                              \
+	(KFB_FEATURE_THIN | KFB_FEATURE_EVENT | KFB_FEATURE_RESUME | \
+	 KFB_FEATURE_QUOTA)
 
 struct kfb_wire_hello {
 	__le32 magic;
@@ -193,7 +195,11 @@ struct kfb_wire_grant {
 #define KFB_INFO_ACK_IS_PLACED (1U << 0)
 #define KFB_INFO_UNSAFE	       (1U << 1) /* an unsafe setting is on */
 #define KFB_INFO_READ_ONLY     (1U << 2)
-#define KFB_INFO_FLAGS	       0x7U
+#define KFB_INFO_QUOTA	       (1U << 3) /* with KFB_FEATURE_QUOTA only */
+#define KFB_INFO_FLAGS	       0xfU
+
+/* What the 32 bits of a quota can say; also the largest one there is. */
+#define KFB_QUOTA_MAX 4294967295U
 
 struct kfb_wire_info_reply {
 	__u8 brick_uuid[KFB_UUID_BYTES];
@@ -215,7 +221,9 @@ struct kfb_wire_info_reply {
 	__le32 mappings_max; /* of one session */
 	__le64 map_extent_max_bytes;
 	__le64 alloc_max_blocks; /* of one ALLOC or FREE */
-	__le32 reserved[2];
+	/* This client's, with KFB_INFO_QUOTA; else zero. */
+	__le32 quota_blocks; /* that it may have */
+	__le32 owned_blocks; /* that it has; KFB_QUOTA_MAX: or more */
 };
 
 /* ALLOC and FREE */

@@ -139,6 +139,11 @@ static int kfb_engine_receive_reply(struct kfb_engine *e,
 	struct kfb_call *call;
 	int rc;
 
+	/* Nobody has asked for it. */
+	if (reply->op == KFB_OP_INFO && !reply->status &&
+	    reply->u.info.flags & KFB_INFO_QUOTA &&
+	    !(e->accept.features & KFB_FEATURE_QUOTA))
+		return kfb_engine_fail(e, -EPROTO);
 	if (kfb_slots_answered(&e->slots, reply->op, &reply->cookie))
 		return kfb_engine_fail(e, -EPROTO);
 	out->slot = kfb_engine_call_index(reply->op, &reply->cookie);

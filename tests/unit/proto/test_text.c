@@ -141,6 +141,40 @@ static void ranges_count_blocks_or_bytes(void **state)
 		check_range(&cases[i]);
 }
 
+static void a_number_of_blocks_is_that_of_a_range_or_0(void **state)
+{
+	static const struct size_case cases[] = {
+		{ "0", 0 },
+		{ "0G", 0 },
+		{ "51200", 51200 },
+		{ "100G", 51200 },
+		{ "2048K", 1 },
+		{ "0x10", 16 },
+		{ "3M", 0, -EDOM, 0 },
+		{ "", 0, -EINVAL, 0 },
+		{ "4x", 0, -EINVAL, 1 },
+		{ "99999999999999999999", 0, -ERANGE, 0 },
+	};
+	unsigned int error_at;
+	__u64 n_blocks;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		n_blocks = UNTOUCHED;
+		error_at = NOWHERE;
+		assert_int_equal(kfb_blocks_parse(cases[i].text, &n_blocks,
+						  &error_at),
+				 cases[i].error);
+		assert_true(n_blocks ==
+			    (cases[i].error ? UNTOUCHED : cases[i].value));
+		assert_int_equal(error_at,
+				 cases[i].error ? cases[i].error_at : NOWHERE);
+		assert_int_equal(kfb_blocks_parse(cases[i].text, &n_blocks,
+						  NULL),
+				 cases[i].error);
+	}
+}
+
 static void the_last_block_and_the_whole_space_are_ranges(void **state)
 {
 	static const struct range_case cases[] = {
@@ -221,6 +255,7 @@ int main(void)
 			sizes_that_are_not_numbers_are_refused_where_they_go_wrong),
 		cmocka_unit_test(sizes_over_64_bits_are_out_of_range),
 		cmocka_unit_test(ranges_count_blocks_or_bytes),
+		cmocka_unit_test(a_number_of_blocks_is_that_of_a_range_or_0),
 		cmocka_unit_test(the_last_block_and_the_whole_space_are_ranges),
 		cmocka_unit_test(bad_ranges_are_told_apart_and_pointed_at),
 		cmocka_unit_test(each_error_has_its_own_sentence),

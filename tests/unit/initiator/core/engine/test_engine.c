@@ -169,6 +169,41 @@ static int answer(const struct kfb_request *req, uint16_t status)
 	return feed(&r);
 }
 
+static int answer_with_quota(uint32_t features)
+{
+	struct kfb_engine_config config = config_of(NULL);
+	struct kfb_accept accept = good_accept();
+	struct kfb_reply r = { .op = KFB_OP_INFO, .credits = 1 };
+	struct kfb_request sent;
+
+	config.features |= KFB_FEATURE_QUOTA;
+	assert_int_equal(kfb_engine_init(&e, &config, tx), 0);
+	accept.features |= features;
+	assert_int_equal(accept_with(&accept), 0);
+	assert_int_equal(start(KFB_OP_INFO, 0, &sent), 0);
+	r.cookie = sent.cookie;
+	r.u.info = (struct kfb_info){
+		.block_shift = KFB_BLOCK_SHIFT,
+		.flags = KFB_INFO_QUOTA,
+		.flush_mode = KFB_FLUSH_MESSAGE,
+		.flush_modes = KFB_FLUSH_MESSAGE,
+		.flush_why = KFB_WHY_FILE,
+		.medium = KFB_MEDIUM_FILE,
+		.quota_blocks = 50,
+		.owned_blocks = 48,
+	};
+	return feed(&r);
+}
+
+static void a_quota_comes_to_who_has_asked_for_it(void **state)
+{
+	assert_int_equal(answer_with_quota(0), -EPROTO);
+	assert_int_equal(kfb_engine_state(&e), KFB_CONN_CLOSING);
+	assert_int_equal(answer_with_quota(KFB_FEATURE_QUOTA), 0);
+	assert_int_equal(reply.u.info.quota_blocks, 50);
+	assert_int_equal(reply.u.info.owned_blocks, 48);
+}
+
 static void a_configuration_without_its_key_is_refused(void **state)
 {
 	struct kfb_engine_config config = config_of("alice");
@@ -639,6 +674,7 @@ static void a_lease_counts_from_the_request_that_renewed_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(a_quota_comes_to_who_has_asked_for_it),
 		CASE(a_configuration_without_its_key_is_refused),
 		CASE(the_way_to_ready_is_hello_accept_auth),
 		CASE(without_a_name_accept_is_enough),
