@@ -123,7 +123,7 @@ static const char *failure_next_of(int status, int error)
 		return "the brick's configuration grants each client its ranges";
 	case -ENOSPC:
 	case -EDQUOT:
-		return "brickctl info shows the free space and the limits";
+		return "brickctl info shows the free space, the quota and the limits";
 	case -EAGAIN:
 		return "try again later";
 	case -ESTALE:

@@ -43,6 +43,7 @@ static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 				.client_name = k->client_name,
 				.key = k->key,
 				.features = KFB_FEATURE_EVENT |
+					    KFB_FEATURE_QUOTA |
 					    (k->reconnect_ms ?
 						     KFB_FEATURE_RESUME : 0),
 			},

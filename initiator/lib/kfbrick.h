@@ -229,6 +229,24 @@ struct kfbrick_info {
  */
 int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info);
 
+/* There is no quota, or the brick is too old to have any. */
+#define KFBRICK_QUOTA_NONE UINT64_MAX
+
+/**
+ * kfbrick_get_quota - ask how many blocks this client may have
+ * @k: connection
+ * @quota_blocks: on success how many it may have, or KFBRICK_QUOTA_NONE
+ * @used_blocks: on success how many count for it; 0 without a quota
+ *
+ * A block counts for the client that has allocated it, or that has mapped it for
+ * writing since, whichever was the last to do either.
+ *
+ * Context: control call; blocks up to the timeout.
+ * Return: 0, or an error of all control calls.
+ */
+int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
+		      uint64_t *used_blocks);
+
 /**
  * kfbrick_ping - is the brick there? Renews the lease
  * @k: connection
@@ -252,7 +270,8 @@ int kfbrick_ping(struct kfbrick *k);
  *
  * Context: control call; blocks up to the timeout.
  * Return: 0, -EINVAL (misaligned, no blocks, too many, past 2^64), -EACCES (not
- * granted), -EEXIST (some allocated already), -ENOSPC.
+ * granted), -EEXIST (some allocated already), -ENOSPC (the brick is full, or this
+ * client's quota is: kfbrick_error() says which).
  */
 int kfbrick_alloc(struct kfbrick *k, uint64_t va, uint64_t n_blocks);
 

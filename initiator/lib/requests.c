@@ -52,6 +52,38 @@ static int64_t count_allocated(struct kfbrick *k, uint64_t va,
 	return n < 0 ? n : count;
 }
 
+/* NO_SPACE is also what a brick says when the client's quota leaves none. */
+static bool is_over_quota(struct kfbrick *k, uint64_t n_blocks, uint64_t *quota,
+			  uint64_t *used)
+{
+	return !kfbrick_get_quota(k, quota, used) &&
+	       (*used > *quota || n_blocks > *quota - *used);
+}
+
+static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
+			 uint64_t n_blocks, const struct kfb_outcome *outcome)
+{
+	uint64_t quota, used;
+
+	if (op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE &&
+	    is_over_quota(k, n_blocks, &quota, &used))
+		return kfbl_fail(k, outcome->error,
+				 "alloc 0x%llx+%llu at %s: quota of client %s: "
+				 "%llu of %llu blocks are in use, %llu were "
+				 "asked for; free some, or ask the brick's "
+				 "administrator for a larger quota",
+				 (unsigned long long)va,
+				 (unsigned long long)n_blocks, k->url.text,
+				 k->client_name ? k->client_name : "(none)",
+				 (unsigned long long)used,
+				 (unsigned long long)quota,
+				 (unsigned long long)n_blocks);
+	return kfbl_refused(k, outcome, "%s 0x%llx+%llu",
+			    op == KFB_OP_ALLOC ? "alloc" : "free",
+			    (unsigned long long)va,
+			    (unsigned long long)n_blocks);
+}
+
 static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
 		      uint64_t n_blocks)
 {
@@ -63,10 +95,7 @@ static int send_range(struct kfbrick *k, uint16_t op, uint64_t va,
 	req.u.range.n_blocks = n_blocks;
 	rc = kfbl_call(k, &req, &outcome);
 	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "%s 0x%llx+%llu",
-				  op == KFB_OP_ALLOC ? "alloc" : "free",
-				  (unsigned long long)va,
-				  (unsigned long long)n_blocks);
+		rc = refused_range(k, op, va, n_blocks, &outcome);
 	return rc;
 }
 
@@ -244,6 +273,26 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 	if (!rc)
 		info_from_wire(&k->call_reply.u.info, info);
 	return rc;
+}
+
+int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
+		      uint64_t *used_blocks)
+{
+	const struct kfb_info *info = &k->call_reply.u.info;
+	struct kfb_request req = { .op = KFB_OP_INFO };
+	struct kfb_outcome outcome;
+	bool has_quota;
+	int rc;
+
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = kfbl_refused(k, &outcome, "quota");
+	if (rc)
+		return rc;
+	has_quota = info->flags & KFB_INFO_QUOTA;
+	*quota_blocks = has_quota ? info->quota_blocks : KFBRICK_QUOTA_NONE;
+	*used_blocks = info->owned_blocks;
+	return 0;
 }
 
 uint32_t kfbrick_lease_ms(const struct kfbrick *k)

@@ -15,8 +15,14 @@ static const uint32_t flush_modes[] = {
 
 #define N_FLUSH_MODES (sizeof(flush_modes) / sizeof(flush_modes[0]))
 
+struct quota {
+	uint64_t blocks; /* KFBRICK_QUOTA_NONE: there is none */
+	uint64_t used;
+};
+
 static void print_info_json(const struct ctl *ctl,
-			    const struct kfbrick_info *info)
+			    const struct kfbrick_info *info,
+			    const struct quota *quota)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
@@ -41,6 +47,10 @@ static void print_info_json(const struct ctl *ctl,
 	ctl_json_count(object, "slots_bad", info->slots_bad);
 	ctl_json_count(object, "slow_total", info->slow_total);
 	ctl_json_count(object, "slow_free", info->slow_free);
+	if (quota->blocks != KFBRICK_QUOTA_NONE) {
+		ctl_json_count(object, "quota_blocks", quota->blocks);
+		ctl_json_count(object, "quota_used_blocks", quota->used);
+	}
 	json_object_object_add(object, "flush_modes", modes);
 	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
 	ctl_json_text(object, "flush_why", info->flush_why);
@@ -55,7 +65,8 @@ static void print_info_json(const struct ctl *ctl,
 	ctl_json_print(object);
 }
 
-static void print_space(const struct kfbrick_info *info)
+static void print_space(const struct kfbrick_info *info,
+			const struct quota *quota)
 {
 	char total[CTL_SIZE_TEXT_BYTES];
 	char left[CTL_SIZE_TEXT_BYTES];
@@ -73,6 +84,13 @@ static void print_space(const struct kfbrick_info *info)
 		       ctl_size_text(total, ctl_blocks_bytes(info->slow_total)),
 		       info->slow_free,
 		       ctl_size_text(left, ctl_blocks_bytes(info->slow_free)));
+	if (quota->blocks != KFBRICK_QUOTA_NONE)
+		printf("quota        %" PRIu64 " (%s), in use %" PRIu64
+		       " (%s)\n",
+		       quota->blocks,
+		       ctl_size_text(total, ctl_blocks_bytes(quota->blocks)),
+		       quota->used,
+		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
 }
 
 static void print_limits(const struct kfbrick_info *info)
@@ -92,7 +110,8 @@ static void print_limits(const struct kfbrick_info *info)
 }
 
 static void print_info_text(const struct ctl *ctl,
-			    const struct kfbrick_info *info)
+			    const struct kfbrick_info *info,
+			    const struct quota *quota)
 {
 	char uuid[CTL_UUID_TEXT_BYTES];
 
@@ -101,7 +120,7 @@ static void print_info_text(const struct ctl *ctl,
 	printf("instance     0x%" PRIx64 "\n", info->instance_id);
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));
-	print_space(info);
+	print_space(info, quota);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);
 	if (info->unsafe)
@@ -114,6 +133,7 @@ static void print_info_text(const struct ctl *ctl,
 static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
 	struct kfbrick_info info;
+	struct quota quota;
 	int status;
 	int err;
 
@@ -121,12 +141,14 @@ static int run_info(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	err = kfbrick_get_info(ctl->k, &info);
+	if (!err)
+		err = kfbrick_get_quota(ctl->k, &quota.blocks, &quota.used);
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);
 	if (ctl->json)
-		print_info_json(ctl, &info);
+		print_info_json(ctl, &info, &quota);
 	else
-		print_info_text(ctl, &info);
+		print_info_text(ctl, &info, &quota);
 	return CTL_DONE;
 }
 
@@ -136,7 +158,8 @@ const struct ctl_command ctl_cmd_info = {
 	.summary = "Shows what the brick is, has and promises",
 	.details =
 		"The line flush names what makes writes durable, and why. A brick whose flush is\n"
-		"none keeps nothing over a loss of power.\n"
+		"none keeps nothing over a loss of power. The line quota is there when this client\n"
+		"has one: the blocks it may have, and has.\n"
 		"\n"
 		"Example: brickctl --json info",
 	.run = run_info,

@@ -180,6 +180,23 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 	return 0;
 }
 
+/* MODEL_QUOTA: of the client's, whose are all that are allocated. */
+int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
+		      uint64_t *used_blocks)
+{
+	const char *quota = getenv("MODEL_QUOTA");
+	int err = model_enter("quota", "-");
+	unsigned int i;
+
+	if (err)
+		return err;
+	*quota_blocks = quota ? strtoul(quota, NULL, 10) : KFBRICK_QUOTA_NONE;
+	*used_blocks = 0;
+	for (i = 0; quota && i < MODEL_BLOCKS; i++)
+		*used_blocks += k->state->allocated[i];
+	return 0;
+}
+
 int kfbrick_ping(struct kfbrick *k)
 {
 	return model_enter("ping", "-");

@@ -449,6 +449,19 @@ class Blocks(Case):
         self.assertIn("100 (200 MiB)", text)
         self.assertIn("message: it is a model", text)
 
+    def test_info_shows_a_quota_where_there_is_one(self):
+        self.ok("alloc", "0x0+3")
+        self.assertNotIn("quota_blocks", json.loads(self.ok("info", "--json")))
+        self.assertNotIn(b"quota", self.ok("info"))
+        info = json.loads(self.ok("info", "--json", MODEL_QUOTA="50"))
+        self.assertEqual((info["quota_blocks"], info["quota_used_blocks"]), (50, 3))
+        self.assertIn("quota        50 (100 MiB), in use 3 (6 MiB)",
+                      self.ok("info", MODEL_QUOTA="50").decode())
+        info = json.loads(self.ok("info", "--json", MODEL_QUOTA="0"))
+        self.assertEqual((info["quota_blocks"], info["quota_used_blocks"]), (0, 3))
+        self.fails(REFUSED, "shows the free space, the quota", "alloc", "0x800000+1",
+                   MODEL_FAIL=f"alloc={errno.ENOSPC}")
+
     def test_list_goes_on_to_the_end_page_by_page(self):
         self.ok("alloc", "0x0+7")
         self.ok("alloc", "32M+2")

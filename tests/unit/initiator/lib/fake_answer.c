@@ -33,7 +33,10 @@ void fake_make_accept(struct fake_brick *b, const struct kfb_hello *hello)
 	struct kfb_accept accept = {
 		.version = KFB_VERSION,
 		.credits = FAKE_CREDITS,
-		.features = hello->features & KFB_FEATURES_V1,
+		.features = hello->features & KFB_FEATURES_V1 &
+			    (b->rules.quota_blocks && !b->rules.quota_untold
+				     ? KFB_FEATURES_V1
+				     : ~KFB_FEATURE_QUOTA),
 		.req_max_bytes = KFB_REQ_MAX_BYTES,
 		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
 		.session_id =
@@ -95,6 +98,11 @@ static void answer_info(struct fake_brick *b, struct kfb_info *info)
 	info->mappings_max = 64;
 	info->map_extent_max_bytes = KFB_MAP_EXTENT_MAX_BYTES;
 	info->alloc_max_blocks = FAKE_BLOCKS;
+	if (!b->rules.quota_blocks)
+		return;
+	info->flags |= KFB_INFO_QUOTA;
+	info->quota_blocks = b->rules.quota_blocks;
+	info->owned_blocks = b->rules.owned_blocks;
 }
 
 /* One handle per block; the cursor is the next block's index + 1. */

@@ -28,6 +28,9 @@ struct fake_rules {
 	_Atomic bool no_answer; /* ignore connection requests */
 	_Atomic uint32_t flush_mode;
 	_Atomic uint32_t lease_ms;
+	_Atomic uint32_t quota_blocks; /* 0: none, and nobody knows of any */
+	_Atomic uint32_t owned_blocks;
+	_Atomic bool quota_untold; /* in INFO without being asked for */
 	_Atomic uint16_t silent_op; /* never answered */
 	_Atomic uint16_t hold_op; /* answered when this is cleared */
 	_Atomic bool hold_page; /* likewise a MAP that goes on, once */

@@ -48,6 +48,58 @@ static void a_refusal_names_range_brick_and_reason(void **state)
 	assert_int_equal(kfbrick_free(k, FAKE_VA, 3), 0);
 }
 
+static void an_alloc_over_the_quota_says_so(void **state)
+{
+	uint64_t quota, used;
+
+	assert_int_equal(kfbrick_get_quota(k, &quota, &used), 0);
+	assert_true(quota == KFBRICK_QUOTA_NONE && used == 0);
+	rules->refuse_op = KFB_OP_ALLOC;
+	rules->refuse_status = KFB_ST_NO_SPACE;
+	rules->quota_blocks = 50;
+	rules->owned_blocks = 48;
+	lib_connect_default();
+	assert_int_equal(kfbrick_get_quota(k, &quota, &used), 0);
+	assert_true(quota == 50 && used == 48);
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), -ENOSPC);
+	lib_says("alloc 0x40000000+3");
+	lib_says(fake_brick_url(brick));
+	lib_says("quota of client alice: 48 of 50 blocks are in use, 3 were "
+		 "asked for; free some");
+	rules->owned_blocks = 51;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 1), -ENOSPC);
+	lib_says("quota of client alice: 51 of 50");
+	/* There is room in the quota: it is the brick that is full. */
+	rules->owned_blocks = 47;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), -ENOSPC);
+	lib_says("alloc 0x40000000+3");
+	lib_says(kfb_status_text(KFB_ST_NO_SPACE));
+	/* What is not about space asks for no INFO. */
+	rules->refuse_status = KFB_ST_EXISTS;
+	rules->silent_op = KFB_OP_INFO;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), -EEXIST);
+}
+
+static void a_quota_that_cannot_be_asked_for_hides_no_refusal(void **state)
+{
+	rules->quota_blocks = 50;
+	lib_connect_short();
+	rules->refuse_op = KFB_OP_ALLOC;
+	rules->refuse_status = KFB_ST_NO_SPACE;
+	rules->silent_op = KFB_OP_INFO;
+	assert_int_equal(kfbrick_alloc(k, FAKE_VA, 3), -ENOSPC);
+	lib_says(kfb_status_text(KFB_ST_NO_SPACE));
+}
+
+static void a_quota_that_nobody_asked_for_breaks_the_protocol(void **state)
+{
+	struct kfbrick_config config = lib_config();
+
+	rules->quota_blocks = 50;
+	rules->quota_untold = true;
+	assert_int_equal(lib_connect(&config), -EPROTO);
+}
+
 static void a_call_without_answer_times_out(void **state)
 {
 	lib_connect_short();
@@ -358,6 +410,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CONNECTED(a_refusal_names_range_brick_and_reason),
+		CONNECTED(an_alloc_over_the_quota_says_so),
+		CONNECTED(a_quota_that_cannot_be_asked_for_hides_no_refusal),
+		UNCONNECTED(a_quota_that_nobody_asked_for_breaks_the_protocol),
 		CONNECTED(a_call_without_answer_times_out),
 		CONNECTED(calls_without_answer_use_up_the_credits_but_not_ping),
 		CONNECTED(a_connection_lost_after_a_request_leaves_it_unknown),
