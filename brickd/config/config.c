@@ -481,12 +481,31 @@ static int set_grant(struct parse *p, const char *value)
 	return 0;
 }
 
+static int set_quota(struct parse *p, const char *value)
+{
+	__u64 n_blocks;
+	int rc;
+
+	if (p->client->has_quota)
+		return fail(p, "quota is given twice");
+	rc = kfb_blocks_parse(value, &n_blocks, NULL);
+	if (rc)
+		return fail(p, "quota \"%.64s\": %s", value, kfb_text_why(rc));
+	if (n_blocks > KFB_QUOTA_MAX)
+		return fail(p, "a quota is at most %u blocks", KFB_QUOTA_MAX);
+	p->client->has_quota = true;
+	p->client->quota_blocks = n_blocks;
+	return 0;
+}
+
 static int set_client(struct parse *p, const char *name, const char *value)
 {
 	if (!strcmp(name, "key-file"))
 		return set_key_file(p, value);
 	if (!strcmp(name, "grant"))
 		return set_grant(p, value);
+	if (!strcmp(name, "quota"))
+		return set_quota(p, value);
 	return fail(p, "[client] has no setting \"%.64s\"", name);
 }
 

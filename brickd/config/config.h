@@ -35,13 +35,15 @@ enum brick_auth {
 /**
  * struct brick_client - a client that may connect
  * @name: as in its section
- * @owner: hash of the name, never 0; on the media it names the last RW holder
+ * @owner: hash of the name, never 0; on the media it names whose a block is
  * @number: its place among the clients, below BRICK_CLIENTS_MAX, for tables that
  *	others keep
  * @line: where its section begins
  * @key_file: path
  * @key: its content, once loaded
  * @grants: what it may use
+ * @has_quota: it may have @quota_blocks, at most KFB_QUOTA_MAX, and no more
+ * @quota_blocks: with @has_quota
  * @removed: the settings name it no more; kept for those who point to it
  * @rekeyed: the newest settings gave it another key
  */
@@ -53,6 +55,8 @@ struct brick_client {
 	char *key_file;
 	uint8_t key[KFB_KEY_BYTES];
 	struct brick_grants grants;
+	bool has_quota;
+	uint64_t quota_blocks;
 	bool removed;
 	bool rekeyed;
 };

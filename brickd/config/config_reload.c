@@ -91,6 +91,8 @@ static void replace_client(struct brick_client *old, struct brick_client *fresh)
 	memcpy(old->key, fresh->key, sizeof(old->key));
 	old->line = fresh->line;
 	old->grants = fresh->grants;
+	old->has_quota = fresh->has_quota;
+	old->quota_blocks = fresh->quota_blocks;
 	old->removed = false;
 }
 

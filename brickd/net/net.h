@@ -46,6 +46,7 @@ enum brick_lines {
 	BRICK_LINES_NAMES, /* AUTHs of clients that there are not */
 	BRICK_LINES_KEYS, /* AUTHs of those that there are, with another key */
 	BRICK_LINES_SHARES, /* clients that want more sessions than they may */
+	BRICK_LINES_QUOTAS, /* clients that want more blocks than they may */
 	BRICK_LINES_METRICS,
 	BRICK_LINES_KINDS,
 };

@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* ALLOC and FREE: checks in the loop, changes in the store thread. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "brickd/net/net.h"
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/storage/cleaner.h"
 #include "brickd/storage/storage_failure.h"
 
+/* To the client a quota is the end of the space, as it is to older ones. */
+static int over_quota(const struct brick_op *op)
+{
+	const struct brick_store_op *c = &op->changes[0];
+	const struct brick_session *s = op->session;
+
+	brick_log_limited(
+		&s->all->net->lines[BRICK_LINES_QUOTAS], LOG_WARNING, s->who,
+		"client %s has reached its quota: %" PRIu64 " of %" PRIu64
+		" blocks are in use, %" PRIu64 " were asked for",
+		s->client->name,
+		brick_store_owned(brick_ops_of(s)->storage->store, c->owner),
+		c->quota_blocks, c->n_blocks);
+	return -ENOSPC;
+}
+
 static void alloc_committed(struct brick_op *op)
 {
 	struct brick_ops *ops = brick_ops_of(op->session);
 	int error = op->changes[0].error;
 
+	if (error == -EDQUOT)
+		error = over_quota(op);
 	brick_failure_look(ops->storage);
 	brick_quarantine_settle(ops->sessions, op->changes[0].quarantine,
 				!error);
@@ -47,6 +67,9 @@ static void alloc_locked(struct brick_op *op)
 	c->kind = freeing ? BRICK_STORE_FREE : BRICK_STORE_ALLOC;
 	c->va = op->req.u.range.va;
 	c->n_blocks = op->req.u.range.n_blocks;
+	c->owner = op->session->client->owner;
+	c->has_quota = op->session->client->has_quota;
+	c->quota_blocks = op->session->client->quota_blocks;
 	if (freeing)
 		rc = brick_mappings_conflict(&ops->sessions->mappings,
 					     op->range_lock.span, false);

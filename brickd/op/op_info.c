@@ -22,6 +22,23 @@ static uint64_t free_slow(const struct brick_store_stats *stats)
 	return n > stats->slow_spare ? n - stats->slow_spare : 0;
 }
 
+/* What older clients would take for a violation is for those who ask for it. */
+static void add_quota(const struct brick_op *op, struct kfb_info *info)
+{
+	const struct brick_client *client = op->session->client;
+	uint64_t owned;
+
+	if (!client->has_quota || !op->queue->conn ||
+	    !(op->queue->conn->features & KFB_FEATURE_QUOTA))
+		return;
+	owned = brick_store_owned(brick_ops_of(op->session)->storage->store,
+				  client->owner);
+	info->flags |= KFB_INFO_QUOTA;
+	info->quota_blocks = (uint32_t)client->quota_blocks;
+	info->owned_blocks =
+		owned < KFB_QUOTA_MAX ? (uint32_t)owned : KFB_QUOTA_MAX;
+}
+
 void brick_op_info(struct brick_op *op)
 {
 	const struct brick_ops *ops = brick_ops_of(op->session);
@@ -61,6 +78,7 @@ void brick_op_info(struct brick_op *op)
 	info->mappings_max = (uint32_t)limits->mappings;
 	info->map_extent_max_bytes = limits->map_extent_max_bytes;
 	info->alloc_max_blocks = limits->alloc_max_blocks;
+	add_quota(op, info);
 	brick_op_finish(op, KFB_ST_OK);
 }
 

@@ -12,6 +12,7 @@ SESSION = "brickd/session"
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 LIMITS = "tests/func/brickd-slow:limits:Limits."
+QUOTAS = PLAIN + "quotas:Quotas."
 CONFIG = "tests/unit/brickd/test-brickd-config"
 FAILED_AUTHS = PLAIN + "logs:Logs.test_what_needs_no_key_hides_no_failed_authentication"
 LISTEN = "tests/unit/brickd/test-brickd-listen"
@@ -53,6 +54,31 @@ BRICKD_MUTANTS = {
         "if (brick_op_is_orphan(op))\n\t\treturn KFB_ST_OK;",
         HELD + "test_a_free_of_a_client_that_is_removed", folder=OP),
     # What one client may have of what all share.
+    "quota-not-asked": Mutant(
+        "shares", "op_alloc.c", "c->has_quota = op->session->client->has_quota;",
+        "c->has_quota = false;", QUOTAS + "test_a_quota_is_reached_and_freed", folder=OP),
+    "alloc-for-nobody": Mutant(
+        "shares", "op_alloc.c", "\tc->owner = op->session->client->owner;\n", "",
+        QUOTAS + "test_a_quota_is_reached_and_freed", folder=OP),
+    "quota-told-as-a-limit": Mutant(
+        "shares", "op_alloc.c", "return -ENOSPC;", "return -EDQUOT;",
+        QUOTAS + "test_a_quota_is_reached_and_freed", folder=OP),
+    "quota-of-the-start-is-kept": Mutant(
+        "shares", "config_reload.c", "\told->quota_blocks = fresh->quota_blocks;\n", "",
+        QUOTAS + "test_another_quota_holds_at_once_and_takes_nothing", folder="brickd/config"),
+    "quota-taken-from-the-settings-is-kept": Mutant(
+        "shares", "config_reload.c", "\told->has_quota = fresh->has_quota;\n", "",
+        QUOTAS + "test_another_quota_holds_at_once_and_takes_nothing", folder="brickd/config"),
+    "quota-told-to-who-does-not-know-of-it": Mutant(
+        "shares", "op_info.c",
+        " || !op->queue->conn ||\n\t    !(op->queue->conn->features & KFB_FEATURE_QUOTA))", ")",
+        PLAIN + "sessions:Joins", folder=OP),
+    "freed-by-its-own-client-not-waited-for": Mutant(
+        "shares", "changes.c", "if (rc == -EDQUOT && commit->freer == c->whose)", "if (0)",
+        CHANGES, folder="brickd/storage"),
+    "freed-by-anybody-waited-for": Mutant(
+        "shares", "changes.c", "if (rc == -EDQUOT && commit->freer == c->whose)",
+        "if (rc == -EDQUOT && commit->frees)", CHANGES, folder="brickd/storage"),
     "waiting-places-for-one-client": Mutant(
         "shares", "op.c", "*of_client >= limits->pending_per_client", "0",
         LIMITS + "test_requests_that_wait_are_limited_by_client", folder=OP),

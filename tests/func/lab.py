@@ -85,6 +85,8 @@ class Brick:
         self.conf = self.folder / "brickd.conf"
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
+        # By client: its setting.
+        self.quotas = {}
         self.settings = settings
         # A file that is made, or a block device.
         self.slow = self.folder / "slow" if slow_size else slow
@@ -128,6 +130,8 @@ class Brick:
         for name, grants in self.clients.items():
             lines += [f"[client {name}]", f"key-file = {self.key(name)}"]
             lines += [f"grant = {grant}" for grant in grants]
+            if name in self.quotas:
+                lines.append(f"quota = {self.quotas[name]}")
         self.conf.write_text("\n".join(lines) + "\n")
 
     def start(self, stderr=None):

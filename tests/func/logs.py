@@ -34,7 +34,10 @@ class Logs(lab.FuncTest):
     def lines_of(self, program):
         """The log of a brick that a program of raw clients has tried."""
         b = self.brick(program, clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
-                       settings="log-level = debug").start()
+                       settings="log-level = debug")
+        # What joins looks for in INFO.
+        b.quotas = {"a": "4"} if program == "joins" else {}
+        b.start()
         self.ok(b.ctl("alloc", "0x0+2"))
         self.ok(lab.run(lab.FUNC_BIN / program, b.url, "a", b.key("a"),
                         *(["b", b.key("b")] if program == "joins" else [])))
@@ -100,7 +103,9 @@ class Logs(lab.FuncTest):
                              f"and it has room for {room}" in b.log_text(), said, b.log_text())
 
     def test_a_refusal_names_the_peer_and_the_session_it_asked_for(self):
-        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}).start()
+        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]})
+        b.quotas = {"a": "4"}
+        b.start()
         self.ok(lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b")))
         self.assertTrue(re.search(r"session [0-9a-f]{16} queue \d+ s?tcp\[127\.0\.0\.1\]:\d+: "
                                   "connection request refused", b.log_text()))

@@ -21,7 +21,9 @@ HALF_OPEN = 24
 
 class Joins(lab.FuncTest):
     def test_only_who_has_proven_the_session_joins_it(self):
-        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}).start()
+        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]})
+        b.quotas = {"a": "4"}
+        b.start()
         done = lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b"))
         print(done.stdout.decode())
         self.assertEqual(done.returncode, 0,
@@ -116,6 +118,21 @@ class Leases(lab.FuncTest):
         self.assertEqual(self.b.stop(), 0)
         self.b.start()
         self.ok(self.b.ctl(*mine, client="b"))
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_after_a_crash_who_allocated_comes_before_others(self):
+        self.start(LONG_MS)
+        self.ok(self.b.ctl("alloc", "0x0+2"))
+        theirs = ("map", "0x0+1", "--rw", "--nowait", "--hold", "0")
+        self.ok(self.b.ctl(*theirs, client="b"))
+        self.b.kill()
+        self.b.start()
+        self.refused(self.b.ctl(*theirs), 1, "not now")
+        self.ok(self.b.ctl(*theirs, client="b"))
+        # Nobody has ever mapped this one.
+        mine = ("map", "0x200000+1", "--rw", "--nowait", "--hold", "0")
+        self.refused(self.b.ctl(*mine, client="b"), 1, "not now")
+        self.ok(self.b.ctl(*mine))
         self.assertEqual(self.b.stop(), 0)
 
     def test_a_start_that_fails_does_not_make_the_stop_before_it_clean(self):

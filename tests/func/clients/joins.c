@@ -478,12 +478,38 @@ static void a_silent_client_is_told_that_its_lease_ends(void **state)
 	disconnect(&s);
 }
 
+/* Older clients would take the flag for a violation. The quota is 4 blocks. */
+static void a_quota_is_told_to_who_asks_for_it(void **state)
+{
+	struct kfb_request req = { .op = KFB_OP_INFO };
+	struct raw_identity asking = id;
+	const struct kfb_info *info;
+	struct raw_session s;
+
+	info = &s.reply.u.info;
+	assert_true(raw_session_open(&s, &id));
+	assert_int_equal(s.accepted.features & KFB_FEATURE_QUOTA, 0);
+	expect(&s, &req, KFB_ST_OK);
+	assert_int_equal(info->flags & KFB_INFO_QUOTA, 0);
+	assert_int_equal(info->quota_blocks, 0);
+	disconnect(&s);
+	/* With a bit that nobody knows. */
+	asking.features = KFB_FEATURE_QUOTA | 1U << 31;
+	assert_true(raw_session_open(&s, &asking));
+	assert_int_equal(s.accepted.features, KFB_FEATURE_QUOTA);
+	expect(&s, &req, KFB_ST_OK);
+	assert_int_equal(info->flags & KFB_INFO_QUOTA, KFB_INFO_QUOTA);
+	assert_int_equal(info->quota_blocks, 4);
+	disconnect(&s);
+}
+
 #define IN_SESSION(test) \
 	cmocka_unit_test_setup_teardown(test, open_session, close_session)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_quota_is_told_to_who_asks_for_it),
 		IN_SESSION(a_further_queue_serves_the_same_session),
 		IN_SESSION(a_disconnect_ends_all_queues_and_frees_the_blocks),
 		IN_SESSION(a_session_is_resumed_with_its_mappings),

@@ -23,6 +23,9 @@ static void check_taken(const struct brick_config *c)
 		const struct brick_client *client = c->clients[i];
 		const struct brick_grants *g = &client->grants;
 
+		if (client->quota_blocks > KFB_QUOTA_MAX ||
+		    (client->quota_blocks && !client->has_quota))
+			abort();
 		if (!*client->name || !client->owner ||
 		    brick_config_client(c, client->name) != client)
 			abort();

@@ -77,6 +77,7 @@ static void every_setting_is_taken(void **state)
 				 "key-file = /k1\n"
 				 "grant = 0x0+4 rw\n"
 				 "grant = 4G+1G ro\n"
+				 "quota = 100G\n"
 				 "[client two]\r\n"
 				 "key-file = /k2"),
 			 0);
@@ -114,7 +115,10 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.clients[0]->grants.n, 2);
 	assert_int_equal(config.clients[0]->grants.list[1].va, 4ULL << 30);
 	assert_int_equal(config.clients[0]->grants.list[1].n_blocks, 512);
+	assert_true(config.clients[0]->has_quota);
+	assert_int_equal(config.clients[0]->quota_blocks, 51200);
 	assert_string_equal(config.clients[1]->key_file, "/k2");
+	assert_false(config.clients[1]->has_quota);
 }
 
 /* Unless the file says so itself, one client cannot have all of anything. */
@@ -250,6 +254,11 @@ static const struct {
 	{ "[client a]\ngrant = 0x0+1 rx\n", "2: \"rx\" is neither ro nor rw" },
 	{ "[client a]\ngrant = 0x1+1 rw\n", "2: \"0x1+1\": " },
 	{ "[client a]\ngrant = 0x0+0 rw\n", "2: \"0x0+0\": " },
+	{ "[client a]\nquota = 1G\nquota = 1G\n", "3: quota is given twice" },
+	{ "[client a]\nquota =\n", "2: quota \"\": " },
+	{ "[client a]\nquota = 3M\n", "2: quota \"3M\": not a multiple" },
+	{ "[client a]\nquota = none\n", "2: quota \"none\": " },
+	{ "[client a]\nquota = 4294967296\n", "2: a quota is at most" },
 	{ "[brick]\nstore = " HUNDRED HUNDRED "\n",
 	  "2: line is longer than 198" },
 	{ "[brick]\nstore = a\001b\n", "2: control character" },
