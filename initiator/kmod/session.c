@@ -423,6 +423,7 @@ static int kfbk_session_init_core(struct kfbk_device *dev)
 				.client_name = *o->client ? o->client : NULL,
 				.key = dev->key,
 				.features = KFB_FEATURE_EVENT |
+					    KFB_FEATURE_QUOTA |
 					    (o->thin ? KFB_FEATURE_THIN : 0),
 			},
 			.random = kfbk_session_random_bytes,

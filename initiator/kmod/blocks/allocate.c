@@ -80,6 +80,28 @@ static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
+/* To ALLOC a quota is the end of the space; only INFO tells them apart. */
+static bool kfbk_say_quota(struct kfbk_device *dev, u64 first)
+{
+	struct kfbk_call call = { .core.req = { .op = KFB_OP_INFO },
+				  .core.reply = &dev->replies[0] };
+	const struct kfb_info *info = &call.core.reply->u.info;
+	u64 wanted = 0, i;
+
+	for (i = first; i < dev->n_blocks; i++)
+		wanted += dev->blocks[i].state == KFB_BLOCK_ABSENT;
+	if (kfbk_call(dev, &call) || !(info->flags & KFB_INFO_QUOTA) ||
+	    info->owned_blocks + wanted <= info->quota_blocks)
+		return false;
+	kfbk_lock(dev);
+	kfbk_say(
+		dev,
+		"cannot allocate the range: of this client's quota of %u blocks %u are in use, and %llu more are wanted",
+		info->quota_blocks, info->owned_blocks, wanted);
+	kfbk_unlock(dev);
+	return true;
+}
+
 int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 {
 	const char *what = "list";
@@ -94,6 +116,8 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 			if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
 				ret = kfbk_alloc_run(dev, i, end - i);
 		}
+		if (ret == -ENOSPC && kfbk_say_quota(dev, first))
+			return ret;
 	}
 	/* With a cache blocks are mapped when they are needed. */
 	if (!ret && !dev->cache.cap) {

@@ -42,6 +42,10 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 		echo "[client other]"
 		echo "key-file = $KEY"
 		echo "grant = 0x0+1T rw"
+		echo "[client small]"
+		echo "key-file = $KEY"
+		echo "grant = 0x0+1T rw"
+		echo "quota = 2"
 	} >$BRICK_CONF
 }
 

@@ -49,6 +49,11 @@ check "more than the brick has is said to be" \
 	says "no space left" ctl attach --size 1G
 check "what was allocated for it is free again" \
 	says "not allocated" ctl free 0x0+1
+check "more than the client's quota is said to be" \
+	says "of this client's quota of 2 blocks 0 are in use, and 4 more are wanted" \
+	brickctl --client small --key-file $KEY attach \
+	"$CARRIER://$BRICK_IP" --size 4
+check "nothing is left of it" no_disk
 check "nobody listens: that is said" \
 	says "refused" brickctl --client a --key-file $KEY --timeout 5 \
 	attach "$CARRIER://$BRICK_IP:4711" --size 4
