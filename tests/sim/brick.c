@@ -188,6 +188,8 @@ static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
 		client->owner = brick_owner_hash(client->name);
 		sim_client_key(revoked == SIM_REKEYED ? i + n : i, client->key);
 		(void)brick_grants_add(&client->grants, &all);
+		client->has_quota = brick->settings.quotas[i];
+		client->quota_blocks = brick->settings.quotas[i];
 		client->number = c->n_clients;
 		c->clients[c->n_clients++] = client;
 	}

@@ -26,6 +26,7 @@ enum sim_revoked {
  * @is_file: its store is a file, and no persistent memory
  * @bytes: of its store
  * @is_tight: what there may be one of, there is one of
+ * @quotas: of blocks, by client; 0: it has none
  */
 struct sim_brick_settings {
 	struct sim_platform platform;
@@ -39,6 +40,7 @@ struct sim_brick_settings {
 	uint32_t credits;
 	bool is_tight;
 	uint32_t n_clients;
+	uint32_t quotas[SIM_CLIENTS_MAX];
 };
 
 /*

@@ -374,6 +374,28 @@ static void ask(struct sim_client *c, const char *call, uint32_t block,
 	c->call = call;
 }
 
+/* It has no more than it may, and is refused no less. */
+static void check_quota(const struct sim_client *c, uint32_t n, int rc)
+{
+	uint32_t n_there = 0, n_unknown = 0, quota = c->settings.quota;
+
+	if (!quota)
+		return;
+	for (uint32_t b = 0; b < n_places(c); b++) {
+		n_there += c->blocks[b] == SIM_BLOCK_THERE;
+		n_unknown += c->blocks[b] == SIM_BLOCK_UNKNOWN;
+	}
+	if (!rc && n_there > quota)
+		sim_violated("%s: %u blocks, and its quota is %u", c->name,
+			     n_there, quota);
+	/* A brick that is full says nothing of quotas. */
+	if (rc == -ENOSPC && strstr(kfbrick_error(c->k), "quota of client") &&
+	    n_there + n_unknown + n <= quota)
+		sim_violated(
+			"%s: %u blocks, %u perhaps, and %u more are too many for a quota of %u",
+			c->name, n_there, n_unknown, n, quota);
+}
+
 static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
 	int rc;
@@ -388,6 +410,7 @@ static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 	else if (rc == -EEXIST)
 		sim_violated("%s: block 0x%llx exists already", c->name,
 			     (unsigned long long)va_of(c, block));
+	check_quota(c, n, rc);
 	return rc;
 }
 

@@ -27,6 +27,7 @@ struct sim_client_settings {
 	bool is_tcp;
 	uint32_t n_blocks;
 	uint32_t n_spares;
+	uint32_t quota; /* 0: none; its blocks are in it, not all its spares */
 	uint32_t churn_permille;
 	uint32_t n_registers;
 	uint32_t n_words;

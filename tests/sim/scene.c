@@ -10,9 +10,10 @@
 #include "proto/kfb_slot.h"
 
 /* How long everybody has to come to an end when no more faults happen. */
-#define END_NS	      (600 * SIM_S)
-#define DISK_PERMILLE 500
-#define CLIENTS_AT    1 /* processes: the brick's, then the clients' */
+#define END_NS	       (600 * SIM_S)
+#define QUOTA_PERMILLE 300
+#define DISK_PERMILLE  500
+#define CLIENTS_AT     1 /* processes: the brick's, then the clients' */
 
 /* ---- the end ---------------------------------------------------------------------- */
 
@@ -184,6 +185,7 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	struct sim_brick_settings b;
 	struct sim_client_settings c;
 	enum sim_sharing sharing;
+	uint64_t quotas = seed ^ UINT64_C(0x2545f4914f6cdd1d);
 	static struct sim_scene scene;
 	struct sim_scene *s = &scene;
 	uint64_t dice = seed ^ UINT64_C(0x9e3779b97f4a7c15), span_ns;
@@ -204,6 +206,12 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
 	for (uint32_t i = 0; i < s->n_clients; i++) {
 		choose_client(&dice, &c);
+		/* Who takes over what is shared would have more than its quota. */
+		if (sharing == SIM_SHARES_NOTHING &&
+		    sim_chance_of(&quotas, QUOTA_PERMILLE))
+			c.quota = c.n_blocks + (uint32_t)sim_below_of(
+						       &quotas, c.n_spares + 1);
+		s->brick.settings.quotas[i] = c.quota;
 		c.lease_ms = b.lease_ms;
 		c.is_tcp = b.is_tcp;
 		c.sharing = sharing;
