@@ -82,6 +82,10 @@ BRICKD_MUTANTS = {
     "waiting-places-for-one-client": Mutant(
         "shares", "op.c", "*of_client >= limits->pending_per_client", "0",
         LIMITS + "test_requests_that_wait_are_limited_by_client", folder=OP),
+    "sessions-for-one-client": Mutant(
+        "shares", "sessions.c", "return n - n_ending >= max || n >= 2 * max ||", "return",
+        "tests/func/brickd-slow-copies:neighbours:Neighbours."
+        "test_no_client_keeps_another_one_from_its_operations", folder=SESSION),
     "ending-sessions-take-no-room": Mutant(
         "shares", "sessions.c", "|| n >= 2 * max", "",
         LIMITS + "test_sessions_that_are_ending_take_room_of_their_client", folder=SESSION),

@@ -21,7 +21,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_rma.h>
 
-#define N_RECEIVES    4
+#define N_RECEIVES    20 /* for the replies to all credits, and for EVENTs */
 #define N_SENDS	      16
 #define MESSAGE_BYTES 8192
 #define CONNECT_MS    10000
@@ -36,6 +36,7 @@ struct raw_client {
 	struct fid_ep *ep;
 	bool ended;
 	unsigned int n_sent;
+	uint64_t n_moved;
 	uint8_t out[N_SENDS][MESSAGE_BYTES];
 	uint8_t in[N_RECEIVES][MESSAGE_BYTES];
 };
@@ -201,8 +202,10 @@ static int read_completion(struct raw_client *c, struct fi_cq_msg_entry *entry)
 {
 	ssize_t n = fi_cq_read(c->cq, entry, 1);
 
-	if (n == 1)
+	if (n == 1) {
+		c->n_moved += !!(entry->flags & (FI_READ | FI_WRITE));
 		return 1;
+	}
 	if (n == -FI_EAVAIL) {
 		struct fi_cq_err_entry err = { 0 };
 
@@ -239,9 +242,9 @@ int raw_send(struct raw_client *c, const void *buf, size_t len)
 enum raw_outcome raw_receive(struct raw_client *c, void *buf, size_t *len,
 			     int timeout_ms)
 {
-	uint64_t end = now_ms() + timeout_ms;
+	uint64_t end = timeout_ms ? now_ms() + timeout_ms : 0;
 
-	while (now_ms() < end) {
+	for (;;) {
 		struct fi_cq_msg_entry entry = { 0 };
 
 		while (read_completion(c, &entry)) {
@@ -257,9 +260,10 @@ enum raw_outcome raw_receive(struct raw_client *c, void *buf, size_t *len,
 		if (c->ended)
 			return RAW_ENDED;
 		read_event(c);
+		if (!end || now_ms() >= end)
+			return RAW_TIMEOUT;
 		pause_shortly();
 	}
-	return RAW_TIMEOUT;
 }
 
 int raw_write(struct raw_client *c, const void *buf, size_t len, uint64_t raddr,
@@ -298,6 +302,11 @@ enum raw_outcome raw_wait(struct raw_client *c, unsigned int n, int timeout_ms)
 		pause_shortly();
 	}
 	return n ? RAW_TIMEOUT : RAW_ACCEPTED;
+}
+
+uint64_t raw_moved(const struct raw_client *c)
+{
+	return c->n_moved;
 }
 
 void raw_close(struct raw_client *c)

@@ -44,7 +44,7 @@ int raw_send(struct raw_client *c, const void *buf, size_t len);
  * @c: connection
  * @buf: filled
  * @len: in: room; out: bytes
- * @timeout_ms: at most
+ * @timeout_ms: at most; 0: what has come already
  *
  * Return: RAW_ACCEPTED with a message, RAW_ENDED or RAW_TIMEOUT.
  */
@@ -68,6 +68,9 @@ int raw_read(struct raw_client *c, void *buf, size_t len, uint64_t raddr,
  * Return: RAW_ACCEPTED, RAW_ENDED or RAW_TIMEOUT.
  */
 enum raw_outcome raw_wait(struct raw_client *c, unsigned int n, int timeout_ms);
+
+/* One-sided operations that are over, as far as raw_receive() or raw_wait() looked. */
+uint64_t raw_moved(const struct raw_client *c);
 
 void raw_close(struct raw_client *c);
 
