@@ -86,7 +86,7 @@ static int start_workers(struct brick_server *server)
 		  brick_store_thread_run },
 		{ &server->storage.flusher, "flush", brick_flush_run },
 		{ &server->sessions.registrar, "registrar",
-		  brick_worker_run_each },
+		  brick_worker_run_by_turns },
 		{ &server->storage.cleaner, "cleaner", brick_worker_run_each },
 		{ &server->tier.thread, "tier", brick_worker_run_each },
 	};

@@ -79,6 +79,30 @@ struct brick_work *brick_work_take(struct brick_work_list *batch)
 	return work;
 }
 
+void brick_turns_add(struct brick_work_list *turns, struct brick_work *work)
+{
+	struct brick_work *first;
+
+	STAILQ_INIT(&work->behind);
+	STAILQ_FOREACH(first, turns, link)
+	if (first->whose == work->whose)
+		break;
+	STAILQ_INSERT_TAIL(first ? &first->behind : turns, work, link);
+}
+
+struct brick_work *brick_turns_take(struct brick_work_list *turns)
+{
+	struct brick_work *work = brick_work_take(turns), *next;
+
+	next = work ? brick_work_take(&work->behind) : NULL;
+	if (next) {
+		STAILQ_INIT(&next->behind);
+		STAILQ_CONCAT(&next->behind, &work->behind);
+		STAILQ_INSERT_TAIL(turns, next, link);
+	}
+	return work;
+}
+
 static void *worker_main(void *arg)
 {
 	struct brick_worker *w = arg;
@@ -172,5 +196,23 @@ void brick_worker_run_each(struct brick_worker *w,
 	while ((work = brick_work_take(batch))) {
 		work->run(work);
 		brick_worker_finish(w, work);
+	}
+}
+
+void brick_worker_run_by_turns(struct brick_worker *w,
+			       struct brick_work_list *batch)
+{
+	struct brick_work_list turns = STAILQ_HEAD_INITIALIZER(turns);
+	struct brick_work *work;
+
+	for (;;) {
+		while ((work = brick_work_take(batch)))
+			brick_turns_add(&turns, work);
+		work = brick_turns_take(&turns);
+		if (!work)
+			break;
+		work->run(work);
+		brick_worker_finish(w, work);
+		brick_worker_take(w, batch);
 	}
 }

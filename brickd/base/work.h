@@ -18,18 +18,23 @@
 
 #include "brickd/base/loop.h"
 
+struct brick_work;
+STAILQ_HEAD(brick_work_list, brick_work);
+
 /*
  * struct brick_work - one piece of work; embedded in its owner
+ * @whose: where there are turns, those with the same one share them; compared only
+ * @behind: there: later ones of the same, if it is the first of them
  * @run: what brick_worker_run_each() does with it
  * @done: called in the loop thread when the worker has finished with it
  */
 struct brick_work {
 	STAILQ_ENTRY(brick_work) link;
+	const void *whose;
+	struct brick_work_list behind;
 	void (*run)(struct brick_work *work);
 	void (*done)(struct brick_work *work);
 };
-
-STAILQ_HEAD(brick_work_list, brick_work);
 
 /* Finished work on its way to the loop. */
 struct brick_mailbox {
@@ -127,6 +132,30 @@ void brick_worker_finish(struct brick_worker *worker, struct brick_work *work);
  * Return: the item, NULL at the end.
  */
 struct brick_work *brick_work_take(struct brick_work_list *batch);
+
+/**
+ * brick_turns_add - have work done when it is its owner's turn
+ * @turns: the first work of each that has some; initialised by STAILQ_INIT()
+ * @work: comes behind what there is with the same whose
+ *
+ * Context: one thread at a time.
+ */
+void brick_turns_add(struct brick_work_list *turns, struct brick_work *work);
+
+/**
+ * brick_turns_take - what is to be done next
+ * @turns: the next one of the same whose comes last
+ *
+ * Return: NULL: nothing.
+ */
+struct brick_work *brick_turns_take(struct brick_work_list *turns);
+
+/*
+ * A brick_worker_fn for work that knows itself how to run, one at a time: of each
+ * whose in turn, so that nobody waits for more than one of each of the others.
+ */
+void brick_worker_run_by_turns(struct brick_worker *worker,
+			       struct brick_work_list *batch);
 
 /* A brick_worker_fn for work that knows itself how to run, one at a time. */
 void brick_worker_run_each(struct brick_worker *worker,

@@ -156,6 +156,7 @@ static void worker_done(struct brick_work *work)
 void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 		     void (*run)(struct brick_work *work), brick_op_fn resume)
 {
+	op->work.whose = op->session->client;
 	op->work.run = run;
 	op->work.done = worker_done;
 	op->resume = resume;

@@ -162,6 +162,7 @@ void brick_session_progress(struct brick_session *s)
 	    s->is_torn_down)
 		return;
 	s->is_torn_down = true;
+	s->teardown.whose = s->client;
 	s->teardown.run = revoke_all;
 	s->teardown.done = end_revoked;
 	brick_worker_submit(&s->all->registrar, &s->teardown);

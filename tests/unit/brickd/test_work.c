@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <semaphore.h>
 #include <string.h>
 
 #include "brickd/base/util.h"
@@ -92,6 +93,49 @@ static void stop_finishes_what_is_queued(void **state)
 	assert_true(in_order);
 }
 
+/* The first one holds the worker until all have come. */
+static sem_t is_held, goes_on;
+static int whose[3], order[6];
+
+static void run_at_the_gate(struct brick_work *work)
+{
+	sem_post(&is_held);
+	sem_wait(&goes_on);
+	run(work);
+}
+
+static void note_order(struct brick_work *work)
+{
+	order[n_done++] = brick_container_of(work, struct item, work)->number;
+}
+
+static void each_has_its_turn_however_much_another_one_wants(void **state)
+{
+	static const int owners[] = { 0, 0, 0, 0, 1, 2 };
+	static const int expected[] = { 0, 1, 4, 5, 2, 3 };
+
+	(void)state;
+	sem_init(&is_held, 0, 0);
+	sem_init(&goes_on, 0, 0);
+	brick_worker_stop(&worker);
+	worker.run = brick_worker_run_by_turns;
+	assert_int_equal(brick_worker_start(&worker), 0);
+	for (int i = 0; i < 6; i++) {
+		items[i].number = i;
+		items[i].work.whose = &whose[owners[i]];
+		items[i].work.run = i ? run : run_at_the_gate;
+		items[i].work.done = note_order;
+		brick_worker_submit(&worker, &items[i].work);
+		if (!i)
+			sem_wait(&is_held);
+	}
+	sem_post(&goes_on);
+	brick_worker_stop(&worker);
+	brick_mailbox_deliver(&box);
+	assert_int_equal(n_done, 6);
+	assert_memory_equal(order, expected, sizeof(order));
+}
+
 static void a_worker_that_never_started_can_be_stopped(void **state)
 {
 	struct brick_worker never = { 0 };
@@ -107,6 +151,9 @@ int main(void)
 			end),
 		cmocka_unit_test_setup_teardown(stop_finishes_what_is_queued,
 						begin, end),
+		cmocka_unit_test_setup_teardown(
+			each_has_its_turn_however_much_another_one_wants, begin,
+			end),
 		cmocka_unit_test(a_worker_that_never_started_can_be_stopped),
 	};
 
