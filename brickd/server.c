@@ -190,6 +190,7 @@ static bool before_wait(void *ctx)
 	brick_unmaps_due(&server->ops);
 	if (brick_tier_next_ms(&server->tier) <= brick_now_ms())
 		brick_tier_run(&server->tier);
+	more = brick_lists_before_wait(&server->ops) || more;
 	more = brick_conns_before_wait(&server->net) || more;
 	if (server->stop.is_stopping) {
 		end_idle(server);
@@ -481,6 +482,7 @@ static void init_rooms(struct brick_server *server)
 	brick_leases_init(&server->sessions.leases,
 			  server->config->limits.lease_ms);
 	TAILQ_INIT(&server->ops.revoking);
+	STAILQ_INIT(&server->ops.lists);
 	brick_range_locks_init(&server->ops.range_locks);
 }
 

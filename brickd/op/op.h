@@ -108,6 +108,7 @@ struct brick_op {
  * @n_pending: requests that wait for their blocks
  * @n_pending_of: of these, each client's, by its number
  * @revoking: UNMAPs that wait for a device
+ * @lists: LISTs of mapped blocks that wait for their client's turn
  * @grace_until_ms: last writers only, until then; constant after the start
  */
 struct brick_ops {
@@ -121,6 +122,7 @@ struct brick_ops {
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	struct brick_op_list revoking;
+	struct brick_work_list lists;
 	uint64_t grace_until_ms;
 };
 
@@ -173,6 +175,18 @@ void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 
 /* Have its changes made in the store thread, then resume in the loop. */
 void brick_op_commit(struct brick_op *op, brick_op_fn resume);
+
+/**
+ * brick_lists_before_wait - answer a LIST of mapped blocks
+ * @ops: all requests
+ *
+ * Each may have to look at all mappings that there are, in the loop, where nobody
+ * else is served meanwhile. So there is one each time that the loop comes round, of
+ * each client in turn.
+ *
+ * Return: are there more? Then the loop must not sleep.
+ */
+bool brick_lists_before_wait(struct brick_ops *ops);
 
 /* Is nobody waiting for the reply any more? */
 static inline bool brick_op_is_orphan(const struct brick_op *op)

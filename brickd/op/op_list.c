@@ -145,11 +145,18 @@ static void list_done(struct brick_op *op)
 	brick_op_finish(op, KFB_ST_OK);
 }
 
+static void note_change_counter(struct brick_op *op)
+{
+	struct brick_store_stats stats;
+
+	brick_store_stats(brick_ops_of(op->session)->storage->store, &stats);
+	op->reply.u.list.change_counter = stats.change_counter;
+}
+
 void brick_op_list(struct brick_op *op)
 {
 	const struct kfb_list *list = &op->req.u.list;
 	struct brick_ops *ops = brick_ops_of(op->session);
-	struct brick_store_stats stats;
 
 	if (list->what != KFB_LIST_MINE &&
 	    list->cursor & (KFB_BLOCK_BYTES - 1)) {
@@ -160,17 +167,35 @@ void brick_op_list(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
-	brick_store_stats(ops->storage->store, &stats);
-	op->reply.u.list.change_counter = stats.change_counter;
+	if (list->what == KFB_LIST_MAPPED) {
+		op->work.whose = op->session->client;
+		brick_turns_add(&ops->lists, &op->work);
+		return;
+	}
+	note_change_counter(op);
 	if (list->what == KFB_LIST_ALLOCATED) {
 		brick_op_submit(op, &ops->sessions->registrar, run_list,
 				list_done);
 		return;
 	}
-	if (list->what == KFB_LIST_MAPPED)
-		list_by_address(op, next_mapped);
-	else
-		brick_holdings_list(op->session->holdings, list->cursor,
-				    add_mine, op);
+	brick_holdings_list(op->session->holdings, list->cursor, add_mine, op);
 	brick_op_finish(op, KFB_ST_OK);
+}
+
+bool brick_lists_before_wait(struct brick_ops *ops)
+{
+	struct brick_work *work = brick_turns_take(&ops->lists);
+	struct brick_op *op;
+
+	if (!work)
+		return false;
+	op = brick_container_of(work, struct brick_op, work);
+	if (brick_op_is_orphan(op)) {
+		brick_op_finish(op, KFB_ST_SHUTDOWN);
+	} else {
+		note_change_counter(op);
+		list_by_address(op, next_mapped);
+		brick_op_finish(op, KFB_ST_OK);
+	}
+	return !STAILQ_EMPTY(&ops->lists);
 }

@@ -28,13 +28,14 @@ static struct brick_fabric fences = { .mr_fences = true };
 static struct brick_fabric fences_not;
 static struct event_rig rigs[SESSIONS];
 static struct kfb_reply answer;
+static const struct brick_conn *answered; /* whose answer that is */
 
 void __wrap_brick_conn_send(struct brick_conn *c,
 			    const struct kfb_reply *reply);
 
 void __wrap_brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 {
-	(void)c;
+	answered = c;
 	answer = *reply;
 }
 
@@ -68,6 +69,7 @@ static int begin(void **state)
 	sessions.storage = &storage;
 	sessions.counters = storage.counters;
 	sessions.requests = &requests;
+	STAILQ_INIT(&requests.lists);
 	sessions.ops = &session_ops;
 	requests.storage = &storage;
 	requests.counters = storage.counters;
@@ -135,25 +137,34 @@ static void map_many(struct brick_mapping *mine[MAPPINGS])
 	}
 }
 
-static uint64_t list_mine(uint64_t cursor)
+static void ask(struct event_rig *rig, uint16_t slot, uint32_t what,
+		uint64_t cursor)
 {
 	struct brick_op *op = calloc(1, sizeof(*op));
 
 	assert_non_null(op);
-	op->session = &rigs[0].s;
-	op->queue = rigs[0].s.queues[0];
+	op->session = &rig->s;
+	op->queue = rig->s.queues[0];
 	op->generation = op->queue->generation;
 	op->req.op = KFB_OP_LIST;
+	op->req.cookie.slot = slot;
 	op->req.u.list = (struct kfb_list){
-		.what = KFB_LIST_MINE,
+		.what = what,
 		.max_extents = PAGE,
 		.cursor = cursor,
 	};
-	rigs[0].s.n_ops++;
-	assert_int_equal(kfb_credits_init(&op->queue->credits, KFB_CREDITS_MIN),
-			 0);
+	rig->s.n_ops++;
+	if (!slot)
+		assert_int_equal(kfb_credits_init(&op->queue->credits,
+						  KFB_CREDITS_MIN),
+				 0);
 	assert_int_equal(kfb_credits_take(&op->queue->credits, KFB_OP_LIST), 0);
 	brick_op_list(op);
+}
+
+static uint64_t list_mine(uint64_t cursor)
+{
+	ask(&rigs[0], 0, KFB_LIST_MINE, cursor);
 	assert_int_equal(answer.op, KFB_OP_LIST);
 	assert_int_equal(answer.status, KFB_ST_OK);
 	return answer.u.list.cursor;
@@ -234,6 +245,42 @@ static void what_a_session_leaves_is_not_listed(void **state)
 	assert_int_equal(span.first, MAPPINGS - 1);
 }
 
+static void expect_answer_of(const struct event_rig *rig, bool more)
+{
+	answered = NULL;
+	assert_int_equal(brick_lists_before_wait(&requests), more);
+	assert_ptr_equal(answered, rig->s.queues[0]->conn);
+	assert_int_equal(answer.status, KFB_ST_OK);
+}
+
+/* Each looks at what all have mapped: one at a time, and of each client in turn. */
+static void lists_of_mapped_blocks_take_turns(void **state)
+{
+	(void)state;
+	answered = NULL;
+	ask(&rigs[0], 0, KFB_LIST_MAPPED, 0);
+	ask(&rigs[0], 1, KFB_LIST_MAPPED, 0);
+	ask(&rigs[1], 0, KFB_LIST_MAPPED, 0);
+	ask(&rigs[2], 0, KFB_LIST_MAPPED, 0);
+	assert_null(answered);
+	expect_answer_of(&rigs[0], true);
+	expect_answer_of(&rigs[2], true);
+	expect_answer_of(&rigs[0], true);
+	expect_answer_of(&rigs[1], false);
+	assert_false(brick_lists_before_wait(&requests));
+}
+
+static void a_list_of_a_session_that_ends_is_not_made(void **state)
+{
+	(void)state;
+	ask(&rigs[0], 0, KFB_LIST_MAPPED, 0);
+	rigs[0].s.n_ops++; /* it ends no further */
+	rigs[0].s.state = KFB_SESSION_FENCING;
+	assert_false(brick_lists_before_wait(&requests));
+	assert_int_equal(answer.status, KFB_ST_SHUTDOWN);
+	assert_int_equal(rigs[0].s.n_ops, 1);
+}
+
 #define HOLDINGS_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -243,6 +290,8 @@ int main(void)
 		HOLDINGS_TEST(its_mappings_are_listed_by_their_numbers),
 		HOLDINGS_TEST(a_list_goes_on_where_a_mapping_was),
 		HOLDINGS_TEST(what_a_session_leaves_is_not_listed),
+		HOLDINGS_TEST(lists_of_mapped_blocks_take_turns),
+		HOLDINGS_TEST(a_list_of_a_session_that_ends_is_not_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
