@@ -19,6 +19,7 @@ LISTEN = "tests/unit/brickd/test-brickd-listen"
 ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 CHANGES = "tests/unit/brickd/test-brickd-changes"
+WORK = "tests/unit/brickd/test-brickd-work"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
 BRICKD_MUTANTS = {
@@ -178,6 +179,16 @@ BRICKD_MUTANTS = {
     "list-goes-on-behind-the-cursor": Mutant(
         "lists", "op_list.c", "\t\tr->cursor = m->id;", "\t\tr->cursor = m->id + 1;", HOLDINGS,
         folder=OP),
+    "lists-of-mapped-blocks-all-at-once": Mutant(
+        "lists", "op_list.c",
+        "\t\tbrick_turns_add(&ops->lists, &op->work);\n\t\treturn;\n",
+        "\t\tbrick_turns_add(&ops->lists, &op->work);\n"
+        "\t\twhile (brick_lists_before_wait(ops))\n\t\t\t;\n\t\treturn;\n",
+        HOLDINGS, folder=OP),
+    # The registrar's turns.
+    "registrar-serves-who-comes-first": Mutant(
+        "turns", "work.c", "if (first->whose == work->whose)", "if (1)", WORK,
+        folder="brickd/base"),
     # The store thread's turns.
     "zeroes-all-at-once": Mutant(
         "changes", "changes.c", "#define TURN_ZEROED 16U", "#define TURN_ZEROED 65536U", CHANGES,
