@@ -109,6 +109,9 @@ int brick_admin_op(struct brick_view *view, uid_t uid,
 		return order_evict(view, uid, request, reply, why);
 	case BRICK_ADMIN_TIER:
 		return brick_admin_tier(view, request, reply, why);
+	case BRICK_ADMIN_CLIENTS:
+		brick_admin_clients(view, request->from, reply);
+		return 0;
 	case BRICK_ADMIN_OPS:
 		break;
 	}

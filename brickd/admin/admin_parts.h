@@ -14,12 +14,17 @@
 
 struct brick_view;
 
-/* Sessions in one reply. */
+/* Sessions, or clients, in one reply. */
 #define BRICK_ADMIN_PAGE_SESSIONS 32
+#define BRICK_ADMIN_PAGE_CLIENTS  32
 
 /* A page of sessions by rising id. */
 void brick_admin_sessions(const struct brick_view *view, uint64_t after,
 			  struct json_object *reply);
+
+/* A page of clients by number, from one on. */
+void brick_admin_clients(const struct brick_view *view, uint64_t from,
+			 struct json_object *reply);
 
 /* All counters. */
 void brick_admin_stats(const struct brick_view *view,

@@ -16,7 +16,7 @@
 static const char *const op_names[BRICK_ADMIN_OPS] = {
 	[BRICK_ADMIN_INFO] = "info",   [BRICK_ADMIN_SESSIONS] = "sessions",
 	[BRICK_ADMIN_STATS] = "stats", [BRICK_ADMIN_EVICT] = "evict",
-	[BRICK_ADMIN_TIER] = "tier",
+	[BRICK_ADMIN_TIER] = "tier",   [BRICK_ADMIN_CLIENTS] = "clients",
 };
 
 static const char *const tier_names[BRICK_ADMIN_TIER_WHATS] = {
@@ -183,6 +183,12 @@ static int take_members(struct json_object *object,
 	if (r->op == BRICK_ADMIN_SESSIONS &&
 	    take_id(object, "after", &r->after)) {
 		*why = "\"after\" is a session's id, hexadecimal";
+		return -EINVAL;
+	}
+	if (r->op == BRICK_ADMIN_CLIENTS &&
+	    json_object_object_get_ex(object, "from", NULL) &&
+	    !take_count(object, "from", &r->from)) {
+		*why = "\"from\" is a client's number";
 		return -EINVAL;
 	}
 	if (r->op == BRICK_ADMIN_TIER)

@@ -19,6 +19,7 @@ enum brick_admin_op {
 	BRICK_ADMIN_STATS,
 	BRICK_ADMIN_EVICT,
 	BRICK_ADMIN_TIER,
+	BRICK_ADMIN_CLIENTS,
 	BRICK_ADMIN_OPS
 };
 
@@ -37,6 +38,7 @@ enum brick_admin_tier_what {
  * struct brick_admin_request - what is asked
  * @op: what
  * @after: SESSIONS: only those with a greater id; 0: all
+ * @from: CLIENTS: only those from this number on
  * @session: EVICT: its id; 0: by client
  * @client: EVICT: whose sessions
  * @tier: TIER: what
@@ -48,6 +50,7 @@ enum brick_admin_tier_what {
 struct brick_admin_request {
 	enum brick_admin_op op;
 	uint64_t after;
+	uint64_t from;
 	uint64_t session;
 	char client[KFB_NAME_MAX + 1];
 	enum brick_admin_tier_what tier;

@@ -67,6 +67,14 @@ void brick_count_op(struct brick_counters *c, uint16_t op,
 	brick_count_ns(&c->op_ns[op], brick_now_ns() - begun_ns);
 }
 
+void brick_count_client_op(struct brick_client_counters *c, uint16_t op,
+			   enum kfb_status status)
+{
+	brick_count(&c->ops[op <= KFB_OP_LAST ? op : 0]);
+	if (status != KFB_ST_OK)
+		brick_count(&c->failed);
+}
+
 void brick_count_refused(struct brick_counters *c, enum kfb_status status)
 {
 	if (status <= KFB_ST_LAST)

@@ -63,6 +63,24 @@ struct brick_counters {
 	_Atomic uint64_t admin_refused;
 };
 
+/**
+ * struct brick_client_counters - what one client has had done since the start
+ * @ops: its requests answered, by op; those of ops that this version does not
+ *	know: 0
+ * @failed: of these, with another status than OK
+ * @flushed_bytes: written back by cache lines, for its FLUSHes and at the end of
+ *	its sessions
+ * @zeroed_blocks: slots that its ALLOCs had to wait for to be zeroed
+ * @promoted_blocks: moved out of the slow tier for its MAPs that waited for them
+ */
+struct brick_client_counters {
+	_Atomic uint64_t ops[KFB_OP_LAST + 1];
+	_Atomic uint64_t failed;
+	_Atomic uint64_t flushed_bytes;
+	_Atomic uint64_t zeroed_blocks;
+	_Atomic uint64_t promoted_blocks;
+};
+
 /* A bound of a histogram, and how it is written; a bound has one spelling. */
 struct brick_bound {
 	uint64_t value;
@@ -87,6 +105,11 @@ static inline void brick_count(_Atomic uint64_t *counter)
 	brick_count_add(counter, 1);
 }
 
+static inline uint64_t brick_counted(_Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 /* A duration, nanoseconds. */
 void brick_count_ns(struct brick_histogram *histogram, uint64_t ns);
 
@@ -102,6 +125,15 @@ void brick_count_size(struct brick_histogram *histogram, uint64_t size);
  */
 void brick_count_op(struct brick_counters *counters, uint16_t op,
 		    enum kfb_status status, uint64_t begun_ns);
+
+/**
+ * brick_count_client_op - the same, of whoever asked
+ * @counters: the client's
+ * @op: KFB_OP_*, any value
+ * @status: of the reply
+ */
+void brick_count_client_op(struct brick_client_counters *counters, uint16_t op,
+			   enum kfb_status status);
 
 /* A connection request is refused. */
 void brick_count_refused(struct brick_counters *counters,

@@ -55,6 +55,9 @@ void brick_op_answer_stale(struct brick_queue *q, const struct kfb_request *req)
 	brick_count_op(q->session->all->counters, req->op, KFB_ST_STALE,
 		       brick_now_ns());
 	q->session->n_failed++;
+	if (q->session->counters)
+		brick_count_client_op(q->session->counters, req->op,
+				      KFB_ST_STALE);
 	send_status(q, &stale, req, KFB_ST_STALE);
 }
 
@@ -65,6 +68,8 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	brick_count_op(brick_ops_of(s)->counters, op->req.op, status,
 		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
+	if (s->counters)
+		brick_count_client_op(s->counters, op->req.op, status);
 	send_answer(op, status);
 	if (op->has_range_lock)
 		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
@@ -175,6 +180,9 @@ static void commit_done(struct brick_work *work)
 void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 {
 	op->commit.whose = op->session->client;
+	if (op->session->counters)
+		op->commit.zeroed_blocks =
+			&op->session->counters->zeroed_blocks;
 	op->commit.n = op->n_changes;
 	op->commit.list = op->changes;
 	op->commit.work.done = commit_done;

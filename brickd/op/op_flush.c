@@ -156,6 +156,17 @@ static void flush_next(struct brick_op *op)
 			   &op->session->flushes, &op->flush);
 }
 
+static void count_flushed(struct brick_op *op)
+{
+	const struct kfb_flush *flush = &op->req.u.flush;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < flush->n_ranges; i++)
+		bytes += flush->ranges[i].len;
+	if (op->session->counters)
+		brick_count_add(&op->session->counters->flushed_bytes, bytes);
+}
+
 void brick_op_flush(struct brick_op *op)
 {
 	const struct kfb_flush *flush = &op->req.u.flush;
@@ -172,6 +183,7 @@ void brick_op_flush(struct brick_op *op)
 	}
 	if (brick_flush_try_now(ops->storage, flush, op->begun_ns, &error)) {
 		brick_failure_look(ops->storage);
+		count_flushed(op);
 		brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 		return;
 	}

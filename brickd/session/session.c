@@ -251,6 +251,8 @@ void brick_session_admit(struct brick_session *s,
 	struct brick_conn *c = s->queues[0]->conn;
 
 	s->client = client;
+	s->counters = brick_sessions_counters(s->all, client);
+	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
 	s->all->n_admitted++;
 	share_holdings(s);
 	brick_count(&s->all->counters->sessions_opened);

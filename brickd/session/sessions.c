@@ -47,6 +47,14 @@ bool brick_sessions_is_full(const struct brick_sessions *all,
 	       all->n_admitted >= all->config->limits.sessions;
 }
 
+struct brick_client_counters *
+brick_sessions_counters(struct brick_sessions *all,
+			const struct brick_client *client)
+{
+	return &all->of_clients[client == &all->anonymous ? BRICK_CLIENTS_MAX
+							  : client->number];
+}
+
 void brick_session_report(const struct brick_session *s,
 			  struct brick_session_report *out)
 {

@@ -45,6 +45,11 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
 bool brick_sessions_is_full(const struct brick_sessions *all,
 			    const struct brick_client *client);
 
+/* What a client has had done, also by sessions that are gone. */
+struct brick_client_counters *
+brick_sessions_counters(struct brick_sessions *all,
+			const struct brick_client *client);
+
 /*
  * struct brick_session_report - what can be said of a session
  * @client: "" before AUTH and without authentication

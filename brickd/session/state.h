@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/base/counters.h"
 #include "brickd/base/log.h"
 #include "brickd/base/work.h"
 #include "brickd/config/config.h"
@@ -26,7 +27,6 @@
 #include "proto/kfb_slot.h"
 
 struct brick_conn;
-struct brick_counters;
 struct brick_fabric;
 struct brick_net;
 struct brick_op;
@@ -169,6 +169,7 @@ struct brick_session_quarantine {
  * @commits: writes may ask to be durable when they are acknowledged
  * @state: changed by brick_session_move() only
  * @client: who it is, NULL before AUTH
+ * @counters: its client's, NULL before AUTH
  * @who: id and client, for the log
  * @peer: where its newest connection came from
  * @key: proves joins
@@ -203,6 +204,7 @@ struct brick_session {
 	uint32_t features;
 	enum kfb_session_state state;
 	const struct brick_client *client;
+	struct brick_client_counters *counters;
 	char who[BRICK_SESSION_WHO_BYTES];
 	char peer[BRICK_PEER_BYTES];
 	uint8_t key[KFB_KEY_BYTES];
@@ -260,6 +262,8 @@ struct brick_session_ops {
  * @n: how many
  * @n_admitted: of these, those that have or had a client
  * @anonymous: the client of sessions without AUTH
+ * @of_clients: what each client has had done, by its number; the last one:
+ *	whoever is served without AUTH. Counted by any thread
  * @holds: freed slots that several sessions hold back
  * @registrar: the worker that registers and closes registrations
  * @lines: bound on log lines that tell of sessions
@@ -276,6 +280,7 @@ struct brick_sessions {
 	uint64_t n;
 	uint64_t n_admitted;
 	struct brick_client anonymous;
+	struct brick_client_counters of_clients[BRICK_CLIENTS_MAX + 1];
 	struct brick_mappings mappings;
 	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_leases leases;

@@ -132,6 +132,7 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 				       struct brick_changes *c,
 				       struct commit *commit)
 {
+	_Atomic uint64_t *zeroed_blocks = c->zeroed_blocks;
 	unsigned int left = TURN_ZEROED;
 	uint64_t n_blocks = 0;
 
@@ -148,6 +149,8 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 		STAILQ_INSERT_TAIL(&commit->over, c, link);
 		c = next;
 	}
+	if (zeroed_blocks && left < TURN_ZEROED)
+		brick_count_add(zeroed_blocks, TURN_ZEROED - left);
 	return c;
 }
 

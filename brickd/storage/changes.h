@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "brickd/base/work.h"
@@ -26,6 +27,8 @@ STAILQ_HEAD(brick_changes_list, brick_changes);
  * struct brick_changes - some changes; embedded in whoever wants them
  * @work: its done() is called in the loop thread, with each change's result
  * @whose: those with the same one share a turn; compared only
+ * @zeroed_blocks: counts the slots that had to be zeroed for them; NULL: nobody
+ *	wants to know
  * @link: the store thread's
  * @behind: its too: later ones of the same, if it is the first of them
  * @n: in @list
@@ -35,6 +38,7 @@ STAILQ_HEAD(brick_changes_list, brick_changes);
 struct brick_changes {
 	struct brick_work work;
 	const void *whose;
+	_Atomic uint64_t *zeroed_blocks;
 	STAILQ_ENTRY(brick_changes) link;
 	struct brick_changes_list behind;
 	size_t n;

@@ -200,20 +200,24 @@ static void begin_pass(struct brick_flush_queue *q)
 static bool flush_slice(struct brick_storage *storage,
 			struct brick_flush_queue *q)
 {
-	uint64_t left = SLICE_BYTES;
+	uint64_t left = SLICE_BYTES, n_bytes = 0;
 
 	while (q->n && left) {
 		struct brick_flush_range *r = q->ranges;
 		uint64_t most = left > RANGE_BYTES ? left - RANGE_BYTES : 0;
+		uint64_t before = left;
 
 		if (!brick_store_flush_some(storage->store, &r->first, r->last,
 					    &left)) {
 			q->ranges++;
 			q->n--;
 		}
+		n_bytes += before - left;
 		if (left > most)
 			left = most;
 	}
+	if (q->flushed_bytes)
+		brick_count_add(q->flushed_bytes, n_bytes);
 	return !q->n;
 }
 

@@ -54,6 +54,7 @@ STAILQ_HEAD(brick_flush_list, brick_flush);
  * @ranges: of the pass
  * @n: ranges that are left
  * @is_active: it is among those
+ * @flushed_bytes: counts what is flushed; NULL: nobody wants to know
  *
  * Context: the flush worker, from the first submit until the last done().
  */
@@ -65,6 +66,7 @@ struct brick_flush_queue {
 	struct brick_flush_range *ranges;
 	size_t n;
 	bool is_active;
+	_Atomic uint64_t *flushed_bytes;
 };
 
 /*

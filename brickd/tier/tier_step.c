@@ -13,6 +13,7 @@
 #include "brickd/base/counters.h"
 #include "brickd/base/util.h"
 #include "brickd/config/config.h"
+#include "brickd/session/state.h"
 #include "brickd/storage/storage.h"
 #include "brickd/storage/storage_failure.h"
 
@@ -73,6 +74,9 @@ static void account_step(struct brick_tier *tier, struct brick_tier_step *step)
 	if (job->to_slow != to_slow)
 		return; /* it only made room */
 	job->n_moved += n_moved;
+	if (job->session && !to_slow)
+		brick_count_add(&job->session->counters->promoted_blocks,
+				n_moved);
 	job->n_failed += n_failed;
 }
 

@@ -285,7 +285,9 @@ class Refusals(AdminTest):
         for request, code in (({"op": "fly"}, errno.EOPNOTSUPP), ({}, errno.EINVAL),
                               ({"op": 1}, errno.EINVAL),
                               ({"op": "sessions", "after": 7}, errno.EINVAL),
-                              ({"op": "sessions", "after": "x"}, errno.EINVAL)):
+                              ({"op": "sessions", "after": "x"}, errno.EINVAL),
+                              ({"op": "clients", "from": 0}, errno.EINVAL),
+                              ({"op": "clients", "from": "32"}, errno.EINVAL)):
             answer = a.ask(**request)
             self.assertEqual((answer["ok"], answer["errno"]), (False, code), request)
         self.assertTrue(a.ask(op="info")["ok"])

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """brickctl top: the live view in a terminal of its own, and the one table."""
 import fcntl
+import json
 import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -16,6 +18,7 @@ import lab
 
 DEADLINE_S = 60
 UNREACHED = 3
+PINGS, FLUSHED = 20, 65536
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
@@ -171,6 +174,108 @@ class Top(lab.FuncTest):
         self.assertRegex(text, r"(?m)^[0-9a-f]{16} a +LIVE ")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 80, line)
+
+
+class ByClient(lab.FuncTest):
+    """Client a has its blocks moved and flushed, b asks and holds a mapping."""
+    CLIENTS = {"a": ["0x0+32 rw"], "b": ["0x10000000+8 rw"]}
+
+    def begin(self, **parameters):
+        self.path = self.folder / "admin.sock"
+        self.b = self.brick(settings=f"admin = {self.path}", **parameters)
+        self.b.environment = {"PMEM2_FORCE_GRANULARITY": "CACHE_LINE"}
+        self.b.start()
+
+    def top(self, *words):
+        return lab.run(lab.BRICKCTL, "--admin", self.path, *words)
+
+    def clients(self, *words):
+        done = self.top("--json", "top", "--by", "client", *words)
+        return json.loads(self.ok(done))["clients"]
+
+    def load(self):
+        self.begin(program=lab.FUNC_BIN / "brickd-slow-copies", clients=self.CLIENTS,
+                   size="18M", slow_size="66M")
+        self.ok(self.b.ctl("alloc", "0x0+20"))
+        # More than memory has room for: the last one lies in the slow tier.
+        self.assertIn("slow", self.b.json("list", "allocated")["extents"][-1]["flags"])
+        self.ok(self.b.ctl("write", hex(19 * lab.BLOCK), stdin=bytes(FLUSHED)))
+        self.refused(self.b.ctl("alloc", "0x0+1"), 1)
+        self.ok(self.b.ctl("alloc", "0x10000000+1", client="b"))
+        self.ok(self.b.ctl("ping", "-c", str(PINGS), client="b"))
+        held = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", self.b.url, "--client", "b", "--key-file",
+             str(self.b.key("b")), "--json", "map", "0x10000000+1"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.environment())
+        self.addCleanup(held.stdout.close)
+        self.addCleanup(held.wait)
+        self.addCleanup(held.kill)
+        self.assertIn(b"mapping_id", held.stdout.readline())
+        self.until(lambda: sum(c["sessions"] for c in self.clients()) == 1)
+
+    def test_each_client_has_what_all_its_sessions_took(self):
+        self.load()
+        b, a = self.clients()
+        self.assertEqual((a["client"], b["client"]), ("a", "b"))
+        self.assertEqual((a["sessions"], a["mappings"], a["handles"]), (0, 0, 0))
+        self.assertEqual((b["sessions"], b["mappings"], b["handles"]), (1, 1, 1))
+        self.assertEqual((a["ops"]["alloc"], a["ops"]["unmap"], a["ops"]["list"]), (2, 1, 1))
+        # One ALLOC, and each MAP but the one that found the block in memory.
+        self.assertEqual(a["failed"], a["ops"]["map"])
+        self.assertEqual((b["ops"]["alloc"], b["ops"]["map"], b["failed"]), (1, 1, 0))
+        self.assertGreaterEqual(b["ops"]["ping"], PINGS)
+        self.assertNotIn("flush", b["ops"])
+        self.assertEqual(a["promoted_blocks"], 1)
+        # What was written, and perhaps all that was mapped, once more.
+        self.assertIn(a["flushed_bytes"] - FLUSHED, range(2 * lab.BLOCK + 1))
+        self.assertEqual((b["flushed_bytes"], b["promoted_blocks"]), (0, 0))
+        for client in a, b:
+            self.assertEqual((client["ops_waiting"], client["ops_in_flight"]), (0, 0))
+
+    def test_who_takes_the_most_of_a_column_comes_first(self):
+        self.load()
+        for column, first in (("ops", "b"), ("flushed", "a"), ("promoted", "a"),
+                              ("sessions", "b"), ("mappings", "b"), ("alloc", "a")):
+            self.assertEqual(self.clients("--sort", column)[0]["client"], first, column)
+        text = self.ok(self.top("top", "--by", "client", "--sort", "flushed")).decode()
+        lines = text.splitlines()
+        for line in lines:
+            self.assertLessEqual(len(line), 80, line)
+        at = next(i for i, line in enumerate(lines) if line.startswith("CLIENT "))
+        self.assertRegex(lines[at], r" OPS +ALOC .* SESS +MAPS$")
+        self.assertRegex(lines[at + 1], r"^a .* 0 +0 +0$")
+        self.assertRegex(lines[at + 2], r"^b .* 0 +1 +1$")
+
+    def test_all_clients_are_shown_in_as_many_answers_as_it_takes(self):
+        names = [f"client{i}" for i in range(70)]
+        folder = self.folder / "brick"
+        folder.mkdir()
+        self.ok(lab.run(lab.BRICKCTL, "keygen", folder / "client0.key"))
+        for name in names[1:]:
+            shutil.copy(folder / "client0.key", folder / f"{name}.key")
+        self.begin(clients={name: ["0x0+1 rw"] for name in names})
+        self.ok(self.b.ctl("ping", "-c", "1", client="client69"))
+        found = self.clients()
+        self.assertEqual(found[0]["client"], "client69")
+        self.assertEqual(sorted(c["client"] for c in found), sorted(names))
+
+    def test_who_does_not_authenticate_is_one_client(self):
+        self.begin()
+        self.b.stop()
+        self.b.settings += "\nauth = none"
+        self.b.start()
+        self.ok(lab.run(lab.BRICKCTL, "--brick", self.b.url, "ping", "-c", "3"))
+        nobody, a = self.clients()
+        self.assertEqual((nobody["client"], a["client"]), ("", "a"))
+        self.assertGreaterEqual(nobody["ops"]["ping"], 3)
+        self.assertEqual(a["ops"], {})
+
+    def test_what_is_not_there_is_refused(self):
+        self.begin()
+        for words in (["--by", "block"], ["--by", "client", "--sort", "size"],
+                      ["--sort", "ops"], ["--by", "session", "--sort", "ops"]):
+            self.refused(self.top("top", *words), 2, words[-2])
+        self.refused(self.top("--json", "top"), 2, "--by client")
 
 
 if __name__ == "__main__":

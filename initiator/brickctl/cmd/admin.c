@@ -217,26 +217,28 @@ struct json_object *ctl_admin_request(const char *op)
 	return request;
 }
 
-int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
-		       struct json_object **list)
+/* What there is of a kind, page by page; each says in "next" where to go on. */
+static int ask_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
+		     const char *from, struct json_object **list)
 {
 	struct json_object *all = json_object_new_array();
-	char after[32] = "";
+	struct json_object *next = NULL;
 	int status = 0;
 	int i;
 
 	for (i = 0; !status && i < PAGES_MAX; i++) {
-		struct json_object *request = ctl_admin_request("sessions");
+		struct json_object *request = ctl_admin_request(op);
 		struct json_object *page = NULL;
 		struct json_object *answer;
 		size_t n, j;
 
-		if (*after)
-			ctl_json_text(request, "after", after);
+		if (next)
+			json_object_object_add(request, from, next);
+		next = NULL;
 		status = ctl_admin_ask(ctl, a, request, &answer);
 		if (status)
 			break;
-		json_object_object_get_ex(answer, "sessions", &page);
+		json_object_object_get_ex(answer, op, &page);
 		n = json_object_is_type(page, json_type_array)
 			    ? json_object_array_length(page)
 			    : 0;
@@ -244,17 +246,30 @@ int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
 			json_object_array_add(
 				all, json_object_get(json_object_array_get_idx(
 					     page, j)));
-		snprintf(after, sizeof(after), "%s",
-			 ctl_admin_text(answer, "next"));
+		json_object_object_get_ex(answer, "next", &next);
+		next = json_object_get(next);
 		json_object_put(answer);
-		if (!*after)
+		if (!next)
 			break;
 	}
+	json_object_put(next);
 	if (status)
 		json_object_put(all);
 	else
 		*list = all;
 	return status;
+}
+
+int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
+		       struct json_object **list)
+{
+	return ask_pages(ctl, a, "sessions", "after", list);
+}
+
+int ctl_admin_clients(struct ctl *ctl, struct ctl_admin *a,
+		      struct json_object **list)
+{
+	return ask_pages(ctl, a, "clients", "from", list);
 }
 
 const char *ctl_admin_text(struct json_object *object, const char *name)

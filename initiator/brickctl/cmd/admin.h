@@ -64,7 +64,11 @@ struct json_object *ctl_admin_request(const char *op);
 int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *admin,
 		       struct json_object **list);
 
-/* Requests of a session so far, of all ops. */
+/* The same for all clients. */
+int ctl_admin_clients(struct ctl *ctl, struct ctl_admin *admin,
+		      struct json_object **list);
+
+/* Requests so far of a session, or of a client, of all ops. */
 uint64_t ctl_admin_session_ops(struct json_object *session);
 
 /* Members of an answer; "" or 0 where there is none of that kind. */

@@ -20,11 +20,27 @@
 
 enum {
 	OPT_DELAY,
+	OPT_BY,
+	OPT_SORT,
 };
 
 static const struct ctl_option options[] = {
 	[OPT_DELAY] = { "delay", 'd', "SECONDS", "between two looks; 2" },
+	[OPT_BY] = { "by", 'b', "WHAT", "client or session; session" },
+	[OPT_SORT] = { "sort", 's', "COLUMN",
+		       "of clients, the most first; ops" },
 	{ NULL },
+};
+
+/*
+ * struct look - what is looked at, and how
+ * @by_client: clients, and not sessions
+ * @sort: the column by which they are sorted; below 0: sessions
+ */
+struct look {
+	bool by_client;
+	int sort;
+	uint64_t delay_ms;
 };
 
 /* Puts as many lines on the screen as there is room for. */
@@ -46,7 +62,7 @@ static void show_text(const char *text)
 }
 
 static void draw_view(const struct top_sample *now,
-		      const struct top_sample *before)
+		      const struct top_sample *before, int sort)
 {
 	char *text = NULL;
 	size_t len;
@@ -54,33 +70,34 @@ static void draw_view(const struct top_sample *now,
 
 	if (!out)
 		return;
-	top_draw(out, now, before);
+	top_draw(out, now, before, sort);
 	if (!fclose(out))
 		show_text(text);
 	free(text);
 }
 
 /* Return: the status to exit with; *signal: which one ended it. */
-static int watch_brick(struct ctl *ctl, struct ctl_admin *a, uint64_t delay_ms,
-		       int *signal)
+static int watch_brick(struct ctl *ctl, struct ctl_admin *a,
+		       const struct look *look, int *signal)
 {
 	struct top_sample before = { 0 }, now = { 0 }, next;
 	uint64_t until_ms = ctl_terminal_now_ms();
 	int status = 0;
 
 	for (;;) {
-		status = top_sample_take(ctl, a, &next);
+		status = top_sample_take(ctl, a, look->by_client, &next);
 		if (status)
 			break;
 		top_sample_free(&before);
 		before = now;
 		now = next;
-		draw_view(&now, before.info ? &before : NULL);
-		until_ms += delay_ms;
+		draw_view(&now, before.info ? &before : NULL, look->sort);
+		until_ms += look->delay_ms;
 		for (;;) {
 			switch (ctl_terminal_wait(until_ms, signal)) {
 			case CTL_TERMINAL_RESIZED:
-				draw_view(&now, before.info ? &before : NULL);
+				draw_view(&now, before.info ? &before : NULL,
+					  look->sort);
 				continue;
 			case CTL_TERMINAL_TIME:
 				break;
@@ -97,36 +114,74 @@ done:
 	return status;
 }
 
-static int run_top(struct ctl *ctl, const struct ctl_args *args)
+/* Return: 0, or the status to exit with. */
+static int read_look(struct ctl *ctl, const struct ctl_args *args,
+		     struct look *look)
 {
-	const char *text = args->options[OPT_DELAY];
+	const char *delay = args->options[OPT_DELAY];
+	const char *by = args->options[OPT_BY];
+	const char *sort = args->options[OPT_SORT];
 	uint64_t delay_s = DELAY_DEFAULT_S;
-	struct top_sample sample;
-	struct ctl_admin a;
-	int signal = 0;
 	int status = 0;
 
-	if (ctl->json)
-		return ctl_usage(ctl, "--json: stats and sessions have it");
-	if (text)
-		status = ctl_read_number(ctl, "--delay", text, DELAY_MAX_S,
+	look->by_client = by && !strcmp(by, "client");
+	if (by && !look->by_client && strcmp(by, "session") != 0)
+		return ctl_usage(ctl, "--by \"%s\": client or session", by);
+	if (ctl->json && !look->by_client)
+		return ctl_usage(ctl, "--json: stats and sessions have it, "
+				      "and --by client");
+	if (sort && !look->by_client)
+		return ctl_usage(ctl, "--sort: of --by client");
+	look->sort =
+		look->by_client ? top_column_find(sort ? sort : "ops") : -1;
+	if (look->by_client && look->sort < 0)
+		return ctl_usage(ctl, "--sort \"%s\": no such column", sort);
+	if (delay)
+		status = ctl_read_number(ctl, "--delay", delay, DELAY_MAX_S,
 					 &delay_s);
+	if (!status && !delay_s)
+		return ctl_usage(ctl, "--delay \"%s\": at least 1", delay);
+	look->delay_ms = delay_s * MS_PER_S;
+	return status;
+}
+
+static int show_once(struct ctl *ctl, struct ctl_admin *a,
+		     const struct look *look)
+{
+	struct top_sample sample;
+	struct json_object *object;
+	int status = top_sample_take(ctl, a, look->by_client, &sample);
+
 	if (status)
 		return status;
-	if (!delay_s)
-		return ctl_usage(ctl, "--delay \"%s\": at least 1", text);
-	status = ctl_admin_open(ctl, &a);
+	if (ctl->json) {
+		object = json_object_new_object();
+		json_object_object_add(object, "clients",
+				       top_clients_sorted(&sample, look->sort));
+		ctl_json_print(object);
+	} else {
+		top_draw(stdout, &sample, NULL, look->sort);
+	}
+	top_sample_free(&sample);
+	return 0;
+}
+
+static int run_top(struct ctl *ctl, const struct ctl_args *args)
+{
+	struct look look;
+	struct ctl_admin a;
+	int signal = 0;
+	int status = read_look(ctl, args, &look);
+
+	if (!status)
+		status = ctl_admin_open(ctl, &a);
 	if (status)
 		return status;
-	if (!ctl_terminal_is_there() || ctl_terminal_start()) {
-		status = top_sample_take(ctl, &a, &sample);
-		if (!status) {
-			top_draw(stdout, &sample, NULL);
-			top_sample_free(&sample);
-		}
+	if (ctl->json || !ctl_terminal_is_there() || ctl_terminal_start()) {
+		status = show_once(ctl, &a, &look);
 	} else {
 		ctl->before_error = ctl_terminal_stop;
-		status = watch_brick(ctl, &a, delay_s * MS_PER_S, &signal);
+		status = watch_brick(ctl, &a, &look, &signal);
 		ctl_terminal_stop();
 		ctl->before_error = NULL;
 	}
@@ -139,12 +194,16 @@ static int run_top(struct ctl *ctl, const struct ctl_args *args)
 
 const struct ctl_command ctl_cmd_top = {
 	.name = "top",
-	.synopsis = "[-d SECONDS]",
+	.synopsis = "[-d SECONDS] [-b client|session] [-s COLUMN]",
 	.summary = "Watches the brick of this machine",
 	.details =
 		"Slots, requests, flushes with their latency, and the sessions, the busiest\n"
 		"first; q ends it. Where standard input or output is no terminal it shows one\n"
-		"table, with rates since the brick started. Asks brickd over its admin socket\n"
+		"table, with rates since the brick started. --by client has a line for each client\n"
+		"instead, of all its sessions, with those that are gone: requests a second, bytes\n"
+		"flushed, blocks zeroed for ALLOC and promoted, and requests that wait, sessions and\n"
+		"mappings; --sort ops, alloc, free, map, unmap, list, flush, flushed, zeroed,\n"
+		"promoted, waiting, sessions or mappings. Asks brickd over its admin socket\n"
 		"(--admin), as root or as the user that brickd runs as.\n"
 		"\n"
 		"Example: brickctl top -d 1",

@@ -6,6 +6,7 @@
 #define BRICKCTL_TOP_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct top_times {
  * @info: the answer to "info"
  * @stats: the answer to "stats"
  * @sessions: an array
+ * @clients: an array, NULL unless it was asked for
  * @ops: requests answered
  * @failed: of them, with another status than OK
  * @flushes: how long FLUSH took
@@ -39,6 +41,7 @@ struct top_sample {
 	struct json_object *info;
 	struct json_object *stats;
 	struct json_object *sessions;
+	struct json_object *clients;
 	uint64_t ops;
 	uint64_t failed;
 	struct top_times flushes;
@@ -48,11 +51,12 @@ struct top_sample {
  * top_sample_take - ask the brick
  * @ctl: reports what is wrong
  * @admin: open
+ * @by_client: ask for the clients, too
  * @sample: filled on success
  *
  * Return: 0, or the status to exit with.
  */
-int top_sample_take(struct ctl *ctl, struct ctl_admin *admin,
+int top_sample_take(struct ctl *ctl, struct ctl_admin *admin, bool by_client,
 		    struct top_sample *sample);
 void top_sample_free(struct top_sample *sample);
 
@@ -84,8 +88,28 @@ double top_times_percentile(const struct top_times *times, uint64_t percent);
  * @out: lines; control characters that came from outside are not in them
  * @now: as it is
  * @before: rates are since then; NULL: since it started
+ * @sort: top_column_find(): the clients, sorted by it; below 0: the sessions
  */
 void top_draw(FILE *out, const struct top_sample *now,
-	      const struct top_sample *before);
+	      const struct top_sample *before, int sort);
+
+/* The time of which rates are, seconds; not 0. */
+double top_span_s(const struct top_sample *now,
+		  const struct top_sample *before);
+
+/* What is left of a text when it may have so many characters, and blanks. */
+void top_print_cut(FILE *out, const char *text, int width);
+
+/* ---- clients ---- */
+
+/* The column that --sort names; below 0: there is none. */
+int top_column_find(const char *key);
+
+/* The lines of the clients, those with the most in a column first. */
+void top_draw_clients(FILE *out, const struct top_sample *now,
+		      const struct top_sample *before, int sort);
+
+/* The clients as the brick describes them, in that order; for json_object_put(). */
+struct json_object *top_clients_sorted(const struct top_sample *now, int sort);
 
 #endif

@@ -66,7 +66,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 	}
 }
 
-int top_sample_take(struct ctl *ctl, struct ctl_admin *a,
+int top_sample_take(struct ctl *ctl, struct ctl_admin *a, bool by_client,
 		    struct top_sample *sample)
 {
 	struct top_sample s = { .at_ms = ctl_terminal_now_ms() };
@@ -80,6 +80,8 @@ int top_sample_take(struct ctl *ctl, struct ctl_admin *a,
 				       &s.stats);
 	if (!status)
 		status = ctl_admin_sessions(ctl, a, &s.sessions);
+	if (!status && by_client)
+		status = ctl_admin_clients(ctl, a, &s.clients);
 	if (status) {
 		top_sample_free(&s);
 		return status;
@@ -102,6 +104,7 @@ void top_sample_free(struct top_sample *s)
 	json_object_put(s->info);
 	json_object_put(s->stats);
 	json_object_put(s->sessions);
+	json_object_put(s->clients);
 	*s = (struct top_sample){ 0 };
 }
 

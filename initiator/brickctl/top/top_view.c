@@ -15,8 +15,7 @@
 #define NAME_WIDTH  12
 #define STORE_WIDTH 30
 
-/* What is left of a text when it may have so many characters. */
-static void print_cut_text(FILE *out, const char *text, int width)
+void top_print_cut(FILE *out, const char *text, int width)
 {
 	int n = 0;
 
@@ -25,8 +24,7 @@ static void print_cut_text(FILE *out, const char *text, int width)
 	fprintf(out, "%*s", width - n, "");
 }
 
-static double span_s(const struct top_sample *now,
-		     const struct top_sample *before)
+double top_span_s(const struct top_sample *now, const struct top_sample *before)
 {
 	uint64_t ms = before ? now->at_ms - before->at_ms
 			     : ctl_admin_count(now->info, "uptime_ms");
@@ -39,8 +37,8 @@ static void draw_brick(FILE *out, const struct top_sample *now)
 	uint64_t up_s = ctl_admin_count(now->info, "uptime_ms") / MS_PER_S;
 
 	fputs("brickd ", out);
-	print_cut_text(out, ctl_admin_text(now->info, "version"), 8);
-	print_cut_text(out, ctl_admin_text(now->info, "store"), STORE_WIDTH);
+	top_print_cut(out, ctl_admin_text(now->info, "version"), 8);
+	top_print_cut(out, ctl_admin_text(now->info, "store"), STORE_WIDTH);
 	fprintf(out, "  up %" PRIu64 ":%02u:%02u%s\n", up_s / S_PER_HOUR,
 		(unsigned int)(up_s % S_PER_HOUR / S_PER_MIN),
 		(unsigned int)(up_s % S_PER_MIN),
@@ -70,7 +68,7 @@ static void draw_rates(FILE *out, const struct top_sample *now,
 	static const struct top_sample nothing;
 	const struct top_sample *from = before ? before : &nothing;
 	struct top_times t = top_times_since(&now->flushes, &from->flushes);
-	double s = span_s(now, before);
+	double s = top_span_s(now, before);
 	double most = top_times_percentile(&t, 99);
 
 	fprintf(out, "%s  ops/s %.1f  failed/s %.1f\n",
@@ -141,11 +139,11 @@ static void draw_row(FILE *out, const struct row *row, double s)
 {
 	struct json_object *session = row->session;
 
-	print_cut_text(out, ctl_admin_text(session, "session"), 16);
+	top_print_cut(out, ctl_admin_text(session, "session"), 16);
 	fputc(' ', out);
-	print_cut_text(out, ctl_admin_text(session, "client"), NAME_WIDTH);
+	top_print_cut(out, ctl_admin_text(session, "client"), NAME_WIDTH);
 	fputc(' ', out);
-	print_cut_text(out, ctl_admin_text(session, "state"), 8);
+	top_print_cut(out, ctl_admin_text(session, "state"), 8);
 	if (json_object_object_get_ex(session, "lease_left_ms", NULL))
 		fprintf(out, " %6.1f",
 			(double)ctl_admin_count(session, "lease_left_ms") /
@@ -183,17 +181,20 @@ static void draw_sessions(FILE *out, const struct top_sample *now,
 		NAME_WIDTH, "CLIENT", "STATE", "LEASE", "Q", "MAPS", "PIECES",
 		"BUSY", "OPS/S");
 	for (i = 0; i < n; i++)
-		draw_row(out, &rows[i], span_s(now, before));
+		draw_row(out, &rows[i], top_span_s(now, before));
 	free(rows);
 }
 
 void top_draw(FILE *out, const struct top_sample *now,
-	      const struct top_sample *before)
+	      const struct top_sample *before, int sort)
 {
 	draw_brick(out, now);
 	draw_slots(out, now);
 	draw_rates(out, now, before);
 	draw_counts(out, now);
 	fputc('\n', out);
-	draw_sessions(out, now, before);
+	if (sort < 0)
+		draw_sessions(out, now, before);
+	else
+		top_draw_clients(out, now, before, sort);
 }

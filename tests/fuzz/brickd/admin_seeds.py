@@ -11,6 +11,7 @@ SEEDS = {
     "info": WHOLE + b'{"op":"info"}\n',
     "all": BYTES + b'{"op":"info"}\n{"op":"stats"}\n{"op":"sessions"}\n'
            b'{"op":"sessions","after":"00000000000000ff"}\n'
+           b'{"op":"clients"}\n{"op":"clients","from":32}\n'
            b'{"op":"evict","session":"0123456789abcdef"}\n{"op":"evict","client":"a"}\n',
     "refused": WHOLE + b'{"op":"fly"}\n{}\n{"op":1}\n{"op":"evict"}\n'
                b'{"op":"evict","session":"1","client":"a"}\n{"op":"sessions","after":"x"}\n',

@@ -49,6 +49,7 @@ struct numbered {
 	unsigned int place;
 	unsigned int commit;
 	uint64_t zeroed_by;
+	_Atomic uint64_t n_zeroed_for;
 };
 
 void __real_brick_store_commit(struct brick_store *s,
@@ -158,6 +159,7 @@ static void number(struct numbered *c, const void *whose,
 	};
 	c->changes.work.done = count_done;
 	c->changes.whose = whose;
+	c->changes.zeroed_blocks = &c->n_zeroed_for;
 	c->changes.n = 1;
 	c->changes.list = &c->op;
 }
@@ -195,6 +197,8 @@ static void a_neighbour_waits_for_one_slice_of_zeroing(void **state)
 	/* None is zeroed twice, or while others wait for the commit. */
 	assert_int_equal(n_zeroed, DIRTY);
 	assert_int_equal(n_zeroed_in_commit, 0);
+	assert_int_equal(large.n_zeroed_for, DIRTY - 1);
+	assert_int_equal(small.n_zeroed_for, 1);
 }
 
 /* Else somebody who allocates and frees takes whatever is zeroed for others. */

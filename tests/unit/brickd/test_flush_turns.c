@@ -134,11 +134,14 @@ static void submit_held(struct brick_flush_queue *q, struct brick_flush *f)
 static void a_session_waits_for_one_slice_of_another(void **state)
 {
 	struct numbered all = { 0 }, few = { 0 };
+	_Atomic uint64_t n_flushed_of[2] = { 0, 0 };
 	struct brick_flush_queue queues[2];
 
 	(void)state;
-	brick_flush_queue_init(&queues[0]);
-	brick_flush_queue_init(&queues[1]);
+	for (size_t i = 0; i < 2; i++) {
+		brick_flush_queue_init(&queues[i]);
+		queues[i].flushed_bytes = &n_flushed_of[i];
+	}
 	want(&all, 0, BLOCKS * BLOCK);
 	want(&few, BLOCK + 64, 65536);
 	submit_held(&queues[0], &all.flush);
@@ -148,6 +151,8 @@ static void a_session_waits_for_one_slice_of_another(void **state)
 	assert_int_equal(few.place, 0);
 	assert_true(flushed_before[0] <= 2 * SLICE_MAX + 65536);
 	assert_int_equal(n_flushed, BLOCKS * BLOCK + 65536);
+	assert_int_equal(n_flushed_of[0], BLOCKS * BLOCK);
+	assert_int_equal(n_flushed_of[1], 65536);
 	assert_int_equal(n_drained, 2);
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The admin op "clients": what each client has, and what it has had done since the
+ * start, whatever has become of its sessions.
+ */
+#include "brickd/admin/admin_parts.h"
+#include "brickd/admin/admin_put.h"
+#include "brickd/admin/view.h"
+#include "brickd/session/sessions.h"
+#include "proto/kfb_ops.h"
+
+/* What all sessions of one client have. */
+struct holder {
+	const struct brick_client *client;
+	uint64_t n_sessions;
+	uint64_t n_mappings;
+	uint64_t n_handles;
+	uint64_t n_running;
+	uint64_t n_pending;
+};
+
+/* Clients by rising number, from one on. */
+struct page {
+	uint64_t first;
+	uint64_t n;
+	struct holder list[BRICK_ADMIN_PAGE_CLIENTS];
+};
+
+/* Those of the settings; behind them, where nobody authenticates, everybody else. */
+static uint64_t number_of(const struct brick_sessions *all,
+			  const struct brick_client *client)
+{
+	return client == &all->anonymous ? all->config->n_clients
+					 : client->number;
+}
+
+static uint64_t n_clients(const struct brick_config *config)
+{
+	return config->n_clients + (config->auth == BRICK_AUTH_NONE);
+}
+
+static void begin_page(struct page *page, const struct brick_sessions *all,
+		       uint64_t from)
+{
+	const struct brick_config *config = all->config;
+
+	*page = (struct page){ .first = from };
+	while (page->n < BRICK_ADMIN_PAGE_CLIENTS &&
+	       from + page->n < n_clients(config)) {
+		uint64_t i = from + page->n;
+
+		page->list[page->n++].client = i < config->n_clients
+						       ? config->clients[i]
+						       : &all->anonymous;
+	}
+}
+
+static void add_to_holder(struct page *page, const struct brick_session *s)
+{
+	struct holder *h;
+	uint64_t number;
+
+	if (!s->client)
+		return;
+	number = number_of(s->all, s->client);
+	if (number < page->first || number - page->first >= page->n)
+		return;
+	h = &page->list[number - page->first];
+	h->n_sessions++;
+	h->n_mappings += s->n_mappings;
+	h->n_handles += s->n_handles;
+	h->n_running += s->n_ops;
+	h->n_pending += s->n_pending;
+}
+
+static struct json_object *
+describe_counted_ops(struct brick_client_counters *counters)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
+		if (brick_counted(&counters->ops[i]))
+			brick_admin_put_count(object, kfb_op_label((uint16_t)i),
+					      brick_counted(&counters->ops[i]));
+	return object;
+}
+
+static struct json_object *client_object(const struct holder *h,
+					 struct brick_client_counters *counters)
+{
+	struct json_object *object = json_object_new_object();
+
+	brick_admin_put_text(object, "client", h->client->name);
+	brick_admin_put_count(object, "sessions", h->n_sessions);
+	brick_admin_put_count(object, "mappings", h->n_mappings);
+	brick_admin_put_count(object, "handles", h->n_handles);
+	brick_admin_put_count(object, "ops_in_flight", h->n_running);
+	brick_admin_put_count(object, "ops_waiting", h->n_pending);
+	json_object_object_add(object, "ops", describe_counted_ops(counters));
+	brick_admin_put_count(object, "failed",
+			      brick_counted(&counters->failed));
+	brick_admin_put_count(object, "flushed_bytes",
+			      brick_counted(&counters->flushed_bytes));
+	brick_admin_put_count(object, "zeroed_blocks",
+			      brick_counted(&counters->zeroed_blocks));
+	brick_admin_put_count(object, "promoted_blocks",
+			      brick_counted(&counters->promoted_blocks));
+	return object;
+}
+
+void brick_admin_clients(const struct brick_view *view, uint64_t from,
+			 struct json_object *reply)
+{
+	struct brick_sessions *all = view->sessions;
+	struct json_object *list = json_object_new_array();
+	const struct brick_session *s;
+	struct page page;
+
+	begin_page(&page, all, from);
+	TAILQ_FOREACH(s, &all->list, link)
+	add_to_holder(&page, s);
+	for (uint64_t i = 0; i < page.n; i++)
+		json_object_array_add(
+			list, client_object(&page.list[i],
+					    brick_sessions_counters(
+						    all, page.list[i].client)));
+	json_object_object_add(reply, "clients", list);
+	if (from + page.n < n_clients(all->config))
+		brick_admin_put_count(reply, "next", from + page.n);
+}

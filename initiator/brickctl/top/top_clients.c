@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl top --by client: a line for each client, at most 80 columns.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "initiator/brickctl/top/top.h"
+
+#define NAME_WIDTH 14
+#define THOUSAND   1000.0
+/* From there on a number with one decimal would take another character. */
+#define DECIMAL_MAX 9.95
+#define WHOLE_MAX   999.5
+
+/*
+ * struct column - one number of a client
+ * @key: what --sort calls it
+ * @title: at most 4 characters
+ * @group: the member of the client that has it, NULL: the client itself
+ * @member: its name there, NULL: all of them, added up
+ * @is_rate: it counts from the start on, and is shown for each second
+ */
+struct column {
+	const char *key;
+	const char *title;
+	const char *group;
+	const char *member;
+	bool is_rate;
+};
+
+static const struct column columns[] = {
+	{ "ops", "OPS", "ops", NULL, true },
+	{ "alloc", "ALOC", "ops", "alloc", true },
+	{ "free", "FREE", "ops", "free", true },
+	{ "map", "MAP", "ops", "map", true },
+	{ "unmap", "UNMP", "ops", "unmap", true },
+	{ "list", "LIST", "ops", "list", true },
+	{ "flush", "FLSH", "ops", "flush", true },
+	{ "flushed", "BYTE", NULL, "flushed_bytes", true },
+	{ "zeroed", "ZERO", NULL, "zeroed_blocks", true },
+	{ "promoted", "PROM", NULL, "promoted_blocks", true },
+	{ "waiting", "WAIT", NULL, "ops_waiting", false },
+	{ "sessions", "SESS", NULL, "sessions", false },
+	{ "mappings", "MAPS", NULL, "mappings", false },
+};
+
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+struct row {
+	struct json_object *client;
+	double values[N_COLUMNS];
+	size_t sorted_by;
+};
+
+int top_column_find(const char *key)
+{
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (!strcmp(columns[i].key, key))
+			return (int)i;
+	return -1;
+}
+
+static uint64_t count_of(struct json_object *client, const struct column *c)
+{
+	struct json_object *group = client;
+
+	if (c->group)
+		json_object_object_get_ex(client, c->group, &group);
+	return c->member ? ctl_admin_count(group, c->member)
+			 : ctl_admin_session_ops(client);
+}
+
+static struct json_object *client_before(const struct top_sample *before,
+					 const char *name)
+{
+	size_t i, n = before ? json_object_array_length(before->clients) : 0;
+
+	for (i = 0; i < n; i++) {
+		struct json_object *c =
+			json_object_array_get_idx(before->clients, i);
+
+		if (!strcmp(ctl_admin_text(c, "client"), name))
+			return c;
+	}
+	return NULL;
+}
+
+/* What it takes the most of first; else as the brick lists them. */
+static int compare_clients(const void *a, const void *b)
+{
+	const struct row *x = a;
+	const struct row *y = b;
+	double mine = x->values[x->sorted_by];
+	double theirs = y->values[y->sorted_by];
+
+	if (mine < theirs)
+		return 1;
+	if (mine > theirs)
+		return -1;
+	return strcmp(ctl_admin_text(x->client, "client"),
+		      ctl_admin_text(y->client, "client"));
+}
+
+/* What a number was since; one of a brick that was started anew begins at 0. */
+static double rate_since(uint64_t now, uint64_t before, double span_s)
+{
+	return (double)(now > before ? now - before : 0) / span_s;
+}
+
+static void fill_row(struct row *row, struct json_object *client,
+		     const struct top_sample *before, double span_s)
+{
+	struct json_object *old =
+		client_before(before, ctl_admin_text(client, "client"));
+
+	row->client = client;
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		uint64_t now = count_of(client, &columns[i]);
+		uint64_t then = old ? count_of(old, &columns[i]) : 0;
+
+		row->values[i] = columns[i].is_rate
+					 ? rate_since(now, then, span_s)
+					 : (double)now;
+	}
+}
+
+/* In four characters. */
+static void print_short(FILE *out, double value, bool is_rate)
+{
+	static const char units[] = " KMGTPE";
+	const char *unit = units;
+
+	while (value >= WHOLE_MAX && unit[1]) {
+		value /= THOUSAND;
+		unit++;
+	}
+	if (value < DECIMAL_MAX && (is_rate || unit != units) && value > 0)
+		fprintf(out, " %*.1f", unit == units ? 4 : 3, value);
+	else
+		fprintf(out, " %*.0f", unit == units ? 4 : 3, value);
+	if (unit != units)
+		fputc(*unit, out);
+}
+
+static struct row *sorted_rows(const struct top_sample *now,
+			       const struct top_sample *before, int sort,
+			       size_t *n)
+{
+	struct row *rows;
+
+	*n = json_object_array_length(now->clients);
+	rows = calloc(*n + 1, sizeof(*rows));
+	for (size_t i = 0; rows && i < *n; i++) {
+		rows[i].sorted_by = (size_t)sort;
+		fill_row(&rows[i], json_object_array_get_idx(now->clients, i),
+			 before, top_span_s(now, before));
+	}
+	if (rows)
+		qsort(rows, *n, sizeof(*rows), compare_clients);
+	return rows;
+}
+
+void top_draw_clients(FILE *out, const struct top_sample *now,
+		      const struct top_sample *before, int sort)
+{
+	size_t n;
+	struct row *rows = sorted_rows(now, before, sort, &n);
+
+	if (!rows)
+		return;
+	fprintf(out, "%-*s", NAME_WIDTH, "CLIENT");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		fprintf(out, "%5s", columns[i].title);
+	fputc('\n', out);
+	for (size_t i = 0; i < n; i++) {
+		const char *name = ctl_admin_text(rows[i].client, "client");
+
+		top_print_cut(out, *name ? name : "-", NAME_WIDTH);
+		for (size_t j = 0; j < N_COLUMNS; j++)
+			print_short(out, rows[i].values[j], columns[j].is_rate);
+		fputc('\n', out);
+	}
+	free(rows);
+}
+
+struct json_object *top_clients_sorted(const struct top_sample *now, int sort)
+{
+	struct json_object *list = json_object_new_array();
+	size_t n;
+	struct row *rows = sorted_rows(now, NULL, sort, &n);
+
+	for (size_t i = 0; rows && i < n; i++)
+		json_object_array_add(list, json_object_get(rows[i].client));
+	free(rows);
+	return list;
+}
