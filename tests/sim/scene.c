@@ -191,6 +191,7 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	uint64_t dice = seed ^ UINT64_C(0x9e3779b97f4a7c15), span_ns;
 
 	sim_world_init(~dice);
+	sim.seed = seed;
 	sim_fabric_init();
 	choose_pace(&dice);
 	s->has_disk = sim_chance_of(&dice, DISK_PERMILLE);

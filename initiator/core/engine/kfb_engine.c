@@ -13,12 +13,18 @@ static __u16 kfb_engine_call_index(__u16 op, const struct kfb_cookie *cookie)
 	return kfb_op_is(op, KFB_OP_OPENS) ? KFB_ENGINE_AUTH : cookie->slot;
 }
 
-/* A request gets its credit and its slot together, or neither. */
+/*
+ * A request gets its credit and its slot together, or neither. The last credit is a
+ * PING's: UNMAPs without an answer would keep the silence from being noticed.
+ */
 static int kfb_engine_take_slot(struct kfb_engine *e, __u16 op,
 				struct kfb_cookie *cookie)
 {
-	int rc = kfb_credits_take(&e->credits, op);
+	int rc;
 
+	if (op != KFB_OP_PING && e->credits.available == 1)
+		return -EAGAIN;
+	rc = kfb_credits_take(&e->credits, op);
 	if (rc)
 		return rc;
 	rc = kfb_slots_assign(&e->slots, op, cookie);
@@ -200,7 +206,11 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out)
 	return 1;
 }
 
-/* A PING is due when half of the lease has passed since the newest request. */
+/*
+ * A PING is due when half of the lease has passed since the newest request that was
+ * answered was sent, or the newest PING: what else has no answer yet may have to wait
+ * at the brick for long, and shows neither that the brick lives nor that it does not.
+ */
 static __u64 kfb_engine_renewal_ms(const struct kfb_engine *e)
 {
 	__u64 newest_ms = e->renewed_ms;
@@ -208,7 +218,8 @@ static __u64 kfb_engine_renewal_ms(const struct kfb_engine *e)
 	int i = -1;
 
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
-		if (e->calls[i].sent_ms > newest_ms)
+		if (e->calls[i].op == KFB_OP_PING &&
+		    e->calls[i].sent_ms > newest_ms)
 			newest_ms = e->calls[i].sent_ms;
 	}
 	return newest_ms + e->lease_ms / KFB_ENGINE_LEASE_RENEW_DIV;
@@ -231,7 +242,7 @@ __u64 kfb_engine_next_ms(const struct kfb_engine *e)
 
 	if (e->state != KFB_CONN_READY && e->state != KFB_CONN_AUTH)
 		return next_ms;
-	if (e->lease_ms)
+	if (e->lease_ms && e->credits.available)
 		next_ms = kfb_engine_renewal_ms(e);
 	while ((i = kfb_next_waiting(e, i + 1, &left)) >= 0) {
 		const struct kfb_call *call = &e->calls[i];

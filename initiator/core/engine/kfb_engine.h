@@ -403,8 +403,9 @@ _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
  * @e: the engine
  * @now_ms: the time, ms
  *
- * Return: true when an EVENT is not acknowledged, or half of the lease has
- * passed and no request that renews it is on its way.
+ * Return: true when an EVENT is not acknowledged, or half of the lease has passed
+ * since the newest request that was answered was sent, or the newest PING; false
+ * without a credit.
  */
 _Bool kfb_engine_wants_ping(const struct kfb_engine *e, __u64 now_ms);
 

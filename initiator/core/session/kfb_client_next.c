@@ -392,6 +392,8 @@ __u64 kfb_client_next_ms(const struct kfb_client *c)
 	_Bool joining = kfb_client_has_queue(c, KFB_CONN_CONNECTING);
 	__u32 i;
 
+	if (c->state == KFB_CLIENT_FAILED || c->state == KFB_CLIENT_CLOSED)
+		return next_ms;
 	for (i = 0; i < c->n_offered; i++) {
 		const struct kfb_client_queue *q = &c->queues[i];
 		__u64 at_ms = kfb_engine_next_ms(&q->engine);

@@ -79,6 +79,15 @@ CLIENT_MUTANTS = {
     "window-that-lets-in-what-does-not-fit": Mutant(
         "windows", "data/kfb_window.c", "w->in_flight_bytes + piece > w->limit_bytes", "0",
         WINDOW, folder=CORE),
+    "request-without-an-answer-hides-silence": Mutant(
+        "silence", "engine/kfb_engine.c", "e->calls[i].op == KFB_OP_PING &&\n\t\t    ", "",
+        SILENCE, folder=CORE),
+    "unmaps-take-the-last-credit": Mutant(
+        "silence", "engine/kfb_engine.c", "op != KFB_OP_PING && e->credits.available == 1",
+        "0", UNIT + "core-engine", folder=CORE),
+    "ping-without-a-credit-has-a-time": Mutant(
+        "silence", "engine/kfb_engine.c", "e->lease_ms && e->credits.available)",
+        "e->lease_ms)", SILENCE, folder=CORE),
     "moving-bytes-are-silence": Mutant(
         "windows", "session/kfb_client.c", "\t\tkfb_client_heard(c, queue, now_ms);\n\t}\n\tq->moved",
         "\t}\n\tq->moved",

@@ -427,12 +427,32 @@ static void ping_and_unmap_have_credits_of_their_own(void **state)
 	for (i = 0; i < CREDITS - KFB_CREDITS_RESERVED; i++)
 		assert_int_equal(start(KFB_OP_LIST, 0, &req), 0);
 	assert_int_equal(start(KFB_OP_LIST, 0, &req), -EAGAIN);
-	assert_int_equal(start(KFB_OP_PING, 0, &req), 0);
 	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), 0);
+	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), -EAGAIN);
+	assert_int_equal(start(KFB_OP_PING, 0, &req), 0);
 	assert_int_equal(start(KFB_OP_PING, 0, &req), -EAGAIN);
 	assert_int_equal(answer(&req, KFB_ST_OK), 0);
 	assert_int_equal(start(KFB_OP_LIST, 0, &req), -EAGAIN);
+	assert_int_equal(start(KFB_OP_UNMAP, 0, &req), -EAGAIN);
 	assert_int_equal(start(KFB_OP_PING, 0, &req), 0);
+}
+
+/* Without a credit no PING can be sent: nobody is to wake for it. */
+static void a_ping_without_a_credit_has_no_time(void **state)
+{
+	struct kfb_request req = { 0 };
+	struct kfb_message message;
+	uint64_t at_ms = 5500;
+
+	get_ready();
+	start(KFB_OP_INFO, 1000, &req);
+	assert_int_equal(answer(&req, KFB_ST_OK), 0);
+	req.op = KFB_OP_PING;
+	while (!kfb_engine_start(&e, &req, at_ms, KFB_ENGINE_NO_TIMEOUT, NULL,
+				 &message))
+		at_ms += 4500;
+	assert_false(kfb_engine_wants_ping(&e, at_ms + 100000));
+	assert_int_equal(kfb_engine_next_ms(&e), KFB_TIME_NEVER);
 }
 
 static void a_buffer_is_not_used_again_before_it_is_sent(void **state)
@@ -690,6 +710,7 @@ int main(void)
 		CASE(more_credits_than_taken_end_the_connection),
 		CASE(garbage_ends_the_connection),
 		CASE(ping_and_unmap_have_credits_of_their_own),
+		CASE(a_ping_without_a_credit_has_no_time),
 		CASE(a_buffer_is_not_used_again_before_it_is_sent),
 		CASE(a_request_that_cannot_be_encoded_takes_nothing),
 		CASE(a_call_without_answer_is_abandoned),

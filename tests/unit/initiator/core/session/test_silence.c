@@ -147,6 +147,30 @@ static void an_operation_that_is_over_is_a_sign_of_life(void **state)
 	assert_int_equal(state_of(), KFB_CLIENT_DETACHED);
 }
 
+/*
+ * Requests that get no answer are no sign of life, however often one is sent: nor do
+ * they take the credit that the PING needs which asks for one.
+ */
+static void requests_without_an_answer_hide_no_silence(void **state)
+{
+	struct kfb_request req = { .op = KFB_OP_UNMAP, .u.unmap = { 7 } };
+	uint64_t sent;
+
+	r.b.lease_ms = 1600;
+	rig_connect(&r);
+	sent = r.now_ms;
+	r.cut = RIG_CUT_SILENCE;
+	/* The one that is sent anew each time the last one has ended in vain. */
+	while (state_of() == KFB_CLIENT_LIVE) {
+		assert_true(r.now_ms < sent + 1200);
+		(void)rig_call(&r, 0, &req, &r.reply);
+		r.now_ms += 100;
+		rig_run(&r);
+	}
+	assert_int_equal(state_of(), KFB_CLIENT_DETACHED);
+	assert_int_equal(r.n_silent, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +183,8 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(
 			an_operation_that_is_over_is_a_sign_of_life, setup),
+		cmocka_unit_test_setup(
+			requests_without_an_answer_hide_no_silence, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
