@@ -21,6 +21,7 @@
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier_ask.h"
 #include "brickd/tier/tier_pins.h"
+#include "brickd/tier/tier_reserve.h"
 #include "brickd/tier/tier_step.h"
 #include "brickd/tier/tier_turns.h"
 #include "brickd/tier/tier_victims.h"
@@ -55,6 +56,7 @@ static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
 	if (!job->id) {
 		TAILQ_REMOVE(&tier->waiting, job, link);
 		brick_tier_turns_end(tier, &tier->waiting, job->whose);
+		brick_tier_reserve(tier, job);
 		job->done(job);
 		return ENDED;
 	}
@@ -351,14 +353,17 @@ bool brick_tier_is_idle(const struct brick_tier *tier)
 
 void brick_tier_promote(struct brick_tier *tier, struct brick_tier_job *job)
 {
+	uint64_t wait_ms = tier->config->limits.promote_wait_ms;
 	struct brick_store_stats stats;
 
 	brick_store_stats(tier->storage->store, &stats);
 	job->is_locked = true;
 	job->may_ask = true;
 	job->at = job->span.first;
-	job->until_ms = brick_now_ms() + tier->config->limits.promote_wait_ms;
+	/* Who is to wait no time at all has one step even so, and then another. */
+	job->until_ms = brick_now_ms() + (wait_ms ? wait_ms : 1);
 	brick_tier_turns_add(tier, &tier->waiting, job);
+	brick_tier_resume_reserved(tier, job);
 	/* No waiting and no asking makes memory larger. */
 	if (job->span.end - job->span.first >
 	    stats.slots_total - stats.slots_bad)

@@ -115,6 +115,16 @@ struct brick_tier_step {
 };
 
 /*
+ * struct brick_tier_reservation - see tier_reserve.h
+ * @until_ms: there is none any more
+ */
+struct brick_tier_reservation {
+	const void *whose;
+	struct brick_span span;
+	uint64_t until_ms;
+};
+
+/*
  * struct brick_tier - all that decides what lies where
  * @range_locks: those of requests, too
  * @is_on: there is a slow tier
@@ -124,6 +134,7 @@ struct brick_tier_step {
  * @n_orders: administrators'
  * @n_asked: clients'
  * @last_turn: of either
+ * @reserved: for the next try of a MAP
  * @n_map_steps: steps for MAPs since orders had one
  * @ended: the last of the administrators' orders that have ended
  * @is_demoting: free slots fell below the low mark and not yet to the high one
@@ -149,6 +160,7 @@ struct brick_tier {
 	unsigned int n_asked;
 	uint64_t last_order;
 	uint64_t last_turn;
+	struct brick_tier_reservation reserved;
 	unsigned int n_map_steps;
 	struct brick_tier_job ended[BRICK_TIER_ENDED_MAX];
 	unsigned int n_ended;

@@ -20,6 +20,7 @@
 #include "brickd/session/session.h"
 #include "brickd/storage/storage.h"
 #include "brickd/tier/tier_pins.h"
+#include "brickd/tier/tier_reserve.h"
 
 enum verdict {
 	MOVABLE,
@@ -88,6 +89,11 @@ unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 	for (; n < max && looked < BRICK_TIER_LOOK_MAX; looked++) {
 		if (!brick_store_coldest(tier->storage->store, &cold, 1))
 			break;
+		if (brick_tier_is_reserved(tier, cold, job)) {
+			*excuse = BRICK_TIER_WAIT;
+			back[n_back++] = cold;
+			continue;
+		}
 		switch (classify_block(tier, cold, true)) {
 		case MOVABLE:
 			va[n++] = cold;

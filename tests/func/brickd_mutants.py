@@ -20,6 +20,7 @@ ARRIVING = "tests/unit/stcp/test-stcp-arriving"
 TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 CHANGES = "tests/unit/brickd/test-brickd-changes"
 WORK = "tests/unit/brickd/test-brickd-work"
+RESERVE = "tests/unit/brickd/test-brickd-tier_reserve"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
 BRICKD_MUTANTS = {
@@ -223,4 +224,22 @@ BRICKD_MUTANTS = {
     "keeps-slots-for-what-is-over": Mutant(
         "changes", "batch.c", "\t\tbrick_supply_release(s, op);\n", "\t\t(void)op;\n", CHANGES,
         folder="brickd/store"),
+    "nothing-is-reserved": Mutant(
+        "tiering", "tier_reserve.c", "if (!job->n_moved ||", "if (1 || !job->n_moved ||",
+        RESERVE, folder="brickd/tier"),
+    "background-takes-what-is-reserved": Mutant(
+        "tiering", "tier_victims.c", "if (brick_tier_is_reserved(tier, cold, job)) {",
+        "if (job && brick_tier_is_reserved(tier, cold, job)) {", RESERVE, folder="brickd/tier"),
+    "two-reservations-in-turn": Mutant(
+        "tiering", "tier_reserve.c", "(!is_own && now_ms < tier->reserved.until_ms)", "0",
+        RESERVE, folder="brickd/tier"),
+    "reservation-ends-while-its-map-waits": Mutant(
+        "tiering", "tier_reserve.c", "tier->reserved.until_ms <= job->until_ms)", "0)",
+        RESERVE, folder="brickd/tier"),
+    "reservation-outlives-its-map": Mutant(
+        "tiering", "tier_reserve.c", "\t\tif (is_own)\n\t\t\ttier->reserved.until_ms = 0;\n", "",
+        RESERVE, folder="brickd/tier"),
+    "who-does-not-wait-has-no-step": Mutant(
+        "tiering", "tier.c", "(wait_ms ? wait_ms : 1)", "wait_ms", RESERVE,
+        folder="brickd/tier"),
 }

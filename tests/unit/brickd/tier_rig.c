@@ -65,6 +65,7 @@ static void do_work(void)
 		brick_store_thread_run(&rig.storage.store_thread, &batch);
 	} else {
 		work->run(work);
+		rig.now_ms += rig.step_ms;
 		work->done(work);
 	}
 }
@@ -87,7 +88,8 @@ void tier_rig_run(uint64_t end_ms)
 			rig.tick_ms += BRICK_TICK_MS;
 		brick_tier_run(&rig.tier);
 	}
-	rig.now_ms = end_ms;
+	if (rig.now_ms < end_ms)
+		rig.now_ms = end_ms;
 }
 
 struct brick_store_stats tier_rig_stats(void)

@@ -32,6 +32,7 @@ struct tier_rig {
 	struct brick_config config;
 	struct slow_fake *slow;
 	uint64_t now_ms;
+	uint64_t step_ms; /* that copying takes */
 	uint64_t tick_ms; /* when the loop looks next, whatever happens */
 };
 
