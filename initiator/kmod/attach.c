@@ -237,14 +237,17 @@ static int kfbk_detach_finish(struct kfbk_device *dev)
 	/* Nobody will ask any more. */
 	ret = ret ?: dev->core.untold_error;
 	if (ret)
-		kfbk_err(dev, "what was written last may not be durable: %s\n",
-			 dev->why);
+		kfbk_err(
+			dev,
+			"what was written last may not be durable: error %d%s%s\n",
+			ret, *dev->why ? ": " : "", dev->why);
 	kfbk_session_stop(dev);
 	kfbk_unclaim(dev);
 	kfbk_fabric_close(dev);
 	kfbk_info(dev, "detached\n");
 	kfbk_put(dev);
-	return ret;
+	/* Any other error would say that it is still there. */
+	return ret ? -EIO : 0;
 }
 
 /* A device with a reference for the caller, or NULL. */
