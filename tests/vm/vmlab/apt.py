@@ -96,7 +96,11 @@ class Archive:
         with tempfile.TemporaryDirectory(prefix="kfbrick-deb.") as work:
             run(["apt-get", *self.options, "-qq", "-o",
                  "APT::Sandbox::User=", "download", *packages], cwd=work)
-            for deb in sorted(os.listdir(work)):
+            debs = sorted(os.listdir(work))
+            if len(debs) != len(packages):
+                raise cache.Skip(f"of {' '.join(packages)} came only "
+                                 f"{' '.join(debs) or 'nothing'}")
+            for deb in debs:
                 run(["dpkg-deb", "-x", f"{work}/{deb}", str(target)])
 
 

@@ -99,6 +99,8 @@ def unpacked(archive, name, version):
         if not modules.is_dir():
             (part / "lib").mkdir(exist_ok=True)
             (part / "lib/modules").symlink_to("../usr/lib/modules")
+        if not modules.is_dir():
+            raise cache.Skip(f"linux-image-{version} has no modules")
         apt.run(["depmod", "-b", str(part), version])
 
     return at(name, version, cache.folder("kernel", version, make))
