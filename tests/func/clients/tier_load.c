@@ -6,8 +6,8 @@
  * Maps runs of its blocks at random, writes whole blocks and flushes, reads
  * blocks back, frees some and allocates them anew. Of every block it keeps the
  * SHA-256. When the brick is lost it connects again and reads every block; one
- * whose write was cut short may hold old and new pages, any other must be what
- * its sum says. Prints "verified K" for each time that all were right; ends
+ * whose write was cut short may hold old and new bytes, for a stream is cut
+ * anywhere; any other must be what its sum says. Prints "verified K" for each time that all were right; ends
  * with a last verification when its standard input ends.
  */
 #include <errno.h>
@@ -24,7 +24,6 @@
 #include "key_file.h"
 
 #define BLOCK	      KFBRICK_BLOCK_BYTES
-#define PAGE	      4096U
 #define BLOCKS_MAX    1024U
 #define RUN_MAX	      3U
 #define MAYBE_MAX     32U
@@ -35,7 +34,7 @@
 enum known {
 	ABSENT,
 	SURE, /* it is what its sum says */
-	TORN, /* each page is of one of the generations that it may be */
+	TORN, /* each byte is of one of the generations that it may be */
 	OPEN_ALLOC, /* a lost ALLOC or FREE: there or not */
 };
 
@@ -65,6 +64,7 @@ struct load {
 	struct block blocks[BLOCKS_MAX];
 	uint8_t data[RUN_MAX][BLOCK];
 	uint8_t other[BLOCK];
+	bool is_known[BLOCK]; /* bytes */
 };
 
 static struct load l;
@@ -118,27 +118,23 @@ static void know(unsigned int i, uint32_t generation, const uint8_t *data)
 	crypto_hash_sha256(b->sum, data, BLOCK);
 }
 
-/* Note which pages are of a generation. */
-static void match(const uint8_t *data, unsigned int i, uint32_t generation,
-		  bool *ok)
+/* Notes which bytes may be of a generation. */
+static void match(const uint8_t *data, unsigned int i, uint32_t generation)
 {
 	make(l.other, i, generation);
-	for (size_t p = 0; p < BLOCK / PAGE; p++)
-		ok[p] |= !memcmp(data + p * PAGE, l.other + p * PAGE, PAGE);
+	for (size_t at = 0; at < BLOCK; at++)
+		l.is_known[at] |= data[at] == l.other[at];
 }
 
 static bool is_mixture(const uint8_t *data, unsigned int i)
 {
 	const struct block *b = &l.blocks[i];
-	bool ok[BLOCK / PAGE] = { false };
 
-	match(data, i, b->generation, ok);
+	memset(l.is_known, 0, sizeof(l.is_known));
+	match(data, i, b->generation);
 	for (unsigned int m = 0; m < b->n_maybe; m++)
-		match(data, i, b->maybe[m], ok);
-	for (size_t p = 0; p < BLOCK / PAGE; p++)
-		if (!ok[p])
-			return false;
-	return true;
+		match(data, i, b->maybe[m]);
+	return !memchr(l.is_known, false, sizeof(l.is_known));
 }
 
 static int check_data(unsigned int i, const uint8_t *data)
