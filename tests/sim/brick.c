@@ -209,6 +209,10 @@ static int read_settings(void *ctx, struct brick_config *c)
 	free(c->admin);
 	c->admin = NULL;
 	c->limits.lease_ms = s->lease_ms;
+	c->limits.promote_wait_ms = s->promote_wait_ms;
+	c->limits.stop_timeout_ms = s->stop_timeout_ms;
+	c->limits.map_extent_max_bytes = (uint64_t)s->extent_blocks
+					 << KFB_BLOCK_SHIFT;
 	c->limits.alloc_max_blocks = s->alloc_max_blocks;
 	c->limits.mappings = s->mappings;
 	c->limits.credits = s->credits;

@@ -25,6 +25,7 @@ enum sim_revoked {
  * struct sim_brick_settings - what brickd is set to, as far as worlds differ
  * @is_file: its store is a file, and no persistent memory
  * @bytes: of its store
+ * @extent_blocks: what one MAP may ask for as one piece
  * @is_tight: what there may be one of, there is one of
  * @quotas: of blocks, by client; 0: it has none
  */
@@ -35,6 +36,9 @@ struct sim_brick_settings {
 	bool is_tcp;
 	uint64_t bytes;
 	uint32_t lease_ms;
+	uint32_t promote_wait_ms;
+	uint32_t stop_timeout_ms;
+	uint32_t extent_blocks;
 	uint32_t alloc_max_blocks;
 	uint32_t mappings;
 	uint32_t credits;

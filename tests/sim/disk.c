@@ -153,7 +153,11 @@ static void grow(struct sim_disk *d)
 
 bool sim_disk_keeps_others_out(const struct sim_disk *d)
 {
-	return d->open && !d->is_leaving && !sim_disk_is_lossy(d);
+	uint32_t epoch = d->epoch;
+
+	/* While its state is read it may begin to leave. */
+	return d->open && !d->is_leaving && !sim_disk_is_lossy(d) &&
+	       !d->is_leaving && d->epoch == epoch;
 }
 
 /* ---- its life ------------------------------------------------------------------ */

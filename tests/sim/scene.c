@@ -128,22 +128,30 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 static void choose_brick(uint64_t *dice, bool has_disk,
 			 struct sim_brick_settings *b)
 {
+	static const uint32_t leases_ms[] = { 100, 100, 400, 3000, 3000 };
+	static const uint32_t promotes_ms[] = { 0, 50, 5000, 5000 };
+	static const uint32_t stops_ms[] = { 0, 20, 3000 };
+
 	choose_platform(dice, &b->platform);
 	choose_media(dice, b);
 	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
 	/* There a CPU puts it in its place, and into its cache. */
 	b->platform.placed = b->is_tcp;
 	b->platform.ddio |= b->is_tcp;
-	b->lease_ms = sim_chance_of(dice, 500) ? 100 : 3000;
+	b->lease_ms = leases_ms[sim_below_of(dice, 5)];
+	b->promote_wait_ms = promotes_ms[sim_below_of(dice, 4)];
+	b->stop_timeout_ms = stops_ms[sim_below_of(dice, 3)];
+	b->extent_blocks = sim_chance_of(dice, 300) ? 1 : SIM_BLOCKS_MAX;
 	b->alloc_max_blocks = SIM_BLOCKS_MAX;
 	b->mappings = 16;
-	b->is_tight = !has_disk && sim_chance_of(dice, 150);
+	b->is_tight = sim_chance_of(dice, 150);
 	b->credits = sim_chance_of(dice, 300) ? KFB_CREDITS_MIN : 16;
 }
 
 static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 {
 	static const uint32_t words[] = { 8, 16, 64, 512 };
+	static const uint32_t timeouts_ms[] = { 200, 1000, 1000, 5000 };
 
 	*c = (struct sim_client_settings){
 		.churn_permille = sim_chance_of(dice, 300) ? 200 : 16,
@@ -154,7 +162,7 @@ static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 		.n_words = words[sim_below_of(dice, 4)],
 		.queues = 1 + (uint32_t)sim_below_of(dice, 4),
 		.reconnect_ms = sim_chance_of(dice, 250) ? 0 : 60000,
-		.timeout_ms = 1000,
+		.timeout_ms = timeouts_ms[sim_below_of(dice, 4)],
 		.think_us = (uint32_t)sim_below_of(dice, 100),
 		.posted_max = 1 + (uint32_t)sim_below_of(dice, SIM_POSTED_MAX),
 	};
