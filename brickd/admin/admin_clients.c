@@ -7,6 +7,7 @@
 #include "brickd/admin/admin_put.h"
 #include "brickd/admin/view.h"
 #include "brickd/session/sessions.h"
+#include "brickd/storage/storage.h"
 #include "proto/kfb_ops.h"
 
 /* What all sessions of one client have. */
@@ -85,12 +86,20 @@ describe_counted_ops(struct brick_client_counters *counters)
 	return object;
 }
 
-static struct json_object *client_object(const struct holder *h,
-					 struct brick_client_counters *counters)
+static struct json_object *client_object(const struct brick_view *view,
+					 const struct holder *h)
 {
+	struct brick_client_counters *counters =
+		brick_sessions_counters(view->sessions, h->client);
 	struct json_object *object = json_object_new_object();
 
 	brick_admin_put_text(object, "client", h->client->name);
+	brick_admin_put_count(object, "blocks",
+			      brick_store_owned(view->storage->store,
+						h->client->owner));
+	if (h->client->has_quota)
+		brick_admin_put_count(object, "quota_blocks",
+				      h->client->quota_blocks);
 	brick_admin_put_count(object, "sessions", h->n_sessions);
 	brick_admin_put_count(object, "mappings", h->n_mappings);
 	brick_admin_put_count(object, "handles", h->n_handles);
@@ -120,10 +129,7 @@ void brick_admin_clients(const struct brick_view *view, uint64_t from,
 	TAILQ_FOREACH(s, &all->list, link)
 	add_to_holder(&page, s);
 	for (uint64_t i = 0; i < page.n; i++)
-		json_object_array_add(
-			list, client_object(&page.list[i],
-					    brick_sessions_counters(
-						    all, page.list[i].client)));
+		json_object_array_add(list, client_object(view, &page.list[i]));
 	json_object_object_add(reply, "clients", list);
 	if (from + page.n < n_clients(all->config))
 		brick_admin_put_count(reply, "next", from + page.n);

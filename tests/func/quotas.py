@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Quotas: how many blocks a client may have, and whose a block is."""
 import concurrent.futures
+import json
 import signal
 
 import lab
@@ -14,6 +15,8 @@ class Quotas(lab.FuncTest):
     def begin(self, quotas, **parameters):
         self.b = self.brick(clients={"a": ["0x0+1T rw"], "b": ["0x0+1T rw"]}, **parameters)
         self.b.quotas = quotas
+        self.admin = self.b.folder / "admin"
+        self.b.settings = f"admin = {self.admin}"
         self.b.start()
 
     def alloc(self, va, client="a"):
@@ -30,6 +33,11 @@ class Quotas(lab.FuncTest):
     def has(self, client, used, quota):
         info = self.b.json("info", client=client)
         self.assertEqual((info.get("quota_used_blocks"), info.get("quota_blocks")), (used, quota))
+        done = lab.run(lab.BRICKCTL, "--json", "--admin", self.admin, "top", "--by", "client")
+        told = next(c for c in json.loads(self.ok(done))["clients"] if c["client"] == client)
+        self.assertEqual(told.get("quota_blocks"), quota)
+        if quota is not None:
+            self.assertEqual(told["blocks"], used)
 
     def reload(self, quotas):
         self.b.quotas = quotas

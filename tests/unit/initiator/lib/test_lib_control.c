@@ -401,7 +401,8 @@ static void events_are_kept_and_acknowledged(void **state)
 
 static void polling_keeps_the_lease(void **state)
 {
-	rules->lease_ms = 4000; /* a quarter is longer than a busy machine takes */
+	rules->lease_ms =
+		4000; /* a quarter is longer than a busy machine takes */
 	lib_connect_default();
 	wait_seen(KFB_OP_PING, 2);
 }
