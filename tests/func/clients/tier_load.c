@@ -123,7 +123,8 @@ static void match(const uint8_t *data, unsigned int i, uint32_t generation)
 {
 	make(l.other, i, generation);
 	for (size_t at = 0; at < BLOCK; at++)
-		l.is_known[at] |= data[at] == l.other[at];
+		if (data[at] == l.other[at])
+			l.is_known[at] = true;
 }
 
 static bool is_mixture(const uint8_t *data, unsigned int i)
