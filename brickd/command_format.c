@@ -146,14 +146,6 @@ static int parse_format_arguments(int argc, char **argv, struct arguments *a)
 	return -1;
 }
 
-static void random_uuid(uint8_t uuid[KFB_UUID_BYTES])
-{
-	randombytes_buf(uuid, KFB_UUID_BYTES);
-	/* RFC 4122: version 4, variant 1. */
-	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
-	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
-}
-
 /* Makes the store and its slow tier; their sizes are filled in. */
 static int make_files(struct arguments *a, char *err, size_t err_len)
 {
@@ -205,7 +197,11 @@ int brick_command_format(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (!a.has_uuid)
-		random_uuid(a.format.uuid);
+	if (!a.has_uuid) {
+		randombytes_buf(a.format.uuid, KFB_UUID_BYTES);
+		/* RFC 4122: version 4, variant 1. */
+		a.format.uuid[6] = (uint8_t)((a.format.uuid[6] & 0x0f) | 0x40);
+		a.format.uuid[8] = (uint8_t)((a.format.uuid[8] & 0x3f) | 0x80);
+	}
 	return format_store(&a);
 }

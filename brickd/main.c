@@ -192,19 +192,6 @@ static int load_config(struct brick_config *config, const struct arguments *a)
 }
 
 /*
- * Clients' keys are in memory: no core has them, and no other process of the same
- * user can read or trace this one.
- */
-static int hide_memory(void)
-{
-	if (!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		return 0;
-	brick_log(LOG_ERR, NULL, "its memory cannot be kept out of cores: %s",
-		  strerror(errno));
-	return -errno;
-}
-
-/*
  * Keys are not swapped out, and neither is anything else that a request may have
  * to wait for. Pages are locked when they are first used; a medium's mapping is
  * not. Under a limit this would make allocations fail: it is left out then.
@@ -233,31 +220,6 @@ static void lock_memory(void)
 			  strerror(errno));
 }
 
-/* Each connection takes a handful of descriptors. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void tell_ready(const struct brick_server *server, int fd)
-{
-	char text[16];
-	int len;
-
-	if (fd < 0)
-		return;
-	len = snprintf(text, sizeof(text), "%u\n", server->net.fabrics[0].port);
-	if (write(fd, text, (size_t)len) != len)
-		brick_log(LOG_WARNING, NULL, "nobody reads --ready-fd: %s",
-			  strerror(errno));
-	close(fd);
-}
-
 /* For SIGHUP: the same flags, the same file. */
 static int read_again(void *ctx, struct brick_config *fresh)
 {
@@ -268,8 +230,8 @@ static int read_again(void *ctx, struct brick_config *fresh)
 static int serve_until_stopped(struct brick_config *config, struct arguments *a)
 {
 	static struct brick_server server;
-	char err[BRICK_ERR_BYTES] = "";
-	int rc, stopped;
+	char err[BRICK_ERR_BYTES] = "", port[16];
+	int rc, len, stopped;
 
 	server.reload.read = read_again;
 	server.reload.ctx = a;
@@ -278,7 +240,15 @@ static int serve_until_stopped(struct brick_config *config, struct arguments *a)
 		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));
 		return BRICK_EXIT_FAILED;
 	}
-	tell_ready(&server, a->ready_fd);
+	if (a->ready_fd >= 0) {
+		len = snprintf(port, sizeof(port), "%u\n",
+			       server.net.fabrics[0].port);
+		if (write(a->ready_fd, port, (size_t)len) != len)
+			brick_log(LOG_WARNING, NULL,
+				  "nobody reads --ready-fd: %s",
+				  strerror(errno));
+		close(a->ready_fd);
+	}
 	brick_server_tell_manager(&server);
 	rc = brick_server_run(&server);
 	if (rc)
@@ -291,6 +261,7 @@ int main(int argc, char **argv)
 {
 	struct arguments a = { .ready_fd = -1 };
 	struct brick_config config;
+	struct rlimit limit;
 	int status;
 
 	if (sodium_init() < 0) {
@@ -309,9 +280,20 @@ int main(int argc, char **argv)
 	status = parse_arguments(argc, argv, &a);
 	if (status >= 0)
 		return status;
-	raise_descriptor_limit();
+	/* Each connection takes a handful of descriptors. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	brick_config_init(&config);
-	if (hide_memory()) {
+	/*
+	 * Clients' keys are in memory: no core has them, and no other process of
+	 * the same user can read or trace this one.
+	 */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)) {
+		brick_log(LOG_ERR, NULL,
+			  "its memory cannot be kept out of cores: %s",
+			  strerror(errno));
 		status = BRICK_EXIT_FAILED;
 	} else if (load_config(&config, &a)) {
 		status = BRICK_EXIT_USAGE;

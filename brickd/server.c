@@ -140,12 +140,6 @@ static void begin_stop(struct brick_server *server)
 	brick_sessions_stop(&server->sessions);
 }
 
-static void reload_config(struct brick_server *server)
-{
-	if (brick_reload(&server->reload))
-		brick_server_tell_manager(server);
-}
-
 static void signal_ready(struct brick_source *source)
 {
 	struct brick_server *server =
@@ -154,10 +148,10 @@ static void signal_ready(struct brick_source *source)
 
 	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGHUP)
-		reload_config(server);
-	else
+	if (info.ssi_signo != SIGHUP)
 		begin_stop(server);
+	else if (brick_reload(&server->reload))
+		brick_server_tell_manager(server);
 }
 
 /* While stopping: which connections are done with? */
@@ -313,18 +307,6 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 
 fail:
 	close_fabrics(server);
-	return rc;
-}
-
-static int try_medium(const struct brick_server *server, char *err,
-		      size_t err_len)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < server->net.n_fabrics; i++)
-		rc = brick_devices_try_medium(&server->net.fabrics[i],
-					      server->storage.media, err,
-					      err_len);
 	return rc;
 }
 
@@ -505,7 +487,10 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	brick_mappings_init(&server->sessions.mappings,
 			    server->storage.instance_id,
 			    brick_session_is_ending);
-	rc = try_medium(server, err, err_len);
+	for (uint32_t i = 0; !rc && i < server->net.n_fabrics; i++)
+		rc = brick_devices_try_medium(&server->net.fabrics[i],
+					      server->storage.media, err,
+					      err_len);
 	if (rc)
 		goto close_store;
 	rc = open_loop(server);

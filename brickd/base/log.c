@@ -18,13 +18,6 @@ void brick_log_set_level(int priority)
 	log_level = priority;
 }
 
-static void clean_line(char *line, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-}
-
 __attribute__((format(printf, 3, 0))) static void
 log_line(int priority, const char *who, const char *fmt, va_list ap)
 {
@@ -42,7 +35,9 @@ log_line(int priority, const char *who, const char *fmt, va_list ap)
 	}
 	if (len >= room)
 		len = room - 1;
-	clean_line(line, len);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
 	line[len++] = '\n';
 	/* Nobody is left to be told when the log cannot be written. */
 	written = write(STDERR_FILENO, line, len);

@@ -51,15 +51,6 @@ void brick_loop_want_write(struct brick_loop *loop, struct brick_source *source,
 	epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
 }
 
-static void run_tick(struct brick_loop *loop)
-{
-	loop->now_ms = brick_now_ms();
-	if (loop->now_ms < loop->next_tick_ms)
-		return;
-	loop->next_tick_ms = loop->now_ms + BRICK_TICK_MS;
-	loop->tick(loop->ctx);
-}
-
 static int wait_ms(struct brick_loop *loop)
 {
 	uint64_t until_ms, now_ms;
@@ -91,7 +82,11 @@ int brick_loop_run(struct brick_loop *loop)
 			if (loop->round[i])
 				loop->round[i]->ready(loop->round[i]);
 		loop->n_round = 0;
-		run_tick(loop);
+		loop->now_ms = brick_now_ms();
+		if (loop->now_ms >= loop->next_tick_ms) {
+			loop->next_tick_ms = loop->now_ms + BRICK_TICK_MS;
+			loop->tick(loop->ctx);
+		}
 	}
 	return 0;
 }
