@@ -60,31 +60,27 @@ static bool device_path(const struct brick_media *m, char path[PATH_MAX])
 	return realpath(link, path) != NULL;
 }
 
-static int add_bad(struct brick_platform *p, const struct pmem2_badblock *bb)
-{
-	struct brick_bytes *more;
-
-	more = reallocarray(p->bad, p->n_bad + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	more[p->n_bad].off = bb->offset;
-	more[p->n_bad++].len = bb->length;
-	p->bad = more;
-	return 0;
-}
-
 static int read_bad(struct brick_platform *p, const struct pmem2_source *source)
 {
 	struct pmem2_badblock_context *ctx;
+	struct brick_bytes *more;
 	struct pmem2_badblock bb;
 	int rc = 0, found = 0;
 
 	if (pmem2_badblock_context_new(&ctx, source))
 		return 0;
-	while (!rc && !found && p->n_bad < BAD_MAX) {
+	while (p->n_bad < BAD_MAX) {
 		found = pmem2_badblock_next(ctx, &bb);
-		if (!found)
-			rc = add_bad(p, &bb);
+		if (found)
+			break;
+		more = reallocarray(p->bad, p->n_bad + 1, sizeof(*more));
+		if (!more) {
+			rc = -ENOMEM;
+			break;
+		}
+		more[p->n_bad].off = bb.offset;
+		more[p->n_bad++].len = bb.length;
+		p->bad = more;
 	}
 	p->bad_known = found == PMEM2_E_NO_BAD_BLOCK_FOUND;
 	pmem2_badblock_context_delete(&ctx);
@@ -111,25 +107,12 @@ int brick_platform_clear(const struct brick_media *m, struct brick_bytes bytes)
 	return rc < 0 && rc > -PMEM2_ERRORS ? rc : rc ? -EIO : 0;
 }
 
-/* libpmem2 is asked about the whole region: power was lost there. */
-static int ask_pmem2(const struct brick_media *m, struct brick_platform *p)
-{
-	struct pmem2_source *source;
-	int rc;
-
-	if (pmem2_source_from_fd(&source, m->fd))
-		return 0;
-	p->dirty_shutdowns_known =
-		!pmem2_source_device_usc(source, &p->dirty_shutdowns);
-	rc = read_bad(p, source);
-	(void)pmem2_source_delete(&source);
-	return rc;
-}
-
 int brick_platform_read(const struct brick_media *m, struct brick_platform *out)
 {
 	struct brick_place place = { 0 };
+	struct pmem2_source *source;
 	char path[PATH_MAX];
+	int rc;
 
 	memset(out, 0, sizeof(*out));
 	if (!m->medium->is_pmem)
@@ -141,7 +124,14 @@ int brick_platform_read(const struct brick_media *m, struct brick_platform *out)
 	if (!place.has_region)
 		return 0;
 	brick_platform_region(&place, out);
-	return ask_pmem2(m, out);
+	/* libpmem2 is asked about the whole region: power was lost there. */
+	if (pmem2_source_from_fd(&source, m->fd))
+		return 0;
+	out->dirty_shutdowns_known =
+		!pmem2_source_device_usc(source, &out->dirty_shutdowns);
+	rc = read_bad(out, source);
+	(void)pmem2_source_delete(&source);
+	return rc;
 }
 
 void brick_platform_fini(struct brick_platform *p)

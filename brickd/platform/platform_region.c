@@ -52,43 +52,33 @@ static enum brick_health health_of(struct ndctl_dimm *dimm)
 	return BRICK_HEALTH_OK;
 }
 
-static enum brick_health worst_of(struct ndctl_region *region)
-{
-	enum brick_health worst = BRICK_HEALTH_UNKNOWN, one;
-	struct ndctl_dimm *dimm;
-
-	ndctl_dimm_foreach_in_region(region, dimm) {
-		one = health_of(dimm);
-		if (one > worst)
-			worst = one;
-	}
-	return worst;
-}
-
-static bool is_cxl(struct ndctl_region *region)
-{
-	const char *provider =
-		ndctl_bus_get_provider(ndctl_region_get_bus(region));
-
-	return provider && !strcmp(provider, CXL_PROVIDER);
-}
-
 void brick_platform_region(const struct brick_place *place,
 			   struct brick_platform *out)
 {
 	struct ndctl_region *region;
+	enum brick_health health;
+	struct ndctl_dimm *dimm;
 	struct ndctl_ctx *ctx;
+	const char *provider;
 
 	if (ndctl_new(&ctx))
 		return;
 	region = find_region(ctx, place);
-	if (region) {
-		out->backing =
-			is_cxl(region) ? BRICK_BACKING_CXL : BRICK_BACKING_PMEM;
-		snprintf(out->region, sizeof(out->region), "%s",
-			 ndctl_region_get_devname(region));
-		out->domain = domain_of(region);
-		out->health = worst_of(region);
+	if (!region)
+		goto unref;
+	provider = ndctl_bus_get_provider(ndctl_region_get_bus(region));
+	out->backing = provider && !strcmp(provider, CXL_PROVIDER)
+			       ? BRICK_BACKING_CXL
+			       : BRICK_BACKING_PMEM;
+	snprintf(out->region, sizeof(out->region), "%s",
+		 ndctl_region_get_devname(region));
+	out->domain = domain_of(region);
+	out->health = BRICK_HEALTH_UNKNOWN;
+	ndctl_dimm_foreach_in_region(region, dimm) {
+		health = health_of(dimm);
+		if (health > out->health)
+			out->health = health;
 	}
+unref:
 	ndctl_unref(ctx);
 }
