@@ -81,12 +81,6 @@ void brick_conn_violated(struct brick_conn *c, int what)
 	brick_conn_fail(c, LOG_DEBUG, "closed for breaking the wire's rules");
 }
 
-/* Only brickd's own provider says so. */
-static bool is_violation(const struct brick_conn *c, int prov_errno)
-{
-	return prov_errno && c->fabric->address->scheme->is_strict;
-}
-
 void brick_conn_set_deadline(struct brick_conn *c, uint64_t deadline_ms)
 {
 	if (c->deadline_ms)
@@ -234,22 +228,18 @@ void brick_conn_close(struct brick_conn *c)
 	free(c);
 }
 
-/*
- * A short message is copied by the provider, without a completion that had to
- * be read. Not a last word: whoever waits for it to be out needs to know.
- */
-static bool may_inject(const struct brick_conn *c, size_t len)
-{
-	return len <= c->inject_max && c->n_injected < INJECTED_MAX &&
-	       c->state == KFB_CONN_READY && !c->is_disconnecting &&
-	       !c->net->stop->is_stopping;
-}
-
 static int send_bytes(struct brick_conn *c, struct brick_buf *buf, size_t len)
 {
 	ssize_t rc;
 
-	if (may_inject(c, len)) {
+	/*
+	 * A short message is copied by the provider, without a completion that had
+	 * to be read. Not a last word: whoever waits for it to be out needs to
+	 * know.
+	 */
+	if (len <= c->inject_max && c->n_injected < INJECTED_MAX &&
+	    c->state == KFB_CONN_READY && !c->is_disconnecting &&
+	    !c->net->stop->is_stopping) {
 		rc = fi_inject(c->ep, buf->data, len, 0);
 		if (rc != -FI_EAGAIN) {
 			c->n_injected++;
@@ -290,21 +280,16 @@ void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 	brick_conn_kick(c);
 }
 
-/*
- * No message of the protocol comes with data for the completion queue. A
- * remote write with data would seem to be one: it takes a receive's place, as
- * long as what was written elsewhere, or has no receive at all.
- */
-static bool has_data(const struct fi_cq_msg_entry *entry)
-{
-	return !entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA);
-}
-
 static void take_completion(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 {
 	struct brick_buf *buf;
 
-	if (has_data(entry)) {
+	/*
+	 * No message of the protocol comes with data for the completion queue. A
+	 * remote write with data would seem to be one: it takes a receive's place,
+	 * as long as what was written elsewhere, or has no receive at all.
+	 */
+	if (!entry->op_context || (entry->flags & FI_REMOTE_CQ_DATA)) {
 		brick_conn_fail(c, LOG_NOTICE, "it sends completion data");
 		return;
 	}
@@ -331,7 +316,8 @@ static void completion_failed(struct brick_conn *c)
 		return;
 	if (err.err == FI_ETRUNC || err.err == FI_EMSGSIZE || err.olen)
 		brick_conn_fail(c, LOG_NOTICE, "message too long");
-	else if (is_violation(c, err.prov_errno))
+	else if (err.prov_errno && c->fabric->address->scheme->is_strict)
+		/* Only brickd's own provider says so. */
 		brick_conn_violated(c, err.prov_errno);
 	else if (err.err == FI_ECANCELED)
 		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
@@ -417,24 +403,21 @@ static void end_late(struct brick_net *net)
 	}
 }
 
-/*
- * A provider may have lost a wake-up; that of verbs is known for it. Looking
- * takes a system call and much that is in no cache: of many connections of
- * others only some are looked at each time.
- */
-static uint32_t n_to_look_at(const struct brick_net *net)
+void brick_conns_tick(struct brick_net *net)
 {
+	struct brick_conn *c, *last;
+	uint32_t n = LOOK_MAX;
+
+	end_late(net);
+	/*
+	 * A provider may have lost a wake-up; that of verbs is known for it.
+	 * Looking takes a system call and much that is in no cache: of many
+	 * connections of others only some are looked at each time.
+	 */
 	for (uint32_t i = 0; i < net->n_fabrics; i++)
 		if (net->fabrics[i].address->scheme->is_rdma)
-			return UINT32_MAX;
-	return LOOK_MAX;
-}
-
-static void look_at_some(struct brick_net *net)
-{
-	struct brick_conn *c, *last = TAILQ_LAST(&net->conns, brick_conn_list);
-	uint32_t n = n_to_look_at(net);
-
+			n = UINT32_MAX;
+	last = TAILQ_LAST(&net->conns, brick_conn_list);
 	while (last && n--) {
 		c = TAILQ_FIRST(&net->conns);
 		TAILQ_REMOVE(&net->conns, c, link);
@@ -444,10 +427,4 @@ static void look_at_some(struct brick_net *net)
 		if (c == last)
 			break;
 	}
-}
-
-void brick_conns_tick(struct brick_net *net)
-{
-	end_late(net);
-	look_at_some(net);
 }

@@ -67,22 +67,6 @@ static int collect_devices(const struct fi_info *list, bool v6,
 	return n;
 }
 
-static int device_address_of(const struct candidate *c,
-			     const struct brick_address *listen,
-			     struct brick_address *out)
-{
-	socklen_t len = c->addr->sa_family == AF_INET6
-				? sizeof(struct sockaddr_in6)
-				: sizeof(struct sockaddr_in);
-
-	*out = *listen;
-	out->wildcard = false;
-	return getnameinfo(c->addr, len, out->host, sizeof(out->host), NULL, 0,
-			   NI_NUMERICHOST)
-		       ? -EINVAL
-		       : 0;
-}
-
 static int find_all(const struct brick_address *listen,
 		    struct brick_address found[BRICK_DEVICES_MAX], uint32_t *n)
 {
@@ -90,6 +74,7 @@ static int find_all(const struct brick_address *listen,
 	struct fi_info *hints = brick_fabric_hints(listen);
 	struct fi_info *list = NULL;
 	int rc, count = 0;
+	socklen_t len;
 
 	if (!hints)
 		return -ENOMEM;
@@ -101,14 +86,24 @@ static int find_all(const struct brick_address *listen,
 	count = collect_devices(list, strchr(listen->host, ':'), devices);
 	*n = 0;
 	for (int i = 0; i < count && !rc; i++) {
-		if (devices[i].rank)
-			rc = device_address_of(&devices[i], listen,
-					       &found[(*n)++]);
-		else
+		struct brick_address *to = &found[*n];
+
+		if (!devices[i].rank) {
 			brick_log(LOG_NOTICE, NULL,
 				  "not serving over %s: it has no address to "
 				  "be tested by",
 				  devices[i].name);
+			continue;
+		}
+		(*n)++;
+		*to = *listen;
+		to->wildcard = false;
+		len = devices[i].addr->sa_family == AF_INET6
+			      ? sizeof(struct sockaddr_in6)
+			      : sizeof(struct sockaddr_in);
+		if (getnameinfo(devices[i].addr, len, to->host,
+				sizeof(to->host), NULL, 0, NI_NUMERICHOST))
+			rc = -EINVAL;
 	}
 	fi_freeinfo(list);
 	if (count < 0)

@@ -167,16 +167,18 @@ void brick_fabric_close(struct brick_fabric *f)
 	fi_freeinfo(f->info);
 }
 
-static unsigned int port_of(struct fid_pep *pep)
+int brick_fabric_port_of(struct fid_pep *pep, unsigned int *port)
 {
 	struct sockaddr_storage ss = { 0 };
 	size_t len = sizeof(ss);
+	int rc = fi_getname(&pep->fid, &ss, &len);
 
-	if (fi_getname(&pep->fid, &ss, &len))
-		return 0;
-	if (ss.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&ss)->sin_port);
+	if (rc)
+		return rc;
+	*port = ss.ss_family == AF_INET6
+			? ntohs(((struct sockaddr_in6 *)&ss)->sin6_port)
+			: ntohs(((struct sockaddr_in *)&ss)->sin_port);
+	return 0;
 }
 
 int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
@@ -192,7 +194,8 @@ int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
 		rc = fi_listen(f->pep);
 	if (rc)
 		goto close_pep;
-	f->port = port_of(f->pep);
+	if (brick_fabric_port_of(f->pep, &f->port))
+		f->port = 0;
 	return 0;
 
 close_pep:

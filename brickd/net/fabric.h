@@ -104,6 +104,15 @@ void brick_fabric_close(struct brick_fabric *fabric);
 int brick_fabric_listen(struct brick_fabric *fabric, char *err, size_t err_len);
 void brick_fabric_unlisten(struct brick_fabric *fabric);
 
+/**
+ * brick_fabric_port_of - the port that a passive endpoint got
+ * @pep: it listens
+ * @port: filled on success
+ *
+ * Return: 0 or -errno.
+ */
+int brick_fabric_port_of(struct fid_pep *pep, unsigned int *port);
+
 /* What a client needs to reach registered memory. */
 struct brick_region {
 	struct fid_mr *mr;

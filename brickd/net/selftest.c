@@ -60,15 +60,6 @@ static int make_key(struct trial *t, enum key_kind kind)
 	return rc;
 }
 
-static int make_source(struct trial *t)
-{
-	memset(t->area + PAGE_BYTES, PATTERN, WRITE_LEN);
-	if (!t->f->mr_local)
-		return 0;
-	return fi_mr_reg(t->link.client.domain, t->area + PAGE_BYTES,
-			 PAGE_BYTES, FI_WRITE, 0, 0, 0, &t->source, NULL);
-}
-
 static void close_trial(struct trial *t)
 {
 	/* Endpoints first: only then has all stopped that still moves. */
@@ -110,8 +101,10 @@ static int try_key(struct brick_fabric *f, const struct brick_address *to,
 	/* First of all: what the last trial wrote must not count in this one. */
 	memset(area, 0, AREA_BYTES);
 	rc = brick_link_open(&t.link, f, to);
-	if (!rc)
-		rc = make_source(&t);
+	memset(area + PAGE_BYTES, PATTERN, WRITE_LEN);
+	if (!rc && f->mr_local)
+		rc = fi_mr_reg(t.link.client.domain, area + PAGE_BYTES,
+			       PAGE_BYTES, FI_WRITE, 0, 0, 0, &t.source, NULL);
 	if (!rc)
 		rc = make_key(&t, kind);
 	if (!rc) {

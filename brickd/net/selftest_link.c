@@ -65,27 +65,13 @@ void brick_link_close(struct brick_link *link)
 	close_end(&link->server);
 }
 
-static int accept_request(struct brick_link *link, struct fi_info *info)
-{
-	int rc;
-
-	if (link->server.ep) {
-		/* Somebody else found the port; one is enough. */
-		fi_freeinfo(info);
-		return 0;
-	}
-	fi_freeinfo(link->server.info);
-	link->server.info = info;
-	rc = open_ep(&link->server);
-	return rc ? rc : fi_accept(link->server.ep, NULL, 0);
-}
-
 static int read_events(struct brick_link *link, struct brick_link_end *end)
 {
 	struct fi_eq_err_entry err = { 0 };
 	union cm_event event;
 	uint32_t kind;
 	ssize_t n;
+	int rc;
 
 	n = fi_eq_read(end->eq, &kind, &event, sizeof(event), 0);
 	if (n == -FI_EAVAIL) {
@@ -96,9 +82,16 @@ static int read_events(struct brick_link *link, struct brick_link_end *end)
 	}
 	if (n < (ssize_t)sizeof(event.entry))
 		return 0;
+	if (kind == FI_CONNREQ && !link->server.ep) {
+		fi_freeinfo(link->server.info);
+		link->server.info = event.entry.info;
+		rc = open_ep(&link->server);
+		return rc ? rc : fi_accept(link->server.ep, NULL, 0);
+	}
 	if (kind == FI_CONNREQ)
-		return accept_request(link, event.entry.info);
-	if (kind == FI_CONNECTED)
+		/* Somebody else found the port; one is enough. */
+		fi_freeinfo(event.entry.info);
+	else if (kind == FI_CONNECTED)
 		end->connected = true;
 	else if (kind == FI_SHUTDOWN)
 		end->ended = true;
@@ -156,32 +149,19 @@ static int start_listening(struct brick_link *link)
 	return rc;
 }
 
-static int link_port_of(struct fid_pep *pep, char service[BRICK_SERVICE_BYTES])
-{
-	struct sockaddr_storage ss = { 0 };
-	size_t len = sizeof(ss);
-	int rc = fi_getname(&pep->fid, &ss, &len);
-
-	if (rc)
-		return rc;
-	snprintf(service, BRICK_SERVICE_BYTES, "%u",
-		 ss.ss_family == AF_INET6
-			 ? ntohs(((struct sockaddr_in6 *)&ss)->sin6_port)
-			 : ntohs(((struct sockaddr_in *)&ss)->sin_port));
-	return 0;
-}
-
 static int start_connecting(struct brick_link *link)
 {
 	struct fi_info *hints = brick_fabric_hints(link->to);
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
 	struct brick_link_end *end = &link->client;
 	char service[BRICK_SERVICE_BYTES];
+	unsigned int port = 0;
 	int rc;
 
 	if (!hints)
 		return -ENOMEM;
-	rc = link_port_of(link->pep, service);
+	rc = brick_fabric_port_of(link->pep, &port);
+	snprintf(service, sizeof(service), "%u", port);
 	if (!rc)
 		rc = stcp_choose_getinfo(BRICK_FI_VERSION, link->to->host,
 					 service, FI_NUMERICHOST, hints,
