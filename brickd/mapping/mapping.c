@@ -37,21 +37,6 @@ struct brick_span brick_mapping_hull(const struct brick_mapping *m)
 				    m->handles[m->n - 1].span.end };
 }
 
-static int grow_table(struct brick_mappings *all)
-{
-	size_t cap = all->cap ? all->cap * 2 : CAP_FIRST;
-	struct brick_mapping **list;
-
-	if (all->n < all->cap)
-		return 0;
-	list = reallocarray(all->by_id, cap, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	all->by_id = list;
-	all->cap = cap;
-	return 0;
-}
-
 /* Index of the first mapping whose id is not below a number. */
 static size_t mapping_from(const struct brick_mappings *all, uint64_t id)
 {
@@ -69,17 +54,6 @@ static size_t mapping_from(const struct brick_mappings *all, uint64_t id)
 }
 
 /* ---- the index ----------------------------------------------------------- */
-
-static uint32_t classes_of(const struct brick_mapping *m)
-{
-	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
-
-	if (m->flags & KFB_MAP_RW)
-		classes |= 1U << BRICK_INTERVALS_RW;
-	if (m->flags & KFB_MAP_EXCLUSIVE)
-		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
-	return classes;
-}
 
 static struct brick_interval *note_interval(struct brick_intervals *in,
 					    struct brick_span span,
@@ -119,12 +93,17 @@ static void forget_handles(struct brick_mappings *all, struct brick_mapping *m,
 static int note_handles(struct brick_mappings *all, struct brick_mapping *m)
 {
 	bool write = m->flags & KFB_MAP_RW;
+	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
 
+	if (write)
+		classes |= 1U << BRICK_INTERVALS_RW;
+	if (m->flags & KFB_MAP_EXCLUSIVE)
+		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
 	for (size_t i = 0; i < m->n; i++) {
 		struct brick_handle *h = &m->handles[i];
 
-		h->interval = note_interval(&all->by_block, h->span,
-					    classes_of(m), m);
+		h->interval =
+			note_interval(&all->by_block, h->span, classes, m);
 		if (write)
 			h->written =
 				note_interval(&m->holdings->written, h->span,
@@ -143,7 +122,17 @@ int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 {
 	if (all->last >= COUNTER_MAX)
 		return -ENOMEM;
-	if (grow_table(all) || note_handles(all, m))
+	if (all->n >= all->cap) {
+		size_t cap = all->cap ? all->cap * 2 : CAP_FIRST;
+		struct brick_mapping **list =
+			reallocarray(all->by_id, cap, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		all->by_id = list;
+		all->cap = cap;
+	}
+	if (note_handles(all, m))
 		return -ENOMEM;
 	m->id = all->tag | ++all->last;
 	all->by_id[all->n++] = m; /* ids rise */

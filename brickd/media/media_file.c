@@ -116,20 +116,6 @@ const struct brick_medium brick_medium_file = {
 	.adopt = adopt_file,
 };
 
-static int extend_file(const struct brick_media *m, const struct stat *st,
-		       uint64_t size)
-{
-	int error;
-
-	if (m->is_volatile && is_sparse(m->fd, m->size))
-		return ftruncate(m->fd, (off_t)size) ? -errno : 0;
-	error = brick_room_take(m->fd, (uint64_t)st->st_size,
-				size - (uint64_t)st->st_size);
-	if (error)
-		(void)!ftruncate(m->fd, st->st_size);
-	return -error;
-}
-
 int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
 		       size_t err_len)
 {
@@ -150,7 +136,14 @@ int brick_media_extend(struct brick_media *m, uint64_t size, char *err,
 				(unsigned long long)size);
 		return -EINVAL;
 	}
-	ret = extend_file(m, &st, size);
+	if (m->is_volatile && is_sparse(m->fd, m->size)) {
+		ret = ftruncate(m->fd, (off_t)size) ? -errno : 0;
+	} else {
+		ret = -brick_room_take(m->fd, (uint64_t)st.st_size,
+				       size - (uint64_t)st.st_size);
+		if (ret)
+			(void)!ftruncate(m->fd, st.st_size);
+	}
 	if (ret)
 		brick_media_say(err, err_len,
 				"%s: cannot allocate %llu bytes: %s; it is as "

@@ -37,15 +37,6 @@ void brick_media_trust_environment(bool trust)
 	trust_environment = trust;
 }
 
-/* Both make libpmem2 take a disk file for persistent memory. */
-static void clear_environment(void)
-{
-	if (trust_environment)
-		return;
-	(void)unsetenv("PMEM2_FORCE_GRANULARITY");
-	(void)unsetenv("PMEM_IS_PMEM_FORCE");
-}
-
 static int open_file(struct brick_media_file *f)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
@@ -178,32 +169,10 @@ static int settle_past(const struct brick_media_file *f, char **mark,
 	return ret;
 }
 
-static const struct brick_medium *medium_named(const char *path)
-{
-	const char *prefix;
-
-	for (size_t i = 0; i < N_MEDIA; i++) {
-		prefix = media[i]->prefix;
-		if (prefix && !strncmp(path, prefix, strlen(prefix)))
-			return media[i];
-	}
-	return NULL;
-}
-
-/* The last row takes every file. */
-static const struct brick_medium *medium_of(const struct brick_media_file *f,
-					    const struct brick_media_map *mm)
-{
-	const struct brick_medium *const *medium = media;
-
-	while ((*medium)->prefix || !(*medium)->is_mine(f, mm))
-		medium++;
-	return *medium;
-}
-
 /* Size, map and adopt a locked file or device. */
 static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 {
+	const struct brick_medium *const *medium = media;
 	struct brick_media_past past = { 0 };
 	struct brick_media_map *mm;
 	char *mark = NULL;
@@ -229,7 +198,10 @@ static int open_locked(struct brick_media_file *f, struct brick_media_map **out)
 	}
 	mm->m.mark = mark;
 	mm->m.past = past;
-	mm->m.medium = medium_of(f, mm);
+	/* The last row takes every file. */
+	while ((*medium)->prefix || !(*medium)->is_mine(f, mm))
+		medium++;
+	mm->m.medium = *medium;
 	mm->m.is_volatile = mm->m.medium->is_volatile;
 	ret = mm->m.medium->adopt(f, mm);
 	if (ret) {
@@ -281,11 +253,21 @@ static int open_path(const char *path, const struct brick_media_create *create,
 int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len)
 {
-	const struct brick_medium *medium = medium_named(path);
+	const struct brick_medium *medium = NULL;
+	const char *prefix;
 	int ret;
 
+	for (size_t i = 0; !medium && i < N_MEDIA; i++) {
+		prefix = media[i]->prefix;
+		if (prefix && !strncmp(path, prefix, strlen(prefix)))
+			medium = media[i];
+	}
 	brick_media_say(err, err_len, "%s: failed", path);
-	clear_environment();
+	/* Both make libpmem2 take a disk file for persistent memory. */
+	if (!trust_environment) {
+		(void)unsetenv("PMEM2_FORCE_GRANULARITY");
+		(void)unsetenv("PMEM_IS_PMEM_FORCE");
+	}
 	ret = medium ? medium->open(path, out, err, err_len)
 		     : open_path(path, create, out, err, err_len);
 	/* brickd locks its own memory; this is as large as it may be. */

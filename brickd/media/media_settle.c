@@ -119,18 +119,6 @@ static int verify_cached(const struct brick_media_file *f, uint64_t size,
 	return ret;
 }
 
-static void write_back(const struct brick_media_file *f, const char *mark)
-{
-	int ret = fdatasync(f->fd);
-
-	if (!ret || !mark)
-		return;
-	/* Whoever asks next is told nothing: so it is written down now. */
-	(void)brick_mark_set(mark,
-			     "what an earlier process had written could not be "
-			     "made durable");
-}
-
 static int drop_cached(const struct brick_media_file *f, uint64_t size,
 		       const char *mark, struct brick_media_past *past)
 {
@@ -163,6 +151,10 @@ int brick_media_settle(const struct brick_media_file *f, uint64_t size,
 	past->fs_id = brick_media_fsid(f->fd);
 	if (f->fresh)
 		return 0;
-	write_back(f, mark);
+	/* Whoever asks next is told nothing: so it is written down now. */
+	if (fdatasync(f->fd) && mark)
+		(void)brick_mark_set(
+			mark, "what an earlier process had written could "
+			      "not be made durable");
 	return drop_cached(f, size, mark, past);
 }

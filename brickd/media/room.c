@@ -7,22 +7,16 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* The range may be allocated in part. */
-static bool can_fit(int fd, uint64_t len)
+int brick_room_take(int fd, uint64_t offset, uint64_t len)
 {
 	const uint64_t sector = 512; /* of st_blocks, see stat(2) */
 	struct statvfs fs;
 	struct stat st;
 
-	if (fstatvfs(fd, &fs) || fstat(fd, &st))
-		return true;
-	return len <= (uint64_t)fs.f_bavail * fs.f_frsize +
-			      (uint64_t)st.st_blocks * sector;
-}
-
-int brick_room_take(int fd, uint64_t offset, uint64_t len)
-{
-	if (!can_fit(fd, len))
+	/* The range may be allocated in part. */
+	if (!fstatvfs(fd, &fs) && !fstat(fd, &st) &&
+	    len > (uint64_t)fs.f_bavail * fs.f_frsize +
+			    (uint64_t)st.st_blocks * sector)
 		return ENOSPC;
 	return posix_fallocate(fd, (off_t)offset, (off_t)len);
 }
