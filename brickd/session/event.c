@@ -95,17 +95,6 @@ void brick_event_drop(struct brick_session *s, uint32_t kind)
 	s->events.sent[kind] = 0;
 }
 
-/* The client knows: it holds no more, or there is more of its kind. */
-static void is_known(struct brick_session *s, uint32_t kind)
-{
-	if (kind == KFB_EVENT_RECALL)
-		return; /* it is to do it */
-	if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
-		s->events.sent[kind] = 0;
-	else
-		brick_event_drop(s, kind);
-}
-
 /* An acknowledgement is for all up to its number; others are of the past. */
 static void drop_acknowledged(struct brick_session *s, uint32_t seq)
 {
@@ -114,9 +103,17 @@ static void drop_acknowledged(struct brick_session *s, uint32_t seq)
 	if (!seq || seq - e->acked > e->seq - e->acked)
 		return;
 	e->acked = seq;
-	for (uint32_t kind = 1; kind <= KFB_EVENT_LAST; kind++)
-		if (e->sent[kind] && (int32_t)(e->sent[kind] - seq) <= 0)
-			is_known(s, kind);
+	for (uint32_t kind = 1; kind <= KFB_EVENT_LAST; kind++) {
+		if (!e->sent[kind] || (int32_t)(e->sent[kind] - seq) > 0)
+			continue;
+		if (kind == KFB_EVENT_RECALL)
+			continue; /* it is to do it */
+		/* The client knows: it holds no more, or there is more of it. */
+		if (kind == KFB_EVENT_MEDIA_ERROR && brick_losses_next(s))
+			e->sent[kind] = 0;
+		else
+			brick_event_drop(s, kind);
+	}
 }
 
 void brick_events_noted(struct brick_session *s, const struct kfb_request *req)

@@ -95,8 +95,11 @@ static bool is_full(const struct brick_sessions *all)
 	       all->n - all->n_admitted >= 2 * limits->unauthenticated;
 }
 
-static void describe_request(struct request *r)
+static enum kfb_status validate_hello(struct request *r,
+				      struct brick_session **joins)
 {
+	struct brick_sessions *all = r->fabric->listener;
+	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
 	char peer[BRICK_PEER_BYTES];
 
 	brick_peer_format(r->fabric->address->scheme, r->info->dest_addr,
@@ -107,15 +110,6 @@ static void describe_request(struct request *r)
 			 r->hello.queue, peer);
 	else
 		snprintf(r->who, sizeof(r->who), "%s", peer);
-}
-
-static enum kfb_status validate_hello(struct request *r,
-				      struct brick_session **joins)
-{
-	struct brick_sessions *all = r->fabric->listener;
-	bool malformed = kfb_decode_hello(r->raw, (uint32_t)r->len, &r->hello);
-
-	describe_request(r);
 	if (all->stop->is_stopping)
 		return KFB_ST_SHUTDOWN;
 	if (malformed)

@@ -97,15 +97,6 @@ static struct brick_hold *find_hold(struct brick_sessions *all, uint64_t token)
 	return NULL;
 }
 
-/* One more session for a hold that is being made. */
-static int add_holder(struct brick_hold *hold, uint64_t id)
-{
-	if (hold->n == BRICK_HOLDERS_MAX)
-		return -EAGAIN;
-	hold->ids[hold->n++] = id;
-	return 0;
-}
-
 int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
 			   uint64_t *token)
 {
@@ -116,8 +107,9 @@ int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
 	{
 		if (!brick_quarantine_is_of(s, span))
 			continue;
-		if (add_holder(&hold, s->quarantine.id))
+		if (hold.n == BRICK_HOLDERS_MAX)
 			return -EAGAIN;
+		hold.ids[hold.n++] = s->quarantine.id;
 		last = s;
 	}
 	if (hold.n <= 1) {

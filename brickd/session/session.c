@@ -228,11 +228,18 @@ void brick_session_connected(struct brick_conn *c)
 	brick_conn_kick(c);
 }
 
-/* All sessions of a client have the same, also those that are ending. */
-static void share_holdings(struct brick_session *s)
+void brick_session_admit(struct brick_session *s,
+			 const struct brick_client *client,
+			 const uint8_t key[KFB_KEY_BYTES])
 {
+	struct brick_conn *c = s->queues[0]->conn;
 	const struct brick_session *other;
 
+	s->client = client;
+	s->counters = brick_sessions_counters(s->all, client);
+	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
+	s->all->n_admitted++;
+	/* All sessions of a client have the same, also those that are ending. */
 	TAILQ_FOREACH(other, &s->all->list, link)
 	if (other != s && other->client == s->client) {
 		free(s->holdings);
@@ -242,19 +249,6 @@ static void share_holdings(struct brick_session *s)
 	s->holdings->n_sessions++;
 	if (!s->fabric->mr_fences)
 		TAILQ_INSERT_TAIL(&s->holdings->late, s, late_link);
-}
-
-void brick_session_admit(struct brick_session *s,
-			 const struct brick_client *client,
-			 const uint8_t key[KFB_KEY_BYTES])
-{
-	struct brick_conn *c = s->queues[0]->conn;
-
-	s->client = client;
-	s->counters = brick_sessions_counters(s->all, client);
-	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
-	s->all->n_admitted++;
-	share_holdings(s);
 	brick_count(&s->all->counters->sessions_opened);
 	memcpy(s->key, key, sizeof(s->key));
 	describe_session(s);
@@ -320,17 +314,12 @@ static void drop_conn(struct brick_conn *c)
 		brick_quarantine_end(s);
 }
 
-/* Is there anything that its client could come back for? */
-static bool can_wait(const struct brick_session *s)
-{
-	return s->state == KFB_SESSION_LIVE && s->is_used &&
-	       s->lease.is_running && !s->all->stop->is_stopping;
-}
-
 /* Its last connection is closed. */
 static void detach_session(struct brick_session *s)
 {
-	if (can_wait(s)) {
+	/* Is there anything that its client could come back for? */
+	if (s->state == KFB_SESSION_LIVE && s->is_used && s->lease.is_running &&
+	    !s->all->stop->is_stopping) {
 		brick_session_move(s, KFB_SESSION_DETACHED);
 		brick_log_limited(&s->all->lines, LOG_INFO, s->who,
 				  "lost its last connection, to %s", s->peer);

@@ -71,42 +71,29 @@ static void revoke_all(struct brick_work *work)
 			  fi_strerror(-rc));
 }
 
-static void forget_mappings(struct brick_session *s)
+static void finish_end(struct brick_session *s)
 {
+	struct brick_sessions *all = s->all;
 	struct brick_mapping *m;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	s->all->ops->rest(s->all, m->handles, m->n);
+	all->ops->rest(all, m->handles, m->n);
 	while ((m = TAILQ_FIRST(&s->mappings))) {
 		TAILQ_REMOVE(&s->mappings, m, session_link);
-		brick_mappings_del(&s->all->mappings, m);
+		brick_mappings_del(&all->mappings, m);
 		free(m->handles);
 		free(m);
 	}
-}
-
-static void leave_holdings(struct brick_session *s)
-{
+	brick_quarantine_end(s);
 	if (s->client) {
 		s->holdings->n_sessions--;
 		if (!s->fabric->mr_fences)
 			TAILQ_REMOVE(&s->holdings->late, s, late_link);
-	}
-	if (!s->holdings->n_sessions)
-		free(s->holdings);
-}
-
-static void finish_end(struct brick_session *s)
-{
-	struct brick_sessions *all = s->all;
-
-	forget_mappings(s);
-	brick_quarantine_end(s);
-	leave_holdings(s);
-	if (s->client) {
 		brick_count(&all->counters->sessions_fenced);
 		all->n_admitted--;
 	}
+	if (!s->holdings->n_sessions)
+		free(s->holdings);
 	if (s->state == KFB_SESSION_FENCING)
 		brick_session_move(s, KFB_SESSION_ENDED);
 	brick_log_limited(&all->lines, LOG_DEBUG, s->who, "ended");

@@ -92,25 +92,22 @@ static void lease_over(struct brick_session *s)
 	brick_session_fence(s, "its lease is over");
 }
 
-static void lease_old(struct brick_session *s)
-{
-	if (!brick_session_hear(s))
-		brick_event_raise(s, KFB_EVENT_LEASE);
-}
-
 void brick_sessions_due(struct brick_sessions *all)
 {
 	/* Read when the loop woke up: what is due then is due. */
 	uint64_t now_ms = all->net->loop->now_ms;
 	struct brick_lease *lease;
+	struct brick_session *s;
 
 	for (;;) {
 		switch (brick_leases_due(&all->leases, now_ms, &lease)) {
 		case BRICK_LEASE_NONE_DUE:
 			return;
 		case BRICK_LEASE_OLD:
-			lease_old(brick_container_of(
-				lease, struct brick_session, lease));
+			s = brick_container_of(lease, struct brick_session,
+					       lease);
+			if (!brick_session_hear(s))
+				brick_event_raise(s, KFB_EVENT_LEASE);
 			break;
 		case BRICK_LEASE_OVER:
 			lease_over(brick_container_of(
