@@ -32,13 +32,6 @@ static void answer_again(struct brick_op *op)
 	handlers[op->req.op](op);
 }
 
-static void count_op(struct brick_session *s, uint16_t code)
-{
-	if (code <= KFB_OP_LAST)
-		s->counts[code]++;
-	s->is_used = s->is_used || s->state == KFB_SESSION_LIVE;
-}
-
 void brick_op_begin(struct brick_op *op, bool again)
 {
 	struct brick_session *s = op->session;
@@ -48,7 +41,9 @@ void brick_op_begin(struct brick_op *op, bool again)
 
 	op->begun_ns = brick_now_ns();
 	s->n_ops++;
-	count_op(s, code);
+	if (code <= KFB_OP_LAST)
+		s->counts[code]++;
+	s->is_used = s->is_used || s->state == KFB_SESSION_LIVE;
 	rc = kfb_conn_admit(c->state, code);
 	if (rc)
 		brick_op_finish_errno(op, rc);

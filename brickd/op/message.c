@@ -13,20 +13,6 @@
 #include "brickd/session/session.h"
 #include "proto/kfb_ops.h"
 
-/* Takes what the request brings: its credit, and credits for EVENTs. */
-static const char *take_credits(struct brick_queue *q,
-				const struct kfb_request *req)
-{
-	struct brick_conn *c = q->conn;
-
-	if (kfb_credits_take(&q->credits, req->op))
-		return "more requests than credits";
-	if (c->event_credits + req->credits > KFB_EVENTS_UNACKED_MAX)
-		return "more receives returned than EVENTs sent";
-	c->event_credits += req->credits;
-	return NULL;
-}
-
 /*
  * The body of a reply is larger than all else of an op. Where a reply has none
  * there is no memory for it.
@@ -35,19 +21,15 @@ _Static_assert(offsetof(struct brick_op, reply) + sizeof(struct kfb_reply) ==
 		       sizeof(struct brick_op),
 	       "the reply must be the last member");
 
-static struct brick_op *op_new(uint16_t code)
-{
-	return calloc(1, kfb_op_has_reply_body(code)
-				 ? sizeof(struct brick_op)
-				 : offsetof(struct brick_op, reply.u));
-}
-
 static void begin_op(struct brick_queue *q, const struct kfb_request *req,
 		     bool again)
 {
-	struct brick_op *op = op_new(req->op);
 	uint16_t slot = req->cookie.slot;
+	struct brick_op *op;
 
+	op = calloc(1, kfb_op_has_reply_body(req->op)
+			       ? sizeof(struct brick_op)
+			       : offsetof(struct brick_op, reply.u));
 	if (!op) {
 		brick_conn_fail(q->conn, LOG_ERR, "out of memory");
 		return;
@@ -119,8 +101,14 @@ void brick_op_receive(struct brick_conn *c, const void *buf, uint32_t len)
 						: "malformed message");
 		return;
 	}
-	why = take_credits(q, &req);
-	if (!why) {
+	/* What the request brings: its credit, and credits for EVENTs. */
+	if (kfb_credits_take(&q->credits, req.op)) {
+		why = "more requests than credits";
+	} else if (q->conn->event_credits + req.credits >
+		   KFB_EVENTS_UNACKED_MAX) {
+		why = "more receives returned than EVENTs sent";
+	} else {
+		q->conn->event_credits += req.credits;
 		brick_session_renew(q->session);
 		brick_events_noted(q->session, &req);
 		why = classify_request(q, &req);

@@ -25,29 +25,6 @@ static void send_status(struct brick_queue *q, struct kfb_reply *reply,
 	brick_conn_send(q->conn, reply);
 }
 
-static void record_status(struct brick_op *op, enum kfb_status status)
-{
-	struct brick_queue *q = op->queue;
-
-	if (kfb_op_is(op->req.op, KFB_OP_OPENS))
-		return;
-	q->records[op->req.cookie.slot] = (struct brick_reply_record){
-		.op = op->req.op,
-		.status = (uint16_t)status,
-		.mapping_id = op->mapping_id,
-	};
-	(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
-}
-
-static void send_answer(struct brick_op *op, enum kfb_status status)
-{
-	struct brick_queue *q = op->queue;
-
-	record_status(op, status);
-	if (q->conn && op->generation == q->generation)
-		send_status(q, &op->reply, &op->req, status);
-}
-
 void brick_op_answer_stale(struct brick_queue *q, const struct kfb_request *req)
 {
 	struct kfb_reply stale = { 0 };
@@ -64,13 +41,23 @@ void brick_op_answer_stale(struct brick_queue *q, const struct kfb_request *req)
 void brick_op_finish(struct brick_op *op, enum kfb_status status)
 {
 	struct brick_session *s = op->session, *owner = op->owner;
+	struct brick_queue *q = op->queue;
 
 	brick_count_op(brick_ops_of(s)->counters, op->req.op, status,
 		       op->begun_ns);
 	s->n_failed += status != KFB_ST_OK;
 	if (s->counters)
 		brick_count_client_op(s->counters, op->req.op, status);
-	send_answer(op, status);
+	if (!kfb_op_is(op->req.op, KFB_OP_OPENS)) {
+		q->records[op->req.cookie.slot] = (struct brick_reply_record){
+			.op = op->req.op,
+			.status = (uint16_t)status,
+			.mapping_id = op->mapping_id,
+		};
+		(void)kfb_slots_end(&q->slots, op->req.op, &op->req.cookie);
+	}
+	if (q->conn && op->generation == q->generation)
+		send_status(q, &op->reply, &op->req, status);
 	if (op->has_range_lock)
 		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
 				       &op->range_lock);
@@ -233,20 +220,17 @@ enum kfb_status brick_op_check_range(const struct brick_op *op,
 	return KFB_ST_OK;
 }
 
-static bool needs_write(const struct kfb_request *req)
-{
-	return req->op != KFB_OP_MAP || req->u.map.flags & KFB_MAP_RW;
-}
-
 enum kfb_status brick_op_recheck(const struct brick_op *op)
 {
 	const struct kfb_request *req = &op->req;
+	bool is_map = req->op == KFB_OP_MAP;
 	const struct kfb_range *range =
-		req->op == KFB_OP_MAP ? &req->u.map.range : &req->u.range;
+		is_map ? &req->u.map.range : &req->u.range;
 
 	if (brick_op_is_orphan(op))
 		return KFB_ST_SHUTDOWN;
-	return brick_op_check_range(op, range, needs_write(req));
+	return brick_op_check_range(op, range,
+				    !is_map || req->u.map.flags & KFB_MAP_RW);
 }
 
 void brick_ops_recheck(struct brick_ops *ops)

@@ -11,32 +11,31 @@
 #include "brickd/storage/cleaner.h"
 #include "brickd/storage/storage_failure.h"
 
-/* To the client a quota is the end of the space, as it is to older ones. */
-static int over_quota(const struct brick_op *op)
+static void alloc_committed(struct brick_op *op)
 {
 	const struct brick_store_op *c = &op->changes[0];
 	const struct brick_session *s = op->session;
+	struct brick_ops *ops = brick_ops_of(s);
+	int error = c->error;
 
-	brick_log_limited(
-		&s->all->net->lines[BRICK_LINES_QUOTAS], LOG_WARNING, s->who,
-		"client %s has reached its quota: %" PRIu64 " of %" PRIu64
-		" blocks are in use, %" PRIu64 " were asked for",
-		s->client->name,
-		brick_store_owned(brick_ops_of(s)->storage->store, c->owner),
-		c->quota_blocks, c->n_blocks);
-	return -ENOSPC;
-}
-
-static void alloc_committed(struct brick_op *op)
-{
-	struct brick_ops *ops = brick_ops_of(op->session);
-	int error = op->changes[0].error;
-
-	if (error == -EDQUOT)
-		error = over_quota(op);
+	if (error == -EDQUOT) {
+		brick_log_limited(&s->all->net->lines[BRICK_LINES_QUOTAS],
+				  LOG_WARNING, s->who,
+				  "client %s has reached its quota: %" PRIu64
+				  " of %" PRIu64 " blocks are in use, %" PRIu64
+				  " were asked for",
+				  s->client->name,
+				  brick_store_owned(ops->storage->store,
+						    c->owner),
+				  c->quota_blocks, c->n_blocks);
+		/*
+		 * To the client a quota is the end of the space, as it is to
+		 * older ones.
+		 */
+		error = -ENOSPC;
+	}
 	brick_failure_look(ops->storage);
-	brick_quarantine_settle(ops->sessions, op->changes[0].quarantine,
-				!error);
+	brick_quarantine_settle(ops->sessions, c->quarantine, !error);
 	if (!error && op->req.op == KFB_OP_FREE) {
 		brick_quarantine_forget(ops->sessions, op->range_lock.span);
 		brick_cleaner_kick(ops->storage);

@@ -64,29 +64,6 @@ static void fill_reply(struct brick_op *op, const struct brick_client *client,
 				   r->brick_uuid, r->power_epoch, r->proof);
 }
 
-static bool is_other_brick(const struct brick_op *op)
-{
-	const uint8_t *expected = op->req.u.auth.brick_uuid;
-
-	return !sodium_is_zero(expected, KFB_UUID_BYTES) &&
-	       memcmp(expected, op->session->all->storage->uuid,
-		      KFB_UUID_BYTES) != 0;
-}
-
-static void admit_session(struct brick_conn *c,
-			  const struct brick_client *client,
-			  const uint8_t *client_key,
-			  const struct kfb_transcript *transcript,
-			  const uint8_t *uuid, uint64_t power_epoch)
-{
-	uint8_t key[KFB_KEY_BYTES];
-
-	(void)kfb_auth_session_key(&brick_hmac, client_key, transcript, uuid,
-				   power_epoch, key);
-	brick_session_admit(c->session, client, key);
-	sodium_memzero(key, sizeof(key));
-}
-
 /* The client has left it, whatever it was told of it: nothing lands any more. */
 static void end_former(const struct brick_op *op,
 		       const struct brick_client *client)
@@ -112,7 +89,7 @@ void brick_op_auth(struct brick_op *op)
 	};
 	const struct brick_client *client =
 		brick_config_client(s->all->config, auth->name);
-	uint8_t nobodys_key[KFB_KEY_BYTES];
+	uint8_t nobodys_key[KFB_KEY_BYTES], key[KFB_KEY_BYTES];
 	bool right;
 
 	randombytes_buf(nobodys_key, sizeof(nobodys_key));
@@ -127,7 +104,9 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	/* Known only to those who have the key: it may be told apart. */
-	if (is_other_brick(op)) {
+	if (!sodium_is_zero(auth->brick_uuid, KFB_UUID_BYTES) &&
+	    memcmp(auth->brick_uuid, s->all->storage->uuid, KFB_UUID_BYTES) !=
+		    0) {
 		brick_log(LOG_NOTICE, c->who, "client %s expects another brick",
 			  client->name);
 		brick_conn_disconnect(c);
@@ -146,7 +125,10 @@ void brick_op_auth(struct brick_op *op)
 		return;
 	}
 	fill_reply(op, client, &transcript);
-	admit_session(c, client, client->key, &transcript,
-		      s->all->storage->uuid, s->all->storage->power_epoch);
+	(void)kfb_auth_session_key(&brick_hmac, client->key, &transcript,
+				   s->all->storage->uuid,
+				   s->all->storage->power_epoch, key);
+	brick_session_admit(c->session, client, key);
+	sodium_memzero(key, sizeof(key));
 	brick_op_finish(op, KFB_ST_OK);
 }

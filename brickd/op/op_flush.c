@@ -156,22 +156,12 @@ static void flush_next(struct brick_op *op)
 			   &op->session->flushes, &op->flush);
 }
 
-static void count_flushed(struct brick_op *op)
-{
-	const struct kfb_flush *flush = &op->req.u.flush;
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < flush->n_ranges; i++)
-		bytes += flush->ranges[i].len;
-	if (op->session->counters)
-		brick_count_add(&op->session->counters->flushed_bytes, bytes);
-}
-
 void brick_op_flush(struct brick_op *op)
 {
 	const struct kfb_flush *flush = &op->req.u.flush;
 	struct brick_ops *ops = brick_ops_of(op->session);
 	enum kfb_status status = check_ranges(op);
+	uint64_t bytes = 0;
 	int error;
 
 	/* Volatile media: no flush could keep what it promises. */
@@ -183,7 +173,11 @@ void brick_op_flush(struct brick_op *op)
 	}
 	if (brick_flush_try_now(ops->storage, flush, op->begun_ns, &error)) {
 		brick_failure_look(ops->storage);
-		count_flushed(op);
+		for (uint32_t i = 0; i < flush->n_ranges; i++)
+			bytes += flush->ranges[i].len;
+		if (op->session->counters)
+			brick_count_add(&op->session->counters->flushed_bytes,
+					bytes);
 		brick_op_finish(op, error ? KFB_ST_IO : KFB_ST_OK);
 		return;
 	}

@@ -14,14 +14,6 @@ static bool is_unsafe(const struct brick_ops *ops)
 	       ops->config->allow_remote_anonymous;
 }
 
-/* The spare slots are nobody's, in whichever tier they are just now. */
-static uint64_t free_slow(const struct brick_store_stats *stats)
-{
-	uint64_t n = stats->slow_clean + stats->slow_dirty;
-
-	return n > stats->slow_spare ? n - stats->slow_spare : 0;
-}
-
 /* What older clients would take for a violation is for those who ask for it. */
 static void add_quota(const struct brick_op *op, struct kfb_info *info)
 {
@@ -69,8 +61,13 @@ void brick_op_info(struct brick_op *op)
 	info->slots_total = stats.slots_total;
 	info->slots_free = stats.slots_clean + stats.slots_dirty;
 	if (stats.slow_total) {
+		uint64_t n_free = stats.slow_clean + stats.slow_dirty;
+
+		/* Spares are nobody's, in whichever tier they are just now. */
 		info->slow_total = stats.slow_total - stats.slow_spare;
-		info->slow_free = free_slow(&stats);
+		info->slow_free = n_free > stats.slow_spare
+					  ? n_free - stats.slow_spare
+					  : 0;
 	}
 	info->slots_clean = stats.slots_clean;
 	info->slots_bad = stats.slots_bad;

@@ -30,17 +30,6 @@ static void undo_registrations(struct brick_op *op)
 		brick_fabric_dereg(&op->handles[i].region, op->session->who);
 }
 
-static uint64_t extent_max_blocks(const struct brick_op *op)
-{
-	uint64_t max =
-		brick_ops_of(op->session)->config->limits.map_extent_max_bytes;
-
-	if (op->session->features & KFB_FEATURE_THIN &&
-	    max > KFB_MAP_EXTENT_THIN_MAX_BYTES)
-		max = KFB_MAP_EXTENT_THIN_MAX_BYTES;
-	return max >> KFB_BLOCK_SHIFT;
-}
-
 /* ---- in the registrar ---- */
 
 static int add_handle(struct brick_op *op, const struct brick_run *run)
@@ -86,28 +75,27 @@ static int add_change(struct brick_op *op, const struct brick_run *run)
 	return 0;
 }
 
-/* Are blocks kept for whoever wrote to them last? */
-static bool is_grace(const struct brick_ops *ops)
-{
-	return ops->grace_until_ms && brick_now_ms() < ops->grace_until_ms;
-}
-
 static int find_runs(struct brick_op *op)
 {
-	struct brick_store *store = brick_ops_of(op->session)->storage->store;
+	const struct brick_ops *ops = brick_ops_of(op->session);
 	struct brick_span span = op->range_lock.span;
-	uint64_t max = extent_max_blocks(op);
+	uint64_t max = ops->config->limits.map_extent_max_bytes;
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
 	struct brick_run run;
 	int rc = 0;
 
+	if (op->session->features & KFB_FEATURE_THIN &&
+	    max > KFB_MAP_EXTENT_THIN_MAX_BYTES)
+		max = KFB_MAP_EXTENT_THIN_MAX_BYTES;
+	max >>= KFB_BLOCK_SHIFT;
 	op->n_handles = 0;
 	op->is_slow = false;
 	for (uint64_t at = span.first; !rc && at < span.end;
 	     at += run.n_blocks) {
 		uint64_t left = span.end - at;
 
-		rc = brick_store_lookup(store, at << KFB_BLOCK_SHIFT,
+		rc = brick_store_lookup(ops->storage->store,
+					at << KFB_BLOCK_SHIFT,
 					left < max ? left : max, &run);
 		if (rc)
 			return rc;
@@ -117,7 +105,9 @@ static int find_runs(struct brick_op *op)
 		rc = add_handle(op, &run);
 		if (rc || !write || run.owner == op->session->client->owner)
 			continue;
-		if (run.owner && is_grace(brick_ops_of(op->session)))
+		/* Are blocks kept for whoever wrote to them last? */
+		if (run.owner && ops->grace_until_ms &&
+		    brick_now_ms() < ops->grace_until_ms)
 			return -EAGAIN;
 		rc = add_change(op, &run);
 	}

@@ -90,17 +90,6 @@ static void unmap_revoked(struct brick_op *op)
 	unmap_closed(op);
 }
 
-static void revoke_handles(struct brick_op *op, struct brick_session *owner)
-{
-	struct brick_ops *ops = brick_ops_of(owner);
-
-	op->revoke_ms = brick_now_ms() + REVOKE_MS;
-	op->is_revoking = true;
-	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
-	brick_op_submit(op, &ops->sessions->registrar, run_close,
-			unmap_revoked);
-}
-
 /* The mapping may be another session's of the same client. */
 static int find_mapping(struct brick_op *op, struct brick_mapping **out)
 {
@@ -124,21 +113,13 @@ static bool wants_all(const struct kfb_unmap *unmap)
 	return !unmap->range.va && !unmap->range.n_blocks;
 }
 
-static int quarantine_blocks(struct brick_session *owner,
-			     const struct brick_op *op)
-{
-	for (size_t i = 0; i < op->n_handles; i++)
-		if (brick_quarantine_add(owner, op->handles[i].span))
-			return -ENOMEM;
-	return 0;
-}
-
 static void take_handles(struct brick_op *op, struct brick_mapping *m,
 			 size_t first, size_t n)
 {
 	struct brick_session *owner = m->session;
-	bool flushes = m->flags & KFB_MAP_RW &&
-		       brick_flush_is_needed(brick_ops_of(owner)->storage);
+	struct brick_ops *ops = brick_ops_of(owner);
+	bool flushes =
+		m->flags & KFB_MAP_RW && brick_flush_is_needed(ops->storage);
 
 	/* Nothing may fail once the handles are gone: they have to be flushed. */
 	op->handles = calloc(n, sizeof(*op->handles));
@@ -150,8 +131,8 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 	op->owner = owner;
 	owner->n_ops++;
 	op->is_flushing = flushes;
-	brick_mappings_take_handles(&brick_ops_of(owner)->sessions->mappings, m,
-				    first, n, op->handles);
+	brick_mappings_take_handles(&ops->sessions->mappings, m, first, n,
+				    op->handles);
 	owner->n_handles -= n;
 	if (!m->n) {
 		TAILQ_REMOVE(&owner->mappings, m, session_link);
@@ -160,12 +141,20 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 		free(m);
 	}
 	if (owner->fabric->mr_fences) {
-		revoke_handles(op, owner);
+		op->revoke_ms = brick_now_ms() + REVOKE_MS;
+		op->is_revoking = true;
+		TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
+		brick_op_submit(op, &ops->sessions->registrar, run_close,
+				unmap_revoked);
 		return;
 	}
 	close_handles(op, owner);
-	if (owner->n_conns && quarantine_blocks(owner, op))
-		brick_session_disconnect(owner, LOG_ERR, "out of memory");
+	for (size_t i = 0; owner->n_conns && i < n; i++)
+		if (brick_quarantine_add(owner, op->handles[i].span)) {
+			brick_session_disconnect(owner, LOG_ERR,
+						 "out of memory");
+			break;
+		}
 	unmap_closed(op);
 }
 

@@ -63,7 +63,7 @@ BRICKD_MUTANTS = {
         "shares", "op_alloc.c", "\tc->owner = op->session->client->owner;\n", "",
         QUOTAS + "test_a_quota_is_reached_and_freed", folder=OP),
     "quota-told-as-a-limit": Mutant(
-        "shares", "op_alloc.c", "return -ENOSPC;", "return -EDQUOT;",
+        "shares", "op_alloc.c", "error = -ENOSPC;", "error = -EDQUOT;",
         QUOTAS + "test_a_quota_is_reached_and_freed", folder=OP),
     "quota-of-the-start-is-kept": Mutant(
         "shares", "config_reload.c", "\told->quota_blocks = fresh->quota_blocks;\n", "",
