@@ -82,15 +82,6 @@ static struct brick_changes *changes_behind(struct brick_changes *c)
 	return next;
 }
 
-static void refuse_changes(struct brick_storage *storage,
-			   struct brick_changes *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		brick_store_unprepare(storage->store, &c->list[i]);
-		c->list[i].error = -EACCES;
-	}
-}
-
 /* May they be in this commit? */
 static bool are_ready(struct brick_storage *storage, struct brick_changes *c,
 		      const struct commit *commit, unsigned int *left)
@@ -139,12 +130,17 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 	while (c && n_blocks < TURN_BLOCKS) {
 		struct brick_changes *next;
 
-		if (atomic_load(&c->is_cancelled))
-			refuse_changes(storage, c);
-		else if (are_ready(storage, c, commit, &left))
+		if (atomic_load(&c->is_cancelled)) {
+			for (size_t i = 0; i < c->n; i++) {
+				brick_store_unprepare(storage->store,
+						      &c->list[i]);
+				c->list[i].error = -EACCES;
+			}
+		} else if (are_ready(storage, c, commit, &left)) {
 			n_blocks += add_changes(commit, c);
-		else
+		} else {
 			break;
+		}
 		next = changes_behind(c);
 		STAILQ_INSERT_TAIL(&commit->over, c, link);
 		c = next;

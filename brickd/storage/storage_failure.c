@@ -53,26 +53,21 @@ void brick_failure_slow_text(const struct brick_storage *storage, char *text)
 		text);
 }
 
-static void look_at_slots(struct brick_storage *storage)
-{
-	uint64_t n = brick_store_unzeroed(storage->store);
-
-	if (n == storage->slow_unzeroed)
-		return;
-	brick_count_add(&storage->counters->tier_write_errors,
-			n - storage->slow_unzeroed);
-	storage->slow_unzeroed = n;
-	brick_log_limited(&storage->slow_lines, LOG_ERR, NULL,
-			  "slow tier %s: %llu freed slots cannot be cleared: "
-			  "they are not used until the next start",
-			  storage->slow->path, (unsigned long long)n);
-}
-
 static void look_at_slow(struct brick_storage *storage)
 {
+	uint64_t n = brick_store_unzeroed(storage->store);
 	char text[BRICK_FAILURE_BYTES];
 
-	look_at_slots(storage);
+	if (n != storage->slow_unzeroed) {
+		brick_count_add(&storage->counters->tier_write_errors,
+				n - storage->slow_unzeroed);
+		storage->slow_unzeroed = n;
+		brick_log_limited(&storage->slow_lines, LOG_ERR, NULL,
+				  "slow tier %s: %llu freed slots cannot be "
+				  "cleared: they are not used until the next "
+				  "start",
+				  storage->slow->path, (unsigned long long)n);
+	}
 	if (storage->slow_failed || !brick_store_slow_failure(storage->store))
 		return;
 	storage->slow_failed = true;

@@ -78,14 +78,6 @@ static void log_recovery(const struct brick_storage *storage)
 			  r->epoch_why);
 }
 
-static int open_slow(struct brick_storage *storage, char *err, size_t err_len)
-{
-	if (!storage->config->slow)
-		return 0;
-	return brick_slow_open(storage->config->slow, NULL, &storage->slow, err,
-			       err_len);
-}
-
 static void close_slow(struct brick_storage *storage)
 {
 	if (storage->slow)
@@ -135,8 +127,9 @@ int brick_storage_open(struct brick_storage *storage, char *err, size_t err_len)
 	rc = brick_storage_platform_read(storage);
 	if (!rc)
 		rc = brick_storage_platform_mend(storage, err, err_len);
-	if (!rc)
-		rc = open_slow(storage, err, err_len);
+	if (!rc && storage->config->slow)
+		rc = brick_slow_open(storage->config->slow, NULL,
+				     &storage->slow, err, err_len);
 	if (rc)
 		goto close_media;
 	o.slow = storage->slow;

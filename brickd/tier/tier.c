@@ -43,12 +43,6 @@ enum outcome {
 	ENDED,
 };
 
-static void remember_moved(struct brick_tier *tier,
-			   const struct brick_tier_job *job)
-{
-	tier->ended[tier->n_ended++ % BRICK_TIER_ENDED_MAX] = *job;
-}
-
 static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
 			    int error)
 {
@@ -66,7 +60,7 @@ static enum outcome end_job(struct brick_tier *tier, struct brick_tier_job *job,
 		tier->n_asked--;
 	} else {
 		tier->n_orders--;
-		remember_moved(tier, job);
+		tier->ended[tier->n_ended++ % BRICK_TIER_ENDED_MAX] = *job;
 	}
 	free(job);
 	return ENDED;
@@ -101,20 +95,6 @@ static unsigned int step_max(const struct brick_tier *tier)
 			      brick_move_max(tier->storage->store));
 }
 
-/* All that could make room is mapped or pinned. */
-static enum outcome ask_for_room(struct brick_tier *tier,
-				 struct brick_tier_job *job, unsigned int n)
-{
-	/* What was just unmapped is not in the list of rest yet. */
-	if (tier->n_resting)
-		return background_wait_ms(tier, LOOK_BUSY_MS);
-	if (!job->may_ask || !brick_recall_ask(tier, n, job->session) ||
-	    job->id)
-		return end_job(tier, job, -ENOSPC);
-	job->is_short = true;
-	return background_wait_ms(tier, ASKED_MS);
-}
-
 /* Have up to n slots freed for a job that cannot go on without. */
 static enum outcome make_room(struct brick_tier *tier,
 			      struct brick_tier_job *job, unsigned int n)
@@ -141,25 +121,17 @@ static enum outcome make_room(struct brick_tier *tier,
 		return background_wait_ms(tier, 0);
 	if (excuse == BRICK_TIER_WAIT)
 		return background_wait_ms(tier, LOOK_BUSY_MS);
-	return ask_for_room(tier, job, n);
-}
-
-/* Leave out what is in use; an order goes on behind all that it has seen. */
-static unsigned int keep_movable(struct brick_tier *tier,
-				 struct brick_tier_job *job, uint64_t *va,
-				 unsigned int n)
-{
-	unsigned int i, kept = 0;
-
-	for (i = 0; i < n; i++) {
-		if (brick_tier_is_movable(tier, va[i], job->to_slow))
-			va[kept++] = va[i];
-		else
-			job->n_skipped++;
-	}
-	if (n)
-		job->at = (va[n - 1] >> KFB_BLOCK_SHIFT) + 1;
-	return kept;
+	/*
+	 * All that could make room is mapped or pinned; but what was just
+	 * unmapped is not in the list of rest yet.
+	 */
+	if (tier->n_resting)
+		return background_wait_ms(tier, LOOK_BUSY_MS);
+	if (!job->may_ask || !brick_recall_ask(tier, n, job->session) ||
+	    job->id)
+		return end_job(tier, job, -ENOSPC);
+	job->is_short = true;
+	return background_wait_ms(tier, ASKED_MS);
 }
 
 static enum outcome move_some(struct brick_tier *tier,
@@ -167,6 +139,7 @@ static enum outcome move_some(struct brick_tier *tier,
 			      unsigned int n)
 {
 	struct brick_store_stats stats;
+	unsigned int i, n_looked;
 
 	brick_store_stats(tier->storage->store, &stats);
 	if (job->to_slow && stats.slow_has_failed)
@@ -181,10 +154,19 @@ static enum outcome move_some(struct brick_tier *tier,
 	if (!n)
 		return end_job(tier, job, -ENOSPC);
 	if (!job->is_locked) {
-		uint64_t last = va[n - 1];
-
-		n = keep_movable(tier, job, va, n);
-		job->at = (last >> KFB_BLOCK_SHIFT) + 1;
+		/*
+		 * What is in use is left out; an order goes on behind all that
+		 * it has seen.
+		 */
+		job->at = (va[n - 1] >> KFB_BLOCK_SHIFT) + 1;
+		n_looked = n;
+		n = 0;
+		for (i = 0; i < n_looked; i++) {
+			if (brick_tier_is_movable(tier, va[i], job->to_slow))
+				va[n++] = va[i];
+			else
+				job->n_skipped++;
+		}
 	}
 	if (!n)
 		return background_wait_ms(tier, 0);
@@ -217,19 +199,12 @@ static enum outcome advance_job(struct brick_tier *tier,
 	return background_wait_ms(tier, 0);
 }
 
-static uint64_t cost_ms(const struct brick_tier *tier, unsigned int n)
-{
-	uint64_t rate = tier->config->limits.tier_rate_bytes;
-
-	return rate ? ((uint64_t)n << KFB_BLOCK_SHIFT) * MS_PER_S / rate : 0;
-}
-
 static void run_background(struct brick_tier *tier)
 {
 	uint64_t va[BRICK_TIER_STEP_MAX], now_ms = brick_now_ms();
 	enum brick_tier_excuse excuse;
 	struct brick_store_stats stats;
-	uint64_t n_free;
+	uint64_t n_free, rate = tier->config->limits.tier_rate_bytes;
 	unsigned int n;
 
 	brick_store_stats(tier->storage->store, &stats);
@@ -250,7 +225,10 @@ static void run_background(struct brick_tier *tier)
 			       NULL, &excuse);
 	if (!n)
 		return; /* the next tick looks again */
-	tier->rate_ms = now_ms + cost_ms(tier, n);
+	tier->rate_ms = now_ms;
+	if (rate)
+		tier->rate_ms +=
+			((uint64_t)n << KFB_BLOCK_SHIFT) * MS_PER_S / rate;
 	brick_tier_step_begin(tier, NULL, va, n, true);
 }
 
@@ -269,28 +247,26 @@ static enum outcome advance_jobs(struct brick_tier *tier,
 	return tier->step.is_busy ? BEGUN : ENDED;
 }
 
-/* MAPs whose time is over, or that nobody waits for, do not wait for their turn. */
-static void end_late_jobs(struct brick_tier *tier)
+void brick_tier_run(struct brick_tier *tier)
 {
-	uint64_t now_ms = brick_now_ms();
+	bool orders_first = tier->n_map_steps >= MAP_STEPS;
+	enum outcome first, second;
 	struct brick_tier_job *job;
+	uint64_t now_ms;
 
+	if (!tier->is_on || tier->step.is_busy)
+		return;
+	now_ms = brick_now_ms();
+	/*
+	 * MAPs whose time is over, or that nobody waits for, do not wait for their
+	 * turn.
+	 */
 	do {
 		TAILQ_FOREACH(job, &tier->waiting, link)
 		if (now_ms >= job->until_ms ||
 		    (job->is_unwanted && job->is_unwanted(job)))
 			break;
 	} while (job && !tier->step.is_busy && advance_job(tier, job) == ENDED);
-}
-
-void brick_tier_run(struct brick_tier *tier)
-{
-	bool orders_first = tier->n_map_steps >= MAP_STEPS;
-	enum outcome first, second;
-
-	if (!tier->is_on || tier->step.is_busy)
-		return;
-	end_late_jobs(tier);
 	tier->again_ms = KFB_TIME_NEVER;
 	first = advance_jobs(tier,
 			     orders_first ? &tier->orders : &tier->waiting);

@@ -33,17 +33,6 @@ static bool is_of_use(const struct brick_tier *tier,
 	return false;
 }
 
-static struct brick_mapping *choose_mapping(const struct brick_tier *tier,
-					    const struct brick_session *s)
-{
-	struct brick_mapping *m;
-
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (is_of_use(tier, m))
-		return m;
-	return NULL;
-}
-
 static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
 {
 	return (s->state == KFB_SESSION_LIVE ||
@@ -52,28 +41,28 @@ static bool may_be_asked(const struct brick_session *s, uint64_t now_ms)
 	       !brick_recall_asked(s, now_ms);
 }
 
-static uint64_t hold_ms(const struct brick_tier *tier)
-{
-	uint64_t ms = tier->config->limits.promote_wait_ms;
-
-	return ms < BRICK_RECALL_MIN_MS ? BRICK_RECALL_MIN_MS : ms;
-}
-
 /* Returns how many blocks it would be; 0: it has none to give. */
 static uint64_t ask_session(struct brick_tier *tier, struct brick_session *s,
 			    uint64_t now_ms)
 {
+	uint64_t n, hold_ms = tier->config->limits.promote_wait_ms;
 	struct brick_mapping *m;
-	uint64_t n;
 
-	if (!may_be_asked(s, now_ms) || !(m = choose_mapping(tier, s)))
+	if (!may_be_asked(s, now_ms))
 		return 0;
+	TAILQ_FOREACH(m, &s->mappings, session_link)
+	if (is_of_use(tier, m))
+		break;
+	if (!m)
+		return 0;
+	if (hold_ms < BRICK_RECALL_MIN_MS)
+		hold_ms = BRICK_RECALL_MIN_MS;
 	/* The next time another one is named. */
 	TAILQ_REMOVE(&s->mappings, m, session_link);
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
 	brick_event_drop(s, KFB_EVENT_RECALL);
 	s->events.recall.mapping_id = m->id;
-	s->events.recall.until_ms = now_ms + hold_ms(tier);
+	s->events.recall.until_ms = now_ms + hold_ms;
 	brick_event_raise(s, KFB_EVENT_RECALL);
 	brick_count(&tier->counters->tier_recalls);
 	n = blocks_of(m);

@@ -17,19 +17,14 @@
 #include "brickd/storage/storage.h"
 #include "brickd/storage/storage_failure.h"
 
-/* What has failed as a whole has been said once. */
-static bool is_said(const struct brick_tier *tier, bool to_slow)
-{
-	return brick_store_failure(tier->storage->store) ||
-	       (to_slow && brick_store_slow_failure(tier->storage->store));
-}
-
 static void say_failed(struct brick_tier *tier, const struct brick_move *move)
 {
 	bool is_write = move->to_slow && !move->is_unread;
 	uint64_t slot = is_write ? move->dst : move->src;
 
-	if (is_said(tier, move->to_slow))
+	/* What has failed as a whole has been said once. */
+	if (brick_store_failure(tier->storage->store) ||
+	    (move->to_slow && brick_store_slow_failure(tier->storage->store)))
 		return;
 	brick_count(is_write ? &tier->counters->tier_write_errors
 			     : &tier->counters->tier_read_errors);

@@ -69,13 +69,6 @@ static void end_quarantine(struct brick_tier *tier, uint64_t va)
 	}
 }
 
-/* Locked by the one who waits: they will not get free for it. */
-static bool is_own(const struct brick_tier_job *job, uint64_t va)
-{
-	return job && job->is_locked &&
-	       brick_spans_overlap(job->span, brick_span_of(va, 1));
-}
-
 unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 				unsigned int max,
 				const struct brick_tier_job *job,
@@ -106,7 +99,10 @@ unsigned int brick_tier_victims(struct brick_tier *tier, uint64_t *va,
 			back[n_back++] = cold;
 			break;
 		case BUSY:
-			if (!is_own(job, cold))
+			/* What the job has locked does not get free for it. */
+			if (!job || !job->is_locked ||
+			    !brick_spans_overlap(job->span,
+						 brick_span_of(cold, 1)))
 				*excuse = BRICK_TIER_WAIT;
 			back[n_back++] = cold;
 			break;

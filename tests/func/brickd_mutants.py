@@ -208,7 +208,8 @@ BRICKD_MUTANTS = {
         folder="brickd/storage"),
     "cancelled-keeps-slots": Mutant(
         "changes", "changes.c",
-        "\t\tbrick_store_unprepare(storage->store, &c->list[i]);\n", "", CHANGES,
+        "\t\t\t\tbrick_store_unprepare(storage->store,\n\t\t\t\t\t\t      &c->list[i]);\n",
+        "", CHANGES,
         folder="brickd/storage"),
     "zeroed-for-whoever-comes": Mutant(
         "changes", "supply.c", "n = n > others ? n - others : 0;", "(void)others;", CHANGES,
