@@ -367,22 +367,18 @@ void brick_admin_stop(struct brick_view *view)
 	view->admin = NULL;
 }
 
-static bool is_late(const struct client *c, uint64_t now_ms)
-{
-	uint64_t limit_ms = c->reply || c->line.len ? BRICK_ADMIN_TURN_MS
-						    : BRICK_ADMIN_IDLE_MS;
-
-	return now_ms - c->turn_ms >= limit_ms;
-}
-
 void brick_admin_tick(struct brick_view *view)
 {
-	uint64_t now_ms = brick_now_ms();
+	uint64_t now_ms = brick_now_ms(), limit_ms;
 
 	for (int i = 0; view->admin && i < BRICK_ADMIN_CLIENTS_MAX; i++) {
 		struct client *c = view->admin->clients[i];
 
-		if (!c || !is_late(c, now_ms))
+		if (!c)
+			continue;
+		limit_ms = c->reply || c->line.len ? BRICK_ADMIN_TURN_MS
+						   : BRICK_ADMIN_IDLE_MS;
+		if (now_ms - c->turn_ms < limit_ms)
 			continue;
 		brick_count(&view->counters->admin_refused);
 		client_close(c);

@@ -27,33 +27,9 @@ struct page {
 	struct holder list[BRICK_ADMIN_PAGE_CLIENTS];
 };
 
-/* Those of the settings; behind them, where nobody authenticates, everybody else. */
-static uint64_t number_of(const struct brick_sessions *all,
-			  const struct brick_client *client)
-{
-	return client == &all->anonymous ? all->config->n_clients
-					 : client->number;
-}
-
 static uint64_t n_clients(const struct brick_config *config)
 {
 	return config->n_clients + (config->auth == BRICK_AUTH_NONE);
-}
-
-static void begin_page(struct page *page, const struct brick_sessions *all,
-		       uint64_t from)
-{
-	const struct brick_config *config = all->config;
-
-	*page = (struct page){ .first = from };
-	while (page->n < BRICK_ADMIN_PAGE_CLIENTS &&
-	       from + page->n < n_clients(config)) {
-		uint64_t i = from + page->n;
-
-		page->list[page->n++].client = i < config->n_clients
-						       ? config->clients[i]
-						       : &all->anonymous;
-	}
 }
 
 static void add_to_holder(struct page *page, const struct brick_session *s)
@@ -63,7 +39,12 @@ static void add_to_holder(struct page *page, const struct brick_session *s)
 
 	if (!s->client)
 		return;
-	number = number_of(s->all, s->client);
+	/*
+	 * Those of the settings; behind them, where nobody authenticates,
+	 * everybody else.
+	 */
+	number = s->client == &s->all->anonymous ? s->all->config->n_clients
+						 : s->client->number;
 	if (number < page->first || number - page->first >= page->n)
 		return;
 	h = &page->list[number - page->first];
@@ -121,16 +102,24 @@ void brick_admin_clients(const struct brick_view *view, uint64_t from,
 			 struct json_object *reply)
 {
 	struct brick_sessions *all = view->sessions;
+	const struct brick_config *config = all->config;
 	struct json_object *list = json_object_new_array();
+	struct page page = { .first = from };
 	const struct brick_session *s;
-	struct page page;
 
-	begin_page(&page, all, from);
+	while (page.n < BRICK_ADMIN_PAGE_CLIENTS &&
+	       from + page.n < n_clients(config)) {
+		uint64_t i = from + page.n;
+
+		page.list[page.n++].client = i < config->n_clients
+						     ? config->clients[i]
+						     : &all->anonymous;
+	}
 	TAILQ_FOREACH(s, &all->list, link)
 	add_to_holder(&page, s);
 	for (uint64_t i = 0; i < page.n; i++)
 		json_object_array_add(list, client_object(view, &page.list[i]));
 	json_object_object_add(reply, "clients", list);
-	if (from + page.n < n_clients(all->config))
+	if (from + page.n < n_clients(config))
 		brick_admin_put_count(reply, "next", from + page.n);
 }

@@ -17,25 +17,11 @@
 
 #define NS_PER_MS 1000000
 
-static void put_listen(const struct brick_view *view, struct json_object *reply)
-{
-	struct json_object *list = json_object_new_array();
-	char url[BRICK_URL_BYTES];
-
-	for (uint32_t i = 0; i < view->net->n_fabrics; i++) {
-		const struct brick_fabric *f = &view->net->fabrics[i];
-
-		brick_address_format(f->address, f->port, url);
-		json_object_array_add(list, json_object_new_string(url));
-	}
-	json_object_object_add(reply, "listen", list);
-	if (brick_metrics_url(view, url))
-		brick_admin_put_text(reply, "metrics_url", url);
-}
-
 static void order_info(const struct brick_view *view, struct json_object *reply)
 {
 	char uuid[BRICK_UUID_TEXT_BYTES], failure[BRICK_FAILURE_BYTES];
+	struct json_object *list = json_object_new_array();
+	char url[BRICK_URL_BYTES];
 
 	brick_uuid_format(view->storage->uuid, uuid);
 	brick_admin_put_text(reply, "version", BRICK_VERSION);
@@ -54,7 +40,15 @@ static void order_info(const struct brick_view *view, struct json_object *reply)
 		brick_failure_text(view->storage, failure);
 		brick_admin_put_text(reply, "medium_failure", failure);
 	}
-	put_listen(view, reply);
+	for (uint32_t i = 0; i < view->net->n_fabrics; i++) {
+		const struct brick_fabric *f = &view->net->fabrics[i];
+
+		brick_address_format(f->address, f->port, url);
+		json_object_array_add(list, json_object_new_string(url));
+	}
+	json_object_object_add(reply, "listen", list);
+	if (brick_metrics_url(view, url))
+		brick_admin_put_text(reply, "metrics_url", url);
 }
 
 static bool is_meant(const struct brick_session *s,

@@ -127,24 +127,12 @@ static bool take_count(struct json_object *object, const char *name,
 	return true;
 }
 
-static bool take_range(struct json_object *object,
-		       struct brick_admin_request *r)
-{
-	const char *text = text_of(object, "range");
-	__u64 va, n_blocks;
-
-	if (!text || kfb_range_parse(text, &va, &n_blocks, NULL))
-		return false;
-	r->va = va;
-	r->n_blocks = n_blocks;
-	return true;
-}
-
 static int take_tier(struct json_object *object, struct brick_admin_request *r,
 		     const char **why)
 {
-	const char *what = text_of(object, "do");
+	const char *what = text_of(object, "do"), *range;
 	unsigned int i = BRICK_ADMIN_TIER_SHOW;
+	__u64 va, n_blocks;
 
 	if (json_object_object_get_ex(object, "do", NULL))
 		for (i = 0; i < BRICK_ADMIN_TIER_WHATS; i++)
@@ -164,7 +152,12 @@ static int take_tier(struct json_object *object, struct brick_admin_request *r,
 		return take_count(object, "job", &r->job) ? 0 : -EINVAL;
 	}
 	*why = "\"range\" is VA+N";
-	return take_range(object, r) ? 0 : -EINVAL;
+	range = text_of(object, "range");
+	if (!range || kfb_range_parse(range, &va, &n_blocks, NULL))
+		return -EINVAL;
+	r->va = va;
+	r->n_blocks = n_blocks;
+	return 0;
 }
 
 static int take_members(struct json_object *object,

@@ -35,20 +35,10 @@ static void add_session(struct page *page, const struct brick_session *s)
 	page->list[at] = s;
 }
 
-static struct json_object *describe_ops(const struct brick_session_report *r)
-{
-	struct json_object *object = json_object_new_object();
-
-	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
-		if (r->counts[i])
-			brick_admin_put_count(object, kfb_op_label((uint16_t)i),
-					      r->counts[i]);
-	return object;
-}
-
 static struct json_object *session_object(const struct brick_session *s)
 {
 	struct json_object *object = json_object_new_object();
+	struct json_object *ops = json_object_new_object();
 	struct brick_session_report r;
 
 	brick_session_report(s, &r);
@@ -63,7 +53,11 @@ static struct json_object *session_object(const struct brick_session *s)
 	brick_admin_put_count(object, "handles", r.n_handles);
 	brick_admin_put_count(object, "ops_in_flight", r.n_running);
 	brick_admin_put_count(object, "ops_waiting", r.n_pending);
-	json_object_object_add(object, "ops", describe_ops(&r));
+	for (unsigned int i = 0; i <= KFB_OP_LAST; i++)
+		if (r.counts[i])
+			brick_admin_put_count(ops, kfb_op_label((uint16_t)i),
+					      r.counts[i]);
+	json_object_object_add(object, "ops", ops);
 	brick_admin_put_count(object, "failed", r.n_failed);
 	return object;
 }

@@ -41,27 +41,13 @@ static void put_value(struct json_object *object, const struct brick_metric *m,
 		brick_admin_put_count(object, name, value);
 }
 
-static struct json_object *list_buckets(const struct brick_metric *m,
-					const struct brick_sample *sample)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (unsigned int i = 0; i < m->bounds->n; i++) {
-		struct json_object *bucket = json_object_new_object();
-
-		put_value(bucket, m, "le", m->bounds->list[i].value);
-		brick_admin_put_count(bucket, "count", sample->buckets[i]);
-		json_object_array_add(list, bucket);
-	}
-	return list;
-}
-
 static void add_sample(struct brick_metric_sink *sink,
 		       const struct brick_metric *m,
 		       const struct brick_sample *sample)
 {
 	struct stats *stats = brick_container_of(sink, struct stats, sink);
 	struct json_object *object = json_object_new_object();
+	struct json_object *list, *bucket;
 
 	for (int i = 0; i < 2; i++)
 		if (m->labels[i])
@@ -71,8 +57,15 @@ static void add_sample(struct brick_metric_sink *sink,
 		brick_admin_put_count(object, "count",
 				      sample->buckets[m->bounds->n]);
 		put_value(object, m, "sum", sample->sum);
-		json_object_object_add(object, "buckets",
-				       list_buckets(m, sample));
+		list = json_object_new_array();
+		for (unsigned int i = 0; i < m->bounds->n; i++) {
+			bucket = json_object_new_object();
+			put_value(bucket, m, "le", m->bounds->list[i].value);
+			brick_admin_put_count(bucket, "count",
+					      sample->buckets[i]);
+			json_object_array_add(list, bucket);
+		}
+		json_object_object_add(object, "buckets", list);
 	} else {
 		put_value(object, m, "value", sample->value);
 	}

@@ -8,20 +8,14 @@
 #include "brickd/storage/storage_failure.h"
 #include "brickd/tier/tier_pins.h"
 
-static void put_va(struct json_object *object, uint64_t block)
+static struct json_object *span_json(struct brick_span span)
 {
-	uint64_t va = block << KFB_BLOCK_SHIFT;
+	struct json_object *object = json_object_new_object();
+	uint64_t va = span.first << KFB_BLOCK_SHIFT;
 	char text[19];
 
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)va);
 	brick_admin_put_text(object, "va", text);
-}
-
-static struct json_object *span_json(struct brick_span span)
-{
-	struct json_object *object = json_object_new_object();
-
-	put_va(object, span.first);
 	brick_admin_put_count(object, "n_blocks", span.end - span.first);
 	return object;
 }
@@ -44,10 +38,22 @@ static struct json_object *job_json(const struct brick_tier_job *job,
 	return object;
 }
 
-static void put_slots(const struct brick_view *view, struct json_object *reply)
+static void show_tier(const struct brick_view *view, struct json_object *reply)
 {
+	const struct brick_tier *t = view->tier;
+	struct json_object *list = json_object_new_array();
+	const struct brick_counters *c = view->counters;
+	const struct brick_tier_job *job;
+	char failure[BRICK_FAILURE_BYTES];
 	struct brick_store_stats s;
+	uint64_t n_waiting = 0;
 
+	if (view->storage->slow)
+		brick_admin_put_text(reply, "slow", view->storage->slow->path);
+	if (view->storage->slow_failed) {
+		brick_failure_slow_text(view->storage, failure);
+		brick_admin_put_text(reply, "slow_failure", failure);
+	}
 	brick_store_stats(view->storage->store, &s);
 	brick_admin_put_count(reply, "fast_total", s.slots_total);
 	brick_admin_put_count(reply, "fast_free",
@@ -58,24 +64,6 @@ static void put_slots(const struct brick_view *view, struct json_object *reply)
 	brick_admin_put_count(reply, "slow_allocated", s.slow_alloc);
 	brick_admin_put_count(reply, "slow_bad", s.slow_bad);
 	brick_admin_put_count(reply, "spare", s.slow_spare);
-}
-
-static void show_tier(const struct brick_view *view, struct json_object *reply)
-{
-	const struct brick_tier *t = view->tier;
-	struct json_object *list = json_object_new_array();
-	const struct brick_counters *c = view->counters;
-	const struct brick_tier_job *job;
-	char failure[BRICK_FAILURE_BYTES];
-	uint64_t n_waiting = 0;
-
-	if (view->storage->slow)
-		brick_admin_put_text(reply, "slow", view->storage->slow->path);
-	if (view->storage->slow_failed) {
-		brick_failure_slow_text(view->storage, failure);
-		brick_admin_put_text(reply, "slow_failure", failure);
-	}
-	put_slots(view, reply);
 	brick_admin_put_count(reply, "low", t->low_slots);
 	brick_admin_put_count(reply, "high", t->high_slots);
 	brick_admin_put_count(reply, "promoted", c->tier_promoted);
@@ -129,16 +117,6 @@ static int order_move(struct brick_view *view,
 	return rc;
 }
 
-/* Whoever is pinned no more may be demoted: back into the order of rest. */
-static int unpin_span(struct brick_view *view, struct brick_span span)
-{
-	int rc = brick_tier_unpin(view->tier, span);
-
-	if (!rc)
-		brick_tier_rest_span(view->tier, span);
-	return rc;
-}
-
 int brick_admin_tier(struct brick_view *view,
 		     const struct brick_admin_request *r,
 		     struct json_object *reply, const char **why)
@@ -165,7 +143,13 @@ int brick_admin_tier(struct brick_view *view,
 		rc = brick_tier_pin(view->tier, span);
 		break;
 	case BRICK_ADMIN_TIER_UNPIN:
-		rc = unpin_span(view, span);
+		rc = brick_tier_unpin(view->tier, span);
+		/*
+		 * Whoever is pinned no more may be demoted: back into the order
+		 * of rest.
+		 */
+		if (!rc)
+			brick_tier_rest_span(view->tier, span);
 		break;
 	case BRICK_ADMIN_TIER_WHATS:
 		return -EOPNOTSUPP;

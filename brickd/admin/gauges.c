@@ -38,38 +38,10 @@ static void read_sessions(const struct brick_view *view, struct brick_gauges *g)
 	}
 }
 
-static void read_range_locks(const struct brick_view *view,
-			     struct brick_gauges *g)
-{
-	const struct brick_range_lock *range_lock;
-
-	TAILQ_FOREACH(range_lock, &view->ops->range_locks.list, link)
-	{
-		if (range_lock->held)
-			g->range_locks_held++;
-		else
-			g->range_locks_waiting++;
-	}
-}
-
-static void read_tier(const struct brick_view *view,
-		      const struct brick_store_stats *stats,
-		      struct brick_gauges *g)
-{
-	const struct brick_tier_job *job;
-
-	g->slow_slots[BRICK_SLOT_CLEAN] = stats->slow_clean;
-	g->slow_slots[BRICK_SLOT_DIRTY] = stats->slow_dirty;
-	g->slow_slots[BRICK_SLOT_ALLOCATED] = stats->slow_alloc;
-	g->slow_slots[BRICK_SLOT_BAD] = stats->slow_bad;
-	g->tier_pinned_blocks = brick_tier_pinned_blocks(view->tier);
-	g->tier_jobs = view->tier->n_orders + view->tier->n_asked;
-	TAILQ_FOREACH(job, &view->tier->waiting, link)
-	g->tier_jobs++;
-}
-
 void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 {
+	const struct brick_range_lock *range_lock;
+	const struct brick_tier_job *job;
 	struct brick_store_stats stats;
 	const struct brick_conn *c;
 
@@ -79,9 +51,22 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	g->slots[BRICK_SLOT_DIRTY] = stats.slots_dirty;
 	g->slots[BRICK_SLOT_ALLOCATED] = stats.slots_alloc;
 	g->slots[BRICK_SLOT_BAD] = stats.slots_bad;
-	read_tier(view, &stats, g);
+	g->slow_slots[BRICK_SLOT_CLEAN] = stats.slow_clean;
+	g->slow_slots[BRICK_SLOT_DIRTY] = stats.slow_dirty;
+	g->slow_slots[BRICK_SLOT_ALLOCATED] = stats.slow_alloc;
+	g->slow_slots[BRICK_SLOT_BAD] = stats.slow_bad;
+	g->tier_pinned_blocks = brick_tier_pinned_blocks(view->tier);
+	g->tier_jobs = view->tier->n_orders + view->tier->n_asked;
+	TAILQ_FOREACH(job, &view->tier->waiting, link)
+	g->tier_jobs++;
 	read_sessions(view, g);
-	read_range_locks(view, g);
+	TAILQ_FOREACH(range_lock, &view->ops->range_locks.list, link)
+	{
+		if (range_lock->held)
+			g->range_locks_held++;
+		else
+			g->range_locks_waiting++;
+	}
 	TAILQ_FOREACH(c, &view->net->conns, link)
 	g->connections++;
 	g->mappings = view->sessions->mappings.n;

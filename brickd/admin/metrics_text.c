@@ -64,9 +64,19 @@ static void print_value(FILE *out, const struct brick_metric *m, uint64_t value)
 		fprintf(out, "%llu\n", (unsigned long long)value);
 }
 
-static void print_histogram(FILE *out, const struct brick_metric *m,
-			    const struct brick_sample *sample)
+static void print_sample(struct brick_metric_sink *sink,
+			 const struct brick_metric *m,
+			 const struct brick_sample *sample)
 {
+	FILE *out = brick_container_of(sink, struct text, sink)->out;
+
+	if (m->kind != BRICK_METRIC_HISTOGRAM) {
+		print_name(out, m, sample,
+			   m->kind == BRICK_METRIC_COUNTER ? "_total" : "",
+			   NULL);
+		print_value(out, m, sample->value);
+		return;
+	}
 	for (unsigned int i = 0; i <= m->bounds->n; i++) {
 		print_name(out, m, sample, "_bucket",
 			   i < m->bounds->n ? m->bounds->list[i].text : "+Inf");
@@ -77,21 +87,6 @@ static void print_histogram(FILE *out, const struct brick_metric *m,
 		(unsigned long long)sample->buckets[m->bounds->n]);
 	print_name(out, m, sample, "_sum", NULL);
 	print_value(out, m, sample->sum);
-}
-
-static void print_sample(struct brick_metric_sink *sink,
-			 const struct brick_metric *m,
-			 const struct brick_sample *sample)
-{
-	FILE *out = brick_container_of(sink, struct text, sink)->out;
-
-	if (m->kind == BRICK_METRIC_HISTOGRAM) {
-		print_histogram(out, m, sample);
-		return;
-	}
-	print_name(out, m, sample,
-		   m->kind == BRICK_METRIC_COUNTER ? "_total" : "", NULL);
-	print_value(out, m, sample->value);
 }
 
 char *brick_metrics_text(const struct brick_view *view, size_t *len)

@@ -435,17 +435,6 @@ static bool is_given(const struct parse *p, const char *name)
 	return false;
 }
 
-/* Shares that the file does not name follow what it says of the whole. */
-static void set_shares(const struct parse *p)
-{
-	struct brick_limits *l = &p->config->limits;
-
-	if (!is_given(p, "max-sessions-per-client"))
-		l->sessions_per_client = share_of_client(l->sessions);
-	if (!is_given(p, "max-pending-per-client"))
-		l->pending_per_client = share_of_client(l->pending_total);
-}
-
 /* ---- [client NAME] ---- */
 
 static int set_key_file(struct parse *p, const char *value)
@@ -609,6 +598,7 @@ static char *next_setting_line(char *buf, int size, void *ctx)
 int brick_config_read(struct brick_config *c, FILE *file, const char *name,
 		      char *err, size_t err_len)
 {
+	struct brick_limits *l = &c->limits;
 	struct parse p = { .config = c };
 	const char *why = p.why;
 	unsigned int line;
@@ -633,7 +623,12 @@ int brick_config_read(struct brick_config *c, FILE *file, const char *name,
 	} else if (!p.error && ferror(file)) {
 		why = "cannot be read";
 	} else if (!p.error) {
-		set_shares(&p);
+		/* Shares that it does not name follow what it says of the whole. */
+		if (!is_given(&p, "max-sessions-per-client"))
+			l->sessions_per_client = share_of_client(l->sessions);
+		if (!is_given(&p, "max-pending-per-client"))
+			l->pending_per_client =
+				share_of_client(l->pending_total);
 		return 0;
 	}
 	snprintf(err, err_len, "%s:%u: %s", name, line, why);

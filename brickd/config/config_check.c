@@ -83,15 +83,6 @@ static int check_metrics(const struct brick_config *c, char *err,
 	return -EINVAL;
 }
 
-static int check_tier(const struct brick_config *c, char *err, size_t err_len)
-{
-	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
-		snprintf(err, err_len, "tier-low is not below tier-high");
-		return -EINVAL;
-	}
-	return 0;
-}
-
 int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 {
 	if (!c->store) {
@@ -99,9 +90,12 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 			 "no store: set store in [brick] or use --store");
 		return -EINVAL;
 	}
-	if (check_addresses(c, err, err_len) ||
-	    check_metrics(c, err, err_len) || check_tier(c, err, err_len))
+	if (check_addresses(c, err, err_len) || check_metrics(c, err, err_len))
 		return -EINVAL;
+	if (c->limits.tier_low_percent >= c->limits.tier_high_percent) {
+		snprintf(err, err_len, "tier-low is not below tier-high");
+		return -EINVAL;
+	}
 	if (c->auth == BRICK_AUTH_REQUIRED && !c->n_clients) {
 		snprintf(err, err_len,
 			 "no [client NAME] section: nobody could connect");

@@ -17,13 +17,6 @@ static bool is_blank(int c)
 /* Some editors begin UTF-8 files with a byte order mark. */
 static const unsigned char BOM[] = { 0xef, 0xbb, 0xbf };
 
-static int skip_bom(struct brick_reader *r)
-{
-	if (getc(r->file) != BOM[1] || getc(r->file) != BOM[2])
-		return BOM[0];
-	return getc(r->file);
-}
-
 /* Reads one line without its newline. Return: length, -1 end, -2 error. */
 static int read_line(struct brick_reader *r, char *buf, int max)
 {
@@ -33,8 +26,9 @@ static int read_line(struct brick_reader *r, char *buf, int max)
 	if (c == EOF)
 		return -1;
 	r->line++;
-	if (r->line == 1 && c == BOM[0])
-		c = skip_bom(r);
+	if (r->line == 1 && c == BOM[0] && getc(r->file) == BOM[1] &&
+	    getc(r->file) == BOM[2])
+		c = getc(r->file);
 	for (; c != EOF && c != '\n'; c = getc(r->file)) {
 		if (!len && is_blank(c))
 			continue;

@@ -96,23 +96,14 @@ static void replace_client(struct brick_client *old, struct brick_client *fresh)
 	old->removed = false;
 }
 
-static uint32_t count_new(const struct brick_config *config,
-			  const struct brick_config *fresh)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < fresh->n_clients; i++)
-		n += !find_old_client(config, fresh->clients[i]->name,
-				      config->n_clients);
-	return n;
-}
-
 int brick_config_take_clients(struct brick_config *config,
 			      struct brick_config *fresh)
 {
-	uint32_t n = config->n_clients, n_new = count_new(config, fresh);
+	uint32_t n = config->n_clients, n_new = 0;
 	struct brick_client **list, *old;
 
+	for (uint32_t i = 0; i < fresh->n_clients; i++)
+		n_new += !find_old_client(config, fresh->clients[i]->name, n);
 	if (n_new > BRICK_CLIENTS_MAX - n)
 		return -ENOSPC;
 	list = realloc(config->clients, (n + n_new + 1) * sizeof(*list));
