@@ -104,6 +104,13 @@ bool brick_record_get_payload(const struct brick_media *m,
 	return kfb_get_le32(&raw.crc) == payload_sum(sb, slot, p);
 }
 
+bool brick_payload_equal(const struct brick_payload *a,
+			 const struct brick_payload *b)
+{
+	return a->id == b->id && a->birth == b->birth && a->move == b->move &&
+	       a->owner == b->owner;
+}
+
 bool brick_record_get_word(const struct brick_media *m,
 			   const struct brick_super *sb, unsigned int copy,
 			   uint64_t slot, struct brick_word *w)

@@ -100,6 +100,16 @@ bool brick_record_get_payload(const struct brick_media *m,
 			      uint64_t slot, struct brick_payload *p);
 
 /**
+ * brick_payload_equal - do two payloads say the same?
+ * @a: one of them
+ * @b: the other one
+ *
+ * Context: any.
+ */
+bool brick_payload_equal(const struct brick_payload *a,
+			 const struct brick_payload *b);
+
+/**
  * brick_record_get_word - read a state word
  * @m: the medium
  * @sb: where records are

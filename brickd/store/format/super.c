@@ -25,11 +25,6 @@ uint64_t brick_super_table_bytes(uint64_t n)
 	return round_up(n * sizeof(struct brick_fmt_record), BRICK_FMT_PAGE);
 }
 
-static uint64_t data_end(const struct brick_super *sb)
-{
-	return sb->data_off + (sb->n << KFB_BLOCK_SHIFT);
-}
-
 /* The features that a layout takes. */
 static uint64_t incompat_of(const struct brick_super *sb)
 {
@@ -112,13 +107,6 @@ static void encode_super(const struct brick_super *sb,
 	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
 }
 
-/* The fields that a later version gives a meaning. */
-static bool reserved_is_zero(const struct brick_fmt_super *raw)
-{
-	return !kfb_get_le32(&raw->reserved0) &&
-	       brick_all_zero(raw->reserved, sizeof(raw->reserved));
-}
-
 struct extent {
 	uint64_t off;
 	uint64_t len;
@@ -132,7 +120,7 @@ static bool table_fits(const struct brick_super *sb, struct extent table)
 		return false;
 	if (table.off < sb->data_off)
 		return table.off + table.len <= sb->data_off;
-	return table.off >= data_end(sb) &&
+	return table.off >= sb->data_off + (sb->n << KFB_BLOCK_SHIFT) &&
 	       table.off + table.len <= sb->total_size;
 }
 
@@ -209,12 +197,6 @@ static void decode_super(const struct brick_fmt_super *raw,
 	sb->total_size = kfb_get_le64(&raw->total_size);
 }
 
-static bool is_intact(const struct brick_fmt_super *raw)
-{
-	return kfb_get_le64(&raw->magic) == BRICK_FMT_MAGIC &&
-	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
-}
-
 static int check_version(const struct brick_fmt_super *raw, const char *path,
 			 char *err, size_t err_len)
 {
@@ -244,8 +226,11 @@ static int check_fields(const struct brick_fmt_super *raw,
 	if (ret)
 		return ret;
 	decode_super(raw, &sb);
+	/* What is reserved is what a later version gives a meaning. */
 	if (kfb_get_le32(&raw->block_shift) != KFB_BLOCK_SHIFT ||
-	    !reserved_is_zero(raw) || !geometry_is_sane(&sb) ||
+	    kfb_get_le32(&raw->reserved0) ||
+	    !brick_all_zero(raw->reserved, sizeof(raw->reserved)) ||
+	    !geometry_is_sane(&sb) ||
 	    kfb_get_le64(&raw->feat_incompat) != incompat_of(&sb)) {
 		brick_media_say(err, err_len,
 				"%s: the superblock is intact but makes no "
@@ -270,7 +255,7 @@ int brick_super_read(const struct brick_media *m, struct brick_super *sb,
 {
 	struct brick_fmt_super raw[BRICK_FMT_COPIES];
 	bool intact[BRICK_FMT_COPIES];
-	bool any_magic = false;
+	bool has_magic, any_magic = false;
 	unsigned int copy, best;
 	int ret;
 
@@ -281,8 +266,11 @@ int brick_super_read(const struct brick_media *m, struct brick_super *sb,
 	}
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
 		memcpy(&raw[copy], m->base + copy_off(copy), sizeof(raw[0]));
-		intact[copy] = is_intact(&raw[copy]);
-		any_magic |= kfb_get_le64(&raw[copy].magic) == BRICK_FMT_MAGIC;
+		has_magic = kfb_get_le64(&raw[copy].magic) == BRICK_FMT_MAGIC;
+		intact[copy] = has_magic &&
+			       kfb_get_le32(&raw[copy].crc) ==
+				       brick_crc32c(0, &raw[copy], SUM_BYTES);
+		any_magic |= has_magic;
 	}
 	if (!intact[0] && !intact[1]) {
 		brick_media_say(err, err_len,

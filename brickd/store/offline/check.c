@@ -59,18 +59,6 @@ static void report_page(struct look *k, const char *name, const char *what,
 	report_finding(k, &finding);
 }
 
-static int look_at_super(struct look *k, char *err, size_t err_len)
-{
-	int ret;
-
-	ret = brick_super_read(k->m, &k->sb, &k->super_bad, err, err_len);
-	if (!ret && k->super_bad)
-		report_page(k, "super-damaged",
-			    "one superblock is damaged; the other one counts",
-			    BRICK_FINDING_DAMAGE, -1);
-	return ret;
-}
-
 static int look_at_instance(struct look *k, char *err, size_t err_len)
 {
 	bool lost;
@@ -244,18 +232,6 @@ static void report_slot(struct look *k, uint64_t slot,
 	report_finding(k, &f);
 }
 
-static void note_id(struct look *k, uint64_t slot, uint64_t va)
-{
-	uint64_t key = brick_key(va);
-	struct brick_id *id = &k->ids[k->n_ids++];
-
-	id->key_lo = (uint32_t)key;
-	id->key_hi = (uint32_t)(key >> 32);
-	if (brick_slot_is_slow(slot))
-		id->key_hi |= BRICK_ID_SLOW;
-	id->slot = (uint32_t)brick_slot_number(slot);
-}
-
 /* What cannot be read is not known to be zero. */
 static bool is_zero(const struct look *k, uint64_t slot)
 {
@@ -289,13 +265,21 @@ static void look_at_zeros(struct look *k, uint64_t slot)
 static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 {
 	struct brick_verdict v;
-	uint64_t slot;
+	uint64_t slot, key;
 
 	for (slot = first; slot < first + n; slot++) {
 		brick_copies_validate(k->m, &k->sb, k->tx, slot, &v);
 		k->c->n_slots++;
-		if (v.state == BRICK_ALLOC)
-			note_id(k, slot, v.payload.id);
+		if (v.state == BRICK_ALLOC) {
+			struct brick_id *id = &k->ids[k->n_ids++];
+
+			key = brick_key(v.payload.id);
+			id->key_lo = (uint32_t)key;
+			id->key_hi = (uint32_t)(key >> 32);
+			if (brick_slot_is_slow(slot))
+				id->key_hi |= BRICK_ID_SLOW;
+			id->slot = (uint32_t)brick_slot_number(slot);
+		}
 		if (v.state == BRICK_CLEAN && k->c->read_clean &&
 		    (!brick_slot_is_slow(slot) || k->block))
 			look_at_zeros(k, slot);
@@ -355,15 +339,6 @@ static int look_at_records(struct look *k)
 	return n ? 0 : -ENOMEM;
 }
 
-static void repair_events(struct look *k)
-{
-	unsigned int i;
-
-	for (i = 0; k->events_bad && i < BRICK_FMT_EVENTS_MAX; i++)
-		if (!brick_evlog_is_whole(k->m, &k->sb, i))
-			brick_evlog_erase(k->m, i);
-}
-
 /* CLEAN slots that are not zero: the cleaner will see to them. */
 static void repair_zeros(struct look *k, uint64_t first, uint64_t n)
 {
@@ -398,6 +373,7 @@ static int repair_records(struct look *k, char *err, size_t err_len)
 
 static int repair_findings(struct look *k, char *err, size_t err_len)
 {
+	unsigned int i;
 	int ret = 0;
 
 	if (k->super_bad)
@@ -409,7 +385,9 @@ static int repair_findings(struct look *k, char *err, size_t err_len)
 	if (ret)
 		return ret;
 	/* First: recovery may log what it repairs. */
-	repair_events(k);
+	for (i = 0; k->events_bad && i < BRICK_FMT_EVENTS_MAX; i++)
+		if (!brick_evlog_is_whole(k->m, &k->sb, i))
+			brick_evlog_erase(k->m, i);
 	ret = repair_records(k, err, err_len);
 	if (ret)
 		return ret;
@@ -431,7 +409,11 @@ int brick_store_check(struct brick_media *m, struct brick_check *c, char *err,
 	struct look k = { .m = m, .c = c };
 	int ret;
 
-	ret = look_at_super(&k, err, err_len);
+	ret = brick_super_read(m, &k.sb, &k.super_bad, err, err_len);
+	if (!ret && k.super_bad)
+		report_page(&k, "super-damaged",
+			    "one superblock is damaged; the other one counts",
+			    BRICK_FINDING_DAMAGE, -1);
 	if (!ret)
 		ret = look_at_instance(&k, err, err_len);
 	if (ret)

@@ -109,20 +109,15 @@ static int write_pages(struct brick_media *m, const struct brick_super *sb)
 	return 0;
 }
 
-/* The slow tier gets its new name while the store has none. */
-static int write_slow(const struct brick_super *sb, struct brick_slow *slow)
-{
-	return slow ? brick_slow_write_header(slow, sb) : 0;
-}
-
 static int write_store(struct brick_media *m, const struct brick_super *sb,
 		       struct brick_slow *slow)
 {
 	int ret;
 
 	ret = brick_super_erase(m);
-	if (!ret)
-		ret = write_slow(sb, slow);
+	/* The slow tier gets its new name while the store has none. */
+	if (!ret && slow)
+		ret = brick_slow_write_header(slow, sb);
 	if (!ret)
 		ret = write_pages(m, sb);
 	if (ret)

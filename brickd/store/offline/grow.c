@@ -164,28 +164,23 @@ static uint64_t n_before(uint64_t zero_from, uint64_t off)
 	return (zero_from - off + KFB_BLOCK_BYTES - 1) >> KFB_BLOCK_SHIFT;
 }
 
-/* All that the new superblock will point to. */
-static void write_tables(struct brick_media *m, const struct brick_super *old,
-			 const struct brick_super *sb, uint64_t zero_from,
-			 uint64_t slow_zero_from)
-{
-	copy_table(m, old->rec_off, sb->rec_off, old->n);
-	add_records(m, sb, old->n, sb->n - old->n,
-		    n_before(zero_from, brick_super_data(sb, old->n)));
-	copy_table(m, old->slow_off, sb->slow_off, old->n_slow);
-	add_records(m, sb, BRICK_SLOT_SLOW + old->n_slow,
-		    sb->n_slow - old->n_slow,
-		    n_before(slow_zero_from, brick_slow_data(old->n_slow)));
-}
-
-/* Tables, then the header of a slow tier that grows, then what counts. */
+/*
+ * All that the new superblock will point to, then the header of a slow tier that
+ * grows, then what counts.
+ */
 static int write_all(struct brick_media *m, const struct brick_grow *g,
 		     const struct brick_super *old,
 		     const struct brick_super *sb, uint64_t slow_zero_from)
 {
 	int ret = 0;
 
-	write_tables(m, old, sb, g->zero_from, slow_zero_from);
+	copy_table(m, old->rec_off, sb->rec_off, old->n);
+	add_records(m, sb, old->n, sb->n - old->n,
+		    n_before(g->zero_from, brick_super_data(sb, old->n)));
+	copy_table(m, old->slow_off, sb->slow_off, old->n_slow);
+	add_records(m, sb, BRICK_SLOT_SLOW + old->n_slow,
+		    sb->n_slow - old->n_slow,
+		    n_before(slow_zero_from, brick_slow_data(old->n_slow)));
 	ret = m->ops->drain(m);
 	/* It may say more than the superblock, not less. */
 	if (!ret && sb->n_slow > old->n_slow)

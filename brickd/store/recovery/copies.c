@@ -84,21 +84,6 @@ static void read_copy(const struct brick_media *m, const struct brick_super *sb,
 		v->sense = DAMAGED;
 }
 
-static bool payload_equal(const struct brick_payload *a,
-			  const struct brick_payload *b)
-{
-	return a->id == b->id && a->birth == b->birth && a->move == b->move &&
-	       a->owner == b->owner;
-}
-
-static bool copies_equal(const struct brick_media *m,
-			 const struct brick_super *sb, uint64_t slot)
-{
-	return !memcmp(m->base + brick_super_rec(sb, 0, slot),
-		       m->base + brick_super_rec(sb, 1, slot),
-		       sizeof(struct brick_fmt_record));
-}
-
 void brick_copies_validate(const struct brick_media *m,
 			   const struct brick_super *sb, uint32_t tx,
 			   uint64_t slot, struct brick_verdict *v)
@@ -109,7 +94,9 @@ void brick_copies_validate(const struct brick_media *m,
 	read_copy(m, sb, tx, 0, slot, &view[0]);
 	/* The usual case, and the one that a start's time depends on. */
 	if (view[0].sense == USABLE && !view[0].batch &&
-	    copies_equal(m, sb, slot)) {
+	    !memcmp(m->base + brick_super_rec(sb, 0, slot),
+		    m->base + brick_super_rec(sb, 1, slot),
+		    sizeof(struct brick_fmt_record))) {
 		v->state = view[0].state;
 		v->payload = view[0].payload;
 		v->damaged = 0;
@@ -138,5 +125,5 @@ void brick_copies_validate(const struct brick_media *m,
 	v->settled = !v->damaged && !view[0].batch && !view[1].batch &&
 		     view[0].state == view[1].state &&
 		     (v->state != BRICK_ALLOC ||
-		      payload_equal(&view[0].payload, &view[1].payload));
+		      brick_payload_equal(&view[0].payload, &view[1].payload));
 }

@@ -30,18 +30,10 @@ bool brick_store_has_inherited(const struct brick_store *s)
 	return __atomic_load_n(&s->inherited, __ATOMIC_ACQUIRE);
 }
 
-/* In doubt it does: a batch may be changing it. */
-static bool holds_data(const struct brick_store *s, uint64_t slot)
-{
-	struct brick_word w;
-
-	return !brick_record_get_word(s->m, &s->sb, 0, slot, &w) ||
-	       w.state == BRICK_ALLOC || brick_state_is_batch(w.state);
-}
-
 int brick_store_flush_inherited(struct brick_store *s, unsigned int max_slots)
 {
 	uint64_t at = s->inherited_at, end = s->sb.n;
+	struct brick_word w;
 	unsigned int n = 0;
 	int ret;
 
@@ -50,7 +42,9 @@ int brick_store_flush_inherited(struct brick_store *s, unsigned int max_slots)
 	if (end - at > LOOK_MAX)
 		end = at + LOOK_MAX;
 	for (; at < end && n < max_slots; at++) {
-		if (!holds_data(s, at))
+		/* In doubt it holds data: a batch may be changing it. */
+		if (brick_record_get_word(s->m, &s->sb, 0, at, &w) &&
+		    w.state != BRICK_ALLOC && !brick_state_is_batch(w.state))
 			continue;
 		s->m->ops->flush(s->m, brick_super_data(&s->sb, at),
 				 KFB_BLOCK_BYTES);

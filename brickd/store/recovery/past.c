@@ -45,13 +45,6 @@ static const char *compare_file_system(const struct brick_store *s)
 			 "that was not clean";
 }
 
-/* Nobody is told twice, and this start may still be refused, or killed. */
-static void remember_loss(struct brick_store *s, const char *why)
-{
-	if (s->m->mark && brick_mark_set(s->m->mark, why))
-		(void)brick_store_mark_medium(s);
-}
-
 /* Something was not written, or may not have been, and Linux has forgotten. */
 static const char *look_at_writes(struct brick_store *s,
 				  const struct brick_store_open *o)
@@ -76,10 +69,13 @@ static const char *look_at_writes(struct brick_store *s,
 		(void)brick_mark_loss(m->past.fs_id);
 		return why_failed;
 	}
-	if (why)
-		remember_loss(s, why);
-	else if (m->mark)
+	if (!m->mark)
+		return why;
+	/* Nobody is told twice, and this start may still be refused, or killed. */
+	if (!why)
 		brick_mark_clear(m->mark);
+	else if (brick_mark_set(m->mark, why))
+		(void)brick_store_mark_medium(s);
 	return why;
 }
 

@@ -16,24 +16,17 @@ static uint64_t end_of(struct brick_bytes b)
 	return b.off + b.len;
 }
 
-/* The data slots, or without a superblock all that is not fixed. */
-static struct brick_bytes data_of(const struct brick_super *sb)
+bool brick_poison_in_tables(const struct brick_super *sb,
+			    struct brick_bytes bytes, struct brick_bytes *part)
 {
+	/* The data slots, or without a superblock all that is not fixed. */
 	struct brick_bytes data = { FIXED_BYTES, UINT64_MAX - FIXED_BYTES };
+	uint64_t end = end_of(bytes);
 
 	if (sb) {
 		data.off = sb->data_off;
 		data.len = sb->n << KFB_BLOCK_SHIFT;
 	}
-	return data;
-}
-
-bool brick_poison_in_tables(const struct brick_super *sb,
-			    struct brick_bytes bytes, struct brick_bytes *part)
-{
-	struct brick_bytes data = data_of(sb);
-	uint64_t end = end_of(bytes);
-
 	*part = bytes;
 	if (bytes.off >= data.off && bytes.off < end_of(data))
 		part->off = end_of(data);
@@ -43,17 +36,6 @@ bool brick_poison_in_tables(const struct brick_super *sb,
 		return false;
 	part->len = end - part->off;
 	return true;
-}
-
-static void give_up_blocks(struct brick_store *s, uint64_t slot)
-{
-	struct brick_word bad = { .state = BRICK_BAD };
-
-	brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot, bad);
-	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);
-	brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, slot, 0);
-	s->recovery.slots_given_up++;
-	s->slots.n_bad++;
 }
 
 static int note_poisoned(struct brick_store *s, uint64_t key)
@@ -90,19 +72,10 @@ static int mark_lost(struct brick_store *s, uint64_t slot)
 	return brick_slots_withhold(&s->slots, slot);
 }
 
-static int poison_slot(struct brick_store *s, uint64_t slot)
-{
-	if (brick_slot_map_take_one(&s->slots.clean, slot) ||
-	    brick_slot_map_take_one(&s->slots.dirty, slot)) {
-		give_up_blocks(s, slot);
-		return 0;
-	}
-	return mark_lost(s, slot);
-}
-
 static int poison_piece(struct brick_store *s, struct brick_bytes bytes)
 {
 	uint64_t begin = s->sb.data_off, end = end_of(bytes);
+	struct brick_word bad = { .state = BRICK_BAD };
 	uint64_t slot;
 	int ret = 0;
 
@@ -110,8 +83,18 @@ static int poison_piece(struct brick_store *s, struct brick_bytes bytes)
 		return 0;
 	slot = bytes.off > begin ? (bytes.off - begin) >> KFB_BLOCK_SHIFT : 0;
 	for (; !ret && slot < s->sb.n && brick_super_data(&s->sb, slot) < end;
-	     slot++)
-		ret = poison_slot(s, slot);
+	     slot++) {
+		if (!brick_slot_map_take_one(&s->slots.clean, slot) &&
+		    !brick_slot_map_take_one(&s->slots.dirty, slot)) {
+			ret = mark_lost(s, slot);
+			continue;
+		}
+		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot, bad);
+		brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);
+		brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, slot, 0);
+		s->recovery.slots_given_up++;
+		s->slots.n_bad++;
+	}
 	return ret;
 }
 

@@ -105,22 +105,9 @@ static int scan_table(struct brick_store *s, struct scan *sc, uint64_t first,
 	return 0;
 }
 
-static int scan_records(struct brick_store *s, struct scan *sc)
-{
-	int ret;
-
-	ret = scan_table(s, sc, 0, s->sb.n);
-	return ret ? ret : scan_table(s, sc, BRICK_SLOT_SLOW, s->sb.n_slow);
-}
-
 static uint64_t recovered_key_of(const struct brick_id *id)
 {
 	return (uint64_t)(id->key_hi & ~BRICK_ID_SLOW) << 32 | id->key_lo;
-}
-
-static uint64_t slot_of(const struct brick_id *id)
-{
-	return id->slot | (id->key_hi & BRICK_ID_SLOW ? BRICK_SLOT_SLOW : 0);
 }
 
 static const char *tier_of(const struct brick_id *id)
@@ -172,8 +159,7 @@ static void fix_payload(struct brick_store *s, unsigned int copy,
 	if (fix->v.state != BRICK_ALLOC)
 		return;
 	if (brick_record_get_payload(s->m, &s->sb, copy, fix->slot, &is) &&
-	    is.id == want->id && is.birth == want->birth &&
-	    is.move == want->move && is.owner == want->owner)
+	    brick_payload_equal(&is, want))
 		return;
 	brick_record_put_payload(s->m, &s->sb, BRICK_COPY(copy), fix->slot,
 				 want);
@@ -193,19 +179,6 @@ static void fix_word(struct brick_store *s, unsigned int copy,
 	brick_record_flush(s->m, &s->sb, BRICK_COPY(copy), fix->slot, 1);
 }
 
-static void note_fix(struct brick_store *s, const struct fix *fix)
-{
-	if (fix->v.state == BRICK_BAD && fix->v.damaged) {
-		s->recovery.records_bad++;
-		brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, fix->slot, 0);
-	} else if (fix->v.damaged) {
-		brick_store_note(s, BRICK_EVENT_RECORD_REPAIRED,
-				 fix->v.damaged >> 1, fix->slot, 0);
-	} else {
-		s->recovery.records_resolved++;
-	}
-}
-
 static int apply_fixes(struct brick_store *s, const struct scan *sc)
 {
 	unsigned int copy;
@@ -215,7 +188,18 @@ static int apply_fixes(struct brick_store *s, const struct scan *sc)
 	if (!sc->n_fixes)
 		return 0;
 	for (i = 0; i < sc->n_fixes; i++) {
-		note_fix(s, &sc->fixes[i]);
+		const struct fix *fix = &sc->fixes[i];
+
+		if (fix->v.state == BRICK_BAD && fix->v.damaged) {
+			s->recovery.records_bad++;
+			brick_store_note(s, BRICK_EVENT_BAD_SLOT, 0, fix->slot,
+					 0);
+		} else if (fix->v.damaged) {
+			brick_store_note(s, BRICK_EVENT_RECORD_REPAIRED,
+					 fix->v.damaged >> 1, fix->slot, 0);
+		} else {
+			s->recovery.records_resolved++;
+		}
 		for (copy = 0; copy < BRICK_FMT_COPIES; copy++)
 			fix_payload(s, copy, &sc->fixes[i]);
 	}
@@ -234,10 +218,12 @@ static int fill_index(struct brick_store *s, const struct scan *sc)
 	int ret;
 
 	for (i = 0; i < sc->n_ids; i++) {
-		uint64_t slot = slot_of(&sc->ids[i]);
+		const struct brick_id *id = &sc->ids[i];
+		uint64_t slot = id->slot;
 
-		ret = brick_index_put(&s->index, recovered_key_of(&sc->ids[i]),
-				      slot);
+		if (id->key_hi & BRICK_ID_SLOW)
+			slot |= BRICK_SLOT_SLOW;
+		ret = brick_index_put(&s->index, recovered_key_of(id), slot);
 		if (ret)
 			return ret;
 		if (brick_slot_is_slow(slot))
@@ -280,7 +266,9 @@ int brick_store_recover(struct brick_store *s, char *err, size_t err_len)
 	sc.ids = malloc((s->sb.n + s->sb.n_slow) * sizeof(*sc.ids));
 	if (!sc.ids)
 		return -ENOMEM;
-	ret = scan_records(s, &sc);
+	ret = scan_table(s, &sc, 0, s->sb.n);
+	if (!ret)
+		ret = scan_table(s, &sc, BRICK_SLOT_SLOW, s->sb.n_slow);
 	if (!ret)
 		ret = sort_ids(s, &sc, err, err_len);
 	if (!ret)

@@ -16,19 +16,6 @@
 #include "brickd/store/recovery/poison.h"
 #include "brickd/store/recovery/recover.h"
 
-static int check_uuid(const struct brick_store *s,
-		      const struct brick_store_open *o, char *err,
-		      size_t err_len)
-{
-	if (!o->expect_uuid ||
-	    !memcmp(o->expect_uuid, s->sb.uuid, sizeof(s->sb.uuid)))
-		return 0;
-	brick_media_say(err, err_len,
-			"%s: another store than the configured uuid names",
-			s->m->path);
-	return -EINVAL;
-}
-
 /* The slow tier that the superblock names, or none. */
 static int check_slow(const struct brick_store *s, bool *damaged, char *err,
 		      size_t err_len)
@@ -69,9 +56,14 @@ static int read_formats(struct brick_store *s, const struct brick_store_open *o,
 	ret = brick_super_read(s->m, &s->sb, &bad->super, err, err_len);
 	if (ret)
 		return ret;
-	ret = check_uuid(s, o, err, err_len);
-	if (ret)
-		return ret;
+	if (o->expect_uuid &&
+	    memcmp(o->expect_uuid, s->sb.uuid, sizeof(s->sb.uuid)) != 0) {
+		brick_media_say(err, err_len,
+				"%s: another store than the configured uuid "
+				"names",
+				s->m->path);
+		return -EINVAL;
+	}
 	ret = brick_instance_read(s->m, &s->sb, &s->inst, &s->inst_copy,
 				  &bad->inst);
 	if (ret) {

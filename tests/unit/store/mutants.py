@@ -158,7 +158,8 @@ MUTANTS = {
         " &&\n\t\t\t   kfb_get_le32(&raw.crc) == word_sum(sb, value[i]);", ";"),
     "superblock-not-checked": Mutant(
         "checksums", "format/super.c",
-        " &&\n\t       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);", ";"),
+        " &&\n\t\t\t       kfb_get_le32(&raw[copy].crc) ==\n"
+        "\t\t\t\t       brick_crc32c(0, &raw[copy], SUM_BYTES);", ";"),
     "page-not-checked": Mutant(
         "checksums", "format/instance.c", "if (kfb_get_le32(&raw.crc) != page_sum(sb, &raw) ||\n"
         "\t    flags", "if (flags"),
@@ -242,14 +243,15 @@ MUTANTS = {
     "other-mount-not-noticed": Mutant(
         "forgetting", "recovery/past.c", "s->inst.fs_id == m->past.fs_id", "1", "past"),
     "loss-told-to-a-refused-start": Mutant(
-        "forgetting", "recovery/past.c", "\t\tremember_loss(s, why);\n",
-        "\t\t(void)remember, brick_mark_clear(m->mark);\n", "past"),
+        "forgetting", "recovery/past.c",
+        "\telse if (brick_mark_set(m->mark, why))\n\t\t(void)brick_store_mark_medium(s);\n",
+        "\telse\n\t\tbrick_mark_clear(m->mark);\n", "past"),
     "killed-while-it-asks": Mutant(
         "forgetting", "recovery/past.c", "\tif (!failed && m->mark)\n", "\tif (0)\n", "past"),
     "loss-on-no-mark": Mutant(
-        "forgetting", "recovery/past.c", "(void)brick_store_mark_medium(s);", "return;", "past"),
+        "forgetting", "recovery/past.c", "(void)brick_store_mark_medium(s);", ";", "past"),
     "asking-leaves-a-mark": Mutant(
-        "forgetting", "recovery/past.c", "\telse if (m->mark)\n", "\telse if (0)\n", "past"),
+        "forgetting", "recovery/past.c", "\t\tbrick_mark_clear(m->mark);\n", "\t\t;\n", "past"),
     "loss-not-noted-for-neighbours": Mutant(
         "forgetting", "recovery/past.c",
         "(void)brick_mark_loss(m->past.fs_id);\n\t\treturn \"its", "return \"its", "past"),
