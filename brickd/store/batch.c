@@ -70,19 +70,6 @@ static int take_slots(struct brick_batch *b, struct brick_store_op *op,
 	return 0;
 }
 
-static void undo_take(struct brick_store *s, struct brick_batch *b,
-		      uint64_t first)
-{
-	while (b->n_runs > first) {
-		struct brick_batch_run *run = &b->runs[--b->n_runs];
-		struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
-
-		brick_slot_map_give(run->zero_first ? &slots->dirty
-						    : &slots->clean,
-				    brick_run_in_tier(run->slots));
-	}
-}
-
 static void unindex_blocks(struct brick_store *s, uint64_t key, uint64_t n)
 {
 	uint64_t i;
@@ -180,8 +167,14 @@ static int plan_alloc(struct brick_store *s, struct brick_batch *b,
 	ret = take_all(s, b, op);
 	if (!ret)
 		ret = index_pending(s, op, b, first);
-	if (ret)
-		undo_take(s, b, first);
+	while (ret && b->n_runs > first) {
+		struct brick_batch_run *run = &b->runs[--b->n_runs];
+		struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
+
+		brick_slot_map_give(run->zero_first ? &slots->dirty
+						    : &slots->clean,
+				    brick_run_in_tier(run->slots));
+	}
 	return ret;
 }
 
@@ -201,12 +194,6 @@ static int plan_move(struct brick_store *s, struct brick_batch *b,
 	    (slot & BRICK_INDEX_SLOT) != op->move->src || op->n_blocks != 1)
 		return -ENOENT;
 	return add_run(b, &run);
-}
-
-static void undo_collect(struct brick_batch *b, uint64_t first)
-{
-	while (b->n_runs > first)
-		free(b->runs[--b->n_runs].quarantine);
 }
 
 /* The runs that an existing range lies in. */
@@ -250,8 +237,8 @@ static int plan_existing(struct brick_store *s, struct brick_batch *b,
 		if (!b->runs[r].quarantine)
 			ret = -ENOMEM;
 	}
-	if (ret)
-		undo_collect(b, first);
+	while (ret && b->n_runs > first)
+		free(b->runs[--b->n_runs].quarantine);
 	return ret;
 }
 
@@ -270,26 +257,10 @@ static bool overlaps_batch(const struct brick_batch *b,
 	return false;
 }
 
-static int plan_op(struct brick_store *s, struct brick_batch *b,
-		   struct brick_store_op *op)
-{
-	int ret = 0;
-
-	if (op->kind == BRICK_STORE_ALLOC || op->kind == BRICK_STORE_BIRTH)
-		ret = brick_owners_reserve(&s->owners, op->owner);
-	if (ret)
-		return ret;
-	if (op->kind == BRICK_STORE_ALLOC)
-		return plan_alloc(s, b, op);
-	if (op->kind == BRICK_STORE_MOVE)
-		return plan_move(s, b, op);
-	return plan_existing(s, b, op);
-}
-
 int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 		    struct brick_store_op *op)
 {
-	int ret;
+	int ret = 0;
 
 	if (op->va % KFB_BLOCK_BYTES || !op->n_blocks ||
 	    op->n_blocks > KFB_BLOCKS_MAX - brick_key(op->va))
@@ -297,7 +268,14 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	if (b->n_ops == BRICK_BATCH_OPS || overlaps_batch(b, op))
 		return -EAGAIN;
 	pthread_mutex_lock(&s->lock);
-	ret = plan_op(s, b, op);
+	if (op->kind == BRICK_STORE_ALLOC || op->kind == BRICK_STORE_BIRTH)
+		ret = brick_owners_reserve(&s->owners, op->owner);
+	if (!ret && op->kind == BRICK_STORE_ALLOC)
+		ret = plan_alloc(s, b, op);
+	else if (!ret && op->kind == BRICK_STORE_MOVE)
+		ret = plan_move(s, b, op);
+	else if (!ret)
+		ret = plan_existing(s, b, op);
 	if (ret != -EAGAIN)
 		brick_supply_release(s, op);
 	pthread_mutex_unlock(&s->lock);
@@ -329,31 +307,24 @@ static void publish_alloc(struct brick_store *s,
 		s->n_alloc_slow += run->slots.n;
 }
 
-/* The payload of a slot stays until an ALLOC or a move takes the slot. */
-static void disown_blocks(struct brick_store *s, struct brick_slot_run slots)
-{
-	struct brick_payload p;
-	uint64_t i;
-
-	for (i = 0; i < slots.n; i++) {
-		if (brick_record_get_payload(s->m, &s->sb, 0, slots.slot + i,
-					     &p) ||
-		    brick_record_get_payload(s->m, &s->sb, 1, slots.slot + i,
-					     &p))
-			brick_owners_sub(&s->owners, p.owner, 1);
-		unlock_for_readers(s, i);
-	}
-}
-
 static void publish_free(struct brick_store *s,
 			 const struct brick_batch_run *run)
 {
 	struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
 	bool is_slow = slots == &s->slow_slots;
+	struct brick_payload p;
 	uint64_t i;
 
 	unindex_blocks(s, run->key, run->slots.n);
-	disown_blocks(s, run->slots);
+	/* The payload of a slot stays until an ALLOC or a move takes the slot. */
+	for (i = 0; i < run->slots.n; i++) {
+		uint64_t slot = run->slots.slot + i;
+
+		if (brick_record_get_payload(s->m, &s->sb, 0, slot, &p) ||
+		    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))
+			brick_owners_sub(&s->owners, p.owner, 1);
+		unlock_for_readers(s, i);
+	}
 	for (i = 0; !is_slow && s->slow && i < run->slots.n; i++)
 		brick_lru_del(&s->at_rest, run->slots.slot + i);
 	if (run->quarantine)
@@ -385,25 +356,22 @@ static void publish_move(struct brick_store *s,
 	s->n_moving--;
 }
 
-static void publish_run(struct brick_store *s,
-			const struct brick_batch_run *run)
-{
-	if (run->op->kind == BRICK_STORE_ALLOC)
-		publish_alloc(s, run);
-	else if (run->op->kind == BRICK_STORE_FREE)
-		publish_free(s, run);
-	else if (run->op->kind == BRICK_STORE_MOVE)
-		publish_move(s, run);
-}
-
 void brick_batch_publish(struct brick_store *s, struct brick_batch *b)
 {
 	uint64_t r;
 	unsigned int i;
 
 	pthread_mutex_lock(&s->lock);
-	for (r = 0; r < b->n_runs; r++)
-		publish_run(s, &b->runs[r]);
+	for (r = 0; r < b->n_runs; r++) {
+		const struct brick_batch_run *run = &b->runs[r];
+
+		if (run->op->kind == BRICK_STORE_ALLOC)
+			publish_alloc(s, run);
+		else if (run->op->kind == BRICK_STORE_FREE)
+			publish_free(s, run);
+		else if (run->op->kind == BRICK_STORE_MOVE)
+			publish_move(s, run);
+	}
 	/* Where a block lies is nothing that changes. */
 	for (i = 0; i < b->n_ops; i++)
 		s->change_counter += b->ops[i]->kind != BRICK_STORE_MOVE;

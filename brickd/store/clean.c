@@ -49,19 +49,6 @@ static void return_slots(struct brick_store *s, const struct haul *h,
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void mark_clean(struct brick_store *s, uint64_t tier,
-		       struct brick_slot_run run)
-{
-	struct brick_word clean = { .state = BRICK_CLEAN };
-	uint64_t i;
-
-	run.slot |= tier;
-	for (i = 0; i < run.n; i++)
-		brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH,
-				      run.slot + i, clean);
-	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, run.slot, run.n);
-}
-
 static int zero_fast(struct brick_store *s, struct haul *h)
 {
 	unsigned int i;
@@ -125,6 +112,8 @@ static int clean_batch(struct brick_store *s, struct haul *h,
 		       uint64_t max_slots,
 		       int (*zero)(struct brick_store *s, struct haul *h))
 {
+	struct brick_word clean = { .state = BRICK_CLEAN };
+	uint64_t first, k;
 	unsigned int i;
 	int ret;
 
@@ -138,8 +127,14 @@ static int clean_batch(struct brick_store *s, struct haul *h,
 		return_slots(s, h, &h->slots->dirty);
 		return -EIO;
 	}
-	for (i = 0; i < h->n_runs; i++)
-		mark_clean(s, h->tier, h->runs[i]);
+	for (i = 0; i < h->n_runs; i++) {
+		first = h->runs[i].slot | h->tier;
+		for (k = 0; k < h->runs[i].n; k++)
+			brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH,
+					      first + k, clean);
+		brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, first,
+				   h->runs[i].n);
+	}
 	return_slots(s, h, &h->slots->clean);
 	return (int)(h->n_slots + h->n_given_up);
 }

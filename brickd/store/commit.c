@@ -45,25 +45,19 @@ static uint32_t birth_of(uint32_t tx)
 	return tx + 1;
 }
 
-static void zero_slots(struct brick_store *s, struct brick_slot_run slots)
-{
-	uint64_t off = brick_super_data(&s->sb, slots.slot);
-	size_t len = slots.n << KFB_BLOCK_SHIFT;
-
-	s->m->ops->zero(s->m, off, len);
-	s->m->ops->flush(s->m, off, len);
-}
-
 static void write_alloc(struct brick_store *s, uint32_t tx,
 			const struct brick_batch_run *run)
 {
 	struct brick_word w = { .state = BRICK_ALLOC_B, .tx = tx };
 	struct brick_payload p = { .birth = birth_of(tx),
 				   .owner = run->op->owner };
-	uint64_t i;
+	uint64_t i, off = brick_super_data(&s->sb, run->slots.slot);
+	size_t len = run->slots.n << KFB_BLOCK_SHIFT;
 
-	if (run->zero_first)
-		zero_slots(s, run->slots);
+	if (run->zero_first) {
+		s->m->ops->zero(s->m, off, len);
+		s->m->ops->flush(s->m, off, len);
+	}
 	for (i = 0; i < run->slots.n; i++) {
 		uint64_t slot = run->slots.slot + i;
 
@@ -158,12 +152,6 @@ static void write_records(struct brick_store *s, uint32_t tx,
 	}
 }
 
-static int move_commit_word(struct brick_store *s, uint32_t tx)
-{
-	brick_commit_write(s->m, &s->sb, tx);
-	return brick_store_fence(s);
-}
-
 /* Readers look at copy 0: they see the old birth or the new one. */
 static int finish_births(struct brick_store *s, uint32_t tx,
 			 const struct brick_batch *b)
@@ -182,31 +170,24 @@ static int finish_births(struct brick_store *s, uint32_t tx,
 	return brick_store_fence(s);
 }
 
-/* The copies of a record that still say batch tx; no others are touched. */
-static unsigned int copies_of_batch(const struct brick_store *s, uint64_t slot,
-				    uint32_t tx)
-{
-	unsigned int copy, copies = 0;
-	struct brick_word is;
-
-	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		is = brick_record_peek(s->m, &s->sb, copy, slot);
-		if (brick_state_is_batch(is.state) && is.tx == tx)
-			copies |= BRICK_COPY(copy);
-	}
-	return copies;
-}
-
 static void seal_run(struct brick_store *s, uint32_t tx,
 		     struct brick_slot_run slots, enum brick_state state)
 {
-	struct brick_word w = { .state = state };
-	uint64_t i;
+	struct brick_word w = { .state = state }, is;
+	unsigned int copy, copies;
+	uint64_t i, slot;
 
-	for (i = 0; i < slots.n; i++)
-		brick_record_put_word(s->m, &s->sb,
-				      copies_of_batch(s, slots.slot + i, tx),
-				      slots.slot + i, w);
+	for (i = 0; i < slots.n; i++) {
+		slot = slots.slot + i;
+		copies = 0;
+		/* Those that still say batch tx; no others are touched. */
+		for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
+			is = brick_record_peek(s->m, &s->sb, copy, slot);
+			if (brick_state_is_batch(is.state) && is.tx == tx)
+				copies |= BRICK_COPY(copy);
+		}
+		brick_record_put_word(s->m, &s->sb, copies, slot, w);
+	}
 	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slots.slot, slots.n);
 }
 
@@ -240,7 +221,8 @@ static int commit_batch(struct brick_store *s, const struct brick_batch *b)
 	ret = brick_store_fence(s);
 	if (ret)
 		return ret;
-	ret = move_commit_word(s, tx);
+	brick_commit_write(s->m, &s->sb, tx);
+	ret = brick_store_fence(s);
 	if (ret)
 		return ret;
 	s->tx = tx;
@@ -251,27 +233,22 @@ static int commit_batch(struct brick_store *s, const struct brick_batch *b)
 	return 0;
 }
 
-static int free_single(struct brick_store *s, struct brick_slot_run slot)
-{
-	struct brick_word dirty = { .state = BRICK_DIRTY };
-
-	put_words(s, BRICK_COPY_BOTH, slot, dirty);
-	return brick_store_fence(s);
-}
-
 /* Make a planned batch durable and give its operations their result. */
 static void execute_batch(struct brick_store *s, struct brick_batch *b)
 {
+	struct brick_word dirty = { .state = BRICK_DIRTY };
 	unsigned int i;
 	int ret;
 
 	if (!b->n_ops)
 		return;
 	if (b->n_ops == 1 && b->ops[0]->kind == BRICK_STORE_FREE &&
-	    b->ops[0]->n_blocks == 1)
-		ret = free_single(s, b->runs[0].slots);
-	else
+	    b->ops[0]->n_blocks == 1) {
+		put_words(s, BRICK_COPY_BOTH, b->runs[0].slots, dirty);
+		ret = brick_store_fence(s);
+	} else {
 		ret = commit_batch(s, b);
+	}
 	if (ret)
 		brick_batch_drop(s, b);
 	else

@@ -41,24 +41,12 @@ int brick_store_mark_medium(struct brick_store *s)
 	return s->m->ops->drain(s->m);
 }
 
-/* For the next start, since the page cache will look as if nothing was. */
-static bool mark_media(struct brick_store *s)
-{
-	char why[MARK_BYTES];
-	bool off = false;
-
-	(void)snprintf(why, sizeof(why), "making it durable failed: %s",
-		       strerror(-s->failure.error));
-	if (s->m->mark)
-		off = !brick_mark_set(s->m->mark, why);
-	return !brick_store_mark_medium(s) || off;
-}
-
 /* The first failure is the one that is told, once the marks are made. */
 static void note_medium_failure(void *arg, int error)
 {
+	bool is_first, is_marked = true;
 	struct brick_store *s = arg;
-	bool is_first;
+	char why[MARK_BYTES];
 
 	pthread_mutex_lock(&s->lock);
 	is_first = !s->failure.error;
@@ -67,8 +55,20 @@ static void note_medium_failure(void *arg, int error)
 	pthread_mutex_unlock(&s->lock);
 	if (!is_first)
 		return;
-	/* Before it was open nobody can have written anything. */
-	s->failure.is_marked = !s->is_open || mark_media(s);
+	/*
+	 * For the next start, since the page cache will look as if nothing was.
+	 * Before it was open nobody can have written anything.
+	 */
+	if (s->is_open) {
+		bool off = false;
+
+		(void)snprintf(why, sizeof(why), "making it durable failed: %s",
+			       strerror(-s->failure.error));
+		if (s->m->mark)
+			off = !brick_mark_set(s->m->mark, why);
+		is_marked = !brick_store_mark_medium(s) || off;
+	}
+	s->failure.is_marked = is_marked;
 	__atomic_store_n(&s->failed, true, __ATOMIC_RELEASE);
 }
 

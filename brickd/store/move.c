@@ -65,14 +65,6 @@ static int begin_one(struct brick_store *s, struct brick_move *move,
 	return take_slot(s, move, is_clean) ? 0 : -ENOSPC;
 }
 
-static void mark_dirty(struct brick_store *s, uint64_t slot)
-{
-	struct brick_word dirty = { .state = BRICK_DIRTY };
-
-	brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH, slot, dirty);
-	brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);
-}
-
 static void fail_all(struct brick_move *moves, unsigned int n, int error)
 {
 	unsigned int i;
@@ -85,6 +77,7 @@ static void fail_all(struct brick_move *moves, unsigned int n, int error)
 void brick_move_begin(struct brick_store *s, struct brick_move *moves,
 		      unsigned int n)
 {
+	struct brick_word dirty = { .state = BRICK_DIRTY };
 	bool is_clean, any_clean = false;
 	unsigned int i;
 
@@ -93,36 +86,16 @@ void brick_move_begin(struct brick_store *s, struct brick_move *moves,
 		pthread_mutex_lock(&s->lock);
 		moves[i].error = begin_one(s, &moves[i], &is_clean);
 		pthread_mutex_unlock(&s->lock);
-		if (is_clean)
-			mark_dirty(s, moves[i].dst);
+		if (is_clean) {
+			brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH,
+					      moves[i].dst, dirty);
+			brick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH,
+					   moves[i].dst, 1);
+		}
 		any_clean |= is_clean;
 	}
 	if (any_clean && brick_store_fence(s))
 		fail_all(moves, n, -EIO);
-}
-
-/* The block could not be read, or it could: shown by brick_store_list(). */
-static void note_lost(struct brick_store *s, const struct brick_move *move,
-		      bool lost)
-{
-	uint64_t key = brick_key(move->va), slot;
-
-	pthread_mutex_lock(&s->lock);
-	if (brick_index_get(&s->index, key, &slot))
-		(void)brick_index_put(&s->index, key,
-				      lost ? slot | BRICK_INDEX_LOST
-					   : slot & ~BRICK_INDEX_LOST);
-	pthread_mutex_unlock(&s->lock);
-}
-
-/* Its slot is in no map and not counted as moving: nobody gets it. */
-static void give_up_slot(struct brick_store *s, struct brick_move *move)
-{
-	pthread_mutex_lock(&s->lock);
-	s->slow_slots.n_bad++;
-	s->n_moving--;
-	pthread_mutex_unlock(&s->lock);
-	move->is_begun = false;
 }
 
 static int copy_down(struct brick_store *s, struct brick_move *move)
@@ -134,8 +107,14 @@ static int copy_down(struct brick_store *s, struct brick_move *move)
 				  s->m->base + off, KFB_BLOCK_BYTES);
 	/* A line that the kernel cannot read is no fault of the slot. */
 	move->is_unread = ret == -EFAULT;
-	if (ret && !move->is_unread)
-		give_up_slot(s, move);
+	if (ret && !move->is_unread) {
+		/* It is in no map and not counted as moving: nobody gets it. */
+		pthread_mutex_lock(&s->lock);
+		s->slow_slots.n_bad++;
+		s->n_moving--;
+		pthread_mutex_unlock(&s->lock);
+		move->is_begun = false;
+	}
 	return ret ? -EIO : 0;
 }
 
@@ -143,13 +122,20 @@ static int copy_down(struct brick_store *s, struct brick_move *move)
 static int copy_up(struct brick_store *s, struct brick_move *move, void *buf)
 {
 	uint64_t off = brick_super_data(&s->sb, move->dst);
+	uint64_t key = brick_key(move->va), slot;
 	int ret;
 
 	if (!buf)
 		return -ENOMEM;
 	ret = s->slow->ops->read(s->slow, brick_slow_data(move->src), buf,
 				 KFB_BLOCK_BYTES);
-	note_lost(s, move, ret);
+	/* That it could not be read, or could, is shown by brick_store_list(). */
+	pthread_mutex_lock(&s->lock);
+	if (brick_index_get(&s->index, key, &slot))
+		(void)brick_index_put(&s->index, key,
+				      ret ? slot | BRICK_INDEX_LOST
+					  : slot & ~BRICK_INDEX_LOST);
+	pthread_mutex_unlock(&s->lock);
 	if (ret)
 		return -EIO;
 	s->m->ops->copy(s->m, off, buf, KFB_BLOCK_BYTES);

@@ -59,9 +59,14 @@ int brick_slow_is_empty(struct brick_slow *slow, bool *empty)
 	return ret;
 }
 
-static void encode_slow(const struct brick_super *sb,
-			struct brick_fmt_slow *raw)
+static int write_copy(struct brick_slow *slow, const struct brick_super *sb,
+		      unsigned int copy)
 {
+	struct brick_fmt_slow *raw = page_alloc(BRICK_FMT_PAGE);
+	int ret;
+
+	if (!raw)
+		return -ENOMEM;
 	memset(raw, 0, sizeof(*raw));
 	kfb_put_le64(&raw->magic, BRICK_FMT_SLOW_MAGIC);
 	kfb_put_le32(&raw->version, BRICK_FMT_VERSION);
@@ -71,17 +76,6 @@ static void encode_slow(const struct brick_super *sb,
 	kfb_put_le64(&raw->n_slots, sb->n_slow);
 	kfb_put_le64(&raw->data_off, BRICK_FMT_SLOW_DATA);
 	kfb_put_le32(&raw->crc, brick_crc32c(0, raw, SUM_BYTES));
-}
-
-static int write_copy(struct brick_slow *slow, const struct brick_super *sb,
-		      unsigned int copy)
-{
-	struct brick_fmt_slow *raw = page_alloc(BRICK_FMT_PAGE);
-	int ret;
-
-	if (!raw)
-		return -ENOMEM;
-	encode_slow(sb, raw);
 	ret = slow->ops->write(slow, (uint64_t)copy * BRICK_FMT_PAGE, raw,
 			       BRICK_FMT_PAGE);
 	if (!ret)
@@ -99,12 +93,6 @@ int brick_slow_write_header(struct brick_slow *slow,
 	for (copy = 0; !ret && copy < BRICK_FMT_COPIES; copy++)
 		ret = write_copy(slow, sb, copy);
 	return ret;
-}
-
-static bool is_slow_intact(const struct brick_fmt_slow *raw)
-{
-	return kfb_get_le64(&raw->magic) == BRICK_FMT_SLOW_MAGIC &&
-	       kfb_get_le32(&raw->crc) == brick_crc32c(0, raw, SUM_BYTES);
 }
 
 static enum brick_slow_sense validate_fields(const struct brick_slow *slow,
@@ -131,14 +119,17 @@ static enum brick_slow_sense validate_record(const struct brick_slow *slow,
 					     const struct brick_super *sb,
 					     unsigned int *bad)
 {
-	bool intact[BRICK_FMT_COPIES], any_magic = false;
+	bool intact[BRICK_FMT_COPIES], has_magic, any_magic = false;
 	enum brick_slow_sense sense;
 	unsigned int copy;
 
 	for (copy = 0; copy < BRICK_FMT_COPIES; copy++) {
-		intact[copy] = is_slow_intact(&raw[copy]);
-		any_magic |=
+		has_magic =
 			kfb_get_le64(&raw[copy].magic) == BRICK_FMT_SLOW_MAGIC;
+		intact[copy] = has_magic &&
+			       kfb_get_le32(&raw[copy].crc) ==
+				       brick_crc32c(0, &raw[copy], SUM_BYTES);
+		any_magic |= has_magic;
 	}
 	if (!intact[0] && !intact[1])
 		return any_magic ? BRICK_SLOW_LOST : BRICK_SLOW_NONE;

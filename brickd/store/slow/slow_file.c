@@ -90,12 +90,18 @@ static int file_write(struct brick_slow *slow, uint64_t off, const void *from,
 	return 0;
 }
 
-static int write_zeros(struct brick_slow *slow, uint64_t off, size_t len)
+/* Room that format has set aside is kept: no holes, but in memory. */
+static int file_zero(struct brick_slow *slow, uint64_t off, size_t len)
 {
 	static const uint8_t zeros[16 * BRICK_FMT_PAGE]
 		__attribute__((aligned(BRICK_FMT_PAGE)));
+	int mode =
+		slow->is_volatile ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE;
 	int ret = 0;
 
+	if (!fallocate(fd_of(slow), mode | FALLOC_FL_KEEP_SIZE, (off_t)off,
+		       (off_t)len))
+		return 0;
 	while (len && !ret) {
 		size_t piece = len < sizeof(zeros) ? len : sizeof(zeros);
 
@@ -104,18 +110,6 @@ static int write_zeros(struct brick_slow *slow, uint64_t off, size_t len)
 		len -= piece;
 	}
 	return ret;
-}
-
-/* Room that format has set aside is kept: no holes, but in memory. */
-static int file_zero(struct brick_slow *slow, uint64_t off, size_t len)
-{
-	int mode =
-		slow->is_volatile ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE;
-
-	if (!fallocate(fd_of(slow), mode | FALLOC_FL_KEEP_SIZE, (off_t)off,
-		       (off_t)len))
-		return 0;
-	return write_zeros(slow, off, len);
 }
 
 /* Not again after EINTR: the first one may have been told an error as well. */
@@ -148,32 +142,29 @@ static int say_errno(const struct opening *o, const char *what)
 	return -error;
 }
 
-/* O_EXCL: not mounted, not part of anything else, of no other brickd. */
-static int open_device(struct opening *o, int flags)
-{
-	o->fd = open(o->path, flags | O_EXCL | O_DIRECT);
-	if (o->fd >= 0)
-		return 0;
-	if (errno != EBUSY)
-		return say_errno(o, "cannot open the slow tier");
-	brick_media_say(o->err, o->err_len,
-			"%s: the device is in use: mounted, part of another "
-			"device, or another brickd's",
-			o->path);
-	return -EBUSY;
-}
-
 static int open_slow_path(struct opening *o)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	struct stat st;
 
-	if (!stat(o->path, &st) && S_ISBLK(st.st_mode))
-		return open_device(o, flags);
-	o->fd = open(o->path, flags);
-	if (o->fd < 0 && errno == ENOENT && o->create) {
-		o->fd = open(o->path, flags | O_CREAT | O_EXCL, FILE_MODE);
-		o->made = o->fd >= 0;
+	if (!stat(o->path, &st) && S_ISBLK(st.st_mode)) {
+		/* Not mounted, not part of anything else, of no other brickd. */
+		o->fd = open(o->path, flags | O_EXCL | O_DIRECT);
+		if (o->fd < 0 && errno == EBUSY) {
+			brick_media_say(o->err, o->err_len,
+					"%s: the device is in use: mounted, "
+					"part of another device, or another "
+					"brickd's",
+					o->path);
+			return -EBUSY;
+		}
+	} else {
+		o->fd = open(o->path, flags);
+		if (o->fd < 0 && errno == ENOENT && o->create) {
+			o->fd = open(o->path, flags | O_CREAT | O_EXCL,
+				     FILE_MODE);
+			o->made = o->fd >= 0;
+		}
 	}
 	return o->fd < 0 ? say_errno(o, "cannot open the slow tier") : 0;
 }
@@ -273,19 +264,6 @@ static int find_size(struct opening *o)
 	return -ENOTSUP;
 }
 
-/*
- * An error that nobody has been told yet is told here and not to the first move.
- * What Linux could not write looks written until it is dropped.
- */
-static void take_old_errors(struct opening *o)
-{
-	if (o->fresh)
-		return;
-	if (fdatasync(o->fd))
-		o->sync_error = -errno;
-	(void)posix_fadvise(o->fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
 static int finish_opening(const struct opening *o, struct brick_slow **out)
 {
 	struct slow_file *f = calloc(1, sizeof(*f));
@@ -327,8 +305,15 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	ret = lock_path(&o);
 	if (!ret)
 		ret = find_size(&o);
-	if (!ret)
-		take_old_errors(&o);
+	/*
+	 * An error that nobody has been told yet is told here and not to the first
+	 * move. What Linux could not write looks written until it is dropped.
+	 */
+	if (!ret && !o.fresh) {
+		if (fdatasync(o.fd))
+			o.sync_error = -errno;
+		(void)posix_fadvise(o.fd, 0, 0, POSIX_FADV_DONTNEED);
+	}
 	if (!ret)
 		ret = finish_opening(&o, out);
 	if (!ret)
@@ -337,18 +322,6 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 		(void)unlink(path);
 	(void)close(o.fd);
 	return ret;
-}
-
-static int extend_slow_file(const struct brick_slow *slow, uint64_t size)
-{
-	int error;
-
-	if (slow->is_volatile)
-		return ftruncate(fd_of(slow), (off_t)size) ? -errno : 0;
-	error = brick_room_take(fd_of(slow), slow->size, size - slow->size);
-	if (error)
-		(void)!ftruncate(fd_of(slow), (off_t)slow->size);
-	return -error;
 }
 
 int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
@@ -371,7 +344,14 @@ int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
 				(unsigned long long)size);
 		return -EINVAL;
 	}
-	ret = extend_slow_file(slow, size);
+	if (slow->is_volatile) {
+		ret = ftruncate(fd_of(slow), (off_t)size) ? -errno : 0;
+	} else {
+		ret = -brick_room_take(fd_of(slow), slow->size,
+				       size - slow->size);
+		if (ret)
+			(void)!ftruncate(fd_of(slow), (off_t)slow->size);
+	}
 	if (!ret)
 		ret = slow->ops->sync(slow);
 	if (ret)

@@ -33,8 +33,8 @@ MUTANTS = {
         "write_records(s, tx, b);\n\tret = 0;"),
     "no-fence-2": Mutant(
         "ordering", "commit.c",
-        "brick_commit_write(s->m, &s->sb, tx);\n\treturn brick_store_fence(s);",
-        "brick_commit_write(s->m, &s->sb, tx);\n\treturn 0;"),
+        "brick_commit_write(s->m, &s->sb, tx);\n\t" + FENCE,
+        "brick_commit_write(s->m, &s->sb, tx);\n\tret = 0;"),
     "commit-without-tx": Mutant(
         "ordering", "commit.c", " w = { .state = BRICK_ALLOC_B, .tx = tx",
         " w = { .state = BRICK_ALLOC_B, .tx = 0"),
@@ -46,8 +46,8 @@ MUTANTS = {
         ".state = BRICK_DIRTY };\n\tuint64_t r;"),
     "no-seals": Mutant("ordering", "commit.c", "\tseal_batch(s, tx, b);\n", "\t(void)seal_batch;\n"),
     "seals-before-commit": Mutant(
-        "ordering", "commit.c", "\tret = move_commit_word(s, tx);",
-        "\tseal_batch(s, tx, b);\n\tret = move_commit_word(s, tx);"),
+        "ordering", "commit.c", "\tbrick_commit_write(s->m, &s->sb, tx);",
+        "\tseal_batch(s, tx, b);\n\tbrick_commit_write(s->m, &s->sb, tx);"),
     "birth-not-announced": Mutant(
         "ordering", "commit.c",
         "put_words(s, BRICK_COPY(1), b->runs[r].slots, w);\n\treturn brick_store_fence(s);",
@@ -62,11 +62,10 @@ MUTANTS = {
     "birth-not-finished": Mutant(
         "ordering", "commit.c", "write_birth(s, tx, BRICK_COPY(0), &b->runs[r]);", ""),
     "single-free-without-fence": Mutant(
-        "ordering", "commit.c", "slot, dirty);\n\treturn brick_store_fence(s);",
-        "slot, dirty);\n\treturn 0;"),
+        "ordering", "commit.c", "slots, dirty);\n\t\t" + FENCE, "slots, dirty);\n\t\tret = 0;"),
     "single-free-in-one-copy": Mutant(
-        "ordering", "commit.c", "put_words(s, BRICK_COPY_BOTH, slot, dirty);",
-        "put_words(s, BRICK_COPY(0), slot, dirty);", "states open"),
+        "ordering", "commit.c", "put_words(s, BRICK_COPY_BOTH, b->runs[0].slots, dirty);",
+        "put_words(s, BRICK_COPY(0), b->runs[0].slots, dirty);", "states open"),
     "recovery-words-with-payloads": Mutant(
         "ordering", "recovery/recover.c",
         "fix_payload(s, copy, &sc->fixes[i]);\n\t}\n\t" + FENCE,
@@ -174,8 +173,8 @@ MUTANTS = {
 
     # Zeros: no client reads another's bytes.
     "alloc-not-zeroed": Mutant(
-        "zeroing", "commit.c", "if (run->zero_first)\n\t\tzero_slots",
-        "if (0)\n\t\tzero_slots"),
+        "zeroing", "commit.c", "if (run->zero_first) {\n\t\ts->m->ops->zero",
+        "if (0) {\n\t\ts->m->ops->zero"),
     "clean-not-zeroed": Mutant(
         "zeroing", "clean.c", "\t\ts->m->ops->zero(s->m, off, len);\n", ""),
     "clean-before-zeros-are-durable": Mutant(
@@ -198,9 +197,9 @@ MUTANTS = {
         "\t\twrite_birth(s, tx, BRICK_COPY(0), &b->runs[r]);\n"),
     "published-before-durable": Mutant(
         "locking", "commit.c",
-        "\telse\n\t\tret = commit_batch(s, b);\n",
-        "\telse {\n\t\tbrick_batch_publish(s, b);\n\t\tret = commit_batch(s, b);\n"
-        "\t\tb->n_runs = 0;\n\t}\n"),
+        "\t\tret = commit_batch(s, b);\n",
+        "\t\tbrick_batch_publish(s, b);\n\t\tret = commit_batch(s, b);\n"
+        "\t\tb->n_runs = 0;\n"),
     "cleaner-leaves-slots-free": Mutant(
         "locking", "clean.c", "\th->slots->n_cleaning += h->n_slots;\n",
         "\tfor (unsigned int i = 0; i < h->n_runs; i++)\n"
@@ -313,8 +312,7 @@ MUTANTS = {
     "move-up-not-flushed": Mutant(
         "flushing", "move.c", "\ts->m->ops->flush(s->m, off, KFB_BLOCK_BYTES);\n", ""),
     "move-into-clean": Mutant(
-        "zeroing", "move.c", "\t\tif (is_clean)\n\t\t\tmark_dirty(s, moves[i].dst);\n",
-        "\t\t(void)mark_dirty;\n"),
+        "zeroing", "move.c", "\t\tif (is_clean) {\n", "\t\tif (0) {\n"),
     "move-leaves-source": Mutant(
         "ordering", "commit.c", "\tput_words(s, BRICK_COPY_BOTH, src, dirty);\n",
         "\t(void)dirty;\n\t(void)src;\n"),
@@ -350,7 +348,8 @@ MUTANTS = {
         "if (any_clean && 0)"),
     "move-dirty-not-flushed": Mutant(
         "flushing", "move.c",
-        "\tbrick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH, slot, 1);\n", ""),
+        "\t\t\tbrick_record_flush(s->m, &s->sb, BRICK_COPY_BOTH,\n"
+        "\t\t\t\t\t   moves[i].dst, 1);\n", ""),
     "slow-zeros-not-synced": Mutant(
         "flushing", "clean.c", "return h->n_slots ? brick_store_sync_slow(s) : 0;",
         "return 0;"),
@@ -377,7 +376,7 @@ MUTANTS = {
         "owners", "batch.c", "\tbrick_owners_add(&s->owners, run->op->owner, run->slots.n);\n", "",
         "owners states"),
     "free-not-counted": Mutant(
-        "owners", "batch.c", "\tdisown_blocks(s, run->slots);\n", "\t(void)disown_blocks;\n"),
+        "owners", "batch.c", "\t\t\tbrick_owners_sub(&s->owners, p.owner, 1);\n", "\t\t\t;\n"),
     "birth-moves-no-count": Mutant(
         "owners", "commit.c", "if (copies & BRICK_COPY(0)) {", "if (0) {"),
     "birth-counted-for-both": Mutant(
@@ -390,8 +389,7 @@ MUTANTS = {
         "\t\tbrick_owners_add(&s->owners, v->payload.owner, 1);\n", ""),
     "damaged-copy-hides-the-owner": Mutant(
         "owners", "batch.c",
-        " ||\n\t\t    brick_record_get_payload(s->m, &s->sb, 1, slots.slot + i,\n"
-        "\t\t\t\t\t     &p))", ")", "owners"),
+        " ||\n\t\t    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))", ")", "owners"),
     "quota-one-too-many": Mutant(
         "owners", "supply.c", "op->n_blocks > op->quota_blocks - has",
         "op->n_blocks > op->quota_blocks + 1 - has", "owners"),
