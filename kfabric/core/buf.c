@@ -139,23 +139,12 @@ static size_t kfi_next_in_page(struct kfi_buf_iter *it, size_t max,
 	return kfi_buf_advance(it, seg->len);
 }
 
-/* With the loop provider both may be the same memory, hence memmove(). */
-static void kfi_copy_seg(const struct kfi_seg *dst, const struct kfi_seg *src,
-			 size_t len)
-{
-	void *from = kmap_local_page(src->page);
-	void *to = kmap_local_page(dst->page);
-
-	memmove(to + dst->offset, from + src->offset, len);
-	kunmap_local(to);
-	kunmap_local(from);
-}
-
 size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		    size_t len)
 {
 	struct kfi_buf_iter at;
 	struct kfi_seg d, s;
+	void *from, *to;
 	size_t done = 0;
 
 	while (done < len) {
@@ -164,7 +153,12 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 		    !kfi_next_in_page(dst, s.len, &d))
 			break;
 		kfi_buf_advance(src, d.len);
-		kfi_copy_seg(&d, &s, d.len);
+		from = kmap_local_page(s.page);
+		to = kmap_local_page(d.page);
+		/* With the loop provider both may be the same memory. */
+		memmove(to + d.offset, from + s.offset, d.len);
+		kunmap_local(to);
+		kunmap_local(from);
 		done += d.len;
 	}
 	return done;

@@ -16,27 +16,18 @@
 
 /* ---- pages ------------------------------------------------------------ */
 
-static u32 kfiv_count_segments(const struct fi_buf *buf)
+/* List the buffer's pieces; *page_offset is where the first one begins. */
+static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
+			   u64 *page_offset)
 {
 	struct kfi_buf_iter it;
+	struct scatterlist *sg;
 	struct kfi_seg seg;
 	u32 n = 0;
 
 	kfi_buf_start(&it, buf);
 	while (kfi_buf_next(&it, UINT_MAX & PAGE_MASK, &seg))
 		n++;
-	return n;
-}
-
-/* List the buffer's pieces; *page_offset is where the first one begins. */
-static int kfiv_fill_table(struct kfiv_mr *mr, const struct fi_buf *buf,
-			   u64 *page_offset)
-{
-	u32 n = kfiv_count_segments(buf);
-	struct kfi_buf_iter it;
-	struct scatterlist *sg;
-	struct kfi_seg seg;
-
 	if (!n || sg_alloc_table(&mr->table, n, GFP_KERNEL))
 		return -ENOMEM;
 	kfi_buf_start(&it, buf);

@@ -8,17 +8,6 @@
  */
 #include "verbs.h"
 
-static int kfiv_check_recv(const struct kfiv_ep *ep, const struct fi_msg *msg,
-			   u64 flags)
-{
-	if (!msg->context)
-		return -EINVAL;
-	if (flags & ~(FI_COMPLETION | FI_MORE))
-		return -FI_EBADFLAGS;
-	return kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit,
-			     ep->max_msg_size);
-}
-
 /* What the device refuses is flushed by the stop. */
 static void kfiv_recv_hand_over(struct kfiv_ep *ep, struct kfiv_op *op)
 {
@@ -69,7 +58,11 @@ ssize_t kfiv_recvmsg(struct fid_ep *fep, const struct fi_msg *msg, u64 flags)
 	unsigned long irq;
 	ssize_t ret;
 
-	ret = kfiv_check_recv(ep, msg, flags);
+	if (!msg->context)
+		return -EINVAL;
+	if (flags & ~(FI_COMPLETION | FI_MORE))
+		return -FI_EBADFLAGS;
+	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->rx_lock, irq);

@@ -68,16 +68,6 @@ static bool fault_is_reported(const struct fault_ep *ep,
 	return !ep->post.ep.tx_selective || (op->base.flags & FI_COMPLETION);
 }
 
-/* The inner entry is ours but for the context. */
-static void fault_copy_entry(struct fault_op *op,
-			     const struct fi_cq_err_entry *e)
-{
-	void *context = op->base.comp->entry.op_context;
-
-	op->base.comp->entry = *e;
-	op->base.comp->entry.op_context = context;
-}
-
 /* Is the completion of an operation to go wrong, and how? */
 static void fault_spoil_locked(struct fault_ep *ep, struct fault_op *op)
 {
@@ -101,12 +91,17 @@ static void fault_spoil_locked(struct fault_ep *ep, struct fault_op *op)
 static void fault_done_locked(struct fault_ep *ep, struct fault_op *op,
 			      const struct fi_cq_err_entry *e)
 {
+	void *context;
+
 	lockdep_assert_held(&ep->post.lock);
 	if (op->state != FAULT_ISSUED) {
 		fault_count(dup_dropped);
 		return;
 	}
-	fault_copy_entry(op, e);
+	context = op->base.comp->entry.op_context;
+	/* The inner entry is ours but for the context. */
+	op->base.comp->entry = *e;
+	op->base.comp->entry.op_context = context;
 	op->state = FAULT_DONE;
 	if (op->base.type == KFI_OP_RECV)
 		list_move_tail(&op->base.node, &ep->rx_done);
@@ -328,11 +323,6 @@ static void fault_move_op(struct fault_ep *ep, struct fault_op *op,
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
-static bool fault_is_gone(ssize_t ret)
-{
-	return ret == -ENOTCONN || ret == -ENODEV;
-}
-
 /* The completion may come before the post returns. */
 static int fault_issue_op(struct fault_ep *ep, struct fault_op *op)
 {
@@ -348,7 +338,7 @@ static int fault_issue_op(struct fault_ep *ep, struct fault_op *op)
 	}
 	if (ret) {
 		op->base.comp->entry.err =
-			fault_is_gone(ret) ? ECANCELED : -ret;
+			ret == -ENOTCONN || ret == -ENODEV ? ECANCELED : -ret;
 		op->state = FAULT_DONE;
 	}
 	return 0;

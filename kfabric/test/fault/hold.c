@@ -145,16 +145,6 @@ void fault_placed(struct fault_ep *ep, struct fault_op *op, int err)
 	fault_kick(ep);
 }
 
-static void fault_take_back(struct fault_ep *ep, struct fault_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_add(&op->base.node, &ep->drains);
-	ep->draining--;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
 /* The first bytes of the current line that belong together. */
 static u64 fault_first_run(u64 mask, unsigned int *start, unsigned int *len)
 {
@@ -172,6 +162,7 @@ static ssize_t fault_place_run(struct fault_ep *ep)
 	struct fault_op *op = fault_take_drain(ep);
 	unsigned int start, len;
 	struct fi_msg_rma msg;
+	unsigned long irq;
 	ssize_t ret;
 	u64 run;
 
@@ -190,7 +181,10 @@ static ssize_t fault_place_run(struct fault_ep *ep)
 	op->state = FAULT_ISSUED;
 	ret = fi_writemsg(ep->inner, &msg, 0);
 	if (ret) {
-		fault_take_back(ep, op);
+		spin_lock_irqsave(&ep->post.lock, irq);
+		list_add(&op->base.node, &ep->drains);
+		ep->draining--;
+		spin_unlock_irqrestore(&ep->post.lock, irq);
 		return ret;
 	}
 	fault_count(placed_writes);

@@ -38,13 +38,6 @@ int fault_info_outer(struct fi_info *info)
 	return 0;
 }
 
-/* The context size of the inner domain; undoes fault_info_outer(). */
-static size_t fault_inner_context_size(const struct fi_info *info)
-{
-	return info->domain_attr->op_context_size - sizeof(struct fi_context) -
-	       offsetof(struct fault_op, inner);
-}
-
 /*
  * The inner provider's info for one of ours, or for hints: its name instead
  * of ours, and the inner request's handle if there is one.
@@ -72,9 +65,12 @@ struct fi_info *fault_info_inner(const struct fi_info *info,
 			return NULL;
 		}
 	}
+	/* The context size of the inner domain; undoes fault_info_outer(). */
 	if (inner->domain_attr->op_context_size)
 		inner->domain_attr->op_context_size =
-			fault_inner_context_size(info);
+			info->domain_attr->op_context_size -
+			sizeof(struct fi_context) -
+			offsetof(struct fault_op, inner);
 	if (handle) {
 		kfi_obj_get(handle);
 		inner->handle = handle;

@@ -231,13 +231,6 @@ static void fault_flush_cache(struct fault_power *fp, __u64 space, __u64 first,
 
 /* ---- what happens to the model ----------------------------------------- */
 
-static __u64 fault_mask_of(__u32 offset, __u32 len)
-{
-	__u64 mask = len == FAULT_LINE ? FULL_MASK : (1ULL << len) - 1;
-
-	return mask << offset;
-}
-
 __u32 fault_power_write(struct fault_power *fp, __u32 conn, __u64 space,
 			__u64 addr, const void *data, __u32 len)
 {
@@ -257,7 +250,8 @@ __u32 fault_power_write(struct fault_power *fp, __u32 conn, __u64 space,
 		l = &fp->lines[i];
 		l->space = space;
 		l->addr = addr + done - offset;
-		l->mask = fault_mask_of(offset, n);
+		l->mask = n == FAULT_LINE ? FULL_MASK : (1ULL << n) - 1;
+		l->mask <<= offset;
 		l->lost = 0;
 		l->conn = conn;
 		memcpy(l->data + offset, p + done, n);

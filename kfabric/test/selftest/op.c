@@ -30,19 +30,12 @@ struct st_op *st_op_of(void *op_context)
 	return container_of(op_context, struct st_op, ctx);
 }
 
-static void st_op_note(const struct fi_cq_err_entry *e)
-{
-	struct st_op *op = st_op_of(e->op_context);
-
-	op->count++;
-	op->entry = *e;
-}
-
 /* Take one completion. Returns 1, or -FI_EAGAIN; *context may be NULL. */
 int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 {
 	struct fi_cq_err_entry e = {};
 	struct fi_cq_data_entry d;
+	struct st_op *op;
 	ssize_t n = fi_cq_sread(cq, &d, 1, NULL, timeout_ms);
 
 	if (n == -FI_EAVAIL) {
@@ -55,8 +48,11 @@ int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 	}
 	if (n != 1)
 		return n;
-	if (e.op_context)
-		st_op_note(&e);
+	if (e.op_context) {
+		op = st_op_of(e.op_context);
+		op->count++;
+		op->entry = e;
+	}
 	if (context)
 		*context = e.op_context;
 	return 1;
