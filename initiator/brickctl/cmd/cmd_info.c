@@ -93,26 +93,12 @@ static void print_space(const struct kfbrick_info *info,
 		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
 }
 
-static void print_limits(const struct kfbrick_info *info)
-{
-	char extent[CTL_SIZE_TEXT_BYTES];
-	char batch[CTL_SIZE_TEXT_BYTES];
-
-	if (info->lease_ms)
-		printf("lease        %" PRIu32 " ms\n", info->lease_ms);
-	else
-		puts("lease        none");
-	printf("alloc_max    %" PRIu64 " blocks (%s)\n", info->alloc_max_blocks,
-	       ctl_size_text(batch, ctl_blocks_bytes(info->alloc_max_blocks)));
-	printf("handle_max   %s\n",
-	       ctl_size_text(extent, info->map_extent_max_bytes));
-	printf("mappings_max %" PRIu32 "\n", info->mappings_max);
-}
-
 static void print_info_text(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
 			    const struct quota *quota)
 {
+	char extent[CTL_SIZE_TEXT_BYTES];
+	char batch[CTL_SIZE_TEXT_BYTES];
 	char uuid[CTL_UUID_TEXT_BYTES];
 
 	printf("brick        %s\n", ctl->settings.brick);
@@ -127,7 +113,15 @@ static void print_info_text(const struct ctl *ctl,
 		puts("unsafe       yes: a setting of this brick promises more than the platform keeps");
 	if (info->exposed)
 		puts("exposed      yes: a setting of this brick lets clients in over networks that nothing protects");
-	print_limits(info);
+	if (info->lease_ms)
+		printf("lease        %" PRIu32 " ms\n", info->lease_ms);
+	else
+		puts("lease        none");
+	printf("alloc_max    %" PRIu64 " blocks (%s)\n", info->alloc_max_blocks,
+	       ctl_size_text(batch, ctl_blocks_bytes(info->alloc_max_blocks)));
+	printf("handle_max   %s\n",
+	       ctl_size_text(extent, info->map_extent_max_bytes));
+	printf("mappings_max %" PRIu32 "\n", info->mappings_max);
 }
 
 static int run_info(struct ctl *ctl, const struct ctl_args *args)

@@ -102,12 +102,6 @@ static int compare_clients(const void *a, const void *b)
 		      ctl_admin_text(y->client, "client"));
 }
 
-/* What a number was since; one of a brick that was started anew begins at 0. */
-static double rate_since(uint64_t now, uint64_t before, double span_s)
-{
-	return (double)(now > before ? now - before : 0) / span_s;
-}
-
 static void fill_row(struct row *row, struct json_object *client,
 		     const struct top_sample *before, double span_s)
 {
@@ -119,9 +113,11 @@ static void fill_row(struct row *row, struct json_object *client,
 		uint64_t now = count_of(client, &columns[i]);
 		uint64_t then = old ? count_of(old, &columns[i]) : 0;
 
-		row->values[i] = columns[i].is_rate
-					 ? rate_since(now, then, span_s)
-					 : (double)now;
+		row->values[i] = (double)now;
+		/* One of a brick that was started anew begins at 0. */
+		if (columns[i].is_rate)
+			row->values[i] =
+				(double)(now > then ? now - then : 0) / span_s;
 	}
 }
 
