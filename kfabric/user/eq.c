@@ -40,10 +40,20 @@ static void event_free(struct stcp_event *event)
 	free(event);
 }
 
+static bool is_of_endpoint(const struct stcp_event *event)
+{
+	return event->fid->fclass == FI_CLASS_EP;
+}
+
 void stcp_eq_add(struct stcp_eq *eq, struct stcp_event *event)
 {
 	pthread_mutex_lock(&eq->lock);
-	STAILQ_INSERT_TAIL(&eq->events, event, link);
+	TAILQ_INSERT_TAIL(&eq->events, event, link);
+	if (is_of_endpoint(event))
+		LIST_INSERT_HEAD(&stcp_container_of(event->fid, struct stcp_ep,
+						    fid.fid)
+					  ->own_events,
+				 event, own_link);
 	eq->n_events++;
 	stcp_wait_signal(&eq->wait);
 	pthread_mutex_unlock(&eq->lock);
@@ -59,35 +69,48 @@ bool stcp_eq_holds(struct stcp_eq *eq, unsigned int n)
 	return holds;
 }
 
-/* Takes the first event from the queue, whose lock the caller holds. */
-static struct stcp_event *take_event(struct stcp_eq *eq)
+/* Takes an event out of the queue, whose lock the caller holds. */
+static void take_event(struct stcp_eq *eq, struct stcp_event *event)
 {
-	struct stcp_event *event = STAILQ_FIRST(&eq->events);
+	TAILQ_REMOVE(&eq->events, event, link);
+	if (is_of_endpoint(event))
+		LIST_REMOVE(event, own_link);
+	eq->n_events--;
+}
 
-	if (event) {
-		STAILQ_REMOVE_HEAD(&eq->events, link);
-		eq->n_events--;
+/* A passive endpoint goes once: all that is in the queue is looked at. */
+static void purge_listener(struct stcp_eq *eq, fid_t fid)
+{
+	struct stcp_event *event, *next;
+
+	for (event = TAILQ_FIRST(&eq->events); event; event = next) {
+		next = TAILQ_NEXT(event, link);
+		if (event->fid != fid)
+			continue;
+		take_event(eq, event);
+		event_free(event);
 	}
-	return event;
+}
+
+/* Thousands may end at a time: each looks at what is its own. */
+static void purge_endpoint(struct stcp_eq *eq, struct stcp_ep *ep)
+{
+	struct stcp_event *event;
+
+	while ((event = LIST_FIRST(&ep->own_events))) {
+		take_event(eq, event);
+		event_free(event);
+	}
 }
 
 void stcp_eq_purge(struct stcp_eq *eq, fid_t fid)
 {
-	struct stcp_event_list keep = STAILQ_HEAD_INITIALIZER(keep);
-	struct stcp_event *event;
-	unsigned int n = 0;
-
 	pthread_mutex_lock(&eq->lock);
-	while ((event = take_event(eq))) {
-		if (event->fid == fid) {
-			event_free(event);
-			continue;
-		}
-		STAILQ_INSERT_TAIL(&keep, event, link);
-		n++;
-	}
-	STAILQ_CONCAT(&eq->events, &keep);
-	eq->n_events = n;
+	if (fid->fclass == FI_CLASS_EP)
+		purge_endpoint(eq,
+			       stcp_container_of(fid, struct stcp_ep, fid.fid));
+	else
+		purge_listener(eq, fid);
 	pthread_mutex_unlock(&eq->lock);
 }
 
@@ -120,7 +143,7 @@ int stcp_eq_trywait(struct stcp_eq *eq)
 	int rc = -FI_EAGAIN;
 
 	pthread_mutex_lock(&eq->lock);
-	if (STAILQ_EMPTY(&eq->events)) {
+	if (TAILQ_EMPTY(&eq->events)) {
 		stcp_wait_arm(&eq->wait);
 		rc = 0;
 	}
@@ -145,7 +168,7 @@ static ssize_t deliver_event(struct stcp_eq *eq, struct stcp_event *event,
 	memcpy((uint8_t *)buf + sizeof(entry), event->data, data);
 	*kind = event->kind;
 	if (!(flags & FI_PEEK)) {
-		(void)take_event(eq);
+		take_event(eq, event);
 		event->info = NULL;
 		event_free(event);
 	}
@@ -160,7 +183,7 @@ static ssize_t read_first(struct stcp_eq *eq, uint32_t *kind, void *buf,
 	ssize_t rc;
 
 	pthread_mutex_lock(&eq->lock);
-	event = STAILQ_FIRST(&eq->events);
+	event = TAILQ_FIRST(&eq->events);
 	if (!event)
 		rc = -FI_EAGAIN;
 	else if (!event->kind)
@@ -204,13 +227,13 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 	if (stcp_is_inherited(eq->fabric))
 		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&eq->lock);
-	event = STAILQ_FIRST(&eq->events);
+	event = TAILQ_FIRST(&eq->events);
 	if (!event || event->kind) {
 		pthread_mutex_unlock(&eq->lock);
 		return -FI_EAGAIN;
 	}
 	if (!(flags & FI_PEEK)) {
-		(void)take_event(eq);
+		take_event(eq, event);
 		event_free(eq->last_error);
 		eq->last_error = event;
 	}
@@ -295,8 +318,10 @@ static int eq_close(struct fid *fid)
 	}
 	if (atomic_load(&eq->refs))
 		return -FI_EBUSY;
-	while ((event = take_event(eq)))
+	while ((event = TAILQ_FIRST(&eq->events))) {
+		take_event(eq, event);
 		event_free(event);
+	}
 	event_free(eq->last_error);
 	stcp_wait_fini(&eq->wait);
 	pthread_mutex_destroy(&eq->lock);
@@ -353,7 +378,7 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	pthread_mutex_init(&eq->lock, NULL);
 	pthread_mutex_init(&eq->eps_lock, NULL);
 	LIST_INIT(&eq->eps);
-	STAILQ_INIT(&eq->events);
+	TAILQ_INIT(&eq->events);
 	*out = &eq->fid;
 	return 0;
 }

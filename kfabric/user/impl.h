@@ -190,8 +190,13 @@ struct stcp_cq {
 	struct stcp_wait wait;
 };
 
+/*
+ * struct stcp_event - something for the user, of an event queue
+ * @own_link: among those of its endpoint
+ */
 struct stcp_event {
-	STAILQ_ENTRY(stcp_event) link;
+	TAILQ_ENTRY(stcp_event) link;
+	LIST_ENTRY(stcp_event) own_link;
 	uint32_t kind; /* 0: an error */
 	int err;
 	int prov_errno;
@@ -213,7 +218,7 @@ struct stcp_eq {
 	pthread_mutex_t eps_lock; /* eps */
 	LIST_HEAD(, stcp_ep) eps;
 	pthread_mutex_t lock;
-	STAILQ_HEAD(stcp_event_list, stcp_event) events;
+	TAILQ_HEAD(stcp_event_list, stcp_event) events;
 	unsigned int n_events;
 	struct stcp_event *last_error; /* its data are the reader's */
 	struct stcp_wait wait;
@@ -321,6 +326,7 @@ enum stcp_pause {
  * @stash: bytes that were received with others and cannot be used yet
  * @events: what its source waits for
  * @told: the user has heard of the end
+ * @own_events: that are in its event queue, under the lock of that
  */
 struct stcp_ep {
 	struct fid_ep fid;
@@ -328,6 +334,7 @@ struct stcp_ep {
 	LIST_ENTRY(stcp_ep) domain_link;
 	struct stcp_eq *eq;
 	LIST_ENTRY(stcp_ep) eq_link;
+	LIST_HEAD(, stcp_event) own_events;
 	struct stcp_cq *tx_cq;
 	struct stcp_cq *rx_cq;
 	struct stcp_srx *srx;
