@@ -342,6 +342,10 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	cq->fid.ops = &cq_ops;
 	cq->format = attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
 	cq->domain = stcp_container_of(domain, struct stcp_domain, fid);
+	if (cq->wait.fd < 0) {
+		cq->wait.ring = cq->domain->ring;
+		cq->wait.ring_context = context;
+	}
 	atomic_fetch_add(&cq->domain->refs, 1);
 	pthread_mutex_init(&cq->lock, NULL);
 	pthread_mutex_init(&cq->eps_lock, NULL);

@@ -18,9 +18,16 @@ static int set_persist(struct fid_domain *fid,
 	return 0;
 }
 
+static int set_ring(struct fid_domain *fid, void (*ring)(void *context))
+{
+	stcp_container_of(fid, struct stcp_domain, fid)->ring = ring;
+	return 0;
+}
+
 static struct stcp_domain_ops own_ops = {
 	.size = sizeof(struct stcp_domain_ops),
 	.set_persist = set_persist,
+	.set_ring = set_ring,
 };
 
 static int domain_ops_open(struct fid *fid, const char *name, uint64_t flags,

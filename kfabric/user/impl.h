@@ -4,7 +4,8 @@
  *
  * Locking, outermost first: a domain's lock, or the eps_lock of an event queue,
  * a completion queue or of shared receives (their endpoints); an endpoint's
- * lock; then one of the leaves: the lock of a queue, of shared receives, of a fabric's
+ * lock; then one of the leaves, but that set_ring()'s function is called under the
+ * lock of a completion queue: the lock of a queue, of shared receives, of a fabric's
  * requests, of a domain's registrations, or of a shard's lists.
  *
  * Lifetime: an object is closed by its user, who closes what depends on it
@@ -83,6 +84,8 @@ struct stcp_source {
  * struct stcp_wait - a descriptor that is readable when a queue is not empty
  * @fd: an eventfd; -1: nobody waits for this queue
  * @user_fd: what its user sleeps on: @fd, or an epoll of it and of sockets
+ * @ring: instead of @fd; NULL: nobody wants to be told
+ * @ring_context: for it
  * @armed: its user may be asleep
  * @readable: @fd is
  * @interrupted: who sleeps, or is about to, is to return without anything
@@ -90,6 +93,8 @@ struct stcp_source {
 struct stcp_wait {
 	int fd;
 	int user_fd;
+	void (*ring)(void *context);
+	void *ring_context;
 	bool armed;
 	bool readable;
 	bool interrupted;
@@ -245,6 +250,7 @@ struct stcp_domain {
 	size_t n_mrs;
 	int (*persist)(void *arg, void *addr, size_t len);
 	void *persist_arg;
+	void (*ring)(void *context);
 	bool manual; /* its user moves the data, by reading a queue */
 	bool write_data; /* writes of peers may make completions */
 };

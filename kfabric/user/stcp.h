@@ -112,12 +112,18 @@ uint64_t stcp_strays(void);
  *	0, or a negative errno that ends the connection. Without it such writes
  *	are refused, which ends the connection, too. To be set before the first
  *	endpoint is enabled.
+ * @set_ring: whom completion queues without a descriptor (FI_WAIT_NONE) tell, of
+ *	those that are opened after it: ring() is called with the queue's context,
+ *	once after each fi_trywait() of the queue that found it empty, when it is
+ *	not any more. It may be called by any thread, under locks: it calls
+ *	nothing of the provider. Not after fi_close() of the queue.
  */
 struct stcp_domain_ops {
 	size_t size;
 	int (*set_persist)(struct fid_domain *domain,
 			   int (*persist)(void *arg, void *addr, size_t len),
 			   void *arg);
+	int (*set_ring)(struct fid_domain *domain, void (*ring)(void *context));
 };
 
 #define STCP_EP_OPS "stcp_ep_ops"

@@ -19,6 +19,7 @@ int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj)
 	wait->user_fd = -1;
 	wait->armed = true;
 	wait->readable = false;
+	wait->ring = NULL;
 	if (obj == FI_WAIT_NONE)
 		return 0;
 	if (obj != FI_WAIT_FD && obj != FI_WAIT_UNSPEC)
@@ -82,9 +83,13 @@ void stcp_wait_signal(struct stcp_wait *wait)
 {
 	uint64_t one = 1;
 
-	if (wait->fd < 0 || !wait->armed)
+	if ((wait->fd < 0 && !wait->ring) || !wait->armed)
 		return;
 	wait->armed = false;
+	if (wait->ring) {
+		wait->ring(wait->ring_context);
+		return;
+	}
 	wait->readable = true;
 	/* It cannot be full: it is written once before it is read. */
 	(void)!write(wait->fd, &one, sizeof(one));

@@ -106,6 +106,25 @@ struct rig *rig_open(bool stcp_server, bool stcp_client)
 	return rig;
 }
 
+static void (*ring_of_queues)(void *context);
+static void *ring_context;
+
+void rig_ring(void (*ring)(void *context), void *context)
+{
+	ring_of_queues = ring;
+	ring_context = context;
+}
+
+static void have_rung(struct side *side, struct fi_cq_attr *attr)
+{
+	struct stcp_domain_ops *ops;
+
+	CHECK(fi_open_ops(&side->domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
+			  NULL));
+	CHECK(ops->set_ring(side->domain, ring_of_queues));
+	attr->wait_obj = FI_WAIT_NONE;
+}
+
 void rig_endpoint(struct side *side, struct fi_info *info)
 {
 	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
@@ -118,7 +137,9 @@ void rig_endpoint(struct side *side, struct fi_info *info)
 				FI_REMOTE_READ | FI_REMOTE_WRITE, 0, RIG_KEY, 0,
 				&side->mr, NULL));
 	}
-	CHECK(fi_cq_open(side->domain, &attr, &side->cq, NULL));
+	if (ring_of_queues)
+		have_rung(side, &attr);
+	CHECK(fi_cq_open(side->domain, &attr, &side->cq, ring_context));
 	CHECK(fi_endpoint(side->domain, info, &side->ep, NULL));
 	CHECK(fi_ep_bind(side->ep, &side->eq->fid, 0));
 	CHECK(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));

@@ -64,6 +64,8 @@ struct rig {
 void rig_manual(bool server, bool client);
 /* The next rig's server takes the data of writes. */
 void rig_with_data(bool data);
+/* From then on: whom queues tell, instead of a descriptor; NULL: nobody. */
+void rig_ring(void (*ring)(void *context), void *context);
 /* Opens both sides; the server listens. */
 struct rig *rig_open(bool stcp_server, bool stcp_client);
 void rig_close(struct rig *rig);
