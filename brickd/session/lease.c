@@ -48,15 +48,41 @@ static void insert_lease(struct brick_lease_list *list,
 		TAILQ_INSERT_HEAD(list, lease, link);
 }
 
+/*
+ * Its place is close to where it was, when its last bytes were its last message,
+ * or close to the end, when they have just come. Thousands of sessions may be
+ * lost at a time: it is looked for from both.
+ */
+static void insert_between(struct brick_lease_list *list,
+			   struct brick_lease *lease, struct brick_lease *next)
+{
+	struct brick_lease *last = TAILQ_LAST(list, brick_lease_list);
+
+	while (next && last && next->renewed_ms <= lease->renewed_ms &&
+	       last->renewed_ms > lease->renewed_ms) {
+		next = TAILQ_NEXT(next, link);
+		last = TAILQ_PREV(last, brick_lease_list, link);
+	}
+	if (next && next->renewed_ms > lease->renewed_ms)
+		TAILQ_INSERT_BEFORE(next, lease, link);
+	else if (next && last)
+		TAILQ_INSERT_AFTER(list, last, lease, link);
+	else
+		TAILQ_INSERT_TAIL(list, lease, link);
+}
+
 bool brick_lease_renew_at(struct brick_leases *l, struct brick_lease *lease,
 			  uint64_t at_ms)
 {
+	struct brick_lease *next;
+
 	if (!lease->is_running || at_ms <= lease->renewed_ms)
 		return false;
+	next = lease->is_old ? TAILQ_FIRST(&l->fresh) : TAILQ_NEXT(lease, link);
 	brick_lease_stop(l, lease);
 	lease->renewed_ms = at_ms;
 	lease->is_running = true;
-	insert_lease(&l->fresh, lease);
+	insert_between(&l->fresh, lease, next);
 	return true;
 }
 

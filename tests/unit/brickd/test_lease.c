@@ -7,11 +7,13 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "brickd/session/lease.h"
 
 #define LENGTH_MS 3000
 #define N	  1000
+#define PLACE	  65536
 
 static struct brick_leases all;
 static struct brick_lease lease[N];
@@ -138,6 +140,64 @@ static void a_lease_that_is_renewed_late_ends_in_its_turn(void **state)
 	assert_ptr_equal(out, &lease[3]);
 }
 
+/*
+ * When a switch dies thousands of sessions are lost at a time, each a few ms after
+ * its last message as its socket counts them: whoever looks through all that were
+ * renewed since dies of the one that nobody may look at.
+ */
+static void its_place_is_looked_for_where_it_was_and_at_the_end(void **state)
+{
+	struct brick_lease *hidden = mmap(NULL, PLACE, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct brick_lease *out;
+
+	assert_ptr_not_equal(hidden, MAP_FAILED);
+	for (size_t i = 0; i < 4; i++)
+		brick_lease_renew(&all, &lease[i], 100 * i);
+	brick_lease_renew(&all, hidden, 400);
+	for (size_t i = 5; i < 9; i++)
+		brick_lease_renew(&all, &lease[i], 100 * i);
+	assert_int_equal(mprotect(hidden, PLACE, PROT_NONE), 0);
+	assert_true(brick_lease_renew_at(&all, &lease[1], 103));
+	assert_true(brick_lease_renew_at(&all, &lease[0], 202));
+	assert_true(brick_lease_renew_at(&all, &lease[6], 801));
+	assert_int_equal(mprotect(hidden, PLACE, PROT_READ | PROT_WRITE), 0);
+	expect_end(&lease[1]);
+	expect_end(&lease[2]);
+	expect_end(&lease[0]);
+	expect_end(&lease[3]);
+	expect_end(hidden);
+	expect_end(&lease[5]);
+	expect_end(&lease[7]);
+	expect_end(&lease[8]);
+	expect_end(&lease[6]);
+	assert_int_equal(due(90000, &out), BRICK_LEASE_NONE_DUE);
+	munmap(hidden, PLACE);
+}
+
+/* Wherever it was and goes to. */
+static void each_late_renewal_finds_its_place(void **state)
+{
+	struct brick_lease *out;
+	uint64_t last_ms = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < N; i++)
+		brick_lease_renew(&all, &lease[i], i);
+	for (uint64_t i = 0; i < 4ULL * N; i++)
+		(void)brick_lease_renew_at(&all, &lease[i * 7919 % N],
+					   i * 104729 % (2 * N));
+	while (due(90000, &out) != BRICK_LEASE_NONE_DUE) {
+		if (!out->is_old || due(90000, &out) != BRICK_LEASE_OVER)
+			continue;
+		assert_true(out->renewed_ms >= last_ms);
+		last_ms = out->renewed_ms;
+		brick_lease_stop(&all, out);
+		n++;
+	}
+	assert_int_equal(n, N);
+}
+
 static void leases_of_no_length_never_end(void **state)
 {
 	struct brick_lease *out;
@@ -160,6 +220,8 @@ int main(void)
 		CASE(those_that_were_renewed_first_end_first),
 		CASE(bytes_renew_a_lease_as_of_when_they_came),
 		CASE(a_lease_that_is_renewed_late_ends_in_its_turn),
+		CASE(its_place_is_looked_for_where_it_was_and_at_the_end),
+		CASE(each_late_renewal_finds_its_place),
 		CASE(leases_of_no_length_never_end),
 	};
 
