@@ -42,12 +42,14 @@ struct brick_handle {
 /*
  * struct brick_holdings - what one client has, through all its sessions
  * @n_sessions: that share it
+ * @n_ending: of these, those that are to have nothing any more
  * @mappings: by their ids in the place of blocks
  * @written: blocks of handles that may have brought what is not durable
  * @late: sessions whose writes may come after the end of their handles
  */
 struct brick_holdings {
 	uint64_t n_sessions;
+	uint64_t n_ending;
 	struct brick_intervals mappings;
 	struct brick_intervals written;
 	TAILQ_HEAD(, brick_session) late;

@@ -32,10 +32,12 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 	struct brick_session_quarantine *q = &s->quarantine;
 	uint32_t from, to;
 
-	if (!q->spans)
+	if (!q->spans) {
 		q->spans = calloc(BRICK_QUARANTINE_MAX, sizeof(*q->spans));
-	if (!q->spans)
-		return -ENOMEM;
+		if (!q->spans)
+			return -ENOMEM;
+		LIST_INSERT_HEAD(&s->all->quarantined, s, quarantine_link);
+	}
 	while (!q->id)
 		randombytes_buf(&q->id, sizeof(q->id));
 	from = find_span(q, span.first);
@@ -83,7 +85,7 @@ bool brick_quarantine_blocks(const struct brick_sessions *all,
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &all->list, link)
+	LIST_FOREACH(s, &all->quarantined, quarantine_link)
 	if (s != but && brick_quarantine_is_of(s, span))
 		return true;
 	return false;
@@ -103,7 +105,7 @@ int brick_quarantine_token(struct brick_sessions *all, struct brick_span span,
 	struct brick_hold hold = { 0 }, *place;
 	struct brick_session *s, *last = NULL;
 
-	TAILQ_FOREACH(s, &all->list, link)
+	LIST_FOREACH(s, &all->quarantined, quarantine_link)
 	{
 		if (!brick_quarantine_is_of(s, span))
 			continue;
@@ -132,7 +134,7 @@ static bool is_held(struct brick_sessions *all, uint64_t token)
 {
 	const struct brick_session *s;
 
-	TAILQ_FOREACH(s, &all->list, link)
+	LIST_FOREACH(s, &all->quarantined, quarantine_link)
 	if (s->quarantine.id == token)
 		return true;
 	return find_hold(all, token);
@@ -210,7 +212,7 @@ void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &all->list, link)
+	LIST_FOREACH(s, &all->quarantined, quarantine_link)
 	forget_span(&s->quarantine, span);
 }
 
@@ -223,6 +225,8 @@ void brick_quarantine_end(struct brick_session *s)
 		brick_store_release(s->all->storage->store, q->id);
 	if (q->is_token || released)
 		brick_cleaner_kick(s->all->storage);
+	if (q->spans)
+		LIST_REMOVE(s, quarantine_link);
 	free(q->spans);
 	memset(q, 0, sizeof(*q));
 }

@@ -194,8 +194,7 @@ int brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	rc = connect_queue(s->queues[0], info, hello, raw_hello);
 	if (rc)
 		goto close_domain;
-	TAILQ_INSERT_TAIL(&all->list, s, link);
-	all->n++;
+	brick_sessions_add(all, s);
 	if (all->config->auth == BRICK_AUTH_NONE)
 		admit_anybody(s->queues[0]->conn);
 	return 0;
@@ -233,19 +232,19 @@ void brick_session_admit(struct brick_session *s,
 			 const uint8_t key[KFB_KEY_BYTES])
 {
 	struct brick_conn *c = s->queues[0]->conn;
-	const struct brick_session *other;
+	struct brick_holdings **has;
 
 	s->client = client;
 	s->counters = brick_sessions_counters(s->all, client);
 	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
 	s->all->n_admitted++;
 	/* All sessions of a client have the same, also those that are ending. */
-	TAILQ_FOREACH(other, &s->all->list, link)
-	if (other != s && other->client == s->client) {
+	has = brick_sessions_holdings(s->all, client);
+	if (*has) {
 		free(s->holdings);
-		s->holdings = other->holdings;
-		break;
+		s->holdings = *has;
 	}
+	*has = s->holdings;
 	s->holdings->n_sessions++;
 	if (!s->fabric->mr_fences)
 		TAILQ_INSERT_TAIL(&s->holdings->late, s, late_link);

@@ -12,6 +12,7 @@
 #include "brickd/base/util.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/session/session.h"
+#include "brickd/session/sessions.h"
 #include "brickd/storage/storage.h"
 #include "brickd/storage/storage_failure.h"
 
@@ -25,6 +26,8 @@ void brick_session_fence(struct brick_session *s, const char *why)
 	brick_log_limited(&s->all->lines, was_open ? LOG_INFO : LOG_DEBUG,
 			  s->who, "ends: %s", why);
 	brick_lease_stop(&s->all->leases, &s->lease);
+	if (s->client)
+		s->holdings->n_ending++;
 	brick_session_move(s,
 			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
 	TAILQ_FOREACH(m, &s->mappings, session_link)
@@ -87,18 +90,21 @@ static void finish_end(struct brick_session *s)
 	brick_quarantine_end(s);
 	if (s->client) {
 		s->holdings->n_sessions--;
+		s->holdings->n_ending--;
 		if (!s->fabric->mr_fences)
 			TAILQ_REMOVE(&s->holdings->late, s, late_link);
 		brick_count(&all->counters->sessions_fenced);
 		all->n_admitted--;
 	}
-	if (!s->holdings->n_sessions)
+	if (!s->holdings->n_sessions) {
+		if (s->client)
+			*brick_sessions_holdings(all, s->client) = NULL;
 		free(s->holdings);
+	}
 	if (s->state == KFB_SESSION_FENCING)
 		brick_session_move(s, KFB_SESSION_ENDED);
 	brick_log_limited(&all->lines, LOG_DEBUG, s->who, "ended");
-	TAILQ_REMOVE(&all->list, s, link);
-	all->n--;
+	brick_sessions_del(all, s);
 	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++)
 		free(s->queues[i]);
 	sodium_memzero(s->key, sizeof(s->key));

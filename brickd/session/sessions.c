@@ -12,12 +12,32 @@
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
 
+static struct brick_session_bucket *id_bucket(struct brick_sessions *all,
+					      uint64_t id)
+{
+	return &all->by_id[id % BRICK_SESSION_BUCKETS];
+}
+
+void brick_sessions_add(struct brick_sessions *all, struct brick_session *s)
+{
+	TAILQ_INSERT_TAIL(&all->list, s, link);
+	LIST_INSERT_HEAD(id_bucket(all, s->id), s, id_link);
+	all->n++;
+}
+
+void brick_sessions_del(struct brick_sessions *all, struct brick_session *s)
+{
+	TAILQ_REMOVE(&all->list, s, link);
+	LIST_REMOVE(s, id_link);
+	all->n--;
+}
+
 struct brick_session *brick_sessions_find(struct brick_sessions *all,
 					  uint64_t id)
 {
 	struct brick_session *s;
 
-	TAILQ_FOREACH(s, &all->list, link)
+	LIST_FOREACH(s, id_bucket(all, id), id_link)
 	if (s->id == id)
 		return s;
 	return NULL;
@@ -29,20 +49,28 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
 	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&all->list);
 }
 
+static uint32_t client_place(const struct brick_sessions *all,
+			     const struct brick_client *client)
+{
+	return client == &all->anonymous ? BRICK_CLIENTS_MAX : client->number;
+}
+
+struct brick_holdings **
+brick_sessions_holdings(struct brick_sessions *all,
+			const struct brick_client *client)
+{
+	return &all->holdings[client_place(all, client)];
+}
+
 bool brick_sessions_is_full(const struct brick_sessions *all,
 			    const struct brick_client *client)
 {
 	uint64_t max = all->config->limits.sessions_per_client;
-	uint64_t n = 0, n_ending = 0;
-	const struct brick_session *s;
+	const struct brick_holdings *h =
+		all->holdings[client_place(all, client)];
+	uint64_t n = h ? h->n_sessions : 0;
+	uint64_t n_ending = h ? h->n_ending : 0;
 
-	TAILQ_FOREACH(s, &all->list, link)
-	{
-		if (s->client != client)
-			continue;
-		n++;
-		n_ending += brick_session_is_ending(s);
-	}
 	return n - n_ending >= max || n >= 2 * max ||
 	       all->n_admitted >= all->config->limits.sessions;
 }
@@ -51,8 +79,7 @@ struct brick_client_counters *
 brick_sessions_counters(struct brick_sessions *all,
 			const struct brick_client *client)
 {
-	return &all->of_clients[client == &all->anonymous ? BRICK_CLIENTS_MAX
-							  : client->number];
+	return &all->of_clients[client_place(all, client)];
 }
 
 void brick_session_report(const struct brick_session *s,

@@ -13,6 +13,16 @@
 #include "brickd/session/state.h"
 
 /**
+ * brick_sessions_add - put a session into the table
+ * @all: all sessions
+ * @session: with its id
+ */
+void brick_sessions_add(struct brick_sessions *all,
+			struct brick_session *session);
+void brick_sessions_del(struct brick_sessions *all,
+			struct brick_session *session);
+
+/**
  * brick_sessions_find - the session with an id
  * @all: all sessions
  * @id: from a peer or an administrator
@@ -44,6 +54,11 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
  */
 bool brick_sessions_is_full(const struct brick_sessions *all,
 			    const struct brick_client *client);
+
+/* What a client has through its sessions; NULL in there: it has none. */
+struct brick_holdings **
+brick_sessions_holdings(struct brick_sessions *all,
+			const struct brick_client *client);
 
 /* What a client has had done, also by sessions that are gone. */
 struct brick_client_counters *

@@ -165,6 +165,7 @@ struct brick_session_quarantine {
 /*
  * struct brick_session - one client's session
  * @all: the table it is in
+ * @id_link: there, with others whose ids are alike
  * @device: whose domain it is, as libfabric calls it
  * @commits: writes may ask to be durable when they are acknowledged
  * @state: changed by brick_session_move() only
@@ -188,6 +189,7 @@ struct brick_session_quarantine {
  * @holdings: what its client has; its own before AUTH
  * @late_link: in those, where its device does not fence
  * @quarantine: blocks that late writes of this session may still reach
+ * @quarantine_link: among those that have any
  * @flushes: its turns in the flush worker
  * @is_torn_down: @teardown or @flush is under way
  * @teardown: closes the registrations
@@ -195,6 +197,7 @@ struct brick_session_quarantine {
  */
 struct brick_session {
 	TAILQ_ENTRY(brick_session) link;
+	LIST_ENTRY(brick_session) id_link;
 	struct brick_sessions *all;
 	struct brick_fabric *fabric;
 	struct fid_domain *domain;
@@ -225,6 +228,7 @@ struct brick_session {
 	struct brick_holdings *holdings;
 	TAILQ_ENTRY(brick_session) late_link;
 	struct brick_session_quarantine quarantine;
+	LIST_ENTRY(brick_session) quarantine_link;
 	struct brick_flush_queue flushes;
 	bool is_torn_down;
 	struct brick_work teardown;
@@ -241,6 +245,10 @@ static inline bool brick_session_is_ending(const struct brick_session *session)
 /* ---- all of them ---- */
 
 TAILQ_HEAD(brick_session_list, brick_session);
+LIST_HEAD(brick_session_bucket, brick_session);
+
+/* A power of two; of as many sessions as there may be each has sixteen. */
+#define BRICK_SESSION_BUCKETS 4096
 
 /*
  * struct brick_session_ops - what the end of a session means to those above
@@ -258,12 +266,16 @@ struct brick_session_ops {
  * @ops: constant after the start
  * @stop: the daemon's
  * @requests: who executes them; not looked into here
- * @list: all, also those that are ending
+ * @list: all, also those that are ending; no request looks through it, as
+ *	there may be tens of thousands
+ * @by_id: the same, by the low bits of their ids, which are random
  * @n: how many
  * @n_admitted: of these, those that have or had a client
  * @anonymous: the client of sessions without AUTH
  * @of_clients: what each client has had done, by its number; the last one:
  *	whoever is served without AUTH. Counted by any thread
+ * @holdings: of each client by the same numbers; NULL: it has no session
+ * @quarantined: sessions with blocks in quarantine
  * @holds: freed slots that several sessions hold back
  * @registrar: the worker that registers and closes registrations
  * @lines: bound on log lines that tell of sessions
@@ -277,10 +289,13 @@ struct brick_sessions {
 	struct brick_counters *counters;
 	struct brick_ops *requests;
 	struct brick_session_list list;
+	struct brick_session_bucket by_id[BRICK_SESSION_BUCKETS];
 	uint64_t n;
 	uint64_t n_admitted;
 	struct brick_client anonymous;
 	struct brick_client_counters of_clients[BRICK_CLIENTS_MAX + 1];
+	struct brick_holdings *holdings[BRICK_CLIENTS_MAX + 1];
+	struct brick_session_bucket quarantined;
 	struct brick_mappings mappings;
 	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_leases leases;

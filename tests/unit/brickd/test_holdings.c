@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/mman.h>
 
 #include "brickd/config/config.h"
 #include "brickd/op/handlers.h"
@@ -16,14 +17,15 @@
 #include "event_rig.h"
 #include "flush_rig.h"
 
-#define SESSIONS 3
-#define MAPPINGS 40
-#define PAGE	 7
+#define SESSIONS     4 /* the last one is admitted by a test */
+#define HIDDEN_BYTES 65536
+#define MAPPINGS     40
+#define PAGE	     7
 
 static struct brick_storage storage;
 static struct brick_sessions sessions;
 static struct brick_ops requests;
-static struct brick_client client, stranger;
+static struct brick_client client, stranger = { .number = 1 };
 static struct brick_fabric fences = { .mr_fences = true };
 static struct brick_fabric fences_not;
 static struct event_rig rigs[SESSIONS];
@@ -180,6 +182,27 @@ static void sessions_of_one_client_have_the_same(void **state)
 	assert_null(TAILQ_NEXT(&rigs[1].s, late_link));
 }
 
+/* There may be tens of thousands of others. */
+static void a_session_is_admitted_without_a_look_at_others(void **state)
+{
+	struct brick_session *hidden =
+		mmap(NULL, HIDDEN_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(hidden, MAP_FAILED);
+	hidden->client = &stranger;
+	TAILQ_INSERT_HEAD(&sessions.list, hidden, link);
+	assert_int_equal(mprotect(hidden, HIDDEN_BYTES, PROT_NONE), 0);
+	admit(&rigs[3], &fences, &client);
+	assert_ptr_equal(rigs[3].s.holdings, rigs[0].s.holdings);
+	assert_int_equal(rigs[0].s.holdings->n_sessions, 3);
+	assert_int_equal(mprotect(hidden, HIDDEN_BYTES, PROT_READ | PROT_WRITE),
+			 0);
+	TAILQ_REMOVE(&sessions.list, hidden, link);
+	munmap(hidden, HIDDEN_BYTES);
+}
+
 static void its_mappings_are_listed_by_their_numbers(void **state)
 {
 	struct brick_mapping *mine[MAPPINGS];
@@ -287,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HOLDINGS_TEST(sessions_of_one_client_have_the_same),
+		HOLDINGS_TEST(a_session_is_admitted_without_a_look_at_others),
 		HOLDINGS_TEST(its_mappings_are_listed_by_their_numbers),
 		HOLDINGS_TEST(a_list_goes_on_where_a_mapping_was),
 		HOLDINGS_TEST(what_a_session_leaves_is_not_listed),
