@@ -253,12 +253,19 @@ static int open_loop(struct brick_server *server)
 	rc = open_signals(server);
 	if (rc)
 		goto fini_box;
+	rc = brick_bell_init(&server->net.bell, brick_conn_rung);
+	if (rc)
+		goto close_signals;
 	rc = brick_loop_add(&server->loop, &server->box.source);
 	if (!rc)
 		rc = brick_loop_add(&server->loop, &server->signals);
 	if (!rc)
+		rc = brick_loop_add(&server->loop, &server->net.bell.source);
+	if (!rc)
 		return 0;
 
+	brick_bell_fini(&server->net.bell);
+close_signals:
 	close(server->signals.fd);
 fini_box:
 	brick_mailbox_fini(&server->box);
@@ -269,6 +276,7 @@ fini_loop:
 
 static void close_loop(struct brick_server *server)
 {
+	brick_bell_fini(&server->net.bell);
 	close(server->signals.fd);
 	brick_mailbox_fini(&server->box);
 	brick_loop_fini(&server->loop);

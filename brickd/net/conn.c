@@ -115,6 +115,44 @@ static void cq_ready(struct brick_source *source)
 	brick_conn_kick(brick_container_of(source, struct brick_conn, source));
 }
 
+void brick_conn_rung(struct brick_rope *rope)
+{
+	brick_conn_kick(brick_container_of(rope, struct brick_conn, rope));
+}
+
+/* Any thread. */
+static void cq_filled(void *context)
+{
+	brick_bell_pull(context);
+}
+
+/* Whether completion queues of its domain can ring: brickd's own can. */
+static bool can_ring(const struct brick_conn *c)
+{
+	struct stcp_domain_ops *ops;
+
+	return c->fabric->address->scheme->is_strict &&
+	       !fi_open_ops(&c->domain->fid, STCP_DOMAIN_OPS, 0, (void **)&ops,
+			    NULL) &&
+	       ops->set_ring && !ops->set_ring(c->domain, cq_filled);
+}
+
+static int open_cq(struct brick_conn *c)
+{
+	struct fi_cq_attr attr = { .size = c->n_bufs,
+				   .format = FI_CQ_FORMAT_MSG,
+				   .wait_obj = FI_WAIT_FD };
+	int rc;
+
+	if (can_ring(c)) {
+		c->rope.bell = &c->net->bell;
+		attr.wait_obj = FI_WAIT_NONE;
+		return fi_cq_open(c->domain, &attr, &c->cq, &c->rope);
+	}
+	rc = fi_cq_open(c->domain, &attr, &c->cq, NULL);
+	return rc ? rc : fi_control(&c->cq->fid, FI_GETWAIT, &c->source.fd);
+}
+
 static int post_receive(struct brick_conn *c, struct brick_buf *buf)
 {
 	return (int)fi_recv(c->ep, buf->data, RECV_BYTES, c->desc, 0,
@@ -159,15 +197,10 @@ static int make_buffers(struct brick_conn *c, uint32_t n_recv, uint32_t n_send)
 
 static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 {
-	struct fi_cq_attr attr = { .size = c->n_bufs,
-				   .format = FI_CQ_FORMAT_MSG,
-				   .wait_obj = FI_WAIT_FD };
 	int rc;
 
 	c->inject_max = info->tx_attr ? info->tx_attr->inject_size : 0;
-	rc = fi_cq_open(c->domain, &attr, &c->cq, NULL);
-	if (!rc)
-		rc = fi_control(&c->cq->fid, FI_GETWAIT, &c->source.fd);
+	rc = open_cq(c);
 	if (!rc)
 		rc = fi_endpoint(c->domain, info, &c->ep, NULL);
 	if (!rc)
@@ -185,6 +218,31 @@ static int open_endpoint(struct brick_conn *c, struct fi_info *info)
 	return rc;
 }
 
+/* Endpoints lie anywhere: all bits of where count. */
+static unsigned int fid_bucket(const struct fid *fid)
+{
+	return (uint32_t)(((uintptr_t)fid * 0x9e3779b97f4a7c15ULL) >> 32) %
+	       BRICK_CONN_BUCKETS;
+}
+
+struct brick_conn *brick_conn_find(const struct brick_net *net,
+				   const struct fid *fid)
+{
+	struct brick_conn *c;
+
+	LIST_FOREACH(c, &net->by_fid[fid_bucket(fid)], fid_link)
+	if (&c->ep->fid == fid)
+		return c;
+	return NULL;
+}
+
+void brick_conn_list(struct brick_conn *c)
+{
+	TAILQ_INSERT_TAIL(&c->net->conns, c, link);
+	LIST_INSERT_HEAD(&c->net->by_fid[fid_bucket(&c->ep->fid)], c, fid_link);
+	c->is_listed = true;
+}
+
 int brick_conn_open(struct brick_conn *c, struct fi_info *info,
 		    uint16_t credits)
 {
@@ -196,23 +254,25 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info,
 	rc = make_buffers(c, credits + SPARE_RECEIVES, credits + SPARE_SENDS);
 	if (!rc)
 		rc = open_endpoint(c, info);
-	if (!rc)
+	if (!rc && c->source.fd >= 0)
 		rc = brick_loop_add(c->net->loop, &c->source);
 	if (rc) {
 		c->source.fd = -1;
 		brick_conn_close(c);
 		return rc;
 	}
-	TAILQ_INSERT_TAIL(&c->net->conns, c, link);
+	brick_conn_list(c);
 	brick_conn_move(c, KFB_CONN_CONNECTING);
 	return 0;
 }
 
 void brick_conn_close(struct brick_conn *c)
 {
-	if (c->source.fd >= 0) {
+	if (c->source.fd >= 0)
 		brick_loop_del(c->net->loop, &c->source);
+	if (c->is_listed) {
 		TAILQ_REMOVE(&c->net->conns, c, link);
+		LIST_REMOVE(c, fid_link);
 	}
 	brick_conn_set_deadline(c, 0);
 	if (c->is_kicked)
@@ -223,6 +283,7 @@ void brick_conn_close(struct brick_conn *c)
 		fi_close(&c->mr->fid);
 	if (c->cq)
 		fi_close(&c->cq->fid);
+	brick_bell_cut(&c->rope);
 	free(c->memory);
 	free(c->bufs);
 	free(c);

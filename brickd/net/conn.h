@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "brickd/base/loop.h"
+#include "brickd/net/bell.h"
 #include "brickd/net/fabric.h"
 #include "proto/kfb_codec.h"
 #include "proto/kfb_session.h"
@@ -38,6 +39,7 @@ struct brick_buf {
 
 /*
  * struct brick_conn - one connection
+ * @is_listed: among the open ones
  * @is_kicked: in the list of those to be served
  * @is_served: being served: it decides itself whether there is more to do
  * @queue: its own; not looked into here, and neither is the session
@@ -47,6 +49,8 @@ struct brick_buf {
  *	brick_conn_set_deadline() changes it
  * @features: KFB_FEATURE_* that its HELLO wanted and the session has
  * @is_disconnecting: close when the last reply is out
+ * @source: its completion queue's descriptor; without one
+ * @rope: the queue pulls this
  * @n_sending: sends not completed
  * @n_injected: messages sent without a completion after the newest of them
  * @inject_max: how long such a message may be, bytes
@@ -60,6 +64,8 @@ struct brick_conn {
 	TAILQ_ENTRY(brick_conn) link;
 	TAILQ_ENTRY(brick_conn) kick_link;
 	TAILQ_ENTRY(brick_conn) hurry_link;
+	LIST_ENTRY(brick_conn) fid_link;
+	bool is_listed;
 	bool is_kicked;
 	bool is_served;
 	struct brick_net *net;
@@ -77,6 +83,7 @@ struct brick_conn {
 	struct fid_mr *mr;
 	void *desc;
 	struct brick_source source;
+	struct brick_rope rope;
 	void *memory;
 	uint32_t n_bufs;
 	struct brick_buf *bufs;
@@ -106,6 +113,19 @@ int brick_conn_open(struct brick_conn *conn, struct fi_info *info,
 
 /* Closes what brick_conn_open() opened; after it nothing moves any more. */
 void brick_conn_close(struct brick_conn *conn);
+
+/* Puts one that has its endpoint among the open ones. */
+void brick_conn_list(struct brick_conn *conn);
+
+/**
+ * brick_conn_find - the connection with an endpoint
+ * @net: all of them
+ * @fid: of the endpoint; one that is gone may be named
+ *
+ * Return: the connection or NULL.
+ */
+struct brick_conn *brick_conn_find(const struct brick_net *net,
+				   const struct fid *fid);
 
 /* Changes the state; an illegal move is logged and ends the connection. */
 void brick_conn_move(struct brick_conn *conn, enum kfb_conn_state to);
@@ -150,6 +170,9 @@ void brick_conn_kick(struct brick_conn *conn);
  * Return: true when there may be more.
  */
 bool brick_conn_service(struct brick_conn *conn);
+
+/* The bell of all connections: has the one that is rung for looked at. */
+void brick_conn_rung(struct brick_rope *rope);
 
 /* The loop's hook: looks at kicked connections, closes failed ones. */
 bool brick_conns_before_wait(struct brick_net *net);

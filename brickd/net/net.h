@@ -16,12 +16,17 @@
 #include "brickd/base/log.h"
 #include "brickd/base/stop.h"
 #include "brickd/config/config.h"
+#include "brickd/net/bell.h"
 #include "brickd/net/fabric.h"
 #include "kfabric/tcpwire/tcpw_err.h"
 
 struct brick_conn;
 
 TAILQ_HEAD(brick_conn_list, brick_conn);
+LIST_HEAD(brick_conn_bucket, brick_conn);
+
+/* A power of two. */
+#define BRICK_CONN_BUCKETS 4096
 
 /*
  * struct brick_conn_ops - what the owner of connections wants to know
@@ -55,9 +60,11 @@ enum brick_lines {
  * struct brick_net - fabrics and connections
  * @ops: constant after the start
  * @stop: the daemon's
- * @conns: open connections
+ * @conns: open connections; nothing that one of them does looks through it
+ * @by_fid: the same, by their endpoints
  * @kicked: of them, those to be looked at before the loop sleeps
  * @hurried: of them, those with a deadline
+ * @bell: rings for their completion queues where those have no descriptor
  * @lines: bounds on log lines that peers cause, by kind
  * @violation_lines: bound on those that tell of broken rules of tcp's wire
  */
@@ -68,8 +75,10 @@ struct brick_net {
 	uint32_t n_fabrics;
 	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
 	struct brick_conn_list conns;
+	struct brick_conn_bucket by_fid[BRICK_CONN_BUCKETS];
 	struct brick_conn_list kicked;
 	struct brick_conn_list hurried;
+	struct brick_bell bell;
 	struct brick_ratelimit lines[BRICK_LINES_KINDS];
 	struct brick_ratelimit violation_lines[TCPW_VIOLATIONS];
 };

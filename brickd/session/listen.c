@@ -187,17 +187,6 @@ static void connection_request(struct brick_fabric *f, union cm_event *event,
 	fi_freeinfo(r.info);
 }
 
-/* An event may be about an endpoint that is gone: look for it. */
-static struct brick_conn *find_conn(const struct brick_net *net, fid_t fid)
-{
-	struct brick_conn *c;
-
-	TAILQ_FOREACH(c, &net->conns, link)
-	if (&c->ep->fid == fid)
-		return c;
-	return NULL;
-}
-
 static void handle_event(struct brick_fabric *f, uint32_t kind,
 			 union cm_event *event, size_t len)
 {
@@ -209,7 +198,8 @@ static void handle_event(struct brick_fabric *f, uint32_t kind,
 		connection_request(f, event, len - sizeof(event->entry));
 		return;
 	}
-	c = find_conn(f->net, event->entry.fid);
+	/* It may be about an endpoint that is gone. */
+	c = brick_conn_find(f->net, event->entry.fid);
 	if (!c)
 		return;
 	if (kind == FI_CONNECTED)
@@ -225,7 +215,7 @@ static void handle_error(struct brick_fabric *f)
 
 	if (fi_eq_readerr(f->eq, &err, 0) < 0)
 		return;
-	c = find_conn(f->net, err.fid);
+	c = brick_conn_find(f->net, err.fid);
 	if (err.prov_errno && f->address->scheme->is_strict) {
 		if (c)
 			brick_conn_violated(c, err.prov_errno);

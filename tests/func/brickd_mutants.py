@@ -21,6 +21,8 @@ TURNS = "tests/unit/brickd/test-brickd-flush_turns"
 CHANGES = "tests/unit/brickd/test-brickd-changes"
 WORK = "tests/unit/brickd/test-brickd-work"
 RESERVE = "tests/unit/brickd/test-brickd-tier_reserve"
+BELL = "tests/unit/brickd/test-brickd-bell"
+SESSIONS = "tests/unit/brickd/test-brickd-sessions"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
 BRICKD_MUTANTS = {
@@ -148,8 +150,15 @@ BRICKD_MUTANTS = {
         "flushes", "op_flush.c", "if (!brick_quarantine_next(s, block, &late) ||",
         "if (!brick_quarantine_next(s, block, &late) || 1 ||", TURNS, folder=OP),
     "flush-forgets-the-session-before": Mutant(
-        "flushes", "session.c", "if (other != s && other->client == s->client) {",
+        "flushes", "session.c", "if (*has) {",
         "if (0) {", HOLDINGS, folder=SESSION),
+    "session-that-ends-takes-its-place": Mutant(
+        "shares", "sessions.c", "n - n_ending >= max", "n >= max", SESSIONS, folder=SESSION),
+    "bell-does-not-ring": Mutant(
+        "leases", "bell.c", "if (is_first)", "if (0)", BELL, folder=NET),
+    "bell-rings-for-who-is-gone": Mutant(
+        "leases", "bell.c", "if (rope->is_pulled)\n\t\tTAILQ_REMOVE", "if (0)\n\t\tTAILQ_REMOVE",
+        BELL, folder=NET),
     "flush-forgets-what-was-left": Mutant(
         "flushes", "op_flush.c", "bool all = storage->has_unflushed ||", "bool all = 0 &&",
         TURNS, folder=OP),

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One descriptor for many completion queues. */
+#include "brickd/net/bell.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "brickd/base/util.h"
+
+static struct brick_rope *take_rope(struct brick_bell *bell)
+{
+	struct brick_rope *rope;
+
+	pthread_mutex_lock(&bell->lock);
+	rope = TAILQ_FIRST(&bell->pulled);
+	if (rope) {
+		TAILQ_REMOVE(&bell->pulled, rope, link);
+		rope->is_pulled = false;
+	}
+	pthread_mutex_unlock(&bell->lock);
+	return rope;
+}
+
+/* Silent before it looks: who pulls from now on rings again. */
+static void bell_ready(struct brick_source *source)
+{
+	struct brick_bell *bell =
+		brick_container_of(source, struct brick_bell, source);
+	struct brick_rope *rope;
+	uint64_t count;
+
+	(void)!read(source->fd, &count, sizeof(count));
+	while ((rope = take_rope(bell)))
+		bell->rung(rope);
+}
+
+int brick_bell_init(struct brick_bell *bell,
+		    void (*rung)(struct brick_rope *rope))
+{
+	bell->rung = rung;
+	bell->source.ready = bell_ready;
+	bell->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (bell->source.fd < 0)
+		return -errno;
+	pthread_mutex_init(&bell->lock, NULL);
+	TAILQ_INIT(&bell->pulled);
+	return 0;
+}
+
+void brick_bell_fini(struct brick_bell *bell)
+{
+	close(bell->source.fd);
+	pthread_mutex_destroy(&bell->lock);
+}
+
+void brick_bell_pull(struct brick_rope *rope)
+{
+	struct brick_bell *bell = rope->bell;
+	const uint64_t one = 1;
+	bool is_first = false;
+
+	pthread_mutex_lock(&bell->lock);
+	if (!rope->is_pulled) {
+		is_first = TAILQ_EMPTY(&bell->pulled);
+		TAILQ_INSERT_TAIL(&bell->pulled, rope, link);
+		rope->is_pulled = true;
+	}
+	pthread_mutex_unlock(&bell->lock);
+	/* It cannot be full: the list was emptied since it rang last. */
+	if (is_first)
+		(void)!write(bell->source.fd, &one, sizeof(one));
+}
+
+void brick_bell_cut(struct brick_rope *rope)
+{
+	struct brick_bell *bell = rope->bell;
+
+	if (!bell)
+		return;
+	pthread_mutex_lock(&bell->lock);
+	if (rope->is_pulled)
+		TAILQ_REMOVE(&bell->pulled, rope, link);
+	rope->is_pulled = false;
+	pthread_mutex_unlock(&bell->lock);
+	rope->bell = NULL;
+}
