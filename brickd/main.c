@@ -220,6 +220,39 @@ static void lock_memory(void)
 			  strerror(errno));
 }
 
+/*
+ * A connection over brickd's own tcp takes its socket's descriptor, one over
+ * libfabric's providers up to four. Some more are the daemon's, and of
+ * connections that come while others go.
+ */
+static uint64_t wanted_descriptors(const struct brick_config *config)
+{
+	uint64_t each = 1;
+
+	for (uint32_t i = 0; i < config->n_listen; i++)
+		if (!config->listen[i].scheme->is_strict)
+			each = 4;
+	return (config->limits.sessions + config->limits.unauthenticated) *
+		       each +
+	       128;
+}
+
+/* Clients that find none left are refused, which looks like a network's fault. */
+static void check_descriptor_limit(const struct brick_config *config)
+{
+	uint64_t wanted = wanted_descriptors(config);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	brick_log(LOG_WARNING, NULL,
+		  "max-sessions = %llu takes %llu descriptors, and the limit "
+		  "(RLIMIT_NOFILE, LimitNOFILE=) is %llu",
+		  (unsigned long long)config->limits.sessions,
+		  (unsigned long long)wanted,
+		  (unsigned long long)limit.rlim_cur);
+}
+
 /* For SIGHUP: the same flags, the same file. */
 static int read_again(void *ctx, struct brick_config *fresh)
 {
@@ -302,6 +335,7 @@ int main(int argc, char **argv)
 	} else {
 		brick_log_set_level(config.log_level);
 		lock_memory();
+		check_descriptor_limit(&config);
 		status = serve_until_stopped(&config, &a);
 	}
 	brick_config_fini(&config);
