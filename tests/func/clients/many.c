@@ -270,7 +270,7 @@ static bool work(uint64_t ms, uint64_t each_ms)
 	for (i = 0; i < n; i++)
 		all[n_idle + i].due_ns = begun_ns + each_ns * i / n;
 	/* They are due in their order, one round after the other. */
-	for (i = 0; n && now_ns() < end_ns; i = (i + 1) % n) {
+	for (i = 0; now_ns() < end_ns && n; i = i + 1 < n ? i + 1 : 0) {
 		struct one *c = &all[n_idle + i];
 
 		do {
@@ -318,13 +318,17 @@ static bool ask(void)
 static bool obeys(const char *line)
 {
 	uint64_t ms, each_ms;
+	char *end;
 
 	if (!strcmp(line, "open\n"))
 		return open_all();
 	if (!strcmp(line, "ask\n"))
 		return ask();
-	if (sscanf(line, "work %" SCNu64 " %" SCNu64, &ms, &each_ms) == 2)
-		return work(ms, each_ms);
+	if (!strncmp(line, "work ", 5)) {
+		ms = strtoull(line + 5, &end, 10);
+		each_ms = strtoull(end, NULL, 10);
+		return ms && each_ms && work(ms, each_ms);
+	}
 	if (strcmp(line, "rest\n"))
 		return false;
 	say("ok");

@@ -64,7 +64,7 @@ struct load {
 	struct block blocks[BLOCKS_MAX];
 	uint8_t data[RUN_MAX][BLOCK];
 	uint8_t other[BLOCK];
-	bool is_known[BLOCK]; /* bytes */
+	uint8_t is_known[BLOCK]; /* bytes: 1 or 0 */
 };
 
 static struct load l;
@@ -124,7 +124,7 @@ static void match(const uint8_t *data, unsigned int i, uint32_t generation)
 	make(l.other, i, generation);
 	for (size_t at = 0; at < BLOCK; at++)
 		if (data[at] == l.other[at])
-			l.is_known[at] = true;
+			l.is_known[at] = 1;
 }
 
 static bool is_mixture(const uint8_t *data, unsigned int i)
@@ -135,7 +135,7 @@ static bool is_mixture(const uint8_t *data, unsigned int i)
 	match(data, i, b->generation);
 	for (unsigned int m = 0; m < b->n_maybe; m++)
 		match(data, i, b->maybe[m]);
-	return !memchr(l.is_known, false, sizeof(l.is_known));
+	return !memchr(l.is_known, 0, sizeof(l.is_known));
 }
 
 static int check_data(unsigned int i, const uint8_t *data)

@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -679,62 +678,6 @@ static void a_socket_that_cannot_be_waited_for_is_closed(void **state)
 	rig_close(rig);
 }
 
-static void count_ring(void *context)
-{
-	atomic_fetch_add((atomic_uint *)context, 1);
-}
-
-static void wait_for_rings(const atomic_uint *n_rings, unsigned int n)
-{
-	uint64_t until_ms = rig_now_ms() + RIG_DEADLINE_MS;
-
-	while (atomic_load(n_rings) < n) {
-		assert_true(rig_now_ms() < until_ms);
-		usleep(RESUME_US);
-	}
-}
-
-static bool is_asleep(const struct rig *rig)
-{
-	struct fid *fids[] = { &rig->server.cq->fid };
-
-	return !fi_trywait(rig->server.fabric, fids, 1);
-}
-
-/* Once for all that comes before its user is about to sleep again. */
-static void a_queue_without_a_descriptor_rings(void **state)
-{
-	struct tcpw_hdr hdr = { .op = TCPW_MSG, .payload_bytes = 3 };
-	atomic_uint n_rings = 0;
-	struct rig *rig = opened();
-	uint8_t in[2][8];
-	int fd, none;
-
-	rig_ring(count_ring, &n_rings);
-	fd = raw_connect(rig, TCPW_LITTLE);
-	rig_ring(NULL, NULL);
-	assert_int_not_equal(
-		fi_control(&rig->server.cq->fid, FI_GETWAIT, &none), 0);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(fi_recv(rig->server.ep, in[i], 8, NULL, 0,
-					 CTX(i + 1)),
-				 0);
-	assert_true(is_asleep(rig));
-	raw_send_op(fd, TCPW_LITTLE, &hdr, "abc");
-	wait_for_rings(&n_rings, 1);
-	raw_send_op(fd, TCPW_LITTLE, &hdr, "def");
-	assert_int_equal(rig_wait(rig, &rig->server, CTX(1)).len, 3);
-	assert_int_equal(rig_wait(rig, &rig->server, CTX(2)).len, 3);
-	assert_int_equal(atomic_load(&n_rings), 1);
-	assert_true(is_asleep(rig));
-	/* Its end completes what is posted, and rings, too. */
-	assert_int_equal(fi_recv(rig->server.ep, in[0], 8, NULL, 0, CTX(3)), 0);
-	close(fd);
-	wait_for_rings(&n_rings, 2);
-	assert_false(is_asleep(rig));
-	rig_close(rig);
-}
-
 static void strays_are_no_errors_for_who_does_not_ask(void **state)
 {
 	static const uint8_t http[32] = "GET / HTTP/1.0\r\n\r\n";
@@ -802,7 +745,6 @@ int main(void)
 			who_has_gone_is_noticed_though_nobody_receives),
 		cmocka_unit_test(what_was_said_last_is_received),
 		cmocka_unit_test(a_socket_that_cannot_be_waited_for_is_closed),
-		cmocka_unit_test(a_queue_without_a_descriptor_rings),
 		cmocka_unit_test(strays_are_no_errors_for_who_does_not_ask),
 		cmocka_unit_test(
 			what_waited_is_taken_although_a_send_came_between),
