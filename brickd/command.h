@@ -3,6 +3,8 @@
 #ifndef BRICKD_COMMAND_H
 #define BRICKD_COMMAND_H
 
+#include <getopt.h>
+
 #define BRICK_CONF_DEFAULT "/etc/kfbrick/brickd.conf"
 
 #define BRICK_EXIT_FAILED 1
@@ -35,6 +37,30 @@ int brick_command_check(int argc, char **argv);
  * Return: the exit status.
  */
 int brick_command_grow(int argc, char **argv);
+
+/**
+ * brick_usage_error - say what is wrong with a command line
+ * @command: "format", or NULL for brickd's own
+ * @fmt: printf format, what is wrong
+ *
+ * Return: BRICK_EXIT_USAGE.
+ */
+__attribute__((format(printf, 2, 3))) int
+brick_usage_error(const char *command, const char *fmt, ...);
+
+/**
+ * brick_option_error - say which option getopt_long() did not take
+ * @command: as of brick_usage_error()
+ * @opt: what it returned: ':' or '?'
+ * @argv: the words
+ * @options: all there are
+ *
+ * Context: right after getopt_long(), with opterr 0 and shorts that begin with
+ * ':'.
+ * Return: BRICK_EXIT_USAGE.
+ */
+int brick_option_error(const char *command, int opt, char *const *argv,
+		       const struct option *options);
 
 /**
  * brick_parse_fd - read the number of an open descriptor

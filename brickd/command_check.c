@@ -45,12 +45,6 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int check_usage_error(const char *what)
-{
-	fprintf(stderr, "brickd: check: %s; try brickd check --help\n", what);
-	return BRICK_EXIT_USAGE;
-}
-
 /* Return: -1 to go on, or the exit status. */
 static int parse_check_arguments(int argc, char **argv, struct brick_check *c,
 				 const char **path, const char **slow)
@@ -58,7 +52,7 @@ static int parse_check_arguments(int argc, char **argv, struct brick_check *c,
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_REPAIR:
 			c->repair = true;
@@ -73,12 +67,11 @@ static int parse_check_arguments(int argc, char **argv, struct brick_check *c,
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return check_usage_error(
-				"unknown option or missing value");
+			return brick_option_error("check", opt, argv, options);
 		}
 	}
 	if (optind != argc - 1)
-		return check_usage_error("it needs one PATH");
+		return brick_usage_error("check", "it needs one PATH");
 	*path = argv[optind];
 	return -1;
 }
@@ -153,7 +146,7 @@ int brick_command_check(int argc, char **argv)
 	unsigned int lines = 0;
 	struct brick_check c = { .found = print_finding, .arg = &lines };
 	char err[BRICK_ERR_BYTES] = "";
-	const char *path, *slow = NULL;
+	const char *path = NULL, *slow = NULL;
 	int rc;
 
 	rc = parse_check_arguments(argc, argv, &c, &path, &slow);

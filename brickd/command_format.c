@@ -3,12 +3,10 @@
 #include "brickd/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "brickd/config/config.h"
@@ -65,35 +63,16 @@ struct arguments {
 	bool has_uuid;
 };
 
-static int format_usage_error(const char *what)
-{
-	fprintf(stderr, "brickd: format: %s; try brickd format --help\n", what);
-	return BRICK_EXIT_USAGE;
-}
-
-int brick_parse_fd(const char *text, int *fd)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (errno || end == text || *end || value < 0 || value > INT32_MAX ||
-	    fcntl((int)value, F_GETFD) < 0)
-		return -EINVAL;
-	*fd = (int)value;
-	return 0;
-}
-
-static int take_format_option(struct arguments *a, int opt)
+static int take_format_option(struct arguments *a, int opt, char *const *argv)
 {
 	__u64 size;
 
 	switch (opt) {
 	case OPT_SIZE:
 		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return format_usage_error(
-				"--size needs a number, like 64G");
+			return brick_usage_error(
+				"format", "--size %s: needs a number, like 64G",
+				optarg);
 		a->create.size = size;
 		return -1;
 	case OPT_SLOW:
@@ -101,13 +80,16 @@ static int take_format_option(struct arguments *a, int opt)
 		return -1;
 	case OPT_SLOW_SIZE:
 		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return format_usage_error(
-				"--slow-size needs a number, like 1T");
+			return brick_usage_error(
+				"format",
+				"--slow-size %s: needs a number, like 1T",
+				optarg);
 		a->slow_create.size = size;
 		return -1;
 	case OPT_UUID:
 		if (brick_uuid_parse(optarg, a->format.uuid))
-			return format_usage_error("--uuid needs a uuid");
+			return brick_usage_error("format", "--uuid %s: no uuid",
+						 optarg);
 		a->has_uuid = true;
 		return -1;
 	case OPT_FORCE:
@@ -124,7 +106,7 @@ static int take_format_option(struct arguments *a, int opt)
 		fputs(usage, stdout);
 		return 0;
 	default:
-		return format_usage_error("unknown option or missing value");
+		return brick_option_error("format", opt, argv, options);
 	}
 }
 
@@ -133,15 +115,16 @@ static int parse_format_arguments(int argc, char **argv, struct arguments *a)
 	int opt, status;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		status = take_format_option(a, opt);
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		status = take_format_option(a, opt, argv);
 		if (status >= 0)
 			return status;
 	}
 	if (optind != argc - 1)
-		return format_usage_error("it needs one PATH");
+		return brick_usage_error("format", "it needs one PATH");
 	if (a->slow_create.size && !a->slow)
-		return format_usage_error("--slow-size goes with --slow");
+		return brick_usage_error("format",
+					 "--slow-size goes with --slow");
 	a->path = argv[optind];
 	return -1;
 }

@@ -46,12 +46,6 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int grow_usage_error(const char *what)
-{
-	fprintf(stderr, "brickd: grow: %s; try brickd grow --help\n", what);
-	return BRICK_EXIT_USAGE;
-}
-
 struct arguments {
 	const char *path;
 	const char *slow;
@@ -60,14 +54,12 @@ struct arguments {
 
 static int parse_size(const char *name, uint64_t *size)
 {
-	char what[64];
 	__u64 value;
 
-	if (kfb_size_parse(optarg, &value, NULL) || !value) {
-		(void)snprintf(what, sizeof(what),
-			       "%s needs a number, like 128G", name);
-		return grow_usage_error(what);
-	}
+	if (kfb_size_parse(optarg, &value, NULL) || !value)
+		return brick_usage_error("grow",
+					 "%s %s: needs a number, like 128G",
+					 name, optarg);
 	*size = value;
 	return -1;
 }
@@ -80,7 +72,7 @@ static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 
 	opterr = 0;
 	while (rc < 0 &&
-	       (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	       (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_SIZE:
 			rc = parse_size("--size", &a->size);
@@ -95,16 +87,16 @@ static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return grow_usage_error(
-				"unknown option or missing value");
+			return brick_option_error("grow", opt, argv, options);
 		}
 	}
 	if (rc >= 0)
 		return rc;
 	if (optind != argc - 1)
-		return grow_usage_error("it needs one PATH");
+		return brick_usage_error("grow", "it needs one PATH");
 	if (g->slow_size && !a->slow)
-		return grow_usage_error("--slow-size goes with --slow");
+		return brick_usage_error("grow",
+					 "--slow-size goes with --slow");
 	a->path = argv[optind];
 	return -1;
 }

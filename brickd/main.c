@@ -69,13 +69,7 @@ struct arguments {
 	bool verbose;
 };
 
-static int usage_error(const char *what)
-{
-	fprintf(stderr, "brickd: %s; try brickd --help\n", what);
-	return BRICK_EXIT_USAGE;
-}
-
-static int take_option(struct arguments *a, int opt)
+static int take_option(struct arguments *a, int opt, char *const *argv)
 {
 	switch (opt) {
 	case 'c':
@@ -86,7 +80,9 @@ static int take_option(struct arguments *a, int opt)
 		return -1;
 	case 'l':
 		if (a->n_listen == BRICK_LISTEN_MAX)
-			return usage_error("too many addresses to listen on");
+			return brick_usage_error(
+				NULL, "--listen %s: more than %d addresses",
+				optarg, BRICK_LISTEN_MAX);
 		a->listen[a->n_listen++] = optarg;
 		return -1;
 	case OPT_AUTH:
@@ -97,7 +93,9 @@ static int take_option(struct arguments *a, int opt)
 		return -1;
 	case OPT_READY_FD:
 		if (brick_parse_fd(optarg, &a->ready_fd))
-			return usage_error("--ready-fd needs a descriptor");
+			return brick_usage_error(
+				NULL, "--ready-fd %s: no open descriptor",
+				optarg);
 		return -1;
 	case 'v':
 		a->verbose = true;
@@ -109,7 +107,7 @@ static int take_option(struct arguments *a, int opt)
 		puts("brickd " BRICK_VERSION);
 		return 0;
 	default:
-		return usage_error("unknown option or missing value");
+		return brick_option_error(NULL, opt, argv, options);
 	}
 }
 
@@ -119,14 +117,15 @@ static int parse_arguments(int argc, char **argv, struct arguments *a)
 	int opt, status;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "c:l:s:vhV", options, NULL)) !=
+	while ((opt = getopt_long(argc, argv, ":c:l:s:vhV", options, NULL)) !=
 	       -1) {
-		status = take_option(a, opt);
+		status = take_option(a, opt, argv);
 		if (status >= 0)
 			return status;
 	}
 	if (optind < argc)
-		return usage_error("there is a word too many");
+		return brick_usage_error(NULL, "%s: one word too many",
+					 argv[optind]);
 	return -1;
 }
 
