@@ -146,9 +146,9 @@ static int make_files(struct arguments *a, char *err, size_t err_len)
 		rc = brick_store_format(media, &a->format, err, err_len);
 	if (a->format.slow) {
 		a->slow_create.size = a->format.slow->size;
-		brick_slow_close(a->format.slow);
+		(rc ? brick_slow_discard : brick_slow_close)(a->format.slow);
 	}
-	brick_media_close(media);
+	(rc ? brick_media_discard : brick_media_close)(media);
 	return rc;
 }
 

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "brickd/media/made.h"
+
 enum brick_granularity {
 	BRICK_GRANULARITY_BYTE, /* eADR: drain only */
 	BRICK_GRANULARITY_CACHE_LINE, /* CLWB and SFENCE */
@@ -118,6 +120,7 @@ extern const struct brick_medium brick_medium_file;
  * @granularity: what durability takes
  * @medium: which kind
  * @is_volatile: so is the kind, or the platform does not call it persistent
+ * @made: what opening it for format has made
  * @fresh_is_zero: nothing was ever written here (a file made by format)
  * @mark: for brick_mark_set(); NULL: what is written is not forgotten
  * @past: of a file behind the page cache
@@ -131,6 +134,7 @@ struct brick_media {
 	enum brick_granularity granularity;
 	const struct brick_medium *medium;
 	bool is_volatile;
+	enum brick_made made;
 	bool fresh_is_zero;
 	char *mark;
 	struct brick_media_past past;
@@ -168,6 +172,9 @@ struct brick_media_create {
  */
 int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len);
+
+/* Is this the path of a medium that is no file and begins with each start? */
+bool brick_media_is_made_at_start(const char *path);
 
 /**
  * brick_media_extend - make the file below a medium larger
@@ -220,5 +227,8 @@ static inline void brick_media_close(struct brick_media *m)
 {
 	m->ops->close(m);
 }
+
+/* Closes what format has refused; a file that was made for it goes again. */
+void brick_media_discard(struct brick_media *m);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <libpmem2.h>
 
+#include "brickd/media/made.h"
 #include "brickd/media/media.h"
 #include "brickd/media/media_say.h"
 
@@ -19,7 +20,7 @@
  * struct brick_media_file - an open, locked file or device, not mapped yet
  * @path: as given
  * @fd: open for reading and writing
- * @fresh: made, or grown from nothing, by this open
+ * @made: what this open has made of the path
  * @is_device: a character device
  * @is_tmpfs: a file in memory
  * @create: what format wants, or NULL
@@ -29,7 +30,7 @@
 struct brick_media_file {
 	const char *path;
 	int fd;
-	bool fresh;
+	enum brick_made made;
 	bool is_device;
 	bool is_tmpfs;
 	const struct brick_media_create *create;

@@ -176,7 +176,8 @@ int brick_media_map(const struct brick_media_file *f,
 	mm->m.granularity = granularity_of(mm->map);
 	mm->m.path = path;
 	mm->m.fd = f->fd;
-	mm->m.fresh_is_zero = f->fresh;
+	mm->m.made = f->made;
+	mm->m.fresh_is_zero = f->made != BRICK_MADE_NOTHING;
 	*out = mm;
 	return 0;
 

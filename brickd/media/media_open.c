@@ -44,7 +44,8 @@ static int open_file(struct brick_media_file *f)
 	f->fd = open(f->path, flags);
 	if (f->fd < 0 && errno == ENOENT && f->create) {
 		f->fd = open(f->path, flags | O_CREAT | O_EXCL, FILE_MODE);
-		f->fresh = f->fd >= 0;
+		if (f->fd >= 0)
+			f->made = BRICK_MADE_FILE;
 	}
 	if (f->fd >= 0)
 		return 0;
@@ -135,6 +136,8 @@ static int size_file(struct brick_media_file *f, const struct stat *st)
 				f->path);
 		return -EINVAL;
 	}
+	if (f->made == BRICK_MADE_NOTHING)
+		f->made = BRICK_MADE_ROOM;
 	if (f->create->sparse)
 		error = ftruncate(f->fd, (off_t)size) ? errno : 0;
 	else
@@ -145,7 +148,6 @@ static int size_file(struct brick_media_file *f, const struct stat *st)
 				(unsigned long long)size, strerror(error));
 		return -error;
 	}
-	f->fresh = true;
 	return 0;
 }
 
@@ -224,14 +226,12 @@ static int open_path(const char *path, const struct brick_media_create *create,
 		.err_len = err_len,
 	};
 	struct brick_media_map *mm = NULL;
-	bool made;
 	struct stat st;
 	int ret;
 
 	ret = open_file(&f);
 	if (ret)
 		return ret;
-	made = f.fresh;
 	if (fstat(f.fd, &st))
 		ret = -errno;
 	if (!ret)
@@ -241,8 +241,7 @@ static int open_path(const char *path, const struct brick_media_create *create,
 	if (!ret)
 		ret = open_locked(&f, &mm);
 	if (ret) {
-		if (made)
-			(void)unlink(path);
+		brick_unmake(path, f.fd, f.made);
 		(void)close(f.fd);
 		return ret;
 	}
@@ -274,4 +273,10 @@ int brick_media_open(const char *path, const struct brick_media_create *create,
 	if (!ret)
 		(void)munlock((*out)->base, (*out)->size);
 	return ret;
+}
+
+void brick_media_discard(struct brick_media *m)
+{
+	brick_unmake(m->path, m->fd, m->made);
+	brick_media_close(m);
 }

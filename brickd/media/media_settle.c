@@ -149,7 +149,7 @@ int brick_media_settle(const struct brick_media_file *f, uint64_t size,
 
 	past->was_cached = !look_at_cache(&before, size) && before.n;
 	past->fs_id = brick_media_fsid(f->fd);
-	if (f->fresh)
+	if (f->made != BRICK_MADE_NOTHING)
 		return 0;
 	/* Whoever asks next is told nothing: so it is written down now. */
 	if (fdatasync(f->fd) && mark)

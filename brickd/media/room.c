@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "brickd/media/made.h"
 
 int brick_room_take(int fd, uint64_t offset, uint64_t len)
 {
@@ -19,4 +22,12 @@ int brick_room_take(int fd, uint64_t offset, uint64_t len)
 			    (uint64_t)st.st_blocks * sector)
 		return ENOSPC;
 	return posix_fallocate(fd, (off_t)offset, (off_t)len);
+}
+
+void brick_unmake(const char *path, int fd, enum brick_made made)
+{
+	if (made == BRICK_MADE_FILE)
+		(void)unlink(path);
+	else if (made == BRICK_MADE_ROOM)
+		(void)!ftruncate(fd, 0);
 }

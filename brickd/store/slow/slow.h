@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "brickd/media/made.h"
 #include "kfb_wire.h"
 
 struct brick_slow;
@@ -47,6 +48,7 @@ struct brick_slow_ops {
  * @ops: how to use it
  * @size: bytes
  * @path: as the administrator gave it
+ * @made: what opening it for format has made
  * @fresh_is_zero: nothing was ever written here
  * @is_volatile: it is gone with the power
  * @sync_error: -errno, when what an earlier process wrote could not be made
@@ -56,6 +58,7 @@ struct brick_slow {
 	const struct brick_slow_ops *ops;
 	uint64_t size;
 	char *path;
+	enum brick_made made;
 	bool fresh_is_zero;
 	bool is_volatile;
 	int sync_error;
@@ -93,6 +96,9 @@ static inline void brick_slow_close(struct brick_slow *slow)
 {
 	slow->ops->close(slow);
 }
+
+/* Closes what format has refused; a file that was made for it goes again. */
+void brick_slow_discard(struct brick_slow *slow);
 
 /* How many slots fit behind the header. */
 uint64_t brick_slow_room(const struct brick_slow *slow);

@@ -34,8 +34,7 @@ struct opening {
 	const char *path;
 	const struct brick_slow_create *create;
 	int fd;
-	bool made;
-	bool fresh;
+	enum brick_made made;
 	bool is_tmpfs;
 	int sync_error;
 	uint64_t size;
@@ -163,7 +162,8 @@ static int open_slow_path(struct opening *o)
 		if (o->fd < 0 && errno == ENOENT && o->create) {
 			o->fd = open(o->path, flags | O_CREAT | O_EXCL,
 				     FILE_MODE);
-			o->made = o->fd >= 0;
+			if (o->fd >= 0)
+				o->made = BRICK_MADE_FILE;
 		}
 	}
 	return o->fd < 0 ? say_errno(o, "cannot open the slow tier") : 0;
@@ -191,6 +191,8 @@ static int make_file(struct opening *o)
 				"%s: is empty: give --slow-size", o->path);
 		return -EINVAL;
 	}
+	if (o->made == BRICK_MADE_NOTHING)
+		o->made = BRICK_MADE_ROOM;
 	if (o->create->sparse)
 		error = ftruncate(o->fd, (off_t)size) ? errno : 0;
 	else
@@ -199,7 +201,6 @@ static int make_file(struct opening *o)
 		errno = error;
 		return say_errno(o, "cannot allocate the slow tier");
 	}
-	o->fresh = true;
 	o->size = size;
 	return 0;
 }
@@ -280,7 +281,8 @@ static int finish_opening(const struct opening *o, struct brick_slow **out)
 	f->slow.ops = &file_ops;
 	f->slow.size = o->size;
 	f->slow.path = path;
-	f->slow.fresh_is_zero = o->fresh;
+	f->slow.made = o->made;
+	f->slow.fresh_is_zero = o->made != BRICK_MADE_NOTHING;
 	f->slow.is_volatile = o->is_tmpfs;
 	f->slow.sync_error = o->sync_error;
 	*out = &f->slow;
@@ -309,7 +311,7 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 	 * An error that nobody has been told yet is told here and not to the first
 	 * move. What Linux could not write looks written until it is dropped.
 	 */
-	if (!ret && !o.fresh) {
+	if (!ret && o.made == BRICK_MADE_NOTHING) {
 		if (fdatasync(o.fd))
 			o.sync_error = -errno;
 		(void)posix_fadvise(o.fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -318,10 +320,15 @@ int brick_slow_open(const char *path, const struct brick_slow_create *create,
 		ret = finish_opening(&o, out);
 	if (!ret)
 		return 0;
-	if (o.made)
-		(void)unlink(path);
+	brick_unmake(path, o.fd, o.made);
 	(void)close(o.fd);
 	return ret;
+}
+
+void brick_slow_discard(struct brick_slow *slow)
+{
+	brick_unmake(slow->path, fd_of(slow), slow->made);
+	brick_slow_close(slow);
 }
 
 int brick_slow_extend(struct brick_slow *slow, uint64_t size, char *err,
