@@ -10,10 +10,12 @@
 #include "brickd/store/format/instance.h"
 #include "kfb_endian.h"
 
-#define SUM_BYTES	 offsetof(struct brick_fmt_instance, crc)
-#define STAT_START_FIELD 22 /* proc(5), counted from 1 */
-#define STAT_AFTER_NAME	 3 /* the field behind "(comm)" */
-#define STAT_BYTES	 1024
+#define SUM_BYTES offsetof(struct brick_fmt_instance, crc)
+/* Fields of proc(5)'s stat, counted from 1; 3 is the one behind "(comm)". */
+#define STAT_STATE   3
+#define STAT_THREADS 20
+#define STAT_START   22
+#define STAT_BYTES   1024
 
 static uint64_t page_off(unsigned int copy)
 {
@@ -109,6 +111,8 @@ int brick_process_start_time(uint32_t pid, uint64_t *start_time)
 	char path[sizeof("/proc/4294967295/stat")];
 	char text[STAT_BYTES];
 	char *at, *save = NULL;
+	unsigned long threads = 0;
+	bool is_dead = false;
 	size_t len;
 	FILE *file;
 	int field;
@@ -125,9 +129,18 @@ int brick_process_start_time(uint32_t pid, uint64_t *start_time)
 	if (!at)
 		return -ESRCH;
 	at = strtok_r(at + 1, " ", &save);
-	for (field = STAT_AFTER_NAME; at && field < STAT_START_FIELD; field++)
+	for (field = STAT_STATE; at && field < STAT_START; field++) {
+		if (field == STAT_STATE)
+			is_dead = *at == 'Z' || *at == 'X';
+		else if (field == STAT_THREADS)
+			threads = strtoul(at, NULL, 10);
 		at = strtok_r(NULL, " ", &save);
-	if (!at)
+	}
+	/*
+	 * Whoever is dead has nothing open, though its parent has not asked yet
+	 * what became of it, unless it is the first thread of others that are not.
+	 */
+	if (!at || (is_dead && threads <= 1))
 		return -ESRCH;
 	*start_time = strtoull(at, NULL, 10);
 	return 0;

@@ -77,7 +77,7 @@ bool brick_instance_is_held(const struct brick_instance *inst,
  * @start_time: clock ticks since boot
  *
  * Context: reads /proc.
- * Return: 0, or -ESRCH.
+ * Return: 0, or -ESRCH, also of one that has ended and is a zombie.
  */
 int brick_process_start_time(uint32_t pid, uint64_t *start_time);
 
