@@ -15,8 +15,10 @@
 #include "brickd/base/log.h"
 #include "brickd/command.h"
 #include "brickd/config/config.h"
+#include "brickd/media/media.h"
 #include "brickd/net/fabric.h"
 #include "brickd/server.h"
+#include "brickd/store/offline/look.h"
 
 enum {
 	OPT_AUTH = 256,
@@ -252,6 +254,23 @@ static void check_descriptor_limit(const struct brick_config *config)
 		  (unsigned long long)limit.rlim_cur);
 }
 
+/* Is what the settings name there? Whoever checks them may be serving it. */
+static int check_stores(const struct brick_config *config)
+{
+	char err[BRICK_ERR_BYTES] = "";
+	int rc = 0;
+
+	if (!brick_media_is_made_at_start(config->store))
+		rc = brick_store_look(config->store,
+				      config->has_uuid ? config->uuid : NULL,
+				      err, sizeof(err));
+	if (!rc && config->slow)
+		rc = brick_slow_look_at_path(config->slow, err, sizeof(err));
+	if (rc)
+		brick_log(LOG_ERR, NULL, "%s", *err ? err : strerror(-rc));
+	return rc;
+}
+
 /* For SIGHUP: the same flags, the same file. */
 static int read_again(void *ctx, struct brick_config *fresh)
 {
@@ -330,7 +349,7 @@ int main(int argc, char **argv)
 	} else if (load_config(&config, &a)) {
 		status = BRICK_EXIT_USAGE;
 	} else if (a.check) {
-		status = 0;
+		status = check_stores(&config) ? BRICK_EXIT_USAGE : 0;
 	} else {
 		brick_log_set_level(config.log_level);
 		lock_memory();

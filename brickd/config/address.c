@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "proto/kfb_wire.h"
 
@@ -101,6 +102,9 @@ static int parse_host(struct brick_address *a)
 	struct in6_addr in6;
 	struct in_addr in4;
 
+	/* RFC 6761: nobody needs to be asked where that is. */
+	if (!strcasecmp(a->host, "localhost"))
+		memcpy(a->host, "127.0.0.1", sizeof("127.0.0.1"));
 	if (inet_pton(AF_INET, a->host, &in4) == 1) {
 		a->loopback = ntohl(in4.s_addr) >> 24 == IN_LOOPBACKNET;
 		a->wildcard = in4.s_addr == htonl(INADDR_ANY);
@@ -130,7 +134,8 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 	}
 	if (split_port(rest, a.host, &port) || parse_host(&a)) {
 		snprintf(err, err_len,
-			 "\"%s\" needs a numeric host, an IPv6 one in brackets",
+			 "\"%s\" needs a numeric host, an IPv6 one in "
+			 "brackets, or localhost",
 			 text);
 		return -EINVAL;
 	}

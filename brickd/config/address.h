@@ -31,7 +31,8 @@ struct brick_address {
 
 /**
  * brick_address_parse - read an address
- * @text: "[SCHEME://]HOST[:PORT]", HOST numeric, IPv6 in brackets
+ * @text: "[SCHEME://]HOST[:PORT]", HOST numeric, IPv6 in brackets, or
+ *	"localhost", which is 127.0.0.1
  * @out: filled on success
  * @err: message on failure
  * @err_len: its size, bytes

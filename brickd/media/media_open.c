@@ -249,18 +249,27 @@ static int open_path(const char *path, const struct brick_media_create *create,
 	return 0;
 }
 
+/* The kind that a path with a prefix names, or NULL. */
+static const struct brick_medium *find_by_prefix(const char *path)
+{
+	for (size_t i = 0; i < N_MEDIA; i++)
+		if (media[i]->prefix &&
+		    !strncmp(path, media[i]->prefix, strlen(media[i]->prefix)))
+			return media[i];
+	return NULL;
+}
+
+bool brick_media_is_made_at_start(const char *path)
+{
+	return find_by_prefix(path);
+}
+
 int brick_media_open(const char *path, const struct brick_media_create *create,
 		     struct brick_media **out, char *err, size_t err_len)
 {
-	const struct brick_medium *medium = NULL;
-	const char *prefix;
+	const struct brick_medium *medium = find_by_prefix(path);
 	int ret;
 
-	for (size_t i = 0; !medium && i < N_MEDIA; i++) {
-		prefix = media[i]->prefix;
-		if (prefix && !strncmp(path, prefix, strlen(prefix)))
-			medium = media[i];
-	}
 	brick_media_say(err, err_len, "%s: failed", path);
 	/* Both make libpmem2 take a disk file for persistent memory. */
 	if (!trust_environment) {

@@ -55,6 +55,22 @@ class Stores(StoreTest):
         self.refused(done, 1, "--force")
         self.still_there()
 
+    def test_a_format_that_is_refused_leaves_nothing_behind(self):
+        new, slow = self.folder / "new", self.folder / "new-slow"
+        empty = self.folder / "empty"
+        empty.touch()
+        for path, words in ((new, ["--size", "1M"]), (empty, ["--size", "1M"]),
+                            (new, ["--size", "64M", "--slow", slow, "--slow-size", "1M"]),
+                            (empty, ["--size", "64M", "--slow", slow]),
+                            (new, ["--size", "4M", "--slow", slow, "--slow-size", "1T",
+                                   "--sparse"])):
+            with self.subTest(words=words):
+                done = lab.run(lab.BRICKD, "format", path, *words)
+                self.refused(done, 1)
+                self.assertFalse(new.exists())
+                self.assertFalse(slow.exists())
+                self.assertEqual(empty.stat().st_size, 0)
+
     def test_a_truncated_store_is_refused(self):
         self.fill()
         os.truncate(self.b.store, 32 * lab.MIB)
@@ -103,6 +119,20 @@ class Stores(StoreTest):
         self.b.start()
         self.assertEqual(self.b.allocated(), [(0, 3)])
 
+    def test_a_store_whose_holder_is_a_zombie_is_served_again(self):
+        self.b.start()
+        holder, self.b.process = self.b.process, None
+        self.addCleanup(holder.wait)
+        holder.kill()
+        # Its parent, which is this test, does not ask what became of it.
+        os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
+        self.assertEqual(self.check(), 0)
+        self.b.start()
+        self.assertEqual(self.b.allocated(), [])
+
+    def check(self):
+        return lab.run(lab.BRICKD, "check", self.b.store).returncode
+
     def test_a_block_device_path_that_cannot_work_is_refused_with_the_way_out(self):
         done = lab.run(lab.BRICKD, "format", "/dev/pmem0")
         self.assertNotEqual(done.returncode, 0)
@@ -119,6 +149,54 @@ class Stores(StoreTest):
                 self.b.configure()
                 done = lab.run(lab.BRICKD, "--config", self.b.conf, "--check-config")
                 self.refused(done, 2, f"{self.b.conf}:4", said)
+
+    def checked(self, status, *words, flags=()):
+        self.b.configure()
+        done = lab.run(lab.BRICKD, "--config", self.b.conf, "--check-config", *flags)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        for word in words:
+            self.assertIn(word, done.stderr.decode())
+
+    def test_settings_are_checked_with_the_store_that_they_name(self):
+        self.checked(0)
+        self.b.start()
+        # Whoever looks before a reload has it in use.
+        self.checked(0)
+        self.assertEqual(self.b.stop(), 0)
+        self.checked(0, flags=("--store", "memory:64M"))
+        self.checked(2, str(self.folder), flags=("--store", self.folder))
+        self.b.settings = "uuid = 00000000-0000-4000-8000-000000000001"
+        self.checked(2, str(self.b.store), "uuid")
+        self.b.settings = f"slow = {self.folder / 'nothing'}"
+        self.checked(2, str(self.folder / "nothing"))
+        self.b.settings = ""
+        for spoilt, said in ((b"", "is empty"), (os.urandom(64 * lab.MIB), "not a store")):
+            self.b.store.write_bytes(spoilt)
+            self.checked(2, str(self.b.store), said)
+        self.b.store.unlink()
+        self.checked(2, str(self.b.store), "does not exist")
+
+    def test_what_is_wrong_with_a_command_line_is_named(self):
+        store = str(self.b.store)
+        for words, said in [(["--colour"], "--colour: no such option"),
+                            (["-vZ"], "-Z: no such option"),
+                            (["--verbose=3"], "--verbose takes no value"),
+                            (["--config"], "--config needs a value"),
+                            (["-c"], "-c needs a value"),
+                            (["serve"], "serve: one word too many"),
+                            (["format", store, "--sise", "1G"], "--sise: no such option"),
+                            (["format", store, "--size"], "--size needs a value"),
+                            (["format", store, "--size", "much"], "--size much"),
+                            (["check", store, "--repare"], "--repare: no such option"),
+                            (["grow", store, "--sise=1G"], "--sise=1G: no such option")]:
+            with self.subTest(words=words):
+                self.refused(lab.run(lab.BRICKD, *words), 2, said, "--help")
+
+    def test_it_listens_where_localhost_is(self):
+        self.b.listen = "tcp://localhost"
+        self.b.start()
+        self.assertIn("on tcp://127.0.0.1:", self.b.log_text())
+        self.ok(self.b.ctl("info"))
 
     def test_an_open_network_is_no_false_promise(self):
         self.assertFalse(self.b.start().json("info")["exposed"])
@@ -250,7 +328,7 @@ class Grow(StoreTest):
         too_much = room.f_blocks * room.f_frsize * 2
         self.assertIn("not more", self.grow("--size", "32M", status=1))
         self.assertIn("cannot allocate", self.grow("--size", str(too_much), status=1))
-        self.assertIn("--size needs", self.grow("--size", "much", status=2))
+        self.assertIn("--size much", self.grow("--size", "much", status=2))
         self.assertEqual(self.b.store.stat().st_size, 64 * lab.MIB)
         self.still_there()
 

@@ -210,7 +210,7 @@ static const struct {
 	{ "[brick]\nlisten = udp://127.0.0.1\n",
 	  "2: \"udp://127.0.0.1\" has an unknown scheme; the schemes are "
 	  "tcp, libfabric-tcp, verbs" },
-	{ "[brick]\nlisten = tcp://localhost\n", "numeric host" },
+	{ "[brick]\nlisten = tcp://brick.example\n", "numeric host" },
 	{ "[brick]\nlisten = tcp://127.0.0.1:65536\n", "no port from 0" },
 	{ "[brick]\nlisten = tcp://127.0.0.1:\n", "no port from 0" },
 	{ "[brick]\nlisten = tcp://[::1\n", "numeric host" },
@@ -232,7 +232,8 @@ static const struct {
 	{ "[brick]\nmetrics = 127.0.0.1\n", "2: metrics is HOST:PORT" },
 	{ "[brick]\nmetrics = [::1]\n", "2: metrics is HOST:PORT" },
 	{ "[brick]\nmetrics = tcp://127.0.0.1:1\n", "2: metrics is HOST" },
-	{ "[brick]\nmetrics = localhost:80\n", "2: \"localhost:80\" needs" },
+	{ "[brick]\nmetrics = page.example:80\n",
+	  "2: \"page.example:80\" needs" },
 	{ "[brick]\nmetrics = 127.0.0.1:x\n", "2: \"127.0.0.1:x\" has no" },
 	{ "[brick]\nallow-remote-metrics = on\n", "neither yes nor no" },
 	{ "[brick]\ncredits = 3\n", "2: credits is a number from 4 to 64" },
