@@ -331,6 +331,7 @@ int main(int argc, char **argv)
 	status = parse_arguments(argc, argv, &a);
 	if (status >= 0)
 		return status;
+	brick_log_open();
 	/* Each connection takes a handful of descriptors. */
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = limit.rlim_max;

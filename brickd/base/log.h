@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The log: one line per event on stderr, with a syslog priority prefix that
- * journald understands.
+ * The log: one line per event on stderr: with its time on a terminal, else with a
+ * syslog priority prefix. Where stderr is the journal's, it gets the line with
+ * fields that tell whom it is about.
  *
  * Context: any thread; a line is one write(), so lines never mix. Control
  * characters are replaced, for some of the text comes from peers.
@@ -14,12 +15,22 @@
 #include <syslog.h>
 
 /**
- * brick_log_set_level - drop lines below a priority
- * @priority: LOG_ERR to LOG_DEBUG
+ * brick_log_open - see where stderr goes, and write for whoever reads that
  *
  * Context: before the first other thread starts.
  */
+void brick_log_open(void);
+
+/**
+ * brick_log_set_level - drop lines below a priority
+ * @priority: LOG_ERR to LOG_DEBUG
+ *
+ * Context: any thread.
+ */
 void brick_log_set_level(int priority);
+
+/* What log-level calls LOG_ERR to LOG_DEBUG; those before have names, too. */
+const char *brick_log_level_name(int priority);
 
 /**
  * brick_log - write one line

@@ -344,6 +344,7 @@ void brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 static void take_completion(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 {
 	struct brick_buf *buf;
+	int rc;
 
 	/*
 	 * No message of the protocol comes with data for the completion queue. A
@@ -365,7 +366,13 @@ static void take_completion(struct brick_conn *c, struct fi_cq_msg_entry *entry)
 		c->net->ops->connected(c);
 		c->net->ops->message(c, buf->data, (uint32_t)entry->len);
 	}
-	if (c->state != KFB_CONN_CLOSING && post_receive(c, buf))
+	/* Whoever has said goodbye says nothing that anybody waits for. */
+	if (c->state == KFB_CONN_CLOSING || c->is_disconnecting)
+		return;
+	rc = post_receive(c, buf);
+	if (rc == -FI_ENOTCONN)
+		brick_conn_fail(c, LOG_DEBUG, "closed by the peer");
+	else if (rc)
 		brick_conn_fail(c, LOG_WARNING, "cannot post a receive");
 }
 

@@ -4,12 +4,14 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import lab
 from tcp_peers import Peer, hello, request
 
 TRIES = 600
+GOODBYES = 100
 # A command whose core may be as large as it likes.
 CORES = ["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh"]
 # Lines of a kind within ten seconds.
@@ -53,6 +55,79 @@ class Logs(lab.FuncTest):
                      "queue 0 s?tcp.*: authentication of", "client a: ends: disconnect"):
             self.assertTrue([x for x in lines if re.search("session [0-9a-f]{16} " + said, x)],
                             said)
+
+    def test_a_goodbye_is_no_fault(self):
+        b = self.brick().start()
+        for _ in range(GOODBYES):
+            self.ok(b.ctl("ping", "-c", "1"))
+        self.assertEqual(b.stop(), 0)
+        self.assertEqual([line for line in b.log_text().splitlines() if line[1] < "5"], [])
+
+    def on_terminal(self, b):
+        """What brickd, from start to stop, shows on a terminal that is its stderr."""
+        ours, its = os.openpty()
+        shown = b""
+        b.start(stderr=its)
+        os.close(its)
+        self.assertEqual(b.stop(), 0)
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:
+            pass # Linux says so of a terminal that nobody has open.
+        os.close(ours)
+        return shown.decode().replace("\r\n", "\n")
+
+    def test_on_a_terminal_each_line_has_its_time_and_name(self):
+        b = self.brick(clients={"a": ["0x0+1T rw"]}, settings="allow-untrusted-tcp = yes")
+        lines = self.on_terminal(b).splitlines()
+        self.assertTrue(any("serving" in line for line in lines), lines)
+        for line in lines:
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d brickd: [^<]")
+
+    def journal(self, b):
+        """Starts a brick whose stderr is the journal's. Return: the journal's socket."""
+        if os.geteuid():
+            self.skipTest("a journal of one's own takes root")
+        folder = self.folder / "journal"
+        folder.mkdir()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(listener.close)
+        listener.bind(str(folder / "socket"))
+        listener.settimeout(lab.COMES_S)
+        b.inside = ["unshare", "--mount", "sh", "-c",
+                    "mount -t tmpfs none /run && mkdir -p /run/systemd/journal && "
+                    f'mount --bind {folder} /run/systemd/journal && exec "$@"', "sh"]
+        log = open(b.log, "ab")  # pylint: disable=consider-using-with
+        self.addCleanup(log.close)
+        found = os.fstat(log.fileno())
+        b.environment["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino}"
+        b.start(stderr=log)
+        return listener
+
+    def test_the_journal_gets_fields(self):
+        b = self.brick()
+        journal = self.journal(b)
+        self.ok(b.ctl("ping", "-c", "1"))
+        self.assertEqual(b.stop(), 0)
+        entries = []
+        journal.setblocking(False)
+        try:
+            while True:
+                entries.append(dict(f.split("=", 1) for f in
+                                    journal.recv(65536).decode().splitlines()))
+        except BlockingIOError:
+            pass
+        self.assertEqual(b.log_text(), "")
+        for entry in entries:
+            self.assertEqual(entry["SYSLOG_IDENTIFIER"], "brickd")
+            self.assertRegex(entry["PRIORITY"], "^[0-7]$")
+        told, = [e for e in entries if "authenticated" in e["MESSAGE"]]
+        self.assertEqual(told["KFBRICK_CLIENT"], "a")
+        self.assertEqual(told["KFBRICK_QUEUE"], "0")
+        self.assertRegex(told["KFBRICK_SESSION"], "^[0-9a-f]{16}$")
+        self.assertRegex(told["KFBRICK_PEER"], r"^(libfabric-)?(tcp|verbs)\[")
+        self.assertTrue([e for e in entries if "KFBRICK_SESSION" not in e])
 
     def locked(self, b):
         """Bytes of brickd's memory that stay there, and whether the medium is of them."""
