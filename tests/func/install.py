@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest.mock
@@ -164,6 +165,31 @@ class OnThisMachine(lab.FuncTest):
 
     def test_without_brickd_there_are_no_users(self):
         self.assertEqual(self.called("systemd/after-install"), ["ldconfig"])
+
+    def first_start(self, settings):
+        """What the first start makes of these settings."""
+        state, conf = self.folder / "state", self.folder / "brickd.conf"
+        shutil.rmtree(state, ignore_errors=True)
+        state.mkdir()
+        conf.write_text(settings.replace("/var/lib/kfbrick", str(state)))
+        script = (TOP / "systemd/first-start.in").read_text()
+        for name, program in (("@sbindir@", lab.BRICKD), ("@bindir@", lab.BRICKCTL)):
+            script = script.replace(name, str(pathlib.Path(program).resolve().parent))
+        (self.folder / "first-start").write_text(script.replace("--size 1G", "--size 16M"))
+        for _ in range(2):
+            words("sh", self.folder / "first-start", conf, STATE_DIRECTORY=str(state))
+        return sorted(p.name for p in state.iterdir())
+
+    def test_the_first_start_makes_what_the_shipped_settings_name_and_no_more(self):
+        shipped = (TOP / "systemd/brickd.conf").read_text()
+        store = "store = /var/lib/kfbrick/store"
+        self.assertEqual(self.first_start(shipped), ["example.key", "store"])
+        for line in ("store=/var/lib/kfbrick/store ; ours", f"  {store}  "):
+            self.assertEqual(self.first_start(shipped.replace(store, line)),
+                             ["example.key", "store"], line)
+        for line in ("store = /dev/dax0.0", "store = /var/lib/kfbrick/store2", f"; {store}"):
+            self.assertEqual(self.first_start(shipped.replace(store, line)), [], line)
+        self.assertEqual(self.first_start(shipped.replace("example.key", "mine.key")), ["store"])
 
     def test_depmod_runs_for_the_folder_that_modprobe_looks_into(self):
         calls = self.called("kfabric/run-depmod", "/lib/modules", "1.2.3")
