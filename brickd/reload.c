@@ -35,32 +35,47 @@ static void validate_sessions(struct brick_sessions *all)
 			continue;
 		if (s->client->removed)
 			brick_session_evict(s, "its client was removed");
-		else if (s->client->rekeyed)
-			brick_session_evict(s, "its client has another key");
+		else if (!brick_client_key(s->client, s->key_id))
+			brick_session_evict(
+				s, "its client has no longer the key it used");
 		else if (!is_granted(s))
 			brick_session_evict(s, "a grant it uses was taken");
 	}
 }
 
+/* Told at whichever of the two levels tells more. */
+static void take_log_level(int was, int is)
+{
+	if (is > was)
+		brick_log_set_level(is);
+	if (is != was)
+		brick_log(LOG_NOTICE, NULL, "log-level is now %s",
+			  brick_log_level_name(is));
+	brick_log_set_level(is);
+}
+
 bool brick_reload(struct brick_reload *r)
 {
+	int rc, level = r->config->log_level;
+	char differs[BRICK_ERR_BYTES];
 	struct brick_config fresh;
-	const char *differs;
-	int rc;
+	unsigned int n;
 
 	if (!r->read || r->sessions->stop->is_stopping)
 		return false;
 	brick_notify_reloading();
 	rc = r->read(r->ctx, &fresh);
 	if (!rc) {
-		differs = brick_config_differs(r->config, &fresh);
-		if (differs)
+		n = brick_config_differs(r->config, &fresh, differs,
+					 sizeof(differs));
+		if (n)
 			brick_log(LOG_WARNING, NULL,
-				  "%s has changed: that takes a restart",
-				  differs);
+				  "%s %s changed: that takes a restart",
+				  differs, n == 1 ? "has" : "have");
 		rc = brick_config_take_clients(r->config, &fresh);
 	}
 	if (!rc) {
+		take_log_level(level, r->config->log_level);
 		validate_sessions(r->sessions);
 		brick_ops_recheck(r->ops);
 	}

@@ -44,6 +44,8 @@ static struct json_object *session_object(const struct brick_session *s)
 	brick_session_report(s, &r);
 	brick_admin_put_id(object, "session", r.id);
 	brick_admin_put_text(object, "client", r.client);
+	if (r.key_number)
+		brick_admin_put_count(object, "key", r.key_number);
 	brick_admin_put_text(object, "peer", r.peer);
 	brick_admin_put_text(object, "state", kfb_session_state_name(r.state));
 	if (r.lease_left_ms != KFB_TIME_NEVER)

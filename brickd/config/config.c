@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 
+#include "brickd/base/log.h"
 #include "brickd/base/util.h"
 #include "brickd/config/config_reader.h"
 #include "kfabric/user/stcp.h"
@@ -91,9 +91,12 @@ void brick_config_init(struct brick_config *c)
 void brick_config_fini(struct brick_config *c)
 {
 	for (uint32_t i = 0; i < c->n_clients; i++) {
-		sodium_memzero(c->clients[i]->key, KFB_KEY_BYTES);
-		free(c->clients[i]->key_file);
-		free(c->clients[i]);
+		struct brick_client *client = c->clients[i];
+
+		for (uint32_t k = 0; k < BRICK_KEYS_MAX; k++)
+			free(client->keys[k].file);
+		sodium_memzero(client->keys, sizeof(client->keys));
+		free(client);
 	}
 	free(c->clients);
 	free(c->admin);
@@ -120,6 +123,14 @@ const struct brick_client *brick_config_client(const struct brick_config *c,
 		    !strcmp(c->clients[i]->name, name))
 			return c->clients[i];
 	return NULL;
+}
+
+unsigned int brick_client_key(const struct brick_client *client, uint64_t id)
+{
+	for (uint32_t i = 0; i < client->n_keys; i++)
+		if (client->keys[i].id == id)
+			return i + 1;
+	return 0;
 }
 
 int brick_config_set_store(struct brick_config *c, const char *text, char *err,
@@ -308,18 +319,9 @@ static int set_uuid(struct parse *p, const char *value)
 
 static int set_log_level(struct parse *p, const char *value)
 {
-	static const struct {
-		const char *name;
-		int level;
-	} levels[] = {
-		{ "error", LOG_ERR },	  { "warning", LOG_WARNING },
-		{ "notice", LOG_NOTICE }, { "info", LOG_INFO },
-		{ "debug", LOG_DEBUG },
-	};
-
-	for (size_t i = 0; i < BRICK_ARRAY_SIZE(levels); i++)
-		if (!strcmp(value, levels[i].name)) {
-			p->config->log_level = levels[i].level;
+	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
+		if (!strcmp(value, brick_log_level_name(level))) {
+			p->config->log_level = level;
 			return 0;
 		}
 	return fail(p, "log-level is error, warning, notice, info or debug");
@@ -339,8 +341,9 @@ static int set_lease(struct parse *p, const char *value)
 
 struct setting {
 	const char *name;
-	int (*set)(struct parse *p, const char *value); /* NULL: a limit */
+	int (*set)(struct parse *p, const char *value); /* NULL: set_limit() */
 	bool repeatable;
+	bool is_limit;
 	size_t offset; /* of a limit in struct brick_limits */
 	uint64_t min;
 	uint64_t max;
@@ -348,7 +351,7 @@ struct setting {
 
 #define LIMIT(text, field, lowest, highest)                     \
 	{                                                       \
-		.name = (text),                                 \
+		.name = (text), .is_limit = true,               \
 		.offset = offsetof(struct brick_limits, field), \
 		.min = (lowest), .max = (highest)               \
 	}
@@ -368,7 +371,10 @@ static const struct setting settings[] = {
 	{ .name = "allow-remote-metrics", .set = set_remote_metrics },
 	{ .name = "uuid", .set = set_uuid },
 	{ .name = "log-level", .set = set_log_level },
-	{ .name = "lease-ms", .set = set_lease },
+	{ .name = "lease-ms",
+	  .set = set_lease,
+	  .is_limit = true,
+	  .offset = offsetof(struct brick_limits, lease_ms) },
 	LIMIT("max-sessions", sessions, 1, 65536),
 	LIMIT("max-sessions-per-client", sessions_per_client, 1, 65536),
 	LIMIT("max-unauthenticated", unauthenticated, 1, 4096),
@@ -412,6 +418,27 @@ static int set_limit(struct parse *p, const struct setting *s,
 	return 0;
 }
 
+static uint64_t limit_of(const struct brick_limits *limits, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)limits + offset, sizeof(value));
+	return value;
+}
+
+const char *brick_config_next_limit(const struct brick_limits *a,
+				    const struct brick_limits *b, size_t *at)
+{
+	while (*at < BRICK_ARRAY_SIZE(settings)) {
+		const struct setting *s = &settings[(*at)++];
+
+		if (s->is_limit &&
+		    limit_of(a, s->offset) != limit_of(b, s->offset))
+			return s->name;
+	}
+	return NULL;
+}
+
 static int set_brick(struct parse *p, const char *name, const char *value)
 {
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(settings); i++) {
@@ -439,12 +466,18 @@ static bool is_given(const struct parse *p, const char *name)
 
 static int set_key_file(struct parse *p, const char *value)
 {
-	if (p->client->key_file)
-		return fail(p, "key-file is given twice");
+	struct brick_client *client = p->client;
+
+	if (client->n_keys == BRICK_KEYS_MAX)
+		return fail(p, "a client cannot have more than %d key files",
+			    BRICK_KEYS_MAX);
 	if (!*value)
 		return fail(p, "key-file needs a path");
-	p->client->key_file = strdup(value);
-	return p->client->key_file ? 0 : fail(p, "out of memory");
+	client->keys[client->n_keys].file = strdup(value);
+	if (!client->keys[client->n_keys].file)
+		return fail(p, "out of memory");
+	client->n_keys++;
+	return 0;
 }
 
 static int set_grant(struct parse *p, const char *value)

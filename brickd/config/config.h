@@ -2,9 +2,9 @@
 /*
  * The daemon's configuration: brickd.conf(5) and the command line's flags.
  *
- * Context: read before threads start and constant afterwards, but for the
- * clients, which brick_config_take_clients() changes in the loop thread. Workers
- * read nothing of a client but its owner.
+ * Context: read before threads start and constant afterwards, but for clients and
+ * log level, which brick_config_take_clients() changes in the loop thread. Workers
+ * read nothing of these but a client's owner.
  */
 #ifndef BRICKD_CONFIG_CONFIG_H
 #define BRICKD_CONFIG_CONFIG_H
@@ -23,7 +23,9 @@
 #define BRICK_QUEUES_MAX  64 /* of one session */
 #define BRICK_CLIENTS_MAX 1024
 #define BRICK_PINS_MAX	  64
-#define BRICK_ERR_BYTES	  512
+/* Of one client, so that it can be given a new one before the old one goes. */
+#define BRICK_KEYS_MAX	2
+#define BRICK_ERR_BYTES 512
 /* What fits into a socket's address, without the NUL. */
 #define BRICK_ADMIN_PATH_MAX 107
 
@@ -33,32 +35,42 @@ enum brick_auth {
 };
 
 /**
+ * struct brick_key - one of a client's keys
+ * @id: differs between all keys that there were since the start; 0: not yet known
+ * @file: path
+ * @bytes: its content, once loaded
+ */
+struct brick_key {
+	uint64_t id;
+	char *file;
+	uint8_t bytes[KFB_KEY_BYTES];
+};
+
+/**
  * struct brick_client - a client that may connect
  * @name: as in its section
  * @owner: hash of the name, never 0; on the media it names whose a block is
  * @number: its place among the clients, below BRICK_CLIENTS_MAX, for tables that
  *	others keep
  * @line: where its section begins
- * @key_file: path
- * @key: its content, once loaded
+ * @n_keys: each is as good as the other
+ * @keys: in the order of the settings
  * @grants: what it may use
  * @has_quota: it may have @quota_blocks, at most KFB_QUOTA_MAX, and no more
  * @quota_blocks: with @has_quota
  * @removed: the settings name it no more; kept for those who point to it
- * @rekeyed: the newest settings gave it another key
  */
 struct brick_client {
 	char name[KFB_NAME_MAX + 1];
 	uint32_t owner;
 	uint32_t number;
 	unsigned int line;
-	char *key_file;
-	uint8_t key[KFB_KEY_BYTES];
+	uint32_t n_keys;
+	struct brick_key keys[BRICK_KEYS_MAX];
 	struct brick_grants grants;
 	bool has_quota;
 	uint64_t quota_blocks;
 	bool removed;
-	bool rekeyed;
 };
 
 /**
@@ -117,6 +129,7 @@ struct brick_limits {
  * @pins: blocks that are not demoted
  * @listen_line: lines of the addresses, 0 for those of flags
  * @admin: path of the admin socket, NULL: none
+ * @last_key_id: of the keys that there have been
  * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
  */
 struct brick_config {
@@ -142,6 +155,7 @@ struct brick_config {
 	uint8_t uuid[KFB_UUID_BYTES];
 	int log_level;
 	struct brick_limits limits;
+	uint64_t last_key_id;
 	uint32_t n_clients;
 	struct brick_client **clients;
 };
@@ -222,6 +236,15 @@ const struct brick_client *
 brick_config_client(const struct brick_config *config, const char *name);
 
 /**
+ * brick_client_key - one of a client's keys
+ * @client: a client
+ * @id: of the key
+ *
+ * Return: its number, from 1 on; 0: the client has it no more.
+ */
+unsigned int brick_client_key(const struct brick_client *client, uint64_t id);
+
+/**
  * brick_config_writable - how many blocks the clients together may allocate
  * @config: checked
  * @n_blocks: filled; what several may is counted once
@@ -232,17 +255,31 @@ int brick_config_writable(const struct brick_config *config,
 			  uint64_t *n_blocks);
 
 /**
- * brick_config_differs - what else than clients has changed
- * @a: checked
- * @b: checked
+ * brick_config_next_limit - go through the limits that differ
+ * @a: some limits
+ * @b: others
+ * @at: 0 to begin with; moved on
  *
- * Return: the name of a setting that differs, or NULL.
+ * Return: the name of the next one, or NULL.
  */
-const char *brick_config_differs(const struct brick_config *a,
-				 const struct brick_config *b);
+const char *brick_config_next_limit(const struct brick_limits *a,
+				    const struct brick_limits *b, size_t *at);
 
 /**
- * brick_config_take_clients - make the clients those of fresh settings
+ * brick_config_differs - what has changed that is not taken without a restart
+ * @a: checked
+ * @b: checked
+ * @names: filled with the names of the settings that differ, ", " between them
+ * @size: its size, bytes
+ *
+ * Return: how many there are.
+ */
+unsigned int brick_config_differs(const struct brick_config *a,
+				  const struct brick_config *b, char *names,
+				  size_t size);
+
+/**
+ * brick_config_take_clients - take clients and log level of fresh settings
  * @config: in use
  * @fresh: checked, with keys; loses clients that @config did not have
  *

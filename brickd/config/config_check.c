@@ -104,7 +104,7 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 	for (uint32_t i = 0; i < c->n_clients; i++) {
 		const struct brick_client *client = c->clients[i];
 
-		if (client->key_file)
+		if (client->n_keys)
 			continue;
 		snprintf(err, err_len,
 			 "client %s has no key-file: make one with "
@@ -204,9 +204,10 @@ static int read_key(int fd, uint8_t key[KFB_KEY_BYTES])
 	return rc;
 }
 
-static int load_key(struct brick_client *client, char *err, size_t err_len)
+static int load_key(const struct brick_client *client, struct brick_key *key,
+		    char *err, size_t err_len)
 {
-	const char *path = client->key_file;
+	const char *path = key->file;
 	int fd, rc;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -218,7 +219,7 @@ static int load_key(struct brick_client *client, char *err, size_t err_len)
 	}
 	rc = check_key_mode(fd, path, err, err_len);
 	if (!rc) {
-		rc = read_key(fd, client->key);
+		rc = read_key(fd, key->bytes);
 		if (rc)
 			snprintf(err, err_len,
 				 "%s does not hold 64 hex digits: make a key "
@@ -233,11 +234,16 @@ int brick_config_load_keys(struct brick_config *c, char *err, size_t err_len)
 {
 	for (uint32_t i = 0; i < c->n_clients; i++) {
 		struct brick_client *client = c->clients[i];
-		int rc = load_key(client, err, err_len);
 
-		if (rc) {
-			say_where(c, client->line, err, err_len);
-			return rc;
+		for (uint32_t k = 0; k < client->n_keys; k++) {
+			struct brick_key *key = &client->keys[k];
+			int rc = load_key(client, key, err, err_len);
+
+			if (rc) {
+				say_where(c, client->line, err, err_len);
+				return rc;
+			}
+			key->id = ++c->last_key_id;
 		}
 	}
 	return 0;

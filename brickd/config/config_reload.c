@@ -2,6 +2,7 @@
 /* Fresh settings beside those in use: what differs, and the clients' change. */
 #include <errno.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,13 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+static void add_name(char *names, size_t size, const char *name, unsigned int n)
+{
+	size_t len = strlen(names);
+
+	(void)snprintf(names + len, size - len, "%s%s", n ? ", " : "", name);
+}
+
 static bool same_metrics(const struct brick_config *a,
 			 const struct brick_config *b)
 {
@@ -40,34 +48,46 @@ static bool same_metrics(const struct brick_config *a,
 	return !strcmp(one, other);
 }
 
-const char *brick_config_differs(const struct brick_config *a,
-				 const struct brick_config *b)
+unsigned int brick_config_differs(const struct brick_config *a,
+				  const struct brick_config *b, char *names,
+				  size_t size)
 {
-	if (strcmp(a->store, b->store))
-		return "store";
-	if (!same_text(a->slow, b->slow))
-		return "slow";
-	if (a->n_pins != b->n_pins ||
-	    memcmp(a->pins, b->pins, a->n_pins * sizeof(a->pins[0])))
-		return "pin";
-	if (!same_addresses(a, b))
-		return "listen";
-	if (a->auth != b->auth)
-		return "auth";
-	if (a->persistence != b->persistence)
-		return "persistence";
-	if (a->ddio != b->ddio)
-		return "ddio";
-	if (a->has_uuid != b->has_uuid ||
-	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)))
-		return "uuid";
-	if (!same_text(a->admin, b->admin))
-		return "admin";
-	if (!same_metrics(a, b))
-		return "metrics";
-	if (memcmp(&a->limits, &b->limits, sizeof(a->limits)))
-		return "a limit";
-	return NULL;
+	const struct {
+		const char *name;
+		bool differs;
+	} settings[] = {
+		{ "store", strcmp(a->store, b->store) != 0 },
+		{ "slow", !same_text(a->slow, b->slow) },
+		{ "pin", a->n_pins != b->n_pins ||
+				 memcmp(a->pins, b->pins,
+					a->n_pins * sizeof(a->pins[0])) != 0 },
+		{ "listen", !same_addresses(a, b) },
+		{ "auth", a->auth != b->auth },
+		{ "persistence", a->persistence != b->persistence },
+		{ "ddio", a->ddio != b->ddio },
+		{ "allow-untrusted-tcp",
+		  a->allow_untrusted_tcp != b->allow_untrusted_tcp },
+		{ "allow-remote-anonymous",
+		  a->allow_remote_anonymous != b->allow_remote_anonymous },
+		{ "uuid",
+		  a->has_uuid != b->has_uuid ||
+			  memcmp(a->uuid, b->uuid, sizeof(a->uuid)) != 0 },
+		{ "admin", !same_text(a->admin, b->admin) },
+		{ "metrics", !same_metrics(a, b) },
+		{ "allow-remote-metrics",
+		  a->allow_remote_metrics != b->allow_remote_metrics },
+	};
+	unsigned int n = 0;
+	const char *limit;
+	size_t at = 0;
+
+	*names = '\0';
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (settings[i].differs)
+			add_name(names, size, settings[i].name, n++);
+	while ((limit = brick_config_next_limit(&a->limits, &b->limits, &at)))
+		add_name(names, size, limit, n++);
+	return n;
 }
 
 /* A client that is removed is found, too: its name may come back. */
@@ -80,15 +100,34 @@ static struct brick_client *find_old_client(const struct brick_config *c,
 	return NULL;
 }
 
-/* The key file's path goes along, so that messages name the right one. */
+/* A key that a client had before is the same key, wherever it stands now. */
+static void name_keys(struct brick_config *config,
+		      const struct brick_client *old,
+		      struct brick_client *fresh)
+{
+	for (uint32_t i = 0; i < fresh->n_keys; i++) {
+		struct brick_key *key = &fresh->keys[i];
+
+		key->id = 0;
+		for (uint32_t j = 0; old && j < old->n_keys; j++)
+			if (!sodium_memcmp(old->keys[j].bytes, key->bytes,
+					   sizeof(key->bytes)))
+				key->id = old->keys[j].id;
+		if (!key->id)
+			key->id = ++config->last_key_id;
+	}
+}
+
+/* The key files' paths go along, so that messages name the right ones. */
 static void replace_client(struct brick_client *old, struct brick_client *fresh)
 {
-	char *key_file = old->key_file;
+	struct brick_key keys[BRICK_KEYS_MAX];
 
-	old->key_file = fresh->key_file;
-	fresh->key_file = key_file;
-	old->rekeyed = sodium_memcmp(old->key, fresh->key, sizeof(old->key));
-	memcpy(old->key, fresh->key, sizeof(old->key));
+	memcpy(keys, old->keys, sizeof(keys));
+	memcpy(old->keys, fresh->keys, sizeof(keys));
+	memcpy(fresh->keys, keys, sizeof(keys));
+	sodium_memzero(keys, sizeof(keys));
+	old->n_keys = fresh->n_keys;
 	old->line = fresh->line;
 	old->grants = fresh->grants;
 	old->has_quota = fresh->has_quota;
@@ -110,10 +149,12 @@ int brick_config_take_clients(struct brick_config *config,
 	if (!list)
 		return -ENOMEM;
 	config->clients = list;
+	config->log_level = fresh->log_level;
 	for (uint32_t i = 0; i < n; i++)
 		list[i]->removed = true;
 	for (uint32_t i = 0; i < fresh->n_clients; i++) {
 		old = find_old_client(config, fresh->clients[i]->name, n);
+		name_keys(config, old, fresh->clients[i]);
 		if (old) {
 			replace_client(old, fresh->clients[i]);
 			continue;

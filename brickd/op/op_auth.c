@@ -49,7 +49,30 @@ static bool proof_is_right(const struct brick_op *op,
 	return right;
 }
 
+/*
+ * The key that the proof was made with, or NULL. As many are tried whoever it is,
+ * and all of them, so that the time tells nothing.
+ */
+static const struct brick_key *find_key(const struct brick_op *op,
+					const struct brick_client *client,
+					const struct kfb_transcript *transcript)
+{
+	const struct brick_key *found = NULL;
+	uint8_t nobodys[KFB_KEY_BYTES];
+
+	randombytes_buf(nobodys, sizeof(nobodys));
+	for (uint32_t i = 0; i < BRICK_KEYS_MAX; i++) {
+		bool is_there = client && i < client->n_keys;
+
+		if (proof_is_right(op, transcript,
+				   is_there ? client->keys[i].bytes : nobodys))
+			found = is_there ? &client->keys[i] : found;
+	}
+	return found;
+}
+
 static void fill_reply(struct brick_op *op, const struct brick_client *client,
+		       const struct brick_key *key,
 		       const struct kfb_transcript *transcript)
 {
 	const struct brick_sessions *all = op->session->all;
@@ -60,7 +83,7 @@ static void fill_reply(struct brick_op *op, const struct brick_client *client,
 	r->n_grants = client->grants.n;
 	memcpy(r->grants, client->grants.list,
 	       client->grants.n * sizeof(r->grants[0]));
-	(void)kfb_auth_brick_proof(&brick_hmac, client->key, transcript,
+	(void)kfb_auth_brick_proof(&brick_hmac, key->bytes, transcript,
 				   r->brick_uuid, r->power_epoch, r->proof);
 }
 
@@ -89,17 +112,14 @@ void brick_op_auth(struct brick_op *op)
 	};
 	const struct brick_client *client =
 		brick_config_client(s->all->config, auth->name);
-	uint8_t nobodys_key[KFB_KEY_BYTES], key[KFB_KEY_BYTES];
-	bool right;
+	const struct brick_key *used = find_key(op, client, &transcript);
+	uint8_t key[KFB_KEY_BYTES];
 
-	randombytes_buf(nobodys_key, sizeof(nobodys_key));
-	right = proof_is_right(op, &transcript,
-			       client ? client->key : nobodys_key);
 	if (!client) {
 		reject_client(op, BRICK_LINES_NAMES, "there is no such client");
 		return;
 	}
-	if (!right) {
+	if (!used) {
 		reject_client(op, BRICK_LINES_KEYS, "wrong key or a replay");
 		return;
 	}
@@ -124,10 +144,11 @@ void brick_op_auth(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_LIMIT);
 		return;
 	}
-	fill_reply(op, client, &transcript);
-	(void)kfb_auth_session_key(&brick_hmac, client->key, &transcript,
+	fill_reply(op, client, used, &transcript);
+	(void)kfb_auth_session_key(&brick_hmac, used->bytes, &transcript,
 				   s->all->storage->uuid,
 				   s->all->storage->power_epoch, key);
+	s->key_id = used->id;
 	brick_session_admit(c->session, client, key);
 	sodium_memzero(key, sizeof(key));
 	brick_op_finish(op, KFB_ST_OK);

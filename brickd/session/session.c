@@ -258,9 +258,16 @@ void brick_session_admit(struct brick_session *s,
 		conn_ready(c);
 	/* Its first message is the reply to AUTH. */
 	brick_losses_begin(s);
-	brick_log_limited(&s->all->lines, LOG_INFO, c->who, "%s",
-			  *client->name ? "authenticated"
-					: "served without authentication");
+	if (client->n_keys > 1)
+		brick_log_limited(&s->all->lines, LOG_INFO, c->who,
+				  "authenticated by key %u of %u",
+				  brick_client_key(client, s->key_id),
+				  client->n_keys);
+	else
+		brick_log_limited(&s->all->lines, LOG_INFO, c->who, "%s",
+				  *client->name
+					  ? "authenticated"
+					  : "served without authentication");
 }
 
 void brick_session_renew(struct brick_session *s)

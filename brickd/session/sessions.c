@@ -97,6 +97,8 @@ void brick_session_report(const struct brick_session *s,
 	out->n_running = s->n_ops;
 	out->n_pending = s->n_pending;
 	out->n_failed = s->n_failed;
+	out->key_number =
+		s->key_id ? brick_client_key(s->client, s->key_id) : 0;
 	memcpy(out->counts, s->counts, sizeof(out->counts));
 }
 

@@ -68,6 +68,7 @@ brick_sessions_counters(struct brick_sessions *all,
 /*
  * struct brick_session_report - what can be said of a session
  * @client: "" before AUTH and without authentication
+ * @key_number: of the client's keys, from 1 on, the one that it has proven; 0: none
  * @peer: PROVIDER[HOST]:PORT of its newest connection
  * @lease_left_ms: KFB_TIME_NEVER: it does not end by time
  * @n_queues: connections
@@ -79,6 +80,7 @@ brick_sessions_counters(struct brick_sessions *all,
 struct brick_session_report {
 	uint64_t id;
 	const char *client;
+	unsigned int key_number;
 	const char *peer;
 	enum kfb_session_state state;
 	uint64_t lease_left_ms;

@@ -174,6 +174,7 @@ struct brick_session_quarantine {
  * @who: id and client, for the log
  * @peer: where its newest connection came from
  * @key: proves joins
+ * @key_id: which of its client's keys AUTH was proven by; 0: none was asked for
  * @join_counter: of the newest join
  * @lease: runs while it is LIVE or DETACHED
  * @is_used: it has sent a request: there may be something to come back for
@@ -211,6 +212,7 @@ struct brick_session {
 	char who[BRICK_SESSION_WHO_BYTES];
 	char peer[BRICK_PEER_BYTES];
 	uint8_t key[KFB_KEY_BYTES];
+	uint64_t key_id;
 	uint32_t join_counter;
 	struct brick_lease lease;
 	bool is_used;

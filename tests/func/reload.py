@@ -88,6 +88,52 @@ class Reload(lab.FuncTest):
         self.refused(self.b.ctl("list", "allocated", key=old), NO_BRICK)
         self.ok(self.b.ctl("list", "allocated"))
 
+    def give_keys(self, *files):
+        """Client a has these keys from now on."""
+        self.b.configure()
+        lines = []
+        for line in self.b.conf.read_text().splitlines():
+            if line == f"key-file = {self.b.key('a')}":
+                lines += [f"key-file = {file}" for file in files]
+            else:
+                lines.append(line)
+        self.b.conf.write_text("\n".join(lines) + "\n")
+        self.reload()
+
+    def test_a_key_is_changed_without_an_outage(self):
+        old, new = self.b.key("a"), self.b.folder / "new.key"
+        self.ok(lab.run(lab.BRICKCTL, "keygen", new))
+        held = self.hold("a")
+        self.refused(self.b.ctl("ping", "-c", "1", key=new), NO_BRICK)
+        self.give_keys(old, new)
+        # Either is good, and whoever has the old one goes on.
+        self.ok(self.b.ctl("ping", "-c", "1", key=old))
+        self.ok(self.b.ctl("ping", "-c", "1", key=new))
+        self.assertIn("authenticated by key 2 of 2", self.b.log_text())
+        self.assertEqual(len(self.mapped()), 1)
+        # The order says nothing.
+        self.give_keys(new, old)
+        self.assertEqual(len(self.mapped()), 1)
+        self.ok(self.b.ctl("ping", "-c", "1", key=old))
+        held.terminate()
+        held.wait()
+        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        # A session of the new key outlives the old one's end.
+        words = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file", str(new),
+                 "map", "0x0+1", "--ro", "--hold", str(SOON_S * 4)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, env=lab.environment()) as moved:
+            self.addCleanup(moved.kill)
+            moved.stdout.readline()
+            left = self.hold("a", "0x200000+1")
+            self.give_keys(new)
+            left.wait(timeout=SOON_S)
+            self.wait_for(lambda: len(self.mapped()) == 1, "end of the old key's session")
+            self.assertEqual(self.mapped()[0]["va"], "0x0")
+            self.assertIn("no longer the key it used", self.b.log_text())
+            self.refused(self.b.ctl("ping", "-c", "1", key=old), NO_BRICK)
+            self.ok(self.b.ctl("ping", "-c", "1", key=new))
+            moved.kill()
+
     def test_a_grant_that_is_taken_ends_only_who_uses_it(self):
         self.hold("a", "0x0+1")
         inside = self.hold("b", "0x600000+1")
@@ -114,10 +160,32 @@ class Reload(lab.FuncTest):
         self.assertEqual(len(self.mapped()), 1)
         self.ok(self.b.ctl("list", "allocated", client="a"))
 
-    def test_what_takes_a_restart_is_named(self):
+    def test_what_takes_a_restart_is_named_all_of_it(self):
         self.b.settings = "max-sessions = 17"
         self.b.configure()
-        self.assertIn("takes a restart", self.reload())
+        self.assertIn("max-sessions, max-sessions-per-client have changed: that takes a restart",
+                      self.reload())
+        self.b.settings = "\n".join((
+            "max-sessions = 256", "lease-ms = 9000", "allow-untrusted-tcp = yes",
+            "allow-remote-anonymous = yes", "allow-remote-metrics = yes", "tier-rate = 1G"))
+        self.b.configure()
+        self.assertIn("allow-untrusted-tcp, allow-remote-anonymous, allow-remote-metrics, "
+                      "lease-ms, tier-rate have changed: that takes a restart", self.reload())
+        self.assertFalse(self.b.json("info")["exposed"])
+
+    def test_the_log_level_is_taken(self):
+        for level, detail in ("debug", True), ("error", False), ("info", False):
+            self.b.settings = f"log-level = {level}"
+            self.b.configure()
+            # At error nothing says that the settings were read.
+            log = self.reload(f"log-level is now {level}")
+            self.assertNotRegex(log, "log-level.* restart")
+            if level != "error":
+                self.wait_for(lambda: "read again" in self.b.log_text(), "the end")
+            before = len(self.b.log_text())
+            self.ok(self.b.ctl("ping", "--count", "1"))
+            self.wait_for(lambda: ": accepted" in self.b.log_text()[before:] or not detail, "detail")
+            self.assertEqual(": accepted" in self.b.log_text()[before:], detail)
 
 
 if __name__ == "__main__":

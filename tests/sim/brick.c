@@ -186,7 +186,10 @@ static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
 			return false;
 		sim_client_name(i, client->name);
 		client->owner = brick_owner_hash(client->name);
-		sim_client_key(revoked == SIM_REKEYED ? i + n : i, client->key);
+		sim_client_key(revoked == SIM_REKEYED ? i + n : i,
+			       client->keys[0].bytes);
+		client->keys[0].id = ++c->last_key_id;
+		client->n_keys = 1;
 		(void)brick_grants_add(&client->grants, &all);
 		client->has_quota = brick->settings.quotas[i];
 		client->quota_blocks = brick->settings.quotas[i];

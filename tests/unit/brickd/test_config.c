@@ -75,6 +75,7 @@ static void every_setting_is_taken(void **state)
 				 "promote-wait-ms = 7\n"
 				 "[client one]\n"
 				 "key-file = /k1\n"
+				 "key-file = /k1.new\n"
 				 "grant = 0x0+4 rw\n"
 				 "grant = 4G+1G ro\n"
 				 "quota = 100G\n"
@@ -115,9 +116,12 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.clients[0]->grants.n, 2);
 	assert_int_equal(config.clients[0]->grants.list[1].va, 4ULL << 30);
 	assert_int_equal(config.clients[0]->grants.list[1].n_blocks, 512);
+	assert_int_equal(config.clients[0]->n_keys, 2);
+	assert_string_equal(config.clients[0]->keys[1].file, "/k1.new");
 	assert_true(config.clients[0]->has_quota);
 	assert_int_equal(config.clients[0]->quota_blocks, 51200);
-	assert_string_equal(config.clients[1]->key_file, "/k2");
+	assert_int_equal(config.clients[1]->n_keys, 1);
+	assert_string_equal(config.clients[1]->keys[0].file, "/k2");
 	assert_false(config.clients[1]->has_quota);
 }
 
@@ -247,7 +251,8 @@ static const struct {
 	  "1: a client's name is" },
 	{ "[client a]\n[client b]\n[client a]\n",
 	  "3: client a is the same as client a of line 1" },
-	{ "[client a]\nkey-file = x\nkey-file = y\n", "3: key-file is given" },
+	{ "[client a]\nkey-file = x\nkey-file = y\nkey-file = z\n",
+	  "4: a client cannot have more than 2 key files" },
 	{ "[client a]\nkey-file =\n", "2: key-file needs a path" },
 	{ "[client a]\nkey = x\n", "2: [client] has no setting \"key\"" },
 	{ "[client a]\ngrant = 0x0+1\n", "2: a grant is" },
@@ -385,8 +390,8 @@ static int load(const char *content, mode_t mode)
 static void a_key_is_read_from_a_private_file(void **state)
 {
 	assert_int_equal(load(KEY_TEXT "\n", 0600), 0);
-	assert_int_equal(config.clients[0]->key[1], 1);
-	assert_int_equal(config.clients[0]->key[31], 0xff);
+	assert_int_equal(config.clients[0]->keys[0].bytes[1], 1);
+	assert_int_equal(config.clients[0]->keys[0].bytes[31], 0xff);
 	assert_int_equal(load(KEY_TEXT, 0400), 0);
 	assert_int_equal(load(KEY_TEXT "\r\n", 0600), 0);
 }
