@@ -42,6 +42,7 @@ static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 				.hmac.compute = hmac_sha256,
 				.client_name = k->client_name,
 				.key = k->key,
+				.granted = &k->granted,
 				.features = KFB_FEATURE_EVENT |
 					    KFB_FEATURE_QUOTA |
 					    (k->reconnect_ms ?
@@ -79,8 +80,6 @@ static int bad_config(const char *why)
 
 static int check_config(const struct kfbrick_config *config)
 {
-	if (!config || config->size != sizeof(*config))
-		return bad_config("size must be sizeof(struct kfbrick_config)");
 	if (!config->brick)
 		return bad_config("no brick is named");
 	if (config->client && !config->key)
@@ -273,23 +272,58 @@ static int connect_host(struct kfbrick *k, const uint8_t *expect_uuid)
 	return rc;
 }
 
-int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
+uint32_t kfbrick_version(void)
 {
+	return KFBRICK_VERSION;
+}
+
+size_t kfbrick_get_grants(const struct kfbrick *k, struct kfbrick_grant *grants,
+			  size_t max)
+{
+	size_t i;
+
+	for (i = 0; i < k->granted.n && i < max; i++) {
+		grants[i].va = k->granted.list[i].va;
+		grants[i].n_blocks = k->granted.list[i].n_blocks;
+		grants[i].access = k->granted.list[i].access;
+	}
+	return k->granted.n;
+}
+
+/* The caller's configuration, of whatever version, as this one has it. */
+static int read_config(const struct kfbrick_config *from,
+		       struct kfbrick_config *to)
+{
+	if (!from || from->size < offsetof(struct kfbrick_config, client))
+		return bad_config("size must be sizeof(struct kfbrick_config)");
+	if (kfbl_take_sized(to, sizeof(*to), from, from->size))
+		return kfbl_fail(NULL, -E2BIG,
+				 "configuration of a connection: it has "
+				 "settings that this libkfbrick, %u.%u.%u, "
+				 "does not know; use a newer one",
+				 KFBRICK_VERSION_MAJOR, KFBRICK_VERSION_MINOR,
+				 KFBRICK_VERSION_PATCH);
+	return check_config(to);
+}
+
+int kfbrick_connect(const struct kfbrick_config *theirs, struct kfbrick **out)
+{
+	struct kfbrick_config config;
 	struct kfbrick *k = NULL;
 	int rc;
 
 	*out = NULL;
-	rc = check_config(config);
+	rc = read_config(theirs, &config);
 	if (rc)
 		return rc;
-	rc = alloc_connection(config, &k);
+	rc = alloc_connection(&config, &k);
 	if (rc) {
 		kfbrick_close(k);
 		return kfbl_fail(NULL, rc, "no memory for a connection");
 	}
-	rc = kfbl_url_parse(config->brick, &k->url, k->error, sizeof(k->error));
+	rc = kfbl_url_parse(config.brick, &k->url, k->error, sizeof(k->error));
 	if (!rc)
-		rc = connect_host(k, config->expect_uuid);
+		rc = connect_host(k, config.expect_uuid);
 	if (rc) {
 		kfbl_session_end(k);
 		kfbl_fail(NULL, rc, "%s", k->error);

@@ -211,6 +211,7 @@ struct kfbl_restore {
 struct kfbrick {
 	struct kfbl_url url;
 	char *client_name;
+	struct kfb_granted granted;
 	uint8_t key[KFBRICK_KEY_BYTES];
 	uint32_t timeout_ms;
 	uint32_t reconnect_ms;
@@ -307,6 +308,21 @@ int kfbl_fabric_register(struct kfbl_fabric *f, void *addr, size_t len,
 /* A libfabric return value as an errno of the system. */
 int kfbl_errno(ssize_t rc);
 uint64_t kfbl_now_ms(void);
+
+/* sized.c: structures of callers that know another version of them */
+
+/**
+ * kfbl_take_sized - read a caller's structure
+ * @to: filled; what the caller does not have is 0
+ * @size: of @to, bytes
+ * @from: the caller's
+ * @from_size: as it says
+ *
+ * Return: 0, -E2BIG (it sets what this version does not know).
+ */
+int kfbl_take_sized(void *to, size_t size, const void *from, size_t from_size);
+/* Fill a caller's structure of to_size bytes as far as it and ours go. */
+void kfbl_give_sized(void *to, size_t to_size, const void *from, size_t size);
 
 /* session.c: what the core needs of the world */
 

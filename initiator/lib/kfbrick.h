@@ -43,6 +43,12 @@
  * With the stock tcp provider a brick that revokes a key ends the connection
  * of whoever still uses it: the operation then fails with -ECONNRESET, where
  * verbs says -EACCES.
+ *
+ * Structures with a member size grow at their end in later versions. Whoever uses
+ * one sets size to its sizeof first. The library takes a smaller one for what an
+ * older header had, reads what is missing as 0, and leaves out what there is no
+ * room for; in a larger one it sets to 0 what it does not know, and refuses
+ * settings there that it cannot know. All others stay as they are.
  */
 #ifndef KFBRICK_H
 #define KFBRICK_H
@@ -54,6 +60,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Of this header; kfbrick_version() is the library's. */
+#define KFBRICK_VERSION_MAJOR 0
+#define KFBRICK_VERSION_MINOR 1
+#define KFBRICK_VERSION_PATCH 0
+#define KFBRICK_VERSION                                             \
+	(KFBRICK_VERSION_MAJOR << 16 | KFBRICK_VERSION_MINOR << 8 | \
+	 KFBRICK_VERSION_PATCH)
 
 #define KFBRICK_BLOCK_BYTES (UINT64_C(1) << 21)
 #define KFBRICK_KEY_BYTES   32
@@ -67,8 +81,28 @@ struct kfbrick_mapping;
 struct kfbrick_memory;
 
 /**
+ * kfbrick_version - of the library that runs
+ *
+ * Context: any thread.
+ * Return: as KFBRICK_VERSION, major << 16 | minor << 8 | patch.
+ */
+uint32_t kfbrick_version(void);
+
+/**
+ * kfbrick_key_read - read a client's key from a file
+ * @path: a regular file of 64 hexadecimal digits and at most a newline, which
+ *	nobody but its owner may read or write
+ * @key: filled on success; clear it (explicit_bzero()) when it has been used
+ *
+ * Context: any thread; opens the file, does not wait.
+ * Return: 0, -EPERM (others may read or write it), -EINVAL (its content, or it is
+ * no file), or why it cannot be read. kfbrick_error(NULL) has words.
+ */
+int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
+
+/**
  * struct kfbrick_config - how to reach a brick
- * @size: sizeof(struct kfbrick_config), for later versions
+ * @size: sizeof(struct kfbrick_config)
  * @brick: "tcp://host[:port]", "verbs://host[:port]" or "host[:port]" (tcp)
  * @client: the client's name in the brick's configuration; NULL: no AUTH,
  *	which a brick accepts on loopback with auth = none only
@@ -113,7 +147,8 @@ struct kfbrick_config {
  * set, because libfabric reads them when it is first used: a program with
  * several threads makes its first connection before it reads or changes its
  * environment elsewhere.
- * Return: 0, -EINVAL (config), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
+ * Return: 0, -EINVAL (config), -E2BIG (config has settings that this library does
+ * not know), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
  * way there, or no such fabric here), -ETIMEDOUT, -EKEYREJECTED (wrong key or
  * unknown client, or the brick could not prove itself), -ESTALE (other uuid),
  * -EPROTONOSUPPORT (no common version, or a flush mode this library does not
@@ -174,6 +209,7 @@ enum kfbrick_medium {
 
 /**
  * struct kfbrick_info - what a brick says of itself
+ * @size: sizeof(struct kfbrick_info), set by the caller
  * @uuid: of the store; it stays with the data
  * @instance_id: differs after every start of the daemon
  * @power_epoch: has changed when unflushed writes may have been lost
@@ -197,6 +233,7 @@ enum kfbrick_medium {
  *	nothing protects: allow-untrusted-tcp or allow-remote-anonymous
  */
 struct kfbrick_info {
+	size_t size;
 	uint8_t uuid[KFBRICK_UUID_BYTES];
 	uint64_t instance_id;
 	uint64_t power_epoch;
@@ -222,10 +259,10 @@ struct kfbrick_info {
 /**
  * kfbrick_get_info - ask the brick about itself
  * @k: connection
- * @info: filled on success
+ * @info: its size is set; filled on success
  *
  * Context: control call; blocks up to the timeout.
- * Return: 0, or an error of all control calls.
+ * Return: 0, -EINVAL (no size), or an error of all control calls.
  */
 int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info);
 
@@ -246,6 +283,36 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info);
  */
 int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 		      uint64_t *used_blocks);
+
+#define KFBRICK_GRANT_RO 1
+#define KFBRICK_GRANT_RW 2
+
+/**
+ * struct kfbrick_grant - blocks that this client may use
+ * @va: address of the first
+ * @n_blocks: how many
+ * @access: KFBRICK_GRANT_RO or KFBRICK_GRANT_RW
+ */
+struct kfbrick_grant {
+	uint64_t va;
+	uint64_t n_blocks;
+	uint32_t access;
+};
+
+/**
+ * kfbrick_get_grants - which blocks this client may use
+ * @k: connection
+ * @grants: filled, in the order of the brick's settings; they may overlap
+ * @max: entries in @grants
+ *
+ * What the brick said when the session began: its administrator may have added to
+ * them since. Without AUTH there are none, and everything may be used.
+ *
+ * Context: does not block.
+ * Return: how many there are.
+ */
+size_t kfbrick_get_grants(const struct kfbrick *k, struct kfbrick_grant *grants,
+			  size_t max);
 
 /**
  * kfbrick_ping - is the brick there? Renews the lease
@@ -676,6 +743,7 @@ void kfbrick_accept_losses(struct kfbrick *k);
 
 /**
  * struct kfbrick_event - news from the brick
+ * @size: sizeof(struct kfbrick_event), set by the caller
  * @kind: KFBRICK_EVENT_*: the lease is about to end; somebody waits for memory
  *	and this mapping, or others of as many blocks, would help: unmap what
  *	can be done without, nothing is taken by force; the brick stops; the
@@ -686,6 +754,7 @@ void kfbrick_accept_losses(struct kfbrick *k);
  * @deadline_ms: from when it was sent
  */
 struct kfbrick_event {
+	size_t size;
 	uint32_t kind;
 	uint64_t va;
 	uint64_t n_blocks;
@@ -696,13 +765,13 @@ struct kfbrick_event {
 /**
  * kfbrick_next_event - take the oldest event that has come
  * @k: connection
- * @event: filled when there is one
+ * @event: its size is set; filled when there is one
  *
  * Events come in during kfbrick_poll() and control calls, which acknowledge
  * them. At most four are kept; a brick repeats what still holds.
  *
  * Context: does not block.
- * Return: 1 when there was one, else 0.
+ * Return: 1 when there was one, else 0; -EINVAL (no size).
  */
 int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event);
 

@@ -60,10 +60,21 @@ static bool is_over_quota(struct kfbrick *k, uint64_t n_blocks, uint64_t *quota,
 	       (*used > *quota || n_blocks > *quota - *used);
 }
 
+/* A brick that has room for fewer blocks than were asked for says no number. */
+static bool is_over_space(struct kfbrick *k, uint64_t n_blocks, uint64_t *free)
+{
+	struct kfbrick_info info = { .size = sizeof(info) };
+
+	if (kfbrick_get_info(k, &info))
+		return false;
+	*free = info.slots_free + info.slow_free;
+	return n_blocks > *free;
+}
+
 static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
 			 uint64_t n_blocks, const struct kfb_outcome *outcome)
 {
-	uint64_t quota, used;
+	uint64_t quota, used, n_free;
 
 	if (op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE &&
 	    is_over_quota(k, n_blocks, &quota, &used))
@@ -78,6 +89,18 @@ static int refused_range(struct kfbrick *k, uint16_t op, uint64_t va,
 				 (unsigned long long)used,
 				 (unsigned long long)quota,
 				 (unsigned long long)n_blocks);
+	if (op == KFB_OP_ALLOC && outcome->status == KFB_ST_NO_SPACE &&
+	    is_over_space(k, n_blocks, &n_free))
+		return kfbl_fail(k, outcome->error,
+				 "alloc 0x%llx+%llu at %s: %s: %llu blocks "
+				 "were asked for, %llu are free; free some, or "
+				 "ask the brick's administrator to make its "
+				 "store larger",
+				 (unsigned long long)va,
+				 (unsigned long long)n_blocks, k->url.text,
+				 kfb_status_text(outcome->status),
+				 (unsigned long long)n_blocks,
+				 (unsigned long long)n_free);
 	return kfbl_refused(k, outcome, "%s 0x%llx+%llu",
 			    op == KFB_OP_ALLOC ? "alloc" : "free",
 			    (unsigned long long)va,
@@ -265,14 +288,22 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 {
 	struct kfb_request req = { .op = KFB_OP_INFO };
 	struct kfb_outcome outcome;
+	struct kfbrick_info full;
 	int rc;
 
+	if (info->size < offsetof(struct kfbrick_info, instance_id))
+		return kfbl_fail(k, -EINVAL,
+				 "info: size must be "
+				 "sizeof(struct kfbrick_info)");
 	rc = kfbl_call(k, &req, &outcome);
 	if (!rc && outcome.error)
 		rc = kfbl_refused(k, &outcome, "info");
-	if (!rc)
-		info_from_wire(&k->call_reply.u.info, info);
-	return rc;
+	if (rc)
+		return rc;
+	info_from_wire(&k->call_reply.u.info, &full);
+	full.size = info->size;
+	kfbl_give_sized(info, info->size, &full, sizeof(full));
+	return 0;
 }
 
 int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
@@ -343,16 +374,22 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 
 int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 {
+	struct kfbrick_event full = { .size = event->size };
 	struct kfb_event taken;
 
+	if (event->size < offsetof(struct kfbrick_event, va))
+		return kfbl_fail(k, -EINVAL,
+				 "event: size must be "
+				 "sizeof(struct kfbrick_event)");
 	/* EVENTs travel on queue 0. */
 	if (!k->n_queues ||
 	    !kfb_engine_take_event(&k->core.client.queues[0].engine, &taken))
 		return 0;
-	event->kind = taken.kind;
-	event->va = taken.va;
-	event->n_blocks = taken.n_blocks;
-	event->mapping_id = taken.mapping_id;
-	event->deadline_ms = taken.deadline_ms;
+	full.kind = taken.kind;
+	full.va = taken.va;
+	full.n_blocks = taken.n_blocks;
+	full.mapping_id = taken.mapping_id;
+	full.deadline_ms = taken.deadline_ms;
+	kfbl_give_sized(event, event->size, &full, sizeof(full));
 	return 1;
 }

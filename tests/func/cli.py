@@ -27,6 +27,26 @@ class Commands(lab.FuncTest):
         self.assertTrue(info["flush_why"])
         self.assertGreater(info["slots_total"], 16)
 
+    def test_a_program_of_version_0_1_goes_on_with_todays_library(self):
+        said = self.ok(lab.run(lab.FUNC_BIN / "old-program", self.b.url, "a",
+                               self.b.key("a").read_text().strip())).decode()
+        info = self.b.json("info")
+        self.assertEqual(said, f"{info['slots_total']} {info['flush_why']}\n")
+
+    def test_info_shows_the_clients_grants(self):
+        self.assertEqual(self.b.json("info", client="b")["grants"],
+                         [{"va": "0x0", "n_blocks": 524288, "access": "ro"},
+                          {"va": "0x20000000000", "n_blocks": 524288, "access": "rw"}])
+        said = self.ok(self.b.ctl("info", client="b")).decode()
+        self.assertRegex(said, r"(?m)^grants +0x0\+524288 \(1 TiB\) ro$")
+        self.assertRegex(said, r"(?m)^ +0x20000000000\+524288 \(1 TiB\) rw$")
+
+    def test_a_full_brick_says_what_was_wanted_and_what_is_free(self):
+        free = self.b.json("info")["slots_free"]
+        self.ok(self.b.ctl("alloc", f"0x0+{free - 3}"))
+        self.refused(self.b.ctl("alloc", "1G+4"), REFUSED,
+                     "4 blocks were asked for, 3 are free")
+
     def test_blocks_are_allocated_listed_and_freed(self):
         self.ok(self.b.ctl("alloc", "0x0+4"))
         self.ok(self.b.ctl("alloc", "1G+4M"))

@@ -52,7 +52,7 @@ static int in_batches(struct kfbrick *k, bool is_alloc, uint64_t n,
 
 static int batches(struct kfbrick *k, uint64_t n)
 {
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	double start;
 	int rc = kfbrick_get_info(k, &info);
 

@@ -208,7 +208,7 @@ static int with_blocks(struct bench *b)
 static int check_brick(struct bench *b)
 {
 	struct ctl *ctl = b->ctl;
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int err;
 
 	err = kfbrick_get_info(ctl->k, &info);

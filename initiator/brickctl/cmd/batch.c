@@ -32,7 +32,7 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 		   const char *doing, const char *done)
 {
 	struct ctl_progress progress;
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	uint64_t n_done = 0;
 	uint64_t n_blocks;
 	uint64_t n;

@@ -126,7 +126,7 @@ static void print_info_text(const struct ctl *ctl,
 
 static int run_info(struct ctl *ctl, const struct ctl_args *args)
 {
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	struct quota quota;
 	int status;
 	int err;

@@ -133,7 +133,7 @@ static uint64_t map_now_ms(void)
 
 static uint64_t ping_every_ms(struct ctl *ctl)
 {
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	uint64_t ms = PING_MAX_MS;
 
 	if (!kfbrick_get_info(ctl->k, &info) && info.lease_ms)
@@ -146,7 +146,7 @@ static uint64_t ping_every_ms(struct ctl *ctl)
 /* Tell whoever holds a mapping what the brick wants of it. */
 static void tell_events(struct ctl *ctl)
 {
-	struct kfbrick_event event;
+	struct kfbrick_event event = { .size = sizeof(event) };
 
 	while (kfbrick_next_event(ctl->k, &event) > 0) {
 		if (event.kind == KFBRICK_EVENT_RECALL)

@@ -224,6 +224,7 @@ static int connect_and_copy(struct write_job *job)
 
 	status = ctl_connect(ctl);
 	if (status)
+	job->info.size = sizeof(job->info);
 		return status;
 	err = kfbrick_get_info(ctl->k, &job->info);
 	if (err)

@@ -53,7 +53,7 @@ static void check_space(struct doctor *d, const struct kfbrick_info *info)
 
 static void ask_brick(struct doctor *d, struct ctl_caught *caught)
 {
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int err;
 
 	if (ctl_connect(d->ctl)) {

@@ -62,6 +62,12 @@
 /* A call that is given up only with its connection. */
 #define KFB_ENGINE_NO_TIMEOUT (~(__u32)0)
 
+/* A client's grants, as AUTH told them. */
+struct kfb_granted {
+	__u32 n;
+	struct kfb_grant list[KFB_GRANTS_MAX];
+};
+
 /**
  * struct kfb_engine_config - what the engine needs to know
  * @hmac: HMAC-SHA256
@@ -73,6 +79,7 @@
  * @last_instance_id: what this client last saw, or 0
  * @last_power_epoch: what this client last saw, or 0
  * @former_session_id: of this client, which the brick is to end first; or 0
+ * @granted: filled by AUTH; NULL: nobody asks for it
  */
 struct kfb_engine_config {
 	struct kfb_hmac hmac;
@@ -84,6 +91,7 @@ struct kfb_engine_config {
 	__u64 last_instance_id;
 	__u64 last_power_epoch;
 	__u64 former_session_id;
+	struct kfb_granted *granted;
 };
 
 /**
@@ -131,7 +139,7 @@ struct kfb_call {
  * @accept: what the brick answered
  * @brick_uuid: proven by AUTH
  * @power_epoch: from AUTH's reply
- * @n_grants: of this client
+ * @n_grants: of this client, by AUTH
  * @tx: KFB_ENGINE_TX_BYTES of the caller
  * @tx_busy: who uses each buffer, KFB_TX_*
  * @joined_session_id: the session this HELLO names; 0: a new one

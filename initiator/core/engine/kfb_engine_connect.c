@@ -207,6 +207,11 @@ int kfb_engine_proven(struct kfb_engine *e, const struct kfb_reply *reply)
 	memcpy(e->brick_uuid, auth->brick_uuid, KFB_UUID_BYTES);
 	e->power_epoch = auth->power_epoch;
 	e->n_grants = auth->n_grants;
+	if (e->config.granted) {
+		e->config.granted->n = auth->n_grants;
+		memcpy(e->config.granted->list, auth->grants,
+		       auth->n_grants * sizeof(auth->grants[0]));
+	}
 	return kfb_engine_move(e, KFB_CONN_READY);
 }
 

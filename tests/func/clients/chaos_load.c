@@ -153,7 +153,7 @@ static int check_block(struct load *l, unsigned int block)
 static int verify(struct load *l)
 {
 	bool present[MODEL_BLOCKS] = { false };
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	const char *wrong;
 	unsigned int i;
 	int rc = list_present(l, present);
@@ -310,7 +310,7 @@ static bool input_ended(void)
 /* The brick whose disk has failed: its successor tells what is there. */
 static int await_another(struct load *l)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	uint64_t end = now_ms() + RECONNECT_MS;
 	int rc;
 
@@ -343,7 +343,7 @@ static int come_back(struct load *l, int why)
 /* A session of its own frees what was unmapped; the brick may be a new one. */
 static int change_session(struct load *l)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int rc = connect_again(l);
 
 	if (!rc)
@@ -356,7 +356,7 @@ static int change_session(struct load *l)
 /* The library came back to another instance: everything must be there. */
 static int look_after(struct load *l)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int rc;
 
 	if (!l->config.reconnect_ms)

@@ -104,7 +104,7 @@ static void tell_losses(void)
 
 static void tell_info(void)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int rc = kfbrick_get_info(k, &info);
 
 	printf("%d %" PRIx64 " %" PRIu64 "\n", rc, info.instance_id,
@@ -125,7 +125,7 @@ static void tell_event(uint64_t timeout_ms)
 {
 	struct pollfd p = { .fd = kfbrick_wait_fd(k), .events = POLLIN };
 	uint64_t now = now_ms(), end = now + timeout_ms;
-	struct kfbrick_event event = { 0 };
+	struct kfbrick_event event = { .size = sizeof(event) };
 	struct kfbrick_completion none;
 	int rc = kfbrick_next_event(k, &event);
 

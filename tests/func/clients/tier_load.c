@@ -258,7 +258,7 @@ static int is_there(unsigned int i, bool *there)
 
 static int verify(void)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	unsigned int i;
 	bool there;
 	int rc = 0;
@@ -349,7 +349,7 @@ static bool input_ended(void)
 /* Another instance, met by the library on its own: all must be there. */
 static int look_after(void)
 {
-	struct kfbrick_info info = { 0 };
+	struct kfbrick_info info = { .size = sizeof(info) };
 	int rc = kfbrick_get_info(l.k, &info);
 
 	return !rc && info.instance_id != l.instance_id ? verify() : rc;

@@ -161,6 +161,7 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 	if (err)
 		return err;
 	*info = (struct kfbrick_info){
+		.size = sizeof(*info),
 		.uuid = { 0x01, 0x23, 0x45 },
 		.instance_id = UINT64_MAX,
 		.power_epoch = 7,
@@ -197,6 +198,18 @@ int kfbrick_get_quota(struct kfbrick *k, uint64_t *quota_blocks,
 	return 0;
 }
 
+/* One, as large as the model. */
+size_t kfbrick_get_grants(const struct kfbrick *k, struct kfbrick_grant *grants,
+			  size_t max)
+{
+	if (max)
+		grants[0] = (struct kfbrick_grant){
+			.n_blocks = MODEL_BLOCKS - MODEL_TOP,
+			.access = KFBRICK_GRANT_RW,
+		};
+	return 1;
+}
+
 int kfbrick_ping(struct kfbrick *k)
 {
 	return model_enter("ping", "-");
@@ -211,8 +224,10 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 	if (!kind || is_taken)
 		return 0;
 	is_taken = true;
-	*event = (struct kfbrick_event){ .kind = (uint32_t)strtoul(kind, NULL,
-								   10) };
+	*event = (struct kfbrick_event){
+		.size = sizeof(*event),
+		.kind = (uint32_t)strtoul(kind, NULL, 10),
+	};
 	return 1;
 }
 
@@ -356,6 +371,7 @@ int kfbrick_list(struct kfbrick *k, unsigned int what, uint64_t *cursor,
 	}
 	*cursor = i < end ? i : 0;
 	counter += getenv("MODEL_CHANGING") != NULL;
-	*change_counter = counter;
+	if (change_counter)
+		*change_counter = counter;
 	return (int)n;
 }

@@ -74,6 +74,16 @@ static void answer_auth(struct fake_brick *b, const struct kfb_auth *auth,
 	}
 	memcpy(reply->u.auth.brick_uuid, b->uuid, KFB_UUID_BYTES);
 	reply->u.auth.power_epoch = power_epoch;
+	reply->u.auth.n_grants = 2;
+	reply->u.auth.grants[0] = (struct kfb_grant){
+		.va = FAKE_VA,
+		.n_blocks = FAKE_BLOCKS,
+		.access = KFB_GRANT_RW,
+	};
+	reply->u.auth.grants[1] = (struct kfb_grant){
+		.n_blocks = 1,
+		.access = KFB_GRANT_RO,
+	};
 	kfb_auth_brick_proof(&with, b->key, &transcript, b->uuid, power_epoch,
 			     reply->u.auth.proof);
 	if (b->rules.bad_proof)

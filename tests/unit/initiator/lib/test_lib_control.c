@@ -385,7 +385,7 @@ static void a_list_that_makes_no_progress_is_refused(void **state)
 
 static void events_are_kept_and_acknowledged(void **state)
 {
-	struct kfbrick_event event;
+	struct kfbrick_event event = { .size = sizeof(event) };
 
 	assert_int_equal(kfbrick_next_event(k, &event), 0);
 	rules->event_after_ping = KFB_EVENT_RECALL;

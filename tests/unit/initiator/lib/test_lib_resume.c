@@ -38,7 +38,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 static void a_request_is_sent_again_as_soon_as_the_queue_is_back(void **state)
 {
 	struct kfbrick_config config = lib_config();
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 	unsigned int seen;
 
 	library = pthread_self();
@@ -56,7 +56,7 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 {
 	struct kfbrick_config config = lib_config();
 	struct kfbrick_completion done;
-	struct kfbrick_info info;
+	struct kfbrick_info info = { .size = sizeof(info) };
 
 	/* Longer than a busy machine may take over a step. */
 	config.reconnect_ms = 10 * SHORT_TIMEOUT_MS;

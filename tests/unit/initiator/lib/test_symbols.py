@@ -17,14 +17,14 @@ def declared(path):
 
 
 def mapped(path):
-    """Names in the global part of a version script."""
+    """Versions in a version script: {version: names in its global part}."""
     text = open(path, encoding="utf-8").read()
-    part = re.search(r"KFBRICK_0\.1 \{\s*global:(.*?)local:\s*\*;", text, re.S)
-    return set(re.findall(r"(\w+);", part.group(1)))
+    parts = re.findall(r"(KFBRICK_\d+\.\d+) \{\s*global:(.*?)(?:local:\s*\*;)?\s*\}", text, re.S)
+    return {version: set(re.findall(r"(\w+);", names)) for version, names in parts}
 
 
 def exported(path, nm):
-    """Names a shared library exports, with their version."""
+    """Names a shared library exports, with their version; @ for older ones."""
     out = subprocess.run([nm, "-D", "--defined-only", path], check=True,
                          capture_output=True, text=True).stdout
     names = [line.split()[-1] for line in out.splitlines()]
@@ -37,9 +37,13 @@ def main():
     wrong = []
     if len(want) < 20:
         wrong.append(f"only {len(want)} functions found in {header}")
-    if mapped(version_map) != want:
-        wrong.append(f"map and header differ: {sorted(mapped(version_map) ^ want)}")
-    versioned = {name + "@@KFBRICK_0.1" for name in want}
+    versions = mapped(version_map)
+    names = [name for part in versions.values() for name in part]
+    if sorted(names) != sorted(want):
+        wrong.append(f"map and header differ: {sorted(set(names) ^ want)}")
+    versioned = {f"{name}@@{version}" for version, part in versions.items() for name in part}
+    # For programs that were built when there was another one.
+    versioned |= {f"{name}@KFBRICK_0.1" for name in ("kfbrick_get_info", "kfbrick_next_event")}
     if exported(library, nm) != versioned:
         wrong.append(f"library and header differ: {sorted(exported(library, nm) ^ versioned)}")
     print("\n".join(wrong))
