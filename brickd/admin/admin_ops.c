@@ -106,6 +106,9 @@ int brick_admin_op(struct brick_view *view, uid_t uid,
 	case BRICK_ADMIN_CLIENTS:
 		brick_admin_clients(view, request->from, reply);
 		return 0;
+	case BRICK_ADMIN_MAPPED:
+		brick_admin_mapped(view, request, reply);
+		return 0;
 	case BRICK_ADMIN_OPS:
 		break;
 	}

@@ -14,9 +14,10 @@
 
 struct brick_view;
 
-/* Sessions, or clients, in one reply. */
+/* Sessions, clients, or handles with who has them, in one reply. */
 #define BRICK_ADMIN_PAGE_SESSIONS 32
 #define BRICK_ADMIN_PAGE_CLIENTS  32
+#define BRICK_ADMIN_PAGE_HOLDERS  256
 
 /* A page of sessions by rising id. */
 void brick_admin_sessions(const struct brick_view *view, uint64_t after,
@@ -25,6 +26,11 @@ void brick_admin_sessions(const struct brick_view *view, uint64_t after,
 /* A page of clients by number, from one on. */
 void brick_admin_clients(const struct brick_view *view, uint64_t from,
 			 struct json_object *reply);
+
+/* A page of handles by address, with who has them. */
+void brick_admin_mapped(const struct brick_view *view,
+			const struct brick_admin_request *request,
+			struct json_object *reply);
 
 /* All counters. */
 void brick_admin_stats(const struct brick_view *view,

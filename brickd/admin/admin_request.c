@@ -14,9 +14,10 @@
 #define HEX_DIGITS 16
 
 static const char *const op_names[BRICK_ADMIN_OPS] = {
-	[BRICK_ADMIN_INFO] = "info",   [BRICK_ADMIN_SESSIONS] = "sessions",
-	[BRICK_ADMIN_STATS] = "stats", [BRICK_ADMIN_EVICT] = "evict",
-	[BRICK_ADMIN_TIER] = "tier",   [BRICK_ADMIN_CLIENTS] = "clients",
+	[BRICK_ADMIN_INFO] = "info",	 [BRICK_ADMIN_SESSIONS] = "sessions",
+	[BRICK_ADMIN_STATS] = "stats",	 [BRICK_ADMIN_EVICT] = "evict",
+	[BRICK_ADMIN_TIER] = "tier",	 [BRICK_ADMIN_CLIENTS] = "clients",
+	[BRICK_ADMIN_MAPPED] = "mapped",
 };
 
 static const char *const tier_names[BRICK_ADMIN_TIER_WHATS] = {
@@ -127,12 +128,27 @@ static bool take_count(struct json_object *object, const char *name,
 	return true;
 }
 
+/* A member that is VA+N. Return: 0 also when there is no such member. */
+static int take_range(struct json_object *object, const char *name,
+		      uint64_t *va, uint64_t *n_blocks)
+{
+	const char *text = text_of(object, name);
+	__u64 first, n;
+
+	if (!json_object_object_get_ex(object, name, NULL))
+		return 0;
+	if (!text || kfb_range_parse(text, &first, &n, NULL))
+		return -EINVAL;
+	*va = first;
+	*n_blocks = n;
+	return 0;
+}
+
 static int take_tier(struct json_object *object, struct brick_admin_request *r,
 		     const char **why)
 {
-	const char *what = text_of(object, "do"), *range;
+	const char *what = text_of(object, "do");
 	unsigned int i = BRICK_ADMIN_TIER_SHOW;
-	__u64 va, n_blocks;
 
 	if (json_object_object_get_ex(object, "do", NULL))
 		for (i = 0; i < BRICK_ADMIN_TIER_WHATS; i++)
@@ -152,11 +168,34 @@ static int take_tier(struct json_object *object, struct brick_admin_request *r,
 		return take_count(object, "job", &r->job) ? 0 : -EINVAL;
 	}
 	*why = "\"range\" is VA+N";
-	range = text_of(object, "range");
-	if (!range || kfb_range_parse(range, &va, &n_blocks, NULL))
+	if (take_range(object, "range", &r->va, &r->n_blocks) || !r->n_blocks)
 		return -EINVAL;
-	r->va = va;
-	r->n_blocks = n_blocks;
+	return 0;
+}
+
+static int take_mapped(struct json_object *object,
+		       struct brick_admin_request *r, const char **why)
+{
+	const char *text = text_of(object, "after"), *slash;
+	char va_text[sizeof("0x") + HEX_DIGITS];
+	__u64 va, n_shown;
+
+	*why = "\"range\" is VA+N";
+	if (take_range(object, "range", &r->va, &r->n_blocks))
+		return -EINVAL;
+	if (!json_object_object_get_ex(object, "after", NULL))
+		return 0;
+	*why = "\"after\" is what \"next\" was";
+	slash = text ? strchr(text, '/') : NULL;
+	if (!slash || (size_t)(slash - text) >= sizeof(va_text))
+		return -EINVAL;
+	memcpy(va_text, text, (size_t)(slash - text));
+	va_text[slash - text] = '\0';
+	if (kfb_size_parse(va_text, &va, NULL) ||
+	    kfb_size_parse(slash + 1, &n_shown, NULL) || !n_shown)
+		return -EINVAL;
+	r->after = va;
+	r->n_shown = n_shown;
 	return 0;
 }
 
@@ -184,6 +223,8 @@ static int take_members(struct json_object *object,
 		*why = "\"from\" is a client's number";
 		return -EINVAL;
 	}
+	if (r->op == BRICK_ADMIN_MAPPED)
+		return take_mapped(object, r, why);
 	if (r->op == BRICK_ADMIN_TIER)
 		return take_tier(object, r, why);
 	if (r->op != BRICK_ADMIN_EVICT)

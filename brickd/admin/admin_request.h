@@ -20,6 +20,7 @@ enum brick_admin_op {
 	BRICK_ADMIN_EVICT,
 	BRICK_ADMIN_TIER,
 	BRICK_ADMIN_CLIENTS,
+	BRICK_ADMIN_MAPPED,
 	BRICK_ADMIN_OPS
 };
 
@@ -37,19 +38,22 @@ enum brick_admin_tier_what {
 /**
  * struct brick_admin_request - what is asked
  * @op: what
- * @after: SESSIONS: only those with a greater id; 0: all
+ * @after: SESSIONS: only those with a greater id; 0: all. MAPPED: with @n_shown,
+ *	the address where to go on
+ * @n_shown: MAPPED: of what begins there, so many were shown; 0: from the start
  * @from: CLIENTS: only those from this number on
  * @session: EVICT: its id; 0: by client
  * @client: EVICT: whose sessions
  * @tier: TIER: what
- * @va: TIER: the range, of those that take one: aligned, not beyond the last
- *	address
- * @n_blocks: TIER: at least 1 then
+ * @va: TIER and MAPPED: the range, of those that take one: aligned, not beyond
+ *	the last address
+ * @n_blocks: at least 1 then; MAPPED: 0: everything
  * @job: TIER: which one
  */
 struct brick_admin_request {
 	enum brick_admin_op op;
 	uint64_t after;
+	uint64_t n_shown;
 	uint64_t from;
 	uint64_t session;
 	char client[KFB_NAME_MAX + 1];

@@ -60,6 +60,9 @@ struct ctl_command {
 	int (*run_raw)(struct ctl *ctl, char **argv);
 };
 
+/* Where brickd listens for administrators unless told otherwise. */
+#define CTL_ADMIN_DEFAULT "/run/brickd/admin.sock"
+
 /* Where to go and as whom; strings are owned. */
 struct ctl_settings {
 	char *brick;
@@ -159,6 +162,9 @@ int ctl_read_range(struct ctl *ctl, const char *text, uint64_t *va,
 		   uint64_t *n_blocks);
 int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
 		    uint64_t max, uint64_t *value);
+/* As ctl_id_text() writes it, or as a number is written. */
+int ctl_read_id(struct ctl *ctl, const char *what, const char *text,
+		uint64_t *id);
 
 /* settings.c */
 
@@ -274,6 +280,34 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 		const char *what);
 
+/**
+ * ctl_fail_why - the same, where it is known why
+ * @ctl: connected
+ * @status: to exit with
+ * @error: a negative errno
+ * @next: what the user can do
+ * @what: what it was about
+ * @why: the library's words, or others; what follows "; " is left out
+ *
+ * Return: @status.
+ */
+int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
+		 const char *what, const char *why);
+
+/**
+ * ctl_fail_range - report that a call of the library about blocks failed
+ * @ctl: connected
+ * @error: what it returned
+ * @va: of the first block
+ * @n_blocks: how many
+ *
+ * Of blocks that are mapped it says whether this client has them, and if not how
+ * to learn who does.
+ *
+ * Return: the status to exit with.
+ */
+int ctl_fail_range(struct ctl *ctl, int error, uint64_t va, uint64_t n_blocks);
+
 /* A one-sided operation completed with an error. */
 int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -301,7 +335,15 @@ const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
 			  const uint8_t uuid[KFBRICK_UUID_BYTES]);
 const char *ctl_flush_name(uint32_t flush_mode);
 
-/* Addresses, keys and ids are strings in JSON: many readers cut 64 bits. */
+/*
+ * Ids of sessions, mappings and instances have one spelling everywhere, also in the
+ * log: 16 hexadecimal digits.
+ */
+#define CTL_ID_TEXT_BYTES 17
+const char *ctl_id_text(char text[CTL_ID_TEXT_BYTES], uint64_t id);
+void ctl_json_id(struct json_object *object, const char *name, uint64_t id);
+
+/* Addresses and keys are strings in JSON: many readers cut 64 bits. */
 void ctl_json_hex(struct json_object *object, const char *name, uint64_t value);
 void ctl_json_count(struct json_object *object, const char *name,
 		    uint64_t value);

@@ -118,7 +118,7 @@ static const char *failure_next_of(int status, int error)
 	case -ENOENT:
 		return "brickctl list shows what is there";
 	case -EBUSY:
-		return "brickctl list mapped shows what is mapped";
+		return "brickctl list mine shows the mappings of this client";
 	case -EACCES:
 		return "the brick's configuration grants each client its ranges";
 	case -ENOSPC:
@@ -150,19 +150,14 @@ static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 			 "%s; what it had mapped stays so for up to %" PRIu32
 			 " s",
 			 next, s);
-	else if (s && error == -EBUSY)
-		snprintf(text, NEXT_BYTES,
-			 "%s; a client that is gone keeps it for up to %" PRIu32
-			 " s",
-			 next, s);
 	else
 		return next;
 	return text;
 }
 
 /* The library usually names what it was about; then it need not be said. */
-static int fail_why(struct ctl *ctl, int status, int error, const char *next,
-		    const char *what, const char *why)
+int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
+		 const char *what, const char *why)
 {
 	bool named = strstr(why, what) != NULL;
 	/* Its sentences end in "; what to do", and ours know the commands. */
@@ -184,9 +179,9 @@ int ctl_fail_call(struct ctl *ctl, int error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, status, error,
-			next_with_lease(ctl, status, error, next), what,
-			*why ? why : strerror(-error));
+	return ctl_fail_why(ctl, status, error,
+			    next_with_lease(ctl, status, error, next), what,
+			    *why ? why : strerror(-error));
 }
 
 int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
@@ -194,8 +189,8 @@ int ctl_fail_as(struct ctl *ctl, int status, int error, const char *next,
 {
 	const char *why = kfbrick_error(ctl->k);
 
-	return fail_why(ctl, status, error, next, what,
-			*why ? why : strerror(-error));
+	return ctl_fail_why(ctl, status, error, next, what,
+			    *why ? why : strerror(-error));
 }
 
 int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
@@ -229,8 +224,9 @@ int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail_why(ctl, status, error,
-			next_with_lease(ctl, status, error, next), what, why);
+	return ctl_fail_why(ctl, status, error,
+			    next_with_lease(ctl, status, error, next), what,
+			    why);
 }
 
 void ctl_note(struct ctl *ctl, const char *format, ...)

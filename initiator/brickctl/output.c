@@ -79,6 +79,19 @@ void ctl_json_hex(struct json_object *object, const char *name, uint64_t value)
 	ctl_json_text(object, name, text);
 }
 
+void ctl_json_id(struct json_object *object, const char *name, uint64_t id)
+{
+	char text[CTL_ID_TEXT_BYTES];
+
+	ctl_json_text(object, name, ctl_id_text(text, id));
+}
+
+const char *ctl_id_text(char text[CTL_ID_TEXT_BYTES], uint64_t id)
+{
+	snprintf(text, CTL_ID_TEXT_BYTES, "%016" PRIx64, id);
+	return text;
+}
+
 void ctl_json_count(struct json_object *object, const char *name,
 		    uint64_t value)
 {

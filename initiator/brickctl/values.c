@@ -46,3 +46,23 @@ int ctl_read_number(struct ctl *ctl, const char *what, const char *text,
 	*value = number;
 	return CTL_DONE;
 }
+
+int ctl_read_id(struct ctl *ctl, const char *what, const char *text,
+		uint64_t *id)
+{
+	uint64_t value = 0;
+	unsigned int i;
+
+	/* Sixteen digits are hexadecimal, also where they could be decimal. */
+	for (i = 0; i < CTL_ID_TEXT_BYTES - 1; i++) {
+		int digit = kfb_digit_value(text[i], 16);
+
+		if (digit < 0)
+			return ctl_read_number(ctl, what, text, UINT64_MAX, id);
+		value = value << 4 | (uint64_t)digit;
+	}
+	if (text[i])
+		return ctl_read_number(ctl, what, text, UINT64_MAX, id);
+	*id = value;
+	return CTL_DONE;
+}

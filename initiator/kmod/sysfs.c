@@ -47,7 +47,7 @@ static struct kfb_info kfbk_sysfs_info(struct kfbk_device *dev)
 KFBK_ATTR_OF(state, "%s\n", kfb_disk_state_name(READ_ONCE(dev->state)));
 KFBK_ATTR_OF(client, "%s\n", dev->options.client);
 KFBK_ATTR_OF(brick_uuid, "%pU\n", kfbk_sysfs_info(dev).brick_uuid);
-KFBK_ATTR_OF(instance_id, "0x%llx\n", kfbk_sysfs_info(dev).instance_id);
+KFBK_ATTR_OF(instance_id, "%016llx\n", kfbk_sysfs_info(dev).instance_id);
 KFBK_ATTR_OF(power_epoch, "%llu\n", kfbk_sysfs_info(dev).power_epoch);
 KFBK_ATTR_OF(queues, "%u\n", READ_ONCE(dev->n_used));
 KFBK_ATTR_OF(base, "0x%llx\n", dev->options.base);

@@ -132,6 +132,63 @@ class Ops(AdminTest):
         self.assertIn("1 session\n", text)
         self.assertIn(f"session {one['session']} ", self.b.log_text())
 
+    def test_mapped_shows_who_has_what(self):
+        self.hold_block(3), self.hold_block(5, client="b")
+        self.ok(self.b.ctl("alloc", f"{6 * lab.BLOCK}+1"))
+        for client in "ab":
+            self.hold(f"{6 * lab.BLOCK}+1", "--ro", "--shared", client=client)
+        listed = self.admin_json("list", "mapped")
+        sessions = {s["session"]: s for s in self.admin_json("sessions")["sessions"]}
+        self.assertEqual([(int(e["va"], 16) // lab.BLOCK, e["n_blocks"]) for e in listed["extents"]],
+                         [(3, 1), (5, 1), (6, 1), (6, 1)])
+        self.assertEqual([e["client"] for e in listed["extents"][:2]], ["a", "b"])
+        self.assertEqual({e["client"] for e in listed["extents"][2:]}, {"a", "b"})
+        for e in listed["extents"]:
+            self.assertEqual(sessions[e["session"]]["client"], e["client"])
+            self.assertEqual(sessions[e["session"]]["peer"], e["peer"])
+        self.assertEqual(listed["extents"][0]["flags"], ["mapped", "rw", "exclusive"])
+        self.assertEqual(listed["extents"][2]["flags"], ["mapped"])
+        text = self.ok(self.admin_ctl("list", "mapped")).decode()
+        self.assertIn(listed["extents"][0]["session"], text)
+        asked = self.admin().ask(op="mapped", range=f"{4 * lab.BLOCK}+2")
+        self.assertEqual([e["client"] for e in asked["mapped"]], ["b"])
+
+    def test_mapped_comes_in_pages(self):
+        n = 3 * 256 + 7
+        self.b.stop()
+        self.b.store = "memory:2G"
+        self.b.settings += "\nmap-extent-max = 2M"
+        self.b.start()
+        self.ok(self.b.ctl("alloc", f"0x0+{n}"))
+        self.hold(f"0x0+{n}", "--ro", "--shared")
+        self.hold("0x0+300", "--ro", "--shared", client="b")
+        first = self.admin().ask(op="mapped")
+        self.assertEqual(len(first["mapped"]), 256)
+        listed = self.admin_json("list", "mapped")["extents"]
+        self.assertEqual(sorted((int(e["va"], 16) // lab.BLOCK, e["client"]) for e in listed),
+                         sorted([(i, "a") for i in range(n)] + [(i, "b") for i in range(300)]))
+        for bad in ({"after": "0x0+1"}, {"after": "0x0/0"}, {"range": "x"}, {"after": 7}):
+            self.assertIs(self.admin().ask(op="mapped", **bad)["ok"], False, bad)
+
+    def test_who_is_refused_a_block_learns_how_to_learn_who_has_it(self):
+        self.hold_block(0)
+        done = self.b.ctl("free", "0x0+1")
+        self.refused(done, REFUSED, "this client holds it")
+        mine = self.b.json("list", "mine")["extents"][0]["mapping_id"]
+        said = done.stderr.decode()
+        self.assertIn(f"brickctl unmap {int(mine, 16):016x}", said)
+        for words in (("free", "0x0+1"), ("map", "0x0+1", "--hold", "0", "--nowait"),
+                      ("write", "0x0", "--length", "1")):
+            done = self.b.ctl(*words, client="b", stdin=b"x")
+            self.refused(done, REFUSED, "another client holds it",
+                         "list mapped shows which")
+            # Neither its name nor its session.
+            self.assertNotIn("client a", done.stderr.decode())
+            one, = self.admin_json("sessions")["sessions"]
+            self.assertNotIn(one["session"], done.stderr.decode())
+        self.ok(self.b.ctl("unmap", f"{int(mine, 16):016x}"))
+        self.ok(self.b.ctl("free", "0x0+1"))
+
     def test_evict_ends_one_session_and_its_blocks_are_free(self):
         evicted, kept = self.hold_block(0), self.hold_block(1)
         first = self.admin_json("sessions")["sessions"][0]["session"]

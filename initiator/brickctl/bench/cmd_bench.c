@@ -147,8 +147,7 @@ static int with_mapping(struct bench *b)
 	err = kfbrick_map(b->ctl->k, b->job.va, b->n_blocks, flags,
 			  &b->mapping);
 	if (err)
-		return ctl_fail_call(b->ctl, err, "0x%" PRIx64 "+%" PRIu64,
-				     b->job.va, b->n_blocks);
+		return ctl_fail_range(b->ctl, err, b->job.va, b->n_blocks);
 	status = with_memory(b);
 	if (!b->ctl->k)
 		return status;
@@ -194,8 +193,7 @@ static int with_blocks(struct bench *b)
 	if (b->allocates) {
 		err = kfbrick_alloc(ctl->k, b->job.va, b->n_blocks);
 		if (err)
-			return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64,
-					     b->job.va, b->n_blocks);
+			return ctl_fail_range(ctl, err, b->job.va, b->n_blocks);
 		ctl->under_way = true;
 	}
 	status = interrupted ? CTL_DONE : with_mapping(b);
@@ -382,7 +380,7 @@ const struct ctl_command ctl_cmd_bench = {
 		"allocated, with --overwrite it writes them too: what they held is lost. MB are\n"
 		"10^6 bytes, us microseconds.\n"
 		"\n"
-		"Example: brickctl bench 1T+64 --size 2M --depth 4 --op write",
+		"Example: brickctl bench 1T+32 --size 2M --depth 4 --op write",
 	.options = options,
 	.words_min = 1,
 	.words_max = 1,

@@ -61,6 +61,8 @@ static int connect_to(const char *path)
 int ctl_admin_open(struct ctl *ctl, struct ctl_admin *a)
 {
 	a->path = ctl->settings.admin ? ctl->settings.admin : CTL_ADMIN_DEFAULT;
+	a->next = "brickctl sessions shows what there is";
+	a->next_unsupported = "use a brickd of this brickctl's version";
 	a->timeout_ms = ctl->settings.timeout_ms ? ctl->settings.timeout_ms
 						 : TIMEOUT_DEFAULT_MS;
 	a->fd = connect_to(a->path);
@@ -182,7 +184,7 @@ static int exchange_line(struct ctl_admin *a, const char *request,
 int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 		  struct json_object *request, struct json_object **answer)
 {
-	const char *next = "brickctl sessions shows what there is";
+	const char *next = a->next;
 	struct json_object *ok = NULL;
 	int status, rc;
 
@@ -201,6 +203,8 @@ int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *a,
 		next = "end other brickctl top or stats";
 	else if (rc == -EPERM)
 		next = admin_next_of(rc);
+	else if (rc == -EOPNOTSUPP)
+		next = a->next_unsupported;
 	status = rc == -EPERM || rc == -EUSERS ? CTL_UNREACHED : CTL_REFUSED;
 	status = ctl_fail(ctl, status, rc, next, "%s",
 			  ctl_admin_text(*answer, "error"));
@@ -217,9 +221,8 @@ struct json_object *ctl_admin_request(const char *op)
 	return request;
 }
 
-/* What there is of a kind, page by page; each says in "next" where to go on. */
-static int ask_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
-		     const char *from, struct json_object **list)
+int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
+		    const char *from, struct json_object **list)
 {
 	struct json_object *all = json_object_new_array();
 	struct json_object *next = NULL;
@@ -263,13 +266,13 @@ static int ask_pages(struct ctl *ctl, struct ctl_admin *a, const char *op,
 int ctl_admin_sessions(struct ctl *ctl, struct ctl_admin *a,
 		       struct json_object **list)
 {
-	return ask_pages(ctl, a, "sessions", "after", list);
+	return ctl_admin_pages(ctl, a, "sessions", "after", list);
 }
 
 int ctl_admin_clients(struct ctl *ctl, struct ctl_admin *a,
 		      struct json_object **list)
 {
-	return ask_pages(ctl, a, "clients", "from", list);
+	return ctl_admin_pages(ctl, a, "clients", "from", list);
 }
 
 const char *ctl_admin_text(struct json_object *object, const char *name)

@@ -11,8 +11,6 @@
 
 #include "initiator/brickctl/brickctl.h"
 
-#define CTL_ADMIN_DEFAULT "/run/brickd/admin.sock"
-
 /* The longest answer; no brick sends as much. */
 #define CTL_ADMIN_ANSWER_MAX_BYTES (1 << 20)
 
@@ -20,11 +18,15 @@
  * struct ctl_admin - a connection
  * @path: of the socket
  * @timeout_ms: of each exchange
+ * @next: what shows what there is, after a refusal
+ * @next_unsupported: what helps where the brick has no such thing
  * @fd: -1: closed
  */
 struct ctl_admin {
 	const char *path;
 	uint32_t timeout_ms;
+	const char *next;
+	const char *next_unsupported;
 	int fd;
 };
 
@@ -52,6 +54,19 @@ int ctl_admin_ask(struct ctl *ctl, struct ctl_admin *admin,
 
 /* A request that has no more than its op. */
 struct json_object *ctl_admin_request(const char *op);
+
+/**
+ * ctl_admin_pages - ask for all there is of a kind, page by page
+ * @ctl: reports what is wrong
+ * @admin: open
+ * @op: "sessions"; a page has the list under the same name
+ * @from: what a request calls the "next" of the page before
+ * @list: an array, for json_object_put()
+ *
+ * Return: 0, or the status to exit with.
+ */
+int ctl_admin_pages(struct ctl *ctl, struct ctl_admin *admin, const char *op,
+		    const char *from, struct json_object **list);
 
 /**
  * ctl_admin_sessions - ask for all sessions, page by page

@@ -47,7 +47,7 @@ static const char *attach_next_of(int err)
 	case -EACCES:
 		return "see the grants of this client in the brick's configuration";
 	case -EBUSY:
-		return "see brickctl list --mapped, or brickctl attached";
+		return "see brickctl list mapped, or brickctl attached";
 	case -ENOSPC:
 		return "free blocks, attach fewer, or attach with --thin";
 	case -ECONNREFUSED:

@@ -71,7 +71,6 @@ int ctl_in_batches(struct ctl *ctl, const char *range,
 				       va + ctl_blocks_bytes(n_done), n, va,
 				       n_done, done);
 	else
-		status = ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, va,
-				       n);
+		status = ctl_fail_range(ctl, err, va, n);
 	return status;
 }

@@ -20,6 +20,60 @@ struct quota {
 	uint64_t used;
 };
 
+/* More of them no brick can give. */
+#define GRANTS_MAX 256
+
+static const char *access_name(const struct kfbrick_grant *grant)
+{
+	return grant->access == KFBRICK_GRANT_RW ? "rw" : "ro";
+}
+
+static size_t get_grants(const struct ctl *ctl,
+			 struct kfbrick_grant grants[GRANTS_MAX])
+{
+	size_t n = kfbrick_get_grants(ctl->k, grants, GRANTS_MAX);
+
+	return n < GRANTS_MAX ? n : GRANTS_MAX;
+}
+
+/* Without a client there are none: whoever reaches the brick may use all. */
+static void print_grants_json(const struct ctl *ctl, struct json_object *object)
+{
+	struct json_object *list = json_object_new_array();
+	struct kfbrick_grant grants[GRANTS_MAX];
+	size_t n = get_grants(ctl, grants);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct json_object *grant = json_object_new_object();
+
+		ctl_json_hex(grant, "va", grants[i].va);
+		ctl_json_count(grant, "n_blocks", grants[i].n_blocks);
+		ctl_json_text(grant, "access", access_name(&grants[i]));
+		json_object_array_add(list, grant);
+	}
+	json_object_object_add(object, "grants", list);
+}
+
+static void print_grants_text(const struct ctl *ctl)
+{
+	struct kfbrick_grant grants[GRANTS_MAX];
+	size_t n = get_grants(ctl, grants);
+	char size[CTL_SIZE_TEXT_BYTES];
+	size_t i;
+
+	if (!ctl->settings.client)
+		puts("grants       everything: this brick asks nobody who it is");
+	else if (!n)
+		puts("grants       none");
+	for (i = 0; i < n; i++)
+		printf("%-12s 0x%" PRIx64 "+%" PRIu64 " (%s) %s\n",
+		       i ? "" : "grants", grants[i].va, grants[i].n_blocks,
+		       ctl_size_text(size,
+				     ctl_blocks_bytes(grants[i].n_blocks)),
+		       access_name(&grants[i]));
+}
+
 static void print_info_json(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
 			    const struct quota *quota)
@@ -37,7 +91,7 @@ static void print_info_json(const struct ctl *ctl,
 	}
 	ctl_json_text(object, "brick", ctl->settings.brick);
 	ctl_json_text(object, "uuid", ctl_uuid_text(uuid, info->uuid));
-	ctl_json_hex(object, "instance_id", info->instance_id);
+	ctl_json_id(object, "instance_id", info->instance_id);
 	ctl_json_count(object, "power_epoch", info->power_epoch);
 	ctl_json_count(object, "block_bytes", KFBRICK_BLOCK_BYTES);
 	ctl_json_text(object, "medium", kfb_medium_name(info->medium));
@@ -51,6 +105,7 @@ static void print_info_json(const struct ctl *ctl,
 		ctl_json_count(object, "quota_blocks", quota->blocks);
 		ctl_json_count(object, "quota_used_blocks", quota->used);
 	}
+	print_grants_json(ctl, object);
 	json_object_object_add(object, "flush_modes", modes);
 	ctl_json_text(object, "flush_mode", ctl_flush_name(info->flush_mode));
 	ctl_json_text(object, "flush_why", info->flush_why);
@@ -103,10 +158,11 @@ static void print_info_text(const struct ctl *ctl,
 
 	printf("brick        %s\n", ctl->settings.brick);
 	printf("uuid         %s\n", ctl_uuid_text(uuid, info->uuid));
-	printf("instance     0x%" PRIx64 "\n", info->instance_id);
+	printf("instance     %016" PRIx64 "\n", info->instance_id);
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));
 	print_space(info, quota);
+	print_grants_text(ctl);
 	printf("flush        %s%s%s\n", ctl_flush_name(info->flush_mode),
 	       *info->flush_why ? ": " : "", info->flush_why);
 	if (info->unsafe)
@@ -153,7 +209,8 @@ const struct ctl_command ctl_cmd_info = {
 	.details =
 		"The line flush names what makes writes durable, and why. A brick whose flush is\n"
 		"none keeps nothing over a loss of power. The line quota is there when this client\n"
-		"has one: the blocks it may have, and has.\n"
+		"has one: the blocks it may have, and has. The lines grants are what the brick told\n"
+		"this client when it connected: the ranges it may read (ro) or also write (rw).\n"
 		"\n"
 		"Example: brickctl --json info",
 	.run = run_info,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/cmd/list_holders.h"
 
 #define PAGE_EXTENTS 512
 
@@ -55,7 +56,7 @@ static void print_extent_json(const struct listing *l,
 	ctl_json_hex(object, "va", e->va);
 	ctl_json_count(object, "n_blocks", e->n_blocks);
 	if (l->what == KFBRICK_LIST_MINE)
-		ctl_json_hex(object, "mapping_id", e->mapping_id);
+		ctl_json_id(object, "mapping_id", e->mapping_id);
 	for (i = 0; i < N_FLAGS; i++) {
 		if (e->flags & flags[i].flag)
 			json_object_array_add(
@@ -81,7 +82,7 @@ static void print_extent_text(const struct listing *l,
 	printf("0x%016" PRIx64 " %12" PRIu64 " %12s  ", e->va, e->n_blocks,
 	       ctl_size_text(size, ctl_blocks_bytes(e->n_blocks)));
 	if (l->what == KFBRICK_LIST_MINE)
-		printf("0x%-16" PRIx64 "  ", e->mapping_id);
+		printf("%016" PRIx64 "    ", e->mapping_id);
 	for (i = 0; i < N_FLAGS; i++) {
 		if (!(e->flags & flags[i].flag))
 			continue;
@@ -168,6 +169,10 @@ static int run_list(struct ctl *ctl, const struct ctl_args *args)
 				 name);
 	l.name = kinds[i].name;
 	l.what = kinds[i].what;
+	if (ctl->settings.admin && l.what != KFBRICK_LIST_MAPPED)
+		return ctl_usage(ctl, "--admin goes with mapped only");
+	if (ctl->settings.admin)
+		return ctl_list_holders(ctl);
 	status = ctl_connect(ctl);
 	return status ? status : print_list(&l);
 }
@@ -179,7 +184,9 @@ const struct ctl_command ctl_cmd_list = {
 	.details =
 		"allocated (the default): the blocks this client may see; mapped: those that\n"
 		"anyone has mapped; mine: this client's mappings with their ids, from all its\n"
-		"sessions. Each page of the answer is consistent in itself; when the brick\n"
+		"sessions. With --admin, which takes root or the user that brickd runs as, mapped\n"
+		"asks the brick of this machine and says who has them: client, session and address.\n"
+		"Each page of the answer is consistent in itself; when the brick\n"
 		"changed between two pages a note says so.\n"
 		"\n"
 		"Example: brickctl list mine",

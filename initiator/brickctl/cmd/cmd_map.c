@@ -101,18 +101,19 @@ static void print_map_json(const struct kfbrick_mapping *mapping)
 		ctl_json_count(handle, "birth", handles[i].birth);
 		json_object_array_add(array, handle);
 	}
-	ctl_json_hex(object, "mapping_id", kfbrick_mapping_id(mapping));
+	ctl_json_id(object, "mapping_id", kfbrick_mapping_id(mapping));
 	json_object_object_add(object, "handles", array);
 	ctl_json_print(object);
 }
 
 static void print_map_text(const struct kfbrick_mapping *mapping)
 {
+	char id[CTL_ID_TEXT_BYTES];
 	const struct kfbrick_handle *handles;
 	size_t n;
 	size_t i;
 
-	printf("mapping 0x%" PRIx64 "\n", kfbrick_mapping_id(mapping));
+	printf("mapping %s\n", ctl_id_text(id, kfbrick_mapping_id(mapping)));
 	printf("%-18s %8s %-18s %-18s %s\n", "ADDRESS", "BLOCKS", "KEY",
 	       "REMOTE ADDRESS", "BIRTH");
 	n = kfbrick_mapping_handles(mapping, &handles);
@@ -200,8 +201,7 @@ static int map_and_hold(struct ctl *ctl, const struct map_request *r)
 
 	err = kfbrick_map(ctl->k, r->va, r->n_blocks, r->flags, &mapping);
 	if (err)
-		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, r->va,
-				     r->n_blocks);
+		return ctl_fail_range(ctl, err, r->va, r->n_blocks);
 	ctl->under_way = true;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);

@@ -100,8 +100,7 @@ static int map_and_copy(struct ctl *ctl, struct read_job *job)
 	err = kfbrick_map(ctl->k, first, n_blocks,
 			  KFBRICK_MAP_RO | KFBRICK_MAP_SHARED, &mapping);
 	if (err)
-		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, first,
-				     n_blocks);
+		return ctl_fail_range(ctl, err, first, n_blocks);
 	status = ctl_transfer_open(&transfer, ctl);
 	ctl_progress_start(&job->progress, ctl, "reading", job->len);
 	if (!status)

@@ -235,6 +235,9 @@ static int run_tier(struct ctl *ctl, const struct ctl_args *args)
 	status = ctl_admin_open(ctl, &a);
 	if (status)
 		return status;
+	a.next = "brickctl tier shows the tier, its pins and its jobs";
+	a.next_unsupported =
+		"a store gets a slow tier when it is made: brickd format PATH --slow PATH";
 	if (steers)
 		status = steer_blocks(ctl, &a, what, args->words[1],
 				      args->options[OPT_DETACH]);

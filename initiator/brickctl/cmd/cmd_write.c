@@ -110,8 +110,7 @@ static int map_window(struct write_job *job, uint64_t va)
 		ctl_note(ctl, "%" PRIu64 " bytes are written before what fails",
 			 job->done);
 	if (err)
-		return ctl_fail_call(ctl, err, "0x%" PRIx64 "+%" PRIu64, first,
-				     n_blocks);
+		return ctl_fail_range(ctl, err, first, n_blocks);
 	job->mapped_end = first + ctl_blocks_bytes(n_blocks);
 	return CTL_DONE;
 }
@@ -224,8 +223,8 @@ static int connect_and_copy(struct write_job *job)
 
 	status = ctl_connect(ctl);
 	if (status)
-	job->info.size = sizeof(job->info);
 		return status;
+	job->info.size = sizeof(job->info);
 	err = kfbrick_get_info(ctl->k, &job->info);
 	if (err)
 		return ctl_fail_call(ctl, err, "%s", ctl->settings.brick);

@@ -441,7 +441,7 @@ class Blocks(Case):
         info = json.loads(self.ok("info", "--json"))
         self.assertEqual(info["slots_total"], 100)
         self.assertEqual(info["slots_free"], 97)
-        self.assertEqual(info["instance_id"], "0xffffffffffffffff")
+        self.assertEqual(info["instance_id"], "f" * 16)
         self.assertEqual(info["flush_mode"], "message")
         self.assertEqual(info["uuid"], "01234500-0000-0000-0000-000000000000")
         self.assertEqual(info["power_epoch"], 7)
@@ -506,7 +506,7 @@ class Map(Case):
 
     def test_a_bounded_hold_ends_by_itself(self):
         shown = json.loads(self.ok("--json", "map", "0x0+4", "--hold", "0"))
-        self.assertEqual(shown, {"mapping_id": "0x1", "handles": [{
+        self.assertEqual(shown, {"mapping_id": "0000000000000001", "handles": [{
             "va": "0x0", "n_blocks": 4, "key": "0xfeedfacecafebeef",
             "raddr": "0x1000", "birth": 3}]})
         self.assertEqual(self.log("unmap"), ["1"])
@@ -554,10 +554,10 @@ class Map(Case):
         process.stdout.readline()
         mine = json.loads(self.ok("--json", "list", "mine"))["extents"]
         self.assertEqual(mine, [{"va": "0x200000", "n_blocks": 2,
-                                 "mapping_id": "0x1", "flags": ["mapped", "rw"]}])
+                                 "mapping_id": "0000000000000001", "flags": ["mapped", "rw"]}])
         self.assertEqual(json.loads(self.ok("unmap", "0x1", "--json")),
-                         {"mapping_id": "0x1"})
-        self.fails(REFUSED, "mapping 0x1", "unmap", "1")
+                         {"mapping_id": "0000000000000001"})
+        self.fails(REFUSED, "mapping 0000000000000001", "unmap", "1")
 
     def test_a_mapping_that_another_session_ended_is_only_noted(self):
         for error in (errno.ENOENT, errno.ESTALE):

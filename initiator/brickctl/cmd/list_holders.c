@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who has which blocks mapped: what only administrators see.
+ */
+#include "initiator/brickctl/cmd/list_holders.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "initiator/brickctl/cmd/admin.h"
+
+/* "mapped,rw,exclusive" */
+#define FLAGS_BYTES 64
+
+static const char *join_flags(struct json_object *holder,
+			      char text[FLAGS_BYTES])
+{
+	struct json_object *flags = NULL;
+	size_t n = 0, i;
+	int len = 0;
+
+	json_object_object_get_ex(holder, "flags", &flags);
+	if (json_object_is_type(flags, json_type_array))
+		n = json_object_array_length(flags);
+	*text = '\0';
+	for (i = 0; i < n && len < FLAGS_BYTES; i++)
+		len += snprintf(text + len, FLAGS_BYTES - (size_t)len, "%s%s",
+				i ? "," : "",
+				json_object_get_string(
+					json_object_array_get_idx(flags, i)));
+	return text;
+}
+
+static uint64_t count_blocks(struct json_object *list)
+{
+	size_t n = json_object_array_length(list);
+	uint64_t n_blocks = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		n_blocks += ctl_admin_count(json_object_array_get_idx(list, i),
+					    "n_blocks");
+	return n_blocks;
+}
+
+static void print_holders_text(struct json_object *list)
+{
+	size_t n = json_object_array_length(list);
+	char flags[FLAGS_BYTES];
+	size_t i;
+
+	printf("%-18s %12s %-16s %-12s %-16s %-26s %s\n", "ADDRESS", "BLOCKS",
+	       "MAPPING", "CLIENT", "SESSION", "PEER", "FLAGS");
+	for (i = 0; i < n; i++) {
+		struct json_object *h = json_object_array_get_idx(list, i);
+
+		printf("%-18s %12" PRIu64 " %-16s %-12s %-16s %-26s %s\n",
+		       ctl_admin_text(h, "va"), ctl_admin_count(h, "n_blocks"),
+		       ctl_admin_text(h, "mapping_id"),
+		       ctl_admin_text(h, "client"),
+		       ctl_admin_text(h, "session"), ctl_admin_text(h, "peer"),
+		       join_flags(h, flags));
+	}
+	printf("%zu mapped extent%s\n", n, ctl_plural(n));
+}
+
+int ctl_list_holders(struct ctl *ctl)
+{
+	struct json_object *list = NULL;
+	struct json_object *object;
+	struct ctl_admin a;
+	int status;
+
+	status = ctl_admin_open(ctl, &a);
+	if (status)
+		return status;
+	status = ctl_admin_pages(ctl, &a, "mapped", "after", &list);
+	ctl_admin_close(&a);
+	if (status)
+		return status;
+	if (!ctl->json) {
+		print_holders_text(list);
+		json_object_put(list);
+		return CTL_DONE;
+	}
+	object = json_object_new_object();
+	ctl_json_text(object, "what", "mapped");
+	ctl_json_count(object, "n_extents", json_object_array_length(list));
+	ctl_json_count(object, "n_blocks", count_blocks(list));
+	json_object_object_add(object, "extents", list);
+	ctl_json_print(object);
+	return CTL_DONE;
+}
