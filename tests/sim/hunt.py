@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Has a simulator look for what is broken in it, for tests/mutate and tests/sim/mutants."""
+import hashlib
+import json
 import math
 import os
 import random
@@ -37,17 +39,62 @@ def hunt_once(program, seconds, **environment):
     return spent, said[0] if told and said else f"it dies: {result.returncode}"
 
 
-def hunt(name, program, seconds, tries, **environment):
-    """What tries make of a mutant: a line, and whether their median has found it."""
-    found = []
-    for _ in range(tries):
-        found.append(hunt_once(program, seconds, **environment))
-        # More tries make no difference to the median.
-        if sum(math.isinf(spent) for spent, _ in found) >= tries - tries // 2:
-            found += [(math.inf, "")] * (tries - len(found))
-            break
+class Notes:
+    """What tries have made of mutants so far, in a file, so that an interruption costs one.
+
+    Another simulator than the one of the file begins anew. Without a file nothing is kept.
+    """
+
+    def __init__(self, path, simulator):
+        self.path = path
+        self.state = {"simulator": hashlib.sha256(simulator.read_bytes()).hexdigest(),
+                      "tries": {}}
+        if not path or not path.exists():
+            return
+        state = json.loads(path.read_text())
+        if state["simulator"] == self.state["simulator"]:
+            self.state = state
+        else:
+            print("another simulator than before: all is looked for anew", flush=True)
+
+    def add(self, name, seconds, spent, what):
+        """A try that would have gone on for so many seconds."""
+        took = None if math.isinf(spent) else spent
+        self.state["tries"].setdefault(name, []).append([seconds, took, what])
+        if self.path:
+            beside = self.path.with_suffix(".new")
+            beside.write_text(json.dumps(self.state, indent=1) + "\n")
+            beside.replace(self.path)
+
+    def tries(self, name, seconds):
+        """Those that say something of so many seconds, as hunt_once() does."""
+        tries = []
+        for limit, took, what in self.state["tries"].get(name, []):
+            if took is not None and took <= seconds:
+                tries.append((took, what))
+            elif limit >= seconds:
+                tries.append((math.inf, ""))
+        return tries
+
+
+def is_decided(found, tries):
+    """More of so many tries would not make found of what is not, or the reverse."""
+    missed = sum(math.isinf(spent) for spent, _ in found)
+    return max(missed, len(found) - missed) > tries // 2
+
+
+def hunt(name, program, seconds, tries, notes, **environment):
+    """What tries make of a mutant: a line, and whether most of them find it.
+
+    As soon as most have had the same outcome it is known. The time told is then that of
+    the last one needed, which the median of all tries is not above.
+    """
+    found = notes.tries(name, seconds)
+    while not is_decided(found, tries):
+        spent, what = hunt_once(program, seconds, **environment)
+        notes.add(name, seconds, spent, what)
+        found.append((spent, what))
     found.sort()
-    # As many tries took no longer as took longer; of an even number the later one.
     median, what = found[tries // 2]
     times = " ".join("-" if math.isinf(spent) else f"{spent:.1f}" for spent, _ in found)
     if math.isinf(median):
