@@ -127,6 +127,42 @@ static void no_request_goes_while_copies_have_to(void **state)
 	}
 }
 
+/* What an event leads to and does in a state. */
+static void moves(enum kfb_disk_state from, enum kfb_disk_event event,
+		  enum kfb_disk_state to, int does)
+{
+	enum kfb_disk_state now = from;
+
+	assert_int_equal(kfb_disk_move(&now, event), does);
+	assert_int_equal(now, to);
+}
+
+/* No look of the session's work has seen the disk unusable in between. */
+static void
+a_loss_and_the_way_back_between_two_looks_write_copies_again(void **state)
+{
+	const int again = KFB_DISK_DO_QUIESCE | KFB_DISK_DO_REPLAY;
+
+	moves(KFB_DISK_UP, KFB_DISK_REPLAY, KFB_DISK_REPLAYING, again);
+	moves(KFB_DISK_DETACHING, KFB_DISK_REPLAY, KFB_DISK_DETACHING, again);
+}
+
+static void copies_that_cannot_be_written_again_are_a_loss(void **state)
+{
+	moves(KFB_DISK_REPLAYING, KFB_DISK_LOST, KFB_DISK_LOSSY, 0);
+}
+
+static void the_end_of_the_way_back_ends_writing_again(void **state)
+{
+	moves(KFB_DISK_REPLAYING, KFB_DISK_OVER, KFB_DISK_FAILED,
+	      KFB_DISK_DO_UNQUIESCE | KFB_DISK_DO_FAIL);
+}
+
+static void a_loss_is_nothing_new_to_a_disk_that_has_failed(void **state)
+{
+	moves(KFB_DISK_FAILED, KFB_DISK_LOST, KFB_DISK_FAILED, 0);
+}
+
 static void what_is_no_state_or_event_is_refused(void **state)
 {
 	enum kfb_disk_state now = KFB_DISK_STATES;
@@ -147,6 +183,13 @@ int main(void)
 			every_event_in_every_state_does_what_the_table_says),
 		cmocka_unit_test(a_disk_that_has_lost_writes_is_never_up_again),
 		cmocka_unit_test(no_request_goes_while_copies_have_to),
+		cmocka_unit_test(
+			a_loss_and_the_way_back_between_two_looks_write_copies_again),
+		cmocka_unit_test(
+			copies_that_cannot_be_written_again_are_a_loss),
+		cmocka_unit_test(the_end_of_the_way_back_ends_writing_again),
+		cmocka_unit_test(
+			a_loss_is_nothing_new_to_a_disk_that_has_failed),
 		cmocka_unit_test(what_is_no_state_or_event_is_refused),
 	};
 
