@@ -11,8 +11,11 @@
 #include "brickd/admin/metrics.h"
 #include "brickd/admin/view.h"
 #include "brickd/config/config.h"
+#include "brickd/op/handlers.h"
+#include "brickd/op/op.h"
 #include "brickd/platform/platform.h"
 #include "brickd/store/format/super.h"
+#include "brickd/store/offline/grow.h"
 #include "brickd/store/slow/slow.h"
 #include "client.h"
 #include "fabric.h"
@@ -22,9 +25,12 @@
 #define GARBAGE	 0xa5
 #define AGAIN_NS SIM_MS
 #define TRIES	 2000
+#define GROWS	 3 /* blocks at one time */
 
 bool __real_brick_metrics_before_wait(struct brick_view *view);
 bool __wrap_brick_metrics_before_wait(struct brick_view *view);
+void __real_brick_op_unmap(struct brick_op *op);
+void __wrap_brick_op_unmap(struct brick_op *op);
 int __wrap_brick_platform_read(const struct brick_media *m,
 			       struct brick_platform *out);
 int __wrap_brick_platform_clear(const struct brick_media *m,
@@ -94,6 +100,23 @@ void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which)
 		       "\"0x%llx+%llu\"}",
 		       orders[which % n_orders], (unsigned long long)va,
 		       (unsigned long long)n);
+}
+
+/* ---- what it refuses --------------------------------------------------------------- */
+
+void sim_brick_refuse(struct sim_brick *brick, uint64_t ns)
+{
+	sim_trace("brick", "unmaps nothing for %llu us",
+		  (unsigned long long)(ns / SIM_US));
+	brick->refuses_until_ns = sim.now_ns + ns;
+}
+
+void __wrap_brick_op_unmap(struct brick_op *op)
+{
+	if (sim.now_ns < current_brick()->refuses_until_ns)
+		brick_op_finish(op, KFB_ST_NO_MEMORY);
+	else
+		__real_brick_op_unmap(op);
 }
 
 /* ---- grants ---------------------------------------------------------------------- */
@@ -170,8 +193,12 @@ static uint64_t choose_line(struct sim_brick *brick, uint64_t which,
 void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 {
 	bool in_tables, is_silent = which & 2;
-	uint64_t off = choose_line(brick, which, &in_tables);
+	uint64_t off;
 
+	/* Where the tables of one that has grown are only it knows. */
+	if (brick->grows_to || brick->has_grown)
+		return;
+	off = choose_line(brick, which, &in_tables);
 	/* What cannot be read ends whoever reads it. */
 	if (!in_tables)
 		sim_brick_kill(brick, ns);
@@ -180,12 +207,15 @@ void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 		return;
 	sim_trace("medium", "the line at 0x%llx is bad%s",
 		  (unsigned long long)off, in_tables ? ", in the tables" : "");
+	brick->n_spoiled++;
 	sim_medium_overwrite(&brick->medium, off, GARBAGE);
 	if (!in_tables || !is_silent)
 		brick->bad[brick->n_bad++] =
 			(struct brick_bytes){ off, SIM_LINE };
 }
 
+void __real_brick_op_unmap(struct brick_op *op);
+void __wrap_brick_op_unmap(struct brick_op *op);
 int __wrap_brick_platform_read(const struct brick_media *m,
 			       struct brick_platform *out)
 {
@@ -226,6 +256,54 @@ void sim_brick_neighbour_asks(struct sim_brick *brick)
 {
 	/* While the brick runs it has asked before, and nobody has asked since. */
 	sim_files_neighbour_asks(&brick->files);
+}
+
+/* ---- a larger one ------------------------------------------------------------------ */
+
+void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns)
+{
+	uint64_t to =
+		brick->medium.bytes + ((1 + which % GROWS) << KFB_BLOCK_SHIFT);
+
+	if (!brick->host.process.is_alive || !brick->is_formatted ||
+	    brick->grows_to)
+		return;
+	if (to > SIM_MEDIUM_BYTES)
+		to = SIM_MEDIUM_BYTES;
+	if (to == brick->medium.bytes)
+		return;
+	sim_trace("admin", "wants %llu bytes", (unsigned long long)to);
+	brick->grows_to = to;
+	sim_brick_stop(brick, ns);
+}
+
+/* As brickd grow does, and again until it has. */
+int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
+			 size_t err_len)
+{
+	struct brick_grow g = { .zero_from = UINT64_MAX };
+	struct brick_media *m;
+	int rc;
+
+	brick->medium.bytes = brick->grows_to;
+	if (brick->medium.files)
+		sim_file_grow(&brick->files.store, brick->grows_to);
+	brick->has_grown = true;
+	memcpy(g.boot_id, brick->host.boot_id, sizeof(g.boot_id));
+	rc = brick_media_open(path, NULL, &m, err, err_len);
+	if (rc)
+		return rc;
+	rc = brick_store_grow(m, &g, err, err_len);
+	brick_media_close(m);
+	/* One that was interrupted may have come to its end. */
+	if (rc == -ENOSPC)
+		rc = 0;
+	if (!rc)
+		brick->grows_to = 0;
+	sim_trace("admin", "the store grows from %llu slots to %llu: %d",
+		  (unsigned long long)g.n_before, (unsigned long long)g.n_after,
+		  rc);
+	return rc;
 }
 
 /* ---- at the end -------------------------------------------------------------------- */

@@ -207,7 +207,8 @@ static int read_settings(void *ctx, struct brick_config *c)
 	char err[BRICK_ERR_BYTES] = "", url[64];
 
 	brick_config_init(c);
-	c->auth = BRICK_AUTH_REQUIRED;
+	c->log_level = sim_is_traced ? LOG_INFO : LOG_EMERG;
+	c->auth = s->is_open ? BRICK_AUTH_NONE : BRICK_AUTH_REQUIRED;
 	c->ddio = s->platform.declared_off ? BRICK_DDIO_OFF : BRICK_DDIO_ON;
 	free(c->admin);
 	c->admin = NULL;
@@ -234,7 +235,7 @@ static int read_settings(void *ctx, struct brick_config *c)
 	if (brick_config_set_store(c, s->is_file ? SIM_STORE_PATH : "/medium",
 				   err, sizeof(err)) ||
 	    brick_config_add_listen(c, url, err, sizeof(err)) ||
-	    !add_clients(c, brick))
+	    (!s->is_open && !add_clients(c, brick)))
 		return -ENOMEM;
 	return 0;
 }
@@ -267,8 +268,11 @@ static void *serve(void *arg)
 		rc = read_settings(brick, config);
 	if (!rc && !brick->is_formatted)
 		rc = format(brick, config);
+	brick->is_formatted |= !rc;
+	if (!rc && brick->grows_to)
+		rc = sim_brick_grow_store(brick, config->store, err,
+					  sizeof(err));
 	if (!rc) {
-		brick->is_formatted = true;
 		server->reload.read = read_settings;
 		server->reload.ctx = brick;
 		rc = brick_server_start(server, config, err, sizeof(err));
@@ -280,7 +284,7 @@ static void *serve(void *arg)
 		return NULL;
 	}
 	/* A start drops what was in memory only. */
-	if (brick->files.n_failed != brick->n_forgotten)
+	if (brick->files.n_failed != brick->n_forgotten && brick->forgets)
 		brick->forgets(brick);
 	brick->n_forgotten = brick->files.n_failed;
 	sim_trace("brickd", "serves, life %llu",
@@ -377,6 +381,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->restart.fire = start;
 	brick->restart.place = 0;
 	brick->host.life = 0;
+	brick->host.refuses_until_ns = brick->host.n_refused = 0;
 	brick->lives = 0;
 	brick->stays_down = false;
 	brick->is_formatted = false;
@@ -386,7 +391,10 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	*brick->request = '\0';
 	brick->n_forgotten = 0;
 	brick->n_failed_before = 0;
-	brick->n_bad = 0;
+	brick->n_bad = brick->n_spoiled = 0;
+	brick->refuses_until_ns = brick->grows_to = 0;
+	brick->has_grown = false;
+	brick->forgets = NULL;
 	brick->is_damaged = brick->is_at_rest = false;
 	sim_medium_init(&brick->medium, number, &settings->platform, seed);
 	brick->medium.bytes = settings->bytes;

@@ -7,7 +7,9 @@
 #include "host.h"
 
 struct brick_config;
+struct sim_scene;
 
+#define SIM_BRICKS_MAX	  2
 #define SIM_CLIENTS_MAX	  6
 #define SIM_REQUEST_BYTES 128
 #define SIM_BAD_MAX	  3
@@ -27,6 +29,7 @@ enum sim_revoked {
  * @bytes: of its store
  * @extent_blocks: what one MAP may ask for as one piece
  * @is_tight: what there may be one of, there is one of
+ * @is_open: it asks nobody for a name
  * @quotas: of blocks, by client; 0: it has none
  */
 struct sim_brick_settings {
@@ -43,6 +46,7 @@ struct sim_brick_settings {
 	uint32_t mappings;
 	uint32_t credits;
 	bool is_tight;
+	bool is_open;
 	uint32_t n_clients;
 	uint32_t quotas[SIM_CLIENTS_MAX];
 };
@@ -50,38 +54,48 @@ struct sim_brick_settings {
 /*
  * struct sim_brick - one
  * @host: first, so that the host of brickd's process is found
+ * @scene: that it is in
  * @settings: brickd's
  * @config: the same, of its newest life
  * @revoked: by client; @n_revoked: how often; @restore: until then
  * @request: what an administrator asks next; "": nothing
- * @bad: lines that cannot be read
+ * @refuses_until_ns: it unmaps nothing before
+ * @bad: lines that cannot be read; @n_spoiled: how many have gone bad
  * @is_at_rest: brickd has stopped, and well
  * @n_failed_before: files->n_failed when brickd was started
  * @n_forgotten: the same when it served
  * @is_damaged: so was one of the tables, once
+ * @grows_to: bytes that its store is to have before its next life; 0: as many
+ * @has_grown: it was formatted with fewer
  * @restart: when it is started again
  * @down_ns: how long it is down when it has stopped
  * @lives: how often it was started
  * @is_formatted: its medium has a store
  * @stays_down: it is not started again
- * @forgets: called when writes that were placed may be gone with the page cache
+ * @forgets: called when writes that were placed may be gone with the page cache; or
+ *	NULL
  */
 struct sim_brick {
 	struct sim_host host;
 	struct sim_medium medium;
 	struct sim_files files;
+	struct sim_scene *scene;
 	struct sim_brick_settings settings;
 	struct brick_config *config;
 	enum sim_revoked revoked[SIM_CLIENTS_MAX];
 	uint32_t n_revoked[SIM_CLIENTS_MAX];
 	struct sim_event restore;
 	char request[SIM_REQUEST_BYTES];
+	uint64_t refuses_until_ns;
 	struct brick_bytes bad[SIM_BAD_MAX + 1];
 	uint32_t n_bad;
+	uint32_t n_spoiled;
 	bool is_damaged;
 	bool is_at_rest;
 	uint64_t n_failed_before;
 	uint64_t n_forgotten;
+	uint64_t grows_to;
+	bool has_grown;
 	struct sim_event restart;
 	uint64_t down_ns;
 	uint64_t lives;
@@ -111,6 +125,13 @@ void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which);
 /* Settings that have something less for a client are read, and the old ones. */
 void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		      uint64_t ns);
+/* For so long it refuses to unmap, as one does that is short of memory. */
+void sim_brick_refuse(struct sim_brick *brick, uint64_t ns);
+/* It stops, and its store is larger when it is started again, if there is room. */
+void sim_brick_grow(struct sim_brick *brick, uint64_t which, uint64_t ns);
+/* Does that. Context: a process of its machine, no brickd. 0 or a negative errno. */
+int sim_brick_grow_store(struct sim_brick *brick, const char *path, char *err,
+			 size_t err_len);
 /* A line goes bad, and brickd dies by it. */
 void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns);
 /* Another brickd of this machine asks its file system. */

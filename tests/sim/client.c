@@ -125,6 +125,7 @@ void sim_client_posted(struct sim_client *c, struct sim_posted *p,
 	p->kind = kind;
 	p->r = r;
 	p->n_losses = c->n_losses;
+	p->was_untold = c->is_untold;
 	c->n_posted++;
 	if (r)
 		c->is_busy[r - c->registers] = true;
@@ -206,10 +207,26 @@ static void post_flush(struct sim_client *c)
 		sim_client_posted(c, p, SIM_POSTED_FLUSH, NULL);
 }
 
+/* One that is posted as well may be told instead. */
+static bool is_another_told(const struct sim_client *c,
+			    const struct sim_posted *but)
+{
+	for (uint32_t i = 0; i < SIM_POSTED_MAX; i++)
+		if (&c->posted[i] != but &&
+		    c->posted[i].kind == SIM_POSTED_FLUSH)
+			return true;
+	return false;
+}
+
 static void flush_done(struct sim_client *c, const struct sim_posted *p,
 		       int error)
 {
 	sim_trace(c->name, "flush: %s", error ? strerror(-error) : "ok");
+	if (!error && p->was_untold && c->is_untold && !is_another_told(c, p))
+		sim_violated("%s: a flush has failed, and nobody is told",
+			     c->name);
+	if (error)
+		c->is_untold = false;
 	if (!error) {
 		for (uint32_t i = 0; i < c->settings.n_registers; i++)
 			sim_register_flushed(&c->registers[i], p->marks[i]);
@@ -219,7 +236,7 @@ static void flush_done(struct sim_client *c, const struct sim_posted *p,
 	hear_losses(c);
 	/* A medium that has failed does so until brickd is started again. */
 	if (error == -EIO && c->n_losses == p->n_losses &&
-	    !c->scene->brick.files.n_failed)
+	    !c->brick->files.n_failed)
 		sim_violated("%s: a flush fails with EIO, and nothing is lost: "
 			     "%s",
 			     c->name, kfbrick_error(c->k));
@@ -328,7 +345,7 @@ static int look_at_blocks(struct sim_client *c)
 	uint64_t cursor = first_va(c), end = va_of(c, n_places(c));
 	struct kfbrick_extent extents[BATCH];
 	bool is_there[SIM_PLACES] = { false };
-	const struct sim_brick *brick = &c->scene->brick;
+	const struct sim_brick *brick = c->brick;
 	uint64_t life = brick->lives;
 	bool is_final = !sim_brick_is_failing(brick);
 	int n;
@@ -432,7 +449,7 @@ static int free_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 /* Something has to have happened to the medium. */
 static void check_bad(const struct sim_client *c, uint32_t block)
 {
-	const struct sim_brick *brick = &c->scene->brick;
+	const struct sim_brick *brick = c->brick;
 
 	if (!brick->n_bad && !brick->is_damaged && !brick->files.n_failed)
 		sim_violated("%s: block 0x%llx is lost, and nothing is bad",
@@ -515,6 +532,9 @@ static bool change_blocks(struct sim_client *c)
 			     c->name);
 	c->mapping = NULL;
 	hear_losses(c);
+	/* It flushes first, and says so. */
+	if (rc)
+		c->is_untold = false;
 	/* What was not flushed before an unmap that failed may be gone. */
 	if (rc)
 		lose_all(c);
@@ -542,8 +562,8 @@ static int connect_to(struct sim_client *c)
 	const struct kfbrick_config config = {
 		.size = sizeof(config),
 		.brick = url,
-		.client = c->name,
-		.key = key,
+		.client = s->is_nameless ? NULL : c->name,
+		.key = s->is_nameless ? NULL : key,
 		.timeout_ms = s->timeout_ms,
 		.reconnect_ms = s->reconnect_ms,
 		.queues = s->queues,
@@ -553,7 +573,8 @@ static int connect_to(struct sim_client *c)
 	int rc;
 
 	(void)snprintf(url, sizeof(url), "%s://127.0.0.1:%u",
-		       s->is_tcp ? "tcp" : "verbs", SIM_PORT + s->brick);
+		       s->is_tcp ? "tcp" : "verbs",
+		       SIM_PORT + c->brick->host.process.number);
 	sim_client_key(c->number, key);
 	c->call = "connect";
 	rc = kfbrick_connect(&config, &c->k);
@@ -652,6 +673,7 @@ static void forget(struct sim_client *c)
 		sim_register_give_up(&c->registers[i]);
 	/* What was not flushed may be gone with its connection. */
 	lose_all(c);
+	c->is_untold = false;
 	c->mapping = NULL;
 	c->shared_mapping = NULL;
 	c->words = NULL;

@@ -16,6 +16,7 @@
 #define SIM_REGISTER_BYTES (SIM_WORDS_MAX * 8)
 
 struct kfb_client;
+struct sim_brick;
 struct kfbrick;
 struct kfbrick_mapping;
 struct sim_client;
@@ -23,8 +24,8 @@ struct sim_scene;
 
 /* What a world is like for a client. */
 struct sim_client_settings {
-	uint32_t brick;
 	bool is_tcp;
+	bool is_nameless; /* its brick asks for no name */
 	uint32_t n_blocks;
 	uint32_t n_spares;
 	uint32_t quota; /* 0: none; its blocks are in it, not all its spares */
@@ -66,6 +67,7 @@ enum sim_posted_kind {
  * @value: what is written, or
  * @begin_ns: when it was asked for
  * @n_losses: that had been told when it was posted
+ * @was_untold: nobody had been told of a flush that had failed
  * @words: bytes of the process
  */
 struct sim_posted {
@@ -76,6 +78,7 @@ struct sim_posted {
 	uint64_t value;
 	uint64_t begin_ns;
 	uint64_t n_losses;
+	bool was_untold;
 	uint64_t *words;
 };
 
@@ -83,6 +86,7 @@ struct sim_posted {
  * struct sim_client - one; outlives its process
  * @host: first, so that the host of its process is found
  * @scene: that it is in
+ * @brick: whose client it is
  * @chance: what it does next
  * @session: of @k, also while it is being made
  * @epoch: connections so far
@@ -92,6 +96,7 @@ struct sim_posted {
  * @is_listed: by block: the brick says that it is there
  * @is_bad: by block: the brick has lost it
  * @is_stale: an access was refused: it has to map anew
+ * @is_untold: nobody has been told of a flush that has failed
  * @asked: blocks of the newest ALLOC or FREE
  * @call: what it waits in, for the story
  * @ends: it is to read everything and to go
@@ -102,6 +107,7 @@ struct sim_client {
 	struct sim_host host;
 	struct sim_client_settings settings;
 	struct sim_scene *scene;
+	struct sim_brick *brick;
 	uint32_t number;
 	char name[24];
 	uint64_t chance;
@@ -122,6 +128,7 @@ struct sim_client {
 	bool is_bad[SIM_PLACES];
 	bool is_listed[SIM_PLACES];
 	bool is_stale;
+	bool is_untold;
 	uint32_t asked;
 	uint32_t n_asked;
 	const char *call;

@@ -6,6 +6,7 @@
 #ifndef TESTS_SIM_COVERAGE_H
 #define TESTS_SIM_COVERAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIM_FAULT_KINDS_MAX 32
@@ -13,10 +14,11 @@
 /* A fault of a kind befalls while a client's session is in a state. */
 void sim_cover_fault(uint32_t kind, uint32_t client_state);
 
-/* What the disk is in, or the one that visits it, whichever has moved last. */
+/* What a machine's disks are in: of several the one that has moved last. */
 #define SIM_NO_DISK UINT32_MAX
-void sim_disk_is_in(uint32_t state);
-uint32_t sim_disk_state(void);
+void sim_disks_are_nowhere(void);
+void sim_disk_is_in(uint32_t process, uint32_t state);
+bool sim_is_disk_in(uint32_t state);
 void sim_cover_disk_fault(uint32_t kind);
 
 /* @names: of the kinds of faults. */

@@ -21,6 +21,8 @@
 #define GRACE_NS    (2 * SIM_S)
 #define ORDER_BYTES 512
 #define INSTANCE_AT 9
+#define OPENER_NS   (300 * SIM_US)
+#define AGAIN_NS    (20 * SIM_US)
 
 void km_client_key(uint32_t number, uint8_t key[32])
 {
@@ -43,26 +45,34 @@ int sim_disk_order(struct sim_disk *d, const char *text, char *answer)
 static int attach(struct sim_disk *d)
 {
 	const struct sim_disk_settings *s = &d->settings;
-	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES], who[64] = "";
 	int rc;
 
 	d->is_ro = sim_disk_chance(d, s->ro_permille);
+	if (!s->is_nameless)
+		(void)snprintf(who, sizeof(who), ",client=%s,key=kfbrick:%u",
+			       d->name, d->number);
 	(void)snprintf(
 		text, sizeof(text),
-		"attach,addr=127.0.0.1,port=%u,provider=%s,client=%s,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s",
-		SIM_PORT + s->brick, s->provider, d->name, d->number,
+		"attach,addr=127.0.0.1,port=%u,provider=%s%s,base=0x%llx,blocks=%u,sector=%u,queues=%u,reconnect_s=%u,timeout_s=1,retain_mb=%u,map_cache=%u%s%s",
+		SIM_PORT + d->brick->host.process.number, s->provider, who,
 		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes,
 		s->queues, s->reconnect_s, s->retain_mb, s->map_cache,
 		s->is_thin ? ",thin" : "", d->is_ro ? ",ro" : "");
-	d->n_revoked = d->scene->brick.n_revoked[d->number];
+	d->n_revoked = d->brick->n_revoked[d->number];
+	d->is_attaching = true;
 	rc = sim_disk_order(d, text, answer);
-	if (rc)
+	d->is_attaching = false;
+	if (rc) {
+		/* What it has allocated it gives back. */
+		sim_disk_may_free(d);
 		return rc;
+	}
 	if (strncmp(answer, "instance=", INSTANCE_AT) != 0)
 		sim_violated("%s: attach answers \"%s\"", d->name, answer);
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
-	d->n_failed = d->scene->brick.n_failed_before;
+	d->n_failed = d->brick->n_failed_before;
 	d->is_leaving = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)
@@ -92,6 +102,26 @@ static void try_detach(struct sim_disk *d)
 			     rc, answer);
 }
 
+/* Who comes when it is to go keeps it, or does not come in. */
+static void open_meanwhile(void *arg)
+{
+	struct sim_disk *d = arg;
+	struct gendisk *disk;
+	char state[SIM_STATE_BYTES];
+
+	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+	disk = km_disk_open(d->instance);
+	if (!disk)
+		return;
+	d->is_held = true;
+	km_disk_attribute(disk, "state", state, sizeof(state));
+	if (!strcmp(state, "detaching"))
+		sim_violated("%s: it is opened when it is detached", d->name);
+	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+	d->is_held = false;
+	km_disk_close(disk);
+}
+
 /*
  * What was written and is over lasts, when detaching says so; by force it goes
  * with requests under way, too.
@@ -116,10 +146,14 @@ static void detach(struct sim_disk *d)
 		close_disk(d);
 	(void)snprintf(text, sizeof(text), "detach,instance=%d%s", d->instance,
 		       force ? ",force" : "");
+	if (!force && sim_disk_chance(d, 200))
+		km_start("opener", open_meanwhile, d);
 	/* When there is no memory for the order it has not been obeyed. */
-	do {
-		rc = sim_disk_order(d, text, answer);
-	} while (rc == -ENOMEM);
+	while ((rc = sim_disk_order(d, text, answer)) == -ENOMEM ||
+	       (rc == -EBUSY && !force))
+		km_sleep_until(sim.now_ns + AGAIN_NS);
+	if (d->is_held && !force)
+		sim_violated("%s: it is open, and detached", d->name);
 	if (rc && rc != -EIO)
 		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
 	if (is_busy) {
@@ -137,7 +171,7 @@ static void detach(struct sim_disk *d)
 static void grow(struct sim_disk *d)
 {
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
-	uint32_t to = d->n_blocks + 1;
+	uint32_t to = d->n_blocks + 1, before = km_disk_resizes(d->open);
 
 	if (to > d->settings.grows_to)
 		return;
@@ -149,6 +183,8 @@ static void grow(struct sim_disk *d)
 	if (km_disk_sectors(d->open) * KM_SECTOR_BYTES !=
 	    (uint64_t)to << KFB_BLOCK_SHIFT)
 		sim_violated("%s: it has grown, and not to its size", d->name);
+	if (km_disk_resizes(d->open) != before + 1)
+		sim_violated("%s: it has grown, and nobody is told", d->name);
 }
 
 bool sim_disk_keeps_others_out(const struct sim_disk *d)
@@ -198,6 +234,10 @@ static void use(struct sim_disk *d)
 			sim_disk_try_sizes(d);
 		if (sim_disk_chance(d, 10))
 			sim_disk_rest(d);
+		if (sim_disk_chance(d, 5)) {
+			sim_disk_look(d);
+			sim_disk_count_mappings(d);
+		}
 		sim_disk_ask(d);
 		if (sim_disk_chance(d, 500))
 			think(d);
@@ -223,26 +263,23 @@ static void outlive_earlier(struct sim_disk *d)
 	d->was_clearing = false;
 }
 
-static void live(void *arg)
+/* What cannot be had any more, at the end. */
+static bool is_gone(const struct sim_disk *d, int error)
 {
-	struct sim_disk *d = arg;
-	uint8_t *memory;
+	return error == -ENOSPC || error == -EDQUOT ||
+	       (error == -EIO && d->brick->n_spoiled);
+}
+
+/* As long as its machine lives. */
+static void live(struct sim_disk *d)
+{
+	uint8_t *memory = calloc(SIM_DISK_POSTED_MAX + 1, SIM_DISK_BUF_BYTES);
 	int rc;
 
-	km_short_permille = 0;
-	rc = km_boot();
-	km_short_permille = d->settings.short_permille;
-	if (rc) {
-		sim_violated("%s: its kernel does not start: %d", d->name, rc);
-		return;
-	}
-	memory = calloc(SIM_DISK_POSTED_MAX + 1, SIM_DISK_BUF_BYTES);
 	if (!memory)
 		sim_die("no memory for a file system");
 	d->bufs = memory + (-(uintptr_t)memory & 4095);
 	outlive_earlier(d);
-	if (d->settings.visit_ms)
-		km_start("squatter", sim_squatter_live, &d->squatter);
 	while (!d->has_ended && !sim.is_over) {
 		if (sim_disk_chance(d, 50))
 			sim_disk_try_nameless(d);
@@ -250,14 +287,61 @@ static void live(void *arg)
 		if (!rc) {
 			use(d);
 			detach(d);
-		} else if ((rc == -ENOSPC || rc == -EDQUOT) && d->ends) {
+		} else if (is_gone(d, rc) && d->ends) {
 			d->has_ended = true; /* there is no more to be had */
 		} else {
 			km_sleep_until(sim.now_ns + RETRY_NS);
 		}
 	}
-	while (d->settings.visit_ms && !d->squatter.has_ended)
-		km_wait(&d->squatter);
+}
+
+static void guest_ended(struct sim_disk *machine)
+{
+	machine->n_guests--;
+	km_wake(&machine->n_guests);
+}
+
+static void live_as_guest(void *arg)
+{
+	struct sim_disk *d = arg;
+
+	live(d);
+	guest_ended(d->machine);
+}
+
+static void squat(void *arg)
+{
+	struct sim_squatter *q = arg;
+
+	sim_squatter_live(q);
+	guest_ended(q->machine);
+}
+
+static void run_machine(void *arg)
+{
+	struct sim_disk *d = arg;
+	struct sim_scene *s = d->scene;
+	int rc = km_boot();
+
+	sim_short_permille = d->settings.short_permille;
+	if (rc) {
+		sim_violated("%s: its kernel does not start: %d", d->name, rc);
+		return;
+	}
+	d->n_guests = 0;
+	if (d->visitor) {
+		d->n_guests++;
+		km_start("squatter", squat, d->visitor);
+	}
+	for (uint32_t i = 0; i < s->n_disks; i++) {
+		if (s->disks[i].machine != d || &s->disks[i] == d)
+			continue;
+		d->n_guests++;
+		km_start("guest", live_as_guest, &s->disks[i]);
+	}
+	live(d);
+	while (d->n_guests)
+		km_wait(&d->n_guests);
 }
 
 static void start(struct sim_event *event)
@@ -265,34 +349,54 @@ static void start(struct sim_event *event)
 	struct sim_disk *d = sim_container_of(event, struct sim_disk, restart);
 
 	d->host.life++;
-	d->squatter.has_ended = false;
-	d->task = (struct km_task){ .name = "user", .main = live, .arg = d };
+	d->task = (struct km_task){ .name = "user",
+				    .main = run_machine,
+				    .arg = d };
 	sim_process_start(&d->host.process, km_run, &d->task);
+}
+
+/* What it was told goes with its machine. */
+static void die(struct sim_disk *d)
+{
+	d->open = NULL;
+	d->is_untold = d->is_held = false;
+	if (d->is_attaching)
+		sim_disk_may_free(d);
+	d->is_attaching = false;
+	sim_disk_forget(d);
 }
 
 void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 {
-	if (!d->host.process.is_alive || d->has_ended)
+	struct sim_scene *s = d->scene;
+	bool has_ended = true;
+
+	d = d->machine;
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		has_ended &= s->disks[i].machine != d || s->disks[i].has_ended;
+	if (!d->host.process.is_alive || has_ended)
 		return;
 	sim_trace(d->name, "is killed");
 	sim_process_kill(&d->host.process);
-	sim_disk_is_in(SIM_NO_DISK);
-	d->open = NULL;
-	d->is_untold = false;
-	sim_disk_forget(d);
+	sim_disk_is_in(d->host.process.number, SIM_NO_DISK);
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		if (s->disks[i].machine == d)
+			die(&s->disks[i]);
 	sim_schedule(&d->restart, sim.now_ns + down_ns);
 }
 
 void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
+	static const uint32_t reconnects_s[] = { 0, 0, 1, 60, 60, 60, 60, 60 };
 
 	*s = (struct sim_disk_settings){
 		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 4),
 		.n_registers = 1 + (uint32_t)sim_below_of(dice, SIM_DISK_REGS),
 		.n_words = words[sim_below_of(dice, 3)],
-		.queues = 1 + (uint32_t)sim_below_of(dice, 4),
-		.reconnect_s = sim_chance_of(dice, 250) ? 0 : 60,
+		.queues = 1 + (uint32_t)sim_below_of(
+				      dice, sim_chance_of(dice, 100) ? 8 : 4),
+		.reconnect_s = reconnects_s[sim_below_of(dice, 8)],
 		.think_us = (uint32_t)sim_below_of(dice, 100),
 		.posted_max =
 			1 + (uint32_t)sim_below_of(dice, SIM_DISK_POSTED_MAX),
@@ -322,7 +426,7 @@ void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 }
 
 /* Some lie right behind the one before, so that requests can be merged. */
-static void place_registers(struct sim_disk *d)
+static void place_registers(struct sim_disk *d, uint32_t first)
 {
 	const struct sim_disk_settings *s = &d->settings;
 	uint32_t bytes = s->n_words * (uint32_t)sizeof(uint64_t);
@@ -337,34 +441,33 @@ static void place_registers(struct sim_disk *d)
 			va = (sim_disk_below(d, s->grows_to)
 			      << KFB_BLOCK_SHIFT) +
 			     i * slot / bytes * bytes;
-		sim_register_init(&d->registers[i],
-				  SIM_CLIENTS_MAX * SIM_DISK_REGS + i,
-				  s->first_va + va, s->n_words);
+		sim_register_init(&d->registers[i], first + i, s->first_va + va,
+				  s->n_words);
+		d->squatter.registers[i].number = first + SIM_DISK_REGS + i;
 	}
 }
 
-void sim_disk_init(struct sim_disk *d, uint32_t process, uint32_t number,
+void sim_disk_init(struct sim_disk *d, uint32_t at, uint32_t process,
+		   uint32_t number, struct sim_disk *machine,
 		   const struct sim_disk_settings *settings, uint64_t seed)
 {
 	memset(d, 0, sizeof(*d));
 	sim_client_name(number, d->name);
 	d->host.process.name = d->name;
 	d->host.process.number = process;
+	d->host.process.has_kernel = true;
+	d->machine = machine ? machine : d;
 	d->number = number;
 	d->settings = *settings;
 	d->n_blocks = settings->n_blocks;
 	d->chance = seed;
 	d->call = "nothing";
 	d->restart.fire = start;
-	place_registers(d);
-	sim_disk_told_init(d);
-	sim_disk_is_in(SIM_NO_DISK);
+	/* Those of who squats there follow. */
+	place_registers(d, (SIM_CLIENTS_MAX + 2 * at) * SIM_DISK_REGS);
 	d->squatter.disk = d;
-	d->squatter.number = number + !settings->is_visited_by_itself;
-	for (uint32_t i = 0; i < SIM_DISK_REGS; i++)
-		d->squatter.registers[i].number =
-			(SIM_CLIENTS_MAX + 1) * SIM_DISK_REGS + i;
-	sim_schedule(&d->restart, sim.now_ns + 1);
+	if (!machine)
+		sim_schedule(&d->restart, sim.now_ns + 1);
 }
 
 void sim_disk_fini(struct sim_disk *d)

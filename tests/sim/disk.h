@@ -11,17 +11,19 @@
 #include "kernel/machine.h"
 #include "oracle.h"
 
+#define SIM_DISKS_MAX	    3
 #define SIM_DISK_BLOCKS_MAX 6
 #define SIM_DISK_REGS	    24
 #define SIM_DISK_POSTED_MAX 24
 #define SIM_DISK_BUF_BYTES  8192
 #define SIM_ANSWER_BYTES    256
+#define SIM_STATE_BYTES	    32
 
+struct sim_brick;
 struct sim_scene;
 
 /* What a world is like for a disk. */
 struct sim_disk_settings {
-	uint32_t brick;
 	const char *provider;
 	uint64_t first_va;
 	uint32_t n_blocks;
@@ -39,6 +41,7 @@ struct sim_disk_settings {
 	uint32_t run_permille;
 	uint32_t posted_max;
 	bool is_thin;
+	bool is_nameless; /* its brick asks for no name */
 	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
 	bool is_visited_by_itself;
@@ -48,16 +51,17 @@ struct sim_disk;
 
 /*
  * struct sim_squatter - another disk over the same blocks; see disk_squatter.c
+ * @disk: whose blocks
+ * @machine: on whose machine it is
  * @number: of the client as which it logs on
  * @buf: of the machine
  */
 struct sim_squatter {
 	struct sim_disk *disk;
+	struct sim_disk *machine;
 	uint32_t number;
 	struct sim_register registers[SIM_DISK_REGS];
 	void *buf;
-	bool is_there;
-	bool has_ended;
 };
 
 /*
@@ -88,6 +92,10 @@ struct sim_asked {
  * struct sim_disk - one; outlives its machine
  * @host: first, so that the host of its process is found
  * @task: of its first thread
+ * @brick: whose blocks it has
+ * @machine: the disk on whose machine it is; mostly itself
+ * @visitor: of a machine: who squats there; NULL: nobody
+ * @n_guests: of a machine: other disks and squatters that have not ended
  * @number: of the client as which it logs on
  * @n_blocks: that it has now
  * @epoch: times that it was attached
@@ -103,6 +111,7 @@ struct sim_asked {
  * @bufs: of its machine
  * @at: where it reads on
  * @is_leaving: it is being detached
+ * @is_held: by somebody who has come meanwhile
  * @is_ro: in this epoch nothing is written
  * @n_revoked: times that an administrator had taken something from its client when
  *	it was attached
@@ -110,6 +119,7 @@ struct sim_asked {
  *	which it was attached
  * @n_refused: flushes that the brick has failed to do, and
  * @is_untold: nobody has been told of one
+ * @may_free_until_ns: what may free blocks has been asked for, and may come late
  * @call: what it waits in, for the story
  */
 struct sim_disk {
@@ -117,6 +127,10 @@ struct sim_disk {
 	struct km_task task;
 	struct sim_disk_settings settings;
 	struct sim_scene *scene;
+	struct sim_brick *brick;
+	struct sim_disk *machine;
+	struct sim_squatter *visitor;
+	uint32_t n_guests;
 	uint32_t number;
 	char name[24];
 	uint64_t chance;
@@ -144,7 +158,10 @@ struct sim_disk {
 	bool is_untold;
 	const char *call;
 	bool was_clearing;
+	bool is_attaching;
+	uint64_t may_free_until_ns;
 	bool is_leaving;
+	bool is_held;
 	bool ends;
 	bool has_ended;
 	uint64_t n_writes;
@@ -156,9 +173,15 @@ struct sim_disk {
 /* What this one is like, before a brick whose fabric is tcp, or not. */
 void sim_disk_choose(uint64_t *dice, bool is_tcp,
 		     struct sim_disk_settings *settings);
-void sim_disk_init(struct sim_disk *disk, uint32_t process, uint32_t number,
+/*
+ * @at: its place among the scene's; @process: of its machine
+ * @machine: another disk, on whose machine it is; NULL: it has one of its own
+ */
+void sim_disk_init(struct sim_disk *disk, uint32_t at, uint32_t process,
+		   uint32_t number, struct sim_disk *machine,
 		   const struct sim_disk_settings *settings, uint64_t seed);
 void sim_disk_fini(struct sim_disk *disk);
+/* Its machine is killed, with all disks on it. */
 void sim_disk_kill(struct sim_disk *disk, uint64_t down_ns);
 
 /* disk_io.c: what it asks for, and what becomes of it. */
@@ -170,6 +193,8 @@ void sim_disk_collect(struct sim_disk *disk, uint64_t ns);
 void sim_disk_settle(struct sim_disk *disk);
 /* Reads a register, when there is room. */
 bool sim_disk_read(struct sim_disk *disk, struct sim_register *r);
+/* Something is under way that may free blocks. */
+bool sim_disk_is_freeing(const struct sim_disk *disk);
 /* Nobody waits for anything any more. */
 void sim_disk_forget(struct sim_disk *disk);
 /* It says that it has lost writes, or is over. */
@@ -186,14 +211,21 @@ void sim_disk_try_nameless(struct sim_disk *disk);
 void sim_disk_try_sizes(struct sim_disk *disk);
 /* Does nothing for a while: does it give back what its brick asks for? */
 void sim_disk_rest(struct sim_disk *disk);
+/* It has no more of them than it may. */
+void sim_disk_count_mappings(struct sim_disk *disk);
 /* An order to the control device, for the story, too. */
 int sim_disk_order(struct sim_disk *disk, const char *text, char *answer);
 
 /* disk_told.c: is whoever flushes told what has failed? */
-void sim_disk_told_init(struct sim_disk *disk);
+void sim_disk_told_init(struct sim_scene *scene);
 void sim_disk_told_asked(struct sim_asked *asked);
 void sim_disk_told_done(const struct sim_asked *asked, int error);
 void sim_disk_told_detached(struct sim_disk *disk, int error);
+
+/* disk_wire.c: what its brick is asked for. */
+
+/* What it has asked for may come late. */
+void sim_disk_may_free(struct sim_disk *disk);
 
 /* A squatter begins to write a register; it has. */
 void sim_disk_is_visited(struct sim_disk *disk, uint32_t i);
@@ -202,8 +234,8 @@ void sim_disk_is_taken(struct sim_disk *disk, uint32_t i);
 void sim_disk_lasts(struct sim_disk *disk, uint32_t i, uint64_t mark);
 /* It is attached, and does not say that it is over. */
 bool sim_disk_keeps_others_out(const struct sim_disk *disk);
-/* @arg: the squatter. */
-void sim_squatter_live(void *arg);
+/* Until the disk is to end. */
+void sim_squatter_live(struct sim_squatter *squatter);
 
 static inline uint64_t sim_disk_below(struct sim_disk *d, uint64_t bound)
 {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Counts of the disk's moves, and of its blocks': see coverage.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "coverage.h"
 #include "initiator/core/blocks/kfb_block.h"
 #include "initiator/core/blocks/kfb_disk.h"
+#include "memory.h"
+#include "process.h"
 
 static uint64_t blocks[KFB_BLOCK_STATES][KFB_BLOCK_EVENTS];
 static uint64_t disks[KFB_DISK_STATES][KFB_DISK_EVENTS];
 static uint64_t faults[SIM_FAULT_KINDS_MAX][KFB_DISK_STATES];
-static uint32_t newest = SIM_NO_DISK;
+static uint32_t newest[SIM_PROCESSES_MAX];
 
 int __real_kfb_block_move(enum kfb_block_state *state,
 			  enum kfb_block_event event);
@@ -31,24 +34,33 @@ int __wrap_kfb_disk_move(enum kfb_disk_state *state, enum kfb_disk_event event)
 
 	disks[*state][event]++;
 	does = __real_kfb_disk_move(state, event);
-	sim_disk_is_in(*state);
+	sim_disk_is_in(sim_current->process->number, *state);
 	return does;
 }
 
-void sim_disk_is_in(uint32_t state)
+void sim_disks_are_nowhere(void)
 {
-	newest = state;
+	memset(newest, 0xff, sizeof(newest));
 }
 
-uint32_t sim_disk_state(void)
+void sim_disk_is_in(uint32_t process, uint32_t state)
 {
-	return newest;
+	newest[process] = state;
+}
+
+bool sim_is_disk_in(uint32_t state)
+{
+	for (uint32_t i = 0; i < SIM_PROCESSES_MAX; i++)
+		if (newest[i] == state)
+			return true;
+	return false;
 }
 
 void sim_cover_disk_fault(uint32_t kind)
 {
-	if (kind < SIM_FAULT_KINDS_MAX && newest < KFB_DISK_STATES)
-		faults[kind][newest]++;
+	for (uint32_t i = 0; i < SIM_PROCESSES_MAX; i++)
+		if (kind < SIM_FAULT_KINDS_MAX && newest[i] < KFB_DISK_STATES)
+			faults[kind][newest[i]]++;
 }
 
 void sim_coverage_print_disk_faults(const char *const *names, uint32_t n)

@@ -11,11 +11,14 @@
 #include "proto/kfb_wire.h"
 #include "scene.h"
 
-#define PERMILLE      1000
-#define BATCH_MAX     4
-#define FUA_CHANCE    100
-#define COMMIT_CHANCE 30
-#define PARTS	      16
+#define PERMILLE       1000
+#define BATCH_MAX      4
+#define FUA_CHANCE     100
+#define COMMIT_CHANCE  30
+#define PARTS	       16
+#define WRITTEN_CHANCE 30 /* of zeros of whole blocks that are written */
+/* No brick is away for so long. */
+#define AWAY_MAX_S 60
 
 static uint32_t bytes_of(const struct sim_register *r)
 {
@@ -43,7 +46,7 @@ static uint64_t sector_of(const struct sim_disk *d,
 static bool state_is(const struct sim_disk *d, const char *one,
 		     const char *other)
 {
-	char state[32];
+	char state[SIM_STATE_BYTES];
 
 	km_disk_attribute(d->open, "state", state, sizeof(state));
 	return !strcmp(state, one) || !strcmp(state, other);
@@ -63,16 +66,17 @@ void sim_disk_lose_all(struct sim_disk *d)
 /* An administrator has taken something from it since it was attached. */
 static bool was_revoked(const struct sim_disk *d)
 {
-	return d->scene->brick.n_revoked[d->number] != d->n_revoked;
+	return d->brick->n_revoked[d->number] != d->n_revoked;
 }
 
 /*
  * A brick whose medium has failed brings nothing back from a slow tier before its
- * next start, and what it has failed to free may be free then.
+ * next start, and what it has failed to free may be free then. A block of which a line
+ * has gone bad is lost.
  */
 static bool is_medium_failing(const struct sim_disk *d)
 {
-	return d->scene->brick.files.n_failed != d->n_failed;
+	return d->brick->files.n_failed != d->n_failed || d->brick->n_spoiled;
 }
 
 /*
@@ -83,8 +87,8 @@ static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
-	if (!d->settings.reconnect_s || d->settings.visit_ms || d->is_leaving ||
-	    is_medium_failing(d) || was_revoked(d) ||
+	if (d->settings.reconnect_s < AWAY_MAX_S || d->settings.visit_ms ||
+	    d->is_leaving || is_medium_failing(d) || was_revoked(d) ||
 	    !state_is(d, "failed", "failed"))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
@@ -97,6 +101,7 @@ static bool hear_losses(struct sim_disk *d)
 	if (!sim_disk_is_lossy(d))
 		return false;
 	if (km_disk_is_write_through(d->open) && !d->settings.visit_ms &&
+	    !d->brick->n_spoiled && !d->brick->host.n_refused &&
 	    state_is(d, "lossy", "lossy"))
 		sim_violated("%s: it has lost what lasts when it is over",
 			     d->name);
@@ -104,9 +109,22 @@ static bool hear_losses(struct sim_disk *d)
 	return true;
 }
 
+/* Whoever finds it away, or with a loss, is told why. */
+static void check_words(struct sim_disk *d)
+{
+	char why[160];
+
+	if (!state_is(d, "connecting", "lossy"))
+		return;
+	km_disk_attribute(d->open, "last_error", why, sizeof(why));
+	if (!*why)
+		sim_violated("%s: it is away, and does not say why", d->name);
+}
+
 void sim_disk_look(struct sim_disk *d)
 {
 	check_end(d);
+	check_words(d);
 }
 
 /* ---- others --------------------------------------------------------------- */
@@ -161,6 +179,22 @@ static void begin(struct sim_disk *d, struct sim_asked *a,
 		d->is_busy[at(d, r)] = true;
 }
 
+/* A thin disk alone frees blocks, and only when it may. */
+static bool frees(const struct sim_disk *d, const struct sim_asked *a)
+{
+	return d->settings.is_thin &&
+	       (a->io.op == KM_DISCARD ||
+		(a->io.op == KM_WRITE_ZEROES && !a->io.no_unmap));
+}
+
+bool sim_disk_is_freeing(const struct sim_disk *d)
+{
+	for (uint32_t i = 0; i < SIM_DISK_POSTED_MAX; i++)
+		if (d->asked[i].is_used && frees(d, &d->asked[i]))
+			return true;
+	return false;
+}
+
 static void end(struct sim_disk *d, struct sim_asked *a)
 {
 	if (a->r)
@@ -168,6 +202,8 @@ static void end(struct sim_disk *d, struct sim_asked *a)
 	for (uint32_t i = 0; i < d->settings.n_registers; i++)
 		if (a->zeros >> i & 1)
 			d->is_busy[i] = false;
+	if (frees(d, a))
+		sim_disk_may_free(d);
 	a->is_used = false;
 	a->zeros = 0;
 	a->r = NULL;
@@ -245,7 +281,7 @@ static void write_done(struct sim_disk *d, const struct sim_asked *a, int error)
 static void check_read(struct sim_disk *d, struct sim_register *r,
 		       const uint64_t *words)
 {
-	if (!sim_brick_is_failing(&d->scene->brick))
+	if (!sim_brick_is_failing(d->brick))
 		sim_register_read(r, d->epoch, words);
 	else if (words[0] || !(d->settings.is_thin || d->is_ro))
 		(void)sim_register_look(r, words);
@@ -304,7 +340,7 @@ static bool is_refused(const struct sim_disk *d, const struct sim_asked *a)
 static void check_error(struct sim_disk *d, const struct sim_asked *a,
 			int error)
 {
-	if (is_refused(d, a))
+	if (is_refused(d, a) || d->brick->n_spoiled)
 		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
 	if (error != -EIO || !state_is(d, "up", "away") ||
@@ -504,6 +540,10 @@ static void clear_blocks(struct sim_disk *d, bool discards)
 	if (!a)
 		return;
 	a->io.op = discards ? KM_DISCARD : KM_WRITE_ZEROES;
+	a->io.no_unmap = !discards && sim_disk_chance(d, 500);
+	/* So many bytes take long. */
+	if (!frees(d, a) && !sim_disk_chance(d, WRITTEN_CHANCE))
+		return;
 	if (!begin_zeros(d, a, from, to)) {
 		a->zeros = 0;
 		return;
@@ -618,8 +658,9 @@ void sim_disk_ask(struct sim_disk *d)
 		flush(d);
 	else if (dice < 800)
 		clear_register(d, some_register(d));
-	else if (dice < 815 && d->settings.is_thin)
-		clear_blocks(d, !sim_disk_chance(d, 300));
+	else if (dice < 815)
+		clear_blocks(d,
+			     d->settings.is_thin && !sim_disk_chance(d, 300));
 	else
 		sim_disk_collect(d, 5 * SIM_MS);
 }

@@ -38,7 +38,7 @@ void sim_disk_try_nameless(struct sim_disk *d)
 	(void)snprintf(
 		text, sizeof(text),
 		"attach,addr=127.0.0.1,port=%u,provider=%s,base=0x%llx,blocks=%u,map_cache=%u",
-		SIM_PORT + s->brick, s->provider,
+		SIM_PORT + d->brick->host.process.number, s->provider,
 		(unsigned long long)s->first_va, d->n_blocks,
 		s->map_cache ? s->map_cache : 1);
 	must_be_refused(d, text);
@@ -96,13 +96,25 @@ static struct said listen(struct sim_disk *d)
 	return said;
 }
 
+void sim_disk_count_mappings(struct sim_disk *d)
+{
+	unsigned long mapped = 0;
+
+	if (d->settings.map_cache)
+		mapped = listen(d).mapped;
+	if (mapped > d->settings.map_cache)
+		sim_violated("%s: %lu blocks are mapped, of %u that may be",
+			     d->name, mapped, d->settings.map_cache);
+}
+
 /* What the brick does not unmap, or flush, it cannot have back. */
 void sim_disk_rest(struct sim_disk *d)
 {
 	struct said first, then, last;
-	uint64_t n_refused;
+	uint64_t n_refused, begun_ns = sim.now_ns;
 
-	if (!d->settings.map_cache || !d->scene->brick.files.slow.bytes)
+	if (!d->settings.map_cache || !d->brick->files.slow.bytes ||
+	    d->brick->refuses_until_ns > sim.now_ns)
 		return;
 	sim_disk_settle(d);
 	n_refused = d->n_refused;
@@ -114,7 +126,7 @@ void sim_disk_rest(struct sim_disk *d)
 	km_sleep_until(sim.now_ns + GIVE_NS);
 	last = listen(d);
 	if (last.is_up && last.mapped && last.given == first.given &&
-	    d->n_refused == n_refused)
+	    d->brick->refuses_until_ns < begun_ns && d->n_refused == n_refused)
 		sim_violated(
 			"%s: its brick asks for mappings, and it keeps %lu",
 			d->name, last.mapped);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Somebody else who may have the disk's blocks: another disk of the same machine,
- * with a client's name of its own or with the same one. Now and then it is attached,
+ * with a client's name of its own or with the same one, or of another machine. Now and then it is attached,
  * writes durably what it likes, finds it there, and goes again.
  *
  * What it has written it reads until it goes, whatever the first disk does: nobody
@@ -136,8 +136,9 @@ static void visit(struct sim_squatter *q)
 	(void)snprintf(
 		text, sizeof(text),
 		"attach,addr=127.0.0.1,port=%u,provider=%s,client=client%u,key=kfbrick:%u,base=0x%llx,blocks=%u,sector=%u,queues=1,reconnect_s=0,timeout_s=1,retain_mb=0,map_cache=2,thin",
-		SIM_PORT + s->brick, s->provider, q->number, q->number,
-		(unsigned long long)s->first_va, d->n_blocks, s->sector_bytes);
+		SIM_PORT + d->brick->host.process.number, s->provider,
+		q->number, q->number, (unsigned long long)s->first_va,
+		d->n_blocks, s->sector_bytes);
 	if (km_control(text, answer, sizeof(answer))) {
 		sim_trace("squatter", "is not let in: %s", answer);
 		return;
@@ -160,9 +161,8 @@ static void visit(struct sim_squatter *q)
 		;
 }
 
-void sim_squatter_live(void *arg)
+void sim_squatter_live(struct sim_squatter *q)
 {
-	struct sim_squatter *q = arg;
 	struct sim_disk *d = q->disk;
 	uint8_t *memory = calloc(2, SIM_DISK_BUF_BYTES);
 
@@ -173,11 +173,7 @@ void sim_squatter_live(void *arg)
 		km_sleep_until(sim.now_ns +
 			       sim_disk_below(d, d->settings.visit_ms) *
 				       SIM_MS);
-		q->is_there = true;
 		if (!d->ends)
 			visit(q);
-		q->is_there = false;
 	}
-	q->has_ended = true;
-	km_wake(q);
 }

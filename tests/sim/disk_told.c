@@ -1,40 +1,63 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A brick whose medium has failed answers IO to a FLUSH, and the disk has to tell
- * whoever flushes it: each flush that the FLUSH was for; or, when there was none, the
+ * A brick whose medium has failed answers IO to a FLUSH, and the disk, or libkfbrick, has
+ * to tell whoever flushes: each flush that the FLUSH was for; or, when there was none, the
  * next one that is asked for, or detaching (docs/kfbrick.md).
  */
-#include "disk.h"
+#include "scene.h"
 #include "initiator/core/kfb_initiator_priv.h"
 #include "proto/kfb_err.h"
 
-static struct sim_disk *the_disk;
+static struct sim_scene *the_scene;
 
 void __real_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome);
 void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome);
 
+/* On a machine with more than one disk it may be another one's. */
+static void machine_hears(enum kfb_status status)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < the_scene->n_disks; i++)
+		n += &the_scene->disks[i].machine->host.process ==
+		     sim_current->process;
+	for (uint32_t i = 0; i < the_scene->n_disks; i++) {
+		struct sim_disk *d = &the_scene->disks[i];
+
+		if (&d->machine->host.process != sim_current->process)
+			continue;
+		d->n_refused++;
+		d->is_untold |=
+			status == KFB_ST_IO && n == 1 && !d->machine->visitor;
+		sim_trace(d->name, "hears that a flush has failed");
+	}
+}
+
+static void client_hears(enum kfb_status status)
+{
+	for (uint32_t i = 0; i < the_scene->n_clients; i++) {
+		struct sim_client *c = &the_scene->clients[i];
+
+		if (&c->host.process == sim_current->process)
+			c->is_untold |= status == KFB_ST_IO;
+	}
+}
+
 void __wrap_kfb_initiator_flush_answered(struct kfb_initiator_queue *q,
 					 const struct kfb_outcome *outcome)
 {
-	struct sim_disk *d = the_disk;
-
-	if (outcome->status && d && sim_current->process == &d->host.process) {
-		d->n_refused++;
-		/* Who visits flushes, too, and as the same client perhaps. */
-		d->is_untold |=
-			outcome->status == KFB_ST_IO && !d->settings.visit_ms;
-		sim_trace(d->name, "hears that a flush has failed");
-	}
+	if (outcome->status && sim_current->process->has_kernel)
+		machine_hears(outcome->status);
+	else if (outcome->status)
+		client_hears(outcome->status);
 	__real_kfb_initiator_flush_answered(q, outcome);
 }
 
-void sim_disk_told_init(struct sim_disk *d)
+void sim_disk_told_init(struct sim_scene *scene)
 {
-	the_disk = d;
-	d->is_untold = false;
-	d->n_refused = 0;
+	the_scene = scene;
 }
 
 static bool flushes(const struct sim_asked *a)

@@ -18,7 +18,11 @@
 /* Allocations of brickd's. */
 #define ALLOCATIONS_MAX 60
 #define BOUND_PERMILLE	300
-#define RARE_PERMILLE	350
+/* Which of the bricks a fault concerns. */
+#define BRICK_BIT     13
+#define RARE_PERMILLE 350
+/* A disk asks for as long, and not longer. */
+#define REFUSES_NS SIM_S
 
 /* What befalls, in words. */
 static const char *const names[SIM_FAULT_KINDS] = {
@@ -43,36 +47,75 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_SQUATTER] = "somebody else answers at the port",
 	[SIM_MEMORY] = "memory of the daemon's is short",
 	[SIM_CLOCK] = "the wall clock jumps",
+	[SIM_REFUSE] = "the brick unmaps nothing for a while",
+	[SIM_CARD] = "the brick's card refuses writes for a while",
+	[SIM_GROW] = "the store is made larger",
 };
+
+/* There is no sense in what concerns files where there are none. */
+static bool has_sense_at(const struct sim_brick *brick,
+			 enum sim_fault_kind kind)
+{
+	bool has_slow = brick->files.slow.bytes;
+
+	switch (kind) {
+	case SIM_DISK_WRITE_BACK:
+	case SIM_DISK_UNASKED:
+	case SIM_DISK_FLUSH:
+	case SIM_DISK_CALL:
+	case SIM_DISK_MOUNT:
+		return brick->medium.files || has_slow;
+	case SIM_DISK_NEIGHBOUR:
+		return brick->medium.files;
+	case SIM_BAD_BLOCK:
+		/* There is little room in memory beside a slow tier. */
+		return !brick->medium.files && !has_slow;
+	case SIM_TIER:
+		return has_slow;
+	case SIM_GROW:
+		return brick->medium.bytes < SIM_MEDIUM_BYTES;
+	default:
+		return true;
+	}
+}
 
 /* ---- what befalls them ------------------------------------------------------ */
 
-static void lose_power(struct sim_scene *s, uint64_t down_ns)
+static struct sim_brick *brick_of(const struct sim_fault *f)
 {
-	sim_brick_lose_power(&s->brick, down_ns);
-	sim_shared_power(&s->shared);
+	return &f->scene->bricks[(f->which >> BRICK_BIT) % f->scene->n_bricks];
+}
+
+static void lose_power(struct sim_brick *brick, uint64_t down_ns)
+{
+	sim_brick_lose_power(brick, down_ns);
+	if (brick == brick->scene->bricks)
+		sim_shared_power(&brick->scene->shared);
 }
 
 /* In the middle of what brickd does with its medium. */
 static void comes_soon(struct sim_event *event)
 {
-	struct sim_scene *s =
-		sim_container_of(event, struct sim_scene, brick.medium.cut);
+	struct sim_brick *brick =
+		sim_container_of(event, struct sim_brick, medium.cut);
+	const struct sim_faults *faults = &brick->scene->faults;
+	uint32_t at = (uint32_t)(brick - brick->scene->bricks);
 
-	if (s->faults.kills)
-		sim_brick_kill(&s->brick, s->faults.down_ns);
+	if (faults->kills[at])
+		sim_brick_kill(brick, faults->down_ns[at]);
 	else
-		lose_power(s, s->faults.down_ns);
+		lose_power(brick, faults->down_ns[at]);
 }
 
 static void come_soon(const struct sim_fault *f, bool kills)
 {
 	struct sim_scene *s = f->scene;
+	struct sim_brick *brick = brick_of(f);
 
-	s->faults.kills = kills;
-	s->faults.down_ns = f->ns;
-	s->brick.medium.cut.fire = comes_soon;
-	sim_medium_cut_after(&s->brick.medium,
+	s->faults.kills[brick - s->bricks] = kills;
+	s->faults.down_ns[brick - s->bricks] = f->ns;
+	brick->medium.cut.fire = comes_soon;
+	sim_medium_cut_after(&brick->medium,
 			     1 + (uint32_t)(f->which % SOON_MAX));
 }
 
@@ -89,7 +132,8 @@ static void befall_link(const struct sim_fault *f)
 
 static void befall_disk(const struct sim_fault *f)
 {
-	struct sim_files *files = &f->scene->brick.files;
+	struct sim_brick *brick = brick_of(f);
+	struct sim_files *files = &brick->files;
 	struct sim_file *file = f->which & 1 && files->slow.bytes
 					? &files->slow
 					: &files->store;
@@ -116,44 +160,47 @@ static void befall_disk(const struct sim_fault *f)
 		file->call = error;
 		break;
 	case SIM_DISK_MOUNT:
-		sim_brick_kill(&f->scene->brick, f->ns);
+		sim_brick_kill(brick, f->ns);
 		sim_files_mount_again(files);
 		break;
 	default:
-		sim_brick_neighbour_asks(&f->scene->brick);
+		sim_brick_neighbour_asks(brick);
 		break;
 	}
 }
 
-/* The disk's machine is the last of those that can be killed. */
+/* Disks are the last of those who may be hit. */
 static void kill_one(struct sim_scene *s, uint64_t which, uint64_t down_ns)
 {
-	which %= s->n_clients + s->has_disk;
+	which %= s->n_clients + s->n_disks;
 	if (which < s->n_clients)
 		sim_client_kill(&s->clients[which], down_ns);
 	else
-		sim_disk_kill(&s->disk, down_ns);
+		sim_disk_kill(&s->disks[which - s->n_clients], down_ns);
 }
 
-/* A client, or the disk, which is the last of them. */
 static void befall_someone(const struct sim_fault *f)
 {
 	struct sim_scene *s = f->scene;
-	uint32_t number = (uint32_t)(f->which % (s->n_clients + s->has_disk));
-	uint64_t va = number < s->n_clients ? sim_client_va(number)
-					    : s->disk.settings.first_va;
+	uint32_t at = (uint32_t)(f->which % (s->n_clients + s->n_disks));
+	bool is_client = at < s->n_clients;
+	const struct sim_disk *d =
+		is_client ? NULL : &s->disks[at - s->n_clients];
+	struct sim_brick *brick = is_client ? s->clients[at].brick : d->brick;
+	uint32_t number = is_client ? at : d->number;
+	uint64_t va = is_client ? sim_client_va(number) : d->settings.first_va;
 
 	if (f->kind == SIM_EVICT)
-		sim_brick_evict(&s->brick, number);
+		sim_brick_evict(brick, number);
 	else if (f->kind == SIM_TIER)
-		sim_brick_order(&s->brick, va, f->which);
+		sim_brick_order(brick, va, f->which);
 	else
-		sim_brick_revoke(&s->brick, number, f->which, f->ns);
+		sim_brick_revoke(brick, number, f->which, f->ns);
 }
 
 static void befall(const struct sim_fault *f)
 {
-	struct sim_scene *s = f->scene;
+	struct sim_brick *brick = brick_of(f);
 
 	switch (f->kind) {
 	case SIM_CUT:
@@ -161,20 +208,20 @@ static void befall(const struct sim_fault *f)
 		befall_link(f);
 		break;
 	case SIM_KILL_BRICK:
-		sim_brick_kill(&s->brick, f->ns);
+		sim_brick_kill(brick, f->ns);
 		break;
 	case SIM_STOP_BRICK:
-		sim_brick_stop(&s->brick, f->ns);
+		sim_brick_stop(brick, f->ns);
 		break;
 	case SIM_POWER:
-		lose_power(s, f->ns);
+		lose_power(brick, f->ns);
 		break;
 	case SIM_KILL_SOON:
 	case SIM_POWER_SOON:
 		come_soon(f, f->kind == SIM_KILL_SOON);
 		break;
 	case SIM_KILL_CLIENT:
-		kill_one(s, f->which, f->ns);
+		kill_one(f->scene, f->which, f->ns);
 		break;
 	case SIM_DISK_WRITE_BACK:
 	case SIM_DISK_UNASKED:
@@ -182,10 +229,12 @@ static void befall(const struct sim_fault *f)
 	case SIM_DISK_CALL:
 	case SIM_DISK_MOUNT:
 	case SIM_DISK_NEIGHBOUR:
-		befall_disk(f);
+		if (has_sense_at(brick, f->kind))
+			befall_disk(f);
 		break;
 	case SIM_BAD_BLOCK:
-		sim_brick_go_bad(&s->brick, f->which, f->ns);
+		if (has_sense_at(brick, f->kind))
+			sim_brick_go_bad(brick, f->which, f->ns);
 		break;
 	case SIM_EVICT:
 	case SIM_TIER:
@@ -197,11 +246,20 @@ static void befall(const struct sim_fault *f)
 		break;
 	case SIM_MEMORY:
 		sim_memory_fail_after(
-			s->brick.host.process.number,
+			brick->host.process.number,
 			1 + (uint32_t)(f->which % ALLOCATIONS_MAX));
 		break;
 	case SIM_CLOCK:
 		sim.wall_ns = (f->which % 1000) * SIM_S;
+		break;
+	case SIM_REFUSE:
+		sim_brick_refuse(brick, f->ns);
+		break;
+	case SIM_CARD:
+		brick->host.refuses_until_ns = sim.now_ns + f->ns;
+		break;
+	case SIM_GROW:
+		sim_brick_grow(brick, f->which, f->ns);
 		break;
 	case SIM_FAULT_KINDS:
 		break;
@@ -223,7 +281,7 @@ static void strike(const struct sim_fault *f)
 static bool is_in_state(const struct sim_scene *s, uint32_t state)
 {
 	if (state >= KFB_CLIENT_STATES)
-		return sim_disk_state() == state - KFB_CLIENT_STATES;
+		return sim_is_disk_in(state - KFB_CLIENT_STATES);
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		if (sim_client_state(&s->clients[i]) == state)
 			return true;
@@ -275,33 +333,18 @@ static uint64_t choose_ns(uint64_t *dice)
 /* A client's, or, where there is one, the disk's. */
 static uint32_t choose_state(const struct sim_scene *s, uint64_t *dice)
 {
-	uint32_t n = KFB_CLIENT_STATES + (s->has_disk ? KFB_DISK_STATES : 0);
+	uint32_t n = KFB_CLIENT_STATES + (s->n_disks ? KFB_DISK_STATES : 0);
 
 	return (uint32_t)sim_below_of(dice, n);
 }
 
-/* There is no sense in what concerns files where there are none. */
+/* Somewhere. */
 static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 {
-	bool has_slow = s->brick.files.slow.bytes;
-
-	switch (kind) {
-	case SIM_DISK_WRITE_BACK:
-	case SIM_DISK_UNASKED:
-	case SIM_DISK_FLUSH:
-	case SIM_DISK_CALL:
-	case SIM_DISK_MOUNT:
-		return s->brick.medium.files || has_slow;
-	case SIM_DISK_NEIGHBOUR:
-		return s->brick.medium.files;
-	case SIM_BAD_BLOCK:
-		/* There is little room in memory beside a slow tier. */
-		return !s->brick.medium.files && !has_slow && !s->has_disk;
-	case SIM_TIER:
-		return has_slow;
-	default:
-		return true;
-	}
+	for (uint32_t i = 0; i < s->n_bricks; i++)
+		if (has_sense_at(&s->bricks[i], kind))
+			return true;
+	return false;
 }
 
 void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
@@ -334,6 +377,10 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		/* Some links are silent for longer than anybody is patient. */
 		if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
 			f->ns *= 30;
+		/* What is refused for a moment is asked for again. */
+		if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD) &&
+		    sim_chance_of(dice, 500))
+			f->ns += REFUSES_NS;
 		f->state = SIM_ANY_STATE;
 		if (sim_chance_of(dice, BOUND_PERMILLE))
 			f->state = choose_state(s, dice);
@@ -346,15 +393,18 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 
 void sim_faults_end(struct sim_scene *s)
 {
-	struct sim_files *files = &s->brick.files;
-
 	s->faults.waiting = 0;
 	sim_watch(NULL, NULL);
-	sim_memory_fail_after(s->brick.host.process.number, 0);
-	files->store.write_back.error = files->slow.write_back.error = 0;
-	files->store.flush.error = files->slow.flush.error = 0;
-	files->store.call.error = files->slow.call.error = 0;
-	sim_brick_mend(&s->brick);
+	for (uint32_t i = 0; i < s->n_bricks; i++) {
+		struct sim_files *files = &s->bricks[i].files;
+
+		sim_memory_fail_after(s->bricks[i].host.process.number, 0);
+		files->store.write_back.error = 0;
+		files->slow.write_back.error = 0;
+		files->store.flush.error = files->slow.flush.error = 0;
+		files->store.call.error = files->slow.call.error = 0;
+		sim_brick_mend(&s->bricks[i]);
+	}
 }
 
 /* ---- for the story ---------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "brick.h"
 #include "world.h"
 
 #define SIM_FAULTS_MAX 64
@@ -36,6 +37,9 @@ enum sim_fault_kind {
 	SIM_SQUATTER,
 	SIM_MEMORY,
 	SIM_CLOCK,
+	SIM_REFUSE,
+	SIM_CARD,
+	SIM_GROW,
 	SIM_FAULT_KINDS,
 };
 
@@ -61,16 +65,16 @@ struct sim_fault {
 
 /*
  * struct sim_faults - those of a world
- * @down_ns: of the machine, after what comes in the middle of a store
- * @kills: what comes there is the end of brickd alone
+ * @down_ns: of a brick's machine, after what comes in the middle of a store
+ * @kills: what comes there is the end of its brickd alone
  * @waiting: by fault: it waits for a state
  */
 struct sim_faults {
 	uint32_t n;
 	struct sim_fault list[SIM_FAULTS_MAX];
 	uint64_t waiting;
-	uint64_t down_ns;
-	bool kills;
+	uint64_t down_ns[SIM_BRICKS_MAX];
+	bool kills[SIM_BRICKS_MAX];
 };
 
 /* Chooses faults within @span_ns; those happen whose bit is set in @mask. */

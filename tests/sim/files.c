@@ -210,6 +210,17 @@ static void file_init(struct sim_files *files, struct sim_file *file,
 		(struct sim_disk_error){ 0 };
 }
 
+void sim_file_grow(struct sim_file *file, uint64_t bytes)
+{
+	struct page_cache *pc = &file->pc;
+
+	memset(pc->state->page + pc->n_pages, PC_ABSENT,
+	       bytes / PC_PAGE - pc->n_pages);
+	pc->n_pages = bytes / PC_PAGE;
+	pc->state->size = bytes;
+	file->bytes = bytes;
+}
+
 void sim_files_init(struct sim_files *files, uint32_t host, uint8_t *page,
 		    uint8_t *disk, const struct sim_files_settings *settings,
 		    uint64_t seed)

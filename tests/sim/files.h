@@ -98,6 +98,9 @@ void sim_files_init(struct sim_files *files, uint32_t host, uint8_t *page,
 		    uint8_t *disk, const struct sim_files_settings *settings,
 		    uint64_t seed);
 
+/* It has so many bytes, no fewer than before. Context: nobody has it open. */
+void sim_file_grow(struct sim_file *file, uint64_t bytes);
+
 /* Somebody has stored there through a mapping, or a device has. */
 void sim_file_stored(struct sim_files *files, struct sim_file *file,
 		     uint64_t off, uint64_t len);

@@ -15,6 +15,8 @@
  * @boot_id: of this boot
  * @life: of the program
  * @is_off: its power is off: nobody answers
+ * @refuses_until_ns: its card lets nobody write to the medium before
+ * @n_refused: how often it has not
  */
 struct sim_host {
 	struct sim_process process;
@@ -23,6 +25,8 @@ struct sim_host {
 	uint8_t boot_id[16];
 	uint32_t life;
 	bool is_off;
+	uint64_t refuses_until_ns;
+	uint64_t n_refused;
 };
 
 static inline struct sim_host *sim_host_of(struct sim_process *process)

@@ -186,13 +186,24 @@ static void refuse(struct sim_way *way, struct sim_op *op)
 	sim_link_tell(link, SIM_BRICK, sim.now_ns + sim_delay());
 }
 
+/* For a while, as a card does that has lost what it knew of keys. */
+static bool is_refused(struct sim_host *brick, const struct sim_op *op,
+		       const uint8_t *at)
+{
+	if (op->kind != SIM_WRITE || sim.now_ns >= brick->refuses_until_ns ||
+	    !is_at_medium(brick->medium, at))
+		return false;
+	brick->n_refused++;
+	return true;
+}
+
 static bool arrive_rma(struct sim_way *way, struct sim_op *op)
 {
 	struct sim_link *link = way->link;
 	struct sim_medium *medium = brick_of(link)->medium;
 	uint8_t *at = resolve(link, op);
 
-	if (!at) {
+	if (!at || is_refused(brick_of(link), op, at)) {
 		refuse(way, op);
 		return false;
 	}

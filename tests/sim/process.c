@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "kernel/machine.h"
 #include "memory.h"
 
 #define STACK_BYTES (256U << 10)
@@ -85,6 +86,8 @@ static void enter_first(struct sim_thread *thread)
 static void enter(struct sim_thread *thread)
 {
 	sim_current = thread;
+	if (thread->process->has_kernel)
+		km_static_memory_enter(thread->process->number);
 	if (!_setjmp(outside)) {
 		if (thread->has_begun)
 			_longjmp(thread->at, 1);

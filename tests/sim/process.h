@@ -59,12 +59,14 @@ LIST_HEAD(sim_belonging_list, sim_belonging);
  * @name: for the story
  * @number: its place; memory is told apart by it
  * @is_alive: it has been started and has not ended
+ * @has_kernel: it is a machine whose kernel is simulated: kernel/machine.h
  * @ended: called when its first thread has returned; NULL: nobody waits
  */
 struct sim_process {
 	const char *name;
 	uint32_t number;
 	bool is_alive;
+	bool has_kernel;
 	struct sim_thread_list threads;
 	struct sim_belonging_list belongings;
 	void (*ended)(struct sim_process *process);

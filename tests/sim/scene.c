@@ -6,14 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "fabric.h"
 #include "proto/kfb_slot.h"
 
 /* How long everybody has to come to an end when no more faults happen. */
-#define END_NS	       (600 * SIM_S)
-#define QUOTA_PERMILLE 300
-#define DISK_PERMILLE  500
-#define CLIENTS_AT     1 /* processes: the brick's, then the clients' */
+#define END_NS (600 * SIM_S)
+/* Processes: the bricks', then the clients', then machines with disks. */
+#define CLIENTS_AT SIM_BRICKS_MAX
+/* Blocks from one disk to the next. */
+#define DISK_STEP	 8
+#define QUOTA_PERMILLE	 300
+#define DISK_PERMILLE	 500
+#define DISKS_PERMILLE	 250 /* more than one of them, of those */
+#define GUEST_PERMILLE	 500 /* on the machine of the first one, of those */
+#define BRICKS_PERMILLE	 120
+#define OPEN_PERMILLE	 60
+#define SMALL_PERMILLE	 150 /* stores that have room to grow */
+#define VISITOR_PERMILLE 600 /* of another machine */
 
 /* ---- the end ---------------------------------------------------------------------- */
 
@@ -25,13 +35,13 @@ static void begin_end(struct sim_event *event)
 	sim_faults_end(s);
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		s->clients[i].ends = true;
-	s->disk.ends = true;
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		s->disks[i].ends = true;
 }
 
 static void forget(struct sim_brick *brick)
 {
-	sim_shared_power(
-		&sim_container_of(brick, struct sim_scene, brick)->shared);
+	sim_shared_power(&brick->scene->shared);
 }
 
 static void give_up(struct sim_event *event)
@@ -49,7 +59,7 @@ static void client_ended(struct sim_process *process)
 		sim.is_over = true;
 }
 
-static void disk_ended(struct sim_process *process)
+static void machine_ended(struct sim_process *process)
 {
 	const struct sim_disk *d = (const struct sim_disk *)process;
 
@@ -67,9 +77,10 @@ void sim_scene_check(struct sim_scene *s)
 			sim_violated("%s waits for ever: in %s", c->name,
 				     c->call);
 	}
-	if (s->has_disk && !s->disk.has_ended)
-		sim_violated("%s waits for ever: in %s", s->disk.name,
-			     s->disk.call);
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		if (!s->disks[i].has_ended)
+			sim_violated("%s waits for ever: in %s",
+				     s->disks[i].name, s->disks[i].call);
 	sim_shared_check(&s->shared);
 }
 
@@ -113,8 +124,9 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 	bool has_slow = sim_chance_of(dice, 250);
 
 	b->is_file = sim_chance_of(dice, 350);
-	b->bytes = has_slow ? (12 + 2 * sim_below_of(dice, 5)) << 20
-			    : SIM_MEDIUM_BYTES;
+	b->bytes = SIM_MEDIUM_BYTES;
+	if (has_slow || sim_chance_of(dice, SMALL_PERMILLE))
+		b->bytes = (12 + 2 * sim_below_of(dice, 5)) << 20;
 	b->files = (struct sim_files_settings){
 		.store_bytes = b->bytes,
 		.slow_bytes =
@@ -125,13 +137,13 @@ static void choose_media(uint64_t *dice, struct sim_brick_settings *b)
 	};
 }
 
-static void choose_brick(uint64_t *dice, bool has_disk,
-			 struct sim_brick_settings *b)
+static void choose_brick(uint64_t *dice, struct sim_brick_settings *b)
 {
 	static const uint32_t leases_ms[] = { 100, 100, 400, 3000, 3000 };
 	static const uint32_t promotes_ms[] = { 0, 50, 5000, 5000 };
 	static const uint32_t stops_ms[] = { 0, 20, 3000 };
 
+	*b = (struct sim_brick_settings){ 0 };
 	choose_platform(dice, &b->platform);
 	choose_media(dice, b);
 	b->is_tcp = b->is_file || sim_chance_of(dice, 250);
@@ -169,29 +181,149 @@ static void choose_client(uint64_t *dice, struct sim_client_settings *c)
 	c->retains = c->reconnect_ms && sim_chance_of(dice, 300);
 }
 
-/* As another client, behind the blocks of those that there may be. */
-static void add_disk(struct sim_scene *s, uint64_t *dice,
-		     const struct sim_brick_settings *b)
-{
-	struct sim_disk_settings d;
+/* ---- clients ----------------------------------------------------------------------- */
 
-	sim_disk_choose(dice, b->is_tcp, &d);
-	d.lease_ms = b->lease_ms;
-	d.first_va = (uint64_t)(SIM_CLIENTS_MAX * SIM_PLACES)
-		     << KFB_BLOCK_SHIFT;
+static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
+		       enum sim_sharing sharing, uint64_t *quotas)
+{
+	struct sim_brick *brick = &s->bricks[sim_below_of(dice, s->n_bricks)];
+	struct sim_client_settings c;
+
+	choose_client(dice, &c);
+	/* What they share the first brick has. */
+	if (brick != s->bricks)
+		sharing = SIM_SHARES_NOTHING;
+	/* Who takes over what is shared would have more than its quota. */
+	if (sharing == SIM_SHARES_NOTHING && !brick->settings.is_open &&
+	    sim_chance_of(quotas, QUOTA_PERMILLE))
+		c.quota = c.n_blocks +
+			  (uint32_t)sim_below_of(quotas, c.n_spares + 1);
+	brick->settings.quotas[i] = c.quota;
+	c.lease_ms = brick->settings.lease_ms;
+	c.is_tcp = brick->settings.is_tcp;
+	c.is_nameless = brick->settings.is_open;
+	c.sharing = sharing;
+	/* What is posted again, or copied, is for who writes alone. */
+	if (sharing == SIM_SHARES)
+		c.reconnect_ms = 0;
+	c.retains &= sharing == SIM_SHARES_NOTHING;
+	sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
+			sim_below_of(dice, UINT64_MAX));
+	s->clients[i].host.process.ended = client_ended;
+	s->clients[i].scene = s;
+	s->clients[i].brick = brick;
+	s->clients[i].shared = &s->shared;
+}
+
+/* ---- disks -------------------------------------------------------------------------- */
+
+/* There is no room for two large ones. */
+static void make_small(uint64_t *dice, struct sim_disk_settings *d)
+{
+	d->n_blocks = 1 + (uint32_t)sim_below_of(dice, 2);
+	d->grows_to = d->n_blocks + (uint32_t)sim_below_of(dice, 2);
+	d->queues = d->queues > 4 ? 4 : d->queues;
+}
+
+/* As another client, behind the blocks of those that there may be. */
+static void add_disk(struct sim_scene *s, uint32_t at, uint64_t *dice)
+{
+	struct sim_disk *first = &s->disks[0], *machine = NULL;
+	struct sim_brick *brick = &s->bricks[sim_below_of(dice, s->n_bricks)];
+	struct sim_disk_settings d;
+	uint32_t number = s->n_clients + at;
+	uint64_t block = SIM_CLIENTS_MAX * SIM_PLACES + at * DISK_STEP;
+
+	sim_disk_choose(dice, brick->settings.is_tcp, &d);
+	d.lease_ms = brick->settings.lease_ms;
+	d.is_nameless = brick->settings.is_open;
+	d.first_va = block << KFB_BLOCK_SHIFT;
+	if (s->n_disks > 1)
+		make_small(dice, &d);
+	/* Clients are told apart by their names. */
+	if (d.is_nameless)
+		d.map_cache = d.visit_ms = 0;
 	/* Behind it there is nothing. */
-	if (sim_chance_of(dice, 150))
+	if (!at && sim_chance_of(dice, 150))
 		d.first_va = -((uint64_t)d.grows_to << KFB_BLOCK_SHIFT);
-	sim_disk_init(&s->disk, CLIENTS_AT + s->n_clients, s->n_clients, &d,
-		      sim_below_of(dice, UINT64_MAX));
-	s->disk.host.process.ended = disk_ended;
-	s->disk.scene = s;
+	if (at) {
+		d.visit_ms = 0;
+		machine = sim_chance_of(dice, GUEST_PERMILLE) ? first : NULL;
+	}
+	/* The same client, and the same addresses, of another brick. */
+	if (at == 1 && machine && brick != first->brick &&
+	    sim_chance_of(dice, 500)) {
+		number = first->number;
+		d.first_va = first->settings.first_va;
+		d.n_blocks = d.grows_to = 1;
+	}
+	sim_disk_init(&s->disks[at], at, CLIENTS_AT + s->n_clients + at, number,
+		      machine, &d, sim_below_of(dice, UINT64_MAX));
+	s->disks[at].host.process.ended = machine_ended;
+	s->disks[at].scene = s;
+	s->disks[at].brick = brick;
+}
+
+/* Somebody of its own machine, or of the next one, who wants its blocks, too. */
+static void add_visitor(struct sim_scene *s, uint64_t *dice)
+{
+	struct sim_disk *d = &s->disks[0], *machine = d;
+
+	if (!d->settings.visit_ms)
+		return;
+	for (uint32_t i = 1; i < s->n_disks; i++)
+		if (s->disks[i].machine != d &&
+		    sim_chance_of(dice, VISITOR_PERMILLE))
+			machine = s->disks[i].machine;
+	d->squatter.number = d->number;
+	if (machine != d || !d->settings.is_visited_by_itself)
+		d->squatter.number = s->n_clients + s->n_disks;
+	d->squatter.machine = machine;
+	machine->visitor = &d->squatter;
+}
+
+static uint32_t count_machines(const struct sim_scene *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		n += s->disks[i].machine == &s->disks[i];
+	return n;
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+/* Who is there, as numbers. */
+static void choose_people(struct sim_scene *s, uint64_t *dice)
+{
+	s->n_bricks = 1 + sim_chance_of(dice, BRICKS_PERMILLE);
+	s->n_disks = sim_chance_of(dice, DISK_PERMILLE);
+	s->n_clients = !s->n_disks + (uint32_t)sim_below_of(dice, 3);
+	if (!s->n_disks || !sim_chance_of(dice, DISKS_PERMILLE))
+		return;
+	s->n_disks += 1 + sim_chance_of(dice, 300);
+	s->n_clients = s->n_clients > 1 ? 1 : s->n_clients;
+}
+
+static void add_bricks(struct sim_scene *s, uint64_t *dice)
+{
+	struct sim_brick_settings b;
+
+	for (uint32_t i = 0; i < s->n_bricks; i++) {
+		choose_brick(dice, &b);
+		b.n_clients = s->n_clients + s->n_disks + 1; /* a squatter */
+		b.is_open = sim_chance_of(dice, OPEN_PERMILLE);
+		if (s->n_disks && sim_chance_of(dice, 200))
+			b.mappings = 2;
+		sim_brick_init(&s->bricks[i], i, &b,
+			       sim_below_of(dice, UINT64_MAX));
+		s->bricks[i].scene = s;
+	}
+	s->bricks[0].forgets = forget;
 }
 
 struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 {
-	struct sim_brick_settings b;
-	struct sim_client_settings c;
 	enum sim_sharing sharing;
 	uint64_t quotas = seed ^ UINT64_C(0x2545f4914f6cdd1d);
 	static struct sim_scene scene;
@@ -202,40 +334,19 @@ struct sim_scene *sim_scene_new(uint64_t seed, uint64_t faults)
 	sim.seed = seed;
 	sim_fabric_init();
 	choose_pace(&dice);
-	s->has_disk = sim_chance_of(&dice, DISK_PERMILLE);
-	choose_brick(&dice, s->has_disk, &b);
-	s->n_clients = !s->has_disk + (uint32_t)sim_below_of(&dice, 3);
+	choose_people(s, &dice);
 	sharing = (enum sim_sharing)sim_below_of(&dice, 3);
 	sim_shared_init(&s->shared);
-	s->n_left = s->n_clients + s->has_disk;
-	s->brick.forgets = forget;
-	b.n_clients = s->n_left + 1; /* a squatter */
-	if (s->has_disk && sim_chance_of(&dice, 200))
-		b.mappings = 2;
-	sim_brick_init(&s->brick, 0, &b, sim_below_of(&dice, UINT64_MAX));
-	for (uint32_t i = 0; i < s->n_clients; i++) {
-		choose_client(&dice, &c);
-		/* Who takes over what is shared would have more than its quota. */
-		if (sharing == SIM_SHARES_NOTHING &&
-		    sim_chance_of(&quotas, QUOTA_PERMILLE))
-			c.quota = c.n_blocks + (uint32_t)sim_below_of(
-						       &quotas, c.n_spares + 1);
-		s->brick.settings.quotas[i] = c.quota;
-		c.lease_ms = b.lease_ms;
-		c.is_tcp = b.is_tcp;
-		c.sharing = sharing;
-		/* What is posted again, or copied, is for who writes alone. */
-		if (sharing == SIM_SHARES)
-			c.reconnect_ms = 0;
-		c.retains &= sharing == SIM_SHARES_NOTHING;
-		sim_client_init(&s->clients[i], CLIENTS_AT + i, i, &c,
-				sim_below_of(&dice, UINT64_MAX));
-		s->clients[i].host.process.ended = client_ended;
-		s->clients[i].scene = s;
-		s->clients[i].shared = &s->shared;
-	}
-	if (s->has_disk)
-		add_disk(s, &dice, &b);
+	add_bricks(s, &dice);
+	for (uint32_t i = 0; i < s->n_clients; i++)
+		add_client(s, i, &dice, sharing, &quotas);
+	sim_disk_told_init(s);
+	sim_disks_are_nowhere();
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		add_disk(s, i, &dice);
+	if (s->n_disks)
+		add_visitor(s, &dice);
+	s->n_left = s->n_clients + count_machines(s);
 	span_ns = (20 + sim_below_of(&dice, 500)) * SIM_MS;
 	sim_faults_make(s, &dice, span_ns, faults);
 	s->end.fire = begin_end;
@@ -249,25 +360,27 @@ void sim_scene_count(const struct sim_scene *s, uint64_t *lives,
 		     uint64_t *writes, uint64_t *reads, uint64_t *flushes,
 		     uint64_t *losses)
 {
-	*lives += s->brick.lives;
+	for (uint32_t i = 0; i < s->n_bricks; i++)
+		*lives += s->bricks[i].lives;
 	for (uint32_t i = 0; i < s->n_clients; i++) {
 		*writes += s->clients[i].n_writes;
 		*reads += s->clients[i].n_reads;
 		*flushes += s->clients[i].n_flushes;
 		*losses += s->clients[i].n_losses;
 	}
-	if (!s->has_disk)
-		return;
-	*writes += s->disk.n_writes;
-	*reads += s->disk.n_reads;
-	*flushes += s->disk.n_flushes;
+	for (uint32_t i = 0; i < s->n_disks; i++) {
+		*writes += s->disks[i].n_writes;
+		*reads += s->disks[i].n_reads;
+		*flushes += s->disks[i].n_flushes;
+	}
 }
 
 void sim_scene_free(struct sim_scene *s)
 {
 	for (uint32_t i = 0; i < s->n_clients; i++)
 		sim_client_fini(&s->clients[i]);
-	if (s->has_disk)
-		sim_disk_fini(&s->disk);
-	sim_brick_fini(&s->brick);
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		sim_disk_fini(&s->disks[i]);
+	for (uint32_t i = 0; i < s->n_bricks; i++)
+		sim_brick_fini(&s->bricks[i]);
 }

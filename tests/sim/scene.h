@@ -13,14 +13,20 @@
 #include "disk.h"
 #include "faults.h"
 
+/*
+ * struct sim_scene - one
+ * @n_left: clients and machines that have not come to their end
+ * @shared: a block of the first brick's
+ */
 struct sim_scene {
-	struct sim_brick brick;
+	uint32_t n_bricks;
+	struct sim_brick bricks[SIM_BRICKS_MAX];
 	uint32_t n_clients;
 	uint32_t n_left;
 	struct sim_client clients[SIM_CLIENTS_MAX];
 	struct sim_shared shared;
-	bool has_disk;
-	struct sim_disk disk;
+	uint32_t n_disks;
+	struct sim_disk disks[SIM_DISKS_MAX];
 	struct sim_faults faults;
 	struct sim_event end;
 	struct sim_event limit;

@@ -92,6 +92,9 @@ static bool unmap(struct sim_client *c)
 		return false;
 	c->call = "unmap what is shared";
 	rc = kfbrick_unmap(c->k, c->shared_mapping);
+	/* It flushes first, and says so. */
+	if (rc && rc != -ENOMEM)
+		c->is_untold = false;
 	if (rc != -ENOMEM)
 		c->shared_mapping = NULL;
 	c->call = "nothing";

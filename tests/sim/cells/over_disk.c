@@ -79,7 +79,7 @@ static void give_buffers(struct trial *t)
 
 static void live(struct trial *t)
 {
-	km_short_permille = 0;
+	sim_short_permille = 0;
 	if (km_boot())
 		trial_fail(t, "the kernel does not start");
 	give_buffers(t);

@@ -18,8 +18,13 @@ static struct gendisk *sim_disks[DISKS_MAX];
 int kobject_uevent_env(struct kobject *kobj, enum kobject_action action,
 		       char *envp[])
 {
+	struct gendisk *disk = container_of(kobj, struct gendisk, dev.kobj);
+
 	might_sleep();
+	if (km_current()->frees_memory)
+		km_broken("a uevent is sent by whom memory waits for");
 	km_log("%s: uevent %s", kobj->name, envp[0]);
+	disk->n_resizes += !strcmp(envp[0], "RESIZE=1");
 	return 0;
 }
 
@@ -127,7 +132,8 @@ struct gendisk *km_disk_open(int instance)
 
 		if (!disk || strcmp(disk->disk_name, name) != 0)
 			continue;
-		get_device(&disk->dev);
+		/* Who looks for one keeps others from removing it meanwhile. */
+		disk->dev.ref.refcount.refs.counter++;
 		if (!open_disk(disk))
 			return disk;
 		put_disk(disk);
@@ -144,6 +150,11 @@ void km_disk_close(struct gendisk *disk)
 uint64_t km_disk_sectors(const struct gendisk *disk)
 {
 	return disk->capacity;
+}
+
+uint32_t km_disk_resizes(const struct gendisk *disk)
+{
+	return disk->n_resizes;
 }
 
 bool km_disk_is_read_only(const struct gendisk *disk)

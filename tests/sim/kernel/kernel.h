@@ -25,6 +25,8 @@ int km_control(const char *order, char *answer, size_t room);
 struct gendisk *km_disk_open(int instance);
 void km_disk_close(struct gendisk *disk);
 uint64_t km_disk_sectors(const struct gendisk *disk);
+/* How often user space was told that it has another size. */
+uint32_t km_disk_resizes(const struct gendisk *disk);
 /* It takes no writes. */
 bool km_disk_is_read_only(const struct gendisk *disk);
 /* Its writes last when they are over. */

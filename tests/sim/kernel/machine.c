@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/memory.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/process.h"
 
@@ -16,6 +17,9 @@
 /* Where the linker puts what the modules have in static memory. */
 extern char sim_static_begin[], sim_static_end[];
 static char *as_linked;
+/* Of machines that do not run, by process; and which does. */
+static char *kept[SIM_PROCESSES_MAX];
+static uint32_t running = SIM_PROCESSES_MAX;
 
 /* ---- threads ----------------------------------------------------------- */
 
@@ -155,13 +159,35 @@ void km_check_may_sleep(const char *where)
 
 /* ---- static memory ---------------------------------------------------------- */
 
+static size_t static_bytes(void)
+{
+	return (uintptr_t)sim_static_end - (uintptr_t)sim_static_begin;
+}
+
+static void keep_as_linked(void)
+{
+	if (as_linked)
+		return;
+	as_linked = sim_alloc(static_bytes());
+	memcpy(as_linked, sim_static_begin, static_bytes());
+}
+
+/* There is one place for it; one that has not started yet finds anything there. */
+void km_static_memory_enter(uint32_t process)
+{
+	if (process == running)
+		return;
+	keep_as_linked();
+	if (!kept[process])
+		kept[process] = sim_alloc(static_bytes());
+	if (running < SIM_PROCESSES_MAX)
+		memcpy(kept[running], sim_static_begin, static_bytes());
+	memcpy(sim_static_begin, kept[process], static_bytes());
+	running = process;
+}
+
 void km_static_memory_reset(void)
 {
-	size_t len = (uintptr_t)sim_static_end - (uintptr_t)sim_static_begin;
-
-	if (!as_linked) {
-		as_linked = sim_alloc(len);
-		memcpy(as_linked, sim_static_begin, len);
-	}
-	memcpy(sim_static_begin, as_linked, len);
+	keep_as_linked();
+	memcpy(sim_static_begin, as_linked, static_bytes());
 }

@@ -23,6 +23,7 @@ struct sim_thread;
  * @atomic: locks that it holds, and the like: it must not sleep
  * @bh_off: softirqs do not come while it runs
  * @is_softirq: it stands for one
+ * @frees_memory: it runs a work that others wait for when memory is short
  * @rcu_depth: of its sections
  * @rcu_phase: where the outermost has begun
  */
@@ -33,6 +34,7 @@ struct km_task {
 	uint32_t atomic;
 	uint32_t bh_off;
 	bool is_softirq;
+	bool frees_memory;
 	uint32_t rcu_depth;
 	int rcu_phase;
 };
@@ -60,8 +62,8 @@ uint64_t km_below(uint64_t bound);
 bool km_chance(uint32_t permille);
 void km_random(void *buf, size_t len);
 
-/* How often there is no memory. */
-extern uint32_t km_short_permille;
+/* How often this machine has no memory. */
+extern uint32_t sim_short_permille;
 
 /* The kernel's log, and its rules. */
 void km_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -69,6 +71,8 @@ void km_broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* What modules have in static memory becomes as it was linked. */
 void km_static_memory_reset(void);
+/* It is from now on that of a process, whose kernel is to run. */
+void km_static_memory_enter(uint32_t process);
 /* Runs a task, @arg, as a thread of a process: what it is started with. */
 void *km_run(void *arg);
 

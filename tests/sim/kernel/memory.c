@@ -18,13 +18,13 @@ struct area {
 
 static struct area sim_areas[AREAS_MAX];
 
-uint32_t km_short_permille;
+uint32_t sim_short_permille;
 
 static bool is_short(gfp_t flags)
 {
 	if (!(flags & GFP_ATOMIC))
 		might_sleep();
-	return km_chance(km_short_permille);
+	return km_chance(sim_short_permille);
 }
 
 void *km_zalloc(size_t len)

@@ -50,12 +50,14 @@ static struct work_struct *next_work(void)
 
 static void run_work(struct worker *w, struct work_struct *work)
 {
-	const struct km_task *task = km_current();
+	struct km_task *task = km_current();
 
 	list_del_init(&work->node);
 	work->is_pending = false;
 	w->runs = work;
+	task->frees_memory = work->wq && work->wq->flags & WQ_MEM_RECLAIM;
 	work->func(work);
+	task->frees_memory = false;
 	if (task->atomic || task->rcu_depth)
 		km_broken("a work ends with a lock");
 	w->runs = NULL;
@@ -109,6 +111,7 @@ bool km_make_pending(struct work_struct *work)
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 {
 	km_may_yield();
+	work->wq = wq;
 	return km_make_pending(work);
 }
 
@@ -167,6 +170,7 @@ bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work,
 		list_del_init(&work->work.node);
 		work->work.is_pending = false;
 	}
+	work->work.wq = wq;
 	work->is_armed = true;
 	work->at_ns = km_now_ns() + delay * SIM_JIFFY_NS;
 	list_add_tail(&work->timer, &sim_works_timers);
@@ -222,8 +226,10 @@ struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,
 {
 	struct workqueue_struct *wq = km_zalloc(sizeof(*wq));
 
-	if (wq)
-		wq->name = name;
+	if (!wq)
+		return NULL;
+	wq->name = name;
+	wq->flags = flags;
 	return wq;
 }
 

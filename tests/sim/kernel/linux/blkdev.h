@@ -80,6 +80,7 @@ struct gendisk {
 	sector_t capacity;
 	bool is_ro;
 	bool was_added;
+	u32 n_resizes; /* that user space was told of */
 	struct device dev;
 	const struct attribute_group **groups;
 };
@@ -101,8 +102,10 @@ static inline void set_capacity(struct gendisk *disk, sector_t sectors)
 static inline bool set_capacity_and_notify(struct gendisk *disk,
 					   sector_t sectors)
 {
-	might_sleep();
+	char what[] = "RESIZE=1", *envp[] = { what, NULL };
+
 	disk->capacity = sectors;
+	kobject_uevent_env(&disk->dev.kobj, KOBJ_CHANGE, envp);
 	return true;
 }
 

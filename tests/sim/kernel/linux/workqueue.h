@@ -11,18 +11,21 @@
 #include <linux/types.h>
 
 struct work_struct;
+struct workqueue_struct;
 typedef void (*work_func_t)(struct work_struct *work);
 
 /*
  * struct work_struct - a work
  * @node: in the list of those that wait to run
  * @func: what it does
+ * @wq: where it was queued last
  * @is_pending: it waits to run
  * @n_cancels: who waits for its end; it is not queued anew meanwhile
  */
 struct work_struct {
 	struct list_head node;
 	work_func_t func;
+	const struct workqueue_struct *wq;
 	bool is_pending;
 	u32 n_cancels;
 };
@@ -41,8 +44,10 @@ struct delayed_work {
 	bool is_armed;
 };
 
+/* @flags: WQ_* */
 struct workqueue_struct {
 	const char *name;
+	unsigned int flags;
 };
 
 #define WQ_UNBOUND     2U
