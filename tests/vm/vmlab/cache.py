@@ -12,10 +12,8 @@ import os
 import pathlib
 import shutil
 import tempfile
-import time
 
 CHUNK_BYTES = 1 << 20
-PART_KEEP_S = 24 * 3600
 
 
 class Skip(Exception):
@@ -46,32 +44,66 @@ def folder(kind, key, make):
         if path.is_dir():
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = pathlib.Path(tempfile.mkdtemp(dir=path.parent, prefix="part."))
-        try:
+        with new_part(path.parent) as part:
             make(part)
             part.rename(path)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
     return path
+
+
+@contextlib.contextmanager
+def new_part(top):
+    """Make a folder below top that others leave alone while this process fills it."""
+    with lock("parts"):
+        part = pathlib.Path(tempfile.mkdtemp(dir=top, prefix="part."))
+        held = os.open(part, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        yield part
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    finally:
+        os.close(held)
+
+
+def is_being_made(part):
+    """Tell by its lock whether somebody fills a folder; its times are an archive's."""
+    try:
+        held = os.open(part, os.O_RDONLY)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(held)
+    return False
 
 
 def trim(kind, keep):
     """Remove all but the KEEP most recently used entries of one kind.
 
-    What another run is still making stays, unless it is so old that its
-    maker must have been killed.
+    What another run is still making stays; what was left by one that was
+    killed goes.
     """
     top = root() / kind
     if not top.is_dir():
         return
-    old = sorted(top.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
-    parts = [p for p in old if p.name.startswith("part.")]
-    dead_s = time.time() - PART_KEEP_S
-    gone = [p for p in parts if p.stat().st_mtime < dead_s]
-    gone += [p for p in old if p not in parts][keep:]
+    with lock("parts"):
+        parts = list(top.glob("part.*"))
+        gone = [p for p in parts if not is_being_made(p)]
+    whole = [p for p in top.iterdir() if not p.name.startswith("part.")]
+    gone += sorted(whole, key=last_use, reverse=True)[keep:]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def last_use(path):
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0
 
 
 def digest(*parts):
