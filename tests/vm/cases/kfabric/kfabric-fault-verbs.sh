@@ -4,6 +4,7 @@
 # NEEDS: rdma
 # KO: kfabric_core kfabric_verbs kfabric_fault kfabric_selftest
 # KO: kfabric_fault_test
+# GROUP: kfabric
 # MEM: 1G
 # TIMEOUT: 300
 

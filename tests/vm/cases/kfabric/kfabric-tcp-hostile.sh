@@ -4,6 +4,7 @@
 # NEEDS: python
 # KO: kfabric_core kfabric_tcp kfi_target
 # FILES: tests/func/tcp_peers.py tests/vm/target/peers.py
+# GROUP: kfabric
 # MEM: 1G
 # TIMEOUT: 1000
 

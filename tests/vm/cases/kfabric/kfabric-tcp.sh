@@ -2,6 +2,7 @@
 # shellcheck shell=dash
 # The semantic suite of the kernel fabric on TCP sockets.
 # KO: kfabric_core kfabric_tcp kfabric_selftest
+# GROUP: kfabric
 # TIMEOUT: 120
 
 check "the loop-back device is up" ip link set lo up

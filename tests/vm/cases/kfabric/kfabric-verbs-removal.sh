@@ -3,6 +3,7 @@
 # The RDMA device goes away under a busy connection of kfabric.
 # NEEDS: rdma
 # KO: kfabric_core kfabric_verbs kfi_interop
+# GROUP: kfabric
 # MEM: 1G
 # TIMEOUT: 120
 

@@ -3,6 +3,7 @@
 # The semantic suite of the kernel fabric on verbs over soft RoCE.
 # NEEDS: rdma
 # KO: kfabric_core kfabric_verbs kfabric_selftest
+# GROUP: kfabric
 # MEM: 1G
 # TIMEOUT: 180
 

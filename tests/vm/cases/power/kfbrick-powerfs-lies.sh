@@ -4,6 +4,7 @@
 # NEEDS: rdma nvdimm fs
 # KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
 # BIN: brickd brickd-caches brickd-lying brickctl powerfail-files
+# GROUP: powerfs
 # NVDIMM: 96M persist=mem-ctrl
 # MEM: 2G
 # TIMEOUT: 900

@@ -4,6 +4,7 @@
 # NEEDS: rdma nvdimm fs btrfs
 # KO: kfabric_core kfabric_verbs kfabric_fault kfbrick
 # BIN: brickd brickd-caches brickctl powerfail-files
+# GROUP: powerfs
 # NVDIMM: 672M persist=mem-ctrl
 # MEM: 2G
 # TIMEOUT: 3600
