@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What libfabric's programs do with a provider, tried on stcp with stock tcp beside it.
 
-provider_pairs.py PROGRAM FOLDER [CASE...]
+provider_pairs.py PROGRAM FOLDER [--stock] [CASE...]
 
 Each case runs as a server and a client (tests/func/pairs), in each column of the
-table: stock with itself, stcp with itself, stcp serving stock, stock serving
-stcp. Unconnected endpoints are libfabric's rxm over them, which speaks to itself
+table: stcp with itself, stcp serving stock, stock serving stcp, and with --stock
+first what that does with itself. Unconnected endpoints are libfabric's rxm over them, which speaks to itself
 alone: over stock it sends tagged messages as such. Wherever stock passes, stcp
 passes, or fi_getinfo() does not offer it.
 """
@@ -19,11 +19,13 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, FOLDER = sys.argv[1:3]
-ONLY = sys.argv[3:]
+PROGRAM, FOLDER, *ONLY = sys.argv[1:]
+STOCK = [("tcp", "tcp")] if "--stock" in ONLY else []
+ONLY = [word for word in ONLY if word != "--stock"]
 PATIENCE_S = 60
 REFUSED = 77
-COLUMNS = (("tcp", "tcp"), ("stcp", "stcp"), ("stcp", "tcp"), ("tcp", "stcp"))
+ALONE = [*STOCK, ("stcp", "stcp")]
+COLUMNS = [*ALONE, ("stcp", "tcp"), ("tcp", "stcp")]
 # Before libfabric 1.18 what sleeps in an event queue of stock's moves no data.
 STOCK_TARGET_FAILS = ("rma-eq-target-msg", "rma-eq-target-auto-msg")
 ENVIRONMENT = dict(os.environ, FI_PROVIDER="tcp,stcp,ofi_rxm", FI_PROVIDER_PATH=FOLDER, IPATH_NO_BACKTRACE="1",
@@ -85,7 +87,7 @@ class Pairs(unittest.TestCase):
         cases = [c for c in cases if not ONLY or c[0] in ONLY]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             rows = [(case, [pool.submit(attempt, case, kind, *column)
-                            for column in (COLUMNS if kind == "msg" else COLUMNS[:2])])
+                            for column in (COLUMNS if kind == "msg" else ALONE)])
                     for case, kind in cases]
             print(f"\n{'':32}" + "".join(f"{'-'.join(c):>12}" for c in COLUMNS))
             rows = [(case, self.finished(case, row)) for case, row in rows]
