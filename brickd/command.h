@@ -72,3 +72,8 @@ int brick_option_error(const char *command, int opt, char *const *argv,
 int brick_parse_fd(const char *text, int *fd);
 
 #endif
+/* Show how far the work is, on a terminal, until the command ends. */
+void brick_command_show_progress(void);
+/* Take that line away, for something else to be printed; it may come back. */
+void brick_command_hide_progress(void);
+

@@ -123,6 +123,11 @@ static int check_store(struct brick_check *c, const char *path,
 		       const char *slow, char *err, size_t err_len)
 {
 	struct brick_media *media;
+	if (found->list) {
+		add_finding(f, found->list);
+		return;
+	}
+	brick_command_hide_progress();
 	int rc;
 
 	rc = brick_boot_id_read(c->boot_id);
@@ -158,3 +163,9 @@ int brick_command_check(int argc, char **argv)
 	fprintf(stderr, "brickd: check: %s\n", *err ? err : strerror(-rc));
 	return rc == -EUCLEAN ? EXIT_FATAL : BRICK_EXIT_FAILED;
 }
+	if (brick_command_wants_json())
+		found.list = json_object_new_array();
+	brick_command_show_progress();
+	brick_command_hide_progress();
+	if (!rc && found.list)
+		return sum_up_json(&c, path, &found);

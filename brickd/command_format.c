@@ -159,11 +159,9 @@ static int format_store(struct arguments *a)
 	int rc;
 
 	rc = make_files(a, err, sizeof(err));
-	if (rc) {
-		fprintf(stderr, "brickd: format: %s\n",
-			*err ? err : strerror(-rc));
-		return BRICK_EXIT_FAILED;
-	}
+	brick_command_hide_progress();
+	if (rc)
+		return brick_command_fail("format", BRICK_EXIT_FAILED, rc, err);
 	brick_uuid_format(a->format.uuid, uuid);
 	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path,
 	       a->create.size >> MIB_SHIFT, uuid);
@@ -178,6 +176,7 @@ int brick_command_format(int argc, char **argv)
 	struct arguments a = { 0 };
 	int status = parse_format_arguments(argc, argv, &a);
 
+	brick_command_show_progress();
 	if (status >= 0)
 		return status;
 	if (!a.has_uuid) {

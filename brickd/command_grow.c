@@ -155,10 +155,12 @@ int brick_command_grow(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	rc = grow_store(&a, &g, err, sizeof(err));
-	if (rc) {
-		fprintf(stderr, "brickd: grow: %s\n",
-			*err ? err : strerror(-rc));
-		return BRICK_EXIT_FAILED;
+	brick_command_hide_progress();
+	if (rc)
+		return brick_command_fail("grow", BRICK_EXIT_FAILED, rc, err);
+	if (brick_command_wants_json()) {
+		print_grown_json(&a, &g);
+		return 0;
 	}
 	printf("grown %s: %" PRIu64 " blocks, %" PRIu64 " more than before\n",
 	       a.path, g.n_after, g.n_after - g.n_before);
@@ -168,3 +170,4 @@ int brick_command_grow(int argc, char **argv)
 		       a.slow, g.slow_after, g.slow_after - g.slow_before);
 	return 0;
 }
+	brick_command_show_progress();

@@ -22,6 +22,7 @@
 #include "brickd/media/media_fsid.h"
 #include "brickd/media/media_impl.h"
 #include "brickd/media/media_mark.h"
+#include "brickd/media/progress.h"
 
 #define PAGE	     4096U
 #define WINDOW_BYTES (1ULL << 30) /* looked at in one go */
@@ -92,6 +93,7 @@ static int look_at_cache(struct resident *r, uint64_t size)
 	size -= size % PAGE;
 	for (off = 0; !ret && off < size; off += len) {
 		len = size - off < WINDOW_BYTES ? size - off : WINDOW_BYTES;
+		brick_progress("looking at what is in memory", off, size);
 		ret = look_at_window(r, off, len);
 	}
 	return ret;

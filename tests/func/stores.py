@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """brickd and stores that are not as they should be: refused or repaired."""
+import fcntl
 import os
+import select
 import subprocess
+import time
 
 import lab
 
 SUPERBLOCKS = (0x0000, 0x1000)
 COMMIT_WORDS = (0x2000, 0x3000)
 INSTANCE_PAGES = (0x4000, 0x5000)
+RECORDS, RECORD_BYTES = 0x10000, 32
+# A little longer than brickd shows no progress.
+SHOWN_S = 0.8
 
 
 class StoreTest(lab.FuncTest):
@@ -293,6 +299,41 @@ class Check(StoreTest):
         os.truncate(self.b.store, 0)
         self.check(status=1)
         self.check("--nonsense", status=2)
+
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        # Findings that nobody reads yet hold it up for longer than it shows nothing.
+        lab.run(lab.BRICKD, "format", self.b.store, "--size", "1G", "--force")
+        self.b.store.unlink()
+        self.ok(lab.run(lab.BRICKD, "format", self.b.store, "--size", "1G"))
+        with open(self.b.store, "r+b") as store:
+            for slot in range(511):
+                store.seek(RECORDS + RECORD_BYTES * slot)
+                store.write(b"x" * RECORD_BYTES)
+        ours, its = os.openpty()
+        out, out_w = os.pipe()
+        fcntl.fcntl(out_w, fcntl.F_SETPIPE_SZ, 4096)
+        with subprocess.Popen([lab.BRICKD, "check", self.b.store], stdout=out_w, stderr=its,
+                              env=lab.environment()) as checker:
+            os.close(its)
+            os.close(out_w)
+            end = time.monotonic() + SHOWN_S
+            while time.monotonic() < end:
+                select.select([ours], [], [], SHOWN_S / 10)
+            found = b""
+            while piece := os.read(out, 4096):
+                found += piece
+            self.assertEqual(checker.wait(), 3, found[-200:])
+        os.close(out)
+        shown = os.read(ours, 65536)
+        os.close(ours)
+        self.assertRegex(shown, rb"checking: +\d+ %\x1b\[K")
+        # It is gone when the result comes.
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])
+        self.assertEqual(found.count(b"record-damaged"), 511)
+
+    def test_without_a_terminal_nobody_is_shown_how_far_it_is(self):
+        self.assertEqual(lab.run(lab.BRICKD, "check", self.b.store).stderr, b"")
 
 
 class Grow(StoreTest):

@@ -14,6 +14,7 @@
 
 #include "brickd/media/media_mark.h"
 #include "brickd/media/media_say.h"
+#include "brickd/media/progress.h"
 #include "brickd/store/dram/sort.h"
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/format/evlog.h"
@@ -268,6 +269,8 @@ static void look_at_table(struct look *k, uint64_t first, uint64_t n)
 	uint64_t slot, key;
 
 	for (slot = first; slot < first + n; slot++) {
+		brick_progress("checking", k->c->n_slots,
+			       k->sb.n + k->sb.n_slow);
 		brick_copies_validate(k->m, &k->sb, k->tx, slot, &v);
 		k->c->n_slots++;
 		if (v.state == BRICK_ALLOC) {
@@ -347,6 +350,7 @@ static void repair_zeros(struct look *k, uint64_t first, uint64_t n)
 	uint64_t slot;
 
 	for (slot = first; k->zeros_bad && slot < first + n; slot++) {
+		brick_progress("repairing", slot - first, n);
 		if (!brick_record_get_word(k->m, &k->sb, 0, slot, &w) ||
 		    w.state != BRICK_CLEAN || is_zero(k, slot))
 			continue;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "brickd/media/media_say.h"
+#include "brickd/media/progress.h"
 #include "brickd/store/offline/check.h"
 #include "brickd/store/store_impl.h"
 
@@ -146,6 +147,7 @@ static void add_records(struct brick_media *m, const struct brick_super *sb,
 	uint64_t i;
 
 	for (i = 0; i < n; i++) {
+		brick_progress("adding records", i, n);
 		w = (struct brick_word){ .state = BRICK_DIRTY };
 		if (i >= n_dirty)
 			w.state = BRICK_CLEAN;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/media/progress.h"
 #include "brickd/store/format/commit_word.h"
 #include "brickd/store/offline/check.h"
 #include "tests/unit/store/fixture.h"
@@ -311,11 +312,44 @@ static void a_store_in_use_is_left_alone(void **state)
 	assert_non_null(strstr(fx.err, "stop it first"));
 }
 
+static struct {
+	const char *doing;
+	uint64_t n;
+	uint64_t last;
+} told;
+
+static void hear_progress(const char *doing, uint64_t done, uint64_t total)
+{
+	assert_int_equal(total, SLOTS);
+	assert_true(done < total);
+	/* It goes on, and not back. */
+	assert_true(!told.n || done > told.last);
+	told.doing = doing;
+	told.last = done;
+	told.n++;
+}
+
+static void each_slot_is_progress(void **state)
+{
+	struct found f;
+
+	(void)state;
+	memset(&told, 0, sizeof(told));
+	brick_progress_watch(hear_progress);
+	assert_int_equal(check(&f, false), 0);
+	brick_progress_watch(NULL);
+	assert_string_equal(told.doing, "checking");
+	assert_int_equal(told.n, SLOTS);
+	assert_int_equal(check(&f, false), 0);
+	assert_int_equal(told.n, SLOTS);
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(each_slot_is_progress),
 		CASE(a_whole_store_has_no_findings),
 		CASE(super_damaged),
 		CASE(commit_damaged),
