@@ -9,18 +9,87 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "brickd/admin/admin_put.h"
+#include "brickd/config/config.h"
+
+static bool wants_json;
+
+bool brick_command_wants_json(void)
+{
+	return wants_json;
+}
+
+void brick_command_begin(int argc, char *const *argv)
+{
+	/* Before options are read: what is wrong with them is told so, too. */
+	for (int i = 1; i < argc; i++)
+		wants_json |= !strcmp(argv[i], "--json");
+}
+
+struct json_object *brick_command_object(void)
+{
+	struct json_object *object = json_object_new_object();
+
+	brick_admin_put_count(object, "schema", BRICK_COMMAND_SCHEMA);
+	return object;
+}
+
+void brick_command_print(FILE *to, struct json_object *object)
+{
+	fprintf(to, "%s\n",
+		json_object_to_json_string_ext(
+			object, JSON_C_TO_STRING_PLAIN |
+					JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+}
+
+static void print_error(const char *command, int status, int error,
+			const char *next, const char *message)
+{
+	struct json_object *outer, *inner;
+
+	brick_command_hide_progress();
+	if (!wants_json) {
+		fprintf(stderr, "brickd: %s%s%s%s%s\n", command ? command : "",
+			command ? ": " : "", message, next ? "; " : "",
+			next ? next : "");
+		return;
+	}
+	outer = brick_command_object();
+	inner = json_object_new_object();
+	if (command)
+		brick_admin_put_text(inner, "command", command);
+	brick_admin_put_text(inner, "message", message);
+	if (next)
+		brick_admin_put_text(inner, "next", next);
+	if (error && strerrorname_np(-error))
+		brick_admin_put_text(inner, "errno", strerrorname_np(-error));
+	brick_admin_put_count(inner, "exit", (uint64_t)status);
+	json_object_object_add(outer, "error", inner);
+	brick_command_print(stderr, outer);
+}
+
+int brick_command_fail(const char *command, int status, int error,
+		       const char *message)
+{
+	print_error(command, status, error, NULL,
+		    *message ? message : strerror(-error));
+	return status;
+}
 
 int brick_usage_error(const char *command, const char *fmt, ...)
 {
+	char message[BRICK_ERR_BYTES], next[64];
 	va_list ap;
 
-	fprintf(stderr, "brickd: %s%s", command ? command : "",
-		command ? ": " : "");
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "; try brickd%s%s --help\n", command ? " " : "",
-		command ? command : "");
+	(void)snprintf(next, sizeof(next), "try brickd%s%s --help",
+		       command ? " " : "", command ? command : "");
+	print_error(command, BRICK_EXIT_USAGE, -EINVAL, next, message);
 	return BRICK_EXIT_USAGE;
 }
 

@@ -4,6 +4,9 @@
 #define BRICKD_COMMAND_H
 
 #include <getopt.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 #define BRICK_CONF_DEFAULT "/etc/kfbrick/brickd.conf"
 
@@ -38,6 +41,29 @@ int brick_command_check(int argc, char **argv);
  */
 int brick_command_grow(int argc, char **argv);
 
+/* The number of what the JSON of the commands looks like, as of brickctl's. */
+#define BRICK_COMMAND_SCHEMA 1
+
+/* Sees whether --json is among the words of a command. */
+void brick_command_begin(int argc, char *const *argv);
+bool brick_command_wants_json(void);
+
+/* An object with the number of its schema; brick_command_print() frees it. */
+struct json_object *brick_command_object(void);
+void brick_command_print(FILE *to, struct json_object *object);
+
+/**
+ * brick_command_fail - say what has failed, as text or as JSON
+ * @command: "format"
+ * @status: to exit with
+ * @error: -errno
+ * @message: what, where, why and what to do; "": what the errno means
+ *
+ * Return: @status.
+ */
+int brick_command_fail(const char *command, int status, int error,
+		       const char *message);
+
 /**
  * brick_usage_error - say what is wrong with a command line
  * @command: "format", or NULL for brickd's own
@@ -62,6 +88,11 @@ brick_usage_error(const char *command, const char *fmt, ...);
 int brick_option_error(const char *command, int opt, char *const *argv,
 		       const struct option *options);
 
+/* Show how far the work is, on a terminal, until the command ends. */
+void brick_command_show_progress(void);
+/* Take that line away, for something else to be printed; it may come back. */
+void brick_command_hide_progress(void);
+
 /**
  * brick_parse_fd - read the number of an open descriptor
  * @text: decimal
@@ -72,8 +103,3 @@ int brick_option_error(const char *command, int opt, char *const *argv,
 int brick_parse_fd(const char *text, int *fd);
 
 #endif
-/* Show how far the work is, on a terminal, until the command ends. */
-void brick_command_show_progress(void);
-/* Take that line away, for something else to be printed; it may come back. */
-void brick_command_hide_progress(void);
-

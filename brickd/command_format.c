@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "brickd/admin/admin_put.h"
 #include "brickd/config/config.h"
 #include "brickd/media/media.h"
 #include "brickd/store/store.h"
@@ -17,7 +18,8 @@
 #define MIB_SHIFT 20
 
 enum {
-	OPT_SIZE = 256,
+	OPT_JSON = 256,
+	OPT_SIZE,
 	OPT_UUID,
 	OPT_FORCE,
 	OPT_SPARSE,
@@ -40,6 +42,7 @@ static const char usage[] =
 	"      --sparse            do not allocate the file; only on volatile\n"
 	"                          media\n"
 	"      --allow-fragmented  accept a DAX file in several pieces\n"
+	"      --json              objects for programs\n"
 	"  -h, --help              show this text and exit\n";
 
 static const struct option options[] = {
@@ -50,6 +53,7 @@ static const struct option options[] = {
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "sparse", no_argument, NULL, OPT_SPARSE },
 	{ "allow-fragmented", no_argument, NULL, OPT_FRAGMENTED },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -102,6 +106,8 @@ static int take_format_option(struct arguments *a, int opt, char *const *argv)
 	case OPT_FRAGMENTED:
 		a->create.allow_fragmented = true;
 		return -1;
+	case OPT_JSON:
+		return -1;
 	case 'h':
 		fputs(usage, stdout);
 		return 0;
@@ -152,17 +158,36 @@ static int make_files(struct arguments *a, char *err, size_t err_len)
 	return rc;
 }
 
+static void print_formatted_json(const struct arguments *a, const char *uuid)
+{
+	struct json_object *o = brick_command_object();
+
+	brick_admin_put_text(o, "store", a->path);
+	brick_admin_put_count(o, "bytes", a->create.size);
+	brick_admin_put_text(o, "uuid", uuid);
+	if (a->slow) {
+		brick_admin_put_text(o, "slow", a->slow);
+		brick_admin_put_count(o, "slow_bytes", a->slow_create.size);
+	}
+	brick_command_print(stdout, o);
+}
+
 static int format_store(struct arguments *a)
 {
 	char err[BRICK_ERR_BYTES] = "";
 	char uuid[BRICK_UUID_TEXT_BYTES];
 	int rc;
 
+	brick_command_show_progress();
 	rc = make_files(a, err, sizeof(err));
 	brick_command_hide_progress();
 	if (rc)
 		return brick_command_fail("format", BRICK_EXIT_FAILED, rc, err);
 	brick_uuid_format(a->format.uuid, uuid);
+	if (brick_command_wants_json()) {
+		print_formatted_json(a, uuid);
+		return 0;
+	}
 	printf("formatted %s: %" PRIu64 " MiB, uuid %s\n", a->path,
 	       a->create.size >> MIB_SHIFT, uuid);
 	if (a->slow)
@@ -176,7 +201,6 @@ int brick_command_format(int argc, char **argv)
 	struct arguments a = { 0 };
 	int status = parse_format_arguments(argc, argv, &a);
 
-	brick_command_show_progress();
 	if (status >= 0)
 		return status;
 	if (!a.has_uuid) {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "brickd/admin/admin_put.h"
 #include "brickd/config/config.h"
 #include "brickd/media/media.h"
 #include "brickd/store/offline/check.h"
@@ -21,7 +22,8 @@
 #include "proto/kfb_text.h"
 
 enum {
-	OPT_SIZE = 256,
+	OPT_JSON = 256,
+	OPT_SIZE,
 	OPT_SLOW,
 	OPT_SLOW_SIZE,
 };
@@ -36,12 +38,14 @@ static const char usage[] =
 	"                        taken as it is\n"
 	"      --slow PATH       take the room of the slow tier, too\n"
 	"      --slow-size SIZE  make its file as large as this first\n"
+	"      --json            objects for programs\n"
 	"  -h, --help            show this text and exit\n";
 
 static const struct option options[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
 	{ "slow", required_argument, NULL, OPT_SLOW },
 	{ "slow-size", required_argument, NULL, OPT_SLOW_SIZE },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -82,6 +86,8 @@ static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 			break;
 		case OPT_SLOW_SIZE:
 			rc = parse_size("--slow-size", &g->slow_size);
+			break;
+		case OPT_JSON:
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -144,6 +150,22 @@ static int grow_store(const struct arguments *a, struct brick_grow *g,
 	return ret;
 }
 
+static void print_grown_json(const struct arguments *a,
+			     const struct brick_grow *g)
+{
+	struct json_object *o = brick_command_object();
+
+	brick_admin_put_text(o, "store", a->path);
+	brick_admin_put_count(o, "blocks", g->n_after);
+	brick_admin_put_count(o, "blocks_before", g->n_before);
+	if (a->slow) {
+		brick_admin_put_text(o, "slow", a->slow);
+		brick_admin_put_count(o, "slow_blocks", g->slow_after);
+		brick_admin_put_count(o, "slow_blocks_before", g->slow_before);
+	}
+	brick_command_print(stdout, o);
+}
+
 int brick_command_grow(int argc, char **argv)
 {
 	struct brick_grow g = { .zero_from = UINT64_MAX };
@@ -154,6 +176,7 @@ int brick_command_grow(int argc, char **argv)
 	rc = parse_grow_arguments(argc, argv, &a, &g);
 	if (rc >= 0)
 		return rc;
+	brick_command_show_progress();
 	rc = grow_store(&a, &g, err, sizeof(err));
 	brick_command_hide_progress();
 	if (rc)
@@ -170,4 +193,3 @@ int brick_command_grow(int argc, char **argv)
 		       a.slow, g.slow_after, g.slow_after - g.slow_before);
 	return 0;
 }
-	brick_command_show_progress();

@@ -322,6 +322,7 @@ int main(int argc, char **argv)
 	brick_fabric_prepare();
 	/* Whoever stops reading our log or our answers must not end us. */
 	signal(SIGPIPE, SIG_IGN);
+	brick_command_begin(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "format"))
 		return brick_command_format(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "check"))

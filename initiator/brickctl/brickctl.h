@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "initiator/lib/kfbrick.h"
 
@@ -350,9 +351,16 @@ void ctl_json_count(struct json_object *object, const char *name,
 void ctl_json_bool(struct json_object *object, const char *name, bool value);
 void ctl_json_text(struct json_object *object, const char *name,
 		   const char *value);
+/*
+ * Each object that is printed has the number of its schema: it rises when a member is
+ * taken away or gets another meaning, not when one is added.
+ */
+#define CTL_JSON_SCHEMA 1
 /* Without a newline; lives as long as the object. */
 const char *ctl_json_line(struct json_object *object);
-/* Prints one line and frees the object. */
+/* Prints one line, with the schema's number, and frees the object. */
 void ctl_json_print(struct json_object *object);
+/* The same to standard error, say. */
+void ctl_json_print_to(FILE *file, struct json_object *object);
 
 #endif

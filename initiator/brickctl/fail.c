@@ -29,8 +29,7 @@ static void message_json(const struct ctl *ctl, int status, int error,
 		ctl_json_text(inner, "errno", strerrorname_np(-error));
 	ctl_json_count(inner, "exit", (uint64_t)status);
 	json_object_object_add(outer, "error", inner);
-	fprintf(stderr, "%s\n", ctl_json_line(outer));
-	json_object_put(outer);
+	ctl_json_print_to(stderr, outer);
 }
 
 static int report_failure(struct ctl *ctl, int status, int error,
@@ -247,6 +246,5 @@ void ctl_note(struct ctl *ctl, const char *format, ...)
 	}
 	object = json_object_new_object();
 	ctl_json_text(object, "note", message);
-	fprintf(stderr, "%s\n", ctl_json_line(object));
-	json_object_put(object);
+	ctl_json_print_to(stderr, object);
 }

@@ -116,8 +116,14 @@ const char *ctl_json_line(struct json_object *object)
 		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
+void ctl_json_print_to(FILE *file, struct json_object *object)
+{
+	ctl_json_count(object, "schema", CTL_JSON_SCHEMA);
+	fprintf(file, "%s\n", ctl_json_line(object));
+	json_object_put(object);
+}
+
 void ctl_json_print(struct json_object *object)
 {
-	puts(ctl_json_line(object));
-	json_object_put(object);
+	ctl_json_print_to(stdout, object);
 }

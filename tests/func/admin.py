@@ -74,7 +74,7 @@ class AdminTest(lab.FuncTest):
         return lab.run(lab.BRICKCTL, "--admin", self.path, *words)
 
     def admin_json(self, *words):
-        return json.loads(self.ok(self.admin_ctl("--json", *words)))
+        return lab.read_json(self.ok(self.admin_ctl("--json", *words)))
 
     def hold(self, *words, client="a"):
         """A session that holds a mapping until it is stopped."""

@@ -4,6 +4,8 @@
 import hashlib
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 
@@ -175,6 +177,53 @@ class Commands(lab.FuncTest):
     def test_a_key_file_that_others_may_read_is_refused(self):
         self.b.key("a").chmod(0o644)
         self.refused(self.b.ctl("info"), USAGE, "0600")
+
+
+class Stores(lab.FuncTest):
+    """What brickctl hands on to brickd."""
+
+    def ctl(self, *words):
+        env = lab.environment()
+        env["PATH"] = f"{pathlib.Path(lab.BRICKD).parent}:{env['PATH']}"
+        return subprocess.run([lab.BRICKCTL, *map(str, words)], env=env, capture_output=True,
+                              check=False, timeout=lab.COMMAND_S)
+
+    def options(self, *words):
+        return set(re.findall(r"^ .*?(--[a-z-]+)", self.ok(lab.run(*words, "--help")).decode(),
+                              re.M)) - {"--help", "--json"}
+
+    def test_the_help_of_what_is_handed_on_names_each_option(self):
+        for command in "format", "check", "grow":
+            self.assertEqual(self.options(lab.BRICKCTL, command),
+                             self.options(lab.BRICKD, command), command)
+
+    def test_stores_have_their_json_too(self):
+        store, slow = self.folder / "store", self.folder / "slow"
+        made = lab.read_json(self.ok(self.ctl("--json", "format", store, "--size", "64M", "--slow",
+                                              slow, "--slow-size", "16M")))
+        self.assertEqual((made["store"], made["bytes"], made["slow_bytes"]),
+                         (str(store), 64 * lab.MIB, 16 * lab.MIB))
+        grown = lab.read_json(self.ok(self.ctl("grow", store, "--size", "128M", "--json")))
+        self.assertEqual((grown["blocks"], grown["blocks_before"]), (63, 31))
+        whole = lab.read_json(self.ok(self.ctl("check", store, "--slow", slow, "--json")))
+        self.assertEqual((whole["result"], whole["slots"], whole["findings"]), ("whole", 70, []))
+        with open(store, "r+b") as file:
+            file.seek(0x2000)
+            file.write(b"x" * 8)
+        done = self.ctl("--json", "check", store)
+        self.assertEqual(done.returncode, 3)
+        found = lab.read_json(done.stdout)
+        self.assertEqual((found["result"], found["damaged"]), ("damaged", 1))
+        self.assertEqual({f["name"]: f["grade"] for f in found["findings"]},
+                         {"commit-damaged": "damage", "slow-not-seen": "note"})
+        for status, words in ((1, ("format", store, "--size", "64M")),
+                              (2, ("check", store, "--repare")), (1, ("grow", "/nonexistent"))):
+            done = self.ctl("--json", *words)
+            self.assertEqual(done.returncode, status)
+            self.assertEqual(done.stdout, b"")
+            error = lab.read_json(done.stderr)["error"]
+            self.assertEqual((error["command"], error["exit"]), (words[0], status))
+            self.assertTrue(error["message"])
 
 
 class Volatile(lab.FuncTest):

@@ -34,6 +34,8 @@ STOP_S = 60
 COMMAND_S = 120
 COMES_S = 90
 TICK_S = 0.02
+# The number of what brickctl's JSON looks like.
+SCHEMA = 1
 # What brickd must never have to say, whatever peers do.
 FAULT_MARKS = (b"does not close", b"illegal move", b"do not add up", b"could not be encoded")
 SANITIZER_MARKS = (b"ERROR: AddressSanitizer", b"ThreadSanitizer:",
@@ -65,6 +67,14 @@ def why_no_loop():
     if done.returncode:
         return done.stderr.decode().strip() or "no loop device is free"
     return None
+
+
+def read_json(text):
+    """An object as brickctl prints it, without the number of its schema."""
+    found = json.loads(text)
+    if found.pop("schema") != SCHEMA:
+        raise ValueError(text)
+    return found
 
 
 class Brick:
@@ -187,7 +197,7 @@ class Brick:
         done = self.ctl("--json", *words, client=client)
         if done.returncode:
             raise RuntimeError(done.stderr.decode())
-        return json.loads(done.stdout)
+        return read_json(done.stdout)
 
     def allocated(self, client="a"):
         """The allocated extents as (address, blocks)."""

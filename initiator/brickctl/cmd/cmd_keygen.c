@@ -130,7 +130,10 @@ static int generate_key(struct ctl *ctl, const char *path, bool force)
 	explicit_bzero(key, sizeof(key));
 	/* It is a line: a newline stands in the place of the NUL. */
 	line[CTL_KEY_TEXT_BYTES - 1] = '\n';
-	if (!strcmp(path, "-"))
+	if (!strcmp(path, "-") && ctl->json)
+		printf("{\"schema\":%d,\"key\":\"%.*s\"}\n", CTL_JSON_SCHEMA,
+		       CTL_KEY_TEXT_BYTES - 1, line);
+	else if (!strcmp(path, "-"))
 		fwrite(line, 1, sizeof(line), stdout);
 	else
 		status = make_file(ctl, path, force, line);
@@ -162,7 +165,7 @@ const struct ctl_command ctl_cmd_keygen = {
 	.details =
 		"Writes 256 random bits as a line of 64 hexadecimal digits to FILE, which only\n"
 		"its owner may read; without FILE to ~/.config/kfbrick/client.key, where the\n"
-		"other commands look for it; with - to standard output, whatever --json says.\n"
+		"other commands look for it; with - to standard output.\n"
 		"\n"
 		"Example: brickctl keygen alice.key",
 	.options = options,

@@ -132,7 +132,8 @@ static int print_list(struct listing *l)
 	int status;
 
 	if (l->ctl->json)
-		printf("{\"what\":\"%s\",\"extents\":[", l->name);
+		printf("{\"schema\":%d,\"what\":\"%s\",\"extents\":[",
+		       CTL_JSON_SCHEMA, l->name);
 	status = list_pages(l);
 	if (status)
 		return status;

@@ -123,7 +123,7 @@ static void print_stats(const struct ctl *ctl, struct json_object *info,
 	if (ctl->json) {
 		json_object_object_del(info, "ok");
 		json_object_object_add(info, "metrics", json_object_get(list));
-		puts(ctl_json_line(info));
+		ctl_json_print(json_object_get(info));
 		return;
 	}
 	print_brick(info);

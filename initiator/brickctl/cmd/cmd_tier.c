@@ -189,6 +189,9 @@ static int steer_blocks(struct ctl *ctl, struct ctl_admin *a, const char *what,
 		return follow_job(ctl, a, job, n_blocks);
 	if (ctl->json) {
 		answer = json_object_new_object();
+		ctl_json_text(answer, "do", what);
+		ctl_json_hex(answer, "va", va);
+		ctl_json_count(answer, "n_blocks", n_blocks);
 		if (job)
 			ctl_json_count(answer, "job", job);
 		ctl_json_print(answer);
@@ -211,9 +214,16 @@ static int cancel_job(struct ctl *ctl, struct ctl_admin *a, const char *word)
 	}
 	ctl_json_count(request, "job", job);
 	status = ctl_admin_ask(ctl, a, request, &answer);
-	if (!status)
-		json_object_put(answer);
-	return status;
+	if (status)
+		return status;
+	json_object_put(answer);
+	if (ctl->json) {
+		answer = json_object_new_object();
+		ctl_json_text(answer, "do", "cancel");
+		ctl_json_count(answer, "job", job);
+		ctl_json_print(answer);
+	}
+	return CTL_DONE;
 }
 
 static int run_tier(struct ctl *ctl, const struct ctl_args *args)

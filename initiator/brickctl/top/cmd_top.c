@@ -127,9 +127,6 @@ static int read_look(struct ctl *ctl, const struct ctl_args *args,
 	look->by_client = by && !strcmp(by, "client");
 	if (by && !look->by_client && strcmp(by, "session") != 0)
 		return ctl_usage(ctl, "--by \"%s\": client or session", by);
-	if (ctl->json && !look->by_client)
-		return ctl_usage(ctl, "--json: stats and sessions have it, "
-				      "and --by client");
 	if (sort && !look->by_client)
 		return ctl_usage(ctl, "--sort: of --by client");
 	look->sort =
@@ -156,8 +153,14 @@ static int show_once(struct ctl *ctl, struct ctl_admin *a,
 		return status;
 	if (ctl->json) {
 		object = json_object_new_object();
-		json_object_object_add(object, "clients",
-				       top_clients_sorted(&sample, look->sort));
+		if (look->by_client)
+			json_object_object_add(object, "clients",
+					       top_clients_sorted(&sample,
+								  look->sort));
+		else
+			json_object_object_add(
+				object, "sessions",
+				json_object_get(sample.sessions));
 		ctl_json_print(object);
 	} else {
 		top_draw(stdout, &sample, NULL, look->sort);

@@ -19,6 +19,7 @@ MIB = 1 << 20
 BLOCK = 2 * MIB
 DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
+SCHEMA = 1
 COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
             "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
             "bench", "doctor", "attach", "detach", "attached")
@@ -27,6 +28,13 @@ ATTACH = ("attach", "verbs://127.0.0.1", "--size", "1")
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
          "write": ("0",), "ping": (), "bench": ("0x0+1", "-c", "1")}
+
+
+def read_json(text):
+    """An object as brickctl prints it, without the number of its schema."""
+    found = json.loads(text)
+    assert found.pop("schema") == SCHEMA, text
+    return found
 
 
 class Case(unittest.TestCase):
@@ -133,7 +141,7 @@ class CommandLine(Case):
 
     def test_disks_that_are_not_there_are_an_empty_list(self):
         self.assertIn(b"DISK", self.ok("attached"))
-        self.assertIn("attached", json.loads(self.ok("attached", "--json")))
+        self.assertIn("attached", read_json(self.ok("attached", "--json")))
 
     def test_the_version_is_said_before_and_after_a_command(self):
         self.assertRegex(self.ok("--version"), rb"^brickctl \d+\.\d+\.\d+\n$")
@@ -189,7 +197,7 @@ class CommandLine(Case):
 
     def test_options_stand_before_or_after_the_command(self):
         self.ok("--timeout", "3", "--json", "info")
-        json.loads(self.ok("info", "--json", "--brick", "b2", "--timeout", "3"))
+        read_json(self.ok("info", "--json", "--brick", "b2", "--timeout", "3"))
         self.assertEqual(self.log("connect"),
                          ["tcp://model - 00 3000", "b2 - 00 3000"])
 
@@ -344,7 +352,7 @@ class Keygen(Case):
 
     def test_json_names_the_file_and_not_the_key(self):
         path = self.folder / "key"
-        self.assertEqual(json.loads(self.ok("--json", "keygen", path)),
+        self.assertEqual(read_json(self.ok("--json", "keygen", path)),
                          {"key_file": str(path)})
 
     def test_a_folder_that_is_missing_is_named(self):
@@ -358,7 +366,7 @@ class Format(Case):
         brickd.chmod(0o755)
         done = self.ctl("--json", "format", "a store", "--size", "1G",
                         PATH=f"{self.folder}:{self.env['PATH']}")
-        self.assertEqual(done.stdout, b"format|a store|--size|1G|")
+        self.assertEqual(done.stdout, b"format|--json|a store|--size|1G|")
         self.assertEqual(done.returncode, 42)
 
     def test_a_missing_brickd_is_said(self):
@@ -410,12 +418,12 @@ class Errors(Case):
         done = self.ctl("--json", "free", "4M+2")
         self.assertEqual(done.returncode, REFUSED)
         self.assertEqual(done.stdout, b"")
-        error = json.loads(done.stderr)["error"]
+        error = read_json(done.stderr)["error"]
         self.assertEqual((error["command"], error["errno"], error["exit"]),
                          ("free", "ENOENT", REFUSED))
         self.assertEqual(set(error),
                          {"command", "message", "next", "errno", "exit"})
-        error = json.loads(self.ctl("--json", "fly").stderr)["error"]
+        error = read_json(self.ctl("--json", "fly").stderr)["error"]
         self.assertEqual(error["exit"], USAGE)
 
 
@@ -425,7 +433,7 @@ class Blocks(Case):
                          b"3 blocks (6 MiB) at 0x0 allocated\n")
         self.assertEqual(self.ok("alloc", "8M+1"),
                          b"1 block (2 MiB) at 0x800000 allocated\n")
-        self.assertEqual(json.loads(self.ok("--json", "free", "2M+1")),
+        self.assertEqual(read_json(self.ok("--json", "free", "2M+1")),
                          {"va": "0x200000", "n_blocks": 1})
         self.fails(REFUSED, ("0x0+3", "brickctl list"), "alloc", "0x0+3")
 
@@ -438,7 +446,7 @@ class Blocks(Case):
 
     def test_info_shows_exact_numbers_in_json(self):
         self.ok("alloc", "0x0+3")
-        info = json.loads(self.ok("info", "--json"))
+        info = read_json(self.ok("info", "--json"))
         self.assertEqual(info["slots_total"], 100)
         self.assertEqual(info["slots_free"], 97)
         self.assertEqual(info["instance_id"], "f" * 16)
@@ -451,13 +459,13 @@ class Blocks(Case):
 
     def test_info_shows_a_quota_where_there_is_one(self):
         self.ok("alloc", "0x0+3")
-        self.assertNotIn("quota_blocks", json.loads(self.ok("info", "--json")))
+        self.assertNotIn("quota_blocks", read_json(self.ok("info", "--json")))
         self.assertNotIn(b"quota", self.ok("info"))
-        info = json.loads(self.ok("info", "--json", MODEL_QUOTA="50"))
+        info = read_json(self.ok("info", "--json", MODEL_QUOTA="50"))
         self.assertEqual((info["quota_blocks"], info["quota_used_blocks"]), (50, 3))
         self.assertIn("quota        50 (100 MiB), in use 3 (6 MiB)",
                       self.ok("info", MODEL_QUOTA="50").decode())
-        info = json.loads(self.ok("info", "--json", MODEL_QUOTA="0"))
+        info = read_json(self.ok("info", "--json", MODEL_QUOTA="0"))
         self.assertEqual((info["quota_blocks"], info["quota_used_blocks"]), (0, 3))
         self.fails(REFUSED, "shows the free space, the quota", "alloc", "0x800000+1",
                    MODEL_FAIL=f"alloc={errno.ENOSPC}")
@@ -465,8 +473,8 @@ class Blocks(Case):
     def test_list_goes_on_to_the_end_page_by_page(self):
         self.ok("alloc", "0x0+7")
         self.ok("alloc", "32M+2")
-        whole = json.loads(self.ok("--json", "list"))
-        paged = json.loads(self.ok("--json", "list", MODEL_PAGE="2"))
+        whole = read_json(self.ok("--json", "list"))
+        paged = read_json(self.ok("--json", "list", MODEL_PAGE="2"))
         self.assertEqual(whole, paged)
         self.assertEqual(paged["n_blocks"], 9)
         self.assertEqual(paged["n_extents"], 9)
@@ -482,17 +490,17 @@ class Blocks(Case):
         done = self.ctl("list", MODEL_PAGE="2", MODEL_CHANGING="1")
         self.assertIn(b"changed between pages", done.stderr)
         done = self.ctl("list", "--json", MODEL_PAGE="2", MODEL_CHANGING="1")
-        self.assertTrue(json.loads(done.stdout)["changed"])
-        self.assertIn("note", json.loads(done.stderr))
+        self.assertTrue(read_json(done.stdout)["changed"])
+        self.assertIn("note", read_json(done.stderr))
 
     def test_an_empty_list_is_an_empty_list(self):
-        self.assertEqual(json.loads(self.ok("--json", "list"))["extents"], [])
+        self.assertEqual(read_json(self.ok("--json", "list"))["extents"], [])
         self.assertEqual(self.ok("list", "mine"),
                          b"0 blocks (0 bytes) mine in 0 extents\n")
 
     def test_ping_shows_minimum_median_and_maximum(self):
         self.assertIn(b"3 pings", self.ok("ping", "-c", "3"))
-        times = json.loads(self.ok("ping", "--json"))
+        times = read_json(self.ok("ping", "--json"))
         self.assertEqual(times["count"], 10)
         self.assertLessEqual(times["min_ns"], times["median_ns"])
         self.assertLessEqual(times["median_ns"], times["max_ns"])
@@ -505,7 +513,7 @@ class Map(Case):
         self.ok("alloc", "0x0+4")
 
     def test_a_bounded_hold_ends_by_itself(self):
-        shown = json.loads(self.ok("--json", "map", "0x0+4", "--hold", "0"))
+        shown = read_json(self.ok("--json", "map", "0x0+4", "--hold", "0"))
         self.assertEqual(shown, {"mapping_id": "0000000000000001", "handles": [{
             "va": "0x0", "n_blocks": 4, "key": "0xfeedfacecafebeef",
             "raddr": "0x1000", "birth": 3}]})
@@ -514,7 +522,7 @@ class Map(Case):
     def test_signals_end_the_hold_and_give_the_mapping_back(self):
         for number, name in enumerate(("SIGINT", "SIGTERM", "SIGHUP"), 1):
             process = self.start("--json", "map", "0x0+4")
-            json.loads(process.stdout.readline())
+            read_json(process.stdout.readline())
             process.send_signal(getattr(signal, name))
             self.assertEqual(process.wait(timeout=COMMAND_S), DONE)
             self.assertEqual(self.log("unmap"),
@@ -552,10 +560,10 @@ class Map(Case):
     def test_list_mine_names_what_unmap_ends(self):
         process = self.start("map", "2M+2")
         process.stdout.readline()
-        mine = json.loads(self.ok("--json", "list", "mine"))["extents"]
+        mine = read_json(self.ok("--json", "list", "mine"))["extents"]
         self.assertEqual(mine, [{"va": "0x200000", "n_blocks": 2,
                                  "mapping_id": "0000000000000001", "flags": ["mapped", "rw"]}])
-        self.assertEqual(json.loads(self.ok("unmap", "0x1", "--json")),
+        self.assertEqual(read_json(self.ok("unmap", "0x1", "--json")),
                          {"mapping_id": "0000000000000001"})
         self.fails(REFUSED, "mapping 0000000000000001", "unmap", "1")
 
@@ -625,7 +633,7 @@ class Transfer(Case):
         self.assertGreater(calls.index("unmap"), calls.index("flush"))
 
     def test_no_flush_leaves_the_flush_out_and_claims_nothing(self):
-        done = json.loads(self.ok("write", "0", "--no-flush", "--json",
+        done = read_json(self.ok("write", "0", "--no-flush", "--json",
                                   stdin=b"x"))
         self.assertFalse(done["durable"])
         self.assertEqual(self.log("post_flush"), [])
@@ -681,7 +689,7 @@ class Transfer(Case):
                    path)
 
     def test_an_empty_input_writes_nothing(self):
-        done = json.loads(self.ok("write", "0x0", "--json", stdin=b""))
+        done = read_json(self.ok("write", "0x0", "--json", stdin=b""))
         self.assertEqual((done["length"], done["durable"]), (0, False))
         self.assertEqual(self.log("map"), [])
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """brickctl bench, doctor and the progress line, with the model of model.h."""
 import errno
-import json
 import os
 import pathlib
 import pty
@@ -14,7 +13,7 @@ import time
 import unittest
 
 from test_brickctl import (BLOCK, BRICKCTL, COMMAND_S, DONE, MIB, REFUSED,
-                           UNREACHED, USAGE, Case)
+                           UNREACHED, USAGE, Case, read_json)
 
 DEADLINE_S = 60
 # Longer than the work after which a progress line appears.
@@ -23,10 +22,10 @@ LONG_S = 1.0
 
 class Bench(Case):
     def bench(self, *words, **env):
-        return json.loads(self.ok("--json", "bench", *words, **env))
+        return read_json(self.ok("--json", "bench", *words, **env))
 
     def allocated(self):
-        listed = json.loads(self.ok("--json", "list", MODEL_LOG="/dev/null"))
+        listed = read_json(self.ok("--json", "list", MODEL_LOG="/dev/null"))
         return [(int(e["va"], 16), e["n_blocks"]) for e in listed["extents"]]
 
     def test_it_measures_all_three_and_frees_what_it_allocated(self):
@@ -84,7 +83,7 @@ class Bench(Case):
             process.send_signal(number)
             out, err = process.communicate(timeout=DEADLINE_S)
             self.assertEqual(process.returncode, DONE, err)
-            self.assertTrue(json.loads(out)["interrupted"])
+            self.assertTrue(read_json(out)["interrupted"])
             self.assertEqual(self.allocated(), [])
 
     def test_a_failure_half_way_frees_the_blocks_over_a_new_connection(self):
@@ -152,7 +151,7 @@ class Doctor(Case):
         done = self.ctl("--json", "doctor", "--sysfs", self.sysfs, *words,
                         **parameters)
         self.assertEqual(done.stderr, b"")
-        out = json.loads(done.stdout)
+        out = read_json(done.stdout)
         problems = [f for f in out["findings"] if f["level"] == "problem"]
         self.assertEqual(out["n_problems"], len(problems))
         self.assertEqual(done.returncode, REFUSED if problems else DONE,
