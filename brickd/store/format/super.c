@@ -92,6 +92,7 @@ static void encode_super(const struct brick_super *sb,
 	memcpy(raw->uuid, sb->uuid, sizeof(raw->uuid));
 	kfb_put_le64(&raw->seq, sb->seq);
 	kfb_put_le32(&raw->salt, sb->salt);
+	kfb_put_le64(&raw->feat_compat, sb->compat);
 	kfb_put_le64(&raw->n_pmem, sb->n);
 	kfb_put_le64(&raw->cap_pmem, sb->capacity);
 	kfb_put_le64(&raw->n_slow, sb->n_slow);
@@ -184,6 +185,7 @@ static void decode_super(const struct brick_fmt_super *raw,
 	memcpy(sb->uuid, raw->uuid, sizeof(sb->uuid));
 	sb->seq = kfb_get_le64(&raw->seq);
 	sb->salt = kfb_get_le32(&raw->salt);
+	sb->compat = kfb_get_le64(&raw->feat_compat);
 	sb->n = kfb_get_le64(&raw->n_pmem);
 	sb->capacity = kfb_get_le64(&raw->cap_pmem);
 	sb->n_slow = kfb_get_le64(&raw->n_slow);

@@ -16,6 +16,7 @@
  * @uuid: of the store
  * @seq: rises with every write of the superblock
  * @salt: goes into all other checksums
+ * @compat: features that need not be known: kept as they are
  * @n: slots
  * @capacity: records the tables have room for
  * @n_slow: slots of the slow tier, 0: there is none
@@ -30,6 +31,7 @@ struct brick_super {
 	uint8_t uuid[KFB_UUID_BYTES];
 	uint64_t seq;
 	uint32_t salt;
+	uint64_t compat;
 	uint64_t n;
 	uint64_t capacity;
 	uint64_t n_slow;
