@@ -199,13 +199,6 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 			return -EINVAL;
 		ep->eq = container_of(bfid, struct fid_eq, fid);
 		return 0;
-	case FI_CLASS_AV:
-		if (ep->av)
-			return -EBUSY;
-		if (!kfi_obj_pin(bfid))
-			return -EINVAL;
-		ep->av = container_of(bfid, struct fid_av, fid);
-		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -287,8 +280,6 @@ void kfi_ep_unbind(struct fid_ep *ep)
 		kfi_eq_forget(ep->eq, &ep->fid);
 		kfi_obj_unpin(&ep->eq->fid);
 	}
-	if (ep->av)
-		kfi_obj_unpin(&ep->av->fid);
 	if (ep->tx_cq) {
 		kfi_cq_forget(ep->tx_cq, ep);
 		kfi_obj_unpin(&ep->tx_cq->fid);

@@ -107,19 +107,6 @@ int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 }
 EXPORT_SYMBOL_GPL(kfabric_mr_regattr);
 
-int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
-		    struct fid_av **av, void *context)
-{
-	int ret = kfi_check_open(&domain->fid, NULL);
-
-	if (ret)
-		return ret;
-	if (!KFI_HAS_OP(domain->ops, av_open))
-		return -ENOSYS;
-	return domain->ops->av_open(domain, attr, av, context);
-}
-EXPORT_SYMBOL_GPL(kfabric_av_open);
-
 int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_fabric *fabric_ops, void *context)

@@ -34,7 +34,6 @@
 #include <kfabric/fi_errno.h>
 
 struct fi_info;
-struct fid_av;
 struct fid_cq;
 struct fid_domain;
 struct fid_ep;
@@ -124,7 +123,6 @@ enum {
 	FI_PROTO_RDMA_CM_IB_RC, /* as libfabric's verbs;FI_EP_MSG */
 	FI_PROTO_IWARP,
 	FI_PROTO_SOCK_TCP, /* as libfabric's tcp;FI_EP_MSG */
-	FI_PROTO_RDS,
 };
 
 /* domain_attr.mr_mode: what a provider demands of memory registration. */
@@ -148,7 +146,6 @@ enum fi_class {
 	FI_CLASS_MR,
 	FI_CLASS_CQ,
 	FI_CLASS_EQ,
-	FI_CLASS_AV,
 	FI_CLASS_CONNREQ, /* fi_info.handle of a connection request */
 	FI_CLASS_COUNT,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kfabric for upper-layer drivers: domains, buffers, memory regions, address
- * vectors.
+ * kfabric for upper-layer drivers: domains, buffers, memory regions.
  *
  * A domain is one protection domain: a key of one domain opens nothing in
  * another.
@@ -77,23 +76,6 @@ static inline struct fi_buf fi_buf_linear(const void *ptr, size_t len)
 				.count = 1,
 				.len = len,
 				.ptr = (void *)ptr };
-}
-
-/**
- * kfi_kvec_len() - bytes of an array of kernel virtual ranges
- * @kvec: the array
- * @count: its entries
- *
- * Context: any.
- * Return: the sum.
- */
-static inline size_t kfi_kvec_len(const struct kvec *kvec, size_t count)
-{
-	size_t i, len = 0;
-
-	for (i = 0; i < count; i++)
-		len += kvec[i].iov_len;
-	return len;
 }
 
 /**
@@ -190,15 +172,12 @@ struct fid_mr {
 	struct fid_ep *ep; /* bound, or NULL */
 };
 
-struct fi_av_attr;
-
 /**
  * struct fi_ops_domain - operations of a domain
  * @size: sizeof this struct
  * @endpoint: see fi_endpoint()
  * @cq_open: see fi_cq_open()
  * @mr_regattr: see fi_mr_regattr()
- * @av_open: see fi_av_open()
  */
 struct fi_ops_domain {
 	size_t size;
@@ -209,8 +188,6 @@ struct fi_ops_domain {
 	int (*mr_regattr)(struct fid_domain *domain,
 			  const struct fi_mr_attr *attr, u64 flags,
 			  struct fid_mr **mr);
-	int (*av_open)(struct fid_domain *domain, struct fi_av_attr *attr,
-		       struct fid_av **av, void *context);
 };
 
 /**
@@ -233,8 +210,6 @@ int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		    struct fid_cq **cq, void *context);
 int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr);
-int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
-		    struct fid_av **av, void *context);
 
 /**
  * fi_domain() - open a protection domain
@@ -321,46 +296,6 @@ static inline int fi_mr_reg(struct fid_domain *domain, const void *buf,
 }
 
 /**
- * fi_mr_regv() - let peers reach several kernel virtual ranges as one region
- * @domain: parent
- * @iov: ranges; the array must stay until fi_close() of the region
- * @count: entries of @iov
- * @access: FI_REMOTE_READ, FI_REMOTE_WRITE, or both
- * @offset: 0, as in libfabric
- * @requested_key: see &struct fi_mr_attr
- * @flags: 0 or FI_RMA_PMEM
- * @mr: out
- * @context: stored in the object
- *
- * Context: process.
- * Return: as fi_mr_reg().
- */
-static inline int fi_mr_regv(struct fid_domain *domain, const struct kvec *iov,
-			     size_t count, u64 access, u64 offset,
-			     u64 requested_key, u64 flags, struct fid_mr **mr,
-			     void *context)
-{
-	struct fi_mr_attr attr = { .access = access,
-				   .requested_key = requested_key,
-				   .context = context };
-
-	attr.buf = fi_buf_kvec(iov, count, kfi_kvec_len(iov, count));
-	return offset ? -EINVAL : kfabric_mr_regattr(domain, &attr, flags, mr);
-}
-
-/**
- * fi_mr_desc() - local descriptor of a region
- * @mr: region
- *
- * Context: any.
- * Return: NULL: kfabric's local buffers need no descriptor.
- */
-static inline void *fi_mr_desc(struct fid_mr *mr)
-{
-	return NULL;
-}
-
-/**
  * fi_mr_key() - key that peers must name
  * @mr: region; with FI_MR_ENDPOINT after fi_mr_enable()
  *
@@ -402,114 +337,6 @@ static inline int fi_mr_bind(struct fid_mr *mr, struct kfid *bfid, u64 flags)
 static inline int fi_mr_enable(struct fid_mr *mr)
 {
 	return kfabric_control(&mr->fid, FI_ENABLE, NULL);
-}
-
-/**
- * struct fi_av_attr - attributes of an address vector
- * @count: addresses expected, a hint
- */
-struct fi_av_attr {
-	size_t count;
-};
-
-/**
- * struct fi_ops_av - operations of an address vector
- * @size: sizeof this struct
- * @insert: see fi_av_insert()
- * @remove: see fi_av_remove()
- * @lookup: see fi_av_lookup()
- */
-struct fi_ops_av {
-	size_t size;
-	int (*insert)(struct fid_av *av, const void *addr, size_t count,
-		      fi_addr_t *fi_addr, u64 flags, void *context);
-	int (*remove)(struct fid_av *av, fi_addr_t *fi_addr, size_t count,
-		      u64 flags);
-	int (*lookup)(struct fid_av *av, fi_addr_t fi_addr, void *addr,
-		      size_t *addrlen);
-};
-
-/**
- * struct fid_av - address vector, for FI_EP_RDM
- * @fid: base
- * @ops: operations
- */
-struct fid_av {
-	struct kfid fid;
-	const struct fi_ops_av *ops;
-};
-
-/**
- * fi_av_open() - open an address vector
- * @domain: parent
- * @attr: attributes
- * @av: out
- * @context: stored in the object
- *
- * Context: process.
- * Return: 0; -ENOSYS the provider has connected endpoints only; -ENOMEM.
- */
-static inline int fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
-			     struct fid_av **av, void *context)
-{
-	return kfabric_av_open(domain, attr, av, context);
-}
-
-/**
- * fi_av_insert() - add peers
- * @av: vector
- * @addr: @count addresses in the domain's format, one behind the other
- * @count: addresses
- * @fi_addr: out: @count handles; FI_ADDR_NOTAVAIL for one that failed
- * @flags: 0
- * @context: unused
- *
- * Context: process.
- * Return: addresses inserted, or -errno; -ENOSYS.
- */
-static inline int fi_av_insert(struct fid_av *av, const void *addr,
-			       size_t count, fi_addr_t *fi_addr, u64 flags,
-			       void *context)
-{
-	if (!KFI_HAS_OP(av->ops, insert))
-		return -ENOSYS;
-	return av->ops->insert(av, addr, count, fi_addr, flags, context);
-}
-
-/**
- * fi_av_remove() - forget peers
- * @av: vector
- * @fi_addr: @count handles
- * @count: handles
- * @flags: 0
- *
- * Context: process.
- * Return: 0; -EINVAL an unknown handle; -ENOSYS.
- */
-static inline int fi_av_remove(struct fid_av *av, fi_addr_t *fi_addr,
-			       size_t count, u64 flags)
-{
-	if (!KFI_HAS_OP(av->ops, remove))
-		return -ENOSYS;
-	return av->ops->remove(av, fi_addr, count, flags);
-}
-
-/**
- * fi_av_lookup() - address of a peer
- * @av: vector
- * @fi_addr: handle
- * @addr: out: the address
- * @addrlen: in: bytes at @addr; out: bytes of the address
- *
- * Context: process.
- * Return: 0; -EINVAL unknown handle; -FI_ETOOSMALL; -ENOSYS.
- */
-static inline int fi_av_lookup(struct fid_av *av, fi_addr_t fi_addr, void *addr,
-			       size_t *addrlen)
-{
-	if (!KFI_HAS_OP(av->ops, lookup))
-		return -ENOSYS;
-	return av->ops->lookup(av, fi_addr, addr, addrlen);
 }
 
 #endif /* KFABRIC_FI_DOMAIN_H */

@@ -64,7 +64,7 @@ enum kfi_ep_state {
 /**
  * struct fi_msg - a message to send, or a receive
  * @buf: local buffer
- * @addr: peer, for FI_EP_RDM; else FI_ADDR_UNSPEC or anything
+ * @addr: FI_ADDR_UNSPEC or anything: a connected endpoint has one peer
  * @context: operation memory
  * @data: for the peer's completion, with FI_REMOTE_CQ_DATA
  *
@@ -253,7 +253,6 @@ struct fid_ep {
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
-	struct fid_av *av;
 	spinlock_t lock; /* irq-safe; protects state, space */
 	enum kfi_ep_state state;
 	bool tx_selective;
@@ -300,7 +299,7 @@ static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 /**
  * fi_ep_bind() - attach a queue to an endpoint
  * @ep: endpoint, not enabled yet
- * @bfid: base of a CQ, an EQ or an address vector
+ * @bfid: base of a CQ or an EQ
  * @flags: for a CQ FI_TRANSMIT, FI_RECV or both, and FI_SELECTIVE_COMPLETION
  *	if only failures and FI_COMPLETION operations are to be reported;
  *	else 0
@@ -447,30 +446,6 @@ static inline ssize_t fi_send(struct fid_ep *ep, const void *buf, size_t len,
 }
 
 /**
- * fi_sendv() - send a message from several kernel virtual ranges
- * @ep: connected endpoint
- * @iov: ranges; the array must stay until the completion
- * @desc: NULL
- * @count: entries of @iov
- * @dest_addr: as in &struct fi_msg
- * @context: operation memory
- *
- * Context: posting.
- * Return: as fi_sendmsg().
- */
-static inline ssize_t fi_sendv(struct fid_ep *ep, const struct kvec *iov,
-			       void **desc, size_t count, fi_addr_t dest_addr,
-			       struct fi_context *context)
-{
-	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
-						 kfi_kvec_len(iov, count)),
-			      .addr = dest_addr,
-			      .context = context };
-
-	return fi_sendmsg(ep, &msg, ep->tx_op_flags);
-}
-
-/**
  * fi_inject() - send a small message without operation memory
  * @ep: connected endpoint
  * @buf: reusable when the call returns
@@ -568,30 +543,6 @@ static inline ssize_t fi_recv(struct fid_ep *ep, void *buf, size_t len,
 			      struct fi_context *context)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(buf, len),
-			      .addr = src_addr,
-			      .context = context };
-
-	return fi_recvmsg(ep, &msg, ep->rx_op_flags);
-}
-
-/**
- * fi_recvv() - post a receive into several kernel virtual ranges
- * @ep: enabled endpoint
- * @iov: ranges; the array must stay until the completion
- * @desc: NULL
- * @count: entries of @iov
- * @src_addr: as in &struct fi_msg
- * @context: operation memory
- *
- * Context: posting.
- * Return: as fi_recvmsg().
- */
-static inline ssize_t fi_recvv(struct fid_ep *ep, const struct kvec *iov,
-			       void **desc, size_t count, fi_addr_t src_addr,
-			       struct fi_context *context)
-{
-	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
-						 kfi_kvec_len(iov, count)),
 			      .addr = src_addr,
 			      .context = context };
 

@@ -22,10 +22,9 @@
 
 #include <kfabric/fabric.h>
 
-/* Address of a peer in an address vector; none on connected endpoints. */
+/* Address of a peer, as libfabric's calls have it; connected endpoints ignore it. */
 typedef u64 fi_addr_t;
-#define FI_ADDR_UNSPEC	 ((fi_addr_t)-1)
-#define FI_ADDR_NOTAVAIL FI_ADDR_UNSPEC
+#define FI_ADDR_UNSPEC ((fi_addr_t)-1)
 
 /**
  * struct fi_cq_data_entry - one successful operation
@@ -168,27 +167,6 @@ static inline ssize_t fi_cq_read(struct fid_cq *cq,
 				 struct fi_cq_data_entry *buf, size_t count)
 {
 	return kfabric_cq_read(cq, buf, count);
-}
-
-/**
- * fi_cq_readfrom() - take successful completions with their senders
- * @cq: queue without upcall
- * @buf: out: @count entries
- * @count: room in @buf and @src_addr
- * @src_addr: out: FI_ADDR_NOTAVAIL each, on connected endpoints
- *
- * Context: posting.
- * Return: as fi_cq_read().
- */
-static inline ssize_t fi_cq_readfrom(struct fid_cq *cq,
-				     struct fi_cq_data_entry *buf, size_t count,
-				     fi_addr_t *src_addr)
-{
-	ssize_t i, n = kfabric_cq_read(cq, buf, count);
-
-	for (i = 0; i < n; i++)
-		src_addr[i] = FI_ADDR_NOTAVAIL;
-	return n;
 }
 
 /**

@@ -65,36 +65,6 @@ static inline ssize_t fi_write(struct fid_ep *ep, const void *buf, size_t len,
 }
 
 /**
- * fi_writev() - write several kernel virtual ranges to the peer's memory
- * @ep: connected endpoint
- * @iov: ranges; the array must stay until the completion
- * @desc: NULL
- * @count: entries of @iov
- * @dest_addr: as in &struct fi_msg
- * @addr: see &struct fi_rma_iov
- * @key: see &struct fi_rma_iov
- * @context: operation memory
- *
- * Context: posting.
- * Return: as fi_writemsg().
- */
-static inline ssize_t fi_writev(struct fid_ep *ep, const struct kvec *iov,
-				void **desc, size_t count, fi_addr_t dest_addr,
-				u64 addr, u64 key, struct fi_context *context)
-{
-	struct fi_rma_iov rma_iov = { .addr = addr,
-				      .len = kfi_kvec_len(iov, count),
-				      .key = key };
-	struct fi_msg_rma msg = { .buf = fi_buf_kvec(iov, count, rma_iov.len),
-				  .rma_iov = &rma_iov,
-				  .rma_iov_count = 1,
-				  .addr = dest_addr,
-				  .context = context };
-
-	return fi_writemsg(ep, &msg, ep->tx_op_flags);
-}
-
-/**
  * fi_inject_write() - small write without operation memory
  * @ep: connected endpoint
  * @buf: reusable when the call returns
@@ -157,36 +127,6 @@ static inline ssize_t fi_read(struct fid_ep *ep, void *buf, size_t len,
 {
 	struct fi_rma_iov rma_iov = { .addr = addr, .len = len, .key = key };
 	struct fi_msg_rma msg = { .buf = fi_buf_linear(buf, len),
-				  .rma_iov = &rma_iov,
-				  .rma_iov_count = 1,
-				  .addr = src_addr,
-				  .context = context };
-
-	return fi_readmsg(ep, &msg, ep->tx_op_flags & FI_COMPLETION);
-}
-
-/**
- * fi_readv() - read the peer's memory into several kernel virtual ranges
- * @ep: connected endpoint
- * @iov: ranges; the array must stay until the completion
- * @desc: NULL
- * @count: entries of @iov
- * @src_addr: as in &struct fi_msg
- * @addr: see &struct fi_rma_iov
- * @key: see &struct fi_rma_iov
- * @context: operation memory
- *
- * Context: posting.
- * Return: as fi_writemsg().
- */
-static inline ssize_t fi_readv(struct fid_ep *ep, const struct kvec *iov,
-			       void **desc, size_t count, fi_addr_t src_addr,
-			       u64 addr, u64 key, struct fi_context *context)
-{
-	struct fi_rma_iov rma_iov = { .addr = addr,
-				      .len = kfi_kvec_len(iov, count),
-				      .key = key };
-	struct fi_msg_rma msg = { .buf = fi_buf_kvec(iov, count, rma_iov.len),
 				  .rma_iov = &rma_iov,
 				  .rma_iov_count = 1,
 				  .addr = src_addr,

@@ -181,14 +181,12 @@ static void st_dummy_defaults(struct st *st, struct rig *r)
 {
 	struct fi_mr_attr mr_attr = { .buf = fi_buf_linear(r, 1),
 				      .access = FI_REMOTE_READ };
-	struct fi_av_attr av_attr = {};
 	struct fi_msg_flush flush = {};
 	struct fi_msg_rma rma = {};
 	struct fi_msg msg = {};
 	struct fid_pep *pep;
 	struct fid_mr *mr;
 	struct fid_cq *cq;
-	struct fid_av *av;
 	size_t len = 0;
 
 	CHECK_EQ(st, fi_sendmsg(r->ep, &msg, 0), 0, "an operation runs");
@@ -213,8 +211,6 @@ static void st_dummy_defaults(struct st *st, struct rig *r)
 		 "a domain without queues is ENOSYS");
 	CHECK_EQ(st, fi_mr_regattr(r->domain, &mr_attr, 0, &mr), -ENOSYS,
 		 "a domain without regions is ENOSYS");
-	CHECK_EQ(st, fi_av_open(r->domain, &av_attr, &av, NULL), -ENOSYS,
-		 "a domain without address vectors is ENOSYS");
 	r->info->src_addr = kzalloc(1, GFP_KERNEL);
 	CHECK_EQ(st, fi_passive_ep(r->fabric, r->info, &pep, NULL), -ENOSYS,
 		 "a fabric without passive endpoints is ENOSYS");

@@ -185,18 +185,17 @@ static void st_object_region_of_ranges(struct st *st)
 	u8 *mem = (u8 *)__get_free_pages(GFP_KERNEL, 1);
 	const struct kvec ranges[] = { { mem + PAGE_SIZE, PAGE_SIZE },
 				       { mem, PAGE_SIZE } };
+	const struct fi_mr_attr attr = {
+		.buf = fi_buf_kvec(ranges, 2, 2 * PAGE_SIZE),
+		.access = FI_REMOTE_READ,
+		.requested_key = 78,
+	};
 	struct fid_mr *mr = NULL;
 
 	if (!CHECK(st, mem, "there are two pages"))
 		return;
-	CHECK_EQ(st,
-		 fi_mr_regv(st->target, ranges, 2, FI_REMOTE_READ, 8, 78, 0,
-			    &mr, NULL),
-		 -EINVAL, "a region of ranges takes no offset");
-	CHECK_EQ(st,
-		 fi_mr_regv(st->target, ranges, 2, FI_REMOTE_READ, 0, 78, 0,
-			    &mr, NULL),
-		 0, "several ranges register as one region");
+	CHECK_EQ(st, fi_mr_regattr(st->target, &attr, 0, &mr), 0,
+		 "several ranges register as one region");
 	if (mr) {
 		CHECK_EQ(st, mr->len, 2 * PAGE_SIZE, "it is as long as they");
 		CHECK_EQ(st, fi_close(&mr->fid), 0, "it closes");
