@@ -172,21 +172,11 @@ EXPORT_SYMBOL_GPL(kfi_ep_connected);
 bool kfi_ep_down(struct fid_ep *ep, int err, int prov_errno, const void *data,
 		 size_t len)
 {
-	struct kfi_event *ev = NULL;
-	enum kfi_ep_state from;
+	struct kfi_event *ev;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	from = ep->state;
-	if (!kfi_ep_move_locked(ep, KFI_EP_SHUTDOWN)) {
-		ev = from == KFI_EP_CONNECTED ? &ep->ev_shutdown : &ep->ev_cm;
-		kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, data, len);
-		if (from == KFI_EP_CONNECTING) {
-			ev->err = err;
-			ev->prov_errno = prov_errno;
-		}
-		kfi_eq_queue(ep->eq, ev);
-	}
+	ev = kfi_ep_end_locked(ep, KFI_EP_SHUTDOWN, err, prov_errno, data, len);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)
 		kfi_eq_notify(ep->eq, ev);

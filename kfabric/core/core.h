@@ -36,6 +36,9 @@ void kfi_obj_teardown(void);
 /* endpoint.c */
 int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to);
 int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to);
+struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
+				    int err, int prov_errno, const void *data,
+				    size_t len);
 const char *kfi_ep_state_name(enum kfi_ep_state state);
 void kfi_ep_unbind(struct fid_ep *ep);
 int kfi_ep_ready(struct fid_ep *ep);

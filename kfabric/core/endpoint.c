@@ -109,37 +109,41 @@ static const struct fi_ops_rma kfi_dead_rma_ops = {
 	.flush = kfi_dead_flush,
 };
 
-/* Queue the last event of an endpoint that moves to DEAD. */
-static struct kfi_event *kfi_dead_event(struct fid_ep *ep,
-					enum kfi_ep_state from)
+/* Move to an end, and queue the event that tells of it, if there is one. */
+struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
+				    int err, int prov_errno, const void *data,
+				    size_t len)
 {
+	enum kfi_ep_state from = ep->state;
 	struct kfi_event *ev = NULL;
 
-	if (from == KFI_EP_CONNECTED) {
+	if (kfi_ep_move_locked(ep, to))
+		return NULL;
+	if (from == KFI_EP_CONNECTED)
 		ev = &ep->ev_shutdown;
-		kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, NULL, 0);
-	} else if (from == KFI_EP_CONNECTING) {
+	else if (from == KFI_EP_CONNECTING)
 		ev = &ep->ev_cm;
-		kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, NULL, 0);
-		ev->err = ENODEV;
+	if (!ev)
+		return NULL;
+	kfi_event_set(ev, FI_SHUTDOWN, &ep->fid, data, len);
+	if (from == KFI_EP_CONNECTING) {
+		ev->err = err;
+		ev->prov_errno = prov_errno;
 	}
-	if (ev)
-		kfi_eq_queue(ep->eq, ev);
+	kfi_eq_queue(ep->eq, ev);
 	return ev;
 }
 
 static void kfi_ep_kill(struct fid_ep *ep)
 {
-	struct kfi_event *ev = NULL;
-	enum kfi_ep_state from;
+	struct kfi_event *ev;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	from = ep->state;
-	if (!kfi_ep_move_locked(ep, KFI_EP_DEAD)) {
+	ev = kfi_ep_end_locked(ep, KFI_EP_DEAD, ENODEV, 0, NULL, 0);
+	if (ep->state == KFI_EP_DEAD) {
 		WRITE_ONCE(ep->msg, &kfi_dead_msg_ops);
 		WRITE_ONCE(ep->rma, &kfi_dead_rma_ops);
-		ev = kfi_dead_event(ep, from);
 	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)
