@@ -81,13 +81,18 @@ static ssize_t kfi_post_room_locked(struct kfi_post_ep *ep, u64 dir)
 	int ret;
 
 	lockdep_assert_held(&ep->lock);
-	ret = ep->ops->ready(ep, dir);
-	if (ret)
-		return ret;
+	if (ep->broken || (dir == FI_TRANSMIT && !ep->up))
+		return -ENOTCONN;
+	if (KFI_HAS_OP(ep->ops, ready)) {
+		ret = ep->ops->ready(ep, dir);
+		if (ret)
+			return ret;
+	}
 	if (dir == FI_RECV ? ep->rx_free : ep->tx_free)
 		return 0;
-	if (KFI_HAS_OP(ep->ops, full))
-		ep->ops->full(ep, dir);
+	/* What was posted with FI_MORE must run, to make room. */
+	if (dir == FI_TRANSMIT && KFI_HAS_OP(ep->ops, kick))
+		ep->ops->kick(ep);
 	return kfi_ep_again(&ep->ep, dir);
 }
 
@@ -272,10 +277,10 @@ static void kfi_post_submit(struct fid_ep *fid)
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	unsigned long irq;
 
-	if (!KFI_HAS_OP(ep->ops, submit))
+	if (!KFI_HAS_OP(ep->ops, kick))
 		return;
 	spin_lock_irqsave(&ep->lock, irq);
-	ep->ops->submit(ep);
+	ep->ops->kick(ep);
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 

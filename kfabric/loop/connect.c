@@ -182,7 +182,7 @@ static void loop_pair_with(struct loop_ep *ep, struct loop_ep *peer)
 	kfi_obj_get(&peer->post.ep.fid);
 	spin_lock_irqsave(&ep->post.lock, irq);
 	ep->peer = peer;
-	ep->up = true;
+	ep->post.up = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 

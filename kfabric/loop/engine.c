@@ -36,12 +36,12 @@ void loop_break(struct loop_ep *ep)
 	peer = ep->peer;
 	if (peer)
 		kfi_obj_get(&peer->post.ep.fid);
-	ep->broken = true;
+	ep->post.broken = true;
 	loop_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
 		spin_lock_irqsave(&peer->post.lock, irq);
-		peer->broken = true;
+		peer->post.broken = true;
 		loop_kick(peer);
 		spin_unlock_irqrestore(&peer->post.lock, irq);
 		kfi_obj_put(&peer->post.ep.fid);
@@ -316,7 +316,7 @@ static void loop_run_tx(struct loop_ep *ep)
 		op = NULL;
 		spin_lock_irqsave(&ep->post.lock, irq);
 		peer = ep->peer;
-		if (ep->up && !ep->broken && peer)
+		if (ep->post.up && !ep->post.broken && peer)
 			op = list_first_entry_or_null(&ep->tx, struct kfi_op,
 						      node);
 		spin_unlock_irqrestore(&ep->post.lock, irq);
@@ -343,7 +343,7 @@ static void loop_run_engine(struct loop_ep *ep)
 
 	loop_report_rx(ep);
 	loop_run_tx(ep);
-	if (!READ_ONCE(ep->broken))
+	if (!READ_ONCE(ep->post.broken))
 		return;
 	kfi_ep_down(&ep->post.ep, ECONNABORTED, 0, NULL, 0);
 	/* The peer may have filled more before it saw the break. */
@@ -373,7 +373,7 @@ void loop_drain(struct loop_ep *ep)
 	spin_lock_irqsave(&ep->post.lock, irq);
 	peer = ep->peer;
 	ep->peer = NULL;
-	ep->broken = true;
+	ep->post.broken = true;
 	ep->closed = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (peer) {
@@ -381,7 +381,7 @@ void loop_drain(struct loop_ep *ep)
 		had = peer->peer == ep;
 		if (had)
 			peer->peer = NULL;
-		peer->broken = true;
+		peer->post.broken = true;
 		loop_kick(peer);
 		spin_unlock_irqrestore(&peer->post.lock, irq);
 		/* The reference that the peer had on us is ours now. */

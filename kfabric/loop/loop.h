@@ -96,8 +96,6 @@ struct loop_ep {
 	struct list_head tx; /* posted */
 	struct list_head rx; /* posted */
 	struct list_head rx_done; /* filled by the peer, to be reported */
-	bool up; /* may post sends and RMA */
-	bool broken; /* complete everything with an error */
 	bool closed; /* never kick again */
 	bool sender_waits; /* the peer found no receive */
 	struct delayed_work engine;

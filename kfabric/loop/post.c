@@ -7,23 +7,7 @@
  */
 #include "loop.h"
 
-static int loop_ready(struct kfi_post_ep *post, u64 dir)
-{
-	struct loop_ep *ep = to_loop_ep(&post->ep);
-
-	if (ep->broken || (dir == FI_TRANSMIT && !ep->up))
-		return -ENOTCONN;
-	return 0;
-}
-
-/* What was posted with FI_MORE must run, to make room. */
-static void loop_full(struct kfi_post_ep *post, u64 dir)
-{
-	if (dir == FI_TRANSMIT)
-		loop_kick(to_loop_ep(&post->ep));
-}
-
-static void loop_submit(struct kfi_post_ep *post)
+static void loop_post_kick(struct kfi_post_ep *post)
 {
 	loop_kick(to_loop_ep(&post->ep));
 }
@@ -49,8 +33,6 @@ static int loop_queue(struct kfi_post_ep *post, struct kfi_op *op)
 
 const struct kfi_post_ops loop_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
-	.ready = loop_ready,
-	.full = loop_full,
 	.queue = loop_queue,
-	.submit = loop_submit,
+	.kick = loop_post_kick,
 };

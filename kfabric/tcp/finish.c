@@ -63,7 +63,7 @@ void ktcp_start(struct ktcp_ep *ep)
 	tcpw_tracker_init(&ep->tracker, KTCP_QUEUE_SIZE);
 	tcpw_rx_init(&ep->r.rx, ep->order, &ep->tracker);
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->up = !ep->stopped;
+	ep->post.up = !ep->stopped;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	write_lock_bh(&sk->sk_callback_lock);
 	ep->data_ready = sk->sk_data_ready;
@@ -189,9 +189,9 @@ void ktcp_watch_work(struct work_struct *work)
 void ktcp_break_locked(struct ktcp_ep *ep, int why)
 {
 	lockdep_assert_held(&ep->post.lock);
-	if (ep->broken)
+	if (ep->post.broken)
 		return;
-	ep->broken = true;
+	ep->post.broken = true;
 	ep->why = why;
 	if (!ep->stopped)
 		queue_work(ktcp_wq, &ep->break_work);
@@ -276,7 +276,7 @@ void ktcp_stop(struct ktcp_ep *ep)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->broken = true;
+	ep->post.broken = true;
 	ep->stopped = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	cancel_delayed_work_sync(&ep->watch_work);

@@ -10,23 +10,7 @@
 
 #include "tcp.h"
 
-static int ktcp_ready(struct kfi_post_ep *post, u64 dir)
-{
-	struct ktcp_ep *ep = to_ktcp_ep(&post->ep);
-
-	if (ep->broken || (dir == FI_TRANSMIT && !ep->up))
-		return -ENOTCONN;
-	return 0;
-}
-
-/* What was posted with FI_MORE must run, to make room. */
-static void ktcp_full(struct kfi_post_ep *post, u64 dir)
-{
-	if (dir == FI_TRANSMIT)
-		ktcp_send_kick(to_ktcp_ep(&post->ep));
-}
-
-static void ktcp_submit(struct kfi_post_ep *post)
+static void ktcp_post_kick(struct kfi_post_ep *post)
 {
 	ktcp_send_kick(to_ktcp_ep(&post->ep));
 }
@@ -68,9 +52,7 @@ static void ktcp_submit_inline(struct kfi_post_ep *post)
 
 const struct kfi_post_ops ktcp_post_ops = {
 	.size = sizeof(struct kfi_post_ops),
-	.ready = ktcp_ready,
-	.full = ktcp_full,
 	.queue = ktcp_queue,
-	.submit = ktcp_submit,
+	.kick = ktcp_post_kick,
 	.submit_inline = ktcp_submit_inline,
 };

@@ -120,7 +120,7 @@ static bool ktcp_load_next(struct ktcp_ep *ep)
 	bool answers;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	if (ep->broken || !ep->up)
+	if (ep->post.broken || !ep->post.up)
 		goto unlock;
 	op = list_first_entry_or_null(&ep->tx, struct kfi_op, node);
 	if (op && op->flags & FI_FENCE && !list_empty(&ep->sent))
@@ -264,7 +264,7 @@ static int ktcp_push_loaded(struct ktcp_ep *ep)
 	int n;
 
 	for (;;) {
-		if (READ_ONCE(ep->broken))
+		if (READ_ONCE(ep->post.broken))
 			return -ECANCELED;
 		n = ktcp_send_some(ep);
 		if (n < 0)

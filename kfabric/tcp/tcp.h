@@ -177,8 +177,6 @@ struct ktcp_ep {
 	struct ktcp_answer answers[KTCP_ANSWERS]; /* a ring */
 	u32 answers_head;
 	u32 answers_count;
-	bool up; /* may post sends and RMA */
-	bool broken; /* complete everything with an error */
 	bool stopped; /* no work is to be queued any more */
 	bool watched; /* watch_work is pending */
 	u64 watched_bytes; /* that the socket had moved when it last looked */

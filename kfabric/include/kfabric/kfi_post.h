@@ -81,21 +81,20 @@ struct kfi_post_ep;
  * struct kfi_post_ops - what the provider does with posts; under ep->lock, but
  *	for submit_inline()
  * @size: sizeof this struct
- * @ready: may be posted in a direction (FI_TRANSMIT, FI_RECV)? 0, or -errno
- *	for the post to return
- * @full: optional: a post finds no free place: see that there will be one
+ * @ready: optional: may be posted in a direction (FI_TRANSMIT, FI_RECV)
+ *	besides what ep->up and ep->broken say? 0, or -errno for the post to
+ *	return
  * @queue: take an operation. 0: kfi_post_done() will end it; -errno: it is
  *	the caller's again
- * @submit: optional: run what was queued with FI_MORE
+ * @kick: optional: run what was queued with FI_MORE
  * @submit_inline: optional: the same in this context, which may sleep; with it
  *	goes &fid_ep.is_inline
  */
 struct kfi_post_ops {
 	size_t size;
 	int (*ready)(struct kfi_post_ep *ep, u64 dir);
-	void (*full)(struct kfi_post_ep *ep, u64 dir);
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
-	void (*submit)(struct kfi_post_ep *ep);
+	void (*kick)(struct kfi_post_ep *ep);
 	void (*submit_inline)(struct kfi_post_ep *ep);
 };
 
@@ -111,6 +110,9 @@ struct kfi_post_ops {
  * @slots: free &struct kfi_op of fi_inject(), as many as tx_attr.size
  * @tx_free: places left for sends and RMA
  * @rx_free: places left for receives
+ * @up: sends and RMA may be posted
+ * @broken: nothing may be posted any more; what is there completes with an
+ *	error
  */
 struct kfi_post_ep {
 	struct fid_ep ep;
@@ -123,6 +125,8 @@ struct kfi_post_ep {
 	struct list_head slots;
 	size_t tx_free;
 	size_t rx_free;
+	bool up;
+	bool broken;
 };
 
 /**

@@ -36,7 +36,7 @@ static void fault_ep_came_up(struct fault_ep *ep, const void *data, size_t len)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->up = true;
+	ep->post.up = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	kfi_ep_connected(&ep->post.ep, data, len);
 }
@@ -132,7 +132,7 @@ static bool fault_ep_is_up(struct fault_ep *ep)
 	bool up;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	up = ep->up && !ep->broken;
+	up = ep->post.up && !ep->post.broken;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	return up;
 }
@@ -177,7 +177,7 @@ static void fault_ep_end_connection(struct fault_ep *ep)
 	if (!ep->lines || !fault_ep_is_up(ep))
 		return;
 	fault_end(ep, FAULT_END_CLOSE);
-	wait_event_timeout(ep->wait, READ_ONCE(ep->broken),
+	wait_event_timeout(ep->wait, READ_ONCE(ep->post.broken),
 			   msecs_to_jiffies(limit));
 }
 
@@ -396,7 +396,7 @@ static bool fault_await_all(bool down)
 		if (READ_ONCE(ep->end) < FAULT_END_CUT)
 			continue;
 		if (!wait_event_timeout(ep->wait,
-					READ_ONCE(ep->broken) ||
+					READ_ONCE(ep->post.broken) ||
 						(!down &&
 						 READ_ONCE(ep->end_settled)),
 					msecs_to_jiffies(CUT_WAIT_MS)))

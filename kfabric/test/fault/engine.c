@@ -29,7 +29,7 @@ void fault_break(struct fault_ep *ep)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->broken = true;
+	ep->post.broken = true;
 	fault_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
@@ -182,7 +182,8 @@ static struct fault_op *fault_first_due(struct fault_ep *ep,
 	op = list_first_entry_or_null(list, struct fault_op, base.node);
 	if (op && op->state != FAULT_DONE)
 		op = NULL;
-	wait = op && op->late && !ep->broken && time_before(jiffies, op->due);
+	wait = op && op->late && !ep->post.broken &&
+	       time_before(jiffies, op->due);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (!wait)
 		return op;
@@ -223,7 +224,7 @@ static void fault_check_lost(struct fault_ep *ep)
 {
 	struct fault_op *op = fault_first_of(ep, &ep->lost);
 
-	if (!op || READ_ONCE(ep->broken))
+	if (!op || READ_ONCE(ep->post.broken))
 		return;
 	if (time_before(jiffies, op->deadline)) {
 		fault_run_at(ep, op->deadline);
@@ -369,7 +370,7 @@ static struct fault_op *fault_next_queued(struct fault_ep *ep)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	if (ep->up && !ep->broken && ep->end == FAULT_END_NONE)
+	if (ep->post.up && !ep->post.broken && ep->end == FAULT_END_NONE)
 		op = list_first_entry_or_null(&ep->queue, struct fault_op,
 					      base.node);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
@@ -420,7 +421,7 @@ static void fault_run_end(struct fault_ep *ep)
 		fault_end_lines(ep);
 	}
 	fault_place(ep);
-	if (!fault_settled(ep) || READ_ONCE(ep->broken))
+	if (!fault_settled(ep) || READ_ONCE(ep->post.broken))
 		return;
 	WRITE_ONCE(ep->end_settled, true);
 	if (READ_ONCE(ep->end) == FAULT_END_CUT)
@@ -436,9 +437,9 @@ void fault_run(struct fault_ep *ep)
 	fault_place(ep);
 	fault_report_tx(ep);
 	fault_check_lost(ep);
-	if (READ_ONCE(ep->end) != FAULT_END_NONE && !READ_ONCE(ep->broken))
+	if (READ_ONCE(ep->end) != FAULT_END_NONE && !READ_ONCE(ep->post.broken))
 		fault_run_end(ep);
-	if (READ_ONCE(ep->broken)) {
+	if (READ_ONCE(ep->post.broken)) {
 		fault_report_rx(ep);
 		fault_report_tx(ep);
 		fault_flush_all(ep);

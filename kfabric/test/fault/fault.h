@@ -232,9 +232,7 @@ struct fault_ep {
 	struct list_head rx_lost;
 	struct list_head drains; /* free, for lines */
 	unsigned int draining; /* line writes at the inner endpoint */
-	bool up; /* may post sends and RMA */
 	bool refused; /* the connection is to fail */
-	bool broken; /* end everything; the inner endpoint is left alone */
 	bool closed; /* never kick again */
 	enum fault_end end;
 

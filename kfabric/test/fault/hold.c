@@ -231,7 +231,7 @@ int fault_place(struct fault_ep *ep)
 	if (!ep->lines)
 		return 0;
 	for (;;) {
-		if (READ_ONCE(ep->broken))
+		if (READ_ONCE(ep->post.broken))
 			return -ENOTCONN;
 		if (!ep->line.mask && !fault_next_line(ep))
 			return 0;

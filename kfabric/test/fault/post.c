@@ -17,11 +17,7 @@ static int fault_ready(struct kfi_post_ep *post, u64 dir)
 {
 	struct fault_ep *ep = to_fault_ep(&post->ep);
 
-	if (ep->broken)
-		return -ENOTCONN;
-	if (dir == FI_TRANSMIT && (!ep->up || ep->end != FAULT_END_NONE))
-		return -ENOTCONN;
-	return 0;
+	return dir == FI_TRANSMIT && ep->end != FAULT_END_NONE ? -ENOTCONN : 0;
 }
 
 /* Under the lock, so that receives keep the order of posting. */

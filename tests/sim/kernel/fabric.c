@@ -28,8 +28,6 @@
  * @nic: its end of the link
  * @held: posted with FI_MORE: they wait for the doorbell
  * @ops: that are under way
- * @is_up: it may send
- * @is_broken: it does no more
  * @n_senders: who sends in a context of its own, and may sleep
  * @moved: bytes
  * @gone: its thread has ended
@@ -40,8 +38,6 @@ struct sim_kep {
 	u16 port;
 	struct list_head held;
 	struct list_head ops;
-	bool is_up;
-	bool is_broken;
 	u32 n_senders;
 	u64 moved;
 	struct completion gone;
@@ -53,15 +49,6 @@ static struct sim_kep *to_sim_kep(struct fid_ep *ep)
 }
 
 /* ---- posting ---------------------------------------------------------------------- */
-
-static int ready(struct kfi_post_ep *post, u64 dir)
-{
-	const struct sim_kep *ep = to_sim_kep(&post->ep);
-
-	if (ep->is_broken || (dir == FI_TRANSMIT && !ep->is_up))
-		return -ENOTCONN;
-	return 0;
-}
 
 static int post_piece(const struct sim_kep *ep, const struct kfi_op *op, u8 *at,
 		      size_t len, u64 done, void *context)
@@ -120,11 +107,6 @@ static void submit(struct kfi_post_ep *post)
 	}
 }
 
-static void full(struct kfi_post_ep *post, u64 dir)
-{
-	submit(post);
-}
-
 static int queue(struct kfi_post_ep *post, struct kfi_op *op)
 {
 	struct sim_kep *ep = to_sim_kep(&post->ep);
@@ -154,10 +136,8 @@ static void submit_inline(struct kfi_post_ep *post)
 
 static const struct kfi_post_ops post_ops = {
 	.size = sizeof(struct kfi_post_ops),
-	.ready = ready,
-	.full = full,
 	.queue = queue,
-	.submit = submit,
+	.kick = submit,
 	.submit_inline = submit_inline,
 };
 
@@ -176,7 +156,7 @@ static void break_off(struct sim_kep *ep, struct kfi_op *why, int error)
 	struct kfi_op *op;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->is_broken = true;
+	ep->post.broken = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	if (why)
 		finish(ep, why, error);
@@ -196,7 +176,7 @@ static void connected(struct sim_kep *ep, const struct km_nic_event *event)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	ep->is_up = true;
+	ep->post.up = true;
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 	kfi_ep_connected(&ep->post.ep, event->data, event->len);
 }
