@@ -440,11 +440,6 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 	return rc;
 }
 
-static int no_setname(fid_t fid, void *addr, size_t addrlen)
-{
-	return -FI_ENOSYS;
-}
-
 static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid.fid);
@@ -461,7 +456,7 @@ static int ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 
 struct fi_ops_cm stcp_ep_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.setname = no_setname,
+	.setname = stcp_no_setname,
 	.getname = ep_getname,
 	.getpeer = ep_getpeer,
 	.connect = ep_connect,

@@ -295,15 +295,8 @@ static int cq_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops cq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = cq_close,
-	.bind = stcp_no_bind,
-	.control = cq_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops cq_fid_ops =
+	STCP_FID_OPS(cq_close, stcp_no_bind, cq_control, stcp_no_ops_open);
 
 static struct fi_ops_cq cq_ops = {
 	.size = sizeof(struct fi_ops_cq),

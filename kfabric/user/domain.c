@@ -56,49 +56,24 @@ static int domain_close(struct fid *fid)
 	return 0;
 }
 
-static int no_av(struct fid_domain *domain, struct fi_av_attr *attr,
-		 struct fid_av **av, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info,
-			  struct fid_ep **sep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_cntr(struct fid_domain *domain, struct fi_cntr_attr *attr,
-		   struct fid_cntr **cntr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr,
-		   struct fid_poll **pollset)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr,
-		  struct fid_stx **stx, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
-			   enum fi_op op, struct fi_atomic_attr *attr,
-			   uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_query_collective(struct fid_domain *domain,
-			       enum fi_collective_op coll,
-			       struct fi_collective_attr *attr, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
+/* clang-format off */
+STCP_NOT_DONE(static int, no_av, struct fid_domain *domain,
+	      struct fi_av_attr *attr, struct fid_av **av, void *context)
+STCP_NOT_DONE(static int, no_scalable_ep, struct fid_domain *domain,
+	      struct fi_info *info, struct fid_ep **sep, void *context)
+STCP_NOT_DONE(static int, no_cntr, struct fid_domain *domain,
+	      struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context)
+STCP_NOT_DONE(static int, no_poll, struct fid_domain *domain,
+	      struct fi_poll_attr *attr, struct fid_poll **pollset)
+STCP_NOT_DONE(static int, no_stx, struct fid_domain *domain,
+	      struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
+STCP_NOT_DONE(static int, no_query_atomic, struct fid_domain *domain,
+	      enum fi_datatype datatype, enum fi_op op,
+	      struct fi_atomic_attr *attr, uint64_t flags)
+STCP_NOT_DONE(static int, no_query_collective, struct fid_domain *domain,
+	      enum fi_collective_op coll, struct fi_collective_attr *attr,
+	      uint64_t flags)
+/* clang-format on */
 
 static int open_endpoint2(struct fid_domain *domain, struct fi_info *info,
 			  struct fid_ep **ep, uint64_t flags, void *context)
@@ -106,15 +81,8 @@ static int open_endpoint2(struct fid_domain *domain, struct fi_info *info,
 	return flags ? -FI_ENOSYS : stcp_ep_open(domain, info, ep, context);
 }
 
-static struct fi_ops domain_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = domain_close,
-	.bind = stcp_no_bind,
-	.control = stcp_no_control,
-	.ops_open = domain_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops domain_fid_ops = STCP_FID_OPS(
+	domain_close, stcp_no_bind, stcp_no_control, domain_ops_open);
 
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),

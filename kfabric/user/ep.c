@@ -139,15 +139,8 @@ int stcp_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 	return 0;
 }
 
-static struct fi_ops ep_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = ep_close,
-	.bind = ep_bind,
-	.control = ep_control,
-	.ops_open = stcp_ep_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops ep_fid_ops =
+	STCP_FID_OPS(ep_close, ep_bind, ep_control, stcp_ep_ops_open);
 
 static struct fi_ops_ep ep_ops = {
 	.size = sizeof(struct fi_ops_ep),

@@ -259,11 +259,10 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 	return sizeof(*entry);
 }
 
-static ssize_t eq_write(struct fid_eq *fid, uint32_t kind, const void *buf,
-			size_t len, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
+/* clang-format off */
+STCP_NOT_DONE(static ssize_t, no_eq_write, struct fid_eq *eq, uint32_t kind,
+	      const void *buf, size_t len, uint64_t flags)
+/* clang-format on */
 
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 			size_t len, int timeout, uint64_t flags)
@@ -331,21 +330,14 @@ static int eq_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops eq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = eq_close,
-	.bind = stcp_no_bind,
-	.control = eq_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops eq_fid_ops =
+	STCP_FID_OPS(eq_close, stcp_no_bind, eq_control, stcp_no_ops_open);
 
 static struct fi_ops_eq eq_ops = {
 	.size = sizeof(struct fi_ops_eq),
 	.read = eq_read,
 	.readerr = eq_readerr,
-	.write = eq_write,
+	.write = no_eq_write,
 	.sread = eq_sread,
 	.strerror = eq_strerror,
 };

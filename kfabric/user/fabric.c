@@ -46,12 +46,10 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids,
 	return rc;
 }
 
-static int fabric_wait_open(struct fid_fabric *fabric,
-			    struct fi_wait_attr *attr,
-			    struct fid_wait **waitset)
-{
-	return -FI_ENOSYS;
-}
+/* clang-format off */
+STCP_NOT_DONE(static int, no_wait_set, struct fid_fabric *fabric,
+	      struct fi_wait_attr *attr, struct fid_wait **waitset)
+/* clang-format on */
 
 static int fabric_domain2(struct fid_fabric *fabric, struct fi_info *info,
 			  struct fid_domain **domain, uint64_t flags,
@@ -61,22 +59,15 @@ static int fabric_domain2(struct fid_fabric *fabric, struct fi_info *info,
 		     : stcp_domain_open(fabric, info, domain, context);
 }
 
-static struct fi_ops fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = fabric_close,
-	.bind = stcp_no_bind,
-	.control = stcp_no_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops fabric_fid_ops = STCP_FID_OPS(
+	fabric_close, stcp_no_bind, stcp_no_control, stcp_no_ops_open);
 
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = stcp_domain_open,
 	.passive_ep = stcp_pep_open,
 	.eq_open = stcp_eq_open,
-	.wait_open = fabric_wait_open,
+	.wait_open = no_wait_set,
 	.trywait = fabric_trywait,
 	.domain2 = fabric_domain2,
 };

@@ -391,6 +391,19 @@ struct stcp_ep {
 };
 
 /* none.c: what an object does not do */
+#define STCP_NOT_DONE(type, name, ...) \
+	type name(__VA_ARGS__)         \
+	{                              \
+		return -FI_ENOSYS;     \
+	}
+/* The table of an object's base. */
+#define STCP_FID_OPS(close_, bind_, control_, ops_open_)          \
+	{                                                         \
+		.size = sizeof(struct fi_ops), .close = (close_), \
+		.bind = (bind_), .control = (control_),           \
+		.ops_open = (ops_open_), .tostr = stcp_no_tostr,  \
+		.ops_set = stcp_no_ops_set,                       \
+	}
 int stcp_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int stcp_no_control(struct fid *fid, int command, void *arg);
 int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,
@@ -398,7 +411,6 @@ int stcp_no_ops_open(struct fid *fid, const char *name, uint64_t flags,
 int stcp_no_tostr(const struct fid *fid, char *buf, size_t len);
 int stcp_no_ops_set(struct fid *fid, const char *name, uint64_t flags,
 		    void *ops, void *context);
-ssize_t stcp_no_cancel(fid_t fid, void *context);
 int stcp_no_setopt(fid_t fid, int level, int optname, const void *optval,
 		   size_t optlen);
 int stcp_no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr,
@@ -406,6 +418,7 @@ int stcp_no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr,
 int stcp_no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr,
 		   struct fid_ep **rx_ep, void *context);
 ssize_t stcp_no_size_left(struct fid_ep *ep);
+int stcp_no_setname(fid_t fid, void *addr, size_t addrlen);
 int stcp_no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen);
 int stcp_no_connect(struct fid_ep *ep, const void *addr, const void *param,
 		    size_t paramlen);
@@ -417,9 +430,8 @@ int stcp_no_shutdown(struct fid_ep *ep, uint64_t flags);
 int stcp_no_join(struct fid_ep *ep, const void *addr, uint64_t flags,
 		 struct fid_mc **mc, void *context);
 extern struct fi_ops_tagged stcp_no_tagged_ops;
+extern struct fi_ops_ep stcp_no_ep_ops;
 extern struct fi_ops_cm stcp_no_cm_ops;
-
-/* none_data.c */
 extern struct fi_ops_rma stcp_no_rma_ops;
 extern struct fi_ops_atomic stcp_no_atomic_ops;
 extern struct fi_ops_collective stcp_no_collective_ops;

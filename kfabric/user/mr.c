@@ -168,15 +168,8 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops mr_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = mr_close,
-	.bind = stcp_no_bind,
-	.control = stcp_no_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
+static struct fi_ops mr_fid_ops =
+	STCP_FID_OPS(mr_close, stcp_no_bind, stcp_no_control, stcp_no_ops_open);
 
 static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 		  uint64_t offset, uint64_t requested_key, uint64_t flags,

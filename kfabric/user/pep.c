@@ -403,26 +403,8 @@ static int pep_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops pep_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = pep_close,
-	.bind = pep_bind,
-	.control = stcp_no_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
-
-static struct fi_ops_ep pep_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = stcp_no_cancel,
-	.getopt = stcp_getopt,
-	.setopt = stcp_no_setopt,
-	.tx_ctx = stcp_no_tx_ctx,
-	.rx_ctx = stcp_no_rx_ctx,
-	.rx_size_left = stcp_no_size_left,
-	.tx_size_left = stcp_no_size_left,
-};
+static struct fi_ops pep_fid_ops =
+	STCP_FID_OPS(pep_close, pep_bind, stcp_no_control, stcp_no_ops_open);
 
 static struct fi_ops_cm pep_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
@@ -469,7 +451,7 @@ int stcp_pep_open(struct fid_fabric *fabric, struct fi_info *info,
 	pep->fid.fid.fclass = FI_CLASS_PEP;
 	pep->fid.fid.context = context;
 	pep->fid.fid.ops = &pep_fid_ops;
-	pep->fid.ops = &pep_ops;
+	pep->fid.ops = &stcp_no_ep_ops;
 	pep->fid.cm = &pep_cm_ops;
 	pep->source.ready = pep_ready;
 	pep->source.late = pep_late;

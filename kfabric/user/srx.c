@@ -134,42 +134,22 @@ static int srx_close(struct fid *fid)
 	return 0;
 }
 
-static ssize_t no_send(struct fid_ep *ep, const void *buf, size_t len,
-		       void *desc, fi_addr_t dest_addr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t no_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc,
-			size_t count, fi_addr_t dest_addr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t no_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
-			  uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t no_inject(struct fid_ep *ep, const void *buf, size_t len,
-			 fi_addr_t dest_addr)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t no_senddata(struct fid_ep *ep, const void *buf, size_t len,
-			   void *desc, uint64_t data, fi_addr_t dest_addr,
-			   void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t no_injectdata(struct fid_ep *ep, const void *buf, size_t len,
-			     uint64_t data, fi_addr_t dest_addr)
-{
-	return -FI_ENOSYS;
-}
+/* clang-format off */
+STCP_NOT_DONE(static ssize_t, no_send, struct fid_ep *ep, const void *buf,
+	      size_t len, void *desc, fi_addr_t dest_addr, void *context)
+STCP_NOT_DONE(static ssize_t, no_sendv, struct fid_ep *ep,
+	      const struct iovec *iov, void **desc, size_t count,
+	      fi_addr_t dest_addr, void *context)
+STCP_NOT_DONE(static ssize_t, no_sendmsg, struct fid_ep *ep,
+	      const struct fi_msg *msg, uint64_t flags)
+STCP_NOT_DONE(static ssize_t, no_inject, struct fid_ep *ep, const void *buf,
+	      size_t len, fi_addr_t dest_addr)
+STCP_NOT_DONE(static ssize_t, no_senddata, struct fid_ep *ep, const void *buf,
+	      size_t len, void *desc, uint64_t data, fi_addr_t dest_addr,
+	      void *context)
+STCP_NOT_DONE(static ssize_t, no_injectdata, struct fid_ep *ep,
+	      const void *buf, size_t len, uint64_t data, fi_addr_t dest_addr)
+/* clang-format on */
 
 static struct fi_ops_msg srx_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
@@ -184,26 +164,8 @@ static struct fi_ops_msg srx_msg_ops = {
 	.injectdata = no_injectdata,
 };
 
-static struct fi_ops srx_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = srx_close,
-	.bind = stcp_no_bind,
-	.control = stcp_no_control,
-	.ops_open = stcp_no_ops_open,
-	.tostr = stcp_no_tostr,
-	.ops_set = stcp_no_ops_set,
-};
-
-static struct fi_ops_ep srx_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = stcp_no_cancel,
-	.getopt = stcp_getopt,
-	.setopt = stcp_no_setopt,
-	.tx_ctx = stcp_no_tx_ctx,
-	.rx_ctx = stcp_no_rx_ctx,
-	.rx_size_left = stcp_no_size_left,
-	.tx_size_left = stcp_no_size_left,
-};
+static struct fi_ops srx_fid_ops = STCP_FID_OPS(
+	srx_close, stcp_no_bind, stcp_no_control, stcp_no_ops_open);
 
 int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
 		  struct fid_ep **out, void *context)
@@ -215,7 +177,7 @@ int stcp_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
 	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
 	srx->fid.fid.context = context;
 	srx->fid.fid.ops = &srx_fid_ops;
-	srx->fid.ops = &srx_ops;
+	srx->fid.ops = &stcp_no_ep_ops;
 	srx->fid.msg = &srx_msg_ops;
 	srx->fid.cm = &stcp_no_cm_ops;
 	srx->fid.rma = &stcp_no_rma_ops;
