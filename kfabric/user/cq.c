@@ -312,19 +312,16 @@ static struct fi_ops_cq cq_ops = {
 int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		 struct fid_cq **out, void *context)
 {
-	struct stcp_cq *cq = calloc(1, sizeof(*cq));
+	struct stcp_cq *cq;
 	int rc;
 
+	if (attr->format > FI_CQ_FORMAT_TAGGED)
+		return -FI_ENOSYS;
+	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -FI_ENOMEM;
-	rc = attr->format > FI_CQ_FORMAT_TAGGED
-		     ? -FI_ENOSYS
-		     : stcp_wait_init(&cq->wait, attr->wait_obj);
-	if (!rc && stcp_container_of(domain, struct stcp_domain, fid)->manual) {
-		rc = stcp_wait_with_sockets(&cq->wait);
-		if (rc)
-			stcp_wait_fini(&cq->wait);
-	}
+	cq->domain = stcp_container_of(domain, struct stcp_domain, fid);
+	rc = stcp_wait_init(&cq->wait, attr->wait_obj, cq->domain->manual);
 	if (rc) {
 		free(cq);
 		return rc;
@@ -334,7 +331,6 @@ int stcp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	cq->fid.fid.ops = &cq_fid_ops;
 	cq->fid.ops = &cq_ops;
 	cq->format = attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
-	cq->domain = stcp_container_of(domain, struct stcp_domain, fid);
 	if (cq->wait.fd < 0) {
 		cq->wait.ring = cq->domain->ring;
 		cq->wait.ring_context = context;

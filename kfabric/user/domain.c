@@ -46,12 +46,11 @@ static int domain_close(struct fid *fid)
 
 	if (stcp_is_inherited(domain->fabric))
 		return 0;
-	if (atomic_load(&domain->refs) || domain->n_mrs)
+	if (atomic_load(&domain->refs) || domain->mrs)
 		return -FI_EBUSY;
 	atomic_fetch_sub(&domain->fabric->refs, 1);
 	pthread_mutex_destroy(&domain->lock);
 	pthread_mutex_destroy(&domain->mr_lock);
-	free(domain->buckets);
 	free(domain);
 	return 0;
 }

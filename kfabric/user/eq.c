@@ -350,13 +350,9 @@ int stcp_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 
 	if (!eq)
 		return -FI_ENOMEM;
-	rc = stcp_wait_init(&eq->wait, attr ? attr->wait_obj : FI_WAIT_UNSPEC);
 	/* Its endpoints' domains are not known yet. */
-	if (!rc) {
-		rc = stcp_wait_with_sockets(&eq->wait);
-		if (rc)
-			stcp_wait_fini(&eq->wait);
-	}
+	rc = stcp_wait_init(&eq->wait, attr ? attr->wait_obj : FI_WAIT_UNSPEC,
+			    true);
 	if (rc) {
 		free(eq);
 		return rc;

@@ -235,7 +235,6 @@ struct stcp_mr {
 	uint8_t *base;
 	size_t len;
 	uint64_t access;
-	struct stcp_mr *next; /* in its bucket */
 };
 
 struct stcp_domain {
@@ -244,10 +243,8 @@ struct stcp_domain {
 	atomic_uint refs;
 	pthread_mutex_t lock; /* eps */
 	LIST_HEAD(, stcp_ep) eps;
-	pthread_mutex_t mr_lock; /* buckets and all behind them */
-	struct stcp_mr **buckets;
-	size_t n_buckets; /* a power of two */
-	size_t n_mrs;
+	pthread_mutex_t mr_lock; /* mrs */
+	void *mrs; /* by key: tsearch(3) */
 	int (*persist)(void *arg, void *addr, size_t len);
 	void *persist_arg;
 	void (*ring)(void *context);
@@ -472,9 +469,9 @@ void stcp_shard_deadline(struct stcp_source *source, uint64_t ms);
 uint8_t *stcp_shard_stage(struct stcp_source *source);
 
 /* wait.c */
-int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj);
-/* Sockets can wake its user, too. */
-int stcp_wait_with_sockets(struct stcp_wait *wait);
+/* with_sockets: these can wake its user, too. */
+int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj,
+		   bool with_sockets);
 /* EPOLL_CTL_*; nothing when nobody waits. */
 int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events);
 /* FI_GETWAIT and FI_GETWAITOBJ of its queue. */
@@ -574,6 +571,7 @@ struct stcp_op *stcp_srx_take(struct stcp_ep *ep);
 int stcp_info_add_sources(struct fi_info *info, uint32_t format);
 
 /* info.c */
+int stcp_set_addr(void **to, size_t *len, const void *addr, size_t addrlen);
 struct fi_info *stcp_info_for_request(const struct stcp_pep *pep,
 				      const struct stcp_request *request);
 
@@ -643,6 +641,11 @@ static inline size_t stcp_iov_bytes(const struct iovec *iov, size_t n_iov)
 }
 
 struct stcp_op *stcp_receive_alloc(const struct fi_msg *msg);
+/* Of endpoints and shared receives: all that they add is an array. */
+ssize_t stcp_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+		   size_t count, fi_addr_t src_addr, void *context);
+ssize_t stcp_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+		  fi_addr_t src_addr, void *context);
 extern struct fi_ops_rma stcp_rma_ops;
 ssize_t stcp_post(struct stcp_ep *ep, struct stcp_op *op, struct tcpw_hdr *hdr,
 		  const struct iovec *iov, size_t n_iov, uint64_t flags);

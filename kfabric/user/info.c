@@ -116,7 +116,7 @@ static void apply_hints(struct fi_info *info, const struct fi_info *hints)
 		info->rx_attr->op_flags = hints->rx_attr->op_flags;
 }
 
-static int set_addr(void **to, size_t *len, const void *addr, size_t addrlen)
+int stcp_set_addr(void **to, size_t *len, const void *addr, size_t addrlen)
 {
 	*to = malloc(addrlen);
 	if (!*to)
@@ -145,11 +145,11 @@ static int resolve_address(const char *node, const char *service,
 	if (getaddrinfo(node, service, &want, &found))
 		return -FI_ENODATA;
 	if (flags & FI_SOURCE)
-		rc = set_addr(&info->src_addr, &info->src_addrlen,
-			      found->ai_addr, found->ai_addrlen);
+		rc = stcp_set_addr(&info->src_addr, &info->src_addrlen,
+				   found->ai_addr, found->ai_addrlen);
 	else
-		rc = set_addr(&info->dest_addr, &info->dest_addrlen,
-			      found->ai_addr, found->ai_addrlen);
+		rc = stcp_set_addr(&info->dest_addr, &info->dest_addrlen,
+				   found->ai_addr, found->ai_addrlen);
 	info->addr_format = stcp_format_of(found->ai_addr);
 	freeaddrinfo(found);
 	return rc;
@@ -168,11 +168,11 @@ static int copy_addrs(struct fi_info *info, const struct fi_info *hints)
 	if (!is_named && hints->dest_addr)
 		info->addr_format = stcp_format_of(hints->dest_addr);
 	if (hints->src_addr && !info->src_addr)
-		rc = set_addr(&info->src_addr, &info->src_addrlen,
-			      hints->src_addr, hints->src_addrlen);
+		rc = stcp_set_addr(&info->src_addr, &info->src_addrlen,
+				   hints->src_addr, hints->src_addrlen);
 	if (!rc && hints->dest_addr && !info->dest_addr)
-		rc = set_addr(&info->dest_addr, &info->dest_addrlen,
-			      hints->dest_addr, hints->dest_addrlen);
+		rc = stcp_set_addr(&info->dest_addr, &info->dest_addrlen,
+				   hints->dest_addr, hints->dest_addrlen);
 	return rc;
 }
 
@@ -223,9 +223,9 @@ struct fi_info *stcp_info_for_request(const struct stcp_pep *pep,
 	info->src_addr = NULL;
 	info->dest_addr = NULL;
 	if (stcp_socket_name(request->source.fd, false, &ss, &len) ||
-	    set_addr(&info->src_addr, &info->src_addrlen, &ss, len) ||
-	    set_addr(&info->dest_addr, &info->dest_addrlen, &request->peer,
-		     stcp_sockaddr_len(&request->peer))) {
+	    stcp_set_addr(&info->src_addr, &info->src_addrlen, &ss, len) ||
+	    stcp_set_addr(&info->dest_addr, &info->dest_addrlen, &request->peer,
+			  stcp_sockaddr_len(&request->peer))) {
 		fi_freeinfo(info);
 		return NULL;
 	}

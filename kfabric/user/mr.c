@@ -9,43 +9,29 @@
  * connection's lock and while it is up, so when the visit is over no thread
  * can move one any more.
  */
+#include <search.h>
 #include <stdlib.h>
 
 #include "impl.h"
 
-#define BUCKETS_MIN 64
-
-static struct stcp_mr **bucket_of(const struct stcp_domain *domain,
-				  uint64_t key)
+static int compare_keys(const void *a, const void *b)
 {
-	/* Keys may be chosen in any way: spread them. */
-	uint64_t spread = key * 0x9e3779b97f4a7c15ULL;
+	const struct stcp_mr *x = a, *y = b;
 
-	return &domain->buckets[(spread >> 32) & (domain->n_buckets - 1)];
-}
-
-static struct stcp_mr *lookup_key(const struct stcp_domain *domain,
-				  uint64_t key)
-{
-	struct stcp_mr *mr;
-
-	if (!domain->n_buckets)
-		return NULL;
-	for (mr = *bucket_of(domain, key); mr; mr = mr->next)
-		if (mr->fid.key == key)
-			break;
-	return mr;
+	return (x->fid.key > y->fid.key) - (x->fid.key < y->fid.key);
 }
 
 enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 				 const struct tcpw_seg *seg, uint64_t access,
 				 struct stcp_mr **out, uint8_t **at)
 {
+	const struct stcp_mr named = { .fid.key = seg->key };
 	enum tcpw_violation why = TCPW_OK;
-	struct stcp_mr *mr;
+	struct stcp_mr **found, *mr;
 
 	pthread_mutex_lock(&domain->mr_lock);
-	mr = lookup_key(domain, seg->key);
+	found = tfind(&named, &domain->mrs, compare_keys);
+	mr = found ? *found : NULL;
 	if (!mr)
 		why = TCPW_BAD_KEY;
 	else if (!(mr->access & access))
@@ -60,65 +46,25 @@ enum tcpw_violation stcp_mr_find(struct stcp_domain *domain,
 	return why;
 }
 
-/* Twice as many buckets; without memory the chains are longer. */
-static void grow_buckets(struct stcp_domain *domain)
-{
-	size_t n = domain->n_buckets ? domain->n_buckets * 2 : BUCKETS_MIN;
-	struct stcp_mr **old = domain->buckets;
-	size_t n_old = domain->n_buckets;
-	struct stcp_mr **new = calloc(n, sizeof(struct stcp_mr *));
-
-	if (!new)
-		return;
-	domain->buckets = new;
-	domain->n_buckets = n;
-	for (size_t i = 0; i < n_old; i++) {
-		struct stcp_mr *mr = old[i];
-
-		while (mr) {
-			struct stcp_mr *next = mr->next;
-			struct stcp_mr **to = bucket_of(domain, mr->fid.key);
-
-			mr->next = *to;
-			*to = mr;
-			mr = next;
-		}
-	}
-	free(old);
-}
-
 static int insert_mr(struct stcp_domain *domain, struct stcp_mr *mr)
 {
-	struct stcp_mr **to;
+	struct stcp_mr **found;
 	int rc = 0;
 
 	pthread_mutex_lock(&domain->mr_lock);
-	if (domain->n_mrs >= domain->n_buckets)
-		grow_buckets(domain);
-	if (!domain->n_buckets) {
+	found = tsearch(mr, &domain->mrs, compare_keys);
+	if (!found)
 		rc = -FI_ENOMEM;
-	} else if (lookup_key(domain, mr->fid.key)) {
+	else if (*found != mr)
 		rc = -FI_ENOKEY;
-	} else {
-		to = bucket_of(domain, mr->fid.key);
-		mr->next = *to;
-		*to = mr;
-		domain->n_mrs++;
-	}
 	pthread_mutex_unlock(&domain->mr_lock);
 	return rc;
 }
 
 static void extract_mr(struct stcp_domain *domain, struct stcp_mr *mr)
 {
-	struct stcp_mr **at;
-
 	pthread_mutex_lock(&domain->mr_lock);
-	at = bucket_of(domain, mr->fid.key);
-	while (*at != mr)
-		at = &(*at)->next;
-	*at = mr->next;
-	domain->n_mrs--;
+	(void)tdelete(mr, &domain->mrs, compare_keys);
 	pthread_mutex_unlock(&domain->mr_lock);
 }
 

@@ -219,29 +219,28 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	return rc;
 }
 
-static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov,
-			 void **desc, size_t count, fi_addr_t src_addr,
-			 void *context)
+ssize_t stcp_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+		   size_t count, fi_addr_t src_addr, void *context)
 {
 	struct fi_msg msg = { .msg_iov = iov,
 			      .iov_count = count,
 			      .context = context };
 
-	return msg_recvmsg(fid, &msg, 0);
+	return fid->msg->recvmsg(fid, &msg, 0);
 }
 
-static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
-			fi_addr_t src_addr, void *context)
+ssize_t stcp_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+		  fi_addr_t src_addr, void *context)
 {
 	struct iovec iov = { buf, len };
 
-	return msg_recvv(fid, &iov, NULL, 1, src_addr, context);
+	return stcp_recvv(fid, &iov, NULL, 1, src_addr, context);
 }
 
 struct fi_ops_msg stcp_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
-	.recv = msg_recv,
-	.recvv = msg_recvv,
+	.recv = stcp_recv,
+	.recvv = stcp_recvv,
 	.recvmsg = msg_recvmsg,
 	.send = msg_send,
 	.sendv = msg_sendv,

@@ -16,16 +16,9 @@
 
 static int set_source(struct fi_info *info, const struct sockaddr *addr)
 {
-	size_t len = stcp_sockaddr_len(addr);
-
-	info->src_addr = malloc(len);
-	if (!info->src_addr)
-		return -FI_ENOMEM;
-	memcpy(info->src_addr, addr, len);
-	info->src_addrlen = len;
-	info->addr_format =
-		addr->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-	return 0;
+	info->addr_format = stcp_format_of(addr);
+	return stcp_set_addr(&info->src_addr, &info->src_addrlen, addr,
+			     stcp_sockaddr_len(addr));
 }
 
 /* Sets the address from which the way to the destination starts. */

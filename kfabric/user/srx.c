@@ -54,25 +54,6 @@ static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	return 0;
 }
 
-static ssize_t srx_recvv(struct fid_ep *fid, const struct iovec *iov,
-			 void **desc, size_t count, fi_addr_t src_addr,
-			 void *context)
-{
-	struct fi_msg msg = { .msg_iov = iov,
-			      .iov_count = count,
-			      .context = context };
-
-	return srx_recvmsg(fid, &msg, 0);
-}
-
-static ssize_t srx_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
-			fi_addr_t src_addr, void *context)
-{
-	struct iovec iov = { buf, len };
-
-	return srx_recvv(fid, &iov, NULL, 1, src_addr, context);
-}
-
 struct stcp_op *stcp_srx_take(struct stcp_ep *ep)
 {
 	struct stcp_srx *srx = ep->srx;
@@ -135,33 +116,33 @@ static int srx_close(struct fid *fid)
 }
 
 /* clang-format off */
-STCP_NOT_DONE(static ssize_t, no_send, struct fid_ep *ep, const void *buf,
+STCP_NOT_DONE(static ssize_t, no_srx_send, struct fid_ep *ep, const void *buf,
 	      size_t len, void *desc, fi_addr_t dest_addr, void *context)
-STCP_NOT_DONE(static ssize_t, no_sendv, struct fid_ep *ep,
+STCP_NOT_DONE(static ssize_t, no_srx_sendv, struct fid_ep *ep,
 	      const struct iovec *iov, void **desc, size_t count,
 	      fi_addr_t dest_addr, void *context)
-STCP_NOT_DONE(static ssize_t, no_sendmsg, struct fid_ep *ep,
+STCP_NOT_DONE(static ssize_t, no_srx_sendmsg, struct fid_ep *ep,
 	      const struct fi_msg *msg, uint64_t flags)
-STCP_NOT_DONE(static ssize_t, no_inject, struct fid_ep *ep, const void *buf,
+STCP_NOT_DONE(static ssize_t, no_srx_inject, struct fid_ep *ep, const void *buf,
 	      size_t len, fi_addr_t dest_addr)
-STCP_NOT_DONE(static ssize_t, no_senddata, struct fid_ep *ep, const void *buf,
+STCP_NOT_DONE(static ssize_t, no_srx_senddata, struct fid_ep *ep, const void *buf,
 	      size_t len, void *desc, uint64_t data, fi_addr_t dest_addr,
 	      void *context)
-STCP_NOT_DONE(static ssize_t, no_injectdata, struct fid_ep *ep,
+STCP_NOT_DONE(static ssize_t, no_srx_injectdata, struct fid_ep *ep,
 	      const void *buf, size_t len, uint64_t data, fi_addr_t dest_addr)
 /* clang-format on */
 
 static struct fi_ops_msg srx_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
-	.recv = srx_recv,
-	.recvv = srx_recvv,
+	.recv = stcp_recv,
+	.recvv = stcp_recvv,
 	.recvmsg = srx_recvmsg,
-	.send = no_send,
-	.sendv = no_sendv,
-	.sendmsg = no_sendmsg,
-	.inject = no_inject,
-	.senddata = no_senddata,
-	.injectdata = no_injectdata,
+	.send = no_srx_send,
+	.sendv = no_srx_sendv,
+	.sendmsg = no_srx_sendmsg,
+	.inject = no_srx_inject,
+	.senddata = no_srx_senddata,
+	.injectdata = no_srx_injectdata,
 };
 
 static struct fi_ops srx_fid_ops = STCP_FID_OPS(

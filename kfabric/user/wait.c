@@ -13,40 +13,38 @@
 
 #include "impl.h"
 
-int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj)
+/* Its user sleeps on an epoll, which has room for sockets. */
+static int add_epoll(struct stcp_wait *wait)
 {
-	wait->fd = -1;
-	wait->user_fd = -1;
-	wait->armed = true;
-	wait->readable = false;
-	wait->ring = NULL;
+	struct epoll_event event = { .events = EPOLLIN };
+
+	wait->user_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (wait->user_fd >= 0 &&
+	    !epoll_ctl(wait->user_fd, EPOLL_CTL_ADD, wait->fd, &event))
+		return 0;
+	return -errno;
+}
+
+int stcp_wait_init(struct stcp_wait *wait, enum fi_wait_obj obj,
+		   bool with_sockets)
+{
+	int rc = 0;
+
+	*wait = (struct stcp_wait){ .fd = -1, .user_fd = -1, .armed = true };
 	if (obj == FI_WAIT_NONE)
 		return 0;
 	if (obj != FI_WAIT_FD && obj != FI_WAIT_UNSPEC)
 		return -FI_ENOSYS;
 	wait->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	wait->user_fd = wait->fd;
-	return wait->fd < 0 ? -errno : 0;
-}
-
-int stcp_wait_with_sockets(struct stcp_wait *wait)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int fd;
-
 	if (wait->fd < 0)
-		return 0;
-	fd = epoll_create1(EPOLL_CLOEXEC);
-	if (fd < 0)
 		return -errno;
-	if (epoll_ctl(fd, EPOLL_CTL_ADD, wait->fd, &event)) {
-		int rc = -errno;
-
-		close(fd);
-		return rc;
-	}
-	wait->user_fd = fd;
-	return 0;
+	if (with_sockets)
+		rc = add_epoll(wait);
+	else
+		wait->user_fd = wait->fd;
+	if (rc)
+		stcp_wait_fini(wait);
+	return rc;
 }
 
 int stcp_wait_socket(struct stcp_wait *wait, int op, int fd, uint32_t events)
@@ -73,7 +71,7 @@ int stcp_wait_control(const struct stcp_wait *wait, int command, void *arg)
 
 void stcp_wait_fini(struct stcp_wait *wait)
 {
-	if (wait->user_fd != wait->fd)
+	if (wait->user_fd >= 0 && wait->user_fd != wait->fd)
 		close(wait->user_fd);
 	if (wait->fd >= 0)
 		close(wait->fd);
