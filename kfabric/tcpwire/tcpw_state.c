@@ -20,13 +20,6 @@ static const unsigned int tcpw_state_moves[TCPW_STATES] = {
 	[TCPW_DEAD] = 0,
 };
 
-static const char *const tcpw_state_names[TCPW_STATES] = {
-	[TCPW_IDLE] = "IDLE",	      [TCPW_REQUESTED] = "REQUESTED",
-	[TCPW_ASKED] = "ASKED",	      [TCPW_ACCEPTED] = "ACCEPTED",
-	[TCPW_REJECTED] = "REJECTED", [TCPW_UP] = "UP",
-	[TCPW_CLOSING] = "CLOSING",   [TCPW_DEAD] = "DEAD",
-};
-
 int tcpw_state_move(enum tcpw_state *state, enum tcpw_state to)
 {
 	if ((unsigned int)*state >= TCPW_STATES ||
@@ -35,10 +28,4 @@ int tcpw_state_move(enum tcpw_state *state, enum tcpw_state to)
 		return -EINVAL;
 	*state = to;
 	return 0;
-}
-
-const char *tcpw_state_name(enum tcpw_state state)
-{
-	return (unsigned int)state < TCPW_STATES ? tcpw_state_names[state]
-						 : "?";
 }

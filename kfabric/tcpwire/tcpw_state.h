@@ -43,13 +43,4 @@ enum tcpw_state {
  */
 int tcpw_state_move(enum tcpw_state *state, enum tcpw_state to);
 
-/**
- * tcpw_state_name - for logs and traces
- * @state: any value
- *
- * Context: any.
- * Return: a constant string, "?" for a value that is no state.
- */
-const char *tcpw_state_name(enum tcpw_state state);
-
 #endif

@@ -12,6 +12,14 @@
 
 #include "tcpw_state.h"
 
+/* As the page calls them. */
+static const char *const names[TCPW_STATES] = {
+	[TCPW_IDLE] = "IDLE",	      [TCPW_REQUESTED] = "REQUESTED",
+	[TCPW_ASKED] = "ASKED",	      [TCPW_ACCEPTED] = "ACCEPTED",
+	[TCPW_REJECTED] = "REJECTED", [TCPW_UP] = "UP",
+	[TCPW_CLOSING] = "CLOSING",   [TCPW_DEAD] = "DEAD",
+};
+
 static int page[TCPW_STATES][TCPW_STATES];
 
 static unsigned int state_of(const char *name)
@@ -19,7 +27,7 @@ static unsigned int state_of(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < TCPW_STATES; i++)
-		if (strcmp(tcpw_state_name(i), name) == 0)
+		if (strcmp(names[i], name) == 0)
 			break;
 	return i;
 }
@@ -58,9 +66,8 @@ static void every_move_is_as_the_page_says(void **state)
 			int legal = page[from][to];
 
 			if (tcpw_state_move(&now, to) != (legal ? 0 : -EINVAL))
-				fail_msg("%s -> %s, the page: %s",
-					 tcpw_state_name(from),
-					 tcpw_state_name(to),
+				fail_msg("%s -> %s, the page: %s", names[from],
+					 names[to],
 					 legal ? "legal" : "not there");
 			assert_int_equal(now, legal ? to : from);
 		}
@@ -82,7 +89,6 @@ static void values_that_are_no_state_are_refused(void **state)
 	assert_int_equal(tcpw_state_move(&now, TCPW_DEAD), -EINVAL);
 	now = TCPW_UP;
 	assert_int_equal(tcpw_state_move(&now, TCPW_STATES), -EINVAL);
-	assert_string_equal(tcpw_state_name(TCPW_STATES), "?");
 }
 
 int main(void)
