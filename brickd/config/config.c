@@ -12,7 +12,7 @@
 
 #include "brickd/base/log.h"
 #include "brickd/base/util.h"
-#include "brickd/config/config_reader.h"
+#include "common/ini_lines.h"
 #include "kfabric/user/stcp.h"
 #include "proto/kfb_text.h"
 
@@ -32,7 +32,7 @@
 /* State of one reading. */
 struct parse {
 	struct brick_config *config;
-	struct brick_reader reader;
+	struct ini_lines reader;
 	struct brick_client *client; /* NULL in [brick] and before any */
 	bool in_section;
 	bool seen_brick;
@@ -625,7 +625,7 @@ static char *next_setting_line(char *buf, int size, void *ctx)
 	struct parse *p = ctx;
 
 	/* The first error is the one to tell, with its line. */
-	return p->error ? NULL : brick_reader_line(buf, size, &p->reader);
+	return p->error ? NULL : ini_lines_read(buf, size, &p->reader);
 }
 
 int brick_config_read(struct brick_config *c, FILE *file, const char *name,

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Reads the user's configuration file.
- *
- * libinih cuts section and setting names at 49 characters and lines at the
- * size of its buffer without a word, and joins indented lines to the one
- * before. The reader below hands it a line only when it would take all of it,
- * and counts lines, which the handler is not told.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
@@ -15,21 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ini_lines.h"
 #include "initiator/brickctl/brickctl.h"
 #include "kfb_scheme.h"
 #include "kfb_text.h"
 
-/* What fits into libinih's buffers for names. */
-#define NAME_MAX_CHARS 49
-#define SECTION	       "brickctl"
-#define TIMEOUT_MAX_S  86400
-#define MS_PER_S       1000
+#define SECTION	      "brickctl"
+#define TIMEOUT_MAX_S 86400
+#define MS_PER_S      1000
 
 struct reading {
-	FILE *file;
+	struct ini_lines lines;
 	const char *path;
 	struct ctl_settings *settings;
-	unsigned int line;
 	unsigned int seen; /* settings met so far, by position in the table */
 	int error;
 	char *why;
@@ -47,7 +39,7 @@ static void refuse_line(struct reading *r, const char *format, ...)
 	if (r->error)
 		return;
 	r->error = -EINVAL;
-	len = snprintf(r->why, r->why_size, "%s:%u: ", r->path, r->line);
+	len = snprintf(r->why, r->why_size, "%s:%u: ", r->path, r->lines.line);
 	if (len < 0 || (size_t)len >= r->why_size)
 		return;
 	va_start(args, format);
@@ -55,59 +47,11 @@ static void refuse_line(struct reading *r, const char *format, ...)
 	va_end(args);
 }
 
-static void check_line(struct reading *r, const char *line)
-{
-	static const char bom[] = "\xef\xbb\xbf";
-	size_t len;
-
-	if (r->line == 1 && !strncmp(line, bom, strlen(bom)))
-		line += strlen(bom);
-	if (isspace((unsigned char)*line)) {
-		line += strspn(line, " \t\r\n\v\f");
-		if (*line && *line != ';' && *line != '#')
-			refuse_line(r, "indented: a setting starts its line");
-		return;
-	}
-	if (*line == ';' || *line == '#')
-		return;
-	len = *line == '[' ? strcspn(line + 1, "]\n") : strcspn(line, "=:\n");
-	if (len > NAME_MAX_CHARS)
-		refuse_line(r, "a name of more than %d characters",
-			    NAME_MAX_CHARS);
-}
-
-/* For libinih: one line with its end, or NULL to stop. */
-static char *read_line(char *line, int size, void *stream)
+static char *next_line(char *line, int size, void *stream)
 {
 	struct reading *r = stream;
-	int len = 0;
-	int c;
 
-	if (r->error)
-		return NULL;
-	r->line++;
-	do {
-		c = getc(r->file);
-		if (c == EOF)
-			break;
-		if (!c)
-			refuse_line(r, "a NUL byte");
-		else if (len == size - 1)
-			refuse_line(r, "a line of more than %d characters",
-				    size - 2);
-		if (r->error)
-			return NULL;
-		line[len++] = (char)c;
-	} while (c != '\n');
-	if (ferror(r->file)) {
-		r->error = -EIO;
-		snprintf(r->why, r->why_size, "%s: cannot be read", r->path);
-	}
-	if (r->error || !len)
-		return NULL;
-	line[len] = '\0';
-	check_line(r, line);
-	return r->error ? NULL : line;
+	return r->error ? NULL : ini_lines_read(line, size, &r->lines);
 }
 
 /* The first to speak is right: the command line came before the file. */
@@ -218,21 +162,24 @@ int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
 		.why = why,
 		.why_size = why_size,
 	};
-	int line;
+	int rc;
 
-	r.file = fopen(path, "re");
-	if (!r.file) {
+	r.lines.file = fopen(path, "re");
+	if (!r.lines.file) {
 		snprintf(why, why_size, "%s: %s", path, strerror(errno));
 		return -errno;
 	}
-	line = ini_parse_stream(read_line, &r, take_setting, &r);
-	fclose(r.file);
-	if (!r.error && line > 0) {
-		r.line = (unsigned int)line;
+	rc = ini_parse_stream(next_line, &r, take_setting, &r);
+	if (r.lines.error) {
+		refuse_line(&r, "%s", r.lines.error);
+	} else if (!r.error && rc > 0) {
+		r.lines.line = (unsigned int)rc;
 		refuse_line(&r, "neither [section] nor name = value");
-	} else if (!r.error && line < 0) {
-		r.error = -ENOMEM;
-		snprintf(why, why_size, "%s: no memory", path);
+	} else if (!r.error && (rc < 0 || ferror(r.lines.file))) {
+		r.error = rc < 0 ? -ENOMEM : -EIO;
+		snprintf(why, why_size, "%s: %s", path,
+			 rc < 0 ? "no memory" : "cannot be read");
 	}
+	fclose(r.lines.file);
 	return r.error;
 }

@@ -28,7 +28,7 @@ PREFIXES = {
     "kfabric/test/selftest": ("st_",),
 }
 # Programs and libraries.
-PROGRAMS = ("brickd", "initiator/brickctl", "initiator/lib", "initiator/powerfail",
+PROGRAMS = ("brickd", "common", "initiator/brickctl", "initiator/lib", "initiator/powerfail",
             "kfabric/user")
 # A macro that defines an object, and what stands before the name of one.
 MACROS = r"(?:DEFINE|DECLARE|LIST)_\w+\((\w+)"

@@ -249,12 +249,14 @@ class Settings(Case):
 
     def test_what_the_ini_library_would_cut_is_refused_with_its_line(self):
         wrong = {
-            ("[brickctl]", "client = " + "x" * 250): ":2: a line of more",
-            ("[brickctl" + "x" * 60 + "]",): ":1: a name of more",
-            ("\ufeff[" + "x" * 60 + "]",): ":1: a name of more",
-            ("[brickctl]", "k" * 50 + " = 1"): ":2: a name of more",
-            ("[brickctl]", "brick = a", "  client = b"): ":3: indented",
-            ("[brickctl]", b"brick = a\0b"): ":2: a NUL byte",
+            ("[brickctl]", "client = " + "x" * 250): ":2: line is longer",
+            ("[brickctl" + "x" * 60 + "]",): ":1: section name is longer",
+            ("\ufeff[" + "x" * 60 + "]",): ":1: section name is longer",
+            ("[brickctl",): ":1: section without a closing bracket",
+            ("[brickctl] brick = a",): ":1: text after the section's",
+            ("[brickctl]", "k" * 50 + " = 1"): ":2: " + "k" * 50 + ": no such",
+            ("[brickctl]", "  brick = a", "  b"): ":3: neither [section] nor",
+            ("[brickctl]", b"brick = a\0b"): ":2: control character",
             ("[brickctl]", "", "colour = red"): ":3: colour: no such",
             ("[brick]", "store = x"): ":2: [brick]: the only section",
             ("brick = x",): ":1: []: the only section",
@@ -275,6 +277,11 @@ class Settings(Case):
         self.configure("[brickctl]", "brick = " + "x" * 190)
         self.ok("info", KFBRICK="")
         self.assertIn("x" * 190 + " ", self.log("connect")[0])
+
+    def test_an_indented_setting_is_one_of_its_own(self):
+        self.configure("[brickctl]", "fabric = verbs", "  brick = host")
+        self.ok("info", KFBRICK="")
+        self.assertEqual(self.log("connect")[0].split()[0], "verbs://host")
 
     def test_a_key_that_others_may_read_is_refused(self):
         for mode in (0o640, 0o604, 0o620, 0o660, 0o601):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Lines for libinih, counted and checked. */
-#include "brickd/config/config_reader.h"
+#include "common/ini_lines.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool is_blank(int c)
 static const unsigned char BOM[] = { 0xef, 0xbb, 0xbf };
 
 /* Reads one line without its newline. Return: length, -1 end, -2 error. */
-static int read_line(struct brick_reader *r, char *buf, int max)
+static int read_line(struct ini_lines *r, char *buf, int max)
 {
 	int c, len = 0;
 
@@ -47,7 +47,7 @@ static int read_line(struct brick_reader *r, char *buf, int max)
 	return len;
 }
 
-static int check_section(struct brick_reader *r, const char *line)
+static int check_section(struct ini_lines *r, const char *line)
 {
 	char name[SECTION_MAX_CHARS + 1];
 	const char *end = strchr(line, ']');
@@ -71,12 +71,12 @@ static int check_section(struct brick_reader *r, const char *line)
 	}
 	memcpy(name, line + 1, len);
 	name[len] = '\0';
-	return r->section(r->ctx, name);
+	return r->section ? r->section(r->ctx, name) : 0;
 }
 
-char *brick_reader_line(char *buf, int size, void *reader)
+char *ini_lines_read(char *buf, int size, void *reader)
 {
-	struct brick_reader *r = reader;
+	struct ini_lines *r = reader;
 	int max = size - 2 < LINE_MAX_CHARS ? size - 2 : LINE_MAX_CHARS;
 	int len;
 

@@ -7,20 +7,21 @@
  * continuations and does not tell its handler where it is. This reader counts
  * the lines and refuses or levels all of that.
  */
-#ifndef BRICKD_CONFIG_CONFIG_READER_H
-#define BRICKD_CONFIG_CONFIG_READER_H
+#ifndef COMMON_INI_LINES_H
+#define COMMON_INI_LINES_H
 
 #include <stdio.h>
 
 /**
- * struct brick_reader - where the parser is
+ * struct ini_lines - where the parser is
  * @file: source
  * @line: number of the last line read, from 1
  * @error: what is wrong with it, NULL when nothing is
- * @section: called with the name in each section line; returns 0 to go on
+ * @section: called with the name in each section line; returns 0 to go on;
+ *	NULL: the parser's handler is told enough
  * @ctx: section's
  */
-struct brick_reader {
+struct ini_lines {
 	FILE *file;
 	unsigned int line;
 	const char *error;
@@ -29,13 +30,13 @@ struct brick_reader {
 };
 
 /**
- * brick_reader_line - an ini_reader
+ * ini_lines_read - an ini_reader
  * @buf: filled with a line, as fgets() would
  * @size: its size, bytes
- * @reader: struct brick_reader
+ * @reader: struct ini_lines
  *
  * Return: @buf, NULL at the end or after an error.
  */
-char *brick_reader_line(char *buf, int size, void *reader);
+char *ini_lines_read(char *buf, int size, void *reader);
 
 #endif
