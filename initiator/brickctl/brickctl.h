@@ -200,25 +200,10 @@ char *ctl_user_file(const char *name);
 int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
 		    size_t why_size);
 
-/* key.c */
-
-/**
- * ctl_key_read - read a client's key
- * @path: a file of 64 hexadecimal digits that only its owner may read
- * @key: filled
- * @why: on failure what is wrong and what to do, a constant string
- *
- * Return: 0, -EPERM (mode), -EINVAL (content), or why it cannot be read.
- */
-int ctl_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES],
-		 const char **why);
-
-/* Digits of a key and a NUL. */
-#define CTL_KEY_TEXT_BYTES (2 * KFBRICK_KEY_BYTES + 1)
-void ctl_key_text(const uint8_t key[KFBRICK_KEY_BYTES],
-		  char text[CTL_KEY_TEXT_BYTES]);
-
 /* connect.c */
+
+/* Reads the key of the client. Return: 0, or the status to exit with. */
+int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES]);
 
 /**
  * ctl_connect - connect to the brick of the settings
@@ -331,9 +316,6 @@ const char *ctl_plural(uint64_t n);
 /* Bytes in so many blocks, or the most that 64 bits hold. */
 uint64_t ctl_blocks_bytes(uint64_t n_blocks);
 
-#define CTL_UUID_TEXT_BYTES 37
-const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
-			  const uint8_t uuid[KFBRICK_UUID_BYTES]);
 const char *ctl_flush_name(uint32_t flush_mode);
 
 /*

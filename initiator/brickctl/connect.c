@@ -27,12 +27,21 @@ static const char *connect_next_of(int error)
 	}
 }
 
+int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES])
+{
+	int err = kfbrick_key_read(ctl->settings.key_file, key);
+
+	if (err)
+		return ctl_fail(ctl, CTL_USAGE, err, "--key-file names another",
+				"%s", kfbrick_error(NULL));
+	return CTL_DONE;
+}
+
 int ctl_connect(struct ctl *ctl)
 {
 	const struct ctl_settings *s = &ctl->settings;
 	struct kfbrick_config config = { .size = sizeof(config) };
 	uint8_t key[KFBRICK_KEY_BYTES];
-	const char *why;
 	int err;
 
 	err = ctl_settings_complete(ctl);
@@ -42,11 +51,9 @@ int ctl_connect(struct ctl *ctl)
 	config.timeout_ms = s->timeout_ms;
 	config.reconnect_ms = s->reconnect_ms;
 	if (s->client) {
-		err = ctl_key_read(s->key_file, key, &why);
+		err = ctl_read_key(ctl, key);
 		if (err)
-			return ctl_fail(ctl, CTL_USAGE, err,
-					"--key-file names another",
-					"key file %s: %s", s->key_file, why);
+			return err;
 		config.client = s->client;
 		config.key = key;
 	}

@@ -39,20 +39,6 @@ uint64_t ctl_blocks_bytes(uint64_t n_blocks)
 	return n_blocks * KFBRICK_BLOCK_BYTES;
 }
 
-const char *ctl_uuid_text(char text[CTL_UUID_TEXT_BYTES],
-			  const uint8_t uuid[KFBRICK_UUID_BYTES])
-{
-	char *to = text;
-	unsigned int i;
-
-	for (i = 0; i < KFBRICK_UUID_BYTES; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*to++ = '-';
-		to += sprintf(to, "%02x", uuid[i]);
-	}
-	return text;
-}
-
 const char *ctl_flush_name(uint32_t flush_mode)
 {
 	switch (flush_mode) {

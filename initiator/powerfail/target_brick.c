@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "initiator/brickctl/brickctl.h"
 #include "kfbrick.h"
 
 #define BLOCK_SHIFT 21
@@ -17,14 +16,15 @@ static int connect_brick(struct target *t, const struct target_name *name)
 					 .brick = name->brick,
 					 .client = name->client,
 					 .key = name->client ? key : NULL };
-	const char *why = "a client needs --key-file";
-	int rc = -EINVAL;
+	int rc = 0;
 
-	if (name->client && name->key_file)
-		rc = ctl_key_read(name->key_file, key, &why);
-	if (name->client && rc)
-		return target_fail(
-			t, rc, name->key_file ? name->key_file : "key", why);
+	if (name->client && !name->key_file)
+		return target_fail(t, -EINVAL, name->client,
+				   "a client needs --key-file");
+	if (name->client)
+		rc = kfbrick_key_read(name->key_file, key);
+	if (rc)
+		return target_fail(t, rc, name->client, kfbrick_error(NULL));
 	rc = kfbrick_connect(&config, &t->k);
 	explicit_bzero(key, sizeof(key));
 	return rc ? target_fail(t, rc, name->brick, kfbrick_error(t->k)) : 0;

@@ -119,14 +119,12 @@ static int hand_over_key(struct ctl *ctl, struct order *order)
 	const struct ctl_settings *s = &ctl->settings;
 	uint8_t key[KFBRICK_KEY_BYTES];
 	char name[128];
-	const char *why;
 	long rc;
 	int err;
 
-	err = ctl_key_read(s->key_file, key, &why);
+	err = ctl_read_key(ctl, key);
 	if (err)
-		return ctl_fail(ctl, CTL_USAGE, err, "--key-file names another",
-				"key file %s: %s", s->key_file, why);
+		return err;
 	snprintf(name, sizeof(name), "kfbrick:%s", s->client);
 	rc = syscall(SYS_add_key, "logon", name, key, sizeof(key),
 		     KEY_SPEC_PROCESS_KEYRING);

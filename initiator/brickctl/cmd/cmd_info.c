@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <uuid/uuid.h>
 
 #include "initiator/brickctl/brickctl.h"
 #include "kfb_medium.h"
@@ -80,7 +81,7 @@ static void print_info_json(const struct ctl *ctl,
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
-	char uuid[CTL_UUID_TEXT_BYTES];
+	char uuid[UUID_STR_LEN];
 	unsigned int i;
 
 	for (i = 0; i < N_FLUSH_MODES; i++) {
@@ -90,7 +91,8 @@ static void print_info_json(const struct ctl *ctl,
 					       ctl_flush_name(flush_modes[i])));
 	}
 	ctl_json_text(object, "brick", ctl->settings.brick);
-	ctl_json_text(object, "uuid", ctl_uuid_text(uuid, info->uuid));
+	uuid_unparse_lower(info->uuid, uuid);
+	ctl_json_text(object, "uuid", uuid);
 	ctl_json_id(object, "instance_id", info->instance_id);
 	ctl_json_count(object, "power_epoch", info->power_epoch);
 	ctl_json_count(object, "block_bytes", KFBRICK_BLOCK_BYTES);
@@ -154,10 +156,11 @@ static void print_info_text(const struct ctl *ctl,
 {
 	char extent[CTL_SIZE_TEXT_BYTES];
 	char batch[CTL_SIZE_TEXT_BYTES];
-	char uuid[CTL_UUID_TEXT_BYTES];
+	char uuid[UUID_STR_LEN];
 
 	printf("brick        %s\n", ctl->settings.brick);
-	printf("uuid         %s\n", ctl_uuid_text(uuid, info->uuid));
+	uuid_unparse_lower(info->uuid, uuid);
+	printf("uuid         %s\n", uuid);
 	printf("instance     %016" PRIx64 "\n", info->instance_id);
 	printf("power epoch  %" PRIu64 "\n", info->power_epoch);
 	printf("medium       %s\n", kfb_medium_name(info->medium));

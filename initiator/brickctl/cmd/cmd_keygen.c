@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 #define MODE_KEY    (S_IRUSR | S_IWUSR)
 #define MODE_FOLDER S_IRWXU
+/* Digits and a newline, where the digits' NUL was. */
+#define KEY_LINE_BYTES (2 * KFBRICK_KEY_BYTES + 1)
 
 enum {
 	OPT_FORCE
@@ -25,13 +28,13 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-static int write_line(int fd, const char line[CTL_KEY_TEXT_BYTES])
+static int write_line(int fd, const char line[KEY_LINE_BYTES])
 {
 	size_t done = 0;
 	ssize_t n;
 
-	while (done < CTL_KEY_TEXT_BYTES) {
-		n = write(fd, line + done, CTL_KEY_TEXT_BYTES - done);
+	while (done < KEY_LINE_BYTES) {
+		n = write(fd, line + done, KEY_LINE_BYTES - done);
 		if (n < 0)
 			return -errno;
 		done += (size_t)n;
@@ -43,7 +46,7 @@ static int write_line(int fd, const char line[CTL_KEY_TEXT_BYTES])
 }
 
 /* Creates the file with the whole line in it, or leaves none. */
-static int create_file(const char *path, const char line[CTL_KEY_TEXT_BYTES])
+static int create_file(const char *path, const char line[KEY_LINE_BYTES])
 {
 	int err;
 	int fd;
@@ -60,7 +63,7 @@ static int create_file(const char *path, const char line[CTL_KEY_TEXT_BYTES])
 }
 
 /* Readers see the old key or the new one, never a part of either. */
-static int replace_file(const char *path, const char line[CTL_KEY_TEXT_BYTES])
+static int replace_file(const char *path, const char line[KEY_LINE_BYTES])
 {
 	char *beside;
 	int err;
@@ -92,7 +95,7 @@ static void make_folders(const char *path)
 }
 
 static int make_file(struct ctl *ctl, const char *path, bool force,
-		     const char line[CTL_KEY_TEXT_BYTES])
+		     const char line[KEY_LINE_BYTES])
 {
 	struct json_object *object;
 	int err;
@@ -119,20 +122,19 @@ static int make_file(struct ctl *ctl, const char *path, bool force,
 static int generate_key(struct ctl *ctl, const char *path, bool force)
 {
 	uint8_t key[KFBRICK_KEY_BYTES];
-	char line[CTL_KEY_TEXT_BYTES];
+	char line[KEY_LINE_BYTES];
 	int status = CTL_DONE;
 
 	/* So few bytes come whole once the kernel's pool is ready. */
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return ctl_fail(ctl, CTL_USAGE, -errno, "try again later",
 				"random numbers: %s", strerror(errno));
-	ctl_key_text(key, line);
+	sodium_bin2hex(line, sizeof(line), key, sizeof(key));
 	explicit_bzero(key, sizeof(key));
-	/* It is a line: a newline stands in the place of the NUL. */
-	line[CTL_KEY_TEXT_BYTES - 1] = '\n';
+	line[KEY_LINE_BYTES - 1] = '\n';
 	if (!strcmp(path, "-") && ctl->json)
 		printf("{\"schema\":%d,\"key\":\"%.*s\"}\n", CTL_JSON_SCHEMA,
-		       CTL_KEY_TEXT_BYTES - 1, line);
+		       KEY_LINE_BYTES - 1, line);
 	else if (!strcmp(path, "-"))
 		fwrite(line, 1, sizeof(line), stdout);
 	else

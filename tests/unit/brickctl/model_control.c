@@ -145,6 +145,22 @@ const char *kfbrick_error(const struct kfbrick *k)
 	return error_text;
 }
 
+/* For the library's own kfbrick_key_read(). */
+int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+int kfbl_fail(struct kfbrick *k, int error, const char *fmt, ...)
+{
+	static char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	error_text = text;
+	return error;
+}
+
 uint32_t kfbrick_lease_ms(const struct kfbrick *k)
 {
 	return 10000;
