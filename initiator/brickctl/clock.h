@@ -17,4 +17,9 @@ static inline uint64_t ctl_now_ns(void)
 	return (uint64_t)t.tv_sec * CTL_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t ctl_now_ms(void)
+{
+	return ctl_now_ns() / CTL_NS_PER_MS;
+}
+
 #endif

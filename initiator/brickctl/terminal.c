@@ -11,8 +11,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "initiator/brickctl/clock.h"
 
 #define ROWS_DEFAULT	24
 #define COLUMNS_DEFAULT 80
@@ -43,14 +44,6 @@ static void note_signal(int signal)
 bool ctl_terminal_is_there(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-}
-
-uint64_t ctl_terminal_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 void ctl_terminal_size(unsigned int *rows, unsigned int *columns)
@@ -157,7 +150,7 @@ enum ctl_terminal_event ctl_terminal_wait(uint64_t until_ms, int *signal)
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
 	for (;;) {
-		uint64_t now_ms = ctl_terminal_now_ms();
+		uint64_t now_ms = ctl_now_ms();
 		uint64_t left_ms = until_ms > now_ms ? until_ms - now_ms : 0;
 		struct timespec left = {
 			.tv_sec = (time_t)(left_ms / 1000),

@@ -42,7 +42,4 @@ enum ctl_terminal_event {
  */
 enum ctl_terminal_event ctl_terminal_wait(uint64_t until_ms, int *signal);
 
-/* Milliseconds of CLOCK_MONOTONIC. */
-uint64_t ctl_terminal_now_ms(void);
-
 #endif

@@ -88,7 +88,7 @@ static int wait_for_socket(const struct ctl_admin *a, short events,
 	int n;
 
 	do {
-		now = ctl_now_ns() / CTL_NS_PER_MS;
+		now = ctl_now_ms();
 		if (now >= deadline_ms)
 			return -ETIMEDOUT;
 		n = poll(&p, 1, (int)(deadline_ms - now));
@@ -160,7 +160,7 @@ static char *receive_line(const struct ctl_admin *a, uint64_t deadline_ms,
 static int exchange_line(struct ctl_admin *a, const char *request,
 			 struct json_object **answer)
 {
-	uint64_t deadline_ms = ctl_now_ns() / CTL_NS_PER_MS + a->timeout_ms;
+	uint64_t deadline_ms = ctl_now_ms() + a->timeout_ms;
 	char *line;
 	int rc;
 

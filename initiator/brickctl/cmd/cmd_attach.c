@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <linux/keyctl.h>
 #include <netdb.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,33 +62,8 @@ static const struct ctl_option options[] = {
 	{ NULL },
 };
 
-struct order {
-	char text[ORDER_BYTES];
-	size_t len;
-	bool full;
-};
-
-static void add_word(struct order *order, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add_word(struct order *order, const char *format, ...)
-{
-	size_t room = sizeof(order->text) - order->len;
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(order->text + order->len, room, format, ap);
-	va_end(ap);
-	if (n < 0 || (size_t)n >= room)
-		order->full = true;
-	else
-		order->len += (size_t)n;
-}
-
 /* The kernel looks up no names: the first address of the host. */
-static int add_address(struct ctl *ctl, struct order *order,
-		       const struct kfbl_url *url)
+static int add_address(struct ctl *ctl, FILE *order, const struct kfbl_url *url)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	char address[NI_MAXHOST];
@@ -109,12 +83,12 @@ static int add_address(struct ctl *ctl, struct order *order,
 		return ctl_fail(ctl, CTL_UNREACHED, -EHOSTUNREACH,
 				"name it by its address", "%s: %s", url->text,
 				gai_strerror(rc));
-	add_word(order, "attach,addr=%s,port=%s", address, url->port);
+	fprintf(order, "attach,addr=%s,port=%s", address, url->port);
 	return CTL_DONE;
 }
 
 /* The key goes into the keyring of this process: the driver copies it there. */
-static int hand_over_key(struct ctl *ctl, struct order *order)
+static int hand_over_key(struct ctl *ctl, FILE *order)
 {
 	const struct ctl_settings *s = &ctl->settings;
 	uint8_t key[KFBRICK_KEY_BYTES];
@@ -135,7 +109,7 @@ static int hand_over_key(struct ctl *ctl, struct order *order)
 				"see that the kernel has keyrings and quota",
 				"the kernel's keyring takes no key: %s",
 				strerror(-err));
-	add_word(order, ",client=%s,key=%s", s->client, name);
+	fprintf(order, ",client=%s,key=%s", s->client, name);
 	return CTL_DONE;
 }
 
@@ -153,8 +127,7 @@ static int read_size(struct ctl *ctl, const char *base, const char *size,
 	return status;
 }
 
-static int add_range(struct ctl *ctl, struct order *order,
-		     const struct ctl_args *args)
+static int add_range(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 {
 	const char *base = args->options[OPT_BASE];
 	uint64_t n = 0;
@@ -166,11 +139,11 @@ static int add_range(struct ctl *ctl, struct order *order,
 	status = read_size(ctl, base ? base : "0x0", args->options[OPT_SIZE],
 			   &va, &n);
 	if (!status)
-		add_word(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
+		fprintf(order, ",base=0x%" PRIx64 ",blocks=%" PRIu64, va, n);
 	return status;
 }
 
-static int add_map_cache(struct ctl *ctl, struct order *order,
+static int add_map_cache(struct ctl *ctl, FILE *order,
 			 const struct ctl_args *args)
 {
 	const char *size = args->options[OPT_MAP_CACHE];
@@ -181,12 +154,12 @@ static int add_map_cache(struct ctl *ctl, struct order *order,
 	if (size && strcmp(size, "0") != 0)
 		status = read_size(ctl, "0x0", size, &va, &n);
 	if (!status && n)
-		add_word(order, ",map_cache=%" PRIu64, n);
+		fprintf(order, ",map_cache=%" PRIu64, n);
 	return status;
 }
 
 /* A number that is not given is the driver's to choose. */
-static int add_number(struct ctl *ctl, struct order *order, const char *option,
+static int add_number(struct ctl *ctl, FILE *order, const char *option,
 		      const char *key, const char *value, uint64_t max)
 {
 	uint64_t n;
@@ -196,12 +169,11 @@ static int add_number(struct ctl *ctl, struct order *order, const char *option,
 		return CTL_DONE;
 	status = ctl_read_number(ctl, option, value, max, &n);
 	if (!status)
-		add_word(order, ",%s=%" PRIu64, key, n);
+		fprintf(order, ",%s=%" PRIu64, key, n);
 	return status;
 }
 
-static int add_rest(struct ctl *ctl, struct order *order,
-		    const struct ctl_args *args)
+static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 {
 	const struct ctl_settings *s = &ctl->settings;
 	const char *fail = args->options[OPT_FAIL];
@@ -222,21 +194,21 @@ static int add_rest(struct ctl *ctl, struct order *order,
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)
 		return ctl_usage(ctl, "--fail is never or io-error");
 	if (fail)
-		add_word(order, ",fail=%s", fail);
+		fprintf(order, ",fail=%s", fail);
 	if (args->options[OPT_THIN])
-		add_word(order, ",thin");
+		fprintf(order, ",thin");
 	if (args->options[OPT_RO])
-		add_word(order, ",ro");
+		fprintf(order, ",ro");
 	if (s->reconnect_ms)
-		add_word(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
+		fprintf(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
 	if (s->timeout_ms)
-		add_word(order, ",timeout_s=%u",
-			 (s->timeout_ms + MS_PER_S - 1) / MS_PER_S);
+		fprintf(order, ",timeout_s=%u",
+			(s->timeout_ms + MS_PER_S - 1) / MS_PER_S);
 	return CTL_DONE;
 }
 
-static int make_order(struct ctl *ctl, struct order *order,
-		      const struct ctl_args *args, const struct kfbl_url *url)
+static int make_order(struct ctl *ctl, FILE *order, const struct ctl_args *args,
+		      const struct kfbl_url *url)
 {
 	const char *provider = args->options[OPT_PROVIDER];
 	int status;
@@ -251,14 +223,12 @@ static int make_order(struct ctl *ctl, struct order *order,
 	status = add_address(ctl, order, url);
 	if (status)
 		return status;
-	add_word(order, ",provider=%s", provider);
+	fprintf(order, ",provider=%s", provider);
 	status = add_range(ctl, order, args);
 	if (!status)
 		status = add_rest(ctl, order, args);
 	if (!status && ctl->settings.client)
 		status = hand_over_key(ctl, order);
-	if (!status && order->full)
-		status = ctl_usage(ctl, "that is too long for one order");
 	return status;
 }
 
@@ -293,8 +263,8 @@ static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 {
 	const char *disk = args->options[OPT_RESIZE];
 	char answer[CTL_ANSWER_BYTES];
-	struct order order = { 0 };
 	unsigned int number;
+	char order[64];
 	uint64_t n = 0;
 	uint64_t va = 0;
 	int status;
@@ -307,8 +277,9 @@ static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 	status = read_size(ctl, "0x0", args->options[OPT_SIZE], &va, &n);
 	if (status)
 		return status;
-	add_word(&order, "resize,instance=%u,blocks=%" PRIu64, number, n);
-	status = ctl_control(ctl, disk, order.text, answer);
+	snprintf(order, sizeof(order), "resize,instance=%u,blocks=%" PRIu64,
+		 number, n);
+	status = ctl_control(ctl, disk, order, answer);
 	if (status)
 		return status;
 	snprintf(answer, sizeof(answer), "instance=%u", number);
@@ -318,8 +289,10 @@ static int resize_disk(struct ctl *ctl, const struct ctl_args *args)
 static int run_attach(struct ctl *ctl, const struct ctl_args *args)
 {
 	char answer[CTL_ANSWER_BYTES];
-	struct order order = { 0 };
 	struct kfbl_url url;
+	char *text = NULL;
+	FILE *order;
+	size_t len;
 	char why[WHY_BYTES];
 	int status;
 
@@ -336,11 +309,19 @@ static int run_attach(struct ctl *ctl, const struct ctl_args *args)
 		return status;
 	if (kfbl_url_parse(ctl->settings.brick, &url, why, sizeof(why)))
 		return ctl_usage(ctl, "%s", why);
-	status = make_order(ctl, &order, args, &url);
+	order = open_memstream(&text, &len);
+	if (!order)
+		return ctl_no_memory(ctl);
+	status = make_order(ctl, order, args, &url);
+	if (fclose(order) && !status)
+		status = ctl_no_memory(ctl);
+	if (!status && len >= ORDER_BYTES)
+		status = ctl_usage(ctl, "that is too long for one order");
 	if (!status) {
 		ctl_load_driver();
-		status = ctl_control(ctl, url.text, order.text, answer);
+		status = ctl_control(ctl, url.text, text, answer);
 	}
+	free(text);
 	return status ? status : show_answer(ctl, answer);
 }
 

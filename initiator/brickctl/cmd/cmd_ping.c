@@ -5,13 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "initiator/brickctl/brickctl.h"
+#include "initiator/brickctl/clock.h"
 
 #define COUNT_DEFAULT 10
 #define COUNT_MAX     1000000
-#define NS_PER_S      1000000000ULL
 
 enum {
 	OPT_COUNT
@@ -21,14 +20,6 @@ static const struct ctl_option options[] = {
 	[OPT_COUNT] = { "count", 'c', "N", "how many; 10" },
 	{ NULL },
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static int compare_times(const void *a, const void *b)
 {
@@ -72,12 +63,12 @@ static int ping_times(struct ctl *ctl, uint64_t *ns, size_t count)
 	int err;
 
 	for (i = 0; i < count; i++) {
-		start = now_ns();
+		start = ctl_now_ns();
 		err = kfbrick_ping(ctl->k);
 		if (err)
 			return ctl_fail_call(ctl, err, "%s",
 					     ctl->settings.brick);
-		ns[i] = now_ns() - start;
+		ns[i] = ctl_now_ns() - start;
 	}
 	print_times(ctl, ns, count);
 	return CTL_DONE;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/cmd/admin.h"
+#include "initiator/brickctl/top/top.h"
 
 #define COLUMN_WIDTH 42
 
@@ -17,28 +18,9 @@ static bool is_label(const char *name)
 	       strcmp(name, "sum") && strcmp(name, "buckets");
 }
 
-/* The smallest bound that so many of a hundred values were below. */
-static double percentile_of(struct json_object *sample, uint64_t percent)
+static void print_percentile(const struct top_times *times, uint64_t percent)
 {
-	uint64_t count = ctl_admin_count(sample, "count");
-	struct json_object *buckets = NULL;
-	size_t i;
-
-	json_object_object_get_ex(sample, "buckets", &buckets);
-	if (!json_object_is_type(buckets, json_type_array))
-		return 0;
-	for (i = 0; i < json_object_array_length(buckets); i++) {
-		struct json_object *b = json_object_array_get_idx(buckets, i);
-
-		if (ctl_admin_count(b, "count") * 100 >= count * percent)
-			return ctl_admin_number(b, "le");
-	}
-	return -1;
-}
-
-static void print_percentile(struct json_object *sample, uint64_t percent)
-{
-	double bound = percentile_of(sample, percent);
+	double bound = top_times_percentile(times, percent);
 
 	if (bound < 0)
 		printf(", %" PRIu64 "%% beyond all bounds", percent);
@@ -49,7 +31,7 @@ static void print_percentile(struct json_object *sample, uint64_t percent)
 static void print_sample(struct json_object *metric, struct json_object *sample)
 {
 	const char *unit = ctl_admin_text(metric, "unit");
-	uint64_t count = ctl_admin_count(sample, "count");
+	struct top_times times = { 0 };
 	char column[128];
 	int len;
 
@@ -70,12 +52,12 @@ static void print_sample(struct json_object *metric, struct json_object *sample)
 			       ctl_admin_count(sample, "value"));
 		return;
 	}
-	printf("%" PRIu64, count);
-	if (count) {
-		printf(", mean %g",
-		       ctl_admin_number(sample, "sum") / (double)count);
-		print_percentile(sample, 50);
-		print_percentile(sample, 99);
+	top_times_read(sample, &times);
+	printf("%" PRIu64, times.count);
+	if (times.count) {
+		printf(", mean %g", times.sum / (double)times.count);
+		print_percentile(&times, 50);
+		print_percentile(&times, 99);
 	}
 	putchar('\n');
 }

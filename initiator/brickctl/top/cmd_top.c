@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "initiator/brickctl/clock.h"
 #include "initiator/brickctl/terminal.h"
 #include "initiator/brickctl/top/top.h"
 
@@ -81,7 +82,7 @@ static int watch_brick(struct ctl *ctl, struct ctl_admin *a,
 		       const struct look *look, int *signal)
 {
 	struct top_sample before = { 0 }, now = { 0 }, next;
-	uint64_t until_ms = ctl_terminal_now_ms();
+	uint64_t until_ms = ctl_now_ms();
 	int status = 0;
 
 	for (;;) {

@@ -16,13 +16,16 @@
 /* Buckets of a histogram; the brick has fewer. */
 #define TOP_BUCKETS_MAX 32
 
-/* A histogram: how many were up to each bound, all, and their sum. */
+/*
+ * A histogram, in its metric's unit (of times: seconds): how many were up to each
+ * bound, all, and their sum.
+ */
 struct top_times {
 	unsigned int n;
-	double bounds_s[TOP_BUCKETS_MAX];
+	double bounds[TOP_BUCKETS_MAX];
 	uint64_t buckets[TOP_BUCKETS_MAX];
 	uint64_t count;
-	double sum_s;
+	double sum;
 };
 
 /**
@@ -70,6 +73,9 @@ void top_sample_free(struct top_sample *sample);
 uint64_t top_metric(struct json_object *stats, const char *name,
 		    const char *label, const char *value);
 
+/* A sample of the answer to "stats"; the histogram is empty before. */
+void top_times_read(struct json_object *sample, struct top_times *times);
+
 /* What happened since an earlier histogram. */
 struct top_times top_times_since(const struct top_times *now,
 				 const struct top_times *before);
@@ -79,7 +85,7 @@ struct top_times top_times_since(const struct top_times *now,
  * @times: with at least one
  * @percent: how many
  *
- * Return: seconds; below 0: beyond all bounds.
+ * Return: the bound; below 0: beyond all bounds.
  */
 double top_times_percentile(const struct top_times *times, uint64_t percent);
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "initiator/brickctl/terminal.h"
+#include "initiator/brickctl/clock.h"
 #include "initiator/brickctl/top/top.h"
 
 static struct json_object *samples_of(struct json_object *stats,
@@ -45,13 +45,13 @@ uint64_t top_metric(struct json_object *stats, const char *name,
 	return sum;
 }
 
-static void read_times(struct json_object *sample, struct top_times *times)
+void top_times_read(struct json_object *sample, struct top_times *times)
 {
 	struct json_object *buckets = NULL;
 	size_t i;
 
 	times->count = ctl_admin_count(sample, "count");
-	times->sum_s = ctl_admin_number(sample, "sum");
+	times->sum = ctl_admin_number(sample, "sum");
 	json_object_object_get_ex(sample, "buckets", &buckets);
 	if (!json_object_is_type(buckets, json_type_array))
 		return;
@@ -60,7 +60,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 
 		if (i == TOP_BUCKETS_MAX)
 			break;
-		times->bounds_s[i] = ctl_admin_number(b, "le");
+		times->bounds[i] = ctl_admin_number(b, "le");
 		times->buckets[i] = ctl_admin_count(b, "count");
 		times->n = (unsigned int)i + 1;
 	}
@@ -69,7 +69,7 @@ static void read_times(struct json_object *sample, struct top_times *times)
 int top_sample_take(struct ctl *ctl, struct ctl_admin *a, bool by_client,
 		    struct top_sample *sample)
 {
-	struct top_sample s = { .at_ms = ctl_terminal_now_ms() };
+	struct top_sample s = { .at_ms = ctl_now_ms() };
 	struct json_object *samples;
 	int status;
 	size_t i;
@@ -93,7 +93,7 @@ int top_sample_take(struct ctl *ctl, struct ctl_admin *a, bool by_client,
 		struct json_object *of = json_object_array_get_idx(samples, i);
 
 		if (!strcmp(ctl_admin_text(of, "op"), "flush"))
-			read_times(of, &s.flushes);
+			top_times_read(of, &s.flushes);
 	}
 	*sample = s;
 	return 0;
@@ -118,7 +118,7 @@ struct top_times top_times_since(const struct top_times *now,
 	for (i = 0; i < before->n && i < t.n; i++)
 		t.buckets[i] -= before->buckets[i];
 	t.count -= before->count;
-	t.sum_s -= before->sum_s;
+	t.sum -= before->sum;
 	return t;
 }
 
@@ -128,7 +128,7 @@ double top_times_percentile(const struct top_times *t, uint64_t percent)
 
 	for (i = 0; i < t->n; i++) {
 		if (t->buckets[i] * 100 >= t->count * percent)
-			return t->bounds_s[i];
+			return t->bounds[i];
 	}
 	return -1;
 }

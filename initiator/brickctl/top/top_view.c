@@ -77,7 +77,7 @@ static void draw_rates(FILE *out, const struct top_sample *now,
 		(double)(now->failed - from->failed) / s);
 	fprintf(out, "flushes/s %.1f", (double)t.count / s);
 	if (t.count) {
-		fprintf(out, "  mean %.3f ms", t.sum_s / (double)t.count * 1e3);
+		fprintf(out, "  mean %.3f ms", t.sum / (double)t.count * 1e3);
 		if (most < 0)
 			fputs("  99% beyond all bounds", out);
 		else
