@@ -220,6 +220,10 @@ class Guest:
     def ends_with(self, mark):
         return mark in self.tap.read_bytes()[-len(mark) - 2:]
 
+    def count(self, mark):
+        """Return how many whole lines of its cases begin with a mark."""
+        return self.tap.read_bytes().rpartition(b"\n")[0].count(b"\n" + mark.encode())
+
     def finished(self):
         """Tell whether it is dead, or one of a pair whose cases are done."""
         if not self.alive():

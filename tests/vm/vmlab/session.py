@@ -174,16 +174,16 @@ class Session:
                                       group[0].guests == 2))
         return guests
 
-    def boot(self, group, work):
+    def boot(self, group, work, heard):
         """Boot a group as often as it wants; return {role: [Result]}."""
-        results = self.boot_once(group, work, 1)
+        results = self.boot_once(group, work, 1, heard)
         for number in range(2, group[0].boots + 1):
-            more = self.boot_once(group, work, number)
+            more = self.boot_once(group, work, number, heard)
             for role, result in results.items():
                 tap.join(result, more.get(role), number)
         return results
 
-    def boot_once(self, group, work, boot):
+    def boot_once(self, group, work, boot, heard):
         """Run guests to their end; return {role: [Result]}."""
         guests = self.prepare(group, work, boot)
         limit_s = BOOT_S * self.slow + sum(self.limit(c) + 10 for c in group)
@@ -195,7 +195,7 @@ class Session:
             if self.options.shell:
                 guests[0].process.wait()
                 return {}
-            wait_for_end(guests, limit_s)
+            wait_for_end(guests, limit_s, heard)
             rebooted = [g.role for g in guests if g.was_rebooted()]
         finally:
             for one in guests:
@@ -229,22 +229,57 @@ class Session:
             try:
                 begin = time.monotonic()
                 begin_cpu = processor_s()
-                results = self.boot(group, work)
+                heard = Heard(group, report)
+                results = self.boot(group, work, heard)
                 if self.options.shell:
                     return
                 boots -= 1
                 if boots and self.emulator_failed(results, work):
                     print("# QEMU broke the guest's kernel: once more",
                           flush=True)
+                    group = group[heard.count:]
                     continue
                 boots = BOOTS
-                done = report(group, results, time.monotonic() - begin,
-                              processor_s() - begin_cpu)
+                done = report.group(group, results, heard.count,
+                                    time.monotonic() - begin,
+                                    processor_s() - begin_cpu)
                 if done.failed or self.options.keep:
                     keep_logs(group, work, bool(done.failed))
                 group = group[max(done.begun, 1):]
             finally:
                 shutil.rmtree(work, ignore_errors=True)
+
+
+class Heard:
+    """Reports the cases of a boot as they end: a boot may have many, and long ones.
+
+    Those of two guests, and of cases that boot more than once, are whole only at
+    the end of it all. count is how many cases were reported.
+    """
+
+    def __init__(self, group, report):
+        self.group = group
+        self.report = report
+        self.is_whole = group[0].guests == 1 and group[0].boots == 1
+        self.count = 0
+        self.ends = 0
+        self.begin = time.monotonic()
+
+    def look(self, guests):
+        """Report what has ended since the last look."""
+        if not self.is_whole or guests[0].earlier:
+            return
+        ends = guests[0].count(tap.END_MARK)
+        if ends == self.ends:
+            return
+        self.ends = ends
+        for result in guests[0].results()[self.count:]:
+            if not result.ended:
+                break
+            now = time.monotonic()
+            self.report.heard(result, self.group[self.count], now - self.begin)
+            self.count += 1
+            self.begin = now
 
 
 def processor_s():
@@ -257,7 +292,7 @@ def shows(console, mark):
     return mark.search(console.read_text(errors="replace"))
 
 
-def wait_for_end(guests, limit_s):
+def wait_for_end(guests, limit_s, heard):
     """Wait until all guests are done, one hangs by QEMU's fault, or it is late."""
     end = time.monotonic() + limit_s
     look = 0
@@ -271,6 +306,7 @@ def wait_for_end(guests, limit_s):
                 return
         for one in guests:
             one.again_if_asked()
+        heard.look(guests)
         time.sleep(POLL_S)
 
 

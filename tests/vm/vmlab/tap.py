@@ -6,6 +6,7 @@ import re
 POINT = re.compile(r"(not ok|ok)\b *\d* *-? *(.*)$")
 SKIP = re.compile(r"# *skip\b *(.*)", re.I)
 PLAN = re.compile(r"1\.\.(\d+)$")
+END_MARK = "@end "
 
 
 @dataclasses.dataclass
@@ -56,7 +57,7 @@ def parse(lines):
             results.append(now)
         elif line.startswith("@kernel "):
             now.own = len(now.points)
-        elif line.startswith("@end "):
+        elif line.startswith(END_MARK):
             finish(now)
             now = None
         elif now is not None:
