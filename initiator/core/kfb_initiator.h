@@ -65,7 +65,9 @@ struct kfb_initiator;
  * @unsent: they, in order
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
  * @makes_mapping: by the engine's slot: a MAP that is not for a further page
- * @flush: what was written and is not durable; under the queue's lock
+ * @flush: what was written and is not durable; under the queue's lock, but for
+ *	ops, which are joined and ended under both locks and posted under the
+ *	session's
  * @window: of what is in flight; under the queue's lock
  * @heard_ms: when an operation was last over; under the queue's lock
  */
@@ -168,7 +170,7 @@ enum kfb_initiator_level {
  * @read_back: read @len bytes into nowhere, behind all writes that are posted;
  *	kfb_initiator_flushed() with @id when it has completed, if it has not
  *	failed; -EAGAIN: no room, kfb_initiator_pump_flushes() when there may be.
- *	@place is below KFB_FLUSH_POSTED_MAX, and free
+ *	@place is below KFB_FLUSH_PLACES, and free
  * @flush_posted: for counts and traces; or NULL
  * @flush_done: a flush is over, and has left the ring; @error is what its owner
  *	is to be told

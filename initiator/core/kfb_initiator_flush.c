@@ -113,7 +113,7 @@ static int kfb_initiator_post_readback(struct kfb_initiator_queue *q,
 				       const struct kfb_flush_op *op)
 {
 	struct kfb_initiator *i = q->initiator;
-	__u32 at = (__u32)(op - q->flush.posted);
+	__u32 at = (__u32)(op - q->flush.ops);
 	struct kfb_initiator_place from;
 	__u32 len;
 	int rc;
@@ -221,12 +221,7 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 	__u64 id;
 	int rc;
 
-	while (q->flush.wanted) {
-		kfb_initiator_lock(q);
-		op = kfb_flush_post(&q->flush);
-		kfb_initiator_unlock(q);
-		if (!op)
-			break;
+	while ((op = kfb_flush_post(&q->flush))) {
 		id = op->id;
 		rc = i->flush_mode == KFB_FLUSH_READBACK
 			     ? kfb_initiator_post_readback(q, op)
@@ -235,9 +230,7 @@ static _Bool kfb_initiator_post_ops(struct kfb_initiator_queue *q)
 			i->ops->flush_posted(q, op, rc);
 		/* No room, or no connection: it is tried when there is. */
 		if (rc == -EAGAIN || rc == -ENOTCONN || rc == -ENODEV) {
-			kfb_initiator_lock(q);
 			kfb_flush_unpost(&q->flush, op);
-			kfb_initiator_unlock(q);
 			break;
 		}
 		if (rc)
@@ -259,8 +252,7 @@ _Bool kfb_initiator_pump_flushes(struct kfb_initiator *i)
 	for (n = 0; n < i->client.n_used; n++) {
 		struct kfb_initiator_queue *q = i->queues[n];
 
-		/* Changed under both locks. */
-		if (q->flush.wanted &&
+		if (q->flush.next &&
 		    kfb_client_usable(&i->client, n, i->ops->now_ms(i)))
 			any |= kfb_initiator_post_ops(q);
 	}

@@ -203,8 +203,8 @@ int kfbk_queue_init(struct kfbk_device *dev, u32 index)
 	q->rx_ctx =
 		kfbk_queue_alloc_ctx(dev, KFB_INITIATOR_RX_MAX, KFBK_CTX_RECV);
 	q->tx_ctx = kfbk_queue_alloc_ctx(dev, KFB_ENGINE_TX_MAX, KFBK_CTX_SEND);
-	q->readback_ctx = kfbk_queue_alloc_ctx(dev, KFB_FLUSH_POSTED_MAX,
-					       KFBK_CTX_READBACK);
+	q->readback_ctx =
+		kfbk_queue_alloc_ctx(dev, KFB_FLUSH_PLACES, KFBK_CTX_READBACK);
 	return q->rx && q->rx_ctx && q->tx_ctx && q->readback_ctx ? 0 : -ENOMEM;
 }
 

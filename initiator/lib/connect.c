@@ -105,7 +105,7 @@ static int check_config(const struct kfbrick_config *config)
 static int alloc_control(struct kfbrick *k)
 {
 	size_t rx = (size_t)KFB_INITIATOR_RX_MAX * KFB_REPLY_MAX_BYTES;
-	size_t readback = KFB_FLUSH_POSTED_MAX * KFB_READBACK_BYTES;
+	size_t readback = KFB_FLUSH_PLACES * KFB_READBACK_BYTES;
 	size_t bounce = KFBL_BOUNCE_CHUNKS * (size_t)KFBL_BOUNCE_CHUNK_BYTES;
 	size_t tx = (size_t)KFB_CLIENT_TX_BYTES(k->n_queues);
 	uint32_t i;

@@ -185,7 +185,7 @@ struct kfbl_queue {
 	uint8_t *readback;
 	struct kfbl_ctx rx_ctx[KFB_INITIATOR_RX_MAX];
 	struct kfbl_ctx tx_ctx[KFB_ENGINE_TX_MAX];
-	struct kfbl_ctx readback_ctx[KFB_FLUSH_POSTED_MAX];
+	struct kfbl_ctx readback_ctx[KFB_FLUSH_PLACES];
 	struct kfbl_pieces in_flight;
 	struct kfbl_pieces again; /* lost, to be posted again */
 	bool full; /* the fabric's queue, in this round of posting */

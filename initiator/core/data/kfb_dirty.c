@@ -24,10 +24,14 @@ void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from)
 {
 	__u32 i;
 
-	for (i = 0; i < from->n; i++)
-		to->ranges[i] = from->ranges[i];
-	to->n = from->n;
-	to->all = from->all;
+	if (kfb_dirty_is_empty(to)) {
+		for (i = 0; i < from->n; i++)
+			to->ranges[i] = from->ranges[i];
+		to->n = from->n;
+		to->all = from->all;
+	} else {
+		kfb_dirty_merge(to, from);
+	}
 	kfb_dirty_clear(from);
 }
 

@@ -34,8 +34,8 @@ struct kfb_dirty {
 void kfb_dirty_clear(struct kfb_dirty *dirty);
 
 /**
- * kfb_dirty_move - a set becomes another one's
- * @to: what was in it is forgotten
+ * kfb_dirty_move - a set becomes part of another one
+ * @to: gets it in addition to what it has, which is mostly nothing
  * @from: empty afterwards
  *
  * Only the ranges that there are: a set is half a KiB, and most have one.

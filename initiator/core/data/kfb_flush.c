@@ -44,64 +44,69 @@ _Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
 		return 0;
 	if (kfb_dirty_overlaps(&queue->dirty, va, len))
 		return 1;
-	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
-		if (queue->posted[i].id &&
-		    queue->posted[i].covers > queue->flushed &&
-		    kfb_dirty_overlaps(&queue->posted[i].dirty, va, len))
+	for (i = 0; i < KFB_FLUSH_PLACES; i++) {
+		if (queue->ops[i].id && queue->ops[i].covers > queue->flushed &&
+		    kfb_dirty_overlaps(&queue->ops[i].dirty, va, len))
 			return 1;
 	}
 	return 0;
 }
 
+/* An op to be posted. It covers nothing but what others may fail to flush. */
+static void kfb_flush_add_op(struct kfb_flush_queue *queue)
+{
+	struct kfb_flush_op *op = queue->ops;
+	__u32 left = queue->n_posted;
+	__u32 i;
+
+	while (op->id)
+		op++;
+	kfb_dirty_clear(&op->dirty);
+	for (i = 0; left && i < KFB_FLUSH_PLACES; i++) {
+		if (!queue->ops[i].id)
+			continue;
+		left--;
+		if (queue->ops[i].covers > queue->flushed)
+			kfb_dirty_merge(&op->dirty, &queue->ops[i].dirty);
+	}
+	op->id = ++queue->last_id;
+	queue->newest = op;
+	queue->next = op;
+}
+
 __u64 kfb_flush_join(struct kfb_flush_queue *queue)
 {
-	__u32 i;
+	struct kfb_flush_op *op;
 
 	if (!kfb_flush_is_dirty(queue))
 		return 0;
-	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
-		/* Posted before a write completed: does not cover it. */
-		if (queue->posted[i].id &&
-		    queue->posted[i].covers == queue->completed)
-			return queue->posted[i].id;
-	}
-	queue->wanted = 1;
-	return queue->last_id + 1;
+	/* Posted before a write completed: does not cover it, nor do older ones. */
+	if (queue->newest && queue->newest->covers == queue->completed)
+		return queue->last_id;
+	if (!queue->next)
+		kfb_flush_add_op(queue);
+	op = queue->next;
+	kfb_dirty_move(&op->dirty, &queue->dirty);
+	op->covers = queue->completed;
+	op->tail = queue->tail;
+	return op->id;
 }
 
 struct kfb_flush_op *kfb_flush_post(struct kfb_flush_queue *queue)
 {
-	struct kfb_flush_op *op = queue->posted;
-	__u32 i = 0;
+	struct kfb_flush_op *op = queue->next;
 
-	if (!queue->wanted)
+	if (!op || queue->n_posted == queue->posted_max)
 		return NULL;
-	while (i < queue->posted_max && queue->posted[i].id)
-		i++;
-	if (i == queue->posted_max)
-		return NULL;
-
-	op += i;
-	kfb_dirty_move(&op->dirty, &queue->dirty);
-	/* Ops on their way may fail: cover what they cover, too. */
-	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
-		if (queue->posted[i].id &&
-		    queue->posted[i].covers > queue->flushed)
-			kfb_dirty_merge(&op->dirty, &queue->posted[i].dirty);
-	}
-	op->id = ++queue->last_id;
-	op->covers = queue->completed;
-	op->tail = queue->tail;
-	queue->wanted = 0;
+	queue->next = NULL;
+	queue->n_posted++;
 	return op;
 }
 
 void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op)
 {
-	kfb_dirty_merge(&queue->dirty, &op->dirty);
-	op->id = 0;
-	queue->last_id--;
-	queue->wanted = 1;
+	queue->next = op;
+	queue->n_posted--;
 }
 
 void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req)
@@ -124,14 +129,17 @@ int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
 	struct kfb_flush_op *op = NULL;
 	__u32 i;
 
-	for (i = 0; id && i < KFB_FLUSH_POSTED_MAX; i++) {
-		if (queue->posted[i].id == id)
-			op = &queue->posted[i];
+	for (i = 0; id && !op && i < KFB_FLUSH_PLACES; i++) {
+		if (queue->ops[i].id == id)
+			op = &queue->ops[i];
 	}
-	if (!op)
+	if (!op || op == queue->next)
 		return -ENOENT;
 
 	op->id = 0;
+	queue->n_posted--;
+	if (op == queue->newest)
+		queue->newest = NULL;
 	if (error) {
 		if (op->covers > queue->flushed)
 			kfb_dirty_merge(&queue->dirty, &op->dirty);
@@ -156,23 +164,25 @@ void kfb_flush_lost(struct kfb_flush_queue *queue)
 {
 	__u32 i;
 
-	for (i = 0; i < KFB_FLUSH_POSTED_MAX; i++) {
-		struct kfb_flush_op *op = &queue->posted[i];
+	for (i = 0; i < KFB_FLUSH_PLACES; i++) {
+		struct kfb_flush_op *op = &queue->ops[i];
 
 		if (op->id && op->covers > queue->flushed)
 			kfb_dirty_merge(&queue->dirty, &op->dirty);
 		op->id = 0;
 	}
-	queue->wanted = 0;
+	queue->n_posted = 0;
+	queue->newest = NULL;
+	queue->next = NULL;
 }
 
 void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out)
 {
+	kfb_flush_lost(queue);
 	if (kfb_flush_is_dirty(queue))
 		kfb_dirty_merge(out, &queue->dirty);
 	kfb_dirty_clear(&queue->dirty);
 	queue->flushed = queue->completed;
-	queue->wanted = 0;
 }
 
 /* A readback is to read where something was written that is to be flushed. */
@@ -191,13 +201,19 @@ static void kfb_flush_point_tail(struct kfb_flush_queue *queue,
 void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 		       struct kfb_dirty *out)
 {
+	_Bool is_wanted = queue->next != NULL;
+
 	if (!kfb_flush_is_dirty(queue))
 		return;
+	kfb_flush_lost(queue);
 	kfb_dirty_cut(&queue->dirty, va, len, out);
-	if (kfb_dirty_is_empty(&queue->dirty))
+	if (kfb_dirty_is_empty(&queue->dirty)) {
 		kfb_flush_take(queue, out);
-	else
-		kfb_flush_point_tail(queue, &queue->dirty);
+		return;
+	}
+	kfb_flush_point_tail(queue, &queue->dirty);
+	if (is_wanted)
+		kfb_flush_join(queue);
 }
 
 void kfb_flush_put(struct kfb_flush_queue *queue,

@@ -5,18 +5,23 @@
  *
  * Every completed write of a queue gets the queue's next number. A flush op
  * (one readback or one FLUSH message on one queue) covers the writes completed
- * when it is posted: all of them that are not known to be durable, so that an
- * op stands for itself, whatever becomes of the ops before it. A flush joins
+ * when the newest flush joined it: all of them that are not known to be durable,
+ * so that an op stands for itself, whatever becomes of the ops before it. A flush
+ * joins
  *
- *   nothing            when everything completed is durable already,
- *   a posted op        when that covers everything completed by now,
- *   the op to be posted otherwise; there is at most one per queue.
+ *   nothing             when everything completed is durable already,
+ *   the newest op       when that is posted and covers everything completed by
+ *                       now,
+ *   the op to be posted otherwise, which covers all that from now on; there is
+ *                       at most one per queue.
  *
  * Ops are numbered; an op keeps its number from the first flush that joined it
  * until it is done. The caller keeps who waits for which number (or uses
  * tickets).
  *
- * Context: any; no allocation, no sleep. Locking: the caller's, per queue.
+ * Context: any; no allocation, no sleep. Locking: the caller's, per queue. Who
+ * joins, posts and ends ops may have a lock of its own, and post with that alone:
+ * what completes writes looks at no op.
  * Recovery: a failed op leaves its writes dirty: the next flush names them again,
  * and a new power epoch finds them unflushed. kfb_flush_tell() says who hears of
  * it.
@@ -33,6 +38,9 @@
 /* Ops of one queue on their way at one time. */
 #define KFB_FLUSH_POSTED_MAX 4
 
+/* Places for ops: for those, and for the one that is to be posted. */
+#define KFB_FLUSH_PLACES (KFB_FLUSH_POSTED_MAX + 1)
+
 /* Bytes a readback reads: a power of two, so it never needs two handles. */
 #define KFB_READBACK_BYTES 8
 
@@ -40,7 +48,7 @@
 #define KFB_FLUSH_QUEUES_MAX 16
 
 /**
- * struct kfb_flush_op - one posted readback or FLUSH message
+ * struct kfb_flush_op - one readback or FLUSH message
  * @id: its number; 0: not in use
  * @covers: the number of the last write it covers
  * @tail: the last bytes written, for a readback; at most KFB_READBACK_BYTES
@@ -57,22 +65,26 @@ struct kfb_flush_op {
  * struct kfb_flush_queue - the bookkeeping of one queue
  * @completed: number of the last completed write
  * @flushed: every write up to this number is durable
- * @last_id: number of the newest posted op
+ * @last_id: number of the newest op
  * @posted_max: ops on their way at one time
- * @wanted: somebody waits for op last_id + 1, which is not posted
+ * @n_posted: how many are
+ * @newest: the op of that number, if it is not done
+ * @next: the newest op when it is to be posted, or NULL
  * @tail: the last bytes written
- * @dirty: written and not covered by a posted op
- * @posted: ops on their way
+ * @dirty: written and not covered by an op
+ * @ops: on their way, and @next
  */
 struct kfb_flush_queue {
 	__u64 completed;
 	__u64 flushed;
 	__u64 last_id;
 	__u32 posted_max;
-	_Bool wanted;
+	__u32 n_posted;
+	struct kfb_flush_op *newest;
+	struct kfb_flush_op *next;
 	struct kfb_flush_range tail;
 	struct kfb_dirty dirty;
-	struct kfb_flush_op posted[KFB_FLUSH_POSTED_MAX];
+	struct kfb_flush_op ops[KFB_FLUSH_PLACES];
 };
 
 /**
@@ -164,7 +176,7 @@ int kfb_flush_tell(int *untold, int error);
  * kfb_flush_lost - the queue's connection is gone
  * @queue: the queue
  *
- * No op is on its way any more, and none is wanted: whoever waits joins again.
+ * There is no op any more, posted or not: whoever waits joins again.
  * Their writes are dirty again.
  */
 void kfb_flush_lost(struct kfb_flush_queue *queue);
@@ -174,7 +186,7 @@ void kfb_flush_lost(struct kfb_flush_queue *queue);
  * @queue: the queue; no op is on its way; nothing is dirty afterwards
  * @out: gets them in addition to what it has
  *
- * No op is wanted any more: whoever waits joins again.
+ * No op is to be posted any more: whoever waits joins again.
  */
 void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
 
@@ -184,6 +196,8 @@ void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
  * @va: first byte
  * @len: bytes, not 0
  * @out: gets them in addition to what it has
+ *
+ * Whoever waits for an op that was to be posted joins again.
  */
 void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 		       struct kfb_dirty *out);

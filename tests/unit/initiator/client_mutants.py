@@ -107,8 +107,22 @@ CLIENT_MUTANTS = {
         "", INITIATOR, folder=CORE),
     "flush-shares-an-older-one": Mutant(
         "flushing", "data/kfb_flush.c",
-        "if (queue->posted[i].id &&\n\t\t    queue->posted[i].covers == queue->completed)",
-        "if (queue->posted[i].id)", UNIT + "core-flush", folder=CORE),
+        "if (queue->newest && queue->newest->covers == queue->completed)",
+        "if (queue->newest)", UNIT + "core-flush", folder=CORE),
+    "newest-op-stays-when-it-is-done": Mutant(
+        "flushing", "data/kfb_flush.c",
+        "\tif (op == queue->newest)\n\t\tqueue->newest = NULL;\n", "",
+        UNIT + "core-flush", folder=CORE),
+    "op-covers-nothing-that-others-may-fail-to": Mutant(
+        "flushing", "data/kfb_flush.c",
+        "\t\t\tkfb_dirty_merge(&op->dirty, &queue->ops[i].dirty);\n\t}\n\top->id",
+        "\t\t\t;\n\t}\n\top->id",
+        UNIT + "core-flush", folder=CORE),
+    "op-forgets-who-joined-before": Mutant(
+        "flushing", "data/kfb_flush.c",
+        "\tif (!queue->next)\n\t\tkfb_flush_add_op(queue);\n",
+        "\tif (queue->next)\n\t\tqueue->next->id = 0;\n\tkfb_flush_add_op(queue);\n",
+        UNIT + "core-flush", folder=CORE),
     "flush-names-too-little": Mutant(
         "flushing", "data/kfb_flush.c", "kfb_dirty_add(&queue->dirty, va, len);",
         "kfb_dirty_add(&queue->dirty, va, (len + 1) / 2);", UNIT + "core-flush", folder=CORE),

@@ -77,7 +77,7 @@ static int locate(struct kfb_initiator *i, const struct kfb_flush_range *at,
 static int read_back(struct kfb_initiator_queue *q, __u32 place, __u64 id,
 		     const struct kfb_initiator_place *from, __u32 len)
 {
-	assert_true(place < KFB_FLUSH_POSTED_MAX);
+	assert_true(place < KFB_FLUSH_PLACES);
 	assert_int_equal(from->key, 1);
 	assert_in_range(len, 1, KFB_READBACK_BYTES);
 	if (!port->room)

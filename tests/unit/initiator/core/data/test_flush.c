@@ -122,6 +122,7 @@ static void nothing_written_needs_no_flush(void **state)
 
 static void flushes_share_an_op_that_is_not_posted(void **state)
 {
+	struct kfb_flush_op *op;
 	uint64_t id;
 
 	kfb_flush_wrote(&q, 0, 10);
@@ -129,8 +130,32 @@ static void flushes_share_an_op_that_is_not_posted(void **state)
 	assert_int_not_equal(id, 0);
 	kfb_flush_wrote(&q, 10, 10);
 	assert_int_equal(kfb_flush_join(&q), id);
-	assert_int_equal(kfb_flush_post(&q)->id, id);
+	op = kfb_flush_post(&q);
+	assert_int_equal(op->id, id);
+	assert_int_equal(op->covers, 2);
+	assert_true(kfb_dirty_overlaps(&op->dirty, 0, 1));
+	assert_true(kfb_dirty_overlaps(&op->dirty, 19, 1));
+	assert_int_equal(op->tail.va, 16);
 	assert_null(kfb_flush_post(&q));
+}
+
+static void
+a_write_after_the_last_flush_has_joined_is_left_to_the_next(void **state)
+{
+	struct kfb_flush_op *op;
+	uint64_t id;
+
+	kfb_flush_wrote(&q, 0, 10);
+	id = kfb_flush_join(&q);
+	kfb_flush_wrote(&q, 100, 10);
+	op = kfb_flush_post(&q);
+	assert_int_equal(op->covers, 1);
+	assert_false(kfb_dirty_overlaps(&op->dirty, 100, 10));
+	assert_int_equal(kfb_flush_done(&q, id, 0), 0);
+	assert_true(kfb_flush_is_dirty(&q));
+	assert_true(kfb_flush_is_dirty_in(&q, 100, 10));
+	assert_int_equal(kfb_flush_join(&q), id + 1);
+	assert_true(kfb_dirty_overlaps(&kfb_flush_post(&q)->dirty, 100, 10));
 }
 
 static void a_flush_joins_a_posted_op_that_covers_its_writes(void **state)
@@ -446,6 +471,7 @@ int main(void)
 		CASE(everything_merged_is_everything),
 		CASE(nothing_written_needs_no_flush),
 		CASE(flushes_share_an_op_that_is_not_posted),
+		CASE(a_write_after_the_last_flush_has_joined_is_left_to_the_next),
 		CASE(a_flush_joins_a_posted_op_that_covers_its_writes),
 		CASE(a_flush_does_not_join_an_op_posted_before_its_write),
 		CASE(no_more_ops_than_allowed_are_on_their_way),
