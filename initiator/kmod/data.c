@@ -26,7 +26,7 @@
  * that was at fault itself, and not only in flight, is given up the third time.
  *
  * Context: kfbk_queue_rq() in process context, inside RCU but for sending inline;
- *	completions: upcall.
+ *	completions: upcall, with bottom halves off.
  */
 #include <linux/mm.h>
 
@@ -125,14 +125,14 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	}
 	WRITE_ONCE(krq->posted, false);
 	kfbk_blocks_quieter(dev);
-	spin_lock_bh(&q->lock);
+	spin_lock(&q->lock);
 	if (krq->is_write && !krq->chained &&
 	    dev->core.flush_mode != KFB_FLUSH_COMMIT)
 		kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
-	kfb_initiator_moved(&q->core, krq->len, &krq->mark, kfbk_coarse_ms());
+	kfb_initiator_moved(&q->core, krq->len, &krq->mark, kfbk_now_ms());
 	was_full = q->is_full;
 	q->is_full = false;
-	spin_unlock_bh(&q->lock);
+	spin_unlock(&q->lock);
 	if (unlikely(was_full))
 		blk_mq_run_hw_queues(rq->q, true);
 	/* A flush that begins now knows of the write. */
@@ -314,7 +314,7 @@ static blk_status_t kfbk_data_submit(struct kfbk_device *dev,
 				     const struct fi_buf *buf,
 				     unsigned long *open)
 {
-	u64 more = open ? FI_MORE : 0, now_ms = kfbk_coarse_ms();
+	u64 more = open ? FI_MORE : 0, now_ms = kfbk_now_ms();
 	struct kfbk_rq *krq = kfbk_rq_of(rq);
 	struct kfbk_queue *q;
 	struct fid_ep *ep;

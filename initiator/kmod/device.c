@@ -55,12 +55,6 @@ int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event)
 	return does;
 }
 
-/* Leases go on while the machine sleeps: the brick counts so, too. */
-u64 kfbk_now_ms(void)
-{
-	return ktime_to_ms(ktime_get_boottime());
-}
-
 void kfbk_note_lease(struct kfbk_device *dev)
 {
 	lockdep_assert_held(&dev->lock);

@@ -29,9 +29,11 @@ void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
 /* Return what kfb_disk_move() says is to be done. Context: dev->lock is held. */
 int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);
 
-u64 kfbk_now_ms(void);
-/* The time, a tick old at most, for who asks at each request. */
-static inline u64 kfbk_coarse_ms(void)
+/*
+ * The time, a tick old at most: it is asked for at each request, and nothing here is
+ * about less. It goes on while the machine sleeps, as leases do for the brick.
+ */
+static inline u64 kfbk_now_ms(void)
 {
 	return ktime_to_ms(ktime_get_coarse_boottime());
 }

@@ -134,7 +134,7 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
 	struct fi_cq_attr cq_attr = {
 		.comp_handler = kfbk_completed,
-		.comp_context = FI_CQ_ANY,
+		.comp_context = FI_CQ_SOFTIRQ,
 		.signaling_vector = q->core.index,
 	};
 	struct kfbk_device *dev = q->dev;

@@ -8,11 +8,6 @@
 
 typedef s64 ktime_t;
 
-static inline ktime_t ktime_get_boottime(void)
-{
-	return (ktime_t)km_now_ns();
-}
-
 /* As it was at the last tick. */
 static inline ktime_t ktime_get_coarse_boottime(void)
 {
