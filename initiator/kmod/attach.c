@@ -144,10 +144,8 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 		return ret;
 	ret = kfbk_retain_open(dev);
 	if (ret) {
-		kfbk_lock(dev);
 		kfbk_say(dev, "no memory for copies of %u MiB of writes",
 			 dev->retain.mb);
-		kfbk_unlock(dev);
 		return ret;
 	}
 	ret = kfbk_maps_attach(dev);
@@ -156,9 +154,7 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 	ret = kfbk_disk_add(dev);
 	if (!ret)
 		return kfbk_attach_disk(dev);
-	kfbk_lock(dev);
 	kfbk_say(dev, "no disk can be made: %s", fi_strerror(ret));
-	kfbk_unlock(dev);
 	return ret;
 }
 

@@ -58,12 +58,10 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
 		return 0;
-	kfbk_lock(dev);
 	kfbk_say(dev,
 		 "kfbrick%d has blocks of this range already, as the same "
 		 "client, and not all of them are always mapped",
 		 instance);
-	kfbk_unlock(dev);
 	return -EEXIST;
 }
 

@@ -66,9 +66,10 @@ void kfbk_say(struct kfbk_device *dev, const char *fmt, ...)
 {
 	va_list ap;
 
-	lockdep_assert_held(&dev->lock);
 	va_start(ap, fmt);
+	kfbk_lock(dev);
 	vsnprintf(dev->why, sizeof(dev->why), fmt, ap);
+	kfbk_unlock(dev);
 	va_end(ap);
 }
 

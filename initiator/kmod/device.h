@@ -51,7 +51,7 @@ void kfbk_kick(struct kfbk_device *dev);
 void kfbk_queue_failed(struct kfbk_queue *q, int error);
 /* No more, now: every request fails. Context: process. */
 void kfbk_give_up(struct kfbk_device *dev);
-/* Words for people on the newest trouble. Context: dev->lock is held. */
+/* Words for people on the newest trouble. Context: any, dev->lock not held. */
 void kfbk_say(struct kfbk_device *dev, const char *fmt, ...) __printf(2, 3);
 /* Bytes that have moved on a connection; 0 where the provider cannot tell. */
 u64 kfbk_moved_bytes(struct fid_ep *ep);

@@ -254,7 +254,9 @@ static void kfbk_session_say(struct kfb_initiator *i,
 		return;
 	if (!detail && error)
 		detail = fi_strerror(error);
-	kfbk_say(dev, "%s%s%s", what, detail ? ": " : "", detail ?: "");
+	lockdep_assert_held(&dev->lock);
+	snprintf(dev->why, sizeof(dev->why), "%s%s%s", what, detail ? ": " : "",
+		 detail ?: "");
 	if (level == KFB_SAY_LOG)
 		kfbk_err_limited(dev, "%s\n", dev->why);
 }

@@ -93,12 +93,10 @@ static bool kfbk_say_quota(struct kfbk_device *dev, u64 first)
 	if (kfbk_call(dev, &call) || !(info->flags & KFB_INFO_QUOTA) ||
 	    info->owned_blocks + wanted <= info->quota_blocks)
 		return false;
-	kfbk_lock(dev);
 	kfbk_say(
 		dev,
 		"cannot allocate the range: of this client's quota of %u blocks %u are in use, and %llu more are wanted",
 		info->quota_blocks, info->owned_blocks, wanted);
-	kfbk_unlock(dev);
 	return true;
 }
 
@@ -125,11 +123,8 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
 	}
 	why = ret ? kfbk_map_why(ret) : NULL;
-	if (why) {
-		kfbk_lock(dev);
+	if (why)
 		kfbk_say(dev, "cannot %s the range: %s", what, why);
-		kfbk_unlock(dev);
-	}
 	return ret;
 }
 

@@ -142,10 +142,8 @@ static int kfbk_free_span(struct kfbk_device *dev, struct span span, u64 first,
 	if (!rest)
 		return ret;
 	/* Blocks that hold data cannot be reached: that is no small thing. */
-	kfbk_lock(dev);
 	kfbk_say(dev, "blocks around number %llu cannot be mapped again: %d",
 		 first, rest);
-	kfbk_unlock(dev);
 	kfbk_give_up(dev);
 	return rest;
 }

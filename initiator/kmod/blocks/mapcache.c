@@ -357,9 +357,7 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	}
 	why = ret ? kfbk_map_why(ret) : NULL;
 	if (why && !kfbk_is_ending(dev)) {
-		kfbk_lock(dev);
 		kfbk_say(dev, "block %llu cannot be mapped: %s", block, why);
-		kfbk_unlock(dev);
 		kfbk_err_limited(dev, "block %llu cannot be mapped: %s\n",
 				 block, why);
 	}

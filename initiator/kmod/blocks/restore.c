@@ -80,9 +80,7 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_changed_hands(dev);
 		break;
 	default:
-		kfbk_lock(dev);
 		kfbk_say(dev, "blocks cannot be mapped again: error %d", ret);
-		kfbk_unlock(dev);
 		kfbk_give_up(dev);
 		break;
 	}
