@@ -52,7 +52,8 @@ void kfi_buf_start(struct kfi_buf_iter *it, const struct fi_buf *buf)
 	it->index = 0;
 	it->skip = 0;
 	it->left = buf->offset + buf->len;
-	kfi_buf_advance(it, buf->offset);
+	if (buf->offset)
+		kfi_buf_advance(it, buf->offset);
 }
 EXPORT_SYMBOL_GPL(kfi_buf_start);
 
@@ -165,10 +166,28 @@ size_t kfi_buf_copy(struct kfi_buf_iter *dst, struct kfi_buf_iter *src,
 }
 EXPORT_SYMBOL_GPL(kfi_buf_copy);
 
+/* Are the segments long enough? */
+static bool kfi_buf_holds(const struct fi_buf *buf, size_t len)
+{
+	struct kfi_buf_iter it = {
+		.buf = buf,
+		.sg = buf->type == FI_BUF_SG ? buf->sg : NULL,
+	};
+
+	for (; it.index < buf->count; it.index++) {
+		size_t n = kfi_buf_segment_len(&it);
+
+		if (n >= len)
+			return true;
+		len -= n;
+		if (it.sg)
+			it.sg = sg_next(it.sg);
+	}
+	return false;
+}
+
 int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
 {
-	struct kfi_buf_iter it;
-
 	if (buf->type > FI_BUF_SG || buf->len > SIZE_MAX - buf->offset)
 		return -EINVAL;
 	if (buf->len > max_len)
@@ -183,7 +202,6 @@ int kfi_buf_check(const struct fi_buf *buf, size_t iov_limit, size_t max_len)
 		return -EINVAL;
 	if (buf->type == FI_BUF_LINEAR)
 		return buf->count == 1 ? 0 : -EINVAL;
-	kfi_buf_start(&it, buf);
-	return kfi_buf_advance(&it, buf->len) == buf->len ? 0 : -EINVAL;
+	return kfi_buf_holds(buf, buf->offset + buf->len) ? 0 : -EINVAL;
 }
 EXPORT_SYMBOL_GPL(kfi_buf_check);

@@ -75,7 +75,7 @@ int kfiv_op_map(struct kfiv_ep *ep, struct kfiv_op *op,
 	op->dir = dir;
 	op->nr_sge = 0;
 	kfi_buf_start(&it, buf);
-	while (kfi_buf_next(&it, dev->max_seg, &seg)) {
+	while (it.left && kfi_buf_next(&it, dev->max_seg, &seg)) {
 		if (op->nr_sge == max_sge)
 			goto unmap;
 		if (!kfiv_dma_map(dev->ib, &seg, &addr, dir)) {
