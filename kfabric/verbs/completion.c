@@ -90,19 +90,23 @@ static void kfiv_op_finish(struct kfiv_ep *ep, struct kfiv_op *op, int err,
 static void kfiv_collect_over(struct kfiv_ep *ep, struct kfiv_op *op,
 			      struct list_head *done)
 {
-	struct kfiv_op *pos, *next;
+	struct list_head *last = &op->node;
+	struct kfiv_op *pos;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->tx_lock, irq);
 	op->over = true;
-	list_for_each_entry_safe(pos, next, &ep->tx_ops, node) {
-		if (ep->sinks && !pos->over)
-			break;
-		list_move_tail(&pos->node, done);
-		ep->tx_free++;
-		if (!ep->sinks && pos == op)
-			break;
+	if (ep->sinks) {
+		last = &ep->tx_ops;
+		list_for_each_entry(pos, &ep->tx_ops, node) {
+			if (!pos->over)
+				break;
+			last = &pos->node;
+		}
 	}
+	list_cut_position(done, &ep->tx_ops, last);
+	list_for_each_entry(pos, done, node)
+		ep->tx_free++;
 	spin_unlock_irqrestore(&ep->tx_lock, irq);
 }
 
