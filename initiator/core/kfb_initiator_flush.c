@@ -280,7 +280,8 @@ void kfb_initiator_flushed(struct kfb_initiator_queue *q, __u64 id, int error)
 {
 	kfb_initiator_op_done(q, id, error);
 	/* There is a place for an op that waits. */
-	kfb_initiator_pump_flushes(q->initiator);
+	if (q->flush.next || q->initiator->are_due)
+		kfb_initiator_pump_flushes(q->initiator);
 }
 
 /*

@@ -214,12 +214,7 @@ void kfbk_rq_step(struct request *rq, u32 len)
 
 /* ---- dev->lock -------------------------------------------------------- */
 
-void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock)
-{
-	spin_lock_bh(&dev->lock);
-}
-
-void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock)
+void kfbk_unlock_and_end(struct kfbk_device *dev) __releases(&dev->lock)
 {
 	struct kfbk_rq *krq, *next;
 	LIST_HEAD(ended);

@@ -23,8 +23,20 @@ static inline void kfbk_put(struct kfbk_device *dev)
  * dev->lock. Requests that were ended under it are told so when it is dropped:
  * what hears of them may send us more.
  */
-void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock);
-void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock);
+static inline void kfbk_lock(struct kfbk_device *dev) __acquires(&dev->lock)
+{
+	spin_lock_bh(&dev->lock);
+}
+
+void kfbk_unlock_and_end(struct kfbk_device *dev) __releases(&dev->lock);
+
+static inline void kfbk_unlock(struct kfbk_device *dev) __releases(&dev->lock)
+{
+	if (list_empty(&dev->ended))
+		spin_unlock_bh(&dev->lock);
+	else
+		kfbk_unlock_and_end(dev);
+}
 
 /* Return what kfb_disk_move() says is to be done. Context: dev->lock is held. */
 int kfbk_move(struct kfbk_device *dev, enum kfb_disk_event event);

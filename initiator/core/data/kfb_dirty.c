@@ -14,12 +14,6 @@ static __u64 kfb_dirty_last_byte(const struct kfb_flush_range *range)
 	return range->va + (range->len - 1);
 }
 
-void kfb_dirty_clear(struct kfb_dirty *dirty)
-{
-	dirty->n = 0;
-	dirty->all = 0;
-}
-
 void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from)
 {
 	__u32 i;
@@ -33,11 +27,6 @@ void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from)
 		kfb_dirty_merge(to, from);
 	}
 	kfb_dirty_clear(from);
-}
-
-_Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
-{
-	return !dirty->n && !dirty->all;
 }
 
 /* Range at + 1 becomes part of range at. */

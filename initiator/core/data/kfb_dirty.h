@@ -31,7 +31,11 @@ struct kfb_dirty {
 };
 
 /* Nothing is dirty from now on. */
-void kfb_dirty_clear(struct kfb_dirty *dirty);
+static inline void kfb_dirty_clear(struct kfb_dirty *dirty)
+{
+	dirty->n = 0;
+	dirty->all = 0;
+}
 
 /**
  * kfb_dirty_move - a set becomes part of another one
@@ -43,7 +47,10 @@ void kfb_dirty_clear(struct kfb_dirty *dirty);
 void kfb_dirty_move(struct kfb_dirty *to, struct kfb_dirty *from);
 
 /* Is nothing dirty? */
-_Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty);
+static inline _Bool kfb_dirty_is_empty(const struct kfb_dirty *dirty)
+{
+	return !dirty->n && !dirty->all;
+}
 
 /**
  * kfb_dirty_add - a range has been written

@@ -2,7 +2,6 @@
 /*
  * The fate of writes, losses, and births.
  */
-#include <linux/errno.h>
 #include "data/kfb_fate.h"
 
 enum kfb_fate kfb_fate_of(const struct kfb_fate_facts *facts)
@@ -21,11 +20,6 @@ void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
 		return;
 	kfb_dirty_merge(&losses->ranges, ranges);
 	losses->why |= why;
-}
-
-int kfb_losses_error(const struct kfb_losses *losses)
-{
-	return losses->why ? -EIO : 0;
 }
 
 void kfb_losses_reset(struct kfb_losses *losses)

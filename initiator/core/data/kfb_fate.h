@@ -12,6 +12,7 @@
 #ifndef KFB_FATE_H
 #define KFB_FATE_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 #include "data/kfb_dirty.h"
 
@@ -71,7 +72,10 @@ void kfb_losses_add(struct kfb_losses *losses, const struct kfb_dirty *ranges,
 		    __u32 why);
 
 /* What every flush must return: 0 when nothing is lost, else -EIO. */
-int kfb_losses_error(const struct kfb_losses *losses);
+static inline int kfb_losses_error(const struct kfb_losses *losses)
+{
+	return losses->why ? -EIO : 0;
+}
 
 /* The owner of the data knows of the losses: they are forgotten. */
 void kfb_losses_reset(struct kfb_losses *losses);

@@ -52,11 +52,6 @@ int kfb_client_move(struct kfb_client *c, enum kfb_client_state to)
 	return -EINVAL;
 }
 
-enum kfb_client_state kfb_client_state(const struct kfb_client *c)
-{
-	return c->state;
-}
-
 const char *kfb_client_state_name(enum kfb_client_state state)
 {
 	static const char *const names[KFB_CLIENT_STATES] = {
