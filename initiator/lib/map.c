@@ -287,6 +287,23 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	return rc;
 }
 
+/*
+ * A flush has failed, and whoever unmaps does not hear of it: whoever flushes next
+ * does. What has no copies any more cannot be written again.
+ */
+static void owe_flush(struct kfbrick *k, const struct kfb_range *range,
+		      int error)
+{
+	struct kfb_dirty writes;
+
+	k->core.untold_error = error;
+	if (!k->core.retain.is_on)
+		return;
+	kfb_dirty_clear(&writes);
+	kfb_dirty_add(&writes, range->va, range->n_blocks << KFB_BLOCK_SHIFT);
+	kfb_initiator_lose(&k->core, &writes, KFB_LOSS_SUSPECT);
+}
+
 int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 {
 	uint64_t len = mapping->range.n_blocks << KFB_BLOCK_SHIFT;
@@ -312,8 +329,11 @@ int kfbrick_unmap(struct kfbrick *k, struct kfbrick_mapping *mapping)
 	kfb_initiator_retain_drop(&k->core, mapping->range.va, len);
 	rc = end_mapping(k, mapping);
 	/* The brick has it still, and its keys are alive. */
-	if (rc == -ENOMEM)
+	if (rc == -ENOMEM) {
+		if (flushed)
+			owe_flush(k, &mapping->range, flushed);
 		return rc;
+	}
 	LIST_REMOVE(mapping, link);
 	drop_mapping(k, mapping);
 	if (flushed)

@@ -265,10 +265,14 @@ static void reply_to(struct fake_brick *b, const struct kfb_request *req)
 
 	if (req->op == KFB_OP_FLUSH)
 		note_flush(b, &req->u.flush);
-	if (is_refused(b, req->op))
+	if (is_refused(b, req->op)) {
 		reply.status = b->rules.refuse_status;
-	else
+	} else if (req->op == b->rules.no_memory_op) {
+		b->rules.no_memory_op = 0;
+		reply.status = KFB_ST_NO_MEMORY;
+	} else {
 		answer_body(b, req, &reply);
+	}
 	b->seen[req->op]++;
 	len = kfb_encode_reply(&reply, data, sizeof(data));
 	if (len < 0)

@@ -44,6 +44,7 @@ struct fake_rules {
 	_Atomic uint16_t refuse_status;
 	_Atomic uint32_t refuse_skip; /* but not so many of them, before */
 	_Atomic uint32_t refuse_max; /* and no more than these; 0: all */
+	_Atomic uint16_t no_memory_op; /* answered with NO_MEMORY, once */
 	_Atomic uint64_t list_step; /* empty pages, the cursor rises by it */
 	_Atomic uint32_t shown_lists; /* so many show blocks, before */
 	_Atomic uint32_t hidden_lists; /* so many show no blocks */

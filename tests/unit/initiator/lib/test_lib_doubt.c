@@ -9,19 +9,25 @@
 
 static uint8_t buffer[4096];
 static struct kfbrick_memory *memory;
+static struct kfbrick_mapping *mapping;
 
-static int setup(void **state)
+static void connect_with(uint64_t retain_bytes)
 {
-	struct kfbrick_config config;
+	struct kfbrick_config config = lib_config();
 
-	lib_setup(state);
-	config = lib_config();
 	config.reconnect_ms = TIMEOUT_MS;
+	config.retain_bytes = retain_bytes;
 	assert_int_equal(lib_connect(&config), 0);
 	assert_int_equal(
 		kfbrick_memory_register(k, buffer, sizeof(buffer), &memory), 0);
-	lib_map(2);
+	mapping = lib_map(2);
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);
+}
+
+static int setup(void **state)
+{
+	lib_setup(state);
+	connect_with(0);
 	return 0;
 }
 
@@ -144,6 +150,39 @@ static void what_is_in_doubt_is_lost_with_the_power_epoch(void **state)
 	assert_int_equal(kfbrick_flush(k), 0);
 }
 
+/* It has flushed, in vain, and its mapping stays. */
+static void fail_unmap(void)
+{
+	fail_medium(1);
+	rules->no_memory_op = KFB_OP_UNMAP;
+	assert_int_equal(kfbrick_unmap(k, mapping), -ENOMEM);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FLUSH), 1);
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_UNMAP), 1);
+}
+
+static void an_unmap_that_is_refused_leaves_its_flush_to_be_told(void **state)
+{
+	fail_unmap();
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+}
+
+/* Its copies have gone: they cannot be written again. */
+static void
+an_unmap_that_is_refused_has_lost_what_it_did_not_flush(void **state)
+{
+	struct kfbrick_range lost[2];
+
+	connect_with(KFBRICK_RETAIN_MIN_BYTES);
+	fail_unmap();
+	assert_int_equal(kfbrick_flush(k), -EIO);
+	assert_int_equal(kfbrick_losses(k, lost, 2), 1);
+	assert_int_equal(lost[0].va, FAKE_VA);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
 
 int main(void)
@@ -156,6 +195,8 @@ int main(void)
 		CASE(what_an_old_answer_says_of_the_medium_is_told),
 		CASE(what_a_late_answer_says_of_the_medium_is_told),
 		CASE(what_is_in_doubt_is_lost_with_the_power_epoch),
+		CASE(an_unmap_that_is_refused_leaves_its_flush_to_be_told),
+		CASE(an_unmap_that_is_refused_has_lost_what_it_did_not_flush),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
