@@ -165,13 +165,14 @@ void sim_client_name(uint32_t number, char name[24])
 }
 
 /* Return: false: there is no memory. */
-static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
+static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 {
 	uint32_t n = brick->settings.n_clients;
 
 	c->clients = calloc(n, sizeof(struct brick_client *));
 	for (uint32_t i = 0; c->clients && i < n; i++) {
 		enum sim_revoked revoked = brick->revoked[i];
+		uint64_t *denied_ns = &brick->host.denied_ns[i];
 		const struct kfb_grant all = { .n_blocks = KFB_BLOCKS_MAX,
 					       .access =
 						       revoked == SIM_READS_ONLY
@@ -179,6 +180,10 @@ static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
 							       : KFB_GRANT_RW };
 		struct brick_client *client;
 
+		if (revoked == SIM_GRANTED)
+			*denied_ns = 0;
+		else if (!*denied_ns)
+			*denied_ns = sim.now_ns;
 		if (revoked == SIM_REMOVED)
 			continue;
 		client = calloc(1, sizeof(*client));
@@ -202,7 +207,7 @@ static bool add_clients(struct brick_config *c, const struct sim_brick *brick)
 /* brickd's settings as they are now: 0 or -ENOMEM. */
 static int read_settings(void *ctx, struct brick_config *c)
 {
-	const struct sim_brick *brick = ctx;
+	struct sim_brick *brick = ctx;
 	const struct sim_brick_settings *s = &brick->settings;
 	char err[BRICK_ERR_BYTES] = "", url[64];
 
@@ -381,6 +386,7 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->restart.fire = start;
 	brick->restart.place = 0;
 	brick->host.life = 0;
+	memset(brick->host.denied_ns, 0, sizeof(brick->host.denied_ns));
 	brick->host.refuses_until_ns = brick->host.n_refused = 0;
 	brick->lives = 0;
 	brick->stays_down = false;

@@ -10,7 +10,6 @@ struct brick_config;
 struct sim_scene;
 
 #define SIM_BRICKS_MAX	  2
-#define SIM_CLIENTS_MAX	  6
 #define SIM_REQUEST_BYTES 128
 #define SIM_BAD_MAX	  3
 

@@ -30,6 +30,7 @@ int __wrap_kfb_client_init(struct kfb_client *session,
 #define PERMILLE      1000
 #define ACCEPT_CHANCE 300
 #define SHARED_CHANCE 300
+#define LOOK_CHANCE   300
 
 static uint64_t below(struct sim_client *c, uint64_t bound)
 {
@@ -391,28 +392,6 @@ static void ask(struct sim_client *c, const char *call, uint32_t block,
 	c->call = call;
 }
 
-/* It has no more than it may, and is refused no less. */
-static void check_quota(const struct sim_client *c, uint32_t n, int rc)
-{
-	uint32_t n_there = 0, n_unknown = 0, quota = c->settings.quota;
-
-	if (!quota)
-		return;
-	for (uint32_t b = 0; b < n_places(c); b++) {
-		n_there += c->blocks[b] == SIM_BLOCK_THERE;
-		n_unknown += c->blocks[b] == SIM_BLOCK_UNKNOWN;
-	}
-	if (!rc && n_there > quota)
-		sim_violated("%s: %u blocks, and its quota is %u", c->name,
-			     n_there, quota);
-	/* A brick that is full says nothing of quotas. */
-	if (rc == -ENOSPC && strstr(kfbrick_error(c->k), "quota of client") &&
-	    n_there + n_unknown + n <= quota)
-		sim_violated(
-			"%s: %u blocks, %u perhaps, and %u more are too many for a quota of %u",
-			c->name, n_there, n_unknown, n, quota);
-}
-
 static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
 	int rc;
@@ -424,10 +403,13 @@ static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 		note_blocks(c, block, n, SIM_BLOCK_THERE);
 	else if (rc == -ENOSPC)
 		note_blocks(c, block, n, SIM_BLOCK_NONE);
+	else if (rc == -EDQUOT && !c->brick->settings.is_tight)
+		sim_violated("%s: a limit is reached, of which there is none",
+			     c->name);
 	else if (rc == -EEXIST)
 		sim_violated("%s: block 0x%llx exists already", c->name,
 			     (unsigned long long)va_of(c, block));
-	check_quota(c, n, rc);
+	sim_client_check_quota(c, n, rc);
 	return rc;
 }
 
@@ -481,6 +463,8 @@ static int get_blocks(struct sim_client *c)
 	said(c, "map", rc);
 	if (!rc)
 		sim_trace(c->name, "has its blocks");
+	if (!rc && chance(c, LOOK_CHANCE))
+		sim_client_check_mapped(c);
 	c->is_stale = rc;
 	return rc;
 }
@@ -659,8 +643,10 @@ static void use(struct sim_client *c)
 	while (!c->ends && !sim.is_over)
 		if (!step(c) || chance(c, 1))
 			return;
-	if (read_all(c))
-		c->has_ended = true;
+	if (!read_all(c))
+		return;
+	sim_client_check_slots(c);
+	c->has_ended = true;
 }
 
 /* The process has no memory of what was posted. */
@@ -774,6 +760,7 @@ void sim_client_init(struct sim_client *c, uint32_t process, uint32_t number,
 	sim_client_name(number, c->name);
 	c->host.process.name = c->name;
 	c->host.process.number = process;
+	c->host.client = number + 1;
 	c->number = number;
 	c->settings = *settings;
 	c->chance = seed;

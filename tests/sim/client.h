@@ -165,6 +165,12 @@ void sim_client_posted(struct sim_client *client, struct sim_posted *posted,
 /* Waits for all that is posted. Return: false: the connection is lost for good. */
 bool sim_client_settle(struct sim_client *client);
 
+/* client_lists.c: @n blocks were asked for, and @rc is the answer; does its brick list what is mapped; has it all of its slots? */
+void sim_client_check_quota(const struct sim_client *client, uint32_t n,
+			    int rc);
+void sim_client_check_mapped(struct sim_client *client);
+void sim_client_check_slots(struct sim_client *client);
+
 void sim_client_kill(struct sim_client *client, uint64_t down_ns);
 
 #endif

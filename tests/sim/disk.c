@@ -111,15 +111,18 @@ static void open_meanwhile(void *arg)
 
 	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
 	disk = km_disk_open(d->instance);
-	if (!disk)
-		return;
-	d->is_held = true;
-	km_disk_attribute(disk, "state", state, sizeof(state));
-	if (!strcmp(state, "detaching"))
-		sim_violated("%s: it is opened when it is detached", d->name);
-	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
-	d->is_held = false;
-	km_disk_close(disk);
+	d->is_held = disk;
+	if (disk) {
+		km_disk_attribute(disk, "state", state, sizeof(state));
+		if (!strcmp(state, "detaching"))
+			sim_violated("%s: it is opened when it is detached",
+				     d->name);
+		km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+		d->is_held = false;
+		km_disk_close(disk);
+	}
+	d->n_openers--;
+	km_wake(&d->n_openers);
 }
 
 /*
@@ -146,14 +149,19 @@ static void detach(struct sim_disk *d)
 		close_disk(d);
 	(void)snprintf(text, sizeof(text), "detach,instance=%d%s", d->instance,
 		       force ? ",force" : "");
-	if (!force && sim_disk_chance(d, 200))
+	/* Of several disks another one may have its number by then. */
+	if (!force && !d->machine->n_guests && sim_disk_chance(d, 200)) {
+		d->n_openers++;
 		km_start("opener", open_meanwhile, d);
+	}
 	/* When there is no memory for the order it has not been obeyed. */
 	while ((rc = sim_disk_order(d, text, answer)) == -ENOMEM ||
 	       (rc == -EBUSY && !force))
 		km_sleep_until(sim.now_ns + AGAIN_NS);
 	if (d->is_held && !force)
 		sim_violated("%s: it is open, and detached", d->name);
+	while (d->n_openers)
+		km_wait(&d->n_openers);
 	if (rc && rc != -EIO)
 		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
 	if (is_busy) {
@@ -360,6 +368,7 @@ static void die(struct sim_disk *d)
 {
 	d->open = NULL;
 	d->is_untold = d->is_held = false;
+	d->n_openers = 0;
 	if (d->is_attaching)
 		sim_disk_may_free(d);
 	d->is_attaching = false;

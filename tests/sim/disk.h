@@ -162,6 +162,7 @@ struct sim_disk {
 	uint64_t may_free_until_ns;
 	bool is_leaving;
 	bool is_held;
+	uint32_t n_openers;
 	bool ends;
 	bool has_ended;
 	uint64_t n_writes;

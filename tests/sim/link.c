@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include "link.h"
+#include "memory.h"
+#include "oracle.h"
 
 /* How long an end may not know that its link is cut. */
 #define SILENCE_NS (20 * SIM_MS)
 /* How long packets of an endpoint that is gone may be on their way. */
 #define LATE_NS	      (5 * SIM_MS)
 #define LATE_PERMILLE 500
+/* How long a brick that has read its settings may take until they hold. */
+#define DENIED_NS (400 * SIM_MS)
 
 struct sim_link *sim_links[SIM_LINKS_MAX];
 
@@ -197,6 +201,19 @@ static bool is_refused(struct sim_host *brick, const struct sim_op *op,
 	return true;
 }
 
+/* What was taken from a client ends what it has mapped. */
+static void check_right(const struct sim_link *link)
+{
+	const struct sim_host *brick = brick_of(link);
+	uint32_t client = link->host[SIM_CLIENT]->client;
+	uint64_t since_ns = client ? brick->denied_ns[client - 1] : 0;
+
+	if (since_ns && sim.now_ns > since_ns + DENIED_NS &&
+	    !sim_memory_failures(brick->process.number))
+		sim_violated("client%u: it may not write, and does",
+			     client - 1);
+}
+
 static bool arrive_rma(struct sim_way *way, struct sim_op *op)
 {
 	struct sim_link *link = way->link;
@@ -208,6 +225,7 @@ static bool arrive_rma(struct sim_way *way, struct sim_op *op)
 		return false;
 	}
 	if (op->kind == SIM_WRITE) {
+		check_right(link);
 		if (is_at_medium(medium, at))
 			sim_medium_write(medium, link->number, op->key, at,
 					 op->buf, op->len);
