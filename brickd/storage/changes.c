@@ -2,8 +2,9 @@
 /*
  * The store thread: a share of what each client wants, in one commit.
  *
- * What an ALLOC needs zeroed is zeroed before its commit, a few slots each time
- * its client has its turn, and the others' changes are committed between.
+ * What an ALLOC needs zeroed is zeroed before its commit, a slot or a few for one
+ * client between two commits. So whoever needs nothing zeroed waits for one such
+ * slice, however many others want however much of it.
  */
 #include "brickd/storage/changes.h"
 
@@ -16,8 +17,8 @@
 
 /* Blocks after which the changes of a client wait for the next commit. */
 #define TURN_BLOCKS 4096U
-/* Slots that are zeroed in one client's turn. */
-#define TURN_ZEROED 16U
+/* Slots that are zeroed between two commits where each time takes a sync. */
+#define TURN_SYNCED 16U
 
 /*
  * struct commit - what is carried out next
@@ -40,6 +41,7 @@ struct commit {
 void brick_changes_submit(struct brick_storage *storage,
 			  struct brick_changes *changes)
 {
+	changes->is_prepared = false;
 	brick_worker_submit(&storage->store_thread, &changes->work);
 }
 
@@ -84,10 +86,12 @@ static struct brick_changes *changes_behind(struct brick_changes *c)
 
 /* May they be in this commit? */
 static bool are_ready(struct brick_storage *storage, struct brick_changes *c,
-		      const struct commit *commit, unsigned int *left)
+		      const struct commit *commit)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		int rc = brick_store_prepare(storage->store, &c->list[i], left);
+	for (size_t i = 0; !c->is_prepared && i < c->n; i++) {
+		struct brick_zeroing none = { 0 };
+		int rc =
+			brick_store_prepare(storage->store, &c->list[i], &none);
 
 		if (rc == -EAGAIN || (rc == -ENOSPC && commit->frees))
 			return false;
@@ -123,8 +127,6 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 				       struct brick_changes *c,
 				       struct commit *commit)
 {
-	_Atomic uint64_t *zeroed_blocks = c->zeroed_blocks;
-	unsigned int left = TURN_ZEROED;
 	uint64_t n_blocks = 0;
 
 	while (c && n_blocks < TURN_BLOCKS) {
@@ -136,7 +138,7 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 						      &c->list[i]);
 				c->list[i].error = -EACCES;
 			}
-		} else if (are_ready(storage, c, commit, &left)) {
+		} else if (are_ready(storage, c, commit)) {
 			n_blocks += add_changes(commit, c);
 		} else {
 			break;
@@ -145,8 +147,6 @@ static struct brick_changes *take_turn(struct brick_storage *storage,
 		STAILQ_INSERT_TAIL(&commit->over, c, link);
 		c = next;
 	}
-	if (zeroed_blocks && left < TURN_ZEROED)
-		brick_count_add(zeroed_blocks, TURN_ZEROED - left);
 	return c;
 }
 
@@ -166,6 +166,33 @@ static void fill_commit(struct brick_storage *storage,
 	}
 	STAILQ_CONCAT(turns, &again);
 	*commit->end = NULL;
+}
+
+/* A slice for one of those that were not ready, who comes last then. */
+static void zero_some(struct brick_storage *storage,
+		      struct brick_changes_list *turns)
+{
+	bool is_synced = storage->media->granularity == BRICK_GRANULARITY_PAGE;
+	const struct brick_zeroing slice = {
+		.fast = is_synced ? TURN_SYNCED : 1,
+		.slow = TURN_SYNCED,
+	};
+	struct brick_zeroing left = slice;
+	struct brick_changes *c = STAILQ_FIRST(turns);
+	unsigned int n;
+	int rc = 0;
+
+	if (!c)
+		return;
+	for (size_t i = 0; rc != -EAGAIN && i < c->n; i++)
+		rc = brick_store_prepare(storage->store, &c->list[i], &left);
+	n = slice.fast - left.fast + slice.slow - left.slow;
+	/* Nothing more can be done for it: what is wrong is told in the commit. */
+	c->is_prepared = !n && !rc;
+	if (n && c->zeroed_blocks)
+		brick_count_add(c->zeroed_blocks, n);
+	STAILQ_REMOVE_HEAD(turns, link);
+	STAILQ_INSERT_TAIL(turns, c, link);
 }
 
 void brick_store_thread_run(struct brick_worker *worker,
@@ -192,6 +219,7 @@ void brick_store_thread_run(struct brick_worker *worker,
 			STAILQ_REMOVE_HEAD(&commit.over, link);
 			brick_worker_finish(worker, &c->work);
 		}
+		zero_some(storage, &turns);
 		brick_worker_take(worker, batch);
 	} while (!STAILQ_EMPTY(batch) || !STAILQ_EMPTY(&turns));
 }

@@ -33,6 +33,7 @@ STAILQ_HEAD(brick_changes_list, brick_changes);
  * @behind: its too: later ones of the same, if it is the first of them
  * @n: in @list
  * @list: in order; they do not depend on each other
+ * @is_prepared: the store thread's: there is nothing to wait for
  * @is_cancelled: nobody may have them any more
  */
 struct brick_changes {
@@ -43,6 +44,7 @@ struct brick_changes {
 	struct brick_changes_list behind;
 	size_t n;
 	struct brick_store_op *list;
+	bool is_prepared;
 	atomic_bool is_cancelled;
 };
 

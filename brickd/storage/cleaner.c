@@ -9,17 +9,25 @@
 #include "brickd/storage/storage.h"
 #include "brickd/storage/storage_failure.h"
 
-#define CLEAN_SLOTS 16 /* zeroed, or written back, before others get a turn */
+/*
+ * Zeroed, or written back, before others get a turn: an ALLOC that has no other
+ * slots waits for them. Where it takes no sync, one is zeroed at a time.
+ */
+#define CLEAN_SLOTS 16
 
 static void clean_slots(struct brick_work *work)
 {
 	struct brick_storage *storage =
 		brick_container_of(work, struct brick_storage, cleaning);
 
+	unsigned int n_fast =
+		storage->media->granularity == BRICK_GRANULARITY_PAGE
+			? CLEAN_SLOTS
+			: 1;
 	int n;
 
 	while (!brick_worker_is_stopping(&storage->cleaner)) {
-		n = brick_store_clean_one(storage->store, CLEAN_SLOTS);
+		n = brick_store_clean_one(storage->store, n_fast);
 		if (n > 0)
 			brick_count_add(&storage->counters->slots_cleaned,
 					(uint64_t)n);

@@ -16,15 +16,6 @@
 #include "brickd/store/supply.h"
 
 #define RUNS_CHUNK 64U
-#define SLICE_KEYS 4096U /* index changes under one hold of the lock */
-
-static void unlock_for_readers(struct brick_store *s, uint64_t i)
-{
-	if (i % SLICE_KEYS == SLICE_KEYS - 1) {
-		pthread_mutex_unlock(&s->lock);
-		pthread_mutex_lock(&s->lock);
-	}
-}
 
 static int add_run(struct brick_batch *b, const struct brick_batch_run *run)
 {
@@ -70,19 +61,20 @@ static int take_slots(struct brick_batch *b, struct brick_store_op *op,
 	return 0;
 }
 
-static void unindex_blocks(struct brick_store *s, uint64_t key, uint64_t n)
+static void unindex_blocks(struct brick_store *s, struct brick_batch *b,
+			   uint64_t key, uint64_t n)
 {
 	uint64_t i;
 
 	for (i = 0; i < n; i++) {
 		brick_index_del(&s->index, key + i);
-		unlock_for_readers(s, i);
+		brick_store_give_way(s, &b->n_steps);
 	}
 }
 
 /* Enter the new blocks, unseen. All of them or none. */
 static int index_pending(struct brick_store *s, const struct brick_store_op *op,
-			 const struct brick_batch *b, uint64_t first)
+			 struct brick_batch *b, uint64_t first)
 {
 	uint64_t start = brick_key(op->va), r, i;
 
@@ -93,10 +85,11 @@ static int index_pending(struct brick_store *s, const struct brick_store_op *op,
 			if (brick_index_put(&s->index, run->key + i,
 					    (run->slots.slot + i) |
 						    BRICK_INDEX_PENDING)) {
-				unindex_blocks(s, start, run->key + i - start);
+				unindex_blocks(s, b, start,
+					       run->key + i - start);
 				return -ENOMEM;
 			}
-			unlock_for_readers(s, i);
+			brick_store_give_way(s, &b->n_steps);
 		}
 	}
 	return 0;
@@ -217,7 +210,7 @@ static int collect_runs(struct brick_store *s, struct brick_batch *b,
 			run.slots.slot = slot;
 			run.slots.n = 1;
 		}
-		unlock_for_readers(s, i);
+		brick_store_give_way(s, &b->n_steps);
 	}
 	return ret ? ret : add_run(b, &run);
 }
@@ -267,7 +260,7 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 		return -EINVAL;
 	if (b->n_ops == BRICK_BATCH_OPS || overlaps_batch(b, op))
 		return -EAGAIN;
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	if (op->kind == BRICK_STORE_ALLOC || op->kind == BRICK_STORE_BIRTH)
 		ret = brick_owners_reserve(&s->owners, op->owner);
 	if (!ret && op->kind == BRICK_STORE_ALLOC)
@@ -278,7 +271,8 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 		ret = plan_existing(s, b, op);
 	if (ret != -EAGAIN)
 		brick_supply_release(s, op);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 	if (ret)
 		return ret;
 	b->ops[b->n_ops++] = op;
@@ -287,7 +281,7 @@ int brick_batch_add(struct brick_store *s, struct brick_batch *b,
 	return 0;
 }
 
-static void publish_alloc(struct brick_store *s,
+static void publish_alloc(struct brick_store *s, struct brick_batch *b,
 			  const struct brick_batch_run *run)
 {
 	bool is_slow = brick_slot_is_slow(run->slots.slot);
@@ -299,7 +293,7 @@ static void publish_alloc(struct brick_store *s,
 				      run->slots.slot + i);
 		if (!is_slow)
 			brick_lru_touch(&s->at_rest, run->slots.slot + i);
-		unlock_for_readers(s, i);
+		brick_store_give_way(s, &b->n_steps);
 	}
 	brick_owners_add(&s->owners, run->op->owner, run->slots.n);
 	s->n_alloc += run->slots.n;
@@ -307,7 +301,7 @@ static void publish_alloc(struct brick_store *s,
 		s->n_alloc_slow += run->slots.n;
 }
 
-static void publish_free(struct brick_store *s,
+static void publish_free(struct brick_store *s, struct brick_batch *b,
 			 const struct brick_batch_run *run)
 {
 	struct brick_slots *slots = brick_slots_of(s, run->slots.slot);
@@ -315,7 +309,7 @@ static void publish_free(struct brick_store *s,
 	struct brick_payload p;
 	uint64_t i;
 
-	unindex_blocks(s, run->key, run->slots.n);
+	unindex_blocks(s, b, run->key, run->slots.n);
 	/* The payload of a slot stays until an ALLOC or a move takes the slot. */
 	for (i = 0; i < run->slots.n; i++) {
 		uint64_t slot = run->slots.slot + i;
@@ -323,10 +317,10 @@ static void publish_free(struct brick_store *s,
 		if (brick_record_get_payload(s->m, &s->sb, 0, slot, &p) ||
 		    brick_record_get_payload(s->m, &s->sb, 1, slot, &p))
 			brick_owners_sub(&s->owners, p.owner, 1);
-		unlock_for_readers(s, i);
+		if (!is_slow && s->slow)
+			brick_lru_del(&s->at_rest, slot);
+		brick_store_give_way(s, &b->n_steps);
 	}
-	for (i = 0; !is_slow && s->slow && i < run->slots.n; i++)
-		brick_lru_del(&s->at_rest, run->slots.slot + i);
 	if (run->quarantine)
 		brick_slots_quarantine(slots, run->quarantine);
 	else
@@ -361,34 +355,36 @@ void brick_batch_publish(struct brick_store *s, struct brick_batch *b)
 	uint64_t r;
 	unsigned int i;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	for (r = 0; r < b->n_runs; r++) {
 		const struct brick_batch_run *run = &b->runs[r];
 
 		if (run->op->kind == BRICK_STORE_ALLOC)
-			publish_alloc(s, run);
+			publish_alloc(s, b, run);
 		else if (run->op->kind == BRICK_STORE_FREE)
-			publish_free(s, run);
+			publish_free(s, b, run);
 		else if (run->op->kind == BRICK_STORE_MOVE)
 			publish_move(s, run);
 	}
 	/* Where a block lies is nothing that changes. */
 	for (i = 0; i < b->n_ops; i++)
 		s->change_counter += b->ops[i]->kind != BRICK_STORE_MOVE;
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 }
 
 void brick_batch_drop(struct brick_store *s, struct brick_batch *b)
 {
 	uint64_t r;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	for (r = 0; r < b->n_runs; r++) {
 		const struct brick_batch_run *run = &b->runs[r];
 
 		free(run->quarantine);
 		if (run->op->kind == BRICK_STORE_ALLOC)
-			unindex_blocks(s, run->key, run->slots.n);
+			unindex_blocks(s, b, run->key, run->slots.n);
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 }

@@ -30,6 +30,7 @@ struct brick_batch {
 	struct brick_batch_run *runs;
 	uint64_t n_runs;
 	uint64_t cap_runs;
+	unsigned int n_steps; /* since others had the lock */
 	bool has_birth;
 	bool has_free; /* slots come free when this batch is through */
 };

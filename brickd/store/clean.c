@@ -26,13 +26,14 @@ struct haul {
 
 static void take_haul(struct brick_store *s, uint64_t max_slots, struct haul *h)
 {
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	while (h->n_runs < CLEAN_RUNS_MAX && h->n_slots < max_slots &&
 	       brick_slot_map_take(&h->slots->dirty, max_slots - h->n_slots,
 				   false, &h->runs[h->n_runs]))
 		h->n_slots += h->runs[h->n_runs++].n;
 	h->slots->n_cleaning += h->n_slots;
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 }
 
 static void return_slots(struct brick_store *s, const struct haul *h,
@@ -40,13 +41,14 @@ static void return_slots(struct brick_store *s, const struct haul *h,
 {
 	unsigned int i;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	for (i = 0; i < h->n_runs; i++)
 		if (h->runs[i].n)
 			brick_slot_map_give(map, h->runs[i]);
 	h->slots->n_cleaning -= h->n_slots;
 	pthread_cond_broadcast(&s->cleaned);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 }
 
 static int zero_fast(struct brick_store *s, struct haul *h)
@@ -73,13 +75,14 @@ static void give_up_haul(struct brick_store *s, struct haul *h,
 	struct brick_slot_run rest = { .slot = run->slot + n_zeroed + 1,
 				       .n = run->n - n_zeroed - 1 };
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	h->slots->n_bad++;
 	h->slots->n_cleaning -= 1 + rest.n;
 	if (rest.n)
 		brick_slot_map_give(&h->slots->dirty, rest);
 	pthread_cond_broadcast(&s->cleaned);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 	__atomic_fetch_add(&s->n_unzeroed, 1, __ATOMIC_RELAXED);
 	h->n_given_up++;
 	h->n_slots -= 1 + rest.n;

@@ -48,11 +48,11 @@ static void note_medium_failure(void *arg, int error)
 	struct brick_store *s = arg;
 	char why[MARK_BYTES];
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	is_first = !s->failure.error;
 	if (is_first)
 		note_failure(&s->failure, error);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	if (!is_first)
 		return;
 	/*

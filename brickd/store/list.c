@@ -6,14 +6,37 @@
  * number of index steps; flushes run without it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "brickd/store/store_impl.h"
 
-#define LIST_STEPS_MAX	 16384U /* index entries under one hold of the lock */
+#define LIST_STEPS_MAX	 16384U /* index entries of one call */
+#define FIND_STEPS_MAX	 2048U /* the same in the loop, where others wait */
 #define FLUSH_PIECES_MAX 64U
 #define SKIP_BYTES	 4096U
-#define REST_SLICE	 4096U /* index entries under one hold of the lock */
+#define YIELDS_MAX	 1000U
+
+/*
+ * A mutex is had again by who gives it up before those who sleep are awake: it waits
+ * until one of them has had it.
+ */
+void brick_store_give_way(struct brick_store *s, unsigned int *n_steps)
+{
+	unsigned int n_locked, n_tries = YIELDS_MAX;
+
+	if (++*n_steps < BRICK_STORE_SLICE)
+		return;
+	*n_steps = 0;
+	if (!__atomic_load_n(&s->n_waiting, __ATOMIC_RELAXED))
+		return;
+	n_locked = __atomic_load_n(&s->n_locked, __ATOMIC_RELAXED);
+	brick_store_unlock(s);
+	while (n_tries-- &&
+	       __atomic_load_n(&s->n_locked, __ATOMIC_RELAXED) == n_locked)
+		sched_yield();
+	brick_store_lock(s);
+}
 
 /* With BRICK_INDEX_LOST. */
 static bool get_visible(const struct brick_store *s, uint64_t key,
@@ -41,9 +64,9 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 	uint64_t key = brick_key(va), slot, next, n = 1;
 	struct brick_payload p, other;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	if (!get_visible(s, key, &slot)) {
-		pthread_mutex_unlock(&s->lock);
+		brick_store_unlock(s);
 		return -ENOENT;
 	}
 	(void)brick_record_get_payload(s->m, &s->sb, 0, slot & BRICK_INDEX_SLOT,
@@ -56,7 +79,7 @@ int brick_store_lookup(struct brick_store *s, uint64_t va, uint64_t max_blocks,
 		if (other.birth != p.birth || other.owner != p.owner)
 			break;
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	/* What the slow tier could not read may be readable next time. */
 	run->bad = (slot & BRICK_INDEX_LOST) && !brick_slot_is_slow(slot);
 	slot &= BRICK_INDEX_SLOT;
@@ -74,9 +97,9 @@ uint64_t brick_store_owned(struct brick_store *s, uint32_t owner)
 {
 	uint64_t n;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	n = brick_owners_count(&s->owners, owner);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	return n;
 }
 
@@ -85,10 +108,10 @@ unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
 			      uint64_t *change_counter)
 {
 	uint64_t key = brick_key(*cursor), slot, steps = 0;
-	unsigned int n = 0;
+	unsigned int n = 0, n_held = 0;
 	bool more;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	*change_counter = s->change_counter;
 	while ((more = next_visible(s, &key, &slot))) {
 		struct brick_store_extent *last = n ? &ext[n - 1] : NULL;
@@ -110,8 +133,9 @@ unsigned int brick_store_list(struct brick_store *s, uint64_t *cursor,
 			ext[n++].bad = bad;
 		}
 		key++;
+		brick_store_give_way(s, &n_held);
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	*cursor = more ? brick_va(key) : 0;
 	return n;
 }
@@ -129,10 +153,11 @@ static bool find_pieces(struct brick_store *s, uint64_t *va, uint64_t last,
 			uint64_t *left, struct piece *pieces, unsigned int *n)
 {
 	uint64_t key = brick_key(*va), slot, steps = 0;
+	unsigned int n_held = 0;
 	bool more;
 
 	*n = 0;
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	while ((more = next_visible(s, &key, &slot) &&
 		       key <= brick_key(last)) &&
 	       *left && *n < FLUSH_PIECES_MAX && steps++ < LIST_STEPS_MAX) {
@@ -160,10 +185,12 @@ static bool find_pieces(struct brick_store *s, uint64_t *va, uint64_t last,
 		}
 		*va = begin + len;
 		key = brick_key(*va);
+		/* What it has found stays where it is: it is being flushed. */
+		brick_store_give_way(s, &n_held);
 	}
 	if (more && brick_va(key) > *va)
 		*va = brick_va(key);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	return more;
 }
 
@@ -220,7 +247,7 @@ bool brick_store_try_flush(struct brick_store *s, uint64_t va, uint64_t len)
 				(begin & (KFB_BLOCK_BYTES - 1));
 		pieces[n++].len = end - begin + 1;
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	for (i = 0; i < n; i++)
 		s->m->ops->flush(s->m, pieces[i].off, pieces[i].len);
 	return true;
@@ -231,41 +258,40 @@ unsigned int brick_store_find(struct brick_store *s, uint64_t *block,
 			      unsigned int max)
 {
 	uint64_t key = *block, slot, steps = 0;
-	unsigned int n = 0;
+	unsigned int n = 0, n_held = 0;
 	bool more = true;
 
-	pthread_mutex_lock(&s->lock);
-	while (n < max && steps++ < LIST_STEPS_MAX) {
+	brick_store_lock(s);
+	while (n < max && steps++ < FIND_STEPS_MAX) {
 		more = next_visible(s, &key, &slot) && key < end;
 		if (!more)
 			break;
 		if (brick_slot_is_slow(slot) == slow)
 			va[n++] = brick_va(key);
 		key++;
+		brick_store_give_way(s, &n_held);
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	*block = more ? key : end;
 	return n;
 }
 
 void brick_store_rest(struct brick_store *s, uint64_t va, uint64_t n_blocks)
 {
-	uint64_t key = brick_key(va), end = key + n_blocks, slot, steps = 0;
+	uint64_t key = brick_key(va), end = key + n_blocks, slot;
+	unsigned int n_held = 0;
 
 	if (!s->slow)
 		return;
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	while (brick_index_next(&s->index, &key, &slot) && key < end) {
 		/* A lost block does not count as used: nobody could copy it. */
 		if (!(slot & ~(BRICK_SLOT_SLOW - 1)))
 			brick_lru_touch(&s->at_rest, slot);
 		key++;
-		if (++steps % REST_SLICE == 0) {
-			pthread_mutex_unlock(&s->lock);
-			pthread_mutex_lock(&s->lock);
-		}
+		brick_store_give_way(s, &n_held);
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 }
 
 unsigned int brick_store_coldest(struct brick_store *s, uint64_t *va,
@@ -275,51 +301,73 @@ unsigned int brick_store_coldest(struct brick_store *s, uint64_t *va,
 	unsigned int n = 0;
 	uint64_t slot;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	while (n < max && brick_lru_take(&s->at_rest, &slot)) {
 		(void)brick_record_get_payload(s->m, &s->sb, 0, slot, &p);
 		va[n++] = p.id;
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	return n;
 }
 
 void brick_store_release(struct brick_store *s, uint64_t quarantine)
 {
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	brick_slots_release(&s->slots, quarantine);
 	brick_slots_release(&s->slow_slots, quarantine);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
+}
+
+/* For as long as it takes to copy some words. */
+static void begin_counting(struct brick_store *s)
+{
+	while (__atomic_exchange_n(&s->is_counting, true, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void end_counting(struct brick_store *s)
+{
+	__atomic_store_n(&s->is_counting, false, __ATOMIC_RELEASE);
+}
+
+void brick_store_count(struct brick_store *s)
+{
+	struct brick_store_stats n = { 0 };
+
+	n.slots_total = s->slots.n;
+	n.slots_clean = s->slots.clean.n_set;
+	n.slots_alloc = s->n_alloc - s->n_alloc_slow;
+	n.slots_bad = s->slots.n_bad;
+	/* With the cleaner, in quarantine, in a batch or a move: to be zeroed. */
+	n.slots_dirty =
+		n.slots_total - n.slots_clean - n.slots_alloc - n.slots_bad;
+	n.slots_ready = s->slots.clean.n_set + s->slots.dirty.n_set;
+	n.slots_cleaning = s->slots.n_cleaning;
+	n.slow_ready = s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
+	n.slow_cleaning = s->slow_slots.n_cleaning;
+	n.slow_total = s->slow_slots.n;
+	n.slow_clean = s->slow_slots.clean.n_set;
+	n.slow_alloc = s->n_alloc_slow;
+	n.slow_bad = s->slow_slots.n_bad;
+	n.slow_dirty = n.slow_total - n.slow_clean - n.slow_alloc - n.slow_bad;
+	n.slow_spare = s->spare;
+	n.change_counter = s->change_counter;
+	begin_counting(s);
+	s->counted = n;
+	end_counting(s);
 }
 
 void brick_store_stats(struct brick_store *s, struct brick_store_stats *out)
 {
-	memset(out, 0, sizeof(*out));
-	pthread_mutex_lock(&s->lock);
-	out->slots_total = s->slots.n;
-	out->slots_clean = s->slots.clean.n_set;
-	out->slots_alloc = s->n_alloc - s->n_alloc_slow;
-	out->slots_bad = s->slots.n_bad;
-	/* With the cleaner, in quarantine, in a batch or a move: to be zeroed. */
-	out->slots_dirty = out->slots_total - out->slots_clean -
-			   out->slots_alloc - out->slots_bad;
-	out->slots_ready = s->slots.clean.n_set + s->slots.dirty.n_set;
-	out->slots_cleaning = s->slots.n_cleaning;
+	begin_counting(s);
+	*out = s->counted;
+	end_counting(s);
 	out->slow_has_failed = brick_store_slow_has_failed(s);
-	if (!out->slow_has_failed) {
-		out->slow_ready =
-			s->slow_slots.clean.n_set + s->slow_slots.dirty.n_set;
-		out->slow_cleaning = s->slow_slots.n_cleaning;
+	if (out->slow_has_failed) {
+		out->slow_ready = 0;
+		out->slow_cleaning = 0;
 	}
-	out->slow_total = s->slow_slots.n;
-	out->slow_clean = s->slow_slots.clean.n_set;
-	out->slow_alloc = s->n_alloc_slow;
-	out->slow_bad = s->slow_slots.n_bad;
-	out->slow_dirty = out->slow_total - out->slow_clean - out->slow_alloc -
-			  out->slow_bad;
-	out->slow_spare = s->spare;
-	out->change_counter = s->change_counter;
-	pthread_mutex_unlock(&s->lock);
 	out->instance_id = s->inst.instance_id;
 	out->power_epoch = s->inst.power_epoch;
 	memcpy(out->uuid, s->sb.uuid, sizeof(out->uuid));

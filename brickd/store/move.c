@@ -83,9 +83,10 @@ void brick_move_begin(struct brick_store *s, struct brick_move *moves,
 
 	for (i = 0; i < n; i++) {
 		is_clean = false;
-		pthread_mutex_lock(&s->lock);
+		brick_store_lock(s);
 		moves[i].error = begin_one(s, &moves[i], &is_clean);
-		pthread_mutex_unlock(&s->lock);
+		brick_store_count(s);
+		brick_store_unlock(s);
 		if (is_clean) {
 			brick_record_put_word(s->m, &s->sb, BRICK_COPY_BOTH,
 					      moves[i].dst, dirty);
@@ -109,10 +110,11 @@ static int copy_down(struct brick_store *s, struct brick_move *move)
 	move->is_unread = ret == -EFAULT;
 	if (ret && !move->is_unread) {
 		/* It is in no map and not counted as moving: nobody gets it. */
-		pthread_mutex_lock(&s->lock);
+		brick_store_lock(s);
 		s->slow_slots.n_bad++;
 		s->n_moving--;
-		pthread_mutex_unlock(&s->lock);
+		brick_store_count(s);
+		brick_store_unlock(s);
 		move->is_begun = false;
 	}
 	return ret ? -EIO : 0;
@@ -130,12 +132,12 @@ static int copy_up(struct brick_store *s, struct brick_move *move, void *buf)
 	ret = s->slow->ops->read(s->slow, brick_slow_data(move->src), buf,
 				 KFB_BLOCK_BYTES);
 	/* That it could not be read, or could, is shown by brick_store_list(). */
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	if (brick_index_get(&s->index, key, &slot))
 		(void)brick_index_put(&s->index, key,
 				      ret ? slot | BRICK_INDEX_LOST
 					  : slot & ~BRICK_INDEX_LOST);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	if (ret)
 		return -EIO;
 	s->m->ops->copy(s->m, off, buf, KFB_BLOCK_BYTES);
@@ -170,7 +172,7 @@ void brick_move_end(struct brick_store *s, struct brick_move *moves,
 {
 	unsigned int i;
 
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	for (i = 0; i < n; i++) {
 		struct brick_slot_run run = {
 			.slot = brick_slot_number(moves[i].dst), .n = 1
@@ -183,5 +185,6 @@ void brick_move_end(struct brick_store *s, struct brick_move *moves,
 		moves[i].is_begun = false;
 		s->n_moving--;
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_count(s);
+	brick_store_unlock(s);
 }

@@ -267,11 +267,21 @@ struct brick_store_op {
 	struct brick_store_op *next;
 };
 
+/*
+ * struct brick_zeroing - slots that may be zeroed before others have their turn
+ * @fast: in memory
+ * @slow: in the slow tier, where each time takes a sync
+ */
+struct brick_zeroing {
+	unsigned int fast;
+	unsigned int slow;
+};
+
 /**
  * brick_store_prepare - zero what an ALLOC lacks, before its batch
  * @s: the store
  * @op: the change; all but an ALLOC needs nothing
- * @left: slots that may be zeroed; counted down
+ * @left: what may be zeroed; counted down
  *
  * What is zeroed for it is kept for it. An ALLOC that is carried out without
  * being prepared has its slots zeroed in its batch, where all others wait.
@@ -282,7 +292,7 @@ struct brick_store_op {
  * -EDQUOT: its owner has too many blocks now, and nothing is zeroed for it.
  */
 int brick_store_prepare(struct brick_store *s, struct brick_store_op *op,
-			unsigned int *left);
+			struct brick_zeroing *left);
 
 /* A change that may have been prepared will not be carried out. */
 void brick_store_unprepare(struct brick_store *s, struct brick_store_op *op);

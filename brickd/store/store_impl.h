@@ -3,7 +3,8 @@
  * The inside of a store, shared by its files.
  *
  * Locking: `lock` guards index, slots, owners and change_counter, and the
- * payloads of records that readers may see. It is never held over a drain.
+ * payloads of records that readers may see. It is never held over a drain, and
+ * whoever goes through many entries gives it to others every so often.
  * `syncs` has a lock of its own and lets nobody sync a file while another thread
  * does. Media words of a slot belong to whoever holds the slot: the store thread
  * for allocated ones and those of its batch, the cleaner for those it has taken.
@@ -57,6 +58,8 @@ struct brick_store {
 	bool slow_failed; /* atomic: nothing is moved to or from the slow tier any more */
 	struct brick_store_failure slow_failure;
 	pthread_mutex_t lock;
+	unsigned int n_waiting; /* atomic: for the lock */
+	unsigned int n_locked; /* atomic: how often it was taken */
 	pthread_cond_t cleaned; /* n_cleaning fell */
 	struct brick_index index;
 	struct brick_slots slots;
@@ -71,11 +74,41 @@ struct brick_store {
 	uint64_t n_notes;
 	uint64_t last_event;
 	uint64_t change_counter;
+	bool is_counting; /* atomic: counted is being copied */
+	struct brick_store_stats counted; /* for whoever must not wait for lock */
 	bool inherited; /* atomic: lines of an earlier instance, inherit.c */
 	uint64_t inherited_at; /* slots below are written back */
 	uint64_t *lost; /* keys of blocks_lost, sorted; constant */
 	uint64_t n_lost;
 };
+
+static inline void brick_store_lock(struct brick_store *s)
+{
+	__atomic_fetch_add(&s->n_waiting, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&s->lock);
+	__atomic_fetch_sub(&s->n_waiting, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->n_locked, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * list.c: has brick_store_stats() tell what there is now; with the lock, by whoever
+ * has changed it.
+ */
+void brick_store_count(struct brick_store *s);
+
+static inline void brick_store_unlock(struct brick_store *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Changes of the index, or looks at it, under one hold of the lock. */
+#define BRICK_STORE_SLICE 256U
+
+/*
+ * list.c: lets others have the lock after each slice; @n_steps are counted. They may
+ * change what it guards meanwhile.
+ */
+void brick_store_give_way(struct brick_store *s, unsigned int *n_steps);
 
 static inline uint64_t brick_key(uint64_t va)
 {

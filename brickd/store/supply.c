@@ -39,9 +39,9 @@ static int more_clean_slow(struct brick_store *s)
 		pthread_cond_wait(&s->cleaned, &s->lock);
 		return brick_store_has_failed(s) ? -EIO : 0;
 	}
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	n = brick_store_clean_slow(s, ZERO_SLOTS);
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	if (n < 0 && brick_store_slow_has_failed(s) &&
 	    !brick_store_has_failed(s))
 		return -ENOSPC;
@@ -157,7 +157,7 @@ static int look_for_slots(struct brick_store *s, struct brick_store_op *op,
 	int ret = 0;
 
 	*lacks = 0;
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	have = n_to_have(s, &cleaning);
 	if (brick_index_next(&s->index, &at, &slot) && at - key < op->n_blocks)
 		brick_supply_release(s, op);
@@ -169,13 +169,14 @@ static int look_for_slots(struct brick_store *s, struct brick_store_op *op,
 		*lacks = find_lacking(s, op, slow);
 	if (ret)
 		brick_supply_release(s, op);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	return ret;
 }
 
 int brick_store_prepare(struct brick_store *s, struct brick_store_op *op,
-			unsigned int *left)
+			struct brick_zeroing *left)
 {
+	unsigned int *of_tier;
 	uint64_t lacks;
 	bool slow;
 	int ret;
@@ -187,22 +188,23 @@ int brick_store_prepare(struct brick_store *s, struct brick_store_op *op,
 		ret = look_for_slots(s, op, &lacks, &slow);
 		if (ret || !lacks)
 			return ret;
-		if (!*left)
+		of_tier = slow ? &left->slow : &left->fast;
+		if (!*of_tier)
 			return -EAGAIN;
-		if (lacks > *left)
-			lacks = *left;
+		if (lacks > *of_tier)
+			lacks = *of_tier;
 		ret = slow ? brick_store_clean_slow(s, (unsigned int)lacks)
 			   : brick_store_clean_one(s, (unsigned int)lacks);
 		/* Why not is said when it is carried out. */
 		if (ret <= 0)
 			return 0;
-		*left -= (unsigned int)ret;
+		*of_tier -= (unsigned int)ret;
 	}
 }
 
 void brick_store_unprepare(struct brick_store *s, struct brick_store_op *op)
 {
-	pthread_mutex_lock(&s->lock);
+	brick_store_lock(s);
 	brick_supply_release(s, op);
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 }

@@ -6,7 +6,8 @@
 
 #include "brickd/store/dram/slots.h"
 
-#define WORD_BITS 64U
+#define WORD_BITS   64U
+#define RUNS_LOOKED 4096U
 
 struct brick_slot_quarantine {
 	uint64_t token;
@@ -19,16 +20,28 @@ static uint64_t n_words(uint64_t n_bits)
 	return (n_bits + WORD_BITS - 1) / WORD_BITS;
 }
 
+/* One word more: no slots are no reason to fail. */
+static int map_init(struct brick_slot_map *map, uint64_t n)
+{
+	map->n_bits = n;
+	map->bits = calloc(n_words(n) + 1, sizeof(uint64_t));
+	map->words = calloc(n_words(n_words(n)) + 1, sizeof(uint64_t));
+	return map->bits && map->words ? 0 : -ENOMEM;
+}
+
+static void map_fini(struct brick_slot_map *map)
+{
+	free(map->bits);
+	free(map->words);
+	map->bits = NULL;
+	map->words = NULL;
+}
+
 int brick_slots_init(struct brick_slots *s, uint64_t n)
 {
 	memset(s, 0, sizeof(*s));
 	s->n = n;
-	s->clean.n_bits = n;
-	s->dirty.n_bits = n;
-	/* One more: no slots are no reason to fail. */
-	s->clean.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
-	s->dirty.bits = calloc(n_words(n) + 1, sizeof(uint64_t));
-	if (s->clean.bits && s->dirty.bits)
+	if (!map_init(&s->clean, n) && !map_init(&s->dirty, n))
 		return 0;
 	brick_slots_fini(s);
 	return -ENOMEM;
@@ -45,15 +58,13 @@ void brick_slots_fini(struct brick_slots *s)
 	free(s->withheld);
 	s->withheld = NULL;
 	s->n_withheld = 0;
-	free(s->clean.bits);
-	free(s->dirty.bits);
-	s->clean.bits = NULL;
-	s->dirty.bits = NULL;
+	map_fini(&s->clean);
+	map_fini(&s->dirty);
 }
 
 /* The first bit in [pos, end) that is set, or clear; end if there is none. */
-static uint64_t find_bit(const struct brick_slot_map *map, uint64_t pos,
-			 uint64_t end, bool set)
+static uint64_t find_in_words(const uint64_t *bits, uint64_t pos, uint64_t end,
+			      bool set)
 {
 	uint64_t flip = set ? 0 : UINT64_MAX;
 	uint64_t w, word;
@@ -61,14 +72,42 @@ static uint64_t find_bit(const struct brick_slot_map *map, uint64_t pos,
 	if (pos >= end)
 		return end;
 	w = pos / WORD_BITS;
-	word = (map->bits[w] ^ flip) & UINT64_MAX << pos % WORD_BITS;
+	word = (bits[w] ^ flip) & UINT64_MAX << pos % WORD_BITS;
 	while (!word) {
 		if (++w >= n_words(end))
 			return end;
-		word = map->bits[w] ^ flip;
+		word = bits[w] ^ flip;
 	}
 	pos = w * WORD_BITS + (unsigned int)__builtin_ctzll(word);
 	return pos < end ? pos : end;
+}
+
+/* The first free slot from a place on; n_bits if there is none. */
+static uint64_t find_free(const struct brick_slot_map *map, uint64_t pos)
+{
+	uint64_t in_word = (pos / WORD_BITS + 1) * WORD_BITS, w, slot;
+
+	if (in_word > map->n_bits)
+		in_word = map->n_bits;
+	slot = find_in_words(map->bits, pos, in_word, true);
+	if (slot < in_word || in_word == map->n_bits)
+		return slot;
+	/* A map that is nearly empty is not gone through word by word. */
+	w = find_in_words(map->words, in_word / WORD_BITS, n_words(map->n_bits),
+			  true);
+	if (w == n_words(map->n_bits))
+		return map->n_bits;
+	return find_in_words(map->bits, w * WORD_BITS, map->n_bits, true);
+}
+
+static void note_word(struct brick_slot_map *map, uint64_t w)
+{
+	uint64_t bit = 1ULL << w % WORD_BITS;
+
+	if (map->bits[w])
+		map->words[w / WORD_BITS] |= bit;
+	else
+		map->words[w / WORD_BITS] &= ~bit;
 }
 
 static void change_run(struct brick_slot_map *map, struct brick_slot_run run,
@@ -88,6 +127,7 @@ static void change_run(struct brick_slot_map *map, struct brick_slot_run run,
 			map->bits[pos / WORD_BITS] |= mask;
 		else
 			map->bits[pos / WORD_BITS] &= ~mask;
+		note_word(map, pos / WORD_BITS);
 		pos += n;
 	}
 }
@@ -98,16 +138,20 @@ void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run)
 	map->n_set += run.n;
 }
 
-/* The first run of enough slots from a place on, cut at want. */
+/*
+ * The first run of enough slots from a place on, cut at want. Counts down how many
+ * are looked at.
+ */
 static bool search_run(const struct brick_slot_map *map, uint64_t from,
 		       uint64_t enough, uint64_t want,
-		       struct brick_slot_run *run)
+		       struct brick_slot_run *run, unsigned int *left)
 {
 	uint64_t pos = from, limit, end;
 
-	while ((pos = find_bit(map, pos, map->n_bits, true)) < map->n_bits) {
+	while (*left && (pos = find_free(map, pos)) < map->n_bits) {
+		--*left;
 		limit = map->n_bits - pos > want ? pos + want : map->n_bits;
-		end = find_bit(map, pos, limit, false);
+		end = find_in_words(map->bits, pos, limit, false);
 		if (end - pos >= enough) {
 			run->slot = pos;
 			run->n = end - pos;
@@ -122,13 +166,14 @@ bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,
 			 struct brick_slot_run *run)
 {
 	uint64_t enough = whole ? want : 1;
+	unsigned int left = RUNS_LOOKED;
 	struct brick_slot_run found;
 
 	if (map->n_set < enough)
 		return false;
 	/* From the hint on, then from the start. */
-	if (!search_run(map, map->hint, enough, want, &found) &&
-	    !search_run(map, 0, enough, want, &found))
+	if (!search_run(map, map->hint, enough, want, &found, &left) &&
+	    !search_run(map, 0, enough, want, &found, &left))
 		return false;
 	change_run(map, found, false);
 	map->n_set -= found.n;
@@ -141,7 +186,8 @@ bool brick_slot_map_take_one(struct brick_slot_map *map, uint64_t slot)
 {
 	struct brick_slot_run run = { slot, 1 };
 
-	if (slot >= map->n_bits || find_bit(map, slot, slot + 1, true) != slot)
+	if (slot >= map->n_bits ||
+	    !(map->bits[slot / WORD_BITS] >> slot % WORD_BITS & 1))
 		return false;
 	change_run(map, run, false);
 	map->n_set--;

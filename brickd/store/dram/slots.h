@@ -18,9 +18,10 @@ struct brick_slot_run {
 	uint64_t n;
 };
 
-/* One bit a slot. */
+/* One bit a slot, and one for each word of these that has any. */
 struct brick_slot_map {
 	uint64_t *bits;
+	uint64_t *words;
 	uint64_t n_bits;
 	uint64_t n_set;
 	uint64_t hint; /* where the next search begins */
@@ -68,7 +69,10 @@ void brick_slot_map_give(struct brick_slot_map *map, struct brick_slot_run run);
  * @whole: nothing rather than fewer
  * @run: what was taken, on success
  *
- * Context: bounded by one pass over the map, a bit a slot.
+ * Where free slots lie here and there it looks at 4096 places for as many as are
+ * wanted, and misses a run that lies elsewhere: others wait meanwhile.
+ *
+ * Context: bounded by one pass over the words, a bit for 4096 slots.
  * Return: whether any were taken.
  */
 bool brick_slot_map_take(struct brick_slot_map *map, uint64_t want, bool whole,

@@ -115,6 +115,7 @@ int brick_store_poison(struct brick_store *s, const struct brick_bytes *bytes,
 		ret = poison_piece(s, bytes[i]);
 	if (s->n_lost)
 		qsort(s->lost, s->n_lost, sizeof(*s->lost), by_key);
+	brick_store_count(s);
 	if (ret || s->slots.n_bad == before)
 		return ret;
 	return brick_store_fence(s);
@@ -149,13 +150,16 @@ uint64_t brick_store_lost(struct brick_store *s, uint64_t va, uint64_t *first)
 {
 	uint64_t i = find_poisoned(s, brick_key(va)), n = 0;
 
-	pthread_mutex_lock(&s->lock);
+	/* Each new session asks. */
+	if (i == s->n_lost)
+		return 0;
+	brick_store_lock(s);
 	while (i < s->n_lost && !is_lost(s, s->lost[i]))
 		i++;
 	while (i + n < s->n_lost && s->lost[i + n] == s->lost[i] + n &&
 	       is_lost(s, s->lost[i + n]))
 		n++;
-	pthread_mutex_unlock(&s->lock);
+	brick_store_unlock(s);
 	if (n)
 		*first = brick_va(s->lost[i]);
 	return n;

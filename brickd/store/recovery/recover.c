@@ -277,5 +277,6 @@ int brick_store_recover(struct brick_store *s, char *err, size_t err_len)
 		ret = fill_index(s, &sc);
 	free(sc.fixes);
 	free(sc.ids);
+	brick_store_count(s);
 	return ret;
 }

@@ -20,7 +20,10 @@
 
 #define BLOCK	KFB_BLOCK_BYTES
 #define DIRTY	60
-#define SLICE	16 /* slots of one client that others wait for */
+#define SLICE	1 /* slots of one client that others wait for */
+#define SYNCED	16 /* the same where each time takes a sync */
+#define CHURN	16
+#define HUNGRY	5
 #define ROUNDS	8
 #define CHANGES 300
 #define AT(who) ((uint64_t)(who) << 32) /* where its blocks begin */
@@ -201,30 +204,89 @@ static void a_neighbour_waits_for_one_slice_of_zeroing(void **state)
 	assert_int_equal(small.n_zeroed_for, 1);
 }
 
+static void where_it_takes_a_sync_a_slice_is_of_more_than_one_slot(void **state)
+{
+	struct numbered large, small;
+
+	(void)state;
+	storage.media->granularity = BRICK_GRANULARITY_PAGE;
+	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY - 1);
+	submit(&small, &small, BRICK_STORE_ALLOC, AT(2), 1);
+	sem_post(&go_on);
+	flush_rig_wait(&box, &n_done, 2);
+	assert_int_equal(small.op.error, 0);
+	assert_true(small.zeroed_by > SYNCED);
+	assert_true(small.zeroed_by <= 2 * SYNCED + 1);
+	assert_int_equal(n_zeroed, DIRTY);
+}
+
+/* However many others want however much zeroed. */
+static void
+what_needs_no_zeroing_waits_for_one_slice_of_one_client(void **state)
+{
+	struct numbered hungry[HUNGRY], other;
+
+	(void)state;
+	submit_held(&hungry[0], &hungry[0], BRICK_STORE_ALLOC, AT(1), 8);
+	for (size_t i = 1; i < HUNGRY; i++)
+		submit(&hungry[i], &hungry[i], BRICK_STORE_ALLOC, AT(1 + i), 8);
+	/* It comes while a slice of the next one is zeroed. */
+	__atomic_store_n(&holds, true, __ATOMIC_RELEASE);
+	sem_post(&go_on);
+	sem_wait(&begun);
+	submit(&other, &other, BRICK_STORE_BIRTH, AT(9), 1);
+	sem_post(&go_on);
+	flush_rig_wait(&box, &n_done, HUNGRY + 1);
+	assert_int_equal(other.op.error, 0);
+	assert_int_equal(other.place, 0);
+	assert_true(other.zeroed_by <= 2 * SLICE);
+	for (size_t i = 0; i < HUNGRY; i++) {
+		assert_int_equal(hungry[i].op.error, 0);
+		assert_int_equal(hungry[i].n_zeroed_for, 8);
+	}
+}
+
+static int drain_fails(struct brick_media *m)
+{
+	(void)m;
+	return -EIO;
+}
+
+static void who_cannot_have_it_zeroed_is_told_so(void **state)
+{
+	struct numbered alloc;
+
+	(void)state;
+	hooked.drain = drain_fails;
+	submit(&alloc, &alloc, BRICK_STORE_ALLOC, AT(1), 3);
+	flush_rig_wait(&box, &n_done, 1);
+	assert_int_equal(alloc.op.error, -EIO);
+}
+
 /* Else somebody who allocates and frees takes whatever is zeroed for others. */
 static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 {
 	struct numbered large, churn[2 * ROUNDS], again;
 
 	(void)state;
-	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), 2 * SLICE + 8);
+	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), 2 * CHURN + 8);
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(churn); i++)
 		submit(&churn[i], churn,
 		       i % 2 ? BRICK_STORE_FREE : BRICK_STORE_ALLOC, AT(2),
-		       SLICE);
+		       CHURN);
 	sem_post(&go_on);
 	flush_rig_wait(&box, &n_done, BRICK_ARRAY_SIZE(churn) + 1);
 	for (size_t i = 0; i < BRICK_ARRAY_SIZE(churn); i++)
 		assert_int_equal(churn[i].op.error, 0);
 	assert_int_equal(large.op.error, 0);
-	assert_true(large.commit <= 3);
+	assert_true(large.commit <= 5);
 	assert_int_equal(n_zeroed_in_commit, 0);
-	assert_int_equal(n_zeroed, 2 * SLICE + 8 + ROUNDS * SLICE);
+	assert_int_equal(n_zeroed, 2 * CHURN + 8 + ROUNDS * CHURN);
 	/* Nothing is kept for what is over. */
-	submit(&again, &again, BRICK_STORE_ALLOC, AT(3), SLICE);
+	submit(&again, &again, BRICK_STORE_ALLOC, AT(3), CHURN);
 	flush_rig_wait(&box, &n_done, BRICK_ARRAY_SIZE(churn) + 2);
 	assert_int_equal(again.op.error, 0);
-	assert_int_equal(n_zeroed, 2 * SLICE + 8 + (ROUNDS + 1) * SLICE);
+	assert_int_equal(n_zeroed, 2 * CHURN + 8 + (ROUNDS + 1) * CHURN);
 }
 
 static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
@@ -237,10 +299,10 @@ static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
 	sem_post(&go_on);
 	flush_rig_wait(&box, &n_done, 1);
 	assert_int_equal(large.op.error, -EACCES);
-	submit(&next, &next, BRICK_STORE_ALLOC, AT(2), SLICE);
+	submit(&next, &next, BRICK_STORE_ALLOC, AT(2), CHURN);
 	flush_rig_wait(&box, &n_done, 2);
 	assert_int_equal(next.op.error, 0);
-	assert_int_equal(n_zeroed, SLICE);
+	assert_int_equal(n_zeroed, CHURN);
 }
 
 static void what_cannot_be_has_nothing_zeroed(void **state)
@@ -265,15 +327,15 @@ static void an_alloc_has_what_its_client_freed_before(void **state)
 	submit(&full, &full, BRICK_STORE_ALLOC, AT(1), DIRTY);
 	flush_rig_wait(&box, &n_done, 1);
 	submit_held(&other, &other, BRICK_STORE_BIRTH, AT(1), 1);
-	submit(&freed, &freed, BRICK_STORE_FREE, AT(9), SLICE + 4);
-	submit(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), SLICE + 4);
+	submit(&freed, &freed, BRICK_STORE_FREE, AT(9), CHURN + 4);
+	submit(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), CHURN + 4);
 	sem_post(&go_on);
 	flush_rig_wait(&box, &n_done, 4);
 	assert_int_equal(full.op.error, 0);
 	assert_int_equal(freed.op.error, 0);
 	assert_int_equal(alloc.op.error, 0);
 	assert_int_equal(n_zeroed_in_commit, 0);
-	assert_int_equal(n_zeroed, DIRTY + SLICE + 4);
+	assert_int_equal(n_zeroed, DIRTY + CHURN + 4);
 }
 
 /* What its client has freed has to be zeroed first, outside of a commit. */
@@ -284,18 +346,18 @@ an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
 
 	(void)state;
 	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9), 1);
-	number(&freed, &held, BRICK_STORE_BIRTH, AT(9), SLICE + 4);
+	number(&freed, &held, BRICK_STORE_BIRTH, AT(9), CHURN + 4);
 	freed.op.owner = 7;
 	brick_changes_submit(&storage, &freed.changes);
 	sem_post(&go_on);
 	flush_rig_wait(&box, &n_done, 2);
 	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9) + 32 * BLOCK, 1);
-	number(&freed, &freed, BRICK_STORE_FREE, AT(9), SLICE + 4);
+	number(&freed, &freed, BRICK_STORE_FREE, AT(9), CHURN + 4);
 	brick_changes_submit(&storage, &freed.changes);
-	number(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), SLICE + 4);
+	number(&alloc, &freed, BRICK_STORE_ALLOC, AT(2), CHURN + 4);
 	alloc.op.owner = 7;
 	alloc.op.has_quota = true;
-	alloc.op.quota_blocks = SLICE + 4;
+	alloc.op.quota_blocks = CHURN + 4;
 	brick_changes_submit(&storage, &alloc.changes);
 	number(&over, &over, BRICK_STORE_ALLOC, AT(3), 1);
 	over.op.owner = 7;
@@ -310,7 +372,7 @@ an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
 	assert_int_equal(over.op.error, -EDQUOT);
 	assert_int_equal(over.commit, freed.commit);
 	assert_int_equal(n_zeroed_in_commit, 0);
-	assert_int_equal(n_zeroed, SLICE + 4);
+	assert_int_equal(n_zeroed, CHURN + 4);
 }
 
 static void a_commit_has_a_share_of_each_client(void **state)
@@ -340,6 +402,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CHANGES_TEST(a_neighbour_waits_for_one_slice_of_zeroing),
+		CHANGES_TEST(
+			where_it_takes_a_sync_a_slice_is_of_more_than_one_slot),
+		CHANGES_TEST(
+			what_needs_no_zeroing_waits_for_one_slice_of_one_client),
+		CHANGES_TEST(who_cannot_have_it_zeroed_is_told_so),
 		CHANGES_TEST(what_is_zeroed_for_one_is_kept_for_it),
 		CHANGES_TEST(what_is_kept_for_a_cancelled_one_is_free_again),
 		CHANGES_TEST(what_cannot_be_has_nothing_zeroed),

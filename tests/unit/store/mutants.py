@@ -23,8 +23,8 @@ class Mutant:
 
 FENCE = "ret = brick_store_fence(s);"
 IMPL = '#include "brickd/store/store_impl.h"'
-NO_LOCK = (IMPL + "\n#define pthread_mutex_lock(m) ((void)(m))"
-           "\n#define pthread_mutex_unlock(m) ((void)(m))")
+NO_LOCK = (IMPL + "\n#define brick_store_lock(s) ((void)(s))"
+           "\n#define brick_store_unlock(s) ((void)(s))")
 
 MUTANTS = {
     # The order of writes.
@@ -57,10 +57,10 @@ MUTANTS = {
         "write_birth(s, tx, BRICK_COPY_BOTH, run)"),
     "birth-acknowledged-early": Mutant(
         "ordering", "commit.c",
-        "pthread_mutex_unlock(&s->lock);\n\t}\n\treturn brick_store_fence(s);",
-        "pthread_mutex_unlock(&s->lock);\n\t}\n\treturn 0;"),
+        "finish_birth(s, tx, &b->runs[r]);\n\t}\n\treturn brick_store_fence(s);",
+        "finish_birth(s, tx, &b->runs[r]);\n\t}\n\treturn 0;"),
     "birth-not-finished": Mutant(
-        "ordering", "commit.c", "write_birth(s, tx, BRICK_COPY(0), &b->runs[r]);", ""),
+        "ordering", "commit.c", "write_birth(s, tx, BRICK_COPY(0), &part);", ""),
     "single-free-without-fence": Mutant(
         "ordering", "commit.c", "slots, dirty);\n\t\t" + FENCE, "slots, dirty);\n\t\tret = 0;"),
     "single-free-in-one-copy": Mutant(
@@ -190,11 +190,13 @@ MUTANTS = {
     # Locks, and who may touch what when.
     "reader-without-lock": Mutant("locking", "list.c", IMPL, NO_LOCK, "tsan"),
     "cleaner-without-lock": Mutant("locking", "clean.c", IMPL, NO_LOCK, "tsan"),
+    "readers-wait-for-a-whole-batch": Mutant(
+        "locking", "list.c", "if (++*n_steps < BRICK_STORE_SLICE)", "if (++*n_steps)", "ops"),
     "birth-without-lock": Mutant(
-        "locking", "commit.c", "\t\tpthread_mutex_lock(&s->lock);\n"
-        "\t\twrite_birth(s, tx, BRICK_COPY(0), &b->runs[r]);\n"
-        "\t\tpthread_mutex_unlock(&s->lock);\n",
-        "\t\twrite_birth(s, tx, BRICK_COPY(0), &b->runs[r]);\n"),
+        "locking", "commit.c", "\t\tbrick_store_lock(s);\n"
+        "\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"
+        "\t\tbrick_store_unlock(s);\n",
+        "\t\twrite_birth(s, tx, BRICK_COPY(0), &part);\n"),
     "published-before-durable": Mutant(
         "locking", "commit.c",
         "\t\tret = commit_batch(s, b);\n",

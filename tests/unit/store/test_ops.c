@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What the operations of a store do, and that a refused one does nothing. */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -541,6 +543,53 @@ static void a_small_flush_waits_for_nothing(void **state)
 	pthread_mutex_unlock(&fx->s->lock);
 }
 
+/* The loop asks, and a batch may have thousands of blocks. */
+static void numbers_are_told_while_somebody_holds_the_lock(void **state)
+{
+	struct brick_store_stats stats;
+	struct fixture *fx = *state;
+
+	assert_int_equal(fixture_alloc(fx, 0, 2), 0);
+	pthread_mutex_lock(&fx->s->lock);
+	brick_store_stats(fx->s, &stats);
+	pthread_mutex_unlock(&fx->s->lock);
+	assert_int_equal(stats.slots_alloc, 2);
+	assert_int_equal(stats.change_counter, fx->s->change_counter);
+}
+
+static void *take_the_lock(void *arg)
+{
+	struct fixture *fx = arg;
+
+	brick_store_lock(fx->s);
+	fx->s->change_counter++;
+	brick_store_unlock(fx->s);
+	return NULL;
+}
+
+/* Slice by slice, to who waits for it: not to who gives it up. */
+static void who_waits_has_the_lock_after_a_slice(void **state)
+{
+	struct fixture *fx = *state;
+	uint64_t before = fx->s->change_counter;
+	unsigned int n_steps = 0;
+	pthread_t thread;
+
+	brick_store_lock(fx->s);
+	assert_int_equal(pthread_create(&thread, NULL, take_the_lock, fx), 0);
+	while (!__atomic_load_n(&fx->s->n_waiting, __ATOMIC_RELAXED))
+		sched_yield();
+	for (int i = 0; i < 255; i++)
+		brick_store_give_way(fx->s, &n_steps);
+	assert_int_equal(fx->s->change_counter, before);
+	/* It is woken first, which may take its time. */
+	for (int i = 0; i < 1000 * 256 && fx->s->change_counter == before; i++)
+		brick_store_give_way(fx->s, &n_steps);
+	assert_int_equal(fx->s->change_counter, before + 1);
+	brick_store_unlock(fx->s);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void an_address_names_its_slot(void **state)
 {
 	struct fixture *fx = *state;
@@ -583,6 +632,8 @@ int main(void)
 		OPS_TEST(records_are_sealed_before_the_next_batch),
 		OPS_TEST(a_flush_covers_what_is_allocated_and_no_more),
 		OPS_TEST(a_small_flush_waits_for_nothing),
+		OPS_TEST(numbers_are_told_while_somebody_holds_the_lock),
+		OPS_TEST(who_waits_has_the_lock_after_a_slice),
 		OPS_TEST(an_address_names_its_slot),
 	};
 

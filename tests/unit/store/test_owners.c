@@ -276,7 +276,7 @@ static void what_a_quota_refuses_is_not_prepared(void **state)
 {
 	struct fixture *fx = *state;
 	struct brick_store_op op = within(4, alloc_of(A, 8, 2));
-	unsigned int left = SLOTS;
+	struct brick_zeroing left = { .fast = SLOTS };
 
 	assert_int_equal(carry_out(fx, alloc_of(A, 0, 3)), 0);
 	assert_int_equal(brick_store_prepare(fx->s, &op, &left), -EDQUOT);

@@ -84,7 +84,8 @@ static unsigned int plan(struct crash_load *l, struct brick_store_op *ops)
 /* As brickd does; what is not zeroed here is zeroed in the batch. */
 static void prepare_some(struct crash_load *l, struct brick_store_op *ops)
 {
-	unsigned int left = crash_roll(l, OPS_MAX);
+	unsigned int n = crash_roll(l, OPS_MAX);
+	struct brick_zeroing left = { .fast = n, .slow = n };
 
 	for (struct brick_store_op *op = ops; op; op = op->next)
 		(void)brick_store_prepare(l->s, op, &left);

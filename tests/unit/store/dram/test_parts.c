@@ -119,11 +119,37 @@ static void slots_are_taken_side_by_side_if_they_can_be(void **state)
 	brick_slots_fini(&s);
 }
 
+/* Others wait meanwhile, and there may be millions of places. */
+static void a_run_is_looked_for_at_so_many_places(void **state)
+{
+	enum {
+		LOOKED = 4096,
+		N = 3 * LOOKED,
+	};
+	struct brick_slot_run run;
+	struct brick_slots s;
+
+	(void)state;
+	assert_int_equal(brick_slots_init(&s, N), 0);
+	for (uint64_t slot = 0; slot < 2 * (LOOKED - 1); slot += 2)
+		brick_slot_map_give(&s.clean, run_of(slot, 1));
+	brick_slot_map_give(&s.clean, run_of(N - 9, 2));
+	assert_true(brick_slot_map_take(&s.clean, 2, true, &run));
+	assert_true(run.slot == N - 9 && run.n == 2);
+	s.clean.hint = 0;
+	brick_slot_map_give(&s.clean, run_of(2 * (LOOKED - 1), 1));
+	brick_slot_map_give(&s.clean, run_of(N - 9, 2));
+	assert_false(brick_slot_map_take(&s.clean, 2, true, &run));
+	assert_true(brick_slot_map_take(&s.clean, 2, false, &run));
+	assert_true(run.slot == 0 && run.n == 1);
+	brick_slots_fini(&s);
+}
+
 /* Against a plain array, with random takes and gives. */
 static void the_slot_map_agrees_with_an_array(void **state)
 {
 	enum {
-		N = 300
+		N = 9000 /* words of words, and a part of one */
 	};
 	bool has[N] = { false };
 	struct brick_slot_run run;
@@ -135,7 +161,7 @@ static void the_slot_map_agrees_with_an_array(void **state)
 	assert_int_equal(brick_slots_init(&s, N), 0);
 	for (step = 0; step < 20000; step++) {
 		unsigned int at = (unsigned int)rand() % N;
-		unsigned int len = 1 + (unsigned int)rand() % 90;
+		unsigned int len = 1 + (unsigned int)rand() % 2700;
 
 		if (rand() % 2) {
 			for (i = 0; i < len && at + i < N && !has[at + i]; i++)
@@ -379,6 +405,7 @@ int main(void)
 		cmocka_unit_test(the_checksum_of_parts_is_that_of_the_whole),
 		cmocka_unit_test(the_index_is_an_ordered_map),
 		cmocka_unit_test(slots_are_taken_side_by_side_if_they_can_be),
+		cmocka_unit_test(a_run_is_looked_for_at_so_many_places),
 		cmocka_unit_test(the_slot_map_agrees_with_an_array),
 		cmocka_unit_test(ids_are_sorted_by_all_their_bits),
 		cmocka_unit_test(a_layout_uses_all_the_room_there_is),

@@ -152,19 +152,20 @@ an_alloc_has_slow_slots_zeroed_before_it_is_carried_out(void **state)
 		.n_blocks = 12,
 	};
 	struct tiers *t = *state;
-	unsigned int left, n = 0;
+	struct brick_zeroing left = { .fast = 9 };
+	unsigned int n = 0;
 
 	assert_int_equal(fixture_alloc(&t->fx, 0, ALL), 0);
 	assert_int_equal(fixture_release(&t->fx, FAST * BLOCK, ALL - FAST), 0);
 	assert_int_equal(stats_of(t).slow_clean, SLOW - (ALL - FAST));
-	left = 0;
 	assert_int_equal(brick_store_prepare(t->fx.s, &op, &left), -EAGAIN);
 	do {
-		left = 4;
+		left.slow = 4;
 		n++;
 	} while (brick_store_prepare(t->fx.s, &op, &left) == -EAGAIN);
 	assert_int_equal(n, 3);
-	assert_int_equal(left, 2);
+	assert_int_equal(left.slow, 2);
+	assert_int_equal(left.fast, 9);
 	assert_int_equal(stats_of(t).slow_clean, op.n_blocks);
 	assert_int_equal(t->fx.s->slow_slots.n_kept, op.n_blocks);
 	brick_store_commit(t->fx.s, &op);
@@ -173,7 +174,7 @@ an_alloc_has_slow_slots_zeroed_before_it_is_carried_out(void **state)
 	assert_true(is_slow(t, op.va));
 	/* One that is not carried out keeps none. */
 	op.va = 200 * BLOCK;
-	left = 1;
+	left.slow = 1;
 	assert_int_equal(brick_store_prepare(t->fx.s, &op, &left), -EAGAIN);
 	assert_int_equal(t->fx.s->slow_slots.n_kept, 1);
 	brick_store_unprepare(t->fx.s, &op);
