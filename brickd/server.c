@@ -37,6 +37,12 @@
 #include "brickd/storage/storage_open.h"
 #include "kfabric/user/stcp.h"
 
+/* When the stop begins: looks at the queue of those who have asked. */
+#define ASKED_MAX 32
+
+/* Turns of clients before the loop looks at its descriptors. */
+#define ROUND_NS 200000ULL
+
 void brick_server_tell_manager(const struct brick_server *server)
 {
 	char what[BRICK_ERR_BYTES];
@@ -134,7 +140,8 @@ static void begin_stop(struct brick_server *server)
 	server->stop.deadline_ms = brick_now_ms() + timeout_ms;
 	for (uint32_t i = 0; i < server->net.n_fabrics; i++) {
 		/* Who has asked already is told why not. */
-		brick_listen_service(&server->net.fabrics[i]);
+		for (int n = 0; n < ASKED_MAX; n++)
+			brick_listen_service(&server->net.fabrics[i]);
 		brick_fabric_unlisten(&server->net.fabrics[i]);
 	}
 	brick_sessions_stop(&server->sessions);
@@ -175,20 +182,47 @@ static void end_idle(struct brick_server *server)
 		brick_loop_stop(&server->loop);
 }
 
+/*
+ * Turns of clients, until nobody has anything to do or the loop has to look at its
+ * descriptors again. What has a bell is heard between two turns; without, those
+ * who have come are there after a look at the descriptors only.
+ */
+static bool serve_clients(struct brick_server *server)
+{
+	uint64_t until_ns = brick_now_ns() + ROUND_NS;
+	bool more;
+
+	do {
+		brick_bell_look(&server->net.bell);
+		brick_mailbox_look(&server->box);
+		more = brick_flows_serve(&server->flows);
+	} while (more && !server->net.n_polled && brick_now_ns() < until_ns);
+	return more;
+}
+
 static bool before_wait(void *ctx)
 {
 	struct brick_server *server = ctx;
+	struct brick_busy *busy = &server->loop.busy;
 	bool more = brick_metrics_before_wait(&server->view);
 
-	brick_sessions_due(&server->sessions);
+	brick_busy_with(busy, BRICK_BUSY_ADMIN);
+	(void)brick_busy_end(busy);
+	more = brick_sessions_due(&server->sessions) || more;
 	brick_unmaps_due(&server->ops);
+	brick_busy_with(busy, BRICK_BUSY_SESSION);
+	(void)brick_busy_end(busy);
 	if (brick_tier_next_ms(&server->tier) <= brick_now_ms())
 		brick_tier_run(&server->tier);
+	brick_busy_with(busy, BRICK_BUSY_TIER);
+	(void)brick_busy_end(busy);
 	more = brick_lists_before_wait(&server->ops) || more;
-	more = brick_conns_before_wait(&server->net) || more;
+	brick_busy_with(busy, KFB_OP_LIST);
+	(void)brick_busy_end(busy);
+	more = serve_clients(server) || more;
 	if (server->stop.is_stopping) {
 		end_idle(server);
-		more = more || !TAILQ_EMPTY(&server->net.kicked);
+		more = more || !brick_flows_are_idle(&server->flows);
 	}
 	return more;
 }
@@ -233,6 +267,7 @@ static int open_signals(struct brick_server *server)
 		return -errno;
 	server->signals.fd = fd;
 	server->signals.ready = signal_ready;
+	server->signals.kind = BRICK_BUSY_ADMIN;
 	return 0;
 }
 
@@ -247,9 +282,13 @@ static int open_loop(struct brick_server *server)
 	server->loop.next_ms = next_ms;
 	server->loop.tick = server_tick;
 	server->loop.ctx = server;
+	server->loop.busy.times = server->counters.busy_ns;
 	rc = brick_mailbox_init(&server->box);
 	if (rc)
 		goto fini_loop;
+	server->box.flows = &server->flows;
+	/* What has no flow is the tiers' and the cleaner's. */
+	server->box.source.kind = BRICK_BUSY_TIER;
 	rc = open_signals(server);
 	if (rc)
 		goto fini_box;
@@ -303,6 +342,7 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 		f->listener = &server->sessions;
 		f->address = &config->listen[i];
 		f->source.ready = events_ready;
+		f->source.kind = BRICK_BUSY_CONNECT;
 		rc = brick_fabric_open(f, err, err_len);
 		if (rc)
 			goto fail;
@@ -410,6 +450,7 @@ static void join_rooms(struct brick_server *server)
 	server->net.ops = &conn_ops;
 	server->net.stop = &server->stop;
 	server->net.loop = &server->loop;
+	server->net.flows = &server->flows;
 	server->storage.config = config;
 	server->storage.counters = &server->counters;
 	server->storage.failed = medium_failed;
@@ -419,6 +460,7 @@ static void join_rooms(struct brick_server *server)
 	server->sessions.storage = &server->storage;
 	server->sessions.net = &server->net;
 	server->sessions.counters = &server->counters;
+	server->sessions.busy = &server->loop.busy;
 	server->sessions.requests = &server->ops;
 	server->tier.config = config;
 	server->tier.stop = &server->stop;
@@ -432,6 +474,8 @@ static void join_rooms(struct brick_server *server)
 	server->ops.sessions = &server->sessions;
 	server->ops.tier = &server->tier;
 	server->ops.counters = &server->counters;
+	server->ops.flows = &server->flows;
+	server->ops.busy = &server->loop.busy;
 	server->reload.config = server->config;
 	server->reload.sessions = &server->sessions;
 	server->reload.ops = &server->ops;
@@ -462,7 +506,7 @@ static void init_rooms(struct brick_server *server)
 		server->net.violation_lines[i].burst = 1;
 	}
 	TAILQ_INIT(&server->net.conns);
-	TAILQ_INIT(&server->net.kicked);
+	brick_flows_init(&server->flows, &server->loop.busy);
 	TAILQ_INIT(&server->net.hurried);
 	server->sessions.lines.interval_ms = 10 * BRICK_TICK_MS;
 	server->sessions.lines.burst = 200;

@@ -35,6 +35,7 @@ struct brick_server {
 	struct brick_storage storage;
 
 	struct brick_loop loop;
+	struct brick_flows flows;
 	struct brick_mailbox box;
 	struct brick_source signals;
 

@@ -289,6 +289,7 @@ static void admit_client(struct brick_admin *admin, int fd, uid_t uid)
 	c->turn_ms = brick_now_ms();
 	c->source.fd = fd;
 	c->source.ready = client_ready;
+	c->source.kind = BRICK_BUSY_ADMIN;
 	if (brick_loop_add(admin->view->loop, &c->source)) {
 		close(fd);
 		free(c);
@@ -337,6 +338,7 @@ int brick_admin_start(struct brick_view *view, char *err, size_t err_len)
 		goto free_admin;
 	admin->source.fd = rc;
 	admin->source.ready = listener_ready;
+	admin->source.kind = BRICK_BUSY_ADMIN;
 	rc = brick_loop_add(view->loop, &admin->source);
 	if (rc)
 		goto close_socket;

@@ -17,6 +17,21 @@ static const char *op_text(unsigned int op)
 	return kfb_op_label((uint16_t)op);
 }
 
+static const char *busy_text(unsigned int kind)
+{
+	static const char *const texts[] = {
+		[BRICK_BUSY_CONNECT] = "connection",
+		[BRICK_BUSY_SESSION] = "session",
+		[BRICK_BUSY_TIER] = "tier",
+		[BRICK_BUSY_ADMIN] = "admin",
+		[BRICK_BUSY_TICK] = "tick",
+	};
+
+	if (!kind)
+		return "other";
+	return kind <= KFB_OP_LAST ? op_text(kind) : texts[kind];
+}
+
 static const char *status_text(unsigned int status)
 {
 	int error = kfb_status_to_errno((uint16_t)status);
@@ -30,6 +45,8 @@ static const char *session_state_text(unsigned int state)
 }
 
 static const struct brick_label label_op = { "op", KFB_OP_LAST + 1, op_text };
+static const struct brick_label label_busy = { "what", BRICK_BUSY_KINDS,
+					       busy_text };
 static const struct brick_label label_status = { "status", KFB_ST_LAST + 1,
 						 status_text };
 static const struct brick_label label_slot = { "state", BRICK_SLOT_STATES,
@@ -86,6 +103,17 @@ static const struct brick_metric metrics[] = {
 		.labels = { &label_op },
 		.bounds = &brick_bounds_ns,
 		.offset = offsetof(struct brick_counters, op_ns),
+	},
+	{
+		.name = "loop_seconds",
+		.unit = "seconds",
+		.help = "How long the loop was at one thing, while nobody else "
+			"was served",
+		.kind = BRICK_METRIC_HISTOGRAM,
+		.sparse = true,
+		.labels = { &label_busy },
+		.bounds = &brick_bounds_ns,
+		.offset = offsetof(struct brick_counters, busy_ns),
 	},
 	GAUGE("ops_in_flight", ops_in_flight,
 	      "Requests that are not answered yet"),

@@ -241,6 +241,7 @@ static int open_page(struct brick_metrics *m, char *err, size_t err_len)
 	info = MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	m->source.fd = info ? info->epoll_fd : -1;
 	m->source.ready = httpd_ready;
+	m->source.kind = BRICK_BUSY_ADMIN;
 	return 0;
 }
 

@@ -29,15 +29,26 @@ struct brick_histogram {
 	_Atomic uint64_t sum;
 };
 
+/* What the loop is busy with, where it is no request: one of these, or KFB_OP_*. */
+enum brick_busy_kind {
+	BRICK_BUSY_CONNECT = KFB_OP_LAST + 1, /* a connection comes or goes */
+	BRICK_BUSY_SESSION, /* a session ends, or is told something */
+	BRICK_BUSY_TIER,
+	BRICK_BUSY_ADMIN,
+	BRICK_BUSY_TICK,
+	BRICK_BUSY_KINDS,
+};
+
 /*
  * struct brick_counters - events since the daemon started
  *
  * The table in metric_table.c says what each one counts. Those of an op have 0 for
- * ops that this version does not know.
+ * ops that this version does not know; so has busy_ns, and for what has no name.
  */
 struct brick_counters {
 	_Atomic uint64_t ops[KFB_OP_LAST + 1][KFB_ST_LAST + 1];
 	struct brick_histogram op_ns[KFB_OP_LAST + 1];
+	struct brick_histogram busy_ns[BRICK_BUSY_KINDS];
 	_Atomic uint64_t accepted;
 	_Atomic uint64_t refused[KFB_ST_LAST + 1];
 	_Atomic uint64_t auth_failures;

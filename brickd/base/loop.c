@@ -64,6 +64,19 @@ static int wait_ms(struct brick_loop *loop)
 	return now_ms < until_ms ? (int)(until_ms - now_ms) : 0;
 }
 
+/* One that was deleted in this round is NULL. */
+static void call_ready(struct brick_loop *loop, struct brick_source *source)
+{
+	unsigned int kind;
+
+	if (!source)
+		return;
+	kind = source->kind;
+	source->ready(source);
+	brick_busy_with(&loop->busy, kind);
+	(void)brick_busy_end(&loop->busy);
+}
+
 int brick_loop_run(struct brick_loop *loop)
 {
 	struct epoll_event events[BRICK_LOOP_EVENTS];
@@ -78,14 +91,16 @@ int brick_loop_run(struct brick_loop *loop)
 		loop->n_round = n < 0 ? 0 : n;
 		for (int i = 0; i < loop->n_round; i++)
 			loop->round[i] = events[i].data.ptr;
+		brick_busy_begin(&loop->busy);
 		for (int i = 0; i < loop->n_round; i++)
-			if (loop->round[i])
-				loop->round[i]->ready(loop->round[i]);
+			call_ready(loop, loop->round[i]);
 		loop->n_round = 0;
 		loop->now_ms = brick_now_ms();
 		if (loop->now_ms >= loop->next_tick_ms) {
 			loop->next_tick_ms = loop->now_ms + BRICK_TICK_MS;
 			loop->tick(loop->ctx);
+			brick_busy_with(&loop->busy, BRICK_BUSY_TICK);
+			(void)brick_busy_end(&loop->busy);
 		}
 	}
 	return 0;

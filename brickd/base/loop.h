@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "brickd/base/busy.h"
+
 struct brick_source;
 
 typedef void (*brick_source_fn)(struct brick_source *source);
@@ -20,6 +22,7 @@ typedef void (*brick_source_fn)(struct brick_source *source);
  * struct brick_source - a descriptor the loop waits for
  * @fd: readable means ready, or writable after brick_loop_want_write()
  * @ready: called when it is; level-triggered
+ * @kind: BRICK_BUSY_* of what it does
  *
  * Embedded in its owner, who keeps it until brick_loop_del(). A callback may
  * delete any source: events of this round for a deleted one are dropped.
@@ -27,6 +30,7 @@ typedef void (*brick_source_fn)(struct brick_source *source);
 struct brick_source {
 	int fd;
 	brick_source_fn ready;
+	unsigned int kind;
 };
 
 #define BRICK_LOOP_EVENTS 64
@@ -39,6 +43,7 @@ struct brick_source {
  * @tick: called every BRICK_TICK_MS
  * @ctx: theirs
  * @now_ms: the time when it woke up last
+ * @busy: what it is at
  *
  * The rest is private.
  */
@@ -50,6 +55,7 @@ struct brick_loop {
 	int epoll_fd;
 	bool stopping;
 	uint64_t now_ms;
+	struct brick_busy busy;
 	uint64_t next_tick_ms;
 	struct brick_source *round[BRICK_LOOP_EVENTS];
 	int n_round;

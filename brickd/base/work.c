@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "brickd/base/flow.h"
 #include "brickd/base/util.h"
 
 static void mailbox_ready(struct brick_source *source)
@@ -19,7 +20,11 @@ static void mailbox_ready(struct brick_source *source)
 	ssize_t n = read(source->fd, &count, sizeof(count));
 
 	(void)n; /* level-triggered: a lost read comes back */
-	brick_mailbox_deliver(box);
+	/* Silent before it looks: what is posted from now on rings again. */
+	pthread_mutex_lock(&box->lock);
+	box->is_rung = false;
+	pthread_mutex_unlock(&box->lock);
+	brick_mailbox_look(box);
 }
 
 int brick_mailbox_init(struct brick_mailbox *box)
@@ -30,6 +35,9 @@ int brick_mailbox_init(struct brick_mailbox *box)
 		return -errno;
 	box->source.fd = fd;
 	box->source.ready = mailbox_ready;
+	box->source.kind = 0;
+	box->flows = NULL;
+	box->is_rung = false;
 	pthread_mutex_init(&box->lock, NULL);
 	STAILQ_INIT(&box->finished);
 	return 0;
@@ -44,21 +52,37 @@ void brick_mailbox_fini(struct brick_mailbox *box)
 void brick_mailbox_post(struct brick_mailbox *box, struct brick_work *work)
 {
 	uint64_t one = 1;
-	bool first;
+	bool rings;
 
 	pthread_mutex_lock(&box->lock);
-	first = STAILQ_EMPTY(&box->finished);
+	rings = !box->is_rung;
+	box->is_rung = true;
 	STAILQ_INSERT_TAIL(&box->finished, work, link);
 	pthread_mutex_unlock(&box->lock);
-	if (first) {
-		/* Cannot overflow: it is written once per emptying. */
+	if (rings) {
+		/* Cannot overflow: it is written once per reading. */
 		ssize_t n = write(box->source.fd, &one, sizeof(one));
 
 		(void)n;
 	}
 }
 
-void brick_mailbox_deliver(struct brick_mailbox *box)
+static void run_done(struct brick_task *task, struct brick_turn *turn)
+{
+	struct brick_work *work =
+		brick_container_of(task, struct brick_work, task);
+
+	work->done(work);
+	brick_turn_count(turn);
+}
+
+void brick_work_go_on(struct brick_flows *flows, struct brick_work *work)
+{
+	work->task.run = run_done;
+	brick_flow_add_finished(flows, work->flow, &work->task);
+}
+
+void brick_mailbox_look(struct brick_mailbox *box)
 {
 	struct brick_work_list ready = STAILQ_HEAD_INITIALIZER(ready);
 	struct brick_work *work;
@@ -66,8 +90,19 @@ void brick_mailbox_deliver(struct brick_mailbox *box)
 	pthread_mutex_lock(&box->lock);
 	STAILQ_CONCAT(&ready, &box->finished);
 	pthread_mutex_unlock(&box->lock);
-	while ((work = brick_work_take(&ready)))
-		work->done(work);
+	while ((work = brick_work_take(&ready))) {
+		if (box->flows && work->flow)
+			brick_work_go_on(box->flows, work);
+		else
+			work->done(work);
+	}
+}
+
+void brick_mailbox_deliver(struct brick_mailbox *box)
+{
+	brick_mailbox_look(box);
+	while (box->flows && brick_flows_serve(box->flows))
+		;
 }
 
 struct brick_work *brick_work_take(struct brick_work_list *batch)

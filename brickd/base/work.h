@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "brickd/base/flow.h"
 #include "brickd/base/loop.h"
 
 struct brick_work;
@@ -24,6 +25,8 @@ STAILQ_HEAD(brick_work_list, brick_work);
 /*
  * struct brick_work - one piece of work; embedded in its owner
  * @whose: where there are turns, those with the same one share them; compared only
+ * @flow: in whose turn of the loop it is done; NULL: at once
+ * @task: its place there
  * @behind: there: later ones of the same, if it is the first of them
  * @run: what brick_worker_run_each() does with it
  * @done: called in the loop thread when the worker has finished with it
@@ -31,21 +34,42 @@ STAILQ_HEAD(brick_work_list, brick_work);
 struct brick_work {
 	STAILQ_ENTRY(brick_work) link;
 	const void *whose;
+	struct brick_flow *flow;
+	struct brick_task task;
 	struct brick_work_list behind;
 	void (*run)(struct brick_work *work);
 	void (*done)(struct brick_work *work);
 };
 
-/* Finished work on its way to the loop. */
+/*
+ * struct brick_mailbox - finished work on its way to the loop
+ * @flows: the loop's; NULL: all is done at once
+ * @is_rung: the loop was woken and has not looked at the descriptor since
+ */
 struct brick_mailbox {
 	struct brick_source source;
+	struct brick_flows *flows;
 	pthread_mutex_t lock;
-	struct brick_work_list finished;
+	struct brick_work_list finished; /* guarded by lock */
+	bool is_rung; /* guarded by lock */
 };
 
 int brick_mailbox_init(struct brick_mailbox *box);
 void brick_mailbox_fini(struct brick_mailbox *box);
 void brick_mailbox_post(struct brick_mailbox *box, struct brick_work *work);
+
+/* Calls done() in the turn of its flow. Context: the loop thread. */
+void brick_work_go_on(struct brick_flows *flows, struct brick_work *work);
+
+/**
+ * brick_mailbox_look - take what has finished
+ * @box: the mailbox
+ *
+ * done() of what has a flow is called in its turn, of the rest at once.
+ *
+ * Context: the loop thread.
+ */
+void brick_mailbox_look(struct brick_mailbox *box);
 
 /**
  * brick_mailbox_deliver - call done() of all that has finished

@@ -24,23 +24,33 @@ static struct brick_rope *take_rope(struct brick_bell *bell)
 	return rope;
 }
 
+void brick_bell_look(struct brick_bell *bell)
+{
+	struct brick_rope *rope;
+
+	while ((rope = take_rope(bell)))
+		bell->rung(rope);
+}
+
 /* Silent before it looks: who pulls from now on rings again. */
 static void bell_ready(struct brick_source *source)
 {
 	struct brick_bell *bell =
 		brick_container_of(source, struct brick_bell, source);
-	struct brick_rope *rope;
 	uint64_t count;
 
 	(void)!read(source->fd, &count, sizeof(count));
-	while ((rope = take_rope(bell)))
-		bell->rung(rope);
+	pthread_mutex_lock(&bell->lock);
+	bell->is_rung = false;
+	pthread_mutex_unlock(&bell->lock);
+	brick_bell_look(bell);
 }
 
 int brick_bell_init(struct brick_bell *bell,
 		    void (*rung)(struct brick_rope *rope))
 {
 	bell->rung = rung;
+	bell->is_rung = false;
 	bell->source.ready = bell_ready;
 	bell->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (bell->source.fd < 0)
@@ -60,17 +70,18 @@ void brick_bell_pull(struct brick_rope *rope)
 {
 	struct brick_bell *bell = rope->bell;
 	const uint64_t one = 1;
-	bool is_first = false;
+	bool rings = false;
 
 	pthread_mutex_lock(&bell->lock);
 	if (!rope->is_pulled) {
-		is_first = TAILQ_EMPTY(&bell->pulled);
+		rings = !bell->is_rung;
+		bell->is_rung = true;
 		TAILQ_INSERT_TAIL(&bell->pulled, rope, link);
 		rope->is_pulled = true;
 	}
 	pthread_mutex_unlock(&bell->lock);
-	/* It cannot be full: the list was emptied since it rang last. */
-	if (is_first)
+	/* It cannot be full: it was read since it rang last. */
+	if (rings)
 		(void)!write(bell->source.fd, &one, sizeof(one));
 }
 

@@ -35,12 +35,14 @@ TAILQ_HEAD(brick_rope_list, brick_rope);
  * struct brick_bell - the bell
  * @rung: called for each rope that was pulled; may cut any
  * @pulled: since the loop looked last, in that order
+ * @is_rung: the loop was woken and has not looked at the descriptor since
  */
 struct brick_bell {
 	void (*rung)(struct brick_rope *rope);
 	struct brick_source source;
 	pthread_mutex_t lock;
-	struct brick_rope_list pulled;
+	struct brick_rope_list pulled; /* guarded by lock */
+	bool is_rung; /* guarded by lock */
 };
 
 /**
@@ -53,6 +55,14 @@ struct brick_bell {
 int brick_bell_init(struct brick_bell *bell,
 		    void (*rung)(struct brick_rope *rope));
 void brick_bell_fini(struct brick_bell *bell);
+
+/**
+ * brick_bell_look - call rung() of all that have pulled
+ * @bell: the bell
+ *
+ * The loop may do so before it looks at its descriptors.
+ */
+void brick_bell_look(struct brick_bell *bell);
 
 /**
  * brick_bell_pull - have the loop look

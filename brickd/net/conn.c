@@ -22,9 +22,11 @@
 /* Messages sent without a completion, after one with: bounds what a peer that
  * reads nothing can have the provider keep.
  */
-#define INJECTED_MAX  16
-#define CQ_BATCH      16
-#define CQ_ROUNDS     4
+#define INJECTED_MAX 16
+/* What was read is taken, however long that takes. */
+#define CQ_BATCH 4
+/* What is read of a connection at a time when it is not its turn. */
+#define SERVICE_MAX   (2 * KFB_CREDITS_MAX)
 #define DISCONNECT_MS 1000
 /* A tick looks at so many connections: of 1000 at each within a minute. */
 #define LOOK_MAX   20
@@ -44,11 +46,19 @@ void brick_conn_move(struct brick_conn *c, enum kfb_conn_state to)
 
 void brick_conn_kick(struct brick_conn *c)
 {
-	/* One that is being served is read until it is empty anyway. */
-	if (c->is_kicked || c->is_served)
-		return;
-	c->is_kicked = true;
-	TAILQ_INSERT_TAIL(&c->net->kicked, c, kick_link);
+	/* One that is being served sees itself whether there is more. */
+	if (!c->is_served)
+		brick_flow_add(c->net->flows, c->flow, &c->task);
+}
+
+void brick_conn_join_flow(struct brick_conn *c, struct brick_flow *flow)
+{
+	bool is_waiting = c->task.flow;
+
+	brick_flow_del(&c->task);
+	c->flow = flow;
+	if (is_waiting)
+		brick_conn_kick(c);
 }
 
 void brick_conn_fail(struct brick_conn *c, int priority, const char *why)
@@ -250,6 +260,7 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info,
 
 	c->source.fd = -1;
 	c->source.ready = cq_ready;
+	c->task.run = brick_conn_run;
 	SLIST_INIT(&c->free_sends);
 	rc = make_buffers(c, credits + SPARE_RECEIVES, credits + SPARE_SENDS);
 	if (!rc)
@@ -261,6 +272,7 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info,
 		brick_conn_close(c);
 		return rc;
 	}
+	c->net->n_polled += c->source.fd >= 0;
 	brick_conn_list(c);
 	brick_conn_move(c, KFB_CONN_CONNECTING);
 	return 0;
@@ -268,15 +280,16 @@ int brick_conn_open(struct brick_conn *c, struct fi_info *info,
 
 void brick_conn_close(struct brick_conn *c)
 {
-	if (c->source.fd >= 0)
+	if (c->source.fd >= 0) {
 		brick_loop_del(c->net->loop, &c->source);
+		c->net->n_polled--;
+	}
 	if (c->is_listed) {
 		TAILQ_REMOVE(&c->net->conns, c, link);
 		LIST_REMOVE(c, fid_link);
 	}
 	brick_conn_set_deadline(c, 0);
-	if (c->is_kicked)
-		TAILQ_REMOVE(&c->net->kicked, c, kick_link);
+	brick_flow_del(&c->task);
 	if (c->ep)
 		fi_close(&c->ep->fid);
 	if (c->mr)
@@ -401,57 +414,72 @@ static bool may_sleep(struct brick_conn *c)
 	return fi_trywait(c->fabric->fabric, fids, 1) != -FI_EAGAIN;
 }
 
-bool brick_conn_service(struct brick_conn *c)
+/* Return: true when there may be more. */
+static bool read_some(struct brick_conn *c, struct brick_turn *turn)
 {
 	struct fi_cq_msg_entry entries[CQ_BATCH];
 
-	for (int round = 0; round < CQ_ROUNDS; round++) {
+	while (turn->n_left) {
+		size_t max = turn->n_left < CQ_BATCH ? turn->n_left : CQ_BATCH;
 		uint32_t n_sending = c->n_sending;
-		ssize_t n = fi_cq_read(c->cq, entries, CQ_BATCH);
+		ssize_t n = fi_cq_read(c->cq, entries, max);
 
 		if (n == -FI_EAVAIL)
 			completion_failed(c);
 		else if (n < 0 && n != -FI_EAGAIN)
 			brick_conn_fail(c, LOG_INFO, fi_strerror((int)-n));
+		if (n <= 0)
+			brick_turn_count(turn);
 		for (ssize_t i = 0; i < n; i++) {
 			if (c->state == KFB_CONN_CLOSING)
 				return false;
 			take_completion(c, &entries[i]);
+			brick_turn_count(turn);
 		}
 		if (c->state == KFB_CONN_CLOSING)
 			return false;
 		/* What was sent completes at once: read that first. */
-		if (n < CQ_BATCH && c->n_sending <= n_sending && may_sleep(c))
+		if (n < (ssize_t)max && c->n_sending <= n_sending &&
+		    may_sleep(c))
 			return false;
 	}
 	return true;
 }
 
-bool brick_conns_before_wait(struct brick_net *net)
+static bool read_in_turn(struct brick_conn *c, struct brick_turn *turn)
 {
-	struct brick_conn *c;
-	uint32_t n = 0;
+	bool more = false;
 
-	/* Those that are kicked meanwhile get their turn after the wait. */
-	TAILQ_FOREACH(c, &net->kicked, kick_link)
-	n++;
-	while (n-- && (c = TAILQ_FIRST(&net->kicked))) {
-		bool more = false;
+	c->is_served = true;
+	if (c->state != KFB_CONN_CLOSING)
+		more = read_some(c, turn);
+	c->is_served = false;
+	return more;
+}
+void brick_conn_run(struct brick_task *task, struct brick_turn *turn)
+{
+	struct brick_conn *c =
+		brick_container_of(task, struct brick_conn, task);
 
-		TAILQ_REMOVE(&net->kicked, c, kick_link);
-		c->is_kicked = false;
-		c->is_served = true;
-		if (c->state != KFB_CONN_CLOSING)
-			more = brick_conn_service(c);
-		c->is_served = false;
-		if (more)
-			brick_conn_kick(c);
-		if (c->is_disconnecting && !c->n_sending)
-			brick_conn_move(c, KFB_CONN_CLOSING);
-		if (c->state == KFB_CONN_CLOSING)
-			c->net->ops->lost(c);
-	}
-	return !TAILQ_EMPTY(&net->kicked);
+	if (read_in_turn(c, turn))
+		brick_conn_kick(c);
+	if (c->is_disconnecting && !c->n_sending)
+		brick_conn_move(c, KFB_CONN_CLOSING);
+	if (c->state != KFB_CONN_CLOSING)
+		return;
+	brick_busy_with(turn->busy, BRICK_BUSY_CONNECT);
+	c->net->ops->lost(c);
+	brick_turn_count(turn);
+}
+
+void brick_conn_service(struct brick_conn *c)
+{
+	struct brick_turn turn = { .busy = c->net->flows->busy,
+				   .n_left = SERVICE_MAX,
+				   .until_ns = UINT64_MAX };
+
+	if (read_in_turn(c, &turn))
+		brick_conn_kick(c);
 }
 
 static void end_late(struct brick_net *net)

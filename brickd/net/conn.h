@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/base/flow.h"
 #include "brickd/base/loop.h"
 #include "brickd/net/bell.h"
 #include "brickd/net/fabric.h"
@@ -40,7 +41,8 @@ struct brick_buf {
 /*
  * struct brick_conn - one connection
  * @is_listed: among the open ones
- * @is_kicked: in the list of those to be served
+ * @flow: in whose turns it is served; brick_conn_join_flow() changes it
+ * @task: its place there when it is to be looked at
  * @is_served: being served: it decides itself whether there is more to do
  * @queue: its own; not looked into here, and neither is the session
  * @domain: of its session
@@ -62,11 +64,11 @@ struct brick_buf {
  */
 struct brick_conn {
 	TAILQ_ENTRY(brick_conn) link;
-	TAILQ_ENTRY(brick_conn) kick_link;
 	TAILQ_ENTRY(brick_conn) hurry_link;
 	LIST_ENTRY(brick_conn) fid_link;
 	bool is_listed;
-	bool is_kicked;
+	struct brick_flow *flow;
+	struct brick_task task;
 	bool is_served;
 	struct brick_net *net;
 	struct brick_queue *queue;
@@ -100,7 +102,7 @@ struct brick_conn {
 
 /**
  * brick_conn_open - make the endpoint of a connection request
- * @conn: with its domain
+ * @conn: with its domain and its flow
  * @info: of the request
  * @credits: requests that may come at a time
  *
@@ -113,6 +115,9 @@ int brick_conn_open(struct brick_conn *conn, struct fi_info *info,
 
 /* Closes what brick_conn_open() opened; after it nothing moves any more. */
 void brick_conn_close(struct brick_conn *conn);
+
+/* Has it served in the turns of another flow. */
+void brick_conn_join_flow(struct brick_conn *conn, struct brick_flow *flow);
 
 /* Puts one that has its endpoint among the open ones. */
 void brick_conn_list(struct brick_conn *conn);
@@ -160,22 +165,22 @@ void brick_conn_disconnect(struct brick_conn *conn);
  */
 void brick_conn_send(struct brick_conn *conn, const struct kfb_reply *reply);
 
-/* Has the connection looked at before the loop sleeps. */
+/* Has the connection looked at in its flow's turn, before the loop sleeps. */
 void brick_conn_kick(struct brick_conn *conn);
 
+/* What its task runs: reads what has come, closes it when it has failed. */
+void brick_conn_run(struct brick_task *task, struct brick_turn *turn);
+
 /**
- * brick_conn_service - process completions
- * @conn: connection
+ * brick_conn_service - read what has come, whosever turn it is
+ * @conn: connection; looked at again in its turn when there is more
  *
- * Return: true when there may be more.
+ * Reads as much as can have come in time for what hangs on it: an AUTH, a lease.
  */
-bool brick_conn_service(struct brick_conn *conn);
+void brick_conn_service(struct brick_conn *conn);
 
 /* The bell of all connections: has the one that is rung for looked at. */
 void brick_conn_rung(struct brick_rope *rope);
-
-/* The loop's hook: looks at kicked connections, closes failed ones. */
-bool brick_conns_before_wait(struct brick_net *net);
 
 /* Deadlines and the fallback for wake-ups that the fabric lost. */
 void brick_conns_tick(struct brick_net *net);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/base/flow.h"
 #include "brickd/base/log.h"
 #include "brickd/base/stop.h"
 #include "brickd/config/config.h"
@@ -62,7 +63,8 @@ enum brick_lines {
  * @stop: the daemon's
  * @conns: open connections; nothing that one of them does looks through it
  * @by_fid: the same, by their endpoints
- * @kicked: of them, those to be looked at before the loop sleeps
+ * @flows: in whose turns its connections are served
+ * @n_polled: connections whose completion queues have descriptors
  * @hurried: of them, those with a deadline
  * @bell: rings for their completion queues where those have no descriptor
  * @lines: bounds on log lines that peers cause, by kind
@@ -76,7 +78,8 @@ struct brick_net {
 	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
 	struct brick_conn_list conns;
 	struct brick_conn_bucket by_fid[BRICK_CONN_BUCKETS];
-	struct brick_conn_list kicked;
+	struct brick_flows *flows;
+	uint32_t n_polled;
 	struct brick_conn_list hurried;
 	struct brick_bell bell;
 	struct brick_ratelimit lines[BRICK_LINES_KINDS];

@@ -40,6 +40,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	int rc;
 
 	op->begun_ns = brick_now_ns();
+	brick_op_busy(op);
 	s->n_ops++;
 	if (code <= KFB_OP_LAST)
 		s->counts[code]++;

@@ -108,13 +108,24 @@ static void change_pending(struct brick_session *s, int by)
 	brick_ops_of(s)->n_pending += by;
 }
 
+static void worker_done(struct brick_work *work)
+{
+	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+
+	brick_op_busy(op);
+	op->resume(op);
+}
+
+/* Hundreds may have waited for the same: they go on in their clients' turns. */
 static void range_lock_granted(struct brick_range_lock *range_lock)
 {
 	struct brick_op *op =
 		brick_container_of(range_lock, struct brick_op, range_lock);
 
 	change_pending(op->session, -1);
-	op->resume(op);
+	op->work.done = worker_done;
+	op->work.flow = op->session->flow;
+	brick_work_go_on(brick_ops_of(op->session)->flows, &op->work);
 }
 
 void brick_op_lock_range(struct brick_op *op, struct brick_span span,
@@ -138,17 +149,11 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 		change_pending(s, 1);
 }
 
-static void worker_done(struct brick_work *work)
-{
-	struct brick_op *op = brick_container_of(work, struct brick_op, work);
-
-	op->resume(op);
-}
-
 void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 		     void (*run)(struct brick_work *work), brick_op_fn resume)
 {
 	op->work.whose = op->session->client;
+	op->work.flow = op->session->flow;
 	op->work.run = run;
 	op->work.done = worker_done;
 	op->resume = resume;
@@ -161,12 +166,14 @@ static void commit_done(struct brick_work *work)
 		brick_container_of(work, struct brick_op, commit.work);
 
 	op->is_committing = false;
+	brick_op_busy(op);
 	op->resume(op);
 }
 
 void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 {
 	op->commit.whose = op->session->client;
+	op->commit.work.flow = op->session->flow;
 	if (op->session->counters)
 		op->commit.zeroed_blocks =
 			&op->session->counters->zeroed_blocks;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "brickd/base/flow.h"
 #include "brickd/base/work.h"
 #include "brickd/config/config.h"
 #include "brickd/mapping/range_locks.h"
@@ -104,6 +105,8 @@ struct brick_op {
 /*
  * struct brick_ops - requests in flight, and what they work on
  * @stop: the daemon's
+ * @flows: in whose turns they go on
+ * @busy: what the loop is at; NULL: nobody wants to know
  * @range_locks: which blocks they and the tiers work on
  * @n_pending: requests that wait for their blocks
  * @n_pending_of: of these, each client's, by its number
@@ -118,6 +121,8 @@ struct brick_ops {
 	struct brick_sessions *sessions;
 	struct brick_tier *tier;
 	struct brick_counters *counters;
+	struct brick_flows *flows;
+	struct brick_busy *busy;
 	struct brick_range_locks range_locks;
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
@@ -131,6 +136,13 @@ static inline struct brick_ops *
 brick_ops_of(const struct brick_session *session)
 {
 	return session->all->requests;
+}
+
+/* It is this request that the loop is busy with. */
+static inline void brick_op_busy(const struct brick_op *op)
+{
+	brick_busy_with(brick_ops_of(op->session)->busy,
+			op->req.op <= KFB_OP_LAST ? op->req.op : 0);
 }
 
 /* Begins a request; req is what kfb_decode_request() filled. */

@@ -133,6 +133,7 @@ static void flush_op_done(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
+	brick_op_busy(op);
 	brick_failure_look(brick_ops_of(op->session)->storage);
 	if (flush->error)
 		brick_op_finish(op, KFB_ST_IO);

@@ -38,6 +38,7 @@ static void unmap_flushed(struct brick_flush *flush)
 {
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
+	brick_op_busy(op);
 	brick_holdings_flushed(op->owner->holdings, op->handles, op->n_handles);
 	brick_failure_look(brick_ops_of(op->session)->storage);
 	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);

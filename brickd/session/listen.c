@@ -17,7 +17,9 @@
 
 #define RETRY_LIMIT_MS 1000
 #define CM_DATA_BYTES  256
-#define EVENTS_MAX     64 /* in a row, before others get their turn */
+/* In a row, before others get their turn; and for so long. */
+#define EVENTS_MAX 4
+#define EVENTS_NS  100000ULL
 
 union cm_event {
 	struct fi_eq_cm_entry entry;
@@ -77,8 +79,7 @@ static void displace_strangers(struct brick_sessions *all,
 	if (info->dest_addr && info->dest_addrlen <= sizeof(peer))
 		memcpy(&peer, info->dest_addr, info->dest_addrlen);
 	while ((c = find_displaced(all, &peer))) {
-		if (brick_conn_service(c))
-			brick_conn_kick(c);
+		brick_conn_service(c);
 		if (is_stranger(c))
 			brick_conn_fail(c, LOG_NOTICE,
 					"it has not authenticated, and others "
@@ -234,7 +235,9 @@ static void handle_error(struct brick_fabric *f)
 
 void brick_listen_service(struct brick_fabric *f)
 {
+	struct brick_busy *busy = f->net->flows->busy;
 	struct fid *fids[1] = { &f->eq->fid };
+	uint64_t begun_ns = brick_busy_end(busy);
 	union cm_event event;
 	uint32_t kind;
 
@@ -246,6 +249,9 @@ void brick_listen_service(struct brick_fabric *f)
 		else if (n >= 0)
 			handle_event(f, kind, &event, (size_t)n);
 		else if (fi_trywait(f->fabric, fids, 1) != -FI_EAGAIN)
+			return;
+		brick_busy_with(busy, BRICK_BUSY_CONNECT);
+		if (brick_busy_end(busy) - begun_ns >= EVENTS_NS)
 			return;
 	}
 }

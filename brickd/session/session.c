@@ -82,6 +82,7 @@ static struct brick_conn *conn_new(struct brick_queue *q, struct fi_info *info,
 	c->session = s;
 	c->queue = q;
 	c->fabric = s->fabric;
+	c->flow = s->flow;
 	c->features = s->features & hello->features;
 	c->event_credits = hello->credits < KFB_EVENTS_UNACKED_MAX
 				   ? hello->credits
@@ -142,6 +143,7 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	TAILQ_INIT(&s->holdings->late);
 	s->all = all;
 	s->fabric = fabric;
+	s->flow = &all->strangers;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
 	brick_flush_queue_init(&s->flushes);
@@ -235,6 +237,9 @@ void brick_session_admit(struct brick_session *s,
 	struct brick_holdings **has;
 
 	s->client = client;
+	s->flow = brick_sessions_flow(s->all, client);
+	brick_conn_join_flow(c, s->flow);
+	s->flushes.flow = s->flow;
 	s->counters = brick_sessions_counters(s->all, client);
 	s->flushes.flushed_bytes = &s->counters->flushed_bytes;
 	s->all->n_admitted++;

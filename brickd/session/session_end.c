@@ -117,6 +117,7 @@ static void end_flushed(struct brick_flush *flush)
 		brick_container_of(flush, struct brick_session, flush);
 
 	brick_failure_look(s->all->storage);
+	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
 	finish_end(s);
 }
 
@@ -131,6 +132,7 @@ static void end_revoked(struct brick_work *work)
 	const struct brick_mapping *m;
 	int rc = 0;
 
+	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
 	if (!brick_flush_is_needed(s->all->storage)) {
 		finish_end(s);
 		return;
@@ -156,6 +158,7 @@ void brick_session_progress(struct brick_session *s)
 		return;
 	s->is_torn_down = true;
 	s->teardown.whose = s->client;
+	s->teardown.flow = s->flow;
 	s->teardown.run = revoke_all;
 	s->teardown.done = end_revoked;
 	brick_worker_submit(&s->all->registrar, &s->teardown);

@@ -12,6 +12,9 @@
 #include "brickd/session/event.h"
 #include "brickd/session/session.h"
 
+/* Sessions that are told that their leases are old, before others are served. */
+#define OLD_MAX 16
+
 static struct brick_session_bucket *id_bucket(struct brick_sessions *all,
 					      uint64_t id)
 {
@@ -75,6 +78,12 @@ bool brick_sessions_is_full(const struct brick_sessions *all,
 	       all->n_admitted >= all->config->limits.sessions;
 }
 
+struct brick_flow *brick_sessions_flow(struct brick_sessions *all,
+				       const struct brick_client *client)
+{
+	return &all->flows[client_place(all, client)];
+}
+
 struct brick_client_counters *
 brick_sessions_counters(struct brick_sessions *all,
 			const struct brick_client *client)
@@ -111,9 +120,8 @@ static void lease_over(struct brick_session *s)
 	for (size_t i = 0; i < BRICK_QUEUES_MAX; i++) {
 		struct brick_queue *q = s->queues[i];
 
-		if (q && q->conn && q->conn->state != KFB_CONN_CLOSING &&
-		    brick_conn_service(q->conn))
-			brick_conn_kick(q->conn);
+		if (q && q->conn)
+			brick_conn_service(q->conn);
 	}
 	if (!s->lease.is_old || brick_session_hear(s))
 		return;
@@ -121,17 +129,17 @@ static void lease_over(struct brick_session *s)
 	brick_session_fence(s, "its lease is over");
 }
 
-void brick_sessions_due(struct brick_sessions *all)
+bool brick_sessions_due(struct brick_sessions *all)
 {
 	/* Read when the loop woke up: what is due then is due. */
 	uint64_t now_ms = all->net->loop->now_ms;
 	struct brick_lease *lease;
 	struct brick_session *s;
 
-	for (;;) {
+	for (unsigned int n = 0; n < OLD_MAX; n++) {
 		switch (brick_leases_due(&all->leases, now_ms, &lease)) {
 		case BRICK_LEASE_NONE_DUE:
-			return;
+			return false;
 		case BRICK_LEASE_OLD:
 			s = brick_container_of(lease, struct brick_session,
 					       lease);
@@ -141,9 +149,10 @@ void brick_sessions_due(struct brick_sessions *all)
 		case BRICK_LEASE_OVER:
 			lease_over(brick_container_of(
 				lease, struct brick_session, lease));
-			break;
+			return true;
 		}
 	}
+	return true;
 }
 
 uint64_t brick_sessions_next_ms(const struct brick_sessions *all)

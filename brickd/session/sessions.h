@@ -60,6 +60,10 @@ struct brick_holdings **
 brick_sessions_holdings(struct brick_sessions *all,
 			const struct brick_client *client);
 
+/* In whose turns the loop does what a client wants. */
+struct brick_flow *brick_sessions_flow(struct brick_sessions *all,
+				       const struct brick_client *client);
+
 /* What a client has had done, also by sessions that are gone. */
 struct brick_client_counters *
 brick_sessions_counters(struct brick_sessions *all,
@@ -101,8 +105,16 @@ struct brick_session_report {
 void brick_session_report(const struct brick_session *session,
 			  struct brick_session_report *out);
 
-/* Ends leases that are over. */
-void brick_sessions_due(struct brick_sessions *all);
+/**
+ * brick_sessions_due - end a lease that is over, or tell clients that theirs is old
+ * @all: all sessions
+ *
+ * The leases of thousands may be over at a time, and all that a session has mapped
+ * is hidden with it: others are served between.
+ *
+ * Return: are there more? Then the loop must not sleep.
+ */
+bool brick_sessions_due(struct brick_sessions *all);
 
 /* When brick_sessions_due() has something next; KFB_TIME_NEVER: nothing. */
 uint64_t brick_sessions_next_ms(const struct brick_sessions *all);

@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "brickd/base/counters.h"
+#include "brickd/base/flow.h"
 #include "brickd/base/log.h"
 #include "brickd/base/work.h"
 #include "brickd/config/config.h"
@@ -170,6 +171,8 @@ struct brick_session_quarantine {
  * @commits: writes may ask to be durable when they are acknowledged
  * @state: changed by brick_session_move() only
  * @client: who it is, NULL before AUTH
+ * @flow: in whose turns the loop does what it wants: the client's, or before AUTH
+ *	that of all strangers
  * @counters: its client's, NULL before AUTH
  * @who: id and client, for the log
  * @peer: where its newest connection came from
@@ -208,6 +211,7 @@ struct brick_session {
 	uint32_t features;
 	enum kfb_session_state state;
 	const struct brick_client *client;
+	struct brick_flow *flow;
 	struct brick_client_counters *counters;
 	char who[BRICK_SESSION_WHO_BYTES];
 	char peer[BRICK_PEER_BYTES];
@@ -267,6 +271,7 @@ struct brick_session_ops {
  * struct brick_sessions - all sessions, and what they share
  * @ops: constant after the start
  * @stop: the daemon's
+ * @busy: what the loop is at; NULL: nobody wants to know
  * @requests: who executes them; not looked into here
  * @list: all, also those that are ending; no request looks through it, as
  *	there may be tens of thousands
@@ -277,6 +282,8 @@ struct brick_session_ops {
  * @of_clients: what each client has had done, by its number; the last one:
  *	whoever is served without AUTH. Counted by any thread
  * @holdings: of each client by the same numbers; NULL: it has no session
+ * @flows: likewise
+ * @strangers: of all sessions before AUTH
  * @quarantined: sessions with blocks in quarantine
  * @holds: freed slots that several sessions hold back
  * @registrar: the worker that registers and closes registrations
@@ -289,6 +296,7 @@ struct brick_sessions {
 	struct brick_storage *storage;
 	struct brick_net *net;
 	struct brick_counters *counters;
+	struct brick_busy *busy;
 	struct brick_ops *requests;
 	struct brick_session_list list;
 	struct brick_session_bucket by_id[BRICK_SESSION_BUCKETS];
@@ -297,6 +305,8 @@ struct brick_sessions {
 	struct brick_client anonymous;
 	struct brick_client_counters of_clients[BRICK_CLIENTS_MAX + 1];
 	struct brick_holdings *holdings[BRICK_CLIENTS_MAX + 1];
+	struct brick_flow flows[BRICK_CLIENTS_MAX + 1];
+	struct brick_flow strangers;
 	struct brick_session_bucket quarantined;
 	struct brick_mappings mappings;
 	struct brick_hold holds[BRICK_HOLDS_MAX];

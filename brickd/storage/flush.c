@@ -111,6 +111,7 @@ void brick_flush_submit(struct brick_storage *storage,
 			struct brick_flush_queue *q, struct brick_flush *f)
 {
 	f->queue = q;
+	f->work.flow = q->flow;
 	f->work.done = flush_done;
 	brick_worker_submit(&storage->flusher, &f->work);
 }

@@ -55,6 +55,7 @@ STAILQ_HEAD(brick_flush_list, brick_flush);
  * @n: ranges that are left
  * @is_active: it is among those
  * @flushed_bytes: counts what is flushed; NULL: nobody wants to know
+ * @flow: in whose turns of the loop its flushes are done
  *
  * Context: the flush worker, from the first submit until the last done().
  */
@@ -67,6 +68,7 @@ struct brick_flush_queue {
 	size_t n;
 	bool is_active;
 	_Atomic uint64_t *flushed_bytes;
+	struct brick_flow *flow;
 };
 
 /*

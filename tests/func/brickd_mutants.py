@@ -6,6 +6,7 @@ that runs it, and which of its cases.
 """
 from mutants import Mutant
 
+BASE = "brickd/base"
 NET = "brickd/net"
 OP = "brickd/op"
 SESSION = "brickd/session"
@@ -22,6 +23,7 @@ CHANGES = "tests/unit/brickd/test-brickd-changes"
 WORK = "tests/unit/brickd/test-brickd-work"
 RESERVE = "tests/unit/brickd/test-brickd-tier_reserve"
 BELL = "tests/unit/brickd/test-brickd-bell"
+FLOW = "tests/unit/brickd/test-brickd-flow"
 SESSIONS = "tests/unit/brickd/test-brickd-sessions"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 
@@ -114,7 +116,7 @@ BRICKD_MUTANTS = {
         "strangers", "listen.c", "c->session->state == KFB_SESSION_OPENING &&\n\t       ", "",
         LISTEN, folder=SESSION),
     "auth-that-has-come-is-not-read": Mutant(
-        "strangers", "listen.c", "if (brick_conn_service(c))", "if (0)", LISTEN, folder=SESSION),
+        "strangers", "listen.c", "\t\tbrick_conn_service(c);\n", "", LISTEN, folder=SESSION),
     "ending-strangers-without-a-bound": Mutant(
         "strangers", "listen.c",
         "||\n\t       all->n - all->n_admitted >= 2 * limits->unauthenticated", "", LISTEN,
@@ -155,7 +157,10 @@ BRICKD_MUTANTS = {
     "session-that-ends-takes-its-place": Mutant(
         "shares", "sessions.c", "n - n_ending >= max", "n >= max", SESSIONS, folder=SESSION),
     "bell-does-not-ring": Mutant(
-        "leases", "bell.c", "if (is_first)", "if (0)", BELL, folder=NET),
+        "leases", "bell.c", "if (rings)", "if (0)", BELL, folder=NET),
+    "bell-stays-rung": Mutant(
+        "leases", "bell.c", "\tbell->is_rung = false;\n\tpthread_mutex_unlock", "\tpthread_mutex_unlock",
+        BELL, folder=NET),
     "bell-rings-for-who-is-gone": Mutant(
         "leases", "bell.c", "if (rope->is_pulled)\n\t\tTAILQ_REMOVE", "if (0)\n\t\tTAILQ_REMOVE",
         BELL, folder=NET),
@@ -195,13 +200,52 @@ BRICKD_MUTANTS = {
         "\t\tbrick_turns_add(&ops->lists, &op->work);\n"
         "\t\twhile (brick_lists_before_wait(ops))\n\t\t\t;\n\t\treturn;\n",
         HOLDINGS, folder=OP),
+    # Turns of clients in the loop.
+    "turns-without-an-end": Mutant(
+        "loop", "flow.c", "#define TURN_THINGS 8", "#define TURN_THINGS 512", FLOW,
+        folder=BASE),
+    "turns-without-an-end-in-time": Mutant(
+        "loop", "flow.c", "if (now_ns >= turn->until_ns)", "if (0)", FLOW, folder=BASE),
+    "who-comes-and-goes-comes-first": Mutant(
+        "loop", "flow.c", "\tTAILQ_INSERT_TAIL(&all->known, f, link);\n",
+        "\tif (is_empty(f)) {\n\t\tf->place = BRICK_FLOW_IDLE;\n\t\treturn true;\n\t}\n"
+        "\tTAILQ_INSERT_TAIL(&all->known, f, link);\n", FLOW, folder=BASE),
+    "who-has-had-a-turn-comes-next": Mutant(
+        "loop", "flow.c", "\tTAILQ_INSERT_TAIL(&all->known, f, link);\n",
+        "\tTAILQ_INSERT_HEAD(&all->known, f, link);\n", FLOW, folder=BASE),
+    "fresh-ones-come-last": Mutant(
+        "loop", "flow.c", "\tTAILQ_INSERT_TAIL(&all->fresh, f, link);\n",
+        "\tf->place = BRICK_FLOW_KNOWN;\n\tTAILQ_INSERT_TAIL(&all->known, f, link);\n", FLOW,
+        folder=BASE),
+    "connection-reads-all-in-its-turn": Mutant(
+        "loop", "conn.c", "\twhile (turn->n_left) {", "\twhile (1) {", FLOW, folder=NET),
+    "requests-for-connections-all-at-once": Mutant(
+        "loop", "listen.c", "i < EVENTS_MAX", "i < 64", LISTEN, folder=SESSION),
+    "connection-stays-with-the-strangers": Mutant(
+        "loop", "session.c", "\tbrick_conn_join_flow(c, s->flow);\n", "", HOLDINGS,
+        folder=SESSION),
+    "session-stays-with-the-strangers": Mutant(
+        "loop", "session.c", "\ts->flow = brick_sessions_flow(s->all, client);\n", "", HOLDINGS,
+        folder=SESSION),
+    "what-workers-finish-has-no-turns": Mutant(
+        "loop", "work.c", "if (box->flows && work->flow)", "if (0)", FLOW, folder=BASE),
+    "finished-work-comes-last": Mutant(
+        "loop", "flow.c", "TAILQ_EMPTY(&f->finished) ? &f->tasks : &f->finished;",
+        "TAILQ_EMPTY(&f->tasks) ? &f->finished : &f->tasks;", FLOW, folder=BASE),
     # The registrar's turns.
     "registrar-serves-who-comes-first": Mutant(
         "turns", "work.c", "if (first->whose == work->whose)", "if (1)", WORK,
         folder="brickd/base"),
     # The store thread's turns.
     "zeroes-all-at-once": Mutant(
-        "changes", "changes.c", "#define TURN_ZEROED 16U", "#define TURN_ZEROED 65536U", CHANGES,
+        "changes", "changes.c", ".fast = is_synced ? TURN_SYNCED : 1,", ".fast = 65536,", CHANGES,
+        folder="brickd/storage"),
+    "zeroes-one-at-a-time-with-a-sync-each": Mutant(
+        "changes", "changes.c", ".fast = is_synced ? TURN_SYNCED : 1,", ".fast = 1,", CHANGES,
+        folder="brickd/storage"),
+    "zeroes-for-all-between-two-commits": Mutant(
+        "changes", "changes.c", "\t\tzero_some(storage, &turns);\n",
+        "\t\tfor (int i = 0; i < 5; i++)\n\t\t\tzero_some(storage, &turns);\n", CHANGES,
         folder="brickd/storage"),
     "zeroes-in-the-commit": Mutant(
         "changes", "changes.c", "if (rc == -EAGAIN ||", "if (0 ||", CHANGES,

@@ -82,6 +82,8 @@ class Page(MetricsTest):
         self.assertEqual(self.value("ops_total", op="alloc", status="EEXIST"), 1)
         self.assertEqual(self.value("slots", state="allocated"), 3)
         self.assertEqual(self.value("op_seconds_count", op="flush"), 1)
+        self.assertGreaterEqual(self.value("loop_seconds_count", what="alloc"), 2)
+        self.assertGreater(self.value("loop_seconds_count", what="connection"), 0)
         self.assertGreater(self.value("drain_seconds_sum"), 0)
         self.assertEqual(self.value("drain_flushes_bucket", le="1.0"),
                          self.value("drain_flushes_count"))

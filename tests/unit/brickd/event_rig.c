@@ -52,7 +52,7 @@ void rig_connect(struct event_rig *rig)
 	c->state = KFB_CONN_READY;
 	c->features = KFB_FEATURE_EVENT;
 	c->event_credits = KFB_EVENTS_UNACKED_MAX;
-	c->is_kicked = true;
+	c->is_served = true; /* nobody looks at it */
 	all_sent(rig);
 	rig->s.queues[0]->conn = c;
 }

@@ -178,6 +178,12 @@ static void sessions_of_one_client_have_the_same(void **state)
 	assert_ptr_equal(rigs[0].s.holdings, rigs[1].s.holdings);
 	assert_ptr_not_equal(rigs[0].s.holdings, rigs[2].s.holdings);
 	assert_int_equal(rigs[0].s.holdings->n_sessions, 2);
+	/* They have their turns in the loop together, too, also on connections. */
+	assert_ptr_equal(rigs[0].s.flow, &sessions.flows[client.number]);
+	assert_ptr_equal(rigs[1].s.flow, rigs[0].s.flow);
+	assert_ptr_equal(rigs[1].conn.flow, rigs[0].s.flow);
+	assert_ptr_equal(rigs[1].s.flushes.flow, rigs[0].s.flow);
+	assert_ptr_equal(rigs[2].s.flow, &sessions.flows[stranger.number]);
 	assert_ptr_equal(TAILQ_FIRST(&rigs[0].s.holdings->late), &rigs[1].s);
 	assert_null(TAILQ_NEXT(&rigs[1].s, late_link));
 }

@@ -45,6 +45,8 @@ struct rig {
 	struct fid_pep pep;
 	struct brick_fabric fabric;
 	struct brick_net net;
+	struct brick_busy busy;
+	struct brick_flows flows;
 	struct brick_sessions sessions;
 	struct brick_stop stop;
 	struct brick_counters counters;
@@ -89,7 +91,7 @@ bool __wrap_brick_device_is_tested(const struct brick_fabric *f,
 int __wrap_brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 			      const struct kfb_hello *hello,
 			      const void *raw_hello);
-bool __wrap_brick_conn_service(struct brick_conn *c);
+void __wrap_brick_conn_service(struct brick_conn *c);
 
 bool __wrap_brick_device_is_tested(const struct brick_fabric *f,
 				   const struct fi_info *info)
@@ -105,14 +107,13 @@ int __wrap_brick_session_open(struct brick_fabric *fabric, struct fi_info *info,
 	return 0;
 }
 
-bool __wrap_brick_conn_service(struct brick_conn *c)
+void __wrap_brick_conn_service(struct brick_conn *c)
 {
 	if (c == rig.auth_waits) {
 		c->session->state = KFB_SESSION_LIVE;
 		c->state = KFB_CONN_READY;
 		brick_conn_set_deadline(c, 0);
 	}
-	return false;
 }
 
 static int trywait(struct fid_fabric *fabric, struct fid **fids, int count)
@@ -153,7 +154,8 @@ static int begin(void **state)
 	rig.config.limits.unauthenticated = 8;
 	rig.config.limits.unauthenticated_per_address = 8;
 	TAILQ_INIT(&rig.net.conns);
-	TAILQ_INIT(&rig.net.kicked);
+	brick_flows_init(&rig.flows, &rig.busy);
+	rig.net.flows = &rig.flows;
 	TAILQ_INIT(&rig.net.hurried);
 	rig.from = "192.0.2.9";
 	rig.n_requests = 1;
@@ -175,6 +177,7 @@ static int begin_crowd(void **state)
 		rig.of[i].all = &rig.sessions;
 		c->session = &rig.of[i];
 		c->net = &rig.net;
+		c->flow = &rig.sessions.strangers;
 		c->state = i ? KFB_CONN_AUTH : KFB_CONN_CONNECTING;
 		in->sin_family = AF_INET;
 		assert_int_equal(inet_pton(AF_INET, from[i], &in->sin_addr), 1);
@@ -196,12 +199,29 @@ static unsigned int closed(void)
 	return out;
 }
 
+/* It takes a few at a time, or fewer where that takes long. */
+static void listen_to_all(void)
+{
+	while (rig.n_requests)
+		brick_listen_service(&rig.fabric);
+}
+
+static void others_have_their_turn_between_requests(void **state)
+{
+	rig.n_requests = 9;
+	brick_listen_service(&rig.fabric);
+	assert_in_range(rig.n_opened, 1, 4);
+	assert_int_equal(rig.n_requests, 9 - rig.n_opened);
+	listen_to_all();
+	assert_int_equal(rig.n_opened, 9);
+}
+
 static void below_the_bounds_nobody_goes(void **state)
 {
 	rig.config.limits.unauthenticated = 3;
 	rig.config.limits.unauthenticated_per_address = 2;
 	rig.from = "192.0.2.1";
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 1);
 	assert_int_equal(closed(), 0);
 }
@@ -209,7 +229,7 @@ static void below_the_bounds_nobody_goes(void **state)
 static void for_a_newcomer_the_oldest_stranger_goes(void **state)
 {
 	rig.config.limits.unauthenticated = 2;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 1);
 	assert_int_equal(closed(), 1 << 1);
 }
@@ -218,7 +238,7 @@ static void at_the_bound_of_an_address_its_own_oldest_goes(void **state)
 {
 	rig.config.limits.unauthenticated_per_address = 1;
 	rig.from = "192.0.2.2";
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 1);
 	assert_int_equal(closed(), 1 << 2);
 }
@@ -228,7 +248,7 @@ static void who_has_authenticated_in_time_keeps_its_connection(void **state)
 {
 	rig.config.limits.unauthenticated = 2;
 	rig.auth_waits = &rig.conns[1];
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 1);
 	assert_int_equal(closed(), 0);
 	assert_int_equal(rig.conns[1].state, KFB_CONN_READY);
@@ -238,7 +258,7 @@ static void strangers_that_are_ending_are_waited_for(void **state)
 {
 	rig.config.limits.unauthenticated = 2;
 	rig.sessions.n = rig.sessions.n_admitted + 4;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 0);
 	assert_int_equal(rig.rejected.status, KFB_ST_LIMIT);
 	assert_int_equal(closed(), 0);
@@ -248,11 +268,11 @@ static void strangers_take_no_places_of_sessions(void **state)
 {
 	rig.n_requests = 2;
 	rig.config.limits.sessions = 2;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 2);
 	rig.n_requests = 1;
 	rig.sessions.n_admitted = 2;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_opened, 2);
 	assert_int_equal(rig.rejected.status, KFB_ST_LIMIT);
 }
@@ -261,7 +281,7 @@ static void one_that_stops_refuses(void **state)
 {
 	rig.stop.is_stopping = true;
 	rig.n_requests = 2;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_requests, 0);
 	assert_int_equal(rig.n_rejected, 2);
 }
@@ -272,7 +292,7 @@ static void one_that_does_not_listen_any_more_drops_it(void **state)
 	rig.stop.is_stopping = true;
 	rig.n_requests = 2;
 	rig.fabric.pep = NULL;
-	brick_listen_service(&rig.fabric);
+	listen_to_all();
 	assert_int_equal(rig.n_requests, 0);
 	assert_int_equal(rig.n_rejected, 0);
 }
@@ -283,6 +303,8 @@ int main(void)
 		cmocka_unit_test_setup(one_that_stops_refuses, begin),
 		cmocka_unit_test_setup(
 			one_that_does_not_listen_any_more_drops_it, begin),
+		cmocka_unit_test_setup(others_have_their_turn_between_requests,
+				       begin),
 		cmocka_unit_test_setup(below_the_bounds_nobody_goes,
 				       begin_crowd),
 		cmocka_unit_test_setup(for_a_newcomer_the_oldest_stranger_goes,
