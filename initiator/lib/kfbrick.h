@@ -63,7 +63,7 @@ extern "C" {
 
 /* Of this header; kfbrick_version() is the library's. */
 #define KFBRICK_VERSION_MAJOR 0
-#define KFBRICK_VERSION_MINOR 1
+#define KFBRICK_VERSION_MINOR 2
 #define KFBRICK_VERSION_PATCH 0
 #define KFBRICK_VERSION                                             \
 	(KFBRICK_VERSION_MAJOR << 16 | KFBRICK_VERSION_MINOR << 8 | \

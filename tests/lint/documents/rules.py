@@ -56,6 +56,12 @@ class Book:
                 for words in re.findall(r"^# GROUP: (.*)$", self.tree.text(f), re.M)
                 for w in words.split()}
 
+    @functools.cached_property
+    def packages(self):
+        """Those of RPM; Debian's have files that are called like them."""
+        return {(name if alone else "kfbrick-" + name) for alone, name in re.findall(
+            r"^%package (-n )?(\S+)", self.tree.text("packaging/rpm/kfbrick.spec"), re.M)}
+
     @property
     def built(self):
         return names_of_build(self.build)
@@ -316,7 +322,7 @@ def names(book):
     }
     for path, known in book.mutants.items():
         lists[path] = ("mutant", known)
-    ours = book.cases | book.built | {f.split("/")[-1].rsplit(".", 2)[0] for f in book.manual}
+    ours = book.cases | book.built | book.packages | {f.split("/")[-1].rsplit(".", 2)[0] for f in book.manual}
     for span in book.spans:
         if span.kind == "path":
             continue
@@ -369,6 +375,8 @@ FOREIGN_WORDS = {
     "ib_ud_wr": "the kernel's, not used",
     "ibv_get_cq_event": "of a peer in a benchmark",
     "init_on_alloc": "the kernel's configuration",
+    "mok_certificate": "a setting of DKMS",
+    "mok_signing_key": "a setting of DKMS",
     "not_armed": "of the kernel's sysfs",
     "restore_fail": "of the kernel's sysfs",
     "rxe_send_wr": "the soft RoCE driver's",
