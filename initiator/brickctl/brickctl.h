@@ -102,6 +102,7 @@ extern const struct ctl_command ctl_cmd_alloc;
 extern const struct ctl_command ctl_cmd_attach;
 extern const struct ctl_command ctl_cmd_attached;
 extern const struct ctl_command ctl_cmd_bench;
+extern const struct ctl_command ctl_cmd_complete;
 extern const struct ctl_command ctl_cmd_detach;
 extern const struct ctl_command ctl_cmd_doctor;
 extern const struct ctl_command ctl_cmd_evict;

@@ -2,6 +2,7 @@
 /*
  * Orders to the kernel driver, through its control device.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,6 +17,7 @@
 #define CONTROL "/dev/kfbrick-control"
 #define DEVICE	"/dev/"
 #define DISK	"kfbrick"
+#define NAMED	"/dev/kfbrick/"
 
 /* What a failed order means for the exit status, and what may help. */
 static int attach_status_of(int err)
@@ -110,22 +112,80 @@ int ctl_control(struct ctl *ctl, const char *what, const char *order,
 			"%s: %s", what, *why ? why : strerror(-err));
 }
 
-int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)
+int ctl_is_disk(const struct dirent *entry)
 {
-	const char *at = text;
+	return !strncmp(entry->d_name, DISK, strlen(DISK));
+}
+
+void ctl_disk_name(const char *disk, char name[CTL_DISK_NAME_BYTES])
+{
+	char path[128];
+	FILE *file;
+
+	*name = '\0';
+	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/name", disk);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (!fgets(name, CTL_DISK_NAME_BYTES, file))
+		*name = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	fclose(file);
+}
+
+/* The N of kfbrickN, or of N alone; -1: it is neither. */
+static long number_of(const char *text)
+{
 	unsigned long value;
 	char *end;
 
-	if (!strncmp(at, DEVICE, strlen(DEVICE)))
-		at += strlen(DEVICE);
-	if (!strncmp(at, DISK, strlen(DISK)))
-		at += strlen(DISK);
+	if (!strncmp(text, DISK, strlen(DISK)))
+		text += strlen(DISK);
 	errno = 0;
-	value = strtoul(at, &end, 10);
-	if (*at < '0' || *at > '9' || *end || errno || value > INT32_MAX)
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value > INT32_MAX)
+		return -1;
+	return (long)value;
+}
+
+static long number_of_name(const char *wanted)
+{
+	char name[CTL_DISK_NAME_BYTES];
+	struct dirent **found;
+	long number = -1;
+	int n = scandir(CTL_SYS_BLOCK, &found, ctl_is_disk, versionsort);
+	int i;
+
+	for (i = 0; i < n; i++) {
+		ctl_disk_name(found[i]->d_name, name);
+		if (*name && !strcmp(name, wanted))
+			number = number_of(found[i]->d_name);
+		free(found[i]);
+	}
+	if (n >= 0)
+		free(found);
+	return number;
+}
+
+int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)
+{
+	const char *at = text;
+	long value = -1;
+
+	if (!strncmp(at, NAMED, strlen(NAMED))) {
+		value = number_of_name(at + strlen(NAMED));
+	} else {
+		if (!strncmp(at, DEVICE, strlen(DEVICE)))
+			at += strlen(DEVICE);
+		value = number_of(at);
+		if (value < 0 && at == text)
+			value = number_of_name(at);
+	}
+	if (value < 0)
 		return ctl_usage(ctl,
-				 "\"%s\" is no disk of the driver: "
-				 "kfbrick0 or /dev/kfbrick0 is one",
+				 "\"%s\" is no disk of the driver: kfbrick0 or "
+				 "/dev/kfbrick0 is one, and so is the name that "
+				 "one was attached with",
 				 text);
 	*number = (unsigned int)value;
 	return CTL_DONE;

@@ -10,6 +10,11 @@
 
 #define CTL_ANSWER_BYTES 512
 
+#define CTL_SYS_BLOCK "/sys/block"
+
+/* The name of a disk, and a NUL. */
+#define CTL_DISK_NAME_BYTES 64
+
 /**
  * ctl_load_driver - load the kernel driver if it is not there
  *
@@ -34,11 +39,23 @@ int ctl_control(struct ctl *ctl, const char *what, const char *order,
 /**
  * ctl_disk_number - the N of kfbrickN
  * @ctl: context
- * @text: kfbrickN, /dev/kfbrickN or N
+ * @text: kfbrickN, /dev/kfbrickN or N, or the name that it was attached with,
+ *	also as /dev/kfbrick/NAME
  * @number: filled
  *
  * Return: 0, or the status to exit with.
  */
 int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number);
+
+/**
+ * ctl_disk_name - the name that a disk was attached with
+ * @disk: kfbrickN
+ * @name: filled; "" where it has none
+ */
+void ctl_disk_name(const char *disk, char name[CTL_DISK_NAME_BYTES]);
+
+/* Is an entry of CTL_SYS_BLOCK one of the driver's? For scandir(). */
+struct dirent;
+int ctl_is_disk(const struct dirent *entry);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "initiator/brickctl/cmd/attach.h"
 
-#define SYS_BLOCK  "/sys/block"
 #define TEXT_BYTES 512
 
 /* What is shown of a disk: attribute, and how JSON has it. */
@@ -25,8 +24,8 @@ static const struct attribute {
 		LINES, /* lines of them: an array */
 	} kind;
 } attributes[] = {
-	{ "state", TEXT },	  { "brick", TEXT },
-	{ "client", TEXT },	  { "brick_uuid", TEXT },
+	{ "state", TEXT },	  { "name", TEXT },
+	{ "brick", TEXT },	  { "client", TEXT },	  { "brick_uuid", TEXT },
 	{ "instance_id", TEXT },  { "power_epoch", COUNT },
 	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
 	{ "base", TEXT },	  { "blocks", COUNT },
@@ -41,7 +40,7 @@ static FILE *open_attribute(const char *disk, const char *name)
 {
 	char path[TEXT_BYTES];
 
-	snprintf(path, sizeof(path), SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
+	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
 	return fopen(path, "re");
 }
 
@@ -88,11 +87,6 @@ static struct json_object *count_lines(const char *disk, const char *name)
 	if (file)
 		fclose(file);
 	return array;
-}
-
-static int is_disk(const struct dirent *entry)
-{
-	return !strncmp(entry->d_name, "kfbrick", strlen("kfbrick"));
 }
 
 static struct json_object *describe_disk(const char *disk)
@@ -154,11 +148,11 @@ static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 	int i;
 	int n;
 
-	n = scandir(SYS_BLOCK, &found, is_disk, versionsort);
+	n = scandir(CTL_SYS_BLOCK, &found, ctl_is_disk, versionsort);
 	if (n < 0 && errno != ENOENT) {
 		json_object_put(list);
 		return ctl_fail(ctl, CTL_USAGE, -errno,
-				"see that it is mounted", SYS_BLOCK ": %s",
+				"see that it is mounted", CTL_SYS_BLOCK ": %s",
 				strerror(errno));
 	}
 	if (!ctl->json)

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * brickctl complete: what the last word of a command line can become, for the
+ * completions of shells.
+ *
+ * A candidate is a line, with a tab and what it is behind it where that says more.
+ * A line that begins with a colon is for the shell: ":files" and ":folders" are
+ * its own to find, after ":nospace" the word goes on.
+ *
+ * Commands and options come from the tables, disks from sysfs, clients, sessions
+ * and jobs from the admin socket, addresses from the brick. Whoever cannot be
+ * asked has none: a completion prints no errors, and waits no longer than a user
+ * would.
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "initiator/brickctl/cmd/admin.h"
+#include "initiator/brickctl/cmd/attach.h"
+
+#define TIMEOUT_MS   2000
+#define EXTENTS_MAX  512
+#define TEXT_BYTES   128
+#define OPTION_BYTES 64
+
+struct completion {
+	struct ctl *ctl;
+	const struct ctl_command *command; /* NULL: none is there yet */
+	const char *words[CTL_WORDS_MAX]; /* behind it */
+	int n_words;
+	const struct ctl_option *option; /* whose value is completed, or NULL */
+	const char *prefix; /* printed before a candidate: "--option=" */
+	const char *current; /* what is there of the word */
+};
+
+static void offer(const struct completion *c, const char *word,
+		  const char *what)
+{
+	if (strncmp(word, c->current, strlen(c->current)) != 0)
+		return;
+	printf("%s%s%s%s\n", c->prefix, word, what ? "\t" : "",
+	       what ? what : "");
+}
+
+/* Words with blanks between them. */
+static void offer_all(const struct completion *c, const char *words)
+{
+	char *copy = strdup(words);
+	char *at = copy;
+	char *word;
+
+	while (copy && (word = strsep(&at, " ")) != NULL)
+		offer(c, word, NULL);
+	free(copy);
+}
+
+/* ---- what others know --------------------------------------------------- */
+
+static void offer_disks(const struct completion *c)
+{
+	struct dirent **found;
+	char name[CTL_DISK_NAME_BYTES];
+	int n = scandir(CTL_SYS_BLOCK, &found, ctl_is_disk, versionsort);
+	int i;
+
+	for (i = 0; i < n; i++) {
+		ctl_disk_name(found[i]->d_name, name);
+		offer(c, found[i]->d_name, *name ? name : NULL);
+		if (*name)
+			offer(c, name, found[i]->d_name);
+		free(found[i]);
+	}
+	if (n >= 0)
+		free(found);
+}
+
+/* A member of each object of a list; with @beside another, as what it is. */
+static void offer_members(const struct completion *c, struct json_object *list,
+			  const char *member, const char *beside)
+{
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		const char *word = ctl_admin_text(o, member);
+
+		if (*word)
+			offer(c, word,
+			      beside ? ctl_admin_text(o, beside) : NULL);
+	}
+}
+
+static void offer_of_admin(const struct completion *c,
+			   int (*ask)(struct ctl *ctl, struct ctl_admin *admin,
+				      struct json_object **list),
+			   const char *member, const char *beside)
+{
+	struct json_object *list = NULL;
+	struct ctl_admin a;
+
+	if (ctl_admin_open(c->ctl, &a))
+		return;
+	if (!ask(c->ctl, &a, &list)) {
+		offer_members(c, list, member, beside);
+		json_object_put(list);
+	}
+	ctl_admin_close(&a);
+}
+
+static void offer_jobs(const struct completion *c)
+{
+	struct json_object *answer = NULL;
+	struct json_object *list = NULL;
+	char text[TEXT_BYTES];
+	struct ctl_admin a;
+	size_t i;
+
+	if (ctl_admin_open(c->ctl, &a))
+		return;
+	if (!ctl_admin_ask(c->ctl, &a, ctl_admin_request("tier"), &answer)) {
+		json_object_object_get_ex(answer, "jobs", &list);
+		for (i = 0; list && i < json_object_array_length(list); i++) {
+			struct json_object *job =
+				json_object_array_get_idx(list, i);
+
+			snprintf(text, sizeof(text), "%" PRIu64,
+				 ctl_admin_count(job, "job"));
+			offer(c, text, ctl_admin_text(job, "do"));
+		}
+		json_object_put(answer);
+	}
+	ctl_admin_close(&a);
+}
+
+static void offer_clients(const struct completion *c)
+{
+	/* Without a brick there may be a client all the same. */
+	ctl_settings_complete(c->ctl);
+	if (c->ctl->settings.client)
+		offer(c, c->ctl->settings.client, NULL);
+	offer_of_admin(c, ctl_admin_clients, "client", NULL);
+}
+
+enum extent_as {
+	AS_RANGE, /* VA+N */
+	AS_ADDRESS, /* VA */
+	AS_MAPPING, /* its id */
+};
+
+static void offer_extents(const struct completion *c, unsigned int what,
+			  enum extent_as as)
+{
+	static struct kfbrick_extent extents[EXTENTS_MAX];
+	char size[CTL_SIZE_TEXT_BYTES];
+	char text[TEXT_BYTES];
+	uint64_t cursor = 0;
+	uint64_t change;
+	int i, n;
+
+	if (ctl_connect(c->ctl))
+		return;
+	n = kfbrick_list(c->ctl->k, what, &cursor, extents, EXTENTS_MAX,
+			 &change);
+	for (i = 0; i < n; i++) {
+		const struct kfbrick_extent *e = &extents[i];
+
+		ctl_size_text(size, ctl_blocks_bytes(e->n_blocks));
+		if (as == AS_MAPPING)
+			snprintf(text, sizeof(text), "0x%" PRIx64,
+				 e->mapping_id);
+		else if (as == AS_ADDRESS)
+			snprintf(text, sizeof(text), "0x%" PRIx64, e->va);
+		else
+			snprintf(text, sizeof(text), "0x%" PRIx64 "+%" PRIu64,
+				 e->va, e->n_blocks);
+		offer(c, text, size);
+	}
+}
+
+static void offer_bricks(const struct completion *c)
+{
+	ctl_settings_complete(c->ctl);
+	if (c->ctl->settings.brick)
+		offer(c, c->ctl->settings.brick, NULL);
+	offer_all(c, "tcp:// verbs:// libfabric-tcp://");
+	puts(":nospace");
+}
+
+static void offer_files(const struct completion *c)
+{
+	puts(":files");
+}
+
+static void offer_folders(const struct completion *c)
+{
+	puts(":folders");
+}
+
+/* ---- values of options -------------------------------------------------- */
+
+/* By the option's name, or by what its help calls the value. */
+static const struct {
+	const char *option;
+	const char *value;
+	const char *words;
+	void (*offer)(const struct completion *c);
+} values[] = {
+	{ .option = "client", .offer = offer_clients },
+	{ .option = "provider", .words = "tcp verbs" },
+	{ .option = "sector", .words = "512 4096" },
+	{ .value = "CLIENT", .offer = offer_clients },
+	{ .value = "COLUMN",
+	  .words = "ops alloc free map unmap list flush flushed zeroed promoted "
+		   "waiting sessions mappings" },
+	{ .value = "DIR", .offer = offer_folders },
+	{ .value = "DISK", .offer = offer_disks },
+	{ .value = "FILE", .offer = offer_files },
+	{ .value = "OP", .words = "read write durable" },
+	{ .value = "PATH", .offer = offer_files },
+	{ .value = "STORE", .offer = offer_files },
+	{ .value = "URL", .offer = offer_bricks },
+	{ .value = "WHAT", .words = "client session" },
+	{ .value = "WHEN", .words = "never io-error" },
+};
+
+static void offer_value(const struct completion *c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		if (values[i].option
+			    ? strcmp(values[i].option, c->option->name) != 0
+			    : strcmp(values[i].value, c->option->value) != 0)
+			continue;
+		if (values[i].words)
+			offer_all(c, values[i].words);
+		else
+			values[i].offer(c);
+		return;
+	}
+}
+
+/* ---- words behind a command --------------------------------------------- */
+
+static void offer_ranges(const struct completion *c)
+{
+	offer_extents(c, KFBRICK_LIST_ALLOCATED, AS_RANGE);
+}
+
+static void offer_addresses(const struct completion *c)
+{
+	offer_extents(c, KFBRICK_LIST_ALLOCATED, AS_ADDRESS);
+}
+
+static void offer_mappings(const struct completion *c)
+{
+	offer_extents(c, KFBRICK_LIST_MINE, AS_MAPPING);
+}
+
+static void offer_sessions(const struct completion *c)
+{
+	offer_of_admin(c, ctl_admin_sessions, "session", "client");
+}
+
+/* The word behind one of tier's. */
+static void offer_tier(const struct completion *c)
+{
+	if (!c->n_words)
+		offer_all(c, "show pin unpin demote promote cancel");
+	else if (!strcmp(c->words[0], "cancel"))
+		offer_jobs(c);
+	else if (strcmp(c->words[0], "show") != 0)
+		offer_ranges(c);
+}
+
+static const struct {
+	const char *command;
+	int n; /* words that it completes */
+	const char *words;
+	void (*offer)(const struct completion *c);
+} arguments[] = {
+	{ "attach", 1, NULL, offer_bricks },
+	{ "check", 1, NULL, offer_files },
+	{ "detach", 1, NULL, offer_disks },
+	{ "evict", 1, NULL, offer_sessions },
+	{ "format", 1, NULL, offer_files },
+	{ "free", 1, NULL, offer_ranges },
+	{ "grow", 1, NULL, offer_files },
+	{ "keygen", 1, NULL, offer_files },
+	{ "list", 1, "allocated mapped mine", NULL },
+	{ "map", 1, NULL, offer_ranges },
+	{ "read", 1, NULL, offer_addresses },
+	{ "tier", 2, NULL, offer_tier },
+	{ "unmap", 1, NULL, offer_mappings },
+	{ "write", 1, NULL, offer_addresses },
+};
+
+static void offer_argument(const struct completion *c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
+		if (strcmp(arguments[i].command, c->command->name) != 0 ||
+		    c->n_words >= arguments[i].n)
+			continue;
+		if (arguments[i].words)
+			offer_all(c, arguments[i].words);
+		else
+			arguments[i].offer(c);
+	}
+}
+
+/* ---- the command line --------------------------------------------------- */
+
+static void offer_commands(const struct completion *c)
+{
+	const struct ctl_command *const *at;
+
+	for (at = ctl_commands; *at; at++)
+		offer(c, (*at)->name, (*at)->summary);
+}
+
+static void offer_options(const struct completion *c,
+			  const struct ctl_option *options)
+{
+	char name[OPTION_BYTES];
+
+	for (; options && options->name; options++) {
+		snprintf(name, sizeof(name), "--%s", options->name);
+		offer(c, name, options->help);
+	}
+}
+
+static const struct ctl_option *find_among(const struct ctl_option *options,
+					   const char *word)
+{
+	size_t len = strcspn(word + 2, "=");
+
+	for (; options && options->name; options++) {
+		if (word[1] != '-' ? word[1] == options->letter && !word[2]
+				   : strlen(options->name) == len &&
+					     !strncmp(options->name, word + 2,
+						      len))
+			return options;
+	}
+	return NULL;
+}
+
+static const struct ctl_option *find_option(const struct completion *c,
+					    const char *word)
+{
+	const struct ctl_option *found = NULL;
+
+	if (strlen(word) < 2)
+		return NULL;
+	if (c->command)
+		found = find_among(c->command->options, word);
+	return found ? found : find_among(ctl_globals, word);
+}
+
+/* Where to ask, and as whom. */
+static void take_setting(const struct completion *c,
+			 const struct ctl_option *option, const char *value)
+{
+	struct ctl_settings *s = &c->ctl->settings;
+	char **to = NULL;
+
+	if (option == find_among(ctl_globals, "--brick"))
+		to = &s->brick;
+	else if (option == find_among(ctl_globals, "--client"))
+		to = &s->client;
+	else if (option == find_among(ctl_globals, "--key-file"))
+		to = &s->key_file;
+	else if (option == find_among(ctl_globals, "--admin"))
+		to = &s->admin;
+	if (!to)
+		return;
+	free(*to);
+	*to = strdup(value);
+}
+
+static const struct ctl_command *find_command(const char *name)
+{
+	const struct ctl_command *const *at = ctl_commands;
+
+	while (*at && strcmp((*at)->name, name) != 0)
+		at++;
+	return *at;
+}
+
+/* The words before the last one; false: it is none that anybody knows. */
+static bool take_words(struct completion *c, char **words, int n)
+{
+	const struct ctl_option *option;
+	const char *value;
+	bool only_words = false;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (only_words || *words[i] != '-' || !words[i][1]) {
+			if (!c->command) {
+				c->command = find_command(words[i]);
+				if (!c->command)
+					return false;
+			} else if (c->n_words < CTL_WORDS_MAX) {
+				c->words[c->n_words++] = words[i];
+			}
+			continue;
+		}
+		only_words = !strcmp(words[i], "--");
+		option = find_option(c, words[i]);
+		if (!option || !option->value)
+			continue;
+		value = strchr(words[i], '=');
+		if (!value && i + 1 == n)
+			c->option = option;
+		else
+			take_setting(c, option,
+				     value ? value + 1 : words[++i]);
+	}
+	if (only_words)
+		c->option = NULL;
+	return true;
+}
+
+/* An option with its value in one word. */
+static bool is_joined(struct completion *c, char *word, char *prefix,
+		      size_t size)
+{
+	const struct ctl_option *option = find_option(c, word);
+	const char *value = strchr(word, '=');
+
+	if (strncmp(word, "--", 2) != 0 || !value || !option || !option->value)
+		return false;
+	snprintf(prefix, size, "%.*s", (int)(value + 1 - word), word);
+	c->option = option;
+	c->prefix = prefix;
+	c->current = value + 1;
+	return true;
+}
+
+static int run_complete(struct ctl *ctl, char **argv)
+{
+	struct completion c = { .ctl = ctl, .prefix = "", .current = "" };
+	struct ctl_caught caught = { 0 };
+	char prefix[OPTION_BYTES];
+	char **words = argv + 1;
+	int n = 0;
+
+	while (words[n])
+		n++;
+	if (n == 1 && !strcmp(words[0], "--help")) {
+		ctl_help_command(ctl->command);
+		return CTL_DONE;
+	}
+	/* In front of the words: they are nobody's options. */
+	if (n && !strcmp(words[0], "--")) {
+		words++;
+		n--;
+	}
+	if (!n)
+		return ctl_usage(ctl, "needs %s", ctl->command->synopsis);
+	ctl->catching = &caught;
+	ctl->settings.timeout_ms = TIMEOUT_MS;
+	c.current = words[n - 1];
+	if (!take_words(&c, words, n - 1)) {
+		ctl->catching = NULL;
+		return CTL_DONE;
+	}
+	if (c.option || is_joined(&c, words[n - 1], prefix, sizeof(prefix))) {
+		offer_value(&c);
+	} else if (*c.current == '-') {
+		if (c.command)
+			offer_options(&c, c.command->options);
+		offer_options(&c, ctl_globals);
+	} else if (c.command) {
+		offer_argument(&c);
+	} else {
+		offer_commands(&c);
+	}
+	ctl->catching = NULL;
+	ctl->failed = false;
+	return CTL_DONE;
+}
+
+const struct ctl_command ctl_cmd_complete = {
+	.name = "complete",
+	.synopsis = "-- WORD...",
+	.summary = "Says what the last word can become, for shells",
+	.details =
+		"The words are those of a command line behind brickctl; the last one, which may be\n"
+		"empty, is completed. The completions of bash, zsh and fish run this.\n"
+		"\n"
+		"Example: brickctl complete -- detach kf",
+	.words_min = 1,
+	.run_raw = run_complete,
+};
