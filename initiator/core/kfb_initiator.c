@@ -352,6 +352,24 @@ static void kfb_initiator_end(struct kfb_initiator *i)
 	kfb_initiator_end_flushes(i);
 }
 
+int kfb_initiator_retake(struct kfb_initiator *i)
+{
+	int rc;
+
+	if (!i->is_over)
+		return -EINVAL;
+	if (kfb_losses_error(&i->losses))
+		return -EIO;
+	rc = kfb_client_retake(&i->client, kfb_initiator_now(i));
+	if (rc)
+		return rc;
+	i->is_over = 0;
+	/* Flushes that ended with the session say nothing of the next one. */
+	i->retain.error = 0;
+	i->retain.strikes = 0;
+	return 0;
+}
+
 static void kfb_initiator_take_news(struct kfb_initiator *i)
 {
 	if (i->ops->take_news)

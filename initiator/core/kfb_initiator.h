@@ -391,6 +391,18 @@ void kfb_initiator_add_queue(struct kfb_initiator *i,
 _Bool kfb_initiator_run(struct kfb_initiator *i);
 
 /**
+ * kfb_initiator_retake - try to come back after all
+ * @i: the initiator, which is over
+ *
+ * As after a loss that was noticed just now: what was completed and not flushed
+ * is validated, copies are written again, ops->make_mappings is called.
+ *
+ * Return: 0: kfb_initiator_run() goes on; -EINVAL: it is not over, or was closed by
+ * its owner, or was never LIVE; -EIO: completed writes are lost.
+ */
+int kfb_initiator_retake(struct kfb_initiator *i);
+
+/**
  * kfb_initiator_opened - ops->connect has made an endpoint
  * @q: the queue
  *

@@ -57,12 +57,18 @@ static const struct disk_move kfb_disk_moves[KFB_DISK_STATES][KFB_DISK_EVENTS] =
 		ON(USABLE, LOSSY, UNQUIESCE),
 		ON(UNUSABLE, LOSSY, QUIESCE),
 		ON(LOST, LOSSY, 0),
-		ON(OVER, FAILED, END),
+		ON(OVER, DEAD, END),
 		ON(DETACH, DETACHING, 0),
 	},
 	[KFB_DISK_FAILED] = {
-		ON(LOST, FAILED, 0),
+		ON(LOST, DEAD, 0),
 		ON(OVER, FAILED, END),
+		ON(RETAKE, CONNECTING, QUIESCE),
+		ON(DETACH, DETACHING, 0),
+	},
+	[KFB_DISK_DEAD] = {
+		ON(LOST, DEAD, 0),
+		ON(OVER, DEAD, END),
 		ON(DETACH, DETACHING, 0),
 	},
 	/* What was written last still has to become durable. */
@@ -97,6 +103,7 @@ const char *kfb_disk_state_name(enum kfb_disk_state state)
 		[KFB_DISK_REPLAYING] = "replaying",
 		[KFB_DISK_LOSSY] = "lossy",
 		[KFB_DISK_FAILED] = "failed",
+		[KFB_DISK_DEAD] = "dead",
 		[KFB_DISK_DETACHING] = "detaching",
 	};
 
@@ -109,7 +116,7 @@ const char *kfb_disk_event_name(enum kfb_disk_event event)
 		[KFB_DISK_ADDED] = "added",   [KFB_DISK_USABLE] = "usable",
 		[KFB_DISK_REPLAY] = "replay", [KFB_DISK_UNUSABLE] = "unusable",
 		[KFB_DISK_LOST] = "lost",     [KFB_DISK_OVER] = "over",
-		[KFB_DISK_DETACH] = "detach",
+		[KFB_DISK_RETAKE] = "retake", [KFB_DISK_DETACH] = "detach",
 	};
 
 	return (__u32)event < KFB_DISK_EVENTS ? names[event] : "?";

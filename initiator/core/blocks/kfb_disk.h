@@ -3,18 +3,20 @@
  * The states of a disk over a session, and what each event does in each.
  *
  *   ATTACHING --added--> UP <--usable-- CONNECTING <-.
- *       |                |  '--unusable--> |         |
- *       |                |                 | replay  | unusable
- *       |                |                 v         |
+ *       |                |  '--unusable--> |  ^      |
+ *       |                |                 |  |      | unusable
+ *       |                |          replay v  |      |
  *       |                |<--usable--- REPLAYING ----'
- *       |                |
- *       |  lost, in UP, CONNECTING or REPLAYING: LOSSY
- *       |
- *       '-- over, in any: FAILED           detach, in any: DETACHING
+ *       |                |                    |
+ *       |                |                    | retake
+ *       '-- over, in any but LOSSY: FAILED ---'
+ *
+ *   lost, in UP, CONNECTING or REPLAYING: LOSSY; in FAILED, and over in LOSSY: DEAD
+ *   detach, in any: DETACHING
  *
  * LOSSY: completed writes are lost. Reads go on, writes and flushes fail.
- * Nothing leads back from LOSSY, FAILED or DETACHING. docs/kfbrick.md has the
- * whole table.
+ * Nothing leads back to UP from LOSSY, DEAD or DETACHING, and from FAILED an order
+ * only. docs/kfbrick.md has the whole table.
  *
  * Context: any; no allocation, no sleep. Locking: the caller's.
  */
@@ -30,7 +32,8 @@
  * @KFB_DISK_CONNECTING: the connection is lost: requests wait
  * @KFB_DISK_REPLAYING: it is back; retained copies are written, requests wait
  * @KFB_DISK_LOSSY: completed writes are lost: reads go on
- * @KFB_DISK_FAILED: the session does not come back: every request fails
+ * @KFB_DISK_FAILED: the session does not come back by itself: every request fails
+ * @KFB_DISK_DEAD: the same, and completed writes are lost
  * @KFB_DISK_DETACHING: going away
  * @KFB_DISK_STATES: how many there are
  */
@@ -41,6 +44,7 @@ enum kfb_disk_state {
 	KFB_DISK_REPLAYING,
 	KFB_DISK_LOSSY,
 	KFB_DISK_FAILED,
+	KFB_DISK_DEAD,
 	KFB_DISK_DETACHING,
 	KFB_DISK_STATES
 };
@@ -53,6 +57,7 @@ enum kfb_disk_state {
  * @KFB_DISK_UNUSABLE: data cannot be moved
  * @KFB_DISK_LOST: completed writes are lost
  * @KFB_DISK_OVER: the session is over
+ * @KFB_DISK_RETAKE: its owner wants another try to come back
  * @KFB_DISK_DETACH: its owner wants it no more
  * @KFB_DISK_EVENTS: how many there are
  */
@@ -63,6 +68,7 @@ enum kfb_disk_event {
 	KFB_DISK_UNUSABLE,
 	KFB_DISK_LOST,
 	KFB_DISK_OVER,
+	KFB_DISK_RETAKE,
 	KFB_DISK_DETACH,
 	KFB_DISK_EVENTS
 };

@@ -32,6 +32,7 @@ static const struct client_move kfb_client_moves[] = {
 	{ KFB_CLIENT_DETACHED, KFB_CLIENT_OPENING },
 	{ KFB_CLIENT_DETACHED, KFB_CLIENT_FAILED },
 	{ KFB_CLIENT_DETACHED, KFB_CLIENT_CLOSED },
+	{ KFB_CLIENT_FAILED, KFB_CLIENT_DETACHED },
 	{ KFB_CLIENT_FAILED, KFB_CLIENT_CLOSED },
 };
 
@@ -144,6 +145,29 @@ void kfb_client_fail(struct kfb_client *c, int error)
 	kfb_client_end(c, KFB_CLIENT_FAILED, error);
 }
 
+int kfb_client_retake(struct kfb_client *c, __u64 now_ms)
+{
+	__u32 i;
+
+	if (c->state != KFB_CLIENT_FAILED || c->is_first)
+		return -EINVAL;
+	for (i = 0; i < c->config.n_queues; i++) {
+		if (c->queues[i].is_open)
+			return -EBUSY;
+	}
+	for (i = 0; i < c->config.n_queues; i++) {
+		struct kfb_client_queue *q = &c->queues[i];
+
+		q->is_connecting = 0;
+		kfb_client_connecting(c, q, now_ms);
+		kfb_retry_succeeded(&q->retry);
+		q->retry_at_ms = 0;
+	}
+	c->is_retaken = 1;
+	c->is_doubted = 1;
+	return kfb_client_move(c, KFB_CLIENT_DETACHED);
+}
+
 void kfb_client_connecting(const struct kfb_client *c,
 			   struct kfb_client_queue *q, __u64 now_ms)
 {
@@ -219,6 +243,7 @@ static void kfb_client_replace_session(struct kfb_client *c, __u64 now_ms)
 
 	kfb_client_stop_asking(c);
 	c->is_replaced = 1;
+	c->is_retaken = 0;
 	kfb_client_move(c, KFB_CLIENT_OPENING);
 	c->is_mapped = 0;
 	c->map_due = 0;

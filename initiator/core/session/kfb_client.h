@@ -22,7 +22,7 @@
  *        |--- joined again: LIVE, or MAPPING                       |
  *        '--- gone, as a proven brick says ------------------------'
  *
- *    every state --close--> CLOSED
+ *    FAILED --retake--> DETACHED, every state --close--> CLOSED
  *
  * One-sided operations may be posted in LIVE only, on queues that are READY,
  * while the lease lasts: kfb_client_usable(). docs/reconnect.md has the table.
@@ -162,6 +162,7 @@ struct kfb_client_queue {
  * @is_doubted: somebody has said that it is: ask
  * @is_asking: queue 0 does
  * @is_replaced: it has become a new session's, which is not LIVE yet
+ * @is_retaken: the old session was given up: only a new one leads on
  * @session_key: joins are proven with it
  * @join_counter: the last one used
  * @info: the brick's newest INFO
@@ -184,6 +185,7 @@ struct kfb_client {
 	_Bool is_doubted;
 	_Bool is_asking;
 	_Bool is_replaced;
+	_Bool is_retaken;
 	__u8 session_key[KFB_KEY_BYTES];
 	__u32 join_counter;
 	struct kfb_info info;
@@ -399,6 +401,20 @@ int kfb_client_mapped(struct kfb_client *c);
  * had no answer: whoever waits for one waits no longer.
  */
 void kfb_client_close(struct kfb_client *c);
+
+/**
+ * kfb_client_retake - try to come back after all
+ * @c: the client, FAILED with every endpoint closed
+ * @now_ms: the time, ms
+ *
+ * A new session takes the place of the old one, as if the loss had just been
+ * noticed: what was completed and not flushed has its fate told, and mappings are to
+ * be made again. Calls of the old session have had their outcome.
+ *
+ * Return: 0, and the client is DETACHED; -EINVAL: it has not failed, or was never
+ * LIVE; -EBUSY: an endpoint is still to be closed.
+ */
+int kfb_client_retake(struct kfb_client *c, __u64 now_ms);
 
 /* Where the session is. */
 static inline enum kfb_client_state kfb_client_state(const struct kfb_client *c)

@@ -7,7 +7,8 @@
  * engine of its own, while everything of the old one is kept; its AUTH names
  * the old one, which the brick ends before it answers. When the answer proves
  * the brick, the old session has ended; whatever else comes, the old session is
- * joined again later, as if nothing had been said.
+ * joined again later, as if nothing had been said. One that was given up and is
+ * taken up again is not joined any more, and asked after until there is an answer.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -65,6 +66,8 @@ void kfb_client_asked_in_vain(struct kfb_client *c)
 	q->engine = c->kept;
 	memset(&c->kept, 0, sizeof(c->kept));
 	c->is_asking = 0;
+	/* Its calls were told lost: nobody could join it again. */
+	c->is_doubted = c->is_retaken;
 	for (i = 1; i < c->n_offered; i++)
 		c->queues[i].retry_at_ms = q->retry_at_ms;
 }

@@ -16,21 +16,23 @@
 
 /*
  * Rows are states, columns events, both in their order. A word is the first
- * letter of the state it leads to (a is ATTACHING, w is CONNECTING) and what is done:
+ * letter of the state it leads to (a is ATTACHING, w is CONNECTING, x is DEAD) and
+ * what is done:
  * o unquiesces, s quiesces, r writes again, e ends. A dash is refused.
  */
 static const char *const table[KFB_DISK_STATES][KFB_DISK_EVENTS] = {
-	/* added usable replay unusable lost over detach */
-	{ "u", "ao", "-", "as", "-", "foe", "-" },
-	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
-	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
-	{ "-", "uo", "rsr", "ws", "l", "foe", "d" },
-	{ "-", "lo", "-", "ls", "l", "foe", "d" },
-	{ "-", "-", "-", "-", "f", "foe", "d" },
-	{ "-", "do", "dsr", "ds", "d", "doe", "-" },
+	/* added usable replay unusable lost over retake detach */
+	{ "u", "ao", "-", "as", "-", "foe", "-", "-" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "-", "d" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "-", "d" },
+	{ "-", "uo", "rsr", "ws", "l", "foe", "-", "d" },
+	{ "-", "lo", "-", "ls", "l", "xoe", "-", "d" },
+	{ "-", "-", "-", "-", "x", "foe", "ws", "d" },
+	{ "-", "-", "-", "-", "x", "xoe", "-", "d" },
+	{ "-", "do", "dsr", "ds", "d", "doe", "-", "-" },
 };
 
-static const char letters[] = "auwrlfd";
+static const char letters[] = "auwrlfxd";
 
 static int bits_of(const char *word)
 {
@@ -94,10 +96,12 @@ static uint32_t reached(uint32_t from)
 
 static void a_disk_that_has_lost_writes_is_never_up_again(void **state)
 {
-	uint32_t ends = 1U << KFB_DISK_LOSSY | 1U << KFB_DISK_FAILED |
+	uint32_t ends = 1U << KFB_DISK_LOSSY | 1U << KFB_DISK_DEAD |
 			1U << KFB_DISK_DETACHING;
 
 	assert_int_equal(reached(1U << KFB_DISK_LOSSY), ends);
+	assert_int_equal(reached(1U << KFB_DISK_DEAD),
+			 1U << KFB_DISK_DEAD | 1U << KFB_DISK_DETACHING);
 	assert_int_equal(reached(1U << KFB_DISK_DETACHING),
 			 1U << KFB_DISK_DETACHING);
 	assert_int_equal(reached(1U << KFB_DISK_ATTACHING),

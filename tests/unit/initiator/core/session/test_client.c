@@ -52,7 +52,8 @@ static const char *const moves[KFB_CLIENT_STATES][KFB_CLIENT_STATES] = {
 				  [KFB_CLIENT_OPENING] = "",
 				  [KFB_CLIENT_FAILED] = "",
 				  [KFB_CLIENT_CLOSED] = "" },
-	[KFB_CLIENT_FAILED] = { [KFB_CLIENT_CLOSED] = "" },
+	[KFB_CLIENT_FAILED] = { [KFB_CLIENT_DETACHED] = "",
+				[KFB_CLIENT_CLOSED] = "" },
 };
 
 static void every_move_is_in_the_table_and_no_other(void **state)
