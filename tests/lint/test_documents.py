@@ -162,6 +162,8 @@ class Documents(unittest.TestCase):
     def test_man_pages(self):
         self.adds(rules.pages_named, "docs/stcp.md", "brickd-none(8)", "no man page brickd-none(8)")
         self.adds(rules.pages_named, BRICKD, "*brickctl*(8)", "no man page brickctl(8)")
+        self.adds(rules.pages_named, BRICKD, "*kfbrick_none*(3)",
+                  "no man page kfbrick_none(3)")
 
     def test_stray_markup(self):
         for wrong in ("## none _VA_", "# none *a*", "*a*_B_", "_A_+_B_", "Some `code`.",

@@ -407,6 +407,9 @@ def words(book):
 def pages_named(book):
     """Man pages that a document refers to."""
     have = {f.split("/")[-1].removesuffix(".scd") for f in book.manual}
+    # docs/man/calls makes one of each call.
+    have |= {f"{call}.3" for call in re.findall(
+        r"^\t(kfbrick_\w+);$", book.tree.text("initiator/lib/kfbrick.map"), re.M)}
     for page in book.markdown + book.manual:
         for number, line, is_block, _ in pages.lines_of(book.tree.text(page)):
             for name, section in re.findall(
