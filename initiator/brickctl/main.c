@@ -9,13 +9,19 @@
 #include "initiator/brickctl/brickctl.h"
 
 const struct ctl_command *const ctl_commands[] = {
-	&ctl_cmd_keygen, &ctl_cmd_format,   &ctl_cmd_check,    &ctl_cmd_grow,
-	&ctl_cmd_info,	 &ctl_cmd_alloc,    &ctl_cmd_free,     &ctl_cmd_map,
-	&ctl_cmd_unmap,	 &ctl_cmd_list,	    &ctl_cmd_read,     &ctl_cmd_write,
-	&ctl_cmd_ping,	 &ctl_cmd_sessions, &ctl_cmd_stats,    &ctl_cmd_top,
-	&ctl_cmd_evict,	 &ctl_cmd_tier,	    &ctl_cmd_bench,    &ctl_cmd_doctor,
-	&ctl_cmd_attach, &ctl_cmd_detach,   &ctl_cmd_attached, &ctl_cmd_complete,
-	NULL,
+	&ctl_cmd_keygen,   &ctl_cmd_format,
+	&ctl_cmd_check,	   &ctl_cmd_grow,
+	&ctl_cmd_info,	   &ctl_cmd_alloc,
+	&ctl_cmd_free,	   &ctl_cmd_map,
+	&ctl_cmd_unmap,	   &ctl_cmd_list,
+	&ctl_cmd_read,	   &ctl_cmd_write,
+	&ctl_cmd_ping,	   &ctl_cmd_sessions,
+	&ctl_cmd_stats,	   &ctl_cmd_top,
+	&ctl_cmd_evict,	   &ctl_cmd_tier,
+	&ctl_cmd_bench,	   &ctl_cmd_doctor,
+	&ctl_cmd_attach,   &ctl_cmd_detach,
+	&ctl_cmd_reattach, &ctl_cmd_attached,
+	&ctl_cmd_complete, NULL,
 };
 
 static int run_command(struct ctl *ctl, int argc, char **argv)

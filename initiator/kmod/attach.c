@@ -355,6 +355,91 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 	return ret;
 }
 
+/* ---- coming back ------------------------------------------------------ */
+
+/* Begin: 0, or why not, with words for it in dev->why but for -EALREADY. */
+static int kfbk_reattach_begin(struct kfbk_device *dev)
+{
+	int ret = kfbk_claim_again(dev);
+
+	if (ret)
+		return ret;
+	kfbk_lock(dev);
+	if (dev->state == KFB_DISK_DEAD)
+		ret = -EIO;
+	else if (dev->state != KFB_DISK_FAILED)
+		ret = -EALREADY;
+	else
+		ret = kfb_initiator_retake(&dev->core);
+	if (!ret)
+		kfbk_move(dev, KFB_DISK_RETAKE);
+	kfbk_unlock(dev);
+	if (ret)
+		kfbk_claim_settled(dev);
+	else
+		kfbk_kick(dev);
+	return ret;
+}
+
+static bool kfbk_reattach_is_over(struct kfbk_device *dev)
+{
+	enum kfb_disk_state state = READ_ONCE(dev->state);
+
+	return state != KFB_DISK_CONNECTING && state != KFB_DISK_REPLAYING;
+}
+
+static int kfbk_reattach_wait(struct kfbk_device *dev)
+{
+	enum kfb_disk_state state;
+	int ret;
+
+	ret = wait_event_killable(dev->settled, kfbk_reattach_is_over(dev));
+	if (ret)
+		return -EINTR;
+	kfbk_claim_settled(dev);
+	state = READ_ONCE(dev->state);
+	if (state == KFB_DISK_UP)
+		return 0;
+	return state == KFB_DISK_LOSSY || state == KFB_DISK_DEAD ? -EIO
+								 : -ETIMEDOUT;
+}
+
+static void kfbk_reattach_say(struct kfbk_device *dev, int error, char *why,
+			      size_t why_bytes)
+{
+	kfbk_lock(dev);
+	if (error == -EALREADY)
+		snprintf(why, why_bytes,
+			 "it is %s, and no disk that has failed",
+			 kfb_disk_state_name(dev->state));
+	else if (error == -EINVAL)
+		snprintf(
+			why, why_bytes,
+			"it did not fail for want of the brick, and does not come back: detach it (%s)",
+			dev->why);
+	else if (error == -EINTR)
+		strscpy(why, "interrupted: it goes on trying", why_bytes);
+	else
+		strscpy(why, dev->why, why_bytes);
+	kfbk_unlock(dev);
+}
+
+int kfbk_reattach(int instance, char *why, size_t why_bytes)
+{
+	struct kfbk_device *dev = kfbk_device_get(instance);
+	int ret;
+
+	if (!dev) {
+		strscpy(why, "no such device", why_bytes);
+		return -ENODEV;
+	}
+	ret = kfbk_reattach_begin(dev) ?: kfbk_reattach_wait(dev);
+	if (ret)
+		kfbk_reattach_say(dev, ret, why, why_bytes);
+	kfbk_put(dev);
+	return ret;
+}
+
 /* ---- the module ------------------------------------------------------- */
 void kfbk_devices_exit(void)
 {

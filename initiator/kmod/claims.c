@@ -11,8 +11,10 @@
  *
  * A disk whose session is over maps nothing any more, and is in nobody's way.
  *
+ * A disk's name is its own as long as it is there, whatever its session does.
+ *
  * Context: process. Locking: claims_lock, held over nothing that waits for the
- * brick. Lifetime: from attach to the end of the session.
+ * brick. Lifetime: from attach to detach.
  */
 #include <linux/string.h>
 
@@ -21,17 +23,13 @@
 static DEFINE_MUTEX(kfbk_claims_lock);
 static LIST_HEAD(kfbk_claims);
 
-static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
-				 const struct kfbk_device *other)
+static bool kfbk_claims_same_blocks(const struct kfbk_device *dev, u64 n_blocks,
+				    const struct kfbk_device *other)
 {
 	u64 first = dev->options.base >> KFB_BLOCK_SHIFT;
 	u64 other_first = other->options.base >> KFB_BLOCK_SHIFT;
 
-	if (other == dev || READ_ONCE(other->core.is_over))
-		return false;
-	if (!dev->options.map_cache && !other->options.map_cache)
-		return false;
-	if (dev->options.ro && other->options.ro)
+	if (other == dev || (dev->options.ro && other->options.ro))
 		return false;
 	return !strcmp(dev->options.client, other->options.client) &&
 	       !memcmp(dev->core.client.info.brick_uuid,
@@ -40,17 +38,60 @@ static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
 	       other_first < first + n_blocks;
 }
 
+/* Its session is over, and stays so. kfbk_claims_lock is held. */
+static bool kfbk_claims_is_over(const struct kfbk_device *dev)
+{
+	return READ_ONCE(dev->core.is_over) && !dev->returns;
+}
+
+static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
+				 const struct kfbk_device *other)
+{
+	if (kfbk_claims_is_over(other))
+		return false;
+	if (!dev->options.map_cache && !other->options.map_cache &&
+	    !dev->returns && !other->returns)
+		return false;
+	return kfbk_claims_same_blocks(dev, n_blocks, other);
+}
+
+static bool kfbk_claims_same_name(const struct kfbk_device *dev,
+				  const struct kfbk_device *other)
+{
+	return other != dev && *dev->options.name &&
+	       !strcmp(dev->options.name, other->options.name);
+}
+
+/* Who was there before, and is over, has not seen what is written from now on. */
+static void kfbk_claims_supersede(const struct kfbk_device *dev, u64 n_blocks)
+{
+	struct kfbk_device *other;
+
+	list_for_each_entry(other, &kfbk_claims, claim) {
+		if (kfbk_claims_is_over(other) && !dev->options.ro &&
+		    kfbk_claims_same_blocks(dev, n_blocks, other))
+			other->is_superseded = true;
+	}
+}
+
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 {
+	const char *what =
+		"has blocks of this range already, as the same client, and not all of them are always mapped";
 	struct kfbk_device *other;
 	int instance = -1;
 
 	mutex_lock(&kfbk_claims_lock);
 	list_for_each_entry(other, &kfbk_claims, claim) {
-		if (kfbk_claims_conflict(dev, n_blocks, other))
-			instance = other->instance;
+		if (kfbk_claims_same_name(dev, other))
+			what = "has that name already";
+		else if (!kfbk_claims_conflict(dev, n_blocks, other))
+			continue;
+		instance = other->instance;
+		break;
 	}
 	if (instance < 0) {
+		kfbk_claims_supersede(dev, n_blocks);
 		if (list_empty(&dev->claim))
 			list_add_tail(&dev->claim, &kfbk_claims);
 		dev->n_claimed = n_blocks;
@@ -58,11 +99,40 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
 		return 0;
-	kfbk_say(dev,
-		 "kfbrick%d has blocks of this range already, as the same "
-		 "client, and not all of them are always mapped",
-		 instance);
+	kfbk_say(dev, "kfbrick%d %s", instance, what);
 	return -EEXIST;
+}
+
+int kfbk_claim_again(struct kfbk_device *dev)
+{
+	struct kfbk_device *other;
+	int instance = -1;
+
+	mutex_lock(&kfbk_claims_lock);
+	if (dev->is_superseded)
+		instance = dev->instance;
+	list_for_each_entry(other, &kfbk_claims, claim) {
+		if (!kfbk_claims_is_over(other) &&
+		    kfbk_claims_same_blocks(dev, dev->n_claimed, other))
+			instance = other->instance;
+	}
+	dev->returns = instance < 0;
+	mutex_unlock(&kfbk_claims_lock);
+	if (instance < 0)
+		return 0;
+	kfbk_say(
+		dev, "kfbrick%d %s", instance,
+		instance == dev->instance
+			? "has seen another disk with its blocks since it failed: they may have been written; detach it"
+			: "has blocks of this range now, as the same client");
+	return -EEXIST;
+}
+
+void kfbk_claim_settled(struct kfbk_device *dev)
+{
+	mutex_lock(&kfbk_claims_lock);
+	dev->returns = false;
+	mutex_unlock(&kfbk_claims_lock);
 }
 
 void kfbk_unclaim(struct kfbk_device *dev)

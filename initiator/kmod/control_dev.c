@@ -69,6 +69,8 @@ static int kfbk_control_obey(char *line, char answer[ANSWER_BYTES])
 	} else if (!ret && options.order == KFBK_RESIZE) {
 		ret = kfbk_resize(options.instance, options.n_blocks, why,
 				  sizeof(why));
+	} else if (!ret && options.order == KFBK_REATTACH) {
+		ret = kfbk_reattach(options.instance, why, sizeof(why));
 	} else if (!ret) {
 		ret = kfbk_detach(options.instance, options.force, why,
 				  sizeof(why));

@@ -16,7 +16,8 @@
  *   WRITE_ZEROES   whole blocks that may be unmapped go there, too; the
  *                  rest is written, from one zero page many times over
  *
- * The last two go on in steps: after each the request is queued again, until
+ * Of the last two, those that are long come in pieces: clears.c. They go on in
+ * steps: after each the request is queued again, until
  * kfbk_rq.done says that it is complete. A request that needs a block that is
  * not mapped waits for blocks/blocks.c; with a cache of mappings each pins its block
  * until its operation is over.
@@ -145,7 +146,7 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 		return;
 	}
 	if (unlikely(krq->is_write && kfbk_is_lossy(dev)))
-		kfbk_rq_end(rq, BLK_STS_IOERR);
+		kfbk_rq_end(rq, BLK_STS_OFFLINE);
 	else
 		kfbk_rq_step(rq, krq->len);
 }
@@ -164,7 +165,8 @@ static struct fi_buf kfbk_data_rq_buf(struct kfbk_device *dev,
 						    bio->bi_iter),
 				   blk_rq_nr_phys_segments(rq),
 				   bio->bi_iter.bi_bvec_done, blk_rq_bytes(rq));
-	sg_init_table(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), dev->max_segments);
+	sg_init_table(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)),
+		      blk_rq_nr_phys_segments(rq));
 	n = kfi_rq_map_sg(rq, kfbk_data_rq_sg(dev, kfbk_rq_of(rq)));
 	return fi_buf_sg(kfbk_data_rq_sg(dev, kfbk_rq_of(rq)), n,
 			 blk_rq_bytes(rq));
@@ -504,15 +506,16 @@ static blk_status_t kfbk_data_start(struct kfbk_device *dev, struct request *rq,
 {
 	if (!(rq->rq_flags & RQF_DONTPREP))
 		kfbk_data_prepare(dev, rq);
+	/* Not IOERR: whoever may expect that it passes tries again and again. */
 	if (unlikely(READ_ONCE(dev->core.is_over)))
-		return BLK_STS_IOERR;
+		return BLK_STS_OFFLINE;
 	/*
 	 * What was written is lost: nothing may look as if it were not. One that
 	 * was under way is made whole first, and fails then.
 	 */
 	if (unlikely(kfbk_is_lossy(dev) && op_is_write(req_op(rq)) &&
 		     !kfbk_rq_of(rq)->torn))
-		return BLK_STS_IOERR;
+		return BLK_STS_OFFLINE;
 	blk_mq_start_request(rq);
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
@@ -523,6 +526,8 @@ static blk_status_t kfbk_data_start(struct kfbk_device *dev, struct request *rq,
 		return BLK_STS_OK;
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
+		if (kfbk_clear_put_off(dev, rq))
+			return BLK_STS_OK;
 		return kfbk_data_clear(dev, rq);
 	default:
 		return BLK_STS_NOTSUPP;

@@ -14,6 +14,7 @@
 struct workqueue_struct *kfbk_session_wq;
 struct workqueue_struct *kfbk_map_wq;
 struct workqueue_struct *kfbk_restore_wq;
+struct workqueue_struct *kfbk_clear_wq;
 
 int kfbk_works_init(void)
 {
@@ -23,7 +24,8 @@ int kfbk_works_init(void)
 		alloc_workqueue("kfbrick-session", flags | WQ_HIGHPRI, 0);
 	kfbk_map_wq = alloc_workqueue("kfbrick-map", flags, 0);
 	kfbk_restore_wq = alloc_workqueue("kfbrick-restore", flags, 0);
-	if (kfbk_session_wq && kfbk_map_wq && kfbk_restore_wq)
+	kfbk_clear_wq = alloc_workqueue("kfbrick-clear", flags, 0);
+	if (kfbk_session_wq && kfbk_map_wq && kfbk_restore_wq && kfbk_clear_wq)
 		return 0;
 	kfbk_works_exit();
 	return -ENOMEM;
@@ -31,6 +33,8 @@ int kfbk_works_init(void)
 
 void kfbk_works_exit(void)
 {
+	if (kfbk_clear_wq)
+		destroy_workqueue(kfbk_clear_wq);
 	if (kfbk_restore_wq)
 		destroy_workqueue(kfbk_restore_wq);
 	if (kfbk_map_wq)

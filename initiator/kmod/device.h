@@ -10,6 +10,7 @@
 extern struct workqueue_struct *kfbk_session_wq;
 extern struct workqueue_struct *kfbk_map_wq;
 extern struct workqueue_struct *kfbk_restore_wq;
+extern struct workqueue_struct *kfbk_clear_wq;
 
 int kfbk_works_init(void);
 void kfbk_works_exit(void);

@@ -11,6 +11,9 @@
 #include "disks.h"
 #include "requests.h"
 
+/* As the kernel reads ahead by itself; who has more to gain sets read_ahead_kb. */
+#define KFBK_READAHEAD_BYTES (128 << 10)
+
 static void kfbk_disk_free(struct gendisk *disk)
 {
 	kfbk_put(disk->private_data);
@@ -73,6 +76,7 @@ static void kfbk_disk_set_limits(const struct kfbk_device *dev,
 		.max_segments = dev->max_segments,
 		.max_segment_bytes = dev->max_segment_bytes,
 		.write_cache = dev->core.flush_mode != KFB_FLUSH_COMMIT,
+		.readahead_bytes = KFBK_READAHEAD_BYTES,
 	};
 	if (dev->options.ro)
 		return;
@@ -160,6 +164,7 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	int ret;
 
 	INIT_WORK(&dev->tell_work, kfbk_disk_tell_state);
+	kfbk_clears_begin(dev);
 	kfbk_lock(dev);
 	dev->is_inline = dev->queues[0].ep && dev->queues[0].ep->is_inline;
 	kfbk_unlock(dev);
@@ -199,6 +204,7 @@ void kfbk_disk_del(struct kfbk_device *dev)
 	struct gendisk *disk = dev->disk;
 
 	del_gendisk(disk);
+	kfbk_clears_end(dev);
 	kfbk_disk_forget(dev);
 	put_disk(disk);
 	blk_mq_free_tag_set(&dev->tags);

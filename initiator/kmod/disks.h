@@ -54,19 +54,45 @@ int kfbk_detach(int instance, bool force, char *why, size_t why_bytes);
  */
 int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
 
+/**
+ * kfbk_reattach - come back to the brick after the time for that was over
+ * @instance: which
+ * @why: on failure why, for people
+ * @why_bytes: room there
+ *
+ * The disk stays what it is, with all that is open on it: what had completed is
+ * known to be there, or is written again, or the disk is lossy.
+ *
+ * Context: process; waits as long as the disk waits for a brick.
+ * Return: 0, -ENODEV, -EALREADY (it has not failed), -EEXIST (another disk has had
+ * its blocks, or has them), -EINTR (it goes on trying), or why it has failed again.
+ */
+int kfbk_reattach(int instance, char *why, size_t why_bytes);
+
 /* claims.c */
 
 /**
- * kfbk_claim - see that no disk of the same client has blocks of a range
+ * kfbk_claim - see that no disk has the name, nor one of the same client the blocks
  * @dev: the disk; its brick is known
  * @n_blocks: of its range, from now on
  *
  * Context: process.
- * Return: 0, or -EEXIST: there is one, and one of the two maps on demand;
- * dev->why has words.
+ * Return: 0, or -EEXIST: there is one, and where it is about blocks one of the two
+ * maps on demand; dev->why has words.
  */
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
-/* Its session has ended, or never was. Context: process. */
+/**
+ * kfbk_claim_again - as kfbk_claim(), for a disk whose session was over
+ * @dev: the disk; others see it again if this succeeds
+ *
+ * Context: process.
+ * Return: 0, or -EEXIST: another disk of the client has blocks of it, or had some
+ * meanwhile, which no birth shows; dev->why has words.
+ */
+int kfbk_claim_again(struct kfbk_device *dev);
+/* It is back, or its session is over again. Context: process. */
+void kfbk_claim_settled(struct kfbk_device *dev);
+/* It goes, or never was. Context: process. */
 void kfbk_unclaim(struct kfbk_device *dev);
 
 /* disk.c */

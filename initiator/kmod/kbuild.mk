@@ -6,7 +6,7 @@ include $(src)/initiator/core/kbuild.mk
 obj-m += kfbrick.o
 kfbrick-y := $(addprefix initiator/kmod/, \
 	main.o control_dev.o options.o key.o hmac.o device.o calls.o zeroes.o \
-	retain.o flush.o data.o messages.o fabric.o session.o disk.o sysfs.o \
+	clears.o retain.o flush.o data.o messages.o fabric.o session.o disk.o sysfs.o \
 	claims.o attach.o trace.o) \
 	$(addprefix initiator/kmod/blocks/, allocate.o blocks.o discard.o \
 	mapcache.o maps.o resize.o restore.o) \

@@ -72,8 +72,8 @@
 /* A request that was at fault for so many ends of a connection is given up. */
 #define KFBK_STRIKES_MAX 3
 
-/* Segments of one request; the provider may have fewer. */
-#define KFBK_SEGMENTS_MAX 64
+/* Segments of one request, a block's pages; the provider may have fewer. */
+#define KFBK_SEGMENTS_MAX 512
 
 #define KFBK_WHY_BYTES	    160
 #define KFBK_BLOCK_SECTORS  (KFB_BLOCK_BYTES >> SECTOR_SHIFT)
@@ -309,7 +309,9 @@ struct kfbk_cache {
  * @release: what the last reference calls
  * @node: in the list of devices
  * @claim: in the list of who has which blocks
- * @n_claimed: of its range, under the lock of that list
+ * @n_claimed: of its range, under the lock of that list, as the two that follow
+ * @is_superseded: its session was over, and another disk has got blocks of it
+ * @returns: its session is over, and is to have another one
  * @instance: the N of kfbrickN
  * @options: as attached
  * @key: the client's, if it has a name
@@ -337,6 +339,8 @@ struct kfbk_cache {
  * @cache: which of them are mapped, when not all are
  * @resize: NULL, or what the map work is to do
  * @waiting: requests for blocks that are not MAPPED
+ * @clears: bios of discards and write-zeroes that go on in pieces
+ * @clear_work: sends these
  * @draining: somebody waits until blocks are quiet
  * @drain_wait: where
  * @session_work: runs the client
@@ -347,6 +351,7 @@ struct kfbk_cache {
  * @is_quiesced: queue_rq() is stopped; the session work's
  * @gives_up: the client is to end
  * @first: completed when the first session is usable, or will never be
+ * @settled: who waits until the disk is back, or is not
  * @fabric: what all queues share
  * @domain: of @fabric; all queues share it, too
  * @info: how the brick is reached
@@ -362,6 +367,8 @@ struct kfbk_device {
 	struct list_head node;
 	struct list_head claim;
 	u64 n_claimed;
+	bool is_superseded;
+	bool returns;
 	int instance;
 	struct kfbk_options options;
 	u8 key[KFB_KEY_BYTES];
@@ -390,6 +397,8 @@ struct kfbk_device {
 	struct kfbk_cache cache;
 	struct kfbk_resize *resize;
 	struct list_head waiting;
+	struct bio_list clears;
+	struct work_struct clear_work;
 	bool draining;
 	wait_queue_head_t drain_wait;
 
@@ -401,6 +410,7 @@ struct kfbk_device {
 	bool is_quiesced;
 	bool gives_up;
 	struct completion first;
+	wait_queue_head_t settled;
 
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;

@@ -6,6 +6,7 @@
  * value may be is checked here, what goes with what at the end.
  */
 #include <linux/cpumask.h>
+#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
@@ -57,6 +58,13 @@ static const char *kfbk_option_take_resize(const char *value,
 	return NULL;
 }
 
+static const char *kfbk_option_take_reattach(const char *value,
+					     struct kfbk_options *out)
+{
+	out->order = KFBK_REATTACH;
+	return NULL;
+}
+
 static const char *kfbk_option_take_addr(const char *value,
 					 struct kfbk_options *out)
 {
@@ -89,6 +97,23 @@ static const char *kfbk_option_take_key(const char *value,
 					struct kfbk_options *out)
 {
 	return kfbk_option_copy(out->key, sizeof(out->key), value);
+}
+
+/* It becomes a file's name, and a word of brickctl's. */
+static const char *kfbk_option_take_name(const char *value,
+					 struct kfbk_options *out)
+{
+	static const char wrong[] =
+		"must be of letters, digits, '.', '_' and '-', and begin with neither '.' nor '-'";
+	const char *at;
+
+	for (at = value; *at; at++) {
+		if (!isascii(*at) || (!isalnum(*at) && !strchr("._-", *at)))
+			return wrong;
+	}
+	if (*value == '.' || *value == '-')
+		return wrong;
+	return kfbk_option_copy(out->name, sizeof(out->name), value);
 }
 
 static const char *kfbk_option_take_uuid(const char *value,
@@ -223,11 +248,13 @@ enum {
 	OPT_ATTACH,
 	OPT_DETACH,
 	OPT_RESIZE,
+	OPT_REATTACH,
 	OPT_ADDR,
 	OPT_PORT,
 	OPT_PROVIDER,
 	OPT_CLIENT,
 	OPT_KEY,
+	OPT_NAME,
 	OPT_UUID,
 	OPT_BASE,
 	OPT_BLOCKS,
@@ -248,11 +275,13 @@ static const struct option kfbk_option_table[] = {
 	[OPT_ATTACH] = { "attach", false, kfbk_option_take_attach },
 	[OPT_DETACH] = { "detach", false, kfbk_option_take_detach },
 	[OPT_RESIZE] = { "resize", false, kfbk_option_take_resize },
+	[OPT_REATTACH] = { "reattach", false, kfbk_option_take_reattach },
 	[OPT_ADDR] = { "addr", true, kfbk_option_take_addr },
 	[OPT_PORT] = { "port", true, kfbk_option_take_port },
 	[OPT_PROVIDER] = { "provider", true, kfbk_option_take_provider },
 	[OPT_CLIENT] = { "client", true, kfbk_option_take_client },
 	[OPT_KEY] = { "key", true, kfbk_option_take_key },
+	[OPT_NAME] = { "name", true, kfbk_option_take_name },
 	[OPT_UUID] = { "uuid", true, kfbk_option_take_uuid },
 	[OPT_BASE] = { "base", true, kfbk_option_take_base },
 	[OPT_BLOCKS] = { "blocks", true, kfbk_option_take_blocks },
@@ -269,9 +298,12 @@ static const struct option kfbk_option_table[] = {
 	[OPT_FORCE] = { "force", false, kfbk_option_take_force },
 };
 
-#define ORDERS	  (BIT(OPT_ATTACH) | BIT(OPT_DETACH) | BIT(OPT_RESIZE))
-#define OF_DETACH (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
-#define OF_RESIZE (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
+#define ORDERS                                                 \
+	(BIT(OPT_ATTACH) | BIT(OPT_DETACH) | BIT(OPT_RESIZE) | \
+	 BIT(OPT_REATTACH))
+#define OF_DETACH   (BIT(OPT_DETACH) | BIT(OPT_INSTANCE) | BIT(OPT_FORCE))
+#define OF_RESIZE   (BIT(OPT_RESIZE) | BIT(OPT_INSTANCE) | BIT(OPT_BLOCKS))
+#define OF_REATTACH (BIT(OPT_REATTACH) | BIT(OPT_INSTANCE))
 
 static int kfbk_option_take(char *word, struct kfbk_options *out, char *why,
 			    size_t why_bytes)
@@ -321,7 +353,10 @@ static const char *kfbk_option_check_range(const struct kfbk_options *o)
 static const char *kfbk_option_check_all(const struct kfbk_options *o)
 {
 	if (hweight32(o->given & ORDERS) != 1)
-		return "give one of attach, detach and resize";
+		return "give one of attach, detach, resize and reattach";
+	if (o->order == KFBK_REATTACH)
+		return o->given == OF_REATTACH ? NULL
+					       : "reattach takes instance";
 	if (o->order == KFBK_RESIZE)
 		return o->given == OF_RESIZE
 			       ? kfbk_option_check_range(o)

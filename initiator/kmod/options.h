@@ -6,9 +6,10 @@
  *
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
- *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64
+ *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64,name=data
  *	detach,instance=0,force
  *	resize,instance=0,blocks=1024
+ *	reattach,instance=0
  */
 #ifndef KFBRICK_OPTIONS_H
 #define KFBRICK_OPTIONS_H
@@ -24,6 +25,7 @@
 #define KFBK_PORT_BYTES	    6
 #define KFBK_PROVIDER_BYTES 32
 #define KFBK_KEY_BYTES	    128 /* of the key's description */
+#define KFBK_NAME_BYTES	    64
 
 /* Retained copies: as the brick's acknowledgements need it, or none. */
 #define KFBK_RETAIN_AUTO (~(u32)0)
@@ -33,6 +35,7 @@ enum kfbk_order {
 	KFBK_ATTACH,
 	KFBK_DETACH,
 	KFBK_RESIZE,
+	KFBK_REATTACH,
 };
 
 /**
@@ -43,6 +46,7 @@ enum kfbk_order {
  * @provider: of kfabric
  * @client: the name the brick knows this client by; empty: none
  * @key: description of the logon key
+ * @name: of the disk, for people and /dev/kfbrick; empty: none
  * @uuid: the brick that is expected; zero: any
  * @base: address of the first block
  * @n_blocks: blocks of the device
@@ -54,7 +58,7 @@ enum kfbk_order {
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
- * @instance: DETACH, RESIZE: which
+ * @instance: DETACH, RESIZE, REATTACH: which
  * @force: DETACH: even while it is open
  * @given: bits of the keys that were there
  */
@@ -65,6 +69,7 @@ struct kfbk_options {
 	char provider[KFBK_PROVIDER_BYTES];
 	char client[KFB_NAME_MAX + 1];
 	char key[KFBK_KEY_BYTES];
+	char name[KFBK_NAME_BYTES];
 	u8 uuid[KFB_UUID_BYTES];
 	u64 base;
 	u64 n_blocks;

@@ -13,6 +13,16 @@ struct fi_buf kfbk_zero_buf(const struct kfbk_device *dev, u32 *len);
 int kfbk_zeroes_init(void);
 void kfbk_zeroes_exit(void);
 
+/* clears.c */
+void kfbk_clears_begin(struct kfbk_device *dev);
+/* None is left. Context: process; the disk takes no more requests. */
+void kfbk_clears_end(struct kfbk_device *dev);
+/*
+ * A discard or write-zeroes that is more than a piece of work: true: it has ended,
+ * and what it was to do is done by and by. Context: queue_rq(), it was started.
+ */
+bool kfbk_clear_put_off(struct kfbk_device *dev, struct request *rq);
+
 /* retain.c */
 
 /* When the brick has said what it is. Context: process. */

@@ -377,6 +377,7 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	} else {
 		kfbk_quiesce(dev);
 	}
+	wake_up_all(&dev->settled);
 	if (does & KFB_DISK_DO_REPLAY) {
 		/* The queue stays quiesced: a write now would be older than a copy. */
 		kfbk_lock(dev);
@@ -451,6 +452,7 @@ int kfbk_session_init(struct kfbk_device *dev)
 	INIT_WORK(&dev->session_work, kfbk_session_work_fn);
 	INIT_DELAYED_WORK(&dev->wake_work, kfbk_session_wake_fn);
 	init_completion(&dev->first);
+	init_waitqueue_head(&dev->settled);
 	dev->wake_ms = KFB_TIME_NEVER;
 	dev->tx = kvzalloc(KFB_CLIENT_TX_BYTES(n), GFP_KERNEL);
 	dev->queues = kvcalloc(n, sizeof(*dev->queues), GFP_KERNEL);

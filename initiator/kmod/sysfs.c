@@ -45,6 +45,7 @@ static struct kfb_info kfbk_sysfs_info(struct kfbk_device *dev)
 }
 
 KFBK_ATTR_OF(state, "%s\n", kfb_disk_state_name(READ_ONCE(dev->state)));
+KFBK_ATTR_OF(name, "%s\n", dev->options.name);
 KFBK_ATTR_OF(client, "%s\n", dev->options.client);
 KFBK_ATTR_OF(brick_uuid, "%pU\n", kfbk_sysfs_info(dev).brick_uuid);
 KFBK_ATTR_OF(instance_id, "%016llx\n", kfbk_sysfs_info(dev).instance_id);
@@ -193,23 +194,15 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 KFBK_ATTR_RO(map_cache);
 
 static struct attribute *kfbk_sysfs_attrs[] = {
-	&dev_attr_state.attr,
-	&dev_attr_brick.attr,
-	&dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,
-	&dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr,
-	&dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,
-	&dev_attr_queues.attr,
-	&dev_attr_base.attr,
-	&dev_attr_blocks.attr,
-	&dev_attr_thin.attr,
-	&dev_attr_last_error.attr,
-	&dev_attr_counters.attr,
-	&dev_attr_retain.attr,
-	&dev_attr_map_cache.attr,
-	NULL,
+	&dev_attr_state.attr,	    &dev_attr_name.attr,
+	&dev_attr_brick.attr,	    &dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,  &dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr, &dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,	    &dev_attr_queues.attr,
+	&dev_attr_base.attr,	    &dev_attr_blocks.attr,
+	&dev_attr_thin.attr,	    &dev_attr_last_error.attr,
+	&dev_attr_counters.attr,    &dev_attr_retain.attr,
+	&dev_attr_map_cache.attr,   NULL,
 };
 
 static const struct attribute_group kfbk_sysfs_group = {

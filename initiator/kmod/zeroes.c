@@ -9,9 +9,10 @@
 
 #define ZERO_ORDER 6
 #define ZERO_BYTES (PAGE_SIZE << ZERO_ORDER)
+#define ZERO_BVECS (KFB_BLOCK_BYTES / ZERO_BYTES)
 
 static struct page *kfbk_zero_page;
-static struct bio_vec kfbk_zero_bvecs[KFBK_SEGMENTS_MAX];
+static struct bio_vec kfbk_zero_bvecs[ZERO_BVECS];
 
 int kfbk_zeroes_init(void)
 {
@@ -21,7 +22,7 @@ int kfbk_zeroes_init(void)
 		alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ZERO_ORDER);
 	if (!kfbk_zero_page)
 		return -ENOMEM;
-	for (i = 0; i < KFBK_SEGMENTS_MAX; i++)
+	for (i = 0; i < ZERO_BVECS; i++)
 		kfbk_zero_bvecs[i] =
 			(struct bio_vec){ .bv_page = kfbk_zero_page,
 					  .bv_len = ZERO_BYTES };

@@ -136,6 +136,7 @@ static inline int kfi_rq_map_sg(struct request *rq, struct scatterlist *sg)
  * @discard_granularity_bytes: smallest unit that can be discarded
  * @write_zeroes_sectors: of one write-zeroes; 0: there is none
  * @write_cache: completed writes need a flush to last; FUA does it for one
+ * @readahead_bytes: that a read of a page may bring with it
  */
 struct kfi_disk_limits {
 	unsigned int logical_block_bytes;
@@ -149,7 +150,18 @@ struct kfi_disk_limits {
 	unsigned int discard_granularity_bytes;
 	unsigned int write_zeroes_sectors;
 	bool write_cache;
+	unsigned int readahead_bytes;
 };
+
+/*
+ * Of what a disk says to be its best unit the kernel makes twice as much
+ * readahead, and reads all of it for a fault in a mapped file.
+ */
+static inline void kfi_disk_set_readahead(struct gendisk *disk,
+					  const struct kfi_disk_limits *l)
+{
+	disk->bdi->ra_pages = l->readahead_bytes >> PAGE_SHIFT;
+}
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
 /* Limits are set one by one. */
@@ -168,6 +180,8 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 	blk_queue_io_opt(q, l->io_opt_bytes);
 	blk_queue_chunk_sectors(q, l->chunk_sectors);
 	blk_queue_max_hw_sectors(q, l->max_sectors);
+	/* Else what it is by default, which need not divide a chunk. */
+	q->limits.max_sectors = q->limits.max_hw_sectors;
 	blk_queue_max_segments(q, l->max_segments);
 	blk_queue_max_segment_size(q, l->max_segment_bytes);
 	blk_queue_max_discard_sectors(q, l->discard_sectors);
@@ -176,6 +190,7 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 	blk_queue_write_cache(q, l->write_cache, l->write_cache);
 	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
+	kfi_disk_set_readahead(disk, l);
 	return disk;
 }
 #else
@@ -202,6 +217,8 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 		lim.features |= BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA;
 #endif
 	disk = blk_mq_alloc_disk(set, &lim, queuedata);
+	if (!IS_ERR(disk))
+		kfi_disk_set_readahead(disk, l);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 	if (!IS_ERR(disk)) {
 		blk_queue_write_cache(disk->queue, l->write_cache,

@@ -48,7 +48,7 @@
 #define KTCP_NAME	   "tcp"
 #define KTCP_WIRE_VERSION  3
 #define KTCP_QUEUE_SIZE	   512 /* operations per endpoint and direction */
-#define KTCP_IOV_LIMIT	   256
+#define KTCP_IOV_LIMIT	   512
 #define KTCP_MAX_MSG	   (1UL << 30)
 #define KTCP_MAX_MR	   (1UL << 40)
 #define KTCP_OP_TIMEOUT_MS 10000

@@ -32,6 +32,7 @@ FILES = (
     f"{PREFIX}/lib/sysusers.d/kfbrick.conf",
     f"{PREFIX}/lib/tmpfiles.d/kfbrick.conf",
     f"{PREFIX}/lib/udev/rules.d/91-kfbrick.rules",
+    f"{PREFIX}/lib/udev/rules.d/61-kfbrick-probe.rules",
     f"{PREFIX}/lib/udev/rules.d/92-kfbrick-disk.rules",
     f"{PREFIX}/share/kfbrick/brickd.conf",
 )
@@ -77,6 +78,9 @@ class Install(lab.FuncTest):
     def test_units_settings_and_pages_are_there(self):
         self.install()
         pages = [p.stem for p in (TOP / "docs/man").glob("*.scd")] if MAN else []
+        calls = words(TOP / "docs/man/calls", TOP / "initiator/lib/kfbrick.h").split()
+        self.assertIn("kfbrick_alloc", calls)
+        pages += [f"{call}.3" for call in calls] if MAN else []
         for page in pages:
             section = page.rsplit(".", 1)[1]
             self.assertTrue((self.dest / PREFIX / "share/man" / f"man{section}"

@@ -182,11 +182,12 @@ int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)
 			value = number_of_name(at);
 	}
 	if (value < 0)
-		return ctl_usage(ctl,
-				 "\"%s\" is no disk of the driver: kfbrick0 or "
-				 "/dev/kfbrick0 is one, and so is the name that "
-				 "one was attached with",
-				 text);
+		return ctl_usage(
+			ctl,
+			"\"%s\" is no disk of the driver: kfbrick0 or "
+			"/dev/kfbrick0 is one, and so is the name that "
+			"one was attached with",
+			text);
 	*number = (unsigned int)value;
 	return CTL_DONE;
 }

@@ -39,6 +39,7 @@ enum {
 	OPT_SECTOR,
 	OPT_RETAIN,
 	OPT_MAP_CACHE,
+	OPT_NAME,
 	OPT_RESIZE,
 };
 
@@ -58,6 +59,7 @@ static const struct ctl_option options[] = {
 			 "MiB of writes to keep until they are durable" },
 	[OPT_MAP_CACHE] = { "map-cache", 0, "N",
 			    "blocks, or bytes, mapped at one time; 0: all" },
+	[OPT_NAME] = { "name", 0, "NAME", "also /dev/kfbrick/NAME" },
 	[OPT_RESIZE] = { "resize", 0, "DISK", "let an attached disk grow" },
 	{ NULL },
 };
@@ -173,6 +175,17 @@ static int add_number(struct ctl *ctl, FILE *order, const char *option,
 	return status;
 }
 
+/* The driver knows what a name may be; here it must only stay one word. */
+static int add_name(struct ctl *ctl, FILE *order, const char *name)
+{
+	if (!name)
+		return CTL_DONE;
+	if (strpbrk(name, ",="))
+		return ctl_usage(ctl, "--name \"%s\" has a ',' or a '='", name);
+	fprintf(order, ",name=%s", name);
+	return CTL_DONE;
+}
+
 static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 {
 	const struct ctl_settings *s = &ctl->settings;
@@ -189,6 +202,8 @@ static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 				    args->options[OPT_RETAIN], RETAIN_MAX);
 	if (!status)
 		status = add_map_cache(ctl, order, args);
+	if (!status)
+		status = add_name(ctl, order, args->options[OPT_NAME]);
 	if (status)
 		return status;
 	if (fail && strcmp(fail, "never") != 0 && strcmp(fail, "io-error") != 0)

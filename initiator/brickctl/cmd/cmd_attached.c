@@ -25,13 +25,14 @@ static const struct attribute {
 	} kind;
 } attributes[] = {
 	{ "state", TEXT },	  { "name", TEXT },
-	{ "brick", TEXT },	  { "client", TEXT },	  { "brick_uuid", TEXT },
-	{ "instance_id", TEXT },  { "power_epoch", COUNT },
-	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
-	{ "base", TEXT },	  { "blocks", COUNT },
-	{ "queues", COUNT },	  { "thin", BOOL },
-	{ "last_error", TEXT },	  { "retain", NUMBERS },
-	{ "map_cache", NUMBERS }, { "counters", LINES },
+	{ "brick", TEXT },	  { "client", TEXT },
+	{ "brick_uuid", TEXT },	  { "instance_id", TEXT },
+	{ "power_epoch", COUNT }, { "flush_mode", TEXT },
+	{ "unsafe", BOOL },	  { "base", TEXT },
+	{ "blocks", COUNT },	  { "queues", COUNT },
+	{ "thin", BOOL },	  { "last_error", TEXT },
+	{ "retain", NUMBERS },	  { "map_cache", NUMBERS },
+	{ "counters", LINES },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
@@ -40,7 +41,8 @@ static FILE *open_attribute(const char *disk, const char *name)
 {
 	char path[TEXT_BYTES];
 
-	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk, name);
+	snprintf(path, sizeof(path), CTL_SYS_BLOCK "/%.64s/kfbrick/%s", disk,
+		 name);
 	return fopen(path, "re");
 }
 

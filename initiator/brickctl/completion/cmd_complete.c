@@ -36,8 +36,8 @@ struct completion {
 	const char *current; /* what is there of the word */
 };
 
-static void offer(const struct completion *c, const char *word,
-		  const char *what)
+static void offer_word(const struct completion *c, const char *word,
+		       const char *what)
 {
 	if (strncmp(word, c->current, strlen(c->current)) != 0)
 		return;
@@ -53,7 +53,7 @@ static void offer_all(const struct completion *c, const char *words)
 	char *word;
 
 	while (copy && (word = strsep(&at, " ")) != NULL)
-		offer(c, word, NULL);
+		offer_word(c, word, NULL);
 	free(copy);
 }
 
@@ -68,9 +68,9 @@ static void offer_disks(const struct completion *c)
 
 	for (i = 0; i < n; i++) {
 		ctl_disk_name(found[i]->d_name, name);
-		offer(c, found[i]->d_name, *name ? name : NULL);
+		offer_word(c, found[i]->d_name, *name ? name : NULL);
 		if (*name)
-			offer(c, name, found[i]->d_name);
+			offer_word(c, name, found[i]->d_name);
 		free(found[i]);
 	}
 	if (n >= 0)
@@ -88,8 +88,8 @@ static void offer_members(const struct completion *c, struct json_object *list,
 		const char *word = ctl_admin_text(o, member);
 
 		if (*word)
-			offer(c, word,
-			      beside ? ctl_admin_text(o, beside) : NULL);
+			offer_word(c, word,
+				   beside ? ctl_admin_text(o, beside) : NULL);
 	}
 }
 
@@ -128,7 +128,7 @@ static void offer_jobs(const struct completion *c)
 
 			snprintf(text, sizeof(text), "%" PRIu64,
 				 ctl_admin_count(job, "job"));
-			offer(c, text, ctl_admin_text(job, "do"));
+			offer_word(c, text, ctl_admin_text(job, "do"));
 		}
 		json_object_put(answer);
 	}
@@ -140,7 +140,7 @@ static void offer_clients(const struct completion *c)
 	/* Without a brick there may be a client all the same. */
 	ctl_settings_complete(c->ctl);
 	if (c->ctl->settings.client)
-		offer(c, c->ctl->settings.client, NULL);
+		offer_word(c, c->ctl->settings.client, NULL);
 	offer_of_admin(c, ctl_admin_clients, "client", NULL);
 }
 
@@ -176,7 +176,7 @@ static void offer_extents(const struct completion *c, unsigned int what,
 		else
 			snprintf(text, sizeof(text), "0x%" PRIx64 "+%" PRIu64,
 				 e->va, e->n_blocks);
-		offer(c, text, size);
+		offer_word(c, text, size);
 	}
 }
 
@@ -184,7 +184,7 @@ static void offer_bricks(const struct completion *c)
 {
 	ctl_settings_complete(c->ctl);
 	if (c->ctl->settings.brick)
-		offer(c, c->ctl->settings.brick, NULL);
+		offer_word(c, c->ctl->settings.brick, NULL);
 	offer_all(c, "tcp:// verbs:// libfabric-tcp://");
 	puts(":nospace");
 }
@@ -213,8 +213,9 @@ static const struct {
 	{ .option = "sector", .words = "512 4096" },
 	{ .value = "CLIENT", .offer = offer_clients },
 	{ .value = "COLUMN",
-	  .words = "ops alloc free map unmap list flush flushed zeroed promoted "
-		   "waiting sessions mappings" },
+	  .words =
+		  "ops alloc free map unmap list flush flushed zeroed promoted "
+		  "waiting sessions mappings" },
 	{ .value = "DIR", .offer = offer_folders },
 	{ .value = "DISK", .offer = offer_disks },
 	{ .value = "FILE", .offer = offer_files },
@@ -293,6 +294,7 @@ static const struct {
 	{ "list", 1, "allocated mapped mine", NULL },
 	{ "map", 1, NULL, offer_ranges },
 	{ "read", 1, NULL, offer_addresses },
+	{ "reattach", 1, NULL, offer_disks },
 	{ "tier", 2, NULL, offer_tier },
 	{ "unmap", 1, NULL, offer_mappings },
 	{ "write", 1, NULL, offer_addresses },
@@ -320,7 +322,7 @@ static void offer_commands(const struct completion *c)
 	const struct ctl_command *const *at;
 
 	for (at = ctl_commands; *at; at++)
-		offer(c, (*at)->name, (*at)->summary);
+		offer_word(c, (*at)->name, (*at)->summary);
 }
 
 static void offer_options(const struct completion *c,
@@ -330,7 +332,7 @@ static void offer_options(const struct completion *c,
 
 	for (; options && options->name; options++) {
 		snprintf(name, sizeof(name), "--%s", options->name);
-		offer(c, name, options->help);
+		offer_word(c, name, options->help);
 	}
 }
 
@@ -340,17 +342,17 @@ static const struct ctl_option *find_among(const struct ctl_option *options,
 	size_t len = strcspn(word + 2, "=");
 
 	for (; options && options->name; options++) {
-		if (word[1] != '-' ? word[1] == options->letter && !word[2]
-				   : strlen(options->name) == len &&
-					     !strncmp(options->name, word + 2,
-						      len))
+		if (word[1] != '-'
+			    ? word[1] == options->letter && !word[2]
+			    : strlen(options->name) == len &&
+				      !strncmp(options->name, word + 2, len))
 			return options;
 	}
 	return NULL;
 }
 
-static const struct ctl_option *find_option(const struct completion *c,
-					    const char *word)
+static const struct ctl_option *find_typed_option(const struct completion *c,
+						  const char *word)
 {
 	const struct ctl_option *found = NULL;
 
@@ -362,7 +364,7 @@ static const struct ctl_option *find_option(const struct completion *c,
 }
 
 /* Where to ask, and as whom. */
-static void take_setting(const struct completion *c,
+static void note_setting(const struct completion *c,
 			 const struct ctl_option *option, const char *value)
 {
 	struct ctl_settings *s = &c->ctl->settings;
@@ -411,15 +413,14 @@ static bool take_words(struct completion *c, char **words, int n)
 			continue;
 		}
 		only_words = !strcmp(words[i], "--");
-		option = find_option(c, words[i]);
+		option = find_typed_option(c, words[i]);
 		if (!option || !option->value)
 			continue;
 		value = strchr(words[i], '=');
 		if (!value && i + 1 == n)
 			c->option = option;
 		else
-			take_setting(c, option,
-				     value ? value + 1 : words[++i]);
+			note_setting(c, option, value ? value + 1 : words[++i]);
 	}
 	if (only_words)
 		c->option = NULL;
@@ -430,7 +431,7 @@ static bool take_words(struct completion *c, char **words, int n)
 static bool is_joined(struct completion *c, char *word, char *prefix,
 		      size_t size)
 {
-	const struct ctl_option *option = find_option(c, word);
+	const struct ctl_option *option = find_typed_option(c, word);
 	const char *value = strchr(word, '=');
 
 	if (strncmp(word, "--", 2) != 0 || !value || !option || !option->value)

@@ -26,6 +26,8 @@ static blk_status_t kfbk_status_of(int error)
 		return BLK_STS_NOSPC;
 	case -EOPNOTSUPP:
 		return BLK_STS_NOTSUPP;
+	case -ENODEV:
+		return BLK_STS_OFFLINE;
 	default:
 		return BLK_STS_IOERR;
 	}
@@ -127,7 +129,7 @@ static int kfbk_serve_waiting(struct kfbk_device *dev, struct request *rq)
 	int ret = 0;
 
 	if (READ_ONCE(dev->core.is_over))
-		return -EIO;
+		return -ENODEV;
 	if (kfbk_rq_frees(dev, rq))
 		return kfbk_discard_blocks(dev, rq);
 	if (state == KFB_BLOCK_UNMAPPED)
@@ -170,6 +172,9 @@ void kfbk_map_work(struct work_struct *work)
 			continue;
 		rq = blk_mq_rq_from_pdu(krq);
 		ret = kfbk_serve_waiting(dev, rq);
+		/* Whatever it was that failed: it is over for good. */
+		if (ret && READ_ONCE(dev->core.is_over))
+			ret = -ENODEV;
 		if (ret)
 			kfbk_rq_end(rq, kfbk_status_of(ret));
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Bios: their pieces, their parts, their end. */
 #include <linux/blkdev.h>
+#include <linux/completion.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
@@ -90,6 +91,50 @@ void bio_endio(struct bio *bio)
 	bio_endio(parent);
 }
 
+void bio_init(struct bio *bio, struct block_device *bdev, struct bio_vec *table,
+	      unsigned short max_vecs, blk_opf_t opf)
+{
+	memset(bio, 0, sizeof(*bio));
+	bio->disk = bdev->disk;
+	bio->bi_io_vec = table;
+	bio->bi_opf = opf;
+}
+
+static void bio_wake(struct bio *bio)
+{
+	complete(bio->bi_private);
+}
+
+int submit_bio_wait(struct bio *bio)
+{
+	struct completion done;
+
+	init_completion(&done);
+	bio->bi_private = &done;
+	bio->bi_end_io = bio_wake;
+	submit_bios(&bio, 1);
+	wait_for_completion(&done);
+	return blk_status_to_errno(bio->bi_status);
+}
+
+blk_status_t errno_to_blk_status(int error)
+{
+	switch (error) {
+	case 0:
+		return BLK_STS_OK;
+	case -EOPNOTSUPP:
+		return BLK_STS_NOTSUPP;
+	case -ENOSPC:
+		return BLK_STS_NOSPC;
+	case -ENODATA:
+		return BLK_STS_MEDIUM;
+	case -ENODEV:
+		return BLK_STS_OFFLINE;
+	default:
+		return BLK_STS_IOERR;
+	}
+}
+
 int blk_status_to_errno(blk_status_t status)
 {
 	switch (status) {
@@ -101,6 +146,8 @@ int blk_status_to_errno(blk_status_t status)
 		return -ENOSPC;
 	case BLK_STS_MEDIUM:
 		return -ENODATA;
+	case BLK_STS_OFFLINE:
+		return -ENODEV;
 	default:
 		return -EIO;
 	}

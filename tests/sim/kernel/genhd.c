@@ -94,6 +94,9 @@ struct gendisk *blk_mq_alloc_disk(struct blk_mq_tag_set *set,
 		return ERR_PTR(-ENOMEM);
 	}
 	disk->queue->disk = disk;
+	disk->bdi = &disk->its_bdi;
+	disk->its_part0.disk = disk;
+	disk->part0 = &disk->its_part0;
 	disk->queue->queuedata = queuedata;
 	disk->dev.kobj.name = disk->disk_name;
 	kref_init(&disk->dev.ref);

@@ -176,6 +176,20 @@ int blk_rq_map_sg(struct request_queue *q, struct request *rq,
 	return n;
 }
 
+void blk_steal_bios(struct bio_list *list, struct request *rq)
+{
+	if (rq->bio) {
+		if (list->tail)
+			list->tail->bi_next = rq->bio;
+		else
+			list->head = rq->bio;
+		list->tail = rq->biotail;
+	}
+	rq->bio = NULL;
+	rq->biotail = NULL;
+	rq->len = 0;
+}
+
 /* ---- from it -------------------------------------------------------------------- */
 
 void blk_mq_complete_request(struct request *rq)

@@ -24,6 +24,8 @@ enum req_op {
 #define REQ_PREFLUSH (1U << 8)
 #define REQ_FUA	     (1U << 9)
 #define REQ_NOUNMAP  (1U << 10)
+#define REQ_NOMERGE  (1U << 11)
+#define REQ_NOWAIT   (1U << 12)
 
 #define BLK_STS_OK	 0
 #define BLK_STS_NOTSUPP	 ((blk_status_t)1)
@@ -31,6 +33,7 @@ enum req_op {
 #define BLK_STS_MEDIUM	 ((blk_status_t)7)
 #define BLK_STS_RESOURCE ((blk_status_t)9)
 #define BLK_STS_IOERR	 ((blk_status_t)10)
+#define BLK_STS_OFFLINE	 ((blk_status_t)16)
 
 static inline bool op_is_write(blk_opf_t op)
 {
@@ -38,8 +41,13 @@ static inline bool op_is_write(blk_opf_t op)
 }
 
 int blk_status_to_errno(blk_status_t status);
+blk_status_t errno_to_blk_status(int error);
 
 struct gendisk;
+
+struct block_device {
+	struct gendisk *disk;
+};
 
 /*
  * struct bio - one; a part of another one, when that was too long
@@ -77,6 +85,41 @@ u32 bio_pieces(const struct bio *bio);
 /* The first bytes of it become a part of its own; NULL: there is no memory. */
 struct bio *bio_split_front(struct bio *bio, u32 len);
 void bio_endio(struct bio *bio);
+
+/* One without data that is not on any list, and the end of it. */
+void bio_init(struct bio *bio, struct block_device *bdev, struct bio_vec *table,
+	      unsigned short max_vecs, blk_opf_t opf);
+
+static inline void bio_uninit(struct bio *bio)
+{
+}
+
+/* Sends it, and waits. Return: 0, or its error. */
+int submit_bio_wait(struct bio *bio);
+
+struct bio_list {
+	struct bio *head;
+	struct bio *tail;
+};
+
+static inline void bio_list_init(struct bio_list *list)
+{
+	list->head = NULL;
+	list->tail = NULL;
+}
+
+static inline struct bio *bio_list_pop(struct bio_list *list)
+{
+	struct bio *bio = list->head;
+
+	if (!bio)
+		return NULL;
+	list->head = bio->bi_next;
+	if (!list->head)
+		list->tail = NULL;
+	bio->bi_next = NULL;
+	return bio;
+}
 
 /*
  * Sends some that the disk's scheduler sees at one time: those that follow each

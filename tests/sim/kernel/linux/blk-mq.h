@@ -149,6 +149,8 @@ void blk_mq_tagset_busy_iter(struct blk_mq_tag_set *set,
 			     bool (*fn)(struct request *rq, void *arg),
 			     void *arg);
 
+/* It has none afterwards, and no bytes. */
+void blk_steal_bios(struct bio_list *list, struct request *rq);
 void blk_mq_start_request(struct request *rq);
 void blk_mq_complete_request(struct request *rq);
 void blk_mq_end_request(struct request *rq, blk_status_t status);

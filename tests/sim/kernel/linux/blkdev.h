@@ -70,11 +70,18 @@ struct block_device_operations {
 
 #define DISK_NAME_LEN 32
 
+/* Nothing is read ahead here. */
+struct backing_dev_info {
+	unsigned long ra_pages;
+};
+
 struct gendisk {
 	char disk_name[DISK_NAME_LEN];
 	const struct block_device_operations *fops;
 	void *private_data;
 	struct request_queue *queue;
+	struct backing_dev_info *bdi;
+	struct block_device *part0;
 	struct mutex open_mutex;
 	u32 n_openers;
 	sector_t capacity;
@@ -83,6 +90,8 @@ struct gendisk {
 	u32 n_resizes; /* that user space was told of */
 	struct device dev;
 	const struct attribute_group **groups;
+	struct backing_dev_info its_bdi;
+	struct block_device its_part0;
 };
 
 #define disk_to_dev(disk)   (&(disk)->dev)

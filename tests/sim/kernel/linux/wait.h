@@ -33,6 +33,13 @@ static inline void init_waitqueue_head(wait_queue_head_t *wq)
 		}                                  \
 	} while (0)
 
+/* Nobody is killed here. */
+#define wait_event_killable(wq, cond) \
+	({                            \
+		wait_event(wq, cond); \
+		0;                    \
+	})
+
 #define wait_event_lock_irq(wq, cond, lock)        \
 	do {                                       \
 		while (!(cond)) {                  \
