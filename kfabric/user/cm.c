@@ -329,6 +329,11 @@ static int begin_connect(struct stcp_ep *ep, const struct sockaddr *addr,
 		ep->source.fd = socket(addr->sa_family, type, 0);
 		if (ep->source.fd < 0)
 			return -errno;
+		n = ep->keep_to
+			    ? stcp_socket_keep_to(ep->source.fd, ep->keep_to)
+			    : 0;
+		if (n)
+			return n;
 		if (ep->from)
 			stcp_socket_share_ports(ep->source.fd);
 		if (ep->from && bind(ep->source.fd, (struct sockaddr *)ep->from,

@@ -319,6 +319,7 @@ enum stcp_pause {
  * @muted: its shard did so before
  * @tx_flags, @rx_flags: op_flags of its info
  * @named: its socket is a passive endpoint's, with the name that has
+ * @keep_to: the interface by which it is to go; 0: any
  * @by_caller: who reads @eq, @tx_cq or @rx_cq moves its data; its shard hears of
  *	the peer's end alone
  * @answers: ACKs and responses; they and @queue take turns
@@ -364,6 +365,7 @@ struct stcp_ep {
 	bool muted;
 	bool by_caller;
 	bool named;
+	unsigned int keep_to;
 	struct stcp_op_list queue;
 	struct stcp_op_list answers;
 	struct stcp_op *sending;
@@ -580,6 +582,8 @@ void stcp_socket_tune(int fd);
 /* bind() with port 0 leaves the choice of a port to connect(). */
 void stcp_socket_share_ports(int fd);
 int stcp_socket_name(int fd, bool peer, void *addr, size_t *addrlen);
+/* It sends and receives by the interface of that number alone. */
+int stcp_socket_keep_to(int fd, unsigned int interface);
 size_t stcp_sockaddr_len(const void *addr);
 
 /* ep.c */

@@ -403,8 +403,31 @@ static int pep_close(struct fid *fid)
 	return 0;
 }
 
+static int pep_keep_to(struct fid_pep *fid, unsigned int interface)
+{
+	struct stcp_pep *pep = stcp_container_of(fid, struct stcp_pep, fid);
+
+	if (pep->listens || pep->source.fd < 0)
+		return -FI_EOPBADSTATE;
+	return stcp_socket_keep_to(pep->source.fd, interface);
+}
+
+static struct stcp_pep_ops own_ops = {
+	.size = sizeof(struct stcp_pep_ops),
+	.keep_to = pep_keep_to,
+};
+
+static int pep_ops_open(struct fid *fid, const char *name, uint64_t flags,
+			void **ops, void *context)
+{
+	if (flags || strcmp(name, STCP_PEP_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &own_ops;
+	return 0;
+}
+
 static struct fi_ops pep_fid_ops =
-	STCP_FID_OPS(pep_close, pep_bind, stcp_no_control, stcp_no_ops_open);
+	STCP_FID_OPS(pep_close, pep_bind, stcp_no_control, pep_ops_open);
 
 static struct fi_ops_cm pep_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),

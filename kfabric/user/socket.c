@@ -34,6 +34,16 @@ void stcp_socket_share_ports(int fd)
 	set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 }
 
+int stcp_socket_keep_to(int fd, unsigned int interface)
+{
+	int index = (int)interface;
+
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &index,
+			  sizeof(index))
+		       ? -errno
+		       : 0;
+}
+
 size_t stcp_sockaddr_len(const void *addr)
 {
 	const struct sockaddr *sa = addr;

@@ -12,6 +12,7 @@
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -144,10 +145,29 @@ struct stcp_traffic {
  * struct stcp_ep_ops - what fi_open_ops(endpoint, STCP_EP_OPS) gives
  * @size: of this struct
  * @traffic: asks the system; any thread. It returns 0 or a negative errno.
+ * @keep_to: before fi_connect(): the connection goes by the interface of that
+ *	number and by no other, whatever becomes of the routes; 0: by any. It
+ *	returns 0 or -FI_EOPBADSTATE.
  */
 struct stcp_ep_ops {
 	size_t size;
 	int (*traffic)(struct fid_ep *ep, struct stcp_traffic *out);
+	int (*keep_to)(struct fid_ep *ep, unsigned int interface);
+};
+
+#define STCP_PEP_OPS "stcp_pep_ops"
+
+/**
+ * struct stcp_pep_ops - what fi_open_ops(passive endpoint, STCP_PEP_OPS) gives
+ * @size: of this struct
+ * @keep_to: before fi_listen(): connections are taken that come by the interface
+ *	of that number, and go by it. Others are refused, also where this host
+ *	takes packets for the address from any interface. It returns 0 or a
+ *	negative errno.
+ */
+struct stcp_pep_ops {
+	size_t size;
+	int (*keep_to)(struct fid_pep *pep, unsigned int interface);
 };
 
 #endif

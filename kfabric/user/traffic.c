@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a connection has moved, by the word of the system: it knows of bytes that
- * are part of an operation which is not over yet.
+ * What fi_open_ops() gives of an endpoint: what its connection has moved, by the
+ * word of the system, which knows of bytes that are part of an operation which is
+ * not over yet; and by which interface it is to go.
  */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -27,9 +28,25 @@ static int read_traffic(struct fid_ep *fid, struct stcp_traffic *out)
 	return 0;
 }
 
+/* The socket is made by fi_connect(). */
+static int keep_to(struct fid_ep *fid, unsigned int interface)
+{
+	struct stcp_ep *ep = stcp_container_of(fid, struct stcp_ep, fid);
+	int rc = -FI_EOPBADSTATE;
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->state == TCPW_IDLE && ep->source.fd < 0) {
+		ep->keep_to = interface;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&ep->lock);
+	return rc;
+}
+
 static struct stcp_ep_ops own_ops = {
 	.size = sizeof(struct stcp_ep_ops),
 	.traffic = read_traffic,
+	.keep_to = keep_to,
 };
 
 int stcp_ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
