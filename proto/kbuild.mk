@@ -11,6 +11,7 @@ kfb-proto-objs := \
 	kfb_extent.o \
 	kfb_medium.o \
 	kfb_ops.o \
+	kfb_path.o \
 	kfb_scheme.o \
 	kfb_session.o \
 	kfb_slot.o \
