@@ -343,7 +343,8 @@ static int open_fabrics(struct brick_server *server, char *err, size_t err_len)
 		f->address = &config->listen[i];
 		f->source.ready = events_ready;
 		f->source.kind = BRICK_BUSY_CONNECT;
-		rc = brick_fabric_open(f, err, err_len);
+		rc = brick_fabric_open(f, config->allow_untrusted_tcp, err,
+				       err_len);
 		if (rc)
 			goto fail;
 		server->net.n_fabrics++;
@@ -407,8 +408,10 @@ static int listen_all(struct brick_server *server, char *err, size_t err_len)
 		if (rc)
 			return rc;
 		brick_address_format(f->address, f->port, url);
-		brick_log(LOG_INFO, NULL, "serving %s on %s",
-			  server->config->store, url);
+		brick_log(f->path == KFB_PATH_UNTRUSTED ? LOG_WARNING
+							: LOG_INFO,
+			  NULL, "serving %s on %s (%s)", server->config->store,
+			  url, kfb_path_name(f->path));
 	}
 	return 0;
 }

@@ -25,8 +25,9 @@ void brick_address_format(const struct brick_address *a, unsigned int port,
 		snprintf(service, sizeof(service), "%u", port);
 	else
 		snprintf(service, sizeof(service), "%s", a->service);
-	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s:%s", a->scheme->name,
-		 v6 ? "[" : "", a->host, v6 ? "]" : "", service);
+	snprintf(url, BRICK_URL_BYTES, "%s://%s%s%s%s%s:%s", a->scheme->name,
+		 v6 ? "[" : "", a->host, *a->interface ? "%" : "", a->interface,
+		 v6 ? "]" : "", service);
 }
 
 void brick_peer_format(const struct kfb_scheme *scheme, const void *addr,
@@ -97,6 +98,22 @@ static int parse_port(const char *text, char service[BRICK_SERVICE_BYTES])
 	return 0;
 }
 
+/* Takes "%INTERFACE" off the host. */
+static int split_interface(struct brick_address *a)
+{
+	char *at = strchr(a->host, '%');
+	size_t len;
+
+	if (!at)
+		return 0;
+	*at++ = '\0';
+	len = strlen(at);
+	if (!len || len >= sizeof(a->interface) || strpbrk(at, "%/ \t"))
+		return -EINVAL;
+	memcpy(a->interface, at, len + 1);
+	return 0;
+}
+
 static int parse_host(struct brick_address *a)
 {
 	struct in6_addr in6;
@@ -121,6 +138,9 @@ static int parse_host(struct brick_address *a)
 int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			size_t err_len)
 {
+	static const char needs_host[] =
+		"\"%s\" needs a numeric host, an IPv6 one in brackets, or "
+		"localhost";
 	struct brick_address a = { 0 };
 	char known[KFB_SCHEMES_BYTES];
 	const char *rest, *port;
@@ -132,11 +152,24 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			 text, kfb_scheme_names(known));
 		return -EINVAL;
 	}
-	if (split_port(rest, a.host, &port) || parse_host(&a)) {
+	if (split_port(rest, a.host, &port)) {
+		snprintf(err, err_len, needs_host, text);
+		return -EINVAL;
+	}
+	if (split_interface(&a)) {
 		snprintf(err, err_len,
-			 "\"%s\" needs a numeric host, an IPv6 one in "
-			 "brackets, or localhost",
+			 "\"%s\" names no interface behind its %%: "
+			 "tcp://10.9.0.1%%wg0 does",
 			 text);
+		return -EINVAL;
+	}
+	if (*a.interface && !a.scheme->is_strict) {
+		snprintf(err, err_len,
+			 "\"%s\": only tcp:// is bound to an interface", text);
+		return -EINVAL;
+	}
+	if (parse_host(&a)) {
+		snprintf(err, err_len, needs_host, text);
 		return -EINVAL;
 	}
 	if (!port)

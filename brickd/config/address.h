@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a brick listens: "tcp://127.0.0.1:20149", "verbs://[fd00::1]". */
+/*
+ * Where a brick listens: "tcp://127.0.0.1:20149", "verbs://[fd00::1]",
+ * "tcp://10.9.0.1%wg0".
+ */
 #ifndef BRICKD_CONFIG_ADDRESS_H
 #define BRICKD_CONFIG_ADDRESS_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +14,7 @@
 
 #define BRICK_HOST_BYTES    64
 #define BRICK_SERVICE_BYTES 6
-#define BRICK_URL_BYTES	    96
+#define BRICK_URL_BYTES	    112
 #define BRICK_PEER_BYTES    64
 
 /**
@@ -18,6 +22,7 @@
  * @scheme: which fabric
  * @host: numeric IPv4 or IPv6 address, without brackets
  * @service: port, decimal; "0": any free one
+ * @interface: by which connections must come; "": by any
  * @loopback: nobody off this host can reach it
  * @wildcard: all addresses of this host
  */
@@ -25,14 +30,15 @@ struct brick_address {
 	const struct kfb_scheme *scheme;
 	char host[BRICK_HOST_BYTES];
 	char service[BRICK_SERVICE_BYTES];
+	char interface[IF_NAMESIZE];
 	bool loopback;
 	bool wildcard;
 };
 
 /**
  * brick_address_parse - read an address
- * @text: "[SCHEME://]HOST[:PORT]", HOST numeric, IPv6 in brackets, or
- *	"localhost", which is 127.0.0.1
+ * @text: "[SCHEME://]HOST[%INTERFACE][:PORT]", HOST numeric, IPv6 in brackets, with
+ *	the interface, or "localhost", which is 127.0.0.1
  * @out: filled on success
  * @err: message on failure
  * @err_len: its size, bytes

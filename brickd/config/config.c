@@ -304,6 +304,8 @@ static int set_metrics(struct parse *p, const char *value)
 		p->error = -EINVAL;
 		return p->error;
 	}
+	if (*a->interface)
+		return fail(p, "metrics are bound to no interface: HOST:PORT");
 	p->config->has_metrics = true;
 	p->config->metrics_line = p->reader.line;
 	return 0;

@@ -34,12 +34,14 @@ static int check_address(const struct brick_config *c,
 	if (a->loopback)
 		return 0;
 	brick_address_format(a, 0, url);
-	if (!a->scheme->is_rdma && !c->allow_untrusted_tcp) {
+	/* What kind of link an interface is shows when it is bound to. */
+	if (!a->scheme->is_rdma && !*a->interface && !c->allow_untrusted_tcp) {
 		snprintf(
 			err, err_len,
 			"%s is not a loopback address: what tcp carries is not "
-			"encrypted; use verbs, a loopback address, or "
-			"allow-untrusted-tcp = yes",
+			"encrypted; name a WireGuard interface "
+			"(tcp://10.9.0.1%%wg0), use verbs, a loopback address, "
+			"or allow-untrusted-tcp = yes",
 			url);
 		return -EINVAL;
 	}

@@ -120,7 +120,8 @@ int brick_devices_find(const struct brick_address *listen,
 
 	if (!listen->wildcard || !listen->scheme->is_rdma) {
 		found[0] = *listen;
-		if (listen->wildcard)
+		/* Where it is bound the test listens on loopback alone. */
+		if (listen->wildcard || *listen->interface)
 			snprintf(found[0].host, sizeof(found[0].host), "%s",
 				 strchr(listen->host, ':') ? "::1"
 							   : "127.0.0.1");

@@ -14,6 +14,7 @@
 #include "brickd/base/util.h"
 #include "brickd/net/devices.h"
 #include "kfabric/user/stcp.h"
+#include "kfabric/user/way.h"
 #include "proto/kfb_wire.h"
 
 /* Random 64-bit keys do not collide; a bound all the same. */
@@ -73,6 +74,18 @@ void brick_fabric_any_port(struct fi_info *info)
 		((struct sockaddr_in *)info->src_addr)->sin_port = 0;
 }
 
+void brick_fabric_loopback(struct fi_info *info)
+{
+	struct sockaddr *addr = info->src_addr;
+
+	if (addr && addr->sa_family == AF_INET6)
+		((struct sockaddr_in6 *)info->src_addr)->sin6_addr =
+			in6addr_loopback;
+	else if (addr && addr->sa_family == AF_INET)
+		((struct sockaddr_in *)info->src_addr)->sin_addr.s_addr =
+			htonl(INADDR_LOOPBACK);
+}
+
 /*
  * Asked for port 0, the verbs provider does not know a wildcard when it sees
  * one and binds what it offers to the first device. A free port helps.
@@ -128,12 +141,54 @@ static int find_provider(struct brick_fabric *f, char *err, size_t err_len)
 	return 0;
 }
 
-int brick_fabric_open(struct brick_fabric *f, char *err, size_t err_len)
+/*
+ * Looks the interface up that connections are to come by, once: a link that is
+ * made anew under its name has another number, and is none of ours.
+ */
+static int find_interface(struct brick_fabric *f, bool any, char *err,
+			  size_t err_len)
+{
+	const struct brick_address *a = f->address;
+	char url[BRICK_URL_BYTES];
+	struct stcp_way way;
+	int rc;
+
+	f->path = a->loopback ? KFB_PATH_LOOPBACK : KFB_PATH_UNTRUSTED;
+	if (a->scheme->is_rdma)
+		f->path = KFB_PATH_RDMA;
+	if (!*a->interface)
+		return 0;
+	brick_address_format(a, 0, url);
+	rc = stcp_way_by(a->interface, &way);
+	if (rc) {
+		snprintf(err, err_len,
+			 "%s: interface %s: %s; ip link shows those that there "
+			 "are, and brickd starts after its tunnel",
+			 url, a->interface, strerror(-rc));
+		return rc;
+	}
+	f->interface = way.index;
+	if (!a->loopback)
+		f->path = kfb_path_of(way.is_local, way.kind);
+	if (f->path != KFB_PATH_UNTRUSTED || any)
+		return 0;
+	snprintf(err, err_len,
+		 "%s: %s is no WireGuard interface (its kind is %s): what tcp "
+		 "carries there is not encrypted; name one, use verbs, or "
+		 "allow-untrusted-tcp = yes",
+		 url, a->interface, *way.kind ? way.kind : "none");
+	return -EPERM;
+}
+
+int brick_fabric_open(struct brick_fabric *f, bool allow_untrusted, char *err,
+		      size_t err_len)
 {
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
 	int rc;
 
-	rc = find_provider(f, err, err_len);
+	rc = find_interface(f, allow_untrusted, err, err_len);
+	if (!rc)
+		rc = find_provider(f, err, err_len);
 	if (rc)
 		return rc;
 	rc = stcp_choose_fabric(f->info->fabric_attr, &f->fabric, NULL);
@@ -181,6 +236,18 @@ int brick_fabric_port_of(struct fid_pep *pep, unsigned int *port)
 	return 0;
 }
 
+/* The address alone does not do it: Linux takes it in from any interface. */
+static int keep_to_interface(struct brick_fabric *f)
+{
+	const struct stcp_pep_ops *ops;
+	int rc;
+
+	if (!f->interface)
+		return 0;
+	rc = fi_open_ops(&f->pep->fid, STCP_PEP_OPS, 0, (void **)&ops, NULL);
+	return rc ? rc : ops->keep_to(f->pep, f->interface);
+}
+
 int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
 {
 	char url[BRICK_URL_BYTES];
@@ -190,6 +257,8 @@ int brick_fabric_listen(struct brick_fabric *f, char *err, size_t err_len)
 	if (rc)
 		goto fail;
 	rc = fi_pep_bind(f->pep, &f->eq->fid, 0);
+	if (!rc)
+		rc = keep_to_interface(f);
 	if (!rc)
 		rc = fi_listen(f->pep);
 	if (rc)

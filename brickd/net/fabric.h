@@ -21,6 +21,7 @@
 
 #include "brickd/base/loop.h"
 #include "brickd/config/address.h"
+#include "proto/kfb_path.h"
 
 #define BRICK_FI_VERSION  FI_VERSION(1, 17)
 #define BRICK_DEVICES_MAX 16
@@ -32,6 +33,8 @@ struct brick_net;
  * @net: whose
  * @listener: whose connection requests come here
  * @address: as configured
+ * @interface: number of the one by which connections must come; 0: any
+ * @path: what clients reach it over
  * @port: the one in use
  * @info: what the provider offers
  * @devices: of connection requests, one for each tested device
@@ -45,6 +48,8 @@ struct brick_fabric {
 	struct brick_net *net;
 	void *listener;
 	const struct brick_address *address;
+	unsigned int interface;
+	enum kfb_path path;
 	unsigned int port;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -83,14 +88,23 @@ struct fi_info *brick_fabric_hints(const struct brick_address *address);
 void brick_fabric_any_port(struct fi_info *info);
 
 /**
+ * brick_fabric_loopback - stay on this host, of the same family
+ * @info: to listen with
+ */
+void brick_fabric_loopback(struct fi_info *info);
+
+/**
  * brick_fabric_open - find the provider and open fabric and event queue
  * @fabric: address, net and listener are set
+ * @allow_untrusted: an interface that the address names may be of any kind
  * @err: message on failure
  * @err_len: its size, bytes
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno: -ENODEV or -EPERM when the interface is not there, or is
+ * none of WireGuard.
  */
-int brick_fabric_open(struct brick_fabric *fabric, char *err, size_t err_len);
+int brick_fabric_open(struct brick_fabric *fabric, bool allow_untrusted,
+		      char *err, size_t err_len);
 void brick_fabric_close(struct brick_fabric *fabric);
 
 /**

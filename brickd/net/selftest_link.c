@@ -134,6 +134,9 @@ static int start_listening(struct brick_link *link)
 	if (!link->server.info)
 		return -ENOMEM;
 	brick_fabric_any_port(link->server.info);
+	/* What is bound to an interface is not open to others meanwhile. */
+	if (*link->f->address->interface)
+		brick_fabric_loopback(link->server.info);
 	rc = stcp_choose_fabric(link->server.info->fabric_attr,
 				&link->server.fabric, NULL);
 	if (!rc)

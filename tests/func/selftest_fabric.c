@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	fabric.address = &address;
 	rc = brick_address_parse(argv[1], &address, err, sizeof(err));
 	if (!rc)
-		rc = brick_fabric_open(&fabric, err, sizeof(err));
+		rc = brick_fabric_open(&fabric, false, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "%s\n", err);
 		return 3;

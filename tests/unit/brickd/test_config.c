@@ -125,6 +125,24 @@ static void every_setting_is_taken(void **state)
 	assert_false(config.clients[1]->has_quota);
 }
 
+static void an_address_may_name_the_interface_that_it_is_bound_to(void **state)
+{
+	char url[BRICK_URL_BYTES];
+
+	assert_int_equal(
+		read_text("[brick]\nlisten = tcp://10.9.0.1%wg0\n"
+			  "listen = tcp://[fd00::1%wg-to-brick-123]:7\n"),
+		0);
+	assert_string_equal(config.listen[0].host, "10.9.0.1");
+	assert_string_equal(config.listen[0].interface, "wg0");
+	assert_string_equal(config.listen[0].service, "20149");
+	brick_address_format(&config.listen[0], 0, url);
+	assert_string_equal(url, "tcp://10.9.0.1%wg0:20149");
+	assert_string_equal(config.listen[1].interface, "wg-to-brick-123");
+	brick_address_format(&config.listen[1], 0, url);
+	assert_string_equal(url, "tcp://[fd00::1%wg-to-brick-123]:7");
+}
+
 /* Unless the file says so itself, one client cannot have all of anything. */
 static void a_client_has_a_quarter_unless_the_file_says_so(void **state)
 {
@@ -219,6 +237,17 @@ static const struct {
 	{ "[brick]\nlisten = tcp://127.0.0.1:\n", "no port from 0" },
 	{ "[brick]\nlisten = tcp://[::1\n", "numeric host" },
 	{ "[brick]\nlisten = tcp://[::1]x\n", "numeric host" },
+	{ "[brick]\nlisten = tcp://10.9.0.1%\n", "no interface behind" },
+	{ "[brick]\nlisten = tcp://10.9.0.1%wg0%wg1\n", "no interface behind" },
+	{ "[brick]\nlisten = tcp://10.9.0.1%a234567890123456\n",
+	  "no interface behind" },
+	{ "[brick]\nlisten = tcp://%wg0\n", "numeric host" },
+	{ "[brick]\nlisten = tcp://[fd00::1]%wg0\n", "numeric host" },
+	{ "[brick]\nlisten = verbs://10.9.0.1%wg0\n",
+	  "2: \"verbs://10.9.0.1%wg0\": only tcp:// is bound" },
+	{ "[brick]\nlisten = libfabric-tcp://10.9.0.1%wg0\n",
+	  "only tcp:// is bound" },
+	{ "[brick]\nmetrics = 10.9.0.1%wg0:80\n", "bound to no interface" },
 	{ "[brick]\npersistence = yes\n",
 	  "2: persistence is \"auto\", \"battery\" or \"assume-readback\"" },
 	{ "[brick]\nddio = no\n", "2: ddio is \"unknown\", \"on\" or \"off\"" },
@@ -336,6 +365,10 @@ static const struct {
 	  "test.conf:3: libfabric-tcp://192.0.2.1:20149 is not a loopback" },
 	{ "[brick]\nstore=s\nlisten=tcp://0.0.0.0\n[client a]\nkey-file=k\n",
 	  "is not a loopback" },
+	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1%wg0\n[client a]\nkey-file=k\n",
+	  NULL },
+	{ "[brick]\nstore=s\nlisten=tcp://0.0.0.0%wg0\nauth=none\n",
+	  "tcp://0.0.0.0%wg0:20149 would let anybody in" },
 	{ "[brick]\nstore=s\nlisten=tcp://192.0.2.1\n"
 	  "allow-untrusted-tcp=yes\n[client a]\nkey-file=k\n",
 	  NULL },
@@ -443,6 +476,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_setting_is_taken),
+		cmocka_unit_test_teardown(
+			an_address_may_name_the_interface_that_it_is_bound_to,
+			forget),
 		cmocka_unit_test_teardown(
 			a_client_has_a_quarter_unless_the_file_says_so, forget),
 		cmocka_unit_test_teardown(

@@ -22,6 +22,7 @@
 #include "brickd/net/fabric.h"
 #include "brickd/net/selftest.h"
 #include "brickd/net/selftest_link.h"
+#include "kfabric/user/way.h"
 #include "proto/kfb_wire.h"
 
 static struct brick_address address;
@@ -53,7 +54,7 @@ static int open_fabric(const char *url)
 		return -1;
 	memset(&fabric, 0, sizeof(fabric));
 	fabric.address = &address;
-	return brick_fabric_open(&fabric, err, sizeof(err));
+	return brick_fabric_open(&fabric, false, err, sizeof(err));
 }
 
 static int begin(void **state)
@@ -112,9 +113,56 @@ static void a_tcp_wildcard_is_tested_by_loopback(void **state)
 					     sizeof(err)),
 			 0);
 	assert_true(address.wildcard);
-	assert_int_equal(brick_fabric_open(&fabric, err, sizeof(err)), 0);
+	assert_int_equal(brick_fabric_open(&fabric, false, err, sizeof(err)),
+			 0);
 	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
 	assert_int_equal(fabric.n_devices, 1);
+}
+
+/* Its own address may be anybody's meanwhile, and leads nowhere from here. */
+static void what_is_bound_to_an_interface_is_tested_by_loopback(void **state)
+{
+	brick_fabric_close(&fabric);
+	assert_int_equal(open_fabric("tcp://192.0.2.1%lo:0"), 0);
+	assert_int_equal(fabric.path, KFB_PATH_LOOPBACK);
+	assert_int_equal(brick_selftest(&fabric, err, sizeof(err)), 0);
+}
+
+static void an_interface_that_is_not_there_is_named(void **state)
+{
+	brick_fabric_close(&fabric);
+	assert_int_equal(open_fabric("tcp://192.0.2.1%nothere0"), -ENODEV);
+	assert_non_null(strstr(err, "interface nothere0: No such device"));
+	assert_int_equal(begin(state), 0);
+}
+
+/* The name of an interface of this machine that is no tunnel; NULL: none. */
+static const char *find_card(char name[IF_NAMESIZE])
+{
+	struct stcp_way way;
+
+	for (unsigned int i = 1; i < 100; i++)
+		if (if_indextoname(i, name) && !stcp_way_by(name, &way) &&
+		    kfb_path_of(way.is_local, way.kind) == KFB_PATH_UNTRUSTED)
+			return name;
+	return NULL;
+}
+
+static void only_a_wireguard_interface_will_do(void **state)
+{
+	char name[IF_NAMESIZE], url[BRICK_URL_BYTES];
+
+	if (!find_card(name))
+		skip();
+	snprintf(url, sizeof(url), "tcp://192.0.2.1%%%s", name);
+	brick_fabric_close(&fabric);
+	assert_int_equal(open_fabric(url), -EPERM);
+	assert_non_null(strstr(err, "is no WireGuard interface"));
+	memset(&fabric, 0, sizeof(fabric));
+	fabric.address = &address;
+	assert_int_equal(brick_fabric_open(&fabric, true, err, sizeof(err)), 0);
+	assert_int_equal(fabric.path, KFB_PATH_UNTRUSTED);
+	assert_int_not_equal(fabric.interface, 0);
 }
 
 static void nothing_is_served_before_the_test(void **state)
@@ -224,6 +272,9 @@ int main(void)
 		TEST(a_completion_with_a_bad_key_is_noticed),
 		TEST(no_connection_is_no_proof_of_a_bad_key),
 		TEST(a_tcp_wildcard_is_tested_by_loopback),
+		TEST(what_is_bound_to_an_interface_is_tested_by_loopback),
+		TEST(an_interface_that_is_not_there_is_named),
+		TEST(only_a_wireguard_interface_will_do),
 		TEST(nothing_is_served_before_the_test),
 		TEST(another_device_is_not_tested),
 		TEST(as_many_devices_are_known_as_there_is_room_for),
