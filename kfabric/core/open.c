@@ -156,6 +156,8 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
 	ep->moved = ops->moved;
+	ep->path = ops->path;
+	ep->set_path = ops->set_path;
 	ep->domain = domain;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;

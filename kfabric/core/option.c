@@ -40,6 +40,12 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 		return kfi_set_timeout(&ep->op_timeout_ms, optval, optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
 		return kfi_set_timeout(&ep->cm_timeout_ms, optval, optlen);
+	case FI_OPT_PATH:
+		if (!ep->set_path)
+			return -ENOSYS;
+		return optlen == sizeof(struct fi_path)
+			       ? ep->set_path(ep, optval)
+			       : -EINVAL;
 	default:
 		return -ENOSYS;
 	}
@@ -59,7 +65,9 @@ static int kfi_give_option(const void *value, size_t len, void *optval,
 int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 		   size_t *optlen)
 {
+	struct fi_path path = {};
 	u64 moved;
+	int ret;
 
 	if (level != FI_OPT_ENDPOINT)
 		return -ENOSYS;
@@ -84,6 +92,13 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 			return -ENOSYS;
 		moved = ep->moved(ep);
 		return kfi_give_option(&moved, sizeof(moved), optval, optlen);
+	case FI_OPT_PATH:
+		if (!ep->path)
+			return -ENOSYS;
+		ret = ep->path(ep, &path);
+		return ret
+			       ?: kfi_give_option(&path, sizeof(path), optval,
+						  optlen);
 	default:
 		return -ENOSYS;
 	}

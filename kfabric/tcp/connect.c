@@ -41,9 +41,10 @@ static void ktcp_connect_work(struct work_struct *work)
 	struct socket *sock = ep->sock;
 	const u8 *data = NULL;
 	u32 len = 0;
-	int ret = 0;
+	int ret;
 
-	if (ep->local.sin6_family)
+	ret = ktcp_path_keep(ep);
+	if (!ret && ep->local.sin6_family)
 		ret = kernel_bind(sock, (struct sockaddr *)&ep->local,
 				  kfi_addr_len(&ep->local));
 	sock->sk->sk_sndtimeo = msecs_to_jiffies(timeout_ms);

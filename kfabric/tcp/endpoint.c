@@ -91,6 +91,8 @@ static const struct kfi_ep_ops ktcp_ep_ops = {
 	.msg = &kfi_post_msg_ops,
 	.rma = &kfi_post_rma_ops,
 	.moved = ktcp_ep_moved,
+	.path = ktcp_ep_path,
+	.set_path = ktcp_ep_set_path,
 };
 
 static void ktcp_take_addr(struct sockaddr_in6 *to, const void *addr,

@@ -3,6 +3,6 @@
 obj-m += kfabric_tcp.o
 # Deferred: tcpw-objs is defined by tcpwire/kbuild.mk, which may come later.
 kfabric_tcp-y = $(addprefix kfabric/tcp/, \
-	module.o mr.o socket.o handshake.o pep.o connect.o endpoint.o post.o \
-	send.o receive.o place.o finish.o) \
+	module.o mr.o socket.o handshake.o pep.o connect.o path.o endpoint.o \
+	post.o send.o receive.o place.o finish.o) \
 	$(addprefix kfabric/tcpwire/, $(tcpw-objs))

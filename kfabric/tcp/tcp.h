@@ -161,6 +161,7 @@ struct ktcp_ep {
 	struct socket *sock; /* from connect or accept on */
 	struct sockaddr_in6 local; /* either family; where to connect from */
 	struct sockaddr_in6 remote;
+	u32 ifindex; /* of the only interface to go by; 0: any */
 
 	/* connecting */
 	struct ktcp_req *req; /* under ktcp_cm_lock */
@@ -254,6 +255,12 @@ int ktcp_connect(struct fid_ep *ep, const void *addr, const void *param,
 int ktcp_accept(struct fid_ep *ep, const void *param, size_t paramlen);
 void ktcp_connect_init(struct ktcp_ep *ep);
 void ktcp_connect_stop(struct ktcp_ep *ep);
+
+/* path.c */
+int ktcp_ep_path(struct fid_ep *ep, struct fi_path *path);
+int ktcp_ep_set_path(struct fid_ep *ep, const struct fi_path *path);
+/* Bind the socket, which is not connected yet, to the endpoint's interface. */
+int ktcp_path_keep(struct ktcp_ep *ep);
 
 /* endpoint.c */
 int ktcp_endpoint(struct fid_domain *domain, struct fi_info *info,

@@ -201,6 +201,30 @@ enum {
 	 * link is. -ENOSYS where nobody can tell.
 	 */
 	FI_OPT_MOVED_BYTES,
+	/*
+	 * [struct fi_path] get, before fi_connect(): the interface by which packets
+	 * to the peer leave now. Set, before fi_connect(): the connection goes by
+	 * the interface of that number and by no other. -ENOSYS where it is no
+	 * network interface's: RDMA devices have their own way.
+	 */
+	FI_OPT_PATH,
+};
+
+#define FI_PATH_NAME_BYTES 16
+
+/**
+ * struct fi_path - value of FI_OPT_PATH
+ * @ifindex: the interface's number; all that counts when it is set
+ * @is_local: what leaves by it stays on this host
+ * @name: its name
+ * @kind: of its link, as rtnetlink calls it ("wireguard"); "" where it has no
+ *	name, as of network cards
+ */
+struct fi_path {
+	u32 ifindex;
+	bool is_local;
+	char name[FI_PATH_NAME_BYTES];
+	char kind[FI_PATH_NAME_BYTES];
 };
 
 /**
@@ -221,6 +245,8 @@ struct fi_space_handler {
  * @msg: message operations
  * @rma: remote memory operations
  * @moved: FI_OPT_MOVED_BYTES, or NULL
+ * @path: reads FI_OPT_PATH, or NULL
+ * @set_path: sets it; there with @path
  * @domain: where it was opened
  * @tx_cq: bound with FI_TRANSMIT, or NULL
  * @rx_cq: bound with FI_RECV, or NULL
@@ -240,6 +266,8 @@ struct fid_ep {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	u64 (*moved)(struct fid_ep *ep);
+	int (*path)(struct fid_ep *ep, struct fi_path *path);
+	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
 	struct fid_domain *domain;
 	struct fid_cq *tx_cq;
 	struct fid_cq *rx_cq;
@@ -337,7 +365,8 @@ static inline int fi_enable(struct fid_ep *ep)
  * @optval: value
  * @optlen: bytes at @optval
  *
- * Context: process. The space handler must be set before fi_enable().
+ * Context: process. The space handler must be set before fi_enable(), the path
+ * before fi_connect().
  * Return: 0; -EINVAL not an endpoint, wrong @optlen, or a time-out of 0;
  * -FI_EOPBADSTATE too late; -ENOSYS unknown option.
  */
@@ -359,7 +388,8 @@ static inline int fi_setopt(struct kfid *fid, int level, int optname,
  * @optlen: in: bytes at @optval; out: bytes stored
  *
  * Context: process.
- * Return: 0; -EINVAL not an endpoint; -FI_ETOOSMALL; -ENOSYS unknown option.
+ * Return: 0; -EINVAL not an endpoint; -FI_ETOOSMALL; -ENOSYS unknown option; of
+ * the path also -FI_EOPBADSTATE, or why there is no way to the peer.
  */
 static inline int fi_getopt(struct kfid *fid, int level, int optname,
 			    void *optval, size_t *optlen)

@@ -244,6 +244,9 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * @msg: messages
  * @rma: remote memory
  * @moved: FI_OPT_MOVED_BYTES; NULL: the provider cannot tell
+ * @path: reads FI_OPT_PATH: 0, -FI_EOPBADSTATE, or why there is no way; NULL: it
+ *	goes by no network interface
+ * @set_path: sets it: 0 or -FI_EOPBADSTATE; there with @path
  */
 struct kfi_ep_ops {
 	const struct fi_ops *fid;
@@ -251,6 +254,8 @@ struct kfi_ep_ops {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	u64 (*moved)(struct fid_ep *ep);
+	int (*path)(struct fid_ep *ep, struct fi_path *path);
+	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
 };
 
 /**
