@@ -73,6 +73,7 @@ struct ctl_settings {
 	char *admin; /* socket of the brick on this machine */
 	uint32_t timeout_ms; /* 0: not set */
 	uint32_t reconnect_ms; /* 0: a lost connection is the end */
+	bool allow_untrusted_tcp; /* beyond this host without a tunnel */
 };
 
 /* An error as it would be printed, for a command that goes on. */
@@ -203,6 +204,10 @@ int ctl_config_read(const char *path, struct ctl_settings *settings, char *why,
 		    size_t why_size);
 
 /* connect.c */
+
+/* What helps where tcp would leave this host unprotected. */
+#define CTL_UNTRUSTED_NEXT \
+	"reach the brick through a WireGuard tunnel, use verbs://, or where everybody on the way is trusted --allow-untrusted-tcp"
 
 /* Reads the key of the client. Return: 0, or the status to exit with. */
 int ctl_read_key(struct ctl *ctl, uint8_t key[KFBRICK_KEY_BYTES]);

@@ -116,13 +116,22 @@ static void set_timeout(struct reading *r, const char *value)
 		r->settings->timeout_ms = (uint32_t)seconds * MS_PER_S;
 }
 
+static void set_untrusted(struct reading *r, const char *value)
+{
+	if (!strcmp(value, "yes"))
+		r->settings->allow_untrusted_tcp = true;
+	else if (strcmp(value, "no") != 0)
+		refuse_line(r, "allow-untrusted-tcp = %s: neither yes nor no",
+			    value);
+}
+
 static const struct {
 	const char *name;
 	void (*set)(struct reading *r, const char *value);
 } known[] = {
 	{ "brick", set_brick },	    { "fabric", set_fabric },
 	{ "client", set_client },   { "key-file", set_key_file },
-	{ "timeout", set_timeout },
+	{ "timeout", set_timeout }, { "allow-untrusted-tcp", set_untrusted },
 };
 
 /* For libinih: 1 goes on, 0 is an error. */

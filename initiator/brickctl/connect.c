@@ -16,6 +16,8 @@ static const char *connect_next_of(int error)
 		return "name the client with --client and its key with --key-file";
 	case -EKEYREJECTED:
 		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
+	case -EPERM:
+		return CTL_UNTRUSTED_NEXT;
 	case -EPROTONOSUPPORT:
 		return "use a brickctl of the brick's version";
 	case -EDQUOT:
@@ -50,6 +52,7 @@ int ctl_connect(struct ctl *ctl)
 	config.brick = s->brick;
 	config.timeout_ms = s->timeout_ms;
 	config.reconnect_ms = s->reconnect_ms;
+	config.allow_untrusted_tcp = s->allow_untrusted_tcp;
 	if (s->client) {
 		err = ctl_read_key(ctl, key);
 		if (err)
@@ -61,7 +64,9 @@ int ctl_connect(struct ctl *ctl)
 	explicit_bzero(key, sizeof(key));
 	if (err)
 		return ctl_fail_as(ctl,
-				   err == -EINVAL ? CTL_USAGE : CTL_UNREACHED,
+				   err == -EINVAL || err == -EPERM
+					   ? CTL_USAGE
+					   : CTL_UNREACHED,
 				   err, connect_next_of(err), s->brick);
 	return CTL_DONE;
 }

@@ -29,6 +29,7 @@ enum global {
 	GLOBAL_ADMIN,
 	GLOBAL_TIMEOUT,
 	GLOBAL_RECONNECT,
+	GLOBAL_UNTRUSTED,
 	GLOBAL_JSON,
 	GLOBAL_QUIET,
 	GLOBAL_HELP,
@@ -48,6 +49,8 @@ const struct ctl_option ctl_globals[] = {
 			     "of connecting and of each request; 10" },
 	[GLOBAL_RECONNECT] = { "reconnect-s", 0, "SECONDS",
 			       "how long to try when the brick is lost; 0" },
+	[GLOBAL_UNTRUSTED] = { "allow-untrusted-tcp", 0, NULL,
+			       "let tcp leave this host by any interface" },
 	[GLOBAL_JSON] = { "json", 0, NULL, "objects for programs" },
 	[GLOBAL_QUIET] = { "quiet", 'q', NULL,
 			   "show no progress on the terminal" },
@@ -142,6 +145,9 @@ static int set_global(struct ctl *ctl, int which, const char *value)
 	case GLOBAL_RECONNECT:
 		return set_seconds(ctl, "--reconnect-s", value, 0,
 				   &ctl->settings.reconnect_ms);
+	case GLOBAL_UNTRUSTED:
+		ctl->settings.allow_untrusted_tcp = true;
+		return CTL_GO_ON;
 	case GLOBAL_JSON:
 		ctl->json = true;
 		return CTL_GO_ON;

@@ -245,11 +245,12 @@ static void kfb_initiator_connect(struct kfb_initiator_queue *q,
 	if (len > sizeof(hello))
 		len = sizeof(hello);
 	memcpy(hello, action->hello, len);
+	q->why = NULL;
 	rc = i->ops->connect(q, hello, len);
 	if (!rc)
 		return;
 	q->is_connecting = 0;
-	kfb_initiator_why(i, "cannot connect", NULL, rc);
+	kfb_initiator_why(i, "cannot connect", q->why, rc);
 	kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), rc);
 }
 

@@ -60,6 +60,8 @@ struct kfb_initiator;
  * @initiator: whose
  * @index: which
  * @is_connecting: the brick has not answered to the request to connect
+ * @why: set by @connect of the port when it fails: words for it, which stay; NULL:
+ *	those of its errno
  * @n_rx: receives posted
  * @n_unsent: messages that there was no room for
  * @unsent: they, in order
@@ -75,6 +77,7 @@ struct kfb_initiator_queue {
 	struct kfb_initiator *initiator;
 	__u32 index;
 	_Bool is_connecting;
+	const char *why;
 	__u32 n_rx;
 	__u32 n_unsent;
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];

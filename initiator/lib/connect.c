@@ -150,6 +150,7 @@ static int alloc_connection(const struct kfbrick_config *config,
 	k->n_queues = config->queues ? config->queues : 1;
 	k->reconnect_ms = config->reconnect_ms;
 	k->retain.want_bytes = config->retain_bytes;
+	k->allow_untrusted_tcp = config->allow_untrusted_tcp;
 	if (config->client) {
 		memcpy(k->key, config->key, sizeof(k->key));
 		k->client_name = strdup(config->client);

@@ -26,6 +26,7 @@
 #include "blocks/kfb_blockmap.h"
 #include "kfb_initiator_retain.h"
 #include "kfbrick.h"
+#include "kfb_path.h"
 #include "url.h"
 
 #define KFBL_TIMEOUT_MS_DEFAULT	 10000
@@ -35,6 +36,7 @@
 #define KFBL_QUEUE_DEPTH_MAX 1024
 #define KFBL_QUEUES_MAX	     KFB_CLIENT_QUEUES_MAX
 #define KFBL_ERROR_BYTES     512
+#define KFBL_PATH_WHY_BYTES  256
 
 /* Ops of the library's own: the synchronous calls'. */
 #define KFBL_OPS_INTERNAL 8
@@ -217,6 +219,10 @@ struct kfbrick {
 	uint32_t reconnect_ms;
 	uint32_t queue_depth;
 	uint32_t n_queues;
+	bool allow_untrusted_tcp;
+	enum kfb_path path; /* of the newest connection */
+	char interface[KFBRICK_INTERFACE_BYTES]; /* of @path, or "" */
+	char path_why[KFBL_PATH_WHY_BYTES]; /* why there is none */
 	char error[KFBL_ERROR_BYTES];
 
 	struct kfbl_fabric fabric;
@@ -351,6 +357,18 @@ void kfbl_lost_all(struct kfbrick *k, int error, const char *why);
 void kfbl_read_events(struct kfbrick *k, struct kfbl_queue *q);
 /* No more: close every endpoint, end everything open. */
 void kfbl_session_end(struct kfbrick *k);
+
+/* path.c */
+
+/**
+ * kfbl_path_choose - by which interface a connection is to go
+ * @k: connection
+ * @link: open, and not connected
+ *
+ * Return: 0; -EPERM (it would leave this host unprotected), or another negative
+ * errno: no way there. Then k->path_why has words.
+ */
+int kfbl_path_choose(struct kfbrick *k, struct kfbl_link *link);
 
 /* restore.c */
 

@@ -119,6 +119,10 @@ int kfbrick_key_read(const char *path, uint8_t key[KFBRICK_KEY_BYTES]);
  *	again before anything else, and nothing is lost. 0: no copies; else at
  *	least KFBRICK_RETAIN_MIN_BYTES, at most 4 GiB. Needs @reconnect_ms. Writes
  *	that find no room wait for a flush, which begins by itself
+ * @allow_untrusted_tcp: let tcp leave this host by any interface; else only by one
+ *	of WireGuard, to which its connections are then bound: nothing that tcp
+ *	carries is encrypted
+ * @reserved: false
  */
 struct kfbrick_config {
 	size_t size;
@@ -131,6 +135,8 @@ struct kfbrick_config {
 	uint32_t reconnect_ms;
 	uint32_t queues;
 	uint64_t retain_bytes;
+	bool allow_untrusted_tcp;
+	bool reserved[7];
 };
 
 /**
@@ -149,7 +155,9 @@ struct kfbrick_config {
  * environment elsewhere.
  * Return: 0, -EINVAL (config), -E2BIG (config has settings that this library does
  * not know), -ECONNREFUSED, -EHOSTUNREACH (no such host, no
- * way there, or no such fabric here), -ETIMEDOUT, -EKEYREJECTED (wrong key or
+ * way there, or no such fabric here), -EPERM (tcp would leave this host by an
+ * interface that does not encrypt: see allow_untrusted_tcp), -ETIMEDOUT,
+ * -EKEYREJECTED (wrong key or
  * unknown client, or the brick could not prove itself), -ESTALE (other uuid),
  * -EPROTONOSUPPORT (no common version, or a flush mode this library does not
  * know), -EPROTO (not a brick), -EDQUOT (the brick is full), -ESHUTDOWN,
@@ -636,19 +644,6 @@ int kfbrick_poll(struct kfbrick *k, struct kfbrick_completion *out, size_t max,
 		 int timeout_ms);
 
 /**
- * kfbrick_moved_bytes - bytes that operations have moved
- * @k: connection
- *
- * Parts of operations count that are not over: while the number rises, what was
- * posted is on its way, however slow the link is. What a loss made the library
- * move again counts again.
- *
- * Context: does not block.
- * Return: bytes read and written on this connection so far.
- */
-uint64_t kfbrick_moved_bytes(const struct kfbrick *k);
-
-/**
  * kfbrick_lease_ms - how long the brick keeps a session it hears nothing of
  * @k: connection, also one that is lost
  *
@@ -791,5 +786,7 @@ int kfbrick_wait_fd(struct kfbrick *k);
 #ifdef __cplusplus
 }
 #endif
+
+#include "kfbrick_path.h"
 
 #endif

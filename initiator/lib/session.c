@@ -52,6 +52,10 @@ static int connect_queue(struct kfb_initiator_queue *core, const uint8_t *hello,
 	int rc;
 
 	rc = kfbl_link_open(&q->link, &k->fabric);
+	if (!rc) {
+		rc = kfbl_path_choose(k, &q->link);
+		core->why = rc ? k->path_why : NULL;
+	}
 	if (!rc)
 		rc = kfb_initiator_opened(core);
 	if (!rc)

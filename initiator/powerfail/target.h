@@ -20,6 +20,7 @@ struct kfbrick;
  * @brick: its URL
  * @client: name there, or NULL
  * @key_file: the client's
+ * @allow_untrusted_tcp: as brickctl's
  * @page_cache: reading may go through it, when nothing else works
  */
 struct target_name {
@@ -27,6 +28,7 @@ struct target_name {
 	const char *brick;
 	const char *client;
 	const char *key_file;
+	bool allow_untrusted_tcp;
 	bool page_cache;
 };
 

@@ -15,7 +15,9 @@ static int connect_brick(struct target *t, const struct target_name *name)
 	struct kfbrick_config config = { .size = sizeof(config),
 					 .brick = name->brick,
 					 .client = name->client,
-					 .key = name->client ? key : NULL };
+					 .key = name->client ? key : NULL,
+					 .allow_untrusted_tcp =
+						 name->allow_untrusted_tcp };
 	int rc = 0;
 
 	if (name->client && !name->key_file)

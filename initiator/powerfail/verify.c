@@ -31,6 +31,7 @@ static const char usage[] =
 	"      --brick URL      a brick instead of DEVICE\n"
 	"      --client NAME    at the brick\n"
 	"      --key-file FILE  of the client\n"
+	"      --allow-untrusted-tcp  as for brickctl\n"
 	"      --page-cache     read a file whose file system has no O_DIRECT\n"
 	"  -h, --help           show this text and exit\n"
 	"\n"
@@ -41,6 +42,7 @@ static const struct option options[] = {
 	{ "brick", required_argument, NULL, 'B' },
 	{ "client", required_argument, NULL, 'c' },
 	{ "key-file", required_argument, NULL, 'k' },
+	{ "allow-untrusted-tcp", no_argument, NULL, 'u' },
 	{ "page-cache", no_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },

@@ -51,6 +51,7 @@ static const char usage[] =
 	"      --brick URL      a brick instead of DEVICE\n"
 	"      --client NAME    at the brick\n"
 	"      --key-file FILE  of the client\n"
+	"      --allow-untrusted-tcp  as for brickctl\n"
 	"  -h, --help           show this text and exit\n";
 
 static const struct option options[] = {
@@ -68,6 +69,7 @@ static const struct option options[] = {
 	{ "brick", required_argument, NULL, 'B' },
 	{ "client", required_argument, NULL, 'c' },
 	{ "key-file", required_argument, NULL, 'k' },
+	{ "allow-untrusted-tcp", no_argument, NULL, 'u' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -326,6 +328,9 @@ static int take_writer_option(struct writer *w, int opt)
 		return -1;
 	case 'k':
 		w->name.key_file = optarg;
+		return -1;
+	case 'u':
+		w->name.allow_untrusted_tcp = true;
 		return -1;
 	case 'h':
 		fputs(usage, stdout);

@@ -22,6 +22,8 @@ CLIENTS = 4
 # Of brickctl's own deadline: nothing here is to come near it.
 WHOLE_S = 7200
 RECONNECT_S = 600
+# The link is a TUN device: nothing on it is encrypted.
+OPEN = "--allow-untrusted-tcp"
 
 
 class Link:
@@ -72,7 +74,7 @@ class Scene:
         self.brick.start()
         self.ranges = {c: i * blocks * lab.BLOCK for i, c in enumerate(names)}
         for client, va in self.ranges.items():
-            test.ok(self.brick.ctl("--timeout", "60", "alloc", f"{hex(va)}+{blocks}",
+            test.ok(self.brick.ctl(OPEN, "--timeout", "60", "alloc", f"{hex(va)}+{blocks}",
                                    client=client))
         self.failures = []
         self.n_cuts = 0
@@ -83,14 +85,16 @@ class Scene:
 
     def by_brickctl(self, client, va):
         data = random.Random(va).randbytes(self.n_bytes)
-        again = ["--reconnect-s", str(self.reconnect_s)] if self.reconnect_s else []
-        done = self.brick.ctl(*again, "write", hex(va), "--length", str(self.n_bytes),
+        how = [OPEN]
+        if self.reconnect_s:
+            how += ["--reconnect-s", str(self.reconnect_s)]
+        done = self.brick.ctl(*how, "write", hex(va), "--length", str(self.n_bytes),
                               client=client, stdin=data,
                               timeout=WHOLE_S)
         if done.returncode:
             self.fail("brickctl write", done)
             return
-        done = self.brick.ctl(*again, "read", hex(va), "--length", str(self.n_bytes),
+        done = self.brick.ctl(*how, "read", hex(va), "--length", str(self.n_bytes),
                               client=client, timeout=WHOLE_S)
         if done.returncode or done.stdout != data:
             self.fail("brickctl read", done)

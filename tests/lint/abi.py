@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Can programs that were built with an earlier libkfbrick run with this one?
 
-abidiff compares the two libraries by their debug information, as far as kfbrick.h
-declares it. What is new does no harm, nor does what grows at its end and says how
+abidiff compares the two libraries by their debug information, as far as kfbrick.h,
+with its parts, declares it. What is new does no harm, nor does what grows at its end and says how
 large it is (abi.suppressions); all else is a fault.
 """
 import os
@@ -71,7 +71,8 @@ def build(commit, memory):
     target = re.search(rf"^({re.escape(LIB)}\.[0-9.]+):", names, re.M)[1]
     must(f"ninja of {commit}", "ninja", "-C", tree / "build", target)
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(tree / HEADERS / "kfbrick.h", folder / "kfbrick.h")
+    for header in (tree / HEADERS).glob("kfbrick*.h"):
+        shutil.copy2(header, folder / header.name)
     shutil.copy2(tree / "build" / target, folder / "new.so")
     os.rename(folder / "new.so", folder / "libkfbrick.so")
     shutil.rmtree(tree)

@@ -17,7 +17,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import abi  # pylint: disable=wrong-import-position
 
-HEADER = (abi.TOP / abi.HEADERS / "kfbrick.h").read_text(encoding="utf-8")
+def whole(name):
+    """A header with those that it includes of its folder in their places."""
+    text = (abi.TOP / abi.HEADERS / name).read_text(encoding="utf-8")
+    return re.sub(r'^#include "(kfbrick\w*\.h)"$', lambda m: whole(m[1]), text, flags=re.M)
+
+
+HEADER = whole("kfbrick.h")
 MAP = (abi.TOP / abi.HEADERS / "kfbrick.map").read_text(encoding="utf-8")
 
 

@@ -46,6 +46,8 @@ static const char *attach_next_of(int err)
 	switch (err) {
 	case -EKEYREJECTED:
 		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
+	case -EPERM:
+		return CTL_UNTRUSTED_NEXT;
 	case -EACCES:
 		return "see the grants of this client in the brick's configuration";
 	case -EBUSY:

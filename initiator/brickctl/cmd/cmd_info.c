@@ -8,6 +8,7 @@
 
 #include "initiator/brickctl/brickctl.h"
 #include "kfb_medium.h"
+#include "kfb_path.h"
 
 static const uint32_t flush_modes[] = {
 	KFBRICK_FLUSH_NONE,   KFBRICK_FLUSH_MESSAGE, KFBRICK_FLUSH_READBACK,
@@ -81,6 +82,7 @@ static void print_info_json(const struct ctl *ctl,
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *modes = json_object_new_array();
+	char interface[KFBRICK_INTERFACE_BYTES];
 	char uuid[UUID_STR_LEN];
 	unsigned int i;
 
@@ -91,6 +93,9 @@ static void print_info_json(const struct ctl *ctl,
 					       ctl_flush_name(flush_modes[i])));
 	}
 	ctl_json_text(object, "brick", ctl->settings.brick);
+	ctl_json_text(object, "path",
+		      kfb_path_name(kfbrick_get_path(ctl->k, interface)));
+	ctl_json_text(object, "interface", interface);
 	uuid_unparse_lower(info->uuid, uuid);
 	ctl_json_text(object, "uuid", uuid);
 	ctl_json_id(object, "instance_id", info->instance_id);
@@ -150,6 +155,15 @@ static void print_space(const struct kfbrick_info *info,
 		       ctl_size_text(left, ctl_blocks_bytes(quota->used)));
 }
 
+static void print_path(const struct ctl *ctl)
+{
+	char interface[KFBRICK_INTERFACE_BYTES];
+	enum kfbrick_path path = kfbrick_get_path(ctl->k, interface);
+
+	printf("path         %s%s%s\n", kfb_path_name(path),
+	       *interface ? " " : "", interface);
+}
+
 static void print_info_text(const struct ctl *ctl,
 			    const struct kfbrick_info *info,
 			    const struct quota *quota)
@@ -159,6 +173,7 @@ static void print_info_text(const struct ctl *ctl,
 	char uuid[UUID_STR_LEN];
 
 	printf("brick        %s\n", ctl->settings.brick);
+	print_path(ctl);
 	uuid_unparse_lower(info->uuid, uuid);
 	printf("uuid         %s\n", uuid);
 	printf("instance     %016" PRIx64 "\n", info->instance_id);

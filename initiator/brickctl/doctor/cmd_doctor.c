@@ -34,6 +34,7 @@ static const struct doctor_check checks[] = {
 	{ "pmem.namespaces", doctor_check_namespaces },
 	{ "store", doctor_check_store },
 	{ "brick", doctor_check_brick },
+	{ "path", doctor_check_path },
 };
 
 #define N_CHECKS (sizeof(checks) / sizeof(checks[0]))

@@ -28,6 +28,7 @@ enum doctor_level {
  * @settings_error: 0, or why no brick could be named, -errno
  * @settings: the same in words
  * @wants_rdma: the brick is reached by RDMA
+ * @has_answered: the brick has said what it is
  * @check: name of the check that runs
  * @findings: of all, for --json
  * @counts: findings of each level
@@ -39,6 +40,7 @@ struct doctor {
 	int settings_error;
 	struct ctl_caught settings;
 	bool wants_rdma;
+	bool has_answered;
 	const char *check;
 	struct json_object *findings;
 	unsigned int counts[DOCTOR_LEVELS];
@@ -100,7 +102,8 @@ void doctor_platform(struct doctor *d, const char *name, const char *domain);
 /* doctor_store.c */
 void doctor_check_store(struct doctor *d);
 
-/* doctor_brick.c */
+/* doctor_brick.c; in this order */
 void doctor_check_brick(struct doctor *d);
+void doctor_check_path(struct doctor *d);
 
 #endif

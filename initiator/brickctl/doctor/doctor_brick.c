@@ -7,6 +7,7 @@
 
 #include "initiator/brickctl/doctor/doctor.h"
 #include "kfb_medium.h"
+#include "kfb_path.h"
 
 /* Less than one block in so many free is worth a word. */
 #define NEARLY_FULL 20
@@ -68,6 +69,7 @@ static void ask_brick(struct doctor *d, struct ctl_caught *caught)
 			     caught->message);
 		return;
 	}
+	d->has_answered = true;
 	check_durability(d, &info);
 	check_space(d, &info);
 }
@@ -87,4 +89,25 @@ void doctor_check_brick(struct doctor *d)
 	else
 		ask_brick(d, &caught);
 	d->ctl->catching = NULL;
+}
+
+void doctor_check_path(struct doctor *d)
+{
+	const char *brick = d->ctl->settings.brick;
+	char interface[KFBRICK_INTERFACE_BYTES];
+	enum kfbrick_path path;
+
+	if (!d->has_answered)
+		return;
+	path = kfbrick_get_path(d->ctl->k, interface);
+	if (path == KFBRICK_PATH_UNTRUSTED)
+		doctor_found(
+			d, DOCTOR_PROBLEM,
+			"reach it through a WireGuard tunnel (docs/network.md of the source), or use verbs://",
+			"%s is reached by %s: whoever is on the way can read and change all data",
+			brick, interface);
+	else
+		doctor_found(d, DOCTOR_OK, NULL, "%s is reached by %s%s%s",
+			     brick, kfb_path_name(path), *interface ? " " : "",
+			     interface);
 }

@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 	config.brick = argv[1];
 	config.client = argv[2];
 	config.key = key;
+	config.allow_untrusted_tcp = true;
 	config.reconnect_ms = (uint32_t)strtoul(argv[6], NULL, 0);
 	rc = kfbrick_connect(&config, &k) ? fail("connect")
 					  : copy(strtoull(argv[4], NULL, 0),

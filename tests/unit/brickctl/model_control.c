@@ -120,9 +120,10 @@ int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 	void *map;
 	int err;
 
-	err = model_enter("connect", "%s %s %02x %" PRIu32, config->brick,
+	err = model_enter("connect", "%s %s %02x %" PRIu32 "%s", config->brick,
 			  config->client ? config->client : "-",
-			  config->key ? config->key[0] : 0, config->timeout_ms);
+			  config->key ? config->key[0] : 0, config->timeout_ms,
+			  config->allow_untrusted_tcp ? " untrusted" : "");
 	if (err)
 		return err;
 	map = open_state();
@@ -195,6 +196,19 @@ int kfbrick_get_info(struct kfbrick *k, struct kfbrick_info *info)
 	for (i = 0; i < MODEL_BLOCKS; i++)
 		info->slots_free += !k->state->allocated[i];
 	return 0;
+}
+
+/* MODEL_PATH: "NUMBER INTERFACE"; loopback without it. */
+enum kfbrick_path kfbrick_get_path(const struct kfbrick *k,
+				   char interface[KFBRICK_INTERFACE_BYTES])
+{
+	const char *path = getenv("MODEL_PATH");
+	const char *name = path ? strchr(path, ' ') : NULL;
+
+	snprintf(interface, KFBRICK_INTERFACE_BYTES, "%s",
+		 name ? name + 1 : "");
+	return path ? (enum kfbrick_path)strtoul(path, NULL, 10)
+		    : KFBRICK_PATH_LOOPBACK;
 }
 
 /* MODEL_QUOTA: of the client's, whose are all that are allocated. */

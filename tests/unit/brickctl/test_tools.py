@@ -288,6 +288,11 @@ class Doctor(Case):
         self.one(self.examine(*words), "brick", "ok", "flush mode message")
         self.one(self.examine(*words, MODEL_VOLATILE="1"), "brick", "problem",
                  "volatile")
+        self.one(self.examine(*words, MODEL_PATH="2 wg0"), "path", "ok",
+                 "tcp://model is reached by wireguard wg0")
+        self.one(self.examine(*words, MODEL_PATH="3"), "path", "ok", "reached by rdma")
+        self.one(self.examine(*words, MODEL_PATH="4 eth0"), "path", "problem",
+                 "reached by eth0: whoever is on the way can read", "WireGuard")
         found = self.examine(*words, MODEL_FAIL=f"connect={errno.ECONNREFUSED}")
         self.one(found, "brick", "problem", "tcp://model", "brick runs")
         found = self.examine(*words, MODEL_FAIL=f"info={errno.EIO}")

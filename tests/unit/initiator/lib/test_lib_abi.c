@@ -32,6 +32,7 @@ AT(kfbrick_config, queue_depth, 44);
 AT(kfbrick_config, reconnect_ms, 48);
 AT(kfbrick_config, queues, 52);
 AT(kfbrick_config, retain_bytes, 56);
+AT(kfbrick_config, allow_untrusted_tcp, 64);
 
 AT(kfbrick_info, uuid, 8);
 AT(kfbrick_info, instance_id, 24);

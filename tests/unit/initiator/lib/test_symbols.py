@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Header, symbol map and shared library name the same functions.
+"""Headers, symbol map and shared library name the same functions.
 
-test_symbols.py HEADER MAP LIBRARY NM
+test_symbols.py HEADER... MAP LIBRARY NM
 """
 import re
 import subprocess
@@ -32,11 +32,11 @@ def exported(path, nm):
 
 
 def main():
-    header, version_map, library, nm = sys.argv[1:]
-    want = declared(header)
+    *headers, version_map, library, nm = sys.argv[1:]
+    want = set().union(*map(declared, headers))
     wrong = []
     if len(want) < 20:
-        wrong.append(f"only {len(want)} functions found in {header}")
+        wrong.append(f"only {len(want)} functions found in {headers}")
     versions = mapped(version_map)
     names = [name for part in versions.values() for name in part]
     if sorted(names) != sorted(want):
