@@ -129,6 +129,44 @@ static int kfbk_queue_open_endpoint(struct kfbk_queue *q, struct fid_ep **ep)
 	return ret;
 }
 
+/*
+ * Nothing that tcp carries is encrypted: it leaves this host by a WireGuard
+ * interface alone, unless the administrator allows more. The connection is bound
+ * to that: when the tunnel goes it does not go on elsewhere.
+ */
+static int kfbk_queue_choose_path(struct kfbk_queue *q, struct fid_ep *ep)
+{
+	struct kfbk_device *dev = q->dev;
+	struct fi_path found = {};
+	size_t len = sizeof(found);
+	enum kfb_path path = KFB_PATH_RDMA;
+	int ret;
+
+	ret = fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_PATH, &found, &len);
+	if (ret && ret != -ENOSYS)
+		return ret;
+	if (!ret)
+		path = kfb_path_of(found.is_local, found.kind);
+	ret = 0;
+	if (path == KFB_PATH_WIREGUARD)
+		ret = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_PATH, &found,
+				sizeof(found));
+	kfbk_lock(dev);
+	dev->path = path;
+	strscpy(dev->interface, path == KFB_PATH_LOOPBACK ? "" : found.name,
+		sizeof(dev->interface));
+	if (path == KFB_PATH_UNTRUSTED && !dev->options.allow_untrusted_tcp) {
+		snprintf(
+			dev->path_why, sizeof(dev->path_why),
+			"it is reached by %s, which is no WireGuard interface, and what tcp carries is not encrypted",
+			found.name);
+		q->core.why = dev->path_why;
+		ret = -EPERM;
+	}
+	kfbk_unlock(dev);
+	return ret;
+}
+
 int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 {
 	struct fi_eq_attr eq_attr = { .handler = kfbk_queue_has_event };
@@ -146,6 +184,11 @@ int kfbk_queue_connect(struct kfbk_queue *q, const u8 *hello, u32 len)
 	ret = ret ?: kfbk_queue_open_endpoint(q, &ep);
 	if (ret)
 		return ret;
+	ret = kfbk_queue_choose_path(q, ep);
+	if (ret) {
+		kfbk_fabric_close_fid(&ep->fid);
+		return ret;
+	}
 	kfbk_lock(dev);
 	q->ep = ep;
 	q->error = 0;

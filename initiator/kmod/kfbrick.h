@@ -63,6 +63,7 @@
 #include "blocks/kfb_mapcache.h"
 #include "data/kfb_retain.h"
 #include "kfb_initiator.h"
+#include "kfb_path.h"
 #include "log.h"
 #include "options.h"
 
@@ -352,6 +353,9 @@ struct kfbk_cache {
  * @gives_up: the client is to end
  * @first: completed when the first session is usable, or will never be
  * @settled: who waits until the disk is back, or is not
+ * @path: over what the newest connection goes, or would
+ * @interface: of @path; "" where that says nothing
+ * @path_why: why it may not go there; the session work's
  * @fabric: what all queues share
  * @domain: of @fabric; all queues share it, too
  * @info: how the brick is reached
@@ -412,6 +416,9 @@ struct kfbk_device {
 	struct completion first;
 	wait_queue_head_t settled;
 
+	enum kfb_path path;
+	char interface[FI_PATH_NAME_BYTES];
+	char path_why[KFBK_WHY_BYTES];
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fi_info *info;

@@ -177,6 +177,13 @@ static const char *kfbk_option_take_ro(const char *value,
 	return NULL;
 }
 
+static const char *kfbk_option_take_untrusted(const char *value,
+					      struct kfbk_options *out)
+{
+	out->allow_untrusted_tcp = true;
+	return NULL;
+}
+
 static const char *kfbk_option_take_reconnect(const char *value,
 					      struct kfbk_options *out)
 {
@@ -262,6 +269,7 @@ enum {
 	OPT_QUEUES,
 	OPT_THIN,
 	OPT_RO,
+	OPT_UNTRUSTED,
 	OPT_RECONNECT,
 	OPT_TIMEOUT,
 	OPT_FAIL,
@@ -289,6 +297,8 @@ static const struct option kfbk_option_table[] = {
 	[OPT_QUEUES] = { "queues", true, kfbk_option_take_queues },
 	[OPT_THIN] = { "thin", false, kfbk_option_take_thin },
 	[OPT_RO] = { "ro", false, kfbk_option_take_ro },
+	[OPT_UNTRUSTED] = { "allow_untrusted_tcp", false,
+			    kfbk_option_take_untrusted },
 	[OPT_RECONNECT] = { "reconnect_s", true, kfbk_option_take_reconnect },
 	[OPT_TIMEOUT] = { "timeout_s", true, kfbk_option_take_timeout },
 	[OPT_FAIL] = { "fail", true, kfbk_option_take_fail },

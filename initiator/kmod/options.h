@@ -6,7 +6,8 @@
  *
  *	attach,addr=10.0.0.1,port=20149,provider=verbs,client=vm1,key=kfbrick:vm1,
  *	base=0x0,blocks=512,sector=4096,queues=4,thin,ro,reconnect_s=60,
- *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64,name=data
+ *	fail=io-error,uuid=...,timeout_s=10,retain_mb=64,map_cache=64,name=data,
+ *	allow_untrusted_tcp
  *	detach,instance=0,force
  *	resize,instance=0,blocks=1024
  *	reattach,instance=0
@@ -58,6 +59,8 @@ enum kfbk_order {
  * @sector_bytes: of the disk's logical blocks
  * @thin: blocks are allocated when they are first written
  * @ro: nothing is written
+ * @allow_untrusted_tcp: connections may leave this host by an interface that is
+ *	none of WireGuard
  * @instance: DETACH, RESIZE, REATTACH: which
  * @force: DETACH: even while it is open
  * @given: bits of the keys that were there
@@ -81,6 +84,7 @@ struct kfbk_options {
 	u32 sector_bytes;
 	bool thin;
 	bool ro;
+	bool allow_untrusted_tcp;
 	u32 instance;
 	bool force;
 	u32 given;

@@ -74,6 +74,21 @@ static ssize_t kfbk_brick_show(struct device *device,
 }
 KFBK_ATTR_RO(brick);
 
+/* What keeps others from the data on its way: "wireguard wg0". */
+static ssize_t kfbk_path_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct kfbk_device *dev = kfbk_sysfs_dev(device);
+	ssize_t len;
+
+	kfbk_lock(dev);
+	len = sysfs_emit(buf, "%s%s%s\n", kfb_path_name(dev->path),
+			 *dev->interface ? " " : "", dev->interface);
+	kfbk_unlock(dev);
+	return len;
+}
+KFBK_ATTR_RO(path);
+
 static ssize_t kfbk_flush_mode_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
@@ -194,15 +209,25 @@ static ssize_t kfbk_map_cache_show(struct device *device,
 KFBK_ATTR_RO(map_cache);
 
 static struct attribute *kfbk_sysfs_attrs[] = {
-	&dev_attr_state.attr,	    &dev_attr_name.attr,
-	&dev_attr_brick.attr,	    &dev_attr_client.attr,
-	&dev_attr_brick_uuid.attr,  &dev_attr_instance_id.attr,
-	&dev_attr_power_epoch.attr, &dev_attr_flush_mode.attr,
-	&dev_attr_unsafe.attr,	    &dev_attr_queues.attr,
-	&dev_attr_base.attr,	    &dev_attr_blocks.attr,
-	&dev_attr_thin.attr,	    &dev_attr_last_error.attr,
-	&dev_attr_counters.attr,    &dev_attr_retain.attr,
-	&dev_attr_map_cache.attr,   NULL,
+	&dev_attr_state.attr,
+	&dev_attr_name.attr,
+	&dev_attr_brick.attr,
+	&dev_attr_path.attr,
+	&dev_attr_client.attr,
+	&dev_attr_brick_uuid.attr,
+	&dev_attr_instance_id.attr,
+	&dev_attr_power_epoch.attr,
+	&dev_attr_flush_mode.attr,
+	&dev_attr_unsafe.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_base.attr,
+	&dev_attr_blocks.attr,
+	&dev_attr_thin.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_counters.attr,
+	&dev_attr_retain.attr,
+	&dev_attr_map_cache.attr,
+	NULL,
 };
 
 static const struct attribute_group kfbk_sysfs_group = {

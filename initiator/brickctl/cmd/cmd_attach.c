@@ -214,6 +214,8 @@ static int add_rest(struct ctl *ctl, FILE *order, const struct ctl_args *args)
 		fprintf(order, ",thin");
 	if (args->options[OPT_RO])
 		fprintf(order, ",ro");
+	if (s->allow_untrusted_tcp)
+		fprintf(order, ",allow_untrusted_tcp");
 	if (s->reconnect_ms)
 		fprintf(order, ",reconnect_s=%u", s->reconnect_ms / MS_PER_S);
 	if (s->timeout_ms)

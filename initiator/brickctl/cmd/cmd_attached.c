@@ -27,12 +27,12 @@ static const struct attribute {
 	{ "state", TEXT },	  { "name", TEXT },
 	{ "brick", TEXT },	  { "client", TEXT },
 	{ "brick_uuid", TEXT },	  { "instance_id", TEXT },
-	{ "power_epoch", COUNT }, { "flush_mode", TEXT },
-	{ "unsafe", BOOL },	  { "base", TEXT },
-	{ "blocks", COUNT },	  { "queues", COUNT },
-	{ "thin", BOOL },	  { "last_error", TEXT },
-	{ "retain", NUMBERS },	  { "map_cache", NUMBERS },
-	{ "counters", LINES },
+	{ "power_epoch", COUNT }, { "path", TEXT },
+	{ "flush_mode", TEXT },	  { "unsafe", BOOL },
+	{ "base", TEXT },	  { "blocks", COUNT },
+	{ "queues", COUNT },	  { "thin", BOOL },
+	{ "last_error", TEXT },	  { "retain", NUMBERS },
+	{ "map_cache", NUMBERS }, { "counters", LINES },
 };
 
 #define N_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))

@@ -14,9 +14,14 @@ use_carrier() { # use_carrier CARRIER: of the brick and the disks from now on
 }
 
 use_carrier "${CARRIER:-verbs}"
+OPEN_WIRE=yes # no: of tcp, which then leaves the guest by tunnels alone
 KEY=/tmp/key
 BRICK_LOG=/tmp/brick.log
 BRICK_CONF=/tmp/brick.conf
+
+goes_open() {
+	[ "$PROVIDER" = tcp ] && [ $OPEN_WIRE = yes ]
+}
 
 make_key() { # the same in both guests of a pair: they share no file
 	printf '%064d\n' 12345678 >$KEY && chmod 600 $KEY
@@ -29,7 +34,7 @@ configure_brick() { # configure_brick STORE ADDRESS [SETTING...]
 		echo "[brick]"
 		echo "store = $_store"
 		echo "listen = $CARRIER://$_address"
-		[ "$PROVIDER" != tcp ] || echo "allow-untrusted-tcp = yes"
+		! goes_open || echo "allow-untrusted-tcp = yes"
 		for _setting; do
 			echo "$_setting"
 		done
@@ -89,6 +94,7 @@ kill_brick() {
 brickctl_as() { # brickctl_as CLIENT SECONDS ARGUMENT...
 	_client=$1 _seconds=$2
 	shift 2
+	! goes_open || set -- --allow-untrusted-tcp "$@"
 	IPATH_NO_BACKTRACE=1 HFI_NO_BACKTRACE=1 brickctl --timeout "$_seconds" \
 		--brick "$CARRIER://$BRICK_IP" --client "$_client" \
 		--key-file $KEY "$@"

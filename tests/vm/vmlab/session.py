@@ -32,7 +32,7 @@ BOOTS = 3
 ROLES = ("server", "client")
 LIB = ("init", "case", "kernel-faults", "guest.sh", "disk.sh", "fault.sh",
        "fs.sh", "bricks.sh", "md.sh", "reboot.sh", "load.sh", "fio.sh",
-       "interop.sh", "power.sh", "powerfs.sh", "probe.sh", "run-cases",
+       "interop.sh", "power.sh", "powerfs.sh", "probe.sh", "run-cases", "tunnel.sh",
        "switch-root")
 
 
