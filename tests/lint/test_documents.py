@@ -184,6 +184,19 @@ class Documents(unittest.TestCase):
                    '"kfabric": {"kfabric",', '"kfabric": {"kfabric", "proto",',
                    "kfabric may include")
 
+    def test_sentences(self):
+        page = "docs/troubleshooting.md"
+        for wrong in ("`a sentence that nobody says`", "`nobody … could connect at all`",
+                      "`connect: nobody`", "no sentence"):
+            self.adds(rules.sentences, page, f"### {wrong}",
+                      "quotes no" if wrong == "no sentence" else "no program says")
+        # Joined from two lines of the source, with a number between them, and quotes.
+        for right in ("`grants overcommit the store: clients may allocate … blocks`",
+                      '`authentication of "…" failed: …`'):
+            self.adds(rules.sentences, page, f"### {right}")
+        self.finds(rules.sentences, "brickd/config/config_check.c", ": nobody could connect",
+                   ": none can", "nobody could connect")
+
     def test_layers(self):
         self.finds(rules.layers, "docs/HACKING.md", "| fresh |", "| none |", "layer fresh")
 

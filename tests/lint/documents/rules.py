@@ -160,6 +160,9 @@ def options(book):
         aliases = aliases_of(book, page)
         for span in (s for s in book.spans if s.page == page and s.kind != "path"):
             text = re.sub(r"^\s*alias \w+='(.*)'", r"\1", span.text)
+            # A heading that quotes what a program says calls none.
+            if span.section == f"`{span.text}`":
+                continue
             called = list(programs.calls(text, book.programs, aliases))
             for name, table, words in called:
                 for what in call_faults(name, table, words):
@@ -459,5 +462,37 @@ def layers(book):
             yield f"docs/HACKING.md: no row for the layer {layer}"
 
 
+TROUBLES = "docs/troubleshooting.md"
+# Whose sentences people are told: not those of libstcp-fi.so or of tests.
+TALKERS = ("brickd/*.c", "initiator/*.c", "proto/*.c", "kfabric/tcp/*.c",
+           "kfabric/tcpwire/*.c", "kfabric/user/*.c")
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+
+def literals(text):
+    """The strings of a C source, those that follow each other joined."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    # A name between two strings is a format of <inttypes.h>.
+    run = rf"{STRING}(?:\s*(?:PRI\w+\s*)?{STRING})*"
+    for match in re.finditer(run, text):
+        yield "".join(s[1:-1] for s in re.findall(STRING, match[0])).replace(r'\"', '"')
+
+
+def sentences(book):
+    """What the page on troubles quotes is said by a program; … is anything."""
+    said = {s for pattern in TALKERS for f in book.tree.matching(pattern)
+            for s in literals(book.tree.text(f))}
+    for number, line in enumerate(book.tree.text(TROUBLES).splitlines(), 1):
+        if not line.startswith("### "):
+            continue
+        quoted = re.fullmatch(r"### `(.*)`", line)
+        if not quoted:
+            yield f"{TROUBLES}:{number}: a heading that quotes no sentence"
+            continue
+        pieces = [re.escape(p) for p in re.split("…", quoted[1])]
+        if not any(re.search(".*".join(pieces), s, re.S) for s in said):
+            yield f"{TROUBLES}:{number}: no program says {quoted[1]}"
+
+
 RULES = (links, paths, options, manuals, usages, settings, meson, names, words,
-         pages_named, rendered, includes, layers)
+         pages_named, rendered, includes, layers, sentences)
