@@ -162,9 +162,9 @@ static void the_end_of_the_way_back_ends_writing_again(void **state)
 	      KFB_DISK_DO_UNQUIESCE | KFB_DISK_DO_FAIL);
 }
 
-static void a_loss_is_nothing_new_to_a_disk_that_has_failed(void **state)
+static void a_loss_of_a_disk_that_has_failed_is_its_end(void **state)
 {
-	moves(KFB_DISK_FAILED, KFB_DISK_LOST, KFB_DISK_FAILED, 0);
+	moves(KFB_DISK_FAILED, KFB_DISK_LOST, KFB_DISK_DEAD, 0);
 }
 
 static void what_is_no_state_or_event_is_refused(void **state)
@@ -192,8 +192,7 @@ int main(void)
 		cmocka_unit_test(
 			copies_that_cannot_be_written_again_are_a_loss),
 		cmocka_unit_test(the_end_of_the_way_back_ends_writing_again),
-		cmocka_unit_test(
-			a_loss_is_nothing_new_to_a_disk_that_has_failed),
+		cmocka_unit_test(a_loss_of_a_disk_that_has_failed_is_its_end),
 		cmocka_unit_test(what_is_no_state_or_event_is_refused),
 	};
 
