@@ -178,7 +178,7 @@ enum kfb_initiator_level {
  * @flush_done: a flush is over, and has left the ring; @error is what its owner
  *	is to be told
  * @take_back: post a write again that waited for its flush, which has left the
- *	ring; it ends by itself. Returns its bytes. NULL: it fails
+ *	ring; it ends by itself. NULL: it fails
  * @write_copy: write bytes of a copy again, as many as one operation takes;
  *	returns how many, and kfb_initiator_replayed() when it is over; -EAGAIN:
  *	no room, kfb_initiator_replay_pump() when there may be; else the port sees
@@ -223,8 +223,8 @@ struct kfb_initiator_ops {
 			     const struct kfb_flush_op *op, int error);
 	void (*flush_done)(struct kfb_initiator *i,
 			   struct kfb_initiator_flush *flush, int error);
-	struct kfb_flush_range (*take_back)(struct kfb_initiator *i,
-					    struct kfb_initiator_flush *flush);
+	void (*take_back)(struct kfb_initiator *i,
+			  struct kfb_initiator_flush *flush);
 	int (*write_copy)(struct kfb_initiator_queue *q, __u32 slot,
 			  const struct kfb_retain_piece *piece, __u32 page,
 			  const struct kfb_initiator_place *to);

@@ -98,8 +98,9 @@ static int kfb_initiator_choose_place(struct kfb_initiator *i,
 		return 0;
 	*len = 1;
 	at.len = 1;
-	for (n = 0; n < op->dirty.n; n++) {
-		at.va = op->dirty.ranges[n].va;
+	for (n = 0; n < op->dirty.n + op->fua.n; n++) {
+		at.va = n < op->dirty.n ? op->dirty.ranges[n].va
+					: op->fua.ranges[n - op->dirty.n].va;
 		if (!i->ops->locate(i, &at, place))
 			return 0;
 	}
@@ -397,20 +398,14 @@ static void kfb_initiator_hand_over(struct kfb_initiator_queue *q, int failover)
 
 /*
  * Writes that wait for their flush: nobody was told that they are complete, so
- * they are no loss. They are sent again. Not inlined: a set of ranges is large,
- * and who calls has one on the stack as well.
+ * they are no loss. They are sent again.
  */
-static __attribute__((__noinline__)) void
-kfb_initiator_send_again(struct kfb_initiator_queue *q,
-			 struct kfb_dirty *writes)
+static void kfb_initiator_send_again(struct kfb_initiator_queue *q)
 {
 	struct kfb_initiator *i = q->initiator;
-	struct kfb_flush_range range;
-	struct kfb_dirty again;
 	struct kfb_ring *after;
 	struct kfb_ring *at;
 
-	kfb_dirty_clear(&again);
 	kfb_ring_for_each(at, after, &i->flushes) {
 		struct kfb_initiator_flush *flush = kfb_initiator_flush_at(at);
 
@@ -418,50 +413,72 @@ kfb_initiator_send_again(struct kfb_initiator_queue *q,
 		    (flush->only >= 0 && flush->only != (int)q->index))
 			continue;
 		kfb_ring_del(&flush->node);
-		range = i->ops->take_back(i, flush);
-		kfb_dirty_cut(writes, range.va, range.len, &again);
+		i->ops->take_back(i, flush);
 	}
 }
 
 static void kfb_initiator_take_writes(struct kfb_initiator_queue *q,
-				      struct kfb_dirty *out)
+				      struct kfb_dirty *told,
+				      struct kfb_dirty *fua)
 {
+	kfb_dirty_clear(told);
+	kfb_dirty_clear(fua);
 	kfb_initiator_lock(q);
-	kfb_flush_take(&q->flush, out);
+	kfb_flush_take(&q->flush, told, fua);
 	kfb_initiator_unlock(q);
+}
+
+/* What a queue wrote may not be there any more. */
+static void kfb_initiator_writes_doubted(struct kfb_initiator_queue *q,
+					 __u32 why)
+{
+	struct kfb_initiator *i = q->initiator;
+	struct kfb_dirty told;
+	struct kfb_dirty fua;
+
+	kfb_initiator_take_writes(q, &told, &fua);
+	/* There is a copy of each. */
+	if (i->retains) {
+		i->replay_due |=
+			!kfb_dirty_is_empty(&told) || !kfb_dirty_is_empty(&fua);
+		kfb_initiator_hand_over(q, KFB_INITIATOR_ALL_QUEUES);
+		return;
+	}
+	if (i->ops->take_back)
+		kfb_initiator_send_again(q);
+	else
+		kfb_dirty_merge(&told, &fua);
+	kfb_initiator_lose(i, &told, why);
+}
+
+/* In a new session the blocks of a queue may be another's. */
+static void kfb_initiator_fail_over(struct kfb_initiator_queue *q,
+				    struct kfb_initiator_queue *first)
+{
+	struct kfb_dirty told;
+	struct kfb_dirty fua;
+
+	kfb_initiator_take_writes(q, &told, &fua);
+	kfb_initiator_lock(first);
+	kfb_flush_put(&first->flush, &told, &fua);
+	kfb_initiator_unlock(first);
+	kfb_initiator_hand_over(q, (int)first->index);
 }
 
 void kfb_initiator_validate(struct kfb_initiator_queue *q, enum kfb_fate fate)
 {
 	struct kfb_initiator *i = q->initiator;
 	struct kfb_initiator_queue *first = i->queues[0];
-	struct kfb_dirty writes;
 
-	kfb_dirty_clear(&writes);
 	kfb_initiator_flushes_anew(i);
 	if (fate == KFB_FATE_SUSPECT || fate == KFB_FATE_GONE) {
-		kfb_initiator_take_writes(q, &writes);
-		/* There is a copy of each. */
-		if (i->retains) {
-			i->replay_due |= !kfb_dirty_is_empty(&writes);
-			kfb_initiator_hand_over(q, KFB_INITIATOR_ALL_QUEUES);
-			return;
-		}
-		if (i->ops->take_back)
-			kfb_initiator_send_again(q, &writes);
-		kfb_initiator_lose(i, &writes,
-				   fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
-							 : KFB_LOSS_SUSPECT);
+		kfb_initiator_writes_doubted(q, fate == KFB_FATE_GONE
+							? KFB_LOSS_EPOCH
+							: KFB_LOSS_SUSPECT);
 		return;
 	}
-	/* In a new session the blocks of a queue may be another's. */
-	if (q->index && i->session_id != i->client.session_id) {
-		kfb_initiator_take_writes(q, &writes);
-		kfb_initiator_lock(first);
-		kfb_flush_put(&first->flush, &writes);
-		kfb_initiator_unlock(first);
-		kfb_initiator_hand_over(q, 0);
-	}
+	if (q->index && i->session_id != i->client.session_id)
+		kfb_initiator_fail_over(q, first);
 	/* Nobody waits for it, but the sooner the better. */
 	if (fate == KFB_FATE_FLUSH && i->flush_mode != KFB_FLUSH_NONE) {
 		kfb_initiator_lock(first);

@@ -128,8 +128,12 @@ void kfbk_data_done(struct kfbk_queue *q, struct kfbk_ctx *ctx,
 	kfbk_blocks_quieter(dev);
 	spin_lock(&q->lock);
 	if (krq->is_write && !krq->chained &&
-	    dev->core.flush_mode != KFB_FLUSH_COMMIT)
-		kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
+	    dev->core.flush_mode != KFB_FLUSH_COMMIT) {
+		if (krq->fua)
+			kfb_flush_wrote_fua(&q->core.flush, krq->va, krq->len);
+		else
+			kfb_flush_wrote(&q->core.flush, krq->va, krq->len);
+	}
 	kfb_initiator_moved(&q->core, krq->len, &krq->mark, kfbk_now_ms());
 	was_full = q->is_full;
 	q->is_full = false;

@@ -98,16 +98,13 @@ void kfbk_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *core,
 		complete(&flush->finished);
 }
 
-struct kfb_flush_range kfbk_flush_take_back(struct kfb_initiator *i,
-					    struct kfb_initiator_flush *core)
+void kfbk_flush_take_back(struct kfb_initiator *i,
+			  struct kfb_initiator_flush *core)
 {
 	struct request *rq = kfbk_flush_of(core)->rq;
-	struct kfbk_rq *krq = kfbk_rq_of(rq);
-	struct kfb_flush_range range = { .va = krq->va, .len = krq->len };
 
-	kfbk_rq_interrupted(krq);
+	kfbk_rq_interrupted(kfbk_rq_of(rq));
 	kfbk_rq_again(rq);
-	return range;
 }
 
 /* In the log, for whoever has to find out what it means to the data. */

@@ -71,8 +71,8 @@ void kfbk_flush_posted(struct kfb_initiator_queue *core,
 		       const struct kfb_flush_op *op, int error);
 void kfbk_flush_done(struct kfb_initiator *i, struct kfb_initiator_flush *core,
 		     int error);
-struct kfb_flush_range kfbk_flush_take_back(struct kfb_initiator *i,
-					    struct kfb_initiator_flush *core);
+void kfbk_flush_take_back(struct kfb_initiator *i,
+			  struct kfb_initiator_flush *core);
 void kfbk_flush_writes_lost(struct kfb_initiator *i,
 			    const struct kfb_dirty *writes);
 

@@ -16,7 +16,8 @@ void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max)
 	queue->posted_max = posted_max;
 }
 
-void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len)
+static void kfb_flush_note(struct kfb_flush_queue *queue, struct kfb_dirty *set,
+			   __u64 va, __u64 len)
 {
 	__u64 last = va + (len - 1);
 	__u64 tail = last & ~(__u64)(KFB_READBACK_BYTES - 1);
@@ -24,10 +25,20 @@ void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len)
 	if (!len)
 		return;
 	queue->completed++;
-	kfb_dirty_add(&queue->dirty, va, len);
+	kfb_dirty_add(set, va, len);
 	/* The aligned word of the last byte, as far as it was written. */
 	queue->tail.va = tail < va ? va : tail;
 	queue->tail.len = last - queue->tail.va + 1;
+}
+
+void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len)
+{
+	kfb_flush_note(queue, &queue->dirty, va, len);
+}
+
+void kfb_flush_wrote_fua(struct kfb_flush_queue *queue, __u64 va, __u64 len)
+{
+	kfb_flush_note(queue, &queue->fua, va, len);
 }
 
 _Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue)
@@ -42,11 +53,15 @@ _Bool kfb_flush_is_dirty_in(const struct kfb_flush_queue *queue, __u64 va,
 
 	if (!kfb_flush_is_dirty(queue))
 		return 0;
-	if (kfb_dirty_overlaps(&queue->dirty, va, len))
+	if (kfb_dirty_overlaps(&queue->dirty, va, len) ||
+	    kfb_dirty_overlaps(&queue->fua, va, len))
 		return 1;
 	for (i = 0; i < KFB_FLUSH_PLACES; i++) {
-		if (queue->ops[i].id && queue->ops[i].covers > queue->flushed &&
-		    kfb_dirty_overlaps(&queue->ops[i].dirty, va, len))
+		const struct kfb_flush_op *op = &queue->ops[i];
+
+		if (op->id && op->covers > queue->flushed &&
+		    (kfb_dirty_overlaps(&op->dirty, va, len) ||
+		     kfb_dirty_overlaps(&op->fua, va, len)))
 			return 1;
 	}
 	return 0;
@@ -62,12 +77,15 @@ static void kfb_flush_add_op(struct kfb_flush_queue *queue)
 	while (op->id)
 		op++;
 	kfb_dirty_clear(&op->dirty);
+	kfb_dirty_clear(&op->fua);
 	for (i = 0; left && i < KFB_FLUSH_PLACES; i++) {
 		if (!queue->ops[i].id)
 			continue;
 		left--;
-		if (queue->ops[i].covers > queue->flushed)
+		if (queue->ops[i].covers > queue->flushed) {
 			kfb_dirty_merge(&op->dirty, &queue->ops[i].dirty);
+			kfb_dirty_merge(&op->fua, &queue->ops[i].fua);
+		}
 	}
 	op->id = ++queue->last_id;
 	queue->newest = op;
@@ -87,6 +105,7 @@ __u64 kfb_flush_join(struct kfb_flush_queue *queue)
 		kfb_flush_add_op(queue);
 	op = queue->next;
 	kfb_dirty_move(&op->dirty, &queue->dirty);
+	kfb_dirty_move(&op->fua, &queue->fua);
 	op->covers = queue->completed;
 	op->tail = queue->tail;
 	return op->id;
@@ -112,16 +131,31 @@ void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op)
 void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req)
 {
 	const struct kfb_dirty *dirty = &op->dirty;
+	const struct kfb_dirty *fua = &op->fua;
 
 	memset(req, 0, sizeof(*req));
 	req->op = KFB_OP_FLUSH;
-	if (dirty->all) {
+	if (dirty->all || fua->all ||
+	    dirty->n + fua->n > KFB_FLUSH_RANGES_MAX) {
 		req->u.flush.flags = KFB_FLUSH_ALL;
 		return;
 	}
-	req->u.flush.n_ranges = dirty->n;
+	/* The brick takes ranges in any order, and such as overlap. */
+	req->u.flush.n_ranges = dirty->n + fua->n;
 	memcpy(req->u.flush.ranges, dirty->ranges,
 	       dirty->n * sizeof(dirty->ranges[0]));
+	memcpy(req->u.flush.ranges + dirty->n, fua->ranges,
+	       fua->n * sizeof(fua->ranges[0]));
+}
+
+/* What an op has not made durable is to be flushed once more. */
+static void kfb_flush_give_back(struct kfb_flush_queue *queue,
+				const struct kfb_flush_op *op)
+{
+	if (op->covers <= queue->flushed)
+		return;
+	kfb_dirty_merge(&queue->dirty, &op->dirty);
+	kfb_dirty_merge(&queue->fua, &op->fua);
 }
 
 int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
@@ -141,14 +175,15 @@ int kfb_flush_done(struct kfb_flush_queue *queue, __u64 id, int error)
 	if (op == queue->newest)
 		queue->newest = NULL;
 	if (error) {
-		if (op->covers > queue->flushed)
-			kfb_dirty_merge(&queue->dirty, &op->dirty);
+		kfb_flush_give_back(queue, op);
 		return 0;
 	}
 	if (op->covers > queue->flushed)
 		queue->flushed = op->covers;
-	if (!kfb_flush_is_dirty(queue))
+	if (!kfb_flush_is_dirty(queue)) {
 		kfb_dirty_clear(&queue->dirty);
+		kfb_dirty_clear(&queue->fua);
+	}
 	return 0;
 }
 
@@ -167,8 +202,8 @@ void kfb_flush_lost(struct kfb_flush_queue *queue)
 	for (i = 0; i < KFB_FLUSH_PLACES; i++) {
 		struct kfb_flush_op *op = &queue->ops[i];
 
-		if (op->id && op->covers > queue->flushed)
-			kfb_dirty_merge(&queue->dirty, &op->dirty);
+		if (op->id)
+			kfb_flush_give_back(queue, op);
 		op->id = 0;
 	}
 	queue->n_posted = 0;
@@ -176,12 +211,16 @@ void kfb_flush_lost(struct kfb_flush_queue *queue)
 	queue->next = NULL;
 }
 
-void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out)
+void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *told,
+		    struct kfb_dirty *fua)
 {
 	kfb_flush_lost(queue);
-	if (kfb_flush_is_dirty(queue))
-		kfb_dirty_merge(out, &queue->dirty);
+	if (kfb_flush_is_dirty(queue)) {
+		kfb_dirty_merge(told, &queue->dirty);
+		kfb_dirty_merge(fua, &queue->fua);
+	}
 	kfb_dirty_clear(&queue->dirty);
+	kfb_dirty_clear(&queue->fua);
 	queue->flushed = queue->completed;
 }
 
@@ -207,23 +246,28 @@ void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 		return;
 	kfb_flush_lost(queue);
 	kfb_dirty_cut(&queue->dirty, va, len, out);
-	if (kfb_dirty_is_empty(&queue->dirty)) {
-		kfb_flush_take(queue, out);
+	kfb_dirty_cut(&queue->fua, va, len, out);
+	if (kfb_dirty_is_empty(&queue->dirty) &&
+	    kfb_dirty_is_empty(&queue->fua)) {
+		kfb_flush_take(queue, out, out);
 		return;
 	}
+	kfb_flush_point_tail(queue, &queue->fua);
 	kfb_flush_point_tail(queue, &queue->dirty);
 	if (is_wanted)
 		kfb_flush_join(queue);
 }
 
-void kfb_flush_put(struct kfb_flush_queue *queue,
-		   const struct kfb_dirty *ranges)
+void kfb_flush_put(struct kfb_flush_queue *queue, const struct kfb_dirty *told,
+		   const struct kfb_dirty *fua)
 {
-	if (kfb_dirty_is_empty(ranges))
+	if (kfb_dirty_is_empty(told) && kfb_dirty_is_empty(fua))
 		return;
-	kfb_dirty_merge(&queue->dirty, ranges);
+	kfb_dirty_merge(&queue->dirty, told);
+	kfb_dirty_merge(&queue->fua, fua);
 	queue->completed++;
-	kfb_flush_point_tail(queue, ranges);
+	kfb_flush_point_tail(queue, fua);
+	kfb_flush_point_tail(queue, told);
 }
 
 void kfb_flush_ticket_init(struct kfb_flush_ticket *ticket)

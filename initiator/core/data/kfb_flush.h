@@ -53,12 +53,14 @@
  * @covers: the number of the last write it covers
  * @tail: the last bytes written, for a readback; at most KFB_READBACK_BYTES
  * @dirty: what it makes durable, for a message
+ * @fua: what it makes durable, of writes that nobody was told of before
  */
 struct kfb_flush_op {
 	__u64 id;
 	__u64 covers;
 	struct kfb_flush_range tail;
 	struct kfb_dirty dirty;
+	struct kfb_dirty fua;
 };
 
 /**
@@ -72,6 +74,7 @@ struct kfb_flush_op {
  * @next: the newest op when it is to be posted, or NULL
  * @tail: the last bytes written
  * @dirty: written and not covered by an op
+ * @fua: written and not covered, but nobody was told yet
  * @ops: on their way, and @next
  */
 struct kfb_flush_queue {
@@ -84,6 +87,7 @@ struct kfb_flush_queue {
 	struct kfb_flush_op *next;
 	struct kfb_flush_range tail;
 	struct kfb_dirty dirty;
+	struct kfb_dirty fua;
 	struct kfb_flush_op ops[KFB_FLUSH_PLACES];
 };
 
@@ -102,6 +106,18 @@ void kfb_flush_init(struct kfb_flush_queue *queue, __u32 posted_max);
  * @len: bytes; the range ends at or below 2^64; 0 is ignored
  */
 void kfb_flush_wrote(struct kfb_flush_queue *queue, __u64 va, __u64 len);
+
+/**
+ * kfb_flush_wrote_fua - a write has completed that is to be durable before anybody
+ *	is told of it
+ * @queue: the queue it went down
+ * @va: first byte
+ * @len: bytes; the range ends at or below 2^64; 0 is ignored
+ *
+ * When it is lost it is sent again, and nothing has happened; what lies below it,
+ * or has been written over it since, is lost all the same. So they are kept apart.
+ */
+void kfb_flush_wrote_fua(struct kfb_flush_queue *queue, __u64 va, __u64 len);
 
 /* Are there completed writes that may not be durable? */
 _Bool kfb_flush_is_dirty(const struct kfb_flush_queue *queue);
@@ -184,11 +200,13 @@ void kfb_flush_lost(struct kfb_flush_queue *queue);
 /**
  * kfb_flush_take - take out all completed writes that are not durable
  * @queue: the queue; no op is on its way; nothing is dirty afterwards
- * @out: gets them in addition to what it has
+ * @told: gets them in addition to what it has
+ * @fua: gets those that nobody was told of; may be @told
  *
  * No op is to be posted any more: whoever waits joins again.
  */
-void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *out);
+void kfb_flush_take(struct kfb_flush_queue *queue, struct kfb_dirty *told,
+		    struct kfb_dirty *fua);
 
 /**
  * kfb_flush_take_in - take out those that touched a range
@@ -205,10 +223,11 @@ void kfb_flush_take_in(struct kfb_flush_queue *queue, __u64 va, __u64 len,
 /**
  * kfb_flush_put - completed writes of another queue are this one's to flush
  * @queue: the queue
- * @ranges: what was taken out there
+ * @told: what was taken out there
+ * @fua: what was taken out of which nobody was told
  */
-void kfb_flush_put(struct kfb_flush_queue *queue,
-		   const struct kfb_dirty *ranges);
+void kfb_flush_put(struct kfb_flush_queue *queue, const struct kfb_dirty *told,
+		   const struct kfb_dirty *fua);
 
 /**
  * struct kfb_flush_ticket - one flush over several queues

@@ -115,8 +115,7 @@ CLIENT_MUTANTS = {
         UNIT + "core-flush", folder=CORE),
     "op-covers-nothing-that-others-may-fail-to": Mutant(
         "flushing", "data/kfb_flush.c",
-        "\t\t\tkfb_dirty_merge(&op->dirty, &queue->ops[i].dirty);\n\t}\n\top->id",
-        "\t\t\t;\n\t}\n\top->id",
+        "kfb_dirty_merge(&op->dirty, &queue->ops[i].dirty);", ";",
         UNIT + "core-flush", folder=CORE),
     "op-forgets-who-joined-before": Mutant(
         "flushing", "data/kfb_flush.c",
@@ -124,8 +123,8 @@ CLIENT_MUTANTS = {
         "\tif (queue->next)\n\t\tqueue->next->id = 0;\n\tkfb_flush_add_op(queue);\n",
         UNIT + "core-flush", folder=CORE),
     "flush-names-too-little": Mutant(
-        "flushing", "data/kfb_flush.c", "kfb_dirty_add(&queue->dirty, va, len);",
-        "kfb_dirty_add(&queue->dirty, va, (len + 1) / 2);", UNIT + "core-flush", folder=CORE),
+        "flushing", "data/kfb_flush.c", "kfb_dirty_add(set, va, len);",
+        "kfb_dirty_add(set, va, (len + 1) / 2);", UNIT + "core-flush", folder=CORE),
     "late-refusal-of-a-flush-is-not-told": Mutant(
         "flushing", "kfb_initiator_call.c",
         "if (outcome->op == KFB_OP_FLUSH)",
@@ -143,8 +142,18 @@ CLIENT_MUTANTS = {
         "call->in_session != i->client.session_id", "0", INITIATOR, folder=CORE),
     "write-that-waits-is-a-loss": Mutant(
         "flushing", "kfb_initiator_flush.c",
-        "kfb_dirty_cut(writes, range.va, range.len, &again);", "(void)range;",
+        "\telse\n\t\tkfb_dirty_merge(&told, &fua);\n", "\tkfb_dirty_merge(&told, &fua);\n",
         INITIATOR, folder=CORE),
+    "write-that-waits-hides-what-it-covers": Mutant(
+        "flushing", "data/kfb_flush.c", "kfb_flush_note(queue, &queue->fua, va, len);",
+        "kfb_flush_note(queue, &queue->fua, va, len);\n"
+        "\tkfb_dirty_cut(&queue->dirty, va, len, &queue->fua);", INITIATOR, folder=CORE),
+    "write-that-waits-is-not-flushed": Mutant(
+        "flushing", "data/kfb_flush.c", "kfb_dirty_move(&op->fua, &queue->fua);",
+        "kfb_dirty_clear(&queue->fua);", UNIT + "core-flush", folder=CORE),
+    "request-names-no-write-that-waits": Mutant(
+        "flushing", "data/kfb_flush.c", "req->u.flush.n_ranges = dirty->n + fua->n;",
+        "req->u.flush.n_ranges = dirty->n;", UNIT + "core-flush", folder=CORE),
     "loss-leaves-who-waits": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "if (!flush->is_of_write || !i->ops->take_back)", "if (0)",
@@ -157,7 +166,7 @@ CLIENT_MUTANTS = {
         ")\n\t\treturn 0;", INITIATOR, folder=CORE),
     "copies-stay-where-they-are": Mutant(
         "replay", "kfb_initiator_flush.c",
-        "i->replay_due |= !kfb_dirty_is_empty(&writes);", ";", KEPT, folder=CORE),
+        "!kfb_dirty_is_empty(&told) || !kfb_dirty_is_empty(&fua);", "0;", KEPT, folder=CORE),
     "second-loss-goes-on": Mutant(
         "replay", "kfb_initiator_flush.c", "q->initiator->retain.has_failed = 1;", "",
         INITIATOR, folder=CORE),

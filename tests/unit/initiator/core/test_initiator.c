@@ -96,12 +96,11 @@ static void flush_done(struct kfb_initiator *i,
 	port_of(i)->error = error;
 }
 
-static struct kfb_flush_range take_back(struct kfb_initiator *i,
-					struct kfb_initiator_flush *taken)
+static void take_back(struct kfb_initiator *i,
+		      struct kfb_initiator_flush *taken)
 {
 	(void)taken;
 	port_of(i)->n_taken_back++;
-	return (struct kfb_flush_range){ .va = KFB_BLOCK_BYTES, .len = 512 };
 }
 
 static void writes_lost(struct kfb_initiator *i, const struct kfb_dirty *writes)
@@ -290,7 +289,7 @@ static void it_stays_so_without_anything_dirty(void **state)
 	read(0, -EIO);
 	kfb_initiator_flush_lost(&port->q[1]);
 	for (n = 0; n < QUEUES; n++)
-		kfb_flush_take(&port->q[n].flush, &writes);
+		kfb_flush_take(&port->q[n].flush, &writes, &writes);
 	kfb_initiator_pump_flushes(&port->i);
 	assert_ptr_equal(port->done, &flush);
 	assert_int_equal(port->error, -EIO);
@@ -414,11 +413,9 @@ static void a_loss_fails_those_who_wait_and_every_flush_after(void **state)
 	assert_int_equal(port->error, -EIO);
 }
 
-/* Its end is nobody's knowledge yet: it is sent again, and is no loss. */
-static void a_write_that_waits_for_its_flush_is_sent_again(void **state)
+/* On queue 1 a write waits for its flush, and the brick loses its power. */
+static void lose_a_write_that_waits(void)
 {
-	(void)state;
-	port->i.ops = &ops_of_disk;
 	flush.only = 1;
 	flush.is_of_write = 1;
 	kfb_initiator_flush(&port->i, &flush);
@@ -426,12 +423,54 @@ static void a_write_that_waits_for_its_flush_is_sent_again(void **state)
 	kfb_initiator_validate(&port->q[1], KFB_FATE_GONE);
 	assert_null(port->done);
 	assert_int_equal(port->n_taken_back, 1);
+}
+
+/* Make durable what setup() has written on queue 1. */
+static void flush_queue_1(void)
+{
+	flush.only = 1;
+	kfb_initiator_flush(&port->i, &flush);
+	read(1, 0);
+	port->done = NULL;
+}
+
+/* Its end is nobody's knowledge yet: it is sent again, and is no loss. */
+static void a_write_that_waits_for_its_flush_is_sent_again(void **state)
+{
+	(void)state;
+	port->i.ops = &ops_of_disk;
+	flush_queue_1();
+	kfb_flush_wrote_fua(&port->q[1].flush, KFB_BLOCK_BYTES, 512);
+	lose_a_write_that_waits();
 	assert_int_equal(port->n_lost_bytes, 0);
 	assert_int_equal(kfb_losses_error(&port->i.losses), 0);
 	/* Queue 0's were complete. */
 	kfb_initiator_flush_lost(&port->q[0]);
 	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
 	assert_int_equal(port->n_lost_bytes, 512);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
+/* It may fail when it is sent again, or the power be lost once more before. */
+static void what_lies_below_it_is_lost_all_the_same(void **state)
+{
+	(void)state;
+	port->i.ops = &ops_of_disk;
+	kfb_flush_wrote_fua(&port->q[1].flush, KFB_BLOCK_BYTES, 512);
+	lose_a_write_that_waits();
+	assert_int_equal(port->n_lost_bytes, 512);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
+static void what_was_written_over_it_is_lost_all_the_same(void **state)
+{
+	(void)state;
+	port->i.ops = &ops_of_disk;
+	flush_queue_1();
+	kfb_flush_wrote_fua(&port->q[1].flush, KFB_BLOCK_BYTES, 512);
+	kfb_flush_wrote(&port->q[1].flush, KFB_BLOCK_BYTES, 8);
+	lose_a_write_that_waits();
+	assert_int_equal(port->n_lost_bytes, 8);
 	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
 }
 
@@ -763,6 +802,8 @@ int main(void)
 		CASE(a_readback_without_a_place_fails_its_flush),
 		CASE(a_loss_fails_those_who_wait_and_every_flush_after),
 		CASE(a_write_that_waits_for_its_flush_is_sent_again),
+		CASE(what_lies_below_it_is_lost_all_the_same),
+		CASE(what_was_written_over_it_is_lost_all_the_same),
 		CASE(where_there_are_copies_nothing_is_lost),
 		CASE(writes_of_another_queue_are_the_firsts_to_flush),
 		CASE(copies_are_written_in_their_order_and_then_flushed),

@@ -329,6 +329,59 @@ static void a_lost_connection_voids_what_was_posted(void **state)
 	assert_int_equal(op->dirty.n, 2);
 }
 
+/* Whoever posts it need not know which is which. */
+static void what_nobody_was_told_of_is_flushed_as_well(void **state)
+{
+	struct kfb_flush_op *op;
+	struct kfb_request req;
+	uint32_t n;
+
+	(void)state;
+	kfb_flush_init(&q, 2);
+	kfb_flush_wrote(&q, 0, 512);
+	kfb_flush_wrote_fua(&q, 4096, 512);
+	assert_true(kfb_flush_is_dirty_in(&q, 4100, 1));
+	kfb_flush_join(&q);
+	assert_true(kfb_flush_is_dirty_in(&q, 4100, 1));
+	op = kfb_flush_post(&q);
+	assert_int_equal(op->tail.va, 4096 + 504);
+	kfb_flush_request(op, &req);
+	assert_int_equal(req.u.flush.n_ranges, 2);
+	assert_int_equal(req.u.flush.ranges[1].va, 4096);
+	assert_int_equal(kfb_flush_done(&q, op->id, 0), 0);
+	assert_false(kfb_flush_is_dirty(&q));
+
+	/* More than a request names. */
+	for (n = 0; n < KFB_FLUSH_RANGES_MAX; n++)
+		kfb_flush_wrote(&q, n * 4096ULL, 512);
+	kfb_flush_wrote_fua(&q, n * 4096ULL, 512);
+	kfb_flush_join(&q);
+	kfb_flush_request(kfb_flush_post(&q), &req);
+	assert_int_equal(req.u.flush.flags, KFB_FLUSH_ALL);
+}
+
+static void a_loss_tells_apart_what_nobody_was_told_of(void **state)
+{
+	struct kfb_dirty told = { 0 };
+	struct kfb_dirty fua = { 0 };
+
+	(void)state;
+	kfb_flush_init(&q, 2);
+	kfb_flush_wrote(&q, 0, 512);
+	kfb_flush_wrote_fua(&q, 0, 1024);
+	kfb_flush_join(&q);
+	kfb_flush_post(&q);
+	kfb_flush_take(&q, &told, &fua);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.ranges[0].len, 512);
+	assert_int_equal(fua.ranges[0].len, 1024);
+	kfb_flush_put(&q, &told, &fua);
+	kfb_dirty_clear(&told);
+	kfb_flush_take_in(&q, 0, KFB_BLOCK_BYTES, &told);
+	assert_int_equal(told.ranges[0].len, 1024);
+	assert_false(kfb_flush_is_dirty(&q));
+}
+
 static void what_is_taken_out_is_not_flushed(void **state)
 {
 	struct kfb_dirty out = { 0 };
@@ -339,11 +392,11 @@ static void what_is_taken_out_is_not_flushed(void **state)
 	kfb_flush_init(&other, 2);
 	kfb_flush_wrote(&mine, 4096, 512);
 	kfb_flush_join(&mine);
-	kfb_flush_take(&mine, &out);
+	kfb_flush_take(&mine, &out, &out);
 	assert_false(kfb_flush_is_dirty(&mine));
 	assert_null(kfb_flush_post(&mine));
 	assert_int_equal(out.n, 1);
-	kfb_flush_put(&other, &out);
+	kfb_flush_put(&other, &out, &(struct kfb_dirty){ 0 });
 	assert_true(kfb_flush_is_dirty_in(&other, 4096, 1));
 	assert_int_not_equal(kfb_flush_join(&other), 0);
 	assert_int_equal(kfb_flush_post(&other)->tail.va, 4096 + 511);
@@ -411,7 +464,7 @@ static void the_queue_whose_op_failed_alone_stays_dirty(void **state)
 	assert_int_equal(ticket.error, -EIO);
 	/* What a new power epoch would find unflushed. */
 	for (i = 0; i < 2; i++)
-		kfb_flush_take(&two[i], &lost);
+		kfb_flush_take(&two[i], &lost, &lost);
 	assert_int_equal(lost.n, 1);
 	assert_int_equal(lost.ranges[0].va, 0);
 	assert_int_equal(lost.ranges[0].len, 512);
@@ -481,6 +534,8 @@ int main(void)
 		CASE(a_readback_reads_written_bytes_of_one_block),
 		CASE(a_ticket_waits_for_every_queue_that_wrote),
 		cmocka_unit_test(a_lost_connection_voids_what_was_posted),
+		cmocka_unit_test(what_nobody_was_told_of_is_flushed_as_well),
+		cmocka_unit_test(a_loss_tells_apart_what_nobody_was_told_of),
 		cmocka_unit_test(what_is_taken_out_is_not_flushed),
 		cmocka_unit_test(one_mapping_is_taken_out_of_the_middle),
 		cmocka_unit_test(a_cut_out_of_everything_leaves_everything),

@@ -563,7 +563,7 @@ static void come_back(struct queue *q)
 	if (q->is_up)
 		return;
 	q->is_up = true;
-	kfb_flush_take(&q->flush, &writes);
+	kfb_flush_take(&q->flush, &writes, &writes);
 	is_due |= !kfb_dirty_is_empty(&writes);
 	for (i = 0; i < N_FLUSHES; i++) {
 		flushes[i].waits = true;

@@ -102,13 +102,13 @@ static void on_fate(struct rig *rig, uint32_t queue, enum kfb_fate fate)
 	if (flushing)
 		flush_waits = true;
 	if (fate == KFB_FATE_SUSPECT || fate == KFB_FATE_GONE) {
-		kfb_flush_take(&flush[queue], &writes);
+		kfb_flush_take(&flush[queue], &writes, &writes);
 		kfb_losses_add(&losses, &writes,
 			       fate == KFB_FATE_GONE ? KFB_LOSS_EPOCH
 						     : KFB_LOSS_SUSPECT);
 	} else if (queue && old_session != rig->c.session_id) {
-		kfb_flush_take(&flush[queue], &writes);
-		kfb_flush_put(&flush[0], &writes);
+		kfb_flush_take(&flush[queue], &writes, &writes);
+		kfb_flush_put(&flush[0], &writes, &(struct kfb_dirty){ 0 });
 	}
 }
 
