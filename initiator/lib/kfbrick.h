@@ -731,62 +731,11 @@ size_t kfbrick_losses(struct kfbrick *k, struct kfbrick_range *ranges,
  */
 void kfbrick_accept_losses(struct kfbrick *k);
 
-#define KFBRICK_EVENT_LEASE	  1
-#define KFBRICK_EVENT_RECALL	  2
-#define KFBRICK_EVENT_SHUTDOWN	  3
-#define KFBRICK_EVENT_MEDIA_ERROR 4
-
-/**
- * struct kfbrick_event - news from the brick
- * @size: sizeof(struct kfbrick_event), set by the caller
- * @kind: KFBRICK_EVENT_*: the lease is about to end; somebody waits for memory
- *	and this mapping, or others of as many blocks, would help: unmap what
- *	can be done without, nothing is taken by force; the brick stops; the
- *	blocks at @va are lost
- * @va: address, where it concerns blocks
- * @n_blocks: how many; 0 of a medium error: the brick cannot say which
- * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()
- * @deadline_ms: from when it was sent
- */
-struct kfbrick_event {
-	size_t size;
-	uint32_t kind;
-	uint64_t va;
-	uint64_t n_blocks;
-	uint64_t mapping_id;
-	uint32_t deadline_ms;
-};
-
-/**
- * kfbrick_next_event - take the oldest event that has come
- * @k: connection
- * @event: its size is set; filled when there is one
- *
- * Events come in during kfbrick_poll() and control calls, which acknowledge
- * them. At most four are kept; a brick repeats what still holds.
- *
- * Context: does not block.
- * Return: 1 when there was one, else 0; -EINVAL (no size).
- */
-int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event);
-
-/**
- * kfbrick_wait_fd - a descriptor for the caller's event loop
- * @k: connection
- *
- * Readable when kfbrick_poll(k, ..., 0) should be called, also because a ping
- * is due or it is time to try to connect. Call it until it returns 0 before
- * waiting. The descriptor stays the same over losses.
- *
- * Context: does not block.
- * Return: a descriptor owned by @k, -EOPNOTSUPP, or -ENOTCONN.
- */
-int kfbrick_wait_fd(struct kfbrick *k);
-
 #ifdef __cplusplus
 }
 #endif
 
+#include "kfbrick_event.h"
 #include "kfbrick_path.h"
 
 #endif
