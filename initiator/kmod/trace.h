@@ -85,7 +85,8 @@ TRACE_EVENT(
 		       __entry->queue = q->core.index; __entry->id = op->id;
 		       __entry->covers = op->covers;
 		       __entry->mode = q->dev->core.flush_mode;
-		       __entry->ranges = op->dirty.n + op->fua.n; __entry->error = error;),
+		       __entry->ranges = op->dirty.n + op->fua.n;
+		       __entry->error = error;),
 	TP_printk(
 		"kfbrick%d queue=%u id=%llu covers=%llu mode=%u ranges=%u error=%d",
 		__entry->instance, __entry->queue, __entry->id, __entry->covers,

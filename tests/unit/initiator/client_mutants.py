@@ -6,6 +6,7 @@ LIB = "initiator/lib"
 CORE = "initiator/core"
 UNIT = "tests/unit/initiator/test-"
 INITIATOR = UNIT + "core-initiator"
+REPLAY = UNIT + "core-copies"
 BLOCK = UNIT + "core-block"
 KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
@@ -169,7 +170,7 @@ CLIENT_MUTANTS = {
         "!kfb_dirty_is_empty(&told) || !kfb_dirty_is_empty(&fua);", "0;", KEPT, folder=CORE),
     "second-loss-goes-on": Mutant(
         "replay", "kfb_initiator_flush.c", "q->initiator->retain.has_failed = 1;", "",
-        INITIATOR, folder=CORE),
+        REPLAY, folder=CORE),
     "flush-is-told-of-the-end-twice": Mutant(
         "sessions", "io.c", " && op->kind != KFBL_OP_FLUSH)", ")",
         UNIT + "lib-resume", folder=LIB),
@@ -184,22 +185,22 @@ CLIENT_MUTANTS = {
         "replay", "progress.c", "\tled_on |= k->has_changed;\n", "", KEPT, folder=LIB),
     "copies-go-without-a-lease": Mutant(
         "replay", "kfb_initiator_replay.c", "if (!kfb_initiator_is_usable(i))", "if (0)",
-        INITIATOR, folder=CORE),
+        REPLAY, folder=CORE),
     "copy-that-cannot-go-is-tried-for-ever": Mutant(
         "replay", "kfb_initiator_replay.c", "rc != -ENOTCONN);", "0);",
-        INITIATOR, folder=CORE),
+        REPLAY, folder=CORE),
     "copies-go-while-some-are-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (t->in_flight)\n\t\treturn;\n", "",
-        INITIATOR, folder=CORE),
+        REPLAY, folder=CORE),
     "copy-kills-connections-for-ever": Mutant(
         "replay", "kfb_initiator_replay.c", "t->strikes += is_at_fault;", "",
-        INITIATOR, folder=CORE),
+        REPLAY, folder=CORE),
     "copies-meet-a-write-under-way": Mutant(
         "replay", "kfb_initiator_replay.c", "\tif (rc)\n\t\treturn;\n\tt->runs = 1;",
-        "\tt->runs = 1;", INITIATOR, folder=CORE),
+        "\tt->runs = 1;", REPLAY, folder=CORE),
     "copies-that-are-written-are-clean": Mutant(
         "replay", "kfb_initiator_replay.c",
-        "\tkfb_flush_wrote(&q->flush, t->parts[slot].va, t->parts[slot].len);\n", "", INITIATOR, folder=CORE),
+        "\tkfb_flush_wrote(&q->flush, t->parts[slot].va, t->parts[slot].len);\n", "", REPLAY, folder=CORE),
     "room-is-never-made": Mutant(
         "replay", "kfb_initiator_retain.c", "bits |= KFB_COPY_FILLS;", ";",
         KEPT, folder=CORE),

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What an initiator keeps of writes is written again after a loss. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kfb_err.h"
+#include "port.h"
+
+/* A write that has completed, and has a copy. */
+static uint64_t write_and_keep(uint64_t va)
+{
+	uint64_t id;
+	__u64 copy;
+	__u32 page;
+
+	assert_int_equal(kfb_initiator_copy(&port->i, va, 512, 0, &copy, &page),
+			 0);
+	id = copy;
+	kfb_initiator_copy_over(&port->i, copy, KFB_COPY_END_DONE);
+	return id;
+}
+
+static void lose_with_copies(uint32_t n)
+{
+	uint32_t i;
+
+	port->i.ops = &port_ops_of_disk;
+	kfb_initiator_retain_open(&port->i, port->copies, port->newest, COPIES,
+				  COPIES);
+	for (i = 0; i < n; i++)
+		write_and_keep((uint64_t)i * 4096);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
+	assert_true(port->i.replay_due);
+}
+
+static void copies_are_written_in_their_order_and_then_flushed(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(3);
+	kfb_initiator_flush(&port->i, &flush);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(port->written[i], i * 4096);
+		assert_true(port->i.replay_due);
+		assert_int_equal(port->n_posted, 0);
+		kfb_initiator_replayed(&port->q[0], i, 0, 0);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(port->n_kicks, 1);
+	kfb_initiator_pump_flushes(&port->i);
+	port_read_back(0, 0);
+	port_read_back(1, 0);
+	assert_ptr_equal(port->done, &flush);
+	assert_int_equal(port->error, 0);
+	assert_int_equal(port->i.retain.book.bytes, 0);
+}
+
+static void a_loss_meanwhile_begins_all_of_it_anew(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	kfb_initiator_replay(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_flush_lost(&port->q[0]);
+	/* Nothing is begun while anything of the last time is under way. */
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+	kfb_initiator_replayed(&port->q[0], 1, -ECONNRESET, 0);
+	kfb_initiator_replayed(&port->q[0], 2, -ECONNRESET, 0);
+	assert_true(port->i.replay_due);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 6);
+	assert_int_equal(port->written[3], 0);
+	assert_int_equal(port->i.retain.n_replays, 2);
+}
+
+/* Also of what has arrived: it was lost again. */
+static void what_was_written_again_is_so_once_more(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	kfb_initiator_flush_lost(&port->q[0]);
+	kfb_initiator_validate(&port->q[0], KFB_FATE_GONE);
+	port->room = POST_MAX;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 4);
+	assert_int_equal(port->written[1], 0);
+}
+
+static void copies_wait_for_a_write_that_is_under_way(void **state)
+{
+	__u64 copy;
+	__u32 page;
+
+	(void)state;
+	lose_with_copies(1);
+	assert_int_equal(
+		kfb_initiator_copy(&port->i, 8192, 512, 0, &copy, &page), 0);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 0);
+	assert_true(kfb_initiator_copy_over(&port->i, copy, KFB_COPY_END_VOID) &
+		    KFB_COPY_IDLE);
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+}
+
+static void no_more_copies_than_there_is_room_for(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+	port->room = 8;
+	kfb_initiator_replay_pump(&port->i);
+	assert_int_equal(port->n_written, 3);
+}
+
+/* Three connections died of it: it is not tried for ever. */
+static void a_copy_that_kills_connections_is_a_loss(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(1);
+	for (i = 0; i < 3; i++) {
+		assert_true(port->i.replay_due);
+		kfb_initiator_replay(&port->i);
+		kfb_initiator_replayed(&port->q[0], 0, -EIO, 1);
+	}
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+	assert_true(port->i.losses.ranges.all);
+}
+
+static void a_copy_that_cannot_be_posted_is_a_loss_in_the_end(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	lose_with_copies(1);
+	/* No connection is nobody's fault. */
+	port->post_error = -ENOTCONN;
+	for (i = 0; i < 8; i++)
+		kfb_initiator_replay(&port->i);
+	assert_true(port->i.replay_due);
+	port->post_error = -EINVAL;
+	for (i = 0; i < 3; i++)
+		kfb_initiator_replay(&port->i);
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
+static void no_copy_goes_when_the_lease_is_over(void **state)
+{
+	(void)state;
+	lose_with_copies(3);
+	port->room = 1;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 1);
+	port->i.client.info.lease_ms = 1000;
+	port->room = POST_MAX;
+	kfb_initiator_replay_pump(&port->i);
+	kfb_initiator_replayed(&port->q[0], 0, 0, 0);
+	assert_int_equal(port->n_written, 1);
+	port->i.client.info.lease_ms = 0;
+	kfb_initiator_replay(&port->i);
+	assert_int_equal(port->n_written, 3);
+}
+
+static void a_copy_without_a_place_is_a_loss(void **state)
+{
+	(void)state;
+	lose_with_copies(1);
+	port->has_no_place = true;
+	kfb_initiator_replay(&port->i);
+	assert_false(port->i.replay_due);
+	assert_int_equal(kfb_losses_error(&port->i.losses), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(copies_are_written_in_their_order_and_then_flushed),
+		CASE(a_loss_meanwhile_begins_all_of_it_anew),
+		CASE(what_was_written_again_is_so_once_more),
+		CASE(copies_wait_for_a_write_that_is_under_way),
+		CASE(no_more_copies_than_there_is_room_for),
+		CASE(a_copy_that_kills_connections_is_a_loss),
+		CASE(a_copy_that_cannot_be_posted_is_a_loss_in_the_end),
+		CASE(no_copy_goes_when_the_lease_is_over),
+		CASE(a_copy_without_a_place_is_a_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
