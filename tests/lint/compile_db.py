@@ -4,6 +4,7 @@
 
 compile_db.py BUILD files [FOLDER...]   the C files, relative to the top
 compile_db.py BUILD flags FILE          its -I, -isystem, -D and -std flags
+compile_db.py BUILD once                a compile_commands.json with each file once
 """
 import functools
 import json
@@ -50,8 +51,19 @@ def flags(build, wanted):
         return
 
 
+def once(build):
+    """The first entry of each file, as flags() reads it."""
+    entries = {}
+    for entry in database(build):
+        entries.setdefault(source_of(entry), entry)
+    return json.dumps(list(entries.values()))
+
+
 def main():
     build, what, *rest = sys.argv[1:]
+    if what == "once":
+        print(once(build))
+        return
     lines = files(build, rest) if what == "files" else flags(build, rest[0])
     print("\n".join(lines))
 
