@@ -56,10 +56,17 @@ static bool stderr_is_journal(void)
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long device, inode;
 	struct stat st;
+	char *end;
 
-	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-	       !fstat(STDERR_FILENO, &st) && st.st_dev == device &&
-	       st.st_ino == inode;
+	if (!stream)
+		return false;
+	device = strtoull(stream, &end, 10);
+	if (end == stream || *end != ':')
+		return false;
+	stream = end + 1;
+	inode = strtoull(stream, &end, 10);
+	return end != stream && !*end && !fstat(STDERR_FILENO, &st) &&
+	       st.st_dev == device && st.st_ino == inode;
 }
 
 struct journal_field {

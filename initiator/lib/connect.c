@@ -307,24 +307,24 @@ static int read_config(const struct kfbrick_config *from,
 	return check_config(to);
 }
 
-int kfbrick_connect(const struct kfbrick_config *theirs, struct kfbrick **out)
+int kfbrick_connect(const struct kfbrick_config *config, struct kfbrick **out)
 {
-	struct kfbrick_config config;
+	struct kfbrick_config whole;
 	struct kfbrick *k = NULL;
 	int rc;
 
 	*out = NULL;
-	rc = read_config(theirs, &config);
+	rc = read_config(config, &whole);
 	if (rc)
 		return rc;
-	rc = alloc_connection(&config, &k);
+	rc = alloc_connection(&whole, &k);
 	if (rc) {
 		kfbrick_close(k);
 		return kfbl_fail(NULL, rc, "no memory for a connection");
 	}
-	rc = kfbl_url_parse(config.brick, &k->url, k->error, sizeof(k->error));
+	rc = kfbl_url_parse(whole.brick, &k->url, k->error, sizeof(k->error));
 	if (!rc)
-		rc = connect_host(k, config.expect_uuid);
+		rc = connect_host(k, whole.expect_uuid);
 	if (rc) {
 		kfbl_session_end(k);
 		kfbl_fail(NULL, rc, "%s", k->error);

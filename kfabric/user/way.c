@@ -87,12 +87,15 @@ static const struct rtattr *find_attribute(const void *at, ssize_t len,
 
 static void copy_text(char *to, size_t room, const struct rtattr *attr)
 {
-	size_t len = attr ? strnlen(RTA_DATA(attr), RTA_PAYLOAD(attr)) : 0;
+	size_t len;
 
+	to[0] = '\0';
+	if (!attr)
+		return;
+	len = strnlen(RTA_DATA(attr), RTA_PAYLOAD(attr));
 	if (len >= room)
 		len = room - 1;
-	if (len)
-		memcpy(to, RTA_DATA(attr), len);
+	memcpy(to, RTA_DATA(attr), len);
 	to[len] = '\0';
 }
 

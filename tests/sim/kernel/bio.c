@@ -110,6 +110,7 @@ int submit_bio_wait(struct bio *bio)
 	struct completion done;
 
 	init_completion(&done);
+	/* cppcheck-suppress autoVariables ; it is over when this returns */
 	bio->bi_private = &done;
 	bio->bi_end_io = bio_wake;
 	submit_bios(&bio, 1);

@@ -186,7 +186,7 @@ static void submit_held(struct numbered *c, const void *whose,
 
 static void a_neighbour_waits_for_one_slice_of_zeroing(void **state)
 {
-	struct numbered large, small;
+	struct numbered large = { 0 }, small = { 0 };
 
 	(void)state;
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY - 1);
@@ -206,7 +206,7 @@ static void a_neighbour_waits_for_one_slice_of_zeroing(void **state)
 
 static void where_it_takes_a_sync_a_slice_is_of_more_than_one_slot(void **state)
 {
-	struct numbered large, small;
+	struct numbered large = { 0 }, small = { 0 };
 
 	(void)state;
 	storage.media->granularity = BRICK_GRANULARITY_PAGE;
@@ -266,7 +266,7 @@ static void who_cannot_have_it_zeroed_is_told_so(void **state)
 /* Else somebody who allocates and frees takes whatever is zeroed for others. */
 static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 {
-	struct numbered large, churn[2 * ROUNDS], again;
+	struct numbered large = { 0 }, churn[2 * ROUNDS], again;
 
 	(void)state;
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), 2 * CHURN + 8);
@@ -291,7 +291,7 @@ static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 
 static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
 {
-	struct numbered large, next;
+	struct numbered large = { 0 }, next;
 
 	(void)state;
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY);
@@ -342,7 +342,7 @@ static void an_alloc_has_what_its_client_freed_before(void **state)
 static void
 an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
 {
-	struct numbered held, freed, alloc, over;
+	struct numbered held = { 0 }, freed, alloc, over;
 
 	(void)state;
 	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9), 1);

@@ -46,6 +46,8 @@ limits() {
 		"$(q max_sectors_kb) $(q max_hw_sectors_kb) $(q chunk_sectors)" = \
 		"2048 2048 4096"
 	check "the best unit is a block" test "$(q optimal_io_size)" -eq $((2 << 20))
+	check "a clear is a block at a time" test \
+		"$(q write_zeroes_max_bytes)" -eq $((2 << 20))
 	check "eight faults read no more than on other disks" \
 		reads_at_most $((1 << 20)) fault_here_and_there
 	check "a partition begins on a block" eval \
@@ -80,7 +82,7 @@ os.preadv(f, [mmap.mmap(-1, 4096)], 0)' "$DISK"
 
 alloc_here_and_there() { # a block of each GiB
 	for _n in 0 1 2 3 4 5 6 7; do
-		xfs_io -d -c "pwrite -q $_n"g" 4k" "$DISK" || return
+		xfs_io -d -c "pwrite -q ${_n}g 4k" "$DISK" || return
 	done
 }
 
