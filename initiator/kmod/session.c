@@ -194,6 +194,7 @@ static void kfbk_unquiesce(struct kfbk_device *dev)
 /* Drops and takes dev->lock. */
 static int kfbk_session_connect(struct kfb_initiator_queue *core,
 				const u8 *hello, u32 len)
+	__must_hold(&kfbk_queue_of(core)->dev->lock)
 {
 	struct kfbk_queue *q = kfbk_queue_of(core);
 	int ret;
@@ -206,6 +207,7 @@ static int kfbk_session_connect(struct kfb_initiator_queue *core,
 
 /* Drops and takes dev->lock. */
 static void kfbk_session_close(struct kfb_initiator_queue *core)
+	__must_hold(&kfbk_queue_of(core)->dev->lock)
 {
 	struct kfbk_queue *q = kfbk_queue_of(core);
 	struct kfbk_device *dev = q->dev;

@@ -22,8 +22,7 @@ CLIENT_MUTANTS = {
         UNIT + "lib-resume", folder=CORE),
     "failed-flush-leaves-nothing-dirty": Mutant(
         "flushing", "data/kfb_flush.c",
-        "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
-        "\t\t\tkfb_dirty_merge(&queue->dirty, &op->dirty);\n",
+        "\tif (error) {\n\t\tkfb_flush_give_back(queue, op);\n",
         "\tif (error) {\n\t\tif (op->covers > queue->flushed)\n"
         "\t\t\tqueue->flushed = op->covers;\n",
         UNIT + "core-client_model", folder=CORE),
@@ -354,7 +353,7 @@ CLIENT_MUTANTS = {
         "calls", "requests.c", "if (!is_absent(k, va, n_blocks))",
         "if (!is_absent(k, va, n_blocks) && 0)", UNIT + "lib-control", folder=LIB),
     "mapping-that-the-brick-keeps-is-forgotten": Mutant(
-        "calls", "map.c", "\tif (rc == -ENOMEM)\n\t\treturn rc;\n", "",
+        "calls", "map.c", "\tif (rc == -ENOMEM) {\n", "\tif (0) {\n",
         UNIT + "lib-control", folder=LIB),
     "mapping-that-is-not-flushed-is-given-up": Mutant(
         "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",
