@@ -82,6 +82,8 @@ int brick_loop_run(struct brick_loop *loop)
 	struct epoll_event events[BRICK_LOOP_EVENTS];
 
 	loop->now_ms = brick_now_ms();
+	/* What is done before it waits for the first time has no end before it. */
+	brick_busy_begin(&loop->busy);
 	while (!loop->stopping) {
 		int n = epoll_wait(loop->epoll_fd, events, BRICK_LOOP_EVENTS,
 				   wait_ms(loop));
