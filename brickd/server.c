@@ -580,7 +580,6 @@ close_store:
 	(void)brick_storage_close(
 		&server->storage,
 		brick_store_recovery(server->storage.store)->was_clean);
-	brick_mappings_fini(&server->sessions.mappings);
 close_fabrics:
 	close_fabrics(server);
 	return rc;
@@ -607,7 +606,6 @@ int brick_server_stop(struct brick_server *server)
 					server->stop.deadline_ms);
 	close_fabrics(server);
 	rc = brick_storage_close(&server->storage, is_clean);
-	brick_mappings_fini(&server->sessions.mappings);
 	close_loop(server);
 	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,

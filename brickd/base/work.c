@@ -78,6 +78,10 @@ static void run_done(struct brick_task *task, struct brick_turn *turn)
 
 void brick_work_go_on(struct brick_flows *flows, struct brick_work *work)
 {
+	if (!flows || !work->flow) {
+		work->done(work);
+		return;
+	}
 	work->task.run = run_done;
 	brick_flow_add_finished(flows, work->flow, &work->task);
 }
@@ -90,12 +94,8 @@ void brick_mailbox_look(struct brick_mailbox *box)
 	pthread_mutex_lock(&box->lock);
 	STAILQ_CONCAT(&ready, &box->finished);
 	pthread_mutex_unlock(&box->lock);
-	while ((work = brick_work_take(&ready))) {
-		if (box->flows && work->flow)
-			brick_work_go_on(box->flows, work);
-		else
-			work->done(work);
-	}
+	while ((work = brick_work_take(&ready)))
+		brick_work_go_on(box->flows, work);
 }
 
 void brick_mailbox_deliver(struct brick_mailbox *box)

@@ -58,7 +58,9 @@ int brick_mailbox_init(struct brick_mailbox *box);
 void brick_mailbox_fini(struct brick_mailbox *box);
 void brick_mailbox_post(struct brick_mailbox *box, struct brick_work *work);
 
-/* Calls done() in the turn of its flow. Context: the loop thread. */
+/* Calls done() in the turn of its flow; without one, or any, at once. Context: the
+ * loop thread.
+ */
 void brick_work_go_on(struct brick_flows *flows, struct brick_work *work);
 
 /**

@@ -34,7 +34,7 @@ enum brick_interval_class {
 struct brick_interval {
 	struct brick_span span;
 	uint32_t classes;
-	const void *owner;
+	void *owner;
 	uint32_t priority;
 	struct brick_interval *left;
 	struct brick_interval *right;

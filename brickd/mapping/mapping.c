@@ -10,7 +10,6 @@
 
 #define TAG_SHIFT   40
 #define COUNTER_MAX ((1ULL << TAG_SHIFT) - 1)
-#define CAP_FIRST   64
 /* Neighbours in one listed extent. */
 #define MERGES_MAX 8
 /* Of those in the way that are about to go so many are looked at. */
@@ -26,31 +25,10 @@ void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
 		all->tag = 1ULL << TAG_SHIFT;
 }
 
-void brick_mappings_fini(struct brick_mappings *all)
-{
-	free(all->by_id);
-}
-
 struct brick_span brick_mapping_hull(const struct brick_mapping *m)
 {
 	return (struct brick_span){ m->handles[0].span.first,
 				    m->handles[m->n - 1].span.end };
-}
-
-/* Index of the first mapping whose id is not below a number. */
-static size_t mapping_from(const struct brick_mappings *all, uint64_t id)
-{
-	size_t low = 0, high = all->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (all->by_id[mid]->id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
 }
 
 /* ---- the index ----------------------------------------------------------- */
@@ -58,7 +36,7 @@ static size_t mapping_from(const struct brick_mappings *all, uint64_t id)
 static struct brick_interval *note_interval(struct brick_intervals *in,
 					    struct brick_span span,
 					    uint32_t classes,
-					    const struct brick_mapping *owner)
+					    struct brick_mapping *owner)
 {
 	struct brick_interval *i = calloc(1, sizeof(*i));
 
@@ -81,61 +59,53 @@ static void forget_interval(struct brick_intervals *in,
 	*i = NULL;
 }
 
-static void forget_handles(struct brick_mappings *all, struct brick_mapping *m,
-			   size_t n)
+static uint32_t classes_of(const struct brick_mapping *m)
 {
-	for (size_t i = 0; i < n; i++) {
-		forget_interval(&all->by_block, &m->handles[i].interval);
-		forget_interval(&m->holdings->written, &m->handles[i].written);
-	}
-}
-
-static int note_handles(struct brick_mappings *all, struct brick_mapping *m)
-{
-	bool write = m->flags & KFB_MAP_RW;
 	uint32_t classes = 1U << BRICK_INTERVALS_ALL;
 
-	if (write)
+	if (m->flags & KFB_MAP_RW)
 		classes |= 1U << BRICK_INTERVALS_RW;
 	if (m->flags & KFB_MAP_EXCLUSIVE)
 		classes |= 1U << BRICK_INTERVALS_EXCLUSIVE;
-	for (size_t i = 0; i < m->n; i++) {
-		struct brick_handle *h = &m->handles[i];
+	return classes;
+}
 
-		h->interval =
-			note_interval(&all->by_block, h->span, classes, m);
-		if (write)
-			h->written =
-				note_interval(&m->holdings->written, h->span,
-					      1U << BRICK_INTERVALS_ALL, NULL);
-		if (!h->interval || (write && !h->written)) {
-			forget_handles(all, m, i + 1);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+static int note_handle(struct brick_mappings *all, struct brick_mapping *m,
+		       struct brick_handle *h)
+{
+	bool write = m->flags & KFB_MAP_RW;
+
+	h->interval = note_interval(&all->by_block, h->span, classes_of(m), m);
+	if (h->interval && write)
+		h->written = note_interval(&m->holdings->written, h->span,
+					   1U << BRICK_INTERVALS_ALL, NULL);
+	if (h->interval && (!write || h->written))
+		return 0;
+	forget_interval(&all->by_block, &h->interval);
+	return -ENOMEM;
 }
 
 /* ---- coming and going ---------------------------------------------------- */
+
+int brick_mappings_note(struct brick_mappings *all, struct brick_mapping *m)
+{
+	size_t left = BRICK_MAPPING_STEP;
+
+	for (; m->n_noted < m->n && left--; m->n_noted++)
+		if (note_handle(all, m, &m->handles[m->n_noted]))
+			return -ENOMEM;
+	return 0;
+}
 
 int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 {
 	if (all->last >= COUNTER_MAX)
 		return -ENOMEM;
-	if (all->n >= all->cap) {
-		size_t cap = all->cap ? all->cap * 2 : CAP_FIRST;
-		struct brick_mapping **list =
-			reallocarray(all->by_id, cap, sizeof(*list));
-
-		if (!list)
+	while (m->n_noted < m->n)
+		if (brick_mappings_note(all, m))
 			return -ENOMEM;
-		all->by_id = list;
-		all->cap = cap;
-	}
-	if (note_handles(all, m))
-		return -ENOMEM;
 	m->id = all->tag | ++all->last;
-	all->by_id[all->n++] = m; /* ids rise */
+	all->n++;
 	m->by_id = (struct brick_interval){
 		.span = { m->id, m->id + 1 },
 		.classes = 1U << BRICK_INTERVALS_ALL,
@@ -154,34 +124,63 @@ void brick_mapping_hide(struct brick_mapping *m)
 
 static void forget_id(struct brick_mappings *all, struct brick_mapping *m)
 {
-	size_t at = mapping_from(all, m->id);
-
+	if (!m->id)
+		return;
 	brick_mapping_hide(m);
 	all->n--;
-	memmove(&all->by_id[at], &all->by_id[at + 1],
-		(all->n - at) * sizeof(*all->by_id));
 }
 
-void brick_mappings_del(struct brick_mappings *all, struct brick_mapping *m)
+void brick_mappings_shorten(struct brick_mappings *all, struct brick_mapping *m)
 {
-	forget_handles(all, m, m->n);
-	forget_id(all, m);
-}
+	size_t n = m->n < BRICK_MAPPING_STEP ? m->n : BRICK_MAPPING_STEP;
+	struct brick_handle *last = &m->handles[m->n - n];
 
-void brick_mappings_take_handles(struct brick_mappings *all,
-				 struct brick_mapping *m, size_t first,
-				 size_t n, struct brick_handle *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		forget_interval(&all->by_block,
-				&m->handles[first + i].interval);
-		out[i] = m->handles[first + i];
-	}
+	brick_mappings_forget(all, last, n);
+	brick_holdings_flushed(m->holdings, last, n);
 	m->n -= n;
-	memmove(&m->handles[first], &m->handles[first + n],
-		(m->n - first) * sizeof(*m->handles));
+	m->n_noted = m->n;
 	if (!m->n)
 		forget_id(all, m);
+}
+
+int brick_mappings_take_handles(struct brick_mappings *all,
+				struct brick_mapping *m, size_t first, size_t n,
+				struct brick_handle **out)
+{
+	struct brick_handle *taken = m->handles;
+
+	if (n < m->n) {
+		taken = calloc(n, sizeof(*taken));
+		if (!taken)
+			return -ENOMEM;
+		memcpy(taken, &m->handles[first], n * sizeof(*taken));
+		memmove(&m->handles[first], &m->handles[first + n],
+			(m->n - first - n) * sizeof(*taken));
+	} else {
+		m->handles = NULL;
+	}
+	*out = taken;
+	m->n -= n;
+	m->n_noted = m->n;
+	m->n_leaving++;
+	if (!m->n)
+		forget_id(all, m);
+	return 0;
+}
+
+void brick_mappings_forget(struct brick_mappings *all,
+			   struct brick_handle *handles, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		forget_interval(&all->by_block, &handles[i].interval);
+}
+
+void brick_mapping_put(struct brick_mapping *m)
+{
+	if (--m->n_leaving || m->n)
+		return;
+	free(m->handles);
+	free(m);
 }
 
 /* ---- what a client has --------------------------------------------------- */
@@ -220,22 +219,28 @@ void brick_holdings_list(const struct brick_holdings *holdings, uint64_t id,
 				arg);
 }
 
-int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
-			struct brick_mapping **out)
+static bool take_owner(const struct brick_interval *found, void *arg)
 {
-	size_t at;
+	struct brick_mapping **out = arg;
 
-	if ((id & ~COUNTER_MAX) != all->tag)
-		return -ESTALE;
-	at = mapping_from(all, id);
-	if (at == all->n || all->by_id[at]->id != id)
-		return -ENOENT;
-	*out = all->by_id[at];
-	return 0;
+	*out = found->owner;
+	return false;
 }
 
-/* Index of the first handle that ends behind a block. */
-static size_t handle_from(const struct brick_mapping *m, uint64_t block)
+int brick_mappings_find(const struct brick_mappings *all,
+			const struct brick_holdings *holdings, uint64_t id,
+			struct brick_mapping **out)
+{
+	if ((id & ~COUNTER_MAX) != all->tag)
+		return -ESTALE;
+	*out = NULL;
+	brick_intervals_overlap(&holdings->mappings, BRICK_INTERVALS_ALL,
+				(struct brick_span){ id, id + 1 }, take_owner,
+				out);
+	return *out ? 0 : -ENOENT;
+}
+
+size_t brick_mapping_from(const struct brick_mapping *m, uint64_t block)
 {
 	size_t low = 0, high = m->n;
 
@@ -340,7 +345,7 @@ int brick_mappings_union(const struct brick_mappings *all, uint64_t from,
 int brick_mapping_cut(const struct brick_mapping *m, struct brick_span span,
 		      size_t *first, size_t *n)
 {
-	size_t from = handle_from(m, span.first);
+	size_t from = brick_mapping_from(m, span.first);
 	uint64_t block = span.first;
 	bool whole;
 	size_t at;

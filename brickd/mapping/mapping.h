@@ -64,7 +64,10 @@ struct brick_holdings {
  * @is_hidden: it is not there any more
  * @flags: KFB_MAP_*
  * @n: handles
+ * @n_noted: the first so many are in the table; all of them but while it is made
  * @handles: in address order; may have holes between them
+ * @n_leaving: UNMAPs whose handles were its own and are in the table still: until
+ *	then it is kept, also without handles
  */
 struct brick_mapping {
 	uint64_t id;
@@ -74,20 +77,26 @@ struct brick_mapping {
 	bool is_hidden;
 	uint32_t flags;
 	size_t n;
+	size_t n_noted;
 	struct brick_handle *handles;
+	unsigned int n_leaving;
 	TAILQ_ENTRY(brick_mapping) session_link;
 };
 
 TAILQ_HEAD(brick_mapping_list, brick_mapping);
 
-/* All mappings: sorted by id, and their handles by where they are. */
+/*
+ * Handles that go in or out at once. The loop serves nobody meanwhile, and each takes
+ * a few steps down a tree of all handles that there are.
+ */
+#define BRICK_MAPPING_STEP 16
+
+/* All mappings: how many, and their handles by where they are. */
 struct brick_mappings {
 	bool (*is_ending)(const struct brick_session *session);
 	uint64_t tag; /* of the instance, in its place in an id */
 	uint64_t last;
 	size_t n;
-	size_t cap;
-	struct brick_mapping **by_id;
 	struct brick_intervals by_block;
 };
 
@@ -99,22 +108,42 @@ struct brick_mappings {
  */
 void brick_mappings_init(struct brick_mappings *all, uint64_t instance_id,
 			 bool (*is_ending)(const struct brick_session *session));
-void brick_mappings_fini(struct brick_mappings *all);
 
 /* From the first handle's begin to the last one's end. */
 struct brick_span brick_mapping_hull(const struct brick_mapping *mapping);
 
 /**
+ * brick_mappings_note - have some handles of a mapping in the table
+ * @all: the table
+ * @mapping: without an id; its range is locked
+ *
+ * At most BRICK_MAPPING_STEP of those that are not there.
+ *
+ * Return: 0 or -ENOMEM; brick_mappings_shorten() forgets those that are.
+ */
+int brick_mappings_note(struct brick_mappings *all,
+			struct brick_mapping *mapping);
+
+/**
  * brick_mappings_add - give a mapping its id and make it known
  * @all: the table
- * @mapping: with at least one handle
+ * @mapping: with at least one handle; those that are not there are noted
  *
  * Return: 0 or -ENOMEM.
  */
 int brick_mappings_add(struct brick_mappings *all,
 		       struct brick_mapping *mapping);
-void brick_mappings_del(struct brick_mappings *all,
-			struct brick_mapping *mapping);
+
+/**
+ * brick_mappings_shorten - forget some handles of a mapping
+ * @all: the table
+ * @mapping: nothing comes through its handles, and what came is durable
+ *
+ * At most BRICK_MAPPING_STEP, from the end; they are not closed. Without handles it is
+ * in no list any more.
+ */
+void brick_mappings_shorten(struct brick_mappings *all,
+			    struct brick_mapping *mapping);
 
 /* Its session ends: nobody sees it in a list of its client's any more. */
 void brick_mapping_hide(struct brick_mapping *mapping);
@@ -122,14 +151,25 @@ void brick_mapping_hide(struct brick_mapping *mapping);
 /**
  * brick_mappings_take_handles - take handles out of a mapping
  * @all: the table
- * @mapping: one of it; leaves the table when no handle is left
+ * @mapping: one of it; has no id any more when no handle is left
  * @first: index of the first handle
  * @n: how many
- * @out: room for @n; brick_holdings_flushed() is for them
+ * @out: gets them, in memory of the caller's; they are in the table until
+ *	brick_mappings_forget(), and brick_mapping_put() is called then;
+ *	brick_holdings_flushed() is for them as well
+ *
+ * Return: 0 or -ENOMEM, and nothing has changed.
  */
-void brick_mappings_take_handles(struct brick_mappings *all,
-				 struct brick_mapping *mapping, size_t first,
-				 size_t n, struct brick_handle *out);
+int brick_mappings_take_handles(struct brick_mappings *all,
+				struct brick_mapping *mapping, size_t first,
+				size_t n, struct brick_handle **out);
+
+/* Handles that were taken out, and are closed, are not in the table any more. */
+void brick_mappings_forget(struct brick_mappings *all,
+			   struct brick_handle *handles, size_t n);
+
+/* All that brick_mappings_take_handles() took are: frees one without handles. */
+void brick_mapping_put(struct brick_mapping *mapping);
 
 /**
  * brick_holdings_flushed - what came through handles is durable
@@ -164,15 +204,20 @@ void brick_holdings_list(const struct brick_holdings *holdings, uint64_t id,
 			 void *arg);
 
 /**
- * brick_mappings_find - look a mapping up
+ * brick_mappings_find - look a client's mapping up
  * @all: the table
+ * @holdings: the client's
  * @id: from a peer
- * @out: the mapping
+ * @out: the mapping; its session does not end
  *
  * Return: 0, -ESTALE (of another instance), -ENOENT.
  */
-int brick_mappings_find(const struct brick_mappings *all, uint64_t id,
+int brick_mappings_find(const struct brick_mappings *all,
+			const struct brick_holdings *holdings, uint64_t id,
 			struct brick_mapping **out);
+
+/* Index of the first handle that ends behind a block. */
+size_t brick_mapping_from(const struct brick_mapping *mapping, uint64_t block);
 
 /**
  * brick_mappings_conflict - may blocks be mapped or freed?

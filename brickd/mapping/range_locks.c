@@ -4,71 +4,99 @@
 
 void brick_range_locks_init(struct brick_range_locks *locks)
 {
+	*locks = (struct brick_range_locks){ 0 };
 	TAILQ_INIT(&locks->list);
-	locks->is_granting = false;
+	TAILQ_INIT(&locks->ready);
 }
 
-/* Does anything that came before @end (NULL: all) overlap? */
-static bool is_blocked(const struct brick_range_locks *locks,
-		       struct brick_span span,
-		       const struct brick_range_lock *end)
+static bool stop_at_one(const struct brick_interval *found, void *arg)
 {
-	const struct brick_range_lock *c;
-
-	TAILQ_FOREACH(c, &locks->list, link)
-	{
-		if (c == end)
-			return false;
-		if (brick_spans_overlap(c->span, span))
-			return true;
-	}
+	(void)found;
+	*(bool *)arg = true;
 	return false;
 }
 
 bool brick_range_locks_would_wait(const struct brick_range_locks *locks,
 				  struct brick_span span)
 {
-	return is_blocked(locks, span, NULL);
+	bool is_blocked = false;
+
+	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL, span,
+				stop_at_one, &is_blocked);
+	return is_blocked;
+}
+
+static bool count_one(const struct brick_interval *found, void *arg)
+{
+	(void)found;
+	++*(uint32_t *)arg;
+	return true;
 }
 
 bool brick_range_locks_take(struct brick_range_locks *locks,
 			    struct brick_range_lock *lock)
 {
-	lock->held = !is_blocked(locks, lock->span, NULL);
+	lock->n_before = 0;
+	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL,
+				lock->span, count_one, &lock->n_before);
+	lock->held = !lock->n_before;
+	lock->is_ready = false;
+	lock->number = ++locks->last;
+	lock->by_block = (struct brick_interval){
+		.span = lock->span,
+		.classes = 1U << BRICK_INTERVALS_ALL,
+		.owner = lock,
+	};
+	brick_intervals_add(&locks->by_block, &lock->by_block);
 	TAILQ_INSERT_TAIL(&locks->list, lock, link);
 	return lock->held;
 }
 
-/* The first waiting lock that overlaps @gap and may go. */
-static struct brick_range_lock *next_free(struct brick_range_locks *locks,
-					  struct brick_span gap)
-{
-	struct brick_range_lock *c;
+struct departure {
+	struct brick_range_locks *locks;
+	uint64_t number;
+};
 
-	TAILQ_FOREACH(c, &locks->list, link)
-	if (!c->held && brick_spans_overlap(c->span, gap) &&
-	    !is_blocked(locks, c->span, c))
-		return c;
-	return NULL;
+/* Whoever came later and overlaps waits for one less. */
+static bool make_way(const struct brick_interval *found, void *arg)
+{
+	struct brick_range_lock *lock = found->owner;
+	const struct departure *gone = arg;
+
+	if (lock->number < gone->number || --lock->n_before)
+		return true;
+	lock->held = true;
+	lock->is_ready = true;
+	TAILQ_INSERT_TAIL(&gone->locks->ready, lock, ready_link);
+	return true;
+}
+
+static void take_ready(struct brick_range_locks *locks,
+		       struct brick_range_lock *lock)
+{
+	TAILQ_REMOVE(&locks->ready, lock, ready_link);
+	lock->is_ready = false;
 }
 
 void brick_range_locks_drop(struct brick_range_locks *locks,
 			    struct brick_range_lock *lock)
 {
-	struct brick_span gap = lock->span;
+	struct departure gone = { locks, lock->number };
 	struct brick_range_lock *next;
 
 	TAILQ_REMOVE(&locks->list, lock, link);
+	brick_intervals_del(&locks->by_block, &lock->by_block);
+	if (lock->is_ready)
+		take_ready(locks, lock);
 	lock->held = false;
+	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL,
+				lock->span, make_way, &gone);
 	/* granted() may drop its lock again: whoever is in the loop goes on. */
-	if (locks->is_granting) {
-		brick_span_widen(&locks->gap, gap);
+	if (locks->is_granting)
 		return;
-	}
 	locks->is_granting = true;
-	locks->gap = gap;
-	while ((next = next_free(locks, locks->gap))) {
-		next->held = true;
+	while ((next = TAILQ_FIRST(&locks->ready))) {
+		take_ready(locks, next);
 		next->granted(next);
 	}
 	locks->is_granting = false;

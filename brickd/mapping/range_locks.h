@@ -15,26 +15,48 @@
 #include <sys/queue.h>
 
 #include "brickd/config/grants.h"
+#include "brickd/mapping/intervals.h"
 
 /*
  * struct brick_range_lock - one op's blocks; embedded in the op
+ * @link: among all, in the order they came
+ * @ready_link: among those that are held and have not been told
+ * @is_ready: it is there
  * @span: the blocks
+ * @held: nothing that came before overlaps
  * @granted: called when a waiting lock is held at last
+ * @number: in the order they came
+ * @n_before: of those that overlap, how many came before and are still there
+ * @by_block: its place in the index
  */
 struct brick_range_lock {
 	TAILQ_ENTRY(brick_range_lock) link;
+	TAILQ_ENTRY(brick_range_lock) ready_link;
+	bool is_ready;
 	struct brick_span span;
 	bool held;
 	void (*granted)(struct brick_range_lock *lock);
+	uint64_t number;
+	uint32_t n_before;
+	struct brick_interval by_block;
 };
 
 TAILQ_HEAD(brick_range_lock_list, brick_range_lock);
 
-/* Held and waiting locks, in the order they came. */
+/*
+ * struct brick_range_locks - held and waiting locks
+ * @list: in the order they came
+ * @by_block: the same by their blocks: a request looks at those alone that overlap
+ * @last: number
+ * @ready: in drop(): those that it goes on to tell
+ * @is_granting: it does
+ */
 struct brick_range_locks {
 	struct brick_range_lock_list list;
-	bool is_granting; /* in drop(), which then looks for who fits in: */
-	struct brick_span gap;
+	struct brick_intervals by_block;
+	uint64_t last;
+	struct brick_range_lock_list ready;
+	bool is_granting;
 };
 
 void brick_range_locks_init(struct brick_range_locks *locks);

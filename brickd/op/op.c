@@ -122,10 +122,9 @@ static void range_lock_granted(struct brick_range_lock *range_lock)
 	struct brick_op *op =
 		brick_container_of(range_lock, struct brick_op, range_lock);
 
+	TAILQ_REMOVE(&op->session->waiting, op, waiting_link);
 	change_pending(op->session, -1);
-	op->work.done = worker_done;
-	op->work.flow = op->session->flow;
-	brick_work_go_on(brick_ops_of(op->session)->flows, &op->work);
+	brick_op_go_on(op, op->resume);
 }
 
 void brick_op_lock_range(struct brick_op *op, struct brick_span span,
@@ -143,10 +142,30 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 	op->range_lock.granted = range_lock_granted;
 	op->resume = next;
 	if (brick_range_locks_take(&brick_ops_of(s)->range_locks,
-				   &op->range_lock))
+				   &op->range_lock)) {
 		next(op);
-	else
+	} else {
+		TAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);
 		change_pending(s, 1);
+	}
+}
+
+void brick_op_go_on(struct brick_op *op, brick_op_fn resume)
+{
+	op->work.done = worker_done;
+	op->work.flow = op->session->flow;
+	op->resume = resume;
+	brick_work_go_on(brick_ops_of(op->session)->flows, &op->work);
+}
+
+struct brick_handle *brick_op_next_handles(struct brick_op *op, size_t *n)
+{
+	struct brick_handle *first = op->handles + op->at_handle;
+	size_t left = op->n_handles - op->at_handle;
+
+	*n = left < BRICK_MAPPING_STEP ? left : BRICK_MAPPING_STEP;
+	op->at_handle += *n;
+	return first;
 }
 
 void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
@@ -185,26 +204,12 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	brick_changes_submit(brick_ops_of(op->session)->storage, &op->commit);
 }
 
-static struct brick_op *waiting_op(struct brick_session *s)
-{
-	struct brick_range_lock *range_lock;
-
-	TAILQ_FOREACH(range_lock, &brick_ops_of(s)->range_locks.list, link)
-	{
-		struct brick_op *op = brick_container_of(
-			range_lock, struct brick_op, range_lock);
-
-		if (!range_lock->held && op->session == s)
-			return op;
-	}
-	return NULL;
-}
-
 void brick_ops_cancel(struct brick_session *s)
 {
 	struct brick_op *op;
 
-	while ((op = waiting_op(s))) {
+	while ((op = TAILQ_FIRST(&s->waiting))) {
+		TAILQ_REMOVE(&s->waiting, op, waiting_link);
 		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
 				       &op->range_lock);
 		op->has_range_lock = false;

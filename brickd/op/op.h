@@ -42,6 +42,7 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @generation: of the queue, when it came there last
  * @resume: what comes next, in the loop
  * @range_lock: its blocks, when @has_range_lock
+ * @waiting_link: among its session's that wait for them
  * @error: of the last step in a worker
  * @begun_ns: when its message came
  * @n_changes: in @changes
@@ -50,6 +51,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @is_committing: it is under way there
  * @n_handles: in @handles
  * @handles: MAP: to be registered; UNMAP: to be closed
+ * @at_handle: how far a step of several has come with them
+ * @mapping: MAP: is being made of them; UNMAP: what they were of
+ * @status: MAP: what it is refused with when all has been undone
  * @mapping_id: MAP: what the slot's record keeps
  * @n_readable: in @readable
  * @readable: LIST: spans that the client may read, copied for the worker
@@ -73,6 +77,7 @@ struct brick_op {
 	uint32_t generation;
 	void (*resume)(struct brick_op *op);
 	struct brick_range_lock range_lock;
+	TAILQ_ENTRY(brick_op) waiting_link;
 	bool has_range_lock;
 	int error;
 	uint64_t begun_ns;
@@ -83,6 +88,9 @@ struct brick_op {
 	size_t n_handles;
 	size_t cap_handles;
 	struct brick_handle *handles;
+	size_t at_handle;
+	struct brick_mapping *mapping;
+	enum kfb_status status;
 	uint64_t mapping_id;
 	uint32_t n_readable;
 	struct brick_span *readable;
@@ -184,6 +192,24 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
  */
 void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
 		     void (*run)(struct brick_work *work), brick_op_fn resume);
+
+/**
+ * brick_op_go_on - continue in the loop, in the next turn of its client
+ * @op: the op
+ * @resume: what comes next
+ *
+ * For whatever has many pieces: in between others are served.
+ */
+void brick_op_go_on(struct brick_op *op, brick_op_fn resume);
+
+/**
+ * brick_op_next_handles - some more of its handles
+ * @op: the op; @at_handle is 0 when it begins
+ * @n: gets how many there are, at most BRICK_MAPPING_STEP
+ *
+ * Return: the first one; @at_handle is behind the last one.
+ */
+struct brick_handle *brick_op_next_handles(struct brick_op *op, size_t *n);
 
 /* Have its changes made in the store thread, then resume in the loop. */
 void brick_op_commit(struct brick_op *op, brick_op_fn resume);

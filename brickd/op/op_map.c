@@ -7,7 +7,8 @@
  *	loop, tier	promotion, when some are in the slow tier
  *	store thread	new births, when the last writer was another client
  *	registrar	where they lie now; registrations on fabrics that fence
- *	loop		registrations on stock tcp; the table; the reply
+ *	loop		registrations on stock tcp and the table, some handles at a
+ *			time, with turns of others in between; the reply
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +25,11 @@
 /* Then somebody demotes as fast as it promotes: to be tried again later. */
 #define PROMOTIONS_MAX 4
 
-static void undo_registrations(struct brick_op *op)
+static void undo_handles(struct brick_op *op, struct brick_handle *handles,
+			 size_t n)
 {
-	for (size_t i = 0; i < op->n_handles; i++)
-		brick_fabric_dereg(&op->handles[i].region, op->session->who);
+	for (size_t i = 0; i < n; i++)
+		brick_fabric_dereg(&handles[i].region, op->session->who);
 }
 
 /* ---- in the registrar ---- */
@@ -114,14 +116,15 @@ static int find_runs(struct brick_op *op)
 	return rc;
 }
 
-static int register_all(struct brick_op *op)
+static int register_handles(struct brick_op *op, struct brick_handle *handles,
+			    size_t n)
 {
 	struct brick_session *s = op->session;
 	bool write = op->req.u.map.flags & KFB_MAP_RW;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < op->n_handles; i++) {
-		struct brick_handle *h = &op->handles[i];
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct brick_handle *h = &handles[i];
 		uint64_t blocks = h->span.end - h->span.first;
 
 		rc = brick_fabric_reg(
@@ -129,9 +132,14 @@ static int register_all(struct brick_op *op)
 			brick_ops_of(s)->storage->media->base + h->offset,
 			blocks << KFB_BLOCK_SHIFT, write, &h->region);
 	}
-	if (rc)
-		undo_registrations(op);
 	return rc;
+}
+
+static void run_undo(struct brick_work *work)
+{
+	struct brick_op *op = brick_container_of(work, struct brick_op, work);
+
+	undo_handles(op, op->handles, op->n_handles);
 }
 
 static void run_find(struct brick_work *work)
@@ -139,9 +147,12 @@ static void run_find(struct brick_work *work)
 	struct brick_op *op = brick_container_of(work, struct brick_op, work);
 
 	op->error = find_runs(op);
-	if (!op->error && !op->n_changes && !op->is_slow &&
-	    op->session->fabric->mr_fences)
-		op->error = register_all(op);
+	if (op->error || op->n_changes || op->is_slow ||
+	    !op->session->fabric->mr_fences)
+		return;
+	op->error = register_handles(op, op->handles, op->n_handles);
+	if (op->error)
+		undo_handles(op, op->handles, op->n_handles);
 }
 
 /* ---- in the loop ---- */
@@ -170,56 +181,136 @@ static void fill_page(struct brick_op *op, const struct brick_mapping *m,
 	brick_op_finish(op, KFB_ST_OK);
 }
 
-static void make_mapping(struct brick_op *op)
-{
-	struct brick_session *s = op->session;
-	struct brick_mapping *m = calloc(1, sizeof(*m));
+/* ---- what has been made so far is undone ---- */
 
-	if (m) {
-		m->session = s;
-		m->holdings = s->holdings;
-		m->flags = op->req.u.map.flags;
-		m->n = op->n_handles;
-		m->handles = op->handles;
+static void map_undone(struct brick_op *op)
+{
+	brick_op_finish(op, op->status);
+}
+
+static void undo_some(struct brick_op *op)
+{
+	struct brick_handle *handles;
+	size_t n;
+
+	handles = brick_op_next_handles(op, &n);
+	undo_handles(op, handles, n);
+	if (op->at_handle < op->n_handles)
+		brick_op_go_on(op, undo_some);
+	else
+		map_undone(op);
+}
+
+static void undo_registrations(struct brick_op *op)
+{
+	op->at_handle = 0;
+	if (op->session->fabric->mr_fences)
+		brick_op_submit(op,
+				&brick_ops_of(op->session)->sessions->registrar,
+				run_undo, map_undone);
+	else
+		undo_some(op);
+}
+
+static void forget_some(struct brick_op *op)
+{
+	struct brick_mapping *m = op->mapping;
+
+	brick_mappings_shorten(&brick_ops_of(op->session)->sessions->mappings,
+			       m);
+	if (m->n) {
+		brick_op_go_on(op, forget_some);
+		return;
 	}
-	if (!m || brick_mappings_add(&brick_ops_of(s)->sessions->mappings, m)) {
-		free(m);
-		undo_registrations(op);
-		brick_op_finish(op, KFB_ST_NO_MEMORY);
+	free(m);
+	undo_registrations(op);
+}
+
+static void undo_mapping(struct brick_op *op, enum kfb_status status)
+{
+	op->status = status;
+	op->session->n_handles -= op->n_handles;
+	op->mapping->n = op->mapping->n_noted;
+	forget_some(op);
+}
+
+/* ---- the table, a few handles at a time ---- */
+
+static void publish_mapping(struct brick_op *op)
+{
+	struct brick_mapping *m = op->mapping;
+	struct brick_session *s = op->session;
+
+	if (brick_mappings_add(&brick_ops_of(s)->sessions->mappings, m)) {
+		undo_mapping(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	op->handles = NULL;
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
 	s->n_mappings++;
-	s->n_handles += m->n;
 	fill_page(op, m, 0);
+}
+
+/* Nobody else can get in between: the blocks are locked. */
+static void note_some(struct brick_op *op)
+{
+	struct brick_mapping *m = op->mapping;
+	struct brick_session *s = op->session;
+	enum kfb_status status = brick_op_recheck(op);
+	struct brick_handle *handles;
+	size_t n;
+
+	handles = brick_op_next_handles(op, &n);
+	if (!status && !s->fabric->mr_fences &&
+	    register_handles(op, handles, n))
+		status = KFB_ST_NO_MEMORY;
+	if (!status &&
+	    brick_mappings_note(&brick_ops_of(s)->sessions->mappings, m))
+		status = KFB_ST_NO_MEMORY;
+	if (status)
+		undo_mapping(op, status);
+	else if (op->at_handle < op->n_handles)
+		brick_op_go_on(op, note_some);
+	else
+		publish_mapping(op);
+}
+
+static void make_mapping(struct brick_op *op)
+{
+	struct brick_mapping *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		op->status = KFB_ST_NO_MEMORY;
+		undo_registrations(op);
+		return;
+	}
+	m->session = op->session;
+	m->holdings = op->session->holdings;
+	m->flags = op->req.u.map.flags;
+	m->n = op->n_handles;
+	m->handles = op->handles;
+	/* At once: others of the session's MAPs are under way. */
+	op->session->n_handles += op->n_handles;
+	op->mapping = m;
+	op->at_handle = 0;
+	note_some(op);
 }
 
 static void map_registered(struct brick_op *op)
 {
-	struct brick_session *s = op->session;
-	bool fences = s->fabric->mr_fences;
-	enum kfb_status status = op->error ? KFB_ST_OK : brick_op_recheck(op);
+	const struct brick_session *s = op->session;
 
-	if (status) {
-		undo_registrations(op);
-		brick_op_finish(op, status);
-		return;
-	}
-	/* Nobody else can have got in between: the blocks are locked. */
+	/* Without registrations, or they are closed. */
 	if (!op->error && op->n_changes)
 		op->error = -EAGAIN;
-	if (!op->error && s->n_handles + op->n_handles >
-				  brick_ops_of(s)->config->limits.handles) {
-		undo_registrations(op);
-		op->error = -EDQUOT;
-	}
 	if (op->error) {
 		brick_op_finish_errno(op, op->error);
 		return;
 	}
-	if (!fences && register_all(op)) {
-		brick_op_finish(op, KFB_ST_NO_MEMORY);
+	if (s->n_handles + op->n_handles >
+	    brick_ops_of(s)->config->limits.handles) {
+		op->status = kfb_status_from_errno(-EDQUOT);
+		undo_registrations(op);
 		return;
 	}
 	make_mapping(op);
@@ -354,21 +445,17 @@ static bool is_one_of(uint32_t flags, uint32_t a, uint32_t b)
 static void resume_mapping(struct brick_op *op, uint64_t id, uint64_t cursor)
 {
 	struct brick_mapping *m;
-	uint64_t block = cursor >> KFB_BLOCK_SHIFT;
-	size_t from = 0;
 	int rc;
 
 	rc = brick_mappings_find(&brick_ops_of(op->session)->sessions->mappings,
-				 id, &m);
+				 op->session->holdings, id, &m);
 	if (!rc && m->session != op->session)
 		rc = -ENOENT;
 	if (rc) {
 		brick_op_finish_errno(op, rc);
 		return;
 	}
-	while (from < m->n && m->handles[from].span.first < block)
-		from++;
-	fill_page(op, m, from);
+	fill_page(op, m, brick_mapping_from(m, cursor >> KFB_BLOCK_SHIFT));
 }
 
 void brick_op_map(struct brick_op *op)

@@ -2,9 +2,9 @@
 /*
  * UNMAP: whole handles are revoked before the reply goes out.
  *
- * The handles leave the table at once; the op's range lock keeps others away from
- * their blocks until the registrations are closed and, where one drain does
- * not cover the whole medium, what was written through them is flushed.
+ * The handles leave their mapping at once, and the table when they are closed; the op's
+ * range lock keeps others away from their blocks until then and until, where one drain
+ * does not cover the whole medium, what was written through them is flushed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,18 +20,27 @@
 /* A device that takes longer than this to forget a key is not waited for. */
 #define REVOKE_MS 500
 
-static void close_handles(struct brick_op *op,
-			  const struct brick_session *owner)
-{
-	for (size_t i = 0; i < op->n_handles; i++)
-		brick_fabric_dereg(&op->handles[i].region, owner->who);
-}
-
-static void run_close(struct brick_work *work)
+static void run_revoke(struct brick_work *work)
 {
 	struct brick_op *op = brick_container_of(work, struct brick_op, work);
 
-	close_handles(op, op->owner);
+	for (size_t i = 0; i < op->n_handles; i++)
+		brick_fabric_dereg(&op->handles[i].region, op->owner->who);
+}
+
+/* ---- they are closed: what is known of them goes, a few at a time ---- */
+
+static void forget_written(struct brick_op *op)
+{
+	struct brick_handle *handles;
+	size_t n;
+
+	handles = brick_op_next_handles(op, &n);
+	brick_holdings_flushed(op->owner->holdings, handles, n);
+	if (op->at_handle < op->n_handles)
+		brick_op_go_on(op, forget_written);
+	else
+		brick_op_finish(op, op->status);
 }
 
 static void unmap_flushed(struct brick_flush *flush)
@@ -39,25 +48,46 @@ static void unmap_flushed(struct brick_flush *flush)
 	struct brick_op *op = brick_container_of(flush, struct brick_op, flush);
 
 	brick_op_busy(op);
-	brick_holdings_flushed(op->owner->holdings, op->handles, op->n_handles);
 	brick_failure_look(brick_ops_of(op->session)->storage);
-	brick_op_finish(op, flush->error ? KFB_ST_IO : KFB_ST_OK);
+	op->status = flush->error ? KFB_ST_IO : KFB_ST_OK;
+	op->at_handle = 0;
+	forget_written(op);
+}
+
+static void flush_handles(struct brick_op *op)
+{
+	op->flush.done = unmap_flushed;
+	(void)brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
+	brick_flush_submit(brick_ops_of(op->session)->storage,
+			   &op->session->flushes, &op->flush);
+}
+
+static void forget_handles(struct brick_op *op)
+{
+	struct brick_ops *ops = brick_ops_of(op->session);
+	struct brick_handle *handles;
+	size_t n;
+
+	handles = brick_op_next_handles(op, &n);
+	brick_mappings_forget(&ops->sessions->mappings, handles, n);
+	brick_tier_rest(ops->tier, handles, n);
+	if (op->at_handle < op->n_handles) {
+		brick_op_go_on(op, forget_handles);
+		return;
+	}
+	brick_mapping_put(op->mapping);
+	op->mapping = NULL;
+	op->at_handle = 0;
+	if (op->is_flushing)
+		flush_handles(op);
+	else
+		forget_written(op);
 }
 
 static void unmap_closed(struct brick_op *op)
 {
-	struct brick_ops *ops = brick_ops_of(op->session);
-
-	brick_tier_rest(ops->tier, op->handles, op->n_handles);
-	if (!op->is_flushing) {
-		brick_holdings_flushed(op->owner->holdings, op->handles,
-				       op->n_handles);
-		brick_op_finish(op, KFB_ST_OK);
-		return;
-	}
-	op->flush.done = unmap_flushed;
-	(void)brick_flush_add_handles(&op->flush, op->handles, op->n_handles);
-	brick_flush_submit(ops->storage, &op->session->flushes, &op->flush);
+	op->at_handle = 0;
+	forget_handles(op);
 }
 
 /* They all get the same time: the list is in the order in which it is over. */
@@ -94,19 +124,11 @@ static void unmap_revoked(struct brick_op *op)
 /* The mapping may be another session's of the same client. */
 static int find_mapping(struct brick_op *op, struct brick_mapping **out)
 {
-	struct brick_session *s = op->session;
-	struct brick_mapping *m;
-	int rc;
+	const struct brick_session *s = op->session;
 
-	rc = brick_mappings_find(&brick_ops_of(s)->sessions->mappings,
-				 op->req.u.unmap.mapping_id, &m);
-	if (rc)
-		return rc;
-	if (m->session->client != s->client ||
-	    brick_session_is_ending(m->session))
-		return -ENOENT;
-	*out = m;
-	return 0;
+	return brick_mappings_find(&brick_ops_of(s)->sessions->mappings,
+				   s->holdings, op->req.u.unmap.mapping_id,
+				   out);
 }
 
 static bool wants_all(const struct kfb_unmap *unmap)
@@ -114,49 +136,60 @@ static bool wants_all(const struct kfb_unmap *unmap)
 	return !unmap->range.va && !unmap->range.n_blocks;
 }
 
+/* Stock tcp: in the loop; what is under way may land until its endpoints are gone. */
+static void revoke_some(struct brick_op *op)
+{
+	struct brick_session *owner = op->owner;
+	struct brick_handle *handles;
+	size_t n;
+
+	handles = brick_op_next_handles(op, &n);
+	for (size_t i = 0; i < n; i++) {
+		brick_fabric_dereg(&handles[i].region, owner->who);
+		if (owner->n_conns &&
+		    brick_quarantine_add(owner, handles[i].span))
+			brick_session_disconnect(owner, LOG_ERR,
+						 "out of memory");
+	}
+	if (op->at_handle < op->n_handles)
+		brick_op_go_on(op, revoke_some);
+	else
+		unmap_closed(op);
+}
+
 static void take_handles(struct brick_op *op, struct brick_mapping *m,
 			 size_t first, size_t n)
 {
 	struct brick_session *owner = m->session;
 	struct brick_ops *ops = brick_ops_of(owner);
-	bool flushes =
-		m->flags & KFB_MAP_RW && brick_flush_is_needed(ops->storage);
 
+	op->is_flushing =
+		m->flags & KFB_MAP_RW && brick_flush_is_needed(ops->storage);
 	/* Nothing may fail once the handles are gone: they have to be flushed. */
-	op->handles = calloc(n, sizeof(*op->handles));
-	if (!op->handles || (flushes && brick_flush_reserve(&op->flush, n))) {
+	if ((op->is_flushing && brick_flush_reserve(&op->flush, n)) ||
+	    brick_mappings_take_handles(&ops->sessions->mappings, m, first, n,
+					&op->handles)) {
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}
 	op->n_handles = n;
+	op->mapping = m;
 	op->owner = owner;
 	owner->n_ops++;
-	op->is_flushing = flushes;
-	brick_mappings_take_handles(&ops->sessions->mappings, m, first, n,
-				    op->handles);
 	owner->n_handles -= n;
 	if (!m->n) {
 		TAILQ_REMOVE(&owner->mappings, m, session_link);
 		owner->n_mappings--;
-		free(m->handles);
-		free(m);
 	}
-	if (owner->fabric->mr_fences) {
-		op->revoke_ms = brick_now_ms() + REVOKE_MS;
-		op->is_revoking = true;
-		TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
-		brick_op_submit(op, &ops->sessions->registrar, run_close,
-				unmap_revoked);
+	if (!owner->fabric->mr_fences) {
+		revoke_some(op);
 		return;
 	}
-	close_handles(op, owner);
-	for (size_t i = 0; owner->n_conns && i < n; i++)
-		if (brick_quarantine_add(owner, op->handles[i].span)) {
-			brick_session_disconnect(owner, LOG_ERR,
-						 "out of memory");
-			break;
-		}
-	unmap_closed(op);
+	op->revoke_ms = brick_now_ms() + REVOKE_MS;
+	op->is_revoking = true;
+	TAILQ_INSERT_TAIL(&ops->revoking, op, revoke_link);
+	brick_op_submit(op, &ops->sessions->registrar, run_revoke,
+			unmap_revoked);
 }
 
 static void unmap_locked(struct brick_op *op)

@@ -12,7 +12,8 @@ struct brick_mapping *brick_recall_asked(const struct brick_session *s,
 	struct brick_mapping *m;
 
 	if (!s->events.holds[KFB_EVENT_RECALL] || now_ms >= g->until_ms ||
-	    brick_mappings_find(&s->all->mappings, g->mapping_id, &m))
+	    brick_mappings_find(&s->all->mappings, s->holdings, g->mapping_id,
+				&m))
 		return NULL;
 	return m;
 }

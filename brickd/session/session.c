@@ -146,6 +146,7 @@ static struct brick_session *session_new(struct brick_fabric *fabric,
 	s->flow = &all->strangers;
 	s->features = hello->features & KFB_FEATURES_V1;
 	TAILQ_INIT(&s->mappings);
+	TAILQ_INIT(&s->waiting);
 	brick_flush_queue_init(&s->flushes);
 	while (!s->id)
 		randombytes_buf(&s->id, sizeof(s->id));

@@ -77,16 +77,7 @@ static void revoke_all(struct brick_work *work)
 static void finish_end(struct brick_session *s)
 {
 	struct brick_sessions *all = s->all;
-	struct brick_mapping *m;
 
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	all->ops->rest(all, m->handles, m->n);
-	while ((m = TAILQ_FIRST(&s->mappings))) {
-		TAILQ_REMOVE(&s->mappings, m, session_link);
-		brick_mappings_del(&all->mappings, m);
-		free(m->handles);
-		free(m);
-	}
 	brick_quarantine_end(s);
 	if (s->client) {
 		s->holdings->n_sessions--;
@@ -111,6 +102,36 @@ static void finish_end(struct brick_session *s)
 	free(s);
 }
 
+/* Its handles leave the table a few at a time, with turns of others in between. */
+static void end_some(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+	struct brick_mapping *m = TAILQ_FIRST(&s->mappings);
+	size_t n;
+
+	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
+	if (!m) {
+		finish_end(s);
+		return;
+	}
+	n = m->n < BRICK_MAPPING_STEP ? m->n : BRICK_MAPPING_STEP;
+	s->all->ops->rest(s->all, &m->handles[m->n - n], n);
+	brick_mappings_shorten(&s->all->mappings, m);
+	if (!m->n) {
+		TAILQ_REMOVE(&s->mappings, m, session_link);
+		free(m->handles);
+		free(m);
+	}
+	brick_work_go_on(s->all->registrar.box->flows, &s->teardown);
+}
+
+static void end_mappings(struct brick_session *s)
+{
+	s->teardown.done = end_some;
+	end_some(&s->teardown);
+}
+
 static void end_flushed(struct brick_flush *flush)
 {
 	struct brick_session *s =
@@ -118,7 +139,7 @@ static void end_flushed(struct brick_flush *flush)
 
 	brick_failure_look(s->all->storage);
 	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
-	finish_end(s);
+	end_mappings(s);
 }
 
 /*
@@ -134,7 +155,7 @@ static void end_revoked(struct brick_work *work)
 
 	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
 	if (!brick_flush_is_needed(s->all->storage)) {
-		finish_end(s);
+		end_mappings(s);
 		return;
 	}
 	TAILQ_FOREACH(m, &s->mappings, session_link)
@@ -144,7 +165,7 @@ static void end_revoked(struct brick_work *work)
 		s->all->storage->has_unflushed = true;
 	if (rc || !s->flush.n) {
 		brick_flush_drop(&s->flush);
-		finish_end(s);
+		end_mappings(s);
 		return;
 	}
 	s->flush.done = end_flushed;

@@ -187,6 +187,7 @@ struct brick_session_quarantine {
  * @queues: by index, NULL where there was no connection yet
  * @n_ops: requests in flight
  * @n_pending: of these, waiting for their blocks
+ * @waiting: these
  * @n_handles: registrations
  * @counts: requests so far, by op
  * @n_failed: of these, answered with another status than OK
@@ -226,6 +227,7 @@ struct brick_session {
 	struct brick_queue *queues[BRICK_QUEUES_MAX];
 	uint32_t n_ops;
 	uint32_t n_pending;
+	TAILQ_HEAD(, brick_op) waiting;
 	uint64_t n_mappings;
 	uint64_t n_handles;
 	uint64_t counts[KFB_OP_LAST + 1];

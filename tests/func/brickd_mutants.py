@@ -26,6 +26,9 @@ BELL = "tests/unit/brickd/test-brickd-bell"
 FLOW = "tests/unit/brickd/test-brickd-flow"
 SESSIONS = "tests/unit/brickd/test-brickd-sessions"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
+MAPPING = "tests/unit/brickd/test-brickd-mapping"
+LOCKS = "tests/unit/brickd/test-brickd-range_locks"
+PIECES = PLAIN + "loop_pieces:Pieces"
 
 BRICKD_MUTANTS = {
     "join-not-proven-to-the-client": Mutant(
@@ -42,8 +45,10 @@ BRICKD_MUTANTS = {
         "\treturn -EOPNOTSUPP;", PLAIN + "fences:Fences.test_bytes_that_come_keep_a_lease",
         folder=NET),
     "map-not-looked-at-again": Mutant(
-        "grants", "op_map.c", "op->error ? KFB_ST_OK : brick_op_recheck(op)",
-        "!op->error && brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK",
+        "grants", "op_map.c",
+        "\tenum kfb_status status = brick_op_recheck(op);\n\tstruct brick_handle *handles;",
+        "\tenum kfb_status status = brick_op_is_orphan(op) ? KFB_ST_SHUTDOWN : KFB_ST_OK;\n"
+        "\tstruct brick_handle *handles;",
         HELD + "test_a_map_that_looks_for_its_blocks", folder=OP),
     "map-becomes-the-writer-all-the-same": Mutant(
         "grants", "op.c", "op->is_committing && brick_op_recheck(op)", "0",
@@ -144,9 +149,8 @@ BRICKD_MUTANTS = {
     # What a FLUSH has to cover, and whose turn it is.
     "flush-forgets-what-is-being-unmapped": Mutant(
         "flushes", "mapping.c",
-        "\t\tout[i] = m->handles[first + i];",
-        "\t\tforget_interval(&m->holdings->written, &m->handles[first + i].written);\n"
-        "\t\tout[i] = m->handles[first + i];",
+        "\tm->n_leaving++;\n",
+        "\tm->n_leaving++;\n\tbrick_holdings_flushed(m->holdings, taken, n);\n",
         TURNS, folder="brickd/mapping"),
     "flush-forgets-what-comes-late": Mutant(
         "flushes", "op_flush.c", "if (!brick_quarantine_next(s, block, &late) ||",
@@ -187,6 +191,25 @@ BRICKD_MUTANTS = {
     "flush-sorts-all-that-waits": Mutant(
         "flushes", "flush.c", "#define PASS_RANGES 4096U", "#define PASS_RANGES SIZE_MAX", TURNS,
         folder="brickd/storage"),
+    # What many handles need, a few at a time.
+    "mappings-come-all-at-once": Mutant(
+        "pieces", "op_map.c", "else if (op->at_handle < op->n_handles)\n\t\tbrick_op_go_on(op, note_some);",
+        "else if (op->at_handle < op->n_handles)\n\t\tnote_some(op);", PIECES, folder=OP),
+    "handles-are-forgotten-all-at-once": Mutant(
+        "pieces", "op_unmap.c", "\t\tbrick_op_go_on(op, forget_handles);\n\t\treturn;",
+        "\t\tforget_handles(op);\n\t\treturn;", PIECES, folder=OP),
+    "sessions-end-all-at-once": Mutant(
+        "pieces", "session_end.c", "brick_work_go_on(s->all->registrar.box->flows, &s->teardown);",
+        "end_some(&s->teardown);", PIECES, folder=SESSION),
+    "mapping-goes-with-its-last-handle": Mutant(
+        "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
+        MAPPING, folder="brickd/mapping"),
+    "later-locks-come-first": Mutant(
+        "locks", "range_locks.c", "if (lock->number < gone->number || --lock->n_before)",
+        "if (--lock->n_before)", LOCKS, folder="brickd/mapping"),
+    "dropped-lock-is-told": Mutant(
+        "locks", "range_locks.c", "\tif (lock->is_ready)\n\t\ttake_ready(locks, lock);\n", "",
+        LOCKS, folder="brickd/mapping"),
     # LIST of what is one's own.
     "list-of-what-a-session-leaves": Mutant(
         "lists", "session_end.c", "\tbrick_mapping_hide(m);\n", "\t(void)m;\n", HOLDINGS,
@@ -228,7 +251,7 @@ BRICKD_MUTANTS = {
         "loop", "session.c", "\ts->flow = brick_sessions_flow(s->all, client);\n", "", HOLDINGS,
         folder=SESSION),
     "what-workers-finish-has-no-turns": Mutant(
-        "loop", "work.c", "if (box->flows && work->flow)", "if (0)", FLOW, folder=BASE),
+        "loop", "work.c", "if (!flows || !work->flow) {", "if (1) {", FLOW, folder=BASE),
     "finished-work-comes-last": Mutant(
         "loop", "flow.c", "TAILQ_EMPTY(&f->finished) ? &f->tasks : &f->finished;",
         "TAILQ_EMPTY(&f->tasks) ? &f->finished : &f->tasks;", FLOW, folder=BASE),

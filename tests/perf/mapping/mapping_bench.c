@@ -52,7 +52,7 @@ static struct brick_mapping *add(struct brick_mappings *all, uint32_t flags,
 
 static void drop(struct brick_mappings *all, struct brick_mapping *m)
 {
-	brick_mappings_del(all, m);
+	brick_mappings_shorten(all, m);
 	free(m->handles);
 	free(m);
 }
@@ -97,9 +97,8 @@ static void measure(uint64_t n)
 	       (moved - looked) / ROUNDS, (listed - begin) / ROUNDS,
 	       (looked - listed) / ROUNDS);
 	drop(&all, wide);
-	while (all.n)
-		drop(&all, all.by_id[all.n - 1]);
-	brick_mappings_fini(&all);
+	while (all.by_block.root)
+		drop(&all, all.by_block.root->owner);
 }
 
 int main(int argc, char **argv)

@@ -318,10 +318,21 @@ static void begin_session(void)
 
 static void end_session(void)
 {
-	while (sessions.mappings.n)
-		brick_mappings_del(&sessions.mappings,
-				   sessions.mappings.by_id[0]);
-	brick_mappings_fini(&sessions.mappings);
+	while (sessions.mappings.by_block.root)
+		brick_mappings_shorten(&sessions.mappings,
+				       sessions.mappings.by_block.root->owner);
+}
+
+/* The only handle of a mapping is closed. */
+static struct brick_handle *take_handle(struct brick_mapping *m)
+{
+	struct brick_handle *taken;
+
+	assert_int_equal(brick_mappings_take_handles(&sessions.mappings, m, 0,
+						     1, &taken),
+			 0);
+	brick_mappings_forget(&sessions.mappings, taken, 1);
+	return taken;
 }
 
 /* Begins a request; its reply has nowhere to go. */
@@ -361,7 +372,7 @@ static void request_flush(const struct kfb_flush *what)
 static void only_what_the_session_may_have_written_is_flushed(void **state)
 {
 	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
-	struct brick_handle handles[5], gone, flushed;
+	struct brick_handle handles[5], *gone, *flushed;
 	struct brick_mapping mappings[5];
 	struct brick_span late[] = { { 0, 2 }, { 10, 11 } };
 
@@ -372,11 +383,9 @@ static void only_what_the_session_may_have_written_is_flushed(void **state)
 	map(&mappings[2], KFB_MAP_RW, &handles[2], 6, 7);
 	map(&mappings[3], KFB_MAP_RW, &handles[3], 8, 9);
 	map(&mappings[4], KFB_MAP_RW, &handles[4], 9, 10);
-	brick_mappings_take_handles(&sessions.mappings, &mappings[3], 0, 1,
-				    &gone);
-	brick_mappings_take_handles(&sessions.mappings, &mappings[4], 0, 1,
-				    &flushed);
-	brick_holdings_flushed(&holdings, &flushed, 1);
+	gone = take_handle(&mappings[3]);
+	flushed = take_handle(&mappings[4]);
+	brick_holdings_flushed(&holdings, flushed, 1);
 	TAILQ_INSERT_TAIL(&holdings.late, &session, late_link);
 	session.quarantine.n = 2;
 	session.quarantine.spans = late;
@@ -386,7 +395,7 @@ static void only_what_the_session_may_have_written_is_flushed(void **state)
 				 b <= 2 || b == 6 || b == 8 || b == 10 ? BLOCK
 								       : 0);
 	assert_int_equal(n_drained, 1);
-	brick_holdings_flushed(&holdings, &gone, 1);
+	brick_holdings_flushed(&holdings, gone, 1);
 	end_session();
 }
 
@@ -461,7 +470,7 @@ static void what_is_unmapped_before_its_turn_is_flushed(void **state)
 {
 	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
 	struct brick_mapping mappings[MAPPINGS];
-	struct brick_handle handles[MAPPINGS], gone;
+	struct brick_handle handles[MAPPINGS], *gone;
 	struct brick_mapping last;
 	struct brick_handle handle;
 	struct brick_store_op alloc = {
@@ -481,11 +490,11 @@ static void what_is_unmapped_before_its_turn_is_flushed(void **state)
 	__atomic_store_n(&holds, true, __ATOMIC_RELEASE);
 	q = begin_flush(&all);
 	sem_wait(&begun);
-	brick_mappings_take_handles(&sessions.mappings, &last, 0, 1, &gone);
+	gone = take_handle(&last);
 	sem_post(&go_on);
 	end_flush(q);
 	assert_int_equal(n_flushed, (BLOCKS / 2 + 1) * BLOCK);
-	brick_holdings_flushed(&holdings, &gone, 1);
+	brick_holdings_flushed(&holdings, gone, 1);
 	end_session();
 }
 

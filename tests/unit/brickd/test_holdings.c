@@ -93,14 +93,14 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	while (sessions.mappings.n) {
-		struct brick_mapping *m = sessions.mappings.by_id[0];
+	while (sessions.mappings.by_block.root) {
+		struct brick_mapping *m =
+			sessions.mappings.by_block.root->owner;
 
-		brick_mappings_del(&sessions.mappings, m);
+		brick_mappings_shorten(&sessions.mappings, m);
 		free(m->handles);
 		free(m);
 	}
-	brick_mappings_fini(&sessions.mappings);
 	free(rigs[0].s.holdings);
 	free(rigs[2].s.holdings);
 	for (size_t i = 0; i < SESSIONS; i++)
@@ -237,18 +237,21 @@ static void its_mappings_are_listed_by_their_numbers(void **state)
 static void a_list_goes_on_where_a_mapping_was(void **state)
 {
 	struct brick_mapping *mine[MAPPINGS];
-	struct brick_handle out;
+	struct brick_handle *out;
 	uint64_t cursor;
 
 	(void)state;
 	map_many(mine);
 	cursor = list_mine(0);
 	assert_int_equal(cursor, mine[PAGE]->id);
-	brick_mappings_take_handles(&sessions.mappings, mine[PAGE], 0, 1, &out);
-	brick_holdings_flushed(rigs[0].s.holdings, &out, 1);
+	assert_int_equal(brick_mappings_take_handles(&sessions.mappings,
+						     mine[PAGE], 0, 1, &out),
+			 0);
+	brick_mappings_forget(&sessions.mappings, out, 1);
+	brick_holdings_flushed(rigs[0].s.holdings, out, 1);
+	free(out);
 	TAILQ_REMOVE(&mine[PAGE]->session->mappings, mine[PAGE], session_link);
-	free(mine[PAGE]->handles);
-	free(mine[PAGE]);
+	brick_mapping_put(mine[PAGE]);
 	(void)list_mine(cursor);
 	assert_int_equal(answer.u.list.extents[0].mapping_id,
 			 mine[PAGE + 1]->id);

@@ -17,6 +17,7 @@
 #define INSTANCE  0x1234567ULL
 #define RO_SHARED (KFB_MAP_RO | KFB_MAP_SHARED)
 #define RW_ALONE  (KFB_MAP_RW | KFB_MAP_EXCLUSIVE)
+#define HANDLES	  (size_t)(4 * BRICK_MAPPING_STEP)
 
 static struct brick_mappings all;
 static struct brick_holdings holdings;
@@ -31,20 +32,23 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	while (all.n) {
-		struct brick_mapping *m = all.by_id[0];
+	while (all.by_block.root) {
+		struct brick_mapping *m = all.by_block.root->owner;
 
-		brick_mappings_del(&all, m);
+		while (m->n)
+			brick_mappings_shorten(&all, m);
 		free(m->handles);
 		free(m);
 	}
-	brick_mappings_fini(&all);
+	assert_int_equal(all.n, 0);
+	assert_null(holdings.mappings.root);
+	assert_null(holdings.written.root);
 	return 0;
 }
 
 /* A mapping of n_handles handles of n blocks each, one behind the other. */
-static struct brick_mapping *add(struct brick_session *s, uint32_t flags,
-				 uint64_t first, uint64_t n, size_t n_handles)
+static struct brick_mapping *make(struct brick_session *s, uint32_t flags,
+				  uint64_t first, uint64_t n, size_t n_handles)
 {
 	struct brick_mapping *m = calloc(1, sizeof(*m));
 	size_t i;
@@ -59,6 +63,14 @@ static struct brick_mapping *add(struct brick_session *s, uint32_t flags,
 	for (i = 0; i < n_handles; i++)
 		m->handles[i].span = (struct brick_span){ first + i * n,
 							  first + (i + 1) * n };
+	return m;
+}
+
+static struct brick_mapping *add(struct brick_session *s, uint32_t flags,
+				 uint64_t first, uint64_t n, size_t n_handles)
+{
+	struct brick_mapping *m = make(s, flags, first, n, n_handles);
+
 	assert_int_equal(brick_mappings_add(&all, m), 0);
 	return m;
 }
@@ -67,6 +79,25 @@ static int conflict(uint64_t first, uint64_t last, bool shared)
 {
 	return brick_mappings_conflict(&all, (struct brick_span){ first, last },
 				       shared);
+}
+
+static int find(uint64_t id)
+{
+	struct brick_mapping *found;
+	int rc = brick_mappings_find(&all, &holdings, id, &found);
+
+	if (!rc)
+		assert_int_equal(found->id, id);
+	return rc;
+}
+
+/* Handles that were taken out are closed, and what came through them is durable. */
+static void leave(struct brick_mapping *m, struct brick_handle *taken, size_t n)
+{
+	brick_mappings_forget(&all, taken, n);
+	brick_holdings_flushed(&holdings, taken, n);
+	brick_mapping_put(m);
+	free(taken);
 }
 
 static void exclusive_refuses_everybody(void **state)
@@ -121,14 +152,69 @@ static void of_many_that_go_some_are_looked_at(void **state)
 
 static void ids_of_another_instance_are_stale(void **state)
 {
-	struct brick_mapping *m = add(&live, RO_SHARED, 0, 1, 1), *found;
+	struct brick_mapping *m = add(&live, RO_SHARED, 0, 1, 1);
 
-	assert_int_equal(brick_mappings_find(&all, m->id, &found), 0);
-	assert_ptr_equal(found, m);
-	assert_int_equal(brick_mappings_find(&all, m->id + 1, &found), -ENOENT);
-	assert_int_equal(brick_mappings_find(&all, m->id ^ 1ULL << 60, &found),
-			 -ESTALE);
-	assert_int_equal(brick_mappings_find(&all, 1, &found), -ESTALE);
+	assert_int_equal(find(m->id), 0);
+	assert_int_equal(find(m->id + 1), -ENOENT);
+	assert_int_equal(find(m->id ^ 1ULL << 60), -ESTALE);
+	assert_int_equal(find(1), -ESTALE);
+	brick_mapping_hide(m);
+	assert_int_equal(find(m->id), -ENOENT);
+}
+
+static void of_many_each_is_found(void **state)
+{
+	struct brick_mapping *many[300];
+	size_t i;
+
+	for (i = 0; i < 300; i++)
+		many[i] = add(&live, RO_SHARED, i, 1, 1);
+	for (i = 0; i < 300; i++)
+		assert_int_equal(find(many[i]->id), 0);
+}
+
+/* The loop serves nobody while it goes through handles. */
+static void a_large_mapping_comes_and_goes_in_steps(void **state)
+{
+	struct brick_mapping *m = make(&live, RW_ALONE, 100, 1, HANDLES);
+	size_t n_steps = 0;
+
+	while (m->n_noted < m->n) {
+		assert_int_equal(brick_mappings_note(&all, m), 0);
+		n_steps++;
+		assert_int_equal(m->n_noted, n_steps * BRICK_MAPPING_STEP);
+		assert_int_equal(conflict(100 + m->n_noted - 1,
+					  100 + m->n_noted, true),
+				 -EBUSY);
+		assert_int_equal(conflict(100 + m->n_noted, 2000, true), 0);
+		assert_int_equal(all.n, 0);
+		assert_null(holdings.mappings.root);
+	}
+	assert_int_equal(brick_mappings_add(&all, m), 0);
+	assert_int_equal(find(m->id), 0);
+	for (; m->n; n_steps--) {
+		assert_int_equal(m->n, n_steps * BRICK_MAPPING_STEP);
+		assert_int_equal(all.n, 1);
+		brick_mappings_shorten(&all, m);
+		assert_int_equal(conflict(100 + m->n, 2000, true), 0);
+	}
+	assert_int_equal(all.n, 0);
+	free(m->handles);
+	free(m);
+}
+
+/* Its MAP is refused in the end: nobody has seen it. */
+static void what_is_not_complete_is_forgotten(void **state)
+{
+	struct brick_mapping *m = make(&live, RW_ALONE, 100, 1, HANDLES);
+
+	assert_int_equal(brick_mappings_note(&all, m), 0);
+	m->n = m->n_noted;
+	brick_mappings_shorten(&all, m);
+	assert_int_equal(m->n, 0);
+	assert_int_equal(conflict(0, 2000, true), 0);
+	free(m->handles);
+	free(m);
 }
 
 static void only_whole_handles_can_be_cut(void **state)
@@ -158,18 +244,23 @@ static void only_whole_handles_can_be_cut(void **state)
 static void handles_taken_out_no_longer_conflict(void **state)
 {
 	struct brick_mapping *m = add(&live, RW_ALONE, 100, 10, 3);
-	struct brick_handle out[3];
+	struct brick_handle *one, *two;
 
 	add(&live, RW_ALONE, 50, 10, 1);
-	brick_mappings_take_handles(&all, m, 0, 1, out);
-	assert_int_equal(out[0].span.first, 100);
-	assert_int_equal(conflict(100, 110, false), 0);
-	assert_int_equal(conflict(110, 111, false), -EBUSY);
-	brick_mappings_take_handles(&all, m, 0, 2, out);
+	assert_int_equal(brick_mappings_take_handles(&all, m, 0, 1, &one), 0);
+	assert_int_equal(one->span.first, 100);
+	/* Not before they are closed. */
+	assert_int_equal(conflict(100, 110, false), -EBUSY);
+	assert_int_equal(brick_mappings_take_handles(&all, m, 0, 2, &two), 0);
+	assert_int_equal(two[1].span.first, 120);
 	assert_int_equal(all.n, 1);
+	assert_int_equal(find(m->id), -ENOENT);
+	/* The last ones are, while the first one is not. */
+	leave(m, two, 2);
+	assert_int_equal(conflict(110, 200, false), 0);
+	assert_int_equal(conflict(100, 110, false), -EBUSY);
+	leave(m, one, 1);
 	assert_int_equal(conflict(100, 200, false), 0);
-	free(m->handles);
-	free(m);
 }
 
 static void the_union_has_no_overlaps(void **state)
@@ -248,6 +339,9 @@ int main(void)
 		TEST(what_is_about_to_go_asks_for_another_try),
 		TEST(of_many_that_go_some_are_looked_at),
 		TEST(ids_of_another_instance_are_stale),
+		TEST(of_many_each_is_found),
+		TEST(a_large_mapping_comes_and_goes_in_steps),
+		TEST(what_is_not_complete_is_forgotten),
 		TEST(only_whole_handles_can_be_cut),
 		TEST(handles_taken_out_no_longer_conflict),
 		TEST(the_union_has_no_overlaps),

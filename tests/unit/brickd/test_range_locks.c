@@ -89,6 +89,20 @@ static void a_waiting_range_lock_can_be_dropped(void **state)
 	assert_int_equal(n_granted, 1);
 }
 
+static void one_that_came_later_and_is_dropped_lets_nobody_go(void **state)
+{
+	struct numbered a, b, c;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 0, 30));
+	assert_false(take(&c, 3, 0, 5));
+	brick_range_locks_drop(&locks, &c.lock);
+	assert_int_equal(n_granted, 0);
+	brick_range_locks_drop(&locks, &a.lock);
+	assert_int_equal(n_granted, 1);
+	assert_int_equal(order[0], 2);
+}
+
 static void one_drop_can_let_several_go(void **state)
 {
 	struct numbered a, b, c, d;
@@ -104,7 +118,32 @@ static void one_drop_can_let_several_go(void **state)
 	assert_false(d.lock.held);
 }
 
-#define CHAIN 400000 /* frames of granted() in drop() would need 40 MB */
+static struct brick_range_lock *dropped;
+
+static void drop_other(struct brick_range_lock *lock)
+{
+	(void)lock;
+	brick_range_locks_drop(&locks, dropped);
+}
+
+/* It is held by then, and has not been told. */
+static void who_is_told_drops_one_that_is_next(void **state)
+{
+	struct numbered a, b, c;
+
+	assert_true(take(&a, 1, 0, 10));
+	assert_false(take(&b, 2, 0, 5));
+	assert_false(take(&c, 3, 5, 10));
+	b.lock.granted = drop_other;
+	dropped = &c.lock;
+	brick_range_locks_drop(&locks, &a.lock);
+	assert_int_equal(n_granted, 0);
+	assert_true(b.lock.held);
+	assert_false(brick_range_locks_would_wait(
+		&locks, (struct brick_span){ 5, 10 }));
+}
+
+#define CHAIN 2000
 
 static unsigned int depth, deepest, n_chained;
 
@@ -128,8 +167,7 @@ static void a_chain_of_waiting_locks_needs_no_stack(void **state)
 		/* Every other one waits for what the one before it lets go. */
 		chain[i].span = (struct brick_span){ i % 2, 2 };
 		chain[i].granted = drop_at_once;
-		chain[i].held = !i;
-		TAILQ_INSERT_TAIL(&locks.list, &chain[i], link);
+		assert_int_equal(brick_range_locks_take(&locks, &chain[i]), !i);
 	}
 	brick_range_locks_drop(&locks, &chain[0]);
 	assert_int_equal(n_chained, CHAIN - 1);
@@ -147,8 +185,10 @@ int main(void)
 		TEST(an_overlapping_range_lock_waits_for_the_first),
 		TEST(a_waiting_range_lock_is_not_overtaken),
 		TEST(a_waiting_range_lock_can_be_dropped),
+		TEST(one_that_came_later_and_is_dropped_lets_nobody_go),
 		TEST(one_drop_can_let_several_go),
 		TEST(a_chain_of_waiting_locks_needs_no_stack),
+		TEST(who_is_told_drops_one_that_is_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ static int begin(void **state)
 		if (rig_begin(&rigs[i], &sessions))
 			return -1;
 		rigs[i].s.features = KFB_FEATURE_EVENT;
+		rigs[i].s.holdings = &holdings;
 		TAILQ_INSERT_TAIL(&sessions.list, &rigs[i].s, link);
 	}
 	return 0;
@@ -65,18 +66,17 @@ static void unmap(struct brick_mapping *m)
 {
 	TAILQ_REMOVE(&m->session->mappings, m, session_link);
 	m->session->n_handles--;
-	brick_mappings_del(&sessions.mappings, m);
+	brick_mappings_shorten(&sessions.mappings, m);
 	free(m->handles);
 	free(m);
 }
 
 static int end(void **state)
 {
-	while (sessions.mappings.n)
-		unmap(sessions.mappings.by_id[0]);
+	while (sessions.mappings.by_block.root)
+		unmap(sessions.mappings.by_block.root->owner);
 	for (size_t i = 0; i < SESSIONS; i++)
 		rig_end(&rigs[i]);
-	brick_mappings_fini(&sessions.mappings);
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static void one_that_ends_is_waited_for(void **state)
 	assert_true(ask(1));
 	asked(0, 0, NULL);
 	rigs[1].s.state = KFB_SESSION_FENCING;
-	unmap(sessions.mappings.by_id[0]);
+	unmap(sessions.mappings.by_block.root->owner);
 	assert_false(ask(1));
 }
 
