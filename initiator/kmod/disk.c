@@ -188,8 +188,11 @@ int kfbk_disk_add(struct kfbk_device *dev)
 	/* The queue is quiesced as the session wants. */
 	kfbk_kick(dev);
 	ret = device_add_disk(NULL, disk, kfbk_disk_groups);
-	if (!ret)
+	if (!ret) {
+		/* What adding the disk has set goes by the best unit of I/O. */
+		kfi_disk_set_readahead(disk, &limits);
 		return 0;
+	}
 
 	kfbk_disk_forget(dev);
 	put_disk(disk);

@@ -155,7 +155,8 @@ struct kfi_disk_limits {
 
 /*
  * Of what a disk says to be its best unit the kernel makes twice as much
- * readahead, and reads all of it for a fault in a mapped file.
+ * readahead when the disk is added, and reads all of it for a fault in a mapped
+ * file. So this comes after device_add_disk().
  */
 static inline void kfi_disk_set_readahead(struct gendisk *disk,
 					  const struct kfi_disk_limits *l)
@@ -190,7 +191,6 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 	blk_queue_write_cache(q, l->write_cache, l->write_cache);
 	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, q);
-	kfi_disk_set_readahead(disk, l);
 	return disk;
 }
 #else
@@ -217,8 +217,6 @@ static inline struct gendisk *kfi_alloc_disk(struct blk_mq_tag_set *set,
 		lim.features |= BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA;
 #endif
 	disk = blk_mq_alloc_disk(set, &lim, queuedata);
-	if (!IS_ERR(disk))
-		kfi_disk_set_readahead(disk, l);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 	if (!IS_ERR(disk)) {
 		blk_queue_write_cache(disk->queue, l->write_cache,
