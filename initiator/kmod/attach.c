@@ -359,7 +359,7 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 
 /* ---- coming back ------------------------------------------------------ */
 
-/* Begin: 0, or why not, with words for it in dev->why but for -EALREADY. */
+/* Begin: 0, or why not; in dev->why where kfbk_reattach_say() has no words. */
 static int kfbk_reattach_begin(struct kfbk_device *dev)
 {
 	int ret = kfbk_claim_again(dev);
@@ -368,7 +368,7 @@ static int kfbk_reattach_begin(struct kfbk_device *dev)
 		return ret;
 	kfbk_lock(dev);
 	if (dev->state == KFB_DISK_DEAD)
-		ret = -EIO;
+		ret = -ESTALE;
 	else if (dev->state != KFB_DISK_FAILED)
 		ret = -EALREADY;
 	else
@@ -419,6 +419,10 @@ static void kfbk_reattach_say(struct kfbk_device *dev, int error, char *why,
 			why, why_bytes,
 			"it did not fail for want of the brick, and does not come back: detach it (%s)",
 			dev->why);
+	else if (error == -ESTALE)
+		strscpy(why,
+			"it is dead: completed writes are lost, or blocks are another client's; detach it, attach it again, and check what it holds",
+			why_bytes);
 	else if (error == -EINTR)
 		strscpy(why, "interrupted: it goes on trying", why_bytes);
 	else
