@@ -182,7 +182,7 @@ taken() {
 		other write 0x0 -i /tmp/other
 	check "and not one that is" says "mapped" other write 8M -i /tmp/other
 	check_fails "the disk cannot read it any more" block read 0
-	check "it has failed" wait_for $LONG_S state_is failed
+	check "it has failed for good" wait_for $LONG_S state_is dead
 	check "it knows why" grep -q "changed hands" "$CTL/last_error"
 	check_fails "detaching says so" detach_disk
 	check "the other client's bytes are there" eval \
@@ -200,7 +200,7 @@ discarded() {
 	check "another client gets the other one" other write 64M -i /tmp/other
 	check_fails "the disk cannot discard it any more" \
 		blkdiscard -o 0 -l 2M "$DISK"
-	check "it has failed" wait_for $LONG_S state_is failed
+	check "it has failed for good" wait_for $LONG_S state_is dead
 	check_fails "detaching says so" detach_disk
 	check "the other client's bytes are there" eval \
 		'other read 64M --length 64K | cmp - /tmp/other'

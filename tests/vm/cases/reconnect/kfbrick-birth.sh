@@ -51,7 +51,7 @@ round() { # round HOW: the brick was restarted, or lost its power
 	check "$_how: the disk still waits" state_is connecting
 	stop_brick
 	check "$_how: the brick is where it was" serve_at "$BRICK_IP"
-	check "$_how: the disk fails" wait_for $LONG_S state_is failed
+	check "$_how: the disk fails" wait_for $LONG_S state_is dead
 	check "$_how: it knows why" \
 		grep -q "changed hands" "$CTL/last_error"
 	! has_cache ||
