@@ -158,7 +158,7 @@ static int kfbk_queue_choose_path(struct kfbk_queue *q, struct fid_ep *ep)
 	if (path == KFB_PATH_UNTRUSTED && !dev->options.allow_untrusted_tcp) {
 		snprintf(
 			dev->path_why, sizeof(dev->path_why),
-			"it is reached by %s, which is no WireGuard interface, and what tcp carries is not encrypted",
+			"it is reached by %s, which is no WireGuard interface, and what tcp carries is not encrypted; see wg show and ip route",
 			found.name);
 		q->core.why = dev->path_why;
 		ret = -EPERM;

@@ -55,6 +55,8 @@ server() {
 	check "devdax is formatted" brickd format "$dax" --force
 	check "brickd does not serve on the open wire" does_not_serve \
 		"is not a loopback address" $SERVER_IP
+	check "and says what to do" sh -c 'grep -F "tcp://10.9.0.1%wg0" $0 |
+		grep -F "allow-untrusted-tcp = yes"' $BRICK_LOG
 	check "nor at the tunnel's address without the tunnel's name" \
 		does_not_serve "name a WireGuard interface" $WG_SERVER_IP
 	check "nor bound to what is no tunnel" does_not_serve \
@@ -122,6 +124,7 @@ open_wire() { # what the tunnel is there against, and that the capture sees it
 	check "open: the disk is written and read" write_and_read open-text
 	check "open: all of it was captured" capture_end
 	check "open: the text is on the wire" seen open-text
+	check "open: in packets of the brick's port" passed "tcp port 20149"
 	check "open: the disk is detached" detach_disk
 }
 
@@ -146,6 +149,8 @@ through_tunnel() {
 	check "bound: as much as was written and read" captured_mib $((4 * MIB))
 	check "bound: the disk's text is not on the wire" unseen disk-text
 	check "bound: nor is brickctl's" unseen brickctl-text
+	check "bound: WireGuard's packets are" passed "udp port $WG_PORT"
+	check_fails "bound: none of the brick's port" passed "port 20149"
 	route_off
 	check "bound: who comes off the tunnel is refused" says \
 		"refused" timeout 20 nc -w 10 $WG_SERVER_IP 20149
@@ -176,7 +181,8 @@ pipe_end() { # and more, now that the routes have changed
 
 gives_reason() { # the disk says why it does not come back
 	cat "$CTL/state" "$CTL/last_error"
-	state_is connecting && grep -qF -e "$NO_TUNNEL" "$CTL/last_error"
+	state_is connecting && grep -qF -e "$NO_TUNNEL" "$CTL/last_error" &&
+		grep -qF -e "see wg show" "$CTL/last_error"
 }
 
 # The brick takes what comes by any interface: nothing but the client's own care
