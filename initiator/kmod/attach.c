@@ -396,8 +396,14 @@ static int kfbk_reattach_wait(struct kfbk_device *dev)
 	int ret;
 
 	ret = wait_event_killable(dev->settled, kfbk_reattach_is_over(dev));
-	if (ret)
+	if (ret) {
+		/* The session work settles it when the try is over. */
+		kfbk_lock(dev);
+		dev->n_left++;
+		kfbk_unlock(dev);
+		kfbk_kick(dev);
 		return -EINTR;
+	}
 	kfbk_claim_settled(dev);
 	state = READ_ONCE(dev->state);
 	if (state == KFB_DISK_UP)

@@ -116,7 +116,8 @@ int kfbk_claim_again(struct kfbk_device *dev)
 		    kfbk_claims_same_blocks(dev, dev->n_claimed, other))
 			instance = other->instance;
 	}
-	dev->returns = instance < 0;
+	if (instance < 0)
+		dev->returns++;
 	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
 		return 0;
@@ -131,7 +132,7 @@ int kfbk_claim_again(struct kfbk_device *dev)
 void kfbk_claim_settled(struct kfbk_device *dev)
 {
 	mutex_lock(&kfbk_claims_lock);
-	dev->returns = false;
+	dev->returns--;
 	mutex_unlock(&kfbk_claims_lock);
 }
 

@@ -64,7 +64,7 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes);
  * known to be there, or is written again, or the disk is lossy.
  *
  * Context: process; waits as long as the disk waits for a brick.
- * Return: 0, -ENODEV, -EALREADY (it has not failed), -EEXIST (another disk has had
+ * Return: 0, -ENODEV, -EALREADY (it has not failed), -ESTALE (it is dead), -EEXIST (another disk has had
  * its blocks, or has them), -EINTR (it goes on trying), or why it has failed again.
  */
 int kfbk_reattach(int instance, char *why, size_t why_bytes);
@@ -90,7 +90,7 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
  * meanwhile, which no birth shows; dev->why has words.
  */
 int kfbk_claim_again(struct kfbk_device *dev);
-/* It is back, or its session is over again. Context: process. */
+/* For each of these: it is back, or its session is over again. Context: process. */
 void kfbk_claim_settled(struct kfbk_device *dev);
 /* It goes, or never was. Context: process. */
 void kfbk_unclaim(struct kfbk_device *dev);

@@ -312,7 +312,9 @@ struct kfbk_cache {
  * @claim: in the list of who has which blocks
  * @n_claimed: of its range, under the lock of that list, as the two that follow
  * @is_superseded: its session was over, and another disk has got blocks of it
- * @returns: its session is over, and is to have another one
+ * @returns: orders to have another session, which are not settled; with any, it keeps
+ *	others from its blocks though its session is over
+ * @n_left: those of them that nobody waits for any more, under @lock
  * @instance: the N of kfbrickN
  * @options: as attached
  * @key: the client's, if it has a name
@@ -372,7 +374,8 @@ struct kfbk_device {
 	struct list_head claim;
 	u64 n_claimed;
 	bool is_superseded;
-	bool returns;
+	u32 returns;
+	u32 n_left;
 	int instance;
 	struct kfbk_options options;
 	u8 key[KFB_KEY_BYTES];

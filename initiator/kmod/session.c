@@ -356,6 +356,7 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 static void kfbk_session_settle(struct kfbk_device *dev)
 {
 	enum kfb_disk_event event = KFB_DISK_USABLE;
+	u32 n_left = 0;
 	int does;
 
 	kfbk_lock(dev);
@@ -372,7 +373,12 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 		does = KFB_DISK_DO_QUIESCE;
 	if (does & KFB_DISK_DO_UNQUIESCE)
 		kfb_initiator_pump_flushes(&dev->core);
+	if (dev->state != KFB_DISK_CONNECTING &&
+	    dev->state != KFB_DISK_REPLAYING)
+		swap(n_left, dev->n_left);
 	kfbk_unlock(dev);
+	while (n_left--)
+		kfbk_claim_settled(dev);
 	if (does & KFB_DISK_DO_UNQUIESCE) {
 		kfbk_unquiesce(dev);
 		complete_all(&dev->first);

@@ -232,6 +232,44 @@ orders() {
 	check "orders: the brick is there for the next" serve_brick
 }
 
+serve_at() { # serve_at ADDRESS
+	sed -i "s/^listen = .*/listen = $CARRIER:\/\/$1/" $BRICK_CONF
+	serve_brick
+}
+
+elsewhere() { # elsewhere COMMAND...: of disk.sh, for a brick where no disk looks
+	_ip=$BRICK_IP
+	BRICK_IP=$_ip:20150
+	"$@"
+	_status=$?
+	BRICK_IP=$_ip
+	return $_status
+}
+
+# As long as it tries no other disk of the client gets its blocks.
+claims() {
+	check "claims: a disk is attached" attach --reconnect-s 40 || exit
+	check "claims: the brick stays away for too long" stay_away
+	reattach >/tmp/order.out 2>&1 &
+	_order=$!
+	check "claims: it tries to come back" wait_for $LONG_S state_is connecting
+	check "claims: another order is refused" refused "it is connecting"
+	check "claims: the brick is back elsewhere" serve_at "$BRICK_IP:20150"
+	check "claims: another disk does not get the blocks" \
+		says "has blocks of this range already" \
+		elsewhere ctl attach --base 0x0 --size 32M
+	kill -KILL $_order
+	wait $_order 2>/dev/null
+	check "claims: the disk has failed again" wait_for $LONG_S state_is failed
+	_first=$DISK _first_ctl=$CTL
+	check "claims: now another disk does" elsewhere attach
+	check "claims: it is detached" detach_disk
+	DISK=$_first CTL=$_first_ctl
+	check "claims: so is the one that has failed" detach_disk
+	check "claims: the brick stops" stop_brick
+	check "claims: it is back where it was" serve_at "$BRICK_IP"
+}
+
 other_gets_it() { # when the time is over that the disk's client has for itself
 	wait_for $LONG_S other write 24M -i /tmp/new
 }
@@ -260,7 +298,7 @@ head -c 65536 /dev/urandom >/tmp/old
 head -c 65536 /dev/urandom >/tmp/new
 fault_setup power=1
 disk_setup "lease-ms = 600000"
-for part in ${KFB_PARTS:-restart copies lossy others orders birth}; do
+for part in ${KFB_PARTS:-restart copies lossy others orders claims birth}; do
 	$part
 done
 fault_end disk_end
