@@ -12,8 +12,11 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 
 CHUNK_BYTES = 1 << 20
+# What was got so recently may be in use.
+RUN_S = 3600
 
 
 class Skip(Exception):
@@ -46,6 +49,7 @@ def folder(kind, key, make):
         path.parent.mkdir(parents=True, exist_ok=True)
         with new_part(path.parent) as part:
             make(part)
+            part.touch()  # an archive's time says nothing of its use
             part.rename(path)
     return path
 
@@ -84,8 +88,8 @@ def is_being_made(part):
 def trim(kind, keep):
     """Remove all but the KEEP most recently used entries of one kind.
 
-    What another run is still making stays; what was left by one that was
-    killed goes.
+    What another run is still making, or has got within the last hour, stays; what
+    was left by one that was killed goes.
     """
     top = root() / kind
     if not top.is_dir():
@@ -94,7 +98,8 @@ def trim(kind, keep):
         parts = list(top.glob("part.*"))
         gone = [p for p in parts if not is_being_made(p)]
     whole = [p for p in top.iterdir() if not p.name.startswith("part.")]
-    gone += sorted(whole, key=last_use, reverse=True)[keep:]
+    whole.sort(key=last_use, reverse=True)
+    gone += [p for p in whole[keep:] if last_use(p) < time.time() - RUN_S]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
 
