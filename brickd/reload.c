@@ -34,12 +34,11 @@ static void validate_sessions(struct brick_sessions *all)
 		    brick_session_is_ending(s))
 			continue;
 		if (s->client->removed)
-			brick_session_evict(s, "its client was removed");
+			brick_session_evict(s, KFB_EVICTED_CLIENT, 0);
 		else if (!brick_client_key(s->client, s->key_id))
-			brick_session_evict(
-				s, "its client has no longer the key it used");
+			brick_session_evict(s, KFB_EVICTED_KEY, 0);
 		else if (!is_granted(s))
-			brick_session_evict(s, "a grant it uses was taken");
+			brick_session_evict(s, KFB_EVICTED_GRANT, 0);
 	}
 }
 

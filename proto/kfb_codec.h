@@ -175,8 +175,10 @@ struct kfb_event {
 	__u32 event_seq;
 	__u64 va;
 	__u64 n_blocks;
-	__u64 mapping_id;
+	__u64 mapping_id; /* 0 in EVICTED */
 	__u32 deadline_ms;
+	__u32 cause; /* KFB_EVICTED_*; 0 in other kinds */
+	__u32 uid; /* of who ordered it; 0 with other causes than ORDER */
 };
 
 /**

@@ -332,6 +332,12 @@ static _Bool kfb_reply_event_ok(const struct kfb_reply *reply)
 	if (event->kind == 0 || event->kind > KFB_EVENT_LAST ||
 	    event->event_seq == 0)
 		return 0;
+	if (event->kind == KFB_EVENT_EVICTED)
+		return event->cause && !event->va && !event->n_blocks &&
+		       !event->mapping_id &&
+		       (event->cause == KFB_EVICTED_ORDER || !event->uid);
+	if (event->cause || event->uid)
+		return 0;
 	/* An EVENT about no blocks has no address either. */
 	if (event->n_blocks == 0)
 		return event->va == 0;
@@ -345,14 +351,18 @@ static int kfb_reply_event_get(const __u8 *body, __u32 len,
 	struct kfb_wire_event w;
 
 	memcpy(&w, body, sizeof(w));
-	if (kfb_get_le32(&w.reserved))
-		return -EBADMSG;
 	event->kind = kfb_get_le32(&w.kind);
 	event->event_seq = kfb_get_le32(&w.event_seq);
 	event->va = kfb_get_le64(&w.va);
 	event->n_blocks = kfb_get_le64(&w.n_blocks);
 	event->mapping_id = kfb_get_le64(&w.mapping_id);
 	event->deadline_ms = kfb_get_le32(&w.deadline_ms);
+	event->cause = kfb_get_le32(&w.cause);
+	event->uid = 0;
+	if (event->kind == KFB_EVENT_EVICTED) {
+		event->uid = (__u32)event->mapping_id;
+		event->mapping_id -= event->uid;
+	}
 	return 0;
 }
 
@@ -366,8 +376,11 @@ static void kfb_reply_event_put(const struct kfb_reply *reply, __u8 *body)
 	kfb_put_le32(&w.event_seq, event->event_seq);
 	kfb_put_le64(&w.va, event->va);
 	kfb_put_le64(&w.n_blocks, event->n_blocks);
-	kfb_put_le64(&w.mapping_id, event->mapping_id);
+	kfb_put_le64(&w.mapping_id, event->kind == KFB_EVENT_EVICTED
+					    ? event->uid
+					    : event->mapping_id);
 	kfb_put_le32(&w.deadline_ms, event->deadline_ms);
+	kfb_put_le32(&w.cause, event->cause);
 	memcpy(body, &w, sizeof(w));
 }
 

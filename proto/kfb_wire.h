@@ -59,13 +59,14 @@
 #define KFB_MAGIC_REJECT 0x5262666bU /* "kfbR" */
 
 /* HELLO and ACCEPT feature bits. Unknown ones are ignored, never granted. */
-#define KFB_FEATURE_THIN   (1U << 0) /* handles of at most 64 MiB */
-#define KFB_FEATURE_EVENT  (1U << 1) /* the client understands EVENT */
-#define KFB_FEATURE_RESUME (1U << 2) /* the client resumes its session */
-#define KFB_FEATURE_QUOTA  (1U << 3) /* the client understands KFB_INFO_QUOTA */
+#define KFB_FEATURE_THIN    (1U << 0) /* handles of at most 64 MiB */
+#define KFB_FEATURE_EVENT   (1U << 1) /* the client understands EVENT */
+#define KFB_FEATURE_RESUME  (1U << 2) /* the client resumes its session */
+#define KFB_FEATURE_QUOTA   (1U << 3) /* the client understands KFB_INFO_QUOTA */
+#define KFB_FEATURE_EVICTED (1U << 4) /* ... and KFB_EVENT_EVICTED */
 #define KFB_FEATURES_V1                                              \
 	(KFB_FEATURE_THIN | KFB_FEATURE_EVENT | KFB_FEATURE_RESUME | \
-	 KFB_FEATURE_QUOTA)
+	 KFB_FEATURE_QUOTA | KFB_FEATURE_EVICTED)
 
 struct kfb_wire_hello {
 	__le32 magic;
@@ -337,16 +338,24 @@ struct kfb_wire_ping {
 #define KFB_EVENT_RECALL      2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
 #define KFB_EVENT_MEDIA_ERROR 4 /* the block at va is lost */
-#define KFB_EVENT_LAST	      4
+#define KFB_EVENT_EVICTED     5 /* with KFB_FEATURE_EVICTED only */
+#define KFB_EVENT_LAST	      5
+
+/* Why a session is evicted; clients take unknown ones, too. */
+#define KFB_EVICTED_ORDER  1 /* an administrator has said so: uid */
+#define KFB_EVICTED_CLIENT 2 /* the brick knows its client no more */
+#define KFB_EVICTED_KEY	   3 /* ... or the key that it used */
+#define KFB_EVICTED_GRANT  4 /* a grant that it uses was taken */
+#define KFB_EVICTED_LAST   4
 
 struct kfb_wire_event {
 	__le32 kind; /* KFB_EVENT_* */
 	__le32 event_seq; /* rises, never 0 */
 	__le64 va;
 	__le64 n_blocks;
-	__le64 mapping_id;
+	__le64 mapping_id; /* of EVICTED: the administrator's uid */
 	__le32 deadline_ms; /* from now */
-	__le32 reserved;
+	__le32 cause; /* KFB_EVICTED_*; else reserved */
 };
 
 /* clang-format off */

@@ -66,13 +66,11 @@ static int order_evict(struct brick_view *view, uid_t uid,
 {
 	struct brick_session *s = NULL;
 	uint64_t n = 0;
-	char by[32];
 
-	snprintf(by, sizeof(by), "by uid %u", (unsigned int)uid);
 	while ((s = brick_sessions_next(view->sessions, s))) {
 		if (!is_meant(s, r))
 			continue;
-		brick_session_evict(s, by);
+		brick_session_evict(s, KFB_EVICTED_ORDER, uid);
 		n++;
 	}
 	brick_count_add(&view->counters->evictions, n);

@@ -38,7 +38,20 @@ static bool fill_event(const struct brick_session *s, uint32_t kind,
 		event->va = lost->first << KFB_BLOCK_SHIFT;
 		event->n_blocks = lost->end - lost->first;
 	}
+	if (kind == KFB_EVENT_EVICTED) {
+		event->cause = s->events.eviction.cause;
+		event->uid = s->events.eviction.uid;
+	}
 	return true;
+}
+
+static bool knows_kind(const struct brick_conn *c, uint32_t kind)
+{
+	uint32_t needs = KFB_FEATURE_EVENT;
+
+	if (kind == KFB_EVENT_EVICTED)
+		needs |= KFB_FEATURE_EVICTED;
+	return (c->features & needs) == needs;
 }
 
 static bool send_one(struct brick_session *s, uint32_t kind)
@@ -48,7 +61,7 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	struct brick_conn *c = s->queues[0]->conn;
 
 	if (!c || c->state != KFB_CONN_READY || c->is_disconnecting ||
-	    !(c->features & KFB_FEATURE_EVENT))
+	    !knows_kind(c, kind))
 		return false;
 	if (!c->event_credits || e->seq - e->acked >= KFB_EVENTS_UNACKED_MAX)
 		return false;
@@ -61,6 +74,8 @@ static bool send_one(struct brick_session *s, uint32_t kind)
 	e->sent[kind] = e->seq;
 	event.u.event.kind = kind;
 	event.u.event.event_seq = e->seq;
+	if (kind == KFB_EVENT_EVICTED)
+		brick_conn_disconnect(c);
 	brick_conn_send(c, &event);
 	return true;
 }
@@ -87,6 +102,13 @@ bool brick_event_raise(struct brick_session *s, uint32_t kind)
 void brick_event_hold(struct brick_session *s, uint32_t kind)
 {
 	s->events.holds[kind] = true;
+}
+
+void brick_event_evicted(struct brick_session *s, uint32_t cause, uint32_t uid)
+{
+	s->events.eviction.cause = cause;
+	s->events.eviction.uid = uid;
+	brick_event_raise(s, KFB_EVENT_EVICTED);
 }
 
 void brick_event_drop(struct brick_session *s, uint32_t kind)

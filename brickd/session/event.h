@@ -28,6 +28,17 @@ bool brick_event_raise(struct brick_session *session, uint32_t kind);
 /* The same, but not before the client's next request. */
 void brick_event_hold(struct brick_session *session, uint32_t kind);
 
+/**
+ * brick_event_evicted - the last that a client is told
+ * @session: whose first connection ends when it is out
+ * @cause: KFB_EVICTED_*
+ * @uid: of who ordered it, or 0
+ *
+ * Nothing happens without %KFB_FEATURE_EVICTED.
+ */
+void brick_event_evicted(struct brick_session *session, uint32_t cause,
+			 uint32_t uid);
+
 /* It holds no more. */
 void brick_event_drop(struct brick_session *session, uint32_t kind);
 

@@ -121,8 +121,17 @@ void brick_session_fence(struct brick_session *session, const char *why);
 /* The same, at once: its client is about to begin another one. */
 void brick_session_replace(struct brick_session *session);
 
-/* The same, for the administrator. */
-void brick_session_evict(struct brick_session *session, const char *why);
+/**
+ * brick_session_evict - end a session that its client would have go on
+ * @session: in any state
+ * @cause: KFB_EVICTED_*
+ * @uid: with KFB_EVICTED_ORDER: whose order it is; else 0
+ *
+ * The client is told, if it understands that: its connection ends when the
+ * EVENT is out, or after a second, and the others at once.
+ */
+void brick_session_evict(struct brick_session *session, uint32_t cause,
+			 uint32_t uid);
 
 /* Goes on ending a session that is: its last connection is closed, a request
  * has finished.

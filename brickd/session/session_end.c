@@ -5,11 +5,13 @@
  * The order is what keeps late bytes out. Nothing may be taken out of it, and
  * nothing moved.
  */
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 
 #include "brickd/base/counters.h"
 #include "brickd/base/util.h"
+#include "brickd/session/event.h"
 #include "brickd/session/quarantine.h"
 #include "brickd/session/session.h"
 #include "brickd/session/sessions.h"
@@ -50,10 +52,22 @@ void brick_session_replace(struct brick_session *s)
 	}
 }
 
-void brick_session_evict(struct brick_session *s, const char *why)
+static const char *const eviction_texts[KFB_EVICTED_LAST + 1] = {
+	[KFB_EVICTED_CLIENT] = "its client was removed",
+	[KFB_EVICTED_KEY] = "its client has no longer the key it used",
+	[KFB_EVICTED_GRANT] = "a grant it uses was taken",
+};
+
+void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)
 {
-	if (!brick_session_is_ending(s))
-		brick_log(LOG_NOTICE, s->who, "evicted: %s", why);
+	if (brick_session_is_ending(s))
+		return;
+	if (cause == KFB_EVICTED_ORDER)
+		brick_log(LOG_NOTICE, s->who, "evicted: by uid %" PRIu32, uid);
+	else
+		brick_log(LOG_NOTICE, s->who, "evicted: %s",
+			  eviction_texts[cause]);
+	brick_event_evicted(s, cause, uid);
 	brick_session_fence(s, "evicted");
 }
 

@@ -106,6 +106,16 @@ struct brick_recall {
 };
 
 /*
+ * struct brick_eviction - why a session ends
+ * @cause: KFB_EVICTED_*
+ * @uid: with KFB_EVICTED_ORDER: whose order it is; else 0
+ */
+struct brick_eviction {
+	uint32_t cause;
+	uint32_t uid;
+};
+
+/*
  * struct brick_events - of one session
  * @seq: number of the last one
  * @acked: number of the newest one that was acknowledged
@@ -113,6 +123,7 @@ struct brick_recall {
  * @sent: by KFB_EVENT_*: with this number; 0: not yet
  * @losses: what MEDIA_ERROR is about
  * @recall: what RECALL is about
+ * @eviction: what EVICTED is about
  */
 struct brick_events {
 	uint32_t seq;
@@ -121,6 +132,7 @@ struct brick_events {
 	uint32_t sent[KFB_EVENT_LAST + 1];
 	struct brick_losses losses;
 	struct brick_recall recall;
+	struct brick_eviction eviction;
 };
 
 /* ---- what it holds back ---- */

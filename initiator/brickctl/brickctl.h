@@ -309,6 +309,9 @@ int ctl_fail_completion(struct ctl *ctl, int error, const char *format, ...)
 int ctl_fail_silence(struct ctl *ctl, int timeout_ms, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* That the brick has ended the session, and why, or by whom. */
+void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event);
+
 /* Something to know that is no failure, to standard error. */
 void ctl_note(struct ctl *ctl, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -11,6 +11,7 @@
 
 #include "initiator/brickctl/brickctl.h"
 #include "initiator/brickctl/progress.h"
+#include "kfb_evicted.h"
 
 #define MESSAGE_BYTES 1024
 #define NEXT_BYTES    256
@@ -154,6 +155,28 @@ static const char *next_with_lease(const struct ctl *ctl, int status, int error,
 	return text;
 }
 
+void ctl_note_evicted(struct ctl *ctl, const struct kfbrick_event *event)
+{
+	if (event->cause == KFBRICK_EVICTED_ORDER)
+		ctl_note(ctl,
+			 "evicted: user %" PRIu32
+			 " of the brick's machine has ended this session",
+			 event->uid);
+	else
+		ctl_note(ctl, "evicted: %s", kfb_evicted_text(event->cause));
+}
+
+/* The library's words say why a client was evicted, but not by whom. */
+static void tell_eviction(struct ctl *ctl)
+{
+	struct kfbrick_event event = { .size = sizeof(event) };
+
+	while (ctl->k && kfbrick_next_event(ctl->k, &event) > 0) {
+		if (event.kind == KFBRICK_EVENT_EVICTED)
+			ctl_note_evicted(ctl, &event);
+	}
+}
+
 /* The library usually names what it was about; then it need not be said. */
 int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 		 const char *what, const char *why)
@@ -163,6 +186,7 @@ int ctl_fail_why(struct ctl *ctl, int status, int error, const char *next,
 	const char *semicolon = strstr(why, "; ");
 	size_t len = semicolon ? (size_t)(semicolon - why) : strlen(why);
 
+	tell_eviction(ctl);
 	return ctl_fail(ctl, status, error, next, "%s%s%.*s", named ? "" : what,
 			named ? "" : ": ", (int)len, why);
 }

@@ -5,6 +5,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include "kfb_err.h"
+#include "kfb_evicted.h"
 #include "kfb_initiator_priv.h"
 
 static __u64 kfb_initiator_now(const struct kfb_initiator *i)
@@ -201,6 +202,29 @@ static void kfb_initiator_bad_message(struct kfb_initiator *i,
 				  NULL, 0);
 }
 
+/* The brick closes the connections itself: who asks later is told why. */
+static void kfb_initiator_evicted(struct kfb_initiator *i)
+{
+	__u32 n;
+
+	i->evicted = i->reply.u.event;
+	for (n = 0; n < i->client.config.n_queues; n++)
+		kfb_initiator_lost(i->queues[n], -ECONNRESET,
+				   "the brick has evicted this client",
+				   kfb_evicted_text(i->evicted.cause));
+}
+
+_Bool kfb_initiator_take_event(struct kfb_initiator *i, struct kfb_event *out)
+{
+	if (i->evicted.kind) {
+		*out = i->evicted;
+		i->evicted.kind = 0;
+		return 1;
+	}
+	/* EVENTs travel on queue 0. */
+	return kfb_engine_take_event(&i->client.queues[0].engine, out);
+}
+
 _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 			     const void *data, __u32 len)
 {
@@ -217,6 +241,12 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 				  kfb_initiator_now(i), &i->reply, &outcome);
 	if (news < 0) {
 		kfb_initiator_bad_message(i, &outcome, news);
+		return 1;
+	}
+	/* The last message: the connection may have ended already. */
+	if (outcome.kind == KFB_OUTCOME_EVENT &&
+	    i->reply.u.event.kind == KFB_EVENT_EVICTED) {
+		kfb_initiator_evicted(i);
 		return 1;
 	}
 	/* A receive is posted before the reply frees its request's credit. */

@@ -333,6 +333,7 @@ struct kfb_initiator_retain {
  * @flushes: &struct kfb_initiator_flush that wait
  * @late: ids of mappings that nobody waits for any more
  * @n_late: how many
+ * @evicted: that the session was, until it is taken; its kind is 0 when it was not
  * @reply: the newest, decoded
  */
 struct kfb_initiator {
@@ -358,6 +359,7 @@ struct kfb_initiator {
 	struct kfb_ring flushes;
 	__u64 late[KFB_INITIATOR_LATE_MAX];
 	__u32 n_late;
+	struct kfb_event evicted;
 	struct kfb_reply reply;
 };
 
@@ -392,6 +394,17 @@ void kfb_initiator_add_queue(struct kfb_initiator *i,
  * another state.
  */
 _Bool kfb_initiator_run(struct kfb_initiator *i);
+
+/**
+ * kfb_initiator_take_event - what has the brick said unasked?
+ * @i: the initiator
+ * @out: filled when there is something
+ *
+ * That the session was evicted outlives it; the others are of this session.
+ *
+ * Return: true when there was something.
+ */
+_Bool kfb_initiator_take_event(struct kfb_initiator *i, struct kfb_event *out);
 
 /**
  * kfb_initiator_retake - try to come back after all

@@ -21,6 +21,7 @@
 
 #include "disks.h"
 #include "key.h"
+#include "kfb_evicted.h"
 #include "kfb_initiator_retain.h"
 #include "link.h"
 #include "requests.h"
@@ -123,13 +124,24 @@ static void kfbk_session_recall(struct kfbk_device *dev,
 	queue_work(kfbk_map_wq, &dev->map_work);
 }
 
-/* Take what the brick has to say unasked. EVENTs travel on queue 0. */
+static void kfbk_session_evicted(struct kfbk_device *dev,
+				 const struct kfb_event *event)
+{
+	if (event->cause == KFB_EVICTED_ORDER)
+		kfbk_err_limited(
+			dev, "the brick has evicted this client: by user %u\n",
+			event->uid);
+	else
+		kfbk_err_limited(dev, "the brick has evicted this client: %s\n",
+				 kfb_evicted_text(event->cause));
+}
+
+/* Take what the brick has to say unasked. */
 static void kfbk_session_take_events(struct kfbk_device *dev)
 {
-	struct kfb_engine *engine = &dev->core.client.queues[0].engine;
 	struct kfb_event event;
 
-	while (kfb_engine_take_event(engine, &event)) {
+	while (kfb_initiator_take_event(&dev->core, &event)) {
 		switch (event.kind) {
 		case KFB_EVENT_RECALL:
 			kfbk_session_recall(dev, &event);
@@ -148,6 +160,9 @@ static void kfbk_session_take_events(struct kfbk_device *dev)
 			break;
 		case KFB_EVENT_SHUTDOWN:
 			kfbk_info_limited(dev, "the brick is shutting down\n");
+			break;
+		case KFB_EVENT_EVICTED:
+			kfbk_session_evicted(dev, &event);
 			break;
 		default:
 			break;
@@ -435,6 +450,7 @@ static int kfbk_session_init_core(struct kfbk_device *dev)
 				.key = dev->key,
 				.features = KFB_FEATURE_EVENT |
 					    KFB_FEATURE_QUOTA |
+					    KFB_FEATURE_EVICTED |
 					    (o->thin ? KFB_FEATURE_THIN : 0),
 			},
 			.random = kfbk_session_random_bytes,

@@ -45,6 +45,7 @@ static int init_client(struct kfbrick *k, const uint8_t *expect_uuid)
 				.granted = &k->granted,
 				.features = KFB_FEATURE_EVENT |
 					    KFB_FEATURE_QUOTA |
+					    KFB_FEATURE_EVICTED |
 					    (k->reconnect_ms ?
 						     KFB_FEATURE_RESUME : 0),
 			},

@@ -191,6 +191,8 @@ struct kfbl_queue {
 	struct kfbl_pieces in_flight;
 	struct kfbl_pieces again; /* lost, to be posted again */
 	bool full; /* the fabric's queue, in this round of posting */
+	const char *failed; /* what could not be posted; NULL: nothing */
+	int failure; /* why, libfabric's number */
 };
 
 /* Mappings on their way into a new session; see restore.c. */
@@ -419,6 +421,12 @@ bool kfbl_wait(struct kfbrick *k, uint64_t until_ms);
 /* Make the descriptors tell of the next event; false: there is one already. */
 bool kfbl_arm(struct kfbrick *k);
 /* The descriptor of the caller's event loop hears of a queue, or no more. */
+/*
+ * Something cannot be posted: the connection has ended. It is lost when what
+ * had come before is read, in the next round of progress: that may say why.
+ */
+void kfbl_queue_failed(struct kfbl_queue *q, const char *what, ssize_t rc);
+
 void kfbl_watch(struct kfbrick *k, struct kfbl_queue *q);
 void kfbl_unwatch(struct kfbrick *k);
 

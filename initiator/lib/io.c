@@ -174,9 +174,7 @@ static int post_bytes(struct kfbrick *k, struct kfbl_ctx *ctx,
 		return -EAGAIN;
 	}
 	if (rc) {
-		kfb_initiator_lost(&q->core, -ECONNRESET,
-				   "an operation cannot be posted",
-				   fi_strerror((int)-rc));
+		kfbl_queue_failed(q, "an operation cannot be posted", rc);
 		q->full = true;
 		return -EAGAIN;
 	}

@@ -19,6 +19,12 @@ struct kfbrick;
 #define KFBRICK_EVENT_RECALL	  2
 #define KFBRICK_EVENT_SHUTDOWN	  3
 #define KFBRICK_EVENT_MEDIA_ERROR 4
+#define KFBRICK_EVENT_EVICTED	  5
+
+#define KFBRICK_EVICTED_ORDER  1
+#define KFBRICK_EVICTED_CLIENT 2
+#define KFBRICK_EVICTED_KEY    3
+#define KFBRICK_EVICTED_GRANT  4
 
 /**
  * struct kfbrick_event - news from the brick
@@ -26,11 +32,15 @@ struct kfbrick;
  * @kind: KFBRICK_EVENT_*: the lease is about to end; somebody waits for memory
  *	and this mapping, or others of as many blocks, would help: unmap what
  *	can be done without, nothing is taken by force; the brick stops; the
- *	blocks at @va are lost
+ *	blocks at @va are lost; the brick has ended the session, see @cause
  * @va: address, where it concerns blocks
  * @n_blocks: how many; 0 of a medium error: the brick cannot say which
  * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()
  * @deadline_ms: from when it was sent
+ * @cause: KFBRICK_EVICTED_*: by order of an administrator; the brick's settings
+ *	have the client, the key it used, or a grant that it uses no more; other
+ *	numbers are of later versions; 0: it is not evicted
+ * @uid: who ordered it, a user of the brick's machine
  */
 struct kfbrick_event {
 	size_t size;
@@ -39,6 +49,8 @@ struct kfbrick_event {
 	uint64_t n_blocks;
 	uint64_t mapping_id;
 	uint32_t deadline_ms;
+	uint32_t cause;
+	uint32_t uid;
 };
 
 /**

@@ -175,6 +175,9 @@ static bool progress_queue(struct kfbrick *k, struct kfbl_queue *q, bool ticks)
 	if (q->core.is_connecting)
 		return false;
 	any = !kfb_initiator_is_lost(&q->core) && drain_cq(k, q);
+	if (q->failed && !kfb_initiator_is_lost(&q->core))
+		kfb_initiator_lost(&q->core, -ECONNRESET, q->failed,
+				   fi_strerror(q->failure));
 	if (q->core.n_unsent && !kfb_initiator_is_lost(&q->core))
 		kfb_initiator_send_unsent(&q->core);
 	if (kfb_initiator_is_lost(&q->core))

@@ -381,15 +381,15 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 		return kfbl_fail(k, -EINVAL,
 				 "event: size must be "
 				 "sizeof(struct kfbrick_event)");
-	/* EVENTs travel on queue 0. */
-	if (!k->n_queues ||
-	    !kfb_engine_take_event(&k->core.client.queues[0].engine, &taken))
+	if (!k->n_queues || !kfb_initiator_take_event(&k->core, &taken))
 		return 0;
 	full.kind = taken.kind;
 	full.va = taken.va;
 	full.n_blocks = taken.n_blocks;
 	full.mapping_id = taken.mapping_id;
 	full.deadline_ms = taken.deadline_ms;
+	full.cause = taken.cause;
+	full.uid = taken.uid;
 	kfbl_give_sized(event, event->size, &full, sizeof(full));
 	return 1;
 }

@@ -44,6 +44,15 @@ void kfbl_lost_all(struct kfbrick *k, int error, const char *why)
 
 /* ---- what the core asks for -------------------------------------------- */
 
+void kfbl_queue_failed(struct kfbl_queue *q, const char *what, ssize_t rc)
+{
+	if (!q->failed) {
+		q->failed = what;
+		q->failure = (int)-rc;
+	}
+	kfbl_of(q->core.initiator)->has_changed = true;
+}
+
 static int connect_queue(struct kfb_initiator_queue *core, const uint8_t *hello,
 			 uint32_t len)
 {
@@ -51,6 +60,7 @@ static int connect_queue(struct kfb_initiator_queue *core, const uint8_t *hello,
 	struct kfbl_queue *q = kfbl_queue_of(core);
 	int rc;
 
+	q->failed = NULL;
 	rc = kfbl_link_open(&q->link, &k->fabric);
 	if (!rc) {
 		rc = kfbl_path_choose(k, &q->link);
@@ -108,8 +118,7 @@ static int send_message(struct kfb_initiator_queue *core,
 	if (!rc && is_short)
 		kfb_initiator_sent(core, message->tx);
 	if (rc && rc != -FI_EAGAIN)
-		kfb_initiator_lost(core, -ECONNRESET, "cannot send",
-				   fi_strerror((int)-rc));
+		kfbl_queue_failed(q, "cannot send", rc);
 	return kfbl_errno(rc);
 }
 

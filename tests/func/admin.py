@@ -196,6 +196,9 @@ class Ops(AdminTest):
         done = select.select([evicted.stdout, kept.stdout], [], [], DEADLINE_S)[0]
         self.assertEqual(len(done), 1)
         gone = evicted if done[0] is evicted.stdout else kept
+        said = gone.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertIn(f"user {os.geteuid()} of the brick's machine", said)
+        self.assertIn("has evicted this client", said)
         block = 0 if gone is evicted else 1
         self.until(lambda: first not in {
             s["session"] for s in self.admin_json("sessions")["sessions"]})

@@ -69,12 +69,14 @@ class Reload(lab.FuncTest):
         self.ok(self.b.ctl("list", "allocated", client="a"))
 
     def test_the_blocks_of_a_removed_client_are_free_for_others(self):
-        self.hold("a")
+        held = self.hold("a")
         self.assertEqual(len(self.mapped()), 1)
         self.change({"b": ["0x0+1T rw"]})
         self.reload()
         self.wait_for(lambda: not self.mapped(), "end of the mapping")
         self.assertIn("its client was removed", self.b.log_text())
+        said = held.communicate(timeout=SOON_S)[1].decode()
+        self.assertIn("evicted: the brick's settings do not name the client", said)
 
     def test_another_key_ends_sessions_made_with_the_old_one(self):
         old = self.b.folder / "old.key"

@@ -116,21 +116,25 @@ static int kfb_engine_receive_event(struct kfb_engine *e,
 				    struct kfb_outcome *out)
 {
 	const struct kfb_event *event = &reply->u.event;
+	_Bool is_evicted = event->kind == KFB_EVENT_EVICTED;
 
 	if (e->state != KFB_CONN_READY ||
 	    !(e->accept.features & KFB_FEATURE_EVENT))
+		return kfb_engine_fail(e, -EPROTO);
+	if (is_evicted && !(e->accept.features & KFB_FEATURE_EVICTED))
 		return kfb_engine_fail(e, -EPROTO);
 	/* Numbers rise; more than this unacknowledged is a brick gone wild. */
 	if ((__s32)(event->event_seq - e->event_seen) <= 0 ||
 	    e->events_unacked == KFB_EVENTS_UNACKED_MAX)
 		return kfb_engine_fail(e, -EPROTO);
-	if (e->n_events == KFB_ENGINE_EVENTS_MAX) {
+	if (!is_evicted && e->n_events == KFB_ENGINE_EVENTS_MAX) {
 		/* Level-triggered: the oldest one will come again. */
 		memmove(&e->events[0], &e->events[1],
 			(KFB_ENGINE_EVENTS_MAX - 1) * sizeof(e->events[0]));
 		e->n_events--;
 	}
-	e->events[e->n_events++] = *event;
+	if (!is_evicted)
+		e->events[e->n_events++] = *event;
 	e->event_seen = event->event_seq;
 	e->events_unacked++;
 	e->event_credits++;

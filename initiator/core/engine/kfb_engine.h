@@ -208,7 +208,7 @@ struct kfb_message {
 enum kfb_outcome_kind {
 	KFB_OUTCOME_REPLY, /* of a call; error is the brick's answer */
 	KFB_OUTCOME_LATE, /* of an abandoned call: undo what it did */
-	KFB_OUTCOME_EVENT, /* take it with kfb_engine_take_event() */
+	KFB_OUTCOME_EVENT, /* kfb_engine_take_event() has it, but for EVICTED */
 	KFB_OUTCOME_READY, /* AUTH is done, in time or late */
 	KFB_OUTCOME_TIMEOUT, /* abandoned; outcome unknown */
 	KFB_OUTCOME_LOST, /* connection lost; outcome unknown */
@@ -393,7 +393,7 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx);
  * @e: the engine
  * @data: as received
  * @len: bytes
- * @reply: decoded here, valid with KFB_OUTCOME_REPLY and LATE
+ * @reply: decoded here, valid with KFB_OUTCOME_REPLY, LATE and EVENT
  * @out: what it means
  *
  * Return: 0; -EPROTO: not what a brick may send; -EKEYREJECTED: the brick
@@ -403,7 +403,10 @@ void kfb_engine_sent(struct kfb_engine *e, __u16 tx);
 int kfb_engine_receive(struct kfb_engine *e, const void *data, __u32 len,
 		       struct kfb_reply *reply, struct kfb_outcome *out);
 
-/* True: @out is the oldest EVENT that was not taken yet. */
+/*
+ * True: @out is the oldest EVENT that was not taken yet. None is left of a connection
+ * that has ended; EVICTED, which always comes with the end, is in the reply alone.
+ */
 _Bool kfb_engine_take_event(struct kfb_engine *e, struct kfb_event *out);
 
 /**

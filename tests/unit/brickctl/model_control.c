@@ -245,10 +245,11 @@ int kfbrick_ping(struct kfbrick *k)
 	return model_enter("ping", "-");
 }
 
-/* MODEL_EVENT: a kind, once. */
+/* MODEL_EVENT: a kind, once; MODEL_CAUSE: of an eviction. */
 int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 {
 	static bool is_taken;
+	const char *cause = getenv("MODEL_CAUSE");
 	const char *kind = getenv("MODEL_EVENT");
 
 	if (!kind || is_taken)
@@ -257,6 +258,8 @@ int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 	*event = (struct kfbrick_event){
 		.size = sizeof(*event),
 		.kind = (uint32_t)strtoul(kind, NULL, 10),
+		.cause = cause ? (uint32_t)strtoul(cause, NULL, 10) : 0,
+		.uid = 1000,
 	};
 	return 1;
 }

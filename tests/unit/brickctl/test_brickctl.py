@@ -564,6 +564,16 @@ class Map(Case):
             self.assertNotIn(not_said, errors)
             (self.folder / "log").unlink()
 
+    def test_who_is_evicted_hears_why_and_by_whom(self):
+        for cause, said in ((1, b"user 1000 of the brick's machine"),
+                            (3, b"do not have the client's key"), (9, b"does not know")):
+            for words in (("map", "0x0+4"), ("ping", "-c", "3")):
+                done = self.ctl(*words, MODEL_EVENT="5", MODEL_CAUSE=str(cause),
+                                MODEL_FAIL=f"ping@3={errno.ECONNRESET}")
+                self.assertEqual(done.returncode, UNREACHED)
+                self.assertRegex(done.stderr, rb"(?m)^brickctl: \w+: evicted: .*" + said)
+                (self.folder / "log").unlink()
+
     def test_list_mine_names_what_unmap_ends(self):
         process = self.start("map", "2M+2")
         process.stdout.readline()

@@ -10,6 +10,7 @@
 
 #include "brickd/base/clock.h"
 #include "brickd/base/stop.h"
+#include "brickd/net/net.h"
 #include "brickd/session/event.h"
 #include "event_rig.h"
 
@@ -130,6 +131,35 @@ static void what_waits_for_a_request_comes_with_it(void **state)
 	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_MEDIA_ERROR);
 }
 
+/* It is the last word: the connection ends when it is out. */
+static void who_is_evicted_is_told_by_whom(void **state)
+{
+	struct brick_net net = { 0 };
+
+	TAILQ_INIT(&net.hurried);
+	rig.conn.net = &net;
+	rig.conn.features |= KFB_FEATURE_EVICTED;
+	brick_event_evicted(&rig.s, KFB_EVICTED_ORDER, 1000);
+	assert_int_equal(rig.n_sent, 1);
+	assert_int_equal(rig.last.u.event.kind, KFB_EVENT_EVICTED);
+	assert_int_equal(rig.last.u.event.cause, KFB_EVICTED_ORDER);
+	assert_int_equal(rig.last.u.event.uid, 1000);
+	assert_true(rig.conn.is_disconnecting);
+	assert_true(rig.conn.n_sending);
+	brick_event_raise(&rig.s, KFB_EVENT_SHUTDOWN);
+	assert_int_equal(rig.n_sent, 1);
+}
+
+/* What a client of version 0.1 sees: its connections end. */
+static void an_eviction_is_told_to_nobody_who_does_not_know_it(void **state)
+{
+	brick_event_evicted(&rig.s, KFB_EVICTED_ORDER, 1000);
+	rig.conn.features = KFB_FEATURE_EVICTED;
+	brick_event_evicted(&rig.s, KFB_EVICTED_ORDER, 1000);
+	assert_int_equal(rig.n_sent, 0);
+	assert_false(rig.conn.is_disconnecting);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -141,6 +171,8 @@ int main(void)
 		CASE(no_more_than_four_are_unacknowledged),
 		CASE(only_what_has_a_time_is_told_with_one),
 		CASE(what_waits_for_a_request_comes_with_it),
+		CASE(who_is_evicted_is_told_by_whom),
+		CASE(an_eviction_is_told_to_nobody_who_does_not_know_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

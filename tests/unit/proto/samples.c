@@ -167,6 +167,10 @@ const struct sample samples[] = {
 		.va = 8 * MIB, .n_blocks = 1, .mapping_id = 0x51,
 		.deadline_ms = 5000,
 	}),
+	REPLY("event-evicted", .op = KFB_OP_EVENT, .u.event = {
+		.kind = KFB_EVENT_EVICTED, .event_seq = 0x22,
+		.cause = KFB_EVICTED_ORDER, .uid = 1000,
+	}),
 };
 /* clang-format on */
 

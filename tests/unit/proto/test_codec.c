@@ -311,6 +311,15 @@ static const struct value values[] = {
 	{ "event", 40, 8, 4096 },
 	{ "event", 48, 8, 0 },
 	{ "event", 48, 8, KFB_BLOCKS_MAX },
+	/* EVICTED: a cause, no blocks, a user who ordered it or none */
+	{ "event", 32, 4, KFB_EVENT_EVICTED },
+	{ "event-evicted", 32, 4, KFB_EVENT_SHUTDOWN },
+	{ "event-evicted", 40, 8, KFB_BLOCK_BYTES },
+	{ "event-evicted", 48, 8, 1 },
+	{ "event-evicted", 56, 8, 1ULL << 32 },
+	{ "event-evicted", 68, 4, 0 },
+	{ "event-evicted", 68, 4, KFB_EVICTED_CLIENT },
+	{ "event-evicted", 68, 4, KFB_EVICTED_LAST + 1 },
 };
 
 static void values_outside_their_field_are_refused(void **state)
@@ -359,8 +368,10 @@ static const struct value bounds[] = {
 	{ "error-reply", 2, 2, 1 },
 	{ "error-reply", 2, 2, 0xffff },
 	{ "event", 32, 4, 1 },
-	{ "event", 32, 4, KFB_EVENT_LAST },
+	{ "event", 32, 4, KFB_EVENT_MEDIA_ERROR },
 	{ "event", 36, 4, 0xffffffff },
+	{ "event-evicted", 56, 8, 0 },
+	{ "event-evicted", 56, 8, 0xffffffff },
 };
 
 static void values_at_the_bounds_of_their_field_are_taken(void **state)

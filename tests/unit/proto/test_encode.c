@@ -283,6 +283,21 @@ static void an_event_may_be_about_no_blocks(void **state)
 	refuse(SAMPLE_REPLY);
 }
 
+static void an_eviction_may_have_a_cause_that_is_newer(void **state)
+{
+	load("event-evicted");
+	message.reply.u.event.uid = 0;
+	message.reply.u.event.cause = KFB_EVICTED_LAST;
+	round_trip(SAMPLE_REPLY);
+	message.reply.u.event.cause = 0xffffffff;
+	round_trip(SAMPLE_REPLY);
+	message.reply.u.event.mapping_id = 1;
+	refuse(SAMPLE_REPLY);
+	message.reply.u.event.mapping_id = 0;
+	message.reply.u.event.kind = KFB_EVENT_SHUTDOWN;
+	refuse(SAMPLE_REPLY);
+}
+
 static void a_request_with_a_newer_op_can_be_refused_by_name(void **state)
 {
 	struct kfb_reply reply = { .op = KFB_OP_LAST + 1,
@@ -362,6 +377,7 @@ int main(void)
 		cmocka_unit_test(the_most_extents_fit_and_one_more_is_refused),
 		cmocka_unit_test(a_name_may_be_as_long_as_its_field),
 		cmocka_unit_test(an_event_may_be_about_no_blocks),
+		cmocka_unit_test(an_eviction_may_have_a_cause_that_is_newer),
 		cmocka_unit_test(
 			a_request_with_a_newer_op_can_be_refused_by_name),
 		cmocka_unit_test(a_failed_decode_leaves_the_output_alone),

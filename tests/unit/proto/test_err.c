@@ -14,6 +14,7 @@
 
 #include "kfb_codec.h"
 #include "kfb_err.h"
+#include "kfb_evicted.h"
 
 struct status {
 	int error;
@@ -98,6 +99,19 @@ static void an_errno_without_a_status_is_an_io_error(void **state)
 	assert_int_equal(kfb_status_from_errno(EINVAL), KFB_ST_IO);
 }
 
+static void every_cause_of_an_eviction_has_words(void **state)
+{
+	const char *unknown = kfb_evicted_text(KFB_EVICTED_LAST + 1);
+	uint32_t cause, other;
+
+	assert_string_equal(kfb_evicted_text(0), unknown);
+	assert_string_equal(kfb_evicted_text(0xffffffff), unknown);
+	for (cause = 1; cause <= KFB_EVICTED_LAST; cause++)
+		for (other = cause + 1; other <= KFB_EVICTED_LAST + 1; other++)
+			assert_string_not_equal(kfb_evicted_text(cause),
+						kfb_evicted_text(other));
+}
+
 static void a_range_may_end_at_the_end_of_the_address_space(void **state)
 {
 	const __u64 last = 0ULL - KFB_BLOCK_BYTES;
@@ -124,6 +138,7 @@ int main(void)
 			every_status_has_an_errno_of_its_own_and_a_sentence),
 		cmocka_unit_test(the_page_has_the_same_statuses),
 		cmocka_unit_test(an_errno_without_a_status_is_an_io_error),
+		cmocka_unit_test(every_cause_of_an_eviction_has_words),
 		cmocka_unit_test(
 			a_range_may_end_at_the_end_of_the_address_space),
 	};

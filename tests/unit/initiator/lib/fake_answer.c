@@ -199,9 +199,14 @@ static void send_event(struct fake_brick *b, uint32_t kind)
 
 	event.u.event.kind = kind;
 	event.u.event.event_seq = ++b->event_seq;
-	event.u.event.va = FAKE_VA;
-	event.u.event.n_blocks = 1;
-	event.u.event.deadline_ms = 1000;
+	if (kind == KFB_EVENT_EVICTED) {
+		event.u.event.cause = KFB_EVICTED_ORDER;
+		event.u.event.uid = FAKE_UID;
+	} else {
+		event.u.event.va = FAKE_VA;
+		event.u.event.n_blocks = 1;
+		event.u.event.deadline_ms = 1000;
+	}
 	len = kfb_encode_reply(&event, data, sizeof(data));
 	if (len > 0)
 		fake_send(b, data, (size_t)len);

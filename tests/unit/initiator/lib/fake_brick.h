@@ -18,7 +18,8 @@
 #define FAKE_BLOCKS 8
 #define FAKE_BYTES  (FAKE_BLOCKS * KFB_BLOCK_BYTES)
 /* Address of the first block; all are always allocated. */
-#define FAKE_VA 0x40000000ULL
+#define FAKE_VA	 0x40000000ULL
+#define FAKE_UID 1000
 
 struct fake_rules {
 	_Atomic uint16_t reject_status; /* of a connection request */

@@ -399,6 +399,27 @@ static void events_are_kept_and_acknowledged(void **state)
 	assert_int_equal(kfbrick_next_event(k, &event), 0);
 }
 
+static void who_was_evicted_knows_by_whom(void **state)
+{
+	struct kfbrick_event event = { .size = sizeof(event) };
+	struct kfbrick_completion none;
+	unsigned int i;
+
+	rules->event_after_ping = KFB_EVENT_EVICTED;
+	assert_int_equal(kfbrick_ping(k), 0);
+	for (i = 0; !kfbrick_next_event(k, &event) && i < 1000; i++)
+		(void)kfbrick_poll(k, &none, 1, 10);
+	assert_int_equal(event.kind, KFBRICK_EVENT_EVICTED);
+	assert_int_equal(event.cause, KFBRICK_EVICTED_ORDER);
+	assert_int_equal(event.uid, FAKE_UID);
+	assert_int_equal(event.va, 0);
+	assert_int_equal(event.mapping_id, 0);
+	assert_int_equal(kfbrick_next_event(k, &event), 0);
+	assert_int_equal(kfbrick_ping(k), -ENOTCONN);
+	assert_non_null(strstr(kfbrick_error(k), "has evicted this client: an "
+						 "administrator"));
+}
+
 static void polling_keeps_the_lease(void **state)
 {
 	rules->lease_ms =
@@ -431,6 +452,7 @@ int main(void)
 		CONNECTED(a_list_goes_on_at_its_cursor),
 		CONNECTED(a_list_that_makes_no_progress_is_refused),
 		CONNECTED(events_are_kept_and_acknowledged),
+		CONNECTED(who_was_evicted_knows_by_whom),
 		CONNECTED(polling_keeps_the_lease),
 	};
 

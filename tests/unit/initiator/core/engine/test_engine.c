@@ -650,6 +650,42 @@ static void an_event_that_goes_back_ends_the_connection(void **state)
 	assert_int_equal(event(1), -EPROTO);
 }
 
+static int evicted(uint32_t features)
+{
+	struct kfb_engine_config config = config_of("alice");
+	struct kfb_accept accept = good_accept();
+	struct kfb_reply r = { .op = KFB_OP_EVENT };
+	struct kfb_message message;
+	struct kfb_reply auth;
+
+	config.features |= features;
+	assert_int_equal(kfb_engine_init(&e, &config, tx), 0);
+	accept.features |= features;
+	assert_int_equal(accept_with(&accept), 0);
+	assert_int_equal(kfb_engine_auth(&e, 0, TIMEOUT_MS, &owner, &message),
+			 0);
+	kfb_engine_sent(&e, message.tx);
+	auth = auth_reply();
+	assert_int_equal(feed(&auth), 0);
+	r.u.event.kind = KFB_EVENT_EVICTED;
+	r.u.event.event_seq = 1;
+	r.u.event.cause = KFB_EVICTED_KEY;
+	return feed(&r);
+}
+
+static void an_eviction_comes_to_who_has_asked_for_it(void **state)
+{
+	struct kfb_event taken;
+
+	assert_int_equal(evicted(0), -EPROTO);
+	assert_int_equal(kfb_engine_state(&e), KFB_CONN_CLOSING);
+	assert_int_equal(evicted(KFB_FEATURE_EVICTED), 0);
+	assert_int_equal(outcome.kind, KFB_OUTCOME_EVENT);
+	assert_int_equal(reply.u.event.cause, KFB_EVICTED_KEY);
+	/* It outlives the connection elsewhere. */
+	assert_false(kfb_engine_take_event(&e, &taken));
+}
+
 static void untaken_events_push_out_the_oldest(void **state)
 {
 	struct kfb_event taken;
@@ -718,6 +754,7 @@ int main(void)
 		CASE(events_are_taken_in_order_and_acknowledged),
 		CASE(events_beyond_the_limit_end_the_connection),
 		CASE(an_event_that_goes_back_ends_the_connection),
+		CASE(an_eviction_comes_to_who_has_asked_for_it),
 		CASE(untaken_events_push_out_the_oldest),
 		CASE(a_lease_counts_from_the_request_that_renewed_it),
 	};
