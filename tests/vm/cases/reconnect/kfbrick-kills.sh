@@ -2,6 +2,7 @@
 # shellcheck shell=dash
 # A brick is killed again and again under fio, then connections are cut as often:
 # all that was written is verified, and nothing hangs. KFB_KILLS says how often.
+# Before, a session is evicted.
 # NEEDS: rdma nvdimm fio
 # KO: kfabric_core kfabric_verbs kfabric_tcp kfabric_fault kfbrick
 # BIN: brickd brickctl
@@ -12,6 +13,7 @@
 
 LONG_S=200
 KILLS=${KFB_KILLS:-3}
+ADMIN=/tmp/admin.sock
 
 kill_once() {
 	kill_brick
@@ -45,7 +47,25 @@ under_fio() { # under_fio NAME COMMAND OPTION...: the command, KILLS times
 	check "$_name: it is detached" detach_disk
 }
 
-disk_setup "lease-ms = 3000"
+the_log_says() {
+	dmesg_since "vm case $CASE begins" | grep -q "$1"
+}
+
+evicted() { # it is told by whom, and takes a new session
+	check "evicted: a disk is attached" attach_disk --size 16M \
+		--reconnect-s 600 || exit
+	check "evicted: it is" brickctl --admin $ADMIN evict --all a
+	check "evicted: the log says by whom" wait_for $LONG_S the_log_says \
+		"${DISK#/dev/}: the brick has evicted this client: by user 0" ||
+		diag "$(dmesg | tail -5)"
+	check "evicted: it comes back" wait_for $LONG_S state_is up
+	check "evicted: it is written" dd if=/dev/zero of="$DISK" bs=64k \
+		count=4 oflag=direct
+	check "evicted: it is detached" detach_disk
+}
+
+disk_setup "lease-ms = 3000" "admin = $ADMIN"
+evicted
 under_fio kills kill_once
 under_fio "kills with copies" kill_once --retain-mb 8
 fault_setup
