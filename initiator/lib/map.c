@@ -289,16 +289,19 @@ static int end_mapping(struct kfbrick *k, struct kfbrick_mapping *mapping)
 
 /*
  * A flush has failed, and whoever unmaps does not hear of it: whoever flushes next
- * does. What has no copies any more cannot be written again.
+ * does. What has no copies any more cannot be written again. Losses are told as
+ * such, and no flush succeeds before that: none has to say so again afterwards.
  */
 static void owe_flush(struct kfbrick *k, const struct kfb_range *range,
 		      int error)
 {
 	struct kfb_dirty writes;
 
-	k->core.untold_error = error;
-	if (!k->core.retain.is_on)
+	if (!k->core.retain.is_on) {
+		if (!kfb_losses_error(&k->core.losses))
+			k->core.untold_error = error;
 		return;
+	}
 	kfb_dirty_clear(&writes);
 	kfb_dirty_add(&writes, range->va, range->n_blocks << KFB_BLOCK_SHIFT);
 	kfb_initiator_lose(&k->core, &writes, KFB_LOSS_SUSPECT);

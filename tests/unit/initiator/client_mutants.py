@@ -358,4 +358,10 @@ CLIENT_MUTANTS = {
     "mapping-that-is-not-flushed-is-given-up": Mutant(
         "calls", "map.c", "\tif (flushed == -ENOMEM)\n\t\treturn flushed;\n", "",
         UNIT + "lib-io", folder=LIB),
+    "unmap-that-is-refused-tells-losses-twice": Mutant(
+        "calls", "map.c", "if (!kfb_losses_error(&k->core.losses))\n\t\t\tk->core",
+        "k->core", UNIT + "lib-doubt", folder=LIB),
+    "unmap-that-is-refused-owes-nothing": Mutant(
+        "calls", "map.c", "\t\tif (flushed)\n\t\t\towe_flush(k, &mapping->range, flushed);\n",
+        "", UNIT + "lib-doubt", folder=LIB),
 }

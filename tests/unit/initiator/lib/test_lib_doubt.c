@@ -183,6 +183,33 @@ an_unmap_that_is_refused_has_lost_what_it_did_not_flush(void **state)
 	assert_int_equal(kfbrick_unmap(k, mapping), 0);
 }
 
+/* The loss is why it could not flush, and who accepts that has nothing to hear. */
+static void an_unmap_that_is_refused_tells_no_loss_twice(void **state)
+{
+	struct kfbrick_range lost[2];
+
+	rules->power_epoch++;
+	restart();
+	assert_int_equal(kfbrick_write(k, FAKE_VA, "y", 1), 0);
+	rules->no_memory_op = KFB_OP_UNMAP;
+	assert_int_equal(kfbrick_unmap(k, mapping), -ENOMEM);
+	assert_int_equal(kfbrick_losses(k, lost, 2), 1);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_flush(k), 0);
+	assert_int_equal(kfbrick_unmap(k, mapping), 0);
+}
+
+static void what_it_did_not_flush_is_told_once(void **state)
+{
+	struct kfbrick_range lost[2];
+
+	connect_with(KFBRICK_RETAIN_MIN_BYTES);
+	fail_unmap();
+	assert_int_equal(kfbrick_losses(k, lost, 2), 1);
+	kfbrick_accept_losses(k);
+	assert_int_equal(kfbrick_flush(k), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, lib_teardown)
 
 int main(void)
@@ -197,6 +224,8 @@ int main(void)
 		CASE(what_is_in_doubt_is_lost_with_the_power_epoch),
 		CASE(an_unmap_that_is_refused_leaves_its_flush_to_be_told),
 		CASE(an_unmap_that_is_refused_has_lost_what_it_did_not_flush),
+		CASE(an_unmap_that_is_refused_tells_no_loss_twice),
+		CASE(what_it_did_not_flush_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
