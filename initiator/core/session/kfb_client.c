@@ -160,6 +160,9 @@ int kfb_client_retake(struct kfb_client *c, __u64 now_ms)
 
 		q->is_connecting = 0;
 		kfb_client_connecting(c, q, now_ms);
+		/* Losses are its end: it has one try, and each step of that ends. */
+		if (!c->config.reconnect_ms)
+			q->give_up_ms = KFB_TIME_NEVER;
 		kfb_retry_succeeded(&q->retry);
 		q->retry_at_ms = 0;
 	}

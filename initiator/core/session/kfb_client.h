@@ -409,7 +409,8 @@ void kfb_client_close(struct kfb_client *c);
  *
  * A new session takes the place of the old one, as if the loss had just been
  * noticed: what was completed and not flushed has its fate told, and mappings are to
- * be made again. Calls of the old session have had their outcome.
+ * be made again. Calls of the old session have had their outcome. A client whose
+ * losses are the end (reconnect_ms 0) tries once.
  *
  * Return: 0, and the client is DETACHED; -EINVAL: it has not failed, or was never
  * LIVE; -EBUSY: an endpoint is still to be closed.

@@ -12,6 +12,7 @@ KEPT = UNIT + "lib-retain"
 COPY = UNIT + "core-retain"
 COPIES = UNIT + "core-retain_queues"
 LIST = UNIT + "core-list"
+RETAKE = UNIT + "core-retake"
 SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
 
@@ -364,4 +365,11 @@ CLIENT_MUTANTS = {
     "unmap-that-is-refused-owes-nothing": Mutant(
         "calls", "map.c", "\t\tif (flushed)\n\t\t\towe_flush(k, &mapping->range, flushed);\n",
         "", UNIT + "lib-doubt", folder=LIB),
+    # Sessions that were given up.
+    "who-waits-for-nobody-has-no-try": Mutant(
+        "retaking", "session/kfb_client.c",
+        "if (!c->config.reconnect_ms)\n\t\t\tq->give_up_ms", "if (0)\n\t\t\tq->give_up_ms", RETAKE, folder=CORE),
+    "old-session-is-joined-again": Mutant(
+        "retaking", "session/kfb_client_ask.c", "c->is_doubted = c->is_retaken;",
+        "c->is_doubted = 0;", RETAKE, folder=CORE),
 }

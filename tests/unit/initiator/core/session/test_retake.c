@@ -117,6 +117,59 @@ static void it_gives_up_again_in_its_time(void **state)
 	assert_int_equal(r.b.n_replaced, 1);
 }
 
+/* A loss was its end at once. */
+static void give_up_at_once(void)
+{
+	rig_connect(&r);
+	r.c.config.reconnect_ms = 0;
+	r.unreachable = true;
+	rig_cut(&r, 0);
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_FAILED);
+}
+
+static void who_waits_for_nobody_tries_once(void **state)
+{
+	give_up_at_once();
+	come_back();
+	assert_int_equal(r.b.n_replaced, 1);
+	r.unreachable = true;
+	rig_cut(&r, 0);
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_FAILED);
+	assert_int_equal(kfb_client_retake(&r.c, r.now_ms), 0);
+	rig_run(&r);
+	assert_int_equal(state_of(), KFB_CLIENT_FAILED);
+	come_back();
+}
+
+/* It lets in, or does not, and proves nothing: the try is over when its time is. */
+static void one_try_has_an_end(void **state)
+{
+	static const enum rig_squat squats[] = { RIG_SQUAT_MUTE,
+						 RIG_SQUAT_REFUSE,
+						 RIG_SQUAT_RANDOM,
+						 RIG_SQUAT_FORGET };
+	uint64_t begun_ms;
+	size_t i;
+
+	for (i = 0; i < sizeof(squats) / sizeof(squats[0]); i++) {
+		rig_init(&r, 1);
+		give_up_at_once();
+		r.unreachable = false;
+		r.squat = squats[i];
+		r.squat_status = KFB_ST_AGAIN;
+		begun_ms = r.now_ms;
+		assert_int_equal(kfb_client_retake(&r.c, r.now_ms), 0);
+		rig_run(&r);
+		while (state_of() != KFB_CLIENT_FAILED)
+			rig_pass_time(&r), rig_run(&r);
+		assert_true(r.now_ms - begun_ms <= RIG_TIMEOUT_MS);
+		r.squat = RIG_SQUAT_NONE;
+		come_back();
+	}
+}
+
 static void writes_have_the_fate_that_they_would_have_had(void **state)
 {
 	static const struct {
@@ -226,6 +279,8 @@ int main(void)
 		THREE(a_session_that_was_given_up_is_replaced),
 		ONE(the_old_session_is_not_joined),
 		ONE(it_gives_up_again_in_its_time),
+		ONE(who_waits_for_nobody_tries_once),
+		ONE(one_try_has_an_end),
 		ONE(writes_have_the_fate_that_they_would_have_had),
 		ONE(a_question_that_was_open_is_asked_anew),
 		ONE(a_request_that_was_told_lost_is_not_told_again),
