@@ -373,8 +373,10 @@ static int kfbk_reattach_begin(struct kfbk_device *dev)
 		ret = -EALREADY;
 	else
 		ret = kfb_initiator_retake(&dev->core);
-	if (!ret)
+	if (!ret) {
+		dev->keeps_why = false;
 		kfbk_move(dev, KFB_DISK_RETAKE);
+	}
 	kfbk_unlock(dev);
 	if (ret)
 		kfbk_claim_settled(dev);

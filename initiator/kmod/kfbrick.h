@@ -353,6 +353,7 @@ struct kfbk_cache {
  * @wake_ms: when that is
  * @is_quiesced: queue_rq() is stopped; the session work's
  * @gives_up: the client is to end
+ * @keeps_why: it has failed for the reason in @why, not for how connections end then
  * @first: completed when the first session is usable, or will never be
  * @settled: who waits until the disk is back, or is not
  * @path: over what the newest connection goes, or would
@@ -416,6 +417,7 @@ struct kfbk_device {
 	u64 wake_ms;
 	bool is_quiesced;
 	bool gives_up;
+	bool keeps_why;
 	struct completion first;
 	wait_queue_head_t settled;
 

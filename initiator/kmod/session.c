@@ -267,7 +267,7 @@ static void kfbk_session_say(struct kfb_initiator *i,
 	struct kfbk_device *dev = kfbk_of(i);
 
 	/* Why it has given up is the reason, and not how connections end then. */
-	if (level == KFB_SAY_WHY && dev->gives_up)
+	if (level == KFB_SAY_WHY && (dev->gives_up || dev->keeps_why))
 		return;
 	if (!detail && error)
 		detail = fi_strerror(error);

@@ -403,6 +403,15 @@ int kfb_client_mapped(struct kfb_client *c);
 void kfb_client_close(struct kfb_client *c);
 
 /**
+ * kfb_client_fail - no more, until it is taken up again
+ * @c: the client; FAILED afterwards, unless it was over already
+ * @error: why
+ *
+ * As kfb_client_close(), but as if the brick had not come back in time.
+ */
+void kfb_client_fail(struct kfb_client *c, int error);
+
+/**
  * kfb_client_retake - try to come back after all
  * @c: the client, FAILED with every endpoint closed
  * @now_ms: the time, ms

@@ -16,9 +16,6 @@
  */
 int kfb_client_move(struct kfb_client *c, enum kfb_client_state to);
 
-/* It is over: every queue is to be closed, every call's outcome is told. */
-void kfb_client_fail(struct kfb_client *c, int error);
-
 /* From now on it is counted how long a queue is away. */
 void kfb_client_connecting(const struct kfb_client *c,
 			   struct kfb_client_queue *q, __u64 now_ms);

@@ -228,7 +228,8 @@ u64 kfbk_map_deadline_ms(const struct kfbk_device *dev,
 		return now_ms + dev->options.timeout_ms;
 	if (dev->options.reconnect_ms == KFB_CLIENT_FOREVER)
 		return KFB_TIME_NEVER;
-	return now_ms + dev->options.reconnect_ms;
+	/* One that waits for no brick has been taken up again: by one try. */
+	return now_ms + (dev->options.reconnect_ms ?: dev->options.timeout_ms);
 }
 
 /* Some of a mapping's pages have come, and it is of no use. */

@@ -50,6 +50,20 @@ static int kfbk_restore_blocks(struct kfbk_device *dev)
 	return 0;
 }
 
+/* As a brick that has not come back in time: it may map them another time. */
+static void kfbk_restore_failed(struct kfbk_device *dev, u64 session_id,
+				int error)
+{
+	kfbk_say(dev, "blocks cannot be mapped again: error %d", error);
+	kfbk_lock(dev);
+	if (session_id == dev->core.client.session_id) {
+		dev->keeps_why = true;
+		kfb_client_fail(&dev->core.client, error);
+	}
+	kfbk_unlock(dev);
+	kfbk_kick(dev);
+}
+
 void kfbk_restore(struct work_struct *work)
 {
 	struct kfbk_device *dev =
@@ -80,8 +94,7 @@ void kfbk_restore(struct work_struct *work)
 		kfbk_changed_hands(dev);
 		break;
 	default:
-		kfbk_say(dev, "blocks cannot be mapped again: error %d", ret);
-		kfbk_give_up(dev);
+		kfbk_restore_failed(dev, session_id, ret);
 		break;
 	}
 	memalloc_noio_restore(noio);
