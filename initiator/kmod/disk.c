@@ -111,6 +111,7 @@ static void kfbk_disk_tell_state(struct work_struct *work)
 	switch (now) {
 	case KFB_DISK_LOSSY:
 	case KFB_DISK_FAILED:
+	case KFB_DISK_DEAD:
 		kfbk_err(dev, "%s: %s\n", kfb_disk_state_name(now), dev->why);
 		break;
 	case KFB_DISK_CONNECTING:
