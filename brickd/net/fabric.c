@@ -163,7 +163,7 @@ static int find_interface(struct brick_fabric *f, bool any, char *err,
 	if (rc) {
 		snprintf(err, err_len,
 			 "%s: interface %s: %s; ip link shows those that there "
-			 "are, and brickd starts after its tunnel",
+			 "are, and a tunnel is to be there first",
 			 url, a->interface, strerror(-rc));
 		return rc;
 	}
