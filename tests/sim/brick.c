@@ -140,6 +140,8 @@ static int format(struct sim_brick *brick, const struct brick_config *c)
 	int rc;
 
 	memcpy(store.uuid, "simulated brick", sizeof(store.uuid));
+	store.uuid[sizeof(store.uuid) - 1] =
+		(uint8_t)brick->host.process.number;
 	rc = brick_media_open(c->store, &create, &m, err, sizeof(err));
 	if (rc)
 		return rc;

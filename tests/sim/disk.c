@@ -23,6 +23,7 @@
 #define INSTANCE_AT 9
 #define OPENER_NS   (300 * SIM_US)
 #define AGAIN_NS    (20 * SIM_US)
+#define UNSEEN_NS   (100 * SIM_MS)
 
 void km_client_key(uint32_t number, uint8_t key[32])
 {
@@ -73,7 +74,7 @@ static int attach(struct sim_disk *d)
 	d->instance = (int)strtol(answer + INSTANCE_AT, NULL, 10);
 	d->epoch++;
 	d->n_failed = d->brick->n_failed_before;
-	d->is_leaving = false;
+	d->is_leaving = d->has_lost = false;
 	d->open = km_disk_open(d->instance);
 	if (!d->open)
 		sim_violated("%s: it cannot be opened", d->name);
@@ -140,8 +141,11 @@ static void detach(struct sim_disk *d)
 	if (!is_busy)
 		sim_disk_settle(d);
 	sim_disk_look(d);
+	/* Of several disks another one may have its number by then. */
+	if (d->machine->n_guests)
+		sim_disk_takers_settle(d);
 	d->is_leaving = true;
-	if (sim_disk_is_lossy(d))
+	if (sim_disk_has_lost(d))
 		sim_disk_lose_all(d);
 	for (uint32_t i = 0; i < d->settings.n_registers; i++)
 		marks[i] = sim_register_mark(&d->registers[i], d->epoch);
@@ -149,7 +153,7 @@ static void detach(struct sim_disk *d)
 		close_disk(d);
 	(void)snprintf(text, sizeof(text), "detach,instance=%d%s", d->instance,
 		       force ? ",force" : "");
-	/* Of several disks another one may have its number by then. */
+	/* Likewise. */
 	if (!force && !d->machine->n_guests && sim_disk_chance(d, 200)) {
 		d->n_openers++;
 		km_start("opener", open_meanwhile, d);
@@ -162,6 +166,7 @@ static void detach(struct sim_disk *d)
 		sim_violated("%s: it is open, and detached", d->name);
 	while (d->n_openers)
 		km_wait(&d->n_openers);
+	sim_disk_takers_settle(d);
 	if (rc && rc != -EIO)
 		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
 	if (is_busy) {
@@ -246,14 +251,22 @@ static void use(struct sim_disk *d)
 			sim_disk_look(d);
 			sim_disk_count_mappings(d);
 		}
+		if (sim_disk_chance(d, sim_disk_has_failed(d) ? 50 : 1))
+			sim_disk_take_up(d);
 		sim_disk_ask(d);
 		if (sim_disk_chance(d, 500))
 			think(d);
 		if (sim_disk_is_lossy(d) && sim_disk_chance(d, 20))
 			break;
 	}
+	/* It is of no use, and nobody has looked yet. */
+	if (sim_disk_is_lossy(d) && sim_disk_chance(d, 200))
+		km_sleep_until(sim.now_ns + sim_disk_below(d, UNSEEN_NS));
 	if (!d->ends)
 		return;
+	sim_disk_settle(d);
+	if (sim_disk_has_failed(d) && sim_disk_chance(d, 700))
+		(void)sim_disk_take_up_at_last(d);
 	if (!sim_disk_is_lossy(d))
 		read_all(d);
 	else
@@ -368,7 +381,7 @@ static void die(struct sim_disk *d)
 {
 	d->open = NULL;
 	d->is_untold = d->is_held = false;
-	d->n_openers = 0;
+	d->n_openers = d->n_takers = 0;
 	if (d->is_attaching)
 		sim_disk_may_free(d);
 	d->is_attaching = false;
@@ -397,7 +410,7 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
-	static const uint32_t reconnects_s[] = { 0, 0, 1, 60, 60, 60, 60, 60 };
+	static const uint32_t reconnects_s[] = { 0, 1, 1, 60, 60, 60, 60, 60 };
 
 	*s = (struct sim_disk_settings){
 		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 4),

@@ -73,6 +73,8 @@ struct sim_squatter {
  * @zeros: by register: what becomes zero
  * @marks: what a flush covers, by register
  * @was_lossy: the disk had told of a loss when it was asked for
+ * @was_over: it had failed, and nobody was taking it up again
+ * @n_takings: of the disk, then
  * @was_taken: a squatter had its register by then
  * @was_untold: nobody had been told of a flush that had failed
  */
@@ -84,6 +86,8 @@ struct sim_asked {
 	uint32_t zeros;
 	uint64_t marks[SIM_DISK_REGS];
 	bool was_lossy;
+	bool was_over;
+	uint32_t n_takings;
 	bool was_taken;
 	bool was_untold;
 };
@@ -113,6 +117,9 @@ struct sim_asked {
  * @is_leaving: it is being detached
  * @is_held: by somebody who has come meanwhile
  * @is_ro: in this epoch nothing is written
+ * @n_takers: orders to take it up again that are under way
+ * @n_takings: times that one has begun or ended
+ * @has_lost: in this epoch it has said that it has lost writes
  * @n_revoked: times that an administrator had taken something from its client when
  *	it was attached
  * @n_failed: times that something of the brick's files had failed before the life in
@@ -152,6 +159,9 @@ struct sim_disk {
 	uint64_t at;
 	struct sim_event restart;
 	bool is_ro;
+	uint32_t n_takers;
+	uint32_t n_takings;
+	bool has_lost;
 	uint32_t n_revoked;
 	uint64_t n_failed;
 	uint64_t n_refused;
@@ -200,6 +210,12 @@ bool sim_disk_is_freeing(const struct sim_disk *disk);
 void sim_disk_forget(struct sim_disk *disk);
 /* It says that it has lost writes, or is over. */
 bool sim_disk_is_lossy(const struct sim_disk *disk);
+/* It says that it has lost writes. */
+bool sim_disk_has_lost(const struct sim_disk *disk);
+/* It says that it is over, and not that it has lost any. */
+bool sim_disk_has_failed(const struct sim_disk *disk);
+/* Nobody has given it a reason to be over, but a brick that is away. */
+bool sim_disk_cannot_fail(const struct sim_disk *disk);
 /* Whether it has ended without a reason. Context: may sleep. */
 void sim_disk_look(struct sim_disk *disk);
 void sim_disk_lose_all(struct sim_disk *disk);
@@ -216,6 +232,15 @@ void sim_disk_rest(struct sim_disk *disk);
 void sim_disk_count_mappings(struct sim_disk *disk);
 /* An order to the control device, for the story, too. */
 int sim_disk_order(struct sim_disk *disk, const char *text, char *answer);
+
+/* disk_reattach.c: it is taken up again when it has failed. */
+
+/* By somebody, or by two at once; perhaps without waiting for them. */
+void sim_disk_take_up(struct sim_disk *disk);
+/* Waits until nobody does. */
+void sim_disk_takers_settle(struct sim_disk *disk);
+/* Again and again, when no more faults befall it: true: it is up. */
+bool sim_disk_take_up_at_last(struct sim_disk *disk);
 
 /* disk_told.c: is whoever flushes told what has failed? */
 void sim_disk_told_init(struct sim_scene *scene);

@@ -52,9 +52,25 @@ static bool state_is(const struct sim_disk *d, const char *one,
 	return !strcmp(state, one) || !strcmp(state, other);
 }
 
+/* Every request fails. */
+static bool is_over(const struct sim_disk *d)
+{
+	return state_is(d, "failed", "dead");
+}
+
+bool sim_disk_has_failed(const struct sim_disk *d)
+{
+	return state_is(d, "failed", "failed");
+}
+
+bool sim_disk_has_lost(const struct sim_disk *d)
+{
+	return state_is(d, "lossy", "dead");
+}
+
 bool sim_disk_is_lossy(const struct sim_disk *d)
 {
-	return state_is(d, "lossy", "failed");
+	return sim_disk_has_lost(d) || sim_disk_has_failed(d);
 }
 
 void sim_disk_lose_all(struct sim_disk *d)
@@ -79,6 +95,12 @@ static bool is_medium_failing(const struct sim_disk *d)
 	return d->brick->files.n_failed != d->n_failed || d->brick->n_spoiled;
 }
 
+bool sim_disk_cannot_fail(const struct sim_disk *d)
+{
+	return !d->settings.visit_ms && !is_medium_failing(d) &&
+	       !was_revoked(d);
+}
+
 /*
  * One that may come back for a minute, and whose blocks nobody else wants, is
  * not over: no brick is away for so long, and no administrator refuses it.
@@ -87,22 +109,27 @@ static void check_end(struct sim_disk *d)
 {
 	char why[160];
 
-	if (d->settings.reconnect_s < AWAY_MAX_S || d->settings.visit_ms ||
-	    d->is_leaving || is_medium_failing(d) || was_revoked(d) ||
-	    !state_is(d, "failed", "failed"))
+	if (d->settings.reconnect_s < AWAY_MAX_S || d->is_leaving ||
+	    !sim_disk_cannot_fail(d) || !is_over(d))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
 	sim_violated("%s: it has failed: %s", d->name, why);
 }
 
-/* Who reads what it says of itself knows of a loss from then on. */
+/*
+ * Who reads what it says of itself knows of a loss from then on. One that has failed
+ * has lost nothing yet: it may be taken up again, with all that had completed.
+ */
 static bool hear_losses(struct sim_disk *d)
 {
-	if (!sim_disk_is_lossy(d))
+	if (sim_disk_has_failed(d))
+		return true;
+	if (!sim_disk_has_lost(d))
 		return false;
+	d->has_lost = true;
 	if (km_disk_is_write_through(d->open) && !d->settings.visit_ms &&
 	    !d->brick->n_spoiled && !d->brick->host.n_refused &&
-	    state_is(d, "lossy", "lossy"))
+	    state_is(d, "lossy", "dead"))
 		sim_violated("%s: it has lost what lasts when it is over",
 			     d->name);
 	sim_disk_lose_all(d);
@@ -114,7 +141,7 @@ static void check_words(struct sim_disk *d)
 {
 	char why[160];
 
-	if (!state_is(d, "connecting", "lossy"))
+	if (!state_is(d, "connecting", "lossy") && !is_over(d))
 		return;
 	km_disk_attribute(d->open, "last_error", why, sizeof(why));
 	if (!*why)
@@ -169,7 +196,9 @@ static void begin(struct sim_disk *d, struct sim_asked *a,
 		  struct sim_register *r)
 {
 	/* It may be killed while it looks. */
-	a->was_lossy = sim_disk_is_lossy(d);
+	a->was_lossy = sim_disk_has_lost(d);
+	a->n_takings = d->n_takings;
+	a->was_over = !d->n_takers && sim_disk_has_failed(d);
 	sim_disk_told_asked(a);
 	a->is_used = true;
 	a->r = r;
@@ -232,6 +261,12 @@ void sim_disk_forget(struct sim_disk *d)
 	sim_disk_lose_all(d);
 }
 
+/* It was over when that was asked for, and nobody has taken it up since. */
+static bool was_over(const struct sim_asked *a)
+{
+	return a->was_over && a->n_takings == a->disk->n_takings;
+}
+
 /* ---- what becomes of it ---------------------------------------------------------- */
 
 /*
@@ -262,7 +297,7 @@ static void write_done(struct sim_disk *d, const struct sim_asked *a, int error)
 	sim_register_written(r, !error);
 	if (error)
 		return;
-	if (a->was_lossy)
+	if (a->was_lossy || was_over(a))
 		sim_violated("%s: a write succeeds after a loss", d->name);
 	if (a->was_taken)
 		sim_violated("%s: register %u was another's, and is written",
@@ -306,7 +341,7 @@ static void flush_done(struct sim_disk *d, const struct sim_asked *a, int error)
 	if (error)
 		return;
 	/* Without a cache the kernel answers, and nothing has been lost. */
-	if (a->was_lossy && !km_disk_is_write_through(d->open))
+	if ((a->was_lossy || was_over(a)) && !km_disk_is_write_through(d->open))
 		sim_violated("%s: a flush succeeds after a loss", d->name);
 	covered(d, a);
 	d->n_flushes++;
@@ -342,6 +377,9 @@ static void check_error(struct sim_disk *d, const struct sim_asked *a,
 {
 	if (is_refused(d, a) || d->brick->n_spoiled)
 		return;
+	/* It was over, and has been taken up again since. */
+	if (a->n_takings != d->n_takings)
+		return;
 	/* Others may have taken what has to be mapped, or allocated, first. */
 	if (error != -EIO || !state_is(d, "up", "away") ||
 	    (a->io.op != KM_FLUSH &&
@@ -368,7 +406,7 @@ static void done(struct km_io *io, int error)
 	}
 	sim_disk_told_done(a, error);
 	if (hear_losses(d))
-		sim_trace(d->name, "knows of a loss");
+		sim_trace(d->name, "knows of a loss, or that it is over");
 	else if (error)
 		check_error(d, a, error);
 	switch (io->op) {

@@ -22,9 +22,12 @@
 static void must_be_refused(struct sim_disk *d, const char *text)
 {
 	char answer[SIM_ANSWER_BYTES];
+	uint32_t n_takings = d->n_takings;
 	int rc = sim_disk_order(d, text, answer);
 	bool is_over = rc && d->open && sim_disk_is_lossy(d);
 
+	/* It may have been over, and have been taken up again. */
+	is_over |= rc && (d->n_takers || d->n_takings != n_takings);
 	if (rc != -EINVAL && rc != -ENOMEM && !is_over)
 		sim_violated("%s: %s: %d, %s", d->name, text, rc, answer);
 }

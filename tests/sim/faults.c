@@ -21,6 +21,7 @@
 /* Which of the bricks a fault concerns. */
 #define BRICK_BIT     13
 #define RARE_PERMILLE 350
+#define AWAY_PERMILLE 300
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
 
@@ -347,6 +348,19 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 	return false;
 }
 
+/* Some bricks are away for longer than a disk waits for them. */
+static bool is_too_long(const struct sim_scene *s, enum sim_fault_kind kind,
+			uint64_t *dice)
+{
+	bool ends_life = kind == SIM_KILL_BRICK || kind == SIM_STOP_BRICK ||
+			 kind == SIM_POWER || kind == SIM_POWER_SOON;
+
+	for (uint32_t i = 0; ends_life && i < s->n_disks; i++)
+		if (s->disks[i].settings.reconnect_s == 1)
+			return sim_chance_of(dice, AWAY_PERMILLE);
+	return false;
+}
+
 void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		     uint64_t mask)
 {
@@ -381,6 +395,8 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD) &&
 		    sim_chance_of(dice, 500))
 			f->ns += REFUSES_NS;
+		if (is_too_long(s, f->kind, dice))
+			f->ns += SIM_S;
 		f->state = SIM_ANY_STATE;
 		if (sim_chance_of(dice, BOUND_PERMILLE))
 			f->state = choose_state(s, dice);
