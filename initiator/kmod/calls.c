@@ -66,6 +66,7 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 	bool is_in_doubt = false;
 	int tries = 0;
 	int ret;
+	u64 i;
 
 	do {
 		ret = kfbk_call_range(dev, KFB_OP_FREE, first, n);
@@ -74,5 +75,13 @@ int kfbk_free_run(struct kfbk_device *dev, u64 first, u64 n)
 		if (ret == -ENOMEM && is_in_doubt)
 			ret = -EAGAIN;
 	} while (ret && kfbk_range_may_pass(dev, ret, tries++));
-	return ret == -ENOENT ? 0 : ret;
+	if (ret == -ENOENT)
+		ret = 0;
+	if (!ret || !is_in_doubt)
+		return ret;
+	kfbk_lock(dev);
+	for (i = first; i < first + n; i++)
+		dev->blocks[i].may_be_gone = true;
+	kfbk_unlock(dev);
+	return ret;
 }

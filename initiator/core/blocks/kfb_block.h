@@ -96,6 +96,7 @@ enum kfb_block_event {
  * @is_first: a handle begins here
  * @has_birth: @birth is known: another one means that it changed hands
  * @is_new: this attach has allocated it
+ * @may_be_gone: to free it was asked for, and not answered
  */
 struct kfb_block {
 	__u64 key;
@@ -106,6 +107,7 @@ struct kfb_block {
 	_Bool is_first :1;
 	_Bool has_birth :1;
 	_Bool is_new :1;
+	_Bool may_be_gone :1;
 };
 
 /**

@@ -351,6 +351,8 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	do {
 		ret = kfbk_map_run(dev, block, 1, false);
 	} while (ret && kfbk_trial_may_pass(dev, &t, ret));
+	if (ret == -ENOENT && dev->blocks[block].may_be_gone)
+		return ret;
 	if (ret == -ESTALE || ret == -ENOENT) {
 		kfbk_changed_hands(dev);
 		return ret;
@@ -364,6 +366,23 @@ int kfbk_cache_map(struct kfbk_device *dev, u64 block)
 	return ret;
 }
 
+/* MAP has failed; or it tells that a FREE without an answer has been done. */
+static int kfbk_load_failed(struct kfbk_device *dev, u64 block, int error)
+{
+	struct kfb_block *b = &dev->blocks[block];
+
+	kfbk_lock(dev);
+	kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
+	if (error == -ENOENT && b->may_be_gone) {
+		b->may_be_gone = false;
+		b->has_birth = false;
+		kfbk_block_move(dev, block, KFB_BLOCK_FREED);
+		error = 0;
+	}
+	kfbk_unlock(dev);
+	return error;
+}
+
 static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 			   enum kfb_block_event event)
 {
@@ -374,12 +393,7 @@ static int kfbk_load_block(struct kfbk_device *dev, u64 block,
 	ret = event == KFB_BLOCK_AHEAD ? kfbk_map_run(dev, block, 1, false)
 				       : kfbk_cache_map(dev, block);
 	trace_kfbrick_block(dev, block, 1, ret);
-	if (ret) {
-		kfbk_lock(dev);
-		kfbk_block_move(dev, block, KFB_BLOCK_FAILED);
-		kfbk_unlock(dev);
-	}
-	return ret;
+	return ret ? kfbk_load_failed(dev, block, ret) : 0;
 }
 
 int kfbk_cache_load(struct kfbk_device *dev, u64 block)

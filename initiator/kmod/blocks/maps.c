@@ -132,6 +132,7 @@ static int kfbk_take_handles(struct mapping *m,
 			b->mapping_id = reply->mapping_id;
 			b->birth = h->birth;
 			b->has_birth = true;
+			b->may_be_gone = false;
 			b->is_first = !j;
 			m->first++;
 		}
