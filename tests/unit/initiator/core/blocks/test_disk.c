@@ -167,6 +167,11 @@ static void a_loss_of_a_disk_that_has_failed_is_its_end(void **state)
 	moves(KFB_DISK_FAILED, KFB_DISK_LOST, KFB_DISK_DEAD, 0);
 }
 
+static void a_dead_disk_has_nothing_more_to_lose(void **state)
+{
+	moves(KFB_DISK_DEAD, KFB_DISK_LOST, KFB_DISK_DEAD, 0);
+}
+
 static void what_is_no_state_or_event_is_refused(void **state)
 {
 	enum kfb_disk_state now = KFB_DISK_STATES;
@@ -193,6 +198,7 @@ int main(void)
 			copies_that_cannot_be_written_again_are_a_loss),
 		cmocka_unit_test(the_end_of_the_way_back_ends_writing_again),
 		cmocka_unit_test(a_loss_of_a_disk_that_has_failed_is_its_end),
+		cmocka_unit_test(a_dead_disk_has_nothing_more_to_lose),
 		cmocka_unit_test(what_is_no_state_or_event_is_refused),
 	};
 
