@@ -385,19 +385,21 @@ static int kfbk_reattach_begin(struct kfbk_device *dev)
 	return ret;
 }
 
-static bool kfbk_reattach_is_over(struct kfbk_device *dev)
+/* @state: what it is then: it may be another a moment later. */
+static bool kfbk_reattach_is_over(struct kfbk_device *dev,
+				  enum kfb_disk_state *state)
 {
-	enum kfb_disk_state state = READ_ONCE(dev->state);
-
-	return state != KFB_DISK_CONNECTING && state != KFB_DISK_REPLAYING;
+	*state = READ_ONCE(dev->state);
+	return *state != KFB_DISK_CONNECTING && *state != KFB_DISK_REPLAYING;
 }
 
 static int kfbk_reattach_wait(struct kfbk_device *dev)
 {
-	enum kfb_disk_state state;
+	enum kfb_disk_state state = KFB_DISK_CONNECTING;
 	int ret;
 
-	ret = wait_event_killable(dev->settled, kfbk_reattach_is_over(dev));
+	ret = wait_event_killable(dev->settled,
+				  kfbk_reattach_is_over(dev, &state));
 	if (ret) {
 		/* The session work settles it when the try is over. */
 		kfbk_lock(dev);
@@ -407,7 +409,6 @@ static int kfbk_reattach_wait(struct kfbk_device *dev)
 		return -EINTR;
 	}
 	kfbk_claim_settled(dev);
-	state = READ_ONCE(dev->state);
 	if (state == KFB_DISK_UP)
 		return 0;
 	return state == KFB_DISK_LOSSY || state == KFB_DISK_DEAD ? -EIO
