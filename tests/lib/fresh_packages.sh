@@ -38,12 +38,18 @@ build_packages_by()
 # run has not done so
 packages_built()
 {
-	local folder=$work/$1-build
+	local folder=$work/$1-build failed=$work/$1-build-failed
 	[ ! -d "$work/$1-debs" ] || return 0
+	if [ -e "$failed" ]; then
+		echo "the packages could not be built: the step before has said why"
+		return 1
+	fi
+	: >"$failed"
 	machine "$1" "$folder" && build_packages_by >"$work/commands" &&
 		in_machine "$1" "$folder" <"$work/commands" || return
 	mkdir "$work/$1-debs" &&
 		mv "$folder$DEBS" "$folder$DEBS.old" "$work/$1-debs" &&
+		rm "$failed" &&
 		rm -rf --one-file-system "$folder"
 }
 
