@@ -141,7 +141,7 @@ without_the_brick() {
 
 first_boot() {
 	install_service
-	check "brickd starts" systemctl start brickd || bail "$(logs)"
+	check "brickd starts, at each boot" systemctl enable --now brickd || bail "$(logs)"
 	make_all
 	names_are_there "at the end"
 	without_the_brick
