@@ -74,6 +74,9 @@ static bool add_holder(const struct brick_interval *found, void *arg)
 	uint64_t first = found->span.first;
 	struct page *page = arg;
 
+	/* It is being made: nobody knows it. */
+	if (!((const struct brick_mapping *)found->owner)->id)
+		return true;
 	if (page->skip && first < page->after)
 		return true;
 	if (first != page->at) {

@@ -86,6 +86,16 @@ void brick_work_go_on(struct brick_flows *flows, struct brick_work *work)
 	brick_flow_add_finished(flows, work->flow, &work->task);
 }
 
+void brick_work_go_on_behind(struct brick_flows *flows, struct brick_work *work)
+{
+	if (!flows || !work->flow) {
+		work->done(work);
+		return;
+	}
+	work->task.run = run_done;
+	brick_flow_add(flows, work->flow, &work->task);
+}
+
 void brick_mailbox_look(struct brick_mailbox *box)
 {
 	struct brick_work_list ready = STAILQ_HEAD_INITIALIZER(ready);

@@ -63,6 +63,10 @@ void brick_mailbox_post(struct brick_mailbox *box, struct brick_work *work);
  */
 void brick_work_go_on(struct brick_flows *flows, struct brick_work *work);
 
+/* The same behind all that the flow has to do now: for one piece of many. */
+void brick_work_go_on_behind(struct brick_flows *flows,
+			     struct brick_work *work);
+
 /**
  * brick_mailbox_look - take what has finished
  * @box: the mailbox

@@ -124,7 +124,9 @@ static void range_lock_granted(struct brick_range_lock *range_lock)
 
 	TAILQ_REMOVE(&op->session->waiting, op, waiting_link);
 	change_pending(op->session, -1);
-	brick_op_go_on(op, op->resume);
+	op->work.done = worker_done;
+	op->work.flow = op->session->flow;
+	brick_work_go_on(brick_ops_of(op->session)->flows, &op->work);
 }
 
 void brick_op_lock_range(struct brick_op *op, struct brick_span span,
@@ -155,7 +157,7 @@ void brick_op_go_on(struct brick_op *op, brick_op_fn resume)
 	op->work.done = worker_done;
 	op->work.flow = op->session->flow;
 	op->resume = resume;
-	brick_work_go_on(brick_ops_of(op->session)->flows, &op->work);
+	brick_work_go_on_behind(brick_ops_of(op->session)->flows, &op->work);
 }
 
 struct brick_handle *brick_op_next_handles(struct brick_op *op, size_t *n)

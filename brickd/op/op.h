@@ -198,7 +198,7 @@ void brick_op_submit(struct brick_op *op, struct brick_worker *worker,
  * @op: the op
  * @resume: what comes next
  *
- * For whatever has many pieces: in between others are served.
+ * For whatever has many pieces: in between others are served, and the client, too.
  */
 void brick_op_go_on(struct brick_op *op, brick_op_fn resume);
 

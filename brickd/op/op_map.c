@@ -230,6 +230,7 @@ static void undo_mapping(struct brick_op *op, enum kfb_status status)
 {
 	op->status = status;
 	op->session->n_handles -= op->n_handles;
+	op->session->n_mappings--;
 	op->mapping->n = op->mapping->n_noted;
 	forget_some(op);
 }
@@ -247,7 +248,6 @@ static void publish_mapping(struct brick_op *op)
 	}
 	op->handles = NULL;
 	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
-	s->n_mappings++;
 	fill_page(op, m, 0);
 }
 
@@ -291,6 +291,7 @@ static void make_mapping(struct brick_op *op)
 	m->handles = op->handles;
 	/* At once: others of the session's MAPs are under way. */
 	op->session->n_handles += op->n_handles;
+	op->session->n_mappings++;
 	op->mapping = m;
 	op->at_handle = 0;
 	note_some(op);
@@ -299,21 +300,22 @@ static void make_mapping(struct brick_op *op)
 static void map_registered(struct brick_op *op)
 {
 	const struct brick_session *s = op->session;
+	const struct brick_limits *limits = &brick_ops_of(s)->config->limits;
 
-	/* Without registrations, or they are closed. */
-	if (!op->error && op->n_changes)
-		op->error = -EAGAIN;
 	if (op->error) {
 		brick_op_finish_errno(op, op->error);
 		return;
 	}
-	if (s->n_handles + op->n_handles >
-	    brick_ops_of(s)->config->limits.handles) {
-		op->status = kfb_status_from_errno(-EDQUOT);
+	op->status = brick_op_recheck(op);
+	if (!op->status && op->n_changes)
+		op->status = KFB_ST_AGAIN;
+	if (!op->status && (s->n_handles + op->n_handles > limits->handles ||
+			    s->n_mappings >= limits->mappings))
+		op->status = KFB_ST_LIMIT;
+	if (op->status)
 		undo_registrations(op);
-		return;
-	}
-	make_mapping(op);
+	else
+		make_mapping(op);
 }
 
 static void map_found(struct brick_op *op);

@@ -169,6 +169,7 @@ static void take_handles(struct brick_op *op, struct brick_mapping *m,
 	if ((op->is_flushing && brick_flush_reserve(&op->flush, n)) ||
 	    brick_mappings_take_handles(&ops->sessions->mappings, m, first, n,
 					&op->handles)) {
+		brick_flush_drop(&op->flush);
 		brick_op_finish(op, KFB_ST_NO_MEMORY);
 		return;
 	}

@@ -137,7 +137,7 @@ static void end_some(struct brick_work *work)
 		free(m->handles);
 		free(m);
 	}
-	brick_work_go_on(s->all->registrar.box->flows, &s->teardown);
+	brick_work_go_on_behind(s->all->registrar.box->flows, &s->teardown);
 }
 
 static void end_mappings(struct brick_session *s)

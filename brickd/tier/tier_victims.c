@@ -36,10 +36,11 @@ static enum verdict classify_block(const struct brick_tier *tier, uint64_t va,
 
 	if (to_slow && brick_tier_is_pinned(tier, span.first))
 		return KEPT;
-	if (brick_mappings_conflict(&tier->sessions->mappings, span, false))
-		return KEPT;
+	/* First: what is being mapped is in the table, and may be undone. */
 	if (brick_range_locks_would_wait(tier->range_locks, span))
 		return BUSY;
+	if (brick_mappings_conflict(&tier->sessions->mappings, span, false))
+		return KEPT;
 	if (to_slow && brick_quarantine_blocks(tier->sessions, span, NULL))
 		return QUARANTINED;
 	return MOVABLE;

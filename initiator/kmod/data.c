@@ -101,7 +101,11 @@ static void kfbk_data_fail(struct kfbk_rq *krq, const struct kfbk_ctx *ctx,
 		kfbk_rq_again(rq);
 }
 
-/* The request ends with a flush of one queue, or of all. */
+/*
+ * The request ends with a flush of one queue, or of all. A write that is flushed is
+ * among what nobody was told of already: no fate of its queue may be told before it
+ * waits, and none is, as queues are closed when what they brought has been taken in.
+ */
 static void kfbk_data_flush(struct kfbk_device *dev, struct kfbk_rq *krq,
 			    int only)
 {

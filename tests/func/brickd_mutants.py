@@ -199,7 +199,7 @@ BRICKD_MUTANTS = {
         "pieces", "op_unmap.c", "\t\tbrick_op_go_on(op, forget_handles);\n\t\treturn;",
         "\t\tforget_handles(op);\n\t\treturn;", PIECES, folder=OP),
     "sessions-end-all-at-once": Mutant(
-        "pieces", "session_end.c", "brick_work_go_on(s->all->registrar.box->flows, &s->teardown);",
+        "pieces", "session_end.c", "brick_work_go_on_behind(s->all->registrar.box->flows, &s->teardown);",
         "end_some(&s->teardown);", PIECES, folder=SESSION),
     "mapping-goes-with-its-last-handle": Mutant(
         "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
@@ -251,7 +251,12 @@ BRICKD_MUTANTS = {
         "loop", "session.c", "\ts->flow = brick_sessions_flow(s->all, client);\n", "", HOLDINGS,
         folder=SESSION),
     "what-workers-finish-has-no-turns": Mutant(
-        "loop", "work.c", "if (!flows || !work->flow) {", "if (1) {", FLOW, folder=BASE),
+        "loop", "work.c",
+        "go_on(struct brick_flows *flows, struct brick_work *work)\n{\n\tif (!flows || !work->flow) {",
+        "go_on(struct brick_flows *flows, struct brick_work *work)\n{\n\tif (1) {", FLOW, folder=BASE),
+    "pieces-come-before-the-rest": Mutant(
+        "loop", "work.c", "brick_flow_add(flows, work->flow, &work->task);",
+        "brick_flow_add_finished(flows, work->flow, &work->task);", FLOW, folder=BASE),
     "finished-work-comes-last": Mutant(
         "loop", "flow.c", "TAILQ_EMPTY(&f->finished) ? &f->tasks : &f->finished;",
         "TAILQ_EMPTY(&f->tasks) ? &f->finished : &f->tasks;", FLOW, folder=BASE),

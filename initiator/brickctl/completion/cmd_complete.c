@@ -169,8 +169,7 @@ static void offer_extents(const struct completion *c, unsigned int what,
 
 		ctl_size_text(size, ctl_blocks_bytes(e->n_blocks));
 		if (as == AS_MAPPING)
-			snprintf(text, sizeof(text), "0x%" PRIx64,
-				 e->mapping_id);
+			ctl_id_text(text, e->mapping_id);
 		else if (as == AS_ADDRESS)
 			snprintf(text, sizeof(text), "0x%" PRIx64, e->va);
 		else

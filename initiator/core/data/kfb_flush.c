@@ -130,22 +130,19 @@ void kfb_flush_unpost(struct kfb_flush_queue *queue, struct kfb_flush_op *op)
 
 void kfb_flush_request(const struct kfb_flush_op *op, struct kfb_request *req)
 {
-	const struct kfb_dirty *dirty = &op->dirty;
-	const struct kfb_dirty *fua = &op->fua;
+	struct kfb_dirty both = op->dirty;
 
 	memset(req, 0, sizeof(*req));
 	req->op = KFB_OP_FLUSH;
-	if (dirty->all || fua->all ||
-	    dirty->n + fua->n > KFB_FLUSH_RANGES_MAX) {
+	/* Neighbours of both sets are one range, as those of one are. */
+	kfb_dirty_merge(&both, &op->fua);
+	if (both.all) {
 		req->u.flush.flags = KFB_FLUSH_ALL;
 		return;
 	}
-	/* The brick takes ranges in any order, and such as overlap. */
-	req->u.flush.n_ranges = dirty->n + fua->n;
-	memcpy(req->u.flush.ranges, dirty->ranges,
-	       dirty->n * sizeof(dirty->ranges[0]));
-	memcpy(req->u.flush.ranges + dirty->n, fua->ranges,
-	       fua->n * sizeof(fua->ranges[0]));
+	req->u.flush.n_ranges = both.n;
+	memcpy(req->u.flush.ranges, both.ranges,
+	       both.n * sizeof(both.ranges[0]));
 }
 
 /* What an op has not made durable is to be flushed once more. */

@@ -224,7 +224,7 @@ static void where_it_takes_a_sync_a_slice_is_of_more_than_one_slot(void **state)
 static void
 what_needs_no_zeroing_waits_for_one_slice_of_one_client(void **state)
 {
-	struct numbered hungry[HUNGRY], other;
+	struct numbered hungry[HUNGRY] = { 0 }, other = { 0 };
 
 	(void)state;
 	submit_held(&hungry[0], &hungry[0], BRICK_STORE_ALLOC, AT(1), 8);
@@ -254,7 +254,7 @@ static int drain_fails(struct brick_media *m)
 
 static void who_cannot_have_it_zeroed_is_told_so(void **state)
 {
-	struct numbered alloc;
+	struct numbered alloc = { 0 };
 
 	(void)state;
 	hooked.drain = drain_fails;
@@ -266,7 +266,7 @@ static void who_cannot_have_it_zeroed_is_told_so(void **state)
 /* Else somebody who allocates and frees takes whatever is zeroed for others. */
 static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 {
-	struct numbered large = { 0 }, churn[2 * ROUNDS], again;
+	struct numbered large = { 0 }, churn[2 * ROUNDS], again = { 0 };
 
 	(void)state;
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), 2 * CHURN + 8);
@@ -291,7 +291,7 @@ static void what_is_zeroed_for_one_is_kept_for_it(void **state)
 
 static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
 {
-	struct numbered large = { 0 }, next;
+	struct numbered large = { 0 }, next = { 0 };
 
 	(void)state;
 	submit_held(&large, &large, BRICK_STORE_ALLOC, AT(1), DIRTY);
@@ -307,7 +307,7 @@ static void what_is_kept_for_a_cancelled_one_is_free_again(void **state)
 
 static void what_cannot_be_has_nothing_zeroed(void **state)
 {
-	struct numbered full, there;
+	struct numbered full = { 0 }, there = { 0 };
 
 	(void)state;
 	submit(&full, &full, BRICK_STORE_ALLOC, AT(1), DIRTY + 1);
@@ -321,7 +321,8 @@ static void what_cannot_be_has_nothing_zeroed(void **state)
 /* They come free with the commit that the ALLOC cannot be in. */
 static void an_alloc_has_what_its_client_freed_before(void **state)
 {
-	struct numbered full, other, freed, alloc;
+	struct numbered full = { 0 }, other = { 0 }, freed = { 0 },
+			alloc = { 0 };
 
 	(void)state;
 	submit(&full, &full, BRICK_STORE_ALLOC, AT(1), DIRTY);
@@ -342,7 +343,8 @@ static void an_alloc_has_what_its_client_freed_before(void **state)
 static void
 an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
 {
-	struct numbered held = { 0 }, freed, alloc, over;
+	struct numbered held = { 0 }, freed = { 0 }, alloc = { 0 },
+			over = { 0 };
 
 	(void)state;
 	submit_held(&held, &held, BRICK_STORE_BIRTH, AT(9), 1);
@@ -378,7 +380,7 @@ an_alloc_within_the_quota_again_is_not_zeroed_in_a_commit(void **state)
 static void a_commit_has_a_share_of_each_client(void **state)
 {
 	static struct numbered many[CHANGES];
-	struct numbered first, few;
+	struct numbered first = { 0 }, few = { 0 };
 
 	(void)state;
 	submit_held(&first, &first, BRICK_STORE_BIRTH, AT(9), 1);

@@ -309,6 +309,31 @@ static void they_come_before_what_has_not_begun(void **state)
 	assert_int_equal(n_read, GREEDY * REQUESTS);
 }
 
+static unsigned int n_pieces, read_at_last;
+
+static void piece_done(struct brick_work *work)
+{
+	read_at_last = n_read;
+	if (--n_pieces)
+		brick_work_go_on_behind(&flows, work);
+}
+
+/* Of many pieces each comes behind what its client wants besides. */
+static void pieces_leave_turns_to_the_rest_of_their_client(void **state)
+{
+	struct brick_work mine = { .flow = &clients[0], .done = piece_done };
+
+	(void)state;
+	n_pieces = 3 * GREEDY * REQUESTS;
+	brick_work_go_on_behind(&flows, &mine);
+	for (size_t i = 0; i < GREEDY; i++)
+		ask(&greedy[i], REQUESTS);
+	serve_until_idle();
+	assert_int_equal(n_pieces, 0);
+	assert_int_equal(read_at_last, GREEDY * REQUESTS);
+	assert_int_equal(n_read, GREEDY * REQUESTS);
+}
+
 /* ---- who leaves, and who is whose ---- */
 
 static void a_connection_takes_what_has_come_to_its_client(void **state)
@@ -404,6 +429,8 @@ int main(void)
 			what_workers_have_finished_has_turns_as_well, begin),
 		cmocka_unit_test_setup(they_come_before_what_has_not_begun,
 				       begin),
+		cmocka_unit_test_setup(
+			pieces_leave_turns_to_the_rest_of_their_client, begin),
 		cmocka_unit_test_setup(
 			a_connection_takes_what_has_come_to_its_client, begin),
 		cmocka_unit_test_setup(one_that_is_gone_is_not_served, begin),

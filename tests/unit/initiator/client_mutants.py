@@ -153,8 +153,7 @@ CLIENT_MUTANTS = {
         "flushing", "data/kfb_flush.c", "kfb_dirty_move(&op->fua, &queue->fua);",
         "kfb_dirty_clear(&queue->fua);", UNIT + "core-flush", folder=CORE),
     "request-names-no-write-that-waits": Mutant(
-        "flushing", "data/kfb_flush.c", "req->u.flush.n_ranges = dirty->n + fua->n;",
-        "req->u.flush.n_ranges = dirty->n;", UNIT + "core-flush", folder=CORE),
+        "flushing", "data/kfb_flush.c", "kfb_dirty_merge(&both, &op->fua);", "", UNIT + "core-flush", folder=CORE),
     "loss-leaves-who-waits": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "if (!flush->is_of_write || !i->ops->take_back)", "if (0)",

@@ -351,10 +351,19 @@ static void what_nobody_was_told_of_is_flushed_as_well(void **state)
 	assert_int_equal(kfb_flush_done(&q, op->id, 0), 0);
 	assert_false(kfb_flush_is_dirty(&q));
 
-	/* More than a request names. */
+	/* More than a request names, of one block and of many. */
 	for (n = 0; n < KFB_FLUSH_RANGES_MAX; n++)
 		kfb_flush_wrote(&q, n * 4096ULL, 512);
 	kfb_flush_wrote_fua(&q, n * 4096ULL, 512);
+	kfb_flush_join(&q);
+	op = kfb_flush_post(&q);
+	kfb_flush_request(op, &req);
+	assert_int_equal(req.u.flush.flags, 0);
+	assert_in_range(req.u.flush.n_ranges, 1, KFB_FLUSH_RANGES_MAX);
+	assert_int_equal(kfb_flush_done(&q, op->id, 0), 0);
+	for (n = 0; n < KFB_FLUSH_RANGES_MAX; n++)
+		kfb_flush_wrote(&q, n * BLOCK, 512);
+	kfb_flush_wrote_fua(&q, n * BLOCK, 512);
 	kfb_flush_join(&q);
 	kfb_flush_request(kfb_flush_post(&q), &req);
 	assert_int_equal(req.u.flush.flags, KFB_FLUSH_ALL);
