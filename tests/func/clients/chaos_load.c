@@ -121,10 +121,15 @@ static int list_present(struct load *l, bool *present)
 	return 0;
 }
 
-/* No memory for it now: others have it mapped, or it is on its way. */
+/*
+ * No memory for it now: others have it mapped, or it is on its way. Or the session
+ * before, which was closed on its way back to the brick and could not say so, has it
+ * mapped until its lease is over.
+ */
 static bool is_crowded(const struct load *l, int rc)
 {
-	return l->disks_fail && (rc == -EAGAIN || rc == -ENOSPC);
+	return l->disks_fail &&
+	       (rc == -EAGAIN || rc == -ENOSPC || rc == -EBUSY);
 }
 
 static int check_block(struct load *l, unsigned int block)
