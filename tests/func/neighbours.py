@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a client notices of another one that takes all it can get.
 
-    neighbours.py [--seconds N] [--hours N] [--bound R] [--only HABIT] ...
+    neighbours.py [--seconds N] [--hours N] [--bound R] [--first] [--only HABIT] ...
 
 A polite client (clients/polite.c) does the same few small operations all the time,
 by turns alone and beside a greedy one (clients/greedy.c), which has another name, key
@@ -13,6 +13,8 @@ says how many times more the 99th percentile of one may become.
 
 The run takes so many seconds, or hours, apart from what the bricks need to start.
 "elsewhere" is what the machine itself makes of it: the greedy one asks another brick.
+With --first, as root, brickd and the polite client have the processors before the greedy
+one, as if it were another machine's; else it takes its part of them as well.
 docs/BENCHMARKS.md has figures.
 """
 import argparse
@@ -46,18 +48,20 @@ ELSEWHERE = "elsewhere"
 # --bound minds no operation whose 99th percentile stays below so many microseconds.
 NOTICED_US = 1000
 
-OPTIONS = argparse.Namespace(seconds=SECONDS, bound=None, only=None)
+FIRST = ("chrt", "--rr", "1")
+
+OPTIONS = argparse.Namespace(seconds=SECONDS, bound=None, first=False, only=None)
 
 
 class Speaker:
     """A program that answers each line."""
 
-    def __init__(self, program, *words, niceness=0):
+    def __init__(self, program, *words, before=()):
         self.name = program
         # What nobody reads must not fill a pipe.
         self.complaints = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            ["nice", "-n", str(niceness), str(lab.FUNC_BIN / program), *(str(w) for w in words)],
+            [*before, str(lab.FUNC_BIN / program), *(str(w) for w in words)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints,
             bufsize=0, env=lab.environment())
 
@@ -138,17 +142,17 @@ class Neighbours(lab.FuncTest):
                        clients={"greedy": [f"0x0+{POLITE_FIRST} rw"],
                                 "polite": [f"{POLITE_FIRST * lab.BLOCK:#x}+64 rw"]},
                        settings=f"map-extent-max = 2M\nmax-sessions = {ALL_SESSIONS}",
-                       **parameters)
+                       inside=FIRST if OPTIONS.first else (), **parameters)
         b.environment = {"PMEM2_FORCE_GRANULARITY": "CACHE_LINE", "SLOW_COPY_US": COPY_US}
         return b.start()
 
     def greedy(self, brick):
         return self.start("greedy", brick.url, "greedy", brick.key("greedy"), SESSIONS,
-                          "tiers" if brick.slow else "memory", niceness=10)
+                          "tiers" if brick.slow else "memory", before=("nice", "-n", "10"))
 
     def polite(self, brick, blocks):
         return self.start("polite", brick.url, "polite", brick.key("polite"), POLITE_FIRST,
-                          blocks)
+                          blocks, before=FIRST if OPTIONS.first else ())
 
     def beside(self, polite, greedy, habit, seconds):
         turns = max(TURNS, round(seconds * 1000 / LONG_TURN_MS / 2))
@@ -209,6 +213,7 @@ def options():
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--hours", type=float)
     parser.add_argument("--bound", type=float)
+    parser.add_argument("--first", action="store_true")
     parser.add_argument("--only", action="append", choices=HABITS + TIER_HABITS + (ELSEWHERE,))
     given, rest = parser.parse_known_args()
     sys.argv[1:] = rest
