@@ -29,6 +29,24 @@ fio_says() { # fio_says WHICH: of the job that ran last
 		}' /tmp/fio.json
 }
 
+measure() { # measure NAME DEVICE: one turn; a line of results
+	# what the turn before has written is no part of the first flush
+	dd if=/dev/zero of="$2" bs=4k count=1 oflag=direct conv=notrunc,fsync \
+		2>/dev/null
+	_w=$(fio_value "$2" write --ioengine=psync --rw=randwrite)
+	_s=$(fio_value "$2" sync --ioengine=psync --rw=randwrite --fsync=1)
+	_ws=$(($(fio_says write) + _s))
+	_r=$(fio_value "$2" read --ioengine=psync --rw=randread)
+	_q=$(fio_value "$2" write:iops --ioengine=libaio --iodepth=16 \
+		--rw=randwrite)
+	_qr=$(fio_value "$2" read:iops --ioengine=libaio --iodepth=16 \
+		--rw=randread)
+	_bw=$(fio_value "$2" write:bw --ioengine=libaio --iodepth=4 --bs=1m \
+		--size=64m --io_size=64m --rw=write)
+	echo "$1 $_w $_ws $_r $_q $_qr $_bw" >>/tmp/results
+	diag "$(tail -1 /tmp/results)"
+}
+
 table() { # table COLUMN...: min / median / max, a row for each name of /tmp/results
 	_head='| |' _line='|---|'
 	for _column; do

@@ -14,16 +14,18 @@ tunnel_key() {
 	printf '%-32.32s' "kfbrick test $1" | base64
 }
 
-# tunnel_setup NAME PEER ADDRESS PEER-ADDRESS NETDEV PEER-ENDPOINT: wg0 over NETDEV
+# tunnel_setup NAME PEER ADDRESS PEER-ADDRESS NETDEV PEER-ENDPOINT: wg0 over
+# NETDEV, by way of the words $TUNNEL_IN.
 tunnel_setup() {
-	_mtu=$(cat "/sys/class/net/$5/mtu")
-	modprobe wireguard && ip link add wg0 type wireguard || return
+	_mtu=$($TUNNEL_IN ip -o link show "$5" | sed 's/.* mtu \([0-9]*\).*/\1/')
+	modprobe wireguard &&
+		$TUNNEL_IN ip link add wg0 type wireguard || return
 	tunnel_key "$1" >/tmp/wg.key
-	wg set wg0 private-key /tmp/wg.key listen-port $WG_PORT \
+	$TUNNEL_IN wg set wg0 private-key /tmp/wg.key listen-port $WG_PORT \
 		peer "$(tunnel_key "$2" | wg pubkey)" allowed-ips "$4/32" \
 		endpoint "$6:$WG_PORT" || return
-	ip addr add "$3/24" dev wg0
-	ip link set wg0 mtu $((_mtu - 80)) up
+	$TUNNEL_IN ip addr add "$3/24" dev wg0
+	$TUNNEL_IN ip link set wg0 mtu $((_mtu - 80)) up
 }
 
 capture_begin() { # capture_begin NETDEV: all that passes there

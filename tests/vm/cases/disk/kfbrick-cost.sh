@@ -21,63 +21,9 @@
 
 ROUNDS=${KFB_COST_ROUNDS:-3}
 export OPS_MIB=${KFB_COST_MIB:-8} # 256 operations each
-NVMET=/sys/kernel/config/nvmet
 
 cpu_ticks() { # cpu_ticks PROCESS: its own user and system time
 	awk '{ sub(/.*[)] /, ""); print $12, $13 }' "/proc/$1/stat"
-}
-
-measure() { # measure NAME DEVICE: one turn; a line of results
-	# what the turn before has written is no part of the first flush
-	dd if=/dev/zero of="$2" bs=4k count=1 oflag=direct conv=notrunc,fsync \
-		2>/dev/null
-	_w=$(fio_value "$2" write --ioengine=psync --rw=randwrite)
-	_s=$(fio_value "$2" sync --ioengine=psync --rw=randwrite --fsync=1)
-	_ws=$(($(fio_says write) + _s))
-	_r=$(fio_value "$2" read --ioengine=psync --rw=randread)
-	_q=$(fio_value "$2" write:iops --ioengine=libaio --iodepth=16 \
-		--rw=randwrite)
-	_qr=$(fio_value "$2" read:iops --ioengine=libaio --iodepth=16 \
-		--rw=randread)
-	_bw=$(fio_value "$2" write:bw --ioengine=libaio --iodepth=4 --bs=1m \
-		--size=64m --io_size=64m --rw=write)
-	echo "$1 $_w $_ws $_r $_q $_qr $_bw" >>/tmp/results
-	diag "$(tail -1 /tmp/results)"
-}
-
-nvmet_export() { # nvmet_export TRANSPORT PORT ID: a subsystem of its own
-	modprobe nvmet && modprobe "nvmet-$1" || return
-	grep -q configfs /proc/mounts ||
-		mount -t configfs none /sys/kernel/config
-	_s=$NVMET/subsystems/$1
-	mkdir "$_s" && echo 1 >"$_s/attr_allow_any_host" &&
-		mkdir "$_s/namespaces/1" &&
-		printf /dev/pmem1 >"$_s/namespaces/1/device_path" &&
-		echo 1 >"$_s/namespaces/1/enable" || return
-	_p=$NVMET/ports/$3
-	mkdir "$_p" && echo "$1" >"$_p/addr_trtype" &&
-		echo ipv4 >"$_p/addr_adrfam" &&
-		echo "$LOCAL_IP" >"$_p/addr_traddr" &&
-		echo "$2" >"$_p/addr_trsvcid" &&
-		ln -s "$_s" "$_p/subsystems/$1"
-}
-
-nvme_disk() { # nvme_disk ID: the ID-th that there is
-	set -- "$1" /dev/nvme[0-9]n[0-9]
-	shift "$1" && [ -b "$1" ] && echo "$1"
-}
-
-nvme_attach() { # nvme_attach TRANSPORT PORT ID
-	nvmet_export "$1" "$2" "$3" && modprobe "nvme-$1" || return
-	echo "transport=$1,traddr=$LOCAL_IP,trsvcid=$2,nqn=$1,nr_io_queues=1" \
-		>/dev/nvme-fabrics || return
-	wait_for 20 nvme_disk "$3"
-}
-
-nvme_end() {
-	for _c in /sys/class/nvme/nvme*; do
-		echo 1 >"$_c/delete_controller"
-	done
 }
 
 # brick_turns MODE TURN: the disk's turns, with TURN after each of them
@@ -136,8 +82,8 @@ else
 fi
 check "a disk that does nothing is there" null_disk
 check "the other NVDIMM is a disk" wait_for 10 test -b /dev/pmem1
-check "it is there by NVMe over RDMA" nvme_attach rdma 4420 1 || exit
-check "and over TCP" nvme_attach tcp 4421 2 || exit
+check "it is there by NVMe over RDMA" nvme_attach rdma "$LOCAL_IP" 4420 1 || exit
+check "and over TCP" nvme_attach tcp "$LOCAL_IP" 4421 2 || exit
 if [ "$CARRIER" = verbs ]; then
 	brick_turns readback others
 	nvme_end
