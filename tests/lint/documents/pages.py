@@ -4,6 +4,7 @@
 Markdown has code in backticks and blocks, scdoc in bold, underline and blocks.
 """
 import collections
+import functools
 import re
 
 # kind: "code", a word or command in a sentence; "block", a line of a block;
@@ -38,15 +39,17 @@ def lines_of(text):
         begun = ""
 
 
+@functools.lru_cache(maxsize=None)
 def spans_of(page, text):
     """The page's code."""
-    prose = []
+    found, prose = [], []
     for number, line, is_block, section in lines_of(text):
         if is_block:
-            yield Span(page, number, line, "block", section)
+            found.append(Span(page, number, line, "block", section))
         else:
             prose.append((number, line, section))
-    yield from (man_spans if page.endswith(".scd") else markdown_spans)(page, prose)
+    found += (man_spans if page.endswith(".scd") else markdown_spans)(page, prose)
+    return tuple(found)
 
 
 def markdown_spans(page, prose):

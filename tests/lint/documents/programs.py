@@ -147,11 +147,17 @@ class Programs:
         return found
 
 
+@functools.lru_cache(maxsize=None)
+def commands_of(text):
+    """The words of each command in a line."""
+    text = re.sub(r"(^|\s)#\s.*", "", text)
+    return [re.findall(r"[^\s\[\]()\"']+", part)
+            for part in re.split(r"\|\||&&|[|;&\n]", text)]
+
+
 def calls(text, programs, aliases):
     """(sub-commands, words) of each call of a program of ours in a line."""
-    text = re.sub(r"(^|\s)#\s.*", "", text)
-    for part in re.split(r"\|\||&&|[|;&\n]", text):
-        words = re.findall(r"[^\s\[\]()\"']+", part)
+    for words in commands_of(text):
         for i, word in enumerate(words):
             if word in aliases:
                 yield word, aliases[word], words[i + 1:]

@@ -40,10 +40,12 @@ class Book:
         self.markdown = ["README.md", "CONTRIBUTING.md", *tree.matching("docs/*.md")]
         self.manual = tree.matching("docs/man/*.scd")
 
+    def spans_of(self, page):
+        return pages.spans_of(page, self.tree.text(page))
+
     @functools.cached_property
     def spans(self):
-        return [span for page in self.markdown + self.manual
-                for span in pages.spans_of(page, self.tree.text(page))]
+        return [span for page in self.markdown + self.manual for span in self.spans_of(page)]
 
     @functools.cached_property
     def cases(self):
@@ -145,9 +147,9 @@ def built_here(book, path):
 
 def aliases_of(book, page):
     found = {}
-    for span in book.spans:
+    for span in book.spans_of(page):
         match = re.match(r"alias (\w+)='(\w+)", span.text)
-        if span.page == page and span.kind == "block" and match:
+        if span.kind == "block" and match:
             table = book.programs.find(match[2])
             if table:
                 found[match[1]] = table
@@ -158,7 +160,7 @@ def options(book):
     """Options and sub-commands beside a program, and options alone."""
     for page in book.markdown + book.manual:
         aliases = aliases_of(book, page)
-        for span in (s for s in book.spans if s.page == page and s.kind != "path"):
+        for span in (s for s in book.spans_of(page) if s.kind != "path"):
             text = re.sub(r"^\s*alias \w+='(.*)'", r"\1", span.text)
             # A heading that quotes what a program says calls none.
             if span.section == f"`{span.text}`":
@@ -469,13 +471,14 @@ TALKERS = ("brickd/*.c", "initiator/*.c", "proto/*.c", "kfabric/tcp/*.c",
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 
 
+@functools.lru_cache(maxsize=None)
 def literals(text):
     """The strings of a C source, those that follow each other joined."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     # A name between two strings is a format of <inttypes.h>.
     run = rf"{STRING}(?:\s*(?:PRI\w+\s*)?{STRING})*"
-    for match in re.finditer(run, text):
-        yield "".join(s[1:-1] for s in re.findall(STRING, match[0])).replace(r'\"', '"')
+    return ["".join(s[1:-1] for s in re.findall(STRING, match[0])).replace(r'\"', '"')
+            for match in re.finditer(run, text)]
 
 
 def sentences(book):

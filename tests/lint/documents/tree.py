@@ -20,6 +20,16 @@ def read(path):
     return path.read_text(encoding="utf-8", errors="replace")
 
 
+@functools.lru_cache(maxsize=None)
+def folders_of(files):
+    return {str(p) for f in files for p in pathlib.PurePath(f).parents}
+
+
+@functools.lru_cache(maxsize=None)
+def words_of(text):
+    return frozenset(re.findall(r"\w+", text))
+
+
 class Tree:
     """The files below `top`; `changed` replaces some, for the lint's own test."""
 
@@ -27,7 +37,7 @@ class Tree:
         self.top = pathlib.Path(top)
         self.changed = changed or {}
         self.files = listed(self.top) | self.changed.keys()
-        self.folders = {str(p) for f in self.files for p in pathlib.PurePath(f).parents}
+        self.folders = folders_of(frozenset(self.files))
 
     def text(self, name):
         return self.changed[name] if name in self.changed else read(self.top / name)
@@ -66,6 +76,6 @@ class Tree:
             if name.startswith("tests/lint/documents/") or name == "tests/lint/test_documents.py":
                 continue
             if not name.startswith("docs/") and not name.endswith(".md"):
-                found.update(re.findall(r"\w+", self.text(name)))
+                found |= words_of(self.text(name))
                 found.update(re.findall(r"[\w-]+", name))
         return found
