@@ -5,6 +5,8 @@ import shutil
 import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+# What no test of a copy looks at.
+WITHOUT = ("kmod", "man", "metrics", "systemd")
 
 
 class Fault(Exception):
@@ -36,3 +38,8 @@ def add(folder, patches):
         must(f"{patch.name} does not fit beside the others",
              "git", "apply", str(patch), cwd=folder)
     must("git add", "git", "add", "--all", cwd=folder)
+
+
+def configure(tree, build, *options):
+    must("meson setup", "meson", "setup", str(build), str(tree), "-Doptimization=0",
+         "-Ddebug=false", *(f"-D{option}=disabled" for option in WITHOUT), *options)
