@@ -76,6 +76,10 @@ class AdminTest(lab.FuncTest):
     def admin_json(self, *words):
         return lab.read_json(self.ok(self.admin_ctl("--json", *words)))
 
+    def only(self, n):
+        """The sessions, once there are n of them."""
+        return self.only_sessions(self.path, n)
+
     def hold(self, *words, client="a"):
         """A session that holds a mapping until it is stopped."""
         held = subprocess.Popen(
@@ -121,7 +125,7 @@ class Ops(AdminTest):
     def test_sessions_shows_who_is_there_and_what_they_have(self):
         self.assertEqual(self.admin_json("sessions")["sessions"], [])
         self.hold_block(client="b")
-        one, = self.admin_json("sessions")["sessions"]
+        one, = self.only(1)
         self.assertEqual((one["client"], one["state"]), ("b", "LIVE"))
         self.assertLessEqual(one["lease_left_ms"], 10000)
         self.assertEqual((one["queues"], one["mappings"], one["handles"]), (1, 1, 1))
@@ -184,14 +188,14 @@ class Ops(AdminTest):
                          "list mapped shows which")
             # Neither its name nor its session.
             self.assertNotIn("client a", done.stderr.decode())
-            one, = self.admin_json("sessions")["sessions"]
+            one, = self.only(1)
             self.assertNotIn(one["session"], done.stderr.decode())
         self.ok(self.b.ctl("unmap", f"{int(mine, 16):016x}"))
         self.ok(self.b.ctl("free", "0x0+1"))
 
     def test_evict_ends_one_session_and_its_blocks_are_free(self):
         evicted, kept = self.hold_block(0), self.hold_block(1)
-        first = self.admin_json("sessions")["sessions"][0]["session"]
+        first = self.only(2)[0]["session"]
         self.ok(self.admin_ctl("evict", first))
         done = select.select([evicted.stdout, kept.stdout], [], [], DEADLINE_S)[0]
         self.assertEqual(len(done), 1)
@@ -200,9 +204,8 @@ class Ops(AdminTest):
         self.assertIn(f"user {os.geteuid()} of the brick's machine", said)
         self.assertIn("has evicted this client", said)
         block = 0 if gone is evicted else 1
-        self.until(lambda: first not in {
-            s["session"] for s in self.admin_json("sessions")["sessions"]})
-        self.assertEqual(len(self.admin_json("sessions")["sessions"]), 1)
+        one, = self.only(1)
+        self.assertNotEqual(one["session"], first)
         self.ok(self.b.ctl("free", f"{block * lab.BLOCK}+1"))
         self.refused(self.b.ctl("free", f"{(1 - block) * lab.BLOCK}+1"), REFUSED, "mapped")
         self.assertEqual(self.stat("evictions"), 1)
@@ -211,12 +214,14 @@ class Ops(AdminTest):
 
     def test_evict_by_client_ends_all_its_sessions_and_no_other(self):
         self.hold_block(0), self.hold_block(1), self.hold_block(2, client="b")
+        self.only(3)
         self.assertEqual(self.admin_json("evict", "--all", "a"), {"evicted": 2})
-        self.until(lambda: len(self.admin_json("sessions")["sessions"]) == 1)
-        self.assertEqual(self.admin_json("sessions")["sessions"][0]["client"], "b")
+        one, = self.only(1)
+        self.assertEqual(one["client"], "b")
 
     def test_evict_of_what_is_not_there_changes_nothing(self):
         self.hold_block()
+        held, = self.only(1)
         for words in (("evict", "123"), ("evict", "--all", "b")):
             self.refused(self.admin_ctl(*words), REFUSED, "no")
         a = self.admin()
@@ -225,7 +230,8 @@ class Ops(AdminTest):
                         {"client": "x" * 41}, {}, {"client": "a", "session": "1"}):
             answer = a.ask(op="evict", **request)
             self.assertEqual((answer["ok"], answer["errno"]), (False, errno.EINVAL), request)
-        self.assertEqual(len(self.admin_json("sessions")["sessions"]), 1)
+        one, = self.only(1)
+        self.assertEqual((one["session"], one["state"]), (held["session"], "LIVE"))
         self.refused(self.admin_ctl("evict"), USAGE, "either")
         self.refused(self.admin_ctl("evict", "1", "--all", "a"), USAGE, "either")
 
@@ -241,13 +247,14 @@ class Ops(AdminTest):
         self.assertEqual(self.stat("auth_failures"), 1)
         self.assertEqual(self.stat("slots", state="allocated"), 2)
         self.assertGreaterEqual(self.stat("drain_seconds")["count"], 1)
-        self.assertEqual(self.stat("drain_flushes")["sum"],
-                         self.stat("drain_flushes")["count"])
+        flushes = self.stat("drain_flushes")
+        self.assertEqual(flushes["sum"], flushes["count"])
         self.assertGreaterEqual(self.stat("commit_changes")["sum"], 1)
         flush = self.stat("op_seconds", op="flush")
         self.assertEqual(flush["count"], 1)
         self.assertGreater(flush["sum"], 0)
-        self.until(lambda: self.stat("sessions_fenced") == self.stat("sessions_opened"))
+        self.only(0)
+        self.assertEqual(self.stat("sessions_fenced"), self.stat("sessions_opened"))
         self.assertEqual(self.stat("handles"), 0)
         self.assertIn("ops op=alloc status=EEXIST", self.ok(self.admin_ctl("stats")).decode())
 
@@ -258,10 +265,11 @@ class Ops(AdminTest):
         self.assertEqual(self.stat("slots", state="allocated"), 0)
 
     def test_refused_connections_are_counted_by_reason(self):
+        self.ok(self.b.ctl("alloc", "0x0+1"))
         self.b.stop()
         self.b.settings += "\nmax-sessions = 1"
         self.b.start()
-        self.hold_block()
+        self.hold("0x0+1")
         self.refused(self.b.ctl("info"), UNREACHED)
         self.assertGreaterEqual(self.stat("connections_refused", status="EDQUOT"), 1)
 
@@ -270,6 +278,7 @@ class Ops(AdminTest):
         self.ok(self.b.ctl("alloc", "0x0+1"))
         for _ in range(n):
             self.hold("0x0+1", "--ro")
+        self.only(n)
         first = self.admin().ask(op="sessions")
         self.assertEqual(len(first["sessions"]), PAGE)
         self.assertEqual(first["next"], first["sessions"][-1]["session"])

@@ -240,6 +240,20 @@ class FuncTest(unittest.TestCase):
                 self.fail(f"does not come about: {what or 'what is waited for'}\n{logs}")
             time.sleep(TICK_S)
 
+    def only_sessions(self, admin, n):
+        """The sessions at a brick's admin socket, once there are n of them.
+
+        A session ends after its client has ended: how long after is the brick's matter.
+        """
+        found = []
+
+        def are_there():
+            listed = self.ok(run(BRICKCTL, "--admin", admin, "--json", "sessions"))
+            found[:] = read_json(listed)["sessions"]
+            return len(found) == n
+        self.until(are_there, f"{n} sessions")
+        return found
+
     def loop(self, mib, name="disk"):
         """A block device of so many MiB, and the file below it."""
         reason = why_no_loop()

@@ -184,10 +184,10 @@ class Logs(lab.FuncTest):
         self.ok(lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b")))
         self.assertTrue(re.search(r"session [0-9a-f]{16} queue \d+ s?tcp\[127\.0\.0\.1\]:\d+: "
                                   "connection request refused", b.log_text()))
+        self.ok(b.ctl("alloc", "0x0+1"))
         self.assertEqual(b.stop(), 0)
         b.settings = "max-sessions = 1"
         b.start()
-        self.ok(b.ctl("alloc", "0x0+1"))
         with subprocess.Popen([lab.BRICKCTL, "--brick", b.url, "--client", "a", "--key-file",
                                str(b.key("a")), "map", "0x0+1", "--ro", "--hold", "86400"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
