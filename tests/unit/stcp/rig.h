@@ -86,6 +86,6 @@ struct seen rig_wait(struct rig *rig, struct side *side, void *context);
 bool rig_has(struct rig *rig, struct side *side, const void *context);
 
 uint64_t rig_now_ms(void);
-#define RIG_DEADLINE_MS 20000
+#define RIG_DEADLINE_MS 60000
 
 #endif

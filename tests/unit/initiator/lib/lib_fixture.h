@@ -17,8 +17,10 @@
 #include "kfbrick.h"
 
 /* Long enough for a loaded machine, short enough to wait for. */
-#define TIMEOUT_MS	 10000
-#define SHORT_TIMEOUT_MS 200
+#define TIMEOUT_MS	 60000
+#define SHORT_TIMEOUT_MS 500
+/* For what is to be answered, and for one thing that is not. */
+#define LATE_MS 3000
 
 extern struct fake_brick *brick;
 extern struct fake_rules *rules;

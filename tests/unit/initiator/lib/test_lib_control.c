@@ -83,7 +83,7 @@ static void an_alloc_over_the_quota_says_so(void **state)
 static void a_quota_that_cannot_be_asked_for_hides_no_refusal(void **state)
 {
 	rules->quota_blocks = 50;
-	lib_connect_short();
+	lib_connect_within(LATE_MS);
 	rules->refuse_op = KFB_OP_ALLOC;
 	rules->refuse_status = KFB_ST_NO_SPACE;
 	rules->silent_op = KFB_OP_INFO;
@@ -156,7 +156,7 @@ static void a_map_is_tried_again_while_it_is_refused_for_now(void **state)
 				     &mapping),
 			 -EAGAIN);
 	/* Each try is answered well within it, on a busy machine, too. */
-	lib_connect_within(2000);
+	lib_connect_within(LATE_MS);
 	rules->map_again = UINT32_MAX;
 	assert_int_equal(kfbrick_map(k, FAKE_VA, 1,
 				     KFBRICK_MAP_RO | KFBRICK_MAP_SHARED,
@@ -192,7 +192,7 @@ static void an_alloc_that_comes_after_its_session_is_no_error(void **state)
 {
 	struct kfbrick_config config = lib_config();
 
-	config.reconnect_ms = 5000;
+	config.reconnect_ms = TIMEOUT_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->drop_once = KFB_OP_ALLOC;
 	rules->forget = true;
@@ -217,7 +217,7 @@ static void a_refusal_of_an_alloc_that_was_sent_again_says_nothing(void **state)
 {
 	struct kfbrick_config config = lib_config();
 
-	config.reconnect_ms = 5000;
+	config.reconnect_ms = TIMEOUT_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->refuse_status = KFB_ST_DENIED;
 	rules->refuse_op = KFB_OP_ALLOC;
@@ -247,7 +247,7 @@ static void a_free_is_done_when_its_blocks_are_known_to_be_gone(void **state)
 	};
 	struct kfbrick_config config = lib_config();
 
-	config.reconnect_ms = 5000;
+	config.reconnect_ms = TIMEOUT_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		rules->refuse_status = cases[i].map_status;
@@ -423,7 +423,7 @@ static void who_was_evicted_knows_by_whom(void **state)
 static void polling_keeps_the_lease(void **state)
 {
 	rules->lease_ms =
-		4000; /* a quarter is longer than a busy machine takes */
+		12000; /* a quarter is longer than a busy machine takes */
 	lib_connect_default();
 	wait_seen(KFB_OP_PING, 2);
 }

@@ -116,7 +116,7 @@ static void what_a_late_answer_says_of_the_medium_is_told(void **state)
 	struct kfbrick_config config = lib_config();
 
 	config.reconnect_ms = TIMEOUT_MS;
-	config.timeout_ms = SHORT_TIMEOUT_MS;
+	config.timeout_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	lib_map(1);
 	assert_int_equal(kfbrick_write(k, FAKE_VA, "x", 1), 0);

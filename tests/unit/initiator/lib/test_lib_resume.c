@@ -59,9 +59,9 @@ static void what_was_said_of_a_loss_is_not_said_of_the_next(void **state)
 	struct kfbrick_info info = { .size = sizeof(info) };
 
 	/* Longer than a busy machine may take over a step. */
-	config.reconnect_ms = 10 * SHORT_TIMEOUT_MS;
-	config.timeout_ms = 5 * SHORT_TIMEOUT_MS;
-	rules->lease_ms = 5 * SHORT_TIMEOUT_MS;
+	config.reconnect_ms = 2 * LATE_MS;
+	config.timeout_ms = LATE_MS;
+	rules->lease_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->drop_once = KFB_OP_INFO;
 	assert_int_equal(kfbrick_get_info(k, &info), 0);
@@ -119,7 +119,7 @@ static void a_late_page_takes_no_mapping_away(void **state)
 	struct kfbrick_config config = lib_config();
 
 	config.reconnect_ms = TIMEOUT_MS;
-	config.timeout_ms = SHORT_TIMEOUT_MS;
+	config.timeout_ms = LATE_MS;
 	assert_int_equal(lib_connect(&config), 0);
 	rules->handles_per_page = 1;
 	lib_map(2);
