@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One boot: builds the initramfs of a group of cases, runs it, collects."""
+import json
 import os
 import pathlib
 import re
@@ -365,8 +366,14 @@ def supplied_files(options, programs):
             found[path.name] = path
     for path in options.bin:
         found[os.path.basename(path)] = pathlib.Path(path)
-    for name in programs if options.build else []:
-        for path in pathlib.Path(options.build).rglob(name):
-            if path.is_file() and os.access(path, os.X_OK):
-                found.setdefault(name, path)
+    for path in built(options.build) if options.build else []:
+        if path.name in programs and os.access(path, os.X_OK):
+            found.setdefault(path.name, path)
     return found
+
+
+def built(build):
+    """Yield the files that a build makes, but none of other builds that tests have in it."""
+    targets = pathlib.Path(build) / "meson-info/intro-targets.json"
+    for target in json.loads(targets.read_text()):
+        yield from map(pathlib.Path, target["filename"])
