@@ -15,7 +15,7 @@
 
 #include <kfabric/kfi_provider.h>
 
-#define ST_WAIT_MS   10000 /* deadline of everything that must come */
+#define ST_WAIT_MS   60000 /* deadline of everything that must come */
 #define ST_QUIET_MS  50 /* how long to look for what must not come */
 #define ST_MAX_SEGS  16
 #define ST_MAX_LEN   (1024 * 1024)

@@ -16,10 +16,10 @@
 #define IOP_CHUNK_SIZE (2u << 20)
 #define IOP_TX_OPS     32
 #define IOP_RECV_BYTES 4096u
-#define IOP_MS	       10000
+#define IOP_MS	       60000
 /* Timeout of operations in this test, and by when an error must be there. */
-#define IOP_OP_TIMEOUT_MS 3000
-#define IOP_ERROR_MS	  8000
+#define IOP_OP_TIMEOUT_MS 10000
+#define IOP_ERROR_MS	  60000
 
 /**
  * struct iop_buf - a buffer in up to IOP_CHUNKS pieces

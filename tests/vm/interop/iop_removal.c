@@ -12,7 +12,7 @@
 
 #define REGION	    65536
 #define REMOVAL_MS  60000
-#define EVENTS_MS   10000
+#define EVENTS_MS   60000
 #define WRITE_BYTES 4096
 
 /* The other end of the connection. */

@@ -35,7 +35,7 @@
 #include "kfabric/test/perf/iop_wire.h"
 
 #define POLL_MS	      20
-#define EVENT_MS      10000
+#define EVENT_MS      60000
 #define SLICE_MS      100
 #define RETRY_US      50000
 #define CONNECT_TRIES 400

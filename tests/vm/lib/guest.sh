@@ -100,11 +100,16 @@ now_s() {
 TIMEOUT_FACTOR=1
 [ "$KIND" != debug ] || TIMEOUT_FACTOR=8
 
+# The machine below the guest does other things as well: nobody gives up sooner.
+WAIT_LEAST_S=60
+
 # wait_for SECONDS COMMAND...: until the command succeeds. It starts as few
 # processes as it can: in an emulated guest each takes milliseconds.
 wait_for() {
 	read -r _now _ </proc/uptime
-	_until=$((${_now%.*} + $1 * TIMEOUT_FACTOR))
+	_until=$1
+	[ "$_until" -ge $WAIT_LEAST_S ] || _until=$WAIT_LEAST_S
+	_until=$((${_now%.*} + _until * TIMEOUT_FACTOR))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		read -r _now _ </proc/uptime

@@ -21,9 +21,10 @@ ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(31)
 PARAMETERS = pathlib.Path("/sys/module/kfi_target/parameters")
 PORT = int((PARAMETERS / "service").read_text(encoding="ascii"))
-GONE_S = 30
-HALF_OPEN_GONE_S = 60  # together: each has 10 s, and all wait at the same time
+GONE_S = 120
+HALF_OPEN_GONE_S = 240  # together: each has 10 s, and all wait at the same time
 HALF_OPEN = 100
+RACE_S = 5
 PAUSE_S = 0.005  # of the honest one: the others are to come to their turn, too
 DELIVERY, COMMIT = 1 << 2, 1 << 3
 ANSWER_BYTES = 16
@@ -203,7 +204,10 @@ def main():
     floods()
     halves()
     stale.start()
-    stale.join(5)
+    stale.join(RACE_S)
+    end = time.monotonic() + GONE_S
+    while not stale.ended and time.monotonic() < end:
+        stale.join(RACE_S)
     for thread in (stale, honest):
         thread.stop.set()
         thread.join()

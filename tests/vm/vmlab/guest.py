@@ -31,7 +31,8 @@ RESTART_MARK = b"reboot: Restarting system"
 HOTPLUG = ",slots=8,maxmem=64G"
 KERNEL_ARGS = ("console=ttyS0 loglevel=5 panic=-1 oops=panic log_buf_len=4M "
                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
-               "printk.devkmsg=on no_timer_check")
+               "printk.devkmsg=on no_timer_check "
+               "sysctl.kernel.hung_task_timeout_secs=300")
 # Costs an emulated CPU much and tests nothing of ours: "rep movsb" is emulated
 # byte by byte, retpolines defeat the chaining of translated blocks. The clock
 # stays the HPET: Linux takes the TSC's rate for another one on a busy machine.
@@ -56,11 +57,12 @@ def kvm_works():
         return False
     boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     stamp = cache.root() / f"kvm-{boot}"
-    if not stamp.exists():
-        for old in cache.root().glob("kvm-*"):
-            old.unlink(missing_ok=True)
-        stamp.write_text("yes" if probe("kvm") else "no")
-    return stamp.read_text() == "yes"
+    with cache.lock("kvm"):
+        if not stamp.exists():
+            for old in cache.root().glob("kvm-*"):
+                old.unlink(missing_ok=True)
+            stamp.write_text("yes" if probe("kvm") else "no")
+        return stamp.read_text() == "yes"
 
 
 def probe(accel):

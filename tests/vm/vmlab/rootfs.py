@@ -49,7 +49,8 @@ ETC = {"machine-id": "0123456789abcdef0123456789abcdef\n", "hostname": "guest\n"
 IMAGE_SIZE = "4G"  # mostly holes
 SYSTEM_SIZE = "8G"
 RECIPE = "2"  # rises when bootstrap() or trim() change
-KERNEL_ARGS = "systemd.unit=vm-cases.target systemd.show_status=0"
+KERNEL_ARGS = ("systemd.unit=vm-cases.target systemd.show_status=0 "
+               "systemd.default_timeout_start_sec=600")
 
 
 def packages():

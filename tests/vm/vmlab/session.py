@@ -15,7 +15,9 @@ from . import (apt, cache, cases as case_files, cpio, guest, image, initramfs,
 HERE = initramfs.HERE
 TOP = HERE.parent.parent
 POLL_S = 0.1
-BOOT_S = 60
+BOOT_S = 300
+# The limits of cases are for a machine that does nothing else; they end what hangs.
+PATIENCE = 5
 DEBUG_FACTOR = 8
 ICOUNT_FACTOR = 4
 LOGS_KEPT = 20
@@ -124,7 +126,7 @@ class Session:
         return names
 
     def limit(self, case):
-        return (self.options.timeout or case.timeout) * self.slow
+        return (self.options.timeout or case.timeout * PATIENCE) * self.slow
 
     def machine(self, group, role, work):
         opts = self.options

@@ -20,7 +20,7 @@ MISSED_KIB=64
 
 attach_half() { # I/O must end when the brick stays away, or md never knows
 	attach_it --size ${SIZE_MIB}M --queues 2 --fail io-error \
-		--reconnect-s 2
+		--reconnect-s 10
 }
 
 sectors() { # written to this half's disk so far

@@ -30,7 +30,7 @@ check "the loop-back device is up" ip link set lo up
 check "the provider and its target load" modprobe kfi_target || exit
 _before=$(kernel_kib)
 hostile() {
-	timeout 800 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
+	timeout 4000 python3 /vm/files/peers.py "${KFB_ROUNDS:-100}" \
 		${KFB_SEED:+"$KFB_SEED"} >/tmp/points 2>&1
 }
 check "the peers come to their end" hostile

@@ -19,7 +19,7 @@ for round in 1 2 3; do
 	check "round $round: the writes begin" wait_for 20 writing
 	sleep 0.3
 	check "round $round: the device goes, although it is in use" \
-		timeout 60 rdma link delete rxe0
+		timeout 300 rdma link delete rxe0
 	check "round $round: the test ends" wait $load
 	dmesg_since "# removal begins" >/tmp/removal.log
 	ktap /tmp/removal.log

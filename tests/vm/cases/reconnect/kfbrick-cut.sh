@@ -19,7 +19,7 @@
 # TIMEOUT: 7200
 
 LONG_S=300
-LEASE_S=30 # an operation that is not answered is noticed in a third of it
+LEASE_S=45 # an operation that is not answered is noticed in a third of it
 [ "$KIND" != debug ] || LEASE_S=90 # the way back takes as long as a lease there
 BRICK_IP=$SERVER_IP
 CUTS=${KFB_CUTS:-3}

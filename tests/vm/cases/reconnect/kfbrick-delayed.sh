@@ -77,7 +77,7 @@ round() { # round N
 	head -c $((4 * KIB << 10)) /dev/urandom >/tmp/new
 	echo 1 >"$FAULT/power"
 	check "$1: a disk is attached" attach_disk --size 8M --queues 1 \
-		--reconnect-s 600 --timeout 20 --retain-mb $(($1 % 2 * 8)) \
+		--reconnect-s 600 --timeout 40 --retain-mb $(($1 % 2 * 8)) \
 		--provider 'fault;verbs' || exit
 	check "$1: the answer to a flush is lost" lose_answer
 	drained_since=$(fault_count drained_lines)

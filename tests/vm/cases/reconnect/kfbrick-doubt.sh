@@ -76,7 +76,7 @@ fua() {
 late() {
 	fault_setup
 	check "late: a disk is attached" attach_disk --size 8M --queues 1 \
-		--reconnect-s 600 --timeout 5 --retain-mb 0 \
+		--reconnect-s 600 --timeout 15 --retain-mb 0 \
 		--provider 'fault;verbs' || exit
 	check "late: it is written" put /tmp/new
 	fail_once
