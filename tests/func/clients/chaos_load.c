@@ -122,14 +122,14 @@ static int list_present(struct load *l, bool *present)
 }
 
 /*
- * No memory for it now: others have it mapped, or it is on its way. Or the session
- * before, which was closed on its way back to the brick and could not say so, has it
- * mapped until its lease is over.
+ * The session before, which was closed on its way back to the brick and could not say
+ * so, has it mapped until its lease is over. Or there is no memory for it now: others
+ * have it mapped, or it is on its way.
  */
 static bool is_crowded(const struct load *l, int rc)
 {
-	return l->disks_fail &&
-	       (rc == -EAGAIN || rc == -ENOSPC || rc == -EBUSY);
+	return rc == -EBUSY ||
+	       (l->disks_fail && (rc == -EAGAIN || rc == -ENOSPC));
 }
 
 static int check_block(struct load *l, unsigned int block)

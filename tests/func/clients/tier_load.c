@@ -28,6 +28,7 @@
 #define RUN_MAX	      3U
 #define MAYBE_MAX     32U
 #define CONNECT_MS    60000
+#define PAUSE_MS      20
 #define TIMEOUT_MS    20000
 #define SESSION_STEPS 8 /* then another session: quarantines end */
 
@@ -195,15 +196,33 @@ static int read_run(unsigned int first, unsigned int n)
 	return rc;
 }
 
+/*
+ * The session before, which was closed on its way back to the brick and could not say
+ * so, has what it had mapped until its lease is over.
+ */
+static int map_run(unsigned int first, unsigned int n, bool write,
+		   struct kfbrick_mapping **m)
+{
+	unsigned int flags = KFBRICK_MAP_EXCLUSIVE |
+			     (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO);
+	int waited = 0, rc;
+
+	do {
+		rc = kfbrick_map(l.k, va_of(first), n, flags, m);
+		if (rc != -EBUSY)
+			return rc;
+		poll(NULL, 0, PAUSE_MS);
+		waited += PAUSE_MS;
+	} while (waited < CONNECT_MS);
+	return rc;
+}
+
 static int use(unsigned int first, unsigned int n, bool write)
 {
 	struct kfbrick_mapping *m;
 	int rc;
 
-	rc = kfbrick_map(l.k, va_of(first), n,
-			 KFBRICK_MAP_EXCLUSIVE |
-				 (write ? KFBRICK_MAP_RW : KFBRICK_MAP_RO),
-			 &m);
+	rc = map_run(first, n, write, &m);
 	if (rc)
 		return rc;
 	rc = write ? write_run(first, n) : read_run(first, n);
@@ -224,9 +243,9 @@ static int connect_again(void)
 		rc = kfbrick_connect(&l.config, &l.k);
 		if (!rc)
 			return 0;
-		/* The brick is being started again: look every 20 ms. */
-		poll(NULL, 0, 20);
-		waited += 20;
+		/* The brick is being started again. */
+		poll(NULL, 0, PAUSE_MS);
+		waited += PAUSE_MS;
 	} while (waited < CONNECT_MS);
 	return rc;
 }
