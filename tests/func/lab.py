@@ -6,8 +6,8 @@ BRICKCTL and the folder FUNC_BIN of the tests' own programs. KFB_LISTEN is where
 bricks listen, for other fabrics than tcp over loopback; KFB_STORE is a device
 for the tests that keep a store over a kill; with KFB_TAP set results are
 printed as TAP. A brick listens on an ephemeral port that it keeps over
-restarts. Everything that was started is stopped by its pid when the test ends,
-also by an interrupt.
+restarts: it is bound here as well, so that nobody else gets it. Everything that
+was started is stopped by its pid when the test ends, also by an interrupt.
 """
 import json
 import os
@@ -15,6 +15,7 @@ import pathlib
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,10 @@ MIB = 1 << 20
 BLOCK = 2 * MIB
 READY_S = 60
 STOP_S = 60
-COMMAND_S = 120
+COMMAND_S = 300
+# Of brickctl, for a brick that has to wait for a processor or a disk.
+PATIENCE = ["--timeout", "60"]
+PROMOTE_WAIT_MS = 60000
 COMES_S = 90
 TICK_S = 0.02
 # The number of what brickctl's JSON looks like.
@@ -101,6 +105,7 @@ class Brick:
         # A file that is made, or a block device.
         self.slow = self.folder / "slow" if slow_size else slow
         self.port = 0
+        self.kept = None
         self.process = None
         # Of brickd alone.
         self.environment = {}
@@ -137,6 +142,8 @@ class Brick:
                  f"listen = {self.url}", self.settings]
         if self.slow:
             lines.append(f"slow = {self.slow}")
+            if "promote-wait-ms" not in self.settings:
+                lines.append(f"promote-wait-ms = {PROMOTE_WAIT_MS}")
         for name, grants in self.clients.items():
             lines += [f"[client {name}]", f"key-file = {self.key(name)}"]
             lines += [f"grant = {grant}" for grant in grants]
@@ -144,8 +151,18 @@ class Brick:
                 lines.append(f"quota = {self.quotas[name]}")
         self.conf.write_text("\n".join(lines) + "\n")
 
+    def keep_port(self):
+        """While nobody listens there it could be given to somebody else."""
+        if self.kept or self.inside or not self.listen.endswith("//127.0.0.1"):
+            return
+        self.kept = socket.socket()
+        self.kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.kept.bind(("127.0.0.1", self.port))
+        self.port = self.kept.getsockname()[1]
+
     def start(self, stderr=None):
         """Starts brickd and waits until it listens."""
+        self.keep_port()
         self.configure()
         # Marks of failed syncs go there, not to the host's.
         env = environment() | {"RUNTIME_DIRECTORY": str(self.folder / "run")}
@@ -188,8 +205,13 @@ class Brick:
         self.process = None
         return status
 
+    def close(self):
+        self.kill()
+        if self.kept:
+            self.kept.close()
+
     def ctl(self, *words, client="a", stdin=None, key=None, timeout=COMMAND_S):
-        who = ["--client", client, "--key-file", str(key or self.key(client))]
+        who = [*PATIENCE, "--client", client, "--key-file", str(key or self.key(client))]
         return run(*self.from_inside, BRICKCTL, "--brick", self.url, *who, *words,
                    stdin=stdin, timeout=timeout)
 
@@ -215,7 +237,7 @@ class FuncTest(unittest.TestCase):
 
     def tearDown(self):
         for brick in self.bricks:
-            brick.kill()
+            brick.close()
             log = brick.log_text().encode()
             for mark in SANITIZER_MARKS + FAULT_MARKS:
                 self.assertNotIn(mark, log, brick.log_text())
