@@ -85,7 +85,7 @@ class Commands(lab.FuncTest):
     def test_a_mapping_shows_its_handles_and_is_held_until_interrupted(self):
         self.ok(self.b.ctl("alloc", "0x0+3"))
         command = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
-                   str(self.b.key("a")), "--json", "map", "0x0+3", "--rw", "--hold", "60"]
+                   str(self.b.key("a")), "--json", "map", "0x0+3", "--rw", "--hold", "300"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=lab.environment()) as held:
             line = held.stdout.readline()
@@ -95,13 +95,13 @@ class Commands(lab.FuncTest):
             self.refused(self.b.ctl("free", "0x0+1"), REFUSED, "0x0", "mapped")
             held.send_signal(signal.SIGINT)
             held.stdout.read()
-            self.assertEqual(held.wait(timeout=20), 0)
+            self.assertEqual(held.wait(timeout=lab.STOP_S), 0)
         self.ok(self.b.ctl("free", "0x0+3"))
 
     def test_a_mapping_of_another_session_is_ended_by_its_id(self):
         self.ok(self.b.ctl("alloc", "0x0+1"))
         command = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file",
-                   str(self.b.key("a")), "--json", "map", "0x0+1", "--ro", "--hold", "60"]
+                   str(self.b.key("a")), "--json", "map", "0x0+1", "--ro", "--hold", "300"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=lab.environment()) as held:
             held.stdout.readline()
@@ -112,7 +112,7 @@ class Commands(lab.FuncTest):
             self.refused(self.b.ctl("unmap", str(mine[0]["mapping_id"])), REFUSED)
             held.send_signal(signal.SIGTERM)
             held.stdout.read()
-            held.wait(timeout=20)
+            held.wait(timeout=lab.STOP_S)
 
     def test_ping_answers(self):
         self.ok(self.b.ctl("ping", "-c", "3"))

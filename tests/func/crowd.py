@@ -98,12 +98,8 @@ class Crowd(lab.FuncTest):
         self.assertEqual(self.b.stop(), 0)
 
     def gone(self, descriptors):
-        """The brick lets go of ended sessions by itself; ask until it has."""
-        for _ in range(lab.COMMAND_S):
-            self.ok(self.b.ctl("ping", "-c", "1"))
-            if self.descriptors() <= descriptors:
-                return
-        self.assertLessEqual(self.descriptors(), descriptors)
+        """The brick lets go of ended sessions by itself."""
+        self.until(lambda: self.descriptors() <= descriptors, f"{descriptors} descriptors")
 
     def test_sessions_that_are_gone_leave_nothing(self):
         self.ok(lab.run(*self.crowd("cycle", max(CYCLES // 10, 20)), timeout=OPEN_S))

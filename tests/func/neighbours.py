@@ -32,6 +32,8 @@ LONG_TURN_MS = 2000
 ALONE = 0.4
 SESSIONS, ALL_SESSIONS = 16, 64  # a quarter
 ANSWER_S = 120
+# Less than the greedy one waits for its last answers.
+PROMOTE_WAIT_MS = 20000
 POLITE_FIRST = 4096
 COPY_US = "2000"
 FAST, SLOW = "66M", "1G"
@@ -141,7 +143,8 @@ class Neighbours(lab.FuncTest):
         b = self.brick(name, program=lab.FUNC_BIN / "brickd-slow-copies",
                        clients={"greedy": [f"0x0+{POLITE_FIRST} rw"],
                                 "polite": [f"{POLITE_FIRST * lab.BLOCK:#x}+64 rw"]},
-                       settings=f"map-extent-max = 2M\nmax-sessions = {ALL_SESSIONS}",
+                       settings=f"map-extent-max = 2M\nmax-sessions = {ALL_SESSIONS}\n"
+                                f"promote-wait-ms = {PROMOTE_WAIT_MS}",
                        inside=FIRST if OPTIONS.first else (), **parameters)
         b.environment = {"PMEM2_FORCE_GRANULARITY": "CACHE_LINE", "SLOW_COPY_US": COPY_US}
         return b.start()

@@ -22,7 +22,7 @@ import unittest
 PROGRAM, FOLDER, *ONLY = sys.argv[1:]
 STOCK = [("tcp", "tcp")] if "--stock" in ONLY else []
 ONLY = [word for word in ONLY if word != "--stock"]
-PATIENCE_S = 60
+PATIENCE_S = 240
 REFUSED = 77
 ALONE = [*STOCK, ("stcp", "stcp")]
 COLUMNS = [*ALONE, ("stcp", "tcp"), ("tcp", "stcp")]

@@ -14,7 +14,7 @@ import time
 import lab
 
 REFUSED = 1
-SOON_S = 20
+SOON_S = lab.COMMAND_S
 ALL = ["0x0+1T rw"]
 A_HAS = "0x800000"      # block 4: where a may be, until it may not
 OTHER = "0x1000000"

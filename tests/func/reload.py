@@ -2,12 +2,11 @@
 """SIGHUP: clients, keys and grants are taken; mistakes change nothing."""
 import signal
 import subprocess
-import time
 
 import lab
 
 REFUSED, NO_BRICK = 1, 3
-SOON_S = 30
+SOON_S = lab.COMMAND_S
 
 
 class Reload(lab.FuncTest):
@@ -21,15 +20,8 @@ class Reload(lab.FuncTest):
         """Send SIGHUP and wait for what the log says of it."""
         before = len(self.b.log_text())
         self.b.process.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: said in self.b.log_text()[before:], said)
+        self.until(lambda: said in self.b.log_text()[before:], said)
         return self.b.log_text()[before:]
-
-    def wait_for(self, is_true, what):
-        end = time.monotonic() + SOON_S
-        while not is_true():
-            self.assertLess(time.monotonic(), end,
-                            f"no {what}:\n{self.b.log_text()}")
-            time.sleep(0.02)
 
     def change(self, clients):
         self.b.clients = clients
@@ -41,7 +33,7 @@ class Reload(lab.FuncTest):
         """A client that has blocks mapped until it is stopped."""
         words = [lab.BRICKCTL, "--brick", self.b.url, "--client", client,
                  "--key-file", str(self.b.key(client)), "--json", "map", va,
-                 "--rw", "--hold", str(SOON_S * 4)]
+                 "--rw", "--hold", "86400"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE,
                                    env=lab.environment())
@@ -73,7 +65,7 @@ class Reload(lab.FuncTest):
         self.assertEqual(len(self.mapped()), 1)
         self.change({"b": ["0x0+1T rw"]})
         self.reload()
-        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.until(lambda: not self.mapped(), "end of the mapping")
         self.assertIn("its client was removed", self.b.log_text())
         said = held.communicate(timeout=SOON_S)[1].decode()
         self.assertIn("evicted: the brick's settings do not name the client", said)
@@ -86,7 +78,7 @@ class Reload(lab.FuncTest):
         self.b.key("a").unlink()
         self.change(dict(self.b.clients))
         self.reload()
-        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.until(lambda: not self.mapped(), "end of the mapping")
         self.refused(self.b.ctl("list", "allocated", key=old), NO_BRICK)
         self.ok(self.b.ctl("list", "allocated"))
 
@@ -119,17 +111,17 @@ class Reload(lab.FuncTest):
         self.ok(self.b.ctl("ping", "-c", "1", key=old))
         held.terminate()
         held.wait()
-        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.until(lambda: not self.mapped(), "end of the mapping")
         # A session of the new key outlives the old one's end.
         words = [lab.BRICKCTL, "--brick", self.b.url, "--client", "a", "--key-file", str(new),
-                 "map", "0x0+1", "--ro", "--hold", str(SOON_S * 4)]
+                 "map", "0x0+1", "--ro", "--hold", "86400"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, env=lab.environment()) as moved:
             self.addCleanup(moved.kill)
             moved.stdout.readline()
             left = self.hold("a", "0x200000+1")
             self.give_keys(new)
             left.wait(timeout=SOON_S)
-            self.wait_for(lambda: len(self.mapped()) == 1, "end of the old key's session")
+            self.until(lambda: len(self.mapped()) == 1, "end of the old key's session")
             self.assertEqual(self.mapped()[0]["va"], "0x0")
             self.assertIn("no longer the key it used", self.b.log_text())
             self.refused(self.b.ctl("ping", "-c", "1", key=old), NO_BRICK)
@@ -141,7 +133,7 @@ class Reload(lab.FuncTest):
         inside = self.hold("b", "0x600000+1")
         self.change({"a": ["2M+14M rw"], "b": ["0x0+1T rw"]})
         self.reload()
-        self.wait_for(lambda: len(self.mapped()) == 1, "end of one mapping")
+        self.until(lambda: len(self.mapped()) == 1, "end of one mapping")
         self.assertEqual(self.mapped()[0]["va"], "0x600000")
         self.assertIsNone(inside.poll())
         self.refused(self.b.ctl("free", "0x0+1"), REFUSED)
@@ -150,7 +142,7 @@ class Reload(lab.FuncTest):
         self.hold("a", "0x0+1")
         self.change({"a": ["0x0+16M ro"], "b": ["0x0+1T rw"]})
         self.reload()
-        self.wait_for(lambda: not self.mapped(), "end of the mapping")
+        self.until(lambda: not self.mapped(), "end of the mapping")
 
     def test_a_mistake_changes_nothing(self):
         self.hold("a")
@@ -183,10 +175,10 @@ class Reload(lab.FuncTest):
             log = self.reload(f"log-level is now {level}")
             self.assertNotRegex(log, "log-level.* restart")
             if level != "error":
-                self.wait_for(lambda: "read again" in self.b.log_text(), "the end")
+                self.until(lambda: "read again" in self.b.log_text(), "the end")
             before = len(self.b.log_text())
             self.ok(self.b.ctl("ping", "--count", "1"))
-            self.wait_for(lambda: ": accepted" in self.b.log_text()[before:] or not detail, "detail")
+            self.until(lambda: ": accepted" in self.b.log_text()[before:] or not detail, "detail")
             self.assertEqual(": accepted" in self.b.log_text()[before:], detail)
 
 

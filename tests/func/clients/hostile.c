@@ -25,6 +25,8 @@
 #define FOREIGN_VA    (UINT64_C(1) << 50) /* outside every grant */
 #define LAST_BLOCK_VA (~UINT64_C(0) - KFB_BLOCK_BYTES + 1)
 
+#define WAIT_MS 60000
+
 static struct raw_identity id;
 
 /* Statuses for ranges, by op. */
@@ -180,7 +182,7 @@ static void a_write_with_completion_data_ends_the_connection(void **state)
 					handle.raddr + sizeof(block),
 					handle.key),
 			 0);
-	assert_int_equal(raw_receive(s->c, answer, &len, 15000), RAW_ENDED);
+	assert_int_equal(raw_receive(s->c, answer, &len, WAIT_MS), RAW_ENDED);
 	assert_true(raw_session_open(&other, &id));
 	expect_unmap(&other, mapping_id, KFB_ST_OK);
 	raw_session_close(&other);
@@ -260,7 +262,7 @@ static void an_unknown_op_is_not_supported(void **state)
 	assert_true(n > 0);
 	kfb_put_le16((__le16 *)buf, 77);
 	assert_int_equal(raw_send(s->c, buf, n), 0);
-	assert_int_equal(raw_receive(s->c, buf, &len, 15000), RAW_ACCEPTED);
+	assert_int_equal(raw_receive(s->c, buf, &len, WAIT_MS), RAW_ACCEPTED);
 	memcpy(&status, buf + offsetof(struct kfb_wire_header, status),
 	       sizeof(status));
 	assert_int_equal(kfb_get_le16(&status), KFB_ST_NOT_SUPPORTED);

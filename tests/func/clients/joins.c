@@ -15,13 +15,15 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "key_file.h"
 #include "proto/kfb_err.h"
 #include "raw_session.h"
 
-#define VA     (UINT64_C(64) << 30)
-#define MISSES 15000
+#define VA	 (UINT64_C(64) << 30)
+#define MISSES	 60000 /* or milliseconds */
+#define PAUSE_NS 1000000
 
 static struct raw_identity id, other_id;
 
@@ -82,6 +84,7 @@ static void free_when_fenced(struct raw_session *s)
 		assert_int_equal(raw_call(s, &req), RAW_ACCEPTED);
 		if (s->reply.status != KFB_ST_AGAIN)
 			break;
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
 	assert_int_equal(s->reply.status, KFB_ST_OK);
 }

@@ -28,7 +28,7 @@
 #include "proto/kfb_err.h"
 #include "raw_session.h"
 
-#define WAIT_MS	      15000
+#define WAIT_MS	      60000
 #define CREDITS	      8
 #define FREE_CREDITS  (CREDITS - KFB_CREDITS_RESERVED)
 #define BLOCKS	      4

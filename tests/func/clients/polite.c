@@ -31,6 +31,7 @@
 
 #define DATA_BYTES 65536U
 #define BLOCKS_MAX 64U
+#define TIMEOUT_MS 60000 /* how long it takes decides nothing */
 #define NS_PER_MS  UINT64_C(1000000)
 #define NS_PER_S   UINT64_C(1000000000)
 /* Another session is opened in one of so many rounds. */
@@ -146,7 +147,8 @@ static void report(void)
 
 /* ---- a round ---- */
 
-static struct kfbrick_config config = { .size = sizeof(config) };
+static struct kfbrick_config config = { .size = sizeof(config),
+					.timeout_ms = TIMEOUT_MS };
 static struct kfbrick *k;
 static uint64_t first_block, n_blocks, n_rounds;
 static uint64_t written[BLOCKS_MAX]; /* the round that wrote it; 0: none yet */

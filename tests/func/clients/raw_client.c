@@ -24,7 +24,7 @@
 #define N_RECEIVES    20 /* for the replies to all credits, and for EVENTs */
 #define N_SENDS	      16
 #define MESSAGE_BYTES 8192
-#define CONNECT_MS    10000
+#define CONNECT_MS    60000
 #define PAUSE_NS      200000
 
 struct raw_client {

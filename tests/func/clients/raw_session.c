@@ -10,7 +10,7 @@
 #include "proto/kfb_auth.h"
 #include "proto/kfb_err.h"
 
-#define REPLY_MS 15000
+#define REPLY_MS 60000
 #define CREDITS	 16
 
 static int hmac(void *ctx, const __u8 *key, const struct kfb_iov *parts,

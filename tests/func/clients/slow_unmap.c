@@ -14,7 +14,7 @@
 #include "proto/kfb_err.h"
 #include "raw_session.h"
 
-#define WAIT_MS 15000
+#define WAIT_MS 60000
 
 #define CHECK(what)                                                        \
 	do {                                                               \

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 
 #define PAIR_REFUSED	 77
-#define PAIR_DEADLINE_MS 20000
+#define PAIR_DEADLINE_MS 60000
 #define PAIR_BYTES	 (2U << 20) /* of memory, half of it each way */
 #define PAIR_HALF	 (PAIR_BYTES / 2)
 #define PAIR_EPS_MAX	 4
