@@ -20,7 +20,7 @@ import lab  # pylint: disable=wrong-import-position
 
 # kill9 has read the command line.
 KILLS, SEED = kill9.KILLS, kill9.SEED
-LEASE_MS = 1000
+LEASE_MS = 5000
 KILL_AFTER_S = (0.0, 0.2)
 LOADS = {"two": 2, "three": 3}
 

@@ -180,7 +180,7 @@ class ComeBack(lab.FuncTest):
         return self.b.log_text().count("client a: authenticated")
 
     def test_a_cut_connection_resumes_its_session(self):
-        self.begin(queues=2)
+        self.begin(queues=2, settings="lease-ms = 600000")
         before = self.sessions()
         instance = self.does("info")
         for i in range(5):
@@ -193,7 +193,7 @@ class ComeBack(lab.FuncTest):
         self.assertEqual(self.sessions(), before)
 
     def test_a_request_whose_answer_was_lost_is_not_executed_twice(self):
-        self.begin()
+        self.begin(settings="lease-ms = 600000")
         before = self.sessions()
         self.forwarder.downward = False
         self.talker.say("unmap", VA)
@@ -269,7 +269,8 @@ class ComeBack(lab.FuncTest):
         self.assertEqual(self.ok(self.b.ctl("read", VA, "--length", str(len(data)))), data)
 
     def test_a_silent_network_is_noticed_and_survived(self):
-        self.begin(settings="lease-ms = 3000")
+        # Half of it is left when the silence is noticed.
+        self.begin(settings="lease-ms = 20000")
         before = self.sessions()
         self.forwarder.upward = self.forwarder.downward = False
         self.talker.say("write", VA, 4096, 9)

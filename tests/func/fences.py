@@ -17,9 +17,9 @@ import unittest
 import lab
 
 ROUNDS = 2
-LEASE_MS = 4000
+LEASE_MS = 8000
 NO_END_MS = 600000
-LEASES = 3
+LEASES = 2
 LINE_S = 60
 HEARS_BYTES = lab.LISTEN.startswith("tcp:")
 

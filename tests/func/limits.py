@@ -35,7 +35,7 @@ class Limits(lab.FuncTest):
                          "max-unauthenticated-per-address = 2")
 
     def test_who_says_nothing_is_sent_away(self):
-        self.at_the_edge("silent", "auth-timeout-ms = 500")
+        self.at_the_edge("silent", "auth-timeout-ms = 2000")
         self.assertIn("it has not authenticated in time", self.b.log_text())
 
     def test_sessions_are_limited_in_all(self):

@@ -12,6 +12,8 @@ from tcp_peers import Peer, hello, request
 
 TRIES = 600
 GOODBYES = 100
+# A client that is told that its lease ends has a third of it to answer.
+LEASE = "lease-ms = 20000"
 # A command whose core may be as large as it likes.
 CORES = ["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh"]
 # Lines of a kind within ten seconds.
@@ -36,7 +38,7 @@ class Logs(lab.FuncTest):
     def lines_of(self, program):
         """The log of a brick that a program of raw clients has tried."""
         b = self.brick(program, clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
-                       settings="log-level = debug")
+                       settings=f"log-level = debug\n{LEASE}")
         # What joins looks for in INFO.
         b.quotas = {"a": "4"} if program == "joins" else {}
         b.start()
@@ -178,7 +180,7 @@ class Logs(lab.FuncTest):
                              f"and it has room for {room}" in b.log_text(), said, b.log_text())
 
     def test_a_refusal_names_the_peer_and_the_session_it_asked_for(self):
-        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]})
+        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]}, settings=LEASE)
         b.quotas = {"a": "4"}
         b.start()
         self.ok(lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b")))

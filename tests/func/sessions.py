@@ -14,14 +14,15 @@ import time
 import lab
 
 CLIENTS = 4
-LEASE_MS = 10000
+LEASE_MS = 20000
 LONG_MS = 600000
 HALF_OPEN = 24
 
 
 class Joins(lab.FuncTest):
     def test_only_who_has_proven_the_session_joins_it(self):
-        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]})
+        b = self.brick(clients={"a": ["0x0+128G rw"], "b": ["0x0+128G rw"]},
+                       settings=f"lease-ms = {LEASE_MS}")
         b.quotas = {"a": "4"}
         b.start()
         done = lab.run(lab.FUNC_BIN / "joins", b.url, "a", b.key("a"), "b", b.key("b"))
