@@ -214,7 +214,7 @@ class Files(lab.FuncTest):
         self.tree.mkdir()
         process = subprocess.Popen(
             [BIN / "powerfail-files", "load", self.notes, self.tree, "7"])
-        end = time.monotonic() + lab.READY_S
+        end = time.monotonic() + lab.COMMAND_S
         while not self.notes.exists() or self.notes.read_bytes().count(b"\n") < 400:
             self.assertLess(time.monotonic(), end, "it does not sync")
             time.sleep(TICK_S)
@@ -372,7 +372,7 @@ class Bricks(lab.FuncTest):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        end = time.monotonic() + lab.READY_S
+        end = time.monotonic() + lab.COMMAND_S
         while not notes.exists() or notes.read_bytes().count(b"\n") < FLUSHES:
             if process.poll() is not None:
                 self.fail(f"it has ended: {process.stderr.read().decode()}")
