@@ -115,18 +115,11 @@ int brick_mappings_add(struct brick_mappings *all, struct brick_mapping *m)
 	return 0;
 }
 
-void brick_mapping_hide(struct brick_mapping *m)
-{
-	if (!m->is_hidden)
-		brick_intervals_del(&m->holdings->mappings, &m->by_id);
-	m->is_hidden = true;
-}
-
 static void forget_id(struct brick_mappings *all, struct brick_mapping *m)
 {
 	if (!m->id)
 		return;
-	brick_mapping_hide(m);
+	brick_intervals_del(&m->holdings->mappings, &m->by_id);
 	all->n--;
 }
 
@@ -237,7 +230,7 @@ int brick_mappings_find(const struct brick_mappings *all,
 	brick_intervals_overlap(&holdings->mappings, BRICK_INTERVALS_ALL,
 				(struct brick_span){ id, id + 1 }, take_owner,
 				out);
-	return *out ? 0 : -ENOENT;
+	return *out && !all->is_ending((*out)->session) ? 0 : -ENOENT;
 }
 
 size_t brick_mapping_from(const struct brick_mapping *m, uint64_t block)

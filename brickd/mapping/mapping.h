@@ -43,7 +43,8 @@ struct brick_handle {
  * struct brick_holdings - what one client has, through all its sessions
  * @n_sessions: that share it
  * @n_ending: of these, those that are to have nothing any more
- * @mappings: by their ids in the place of blocks
+ * @mappings: by their ids in the place of blocks; with those of sessions that end,
+ *	until these have come to them
  * @written: blocks of handles that may have brought what is not durable
  * @late: sessions whose writes may come after the end of their handles
  */
@@ -61,7 +62,6 @@ struct brick_holdings {
  * @session: the one whose connection uses it
  * @holdings: its client's
  * @by_id: there
- * @is_hidden: it is not there any more
  * @flags: KFB_MAP_*
  * @n: handles
  * @n_noted: the first so many are in the table; all of them but while it is made
@@ -74,7 +74,6 @@ struct brick_mapping {
 	struct brick_session *session;
 	struct brick_holdings *holdings;
 	struct brick_interval by_id;
-	bool is_hidden;
 	uint32_t flags;
 	size_t n;
 	size_t n_noted;
@@ -145,9 +144,6 @@ int brick_mappings_add(struct brick_mappings *all,
 void brick_mappings_shorten(struct brick_mappings *all,
 			    struct brick_mapping *mapping);
 
-/* Its session ends: nobody sees it in a list of its client's any more. */
-void brick_mapping_hide(struct brick_mapping *mapping);
-
 /**
  * brick_mappings_take_handles - take handles out of a mapping
  * @all: the table
@@ -195,7 +191,8 @@ bool brick_holdings_written(const struct brick_holdings *holdings,
  * brick_holdings_list - visit a client's mappings in the order of their ids
  * @holdings: of the client
  * @id: from this one on
- * @visit: is called for each as long as it says true
+ * @visit: is called for each as long as it says true, also for those of sessions that
+ *	end, which nobody is told of
  * @arg: for it
  */
 void brick_holdings_list(const struct brick_holdings *holdings, uint64_t id,

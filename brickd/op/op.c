@@ -133,9 +133,9 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 			 brick_op_fn next)
 {
 	struct brick_session *s = op->session;
+	struct brick_range_locks *locks = &brick_ops_of(s)->range_locks;
 
-	if (is_crowded(s) &&
-	    brick_range_locks_would_wait(&brick_ops_of(s)->range_locks, span)) {
+	if (is_crowded(s) && brick_range_locks_would_wait(locks, span)) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}
@@ -143,8 +143,7 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 	op->range_lock.span = span;
 	op->range_lock.granted = range_lock_granted;
 	op->resume = next;
-	if (brick_range_locks_take(&brick_ops_of(s)->range_locks,
-				   &op->range_lock)) {
+	if (brick_range_locks_take(locks, &op->range_lock)) {
 		next(op);
 	} else {
 		TAILQ_INSERT_TAIL(&s->waiting, op, waiting_link);
@@ -206,18 +205,16 @@ void brick_op_commit(struct brick_op *op, brick_op_fn resume)
 	brick_changes_submit(brick_ops_of(op->session)->storage, &op->commit);
 }
 
-void brick_ops_cancel(struct brick_session *s)
+bool brick_ops_cancel(struct brick_session *s)
 {
-	struct brick_op *op;
+	struct brick_op *op = TAILQ_FIRST(&s->waiting);
 
-	while ((op = TAILQ_FIRST(&s->waiting))) {
-		TAILQ_REMOVE(&s->waiting, op, waiting_link);
-		brick_range_locks_drop(&brick_ops_of(s)->range_locks,
-				       &op->range_lock);
-		op->has_range_lock = false;
-		change_pending(s, -1);
-		brick_op_finish(op, KFB_ST_SHUTDOWN);
-	}
+	if (!op)
+		return false;
+	TAILQ_REMOVE(&s->waiting, op, waiting_link);
+	change_pending(s, -1);
+	brick_op_finish(op, KFB_ST_SHUTDOWN);
+	return true;
 }
 
 enum kfb_status brick_op_check_range(const struct brick_op *op,

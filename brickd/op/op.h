@@ -232,8 +232,8 @@ static inline bool brick_op_is_orphan(const struct brick_op *op)
 	return brick_session_is_ending(op->session);
 }
 
-/* Finishes a session's ops that still wait for their blocks. */
-void brick_ops_cancel(struct brick_session *session);
+/* Finishes one of a session's ops that still wait for their blocks; false: none does. */
+bool brick_ops_cancel(struct brick_session *session);
 
 /**
  * brick_op_check_range - the checks that ALLOC, FREE and MAP share

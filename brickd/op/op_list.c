@@ -11,6 +11,9 @@
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 
+/* Of a client's mappings so many are looked at before others have their turns. */
+#define LOOKED_AT_MAX 256
+
 static uint32_t page_max(const struct brick_op *op)
 {
 	uint32_t max = op->req.u.list.max_extents;
@@ -114,24 +117,76 @@ static int copy_readable(struct brick_op *op)
 	return 0;
 }
 
-/* One extent per mapping, so that an id is enough of a cursor. */
-static bool add_mine(const struct brick_interval *found, void *arg)
-{
-	const struct brick_mapping *m = found->owner;
-	struct brick_op *op = arg;
-	struct kfb_list_reply *r = &op->reply.u.list;
+/* A page of a client's own, or a piece of one; goes on at the reply's cursor. */
+struct mine {
+	struct brick_op *op;
+	uint32_t n_looked_at;
+};
 
-	if (r->n_extents == page_max(op)) {
-		r->cursor = m->id;
-		return false;
-	}
+/* One extent per mapping, so that an id is enough of a cursor. */
+static void add_mapping(struct kfb_list_reply *r, const struct brick_mapping *m)
+{
 	add_entry(r, brick_mapping_hull(m),
 		  KFB_EXTENT_MAPPED |
 			  (m->flags & KFB_MAP_RW ? KFB_EXTENT_RW : 0) |
 			  (m->flags & KFB_MAP_EXCLUSIVE ? KFB_EXTENT_EXCLUSIVE
 							: 0),
 		  m->id);
+}
+
+/* Those of a session that ends are there until they are forgotten, one by one. */
+static bool add_mine(const struct brick_interval *found, void *arg)
+{
+	const struct brick_mapping *m = found->owner;
+	struct mine *mine = arg;
+	struct kfb_list_reply *r = &mine->op->reply.u.list;
+
+	if (r->n_extents == page_max(mine->op) ||
+	    mine->n_looked_at++ == LOOKED_AT_MAX) {
+		r->cursor = m->id;
+		return false;
+	}
+	if (!brick_session_is_ending(m->session))
+		add_mapping(r, m);
 	return true;
+}
+
+/*
+ * Since the piece before some have gone, or have become less. What is new has a larger
+ * id than all that has been looked at: the page is what there is now.
+ */
+static void look_again(struct brick_op *op)
+{
+	const struct brick_session *s = op->session;
+	struct kfb_list_reply *r = &op->reply.u.list;
+	uint32_t n = r->n_extents;
+	struct brick_mapping *m;
+
+	r->n_extents = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!brick_mappings_find(&brick_ops_of(s)->sessions->mappings,
+					 s->holdings, r->extents[i].mapping_id,
+					 &m))
+			add_mapping(r, m);
+}
+
+static void list_mine(struct brick_op *op)
+{
+	struct kfb_list_reply *r = &op->reply.u.list;
+	struct mine mine = { .op = op };
+	uint64_t from = r->cursor;
+
+	if (brick_op_is_orphan(op)) {
+		brick_op_finish(op, KFB_ST_SHUTDOWN);
+		return;
+	}
+	look_again(op);
+	r->cursor = 0;
+	brick_holdings_list(op->session->holdings, from, add_mine, &mine);
+	if (r->cursor && r->n_extents < page_max(op))
+		brick_op_go_on(op, list_mine);
+	else
+		brick_op_finish(op, KFB_ST_OK);
 }
 
 static void run_list(struct brick_work *work)
@@ -178,8 +233,8 @@ void brick_op_list(struct brick_op *op)
 				list_done);
 		return;
 	}
-	brick_holdings_list(op->session->holdings, list->cursor, add_mine, op);
-	brick_op_finish(op, KFB_ST_OK);
+	op->reply.u.list.cursor = list->cursor;
+	list_mine(op);
 }
 
 bool brick_lists_before_wait(struct brick_ops *ops)

@@ -338,7 +338,6 @@ static void detach_session(struct brick_session *s)
 		return;
 	}
 	brick_session_fence(s, "its connection is gone");
-	s->all->ops->cancel(s);
 	brick_session_progress(s);
 }
 

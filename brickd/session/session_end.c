@@ -21,7 +21,6 @@
 void brick_session_fence(struct brick_session *s, const char *why)
 {
 	bool was_open = s->state != KFB_SESSION_OPENING;
-	struct brick_mapping *m;
 
 	if (brick_session_is_ending(s))
 		return;
@@ -32,11 +31,7 @@ void brick_session_fence(struct brick_session *s, const char *why)
 		s->holdings->n_ending++;
 	brick_session_move(s,
 			   was_open ? KFB_SESSION_FENCING : KFB_SESSION_ENDED);
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	brick_mapping_hide(m);
 	brick_session_disconnect(s, LOG_DEBUG, why);
-	if (!s->n_conns)
-		s->all->ops->cancel(s);
 	brick_session_progress(s);
 }
 
@@ -71,7 +66,21 @@ void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)
 	brick_session_fence(s, "evicted");
 }
 
-/* Registrar: the endpoints are closed, so nothing uses the domain any more. */
+/*
+ * A clean stop must have flushed all that was mapped for writing, also what
+ * was unmapped before; on PAGE media the last drain does it for everything.
+ */
+static int note_written(struct brick_session *s, const struct brick_mapping *m)
+{
+	if (!(m->flags & KFB_MAP_RW) || !brick_flush_is_needed(s->all->storage))
+		return 0;
+	return brick_flush_add_handles(&s->flush, m->handles, m->n);
+}
+
+/*
+ * Registrar: the endpoints are closed, so nothing uses the domain any more, and no
+ * request changes the mappings. What they are is looked at here, not in the loop.
+ */
 static void revoke_all(struct brick_work *work)
 {
 	struct brick_session *s =
@@ -80,8 +89,12 @@ static void revoke_all(struct brick_work *work)
 	int rc;
 
 	TAILQ_FOREACH(m, &s->mappings, session_link)
-	for (size_t i = 0; i < m->n; i++)
-		brick_fabric_dereg(&m->handles[i].region, s->who);
+	{
+		for (size_t i = 0; i < m->n; i++)
+			brick_fabric_dereg(&m->handles[i].region, s->who);
+		if (!s->flush.error)
+			s->flush.error = note_written(s, m);
+	}
 	rc = fi_close(&s->domain->fid);
 	if (rc)
 		brick_log(LOG_ERR, s->who, "its domain does not close: %s",
@@ -156,28 +169,15 @@ static void end_flushed(struct brick_flush *flush)
 	end_mappings(s);
 }
 
-/*
- * A clean stop must have flushed all that was mapped for writing, also what
- * was unmapped before; on PAGE media the last drain does it for everything.
- */
 static void end_revoked(struct brick_work *work)
 {
 	struct brick_session *s =
 		brick_container_of(work, struct brick_session, teardown);
-	const struct brick_mapping *m;
-	int rc = 0;
 
 	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
-	if (!brick_flush_is_needed(s->all->storage)) {
-		end_mappings(s);
-		return;
-	}
-	TAILQ_FOREACH(m, &s->mappings, session_link)
-	if (!rc && m->flags & KFB_MAP_RW)
-		rc = brick_flush_add_handles(&s->flush, m->handles, m->n);
-	if (rc)
+	if (s->flush.error)
 		s->all->storage->has_unflushed = true;
-	if (rc || !s->flush.n) {
+	if (s->flush.error || !s->flush.n) {
 		brick_flush_drop(&s->flush);
 		end_mappings(s);
 		return;
@@ -186,11 +186,41 @@ static void end_revoked(struct brick_work *work)
 	brick_flush_submit(s->all->storage, &s->flushes, &s->flush);
 }
 
+/* One at a time: there may be thousands, each with as many behind it. */
+static void cancel_one(struct brick_work *work)
+{
+	struct brick_session *s =
+		brick_container_of(work, struct brick_session, teardown);
+
+	brick_busy_with(s->all->busy, BRICK_BUSY_SESSION);
+	if (s->all->ops->cancel(s)) {
+		brick_work_go_on_behind(s->all->registrar.box->flows,
+					&s->teardown);
+		return;
+	}
+	s->is_cancelling = false;
+	brick_session_progress(s);
+}
+
+/* Requests that wait for their blocks; the others finish by themselves. */
+static void cancel_waiting(struct brick_session *s)
+{
+	s->is_cancelling = true;
+	s->teardown.flow = s->flow;
+	s->teardown.done = cancel_one;
+	cancel_one(&s->teardown);
+}
+
 void brick_session_progress(struct brick_session *s)
 {
-	if (!brick_session_is_ending(s) || s->n_conns || s->n_ops ||
+	if (!brick_session_is_ending(s) || s->n_conns || s->is_cancelling ||
 	    s->is_torn_down)
 		return;
+	if (s->n_ops) {
+		if (!TAILQ_EMPTY(&s->waiting))
+			cancel_waiting(s);
+		return;
+	}
 	s->is_torn_down = true;
 	s->teardown.whose = s->client;
 	s->teardown.flow = s->flow;

@@ -208,8 +208,9 @@ struct brick_session_quarantine {
  * @quarantine: blocks that late writes of this session may still reach
  * @quarantine_link: among those that have any
  * @flushes: its turns in the flush worker
+ * @is_cancelling: @teardown finishes requests that wait for their blocks
  * @is_torn_down: @teardown or @flush is under way
- * @teardown: closes the registrations
+ * @teardown: then closes the registrations, and forgets the mappings
  * @flush: then makes durable what was written
  */
 struct brick_session {
@@ -250,6 +251,7 @@ struct brick_session {
 	struct brick_session_quarantine quarantine;
 	LIST_ENTRY(brick_session) quarantine_link;
 	struct brick_flush_queue flushes;
+	bool is_cancelling;
 	bool is_torn_down;
 	struct brick_work teardown;
 	struct brick_flush flush;
@@ -272,11 +274,12 @@ LIST_HEAD(brick_session_bucket, brick_session);
 
 /*
  * struct brick_session_ops - what the end of a session means to those above
- * @cancel: its requests that still wait for their blocks are to be finished
+ * @cancel: finishes one of its requests that still wait for their blocks; false: none
+ *	does
  * @rest: its handles are closed for good: nobody uses their blocks through them
  */
 struct brick_session_ops {
-	void (*cancel)(struct brick_session *session);
+	bool (*cancel)(struct brick_session *session);
 	void (*rest)(struct brick_sessions *all,
 		     const struct brick_handle *handles, size_t n);
 };

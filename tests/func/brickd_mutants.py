@@ -25,6 +25,7 @@ RESERVE = "tests/unit/brickd/test-brickd-tier_reserve"
 BELL = "tests/unit/brickd/test-brickd-bell"
 FLOW = "tests/unit/brickd/test-brickd-flow"
 SESSIONS = "tests/unit/brickd/test-brickd-sessions"
+SESSION_END = "tests/unit/brickd/test-brickd-session_end"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 MAPPING = "tests/unit/brickd/test-brickd-mapping"
 LOCKS = "tests/unit/brickd/test-brickd-range_locks"
@@ -201,19 +202,47 @@ BRICKD_MUTANTS = {
     "sessions-end-all-at-once": Mutant(
         "pieces", "session_end.c", "brick_work_go_on_behind(s->all->registrar.box->flows, &s->teardown);",
         "end_some(&s->teardown);", PIECES, folder=SESSION),
+    "session-looks-at-its-mappings-when-it-ends": Mutant(
+        "pieces", "session_end.c", "\tbrick_session_disconnect(s, LOG_DEBUG, why);\n",
+        "\tstruct brick_mapping *m;\n\tTAILQ_FOREACH(m, &s->mappings, session_link)\n\t(void)*(volatile uint64_t *)&m->id;\n"
+        "\tbrick_session_disconnect(s, LOG_DEBUG, why);\n", SESSION_END, folder=SESSION),
+    "requests-are-cancelled-all-at-once": Mutant(
+        "pieces", "session_end.c",
+        "\t\tbrick_work_go_on_behind(s->all->registrar.box->flows,\n\t\t\t\t\t&s->teardown);\n"
+        "\t\treturn;", "\t\tcancel_one(work);\n\t\treturn;", SESSION_END, folder=SESSION),
+    "ends-while-it-cancels": Mutant(
+        "pieces", "session_end.c", "s->n_conns || s->is_cancelling ||", "s->n_conns ||",
+        SESSION_END, folder=SESSION),
+    "end-forgets-what-was-written": Mutant(
+        "flushes", "session_end.c",
+        "return brick_flush_add_handles(&s->flush, m->handles, m->n);", "return 0;", SESSION_END,
+        folder=SESSION),
     "mapping-goes-with-its-last-handle": Mutant(
         "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
         MAPPING, folder="brickd/mapping"),
     "later-locks-come-first": Mutant(
         "locks", "range_locks.c", "if (lock->number < gone->number || --lock->n_before)",
-        "if (--lock->n_before)", LOCKS, folder="brickd/mapping"),
+        "if (--lock->n_before)", LOCKS,
+        folder="brickd/mapping"),
     "dropped-lock-is-told": Mutant(
         "locks", "range_locks.c", "\tif (lock->is_ready)\n\t\ttake_ready(locks, lock);\n", "",
         LOCKS, folder="brickd/mapping"),
     # LIST of what is one's own.
     "list-of-what-a-session-leaves": Mutant(
-        "lists", "session_end.c", "\tbrick_mapping_hide(m);\n", "\t(void)m;\n", HOLDINGS,
-        folder=SESSION),
+        "lists", "op_list.c", "if (!brick_session_is_ending(m->session))", "if (1)", HOLDINGS,
+        folder=OP),
+    "what-a-session-leaves-is-found": Mutant(
+        "lists", "mapping.c", "*out && !all->is_ending((*out)->session)", "*out", MAPPING,
+        folder="brickd/mapping"),
+    "list-passes-what-is-left-all-at-once": Mutant(
+        "lists", "op_list.c", "#define LOOKED_AT_MAX 256", "#define LOOKED_AT_MAX UINT32_MAX",
+        SESSION_END, folder=OP),
+    "list-tells-of-what-has-gone": Mutant(
+        "lists", "op_list.c", "\tlook_again(op);\n", "\t(void)look_again;\n", SESSION_END, folder=OP),
+    "list-goes-on-for-nobody": Mutant(
+        "lists", "op_list.c",
+        "\tif (brick_op_is_orphan(op)) {\n\t\tbrick_op_finish(op, KFB_ST_SHUTDOWN);\n\t\treturn;\n\t}\n"
+        "\tlook_again", "\tlook_again", SESSION_END, folder=OP),
     "list-goes-on-behind-the-cursor": Mutant(
         "lists", "op_list.c", "\t\tr->cursor = m->id;", "\t\tr->cursor = m->id + 1;", HOLDINGS,
         folder=OP),

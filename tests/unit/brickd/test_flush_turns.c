@@ -428,6 +428,7 @@ static void ranges_are_cut_to_what_it_may_have_written(void **state)
 static void what_another_session_of_the_client_wrote_is_flushed(void **state)
 {
 	const struct kfb_flush all = { .flags = KFB_FLUSH_ALL };
+	struct brick_session ending = { .state = KFB_SESSION_FENCING };
 	struct brick_holdings strangers = { 0 };
 	struct brick_handle handles[2];
 	struct brick_mapping mappings[2];
@@ -435,7 +436,7 @@ static void what_another_session_of_the_client_wrote_is_flushed(void **state)
 	(void)state;
 	begin_session();
 	map(&mappings[0], KFB_MAP_RW, &handles[0], 2, 3);
-	brick_mapping_hide(&mappings[0]);
+	mappings[0].session = &ending;
 	map_for(&strangers, &mappings[1], KFB_MAP_RW, &handles[1], 4, 5);
 	request_flush(&all);
 	assert_int_equal(flushed_of[2], BLOCK);

@@ -41,9 +41,10 @@ void __wrap_brick_conn_send(struct brick_conn *c, const struct kfb_reply *reply)
 	answer = *reply;
 }
 
-static void cancel(struct brick_session *s)
+static bool cancel(struct brick_session *s)
 {
 	(void)s;
+	return false;
 }
 
 static const struct brick_session_ops session_ops = { .cancel = cancel };

@@ -158,8 +158,11 @@ static void ids_of_another_instance_are_stale(void **state)
 	assert_int_equal(find(m->id + 1), -ENOENT);
 	assert_int_equal(find(m->id ^ 1ULL << 60), -ESTALE);
 	assert_int_equal(find(1), -ESTALE);
-	brick_mapping_hide(m);
-	assert_int_equal(find(m->id), -ENOENT);
+}
+
+static void what_a_session_leaves_is_not_found(void **state)
+{
+	assert_int_equal(find(add(&ending, RO_SHARED, 0, 1, 1)->id), -ENOENT);
 }
 
 static void of_many_each_is_found(void **state)
@@ -339,6 +342,7 @@ int main(void)
 		TEST(what_is_about_to_go_asks_for_another_try),
 		TEST(of_many_that_go_some_are_looked_at),
 		TEST(ids_of_another_instance_are_stale),
+		TEST(what_a_session_leaves_is_not_found),
 		TEST(of_many_each_is_found),
 		TEST(a_large_mapping_comes_and_goes_in_steps),
 		TEST(what_is_not_complete_is_forgotten),
