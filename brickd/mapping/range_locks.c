@@ -26,9 +26,36 @@ bool brick_range_locks_would_wait(const struct brick_range_locks *locks,
 	return is_blocked;
 }
 
-static bool count_one(const struct brick_interval *found, void *arg)
+struct crowd {
+	uint32_t n_before;
+	bool is_full;
+};
+
+static bool look_at_crowd(const struct brick_interval *found, void *arg)
 {
-	(void)found;
+	const struct brick_range_lock *lock = found->owner;
+	struct crowd *crowd = arg;
+
+	crowd->is_full = ++crowd->n_before == BRICK_RANGE_LOCKS_OVERLAPS ||
+			 lock->n_behind == BRICK_RANGE_LOCKS_OVERLAPS;
+	return !crowd->is_full;
+}
+
+bool brick_range_locks_is_crowded(const struct brick_range_locks *locks,
+				  struct brick_span span)
+{
+	struct crowd crowd = { 0 };
+
+	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL, span,
+				look_at_crowd, &crowd);
+	return crowd.is_full;
+}
+
+static bool come_behind(const struct brick_interval *found, void *arg)
+{
+	struct brick_range_lock *before = found->owner;
+
+	before->n_behind++;
 	++*(uint32_t *)arg;
 	return true;
 }
@@ -38,7 +65,8 @@ bool brick_range_locks_take(struct brick_range_locks *locks,
 {
 	lock->n_before = 0;
 	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL,
-				lock->span, count_one, &lock->n_before);
+				lock->span, come_behind, &lock->n_before);
+	lock->n_behind = 0;
 	lock->held = !lock->n_before;
 	lock->is_ready = false;
 	lock->number = ++locks->last;
@@ -63,7 +91,11 @@ static bool make_way(const struct brick_interval *found, void *arg)
 	struct brick_range_lock *lock = found->owner;
 	const struct departure *gone = arg;
 
-	if (lock->number < gone->number || --lock->n_before)
+	if (lock->number < gone->number) {
+		lock->n_behind--;
+		return true;
+	}
+	if (--lock->n_before)
 		return true;
 	lock->held = true;
 	lock->is_ready = true;

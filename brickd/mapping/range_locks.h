@@ -6,7 +6,8 @@
  * on its blocks from its first look at them until its reply, so that two that
  * overlap go one after the other. An op holds one lock at most: no deadlock.
  *
- * Context: the loop thread. Bounded by the requests in flight.
+ * Context: the loop thread. Bounded by the requests in flight, and what one of them
+ * costs by BRICK_RANGE_LOCKS_OVERLAPS.
  */
 #ifndef BRICKD_MAPPING_RANGE_LOCKS_H
 #define BRICKD_MAPPING_RANGE_LOCKS_H
@@ -18,6 +19,12 @@
 #include "brickd/mapping/intervals.h"
 
 /*
+ * So many that overlap one are before it, and so many behind it, where who takes one
+ * asks brick_range_locks_is_crowded(): each is counted when it comes and when it goes.
+ */
+#define BRICK_RANGE_LOCKS_OVERLAPS 1024
+
+/*
  * struct brick_range_lock - one op's blocks; embedded in the op
  * @link: among all, in the order they came
  * @ready_link: among those that are held and have not been told
@@ -27,6 +34,7 @@
  * @granted: called when a waiting lock is held at last
  * @number: in the order they came
  * @n_before: of those that overlap, how many came before and are still there
+ * @n_behind: how many came behind it
  * @by_block: its place in the index
  */
 struct brick_range_lock {
@@ -38,6 +46,7 @@ struct brick_range_lock {
 	void (*granted)(struct brick_range_lock *lock);
 	uint64_t number;
 	uint32_t n_before;
+	uint32_t n_behind;
 	struct brick_interval by_block;
 };
 
@@ -78,6 +87,14 @@ bool brick_range_locks_take(struct brick_range_locks *locks,
  * @span: blocks
  */
 bool brick_range_locks_would_wait(const struct brick_range_locks *locks,
+				  struct brick_span span);
+
+/**
+ * brick_range_locks_is_crowded - would one more be too many for those it overlaps?
+ * @locks: all locks
+ * @span: its blocks
+ */
+bool brick_range_locks_is_crowded(const struct brick_range_locks *locks,
 				  struct brick_span span);
 
 /**

@@ -135,7 +135,8 @@ void brick_op_lock_range(struct brick_op *op, struct brick_span span,
 	struct brick_session *s = op->session;
 	struct brick_range_locks *locks = &brick_ops_of(s)->range_locks;
 
-	if (is_crowded(s) && brick_range_locks_would_wait(locks, span)) {
+	if (brick_range_locks_would_wait(locks, span) &&
+	    (is_crowded(s) || brick_range_locks_is_crowded(locks, span))) {
 		brick_op_finish(op, KFB_ST_AGAIN);
 		return;
 	}

@@ -221,9 +221,19 @@ BRICKD_MUTANTS = {
         "pieces", "mapping.c", "if (--m->n_leaving || m->n)", "--m->n_leaving;\n\tif (m->n)",
         MAPPING, folder="brickd/mapping"),
     "later-locks-come-first": Mutant(
-        "locks", "range_locks.c", "if (lock->number < gone->number || --lock->n_before)",
-        "if (--lock->n_before)", LOCKS,
+        "locks", "range_locks.c", "if (lock->number < gone->number) {", "if (0) {", LOCKS,
         folder="brickd/mapping"),
+    "locks-of-any-number-before": Mutant(
+        "locks", "range_locks.c", "++crowd->n_before == BRICK_RANGE_LOCKS_OVERLAPS ||", "", LOCKS,
+        folder="brickd/mapping"),
+    "locks-of-any-number-behind": Mutant(
+        "locks", "range_locks.c", "lock->n_behind == BRICK_RANGE_LOCKS_OVERLAPS;", "0;", LOCKS,
+        folder="brickd/mapping"),
+    "who-has-left-is-behind": Mutant(
+        "locks", "range_locks.c", "\t\tlock->n_behind--;\n", "", LOCKS, folder="brickd/mapping"),
+    "crowds-wait": Mutant(
+        "locks", "op.c", "(is_crowded(s) || brick_range_locks_is_crowded(locks, span))",
+        "is_crowded(s)", SESSION_END, folder=OP),
     "dropped-lock-is-told": Mutant(
         "locks", "range_locks.c", "\tif (lock->is_ready)\n\t\ttake_ready(locks, lock);\n", "",
         LOCKS, folder="brickd/mapping"),

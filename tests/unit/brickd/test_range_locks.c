@@ -118,6 +118,11 @@ static void one_drop_can_let_several_go(void **state)
 	assert_false(d.lock.held);
 }
 
+static void drop_nothing(struct brick_range_lock *lock)
+{
+	(void)lock;
+}
+
 static struct brick_range_lock *dropped;
 
 static void drop_other(struct brick_range_lock *lock)
@@ -176,6 +181,37 @@ static void a_chain_of_waiting_locks_needs_no_stack(void **state)
 	free(chain);
 }
 
+static bool is_crowded(uint64_t first, uint64_t end)
+{
+	return brick_range_locks_is_crowded(&locks,
+					    (struct brick_span){ first, end });
+}
+
+/* Each counts those it overlaps when it comes, and those behind it when it goes. */
+static void so_many_may_overlap_and_no_more(void **state)
+{
+	static struct numbered wide, narrow[BRICK_RANGE_LOCKS_OVERLAPS];
+
+	assert_true(take(&wide, 0, 0, 2ULL * BRICK_RANGE_LOCKS_OVERLAPS));
+	for (uint64_t i = 0; i < BRICK_RANGE_LOCKS_OVERLAPS; i++) {
+		assert_false(is_crowded(i, i + 1));
+		assert_false(take(&narrow[i], (int)i, i, i + 1));
+	}
+	/* Behind the wide one; of the narrow ones there is none. */
+	assert_true(is_crowded(BRICK_RANGE_LOCKS_OVERLAPS,
+			       BRICK_RANGE_LOCKS_OVERLAPS + 1));
+	brick_range_locks_drop(&locks, &narrow[0].lock);
+	assert_false(is_crowded(0, 1));
+	assert_false(take(&narrow[0], 0, 0, 1));
+	for (int i = 0; i < BRICK_RANGE_LOCKS_OVERLAPS; i++)
+		narrow[i].lock.granted = drop_nothing;
+	brick_range_locks_drop(&locks, &wide.lock);
+	/* Behind all the narrow ones, of which each has none. */
+	assert_true(is_crowded(0, BRICK_RANGE_LOCKS_OVERLAPS));
+	assert_false(is_crowded(1, BRICK_RANGE_LOCKS_OVERLAPS));
+	assert_false(is_crowded(0, 1));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -189,6 +225,7 @@ int main(void)
 		TEST(one_drop_can_let_several_go),
 		TEST(a_chain_of_waiting_locks_needs_no_stack),
 		TEST(who_is_told_drops_one_that_is_next),
+		TEST(so_many_may_overlap_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

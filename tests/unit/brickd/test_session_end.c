@@ -411,6 +411,23 @@ the_last_request_finishes_while_others_are_to_be_cancelled(void **state)
 	assert_true(ends.s.is_torn_down);
 }
 
+static void one_more_than_may_overlap_is_to_be_tried_again(void **state)
+{
+	static struct brick_range_lock locks[BRICK_RANGE_LOCKS_OVERLAPS];
+
+	(void)state;
+	for (size_t i = 0; i < BRICK_RANGE_LOCKS_OVERLAPS; i++) {
+		locks[i].span = (struct brick_span){ 0, 1 };
+		(void)brick_range_locks_take(&requests.range_locks, &locks[i]);
+	}
+	assert_int_equal(
+		kfb_credits_take(&other.s.queues[0]->credits, KFB_OP_FREE), 0);
+	ask(&other);
+	assert_int_equal(n_answers, 1);
+	assert_int_equal(answer.status, KFB_ST_AGAIN);
+	assert_int_equal(other.s.n_pending, 0);
+}
+
 #define END_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -427,6 +444,7 @@ int main(void)
 			a_request_gets_its_blocks_between_two_that_are_cancelled),
 		END_TEST(
 			the_last_request_finishes_while_others_are_to_be_cancelled),
+		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
