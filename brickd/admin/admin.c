@@ -16,6 +16,7 @@
 
 #include "brickd/admin/admin_line.h"
 #include "brickd/admin/admin_ops.h"
+#include "brickd/admin/admin_parts.h"
 #include "brickd/admin/admin_put.h"
 #include "brickd/admin/admin_socket.h"
 #include "brickd/admin/view.h"
@@ -33,6 +34,7 @@
  * @is_failed: nor are more lines answered
  * @line: what it sent
  * @reply: what it gets, @reply_len bytes, @sent of them gone; NULL: nothing
+ * @stats: makes what comes behind @reply; NULL: nothing does
  */
 struct client {
 	struct brick_admin *admin;
@@ -45,6 +47,7 @@ struct client {
 	char *reply;
 	size_t reply_len;
 	size_t sent;
+	struct brick_admin_stats *stats;
 };
 
 struct brick_admin {
@@ -73,6 +76,7 @@ static void client_close(struct client *c)
 		*place = NULL;
 	close(c->source.fd);
 	free(c->reply);
+	free(c->stats);
 	free(c);
 }
 
@@ -123,6 +127,29 @@ static void answer_failure(struct client *c, int error, const char *why)
 	c->is_failed = true;
 }
 
+/* The next piece of a reply; others have their turns before the one behind it. */
+static void queue_piece(struct client *c)
+{
+	c->sent = 0;
+	c->reply = brick_admin_stats_next(c->stats, &c->reply_len);
+	if (!c->reply)
+		c->is_failed = true;
+	if (!c->reply || brick_admin_stats_are_all(c->stats)) {
+		free(c->stats);
+		c->stats = NULL;
+	}
+}
+
+static void queue_stats(struct client *c)
+{
+	c->turn_ms = brick_now_ms();
+	c->stats = brick_admin_stats_begin(c->admin->view);
+	if (c->stats)
+		queue_piece(c);
+	else
+		c->is_failed = true;
+}
+
 static void queue_answer(struct client *c, size_t len)
 {
 	struct brick_view *view = c->admin->view;
@@ -134,6 +161,11 @@ static void queue_answer(struct client *c, size_t len)
 	rc = brick_admin_request_parse(c->line.buf, len, &request, &why);
 	if (rc == -EBADMSG) {
 		answer_failure(c, rc, why);
+		return;
+	}
+	if (!rc && request.op == BRICK_ADMIN_STATS) {
+		brick_count(&view->counters->admin_requests);
+		queue_stats(c);
 		return;
 	}
 	reply = json_object_new_object();
@@ -163,7 +195,8 @@ static bool send_some(struct client *c)
 		return true;
 	free(c->reply);
 	c->reply = NULL;
-	c->turn_ms = brick_now_ms();
+	if (!c->stats)
+		c->turn_ms = brick_now_ms();
 	return true;
 }
 
@@ -206,7 +239,8 @@ static bool next_line(struct client *c)
 /* Whole lines that wait are a reason to come back at once. */
 static bool has_more(const struct client *c)
 {
-	return c->reply || (!c->is_failed && brick_admin_line_end(&c->line));
+	return c->reply || c->stats ||
+	       (!c->is_failed && brick_admin_line_end(&c->line));
 }
 
 /* Return: false when the client has to go. */
@@ -217,11 +251,13 @@ static bool serve_client(struct client *c)
 	if (!has_more(c) && !receive_some(c))
 		return false;
 	for (int i = 0; more && i < REQUESTS_MAX; i++) {
-		if (!c->reply)
+		if (!c->reply && c->stats)
+			queue_piece(c);
+		else if (!c->reply)
 			more = next_line(c);
 		if (c->reply && !send_some(c))
 			return false;
-		if (c->reply)
+		if (c->reply || c->stats)
 			break;
 	}
 	if ((c->is_last || c->is_failed) && !has_more(c))
@@ -378,8 +414,9 @@ void brick_admin_tick(struct brick_view *view)
 
 		if (!c)
 			continue;
-		limit_ms = c->reply || c->line.len ? BRICK_ADMIN_TURN_MS
-						   : BRICK_ADMIN_IDLE_MS;
+		limit_ms = c->reply || c->stats || c->line.len
+				   ? BRICK_ADMIN_TURN_MS
+				   : BRICK_ADMIN_IDLE_MS;
 		if (now_ms - c->turn_ms < limit_ms)
 			continue;
 		brick_count(&view->counters->admin_refused);

@@ -32,9 +32,19 @@ void brick_admin_mapped(const struct brick_view *view,
 			const struct brick_admin_request *request,
 			struct json_object *reply);
 
-/* All counters. */
-void brick_admin_stats(const struct brick_view *view,
-		       struct json_object *reply);
+/*
+ * All counters, in pieces of one reply, as there are more of them with each version.
+ * What it has looked up is of the moment when it begins.
+ *
+ * brick_admin_stats_begin(): NULL: no memory.
+ * brick_admin_stats_next(): the next piece, for free(); NULL: no memory. Afterwards
+ * brick_admin_stats_are_all() says whether it was the last one.
+ */
+struct brick_admin_stats;
+struct brick_admin_stats *
+brick_admin_stats_begin(const struct brick_view *view);
+char *brick_admin_stats_next(struct brick_admin_stats *stats, size_t *len);
+bool brick_admin_stats_are_all(const struct brick_admin_stats *stats);
 
 /* The slow tier. */
 int brick_admin_tier(struct brick_view *view,

@@ -22,28 +22,10 @@ const char *brick_slot_state_name(unsigned int state)
 	return state < BRICK_SLOT_STATES ? names[state] : "?";
 }
 
-static void read_sessions(const struct brick_view *view, struct brick_gauges *g)
-{
-	const struct brick_session *s;
-
-	TAILQ_FOREACH(s, &view->sessions->list, link)
-	{
-		if (s->state < KFB_SESSION_STATES)
-			g->sessions[s->state]++;
-		g->handles += s->n_handles;
-		g->ops_in_flight += s->n_ops;
-		for (uint32_t i = 0; i < s->quarantine.n; i++)
-			g->quarantine_blocks += s->quarantine.spans[i].end -
-						s->quarantine.spans[i].first;
-	}
-}
-
 void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 {
-	const struct brick_range_lock *range_lock;
 	const struct brick_tier_job *job;
 	struct brick_store_stats stats;
-	const struct brick_conn *c;
 
 	memset(g, 0, sizeof(*g));
 	brick_store_stats(view->storage->store, &stats);
@@ -59,17 +41,14 @@ void brick_gauges_read(const struct brick_view *view, struct brick_gauges *g)
 	g->tier_jobs = view->tier->n_orders + view->tier->n_asked;
 	TAILQ_FOREACH(job, &view->tier->waiting, link)
 	g->tier_jobs++;
-	read_sessions(view, g);
-	TAILQ_FOREACH(range_lock, &view->ops->range_locks.list, link)
-	{
-		if (range_lock->held)
-			g->range_locks_held++;
-		else
-			g->range_locks_waiting++;
-	}
-	TAILQ_FOREACH(c, &view->net->conns, link)
-	g->connections++;
+	memcpy(g->sessions, view->sessions->n_in, sizeof(g->sessions));
+	g->quarantine_blocks = view->sessions->n_quarantined;
+	g->ops_in_flight = view->ops->n;
+	g->range_locks_held = view->ops->range_locks.n_held;
+	g->range_locks_waiting = view->ops->range_locks.n - g->range_locks_held;
+	g->connections = view->net->n_conns;
 	g->mappings = view->sessions->mappings.n;
+	g->handles = view->sessions->mappings.n_handles;
 	for (size_t i = 0; i < BRICK_HOLDS_MAX; i++)
 		g->quarantine_holds += view->sessions->holds[i].token != 0;
 	g->medium_failed = view->storage->medium_failed;

@@ -237,7 +237,7 @@ static const struct brick_metric metrics[] = {
 		"Administrators' connections that were refused or cut off"),
 };
 
-/* ---- the walk ---- */
+/* ---- a row of it ---- */
 
 static uint64_t load_counter(const _Atomic uint64_t *counter)
 {
@@ -290,19 +290,18 @@ static void walk_metric(const struct brick_metric *m, const void *base,
 	}
 }
 
-void brick_metrics_walk(const struct brick_view *view,
+bool brick_metrics_show(const struct brick_view *view,
+			const struct brick_gauges *gauges, size_t row,
 			struct brick_metric_sink *sink)
 {
-	struct brick_gauges gauges;
+	const struct brick_metric *m = &metrics[row];
 
-	brick_gauges_read(view, &gauges);
-	for (size_t i = 0; i < BRICK_ARRAY_SIZE(metrics); i++) {
-		const struct brick_metric *m = &metrics[i];
-
-		walk_metric(m,
-			    m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
-				    ? (const void *)&gauges
-				    : (const void *)view->counters,
-			    sink);
-	}
+	if (row >= BRICK_ARRAY_SIZE(metrics))
+		return false;
+	walk_metric(m,
+		    m->kind == BRICK_METRIC_GAUGE || m->is_looked_up
+			    ? (const void *)gauges
+			    : (const void *)view->counters,
+		    sink);
+	return true;
 }

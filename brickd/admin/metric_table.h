@@ -4,8 +4,8 @@
  *
  * A number is declared once: its place is in struct brick_counters or struct
  * brick_gauges, its name, unit and sentence are a row of the table in
- * metric_table.c. Whoever shows numbers walks the table with
- * brick_metrics_walk().
+ * metric_table.c. Whoever shows numbers goes through the table with
+ * brick_metrics_show().
  *
  * Context: the loop thread, which owns what the gauges are taken from.
  */
@@ -18,6 +18,7 @@
 
 #include "brickd/base/counters.h"
 
+struct brick_gauges;
 struct brick_view;
 
 enum brick_metric_kind {
@@ -86,11 +87,16 @@ struct brick_metric_sink {
 };
 
 /**
- * brick_metrics_walk - show all numbers
+ * brick_metrics_show - show the numbers of a row
  * @view: what is shown
+ * @gauges: of it, from brick_gauges_read()
+ * @row: from 0 on
  * @sink: shown to
+ *
+ * Return: false: there is no such row.
  */
-void brick_metrics_walk(const struct brick_view *view,
+bool brick_metrics_show(const struct brick_view *view,
+			const struct brick_gauges *gauges, size_t row,
 			struct brick_metric_sink *sink);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "brickd/admin/gauges.h"
 #include "brickd/admin/metric_table.h"
 #include "brickd/admin/metrics.h"
 #include "brickd/base/util.h"
@@ -94,12 +95,16 @@ char *brick_metrics_text(const struct brick_view *view, size_t *len)
 	struct text text = {
 		.sink = { .metric = print_metric, .sample = print_sample },
 	};
+	struct brick_gauges gauges;
 	char *page = NULL;
 
 	text.out = open_memstream(&page, len);
 	if (!text.out)
 		return NULL;
-	brick_metrics_walk(view, &text.sink);
+	brick_gauges_read(view, &gauges);
+	for (size_t i = 0; brick_metrics_show(view, &gauges, i, &text.sink);
+	     i++)
+		;
 	fputs("# EOF\n", text.out);
 	if (!fclose(text.out))
 		return page;

@@ -79,8 +79,10 @@ static int note_handle(struct brick_mappings *all, struct brick_mapping *m,
 	if (h->interval && write)
 		h->written = note_interval(&m->holdings->written, h->span,
 					   1U << BRICK_INTERVALS_ALL, NULL);
-	if (h->interval && (!write || h->written))
+	if (h->interval && (!write || h->written)) {
+		all->n_handles++;
 		return 0;
+	}
 	forget_interval(&all->by_block, &h->interval);
 	return -ENOMEM;
 }
@@ -164,8 +166,10 @@ int brick_mappings_take_handles(struct brick_mappings *all,
 void brick_mappings_forget(struct brick_mappings *all,
 			   struct brick_handle *handles, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		all->n_handles -= handles[i].interval != NULL;
 		forget_interval(&all->by_block, &handles[i].interval);
+	}
 }
 
 void brick_mapping_put(struct brick_mapping *m)

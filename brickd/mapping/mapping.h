@@ -96,6 +96,7 @@ struct brick_mappings {
 	uint64_t tag; /* of the instance, in its place in an id */
 	uint64_t last;
 	size_t n;
+	size_t n_handles;
 	struct brick_intervals by_block;
 };
 

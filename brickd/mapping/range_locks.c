@@ -77,6 +77,8 @@ bool brick_range_locks_take(struct brick_range_locks *locks,
 	};
 	brick_intervals_add(&locks->by_block, &lock->by_block);
 	TAILQ_INSERT_TAIL(&locks->list, lock, link);
+	locks->n++;
+	locks->n_held += lock->held;
 	return lock->held;
 }
 
@@ -98,6 +100,7 @@ static bool make_way(const struct brick_interval *found, void *arg)
 	if (--lock->n_before)
 		return true;
 	lock->held = true;
+	gone->locks->n_held++;
 	lock->is_ready = true;
 	TAILQ_INSERT_TAIL(&gone->locks->ready, lock, ready_link);
 	return true;
@@ -120,6 +123,8 @@ void brick_range_locks_drop(struct brick_range_locks *locks,
 	brick_intervals_del(&locks->by_block, &lock->by_block);
 	if (lock->is_ready)
 		take_ready(locks, lock);
+	locks->n--;
+	locks->n_held -= lock->held;
 	lock->held = false;
 	brick_intervals_overlap(&locks->by_block, BRICK_INTERVALS_ALL,
 				lock->span, make_way, &gone);

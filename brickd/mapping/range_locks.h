@@ -56,6 +56,8 @@ TAILQ_HEAD(brick_range_lock_list, brick_range_lock);
  * struct brick_range_locks - held and waiting locks
  * @list: in the order they came
  * @by_block: the same by their blocks: a request looks at those alone that overlap
+ * @n: how many
+ * @n_held: of these
  * @last: number
  * @ready: in drop(): those that it goes on to tell
  * @is_granting: it does
@@ -63,6 +65,8 @@ TAILQ_HEAD(brick_range_lock_list, brick_range_lock);
 struct brick_range_locks {
 	struct brick_range_lock_list list;
 	struct brick_intervals by_block;
+	uint64_t n;
+	uint64_t n_held;
 	uint64_t last;
 	struct brick_range_lock_list ready;
 	bool is_granting;

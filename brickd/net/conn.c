@@ -249,6 +249,7 @@ struct brick_conn *brick_conn_find(const struct brick_net *net,
 void brick_conn_list(struct brick_conn *c)
 {
 	TAILQ_INSERT_TAIL(&c->net->conns, c, link);
+	c->net->n_conns++;
 	LIST_INSERT_HEAD(&c->net->by_fid[fid_bucket(&c->ep->fid)], c, fid_link);
 	c->is_listed = true;
 }
@@ -286,6 +287,7 @@ void brick_conn_close(struct brick_conn *c)
 	}
 	if (c->is_listed) {
 		TAILQ_REMOVE(&c->net->conns, c, link);
+		c->net->n_conns--;
 		LIST_REMOVE(c, fid_link);
 	}
 	brick_conn_set_deadline(c, 0);

@@ -62,6 +62,7 @@ enum brick_lines {
  * @ops: constant after the start
  * @stop: the daemon's
  * @conns: open connections; nothing that one of them does looks through it
+ * @n_conns: how many
  * @by_fid: the same, by their endpoints
  * @flows: in whose turns its connections are served
  * @n_polled: connections whose completion queues have descriptors
@@ -77,6 +78,7 @@ struct brick_net {
 	uint32_t n_fabrics;
 	struct brick_fabric fabrics[BRICK_LISTEN_MAX];
 	struct brick_conn_list conns;
+	uint64_t n_conns;
 	struct brick_conn_bucket by_fid[BRICK_CONN_BUCKETS];
 	struct brick_flows *flows;
 	uint32_t n_polled;

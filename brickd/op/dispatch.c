@@ -42,6 +42,7 @@ void brick_op_begin(struct brick_op *op, bool again)
 	op->begun_ns = brick_now_ns();
 	brick_op_busy(op);
 	s->n_ops++;
+	brick_ops_of(s)->n++;
 	if (code <= KFB_OP_LAST)
 		s->counts[code]++;
 	s->is_used = s->is_used || s->state == KFB_SESSION_LIVE;

@@ -66,6 +66,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	free(op->wanted);
 	free(op->handles);
 	free(op);
+	brick_ops_of(s)->n--;
 	s->n_ops--;
 	brick_session_progress(s);
 	if (owner) {

@@ -116,7 +116,8 @@ struct brick_op {
  * @flows: in whose turns they go on
  * @busy: what the loop is at; NULL: nobody wants to know
  * @range_locks: which blocks they and the tiers work on
- * @n_pending: requests that wait for their blocks
+ * @n: how many
+ * @n_pending: of these, waiting for their blocks
  * @n_pending_of: of these, each client's, by its number
  * @revoking: UNMAPs that wait for a device
  * @lists: LISTs of mapped blocks that wait for their client's turn
@@ -132,6 +133,7 @@ struct brick_ops {
 	struct brick_flows *flows;
 	struct brick_busy *busy;
 	struct brick_range_locks range_locks;
+	uint64_t n;
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	struct brick_op_list revoking;

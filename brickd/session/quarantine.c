@@ -27,6 +27,11 @@ static uint32_t find_span(const struct brick_session_quarantine *q,
 	return low;
 }
 
+static uint64_t n_blocks_of(struct brick_span span)
+{
+	return span.end - span.first;
+}
+
 int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 {
 	struct brick_session_quarantine *q = &s->quarantine;
@@ -41,17 +46,21 @@ int brick_quarantine_add(struct brick_session *s, struct brick_span span)
 	while (!q->id)
 		randombytes_buf(&q->id, sizeof(q->id));
 	from = find_span(q, span.first);
-	for (to = from; to < q->n && q->spans[to].first <= span.end; to++)
+	for (to = from; to < q->n && q->spans[to].first <= span.end; to++) {
+		s->all->n_quarantined -= n_blocks_of(q->spans[to]);
 		brick_span_widen(&span, q->spans[to]);
+	}
 	if (from == to && q->n == BRICK_QUARANTINE_MAX) {
 		/* Too much is safe; it only makes others wait for longer. */
 		from = from ? from - 1 : 0;
 		to = from + 1;
+		s->all->n_quarantined -= n_blocks_of(q->spans[from]);
 		brick_span_widen(&span, q->spans[from]);
 	}
 	memmove(&q->spans[from + 1], &q->spans[to],
 		(q->n - to) * sizeof(*q->spans));
 	q->spans[from] = span;
+	s->all->n_quarantined += n_blocks_of(span);
 	q->n = q->n - (to - from) + 1;
 	return 0;
 }
@@ -177,9 +186,11 @@ static bool leave_holds(struct brick_sessions *all, uint64_t id)
 	return released;
 }
 
-static void forget_span(struct brick_session_quarantine *q,
-			struct brick_span span)
+/* Return: how many blocks it was. */
+static uint64_t forget_span(struct brick_session_quarantine *q,
+			    struct brick_span span)
 {
+	uint64_t n = 0;
 	uint32_t at = find_span(q, span.first + 1);
 
 	while (at < q->n && q->spans[at].first < span.end) {
@@ -188,24 +199,28 @@ static void forget_span(struct brick_session_quarantine *q,
 
 		if (s->first < span.first && rest.first < rest.end) {
 			if (q->n == BRICK_QUARANTINE_MAX)
-				return; /* no place for a split: keep it */
+				return n; /* no place for a split: keep it */
 			memmove(s + 1, s, (q->n - at) * sizeof(*s));
 			q->n++;
 			s[0].end = span.first;
 			s[1] = rest;
-			return;
+			return n + n_blocks_of(span);
 		}
 		if (s->first < span.first) {
+			n += s->end - span.first;
 			s->end = span.first;
 			at++;
 		} else if (rest.first < rest.end) {
+			n += span.end - s->first;
 			*s = rest;
-			return;
+			return n;
 		} else {
+			n += n_blocks_of(*s);
 			q->n--;
 			memmove(s, s + 1, (q->n - at) * sizeof(*s));
 		}
 	}
+	return n;
 }
 
 void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
@@ -213,7 +228,7 @@ void brick_quarantine_forget(struct brick_sessions *all, struct brick_span span)
 	struct brick_session *s;
 
 	LIST_FOREACH(s, &all->quarantined, quarantine_link)
-	forget_span(&s->quarantine, span);
+	all->n_quarantined -= forget_span(&s->quarantine, span);
 }
 
 void brick_quarantine_end(struct brick_session *s)
@@ -225,8 +240,11 @@ void brick_quarantine_end(struct brick_session *s)
 		brick_store_release(s->all->storage->store, q->id);
 	if (q->is_token || released)
 		brick_cleaner_kick(s->all->storage);
-	if (q->spans)
+	if (q->spans) {
 		LIST_REMOVE(s, quarantine_link);
+		for (uint32_t i = 0; i < q->n; i++)
+			s->all->n_quarantined -= n_blocks_of(q->spans[i]);
+	}
 	free(q->spans);
 	memset(q, 0, sizeof(*q));
 }

@@ -24,10 +24,16 @@
 
 void brick_session_move(struct brick_session *s, enum kfb_session_state to)
 {
-	if (kfb_session_move(&s->state, to))
+	enum kfb_session_state from = s->state;
+
+	if (kfb_session_move(&s->state, to)) {
 		brick_log(LOG_ERR, s->who, "illegal move from %s to %s",
-			  kfb_session_state_name(s->state),
+			  kfb_session_state_name(from),
 			  kfb_session_state_name(to));
+		return;
+	}
+	s->all->n_in[from]--;
+	s->all->n_in[to]++;
 }
 
 static void describe_session(struct brick_session *s)

@@ -26,6 +26,7 @@ void brick_sessions_add(struct brick_sessions *all, struct brick_session *s)
 	TAILQ_INSERT_TAIL(&all->list, s, link);
 	LIST_INSERT_HEAD(id_bucket(all, s->id), s, id_link);
 	all->n++;
+	all->n_in[s->state]++;
 }
 
 void brick_sessions_del(struct brick_sessions *all, struct brick_session *s)
@@ -33,6 +34,7 @@ void brick_sessions_del(struct brick_sessions *all, struct brick_session *s)
 	TAILQ_REMOVE(&all->list, s, link);
 	LIST_REMOVE(s, id_link);
 	all->n--;
+	all->n_in[s->state]--;
 }
 
 struct brick_session *brick_sessions_find(struct brick_sessions *all,

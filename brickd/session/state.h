@@ -294,6 +294,7 @@ struct brick_session_ops {
  *	there may be tens of thousands
  * @by_id: the same, by the low bits of their ids, which are random
  * @n: how many
+ * @n_in: by state
  * @n_admitted: of these, those that have or had a client
  * @anonymous: the client of sessions without AUTH
  * @of_clients: what each client has had done, by its number; the last one:
@@ -302,6 +303,7 @@ struct brick_session_ops {
  * @flows: likewise
  * @strangers: of all sessions before AUTH
  * @quarantined: sessions with blocks in quarantine
+ * @n_quarantined: these blocks, of each session
  * @holds: freed slots that several sessions hold back
  * @registrar: the worker that registers and closes registrations
  * @lines: bound on log lines that tell of sessions
@@ -318,6 +320,7 @@ struct brick_sessions {
 	struct brick_session_list list;
 	struct brick_session_bucket by_id[BRICK_SESSION_BUCKETS];
 	uint64_t n;
+	uint64_t n_in[KFB_SESSION_STATES];
 	uint64_t n_admitted;
 	struct brick_client anonymous;
 	struct brick_client_counters of_clients[BRICK_CLIENTS_MAX + 1];
@@ -325,6 +328,7 @@ struct brick_sessions {
 	struct brick_flow flows[BRICK_CLIENTS_MAX + 1];
 	struct brick_flow strangers;
 	struct brick_session_bucket quarantined;
+	uint64_t n_quarantined;
 	struct brick_mappings mappings;
 	struct brick_hold holds[BRICK_HOLDS_MAX];
 	struct brick_leases leases;

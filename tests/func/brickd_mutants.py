@@ -26,6 +26,7 @@ BELL = "tests/unit/brickd/test-brickd-bell"
 FLOW = "tests/unit/brickd/test-brickd-flow"
 SESSIONS = "tests/unit/brickd/test-brickd-sessions"
 SESSION_END = "tests/unit/brickd/test-brickd-session_end"
+GAUGES = "tests/unit/brickd/test-brickd-gauges"
 HOLDINGS = "tests/unit/brickd/test-brickd-holdings"
 MAPPING = "tests/unit/brickd/test-brickd-mapping"
 LOCKS = "tests/unit/brickd/test-brickd-range_locks"
@@ -206,6 +207,9 @@ BRICKD_MUTANTS = {
         "pieces", "session_end.c", "\tbrick_session_disconnect(s, LOG_DEBUG, why);\n",
         "\tstruct brick_mapping *m;\n\tTAILQ_FOREACH(m, &s->mappings, session_link)\n\t(void)*(volatile uint64_t *)&m->id;\n"
         "\tbrick_session_disconnect(s, LOG_DEBUG, why);\n", SESSION_END, folder=SESSION),
+    "stats-all-at-once": Mutant(
+        "pieces", "admin_stats.c", "#define PIECE_MAX 128", "#define PIECE_MAX 65536", GAUGES,
+        folder="brickd/admin"),
     "requests-are-cancelled-all-at-once": Mutant(
         "pieces", "session_end.c",
         "\t\tbrick_work_go_on_behind(s->all->registrar.box->flows,\n\t\t\t\t\t&s->teardown);\n"
