@@ -24,8 +24,6 @@
 	"application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define REQUEST_MAX_BYTES (16 << 10)
 #define SILENCE_S	  5
-/* Rounds in a row before others get their turn. */
-#define ROUNDS_MAX 4
 
 struct visitor {
 	struct MHD_Connection *connection; /* NULL: free */
@@ -116,32 +114,28 @@ static void note_connection(void *cls, struct MHD_Connection *connection,
 	}
 }
 
-/* Return: is there more to do at once? */
-static bool run_httpd(struct brick_metrics *m)
+/* Is there more to do at once? Others get their turns before. */
+static bool is_hurried(const struct brick_metrics *m)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
-	for (int i = 0; i < ROUNDS_MAX; i++) {
-		MHD_run(m->daemon);
-		if (MHD_get_timeout(m->daemon, &wait_ms) != MHD_YES || wait_ms)
-			return false;
-	}
-	return true;
+	return MHD_get_timeout(m->daemon, &wait_ms) == MHD_YES && !wait_ms;
 }
 
 static void httpd_ready(struct brick_source *source)
 {
-	run_httpd(brick_container_of(source, struct brick_metrics, source));
+	MHD_run(brick_container_of(source, struct brick_metrics, source)
+			->daemon);
 }
 
 bool brick_metrics_before_wait(struct brick_view *view)
 {
 	struct brick_metrics *m = view->metrics;
-	MHD_UNSIGNED_LONG_LONG wait_ms;
 
-	if (!m || MHD_get_timeout(m->daemon, &wait_ms) != MHD_YES || wait_ms)
+	if (!m || !is_hurried(m))
 		return false;
-	return run_httpd(m);
+	MHD_run(m->daemon);
+	return is_hurried(m);
 }
 
 void brick_metrics_tick(struct brick_view *view)
@@ -163,7 +157,7 @@ void brick_metrics_tick(struct brick_view *view)
 		if (info)
 			shutdown(info->connect_fd, SHUT_RDWR);
 	}
-	run_httpd(m);
+	MHD_run(m->daemon);
 }
 
 bool brick_metrics_url(const struct brick_view *view, char url[BRICK_URL_BYTES])
