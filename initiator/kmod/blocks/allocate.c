@@ -11,10 +11,10 @@
 
 /* Note what is allocated; another try to grow finds what the last one did. */
 static void kfbk_note_extents(struct kfbk_device *dev,
-			      const struct kfb_list_reply *reply)
+			      const struct kfb_list_reply *reply, u64 n_blocks)
 {
 	u64 base = dev->options.base >> KFB_BLOCK_SHIFT;
-	u64 end = base + dev->n_blocks;
+	u64 end = base + n_blocks;
 	u32 i;
 
 	for (i = 0; i < reply->n_extents; i++) {
@@ -32,9 +32,9 @@ static void kfbk_note_extents(struct kfbk_device *dev,
 	}
 }
 
-static int kfbk_find_allocated(struct kfbk_device *dev, u64 first)
+static int kfbk_find_allocated(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
-	u64 last = kfbk_block_va(dev, dev->n_blocks - 1);
+	u64 last = kfbk_block_va(dev, n_blocks - 1);
 	struct kfbk_call call = {
 		.core.req = { .op = KFB_OP_LIST,
 			      .u.list = { .what = KFB_LIST_ALLOCATED,
@@ -50,7 +50,7 @@ static int kfbk_find_allocated(struct kfbk_device *dev, u64 first)
 		ret = ret ?: kfb_list_check(&call.core.req.u.list, reply);
 		if (ret)
 			return ret;
-		kfbk_note_extents(dev, reply);
+		kfbk_note_extents(dev, reply, n_blocks);
 		call.core.req.u.list.cursor = reply->cursor;
 	} while (reply->cursor && reply->cursor <= last);
 	return 0;
@@ -81,14 +81,14 @@ static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 }
 
 /* To ALLOC a quota is the end of the space; only INFO tells them apart. */
-static bool kfbk_say_quota(struct kfbk_device *dev, u64 first)
+static bool kfbk_say_quota(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	struct kfbk_call call = { .core.req = { .op = KFB_OP_INFO },
 				  .core.reply = &dev->replies[0] };
 	const struct kfb_info *info = &call.core.reply->u.info;
 	u64 wanted = 0, i;
 
-	for (i = first; i < dev->n_blocks; i++)
+	for (i = first; i < n_blocks; i++)
 		wanted += dev->blocks[i].state == KFB_BLOCK_ABSENT;
 	if (kfbk_call(dev, &call) || !(info->flags & KFB_INFO_QUOTA) ||
 	    info->owned_blocks + wanted <= info->quota_blocks)
@@ -100,27 +100,27 @@ static bool kfbk_say_quota(struct kfbk_device *dev, u64 first)
 	return true;
 }
 
-int kfbk_maps_add(struct kfbk_device *dev, u64 first)
+int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	const char *what = "list";
-	int ret = kfbk_find_allocated(dev, first);
+	int ret = kfbk_find_allocated(dev, first, n_blocks);
 	const char *why;
 	u64 end, i;
 
 	if (!ret && !dev->options.thin && !dev->options.ro) {
 		what = "allocate";
-		for (i = first; !ret && i < dev->n_blocks; i = end) {
-			end = kfbk_run_end(dev, i, dev->n_blocks);
+		for (i = first; !ret && i < n_blocks; i = end) {
+			end = kfbk_run_end(dev, i, n_blocks);
 			if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
 				ret = kfbk_alloc_run(dev, i, end - i);
 		}
-		if (ret == -ENOSPC && kfbk_say_quota(dev, first))
+		if (ret == -ENOSPC && kfbk_say_quota(dev, first, n_blocks))
 			return ret;
 	}
 	/* With a cache blocks are mapped when they are needed. */
 	if (!ret && !dev->cache.cap) {
 		what = "map";
-		ret = kfbk_map_unmapped(dev, first, dev->n_blocks, false);
+		ret = kfbk_map_unmapped(dev, first, n_blocks, false);
 	}
 	why = ret ? kfbk_map_why(ret) : NULL;
 	if (why)
@@ -130,7 +130,7 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first)
 
 int kfbk_maps_attach(struct kfbk_device *dev)
 {
-	int ret = kfbk_maps_add(dev, 0);
+	int ret = kfbk_maps_add(dev, 0, dev->n_blocks);
 	u64 end, i;
 
 	/* What this attach has allocated is given back when it fails. */

@@ -76,8 +76,11 @@ void kfbk_changed_hands(struct kfbk_device *dev);
 /* allocate.c */
 /* At attach: allocate what is missing, map. Context: process. */
 int kfbk_maps_attach(struct kfbk_device *dev);
-/* Allocate what is missing from a block on, map. Context: process. */
-int kfbk_maps_add(struct kfbk_device *dev, u64 first);
+/*
+ * Allocate what is missing from a block on, map. The table may have more, of a try to
+ * grow that failed. Context: process.
+ */
+int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks);
 
 /* mapcache.c */
 int kfbk_cache_open(struct kfbk_device *dev);

@@ -70,7 +70,7 @@ static int kfbk_resize_disk(struct kfbk_device *dev, struct gendisk *disk,
 		return -EINVAL;
 	ret = kfbk_claim(dev, n_blocks);
 	ret = ret ?: kfbk_grow_table(dev, n_blocks);
-	ret = ret ?: kfbk_maps_add(dev, first);
+	ret = ret ?: kfbk_maps_add(dev, first, n_blocks);
 	if (ret)
 		return ret;
 	set_capacity(disk, n_blocks * KFBK_BLOCK_SECTORS);
