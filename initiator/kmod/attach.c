@@ -148,7 +148,7 @@ static int kfbk_attach_session(struct kfbk_device *dev)
 			 dev->retain.mb);
 		return ret;
 	}
-	ret = kfbk_maps_attach(dev) ?: kfbk_claim_mapped(dev);
+	ret = kfbk_maps_attach(dev);
 	if (ret)
 		return ret;
 	ret = kfbk_disk_add(dev);

@@ -4,11 +4,12 @@
  *
  * A brick tells clients apart by their names: a block's birth changes when
  * another client maps it for writing, not when another disk of the same client
- * does. While a disk has everything mapped the brick refuses the second one, because
- * mappings are exclusive. One that maps on demand has blocks that are not mapped, a
- * thin one may have some that are not allocated, and one that has lost its session has
- * none: two of them are kept apart here. On other machines nothing does it: a client's
- * name is one machine's.
+ * does. While a disk has everything mapped the brick would refuse the second one,
+ * because mappings are exclusive. But one that maps on demand has blocks that are not
+ * mapped, a thin one may have some that are not allocated, and one that has lost its
+ * session has none, which it may notice later. So two of them are kept apart here,
+ * whatever they have mapped: when one comes, grows or comes back. On other machines
+ * nothing does it: a client's name is one machine's.
  *
  * A disk whose session is over maps nothing any more, and is in nobody's way.
  *
@@ -45,27 +46,6 @@ static bool kfbk_claims_is_over(const struct kfbk_device *dev)
 	return READ_ONCE(dev->core.is_over) && !dev->returns;
 }
 
-/* Each block is mapped in its session, and the brick keeps all others out. */
-static bool kfbk_claims_has_all(const struct kfbk_device *dev,
-				const struct kfbk_device *other)
-{
-	const struct kfb_client *c = &other->core.client;
-
-	return !other->options.map_cache && !other->options.thin &&
-	       READ_ONCE(c->state) == KFB_CLIENT_LIVE &&
-	       READ_ONCE(c->instance_id) == dev->core.client.instance_id;
-}
-
-static bool kfbk_claims_conflict(const struct kfbk_device *dev, u64 n_blocks,
-				 const struct kfbk_device *other)
-{
-	if (kfbk_claims_is_over(other))
-		return false;
-	if (!dev->options.map_cache && kfbk_claims_has_all(dev, other))
-		return false;
-	return kfbk_claims_same_blocks(dev, n_blocks, other);
-}
-
 static bool kfbk_claims_same_name(const struct kfbk_device *dev,
 				  const struct kfbk_device *other)
 {
@@ -85,12 +65,10 @@ static void kfbk_claims_supersede(const struct kfbk_device *dev, u64 n_blocks)
 	}
 }
 
-static const char kfbk_claims_rivals[] =
-	"has blocks of this range already, as the same client, and not all of them are mapped";
-
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 {
-	const char *what = kfbk_claims_rivals;
+	const char *what =
+		"has blocks of this range already, as the same client";
 	struct kfbk_device *other;
 	int instance = -1;
 
@@ -98,7 +76,8 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 	list_for_each_entry(other, &kfbk_claims, claim) {
 		if (kfbk_claims_same_name(dev, other))
 			what = "has that name already";
-		else if (!kfbk_claims_conflict(dev, n_blocks, other))
+		else if (kfbk_claims_is_over(other) ||
+			 !kfbk_claims_same_blocks(dev, n_blocks, other))
 			continue;
 		instance = other->instance;
 		break;
@@ -107,7 +86,8 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 		kfbk_claims_supersede(dev, n_blocks);
 		if (list_empty(&dev->claim))
 			list_add_tail(&dev->claim, &kfbk_claims);
-		dev->n_claimed = n_blocks;
+		/* It may have more, of a try to grow that failed. */
+		dev->n_claimed = max(dev->n_claimed, n_blocks);
 	}
 	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
@@ -116,24 +96,11 @@ int kfbk_claim(struct kfbk_device *dev, u64 n_blocks)
 	return -EEXIST;
 }
 
-int kfbk_claim_mapped(struct kfbk_device *dev)
+void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks)
 {
-	struct kfbk_device *other;
-	int instance = -1;
-
 	mutex_lock(&kfbk_claims_lock);
-	list_for_each_entry(other, &kfbk_claims, claim) {
-		/* One that is attaching cannot map them, and says so. */
-		if (READ_ONCE(other->state) != KFB_DISK_ATTACHING &&
-		    !kfbk_claims_is_over(other) &&
-		    kfbk_claims_same_blocks(dev, dev->n_claimed, other))
-			instance = other->instance;
-	}
+	dev->n_claimed = n_blocks;
 	mutex_unlock(&kfbk_claims_lock);
-	if (instance < 0)
-		return 0;
-	kfbk_say(dev, "kfbrick%d %s", instance, kfbk_claims_rivals);
-	return -EEXIST;
 }
 
 int kfbk_claim_again(struct kfbk_device *dev)

@@ -77,21 +77,11 @@ int kfbk_reattach(int instance, char *why, size_t why_bytes);
  * @n_blocks: of its range, from now on
  *
  * Context: process.
- * Return: 0, or -EEXIST: there is one, and where it is about blocks one of the two
- * maps on demand; dev->why has words.
+ * Return: 0, or -EEXIST: there is one; dev->why has words.
  */
 int kfbk_claim(struct kfbk_device *dev, u64 n_blocks);
-/**
- * kfbk_claim_mapped - the same, when what there is of its blocks is mapped
- * @dev: the disk
- *
- * Who was to have everything mapped then has lost its session, and has not noticed.
- *
- * Context: process.
- * Return: 0, or -EEXIST: another disk of the client has blocks of it; dev->why has
- * words.
- */
-int kfbk_claim_mapped(struct kfbk_device *dev);
+/* So many blocks are its own: it could not grow. Context: process. */
+void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks);
 /**
  * kfbk_claim_again - as kfbk_claim(), for a disk whose session was over
  * @dev: the disk; others see it again if this succeeds

@@ -15,8 +15,20 @@ LIST = UNIT + "core-list"
 RETAKE = UNIT + "core-retake"
 SILENCE = UNIT + "core-silence"
 WINDOW = UNIT + "core-window"
+CLAIMS = UNIT + "kmod-claims"
+KMOD = "initiator/kmod"
 
 CLIENT_MUTANTS = {
+    # What the disks of one machine have.
+    "disks-that-map-all-are-the-bricks-to-tell-apart": Mutant(
+        "claims", "claims.c", "else if (kfbk_claims_is_over(other) ||",
+        "else if (kfbk_claims_is_over(other) || other->core.client.state == KFB_CLIENT_LIVE ||",
+        CLAIMS, folder=KMOD),
+    "what-a-disk-could-not-have-stays-its-own": Mutant(
+        "claims", "claims.c", "\tdev->n_claimed = n_blocks;\n\tmutex_unlock",
+        "\t(void)n_blocks;\n\tmutex_unlock", CLAIMS, folder=KMOD),
+    "what-a-disk-has-kept-is-others": Mutant(
+        "claims", "claims.c", "max(dev->n_claimed, n_blocks)", "n_blocks", CLAIMS, folder=KMOD),
     "flush-answered-by-an-older-one": Mutant(
         "flushing", "kfb_initiator_flush.c",
         "__u64 id = q->flush_ids[outcome->slot];", "__u64 id = q->flush.last_id;",

@@ -63,8 +63,8 @@ check "nothing is left of it" no_disk
 
 check "a disk is attached" attach_disk --size 4 || exit
 first=$DISK
-check "the same range again is somebody else's" \
-	says "somebody else has mapped" ctl attach --size 4
+check "the same range again is another disk's" \
+	says "has blocks of this range already" ctl attach --size 4
 check "and no disk is made of it" test ! -e /sys/block/kfbrick1
 exec 8<"$first"
 check "a disk that is open is not detached" \

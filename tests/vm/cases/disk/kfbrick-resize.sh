@@ -93,12 +93,21 @@ head -c $((4 << 20)) /dev/urandom >/tmp/input
 of_kind thick
 check "not beyond what the brick has" says "space" resize 1G
 check "it has its size" blocks_are 16
+first=$DISK first_ctl=$CTL
+check "another disk may have what it did not get" attach_disk --base 512M \
+	--size 1 --thin
+second=$DISK DISK=$first CTL=$first_ctl
+check "it does not grow into that one" \
+	says "has blocks of this range already" resize 2G
+check "that is detached" brickctl detach "$second"
+check "what the brick has it gets after all" resize 17
+check "that is its size" blocks_are 17
 check "a kill of the brick changes nothing" kill_brick
 check "brickd serves again" serve_brick
 check "the disk is up again" wait_for $LONG_S state_is up
 check "it has what was written to its new blocks" holds 14
 check "it is detached" detach_disk
-ctl free 0x0+16
+ctl free 0x0+17
 of_kind thin --thin --retain-mb 8
 check "it is detached" detach_disk
 disk_end
