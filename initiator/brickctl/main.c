@@ -24,6 +24,15 @@ const struct ctl_command *const ctl_commands[] = {
 	&ctl_cmd_complete, NULL,
 };
 
+/* Before options are read: what is wrong with them is told so, too. */
+static bool wants_json(char *const *argv)
+{
+	while (*argv && strcmp(*argv, "--json") != 0 &&
+	       strcmp(*argv, "--") != 0)
+		argv++;
+	return *argv && !strcmp(*argv, "--json");
+}
+
 static int run_command(struct ctl *ctl, int argc, char **argv)
 {
 	const struct ctl_command *const *at = ctl_commands;
@@ -45,7 +54,7 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct ctl ctl = { 0 };
+	struct ctl ctl = { .json = wants_json(argv) };
 	int status;
 	int next;
 

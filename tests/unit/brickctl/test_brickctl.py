@@ -22,7 +22,7 @@ COMMAND_S = 60
 SCHEMA = 1
 COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
             "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
-            "bench", "doctor", "attach", "detach", "attached")
+            "bench", "doctor", "attach", "detach", "reattach", "attached", "complete")
 ATTACH = ("attach", "verbs://127.0.0.1", "--size", "1")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
@@ -193,6 +193,10 @@ class CommandLine(Case):
         for words, said in wrong.items():
             with self.subTest(words=words):
                 self.fails(USAGE, ("brickctl: ", said, "--help"), *words)
+                # Also where nobody has come to read that it is wanted.
+                done = self.ctl(*words, "--json")
+                self.assertEqual(done.returncode, USAGE)
+                self.assertEqual(read_json(done.stderr)["error"]["exit"], USAGE)
         self.assertEqual(self.log("connect"), [])
 
     def test_options_stand_before_or_after_the_command(self):
