@@ -359,10 +359,11 @@ int kfbk_resize(int instance, u64 n_blocks, char *why, size_t why_bytes)
 
 /* ---- coming back ------------------------------------------------------ */
 
-/* Begin: 0, or why not; in dev->why where kfbk_reattach_say() has no words. */
-static int kfbk_reattach_begin(struct kfbk_device *dev)
+/* Begin: 0, or why not; of -EEXIST it says that itself. */
+static int kfbk_reattach_begin(struct kfbk_device *dev, char *why,
+			       size_t why_bytes)
 {
-	int ret = kfbk_claim_again(dev);
+	int ret = kfbk_claim_again(dev, why, why_bytes);
 
 	if (ret)
 		return ret;
@@ -374,7 +375,10 @@ static int kfbk_reattach_begin(struct kfbk_device *dev)
 	else
 		ret = kfb_initiator_retake(&dev->core);
 	if (!ret) {
+		/* The reason of its failure is none for what comes now. */
 		dev->keeps_why = false;
+		strscpy(dev->why, "it is taken up again by order",
+			sizeof(dev->why));
 		kfbk_move(dev, KFB_DISK_RETAKE);
 	}
 	kfbk_unlock(dev);
@@ -448,8 +452,10 @@ int kfbk_reattach(int instance, char *why, size_t why_bytes)
 		strscpy(why, "no such device", why_bytes);
 		return -ENODEV;
 	}
-	ret = kfbk_reattach_begin(dev) ?: kfbk_reattach_wait(dev);
-	if (ret)
+	ret = kfbk_reattach_begin(dev, why, why_bytes);
+	if (!ret)
+		ret = kfbk_reattach_wait(dev);
+	if (ret && ret != -EEXIST)
 		kfbk_reattach_say(dev, ret, why, why_bytes);
 	kfbk_put(dev);
 	return ret;

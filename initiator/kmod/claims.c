@@ -103,7 +103,7 @@ void kfbk_claim_less(struct kfbk_device *dev, u64 n_blocks)
 	mutex_unlock(&kfbk_claims_lock);
 }
 
-int kfbk_claim_again(struct kfbk_device *dev)
+int kfbk_claim_again(struct kfbk_device *dev, char *why, size_t why_bytes)
 {
 	struct kfbk_device *other;
 	int instance = -1;
@@ -121,8 +121,9 @@ int kfbk_claim_again(struct kfbk_device *dev)
 	mutex_unlock(&kfbk_claims_lock);
 	if (instance < 0)
 		return 0;
-	kfbk_say(
-		dev, "kfbrick%d %s", instance,
+	/* Why it has failed is another thing. */
+	snprintf(
+		why, why_bytes, "kfbrick%d %s", instance,
 		instance == dev->instance
 			? "has seen another disk with its blocks since it failed: they may have been written; detach it"
 			: "has blocks of this range now, as the same client");

@@ -80,6 +80,17 @@ static bool is_right(const struct sim_disk *d, int rc, bool is_alone,
 	}
 }
 
+/* Another disk is in the way of an order, and was not of the disk that has failed. */
+static void check_reason(const struct sim_disk *d, const char *answer)
+{
+	char why[SIM_ANSWER_BYTES];
+
+	km_disk_attribute(d->open, "last_error", why, sizeof(why));
+	if (*why && strstr(answer, why))
+		sim_violated("%s: what refuses an order is its reason: %s",
+			     d->name, why);
+}
+
 static int take_up(struct sim_disk *d)
 {
 	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
@@ -92,6 +103,8 @@ static int take_up(struct sim_disk *d)
 	(void)snprintf(text, sizeof(text), "reattach,instance=%d", d->instance);
 	rc = sim_disk_order(d, text, answer);
 	listen(d, epoch, after);
+	if (rc == -EEXIST && *after)
+		check_reason(d, answer);
 	is_alone &= d->n_takings == n_takings;
 	d->n_takings++;
 	d->n_takers--;

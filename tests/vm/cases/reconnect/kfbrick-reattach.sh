@@ -111,6 +111,8 @@ restart() {
 		wait_for $LONG_S state_is failed
 	check "restart: the brick is back again" serve_brick
 	check "restart: and so is the disk" reattach
+	check "restart: the log says that it was ordered" eval \
+		'case_log | grep -F "taken up again by order; requests wait"'
 	fs_goes_on again
 	fs_end restart
 	check "restart: it is detached" detach_disk
@@ -187,6 +189,8 @@ others() {
 		refused "has blocks of this range now"
 	check "others: it is detached" detach_disk "$_second"
 	check "others: nothing was written: it is taken up again" reattach
+	check_fails "others: the log does not say who was there" eval \
+		'case_log | grep -F "as the same client; requests wait"'
 	check "others: it is up" state_is up
 	check "others: the brick stays away once more" stay_away
 	check "others: and is back" serve_brick
