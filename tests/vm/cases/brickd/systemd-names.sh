@@ -95,6 +95,8 @@ make_all() {
 		"kfbrick $(cat "/sys/block/$(node data)/kfbrick/brick_uuid")-0x0"
 	check "lsblk shows it" test "$(lsblk -dno SERIAL /dev/kfbrick/data)" = \
 		"$(property data ID_SERIAL_SHORT)"
+	check "the way's length is not taken for writes that stand in line" \
+		grep -qx 75000 "/sys/block/$(node data)/queue/wbt_lat_usec"
 	check "a partition is made" sh -c 'printf "label: gpt\nsize=32M, name=kfpart\n" |
 		sfdisk -q /dev/kfbrick/data'
 	check "it has a name" wait_for $LONG_S test -b /dev/kfbrick/data-part1
