@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The schemes of addresses: what there is to know of each, in one table.
+ * The schemes of addresses: what there is to know of each, in one table; and what
+ * follows them.
  *
  * Context: any.
  */
+#include <linux/errno.h>
 #include <linux/string.h>
 #include "kfb_scheme.h"
 
@@ -77,4 +79,47 @@ const char *kfb_scheme_names(char text[KFB_SCHEMES_BYTES])
 	}
 	text[at] = '\0';
 	return text;
+}
+
+static int kfb_port_parse(const char *text, __u16 *port)
+{
+	__u32 value = 0;
+
+	if (!*text)
+		return -ERANGE;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -ERANGE;
+		value = value * 10 + (__u32)(*text - '0');
+		if (value > KFB_PORT_MAX)
+			return -ERANGE;
+	}
+	*port = (__u16)value;
+	return 0;
+}
+
+int kfb_place_parse(const char *text, struct kfb_place *place)
+{
+	struct kfb_place p = { .has_brackets = *text == '[' };
+	const char *end;
+	int rc = 0;
+
+	p.host = text + p.has_brackets;
+	end = strchr(p.host, p.has_brackets ? ']' : ':');
+	if (!end && p.has_brackets)
+		return -EINVAL;
+	if (!end || (!p.has_brackets && strchr(end + 1, ':')))
+		end = p.host + strlen(p.host);
+	p.host_len = (__u32)(end - p.host);
+	if (!p.host_len || strcspn(p.host, " \t\r\n/@?#") < p.host_len)
+		return -EINVAL;
+	end += p.has_brackets;
+	p.has_port = *end == ':';
+	if (*end && !p.has_port)
+		return -EINVAL;
+	if (p.has_port)
+		rc = kfb_port_parse(end + 1, &p.port);
+	if (!rc)
+		*place = p;
+	return rc;
 }

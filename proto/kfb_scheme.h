@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a brick's address begins, and which provider that means: of libfabric,
- * and of the kernel.
+ * and of the kernel; and what follows, a host and a port.
  *
  * Whoever treats providers differently asks here, so that a provider is added
  * by a row.
@@ -63,5 +63,35 @@ const struct kfb_scheme *kfb_scheme_of(const char *address, const char **rest);
  * Return: @text.
  */
 const char *kfb_scheme_names(char text[KFB_SCHEMES_BYTES]);
+
+#define KFB_PORT_MAX 65535
+
+/**
+ * struct kfb_place - where an address leads
+ * @host: without brackets, and without a NUL behind it
+ * @host_len: bytes of it
+ * @port: 0 where there is none
+ * @has_port: there is one
+ * @has_brackets: around the host
+ */
+struct kfb_place {
+	const char *host;
+	__u32 host_len;
+	__u16 port;
+	_Bool has_port;
+	_Bool has_brackets;
+};
+
+/**
+ * kfb_place_parse - take HOST[:PORT] apart
+ * @text: what kfb_scheme_of() has left; several colons without brackets are those of
+ *	an IPv6 address without a port
+ * @place: untouched on failure
+ *
+ * Context: any.
+ * Return: 0, -EINVAL (no host, or none that could be one), -ERANGE (no port from 0
+ * to KFB_PORT_MAX behind the colon).
+ */
+int kfb_place_parse(const char *text, struct kfb_place *place);
 
 #endif

@@ -7,13 +7,10 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "proto/kfb_wire.h"
-
-#define PORT_MAX 65535
 
 void brick_address_format(const struct brick_address *a, unsigned int port,
 			  char url[BRICK_URL_BYTES])
@@ -53,48 +50,21 @@ void brick_peer_format(const struct kfb_scheme *scheme, const void *addr,
 	snprintf(peer, BRICK_PEER_BYTES, "%s[%s]:%u", scheme->name, host, port);
 }
 
-/* Splits HOST[:PORT] or [HOST][:PORT]; port is NULL when there is none. */
-static int split_port(const char *text, char host[BRICK_HOST_BYTES],
-		      const char **port)
+/* What listens says in brackets which of several colons is the port's. */
+static int take_place(const char *text, struct brick_address *a)
 {
-	const char *end, *next;
-	size_t len;
+	struct kfb_place place;
+	int rc = kfb_place_parse(text, &place);
 
-	if (*text == '[') {
-		text++;
-		end = strchr(text, ']');
-		if (!end)
-			return -EINVAL;
-		next = end + 1;
-	} else {
-		end = strchr(text, ':');
-		if (!end)
-			end = text + strlen(text);
-		next = end;
-	}
-	len = (size_t)(end - text);
-	if (!len || len >= BRICK_HOST_BYTES)
+	if (rc)
+		return rc;
+	if (place.host_len >= BRICK_HOST_BYTES ||
+	    (!place.has_brackets && memchr(place.host, ':', place.host_len)))
 		return -EINVAL;
-	if (*next != '\0' && *next != ':')
-		return -EINVAL;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	*port = *next == ':' ? next + 1 : NULL;
-	return 0;
-}
-
-static int parse_port(const char *text, char service[BRICK_SERVICE_BYTES])
-{
-	size_t len = strlen(text);
-	unsigned long value;
-
-	if (!len || len >= BRICK_SERVICE_BYTES ||
-	    strspn(text, "0123456789") != len)
-		return -EINVAL;
-	value = strtoul(text, NULL, 10);
-	if (value > PORT_MAX)
-		return -EINVAL;
-	memcpy(service, text, len + 1);
+	memcpy(a->host, place.host, place.host_len);
+	a->host[place.host_len] = '\0';
+	(void)snprintf(a->service, sizeof(a->service), "%u",
+		       place.has_port ? place.port : KFB_PORT_DEFAULT);
 	return 0;
 }
 
@@ -143,7 +113,8 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 		"localhost";
 	struct brick_address a = { 0 };
 	char known[KFB_SCHEMES_BYTES];
-	const char *rest, *port;
+	const char *rest;
+	int rc;
 
 	a.scheme = kfb_scheme_of(text, &rest);
 	if (!a.scheme) {
@@ -152,10 +123,14 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 			 text, kfb_scheme_names(known));
 		return -EINVAL;
 	}
-	if (split_port(rest, a.host, &port)) {
+	rc = take_place(rest, &a);
+	if (rc == -ERANGE)
+		snprintf(err, err_len, "\"%s\" has no port from 0 to %d", text,
+			 KFB_PORT_MAX);
+	else if (rc)
 		snprintf(err, err_len, needs_host, text);
+	if (rc)
 		return -EINVAL;
-	}
 	if (split_interface(&a)) {
 		snprintf(err, err_len,
 			 "\"%s\" names no interface behind its %%: "
@@ -170,13 +145,6 @@ int brick_address_parse(const char *text, struct brick_address *out, char *err,
 	}
 	if (parse_host(&a)) {
 		snprintf(err, err_len, needs_host, text);
-		return -EINVAL;
-	}
-	if (!port)
-		snprintf(a.service, sizeof(a.service), "%d", KFB_PORT_DEFAULT);
-	else if (parse_port(port, a.service)) {
-		snprintf(err, err_len, "\"%s\" has no port from 0 to %d", text,
-			 PORT_MAX);
 		return -EINVAL;
 	}
 	*out = a;

@@ -4,58 +4,21 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kfb_wire.h"
 #include "url.h"
 
-#define PORT_MAX 65535
-
-/* The end of the host in @text, and where a port may begin. */
-static const char *host_end(const char **text, const char **rest)
+static int parse_host_port(const char *text, struct kfbl_url *url)
 {
-	const char *end;
+	struct kfb_place place;
 
-	if (**text == '[') {
-		(*text)++;
-		end = strchr(*text, ']');
-		if (end)
-			*rest = end + 1;
-		return end;
-	}
-	end = strchr(*text, ':');
-	/* More than one colon without brackets: an address without port. */
-	if (!end || strchr(end + 1, ':'))
-		end = *text + strlen(*text);
-	*rest = end;
-	return end;
-}
-
-static int parse_host_port(const char *at, struct kfbl_url *url)
-{
-	unsigned long port = KFB_PORT_DEFAULT;
-	const char *rest;
-	const char *end;
-	char *behind;
-	size_t len;
-
-	end = host_end(&at, &rest);
-	if (!end)
+	if (kfb_place_parse(text, &place) || place.host_len > KFBL_HOST_MAX ||
+	    (place.has_port && !place.port))
 		return -EINVAL;
-	len = (size_t)(end - at);
-	if (!len || len > KFBL_HOST_MAX || strcspn(at, " \t\r\n/@?#") < len)
-		return -EINVAL;
-	memcpy(url->host, at, len);
-	if (*rest) {
-		if (*rest != ':' || rest[1] < '0' || rest[1] > '9')
-			return -EINVAL;
-		errno = 0;
-		port = strtoul(rest + 1, &behind, 10);
-		if (errno || *behind || !port || port > PORT_MAX)
-			return -EINVAL;
-	}
-	snprintf(url->port, sizeof(url->port), "%lu", port);
+	memcpy(url->host, place.host, place.host_len);
+	snprintf(url->port, sizeof(url->port), "%u",
+		 place.has_port ? place.port : KFB_PORT_DEFAULT);
 	return 0;
 }
 

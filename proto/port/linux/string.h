@@ -10,6 +10,8 @@ int memcmp(const void *a, const void *b, __SIZE_TYPE__ len);
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ len);
 void *memmove(void *to, const void *from, __SIZE_TYPE__ len);
 void *memset(void *to, int byte, __SIZE_TYPE__ len);
+char *strchr(const char *text, int wanted);
+__SIZE_TYPE__ strcspn(const char *text, const char *unwanted);
 __SIZE_TYPE__ strlen(const char *text);
 
 #endif

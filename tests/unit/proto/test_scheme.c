@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -81,6 +82,72 @@ static void a_message_can_name_them_all(void **state)
 	assert_string_equal(text, "tcp, libfabric-tcp, verbs");
 }
 
+static void a_place_is_a_host_and_perhaps_a_port(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *host;
+		__u16 port;
+		_Bool has_port;
+		_Bool has_brackets;
+	} good[] = {
+		{ "a", "a", 0, 0, 0 },
+		{ "a:0", "a", 0, 1, 0 },
+		{ "a.b:65535", "a.b", KFB_PORT_MAX, 1, 0 },
+		{ "a:00000000000000000007", "a", 7, 1, 0 },
+		{ "[::1]", "::1", 0, 0, 1 },
+		{ "[::1]:7", "::1", 7, 1, 1 },
+		{ "[fd00::1%wg0]:7", "fd00::1%wg0", 7, 1, 1 },
+		{ "::1", "::1", 0, 0, 0 },
+		{ "::1:7", "::1:7", 0, 0, 0 },
+	};
+	struct kfb_place place;
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(kfb_place_parse(good[i].text, &place), 0);
+		assert_int_equal(place.host_len, strlen(good[i].host));
+		assert_memory_equal(place.host, good[i].host, place.host_len);
+		assert_int_equal(place.has_port, good[i].has_port);
+		assert_int_equal(place.has_brackets, good[i].has_brackets);
+		assert_int_equal(place.port, good[i].port);
+	}
+}
+
+static void what_is_no_place_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} bad[] = {
+		{ "", -EINVAL },
+		{ ":1", -EINVAL },
+		{ "[]", -EINVAL },
+		{ "[::1", -EINVAL },
+		{ "[::1]x", -EINVAL },
+		{ "[::1]%wg0", -EINVAL },
+		{ "a b", -EINVAL },
+		{ "a/", -EINVAL },
+		{ "u@a", -EINVAL },
+		{ "a\n", -EINVAL },
+		{ "a:", -ERANGE },
+		{ "a:65536", -ERANGE },
+		{ "a:-1", -ERANGE },
+		{ "a:1x", -ERANGE },
+		{ "a: 1", -ERANGE },
+		{ "[::1]:", -ERANGE },
+		{ "a:4294967297", -ERANGE },
+	};
+	struct kfb_place place = { .port = 1234 };
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(kfb_place_parse(bad[i].text, &place),
+				 bad[i].rc);
+		assert_int_equal(place.port, 1234);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +156,8 @@ int main(void)
 		cmocka_unit_test(what_follows_the_scheme_is_the_rest),
 		cmocka_unit_test(an_unknown_scheme_is_none_never_tcp),
 		cmocka_unit_test(a_message_can_name_them_all),
+		cmocka_unit_test(a_place_is_a_host_and_perhaps_a_port),
+		cmocka_unit_test(what_is_no_place_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
