@@ -176,6 +176,8 @@ class Ops(AdminTest):
 
     def test_who_is_refused_a_block_learns_how_to_learn_who_has_it(self):
         self.hold_block(0)
+        other = self.folder / "other.sock"
+        self.brick("other", settings=f"admin = {other}").start()
         done = self.b.ctl("free", "0x0+1")
         self.refused(done, REFUSED, "this client holds it")
         mine = self.b.json("list", "mine")["extents"][0]["mapping_id"]
@@ -190,6 +192,11 @@ class Ops(AdminTest):
             self.assertNotIn("client a", done.stderr.decode())
             one, = self.only(1)
             self.assertNotIn(one["session"], done.stderr.decode())
+            # Whoever may ask this brick's daemon is told both.
+            self.refused(self.b.ctl("--admin", self.path, *words, client="b", stdin=b"x"),
+                         REFUSED, "client a holds it", f"{self.path} evict {one['session']} ends")
+            self.refused(self.b.ctl("--admin", other, *words, client="b", stdin=b"x"),
+                         REFUSED, "another client holds it")
         self.ok(self.b.ctl("unmap", f"{int(mine, 16):016x}"))
         self.ok(self.b.ctl("free", "0x0+1"))
 
