@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "brickd/media/progress.h"
 #include "brickd/store/offline/grow.h"
 #include "tests/unit/store/fixture.h"
 
@@ -73,6 +74,33 @@ static void tables_move_before_the_data_if_there_is_room(void **state)
 	assert_true(is.rec_off[0] > was.rec_off[1]);
 	assert_true(is.rec_off[1] < is.data_off);
 	expect_blocks(is.n);
+	fixture_free(&fx);
+}
+
+static uint64_t n_told, n_to_tell;
+
+static void hear_progress(const char *doing, uint64_t done, uint64_t total)
+{
+	/* It looks at what there is before. */
+	if (strcmp(doing, "adding records") != 0)
+		return;
+	assert_int_equal(done, n_told);
+	n_told++;
+	n_to_tell = total;
+}
+
+static void each_record_is_progress(void **state)
+{
+	struct brick_grow g = { .zero_from = UINT64_MAX };
+
+	(void)state;
+	begin(20, 3);
+	n_told = 0;
+	brick_progress_watch(hear_progress);
+	assert_int_equal(grow_to(whole, &g), 0);
+	brick_progress_watch(NULL);
+	assert_int_equal(n_to_tell, g.n_after - g.n_before);
+	assert_int_equal(n_told, n_to_tell);
 	fixture_free(&fx);
 }
 
@@ -191,6 +219,7 @@ static void a_store_in_use_does_not_grow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_record_is_progress),
 		cmocka_unit_test(tables_move_before_the_data_if_there_is_room),
 		cmocka_unit_test(features_that_need_not_be_known_stay),
 		cmocka_unit_test(tables_move_behind_the_data_if_there_is_none),
