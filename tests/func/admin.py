@@ -4,6 +4,7 @@
 import errno
 import json
 import os
+import re
 import select
 import shutil
 import socket
@@ -156,6 +157,22 @@ class Ops(AdminTest):
         self.assertIn(listed["extents"][0]["session"], text)
         asked = self.admin().ask(op="mapped", range=f"{4 * lab.BLOCK}+2")
         self.assertEqual([e["client"] for e in asked["mapped"]], ["b"])
+
+    def test_tables_are_as_wide_as_what_is_in_them(self):
+        name = "a-client-that-has-a-name-of-40-letters-x"
+        self.b.stop()
+        self.b.clients[name] = ["0x0+1T rw"]
+        self.b.make_key(name)
+        self.b.start()
+        self.hold_block(client=name), self.hold_block(1, client="b")
+        for words in ("sessions",), ("list", "mapped"):
+            head, *rows = self.ok(self.admin_ctl(*words)).decode().splitlines()[:3]
+            for row in rows:
+                self.assertRegex(row[head.index("PEER"):], r"^s?tcp\[", row)
+            # A number ends where its heading does.
+            heading = "BLOCKS" if words == ("list", "mapped") else "MAPS"
+            end = head.index(heading) + len(heading)
+            self.assertTrue(all(re.search(r" 1$", row[:end]) for row in rows), (head, rows))
 
     def test_mapped_comes_in_pages(self):
         n = 3 * 256 + 7

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "initiator/brickctl/cmd/attach.h"
+#include "initiator/brickctl/table.h"
 
 #define TEXT_BYTES 512
 
@@ -123,30 +124,35 @@ static struct json_object *describe_disk(const char *disk)
 	return object;
 }
 
-static void print_line(const char *disk)
+static void add_row(struct ctl_table *t, const char *disk)
 {
-	char state[TEXT_BYTES];
-	char brick[TEXT_BYTES];
-	char base[TEXT_BYTES];
-	char blocks[TEXT_BYTES];
-	char flush[TEXT_BYTES];
+	static const char *const words[] = { "name", "state", "brick", "base" };
 	char size[CTL_SIZE_TEXT_BYTES];
+	char text[TEXT_BYTES];
+	size_t i;
 
-	read_attribute(disk, "state", state);
-	read_attribute(disk, "brick", brick);
-	read_attribute(disk, "base", base);
-	read_attribute(disk, "blocks", blocks);
-	read_attribute(disk, "flush_mode", flush);
-	ctl_size_text(size, ctl_blocks_bytes(strtoull(blocks, NULL, 10)));
-	printf("%-14s %-10s %-32s %-18s %10s %-8s\n", disk, state, brick, base,
-	       size, flush);
+	ctl_table_row(t);
+	ctl_table_cell(t, "%s", disk);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		read_attribute(disk, words[i], text);
+		ctl_table_cell(t, "%s", text);
+	}
+	read_attribute(disk, "blocks", text);
+	ctl_size_text(size, ctl_blocks_bytes(strtoull(text, NULL, 10)));
+	ctl_table_cell(t, "%s", size);
+	read_attribute(disk, "flush_mode", text);
+	ctl_table_cell(t, "%s", text);
 }
 
 static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 {
+	static const char *const columns[] = { "DISK",	"NAME", "STATE",
+					       "BRICK", "BASE", ">SIZE",
+					       "FLUSH", NULL };
 	struct json_object *list = json_object_new_array();
 	struct json_object *object;
 	struct dirent **found;
+	struct ctl_table t;
 	int i;
 	int n;
 
@@ -158,21 +164,20 @@ static int run_attached(struct ctl *ctl, const struct ctl_args *args)
 				strerror(errno));
 	}
 	if (!ctl->json)
-		printf("%-14s %-10s %-32s %-18s %10s %-8s\n", "DISK", "STATE",
-		       "BRICK", "BASE", "SIZE", "FLUSH");
+		ctl_table_begin(&t, columns);
 	for (i = 0; i < n; i++) {
 		if (ctl->json)
 			json_object_array_add(list,
 					      describe_disk(found[i]->d_name));
 		else
-			print_line(found[i]->d_name);
+			add_row(&t, found[i]->d_name);
 		free(found[i]);
 	}
 	if (n >= 0)
 		free(found);
 	if (!ctl->json) {
 		json_object_put(list);
-		return CTL_DONE;
+		return ctl_table_end(&t) ? ctl_no_memory(ctl) : CTL_DONE;
 	}
 	object = json_object_new_object();
 	json_object_object_add(object, "attached", list);
@@ -185,7 +190,9 @@ const struct ctl_command ctl_cmd_attached = {
 	.synopsis = "",
 	.summary = "Shows the disks that are attached",
 	.details =
-		"STATE is up, connecting (the connection is lost; requests wait), failed, or detaching.\n"
+		"STATE is up, connecting (the connection is lost; requests wait), failed (brickctl\n"
+		"reattach takes it up again), another of kfbrick(4)'s, or detaching. NAME is that of\n"
+		"/dev/kfbrick/NAME.\n"
 		"FLUSH is what makes writes durable. With --json there is more, such as why the\n"
 		"connection was lost last.\n"
 		"\n"

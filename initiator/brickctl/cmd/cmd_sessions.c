@@ -6,36 +6,46 @@
 #include <stdio.h>
 
 #include "initiator/brickctl/cmd/admin.h"
+#include "initiator/brickctl/table.h"
 
-static void print_sessions_text(struct json_object *list)
+static int print_sessions_text(struct ctl *ctl, struct json_object *list)
 {
+	static const char *const columns[] = { "SESSION", "CLIENT",   "PEER",
+					       "STATE",	  ">LEASE",   ">Q",
+					       ">MAPS",	  ">HANDLES", ">BUSY",
+					       ">OPS",	  ">FAILED",  NULL };
+	static const char *const counts[] = { "queues", "mappings", "handles",
+					      "ops_in_flight" };
 	size_t n = json_object_array_length(list);
-	size_t i;
+	struct ctl_table t;
+	size_t i, j;
 
-	printf("%-16s %-12s %-26s %-8s %6s %2s %6s %7s %4s %9s %7s\n",
-	       "SESSION", "CLIENT", "PEER", "STATE", "LEASE", "Q", "MAPS",
-	       "HANDLES", "BUSY", "OPS", "FAILED");
+	ctl_table_begin(&t, columns);
 	for (i = 0; i < n; i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
-		printf("%-16s %-12s %-26s %-8s", ctl_admin_text(s, "session"),
-		       ctl_admin_text(s, "client"), ctl_admin_text(s, "peer"),
-		       ctl_admin_text(s, "state"));
+		ctl_table_row(&t);
+		ctl_table_cell(&t, "%s", ctl_admin_text(s, "session"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(s, "client"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(s, "peer"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(s, "state"));
 		if (json_object_object_get_ex(s, "lease_left_ms", NULL))
-			printf(" %6.1f",
-			       (double)ctl_admin_count(s, "lease_left_ms") /
-				       1e3);
+			ctl_table_cell(
+				&t, "%.1f",
+				(double)ctl_admin_count(s, "lease_left_ms") /
+					1e3);
 		else
-			printf(" %6s", "-");
-		printf(" %2" PRIu64 " %6" PRIu64 " %7" PRIu64 " %4" PRIu64
-		       " %9" PRIu64 " %7" PRIu64 "\n",
-		       ctl_admin_count(s, "queues"),
-		       ctl_admin_count(s, "mappings"),
-		       ctl_admin_count(s, "handles"),
-		       ctl_admin_count(s, "ops_in_flight"),
-		       ctl_admin_session_ops(s), ctl_admin_count(s, "failed"));
+			ctl_table_cell(&t, "-");
+		for (j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+			ctl_table_cell(&t, "%" PRIu64,
+				       ctl_admin_count(s, counts[j]));
+		ctl_table_cell(&t, "%" PRIu64, ctl_admin_session_ops(s));
+		ctl_table_cell(&t, "%" PRIu64, ctl_admin_count(s, "failed"));
 	}
+	if (ctl_table_end(&t))
+		return ctl_no_memory(ctl);
 	printf("%zu session%s\n", n, ctl_plural(n));
+	return CTL_DONE;
 }
 
 static int run_sessions(struct ctl *ctl, const struct ctl_args *args)
@@ -53,9 +63,9 @@ static int run_sessions(struct ctl *ctl, const struct ctl_args *args)
 	if (status)
 		return status;
 	if (!ctl->json) {
-		print_sessions_text(list);
+		status = print_sessions_text(ctl, list);
 		json_object_put(list);
-		return CTL_DONE;
+		return status;
 	}
 	object = json_object_new_object();
 	json_object_object_add(object, "sessions", list);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "initiator/brickctl/cmd/admin.h"
+#include "initiator/brickctl/table.h"
 
 /* "mapped,rw,exclusive" */
 #define FLAGS_BYTES 64
@@ -43,25 +44,33 @@ static uint64_t count_blocks(struct json_object *list)
 	return n_blocks;
 }
 
-static void print_holders_text(struct json_object *list)
+static int print_holders_text(struct ctl *ctl, struct json_object *list)
 {
+	static const char *const columns[] = { "ADDRESS", ">BLOCKS", "MAPPING",
+					       "CLIENT",  "SESSION", "PEER",
+					       "FLAGS",	  NULL };
 	size_t n = json_object_array_length(list);
 	char flags[FLAGS_BYTES];
+	struct ctl_table t;
 	size_t i;
 
-	printf("%-18s %12s %-16s %-12s %-16s %-26s %s\n", "ADDRESS", "BLOCKS",
-	       "MAPPING", "CLIENT", "SESSION", "PEER", "FLAGS");
+	ctl_table_begin(&t, columns);
 	for (i = 0; i < n; i++) {
 		struct json_object *h = json_object_array_get_idx(list, i);
 
-		printf("%-18s %12" PRIu64 " %-16s %-12s %-16s %-26s %s\n",
-		       ctl_admin_text(h, "va"), ctl_admin_count(h, "n_blocks"),
-		       ctl_admin_text(h, "mapping_id"),
-		       ctl_admin_text(h, "client"),
-		       ctl_admin_text(h, "session"), ctl_admin_text(h, "peer"),
-		       join_flags(h, flags));
+		ctl_table_row(&t);
+		ctl_table_cell(&t, "%s", ctl_admin_text(h, "va"));
+		ctl_table_cell(&t, "%" PRIu64, ctl_admin_count(h, "n_blocks"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(h, "mapping_id"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(h, "client"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(h, "session"));
+		ctl_table_cell(&t, "%s", ctl_admin_text(h, "peer"));
+		ctl_table_cell(&t, "%s", join_flags(h, flags));
 	}
+	if (ctl_table_end(&t))
+		return ctl_no_memory(ctl);
 	printf("%zu mapped extent%s\n", n, ctl_plural(n));
+	return CTL_DONE;
 }
 
 int ctl_list_holders(struct ctl *ctl)
@@ -79,9 +88,9 @@ int ctl_list_holders(struct ctl *ctl)
 	if (status)
 		return status;
 	if (!ctl->json) {
-		print_holders_text(list);
+		status = print_holders_text(ctl, list);
 		json_object_put(list);
-		return CTL_DONE;
+		return status;
 	}
 	object = json_object_new_object();
 	ctl_json_text(object, "what", "mapped");
