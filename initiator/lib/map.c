@@ -137,7 +137,7 @@ static int call_unmap(struct kfbrick *k, uint64_t id)
 	req.u.unmap.mapping_id = id;
 	rc = kfbl_call(k, &req, &outcome);
 	if (!rc && outcome.error)
-		rc = kfbl_refused(k, &outcome, "unmap of mapping %llu",
+		rc = kfbl_refused(k, &outcome, "unmap of mapping %016llx",
 				  (unsigned long long)id);
 	return rc;
 }
@@ -352,7 +352,7 @@ int kfbrick_unmap_id(struct kfbrick *k, uint64_t mapping_id)
 	{
 		if (mapping->id == mapping_id)
 			return kfbl_fail(k, -EBUSY,
-					 "mapping %llu is this connection's "
+					 "mapping %016llx is this connection's "
 					 "own: unmap it by its mapping",
 					 (unsigned long long)mapping_id);
 	}

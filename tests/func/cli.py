@@ -109,7 +109,10 @@ class Commands(lab.FuncTest):
             self.assertEqual(len(mine), 1)
             self.ok(self.b.ctl("unmap", str(mine[0]["mapping_id"])))
             self.assertEqual(self.b.json("list", "mine")["extents"], [])
-            self.refused(self.b.ctl("unmap", str(mine[0]["mapping_id"])), REFUSED)
+            done = self.b.ctl("unmap", mine[0]["mapping_id"])
+            self.refused(done, REFUSED, f"unmap of mapping {mine[0]['mapping_id']} at")
+            # It has one spelling.
+            self.assertNotIn(str(int(mine[0]["mapping_id"], 16)), done.stderr.decode())
             held.send_signal(signal.SIGTERM)
             held.stdout.read()
             held.wait(timeout=lab.STOP_S)
