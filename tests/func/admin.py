@@ -314,6 +314,40 @@ class Ops(AdminTest):
         self.assertEqual(len(self.admin_json("sessions")["sessions"]), n)
 
 
+class Json(AdminTest):
+    # read prints what it has read, complete lines for shells.
+    PRINT_NO_OBJECT = {"read", "complete"}
+
+    def test_every_command_prints_objects_and_no_text(self):
+        new = self.folder / "new"
+        lines = {
+            "keygen": ["-"], "format": [new, "--size", "16M"], "check": [new],
+            "grow": [new, "--size", "32M"], "info": [], "alloc": ["0x0+4"],
+            "map": ["0x0+1", "--hold", "0"], "list": ["mine"], "write": ["0x0"],
+            "ping": ["-c", "1"], "bench": ["8M+1", "-c", "1"], "free": ["0x0+1"],
+            "sessions": [], "stats": [], "top": [], "evict": ["--all", "a"], "tier": [],
+            # No block begins there, should the kernel's driver be here.
+            "unmap": ["1"], "doctor": ["--store", new],
+            "attach": ["--size", "1G", "--base", "1"],
+            "detach": ["kfbrick77"], "reattach": ["kfbrick77"], "attached": []}
+        said = self.ok(lab.run(lab.BRICKCTL, "--help")).decode()
+        commands = re.findall(r"^  ([a-z]+) +[A-Z]", said.split("\nOptions")[0], re.M)
+        self.assertEqual(set(lines), set(commands) - self.PRINT_NO_OBJECT)
+        path = f"{os.path.dirname(lab.BRICKD)}:{os.environ['PATH']}"
+        for command, words in lines.items():
+            done = lab.run("env", f"PATH={path}", lab.BRICKCTL, "--brick", self.b.url,
+                           "--client", "a", "--key-file", self.b.key("a"),
+                           *([] if command == "list" else ["--admin", self.path]),
+                           command, *words, "--json", stdin=b"x")
+            with self.subTest(command=command, said=done):
+                objects = (done.stdout + done.stderr).splitlines()
+                self.assertTrue(objects)
+                for line in objects:
+                    lab.read_json(line)
+                if done.returncode:
+                    self.assertIn("error", json.loads(objects[-1]))
+
+
 class Refusals(AdminTest):
     def test_the_socket_is_private_and_goes_with_the_daemon(self):
         mode = self.path.lstat().st_mode
