@@ -15,6 +15,9 @@ disk_setup
 check "a disk is attached over tcp" \
 	attach_disk --base 0x0 --size $BLOCKS --queues 2 || exit
 check "it is up" grep -qx up "$CTL/state"
+_queue=/sys/block/${DISK#/dev/}/queue
+check "as many pages as the largest request has may lie apart" test \
+	$(($(cat "$_queue/max_segments") * 4)) -ge "$(cat "$_queue/max_sectors_kb")"
 head -c $((64 << 20)) /dev/urandom >/tmp/input
 check "64 MiB are written and flushed" \
 	dd if=/tmp/input of="$DISK" bs=1M oflag=direct conv=fsync
