@@ -80,8 +80,11 @@ static int kfbk_alloc_run(struct kfbk_device *dev, u64 first, u64 n)
 	return 0;
 }
 
-/* To ALLOC a quota is the end of the space; only INFO tells them apart. */
-static bool kfbk_say_quota(struct kfbk_device *dev, u64 first, u64 n_blocks)
+/*
+ * To ALLOC a quota is the end of the space; only INFO tells them apart, and how much
+ * there is.
+ */
+static bool kfbk_say_space(struct kfbk_device *dev, u64 first, u64 n_blocks)
 {
 	struct kfbk_call call = { .core.req = { .op = KFB_OP_INFO },
 				  .core.reply = &dev->replies[0] };
@@ -90,13 +93,19 @@ static bool kfbk_say_quota(struct kfbk_device *dev, u64 first, u64 n_blocks)
 
 	for (i = first; i < n_blocks; i++)
 		wanted += dev->blocks[i].state == KFB_BLOCK_ABSENT;
-	if (kfbk_call(dev, &call) || !(info->flags & KFB_INFO_QUOTA) ||
-	    info->owned_blocks + wanted <= info->quota_blocks)
+	if (kfbk_call(dev, &call))
 		return false;
-	kfbk_say(
-		dev,
-		"cannot allocate the range: of this client's quota of %u blocks %u are in use, and %llu more are wanted",
-		info->quota_blocks, info->owned_blocks, wanted);
+	if (info->flags & KFB_INFO_QUOTA &&
+	    info->owned_blocks + wanted > info->quota_blocks)
+		kfbk_say(
+			dev,
+			"cannot allocate the range: of this client's quota of %u blocks %u are in use, and %llu more are wanted",
+			info->quota_blocks, info->owned_blocks, wanted);
+	else
+		kfbk_say(
+			dev,
+			"cannot allocate the range: the brick has no space left: %llu more blocks are wanted, %llu are free",
+			wanted, info->slots_free + info->slow_free);
 	return true;
 }
 
@@ -114,7 +123,7 @@ int kfbk_maps_add(struct kfbk_device *dev, u64 first, u64 n_blocks)
 			if (dev->blocks[i].state == KFB_BLOCK_ABSENT)
 				ret = kfbk_alloc_run(dev, i, end - i);
 		}
-		if (ret == -ENOSPC && kfbk_say_quota(dev, first, n_blocks))
+		if (ret == -ENOSPC && kfbk_say_space(dev, first, n_blocks))
 			return ret;
 	}
 	/* With a cache blocks are mapped when they are needed. */

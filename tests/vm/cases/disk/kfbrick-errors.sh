@@ -45,8 +45,8 @@ check "a name that the brick does not know looks the same" \
 check "a range outside the grants is said to be" \
 	says "outside this client's grants" ctl attach --base 1T --size 4
 check "nothing is left of it" no_disk
-check "more than the brick has is said to be" \
-	says "no space left" ctl attach --size 1G
+check "more than the brick has is said to be, with how much that is" \
+	says "the brick has no space left: 512 more blocks are wanted, " ctl attach --size 1G
 check "what was allocated for it is free again" \
 	says "not allocated" ctl free 0x0+1
 check "more than the client's quota is said to be" \
