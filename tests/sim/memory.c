@@ -196,6 +196,11 @@ static struct piece *piece_of(void *at)
 	return (void *)((uint8_t *)at - HEAD_BYTES);
 }
 
+size_t sim_memory_room(const void *at)
+{
+	return room_of(piece_of((void *)(uintptr_t)at));
+}
+
 void *__wrap_malloc(size_t len)
 {
 	struct area *area = own_area();

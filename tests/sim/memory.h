@@ -24,6 +24,9 @@ void sim_memory_fail_after(uint32_t process, uint32_t allocations);
 /* How many have failed since it was started. */
 uint32_t sim_memory_failures(uint32_t process);
 
+/* How many bytes a piece of memory of a process has at least that begins there. */
+size_t sim_memory_room(const void *at);
+
 /* All that a process had is free again. */
 void sim_memory_forget(uint32_t process);
 

@@ -53,6 +53,11 @@ void km_may_yield(void)
 	sim_may_yield();
 }
 
+size_t km_memory_room(const void *at)
+{
+	return sim_memory_room(at);
+}
+
 void km_yield(void)
 {
 	sim_yield();

@@ -45,6 +45,8 @@ void km_start(const char *name, void (*main)(void *arg), void *arg);
 
 /* Another processor may be faster here. */
 void km_may_yield(void);
+/* Of a piece of its memory: how many bytes it has at least. */
+size_t km_memory_room(const void *at);
 void km_yield(void);
 /* Sleeps until somebody wakes those who wait for it. */
 void km_wait(const void *what);

@@ -4,6 +4,7 @@
 #include <linux/idr.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include <stdlib.h>
 
@@ -59,11 +60,15 @@ void *kcalloc(size_t n, size_t len, gfp_t flags)
 
 void kfree(const void *at)
 {
+	if (at)
+		km_works_freed(at, km_memory_room(at));
 	free((void *)(uintptr_t)at);
 }
 
 void kvfree_sensitive(const void *at, size_t len)
 {
+	if (at)
+		km_works_freed(at, len);
 	if (at)
 		memzero_explicit((void *)(uintptr_t)at, len);
 	kfree(at);

@@ -219,6 +219,28 @@ void km_works_start(void)
 	km_start("timers", tick_forever, NULL);
 }
 
+/* ---- the end of their memory ------------------------------------------------------ */
+
+void km_works_freed(const void *at, size_t len)
+{
+	uintptr_t from = (uintptr_t)at;
+	struct delayed_work *later, *next_later;
+	struct work_struct *work, *next;
+
+	list_for_each_entry_safe(work, next, &sim_works_ready, node) {
+		if ((uintptr_t)work - from >= len)
+			continue;
+		km_broken("memory is freed in which a work is queued");
+		list_del_init(&work->node);
+	}
+	list_for_each_entry_safe(later, next_later, &sim_works_timers, timer) {
+		if ((uintptr_t)later - from >= len)
+			continue;
+		km_broken("memory is freed in which a timer runs");
+		disarm(later);
+	}
+}
+
 /* ---- queues ------------------------------------------------------------------- */
 
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags,

@@ -80,5 +80,7 @@ bool cancel_work_sync(struct work_struct *work);
 bool cancel_delayed_work_sync(struct delayed_work *work);
 /* When the machine boots. */
 void km_works_start(void);
+/* Memory is freed: nothing in it may be queued. */
+void km_works_freed(const void *at, size_t len);
 
 #endif
