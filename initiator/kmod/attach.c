@@ -380,12 +380,12 @@ static int kfbk_reattach_begin(struct kfbk_device *dev, char *why,
 		strscpy(dev->why, "it is taken up again by order",
 			sizeof(dev->why));
 		kfbk_move(dev, KFB_DISK_RETAKE);
+		/* Under the lock: as in kfbk_resize_wait(). */
+		kfbk_kick(dev);
 	}
 	kfbk_unlock(dev);
 	if (ret)
 		kfbk_claim_settled(dev);
-	else
-		kfbk_kick(dev);
 	return ret;
 }
 
@@ -400,16 +400,25 @@ static bool kfbk_reattach_is_over(struct kfbk_device *dev,
 static int kfbk_reattach_wait(struct kfbk_device *dev)
 {
 	enum kfb_disk_state state = KFB_DISK_CONNECTING;
+	bool is_left;
 	int ret;
 
 	ret = wait_event_killable(dev->settled,
 				  kfbk_reattach_is_over(dev, &state));
 	if (ret) {
-		/* The session work settles it when the try is over. */
+		/*
+		 * The session work settles it when the try is over, unless the
+		 * disk is detached meanwhile: then nobody waits for that work.
+		 */
 		kfbk_lock(dev);
-		dev->n_left++;
+		is_left = dev->state != KFB_DISK_DETACHING;
+		if (is_left) {
+			dev->n_left++;
+			kfbk_kick(dev);
+		}
 		kfbk_unlock(dev);
-		kfbk_kick(dev);
+		if (!is_left)
+			kfbk_claim_settled(dev);
 		return -EINTR;
 	}
 	kfbk_claim_settled(dev);

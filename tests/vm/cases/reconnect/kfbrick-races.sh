@@ -54,6 +54,28 @@ resize_detach() {
 	probe clear
 }
 
+# Likewise of who takes a disk up again that has failed.
+reattach_detach() {
+	check "a disk is attached" attach_disk --size 4 --queues 1 \
+		--reconnect-s 0 || exit
+	check "the brick stops" stop_brick
+	check "the disk has failed" wait_for $LONG_S state_is failed
+	probe count kfbk_session_work_fn
+	probe hold kfbk_kick by=kfbk_reattach
+	brickctl reattach "$DISK" >/tmp/reattach.out 2>&1 &
+	_taker=$!
+	check "it is taken up again" wait_for $LONG_S \
+		held_or_over kfbk_kick $_taker
+	check "it is detached" detach_disk
+	_runs=$(probed kfbk_session_work_fn)
+	probe release
+	check "who took it up is answered" wait_for $LONG_S is_over $_taker
+	check "no work is done for it after it has gone" \
+		test "$(probed kfbk_session_work_fn)" -eq "$_runs"
+	probe clear
+	check "the brick serves again" serve_brick
+}
+
 open_it() { # and keep it open
 	(exec 3<"$DISK" && : >/tmp/opened && exec sleep 600) 2>/tmp/open.err &
 	OPENER=$!
@@ -173,7 +195,7 @@ limits() {
 disk_setup
 probe_setup
 head -c $((8 << 20)) /dev/urandom >/tmp/input
-parts="resize_detach open_detach uevent"
+parts="resize_detach reattach_detach open_detach uevent"
 [ "$PROVIDER" != verbs ] || parts="$parts dma limits"
 for part in ${KFB_PARTS:-$parts}; do
 	$part
