@@ -19,6 +19,7 @@
 #include "brickd/store/slow/slow.h"
 #include "client.h"
 #include "fabric.h"
+#include "memory.h"
 #include "oracle.h"
 #include "proto/kfb_wire.h"
 
@@ -26,6 +27,8 @@
 #define AGAIN_NS SIM_MS
 #define TRIES	 2000
 #define GROWS	 3 /* blocks at one time */
+/* What has been asked for before, and waits, is done as it was asked for. */
+#define QUOTA_GRACE_NS (400 * SIM_MS)
 
 bool __real_brick_metrics_before_wait(struct brick_view *view);
 bool __wrap_brick_metrics_before_wait(struct brick_view *view);
@@ -141,16 +144,29 @@ void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		[SIM_REMOVED] = "its name",
 		[SIM_READS_ONLY] = "its right to write",
 		[SIM_REKEYED] = "its key",
+		[SIM_OTHER_QUOTA] = "its quota",
 	};
 
 	brick->n_revoked[client]++;
 	brick->revoked[client] = (enum sim_revoked)(which % SIM_REVOKED);
+	if (brick->revoked[client] == SIM_OTHER_QUOTA &&
+	    !brick->settings.may_differ[client])
+		brick->revoked[client] = SIM_GRANTED;
 	sim_trace("admin", "takes client%u %s", client,
 		  what[brick->revoked[client]]);
 	if (brick->host.process.is_alive)
 		sim_process_signal(&brick->host.process, SIGHUP);
 	brick->restore.fire = grant_again;
 	sim_schedule(&brick->restore, sim.now_ns + ns);
+}
+
+bool sim_brick_had_quota(const struct sim_brick *brick, uint32_t client,
+			 uint64_t since_ns, uint32_t *quota)
+{
+	*quota = brick->quotas[client];
+	/* Settings for which there is no memory are not taken. */
+	return brick->quota_ns[client] + QUOTA_GRACE_NS <= since_ns &&
+	       !sim_memory_failures(brick->host.process.number);
 }
 
 /* ---- the medium ------------------------------------------------------------------- */
@@ -193,12 +209,13 @@ static uint64_t choose_line(struct sim_brick *brick, uint64_t which,
 void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 {
 	bool in_tables, is_silent = which & 2;
-	uint64_t off;
+	uint64_t off, other;
 
 	/* Where the tables of one that has grown are only it knows. */
 	if (brick->grows_to || brick->has_grown)
 		return;
 	off = choose_line(brick, which, &in_tables);
+	other = choose_line(brick, which, &in_tables);
 	/* What cannot be read ends whoever reads it. */
 	if (!in_tables)
 		sim_brick_kill(brick, ns);
@@ -208,7 +225,11 @@ void sim_brick_go_bad(struct sim_brick *brick, uint64_t which, uint64_t ns)
 	sim_trace("medium", "the line at 0x%llx is bad%s",
 		  (unsigned long long)off, in_tables ? ", in the tables" : "");
 	brick->n_spoiled++;
-	sim_medium_overwrite(&brick->medium, off, GARBAGE);
+	/* Or it has what belongs elsewhere. */
+	if (in_tables && which & 4)
+		sim_medium_misplace(&brick->medium, off, other);
+	else
+		sim_medium_overwrite(&brick->medium, off, GARBAGE);
 	if (!in_tables || !is_silent)
 		brick->bad[brick->n_bad++] =
 			(struct brick_bytes){ off, SIM_LINE };

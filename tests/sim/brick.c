@@ -180,9 +180,15 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 						       revoked == SIM_READS_ONLY
 							       ? KFB_GRANT_RO
 							       : KFB_GRANT_RW };
+		uint32_t quota = revoked == SIM_OTHER_QUOTA
+					 ? brick->settings.other_quotas[i]
+					 : brick->settings.quotas[i];
 		struct brick_client *client;
 
-		if (revoked == SIM_GRANTED)
+		if (brick->quotas[i] != quota)
+			brick->quota_ns[i] = sim.now_ns;
+		brick->quotas[i] = quota;
+		if (revoked == SIM_GRANTED || revoked == SIM_OTHER_QUOTA)
 			*denied_ns = 0;
 		else if (!*denied_ns)
 			*denied_ns = sim.now_ns;
@@ -198,8 +204,8 @@ static bool add_clients(struct brick_config *c, struct sim_brick *brick)
 		client->keys[0].id = ++c->last_key_id;
 		client->n_keys = 1;
 		(void)brick_grants_add(&client->grants, &all);
-		client->has_quota = brick->settings.quotas[i];
-		client->quota_blocks = brick->settings.quotas[i];
+		client->has_quota = quota;
+		client->quota_blocks = quota;
 		client->number = c->n_clients;
 		c->clients[c->n_clients++] = client;
 	}
@@ -389,6 +395,8 @@ void sim_brick_init(struct sim_brick *brick, uint32_t number,
 	brick->restart.place = 0;
 	brick->host.life = 0;
 	memset(brick->host.denied_ns, 0, sizeof(brick->host.denied_ns));
+	memset(brick->quotas, 0, sizeof(brick->quotas));
+	memset(brick->quota_ns, 0, sizeof(brick->quota_ns));
 	brick->host.refuses_until_ns = brick->host.n_refused = 0;
 	brick->lives = 0;
 	brick->stays_down = false;

@@ -19,6 +19,7 @@ enum sim_revoked {
 	SIM_REMOVED,
 	SIM_READS_ONLY,
 	SIM_REKEYED,
+	SIM_OTHER_QUOTA,
 	SIM_REVOKED,
 };
 
@@ -30,6 +31,8 @@ enum sim_revoked {
  * @is_tight: what there may be one of, there is one of
  * @is_open: it asks nobody for a name
  * @quotas: of blocks, by client; 0: it has none
+ * @other_quotas: that an administrator may give it, and is not the same; 0: likewise
+ * @may_differ: by client: he may
  */
 struct sim_brick_settings {
 	struct sim_platform platform;
@@ -48,6 +51,8 @@ struct sim_brick_settings {
 	bool is_open;
 	uint32_t n_clients;
 	uint32_t quotas[SIM_CLIENTS_MAX];
+	uint32_t other_quotas[SIM_CLIENTS_MAX];
+	bool may_differ[SIM_CLIENTS_MAX];
 };
 
 /*
@@ -57,6 +62,7 @@ struct sim_brick_settings {
  * @settings: brickd's
  * @config: the same, of its newest life
  * @revoked: by client; @n_revoked: how often; @restore: until then
+ * @quotas: by client, of the settings that brickd has read last; @quota_ns: since when
  * @request: what an administrator asks next; "": nothing
  * @refuses_until_ns: it unmaps nothing before
  * @bad: lines that cannot be read; @n_spoiled: how many have gone bad
@@ -84,6 +90,8 @@ struct sim_brick {
 	enum sim_revoked revoked[SIM_CLIENTS_MAX];
 	uint32_t n_revoked[SIM_CLIENTS_MAX];
 	struct sim_event restore;
+	uint32_t quotas[SIM_CLIENTS_MAX];
+	uint64_t quota_ns[SIM_CLIENTS_MAX];
 	char request[SIM_REQUEST_BYTES];
 	uint64_t refuses_until_ns;
 	struct brick_bytes bad[SIM_BAD_MAX + 1];
@@ -124,6 +132,12 @@ void sim_brick_order(struct sim_brick *brick, uint64_t va, uint64_t which);
 /* Settings that have something less for a client are read, and the old ones. */
 void sim_brick_revoke(struct sim_brick *brick, uint32_t client, uint64_t which,
 		      uint64_t ns);
+/*
+ * Whether it was to give a client the same quota all the time since @since_ns, and which;
+ * 0: it has none.
+ */
+bool sim_brick_had_quota(const struct sim_brick *brick, uint32_t client,
+			 uint64_t since_ns, uint32_t *quota);
 /* For so long it refuses to unmap, as one does that is short of memory. */
 void sim_brick_refuse(struct sim_brick *brick, uint64_t ns);
 /* It stops, and its store is larger when it is started again, if there is room. */

@@ -382,21 +382,30 @@ static void note_blocks(struct sim_client *c, uint32_t block, uint32_t n,
 		c->blocks[block + n] = state;
 }
 
-/* Whether they are there before the answer nobody knows. */
-static void ask(struct sim_client *c, const char *call, uint32_t block,
+/*
+ * Whether they are there before the answer nobody knows. True: before that it was known:
+ * not of what a medium has failed to do, in the life in which it was refused.
+ */
+static bool ask(struct sim_client *c, const char *call, uint32_t block,
 		uint32_t n)
 {
+	bool is_known = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		is_known &= c->blocks[block + i] != SIM_BLOCK_UNKNOWN;
 	note_blocks(c, block, n, SIM_BLOCK_UNKNOWN);
 	c->asked = block;
 	c->n_asked = n;
+	c->asked_ns = sim.now_ns;
 	c->call = call;
+	return is_known;
 }
 
 static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
+	bool is_known = ask(c, "alloc", block, n);
 	int rc;
 
-	ask(c, "alloc", block, n);
 	rc = kfbrick_alloc(c->k, va_of(c, block), n);
 	said(c, "alloc", rc);
 	if (!rc)
@@ -406,7 +415,7 @@ static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 	else if (rc == -EDQUOT && !c->brick->settings.is_tight)
 		sim_violated("%s: a limit is reached, of which there is none",
 			     c->name);
-	else if (rc == -EEXIST)
+	else if (rc == -EEXIST && is_known)
 		sim_violated("%s: block 0x%llx exists already", c->name,
 			     (unsigned long long)va_of(c, block));
 	sim_client_check_quota(c, n, rc);
@@ -415,14 +424,14 @@ static int alloc_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 
 static int free_blocks(struct sim_client *c, uint32_t block, uint32_t n)
 {
+	bool is_known = ask(c, "free", block, n);
 	int rc;
 
-	ask(c, "free", block, n);
 	rc = kfbrick_free(c->k, va_of(c, block), n);
 	said(c, "free", rc);
 	if (!rc)
 		note_blocks(c, block, n, SIM_BLOCK_NONE);
-	else if (rc == -ENOENT)
+	else if (rc == -ENOENT && is_known)
 		sim_violated("%s: block 0x%llx does not exist", c->name,
 			     (unsigned long long)va_of(c, block));
 	return rc;

@@ -131,6 +131,7 @@ struct sim_client {
 	bool is_untold;
 	uint32_t asked;
 	uint32_t n_asked;
+	uint64_t asked_ns;
 	const char *call;
 	bool is_new;
 	bool ends;

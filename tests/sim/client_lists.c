@@ -76,8 +76,17 @@ void sim_client_check_mapped(struct sim_client *c)
 /* It has no more than it may, and is refused no less. */
 void sim_client_check_quota(const struct sim_client *c, uint32_t n, int rc)
 {
-	uint32_t n_there = 0, n_unknown = 0, quota = c->settings.quota;
+	uint32_t n_there = 0, n_unknown = 0, quota;
+	bool is_told;
 
+	if (!sim_brick_had_quota(c->brick, c->number, c->asked_ns, &quota))
+		return;
+	/* A brick that is full says nothing of quotas. */
+	is_told =
+		rc == -ENOSPC && strstr(kfbrick_error(c->k), "quota of client");
+	if (is_told && !quota)
+		sim_violated("%s: it has reached a quota, and has none",
+			     c->name);
 	if (!quota)
 		return;
 	for (uint32_t b = 0; b < c->settings.n_blocks + c->settings.n_spares;
@@ -88,9 +97,7 @@ void sim_client_check_quota(const struct sim_client *c, uint32_t n, int rc)
 	if (!rc && n_there > quota)
 		sim_violated("%s: %u blocks, and its quota is %u", c->name,
 			     n_there, quota);
-	/* A brick that is full says nothing of quotas. */
-	if (rc == -ENOSPC && strstr(kfbrick_error(c->k), "quota of client") &&
-	    n_there + n_unknown + n <= quota)
+	if (is_told && n_there + n_unknown + n <= quota)
 		sim_violated(
 			"%s: %u blocks, %u perhaps, and %u more are too many for a quota of %u",
 			c->name, n_there, n_unknown, n, quota);

@@ -91,6 +91,8 @@ static void print_sessions(void)
 
 void sim_coverage_print(const char *const *names, uint32_t n)
 {
+	unsigned int met = 0;
+
 	print_conns(KFB_ROLE_CLIENT, "client");
 	print_conns(KFB_ROLE_BRICK, "brick");
 	print_sessions();
@@ -98,9 +100,12 @@ void sim_coverage_print(const char *const *names, uint32_t n)
 	printf("# faults, by the state of a client's session:\n");
 	for (uint32_t kind = 0; kind < n; kind++)
 		/* One that is closed belongs to nobody. */
-		for (uint32_t state = 0; state < KFB_CLIENT_CLOSED; state++)
+		for (uint32_t state = 0; state < KFB_CLIENT_CLOSED; state++) {
+			met += faults[kind][state] > 0;
 			printf("#   %10llu %s: %s\n",
 			       (unsigned long long)faults[kind][state],
 			       names[kind], kfb_client_state_name(state));
+		}
+	printf("#   %u of %u met\n", met, n * KFB_CLIENT_CLOSED);
 	sim_coverage_print_disk_faults(names, n);
 }

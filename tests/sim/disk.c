@@ -256,7 +256,7 @@ static void use(struct sim_disk *d)
 		sim_disk_ask(d);
 		if (sim_disk_chance(d, 500))
 			think(d);
-		if (sim_disk_is_lossy(d) && sim_disk_chance(d, 20))
+		if (sim_disk_is_lossy(d) && sim_disk_chance(d, 10))
 			break;
 	}
 	/* It is of no use, and nobody has looked yet. */
@@ -410,7 +410,7 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
-	static const uint32_t reconnects_s[] = { 0, 1, 1, 60, 60, 60, 60, 60 };
+	static const uint32_t reconnects_s[] = { 0, 0, 1, 1, 60, 60, 60, 60 };
 
 	*s = (struct sim_disk_settings){
 		.n_blocks = 1 + (uint32_t)sim_below_of(dice, 4),
@@ -437,13 +437,15 @@ void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 		s->short_permille = 20;
 	if (sim_chance_of(dice, 300)) {
 		s->map_cache = (uint32_t)sim_below_of(dice, 3);
-		s->visit_ms = 1 + (uint32_t)sim_below_of(dice, 200);
+		s->visit_ms =
+			1 + (uint32_t)sim_below_of(
+				    dice, sim_chance_of(dice, 500) ? 20 : 200);
 		s->is_visited_by_itself = sim_chance_of(dice, 300);
 	}
 	if (sim_chance_of(dice, 200))
 		s->ro_permille = 300;
 	s->run_permille = sim_chance_of(dice, 300) ? 300 : 0;
-	if (s->reconnect_s && sim_chance_of(dice, 500))
+	if (sim_chance_of(dice, 500))
 		s->retain_mb = 4;
 }
 

@@ -65,12 +65,17 @@ void sim_cover_disk_fault(uint32_t kind)
 
 void sim_coverage_print_disk_faults(const char *const *names, uint32_t n)
 {
+	unsigned int met = 0;
+
 	printf("# faults, by the state of the disk:\n");
 	for (uint32_t kind = 0; kind < n; kind++)
-		for (uint32_t state = 0; state < KFB_DISK_STATES; state++)
+		for (uint32_t state = 0; state < KFB_DISK_STATES; state++) {
+			met += faults[kind][state] > 0;
 			printf("#   %10llu %s: %s\n",
 			       (unsigned long long)faults[kind][state],
 			       names[kind], kfb_disk_state_name(state));
+		}
+	printf("#   %u of %u met\n", met, n * KFB_DISK_STATES);
 }
 
 static void print_blocks(void)

@@ -149,7 +149,7 @@ bool sim_disk_take_up_at_last(struct sim_disk *d)
 			return !rc;
 		km_sleep_until(sim.now_ns + AGAIN_NS);
 	}
-	if (d->settings.reconnect_s && sim_disk_cannot_fail(d))
+	if (sim_disk_cannot_fail(d))
 		sim_violated("%s: its brick is back, and it is not: %d",
 			     d->name, rc);
 	return false;

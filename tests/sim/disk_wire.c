@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What disks ask of their bricks: blocks are freed by a disk that is thin, for a
- * request that may, and by an attach that has allocated them and fails.
+ * request that may, and by an attach that has allocated them and fails. And the moment
+ * when one asks for the end of a mapping that it has just made, and that is of no use:
+ * it has not told anybody yet why, and waits for the answer.
  */
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "brickd/op/handlers.h"
 #include "brickd/op/op.h"
 #include "brickd/session/session.h"
+#include "initiator/core/kfb_initiator.h"
 #include "scene.h"
 
 /* How long a message may be on its way, and be sent again. */
@@ -16,6 +19,10 @@
 
 void __real_brick_op_free(struct brick_op *op);
 void __wrap_brick_op_free(struct brick_op *op);
+void __real_kfb_initiator_call(struct kfb_initiator *i,
+			       struct kfb_initiator_call *call);
+void __wrap_kfb_initiator_call(struct kfb_initiator *i,
+			       struct kfb_initiator_call *call);
 
 void sim_disk_may_free(struct sim_disk *d)
 {
@@ -52,4 +59,16 @@ void __wrap_brick_op_free(struct brick_op *op)
 				     (unsigned long long)op->req.u.range.va);
 	}
 	__real_brick_op_free(op);
+}
+
+/* What is unmapped in the ordinary way is named by its blocks, too. */
+void __wrap_kfb_initiator_call(struct kfb_initiator *i,
+			       struct kfb_initiator_call *call)
+{
+	struct sim_disk *d = (struct sim_disk *)sim_current->process;
+
+	if (sim_current->process->has_kernel && call->req.op == KFB_OP_UNMAP &&
+	    !call->req.u.unmap.range.n_blocks)
+		d->scene->faults.is_undoing = true;
+	__real_kfb_initiator_call(i, call);
 }

@@ -21,9 +21,20 @@
 /* Which of the bricks a fault concerns. */
 #define BRICK_BIT     13
 #define RARE_PERMILLE 350
+/* Behind the states of clients and disks: a disk undoes a mapping. */
+#define UNDOING (KFB_CLIENT_STATES + KFB_DISK_STATES)
+#define LOSSY	(KFB_CLIENT_STATES + KFB_DISK_LOSSY)
+#define DEAD	(KFB_CLIENT_STATES + KFB_DISK_DEAD)
+/* How many times as often as others a fault waits for what is seldom. */
+#define SELDOM	      3
 #define AWAY_PERMILLE 300
+#define EVE_PERMILLE  700
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
+
+/* How slow a machine is that is slow: which, and of where a thread may be held up. */
+#define SLOW_BIT 16
+static const uint64_t slow_ns[] = { 20 * SIM_US, SIM_MS, 5 * SIM_MS };
 
 /* What befalls, in words. */
 static const char *const names[SIM_FAULT_KINDS] = {
@@ -51,6 +62,7 @@ static const char *const names[SIM_FAULT_KINDS] = {
 	[SIM_REFUSE] = "the brick unmaps nothing for a while",
 	[SIM_CARD] = "the brick's card refuses writes for a while",
 	[SIM_GROW] = "the store is made larger",
+	[SIM_SLOW] = "a machine is slow for a while",
 };
 
 /* There is no sense in what concerns files where there are none. */
@@ -199,6 +211,28 @@ static void befall_someone(const struct sim_fault *f)
 		sim_brick_revoke(brick, number, f->which, f->ns);
 }
 
+/* Processors of a host may be others' for a while: packets come all the same. */
+static void slow_down(const struct sim_fault *f)
+{
+	struct sim_scene *s = f->scene;
+	uint32_t n_users = s->n_clients + s->n_disks;
+	uint32_t at = (uint32_t)(f->which % (2 * n_users + s->n_bricks));
+	struct sim_process *process;
+
+	if (at >= 2 * n_users)
+		process = &s->bricks[at - 2 * n_users].host.process;
+	else if (at % n_users < s->n_clients)
+		process = &s->clients[at % n_users].host.process;
+	else
+		process = &s->disks[at % n_users - s->n_clients]
+				   .machine->host.process;
+	sim_trace(process->name, "is slow for %llu us",
+		  (unsigned long long)(f->ns / SIM_US));
+	process->slow_until_ns = sim.now_ns + f->ns;
+	process->slow_ns = slow_ns[(f->which >> SLOW_BIT) %
+				   (sizeof(slow_ns) / sizeof(slow_ns[0]))];
+}
+
 static void befall(const struct sim_fault *f)
 {
 	struct sim_brick *brick = brick_of(f);
@@ -262,6 +296,9 @@ static void befall(const struct sim_fault *f)
 	case SIM_GROW:
 		sim_brick_grow(brick, f->which, f->ns);
 		break;
+	case SIM_SLOW:
+		slow_down(f);
+		break;
 	case SIM_FAULT_KINDS:
 		break;
 	}
@@ -281,6 +318,8 @@ static void strike(const struct sim_fault *f)
 
 static bool is_in_state(const struct sim_scene *s, uint32_t state)
 {
+	if (state == UNDOING)
+		return s->faults.is_undoing;
 	if (state >= KFB_CLIENT_STATES)
 		return sim_is_disk_in(state - KFB_CLIENT_STATES);
 	for (uint32_t i = 0; i < s->n_clients; i++)
@@ -306,6 +345,7 @@ static void watch(void *arg)
 		sim_watch(s->faults.waiting ? watch : NULL, s);
 		strike(f);
 	}
+	s->faults.is_undoing = false;
 }
 
 static void due(struct sim_event *event)
@@ -331,12 +371,37 @@ static uint64_t choose_ns(uint64_t *dice)
 					     : 2 * SIM_S);
 }
 
+/* What takes more than one thing to be in, or does not last. */
+static const uint32_t seldom[] = { KFB_CLIENT_FAILED,
+				   KFB_CLIENT_STATES + KFB_DISK_REPLAYING,
+				   LOSSY,
+				   DEAD,
+				   DEAD,
+				   UNDOING };
+#define N_SELDOM (sizeof(seldom) / sizeof(seldom[0]))
+
+static bool is_seldom(uint32_t state)
+{
+	for (uint32_t i = 0; i < N_SELDOM; i++)
+		if (seldom[i] == state)
+			return true;
+	return false;
+}
+
+/* What an end of the session that is for good makes a disk dead in, or may. */
+static bool is_eve(uint32_t state)
+{
+	return state == LOSSY || state == UNDOING;
+}
+
 /* A client's, or, where there is one, the disk's. */
 static uint32_t choose_state(const struct sim_scene *s, uint64_t *dice)
 {
 	uint32_t n = KFB_CLIENT_STATES + (s->n_disks ? KFB_DISK_STATES : 0);
+	uint32_t n_seldom = s->n_disks ? N_SELDOM : 1;
+	uint32_t pick = (uint32_t)sim_below_of(dice, n + SELDOM * n_seldom);
 
-	return (uint32_t)sim_below_of(dice, n);
+	return pick < n ? pick : seldom[(pick - n) / SELDOM];
 }
 
 /* Somewhere. */
@@ -349,16 +414,38 @@ static bool has_sense(const struct sim_scene *s, enum sim_fault_kind kind)
 }
 
 /* Some bricks are away for longer than a disk waits for them. */
-static bool is_too_long(const struct sim_scene *s, enum sim_fault_kind kind,
-			uint64_t *dice)
+static bool is_too_long(const struct sim_fault *f, uint64_t *dice)
 {
-	bool ends_life = kind == SIM_KILL_BRICK || kind == SIM_STOP_BRICK ||
-			 kind == SIM_POWER || kind == SIM_POWER_SOON;
+	bool ends_life = f->kind == SIM_KILL_BRICK ||
+			 f->kind == SIM_STOP_BRICK || f->kind == SIM_POWER ||
+			 f->kind == SIM_POWER_SOON;
 
-	for (uint32_t i = 0; ends_life && i < s->n_disks; i++)
-		if (s->disks[i].settings.reconnect_s == 1)
-			return sim_chance_of(dice, AWAY_PERMILLE);
+	for (uint32_t i = 0; ends_life && i < f->scene->n_disks; i++)
+		if (f->scene->disks[i].settings.reconnect_s == 1)
+			return is_eve(f->state) ||
+			       sim_chance_of(dice, AWAY_PERMILLE);
 	return false;
+}
+
+/* One of them by their weights; in a state that is seldom of any kind that has sense. */
+static void choose_kind(struct sim_fault *f, const uint32_t *weights,
+			uint32_t sum, uint64_t *dice)
+{
+	uint64_t pick = sim_below_of(dice, sum);
+
+	/* That leads from there to what is more seldom. */
+	if (is_eve(f->state) && sim_chance_of(dice, EVE_PERMILLE)) {
+		f->kind = SIM_KILL_BRICK;
+		return;
+	}
+	while (is_seldom(f->state)) {
+		f->kind = (enum sim_fault_kind)sim_below_of(dice,
+							    SIM_FAULT_KINDS);
+		if (has_sense(f->scene, f->kind))
+			return;
+	}
+	while (pick >= weights[f->kind])
+		pick -= weights[f->kind++];
 }
 
 void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
@@ -381,27 +468,27 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 	all->n = (uint32_t)sim_below_of(dice, SIM_FAULTS_MAX);
 	for (uint32_t i = 0; sum && i < all->n; i++) {
 		struct sim_fault *f = &all->list[i];
-		uint64_t pick = sim_below_of(dice, sum);
 
-		while (pick >= weights[f->kind])
-			pick -= weights[f->kind++];
 		f->scene = s;
+		f->state = SIM_ANY_STATE;
+		if (sim_chance_of(dice, BOUND_PERMILLE))
+			f->state = choose_state(s, dice);
+		choose_kind(f, weights, sum, dice);
 		f->which = sim_below_of(dice, 1 << 20);
 		f->ns = choose_ns(dice);
 		/* Some links are silent for longer than anybody is patient. */
 		if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
 			f->ns *= 30;
 		/* What is refused for a moment is asked for again. */
-		if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD) &&
+		if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD ||
+		     f->kind == SIM_SLOW) &&
 		    sim_chance_of(dice, 500))
 			f->ns += REFUSES_NS;
-		if (is_too_long(s, f->kind, dice))
+		if (is_too_long(f, dice))
 			f->ns += SIM_S;
-		f->state = SIM_ANY_STATE;
-		if (sim_chance_of(dice, BOUND_PERMILLE))
-			f->state = choose_state(s, dice);
 		f->due.fire = due;
-		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns);
+		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns) /
+						(is_seldom(f->state) ? 4 : 1);
 		if (mask >> i & 1)
 			sim_schedule(&f->due, f->at_ns);
 	}
@@ -434,7 +521,9 @@ static void print_state(uint32_t state)
 {
 	if (state == SIM_ANY_STATE)
 		return;
-	if (state >= KFB_CLIENT_STATES)
+	if (state == UNDOING)
+		printf(", when a disk undoes a mapping");
+	else if (state >= KFB_CLIENT_STATES)
 		printf(", when the disk is %s",
 		       kfb_disk_state_name(state - KFB_CLIENT_STATES));
 	else

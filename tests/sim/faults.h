@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What befalls those who are in a world, and when: at a time, or as soon after it
- * as a client's session, or the disk, is in a certain state.
+ * as a client's session, or the disk, is in a certain state,
+ * or as a disk gives a mapping back that is of no use.
  */
 #ifndef TESTS_SIM_FAULTS_H
 #define TESTS_SIM_FAULTS_H
@@ -40,13 +41,15 @@ enum sim_fault_kind {
 	SIM_REFUSE,
 	SIM_CARD,
 	SIM_GROW,
+	SIM_SLOW,
 	SIM_FAULT_KINDS,
 };
 
 /*
  * struct sim_fault - one
  * @state: enum kfb_client_state that a client has to be in, or, behind those, enum
- *	kfb_disk_state of the disk, or SIM_ANY_STATE
+ *	kfb_disk_state of the disk, or, behind those, that a disk undoes a mapping, or
+ *	SIM_ANY_STATE
  * @at_ns: when, or not before
  * @which: of what there are several
  * @ns: how long
@@ -68,11 +71,13 @@ struct sim_fault {
  * @down_ns: of a brick's machine, after what comes in the middle of a store
  * @kills: what comes there is the end of its brickd alone
  * @waiting: by fault: it waits for a state
+ * @is_undoing: since the last event a disk undoes a mapping
  */
 struct sim_faults {
 	uint32_t n;
 	struct sim_fault list[SIM_FAULTS_MAX];
 	uint64_t waiting;
+	bool is_undoing;
 	uint64_t down_ns[SIM_BRICKS_MAX];
 	bool kills[SIM_BRICKS_MAX];
 };

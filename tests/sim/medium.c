@@ -398,6 +398,16 @@ void sim_medium_overwrite(struct sim_medium *m, uint64_t off, uint8_t byte)
 	set_dirty(m, line, false);
 }
 
+void sim_medium_misplace(struct sim_medium *m, uint64_t off, uint64_t from)
+{
+	uint8_t line[SIM_LINE];
+
+	memcpy(line, m->seen + from, SIM_LINE);
+	sim_medium_overwrite(m, off, 0);
+	memcpy(m->seen + off, line, SIM_LINE);
+	memcpy(m->kept + off, line, SIM_LINE);
+}
+
 /* What of the cache is kept: whole lines, in no order. */
 static void lose_cache(struct sim_medium *m)
 {

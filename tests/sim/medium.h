@@ -99,6 +99,9 @@ void sim_medium_copy(struct sim_medium *medium, uint64_t off, const void *from,
 		     uint64_t len);
 void sim_medium_zero(struct sim_medium *medium, uint64_t off, uint64_t len);
 
+/* A line of it becomes what another one is. */
+void sim_medium_misplace(struct sim_medium *medium, uint64_t off,
+			 uint64_t from);
 /* A line of it becomes something else, wherever it is. */
 void sim_medium_overwrite(struct sim_medium *medium, uint64_t off,
 			  uint8_t byte);

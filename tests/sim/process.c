@@ -176,7 +176,14 @@ void sim_yield(void)
 
 void sim_may_yield(void)
 {
-	if (sim_current && sim_chance(sim.pace.yield_permille))
+	const struct sim_process *process;
+
+	if (!sim_current)
+		return;
+	process = sim_current->process;
+	if (sim.now_ns < process->slow_until_ns)
+		sim_sleep(sim.now_ns + 1 + sim_below(process->slow_ns));
+	else if (sim_chance(sim.pace.yield_permille))
 		sim_yield();
 }
 
@@ -213,6 +220,7 @@ void sim_process_start(struct sim_process *process, void *(*main)(void *arg),
 	LIST_INIT(&process->threads);
 	LIST_INIT(&process->belongings);
 	process->is_alive = true;
+	process->slow_until_ns = 0;
 	sim_memory_forget(process->number);
 	sim_thread_start(process, main, arg);
 }

@@ -59,6 +59,8 @@ LIST_HEAD(sim_belonging_list, sim_belonging);
  * @name: for the story
  * @number: its place; memory is told apart by it
  * @is_alive: it has been started and has not ended
+ * @slow_until_ns: until then its threads are held up wherever they may be, for up to
+ * @slow_ns
  * @has_kernel: it is a machine whose kernel is simulated: kernel/machine.h
  * @ended: called when its first thread has returned; NULL: nobody waits
  */
@@ -66,6 +68,8 @@ struct sim_process {
 	const char *name;
 	uint32_t number;
 	bool is_alive;
+	uint64_t slow_until_ns;
+	uint64_t slow_ns;
 	bool has_kernel;
 	struct sim_thread_list threads;
 	struct sim_belonging_list belongings;

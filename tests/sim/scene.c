@@ -199,6 +199,10 @@ static void add_client(struct sim_scene *s, uint32_t i, uint64_t *dice,
 		c.quota = c.n_blocks +
 			  (uint32_t)sim_below_of(quotas, c.n_spares + 1);
 	brick->settings.quotas[i] = c.quota;
+	brick->settings.other_quotas[i] =
+		c.quota && sim_chance_of(quotas, 500) ? 0 : c.n_blocks - 1;
+	brick->settings.may_differ[i] =
+		sharing == SIM_SHARES_NOTHING && !brick->settings.is_open;
 	c.lease_ms = brick->settings.lease_ms;
 	c.is_tcp = brick->settings.is_tcp;
 	c.is_nameless = brick->settings.is_open;
