@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import pathlib
 import random
 import re
 import resource
@@ -14,6 +15,13 @@ HANG_S = 60
 LOSS_TABLE = "tests/sim/cells/kfbrick-cells"
 # Of the processor, for a cut in all cells of the loss table: it takes less than a tenth.
 CUT_S = 1
+UNSEEN = pathlib.Path(__file__).resolve().with_name("unseen.txt")
+
+
+def unseen():
+    """Why no world finds a mutant, by its name."""
+    lines = [line for line in UNSEEN.read_text().splitlines() if line and line[0] != "#"]
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def spent_by_children():
@@ -57,10 +65,18 @@ class Notes:
         else:
             print("another simulator than before: all is looked for anew", flush=True)
 
-    def add(self, name, seconds, spent, what):
-        """A try that would have gone on for so many seconds."""
-        took = None if math.isinf(spent) else spent
-        self.state["tries"].setdefault(name, []).append([seconds, took, what])
+    def hunt_on(self, name, seconds, program, **environment):
+        """A try more, or one that has ended before so many seconds goes on.
+
+        Each world is another one, whenever it is tried: seconds of two days are one try.
+        """
+        tries = self.state["tries"].setdefault(name, [])
+        begun = next((i for i, (limit, took, _) in enumerate(tries)
+                      if took is None and limit < seconds), len(tries))
+        before = tries[begun][0] if begun < len(tries) else 0
+        spent, what = hunt_once(program, seconds - before, **environment)
+        took = None if math.isinf(spent) else before + spent
+        tries[begun:begun + 1] = [[seconds, took, what]]
         if self.path:
             beside = self.path.with_suffix(".new")
             beside.write_text(json.dumps(self.state, indent=1) + "\n")
@@ -91,9 +107,8 @@ def hunt(name, program, seconds, tries, notes, **environment):
     """
     found = notes.tries(name, seconds)
     while not is_decided(found, tries):
-        spent, what = hunt_once(program, seconds, **environment)
-        notes.add(name, seconds, spent, what)
-        found.append((spent, what))
+        notes.hunt_on(name, seconds, program, **environment)
+        found = notes.tries(name, seconds)
     found.sort()
     median, what = found[tries // 2]
     times = " ".join("-" if math.isinf(spent) else f"{spent:.1f}" for spent, _ in found)
