@@ -21,6 +21,8 @@ PREFIXES = {
     "kfabric/loop": ("loop_",),
     "kfabric/tcp": ("ktcp_",),
     "kfabric/tcpwire": ("tcpw_",),
+    "kfabric/rdm": ("kfir_",),
+    "kfabric/rdmwire": ("rdmw_",),
     "kfabric/verbs": ("kfiv_",),
     "kfabric/test/example": ("ex_",),
     "kfabric/test/fault": ("fault_", "ft_"),

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Hello, welcome and refusal; which of two connections lives.
+ *
+ * Context: any.
+ */
+#include <linux/string.h>
+#include "rdmw_bytes.h"
+#include "rdmw_cm.h"
+
+/* All three begin so. */
+#define AT_KIND	   1
+#define AT_LENGTH  2
+#define AT_FLAGS   4
+#define HEAD_BYTES 8
+/* Hello and welcome. */
+#define AT_INSTANCE 8
+#define AT_SERIAL   16
+#define AT_WINDOW   24
+#define AT_PIECE    26
+#define AT_ROOM	    28
+#define ROOM_BYTES  4
+/* Hello. */
+#define AT_ADDR 32
+#define AT_PORT 48
+#define AT_END	50
+/* Refusal: the flags' place has the reason. */
+#define AT_REASON AT_FLAGS
+
+static void rdmw_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
+{
+	memset(out, 0, bytes);
+	out[0] = RDMW_VERSION;
+	out[AT_KIND] = (__u8)kind;
+	rdmw_put(out + AT_LENGTH, 2, bytes);
+}
+
+static enum rdmw_violation rdmw_head_parse(enum rdmw_kind kind, __u32 due,
+					   const __u8 *in, __u32 bytes)
+{
+	if (bytes < HEAD_BYTES)
+		return RDMW_BAD_LENGTH;
+	if (in[0] != RDMW_VERSION)
+		return RDMW_BAD_VERSION;
+	if (in[AT_KIND] != kind)
+		return RDMW_BAD_KIND;
+	/* Private data may arrive with bytes behind it that nobody sent. */
+	if (rdmw_get(in + AT_LENGTH, 2) != due || bytes < due)
+		return RDMW_BAD_LENGTH;
+	return RDMW_OK;
+}
+
+static void rdmw_offer_pack(const struct rdmw_offer *offer, __u8 *out)
+{
+	rdmw_put(out + AT_INSTANCE, 8, offer->instance);
+	rdmw_put(out + AT_SERIAL, 8, offer->serial);
+	rdmw_put(out + AT_WINDOW, 2, offer->window);
+	rdmw_put(out + AT_PIECE, 2, offer->piece_bytes);
+}
+
+static enum rdmw_violation rdmw_offer_parse(const __u8 *in,
+					    struct rdmw_offer *offer)
+{
+	struct rdmw_offer o = {
+		.instance = rdmw_get(in + AT_INSTANCE, 8),
+		.serial = rdmw_get(in + AT_SERIAL, 8),
+		.window = (__u16)rdmw_get(in + AT_WINDOW, 2),
+		.piece_bytes = (__u16)rdmw_get(in + AT_PIECE, 2),
+	};
+
+	if (!o.instance || !o.serial || !o.window ||
+	    o.window > RDMW_WINDOW_MAX || o.piece_bytes < RDMW_PIECE_MIN)
+		return RDMW_BAD_FIELD;
+	if (!rdmw_is_zero(in + AT_ROOM, ROOM_BYTES))
+		return RDMW_BAD_RESERVED;
+	*offer = o;
+	return RDMW_OK;
+}
+
+void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out)
+{
+	rdmw_head_pack(RDMW_HELLO, RDMW_HELLO_BYTES, out);
+	rdmw_offer_pack(&hello->offer, out);
+	memcpy(out + AT_ADDR, hello->addr, RDMW_ADDR_BYTES);
+	rdmw_put(out + AT_PORT, 2, hello->port);
+}
+
+/* Flags of a hello offer what later versions can: ours takes none of them up. */
+enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
+				     struct rdmw_hello *hello)
+{
+	enum rdmw_violation bad =
+		rdmw_head_parse(RDMW_HELLO, RDMW_HELLO_BYTES, in, bytes);
+	struct rdmw_offer offer;
+
+	if (!bad)
+		bad = rdmw_offer_parse(in, &offer);
+	if (bad)
+		return bad;
+	if (!rdmw_get(in + AT_PORT, 2))
+		return RDMW_BAD_FIELD;
+	if (!rdmw_is_zero(in + AT_END, RDMW_HELLO_BYTES - AT_END))
+		return RDMW_BAD_RESERVED;
+	hello->offer = offer;
+	hello->port = (__u16)rdmw_get(in + AT_PORT, 2);
+	memcpy(hello->addr, in + AT_ADDR, RDMW_ADDR_BYTES);
+	return RDMW_OK;
+}
+
+void rdmw_welcome_pack(const struct rdmw_offer *offer, __u8 *out)
+{
+	rdmw_head_pack(RDMW_WELCOME, RDMW_WELCOME_BYTES, out);
+	rdmw_offer_pack(offer, out);
+}
+
+/* Its flags are those of the hello that are taken up: ours offered none. */
+enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
+				       struct rdmw_offer *offer)
+{
+	enum rdmw_violation bad =
+		rdmw_head_parse(RDMW_WELCOME, RDMW_WELCOME_BYTES, in, bytes);
+
+	if (bad)
+		return bad;
+	if (rdmw_get(in + AT_FLAGS, 4))
+		return RDMW_BAD_RESERVED;
+	return rdmw_offer_parse(in, offer);
+}
+
+void rdmw_refuse_pack(enum rdmw_reason reason, __u8 *out)
+{
+	rdmw_head_pack(RDMW_REFUSE, RDMW_REFUSE_BYTES, out);
+	rdmw_put(out + AT_REASON, 4, reason);
+}
+
+enum rdmw_violation rdmw_refuse_parse(const __u8 *in, __u32 bytes,
+				      enum rdmw_reason *reason)
+{
+	enum rdmw_violation bad =
+		rdmw_head_parse(RDMW_REFUSE, RDMW_REFUSE_BYTES, in, bytes);
+	__u64 value;
+
+	if (bad)
+		return bad;
+	value = rdmw_get(in + AT_REASON, 4);
+	if (!value || value >= RDMW_REASONS)
+		return RDMW_BAD_FIELD;
+	*reason = (enum rdmw_reason)value;
+	return RDMW_OK;
+}
+
+void rdmw_learn(struct rdmw_peer *peer, const struct rdmw_offer *offer)
+{
+	if (peer->instance == offer->instance && peer->floor > offer->serial)
+		return;
+	peer->instance = offer->instance;
+	peer->floor = offer->serial;
+}
+
+enum rdmw_verdict rdmw_decide(struct rdmw_peer *peer, __u64 own,
+			      enum rdmw_link link,
+			      const struct rdmw_offer *offer)
+{
+	_Bool is_known = peer->instance == offer->instance;
+	enum rdmw_verdict verdict = RDMW_ACCEPT;
+
+	if (offer->instance == own)
+		return RDMW_BESIDE;
+	if (is_known && offer->serial < peer->floor)
+		return RDMW_REFUSE_STALE;
+	if (link == RDMW_DIALING && own < offer->instance)
+		return RDMW_REFUSE_CROSSED;
+	if (link == RDMW_DIALING)
+		verdict = RDMW_TAKE;
+	else if (link == RDMW_LINKED)
+		verdict = is_known ? RDMW_BESIDE : RDMW_REPLACE;
+	peer->instance = offer->instance;
+	peer->floor = offer->serial + 1;
+	return verdict;
+}

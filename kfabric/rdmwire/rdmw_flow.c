@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pieces, credits and farewells.
+ *
+ * Context: any.
+ */
+#include <linux/string.h>
+#include "rdmw_bytes.h"
+#include "rdmw_flow.h"
+
+#define AT_KIND	   1
+#define AT_FLAGS   2
+#define AT_BYTES   4
+#define AT_CREDITS 6
+#define AT_AT	   8
+#define AT_WORD	   16
+#define AT_ROOM	   24
+#define ALL_FLAGS  (RDMW_FIRST | RDMW_LAST | RDMW_WORD)
+
+void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
+		    const struct rdmw_offer *theirs)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->window_out = theirs->window;
+	flow->credits = theirs->window;
+	flow->piece_out = theirs->piece_bytes;
+	flow->window_in = ours->window;
+	flow->piece_in = ours->piece_bytes;
+}
+
+static void rdmw_piece_pack(const struct rdmw_piece *piece, __u8 *out)
+{
+	memset(out, 0, RDMW_HEADER_BYTES);
+	out[0] = RDMW_VERSION;
+	out[AT_KIND] = (__u8)piece->kind;
+	rdmw_put(out + AT_FLAGS, 2, piece->flags);
+	rdmw_put(out + AT_BYTES, 2, piece->bytes);
+	rdmw_put(out + AT_CREDITS, 2, piece->credits);
+	rdmw_put(out + AT_AT, 8, piece->at);
+	rdmw_put(out + AT_WORD, 8, piece->word);
+}
+
+/* A message of credits has half a window: so two of them can be under way. */
+static __u16 rdmw_credits_due(__u16 window)
+{
+	return (__u16)((window + 1) / 2);
+}
+
+static __u16 rdmw_take_owed(struct rdmw_flow *flow)
+{
+	__u16 owed = flow->owed;
+
+	flow->owed = 0;
+	return owed;
+}
+
+__u32 rdmw_flow_may_send(const struct rdmw_flow *flow)
+{
+	if (!flow->credits || flow->bye_out)
+		return 0;
+	return flow->piece_out - RDMW_HEADER_BYTES;
+}
+
+void rdmw_flow_data(struct rdmw_flow *flow, __u64 total, __u64 at,
+		    const __u64 *word, __u16 bytes, __u8 *out)
+{
+	struct rdmw_piece piece = {
+		.kind = RDMW_DATA,
+		.bytes = bytes,
+		.credits = rdmw_take_owed(flow),
+		.at = at,
+	};
+
+	if (!at) {
+		piece.flags |= RDMW_FIRST;
+		piece.at = total;
+		if (word) {
+			piece.flags |= RDMW_WORD;
+			piece.word = *word;
+		}
+	}
+	if (at + bytes == total)
+		piece.flags |= RDMW_LAST;
+	flow->credits--;
+	rdmw_piece_pack(&piece, out);
+}
+
+_Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out)
+{
+	struct rdmw_piece piece = { .kind = RDMW_CREDIT };
+
+	if (flow->owed < rdmw_credits_due(flow->window_in))
+		return 0;
+	piece.credits = rdmw_take_owed(flow);
+	rdmw_piece_pack(&piece, out);
+	return 1;
+}
+
+_Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out)
+{
+	struct rdmw_piece piece = { .kind = RDMW_BYE };
+
+	if (flow->bye_out)
+		return 0;
+	flow->bye_out = 1;
+	rdmw_piece_pack(&piece, out);
+	return 1;
+}
+
+/* What a message says of itself, whatever came before it. */
+static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
+					    struct rdmw_piece *piece)
+{
+	if (bytes < RDMW_HEADER_BYTES)
+		return RDMW_BAD_LENGTH;
+	if (in[0] != RDMW_VERSION)
+		return RDMW_BAD_VERSION;
+	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_BYE)
+		return RDMW_BAD_KIND;
+	*piece = (struct rdmw_piece){
+		.kind = (enum rdmw_kind)in[AT_KIND],
+		.flags = (__u16)rdmw_get(in + AT_FLAGS, 2),
+		.bytes = (__u16)rdmw_get(in + AT_BYTES, 2),
+		.credits = (__u16)rdmw_get(in + AT_CREDITS, 2),
+		.at = rdmw_get(in + AT_AT, 8),
+		.word = rdmw_get(in + AT_WORD, 8),
+	};
+	if (bytes != (__u32)RDMW_HEADER_BYTES + piece->bytes)
+		return RDMW_BAD_LENGTH;
+	if ((piece->flags & ~ALL_FLAGS) ||
+	    !rdmw_is_zero(in + AT_ROOM, RDMW_HEADER_BYTES - AT_ROOM) ||
+	    (piece->word && !(piece->flags & RDMW_WORD)))
+		return RDMW_BAD_RESERVED;
+	if (piece->kind != RDMW_DATA &&
+	    (piece->flags || piece->bytes || piece->at))
+		return RDMW_BAD_RESERVED;
+	if (piece->kind == RDMW_BYE && piece->credits)
+		return RDMW_BAD_RESERVED;
+	return RDMW_OK;
+}
+
+/* Is it the piece that must come next? */
+static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
+					    const struct rdmw_piece *piece)
+{
+	_Bool first = piece->flags & RDMW_FIRST;
+	__u64 total = first ? piece->at : flow->total;
+	__u64 got = first ? 0 : flow->got;
+
+	if (flow->bye_in || first == flow->in_message)
+		return RDMW_BAD_ORDER;
+	if (first && total > RDMW_MESSAGE_MAX)
+		return RDMW_BAD_FIELD;
+	if (!first && ((piece->flags & RDMW_WORD) || piece->at != got))
+		return RDMW_BAD_ORDER;
+	if (piece->bytes > total - got ||
+	    (piece->bytes == total - got) != !!(piece->flags & RDMW_LAST))
+		return RDMW_BAD_ORDER;
+	/* No endless messages of empty pieces. */
+	return piece->bytes || (piece->flags & RDMW_LAST) ? RDMW_OK
+							  : RDMW_BAD_ORDER;
+}
+
+static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
+					  const struct rdmw_piece *piece)
+{
+	enum rdmw_violation bad = rdmw_check_order(flow, piece);
+
+	if (bad)
+		return bad;
+	if (flow->held + flow->owed >= flow->window_in)
+		return RDMW_BAD_CREDIT;
+	flow->held++;
+	if (piece->flags & RDMW_FIRST) {
+		flow->total = piece->at;
+		flow->got = 0;
+	}
+	flow->got += piece->bytes;
+	flow->in_message = !(piece->flags & RDMW_LAST);
+	return RDMW_OK;
+}
+
+enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
+				      __u32 bytes, struct rdmw_piece *piece)
+{
+	enum rdmw_violation bad = rdmw_piece_parse(in, bytes, piece);
+
+	if (bad)
+		return bad;
+	if (bytes > flow->piece_in)
+		return RDMW_BAD_LENGTH;
+	if (piece->credits > flow->window_out - flow->credits ||
+	    (piece->kind == RDMW_CREDIT &&
+	     piece->credits < rdmw_credits_due(flow->window_out)))
+		return RDMW_BAD_CREDIT;
+	flow->credits = (__u16)(flow->credits + piece->credits);
+	if (piece->kind == RDMW_DATA)
+		return rdmw_take_data(flow, piece);
+	if (piece->kind == RDMW_BYE) {
+		if (flow->bye_in || flow->in_message)
+			return RDMW_BAD_ORDER;
+		flow->bye_in = 1;
+	}
+	return RDMW_OK;
+}
+
+void rdmw_flow_freed(struct rdmw_flow *flow)
+{
+	flow->held--;
+	flow->owed++;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The reliable datagrams' wire: what goes over a connection that is up: messages
+ * in pieces, credits, farewells. Format and rules are in docs/kfabric-rdm.md.
+ *
+ * A struct rdmw_flow is one end of a connection. Who sends asks it for a header;
+ * who receives shows it what came, and nothing of it is used before it says so.
+ *
+ * Context: any; a struct rdmw_flow belongs to one thread at a time.
+ */
+#ifndef RDMW_FLOW_H
+#define RDMW_FLOW_H
+
+#include "rdmw_cm.h"
+
+#define RDMW_HEADER_BYTES 32
+
+/* Buffers to have besides the window, for what needs no credit. */
+#define RDMW_CONTROL_BUFFERS 3
+
+/* Most bytes of a message. */
+#define RDMW_MESSAGE_MAX (1U << 30)
+
+/* Flags of a piece. */
+#define RDMW_FIRST 1
+#define RDMW_LAST  2
+#define RDMW_WORD  4 /* of a first piece: there is data for the completion */
+
+/**
+ * struct rdmw_piece - a message on the wire, without its bytes
+ * @kind: RDMW_DATA, RDMW_CREDIT or RDMW_BYE
+ * @flags: RDMW_FIRST, RDMW_LAST, RDMW_WORD
+ * @bytes: of it, behind the header
+ * @credits: buffers that are free again
+ * @at: first piece: bytes of the whole message, else of what came before
+ * @word: with RDMW_WORD
+ */
+struct rdmw_piece {
+	enum rdmw_kind kind;
+	__u16 flags;
+	__u16 bytes;
+	__u16 credits;
+	__u64 at;
+	__u64 word;
+};
+
+/**
+ * struct rdmw_flow - one end of a connection
+ * @window_out: the peer's buffers
+ * @credits: of these, how many we may send to
+ * @piece_out: bytes of each, header included
+ * @window_in: our buffers
+ * @held: of these, how many hold a piece
+ * @owed: of these, how many are free and not given back
+ * @piece_in: bytes of each, header included
+ * @total: of the message that arrives
+ * @got: of these, how many bytes have come
+ * @in_message: a message has begun to arrive
+ * @bye_in: the peer sends no more data
+ * @bye_out: we do not
+ */
+struct rdmw_flow {
+	__u16 window_out;
+	__u16 credits;
+	__u16 piece_out;
+	__u16 window_in;
+	__u16 held;
+	__u16 owed;
+	__u16 piece_in;
+	__u64 total;
+	__u64 got;
+	_Bool in_message;
+	_Bool bye_in;
+	_Bool bye_out;
+};
+
+/**
+ * rdmw_flow_init() - a connection is up
+ * @flow: to set up
+ * @ours: what we offered
+ * @theirs: what the peer offered
+ */
+void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
+		    const struct rdmw_offer *theirs);
+
+/**
+ * rdmw_flow_may_send() - may a piece of data be sent now?
+ * @flow: the connection's
+ *
+ * Return: most bytes that it may have, which are more than 0; 0: not now.
+ */
+__u32 rdmw_flow_may_send(const struct rdmw_flow *flow);
+
+/**
+ * rdmw_flow_data() - the header of the next piece
+ * @flow: the connection's, of which rdmw_flow_may_send() says so
+ * @total: bytes of the message
+ * @at: bytes that went before
+ * @word: for the completion, or NULL
+ * @bytes: of this piece
+ * @out: RDMW_HEADER_BYTES
+ */
+void rdmw_flow_data(struct rdmw_flow *flow, __u64 total, __u64 at,
+		    const __u64 *word, __u16 bytes, __u8 *out);
+
+/**
+ * rdmw_flow_credit() - a message that gives credits back, if it is due
+ * @flow: the connection's
+ * @out: RDMW_HEADER_BYTES
+ *
+ * Return: it is.
+ */
+_Bool rdmw_flow_credit(struct rdmw_flow *flow, __u8 *out);
+
+/**
+ * rdmw_flow_bye() - a farewell, if none was sent
+ * @flow: the connection's
+ * @out: RDMW_HEADER_BYTES
+ *
+ * Return: it is to be sent.
+ */
+_Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out);
+
+/**
+ * rdmw_flow_arrived() - a message has come
+ * @flow: the connection's; unusable after a violation
+ * @in: its bytes
+ * @bytes: how many
+ * @piece: out: what it is; its bytes follow the header
+ *
+ * Return: RDMW_OK, or why the connection must end.
+ */
+enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
+				      __u32 bytes, struct rdmw_piece *piece);
+
+/**
+ * rdmw_flow_freed() - the buffer of a piece of data can take another
+ * @flow: the connection's
+ */
+void rdmw_flow_freed(struct rdmw_flow *flow);
+
+#endif

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes fuzz_rdmwire's seed corpus: fuzz_rdmwire-seeds OUT.
+
+A hello alone, and with messages that keep the rules behind it, each with the byte
+that fuzz_rdmwire.c has in front; a welcome; a refusal.
+"""
+import pathlib
+import struct
+import sys
+
+DATA, CREDIT, BYE = 4, 5, 6
+FIRST, LAST, WORD = 1, 2, 4
+# Bytes of a message beyond its header are a multiple of this.
+STEP = 37
+
+
+def offer(kind, length):
+    """What hello and welcome begin with."""
+    return struct.pack("<BBHIQQHHI", 1, kind, length, 0, 0x1234, 1, 4, 256, 0)
+
+
+def piece(kind, flags, steps, at, credit=0, word=0, then=0):
+    """A message, which has so many steps of bytes, and what is done after it."""
+    head = struct.pack("<BBHHHQQQ", 1, kind, flags, steps * STEP, credit, at, word, 0)
+    return bytes([steps << 5 | then]) + head + b"x" * (steps * STEP)
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    hello = offer(1, 52) + bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
+    whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
+             piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
+             piece(DATA, FIRST | LAST, 0, 0, then=7)]
+    seeds = {"hello": hello, "welcome": offer(2, 32),
+             "refuse": struct.pack("<BBHI", 1, 3, 8, 1),
+             "whole": hello + b"".join(whole),
+             "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)
+             + piece(DATA, FIRST | LAST, 1, STEP, then=4)
+             + piece(CREDIT, 0, 0, 0, credit=2) + piece(BYE, 0, 0, 0, then=24)}
+    for name, data in seeds.items():
+        (out / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
