@@ -11,6 +11,7 @@
 
 #include <linux/mutex.h>
 
+#include <kfabric/fi_av.h>
 #include <kfabric/kfi_provider.h>
 
 /* fid->users of a closed object: so far below 0 that pins fail. */

@@ -93,7 +93,7 @@ static void kfi_cq_take_locked(struct fid_cq *cq, struct kfi_comp *comp)
 }
 
 ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			size_t count)
+			size_t count, fi_addr_t *src_addr)
 {
 	struct kfi_comp *comp;
 	unsigned long irq;
@@ -106,6 +106,8 @@ ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
 	spin_lock_irqsave(&cq->lock, irq);
 	while (n < count && (comp = kfi_cq_first_locked(cq)) &&
 	       !comp->entry.err) {
+		if (src_addr)
+			src_addr[n] = comp->entry.src_addr;
 		buf[n++] = (struct fi_cq_data_entry){
 			.op_context = comp->entry.op_context,
 			.flags = comp->entry.flags,
@@ -156,7 +158,7 @@ static bool kfi_cq_take_signal(struct fid_cq *cq)
 }
 
 ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			 size_t count, int timeout_ms)
+			 size_t count, fi_addr_t *src_addr, int timeout_ms)
 {
 	ssize_t ret = -FI_EAGAIN;
 	long left;
@@ -166,7 +168,8 @@ ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
 			      : msecs_to_jiffies(timeout_ms);
 	left = wait_event_interruptible_timeout(
 		cq->wait,
-		(ret = kfabric_cq_read(cq, buf, count)) != -FI_EAGAIN ||
+		(ret = kfabric_cq_read(cq, buf, count, src_addr)) !=
+				-FI_EAGAIN ||
 			kfi_cq_take_signal(cq),
 		left);
 	return ret == -FI_EAGAIN && left < 0 ? -EINTR : ret;

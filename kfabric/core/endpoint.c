@@ -119,7 +119,9 @@ struct kfi_event *kfi_ep_end_locked(struct fid_ep *ep, enum kfi_ep_state to,
 
 	if (kfi_ep_move_locked(ep, to))
 		return NULL;
-	if (from == KFI_EP_CONNECTED)
+	if (from == KFI_EP_CONNECTED ||
+	    (from == KFI_EP_ENABLED && to == KFI_EP_DEAD &&
+	     ep->type == FI_EP_RDM && ep->eq))
 		ev = &ep->ev_shutdown;
 	else if (from == KFI_EP_CONNECTING)
 		ev = &ep->ev_cm;
@@ -186,6 +188,23 @@ static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 	return 0;
 }
 
+static int kfi_bind_av_locked(struct fid_ep *ep, struct fid_av *av, u64 flags)
+{
+	lockdep_assert_held(&ep->lock);
+	if (ep->type != FI_EP_RDM)
+		return -EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (av->domain != ep->domain)
+		return -FI_EDOMAIN;
+	if (ep->av)
+		return -EBUSY;
+	if (!kfi_obj_pin(&av->fid))
+		return -EINVAL;
+	ep->av = av;
+	return 0;
+}
+
 static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
 	if (ep->state != KFI_EP_IDLE)
@@ -194,6 +213,9 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 	case FI_CLASS_CQ:
 		return kfi_bind_cq_locked(
 			ep, container_of(bfid, struct fid_cq, fid), flags);
+	case FI_CLASS_AV:
+		return kfi_bind_av_locked(
+			ep, container_of(bfid, struct fid_av, fid), flags);
 	case FI_CLASS_EQ:
 		if (flags)
 			return -FI_EBADFLAGS;
@@ -292,6 +314,8 @@ void kfi_ep_unbind(struct fid_ep *ep)
 		kfi_cq_forget(ep->rx_cq, ep);
 		kfi_obj_unpin(&ep->rx_cq->fid);
 	}
+	if (ep->av)
+		kfi_obj_unpin(&ep->av->fid);
 }
 
 /* ---- enabling --------------------------------------------------------- */
@@ -304,7 +328,9 @@ static int kfi_enable_ep(struct fid_ep *ep)
 	spin_lock_irqsave(&ep->lock, irq);
 	if (!ep->tx_cq || !ep->rx_cq)
 		ret = -FI_ENOCQ;
-	else if (!ep->eq)
+	else if (ep->type == FI_EP_RDM && !ep->av)
+		ret = -FI_ENOAV;
+	else if (ep->type != FI_EP_RDM && !ep->eq)
 		ret = -FI_ENOEQ;
 	else
 		ret = kfi_ep_move_locked(ep, KFI_EP_ENABLED);

@@ -19,11 +19,11 @@ static atomic_t kfi_next_id = ATOMIC_INIT(0);
 static struct workqueue_struct *kfi_reaper;
 
 static const char *const kfi_class_names[FI_CLASS_COUNT] = {
-	[FI_CLASS_UNSPEC] = "none",	[FI_CLASS_FABRIC] = "fabric",
-	[FI_CLASS_DOMAIN] = "domain",	[FI_CLASS_EP] = "ep",
-	[FI_CLASS_PEP] = "pep",		[FI_CLASS_MR] = "mr",
-	[FI_CLASS_CQ] = "cq",		[FI_CLASS_EQ] = "eq",
-	[FI_CLASS_CONNREQ] = "connreq",
+	[FI_CLASS_UNSPEC] = "none",   [FI_CLASS_FABRIC] = "fabric",
+	[FI_CLASS_DOMAIN] = "domain", [FI_CLASS_EP] = "ep",
+	[FI_CLASS_PEP] = "pep",	      [FI_CLASS_MR] = "mr",
+	[FI_CLASS_CQ] = "cq",	      [FI_CLASS_EQ] = "eq",
+	[FI_CLASS_AV] = "av",	      [FI_CLASS_CONNREQ] = "connreq",
 };
 
 const char *kfi_class_name(enum fi_class fclass)

@@ -86,6 +86,19 @@ int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 }
 EXPORT_SYMBOL_GPL(kfabric_cq_open);
 
+int kfabric_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
+		    struct fid_av **av, void *context)
+{
+	int ret = kfi_check_open(&domain->fid, NULL);
+
+	if (ret)
+		return ret;
+	if (!KFI_HAS_OP(domain->ops, av_open))
+		return -ENOSYS;
+	return domain->ops->av_open(domain, attr, av, context);
+}
+EXPORT_SYMBOL_GPL(kfabric_av_open);
+
 int kfabric_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 		       u64 flags, struct fid_mr **mr)
 {
@@ -159,6 +172,7 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	ep->path = ops->path;
 	ep->set_path = ops->set_path;
 	ep->domain = domain;
+	ep->type = info->ep_attr->type;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;
 	ep->comp_levels = info->tx_attr->comp_levels;

@@ -38,7 +38,7 @@ static struct kfi_post_ep *to_kfi_post_ep(struct fid_ep *fid)
  */
 static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 			enum kfi_op_type type, const struct fi_buf *buf,
-			u64 flags, u64 data)
+			fi_addr_t addr, u64 flags, u64 data)
 {
 	struct kfi_buf_iter src, dst;
 
@@ -47,6 +47,7 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 	op->type = type;
 	op->flags = flags;
 	op->data = data;
+	op->addr = addr;
 	op->buf = *buf;
 	op->rma_count = 0;
 	if (!(flags & FI_INJECT))
@@ -58,12 +59,13 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 }
 
 static struct kfi_op *kfi_op_of(struct fi_context *ctx, enum kfi_op_type type,
-				const struct fi_buf *buf, u64 flags, u64 data)
+				const struct fi_buf *buf, fi_addr_t addr,
+				u64 flags, u64 data)
 {
 	struct kfi_op *op = kfi_op_priv(ctx);
 
 	op->comp = &ctx->comp;
-	kfi_op_fill(op, ctx, type, buf, flags, data);
+	kfi_op_fill(op, ctx, type, buf, addr, flags, data);
 	return op;
 }
 
@@ -131,7 +133,7 @@ static ssize_t kfi_post_queue(struct kfi_post_ep *ep, struct kfi_op *op,
 /* The operation is in the endpoint's own memory, of which it has enough. */
 static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 				      enum kfi_op_type type,
-				      const struct fi_buf *buf,
+				      const struct fi_buf *buf, fi_addr_t addr,
 				      const struct fi_rma_iov *rma)
 {
 	struct kfi_op *op;
@@ -144,7 +146,7 @@ static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 	if (!op)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	list_del(&op->node);
-	kfi_op_fill(op, NULL, type, buf, FI_INJECT, 0);
+	kfi_op_fill(op, NULL, type, buf, addr, FI_INJECT, 0);
 	if (rma)
 		kfi_op_fill_rma(op, rma, 1);
 	ret = kfi_post_queue_locked(ep, op, FI_TRANSMIT);
@@ -154,7 +156,7 @@ static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 }
 
 static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep, enum kfi_op_type type,
-				  const void *bytes, size_t len,
+				  const void *bytes, size_t len, fi_addr_t addr,
 				  const struct fi_rma_iov *rma)
 {
 	struct fi_buf buf = fi_buf_linear(bytes, len);
@@ -165,7 +167,7 @@ static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep, enum kfi_op_type type,
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->lock, irq);
-	ret = kfi_post_inject_locked(ep, type, &buf, rma);
+	ret = kfi_post_inject_locked(ep, type, &buf, addr, rma);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
@@ -241,7 +243,7 @@ static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 		return ret;
 	return kfi_post_queue(ep,
 			      kfi_op_of(msg->context, KFI_OP_SEND, &msg->buf,
-					flags, msg->data),
+					msg->addr, flags, msg->data),
 			      FI_TRANSMIT);
 }
 
@@ -260,16 +262,17 @@ static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
 	if (ret)
 		return ret;
-	return kfi_post_queue(
-		ep, kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, flags, 0),
-		FI_RECV);
+	return kfi_post_queue(ep,
+			      kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf,
+					msg->addr, flags, 0),
+			      FI_RECV);
 }
 
 static ssize_t kfi_post_inject(struct fid_ep *fid, const void *buf, size_t len,
 			       fi_addr_t dest_addr)
 {
 	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_SEND, buf, len,
-				  NULL);
+				  dest_addr, NULL);
 }
 
 static void kfi_post_submit(struct fid_ep *fid)
@@ -294,6 +297,20 @@ static void kfi_post_submit_inline(struct fid_ep *fid)
 		kfi_post_submit(fid);
 }
 
+static int kfi_post_cancel(struct fid_ep *fid, struct fi_context *context)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	unsigned long irq;
+	int ret;
+
+	if (!KFI_HAS_OP(ep->ops, cancel))
+		return -ENOSYS;
+	spin_lock_irqsave(&ep->lock, irq);
+	ret = ep->ops->cancel(ep, kfi_op_priv(context));
+	spin_unlock_irqrestore(&ep->lock, irq);
+	return ret;
+}
+
 const struct fi_ops_msg kfi_post_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.sendmsg = kfi_post_sendmsg,
@@ -301,6 +318,7 @@ const struct fi_ops_msg kfi_post_msg_ops = {
 	.inject = kfi_post_inject,
 	.submit = kfi_post_submit,
 	.submit_inline = kfi_post_submit_inline,
+	.cancel = kfi_post_cancel,
 };
 EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
 
@@ -316,7 +334,8 @@ static ssize_t kfi_post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 
 	if (ret)
 		return ret;
-	op = kfi_op_of(msg->context, type, &msg->buf, flags, msg->data);
+	op = kfi_op_of(msg->context, type, &msg->buf, msg->addr, flags,
+		       msg->data);
 	kfi_op_fill_rma(op, msg->rma_iov, msg->rma_iov_count);
 	return kfi_post_queue(ep, op, FI_TRANSMIT);
 }
@@ -345,7 +364,7 @@ static ssize_t kfi_post_flush(struct fid_ep *fid,
 
 	if (ret)
 		return ret;
-	op = kfi_op_of(msg->context, KFI_OP_FLUSH, &none, flags, 0);
+	op = kfi_op_of(msg->context, KFI_OP_FLUSH, &none, msg->addr, flags, 0);
 	kfi_op_fill_rma(op, msg->rma_iov, msg->rma_iov_count);
 	op->flush_mode = msg->mode;
 	return kfi_post_queue(ep, op, FI_TRANSMIT);
@@ -361,7 +380,7 @@ static ssize_t kfi_post_inject_write(struct fid_ep *fid, const void *buf,
 	if (check_add_overflow(addr, (u64)len, &end))
 		return -EINVAL;
 	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_WRITE, buf, len,
-				  &rma);
+				  dest_addr, &rma);
 }
 
 const struct fi_ops_rma kfi_post_rma_ops = {

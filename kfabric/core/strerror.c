@@ -47,6 +47,7 @@ static const struct {
 	{ FI_EDOMAIN, "different domains" },
 	{ FI_ENOCQ, "no completion queue bound" },
 	{ FI_ETRUNC, "message truncated" },
+	{ FI_ENOAV, "no address vector bound" },
 };
 
 const char *kfabric_strerror(int errnum)

@@ -34,6 +34,7 @@
 #include <kfabric/fi_errno.h>
 
 struct fi_info;
+struct fid_av;
 struct fid_cq;
 struct fid_domain;
 struct fid_ep;
@@ -92,7 +93,9 @@ struct kfid;
 #define FI_FLUSH BIT_ULL(32) /* the completion of an fi_flush() */
 
 /* Flags of fi_getinfo(). */
-#define FI_SOURCE	  BIT_ULL(40) /* node and service name our own end */
+#define FI_SOURCE \
+	BIT_ULL(40) /* node and service name our own end; in
+					  caps: receives say who sent */
 #define FI_NUMERICHOST	  BIT_ULL(41) /* node is numeric (always so here) */
 #define FI_PROV_ATTR_ONLY BIT_ULL(42) /* no addresses, hardware may be away */
 
@@ -123,6 +126,7 @@ enum {
 	FI_PROTO_RDMA_CM_IB_RC, /* as libfabric's verbs;FI_EP_MSG */
 	FI_PROTO_IWARP,
 	FI_PROTO_SOCK_TCP, /* as libfabric's tcp;FI_EP_MSG */
+	FI_PROTO_KFI_RDM, /* docs/kfabric-rdm.md, over any of the others */
 };
 
 /* domain_attr.mr_mode: what a provider demands of memory registration. */
@@ -146,6 +150,7 @@ enum fi_class {
 	FI_CLASS_MR,
 	FI_CLASS_CQ,
 	FI_CLASS_EQ,
+	FI_CLASS_AV,
 	FI_CLASS_CONNREQ, /* fi_info.handle of a connection request */
 	FI_CLASS_COUNT,
 };

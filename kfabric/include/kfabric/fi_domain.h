@@ -16,6 +16,8 @@
 #include <kfabric/fabric.h>
 #include <kfabric/fi_eq.h>
 
+struct fi_av_attr;
+
 /**
  * enum fi_buf_type - how a buffer is described
  * @FI_BUF_NONE: no bytes
@@ -178,6 +180,7 @@ struct fid_mr {
  * @endpoint: see fi_endpoint()
  * @cq_open: see fi_cq_open()
  * @mr_regattr: see fi_mr_regattr()
+ * @av_open: see fi_av_open(), in fi_av.h
  */
 struct fi_ops_domain {
 	size_t size;
@@ -188,6 +191,8 @@ struct fi_ops_domain {
 	int (*mr_regattr)(struct fid_domain *domain,
 			  const struct fi_mr_attr *attr, u64 flags,
 			  struct fid_mr **mr);
+	int (*av_open)(struct fid_domain *domain, struct fi_av_attr *attr,
+		       struct fid_av **av, void *context);
 };
 
 /**

@@ -9,7 +9,8 @@
  *     CONNECTING --failure event-> SHUTDOWN
  *     any --device gone--> DEAD        any --fi_close--> CLOSED
  *
- * Receives may be posted from ENABLED on, everything else while CONNECTED.
+ * Receives may be posted from ENABLED on, everything else while CONNECTED. An
+ * unconnected endpoint (FI_EP_RDM) stays ENABLED, and may post everything then.
  * Entering SHUTDOWN or DEAD completes every outstanding operation with an
  * error; exactly one completion per operation, as always.
  */
@@ -64,7 +65,9 @@ enum kfi_ep_state {
 /**
  * struct fi_msg - a message to send, or a receive
  * @buf: local buffer
- * @addr: FI_ADDR_UNSPEC or anything: a connected endpoint has one peer
+ * @addr: FI_ADDR_UNSPEC or anything: a connected endpoint has one peer. To send
+ *	on an unconnected one: the peer's number in its address vector; to receive
+ *	FI_ADDR_UNSPEC: a message of whoever comes first
  * @context: operation memory
  * @data: for the peer's completion, with FI_REMOTE_CQ_DATA
  *
@@ -151,6 +154,7 @@ struct fi_ops_cm {
  * @inject: see fi_inject()
  * @submit: see fi_submit()
  * @submit_inline: optional: see fi_submit_inline()
+ * @cancel: see fi_cancel()
  */
 struct fi_ops_msg {
 	size_t size;
@@ -162,6 +166,7 @@ struct fi_ops_msg {
 			  fi_addr_t dest_addr);
 	void (*submit)(struct fid_ep *ep);
 	void (*submit_inline)(struct fid_ep *ep);
+	int (*cancel)(struct fid_ep *ep, struct fi_context *context);
 };
 
 /**
@@ -248,6 +253,8 @@ struct fi_space_handler {
  * @path: reads FI_OPT_PATH, or NULL
  * @set_path: sets it; there with @path
  * @domain: where it was opened
+ * @type: &enum fi_ep_type
+ * @av: bound address vector, or NULL
  * @tx_cq: bound with FI_TRANSMIT, or NULL
  * @rx_cq: bound with FI_RECV, or NULL
  * @eq: bound event queue, or NULL
@@ -269,6 +276,8 @@ struct fid_ep {
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
 	struct fid_domain *domain;
+	enum fi_ep_type type;
+	struct fid_av *av;
 	struct fid_cq *tx_cq;
 	struct fid_cq *rx_cq;
 	struct fid_eq *eq;
@@ -325,16 +334,16 @@ static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 }
 
 /**
- * fi_ep_bind() - attach a queue to an endpoint
+ * fi_ep_bind() - attach a queue or an address vector to an endpoint
  * @ep: endpoint, not enabled yet
- * @bfid: base of a CQ or an EQ
+ * @bfid: base of a CQ, an EQ, or, for an unconnected endpoint, an AV
  * @flags: for a CQ FI_TRANSMIT, FI_RECV or both, and FI_SELECTIVE_COMPLETION
  *	if only failures and FI_COMPLETION operations are to be reported;
  *	else 0
  *
  * Context: process.
- * Return: 0; -EINVAL not a queue, or of another provider; -FI_EDOMAIN a CQ
- * of another domain; -FI_EBADFLAGS; -EBUSY something is bound there already;
+ * Return: 0; -EINVAL none of these, or of another provider; -FI_EDOMAIN of
+ * another domain; -FI_EBADFLAGS; -EBUSY something is bound there already;
  * -FI_EOPBADSTATE the endpoint is enabled already; -ENODEV.
  */
 static inline int fi_ep_bind(struct fid_ep *ep, struct kfid *bfid, u64 flags)
@@ -349,8 +358,11 @@ static inline int fi_ep_bind(struct fid_ep *ep, struct kfid *bfid, u64 flags)
  * fi_connect() and fi_accept() do it if need be.
  *
  * Context: process.
- * Return: 0; -FI_ENOCQ or -FI_ENOEQ no queue is bound; -FI_EOPBADSTATE it is
- * enabled already; -ENODEV; -ENOMEM.
+ * An unconnected endpoint needs an AV instead of an EQ, and listens from now on.
+ * If it cannot, closing it is all that is left.
+ *
+ * Return: 0; -FI_ENOCQ, -FI_ENOEQ or -FI_ENOAV one is not bound;
+ * -FI_EOPBADSTATE it is enabled already; -EADDRINUSE; -ENODEV; -ENOMEM.
  */
 static inline int fi_enable(struct fid_ep *ep)
 {
@@ -426,14 +438,14 @@ static inline u32 fi_flush_modes(struct fid_ep *ep)
 
 /**
  * fi_sendmsg() - send a message
- * @ep: connected endpoint
+ * @ep: connected endpoint, or unconnected one
  * @msg: message
  * @flags: FI_COMPLETION, FI_INJECT, FI_MORE, FI_FENCE, FI_REMOTE_CQ_DATA and
  *	at most one completion level
  *
  * Messages arrive in the order of posting. Each uses up one receive of the
  * peer. If the peer posts none in time the connection ends: FI_ENOBUFS or
- * FI_ETIMEDOUT.
+ * FI_ETIMEDOUT. Unconnected endpoints: docs/kfabric-rdm.md.
  *
  * Context: posting.
  * Return: 0: there will be exactly one completion (none on success if
@@ -441,7 +453,9 @@ static inline u32 fi_flush_modes(struct fid_ep *ep)
  * -EMSGSIZE longer than max_msg_size (FI_INJECT: inject_size); -E2BIG more
  * than iov_limit segments; -EINVAL no context, or senseless buffer;
  * -FI_EBADFLAGS; -EOPNOTSUPP a completion level that the provider lacks;
- * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS.
+ * -ENOTCONN not connected (any more); -ENODEV the device is gone; -ENOSYS;
+ * unconnected: -EINVAL @msg->addr is no number (any more), -FI_EOPBADSTATE not
+ * enabled yet.
  */
 static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
 				 u64 flags)
@@ -469,6 +483,39 @@ static inline ssize_t fi_send(struct fid_ep *ep, const void *buf, size_t len,
 			      struct fi_context *context)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(buf, len),
+			      .addr = dest_addr,
+			      .context = context };
+
+	return fi_sendmsg(ep, &msg, ep->tx_op_flags);
+}
+
+static inline size_t kfi_kvec_bytes(const struct kvec *iov, size_t count)
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/**
+ * fi_sendv() - send a message from an array of kernel virtual ranges
+ * @ep: connected endpoint, or unconnected one
+ * @iov: ranges; the array must stay until the completion
+ * @desc: NULL
+ * @count: ranges
+ * @dest_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_sendmsg().
+ */
+static inline ssize_t fi_sendv(struct fid_ep *ep, const struct kvec *iov,
+			       void **desc, size_t count, fi_addr_t dest_addr,
+			       struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
+						 kfi_kvec_bytes(iov, count)),
 			      .addr = dest_addr,
 			      .context = context };
 
@@ -543,6 +590,7 @@ static inline void fi_submit_inline(struct fid_ep *ep)
  *
  * Receives are used in the order of posting. A message that is longer than
  * its receive ends the connection: FI_ETRUNC here, FI_EREMOTEIO at the peer.
+ * Unconnected endpoints: docs/kfabric-rdm.md.
  *
  * Context: posting.
  * Return: as fi_sendmsg(); -FI_EOPBADSTATE not enabled yet.
@@ -577,6 +625,52 @@ static inline ssize_t fi_recv(struct fid_ep *ep, void *buf, size_t len,
 			      .context = context };
 
 	return fi_recvmsg(ep, &msg, ep->rx_op_flags);
+}
+
+/**
+ * fi_recvv() - post a receive into an array of kernel virtual ranges
+ * @ep: enabled endpoint
+ * @iov: ranges; the array must stay until the completion
+ * @desc: NULL
+ * @count: ranges
+ * @src_addr: as in &struct fi_msg
+ * @context: operation memory
+ *
+ * Context: posting.
+ * Return: as fi_recvmsg().
+ */
+static inline ssize_t fi_recvv(struct fid_ep *ep, const struct kvec *iov,
+			       void **desc, size_t count, fi_addr_t src_addr,
+			       struct fi_context *context)
+{
+	struct fi_msg msg = { .buf = fi_buf_kvec(iov, count,
+						 kfi_kvec_bytes(iov, count)),
+			      .addr = src_addr,
+			      .context = context };
+
+	return fi_recvmsg(ep, &msg, ep->rx_op_flags);
+}
+
+/**
+ * fi_cancel() - end an operation that has not begun
+ * @fid: base of an endpoint
+ * @context: of the operation; nothing of it is read, so that one which is over
+ *	may be named
+ *
+ * Context: posting.
+ * Return: 0: it will complete with FI_ECANCELED, a receive without a byte that
+ * lands after that; -ENOENT it has begun, or is over: its completion comes as
+ * ever; -EINVAL not an endpoint; -ENOSYS.
+ */
+static inline int fi_cancel(struct kfid *fid, struct fi_context *context)
+{
+	struct fid_ep *ep = container_of(fid, struct fid_ep, fid);
+	const struct fi_ops_msg *ops;
+
+	if (fid->fclass != FI_CLASS_EP)
+		return -EINVAL;
+	ops = READ_ONCE(ep->msg);
+	return KFI_HAS_OP(ops, cancel) ? ops->cancel(ep, context) : -ENOSYS;
 }
 
 #endif /* KFABRIC_FI_ENDPOINT_H */

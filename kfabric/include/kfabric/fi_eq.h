@@ -22,7 +22,7 @@
 
 #include <kfabric/fabric.h>
 
-/* Address of a peer, as libfabric's calls have it; connected endpoints ignore it. */
+/* Number of a peer in an address vector (fi_av.h); connected endpoints ignore it. */
 typedef u64 fi_addr_t;
 #define FI_ADDR_UNSPEC ((fi_addr_t)-1)
 
@@ -51,6 +51,8 @@ struct fi_cq_data_entry {
  * @olen: bytes by which a message was too long for its receive (FI_ETRUNC)
  * @err: 0, or positive error number
  * @prov_errno: the provider's own number (verbs: enum ib_wc_status)
+ * @src_addr: who sent what a receive of an unconnected endpoint got, if the address
+ *	vector has it; else FI_ADDR_UNSPEC
  */
 struct fi_cq_err_entry {
 	void *op_context;
@@ -60,6 +62,7 @@ struct fi_cq_err_entry {
 	size_t olen;
 	int err;
 	int prov_errno;
+	fi_addr_t src_addr;
 };
 
 /* private: a completion; lives in operation memory, or in the endpoint. */
@@ -147,9 +150,9 @@ struct fid_cq {
 };
 
 ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			size_t count);
+			size_t count, fi_addr_t *src_addr);
 ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			 size_t count, int timeout_ms);
+			 size_t count, fi_addr_t *src_addr, int timeout_ms);
 ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf);
 void kfabric_cq_signal(struct fid_cq *cq);
 
@@ -166,7 +169,24 @@ void kfabric_cq_signal(struct fid_cq *cq);
 static inline ssize_t fi_cq_read(struct fid_cq *cq,
 				 struct fi_cq_data_entry *buf, size_t count)
 {
-	return kfabric_cq_read(cq, buf, count);
+	return kfabric_cq_read(cq, buf, count, NULL);
+}
+
+/**
+ * fi_cq_readfrom() - take successful completions, and who sent
+ * @cq: queue without upcall
+ * @buf: out: @count entries
+ * @count: room in @buf and @src_addr, at least 1
+ * @src_addr: out: for each entry as in &struct fi_cq_err_entry
+ *
+ * Context: posting.
+ * Return: as fi_cq_read().
+ */
+static inline ssize_t fi_cq_readfrom(struct fid_cq *cq,
+				     struct fi_cq_data_entry *buf, size_t count,
+				     fi_addr_t *src_addr)
+{
+	return kfabric_cq_read(cq, buf, count, src_addr);
 }
 
 /**
@@ -185,7 +205,27 @@ static inline ssize_t fi_cq_sread(struct fid_cq *cq,
 				  struct fi_cq_data_entry *buf, size_t count,
 				  const void *cond, int timeout_ms)
 {
-	return kfabric_cq_sread(cq, buf, count, timeout_ms);
+	return kfabric_cq_sread(cq, buf, count, NULL, timeout_ms);
+}
+
+/**
+ * fi_cq_sreadfrom() - wait for completions and take them, and who sent
+ * @cq: queue without upcall
+ * @buf: out: @count entries
+ * @count: room in @buf and @src_addr
+ * @src_addr: out: for each entry as in &struct fi_cq_err_entry
+ * @cond: unused; pass NULL
+ * @timeout_ms: limit; negative: none
+ *
+ * Context: process.
+ * Return: as fi_cq_sread().
+ */
+static inline ssize_t fi_cq_sreadfrom(struct fid_cq *cq,
+				      struct fi_cq_data_entry *buf,
+				      size_t count, fi_addr_t *src_addr,
+				      const void *cond, int timeout_ms)
+{
+	return kfabric_cq_sread(cq, buf, count, src_addr, timeout_ms);
 }
 
 /**

@@ -34,6 +34,7 @@
 #define FI_ESHUTDOWN	ESHUTDOWN
 #define FI_ETIMEDOUT	ETIMEDOUT
 #define FI_ECANCELED	ECANCELED
+#define FI_EHOSTUNREACH EHOSTUNREACH
 #define FI_EREMOTEIO	EREMOTEIO
 #define FI_ENOBUFS	ENOBUFS
 
@@ -47,5 +48,6 @@
 #define FI_EDOMAIN     262 /* the objects belong to different domains */
 #define FI_ENOCQ       263 /* a completion queue must be bound first */
 #define FI_ETRUNC      265 /* a message was longer than its receive */
+#define FI_ENOAV       267 /* an address vector must be bound first */
 
 #endif /* KFABRIC_FI_ERRNO_H */

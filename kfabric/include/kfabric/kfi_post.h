@@ -57,6 +57,7 @@ enum kfi_op_type {
  * @flush_mode: of a flush
  * @flags: of the post
  * @data: of the post
+ * @addr: of the post
  * @buf: local buffer; with FI_INJECT it is @inject
  * @rma_count: remote ranges
  * @rma: remote ranges
@@ -69,6 +70,7 @@ struct kfi_op {
 	u32 flush_mode;
 	u64 flags;
 	u64 data;
+	fi_addr_t addr;
 	struct fi_buf buf;
 	u32 rma_count;
 	struct fi_rma_iov rma[KFI_POST_RMA_LIMIT];
@@ -89,6 +91,8 @@ struct kfi_post_ep;
  * @kick: optional: run what was queued with FI_MORE
  * @submit_inline: optional: the same in this context, which may sleep; with it
  *	goes &fid_ep.is_inline
+ * @cancel: optional: see fi_cancel(); @op may be one that is over: nothing of it
+ *	is to be read before it was found on a list
  */
 struct kfi_post_ops {
 	size_t size;
@@ -96,6 +100,7 @@ struct kfi_post_ops {
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
 	void (*kick)(struct kfi_post_ep *ep);
 	void (*submit_inline)(struct kfi_post_ep *ep);
+	int (*cancel)(struct kfi_post_ep *ep, const struct kfi_op *op);
 };
 
 /**

@@ -374,7 +374,8 @@ static inline void kfi_comp_set(struct kfi_comp *comp,
 	comp->op_flags = op_flags;
 	comp->entry = (struct fi_cq_err_entry){ .op_context = context,
 						.flags = comp_flags,
-						.len = len };
+						.len = len,
+						.src_addr = FI_ADDR_UNSPEC };
 }
 
 /**

@@ -36,7 +36,8 @@ int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 	struct fi_cq_err_entry e = {};
 	struct fi_cq_data_entry d;
 	struct st_op *op;
-	ssize_t n = fi_cq_sread(cq, &d, 1, NULL, timeout_ms);
+	fi_addr_t src;
+	ssize_t n = fi_cq_sreadfrom(cq, &d, 1, &src, NULL, timeout_ms);
 
 	if (n == -FI_EAVAIL) {
 		n = fi_cq_readerr(cq, &e, 0);
@@ -45,6 +46,7 @@ int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 		e.flags = d.flags;
 		e.len = d.len;
 		e.data = d.data;
+		e.src_addr = src;
 	}
 	if (n != 1)
 		return n;
