@@ -88,6 +88,7 @@ static int fault_ask_inner(const char *node, const char *service, u64 flags,
 		inner = fault_info_inner(hints, NULL);
 		if (!inner)
 			return -ENOMEM;
+		inner->ep_attr->type = FI_EP_MSG;
 		/* Not a demand that any provider looks at. */
 		inner->domain_attr->op_context_size = 0;
 	}
@@ -104,6 +105,9 @@ int fault_getinfo(struct kfi_provider *prov, const char *node,
 	struct fi_info *info;
 	int ret;
 
+	/* What is posted has no address, so that it is for connected endpoints. */
+	if (hints && hints->ep_attr && hints->ep_attr->type == FI_EP_RDM)
+		return -ENODATA;
 	ret = fault_ask_inner(node, service, flags, hints, list);
 	if (ret)
 		return ret;

@@ -39,16 +39,31 @@ MODULE_PARM_DESC(only, "run only the group of tests of this name");
 static struct dentry *st_dir;
 static unsigned int st_total_passed, st_total_failed;
 
-static const struct {
+struct st_group {
 	const char *name;
 	void (*run)(struct st *st);
-} st_groups[] = {
+	bool if_named; /* needs something else to be done, or set */
+};
+
+static const struct st_group st_groups[] = {
 	{ "info", st_test_info },	{ "object", st_test_object },
 	{ "connect", st_test_connect }, { "msg", st_test_msg },
 	{ "rma", st_test_rma },		{ "read", st_test_read },
 	{ "access", st_test_access },	{ "queue", st_test_queue },
 	{ "close", st_test_close },	{ "context", st_test_context },
 	{ "cycle", st_test_cycle },
+};
+
+/* What is tried of providers of unconnected endpoints, "rdm;...". */
+static const struct st_group st_rdm_groups[] = {
+	{ "object", st_test_rdm_object },
+	{ "av", st_test_rdm_av },
+	{ "msg", st_test_rdm_msg },
+	{ "cancel", st_test_rdm_cancel },
+	{ "peer", st_test_rdm_peer },
+	{ "hostile", st_test_rdm_hostile },
+	{ "idle", st_test_rdm_idle, true },
+	{ "removal", st_test_rdm_removal, true },
 };
 
 static bool st_is_wanted(const char *name)
@@ -69,7 +84,9 @@ static void st_end_subtest(struct st *st, unsigned int number)
 static void st_run_provider(const char *name, unsigned int number)
 {
 	struct st *st = kzalloc(sizeof(*st), GFP_KERNEL);
-	size_t i;
+	const struct st_group *group = st_groups;
+	size_t i, groups = ARRAY_SIZE(st_groups);
+	int ret;
 
 	if (!st)
 		return;
@@ -77,11 +94,19 @@ static void st_run_provider(const char *name, unsigned int number)
 	st->node = st_node;
 	st->service = st_service;
 	st_tap_line("# Subtest: %s", name);
-	if (CHECK_EQ(st, st_open(st), 0, "the provider opens"))
-		for (i = 0; i < ARRAY_SIZE(st_groups); i++)
-			if (st_is_wanted(st_groups[i].name)) {
-				st_tap_line("    # %s", st_groups[i].name);
-				st_groups[i].run(st);
+	if (st_is_rdm(st)) {
+		group = st_rdm_groups;
+		groups = ARRAY_SIZE(st_rdm_groups);
+		ret = st_rdm_open(st);
+	} else {
+		ret = st_open(st);
+	}
+	if (CHECK_EQ(st, ret, 0, "the provider opens"))
+		for (i = 0; i < groups; i++)
+			if (st_is_wanted(group[i].name) &&
+			    (*st_only || !group[i].if_named)) {
+				st_tap_line("    # %s", group[i].name);
+				group[i].run(st);
 			}
 	st_close(st);
 	st_end_subtest(st, number);

@@ -13,6 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/types.h>
 
+#include <kfabric/fi_av.h>
 #include <kfabric/kfi_provider.h>
 
 #define ST_WAIT_MS   60000 /* deadline of everything that must come */
@@ -140,6 +141,29 @@ int st_mr_open(struct st_pair *p, const struct fi_buf *buf, u64 access,
 u64 st_mr_addr(struct fid_mr *mr, u64 offset);
 bool st_settled(const struct st *st);
 
+/* ---- rdm.c ---- */
+
+/* An unconnected endpoint with what belongs to it, on st.domain. */
+struct st_node {
+	struct st *st;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct fid_ep *ep;
+	struct sockaddr_in6 name;
+	size_t name_len;
+};
+
+bool st_is_rdm(const struct st *st);
+int st_rdm_open(struct st *st);
+int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms);
+void st_node_close(struct st_node *n);
+fi_addr_t st_node_knows(struct st_node *n, const struct st_node *other);
+ssize_t st_node_send(struct st_node *n, struct st_op *op, const void *buf,
+		     size_t len, fi_addr_t to);
+ssize_t st_node_recv(struct st_node *n, struct st_op *op, void *buf,
+		     size_t len);
+u16 st_node_port(const struct st_node *n);
+
 /* ---- seg.c ---- */
 
 /* Test memory: one buffer of any type over a contiguous arena. */
@@ -186,5 +210,13 @@ void st_test_queue(struct st *st);
 void st_test_close(struct st *st);
 void st_test_context(struct st *st);
 void st_test_cycle(struct st *st);
+void st_test_rdm_object(struct st *st);
+void st_test_rdm_av(struct st *st);
+void st_test_rdm_msg(struct st *st);
+void st_test_rdm_cancel(struct st *st);
+void st_test_rdm_peer(struct st *st);
+void st_test_rdm_hostile(struct st *st);
+void st_test_rdm_idle(struct st *st);
+void st_test_rdm_removal(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

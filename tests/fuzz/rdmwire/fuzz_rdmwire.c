@@ -15,9 +15,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct rdmw_offer ours = {
-	.instance = 77, .serial = 1, .window = 4, .piece_bytes = 256
-};
+static const struct rdmw_offer ours = { .instance = 77,
+					.serial = 1,
+					.window = 4,
+					.piece_bytes = 256 };
 
 static void expect(int truth)
 {
@@ -105,7 +106,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_hello(data, &hello);
 	/* The second time it is the same one, and given up. */
 	if (rdmw_decide(&peer, ours.instance, RDMW_NONE, &hello.offer) ==
-	    RDMW_ACCEPT && hello.offer.serial != UINT64_MAX)
+		    RDMW_ACCEPT &&
+	    hello.offer.serial != UINT64_MAX)
 		expect(rdmw_decide(&peer, ours.instance, RDMW_LINKED,
 				   &hello.offer) == RDMW_REFUSE_STALE);
 	rdmw_flow_init(&flow, &ours, &hello.offer);

@@ -20,12 +20,13 @@ static const struct rdmw_hello sample = {
 
 /* docs/kfabric-rdm.md has these bytes. */
 static const uint8_t sample_bytes[RDMW_HELLO_BYTES] = {
-	1,    1,    52,	  0,	0,    0, 0, 0, /* version, kind, length, flags */
+	1,    1,    52,	  0,	0,    0,    0,	  0, /* version, kind, length, flags */
 	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* instance */
-	7,    0,    0,	  0,	0,    0, 0, 0, /* serial */
-	8,    0,    0x20, 0x10, 0,    0, 0, 0, /* window, piece, room */
-	0,    0,    0,	  0,	0,    0, 0, 0, /* address */
-	0,    0,    0xff, 0xff, 10,   1, 2, 3, 0x67, 0x12, 0, 0, /* port, room */
+	7,    0,    0,	  0,	0,    0,    0,	  0, /* serial */
+	8,    0,    0x20, 0x10, 0,    0,    0,	  0, /* window, piece, room */
+	0,    0,    0,	  0,	0,    0,    0,	  0, /* address */
+	0,    0,    0xff, 0xff, 10,   1,    2,	  3,	0x67,
+	0x12, 0,    0, /* port, room */
 };
 
 /* Structs have holes: what is the same packs to the same. */

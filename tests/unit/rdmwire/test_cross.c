@@ -16,7 +16,12 @@
 
 #define DIALS 3 /* of each end */
 
-enum flight { NOTHING, REQUEST, ACCEPTED, REFUSED };
+enum flight {
+	NOTHING,
+	REQUEST,
+	ACCEPTED,
+	REFUSED
+};
 
 /* An attempt; its connection's number is who * DIALS + index. */
 struct attempt {
@@ -149,8 +154,8 @@ static void explore(const struct world *w)
 	quiet++;
 	assert_int_equal(w->end[0].conns, w->end[1].conns);
 	assert_int_equal(w->end[0].conns, w->both);
-	assert_true(w->both || (w->end[0].dials == DIALS &&
-				w->end[1].dials == DIALS));
+	assert_true(w->both ||
+		    (w->end[0].dials == DIALS && w->end[1].dials == DIALS));
 }
 
 static void test_both_come_to_the_same_in_every_order(void **state)

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: connections: made, used, left, ended.
+ *
+ * Context: the engine; kfir_conn_end() at the end of the endpoint's life also its
+ *	close. What is not freed at once is ended in one place, where nobody looks
+ *	at a list of connections: kfir_conn_break() only says so.
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+/* ---- memory ------------------------------------------------------------ */
+
+static void kfir_slots_init(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot;
+	int i;
+
+	for (i = 0; i < KFIR_RX_SLOTS + KFIR_TX_SLOTS; i++) {
+		slot = kfir_slot_at(conn, i);
+		slot->conn = conn;
+		slot->bytes = conn->bytes + i * KFIR_PIECE_BYTES;
+		slot->rx = i < KFIR_RX_SLOTS;
+		INIT_LIST_HEAD(&slot->node);
+		if (!slot->rx)
+			list_add_tail(&slot->node, &conn->free);
+	}
+	conn->nr_free = KFIR_TX_SLOTS;
+}
+
+static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
+					 struct kfir_peer *peer)
+{
+	size_t context = to_kfir_domain(ep->post.ep.domain)
+				 ->info->domain_attr->op_context_size;
+	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
+	struct kfir_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->stride =
+		ALIGN(offsetof(struct kfir_slot, inner) + context, sizeof(u64));
+	conn->slots = kvcalloc(nr, conn->stride, GFP_KERNEL);
+	conn->bytes = kvcalloc(nr, KFIR_PIECE_BYTES, GFP_KERNEL);
+	if (!conn->slots || !conn->bytes) {
+		kvfree(conn->slots);
+		kvfree(conn->bytes);
+		kfree(conn);
+		return NULL;
+	}
+	conn->ep = ep;
+	conn->peer = peer;
+	conn->used = jiffies;
+	conn->offer = (struct rdmw_offer){ .instance = ep->instance,
+					   .window = KFIR_WINDOW,
+					   .piece_bytes = KFIR_PIECE_BYTES };
+	INIT_LIST_HEAD(&conn->touched);
+	INIT_LIST_HEAD(&conn->waiting);
+	INIT_LIST_HEAD(&conn->early);
+	INIT_LIST_HEAD(&conn->arrived);
+	INIT_LIST_HEAD(&conn->free);
+	INIT_LIST_HEAD(&conn->flying);
+	kfir_slots_init(conn);
+	list_add_tail(&conn->node, &ep->conns);
+	list_add_tail(&conn->of_peer, &peer->conns);
+	ep->nr_conns++;
+	peer->nr_conns++;
+	return conn;
+}
+
+/* Closed, or never opened; nothing is on any of its lists. */
+void kfir_conn_free(struct kfir_conn *conn)
+{
+	list_del(&conn->node);
+	list_del(&conn->of_peer);
+	list_del(&conn->touched);
+	list_del(&conn->waiting);
+	conn->ep->nr_conns--;
+	conn->peer->nr_conns--;
+	/* It may be gone now. */
+	kfir_peer_busy(conn->ep, conn->peer);
+	kvfree(conn->slots);
+	kvfree(conn->bytes);
+	kfree(conn);
+}
+
+/* ---- opening ----------------------------------------------------------- */
+
+/* There is room to send again. */
+static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
+{
+	struct kfir_conn *conn = context;
+	unsigned long irq;
+
+	spin_lock_irqsave(&conn->ep->post.lock, irq);
+	kfir_kick(conn->ep);
+	spin_unlock_irqrestore(&conn->ep->post.lock, irq);
+}
+
+static int kfir_conn_bind(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+	struct fi_space_handler space = { .fn = kfir_space_came,
+					  .context = conn };
+	int ret;
+
+	WRITE_ONCE(conn->inner->op_timeout_ms,
+		   READ_ONCE(ep->post.ep.op_timeout_ms));
+	WRITE_ONCE(conn->inner->cm_timeout_ms,
+		   READ_ONCE(ep->post.ep.cm_timeout_ms));
+	ret = fi_setopt(&conn->inner->fid, FI_OPT_ENDPOINT,
+			FI_OPT_SPACE_HANDLER, &space, sizeof(space));
+	ret = ret
+		      ?: fi_ep_bind(conn->inner, &ep->cq->fid,
+				    FI_TRANSMIT | FI_RECV);
+	ret = ret ?: fi_ep_bind(conn->inner, &ep->eq->fid, 0);
+	return ret ?: fi_enable(conn->inner);
+}
+
+/* Open the inner endpoint with its receives; the caller frees the connection. */
+static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
+{
+	int i, ret;
+
+	info->tx_attr->size = KFIR_TX_SLOTS;
+	info->rx_attr->size = KFIR_RX_SLOTS;
+	info->tx_attr->op_flags = 0;
+	info->rx_attr->op_flags = 0;
+	ret = fi_endpoint(to_kfir_domain(conn->ep->post.ep.domain)->inner, info,
+			  &conn->inner, conn);
+	ret = ret ?: kfir_conn_bind(conn);
+	for (i = 0; i < KFIR_RX_SLOTS && !ret; i++)
+		ret = kfir_post_slot(kfir_slot_at(conn, i));
+	return ret;
+}
+
+static void kfir_conn_abort(struct kfir_conn *conn)
+{
+	if (conn->inner)
+		fi_close(&conn->inner->fid);
+	kfir_take_done(conn->ep);
+	kfir_conn_free(conn);
+}
+
+/* The inner provider's info to talk to a peer; from our address, of any port. */
+static struct fi_info *kfir_info_for(struct kfir_ep *ep,
+				     const struct kfir_peer *peer)
+{
+	const struct kfir_domain *d = to_kfir_domain(ep->post.ep.domain);
+	struct sockaddr_in6 src = ep->name;
+	bool bound =
+		!kfir_is_any(&src) && src.sin6_family == peer->name.sin6_family;
+	struct fi_info *info = kfi_info_to_peer(d->info, &peer->name,
+						kfi_addr_len(&peer->name));
+
+	if (!info)
+		return NULL;
+	src.sin6_port = 0;
+	info->addr_format = peer->name.sin6_family == AF_INET6 ? FI_SOCKADDR_IN6
+							       : FI_SOCKADDR_IN;
+	if (kfi_info_set_addr(&info->src_addr, &info->src_addrlen,
+			      bound ? &src : NULL, kfi_addr_len(&src))) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+void kfir_dial(struct kfir_ep *ep, struct kfir_peer *peer)
+{
+	u8 hello[RDMW_HELLO_BYTES];
+	struct kfir_conn *conn = NULL;
+	struct fi_info *info;
+	int ret = -ENOMEM;
+
+	if (peer->nr_conns >= KFIR_PEER_CONNS_MAX ||
+	    ep->nr_conns >= KFIR_CONNS_MAX) {
+		kfir_peer_retry(peer, EBUSY, false);
+		return;
+	}
+	info = kfir_info_for(ep, peer);
+	if (info)
+		conn = kfir_conn_alloc(ep, peer);
+	if (conn) {
+		conn->offer.serial = ep->serial++;
+		ret = kfir_conn_open(conn, info);
+	}
+	if (!ret) {
+		kfir_hello_make(conn, hello);
+		ret = fi_connect(conn->inner, NULL, hello, sizeof(hello));
+	}
+	fi_freeinfo(info);
+	if (!ret) {
+		peer->conn = conn;
+		return;
+	}
+	if (conn)
+		kfir_conn_abort(conn);
+	kfir_peer_retry(peer, -ret, false);
+}
+
+int kfir_conn_accept(struct kfir_ep *ep, struct kfir_peer *peer,
+		     struct fi_info *info, const struct rdmw_offer *theirs,
+		     struct kfir_conn **out)
+{
+	struct kfir_conn *conn = kfir_conn_alloc(ep, peer);
+	u8 welcome[RDMW_WELCOME_BYTES];
+	int ret;
+
+	if (!conn)
+		return -ENOMEM;
+	conn->state = KFIR_ACCEPTING;
+	conn->offer.serial = ep->serial;
+	rdmw_flow_init(&conn->flow, &conn->offer, theirs);
+	ret = kfir_conn_open(conn, info);
+	if (!ret) {
+		rdmw_welcome_pack(&conn->offer, welcome);
+		ret = fi_accept(conn->inner, welcome, sizeof(welcome));
+	}
+	if (ret) {
+		kfir_conn_abort(conn);
+		return ret;
+	}
+	*out = conn;
+	return 0;
+}
+
+void kfir_conn_up(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot, *next;
+	LIST_HEAD(early);
+
+	if (conn->broken)
+		return;
+	conn->state = KFIR_UP;
+	conn->used = jiffies;
+	conn->peer->retry_ms = 0;
+	list_splice_init(&conn->early, &early);
+	list_for_each_entry_safe(slot, next, &early, node) {
+		list_del_init(&slot->node);
+		kfir_arrived(slot);
+	}
+	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_touch(conn);
+}
+
+/* ---- ending ------------------------------------------------------------ */
+
+void kfir_conn_break(struct kfir_conn *conn, int why)
+{
+	if (conn->broken || conn->state == KFIR_DOWN)
+		return;
+	conn->broken = true;
+	conn->why = why;
+	kfir_touch(conn);
+}
+
+static int kfir_error_of(const struct kfir_conn *conn)
+{
+	if (conn->ep->ending)
+		return conn->ep->ending;
+	switch (conn->why) {
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case ENOBUFS:
+		return EHOSTUNREACH;
+	default:
+		return FI_ECONNRESET;
+	}
+}
+
+/* What was handed over may have arrived, or not. */
+static void kfir_end_sends(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+	struct kfir_op *op, *next;
+	unsigned long irq;
+
+	list_for_each_entry_safe(op, next, &conn->flying, base.node)
+		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
+	if (conn->peer->conn != conn)
+		return;
+	op = list_first_entry_or_null(&conn->peer->sends, struct kfir_op,
+				      base.node);
+	if (op && op->pieces) {
+		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
+	} else if (op) {
+		spin_lock_irqsave(&ep->post.lock, irq);
+		op->begun = false;
+		spin_unlock_irqrestore(&ep->post.lock, irq);
+	}
+}
+
+/* The next one to send on: the oldest that is there, if there is one. */
+static void kfir_conn_replace(struct kfir_conn *conn)
+{
+	struct kfir_peer *peer = conn->peer;
+	struct kfir_conn *other;
+
+	if (peer->conn != conn)
+		return;
+	peer->conn = NULL;
+	list_for_each_entry(other, &peer->conns, of_peer) {
+		if (other->state == KFIR_DOWN || other->broken ||
+		    other->leaving)
+			continue;
+		peer->conn = other;
+		return;
+	}
+}
+
+/* After this nothing of it comes any more. It may be freed, but for messages. */
+void kfir_conn_end(struct kfir_conn *conn)
+{
+	struct kfir_peer *peer = conn->peer;
+	bool was_up = conn->state == KFIR_UP;
+
+	fi_close(&conn->inner->fid);
+	kfir_take_done(conn->ep);
+	kfir_receive(conn);
+	conn->state = KFIR_DOWN;
+	list_del_init(&conn->touched);
+	kfir_end_sends(conn);
+	if (peer->conn == conn && !conn->leaving)
+		kfir_peer_retry(peer, conn->why, was_up || conn->crossed);
+	kfir_conn_replace(conn);
+	kfir_receive_undo(conn);
+	kfir_peer_busy(conn->ep, peer);
+	if (list_empty(&conn->arrived))
+		kfir_conn_free(conn);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: endpoints: opening, listening, closing.
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+static void kfir_event_came(struct fid_eq *eq, void *context)
+{
+	struct kfir_ep *ep = context;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	kfir_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* ---- closing ------------------------------------------------------------ */
+
+static void kfir_close_inner(struct kfir_ep *ep)
+{
+	if (ep->pep)
+		fi_close(&ep->pep->fid);
+	if (ep->cq)
+		fi_close(&ep->cq->fid);
+	if (ep->eq)
+		fi_close(&ep->eq->fid);
+}
+
+static void kfir_ep_close(struct kfid *fid)
+{
+	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
+
+	spin_lock_irq(&ep->post.lock);
+	ep->closed = true;
+	spin_unlock_irq(&ep->post.lock);
+	cancel_delayed_work_sync(&ep->engine);
+	/* From here on this is the engine. */
+	if (!ep->ending)
+		ep->ending = ECANCELED;
+	kfir_run(ep);
+	kfir_close_inner(ep);
+}
+
+static void kfir_ep_free(struct kfir_ep *ep)
+{
+	kvfree(ep->post.slot_mem);
+	kfree(ep);
+}
+
+static void kfir_ep_release(struct kfid *fid)
+{
+	kfir_ep_free(container_of(fid, struct kfir_ep, post.ep.fid));
+}
+
+/* ---- listening ---------------------------------------------------------- */
+
+static int kfir_listen(struct kfir_ep *ep)
+{
+	struct sockaddr_in6 name = {};
+	size_t len = sizeof(name);
+	int ret;
+
+	ret = fi_listen(ep->pep);
+	ret = ret ?: fi_getname(&ep->pep->fid, &name, &len);
+	if (ret)
+		return ret;
+	spin_lock_irq(&ep->post.lock);
+	kfi_name_set(&ep->name, &name);
+	ep->listening = true;
+	kfir_kick(ep);
+	spin_unlock_irq(&ep->post.lock);
+	return 0;
+}
+
+static int kfir_ep_control(struct kfid *fid, int command, void *arg)
+{
+	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
+
+	return command == FI_ENABLE ? kfir_listen(ep) : -ENOSYS;
+}
+
+static int kfir_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
+
+	if (!READ_ONCE(ep->listening))
+		return -FI_EOPBADSTATE;
+	return kfi_copy_addr(&ep->name, addr, addrlen);
+}
+
+static const struct fi_ops kfir_ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = kfir_ep_close,
+	.release = kfir_ep_release,
+	.control = kfir_ep_control,
+};
+
+static const struct fi_ops_cm kfir_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.getname = kfir_ep_getname,
+};
+
+static const struct kfi_ep_ops kfir_ep_ops = {
+	.fid = &kfir_ep_fid_ops,
+	.cm = &kfir_cm_ops,
+	.msg = &kfi_post_msg_ops,
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
+{
+	kfi_post_init(&ep->post, info, &kfir_post_ops);
+	kfi_post_limit(&ep->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
+		       RDMW_MESSAGE_MAX);
+	ep->post.up = true;
+	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
+	INIT_LIST_HEAD(&ep->posted);
+	INIT_LIST_HEAD(&ep->sends);
+	INIT_LIST_HEAD(&ep->receives);
+	INIT_LIST_HEAD(&ep->canceled);
+	INIT_LIST_HEAD(&ep->done);
+	INIT_LIST_HEAD(&ep->conns);
+	INIT_LIST_HEAD(&ep->busy);
+	INIT_LIST_HEAD(&ep->touched);
+	INIT_LIST_HEAD(&ep->waiting);
+	ep->next_tick = jiffies;
+	ep->serial = 1;
+	do
+		get_random_bytes(&ep->instance, sizeof(ep->instance));
+	while (!ep->instance);
+}
+
+/* What to listen on: the info's own address, or any of the peer's family. */
+static struct fi_info *kfir_listen_info(const struct kfir_domain *d,
+					const struct fi_info *info)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET };
+	const struct sockaddr *src = info->src_addr, *dest = info->dest_addr;
+	struct fi_info *inner = fi_dupinfo(d->info);
+
+	if (!src && dest)
+		any.sin6_family = dest->sa_family;
+	if (!src)
+		src = (const struct sockaddr *)&any;
+	if (inner && kfi_info_set_addr(&inner->src_addr, &inner->src_addrlen,
+				       src, kfi_addr_len(src))) {
+		fi_freeinfo(inner);
+		return NULL;
+	}
+	return inner;
+}
+
+static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
+			   const struct fi_info *info)
+{
+	struct fid_fabric *fabric = to_kfir_fabric(domain->fabric)->inner;
+	struct kfir_domain *d = to_kfir_domain(domain);
+	struct fi_cq_attr cq = { .comp_handler = kfir_inner_done };
+	struct fi_eq_attr eq = { .handler = kfir_event_came };
+	struct fi_info *inner = kfir_listen_info(d, info);
+	int ret;
+
+	if (!inner)
+		return -ENOMEM;
+	ret = fi_eq_open(fabric, &eq, &ep->eq, ep);
+	ret = ret ?: fi_cq_open(d->inner, &cq, &ep->cq, ep);
+	ret = ret ?: fi_passive_ep(fabric, inner, &ep->pep, ep);
+	ret = ret ?: fi_pep_bind(ep->pep, &ep->eq->fid, 0);
+	fi_freeinfo(inner);
+	return ret;
+}
+
+int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **fid, void *context)
+{
+	struct kfir_ep *ep;
+	int ret;
+
+	/* What is no unconnected one has nothing to be connected by. */
+	if (info->handle || info->ep_attr->type != FI_EP_RDM)
+		return -EINVAL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return -ENOMEM;
+	kfir_ep_init(ep, info);
+	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct kfir_op));
+	ret = ret ?: kfir_open_inner(ep, domain, info);
+	ret = ret
+		      ?: kfi_ep_init(&ep->post.ep, domain, info, &kfir_ep_ops,
+				     context);
+	if (ret) {
+		kfir_close_inner(ep);
+		kfir_ep_free(ep);
+		return ret;
+	}
+	*fid = &ep->post.ep;
+	return 0;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: the engine of an endpoint: takes what posts and upcalls have
+ * queued, looks at connections and deadlines, and completes.
+ *
+ * Context: workqueue; at the end of the endpoint's life its close. Memory is
+ *	allocated as in the path of reclaim.
+ * Locking, lifetime and recovery: see rdm.h.
+ */
+#include <linux/jiffies.h>
+#include <linux/sched/mm.h>
+
+#include "rdm.h"
+
+#define KFIR_PASSES 4 /* of one run, while connections want to be looked at */
+
+/* Under ep->post.lock. */
+void kfir_kick(struct kfir_ep *ep)
+{
+	lockdep_assert_held(&ep->post.lock);
+	if (!ep->closed)
+		mod_delayed_work(kfir_wq, &ep->engine, 0);
+}
+
+void kfir_touch(struct kfir_conn *conn)
+{
+	if (list_empty(&conn->touched))
+		list_add_tail(&conn->touched, &conn->ep->touched);
+}
+
+/* The operation memory is gone when this returns. */
+void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
+		 int prov_errno)
+{
+	struct fi_cq_err_entry *entry = &op->base.comp->entry;
+	unsigned long irq;
+
+	entry->err = err;
+	entry->prov_errno = prov_errno;
+	if (op->base.type == KFI_OP_SEND) {
+		spin_lock_irqsave(&ep->post.lock, irq);
+		list_del(&op->all);
+		spin_unlock_irqrestore(&ep->post.lock, irq);
+	}
+	kfi_post_done(&ep->post, &op->base);
+}
+
+/* ---- what others have queued ------------------------------------------- */
+
+void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		     void *context)
+{
+	struct kfir_slot *slot =
+		container_of(entry->op_context, struct kfir_slot, inner);
+	struct kfir_ep *ep = context;
+	unsigned long irq;
+
+	slot->err = entry->err;
+	slot->len = entry->len;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_add_tail(&slot->node, &ep->done);
+	kfir_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+static void kfir_splice(struct kfir_ep *ep, struct list_head *from,
+			struct list_head *to)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_splice_tail_init(from, to);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+void kfir_take_done(struct kfir_ep *ep)
+{
+	struct kfir_slot *slot, *next;
+	LIST_HEAD(done);
+
+	kfir_splice(ep, &ep->done, &done);
+	list_for_each_entry_safe(slot, next, &done, node) {
+		list_del_init(&slot->node);
+		if (slot->rx)
+			kfir_arrived(slot);
+		else
+			kfir_sent(slot);
+	}
+}
+
+static void kfir_take_posts(struct kfir_ep *ep)
+{
+	struct kfir_op *op, *next;
+	struct kfir_peer *peer;
+	LIST_HEAD(posted);
+
+	kfir_splice(ep, &ep->posted, &posted);
+	list_for_each_entry_safe(op, next, &posted, base.node) {
+		peer = kfir_peer_get(ep, &op->to);
+		if (!peer) {
+			kfir_finish(ep, op, FI_ENOMEM, 0);
+			continue;
+		}
+		list_move_tail(&op->base.node, &peer->sends);
+		kfir_peer_busy(ep, peer);
+	}
+}
+
+/* Canceled receives; were sends canceled, too? */
+static bool kfir_take_canceled(struct kfir_ep *ep)
+{
+	struct kfir_op *op, *next;
+	LIST_HEAD(canceled);
+	bool sends;
+
+	spin_lock_irq(&ep->post.lock);
+	list_splice_init(&ep->canceled, &canceled);
+	sends = ep->cancel;
+	ep->cancel = false;
+	spin_unlock_irq(&ep->post.lock);
+	list_for_each_entry_safe(op, next, &canceled, base.node)
+		kfir_finish(ep, op, ECANCELED, 0);
+	return sends;
+}
+
+/* ---- looking around ----------------------------------------------------- */
+
+static void kfir_receive_all(struct kfir_ep *ep)
+{
+	struct kfir_conn *conn, *next;
+
+	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
+		kfir_receive(conn);
+		if (conn->state == KFIR_DOWN && list_empty(&conn->arrived))
+			kfir_conn_free(conn);
+	}
+}
+
+static void kfir_look_touched(struct kfir_ep *ep)
+{
+	struct kfir_conn *conn;
+	LIST_HEAD(touched);
+
+	list_splice_init(&ep->touched, &touched);
+	while ((conn = list_first_entry_or_null(&touched, struct kfir_conn,
+						touched))) {
+		list_del_init(&conn->touched);
+		if (conn->broken && conn->state != KFIR_DOWN)
+			kfir_conn_end(conn);
+		else
+			kfir_send_control(conn);
+	}
+}
+
+static void kfir_look_busy(struct kfir_ep *ep, bool check)
+{
+	struct kfir_peer *peer, *next;
+
+	list_for_each_entry_safe(peer, next, &ep->busy, busy) {
+		if (check)
+			kfir_peer_check(ep, peer);
+		kfir_send_all(ep, peer);
+	}
+}
+
+static bool kfir_is_idle(const struct kfir_conn *conn)
+{
+	unsigned int ms = READ_ONCE(kfir_idle_ms);
+
+	return ms && !conn->rx && list_empty(&conn->arrived) &&
+	       list_empty(&conn->flying) && list_empty(&conn->peer->sends) &&
+	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
+}
+
+/* Leave idle connections; end those whose peer does not say farewell. */
+static void kfir_look_idle(struct kfir_ep *ep)
+{
+	u32 cm_ms = READ_ONCE(ep->post.ep.cm_timeout_ms);
+	struct kfir_conn *conn;
+
+	list_for_each_entry(conn, &ep->conns, node) {
+		if (conn->state != KFIR_UP)
+			continue;
+		if (conn->leaving) {
+			if (time_after(jiffies,
+				       conn->used + msecs_to_jiffies(cm_ms)))
+				kfir_conn_break(conn, ETIMEDOUT);
+		} else if (kfir_is_idle(conn)) {
+			conn->leaving = true;
+			conn->used = jiffies;
+			kfir_touch(conn);
+			kfir_peer_busy(ep, conn->peer);
+		}
+	}
+}
+
+/* ---- the end of everything ---------------------------------------------- */
+
+static void kfir_end_list(struct kfir_ep *ep, struct list_head *list)
+{
+	struct kfir_op *op, *next;
+	LIST_HEAD(ops);
+
+	kfir_splice(ep, list, &ops);
+	list_for_each_entry_safe(op, next, &ops, base.node)
+		kfir_finish(ep, op, ep->ending, 0);
+}
+
+static void kfir_end_peers(struct kfir_ep *ep)
+{
+	struct hlist_node *next_peer;
+	struct kfir_op *op, *next;
+	struct kfir_peer *peer;
+	int i;
+
+	for (i = 0; i < KFIR_HASH_SIZE; i++)
+		hlist_for_each_entry_safe(peer, next_peer, &ep->peers[i], hash)
+		{
+			list_for_each_entry_safe(op, next, &peer->sends,
+						 base.node)
+				kfir_finish(ep, op, ep->ending, 0);
+			kfir_peer_drop(peer);
+		}
+}
+
+/* Every operation ends, every connection, every peer. */
+static void kfir_end_all(struct kfir_ep *ep)
+{
+	struct kfir_conn *conn, *next;
+
+	kfir_take_posts(ep);
+	kfir_take_canceled(ep);
+	list_for_each_entry_safe(conn, next, &ep->conns, node)
+		if (conn->state != KFIR_DOWN)
+			kfir_conn_end(conn);
+	list_for_each_entry_safe(conn, next, &ep->conns, node)
+		kfir_conn_free(conn);
+	kfir_end_peers(ep);
+	kfir_end_list(ep, &ep->receives);
+}
+
+/* The device below is gone. */
+static void kfir_die(struct kfir_ep *ep)
+{
+	ep->ending = ENODEV;
+	kfi_obj_kill(&ep->post.ep.fid);
+}
+
+/* ---- the engine ---------------------------------------------------------- */
+
+static bool kfir_is_dead(const struct kfir_ep *ep)
+{
+	const struct kfir_domain *d = to_kfir_domain(ep->post.ep.domain);
+
+	return READ_ONCE(ep->pep->fid.dead) || READ_ONCE(d->inner->fid.dead);
+}
+
+static void kfir_pass(struct kfir_ep *ep)
+{
+	bool check = kfir_take_canceled(ep);
+
+	kfir_read_events(ep);
+	kfir_take_done(ep);
+	kfir_take_posts(ep);
+	if (time_after_eq(jiffies, ep->next_tick)) {
+		ep->next_tick = jiffies + msecs_to_jiffies(KFIR_TICK_MS);
+		kfir_look_idle(ep);
+		check = true;
+	}
+	kfir_receive_all(ep);
+	kfir_look_touched(ep);
+	kfir_look_busy(ep, check);
+}
+
+void kfir_run(struct kfir_ep *ep)
+{
+	int passes = 0;
+
+	if (!ep->ending && kfir_is_dead(ep))
+		kfir_die(ep);
+	if (ep->ending) {
+		kfir_end_all(ep);
+		return;
+	}
+	do
+		kfir_pass(ep);
+	while (!list_empty(&ep->touched) && ++passes < KFIR_PASSES);
+}
+
+/* Run again at a time, unless it is kicked before. */
+static void kfir_run_later(struct kfir_ep *ep)
+{
+	bool busy = !list_empty(&ep->busy) || !list_empty(&ep->touched);
+	unsigned int ms = busy ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	if (!ep->closed && !ep->ending)
+		queue_delayed_work(kfir_wq, &ep->engine, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+void kfir_engine(struct work_struct *work)
+{
+	struct kfir_ep *ep = container_of(work, struct kfir_ep, engine.work);
+	unsigned int noio = memalloc_noio_save();
+
+	kfir_run(ep);
+	kfir_run_later(ep);
+	memalloc_noio_restore(noio);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: infos: what there is, made of what the inner provider has.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+/* "loop" of "rdm;loop"; NULL if there is nothing behind the first name. */
+const char *kfir_inner_name(const char *prov_name)
+{
+	const char *rest = prov_name ? strchr(prov_name, ';') : NULL;
+
+	return rest && rest[1] ? rest + 1 : NULL;
+}
+
+static int kfir_copy_name(char **to, const char *from)
+{
+	if (!from)
+		return 0;
+	*to = kstrdup(from, GFP_KERNEL);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* What the inner provider is asked for: names, addresses, and messages. */
+static int kfir_fill_hints(struct fi_info *inner, const struct fi_info *outer)
+{
+	int ret;
+
+	inner->addr_format = outer->addr_format;
+	ret = kfi_info_set_addr(&inner->src_addr, &inner->src_addrlen,
+				outer->src_addr, outer->src_addrlen);
+	ret = ret
+		      ?: kfi_info_set_addr(&inner->dest_addr,
+					   &inner->dest_addrlen,
+					   outer->dest_addr,
+					   outer->dest_addrlen);
+	if (!ret && outer->domain_attr)
+		ret = kfir_copy_name(&inner->domain_attr->name,
+				     outer->domain_attr->name);
+	if (!ret && outer->fabric_attr)
+		ret = kfir_copy_name(&inner->fabric_attr->name,
+				     outer->fabric_attr->name);
+	if (!ret && outer->fabric_attr)
+		ret = kfir_copy_name(
+			&inner->fabric_attr->prov_name,
+			kfir_inner_name(outer->fabric_attr->prov_name));
+	return ret;
+}
+
+int kfir_ask_inner(const char *node, const char *service, u64 flags,
+		   const struct fi_info *outer, struct fi_info **list)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int ret = 0;
+
+	if (!hints)
+		return -ENOMEM;
+	hints->caps = FI_MSG;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->ep_attr->cm_data_size = RDMW_HELLO_BYTES;
+	hints->domain_attr->mr_mode = ~0;
+	if (outer)
+		ret = kfir_fill_hints(hints, outer);
+	ret = ret
+		      ?: fi_getinfo(FI_VERSION(FI_MAJOR_VERSION,
+					       FI_MINOR_VERSION),
+				    node, service, flags, hints, list);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+/* Make an inner info ours. Names and addresses stay. */
+static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
+{
+	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	char *name = kasprintf(GFP_KERNEL, KFIR_PREFIX "%s",
+			       info->fabric_attr->prov_name);
+	char *domain = info->domain_attr->name;
+
+	if (!name)
+		return -ENOMEM;
+	kfree(info->fabric_attr->prov_name);
+	info->fabric_attr->prov_name = name;
+	info->fabric_attr->prov_version = kfir_prov.version;
+	info->caps &= FI_LOCAL_COMM | FI_REMOTE_COMM;
+	info->caps |= FI_MSG | FI_SEND | FI_RECV | FI_SOURCE;
+	*info->tx_attr = (struct fi_tx_attr){
+		.caps = FI_MSG | FI_SEND,
+		.comp_levels = info->tx_attr->comp_levels & levels,
+		.inject_size = KFI_POST_INJECT_SIZE,
+		.size = KFIR_QUEUE_SIZE,
+		.iov_limit = KFIR_IOV_LIMIT,
+	};
+	*info->rx_attr = (struct fi_rx_attr){
+		.caps = FI_MSG | FI_RECV | FI_SOURCE,
+		.size = KFIR_QUEUE_SIZE,
+		.iov_limit = KFIR_IOV_LIMIT,
+	};
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_RDM,
+		.protocol = FI_PROTO_KFI_RDM,
+		.protocol_version = RDMW_VERSION,
+		.max_msg_size = RDMW_MESSAGE_MAX,
+		.op_timeout_ms = KFIR_OP_TIMEOUT_MS,
+		.cm_timeout_ms = KFIR_CM_TIMEOUT_MS,
+	};
+	*info->domain_attr = (struct fi_domain_attr){
+		.name = domain,
+		.seg_max_size = SIZE_MAX,
+		.cq_data_size = sizeof(u64),
+		.op_context_size = KFI_OP_CONTEXT_SIZE(sizeof(struct kfir_op)),
+		.caps = info->domain_attr->caps,
+	};
+	kfi_obey_hints(info, hints);
+	return 0;
+}
+
+int kfir_getinfo(struct kfi_provider *prov, const char *node,
+		 const char *service, u64 flags, const struct fi_info *hints,
+		 struct fi_info **list)
+{
+	struct fi_info *info;
+	int ret;
+
+	/* Ours is the one type; and who asks for another may be we ourselves. */
+	if (hints && hints->ep_attr && hints->ep_attr->type != FI_EP_UNSPEC &&
+	    hints->ep_attr->type != FI_EP_RDM)
+		return -ENODATA;
+	ret = kfir_ask_inner(node, service, flags, hints, list);
+	if (ret)
+		return ret;
+	for (info = *list; info && !ret; info = info->next)
+		ret = kfir_info_outer(info, hints);
+	if (ret) {
+		fi_freeinfo(*list);
+		*list = NULL;
+	}
+	return ret;
+}

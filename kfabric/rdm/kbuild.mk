@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# kfabric_rdm.ko: unconnected endpoints over the connected ones of others.
+obj-m += kfabric_rdm.o
+# Deferred: rdmw-objs is defined by rdmwire/kbuild.mk, which may come later.
+kfabric_rdm-y = $(addprefix kfabric/rdm/, \
+	module.o info.o endpoint.o post.o engine.o peer.o hello.o conn.o \
+	send.o receive.o) \
+	$(addprefix kfabric/rdmwire/, $(rdmw-objs))

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider registers itself; its fabrics and domains.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "rdm.h"
+
+unsigned int kfir_idle_ms = 60000;
+module_param_named(idle_ms, kfir_idle_ms, uint, 0644);
+MODULE_PARM_DESC(idle_ms, "a connection without traffic is closed after so "
+			  "many milliseconds; 0: never");
+
+struct workqueue_struct *kfir_wq;
+
+static void kfir_fabric_close(struct kfid *fid)
+{
+	struct kfir_fabric *f =
+		container_of(fid, struct kfir_fabric, fabric.fid);
+
+	fi_close(&f->inner->fid);
+}
+
+static void kfir_fabric_release(struct kfid *fid)
+{
+	kfree(container_of(fid, struct kfir_fabric, fabric.fid));
+}
+
+static void kfir_domain_close(struct kfid *fid)
+{
+	struct kfir_domain *d =
+		container_of(fid, struct kfir_domain, domain.fid);
+
+	fi_close(&d->inner->fid);
+}
+
+static void kfir_domain_free(struct kfir_domain *d)
+{
+	fi_freeinfo(d->info);
+	kfree(d);
+}
+
+static void kfir_domain_release(struct kfid *fid)
+{
+	kfir_domain_free(container_of(fid, struct kfir_domain, domain.fid));
+}
+
+static const struct fi_ops kfir_fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = kfir_fabric_close,
+	.release = kfir_fabric_release,
+};
+
+static const struct fi_ops kfir_domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = kfir_domain_close,
+	.release = kfir_domain_release,
+};
+
+static const struct fi_ops_domain kfir_domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.endpoint = kfir_endpoint,
+	.cq_open = kfi_plain_cq_open,
+	.av_open = kfi_plain_av_open,
+};
+
+static int kfir_open_inner_domain(struct kfir_domain *d,
+				  struct fid_fabric *fabric,
+				  const struct fi_info *info)
+{
+	struct fi_info *list;
+	int ret = kfir_ask_inner(NULL, NULL, 0, info, &list);
+
+	if (ret)
+		return ret == -ENODATA ? -ENODEV : ret;
+	d->info = fi_dupinfo(list);
+	fi_freeinfo(list);
+	if (!d->info)
+		return -ENOMEM;
+	return fi_domain(to_kfir_fabric(fabric)->inner, d->info, &d->inner, d);
+}
+
+static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
+		       struct fid_domain **domain, void *context)
+{
+	struct kfir_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfir_open_inner_domain(new, fabric, info);
+	if (ret)
+		goto free;
+	ret = kfi_domain_init(&new->domain, fabric, &kfir_domain_fid_ops,
+			      &kfir_domain_ops, 0, context);
+	if (ret)
+		goto close_inner;
+	*domain = &new->domain;
+	return 0;
+close_inner:
+	fi_close(&new->inner->fid);
+free:
+	kfir_domain_free(new);
+	return ret;
+}
+
+static const struct fi_ops_fabric kfir_fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = kfir_domain,
+};
+
+static int kfir_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		       struct fid_fabric **fabric, void *context)
+{
+	struct fi_fabric_attr inner = *attr;
+	struct kfir_fabric *new;
+	int ret;
+
+	inner.prov_name = (char *)kfir_inner_name(attr->prov_name);
+	if (!inner.prov_name)
+		return -EINVAL;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	ret = fi_fabric(&inner, &new->inner, new);
+	if (ret)
+		goto free;
+	ret = kfi_fabric_init(&new->fabric, prov, &kfir_fabric_fid_ops,
+			      &kfir_fabric_ops, context);
+	if (ret)
+		goto close_inner;
+	*fabric = &new->fabric;
+	return 0;
+close_inner:
+	fi_close(&new->inner->fid);
+free:
+	kfree(new);
+	return ret;
+}
+
+struct kfi_provider kfir_prov = {
+	.name = KFIR_NAME,
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.owner = THIS_MODULE,
+	.preference = 90,
+	.getinfo = kfir_getinfo,
+	.fabric = kfir_fabric,
+};
+
+static int __init kfir_init(void)
+{
+	int ret;
+
+	kfir_wq = alloc_workqueue("kfabric_rdm",
+				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!kfir_wq)
+		return -ENOMEM;
+	ret = kfi_provider_register(&kfir_prov);
+	if (ret)
+		destroy_workqueue(kfir_wq);
+	return ret;
+}
+
+static void __exit kfir_exit(void)
+{
+	kfi_provider_deregister(&kfir_prov);
+	destroy_workqueue(kfir_wq);
+}
+
+module_init(kfir_init);
+module_exit(kfir_exit);
+KFI_MODULE_ALIAS(KFIR_NAME);
+MODULE_DESCRIPTION("kfabric provider: reliable datagrams over another one");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: peers: found by name, there as long as they have connections
+ * or sends.
+ *
+ * Context: the engine.
+ */
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/ipv6.h>
+
+#include "rdm.h"
+
+bool kfir_is_any(const struct sockaddr_in6 *name)
+{
+	if (name->sin6_family == AF_INET6)
+		return ipv6_addr_any(&name->sin6_addr);
+	return !((const struct sockaddr_in *)name)->sin_addr.s_addr;
+}
+
+/* NULL: there is no memory. */
+struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,
+				const struct sockaddr_in6 *name)
+{
+	struct hlist_head *head =
+		&ep->peers[jhash(name, sizeof(*name), (u32)ep->instance) %
+			   KFIR_HASH_SIZE];
+	struct kfir_peer *peer;
+
+	hlist_for_each_entry(peer, head,
+			     hash) if (!memcmp(&peer->name, name,
+					       sizeof(*name))) return peer;
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	if (!peer)
+		return NULL;
+	peer->name = *name;
+	INIT_LIST_HEAD(&peer->busy);
+	INIT_LIST_HEAD(&peer->sends);
+	INIT_LIST_HEAD(&peer->conns);
+	peer->retry_at = jiffies;
+	hlist_add_head(&peer->hash, head);
+	/* Until it has something, it is looked at once. */
+	kfir_peer_busy(ep, peer);
+	return peer;
+}
+
+void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer)
+{
+	if (list_empty(&peer->busy))
+		list_add_tail(&peer->busy, &ep->busy);
+}
+
+/* Not to be looked at until something comes, or not to be there any more. */
+void kfir_peer_drop(struct kfir_peer *peer)
+{
+	list_del_init(&peer->busy);
+	if (!list_empty(&peer->conns) || !list_empty(&peer->sends))
+		return;
+	hlist_del(&peer->hash);
+	kfree(peer);
+}
+
+/* When to try again, after a connection has not come to be or has ended. */
+void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once)
+{
+	peer->why = why;
+	if (at_once || !peer->retry_ms)
+		peer->retry_ms = KFIR_RETRY_MIN_MS;
+	else
+		peer->retry_ms = min(peer->retry_ms * 2,
+				     (unsigned int)KFIR_RETRY_MAX_MS);
+	peer->retry_at = jiffies + msecs_to_jiffies(peer->retry_ms);
+}
+
+/* End the sends that were canceled or are late; nothing of them was sent. */
+void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer)
+{
+	struct kfir_conn *conn = peer->conn;
+	/* It has answered to all that it got, and takes no more. */
+	bool is_full = conn && conn->state == KFIR_UP &&
+		       conn->nr_free == KFIR_TX_SLOTS;
+	struct kfir_op *op, *next;
+
+	list_for_each_entry_safe(op, next, &peer->sends, base.node) {
+		if (READ_ONCE(op->canceled)) {
+			kfir_finish(ep, op, ECANCELED, 0);
+		} else if (time_before(jiffies, op->deadline)) {
+			continue;
+		} else if (op->pieces) {
+			/* The peer has half of it, and takes no more. */
+			kfir_conn_break(conn, ETIMEDOUT);
+		} else {
+			kfir_finish(ep, op, is_full ? FI_ENOBUFS : EHOSTUNREACH,
+				    -peer->why);
+		}
+	}
+}

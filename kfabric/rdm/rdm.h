@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files of the rdm provider share.
+ *
+ * A layer: unconnected endpoints (FI_EP_RDM) of "rdm;X" over the connected ones
+ * of provider X. docs/kfabric-rdm.md has the wire, the states, and what becomes of
+ * operations when connections end.
+ *
+ * Context: posts, the inner provider's upcalls and event handler only queue, and
+ *	kick the endpoint's engine: one work, which does everything else: events,
+ *	connections, moving bytes, all completions.
+ * Locking: kfir_ep.post.lock (irq-safe) protects the lists that posts and upcalls
+ *	fill; fid_av.lock is taken under it. All else is the engine's alone. No call
+ *	into the inner provider is made with post.lock.
+ * Lifetime: a connection is closed before its memory goes, and an endpoint closes
+ *	all of them: fi_close() of an inner endpoint has drained its upcalls. The
+ *	engine is kicked only under post.lock while the endpoint is not closed.
+ * Recovery: a connection that fails is closed; its operations that were handed
+ *	over end with an error, the others wait for the next one.
+ */
+#ifndef KFABRIC_RDM_H
+#define KFABRIC_RDM_H
+
+#include <linux/workqueue.h>
+
+#include <kfabric/kfi_av.h>
+#include <kfabric/kfi_post.h>
+
+#include "../rdmwire/rdmw_cm.h"
+#include "../rdmwire/rdmw_flow.h"
+
+#define KFIR_NAME	"rdm"
+#define KFIR_PREFIX	KFIR_NAME ";"
+#define KFIR_QUEUE_SIZE 256 /* operations per endpoint and direction */
+#define KFIR_IOV_LIMIT	256
+
+/* Of a connection. */
+#define KFIR_WINDOW	 8 /* pieces that wait for receives */
+#define KFIR_RX_SLOTS	 (KFIR_WINDOW + RDMW_CONTROL_BUFFERS)
+#define KFIR_TX_SLOTS	 8
+#define KFIR_PIECE_BYTES (4096 + RDMW_HEADER_BYTES)
+
+/* Of an endpoint. */
+#define KFIR_CONNS_MAX	    4096
+#define KFIR_PEER_CONNS_MAX 4
+#define KFIR_HASH_SIZE	    256
+
+#define KFIR_TICK_MS	   50 /* looks at deadlines while something waits */
+#define KFIR_IDLE_TICK_MS  1000 /* and when nothing does */
+#define KFIR_RETRY_MIN_MS  50
+#define KFIR_RETRY_MAX_MS  1000
+#define KFIR_OP_TIMEOUT_MS 10000
+#define KFIR_CM_TIMEOUT_MS 10000
+
+extern struct kfi_provider kfir_prov;
+extern struct workqueue_struct *kfir_wq;
+extern unsigned int kfir_idle_ms;
+
+struct kfir_fabric {
+	struct fid_fabric fabric;
+	struct fid_fabric *inner;
+};
+
+struct kfir_domain {
+	struct fid_domain domain;
+	struct fid_domain *inner;
+	struct fi_info *info; /* the inner provider's */
+};
+
+/* An operation: the private part of operation memory, or in a slot of inject. */
+struct kfir_op {
+	struct kfi_op base; /* its node: the list that it waits on */
+	struct list_head all; /* of sends: kfir_ep.sends */
+	struct sockaddr_in6 to;
+	unsigned long deadline; /* jiffies */
+	u64 seq; /* of receives: order of posting */
+	size_t moved; /* bytes handed over, or received */
+	unsigned int pieces; /* handed over */
+	unsigned int flying; /* of these, not done */
+	bool begun; /* cannot be canceled; under post.lock */
+	bool canceled; /* to be ended; under post.lock */
+	bool whole; /* all pieces are handed over */
+};
+
+struct kfir_conn;
+
+/* A buffer of a connection, and the inner operation that has it. */
+struct kfir_slot {
+	struct list_head node; /* of its connection, or kfir_ep.done */
+	struct kfir_conn *conn;
+	struct kfir_op *op; /* whose piece it has; NULL: none's */
+	struct rdmw_piece piece; /* that came */
+	u8 *bytes;
+	size_t len; /* that came */
+	int err; /* positive */
+	bool rx;
+	struct fi_context inner; /* last: the inner provider's bytes follow */
+};
+
+enum kfir_state {
+	KFIR_DIALING, /* our hello is under way */
+	KFIR_ACCEPTING, /* accepted, not connected yet */
+	KFIR_UP,
+	KFIR_DOWN, /* closed; its whole messages are still received */
+};
+
+struct kfir_conn {
+	struct list_head node; /* kfir_ep.conns */
+	struct list_head of_peer; /* kfir_peer.conns, oldest first */
+	struct list_head touched; /* kfir_ep.touched: look at it */
+	struct list_head waiting; /* kfir_ep.waiting: pieces to receive */
+	struct kfir_ep *ep;
+	struct kfir_peer *peer;
+	struct fid_ep *inner;
+	enum kfir_state state;
+	bool broken; /* to be ended */
+	bool leaving; /* no message begins on it any more */
+	bool crossed; /* was refused, as the peer's own one is to live */
+	int why; /* positive: the inner provider's error */
+	struct rdmw_offer offer; /* ours */
+	struct rdmw_flow flow;
+	unsigned long used; /* jiffies: last sign of life */
+	struct list_head early; /* slots: came before the welcome */
+	struct list_head arrived; /* slots: pieces to be received */
+	struct list_head free; /* slots to send */
+	struct list_head flying; /* sends, all handed over */
+	unsigned int nr_free;
+	struct kfir_op *rx; /* receive of the message that arrives */
+	void *slots; /* kfir_slot_at() */
+	size_t stride;
+	u8 *bytes;
+};
+
+struct kfir_peer {
+	struct hlist_node hash; /* kfir_ep.peers */
+	struct list_head busy; /* kfir_ep.busy: something waits */
+	struct sockaddr_in6 name;
+	struct list_head sends; /* not all handed over */
+	struct list_head conns;
+	unsigned int nr_conns;
+	struct kfir_conn *conn; /* for sends, or NULL */
+	struct rdmw_peer wire;
+	unsigned long retry_at; /* jiffies */
+	unsigned int retry_ms;
+	int why; /* positive: the last connection's end */
+};
+
+struct kfir_ep {
+	struct kfi_post_ep post;
+	struct fid_pep *pep;
+	struct fid_eq *eq;
+	struct fid_cq *cq;
+	struct delayed_work engine;
+	u64 instance;
+	struct sockaddr_in6 name; /* since it listens */
+
+	/* under post.lock */
+	struct list_head posted; /* sends that the engine has not seen */
+	struct list_head sends; /* all that are not over: kfir_op.all */
+	struct list_head receives; /* that no message has, oldest first */
+	struct list_head canceled; /* receives */
+	struct list_head done; /* slots */
+	u64 rx_seq;
+	bool cancel; /* some send is canceled */
+	bool listening;
+	bool closed; /* never kick again */
+
+	/* the engine's alone */
+	struct hlist_head peers[KFIR_HASH_SIZE];
+	struct list_head conns;
+	struct list_head busy;
+	struct list_head touched;
+	struct list_head waiting;
+	unsigned int nr_conns;
+	u64 serial; /* of the next hello */
+	unsigned long next_tick; /* jiffies */
+	int ending; /* positive: what all operations end with */
+	u64 event_buf[(sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX) /
+		      sizeof(u64)];
+	struct fi_eq_err_entry event_err;
+};
+
+/* Those for receives come first. */
+static inline struct kfir_slot *kfir_slot_at(struct kfir_conn *conn, int i)
+{
+	return conn->slots + i * conn->stride;
+}
+
+static inline struct kfir_ep *to_kfir_ep(struct fid_ep *ep)
+{
+	return container_of(ep, struct kfir_ep, post.ep);
+}
+
+static inline struct kfir_op *to_kfir_op(struct kfi_op *base)
+{
+	return container_of(base, struct kfir_op, base);
+}
+
+static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)
+{
+	return container_of(domain, struct kfir_domain, domain);
+}
+
+static inline struct kfir_fabric *to_kfir_fabric(struct fid_fabric *fabric)
+{
+	return container_of(fabric, struct kfir_fabric, fabric);
+}
+
+/* Both families have the port at the same place. */
+static inline u16 kfir_port_of(const struct sockaddr_in6 *name)
+{
+	return be16_to_cpu(name->sin6_port);
+}
+
+/* info.c */
+const char *kfir_inner_name(const char *prov_name);
+int kfir_ask_inner(const char *node, const char *service, u64 flags,
+		   const struct fi_info *outer, struct fi_info **list);
+int kfir_getinfo(struct kfi_provider *prov, const char *node,
+		 const char *service, u64 flags, const struct fi_info *hints,
+		 struct fi_info **list);
+
+/* endpoint.c */
+int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **ep, void *context);
+
+/* post.c */
+extern const struct kfi_post_ops kfir_post_ops;
+
+/* engine.c */
+void kfir_engine(struct work_struct *work);
+void kfir_kick(struct kfir_ep *ep);
+void kfir_run(struct kfir_ep *ep);
+void kfir_touch(struct kfir_conn *conn);
+void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
+		 int prov_errno);
+void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
+		     void *context);
+void kfir_take_done(struct kfir_ep *ep);
+
+/* peer.c */
+bool kfir_is_any(const struct sockaddr_in6 *name);
+struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,
+				const struct sockaddr_in6 *name);
+void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer);
+void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer);
+void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once);
+void kfir_peer_drop(struct kfir_peer *peer);
+
+/* hello.c */
+void kfir_hello_make(struct kfir_conn *conn, u8 *out);
+void kfir_read_events(struct kfir_ep *ep);
+
+/* conn.c */
+void kfir_dial(struct kfir_ep *ep, struct kfir_peer *peer);
+int kfir_conn_accept(struct kfir_ep *ep, struct kfir_peer *peer,
+		     struct fi_info *info, const struct rdmw_offer *theirs,
+		     struct kfir_conn **out);
+void kfir_conn_up(struct kfir_conn *conn);
+void kfir_conn_break(struct kfir_conn *conn, int why);
+void kfir_conn_end(struct kfir_conn *conn);
+void kfir_conn_free(struct kfir_conn *conn);
+
+/* send.c */
+void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer);
+void kfir_send_control(struct kfir_conn *conn);
+void kfir_sent(struct kfir_slot *slot);
+
+/* receive.c */
+int kfir_post_slot(struct kfir_slot *slot);
+void kfir_arrived(struct kfir_slot *slot);
+void kfir_receive(struct kfir_conn *conn);
+void kfir_receive_undo(struct kfir_conn *conn);
+
+#endif /* KFABRIC_RDM_H */

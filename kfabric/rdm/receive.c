@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: receiving: pieces come into buffers of their connection and
+ * wait there for receives of the endpoint.
+ *
+ * Context: the engine.
+ */
+#include <linux/jiffies.h>
+#include <linux/ratelimit.h>
+
+#include "rdm.h"
+
+/* Give a buffer to the inner provider. */
+int kfir_post_slot(struct kfir_slot *slot)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(slot->bytes,
+						   KFIR_PIECE_BYTES),
+			      .addr = FI_ADDR_UNSPEC,
+			      .context = &slot->inner };
+
+	return fi_recvmsg(slot->conn->inner, &msg, 0);
+}
+
+/* A buffer is free again. */
+static void kfir_repost(struct kfir_slot *slot)
+{
+	struct kfir_conn *conn = slot->conn;
+	int ret;
+
+	if (conn->broken || conn->state == KFIR_DOWN)
+		return;
+	ret = kfir_post_slot(slot);
+	if (ret)
+		kfir_conn_break(conn, -ret);
+}
+
+/* ---- pieces ------------------------------------------------------------ */
+
+static void kfir_take_piece(struct kfir_slot *slot)
+{
+	struct kfir_conn *conn = slot->conn;
+	enum rdmw_violation bad = rdmw_flow_arrived(&conn->flow, slot->bytes,
+						    slot->len, &slot->piece);
+
+	if (bad) {
+		pr_warn_ratelimited(
+			"kfabric_rdm: %pISpc breaks the rules (%d)\n",
+			&conn->peer->name, bad);
+		kfir_conn_break(conn, EPROTO);
+		return;
+	}
+	conn->used = jiffies;
+	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_touch(conn);
+	if (slot->piece.kind == RDMW_DATA) {
+		list_add_tail(&slot->node, &conn->arrived);
+		if (list_empty(&conn->waiting))
+			list_add_tail(&conn->waiting, &conn->ep->waiting);
+		return;
+	}
+	if (slot->piece.kind == RDMW_BYE)
+		conn->leaving = true;
+	kfir_repost(slot);
+}
+
+void kfir_arrived(struct kfir_slot *slot)
+{
+	struct kfir_conn *conn = slot->conn;
+
+	if (slot->err)
+		kfir_conn_break(conn, slot->err);
+	else if (conn->state == KFIR_DIALING)
+		list_add_tail(&slot->node, &conn->early);
+	else if (!conn->broken || conn->why != EPROTO)
+		kfir_take_piece(slot);
+}
+
+/* ---- messages ---------------------------------------------------------- */
+
+static struct kfir_op *kfir_receive_get(struct kfir_ep *ep)
+{
+	struct kfir_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(&ep->receives, struct kfir_op, base.node);
+	if (op)
+		list_del_init(&op->base.node);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op;
+}
+
+/* To its place: it has not received anything. */
+static void kfir_receive_put(struct kfir_ep *ep, struct kfir_op *op)
+{
+	struct fi_cq_err_entry *entry = &op->base.comp->entry;
+	struct kfir_op *other;
+	unsigned long irq;
+
+	op->moved = 0;
+	entry->flags = FI_RECV | FI_MSG;
+	entry->data = 0;
+	entry->olen = 0;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_for_each_entry(other, &ep->receives, base.node)
+		if (other->seq > op->seq)
+			break;
+	list_add_tail(&op->base.node, &other->base.node);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* As much as fits. */
+static void kfir_copy_in(struct kfir_op *op, const u8 *from, size_t len)
+{
+	struct fi_buf buf = fi_buf_linear(from, len);
+	struct kfi_buf_iter src, dst;
+
+	len = min(len, op->base.buf.len - op->moved);
+	kfi_buf_start(&src, &buf);
+	kfi_buf_start(&dst, &op->base.buf);
+	kfi_buf_advance(&dst, op->moved);
+	kfi_buf_copy(&dst, &src, len);
+	op->moved += len;
+}
+
+static void kfir_receive_begin(struct kfir_conn *conn,
+			       const struct rdmw_piece *piece)
+{
+	struct fi_cq_err_entry *entry = &conn->rx->base.comp->entry;
+
+	entry->olen = 0;
+	if (piece->at > conn->rx->base.buf.len)
+		entry->olen = piece->at - conn->rx->base.buf.len;
+	entry->flags = FI_RECV | FI_MSG;
+	if (piece->flags & RDMW_WORD)
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	entry->data = piece->word;
+}
+
+static void kfir_receive_end(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+	struct kfir_op *op = conn->rx;
+	struct fi_cq_err_entry *entry = &op->base.comp->entry;
+
+	conn->rx = NULL;
+	entry->len = op->moved;
+	entry->src_addr = kfi_av_find(ep->post.ep.av, &conn->peer->name);
+	kfir_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
+}
+
+/* False: its message waits for a receive. */
+static bool kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot)
+{
+	const struct rdmw_piece *piece = &slot->piece;
+
+	if (piece->flags & RDMW_FIRST) {
+		conn->rx = kfir_receive_get(conn->ep);
+		if (!conn->rx)
+			return false;
+		kfir_receive_begin(conn, piece);
+	}
+	kfir_copy_in(conn->rx, slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
+	if (piece->flags & RDMW_LAST)
+		kfir_receive_end(conn);
+	list_del_init(&slot->node);
+	rdmw_flow_freed(&conn->flow);
+	kfir_repost(slot);
+	return true;
+}
+
+/* What has arrived goes into receives, as far as there are any. */
+void kfir_receive(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot, *next;
+
+	list_for_each_entry_safe(slot, next, &conn->arrived, node)
+		if (!kfir_receive_piece(conn, slot))
+			return;
+	list_del_init(&conn->waiting);
+	kfir_touch(conn);
+}
+
+/* The connection is down: a message that has not come whole never was. */
+void kfir_receive_undo(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot, *prev;
+
+	if (conn->rx) {
+		kfir_receive_put(conn->ep, conn->rx);
+		conn->rx = NULL;
+	}
+	list_for_each_entry_safe_reverse(slot, prev, &conn->arrived, node)
+	{
+		if (slot->piece.flags & RDMW_LAST)
+			break;
+		list_del_init(&slot->node);
+	}
+}

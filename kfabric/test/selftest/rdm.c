@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: providers of unconnected endpoints, and such endpoints.
+ */
+#include <linux/in6.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "st.h"
+
+bool st_is_rdm(const struct st *st)
+{
+	return !strncmp(st->provider, "rdm;", 4);
+}
+
+static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
+{
+	struct fi_info *hints = fi_allocinfo();
+	char service[8];
+	int ret;
+
+	if (!hints)
+		return -ENOMEM;
+	hints->caps = FI_MSG | FI_SOURCE;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
+	snprintf(service, sizeof(service), "%u", port);
+	ret = fi_getinfo(FI_VERSION(1, 0), st->node, service, FI_SOURCE, hints,
+			 info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+int st_rdm_open(struct st *st)
+{
+	int ret = st_rdm_ask(st, 0, &st->info);
+
+	if (ret == -ENODATA && strcmp(st->node, "127.0.0.1")) {
+		st->node = "127.0.0.1";
+		ret = st_rdm_ask(st, 0, &st->info);
+	}
+	ret = ret ?: fi_fabric(st->info->fabric_attr, &st->fabric, st);
+	ret = ret ?: fi_domain(st->fabric, st->info, &st->domain, st);
+	return ret ?: fi_domain(st->fabric, st->info, &st->target, st);
+}
+
+int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
+{
+	struct fi_info *info;
+	int ret = st_rdm_ask(st, port, &info);
+
+	memset(n, 0, sizeof(*n));
+	n->st = st;
+	if (ret)
+		return ret;
+	if (timeout_ms)
+		info->ep_attr->op_timeout_ms = timeout_ms;
+	ret = fi_cq_open(st->domain, NULL, &n->cq, n);
+	ret = ret ?: fi_av_open(st->domain, NULL, &n->av, n);
+	ret = ret ?: fi_endpoint(st->domain, info, &n->ep, n);
+	fi_freeinfo(info);
+	ret = ret ?: fi_ep_bind(n->ep, &n->cq->fid, FI_TRANSMIT | FI_RECV);
+	ret = ret ?: fi_ep_bind(n->ep, &n->av->fid, 0);
+	ret = ret ?: fi_enable(n->ep);
+	n->name_len = sizeof(n->name);
+	return ret ?: fi_getname(&n->ep->fid, &n->name, &n->name_len);
+}
+
+void st_node_close(struct st_node *n)
+{
+	if (n->ep && fi_close(&n->ep->fid))
+		st_tap_line("    # an endpoint cannot be closed");
+	if (n->av && fi_close(&n->av->fid))
+		st_tap_line("    # an address vector cannot be closed");
+	if (n->cq && fi_close(&n->cq->fid))
+		st_tap_line("    # a queue cannot be closed");
+	memset(n, 0, sizeof(*n));
+}
+
+fi_addr_t st_node_knows(struct st_node *n, const struct st_node *other)
+{
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+
+	fi_av_insert(n->av, &other->name, 1, &addr, 0, NULL);
+	return addr;
+}
+
+ssize_t st_node_send(struct st_node *n, struct st_op *op, const void *buf,
+		     size_t len, fi_addr_t to)
+{
+	st_op_reset(op);
+	return fi_send(n->ep, buf, len, NULL, to, &op->ctx);
+}
+
+ssize_t st_node_recv(struct st_node *n, struct st_op *op, void *buf, size_t len)
+{
+	st_op_reset(op);
+	return fi_recv(n->ep, buf, len, NULL, FI_ADDR_UNSPEC, &op->ctx);
+}
+
+u16 st_node_port(const struct st_node *n)
+{
+	return be16_to_cpu(n->name.sin6_port);
+}
