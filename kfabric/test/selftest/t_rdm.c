@@ -471,14 +471,16 @@ static noinline_for_stack void st_rdm_cancel_rx(struct st *st,
 static noinline_for_stack void st_rdm_cancel_tx(struct st *st,
 						struct rdm_bench *m)
 {
+	struct st_node nobody_there = {};
 	fi_addr_t nobody;
 	char port[8];
 	int ret;
 
-	/* The port of an endpoint that is closed. */
-	snprintf(port, sizeof(port), "%u", st_node_port(&m->b));
-	st_node_close(&m->b);
-	ret = fi_av_insertsvc(m->a.av, st->node, port, &nobody, 0, NULL);
+	/* The port of an endpoint that is closed, and never had a connection. */
+	ret = st_node_open(&nobody_there, st, 0, 0);
+	snprintf(port, sizeof(port), "%u", st_node_port(&nobody_there));
+	st_node_close(&nobody_there);
+	ret = ret ?: fi_av_insertsvc(m->a.av, st->node, port, &nobody, 0, NULL);
 	CHECK_EQ(st, ret, 1, "an address of nobody is inserted");
 	CHECK_EQ(st, st_node_send(&m->a, m->tx, m->src, 100, nobody), 0,
 		 "a message to nobody is posted");

@@ -229,8 +229,37 @@ static void test_no_message_of_empty_pieces(void **state)
 	pair(&a, &b);
 	assert_int_equal(pass(&a, &b, 10, 0, 0), RDMW_BAD_ORDER);
 	pair(&a, &b);
+}
+
+static void test_a_piece_continues_where_the_last_one_ended(void **state)
+{
+	struct rdmw_piece piece;
+	struct rdmw_flow a, b;
+	uint8_t wire[PIECE] = { 0 };
+
+	(void)state;
+	pair(&a, &b);
 	assert_int_equal(pass(&a, &b, 10, 0, 5), RDMW_OK);
-	assert_int_equal(pass(&a, &b, 10, 4, 5), RDMW_BAD_ORDER);
+	rdmw_flow_data(&a, 10, 5, NULL, 5, wire);
+	wire[8] = 4;
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 5,
+					   &piece),
+			 RDMW_BAD_ORDER);
+}
+
+static void test_a_farewell_gives_no_credits(void **state)
+{
+	struct rdmw_piece piece;
+	struct rdmw_flow a, b;
+	uint8_t wire[RDMW_HEADER_BYTES];
+
+	(void)state;
+	pair(&a, &b);
+	assert_int_equal(pass(&b, &a, 1, 0, 1), RDMW_OK);
+	assert_true(rdmw_flow_bye(&a, wire));
+	wire[6] = 1;
+	assert_int_equal(rdmw_flow_arrived(&b, wire, sizeof(wire), &piece),
+			 RDMW_BAD_RESERVED);
 }
 
 int main(void)
@@ -245,6 +274,9 @@ int main(void)
 		cmocka_unit_test(test_more_pieces_than_credits_are_told),
 		cmocka_unit_test(test_few_credits_need_no_message),
 		cmocka_unit_test(test_no_message_of_empty_pieces),
+		cmocka_unit_test(
+			test_a_piece_continues_where_the_last_one_ended),
+		cmocka_unit_test(test_a_farewell_gives_no_credits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
