@@ -137,7 +137,7 @@ static void st_av_addresses(struct st *st, struct fid_av *av)
 {
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
 				   .sin6_port = cpu_to_be16(7),
-				   .sin6_flowinfo = 99,
+				   .sin6_flowinfo = cpu_to_be32(99),
 				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 	struct sockaddr_in6 ib = { .sin6_family = AF_IB };
 	fi_addr_t addr = 0, same = 0;
