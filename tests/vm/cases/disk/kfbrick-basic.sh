@@ -42,7 +42,7 @@ check "it is read" dd if="$DISK" of=/tmp/output bs=1M count=$BLOCKS \
 	iflag=direct
 check "what was written is what is read" cmp /tmp/input /tmp/output
 brickctl attached >/tmp/attached
-check "it is listed" grep -q "kfbrick0 *up" /tmp/attached
+check "it is listed" grep -q "kfbrick0 *- *up" /tmp/attached
 brickctl attached --json | tr -d ' ' >/tmp/attached
 check "what each queue has done is there" \
 	grep -q '"counters":\[{"queue":0,"writes":[0-9]' /tmp/attached
