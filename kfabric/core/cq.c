@@ -6,7 +6,8 @@
  * cannot overflow and adding to it cannot fail. A queue with upcall stores
  * nothing.
  *
- * Locking: cq->lock protects the list; irq-safe.
+ * Locking: cq->lock protects the list; irq-safe; kfi_post_ep.lock is taken under
+ *	it.
  * Lifetime: entries belong to the queue until read, or until it is closed;
  * those of fi_inject() are endpoint memory and go with the endpoint.
  */
@@ -137,6 +138,9 @@ ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
 	if (comp && comp->entry.err) {
 		*buf = comp->entry;
 		kfi_cq_take_locked(cq, comp);
+		/* The lock keeps the endpoint: see kfi_cq_forget(). */
+		if (!buf->op_context && comp->ep->inject_read)
+			comp->ep->inject_read(comp->ep, comp);
 		ret = 1;
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);

@@ -172,19 +172,38 @@ static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep, enum kfi_op_type type,
 	return ret;
 }
 
+static struct kfi_op *kfi_post_slot_of(struct kfi_comp *comp)
+{
+	return (void *)comp + ALIGN(sizeof(*comp), sizeof(u64));
+}
+
+/* The completion of a failed inject was read. */
+static void kfi_post_inject_read(struct fid_ep *fid, struct kfi_comp *comp)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->lock, irq);
+	list_add(&kfi_post_slot_of(comp)->node, &ep->slots);
+	spin_unlock_irqrestore(&ep->lock, irq);
+}
+
 int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes)
 {
 	const size_t head = ALIGN(sizeof(struct kfi_comp), sizeof(u64));
 	const size_t stride = head + ALIGN(op_bytes, sizeof(u64));
+	struct kfi_comp *comp;
 	struct kfi_op *op;
 	size_t i;
 
+	ep->ep.inject_read = kfi_post_inject_read;
 	ep->slot_mem = kvcalloc(ep->tx_attr.size, stride, GFP_KERNEL);
 	if (!ep->slot_mem)
 		return -ENOMEM;
 	for (i = 0; i < ep->tx_attr.size; i++) {
-		op = ep->slot_mem + i * stride + head;
-		op->comp = ep->slot_mem + i * stride;
+		comp = ep->slot_mem + i * stride;
+		op = kfi_post_slot_of(comp);
+		op->comp = comp;
 		list_add_tail(&op->node, &ep->slots);
 	}
 	return 0;
@@ -409,17 +428,19 @@ void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp)
 }
 EXPORT_SYMBOL_GPL(kfi_post_complete);
 
-/* A failed inject keeps its slot: the completion is in it. */
+/* A failed inject keeps its slot, with the completion, until that is read. */
 void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)
 {
-	struct kfi_comp *comp = op->comp, quiet;
-	bool slot = !comp->entry.op_context && !comp->entry.err;
+	const struct fid_cq *cq = ep->ep.tx_cq;
+	struct kfi_comp *comp = op->comp, copy;
+	bool slot = !comp->entry.op_context &&
+		    (!comp->entry.err || cq->attr.comp_handler);
 	unsigned long irq;
 
 	if (slot) {
-		/* No queue sees it, and the next post may take the slot. */
-		quiet = *comp;
-		comp = &quiet;
+		/* No queue keeps it, and the next post may take the slot. */
+		copy = *comp;
+		comp = &copy;
 	}
 	spin_lock_irqsave(&ep->lock, irq);
 	list_del(&op->node);

@@ -290,6 +290,8 @@ struct fid_ep {
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
+	/* gives back the memory of a failed fi_inject(); under fid_cq.lock */
+	void (*inject_read)(struct fid_ep *ep, struct kfi_comp *comp);
 	spinlock_t lock; /* irq-safe; protects state, space */
 	enum kfi_ep_state state;
 	bool tx_selective;
@@ -529,7 +531,8 @@ static inline ssize_t fi_sendv(struct fid_ep *ep, const struct kvec *iov,
  * @len: bytes, up to tx_attr.inject_size
  * @dest_addr: as in &struct fi_msg
  *
- * No completion on success; a failure has op_context NULL.
+ * No completion on success; a failure has op_context NULL, and one place less for
+ * others until it is read, which no space handler tells.
  *
  * Context: posting.
  * Return: as fi_sendmsg().
