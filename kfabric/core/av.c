@@ -4,7 +4,7 @@
  *
  * Context: what changes a vector sleeps; posts look numbers up.
  * Locking: av->mutex of those who change it, over av->lock, which protects the
- *	table; irq-safe, a leaf.
+ *	table; irq-safe, a leaf. Who has the mutex may read without the lock.
  * Lifetime: an endpoint pins the vector that it is bound to.
  */
 #include <linux/export.h>
@@ -57,11 +57,16 @@ EXPORT_SYMBOL_GPL(kfabric_av_straddr);
 
 /* ---- the table --------------------------------------------------------- */
 
+static u32 kfi_av_hash(const struct sockaddr_in6 *name, u32 capacity)
+{
+	return jhash(name, sizeof(*name), 0) & (capacity - 1);
+}
+
 static u32 *kfi_av_chain_locked(struct fid_av *av,
 				const struct sockaddr_in6 *name)
 {
 	lockdep_assert_held(&av->lock);
-	return &av->heads[jhash(name, sizeof(*name), 0) & (av->capacity - 1)];
+	return &av->heads[kfi_av_hash(name, av->capacity)];
 }
 
 static u32 kfi_av_find_locked(struct fid_av *av,
@@ -111,11 +116,14 @@ static void kfi_av_unchain_locked(struct fid_av *av, u32 i)
 	*at = av->slots[i].next;
 }
 
-/* More places; those that were there keep their numbers. */
+/*
+ * More places; those that were there keep their numbers. Posts look names up
+ * meanwhile, and nobody else changes the table.
+ */
 static int kfi_av_grow(struct fid_av *av, u32 capacity)
 {
 	struct kfi_av_slot *slots;
-	u32 i, old, *heads;
+	u32 i, old = av->capacity, free = av->free, *heads, *head;
 
 	if (capacity > KFI_AV_MAX)
 		return -ENOSPC;
@@ -127,20 +135,24 @@ static int kfi_av_grow(struct fid_av *av, u32 capacity)
 		return -ENOMEM;
 	}
 	memset32(heads, KFI_AV_NONE, capacity);
-	spin_lock_irq(&av->lock);
-	old = av->capacity;
 	if (old)
 		memcpy(slots, av->slots, old * sizeof(*slots));
+	for (i = 0; i < old; i++) {
+		if (!slots[i].refs)
+			continue;
+		head = &heads[kfi_av_hash(&slots[i].name, capacity)];
+		slots[i].next = *head;
+		*head = i;
+	}
+	for (i = capacity; i-- > old;) {
+		slots[i].next = free;
+		free = i;
+	}
+	spin_lock_irq(&av->lock);
 	swap(av->slots, slots);
 	swap(av->heads, heads);
 	av->capacity = capacity;
-	for (i = 0; i < old; i++)
-		if (av->slots[i].refs)
-			kfi_av_chain_up_locked(av, i);
-	for (i = capacity; i-- > old;) {
-		av->slots[i].next = av->free;
-		av->free = i;
-	}
+	av->free = free;
 	spin_unlock_irq(&av->lock);
 	kvfree(slots);
 	kvfree(heads);
