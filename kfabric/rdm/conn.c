@@ -140,6 +140,7 @@ static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
 
 static void kfir_conn_abort(struct kfir_conn *conn)
 {
+	conn->broken = true;
 	if (conn->inner)
 		fi_close(&conn->inner->fid);
 	kfir_take_done(conn->ep);
@@ -320,6 +321,8 @@ void kfir_conn_end(struct kfir_conn *conn)
 	struct kfir_peer *peer = conn->peer;
 	bool was_up = conn->state == KFIR_UP;
 
+	/* Nothing is posted to it any more. */
+	conn->broken = true;
 	fi_close(&conn->inner->fid);
 	kfir_take_done(conn->ep);
 	kfir_receive(conn);

@@ -37,6 +37,7 @@ static void kfir_ep_close(struct kfid *fid)
 
 	spin_lock_irq(&ep->post.lock);
 	ep->closed = true;
+	ep->post.broken = true;
 	spin_unlock_irq(&ep->post.lock);
 	cancel_delayed_work_sync(&ep->engine);
 	/* From here on this is the engine. */
