@@ -253,6 +253,11 @@ void kfir_conn_up(struct kfir_conn *conn)
 
 void kfir_conn_break(struct kfir_conn *conn, int why)
 {
+	if (conn->broken && conn->shut && why != ECANCELED) {
+		/* The end is told before its reason, which an operation has. */
+		conn->shut = false;
+		conn->why = why;
+	}
 	if (conn->broken || conn->state == KFIR_DOWN)
 		return;
 	conn->broken = true;

@@ -72,7 +72,8 @@ static int kfir_listen(struct kfir_ep *ep)
 		return ret;
 	spin_lock_irq(&ep->post.lock);
 	kfi_name_set(&ep->name, &name);
-	ep->listening = true;
+	/* What is read without the lock: the name is there. */
+	smp_store_release(&ep->listening, true);
 	kfir_kick(ep);
 	spin_unlock_irq(&ep->post.lock);
 	return 0;
@@ -89,7 +90,7 @@ static int kfir_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
 	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
 
-	if (!READ_ONCE(ep->listening))
+	if (!smp_load_acquire(&ep->listening))
 		return -FI_EOPBADSTATE;
 	return kfi_copy_addr(&ep->name, addr, addrlen);
 }

@@ -228,7 +228,7 @@ static void kfir_end_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 
-	kfir_take_posts(ep);
+	kfir_drop_events(ep);
 	kfir_take_canceled(ep);
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		if (conn->state != KFIR_DOWN)
@@ -236,6 +236,8 @@ static void kfir_end_all(struct kfir_ep *ep)
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
 	kfir_end_peers(ep);
+	/* No peer is made for them: that would take memory. */
+	kfir_end_list(ep, &ep->posted);
 	kfir_end_list(ep, &ep->receives);
 }
 

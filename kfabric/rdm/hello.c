@@ -14,6 +14,8 @@
 
 #include "rdm.h"
 
+#define KFIR_EVENTS 32 /* of one pass */
+
 /* ---- names ------------------------------------------------------------- */
 
 void kfir_hello_make(struct kfir_conn *conn, u8 *out)
@@ -198,28 +200,62 @@ static void kfir_take_failure(struct kfir_ep *ep)
 	kfir_conn_break(conn, e->err);
 }
 
-void kfir_read_events(struct kfir_ep *ep)
+/* One event; false: there is none. */
+static bool kfir_read_event(struct kfir_ep *ep)
 {
 	struct fi_eq_cm_entry *entry = (void *)ep->event_buf;
 	struct kfir_conn *conn;
 	u32 event;
+	ssize_t n = fi_eq_read(ep->eq, &event, entry, sizeof(ep->event_buf), 0);
+
+	if (n == -FI_EAVAIL)
+		kfir_take_failure(ep);
+	if (n < 0)
+		return n == -FI_EAVAIL;
+	n -= sizeof(*entry);
+	if (event == FI_CONNREQ) {
+		kfir_take_request(ep, entry->info, entry->data, n);
+		return true;
+	}
+	conn = entry->fid->context;
+	if (event == FI_CONNECTED) {
+		kfir_take_welcome(conn, entry->data, n);
+	} else if (!conn->broken) {
+		conn->shut = true;
+		kfir_conn_break(conn, ECONNRESET);
+	}
+	return true;
+}
+
+/* Some of them, so that who connects without end does not hold up all else. */
+void kfir_read_events(struct kfir_ep *ep)
+{
+	unsigned long irq;
+	int i;
+
+	/* A request is answered with our name. */
+	if (!smp_load_acquire(&ep->listening))
+		return;
+	for (i = 0; i < KFIR_EVENTS; i++)
+		if (!kfir_read_event(ep))
+			return;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	kfir_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* At the end: nobody connects any more, and what failed is ended with all else. */
+void kfir_drop_events(struct kfir_ep *ep)
+{
+	struct fi_eq_cm_entry *entry = (void *)ep->event_buf;
+	u32 event;
 	ssize_t n;
 
-	while ((n = fi_eq_read(ep->eq, &event, entry, sizeof(ep->event_buf),
-			       0)) != -FI_EAGAIN) {
-		if (n == -FI_EAVAIL) {
-			kfir_take_failure(ep);
-			continue;
-		}
-		n -= sizeof(*entry);
-		if (event == FI_CONNREQ) {
-			kfir_take_request(ep, entry->info, entry->data, n);
-			continue;
-		}
-		conn = entry->fid->context;
-		if (event == FI_CONNECTED)
-			kfir_take_welcome(conn, entry->data, n);
-		else
-			kfir_conn_break(conn, ECONNRESET);
-	}
+	do {
+		n = fi_eq_read(ep->eq, &event, entry, sizeof(ep->event_buf), 0);
+		if (n == -FI_EAVAIL)
+			fi_eq_readerr(ep->eq, &ep->event_err, 0);
+		else if (n >= 0 && event == FI_CONNREQ)
+			fi_freeinfo(entry->info);
+	} while (n >= 0 || n == -FI_EAVAIL);
 }

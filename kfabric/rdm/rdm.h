@@ -116,6 +116,7 @@ struct kfir_conn {
 	bool broken; /* to be ended */
 	bool leaving; /* no message begins on it any more */
 	bool crossed; /* was refused, as the peer's own one is to live */
+	bool shut; /* by an event, which does not say why */
 	int why; /* positive: the inner provider's error */
 	struct rdmw_offer offer; /* ours */
 	struct rdmw_flow flow;
@@ -250,6 +251,7 @@ void kfir_peer_drop(struct kfir_peer *peer);
 /* hello.c */
 void kfir_hello_make(struct kfir_conn *conn, u8 *out);
 void kfir_read_events(struct kfir_ep *ep);
+void kfir_drop_events(struct kfir_ep *ep);
 
 /* conn.c */
 void kfir_dial(struct kfir_ep *ep, struct kfir_peer *peer);
