@@ -285,7 +285,6 @@ static void kfir_end_sends(struct kfir_conn *conn)
 {
 	struct kfir_ep *ep = conn->ep;
 	struct kfir_op *op, *next;
-	unsigned long irq;
 
 	list_for_each_entry_safe(op, next, &conn->flying, base.node)
 		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
@@ -293,13 +292,8 @@ static void kfir_end_sends(struct kfir_conn *conn)
 		return;
 	op = list_first_entry_or_null(&conn->peer->sends, struct kfir_op,
 				      base.node);
-	if (op && op->pieces) {
+	if (op && op->pieces)
 		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
-	} else if (op) {
-		spin_lock_irqsave(&ep->post.lock, irq);
-		op->begun = false;
-		spin_unlock_irqrestore(&ep->post.lock, irq);
-	}
 }
 
 /* The next one to send on: the oldest that is there, if there is one. */

@@ -35,13 +35,16 @@ void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 	unsigned long irq;
 
-	entry->err = err;
-	entry->prov_errno = prov_errno;
 	if (op->base.type == KFI_OP_SEND) {
 		spin_lock_irqsave(&ep->post.lock, irq);
 		list_del(&op->all);
+		/* fi_cancel() has said so. */
+		if (op->canceled)
+			err = ECANCELED;
 		spin_unlock_irqrestore(&ep->post.lock, irq);
 	}
+	entry->err = err;
+	entry->prov_errno = prov_errno;
 	kfi_post_done(&ep->post, &op->base);
 }
 

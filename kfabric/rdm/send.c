@@ -60,6 +60,16 @@ static bool kfir_begin(struct kfir_ep *ep, struct kfir_op *op)
 	return yes;
 }
 
+/* Nothing of it was handed over, after all. */
+static void kfir_begin_undo(struct kfir_ep *ep, struct kfir_op *op)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op->begun = false;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
 static void kfir_copy_out(struct kfir_op *op, u8 *to, size_t len)
 {
 	struct fi_buf buf = fi_buf_linear(to, len);
@@ -132,8 +142,11 @@ static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 			kfir_finish(ep, op, ECANCELED, 0);
 			continue;
 		}
-		if (kfir_send_piece(conn, op))
+		if (kfir_send_piece(conn, op)) {
+			if (!op->pieces)
+				kfir_begin_undo(ep, op);
 			return;
+		}
 		if (op->whole)
 			list_move_tail(&op->base.node, &conn->flying);
 	}
