@@ -62,6 +62,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->waiting);
 	INIT_LIST_HEAD(&conn->early);
 	INIT_LIST_HEAD(&conn->arrived);
+	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
 	kfir_slots_init(conn);

@@ -139,6 +139,12 @@ static void kfir_receive_all(struct kfir_ep *ep)
 	}
 }
 
+static void kfir_look_up(struct kfir_conn *conn)
+{
+	kfir_repost_all(conn);
+	kfir_send_control(conn);
+}
+
 static void kfir_look_touched(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn;
@@ -151,7 +157,7 @@ static void kfir_look_touched(struct kfir_ep *ep)
 		if (conn->broken && conn->state != KFIR_DOWN)
 			kfir_conn_end(conn);
 		else
-			kfir_send_control(conn);
+			kfir_look_up(conn);
 	}
 }
 
@@ -175,7 +181,19 @@ static bool kfir_is_idle(const struct kfir_conn *conn)
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
 }
 
-/* Leave idle connections; end those whose peer does not say farewell. */
+/* The peer has stopped in the middle of a message, and keeps its receive. */
+static bool kfir_is_stalled(const struct kfir_conn *conn)
+{
+	u32 ms = READ_ONCE(conn->ep->post.ep.op_timeout_ms);
+
+	return ms && conn->rx && list_empty(&conn->arrived) &&
+	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
+}
+
+/*
+ * Leave idle connections; end those whose peer does not say farewell, or does not
+ * go on.
+ */
 static void kfir_look_idle(struct kfir_ep *ep)
 {
 	u32 cm_ms = READ_ONCE(ep->post.ep.cm_timeout_ms);
@@ -184,7 +202,9 @@ static void kfir_look_idle(struct kfir_ep *ep)
 	list_for_each_entry(conn, &ep->conns, node) {
 		if (conn->state != KFIR_UP)
 			continue;
-		if (conn->leaving) {
+		if (kfir_is_stalled(conn)) {
+			kfir_conn_break(conn, ETIMEDOUT);
+		} else if (conn->leaving) {
 			if (time_after(jiffies,
 				       conn->used + msecs_to_jiffies(cm_ms)))
 				kfir_conn_break(conn, ETIMEDOUT);

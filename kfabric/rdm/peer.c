@@ -74,6 +74,17 @@ void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once)
 	peer->retry_at = jiffies + msecs_to_jiffies(peer->retry_ms);
 }
 
+/* Its time counts from the last data that went to the peer, or credit that came. */
+static bool kfir_is_late(const struct kfir_ep *ep, const struct kfir_op *op,
+			 const struct kfir_conn *conn)
+{
+	u32 ms = READ_ONCE(ep->post.ep.op_timeout_ms);
+
+	return time_after_eq(jiffies, op->deadline) &&
+	       (!conn || !conn->moved ||
+		time_after_eq(jiffies, conn->moved + msecs_to_jiffies(ms)));
+}
+
 /* End the sends that were canceled or are late; nothing of them was sent. */
 void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer)
 {
@@ -86,7 +97,7 @@ void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer)
 	list_for_each_entry_safe(op, next, &peer->sends, base.node) {
 		if (READ_ONCE(op->canceled)) {
 			kfir_finish(ep, op, ECANCELED, 0);
-		} else if (time_before(jiffies, op->deadline)) {
+		} else if (!kfir_is_late(ep, op, conn)) {
 			continue;
 		} else if (op->pieces) {
 			/* The peer has half of it, and takes no more. */

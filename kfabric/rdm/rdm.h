@@ -121,8 +121,11 @@ struct kfir_conn {
 	struct rdmw_offer offer; /* ours */
 	struct rdmw_flow flow;
 	unsigned long used; /* jiffies: last sign of life */
+	unsigned long fed; /* jiffies: last data that a receive got */
+	unsigned long moved; /* jiffies: last of ours that went; 0: none */
 	struct list_head early; /* slots: came before the welcome */
 	struct list_head arrived; /* slots: pieces to be received */
+	struct list_head unposted; /* slots to receive, not taken yet */
 	struct list_head free; /* slots to send */
 	struct list_head flying; /* sends, all handed over */
 	unsigned int nr_free;
@@ -270,6 +273,7 @@ void kfir_sent(struct kfir_slot *slot);
 
 /* receive.c */
 int kfir_post_slot(struct kfir_slot *slot);
+void kfir_repost_all(struct kfir_conn *conn);
 void kfir_arrived(struct kfir_slot *slot);
 void kfir_receive(struct kfir_conn *conn);
 void kfir_receive_undo(struct kfir_conn *conn);

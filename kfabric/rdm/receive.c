@@ -21,7 +21,7 @@ int kfir_post_slot(struct kfir_slot *slot)
 	return fi_recvmsg(slot->conn->inner, &msg, 0);
 }
 
-/* A buffer is free again. */
+/* A buffer is free again; its credit goes back when it can take a piece. */
 static void kfir_repost(struct kfir_slot *slot)
 {
 	struct kfir_conn *conn = slot->conn;
@@ -30,8 +30,26 @@ static void kfir_repost(struct kfir_slot *slot)
 	if (conn->broken || conn->state == KFIR_DOWN)
 		return;
 	ret = kfir_post_slot(slot);
-	if (ret)
+	if (ret == -FI_EAGAIN) {
+		list_add_tail(&slot->node, &conn->unposted);
+		kfir_touch(conn);
+	} else if (ret) {
 		kfir_conn_break(conn, -ret);
+	} else if (slot->piece.kind == RDMW_DATA) {
+		rdmw_flow_freed(&conn->flow);
+	}
+}
+
+void kfir_repost_all(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot, *next;
+	LIST_HEAD(slots);
+
+	list_splice_init(&conn->unposted, &slots);
+	list_for_each_entry_safe(slot, next, &slots, node) {
+		list_del_init(&slot->node);
+		kfir_repost(slot);
+	}
 }
 
 /* ---- pieces ------------------------------------------------------------ */
@@ -52,6 +70,8 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	conn->used = jiffies;
 	kfir_peer_busy(conn->ep, conn->peer);
 	kfir_touch(conn);
+	if (slot->piece.credits)
+		conn->moved = jiffies;
 	if (slot->piece.kind == RDMW_DATA) {
 		list_add_tail(&slot->node, &conn->arrived);
 		if (list_empty(&conn->waiting))
@@ -160,11 +180,11 @@ static bool kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 			return false;
 		kfir_receive_begin(conn, piece);
 	}
+	conn->fed = jiffies;
 	kfir_copy_in(conn->rx, slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
 	if (piece->flags & RDMW_LAST)
 		kfir_receive_end(conn);
 	list_del_init(&slot->node);
-	rdmw_flow_freed(&conn->flow);
 	kfir_repost(slot);
 	return true;
 }

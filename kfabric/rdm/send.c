@@ -177,6 +177,8 @@ void kfir_sent(struct kfir_slot *slot)
 		return;
 	}
 	conn->used = jiffies;
+	if (op)
+		conn->moved = jiffies;
 	kfir_touch(conn);
 	kfir_peer_busy(conn->ep, conn->peer);
 	if (op && !--op->flying && op->whole)
@@ -200,8 +202,10 @@ void kfir_send_control(struct kfir_conn *conn)
 	if (!rdmw_flow_credit(&flow, slot->bytes) &&
 	    (!conn->leaving || in_use || !rdmw_flow_bye(&flow, slot->bytes))) {
 		kfir_slot_put(slot);
-	} else if (!kfir_slot_send(slot, RDMW_HEADER_BYTES)) {
-		conn->flow = flow;
+	} else {
+		if (!kfir_slot_send(slot, RDMW_HEADER_BYTES))
+			conn->flow = flow;
+		/* There may be more, or it was not taken. */
 		kfir_touch(conn);
 		return;
 	}
