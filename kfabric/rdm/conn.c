@@ -325,7 +325,8 @@ void kfir_conn_end(struct kfir_conn *conn)
 	conn->broken = true;
 	fi_close(&conn->inner->fid);
 	kfir_take_done(conn->ep);
-	kfir_receive(conn);
+	/* All of them: another's message may be before this one's. */
+	kfir_receive_all(conn->ep);
 	conn->state = KFIR_DOWN;
 	list_del_init(&conn->touched);
 	kfir_end_sends(conn);

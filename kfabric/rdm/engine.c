@@ -128,10 +128,12 @@ static bool kfir_take_canceled(struct kfir_ep *ep)
 
 /* ---- looking around ----------------------------------------------------- */
 
-static void kfir_receive_all(struct kfir_ep *ep)
+/* Frees those that are down and have nothing left. */
+void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 
+	ep->starved = false;
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
 		kfir_receive(conn);
 		if (conn->state == KFIR_DOWN && list_empty(&conn->arrived))
@@ -253,9 +255,12 @@ static void kfir_end_all(struct kfir_ep *ep)
 
 	kfir_drop_events(ep);
 	kfir_take_canceled(ep);
+	/* First those that are down: the end of another one may free them. */
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
-		if (conn->state != KFIR_DOWN)
-			kfir_conn_end(conn);
+		if (conn->state == KFIR_DOWN)
+			kfir_conn_free(conn);
+	list_for_each_entry_safe(conn, next, &ep->conns, node)
+		kfir_conn_end(conn);
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
 	kfir_end_peers(ep);

@@ -178,6 +178,7 @@ struct kfir_ep {
 	unsigned int nr_conns;
 	u64 serial; /* of the next hello */
 	unsigned long next_tick; /* jiffies */
+	bool starved; /* of receives, in this walk over waiting */
 	int ending; /* positive: what all operations end with */
 	u64 event_buf[(sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX) /
 		      sizeof(u64)];
@@ -241,6 +242,7 @@ void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
 void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		     void *context);
 void kfir_take_done(struct kfir_ep *ep);
+void kfir_receive_all(struct kfir_ep *ep);
 
 /* peer.c */
 bool kfir_is_any(const struct sockaddr_in6 *name);

@@ -175,9 +175,13 @@ static bool kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 	const struct rdmw_piece *piece = &slot->piece;
 
 	if (piece->flags & RDMW_FIRST) {
-		conn->rx = kfir_receive_get(conn->ep);
-		if (!conn->rx)
+		/* Nor is one that comes meanwhile for who is looked at later. */
+		if (!conn->ep->starved)
+			conn->rx = kfir_receive_get(conn->ep);
+		if (!conn->rx) {
+			conn->ep->starved = true;
 			return false;
+		}
 		kfir_receive_begin(conn, piece);
 	}
 	conn->fed = jiffies;

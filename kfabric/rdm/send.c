@@ -152,11 +152,23 @@ static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 	}
 }
 
+/* What has left on another connection is to arrive first. */
+static bool kfir_is_behind(const struct kfir_peer *peer)
+{
+	const struct kfir_conn *conn;
+
+	list_for_each_entry(conn, &peer->conns, of_peer)
+		if (conn != peer->conn && conn->leaving &&
+		    !list_empty(&conn->flying))
+			return true;
+	return false;
+}
+
 void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer)
 {
-	if (peer->conn && peer->conn->state == KFIR_UP)
+	if (peer->conn && peer->conn->state == KFIR_UP && !kfir_is_behind(peer))
 		kfir_send_on(ep, peer->conn);
-	if (!peer->conn && !list_empty(&peer->sends) &&
+	if (!peer->conn && !list_empty(&peer->sends) && !kfir_is_behind(peer) &&
 	    time_after_eq(jiffies, peer->retry_at))
 		kfir_dial(ep, peer);
 	if (list_empty(&peer->sends))
