@@ -59,6 +59,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "object", st_test_rdm_object },
 	{ "av", st_test_rdm_av },
 	{ "msg", st_test_rdm_msg },
+	{ "inject", st_test_rdm_inject },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
 	{ "hostile", st_test_rdm_hostile },

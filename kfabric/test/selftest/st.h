@@ -213,6 +213,7 @@ void st_test_cycle(struct st *st);
 void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
 void st_test_rdm_msg(struct st *st);
+void st_test_rdm_inject(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

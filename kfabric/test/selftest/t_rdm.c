@@ -12,6 +12,7 @@
 
 #define MANY_ADDRS 100
 #define CANCEL_MS  4000
+#define SHORT_MS   1500 /* time-out of what is to end by it */
 
 /* ---- objects ------------------------------------------------------------ */
 
@@ -433,6 +434,36 @@ void st_test_rdm_msg(struct st *st)
 		st_rdm_refused(st, &m);
 	}
 	st_rdm_bench_close(&m);
+}
+
+/* ---- failed injects --------------------------------------------------------- */
+
+/* They keep no room when they are over, and read. */
+void st_test_rdm_inject(struct st *st)
+{
+	unsigned int size = st->info->tx_attr->size, i, round, ended = 0;
+	struct st_node a = {}, b = {};
+	fi_addr_t nobody;
+	u8 bytes[8] = {};
+	int ret = 0;
+
+	if (!CHECK_EQ(st, st_node_open(&a, st, 0, SHORT_MS), 0,
+		      "an endpoint opens") ||
+	    !CHECK_EQ(st, st_node_open(&b, st, 0, 0), 0, "its peer opens"))
+		goto out;
+	nobody = st_node_knows(&a, &b);
+	st_node_close(&b);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < size && !ret; i++)
+			ret = fi_inject(a.ep, bytes, sizeof(bytes), nobody);
+		while (!ret && i--)
+			ended += st_cq_take(a.cq, ST_WAIT_MS, NULL) == 1;
+	}
+	CHECK_EQ(st, ret, 0, "who is away is injected to again and again");
+	CHECK_EQ(st, ended, 2 * size, "each of these fails");
+out:
+	st_node_close(&a);
+	st_node_close(&b);
 }
 
 /* ---- cancel --------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "st.h"
 
 #define CROSSINGS 10
+#define CLOSINGS  3
 #define SHORT_MS  1500 /* time-out of what is to end by it */
 #define BYTES	  4000 /* of a message: one piece */
 #define FLOOD	  24 /* messages: more than a connection's buffers */
@@ -157,6 +158,41 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct rdm_room *r)
 out:
 	st_node_close(&a);
 	st_node_close(&b);
+}
+
+/* What comes while an endpoint closes goes nowhere. */
+static noinline_for_stack void st_rdm_closing(struct st *st, struct rdm_room *r)
+{
+	int i, round, ok = 0, ret;
+
+	for (round = 0; round < CLOSINGS; round++) {
+		struct st_node a = {}, b = {};
+		fi_addr_t to_b;
+
+		ret = st_node_open(&a, st, 0, SHORT_MS);
+		ret = ret ?: st_node_open(&b, st, 0, SHORT_MS);
+		to_b = ret ? 0 : st_node_knows(&a, &b);
+		for (i = 0; i < FLOOD; i++)
+			ret = ret
+				      ?: st_node_recv(&b, r->rx[i],
+						      r->dst + i * BASE, BASE);
+		for (i = 0; i < FLOOD; i++)
+			ret = ret
+				      ?: st_node_send(&a, r->tx[i], r->src,
+						      BYTES, to_b);
+		if (!ret)
+			st_op_wait(b.cq, r->rx[0]);
+		if (b.ep)
+			ret = ret ?: fi_close(&b.ep->fid);
+		b.ep = NULL;
+		for (i = 0; i < FLOOD && !ret; i++)
+			ok += st_op_wait(a.cq, r->tx[i]) &&
+			      st_op_wait(b.cq, r->rx[i]);
+		st_node_close(&a);
+		st_node_close(&b);
+	}
+	CHECK_EQ(st, ok, CLOSINGS * FLOOD,
+		 "all ends when a peer closes in a flood");
 }
 
 /* ---- who takes nothing ------------------------------------------------------- */
@@ -358,6 +394,7 @@ void st_test_rdm_peer(struct st *st)
 	if (st_room_open(&r, st)) {
 		st_rdm_cross(st, &r);
 		st_rdm_away(st, &r);
+		st_rdm_closing(st, &r);
 		st_rdm_flood(st, &r);
 		st_rdm_late(st, &r);
 		st_rdm_many(st, &r);
@@ -546,6 +583,50 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 	}
 }
 
+/* Who begins a message and stops gives its receive back to others. */
+static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
+					       struct rdm_room *r)
+{
+	/* The first piece of a message of 100 bytes, and four of them. */
+	static const u8 begun[32] = { 1, 4, 1, 0, 4, 0, 0, 0, 100 };
+	struct st_op *op = st_op_new(inner);
+	struct fi_msg msg = { .buf = fi_buf_linear(r->src, 36),
+			      .addr = FI_ADDR_UNSPEC };
+	struct st_node a = {}, b = {};
+	struct rdm_rogue y = {};
+	u8 hello[HELLO_LEN];
+	struct st_event ev;
+	int ret;
+
+	if (!op || !st_two_open(st, &a, &b, SHORT_MS))
+		goto out;
+	ret = st_rogue_open(&y, st, st_node_port(&b));
+	ret = ret ?: st_node_recv(&b, r->rx[0], r->dst, BASE);
+	st_rogue_hello(hello, 1);
+	memcpy(r->src, begun, sizeof(begun));
+	st_op_reset(op);
+	msg.context = &op->ctx;
+	if (!CHECK_EQ(st, ret ?: st_rogue_connect(&y, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer connects") ||
+	    !CHECK_EQ(st, fi_sendmsg(y.ep, &msg, 0), 0,
+		      "it begins a message, and stops"))
+		goto out;
+	CHECK(st,
+	      st_event_wait(y.eq, &ev, ST_WAIT_MS) >= 0 &&
+		      ev.event == FI_SHUTDOWN,
+	      "it is cut off");
+	ret = st_node_send(&a, r->tx[0], r->src, 10, st_node_knows(&a, &b));
+	ret = st_op_result(a.cq, r->tx[0], ret);
+	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0,
+		 "another's message has the receive");
+	CHECK_EQ(st, r->rx[0]->entry.len, 10, "and is whole");
+out:
+	st_rogue_close(&y);
+	st_node_close(&a);
+	st_node_close(&b);
+	kfree(op);
+}
+
 /* A listener that never answers a request. */
 static noinline_for_stack void
 st_rogue_silent(struct st *st, struct rdm_rogue *x, struct rdm_room *r)
@@ -600,6 +681,7 @@ void st_test_rdm_hostile(struct st *st)
 	CHECK_EQ(st, st_op_result(b.cq, r.rx[0], ret), 0,
 		 "others are served as ever");
 	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
+	st_rogue_stalls(st, &inner, &r);
 	st_rogue_silent(st, &x, &r);
 out:
 	st_rogue_close(&x);
