@@ -163,8 +163,8 @@ static void queue_answer(struct client *c, size_t len)
 		answer_failure(c, rc, why);
 		return;
 	}
+	brick_count(&view->counters->admin_requests);
 	if (!rc && request.op == BRICK_ADMIN_STATS) {
-		brick_count(&view->counters->admin_requests);
 		queue_stats(c);
 		return;
 	}
@@ -176,7 +176,6 @@ static void queue_answer(struct client *c, size_t len)
 		json_object_put(reply);
 		reply = reply_failure(rc, why);
 	}
-	brick_count(&view->counters->admin_requests);
 	reply_with(c, reply);
 }
 
