@@ -186,6 +186,12 @@ static bool leave_holds(struct brick_sessions *all, uint64_t id)
 	return released;
 }
 
+static uint64_t n_common(struct brick_span a, struct brick_span b)
+{
+	return (a.end < b.end ? a.end : b.end) -
+	       (a.first > b.first ? a.first : b.first);
+}
+
 /* Return: how many blocks it was. */
 static uint64_t forget_span(struct brick_session_quarantine *q,
 			    struct brick_span span)
@@ -196,26 +202,25 @@ static uint64_t forget_span(struct brick_session_quarantine *q,
 	while (at < q->n && q->spans[at].first < span.end) {
 		struct brick_span *s = &q->spans[at];
 		struct brick_span rest = { span.end, s->end };
+		bool is_split = s->first < span.first && rest.first < rest.end;
 
-		if (s->first < span.first && rest.first < rest.end) {
-			if (q->n == BRICK_QUARANTINE_MAX)
-				return n; /* no place for a split: keep it */
+		if (is_split && q->n == BRICK_QUARANTINE_MAX)
+			break; /* no place for it: keep them */
+		n += n_common(*s, span);
+		if (is_split) {
 			memmove(s + 1, s, (q->n - at) * sizeof(*s));
 			q->n++;
 			s[0].end = span.first;
 			s[1] = rest;
-			return n + n_blocks_of(span);
+			break;
 		}
 		if (s->first < span.first) {
-			n += s->end - span.first;
 			s->end = span.first;
 			at++;
 		} else if (rest.first < rest.end) {
-			n += span.end - s->first;
 			*s = rest;
-			return n;
+			break;
 		} else {
-			n += n_blocks_of(*s);
 			q->n--;
 			memmove(s, s + 1, (q->n - at) * sizeof(*s));
 		}
