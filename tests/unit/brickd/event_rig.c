@@ -76,6 +76,27 @@ void rig_end(struct event_rig *rig)
 	free(rig->s.queues[0]);
 }
 
+struct brick_mapping *rig_map(struct brick_session *s, uint64_t block,
+			      uint32_t flags)
+{
+	struct brick_mapping *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		abort();
+	m->session = s;
+	m->holdings = s->holdings;
+	m->flags = flags;
+	m->n = 1;
+	m->handles = calloc(1, sizeof(*m->handles));
+	if (!m->handles)
+		abort();
+	m->handles[0].span = (struct brick_span){ block, block + 1 };
+	if (brick_mappings_add(&s->all->mappings, m))
+		abort();
+	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
+	return m;
+}
+
 void rig_ack(struct event_rig *rig, uint16_t op, uint32_t seq)
 {
 	struct kfb_request req = { .op = op };

@@ -3,6 +3,7 @@
 #ifndef EVENT_RIG_H
 #define EVENT_RIG_H
 
+#include "brickd/mapping/mapping.h"
 #include "brickd/net/conn.h"
 #include "brickd/session/state.h"
 
@@ -25,6 +26,10 @@ struct event_rig {
 /* Zeroes it, and makes it a LIVE session of some; 0 or -1. */
 int rig_begin(struct event_rig *rig, struct brick_sessions *all);
 void rig_end(struct event_rig *rig);
+
+/* A mapping of one block; whoever forgets it frees it and its handle. */
+struct brick_mapping *rig_map(struct brick_session *s, uint64_t block,
+			      uint32_t flags);
 
 /* Gives it a connection that understands EVENTs; nothing was sent on it. */
 void rig_connect(struct event_rig *rig);

@@ -137,19 +137,7 @@ static void begin_to_end(void)
 
 static struct brick_mapping *map(struct brick_session *s, uint64_t first)
 {
-	struct brick_mapping *m = calloc(1, sizeof(*m));
-
-	assert_non_null(m);
-	m->session = s;
-	m->holdings = s->holdings;
-	m->flags = KFB_MAP_RW | KFB_MAP_EXCLUSIVE;
-	m->n = 1;
-	m->handles = calloc(1, sizeof(*m->handles));
-	assert_non_null(m->handles);
-	m->handles[0].span = (struct brick_span){ first, first + 1 };
-	assert_int_equal(brick_mappings_add(&sessions.mappings, m), 0);
-	TAILQ_INSERT_TAIL(&s->mappings, m, session_link);
-	return m;
+	return rig_map(s, first, KFB_MAP_RW | KFB_MAP_EXCLUSIVE);
 }
 
 static void forget(struct brick_mapping *m)
