@@ -57,16 +57,17 @@ EXPORT_SYMBOL_GPL(kfabric_av_straddr);
 
 /* ---- the table --------------------------------------------------------- */
 
-static u32 kfi_av_hash(const struct sockaddr_in6 *name, u32 capacity)
+static u32 *kfi_av_chain(u32 *heads, u32 capacity,
+			 const struct sockaddr_in6 *name)
 {
-	return jhash(name, sizeof(*name), 0) & (capacity - 1);
+	return &heads[jhash(name, sizeof(*name), 0) & (capacity - 1)];
 }
 
 static u32 *kfi_av_chain_locked(struct fid_av *av,
 				const struct sockaddr_in6 *name)
 {
 	lockdep_assert_held(&av->lock);
-	return &av->heads[kfi_av_hash(name, av->capacity)];
+	return kfi_av_chain(av->heads, av->capacity, name);
 }
 
 static u32 kfi_av_find_locked(struct fid_av *av,
@@ -99,11 +100,9 @@ static struct kfi_av_slot *kfi_av_slot_locked(struct fid_av *av,
 	return &av->slots[i];
 }
 
-static void kfi_av_chain_up_locked(struct fid_av *av, u32 i)
+static void kfi_av_chain_up(struct kfi_av_slot *slots, u32 i, u32 *head)
 {
-	u32 *head = kfi_av_chain_locked(av, &av->slots[i].name);
-
-	av->slots[i].next = *head;
+	slots[i].next = *head;
 	*head = i;
 }
 
@@ -123,7 +122,7 @@ static void kfi_av_unchain_locked(struct fid_av *av, u32 i)
 static int kfi_av_grow(struct fid_av *av, u32 capacity)
 {
 	struct kfi_av_slot *slots;
-	u32 i, old = av->capacity, free = av->free, *heads, *head;
+	u32 i, old = av->capacity, free = av->free, *heads;
 
 	if (capacity > KFI_AV_MAX)
 		return -ENOSPC;
@@ -137,17 +136,13 @@ static int kfi_av_grow(struct fid_av *av, u32 capacity)
 	memset32(heads, KFI_AV_NONE, capacity);
 	if (old)
 		memcpy(slots, av->slots, old * sizeof(*slots));
-	for (i = 0; i < old; i++) {
-		if (!slots[i].refs)
-			continue;
-		head = &heads[kfi_av_hash(&slots[i].name, capacity)];
-		slots[i].next = *head;
-		*head = i;
-	}
-	for (i = capacity; i-- > old;) {
-		slots[i].next = free;
-		free = i;
-	}
+	for (i = 0; i < old; i++)
+		if (slots[i].refs)
+			kfi_av_chain_up(slots, i,
+					kfi_av_chain(heads, capacity,
+						     &slots[i].name));
+	for (i = capacity; i-- > old;)
+		kfi_av_chain_up(slots, i, &free);
 	spin_lock_irq(&av->lock);
 	swap(av->slots, slots);
 	swap(av->heads, heads);
@@ -180,7 +175,7 @@ static int kfi_av_insert_name(struct fid_av *av,
 		i = av->free;
 		av->free = av->slots[i].next;
 		av->slots[i].name = *name;
-		kfi_av_chain_up_locked(av, i);
+		kfi_av_chain_up(av->slots, i, kfi_av_chain_locked(av, name));
 	}
 	if (!ret) {
 		av->slots[i].refs++;
@@ -250,8 +245,7 @@ static int kfi_av_remove_one(struct fid_av *av, fi_addr_t fi_addr)
 	} else if (!--slot->refs) {
 		kfi_av_unchain_locked(av, (u32)fi_addr);
 		slot->used++;
-		slot->next = av->free;
-		av->free = (u32)fi_addr;
+		kfi_av_chain_up(av->slots, (u32)fi_addr, &av->free);
 	}
 	spin_unlock_irq(&av->lock);
 	mutex_unlock(&av->mutex);
