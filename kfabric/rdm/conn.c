@@ -95,11 +95,8 @@ void kfir_conn_free(struct kfir_conn *conn)
 static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
 {
 	struct kfir_conn *conn = context;
-	unsigned long irq;
 
-	spin_lock_irqsave(&conn->ep->post.lock, irq);
-	kfir_kick(conn->ep);
-	spin_unlock_irqrestore(&conn->ep->post.lock, irq);
+	kfir_wake(conn->ep);
 }
 
 static int kfir_conn_bind(struct kfir_conn *conn)

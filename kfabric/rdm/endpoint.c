@@ -11,12 +11,7 @@
 
 static void kfir_event_came(struct fid_eq *eq, void *context)
 {
-	struct kfir_ep *ep = context;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	kfir_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	kfir_wake(context);
 }
 
 /* ---- closing ------------------------------------------------------------ */

@@ -22,6 +22,16 @@ void kfir_kick(struct kfir_ep *ep)
 		mod_delayed_work(kfir_wq, &ep->engine, 0);
 }
 
+/* What others than the engine do when something has come. */
+void kfir_wake(struct kfir_ep *ep)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	kfir_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
 void kfir_touch(struct kfir_conn *conn)
 {
 	if (list_empty(&conn->touched))

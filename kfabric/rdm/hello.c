@@ -230,7 +230,6 @@ static bool kfir_read_event(struct kfir_ep *ep)
 /* Some of them, so that who connects without end does not hold up all else. */
 void kfir_read_events(struct kfir_ep *ep)
 {
-	unsigned long irq;
 	int i;
 
 	/* A request is answered with our name. */
@@ -239,9 +238,7 @@ void kfir_read_events(struct kfir_ep *ep)
 	for (i = 0; i < KFIR_EVENTS; i++)
 		if (!kfir_read_event(ep))
 			return;
-	spin_lock_irqsave(&ep->post.lock, irq);
-	kfir_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	kfir_wake(ep);
 }
 
 /* At the end: nobody connects any more, and what failed is ended with all else. */

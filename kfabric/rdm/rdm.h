@@ -235,6 +235,7 @@ extern const struct kfi_post_ops kfir_post_ops;
 /* engine.c */
 void kfir_engine(struct work_struct *work);
 void kfir_kick(struct kfir_ep *ep);
+void kfir_wake(struct kfir_ep *ep);
 void kfir_run(struct kfir_ep *ep);
 void kfir_touch(struct kfir_conn *conn);
 void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
