@@ -156,7 +156,7 @@ static struct fi_info *kfir_listen_info(const struct kfir_domain *d,
 static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
 			   const struct fi_info *info)
 {
-	struct fid_fabric *fabric = to_kfir_fabric(domain->fabric)->inner;
+	struct fid_fabric *fabric = kfi_layer_inner(domain->fabric);
 	struct kfir_domain *d = to_kfir_domain(domain);
 	struct fi_cq_attr cq = { .comp_handler = kfir_inner_done };
 	struct fi_eq_attr eq = { .handler = kfir_event_came };

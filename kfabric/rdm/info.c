@@ -7,14 +7,6 @@
 
 #include "rdm.h"
 
-/* "loop" of "rdm;loop"; NULL if there is nothing behind the first name. */
-const char *kfir_inner_name(const char *prov_name)
-{
-	const char *rest = prov_name ? strchr(prov_name, ';') : NULL;
-
-	return rest && rest[1] ? rest + 1 : NULL;
-}
-
 static int kfir_copy_name(char **to, const char *from)
 {
 	if (!from)
@@ -45,7 +37,7 @@ static int kfir_fill_hints(struct fi_info *inner, const struct fi_info *outer)
 	if (!ret && outer->fabric_attr)
 		ret = kfir_copy_name(
 			&inner->fabric_attr->prov_name,
-			kfir_inner_name(outer->fabric_attr->prov_name));
+			kfi_layer_inner_name(outer->fabric_attr->prov_name));
 	return ret;
 }
 
@@ -75,15 +67,11 @@ int kfir_ask_inner(const char *node, const char *service, u64 flags,
 static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
 	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	char *name = kasprintf(GFP_KERNEL, KFIR_PREFIX "%s",
-			       info->fabric_attr->prov_name);
 	char *domain = info->domain_attr->name;
+	int ret = kfi_layer_name(info, &kfir_prov);
 
-	if (!name)
-		return -ENOMEM;
-	kfree(info->fabric_attr->prov_name);
-	info->fabric_attr->prov_name = name;
-	info->fabric_attr->prov_version = kfir_prov.version;
+	if (ret)
+		return ret;
 	info->caps &= FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->caps |= FI_MSG | FI_SEND | FI_RECV | FI_SOURCE;
 	*info->tx_attr = (struct fi_tx_attr){

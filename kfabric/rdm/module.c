@@ -14,19 +14,6 @@ MODULE_PARM_DESC(idle_ms, "a connection without traffic is closed after so "
 
 struct workqueue_struct *kfir_wq;
 
-static void kfir_fabric_close(struct kfid *fid)
-{
-	struct kfir_fabric *f =
-		container_of(fid, struct kfir_fabric, fabric.fid);
-
-	fi_close(&f->inner->fid);
-}
-
-static void kfir_fabric_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct kfir_fabric, fabric.fid));
-}
-
 static void kfir_domain_close(struct kfid *fid)
 {
 	struct kfir_domain *d =
@@ -45,12 +32,6 @@ static void kfir_domain_release(struct kfid *fid)
 {
 	kfir_domain_free(container_of(fid, struct kfir_domain, domain.fid));
 }
-
-static const struct fi_ops kfir_fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = kfir_fabric_close,
-	.release = kfir_fabric_release,
-};
 
 static const struct fi_ops kfir_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
@@ -78,7 +59,7 @@ static int kfir_open_inner_domain(struct kfir_domain *d,
 	fi_freeinfo(list);
 	if (!d->info)
 		return -ENOMEM;
-	return fi_domain(to_kfir_fabric(fabric)->inner, d->info, &d->inner, d);
+	return fi_domain(kfi_layer_inner(fabric), d->info, &d->inner, d);
 }
 
 static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
@@ -113,30 +94,7 @@ static const struct fi_ops_fabric kfir_fabric_ops = {
 static int kfir_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 		       struct fid_fabric **fabric, void *context)
 {
-	struct fi_fabric_attr inner = *attr;
-	struct kfir_fabric *new;
-	int ret;
-
-	inner.prov_name = (char *)kfir_inner_name(attr->prov_name);
-	if (!inner.prov_name)
-		return -EINVAL;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
-	ret = fi_fabric(&inner, &new->inner, new);
-	if (ret)
-		goto free;
-	ret = kfi_fabric_init(&new->fabric, prov, &kfir_fabric_fid_ops,
-			      &kfir_fabric_ops, context);
-	if (ret)
-		goto close_inner;
-	*fabric = &new->fabric;
-	return 0;
-close_inner:
-	fi_close(&new->inner->fid);
-free:
-	kfree(new);
-	return ret;
+	return kfi_layer_fabric(prov, attr, &kfir_fabric_ops, fabric, context);
 }
 
 struct kfi_provider kfir_prov = {

@@ -24,13 +24,13 @@
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
+#include <kfabric/kfi_layer.h>
 #include <kfabric/kfi_post.h>
 
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
 
 #define KFIR_NAME	"rdm"
-#define KFIR_PREFIX	KFIR_NAME ";"
 #define KFIR_QUEUE_SIZE 256 /* operations per endpoint and direction */
 #define KFIR_IOV_LIMIT	256
 
@@ -55,11 +55,6 @@
 extern struct kfi_provider kfir_prov;
 extern struct workqueue_struct *kfir_wq;
 extern unsigned int kfir_idle_ms;
-
-struct kfir_fabric {
-	struct fid_fabric fabric;
-	struct fid_fabric *inner;
-};
 
 struct kfir_domain {
 	struct fid_domain domain;
@@ -206,11 +201,6 @@ static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)
 	return container_of(domain, struct kfir_domain, domain);
 }
 
-static inline struct kfir_fabric *to_kfir_fabric(struct fid_fabric *fabric)
-{
-	return container_of(fabric, struct kfir_fabric, fabric);
-}
-
 /* Both families have the port at the same place. */
 static inline u16 kfir_port_of(const struct sockaddr_in6 *name)
 {
@@ -218,7 +208,6 @@ static inline u16 kfir_port_of(const struct sockaddr_in6 *name)
 }
 
 /* info.c */
-const char *kfir_inner_name(const char *prov_name);
 int kfir_ask_inner(const char *node, const char *service, u64 flags,
 		   const struct fi_info *outer, struct fi_info **list);
 int kfir_getinfo(struct kfi_provider *prov, const char *node,

@@ -39,13 +39,13 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include <kfabric/kfi_layer.h>
 #include <kfabric/kfi_post.h>
 
 #include "ctl.h"
 #include "power.h"
 
 #define FAULT_NAME	  "fault"
-#define FAULT_PREFIX	  FAULT_NAME ";"
 #define FAULT_DRAIN_SLOTS 16 /* line writes in flight per endpoint */
 #define FAULT_LINES	  4096 /* most lines of N per endpoint */
 #define FAULT_REPORT	  1024 /* lost lines that are remembered */
@@ -146,11 +146,6 @@ size_t fault_report_get(size_t index, struct fault_loss *loss);
 void fault_report_clear(void);
 
 /* ---- objects ------------------------------------------------------------ */
-
-struct fault_fabric {
-	struct fid_fabric fabric;
-	struct fid_fabric *inner;
-};
 
 struct fault_domain {
 	struct fid_domain domain;
@@ -262,11 +257,6 @@ static inline struct fault_domain *to_fault_domain(struct fid_domain *domain)
 	return container_of(domain, struct fault_domain, domain);
 }
 
-static inline struct fault_fabric *to_fault_fabric(struct fid_fabric *fabric)
-{
-	return container_of(fabric, struct fault_fabric, fabric);
-}
-
 /* info.c */
 int fault_getinfo(struct kfi_provider *prov, const char *node,
 		  const char *service, u64 flags, const struct fi_info *hints,
@@ -274,7 +264,6 @@ int fault_getinfo(struct kfi_provider *prov, const char *node,
 int fault_info_outer(struct fi_info *info);
 struct fi_info *fault_info_inner(const struct fi_info *info,
 				 struct kfid *handle);
-const char *fault_inner_name(const char *prov_name);
 
 /* mr.c */
 int fault_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,

@@ -8,28 +8,15 @@
 
 #include "fault.h"
 
-/* "loop" of "fault;loop"; NULL if there is nothing behind the first name. */
-const char *fault_inner_name(const char *prov_name)
-{
-	const char *rest = prov_name ? strchr(prov_name, ';') : NULL;
-
-	return rest && rest[1] ? rest + 1 : NULL;
-}
-
 /* Make an inner info ours. */
 int fault_info_outer(struct fi_info *info)
 {
 	struct fi_domain_attr *domain = info->domain_attr;
 	struct fi_tx_attr *tx = info->tx_attr;
-	char *name;
+	int ret = kfi_layer_name(info, &fault_prov);
 
-	name = kasprintf(GFP_KERNEL, FAULT_PREFIX "%s",
-			 info->fabric_attr->prov_name);
-	if (!name)
-		return -ENOMEM;
-	kfree(info->fabric_attr->prov_name);
-	info->fabric_attr->prov_name = name;
-	info->fabric_attr->prov_version = fault_prov.version;
+	if (ret)
+		return ret;
 	tx->inject_size = min_t(size_t, tx->inject_size, KFI_POST_INJECT_SIZE);
 	tx->rma_iov_limit =
 		min_t(size_t, tx->rma_iov_limit, KFI_POST_RMA_LIMIT);
@@ -55,7 +42,7 @@ struct fi_info *fault_info_inner(const struct fi_info *info,
 	if (!inner)
 		return NULL;
 	if (info->fabric_attr)
-		name = fault_inner_name(info->fabric_attr->prov_name);
+		name = kfi_layer_inner_name(info->fabric_attr->prov_name);
 	kfree(inner->fabric_attr->prov_name);
 	inner->fabric_attr->prov_name = NULL;
 	if (name) {

@@ -11,19 +11,6 @@
 
 struct workqueue_struct *fault_wq;
 
-static void fault_fabric_close(struct kfid *fid)
-{
-	struct fault_fabric *f =
-		container_of(fid, struct fault_fabric, fabric.fid);
-
-	fi_close(&f->inner->fid);
-}
-
-static void fault_fabric_release(struct kfid *fid)
-{
-	kfree(container_of(fid, struct fault_fabric, fabric.fid));
-}
-
 static void fault_domain_close(struct kfid *fid)
 {
 	struct fault_domain *d =
@@ -36,12 +23,6 @@ static void fault_domain_release(struct kfid *fid)
 {
 	kfree(container_of(fid, struct fault_domain, domain.fid));
 }
-
-static const struct fi_ops fault_fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = fault_fabric_close,
-	.release = fault_fabric_release,
-};
 
 static const struct fi_ops fault_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
@@ -76,8 +57,7 @@ static int fault_open_inner_domain(struct fault_domain *d,
 	if (d->inner_context < sizeof(struct fi_context))
 		ret = -EINVAL;
 	else
-		ret = fi_domain(to_fault_fabric(fabric)->inner, inner,
-				&d->inner, d);
+		ret = fi_domain(kfi_layer_inner(fabric), inner, &d->inner, d);
 	fi_freeinfo(inner);
 	return ret;
 }
@@ -115,30 +95,7 @@ static const struct fi_ops_fabric fault_fabric_ops = {
 static int fault_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
 			struct fid_fabric **fabric, void *context)
 {
-	struct fi_fabric_attr inner = *attr;
-	struct fault_fabric *new;
-	int ret;
-
-	inner.prov_name = (char *)fault_inner_name(attr->prov_name);
-	if (!inner.prov_name)
-		return -EINVAL;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
-	ret = fi_fabric(&inner, &new->inner, new);
-	if (ret)
-		goto free;
-	ret = kfi_fabric_init(&new->fabric, prov, &fault_fabric_fid_ops,
-			      &fault_fabric_ops, context);
-	if (ret)
-		goto close_inner;
-	*fabric = &new->fabric;
-	return 0;
-close_inner:
-	fi_close(&new->inner->fid);
-free:
-	kfree(new);
-	return ret;
+	return kfi_layer_fabric(prov, attr, &fault_fabric_ops, fabric, context);
 }
 
 struct kfi_provider fault_prov = {

@@ -157,7 +157,7 @@ static const struct fi_ops_pep fault_pep_ops = {
 static int fault_pep_open_inner(struct fault_pep *p, struct fid_fabric *fabric,
 				const struct fi_info *info)
 {
-	struct fid_fabric *f = to_fault_fabric(fabric)->inner;
+	struct fid_fabric *f = kfi_layer_inner(fabric);
 	struct fi_eq_attr attr = { .handler = fault_pep_event_came };
 	struct fi_info *inner = fault_info_inner(info, NULL);
 	int ret;
