@@ -68,6 +68,17 @@ static bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
 			"its peer opens");
 }
 
+/* A message from one to the other, which has a receive for it; 0 or an error. */
+static int st_pass(struct rdm_room *r, struct st_node *from, struct st_node *to,
+		   fi_addr_t addr, size_t len)
+{
+	int ret = st_node_recv(to, r->rx[0], r->dst, BASE);
+
+	ret = ret ?: st_node_send(from, r->tx[0], r->src, len, addr);
+	ret = st_op_result(from->cq, r->tx[0], ret);
+	return st_op_result(to->cq, r->rx[0], ret);
+}
+
 /* ---- crossing -------------------------------------------------------------- */
 
 /* Both connect at one time: their engines run before any request comes. */
@@ -125,10 +136,7 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct rdm_room *r)
 	port = st_node_port(&b);
 	CHECK_EQ(st, st_node_recv(&a, r->rx[1], r->dst + BASE, BASE), 0,
 		 "a receive is posted before there is any connection");
-	ret = st_node_recv(&b, r->rx[0], r->dst, BASE);
-	ret = ret ?: st_node_send(&a, r->tx[0], r->src, 10, to_b);
-	ret = st_op_result(a.cq, r->tx[0], ret);
-	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0,
+	CHECK_EQ(st, st_pass(r, &a, &b, to_b, 10), 0,
 		 "a message arrives at a peer");
 	st_node_close(&b);
 	began = jiffies;
@@ -145,10 +153,7 @@ static noinline_for_stack void st_rdm_away(struct st *st, struct rdm_room *r)
 	if (!CHECK_EQ(st, st_node_open(&b, st, port, SHORT_MS), 0,
 		      "the peer comes back"))
 		goto out;
-	ret = st_node_recv(&b, r->rx[0], r->dst, BASE);
-	ret = ret ?: st_node_send(&a, r->tx[0], r->src, 30, to_b);
-	ret = st_op_result(a.cq, r->tx[0], ret);
-	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0,
+	CHECK_EQ(st, st_pass(r, &a, &b, to_b, 30), 0,
 		 "a message arrives at it again");
 	ret = st_node_send(&b, r->tx[0], r->src, 40, st_node_knows(&b, &a));
 	ret = st_op_result(b.cq, r->tx[0], ret);
@@ -228,10 +233,7 @@ static noinline_for_stack void st_rdm_flood(struct st *st, struct rdm_room *r)
 		got += !st_op_result(b.cq, r->rx[i], ret) &&
 		       st_holds(r->dst + i * BASE, BYTES, i);
 	CHECK_EQ(st, got, sent, "those that it took arrive");
-	ret = st_node_recv(&b, r->rx[0], r->dst, BASE);
-	ret = ret ?: st_node_send(&a, r->tx[0], r->src, 10, to_b);
-	ret = st_op_result(a.cq, r->tx[0], ret);
-	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0, "so does the next");
+	CHECK_EQ(st, st_pass(r, &a, &b, to_b, 10), 0, "so does the next");
 out:
 	st_node_close(&a);
 	st_node_close(&b);
@@ -673,12 +675,7 @@ void st_test_rdm_hostile(struct st *st)
 		goto out;
 	st_rogue_hellos(st, &x);
 	st_rogue_pieces(st, &x, r.src, op);
-	ret = st_node_recv(&b, r.rx[0], r.dst, BASE);
-	ret = ret
-		      ?: st_node_send(&a, r.tx[0], r.src, 10,
-				      st_node_knows(&a, &b));
-	ret = st_op_result(a.cq, r.tx[0], ret);
-	CHECK_EQ(st, st_op_result(b.cq, r.rx[0], ret), 0,
+	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 		 "others are served as ever");
 	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
 	st_rogue_stalls(st, &inner, &r);
@@ -704,10 +701,7 @@ void st_test_rdm_removal(struct st *st)
 	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
 		goto out;
 	to_b = st_node_knows(&a, &b);
-	ret = st_node_recv(&b, r.rx[0], r.dst, BASE);
-	ret = ret ?: st_node_send(&a, r.tx[0], r.src, 10, to_b);
-	ret = st_op_result(a.cq, r.tx[0], ret);
-	ret = st_op_result(b.cq, r.rx[0], ret);
+	ret = st_pass(&r, &a, &b, to_b, 10);
 	ret = ret ?: st_node_recv(&a, r.rx[1], r.dst, BASE);
 	CHECK_EQ(st, ret, 0, "a message arrives, and a receive is posted");
 	st_tap_line("    # now the device may go");
@@ -742,7 +736,7 @@ void st_test_rdm_idle(struct st *st)
 	const struct kfi_provider *below;
 	struct rdm_rogue x = {};
 	struct rdm_room r = {};
-	int ret, i, objects;
+	int i, objects;
 
 	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
 		goto out;
@@ -752,12 +746,7 @@ void st_test_rdm_idle(struct st *st)
 	below = x.fabric->fid.prov;
 	objects = atomic_read(&below->nr_objects);
 	for (i = 0; i < 3; i++) {
-		ret = st_node_recv(&b, r.rx[0], r.dst, BASE);
-		ret = ret
-			      ?: st_node_send(&a, r.tx[0], r.src, 10,
-					      st_node_knows(&a, &b));
-		ret = st_op_result(a.cq, r.tx[0], ret);
-		CHECK_EQ(st, st_op_result(b.cq, r.rx[0], ret), 0,
+		CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 			 "a message arrives");
 		CHECK(st, st_objects_fall(below, objects),
 		      "its connection is closed when it is idle");
