@@ -97,8 +97,10 @@ def installed(work):
 
 
 def debian_lists():
-    """{package: patterns} of debian/*.install; files of the packaging itself apart."""
-    lists, own = {}, []
+    """{package: patterns} of debian/*.install, and of what no package is to have;
+    files of the packaging itself apart."""
+    lines = (DEBIAN / "not-installed").read_text(encoding="utf-8").splitlines()
+    lists, own = {"not-installed": [n for n in lines if not n.startswith("#")]}, []
     for path in sorted(DEBIAN.glob("*.install")):
         words = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
         own += [w[0] for w in words if len(w) == 2]
@@ -107,7 +109,7 @@ def debian_lists():
 
 
 def spec_lists(text, version):
-    """{package: patterns} of the %files of a spec file."""
+    """{package: patterns} of the %files of a spec file, what it excludes among them."""
     lists, name = {}, None
     for line in text.splitlines():
         begins = re.match(r"%files *(-n (\S+)|(\S+))?$", line)
@@ -117,6 +119,7 @@ def spec_lists(text, version):
         elif line.startswith("%changelog"):
             name = None
         elif name and line and not re.match(r"%(license|doc|dir) ", line):
+            line = line.removeprefix("%exclude ")
             line = line.replace("%{dkms_tree}", f"%{{_usrsrc}}/kfbrick-{version}")
             lists[name].append(re.sub(r"%\{(\w+)\}", lambda m: MACROS[m[1]], line))
     return lists

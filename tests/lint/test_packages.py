@@ -15,6 +15,7 @@ LISTS = {"a": ["usr/bin/*", "usr/share/a"], "liba0": ["usr/lib/*/liba.so.*"],
 SPEC = """%files
 %license LICENSES/a
 %dir %{_datadir}/a
+%exclude %{_datadir}/b
 %{_bindir}/a
 
 %files -n liba0
@@ -95,7 +96,7 @@ class Rules(unittest.TestCase):
 
     def test_the_files_of_a_spec_are_read(self):
         self.assertEqual(packages.spec_lists(SPEC, "2.0"), {
-            "kfbrick": ["usr/bin/a"],
+            "kfbrick": ["usr/share/b", "usr/bin/a"],
             "liba0": [packages.LIBDIR + "/liba.so.*"],
             "kfbrick-dkms": ["usr/src/kfbrick-2.0"]})
 
