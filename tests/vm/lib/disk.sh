@@ -139,7 +139,7 @@ detach_disk() { # detach_disk [DISK]
 }
 
 state_is() { # state_is STATE: of the disk
-	[ "$(cat "$CTL/state")" = "$1" ]
+	read -r _state <"$CTL/state" && [ "$_state" = "$1" ]
 }
 
 retained() { # retained NAME: of the disk's copies of writes

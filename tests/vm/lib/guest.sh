@@ -111,10 +111,16 @@ wait_for() {
 	[ "$_until" -ge $WAIT_LEAST_S ] || _until=$WAIT_LEAST_S
 	_until=$((${_now%.*} + _until * TIMEOUT_FACTOR))
 	shift
+	_tries=0
 	until "$@" >/dev/null 2>&1; do
 		read -r _now _ </proc/uptime
 		[ "${_now%.*}" -lt "$_until" ] || return 1
-		sleep 0.05
+		_tries=$((_tries + 1))
+		case $_tries in
+		?) sleep 0.05 ;;
+		1? | 2?) sleep 0.2 ;;
+		*) sleep 0.5 ;;
+		esac
 	done
 }
 
