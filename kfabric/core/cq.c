@@ -11,6 +11,7 @@
  * Lifetime: entries belong to the queue until read, or until it is closed;
  * those of fi_inject() are endpoint memory and go with the endpoint.
  */
+#include <linux/bug.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -19,6 +20,19 @@
 
 #include "core.h"
 #include "trace.h"
+
+/* Bytes of an entry; each format's is the beginning of the largest one. */
+static const u8 kfi_cq_entry_bytes[FI_CQ_FORMATS] = {
+	[FI_CQ_FORMAT_UNSPEC] = sizeof(struct fi_cq_data_entry),
+	[FI_CQ_FORMAT_CONTEXT] = sizeof(struct fi_cq_entry),
+	[FI_CQ_FORMAT_MSG] = sizeof(struct fi_cq_msg_entry),
+	[FI_CQ_FORMAT_DATA] = sizeof(struct fi_cq_data_entry),
+	[FI_CQ_FORMAT_TAGGED] = sizeof(struct fi_cq_tagged_entry),
+};
+static_assert(offsetof(struct fi_cq_msg_entry, len) ==
+	      offsetof(struct fi_cq_tagged_entry, len));
+static_assert(offsetof(struct fi_cq_data_entry, data) ==
+	      offsetof(struct fi_cq_tagged_entry, data));
 
 static bool kfi_comp_suppressed(const struct fid_ep *ep,
 				const struct kfi_comp *comp)
@@ -93,9 +107,11 @@ static void kfi_cq_take_locked(struct fid_cq *cq, struct kfi_comp *comp)
 	cq->nr_done--;
 }
 
-ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			size_t count, fi_addr_t *src_addr)
+ssize_t kfabric_cq_read(struct fid_cq *cq, void *buf, size_t count,
+			fi_addr_t *src_addr)
 {
+	const size_t bytes = kfi_cq_entry_bytes[cq->attr.format];
+	struct fi_cq_tagged_entry entry;
 	struct kfi_comp *comp;
 	unsigned long irq;
 	size_t n = 0;
@@ -109,12 +125,14 @@ ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
 	       !comp->entry.err) {
 		if (src_addr)
 			src_addr[n] = comp->entry.src_addr;
-		buf[n++] = (struct fi_cq_data_entry){
+		entry = (struct fi_cq_tagged_entry){
 			.op_context = comp->entry.op_context,
 			.flags = comp->entry.flags,
 			.len = comp->entry.len,
 			.data = comp->entry.data,
+			.tag = comp->entry.tag,
 		};
+		memcpy(buf + n++ * bytes, &entry, bytes);
 		kfi_cq_take_locked(cq, comp);
 	}
 	comp = kfi_cq_first_locked(cq);
@@ -161,8 +179,8 @@ static bool kfi_cq_take_signal(struct fid_cq *cq)
 	return was;
 }
 
-ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			 size_t count, fi_addr_t *src_addr, int timeout_ms)
+ssize_t kfabric_cq_sread(struct fid_cq *cq, void *buf, size_t count,
+			 fi_addr_t *src_addr, int timeout_ms)
 {
 	ssize_t ret = -FI_EAGAIN;
 	long left;

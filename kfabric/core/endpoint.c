@@ -94,6 +94,19 @@ static ssize_t kfi_dead_flush(struct fid_ep *ep, const struct fi_msg_flush *msg,
 	return -ENODEV;
 }
 
+static ssize_t kfi_dead_tagged(struct fid_ep *ep,
+			       const struct fi_msg_tagged *msg, u64 flags)
+{
+	return -ENODEV;
+}
+
+static ssize_t kfi_dead_tagged_inject(struct fid_ep *ep, const void *buf,
+				      size_t len, u64 flags, u64 data,
+				      fi_addr_t dest_addr, u64 tag)
+{
+	return -ENODEV;
+}
+
 static const struct fi_ops_msg kfi_dead_msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.sendmsg = kfi_dead_msg,
@@ -107,6 +120,13 @@ static const struct fi_ops_rma kfi_dead_rma_ops = {
 	.writemsg = kfi_dead_rma,
 	.inject_write = kfi_dead_inject_write,
 	.flush = kfi_dead_flush,
+};
+
+static const struct fi_ops_tagged kfi_dead_tagged_ops = {
+	.size = sizeof(struct fi_ops_tagged),
+	.recvmsg = kfi_dead_tagged,
+	.sendmsg = kfi_dead_tagged,
+	.inject = kfi_dead_tagged_inject,
 };
 
 /* Move to an end, and queue the event that tells of it, if there is one. */
@@ -146,6 +166,7 @@ static void kfi_ep_kill(struct fid_ep *ep)
 	if (ep->state == KFI_EP_DEAD) {
 		WRITE_ONCE(ep->msg, &kfi_dead_msg_ops);
 		WRITE_ONCE(ep->rma, &kfi_dead_rma_ops);
+		WRITE_ONCE(ep->tagged, &kfi_dead_tagged_ops);
 	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (ev)

@@ -82,6 +82,8 @@ int kfabric_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		return ret;
 	if (!KFI_HAS_OP(domain->ops, cq_open))
 		return -ENOSYS;
+	if (attr && attr->format >= FI_CQ_FORMATS)
+		return -EINVAL;
 	return domain->ops->cq_open(domain, attr, cq, context);
 }
 EXPORT_SYMBOL_GPL(kfabric_cq_open);
@@ -168,6 +170,7 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	ep->cm = ops->cm;
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
+	ep->tagged = ops->tagged;
 	ep->moved = ops->moved;
 	ep->path = ops->path;
 	ep->set_path = ops->set_path;

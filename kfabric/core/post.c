@@ -48,6 +48,7 @@ static void kfi_op_fill(struct kfi_op *op, struct fi_context *ctx,
 	op->flags = flags;
 	op->data = data;
 	op->addr = addr;
+	op->is_tagged = false;
 	op->buf = *buf;
 	op->rma_count = 0;
 	if (!(flags & FI_INJECT))
@@ -74,6 +75,17 @@ static void kfi_op_fill_rma(struct kfi_op *op, const struct fi_rma_iov *rma,
 {
 	op->rma_count = count;
 	memcpy(op->rma, rma, count * sizeof(*rma));
+}
+
+static void kfi_op_fill_tag(struct kfi_op *op, u64 tag, u64 ignore)
+{
+	struct fi_cq_err_entry *entry = &op->comp->entry;
+
+	op->is_tagged = true;
+	op->tag = tag;
+	op->ignore = ignore;
+	entry->flags ^= FI_MSG | FI_TAGGED;
+	entry->tag = tag;
 }
 
 /* ---- handing over ------------------------------------------------------ */
@@ -130,11 +142,20 @@ static ssize_t kfi_post_queue(struct kfi_post_ep *ep, struct kfi_op *op,
 	return ret;
 }
 
+/* What is to be injected. */
+struct kfi_injected {
+	enum kfi_op_type type;
+	struct fi_buf buf;
+	fi_addr_t addr;
+	u64 flags;
+	u64 data;
+	const struct fi_rma_iov *rma; /* of a write */
+	const u64 *tag; /* of a message with one */
+};
+
 /* The operation is in the endpoint's own memory, of which it has enough. */
 static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
-				      enum kfi_op_type type,
-				      const struct fi_buf *buf, fi_addr_t addr,
-				      const struct fi_rma_iov *rma)
+				      const struct kfi_injected *in)
 {
 	struct kfi_op *op;
 	ssize_t ret;
@@ -146,28 +167,29 @@ static ssize_t kfi_post_inject_locked(struct kfi_post_ep *ep,
 	if (!op)
 		return kfi_ep_again(&ep->ep, FI_TRANSMIT);
 	list_del(&op->node);
-	kfi_op_fill(op, NULL, type, buf, addr, FI_INJECT, 0);
-	if (rma)
-		kfi_op_fill_rma(op, rma, 1);
+	kfi_op_fill(op, NULL, in->type, &in->buf, in->addr,
+		    FI_INJECT | in->flags, in->data);
+	if (in->rma)
+		kfi_op_fill_rma(op, in->rma, 1);
+	if (in->tag)
+		kfi_op_fill_tag(op, *in->tag, 0);
 	ret = kfi_post_queue_locked(ep, op, FI_TRANSMIT);
 	if (ret)
 		list_add(&op->node, &ep->slots);
 	return ret;
 }
 
-static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep, enum kfi_op_type type,
-				  const void *bytes, size_t len, fi_addr_t addr,
-				  const struct fi_rma_iov *rma)
+static ssize_t kfi_post_inject_op(struct kfi_post_ep *ep,
+				  const struct kfi_injected *in)
 {
-	struct fi_buf buf = fi_buf_linear(bytes, len);
 	unsigned long irq;
 	ssize_t ret;
 
-	ret = kfi_buf_check(&buf, 1, ep->tx_attr.inject_size);
+	ret = kfi_buf_check(&in->buf, 1, ep->tx_attr.inject_size);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&ep->lock, irq);
-	ret = kfi_post_inject_locked(ep, type, &buf, addr, rma);
+	ret = kfi_post_inject_locked(ep, in);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
@@ -266,19 +288,25 @@ static ssize_t kfi_post_sendmsg(struct fid_ep *fid, const struct fi_msg *msg,
 			      FI_TRANSMIT);
 }
 
+static int kfi_check_recv(struct kfi_post_ep *ep,
+			  const struct fi_context *context,
+			  const struct fi_buf *buf, u64 flags)
+{
+	if (!context)
+		return -EINVAL;
+	if (flags & ~RECV_FLAGS)
+		return -FI_EBADFLAGS;
+	if (fi_ep_state(&ep->ep) == KFI_EP_IDLE)
+		return -FI_EOPBADSTATE;
+	return kfi_buf_check(buf, ep->rx_attr.iov_limit, ep->max_msg_size);
+}
+
 static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 				u64 flags)
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
-	int ret;
+	int ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
 
-	if (!msg->context)
-		return -EINVAL;
-	if (flags & ~RECV_FLAGS)
-		return -FI_EBADFLAGS;
-	if (fi_ep_state(fid) == KFI_EP_IDLE)
-		return -FI_EOPBADSTATE;
-	ret = kfi_buf_check(&msg->buf, ep->rx_attr.iov_limit, ep->max_msg_size);
 	if (ret)
 		return ret;
 	return kfi_post_queue(ep,
@@ -290,8 +318,11 @@ static ssize_t kfi_post_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 static ssize_t kfi_post_inject(struct fid_ep *fid, const void *buf, size_t len,
 			       fi_addr_t dest_addr)
 {
-	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_SEND, buf, len,
-				  dest_addr, NULL);
+	const struct kfi_injected in = { .type = KFI_OP_SEND,
+					 .buf = fi_buf_linear(buf, len),
+					 .addr = dest_addr };
+
+	return kfi_post_inject_op(to_kfi_post_ep(fid), &in);
 }
 
 static void kfi_post_submit(struct fid_ep *fid)
@@ -340,6 +371,61 @@ const struct fi_ops_msg kfi_post_msg_ops = {
 	.cancel = kfi_post_cancel,
 };
 EXPORT_SYMBOL_GPL(kfi_post_msg_ops);
+
+/* ---- messages with a tag ----------------------------------------------- */
+
+static ssize_t kfi_post_tsendmsg(struct fid_ep *fid,
+				 const struct fi_msg_tagged *msg, u64 flags)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	struct kfi_op *op;
+	int ret = kfi_check_tx(fid, msg->context, &msg->buf, flags,
+			       &ep->tx_attr, ep->max_msg_size);
+
+	if (ret)
+		return ret;
+	op = kfi_op_of(msg->context, KFI_OP_SEND, &msg->buf, msg->addr, flags,
+		       msg->data);
+	kfi_op_fill_tag(op, msg->tag, 0);
+	return kfi_post_queue(ep, op, FI_TRANSMIT);
+}
+
+static ssize_t kfi_post_trecvmsg(struct fid_ep *fid,
+				 const struct fi_msg_tagged *msg, u64 flags)
+{
+	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
+	struct kfi_op *op;
+	int ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
+
+	if (ret)
+		return ret;
+	op = kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, msg->addr, flags,
+		       0);
+	kfi_op_fill_tag(op, msg->tag, msg->ignore);
+	return kfi_post_queue(ep, op, FI_RECV);
+}
+
+static ssize_t kfi_post_tinject(struct fid_ep *fid, const void *buf, size_t len,
+				u64 flags, u64 data, fi_addr_t dest_addr,
+				u64 tag)
+{
+	const struct kfi_injected in = { .type = KFI_OP_SEND,
+					 .buf = fi_buf_linear(buf, len),
+					 .addr = dest_addr,
+					 .flags = flags,
+					 .data = data,
+					 .tag = &tag };
+
+	return kfi_post_inject_op(to_kfi_post_ep(fid), &in);
+}
+
+const struct fi_ops_tagged kfi_post_tagged_ops = {
+	.size = sizeof(struct fi_ops_tagged),
+	.recvmsg = kfi_post_trecvmsg,
+	.sendmsg = kfi_post_tsendmsg,
+	.inject = kfi_post_tinject,
+};
+EXPORT_SYMBOL_GPL(kfi_post_tagged_ops);
 
 /* ---- remote memory ----------------------------------------------------- */
 
@@ -394,12 +480,15 @@ static ssize_t kfi_post_inject_write(struct fid_ep *fid, const void *buf,
 				     u64 key)
 {
 	const struct fi_rma_iov rma = { .addr = addr, .len = len, .key = key };
+	const struct kfi_injected in = { .type = KFI_OP_WRITE,
+					 .buf = fi_buf_linear(buf, len),
+					 .addr = dest_addr,
+					 .rma = &rma };
 	u64 end;
 
 	if (check_add_overflow(addr, (u64)len, &end))
 		return -EINVAL;
-	return kfi_post_inject_op(to_kfi_post_ep(fid), KFI_OP_WRITE, buf, len,
-				  dest_addr, &rma);
+	return kfi_post_inject_op(to_kfi_post_ep(fid), &in);
 }
 
 const struct fi_ops_rma kfi_post_rma_ops = {

@@ -56,6 +56,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	conn->peer = peer;
 	conn->used = jiffies;
 	conn->offer = (struct rdmw_offer){ .instance = ep->instance,
+					   .features = RDMW_FEATURES,
 					   .window = KFIR_WINDOW,
 					   .piece_bytes = KFIR_PIECE_BYTES };
 	INIT_LIST_HEAD(&conn->touched);
@@ -214,6 +215,7 @@ int kfir_conn_accept(struct kfir_ep *ep, struct kfir_peer *peer,
 		return -ENOMEM;
 	conn->state = KFIR_ACCEPTING;
 	conn->offer.serial = ep->serial;
+	conn->offer.features &= theirs->features;
 	rdmw_flow_init(&conn->flow, &conn->offer, theirs);
 	ret = kfir_conn_open(conn, info);
 	if (!ret) {

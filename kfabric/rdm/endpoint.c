@@ -106,6 +106,7 @@ static const struct kfi_ep_ops kfir_ep_ops = {
 	.fid = &kfir_ep_fid_ops,
 	.cm = &kfir_cm_ops,
 	.msg = &kfi_post_msg_ops,
+	.tagged = &kfi_post_tagged_ops,
 };
 
 /* ---- opening ------------------------------------------------------------ */
@@ -116,10 +117,10 @@ static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 	kfi_post_limit(&ep->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
 		       RDMW_MESSAGE_MAX);
 	ep->post.up = true;
+	ep->directed = info->caps & FI_DIRECTED_RECV;
 	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
 	INIT_LIST_HEAD(&ep->posted);
 	INIT_LIST_HEAD(&ep->sends);
-	INIT_LIST_HEAD(&ep->receives);
 	INIT_LIST_HEAD(&ep->canceled);
 	INIT_LIST_HEAD(&ep->done);
 	INIT_LIST_HEAD(&ep->conns);

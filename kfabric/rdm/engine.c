@@ -109,7 +109,7 @@ static void kfir_take_posts(struct kfir_ep *ep)
 
 	kfir_splice(ep, &ep->posted, &posted);
 	list_for_each_entry_safe(op, next, &posted, base.node) {
-		peer = kfir_peer_get(ep, &op->to);
+		peer = kfir_peer_get(ep, &op->name);
 		if (!peer) {
 			kfir_finish(ep, op, FI_ENOMEM, 0);
 			continue;
@@ -138,12 +138,19 @@ static bool kfir_take_canceled(struct kfir_ep *ep)
 
 /* ---- looking around ----------------------------------------------------- */
 
-/* Frees those that are down and have nothing left. */
+/*
+ * Frees those that are down and have nothing left. A receive that is posted
+ * meanwhile waits for the next walk: an older message may have been passed by.
+ */
 void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
 
-	ep->starved = false;
+	spin_lock_irq(&ep->post.lock);
+	ep->before = ep->receives.next_seq;
+	ep->afresh = ep->came_back;
+	ep->came_back = false;
+	spin_unlock_irq(&ep->post.lock);
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
 		kfir_receive(conn);
 		if (conn->state == KFIR_DOWN && list_empty(&conn->arrived))
@@ -198,7 +205,13 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 {
 	u32 ms = READ_ONCE(conn->ep->post.ep.op_timeout_ms);
 
-	return ms && conn->rx && list_empty(&conn->arrived) &&
+	/* What is in the middle of it and has arrived is received yet. */
+	if (!list_empty(&conn->arrived) &&
+	    !(list_last_entry(&conn->arrived, struct kfir_slot, node)
+		      ->piece.flags &
+	      RDMW_LAST))
+		return false;
+	return ms && conn->rx &&
 	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
 }
 
@@ -231,12 +244,20 @@ static void kfir_look_idle(struct kfir_ep *ep)
 
 /* ---- the end of everything ---------------------------------------------- */
 
-static void kfir_end_list(struct kfir_ep *ep, struct list_head *list)
+/* No peer is made for those that were posted: that would take memory. */
+static void kfir_end_posts(struct kfir_ep *ep)
 {
 	struct kfir_op *op, *next;
+	struct rdmw_want *want;
 	LIST_HEAD(ops);
 
-	kfir_splice(ep, list, &ops);
+	spin_lock_irq(&ep->post.lock);
+	list_splice_init(&ep->posted, &ops);
+	while ((want = ep->receives.first)) {
+		rdmw_want_del(&ep->receives, want);
+		list_add_tail(&kfir_op_of_want(want)->base.node, &ops);
+	}
+	spin_unlock_irq(&ep->post.lock);
 	list_for_each_entry_safe(op, next, &ops, base.node)
 		kfir_finish(ep, op, ep->ending, 0);
 }
@@ -274,9 +295,7 @@ static void kfir_end_all(struct kfir_ep *ep)
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
 	kfir_end_peers(ep);
-	/* No peer is made for them: that would take memory. */
-	kfir_end_list(ep, &ep->posted);
-	kfir_end_list(ep, &ep->receives);
+	kfir_end_posts(ep);
 }
 
 /* The device below is gone. */

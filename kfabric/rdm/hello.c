@@ -173,7 +173,7 @@ static void kfir_take_welcome(struct kfir_conn *conn, const u8 *data,
 	struct rdmw_offer theirs;
 
 	if (conn->state == KFIR_DIALING) {
-		if (rdmw_welcome_parse(data, len, &theirs)) {
+		if (rdmw_welcome_parse(data, len, &conn->offer, &theirs)) {
 			kfir_conn_break(conn, EPROTO);
 			return;
 		}

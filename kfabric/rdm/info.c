@@ -63,26 +63,39 @@ int kfir_ask_inner(const char *node, const char *service, u64 flags,
 	return ret;
 }
 
+/* Who names what is needed, and not this, may post receives with any address. */
+static u64 kfir_directed(const struct fi_info *hints)
+{
+	u64 needed = hints ? hints->caps : 0;
+
+	if (hints && hints->rx_attr)
+		needed |= hints->rx_attr->caps;
+	return needed && !(needed & FI_DIRECTED_RECV) ? 0 : FI_DIRECTED_RECV;
+}
+
 /* Make an inner info ours. Names and addresses stay. */
 static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
 	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	const u64 tx = FI_MSG | FI_TAGGED | FI_SEND;
+	const u64 rx =
+		FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | kfir_directed(hints);
 	char *domain = info->domain_attr->name;
 	int ret = kfi_layer_name(info, &kfir_prov);
 
 	if (ret)
 		return ret;
 	info->caps &= FI_LOCAL_COMM | FI_REMOTE_COMM;
-	info->caps |= FI_MSG | FI_SEND | FI_RECV | FI_SOURCE;
+	info->caps |= tx | rx;
 	*info->tx_attr = (struct fi_tx_attr){
-		.caps = FI_MSG | FI_SEND,
+		.caps = tx,
 		.comp_levels = info->tx_attr->comp_levels & levels,
 		.inject_size = KFI_POST_INJECT_SIZE,
 		.size = KFIR_QUEUE_SIZE,
 		.iov_limit = KFIR_IOV_LIMIT,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
-		.caps = FI_MSG | FI_RECV | FI_SOURCE,
+		.caps = rx,
 		.size = KFIR_QUEUE_SIZE,
 		.iov_limit = KFIR_IOV_LIMIT,
 	};

@@ -18,14 +18,30 @@ static int kfir_ready(struct kfi_post_ep *post, u64 dir)
 	return ep->listening ? 0 : -FI_EOPBADSTATE;
 }
 
+static void kfir_queue_receive(struct kfir_ep *ep, struct kfir_op *op,
+			       bool named)
+{
+	static_assert(sizeof(op->name) == RDMW_NAME_BYTES);
+	/* On no list until it is canceled. */
+	INIT_LIST_HEAD(&op->base.node);
+	op->want = (struct rdmw_want){
+		.from = named ? (const u8 *)&op->name : NULL,
+		.is_tagged = op->base.is_tagged,
+		.tag = op->base.tag,
+		.ignore = op->base.ignore,
+	};
+	rdmw_want_add(&ep->receives, &op->want);
+}
+
 static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct kfir_ep *ep = to_kfir_ep(&post->ep);
 	struct kfir_op *op = to_kfir_op(base);
+	bool named = base->type == KFI_OP_SEND ||
+		     (ep->directed && base->addr != FI_ADDR_UNSPEC);
 
 	lockdep_assert_held(&post->lock);
-	if (base->type == KFI_OP_SEND &&
-	    !kfi_av_name(post->ep.av, base->addr, &op->to))
+	if (named && !kfi_av_name(post->ep.av, base->addr, &op->name))
 		return -EINVAL;
 	op->moved = 0;
 	op->pieces = 0;
@@ -34,8 +50,7 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->canceled = false;
 	op->whole = false;
 	if (base->type == KFI_OP_RECV) {
-		op->seq = ep->rx_seq++;
-		list_add_tail(&base->node, &ep->receives);
+		kfir_queue_receive(ep, op, named);
 	} else {
 		op->deadline =
 			jiffies +
@@ -57,14 +72,16 @@ static void kfir_post_kick(struct kfi_post_ep *post)
 static int kfir_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 {
 	struct kfir_ep *ep = to_kfir_ep(&post->ep);
-	struct kfi_op *rx;
+	struct rdmw_want *want;
 	struct kfir_op *op;
 
 	lockdep_assert_held(&post->lock);
-	list_for_each_entry(rx, &ep->receives, node) {
-		if (rx != base)
+	for (want = ep->receives.first; want; want = want->next) {
+		op = kfir_op_of_want(want);
+		if (&op->base != base)
 			continue;
-		list_move_tail(&rx->node, &ep->canceled);
+		rdmw_want_del(&ep->receives, want);
+		list_add_tail(&op->base.node, &ep->canceled);
 		kfir_kick(ep);
 		return 0;
 	}

@@ -29,6 +29,7 @@
 
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
+#include "../rdmwire/rdmw_match.h"
 
 #define KFIR_NAME	"rdm"
 #define KFIR_QUEUE_SIZE 256 /* operations per endpoint and direction */
@@ -66,9 +67,9 @@ struct kfir_domain {
 struct kfir_op {
 	struct kfi_op base; /* its node: the list that it waits on */
 	struct list_head all; /* of sends: kfir_ep.sends */
-	struct sockaddr_in6 to;
+	struct sockaddr_in6 name; /* of whom it is to or from */
+	struct rdmw_want want; /* of receives: kfir_ep.receives */
 	unsigned long deadline; /* jiffies */
-	u64 seq; /* of receives: order of posting */
 	size_t moved; /* bytes handed over, or received */
 	unsigned int pieces; /* handed over */
 	unsigned int flying; /* of these, not done */
@@ -85,6 +86,7 @@ struct kfir_slot {
 	struct kfir_conn *conn;
 	struct kfir_op *op; /* whose piece it has; NULL: none's */
 	struct rdmw_piece piece; /* that came */
+	u64 shown; /* first piece: receives from here on have not seen it */
 	u8 *bytes;
 	size_t len; /* that came */
 	int err; /* positive */
@@ -119,12 +121,13 @@ struct kfir_conn {
 	unsigned long fed; /* jiffies: last data that a receive got */
 	unsigned long moved; /* jiffies: last of ours that went; 0: none */
 	struct list_head early; /* slots: came before the welcome */
-	struct list_head arrived; /* slots: pieces to be received */
+	struct list_head
+		arrived; /* slots: pieces, all messages but the last whole */
 	struct list_head unposted; /* slots to receive, not taken yet */
 	struct list_head free; /* slots to send */
 	struct list_head flying; /* sends, all handed over */
 	unsigned int nr_free;
-	struct kfir_op *rx; /* receive of the message that arrives */
+	struct kfir_op *rx; /* receive of the message whose rest is to come */
 	void *slots; /* kfir_slot_at() */
 	size_t stride;
 	u8 *bytes;
@@ -151,15 +154,16 @@ struct kfir_ep {
 	struct fid_cq *cq;
 	struct delayed_work engine;
 	u64 instance;
+	bool directed; /* FI_DIRECTED_RECV */
 	struct sockaddr_in6 name; /* since it listens */
 
 	/* under post.lock */
 	struct list_head posted; /* sends that the engine has not seen */
 	struct list_head sends; /* all that are not over: kfir_op.all */
-	struct list_head receives; /* that no message has, oldest first */
+	struct rdmw_wants receives; /* that no message has */
 	struct list_head canceled; /* receives */
 	struct list_head done; /* slots */
-	u64 rx_seq;
+	bool came_back; /* a receive that messages were shown */
 	bool cancel; /* some send is canceled */
 	bool listening;
 	bool closed; /* never kick again */
@@ -173,7 +177,8 @@ struct kfir_ep {
 	unsigned int nr_conns;
 	u64 serial; /* of the next hello */
 	unsigned long next_tick; /* jiffies */
-	bool starved; /* of receives, in this walk over waiting */
+	u64 before; /* receives from here on are for the next walk over waiting */
+	bool afresh; /* messages are shown all receives, in this walk */
 	int ending; /* positive: what all operations end with */
 	u64 event_buf[(sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX) /
 		      sizeof(u64)];
@@ -194,6 +199,11 @@ static inline struct kfir_ep *to_kfir_ep(struct fid_ep *ep)
 static inline struct kfir_op *to_kfir_op(struct kfi_op *base)
 {
 	return container_of(base, struct kfir_op, base);
+}
+
+static inline struct kfir_op *kfir_op_of_want(struct rdmw_want *want)
+{
+	return container_of(want, struct kfir_op, want);
 }
 
 static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)

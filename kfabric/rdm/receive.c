@@ -73,6 +73,7 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	if (slot->piece.credits)
 		conn->moved = jiffies;
 	if (slot->piece.kind == RDMW_DATA) {
+		slot->shown = 0;
 		list_add_tail(&slot->node, &conn->arrived);
 		if (list_empty(&conn->waiting))
 			list_add_tail(&conn->waiting, &conn->ep->waiting);
@@ -97,35 +98,50 @@ void kfir_arrived(struct kfir_slot *slot)
 
 /* ---- messages ---------------------------------------------------------- */
 
-static struct kfir_op *kfir_receive_get(struct kfir_ep *ep)
+/* The receive of a message whose first piece is in a slot, or NULL. */
+static struct kfir_op *kfir_receive_get(struct kfir_conn *conn,
+					struct kfir_slot *slot)
 {
-	struct kfir_op *op;
+	const struct rdmw_label label = {
+		.from = (const u8 *)&conn->peer->name,
+		.is_tagged = slot->piece.flags & RDMW_TAGGED,
+		.tag = slot->piece.tag,
+	};
+	struct kfir_ep *ep = conn->ep;
+	struct rdmw_want *want;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	op = list_first_entry_or_null(&ep->receives, struct kfir_op, base.node);
-	if (op)
-		list_del_init(&op->base.node);
+	want = rdmw_wants_find(&ep->receives, &label,
+			       ep->afresh ? 0 : slot->shown, ep->before);
+	if (want)
+		rdmw_want_del(&ep->receives, want);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op;
+	slot->shown = ep->before;
+	return want ? kfir_op_of_want(want) : NULL;
+}
+
+/* What the completion of a receive says of its message, or of none yet. */
+static u64 kfir_receive_flags(const struct kfir_op *op)
+{
+	return FI_RECV | (op->base.is_tagged ? FI_TAGGED : FI_MSG);
 }
 
 /* To its place: it has not received anything. */
 static void kfir_receive_put(struct kfir_ep *ep, struct kfir_op *op)
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	struct kfir_op *other;
 	unsigned long irq;
 
 	op->moved = 0;
-	entry->flags = FI_RECV | FI_MSG;
+	entry->flags = kfir_receive_flags(op);
 	entry->data = 0;
+	entry->tag = op->base.tag;
 	entry->olen = 0;
 	spin_lock_irqsave(&ep->post.lock, irq);
-	list_for_each_entry(other, &ep->receives, base.node)
-		if (other->seq > op->seq)
-			break;
-	list_add_tail(&op->base.node, &other->base.node);
+	rdmw_want_put(&ep->receives, &op->want);
+	ep->came_back = true;
+	kfir_kick(ep);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
@@ -143,64 +159,79 @@ static void kfir_copy_in(struct kfir_op *op, const u8 *from, size_t len)
 	op->moved += len;
 }
 
-static void kfir_receive_begin(struct kfir_conn *conn,
+static void kfir_receive_begin(struct kfir_op *op,
 			       const struct rdmw_piece *piece)
 {
-	struct fi_cq_err_entry *entry = &conn->rx->base.comp->entry;
+	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 
 	entry->olen = 0;
-	if (piece->at > conn->rx->base.buf.len)
-		entry->olen = piece->at - conn->rx->base.buf.len;
-	entry->flags = FI_RECV | FI_MSG;
+	if (piece->at > op->base.buf.len)
+		entry->olen = piece->at - op->base.buf.len;
+	entry->flags = kfir_receive_flags(op);
 	if (piece->flags & RDMW_WORD)
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	entry->data = piece->word;
+	entry->tag = piece->tag;
 }
 
-static void kfir_receive_end(struct kfir_conn *conn)
+static void kfir_receive_end(struct kfir_conn *conn, struct kfir_op *op)
 {
 	struct kfir_ep *ep = conn->ep;
-	struct kfir_op *op = conn->rx;
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 
-	conn->rx = NULL;
 	entry->len = op->moved;
 	entry->src_addr = kfi_av_find(ep->post.ep.av, &conn->peer->name);
 	kfir_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
 }
 
-/* False: its message waits for a receive. */
-static bool kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot)
+static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
+			       struct kfir_op *op)
 {
 	const struct rdmw_piece *piece = &slot->piece;
 
-	if (piece->flags & RDMW_FIRST) {
-		/* Nor is one that comes meanwhile for who is looked at later. */
-		if (!conn->ep->starved)
-			conn->rx = kfir_receive_get(conn->ep);
-		if (!conn->rx) {
-			conn->ep->starved = true;
-			return false;
-		}
-		kfir_receive_begin(conn, piece);
-	}
+	if (piece->flags & RDMW_FIRST)
+		kfir_receive_begin(op, piece);
 	conn->fed = jiffies;
-	kfir_copy_in(conn->rx, slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
+	kfir_copy_in(op, slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
 	if (piece->flags & RDMW_LAST)
-		kfir_receive_end(conn);
+		kfir_receive_end(conn, op);
 	list_del_init(&slot->node);
 	kfir_repost(slot);
-	return true;
 }
 
-/* What has arrived goes into receives, as far as there are any. */
+/*
+ * What has arrived goes into receives, as far as there are any for it; the others
+ * wait in their buffers, and those behind them pass by. The pieces before the first
+ * one that begins a message are of the message that conn->rx is for, and may follow
+ * whole ones that wait.
+ */
 void kfir_receive(struct kfir_conn *conn)
 {
+	struct kfir_op *op = NULL;
 	struct kfir_slot *slot, *next;
+	bool begins = false; /* the message at hand does so in this list */
+	u16 flags;
 
-	list_for_each_entry_safe(slot, next, &conn->arrived, node)
-		if (!kfir_receive_piece(conn, slot))
-			return;
+	list_for_each_entry_safe(slot, next, &conn->arrived, node) {
+		flags = slot->piece.flags;
+		if (flags & RDMW_FIRST) {
+			op = kfir_receive_get(conn, slot);
+			begins = true;
+		} else if (!begins) {
+			op = conn->rx;
+		}
+		if (op)
+			kfir_receive_piece(conn, slot, op);
+		if (!(flags & RDMW_LAST))
+			continue;
+		if (!begins)
+			conn->rx = NULL;
+		begins = false;
+	}
+	if (begins)
+		conn->rx = op;
+	if (!list_empty(&conn->arrived))
+		return;
 	list_del_init(&conn->waiting);
 	kfir_touch(conn);
 }

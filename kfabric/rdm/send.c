@@ -84,10 +84,16 @@ static void kfir_copy_out(struct kfir_op *op, u8 *to, size_t len)
 /* 0: a piece is on its way; else nothing has changed. */
 static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 {
-	size_t total = op->base.buf.len, room, n;
+	const struct rdmw_message message = {
+		.total = op->base.buf.len,
+		.flags = (op->base.flags & FI_REMOTE_CQ_DATA ? RDMW_WORD : 0) |
+			 (op->base.is_tagged ? RDMW_TAGGED : 0),
+		.word = op->base.data,
+		.tag = op->base.tag,
+	};
 	struct rdmw_flow flow = conn->flow;
-	const __u64 word = op->base.data;
 	struct kfir_slot *slot;
+	size_t room, n;
 	int ret;
 
 	room = min_t(size_t, rdmw_flow_may_send(&conn->flow),
@@ -97,10 +103,8 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	slot = kfir_slot_get(conn);
 	if (!slot)
 		return -FI_EAGAIN;
-	n = min(room, total - op->moved);
-	rdmw_flow_data(&flow, total, op->moved,
-		       op->base.flags & FI_REMOTE_CQ_DATA ? &word : NULL, n,
-		       slot->bytes);
+	n = min_t(size_t, room, message.total - op->moved);
+	rdmw_flow_data(&flow, &message, op->moved, n, slot->bytes);
 	kfir_copy_out(op, slot->bytes + RDMW_HEADER_BYTES, n);
 	slot->op = op;
 	ret = kfir_slot_send(slot, RDMW_HEADER_BYTES + n);
@@ -110,7 +114,7 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	op->moved += n;
 	op->pieces++;
 	op->flying++;
-	op->whole = op->moved == total;
+	op->whole = op->moved == message.total;
 	return 0;
 }
 
@@ -140,6 +144,11 @@ static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 			return;
 		if (!op->begun && !kfir_begin(ep, op)) {
 			kfir_finish(ep, op, ECANCELED, 0);
+			continue;
+		}
+		if (op->base.is_tagged &&
+		    !(conn->flow.features & RDMW_FEATURE_TAGS)) {
+			kfir_finish(ep, op, FI_EOPNOTSUPP, 0);
 			continue;
 		}
 		if (kfir_send_piece(conn, op)) {

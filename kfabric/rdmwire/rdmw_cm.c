@@ -11,9 +11,9 @@
 /* All three begin so. */
 #define AT_KIND	   1
 #define AT_LENGTH  2
-#define AT_FLAGS   4
 #define HEAD_BYTES 8
 /* Hello and welcome. */
+#define AT_FEATURES 4
 #define AT_INSTANCE 8
 #define AT_SERIAL   16
 #define AT_WINDOW   24
@@ -24,8 +24,8 @@
 #define AT_ADDR 32
 #define AT_PORT 48
 #define AT_END	50
-/* Refusal: the flags' place has the reason. */
-#define AT_REASON AT_FLAGS
+/* Refusal. */
+#define AT_REASON 4
 
 static void rdmw_head_pack(enum rdmw_kind kind, __u16 bytes, __u8 *out)
 {
@@ -52,6 +52,7 @@ static enum rdmw_violation rdmw_head_parse(enum rdmw_kind kind, __u32 due,
 
 static void rdmw_offer_pack(const struct rdmw_offer *offer, __u8 *out)
 {
+	rdmw_put(out + AT_FEATURES, 4, offer->features);
 	rdmw_put(out + AT_INSTANCE, 8, offer->instance);
 	rdmw_put(out + AT_SERIAL, 8, offer->serial);
 	rdmw_put(out + AT_WINDOW, 2, offer->window);
@@ -64,6 +65,7 @@ static enum rdmw_violation rdmw_offer_parse(const __u8 *in,
 	struct rdmw_offer o = {
 		.instance = rdmw_get(in + AT_INSTANCE, 8),
 		.serial = rdmw_get(in + AT_SERIAL, 8),
+		.features = (__u32)rdmw_get(in + AT_FEATURES, 4),
 		.window = (__u16)rdmw_get(in + AT_WINDOW, 2),
 		.piece_bytes = (__u16)rdmw_get(in + AT_PIECE, 2),
 	};
@@ -85,7 +87,6 @@ void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out)
 	rdmw_put(out + AT_PORT, 2, hello->port);
 }
 
-/* Flags of a hello offer what later versions can: ours takes none of them up. */
 enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 				     struct rdmw_hello *hello)
 {
@@ -113,8 +114,8 @@ void rdmw_welcome_pack(const struct rdmw_offer *offer, __u8 *out)
 	rdmw_offer_pack(offer, out);
 }
 
-/* Its flags are those of the hello that are taken up: ours offered none. */
 enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
+				       const struct rdmw_offer *ours,
 				       struct rdmw_offer *offer)
 {
 	enum rdmw_violation bad =
@@ -122,7 +123,7 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 
 	if (bad)
 		return bad;
-	if (rdmw_get(in + AT_FLAGS, 4))
+	if (rdmw_get(in + AT_FEATURES, 4) & ~ours->features)
 		return RDMW_BAD_RESERVED;
 	return rdmw_offer_parse(in, offer);
 }

@@ -19,6 +19,10 @@
 #define RDMW_REFUSE_BYTES  8
 #define RDMW_ADDR_BYTES	   16
 
+/* What is newer than the version: works when both ends have it. */
+#define RDMW_FEATURE_TAGS 1 /* messages with a tag */
+#define RDMW_FEATURES	  RDMW_FEATURE_TAGS
+
 /* Bounds of what a peer may offer. */
 #define RDMW_PIECE_MIN	256
 #define RDMW_WINDOW_MAX 1024
@@ -88,12 +92,15 @@ enum rdmw_reason {
  * @instance: drawn at random when the endpoint was opened, not 0
  * @serial: hello: number of the attempt, rising; welcome: the next one's, so that
  *	all lower ones are given up
+ * @features: hello: that it has, also those that nobody here knows; welcome: those
+ *	of the hello's that it has as well
  * @window: pieces that it can take before it must give credits back
  * @piece_bytes: of the buffer of each, header included
  */
 struct rdmw_offer {
 	__u64 instance;
 	__u64 serial;
+	__u32 features;
 	__u16 window;
 	__u16 piece_bytes;
 };
@@ -114,7 +121,9 @@ void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out);
 enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 				     struct rdmw_hello *hello);
 void rdmw_welcome_pack(const struct rdmw_offer *offer, __u8 *out);
+/* What takes up more than @ours offered is none. */
 enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
+				       const struct rdmw_offer *ours,
 				       struct rdmw_offer *offer);
 void rdmw_refuse_pack(enum rdmw_reason reason, __u8 *out);
 enum rdmw_violation rdmw_refuse_parse(const __u8 *in, __u32 bytes,

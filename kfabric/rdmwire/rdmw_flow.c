@@ -14,13 +14,16 @@
 #define AT_CREDITS 6
 #define AT_AT	   8
 #define AT_WORD	   16
-#define AT_ROOM	   24
-#define ALL_FLAGS  (RDMW_FIRST | RDMW_LAST | RDMW_WORD)
+#define AT_TAG	   24
+#define ALL_FLAGS  (RDMW_FIRST | RDMW_LAST | RDMW_WORD | RDMW_TAGGED)
+/* What the first piece of a message alone can say. */
+#define FIRST_FLAGS (RDMW_WORD | RDMW_TAGGED)
 
 void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
 		    const struct rdmw_offer *theirs)
 {
 	memset(flow, 0, sizeof(*flow));
+	flow->features = ours->features & theirs->features;
 	flow->window_out = theirs->window;
 	flow->credits = theirs->window;
 	flow->piece_out = theirs->piece_bytes;
@@ -38,6 +41,7 @@ static void rdmw_piece_pack(const struct rdmw_piece *piece, __u8 *out)
 	rdmw_put(out + AT_CREDITS, 2, piece->credits);
 	rdmw_put(out + AT_AT, 8, piece->at);
 	rdmw_put(out + AT_WORD, 8, piece->word);
+	rdmw_put(out + AT_TAG, 8, piece->tag);
 }
 
 /* A message of credits has half a window: so two of them can be under way. */
@@ -61,8 +65,8 @@ __u32 rdmw_flow_may_send(const struct rdmw_flow *flow)
 	return flow->piece_out - RDMW_HEADER_BYTES;
 }
 
-void rdmw_flow_data(struct rdmw_flow *flow, __u64 total, __u64 at,
-		    const __u64 *word, __u16 bytes, __u8 *out)
+void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
+		    __u64 at, __u16 bytes, __u8 *out)
 {
 	struct rdmw_piece piece = {
 		.kind = RDMW_DATA,
@@ -72,14 +76,14 @@ void rdmw_flow_data(struct rdmw_flow *flow, __u64 total, __u64 at,
 	};
 
 	if (!at) {
-		piece.flags |= RDMW_FIRST;
-		piece.at = total;
-		if (word) {
-			piece.flags |= RDMW_WORD;
-			piece.word = *word;
-		}
+		piece.flags |= RDMW_FIRST | message->flags;
+		piece.at = message->total;
+		if (message->flags & RDMW_WORD)
+			piece.word = message->word;
+		if (message->flags & RDMW_TAGGED)
+			piece.tag = message->tag;
 	}
-	if (at + bytes == total)
+	if (at + bytes == message->total)
 		piece.flags |= RDMW_LAST;
 	flow->credits--;
 	rdmw_piece_pack(&piece, out);
@@ -124,12 +128,13 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		.credits = (__u16)rdmw_get(in + AT_CREDITS, 2),
 		.at = rdmw_get(in + AT_AT, 8),
 		.word = rdmw_get(in + AT_WORD, 8),
+		.tag = rdmw_get(in + AT_TAG, 8),
 	};
 	if (bytes != (__u32)RDMW_HEADER_BYTES + piece->bytes)
 		return RDMW_BAD_LENGTH;
 	if ((piece->flags & ~ALL_FLAGS) ||
-	    !rdmw_is_zero(in + AT_ROOM, RDMW_HEADER_BYTES - AT_ROOM) ||
-	    (piece->word && !(piece->flags & RDMW_WORD)))
+	    (piece->word && !(piece->flags & RDMW_WORD)) ||
+	    (piece->tag && !(piece->flags & RDMW_TAGGED)))
 		return RDMW_BAD_RESERVED;
 	if (piece->kind != RDMW_DATA &&
 	    (piece->flags || piece->bytes || piece->at))
@@ -151,7 +156,7 @@ static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
 		return RDMW_BAD_ORDER;
 	if (first && total > RDMW_MESSAGE_MAX)
 		return RDMW_BAD_FIELD;
-	if (!first && ((piece->flags & RDMW_WORD) || piece->at != got))
+	if (!first && ((piece->flags & FIRST_FLAGS) || piece->at != got))
 		return RDMW_BAD_ORDER;
 	if (piece->bytes > total - got ||
 	    (piece->bytes == total - got) != !!(piece->flags & RDMW_LAST))
@@ -189,6 +194,9 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 		return bad;
 	if (bytes > flow->piece_in)
 		return RDMW_BAD_LENGTH;
+	if ((piece->flags & RDMW_TAGGED) &&
+	    !(flow->features & RDMW_FEATURE_TAGS))
+		return RDMW_BAD_RESERVED;
 	if (piece->credits > flow->window_out - flow->credits ||
 	    (piece->kind == RDMW_CREDIT &&
 	     piece->credits < rdmw_credits_due(flow->window_out)))

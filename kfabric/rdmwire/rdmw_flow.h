@@ -22,18 +22,20 @@
 #define RDMW_MESSAGE_MAX (1U << 30)
 
 /* Flags of a piece. */
-#define RDMW_FIRST 1
-#define RDMW_LAST  2
-#define RDMW_WORD  4 /* of a first piece: there is data for the completion */
+#define RDMW_FIRST  1
+#define RDMW_LAST   2
+#define RDMW_WORD   4 /* of a first piece: there is data for the completion */
+#define RDMW_TAGGED 8 /* of a first piece: there is a tag; RDMW_FEATURE_TAGS */
 
 /**
  * struct rdmw_piece - a message on the wire, without its bytes
  * @kind: RDMW_DATA, RDMW_CREDIT or RDMW_BYE
- * @flags: RDMW_FIRST, RDMW_LAST, RDMW_WORD
+ * @flags: RDMW_FIRST, RDMW_LAST, RDMW_WORD, RDMW_TAGGED
  * @bytes: of it, behind the header
  * @credits: buffers that are free again
  * @at: first piece: bytes of the whole message, else of what came before
  * @word: with RDMW_WORD
+ * @tag: with RDMW_TAGGED
  */
 struct rdmw_piece {
 	enum rdmw_kind kind;
@@ -42,10 +44,26 @@ struct rdmw_piece {
 	__u16 credits;
 	__u64 at;
 	__u64 word;
+	__u64 tag;
+};
+
+/**
+ * struct rdmw_message - a message to be sent, without its bytes
+ * @total: how many
+ * @flags: RDMW_WORD, RDMW_TAGGED
+ * @word: with RDMW_WORD
+ * @tag: with RDMW_TAGGED
+ */
+struct rdmw_message {
+	__u64 total;
+	__u16 flags;
+	__u64 word;
+	__u64 tag;
 };
 
 /**
  * struct rdmw_flow - one end of a connection
+ * @features: that both ends have
  * @window_out: the peer's buffers
  * @credits: of these, how many we may send to
  * @piece_out: bytes of each, header included
@@ -60,6 +78,7 @@ struct rdmw_piece {
  * @bye_out: we do not
  */
 struct rdmw_flow {
+	__u32 features;
 	__u16 window_out;
 	__u16 credits;
 	__u16 piece_out;
@@ -93,15 +112,15 @@ __u32 rdmw_flow_may_send(const struct rdmw_flow *flow);
 
 /**
  * rdmw_flow_data() - the header of the next piece
- * @flow: the connection's, of which rdmw_flow_may_send() says so
- * @total: bytes of the message
+ * @flow: the connection's, of which rdmw_flow_may_send() says so; it has what the
+ *	message's flags need
+ * @message: the message
  * @at: bytes that went before
- * @word: for the completion, or NULL
  * @bytes: of this piece
  * @out: RDMW_HEADER_BYTES
  */
-void rdmw_flow_data(struct rdmw_flow *flow, __u64 total, __u64 at,
-		    const __u64 *word, __u16 bytes, __u8 *out);
+void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
+		    __u64 at, __u16 bytes, __u8 *out);
 
 /**
  * rdmw_flow_credit() - a message that gives credits back, if it is due

@@ -68,6 +68,12 @@ struct kfid;
 #define FI_LOCAL_COMM	BIT_ULL(8) /* reaches endpoints of this machine */
 #define FI_REMOTE_COMM	BIT_ULL(9) /* reaches other machines */
 #define FI_RMA_PMEM	BIT_ULL(10) /* can make remote memory persistent */
+#define FI_TAGGED	BIT_ULL(11) /* messages with a tag */
+/*
+ * The sender that a receive names counts: see struct fi_msg. Of an info whose
+ * hints name other capabilities and not this one it is off.
+ */
+#define FI_DIRECTED_RECV BIT_ULL(12)
 
 /* Flags of single operations, and of tx_attr/rx_attr.op_flags. */
 #define FI_COMPLETION	     BIT_ULL(16) /* report success (selective CQs) */

@@ -23,6 +23,8 @@
 #include <kfabric/fi_domain.h>
 #include <kfabric/fi_eq.h>
 
+struct fi_ops_tagged;
+
 /**
  * struct fi_context - head of operation memory
  *
@@ -67,7 +69,9 @@ enum kfi_ep_state {
  * @buf: local buffer
  * @addr: FI_ADDR_UNSPEC or anything: a connected endpoint has one peer. To send
  *	on an unconnected one: the peer's number in its address vector; to receive
- *	FI_ADDR_UNSPEC: a message of whoever comes first
+ *	with FI_DIRECTED_RECV: the number of the only sender that it is for, as it
+ *	is when the receive is posted; FI_ADDR_UNSPEC, and without FI_DIRECTED_RECV
+ *	anything: a message of whoever comes first
  * @context: operation memory
  * @data: for the peer's completion, with FI_REMOTE_CQ_DATA
  *
@@ -249,6 +253,7 @@ struct fi_space_handler {
  * @cm: connection operations
  * @msg: message operations
  * @rma: remote memory operations
+ * @tagged: operations of messages with a tag, in fi_tagged.h
  * @moved: FI_OPT_MOVED_BYTES, or NULL
  * @path: reads FI_OPT_PATH, or NULL
  * @set_path: sets it; there with @path
@@ -272,6 +277,7 @@ struct fid_ep {
 	const struct fi_ops_cm *cm;
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
+	const struct fi_ops_tagged *tagged;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);

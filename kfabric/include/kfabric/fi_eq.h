@@ -27,13 +27,49 @@ typedef u64 fi_addr_t;
 #define FI_ADDR_UNSPEC ((fi_addr_t)-1)
 
 /**
- * struct fi_cq_data_entry - one successful operation
- * @op_context: the operation's &struct fi_context; NULL for fi_inject() and
- *	for remote CQ data that consumed no receive
- * @flags: FI_SEND, FI_RECV, FI_READ, FI_WRITE or FI_FLUSH, with FI_MSG or
- *	FI_RMA, and FI_REMOTE_CQ_DATA if @data is valid
- * @len: bytes received; for other operations the bytes moved
- * @data: remote CQ data
+ * enum fi_cq_format - what fi_cq_read() and its like store of an operation
+ * @FI_CQ_FORMAT_UNSPEC: FI_CQ_FORMAT_DATA
+ * @FI_CQ_FORMAT_CONTEXT: &struct fi_cq_entry
+ * @FI_CQ_FORMAT_MSG: &struct fi_cq_msg_entry
+ * @FI_CQ_FORMAT_DATA: &struct fi_cq_data_entry
+ * @FI_CQ_FORMAT_TAGGED: &struct fi_cq_tagged_entry
+ * @FI_CQ_FORMATS: how many there are
+ */
+enum fi_cq_format {
+	FI_CQ_FORMAT_UNSPEC,
+	FI_CQ_FORMAT_CONTEXT,
+	FI_CQ_FORMAT_MSG,
+	FI_CQ_FORMAT_DATA,
+	FI_CQ_FORMAT_TAGGED,
+	FI_CQ_FORMATS,
+};
+
+/**
+ * struct fi_cq_entry - one successful operation, without more
+ * @op_context: as in &struct fi_cq_tagged_entry
+ */
+struct fi_cq_entry {
+	void *op_context;
+};
+
+/**
+ * struct fi_cq_msg_entry - one successful operation and its length
+ * @op_context: as in &struct fi_cq_tagged_entry
+ * @flags: as in &struct fi_cq_tagged_entry
+ * @len: as in &struct fi_cq_tagged_entry
+ */
+struct fi_cq_msg_entry {
+	void *op_context;
+	u64 flags;
+	size_t len;
+};
+
+/**
+ * struct fi_cq_data_entry - one successful operation with its data
+ * @op_context: as in &struct fi_cq_tagged_entry
+ * @flags: as in &struct fi_cq_tagged_entry
+ * @len: as in &struct fi_cq_tagged_entry
+ * @data: as in &struct fi_cq_tagged_entry
  */
 struct fi_cq_data_entry {
 	void *op_context;
@@ -43,11 +79,32 @@ struct fi_cq_data_entry {
 };
 
 /**
+ * struct fi_cq_tagged_entry - one successful operation with its data and tag; the
+ *	smaller ones are its beginning
+ * @op_context: the operation's &struct fi_context; NULL for fi_inject() and
+ *	for remote CQ data that consumed no receive
+ * @flags: FI_SEND, FI_RECV, FI_READ, FI_WRITE or FI_FLUSH, with FI_MSG, FI_TAGGED
+ *	or FI_RMA, and FI_REMOTE_CQ_DATA if @data is valid
+ * @len: bytes received; for other operations the bytes moved
+ * @data: remote CQ data
+ * @tag: with FI_TAGGED: of the message
+ */
+struct fi_cq_tagged_entry {
+	void *op_context;
+	u64 flags;
+	size_t len;
+	u64 data;
+	u64 tag;
+};
+
+/**
  * struct fi_cq_err_entry - one operation and how it ended
- * @op_context: as in &struct fi_cq_data_entry
- * @flags: as in &struct fi_cq_data_entry
- * @len: as in &struct fi_cq_data_entry
- * @data: as in &struct fi_cq_data_entry
+ * @op_context: as in &struct fi_cq_tagged_entry
+ * @flags: as in &struct fi_cq_tagged_entry
+ * @len: as in &struct fi_cq_tagged_entry
+ * @data: as in &struct fi_cq_tagged_entry
+ * @tag: as in &struct fi_cq_tagged_entry; of a receive that got no message that
+ *	it was posted with
  * @olen: bytes by which a message was too long for its receive (FI_ETRUNC)
  * @err: 0, or positive error number
  * @prov_errno: the provider's own number (verbs: enum ib_wc_status)
@@ -59,6 +116,7 @@ struct fi_cq_err_entry {
 	u64 flags;
 	size_t len;
 	u64 data;
+	u64 tag;
 	size_t olen;
 	int err;
 	int prov_errno;
@@ -105,12 +163,14 @@ typedef void (*fi_cq_handler)(struct fid_cq *cq,
 /**
  * struct fi_cq_attr - attributes of a completion queue
  * @size: entries expected, a hint; queues do not overflow
+ * @format: what the read calls store
  * @comp_handler: upcall; NULL: entries are queued for the read calls
  * @comp_context: where @comp_handler is to run. -EOPNOTSUPP if impossible
  * @signaling_vector: completion vector of the device to prefer
  */
 struct fi_cq_attr {
 	size_t size;
+	enum fi_cq_format format;
 	fi_cq_handler comp_handler;
 	enum fi_cq_context comp_context;
 	int signaling_vector;
@@ -149,25 +209,24 @@ struct fid_cq {
 	atomic_long_t nr_err;
 };
 
-ssize_t kfabric_cq_read(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			size_t count, fi_addr_t *src_addr);
-ssize_t kfabric_cq_sread(struct fid_cq *cq, struct fi_cq_data_entry *buf,
-			 size_t count, fi_addr_t *src_addr, int timeout_ms);
+ssize_t kfabric_cq_read(struct fid_cq *cq, void *buf, size_t count,
+			fi_addr_t *src_addr);
+ssize_t kfabric_cq_sread(struct fid_cq *cq, void *buf, size_t count,
+			 fi_addr_t *src_addr, int timeout_ms);
 ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf);
 void kfabric_cq_signal(struct fid_cq *cq);
 
 /**
  * fi_cq_read() - take successful completions
  * @cq: queue without upcall
- * @buf: out: @count entries
+ * @buf: out: @count entries of the queue's format
  * @count: room in @buf, at least 1
  *
  * Context: posting.
  * Return: entries taken (> 0); -FI_EAGAIN none there; -FI_EAVAIL the next one
  * is an error, see fi_cq_readerr(); -EOPNOTSUPP the queue has an upcall.
  */
-static inline ssize_t fi_cq_read(struct fid_cq *cq,
-				 struct fi_cq_data_entry *buf, size_t count)
+static inline ssize_t fi_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
 	return kfabric_cq_read(cq, buf, count, NULL);
 }
@@ -175,15 +234,14 @@ static inline ssize_t fi_cq_read(struct fid_cq *cq,
 /**
  * fi_cq_readfrom() - take successful completions, and who sent
  * @cq: queue without upcall
- * @buf: out: @count entries
+ * @buf: out: @count entries of the queue's format
  * @count: room in @buf and @src_addr, at least 1
  * @src_addr: out: for each entry as in &struct fi_cq_err_entry
  *
  * Context: posting.
  * Return: as fi_cq_read().
  */
-static inline ssize_t fi_cq_readfrom(struct fid_cq *cq,
-				     struct fi_cq_data_entry *buf, size_t count,
+static inline ssize_t fi_cq_readfrom(struct fid_cq *cq, void *buf, size_t count,
 				     fi_addr_t *src_addr)
 {
 	return kfabric_cq_read(cq, buf, count, src_addr);
@@ -192,7 +250,7 @@ static inline ssize_t fi_cq_readfrom(struct fid_cq *cq,
 /**
  * fi_cq_sread() - wait for completions and take them
  * @cq: queue without upcall
- * @buf: out: @count entries
+ * @buf: out: @count entries of the queue's format
  * @count: room in @buf
  * @cond: unused, as most callers of libfabric have it; pass NULL
  * @timeout_ms: limit; negative: none
@@ -201,8 +259,7 @@ static inline ssize_t fi_cq_readfrom(struct fid_cq *cq,
  * Return: as fi_cq_read(); -FI_EAGAIN also after the timeout or
  * fi_cq_signal(); -EINTR a signal came.
  */
-static inline ssize_t fi_cq_sread(struct fid_cq *cq,
-				  struct fi_cq_data_entry *buf, size_t count,
+static inline ssize_t fi_cq_sread(struct fid_cq *cq, void *buf, size_t count,
 				  const void *cond, int timeout_ms)
 {
 	return kfabric_cq_sread(cq, buf, count, NULL, timeout_ms);
@@ -211,7 +268,7 @@ static inline ssize_t fi_cq_sread(struct fid_cq *cq,
 /**
  * fi_cq_sreadfrom() - wait for completions and take them, and who sent
  * @cq: queue without upcall
- * @buf: out: @count entries
+ * @buf: out: @count entries of the queue's format
  * @count: room in @buf and @src_addr
  * @src_addr: out: for each entry as in &struct fi_cq_err_entry
  * @cond: unused; pass NULL
@@ -220,8 +277,7 @@ static inline ssize_t fi_cq_sread(struct fid_cq *cq,
  * Context: process.
  * Return: as fi_cq_sread().
  */
-static inline ssize_t fi_cq_sreadfrom(struct fid_cq *cq,
-				      struct fi_cq_data_entry *buf,
+static inline ssize_t fi_cq_sreadfrom(struct fid_cq *cq, void *buf,
 				      size_t count, fi_addr_t *src_addr,
 				      const void *cond, int timeout_ms)
 {

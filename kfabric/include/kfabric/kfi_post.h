@@ -5,7 +5,8 @@
  *
  * Such a provider puts struct kfi_post_ep where others put struct fid_ep,
  * begins its part of operation memory with struct kfi_op, points its vectors
- * at kfi_post_msg_ops and kfi_post_rma_ops, and brings struct kfi_post_ops.
+ * at kfi_post_msg_ops, kfi_post_rma_ops and kfi_post_tagged_ops, and brings struct
+ * kfi_post_ops.
  * The core then checks each post, fills in the operation, copies what is
  * injected, counts free places, and hands the operation over. The provider
  * runs it, and ends it with kfi_post_done().
@@ -33,8 +34,8 @@
 
 /**
  * enum kfi_op_type - what was posted
- * @KFI_OP_SEND: fi_sendmsg(), fi_inject()
- * @KFI_OP_RECV: fi_recvmsg()
+ * @KFI_OP_SEND: fi_sendmsg(), fi_inject(), fi_tsendmsg(), fi_tinject()
+ * @KFI_OP_RECV: fi_recvmsg(), fi_trecvmsg()
  * @KFI_OP_READ: fi_readmsg()
  * @KFI_OP_WRITE: fi_writemsg(), fi_inject_write()
  * @KFI_OP_FLUSH: fi_flush()
@@ -58,6 +59,9 @@ enum kfi_op_type {
  * @flags: of the post
  * @data: of the post
  * @addr: of the post
+ * @is_tagged: a send or receive with a tag
+ * @tag: of the post
+ * @ignore: of the post
  * @buf: local buffer; with FI_INJECT it is @inject
  * @rma_count: remote ranges
  * @rma: remote ranges
@@ -71,6 +75,9 @@ struct kfi_op {
 	u64 flags;
 	u64 data;
 	fi_addr_t addr;
+	bool is_tagged;
+	u64 tag;
+	u64 ignore;
 	struct fi_buf buf;
 	u32 rma_count;
 	struct fi_rma_iov rma[KFI_POST_RMA_LIMIT];
@@ -151,6 +158,7 @@ struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 /* The vectors to give to kfi_ep_init(). */
 extern const struct fi_ops_msg kfi_post_msg_ops;
 extern const struct fi_ops_rma kfi_post_rma_ops;
+extern const struct fi_ops_tagged kfi_post_tagged_ops;
 
 /**
  * kfi_post_init() - prepare an endpoint, before kfi_ep_init()

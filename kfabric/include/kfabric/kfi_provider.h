@@ -39,6 +39,7 @@
 #include <kfabric/fi_endpoint.h>
 #include <kfabric/fi_eq.h>
 #include <kfabric/fi_rma.h>
+#include <kfabric/fi_tagged.h>
 
 /* Alias by which fi_getinfo() loads a provider that the hints name. */
 #define KFI_MODULE_PREFIX      "kfabric-provider-"
@@ -243,6 +244,7 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * @cm: connections
  * @msg: messages
  * @rma: remote memory
+ * @tagged: messages with a tag; NULL: there are none
  * @moved: FI_OPT_MOVED_BYTES; NULL: the provider cannot tell
  * @path: reads FI_OPT_PATH: 0, -FI_EOPBADSTATE, or why there is no way; NULL: it
  *	goes by no network interface
@@ -253,6 +255,7 @@ struct kfi_ep_ops {
 	const struct fi_ops_cm *cm;
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
+	const struct fi_ops_tagged *tagged;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);

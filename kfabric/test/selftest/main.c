@@ -60,6 +60,8 @@ static const struct st_group st_rdm_groups[] = {
 	{ "av", st_test_rdm_av },
 	{ "msg", st_test_rdm_msg },
 	{ "inject", st_test_rdm_inject },
+	{ "tag", st_test_rdm_tag },
+	{ "directed", st_test_rdm_directed },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
 	{ "hostile", st_test_rdm_hostile },

@@ -34,7 +34,7 @@ struct st_op *st_op_of(void *op_context)
 int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 {
 	struct fi_cq_err_entry e = {};
-	struct fi_cq_data_entry d;
+	struct fi_cq_tagged_entry d = {}; /* the queue's format may be shorter */
 	struct st_op *op;
 	fi_addr_t src;
 	ssize_t n = fi_cq_sreadfrom(cq, &d, 1, &src, NULL, timeout_ms);
@@ -46,6 +46,7 @@ int st_cq_take(struct fid_cq *cq, int timeout_ms, void **context)
 		e.flags = d.flags;
 		e.len = d.len;
 		e.data = d.data;
+		e.tag = d.tag;
 		e.src_addr = src;
 	}
 	if (n != 1)

@@ -3,6 +3,7 @@
  * Selftest: providers of unconnected endpoints, and such endpoints.
  */
 #include <linux/in6.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -21,7 +22,7 @@ static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
 
 	if (!hints)
 		return -ENOMEM;
-	hints->caps = FI_MSG | FI_SOURCE;
+	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
 	snprintf(service, sizeof(service), "%u", port);
@@ -46,6 +47,7 @@ int st_rdm_open(struct st *st)
 
 int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 {
+	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_info *info;
 	int ret = st_rdm_ask(st, port, &info);
 
@@ -55,7 +57,7 @@ int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 		return ret;
 	if (timeout_ms)
 		info->ep_attr->op_timeout_ms = timeout_ms;
-	ret = fi_cq_open(st->domain, NULL, &n->cq, n);
+	ret = fi_cq_open(st->domain, &cq, &n->cq, n);
 	ret = ret ?: fi_av_open(st->domain, NULL, &n->av, n);
 	ret = ret ?: fi_endpoint(st->domain, info, &n->ep, n);
 	fi_freeinfo(info);
@@ -101,4 +103,51 @@ ssize_t st_node_recv(struct st_node *n, struct st_op *op, void *buf, size_t len)
 u16 st_node_port(const struct st_node *n)
 {
 	return be16_to_cpu(n->name.sin6_port);
+}
+
+void st_room_close(struct st_room *r)
+{
+	int i;
+
+	for (i = 0; i < ST_ROOM_OPS; i++) {
+		kfree(r->tx[i]);
+		kfree(r->rx[i]);
+	}
+	kvfree(r->src);
+	kvfree(r->dst);
+}
+
+bool st_room_open(struct st_room *r, struct st *st)
+{
+	bool ok = true;
+	int i;
+
+	r->src = kvzalloc(ST_ROOM_BYTES, GFP_KERNEL);
+	r->dst = kvzalloc(ST_ROOM_BYTES, GFP_KERNEL);
+	for (i = 0; i < ST_ROOM_OPS; i++) {
+		r->tx[i] = st_op_new(st);
+		r->rx[i] = st_op_new(st);
+		ok = ok && r->tx[i] && r->rx[i];
+	}
+	return CHECK(st, ok && r->src && r->dst, "there is memory for peers");
+}
+
+bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
+		 u32 timeout_ms)
+{
+	return CHECK_EQ(st, st_node_open(a, st, 0, timeout_ms), 0,
+			"an endpoint opens") &&
+	       CHECK_EQ(st, st_node_open(b, st, 0, timeout_ms), 0,
+			"its peer opens");
+}
+
+/* A message from one to the other, which has a receive for it; 0 or an error. */
+int st_pass(struct st_room *r, struct st_node *from, struct st_node *to,
+	    fi_addr_t addr, size_t len)
+{
+	int ret = st_node_recv(to, r->rx[0], r->dst, ST_ROOM_BASE);
+
+	ret = ret ?: st_node_send(from, r->tx[0], r->src, len, addr);
+	ret = st_op_result(from->cq, r->tx[0], ret);
+	return st_op_result(to->cq, r->rx[0], ret);
 }

@@ -164,6 +164,24 @@ ssize_t st_node_recv(struct st_node *n, struct st_op *op, void *buf,
 		     size_t len);
 u16 st_node_port(const struct st_node *n);
 
+#define ST_ROOM_OPS   24
+#define ST_ROOM_BASE  4096 /* room for one message in a buffer */
+#define ST_ROOM_BYTES (ST_ROOM_OPS * ST_ROOM_BASE)
+
+/* Room and operations for tests with several messages. */
+struct st_room {
+	struct st_op *tx[ST_ROOM_OPS];
+	struct st_op *rx[ST_ROOM_OPS];
+	u8 *src, *dst;
+};
+
+void st_room_close(struct st_room *r);
+bool st_room_open(struct st_room *r, struct st *st);
+bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
+		 u32 timeout_ms);
+int st_pass(struct st_room *r, struct st_node *from, struct st_node *to,
+	    fi_addr_t addr, size_t len);
+
 /* ---- seg.c ---- */
 
 /* Test memory: one buffer of any type over a contiguous arena. */
@@ -214,6 +232,8 @@ void st_test_rdm_object(struct st *st);
 void st_test_rdm_av(struct st *st);
 void st_test_rdm_msg(struct st *st);
 void st_test_rdm_inject(struct st *st);
+void st_test_rdm_tag(struct st *st);
+void st_test_rdm_directed(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

@@ -214,6 +214,8 @@ static noinline_for_stack void st_msg_refused(struct st *st, struct bench *b)
 	m.buf.count = st->info->tx_attr->iov_limit + 1;
 	CHECK_EQ(st, fi_sendmsg(b->p.a, &m, 0), -E2BIG,
 		 "too many segments are refused");
+	CHECK_EQ(st, fi_tinject(b->p.a, b->src->arena, 8, 0, 1), -ENOSYS,
+		 "a connected endpoint has no tags");
 	CHECK_EQ(st, st_cq_drain(b->p.acq, ST_QUIET_MS), 0,
 		 "what was refused has no completion");
 }

@@ -4,6 +4,7 @@
  * are away, die and come back, take nothing, keep no rules; many, and many posts.
  */
 #include <linux/completion.h>
+#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -13,76 +14,22 @@
 
 #include "st.h"
 
-#define CROSSINGS 10
-#define CLOSINGS  3
-#define SHORT_MS  1500 /* time-out of what is to end by it */
-#define BYTES	  4000 /* of a message: one piece */
-#define FLOOD	  24 /* messages: more than a connection's buffers */
-#define PEERS	  8
-#define WORKERS	  4
-#define EACH	  50 /* messages of a worker */
-#define BASE	  4096 /* room for one message in a buffer */
-#define BUF_LEN	  (FLOOD * BASE)
-#define HELLO_LEN 52
-
-/* Room and operations for the tests of this file. */
-struct rdm_room {
-	struct st_op *tx[FLOOD];
-	struct st_op *rx[FLOOD];
-	u8 *src, *dst;
-};
-
-static void st_room_close(struct rdm_room *r)
-{
-	int i;
-
-	for (i = 0; i < FLOOD; i++) {
-		kfree(r->tx[i]);
-		kfree(r->rx[i]);
-	}
-	kvfree(r->src);
-	kvfree(r->dst);
-}
-
-static bool st_room_open(struct rdm_room *r, struct st *st)
-{
-	bool ok = true;
-	int i;
-
-	r->src = kvzalloc(BUF_LEN, GFP_KERNEL);
-	r->dst = kvzalloc(BUF_LEN, GFP_KERNEL);
-	for (i = 0; i < FLOOD; i++) {
-		r->tx[i] = st_op_new(st);
-		r->rx[i] = st_op_new(st);
-		ok = ok && r->tx[i] && r->rx[i];
-	}
-	return CHECK(st, ok && r->src && r->dst, "there is memory for peers");
-}
-
-static bool st_two_open(struct st *st, struct st_node *a, struct st_node *b,
-			u32 timeout_ms)
-{
-	return CHECK_EQ(st, st_node_open(a, st, 0, timeout_ms), 0,
-			"an endpoint opens") &&
-	       CHECK_EQ(st, st_node_open(b, st, 0, timeout_ms), 0,
-			"its peer opens");
-}
-
-/* A message from one to the other, which has a receive for it; 0 or an error. */
-static int st_pass(struct rdm_room *r, struct st_node *from, struct st_node *to,
-		   fi_addr_t addr, size_t len)
-{
-	int ret = st_node_recv(to, r->rx[0], r->dst, BASE);
-
-	ret = ret ?: st_node_send(from, r->tx[0], r->src, len, addr);
-	ret = st_op_result(from->cq, r->tx[0], ret);
-	return st_op_result(to->cq, r->rx[0], ret);
-}
+#define CROSSINGS  10
+#define CLOSINGS   3
+#define SHORT_MS   1500 /* time-out of what is to end by it */
+#define BYTES	   4000 /* of a message: one piece */
+#define FLOOD	   ST_ROOM_OPS /* messages: more than a connection's buffers */
+#define PEERS	   8
+#define WORKERS	   4
+#define EACH	   50 /* messages of a worker */
+#define BASE	   ST_ROOM_BASE
+#define HELLO_LEN  52
+#define ROGUE_PORT 0x0109 /* that a hostile peer says it listens on */
 
 /* ---- crossing -------------------------------------------------------------- */
 
 /* Both connect at one time: their engines run before any request comes. */
-static int st_cross_once(struct st *st, struct rdm_room *r)
+static int st_cross_once(struct st *st, struct st_room *r)
 {
 	struct st_node a = {}, b = {};
 	fi_addr_t to_a, to_b;
@@ -111,7 +58,7 @@ static int st_cross_once(struct st *st, struct rdm_room *r)
 	return ret;
 }
 
-static noinline_for_stack void st_rdm_cross(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_cross(struct st *st, struct st_room *r)
 {
 	int i, ok = 0;
 
@@ -122,7 +69,7 @@ static noinline_for_stack void st_rdm_cross(struct st *st, struct rdm_room *r)
 
 /* ---- who is away ------------------------------------------------------------ */
 
-static noinline_for_stack void st_rdm_away(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_away(struct st *st, struct st_room *r)
 {
 	struct st_node a = {}, b = {};
 	unsigned long began;
@@ -166,7 +113,7 @@ out:
 }
 
 /* What comes while an endpoint closes goes nowhere. */
-static noinline_for_stack void st_rdm_closing(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_closing(struct st *st, struct st_room *r)
 {
 	int i, round, ok = 0, ret;
 
@@ -202,7 +149,7 @@ static noinline_for_stack void st_rdm_closing(struct st *st, struct rdm_room *r)
 
 /* ---- who takes nothing ------------------------------------------------------- */
 
-static noinline_for_stack void st_rdm_flood(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_flood(struct st *st, struct st_room *r)
 {
 	struct st_node a = {}, b = {};
 	int i, sent = 0, full = 0, got = 0, ret = 0;
@@ -239,7 +186,7 @@ out:
 	st_node_close(&b);
 }
 
-static noinline_for_stack void st_rdm_late(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_late(struct st *st, struct st_room *r)
 {
 	struct st_node a = {}, b = {};
 	int i, ok = 0, ret = 0;
@@ -267,7 +214,7 @@ out:
 
 /* ---- many --------------------------------------------------------------------- */
 
-static noinline_for_stack void st_rdm_many(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_many(struct st *st, struct st_room *r)
 {
 	struct st_node *n = kcalloc(PEERS + 1, sizeof(*n), GFP_KERNEL);
 	int i, ok = 0, ret = 0;
@@ -329,7 +276,7 @@ static void st_worker_run(struct work_struct *work)
 		} while (w->ret == -FI_EAGAIN && time_before(jiffies, end));
 }
 
-static int st_workers_take(struct st_node *b, struct rdm_room *r, int want)
+static int st_workers_take(struct st_node *b, struct st_room *r, int want)
 {
 	int got = 0, i, ret = 0;
 	void *context;
@@ -347,7 +294,7 @@ static int st_workers_take(struct st_node *b, struct rdm_room *r, int want)
 	return got;
 }
 
-static noinline_for_stack void st_rdm_workers(struct st *st, struct rdm_room *r)
+static noinline_for_stack void st_rdm_workers(struct st *st, struct st_room *r)
 {
 	struct rdm_worker *w = kcalloc(WORKERS, sizeof(*w), GFP_KERNEL);
 	struct st_node a = {}, b = {};
@@ -391,7 +338,7 @@ out:
 
 void st_test_rdm_peer(struct st *st)
 {
-	struct rdm_room r = {};
+	struct st_room r = {};
 
 	if (st_room_open(&r, st)) {
 		st_rdm_cross(st, &r);
@@ -571,6 +518,9 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 		{ "the middle of a message", 32, 2, 2 },
 		{ "credits of nobody", 32, 6, 1 },
 		{ "a message that is too long", 32, 15, 1 },
+		{ "a tag without its flag", 32, 24, 1 },
+		/* Its hello did not offer it. */
+		{ "a tag that is not agreed on", 32, 2, 3 + 8 },
 	};
 	size_t i;
 
@@ -587,7 +537,7 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 
 /* Who begins a message and stops gives its receive back to others. */
 static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
-					       struct rdm_room *r)
+					       struct st_room *r)
 {
 	/* The first piece of a message of 100 bytes, and four of them. */
 	static const u8 begun[32] = { 1, 4, 1, 0, 4, 0, 0, 0, 100 };
@@ -629,9 +579,36 @@ out:
 	kfree(op);
 }
 
+/* A peer of the first version, without features, which takes nothing. */
+static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
+					    struct st_room *r,
+					    struct st_node *b)
+{
+	struct sockaddr_in name = *(struct sockaddr_in *)&b->name;
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+	u8 hello[HELLO_LEN];
+	int ret;
+
+	/* From b's own address, so that it knows whom to answer. */
+	st_rogue_hello(hello, 100);
+	memset(hello + 42, 0xff, 2);
+	memcpy(hello + 44, &name.sin_addr, 4);
+	name.sin_port = cpu_to_be16(ROGUE_PORT);
+	if (!CHECK_EQ(st, st_rogue_connect(x, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer of the first version connects"))
+		return;
+	ret = fi_av_insert(b->av, &name, 1, &addr, 0, NULL) == 1 ? 0 : -EINVAL;
+	st_op_reset(r->tx[0]);
+	ret = ret ?: fi_tsend(b->ep, r->src, 10, NULL, addr, 1, &r->tx[0]->ctx);
+	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
+		 "a message with a tag to it ends as not supported");
+	CHECK_EQ(st, r->tx[0]->entry.flags, FI_SEND | FI_TAGGED,
+		 "its flags are exact");
+}
+
 /* A listener that never answers a request. */
 static noinline_for_stack void
-st_rogue_silent(struct st *st, struct rdm_rogue *x, struct rdm_room *r)
+st_rogue_silent(struct st *st, struct rdm_rogue *x, struct st_room *r)
 {
 	struct st_node a = {};
 	struct fi_info *info = NULL;
@@ -659,7 +636,7 @@ void st_test_rdm_hostile(struct st *st)
 {
 	struct st_node b = {}, a = {};
 	struct rdm_rogue x = {};
-	struct rdm_room r = {};
+	struct st_room r = {};
 	struct st inner = *st; /* whose operations are another provider's */
 	struct st_op *op = NULL;
 	int ret;
@@ -675,6 +652,7 @@ void st_test_rdm_hostile(struct st *st)
 		goto out;
 	st_rogue_hellos(st, &x);
 	st_rogue_pieces(st, &x, r.src, op);
+	st_rogue_old(st, &x, &r, &b);
 	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 		 "others are served as ever");
 	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
@@ -694,7 +672,7 @@ out:
 void st_test_rdm_removal(struct st *st)
 {
 	struct st_node a = {}, b = {};
-	struct rdm_room r = {};
+	struct st_room r = {};
 	fi_addr_t to_b;
 	int ret;
 
@@ -735,7 +713,7 @@ void st_test_rdm_idle(struct st *st)
 	struct st_node a = {}, b = {};
 	const struct kfi_provider *below;
 	struct rdm_rogue x = {};
-	struct rdm_room r = {};
+	struct st_room r = {};
 	int i, objects;
 
 	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))

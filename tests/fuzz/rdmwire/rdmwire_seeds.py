@@ -10,32 +10,34 @@ import struct
 import sys
 
 DATA, CREDIT, BYE = 4, 5, 6
-FIRST, LAST, WORD = 1, 2, 4
+FIRST, LAST, WORD, TAGGED = 1, 2, 4, 8
 # Bytes of a message beyond its header are a multiple of this.
 STEP = 37
 
 
-def offer(kind, length):
+def offer(kind, length, features=0):
     """What hello and welcome begin with."""
-    return struct.pack("<BBHIQQHHI", 1, kind, length, 0, 0x1234, 1, 4, 256, 0)
+    return struct.pack("<BBHIQQHHI", 1, kind, length, features, 0x1234, 1, 4, 256, 0)
 
 
-def piece(kind, flags, steps, at, credit=0, word=0, then=0):
+def piece(kind, flags, steps, at, credit=0, word=0, tag=0, then=0):
     """A message, which has so many steps of bytes, and what is done after it."""
-    head = struct.pack("<BBHHHQQQ", 1, kind, flags, steps * STEP, credit, at, word, 0)
+    head = struct.pack("<BBHHHQQQ", 1, kind, flags, steps * STEP, credit, at, word, tag)
     return bytes([steps << 5 | then]) + head + b"x" * (steps * STEP)
 
 
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    hello = offer(1, 52) + bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
+    name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
+    hello, tags = offer(1, 52) + name, offer(1, 52, 1) + name
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
              piece(DATA, FIRST | LAST, 0, 0, then=7)]
     seeds = {"hello": hello, "welcome": offer(2, 32),
              "refuse": struct.pack("<BBHI", 1, 3, 8, 1),
              "whole": hello + b"".join(whole),
+             "tagged": tags + piece(DATA, FIRST | LAST | TAGGED, 1, STEP, tag=1 << 63, then=1),
              "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(CREDIT, 0, 0, 0, credit=2) + piece(BYE, 0, 0, 0, then=24)}

@@ -12,6 +12,7 @@
 static const struct rdmw_hello sample = {
 	.offer = { .instance = 0x1122334455667788,
 		   .serial = 7,
+		   .features = 0x80000001,
 		   .window = 8,
 		   .piece_bytes = 4128 },
 	.port = 4711,
@@ -20,7 +21,7 @@ static const struct rdmw_hello sample = {
 
 /* docs/kfabric-rdm.md has these bytes. */
 static const uint8_t sample_bytes[RDMW_HELLO_BYTES] = {
-	1,    1,    52,	  0,	0,    0,    0,	  0, /* version, kind, length, flags */
+	1,    1,    52,	  0,	1,    0,    0,	  0x80, /* ..., length, features */
 	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* instance */
 	7,    0,    0,	  0,	0,    0,    0,	  0, /* serial */
 	8,    0,    0x20, 0x10, 0,    0,    0,	  0, /* window, piece, room */
@@ -69,9 +70,11 @@ static void test_short_ones_are_refused_and_long_ones_cut(void **state)
 	assert_int_equal(rdmw_hello_parse(out, sizeof(out), &back), RDMW_OK);
 	rdmw_welcome_pack(&sample.offer, out);
 	for (n = 0; n < RDMW_WELCOME_BYTES; n++)
-		assert_int_equal(rdmw_welcome_parse(out, n, &offer),
+		assert_int_equal(rdmw_welcome_parse(out, n, &sample.offer,
+						    &offer),
 				 RDMW_BAD_LENGTH);
-	assert_int_equal(rdmw_welcome_parse(out, n, &offer), RDMW_OK);
+	assert_int_equal(rdmw_welcome_parse(out, n, &sample.offer, &offer),
+			 RDMW_OK);
 	back = sample;
 	back.offer = offer;
 	assert_same(&back, &sample);
@@ -131,15 +134,23 @@ static void test_a_failure_leaves_the_answer_alone(void **state)
 static void test_a_welcome_takes_up_nothing_that_was_not_offered(void **state)
 {
 	uint8_t out[RDMW_WELCOME_BYTES];
-	struct rdmw_offer offer;
+	struct rdmw_offer offer, ours = sample.offer;
 	int i;
 
 	(void)state;
 	for (i = 0; i < 32; i++) {
-		rdmw_welcome_pack(&sample.offer, out);
-		out[4 + i / 8] = (uint8_t)(1 << i % 8);
-		assert_int_equal(rdmw_welcome_parse(out, sizeof(out), &offer),
+		offer = sample.offer;
+		offer.features = 1U << i;
+		rdmw_welcome_pack(&offer, out);
+		ours.features = ~offer.features;
+		assert_int_equal(rdmw_welcome_parse(out, sizeof(out), &ours,
+						    &offer),
 				 RDMW_BAD_RESERVED);
+		ours.features = ~0U;
+		assert_int_equal(rdmw_welcome_parse(out, sizeof(out), &ours,
+						    &offer),
+				 RDMW_OK);
+		assert_int_equal(offer.features, 1U << i);
 	}
 }
 

@@ -13,9 +13,19 @@
 #define ROOM  (PIECE - RDMW_HEADER_BYTES)
 
 static const struct rdmw_offer offers[2] = {
-	{ .instance = 1, .serial = 1, .window = 4, .piece_bytes = PIECE },
-	{ .instance = 2, .serial = 1, .window = 5, .piece_bytes = PIECE },
+	{ .instance = 1,
+	  .serial = 1,
+	  .features = RDMW_FEATURES,
+	  .window = 4,
+	  .piece_bytes = PIECE },
+	{ .instance = 2,
+	  .serial = 1,
+	  .features = RDMW_FEATURES | 1U << 31,
+	  .window = 5,
+	  .piece_bytes = PIECE },
 };
+
+static const struct rdmw_message ten = { .total = 10 };
 
 static void pair(struct rdmw_flow *a, struct rdmw_flow *b)
 {
@@ -30,7 +40,8 @@ static enum rdmw_violation pass(struct rdmw_flow *from, struct rdmw_flow *to,
 	uint8_t wire[PIECE] = { 0 };
 	struct rdmw_piece piece;
 
-	rdmw_flow_data(from, total, at, NULL, n, wire);
+	rdmw_flow_data(from, &(struct rdmw_message){ .total = total }, at, n,
+		       wire);
 	return rdmw_flow_arrived(to, wire, RDMW_HEADER_BYTES + n, &piece);
 }
 
@@ -56,18 +67,76 @@ static void test_a_message_comes_in_pieces(void **state)
 static void test_a_word_comes_with_the_first_piece(void **state)
 {
 	struct rdmw_flow a, b;
-	__u64 word = 0x123456789abcdef0;
+	const struct rdmw_message message = { .flags = RDMW_WORD,
+					      .word = 0x123456789abcdef0,
+					      .tag = 5 };
 	uint8_t wire[PIECE] = { 0 };
 	struct rdmw_piece piece;
 
 	(void)state;
 	pair(&a, &b);
-	rdmw_flow_data(&a, 0, 0, &word, 0, wire);
+	rdmw_flow_data(&a, &message, 0, 0, wire);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES, &piece),
 			 RDMW_OK);
 	assert_int_equal(piece.flags, RDMW_FIRST | RDMW_LAST | RDMW_WORD);
-	assert_true(piece.word == word);
+	assert_true(piece.word == message.word);
 	assert_int_equal(piece.at, 0);
+	assert_int_equal(piece.tag, 0);
+}
+
+static void test_a_tag_comes_with_the_first_piece(void **state)
+{
+	const struct rdmw_message message = { .total = 20,
+					      .flags = RDMW_TAGGED,
+					      .word = 5,
+					      .tag = 0xfedcba9876543210 };
+	struct rdmw_flow a, b;
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_piece piece;
+
+	(void)state;
+	pair(&a, &b);
+	assert_int_equal(a.features, RDMW_FEATURES);
+	rdmw_flow_data(&a, &message, 0, 15, wire);
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 15,
+					   &piece),
+			 RDMW_OK);
+	assert_int_equal(piece.flags, RDMW_FIRST | RDMW_TAGGED);
+	assert_true(piece.tag == message.tag);
+	assert_int_equal(piece.word, 0);
+	rdmw_flow_data(&a, &message, 15, 5, wire);
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 5,
+					   &piece),
+			 RDMW_OK);
+	assert_int_equal(piece.flags, RDMW_LAST);
+	assert_int_equal(piece.tag, 0);
+	/* Not with a later one. */
+	pair(&a, &b);
+	assert_int_equal(pass(&a, &b, 10, 0, 5), RDMW_OK);
+	rdmw_flow_data(&a, &message, 15, 5, wire);
+	wire[2] |= RDMW_TAGGED;
+	wire[8] = 5;
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 5,
+					   &piece),
+			 RDMW_BAD_ORDER);
+}
+
+static void test_a_tag_needs_its_feature_at_both_ends(void **state)
+{
+	const struct rdmw_message message = { .flags = RDMW_TAGGED, .tag = 7 };
+	struct rdmw_offer old = offers[0];
+	struct rdmw_flow a, b;
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_piece piece;
+
+	(void)state;
+	old.features = 0;
+	rdmw_flow_init(&a, &offers[0], &offers[1]);
+	rdmw_flow_init(&b, &offers[1], &old);
+	assert_int_equal(b.features, 0);
+	rdmw_flow_data(&a, &message, 0, 0, wire);
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES, &piece),
+			 RDMW_BAD_RESERVED);
 }
 
 static void test_credits_stop_the_sender_and_come_back(void **state)
@@ -133,7 +202,8 @@ static const struct hostile hostiles[] = {
 	{ "another version", 0, 2, RDMW_BAD_VERSION },
 	{ "an unknown kind", 1, 7, RDMW_BAD_KIND },
 	{ "a kind that is past", 1, RDMW_HELLO, RDMW_BAD_KIND },
-	{ "an unknown flag", 2, RDMW_FIRST | RDMW_LAST | 8, RDMW_BAD_RESERVED },
+	{ "an unknown flag", 2, RDMW_FIRST | RDMW_LAST | 16,
+	  RDMW_BAD_RESERVED },
 	{ "no first piece", 2, RDMW_LAST, RDMW_BAD_ORDER },
 	{ "no last piece", 2, RDMW_FIRST, RDMW_BAD_ORDER },
 	{ "more bytes than came", 4, 11, RDMW_BAD_LENGTH },
@@ -142,8 +212,8 @@ static const struct hostile hostiles[] = {
 	{ "a message without its rest", 8, 11, RDMW_BAD_ORDER },
 	{ "a message without end", 15, 0x80, RDMW_BAD_FIELD },
 	{ "a word without its flag", 16, 1, RDMW_BAD_RESERVED },
-	{ "something in the room", 24, 1, RDMW_BAD_RESERVED },
-	{ "something at the room's end", 31, 1, RDMW_BAD_RESERVED },
+	{ "a tag without its flag", 24, 1, RDMW_BAD_RESERVED },
+	{ "the end of a tag without its flag", 31, 1, RDMW_BAD_RESERVED },
 	{ "credits with bytes", 1, RDMW_CREDIT, RDMW_BAD_RESERVED },
 	{ "a farewell with bytes", 1, RDMW_BYE, RDMW_BAD_RESERVED },
 };
@@ -159,7 +229,7 @@ static void test_each_violation_is_told(void **state)
 	for (; h < hostiles + sizeof(hostiles) / sizeof(*hostiles); h++) {
 		memset(wire, 0, sizeof(wire));
 		pair(&a, &b);
-		rdmw_flow_data(&a, 10, 0, NULL, 10, wire);
+		rdmw_flow_data(&a, &ten, 0, 10, wire);
 		wire[h->at] = h->value;
 		if (rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 10,
 				      &piece) != h->want)
@@ -177,14 +247,15 @@ static void test_lengths_are_exact(void **state)
 	(void)state;
 	for (n = 0; n <= PIECE; n++) {
 		pair(&a, &b);
-		rdmw_flow_data(&a, 10, 0, NULL, 10, wire);
+		rdmw_flow_data(&a, &ten, 0, 10, wire);
 		assert_int_equal(rdmw_flow_arrived(&b, wire, n, &piece),
 				 n == RDMW_HEADER_BYTES + 10 ? RDMW_OK
 							     : RDMW_BAD_LENGTH);
 	}
 	/* Longer than what was offered, though it says so truly. */
 	pair(&a, &b);
-	rdmw_flow_data(&a, ROOM + 1, 0, NULL, ROOM + 1, wire);
+	rdmw_flow_data(&a, &(struct rdmw_message){ .total = ROOM + 1 }, 0,
+		       ROOM + 1, wire);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, PIECE + 1, &piece),
 			 RDMW_BAD_LENGTH);
 }
@@ -240,7 +311,7 @@ static void test_a_piece_continues_where_the_last_one_ended(void **state)
 	(void)state;
 	pair(&a, &b);
 	assert_int_equal(pass(&a, &b, 10, 0, 5), RDMW_OK);
-	rdmw_flow_data(&a, 10, 5, NULL, 5, wire);
+	rdmw_flow_data(&a, &ten, 5, 5, wire);
 	wire[8] = 4;
 	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 5,
 					   &piece),
@@ -267,6 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_message_comes_in_pieces),
 		cmocka_unit_test(test_a_word_comes_with_the_first_piece),
+		cmocka_unit_test(test_a_tag_comes_with_the_first_piece),
+		cmocka_unit_test(test_a_tag_needs_its_feature_at_both_ends),
 		cmocka_unit_test(test_credits_stop_the_sender_and_come_back),
 		cmocka_unit_test(test_a_farewell_ends_data_and_not_credits),
 		cmocka_unit_test(test_each_violation_is_told),

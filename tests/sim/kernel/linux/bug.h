@@ -15,5 +15,8 @@
 #define WARN_ON_ONCE(cond) WARN_ON(cond)
 #define BUG_ON(cond)	   ((void)WARN_ON(cond))
 #define BUILD_BUG_ON(cond) _Static_assert(!(cond), #cond)
+#ifndef static_assert
+#define static_assert(cond) _Static_assert(cond, #cond)
+#endif
 
 #endif
