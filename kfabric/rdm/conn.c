@@ -63,6 +63,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->waiting);
 	INIT_LIST_HEAD(&conn->early);
 	INIT_LIST_HEAD(&conn->arrived);
+	INIT_LIST_HEAD(&conn->kept);
 	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
@@ -85,6 +86,7 @@ void kfir_conn_free(struct kfir_conn *conn)
 	conn->peer->nr_conns--;
 	/* It may be gone now. */
 	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_kept_drop_all(conn);
 	kvfree(conn->slots);
 	kvfree(conn->bytes);
 	kfree(conn);
@@ -334,6 +336,6 @@ void kfir_conn_end(struct kfir_conn *conn)
 	kfir_conn_replace(conn);
 	kfir_receive_undo(conn);
 	kfir_peer_busy(conn->ep, peer);
-	if (list_empty(&conn->arrived))
+	if (!kfir_has_messages(conn))
 		kfir_conn_free(conn);
 }

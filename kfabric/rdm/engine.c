@@ -153,7 +153,7 @@ void kfir_receive_all(struct kfir_ep *ep)
 	spin_unlock_irq(&ep->post.lock);
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
 		kfir_receive(conn);
-		if (conn->state == KFIR_DOWN && list_empty(&conn->arrived))
+		if (conn->state == KFIR_DOWN && !kfir_has_messages(conn))
 			kfir_conn_free(conn);
 	}
 }
@@ -195,7 +195,7 @@ static bool kfir_is_idle(const struct kfir_conn *conn)
 {
 	unsigned int ms = READ_ONCE(kfir_idle_ms);
 
-	return ms && !conn->rx && list_empty(&conn->arrived) &&
+	return ms && !conn->rx && !kfir_has_messages(conn) &&
 	       list_empty(&conn->flying) && list_empty(&conn->peer->sends) &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
 }

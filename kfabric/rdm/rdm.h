@@ -41,7 +41,10 @@
 #define KFIR_TX_SLOTS	 8
 #define KFIR_PIECE_BYTES (4096 + RDMW_HEADER_BYTES)
 
+#define KFIR_KEPT_BYTES (256 * 1024) /* of messages that were kept */
+
 /* Of an endpoint. */
+#define KFIR_EP_KEPT_BYTES  (16 * 1024 * 1024)
 #define KFIR_CONNS_MAX	    4096
 #define KFIR_PEER_CONNS_MAX 4
 #define KFIR_HASH_SIZE	    256
@@ -94,6 +97,15 @@ struct kfir_slot {
 	struct fi_context inner; /* last: the inner provider's bytes follow */
 };
 
+/* A message out of the buffers of its connection. */
+struct kfir_kept {
+	struct list_head node; /* kfir_conn.kept */
+	struct rdmw_piece first; /* its first piece */
+	u64 shown; /* as in a slot */
+	size_t got; /* bytes of it that have come */
+	u8 bytes[];
+};
+
 enum kfir_state {
 	KFIR_DIALING, /* our hello is under way */
 	KFIR_ACCEPTING, /* accepted, not connected yet */
@@ -123,6 +135,9 @@ struct kfir_conn {
 	struct list_head early; /* slots: came before the welcome */
 	struct list_head
 		arrived; /* slots: pieces, all messages but the last whole */
+	struct list_head kept; /* messages that came before what has arrived */
+	struct kfir_kept *filling; /* of these, the one whose rest is to come */
+	size_t kept_bytes;
 	struct list_head unposted; /* slots to receive, not taken yet */
 	struct list_head free; /* slots to send */
 	struct list_head flying; /* sends, all handed over */
@@ -175,6 +190,7 @@ struct kfir_ep {
 	struct list_head touched;
 	struct list_head waiting;
 	unsigned int nr_conns;
+	size_t kept_bytes;
 	u64 serial; /* of the next hello */
 	unsigned long next_tick; /* jiffies */
 	u64 before; /* receives from here on are for the next walk over waiting */
@@ -275,9 +291,17 @@ void kfir_sent(struct kfir_slot *slot);
 
 /* receive.c */
 int kfir_post_slot(struct kfir_slot *slot);
+void kfir_repost(struct kfir_slot *slot);
 void kfir_repost_all(struct kfir_conn *conn);
 void kfir_arrived(struct kfir_slot *slot);
 void kfir_receive(struct kfir_conn *conn);
 void kfir_receive_undo(struct kfir_conn *conn);
+bool kfir_has_messages(const struct kfir_conn *conn);
+
+/* kept.c */
+void kfir_keep(struct kfir_conn *conn);
+void kfir_kept_piece(struct kfir_conn *conn, const struct kfir_slot *slot);
+void kfir_kept_drop(struct kfir_conn *conn, struct kfir_kept *kept);
+void kfir_kept_drop_all(struct kfir_conn *conn);
 
 #endif /* KFABRIC_RDM_H */

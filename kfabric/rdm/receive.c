@@ -22,7 +22,7 @@ int kfir_post_slot(struct kfir_slot *slot)
 }
 
 /* A buffer is free again; its credit goes back when it can take a piece. */
-static void kfir_repost(struct kfir_slot *slot)
+void kfir_repost(struct kfir_slot *slot)
 {
 	struct kfir_conn *conn = slot->conn;
 	int ret;
@@ -37,6 +37,7 @@ static void kfir_repost(struct kfir_slot *slot)
 		kfir_conn_break(conn, -ret);
 	} else if (slot->piece.kind == RDMW_DATA) {
 		rdmw_flow_freed(&conn->flow);
+		kfir_touch(conn);
 	}
 }
 
@@ -98,26 +99,27 @@ void kfir_arrived(struct kfir_slot *slot)
 
 /* ---- messages ---------------------------------------------------------- */
 
-/* The receive of a message whose first piece is in a slot, or NULL. */
+/* The receive of a message, or NULL; which receives have seen it then. */
 static struct kfir_op *kfir_receive_get(struct kfir_conn *conn,
-					struct kfir_slot *slot)
+					const struct rdmw_piece *first,
+					u64 *shown)
 {
 	const struct rdmw_label label = {
 		.from = (const u8 *)&conn->peer->name,
-		.is_tagged = slot->piece.flags & RDMW_TAGGED,
-		.tag = slot->piece.tag,
+		.is_tagged = first->flags & RDMW_TAGGED,
+		.tag = first->tag,
 	};
 	struct kfir_ep *ep = conn->ep;
 	struct rdmw_want *want;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->post.lock, irq);
-	want = rdmw_wants_find(&ep->receives, &label,
-			       ep->afresh ? 0 : slot->shown, ep->before);
+	want = rdmw_wants_find(&ep->receives, &label, ep->afresh ? 0 : *shown,
+			       ep->before);
 	if (want)
 		rdmw_want_del(&ep->receives, want);
 	spin_unlock_irqrestore(&ep->post.lock, irq);
-	slot->shown = ep->before;
+	*shown = ep->before;
 	return want ? kfir_op_of_want(want) : NULL;
 }
 
@@ -199,13 +201,38 @@ static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
 	kfir_repost(slot);
 }
 
+/* Is there a message, or a part of one, that no receive has? */
+bool kfir_has_messages(const struct kfir_conn *conn)
+{
+	return !list_empty(&conn->arrived) || !list_empty(&conn->kept);
+}
+
+static void kfir_receive_kept(struct kfir_conn *conn)
+{
+	struct kfir_kept *kept, *next;
+	struct kfir_op *op;
+
+	list_for_each_entry_safe(kept, next, &conn->kept, node) {
+		op = kfir_receive_get(conn, &kept->first, &kept->shown);
+		if (!op)
+			continue;
+		kfir_receive_begin(op, &kept->first);
+		kfir_copy_in(op, kept->bytes, kept->got);
+		conn->fed = jiffies;
+		if (kept == conn->filling)
+			conn->rx = op;
+		else
+			kfir_receive_end(conn, op);
+		kfir_kept_drop(conn, kept);
+	}
+}
+
 /*
  * What has arrived goes into receives, as far as there are any for it; the others
- * wait in their buffers, and those behind them pass by. The pieces before the first
- * one that begins a message are of the message that conn->rx is for, and may follow
- * whole ones that wait.
+ * wait, and those behind them pass by. Pieces that are not of a message which begins
+ * here are of the one whose rest was to come.
  */
-void kfir_receive(struct kfir_conn *conn)
+static void kfir_receive_arrived(struct kfir_conn *conn)
 {
 	struct kfir_op *op = NULL;
 	struct kfir_slot *slot, *next;
@@ -215,13 +242,18 @@ void kfir_receive(struct kfir_conn *conn)
 	list_for_each_entry_safe(slot, next, &conn->arrived, node) {
 		flags = slot->piece.flags;
 		if (flags & RDMW_FIRST) {
-			op = kfir_receive_get(conn, slot);
+			op = kfir_receive_get(conn, &slot->piece, &slot->shown);
 			begins = true;
 		} else if (!begins) {
 			op = conn->rx;
 		}
-		if (op)
+		if (op) {
 			kfir_receive_piece(conn, slot, op);
+		} else if (!begins) {
+			kfir_kept_piece(conn, slot);
+			list_del_init(&slot->node);
+			kfir_repost(slot);
+		}
 		if (!(flags & RDMW_LAST))
 			continue;
 		if (!begins)
@@ -230,10 +262,15 @@ void kfir_receive(struct kfir_conn *conn)
 	}
 	if (begins)
 		conn->rx = op;
-	if (!list_empty(&conn->arrived))
-		return;
-	list_del_init(&conn->waiting);
-	kfir_touch(conn);
+}
+
+void kfir_receive(struct kfir_conn *conn)
+{
+	kfir_receive_kept(conn);
+	kfir_receive_arrived(conn);
+	kfir_keep(conn);
+	if (!kfir_has_messages(conn))
+		list_del_init(&conn->waiting);
 }
 
 /* The connection is down: a message that has not come whole never was. */
@@ -241,6 +278,8 @@ void kfir_receive_undo(struct kfir_conn *conn)
 {
 	struct kfir_slot *slot, *prev;
 
+	if (conn->filling)
+		kfir_kept_drop(conn, conn->filling);
 	if (conn->rx) {
 		kfir_receive_put(conn->ep, conn->rx);
 		conn->rx = NULL;

@@ -54,6 +54,21 @@ void rdmw_want_del(struct rdmw_wants *wants, struct rdmw_want *want)
 	want->next = NULL;
 }
 
+static _Bool rdmw_want_is_for(const struct rdmw_want *want, const __u8 *from)
+{
+	return !want->from || !memcmp(want->from, from, RDMW_NAME_BYTES);
+}
+
+_Bool rdmw_wants_from(const struct rdmw_wants *wants, const __u8 *from)
+{
+	const struct rdmw_want *want;
+
+	for (want = wants->first; want; want = want->next)
+		if (rdmw_want_is_for(want, from))
+			return 1;
+	return 0;
+}
+
 static _Bool rdmw_want_takes(const struct rdmw_want *want,
 			     const struct rdmw_label *label)
 {
@@ -61,7 +76,7 @@ static _Bool rdmw_want_takes(const struct rdmw_want *want,
 		return 0;
 	if (want->is_tagged && ((want->tag ^ label->tag) & ~want->ignore))
 		return 0;
-	return !want->from || !memcmp(want->from, label->from, RDMW_NAME_BYTES);
+	return rdmw_want_is_for(want, label->from);
 }
 
 struct rdmw_want *rdmw_wants_find(const struct rdmw_wants *wants,

@@ -79,6 +79,15 @@ void rdmw_want_put(struct rdmw_wants *wants, struct rdmw_want *want);
 void rdmw_want_del(struct rdmw_wants *wants, struct rdmw_want *want);
 
 /**
+ * rdmw_wants_from() - does a receive wait for any message of a sender?
+ * @wants: to look at
+ * @from: RDMW_NAME_BYTES of the sender
+ *
+ * Return: one does.
+ */
+_Bool rdmw_wants_from(const struct rdmw_wants *wants, const __u8 *from);
+
+/**
  * rdmw_wants_find() - the receive that a message goes into
  * @wants: to look at
  * @label: of the message

@@ -10,6 +10,9 @@
 
 #define BASE	 ST_ROOM_BASE
 #define LONG_LEN (3 * BASE + 100) /* of a message in several pieces */
+#define HUGE_LEN (10 * BASE) /* in more pieces than there are buffers for */
+#define HUGES	 8 /* of these: more than are kept of one sender */
+#define MANY	 17 /* messages: more than there are buffers for */
 #define TAG	 0x123456789abcdef0ULL
 #define DATA	 0xfedcba9876543210ULL
 
@@ -168,6 +171,100 @@ static noinline_for_stack void st_tag_long(struct st *st, struct st_tags *t)
 	      "what is missing, and the tag");
 }
 
+/* More than fits into buffers waits, and one that is awaited passes it by. */
+static noinline_for_stack void st_tag_many(struct st *st, struct st_tags *t)
+{
+	struct st_op *tx = t->r.tx[MANY], *rx = t->r.rx[MANY];
+	int i, ok = 0, ret = st_tag_recv(t, MANY + 1, BASE, 2, 0);
+
+	for (i = 0; i < MANY; i++)
+		ret = ret ?: st_tag_send(t, i, 100 + i, 1);
+	st_fill(t->r.src, HUGE_LEN, 99);
+	st_op_reset(tx);
+	ret = ret
+		      ?: fi_tsend(t->a.ep, t->r.src, HUGE_LEN, NULL, t->to_b, 3,
+				  &tx->ctx);
+	ret = st_op_result(t->a.cq, tx, ret);
+	CHECK_EQ(st, ret, 0, "many messages and a long one are sent");
+	CHECK_EQ(st, st_tag_send(t, MANY + 1, 10, 2), 0, "another follows");
+	CHECK(st, st_tag_got(t, MANY + 1, MANY + 1, 10, 2),
+	      "it passes them all by");
+	for (i = 0, ret = 0; i < MANY; i++)
+		ret = ret ?: st_tag_recv(t, i, BASE, 1, 0);
+	for (i = 0; i < MANY && !ret; i++)
+		ok += st_tag_got(t, i, i, 100 + i, 1);
+	CHECK_EQ(st, ok, MANY, "they arrive in their order");
+	st_op_reset(rx);
+	ret = fi_trecv(t->b.ep, t->r.dst, HUGE_LEN, NULL, FI_ADDR_UNSPEC, 3, 0,
+		       &rx->ctx);
+	CHECK_EQ(st, st_op_result(t->b.cq, rx, ret), 0, "the long one does");
+	CHECK(st,
+	      rx->entry.len == HUGE_LEN && rx->entry.tag == 3 &&
+		      st_holds(t->r.dst, HUGE_LEN, 99),
+	      "and is whole");
+}
+
+/* More than is kept of a sender: the rest waits where it is. */
+static noinline_for_stack void st_tag_full(struct st *st, struct st_tags *t)
+{
+	int i, ok = 0, ret = st_tag_recv(t, HUGES, BASE, 2, 0);
+
+	st_fill(t->r.src, HUGE_LEN, 7);
+	for (i = 0; i < HUGES; i++) {
+		st_op_reset(t->r.tx[i]);
+		ret = ret
+			      ?: fi_tsend(t->a.ep, t->r.src, HUGE_LEN, NULL,
+					  t->to_b, i + 10, &t->r.tx[i]->ctx);
+	}
+	CHECK_EQ(st, ret, 0, "more long ones are posted than are kept");
+	/* Until the last that is kept is there. */
+	ret = st_op_result(t->a.cq, t->r.tx[HUGES - 3], ret);
+	for (i = 0; i < HUGES; i++) {
+		memset(t->r.dst, 0, HUGE_LEN);
+		st_op_reset(t->r.rx[i]);
+		ret = ret
+			      ?: fi_trecv(t->b.ep, t->r.dst, HUGE_LEN, NULL,
+					  t->to_a, i + 10, 0, &t->r.rx[i]->ctx);
+		ok += !st_op_result(t->b.cq, t->r.rx[i], ret) &&
+		      st_holds(t->r.dst, HUGE_LEN, 7);
+		ok += !st_op_result(t->a.cq, t->r.tx[i], ret);
+	}
+	CHECK_EQ(st, ok, 2 * HUGES, "all arrive");
+	CHECK_EQ(st, fi_cancel(&t->b.ep->fid, &t->r.rx[HUGES]->ctx), 0,
+		 "the receive that nobody sends to is canceled");
+	CHECK_EQ(st, st_op_result(t->b.cq, t->r.rx[HUGES], 0), ECANCELED,
+		 "it completes so");
+}
+
+/* What was kept outlives its connection; what had half come does not. */
+static noinline_for_stack void st_tag_outlive(struct st *st, struct st_tags *t)
+{
+	struct st_node c = {};
+	struct st_room *r = &t->r;
+	int i, ok = 0, ret = st_node_open(&c, st, 0, 0);
+	fi_addr_t to_b = ret ? 0 : st_node_knows(&c, &t->b);
+
+	ret = ret ?: st_tag_recv(t, MANY, BASE, 2, 0);
+	for (i = 0; i < MANY; i++) {
+		st_op_reset(r->tx[i]);
+		ret = ret
+			      ?: fi_tsend(c.ep, r->src, 100 + i, NULL, to_b, 1,
+					  &r->tx[i]->ctx);
+		ret = st_op_result(c.cq, r->tx[i], ret);
+	}
+	st_node_close(&c);
+	CHECK_EQ(st, ret, 0, "many messages are sent, and their sender goes");
+	for (i = 0; i < MANY && !ret; i++) {
+		ret = st_tag_recv(t, i, BASE, 1, 0);
+		ok += !st_op_result(t->b.cq, r->rx[i], ret) &&
+		      r->rx[i]->entry.len == 100 + i;
+	}
+	CHECK_EQ(st, ok, MANY, "they arrive when it is gone");
+	ret = fi_cancel(&t->b.ep->fid, &r->rx[MANY]->ctx);
+	CHECK_EQ(st, st_op_result(t->b.cq, r->rx[MANY], ret), ECANCELED,
+		 "the receive of none of them is canceled");
+}
+
 static noinline_for_stack void st_tag_forms(struct st *st, struct st_tags *t)
 {
 	const u64 flags = FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA;
@@ -273,6 +370,9 @@ void st_test_rdm_tag(struct st *st)
 		st_tag_posted(st, t);
 		st_tag_waiting(st, t);
 		st_tag_long(st, t);
+		st_tag_many(st, t);
+		st_tag_full(st, t);
+		st_tag_outlive(st, t);
 		st_tag_forms(st, t);
 		st_tag_cancel(st, t);
 		st_tag_refused(st, t);

@@ -72,6 +72,20 @@ static void test_a_directed_receive_is_for_its_sender(void **state)
 	assert_ptr_equal(find(&wants, bob, 0, 0), &a);
 }
 
+static void test_who_waits_for_a_sender_is_known(void **state)
+{
+	struct rdmw_wants wants = { 0 };
+	struct rdmw_want a = tagged(bob, 1, 0), b = tagged(NULL, 2, 0);
+
+	(void)state;
+	assert_false(rdmw_wants_from(&wants, alice));
+	rdmw_want_add(&wants, &a);
+	assert_false(rdmw_wants_from(&wants, alice));
+	assert_true(rdmw_wants_from(&wants, bob));
+	rdmw_want_add(&wants, &b);
+	assert_true(rdmw_wants_from(&wants, alice));
+}
+
 static void test_tags_are_a_world_of_their_own(void **state)
 {
 	struct rdmw_wants wants = { 0 };
@@ -221,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_oldest_receive_takes_a_message),
 		cmocka_unit_test(test_a_directed_receive_is_for_its_sender),
+		cmocka_unit_test(test_who_waits_for_a_sender_is_known),
 		cmocka_unit_test(test_tags_are_a_world_of_their_own),
 		cmocka_unit_test(test_each_bit_of_a_tag_counts_unless_ignored),
 		cmocka_unit_test(

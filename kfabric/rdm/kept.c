@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: messages that are taken out of the buffers of their connection,
+ * since no receive takes them and one waits for what is behind them.
+ *
+ * Context: the engine.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+static size_t kfir_kept_cost(const struct kfir_kept *kept)
+{
+	return sizeof(*kept) + kept->first.at;
+}
+
+void kfir_kept_drop(struct kfir_conn *conn, struct kfir_kept *kept)
+{
+	if (conn->filling == kept)
+		conn->filling = NULL;
+	conn->kept_bytes -= kfir_kept_cost(kept);
+	conn->ep->kept_bytes -= kfir_kept_cost(kept);
+	list_del(&kept->node);
+	kvfree(kept);
+}
+
+void kfir_kept_drop_all(struct kfir_conn *conn)
+{
+	struct kfir_kept *kept, *next;
+
+	list_for_each_entry_safe(kept, next, &conn->kept, node)
+		kfir_kept_drop(conn, kept);
+}
+
+/* Room for a message of which the first piece is there; NULL: not for this one. */
+static struct kfir_kept *kfir_kept_new(struct kfir_conn *conn,
+				       const struct rdmw_piece *first)
+{
+	size_t cost = sizeof(struct kfir_kept) + first->at;
+	struct kfir_kept *kept;
+
+	if (conn->kept_bytes + cost > KFIR_KEPT_BYTES ||
+	    conn->ep->kept_bytes + cost > KFIR_EP_KEPT_BYTES)
+		return NULL;
+	kept = kvmalloc(cost, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
+	if (!kept)
+		return NULL;
+	kept->first = *first;
+	kept->got = 0;
+	conn->kept_bytes += cost;
+	conn->ep->kept_bytes += cost;
+	list_add_tail(&kept->node, &conn->kept);
+	return kept;
+}
+
+void kfir_kept_piece(struct kfir_conn *conn, const struct kfir_slot *slot)
+{
+	struct kfir_kept *kept = conn->filling;
+
+	memcpy(kept->bytes + kept->got, slot->bytes + RDMW_HEADER_BYTES,
+	       slot->piece.bytes);
+	kept->got += slot->piece.bytes;
+	if (slot->piece.flags & RDMW_LAST)
+		conn->filling = NULL;
+}
+
+/* Does a receive wait for another message of the peer? */
+static bool kfir_is_awaited(struct kfir_conn *conn)
+{
+	struct kfir_ep *ep = conn->ep;
+	unsigned long irq;
+	bool yes;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	yes = rdmw_wants_from(&ep->receives, (const u8 *)&conn->peer->name);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return yes;
+}
+
+/*
+ * None of what has arrived is taken by a receive. Half of the buffers must be free,
+ * for credits to go back.
+ */
+void kfir_keep(struct kfir_conn *conn)
+{
+	struct kfir_slot *slot;
+
+	if (conn->broken || conn->state == KFIR_DOWN ||
+	    conn->flow.held <= KFIR_WINDOW / 2 || !kfir_is_awaited(conn))
+		return;
+	while ((slot = list_first_entry_or_null(&conn->arrived,
+						struct kfir_slot, node))) {
+		if (slot->piece.flags & RDMW_FIRST) {
+			if (conn->flow.held <= KFIR_WINDOW / 2)
+				return;
+			conn->filling = kfir_kept_new(conn, &slot->piece);
+			if (!conn->filling)
+				return;
+			conn->filling->shown = slot->shown;
+		}
+		kfir_kept_piece(conn, slot);
+		list_del_init(&slot->node);
+		kfir_repost(slot);
+	}
+}
