@@ -17,6 +17,9 @@
 /* fid->users of a closed object: so far below 0 that pins fail. */
 #define KFI_USERS_CLOSED (INT_MIN / 2)
 
+/* A completion with one of these is told to the queue of receives. */
+#define KFI_RX_FLAGS (FI_RECV | FI_MULTI_RECV)
+
 /* provider.c */
 extern struct mutex kfi_prov_mutex; /* protects kfi_prov_list */
 extern struct list_head kfi_prov_list; /* by preference */
@@ -53,6 +56,7 @@ void kfi_event_set(struct kfi_event *ev, u32 event, struct kfid *fid,
 		   const void *data, size_t len);
 
 /* cq.c */
+bool kfi_comp_suppressed(const struct fid_ep *ep, const struct kfi_comp *comp);
 void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep);
 void kfi_cq_drop(struct fid_cq *cq);
 

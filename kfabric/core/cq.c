@@ -9,7 +9,8 @@
  * Locking: cq->lock protects the list; irq-safe; kfi_post_ep.lock is taken under
  *	it.
  * Lifetime: entries belong to the queue until read, or until it is closed;
- * those of fi_inject() are endpoint memory and go with the endpoint.
+ * those of fi_inject() and of messages of a receive of several are endpoint memory
+ * and go with the endpoint.
  */
 #include <linux/bug.h>
 #include <linux/export.h>
@@ -31,17 +32,18 @@ static const u8 kfi_cq_entry_bytes[FI_CQ_FORMATS] = {
 };
 static_assert(offsetof(struct fi_cq_msg_entry, len) ==
 	      offsetof(struct fi_cq_tagged_entry, len));
+static_assert(offsetof(struct fi_cq_data_entry, buf) ==
+	      offsetof(struct fi_cq_tagged_entry, buf));
 static_assert(offsetof(struct fi_cq_data_entry, data) ==
 	      offsetof(struct fi_cq_tagged_entry, data));
 
-static bool kfi_comp_suppressed(const struct fid_ep *ep,
-				const struct kfi_comp *comp)
+bool kfi_comp_suppressed(const struct fid_ep *ep, const struct kfi_comp *comp)
 {
 	const struct fi_cq_err_entry *e = &comp->entry;
 
-	if (e->err)
+	if (e->err || (e->flags & FI_MULTI_RECV))
 		return false;
-	if (e->flags & FI_RECV)
+	if (e->flags & KFI_RX_FLAGS)
 		return ep->rx_selective && !(comp->op_flags & FI_COMPLETION);
 	return !e->op_context ||
 	       (ep->tx_selective && !(comp->op_flags & FI_COMPLETION));
@@ -68,7 +70,7 @@ static void kfi_cq_deliver(struct fid_cq *cq, struct kfi_comp *comp)
 void kfi_ep_complete(struct fid_ep *ep, struct kfi_comp *comp)
 {
 	const struct fi_cq_err_entry *e = &comp->entry;
-	struct fid_cq *cq = e->flags & FI_RECV ? ep->rx_cq : ep->tx_cq;
+	struct fid_cq *cq = e->flags & KFI_RX_FLAGS ? ep->rx_cq : ep->tx_cq;
 
 	trace_kfabric_complete(ep, e);
 	atomic_long_inc(&ep->nr_done);
@@ -107,6 +109,19 @@ static void kfi_cq_take_locked(struct fid_cq *cq, struct kfi_comp *comp)
 	cq->nr_done--;
 }
 
+/* Is it in memory of the endpoint? Of a failed fi_inject(), or of a message. */
+static bool kfi_comp_is_lent(const struct kfi_comp *comp)
+{
+	return !comp->entry.op_context || comp->is_part;
+}
+
+/* The queue's lock keeps the endpoint: see kfi_cq_forget(). */
+static void kfi_cq_give_back_locked(struct kfi_comp *comp)
+{
+	if (kfi_comp_is_lent(comp) && comp->ep->comp_read)
+		comp->ep->comp_read(comp->ep, comp);
+}
+
 ssize_t kfabric_cq_read(struct fid_cq *cq, void *buf, size_t count,
 			fi_addr_t *src_addr)
 {
@@ -129,11 +144,13 @@ ssize_t kfabric_cq_read(struct fid_cq *cq, void *buf, size_t count,
 			.op_context = comp->entry.op_context,
 			.flags = comp->entry.flags,
 			.len = comp->entry.len,
+			.buf = comp->entry.buf,
 			.data = comp->entry.data,
 			.tag = comp->entry.tag,
 		};
 		memcpy(buf + n++ * bytes, &entry, bytes);
 		kfi_cq_take_locked(cq, comp);
+		kfi_cq_give_back_locked(comp);
 	}
 	comp = kfi_cq_first_locked(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -156,9 +173,7 @@ ssize_t kfabric_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf)
 	if (comp && comp->entry.err) {
 		*buf = comp->entry;
 		kfi_cq_take_locked(cq, comp);
-		/* The lock keeps the endpoint: see kfi_cq_forget(). */
-		if (!buf->op_context && comp->ep->inject_read)
-			comp->ep->inject_read(comp->ep, comp);
+		kfi_cq_give_back_locked(comp);
 		ret = 1;
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -218,7 +233,7 @@ void kfi_cq_forget(struct fid_cq *cq, struct fid_ep *ep)
 
 	spin_lock_irq(&cq->lock);
 	list_for_each_entry_safe(comp, next, &cq->done, node)
-		if (comp->ep == ep && !comp->entry.op_context)
+		if (comp->ep == ep && kfi_comp_is_lent(comp))
 			kfi_cq_take_locked(cq, comp);
 	spin_unlock_irq(&cq->lock);
 }

@@ -40,6 +40,14 @@ int kfabric_setopt(struct fid_ep *ep, int level, int optname,
 		return kfi_set_timeout(&ep->op_timeout_ms, optval, optlen);
 	case FI_OPT_CM_TIMEOUT_MS:
 		return kfi_set_timeout(&ep->cm_timeout_ms, optval, optlen);
+	case FI_OPT_MIN_MULTI_RECV:
+		if (!ep->min_multi_recv)
+			return -ENOSYS;
+		/* 0 would be none. */
+		if (optlen != sizeof(size_t) || !*(const size_t *)optval)
+			return -EINVAL;
+		WRITE_ONCE(ep->min_multi_recv, *(const size_t *)optval);
+		return 0;
 	case FI_OPT_PATH:
 		if (!ep->set_path)
 			return -ENOSYS;
@@ -87,6 +95,11 @@ int kfabric_getopt(struct fid_ep *ep, int level, int optname, void *optval,
 	case FI_OPT_COMP_LEVELS:
 		return kfi_give_option(&ep->comp_levels, sizeof(u64), optval,
 				       optlen);
+	case FI_OPT_MIN_MULTI_RECV:
+		if (!ep->min_multi_recv)
+			return -ENOSYS;
+		return kfi_give_option(&ep->min_multi_recv, sizeof(size_t),
+				       optval, optlen);
 	case FI_OPT_MOVED_BYTES:
 		if (!ep->moved)
 			return -ENOSYS;

@@ -199,14 +199,20 @@ static struct kfi_op *kfi_post_slot_of(struct kfi_comp *comp)
 	return (void *)comp + ALIGN(sizeof(*comp), sizeof(u64));
 }
 
-/* The completion of a failed inject was read. */
-static void kfi_post_inject_read(struct fid_ep *fid, struct kfi_comp *comp)
+/* The completion of a failed inject, or of a message of several, was read. */
+static void kfi_post_comp_read(struct fid_ep *fid, struct kfi_comp *comp)
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	unsigned long irq;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	list_add(&kfi_post_slot_of(comp)->node, &ep->slots);
+	if (!comp->is_part) {
+		list_add(&kfi_post_slot_of(comp)->node, &ep->slots);
+	} else {
+		list_add(&comp->node, &ep->parts);
+		if (KFI_HAS_OP(ep->ops, part_free))
+			ep->ops->part_free(ep);
+	}
 	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
@@ -218,7 +224,7 @@ int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes)
 	struct kfi_op *op;
 	size_t i;
 
-	ep->ep.inject_read = kfi_post_inject_read;
+	ep->ep.comp_read = kfi_post_comp_read;
 	ep->slot_mem = kvcalloc(ep->tx_attr.size, stride, GFP_KERNEL);
 	if (!ep->slot_mem)
 		return -ENOMEM;
@@ -231,6 +237,22 @@ int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(kfi_post_alloc_slots);
+
+int kfi_post_alloc_parts(struct kfi_post_ep *ep, size_t min_left)
+{
+	size_t i;
+
+	ep->part_mem =
+		kvcalloc(ep->rx_attr.size, sizeof(*ep->part_mem), GFP_KERNEL);
+	if (!ep->part_mem)
+		return -ENOMEM;
+	for (i = 0; i < ep->rx_attr.size; i++)
+		list_add_tail(&ep->part_mem[i].node, &ep->parts);
+	ep->ep.comp_read = kfi_post_comp_read;
+	ep->ep.min_multi_recv = min_left;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(kfi_post_alloc_parts);
 
 struct fi_info *kfi_post_info(const char *name, size_t queue, size_t iov_limit,
 			      size_t op_bytes)
@@ -294,8 +316,14 @@ static int kfi_check_recv(struct kfi_post_ep *ep,
 {
 	if (!context)
 		return -EINVAL;
-	if (flags & ~RECV_FLAGS)
+	if (flags & ~(RECV_FLAGS | FI_MULTI_RECV))
 		return -FI_EBADFLAGS;
+	if (flags & FI_MULTI_RECV) {
+		if (!ep->ep.min_multi_recv)
+			return -FI_EBADFLAGS;
+		if (buf->type != FI_BUF_LINEAR || !buf->len)
+			return -EINVAL;
+	}
 	if (fi_ep_state(&ep->ep) == KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
 	return kfi_buf_check(buf, ep->rx_attr.iov_limit, ep->max_msg_size);
@@ -395,8 +423,11 @@ static ssize_t kfi_post_trecvmsg(struct fid_ep *fid,
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
-	int ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
+	int ret;
 
+	if (flags & FI_MULTI_RECV)
+		return -FI_EBADFLAGS;
+	ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
 	if (ret)
 		return ret;
 	op = kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, msg->addr, flags,
@@ -504,7 +535,7 @@ EXPORT_SYMBOL_GPL(kfi_post_rma_ops);
 
 void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp)
 {
-	u64 dir = comp->entry.flags & FI_RECV ? FI_RECV : FI_TRANSMIT;
+	u64 dir = comp->entry.flags & KFI_RX_FLAGS ? FI_RECV : FI_TRANSMIT;
 	struct fid_cq *cq = dir == FI_RECV ? ep->ep.rx_cq : ep->ep.tx_cq;
 	bool softirq = cq->attr.comp_context != FI_CQ_WORKQUEUE;
 
@@ -516,6 +547,21 @@ void kfi_post_complete(struct kfi_post_ep *ep, struct kfi_comp *comp)
 		local_bh_enable();
 }
 EXPORT_SYMBOL_GPL(kfi_post_complete);
+
+void kfi_post_part(struct kfi_post_ep *ep, struct kfi_comp *comp)
+{
+	struct kfi_comp copy;
+
+	comp->is_part = true;
+	if (ep->ep.rx_cq->attr.comp_handler ||
+	    kfi_comp_suppressed(&ep->ep, comp)) {
+		copy = *comp;
+		kfi_post_comp_read(&ep->ep, comp);
+		comp = &copy;
+	}
+	kfi_post_complete(ep, comp);
+}
+EXPORT_SYMBOL_GPL(kfi_post_part);
 
 /* A failed inject keeps its slot, with the completion, until that is read. */
 void kfi_post_done(struct kfi_post_ep *ep, struct kfi_op *op)

@@ -45,6 +45,7 @@ static void kfir_ep_close(struct kfid *fid)
 static void kfir_ep_free(struct kfir_ep *ep)
 {
 	kvfree(ep->post.slot_mem);
+	kvfree(ep->post.part_mem);
 	kfree(ep);
 }
 
@@ -188,6 +189,7 @@ int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 		return -ENOMEM;
 	kfir_ep_init(ep, info);
 	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct kfir_op));
+	ret = ret ?: kfi_post_alloc_parts(&ep->post, KFIR_MULTI_MIN);
 	ret = ret ?: kfir_open_inner(ep, domain, info);
 	ret = ret
 		      ?: kfi_ep_init(&ep->post.ep, domain, info, &kfir_ep_ops,

@@ -195,7 +195,7 @@ static bool kfir_is_idle(const struct kfir_conn *conn)
 {
 	unsigned int ms = READ_ONCE(kfir_idle_ms);
 
-	return ms && !conn->rx && !kfir_has_messages(conn) &&
+	return ms && !conn->rx.op && !kfir_has_messages(conn) &&
 	       list_empty(&conn->flying) && list_empty(&conn->peer->sends) &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
 }
@@ -211,7 +211,7 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 		      ->piece.flags &
 	      RDMW_LAST))
 		return false;
-	return ms && conn->rx &&
+	return ms && conn->rx.op &&
 	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
 }
 

@@ -78,8 +78,8 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
 	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
 	const u64 tx = FI_MSG | FI_TAGGED | FI_SEND;
-	const u64 rx =
-		FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | kfir_directed(hints);
+	const u64 rx = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE |
+		       FI_MULTI_RECV | kfir_directed(hints);
 	char *domain = info->domain_attr->name;
 	int ret = kfi_layer_name(info, &kfir_prov);
 

@@ -31,6 +31,14 @@ static void kfir_queue_receive(struct kfir_ep *ep, struct kfir_op *op,
 		.ignore = op->base.ignore,
 	};
 	rdmw_want_add(&ep->receives, &op->want);
+	if (!(op->base.flags & FI_MULTI_RECV))
+		return;
+	op->multi = (struct rdmw_multi){
+		.size = op->base.buf.len,
+		.min = READ_ONCE(ep->post.ep.min_multi_recv),
+	};
+	/* However it ends, but by a message. */
+	op->base.comp->entry.flags |= FI_MULTI_RECV;
 }
 
 static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
@@ -81,6 +89,13 @@ static int kfir_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 		if (&op->base != base)
 			continue;
 		rdmw_want_del(&ep->receives, want);
+		op->canceled = true;
+		/* The last of the messages that come into it ends it. */
+		if (base->flags & FI_MULTI_RECV) {
+			op->multi.is_over = true;
+			if (op->multi.users)
+				return 0;
+		}
 		list_add_tail(&op->base.node, &ep->canceled);
 		kfir_kick(ep);
 		return 0;
@@ -103,5 +118,6 @@ const struct kfi_post_ops kfir_post_ops = {
 	.ready = kfir_ready,
 	.queue = kfir_queue,
 	.kick = kfir_post_kick,
+	.part_free = kfir_part_free,
 	.cancel = kfir_cancel,
 };

@@ -30,10 +30,12 @@
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
 #include "../rdmwire/rdmw_match.h"
+#include "../rdmwire/rdmw_multi.h"
 
 #define KFIR_NAME	"rdm"
 #define KFIR_QUEUE_SIZE 256 /* operations per endpoint and direction */
 #define KFIR_IOV_LIMIT	256
+#define KFIR_MULTI_MIN	64 /* FI_OPT_MIN_MULTI_RECV, if nobody sets it */
 
 /* Of a connection. */
 #define KFIR_WINDOW	 8 /* pieces that wait for receives */
@@ -72,13 +74,23 @@ struct kfir_op {
 	struct list_head all; /* of sends: kfir_ep.sends */
 	struct sockaddr_in6 name; /* of whom it is to or from */
 	struct rdmw_want want; /* of receives: kfir_ep.receives */
+	struct rdmw_multi multi; /* of receives of several; under post.lock */
 	unsigned long deadline; /* jiffies */
-	size_t moved; /* bytes handed over, or received */
+	size_t moved; /* bytes handed over */
 	unsigned int pieces; /* handed over */
 	unsigned int flying; /* of these, not done */
 	bool begun; /* cannot be canceled; under post.lock */
 	bool canceled; /* to be ended; under post.lock */
 	bool whole; /* all pieces are handed over */
+};
+
+/* A message on its way into a receive. */
+struct kfir_rx {
+	struct kfir_op *op; /* NULL: it has none */
+	struct kfi_comp *comp; /* its completion's, or the operation's */
+	u64 at; /* its place in the buffer */
+	u64 total; /* bytes of it */
+	size_t moved; /* of these, in the buffer */
 };
 
 struct kfir_conn;
@@ -142,7 +154,7 @@ struct kfir_conn {
 	struct list_head free; /* slots to send */
 	struct list_head flying; /* sends, all handed over */
 	unsigned int nr_free;
-	struct kfir_op *rx; /* receive of the message whose rest is to come */
+	struct kfir_rx rx; /* the message whose rest is to come */
 	void *slots; /* kfir_slot_at() */
 	size_t stride;
 	u8 *bytes;
@@ -297,6 +309,14 @@ void kfir_arrived(struct kfir_slot *slot);
 void kfir_receive(struct kfir_conn *conn);
 void kfir_receive_undo(struct kfir_conn *conn);
 bool kfir_has_messages(const struct kfir_conn *conn);
+
+/* match.c */
+bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
+		 u64 *shown, struct kfir_rx *rx);
+void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len);
+void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx);
+void kfir_rx_undo(struct kfir_ep *ep, struct kfir_rx *rx);
+void kfir_part_free(struct kfi_post_ep *post);
 
 /* kept.c */
 void kfir_keep(struct kfir_conn *conn);

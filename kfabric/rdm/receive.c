@@ -99,104 +99,13 @@ void kfir_arrived(struct kfir_slot *slot)
 
 /* ---- messages ---------------------------------------------------------- */
 
-/* The receive of a message, or NULL; which receives have seen it then. */
-static struct kfir_op *kfir_receive_get(struct kfir_conn *conn,
-					const struct rdmw_piece *first,
-					u64 *shown)
-{
-	const struct rdmw_label label = {
-		.from = (const u8 *)&conn->peer->name,
-		.is_tagged = first->flags & RDMW_TAGGED,
-		.tag = first->tag,
-	};
-	struct kfir_ep *ep = conn->ep;
-	struct rdmw_want *want;
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	want = rdmw_wants_find(&ep->receives, &label, ep->afresh ? 0 : *shown,
-			       ep->before);
-	if (want)
-		rdmw_want_del(&ep->receives, want);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	*shown = ep->before;
-	return want ? kfir_op_of_want(want) : NULL;
-}
-
-/* What the completion of a receive says of its message, or of none yet. */
-static u64 kfir_receive_flags(const struct kfir_op *op)
-{
-	return FI_RECV | (op->base.is_tagged ? FI_TAGGED : FI_MSG);
-}
-
-/* To its place: it has not received anything. */
-static void kfir_receive_put(struct kfir_ep *ep, struct kfir_op *op)
-{
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	unsigned long irq;
-
-	op->moved = 0;
-	entry->flags = kfir_receive_flags(op);
-	entry->data = 0;
-	entry->tag = op->base.tag;
-	entry->olen = 0;
-	spin_lock_irqsave(&ep->post.lock, irq);
-	rdmw_want_put(&ep->receives, &op->want);
-	ep->came_back = true;
-	kfir_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
-/* As much as fits. */
-static void kfir_copy_in(struct kfir_op *op, const u8 *from, size_t len)
-{
-	struct fi_buf buf = fi_buf_linear(from, len);
-	struct kfi_buf_iter src, dst;
-
-	len = min(len, op->base.buf.len - op->moved);
-	kfi_buf_start(&src, &buf);
-	kfi_buf_start(&dst, &op->base.buf);
-	kfi_buf_advance(&dst, op->moved);
-	kfi_buf_copy(&dst, &src, len);
-	op->moved += len;
-}
-
-static void kfir_receive_begin(struct kfir_op *op,
-			       const struct rdmw_piece *piece)
-{
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-
-	entry->olen = 0;
-	if (piece->at > op->base.buf.len)
-		entry->olen = piece->at - op->base.buf.len;
-	entry->flags = kfir_receive_flags(op);
-	if (piece->flags & RDMW_WORD)
-		entry->flags |= FI_REMOTE_CQ_DATA;
-	entry->data = piece->word;
-	entry->tag = piece->tag;
-}
-
-static void kfir_receive_end(struct kfir_conn *conn, struct kfir_op *op)
-{
-	struct kfir_ep *ep = conn->ep;
-	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-
-	entry->len = op->moved;
-	entry->src_addr = kfi_av_find(ep->post.ep.av, &conn->peer->name);
-	kfir_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
-}
-
 static void kfir_receive_piece(struct kfir_conn *conn, struct kfir_slot *slot,
-			       struct kfir_op *op)
+			       struct kfir_rx *rx)
 {
-	const struct rdmw_piece *piece = &slot->piece;
-
-	if (piece->flags & RDMW_FIRST)
-		kfir_receive_begin(op, piece);
 	conn->fed = jiffies;
-	kfir_copy_in(op, slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
-	if (piece->flags & RDMW_LAST)
-		kfir_receive_end(conn, op);
+	kfir_rx_copy(rx, slot->bytes + RDMW_HEADER_BYTES, slot->piece.bytes);
+	if (slot->piece.flags & RDMW_LAST)
+		kfir_rx_end(conn, rx);
 	list_del_init(&slot->node);
 	kfir_repost(slot);
 }
@@ -210,19 +119,17 @@ bool kfir_has_messages(const struct kfir_conn *conn)
 static void kfir_receive_kept(struct kfir_conn *conn)
 {
 	struct kfir_kept *kept, *next;
-	struct kfir_op *op;
+	struct kfir_rx rx;
 
 	list_for_each_entry_safe(kept, next, &conn->kept, node) {
-		op = kfir_receive_get(conn, &kept->first, &kept->shown);
-		if (!op)
+		if (!kfir_rx_get(conn, &kept->first, &kept->shown, &rx))
 			continue;
-		kfir_receive_begin(op, &kept->first);
-		kfir_copy_in(op, kept->bytes, kept->got);
+		kfir_rx_copy(&rx, kept->bytes, kept->got);
 		conn->fed = jiffies;
 		if (kept == conn->filling)
-			conn->rx = op;
+			conn->rx = rx;
 		else
-			kfir_receive_end(conn, op);
+			kfir_rx_end(conn, &rx);
 		kfir_kept_drop(conn, kept);
 	}
 }
@@ -234,34 +141,28 @@ static void kfir_receive_kept(struct kfir_conn *conn)
  */
 static void kfir_receive_arrived(struct kfir_conn *conn)
 {
-	struct kfir_op *op = NULL;
+	struct kfir_rx begun = {}, *rx = &conn->rx;
 	struct kfir_slot *slot, *next;
-	bool begins = false; /* the message at hand does so in this list */
 	u16 flags;
 
 	list_for_each_entry_safe(slot, next, &conn->arrived, node) {
 		flags = slot->piece.flags;
 		if (flags & RDMW_FIRST) {
-			op = kfir_receive_get(conn, &slot->piece, &slot->shown);
-			begins = true;
-		} else if (!begins) {
-			op = conn->rx;
+			rx = &begun;
+			kfir_rx_get(conn, &slot->piece, &slot->shown, rx);
 		}
-		if (op) {
-			kfir_receive_piece(conn, slot, op);
-		} else if (!begins) {
+		if (rx->op) {
+			kfir_receive_piece(conn, slot, rx);
+		} else if (rx == &conn->rx) {
 			kfir_kept_piece(conn, slot);
 			list_del_init(&slot->node);
 			kfir_repost(slot);
 		}
-		if (!(flags & RDMW_LAST))
-			continue;
-		if (!begins)
-			conn->rx = NULL;
-		begins = false;
+		if (flags & RDMW_LAST)
+			rx = &conn->rx;
 	}
-	if (begins)
-		conn->rx = op;
+	if (rx == &begun)
+		conn->rx = begun;
 }
 
 void kfir_receive(struct kfir_conn *conn)
@@ -280,10 +181,8 @@ void kfir_receive_undo(struct kfir_conn *conn)
 
 	if (conn->filling)
 		kfir_kept_drop(conn, conn->filling);
-	if (conn->rx) {
-		kfir_receive_put(conn->ep, conn->rx);
-		conn->rx = NULL;
-	}
+	if (conn->rx.op)
+		kfir_rx_undo(conn->ep, &conn->rx);
 	list_for_each_entry_safe_reverse(slot, prev, &conn->arrived, node)
 	{
 		if (slot->piece.flags & RDMW_LAST)

@@ -74,6 +74,11 @@ struct kfid;
  * hints name other capabilities and not this one it is off.
  */
 #define FI_DIRECTED_RECV BIT_ULL(12)
+/*
+ * A receive takes several messages. Also a flag of fi_recvmsg(), and of the
+ * completion that gives the buffer back.
+ */
+#define FI_MULTI_RECV BIT_ULL(13)
 
 /* Flags of single operations, and of tx_attr/rx_attr.op_flags. */
 #define FI_COMPLETION	     BIT_ULL(16) /* report success (selective CQs) */

@@ -217,6 +217,12 @@ enum {
 	 * network interface's: RDMA devices have their own way.
 	 */
 	FI_OPT_PATH,
+	/*
+	 * [size_t] set, get; a receive that was posted with FI_MULTI_RECV is given
+	 * back when fewer bytes are left. Counts for those that are posted after
+	 * it was set. -ENOSYS where there are none.
+	 */
+	FI_OPT_MIN_MULTI_RECV,
 };
 
 #define FI_PATH_NAME_BYTES 16
@@ -268,6 +274,7 @@ struct fi_space_handler {
  * @comp_levels: completion levels that the provider really has
  * @cm_data_size: bytes of private data
  * @flush_modes: FI_FLUSH_* that fi_flush() can do
+ * @min_multi_recv: FI_OPT_MIN_MULTI_RECV; 0: no receive takes several messages
  * @is_inline: fi_submit_inline() saves a switch to another thread
  * @op_timeout_ms: see &struct fi_ep_attr; the provider reads it at each post
  * @cm_timeout_ms: see &struct fi_ep_attr
@@ -292,12 +299,13 @@ struct fid_ep {
 	u64 comp_levels;
 	size_t cm_data_size;
 	u32 flush_modes;
+	size_t min_multi_recv;
 	bool is_inline;
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
-	/* gives back the memory of a failed fi_inject(); under fid_cq.lock */
-	void (*inject_read)(struct fid_ep *ep, struct kfi_comp *comp);
+	/* gives back a completion in the endpoint's memory; under fid_cq.lock */
+	void (*comp_read)(struct fid_ep *ep, struct kfi_comp *comp);
 	spinlock_t lock; /* irq-safe; protects state, space */
 	enum kfi_ep_state state;
 	bool tx_selective;
@@ -595,14 +603,22 @@ static inline void fi_submit_inline(struct fid_ep *ep)
  * fi_recvmsg() - post a receive
  * @ep: enabled endpoint
  * @msg: where to put a message
- * @flags: FI_COMPLETION, FI_MORE
+ * @flags: FI_COMPLETION, FI_MORE, FI_MULTI_RECV
  *
  * Receives are used in the order of posting. A message that is longer than
  * its receive ends the connection: FI_ETRUNC here, FI_EREMOTEIO at the peer.
  * Unconnected endpoints: docs/kfabric-rdm.md.
  *
+ * With FI_MULTI_RECV the buffer, which must be FI_BUF_LINEAR, takes messages one
+ * behind the other. Each has a completion with this context, and says where it is
+ * (buf); the one that has FI_MULTI_RECV is the last, and gives buffer and context
+ * back: that of a message, or, without FI_RECV, of none. Unread completions of
+ * messages that are not the last are dropped when the endpoint is closed.
+ *
  * Context: posting.
- * Return: as fi_sendmsg(); -FI_EOPBADSTATE not enabled yet.
+ * Return: as fi_sendmsg(); -FI_EOPBADSTATE not enabled yet; -FI_EBADFLAGS also if
+ * the endpoint's receives take one message each; -EINVAL also if a buffer for
+ * several messages is not one range.
  */
 static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg,
 				 u64 flags)

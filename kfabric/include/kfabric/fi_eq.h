@@ -4,7 +4,9 @@
  *
  * A completion queue (CQ) tells that operations are done: exactly one entry
  * per operation that was accepted by its post, errors included. Entries live
- * in the operation memory, so a CQ cannot overflow.
+ * in the operation memory, so a CQ cannot overflow. A receive of several messages
+ * has one for each of them besides; those live in the endpoint, and when there are
+ * too many unread ones messages wait.
  *
  * An event queue (EQ) tells what happens to connections. Event memory comes
  * from the endpoint it belongs to, so an EQ cannot overflow either.
@@ -69,12 +71,14 @@ struct fi_cq_msg_entry {
  * @op_context: as in &struct fi_cq_tagged_entry
  * @flags: as in &struct fi_cq_tagged_entry
  * @len: as in &struct fi_cq_tagged_entry
+ * @buf: as in &struct fi_cq_tagged_entry
  * @data: as in &struct fi_cq_tagged_entry
  */
 struct fi_cq_data_entry {
 	void *op_context;
 	u64 flags;
 	size_t len;
+	void *buf;
 	u64 data;
 };
 
@@ -84,8 +88,10 @@ struct fi_cq_data_entry {
  * @op_context: the operation's &struct fi_context; NULL for fi_inject() and
  *	for remote CQ data that consumed no receive
  * @flags: FI_SEND, FI_RECV, FI_READ, FI_WRITE or FI_FLUSH, with FI_MSG, FI_TAGGED
- *	or FI_RMA, and FI_REMOTE_CQ_DATA if @data is valid
+ *	or FI_RMA, and FI_REMOTE_CQ_DATA if @data is valid; FI_MULTI_RECV if a
+ *	receive of several messages is given back, alone if by no message
  * @len: bytes received; for other operations the bytes moved
+ * @buf: where a message of a receive of several begins; else NULL
  * @data: remote CQ data
  * @tag: with FI_TAGGED: of the message
  */
@@ -93,6 +99,7 @@ struct fi_cq_tagged_entry {
 	void *op_context;
 	u64 flags;
 	size_t len;
+	void *buf;
 	u64 data;
 	u64 tag;
 };
@@ -102,6 +109,7 @@ struct fi_cq_tagged_entry {
  * @op_context: as in &struct fi_cq_tagged_entry
  * @flags: as in &struct fi_cq_tagged_entry
  * @len: as in &struct fi_cq_tagged_entry
+ * @buf: as in &struct fi_cq_tagged_entry
  * @data: as in &struct fi_cq_tagged_entry
  * @tag: as in &struct fi_cq_tagged_entry; of a receive that got no message that
  *	it was posted with
@@ -115,6 +123,7 @@ struct fi_cq_err_entry {
 	void *op_context;
 	u64 flags;
 	size_t len;
+	void *buf;
 	u64 data;
 	u64 tag;
 	size_t olen;
@@ -128,6 +137,7 @@ struct kfi_comp {
 	struct list_head node;
 	struct fid_ep *ep; /* valid until the endpoint is closed */
 	u64 op_flags; /* as posted */
+	bool is_part; /* the endpoint's memory: see kfi_post_part() */
 	struct fi_cq_err_entry entry;
 };
 

@@ -98,6 +98,7 @@ struct kfi_post_ep;
  * @kick: optional: run what was queued with FI_MORE
  * @submit_inline: optional: the same in this context, which may sleep; with it
  *	goes &fid_ep.is_inline
+ * @part_free: optional: a &kfi_post_ep.parts is free
  * @cancel: optional: see fi_cancel(); @op may be one that is over: nothing of it
  *	is to be read before it was found on a list
  */
@@ -107,6 +108,7 @@ struct kfi_post_ops {
 	int (*queue)(struct kfi_post_ep *ep, struct kfi_op *op);
 	void (*kick)(struct kfi_post_ep *ep);
 	void (*submit_inline)(struct kfi_post_ep *ep);
+	void (*part_free)(struct kfi_post_ep *ep);
 	int (*cancel)(struct kfi_post_ep *ep, const struct kfi_op *op);
 };
 
@@ -119,7 +121,10 @@ struct kfi_post_ops {
  * @max_msg_size: limit of both; not changed once enabled
  * @slot_mem: memory of @slots; the provider frees it with kvfree()
  * @lock: irq-safe; protects what follows
+ * @part_mem: memory of @parts; the provider frees it with kvfree()
  * @slots: free &struct kfi_op of fi_inject(), as many as tx_attr.size
+ * @parts: free &struct kfi_comp for messages of receives of several, as many as
+ *	rx_attr.size
  * @tx_free: places left for sends and RMA
  * @rx_free: places left for receives
  * @up: sends and RMA may be posted
@@ -133,8 +138,10 @@ struct kfi_post_ep {
 	struct fi_rx_attr rx_attr;
 	size_t max_msg_size;
 	void *slot_mem;
+	struct kfi_comp *part_mem;
 	spinlock_t lock;
 	struct list_head slots;
+	struct list_head parts;
 	size_t tx_free;
 	size_t rx_free;
 	bool up;
@@ -174,6 +181,7 @@ static inline void kfi_post_init(struct kfi_post_ep *ep,
 {
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->slots);
+	INIT_LIST_HEAD(&ep->parts);
 	ep->ops = ops;
 	ep->tx_attr = *info->tx_attr;
 	ep->rx_attr = *info->rx_attr;
@@ -219,6 +227,30 @@ static inline void kfi_post_limit(struct kfi_post_ep *ep, size_t queue,
  * Return: 0; -ENOMEM.
  */
 int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes);
+
+/**
+ * kfi_post_alloc_parts() - give an endpoint memory for receives of several messages
+ * @ep: endpoint that nobody else knows yet, with its limits
+ * @min_left: what &fid_ep.min_multi_recv begins as
+ *
+ * From then on fi_recvmsg() takes FI_MULTI_RECV.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM.
+ */
+int kfi_post_alloc_parts(struct kfi_post_ep *ep, size_t min_left);
+
+/**
+ * kfi_post_part() - a message of a receive of several is there
+ * @ep: endpoint
+ * @comp: was taken from &kfi_post_ep.parts; its entry is set
+ *
+ * It is one of the parts again when its completion was read, which
+ * kfi_post_ops.part_free() tells; at once if nobody will read it.
+ *
+ * Context: as kfi_post_complete(), without ep->lock.
+ */
+void kfi_post_part(struct kfi_post_ep *ep, struct kfi_comp *comp);
 
 /**
  * kfi_post_make_readback() - make a flush the read that it is done by

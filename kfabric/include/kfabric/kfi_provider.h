@@ -375,6 +375,7 @@ static inline void kfi_comp_set(struct kfi_comp *comp,
 				u64 comp_flags, size_t len)
 {
 	comp->op_flags = op_flags;
+	comp->is_part = false;
 	comp->entry = (struct fi_cq_err_entry){ .op_context = context,
 						.flags = comp_flags,
 						.len = len,

@@ -62,6 +62,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "inject", st_test_rdm_inject },
 	{ "tag", st_test_rdm_tag },
 	{ "directed", st_test_rdm_directed },
+	{ "multi", st_test_rdm_multi },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
 	{ "hostile", st_test_rdm_hostile },

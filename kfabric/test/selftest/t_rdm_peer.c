@@ -537,10 +537,13 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 
 /* Who begins a message and stops gives its receive back to others. */
 static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
-					       struct st_room *r)
+					       struct st_room *r, u64 flags)
 {
-	/* The first piece of a message of 100 bytes, and four of them. */
-	static const u8 begun[32] = { 1, 4, 1, 0, 4, 0, 0, 0, 100 };
+	/* The first piece of a message longer than a receive, and four bytes. */
+	static const u8 begun[32] = { 1, 4, 1, 0, 4, 0, 0, 0, 100, 100 };
+	struct fi_msg rx = { .buf = fi_buf_linear(r->dst, BASE),
+			     .addr = FI_ADDR_UNSPEC,
+			     .context = &r->rx[0]->ctx };
 	struct st_op *op = st_op_new(inner);
 	struct fi_msg msg = { .buf = fi_buf_linear(r->src, 36),
 			      .addr = FI_ADDR_UNSPEC };
@@ -553,7 +556,8 @@ static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
 	if (!op || !st_two_open(st, &a, &b, SHORT_MS))
 		goto out;
 	ret = st_rogue_open(&y, st, st_node_port(&b));
-	ret = ret ?: st_node_recv(&b, r->rx[0], r->dst, BASE);
+	st_op_reset(r->rx[0]);
+	ret = ret ?: fi_recvmsg(b.ep, &rx, flags);
 	st_rogue_hello(hello, 1);
 	memcpy(r->src, begun, sizeof(begun));
 	st_op_reset(op);
@@ -572,6 +576,8 @@ static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
 	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0,
 		 "another's message has the receive");
 	CHECK_EQ(st, r->rx[0]->entry.len, 10, "and is whole");
+	CHECK_EQ(st, r->rx[0]->entry.flags, FI_RECV | FI_MSG,
+		 "its flags are exact");
 out:
 	st_rogue_close(&y);
 	st_node_close(&a);
@@ -656,7 +662,8 @@ void st_test_rdm_hostile(struct st *st)
 	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 		 "others are served as ever");
 	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
-	st_rogue_stalls(st, &inner, &r);
+	st_rogue_stalls(st, &inner, &r, 0);
+	st_rogue_stalls(st, &inner, &r, FI_MULTI_RECV);
 	st_rogue_silent(st, &x, &r);
 out:
 	st_rogue_close(&x);
