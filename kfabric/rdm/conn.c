@@ -67,6 +67,7 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
+	INIT_LIST_HEAD(&conn->asked);
 	kfir_slots_init(conn);
 	list_add_tail(&conn->node, &ep->conns);
 	list_add_tail(&conn->of_peer, &peer->conns);
@@ -289,7 +290,10 @@ static void kfir_end_sends(struct kfir_conn *conn)
 	struct kfir_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &conn->flying, base.node)
-		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
+		if (op->is_answered)
+			kfir_rma_finish(ep, op);
+		else
+			kfir_finish(ep, op, kfir_error_of(conn), conn->why);
 	if (conn->peer->conn != conn)
 		return;
 	op = list_first_entry_or_null(&conn->peer->sends, struct kfir_op,

@@ -107,6 +107,7 @@ static const struct kfi_ep_ops kfir_ep_ops = {
 	.fid = &kfir_ep_fid_ops,
 	.cm = &kfir_cm_ops,
 	.msg = &kfi_post_msg_ops,
+	.rma = &kfi_post_rma_ops,
 	.tagged = &kfi_post_tagged_ops,
 };
 

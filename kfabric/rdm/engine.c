@@ -45,7 +45,7 @@ void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 	unsigned long irq;
 
-	if (op->base.type == KFI_OP_SEND) {
+	if (op->base.type != KFI_OP_RECV) {
 		spin_lock_irqsave(&ep->post.lock, irq);
 		list_del(&op->all);
 		/* fi_cancel() has said so. */
@@ -196,7 +196,8 @@ static bool kfir_is_idle(const struct kfir_conn *conn)
 	unsigned int ms = READ_ONCE(kfir_idle_ms);
 
 	return ms && !conn->rx.op && !kfir_has_messages(conn) &&
-	       list_empty(&conn->flying) && list_empty(&conn->peer->sends) &&
+	       list_empty(&conn->flying) && !conn->nr_requests &&
+	       list_empty(&conn->peer->sends) &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
 }
 
@@ -215,6 +216,15 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
 }
 
+/* The peer has a request, and neither answers nor says anything else. */
+static bool kfir_is_silent(const struct kfir_conn *conn)
+{
+	u32 ms = READ_ONCE(conn->ep->post.ep.op_timeout_ms);
+
+	return ms && !list_empty(&conn->asked) &&
+	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
+}
+
 /*
  * Leave idle connections; end those whose peer does not say farewell, or does not
  * go on.
@@ -227,7 +237,7 @@ static void kfir_look_idle(struct kfir_ep *ep)
 	list_for_each_entry(conn, &ep->conns, node) {
 		if (conn->state != KFIR_UP)
 			continue;
-		if (kfir_is_stalled(conn)) {
+		if (kfir_is_stalled(conn) || kfir_is_silent(conn)) {
 			kfir_conn_break(conn, ETIMEDOUT);
 		} else if (conn->leaving) {
 			if (time_after(jiffies,

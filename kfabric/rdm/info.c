@@ -77,9 +77,11 @@ static u64 kfir_directed(const struct fi_info *hints)
 static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
 	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	const u64 tx = FI_MSG | FI_TAGGED | FI_SEND;
-	const u64 rx = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE |
-		       FI_MULTI_RECV | kfir_directed(hints);
+	const u64 tx =
+		FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE;
+	const u64 rx = FI_MSG | FI_TAGGED | FI_RMA | FI_REMOTE_READ |
+		       FI_REMOTE_WRITE | FI_RECV | FI_SOURCE | FI_MULTI_RECV |
+		       kfir_directed(hints);
 	char *domain = info->domain_attr->name;
 	int ret = kfi_layer_name(info, &kfir_prov);
 
@@ -89,10 +91,13 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 	info->caps |= tx | rx;
 	*info->tx_attr = (struct fi_tx_attr){
 		.caps = tx,
-		.comp_levels = info->tx_attr->comp_levels & levels,
+		/* The last is that of reads and writes alone. */
+		.comp_levels = (info->tx_attr->comp_levels & levels) |
+			       FI_DELIVERY_COMPLETE,
 		.inject_size = KFI_POST_INJECT_SIZE,
 		.size = KFIR_QUEUE_SIZE,
 		.iov_limit = KFIR_IOV_LIMIT,
+		.rma_iov_limit = KFI_POST_RMA_LIMIT,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
 		.caps = rx,
@@ -109,6 +114,9 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 	};
 	*info->domain_attr = (struct fi_domain_attr){
 		.name = domain,
+		.mr_key_size = sizeof(u64),
+		.mr_iov_limit = U32_MAX,
+		.mr_max_size = SIZE_MAX,
 		.seg_max_size = SIZE_MAX,
 		.cq_data_size = sizeof(u64),
 		.op_context_size = KFI_OP_CONTEXT_SIZE(sizeof(struct kfir_op)),

@@ -66,13 +66,17 @@ void kfir_kept_piece(struct kfir_conn *conn, const struct kfir_slot *slot)
 		conn->filling = NULL;
 }
 
-/* Does a receive wait for another message of the peer? */
+/* Does anything wait for what is behind the messages of a peer? */
 static bool kfir_is_awaited(struct kfir_conn *conn)
 {
 	struct kfir_ep *ep = conn->ep;
 	unsigned long irq;
 	bool yes;
 
+	/* Requests and answers can be behind it as well. */
+	if (!list_empty(&conn->asked) ||
+	    READ_ONCE(to_kfir_domain(ep->post.ep.domain)->nr_mrs))
+		return true;
 	spin_lock_irqsave(&ep->post.lock, irq);
 	yes = rdmw_wants_from(&ep->receives, (const u8 *)&conn->peer->name);
 	spin_unlock_irqrestore(&ep->post.lock, irq);

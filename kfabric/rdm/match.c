@@ -93,7 +93,12 @@ static void kfir_rx_begin(struct kfir_rx *rx, const struct rdmw_piece *first)
 	if (first->flags & RDMW_WORD)
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	entry->data = first->word;
-	entry->tag = first->tag;
+	entry->tag = first->flags & RDMW_TAGGED ? first->tag : 0;
+	rx->written = 0;
+	if (!(first->flags & KFIR_WRITTEN))
+		return;
+	entry->flags ^= FI_MSG | FI_RMA;
+	rx->written = first->tag;
 }
 
 bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
@@ -188,7 +193,7 @@ void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx)
 	struct kfir_op *op = rx->op;
 	int err = entry->olen ? FI_ETRUNC : 0;
 
-	entry->len = rx->moved;
+	entry->len = rx->moved + rx->written;
 	entry->src_addr = kfi_av_find(ep->post.ep.av, &conn->peer->name);
 	entry->err = err;
 	if (!kfir_is_multi(op) || kfir_multi_end(ep, rx))

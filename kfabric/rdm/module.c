@@ -43,6 +43,7 @@ static const struct fi_ops_domain kfir_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.endpoint = kfir_endpoint,
 	.cq_open = kfi_plain_cq_open,
+	.mr_regattr = kfir_mr_regattr,
 	.av_open = kfi_plain_av_open,
 };
 
@@ -70,6 +71,7 @@ static int kfir_domain(struct fid_fabric *fabric, struct fi_info *info,
 
 	if (!new)
 		return -ENOMEM;
+	init_rwsem(&new->mr_lock);
 	ret = kfir_open_inner_domain(new, fabric, info);
 	if (ret)
 		goto free;

@@ -45,12 +45,16 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
 	struct kfir_ep *ep = to_kfir_ep(&post->ep);
 	struct kfir_op *op = to_kfir_op(base);
-	bool named = base->type == KFI_OP_SEND ||
+	bool named = base->type != KFI_OP_RECV ||
 		     (ep->directed && base->addr != FI_ADDR_UNSPEC);
 
 	lockdep_assert_held(&post->lock);
 	if (named && !kfi_av_name(post->ep.av, base->addr, &op->name))
 		return -EINVAL;
+	/* A message is there when the peer's NIC has it; what is written is placed. */
+	if (base->type == KFI_OP_SEND && (base->flags & FI_DELIVERY_COMPLETE))
+		return -EOPNOTSUPP;
+	op->is_answered = false;
 	op->moved = 0;
 	op->pieces = 0;
 	op->flying = 0;

@@ -21,16 +21,19 @@
 #ifndef KFABRIC_RDM_H
 #define KFABRIC_RDM_H
 
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
 #include <kfabric/kfi_layer.h>
+#include <kfabric/kfi_mr.h>
 #include <kfabric/kfi_post.h>
 
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"
 #include "../rdmwire/rdmw_match.h"
 #include "../rdmwire/rdmw_multi.h"
+#include "../rdmwire/rdmw_rma.h"
 
 #define KFIR_NAME	"rdm"
 #define KFIR_QUEUE_SIZE 256 /* operations per endpoint and direction */
@@ -66,6 +69,9 @@ struct kfir_domain {
 	struct fid_domain domain;
 	struct fid_domain *inner;
 	struct fi_info *info; /* the inner provider's */
+	struct rw_semaphore mr_lock; /* protects mrs, and the memory of regions */
+	struct kfi_mr_table mrs;
+	unsigned int nr_mrs;
 };
 
 /* An operation: the private part of operation memory, or in a slot of inject. */
@@ -76,7 +82,11 @@ struct kfir_op {
 	struct rdmw_want want; /* of receives: kfir_ep.receives */
 	struct rdmw_multi multi; /* of receives of several; under post.lock */
 	unsigned long deadline; /* jiffies */
-	size_t moved; /* bytes handed over */
+	size_t moved; /* bytes handed over, a request's head included */
+	struct list_head ask; /* kfir_conn.asked: of a request that is whole */
+	u64 status; /* of the answer: enum rdmw_status */
+	size_t answered_bytes;
+	bool is_answered;
 	unsigned int pieces; /* handed over */
 	unsigned int flying; /* of these, not done */
 	bool begun; /* cannot be canceled; under post.lock */
@@ -91,6 +101,7 @@ struct kfir_rx {
 	u64 at; /* its place in the buffer */
 	u64 total; /* bytes of it */
 	size_t moved; /* of these, in the buffer */
+	size_t written; /* or by a write, elsewhere */
 };
 
 struct kfir_conn;
@@ -107,6 +118,20 @@ struct kfir_slot {
 	int err; /* positive */
 	bool rx;
 	struct fi_context inner; /* last: the inner provider's bytes follow */
+};
+
+/* In the flags of a piece that came, never on the wire: a write's, of tag bytes. */
+#define KFIR_WRITTEN BIT(15)
+
+/* What the peer asks for. */
+struct kfir_request {
+	struct rdmw_head head;
+	u64 len; /* of its ranges */
+	u64 moved; /* bytes: placed, then of the answer */
+	u64 word; /* for the completion of a receive */
+	bool has_word;
+	bool is_read;
+	enum rdmw_status status;
 };
 
 /* A message out of the buffers of its connection. */
@@ -152,7 +177,12 @@ struct kfir_conn {
 	size_t kept_bytes;
 	struct list_head unposted; /* slots to receive, not taken yet */
 	struct list_head free; /* slots to send */
-	struct list_head flying; /* sends, all handed over */
+	struct list_head flying; /* sends and requests, all handed over */
+	struct list_head asked; /* of these, requests without answer */
+	struct kfir_request requests[RDMW_ASKED_MAX]; /* the peer's */
+	unsigned int first_request; /* to be answered next */
+	unsigned int nr_requests; /* whole, and without answer */
+	bool answering; /* in the middle of an answer */
 	unsigned int nr_free;
 	struct kfir_rx rx; /* the message whose rest is to come */
 	void *slots; /* kfir_slot_at() */
@@ -234,6 +264,11 @@ static inline struct kfir_op *kfir_op_of_want(struct rdmw_want *want)
 	return container_of(want, struct kfir_op, want);
 }
 
+static inline bool kfir_is_rma(const struct kfir_op *op)
+{
+	return op->base.type == KFI_OP_READ || op->base.type == KFI_OP_WRITE;
+}
+
 static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)
 {
 	return container_of(domain, struct kfir_domain, domain);
@@ -299,6 +334,9 @@ void kfir_conn_free(struct kfir_conn *conn);
 /* send.c */
 void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer);
 void kfir_send_control(struct kfir_conn *conn);
+struct kfir_slot *kfir_slot_get(struct kfir_conn *conn);
+void kfir_slot_put(struct kfir_slot *slot);
+int kfir_slot_send(struct kfir_slot *slot, size_t bytes);
 void kfir_sent(struct kfir_slot *slot);
 
 /* receive.c */
@@ -317,6 +355,20 @@ void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len);
 void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx);
 void kfir_rx_undo(struct kfir_ep *ep, struct kfir_rx *rx);
 void kfir_part_free(struct kfi_post_ep *post);
+
+/* mr.c */
+int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr);
+enum rdmw_status kfir_mr_check(struct kfir_domain *d,
+			       const struct rdmw_head *head, u64 access);
+enum rdmw_status kfir_mr_move(struct kfir_domain *d,
+			      const struct rdmw_head *head, u64 at, u64 access,
+			      u8 *bytes, u64 len);
+
+/* rma.c */
+bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot);
+bool kfir_answer_all(struct kfir_conn *conn);
+void kfir_rma_finish(struct kfir_ep *ep, struct kfir_op *op);
 
 /* kept.c */
 void kfir_keep(struct kfir_conn *conn);

@@ -35,7 +35,8 @@ void kfir_repost(struct kfir_slot *slot)
 		kfir_touch(conn);
 	} else if (ret) {
 		kfir_conn_break(conn, -ret);
-	} else if (slot->piece.kind == RDMW_DATA) {
+	} else if (slot->piece.kind != RDMW_CREDIT &&
+		   slot->piece.kind != RDMW_BYE) {
 		rdmw_flow_freed(&conn->flow);
 		kfir_touch(conn);
 	}
@@ -73,7 +74,7 @@ static void kfir_take_piece(struct kfir_slot *slot)
 	kfir_touch(conn);
 	if (slot->piece.credits)
 		conn->moved = jiffies;
-	if (slot->piece.kind == RDMW_DATA) {
+	if (slot->piece.kind != RDMW_CREDIT && slot->piece.kind != RDMW_BYE) {
 		slot->shown = 0;
 		list_add_tail(&slot->node, &conn->arrived);
 		if (list_empty(&conn->waiting))
@@ -146,6 +147,12 @@ static void kfir_receive_arrived(struct kfir_conn *conn)
 	u16 flags;
 
 	list_for_each_entry_safe(slot, next, &conn->arrived, node) {
+		if (slot->piece.kind != RDMW_DATA &&
+		    !kfir_rma_piece(conn, slot)) {
+			list_del_init(&slot->node);
+			kfir_repost(slot);
+			continue;
+		}
 		flags = slot->piece.flags;
 		if (flags & RDMW_FIRST) {
 			rx = &begun;

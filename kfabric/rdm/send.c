@@ -8,7 +8,7 @@
 
 #include "rdm.h"
 
-static struct kfir_slot *kfir_slot_get(struct kfir_conn *conn)
+struct kfir_slot *kfir_slot_get(struct kfir_conn *conn)
 {
 	struct kfir_slot *slot =
 		list_first_entry_or_null(&conn->free, struct kfir_slot, node);
@@ -20,14 +20,14 @@ static struct kfir_slot *kfir_slot_get(struct kfir_conn *conn)
 	return slot;
 }
 
-static void kfir_slot_put(struct kfir_slot *slot)
+void kfir_slot_put(struct kfir_slot *slot)
 {
 	list_add(&slot->node, &slot->conn->free);
 	slot->conn->nr_free++;
 }
 
 /* Hand a slot to the inner provider; on failure it is free again. */
-static int kfir_slot_send(struct kfir_slot *slot, size_t bytes)
+int kfir_slot_send(struct kfir_slot *slot, size_t bytes)
 {
 	struct kfir_conn *conn = slot->conn;
 	struct fi_msg msg = { .buf = fi_buf_linear(slot->bytes, bytes),
@@ -70,13 +70,61 @@ static void kfir_begin_undo(struct kfir_ep *ep, struct kfir_op *op)
 	spin_unlock_irqrestore(&ep->post.lock, irq);
 }
 
+static size_t kfir_head_bytes(const struct kfir_op *op)
+{
+	return kfir_is_rma(op) ? RDMW_HEAD_BYTES(op->base.rma_count) : 0;
+}
+
+static struct rdmw_message kfir_message_of(const struct kfir_op *op)
+{
+	static const enum rdmw_kind kinds[] = { [KFI_OP_SEND] = RDMW_DATA,
+						[KFI_OP_READ] = RDMW_READ,
+						[KFI_OP_WRITE] = RDMW_WRITE };
+	struct rdmw_message message = { .kind = kinds[op->base.type],
+					.total = kfir_head_bytes(op),
+					.word = op->base.data,
+					.tag = op->base.tag };
+
+	if (op->base.type != KFI_OP_READ)
+		message.total += op->base.buf.len;
+	if (op->base.flags & FI_REMOTE_CQ_DATA)
+		message.flags |= RDMW_WORD;
+	if (op->base.is_tagged)
+		message.flags |= RDMW_TAGGED;
+	return message;
+}
+
+static size_t kfir_pack_head(const struct kfir_op *op, u8 *to)
+{
+	struct rdmw_head head = { .count = op->base.rma_count };
+	u32 i;
+
+	for (i = 0; i < head.count; i++)
+		head.ranges[i] = (struct rdmw_range){
+			.addr = op->base.rma[i].addr,
+			.len = op->base.rma[i].len,
+			.key = op->base.rma[i].key,
+		};
+	return rdmw_head_pack(&head, to);
+}
+
+/* The bytes that follow those that were handed over. */
 static void kfir_copy_out(struct kfir_op *op, u8 *to, size_t len)
 {
-	struct fi_buf buf = fi_buf_linear(to, len);
+	size_t head = kfir_head_bytes(op), at = op->moved;
 	struct kfi_buf_iter src, dst;
+	struct fi_buf buf;
 
+	if (head && !at) {
+		kfir_pack_head(op, to);
+		to += head;
+		len -= head;
+	} else {
+		at -= head;
+	}
+	buf = fi_buf_linear(to, len);
 	kfi_buf_start(&src, &op->base.buf);
-	kfi_buf_advance(&src, op->moved);
+	kfi_buf_advance(&src, at);
 	kfi_buf_start(&dst, &buf);
 	kfi_buf_copy(&dst, &src, len);
 }
@@ -84,19 +132,13 @@ static void kfir_copy_out(struct kfir_op *op, u8 *to, size_t len)
 /* 0: a piece is on its way; else nothing has changed. */
 static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 {
-	const struct rdmw_message message = {
-		.total = op->base.buf.len,
-		.flags = (op->base.flags & FI_REMOTE_CQ_DATA ? RDMW_WORD : 0) |
-			 (op->base.is_tagged ? RDMW_TAGGED : 0),
-		.word = op->base.data,
-		.tag = op->base.tag,
-	};
+	const struct rdmw_message message = kfir_message_of(op);
 	struct rdmw_flow flow = conn->flow;
 	struct kfir_slot *slot;
 	size_t room, n;
 	int ret;
 
-	room = min_t(size_t, rdmw_flow_may_send(&conn->flow),
+	room = min_t(size_t, rdmw_flow_may_send(&conn->flow, message.kind),
 		     KFIR_PIECE_BYTES - RDMW_HEADER_BYTES);
 	if (!room)
 		return -FI_EAGAIN;
@@ -115,6 +157,8 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	op->pieces++;
 	op->flying++;
 	op->whole = op->moved == message.total;
+	if (op->whole && kfir_is_rma(op))
+		list_add_tail(&op->ask, &conn->asked);
 	return 0;
 }
 
@@ -128,6 +172,23 @@ static void kfir_leave(struct kfir_conn *conn)
 		peer->conn = NULL;
 }
 
+static bool kfir_can_send(const struct kfir_conn *conn,
+			  const struct kfir_op *op)
+{
+	u32 features = conn->flow.features;
+
+	return (!op->base.is_tagged || (features & RDMW_FEATURE_TAGS)) &&
+	       (!kfir_is_rma(op) || (features & RDMW_FEATURE_RMA));
+}
+
+/* Does it wait for all that was posted before it? */
+static bool kfir_is_fenced(const struct kfir_conn *conn,
+			   const struct kfir_op *op)
+{
+	return (op->base.flags & FI_FENCE) && !op->pieces &&
+	       !list_empty(&conn->flying);
+}
+
 static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
@@ -136,18 +197,20 @@ static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 	for (;;) {
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
 					      base.node);
+		/* Answers go between messages, and before them. */
+		if (!(op && op->pieces) && !kfir_answer_all(conn))
+			return;
 		if (conn->leaving && !(op && op->pieces)) {
 			kfir_leave(conn);
 			return;
 		}
-		if (!op || conn->broken)
+		if (!op || conn->broken || kfir_is_fenced(conn, op))
 			return;
 		if (!op->begun && !kfir_begin(ep, op)) {
 			kfir_finish(ep, op, ECANCELED, 0);
 			continue;
 		}
-		if (op->base.is_tagged &&
-		    !(conn->flow.features & RDMW_FEATURE_TAGS)) {
+		if (!kfir_can_send(conn, op)) {
 			kfir_finish(ep, op, FI_EOPNOTSUPP, 0);
 			continue;
 		}
@@ -202,26 +265,44 @@ void kfir_sent(struct kfir_slot *slot)
 		conn->moved = jiffies;
 	kfir_touch(conn);
 	kfir_peer_busy(conn->ep, conn->peer);
-	if (op && !--op->flying && op->whole)
+	if (!op || --op->flying || !op->whole)
+		return;
+	if (!kfir_is_rma(op))
 		kfir_finish(conn->ep, op, 0, 0);
+	else if (op->is_answered)
+		kfir_rma_finish(conn->ep, op);
 }
 
 /* ---- what needs no credit ---------------------------------------------- */
 
-/* Credits that are due, and the farewell of one that is left. */
+/* Are we in the middle of something that goes on with the next piece? */
+static bool kfir_is_mid_message(const struct kfir_conn *conn)
+{
+	const struct kfir_op *op = list_first_entry_or_null(
+		&conn->peer->sends, struct kfir_op, base.node);
+
+	return conn->answering ||
+	       (conn->peer->conn == conn && op && op->pieces);
+}
+
+/* Answers and credits that are due, and the farewell of one that is left. */
 void kfir_send_control(struct kfir_conn *conn)
 {
-	struct rdmw_flow flow = conn->flow;
+	struct rdmw_flow flow;
 	struct kfir_slot *slot;
 	bool in_use = conn->peer->conn == conn;
 
 	if (conn->state != KFIR_UP || conn->broken)
 		return;
-	slot = kfir_slot_get(conn);
+	if (conn->answering || !kfir_is_mid_message(conn))
+		kfir_answer_all(conn);
+	slot = conn->broken ? NULL : kfir_slot_get(conn);
 	if (!slot)
 		return;
+	flow = conn->flow;
 	if (!rdmw_flow_credit(&flow, slot->bytes) &&
-	    (!conn->leaving || in_use || !rdmw_flow_bye(&flow, slot->bytes))) {
+	    (!conn->leaving || in_use || conn->answering ||
+	     !rdmw_flow_bye(&flow, slot->bytes))) {
 		kfir_slot_put(slot);
 	} else {
 		if (!kfir_slot_send(slot, RDMW_HEADER_BYTES))
@@ -230,7 +311,6 @@ void kfir_send_control(struct kfir_conn *conn)
 		kfir_touch(conn);
 		return;
 	}
-	if (conn->flow.bye_in && conn->flow.bye_out &&
-	    conn->nr_free == KFIR_TX_SLOTS)
+	if (rdmw_flow_is_over(&conn->flow) && conn->nr_free == KFIR_TX_SLOTS)
 		kfir_conn_break(conn, 0);
 }

@@ -21,7 +21,8 @@
 
 /* What is newer than the version: works when both ends have it. */
 #define RDMW_FEATURE_TAGS 1 /* messages with a tag */
-#define RDMW_FEATURES	  RDMW_FEATURE_TAGS
+#define RDMW_FEATURE_RMA  2 /* remote memory */
+#define RDMW_FEATURES	  (RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA)
 
 /* Bounds of what a peer may offer. */
 #define RDMW_PIECE_MIN	256
@@ -34,7 +35,10 @@
  * @RDMW_REFUSE: does not
  * @RDMW_DATA: a piece of a message
  * @RDMW_CREDIT: receive buffers are free again
- * @RDMW_BYE: the sender sends no more data on this connection
+ * @RDMW_BYE: the sender begins nothing more on this connection
+ * @RDMW_WRITE: a piece of a request to write; this and the next: RDMW_FEATURE_RMA
+ * @RDMW_READ: a request to read
+ * @RDMW_ANSWER: a piece of an answer to a request, which come in their order
  */
 enum rdmw_kind {
 	RDMW_HELLO = 1,
@@ -43,6 +47,9 @@ enum rdmw_kind {
 	RDMW_DATA = 4,
 	RDMW_CREDIT = 5,
 	RDMW_BYE = 6,
+	RDMW_WRITE = 7,
+	RDMW_READ = 8,
+	RDMW_ANSWER = 9,
 };
 
 /**
@@ -55,6 +62,7 @@ enum rdmw_kind {
  * @RDMW_BAD_FIELD: a number out of its bounds
  * @RDMW_BAD_ORDER: a piece that does not follow the one before
  * @RDMW_BAD_CREDIT: more is given back or sent than there was
+ * @RDMW_BAD_ASK: too many requests without answer, or an answer to none
  */
 enum rdmw_violation {
 	RDMW_OK,
@@ -65,6 +73,7 @@ enum rdmw_violation {
 	RDMW_BAD_FIELD,
 	RDMW_BAD_ORDER,
 	RDMW_BAD_CREDIT,
+	RDMW_BAD_ASK,
 };
 
 /**

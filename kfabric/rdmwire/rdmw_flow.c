@@ -58,18 +58,37 @@ static __u16 rdmw_take_owed(struct rdmw_flow *flow)
 	return owed;
 }
 
-__u32 rdmw_flow_may_send(const struct rdmw_flow *flow)
+static _Bool rdmw_is_request(enum rdmw_kind kind)
 {
-	if (!flow->credits || flow->bye_out)
+	return kind == RDMW_WRITE || kind == RDMW_READ;
+}
+
+/* Bytes go with it. */
+static _Bool rdmw_has_bytes(enum rdmw_kind kind)
+{
+	return kind == RDMW_DATA || kind == RDMW_ANSWER ||
+	       rdmw_is_request(kind);
+}
+
+__u32 rdmw_flow_may_send(const struct rdmw_flow *flow, enum rdmw_kind kind)
+{
+	if (!flow->credits || (flow->bye_out && kind != RDMW_ANSWER))
+		return 0;
+	if (rdmw_is_request(kind) && flow->asked == RDMW_ASKED_MAX)
 		return 0;
 	return flow->piece_out - RDMW_HEADER_BYTES;
+}
+
+_Bool rdmw_flow_is_over(const struct rdmw_flow *flow)
+{
+	return flow->bye_in && flow->bye_out && !flow->asked && !flow->due;
 }
 
 void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 		    __u64 at, __u16 bytes, __u8 *out)
 {
 	struct rdmw_piece piece = {
-		.kind = RDMW_DATA,
+		.kind = message->kind,
 		.bytes = bytes,
 		.credits = rdmw_take_owed(flow),
 		.at = at,
@@ -78,13 +97,19 @@ void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 	if (!at) {
 		piece.flags |= RDMW_FIRST | message->flags;
 		piece.at = message->total;
-		if (message->flags & RDMW_WORD)
+		if ((message->flags & RDMW_WORD) ||
+		    message->kind == RDMW_ANSWER)
 			piece.word = message->word;
 		if (message->flags & RDMW_TAGGED)
 			piece.tag = message->tag;
 	}
-	if (at + bytes == message->total)
+	if (at + bytes == message->total) {
 		piece.flags |= RDMW_LAST;
+		if (rdmw_is_request(message->kind))
+			flow->asked++;
+		if (message->kind == RDMW_ANSWER)
+			flow->due--;
+	}
 	flow->credits--;
 	rdmw_piece_pack(&piece, out);
 }
@@ -119,7 +144,7 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_LENGTH;
 	if (in[0] != RDMW_VERSION)
 		return RDMW_BAD_VERSION;
-	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_BYE)
+	if (in[AT_KIND] < RDMW_DATA || in[AT_KIND] > RDMW_ANSWER)
 		return RDMW_BAD_KIND;
 	*piece = (struct rdmw_piece){
 		.kind = (enum rdmw_kind)in[AT_KIND],
@@ -133,15 +158,48 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 	if (bytes != (__u32)RDMW_HEADER_BYTES + piece->bytes)
 		return RDMW_BAD_LENGTH;
 	if ((piece->flags & ~ALL_FLAGS) ||
-	    (piece->word && !(piece->flags & RDMW_WORD)) ||
+	    (piece->word && !(piece->flags & RDMW_WORD) &&
+	     piece->kind != RDMW_ANSWER) ||
 	    (piece->tag && !(piece->flags & RDMW_TAGGED)))
 		return RDMW_BAD_RESERVED;
-	if (piece->kind != RDMW_DATA &&
+	if (!rdmw_has_bytes(piece->kind) &&
 	    (piece->flags || piece->bytes || piece->at))
+		return RDMW_BAD_RESERVED;
+	/* A tag is a message's, and data is one's or a write's. */
+	if (((piece->flags & RDMW_TAGGED) && piece->kind != RDMW_DATA) ||
+	    ((piece->flags & RDMW_WORD) && piece->kind != RDMW_DATA &&
+	     piece->kind != RDMW_WRITE))
 		return RDMW_BAD_RESERVED;
 	if (piece->kind == RDMW_BYE && piece->credits)
 		return RDMW_BAD_RESERVED;
 	return RDMW_OK;
+}
+
+/* May something of its kind begin? */
+static enum rdmw_violation rdmw_check_first(const struct rdmw_flow *flow,
+					    const struct rdmw_piece *piece)
+{
+	if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))
+		return RDMW_BAD_ORDER;
+	if (piece->kind == RDMW_ANSWER) {
+		if (!flow->asked)
+			return RDMW_BAD_ASK;
+		if (piece->word >= RDMW_STATUSES || (piece->word && piece->at))
+			return RDMW_BAD_FIELD;
+		return RDMW_OK;
+	}
+	if (flow->bye_in)
+		return RDMW_BAD_ORDER;
+	if (rdmw_is_request(piece->kind) && flow->due == RDMW_ASKED_MAX)
+		return RDMW_BAD_ASK;
+	return RDMW_OK;
+}
+
+/* Most bytes of all pieces of a kind together. */
+static __u64 rdmw_most_of(enum rdmw_kind kind)
+{
+	return kind == RDMW_WRITE ? (__u64)RDMW_MESSAGE_MAX + RDMW_HEAD_MAX
+				  : RDMW_MESSAGE_MAX;
 }
 
 /* Is it the piece that must come next? */
@@ -152,10 +210,13 @@ static enum rdmw_violation rdmw_check_order(const struct rdmw_flow *flow,
 	__u64 total = first ? piece->at : flow->total;
 	__u64 got = first ? 0 : flow->got;
 
-	if (flow->bye_in || first == flow->in_message)
+	if (first == flow->in_message)
 		return RDMW_BAD_ORDER;
-	if (first && total > RDMW_MESSAGE_MAX)
+	if (first && total > rdmw_most_of(piece->kind))
 		return RDMW_BAD_FIELD;
+	if (!first && (piece->kind != flow->kind ||
+		       (piece->kind == RDMW_ANSWER && piece->word)))
+		return RDMW_BAD_ORDER;
 	if (!first && ((piece->flags & FIRST_FLAGS) || piece->at != got))
 		return RDMW_BAD_ORDER;
 	if (piece->bytes > total - got ||
@@ -171,6 +232,8 @@ static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
 {
 	enum rdmw_violation bad = rdmw_check_order(flow, piece);
 
+	if (!bad && (piece->flags & RDMW_FIRST))
+		bad = rdmw_check_first(flow, piece);
 	if (bad)
 		return bad;
 	if (flow->held + flow->owed >= flow->window_in)
@@ -179,9 +242,14 @@ static enum rdmw_violation rdmw_take_data(struct rdmw_flow *flow,
 	if (piece->flags & RDMW_FIRST) {
 		flow->total = piece->at;
 		flow->got = 0;
+		flow->kind = piece->kind;
 	}
 	flow->got += piece->bytes;
 	flow->in_message = !(piece->flags & RDMW_LAST);
+	if (!flow->in_message && rdmw_is_request(piece->kind))
+		flow->due++;
+	if (!flow->in_message && piece->kind == RDMW_ANSWER)
+		flow->asked--;
 	return RDMW_OK;
 }
 
@@ -197,12 +265,14 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 	if ((piece->flags & RDMW_TAGGED) &&
 	    !(flow->features & RDMW_FEATURE_TAGS))
 		return RDMW_BAD_RESERVED;
+	if (piece->kind > RDMW_BYE && !(flow->features & RDMW_FEATURE_RMA))
+		return RDMW_BAD_KIND;
 	if (piece->credits > flow->window_out - flow->credits ||
 	    (piece->kind == RDMW_CREDIT &&
 	     piece->credits < rdmw_credits_due(flow->window_out)))
 		return RDMW_BAD_CREDIT;
 	flow->credits = (__u16)(flow->credits + piece->credits);
-	if (piece->kind == RDMW_DATA)
+	if (rdmw_has_bytes(piece->kind))
 		return rdmw_take_data(flow, piece);
 	if (piece->kind == RDMW_BYE) {
 		if (flow->bye_in || flow->in_message)

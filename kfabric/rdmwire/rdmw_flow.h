@@ -21,6 +21,32 @@
 /* Most bytes of a message. */
 #define RDMW_MESSAGE_MAX (1U << 30)
 
+/* Of a request: rdmw_rma.h. */
+#define RDMW_RANGES_MAX 4
+
+/* Bytes of a head, all of which are in the first piece. */
+#define RDMW_HEAD_BYTES(count) (8 + 24 * (count))
+#define RDMW_HEAD_MAX	       RDMW_HEAD_BYTES(RDMW_RANGES_MAX)
+
+/* Requests that may be without answer. */
+#define RDMW_ASKED_MAX 16
+
+/**
+ * enum rdmw_status - what became of a request; an answer's word
+ * @RDMW_DONE: it was done: what was written is in memory
+ * @RDMW_NO_KEY: there is no such region
+ * @RDMW_NO_ACCESS: it is not for that
+ * @RDMW_NO_RANGE: it does not have all of the range
+ * @RDMW_STATUSES: how many there are
+ */
+enum rdmw_status {
+	RDMW_DONE,
+	RDMW_NO_KEY,
+	RDMW_NO_ACCESS,
+	RDMW_NO_RANGE,
+	RDMW_STATUSES,
+};
+
 /* Flags of a piece. */
 #define RDMW_FIRST  1
 #define RDMW_LAST   2
@@ -29,12 +55,12 @@
 
 /**
  * struct rdmw_piece - a message on the wire, without its bytes
- * @kind: RDMW_DATA, RDMW_CREDIT or RDMW_BYE
+ * @kind: RDMW_DATA or above
  * @flags: RDMW_FIRST, RDMW_LAST, RDMW_WORD, RDMW_TAGGED
  * @bytes: of it, behind the header
  * @credits: buffers that are free again
  * @at: first piece: bytes of the whole message, else of what came before
- * @word: with RDMW_WORD
+ * @word: with RDMW_WORD; of the first piece of an answer &enum rdmw_status
  * @tag: with RDMW_TAGGED
  */
 struct rdmw_piece {
@@ -48,13 +74,15 @@ struct rdmw_piece {
 };
 
 /**
- * struct rdmw_message - a message to be sent, without its bytes
- * @total: how many
+ * struct rdmw_message - what is to be sent, without its bytes
+ * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ or RDMW_ANSWER
+ * @total: how many bytes, a request's head included
  * @flags: RDMW_WORD, RDMW_TAGGED
- * @word: with RDMW_WORD
+ * @word: with RDMW_WORD; of an answer &enum rdmw_status
  * @tag: with RDMW_TAGGED
  */
 struct rdmw_message {
+	enum rdmw_kind kind;
 	__u64 total;
 	__u16 flags;
 	__u64 word;
@@ -73,8 +101,11 @@ struct rdmw_message {
  * @piece_in: bytes of each, header included
  * @total: of the message that arrives
  * @got: of these, how many bytes have come
+ * @kind: of the message that arrives
  * @in_message: a message has begun to arrive
- * @bye_in: the peer sends no more data
+ * @asked: our requests without answer
+ * @due: the peer's
+ * @bye_in: the peer begins nothing more but answers
  * @bye_out: we do not
  */
 struct rdmw_flow {
@@ -88,6 +119,9 @@ struct rdmw_flow {
 	__u16 piece_in;
 	__u64 total;
 	__u64 got;
+	enum rdmw_kind kind;
+	__u16 asked;
+	__u16 due;
 	_Bool in_message;
 	_Bool bye_in;
 	_Bool bye_out;
@@ -103,12 +137,21 @@ void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
 		    const struct rdmw_offer *theirs);
 
 /**
- * rdmw_flow_may_send() - may a piece of data be sent now?
+ * rdmw_flow_may_send() - may a piece be sent now?
  * @flow: the connection's
+ * @kind: of which kind
  *
  * Return: most bytes that it may have, which are more than 0; 0: not now.
  */
-__u32 rdmw_flow_may_send(const struct rdmw_flow *flow);
+__u32 rdmw_flow_may_send(const struct rdmw_flow *flow, enum rdmw_kind kind);
+
+/**
+ * rdmw_flow_is_over() - is nothing left to be said on a connection?
+ * @flow: the connection's
+ *
+ * Return: both ends have said farewell, and no request is without answer.
+ */
+_Bool rdmw_flow_is_over(const struct rdmw_flow *flow);
 
 /**
  * rdmw_flow_data() - the header of the next piece

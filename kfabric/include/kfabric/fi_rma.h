@@ -6,7 +6,7 @@
  * Writes of one endpoint are placed in the order of posting; a read may see
  * or miss writes posted after it. A range or key that the peer did not allow
  * ends the connection: the operation completes with FI_EACCES, the others of
- * both sides with FI_ECANCELED.
+ * both sides with FI_ECANCELED. Unconnected endpoints: docs/kfabric-rdm.md.
  */
 #ifndef KFABRIC_FI_RMA_H
 #define KFABRIC_FI_RMA_H

@@ -63,6 +63,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "tag", st_test_rdm_tag },
 	{ "directed", st_test_rdm_directed },
 	{ "multi", st_test_rdm_multi },
+	{ "rma", st_test_rdm_rma },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
 	{ "hostile", st_test_rdm_hostile },

@@ -235,6 +235,7 @@ void st_test_rdm_inject(struct st *st);
 void st_test_rdm_tag(struct st *st);
 void st_test_rdm_directed(struct st *st);
 void st_test_rdm_multi(struct st *st);
+void st_test_rdm_rma(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

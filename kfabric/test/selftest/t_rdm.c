@@ -53,16 +53,14 @@ static void st_rdm_infos(struct st *st)
 	if (!hints)
 		return;
 	CHECK(st, st->info->caps & FI_SOURCE, "receives say who sent");
-	CHECK_EQ(st, st->info->tx_attr->caps & FI_RMA, 0,
-		 "there is no remote memory");
 	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
 	hints->ep_attr->type = FI_EP_MSG;
 	CHECK_EQ(st, fi_getinfo(FI_VERSION(1, 0), NULL, NULL, 0, hints, &info),
 		 -ENODATA, "there are no connected endpoints");
 	hints->ep_attr->type = FI_EP_RDM;
-	hints->caps = FI_RMA;
+	hints->caps = FI_RMA_PMEM;
 	CHECK_EQ(st, fi_getinfo(FI_VERSION(1, 0), NULL, NULL, 0, hints, &info),
-		 -ENODATA, "who wants remote memory finds none");
+		 -ENODATA, "who wants persistent memory finds none");
 	fi_freeinfo(hints);
 }
 

@@ -485,7 +485,7 @@ static noinline_for_stack void st_rogue_hellos(struct st *st,
 }
 
 /* Say something after a sound hello; the connection must end. */
-static bool st_rogue_says(struct st *st, struct rdm_rogue *x, u8 serial,
+static bool st_rogue_says(struct rdm_rogue *x, u8 serial, u8 features,
 			  const u8 *bytes, size_t len, struct st_op *op)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(bytes, len),
@@ -495,6 +495,7 @@ static bool st_rogue_says(struct st *st, struct rdm_rogue *x, u8 serial,
 	struct st_event ev;
 
 	st_rogue_hello(hello, serial);
+	hello[4] = features;
 	if (st_rogue_connect(x, hello, sizeof(hello)) != FI_CONNECTED)
 		return false;
 	st_op_reset(op);
@@ -530,7 +531,46 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 		wire[1] = 4;
 		wire[2] = 3;
 		wire[wrong[i].at] = wrong[i].value;
-		CHECKF(st, st_rogue_says(st, x, i + 2, wire, wrong[i].len, op),
+		CHECKF(st, st_rogue_says(x, i + 2, 0, wire, wrong[i].len, op),
+		       "who says %s is cut off", wrong[i].what);
+	}
+}
+
+/* Requests for memory, each wrong in its own way; the last was not agreed on. */
+static noinline_for_stack void st_rogue_requests(struct st *st,
+						 struct rdm_rogue *x, u8 *wire,
+						 struct st_op *op)
+{
+	static const struct {
+		const char *what;
+		u8 features, at, value;
+	} wrong[] = {
+		{ "a request of no range", 2, 32, 0 },
+		{ "a request of too many ranges", 2, 32, 5 },
+		{ "a request with something in its room", 2, 33, 1 },
+		{ "a range without end", 2, 55, 1 },
+		{ "a range that wraps around", 2, 47, 0xff },
+		{ "the beginning of a request to read", 2, 2, 1 },
+		{ "a request to read that is too long", 2, 8, 33 },
+		{ "a request with a tag", 2, 2, 3 + 8 },
+		{ "a write that is longer than its range", 2, 1, 7 },
+		{ "an answer to nothing", 2, 1, 9 },
+		{ "a request that is not agreed on", 0, 32, 1 },
+	};
+	/* A request to read eight bytes, all of it in one piece. */
+	static const u8 sound[64] = { 1, 8, 3,	0,	  32,	    0,
+				      0, 0, 32, [32] = 1, [48] = 8, [56] = 7 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		memcpy(wire, sound, sizeof(sound));
+		wire[wrong[i].at] = wrong[i].value;
+		/* High addresses, so that the range goes round. */
+		if (wrong[i].at == 47)
+			memset(wire + 40, 0xff, 8);
+		CHECKF(st,
+		       st_rogue_says(x, i + 20, wrong[i].features, wire,
+				     sizeof(sound), op),
 		       "who says %s is cut off", wrong[i].what);
 	}
 }
@@ -610,6 +650,10 @@ static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
 		 "a message with a tag to it ends as not supported");
 	CHECK_EQ(st, r->tx[0]->entry.flags, FI_SEND | FI_TAGGED,
 		 "its flags are exact");
+	st_op_reset(r->tx[0]);
+	ret = fi_write(b->ep, r->src, 10, NULL, addr, 0, 1, &r->tx[0]->ctx);
+	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
+		 "so does a write");
 }
 
 /* A listener that never answers a request. */
@@ -658,6 +702,7 @@ void st_test_rdm_hostile(struct st *st)
 		goto out;
 	st_rogue_hellos(st, &x);
 	st_rogue_pieces(st, &x, r.src, op);
+	st_rogue_requests(st, &x, r.src, op);
 	st_rogue_old(st, &x, &r, &b);
 	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
 		 "others are served as ever");

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdmw_flow.h"
+#include "rdmw_rma.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,25 +56,57 @@ static void check_flow(const struct rdmw_flow *flow)
 {
 	expect(flow->held + flow->owed <= flow->window_in);
 	expect(flow->credits <= flow->window_out);
-	expect(flow->got <= flow->total && flow->total <= RDMW_MESSAGE_MAX);
+	expect(flow->got <= flow->total &&
+	       flow->total <= (__u64)RDMW_MESSAGE_MAX + RDMW_HEAD_MAX);
+	expect(flow->asked <= RDMW_ASKED_MAX && flow->due <= RDMW_ASKED_MAX);
 	expect(!flow->in_message || flow->got < flow->total);
 }
 
 /* What the other half of this end does meanwhile. */
 static void act(struct rdmw_flow *flow, uint8_t what)
 {
+	const struct rdmw_message read = { .kind = RDMW_READ, .total = 32 };
+	const struct rdmw_message answer = { .kind = RDMW_ANSWER };
 	uint8_t out[RDMW_HEADER_BYTES];
 
 	if ((what & 1) && flow->held)
 		rdmw_flow_freed(flow);
 	if (what & 2)
 		rdmw_flow_credit(flow, out);
-	if ((what & 4) && rdmw_flow_may_send(flow))
-		rdmw_flow_data(flow, &(struct rdmw_message){ .total = 1 }, 0, 1,
-			       out);
+	if ((what & 4) && rdmw_flow_may_send(flow, RDMW_DATA))
+		rdmw_flow_data(flow,
+			       &(struct rdmw_message){ .kind = RDMW_DATA,
+						       .total = 1 },
+			       0, 1, out);
 	if ((what & 24) == 24)
 		rdmw_flow_bye(flow, out);
+	/* Ask for what may be answered, answer what was asked. */
+	if ((what & 24) == 8 && (flow->features & RDMW_FEATURE_RMA) &&
+	    rdmw_flow_may_send(flow, RDMW_READ))
+		rdmw_flow_data(flow, &read, 0, (__u16)read.total, out);
+	if ((what & 24) == 16 && flow->due &&
+	    rdmw_flow_may_send(flow, RDMW_ANSWER))
+		rdmw_flow_data(flow, &answer, 0, 0, out);
 	check_flow(flow);
+}
+
+/* What a request is for encodes to the same bytes, and has no byte twice. */
+static void check_head(const struct rdmw_piece *piece, const uint8_t *bytes)
+{
+	uint8_t again[RDMW_HEAD_MAX];
+	struct rdmw_range range;
+	struct rdmw_head head;
+	__u64 len, at = 0, n;
+
+	if (rdmw_head_parse(piece, bytes, &head, &len))
+		return;
+	expect(head.count <= RDMW_RANGES_MAX && len <= RDMW_MESSAGE_MAX);
+	expect(!memcmp(again, bytes, rdmw_head_pack(&head, again)));
+	for (n = len; rdmw_head_at(&head, at, &n, &range); n = len - at) {
+		expect(n && n == range.len);
+		at += n;
+	}
+	expect(at == len);
 }
 
 static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
@@ -88,6 +120,9 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 		if (rdmw_flow_arrived(flow, data + 1, n, &piece))
 			return;
 		expect(piece.bytes == n - RDMW_HEADER_BYTES);
+		if ((piece.kind == RDMW_WRITE || piece.kind == RDMW_READ) &&
+		    (piece.flags & RDMW_FIRST))
+			check_head(&piece, data + 1 + RDMW_HEADER_BYTES);
 		expect(!(piece.flags & RDMW_TAGGED) ||
 		       (flow->features & RDMW_FEATURE_TAGS));
 		check_flow(flow);

@@ -9,7 +9,7 @@ import pathlib
 import struct
 import sys
 
-DATA, CREDIT, BYE = 4, 5, 6
+DATA, CREDIT, BYE, WRITE, READ = 4, 5, 6, 7, 8
 FIRST, LAST, WORD, TAGGED = 1, 2, 4, 8
 # Bytes of a message beyond its header are a multiple of this.
 STEP = 37
@@ -20,22 +20,34 @@ def offer(kind, length, features=0):
     return struct.pack("<BBHIQQHHI", 1, kind, length, features, 0x1234, 1, 4, 256, 0)
 
 
-def piece(kind, flags, steps, at, credit=0, word=0, tag=0, then=0):
+def piece(kind, flags, steps, at, credit=0, word=0, tag=0, then=0, data=None):
     """A message, which has so many steps of bytes, and what is done after it."""
     head = struct.pack("<BBHHHQQQ", 1, kind, flags, steps * STEP, credit, at, word, tag)
-    return bytes([steps << 5 | then]) + head + b"x" * (steps * STEP)
+    return bytes([steps << 5 | then]) + head + (data or b"x" * (steps * STEP))
+
+
+def request(kind, lens):
+    """A request for ranges of so many bytes, a write with 42 behind its head, padded."""
+    ranges = b"".join(struct.pack("<QQQ", 1, n, 7) for n in lens)
+    head = struct.pack("<Q", len(lens)) + ranges
+    data = head + (bytes(sum(lens)) if kind == WRITE else b"")
+    assert len(data) % STEP == 0
+    return piece(kind, FIRST | LAST, len(data) // STEP, len(data), then=17,
+                 data=data)
 
 
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
-    hello, tags = offer(1, 52) + name, offer(1, 52, 1) + name
+    hello, tags, rma = (offer(1, 52, features) + name for features in (0, 1, 2))
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
              piece(DATA, FIRST | LAST, 0, 0, then=7)]
     seeds = {"hello": hello, "welcome": offer(2, 32),
              "refuse": struct.pack("<BBHI", 1, 3, 8, 1),
+             # 8 + 24 bytes of head and 5 or 42 more; 37 is one step.
+             "write": rma + request(WRITE, [5]) + request(WRITE, [42]),
              "whole": hello + b"".join(whole),
              "tagged": tags + piece(DATA, FIRST | LAST | TAGGED, 1, STEP, tag=1 << 63, then=1),
              "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)

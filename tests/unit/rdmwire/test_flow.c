@@ -25,7 +25,7 @@ static const struct rdmw_offer offers[2] = {
 	  .piece_bytes = PIECE },
 };
 
-static const struct rdmw_message ten = { .total = 10 };
+static const struct rdmw_message ten = { .kind = RDMW_DATA, .total = 10 };
 
 static void pair(struct rdmw_flow *a, struct rdmw_flow *b)
 {
@@ -40,8 +40,10 @@ static enum rdmw_violation pass(struct rdmw_flow *from, struct rdmw_flow *to,
 	uint8_t wire[PIECE] = { 0 };
 	struct rdmw_piece piece;
 
-	rdmw_flow_data(from, &(struct rdmw_message){ .total = total }, at, n,
-		       wire);
+	rdmw_flow_data(from,
+		       &(struct rdmw_message){ .kind = RDMW_DATA,
+					       .total = total },
+		       at, n, wire);
 	return rdmw_flow_arrived(to, wire, RDMW_HEADER_BYTES + n, &piece);
 }
 
@@ -55,7 +57,7 @@ static void test_a_message_comes_in_pieces(void **state)
 	while (at < total) {
 		uint16_t n = (uint16_t)(total - at < ROOM ? total - at : ROOM);
 
-		assert_int_equal(rdmw_flow_may_send(&a), ROOM);
+		assert_int_equal(rdmw_flow_may_send(&a, RDMW_DATA), ROOM);
 		assert_int_equal(pass(&a, &b, total, at, n), RDMW_OK);
 		at += n;
 		assert_int_equal(b.in_message, at < total);
@@ -67,7 +69,8 @@ static void test_a_message_comes_in_pieces(void **state)
 static void test_a_word_comes_with_the_first_piece(void **state)
 {
 	struct rdmw_flow a, b;
-	const struct rdmw_message message = { .flags = RDMW_WORD,
+	const struct rdmw_message message = { .kind = RDMW_DATA,
+					      .flags = RDMW_WORD,
 					      .word = 0x123456789abcdef0,
 					      .tag = 5 };
 	uint8_t wire[PIECE] = { 0 };
@@ -86,7 +89,8 @@ static void test_a_word_comes_with_the_first_piece(void **state)
 
 static void test_a_tag_comes_with_the_first_piece(void **state)
 {
-	const struct rdmw_message message = { .total = 20,
+	const struct rdmw_message message = { .kind = RDMW_DATA,
+					      .total = 20,
 					      .flags = RDMW_TAGGED,
 					      .word = 5,
 					      .tag = 0xfedcba9876543210 };
@@ -123,7 +127,9 @@ static void test_a_tag_comes_with_the_first_piece(void **state)
 
 static void test_a_tag_needs_its_feature_at_both_ends(void **state)
 {
-	const struct rdmw_message message = { .flags = RDMW_TAGGED, .tag = 7 };
+	const struct rdmw_message message = { .kind = RDMW_DATA,
+					      .flags = RDMW_TAGGED,
+					      .tag = 7 };
 	struct rdmw_offer old = offers[0];
 	struct rdmw_flow a, b;
 	uint8_t wire[PIECE] = { 0 };
@@ -150,7 +156,7 @@ static void test_credits_stop_the_sender_and_come_back(void **state)
 	pair(&a, &b);
 	for (i = 0; i < 5; i++)
 		assert_int_equal(pass(&a, &b, 1, 0, 1), RDMW_OK);
-	assert_int_equal(rdmw_flow_may_send(&a), 0);
+	assert_int_equal(rdmw_flow_may_send(&a, RDMW_DATA), 0);
 	rdmw_flow_freed(&b);
 	rdmw_flow_freed(&b);
 	assert_false(rdmw_flow_credit(&b, wire));
@@ -175,7 +181,7 @@ static void test_a_farewell_ends_data_and_not_credits(void **state)
 	pair(&a, &b);
 	assert_true(rdmw_flow_bye(&a, wire));
 	assert_false(rdmw_flow_bye(&a, wire));
-	assert_int_equal(rdmw_flow_may_send(&a), 0);
+	assert_int_equal(rdmw_flow_may_send(&a, RDMW_DATA), 0);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, sizeof(wire), &piece),
 			 RDMW_OK);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, sizeof(wire), &piece),
@@ -200,7 +206,7 @@ struct hostile {
 
 static const struct hostile hostiles[] = {
 	{ "another version", 0, 2, RDMW_BAD_VERSION },
-	{ "an unknown kind", 1, 7, RDMW_BAD_KIND },
+	{ "an unknown kind", 1, 10, RDMW_BAD_KIND },
 	{ "a kind that is past", 1, RDMW_HELLO, RDMW_BAD_KIND },
 	{ "an unknown flag", 2, RDMW_FIRST | RDMW_LAST | 16,
 	  RDMW_BAD_RESERVED },
@@ -254,8 +260,10 @@ static void test_lengths_are_exact(void **state)
 	}
 	/* Longer than what was offered, though it says so truly. */
 	pair(&a, &b);
-	rdmw_flow_data(&a, &(struct rdmw_message){ .total = ROOM + 1 }, 0,
-		       ROOM + 1, wire);
+	rdmw_flow_data(&a,
+		       &(struct rdmw_message){ .kind = RDMW_DATA,
+					       .total = ROOM + 1 },
+		       0, ROOM + 1, wire);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, PIECE + 1, &piece),
 			 RDMW_BAD_LENGTH);
 }

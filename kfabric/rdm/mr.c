@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: regions of memory, and moving bytes of a request to or from them.
+ *
+ * Context: registering and closing: process; moving: the engine.
+ * Locking: kfir_domain.mr_lock, read-held while the memory of a region is used: so
+ *	closing one is the fence.
+ */
+#include <linux/err.h>
+
+#include "rdm.h"
+
+static void kfir_mr_close(struct kfid *fid)
+{
+	struct kfi_table_mr *m = container_of(fid, struct kfi_table_mr, mr.fid);
+	struct kfir_domain *d = to_kfir_domain(m->mr.domain);
+
+	down_write(&d->mr_lock);
+	kfi_mr_table_del(m);
+	d->nr_mrs--;
+	up_write(&d->mr_lock);
+}
+
+static const struct fi_ops kfir_mr_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = kfir_mr_close,
+	.release = kfi_obj_kfree,
+};
+
+int kfir_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
+		    u64 flags, struct fid_mr **mr)
+{
+	struct kfir_domain *d = to_kfir_domain(domain);
+	struct kfi_table_mr *m =
+		kfi_table_mr_alloc(domain, attr, sizeof(*m), &kfir_mr_ops);
+	int ret;
+
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	down_write(&d->mr_lock);
+	ret = kfi_mr_table_add(&d->mrs, m);
+	if (!ret)
+		d->nr_mrs++;
+	up_write(&d->mr_lock);
+	if (ret) {
+		kfi_obj_abort(&m->mr.fid);
+		return ret;
+	}
+	*mr = &m->mr;
+	return 0;
+}
+
+/* What a peer is told of a lookup that failed. */
+static enum rdmw_status kfir_status_of(long err)
+{
+	switch (err) {
+	case -EPERM:
+		return RDMW_NO_ACCESS;
+	case -ERANGE:
+		return RDMW_NO_RANGE;
+	default:
+		return RDMW_NO_KEY;
+	}
+}
+
+static struct kfi_table_mr *kfir_mr_find(struct kfir_domain *d,
+					 const struct rdmw_range *r, u64 access)
+{
+	const struct fi_rma_iov range = { .addr = r->addr,
+					  .len = r->len,
+					  .key = r->key };
+
+	lockdep_assert_held(&d->mr_lock);
+	return kfi_mr_table_find(&d->mrs, &range, access);
+}
+
+/* Are all ranges of a request the peer's to use? */
+enum rdmw_status kfir_mr_check(struct kfir_domain *d,
+			       const struct rdmw_head *head, u64 access)
+{
+	enum rdmw_status status = RDMW_DONE;
+	struct kfi_table_mr *m;
+	u32 i;
+
+	down_read(&d->mr_lock);
+	for (i = 0; i < head->count && status == RDMW_DONE; i++) {
+		m = kfir_mr_find(d, &head->ranges[i], access);
+		if (IS_ERR(m))
+			status = kfir_status_of(PTR_ERR(m));
+	}
+	up_read(&d->mr_lock);
+	return status;
+}
+
+static void kfir_mr_move_range(struct kfi_table_mr *m,
+			       const struct rdmw_range *r, u64 access,
+			       u8 *bytes)
+{
+	struct fi_buf wire = fi_buf_linear(bytes, r->len);
+	struct kfi_buf_iter local, remote;
+
+	kfi_buf_start(&local, &wire);
+	kfi_buf_start(&remote, &m->attr.buf);
+	kfi_buf_advance(&remote, r->addr - m->mr.iova);
+	if (access == FI_REMOTE_WRITE)
+		kfi_buf_copy(&remote, &local, r->len);
+	else
+		kfi_buf_copy(&local, &remote, r->len);
+}
+
+/* A piece of a request; a region may have gone since the last one. */
+enum rdmw_status kfir_mr_move(struct kfir_domain *d,
+			      const struct rdmw_head *head, u64 at, u64 access,
+			      u8 *bytes, u64 len)
+{
+	enum rdmw_status status = RDMW_DONE;
+	struct rdmw_range range;
+	struct kfi_table_mr *m;
+	u64 n = len;
+
+	down_read(&d->mr_lock);
+	for (; n && rdmw_head_at(head, at, &n, &range); n = len) {
+		m = kfir_mr_find(d, &range, access);
+		if (IS_ERR(m)) {
+			status = kfir_status_of(PTR_ERR(m));
+			break;
+		}
+		kfir_mr_move_range(m, &range, access, bytes);
+		at += n;
+		bytes += n;
+		len -= n;
+	}
+	up_read(&d->mr_lock);
+	return status;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: remote memory: requests of the peer, which this end's engine
+ * executes and answers in their order, and answers to our own.
+ *
+ * Context: the engine.
+ */
+#include <linux/jiffies.h>
+#include <linux/ratelimit.h>
+#include <linux/string.h>
+
+#include "rdm.h"
+
+static struct kfir_domain *kfir_domain_of(const struct kfir_conn *conn)
+{
+	return to_kfir_domain(conn->ep->post.ep.domain);
+}
+
+static void kfir_rma_break(struct kfir_conn *conn, enum rdmw_violation bad)
+{
+	pr_warn_ratelimited("kfabric_rdm: %pISpc breaks the rules (%d)\n",
+			    &conn->peer->name, bad);
+	kfir_conn_break(conn, EPROTO);
+}
+
+/* ---- requests of the peer -------------------------------------------------- */
+
+static struct kfir_request *kfir_request_at(struct kfir_conn *conn,
+					    unsigned int i)
+{
+	return &conn->requests[(conn->first_request + i) % RDMW_ASKED_MAX];
+}
+
+/* The flow has seen to it that there is room for one. */
+static void kfir_request_begin(struct kfir_conn *conn,
+			       const struct kfir_slot *slot)
+{
+	const struct rdmw_piece *piece = &slot->piece;
+	struct kfir_request *req = kfir_request_at(conn, conn->nr_requests);
+	u64 access =
+		piece->kind == RDMW_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
+	enum rdmw_violation bad;
+
+	memset(req, 0, sizeof(*req));
+	bad = rdmw_head_parse(piece, slot->bytes + RDMW_HEADER_BYTES,
+			      &req->head, &req->len);
+	if (bad) {
+		kfir_rma_break(conn, bad);
+		return;
+	}
+	req->is_read = piece->kind == RDMW_READ;
+	req->word = piece->word;
+	req->has_word = piece->flags & RDMW_WORD;
+	/* All ranges are checked before the first byte is placed. */
+	req->status = kfir_mr_check(kfir_domain_of(conn), &req->head, access);
+}
+
+/*
+ * A piece of a request. True: its slot is a message for a receive now, of no bytes:
+ * a write with data is whole.
+ */
+static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
+{
+	struct kfir_request *req = kfir_request_at(conn, conn->nr_requests);
+	struct rdmw_piece *piece = &slot->piece;
+	u8 *bytes = slot->bytes + RDMW_HEADER_BYTES;
+	u64 len = piece->bytes;
+
+	if (piece->flags & RDMW_FIRST) {
+		kfir_request_begin(conn, slot);
+		if (conn->broken && conn->why == EPROTO)
+			return false;
+		bytes += RDMW_HEAD_BYTES(req->head.count);
+		len -= RDMW_HEAD_BYTES(req->head.count);
+	}
+	if (!req->is_read && req->status == RDMW_DONE)
+		req->status =
+			kfir_mr_move(kfir_domain_of(conn), &req->head,
+				     req->moved, FI_REMOTE_WRITE, bytes, len);
+	req->moved += len;
+	if (!(piece->flags & RDMW_LAST))
+		return false;
+	conn->nr_requests++;
+	kfir_peer_busy(conn->ep, conn->peer);
+	kfir_touch(conn);
+	req->moved = 0;
+	if (!req->has_word || req->status != RDMW_DONE)
+		return false;
+	*piece = (struct rdmw_piece){
+		.kind = RDMW_DATA,
+		.flags = RDMW_FIRST | RDMW_LAST | RDMW_WORD | KFIR_WRITTEN,
+		.word = req->word,
+		.tag = req->len,
+	};
+	return true;
+}
+
+/* ---- our answers ------------------------------------------------------------- */
+
+/* A piece of the first answer; 0, or why there is none now. */
+static int kfir_answer_piece(struct kfir_conn *conn)
+{
+	struct kfir_request *req = kfir_request_at(conn, 0);
+	struct rdmw_message message = { .kind = RDMW_ANSWER };
+	struct rdmw_flow flow = conn->flow;
+	struct kfir_slot *slot;
+	size_t room;
+	u64 n;
+	int ret;
+
+	room = min_t(size_t, rdmw_flow_may_send(&flow, RDMW_ANSWER),
+		     KFIR_PIECE_BYTES - RDMW_HEADER_BYTES);
+	slot = room ? kfir_slot_get(conn) : NULL;
+	if (!slot)
+		return -FI_EAGAIN;
+	n = req->is_read ? min_t(u64, room, req->len - req->moved) : 0;
+	if (req->is_read && req->status == RDMW_DONE)
+		req->status = kfir_mr_move(kfir_domain_of(conn), &req->head,
+					   req->moved, FI_REMOTE_READ,
+					   slot->bytes + RDMW_HEADER_BYTES, n);
+	if (req->status != RDMW_DONE) {
+		n = 0;
+		if (req->moved) {
+			/* What has been said cannot be taken back. */
+			kfir_slot_put(slot);
+			kfir_conn_break(conn, ECONNRESET);
+			return -ECONNRESET;
+		}
+	}
+	message.word = req->status;
+	if (req->is_read && req->status == RDMW_DONE)
+		message.total = req->len;
+	rdmw_flow_data(&flow, &message, req->moved, n, slot->bytes);
+	slot->op = NULL;
+	ret = kfir_slot_send(slot, RDMW_HEADER_BYTES + n);
+	if (ret)
+		return ret;
+	conn->flow = flow;
+	req->moved += n;
+	conn->answering = req->moved < message.total;
+	if (conn->answering)
+		return 0;
+	conn->first_request = (conn->first_request + 1) % RDMW_ASKED_MAX;
+	conn->nr_requests--;
+	return 0;
+}
+
+/* Answer what is there to be answered. False: something is left that waits. */
+bool kfir_answer_all(struct kfir_conn *conn)
+{
+	while (conn->nr_requests && !conn->broken && conn->state == KFIR_UP)
+		if (kfir_answer_piece(conn))
+			return false;
+	return !conn->nr_requests;
+}
+
+/* ---- answers of the peer -------------------------------------------------------- */
+
+static int kfir_error_of_status(u64 status)
+{
+	switch (status) {
+	case RDMW_NO_KEY:
+		return ENOENT;
+	case RDMW_NO_ACCESS:
+		return EPERM;
+	default:
+		return ERANGE;
+	}
+}
+
+/* How many bytes an operation is answered with. */
+static size_t kfir_answer_due(const struct kfir_op *op, u64 status)
+{
+	if (op->base.type != KFI_OP_READ || status != RDMW_DONE)
+		return 0;
+	return op->base.buf.len;
+}
+
+static void kfir_take_answer(struct kfir_conn *conn,
+			     const struct kfir_slot *slot)
+{
+	const struct rdmw_piece *piece = &slot->piece;
+	struct kfir_op *op =
+		list_first_entry(&conn->asked, struct kfir_op, ask);
+	struct fi_buf from =
+		fi_buf_linear(slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
+	struct kfi_buf_iter src, dst;
+
+	if (piece->flags & RDMW_FIRST) {
+		op->status = piece->word;
+		op->answered_bytes = 0;
+		if (piece->at != kfir_answer_due(op, op->status)) {
+			kfir_rma_break(conn, RDMW_BAD_LENGTH);
+			return;
+		}
+	}
+	kfi_buf_start(&src, &from);
+	kfi_buf_start(&dst, &op->base.buf);
+	kfi_buf_advance(&dst, op->answered_bytes);
+	kfi_buf_copy(&dst, &src, piece->bytes);
+	op->answered_bytes += piece->bytes;
+	if (!(piece->flags & RDMW_LAST))
+		return;
+	list_del_init(&op->ask);
+	op->is_answered = true;
+	kfir_peer_busy(conn->ep, conn->peer);
+	/* Else its last piece is told to be sent later. */
+	if (!op->flying)
+		kfir_rma_finish(conn->ep, op);
+}
+
+void kfir_rma_finish(struct kfir_ep *ep, struct kfir_op *op)
+{
+	if (op->status == RDMW_DONE)
+		kfir_finish(ep, op, 0, 0);
+	else
+		kfir_finish(ep, op, FI_EACCES,
+			    kfir_error_of_status(op->status));
+}
+
+/* A piece that is no message's. True: its slot is one now. */
+bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot)
+{
+	if (conn->broken && conn->why == EPROTO)
+		return false;
+	if (slot->piece.kind != RDMW_ANSWER)
+		return kfir_request_piece(conn, slot);
+	kfir_take_answer(conn, slot);
+	return false;
+}
