@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: peers of unconnected endpoints that keep no rules, or those of an older
+ * version; and connections that are closed when they are idle.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "st.h"
+
+#define SHORT_MS   1500 /* time-out of what is to end by it */
+#define BASE	   ST_ROOM_BASE
+#define HELLO_LEN  52
+#define ROGUE_PORT 0x0109 /* that a hostile peer says it listens on */
+
+/* ---- who keeps no rules ---------------------------------------------------------- */
+
+/* A connected endpoint of the provider below, which says what it likes. */
+struct rdm_rogue {
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_eq *eq;
+	struct fid_cq *cq;
+	struct fid_pep *pep;
+	struct fid_ep *ep;
+	struct fi_info *info;
+};
+
+static void st_rogue_close_ep(struct rdm_rogue *x)
+{
+	if (x->ep)
+		fi_close(&x->ep->fid);
+	if (x->cq)
+		fi_close(&x->cq->fid);
+	x->ep = NULL;
+	x->cq = NULL;
+}
+
+static void st_rogue_close(struct rdm_rogue *x)
+{
+	st_rogue_close_ep(x);
+	if (x->pep)
+		fi_close(&x->pep->fid);
+	if (x->eq)
+		fi_close(&x->eq->fid);
+	if (x->domain)
+		fi_close(&x->domain->fid);
+	if (x->fabric)
+		fi_close(&x->fabric->fid);
+	fi_freeinfo(x->info);
+}
+
+static int st_rogue_ask(struct st *st, u16 port, u64 flags,
+			struct fi_info **info)
+{
+	struct fi_info *hints = fi_allocinfo();
+	char service[8];
+	int ret;
+
+	if (!hints)
+		return -ENOMEM;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->domain_attr->mr_mode = ~0;
+	hints->fabric_attr->prov_name = kstrdup(st->provider + 4, GFP_KERNEL);
+	snprintf(service, sizeof(service), "%u", port);
+	ret = fi_getinfo(FI_VERSION(1, 0), st->node, service, flags, hints,
+			 info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+static int st_rogue_open(struct rdm_rogue *x, struct st *st, u16 port)
+{
+	int ret = st_rogue_ask(st, port, 0, &x->info);
+
+	ret = ret ?: fi_fabric(x->info->fabric_attr, &x->fabric, x);
+	ret = ret ?: fi_eq_open(x->fabric, NULL, &x->eq, x);
+	return ret ?: fi_domain(x->fabric, x->info, &x->domain, x);
+}
+
+/* Connect with some hello; the event that comes, or a failure's error. */
+static int st_rogue_connect(struct rdm_rogue *x, const u8 *hello, size_t len)
+{
+	struct st_event ev;
+	ssize_t n;
+	int ret;
+
+	st_rogue_close_ep(x);
+	ret = fi_cq_open(x->domain, NULL, &x->cq, x);
+	ret = ret ?: fi_endpoint(x->domain, x->info, &x->ep, x);
+	ret = ret ?: fi_ep_bind(x->ep, &x->cq->fid, FI_TRANSMIT | FI_RECV);
+	ret = ret ?: fi_ep_bind(x->ep, &x->eq->fid, 0);
+	ret = ret ?: fi_connect(x->ep, NULL, hello, len);
+	if (ret)
+		return ret;
+	n = st_event_wait(x->eq, &ev, ST_WAIT_MS);
+	return n < 0 ? n : ev.event;
+}
+
+/* A hello as docs/kfabric-rdm.md has it, of an address that need not be said. */
+static void st_rogue_hello(u8 *hello, u8 serial)
+{
+	static const u8 sound[HELLO_LEN] = {
+		1, 1, 52, 0, 0, 0, 0, 0, 0x77, 0, 0, 0, 0, 0, 0, 0, 1,
+		0, 0, 0,  0, 0, 0, 0, 8, 0,    0, 2, 0, 0, 0, 0, 0, 0,
+		0, 0, 0,  0, 0, 0, 0, 0, 0,    0, 0, 0, 0, 0, 9, 1,
+	};
+
+	memcpy(hello, sound, HELLO_LEN);
+	hello[16] = serial;
+}
+
+static noinline_for_stack void st_rogue_hellos(struct st *st,
+					       struct rdm_rogue *x)
+{
+	static const struct {
+		const char *what;
+		u8 at, value;
+	} wrong[] = {
+		{ "of another version", 0, 2 },
+		{ "of another kind", 1, 2 },
+		{ "that is too long", 2, 53 },
+		{ "without a window", 24, 0 },
+		{ "with something in its room", 28, 1 },
+		{ "of another host", 44, 99 },
+		{ "without a port", 48, 0 },
+	};
+	u8 hello[HELLO_LEN];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		st_rogue_hello(hello, 1);
+		hello[wrong[i].at] = wrong[i].value;
+		if (wrong[i].at == 48)
+			hello[49] = 0;
+		/* An address that could be IPv4's, and is not ours. */
+		if (wrong[i].at == 44)
+			memset(hello + 42, 0xff, 2);
+		CHECKF(st,
+		       st_rogue_connect(x, hello, sizeof(hello)) ==
+			       -ECONNREFUSED,
+		       "a hello %s is refused", wrong[i].what);
+	}
+	CHECK_EQ(st, st_rogue_connect(x, NULL, 0), -ECONNREFUSED,
+		 "no hello is refused");
+}
+
+/* Say something after a sound hello; the connection must end. */
+static bool st_rogue_says(struct rdm_rogue *x, u8 serial, u8 features,
+			  const u8 *bytes, size_t len, struct st_op *op)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(bytes, len),
+			      .addr = FI_ADDR_UNSPEC,
+			      .context = &op->ctx };
+	u8 hello[HELLO_LEN];
+	struct st_event ev;
+
+	st_rogue_hello(hello, serial);
+	hello[4] = features;
+	if (st_rogue_connect(x, hello, sizeof(hello)) != FI_CONNECTED)
+		return false;
+	st_op_reset(op);
+	if (fi_sendmsg(x->ep, &msg, 0))
+		return false;
+	return st_event_wait(x->eq, &ev, ST_WAIT_MS) >= 0 &&
+	       ev.event == FI_SHUTDOWN;
+}
+
+static noinline_for_stack void
+st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
+{
+	static const struct {
+		const char *what;
+		u8 len, at, value;
+	} wrong[] = {
+		{ "nothing", 0, 0, 1 },
+		{ "half a header", 16, 0, 1 },
+		{ "another version", 32, 0, 2 },
+		{ "an unknown kind", 32, 1, 9 },
+		{ "the middle of a message", 32, 2, 2 },
+		{ "credits of nobody", 32, 6, 1 },
+		{ "a message that is too long", 32, 15, 1 },
+		{ "a tag without its flag", 32, 24, 1 },
+		/* Its hello did not offer it. */
+		{ "a tag that is not agreed on", 32, 2, 3 + 8 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		memset(wire, 0, 32);
+		wire[0] = 1;
+		wire[1] = 4;
+		wire[2] = 3;
+		wire[wrong[i].at] = wrong[i].value;
+		CHECKF(st, st_rogue_says(x, i + 2, 0, wire, wrong[i].len, op),
+		       "who says %s is cut off", wrong[i].what);
+	}
+}
+
+/* Requests for memory, each wrong in its own way; the last was not agreed on. */
+static noinline_for_stack void st_rogue_requests(struct st *st,
+						 struct rdm_rogue *x, u8 *wire,
+						 struct st_op *op)
+{
+	static const struct {
+		const char *what;
+		u8 features, at, value;
+	} wrong[] = {
+		{ "a request of no range", 2, 32, 0 },
+		{ "a request of too many ranges", 2, 32, 5 },
+		{ "a request with something in its room", 2, 33, 1 },
+		{ "a range without end", 2, 55, 1 },
+		{ "a range that wraps around", 2, 47, 0xff },
+		{ "the beginning of a request to read", 2, 2, 1 },
+		{ "a request to read that is too long", 2, 8, 33 },
+		{ "a request with a tag", 2, 2, 3 + 8 },
+		{ "a write that is longer than its range", 2, 1, 7 },
+		{ "an answer to nothing", 2, 1, 9 },
+		{ "a request that is not agreed on", 0, 32, 1 },
+	};
+	/* A request to read eight bytes, all of it in one piece. */
+	static const u8 sound[64] = { 1, 8, 3,	0,	  32,	    0,
+				      0, 0, 32, [32] = 1, [48] = 8, [56] = 7 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		memcpy(wire, sound, sizeof(sound));
+		wire[wrong[i].at] = wrong[i].value;
+		/* High addresses, so that the range goes round. */
+		if (wrong[i].at == 47)
+			memset(wire + 40, 0xff, 8);
+		CHECKF(st,
+		       st_rogue_says(x, i + 20, wrong[i].features, wire,
+				     sizeof(sound), op),
+		       "who says %s is cut off", wrong[i].what);
+	}
+}
+
+/* Who begins a message and stops gives its receive back to others. */
+static noinline_for_stack void st_rogue_stalls(struct st *st, struct st *inner,
+					       struct st_room *r, u64 flags)
+{
+	/* The first piece of a message longer than a receive, and four bytes. */
+	static const u8 begun[32] = { 1, 4, 1, 0, 4, 0, 0, 0, 100, 100 };
+	struct fi_msg rx = { .buf = fi_buf_linear(r->dst, BASE),
+			     .addr = FI_ADDR_UNSPEC,
+			     .context = &r->rx[0]->ctx };
+	struct st_op *op = st_op_new(inner);
+	struct fi_msg msg = { .buf = fi_buf_linear(r->src, 36),
+			      .addr = FI_ADDR_UNSPEC };
+	struct st_node a = {}, b = {};
+	struct rdm_rogue y = {};
+	u8 hello[HELLO_LEN];
+	struct st_event ev;
+	int ret;
+
+	if (!op || !st_two_open(st, &a, &b, SHORT_MS))
+		goto out;
+	ret = st_rogue_open(&y, st, st_node_port(&b));
+	st_op_reset(r->rx[0]);
+	ret = ret ?: fi_recvmsg(b.ep, &rx, flags);
+	st_rogue_hello(hello, 1);
+	memcpy(r->src, begun, sizeof(begun));
+	st_op_reset(op);
+	msg.context = &op->ctx;
+	if (!CHECK_EQ(st, ret ?: st_rogue_connect(&y, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer connects") ||
+	    !CHECK_EQ(st, fi_sendmsg(y.ep, &msg, 0), 0,
+		      "it begins a message, and stops"))
+		goto out;
+	CHECK(st,
+	      st_event_wait(y.eq, &ev, ST_WAIT_MS) >= 0 &&
+		      ev.event == FI_SHUTDOWN,
+	      "it is cut off");
+	ret = st_node_send(&a, r->tx[0], r->src, 10, st_node_knows(&a, &b));
+	ret = st_op_result(a.cq, r->tx[0], ret);
+	CHECK_EQ(st, st_op_result(b.cq, r->rx[0], ret), 0,
+		 "another's message has the receive");
+	CHECK_EQ(st, r->rx[0]->entry.len, 10, "and is whole");
+	CHECK_EQ(st, r->rx[0]->entry.flags, FI_RECV | FI_MSG,
+		 "its flags are exact");
+out:
+	st_rogue_close(&y);
+	st_node_close(&a);
+	st_node_close(&b);
+	kfree(op);
+}
+
+/* A peer of the first version, without features, which takes nothing. */
+static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
+					    struct st_room *r,
+					    struct st_node *b)
+{
+	struct sockaddr_in6 name = b->name;
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+	u8 hello[HELLO_LEN];
+	int ret;
+
+	/* From b's own address, so that it knows whom to answer. */
+	st_rogue_hello(hello, 100);
+	if (name.sin6_family == AF_INET6) {
+		memcpy(hello + 32, &name.sin6_addr, 16);
+	} else {
+		memset(hello + 42, 0xff, 2);
+		memcpy(hello + 44, &((struct sockaddr_in *)&name)->sin_addr, 4);
+	}
+	name.sin6_port = cpu_to_be16(ROGUE_PORT);
+	if (!CHECK_EQ(st, st_rogue_connect(x, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer of the first version connects"))
+		return;
+	ret = fi_av_insert(b->av, &name, 1, &addr, 0, NULL) == 1 ? 0 : -EINVAL;
+	st_op_reset(r->tx[0]);
+	ret = ret ?: fi_tsend(b->ep, r->src, 10, NULL, addr, 1, &r->tx[0]->ctx);
+	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
+		 "a message with a tag to it ends as not supported");
+	CHECK_EQ(st, r->tx[0]->entry.flags, FI_SEND | FI_TAGGED,
+		 "its flags are exact");
+	st_op_reset(r->tx[0]);
+	ret = fi_write(b->ep, r->src, 10, NULL, addr, 0, 1, &r->tx[0]->ctx);
+	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
+		 "so does a write");
+}
+
+/* A listener that never answers a request. */
+static noinline_for_stack void
+st_rogue_silent(struct st *st, struct rdm_rogue *x, struct st_room *r)
+{
+	struct st_node a = {};
+	struct fi_info *info = NULL;
+	struct sockaddr_in6 name = {};
+	size_t len = sizeof(name);
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+	int ret = st_rogue_ask(st, 0, FI_SOURCE, &info);
+
+	ret = ret ?: fi_passive_ep(x->fabric, info, &x->pep, x);
+	fi_freeinfo(info);
+	ret = ret ?: fi_pep_bind(x->pep, &x->eq->fid, 0);
+	ret = ret ?: fi_listen(x->pep);
+	ret = ret ?: fi_getname(&x->pep->fid, &name, &len);
+	ret = ret ?: st_node_open(&a, st, 0, SHORT_MS);
+	if (CHECK_EQ(st, ret, 0, "a silent peer listens")) {
+		fi_av_insert(a.av, &name, 1, &addr, 0, NULL);
+		ret = st_node_send(&a, r->tx[0], r->src, 10, addr);
+		CHECK_EQ(st, st_op_result(a.cq, r->tx[0], ret), EHOSTUNREACH,
+			 "a message to it ends as unreachable");
+	}
+	st_node_close(&a);
+}
+
+void st_test_rdm_hostile(struct st *st)
+{
+	struct st_node b = {}, a = {};
+	struct rdm_rogue x = {};
+	struct st_room r = {};
+	struct st inner = *st; /* whose operations are another provider's */
+	struct st_op *op = NULL;
+	int ret;
+
+	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
+		goto out;
+	ret = st_rogue_open(&x, st, st_node_port(&b));
+	if (!CHECK_EQ(st, ret, 0, "a hostile peer opens"))
+		goto out;
+	inner.info = x.info;
+	op = st_op_new(&inner);
+	if (!op)
+		goto out;
+	st_rogue_hellos(st, &x);
+	st_rogue_pieces(st, &x, r.src, op);
+	st_rogue_requests(st, &x, r.src, op);
+	st_rogue_old(st, &x, &r, &b);
+	CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
+		 "others are served as ever");
+	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
+	st_rogue_stalls(st, &inner, &r, 0);
+	st_rogue_stalls(st, &inner, &r, FI_MULTI_RECV);
+	st_rogue_silent(st, &x, &r);
+out:
+	st_rogue_close(&x);
+	st_node_close(&a);
+	st_node_close(&b);
+	st_room_close(&r);
+	kfree(op);
+}
+
+/* ---- idle connections ------------------------------------------------------------ */
+
+static bool st_objects_fall(const struct kfi_provider *prov, int to)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+
+	while (atomic_read(&prov->nr_objects) > to) {
+		if (time_after(jiffies, end))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+	return true;
+}
+
+void st_test_rdm_idle(struct st *st)
+{
+	struct st_node a = {}, b = {};
+	const struct kfi_provider *below;
+	struct rdm_rogue x = {};
+	struct st_room r = {};
+	int i, objects;
+
+	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
+		goto out;
+	if (!CHECK_EQ(st, st_rogue_open(&x, st, 1), 0,
+		      "the provider below opens"))
+		goto out;
+	below = x.fabric->fid.prov;
+	objects = atomic_read(&below->nr_objects);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(st, st_pass(&r, &a, &b, st_node_knows(&a, &b), 10), 0,
+			 "a message arrives");
+		CHECK(st, st_objects_fall(below, objects),
+		      "its connection is closed when it is idle");
+	}
+out:
+	st_rogue_close(&x);
+	st_node_close(&a);
+	st_node_close(&b);
+	st_room_close(&r);
+}
