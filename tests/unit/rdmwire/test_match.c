@@ -16,7 +16,7 @@
 #define SENDERS 3
 
 static const uint8_t alice[RDMW_NAME_BYTES] = { 1 };
-static const uint8_t bob[RDMW_NAME_BYTES] = { [RDMW_NAME_BYTES - 1] = 1 };
+static const uint8_t bob[RDMW_NAME_BYTES] = { 1, [RDMW_NAME_BYTES - 1] = 1 };
 
 static struct rdmw_want plain(const uint8_t *from)
 {

@@ -105,7 +105,7 @@ static const struct wrong wrongs[] = {
 	{ "something at the room's end", 7, 1, RDMW_BAD_RESERVED },
 	{ "a range too long", 20, 0x41, RDMW_BAD_FIELD },
 	{ "a range that wraps around", 23, 0xff, RDMW_BAD_FIELD },
-	{ "ranges too long together", 43, 0x40, RDMW_BAD_FIELD },
+	{ "another range too long", 43, 0x40, RDMW_BAD_FIELD },
 };
 
 static void test_each_wrong_head_is_told(void **state)
@@ -129,6 +129,17 @@ static void test_each_wrong_head_is_told(void **state)
 	memcpy(bytes, sample_bytes, sizeof(sample_bytes));
 	/* An address so high that the range goes round. */
 	memset(bytes + 8, 0xff, 8);
+	assert_int_equal(rdmw_head_parse(&first, bytes, &head, &len),
+			 RDMW_BAD_FIELD);
+	/* Ranges that are too long together, and some whose sum goes round. */
+	memcpy(bytes, sample_bytes, sizeof(sample_bytes));
+	bytes[16] = 0;
+	bytes[19] = 0x40;
+	assert_int_equal(rdmw_head_parse(&first, bytes, &head, &len),
+			 RDMW_BAD_FIELD);
+	memcpy(bytes, sample_bytes, sizeof(sample_bytes));
+	bytes[23] = 0x80;
+	bytes[47] = 0x80;
 	assert_int_equal(rdmw_head_parse(&first, bytes, &head, &len),
 			 RDMW_BAD_FIELD);
 	memcpy(bytes, sample_bytes, sizeof(sample_bytes));

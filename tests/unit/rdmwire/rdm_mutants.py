@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The known ways to break what the rdm provider decides, for tests/mutate.
+
+What runs in user space alone: the wire, which receive takes a message, the room of
+receives of several.
+"""
+from mutants import Mutant
+
+WIRE = "kfabric/rdmwire"
+UNIT = "tests/unit/rdmwire/test-rdmwire-"
+CM = UNIT + "cm"
+CROSS = UNIT + "cross"
+FLOW = UNIT + "flow"
+MATCH = UNIT + "match"
+MULTI = UNIT + "multi"
+RMA = UNIT + "rma"
+
+
+def mutant(kind, file, old, new, noticed_by):
+    return Mutant(kind, file, old, new, noticed_by, folder=WIRE)
+
+
+RDM_MUTANTS = {
+    # Which receive takes a message.
+    "rdm-a-tag-is-no-world-of-its-own": mutant(
+        "matching", "rdmw_match.c", "if (want->is_tagged != label->is_tagged)", "if (0)", MATCH),
+    "rdm-ignored-bits-of-a-tag-count": mutant(
+        "matching", "rdmw_match.c", " & ~want->ignore)", ")", MATCH),
+    "rdm-no-bit-of-a-tag-counts": mutant(
+        "matching", "rdmw_match.c", " & ~want->ignore)", " & want->ignore)", MATCH),
+    "rdm-a-directed-receive-is-for-anybody": mutant(
+        "matching", "rdmw_match.c", "return rdmw_want_is_for(want, label->from);", "return 1;",
+        MATCH),
+    "rdm-the-end-of-a-name-does-not-count": mutant(
+        "matching", "rdmw_match.c", "memcmp(want->from, from, RDMW_NAME_BYTES)",
+        "memcmp(want->from, from, RDMW_NAME_BYTES - 1)", MATCH),
+    "rdm-a-receive-comes-back-as-the-youngest": mutant(
+        "matching", "rdmw_match.c", "while (prev && prev->seq > want->seq)",
+        "while (0)", MATCH),
+    "rdm-receives-that-a-message-has-seen-are-shown-again": mutant(
+        "matching", "rdmw_match.c", "want->seq >= since && ", "", MATCH),
+    "rdm-receives-of-the-next-walk-count": mutant(
+        "matching", "rdmw_match.c", "want && want->seq < before;", "want;", MATCH),
+    # Receives of several messages.
+    "rdm-a-message-that-does-not-fit-is-cut": mutant(
+        "several", "rdmw_multi.c", "if (multi->at && total > left) {", "if (0) {", MULTI),
+    "rdm-a-message-too-long-for-all-has-no-room": mutant(
+        "several", "rdmw_multi.c", "if (multi->at && total > left) {", "if (total > left) {",
+        MULTI),
+    "rdm-the-bound-of-what-is-left-says-nothing": mutant(
+        "several", "rdmw_multi.c", "multi->size - multi->at < multi->min ||", "", MULTI),
+    "rdm-a-buffer-goes-back-under-a-message": mutant(
+        "several", "rdmw_multi.c", "return multi->is_over && !multi->users;",
+        "return multi->is_over;", MULTI),
+    "rdm-room-in-use-is-given-again": mutant(
+        "several", "rdmw_multi.c",
+        "if (multi->at != at + (total < left ? total : left))", "if (0)", MULTI),
+    "rdm-room-of-a-message-that-never-was-is-lost": mutant(
+        "several", "rdmw_multi.c", "\tmulti->at = at;\n", "", MULTI),
+    # Features, and what needs them.
+    "rdm-a-welcome-takes-up-anything": mutant(
+        "features", "rdmw_cm.c",
+        "if (rdmw_get(in + AT_FEATURES, 4) & ~ours->features)", "if (0)", CM),
+    "rdm-a-feature-of-one-end-is-enough": mutant(
+        "features", "rdmw_flow.c", "ours->features & theirs->features",
+        "ours->features | theirs->features", FLOW),
+    "rdm-a-tag-needs-no-feature": mutant(
+        "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_TAGS)", "0", FLOW),
+    "rdm-memory-needs-no-feature": mutant(
+        "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_RMA)", "0", RMA),
+    # Pieces.
+    "rdm-a-tag-comes-with-a-later-piece": mutant(
+        "pieces", "rdmw_flow.c", "(piece->flags & FIRST_FLAGS) || piece->at != got",
+        "(piece->flags & RDMW_WORD) || piece->at != got", FLOW),
+    "rdm-a-tag-without-its-flag": mutant(
+        "pieces", "rdmw_flow.c", "(piece->tag && !(piece->flags & RDMW_TAGGED))", "0", FLOW),
+    "rdm-more-pieces-than-credits": mutant(
+        "pieces", "rdmw_flow.c", "if (flow->held + flow->owed >= flow->window_in)", "if (0)",
+        FLOW),
+    "rdm-another-kind-goes-on-with-a-message": mutant(
+        "pieces", "rdmw_flow.c", "piece->kind != flow->kind ||", "", RMA),
+    # Requests and answers.
+    "rdm-an-answer-to-nothing": mutant(
+        "requests", "rdmw_flow.c", "if (!flow->asked)", "if (0)", RMA),
+    "rdm-requests-without-end": mutant(
+        "requests", "rdmw_flow.c", "flow->due == RDMW_ASKED_MAX", "0", RMA),
+    "rdm-we-ask-without-end": mutant(
+        "requests", "rdmw_flow.c", "flow->asked == RDMW_ASKED_MAX", "0", RMA),
+    "rdm-an-unknown-status": mutant(
+        "requests", "rdmw_flow.c", "piece->word >= RDMW_STATUSES ||", "", RMA),
+    "rdm-a-failure-with-bytes": mutant(
+        "requests", "rdmw_flow.c", " || (piece->word && piece->at))", ")", RMA),
+    "rdm-a-read-in-pieces": mutant(
+        "requests", "rdmw_flow.c",
+        "if (piece->kind == RDMW_READ && !(piece->flags & RDMW_LAST))", "if (0)", RMA),
+    "rdm-no-answer-after-a-farewell": mutant(
+        "requests", "rdmw_flow.c", "flow->bye_out && kind != RDMW_ANSWER", "flow->bye_out", RMA),
+    "rdm-a-connection-ends-before-an-answer": mutant(
+        "requests", "rdmw_flow.c", " && !flow->asked && !flow->due;", ";", RMA),
+    "rdm-a-range-goes-round": mutant(
+        "requests", "rdmw_rma.c", " || r->addr + r->len < r->addr)", ")", RMA),
+    "rdm-a-range-without-end": mutant(
+        "requests", "rdmw_rma.c", "r->len > RDMW_MESSAGE_MAX || ", "", RMA),
+    "rdm-ranges-too-long-together": mutant(
+        "requests", "rdmw_rma.c", "if (sum > RDMW_MESSAGE_MAX)", "if (0)", RMA),
+    "rdm-a-head-longer-than-its-piece": mutant(
+        "requests", "rdmw_rma.c", "if (first->bytes < RDMW_HEAD_BYTES(in[0]))", "if (0)", RMA),
+    "rdm-more-ranges-than-there-is-room-for": mutant(
+        "requests", "rdmw_rma.c", "if (!in[0] || in[0] > RDMW_RANGES_MAX)", "if (!in[0])", RMA),
+    "rdm-a-write-of-another-length": mutant(
+        "requests", "rdmw_rma.c", "if (first->at != all)", "if (0)", RMA),
+    "rdm-a-piece-goes-beyond-its-range": mutant(
+        "requests", "rdmw_rma.c", "if (*len > r->len - at)", "if (0)", RMA),
+    # Who connects.
+    "rdm-a-request-that-was-given-up-lives": mutant(
+        "connecting", "rdmw_cm.c", "if (is_known && offer->serial < peer->floor)", "if (0)",
+        CROSS),
+    "rdm-both-of-two-that-cross-live": mutant(
+        "connecting", "rdmw_cm.c", "if (link == RDMW_DIALING && own < offer->instance)",
+        "if (0)", CROSS),
+}
