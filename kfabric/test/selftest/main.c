@@ -69,6 +69,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "hostile", st_test_rdm_hostile },
 	{ "idle", st_test_rdm_idle, true },
 	{ "removal", st_test_rdm_removal, true },
+	{ "alloc", st_test_rdm_alloc, true },
 };
 
 static bool st_is_wanted(const char *name)

@@ -241,5 +241,6 @@ void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);
 void st_test_rdm_idle(struct st *st);
 void st_test_rdm_removal(struct st *st);
+void st_test_rdm_alloc(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=dash
+# Reliable datagrams while allocations fail, those of one function at a time:
+# everything works or says that there is no memory, and nothing is left behind.
+# KO: kfabric_core kfabric_tcp kfabric_rdm kfabric_selftest kfi_probe
+# TIMEOUT: 300
+
+# What allocates has other names in later kernels.
+case $(uname -r) in
+6.1.*) small=kmalloc_trace any=__kmalloc large=kvmalloc_node ;;
+*)
+	small=__kmalloc_cache_noprof
+	any=__kmalloc_noprof
+	large=__kvmalloc_node_noprof
+	;;
+esac
+check "the loop-back device is up" ip link set lo up
+check "the provider loads" modprobe kfabric_tcp || exit
+check "the layer loads" modprobe kfabric_rdm || exit
+probe_setup
+
+# Every EVERY-th of what CALLER allocates fails.
+fails() { # fails ALLOCATOR CALLER EVERY
+	probe return "$1" 0 by="$2" every="$3"
+	diag "$2: each of $3 fails"
+	selftest provider="rdm;tcp" only=alloc
+	check "$2: some have failed" probed_above "$1" 0
+	probe clear
+}
+
+# The test opens two domains by itself. A connection has one small piece of memory
+# and two large ones at each end, so that of these 3 hits who connects, 4 who
+# accepts, and 5 both.
+fails "$small" kfir_domain 3
+fails "$small" kfir_endpoint 2
+fails "$small" kfi_plain_cq_open 2
+fails "$small" kfi_plain_av_open 2
+fails "$any" kfi_table_mr_alloc 2
+fails "$small" kfir_peer_get 3
+fails "$small" kfir_conn_alloc 3
+fails "$small" kfir_conn_alloc 4
+fails "$large" kfir_conn_alloc 5
+fails "$large" kfi_post_alloc_slots 2
+fails "$large" kfi_post_alloc_parts 2
+fails "$large" kfir_keep 2
+probe_end
+check "the layer unloads" wait_for 30 rmmod kfabric_rdm
+check "the provider unloads" wait_for 30 rmmod kfabric_tcp
