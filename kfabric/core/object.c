@@ -8,6 +8,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "core.h"
 #include "trace.h"
@@ -104,12 +105,17 @@ static void kfi_obj_release(struct kref *ref)
 	struct kfid *fid = container_of(ref, struct kfid, ref);
 	struct kfi_provider *prov = fid->prov;
 	struct kfid *parent = fid->parent;
+	struct net *net = NULL;
 
+	if (fid->fclass == FI_CLASS_FABRIC)
+		net = container_of(fid, struct fid_fabric, fid)->net;
 	mutex_lock(&kfi_obj_mutex);
 	list_del(&fid->node);
 	mutex_unlock(&kfi_obj_mutex);
 	trace_kfabric_object(fid, "release");
 	fid->ops->release(fid);
+	if (net)
+		put_net(net);
 	if (parent)
 		kfi_obj_put(parent);
 	atomic_dec(&prov->nr_objects);

@@ -4,8 +4,11 @@
  * initialises the objects for providers.
  */
 #include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/net_namespace.h>
 
 #include "core.h"
 
@@ -126,9 +129,14 @@ int kfi_fabric_init(struct fid_fabric *fabric, struct kfi_provider *prov,
 		    const struct fi_ops *ops,
 		    const struct fi_ops_fabric *fabric_ops, void *context)
 {
+	int ret;
+
 	fabric->ops = fabric_ops ?: &kfi_no_fabric_ops;
-	return kfi_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
-			    context);
+	ret = kfi_obj_init(&fabric->fid, FI_CLASS_FABRIC, prov, NULL, ops,
+			   context);
+	if (!ret)
+		fabric->net = get_net(current->nsproxy->net_ns);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(kfi_fabric_init);
 

@@ -7,6 +7,8 @@
 #include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/kernel.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
@@ -37,8 +39,8 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 	if (!node && service)
 		node = v6 ? (source ? "::" : "::1")
 			  : (source ? "0.0.0.0" : "127.0.0.1");
-	if (node &&
-	    inet_pton_with_scope(&init_net, AF_UNSPEC, node, service, &ss))
+	if (node && inet_pton_with_scope(current->nsproxy->net_ns, AF_UNSPEC,
+					 node, service, &ss))
 		return -EINVAL;
 	if (node)
 		ret = kfi_info_set_addr(&addr[i], &len[i], &ss,

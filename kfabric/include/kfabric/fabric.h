@@ -8,7 +8,7 @@
  *     neither sleeps nor allocates;
  *   - buffers are typed (struct fi_buf): linear, kvec, bio_vec, scatterlist;
  *   - completions and events may be delivered by upcall;
- *   - only numeric addresses are understood, in the initial net namespace.
+ *   - only numeric addresses are understood, in the namespace of the caller.
  *
  * Context words used by all headers of this folder:
  *   process  - may sleep;
@@ -43,6 +43,7 @@ struct fid_fabric;
 struct fid_mr;
 struct fid_pep;
 struct kfi_provider;
+struct net;
 struct kfid;
 
 /**
@@ -481,10 +482,13 @@ struct fi_ops_fabric {
  * struct fid_fabric - a network
  * @fid: base
  * @ops: operations
+ * @net: the network namespace that addresses are of: that of who opened it,
+ *	which stays as long as the fabric
  */
 struct fid_fabric {
 	struct kfid fid;
 	const struct fi_ops_fabric *ops;
+	struct net *net;
 };
 
 /**

@@ -2,6 +2,7 @@
 /* Text: numbers, copies, addresses. */
 #include <linux/inet.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -15,6 +16,8 @@
 #include <linux/in.h>
 
 struct net init_net;
+static struct nsproxy sim_nsproxy = { .net_ns = &init_net };
+struct task_struct sim_task = { .nsproxy = &sim_nsproxy };
 
 ssize_t strscpy(char *to, const char *from, size_t room)
 {

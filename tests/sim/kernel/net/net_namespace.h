@@ -9,4 +9,13 @@ struct net {
 
 extern struct net init_net;
 
+static inline struct net *get_net(struct net *net)
+{
+	return net;
+}
+
+static inline void put_net(struct net *net)
+{
+}
+
 #endif
