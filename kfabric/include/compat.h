@@ -31,8 +31,10 @@ static inline bool kfi_is_linear(const void *addr)
 /* The direction of an iterator had another name. */
 #ifdef ITER_SOURCE
 #define KFI_ITER_SOURCE ITER_SOURCE
+#define KFI_ITER_DEST	ITER_DEST
 #else
 #define KFI_ITER_SOURCE WRITE
+#define KFI_ITER_DEST	READ
 #endif
 
 /* Pages that follow @page and are held as long as it is. */

@@ -38,8 +38,8 @@ FILES = (
 )
 PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
             f"{SBIN}/powerfail-verify": "--help", f"{SBIN}/powerfail-writer": "--help"}
-MODULES = {"kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_tcp", "kfabric_verbs",
-           "kfbrick"}
+MODULES = {"kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
+           "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh
 echo "${0##*/}${1:+ $*}" >>"$CALLS"
 """

@@ -23,6 +23,7 @@ PREFIXES = {
     "kfabric/tcpwire": ("tcpw_",),
     "kfabric/rdm": ("kfir_",),
     "kfabric/rdmwire": ("rdmw_",),
+    "kfabric/rds": ("krds_",),
     "kfabric/verbs": ("kfiv_",),
     "kfabric/test/example": ("ex_",),
     "kfabric/test/fault": ("fault_", "ft_"),

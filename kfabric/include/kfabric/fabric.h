@@ -139,6 +139,7 @@ enum {
 	FI_PROTO_IWARP,
 	FI_PROTO_SOCK_TCP, /* as libfabric's tcp;FI_EP_MSG */
 	FI_PROTO_KFI_RDM, /* docs/kfabric-rdm.md, over any of the others */
+	FI_PROTO_RDS, /* the kernel's own, with any of its transports */
 };
 
 /* domain_attr.mr_mode: what a provider demands of memory registration. */

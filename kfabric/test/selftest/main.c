@@ -32,6 +32,15 @@ bool st_with_load;
 module_param_named(load, st_with_load, bool, 0444);
 MODULE_PARM_DESC(
 	load, "keep other connections, regions and providers busy meanwhile");
+char *st_peer = "";
+module_param_named(peer, st_peer, charp, 0444);
+MODULE_PARM_DESC(peer, "remote: address of who sends back what it gets");
+ushort st_peer_port = 7;
+module_param_named(peer_port, st_peer_port, ushort, 0444);
+MODULE_PARM_DESC(peer_port, "remote: its port");
+char *st_nobody = "";
+module_param_named(nobody, st_nobody, charp, 0444);
+MODULE_PARM_DESC(nobody, "remote: an address that nobody has");
 static char *st_only = "";
 module_param_named(only, st_only, charp, 0444);
 MODULE_PARM_DESC(only, "run only the group of tests of this name");
@@ -43,6 +52,7 @@ struct st_group {
 	const char *name;
 	void (*run)(struct st *st);
 	bool if_named; /* needs something else to be done, or set */
+	bool layer; /* of providers over another one */
 };
 
 static const struct st_group st_groups[] = {
@@ -54,27 +64,35 @@ static const struct st_group st_groups[] = {
 	{ "cycle", st_test_cycle },
 };
 
-/* What is tried of providers of unconnected endpoints, "rdm;...". */
+/* What is tried of providers of unconnected endpoints, "rdm;..." and "rds". */
 static const struct st_group st_rdm_groups[] = {
 	{ "object", st_test_rdm_object },
 	{ "av", st_test_rdm_av },
 	{ "msg", st_test_rdm_msg },
 	{ "inject", st_test_rdm_inject },
-	{ "tag", st_test_rdm_tag },
-	{ "directed", st_test_rdm_directed },
-	{ "multi", st_test_rdm_multi },
-	{ "rma", st_test_rdm_rma },
+	{ "tag", st_test_rdm_tag, .layer = true },
+	{ "directed", st_test_rdm_directed, .layer = true },
+	{ "multi", st_test_rdm_multi, .layer = true },
+	{ "rma", st_test_rdm_rma, .layer = true },
 	{ "cancel", st_test_rdm_cancel },
 	{ "peer", st_test_rdm_peer },
-	{ "hostile", st_test_rdm_hostile },
-	{ "idle", st_test_rdm_idle, true },
-	{ "removal", st_test_rdm_removal, true },
-	{ "alloc", st_test_rdm_alloc, true },
+	{ "hostile", st_test_rdm_hostile, .layer = true },
+	{ "idle", st_test_rdm_idle, true, true },
+	{ "removal", st_test_rdm_removal, true, true },
+	{ "alloc", st_test_rdm_alloc, true, true },
+	{ "remote", st_test_remote, true },
+	{ "cut", st_test_cut, true },
 };
 
 static bool st_is_wanted(const char *name)
 {
 	return !*st_only || !strcmp(st_only, name);
+}
+
+static bool st_is_due(const struct st *st, const struct st_group *group)
+{
+	return st_is_wanted(group->name) && (*st_only || !group->if_named) &&
+	       (!group->layer || st_is_rdm_layer(st));
 }
 
 static void st_end_subtest(struct st *st, unsigned int number)
@@ -109,8 +127,7 @@ static void st_run_provider(const char *name, unsigned int number)
 	}
 	if (CHECK_EQ(st, ret, 0, "the provider opens"))
 		for (i = 0; i < groups; i++)
-			if (st_is_wanted(group[i].name) &&
-			    (*st_only || !group[i].if_named)) {
+			if (st_is_due(st, &group[i])) {
 				st_tap_line("    # %s", group[i].name);
 				group[i].run(st);
 			}

@@ -9,9 +9,24 @@
 
 #include "st.h"
 
-bool st_is_rdm(const struct st *st)
+/* There is a provider below, whose name begins behind this. */
+bool st_is_rdm_layer(const struct st *st)
 {
 	return !strncmp(st->provider, "rdm;", 4);
+}
+
+bool st_is_rdm(const struct st *st)
+{
+	return st_is_rdm_layer(st) || !strcmp(st->provider, "rds");
+}
+
+/*
+ * Does a message to a port where nobody is end as such? RDS knows hosts only: what
+ * has come to one has arrived.
+ */
+bool st_knows_ports(const struct st *st)
+{
+	return st->info->ep_attr->protocol != FI_PROTO_RDS;
 }
 
 static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
@@ -22,8 +37,9 @@ static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
 
 	if (!hints)
 		return -ENOMEM;
-	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV |
-		      FI_MULTI_RECV;
+	hints->caps = FI_MSG | FI_SOURCE;
+	if (st_is_rdm_layer(st))
+		hints->caps |= FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
 	snprintf(service, sizeof(service), "%u", port);

@@ -27,6 +27,9 @@
 /* Module parameters. */
 extern unsigned int st_cycles;
 extern bool st_with_load;
+extern char *st_peer;
+extern char *st_nobody;
+extern ushort st_peer_port;
 
 /* Results of one provider. */
 struct st {
@@ -154,6 +157,8 @@ struct st_node {
 };
 
 bool st_is_rdm(const struct st *st);
+bool st_is_rdm_layer(const struct st *st);
+bool st_knows_ports(const struct st *st);
 int st_rdm_open(struct st *st);
 int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms);
 void st_node_close(struct st_node *n);
@@ -242,5 +247,7 @@ void st_test_rdm_hostile(struct st *st);
 void st_test_rdm_idle(struct st *st);
 void st_test_rdm_removal(struct st *st);
 void st_test_rdm_alloc(struct st *st);
+void st_test_remote(struct st *st);
+void st_test_cut(struct st *st);
 
 #endif /* KFABRIC_SELFTEST_ST_H */

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider: endpoints: opening, binding, closing.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "rds.h"
+
+/* In any context, with RDS's locks: something has come, or there is room. */
+static int krds_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
+		      void *key)
+{
+	struct krds_ep *ep = container_of(wait, struct krds_ep, wait);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	krds_kick(ep);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return 0;
+}
+
+/* ---- closing ------------------------------------------------------------ */
+
+static void krds_ep_close(struct kfid *fid)
+{
+	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
+
+	spin_lock_irq(&ep->post.lock);
+	ep->closed = true;
+	ep->post.broken = true;
+	spin_unlock_irq(&ep->post.lock);
+	remove_wait_queue(&ep->sock->wq.wait, &ep->wait);
+	cancel_delayed_work_sync(&ep->engine);
+	/* From here on this is the engine. */
+	krds_end_all(ep);
+	sock_release(ep->sock);
+	ep->sock = NULL;
+}
+
+static void krds_ep_free(struct krds_ep *ep)
+{
+	if (ep->sock)
+		sock_release(ep->sock);
+	kvfree(ep->pieces);
+	kvfree(ep->post.slot_mem);
+	kfree(ep);
+}
+
+static void krds_ep_release(struct kfid *fid)
+{
+	krds_ep_free(container_of(fid, struct krds_ep, post.ep.fid));
+}
+
+/* ---- binding ------------------------------------------------------------ */
+
+static int krds_ep_control(struct kfid *fid, int command, void *arg)
+{
+	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
+	int ret;
+
+	if (command != FI_ENABLE)
+		return -ENOSYS;
+	ret = krds_socket_bind(ep);
+	if (ret)
+		return ret;
+	spin_lock_irq(&ep->post.lock);
+	/* What is read without the lock: the name is there. */
+	smp_store_release(&ep->bound, true);
+	krds_kick(ep);
+	spin_unlock_irq(&ep->post.lock);
+	return 0;
+}
+
+static int krds_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
+{
+	struct krds_ep *ep = container_of(fid, struct krds_ep, post.ep.fid);
+
+	if (!smp_load_acquire(&ep->bound))
+		return -FI_EOPBADSTATE;
+	return kfi_copy_addr(&ep->name, addr, addrlen);
+}
+
+static const struct fi_ops krds_ep_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = krds_ep_close,
+	.release = krds_ep_release,
+	.control = krds_ep_control,
+};
+
+static const struct fi_ops_cm krds_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.getname = krds_ep_getname,
+};
+
+static const struct kfi_ep_ops krds_ep_ops = {
+	.fid = &krds_ep_fid_ops,
+	.cm = &krds_cm_ops,
+	.msg = &kfi_post_msg_ops,
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static void krds_ep_init(struct krds_ep *ep, const struct fi_info *info)
+{
+	kfi_post_init(&ep->post, info, &krds_post_ops);
+	kfi_post_limit(&ep->post, KRDS_QUEUE_SIZE, KRDS_IOV_LIMIT,
+		       KRDS_MAX_MSG);
+	ep->post.up = true;
+	INIT_DELAYED_WORK(&ep->engine, krds_engine);
+	init_waitqueue_func_entry(&ep->wait, krds_woken);
+	INIT_LIST_HEAD(&ep->posted);
+	INIT_LIST_HEAD(&ep->sends);
+	INIT_LIST_HEAD(&ep->receives);
+	INIT_LIST_HEAD(&ep->canceled);
+	INIT_LIST_HEAD(&ep->filling);
+	INIT_LIST_HEAD(&ep->busy);
+	INIT_LIST_HEAD(&ep->stash);
+	hash_init(ep->hosts);
+	ep->next_tick = jiffies;
+}
+
+/* RDS binds to one address: there is no wildcard, and none of its choice. */
+static bool krds_can_bind(const struct sockaddr_in6 *name)
+{
+	if (name->sin6_family == AF_INET6)
+		return !ipv6_addr_any(&name->sin6_addr);
+	return ((const struct sockaddr_in *)name)->sin_addr.s_addr;
+}
+
+static int krds_open_inside(struct krds_ep *ep, struct fid_domain *domain,
+			    const struct fi_info *info, void *context)
+{
+	int ret;
+
+	ep->pieces = kvcalloc(KRDS_PIECES, sizeof(*ep->pieces), GFP_KERNEL);
+	if (!ep->pieces)
+		return -ENOMEM;
+	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct krds_op));
+	ret = ret ?: krds_socket_open(domain->fabric->net, &ep->sock);
+	return ret
+		       ?: kfi_ep_init(&ep->post.ep, domain, info, &krds_ep_ops,
+				      context);
+}
+
+int krds_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **fid, void *context)
+{
+	struct sockaddr_in6 name;
+	struct krds_ep *ep;
+	int ret;
+
+	/* What is no unconnected one has nothing to be connected by. */
+	if (info->handle || info->ep_attr->type != FI_EP_RDM)
+		return -EINVAL;
+	if (!info->src_addr || !kfi_name_set(&name, info->src_addr) ||
+	    !krds_can_bind(&name))
+		return -EADDRNOTAVAIL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return -ENOMEM;
+	krds_ep_init(ep, info);
+	ep->name = name;
+	ret = krds_open_inside(ep, domain, info, context);
+	if (ret) {
+		krds_ep_free(ep);
+		return ret;
+	}
+	add_wait_queue(&ep->sock->wq.wait, &ep->wait);
+	*fid = &ep->post.ep;
+	return 0;
+}

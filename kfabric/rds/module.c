@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider registers itself, and says what it is; its domains.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "rds.h"
+
+struct workqueue_struct *krds_wq;
+
+static const struct fi_ops_domain krds_domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.endpoint = krds_endpoint,
+	.cq_open = kfi_plain_cq_open,
+	.av_open = kfi_plain_av_open,
+};
+
+static int krds_domain(struct fid_fabric *fabric, struct fi_info *info,
+		       struct fid_domain **domain, void *context)
+{
+	struct fid_domain *new = kzalloc(sizeof(*new), GFP_KERNEL);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = kfi_domain_init(new, fabric, &kfi_plain_ops, &krds_domain_ops, 0,
+			      context);
+	if (ret) {
+		kfree(new);
+		return ret;
+	}
+	*domain = new;
+	return 0;
+}
+
+static const struct fi_ops_fabric krds_fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = krds_domain,
+};
+
+static int krds_fabric(struct kfi_provider *prov, struct fi_fabric_attr *attr,
+		       struct fid_fabric **fabric, void *context)
+{
+	return kfi_plain_fabric(prov, &krds_fabric_ops, fabric, context);
+}
+
+static void krds_fill_info(struct fi_info *info)
+{
+	info->caps = FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_LOCAL_COMM |
+		     FI_REMOTE_COMM;
+	info->addr_format = FI_SOCKADDR;
+	info->tx_attr->caps = FI_MSG | FI_SEND;
+	info->tx_attr->comp_levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
+	info->tx_attr->rma_iov_limit = 0;
+	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;
+	*info->ep_attr = (struct fi_ep_attr){
+		.type = FI_EP_RDM,
+		.protocol = FI_PROTO_RDS,
+		.max_msg_size = KRDS_MAX_MSG,
+		.op_timeout_ms = KRDS_OP_TIMEOUT_MS,
+	};
+	info->domain_attr->mr_key_size = 0;
+	info->domain_attr->mr_iov_limit = 0;
+	info->domain_attr->cq_data_size = 0;
+	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+static int krds_getinfo(struct kfi_provider *prov, const char *node,
+			const char *service, u64 flags,
+			const struct fi_info *hints, struct fi_info **list)
+{
+	struct fi_info *info =
+		kfi_post_info(KRDS_NAME, KRDS_QUEUE_SIZE, KRDS_IOV_LIMIT,
+			      sizeof(struct krds_op));
+	int ret = 0;
+
+	if (!info)
+		return -ENOMEM;
+	krds_fill_info(info);
+	kfi_obey_hints(info, hints);
+	if (!(flags & FI_PROV_ATTR_ONLY))
+		ret = kfi_resolve(node, service, flags, hints, info);
+	if (ret)
+		fi_freeinfo(info);
+	else
+		*list = info;
+	return ret;
+}
+
+static struct kfi_provider krds_prov = {
+	.name = KRDS_NAME,
+	.version = FI_VERSION(1, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.owner = THIS_MODULE,
+	.preference = 30,
+	.getinfo = krds_getinfo,
+	.fabric = krds_fabric,
+};
+
+/* Is there anything to be a provider of? */
+static int krds_probe(void)
+{
+	struct socket *sock;
+	int ret = krds_socket_open(&init_net, &sock);
+
+	if (ret)
+		pr_err("kfabric_rds: there are no RDS sockets (%d): load the kernel's module rds\n",
+		       ret);
+	else
+		sock_release(sock);
+	return ret;
+}
+
+static int __init krds_init(void)
+{
+	int ret = krds_probe();
+
+	if (ret)
+		return ret;
+	krds_wq = alloc_workqueue("kfabric_rds",
+				  WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!krds_wq)
+		return -ENOMEM;
+	ret = kfi_provider_register(&krds_prov);
+	if (ret)
+		destroy_workqueue(krds_wq);
+	return ret;
+}
+
+static void __exit krds_exit(void)
+{
+	kfi_provider_deregister(&krds_prov);
+	destroy_workqueue(krds_wq);
+}
+
+module_init(krds_init);
+module_exit(krds_exit);
+KFI_MODULE_ALIAS(KRDS_NAME);
+/* Debian's kernels do not load them for a socket that is opened. */
+MODULE_SOFTDEP("pre: rds rds_tcp");
+MODULE_DESCRIPTION("kfabric provider: the kernel's reliable datagram sockets");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(KFB_MODULE_VERSION);

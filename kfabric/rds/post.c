@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider: posting and cancelling: queues, kicks the engine.
+ *
+ * Context: posting: any but hardirq; no sleep, no allocation.
+ * Locking: krds_ep.post.lock.
+ */
+#include <linux/jiffies.h>
+
+#include "rds.h"
+
+static int krds_ready(struct kfi_post_ep *post, u64 dir)
+{
+	return to_krds_ep(&post->ep)->bound ? 0 : -FI_EOPBADSTATE;
+}
+
+/* RDS has no word beside the bytes, and no way from one family to the other. */
+static int krds_check_send(struct krds_ep *ep, struct krds_op *op)
+{
+	if (op->base.flags & FI_REMOTE_CQ_DATA)
+		return -EOPNOTSUPP;
+	if (!kfi_av_name(ep->post.ep.av, op->base.addr, &op->to) ||
+	    op->to.sin6_family != ep->name.sin6_family)
+		return -EINVAL;
+	return 0;
+}
+
+static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
+{
+	struct krds_ep *ep = to_krds_ep(&post->ep);
+	struct krds_op *op = to_krds_op(base);
+	int ret;
+
+	lockdep_assert_held(&post->lock);
+	if (base->type == KFI_OP_SEND) {
+		ret = krds_check_send(ep, op);
+		if (ret)
+			return ret;
+		op->deadline = krds_deadline(ep);
+		op->why = 0;
+		op->begun = false;
+		op->canceled = false;
+		list_add_tail(&base->node, &ep->posted);
+		list_add_tail(&op->all, &ep->sends);
+	} else {
+		list_add_tail(&base->node, &ep->receives);
+	}
+	if (!(base->flags & FI_MORE))
+		krds_kick(ep);
+	return 0;
+}
+
+static void krds_post_kick(struct kfi_post_ep *post)
+{
+	krds_kick(to_krds_ep(&post->ep));
+}
+
+/* A context that is over may be named: only what is on a list is looked into. */
+static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
+{
+	struct krds_ep *ep = to_krds_ep(&post->ep);
+	struct krds_op *op;
+	struct kfi_op *rx;
+
+	lockdep_assert_held(&post->lock);
+	list_for_each_entry(rx, &ep->receives, node) {
+		if (rx != base)
+			continue;
+		list_move_tail(&rx->node, &ep->canceled);
+		krds_kick(ep);
+		return 0;
+	}
+	list_for_each_entry(op, &ep->sends, all) {
+		if (&op->base != base)
+			continue;
+		if (op->begun)
+			break;
+		op->canceled = true;
+		ep->cancel = true;
+		krds_kick(ep);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+const struct kfi_post_ops krds_post_ops = {
+	.size = sizeof(struct kfi_post_ops),
+	.ready = krds_ready,
+	.queue = krds_queue,
+	.kick = krds_post_kick,
+	.cancel = krds_cancel,
+};

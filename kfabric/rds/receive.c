@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider: receiving: datagrams go into receives, answers to their hosts.
+ *
+ * A message without a receive stays in the socket, where it counts for congestion;
+ * but when answers are waited for, which come behind it, it is taken out into
+ * memory, as far as there may be such.
+ *
+ * Context: the engine.
+ */
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "rds.h"
+
+static const struct fi_buf krds_nothing;
+
+/* ---- receives ------------------------------------------------------------ */
+
+static struct krds_op *krds_receive_get(struct krds_ep *ep)
+{
+	struct krds_op *op;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op = list_first_entry_or_null(&ep->receives, struct krds_op, base.node);
+	if (op)
+		list_move_tail(&op->base.node, &ep->filling);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op;
+}
+
+/* Nothing has been received into it. */
+static void krds_receive_put(struct krds_ep *ep, struct krds_op *op)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	list_move(&op->base.node, &ep->receives);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+static void krds_received(struct krds_ep *ep, struct krds_op *op, size_t len,
+			  const struct sockaddr_in6 *from)
+{
+	struct fi_cq_err_entry *entry = &op->base.comp->entry;
+
+	entry->len = min(len, op->base.buf.len);
+	entry->olen = len - entry->len;
+	entry->src_addr = kfi_av_find(ep->post.ep.av, from);
+	krds_finish(ep, op, entry->olen ? FI_ETRUNC : 0, 0);
+}
+
+/* ---- messages that came too early ----------------------------------------- */
+
+static size_t krds_stash_size(size_t len)
+{
+	return sizeof(struct krds_stash) + len;
+}
+
+static void krds_stash_drop(struct krds_ep *ep, struct krds_stash *stash)
+{
+	list_del(&stash->node);
+	ep->stash_bytes -= krds_stash_size(stash->len);
+	kvfree(stash);
+}
+
+void krds_drop_stash(struct krds_ep *ep)
+{
+	struct krds_stash *stash, *next;
+
+	list_for_each_entry_safe(stash, next, &ep->stash, node)
+		krds_stash_drop(ep, stash);
+}
+
+/* The length is the sender's word for what the socket holds. */
+static bool krds_may_stash(const struct krds_ep *ep, size_t len)
+{
+	return !list_empty(&ep->busy) && len <= KRDS_MAX_MSG &&
+	       (list_empty(&ep->stash) ||
+		ep->stash_bytes + krds_stash_size(len) <= KRDS_STASH_BYTES);
+}
+
+static bool krds_stash(struct krds_ep *ep, size_t len)
+{
+	struct krds_stash *stash;
+	struct fi_buf buf;
+	ssize_t ret;
+
+	if (!krds_may_stash(ep, len))
+		return false;
+	stash = kvmalloc(krds_stash_size(len), GFP_KERNEL);
+	if (!stash)
+		return false;
+	buf = fi_buf_linear(stash->bytes, len);
+	ret = krds_socket_receive(ep, &buf, 0, &stash->from);
+	if (ret != len) {
+		kvfree(stash);
+		return false;
+	}
+	stash->len = len;
+	ep->stash_bytes += krds_stash_size(len);
+	list_add_tail(&stash->node, &ep->stash);
+	return true;
+}
+
+static void krds_unstash_all(struct krds_ep *ep)
+{
+	struct krds_stash *stash, *next;
+	struct kfi_buf_iter src, dst;
+	struct fi_buf buf;
+	struct krds_op *op;
+
+	list_for_each_entry_safe(stash, next, &ep->stash, node) {
+		op = krds_receive_get(ep);
+		if (!op)
+			break;
+		buf = fi_buf_linear(stash->bytes, stash->len);
+		kfi_buf_start(&src, &buf);
+		kfi_buf_start(&dst, &op->base.buf);
+		kfi_buf_copy(&dst, &src, min(stash->len, op->base.buf.len));
+		krds_received(ep, op, stash->len, &stash->from);
+		krds_stash_drop(ep, stash);
+	}
+}
+
+/* ---- datagrams ------------------------------------------------------------ */
+
+/* A message of so many bytes is next. False: it has to wait. */
+static bool krds_receive_one(struct krds_ep *ep, size_t len)
+{
+	struct krds_op *op = krds_receive_get(ep);
+	struct sockaddr_in6 from;
+	ssize_t ret;
+
+	if (!op)
+		return krds_stash(ep, len);
+	ret = krds_socket_receive(ep, &op->base.buf, 0, &from);
+	if (ret < 0 || !from.sin6_family) {
+		krds_receive_put(ep, op);
+		return false;
+	}
+	krds_received(ep, op, ret, &from);
+	return true;
+}
+
+/* Is there a use for what the socket has? */
+static bool krds_is_wanted(struct krds_ep *ep)
+{
+	unsigned long irq;
+	bool posted;
+
+	if (!list_empty(&ep->busy))
+		return true;
+	spin_lock_irqsave(&ep->post.lock, irq);
+	posted = !list_empty(&ep->receives);
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return posted;
+}
+
+/* True: something came that sends may have waited for, or there is more. */
+bool krds_receive_all(struct krds_ep *ep)
+{
+	struct sockaddr_in6 from;
+	bool news = false;
+	ssize_t len;
+	int n;
+
+	krds_unstash_all(ep);
+	ep->clogged = false;
+	for (n = 0; n < KRDS_BATCH && krds_is_wanted(ep); n++) {
+		len = krds_socket_receive(ep, &krds_nothing, MSG_PEEK, &from);
+		if (len < 0)
+			return news;
+		if (!from.sin6_family) {
+			news = true;
+		} else if (!len && !from.sin6_port) {
+			krds_socket_receive(ep, &krds_nothing, 0, &from);
+			krds_answered(ep, &from);
+			news = true;
+		} else if (!krds_receive_one(ep, len)) {
+			ep->clogged = true;
+			return news;
+		}
+	}
+	return news || n == KRDS_BATCH;
+}

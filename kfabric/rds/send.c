@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rds provider: handing messages to RDS, in the order of posting to each port.
+ *
+ * Context: the engine.
+ */
+#include <linux/jiffies.h>
+
+#include "rds.h"
+
+/* A message to a port waits behind an earlier one that the port was too full for. */
+static bool krds_is_behind(const struct krds_host *host,
+			   const struct krds_op *op)
+{
+	const struct krds_op *other;
+
+	list_for_each_entry(other, &host->sends, base.node) {
+		if (other == op)
+			break;
+		if (krds_same_port(other, op))
+			return true;
+	}
+	return false;
+}
+
+/* False: it was canceled. */
+static bool krds_begin(struct krds_ep *ep, struct krds_op *op)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op->begun = !op->canceled;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+	return op->begun;
+}
+
+static void krds_begin_undo(struct krds_ep *ep, struct krds_op *op)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&ep->post.lock, irq);
+	op->begun = false;
+	spin_unlock_irqrestore(&ep->post.lock, irq);
+}
+
+/* Its port takes messages again: those behind it have waited for that. */
+static void krds_wait_anew(struct krds_ep *ep, struct krds_host *host,
+			   struct krds_op *op)
+{
+	struct krds_op *other = op;
+
+	list_for_each_entry_continue(other, &host->sends,
+				     base.node) if (krds_same_port(other, op))
+		other->deadline = krds_deadline(ep);
+}
+
+static void krds_taken(struct krds_ep *ep, struct krds_host *host,
+		       struct krds_op *op)
+{
+	if (op->why)
+		krds_wait_anew(ep, host, op);
+	if (host->local || (op->base.flags & FI_INJECT_COMPLETE)) {
+		krds_finish(ep, op, 0, 0);
+		return;
+	}
+	op->question = host->questions + 1;
+	op->deadline = krds_deadline(ep);
+	list_move_tail(&op->base.node, &host->handed);
+}
+
+static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
+			   struct krds_op *op)
+{
+	int ret;
+
+	if (!krds_begin(ep, op)) {
+		krds_finish(ep, op, ECANCELED, 0);
+		return;
+	}
+	ret = krds_socket_send(ep, &op->to, &op->base.buf);
+	switch (ret) {
+	case 0:
+		krds_taken(ep, host, op);
+		break;
+	case -EAGAIN:
+	case -ENOBUFS:
+	case -ENOMEM:
+		op->why = -ret;
+		ep->full = ret == -EAGAIN;
+		krds_begin_undo(ep, op);
+		break;
+	default:
+		krds_finish(ep, op, FI_EHOSTUNREACH, ret);
+	}
+}
+
+static void krds_send_host(struct krds_ep *ep, struct krds_host *host)
+{
+	struct krds_op *op, *next;
+
+	if (host->up || host->local)
+		list_for_each_entry_safe(op, next, &host->sends, base.node) {
+			if (ep->full)
+				break;
+			if (!krds_is_behind(host, op))
+				krds_hand_over(ep, host, op);
+		}
+	krds_ask(ep, host);
+	if (list_empty(&host->sends) && list_empty(&host->handed))
+		krds_host_idle(ep, host);
+}
+
+void krds_send_all(struct krds_ep *ep)
+{
+	bool check = time_after_eq(jiffies, ep->next_tick);
+	struct krds_host *host, *next;
+	bool cancel;
+
+	spin_lock_irq(&ep->post.lock);
+	cancel = ep->cancel;
+	ep->cancel = false;
+	spin_unlock_irq(&ep->post.lock);
+	if (check)
+		ep->next_tick = jiffies + msecs_to_jiffies(KRDS_TICK_MS);
+	ep->full = false;
+	list_for_each_entry_safe(host, next, &ep->busy, busy) {
+		if (check || cancel)
+			krds_host_check(ep, host);
+		krds_send_host(ep, host);
+	}
+	/* Who was first today is last tomorrow: what is full must not be theirs. */
+	list_rotate_left(&ep->busy);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Selftest: unconnected endpoints and a peer on another host, or in another network
+ * namespace, which sends back every message to where it came from.
+ *
+ * Somebody else cuts the link, and mends it, when lines say so. What is still posted
+ * cannot be posted again, so that nothing more is tried where something has not come.
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "st.h"
+
+#define SHORT_MS 3000 /* time-out of what is to end by it */
+#define ROOMS	 64 /* messages under way */
+#define ROOM_LEN 4096
+#define BYTES	 4000 /* of one of many messages */
+
+struct remote {
+	struct st_node node;
+	fi_addr_t peer;
+	fi_addr_t nobody;
+	struct st_op *tx[ROOMS];
+	struct st_op *rx[ROOMS];
+	u8 *src, *dst;
+	bool wanted; /* rx[1] has been posted */
+};
+
+static void st_remote_close(struct remote *r)
+{
+	int i;
+
+	st_node_close(&r->node);
+	for (i = 0; i < ROOMS; i++) {
+		kfree(r->tx[i]);
+		kfree(r->rx[i]);
+	}
+	kvfree(r->src);
+	kvfree(r->dst);
+}
+
+static bool st_remote_open(struct remote *r, struct st *st)
+{
+	bool ok = true;
+	char port[8];
+	int i;
+
+	r->src = kvzalloc(ST_ARENA_LEN, GFP_KERNEL);
+	r->dst = kvzalloc(ST_ARENA_LEN, GFP_KERNEL);
+	for (i = 0; i < ROOMS; i++) {
+		r->tx[i] = st_op_new(st);
+		r->rx[i] = st_op_new(st);
+		ok = ok && r->tx[i] && r->rx[i];
+	}
+	snprintf(port, sizeof(port), "%u", st_peer_port);
+	return CHECK(st, ok && r->src && r->dst, "there is memory") &&
+	       CHECK_EQ(st, st_node_open(&r->node, st, 0, SHORT_MS), 0,
+			"an endpoint opens") &&
+	       CHECK_EQ(st,
+			fi_av_insertsvc(r->node.av, st_peer, port, &r->peer, 0,
+					NULL),
+			1, "its peer has an address") &&
+	       CHECK_EQ(st,
+			fi_av_insertsvc(r->node.av, st_nobody, port, &r->nobody,
+					0, NULL),
+			1, "so has nobody");
+}
+
+/* ---- there and back --------------------------------------------------------- */
+
+static int st_remote_echo(struct remote *r, size_t len)
+{
+	int ret = st_node_recv(&r->node, r->rx[0], r->dst, ST_MAX_LEN);
+
+	ret = ret ?: st_node_send(&r->node, r->tx[0], r->src, len, r->peer);
+	ret = st_op_result(r->node.cq, r->tx[0], ret);
+	return st_op_result(r->node.cq, r->rx[0], ret);
+}
+
+static bool st_remote_sizes(struct st *st, struct remote *r)
+{
+	static const size_t sizes[] = { 1, 0, 64, 4096, 65537, ST_MAX_LEN };
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes) && ok; i++) {
+		st_fill(r->src, sizes[i], i + 1);
+		memset(r->dst, 0, sizes[i]);
+		ok = CHECKF(st,
+			    !st_remote_echo(r, sizes[i]) &&
+				    r->rx[0]->entry.len == sizes[i] &&
+				    r->rx[0]->entry.src_addr == r->peer &&
+				    st_holds(r->dst, sizes[i], i + 1),
+			    "a message of %zu bytes comes back, and from whom",
+			    sizes[i]);
+	}
+	return ok;
+}
+
+/* More than any buffer on the way takes, with the receives posted last. */
+static bool st_remote_many(struct st *st, struct remote *r)
+{
+	int i, sent = 0, got = 0, ret = 0;
+
+	for (i = 0; i < ROOMS; i++) {
+		st_fill(r->src + i * ROOM_LEN, BYTES, i);
+		ret = ret
+			      ?: st_node_send(&r->node, r->tx[i],
+					      r->src + i * ROOM_LEN, BYTES,
+					      r->peer);
+	}
+	CHECK_EQ(st, st_op_result(r->node.cq, r->tx[7], ret), 0,
+		 "sends are done although what comes back has no receive");
+	for (i = 0; i < ROOMS; i++)
+		ret = ret
+			      ?: st_node_recv(&r->node, r->rx[i],
+					      r->dst + i * ROOM_LEN, ROOM_LEN);
+	for (i = 0; i < ROOMS; i++)
+		sent += !st_op_result(r->node.cq, r->tx[i], ret);
+	CHECK_EQ(st, sent, ROOMS, "all of many messages are sent");
+	for (i = 0; i < ROOMS; i++)
+		got += !st_op_result(r->node.cq, r->rx[i], ret) &&
+		       st_holds(r->dst + i * ROOM_LEN, BYTES, i);
+	return CHECK_EQ(st, got, ROOMS,
+			"they come back in the order of posting");
+}
+
+static bool st_remote_levels(struct st *st, struct remote *r)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(r->src, BYTES),
+			      .addr = r->peer,
+			      .context = &r->tx[0]->ctx };
+	int ret = st_node_recv(&r->node, r->rx[0], r->dst, ROOM_LEN);
+
+	st_op_reset(r->tx[0]);
+	ret = ret ?: fi_sendmsg(r->node.ep, &msg, FI_INJECT_COMPLETE);
+	ret = st_op_result(r->node.cq, r->tx[0], ret);
+	if (!CHECK_EQ(
+		    st, st_op_result(r->node.cq, r->rx[0], ret), 0,
+		    "a message that is done when its buffer is free comes back"))
+		return false;
+	ret = st_node_recv(&r->node, r->rx[0], r->dst, ROOM_LEN);
+	ret = ret ?: fi_inject(r->node.ep, r->src, 64, r->peer);
+	CHECK_EQ(st, st_op_result(r->node.cq, r->rx[0], ret), 0,
+		 "so does one that is injected");
+	return CHECK_EQ(st, r->rx[0]->entry.len, 64, "as long as it was");
+}
+
+/* ---- who is not there --------------------------------------------------------- */
+
+static void st_remote_nobody(struct st *st, struct remote *r)
+{
+	struct st_op *late = r->tx[ROOMS - 1];
+	int ret = st_node_send(&r->node, late, r->src, BYTES, r->nobody);
+
+	if (!CHECK_EQ(st, ret ?: st_remote_echo(r, 10), 0,
+		      "a message comes back while another one waits for nobody"))
+		return;
+	CHECK_EQ(st, late->count, 0, "that one still waits");
+	CHECK_EQ(st, st_op_result(r->node.cq, late, ret), EHOSTUNREACH,
+		 "it ends as unreachable");
+	CHECK(st, late->entry.prov_errno <= 0, "nobody has got it");
+	ret = st_node_send(&r->node, late, r->src, BYTES, r->nobody);
+	ret = ret ?: fi_cancel(&r->node.ep->fid, &late->ctx);
+	CHECK_EQ(st, st_op_result(r->node.cq, late, ret), ECANCELED,
+		 "one that waits is canceled");
+}
+
+/* There is a receive for one more of those that come back. */
+static int st_remote_want(struct remote *r)
+{
+	if (r->wanted && !r->rx[1]->count)
+		return 0;
+	r->wanted = true;
+	return st_node_recv(&r->node, r->rx[1], r->dst, ROOM_LEN);
+}
+
+/* Until a send ends so. */
+static bool st_remote_becomes(struct remote *r, int err)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+	int ret;
+
+	do {
+		ret = st_remote_want(r);
+		ret = ret
+			      ?: st_node_send(&r->node, r->tx[0], r->src, 10,
+					      r->peer);
+		ret = st_op_result(r->node.cq, r->tx[0], ret);
+	} while (ret != err && time_before(jiffies, end));
+	return ret == err;
+}
+
+static void st_remote_lose(struct st *st, struct remote *r)
+{
+	int ret;
+
+	if (!CHECK_EQ(st, st_remote_echo(r, 10), 0, "a message comes back"))
+		return;
+	st_tap_line("    # now the link may be cut");
+	CHECK(st, st_remote_becomes(r, EHOSTUNREACH),
+	      "the peer becomes unreachable when the link is cut");
+	st_tap_line("    # now the link may be mended");
+	CHECK(st, st_remote_becomes(r, 0), "and is reached when it is mended");
+	ret = st_remote_want(r);
+	CHECK_EQ(st, st_op_result(r->node.cq, r->rx[1], ret), 0,
+		 "what it sends back comes");
+}
+
+static void st_remote_come_and_go(struct st *st, struct remote *r)
+{
+	if (st_remote_sizes(st, r) && st_remote_many(st, r) &&
+	    st_remote_levels(st, r))
+		st_remote_nobody(st, r);
+}
+
+static void st_remote_run(struct st *st,
+			  void (*run)(struct st *st, struct remote *r))
+{
+	struct remote *r = kzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r)
+		return;
+	if (st_remote_open(r, st))
+		run(st, r);
+	st_remote_close(r);
+	kfree(r);
+}
+
+void st_test_remote(struct st *st)
+{
+	st_remote_run(st, st_remote_come_and_go);
+}
+
+void st_test_cut(struct st *st)
+{
+	st_remote_run(st, st_remote_lose);
+}
