@@ -32,6 +32,9 @@ bool st_with_load;
 module_param_named(load, st_with_load, bool, 0444);
 MODULE_PARM_DESC(
 	load, "keep other connections, regions and providers busy meanwhile");
+static char *st_beside = "";
+module_param_named(beside, st_beside, charp, 0444);
+MODULE_PARM_DESC(beside, "providers of unconnected endpoints to use meanwhile");
 char *st_peer = "";
 module_param_named(peer, st_peer, charp, 0444);
 MODULE_PARM_DESC(peer, "remote: address of who sends back what it gets");
@@ -125,12 +128,15 @@ static void st_run_provider(const char *name, unsigned int number)
 	} else {
 		ret = st_open(st);
 	}
-	if (CHECK_EQ(st, ret, 0, "the provider opens"))
+	if (CHECK_EQ(st, ret, 0, "the provider opens")) {
+		st_beside_start(st, st_beside);
 		for (i = 0; i < groups; i++)
 			if (st_is_due(st, &group[i])) {
 				st_tap_line("    # %s", group[i].name);
 				group[i].run(st);
 			}
+		st_beside_stop(st);
+	}
 	st_close(st);
 	st_end_subtest(st, number);
 	kfree(st);

@@ -217,6 +217,11 @@ struct st_load *st_load_start(struct st *st);
 bool st_load_goes_on(struct st_load *load);
 void st_load_stop(struct st_load *load, unsigned int rounds);
 
+/* ---- beside.c ---- */
+
+void st_beside_start(struct st *st, const char *names);
+void st_beside_stop(struct st *st);
+
 /* ---- the tests ---- */
 
 int st_dummy_round(void);
