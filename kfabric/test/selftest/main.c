@@ -64,7 +64,7 @@ static const struct st_group st_groups[] = {
 	{ "rma", st_test_rma },		{ "read", st_test_read },
 	{ "access", st_test_access },	{ "queue", st_test_queue },
 	{ "close", st_test_close },	{ "context", st_test_context },
-	{ "cycle", st_test_cycle },
+	{ "cycle", st_test_cycle },	{ "memory", st_test_memory, true },
 };
 
 /* What is tried of providers of unconnected endpoints, "rdm;..." and "rds". */
@@ -85,6 +85,7 @@ static const struct st_group st_rdm_groups[] = {
 	{ "alloc", st_test_rdm_alloc, true, true },
 	{ "remote", st_test_remote, true },
 	{ "cut", st_test_cut, true },
+	{ "memory", st_test_rdm_memory, true },
 };
 
 static bool st_is_wanted(const char *name)
