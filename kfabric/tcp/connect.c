@@ -84,7 +84,8 @@ int ktcp_connect(struct fid_ep *fid, const void *addr, const void *param,
 		return -EINVAL;
 	if (addr)
 		memcpy(&ep->remote, addr, kfi_addr_len(addr));
-	ret = ktcp_socket_open(sa->sa_family, &ep->sock);
+	ret = ktcp_socket_open(fid->domain->fabric->net, sa->sa_family,
+			       &ep->sock);
 	if (ret)
 		return ret;
 	ktcp_socket_tune(ep->sock, fid->op_timeout_ms);

@@ -15,7 +15,6 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <net/dst.h>
-#include <net/net_namespace.h>
 #include <net/rtnetlink.h>
 
 #include "tcp.h"
@@ -61,8 +60,8 @@ int ktcp_ep_path(struct fid_ep *fid, struct fi_path *path)
 
 	if (ep->sock || !ep->remote.sin6_family)
 		return -FI_EOPBADSTATE;
-	ret = sock_create_kern(&init_net, ep->remote.sin6_family, SOCK_DGRAM,
-			       IPPROTO_UDP, &probe);
+	ret = sock_create_kern(fid->domain->fabric->net, ep->remote.sin6_family,
+			       SOCK_DGRAM, IPPROTO_UDP, &probe);
 	if (ret)
 		return ret;
 	ret = ktcp_path_bind(probe, ep);

@@ -196,7 +196,7 @@ static int ktcp_listen(struct fid_pep *pep)
 	struct sockaddr *addr = p->info->src_addr;
 	int ret;
 
-	ret = ktcp_socket_open(addr->sa_family, &p->sock);
+	ret = ktcp_socket_open(pep->fabric->net, addr->sa_family, &p->sock);
 	if (ret)
 		return ret;
 	sock_set_reuseaddr(p->sock->sk);

@@ -7,7 +7,6 @@
 #include <linux/in.h>
 #include <linux/jiffies.h>
 #include <linux/tcp.h>
-#include <net/net_namespace.h>
 #include <net/tcp.h>
 
 #include <compat.h>
@@ -18,10 +17,9 @@
 #define KEEP_COUNT   3
 #define KEEP_PAUSE_S 2
 
-int ktcp_socket_open(int family, struct socket **sock)
+int ktcp_socket_open(struct net *net, int family, struct socket **sock)
 {
-	int ret = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP,
-				   sock);
+	int ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
 
 	if (!ret)
 		kfi_sock_own_pages(*sock);

@@ -226,7 +226,7 @@ int ktcp_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr,
 u64 ktcp_moved_bytes(const struct ktcp_ep *ep);
 
 /* socket.c */
-int ktcp_socket_open(int family, struct socket **sock);
+int ktcp_socket_open(struct net *net, int family, struct socket **sock);
 /* -EAGAIN: nobody is there. */
 int ktcp_socket_accept(struct socket *listener, struct socket **sock);
 void ktcp_socket_tune(struct socket *sock, u32 timeout_ms);

@@ -197,8 +197,8 @@ static int kfiv_start_connect(struct kfiv_ep *ep)
 	lockdep_assert_held(&ep->id_mutex);
 	if (test_bit(KFIV_ONCE_HW_FREED, &ep->once))
 		return -ENODEV;
-	id = rdma_create_id(&init_net, kfiv_cm_event, &ep->cm, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = rdma_create_id(ep->ep.domain->fabric->net, kfiv_cm_event, &ep->cm,
+			    RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ep->id = id;

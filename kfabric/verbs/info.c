@@ -8,6 +8,8 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -211,8 +213,8 @@ static int kfiv_ask_cm(const struct fi_info *hints, const struct fi_info *want,
 	int ret;
 
 	init_completion(&probe.done);
-	id = rdma_create_id(&init_net, kfiv_cm_event, &probe.cm, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = rdma_create_id(current->nsproxy->net_ns, kfiv_cm_event, &probe.cm,
+			    RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	if (want->src_addr)

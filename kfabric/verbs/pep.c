@@ -55,8 +55,8 @@ static int kfiv_pep_listen(struct fid_pep *fpep)
 	int ret;
 
 	noio = memalloc_noio_save();
-	id = rdma_create_id(&init_net, kfiv_cm_event, &pep->cm, RDMA_PS_TCP,
-			    IB_QPT_RC);
+	id = rdma_create_id(fpep->fabric->net, kfiv_cm_event, &pep->cm,
+			    RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		goto restore;
