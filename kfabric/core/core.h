@@ -22,11 +22,18 @@
 
 /* provider.c */
 extern struct mutex kfi_prov_mutex; /* protects kfi_prov_list */
-extern struct list_head kfi_prov_list; /* by preference */
+extern struct list_head kfi_prov_list; /* in the order of fi_getinfo() */
 /* Does the provider named name ("fault") handle prov_name ("fault;loop")? */
 bool kfi_prov_handles(const char *name, const char *prov_name);
 bool kfi_prov_get(struct kfi_provider *prov);
 void kfi_prov_put(struct kfi_provider *prov);
+
+/* choice.c */
+bool kfi_prov_comes_before(const struct kfi_provider *a,
+			   const struct kfi_provider *b);
+bool kfi_prov_is_excluded(const struct kfi_provider *prov);
+u32 kfi_choose_op_timeout(u32 wish, u32 usual);
+u32 kfi_choose_cm_timeout(u32 wish, u32 usual);
 
 /* object.c */
 extern struct mutex kfi_obj_mutex; /* protects kfi_obj_list */

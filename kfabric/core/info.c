@@ -234,11 +234,12 @@ EXPORT_SYMBOL_GPL(kfi_match_info);
 void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints)
 {
 	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
+	struct fi_ep_attr *to = info->ep_attr;
 
-	if (ep && ep->op_timeout_ms)
-		info->ep_attr->op_timeout_ms = ep->op_timeout_ms;
-	if (ep && ep->cm_timeout_ms)
-		info->ep_attr->cm_timeout_ms = ep->cm_timeout_ms;
+	to->op_timeout_ms = kfi_choose_op_timeout(ep ? ep->op_timeout_ms : 0,
+						  to->op_timeout_ms);
+	to->cm_timeout_ms = kfi_choose_cm_timeout(ep ? ep->cm_timeout_ms : 0,
+						  to->cm_timeout_ms);
 	if (hints && hints->tx_attr)
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
 	if (hints && hints->rx_attr)

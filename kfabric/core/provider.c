@@ -88,7 +88,7 @@ int kfabric_provider_register(struct kfi_provider *prov)
 	atomic_set(&prov->nr_objects, 0);
 	prov->dying = false;
 	list_for_each_entry(other, &kfi_prov_list, node) {
-		if (other->preference > prov->preference) {
+		if (kfi_prov_comes_before(prov, other)) {
 			pos = &other->node;
 			break;
 		}
@@ -113,7 +113,7 @@ void kfabric_provider_deregister(struct kfi_provider *prov)
 }
 EXPORT_SYMBOL_GPL(kfabric_provider_deregister);
 
-/* Take references on all registered providers, in order of preference. */
+/* Take references on all registered providers, in their order. */
 static int kfi_prov_snapshot(struct kfi_provider ***provs, size_t *count)
 {
 	struct kfi_provider *prov, **v;
@@ -233,7 +233,8 @@ int kfabric_getinfo(u32 version, const char *node, const char *service,
 		prov = provs[i];
 		list = NULL;
 		if (!ret && (want ? kfi_prov_handles(prov->name, want)
-				  : !(prov->flags & KFI_PROV_EXPLICIT)))
+				  : !(prov->flags & KFI_PROV_EXPLICIT) &&
+					     !kfi_prov_is_excluded(prov)))
 			ret = prov->getinfo(prov, node, service, flags, hints,
 					    &list);
 		/* One provider that cannot must not hide the others. */

@@ -56,8 +56,9 @@
  * @fi_version: FI_VERSION() of the interface it was built for; the major
  *	number must be the core's
  * @owner: THIS_MODULE
- * @preference: order of the answers to fi_getinfo(), lowest first; verbs 10,
- *	tcp 20, rds 30, loop 40, layered ones 90
+ * @preference: order of the answers to fi_getinfo(), lowest first, behind
+ *	those that the core's parameter "order" names; verbs 10, tcp 20, rds 30,
+ *	loop 40, layered ones 90
  * @flags: KFI_PROV_*
  * @getinfo: list what there is. @node and @service are checked for form;
  *	kfi_resolve() turns them into addresses. The core filters the answer
@@ -598,7 +599,8 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints);
 
 /**
  * kfi_obey_hints() - take over wishes that any provider can follow
- * @info: gets them: time-outs and default flags of operations
+ * @info: gets them: time-outs and default flags of operations; has the
+ *	provider's usual time-outs, which the core's parameters override
  * @hints: of fi_getinfo(), or NULL
  *
  * Context: any.

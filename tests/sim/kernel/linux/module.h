@@ -5,6 +5,7 @@
 
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/moduleparam.h>
 
 struct module;
 #define THIS_MODULE ((struct module *)NULL)
@@ -20,15 +21,6 @@ struct module;
 	void sim_##fn(void)  \
 	{                    \
 		fn();        \
-	}
-/* A parameter of a module stands in the environment. */
-#define module_param_named(name, variable, type, mode)                  \
-	__attribute__((constructor)) static void sim_param_##name(void) \
-	{                                                               \
-		const char *text = getenv("KM_PARAM_" #name);           \
-                                                                        \
-		if (text)                                               \
-			(variable) = strtoul(text, NULL, 10);           \
 	}
 #define MODULE_DESCRIPTION(text)
 #define MODULE_LICENSE(text)
