@@ -29,6 +29,15 @@ def spent_by_children():
     return usage.ru_utime + usage.ru_stime
 
 
+def breaks(program, seed, **environment):
+    """Is a promise broken in the world of this seed?"""
+    result = subprocess.run(
+        ["prlimit", f"--cpu={HANG_S}", program, "--seed", seed, "--trace"],
+        env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        check=False)
+    return result.returncode != 0
+
+
 def hunt_once(program, seconds, **environment):
     """Seconds of processor time until fresh seeds find it, or infinity; how it shows."""
     before = spent_by_children()
@@ -77,10 +86,26 @@ class Notes:
         spent, what = hunt_once(program, seconds - before, **environment)
         took = None if math.isinf(spent) else before + spent
         tries[begun:begun + 1] = [[seconds, took, what]]
+        self.write()
+
+    def write(self):
         if self.path:
             beside = self.path.with_suffix(".new")
             beside.write_text(json.dumps(self.state, indent=1) + "\n")
             beside.replace(self.path)
+
+    def found_in_crowd(self, name, seconds, took, what):
+        """One of several in one simulator: the others have had this time, too."""
+        self.state["tries"].setdefault(name, []).append([seconds, took, what])
+        self.write()
+
+    def missed_in_crowd(self, names, seconds, what):
+        """What nobody has found of them all: it is no try of its own."""
+        self.state.setdefault("crowds", {}).update({name: [seconds, what] for name in names})
+        self.write()
+
+    def was_in_crowd(self, name, seconds):
+        return self.state.get("crowds", {}).get(name, [0])[0] >= seconds
 
     def tries(self, name, seconds):
         """Those that say something of so many seconds, as hunt_once() does."""
@@ -115,6 +140,55 @@ def hunt(name, program, seconds, tries, notes, **environment):
     if math.isinf(median):
         return f"{name}: not in {seconds:g} s [{times}] {found[0][1]}".rstrip(), False
     return f"{name}: {median:.1f} s [{times}] {what}", True
+
+
+def narrow_down(names, make, seed):
+    """Some of the mutants with which the world of a seed breaks a promise, mostly one.
+
+    Mutants that do nothing in that world can be left out, and it stays the same.
+    """
+    n_parts = 2
+    while len(names) > 1:
+        size = -(-len(names) // n_parts)
+        parts = [names[at:at + size] for at in range(0, len(names), size)]
+        rests = [[n for n in names if n not in part] for part in parts] if n_parts > 2 else []
+        less = next((those for those in parts + rests if breaks_with(those, make, seed)), None)
+        if less is not None:
+            n_parts = 2 if less in parts else max(n_parts - 1, 2)
+            names = less
+        elif size == 1:
+            break
+        else:
+            n_parts = min(2 * n_parts, len(names))
+    return names
+
+
+def breaks_with(names, make, seed):
+    program, environment = make(names)
+    return breaks(program, seed, **environment)
+
+
+def hunt_together(names, make, seconds, notes):
+    """What fresh seeds find of several mutants in one simulator, each for so many seconds.
+
+    make(names) is the simulator with these, and its environment. What has been found is
+    left out; the time goes on for the others.
+    """
+    spent = 0
+    while names:
+        program, environment = make(names)
+        took, what = hunt_once(program, seconds - spent, **environment)
+        if math.isinf(took):
+            break
+        spent += took
+        seed = re.match(r"seed (\d+): ", what)
+        those = narrow_down(names, make, seed[1]) if seed else names
+        print(f"{' or '.join(those)}: {spent:.1f} s, one of {len(names)} {what}", flush=True)
+        if len(those) == 1:
+            notes.found_in_crowd(those[0], seconds, spent, what)
+        names = [n for n in names if n not in those]
+    print(f"not in {seconds:g} s: {' '.join(names)}", flush=True)
+    notes.missed_in_crowd(names, seconds, f"{len(names)} in one simulator")
 
 
 def look_in_table(name, program, cuts, **environment):
