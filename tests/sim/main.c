@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #include "scene.h"
 
 #define CRASH_STACK_BYTES (64U << 10)
+/* Of the processor: no world takes a tenth of it. */
+#define HANG_S 30
 
 static volatile uint64_t running_seed;
 
@@ -44,6 +47,50 @@ static double cpu_seconds(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+/* A loop that does not end lets no time pass, and no event come. */
+static void tell_hang(int number)
+{
+	(void)dprintf(STDOUT_FILENO,
+		      "seed %llu: it hangs\n"
+		      "# in %.1f s of processor time\n",
+		      (unsigned long long)running_seed, cpu_seconds() - HANG_S);
+	_exit(1);
+}
+
+/* The signal comes again when this returns, and ends the process as it should. */
+static void tell_crash(int number)
+{
+	(void)dprintf(STDOUT_FILENO, "seed %llu: it crashes: %s\n",
+		      (unsigned long long)running_seed, strsignal(number));
+}
+
+static void hear_crashes(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+				       SIGABRT };
+	static uint8_t memory[CRASH_STACK_BYTES];
+	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
+	struct sigaction action = {
+		.sa_handler = tell_crash,
+		.sa_flags = SA_ONSTACK | (int)SA_RESETHAND,
+	};
+
+	if (sigaltstack(&stack, NULL))
+		sim_die("no stack for signals");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		(void)sigaction(signals[i], &action, NULL);
+	action.sa_handler = tell_hang;
+	(void)sigaction(SIGPROF, &action, NULL);
+}
+
+/* A world begins. */
+static void wait_for_hang(void)
+{
+	static const struct itimerval timer = { .it_value = { HANG_S, 0 } };
+
+	(void)setitimer(ITIMER_PROF, &timer, NULL);
+}
+
 /* Return: true: no promise was broken; else the words are in sim_violation. */
 static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 {
@@ -51,6 +98,7 @@ static bool run_seed(uint64_t seed, uint64_t faults, struct totals *totals)
 
 	*sim_violation = '\0';
 	running_seed = seed;
+	wait_for_hang();
 	scene = sim_scene_new(seed, faults);
 	sim_world_run();
 	sim_scene_check(scene);
@@ -117,30 +165,6 @@ static uint64_t fresh_seed(void)
 
 	(void)timespec_get(&now, TIME_UTC);
 	return (uint64_t)now.tv_sec * SIM_S + (uint64_t)now.tv_nsec;
-}
-
-/* The signal comes again when this returns, and ends the process as it should. */
-static void tell_crash(int number)
-{
-	(void)dprintf(STDOUT_FILENO, "seed %llu: it crashes: %s\n",
-		      (unsigned long long)running_seed, strsignal(number));
-}
-
-static void hear_crashes(void)
-{
-	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE,
-				       SIGABRT };
-	static uint8_t memory[CRASH_STACK_BYTES];
-	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
-	struct sigaction action = {
-		.sa_handler = tell_crash,
-		.sa_flags = SA_ONSTACK | (int)SA_RESETHAND,
-	};
-
-	if (sigaltstack(&stack, NULL))
-		sim_die("no stack for signals");
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)sigaction(signals[i], &action, NULL);
 }
 
 static bool is_more(uint64_t i, uint64_t n, double seconds)
