@@ -24,6 +24,9 @@
 #define OPENER_NS   (300 * SIM_US)
 #define AGAIN_NS    (20 * SIM_US)
 #define UNSEEN_NS   (100 * SIM_MS)
+/* Of those whose blocks somebody else wants. */
+#define LOSES_PERMILLE 800
+#define LEASE_MAX_MS   100
 
 void km_client_key(uint32_t number, uint8_t key[32])
 {
@@ -345,6 +348,7 @@ static void run_machine(void *arg)
 	int rc = km_boot();
 
 	sim_short_permille = d->settings.short_permille;
+	sim_hold_up_ns = d->settings.hold_up_ms * SIM_MS;
 	if (rc) {
 		sim_violated("%s: its kernel does not start: %d", d->name, rc);
 		return;
@@ -407,6 +411,19 @@ void sim_disk_kill(struct sim_disk *d, uint64_t down_ns)
 	sim_schedule(&d->restart, sim.now_ns + down_ns);
 }
 
+void sim_disk_choose_losses(uint64_t *dice, struct sim_disk_settings *s)
+{
+	/* While its lease lasts nobody else gets them. */
+	if (!s->visit_ms || s->lease_ms > LEASE_MAX_MS ||
+	    !sim_chance_of(dice, LOSES_PERMILLE))
+		return;
+	s->is_visited_by_itself = false;
+	s->is_visited_when_away = true;
+	s->visit_ms = 1 + (uint32_t)sim_below_of(dice, 3);
+	s->reconnect_s = 1;
+	s->retain_mb = 0;
+}
+
 void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 {
 	static const uint32_t words[] = { 64, 128, 512 };
@@ -447,6 +464,8 @@ void sim_disk_choose(uint64_t *dice, bool is_tcp, struct sim_disk_settings *s)
 	s->run_permille = sim_chance_of(dice, 300) ? 300 : 0;
 	if (sim_chance_of(dice, 500))
 		s->retain_mb = 4;
+	if (sim_chance_of(dice, s->retain_mb ? 500 : 150))
+		s->hold_up_ms = 1 + (uint32_t)sim_below_of(dice, 100);
 }
 
 /* Some lie right behind the one before, so that requests can be merged. */

@@ -38,12 +38,14 @@ struct sim_disk_settings {
 	uint32_t lease_ms;
 	uint32_t think_us;
 	uint32_t short_permille;
+	uint32_t hold_up_ms; /* on its machine, of who connects or closes */
 	uint32_t run_permille;
 	uint32_t posted_max;
 	bool is_thin;
 	bool is_nameless; /* its brick asks for no name */
 	uint32_t ro_permille; /* epochs in which nothing is written */
 	uint32_t visit_ms; /* of a squatter; 0: there is none */
+	bool is_visited_when_away; /* by one who waits until it is */
 	bool is_visited_by_itself;
 };
 
@@ -184,6 +186,8 @@ struct sim_disk {
 /* What this one is like, before a brick whose fabric is tcp, or not. */
 void sim_disk_choose(uint64_t *dice, bool is_tcp,
 		     struct sim_disk_settings *settings);
+/* It may lose what it has written, and then its blocks: see sim_faults_make(). */
+void sim_disk_choose_losses(uint64_t *dice, struct sim_disk_settings *settings);
 /*
  * @at: its place among the scene's; @process: of its machine
  * @machine: another disk, on whose machine it is; NULL: it has one of its own
@@ -210,6 +214,8 @@ bool sim_disk_is_freeing(const struct sim_disk *disk);
 void sim_disk_forget(struct sim_disk *disk);
 /* It says that it has lost writes, or is over. */
 bool sim_disk_is_lossy(const struct sim_disk *disk);
+/* It says that it has no connection. Context: threads of its machine. */
+bool sim_disk_is_away(const struct sim_disk *disk);
 /* It says that it has lost writes. */
 bool sim_disk_has_lost(const struct sim_disk *disk);
 /* It says that it is over, and not that it has lost any. */

@@ -63,6 +63,12 @@ bool sim_disk_has_failed(const struct sim_disk *d)
 	return state_is(d, "failed", "failed");
 }
 
+bool sim_disk_is_away(const struct sim_disk *d)
+{
+	return d->open && !d->is_leaving &&
+	       state_is(d, "connecting", "connecting");
+}
+
 bool sim_disk_has_lost(const struct sim_disk *d)
 {
 	return state_is(d, "lossy", "dead");

@@ -68,7 +68,9 @@ void __wrap_kfb_initiator_call(struct kfb_initiator *i,
 	struct sim_disk *d = (struct sim_disk *)sim_current->process;
 
 	if (sim_current->process->has_kernel && call->req.op == KFB_OP_UNMAP &&
-	    !call->req.u.unmap.range.n_blocks)
+	    !call->req.u.unmap.range.n_blocks) {
 		d->scene->faults.is_undoing = true;
+		d->scene->faults.has_lost = kfb_losses_error(&i->losses);
+	}
 	__real_kfb_initiator_call(i, call);
 }

@@ -23,12 +23,16 @@
 #define RARE_PERMILLE 350
 /* Behind the states of clients and disks: a disk undoes a mapping. */
 #define UNDOING (KFB_CLIENT_STATES + KFB_DISK_STATES)
+#define LOSING	(UNDOING + 1) /* the same of one that is lossy */
 #define LOSSY	(KFB_CLIENT_STATES + KFB_DISK_LOSSY)
 #define DEAD	(KFB_CLIENT_STATES + KFB_DISK_DEAD)
 /* How many times as often as others a fault waits for what is seldom. */
 #define SELDOM	      3
 #define AWAY_PERMILLE 300
 #define EVE_PERMILLE  700
+/* A disk loses twice. */
+#define LOSES_PERMILLE 700
+#define FIRST_NS       (500 * SIM_MS)
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
 
@@ -320,6 +324,8 @@ static bool is_in_state(const struct sim_scene *s, uint32_t state)
 {
 	if (state == UNDOING)
 		return s->faults.is_undoing;
+	if (state == LOSING)
+		return s->faults.is_undoing && s->faults.has_lost;
 	if (state >= KFB_CLIENT_STATES)
 		return sim_is_disk_in(state - KFB_CLIENT_STATES);
 	for (uint32_t i = 0; i < s->n_clients; i++)
@@ -448,11 +454,62 @@ static void choose_kind(struct sim_fault *f, const uint32_t *weights,
 		pick -= weights[f->kind++];
 }
 
+static void choose_fault(struct sim_fault *f, const uint32_t *weights,
+			 uint32_t sum, uint64_t *dice)
+{
+	f->state = SIM_ANY_STATE;
+	if (sim_chance_of(dice, BOUND_PERMILLE))
+		f->state = choose_state(f->scene, dice);
+	choose_kind(f, weights, sum, dice);
+	f->which = sim_below_of(dice, 1 << 20);
+	f->ns = choose_ns(dice);
+	/* Some links are silent for longer than anybody is patient. */
+	if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
+		f->ns *= 30;
+	/* What is refused for a moment is asked for again. */
+	if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD ||
+	     f->kind == SIM_SLOW) &&
+	    sim_chance_of(dice, 500))
+		f->ns += REFUSES_NS;
+	if (is_too_long(f, dice))
+		f->ns += SIM_S;
+}
+
+/* There is a disk that may lose what it has written, and then its blocks. */
+static bool has_loser(const struct sim_scene *s)
+{
+	for (uint32_t i = 0; i < s->n_disks; i++)
+		if (s->disks[i].settings.is_visited_when_away)
+			return true;
+	return false;
+}
+
+/* The second loss: its session ends for good as it finds that its blocks are another's. */
+static void come_second(struct sim_fault *f)
+{
+	f->kind = SIM_KILL_BRICK;
+	f->state = LOSING;
+	f->ns = 2 * SIM_S;
+}
+
+/* The first one: the brick's memory goes, and with it who had the blocks. */
+static void come_first(struct sim_fault *f, const struct sim_fault *second,
+		       uint64_t *dice)
+{
+	f->kind = SIM_POWER;
+	f->state = SIM_ANY_STATE;
+	f->which = second->which;
+	/* So long that whoever comes next finds that its lease is over. */
+	f->ns = FIRST_NS / 5 + sim_below_of(dice, FIRST_NS);
+	f->at_ns = second->at_ns;
+}
+
 void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		     uint64_t mask)
 {
 	uint32_t weights[SIM_FAULT_KINDS], sum = 0;
 	struct sim_faults *all = &s->faults;
+	bool loses = has_loser(s) && sim_chance_of(dice, LOSES_PERMILLE);
 
 	memset(all, 0, sizeof(*all));
 	sim_watch(NULL, NULL);
@@ -466,29 +523,21 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		sum += weights[i];
 	}
 	all->n = (uint32_t)sim_below_of(dice, SIM_FAULTS_MAX);
+	/* Others would mostly come between the two. */
+	if (loses)
+		all->n = 2;
 	for (uint32_t i = 0; sum && i < all->n; i++) {
 		struct sim_fault *f = &all->list[i];
 
 		f->scene = s;
-		f->state = SIM_ANY_STATE;
-		if (sim_chance_of(dice, BOUND_PERMILLE))
-			f->state = choose_state(s, dice);
-		choose_kind(f, weights, sum, dice);
-		f->which = sim_below_of(dice, 1 << 20);
-		f->ns = choose_ns(dice);
-		/* Some links are silent for longer than anybody is patient. */
-		if (f->kind == SIM_HOLD && sim_chance_of(dice, 100))
-			f->ns *= 30;
-		/* What is refused for a moment is asked for again. */
-		if ((f->kind == SIM_REFUSE || f->kind == SIM_CARD ||
-		     f->kind == SIM_SLOW) &&
-		    sim_chance_of(dice, 500))
-			f->ns += REFUSES_NS;
-		if (is_too_long(f, dice))
-			f->ns += SIM_S;
+		choose_fault(f, weights, sum, dice);
 		f->due.fire = due;
 		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns) /
 						(is_seldom(f->state) ? 4 : 1);
+		if (!i && loses)
+			come_second(f);
+		if (i == 1 && loses)
+			come_first(f, f - 1, dice);
 		if (mask >> i & 1)
 			sim_schedule(&f->due, f->at_ns);
 	}
@@ -523,6 +572,8 @@ static void print_state(uint32_t state)
 		return;
 	if (state == UNDOING)
 		printf(", when a disk undoes a mapping");
+	else if (state == LOSING)
+		printf(", when a lossy disk undoes a mapping");
 	else if (state >= KFB_CLIENT_STATES)
 		printf(", when the disk is %s",
 		       kfb_disk_state_name(state - KFB_CLIENT_STATES));

@@ -72,12 +72,14 @@ struct sim_fault {
  * @kills: what comes there is the end of its brickd alone
  * @waiting: by fault: it waits for a state
  * @is_undoing: since the last event a disk undoes a mapping
+ * @has_lost: it is one that has lost something before
  */
 struct sim_faults {
 	uint32_t n;
 	struct sim_fault list[SIM_FAULTS_MAX];
 	uint64_t waiting;
 	bool is_undoing;
+	bool has_lost;
 	uint64_t down_ns[SIM_BRICKS_MAX];
 	bool kills[SIM_BRICKS_MAX];
 };

@@ -250,6 +250,8 @@ static void add_disk(struct sim_scene *s, uint32_t at, uint64_t *dice)
 	/* Behind it there is nothing. */
 	if (!at && sim_chance_of(dice, 150))
 		d.first_va = -((uint64_t)d.grows_to << KFB_BLOCK_SHIFT);
+	if (!at)
+		sim_disk_choose_losses(dice, &d);
 	if (at) {
 		d.visit_ms = 0;
 		machine = sim_chance_of(dice, GUEST_PERMILLE) ? first : NULL;
@@ -277,6 +279,7 @@ static void add_visitor(struct sim_scene *s, uint64_t *dice)
 		return;
 	for (uint32_t i = 1; i < s->n_disks; i++)
 		if (s->disks[i].machine != d &&
+		    !d->settings.is_visited_when_away &&
 		    sim_chance_of(dice, VISITOR_PERMILLE))
 			machine = s->disks[i].machine;
 	d->squatter.number = d->number;

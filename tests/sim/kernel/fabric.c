@@ -226,14 +226,26 @@ static void interrupts(void *arg)
 
 /* ---- endpoints ----------------------------------------------------------------------- */
 
+uint64_t sim_hold_up_ns;
+
+/* Cards take their time, and others run meanwhile; packets come all the same. */
+static void hold_up(void)
+{
+	if (sim_hold_up_ns)
+		km_sleep_until(km_now_ns() + km_below(sim_hold_up_ns));
+}
+
 static int ep_connect(struct fid_ep *fid, const void *addr, const void *data,
 		      size_t len)
 {
 	struct sim_kep *ep = to_sim_kep(fid);
 	const struct sockaddr_in *sin = addr;
 
-	return km_nic_connect(ep->nic, sin ? ntohs(sin->sin_port) : ep->port,
-			      data, len);
+	int ret = km_nic_connect(ep->nic, sin ? ntohs(sin->sin_port) : ep->port,
+				 data, len);
+
+	hold_up();
+	return ret;
 }
 
 static int ep_shutdown(struct fid_ep *fid, u64 flags)
@@ -249,6 +261,7 @@ static void ep_close(struct kfid *fid)
 		km_broken("an endpoint is closed on which somebody sends");
 	km_nic_call(ep->nic);
 	wait_for_completion(&ep->gone);
+	hold_up();
 }
 
 static void ep_release(struct kfid *fid)
