@@ -71,6 +71,7 @@ struct sim_squatter {
  * @io: it
  * @disk: of which disk
  * @is_used: it is not over
+ * @begun_ns: when it was asked for
  * @r: of a write or read: its register
  * @zeros: by register: what becomes zero
  * @marks: what a flush covers, by register
@@ -84,6 +85,7 @@ struct sim_asked {
 	struct km_io io;
 	struct sim_disk *disk;
 	bool is_used;
+	uint64_t begun_ns;
 	struct sim_register *r;
 	uint32_t zeros;
 	uint64_t marks[SIM_DISK_REGS];

@@ -16,7 +16,9 @@
 #define FUA_CHANCE     100
 #define COMMIT_CHANCE  30
 #define PARTS	       16
-#define WRITTEN_CHANCE 30 /* of zeros of whole blocks that are written */
+#define WRITTEN_CHANCE 60 /* of zeros of whole blocks that are written */
+/* A disk waits for an answer for longer. */
+#define SOON_NS (900 * SIM_MS)
 /* No brick is away for so long. */
 #define AWAY_MAX_S 60
 
@@ -206,6 +208,7 @@ static void begin(struct sim_disk *d, struct sim_asked *a,
 	a->n_takings = d->n_takings;
 	a->was_over = !d->n_takers && sim_disk_has_failed(d);
 	sim_disk_told_asked(a);
+	a->begun_ns = sim.now_ns;
 	a->is_used = true;
 	a->r = r;
 	a->was_taken = r && d->taken[at(d, r)] == d->epoch;
@@ -230,6 +233,17 @@ bool sim_disk_is_freeing(const struct sim_disk *d)
 	return false;
 }
 
+/*
+ * What has succeeded at once was answered by its brick, and was done then. Else a
+ * request for it may still be under way.
+ */
+static void may_free_late(struct sim_disk *d, const struct sim_asked *a,
+			  int error)
+{
+	if (frees(d, a) && (error || sim.now_ns - a->begun_ns > SOON_NS))
+		sim_disk_may_free(d);
+}
+
 static void end(struct sim_disk *d, struct sim_asked *a)
 {
 	if (a->r)
@@ -237,8 +251,6 @@ static void end(struct sim_disk *d, struct sim_asked *a)
 	for (uint32_t i = 0; i < d->settings.n_registers; i++)
 		if (a->zeros >> i & 1)
 			d->is_busy[i] = false;
-	if (frees(d, a))
-		sim_disk_may_free(d);
 	a->is_used = false;
 	a->zeros = 0;
 	a->r = NULL;
@@ -259,6 +271,7 @@ void sim_disk_forget(struct sim_disk *d)
 		if (!d->asked[i].is_used)
 			continue;
 		d->was_clearing |= d->asked[i].zeros != 0;
+		may_free_late(d, &d->asked[i], -EIO);
 		end(d, &d->asked[i]);
 	}
 	for (uint32_t i = 0; i < d->settings.n_registers; i++)
@@ -428,6 +441,7 @@ static void done(struct km_io *io, int error)
 	case KM_DISCARD:
 	case KM_WRITE_ZEROES:
 		clear_done(d, a, error);
+		may_free_late(d, a, error);
 		break;
 	}
 	end(d, a);
