@@ -80,6 +80,24 @@ bool brick_sessions_is_full(const struct brick_sessions *all,
 	       all->n_admitted >= all->config->limits.sessions;
 }
 
+uint64_t brick_sessions_evict(struct brick_sessions *all, const char *client,
+			      uint32_t cause, uint32_t uid)
+{
+	struct brick_session *s;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH(s, &all->list, link)
+	{
+		if (!s->client || brick_session_is_ending(s) ||
+		    strcmp(s->client->name, client) != 0)
+			continue;
+		brick_session_evict(s, cause, uid);
+		n++;
+	}
+	brick_count_add(&all->counters->evictions, n);
+	return n;
+}
+
 struct brick_flow *brick_sessions_flow(struct brick_sessions *all,
 				       const struct brick_client *client)
 {

@@ -55,6 +55,18 @@ struct brick_session *brick_sessions_next(struct brick_sessions *all,
 bool brick_sessions_is_full(const struct brick_sessions *all,
 			    const struct brick_client *client);
 
+/**
+ * brick_sessions_evict - end all sessions of a client
+ * @all: all sessions
+ * @client: its name
+ * @cause: KFB_EVICTED_*
+ * @uid: with KFB_EVICTED_ORDER: whose order it is; else 0
+ *
+ * Return: how many there were to end.
+ */
+uint64_t brick_sessions_evict(struct brick_sessions *all, const char *client,
+			      uint32_t cause, uint32_t uid);
+
 /* What a client has through its sessions; NULL in there: it has none. */
 struct brick_holdings **
 brick_sessions_holdings(struct brick_sessions *all,
