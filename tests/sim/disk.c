@@ -23,6 +23,7 @@
 #define INSTANCE_AT 9
 #define OPENER_NS   (300 * SIM_US)
 #define AGAIN_NS    (20 * SIM_US)
+#define SLOW_NS	    (30 * SIM_MS)
 #define UNSEEN_NS   (100 * SIM_MS)
 /* Of those whose blocks somebody else wants. */
 #define LOSES_PERMILLE 800
@@ -129,6 +130,22 @@ static void open_meanwhile(void *arg)
 	km_wake(&d->n_openers);
 }
 
+/* Another administrator makes it larger when it is to go: before that, or not at all. */
+static void grow_meanwhile(void *arg)
+{
+	struct sim_disk *d = arg;
+	char text[ORDER_BYTES], answer[SIM_ANSWER_BYTES];
+
+	km_sleep_until(sim.now_ns + sim_disk_below(d, OPENER_NS));
+	(void)snprintf(text, sizeof(text), "resize,instance=%d,blocks=%u",
+		       d->instance, d->n_blocks + 1);
+	if (!km_control(text, answer, sizeof(answer)))
+		d->n_blocks++;
+	sim_trace(d->name, "%s meanwhile: %s", text, answer);
+	d->n_openers--;
+	km_wake(&d->n_openers);
+}
+
 /*
  * What was written and is over lasts, when detaching says so; by force it goes
  * with requests under way, too.
@@ -160,6 +177,16 @@ static void detach(struct sim_disk *d)
 	if (!force && !d->machine->n_guests && sim_disk_chance(d, 200)) {
 		d->n_openers++;
 		km_start("opener", open_meanwhile, d);
+	}
+	/* Much may happen while one thread does one thing. */
+	if (sim_disk_chance(d, 200)) {
+		d->machine->host.process.slow_until_ns = sim.now_ns + SLOW_NS;
+		d->machine->host.process.slow_ns = SIM_MS;
+	}
+	if (!d->machine->n_guests && d->n_blocks < d->settings.grows_to &&
+	    sim_disk_chance(d, 300)) {
+		d->n_openers++;
+		km_start("grower", grow_meanwhile, d);
 	}
 	/* When there is no memory for the order it has not been obeyed. */
 	while ((rc = sim_disk_order(d, text, answer)) == -ENOMEM ||

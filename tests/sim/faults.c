@@ -32,6 +32,7 @@
 #define EVE_PERMILLE  700
 /* A disk loses twice. */
 #define LOSES_PERMILLE 700
+#define LOSSY_PERMILLE 600
 #define FIRST_NS       (500 * SIM_MS)
 /* A disk asks for as long, and not longer. */
 #define REFUSES_NS SIM_S
@@ -484,19 +485,19 @@ static bool has_loser(const struct sim_scene *s)
 	return false;
 }
 
-/* The second loss: its session ends for good as it finds that its blocks are another's. */
-static void come_second(struct sim_fault *f)
+/* Its session ends for good as it finds that its blocks are another's. */
+static void come_second(struct sim_fault *f, bool is_lossy)
 {
 	f->kind = SIM_KILL_BRICK;
-	f->state = LOSING;
+	f->state = is_lossy ? LOSING : UNDOING;
 	f->ns = 2 * SIM_S;
 }
 
-/* The first one: the brick's memory goes, and with it who had the blocks. */
+/* The brick is away, and forgets who had the blocks; perhaps its memory goes, too. */
 static void come_first(struct sim_fault *f, const struct sim_fault *second,
 		       uint64_t *dice)
 {
-	f->kind = SIM_POWER;
+	f->kind = second->state == LOSING ? SIM_POWER : SIM_KILL_BRICK;
 	f->state = SIM_ANY_STATE;
 	f->which = second->which;
 	/* So long that whoever comes next finds that its lease is over. */
@@ -535,7 +536,7 @@ void sim_faults_make(struct sim_scene *s, uint64_t *dice, uint64_t span_ns,
 		f->at_ns = sim.now_ns + sim_below_of(dice, span_ns) /
 						(is_seldom(f->state) ? 4 : 1);
 		if (!i && loses)
-			come_second(f);
+			come_second(f, sim_chance_of(dice, LOSSY_PERMILLE));
 		if (i == 1 && loses)
 			come_first(f, f - 1, dice);
 		if (mask >> i & 1)
