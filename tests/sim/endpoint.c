@@ -6,6 +6,7 @@
 
 #include "kfabric/user/stcp.h"
 #include "link.h"
+#include "oracle.h"
 
 /* How often packets of an endpoint that is gone still arrive. */
 #define LATE_PERMILLE 500
@@ -92,6 +93,8 @@ static ssize_t ep_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			enum sim_op_kind kind, bool is_durable)
 {
+	const struct sim_link *link = ep_of(fid)->link;
+
 	const struct sim_op op = { .kind = kind,
 				   .is_durable = is_durable,
 				   .buf = msg->msg_iov[0].iov_base,
@@ -100,6 +103,10 @@ static ssize_t post_rma(struct fid_ep *fid, const struct fi_msg_rma *msg,
 				   .key = msg->rma_iov[0].key,
 				   .context = msg->context };
 
+	if (link->is_squatted)
+		sim_violated("link %u: bytes go to who has not proven to be "
+			     "the brick",
+			     link->number);
 	return post(fid, &op);
 }
 

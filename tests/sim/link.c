@@ -432,6 +432,7 @@ void sim_squat(uint64_t until_ns)
 static void squat(struct sim_link *link)
 {
 	sim_trace("fabric", "link %u: a squatter answers", link->number);
+	link->is_squatted = true;
 	switch (sim_below(4)) {
 	case 0:
 		return;

@@ -48,6 +48,7 @@ struct sim_notice {
  * @number: its place; N is told apart by it
  * @is_cut: nothing is sent any more
  * @is_late: what the client has sent may still arrive
+ * @is_squatted: somebody else than the brick has answered
  * @held_until_ns: nothing arrives before
  * @answer: to the client's request; @established: the brick hears that it is connected
  * @data: of connecting, accepting or refusing
@@ -61,6 +62,7 @@ struct sim_link {
 	bool is_cut;
 	bool is_late;
 	bool is_asked;
+	bool is_squatted;
 	uint64_t held_until_ns;
 	struct sim_notice notice[SIM_SIDES];
 	struct sim_event connect;
