@@ -70,6 +70,7 @@ static void rest_blocks(struct brick_sessions *all,
 
 static const struct brick_session_ops session_ops = {
 	.cancel = brick_ops_cancel,
+	.ended = brick_fences_ended,
 	.rest = rest_blocks,
 };
 
@@ -87,21 +88,27 @@ static int start_workers(struct brick_server *server)
 		struct brick_worker *worker;
 		const char *name;
 		brick_worker_fn run;
+		bool is_wanted;
 	} workers[] = {
 		{ &server->storage.store_thread, "store",
-		  brick_store_thread_run },
-		{ &server->storage.flusher, "flush", brick_flush_run },
+		  brick_store_thread_run, true },
+		{ &server->storage.flusher, "flush", brick_flush_run, true },
 		{ &server->sessions.registrar, "registrar",
-		  brick_worker_run_by_turns },
-		{ &server->storage.cleaner, "cleaner", brick_worker_run_each },
-		{ &server->tier.thread, "tier", brick_worker_run_each },
+		  brick_worker_run_by_turns, true },
+		{ &server->storage.cleaner, "cleaner", brick_worker_run_each,
+		  true },
+		{ &server->sessions.fences.writer, "fences",
+		  brick_worker_run_each, server->config->fences != NULL },
+		{ &server->tier.thread, "tier", brick_worker_run_each,
+		  server->tier.is_on },
 	};
-	size_t n = BRICK_ARRAY_SIZE(workers) - !server->tier.is_on;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; !rc && i < BRICK_ARRAY_SIZE(workers); i++) {
 		struct brick_worker *w = workers[i].worker;
 
+		if (!workers[i].is_wanted)
+			continue;
 		w->name = workers[i].name;
 		w->run = workers[i].run;
 		w->ctx = &server->storage;
@@ -115,6 +122,7 @@ static void stop_workers(struct brick_server *server)
 {
 	brick_worker_stop(&server->tier.thread);
 	brick_worker_stop(&server->storage.cleaner);
+	brick_worker_stop(&server->sessions.fences.writer);
 	brick_worker_stop(&server->sessions.registrar);
 	brick_worker_stop(&server->storage.store_thread);
 	brick_worker_stop(&server->storage.flusher);
@@ -519,6 +527,8 @@ static void init_rooms(struct brick_server *server)
 	brick_leases_init(&server->sessions.leases,
 			  server->config->limits.lease_ms);
 	TAILQ_INIT(&server->ops.revoking);
+	TAILQ_INIT(&server->ops.fencing);
+	TAILQ_INIT(&server->ops.ending);
 	STAILQ_INIT(&server->ops.lists);
 	brick_range_locks_init(&server->ops.range_locks);
 }
@@ -533,7 +543,10 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	stcp_tell_strays(true);
 	join_rooms(server);
 	init_rooms(server);
-	rc = open_fabrics(server, err, err_len);
+	rc = brick_fences_open(&server->sessions.fences, config->fences, err,
+			       err_len);
+	if (!rc)
+		rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
 	rc = brick_storage_open(&server->storage, err, err_len);

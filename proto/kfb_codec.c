@@ -57,3 +57,30 @@ int kfb_range_check(__u64 va, __u64 n_blocks)
 		return -EINVAL;
 	return 0;
 }
+
+_Bool kfb_codec_name_ok(const char *name, __u8 len)
+{
+	__u8 i;
+
+	if (len > KFB_NAME_MAX)
+		return 0;
+	for (i = 0; i < len; i++)
+		if (name[i] < '!' || name[i] > '~')
+			return 0;
+	return 1;
+}
+
+int kfb_codec_get_name(const __u8 raw[KFB_NAME_MAX], __u8 len,
+		       char name[KFB_NAME_MAX + 1])
+{
+	unsigned int i;
+
+	if (len > KFB_NAME_MAX)
+		return -EBADMSG;
+	for (i = len; i < KFB_NAME_MAX; i++)
+		if (raw[i])
+			return -EBADMSG;
+	memcpy(name, raw, KFB_NAME_MAX);
+	name[KFB_NAME_MAX] = '\0';
+	return 0;
+}

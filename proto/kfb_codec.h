@@ -170,6 +170,25 @@ struct kfb_ping {
 	__u32 flags; /* KFB_PING_* */
 };
 
+struct kfb_fence {
+	__u8 name_len;
+	char name[KFB_NAME_MAX + 1]; /* with a NUL at name_len */
+	__u8 what; /* KFB_FENCE_* */
+};
+
+struct kfb_client_query {
+	__u8 name_len;
+	char name[KFB_NAME_MAX + 1]; /* with a NUL at name_len */
+	__u8 which; /* KFB_CLIENT_NAMED or KFB_CLIENT_AFTER */
+};
+
+struct kfb_client_reply {
+	__u8 name_len;
+	char name[KFB_NAME_MAX + 1]; /* with a NUL at name_len */
+	__u32 flags; /* KFB_CLIENT_FENCED, KFB_CLIENT_FENCER */
+	__u32 n_sessions;
+};
+
 struct kfb_event {
 	__u32 kind; /* KFB_EVENT_* */
 	__u32 event_seq;
@@ -200,6 +219,8 @@ struct kfb_request {
 		struct kfb_list list;
 		struct kfb_flush flush;
 		struct kfb_ping ping;
+		struct kfb_fence fence;
+		struct kfb_client_query client;
 	} u;
 };
 
@@ -209,7 +230,7 @@ struct kfb_request {
  * @status: enum kfb_status; a reply that is not KFB_ST_OK has no body
  * @credits: request credits returned to the client
  * @cookie: the request's; zero in an EVENT
- * @u: the body; ALLOC, FREE, UNMAP, FLUSH and PING have none
+ * @u: the body; ALLOC, FREE, UNMAP, FLUSH, PING and FENCE have none
  */
 struct kfb_reply {
 	__u16 op;
@@ -221,6 +242,7 @@ struct kfb_reply {
 		struct kfb_info info;
 		struct kfb_map_reply map;
 		struct kfb_list_reply list;
+		struct kfb_client_reply client;
 		struct kfb_event event;
 	} u;
 };

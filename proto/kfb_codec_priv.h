@@ -58,14 +58,27 @@ extern const struct kfb_request_form kfb_unmap_request_form;
 extern const struct kfb_request_form kfb_list_request_form;
 extern const struct kfb_request_form kfb_flush_request_form;
 extern const struct kfb_request_form kfb_ping_request_form;
+extern const struct kfb_request_form kfb_fence_request_form;
+extern const struct kfb_request_form kfb_client_request_form;
 
 extern const struct kfb_reply_form kfb_auth_reply_form;
 extern const struct kfb_reply_form kfb_info_reply_form;
 extern const struct kfb_reply_form kfb_map_reply_form;
 extern const struct kfb_reply_form kfb_list_reply_form;
+extern const struct kfb_reply_form kfb_client_reply_form;
 extern const struct kfb_reply_form kfb_event_form;
 /* The reply of an error, and of an op that returns nothing. */
 extern const struct kfb_reply_form kfb_empty_reply_form;
+
+/* Names are logged and compared: printable ASCII, no spaces, no NUL. */
+_Bool kfb_codec_name_ok(const char *name, __u8 len);
+
+/*
+ * Copies a name that travels padded with zeros, and ends it with a NUL. Returns 0,
+ * or -EBADMSG when it is too long or its padding is not zero.
+ */
+int kfb_codec_get_name(const __u8 raw[KFB_NAME_MAX], __u8 len,
+		       char name[KFB_NAME_MAX + 1]);
 
 /* A header in host form; op as on the wire. */
 struct kfb_codec_header {

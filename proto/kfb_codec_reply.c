@@ -325,6 +325,45 @@ static void kfb_reply_list_put(const struct kfb_reply *reply, __u8 *body)
 	}
 }
 
+static _Bool kfb_reply_client_ok(const struct kfb_reply *reply)
+{
+	const struct kfb_client_reply *client = &reply->u.client;
+
+	return client->name_len &&
+	       kfb_codec_name_ok(client->name, client->name_len) &&
+	       !(client->flags & ~KFB_CLIENT_FLAGS);
+}
+
+static int kfb_reply_client_get(const __u8 *body, __u32 len,
+				struct kfb_reply *reply)
+{
+	struct kfb_client_reply *client = &reply->u.client;
+	struct kfb_wire_client_reply w;
+	unsigned int i;
+
+	memcpy(&w, body, sizeof(w));
+	for (i = 0; i < sizeof(w.reserved); i++)
+		if (w.reserved[i])
+			return -EBADMSG;
+	client->name_len = w.name_len;
+	client->flags = kfb_get_le32(&w.flags);
+	client->n_sessions = kfb_get_le32(&w.n_sessions);
+	return kfb_codec_get_name(w.name, w.name_len, client->name);
+}
+
+static void kfb_reply_client_put(const struct kfb_reply *reply, __u8 *body)
+{
+	const struct kfb_client_reply *client = &reply->u.client;
+	struct kfb_wire_client_reply w;
+
+	memset(&w, 0, sizeof(w));
+	w.name_len = client->name_len;
+	memcpy(w.name, client->name, client->name_len);
+	kfb_put_le32(&w.flags, client->flags);
+	kfb_put_le32(&w.n_sessions, client->n_sessions);
+	memcpy(body, &w, sizeof(w));
+}
+
 static _Bool kfb_reply_event_ok(const struct kfb_reply *reply)
 {
 	const struct kfb_event *event = &reply->u.event;
@@ -418,6 +457,15 @@ const struct kfb_reply_form kfb_list_reply_form = {
 	kfb_reply_list_ok,
 	kfb_reply_list_get,
 	kfb_reply_list_put
+};
+
+const struct kfb_reply_form kfb_client_reply_form = {
+	sizeof(struct kfb_wire_client_reply),
+	0,
+	NULL,
+	kfb_reply_client_ok,
+	kfb_reply_client_get,
+	kfb_reply_client_put
 };
 
 const struct kfb_reply_form kfb_event_form = { sizeof(struct kfb_wire_event),

@@ -11,22 +11,9 @@
 #include "kfb_endian.h"
 #include "kfb_ops.h"
 
-/* Names are logged and compared: printable ASCII, no spaces, no NUL. */
-static _Bool kfb_request_name_ok(const char *name, __u8 len)
-{
-	__u8 i;
-
-	if (len > KFB_NAME_MAX)
-		return 0;
-	for (i = 0; i < len; i++)
-		if (name[i] < '!' || name[i] > '~')
-			return 0;
-	return 1;
-}
-
 static _Bool kfb_request_auth_ok(const struct kfb_request *req)
 {
-	return kfb_request_name_ok(req->u.auth.name, req->u.auth.name_len);
+	return kfb_codec_name_ok(req->u.auth.name, req->u.auth.name_len);
 }
 
 static int kfb_request_auth_get(const __u8 *body, __u32 len,
@@ -40,14 +27,9 @@ static int kfb_request_auth_get(const __u8 *body, __u32 len,
 	for (i = 0; i < sizeof(w.reserved); i++)
 		if (w.reserved[i])
 			return -EBADMSG;
-	if (w.name_len > KFB_NAME_MAX)
+	if (kfb_codec_get_name(w.name, w.name_len, auth->name))
 		return -EBADMSG;
-	for (i = w.name_len; i < KFB_NAME_MAX; i++)
-		if (w.name[i])
-			return -EBADMSG;
 	auth->name_len = w.name_len;
-	memcpy(auth->name, w.name, KFB_NAME_MAX);
-	auth->name[KFB_NAME_MAX] = '\0';
 	memcpy(auth->brick_uuid, w.brick_uuid, KFB_UUID_BYTES);
 	auth->last_instance_id = kfb_get_le64(&w.last_instance_id);
 	auth->last_power_epoch = kfb_get_le64(&w.last_power_epoch);
@@ -267,6 +249,87 @@ static void kfb_request_ping_put(const struct kfb_request *req, __u8 *body)
 	memcpy(body, &w, sizeof(w));
 }
 
+/* The request of FENCE and that of CLIENT have one form: a byte and a name. */
+static int kfb_request_named_get(const __u8 *body, __u8 *name_len, __u8 *what,
+				 char name[KFB_NAME_MAX + 1])
+{
+	struct kfb_wire_fence w;
+	unsigned int i;
+
+	memcpy(&w, body, sizeof(w));
+	for (i = 0; i < sizeof(w.reserved); i++)
+		if (w.reserved[i])
+			return -EBADMSG;
+	*name_len = w.name_len;
+	*what = w.what;
+	return kfb_codec_get_name(w.name, w.name_len, name);
+}
+
+static void kfb_request_named_put(__u8 name_len, __u8 what, const char *name,
+				  __u8 *body)
+{
+	struct kfb_wire_fence w;
+
+	memset(&w, 0, sizeof(w));
+	w.name_len = name_len;
+	w.what = what;
+	memcpy(w.name, name, name_len);
+	memcpy(body, &w, sizeof(w));
+}
+
+static _Bool kfb_request_fence_ok(const struct kfb_request *req)
+{
+	const struct kfb_fence *fence = &req->u.fence;
+
+	return fence->name_len &&
+	       kfb_codec_name_ok(fence->name, fence->name_len) &&
+	       fence->what >= KFB_FENCE_EVICT && fence->what <= KFB_FENCE_ADMIT;
+}
+
+static int kfb_request_fence_get(const __u8 *body, __u32 len,
+				 struct kfb_request *req)
+{
+	struct kfb_fence *fence = &req->u.fence;
+
+	return kfb_request_named_get(body, &fence->name_len, &fence->what,
+				     fence->name);
+}
+
+static void kfb_request_fence_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_fence *fence = &req->u.fence;
+
+	kfb_request_named_put(fence->name_len, fence->what, fence->name, body);
+}
+
+static _Bool kfb_request_client_ok(const struct kfb_request *req)
+{
+	const struct kfb_client_query *query = &req->u.client;
+
+	return kfb_codec_name_ok(query->name, query->name_len) &&
+	       query->which >= KFB_CLIENT_NAMED &&
+	       query->which <= KFB_CLIENT_AFTER;
+}
+
+static int kfb_request_client_get(const __u8 *body, __u32 len,
+				  struct kfb_request *req)
+{
+	struct kfb_client_query *query = &req->u.client;
+
+	return kfb_request_named_get(body, &query->name_len, &query->which,
+				     query->name);
+}
+
+static void kfb_request_client_put(const struct kfb_request *req, __u8 *body)
+{
+	const struct kfb_client_query *query = &req->u.client;
+
+	kfb_request_named_put(query->name_len, query->which, query->name, body);
+}
+
+_Static_assert(sizeof(struct kfb_wire_client) == sizeof(struct kfb_wire_fence),
+	       "one form");
+
 const struct kfb_request_form kfb_auth_request_form = {
 	sizeof(struct kfb_wire_auth),
 	0,
@@ -319,6 +382,24 @@ const struct kfb_request_form kfb_ping_request_form = {
 	kfb_request_ping_ok,
 	kfb_request_ping_get,
 	kfb_request_ping_put
+};
+
+const struct kfb_request_form kfb_fence_request_form = {
+	sizeof(struct kfb_wire_fence),
+	0,
+	NULL,
+	kfb_request_fence_ok,
+	kfb_request_fence_get,
+	kfb_request_fence_put
+};
+
+const struct kfb_request_form kfb_client_request_form = {
+	sizeof(struct kfb_wire_client),
+	0,
+	NULL,
+	kfb_request_client_ok,
+	kfb_request_client_get,
+	kfb_request_client_put
 };
 
 static const struct kfb_request_form *kfb_request_form_of(__u16 op)

@@ -85,6 +85,11 @@ static const struct status_entry kfb_statuses[KFB_ST_LAST + 1] = {
 		-EBADMSG,
 		"the message was malformed",
 	},
+	[KFB_ST_FENCED] = {
+		-EKEYREVOKED,
+		"this client is fenced: the brick keeps it out until it is "
+		"admitted again",
+	},
 };
 
 int kfb_status_to_errno(__u16 status)

@@ -26,7 +26,8 @@ enum kfb_status {
 	KFB_ST_SHUTDOWN = 14, /* ESHUTDOWN: the brick is stopping */
 	KFB_ST_NO_MEMORY = 15, /* ENOMEM: registration or memory failed */
 	KFB_ST_MALFORMED = 16, /* EBADMSG: only in a REJECT */
-	KFB_ST_LAST = KFB_ST_MALFORMED
+	KFB_ST_FENCED = 17, /* EKEYREVOKED: only of AUTH */
+	KFB_ST_LAST = KFB_ST_FENCED
 };
 
 /**

@@ -20,6 +20,9 @@ const char *kfb_evicted_text(__u32 cause)
 	case KFB_EVICTED_GRANT:
 		return "the brick's settings do not grant any more what the "
 		       "client has mapped";
+	case KFB_EVICTED_FENCED:
+		return "the client is fenced: the brick keeps it out until it "
+		       "is admitted again";
 	default:
 		return "for a cause this version does not know";
 	}

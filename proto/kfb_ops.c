@@ -66,6 +66,18 @@ static const struct kfb_op kfb_ops[KFB_OP_LAST + 1] = {
 		.name = "EVENT", .label = "event",
 		.reply = &kfb_event_form,
 	},
+	[KFB_OP_FENCE] = {
+		.name = "FENCE", .label = "fence",
+		.traits = KFB_OP_NOT_STOPPING,
+		.request = &kfb_fence_request_form,
+		.reply = &kfb_empty_reply_form,
+	},
+	[KFB_OP_CLIENT] = {
+		.name = "CLIENT", .label = "client",
+		.traits = KFB_OP_RECOMPUTED,
+		.request = &kfb_client_request_form,
+		.reply = &kfb_client_reply_form,
+	},
 };
 
 const struct kfb_op *kfb_op(__u16 op)

@@ -106,18 +106,20 @@ struct kfb_wire_reject {
 };
 
 /* Operations. A reply carries the request's number with KFB_OP_REPLY set. */
-#define KFB_OP_AUTH  1
-#define KFB_OP_INFO  2
-#define KFB_OP_ALLOC 3
-#define KFB_OP_FREE  4
-#define KFB_OP_MAP   5
-#define KFB_OP_UNMAP 6
-#define KFB_OP_LIST  7
-#define KFB_OP_FLUSH 8
-#define KFB_OP_PING  9
-#define KFB_OP_EVENT 10 /* brick to client; PING or UNMAP acknowledges it */
-#define KFB_OP_LAST  10
-#define KFB_OP_REPLY 0x8000
+#define KFB_OP_AUTH   1
+#define KFB_OP_INFO   2
+#define KFB_OP_ALLOC  3
+#define KFB_OP_FREE   4
+#define KFB_OP_MAP    5
+#define KFB_OP_UNMAP  6
+#define KFB_OP_LIST   7
+#define KFB_OP_FLUSH  8
+#define KFB_OP_PING   9
+#define KFB_OP_EVENT  10 /* brick to client; PING or UNMAP acknowledges it */
+#define KFB_OP_FENCE  11 /* of who has the role fencer */
+#define KFB_OP_CLIENT 12 /* likewise */
+#define KFB_OP_LAST   12
+#define KFB_OP_REPLY  0x8000
 
 struct kfb_wire_header {
 	__le16 op;
@@ -334,6 +336,40 @@ struct kfb_wire_ping {
 	__le32 flags; /* KFB_PING_* */
 };
 
+/* What becomes of the client that FENCE names. */
+#define KFB_FENCE_EVICT 1 /* its sessions end, and it is kept out */
+#define KFB_FENCE_ADMIT 2 /* it may come back */
+
+struct kfb_wire_fence {
+	__u8 name_len; /* not 0 */
+	__u8 what; /* KFB_FENCE_* */
+	__u8 reserved[6];
+	__u8 name[KFB_NAME_MAX]; /* zero padded */
+};
+
+/* Which client CLIENT asks for. */
+#define KFB_CLIENT_NAMED 1 /* the one of that name */
+#define KFB_CLIENT_AFTER 2 /* the first one whose name is greater */
+
+struct kfb_wire_client {
+	__u8 name_len;
+	__u8 which; /* KFB_CLIENT_* */
+	__u8 reserved[6];
+	__u8 name[KFB_NAME_MAX]; /* zero padded */
+};
+
+#define KFB_CLIENT_FENCED (1U << 0) /* it is kept out */
+#define KFB_CLIENT_FENCER (1U << 1) /* it may send FENCE and CLIENT */
+#define KFB_CLIENT_FLAGS  0x3U
+
+struct kfb_wire_client_reply {
+	__u8 name_len; /* not 0 */
+	__u8 reserved[7];
+	__u8 name[KFB_NAME_MAX]; /* zero padded */
+	__le32 flags; /* KFB_CLIENT_* */
+	__le32 n_sessions; /* also those that are ending */
+};
+
 #define KFB_EVENT_LEASE	      1 /* the lease is about to end */
 #define KFB_EVENT_RECALL      2 /* unmap this mapping, if possible */
 #define KFB_EVENT_SHUTDOWN    3
@@ -346,7 +382,8 @@ struct kfb_wire_ping {
 #define KFB_EVICTED_CLIENT 2 /* the brick knows its client no more */
 #define KFB_EVICTED_KEY	   3 /* ... or the key that it used */
 #define KFB_EVICTED_GRANT  4 /* a grant that it uses was taken */
-#define KFB_EVICTED_LAST   4
+#define KFB_EVICTED_FENCED 5 /* a fencer keeps its client out */
+#define KFB_EVICTED_LAST   5
 
 struct kfb_wire_event {
 	__le32 kind; /* KFB_EVENT_* */
@@ -382,6 +419,9 @@ KFB_WIRE_SIZE(kfb_wire_extent, 32);
 KFB_WIRE_SIZE(kfb_wire_flush, 8);
 KFB_WIRE_SIZE(kfb_wire_flush_range, 16);
 KFB_WIRE_SIZE(kfb_wire_ping, 8);
+KFB_WIRE_SIZE(kfb_wire_fence, 48);
+KFB_WIRE_SIZE(kfb_wire_client, 48);
+KFB_WIRE_SIZE(kfb_wire_client_reply, 56);
 KFB_WIRE_SIZE(kfb_wire_event, 40);
 
 /* What of the private data belongs to the message and to the transcripts. */

@@ -100,6 +100,7 @@ void brick_config_fini(struct brick_config *c)
 	}
 	free(c->clients);
 	free(c->admin);
+	free(c->fences);
 	free(c->store);
 	free(c->slow);
 	free(c->file);
@@ -292,6 +293,14 @@ static int set_admin(struct parse *p, const char *value)
 	return p->config->admin ? 0 : fail(p, "out of memory");
 }
 
+static int set_fences(struct parse *p, const char *value)
+{
+	if (*value != '/')
+		return fail(p, "fences needs a path that begins with /");
+	p->config->fences = strdup(value);
+	return p->config->fences ? 0 : fail(p, "out of memory");
+}
+
 static int set_metrics(struct parse *p, const char *value)
 {
 	struct brick_address *a = &p->config->metrics;
@@ -369,6 +378,7 @@ static const struct setting settings[] = {
 	{ .name = "allow-untrusted-tcp", .set = set_untrusted_tcp },
 	{ .name = "allow-remote-anonymous", .set = set_remote_anonymous },
 	{ .name = "admin", .set = set_admin },
+	{ .name = "fences", .set = set_fences },
 	{ .name = "metrics", .set = set_metrics },
 	{ .name = "allow-remote-metrics", .set = set_remote_metrics },
 	{ .name = "uuid", .set = set_uuid },
@@ -522,6 +532,14 @@ static int set_quota(struct parse *p, const char *value)
 	return 0;
 }
 
+static int set_role(struct parse *p, const char *value)
+{
+	if (strcmp(value, "fencer"))
+		return fail(p, "the only role is \"fencer\"");
+	p->client->is_fencer = true;
+	return 0;
+}
+
 static int set_client(struct parse *p, const char *name, const char *value)
 {
 	if (!strcmp(name, "key-file"))
@@ -530,10 +548,12 @@ static int set_client(struct parse *p, const char *name, const char *value)
 		return set_grant(p, value);
 	if (!strcmp(name, "quota"))
 		return set_quota(p, value);
+	if (!strcmp(name, "role"))
+		return set_role(p, value);
 	return fail(p, "[client] has no setting \"%.64s\"", name);
 }
 
-static bool name_is_good(const char *name)
+bool brick_client_name_is_good(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -550,7 +570,7 @@ static int add_client(struct parse *p, const char *name)
 	struct brick_config *c = p->config;
 	struct brick_client **list, *client;
 
-	if (!name_is_good(name))
+	if (!brick_client_name_is_good(name))
 		return fail(p,
 			    "a client's name is 1 to %d printable characters "
 			    "without blanks",

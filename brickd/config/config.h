@@ -58,6 +58,7 @@ struct brick_key {
  * @grants: what it may use
  * @has_quota: it may have @quota_blocks, at most KFB_QUOTA_MAX, and no more
  * @quota_blocks: with @has_quota
+ * @is_fencer: it may have other clients kept out, and let in again
  * @removed: the settings name it no more; kept for those who point to it
  */
 struct brick_client {
@@ -70,6 +71,7 @@ struct brick_client {
 	struct brick_grants grants;
 	bool has_quota;
 	uint64_t quota_blocks;
+	bool is_fencer;
 	bool removed;
 };
 
@@ -129,6 +131,8 @@ struct brick_limits {
  * @pins: blocks that are not demoted
  * @listen_line: lines of the addresses, 0 for those of flags
  * @admin: path of the admin socket, NULL: none
+ * @fences: path of the file with the names of those that are kept out, NULL: none
+ *	can be
  * @last_key_id: of the keys that there have been
  * @has_metrics: serve metrics at @metrics, whose line is @metrics_line
  */
@@ -147,6 +151,7 @@ struct brick_config {
 	bool allow_untrusted_tcp;
 	bool allow_remote_anonymous;
 	char *admin;
+	char *fences;
 	bool has_metrics;
 	bool allow_remote_metrics;
 	unsigned int metrics_line;
@@ -234,6 +239,12 @@ int brick_config_load_keys(struct brick_config *config, char *err,
  */
 const struct brick_client *
 brick_config_client(const struct brick_config *config, const char *name);
+
+/**
+ * brick_client_name_is_good - may a client be called so?
+ * @name: from settings or a file
+ */
+bool brick_client_name_is_good(const char *name);
 
 /**
  * brick_client_key - one of a client's keys

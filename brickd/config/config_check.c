@@ -106,12 +106,18 @@ int brick_config_check(struct brick_config *c, char *err, size_t err_len)
 	for (uint32_t i = 0; i < c->n_clients; i++) {
 		const struct brick_client *client = c->clients[i];
 
-		if (client->n_keys)
+		if (!client->n_keys)
+			snprintf(err, err_len,
+				 "client %s has no key-file: make one with "
+				 "brickctl keygen",
+				 client->name);
+		else if (client->is_fencer && !c->fences)
+			snprintf(err, err_len,
+				 "client %s has the role fencer, and fences in "
+				 "[brick] names no file to keep fences in",
+				 client->name);
+		else
 			continue;
-		snprintf(err, err_len,
-			 "client %s has no key-file: make one with "
-			 "brickctl keygen",
-			 client->name);
 		say_where(c, client->line, err, err_len);
 		return -EINVAL;
 	}

@@ -73,6 +73,7 @@ unsigned int brick_config_differs(const struct brick_config *a,
 		  a->has_uuid != b->has_uuid ||
 			  memcmp(a->uuid, b->uuid, sizeof(a->uuid)) != 0 },
 		{ "admin", !same_text(a->admin, b->admin) },
+		{ "fences", !same_text(a->fences, b->fences) },
 		{ "metrics", !same_metrics(a, b) },
 		{ "allow-remote-metrics",
 		  a->allow_remote_metrics != b->allow_remote_metrics },
@@ -132,6 +133,7 @@ static void replace_client(struct brick_client *old, struct brick_client *fresh)
 	old->grants = fresh->grants;
 	old->has_quota = fresh->has_quota;
 	old->quota_blocks = fresh->quota_blocks;
+	old->is_fencer = fresh->is_fencer;
 	old->removed = false;
 }
 

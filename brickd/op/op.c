@@ -65,6 +65,7 @@ void brick_op_finish(struct brick_op *op, enum kfb_status status)
 	free(op->readable);
 	free(op->wanted);
 	free(op->handles);
+	free(op->fences);
 	free(op);
 	brick_ops_of(s)->n--;
 	s->n_ops--;

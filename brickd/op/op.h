@@ -68,6 +68,9 @@ TAILQ_HEAD(brick_op_list, brick_op);
  * @is_slow: MAP: some of its blocks are in the slow tier
  * @n_promotions: MAP: how often they have been promoted
  * @promotion: MAP: while they are
+ * @fenced: FENCE: whom it is about, NULL: the settings do not name it
+ * @fence_link: FENCE: among those that wait for the file or for the end of sessions
+ * @fences: FENCE: what the file is to hold
  * @reply: last: without its body where the reply has none (message.c)
  */
 struct brick_op {
@@ -105,6 +108,9 @@ struct brick_op {
 	bool is_slow;
 	unsigned int n_promotions;
 	struct brick_tier_job promotion;
+	const struct brick_client *fenced;
+	TAILQ_ENTRY(brick_op) fence_link;
+	char *fences;
 	struct brick_flush flush;
 	struct kfb_request req;
 	struct kfb_reply reply;
@@ -120,6 +126,8 @@ struct brick_op {
  * @n_pending: of these, waiting for their blocks
  * @n_pending_of: of these, each client's, by its number
  * @revoking: UNMAPs that wait for a device
+ * @fencing: FENCEs whose turn it is to write the file, the first one does
+ * @ending: FENCEs that wait for the end of sessions
  * @lists: LISTs of mapped blocks that wait for their client's turn
  * @grace_until_ms: last writers only, until then; constant after the start
  */
@@ -137,6 +145,8 @@ struct brick_ops {
 	uint32_t n_pending;
 	uint32_t n_pending_of[BRICK_CLIENTS_MAX];
 	struct brick_op_list revoking;
+	struct brick_op_list fencing;
+	struct brick_op_list ending;
 	struct brick_work_list lists;
 	uint64_t grace_until_ms;
 };

@@ -133,6 +133,15 @@ void brick_op_auth(struct brick_op *op)
 		brick_op_finish(op, KFB_ST_STALE);
 		return;
 	}
+	if (brick_fences_has(&s->all->fences, client->name)) {
+		brick_log_limited(&s->all->net->lines[BRICK_LINES_SHARES],
+				  LOG_NOTICE, c->who,
+				  "client %s is fenced: kept out",
+				  client->name);
+		brick_conn_disconnect(c);
+		brick_op_finish(op, KFB_ST_FENCED);
+		return;
+	}
 	end_former(op, client);
 	if (brick_sessions_is_full(s->all, client)) {
 		brick_log_limited(&s->all->net->lines[BRICK_LINES_SHARES],

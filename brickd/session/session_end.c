@@ -51,6 +51,7 @@ static const char *const eviction_texts[KFB_EVICTED_LAST + 1] = {
 	[KFB_EVICTED_CLIENT] = "its client was removed",
 	[KFB_EVICTED_KEY] = "its client has no longer the key it used",
 	[KFB_EVICTED_GRANT] = "a grant it uses was taken",
+	[KFB_EVICTED_FENCED] = "its client is fenced",
 };
 
 void brick_session_evict(struct brick_session *s, uint32_t cause, uint32_t uid)
@@ -103,6 +104,7 @@ static void revoke_all(struct brick_work *work)
 
 static void finish_end(struct brick_session *s)
 {
+	const struct brick_client *client = s->client;
 	struct brick_sessions *all = s->all;
 
 	brick_quarantine_end(s);
@@ -127,6 +129,8 @@ static void finish_end(struct brick_session *s)
 		free(s->queues[i]);
 	sodium_memzero(s->key, sizeof(s->key));
 	free(s);
+	if (client)
+		all->ops->ended(all, client);
 }
 
 /* Its handles leave the table a few at a time, with turns of others in between. */

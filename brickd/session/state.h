@@ -20,6 +20,7 @@
 #include "brickd/base/work.h"
 #include "brickd/config/config.h"
 #include "brickd/mapping/mapping.h"
+#include "brickd/session/fences.h"
 #include "brickd/session/lease.h"
 #include "brickd/storage/flush.h"
 #include "proto/kfb_codec.h"
@@ -276,10 +277,13 @@ LIST_HEAD(brick_session_bucket, brick_session);
  * struct brick_session_ops - what the end of a session means to those above
  * @cancel: finishes one of its requests that still wait for their blocks; false: none
  *	does
+ * @ended: one of its client's sessions has: nothing of it lands any more
  * @rest: its handles are closed for good: nobody uses their blocks through them
  */
 struct brick_session_ops {
 	bool (*cancel)(struct brick_session *session);
+	void (*ended)(struct brick_sessions *all,
+		      const struct brick_client *client);
 	void (*rest)(struct brick_sessions *all,
 		     const struct brick_handle *handles, size_t n);
 };
@@ -302,6 +306,7 @@ struct brick_session_ops {
  * @holdings: of each client by the same numbers; NULL: it has no session
  * @flows: likewise
  * @strangers: of all sessions before AUTH
+ * @fences: clients that are kept out
  * @quarantined: sessions with blocks in quarantine
  * @n_quarantined: these blocks, of each session
  * @holds: freed slots that several sessions hold back
@@ -327,6 +332,7 @@ struct brick_sessions {
 	struct brick_holdings *holdings[BRICK_CLIENTS_MAX + 1];
 	struct brick_flow flows[BRICK_CLIENTS_MAX + 1];
 	struct brick_flow strangers;
+	struct brick_fences fences;
 	struct brick_session_bucket quarantined;
 	uint64_t n_quarantined;
 	struct brick_mappings mappings;

@@ -99,16 +99,19 @@ struct ctl {
 };
 
 /* One file each: cmd_NAME.c */
+extern const struct ctl_command ctl_cmd_admit;
 extern const struct ctl_command ctl_cmd_alloc;
 extern const struct ctl_command ctl_cmd_attach;
 extern const struct ctl_command ctl_cmd_attached;
 extern const struct ctl_command ctl_cmd_bench;
+extern const struct ctl_command ctl_cmd_clients;
 extern const struct ctl_command ctl_cmd_complete;
 extern const struct ctl_command ctl_cmd_detach;
 extern const struct ctl_command ctl_cmd_doctor;
 extern const struct ctl_command ctl_cmd_evict;
 extern const struct ctl_command ctl_cmd_tier;
 extern const struct ctl_command ctl_cmd_check;
+extern const struct ctl_command ctl_cmd_fence;
 extern const struct ctl_command ctl_cmd_format;
 extern const struct ctl_command ctl_cmd_grow;
 extern const struct ctl_command ctl_cmd_free;

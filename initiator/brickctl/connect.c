@@ -16,6 +16,8 @@ static const char *connect_next_of(int error)
 		return "name the client with --client and its key with --key-file";
 	case -EKEYREJECTED:
 		return "see that --client and its key are those of the brick's configuration; the brick's log says which is wrong";
+	case -EKEYREVOKED:
+		return "a fencer lets it in again: brickctl admit";
 	case -EPERM:
 		return CTL_UNTRUSTED_NEXT;
 	case -EPROTONOSUPPORT:

@@ -736,6 +736,7 @@ void kfbrick_accept_losses(struct kfbrick *k);
 #endif
 
 #include "kfbrick_event.h"
+#include "kfbrick_fence.h"
 #include "kfbrick_path.h"
 
 #endif

@@ -25,6 +25,7 @@ struct kfbrick;
 #define KFBRICK_EVICTED_CLIENT 2
 #define KFBRICK_EVICTED_KEY    3
 #define KFBRICK_EVICTED_GRANT  4
+#define KFBRICK_EVICTED_FENCED 5
 
 /**
  * struct kfbrick_event - news from the brick
@@ -38,8 +39,8 @@ struct kfbrick;
  * @mapping_id: where it concerns a mapping: its kfbrick_mapping_id()
  * @deadline_ms: from when it was sent
  * @cause: KFBRICK_EVICTED_*: by order of an administrator; the brick's settings
- *	have the client, the key it used, or a grant that it uses no more; other
- *	numbers are of later versions; 0: it is not evicted
+ *	have the client, the key it used, or a grant that it uses no more; it is
+ *	fenced; other numbers are of later versions; 0: it is not evicted
  * @uid: who ordered it, a user of the brick's machine
  */
 struct kfbrick_event {

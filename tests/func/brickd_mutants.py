@@ -10,6 +10,7 @@ BASE = "brickd/base"
 NET = "brickd/net"
 OP = "brickd/op"
 SESSION = "brickd/session"
+FENCING = "tests/func/brickd-fencing:fencing:Fencing."
 HELD = "tests/func/brickd-held:regrant:Regrant."
 PLAIN = "brickd/brickd:"
 LIMITS = "tests/func/brickd-slow:limits:Limits."
@@ -42,6 +43,42 @@ BRICKD_MUTANTS = {
     "former-session-of-anybody": Mutant(
         "proofs", "op_auth.c", "former != op->session && former->client == client",
         "former != op->session", PLAIN + "sessions:Joins", folder=OP),
+    # Keeping a client out.
+    "fence-answered-before-the-sessions-have-ended": Mutant(
+        "fences", "op_fence.c", "if (op->fenced && is_ending(all, op->fenced))", "if (0)",
+        FENCING + "test_the_answer_comes_when_all_sessions_have_ended", folder=OP),
+    "fence-answered-when-one-session-has-ended": Mutant(
+        "fences", "op_fence.c", "\tif (is_ending(all, client))\n\t\treturn;\n", "", SESSION_END,
+        folder=OP),
+    "fence-waits-for-later-sessions": Mutant(
+        "fences", "op_fence.c", "return h && h->n_ending;", "return h;",
+        FENCING + "test_who_is_admitted_meanwhile_does_not_hold_up_the_answer", folder=OP),
+    "fence-ends-no-session": Mutant(
+        "fences", "op_fence.c",
+        "\tbrick_sessions_evict(all, op->req.u.fence.name, KFB_EVICTED_FENCED, 0);\n", "",
+        PLAIN + "fencing:Fencing.test_nothing_of_a_running_writer_lands_after_the_answer", folder=OP),
+    "fence-answered-before-it-is-written": Mutant(
+        "fences", "fences.c", "\tif (!rc && rename(fresh, path))\n\t\trc = -errno;\n", "",
+        PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=SESSION),
+    "fence-that-failed-is-in-the-table": Mutant(
+        "fences", "op_fence.c", "if (op->error) {", "if (op->error == 1) {",
+        FENCING + "test_what_cannot_be_written_down_is_no_fence", folder=OP),
+    "fenced-client-gets-in": Mutant(
+        "fences", "op_auth.c", "if (brick_fences_has(&s->all->fences, client->name)) {",
+        "if (0) {", PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=OP),
+    "fences-forgotten-at-a-start": Mutant(
+        "fences", "fences.c", "\t\tbrick_fences_set(f, line, true);\n", "",
+        PLAIN + "fencing:Fencing.test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted", folder=SESSION),
+    "anybody-fences": Mutant(
+        "fences", "op_fence.c", "if (!s->client->is_fencer) {", "if (0) {",
+        PLAIN + "fencing:Fencing.test_only_fencers_fence_and_look", folder=OP),
+    "fenced-fencer-fences": Mutant(
+        "fences", "op_fence.c",
+        "if (brick_op_is_orphan(op) || !op->session->client->is_fencer)", "if (0)",
+        FENCING + "test_of_two_that_fence_each_other_one_remains", folder=OP),
+    "role-of-the-start-is-kept": Mutant(
+        "fences", "config_reload.c", "\told->is_fencer = fresh->is_fencer;\n", "",
+        PLAIN + "fencing:Fencing.test_only_fencers_fence_and_look", folder="brickd/config"),
     "bytes-keep-no-lease": Mutant(
         "leases", "conn.c", "\tif (!c->stcp)\n\t\treturn -EOPNOTSUPP;",
         "\treturn -EOPNOTSUPP;", PLAIN + "fences:Fences.test_bytes_that_come_keep_a_lease",

@@ -123,6 +123,18 @@ class Completion(lab.FuncTest):
         self.completes(["alice", "bob"], *admin, "evict", "--all", "")
         self.completes(["bob"], *admin, "--client", "b")
 
+    def test_clients_that_can_be_fenced_are_those_of_the_brick(self):
+        for command in "fence", "admit", "clients":
+            # A client that is no fencer learns no names.
+            self.assertEqual(self.complete(command, ""), [])
+        self.b.stop()
+        self.b.settings += f"\nfences = {self.folder / 'fences'}"
+        self.b.roles = {"alice": "fencer"}
+        self.b.start()
+        for command in "fence", "admit", "clients":
+            self.completes(["alice", "bob"], command, "")
+            self.completes(["bob"], command, "b")
+
     def test_who_cannot_be_asked_says_nothing_and_takes_no_time(self):
         self.b.stop()
         begun = time.monotonic()

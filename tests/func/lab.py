@@ -99,8 +99,9 @@ class Brick:
         self.conf = self.folder / "brickd.conf"
         self.log = self.folder / "brickd.log"
         self.clients = clients or {"a": ["0x0+1T rw"]}
-        # By client: its setting.
+        # By client: its settings.
         self.quotas = {}
+        self.roles = {}
         self.settings = settings
         # A file that is made, or a block device.
         self.slow = self.folder / "slow" if slow_size else slow
@@ -149,6 +150,8 @@ class Brick:
             lines += [f"grant = {grant}" for grant in grants]
             if name in self.quotas:
                 lines.append(f"quota = {self.quotas[name]}")
+            if name in self.roles:
+                lines.append(f"role = {self.roles[name]}")
         self.conf.write_text("\n".join(lines) + "\n")
 
     def keep_port(self):

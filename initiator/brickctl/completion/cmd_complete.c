@@ -179,6 +179,20 @@ static void offer_extents(const struct completion *c, unsigned int what,
 	}
 }
 
+/* Those that a fencer may ask for. */
+static void offer_fenceable(const struct completion *c)
+{
+	struct kfbrick_client client = { .size = sizeof(client) };
+	size_t n = 0;
+
+	if (ctl_connect(c->ctl))
+		return;
+	while (n++ < EXTENTS_MAX &&
+	       !kfbrick_next_client(c->ctl->k, client.name, &client))
+		offer_word(c, client.name,
+			   client.is_fenced ? "is fenced" : NULL);
+}
+
 static void offer_bricks(const struct completion *c)
 {
 	ctl_settings_complete(c->ctl);
@@ -282,10 +296,13 @@ static const struct {
 	const char *words;
 	void (*offer)(const struct completion *c);
 } arguments[] = {
+	{ "admit", 1, NULL, offer_fenceable },
 	{ "attach", 1, NULL, offer_bricks },
 	{ "check", 1, NULL, offer_files },
+	{ "clients", 1, NULL, offer_fenceable },
 	{ "detach", 1, NULL, offer_disks },
 	{ "evict", 1, NULL, offer_sessions },
+	{ "fence", 1, NULL, offer_fenceable },
 	{ "format", 1, NULL, offer_files },
 	{ "free", 1, NULL, offer_ranges },
 	{ "grow", 1, NULL, offer_files },

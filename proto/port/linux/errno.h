@@ -40,6 +40,7 @@
 #define EINPROGRESS	115
 #define ESTALE		116
 #define EDQUOT		122
+#define EKEYREVOKED	128
 #define EKEYREJECTED	129
 
 #endif

@@ -346,8 +346,10 @@ static void a_replayed_auth_is_rejected(void **state)
 
 static void ops_before_auth_are_denied(void **state)
 {
-	static const uint16_t ops[] = { KFB_OP_INFO, KFB_OP_ALLOC, KFB_OP_LIST,
-					KFB_OP_PING };
+	static const uint16_t ops[] = {
+		KFB_OP_INFO, KFB_OP_ALLOC, KFB_OP_LIST,
+		KFB_OP_PING, KFB_OP_FENCE, KFB_OP_CLIENT
+	};
 	struct raw_session s;
 	struct kfb_hello hello;
 	uint16_t status;
@@ -363,6 +365,11 @@ static void ops_before_auth_are_denied(void **state)
 			req.u.list.what = KFB_LIST_ALLOCATED;
 		if (ops[i] == KFB_OP_ALLOC)
 			req.u.range.n_blocks = 1;
+		if (ops[i] == KFB_OP_FENCE)
+			req.u.fence =
+				(struct kfb_fence){ 1, "b", KFB_FENCE_EVICT };
+		if (ops[i] == KFB_OP_CLIENT)
+			req.u.client.which = KFB_CLIENT_AFTER;
 		expect(&s, &req, KFB_ST_DENIED);
 	}
 	raw_session_close(&s);

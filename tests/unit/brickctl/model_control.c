@@ -245,6 +245,51 @@ int kfbrick_ping(struct kfbrick *k)
 	return model_enter("ping", "-");
 }
 
+int kfbrick_fence(struct kfbrick *k, const char *client)
+{
+	return model_enter("fence", "%s", client);
+}
+
+int kfbrick_admit(struct kfbrick *k, const char *client)
+{
+	return model_enter("admit", "%s", client);
+}
+
+/* There are two: "one", a fencer with a session, and "two", which is fenced. */
+static void fill_client(struct kfbrick_client *client, bool is_one)
+{
+	snprintf(client->name, sizeof(client->name), is_one ? "one" : "two");
+	client->is_fenced = !is_one;
+	client->is_fencer = is_one;
+	client->n_sessions = is_one;
+}
+
+int kfbrick_get_client(struct kfbrick *k, const char *name,
+		       struct kfbrick_client *client)
+{
+	int err = model_enter("get_client", "%s", name);
+
+	if (err)
+		return err;
+	if (strcmp(name, "one") != 0 && strcmp(name, "two") != 0)
+		return -ENOENT;
+	fill_client(client, !strcmp(name, "one"));
+	return 0;
+}
+
+int kfbrick_next_client(struct kfbrick *k, const char *after,
+			struct kfbrick_client *client)
+{
+	int err = model_enter("next_client", "%s", *after ? after : "-");
+
+	if (err)
+		return err;
+	if (strcmp(after, "two") >= 0)
+		return -ENOENT;
+	fill_client(client, strcmp(after, "one") < 0);
+	return 0;
+}
+
 /* MODEL_EVENT: a kind, once; MODEL_CAUSE: of an eviction. */
 int kfbrick_next_event(struct kfbrick *k, struct kfbrick_event *event)
 {

@@ -21,13 +21,15 @@ DONE, REFUSED, USAGE, UNREACHED, UNKNOWN = range(5)
 COMMAND_S = 60
 SCHEMA = 1
 COMMANDS = ("keygen", "format", "check", "grow", "info", "alloc", "free", "map", "unmap",
-            "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "tier",
-            "bench", "doctor", "attach", "detach", "reattach", "attached", "complete")
+            "list", "read", "write", "ping", "sessions", "stats", "top", "evict", "fence",
+            "admit", "clients", "tier", "bench", "doctor", "attach", "detach", "reattach",
+            "attached", "complete")
 ATTACH = ("attach", "verbs://127.0.0.1", "--size", "1")
 # The shortest command line of each command that talks to a brick.
 TALKS = {"info": (), "alloc": ("0x0+1",), "free": ("0x0+1",), "map": ("0x0+1",),
          "unmap": ("1",), "list": (), "read": ("0", "--length", "1"),
-         "write": ("0",), "ping": (), "bench": ("0x0+1", "-c", "1")}
+         "write": ("0",), "ping": (), "bench": ("0x0+1", "-c", "1"),
+         "fence": ("one",), "admit": ("one",), "clients": ()}
 
 
 def read_json(text):
@@ -577,6 +579,30 @@ class Map(Case):
                 self.assertEqual(done.returncode, UNREACHED)
                 self.assertRegex(done.stderr, rb"(?m)^brickctl: \w+: evicted: .*" + said)
                 (self.folder / "log").unlink()
+
+    def test_a_fence_is_what_was_asked_for(self):
+        for command, done in ("fence", "fenced"), ("admit", "admitted"):
+            self.assertEqual(self.ok(command, "two"), f"two {done}\n".encode())
+            self.assertEqual(read_json(self.ok("--json", command, "two")), {done: "two"})
+            # Nobody knows whether it has happened, and it does no harm to ask again.
+            for error in errno.ECONNRESET, errno.ETIMEDOUT, errno.ENOTCONN, errno.ECONNABORTED:
+                self.fails(UNKNOWN, "say it again", command, "two",
+                           MODEL_FAIL=f"{command}={error}")
+            for error, said in ((errno.ENOENT, "brickctl clients"), (errno.EACCES, "role = fencer"),
+                                (errno.EOPNOTSUPP, "fences = PATH"), (errno.EIO, "log")):
+                self.fails(REFUSED, said, command, "two", MODEL_FAIL=f"{command}={error}")
+
+    def test_clients_are_shown_all_or_one(self):
+        one = {"client": "one", "fenced": False, "fencer": True, "sessions": 1}
+        two = {"client": "two", "fenced": True, "fencer": False, "sessions": 0}
+        self.assertEqual(self.ok("clients"), b"one admitted 1 session fencer\ntwo fenced 0 sessions\n")
+        self.assertEqual(read_json(self.ok("--json", "clients")), {"clients": [one, two]})
+        self.assertEqual(self.ok("clients", "two"), b"two fenced 0 sessions\n")
+        self.assertEqual(read_json(self.ok("--json", "clients", "two")), two)
+        self.fails(REFUSED, "brickctl clients", "clients", "three")
+        for words, call in ((), "next_client@2"), (("one",), "get_client"):
+            self.fails(REFUSED, "role = fencer", "clients", *words,
+                       MODEL_FAIL=f"{call}={errno.EACCES}")
 
     def test_list_mine_names_what_unmap_ends(self):
         process = self.start("map", "2M+2")

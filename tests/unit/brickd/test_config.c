@@ -62,6 +62,7 @@ static void every_setting_is_taken(void **state)
 				 "uuid = 00112233-4455-6677-8899-aabbccddeeff\n"
 				 "log-level = debug\n"
 				 "admin = /a/b.sock\n"
+				 "fences = /a/fences\n"
 				 "metrics = [::1]:9149\n"
 				 "credits = 32\n"
 				 "tcp-busy-poll-us = 50\n"
@@ -79,6 +80,7 @@ static void every_setting_is_taken(void **state)
 				 "grant = 0x0+4 rw\n"
 				 "grant = 4G+1G ro\n"
 				 "quota = 100G\n"
+				 "role = fencer\n"
 				 "[client two]\r\n"
 				 "key-file = /k2"),
 			 0);
@@ -108,6 +110,7 @@ static void every_setting_is_taken(void **state)
 	assert_int_equal(config.limits.credits, 32);
 	assert_int_equal(config.limits.tcp_busy_poll_us, 50);
 	assert_string_equal(config.admin, "/a/b.sock");
+	assert_string_equal(config.fences, "/a/fences");
 	assert_true(config.has_metrics);
 	assert_string_equal(config.metrics.host, "::1");
 	assert_string_equal(config.metrics.service, "9149");
@@ -120,9 +123,11 @@ static void every_setting_is_taken(void **state)
 	assert_string_equal(config.clients[0]->keys[1].file, "/k1.new");
 	assert_true(config.clients[0]->has_quota);
 	assert_int_equal(config.clients[0]->quota_blocks, 51200);
+	assert_true(config.clients[0]->is_fencer);
 	assert_int_equal(config.clients[1]->n_keys, 1);
 	assert_string_equal(config.clients[1]->keys[0].file, "/k2");
 	assert_false(config.clients[1]->has_quota);
+	assert_false(config.clients[1]->is_fencer);
 }
 
 static void an_address_may_name_the_interface_that_it_is_bound_to(void **state)
@@ -290,6 +295,10 @@ static const struct {
 	{ "[client a]\ngrant = 0x1+1 rw\n", "2: \"0x1+1\": " },
 	{ "[client a]\ngrant = 0x0+0 rw\n", "2: \"0x0+0\": " },
 	{ "[client a]\nquota = 1G\nquota = 1G\n", "3: quota is given twice" },
+	{ "[client a]\nrole = admin\n", "2: the only role is \"fencer\"" },
+	{ "[client a]\nrole =\n", "2: the only role is \"fencer\"" },
+	{ "[brick]\nfences = f\n", "2: fences needs a path that begins" },
+	{ "[brick]\nfences =\n", "2: fences needs a path" },
 	{ "[client a]\nquota =\n", "2: quota \"\": " },
 	{ "[client a]\nquota = 3M\n", "2: quota \"3M\": not a multiple" },
 	{ "[client a]\nquota = none\n", "2: quota \"none\": " },

@@ -47,7 +47,16 @@ static bool cancel(struct brick_session *s)
 	return false;
 }
 
-static const struct brick_session_ops session_ops = { .cancel = cancel };
+static void ended(struct brick_sessions *all, const struct brick_client *whose)
+{
+	(void)all;
+	(void)whose;
+}
+
+static const struct brick_session_ops session_ops = {
+	.cancel = cancel,
+	.ended = ended,
+};
 
 static void admit(struct event_rig *rig, struct brick_fabric *fabric,
 		  const struct brick_client *who)

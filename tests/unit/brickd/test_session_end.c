@@ -59,6 +59,7 @@ void __wrap_brick_worker_submit(struct brick_worker *worker,
 
 static const struct brick_session_ops session_ops = {
 	.cancel = brick_ops_cancel,
+	.ended = brick_fences_ended,
 };
 
 static int begin_session(struct event_rig *rig, struct brick_client *who,
@@ -105,6 +106,7 @@ static int begin(void **state)
 	requests.counters = storage.counters;
 	requests.sessions = &sessions;
 	requests.flows = &flows;
+	TAILQ_INIT(&requests.ending);
 	brick_range_locks_init(&requests.range_locks);
 	brick_leases_init(&sessions.leases, 60000);
 	brick_mappings_init(&sessions.mappings, 1, brick_session_is_ending);
@@ -418,6 +420,34 @@ static void one_more_than_may_overlap_is_to_be_tried_again(void **state)
 
 #define END_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* ---- fences ---- */
+
+static void a_fence_waits_for_all_sessions_that_were_to_end(void **state)
+{
+	struct brick_op *op = request(&other, KFB_OP_FENCE);
+
+	(void)state;
+	assert_int_equal(kfb_credits_take(&op->queue->credits, KFB_OP_FENCE),
+			 0);
+	op->fenced = &client;
+	TAILQ_INSERT_TAIL(&requests.ending, op, fence_link);
+	sessions.holdings[client.number] = &mine;
+	mine.n_sessions = 3; /* one of them came later */
+	mine.n_ending = 2;
+	brick_fences_ended(&sessions, &client);
+	assert_ptr_equal(TAILQ_FIRST(&requests.ending), op);
+	mine.n_ending = 0;
+	brick_fences_ended(&sessions, &stranger);
+	assert_ptr_equal(TAILQ_FIRST(&requests.ending), op);
+	brick_fences_ended(&sessions, &client);
+	assert_true(TAILQ_EMPTY(&requests.ending));
+	assert_int_equal(n_answers, 0);
+	(void)brick_flows_serve(&flows);
+	assert_int_equal(n_answers, 1);
+	assert_int_equal(answer.op, KFB_OP_FENCE);
+	assert_int_equal(answer.status, KFB_ST_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -433,6 +463,7 @@ int main(void)
 		END_TEST(
 			the_last_request_finishes_while_others_are_to_be_cancelled),
 		END_TEST(one_more_than_may_overlap_is_to_be_tried_again),
+		END_TEST(a_fence_waits_for_all_sessions_that_were_to_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,6 +304,25 @@ static const struct value values[] = {
 	/* PING: flags */
 	{ "ping-request", 36, 4, KFB_PING_FLAGS + 1 },
 	{ "ping-end-request", 36, 4, 0x80000000 },
+	/* FENCE and CLIENT: names, what is to be done, flags */
+	{ "fence-request", 32, 1, 0 },
+	{ "fence-request", 32, 1, KFB_NAME_MAX + 1 },
+	{ "fence-request", 32, 1, 3 },
+	{ "fence-request", 32, 1, 5 },
+	{ "fence-request", 33, 1, 0 },
+	{ "fence-request", 33, 1, KFB_FENCE_ADMIT + 1 },
+	{ "fence-request", 40, 1, ' ' },
+	{ "fence-admit-request", 40, 1, 0x7f },
+	{ "client-request", 32, 1, KFB_NAME_MAX + 1 },
+	{ "client-request", 32, 1, 1 },
+	{ "client-request", 33, 1, 0 },
+	{ "client-request", 33, 1, KFB_CLIENT_AFTER + 1 },
+	{ "client-request", 40, 1, 'a' },
+	{ "client-reply", 32, 1, 0 },
+	{ "client-reply", 32, 1, 3 },
+	{ "client-reply", 32, 1, KFB_NAME_MAX + 1 },
+	{ "client-reply", 40, 1, ' ' },
+	{ "client-reply", 80, 4, KFB_CLIENT_FLAGS + 1 },
 	/* EVENT */
 	{ "event", 32, 4, 0 },
 	{ "event", 32, 4, KFB_EVENT_LAST + 1 },
@@ -319,6 +338,7 @@ static const struct value values[] = {
 	{ "event-evicted", 56, 8, 1ULL << 32 },
 	{ "event-evicted", 68, 4, 0 },
 	{ "event-evicted", 68, 4, KFB_EVICTED_CLIENT },
+	{ "event-evicted", 68, 4, KFB_EVICTED_FENCED },
 	{ "event-evicted", 68, 4, KFB_EVICTED_LAST + 1 },
 };
 

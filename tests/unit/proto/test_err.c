@@ -41,6 +41,7 @@ static const struct status statuses[] = {
 	{ ESHUTDOWN, "ESHUTDOWN", "SHUTDOWN" },
 	{ ENOMEM, "ENOMEM", "NO_MEMORY" },
 	{ EBADMSG, "EBADMSG", "MALFORMED" },
+	{ EKEYREVOKED, "EKEYREVOKED", "FENCED" },
 };
 
 #define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))

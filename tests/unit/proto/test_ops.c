@@ -70,10 +70,11 @@ static void traits_are_those_of_the_protocol(void **state)
 			 BIT(KFB_OP_UNMAP) | BIT(KFB_OP_PING));
 	assert_int_equal(those(KFB_OP_RECOMPUTED),
 			 BIT(KFB_OP_INFO) | BIT(KFB_OP_MAP) | BIT(KFB_OP_LIST) |
-				 BIT(KFB_OP_PING));
+				 BIT(KFB_OP_PING) | BIT(KFB_OP_CLIENT));
 	assert_int_equal(those(KFB_OP_NOT_STOPPING),
 			 BIT(KFB_OP_AUTH) | BIT(KFB_OP_ALLOC) |
-				 BIT(KFB_OP_FREE) | BIT(KFB_OP_MAP));
+				 BIT(KFB_OP_FREE) | BIT(KFB_OP_MAP) |
+				 BIT(KFB_OP_FENCE));
 }
 
 static void an_event_is_no_request(void **state)
@@ -94,11 +95,11 @@ static void some_good_replies_are_a_status_only(void **state)
 	__u16 op;
 
 	for (op = 1; op <= KFB_OP_LAST; op++)
-		assert_int_equal(kfb_op_has_reply_body(op),
-				 op == KFB_OP_AUTH || op == KFB_OP_INFO ||
-					 op == KFB_OP_MAP ||
-					 op == KFB_OP_LIST ||
-					 op == KFB_OP_EVENT);
+		assert_int_equal(
+			kfb_op_has_reply_body(op),
+			op == KFB_OP_AUTH || op == KFB_OP_INFO ||
+				op == KFB_OP_MAP || op == KFB_OP_LIST ||
+				op == KFB_OP_EVENT || op == KFB_OP_CLIENT);
 }
 
 static void a_request_keeps_the_event_that_it_acknowledges(void **state)

@@ -228,6 +228,15 @@ static void answer_body(struct fake_brick *b, const struct kfb_request *req,
 	case KFB_OP_LIST:
 		answer_list(b, &req->u.list, reply);
 		break;
+	case KFB_OP_CLIENT:
+		/* The only one, whoever is asked for. */
+		reply->u.client = (struct kfb_client_reply){
+			.name_len = 4,
+			.name = "db-7",
+			.flags = KFB_CLIENT_FENCED,
+			.n_sessions = 2,
+		};
+		break;
 	case KFB_OP_PING:
 		if (req->u.ping.event_seq)
 			b->last_ack = req->u.ping.event_seq;

@@ -141,6 +141,56 @@ static void garbage_from_the_brick_ends_the_connection(void **state)
 	assert_int_equal(kfbrick_ping(k), -ENOTCONN);
 }
 
+static void a_client_is_the_one_that_was_asked_for(void **state)
+{
+	struct kfbrick_client client = { .size = sizeof(client) };
+
+	assert_int_equal(kfbrick_get_client(k, "db-7", &client), 0);
+	assert_string_equal(client.name, "db-7");
+	assert_true(client.is_fenced);
+	assert_false(client.is_fencer);
+	assert_int_equal(client.n_sessions, 2);
+	assert_int_equal(kfbrick_next_client(k, "", &client), 0);
+	assert_int_equal(kfbrick_next_client(k, "db-", &client), 0);
+	/* Another one, and one that does not come behind it. */
+	assert_int_equal(kfbrick_get_client(k, "db-8", &client), -EPROTO);
+	lib_says("another client");
+	assert_int_equal(kfbrick_next_client(k, "db-7", &client), -EPROTO);
+	client.size = 8;
+	assert_int_equal(kfbrick_get_client(k, "db-7", &client), -EINVAL);
+}
+
+static void a_fence_names_a_client_and_why_it_is_refused(void **state)
+{
+	static const struct {
+		uint16_t status;
+		int error;
+		const char *says;
+	} cases[] = {
+		{ KFB_ST_DENIED, -EACCES, "role" },
+		{ KFB_ST_INVALID, -EINVAL, "does not fence itself" },
+		{ KFB_ST_NOT_FOUND, -ENOENT, "no client db-7" },
+		{ KFB_ST_IO, -EIO, "nothing has changed" },
+		{ KFB_ST_NOT_SUPPORTED, -EOPNOTSUPP, "does not support" },
+	};
+
+	assert_int_equal(kfbrick_fence(k, ""), -EINVAL);
+	assert_int_equal(kfbrick_fence(k, "a b"), -EINVAL);
+	assert_int_equal(
+		kfbrick_admit(k, "12345678901234567890123456789012345678901"),
+		-EINVAL);
+	lib_says("1 to 40");
+	assert_int_equal(fake_brick_seen(brick, KFB_OP_FENCE), 0);
+	assert_int_equal(kfbrick_fence(k, "db-7"), 0);
+	assert_int_equal(kfbrick_admit(k, "db-7"), 0);
+	rules->refuse_op = KFB_OP_FENCE;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rules->refuse_status = cases[i].status;
+		assert_int_equal(kfbrick_fence(k, "db-7"), cases[i].error);
+		lib_says(cases[i].says);
+	}
+}
+
 static void a_map_is_tried_again_while_it_is_refused_for_now(void **state)
 {
 	struct kfbrick_mapping *mapping;
@@ -439,6 +489,8 @@ int main(void)
 		CONNECTED(calls_without_answer_use_up_the_credits_but_not_ping),
 		CONNECTED(a_connection_lost_after_a_request_leaves_it_unknown),
 		CONNECTED(garbage_from_the_brick_ends_the_connection),
+		CONNECTED(a_client_is_the_one_that_was_asked_for),
+		CONNECTED(a_fence_names_a_client_and_why_it_is_refused),
 		CONNECTED(a_map_is_tried_again_while_it_is_refused_for_now),
 		CONNECTED(a_map_of_many_pages_is_one_mapping),
 		CONNECTED(an_alloc_that_comes_after_its_session_is_no_error),

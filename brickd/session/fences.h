@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which clients are kept out, and the file that remembers it over restarts.
+ *
+ * The file has a name in each line. It is replaced as a whole: the new one is
+ * durable before it takes the old one's name, and the name before anybody is told.
+ * Then the table says the same. Who is in the table gets no session.
+ *
+ * Context: the loop thread, but for brick_fences_write().
+ */
+#ifndef BRICKD_SESSION_FENCES_H
+#define BRICKD_SESSION_FENCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "brickd/base/work.h"
+#include "brickd/config/config.h"
+
+/* Also names that the settings have no more. */
+#define BRICK_FENCES_MAX (2 * BRICK_CLIENTS_MAX)
+
+/*
+ * struct brick_fences - the table
+ * @path: of the file; NULL: nobody can be kept out
+ * @writer: the thread that writes it
+ * @n: names
+ * @names: of those that are kept out, sorted
+ */
+struct brick_fences {
+	const char *path;
+	struct brick_worker writer;
+	uint32_t n;
+	char names[BRICK_FENCES_MAX][KFB_NAME_MAX + 1];
+};
+
+/**
+ * brick_fences_open - read the file, and see that it can be written
+ * @fences: zeroed
+ * @path: of the file, which need not be there yet; NULL: none is wanted
+ * @err: message on failure
+ * @err_len: its size, bytes
+ *
+ * Return: 0 or -errno. What cannot be read lets nobody in by mistake: brickd does
+ * not start.
+ */
+int brick_fences_open(struct brick_fences *fences, const char *path, char *err,
+		      size_t err_len);
+
+/* Is a client of this name kept out? */
+bool brick_fences_has(const struct brick_fences *fences, const char *name);
+
+/* The first name in the table that is greater, or NULL. */
+const char *brick_fences_after(const struct brick_fences *fences,
+			       const char *name);
+
+/**
+ * brick_fences_text - what the file is to hold after a change
+ * @fences: the table as it is
+ * @name: whom the change is about
+ * @is_kept_out: what it shall be
+ * @text: to be freed
+ *
+ * Return: 0, -ENOMEM, or -EDQUOT: there are too many.
+ */
+int brick_fences_text(const struct brick_fences *fences, const char *name,
+		      bool is_kept_out, char **text);
+
+/**
+ * brick_fences_write - replace the file, durably
+ * @path: of the file
+ * @text: what it is to hold
+ *
+ * Context: any thread, one at a time.
+ * Return: 0 or -errno; the file is the old one or the new one then.
+ */
+int brick_fences_write(const char *path, const char *text);
+
+/**
+ * brick_fences_set - make the table say what the file says
+ * @fences: the table
+ * @name: whom the change is about; there is room for it
+ * @is_kept_out: what is durable
+ */
+void brick_fences_set(struct brick_fences *fences, const char *name,
+		      bool is_kept_out);
+
+#endif

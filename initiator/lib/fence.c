@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Keeping other clients out: FENCE and CLIENT.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "internal.h"
+
+_Static_assert(KFBRICK_CLIENT_BYTES == KFB_NAME_MAX + 1, "names of one length");
+
+/* Copies a name that can travel. */
+static bool take_name(const char *name, size_t least, char *to, __u8 *len)
+{
+	size_t n = strlen(name);
+
+	if (n < least || n > KFB_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return false;
+	memcpy(to, name, n + 1);
+	*len = (__u8)n;
+	return true;
+}
+
+static int no_name(struct kfbrick *k, const char *what)
+{
+	return kfbl_fail(k, -EINVAL,
+			 "%s at %s: a client's name is 1 to %d printable "
+			 "characters without blanks",
+			 what, k->url.text, KFB_NAME_MAX);
+}
+
+/* The statuses mean something else here than where blocks are concerned. */
+static int tell_refusal(struct kfbrick *k, const struct kfb_outcome *outcome,
+			const char *what, const char *client)
+{
+	switch (outcome->error) {
+	case -EACCES:
+		return kfbl_fail(k, -EACCES,
+				 "%s at %s: this client has not the role "
+				 "fencer in the brick's settings",
+				 what, k->url.text);
+	case -ENOENT:
+		return kfbl_fail(k, -ENOENT,
+				 "%s at %s: the brick knows no client %s", what,
+				 k->url.text, client);
+	case -EINVAL:
+		return kfbl_fail(k, -EINVAL,
+				 "%s at %s: a client does not fence itself",
+				 what, k->url.text);
+	case -EIO:
+		return kfbl_fail(k, -EIO,
+				 "%s at %s: the brick cannot write down who is "
+				 "fenced, and nothing has changed",
+				 what, k->url.text);
+	default:
+		return kfbl_refused(k, outcome, "%s %s", what, client);
+	}
+}
+
+static int send_fence(struct kfbrick *k, const char *client, __u8 what)
+{
+	const char *word = what == KFB_FENCE_EVICT ? "fence" : "admit";
+	struct kfb_request req = { .op = KFB_OP_FENCE };
+	struct kfb_outcome outcome;
+	int rc;
+
+	req.u.fence.what = what;
+	if (!take_name(client, 1, req.u.fence.name, &req.u.fence.name_len))
+		return no_name(k, word);
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = tell_refusal(k, &outcome, word, client);
+	return rc;
+}
+
+int kfbrick_fence(struct kfbrick *k, const char *client)
+{
+	return send_fence(k, client, KFB_FENCE_EVICT);
+}
+
+int kfbrick_admit(struct kfbrick *k, const char *client)
+{
+	return send_fence(k, client, KFB_FENCE_ADMIT);
+}
+
+/* An answer about another client would make a fence of a wrong one look right. */
+static bool is_asked_for(const struct kfb_client_query *query,
+			 const struct kfb_client_reply *reply)
+{
+	int order = strcmp(reply->name, query->name);
+
+	return query->which == KFB_CLIENT_NAMED ? !order : order > 0;
+}
+
+static int ask_client(struct kfbrick *k, const char *name, __u8 which,
+		      struct kfbrick_client *client)
+{
+	const struct kfb_client_reply *reply = &k->call_reply.u.client;
+	struct kfb_request req = { .op = KFB_OP_CLIENT };
+	struct kfbrick_client full = { .size = client->size };
+	struct kfb_outcome outcome;
+	int rc;
+
+	if (client->size < sizeof(full))
+		return kfbl_fail(k, -EINVAL,
+				 "client: size must be "
+				 "sizeof(struct kfbrick_client)");
+	req.u.client.which = which;
+	if (!take_name(name, which == KFB_CLIENT_NAMED, req.u.client.name,
+		       &req.u.client.name_len))
+		return no_name(k, "client");
+	rc = kfbl_call(k, &req, &outcome);
+	if (!rc && outcome.error)
+		rc = tell_refusal(k, &outcome, "client", name);
+	if (rc)
+		return rc;
+	if (!is_asked_for(&req.u.client, reply))
+		return kfbl_fail(k, -EPROTO,
+				 "client at %s: the brick answered about "
+				 "another client than asked for",
+				 k->url.text);
+	memcpy(full.name, reply->name, sizeof(full.name));
+	full.is_fenced = !!(reply->flags & KFB_CLIENT_FENCED);
+	full.is_fencer = !!(reply->flags & KFB_CLIENT_FENCER);
+	full.n_sessions = reply->n_sessions;
+	kfbl_give_sized(client, client->size, &full, sizeof(full));
+	return 0;
+}
+
+int kfbrick_get_client(struct kfbrick *k, const char *name,
+		       struct kfbrick_client *client)
+{
+	return ask_client(k, name, KFB_CLIENT_NAMED, client);
+}
+
+int kfbrick_next_client(struct kfbrick *k, const char *after,
+			struct kfbrick_client *client)
+{
+	return ask_client(k, after, KFB_CLIENT_AFTER, client);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Linked over brickd: the steps of a fence can be held. While the folder HOLD has a
+ * file of that name, a thread waits, and says so: "write" before the file of fences
+ * is written, "written" behind it, "reg" before a registration is made, "dereg" before
+ * it is closed. With a file "fail" the file of fences cannot be written.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "brickd/net/fabric.h"
+#include "brickd/session/fences.h"
+
+#define PAUSE_NS 1000000
+#define PATH_LEN 4096
+
+int __real_brick_fences_write(const char *path, const char *text);
+int __wrap_brick_fences_write(const char *path, const char *text);
+int __real_brick_fabric_reg(const struct brick_fabric *fabric,
+			    struct fid_domain *domain, void *base, size_t len,
+			    bool write, struct brick_region *out);
+int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,
+			    struct fid_domain *domain, void *base, size_t len,
+			    bool write, struct brick_region *out);
+void __real_brick_fabric_dereg(struct brick_region *region, const char *who);
+void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who);
+
+static bool is_wanted(const char *what)
+{
+	const char *folder = getenv("HOLD");
+	char path[PATH_LEN];
+
+	if (!folder)
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", folder, what);
+	return !access(path, F_OK);
+}
+
+static void hold(const char *what)
+{
+	if (!is_wanted(what))
+		return;
+	fprintf(stderr, "held: %s\n", what);
+	while (is_wanted(what))
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+}
+
+int __wrap_brick_fences_write(const char *path, const char *text)
+{
+	int rc;
+
+	hold("write");
+	rc = is_wanted("fail") ? -ENOSPC
+			       : __real_brick_fences_write(path, text);
+	hold("written");
+	return rc;
+}
+
+int __wrap_brick_fabric_reg(const struct brick_fabric *fabric,
+			    struct fid_domain *domain, void *base, size_t len,
+			    bool write, struct brick_region *out)
+{
+	hold("reg");
+	return __real_brick_fabric_reg(fabric, domain, base, len, write, out);
+}
+
+void __wrap_brick_fabric_dereg(struct brick_region *region, const char *who)
+{
+	hold("dereg");
+	__real_brick_fabric_dereg(region, who);
+}

@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A client that is fenced: nothing of it lands any more, and it does not come back.
+
+A fencer on another machine has a client fenced; when it is told so the medium is
+looked at, and once more when the client has had every chance to go on.
+
+    fencing.py [ROUNDS]
+"""
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import lab
+from comeback import Forwarder
+from fences import Peer
+
+ROUNDS = 3
+REFUSED, USAGE, UNREACHED = 1, 2, 3
+NO_END_MS = 600000
+# An answer that comes too early comes within it.
+EARLY_S = 1
+ALL = ["0x0+128G rw"]
+METADATA_BYTES = 2 * lab.MIB
+# In a thread of its own, which can be held.
+REGISTERS_ASIDE = lab.LISTEN.startswith("tcp:")
+
+
+class Fencing(lab.FuncTest):
+    def serve(self, clients=("a", "b", "w"), fencers=("w",), program=lab.BRICKD):
+        self.hold = self.folder / "hold"
+        self.hold.mkdir()
+        self.fences = self.folder / "fences"
+        self.admin = self.folder / "admin"
+        self.b = self.brick(
+            size="16M", clients={c: [] if c in fencers else ALL for c in clients},
+            settings=f"lease-ms = {NO_END_MS}\nadmin = {self.admin}\nfences = {self.fences}",
+            program=program)
+        self.b.roles = {name: "fencer" for name in fencers}
+        self.b.environment = {"HOLD": str(self.hold)}
+        self.b.start()
+
+    def serve_held(self, **parameters):
+        self.serve(program=lab.FUNC_BIN / "brickd-fencing", **parameters)
+
+    def restart(self, kill=False):
+        if kill:
+            self.b.kill()
+        else:
+            self.assertEqual(self.b.stop(), 0)
+        self.b.start()
+
+    def fence(self, client="a", by="w"):
+        self.assertEqual(self.ok(self.b.ctl("fence", client, client=by)),
+                         f"{client} fenced\n".encode())
+
+    def admit(self, client="a", by="w"):
+        self.assertEqual(self.ok(self.b.ctl("admit", client, client=by)),
+                         f"{client} admitted\n".encode())
+
+    def later(self, *words, by="w", url=None):
+        """A command of a fencer that is not waited for."""
+        process = subprocess.Popen(
+            [lab.BRICKCTL, "--brick", url or self.b.url, *lab.PATIENCE, "--client", by,
+             "--key-file", str(self.b.key(by)), *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def done(self, process, status=0):
+        out, err = process.communicate(timeout=lab.COMES_S)
+        self.assertEqual(process.returncode, status, err.decode())
+        return (out + err).decode()
+
+    def state(self, client="a", by="w"):
+        """Whether it is fenced, and its sessions."""
+        found = self.b.json("clients", client, client=by)
+        return found["fenced"], found["sessions"]
+
+    def hold_at(self, what):
+        (self.hold / what).touch()
+
+    def release(self, what):
+        (self.hold / what).unlink()
+
+    def held(self, what, n=1):
+        self.until(lambda: self.b.log_text().count(f"held: {what}") >= n, f"held at {what}")
+
+    def is_out(self, client="a"):
+        done = self.b.ctl("info", client=client)
+        self.refused(done, UNREACHED, "this client is fenced", "brickctl admit")
+
+    def is_in(self, client="a"):
+        self.ok(self.b.ctl("info", client=client))
+
+    def writer(self):
+        writer = Peer(self, self.b, "write", "a")
+        line = writer.line()
+        if line == "waiting":
+            line = writer.line()
+        self.assertTrue(line.startswith("mapped "), line)
+        self.assertIn(writer.line(), ("writing", "ended"))
+        return writer
+
+    def medium(self):
+        """What lies in the slots."""
+        with open(self.b.store, "rb") as store:
+            store.seek(METADATA_BYTES)
+            return store.read()
+
+    # ---- nothing lands ----
+
+    def round(self, frozen):
+        writer = self.writer()
+        if frozen:
+            writer.stop()
+        self.fence()
+        before = self.medium()
+        writer.go_on()
+        self.assertIn(writer.line(), ("ended", ""))
+        self.assertEqual(writer.process.wait(lab.STOP_S), 0)
+        self.assertEqual(self.medium(), before)
+        checker = Peer(self, self.b, "check", "b")
+        # It does not have to wait: the blocks are nobody's.
+        self.assertEqual(checker.line(), "filled")
+        checker.say("check")
+        self.assertEqual(checker.line(), "clean")
+        checker.process.stdin.close()
+        self.assertEqual(checker.process.wait(lab.STOP_S), 0)
+        self.admit()
+        writer.end()
+        checker.end()
+
+    def test_nothing_of_a_frozen_writer_lands_after_the_answer(self):
+        self.serve()
+        for _ in range(ROUNDS):
+            self.round(True)
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_nothing_of_a_running_writer_lands_after_the_answer(self):
+        self.serve()
+        for _ in range(ROUNDS):
+            self.round(False)
+        self.assertEqual(self.b.stop(), 0)
+
+    def test_the_answer_comes_when_all_sessions_have_ended(self):
+        self.serve_held()
+        writer = self.writer()
+        writer.stop()
+        self.hold_at("dereg")
+        first, second = self.later("fence", "a"), self.later("fence", "a")
+        self.held("dereg")
+        self.assertEqual(self.state(), (True, 1))
+        time.sleep(EARLY_S)
+        self.assertEqual((first.poll(), second.poll()), (None, None))
+        self.release("dereg")
+        for process in first, second:
+            self.assertEqual(self.done(process), "a fenced\n")
+        self.assertEqual(self.state(), (True, 0))
+
+    def test_who_is_admitted_meanwhile_does_not_hold_up_the_answer(self):
+        self.serve_held()
+        writer = self.writer()
+        self.hold_at("dereg")
+        fence = self.later("fence", "a")
+        self.held("dereg")
+        self.admit()
+        holder = self.later("ping", "-c", "1000000", by="a")
+        self.until(lambda: self.state() == (False, 2), "a new session beside the old one")
+        self.assertIsNone(fence.poll())
+        self.release("dereg")
+        self.assertEqual(self.done(fence), "a fenced\n")
+        self.assertEqual(self.state(), (False, 1))
+        holder.kill()
+        writer.end()
+
+    @unittest.skipUnless(REGISTERS_ASIDE, "registrations are the loop's, which would be held")
+    def test_a_mapping_that_is_being_made_is_waited_for(self):
+        self.serve_held()
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        self.hold_at("reg")
+        mapping = self.later("map", "0x0+1", "--rw", "--hold", "600", by="a")
+        self.held("reg")
+        fence = self.later("fence", "a")
+        self.until(lambda: self.state() == (True, 1), "the fence")
+        time.sleep(EARLY_S)
+        self.assertIsNone(fence.poll())
+        self.release("reg")
+        self.assertEqual(self.done(fence), "a fenced\n")
+        self.assertEqual(self.state(), (True, 0))
+        self.assertNotEqual(mapping.wait(lab.COMES_S), 0)
+        self.ok(self.b.ctl("map", "0x0+1", "--rw", "--hold", "0", client="b"))
+
+    def test_who_is_coming_back_when_it_is_fenced_does_not(self):
+        self.serve()
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        forwarder = Forwarder(self.b)
+        self.addCleanup(forwarder.close)
+        for n in range(ROUNDS):
+            holder = self.later("--reconnect-s", "3", "map", "0x0+1", "--rw", "--hold", "600",
+                                by="a", url=forwarder.url)
+            self.assertIn(b"mapping ", holder.stdout.readline())
+            fence = self.later("fence", "a")
+            # It comes back a little before, at or behind the fence.
+            time.sleep(0.3 * n / ROUNDS)
+            forwarder.cut()
+            self.assertEqual(self.done(fence), "a fenced\n")
+            self.assertEqual(self.state(), (True, 0))
+            self.assertNotEqual(holder.wait(lab.COMES_S), 0)
+            self.ok(self.b.ctl("map", "0x0+1", "--rw", "--hold", "0", client="b"))
+            self.admit()
+
+    def test_a_session_that_has_lost_its_connections_is_ended(self):
+        self.serve()
+        writer = self.writer()
+        writer.end()
+        self.until(lambda: "lost its last connection" in self.b.log_text(), "DETACHED")
+        self.fence()
+        self.assertEqual(self.state(), (True, 0))
+        checker = Peer(self, self.b, "check", "b")
+        self.assertEqual(checker.line(), "filled")
+
+    def test_a_lease_that_ends_meanwhile_changes_nothing(self):
+        self.serve_held()
+        session = self.writer()
+        self.hold_at("write")
+        fence = self.later("fence", "a")
+        self.held("write")
+        self.ok(lab.run(lab.BRICKCTL, "--admin", self.admin, "evict", "--all", "a"))
+        self.assertIn(session.line(), ("ended", ""))
+        self.release("write")
+        self.assertEqual(self.done(fence), "a fenced\n")
+        self.is_out()
+
+    # ---- it does not come back ----
+
+    def test_who_is_fenced_is_told_and_kept_out_until_it_is_admitted(self):
+        self.serve()
+        self.ok(self.b.ctl("alloc", "0x0+1"))
+        holder = self.later("--reconnect-s", "4", "map", "0x0+1", "--rw", "--hold", "600", by="a")
+        self.until(lambda: self.state() == (False, 1), "a session")
+        self.fence()
+        # It tries to come back for as long as it may.
+        self.assertNotEqual(holder.wait(lab.COMES_S), 0)
+        self.assertIn("the client is fenced", holder.stderr.read().decode())
+        self.assertEqual(self.state(), (True, 0))
+        self.is_out()
+        self.is_in("b")
+        for kill in False, True:
+            self.restart(kill)
+            self.is_out()
+            self.assertIn("client a is fenced: kept out", self.b.log_text())
+        self.admit()
+        self.is_in()
+        self.restart(True)
+        self.is_in()
+        self.assertEqual(self.state(), (False, 0))
+
+    def test_the_settings_do_not_let_in_who_is_fenced(self):
+        self.serve()
+        self.fence()
+        grants = self.b.clients.pop("a")
+        self.reload()
+        self.assertEqual(self.state(), (True, 0))
+        self.b.clients["a"] = grants
+        self.reload()
+        self.is_out()
+        self.admit()
+        self.is_in()
+
+    def reload(self):
+        self.b.configure()
+        before = len(self.b.log_text())
+        self.b.process.send_signal(signal.SIGHUP)
+        self.until(lambda: "clients and grants read again" in self.b.log_text()[before:], "reload")
+
+    # ---- who may, and whom ----
+
+    def test_only_fencers_fence_and_look(self):
+        self.serve()
+        # Nor does anybody else learn which names there are.
+        for words in (("fence", "b"), ("admit", "b"), ("clients", "b"), ("clients",),
+                      ("fence", "nobody"), ("admit", "nobody"), ("clients", "nobody"),
+                      ("fence", "a")):
+            self.refused(self.b.ctl(*words, client="a"), REFUSED, "role")
+        self.assertEqual(self.state("b"), (False, 0))
+        # The role is no grant.
+        self.refused(self.b.ctl("alloc", "0x0+1", client="w"), REFUSED)
+        self.b.roles = {}
+        self.reload()
+        self.refused(self.b.ctl("fence", "a", client="w"), REFUSED, "role")
+        self.is_in()
+
+    def test_whom_one_can_fence(self):
+        self.serve()
+        for word in "fence", "admit", "clients":
+            self.refused(self.b.ctl(word, "nobody", client="w"), REFUSED, "no client nobody")
+        self.refused(self.b.ctl("fence", "w", client="w"), REFUSED, "does not fence itself")
+        self.refused(self.b.ctl("fence", "x" * 41, client="w"), REFUSED, "1 to 40")
+        self.assertEqual(self.fences.read_text(), "")
+        # Who is not there, and who is fenced already.
+        self.fence("b")
+        self.fence("a")
+        self.fence("a")
+        self.assertEqual(self.fences.read_text(), "a\nb\n")
+        self.assertEqual(self.ok(self.b.ctl("clients", client="w")).decode(),
+                         "a fenced 0 sessions\nb fenced 0 sessions\nw admitted 1 session fencer\n")
+        self.admit("a")
+        self.admit("a")
+        self.assertEqual(self.fences.read_text(), "b\n")
+        self.is_in()
+
+    def test_of_two_that_fence_each_other_one_remains(self):
+        self.serve_held(clients=("v", "w"), fencers=("v", "w"))
+        self.hold_at("write")
+        first = self.later("fence", "v", by="w")
+        self.held("write")
+        second = self.later("fence", "w", by="v")
+        self.until(lambda: self.state("v")[1] == 1, "v has asked")
+        time.sleep(EARLY_S)
+        self.release("write")
+        self.assertEqual(self.done(first), "v fenced\n")
+        self.assertNotEqual(second.wait(lab.COMES_S), 0)
+        self.assertEqual(self.fences.read_text(), "v\n")
+        self.is_out("v")
+        self.assertEqual(self.state("w"), (False, 1))
+
+    # ---- the file ----
+
+    def test_a_crash_before_the_file_is_written_fences_nobody(self):
+        self.serve_held()
+        self.hold_at("write")
+        fence = self.later("fence", "a")
+        self.held("write")
+        self.b.kill()
+        self.release("write")
+        self.assertNotEqual(fence.wait(lab.COMES_S), 0)
+        self.b.start()
+        self.is_in()
+
+    def test_a_crash_before_the_answer_leaves_it_fenced(self):
+        self.serve_held()
+        self.hold_at("written")
+        fence = self.later("fence", "a")
+        self.held("written")
+        self.assertIsNone(fence.poll())
+        self.b.kill()
+        self.release("written")
+        self.assertNotEqual(fence.wait(lab.COMES_S), 0)
+        self.b.start()
+        self.is_out()
+        self.fence()
+
+    def test_the_answer_waits_for_the_file(self):
+        self.serve_held()
+        self.hold_at("write")
+        fence = self.later("fence", "a")
+        self.held("write")
+        self.assertEqual(self.state(), (False, 0))
+        time.sleep(EARLY_S)
+        self.assertIsNone(fence.poll())
+        self.release("write")
+        self.assertEqual(self.done(fence), "a fenced\n")
+
+    def test_what_cannot_be_written_down_is_no_fence(self):
+        self.serve_held()
+        writer = self.writer()
+        self.hold_at("fail")
+        self.refused(self.b.ctl("fence", "a", client="w"), REFUSED, "cannot write down")
+        self.assertEqual(self.state(), (False, 1))
+        self.release("fail")
+        self.fence()
+        self.assertIn(writer.line(), ("ended", ""))
+
+    def test_an_answer_that_is_lost_comes_again(self):
+        self.serve_held()
+        forwarder = Forwarder(self.b)
+        self.addCleanup(forwarder.close)
+        self.hold_at("written")
+        fence = self.later("--reconnect-s", "60", "fence", "a", url=forwarder.url)
+        self.held("written")
+        forwarder.cut()
+        self.release("written")
+        self.assertEqual(self.done(fence), "a fenced\n")
+        self.assertEqual(self.b.log_text().count("client a is fenced: kept out"), 1)
+
+    def test_a_file_that_is_damaged_lets_nobody_in(self):
+        self.serve()
+        self.fence()
+        self.assertEqual(self.b.stop(), 0)
+        for text in "a", "a\nb c\n", "\n", "a\n" + "x" * 41 + "\n", "\0\n":
+            self.fences.write_text(text)
+            with self.assertRaisesRegex(RuntimeError, "is no client's name"):
+                self.b.start()
+        self.fences.unlink()
+        self.fences.mkdir()
+        with self.assertRaisesRegex(RuntimeError, "fences: "):
+            self.b.start()
+
+    def test_a_fencer_needs_a_file(self):
+        self.serve()
+        self.assertEqual(self.b.stop(), 0)
+        self.b.settings = ""
+        with self.assertRaisesRegex(RuntimeError, "names no file to keep fences in"):
+            self.b.start()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        ROUNDS = int(sys.argv.pop(1))
+    lab.main()
