@@ -51,7 +51,7 @@ def hunt_once(program, seconds, **environment):
         capture_output=True, text=True, errors="replace", check=False)
     # Not the time that it took to leave out faults afterwards.
     told = re.search(r"in ([0-9.]+) s of processor time", result.stdout)
-    spent = float(told[1]) if told else spent_by_children() - before
+    spent = float(told[1]) if told else min(spent_by_children() - before, seconds)
     if result.returncode == 0:
         return math.inf, ""
     said = [line for line in result.stdout.splitlines() if not line.startswith("#")]

@@ -132,6 +132,8 @@ static void tell(uint64_t seed, uint64_t faults)
 	struct sim_scene *scene;
 
 	printf("seed %llu: %s\n", (unsigned long long)seed, sim_violation);
+	/* Leaving out its faults may take long, and be cut short. */
+	(void)fflush(stdout);
 	if (sim_is_traced)
 		return;
 	faults = shrink(seed, faults);
