@@ -37,7 +37,8 @@ FILES = (
     f"{PREFIX}/share/kfbrick/brickd.conf",
 )
 PROGRAMS = {f"{SBIN}/brickd": "--version", f"{BIN}/brickctl": "--version",
-            f"{SBIN}/powerfail-verify": "--help", f"{SBIN}/powerfail-writer": "--help"}
+            f"{SBIN}/fence_kfbrick": "--help", f"{SBIN}/powerfail-verify": "--help",
+            f"{SBIN}/powerfail-writer": "--help"}
 MODULES = {"kfabric_core", "kfabric_loop", "kfabric_rdm", "kfabric_rds", "kfabric_tcp",
            "kfabric_verbs", "kfbrick"}
 STUB = """#!/bin/sh

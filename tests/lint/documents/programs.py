@@ -5,6 +5,8 @@ import re
 
 C_TABLE = re.compile(r'\{ "([\w-]+)", (no|required)_argument, NULL, (?:\'(\w)\')?')
 CTL_TABLE = re.compile(r'\{ "([\w-]+)", (?:0|\'(\w)\'), (NULL|"\w+"),')
+# What a fence agent's metadata say.
+AGENT = re.compile(r'<getopt mixed="(?:(-\w), )?--([\w-]+)(=?)')
 # What a script compares its arguments with.
 SCRIPT_OPTIONS = re.compile(
     r'add(?:_argument)?\(\s*(?:"-\w", )?"(--[\w-]+)"'
@@ -22,6 +24,7 @@ PASSES_ON = {
 BUILT = {
     "powerfail-writer": "initiator/powerfail/writer.c",
     "powerfail-verify": "initiator/powerfail/verify.c",
+    "fence_kfbrick": "initiator/brickctl/fence/fence_kfbrick.in",
 }
 
 
@@ -57,6 +60,13 @@ def c_options(text):
     options = Options()
     for name, kind, letter in C_TABLE.findall(text):
         options.add(name, kind == "required", letter)
+    return options
+
+
+def built_options(text):
+    options = c_options(text)
+    for letter, name, value in AGENT.findall(text):
+        options.add(name, bool(value), letter.removeprefix("-"))
     return options
 
 
@@ -128,7 +138,7 @@ class Programs:
         if name in ("brickd", "brickctl"):
             return getattr(self, name)
         if name in BUILT:
-            return {"": c_options(self.tree.text(BUILT[name]))}
+            return {"": built_options(self.tree.text(BUILT[name]))}
         if "/" in word and (word in self.tree.files or word + ".c" in self.tree.files):
             return {"": self.script(word)}
         return None
