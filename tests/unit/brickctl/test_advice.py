@@ -57,10 +57,11 @@ def sentences(text):
 
 
 def value_of(word):
-    """Something to run with in place of a word in capitals, or of a format's."""
+    """Something to run with in place of a word in capitals, or of a format's: a file
+    that cannot be made either."""
     word = re.sub(r"0x%[^+]*", "0x0", word)
     word = re.sub(r"%[-0-9.*l]*[a-zA-Z1]?", "1", word)
-    return VALUES.get(word, word if re.search("[a-z0-9]", word) else "/nonexistent")
+    return VALUES.get(word, word if re.search("[a-z0-9]", word) else "/nonexistent/it")
 
 
 def is_value(word):
