@@ -28,7 +28,7 @@ struct remote {
 	bool wanted; /* rx[1] has been posted */
 };
 
-static void st_remote_close(struct remote *r)
+static void st_echo_close(struct remote *r)
 {
 	int i;
 
@@ -41,7 +41,7 @@ static void st_remote_close(struct remote *r)
 	kvfree(r->dst);
 }
 
-static bool st_remote_open(struct remote *r, struct st *st)
+static bool st_echo_open(struct remote *r, struct st *st)
 {
 	bool ok = true;
 	char port[8];
@@ -70,7 +70,7 @@ static bool st_remote_open(struct remote *r, struct st *st)
 
 /* ---- there and back --------------------------------------------------------- */
 
-static int st_remote_echo(struct remote *r, size_t len)
+static int st_echo_exchange(struct remote *r, size_t len)
 {
 	int ret = st_node_recv(&r->node, r->rx[0], r->dst, ST_MAX_LEN);
 
@@ -79,7 +79,7 @@ static int st_remote_echo(struct remote *r, size_t len)
 	return st_op_result(r->node.cq, r->rx[0], ret);
 }
 
-static bool st_remote_sizes(struct st *st, struct remote *r)
+static bool st_echo_sizes(struct st *st, struct remote *r)
 {
 	static const size_t sizes[] = { 1, 0, 64, 4096, 65537, ST_MAX_LEN };
 	bool ok = true;
@@ -89,7 +89,7 @@ static bool st_remote_sizes(struct st *st, struct remote *r)
 		st_fill(r->src, sizes[i], i + 1);
 		memset(r->dst, 0, sizes[i]);
 		ok = CHECKF(st,
-			    !st_remote_echo(r, sizes[i]) &&
+			    !st_echo_exchange(r, sizes[i]) &&
 				    r->rx[0]->entry.len == sizes[i] &&
 				    r->rx[0]->entry.src_addr == r->peer &&
 				    st_holds(r->dst, sizes[i], i + 1),
@@ -100,7 +100,7 @@ static bool st_remote_sizes(struct st *st, struct remote *r)
 }
 
 /* More than any buffer on the way takes, with the receives posted last. */
-static bool st_remote_many(struct st *st, struct remote *r)
+static bool st_echo_many(struct st *st, struct remote *r)
 {
 	int i, sent = 0, got = 0, ret = 0;
 
@@ -128,7 +128,7 @@ static bool st_remote_many(struct st *st, struct remote *r)
 			"they come back in the order of posting");
 }
 
-static bool st_remote_levels(struct st *st, struct remote *r)
+static bool st_echo_levels(struct st *st, struct remote *r)
 {
 	struct fi_msg msg = { .buf = fi_buf_linear(r->src, BYTES),
 			      .addr = r->peer,
@@ -151,12 +151,12 @@ static bool st_remote_levels(struct st *st, struct remote *r)
 
 /* ---- who is not there --------------------------------------------------------- */
 
-static void st_remote_nobody(struct st *st, struct remote *r)
+static void st_echo_nobody(struct st *st, struct remote *r)
 {
 	struct st_op *late = r->tx[ROOMS - 1];
 	int ret = st_node_send(&r->node, late, r->src, BYTES, r->nobody);
 
-	if (!CHECK_EQ(st, ret ?: st_remote_echo(r, 10), 0,
+	if (!CHECK_EQ(st, ret ?: st_echo_exchange(r, 10), 0,
 		      "a message comes back while another one waits for nobody"))
 		return;
 	CHECK_EQ(st, late->count, 0, "that one still waits");
@@ -170,7 +170,7 @@ static void st_remote_nobody(struct st *st, struct remote *r)
 }
 
 /* There is a receive for one more of those that come back. */
-static int st_remote_want(struct remote *r)
+static int st_echo_want(struct remote *r)
 {
 	if (r->wanted && !r->rx[1]->count)
 		return 0;
@@ -179,13 +179,13 @@ static int st_remote_want(struct remote *r)
 }
 
 /* Until a send ends so. */
-static bool st_remote_becomes(struct remote *r, int err)
+static bool st_echo_becomes(struct remote *r, int err)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
 	int ret;
 
 	do {
-		ret = st_remote_want(r);
+		ret = st_echo_want(r);
 		ret = ret
 			      ?: st_node_send(&r->node, r->tx[0], r->src, 10,
 					      r->peer);
@@ -194,48 +194,48 @@ static bool st_remote_becomes(struct remote *r, int err)
 	return ret == err;
 }
 
-static void st_remote_lose(struct st *st, struct remote *r)
+static void st_echo_lose(struct st *st, struct remote *r)
 {
 	int ret;
 
-	if (!CHECK_EQ(st, st_remote_echo(r, 10), 0, "a message comes back"))
+	if (!CHECK_EQ(st, st_echo_exchange(r, 10), 0, "a message comes back"))
 		return;
 	st_tap_line("    # now the link may be cut");
-	CHECK(st, st_remote_becomes(r, EHOSTUNREACH),
+	CHECK(st, st_echo_becomes(r, EHOSTUNREACH),
 	      "the peer becomes unreachable when the link is cut");
 	st_tap_line("    # now the link may be mended");
-	CHECK(st, st_remote_becomes(r, 0), "and is reached when it is mended");
-	ret = st_remote_want(r);
+	CHECK(st, st_echo_becomes(r, 0), "and is reached when it is mended");
+	ret = st_echo_want(r);
 	CHECK_EQ(st, st_op_result(r->node.cq, r->rx[1], ret), 0,
 		 "what it sends back comes");
 }
 
-static void st_remote_come_and_go(struct st *st, struct remote *r)
+static void st_echo_come_and_go(struct st *st, struct remote *r)
 {
-	if (st_remote_sizes(st, r) && st_remote_many(st, r) &&
-	    st_remote_levels(st, r))
-		st_remote_nobody(st, r);
+	if (st_echo_sizes(st, r) && st_echo_many(st, r) &&
+	    st_echo_levels(st, r))
+		st_echo_nobody(st, r);
 }
 
-static void st_remote_run(struct st *st,
-			  void (*run)(struct st *st, struct remote *r))
+static void st_echo_run(struct st *st,
+			void (*run)(struct st *st, struct remote *r))
 {
 	struct remote *r = kzalloc(sizeof(*r), GFP_KERNEL);
 
 	if (!r)
 		return;
-	if (st_remote_open(r, st))
+	if (st_echo_open(r, st))
 		run(st, r);
-	st_remote_close(r);
+	st_echo_close(r);
 	kfree(r);
 }
 
 void st_test_remote(struct st *st)
 {
-	st_remote_run(st, st_remote_come_and_go);
+	st_echo_run(st, st_echo_come_and_go);
 }
 
 void st_test_cut(struct st *st)
 {
-	st_remote_run(st, st_remote_lose);
+	st_echo_run(st, st_echo_lose);
 }
