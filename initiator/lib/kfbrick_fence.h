@@ -48,7 +48,7 @@ struct kfbrick_client {
  * Return: 0, -EACCES (this client is no fencer), -ENOENT (the brick knows no such
  * client), -EINVAL (no name, or this client itself), -EOPNOTSUPP (the brick is
  * older, or keeps no fences), -EDQUOT (too many), -EIO (the brick cannot write it
- * down: nothing has changed).
+ * down for sure: ask again).
  */
 int kfbrick_fence(struct kfbrick *k, const char *client);
 

@@ -92,7 +92,7 @@ const struct ctl_command ctl_cmd_fence = {
 const struct ctl_command ctl_cmd_admit = {
 	.name = "admit",
 	.synopsis = "CLIENT",
-	.summary = "Lets a client in again that brickctl fence keeps out",
+	.summary = "Lets in again a client that is kept out by fence",
 	.details =
 		"It does no harm to a client that is not fenced. --client names a client to whom\n"
 		"the brick's settings give the role fencer.\n"
