@@ -14,6 +14,7 @@
 #include "st.h"
 
 #define SHORT_MS 3000 /* time-out of what is to end by it */
+#define LATE_MS	 15000 /* likewise, while something else is to end before */
 #define ROOMS	 64 /* messages under way */
 #define ROOM_LEN 4096
 #define BYTES	 4000 /* of one of many messages */
@@ -56,7 +57,7 @@ static bool st_echo_open(struct remote *r, struct st *st)
 	}
 	snprintf(port, sizeof(port), "%u", st_peer_port);
 	return CHECK(st, ok && r->src && r->dst, "there is memory") &&
-	       CHECK_EQ(st, st_node_open(&r->node, st, 0, SHORT_MS), 0,
+	       CHECK_EQ(st, st_node_open(&r->node, st, 0, ST_WAIT_MS), 0,
 			"an endpoint opens") &&
 	       CHECK_EQ(st,
 			fi_av_insertsvc(r->node.av, st_peer, port, &r->peer, 0,
@@ -151,11 +152,19 @@ static bool st_echo_levels(struct st *st, struct remote *r)
 
 /* ---- who is not there --------------------------------------------------------- */
 
+/* From now on. */
+static int st_echo_limit(struct remote *r, unsigned int ms)
+{
+	return fi_setopt(&r->node.ep->fid, FI_OPT_ENDPOINT,
+			 FI_OPT_OP_TIMEOUT_MS, &ms, sizeof(ms));
+}
+
 static void st_echo_nobody(struct st *st, struct remote *r)
 {
 	struct st_op *late = r->tx[ROOMS - 1];
-	int ret = st_node_send(&r->node, late, r->src, BYTES, r->nobody);
+	int ret = st_echo_limit(r, LATE_MS);
 
+	ret = ret ?: st_node_send(&r->node, late, r->src, BYTES, r->nobody);
 	if (!CHECK_EQ(st, ret ?: st_echo_exchange(r, 10), 0,
 		      "a message comes back while another one waits for nobody"))
 		return;
@@ -200,6 +209,7 @@ static void st_echo_lose(struct st *st, struct remote *r)
 
 	if (!CHECK_EQ(st, st_echo_exchange(r, 10), 0, "a message comes back"))
 		return;
+	CHECK_EQ(st, st_echo_limit(r, SHORT_MS), 0, "sends may fail soon");
 	st_tap_line("    # now the link may be cut");
 	CHECK(st, st_echo_becomes(r, EHOSTUNREACH),
 	      "the peer becomes unreachable when the link is cut");
