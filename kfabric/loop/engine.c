@@ -290,9 +290,7 @@ static bool loop_may_wait(struct loop_ep *ep)
 
 	if (!ep->waits) {
 		ep->waits = true;
-		ep->deadline =
-			jiffies +
-			msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
+		ep->deadline = kfi_post_deadline(&ep->post);
 	}
 	if (time_after_eq(jiffies, ep->deadline))
 		return false;

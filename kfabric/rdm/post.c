@@ -5,7 +5,6 @@
  * Context: posting: any but hardirq; no sleep, no allocation.
  * Locking: kfir_ep.post.lock.
  */
-#include <linux/jiffies.h>
 
 #include "rdm.h"
 
@@ -64,9 +63,7 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	if (base->type == KFI_OP_RECV) {
 		kfir_queue_receive(ep, op, named);
 	} else {
-		op->deadline =
-			jiffies +
-			msecs_to_jiffies(READ_ONCE(post->ep.op_timeout_ms));
+		op->deadline = kfi_post_deadline(post);
 		list_add_tail(&base->node, &ep->posted);
 		list_add_tail(&op->all, &ep->sends);
 	}

@@ -5,7 +5,6 @@
  * Context: posting: any but hardirq; no sleep, no allocation.
  * Locking: krds_ep.post.lock.
  */
-#include <linux/jiffies.h>
 
 #include "rds.h"
 
@@ -36,7 +35,7 @@ static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 		ret = krds_check_send(ep, op);
 		if (ret)
 			return ret;
-		op->deadline = krds_deadline(ep);
+		op->deadline = kfi_post_deadline(post);
 		op->why = 0;
 		op->begun = false;
 		op->canceled = false;

@@ -137,11 +137,6 @@ static inline bool krds_same_port(const struct krds_op *a,
 	return a->to.sin6_port == b->to.sin6_port;
 }
 
-static inline unsigned long krds_deadline(const struct krds_ep *ep)
-{
-	return jiffies + msecs_to_jiffies(READ_ONCE(ep->post.ep.op_timeout_ms));
-}
-
 /* socket.c */
 int krds_socket_open(struct net *net, struct socket **sock);
 int krds_socket_bind(struct krds_ep *ep);

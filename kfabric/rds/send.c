@@ -51,7 +51,7 @@ static void krds_wait_anew(struct krds_ep *ep, struct krds_host *host,
 
 	list_for_each_entry_continue(other, &host->sends,
 				     base.node) if (krds_same_port(other, op))
-		other->deadline = krds_deadline(ep);
+		other->deadline = kfi_post_deadline(&ep->post);
 }
 
 static void krds_taken(struct krds_ep *ep, struct krds_host *host,
@@ -64,7 +64,7 @@ static void krds_taken(struct krds_ep *ep, struct krds_host *host,
 		return;
 	}
 	op->question = host->questions + 1;
-	op->deadline = krds_deadline(ep);
+	op->deadline = kfi_post_deadline(&ep->post);
 	list_move_tail(&op->base.node, &host->handed);
 }
 

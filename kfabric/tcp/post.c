@@ -6,7 +6,6 @@
  *	sends, and may sleep.
  * Locking: ktcp_ep.post.lock.
  */
-#include <linux/jiffies.h>
 
 #include "tcp.h"
 
@@ -30,7 +29,7 @@ static int ktcp_queue(struct kfi_post_ep *post, struct kfi_op *op)
 		kfi_post_make_readback(op);
 	t->handed = false;
 	t->answered = false;
-	t->deadline = jiffies + msecs_to_jiffies(ep->post.ep.op_timeout_ms);
+	t->deadline = kfi_post_deadline(post);
 	list_add_tail(&op->node, &ep->tx);
 	ktcp_watch_locked(ep);
 	if (!(op->flags & FI_MORE))

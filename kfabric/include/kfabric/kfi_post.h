@@ -19,6 +19,7 @@
 #ifndef KFABRIC_KFI_POST_H
 #define KFABRIC_KFI_POST_H
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
@@ -271,6 +272,18 @@ static inline void kfi_post_make_readback(struct kfi_op *op)
 	};
 	op->rma_count = 1;
 	op->buf = fi_buf_linear(op->inject, len);
+}
+
+/**
+ * kfi_post_deadline() - when an operation that begins now has taken too long
+ * @ep: endpoint
+ *
+ * Context: any.
+ * Return: jiffies, by the endpoint's FI_OPT_OP_TIMEOUT_MS.
+ */
+static inline unsigned long kfi_post_deadline(const struct kfi_post_ep *ep)
+{
+	return jiffies + msecs_to_jiffies(READ_ONCE(ep->ep.op_timeout_ms));
 }
 
 /**

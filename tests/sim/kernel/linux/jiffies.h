@@ -7,6 +7,7 @@
 
 #define HZ		     250
 #define SIM_JIFFY_NS	     (UINT64_C(1000000000) / HZ)
+#define jiffies		     ((unsigned long)(km_now_ns() / SIM_JIFFY_NS))
 #define MAX_SCHEDULE_TIMEOUT ((long)(1UL << 40))
 #define MSEC_PER_SEC	     1000L
 
