@@ -53,8 +53,9 @@ static int tell_refusal(struct kfbrick *k, const struct kfb_outcome *outcome,
 				 what, k->url.text);
 	case -EIO:
 		return kfbl_fail(k, -EIO,
-				 "%s at %s: the brick cannot write down who is "
-				 "fenced, and nothing has changed",
+				 "%s at %s: the brick could not make this "
+				 "durable: until it is asked again and "
+				 "succeeds, a restart may do it or undo it",
 				 what, k->url.text);
 	default:
 		return kfbl_refused(k, outcome, "%s %s", what, client);

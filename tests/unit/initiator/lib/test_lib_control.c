@@ -170,7 +170,7 @@ static void a_fence_names_a_client_and_why_it_is_refused(void **state)
 		{ KFB_ST_DENIED, -EACCES, "role" },
 		{ KFB_ST_INVALID, -EINVAL, "does not fence itself" },
 		{ KFB_ST_NOT_FOUND, -ENOENT, "no client db-7" },
-		{ KFB_ST_IO, -EIO, "nothing has changed" },
+		{ KFB_ST_IO, -EIO, "asked again" },
 		{ KFB_ST_NOT_SUPPORTED, -EOPNOTSUPP, "does not support" },
 	};
 
