@@ -58,9 +58,9 @@ int kfb_range_check(__u64 va, __u64 n_blocks)
 	return 0;
 }
 
-_Bool kfb_codec_name_ok(const char *name, __u8 len)
+_Bool kfb_name_ok(const char *name, __u64 len)
 {
-	__u8 i;
+	__u64 i;
 
 	if (len > KFB_NAME_MAX)
 		return 0;
@@ -70,16 +70,22 @@ _Bool kfb_codec_name_ok(const char *name, __u8 len)
 	return 1;
 }
 
+_Bool kfb_codec_is_zero(const __u8 *bytes, __u32 len)
+{
+	__u32 i;
+
+	for (i = 0; i < len; i++)
+		if (bytes[i])
+			return 0;
+	return 1;
+}
+
 int kfb_codec_get_name(const __u8 raw[KFB_NAME_MAX], __u8 len,
 		       char name[KFB_NAME_MAX + 1])
 {
-	unsigned int i;
-
-	if (len > KFB_NAME_MAX)
+	if (len > KFB_NAME_MAX ||
+	    !kfb_codec_is_zero(raw + len, KFB_NAME_MAX - len))
 		return -EBADMSG;
-	for (i = len; i < KFB_NAME_MAX; i++)
-		if (raw[i])
-			return -EBADMSG;
 	memcpy(name, raw, KFB_NAME_MAX);
 	name[KFB_NAME_MAX] = '\0';
 	return 0;

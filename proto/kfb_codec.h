@@ -308,6 +308,19 @@ int kfb_decode_reply(const void *buf, __u32 len, struct kfb_reply *out);
 int kfb_range_check(__u64 va, __u64 n_blocks);
 
 /**
+ * kfb_name_ok - may a client be called so?
+ * @name: not necessarily ended by a NUL
+ * @len: bytes
+ *
+ * Names are logged and compared, so that they consist of printable ASCII without
+ * blanks. One of no bytes is in order here: who needs one asks for that, too.
+ *
+ * Context: any.
+ * Return: whether it is no longer than KFB_NAME_MAX and of such characters.
+ */
+_Bool kfb_name_ok(const char *name, __u64 len);
+
+/**
  * kfb_request_event_seq - the EVENT that a request acknowledges
  * @req: the request
  *

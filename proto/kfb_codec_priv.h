@@ -70,8 +70,8 @@ extern const struct kfb_reply_form kfb_event_form;
 /* The reply of an error, and of an op that returns nothing. */
 extern const struct kfb_reply_form kfb_empty_reply_form;
 
-/* Names are logged and compared: printable ASCII, no spaces, no NUL. */
-_Bool kfb_codec_name_ok(const char *name, __u8 len);
+/* Reserved bytes and padding are. */
+_Bool kfb_codec_is_zero(const __u8 *bytes, __u32 len);
 
 /*
  * Copies a name that travels padded with zeros, and ends it with a NUL. Returns 0,

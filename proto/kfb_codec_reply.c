@@ -330,7 +330,7 @@ static _Bool kfb_reply_client_ok(const struct kfb_reply *reply)
 	const struct kfb_client_reply *client = &reply->u.client;
 
 	return client->name_len &&
-	       kfb_codec_name_ok(client->name, client->name_len) &&
+	       kfb_name_ok(client->name, client->name_len) &&
 	       !(client->flags & ~KFB_CLIENT_FLAGS);
 }
 
@@ -339,12 +339,10 @@ static int kfb_reply_client_get(const __u8 *body, __u32 len,
 {
 	struct kfb_client_reply *client = &reply->u.client;
 	struct kfb_wire_client_reply w;
-	unsigned int i;
 
 	memcpy(&w, body, sizeof(w));
-	for (i = 0; i < sizeof(w.reserved); i++)
-		if (w.reserved[i])
-			return -EBADMSG;
+	if (!kfb_codec_is_zero(w.reserved, sizeof(w.reserved)))
+		return -EBADMSG;
 	client->name_len = w.name_len;
 	client->flags = kfb_get_le32(&w.flags);
 	client->n_sessions = kfb_get_le32(&w.n_sessions);

@@ -13,7 +13,7 @@
 
 static _Bool kfb_request_auth_ok(const struct kfb_request *req)
 {
-	return kfb_codec_name_ok(req->u.auth.name, req->u.auth.name_len);
+	return kfb_name_ok(req->u.auth.name, req->u.auth.name_len);
 }
 
 static int kfb_request_auth_get(const __u8 *body, __u32 len,
@@ -21,12 +21,10 @@ static int kfb_request_auth_get(const __u8 *body, __u32 len,
 {
 	struct kfb_auth *auth = &req->u.auth;
 	struct kfb_wire_auth w;
-	unsigned int i;
 
 	memcpy(&w, body, sizeof(w));
-	for (i = 0; i < sizeof(w.reserved); i++)
-		if (w.reserved[i])
-			return -EBADMSG;
+	if (!kfb_codec_is_zero(w.reserved, sizeof(w.reserved)))
+		return -EBADMSG;
 	if (kfb_codec_get_name(w.name, w.name_len, auth->name))
 		return -EBADMSG;
 	auth->name_len = w.name_len;
@@ -254,12 +252,10 @@ static int kfb_request_named_get(const __u8 *body, __u8 *name_len, __u8 *what,
 				 char name[KFB_NAME_MAX + 1])
 {
 	struct kfb_wire_fence w;
-	unsigned int i;
 
 	memcpy(&w, body, sizeof(w));
-	for (i = 0; i < sizeof(w.reserved); i++)
-		if (w.reserved[i])
-			return -EBADMSG;
+	if (!kfb_codec_is_zero(w.reserved, sizeof(w.reserved)))
+		return -EBADMSG;
 	*name_len = w.name_len;
 	*what = w.what;
 	return kfb_codec_get_name(w.name, w.name_len, name);
@@ -281,8 +277,7 @@ static _Bool kfb_request_fence_ok(const struct kfb_request *req)
 {
 	const struct kfb_fence *fence = &req->u.fence;
 
-	return fence->name_len &&
-	       kfb_codec_name_ok(fence->name, fence->name_len) &&
+	return fence->name_len && kfb_name_ok(fence->name, fence->name_len) &&
 	       fence->what >= KFB_FENCE_EVICT && fence->what <= KFB_FENCE_ADMIT;
 }
 
@@ -306,7 +301,7 @@ static _Bool kfb_request_client_ok(const struct kfb_request *req)
 {
 	const struct kfb_client_query *query = &req->u.client;
 
-	return kfb_codec_name_ok(query->name, query->name_len) &&
+	return kfb_name_ok(query->name, query->name_len) &&
 	       query->which >= KFB_CLIENT_NAMED &&
 	       query->which <= KFB_CLIENT_AFTER;
 }

@@ -14,6 +14,7 @@
 #include "brickd/base/util.h"
 #include "common/ini_lines.h"
 #include "kfabric/user/stcp.h"
+#include "proto/kfb_codec.h"
 #include "proto/kfb_text.h"
 
 #define SECONDS_MS  1000
@@ -555,14 +556,7 @@ static int set_client(struct parse *p, const char *name, const char *value)
 
 bool brick_client_name_is_good(const char *name)
 {
-	size_t len = strlen(name);
-
-	if (!len || len > KFB_NAME_MAX)
-		return false;
-	for (; *name; name++)
-		if (*name <= ' ' || *name > '~')
-			return false;
-	return true;
+	return *name && kfb_name_ok(name, strlen(name));
 }
 
 static int add_client(struct parse *p, const char *name)

@@ -15,11 +15,8 @@ static bool take_name(const char *name, size_t least, char *to, __u8 *len)
 {
 	size_t n = strlen(name);
 
-	if (n < least || n > KFB_NAME_MAX)
+	if (n < least || !kfb_name_ok(name, n))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (name[i] <= ' ' || name[i] > '~')
-			return false;
 	memcpy(to, name, n + 1);
 	*len = (__u8)n;
 	return true;
