@@ -545,10 +545,11 @@ int brick_server_start(struct brick_server *server, struct brick_config *config,
 	init_rooms(server);
 	rc = brick_fences_open(&server->sessions.fences, config->fences, err,
 			       err_len);
-	if (!rc)
-		rc = open_fabrics(server, err, err_len);
 	if (rc)
 		return rc;
+	rc = open_fabrics(server, err, err_len);
+	if (rc)
+		goto close_fences;
 	rc = brick_storage_open(&server->storage, err, err_len);
 	if (rc)
 		goto close_fabrics;
@@ -595,6 +596,8 @@ close_store:
 		brick_store_recovery(server->storage.store)->was_clean);
 close_fabrics:
 	close_fabrics(server);
+close_fences:
+	brick_fences_close(&server->sessions.fences);
 	return rc;
 }
 
@@ -620,6 +623,7 @@ int brick_server_stop(struct brick_server *server)
 	close_fabrics(server);
 	rc = brick_storage_close(&server->storage, is_clean);
 	close_loop(server);
+	brick_fences_close(&server->sessions.fences);
 	if (rc && !server->storage.medium_failed)
 		brick_log(LOG_CRIT, NULL,
 			  "%s: the medium failed at the end of the stop: it is "

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "brickd/base/log.h"
@@ -177,37 +178,95 @@ static int read_names(struct brick_fences *f, FILE *file, char *err,
 	return -EIO;
 }
 
-int brick_fences_open(struct brick_fences *f, const char *path, char *err,
-		      size_t err_len)
+static int read_fences(struct brick_fences *f, char *err, size_t err_len)
 {
-	FILE *file;
-	char *text;
-	int rc = 0;
+	FILE *file = fopen(f->path, "re");
+	int rc = file ? 0 : -errno;
 
-	f->path = path;
-	if (!path)
-		return 0;
-	file = fopen(path, "re");
 	if (file) {
 		rc = read_names(f, file, err, err_len);
 		fclose(file);
-	} else if (errno != ENOENT) {
-		rc = -errno;
-		snprintf(err, err_len, "fences: %s: %s", path, strerror(-rc));
+	} else if (rc == -ENOENT) {
+		rc = 0;
+	} else {
+		snprintf(err, err_len, "fences: %s: %s", f->path,
+			 strerror(-rc));
 	}
-	if (rc)
-		return rc;
-	/* Found out now, and not when somebody has to be kept out. */
-	rc = brick_fences_text(f, "", false, &text);
+	return rc;
+}
+
+/* Whether it can be is found out now, and not when somebody has to be kept out. */
+static int rewrite_fences(const struct brick_fences *f, char *err,
+			  size_t err_len)
+{
+	char *text;
+	int rc = brick_fences_text(f, "", false, &text);
+
 	if (!rc) {
-		rc = brick_fences_write(path, text);
+		rc = brick_fences_write(f->path, text);
 		free(text);
 	}
 	if (rc)
-		snprintf(err, err_len, "fences: %s cannot be written: %s", path,
+		snprintf(err, err_len, "fences: %s cannot be written: %s",
+			 f->path, strerror(-rc));
+	return rc;
+}
+
+/*
+ * Two that replace one file undo each other's fences. The file itself is another
+ * one after each change, so that the lock is that of one beside it, which stays.
+ */
+static int lock_fences(struct brick_fences *f, char *err, size_t err_len)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	errno = ENAMETOOLONG;
+	if (snprintf(path, sizeof(path), "%s.lock", f->path) < PATH_MAX)
+		f->lock_fd =
+			open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+			     FILE_MODE);
+	if (f->lock_fd >= 0 && !flock(f->lock_fd, LOCK_EX | LOCK_NB))
+		return 0;
+	rc = -errno;
+	if (rc == -EWOULDBLOCK)
+		snprintf(err, err_len,
+			 "fences: %s is in use by another brickd: give each "
+			 "brick a file of its own, or stop that one",
+			 f->path);
+	else
+		snprintf(err, err_len, "fences: %s.lock: %s", f->path,
 			 strerror(-rc));
-	for (uint32_t i = 0; !rc && i < f->n; i++)
+	return rc;
+}
+
+int brick_fences_open(struct brick_fences *f, const char *path, char *err,
+		      size_t err_len)
+{
+	int rc;
+
+	f->path = path;
+	f->lock_fd = -1;
+	if (!path)
+		return 0;
+	rc = lock_fences(f, err, err_len);
+	if (!rc)
+		rc = read_fences(f, err, err_len);
+	if (!rc)
+		rc = rewrite_fences(f, err, err_len);
+	if (rc) {
+		brick_fences_close(f);
+		return rc;
+	}
+	for (uint32_t i = 0; i < f->n; i++)
 		brick_log(LOG_NOTICE, NULL, "client %s is fenced: kept out",
 			  f->names[i]);
-	return rc;
+	return 0;
+}
+
+void brick_fences_close(struct brick_fences *f)
+{
+	if (f->lock_fd >= 0)
+		close(f->lock_fd);
+	f->lock_fd = -1;
 }

@@ -24,29 +24,34 @@
 /*
  * struct brick_fences - the table
  * @path: of the file; NULL: nobody can be kept out
+ * @lock_fd: of PATH.lock, locked while the file is this brickd's; -1
  * @writer: the thread that writes it
  * @n: names
  * @names: of those that are kept out, sorted
  */
 struct brick_fences {
 	const char *path;
+	int lock_fd;
 	struct brick_worker writer;
 	uint32_t n;
 	char names[BRICK_FENCES_MAX][KFB_NAME_MAX + 1];
 };
 
 /**
- * brick_fences_open - read the file, and see that it can be written
+ * brick_fences_open - lock and read the file, and see that it can be written
  * @fences: zeroed
  * @path: of the file, which need not be there yet; NULL: none is wanted
  * @err: message on failure
  * @err_len: its size, bytes
  *
- * Return: 0 or -errno. What cannot be read lets nobody in by mistake: brickd does
- * not start.
+ * Return: 0 or -errno, -EWOULDBLOCK: another brickd has it. What cannot be read
+ * lets nobody in by mistake: brickd does not start.
  */
 int brick_fences_open(struct brick_fences *fences, const char *path, char *err,
 		      size_t err_len);
+
+/* Let another brickd have the file. Nobody writes it any more. */
+void brick_fences_close(struct brick_fences *fences);
 
 /* Is a client of this name kept out? */
 bool brick_fences_has(const struct brick_fences *fences, const char *name);

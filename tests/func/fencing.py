@@ -371,7 +371,7 @@ class Fencing(lab.FuncTest):
         self.serve_held()
         writer = self.writer()
         self.hold_at("fail")
-        self.refused(self.b.ctl("fence", "a", client="w"), REFUSED, "cannot write down")
+        self.refused(self.b.ctl("fence", "a", client="w"), REFUSED, "could not make this durable")
         self.assertEqual(self.state(), (False, 1))
         self.release("fail")
         self.fence()
@@ -401,6 +401,20 @@ class Fencing(lab.FuncTest):
         self.fences.mkdir()
         with self.assertRaisesRegex(RuntimeError, "fences: "):
             self.b.start()
+
+    def test_two_bricks_do_not_share_a_file(self):
+        self.serve()
+        self.fence()
+        other = self.brick(name="other", size="16M", clients={"a": ALL, "w": []},
+                           settings=f"fences = {self.fences}")
+        other.roles = {"w": "fencer"}
+        with self.assertRaisesRegex(RuntimeError, "in use by another brickd"):
+            other.start()
+        self.assertEqual(self.b.stop(), 0)
+        other.start()
+        self.assertEqual(other.stop(), 0)
+        self.b.start()
+        self.is_out()
 
     def test_a_fencer_needs_a_file(self):
         self.serve()
