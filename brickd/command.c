@@ -13,6 +13,7 @@
 
 #include "brickd/admin/admin_put.h"
 #include "brickd/config/config.h"
+#include "proto/kfb_text.h"
 
 static bool wants_json;
 
@@ -111,6 +112,28 @@ int brick_option_error(const char *command, int opt, char *const *argv,
 					 optopt);
 	return brick_usage_error(command, "%s: no such option",
 				 argv[optind - 1]);
+}
+
+int brick_size_option(const char *command, const char *option, const char *text,
+		      uint64_t *size)
+{
+	__u64 value;
+
+	if (kfb_size_parse(text, &value, NULL) || !value)
+		return brick_usage_error(command,
+					 "%s %s: needs a number, like 64G",
+					 option, text);
+	*size = value;
+	return -1;
+}
+
+int brick_path_argument(const char *command, int argc, char *const *argv,
+			const char **path)
+{
+	if (optind != argc - 1)
+		return brick_usage_error(command, "it needs one PATH");
+	*path = argv[optind];
+	return -1;
 }
 
 int brick_parse_fd(const char *text, int *fd)

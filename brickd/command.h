@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define BRICK_CONF_DEFAULT "/etc/kfbrick/brickd.conf"
@@ -87,6 +88,31 @@ brick_usage_error(const char *command, const char *fmt, ...);
  */
 int brick_option_error(const char *command, int opt, char *const *argv,
 		       const struct option *options);
+
+/**
+ * brick_size_option - take the size that an option is given
+ * @command: as of brick_usage_error()
+ * @option: its name: "--size"
+ * @text: what it is given
+ * @size: filled, bytes; not 0
+ *
+ * Return: -1 to go on, or BRICK_EXIT_USAGE.
+ */
+int brick_size_option(const char *command, const char *option, const char *text,
+		      uint64_t *size);
+
+/**
+ * brick_path_argument - take the one word that is no option
+ * @command: as of brick_usage_error()
+ * @argc: words
+ * @argv: the words
+ * @path: filled
+ *
+ * Context: after getopt_long() has seen all of them.
+ * Return: -1 to go on, or BRICK_EXIT_USAGE.
+ */
+int brick_path_argument(const char *command, int argc, char *const *argv,
+			const char **path);
 
 /* Show how far the work is, on a terminal, until the command ends. */
 void brick_command_show_progress(void);

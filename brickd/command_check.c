@@ -76,10 +76,7 @@ static int parse_check_arguments(int argc, char **argv, struct brick_check *c,
 			return brick_option_error("check", opt, argv, options);
 		}
 	}
-	if (optind != argc - 1)
-		return brick_usage_error("check", "it needs one PATH");
-	*path = argv[optind];
-	return -1;
+	return brick_path_argument("check", argc, argv, path);
 }
 
 /* What was found, for print_finding(). */

@@ -13,7 +13,6 @@
 #include "brickd/config/config.h"
 #include "brickd/media/media.h"
 #include "brickd/store/store.h"
-#include "proto/kfb_text.h"
 
 #define MIB_SHIFT 20
 
@@ -69,27 +68,16 @@ struct arguments {
 
 static int take_format_option(struct arguments *a, int opt, char *const *argv)
 {
-	__u64 size;
-
 	switch (opt) {
 	case OPT_SIZE:
-		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return brick_usage_error(
-				"format", "--size %s: needs a number, like 64G",
-				optarg);
-		a->create.size = size;
-		return -1;
+		return brick_size_option("format", "--size", optarg,
+					 &a->create.size);
 	case OPT_SLOW:
 		a->slow = optarg;
 		return -1;
 	case OPT_SLOW_SIZE:
-		if (kfb_size_parse(optarg, &size, NULL) || !size)
-			return brick_usage_error(
-				"format",
-				"--slow-size %s: needs a number, like 1T",
-				optarg);
-		a->slow_create.size = size;
-		return -1;
+		return brick_size_option("format", "--slow-size", optarg,
+					 &a->slow_create.size);
 	case OPT_UUID:
 		if (brick_uuid_parse(optarg, a->format.uuid))
 			return brick_usage_error("format", "--uuid %s: no uuid",
@@ -126,13 +114,10 @@ static int parse_format_arguments(int argc, char **argv, struct arguments *a)
 		if (status >= 0)
 			return status;
 	}
-	if (optind != argc - 1)
-		return brick_usage_error("format", "it needs one PATH");
 	if (a->slow_create.size && !a->slow)
 		return brick_usage_error("format",
 					 "--slow-size goes with --slow");
-	a->path = argv[optind];
-	return -1;
+	return brick_path_argument("format", argc, argv, &a->path);
 }
 
 /* Makes the store and its slow tier; their sizes are filled in. */

@@ -19,7 +19,6 @@
 #include "brickd/media/media.h"
 #include "brickd/store/offline/check.h"
 #include "brickd/store/offline/grow.h"
-#include "proto/kfb_text.h"
 
 enum {
 	OPT_JSON = 256,
@@ -56,18 +55,6 @@ struct arguments {
 	uint64_t size;
 };
 
-static int parse_size(const char *name, uint64_t *size)
-{
-	__u64 value;
-
-	if (kfb_size_parse(optarg, &value, NULL) || !value)
-		return brick_usage_error("grow",
-					 "%s %s: needs a number, like 128G",
-					 name, optarg);
-	*size = value;
-	return -1;
-}
-
 /* Return: -1 to go on, or the exit status. */
 static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 				struct brick_grow *g)
@@ -79,13 +66,15 @@ static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 	       (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_SIZE:
-			rc = parse_size("--size", &a->size);
+			rc = brick_size_option("grow", "--size", optarg,
+					       &a->size);
 			break;
 		case OPT_SLOW:
 			a->slow = optarg;
 			break;
 		case OPT_SLOW_SIZE:
-			rc = parse_size("--slow-size", &g->slow_size);
+			rc = brick_size_option("grow", "--slow-size", optarg,
+					       &g->slow_size);
 			break;
 		case OPT_JSON:
 			break;
@@ -98,13 +87,10 @@ static int parse_grow_arguments(int argc, char **argv, struct arguments *a,
 	}
 	if (rc >= 0)
 		return rc;
-	if (optind != argc - 1)
-		return brick_usage_error("grow", "it needs one PATH");
 	if (g->slow_size && !a->slow)
 		return brick_usage_error("grow",
 					 "--slow-size goes with --slow");
-	a->path = argv[optind];
-	return -1;
+	return brick_path_argument("grow", argc, argv, &a->path);
 }
 
 /* Make a file that holds a store larger. */

@@ -193,3 +193,27 @@ int ctl_disk_number(struct ctl *ctl, const char *text, unsigned int *number)
 	*number = (unsigned int)value;
 	return CTL_DONE;
 }
+
+int ctl_disk_order(struct ctl *ctl, const char *disk, const char *order,
+		   const char *flags, const char *done)
+{
+	char answer[CTL_ANSWER_BYTES];
+	struct json_object *object;
+	unsigned int number;
+	char line[64];
+	char path[64];
+	int status;
+
+	status = ctl_disk_number(ctl, disk, &number);
+	if (status)
+		return status;
+	snprintf(path, sizeof(path), DEVICE "%u", number);
+	snprintf(line, sizeof(line), "%s,instance=%u%s", order, number, flags);
+	status = ctl_control(ctl, path, line, answer);
+	if (status || !ctl->json)
+		return status;
+	object = json_object_new_object();
+	ctl_json_text(object, done, path);
+	ctl_json_print(object);
+	return CTL_DONE;
+}

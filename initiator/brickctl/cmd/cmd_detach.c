@@ -2,8 +2,6 @@
 /*
  * brickctl detach: takes a disk away.
  */
-#include <stdio.h>
-
 #include "initiator/brickctl/cmd/attach.h"
 
 enum {
@@ -17,26 +15,9 @@ static const struct ctl_option options[] = {
 
 static int run_detach(struct ctl *ctl, const struct ctl_args *args)
 {
-	char answer[CTL_ANSWER_BYTES];
-	struct json_object *object;
-	unsigned int number;
-	char order[64];
-	char path[64];
-	int status;
-
-	status = ctl_disk_number(ctl, args->words[0], &number);
-	if (status)
-		return status;
-	snprintf(path, sizeof(path), "/dev/kfbrick%u", number);
-	snprintf(order, sizeof(order), "detach,instance=%u%s", number,
-		 args->options[OPT_FORCE] ? ",force" : "");
-	status = ctl_control(ctl, path, order, answer);
-	if (status || !ctl->json)
-		return status;
-	object = json_object_new_object();
-	ctl_json_text(object, "detached", path);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_disk_order(ctl, args->words[0], "detach",
+			      args->options[OPT_FORCE] ? ",force" : "",
+			      "detached");
 }
 
 const struct ctl_command ctl_cmd_detach = {

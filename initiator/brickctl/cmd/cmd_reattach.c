@@ -2,31 +2,12 @@
 /*
  * brickctl reattach: a disk that has failed comes back to its brick.
  */
-#include <stdio.h>
-
 #include "initiator/brickctl/cmd/attach.h"
 
 static int run_reattach(struct ctl *ctl, const struct ctl_args *args)
 {
-	char answer[CTL_ANSWER_BYTES];
-	struct json_object *object;
-	unsigned int number;
-	char order[64];
-	char path[64];
-	int status;
-
-	status = ctl_disk_number(ctl, args->words[0], &number);
-	if (status)
-		return status;
-	snprintf(path, sizeof(path), "/dev/kfbrick%u", number);
-	snprintf(order, sizeof(order), "reattach,instance=%u", number);
-	status = ctl_control(ctl, path, order, answer);
-	if (status || !ctl->json)
-		return status;
-	object = json_object_new_object();
-	ctl_json_text(object, "reattached", path);
-	ctl_json_print(object);
-	return CTL_DONE;
+	return ctl_disk_order(ctl, args->words[0], "reattach", "",
+			      "reattached");
 }
 
 const struct ctl_command ctl_cmd_reattach = {
