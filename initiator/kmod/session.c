@@ -187,14 +187,19 @@ static void kfbk_quiesce(struct kfbk_device *dev)
 	blk_mq_quiesce_queue(disk->queue);
 }
 
-static void kfbk_unquiesce(struct kfbk_device *dev)
+/*
+ * Let requests in: to be posted, or to fail. Who is let in to fail may still be on
+ * the way when the disk is taken up again, and finds no connection that has not
+ * proven to be the brick's.
+ */
+static void kfbk_unquiesce(struct kfbk_device *dev, bool is_usable)
 {
 	struct gendisk *disk = READ_ONCE(dev->disk); /* as in kfbk_quiesce() */
 	u32 i;
 
 	WRITE_ONCE(dev->n_used, max(dev->core.client.n_used, 1U));
 	for (i = 0; i < dev->options.queues; i++)
-		WRITE_ONCE(dev->queues[i].usable, i < dev->n_used);
+		WRITE_ONCE(dev->queues[i].usable, is_usable && i < dev->n_used);
 	if (dev->is_quiesced && disk) {
 		dev->is_quiesced = false;
 		/*
@@ -367,6 +372,20 @@ static const struct kfb_initiator_ops kfbk_initiator_ops = {
 
 /* ---- the disk, as the session is now ------------------------------------- */
 
+/* The client says why it has lost its session, and nothing of one that it has. */
+static enum kfb_disk_event kfbk_session_unusable(struct kfbk_device *dev)
+{
+	const struct kfb_client *client = &dev->core.client;
+
+	if (kfb_client_state(client) == KFB_CLIENT_LIVE &&
+	    !kfb_client_lease_ok(client, kfbk_now_ms()))
+		kfbk_session_say(
+			&dev->core, KFB_SAY_WHY,
+			"the lease is over, and the brick has not renewed it in time",
+			NULL, 0);
+	return KFB_DISK_UNUSABLE;
+}
+
 /* The disk becomes what the client is. A move that is refused lets nothing in. */
 static void kfbk_session_settle(struct kfbk_device *dev)
 {
@@ -380,7 +399,7 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	if (dev->core.is_over)
 		event = KFB_DISK_OVER;
 	else if (!kfb_initiator_is_usable(&dev->core))
-		event = KFB_DISK_UNUSABLE;
+		event = kfbk_session_unusable(dev);
 	else if (dev->core.replay_due)
 		event = KFB_DISK_REPLAY;
 	does = kfbk_move(dev, event);
@@ -395,7 +414,7 @@ static void kfbk_session_settle(struct kfbk_device *dev)
 	while (n_left--)
 		kfbk_claim_settled(dev);
 	if (does & KFB_DISK_DO_UNQUIESCE) {
-		kfbk_unquiesce(dev);
+		kfbk_unquiesce(dev, event == KFB_DISK_USABLE);
 		complete_all(&dev->first);
 	} else {
 		kfbk_quiesce(dev);

@@ -6,10 +6,12 @@ In a guest: the disk is attached through a port that carries what it and the bri
 say. For each of RESUMES that port's owner takes the connections away and answers in
 the brick's place, each time in another of squatter.py's ways, while a write or a
 durable write waits. It may get HELLO and AUTH; the disk must be back at its brick
-each time, with what it was doing.
+each time, with what it was doing. A disk that has failed and is taken up again,
+while others write to it all the time, gives no more away.
 """
 import mmap
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -21,6 +23,8 @@ BRICK_PORT = 20149
 QUEUES = 2
 PAGE = 4096
 BLOCKS = 4
+SHORT_S = 1
+RETAKES = 3
 # Each time: once all queues have said it and nobody was believed they say it again.
 HELLOS = 2 * QUEUES
 
@@ -47,20 +51,53 @@ class Writer(threading.Thread):
             self.error = error
 
 
+class Load(threading.Thread):
+    """Writes without end to a disk that may fail."""
+
+    def __init__(self, disk):
+        super().__init__(daemon=True)
+        self.disk, self.goes_on = disk, True
+        self.page = mmap.mmap(-1, PAGE)
+        self.start()
+
+    def run(self):
+        at = 0
+        while self.goes_on:
+            at = (at + lab.BLOCK) % (BLOCKS * lab.BLOCK)
+            try:
+                os.pwrite(self.disk, self.page, at)
+            except OSError:
+                time.sleep(0.001)
+
+    def end(self):
+        self.goes_on = False
+        self.join(ANSWER_S)
+
+
 class SquattedDisk(lab.FuncTest):
     def setUp(self):
         super().setUp()
         print(f"# seed {SEED}")
         self.squatter = Squatter(Brick(), seed=SEED)
         self.addCleanup(self.squatter.close)
+        self.page = mmap.mmap(-1, PAGE)
+        self.written = 0
+
+    def attach(self, reconnect_s):
         done = lab.run(lab.BRICKCTL, "--timeout", "60", "--brick", self.squatter.url,
                        "--client", "a", "--key-file", os.environ["KEY"], "attach",
                        "--size", f"{2 * BLOCKS}M", "--queues", str(QUEUES),
-                       "--reconnect-s", "600")
+                       "--reconnect-s", str(reconnect_s))
         self.name = self.ok(done).decode().strip()
         self.disk = os.open(self.name, os.O_RDWR | os.O_DIRECT)
-        self.page = mmap.mmap(-1, PAGE)
-        self.written = 0
+
+    def detach(self):
+        os.close(self.disk)
+        self.ok(lab.run(lab.BRICKCTL, "detach", self.name))
+
+    def state(self):
+        disk = pathlib.Path("/sys/block") / pathlib.Path(self.name).name
+        return (disk / "kfbrick/state").read_text().strip()
 
     def squat(self, way):
         before = self.squatter.hellos
@@ -92,6 +129,7 @@ class SquattedDisk(lab.FuncTest):
         self.assertEqual(self.page[:4], self.written.to_bytes(4, "little"))
 
     def test_a_disk_comes_back_to_its_brick_alone(self):
+        self.attach(600)
         choices = ways()
         for i in range(RESUMES):
             way = choices[i % len(choices)]
@@ -102,8 +140,28 @@ class SquattedDisk(lab.FuncTest):
               f"{self.squatter.stolen} bytes of anything else")
         self.assertEqual(self.squatter.stolen, 0)
         self.assertGreaterEqual(self.squatter.hellos, HELLOS * RESUMES)
-        os.close(self.disk)
-        self.ok(lab.run(lab.BRICKCTL, "detach", self.name))
+        self.detach()
+
+    def test_a_disk_that_is_taken_up_again_writes_to_nobody_else(self):
+        self.attach(SHORT_S)
+        way, = (way for way in ways() if way.name == "a random proof")
+        load = Load(self.disk)
+        self.addCleanup(load.end)
+        self.squatter.way = way
+        self.squatter.cut()
+        for _ in range(RETAKES):
+            self.until(lambda: self.state() == "failed", "it has failed")
+            before = self.squatter.hellos
+            self.assertNotEqual(lab.run(lab.BRICKCTL, "reattach", self.name).returncode, 0)
+            self.assertGreater(self.squatter.hellos, before)
+        self.until(lambda: self.state() == "failed", "it has failed")
+        self.squatter.way = None
+        self.ok(lab.run(lab.BRICKCTL, "reattach", self.name))
+        load.end()
+        self.squatter.cut()
+        self.assertEqual(self.squatter.stolen, 0)
+        self.is_back(Writer(self.disk, self.page, self.at(), True))
+        self.detach()
 
 
 if __name__ == "__main__":
