@@ -172,9 +172,9 @@ void sim_squatter_live(struct sim_squatter *q)
 		sim_die("no memory for a squatter");
 	q->buf = (void *)(memory + (-(uintptr_t)memory & 4095));
 	while (!d->ends && !sim.is_over) {
-		km_sleep_until(sim.now_ns + SIM_US +
-			       sim_disk_below(d, d->settings.visit_ms) *
-				       SIM_MS);
+		km_sleep_until(
+			sim.now_ns + SIM_US +
+			sim_disk_below(d, d->settings.visit_ms * SIM_MS));
 		if (d->settings.is_visited_when_away && !sim_disk_is_away(d))
 			continue;
 		if (!d->ends)
