@@ -60,13 +60,13 @@ static int kfb_initiator_post_receives(struct kfb_initiator_queue *q, __u32 n)
 int kfb_initiator_opened(struct kfb_initiator_queue *q)
 {
 	q->n_rx = 0;
+	q->n_early = 0;
 	q->n_unsent = 0;
 	q->is_connecting = 1;
 	kfb_initiator_lock(q);
 	kfb_window_init(&q->window, q->initiator->client.info.lease_ms);
 	kfb_initiator_unlock(q);
-	return kfb_initiator_post_receives(q, KFB_CREDITS_MIN +
-						      KFB_EVENTS_UNACKED_MAX);
+	return kfb_initiator_post_receives(q, KFB_INITIATOR_RX_FIRST);
 }
 
 _Bool kfb_initiator_is_lost(const struct kfb_initiator_queue *q)
@@ -87,6 +87,31 @@ void kfb_initiator_lost(struct kfb_initiator_queue *q, int error,
 		return;
 	kfb_initiator_why(i, what, detail, error);
 	kfb_client_lost(&i->client, q->index, kfb_initiator_now(i), error);
+}
+
+/*
+ * Who waits for a connection and who waits for messages may be different threads:
+ * what a brick says right behind its answer is kept until that has been looked at.
+ */
+static _Bool kfb_initiator_keep_early(struct kfb_initiator_queue *q,
+				      __u16 index, const void *data, __u32 len)
+{
+	if (!q->is_connecting || q->n_early == KFB_INITIATOR_RX_FIRST)
+		return 0;
+	q->early[q->n_early].data = data;
+	q->early[q->n_early].len = len;
+	q->early[q->n_early++].index = index;
+	return 1;
+}
+
+static void kfb_initiator_take_early(struct kfb_initiator_queue *q)
+{
+	__u32 n;
+
+	for (n = 0; n < q->n_early; n++)
+		kfb_initiator_received(q, q->early[n].index, q->early[n].data,
+				       q->early[n].len);
+	q->n_early = 0;
 }
 
 void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
@@ -117,6 +142,7 @@ void kfb_initiator_accepted(struct kfb_initiator_queue *q, const void *data,
 			   KFB_EVENTS_UNACKED_MAX);
 	if (rc)
 		kfb_initiator_lost(q, rc, "cannot post a receive", NULL);
+	kfb_initiator_take_early(q);
 }
 
 void kfb_initiator_rejected(struct kfb_initiator_queue *q, int error,
@@ -234,7 +260,8 @@ _Bool kfb_initiator_received(struct kfb_initiator_queue *q, __u16 index,
 	int rc;
 
 	/* What comes after the end of a connection is nobody's. */
-	if (kfb_initiator_is_lost(q))
+	if (kfb_initiator_is_lost(q) ||
+	    kfb_initiator_keep_early(q, index, data, len))
 		return 0;
 	memset(&outcome, 0, sizeof(outcome));
 	news = kfb_client_receive(&i->client, q->index, data, len,

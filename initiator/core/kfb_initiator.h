@@ -44,6 +44,9 @@
 /* Receives: a reply for every credit, and the EVENTs a brick may send. */
 #define KFB_INITIATOR_RX_MAX (KFB_CREDITS_MAX + KFB_EVENTS_UNACKED_MAX)
 
+/* Those that are posted before the brick has said how many credits it gives. */
+#define KFB_INITIATOR_RX_FIRST (KFB_CREDITS_MIN + KFB_EVENTS_UNACKED_MAX)
+
 /* Mappings that came late and are about to be given back. */
 #define KFB_INITIATOR_LATE_MAX 8
 
@@ -63,6 +66,9 @@ struct kfb_initiator;
  * @why: set by @connect of the port when it fails: words for it, which stay; NULL:
  *	those of its errno
  * @n_rx: receives posted
+ * @n_early: messages that came before the brick's answer to the request to
+ *	connect was looked at
+ * @early: they, in order; where they lie is the port's until they are taken
  * @n_unsent: messages that there was no room for
  * @unsent: they, in order
  * @flush_ids: by the engine's slot: the number of a FLUSH request's op
@@ -79,6 +85,12 @@ struct kfb_initiator_queue {
 	_Bool is_connecting;
 	const char *why;
 	__u32 n_rx;
+	__u32 n_early;
+	struct {
+		const void *data;
+		__u32 len;
+		__u16 index;
+	} early[KFB_INITIATOR_RX_FIRST];
 	__u32 n_unsent;
 	struct kfb_message unsent[KFB_ENGINE_TX_MAX];
 	__u64 flush_ids[KFB_ENGINE_CALLS];

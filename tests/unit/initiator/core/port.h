@@ -39,6 +39,7 @@ struct port {
 	uint64_t written[COPIES];
 	uint32_t n_written;
 	uint32_t n_kicks;
+	uint32_t n_receives; /* posted */
 	int post_error; /* of writing a copy */
 };
 

@@ -365,6 +365,66 @@ static void whoever_waits_is_told_of_the_end_once(void **state)
 	assert_int_equal(port->error, -ECONNRESET);
 }
 
+/* ---- connecting --------------------------------------------------------------- */
+
+static uint32_t encode_event(uint8_t *data, uint32_t size, uint32_t seq)
+{
+	const struct kfb_reply event = {
+		.op = KFB_OP_EVENT,
+		.u.event = { .kind = KFB_EVENT_MEDIA_ERROR,
+			     .event_seq = seq,
+			     .n_blocks = 1 },
+	};
+	int len = kfb_encode_reply(&event, data, size);
+
+	assert_true(len > 0);
+	return (uint32_t)len;
+}
+
+/* Right behind its answer to the request to connect, which is looked at later. */
+static void what_a_brick_says_early_is_heard(void **state)
+{
+	const struct kfb_accept accept = {
+		.version = KFB_VERSION,
+		.credits = KFB_CREDITS_MAX,
+		.features = KFB_FEATURE_EVENT,
+		.req_max_bytes = KFB_REQ_MAX_BYTES,
+		.reply_max_bytes = KFB_REPLY_MAX_BYTES,
+		.session_id = 5,
+		.instance_id = 6,
+	};
+	struct kfb_engine *e = &port->i.client.queues[0].engine;
+	uint8_t said[2][KFB_REPLY_MAX_BYTES], raw[KFB_ACCEPT_BYTES];
+	struct kfb_event event;
+	const uint8_t *hello;
+	uint32_t len, n;
+
+	(void)state;
+	e->state = KFB_CONN_IDLE;
+	e->config.features = KFB_FEATURE_EVENT;
+	port->i.client.state = KFB_CLIENT_OPENING;
+	assert_int_equal(kfb_engine_hello(e, &hello, &len), 0);
+	assert_int_equal(kfb_initiator_opened(&port->q[0]), 0);
+	for (n = 0; n < 2; n++) {
+		len = encode_event(said[n], sizeof(said[n]), n + 1);
+		assert_false(
+			kfb_initiator_received(&port->q[0], n, said[n], len));
+	}
+	assert_false(kfb_initiator_is_lost(&port->q[0]));
+	assert_int_equal(port->n_receives, KFB_INITIATOR_RX_FIRST);
+	assert_int_equal(kfb_encode_accept(&accept, raw, sizeof(raw)),
+			 sizeof(raw));
+	kfb_initiator_accepted(&port->q[0], raw, sizeof(raw));
+	assert_false(kfb_initiator_is_lost(&port->q[0]));
+	/* All there are, and those of the two messages again. */
+	assert_int_equal(port->n_receives, KFB_INITIATOR_RX_MAX + 2);
+	for (n = 0; n < 2; n++) {
+		assert_true(kfb_initiator_take_event(&port->i, &event));
+		assert_int_equal(event.event_seq, n + 1);
+	}
+	assert_false(kfb_initiator_take_event(&port->i, &event));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +447,7 @@ int main(void)
 		CASE(a_call_of_another_session_is_lost_unsent),
 		CASE(a_call_can_be_taken_back_until_it_is_sent),
 		CASE(whoever_waits_is_told_of_the_end_once),
+		CASE(what_a_brick_says_early_is_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
