@@ -3,31 +3,88 @@
 # The parts of tests/fresh that are about packages.
 
 readonly PACKAGES_PAGE=docs/packages.md
+readonly ON_A_DISK="From packages to a mounted file system"
 readonly OLD_VERSION=0.1.0
+# Where the sources of the earlier version are, in the machine that builds packages.
+readonly EARLIER=/srv/kfbrick-earlier
 # Where the page has the packages; those of the earlier version stand beside them.
 readonly DEBS=/srv/kfbrick-packages
 # What a maintainer of Debian would say, and we do not follow:
 # there is no bug of Debian's that this upload closes.
 readonly LINTIAN_LEAVES=initial-upload-closes-no-bugs
 
-# packages_page HEADING : the shell commands below it on the page
-packages_page()
+# page_of HEADING : the shell commands below it on the page that is its input
+page_of()
 {
 	awk -v heading="## $1" '
 		/^## / { here = $0 == heading; next }
 		/^```/ { code = here && $0 == "```sh"; next }
 		code { print; n++ }
-		END { exit !n }' $PACKAGES_PAGE
+		END { exit !n }'
 }
 
-# build_packages_by : what builds them, on a fresh machine: the page's command,
-# which the commands of the test follow
+# packages_page HEADING : likewise, on this tree's page
+packages_page()
+{
+	page_of "$1" <$PACKAGES_PAGE
+}
+
+# earlier_commit : what is upgraded: the last release, or, as long as there is
+# none, the oldest commit whose page has the commands that this tree's has, which
+# are done with it. Prints nothing in a clone without history.
+earlier_commit()
+{
+	local commit now
+	if git describe --tags --abbrev=0 --match 'v[0-9]*' HEAD^ 2>/dev/null; then
+		return
+	fi
+	now=$(packages_page "$ON_A_DISK")
+	git log --reverse --format=%H HEAD^ -- $PACKAGES_PAGE 2>/dev/null |
+		while read -r commit; do
+			git show "$commit:$PACKAGES_PAGE" | page_of "$ON_A_DISK" |
+				cmp -s - <(echo "$now") || continue
+			echo "$commit"
+			break
+		done
+}
+
+# earlier_stamp FOLDER : the option by which packages of the tree there are older
+# than this tree's, if they are not
+earlier_stamp()
+{
+	local was
+	was=$(source_version "$1") || return
+	[ "$was" != "$(source_version .)" ] || echo "--version $OLD_VERSION"
+}
+
+# bring_earlier FOLDER : its sources, to a machine; says what it is
+bring_earlier()
+{
+	local commit
+	commit=$(earlier_commit)
+	mkdir "$1$EARLIER" || return
+	if [ -n "$commit" ]; then
+		git archive "$commit" | tar -C "$1$EARLIER" -xf - || return
+		remark "the earlier version is $(git log -1 --format='%h of %cs' \
+			"$commit"), $(git rev-list --count "$commit..HEAD") commits ago"
+	else
+		source_files | tar --null --no-recursion -T - -cf - |
+			tar -C "$1$EARLIER" -xf - || return
+		remark "this clone has no history: the earlier version is this tree" \
+			"with another number, which shows less"
+	fi
+}
+
+# build_packages_by FOLDER : what builds them, on this fresh machine: the page's
+# command, which the commands of the test follow
 build_packages_by()
 {
+	local stamp
+	stamp=$(earlier_stamp "$1$EARLIER") || return
 	echo "set -ex"
 	packages_page "Building them" || return
 	cat <<-END
-		packaging/build-deb --version $OLD_VERSION --output $DEBS.old
+		(cd $EARLIER && packaging/build-deb $stamp --output $DEBS.old)
 		apt-get install -y -qq lintian
 		lintian --fail-on error,warning --display-level '>=warning' \
 			--suppress-tags $LINTIAN_LEAVES $DEBS/*.changes
@@ -45,7 +102,8 @@ packages_built()
 		return 1
 	fi
 	: >"$failed"
-	machine "$1" "$folder" && build_packages_by >"$work/commands" &&
+	machine "$1" "$folder" && bring_earlier "$folder" &&
+		build_packages_by "$folder" >"$work/commands" &&
 		in_machine "$1" "$folder" <"$work/commands" || return
 	mkdir "$work/$1-debs" &&
 		mv "$folder$DEBS" "$folder$DEBS.old" "$work/$1-debs" &&
@@ -63,6 +121,6 @@ bring_packages()
 # earlier version: it is upgraded there
 up_to_packages()
 {
-	packages_page "From packages to a mounted file system" |
+	packages_page "$ON_A_DISK" |
 		sed -n "s|file:$DEBS |file:$DEBS.old |; /^ /b; p; /^apt-get install /q"
 }
