@@ -117,10 +117,72 @@ bring_packages()
 	packages_built "$1" && cp -r "$work/$1-debs/." "$2/srv/"
 }
 
-# up_to_packages : of the page's commands what a guest need not do, with the
-# earlier version: it is upgraded there
-up_to_packages()
+# What the compiler has made of the driver is remembered in the machine, since an
+# emulated compiler takes an hour for it. Debian's headers have a variable that
+# puts ccache before the compiler; what they call stays the compiler that the
+# packages brought. These are the environment of DKMS.
+readonly COMPILED=/var/cache/compiled
+readonly REMEMBERING=(
+	DEBIAN_KERNEL_USE_CCACHE=1
+	"CCACHE_DIR=$COMPILED"
+	CCACHE_COMPILERCHECK=content
+)
+
+# page_with FOLDER : the page's commands, with the packages of that folder
+page_with()
 {
-	packages_page "$ON_A_DISK" |
-		sed -n "s|file:$DEBS |file:$DEBS.old |; /^ /b; p; /^apt-get install /q"
+	packages_page "$ON_A_DISK" | sed "s|file:$DEBS |file:$1 |"
+}
+
+# what_packages_need : of the page's commands what a guest without a network cannot
+# do: whatever its installation would bring besides our packages. Then ccache, which
+# brings no compiler, and nothing that could be had from elsewhere.
+what_packages_need()
+{
+	page_with $DEBS.old | sed -n '1,/^apt-get update/p'
+	echo "apt() { apt-get install -s \"\$@\" | sed -n 's/^Inst \([^ ]*\).*/\1/p'; }"
+	page_with $DEBS.old |
+		sed -n 's/^apt-get install -y \(.*\)/apt \1 >needed/p' || return
+	cat <<-END
+		grep -x kfbrick-dkms needed
+		grep -v -e kfbrick -e kfabric needed | xargs apt-get install -y -q
+		apt-get install -y -q --no-install-recommends ccache
+		rm -r needed /etc/apt/sources.list* /var/lib/apt/lists
+		mkdir /etc/apt/sources.list.d
+	END
+}
+
+# install_and_upgrade : what a guest does, too, as far as DKMS is concerned
+install_and_upgrade()
+{
+	echo "set -ex"
+	printf 'export %s\n' "${REMEMBERING[@]}"
+	page_with $DEBS.old | sed '/^apt-get install /q'
+	packages_page "$ON_A_DISK" | sed 1q
+	cat <<-END
+		apt-get update
+		time apt-get upgrade -y
+		ccache --show-stats
+		rm -r $COMPILED/tmp
+	END
+}
+
+# remember_compiling SUITE FOLDER : installs and upgrades in a copy of the machine,
+# of which only what the compiler made is kept: in the guest DKMS builds the same
+# sources below the same path, and all but the compiler's work is done anew.
+remember_compiling()
+{
+	local copy=$2.copy
+	cp -a "$2" "$copy" && install_and_upgrade >"$work/commands" &&
+		in_machine "$1" "$copy" <"$work/commands" &&
+		mv "$copy$COMPILED" "$2$COMPILED" || return
+	rm -rf --one-file-system "$copy"
+}
+
+# packages_in_guest SUITE FOLDER : the page's commands, and what comes after them, in
+# a guest that boots this machine
+packages_in_guest()
+{
+	remember_compiling "$1" "$2" &&
+		in_guest packages "$2" "${REMEMBERING[@]/#/--set=}"
 }
