@@ -108,6 +108,16 @@ static bool hear_losses(struct sim_client *c)
 	return n;
 }
 
+/*
+ * An unmap whose flush has failed, and that finds no memory at the brick then, tells
+ * of the flush by what is lost where there were copies of it.
+ */
+static void accept_losses(struct sim_client *c)
+{
+	c->is_untold &= !c->settings.retains;
+	kfbrick_accept_losses(c->k);
+}
+
 /* ---- what is posted ---------------------------------------------------------- */
 
 struct sim_posted *sim_client_place(struct sim_client *c)
@@ -626,7 +636,7 @@ static bool step(struct sim_client *c)
 		return change_blocks(c);
 	} else if (dice < 730) {
 		if (hear_losses(c) && chance(c, ACCEPT_CHANCE))
-			kfbrick_accept_losses(c->k);
+			accept_losses(c);
 	} else {
 		return collect(c, dice < 860 ? 0 : POLL_MS);
 	}
