@@ -108,16 +108,6 @@ static bool hear_losses(struct sim_client *c)
 	return n;
 }
 
-/*
- * An unmap whose flush has failed, and that finds no memory at the brick then, tells
- * of the flush by what is lost where there were copies of it.
- */
-static void accept_losses(struct sim_client *c)
-{
-	c->is_untold &= !c->settings.retains;
-	kfbrick_accept_losses(c->k);
-}
-
 /* ---- what is posted ---------------------------------------------------------- */
 
 struct sim_posted *sim_client_place(struct sim_client *c)
@@ -635,8 +625,11 @@ static bool step(struct sim_client *c)
 	} else if (dice < 664) {
 		return change_blocks(c);
 	} else if (dice < 730) {
-		if (hear_losses(c) && chance(c, ACCEPT_CHANCE))
-			accept_losses(c);
+		if (hear_losses(c) && chance(c, ACCEPT_CHANCE)) {
+			/* With copies an unmap tells of its flush by losses. */
+			c->is_untold &= !c->settings.retains;
+			kfbrick_accept_losses(c->k);
+		}
 	} else {
 		return collect(c, dice < 860 ? 0 : POLL_MS);
 	}
