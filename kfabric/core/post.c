@@ -423,11 +423,8 @@ static ssize_t kfi_post_trecvmsg(struct fid_ep *fid,
 {
 	struct kfi_post_ep *ep = to_kfi_post_ep(fid);
 	struct kfi_op *op;
-	int ret;
+	int ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
 
-	if (flags & FI_MULTI_RECV)
-		return -FI_EBADFLAGS;
-	ret = kfi_check_recv(ep, msg->context, &msg->buf, flags);
 	if (ret)
 		return ret;
 	op = kfi_op_of(msg->context, KFI_OP_RECV, &msg->buf, msg->addr, flags,

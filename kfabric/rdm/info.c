@@ -81,7 +81,7 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 		FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE;
 	const u64 rx = FI_MSG | FI_TAGGED | FI_RMA | FI_REMOTE_READ |
 		       FI_REMOTE_WRITE | FI_RECV | FI_SOURCE | FI_MULTI_RECV |
-		       kfir_directed(hints);
+		       FI_TAGGED_MULTI_RECV | kfir_directed(hints);
 	char *domain = info->domain_attr->name;
 	int ret = kfi_layer_name(info, &kfir_prov);
 

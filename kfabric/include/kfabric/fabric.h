@@ -80,6 +80,8 @@ struct kfid;
  * completion that gives the buffer back.
  */
 #define FI_MULTI_RECV BIT_ULL(13)
+/* FI_MULTI_RECV is a flag of fi_trecvmsg(), too. */
+#define FI_TAGGED_MULTI_RECV BIT_ULL(14)
 
 /* Flags of single operations, and of tx_attr/rx_attr.op_flags. */
 #define FI_COMPLETION	     BIT_ULL(16) /* report success (selective CQs) */

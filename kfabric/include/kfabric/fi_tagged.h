@@ -205,10 +205,11 @@ static inline ssize_t fi_tinjectdata(struct fid_ep *ep, const void *buf,
  * fi_trecvmsg() - post a receive of messages with a tag
  * @ep: enabled endpoint
  * @msg: where to put a message, and which
- * @flags: FI_COMPLETION, FI_MORE
+ * @flags: FI_COMPLETION, FI_MORE, FI_MULTI_RECV
  *
  * Its completion has FI_RECV and FI_TAGGED, and the message's tag. fi_cancel() ends
- * it as any other receive.
+ * it as any other receive. With FI_MULTI_RECV, where FI_TAGGED_MULTI_RECV is there,
+ * it takes several messages, as fi_recvmsg() tells: of those whose tag it takes.
  *
  * Context: posting.
  * Return: as fi_recvmsg(); -ENOSYS the provider has no tags.

@@ -234,7 +234,7 @@ int kfi_post_alloc_slots(struct kfi_post_ep *ep, size_t op_bytes);
  * @ep: endpoint that nobody else knows yet, with its limits
  * @min_left: what &fid_ep.min_multi_recv begins as
  *
- * From then on fi_recvmsg() takes FI_MULTI_RECV.
+ * From then on fi_recvmsg() and fi_trecvmsg() take FI_MULTI_RECV.
  *
  * Context: process.
  * Return: 0; -ENOMEM.

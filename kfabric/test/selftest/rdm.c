@@ -39,7 +39,8 @@ static int st_rdm_ask(struct st *st, u16 port, struct fi_info **info)
 		return -ENOMEM;
 	hints->caps = FI_MSG | FI_SOURCE;
 	if (st_is_rdm_layer(st))
-		hints->caps |= FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV;
+		hints->caps |= FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV |
+			       FI_TAGGED_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = kstrdup(st->provider, GFP_KERNEL);
 	snprintf(service, sizeof(service), "%u", port);

@@ -84,6 +84,7 @@ static int st_multi_take(struct st_multi *m)
 	m->got.len = d.len;
 	m->got.buf = d.buf;
 	m->got.data = d.data;
+	m->got.tag = d.tag;
 	return n == 1 ? 0 : -ETIME;
 }
 
@@ -272,6 +273,69 @@ static noinline_for_stack void st_multi_unread(struct st *st,
 		 "their receive is canceled");
 }
 
+static int st_multi_post_tag(struct st_multi *m, int i, u64 tag, u64 ignore)
+{
+	struct fi_msg_tagged msg = {
+		.buf = fi_buf_linear(m->r.dst + i * BASE, SIZE),
+		.addr = FI_ADDR_UNSPEC,
+		.tag = tag,
+		.ignore = ignore,
+		.context = &m->r.rx[i]->ctx,
+	};
+
+	st_op_reset(m->r.rx[i]);
+	return fi_trecvmsg(m->b.ep, &msg, FI_MULTI_RECV);
+}
+
+static int st_multi_send_tag(struct st_multi *m, size_t len, u8 seed, u64 tag)
+{
+	struct st_op *op = m->r.tx[0];
+	int ret;
+
+	st_fill(m->r.src, len, seed);
+	st_op_reset(op);
+	ret = fi_tsend(m->a.ep, m->r.src, len, NULL, m->to_b, tag, &op->ctx);
+	return st_op_result(m->a.cq, op, ret);
+}
+
+/* A receive with a tag takes those of its tag, and no others. */
+static noinline_for_stack void st_multi_tagged(struct st *st,
+					       struct st_multi *m)
+{
+	const u64 one = FI_RECV | FI_TAGGED, last = one | FI_MULTI_RECV;
+	int ret = st_multi_min(m, 100);
+
+	ret = ret ?: st_multi_post_tag(m, 0, 0xf0, 0xf);
+	ret = ret ?: st_multi_post(m, 1, SIZE);
+	ret = ret ?: st_multi_send_tag(m, 300, 1, 0xf1);
+	CHECK_EQ(st, ret ?: st_multi_take(m), 0,
+		 "a message with a tag arrives in a receive of several");
+	CHECK(st, st_multi_is(m, 0, 0, 300, 1, one) && m->got.tag == 0xf1,
+	      "it is where it is said to be, and has its tag");
+	ret = st_multi_send(m, 200, 2);
+	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "one without tag arrives");
+	CHECK(st, st_multi_is(m, 1, 0, 200, 2, FI_RECV | FI_MSG),
+	      "in the receive without tag");
+	ret = st_multi_send_tag(m, 50, 3, 0xe1);
+	ret = ret ?: st_multi_send_tag(m, 650, 4, 0xf2);
+	CHECK_EQ(st, ret ?: st_multi_take(m), 0,
+		 "one of its tag passes one of another");
+	CHECK(st, st_multi_is(m, 0, 300, 650, 4, last) && m->got.tag == 0xf2,
+	      "is behind the first, and gives the buffer back");
+	ret = st_multi_post_tag(m, 0, 0xe1, 0);
+	CHECK_EQ(st, ret ?: st_multi_take(m), 0, "the other one arrives");
+	CHECK(st, st_multi_is(m, 0, 0, 50, 3, one) && m->got.tag == 0xe1,
+	      "when there is a receive for it");
+	ret = fi_cancel(&m->b.ep->fid, &m->r.rx[0]->ctx);
+	CHECK_EQ(st, ret ?: st_multi_take(m), ECANCELED, "that is canceled");
+	CHECK(st,
+	      m->got.op_context == &m->r.rx[0]->ctx && m->got.flags == last &&
+		      m->got.tag == 0xe1,
+	      "with exact flags, and its tag");
+	ret = fi_cancel(&m->b.ep->fid, &m->r.rx[1]->ctx);
+	CHECK_EQ(st, ret ?: st_multi_take(m), ECANCELED, "so is the other");
+}
+
 static noinline_for_stack void st_multi_refused(struct st *st,
 						struct st_multi *m)
 {
@@ -279,9 +343,6 @@ static noinline_for_stack void st_multi_refused(struct st *st,
 	struct fi_msg msg = { .buf = fi_buf_kvec(&kvec, 1, SIZE),
 			      .addr = FI_ADDR_UNSPEC,
 			      .context = &m->r.rx[0]->ctx };
-	struct fi_msg_tagged tagged = { .buf = fi_buf_linear(m->r.dst, SIZE),
-					.addr = FI_ADDR_UNSPEC,
-					.context = &m->r.rx[0]->ctx };
 	size_t value = 0, len = sizeof(value);
 
 	CHECK_EQ(st, fi_recvmsg(m->b.ep, &msg, FI_MULTI_RECV), -EINVAL,
@@ -289,8 +350,6 @@ static noinline_for_stack void st_multi_refused(struct st *st,
 	msg.buf = fi_buf_linear(m->r.dst, 0);
 	CHECK_EQ(st, fi_recvmsg(m->b.ep, &msg, FI_MULTI_RECV), -EINVAL,
 		 "so is one without bytes");
-	CHECK_EQ(st, fi_trecvmsg(m->b.ep, &tagged, FI_MULTI_RECV),
-		 -FI_EBADFLAGS, "a receive with a tag takes one message");
 	CHECK_EQ(st, st_multi_min(m, 0), -EINVAL,
 		 "nothing is no bound of what must be left");
 	CHECK_EQ(st,
@@ -320,9 +379,10 @@ static noinline_for_stack void st_multi_end(struct st *st, struct st_multi *m)
 void st_test_rdm_multi(struct st *st)
 {
 	struct st_multi *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	const u64 both = FI_MULTI_RECV | FI_TAGGED_MULTI_RECV;
 
-	CHECK(st, st->info->caps & st->info->rx_attr->caps & FI_MULTI_RECV,
-	      "receives take several messages");
+	CHECK_EQ(st, st->info->caps & st->info->rx_attr->caps & both, both,
+		 "receives take several messages, those with a tag, too");
 	if (m && st_multi_open(m, st)) {
 		st_multi_fill(st, m);
 		st_multi_next(st, m);
@@ -330,6 +390,7 @@ void st_test_rdm_multi(struct st *st)
 		st_multi_cancel(st, m);
 		st_multi_both(st, m);
 		st_multi_unread(st, m);
+		st_multi_tagged(st, m);
 		st_multi_refused(st, m);
 		st_multi_end(st, m);
 	}
