@@ -13,13 +13,20 @@
 #define AT_LENGTH  2
 #define HEAD_BYTES 8
 /* Hello and welcome. */
-#define AT_FEATURES 4
-#define AT_INSTANCE 8
-#define AT_SERIAL   16
-#define AT_WINDOW   24
-#define AT_PIECE    26
-#define AT_ROOM	    28
-#define ROOM_BYTES  4
+#define AT_FEATURES    4
+#define FEATURES_BYTES (RDMW_FEATURE_BITS / 8)
+#define AT_INSTANCE    8
+#define AT_SERIAL      16
+#define AT_WINDOW      24
+#define AT_PIECE       26
+#define AT_ROOM	       28
+#define ROOM_BYTES     4
+/*
+ * The last receive context. Who does not know the feature takes a hello's for
+ * more features, and would not take a hello with anything in its room.
+ */
+#define AT_HELLO_CTX   7
+#define AT_WELCOME_CTX AT_ROOM
 /* Hello. */
 #define AT_ADDR 32
 #define AT_PORT 48
@@ -50,30 +57,39 @@ static enum rdmw_violation rdmw_head_parse(enum rdmw_kind kind, __u32 due,
 	return RDMW_OK;
 }
 
-static void rdmw_offer_pack(const struct rdmw_offer *offer, __u8 *out)
+static void rdmw_offer_pack(const struct rdmw_offer *offer, __u8 *ctx,
+			    __u8 *out)
 {
-	rdmw_put(out + AT_FEATURES, 4, offer->features);
+	rdmw_put(out + AT_FEATURES, FEATURES_BYTES, offer->features);
 	rdmw_put(out + AT_INSTANCE, 8, offer->instance);
 	rdmw_put(out + AT_SERIAL, 8, offer->serial);
 	rdmw_put(out + AT_WINDOW, 2, offer->window);
 	rdmw_put(out + AT_PIECE, 2, offer->piece_bytes);
+	if (offer->features & RDMW_FEATURE_CTX)
+		*ctx = offer->last_ctx;
 }
 
-static enum rdmw_violation rdmw_offer_parse(const __u8 *in,
+/* @room: what is left of the room behind all else. */
+static enum rdmw_violation rdmw_offer_parse(const __u8 *in, __u8 last_ctx,
+					    const __u8 *room,
 					    struct rdmw_offer *offer)
 {
 	struct rdmw_offer o = {
 		.instance = rdmw_get(in + AT_INSTANCE, 8),
 		.serial = rdmw_get(in + AT_SERIAL, 8),
-		.features = (__u32)rdmw_get(in + AT_FEATURES, 4),
+		.features = (__u32)rdmw_get(in + AT_FEATURES, FEATURES_BYTES),
 		.window = (__u16)rdmw_get(in + AT_WINDOW, 2),
 		.piece_bytes = (__u16)rdmw_get(in + AT_PIECE, 2),
+		.last_ctx = last_ctx,
 	};
 
 	if (!o.instance || !o.serial || !o.window ||
 	    o.window > RDMW_WINDOW_MAX || o.piece_bytes < RDMW_PIECE_MIN)
 		return RDMW_BAD_FIELD;
-	if (!rdmw_is_zero(in + AT_ROOM, ROOM_BYTES))
+	if (o.last_ctx && !(o.features & RDMW_FEATURE_CTX))
+		return RDMW_BAD_RESERVED;
+	if (!rdmw_is_zero(room,
+			  (unsigned int)(in + AT_ROOM + ROOM_BYTES - room)))
 		return RDMW_BAD_RESERVED;
 	*offer = o;
 	return RDMW_OK;
@@ -82,7 +98,7 @@ static enum rdmw_violation rdmw_offer_parse(const __u8 *in,
 void rdmw_hello_pack(const struct rdmw_hello *hello, __u8 *out)
 {
 	rdmw_head_pack(RDMW_HELLO, RDMW_HELLO_BYTES, out);
-	rdmw_offer_pack(&hello->offer, out);
+	rdmw_offer_pack(&hello->offer, out + AT_HELLO_CTX, out);
 	memcpy(out + AT_ADDR, hello->addr, RDMW_ADDR_BYTES);
 	rdmw_put(out + AT_PORT, 2, hello->port);
 }
@@ -95,7 +111,8 @@ enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 	struct rdmw_offer offer;
 
 	if (!bad)
-		bad = rdmw_offer_parse(in, &offer);
+		bad = rdmw_offer_parse(in, in[AT_HELLO_CTX], in + AT_ROOM,
+				       &offer);
 	if (bad)
 		return bad;
 	if (!rdmw_get(in + AT_PORT, 2))
@@ -111,7 +128,7 @@ enum rdmw_violation rdmw_hello_parse(const __u8 *in, __u32 bytes,
 void rdmw_welcome_pack(const struct rdmw_offer *offer, __u8 *out)
 {
 	rdmw_head_pack(RDMW_WELCOME, RDMW_WELCOME_BYTES, out);
-	rdmw_offer_pack(offer, out);
+	rdmw_offer_pack(offer, out + AT_WELCOME_CTX, out);
 }
 
 enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
@@ -125,7 +142,8 @@ enum rdmw_violation rdmw_welcome_parse(const __u8 *in, __u32 bytes,
 		return bad;
 	if (rdmw_get(in + AT_FEATURES, 4) & ~ours->features)
 		return RDMW_BAD_RESERVED;
-	return rdmw_offer_parse(in, offer);
+	return rdmw_offer_parse(in, in[AT_WELCOME_CTX], in + AT_WELCOME_CTX + 1,
+				offer);
 }
 
 void rdmw_refuse_pack(enum rdmw_reason reason, __u8 *out)

@@ -22,7 +22,10 @@
 /* What is newer than the version: works when both ends have it. */
 #define RDMW_FEATURE_TAGS 1 /* messages with a tag */
 #define RDMW_FEATURE_RMA  2 /* remote memory */
-#define RDMW_FEATURES	  (RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA)
+#define RDMW_FEATURE_CTX  4 /* messages for one of several receive contexts */
+#define RDMW_FEATURES	  (RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA | RDMW_FEATURE_CTX)
+/* So many bits there can be of them in all. */
+#define RDMW_FEATURE_BITS 24
 
 /* Bounds of what a peer may offer. */
 #define RDMW_PIECE_MIN	256
@@ -105,6 +108,8 @@ enum rdmw_reason {
  *	of the hello's that it has as well
  * @window: pieces that it can take before it must give credits back
  * @piece_bytes: of the buffer of each, header included
+ * @last_ctx: number of its last receive context, which are counted from 0; says
+ *	nothing without RDMW_FEATURE_CTX
  */
 struct rdmw_offer {
 	__u64 instance;
@@ -112,6 +117,7 @@ struct rdmw_offer {
 	__u32 features;
 	__u16 window;
 	__u16 piece_bytes;
+	__u8 last_ctx;
 };
 
 /**

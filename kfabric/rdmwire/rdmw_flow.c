@@ -10,6 +10,7 @@
 
 #define AT_KIND	   1
 #define AT_FLAGS   2
+#define AT_CTX	   3
 #define AT_BYTES   4
 #define AT_CREDITS 6
 #define AT_AT	   8
@@ -29,6 +30,10 @@ void rdmw_flow_init(struct rdmw_flow *flow, const struct rdmw_offer *ours,
 	flow->piece_out = theirs->piece_bytes;
 	flow->window_in = ours->window;
 	flow->piece_in = ours->piece_bytes;
+	if (!(flow->features & RDMW_FEATURE_CTX))
+		return;
+	flow->ctx_out = theirs->last_ctx;
+	flow->ctx_in = ours->last_ctx;
 }
 
 static void rdmw_piece_pack(const struct rdmw_piece *piece, __u8 *out)
@@ -36,7 +41,8 @@ static void rdmw_piece_pack(const struct rdmw_piece *piece, __u8 *out)
 	memset(out, 0, RDMW_HEADER_BYTES);
 	out[0] = RDMW_VERSION;
 	out[AT_KIND] = (__u8)piece->kind;
-	rdmw_put(out + AT_FLAGS, 2, piece->flags);
+	out[AT_FLAGS] = (__u8)piece->flags;
+	out[AT_CTX] = piece->ctx;
 	rdmw_put(out + AT_BYTES, 2, piece->bytes);
 	rdmw_put(out + AT_CREDITS, 2, piece->credits);
 	rdmw_put(out + AT_AT, 8, piece->at);
@@ -96,6 +102,7 @@ void rdmw_flow_data(struct rdmw_flow *flow, const struct rdmw_message *message,
 
 	if (!at) {
 		piece.flags |= RDMW_FIRST | message->flags;
+		piece.ctx = message->ctx;
 		piece.at = message->total;
 		if ((message->flags & RDMW_WORD) ||
 		    message->kind == RDMW_ANSWER)
@@ -136,6 +143,14 @@ _Bool rdmw_flow_bye(struct rdmw_flow *flow, __u8 *out)
 	return 1;
 }
 
+/* Does something begin with it that uses up a receive? */
+static _Bool rdmw_is_received(const struct rdmw_piece *piece)
+{
+	return (piece->flags & RDMW_FIRST) &&
+	       (piece->kind == RDMW_DATA ||
+		(piece->kind == RDMW_WRITE && (piece->flags & RDMW_WORD)));
+}
+
 /* What a message says of itself, whatever came before it. */
 static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 					    struct rdmw_piece *piece)
@@ -148,7 +163,8 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_KIND;
 	*piece = (struct rdmw_piece){
 		.kind = (enum rdmw_kind)in[AT_KIND],
-		.flags = (__u16)rdmw_get(in + AT_FLAGS, 2),
+		.flags = in[AT_FLAGS],
+		.ctx = in[AT_CTX],
 		.bytes = (__u16)rdmw_get(in + AT_BYTES, 2),
 		.credits = (__u16)rdmw_get(in + AT_CREDITS, 2),
 		.at = rdmw_get(in + AT_AT, 8),
@@ -172,7 +188,8 @@ static enum rdmw_violation rdmw_piece_parse(const __u8 *in, __u32 bytes,
 		return RDMW_BAD_RESERVED;
 	if (piece->kind == RDMW_BYE && piece->credits)
 		return RDMW_BAD_RESERVED;
-	return RDMW_OK;
+	return piece->ctx && !rdmw_is_received(piece) ? RDMW_BAD_RESERVED
+						      : RDMW_OK;
 }
 
 /* May something of its kind begin? */
@@ -267,6 +284,8 @@ enum rdmw_violation rdmw_flow_arrived(struct rdmw_flow *flow, const __u8 *in,
 		return RDMW_BAD_RESERVED;
 	if (piece->kind > RDMW_BYE && !(flow->features & RDMW_FEATURE_RMA))
 		return RDMW_BAD_KIND;
+	if (piece->ctx > flow->ctx_in)
+		return RDMW_BAD_FIELD;
 	if (piece->credits > flow->window_out - flow->credits ||
 	    (piece->kind == RDMW_CREDIT &&
 	     piece->credits < rdmw_credits_due(flow->window_out)))

@@ -57,6 +57,8 @@ enum rdmw_status {
  * struct rdmw_piece - a message on the wire, without its bytes
  * @kind: RDMW_DATA or above
  * @flags: RDMW_FIRST, RDMW_LAST, RDMW_WORD, RDMW_TAGGED
+ * @ctx: of a first piece: the receive context that the message is for, or that
+ *	has the receive for a write's word
  * @bytes: of it, behind the header
  * @credits: buffers that are free again
  * @at: first piece: bytes of the whole message, else of what came before
@@ -66,6 +68,7 @@ enum rdmw_status {
 struct rdmw_piece {
 	enum rdmw_kind kind;
 	__u16 flags;
+	__u8 ctx;
 	__u16 bytes;
 	__u16 credits;
 	__u64 at;
@@ -78,6 +81,7 @@ struct rdmw_piece {
  * @kind: RDMW_DATA, RDMW_WRITE, RDMW_READ or RDMW_ANSWER
  * @total: how many bytes, a request's head included
  * @flags: RDMW_WORD, RDMW_TAGGED
+ * @ctx: the receive context that it is for; 0 where nothing is received
  * @word: with RDMW_WORD; of an answer &enum rdmw_status
  * @tag: with RDMW_TAGGED
  */
@@ -85,6 +89,7 @@ struct rdmw_message {
 	enum rdmw_kind kind;
 	__u64 total;
 	__u16 flags;
+	__u8 ctx;
 	__u64 word;
 	__u64 tag;
 };
@@ -99,6 +104,8 @@ struct rdmw_message {
  * @held: of these, how many hold a piece
  * @owed: of these, how many are free and not given back
  * @piece_in: bytes of each, header included
+ * @ctx_out: number of the peer's last receive context; 0 if they did not agree
+ * @ctx_in: of ours
  * @total: of the message that arrives
  * @got: of these, how many bytes have come
  * @kind: of the message that arrives
@@ -117,6 +124,8 @@ struct rdmw_flow {
 	__u16 held;
 	__u16 owed;
 	__u16 piece_in;
+	__u8 ctx_out;
+	__u8 ctx_in;
 	__u64 total;
 	__u64 got;
 	enum rdmw_kind kind;

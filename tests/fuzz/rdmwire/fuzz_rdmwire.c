@@ -19,7 +19,8 @@ static const struct rdmw_offer ours = { .instance = 77,
 					.serial = 1,
 					.features = RDMW_FEATURES,
 					.window = 4,
-					.piece_bytes = 256 };
+					.piece_bytes = 256,
+					.last_ctx = 2 };
 
 static void expect(int truth)
 {
@@ -125,6 +126,9 @@ static void messages(struct rdmw_flow *flow, const uint8_t *data, size_t size)
 			check_head(&piece, data + 1 + RDMW_HEADER_BYTES);
 		expect(!(piece.flags & RDMW_TAGGED) ||
 		       (flow->features & RDMW_FEATURE_TAGS));
+		expect(!piece.ctx || ((flow->features & RDMW_FEATURE_CTX) &&
+				      piece.ctx <= ours.last_ctx &&
+				      (piece.flags & RDMW_FIRST)));
 		check_flow(flow);
 		act(flow, data[0]);
 		data += 1 + n;

@@ -20,9 +20,9 @@ def offer(kind, length, features=0):
     return struct.pack("<BBHIQQHHI", 1, kind, length, features, 0x1234, 1, 4, 256, 0)
 
 
-def piece(kind, flags, steps, at, credit=0, word=0, tag=0, then=0, data=None):
+def piece(kind, flags, steps, at, credit=0, word=0, tag=0, ctx=0, then=0, data=None):
     """A message, which has so many steps of bytes, and what is done after it."""
-    head = struct.pack("<BBHHHQQQ", 1, kind, flags, steps * STEP, credit, at, word, tag)
+    head = struct.pack("<BBBBHHQQQ", 1, kind, flags, ctx, steps * STEP, credit, at, word, tag)
     return bytes([steps << 5 | then]) + head + (data or b"x" * (steps * STEP))
 
 
@@ -40,7 +40,7 @@ def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     name = bytes(10) + b"\xff\xff\x7f\0\0\1" + struct.pack("<HH", 7, 0)
-    hello, tags, rma = (offer(1, 52, features) + name for features in (0, 1, 2))
+    hello, tags, rma, ctx = (offer(1, 52, features) + name for features in (0, 1, 2, 5 << 24 | 4))
     whole = [piece(DATA, FIRST | LAST | WORD, 1, STEP, word=9, then=1),
              piece(DATA, FIRST, 2, 5 * STEP, then=1), piece(DATA, LAST, 3, 2 * STEP, then=7),
              piece(DATA, FIRST | LAST, 0, 0, then=7)]
@@ -50,6 +50,8 @@ def main():
              "write": rma + request(WRITE, [5]) + request(WRITE, [42]),
              "whole": hello + b"".join(whole),
              "tagged": tags + piece(DATA, FIRST | LAST | TAGGED, 1, STEP, tag=1 << 63, then=1),
+             "context": ctx + piece(DATA, FIRST | LAST, 1, STEP, ctx=2, then=1)
+             + piece(DATA, FIRST, 1, 2 * STEP, ctx=1, then=1) + piece(DATA, LAST, 1, STEP, then=1),
              "credit": hello + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(DATA, FIRST | LAST, 1, STEP, then=4)
              + piece(CREDIT, 0, 0, 0, credit=2) + piece(BYE, 0, 0, 0, then=24)}

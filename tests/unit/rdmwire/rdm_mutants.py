@@ -68,7 +68,29 @@ RDM_MUTANTS = {
         "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_TAGS)", "0", FLOW),
     "rdm-memory-needs-no-feature": mutant(
         "features", "rdmw_flow.c", "!(flow->features & RDMW_FEATURE_RMA)", "0", RMA),
+    "rdm-a-context-needs-no-feature": mutant(
+        "features", "rdmw_flow.c", "if (!(flow->features & RDMW_FEATURE_CTX))", "if (0)", FLOW),
+    "rdm-contexts-are-told-without-their-feature": mutant(
+        "features", "rdmw_cm.c", "if (o.last_ctx && !(o.features & RDMW_FEATURE_CTX))", "if (0)",
+        CM),
+    "rdm-a-hello-s-contexts-are-more-features": mutant(
+        "features", "rdmw_cm.c", "#define FEATURES_BYTES (RDMW_FEATURE_BITS / 8)",
+        "#define FEATURES_BYTES 4", CM),
+    "rdm-a-welcome-s-room-is-not-looked-at": mutant(
+        "features", "rdmw_cm.c", "in[AT_WELCOME_CTX], in + AT_WELCOME_CTX + 1,",
+        "in[AT_WELCOME_CTX], in + AT_WELCOME_CTX + 4,", CM),
     # Pieces.
+    "rdm-a-context-that-is-not-there": mutant(
+        "pieces", "rdmw_flow.c", "if (piece->ctx > flow->ctx_in)", "if (0)", FLOW),
+    "rdm-a-context-comes-with-a-later-piece": mutant(
+        "pieces", "rdmw_flow.c", "return (piece->flags & RDMW_FIRST) &&", "return 1 &&", FLOW),
+    "rdm-what-is-not-received-names-a-context": mutant(
+        "pieces", "rdmw_flow.c", "return piece->ctx && !rdmw_is_received(piece) ?",
+        "return 0 ?", FLOW),
+    "rdm-any-write-names-a-context": mutant(
+        "pieces", "rdmw_flow.c",
+        "(piece->kind == RDMW_WRITE && (piece->flags & RDMW_WORD)));",
+        "piece->kind == RDMW_WRITE);", FLOW),
     "rdm-a-tag-comes-with-a-later-piece": mutant(
         "pieces", "rdmw_flow.c", "(piece->flags & FIRST_FLAGS) || piece->at != got",
         "(piece->flags & RDMW_WORD) || piece->at != got", FLOW),

@@ -12,22 +12,24 @@
 static const struct rdmw_hello sample = {
 	.offer = { .instance = 0x1122334455667788,
 		   .serial = 7,
-		   .features = 0x80000001,
+		   .features = 0x800001 | RDMW_FEATURE_CTX,
 		   .window = 8,
-		   .piece_bytes = 4128 },
+		   .piece_bytes = 4128,
+		   .last_ctx = 3 },
 	.port = 4711,
 	.addr = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3 },
 };
 
 /* docs/kfabric-rdm.md has these bytes. */
 static const uint8_t sample_bytes[RDMW_HELLO_BYTES] = {
-	1,    1,    52,	  0,	1,    0,    0,	  0x80, /* ..., length, features */
+	1,    1,    52,	  0, /* ..., length */
+	5,    0,    0x80, 3, /* features, last receive context */
 	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* instance */
 	7,    0,    0,	  0,	0,    0,    0,	  0, /* serial */
 	8,    0,    0x20, 0x10, 0,    0,    0,	  0, /* window, piece, room */
 	0,    0,    0,	  0,	0,    0,    0,	  0, /* address */
-	0,    0,    0xff, 0xff, 10,   1,    2,	  3,	0x67,
-	0x12, 0,    0, /* port, room */
+	0,    0,    0xff, 0xff, 10,   1,    2,	  3,
+	0x67, 0x12, 0,	  0, /* port, room */
 };
 
 /* Structs have holes: what is the same packs to the same. */
@@ -50,6 +52,8 @@ static void test_hello_has_the_documented_bytes(void **state)
 	assert_memory_equal(out, sample_bytes, sizeof(out));
 	assert_int_equal(rdmw_hello_parse(out, sizeof(out), &back), RDMW_OK);
 	assert_same(&back, &sample);
+	assert_int_equal(back.offer.features, sample.offer.features);
+	assert_int_equal(back.offer.last_ctx, 3);
 }
 
 static void test_short_ones_are_refused_and_long_ones_cut(void **state)
@@ -106,7 +110,9 @@ static void test_each_wrong_field_is_told(void **state)
 	assert_int_equal(with(2, 51), RDMW_BAD_LENGTH);
 	assert_int_equal(with(3, 1), RDMW_BAD_LENGTH);
 	/* What a later version offers is no fault. */
-	assert_int_equal(with(4, 1), RDMW_OK);
+	assert_int_equal(with(4, 0x85), RDMW_OK);
+	/* Contexts without the feature are. */
+	assert_int_equal(with(4, 1), RDMW_BAD_RESERVED);
 	assert_int_equal(with(16, 0), RDMW_BAD_FIELD);
 	assert_int_equal(with(24, 0), RDMW_BAD_FIELD);
 	assert_int_equal(with(25, 0xff), RDMW_BAD_FIELD);
@@ -138,7 +144,7 @@ static void test_a_welcome_takes_up_nothing_that_was_not_offered(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 32; i++) {
+	for (i = 0; i < RDMW_FEATURE_BITS; i++) {
 		offer = sample.offer;
 		offer.features = 1U << i;
 		rdmw_welcome_pack(&offer, out);
@@ -152,6 +158,38 @@ static void test_a_welcome_takes_up_nothing_that_was_not_offered(void **state)
 				 RDMW_OK);
 		assert_int_equal(offer.features, 1U << i);
 	}
+}
+
+static void test_a_welcome_says_how_many_contexts_there_are(void **state)
+{
+	uint8_t out[RDMW_WELCOME_BYTES];
+	struct rdmw_offer offer = sample.offer;
+	uint32_t at;
+
+	(void)state;
+	rdmw_welcome_pack(&sample.offer, out);
+	assert_int_equal(out[7], 0);
+	assert_int_equal(out[28], 3);
+	offer.last_ctx = 0;
+	assert_int_equal(rdmw_welcome_parse(out, sizeof(out), &sample.offer,
+					    &offer),
+			 RDMW_OK);
+	assert_int_equal(offer.last_ctx, 3);
+	for (at = 29; at < 32; at++) {
+		rdmw_welcome_pack(&sample.offer, out);
+		out[at] = 1;
+		assert_int_equal(rdmw_welcome_parse(out, sizeof(out),
+						    &sample.offer, &offer),
+				 RDMW_BAD_RESERVED);
+	}
+	/* Who has not the feature has nothing to say of them. */
+	offer.features = 1;
+	rdmw_welcome_pack(&offer, out);
+	assert_int_equal(out[28], 0);
+	out[28] = 1;
+	assert_int_equal(rdmw_welcome_parse(out, sizeof(out), &sample.offer,
+					    &offer),
+			 RDMW_BAD_RESERVED);
 }
 
 static void test_reasons_are_known_ones(void **state)
@@ -178,6 +216,8 @@ int main(void)
 		cmocka_unit_test(test_a_failure_leaves_the_answer_alone),
 		cmocka_unit_test(
 			test_a_welcome_takes_up_nothing_that_was_not_offered),
+		cmocka_unit_test(
+			test_a_welcome_says_how_many_contexts_there_are),
 		cmocka_unit_test(test_reasons_are_known_ones),
 	};
 

@@ -20,9 +20,10 @@ static const struct rdmw_offer offers[2] = {
 	  .piece_bytes = PIECE },
 	{ .instance = 2,
 	  .serial = 1,
-	  .features = RDMW_FEATURES | 1U << 31,
+	  .features = RDMW_FEATURES | 1U << 23,
 	  .window = 5,
-	  .piece_bytes = PIECE },
+	  .piece_bytes = PIECE,
+	  .last_ctx = 2 },
 };
 
 static const struct rdmw_message ten = { .kind = RDMW_DATA, .total = 10 };
@@ -143,6 +144,103 @@ static void test_a_tag_needs_its_feature_at_both_ends(void **state)
 	rdmw_flow_data(&a, &message, 0, 0, wire);
 	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES, &piece),
 			 RDMW_BAD_RESERVED);
+}
+
+/* What an end with three contexts says of such a message. */
+static enum rdmw_violation names(const struct rdmw_message *message,
+				 uint16_t bytes, struct rdmw_piece *piece)
+{
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_flow a, b;
+
+	pair(&a, &b);
+	rdmw_flow_data(&a, message, 0, bytes, wire);
+	return rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + bytes, piece);
+}
+
+static void test_a_message_names_a_context_that_there_is(void **state)
+{
+	struct rdmw_message message = { .kind = RDMW_DATA, .total = 20 };
+	struct rdmw_piece piece;
+	struct rdmw_flow a, b;
+	int i;
+
+	(void)state;
+	pair(&a, &b);
+	assert_int_equal(a.ctx_out, 2);
+	assert_int_equal(a.ctx_in, 0);
+	assert_int_equal(b.ctx_in, 2);
+	for (i = 0; i < 256; i++) {
+		message.ctx = (uint8_t)i;
+		assert_int_equal(names(&message, 20, &piece),
+				 i > 2 ? RDMW_BAD_FIELD : RDMW_OK);
+		assert_int_equal(piece.ctx, i);
+	}
+	message.ctx = 2;
+	message.flags = RDMW_WORD | RDMW_TAGGED;
+	assert_int_equal(names(&message, 20, &piece), RDMW_OK);
+	assert_int_equal(piece.flags,
+			 RDMW_FIRST | RDMW_LAST | RDMW_WORD | RDMW_TAGGED);
+	/* A write needs a receive if it has data for it. */
+	message.kind = RDMW_WRITE;
+	message.flags = RDMW_WORD;
+	assert_int_equal(names(&message, 20, &piece), RDMW_OK);
+	assert_int_equal(piece.ctx, 2);
+}
+
+static void test_what_is_not_received_names_no_context(void **state)
+{
+	static const enum rdmw_kind kinds[] = { RDMW_WRITE, RDMW_READ,
+						RDMW_ANSWER };
+	struct rdmw_message message = { .total = 20, .ctx = 1 };
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_piece piece;
+	struct rdmw_flow a, b;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		message.kind = kinds[i];
+		assert_int_equal(names(&message, 20, &piece),
+				 RDMW_BAD_RESERVED);
+	}
+	message.kind = RDMW_DATA;
+	pair(&a, &b);
+	rdmw_flow_data(&a, &message, 0, 15, wire);
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 15,
+					   &piece),
+			 RDMW_OK);
+	rdmw_flow_data(&a, &message, 15, 5, wire);
+	assert_int_equal(wire[3], 0);
+	wire[3] = 1;
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES + 5,
+					   &piece),
+			 RDMW_BAD_RESERVED);
+	pair(&a, &b);
+	memset(wire, 0, sizeof(wire));
+	assert_true(rdmw_flow_bye(&a, wire));
+	wire[3] = 1;
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES, &piece),
+			 RDMW_BAD_RESERVED);
+}
+
+static void test_contexts_need_their_feature_at_both_ends(void **state)
+{
+	const struct rdmw_message message = { .kind = RDMW_DATA, .ctx = 1 };
+	struct rdmw_offer old = offers[0];
+	struct rdmw_flow a, b;
+	uint8_t wire[PIECE] = { 0 };
+	struct rdmw_piece piece;
+
+	(void)state;
+	old.features = RDMW_FEATURE_TAGS | RDMW_FEATURE_RMA;
+	rdmw_flow_init(&a, &old, &offers[1]);
+	rdmw_flow_init(&b, &offers[1], &old);
+	assert_int_equal(a.ctx_out, 0);
+	assert_int_equal(b.ctx_in, 0);
+	rdmw_flow_data(&a, &message, 0, 0, wire);
+	assert_int_equal(rdmw_flow_arrived(&b, wire, RDMW_HEADER_BYTES, &piece),
+			 RDMW_BAD_FIELD);
 }
 
 static void test_credits_stop_the_sender_and_come_back(void **state)
@@ -348,6 +446,9 @@ int main(void)
 		cmocka_unit_test(test_a_word_comes_with_the_first_piece),
 		cmocka_unit_test(test_a_tag_comes_with_the_first_piece),
 		cmocka_unit_test(test_a_tag_needs_its_feature_at_both_ends),
+		cmocka_unit_test(test_a_message_names_a_context_that_there_is),
+		cmocka_unit_test(test_what_is_not_received_names_no_context),
+		cmocka_unit_test(test_contexts_need_their_feature_at_both_ends),
 		cmocka_unit_test(test_credits_stop_the_sender_and_come_back),
 		cmocka_unit_test(test_a_farewell_ends_data_and_not_credits),
 		cmocka_unit_test(test_each_violation_is_told),
