@@ -87,7 +87,13 @@ static fi_addr_t kfi_av_number(const struct fid_av *av, u32 i)
 	return (u64)av->slots[i].used << 32 | i;
 }
 
-/* The place that a number means, or NULL. */
+/* The bits of a number that name no receive context. */
+static fi_addr_t kfi_av_mask(const struct fid_av *av)
+{
+	return ~0ULL >> av->rx_ctx_bits;
+}
+
+/* The place that a number of the first receive context means, or NULL. */
 static struct kfi_av_slot *kfi_av_slot_locked(struct fid_av *av,
 					      fi_addr_t fi_addr)
 {
@@ -244,7 +250,7 @@ static int kfi_av_remove_one(struct fid_av *av, fi_addr_t fi_addr)
 		ret = -EINVAL;
 	} else if (!--slot->refs) {
 		kfi_av_unchain_locked(av, (u32)fi_addr);
-		slot->used++;
+		slot->used = (slot->used + 1) & kfi_av_mask(av) >> 32;
 		kfi_av_chain_up(av->slots, (u32)fi_addr, &av->free);
 	}
 	spin_unlock_irq(&av->lock);
@@ -269,7 +275,7 @@ int kfabric_av_lookup(struct fid_av *av, fi_addr_t fi_addr, void *addr,
 {
 	struct sockaddr_in6 name;
 
-	return kfi_av_name(av, fi_addr, &name)
+	return kfi_av_name(av, fi_addr & kfi_av_mask(av), &name)
 		       ? kfi_copy_addr(&name, addr, addrlen)
 		       : -EINVAL;
 }
@@ -291,6 +297,14 @@ bool kfi_av_name(struct fid_av *av, fi_addr_t fi_addr,
 	return slot;
 }
 EXPORT_SYMBOL_GPL(kfi_av_name);
+
+bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
+		     struct sockaddr_in6 *name, u8 *ctx)
+{
+	*ctx = av->rx_ctx_bits ? fi_addr >> (64 - av->rx_ctx_bits) : 0;
+	return kfi_av_name(av, fi_addr & kfi_av_mask(av), name);
+}
+EXPORT_SYMBOL_GPL(kfi_av_name_ctx);
 
 fi_addr_t kfi_av_find(struct fid_av *av, const struct sockaddr_in6 *name)
 {
@@ -328,10 +342,11 @@ int kfi_plain_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		      struct fid_av **av, void *context)
 {
 	size_t count = attr && attr->count ? attr->count : KFI_AV_FIRST;
+	u32 bits = attr ? attr->rx_ctx_bits : 0;
 	struct fid_av *new;
 	int ret;
 
-	if (count > KFI_AV_MAX)
+	if (count > KFI_AV_MAX || bits > KFI_AV_RX_CTX_BITS_MAX)
 		return -EINVAL;
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
@@ -339,6 +354,7 @@ int kfi_plain_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 	mutex_init(&new->mutex);
 	spin_lock_init(&new->lock);
 	new->domain = domain;
+	new->rx_ctx_bits = bits;
 	new->free = KFI_AV_NONE;
 	ret = kfi_av_grow(new, roundup_pow_of_two(count));
 	ret = ret

@@ -124,6 +124,7 @@ int kfabric_getname(struct kfid *fid, void *addr, size_t *addrlen)
 		return -ENODEV;
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
+	case FI_CLASS_SEP:
 		ep = container_of(fid, struct fid_ep, fid);
 		if (!KFI_HAS_OP(ep->cm, getname))
 			return -ENOSYS;

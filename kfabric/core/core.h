@@ -44,6 +44,15 @@ const char *kfi_class_name(enum fi_class fclass);
 int kfi_obj_setup(void);
 void kfi_obj_teardown(void);
 
+/* open.c */
+int kfi_check_open(const struct kfid *parent, const struct fi_info *info);
+void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops);
+void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
+		 const struct fi_info *info, const struct kfi_ep_ops *ops);
+
+/* scalable.c */
+void kfi_ctx_give_back(struct fid_ep *ctx);
+
 /* endpoint.c */
 int kfi_ep_move(struct fid_ep *ep, enum kfi_ep_state to);
 int kfi_ep_move_locked(struct fid_ep *ep, enum kfi_ep_state to);

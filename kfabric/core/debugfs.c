@@ -55,6 +55,9 @@ static void kfi_show_obj(struct seq_file *m, struct kfid *fid)
 		   READ_ONCE(fid->dead) ? " dead" : "");
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
+	case FI_CLASS_SEP:
+	case FI_CLASS_TX_CTX:
+	case FI_CLASS_RX_CTX:
 		ep = container_of(fid, struct fid_ep, fid);
 		seq_printf(m, " state=%s posts=%ld bytes=%ld again=%ld",
 			   kfi_ep_state_name(fi_ep_state(ep)),

@@ -176,22 +176,44 @@ static void kfi_ep_kill(struct fid_ep *ep)
 void kfi_obj_kill(struct kfid *fid)
 {
 	WRITE_ONCE(fid->dead, true);
-	if (fid->fclass == FI_CLASS_EP)
+	if (kfi_is_ep(fid))
 		kfi_ep_kill(container_of(fid, struct fid_ep, fid));
 }
 EXPORT_SYMBOL_GPL(kfi_obj_kill);
 
 /* ---- bindings --------------------------------------------------------- */
 
-#define CQ_BIND_FLAGS (FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)
+static bool kfi_is_ctx(const struct fid_ep *ep)
+{
+	return ep->fid.fclass == FI_CLASS_TX_CTX ||
+	       ep->fid.fclass == FI_CLASS_RX_CTX;
+}
+
+/* The directions in which it completes operations, and needs a queue. */
+static u64 kfi_ep_dirs(const struct fid_ep *ep)
+{
+	switch (ep->fid.fclass) {
+	case FI_CLASS_SEP:
+		return 0;
+	case FI_CLASS_TX_CTX:
+		return FI_TRANSMIT;
+	case FI_CLASS_RX_CTX:
+		return FI_RECV;
+	default:
+		return FI_TRANSMIT | FI_RECV;
+	}
+}
 
 /* There is one pin per direction, so that unbinding needs no cases. */
 static int kfi_bind_cq_locked(struct fid_ep *ep, struct fid_cq *cq, u64 flags)
 {
 	bool selective = flags & FI_SELECTIVE_COMPLETION;
+	u64 dirs = kfi_ep_dirs(ep);
 
 	lockdep_assert_held(&ep->lock);
-	if ((flags & ~CQ_BIND_FLAGS) || !(flags & (FI_TRANSMIT | FI_RECV)))
+	if (!dirs)
+		return -EINVAL;
+	if ((flags & ~(dirs | FI_SELECTIVE_COMPLETION)) || !(flags & dirs))
 		return -FI_EBADFLAGS;
 	if (cq->domain != ep->domain)
 		return -FI_EDOMAIN;
@@ -230,6 +252,9 @@ static int kfi_bind_ep_locked(struct fid_ep *ep, struct kfid *bfid, u64 flags)
 {
 	if (ep->state != KFI_EP_IDLE)
 		return -FI_EOPBADSTATE;
+	/* What is the scalable endpoint's is its contexts' as well. */
+	if (kfi_is_ctx(ep) && bfid->fclass != FI_CLASS_CQ)
+		return -EINVAL;
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
 		return kfi_bind_cq_locked(
@@ -286,6 +311,9 @@ int kfabric_bind(struct kfid *fid, struct kfid *bfid, u64 flags)
 		return -ENODEV;
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
+	case FI_CLASS_SEP:
+	case FI_CLASS_TX_CTX:
+	case FI_CLASS_RX_CTX:
 		ep = container_of(fid, struct fid_ep, fid);
 		if (bfid->prov != fid->prov)
 			return -EINVAL;
@@ -341,20 +369,30 @@ void kfi_ep_unbind(struct fid_ep *ep)
 
 /* ---- enabling --------------------------------------------------------- */
 
+/* What it is not bound to and needs; 0: nothing. */
+static int kfi_ep_lacks_locked(const struct fid_ep *ep)
+{
+	u64 dirs = kfi_ep_dirs(ep);
+
+	lockdep_assert_held(&ep->lock);
+	if (((dirs & FI_TRANSMIT) && !ep->tx_cq) ||
+	    ((dirs & FI_RECV) && !ep->rx_cq))
+		return -FI_ENOCQ;
+	if (kfi_is_ctx(ep))
+		return 0;
+	if (ep->type == FI_EP_RDM)
+		return ep->av ? 0 : -FI_ENOAV;
+	return ep->eq ? 0 : -FI_ENOEQ;
+}
+
 static int kfi_enable_ep(struct fid_ep *ep)
 {
 	unsigned long irq;
 	int ret;
 
 	spin_lock_irqsave(&ep->lock, irq);
-	if (!ep->tx_cq || !ep->rx_cq)
-		ret = -FI_ENOCQ;
-	else if (ep->type == FI_EP_RDM && !ep->av)
-		ret = -FI_ENOAV;
-	else if (ep->type != FI_EP_RDM && !ep->eq)
-		ret = -FI_ENOEQ;
-	else
-		ret = kfi_ep_move_locked(ep, KFI_EP_ENABLED);
+	ret = kfi_ep_lacks_locked(ep);
+	ret = ret ?: kfi_ep_move_locked(ep, KFI_EP_ENABLED);
 	spin_unlock_irqrestore(&ep->lock, irq);
 	if (!ret && KFI_HAS_OP(ep->fid.ops, control))
 		ret = ep->fid.ops->control(&ep->fid, FI_ENABLE, NULL);
@@ -373,7 +411,7 @@ int kfabric_control(struct kfid *fid, int command, void *arg)
 	might_sleep();
 	if (READ_ONCE(fid->dead))
 		return -ENODEV;
-	if (command == FI_ENABLE && fid->fclass == FI_CLASS_EP)
+	if (command == FI_ENABLE && kfi_is_ep(fid))
 		return kfi_enable_ep(container_of(fid, struct fid_ep, fid));
 	if (command == FI_ENABLE && fid->fclass == FI_CLASS_MR) {
 		if (!(mr->domain->mr_mode & FI_MR_ENDPOINT))

@@ -221,6 +221,9 @@ bool kfi_match_info(const struct fi_info *info, const struct fi_info *hints)
 		       have->cq_data_size < domain->cq_data_size))
 		return false;
 	ep = hints->ep_attr;
+	if (ep && (ep->tx_ctx_cnt > has->tx_ctx_cnt ||
+		   ep->rx_ctx_cnt > has->rx_ctx_cnt))
+		return false;
 	if (ep && ((ep->type != FI_EP_UNSPEC && has->type != ep->type) ||
 		   (ep->protocol && has->protocol != ep->protocol) ||
 		   has->max_msg_size < ep->max_msg_size ||

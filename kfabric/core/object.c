@@ -25,6 +25,8 @@ static const char *const kfi_class_names[FI_CLASS_COUNT] = {
 	[FI_CLASS_PEP] = "pep",	      [FI_CLASS_MR] = "mr",
 	[FI_CLASS_CQ] = "cq",	      [FI_CLASS_EQ] = "eq",
 	[FI_CLASS_AV] = "av",	      [FI_CLASS_CONNREQ] = "connreq",
+	[FI_CLASS_SEP] = "sep",	      [FI_CLASS_TX_CTX] = "tx_ctx",
+	[FI_CLASS_RX_CTX] = "rx_ctx",
 };
 
 const char *kfi_class_name(enum fi_class fclass)
@@ -167,11 +169,17 @@ EXPORT_SYMBOL_GPL(kfi_obj_reap);
 static void kfi_obj_after_close(struct kfid *fid)
 {
 	struct fid_pep *pep;
+	struct fid_ep *ep;
 	struct fid_mr *mr;
 
 	switch (fid->fclass) {
 	case FI_CLASS_EP:
-		kfi_ep_unbind(container_of(fid, struct fid_ep, fid));
+	case FI_CLASS_SEP:
+	case FI_CLASS_TX_CTX:
+	case FI_CLASS_RX_CTX:
+		ep = container_of(fid, struct fid_ep, fid);
+		kfi_ep_unbind(ep);
+		kfi_ctx_give_back(ep);
 		break;
 	case FI_CLASS_PEP:
 		pep = container_of(fid, struct fid_pep, fid);
@@ -207,7 +215,7 @@ int kfabric_close(struct kfid *fid)
 	if (users)
 		return users > 0 ? -EBUSY : -EINVAL;
 	trace_kfabric_object(fid, "close");
-	if (fid->fclass == FI_CLASS_EP)
+	if (kfi_is_ep(fid))
 		kfi_ep_move(container_of(fid, struct fid_ep, fid),
 			    KFI_EP_CLOSED);
 	if (KFI_HAS_OP(fid->ops, close))

@@ -24,7 +24,7 @@ static const struct fi_ops_cq kfi_no_cq_ops = {
 };
 
 /* The parent must be alive, and an info of the parent's provider. */
-static int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
+int kfi_check_open(const struct kfid *parent, const struct fi_info *info)
 {
 	const char *name = info ? info->fabric_attr->prov_name : NULL;
 
@@ -171,17 +171,25 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
 }
 EXPORT_SYMBOL_GPL(kfi_domain_init);
 
-int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
-		const struct fi_info *info, const struct kfi_ep_ops *ops,
-		void *context)
+void kfi_ep_set_ops(struct fid_ep *ep, const struct kfi_ep_ops *ops)
 {
 	ep->cm = ops->cm;
 	ep->msg = ops->msg;
 	ep->rma = ops->rma;
 	ep->tagged = ops->tagged;
+	ep->sep = ops->sep;
 	ep->moved = ops->moved;
 	ep->path = ops->path;
 	ep->set_path = ops->set_path;
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->ev_cm.node);
+	INIT_LIST_HEAD(&ep->ev_shutdown.node);
+}
+
+void kfi_ep_fill(struct fid_ep *ep, struct fid_domain *domain,
+		 const struct fi_info *info, const struct kfi_ep_ops *ops)
+{
+	kfi_ep_set_ops(ep, ops);
 	ep->domain = domain;
 	ep->type = info->ep_attr->type;
 	ep->tx_op_flags = info->tx_attr->op_flags;
@@ -191,9 +199,13 @@ int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
 	ep->flush_modes = info->ep_attr->flush_modes;
 	ep->op_timeout_ms = info->ep_attr->op_timeout_ms;
 	ep->cm_timeout_ms = info->ep_attr->cm_timeout_ms;
-	spin_lock_init(&ep->lock);
-	INIT_LIST_HEAD(&ep->ev_cm.node);
-	INIT_LIST_HEAD(&ep->ev_shutdown.node);
+}
+
+int kfi_ep_init(struct fid_ep *ep, struct fid_domain *domain,
+		const struct fi_info *info, const struct kfi_ep_ops *ops,
+		void *context)
+{
+	kfi_ep_fill(ep, domain, info, ops);
 	return kfi_obj_init(&ep->fid, FI_CLASS_EP, domain->fid.prov,
 			    &domain->fid, ops->fid, context);
 }

@@ -28,6 +28,7 @@ static const struct {
 	{ EMSGSIZE, "too long" },
 	{ EOPNOTSUPP, "not supported" },
 	{ EADDRINUSE, "address in use" },
+	{ EADDRNOTAVAIL, "no such address" },
 	{ ECONNABORTED, "connection aborted" },
 	{ ECONNRESET, "connection reset" },
 	{ ECONNREFUSED, "connection refused" },

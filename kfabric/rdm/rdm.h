@@ -28,6 +28,7 @@
 #include <kfabric/kfi_layer.h>
 #include <kfabric/kfi_mr.h>
 #include <kfabric/kfi_post.h>
+#include <kfabric/kfi_scalable.h>
 
 #include "../rdmwire/rdmw_cm.h"
 #include "../rdmwire/rdmw_flow.h"

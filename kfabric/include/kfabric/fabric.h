@@ -82,6 +82,7 @@ struct kfid;
 #define FI_MULTI_RECV BIT_ULL(13)
 /* FI_MULTI_RECV is a flag of fi_trecvmsg(), too. */
 #define FI_TAGGED_MULTI_RECV BIT_ULL(14)
+#define FI_NAMED_RX_CTX	     BIT_ULL(15) /* a send may name a receive context */
 
 /* Flags of single operations, and of tx_attr/rx_attr.op_flags. */
 #define FI_COMPLETION	     BIT_ULL(16) /* report success (selective CQs) */
@@ -167,6 +168,9 @@ enum fi_class {
 	FI_CLASS_EQ,
 	FI_CLASS_AV,
 	FI_CLASS_CONNREQ, /* fi_info.handle of a connection request */
+	FI_CLASS_SEP, /* this and the next two are in a struct fid_ep */
+	FI_CLASS_TX_CTX,
+	FI_CLASS_RX_CTX,
 	FI_CLASS_COUNT,
 };
 
@@ -280,6 +284,9 @@ struct fi_rx_attr {
  *	the provider can tell (FI_OPT_MOVED_BYTES), from the last of which it
  *	counts then; 0 in hints: provider's default
  * @cm_timeout_ms: limit for each step of connection set-up; same rule
+ * @tx_ctx_cnt: transmit contexts of a scalable endpoint, see fi_scalable_ep(), up
+ *	to domain_attr.max_ep_tx_ctx; in hints: so many are needed; 0: none
+ * @rx_ctx_cnt: receive contexts; same rule
  */
 struct fi_ep_attr {
 	enum fi_ep_type type;
@@ -290,6 +297,8 @@ struct fi_ep_attr {
 	u32 flush_modes;
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
+	size_t tx_ctx_cnt;
+	size_t rx_ctx_cnt;
 };
 
 /**
@@ -305,6 +314,9 @@ struct fi_ep_attr {
  * @cq_data_size: bytes of remote CQ data, 0 if there is none
  * @op_context_size: bytes of operation memory that each post needs (out);
  *	see &struct fi_context
+ * @max_ep_tx_ctx: most transmit contexts of an endpoint (out); 0: there are no
+ *	scalable endpoints
+ * @max_ep_rx_ctx: most receive contexts (out)
  * @caps: FI_LOCAL_COMM, FI_REMOTE_COMM
  */
 struct fi_domain_attr {
@@ -316,6 +328,8 @@ struct fi_domain_attr {
 	size_t seg_max_size;
 	size_t cq_data_size;
 	size_t op_context_size;
+	size_t max_ep_tx_ctx;
+	size_t max_ep_rx_ctx;
 	u64 caps;
 };
 

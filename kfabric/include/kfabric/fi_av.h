@@ -5,7 +5,8 @@
  * An address vector (AV) gives numbers to the addresses of peers, for endpoints
  * that are not connected. A number has the place of the address in the vector and
  * how often the place was used before, so that one whose address was removed is
- * known as such.
+ * known as such. Of a vector that was opened so the uppermost bits of a number name
+ * a receive context of the peer, for messages to scalable endpoints (fi_scalable.h).
  */
 #ifndef KFABRIC_FI_AV_H
 #define KFABRIC_FI_AV_H
@@ -19,15 +20,21 @@
 /* Most addresses of one vector. */
 #define KFI_AV_MAX (1U << 20)
 
+/* Most bits of a number that name a receive context: fi_rx_addr(). */
+#define KFI_AV_RX_CTX_BITS_MAX 8
+
 /* Room that the text of any address fits into: fi_av_straddr(). */
 #define FI_AV_TEXT_BYTES 64
 
 /**
  * struct fi_av_attr - attributes of an address vector
  * @count: addresses expected, a hint; it grows
+ * @rx_ctx_bits: bits of a number that name a receive context, up to
+ *	KFI_AV_RX_CTX_BITS_MAX
  */
 struct fi_av_attr {
 	size_t count;
+	u32 rx_ctx_bits;
 };
 
 /* private: a place of the vector. */
@@ -42,10 +49,12 @@ struct kfi_av_slot {
  * struct fid_av - address vector
  * @fid: base
  * @domain: where it was opened
+ * @rx_ctx_bits: of its attributes
  */
 struct fid_av {
 	struct kfid fid;
 	struct fid_domain *domain;
+	u32 rx_ctx_bits;
 	/* private: core */
 	struct mutex mutex; /* of those who change it; taken first */
 	spinlock_t lock; /* irq-safe; protects what follows */
@@ -75,13 +84,34 @@ const char *kfabric_av_straddr(const void *addr, char *buf, size_t *len);
  * @context: stored in the object
  *
  * Context: process.
- * Return: 0; -EINVAL attr->count is beyond KFI_AV_MAX; -ENODEV; -ENOMEM; -ENOSYS
+ * Return: 0; -EINVAL attr->count is beyond KFI_AV_MAX, or attr->rx_ctx_bits beyond
+ * KFI_AV_RX_CTX_BITS_MAX; -ENODEV; -ENOMEM; -ENOSYS
  * endpoints of this domain are connected.
  */
 static inline int fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 			     struct fid_av **av, void *context)
 {
 	return kfabric_av_open(domain, attr, av, context);
+}
+
+/**
+ * fi_rx_addr() - the number of a receive context of a peer
+ * @fi_addr: the peer's
+ * @rx_index: of the context; that of @fi_addr itself is 0
+ * @rx_ctx_bits: of the attributes of its vector
+ *
+ * Context: any.
+ * Return: the number. It is for sends, and for writes with FI_REMOTE_CQ_DATA; other
+ * operations that have a number of a peer take it as well, of a receive only that
+ * of context 0 names a sender. FI_ADDR_UNSPEC: there is no such context.
+ */
+static inline fi_addr_t fi_rx_addr(fi_addr_t fi_addr, u32 rx_index,
+				   u32 rx_ctx_bits)
+{
+	if (rx_ctx_bits > KFI_AV_RX_CTX_BITS_MAX || rx_index >> rx_ctx_bits)
+		return FI_ADDR_UNSPEC;
+	return rx_index ? (u64)rx_index << (64 - rx_ctx_bits) | fi_addr
+			: fi_addr;
 }
 
 /**
@@ -152,7 +182,7 @@ static inline int fi_av_remove(struct fid_av *av, const fi_addr_t *fi_addr,
 /**
  * fi_av_lookup() - the address of a number
  * @av: address vector
- * @fi_addr: number
+ * @fi_addr: number, of any receive context
  * @addr: out: socket address
  * @addrlen: in: bytes at @addr; out: bytes of the address, also on
  *	-FI_ETOOSMALL

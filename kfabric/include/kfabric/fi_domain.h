@@ -181,6 +181,7 @@ struct fid_mr {
  * @cq_open: see fi_cq_open()
  * @mr_regattr: see fi_mr_regattr()
  * @av_open: see fi_av_open(), in fi_av.h
+ * @scalable_ep: see fi_scalable_ep(), in fi_scalable.h
  */
 struct fi_ops_domain {
 	size_t size;
@@ -193,6 +194,8 @@ struct fi_ops_domain {
 			  struct fid_mr **mr);
 	int (*av_open)(struct fid_domain *domain, struct fi_av_attr *attr,
 		       struct fid_av **av, void *context);
+	int (*scalable_ep)(struct fid_domain *domain, struct fi_info *info,
+			   struct fid_ep **sep, void *context);
 };
 
 /**

@@ -23,6 +23,7 @@
 #include <kfabric/fi_domain.h>
 #include <kfabric/fi_eq.h>
 
+struct fi_ops_sep;
 struct fi_ops_tagged;
 
 /**
@@ -253,13 +254,17 @@ struct fi_space_handler {
 	void *context;
 };
 
+/* Most transmit or receive contexts of a scalable endpoint. */
+#define KFI_CTX_MAX 64
+
 /**
- * struct fid_ep - endpoint
+ * struct fid_ep - endpoint, scalable endpoint, or a context of that
  * @fid: base
  * @cm: connection operations
  * @msg: message operations
  * @rma: remote memory operations
  * @tagged: operations of messages with a tag, in fi_tagged.h
+ * @sep: operations of a scalable endpoint, in fi_scalable.h
  * @moved: FI_OPT_MOVED_BYTES, or NULL
  * @path: reads FI_OPT_PATH, or NULL
  * @set_path: sets it; there with @path
@@ -285,6 +290,7 @@ struct fid_ep {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
+	const struct fi_ops_sep *sep;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);
@@ -304,9 +310,14 @@ struct fid_ep {
 	u32 op_timeout_ms;
 	u32 cm_timeout_ms;
 	/* private: core */
+	u32 tx_ctx_cnt; /* of a scalable endpoint */
+	u32 rx_ctx_cnt;
+	u64 tx_open; /* bits: its contexts that are open */
+	u64 rx_open;
+	u32 ctx_index; /* of a context */
 	/* gives back a completion in the endpoint's memory; under fid_cq.lock */
 	void (*comp_read)(struct fid_ep *ep, struct kfi_comp *comp);
-	spinlock_t lock; /* irq-safe; protects state, space */
+	spinlock_t lock; /* irq-safe; protects state, space, open */
 	enum kfi_ep_state state;
 	bool tx_selective;
 	bool rx_selective;
@@ -320,6 +331,13 @@ struct fid_ep {
 	atomic_long_t nr_done;
 	atomic_long_t nr_failed;
 };
+
+/* Is an object a struct fid_ep? */
+static inline bool kfi_is_ep(const struct kfid *fid)
+{
+	return fid->fclass == FI_CLASS_EP || fid->fclass == FI_CLASS_SEP ||
+	       fid->fclass == FI_CLASS_TX_CTX || fid->fclass == FI_CLASS_RX_CTX;
+}
 
 int kfabric_endpoint(struct fid_domain *domain, struct fi_info *info,
 		     struct fid_ep **ep, void *context);
@@ -401,7 +419,7 @@ static inline int fi_enable(struct fid_ep *ep)
 static inline int fi_setopt(struct kfid *fid, int level, int optname,
 			    const void *optval, size_t optlen)
 {
-	if (fid->fclass != FI_CLASS_EP)
+	if (!kfi_is_ep(fid))
 		return -EINVAL;
 	return kfabric_setopt(container_of(fid, struct fid_ep, fid), level,
 			      optname, optval, optlen);
@@ -422,7 +440,7 @@ static inline int fi_setopt(struct kfid *fid, int level, int optname,
 static inline int fi_getopt(struct kfid *fid, int level, int optname,
 			    void *optval, size_t *optlen)
 {
-	if (fid->fclass != FI_CLASS_EP)
+	if (!kfi_is_ep(fid))
 		return -EINVAL;
 	return kfabric_getopt(container_of(fid, struct fid_ep, fid), level,
 			      optname, optval, optlen);
@@ -692,7 +710,7 @@ static inline int fi_cancel(struct kfid *fid, struct fi_context *context)
 	struct fid_ep *ep = container_of(fid, struct fid_ep, fid);
 	const struct fi_ops_msg *ops;
 
-	if (fid->fclass != FI_CLASS_EP)
+	if (!kfi_is_ep(fid))
 		return -EINVAL;
 	ops = READ_ONCE(ep->msg);
 	return KFI_HAS_OP(ops, cancel) ? ops->cancel(ep, context) : -ENOSYS;

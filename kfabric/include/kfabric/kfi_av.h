@@ -40,10 +40,24 @@ bool kfi_name_set(struct sockaddr_in6 *to, const void *addr);
  * @name: out: as kfi_name_set() has it
  *
  * Context: posting.
- * Return: false: it is no number of this vector (any more).
+ * Return: false: it is no number of this vector (any more), or names a receive
+ * context other than the first.
  */
 bool kfi_av_name(struct fid_av *av, fi_addr_t fi_addr,
 		 struct sockaddr_in6 *name);
+
+/**
+ * kfi_av_name_ctx() - the address of a number, and the receive context
+ * @av: address vector
+ * @fi_addr: number
+ * @name: out: as kfi_name_set() has it
+ * @ctx: out: the receive context that it names
+ *
+ * Context: posting.
+ * Return: false: it is no number of this vector (any more).
+ */
+bool kfi_av_name_ctx(struct fid_av *av, fi_addr_t fi_addr,
+		     struct sockaddr_in6 *name, u8 *ctx);
 
 /**
  * kfi_av_find() - the number of an address

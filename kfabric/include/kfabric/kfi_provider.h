@@ -246,6 +246,7 @@ int kfi_domain_init(struct fid_domain *domain, struct fid_fabric *fabric,
  * @msg: messages
  * @rma: remote memory
  * @tagged: messages with a tag; NULL: there are none
+ * @sep: of a scalable endpoint; else NULL
  * @moved: FI_OPT_MOVED_BYTES; NULL: the provider cannot tell
  * @path: reads FI_OPT_PATH: 0, -FI_EOPBADSTATE, or why there is no way; NULL: it
  *	goes by no network interface
@@ -257,6 +258,7 @@ struct kfi_ep_ops {
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
 	const struct fi_ops_tagged *tagged;
+	const struct fi_ops_sep *sep;
 	u64 (*moved)(struct fid_ep *ep);
 	int (*path)(struct fid_ep *ep, struct fi_path *path);
 	int (*set_path)(struct fid_ep *ep, const struct fi_path *path);

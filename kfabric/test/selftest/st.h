@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include <kfabric/fi_av.h>
+#include <kfabric/fi_scalable.h>
 #include <kfabric/kfi_provider.h>
 
 #define ST_WAIT_MS   60000 /* deadline of everything that must come */
