@@ -35,8 +35,7 @@ static void kfir_slots_init(struct kfir_conn *conn)
 static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 					 struct kfir_peer *peer)
 {
-	size_t context = to_kfir_domain(ep->post.ep.domain)
-				 ->info->domain_attr->op_context_size;
+	size_t context = kfir_domain_of(ep)->info->domain_attr->op_context_size;
 	const int nr = KFIR_RX_SLOTS + KFIR_TX_SLOTS;
 	struct kfir_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
@@ -100,7 +99,7 @@ static void kfir_space_came(struct fid_ep *inner, u64 dir, void *context)
 {
 	struct kfir_conn *conn = context;
 
-	kfir_wake(conn->ep);
+	kfir_kick(conn->ep);
 }
 
 static int kfir_conn_bind(struct kfir_conn *conn)
@@ -110,10 +109,8 @@ static int kfir_conn_bind(struct kfir_conn *conn)
 					  .context = conn };
 	int ret;
 
-	WRITE_ONCE(conn->inner->op_timeout_ms,
-		   READ_ONCE(ep->post.ep.op_timeout_ms));
-	WRITE_ONCE(conn->inner->cm_timeout_ms,
-		   READ_ONCE(ep->post.ep.cm_timeout_ms));
+	WRITE_ONCE(conn->inner->op_timeout_ms, kfir_op_timeout_ms(ep));
+	WRITE_ONCE(conn->inner->cm_timeout_ms, kfir_cm_timeout_ms(ep));
 	ret = fi_setopt(&conn->inner->fid, FI_OPT_ENDPOINT,
 			FI_OPT_SPACE_HANDLER, &space, sizeof(space));
 	ret = ret
@@ -132,8 +129,8 @@ static int kfir_conn_open(struct kfir_conn *conn, struct fi_info *info)
 	info->rx_attr->size = KFIR_RX_SLOTS;
 	info->tx_attr->op_flags = 0;
 	info->rx_attr->op_flags = 0;
-	ret = fi_endpoint(to_kfir_domain(conn->ep->post.ep.domain)->inner, info,
-			  &conn->inner, conn);
+	ret = fi_endpoint(kfir_domain_of(conn->ep)->inner, info, &conn->inner,
+			  conn);
 	ret = ret ?: kfir_conn_bind(conn);
 	for (i = 0; i < KFIR_RX_SLOTS && !ret; i++)
 		ret = kfir_post_slot(kfir_slot_at(conn, i));
@@ -153,12 +150,12 @@ static void kfir_conn_abort(struct kfir_conn *conn)
 static struct fi_info *kfir_info_for(struct kfir_ep *ep,
 				     const struct kfir_peer *peer)
 {
-	const struct kfir_domain *d = to_kfir_domain(ep->post.ep.domain);
 	struct sockaddr_in6 src = ep->name;
 	bool bound =
 		!kfir_is_any(&src) && src.sin6_family == peer->name.sin6_family;
-	struct fi_info *info = kfi_info_to_peer(d->info, &peer->name,
-						kfi_addr_len(&peer->name));
+	struct fi_info *info =
+		kfi_info_to_peer(kfir_domain_of(ep)->info, &peer->name,
+				 kfi_addr_len(&peer->name));
 
 	if (!info)
 		return NULL;
@@ -286,20 +283,19 @@ static int kfir_error_of(const struct kfir_conn *conn)
 /* What was handed over may have arrived, or not. */
 static void kfir_end_sends(struct kfir_conn *conn)
 {
-	struct kfir_ep *ep = conn->ep;
 	struct kfir_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &conn->flying, base.node)
 		if (op->is_answered)
-			kfir_rma_finish(ep, op);
+			kfir_rma_finish(op);
 		else
-			kfir_finish(ep, op, kfir_error_of(conn), conn->why);
+			kfir_finish(op, kfir_error_of(conn), conn->why);
 	if (conn->peer->conn != conn)
 		return;
 	op = list_first_entry_or_null(&conn->peer->sends, struct kfir_op,
 				      base.node);
 	if (op && op->pieces)
-		kfir_finish(ep, op, kfir_error_of(conn), conn->why);
+		kfir_finish(op, kfir_error_of(conn), conn->why);
 }
 
 /* The next one to send on: the oldest that is there, if there is one. */

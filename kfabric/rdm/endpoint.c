@@ -11,7 +11,7 @@
 
 static void kfir_event_came(struct fid_eq *eq, void *context)
 {
-	kfir_wake(context);
+	kfir_kick(context);
 }
 
 /* ---- closing ------------------------------------------------------------ */
@@ -28,30 +28,34 @@ static void kfir_close_inner(struct kfir_ep *ep)
 
 static void kfir_ep_close(struct kfid *fid)
 {
-	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
+	struct kfir_ep *ep = to_kfir_ep(fid);
 
-	spin_lock_irq(&ep->post.lock);
+	spin_lock_irq(&ep->own.post.lock);
+	ep->own.post.broken = true;
+	spin_unlock_irq(&ep->own.post.lock);
+	spin_lock_irq(&ep->lock);
 	ep->closed = true;
-	ep->post.broken = true;
-	spin_unlock_irq(&ep->post.lock);
+	spin_unlock_irq(&ep->lock);
 	cancel_delayed_work_sync(&ep->engine);
 	/* From here on this is the engine. */
+	mutex_lock(&ep->mutex);
 	if (!ep->ending)
 		ep->ending = ECANCELED;
 	kfir_run(ep);
+	mutex_unlock(&ep->mutex);
 	kfir_close_inner(ep);
 }
 
 static void kfir_ep_free(struct kfir_ep *ep)
 {
-	kvfree(ep->post.slot_mem);
-	kvfree(ep->post.part_mem);
+	kvfree(ep->own.post.slot_mem);
+	kvfree(ep->own.post.part_mem);
 	kfree(ep);
 }
 
 static void kfir_ep_release(struct kfid *fid)
 {
-	kfir_ep_free(container_of(fid, struct kfir_ep, post.ep.fid));
+	kfir_ep_free(to_kfir_ep(fid));
 }
 
 /* ---- listening ---------------------------------------------------------- */
@@ -66,25 +70,20 @@ static int kfir_listen(struct kfir_ep *ep)
 	ret = ret ?: fi_getname(&ep->pep->fid, &name, &len);
 	if (ret)
 		return ret;
-	spin_lock_irq(&ep->post.lock);
 	kfi_name_set(&ep->name, &name);
-	/* What is read without the lock: the name is there. */
 	smp_store_release(&ep->listening, true);
 	kfir_kick(ep);
-	spin_unlock_irq(&ep->post.lock);
 	return 0;
 }
 
 static int kfir_ep_control(struct kfid *fid, int command, void *arg)
 {
-	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
-
-	return command == FI_ENABLE ? kfir_listen(ep) : -ENOSYS;
+	return command == FI_ENABLE ? kfir_listen(to_kfir_ep(fid)) : -ENOSYS;
 }
 
 static int kfir_ep_getname(struct kfid *fid, void *addr, size_t *addrlen)
 {
-	struct kfir_ep *ep = container_of(fid, struct kfir_ep, post.ep.fid);
+	struct kfir_ep *ep = to_kfir_ep(fid);
 
 	if (!smp_load_acquire(&ep->listening))
 		return -FI_EOPBADSTATE;
@@ -113,18 +112,29 @@ static const struct kfi_ep_ops kfir_ep_ops = {
 
 /* ---- opening ------------------------------------------------------------ */
 
+static void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
+			  const struct fi_info *info)
+{
+	kfi_post_init(&ctx->post, info, &kfir_post_ops);
+	kfi_post_limit(&ctx->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
+		       RDMW_MESSAGE_MAX);
+	ctx->post.up = true;
+	ctx->ep = ep;
+	INIT_LIST_HEAD(&ctx->posted);
+	INIT_LIST_HEAD(&ctx->sends);
+	INIT_LIST_HEAD(&ctx->canceled);
+}
+
 static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 {
-	kfi_post_init(&ep->post, info, &kfir_post_ops);
-	kfi_post_limit(&ep->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
-		       RDMW_MESSAGE_MAX);
-	ep->post.up = true;
+	kfir_ctx_init(&ep->own, ep, info);
 	ep->directed = info->caps & FI_DIRECTED_RECV;
+	mutex_init(&ep->mutex);
+	spin_lock_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
-	INIT_LIST_HEAD(&ep->posted);
-	INIT_LIST_HEAD(&ep->sends);
-	INIT_LIST_HEAD(&ep->canceled);
 	INIT_LIST_HEAD(&ep->done);
+	INIT_LIST_HEAD(&ep->ctxs);
+	list_add_tail(&ep->own.node, &ep->ctxs);
 	INIT_LIST_HEAD(&ep->conns);
 	INIT_LIST_HEAD(&ep->busy);
 	INIT_LIST_HEAD(&ep->touched);
@@ -189,17 +199,17 @@ int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (!ep)
 		return -ENOMEM;
 	kfir_ep_init(ep, info);
-	ret = kfi_post_alloc_slots(&ep->post, sizeof(struct kfir_op));
-	ret = ret ?: kfi_post_alloc_parts(&ep->post, KFIR_MULTI_MIN);
+	ret = kfi_post_alloc_slots(&ep->own.post, sizeof(struct kfir_op));
+	ret = ret ?: kfi_post_alloc_parts(&ep->own.post, KFIR_MULTI_MIN);
 	ret = ret ?: kfir_open_inner(ep, domain, info);
 	ret = ret
-		      ?: kfi_ep_init(&ep->post.ep, domain, info, &kfir_ep_ops,
-				     context);
+		      ?: kfi_ep_init(&ep->own.post.ep, domain, info,
+				     &kfir_ep_ops, context);
 	if (ret) {
 		kfir_close_inner(ep);
 		kfir_ep_free(ep);
 		return ret;
 	}
-	*fid = &ep->post.ep;
+	*fid = &ep->own.post.ep;
 	return 0;
 }

@@ -14,22 +14,21 @@
 
 #define KFIR_PASSES 4 /* of one run, while connections want to be looked at */
 
-/* Under ep->post.lock. */
-void kfir_kick(struct kfir_ep *ep)
+static void kfir_kick_locked(struct kfir_ep *ep)
 {
-	lockdep_assert_held(&ep->post.lock);
+	lockdep_assert_held(&ep->lock);
 	if (!ep->closed)
 		mod_delayed_work(kfir_wq, &ep->engine, 0);
 }
 
-/* What others than the engine do when something has come. */
-void kfir_wake(struct kfir_ep *ep)
+/* Something has come. Also under the lock of a context. */
+void kfir_kick(struct kfir_ep *ep)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
-	kfir_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->lock, irq);
+	kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
 void kfir_touch(struct kfir_conn *conn)
@@ -39,23 +38,23 @@ void kfir_touch(struct kfir_conn *conn)
 }
 
 /* The operation memory is gone when this returns. */
-void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
-		 int prov_errno)
+void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
+	struct kfi_post_ep *post = &op->ctx->post;
 	unsigned long irq;
 
 	if (op->base.type != KFI_OP_RECV) {
-		spin_lock_irqsave(&ep->post.lock, irq);
+		spin_lock_irqsave(&post->lock, irq);
 		list_del(&op->all);
 		/* fi_cancel() has said so. */
 		if (op->canceled)
 			err = ECANCELED;
-		spin_unlock_irqrestore(&ep->post.lock, irq);
+		spin_unlock_irqrestore(&post->lock, irq);
 	}
 	entry->err = err;
 	entry->prov_errno = prov_errno;
-	kfi_post_done(&ep->post, &op->base);
+	kfi_post_done(post, &op->base);
 }
 
 /* ---- what others have queued ------------------------------------------- */
@@ -70,20 +69,10 @@ void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 
 	slot->err = entry->err;
 	slot->len = entry->len;
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->lock, irq);
 	list_add_tail(&slot->node, &ep->done);
-	kfir_kick(ep);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
-static void kfir_splice(struct kfir_ep *ep, struct list_head *from,
-			struct list_head *to)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	list_splice_tail_init(from, to);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	kfir_kick_locked(ep);
+	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
 void kfir_take_done(struct kfir_ep *ep)
@@ -91,7 +80,9 @@ void kfir_take_done(struct kfir_ep *ep)
 	struct kfir_slot *slot, *next;
 	LIST_HEAD(done);
 
-	kfir_splice(ep, &ep->done, &done);
+	spin_lock_irq(&ep->lock);
+	list_splice_tail_init(&ep->done, &done);
+	spin_unlock_irq(&ep->lock);
 	list_for_each_entry_safe(slot, next, &done, node) {
 		list_del_init(&slot->node);
 		if (slot->rx)
@@ -101,17 +92,20 @@ void kfir_take_done(struct kfir_ep *ep)
 	}
 }
 
-static void kfir_take_posts(struct kfir_ep *ep)
+static void kfir_take_posts(struct kfir_ctx *ctx)
 {
+	struct kfir_ep *ep = ctx->ep;
 	struct kfir_op *op, *next;
 	struct kfir_peer *peer;
 	LIST_HEAD(posted);
 
-	kfir_splice(ep, &ep->posted, &posted);
+	spin_lock_irq(&ctx->post.lock);
+	list_splice_tail_init(&ctx->posted, &posted);
+	spin_unlock_irq(&ctx->post.lock);
 	list_for_each_entry_safe(op, next, &posted, base.node) {
 		peer = kfir_peer_get(ep, &op->name);
 		if (!peer) {
-			kfir_finish(ep, op, FI_ENOMEM, 0);
+			kfir_finish(op, FI_ENOMEM, 0);
 			continue;
 		}
 		list_move_tail(&op->base.node, &peer->sends);
@@ -120,19 +114,19 @@ static void kfir_take_posts(struct kfir_ep *ep)
 }
 
 /* Canceled receives; were sends canceled, too? */
-static bool kfir_take_canceled(struct kfir_ep *ep)
+static bool kfir_take_canceled(struct kfir_ctx *ctx)
 {
 	struct kfir_op *op, *next;
 	LIST_HEAD(canceled);
 	bool sends;
 
-	spin_lock_irq(&ep->post.lock);
-	list_splice_init(&ep->canceled, &canceled);
-	sends = ep->cancel;
-	ep->cancel = false;
-	spin_unlock_irq(&ep->post.lock);
+	spin_lock_irq(&ctx->post.lock);
+	list_splice_init(&ctx->canceled, &canceled);
+	sends = ctx->cancel;
+	ctx->cancel = false;
+	spin_unlock_irq(&ctx->post.lock);
 	list_for_each_entry_safe(op, next, &canceled, base.node)
-		kfir_finish(ep, op, ECANCELED, 0);
+		kfir_finish(op, ECANCELED, 0);
 	return sends;
 }
 
@@ -145,12 +139,15 @@ static bool kfir_take_canceled(struct kfir_ep *ep)
 void kfir_receive_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
+	struct kfir_ctx *ctx;
 
-	spin_lock_irq(&ep->post.lock);
-	ep->before = ep->receives.next_seq;
-	ep->afresh = ep->came_back;
-	ep->came_back = false;
-	spin_unlock_irq(&ep->post.lock);
+	list_for_each_entry(ctx, &ep->ctxs, node) {
+		spin_lock_irq(&ctx->post.lock);
+		ctx->before = ctx->receives.next_seq;
+		ctx->afresh = ctx->came_back;
+		ctx->came_back = false;
+		spin_unlock_irq(&ctx->post.lock);
+	}
 	list_for_each_entry_safe(conn, next, &ep->waiting, waiting) {
 		kfir_receive(conn);
 		if (conn->state == KFIR_DOWN && !kfir_has_messages(conn))
@@ -186,7 +183,7 @@ static void kfir_look_busy(struct kfir_ep *ep, bool check)
 
 	list_for_each_entry_safe(peer, next, &ep->busy, busy) {
 		if (check)
-			kfir_peer_check(ep, peer);
+			kfir_peer_check(peer);
 		kfir_send_all(ep, peer);
 	}
 }
@@ -204,7 +201,7 @@ static bool kfir_is_idle(const struct kfir_conn *conn)
 /* The peer has stopped in the middle of a message, and keeps its receive. */
 static bool kfir_is_stalled(const struct kfir_conn *conn)
 {
-	u32 ms = READ_ONCE(conn->ep->post.ep.op_timeout_ms);
+	u32 ms = kfir_op_timeout_ms(conn->ep);
 
 	/* What is in the middle of it and has arrived is received yet. */
 	if (!list_empty(&conn->arrived) &&
@@ -219,7 +216,7 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 /* The peer has a request, and neither answers nor says anything else. */
 static bool kfir_is_silent(const struct kfir_conn *conn)
 {
-	u32 ms = READ_ONCE(conn->ep->post.ep.op_timeout_ms);
+	u32 ms = kfir_op_timeout_ms(conn->ep);
 
 	return ms && !list_empty(&conn->asked) &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
@@ -231,7 +228,7 @@ static bool kfir_is_silent(const struct kfir_conn *conn)
  */
 static void kfir_look_idle(struct kfir_ep *ep)
 {
-	u32 cm_ms = READ_ONCE(ep->post.ep.cm_timeout_ms);
+	u32 cm_ms = kfir_cm_timeout_ms(ep);
 	struct kfir_conn *conn;
 
 	list_for_each_entry(conn, &ep->conns, node) {
@@ -255,21 +252,21 @@ static void kfir_look_idle(struct kfir_ep *ep)
 /* ---- the end of everything ---------------------------------------------- */
 
 /* No peer is made for those that were posted: that would take memory. */
-static void kfir_end_posts(struct kfir_ep *ep)
+static void kfir_end_posts(struct kfir_ctx *ctx, int err)
 {
 	struct kfir_op *op, *next;
 	struct rdmw_want *want;
 	LIST_HEAD(ops);
 
-	spin_lock_irq(&ep->post.lock);
-	list_splice_init(&ep->posted, &ops);
-	while ((want = ep->receives.first)) {
-		rdmw_want_del(&ep->receives, want);
+	spin_lock_irq(&ctx->post.lock);
+	list_splice_init(&ctx->posted, &ops);
+	while ((want = ctx->receives.first)) {
+		rdmw_want_del(&ctx->receives, want);
 		list_add_tail(&kfir_op_of_want(want)->base.node, &ops);
 	}
-	spin_unlock_irq(&ep->post.lock);
+	spin_unlock_irq(&ctx->post.lock);
 	list_for_each_entry_safe(op, next, &ops, base.node)
-		kfir_finish(ep, op, ep->ending, 0);
+		kfir_finish(op, err, 0);
 }
 
 static void kfir_end_peers(struct kfir_ep *ep)
@@ -284,7 +281,7 @@ static void kfir_end_peers(struct kfir_ep *ep)
 		{
 			list_for_each_entry_safe(op, next, &peer->sends,
 						 base.node)
-				kfir_finish(ep, op, ep->ending, 0);
+				kfir_finish(op, ep->ending, 0);
 			kfir_peer_drop(peer);
 		}
 }
@@ -293,9 +290,11 @@ static void kfir_end_peers(struct kfir_ep *ep)
 static void kfir_end_all(struct kfir_ep *ep)
 {
 	struct kfir_conn *conn, *next;
+	struct kfir_ctx *ctx;
 
 	kfir_drop_events(ep);
-	kfir_take_canceled(ep);
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		kfir_take_canceled(ctx);
 	/* First those that are down: the end of another one may free them. */
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		if (conn->state == KFIR_DOWN)
@@ -305,32 +304,36 @@ static void kfir_end_all(struct kfir_ep *ep)
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		kfir_conn_free(conn);
 	kfir_end_peers(ep);
-	kfir_end_posts(ep);
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		kfir_end_posts(ctx, ep->ending);
 }
 
 /* The device below is gone. */
 static void kfir_die(struct kfir_ep *ep)
 {
 	ep->ending = ENODEV;
-	kfi_obj_kill(&ep->post.ep.fid);
+	kfi_obj_kill(&ep->own.post.ep.fid);
 }
 
 /* ---- the engine ---------------------------------------------------------- */
 
 static bool kfir_is_dead(const struct kfir_ep *ep)
 {
-	const struct kfir_domain *d = to_kfir_domain(ep->post.ep.domain);
-
-	return READ_ONCE(ep->pep->fid.dead) || READ_ONCE(d->inner->fid.dead);
+	return READ_ONCE(ep->pep->fid.dead) ||
+	       READ_ONCE(kfir_domain_of(ep)->inner->fid.dead);
 }
 
 static void kfir_pass(struct kfir_ep *ep)
 {
-	bool check = kfir_take_canceled(ep);
+	struct kfir_ctx *ctx;
+	bool check = false;
 
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		check |= kfir_take_canceled(ctx);
 	kfir_read_events(ep);
 	kfir_take_done(ep);
-	kfir_take_posts(ep);
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		kfir_take_posts(ctx);
 	if (time_after_eq(jiffies, ep->next_tick)) {
 		ep->next_tick = jiffies + msecs_to_jiffies(KFIR_TICK_MS);
 		kfir_look_idle(ep);
@@ -345,6 +348,7 @@ void kfir_run(struct kfir_ep *ep)
 {
 	int passes = 0;
 
+	lockdep_assert_held(&ep->mutex);
 	if (!ep->ending && kfir_is_dead(ep))
 		kfir_die(ep);
 	if (ep->ending) {
@@ -363,10 +367,10 @@ static void kfir_run_later(struct kfir_ep *ep)
 	unsigned int ms = busy ? KFIR_TICK_MS : KFIR_IDLE_TICK_MS;
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&ep->lock, irq);
 	if (!ep->closed && !ep->ending)
 		queue_delayed_work(kfir_wq, &ep->engine, msecs_to_jiffies(ms));
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&ep->lock, irq);
 }
 
 void kfir_engine(struct work_struct *work)
@@ -374,7 +378,9 @@ void kfir_engine(struct work_struct *work)
 	struct kfir_ep *ep = container_of(work, struct kfir_ep, engine.work);
 	unsigned int noio = memalloc_noio_save();
 
+	mutex_lock(&ep->mutex);
 	kfir_run(ep);
 	kfir_run_later(ep);
+	mutex_unlock(&ep->mutex);
 	memalloc_noio_restore(noio);
 }

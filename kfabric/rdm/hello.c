@@ -238,7 +238,7 @@ void kfir_read_events(struct kfir_ep *ep)
 	for (i = 0; i < KFIR_EVENTS; i++)
 		if (!kfir_read_event(ep))
 			return;
-	kfir_wake(ep);
+	kfir_kick(ep);
 }
 
 /* At the end: nobody connects any more, and what failed is ended with all else. */

@@ -69,17 +69,19 @@ void kfir_kept_piece(struct kfir_conn *conn, const struct kfir_slot *slot)
 /* Does anything wait for what is behind the messages of a peer? */
 static bool kfir_is_awaited(struct kfir_conn *conn)
 {
-	struct kfir_ep *ep = conn->ep;
-	unsigned long irq;
-	bool yes;
+	const u8 *name = (const u8 *)&conn->peer->name;
+	struct kfir_ctx *ctx;
+	bool yes = false;
 
 	/* Requests and answers can be behind it as well. */
 	if (!list_empty(&conn->asked) ||
-	    READ_ONCE(to_kfir_domain(ep->post.ep.domain)->nr_mrs))
+	    READ_ONCE(kfir_domain_of(conn->ep)->nr_mrs))
 		return true;
-	spin_lock_irqsave(&ep->post.lock, irq);
-	yes = rdmw_wants_from(&ep->receives, (const u8 *)&conn->peer->name);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	list_for_each_entry(ctx, &conn->ep->ctxs, node) {
+		spin_lock_irq(&ctx->post.lock);
+		yes |= rdmw_wants_from(&ctx->receives, name);
+		spin_unlock_irq(&ctx->post.lock);
+	}
 	return yes;
 }
 

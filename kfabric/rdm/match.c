@@ -3,13 +3,13 @@
  * The rdm provider: which receive a message goes into, its bytes, and what the
  * completion says.
  *
- * A receive of one message is taken off kfir_ep.receives with it, and completes
+ * A receive of one message is taken off kfir_ctx.receives with it, and completes
  * with it. One of several stays there until it is over; each message has room of it
  * and a completion of kfi_post_ep.parts, but the last, which has the operation's
  * own.
  *
  * Context: the engine.
- * Locking: kfir_op.multi and kfir_ep.receives under post.lock.
+ * Locking: kfir_op.multi and kfir_ctx.receives under post.lock.
  */
 #include "rdm.h"
 
@@ -27,38 +27,38 @@ static u64 kfir_rx_flags(const struct kfir_op *op)
 /* ---- getting one --------------------------------------------------------- */
 
 /* A receive that takes no more, and has no message under way. */
-static void kfir_give_back(struct kfir_ep *ep, struct kfir_op *op)
+static void kfir_give_back(struct kfir_op *op)
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 
 	if (!op->canceled)
 		entry->flags = FI_MULTI_RECV;
-	kfir_finish(ep, op, op->canceled ? ECANCELED : 0, 0);
+	kfir_finish(op, op->canceled ? ECANCELED : 0, 0);
 }
 
 /*
  * The receive that a message goes into, with room in it; or none. Those that are
  * too full for it are over, and go to a list when nobody uses them.
  */
-static void kfir_rx_find_locked(struct kfir_ep *ep,
+static void kfir_rx_find_locked(struct kfir_ctx *ctx,
 				const struct rdmw_label *label, u64 since,
 				struct kfir_rx *rx, struct list_head *full)
 {
 	struct rdmw_want *want;
 	struct kfir_op *op;
 
-	lockdep_assert_held(&ep->post.lock);
-	while ((want = rdmw_wants_find(&ep->receives, label, since,
-				       ep->before))) {
+	lockdep_assert_held(&ctx->post.lock);
+	while ((want = rdmw_wants_find(&ctx->receives, label, since,
+				       ctx->before))) {
 		op = kfir_op_of_want(want);
 		rx->comp = op->base.comp;
 		rx->at = 0;
 		if (!kfir_is_multi(op)) {
-			rdmw_want_del(&ep->receives, want);
+			rdmw_want_del(&ctx->receives, want);
 			rx->op = op;
 			return;
 		}
-		rx->comp = list_first_entry_or_null(&ep->post.parts,
+		rx->comp = list_first_entry_or_null(&ctx->post.parts,
 						    struct kfi_comp, node);
 		/* Looked at again when one is free: see kfir_part_free(). */
 		if (!rx->comp)
@@ -68,7 +68,7 @@ static void kfir_rx_find_locked(struct kfir_ep *ep,
 			rx->op = op;
 		}
 		if (op->multi.is_over)
-			rdmw_want_del(&ep->receives, want);
+			rdmw_want_del(&ctx->receives, want);
 		if (rx->op)
 			return;
 		if (!op->multi.users)
@@ -109,18 +109,18 @@ bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 		.is_tagged = first->flags & RDMW_TAGGED,
 		.tag = first->tag,
 	};
-	struct kfir_ep *ep = conn->ep;
+	struct kfir_ctx *ctx = &conn->ep->own;
 	struct kfir_op *op, *next;
 	unsigned long irq;
 	LIST_HEAD(full);
 
 	*rx = (struct kfir_rx){ .total = first->at };
-	spin_lock_irqsave(&ep->post.lock, irq);
-	kfir_rx_find_locked(ep, &label, ep->afresh ? 0 : *shown, rx, &full);
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	*shown = ep->before;
+	spin_lock_irqsave(&ctx->post.lock, irq);
+	kfir_rx_find_locked(ctx, &label, ctx->afresh ? 0 : *shown, rx, &full);
+	spin_unlock_irqrestore(&ctx->post.lock, irq);
+	*shown = ctx->before;
 	list_for_each_entry_safe(op, next, &full, base.node)
-		kfir_give_back(ep, op);
+		kfir_give_back(op);
 	if (rx->op)
 		kfir_rx_begin(rx, first);
 	return rx->op;
@@ -129,12 +129,12 @@ bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 /* A message may wait for it, which was shown its receive. Under post.lock. */
 void kfir_part_free(struct kfi_post_ep *post)
 {
-	struct kfir_ep *ep = to_kfir_ep(&post->ep);
+	struct kfir_ctx *ctx = to_kfir_ctx(post);
 
 	if (!list_is_singular(&post->parts))
 		return;
-	ep->came_back = true;
-	kfir_kick(ep);
+	ctx->came_back = true;
+	kfir_kick(ctx->ep);
 }
 
 /* ---- bytes ----------------------------------------------------------------- */
@@ -156,93 +156,97 @@ void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len)
 
 /* ---- the end ----------------------------------------------------------------- */
 
-static void kfir_part_put_locked(struct kfir_ep *ep, struct kfir_rx *rx)
+static void kfir_part_put_locked(struct kfi_post_ep *post, struct kfir_rx *rx)
 {
-	lockdep_assert_held(&ep->post.lock);
-	list_add(&rx->comp->node, &ep->post.parts);
-	kfir_part_free(&ep->post);
+	lockdep_assert_held(&post->lock);
+	list_add(&rx->comp->node, &post->parts);
+	kfir_part_free(post);
 }
 
 /* A message of a receive of several is whole: is it the last? */
-static bool kfir_multi_end(struct kfir_ep *ep, struct kfir_rx *rx)
+static bool kfir_multi_end(struct kfir_rx *rx)
 {
 	struct kfir_op *op = rx->op;
+	struct kfi_post_ep *post = &op->ctx->post;
 	unsigned long irq;
 	bool last;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&post->lock, irq);
 	last = rdmw_multi_done(&op->multi);
 	if (last && !op->canceled) {
 		op->base.comp->entry = rx->comp->entry;
 		op->base.comp->entry.flags |= FI_MULTI_RECV;
-		kfir_part_put_locked(ep, rx);
+		kfir_part_put_locked(post, rx);
 	}
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&post->lock, irq);
 	if (last && !op->canceled)
 		return true;
-	kfi_post_part(&ep->post, rx->comp);
+	kfi_post_part(post, rx->comp);
 	if (last)
-		kfir_give_back(ep, op);
+		kfir_give_back(op);
 	return false;
 }
 
 void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx)
 {
 	struct fi_cq_err_entry *entry = &rx->comp->entry;
-	struct kfir_ep *ep = conn->ep;
+	struct fid_av *av = conn->ep->own.post.ep.av;
 	struct kfir_op *op = rx->op;
 	int err = entry->olen ? FI_ETRUNC : 0;
 
 	entry->len = rx->moved + rx->written;
-	entry->src_addr = kfi_av_find(ep->post.ep.av, &conn->peer->name);
+	entry->src_addr = kfi_av_find(av, &conn->peer->name);
 	entry->err = err;
-	if (!kfir_is_multi(op) || kfir_multi_end(ep, rx))
-		kfir_finish(ep, op, err, 0);
+	if (!kfir_is_multi(op) || kfir_multi_end(rx))
+		kfir_finish(op, err, 0);
 	rx->op = NULL;
 }
 
 /* To its place: it has not received anything. */
-static void kfir_want_put_locked(struct kfir_ep *ep, struct kfir_op *op)
+static void kfir_want_put_locked(struct kfir_op *op)
 {
-	lockdep_assert_held(&ep->post.lock);
-	rdmw_want_put(&ep->receives, &op->want);
-	ep->came_back = true;
-	kfir_kick(ep);
+	struct kfir_ctx *ctx = op->ctx;
+
+	lockdep_assert_held(&ctx->post.lock);
+	rdmw_want_put(&ctx->receives, &op->want);
+	ctx->came_back = true;
+	kfir_kick(ctx->ep);
 }
 
 /* Takes the room back; true: the receive is to be given back. */
-static bool kfir_multi_undo_locked(struct kfir_ep *ep, struct kfir_rx *rx)
+static bool kfir_multi_undo_locked(struct kfir_rx *rx)
 {
 	struct kfir_op *op = rx->op;
 	bool was_over = op->multi.is_over;
 
-	lockdep_assert_held(&ep->post.lock);
-	kfir_part_put_locked(ep, rx);
+	lockdep_assert_held(&op->ctx->post.lock);
+	kfir_part_put_locked(&op->ctx->post, rx);
 	rdmw_multi_undo(&op->multi, rx->total, rx->at);
 	if (was_over && !op->canceled && !op->multi.is_over)
-		kfir_want_put_locked(ep, op);
+		kfir_want_put_locked(op);
 	return (op->multi.is_over || op->canceled) && !op->multi.users;
 }
 
-void kfir_rx_undo(struct kfir_ep *ep, struct kfir_rx *rx)
+void kfir_rx_undo(struct kfir_rx *rx)
 {
 	struct fi_cq_err_entry *entry = &rx->comp->entry;
 	struct kfir_op *op = rx->op;
+	spinlock_t *lock = &op->ctx->post.lock;
 	unsigned long irq;
 	bool over = false;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(lock, irq);
 	if (kfir_is_multi(op)) {
-		over = kfir_multi_undo_locked(ep, rx);
+		over = kfir_multi_undo_locked(rx);
 	} else {
 		entry->flags = kfir_rx_flags(op);
 		entry->data = 0;
 		entry->tag = op->base.tag;
 		entry->olen = 0;
-		kfir_want_put_locked(ep, op);
+		kfir_want_put_locked(op);
 	}
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(lock, irq);
 	rx->op = NULL;
 	if (over)
-		kfir_give_back(ep, op);
+		kfir_give_back(op);
 }

@@ -75,10 +75,9 @@ void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once)
 }
 
 /* Its time counts from the last data that went to the peer, or credit that came. */
-static bool kfir_is_late(const struct kfir_ep *ep, const struct kfir_op *op,
-			 const struct kfir_conn *conn)
+static bool kfir_is_late(const struct kfir_op *op, const struct kfir_conn *conn)
 {
-	u32 ms = READ_ONCE(ep->post.ep.op_timeout_ms);
+	u32 ms = READ_ONCE(op->ctx->post.ep.op_timeout_ms);
 
 	return time_after_eq(jiffies, op->deadline) &&
 	       (!conn || !conn->moved ||
@@ -86,7 +85,7 @@ static bool kfir_is_late(const struct kfir_ep *ep, const struct kfir_op *op,
 }
 
 /* End the sends that were canceled or are late; nothing of them was sent. */
-void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer)
+void kfir_peer_check(struct kfir_peer *peer)
 {
 	struct kfir_conn *conn = peer->conn;
 	/* It has answered to all that it got, and takes no more. */
@@ -96,14 +95,14 @@ void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer)
 
 	list_for_each_entry_safe(op, next, &peer->sends, base.node) {
 		if (READ_ONCE(op->canceled)) {
-			kfir_finish(ep, op, ECANCELED, 0);
-		} else if (!kfir_is_late(ep, op, conn)) {
+			kfir_finish(op, ECANCELED, 0);
+		} else if (!kfir_is_late(op, conn)) {
 			continue;
 		} else if (op->pieces) {
 			/* The peer has half of it, and takes no more. */
 			kfir_conn_break(conn, ETIMEDOUT);
 		} else {
-			kfir_finish(ep, op, is_full ? FI_ENOBUFS : EHOSTUNREACH,
+			kfir_finish(op, is_full ? FI_ENOBUFS : EHOSTUNREACH,
 				    -peer->why);
 		}
 	}

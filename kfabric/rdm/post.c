@@ -3,21 +3,21 @@
  * The rdm provider: posting and cancelling: queues, kicks the engine.
  *
  * Context: posting: any but hardirq; no sleep, no allocation.
- * Locking: kfir_ep.post.lock.
+ * Locking: kfir_ctx.post.lock.
  */
 
 #include "rdm.h"
 
 static int kfir_ready(struct kfi_post_ep *post, u64 dir)
 {
-	struct kfir_ep *ep = to_kfir_ep(&post->ep);
+	struct kfir_ep *ep = to_kfir_ctx(post)->ep;
 
 	if (READ_ONCE(ep->pep->fid.dead))
 		return -ENODEV;
-	return ep->listening ? 0 : -FI_EOPBADSTATE;
+	return smp_load_acquire(&ep->listening) ? 0 : -FI_EOPBADSTATE;
 }
 
-static void kfir_queue_receive(struct kfir_ep *ep, struct kfir_op *op,
+static void kfir_queue_receive(struct kfir_ctx *ctx, struct kfir_op *op,
 			       bool named)
 {
 	static_assert(sizeof(op->name) == RDMW_NAME_BYTES);
@@ -29,12 +29,12 @@ static void kfir_queue_receive(struct kfir_ep *ep, struct kfir_op *op,
 		.tag = op->base.tag,
 		.ignore = op->base.ignore,
 	};
-	rdmw_want_add(&ep->receives, &op->want);
+	rdmw_want_add(&ctx->receives, &op->want);
 	if (!(op->base.flags & FI_MULTI_RECV))
 		return;
 	op->multi = (struct rdmw_multi){
 		.size = op->base.buf.len,
-		.min = READ_ONCE(ep->post.ep.min_multi_recv),
+		.min = READ_ONCE(ctx->post.ep.min_multi_recv),
 	};
 	/* However it ends, but by a message. */
 	op->base.comp->entry.flags |= FI_MULTI_RECV;
@@ -42,17 +42,19 @@ static void kfir_queue_receive(struct kfir_ep *ep, struct kfir_op *op,
 
 static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 {
-	struct kfir_ep *ep = to_kfir_ep(&post->ep);
+	struct kfir_ctx *ctx = to_kfir_ctx(post);
+	struct kfir_ep *ep = ctx->ep;
 	struct kfir_op *op = to_kfir_op(base);
 	bool named = base->type != KFI_OP_RECV ||
 		     (ep->directed && base->addr != FI_ADDR_UNSPEC);
 
 	lockdep_assert_held(&post->lock);
-	if (named && !kfi_av_name(post->ep.av, base->addr, &op->name))
+	if (named && !kfi_av_name(ep->own.post.ep.av, base->addr, &op->name))
 		return -EINVAL;
 	/* A message is there when the peer's NIC has it; what is written is placed. */
 	if (base->type == KFI_OP_SEND && (base->flags & FI_DELIVERY_COMPLETE))
 		return -EOPNOTSUPP;
+	op->ctx = ctx;
 	op->is_answered = false;
 	op->moved = 0;
 	op->pieces = 0;
@@ -61,11 +63,11 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->canceled = false;
 	op->whole = false;
 	if (base->type == KFI_OP_RECV) {
-		kfir_queue_receive(ep, op, named);
+		kfir_queue_receive(ctx, op, named);
 	} else {
 		op->deadline = kfi_post_deadline(post);
-		list_add_tail(&base->node, &ep->posted);
-		list_add_tail(&op->all, &ep->sends);
+		list_add_tail(&base->node, &ctx->posted);
+		list_add_tail(&op->all, &ctx->sends);
 	}
 	if (!(base->flags & FI_MORE))
 		kfir_kick(ep);
@@ -74,22 +76,22 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 
 static void kfir_post_kick(struct kfi_post_ep *post)
 {
-	kfir_kick(to_kfir_ep(&post->ep));
+	kfir_kick(to_kfir_ctx(post)->ep);
 }
 
 /* A context that is over may be named: only what is on a list is looked into. */
 static int kfir_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 {
-	struct kfir_ep *ep = to_kfir_ep(&post->ep);
+	struct kfir_ctx *ctx = to_kfir_ctx(post);
 	struct rdmw_want *want;
 	struct kfir_op *op;
 
 	lockdep_assert_held(&post->lock);
-	for (want = ep->receives.first; want; want = want->next) {
+	for (want = ctx->receives.first; want; want = want->next) {
 		op = kfir_op_of_want(want);
 		if (&op->base != base)
 			continue;
-		rdmw_want_del(&ep->receives, want);
+		rdmw_want_del(&ctx->receives, want);
 		op->canceled = true;
 		/* The last of the messages that come into it ends it. */
 		if (base->flags & FI_MULTI_RECV) {
@@ -97,18 +99,18 @@ static int kfir_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 			if (op->multi.users)
 				return 0;
 		}
-		list_add_tail(&op->base.node, &ep->canceled);
-		kfir_kick(ep);
+		list_add_tail(&op->base.node, &ctx->canceled);
+		kfir_kick(ctx->ep);
 		return 0;
 	}
-	list_for_each_entry(op, &ep->sends, all) {
+	list_for_each_entry(op, &ctx->sends, all) {
 		if (&op->base != base)
 			continue;
 		if (op->begun)
 			break;
 		op->canceled = true;
-		ep->cancel = true;
-		kfir_kick(ep);
+		ctx->cancel = true;
+		kfir_kick(ctx->ep);
 		return 0;
 	}
 	return -ENOENT;

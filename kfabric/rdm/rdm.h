@@ -9,18 +9,20 @@
  * Context: posts, the inner provider's upcalls and event handler only queue, and
  *	kick the endpoint's engine: one work, which does everything else: events,
  *	connections, moving bytes, all completions.
- * Locking: kfir_ep.post.lock (irq-safe) protects the lists that posts and upcalls
- *	fill; fid_av.lock is taken under it. All else is the engine's alone. No call
- *	into the inner provider is made with post.lock.
+ * Locking: kfir_ctx.post.lock (irq-safe) protects the lists that posts fill;
+ *	kfir_ep.lock, of those that upcalls fill, and fid_av.lock are taken under it.
+ *	All else is the engine's alone, which is under kfir_ep.mutex. No call into
+ *	the inner provider is made with a spinlock.
  * Lifetime: a connection is closed before its memory goes, and an endpoint closes
  *	all of them: fi_close() of an inner endpoint has drained its upcalls. The
- *	engine is kicked only under post.lock while the endpoint is not closed.
+ *	engine is kicked only under kfir_ep.lock while the endpoint is not closed.
  * Recovery: a connection that fails is closed; its operations that were handed
  *	over end with an error, the others wait for the next one.
  */
 #ifndef KFABRIC_RDM_H
 #define KFABRIC_RDM_H
 
+#include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
@@ -75,12 +77,15 @@ struct kfir_domain {
 	unsigned int nr_mrs;
 };
 
+struct kfir_ctx;
+
 /* An operation: the private part of operation memory, or in a slot of inject. */
 struct kfir_op {
 	struct kfi_op base; /* its node: the list that it waits on */
-	struct list_head all; /* of sends: kfir_ep.sends */
+	struct kfir_ctx *ctx; /* where it was posted */
+	struct list_head all; /* of sends: kfir_ctx.sends */
 	struct sockaddr_in6 name; /* of whom it is to or from */
-	struct rdmw_want want; /* of receives: kfir_ep.receives */
+	struct rdmw_want want; /* of receives: kfir_ctx.receives */
 	struct rdmw_multi multi; /* of receives of several; under post.lock */
 	unsigned long deadline; /* jiffies */
 	size_t moved; /* bytes handed over, a request's head included */
@@ -205,28 +210,43 @@ struct kfir_peer {
 	int why; /* positive: the last connection's end */
 };
 
-struct kfir_ep {
+/* What is posted, and what becomes of it: an endpoint's sends and receives. */
+struct kfir_ctx {
 	struct kfi_post_ep post;
-	struct fid_pep *pep;
-	struct fid_eq *eq;
-	struct fid_cq *cq;
-	struct delayed_work engine;
-	u64 instance;
-	bool directed; /* FI_DIRECTED_RECV */
-	struct sockaddr_in6 name; /* since it listens */
+	struct kfir_ep *ep;
+	struct list_head node; /* kfir_ep.ctxs */
 
 	/* under post.lock */
 	struct list_head posted; /* sends that the engine has not seen */
 	struct list_head sends; /* all that are not over: kfir_op.all */
 	struct rdmw_wants receives; /* that no message has */
 	struct list_head canceled; /* receives */
-	struct list_head done; /* slots */
 	bool came_back; /* a receive that messages were shown */
 	bool cancel; /* some send is canceled */
-	bool listening;
+
+	/* the engine's alone */
+	u64 before; /* receives from here on are for the next walk over waiting */
+	bool afresh; /* messages are shown all receives, in this walk */
+};
+
+struct kfir_ep {
+	struct kfir_ctx own;
+	struct fid_pep *pep;
+	struct fid_eq *eq;
+	struct fid_cq *cq;
+	struct delayed_work engine;
+	u64 instance;
+	bool directed; /* FI_DIRECTED_RECV */
+	bool listening; /* read without lock: then the name is there */
+	struct sockaddr_in6 name;
+	struct mutex mutex; /* of the engine */
+
+	spinlock_t lock; /* irq-safe; protects what follows */
+	struct list_head done; /* slots */
 	bool closed; /* never kick again */
 
 	/* the engine's alone */
+	struct list_head ctxs;
 	struct hlist_head peers[KFIR_HASH_SIZE];
 	struct list_head conns;
 	struct list_head busy;
@@ -236,8 +256,6 @@ struct kfir_ep {
 	size_t kept_bytes;
 	u64 serial; /* of the next hello */
 	unsigned long next_tick; /* jiffies */
-	u64 before; /* receives from here on are for the next walk over waiting */
-	bool afresh; /* messages are shown all receives, in this walk */
 	int ending; /* positive: what all operations end with */
 	u64 event_buf[(sizeof(struct fi_eq_cm_entry) + FI_CM_DATA_MAX) /
 		      sizeof(u64)];
@@ -250,9 +268,14 @@ static inline struct kfir_slot *kfir_slot_at(struct kfir_conn *conn, int i)
 	return conn->slots + i * conn->stride;
 }
 
-static inline struct kfir_ep *to_kfir_ep(struct fid_ep *ep)
+static inline struct kfir_ctx *to_kfir_ctx(struct kfi_post_ep *post)
 {
-	return container_of(ep, struct kfir_ep, post.ep);
+	return container_of(post, struct kfir_ctx, post);
+}
+
+static inline struct kfir_ep *to_kfir_ep(struct kfid *fid)
+{
+	return container_of(fid, struct kfir_ep, own.post.ep.fid);
 }
 
 static inline struct kfir_op *to_kfir_op(struct kfi_op *base)
@@ -273,6 +296,21 @@ static inline bool kfir_is_rma(const struct kfir_op *op)
 static inline struct kfir_domain *to_kfir_domain(struct fid_domain *domain)
 {
 	return container_of(domain, struct kfir_domain, domain);
+}
+
+static inline struct kfir_domain *kfir_domain_of(const struct kfir_ep *ep)
+{
+	return to_kfir_domain(ep->own.post.ep.domain);
+}
+
+static inline u32 kfir_op_timeout_ms(const struct kfir_ep *ep)
+{
+	return READ_ONCE(ep->own.post.ep.op_timeout_ms);
+}
+
+static inline u32 kfir_cm_timeout_ms(const struct kfir_ep *ep)
+{
+	return READ_ONCE(ep->own.post.ep.cm_timeout_ms);
 }
 
 /* Both families have the port at the same place. */
@@ -298,11 +336,9 @@ extern const struct kfi_post_ops kfir_post_ops;
 /* engine.c */
 void kfir_engine(struct work_struct *work);
 void kfir_kick(struct kfir_ep *ep);
-void kfir_wake(struct kfir_ep *ep);
 void kfir_run(struct kfir_ep *ep);
 void kfir_touch(struct kfir_conn *conn);
-void kfir_finish(struct kfir_ep *ep, struct kfir_op *op, int err,
-		 int prov_errno);
+void kfir_finish(struct kfir_op *op, int err, int prov_errno);
 void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		     void *context);
 void kfir_take_done(struct kfir_ep *ep);
@@ -313,7 +349,7 @@ bool kfir_is_any(const struct sockaddr_in6 *name);
 struct kfir_peer *kfir_peer_get(struct kfir_ep *ep,
 				const struct sockaddr_in6 *name);
 void kfir_peer_busy(struct kfir_ep *ep, struct kfir_peer *peer);
-void kfir_peer_check(struct kfir_ep *ep, struct kfir_peer *peer);
+void kfir_peer_check(struct kfir_peer *peer);
 void kfir_peer_retry(struct kfir_peer *peer, int why, bool at_once);
 void kfir_peer_drop(struct kfir_peer *peer);
 
@@ -354,7 +390,7 @@ bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 		 u64 *shown, struct kfir_rx *rx);
 void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len);
 void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx);
-void kfir_rx_undo(struct kfir_ep *ep, struct kfir_rx *rx);
+void kfir_rx_undo(struct kfir_rx *rx);
 void kfir_part_free(struct kfi_post_ep *post);
 
 /* mr.c */
@@ -369,7 +405,7 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 /* rma.c */
 bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot);
 bool kfir_answer_all(struct kfir_conn *conn);
-void kfir_rma_finish(struct kfir_ep *ep, struct kfir_op *op);
+void kfir_rma_finish(struct kfir_op *op);
 
 /* kept.c */
 void kfir_keep(struct kfir_conn *conn);

@@ -189,7 +189,7 @@ void kfir_receive_undo(struct kfir_conn *conn)
 	if (conn->filling)
 		kfir_kept_drop(conn, conn->filling);
 	if (conn->rx.op)
-		kfir_rx_undo(conn->ep, &conn->rx);
+		kfir_rx_undo(&conn->rx);
 	list_for_each_entry_safe_reverse(slot, prev, &conn->arrived, node)
 	{
 		if (slot->piece.flags & RDMW_LAST)

@@ -11,11 +11,6 @@
 
 #include "rdm.h"
 
-static struct kfir_domain *kfir_domain_of(const struct kfir_conn *conn)
-{
-	return to_kfir_domain(conn->ep->post.ep.domain);
-}
-
 static void kfir_rma_break(struct kfir_conn *conn, enum rdmw_violation bad)
 {
 	pr_warn_ratelimited("kfabric_rdm: %pISpc breaks the rules (%d)\n",
@@ -52,7 +47,8 @@ static void kfir_request_begin(struct kfir_conn *conn,
 	req->word = piece->word;
 	req->has_word = piece->flags & RDMW_WORD;
 	/* All ranges are checked before the first byte is placed. */
-	req->status = kfir_mr_check(kfir_domain_of(conn), &req->head, access);
+	req->status =
+		kfir_mr_check(kfir_domain_of(conn->ep), &req->head, access);
 }
 
 /*
@@ -75,7 +71,7 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 	}
 	if (!req->is_read && req->status == RDMW_DONE)
 		req->status =
-			kfir_mr_move(kfir_domain_of(conn), &req->head,
+			kfir_mr_move(kfir_domain_of(conn->ep), &req->head,
 				     req->moved, FI_REMOTE_WRITE, bytes, len);
 	req->moved += len;
 	if (!(piece->flags & RDMW_LAST))
@@ -115,7 +111,7 @@ static int kfir_answer_piece(struct kfir_conn *conn)
 		return -FI_EAGAIN;
 	n = req->is_read ? min_t(u64, room, req->len - req->moved) : 0;
 	if (req->is_read && req->status == RDMW_DONE)
-		req->status = kfir_mr_move(kfir_domain_of(conn), &req->head,
+		req->status = kfir_mr_move(kfir_domain_of(conn->ep), &req->head,
 					   req->moved, FI_REMOTE_READ,
 					   slot->bytes + RDMW_HEADER_BYTES, n);
 	if (req->status != RDMW_DONE) {
@@ -206,16 +202,15 @@ static void kfir_take_answer(struct kfir_conn *conn,
 	kfir_peer_busy(conn->ep, conn->peer);
 	/* Else its last piece is told to be sent later. */
 	if (!op->flying)
-		kfir_rma_finish(conn->ep, op);
+		kfir_rma_finish(op);
 }
 
-void kfir_rma_finish(struct kfir_ep *ep, struct kfir_op *op)
+void kfir_rma_finish(struct kfir_op *op)
 {
 	if (op->status == RDMW_DONE)
-		kfir_finish(ep, op, 0, 0);
+		kfir_finish(op, 0, 0);
 	else
-		kfir_finish(ep, op, FI_EACCES,
-			    kfir_error_of_status(op->status));
+		kfir_finish(op, FI_EACCES, kfir_error_of_status(op->status));
 }
 
 /* A piece that is no message's. True: its slot is one now. */

@@ -48,26 +48,26 @@ int kfir_slot_send(struct kfir_slot *slot, size_t bytes)
 /* ---- messages ---------------------------------------------------------- */
 
 /* From here on it cannot be canceled; false: it was. */
-static bool kfir_begin(struct kfir_ep *ep, struct kfir_op *op)
+static bool kfir_begin(struct kfir_op *op)
 {
 	unsigned long irq;
 	bool yes;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&op->ctx->post.lock, irq);
 	yes = !op->canceled;
 	op->begun = yes;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&op->ctx->post.lock, irq);
 	return yes;
 }
 
 /* Nothing of it was handed over, after all. */
-static void kfir_begin_undo(struct kfir_ep *ep, struct kfir_op *op)
+static void kfir_begin_undo(struct kfir_op *op)
 {
 	unsigned long irq;
 
-	spin_lock_irqsave(&ep->post.lock, irq);
+	spin_lock_irqsave(&op->ctx->post.lock, irq);
 	op->begun = false;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
+	spin_unlock_irqrestore(&op->ctx->post.lock, irq);
 }
 
 static size_t kfir_head_bytes(const struct kfir_op *op)
@@ -189,7 +189,7 @@ static bool kfir_is_fenced(const struct kfir_conn *conn,
 	       !list_empty(&conn->flying);
 }
 
-static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
+static void kfir_send_on(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
 	struct kfir_op *op;
@@ -206,17 +206,17 @@ static void kfir_send_on(struct kfir_ep *ep, struct kfir_conn *conn)
 		}
 		if (!op || conn->broken || kfir_is_fenced(conn, op))
 			return;
-		if (!op->begun && !kfir_begin(ep, op)) {
-			kfir_finish(ep, op, ECANCELED, 0);
+		if (!op->begun && !kfir_begin(op)) {
+			kfir_finish(op, ECANCELED, 0);
 			continue;
 		}
 		if (!kfir_can_send(conn, op)) {
-			kfir_finish(ep, op, FI_EOPNOTSUPP, 0);
+			kfir_finish(op, FI_EOPNOTSUPP, 0);
 			continue;
 		}
 		if (kfir_send_piece(conn, op)) {
 			if (!op->pieces)
-				kfir_begin_undo(ep, op);
+				kfir_begin_undo(op);
 			return;
 		}
 		if (op->whole)
@@ -239,7 +239,7 @@ static bool kfir_is_behind(const struct kfir_peer *peer)
 void kfir_send_all(struct kfir_ep *ep, struct kfir_peer *peer)
 {
 	if (peer->conn && peer->conn->state == KFIR_UP && !kfir_is_behind(peer))
-		kfir_send_on(ep, peer->conn);
+		kfir_send_on(peer->conn);
 	if (!peer->conn && !list_empty(&peer->sends) && !kfir_is_behind(peer) &&
 	    time_after_eq(jiffies, peer->retry_at))
 		kfir_dial(ep, peer);
@@ -268,9 +268,9 @@ void kfir_sent(struct kfir_slot *slot)
 	if (!op || --op->flying || !op->whole)
 		return;
 	if (!kfir_is_rma(op))
-		kfir_finish(conn->ep, op, 0, 0);
+		kfir_finish(op, 0, 0);
 	else if (op->is_answered)
-		kfir_rma_finish(conn->ep, op);
+		kfir_rma_finish(op);
 }
 
 /* ---- what needs no credit ---------------------------------------------- */
