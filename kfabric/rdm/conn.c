@@ -57,7 +57,8 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	conn->offer = (struct rdmw_offer){ .instance = ep->instance,
 					   .features = RDMW_FEATURES,
 					   .window = KFIR_WINDOW,
-					   .piece_bytes = KFIR_PIECE_BYTES };
+					   .piece_bytes = KFIR_PIECE_BYTES,
+					   .last_ctx = ep->last_ctx };
 	INIT_LIST_HEAD(&conn->touched);
 	INIT_LIST_HEAD(&conn->waiting);
 	INIT_LIST_HEAD(&conn->early);
@@ -66,7 +67,6 @@ static struct kfir_conn *kfir_conn_alloc(struct kfir_ep *ep,
 	INIT_LIST_HEAD(&conn->unposted);
 	INIT_LIST_HEAD(&conn->free);
 	INIT_LIST_HEAD(&conn->flying);
-	INIT_LIST_HEAD(&conn->asked);
 	kfir_slots_init(conn);
 	list_add_tail(&conn->node, &ep->conns);
 	list_add_tail(&conn->of_peer, &peer->conns);

@@ -48,8 +48,7 @@ static void kfir_ep_close(struct kfid *fid)
 
 static void kfir_ep_free(struct kfir_ep *ep)
 {
-	kvfree(ep->own.post.slot_mem);
-	kvfree(ep->own.post.part_mem);
+	kfir_ctx_free_mem(&ep->own);
 	kfree(ep);
 }
 
@@ -110,31 +109,23 @@ static const struct kfi_ep_ops kfir_ep_ops = {
 	.tagged = &kfi_post_tagged_ops,
 };
 
-/* ---- opening ------------------------------------------------------------ */
+static const struct kfi_ep_ops kfir_sep_ep_ops = {
+	.fid = &kfir_ep_fid_ops,
+	.cm = &kfir_cm_ops,
+	.sep = &kfir_sep_ops,
+};
 
-static void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
-			  const struct fi_info *info)
-{
-	kfi_post_init(&ctx->post, info, &kfir_post_ops);
-	kfi_post_limit(&ctx->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
-		       RDMW_MESSAGE_MAX);
-	ctx->post.up = true;
-	ctx->ep = ep;
-	INIT_LIST_HEAD(&ctx->posted);
-	INIT_LIST_HEAD(&ctx->sends);
-	INIT_LIST_HEAD(&ctx->canceled);
-}
+/* ---- opening ------------------------------------------------------------ */
 
 static void kfir_ep_init(struct kfir_ep *ep, const struct fi_info *info)
 {
-	kfir_ctx_init(&ep->own, ep, info);
+	kfir_ctx_init(&ep->own, ep, info, FI_TRANSMIT | FI_RECV);
 	ep->directed = info->caps & FI_DIRECTED_RECV;
 	mutex_init(&ep->mutex);
 	spin_lock_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->engine, kfir_engine);
 	INIT_LIST_HEAD(&ep->done);
 	INIT_LIST_HEAD(&ep->ctxs);
-	list_add_tail(&ep->own.node, &ep->ctxs);
 	INIT_LIST_HEAD(&ep->conns);
 	INIT_LIST_HEAD(&ep->busy);
 	INIT_LIST_HEAD(&ep->touched);
@@ -186,8 +177,36 @@ static int kfir_open_inner(struct kfir_ep *ep, struct fid_domain *domain,
 	return ret;
 }
 
-int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
-		  struct fid_ep **fid, void *context)
+static int kfir_open_plain(struct kfir_ep *ep, struct fid_domain *domain,
+			   const struct fi_info *info, void *context)
+{
+	int ret = kfi_post_alloc_slots(&ep->own.post, sizeof(struct kfir_op));
+
+	ret = ret ?: kfi_post_alloc_parts(&ep->own.post, KFIR_MULTI_MIN);
+	ret = ret ?: kfir_open_inner(ep, domain, info);
+	list_add_tail(&ep->own.node, &ep->ctxs);
+	ep->rx[0] = &ep->own;
+	return ret
+		       ?: kfi_ep_init(&ep->own.post.ep, domain, info,
+				      &kfir_ep_ops, context);
+}
+
+static int kfir_open_scalable(struct kfir_ep *ep, struct fid_domain *domain,
+			      const struct fi_info *info, void *context)
+{
+	int ret = kfir_open_inner(ep, domain, info);
+
+	/* If that is no number of contexts it is not opened at all. */
+	ep->last_ctx = info->ep_attr->rx_ctx_cnt - 1;
+	return ret
+		       ?: kfi_sep_init(&ep->own.post.ep, domain, info,
+				       &kfir_sep_ep_ops, context);
+}
+
+static int kfir_open(struct fid_domain *domain, const struct fi_info *info,
+		     int (*open)(struct kfir_ep *ep, struct fid_domain *domain,
+				 const struct fi_info *info, void *context),
+		     struct fid_ep **fid, void *context)
 {
 	struct kfir_ep *ep;
 	int ret;
@@ -199,12 +218,7 @@ int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 	if (!ep)
 		return -ENOMEM;
 	kfir_ep_init(ep, info);
-	ret = kfi_post_alloc_slots(&ep->own.post, sizeof(struct kfir_op));
-	ret = ret ?: kfi_post_alloc_parts(&ep->own.post, KFIR_MULTI_MIN);
-	ret = ret ?: kfir_open_inner(ep, domain, info);
-	ret = ret
-		      ?: kfi_ep_init(&ep->own.post.ep, domain, info,
-				     &kfir_ep_ops, context);
+	ret = open(ep, domain, info, context);
 	if (ret) {
 		kfir_close_inner(ep);
 		kfir_ep_free(ep);
@@ -212,4 +226,16 @@ int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 	}
 	*fid = &ep->own.post.ep;
 	return 0;
+}
+
+int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
+		  struct fid_ep **ep, void *context)
+{
+	return kfir_open(domain, info, kfir_open_plain, ep, context);
+}
+
+int kfir_scalable_ep(struct fid_domain *domain, struct fi_info *info,
+		     struct fid_ep **sep, void *context)
+{
+	return kfir_open(domain, info, kfir_open_scalable, sep, context);
 }

@@ -188,11 +188,17 @@ static void kfir_look_busy(struct kfir_ep *ep, bool check)
 	}
 }
 
+/* Is it in the middle of a message, of which a receive has the beginning? */
+static bool kfir_is_receiving(const struct kfir_conn *conn)
+{
+	return conn->rx.op || conn->rx.drop;
+}
+
 static bool kfir_is_idle(const struct kfir_conn *conn)
 {
 	unsigned int ms = READ_ONCE(kfir_idle_ms);
 
-	return ms && !conn->rx.op && !kfir_has_messages(conn) &&
+	return ms && !kfir_is_receiving(conn) && !kfir_has_messages(conn) &&
 	       list_empty(&conn->flying) && !conn->nr_requests &&
 	       list_empty(&conn->peer->sends) &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
@@ -209,7 +215,7 @@ static bool kfir_is_stalled(const struct kfir_conn *conn)
 		      ->piece.flags &
 	      RDMW_LAST))
 		return false;
-	return ms && conn->rx.op &&
+	return ms && kfir_is_receiving(conn) &&
 	       time_after(jiffies, conn->fed + msecs_to_jiffies(ms));
 }
 
@@ -218,7 +224,7 @@ static bool kfir_is_silent(const struct kfir_conn *conn)
 {
 	u32 ms = kfir_op_timeout_ms(conn->ep);
 
-	return ms && !list_empty(&conn->asked) &&
+	return ms && conn->nr_asked &&
 	       time_after(jiffies, conn->used + msecs_to_jiffies(ms));
 }
 
@@ -251,13 +257,17 @@ static void kfir_look_idle(struct kfir_ep *ep)
 
 /* ---- the end of everything ---------------------------------------------- */
 
-/* No peer is made for those that were posted: that would take memory. */
-static void kfir_end_posts(struct kfir_ctx *ctx, int err)
+/*
+ * What is canceled, and what nothing was done with yet. No peer is made for sends:
+ * that would take memory.
+ */
+void kfir_end_posts(struct kfir_ctx *ctx, int err)
 {
 	struct kfir_op *op, *next;
 	struct rdmw_want *want;
 	LIST_HEAD(ops);
 
+	kfir_take_canceled(ctx);
 	spin_lock_irq(&ctx->post.lock);
 	list_splice_init(&ctx->posted, &ops);
 	while ((want = ctx->receives.first)) {
@@ -293,8 +303,6 @@ static void kfir_end_all(struct kfir_ep *ep)
 	struct kfir_ctx *ctx;
 
 	kfir_drop_events(ep);
-	list_for_each_entry(ctx, &ep->ctxs, node)
-		kfir_take_canceled(ctx);
 	/* First those that are down: the end of another one may free them. */
 	list_for_each_entry_safe(conn, next, &ep->conns, node)
 		if (conn->state == KFIR_DOWN)
@@ -311,8 +319,13 @@ static void kfir_end_all(struct kfir_ep *ep)
 /* The device below is gone. */
 static void kfir_die(struct kfir_ep *ep)
 {
+	struct kfir_ctx *ctx;
+
 	ep->ending = ENODEV;
 	kfi_obj_kill(&ep->own.post.ep.fid);
+	list_for_each_entry(ctx, &ep->ctxs, node)
+		if (ctx != &ep->own)
+			kfi_obj_kill(&ctx->post.ep.fid);
 }
 
 /* ---- the engine ---------------------------------------------------------- */

@@ -73,12 +73,21 @@ static u64 kfir_directed(const struct fi_info *hints)
 	return needed && !(needed & FI_DIRECTED_RECV) ? 0 : FI_DIRECTED_RECV;
 }
 
+/* As many contexts as are wished, as far as there may be so many. */
+static size_t kfir_contexts(size_t wish)
+{
+	return clamp_t(size_t, wish, 1, KFI_CTX_MAX);
+}
+
 /* Make an inner info ours. Names and addresses stay. */
 static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 {
 	const u64 levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
-	const u64 tx =
-		FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE;
+	const struct fi_ep_attr none = {};
+	const struct fi_ep_attr *wish =
+		hints && hints->ep_attr ? hints->ep_attr : &none;
+	const u64 tx = FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ |
+		       FI_WRITE | FI_NAMED_RX_CTX;
 	const u64 rx = FI_MSG | FI_TAGGED | FI_RMA | FI_REMOTE_READ |
 		       FI_REMOTE_WRITE | FI_RECV | FI_SOURCE | FI_MULTI_RECV |
 		       FI_TAGGED_MULTI_RECV | kfir_directed(hints);
@@ -111,6 +120,8 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 		.max_msg_size = RDMW_MESSAGE_MAX,
 		.op_timeout_ms = KFIR_OP_TIMEOUT_MS,
 		.cm_timeout_ms = KFIR_CM_TIMEOUT_MS,
+		.tx_ctx_cnt = kfir_contexts(wish->tx_ctx_cnt),
+		.rx_ctx_cnt = kfir_contexts(wish->rx_ctx_cnt),
 	};
 	*info->domain_attr = (struct fi_domain_attr){
 		.name = domain,
@@ -120,6 +131,8 @@ static int kfir_info_outer(struct fi_info *info, const struct fi_info *hints)
 		.seg_max_size = SIZE_MAX,
 		.cq_data_size = sizeof(u64),
 		.op_context_size = KFI_OP_CONTEXT_SIZE(sizeof(struct kfir_op)),
+		.max_ep_tx_ctx = KFI_CTX_MAX,
+		.max_ep_rx_ctx = KFI_CTX_MAX,
 		.caps = info->domain_attr->caps,
 	};
 	kfi_obey_hints(info, hints);

@@ -74,8 +74,7 @@ static bool kfir_is_awaited(struct kfir_conn *conn)
 	bool yes = false;
 
 	/* Requests and answers can be behind it as well. */
-	if (!list_empty(&conn->asked) ||
-	    READ_ONCE(kfir_domain_of(conn->ep)->nr_mrs))
+	if (conn->nr_asked || READ_ONCE(kfir_domain_of(conn->ep)->nr_mrs))
 		return true;
 	list_for_each_entry(ctx, &conn->ep->ctxs, node) {
 		spin_lock_irq(&ctx->post.lock);

@@ -101,6 +101,7 @@ static void kfir_rx_begin(struct kfir_rx *rx, const struct rdmw_piece *first)
 	rx->written = first->tag;
 }
 
+/* True: something is to be done with it. */
 bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 		 u64 *shown, struct kfir_rx *rx)
 {
@@ -109,12 +110,15 @@ bool kfir_rx_get(struct kfir_conn *conn, const struct rdmw_piece *first,
 		.is_tagged = first->flags & RDMW_TAGGED,
 		.tag = first->tag,
 	};
-	struct kfir_ctx *ctx = &conn->ep->own;
+	struct kfir_ctx *ctx = conn->ep->rx[first->ctx];
 	struct kfir_op *op, *next;
 	unsigned long irq;
 	LIST_HEAD(full);
 
-	*rx = (struct kfir_rx){ .total = first->at };
+	*rx = (struct kfir_rx){ .total = first->at,
+				.drop = ctx && ctx->ending };
+	if (!ctx || ctx->ending)
+		return rx->drop;
 	spin_lock_irqsave(&ctx->post.lock, irq);
 	kfir_rx_find_locked(ctx, &label, ctx->afresh ? 0 : *shown, rx, &full);
 	spin_unlock_irqrestore(&ctx->post.lock, irq);
@@ -142,10 +146,13 @@ void kfir_part_free(struct kfi_post_ep *post)
 /* As much as fits. */
 void kfir_rx_copy(struct kfir_rx *rx, const u8 *from, size_t len)
 {
-	const struct fi_buf *to = &rx->op->base.buf;
 	struct fi_buf buf = fi_buf_linear(from, len);
 	struct kfi_buf_iter src, dst;
+	const struct fi_buf *to;
 
+	if (rx->drop)
+		return;
+	to = &rx->op->base.buf;
 	len = min_t(size_t, len, to->len - rx->at - rx->moved);
 	kfi_buf_start(&src, &buf);
 	kfi_buf_start(&dst, to);
@@ -189,11 +196,17 @@ static bool kfir_multi_end(struct kfir_rx *rx)
 
 void kfir_rx_end(struct kfir_conn *conn, struct kfir_rx *rx)
 {
-	struct fi_cq_err_entry *entry = &rx->comp->entry;
 	struct fid_av *av = conn->ep->own.post.ep.av;
+	struct fi_cq_err_entry *entry;
 	struct kfir_op *op = rx->op;
-	int err = entry->olen ? FI_ETRUNC : 0;
+	int err;
 
+	if (rx->drop) {
+		rx->drop = false;
+		return;
+	}
+	entry = &rx->comp->entry;
+	err = entry->olen ? FI_ETRUNC : 0;
 	entry->len = rx->moved + rx->written;
 	entry->src_addr = kfi_av_find(av, &conn->peer->name);
 	entry->err = err;

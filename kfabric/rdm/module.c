@@ -45,6 +45,7 @@ static const struct fi_ops_domain kfir_domain_ops = {
 	.cq_open = kfi_plain_cq_open,
 	.mr_regattr = kfir_mr_regattr,
 	.av_open = kfi_plain_av_open,
+	.scalable_ep = kfir_scalable_ep,
 };
 
 static int kfir_open_inner_domain(struct kfir_domain *d,

@@ -10,8 +10,13 @@
 
 static int kfir_ready(struct kfi_post_ep *post, u64 dir)
 {
-	struct kfir_ep *ep = to_kfir_ctx(post)->ep;
+	const struct kfir_ctx *ctx = to_kfir_ctx(post);
+	const struct kfir_ep *ep = ctx->ep;
 
+	if (!(ctx->dirs & dir))
+		return -ENOSYS;
+	if (fi_ep_state(&post->ep) == KFI_EP_IDLE)
+		return -FI_EOPBADSTATE;
 	if (READ_ONCE(ep->pep->fid.dead))
 		return -ENODEV;
 	return smp_load_acquire(&ep->listening) ? 0 : -FI_EOPBADSTATE;
@@ -49,8 +54,16 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 		     (ep->directed && base->addr != FI_ADDR_UNSPEC);
 
 	lockdep_assert_held(&post->lock);
-	if (named && !kfi_av_name(ep->own.post.ep.av, base->addr, &op->name))
+	op->to_ctx = 0;
+	if (named && !kfi_av_name_ctx(ep->own.post.ep.av, base->addr, &op->name,
+				      &op->to_ctx))
 		return -EINVAL;
+	/* Messages come from an endpoint, and not from one of its contexts. */
+	if (base->type == KFI_OP_RECV && op->to_ctx)
+		return -EINVAL;
+	/* Without data nothing of remote memory is received. */
+	if (kfir_is_rma(op) && !(base->flags & FI_REMOTE_CQ_DATA))
+		op->to_ctx = 0;
 	/* A message is there when the peer's NIC has it; what is written is placed. */
 	if (base->type == KFI_OP_SEND && (base->flags & FI_DELIVERY_COMPLETE))
 		return -EOPNOTSUPP;

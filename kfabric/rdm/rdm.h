@@ -77,6 +77,7 @@ struct kfir_domain {
 	unsigned int nr_mrs;
 };
 
+struct kfir_conn;
 struct kfir_ctx;
 
 /* An operation: the private part of operation memory, or in a slot of inject. */
@@ -85,11 +86,12 @@ struct kfir_op {
 	struct kfir_ctx *ctx; /* where it was posted */
 	struct list_head all; /* of sends: kfir_ctx.sends */
 	struct sockaddr_in6 name; /* of whom it is to or from */
+	u8 to_ctx; /* of a send: the receive context there */
 	struct rdmw_want want; /* of receives: kfir_ctx.receives */
 	struct rdmw_multi multi; /* of receives of several; under post.lock */
 	unsigned long deadline; /* jiffies */
+	struct kfir_conn *conn; /* that pieces were handed over to */
 	size_t moved; /* bytes handed over, a request's head included */
-	struct list_head ask; /* kfir_conn.asked: of a request that is whole */
 	u64 status; /* of the answer: enum rdmw_status */
 	size_t answered_bytes;
 	bool is_answered;
@@ -103,14 +105,13 @@ struct kfir_op {
 /* A message on its way into a receive. */
 struct kfir_rx {
 	struct kfir_op *op; /* NULL: it has none */
+	bool drop; /* and gets none: its context is closed */
 	struct kfi_comp *comp; /* its completion's, or the operation's */
 	u64 at; /* its place in the buffer */
 	u64 total; /* bytes of it */
 	size_t moved; /* of these, in the buffer */
 	size_t written; /* or by a write, elsewhere */
 };
-
-struct kfir_conn;
 
 /* A buffer of a connection, and the inner operation that has it. */
 struct kfir_slot {
@@ -135,6 +136,7 @@ struct kfir_request {
 	u64 len; /* of its ranges */
 	u64 moved; /* bytes: placed, then of the answer */
 	u64 word; /* for the completion of a receive */
+	u8 ctx; /* that has the receive */
 	bool has_word;
 	bool is_read;
 	enum rdmw_status status;
@@ -184,7 +186,9 @@ struct kfir_conn {
 	struct list_head unposted; /* slots to receive, not taken yet */
 	struct list_head free; /* slots to send */
 	struct list_head flying; /* sends and requests, all handed over */
-	struct list_head asked; /* of these, requests without answer */
+	struct kfir_op *asked[RDMW_ASKED_MAX]; /* NULL: nobody waits any more */
+	unsigned int first_asked; /* the next to be answered */
+	unsigned int nr_asked; /* requests of ours, whole, and without answer */
 	struct kfir_request requests[RDMW_ASKED_MAX]; /* the peer's */
 	unsigned int first_request; /* to be answered next */
 	unsigned int nr_requests; /* whole, and without answer */
@@ -210,11 +214,15 @@ struct kfir_peer {
 	int why; /* positive: the last connection's end */
 };
 
-/* What is posted, and what becomes of it: an endpoint's sends and receives. */
+/*
+ * What is posted, and what becomes of it: sends, receives, or both. One of those of
+ * a scalable endpoint, or an endpoint's only one.
+ */
 struct kfir_ctx {
 	struct kfi_post_ep post;
 	struct kfir_ep *ep;
 	struct list_head node; /* kfir_ep.ctxs */
+	u64 dirs; /* FI_TRANSMIT, FI_RECV */
 
 	/* under post.lock */
 	struct list_head posted; /* sends that the engine has not seen */
@@ -227,10 +235,12 @@ struct kfir_ctx {
 	/* the engine's alone */
 	u64 before; /* receives from here on are for the next walk over waiting */
 	bool afresh; /* messages are shown all receives, in this walk */
+	bool ending; /* what waits for it is dropped */
 };
 
 struct kfir_ep {
-	struct kfir_ctx own;
+	struct kfir_ctx own; /* a scalable one's is not used for posts */
+	u8 last_ctx; /* number of the last receive context */
 	struct fid_pep *pep;
 	struct fid_eq *eq;
 	struct fid_cq *cq;
@@ -239,7 +249,8 @@ struct kfir_ep {
 	bool directed; /* FI_DIRECTED_RECV */
 	bool listening; /* read without lock: then the name is there */
 	struct sockaddr_in6 name;
-	struct mutex mutex; /* of the engine */
+	struct mutex
+		mutex; /* of the engine, and of who opens or closes a context */
 
 	spinlock_t lock; /* irq-safe; protects what follows */
 	struct list_head done; /* slots */
@@ -247,6 +258,7 @@ struct kfir_ep {
 
 	/* the engine's alone */
 	struct list_head ctxs;
+	struct kfir_ctx *rx[KFI_CTX_MAX]; /* that are open, by number */
 	struct hlist_head peers[KFIR_HASH_SIZE];
 	struct list_head conns;
 	struct list_head busy;
@@ -329,6 +341,14 @@ int kfir_getinfo(struct kfi_provider *prov, const char *node,
 /* endpoint.c */
 int kfir_endpoint(struct fid_domain *domain, struct fi_info *info,
 		  struct fid_ep **ep, void *context);
+int kfir_scalable_ep(struct fid_domain *domain, struct fi_info *info,
+		     struct fid_ep **sep, void *context);
+
+/* context.c */
+extern const struct fi_ops_sep kfir_sep_ops;
+void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
+		   const struct fi_info *info, u64 dirs);
+void kfir_ctx_free_mem(struct kfir_ctx *ctx);
 
 /* post.c */
 extern const struct kfi_post_ops kfir_post_ops;
@@ -343,6 +363,7 @@ void kfir_inner_done(struct fid_cq *cq, const struct fi_cq_err_entry *entry,
 		     void *context);
 void kfir_take_done(struct kfir_ep *ep);
 void kfir_receive_all(struct kfir_ep *ep);
+void kfir_end_posts(struct kfir_ctx *ctx, int err);
 
 /* peer.c */
 bool kfir_is_any(const struct sockaddr_in6 *name);
@@ -403,6 +424,8 @@ enum rdmw_status kfir_mr_move(struct kfir_domain *d,
 			      u8 *bytes, u64 len);
 
 /* rma.c */
+void kfir_ask(struct kfir_conn *conn, struct kfir_op *op);
+void kfir_ask_forget(struct kfir_conn *conn, const struct kfir_op *op);
 bool kfir_rma_piece(struct kfir_conn *conn, struct kfir_slot *slot);
 bool kfir_answer_all(struct kfir_conn *conn);
 void kfir_rma_finish(struct kfir_op *op);

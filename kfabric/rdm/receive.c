@@ -158,7 +158,7 @@ static void kfir_receive_arrived(struct kfir_conn *conn)
 			rx = &begun;
 			kfir_rx_get(conn, &slot->piece, &slot->shown, rx);
 		}
-		if (rx->op) {
+		if (rx->op || rx->drop) {
 			kfir_receive_piece(conn, slot, rx);
 		} else if (rx == &conn->rx) {
 			kfir_kept_piece(conn, slot);
@@ -190,6 +190,7 @@ void kfir_receive_undo(struct kfir_conn *conn)
 		kfir_kept_drop(conn, conn->filling);
 	if (conn->rx.op)
 		kfir_rx_undo(&conn->rx);
+	conn->rx.drop = false;
 	list_for_each_entry_safe_reverse(slot, prev, &conn->arrived, node)
 	{
 		if (slot->piece.flags & RDMW_LAST)

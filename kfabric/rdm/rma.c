@@ -45,6 +45,7 @@ static void kfir_request_begin(struct kfir_conn *conn,
 	}
 	req->is_read = piece->kind == RDMW_READ;
 	req->word = piece->word;
+	req->ctx = piece->ctx;
 	req->has_word = piece->flags & RDMW_WORD;
 	/* All ranges are checked before the first byte is placed. */
 	req->status =
@@ -85,6 +86,7 @@ static bool kfir_request_piece(struct kfir_conn *conn, struct kfir_slot *slot)
 	*piece = (struct rdmw_piece){
 		.kind = RDMW_DATA,
 		.flags = RDMW_FIRST | RDMW_LAST | RDMW_WORD | KFIR_WRITTEN,
+		.ctx = req->ctx,
 		.word = req->word,
 		.tag = req->len,
 	};
@@ -152,6 +154,32 @@ bool kfir_answer_all(struct kfir_conn *conn)
 
 /* ---- answers of the peer -------------------------------------------------------- */
 
+/* A request is whole; the flow has seen to it that there is room for one. */
+void kfir_ask(struct kfir_conn *conn, struct kfir_op *op)
+{
+	unsigned int at = conn->first_asked + conn->nr_asked++;
+
+	conn->asked[at % RDMW_ASKED_MAX] = op;
+}
+
+/* Its answer will come, and be nobody's. */
+void kfir_ask_forget(struct kfir_conn *conn, const struct kfir_op *op)
+{
+	int i;
+
+	for (i = 0; i < RDMW_ASKED_MAX; i++)
+		if (conn->asked[i] == op)
+			conn->asked[i] = NULL;
+}
+
+/* The first request has its answer. */
+static void kfir_ask_end(struct kfir_conn *conn)
+{
+	conn->asked[conn->first_asked] = NULL;
+	conn->first_asked = (conn->first_asked + 1) % RDMW_ASKED_MAX;
+	conn->nr_asked--;
+}
+
 static int kfir_error_of_status(u64 status)
 {
 	switch (status) {
@@ -172,32 +200,43 @@ static size_t kfir_answer_due(const struct kfir_op *op, u64 status)
 	return op->base.buf.len;
 }
 
-static void kfir_take_answer(struct kfir_conn *conn,
-			     const struct kfir_slot *slot)
+/* Bytes that were asked for, or why there are none. False: it breaks the rules. */
+static bool kfir_answer_taken(struct kfir_op *op,
+			      const struct rdmw_piece *piece, const u8 *bytes)
 {
-	const struct rdmw_piece *piece = &slot->piece;
-	struct kfir_op *op =
-		list_first_entry(&conn->asked, struct kfir_op, ask);
-	struct fi_buf from =
-		fi_buf_linear(slot->bytes + RDMW_HEADER_BYTES, piece->bytes);
+	struct fi_buf from = fi_buf_linear(bytes, piece->bytes);
 	struct kfi_buf_iter src, dst;
 
 	if (piece->flags & RDMW_FIRST) {
 		op->status = piece->word;
 		op->answered_bytes = 0;
-		if (piece->at != kfir_answer_due(op, op->status)) {
-			kfir_rma_break(conn, RDMW_BAD_LENGTH);
-			return;
-		}
+		if (piece->at != kfir_answer_due(op, op->status))
+			return false;
 	}
 	kfi_buf_start(&src, &from);
 	kfi_buf_start(&dst, &op->base.buf);
 	kfi_buf_advance(&dst, op->answered_bytes);
 	kfi_buf_copy(&dst, &src, piece->bytes);
 	op->answered_bytes += piece->bytes;
+	return true;
+}
+
+static void kfir_take_answer(struct kfir_conn *conn,
+			     const struct kfir_slot *slot)
+{
+	const struct rdmw_piece *piece = &slot->piece;
+	struct kfir_op *op = conn->asked[conn->first_asked];
+
+	if (op &&
+	    !kfir_answer_taken(op, piece, slot->bytes + RDMW_HEADER_BYTES)) {
+		kfir_rma_break(conn, RDMW_BAD_LENGTH);
+		return;
+	}
 	if (!(piece->flags & RDMW_LAST))
 		return;
-	list_del_init(&op->ask);
+	kfir_ask_end(conn);
+	if (!op)
+		return;
 	op->is_answered = true;
 	kfir_peer_busy(conn->ep, conn->peer);
 	/* Else its last piece is told to be sent later. */

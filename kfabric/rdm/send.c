@@ -82,6 +82,7 @@ static struct rdmw_message kfir_message_of(const struct kfir_op *op)
 						[KFI_OP_WRITE] = RDMW_WRITE };
 	struct rdmw_message message = { .kind = kinds[op->base.type],
 					.total = kfir_head_bytes(op),
+					.ctx = op->to_ctx,
 					.word = op->base.data,
 					.tag = op->base.tag };
 
@@ -153,12 +154,13 @@ static int kfir_send_piece(struct kfir_conn *conn, struct kfir_op *op)
 	if (ret)
 		return ret;
 	conn->flow = flow;
+	op->conn = conn;
 	op->moved += n;
 	op->pieces++;
 	op->flying++;
 	op->whole = op->moved == message.total;
 	if (op->whole && kfir_is_rma(op))
-		list_add_tail(&op->ask, &conn->asked);
+		kfir_ask(conn, op);
 	return 0;
 }
 
@@ -172,13 +174,16 @@ static void kfir_leave(struct kfir_conn *conn)
 		peer->conn = NULL;
 }
 
-static bool kfir_can_send(const struct kfir_conn *conn,
-			  const struct kfir_op *op)
+/* Why the peer cannot be sent it, or 0. */
+static int kfir_refusal(const struct kfir_conn *conn, const struct kfir_op *op)
 {
 	u32 features = conn->flow.features;
 
-	return (!op->base.is_tagged || (features & RDMW_FEATURE_TAGS)) &&
-	       (!kfir_is_rma(op) || (features & RDMW_FEATURE_RMA));
+	if ((op->base.is_tagged && !(features & RDMW_FEATURE_TAGS)) ||
+	    (kfir_is_rma(op) && !(features & RDMW_FEATURE_RMA)) ||
+	    (op->to_ctx && !(features & RDMW_FEATURE_CTX)))
+		return FI_EOPNOTSUPP;
+	return op->to_ctx > conn->flow.ctx_out ? FI_EADDRNOTAVAIL : 0;
 }
 
 /* Does it wait for all that was posted before it? */
@@ -193,6 +198,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 {
 	struct kfir_peer *peer = conn->peer;
 	struct kfir_op *op;
+	int err;
 
 	for (;;) {
 		op = list_first_entry_or_null(&peer->sends, struct kfir_op,
@@ -210,8 +216,9 @@ static void kfir_send_on(struct kfir_conn *conn)
 			kfir_finish(op, ECANCELED, 0);
 			continue;
 		}
-		if (!kfir_can_send(conn, op)) {
-			kfir_finish(op, FI_EOPNOTSUPP, 0);
+		err = kfir_refusal(conn, op);
+		if (err) {
+			kfir_finish(op, err, 0);
 			continue;
 		}
 		if (kfir_send_piece(conn, op)) {

@@ -65,6 +65,7 @@ int st_rdm_open(struct st *st)
 
 int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 {
+	struct fi_av_attr av = { .rx_ctx_bits = ST_CTX_BITS };
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_info *info;
 	int ret = st_rdm_ask(st, port, &info);
@@ -76,7 +77,7 @@ int st_node_open(struct st_node *n, struct st *st, u16 port, u32 timeout_ms)
 	if (timeout_ms)
 		info->ep_attr->op_timeout_ms = timeout_ms;
 	ret = fi_cq_open(st->domain, &cq, &n->cq, n);
-	ret = ret ?: fi_av_open(st->domain, NULL, &n->av, n);
+	ret = ret ?: fi_av_open(st->domain, &av, &n->av, n);
 	ret = ret ?: fi_endpoint(st->domain, info, &n->ep, n);
 	fi_freeinfo(info);
 	ret = ret ?: fi_ep_bind(n->ep, &n->cq->fid, FI_TRANSMIT | FI_RECV);
@@ -122,6 +123,92 @@ u16 st_node_port(const struct st_node *n)
 {
 	return be16_to_cpu(n->name.sin6_port);
 }
+
+/* ---- scalable ones --------------------------------------------------------- */
+
+static int st_sep_cq(struct st_sep *s, struct fid_cq **cq)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED };
+
+	return *cq ? 0 : fi_cq_open(s->st->domain, &attr, cq, s);
+}
+
+/* A context, with the queue that it had when it was open before. */
+int st_sep_tx_open(struct st_sep *s, int i)
+{
+	int ret = st_sep_cq(s, &s->tx_cq[i]);
+
+	ret = ret ?: fi_tx_context(s->sep, i, NULL, &s->tx[i], s);
+	ret = ret ?: fi_ep_bind(s->tx[i], &s->tx_cq[i]->fid, FI_TRANSMIT);
+	return ret ?: fi_enable(s->tx[i]);
+}
+
+int st_sep_rx_open(struct st_sep *s, int i)
+{
+	int ret = st_sep_cq(s, &s->rx_cq[i]);
+
+	ret = ret ?: fi_rx_context(s->sep, i, NULL, &s->rx[i], s);
+	ret = ret ?: fi_ep_bind(s->rx[i], &s->rx_cq[i]->fid, FI_RECV);
+	return ret ?: fi_enable(s->rx[i]);
+}
+
+int st_sep_open(struct st_sep *s, struct st *st)
+{
+	struct fi_av_attr av = { .rx_ctx_bits = ST_CTX_BITS };
+	struct fi_info *info;
+	int i, ret = st_rdm_ask(st, 0, &info);
+
+	memset(s, 0, sizeof(*s));
+	s->st = st;
+	if (ret)
+		return ret;
+	info->ep_attr->tx_ctx_cnt = ST_CTXS;
+	info->ep_attr->rx_ctx_cnt = ST_CTXS;
+	ret = fi_scalable_ep(st->domain, info, &s->sep, s);
+	fi_freeinfo(info);
+	ret = ret ?: fi_av_open(st->domain, &av, &s->av, s);
+	ret = ret ?: fi_scalable_ep_bind(s->sep, &s->av->fid, 0);
+	/* Those that receive before it is enabled, the others afterwards. */
+	for (i = 0; i < ST_CTXS; i++)
+		ret = ret ?: st_sep_rx_open(s, i);
+	ret = ret ?: fi_enable(s->sep);
+	for (i = 0; i < ST_CTXS; i++)
+		ret = ret ?: st_sep_tx_open(s, i);
+	s->name_len = sizeof(s->name);
+	return ret ?: fi_getname(&s->sep->fid, &s->name, &s->name_len);
+}
+
+static void st_sep_close_one(struct kfid *fid)
+{
+	if (fi_close(fid))
+		st_tap_line(
+			"    # a part of a scalable endpoint cannot be closed");
+}
+
+void st_sep_close(struct st_sep *s)
+{
+	int i;
+
+	for (i = 0; i < ST_CTXS; i++) {
+		if (s->tx[i])
+			st_sep_close_one(&s->tx[i]->fid);
+		if (s->rx[i])
+			st_sep_close_one(&s->rx[i]->fid);
+	}
+	if (s->sep)
+		st_sep_close_one(&s->sep->fid);
+	if (s->av)
+		st_sep_close_one(&s->av->fid);
+	for (i = 0; i < ST_CTXS; i++) {
+		if (s->tx_cq[i])
+			st_sep_close_one(&s->tx_cq[i]->fid);
+		if (s->rx_cq[i])
+			st_sep_close_one(&s->rx_cq[i]->fid);
+	}
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- room --------------------------------------------------------------------- */
 
 void st_room_close(struct st_room *r)
 {

@@ -170,6 +170,25 @@ ssize_t st_node_recv(struct st_node *n, struct st_op *op, void *buf,
 		     size_t len);
 u16 st_node_port(const struct st_node *n);
 
+#define ST_CTXS	    3 /* contexts of a scalable endpoint, in each direction */
+#define ST_CTX_BITS 2 /* of numbers, for more contexts than there are */
+
+/* A scalable endpoint with what belongs to it, on st.domain. */
+struct st_sep {
+	struct st *st;
+	struct fid_av *av;
+	struct fid_ep *sep;
+	struct fid_cq *tx_cq[ST_CTXS], *rx_cq[ST_CTXS];
+	struct fid_ep *tx[ST_CTXS], *rx[ST_CTXS];
+	struct sockaddr_in6 name;
+	size_t name_len;
+};
+
+int st_sep_open(struct st_sep *s, struct st *st);
+int st_sep_tx_open(struct st_sep *s, int i);
+int st_sep_rx_open(struct st_sep *s, int i);
+void st_sep_close(struct st_sep *s);
+
 #define ST_ROOM_OPS   24
 #define ST_ROOM_BASE  4096 /* room for one message in a buffer */
 #define ST_ROOM_BYTES (ST_ROOM_OPS * ST_ROOM_BASE)
@@ -247,6 +266,7 @@ void st_test_rdm_tag(struct st *st);
 void st_test_rdm_directed(struct st *st);
 void st_test_rdm_multi(struct st *st);
 void st_test_rdm_rma(struct st *st);
+void st_test_rdm_scalable(struct st *st);
 void st_test_rdm_cancel(struct st *st);
 void st_test_rdm_peer(struct st *st);
 void st_test_rdm_hostile(struct st *st);

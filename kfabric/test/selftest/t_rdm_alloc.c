@@ -40,6 +40,15 @@ static int st_alloc_domain(struct st *st)
 	return ret ?: fi_close(&domain->fid);
 }
 
+static int st_alloc_sep(struct st *st)
+{
+	struct st_sep s;
+	int ret = st_sep_open(&s, st);
+
+	st_sep_close(&s);
+	return ret;
+}
+
 /* A message that is awaited, behind those that are not, and a write. */
 static int st_alloc_talk(struct st_node *a, struct st_node *b,
 			 struct st_room *r, fi_addr_t to_b)
@@ -75,6 +84,7 @@ static void st_alloc_round(struct st *st, struct st_room *r,
 	fi_addr_t to_b;
 
 	st_works(o, st_alloc_domain(st));
+	st_works(o, st_alloc_sep(st));
 	if (!st_works(o, st_node_open(&a, st, 0, 0)) ||
 	    !st_works(o, st_node_open(&b, st, 0, 0)) ||
 	    !st_works(o, fi_mr_reg(st->domain, r->dst, BASE, FI_REMOTE_WRITE, 0,

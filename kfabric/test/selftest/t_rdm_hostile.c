@@ -114,6 +114,19 @@ static void st_rogue_hello(u8 *hello, u8 serial)
 	hello[16] = serial;
 }
 
+/* One of this host, which may be answered: its name is that of another but the port. */
+static void st_rogue_name(u8 *hello, u8 serial, struct sockaddr_in6 *name)
+{
+	st_rogue_hello(hello, serial);
+	if (name->sin6_family == AF_INET6) {
+		memcpy(hello + 32, &name->sin6_addr, 16);
+	} else {
+		memset(hello + 42, 0xff, 2);
+		memcpy(hello + 44, &((struct sockaddr_in *)name)->sin_addr, 4);
+	}
+	name->sin6_port = cpu_to_be16(ROGUE_PORT);
+}
+
 static noinline_for_stack void st_rogue_hellos(struct st *st,
 					       struct rdm_rogue *x)
 {
@@ -187,6 +200,7 @@ st_rogue_pieces(struct st *st, struct rdm_rogue *x, u8 *wire, struct st_op *op)
 		{ "a tag without its flag", 32, 24, 1 },
 		/* Its hello did not offer it. */
 		{ "a tag that is not agreed on", 32, 2, 3 + 8 },
+		{ "a context that is not agreed on", 32, 3, 1 },
 	};
 	size_t i;
 
@@ -218,6 +232,7 @@ static noinline_for_stack void st_rogue_requests(struct st *st,
 		{ "the beginning of a request to read", 2, 2, 1 },
 		{ "a request to read that is too long", 2, 8, 33 },
 		{ "a request with a tag", 2, 2, 3 + 8 },
+		{ "a request to read that names a context", 6, 3, 1 },
 		{ "a write that is longer than its range", 2, 1, 7 },
 		{ "an answer to nothing", 2, 1, 9 },
 		{ "a request that is not agreed on", 0, 32, 1 },
@@ -290,6 +305,160 @@ out:
 	kfree(op);
 }
 
+/* A message of the connection below; 0 when it is sent. */
+static int st_rogue_send(struct rdm_rogue *x, struct st_op *op, const u8 *bytes,
+			 size_t len)
+{
+	struct fi_msg msg = { .buf = fi_buf_linear(bytes, len),
+			      .addr = FI_ADDR_UNSPEC,
+			      .context = &op->ctx };
+	int ret;
+
+	st_op_reset(op);
+	ret = fi_sendmsg(x->ep, &msg, 0);
+	return st_op_result(x->cq, op, ret);
+}
+
+static bool st_byte_comes(const u8 *at)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ST_WAIT_MS);
+
+	while (!READ_ONCE(*at) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	return READ_ONCE(*at);
+}
+
+/* A context closes in the middle of a message that goes on afterwards. */
+static noinline_for_stack void st_rogue_closes(struct st *st, struct st *inner,
+					       struct st_room *r)
+{
+	/* Four of eight bytes to context 1, the others, and four to context 0. */
+	static const u8 wire[3][36] = {
+		{ 1, 4, 1, 1, 4, 0, 0, 0, 8, [32] = 1, 2, 3, 4 },
+		{ 1, 4, 2, 0, 4, 0, 0, 0, 4, [32] = 5, 6, 7, 8 },
+		{ 1, 4, 3, 0, 4, 0, 0, 0, 4, [32] = 9, 9, 9, 9 },
+	};
+	struct st_op *op = st_op_new(inner);
+	struct rdm_rogue y = {};
+	u8 hello[HELLO_LEN];
+	struct st_sep s;
+	int ret = st_sep_open(&s, st);
+
+	if (!op || !CHECK_EQ(st, ret, 0, "a scalable endpoint opens"))
+		goto out;
+	memset(r->dst, 0, 2 * BASE);
+	st_op_reset(r->rx[0]);
+	st_op_reset(r->rx[1]);
+	ret = fi_recv(s.rx[0], r->dst + BASE, BASE, NULL, FI_ADDR_UNSPEC,
+		      &r->rx[0]->ctx);
+	ret = ret
+		      ?: fi_recv(s.rx[1], r->dst, BASE, NULL, FI_ADDR_UNSPEC,
+				 &r->rx[1]->ctx);
+	ret = ret ?: st_rogue_open(&y, st, be16_to_cpu(s.name.sin6_port));
+	st_rogue_hello(hello, 1);
+	hello[4] = 4;
+	memcpy(r->src, wire, sizeof(wire));
+	if (!CHECK_EQ(st, ret ?: st_rogue_connect(&y, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer connects") ||
+	    !CHECK_EQ(st, st_rogue_send(&y, op, r->src, 36), 0,
+		      "it begins a message"))
+		goto out;
+	CHECK(st, st_byte_comes(r->dst + 3), "a receive has its beginning");
+	CHECK_EQ(st, fi_close(&s.rx[1]->fid), 0, "its context closes");
+	s.rx[1] = NULL;
+	CHECK_EQ(st, st_op_result(s.rx_cq[1], r->rx[1], 0), ECANCELED,
+		 "the receive ends");
+	CHECK_EQ(st, r->rx[1]->entry.flags, FI_RECV | FI_MSG,
+		 "its flags are exact");
+	memset(r->dst, 0, BASE);
+	ret = st_rogue_send(&y, op, r->src + 36, 36);
+	ret = ret ?: st_rogue_send(&y, op, r->src + 72, 36);
+	CHECK_EQ(st, st_op_result(s.rx_cq[0], r->rx[0], ret), 0,
+		 "a message behind it arrives at another context");
+	CHECK(st,
+	      r->rx[0]->entry.len == 4 && r->dst[BASE] == 9 &&
+		      !memchr_inv(r->dst, 0, BASE),
+	      "and no byte where the receive was");
+out:
+	st_rogue_close(&y);
+	st_sep_close(&s);
+	kfree(op);
+}
+
+/* Post a receive of the connection below for what it has not taken yet; its length. */
+static ssize_t st_rogue_take(struct rdm_rogue *x, struct st_op *op, u8 *buf)
+{
+	int ret;
+
+	st_op_reset(op);
+	ret = fi_recv(x->ep, buf, BASE, NULL, FI_ADDR_UNSPEC, &op->ctx);
+	ret = st_op_result(x->cq, op, ret);
+	return ret ? -ret : op->entry.len;
+}
+
+/* What a context has handed over goes its way when it closes, and is nobody's. */
+static noinline_for_stack void st_rogue_later(struct st *st, struct st *inner,
+					      struct st_room *r)
+{
+	/* What was asked for, and a message to context 0. */
+	static const u8 wire[2][40] = {
+		{ 1, 9, 3, 0, 8, 0, 0, 0, 8, [32] = 1, 2, 3, 4, 5, 6, 7, 8 },
+		{ 1, 4, 3, 0, 4, 0, 0, 0, 4, [32] = 9, 9, 9, 9 },
+	};
+	struct st_op *op = st_op_new(inner);
+	fi_addr_t addr = FI_ADDR_UNSPEC;
+	struct sockaddr_in6 name;
+	struct rdm_rogue y = {};
+	u8 hello[HELLO_LEN];
+	struct st_sep s;
+	int i, ret = st_sep_open(&s, st);
+
+	if (!op || !CHECK_EQ(st, ret, 0, "a scalable endpoint opens"))
+		goto out;
+	memset(r->dst, 0, BASE);
+	memcpy(r->src, wire, sizeof(wire));
+	name = s.name;
+	ret = st_rogue_open(&y, st, be16_to_cpu(name.sin6_port));
+	st_rogue_name(hello, 1, &name);
+	hello[4] = 6;
+	if (!CHECK_EQ(st, ret ?: st_rogue_connect(&y, hello, sizeof(hello)),
+		      FI_CONNECTED, "a peer connects"))
+		goto out;
+	fi_av_insert(s.av, &name, 1, &addr, 0, NULL);
+	for (i = 0; i < 2; i++)
+		st_op_reset(r->tx[i]);
+	ret = fi_send(s.tx[1], r->src, 10, NULL, addr, &r->tx[0]->ctx);
+	ret = ret
+		      ?: fi_read(s.tx[1], r->dst, 8, NULL, addr, 0, 1,
+				 &r->tx[1]->ctx);
+	CHECK_EQ(st, ret ?: st_cq_drain(s.tx_cq[1], ST_QUIET_MS), 0,
+		 "a message and a request wait for it");
+	CHECK_EQ(st, fi_close(&s.tx[1]->fid), 0, "their context closes");
+	s.tx[1] = NULL;
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(st, st_op_result(s.tx_cq[1], r->tx[i], 0), ECANCELED,
+			 "what waited ends");
+	CHECK_EQ(st, st_rogue_take(&y, op, r->dst + BASE), 32 + 10,
+		 "the peer takes the message");
+	CHECK_EQ(st, st_rogue_take(&y, op, r->dst + BASE), 32 + 32,
+		 "and the request");
+	st_op_reset(r->rx[0]);
+	ret = fi_recv(s.rx[0], r->dst + BASE, BASE, NULL, FI_ADDR_UNSPEC,
+		      &r->rx[0]->ctx);
+	ret = ret ?: st_rogue_send(&y, op, r->src, 40);
+	ret = ret ?: st_rogue_send(&y, op, r->src + 40, 36);
+	CHECK_EQ(st, st_op_result(s.rx_cq[0], r->rx[0], ret), 0,
+		 "it answers, and a message behind that arrives");
+	CHECK(st, r->rx[0]->entry.len == 4 && !memchr_inv(r->dst, 0, BASE),
+	      "but no byte where the answer was to go");
+	CHECK_EQ(st, st_cq_drain(s.tx_cq[1], ST_QUIET_MS), 0,
+		 "nor does anything end twice");
+out:
+	st_rogue_close(&y);
+	st_sep_close(&s);
+	kfree(op);
+}
+
 /* A peer of the first version, without features, which takes nothing. */
 static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
 					    struct st_room *r,
@@ -300,15 +469,7 @@ static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
 	u8 hello[HELLO_LEN];
 	int ret;
 
-	/* From b's own address, so that it knows whom to answer. */
-	st_rogue_hello(hello, 100);
-	if (name.sin6_family == AF_INET6) {
-		memcpy(hello + 32, &name.sin6_addr, 16);
-	} else {
-		memset(hello + 42, 0xff, 2);
-		memcpy(hello + 44, &((struct sockaddr_in *)&name)->sin_addr, 4);
-	}
-	name.sin6_port = cpu_to_be16(ROGUE_PORT);
+	st_rogue_name(hello, 100, &name);
 	if (!CHECK_EQ(st, st_rogue_connect(x, hello, sizeof(hello)),
 		      FI_CONNECTED, "a peer of the first version connects"))
 		return;
@@ -323,6 +484,10 @@ static noinline_for_stack void st_rogue_old(struct st *st, struct rdm_rogue *x,
 	ret = fi_write(b->ep, r->src, 10, NULL, addr, 0, 1, &r->tx[0]->ctx);
 	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
 		 "so does a write");
+	ret = st_node_send(b, r->tx[0], r->src, 10,
+			   fi_rx_addr(addr, 1, ST_CTX_BITS));
+	CHECK_EQ(st, st_op_result(b->cq, r->tx[0], ret), FI_EOPNOTSUPP,
+		 "so does a message to a second context");
 }
 
 /* A listener that never answers a request. */
@@ -378,6 +543,8 @@ void st_test_rdm_hostile(struct st *st)
 	CHECK_EQ(st, r.rx[0]->entry.len, 10, "with their own messages");
 	st_rogue_stalls(st, &inner, &r, 0);
 	st_rogue_stalls(st, &inner, &r, FI_MULTI_RECV);
+	st_rogue_closes(st, &inner, &r);
+	st_rogue_later(st, &inner, &r);
 	st_rogue_silent(st, &x, &r);
 out:
 	st_rogue_close(&x);

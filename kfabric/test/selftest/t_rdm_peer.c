@@ -448,14 +448,21 @@ void st_test_rdm_removal(struct st *st)
 {
 	struct st_node a = {}, b = {};
 	struct st_room r = {};
+	struct st_sep s = {};
+	struct fid_ep *ctx;
 	fi_addr_t to_b;
 	int ret;
 
-	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0))
+	if (!st_room_open(&r, st) || !st_two_open(st, &a, &b, 0) ||
+	    !CHECK_EQ(st, st_sep_open(&s, st), 0, "a scalable endpoint opens"))
 		goto out;
 	to_b = st_node_knows(&a, &b);
 	ret = st_pass(&r, &a, &b, to_b, 10);
 	ret = ret ?: st_node_recv(&a, r.rx[1], r.dst, BASE);
+	st_op_reset(r.rx[2]);
+	ret = ret
+		      ?: fi_recv(s.rx[1], r.dst, BASE, NULL, FI_ADDR_UNSPEC,
+				 &r.rx[2]->ctx);
 	CHECK_EQ(st, ret, 0, "a message arrives, and a receive is posted");
 	st_tap_line("    # now the device may go");
 	CHECK_EQ(st, st_op_result(a.cq, r.rx[1], 0), FI_ENODEV,
@@ -463,7 +470,16 @@ void st_test_rdm_removal(struct st *st)
 	CHECK_EQ(st, st_node_send(&a, r.tx[0], r.src, 10, to_b), -ENODEV,
 		 "nothing is posted any more");
 	CHECK_EQ(st, fi_ep_state(a.ep), KFI_EP_DEAD, "the endpoint is dead");
+	CHECK_EQ(st, st_op_result(s.rx_cq[1], r.rx[2], 0), FI_ENODEV,
+		 "so does a receive of a context");
+	CHECK_EQ(st, fi_send(s.tx[0], r.src, 10, NULL, to_b, &r.tx[0]->ctx),
+		 -ENODEV, "a context posts nothing any more");
+	CHECK_EQ(st, fi_close(&s.tx[0]->fid), 0, "it closes");
+	s.tx[0] = NULL;
+	CHECK_EQ(st, fi_tx_context(s.sep, 0, NULL, &ctx, NULL), -ENODEV,
+		 "and opens no more");
 out:
+	st_sep_close(&s);
 	st_node_close(&a);
 	st_node_close(&b);
 	st_room_close(&r);

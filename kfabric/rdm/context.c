@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rdm provider: contexts: an endpoint's own, and those that are opened on a
+ * scalable endpoint.
+ *
+ * Context: process. Who opens or closes one keeps the engine away meanwhile, and
+ *	closing does a part of its work: so memory is allocated as it does.
+ * Locking: kfir_ep.mutex.
+ * Lifetime: when a context is closed nothing of the endpoint points to it, nor to an
+ *	operation of it. What was handed over went into buffers of connections.
+ */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "rdm.h"
+
+void kfir_ctx_init(struct kfir_ctx *ctx, struct kfir_ep *ep,
+		   const struct fi_info *info, u64 dirs)
+{
+	kfi_post_init(&ctx->post, info, &kfir_post_ops);
+	kfi_post_limit(&ctx->post, KFIR_QUEUE_SIZE, KFIR_IOV_LIMIT,
+		       RDMW_MESSAGE_MAX);
+	ctx->post.up = true;
+	ctx->ep = ep;
+	ctx->dirs = dirs;
+	INIT_LIST_HEAD(&ctx->posted);
+	INIT_LIST_HEAD(&ctx->sends);
+	INIT_LIST_HEAD(&ctx->canceled);
+}
+
+void kfir_ctx_free_mem(struct kfir_ctx *ctx)
+{
+	kvfree(ctx->post.slot_mem);
+	kvfree(ctx->post.part_mem);
+}
+
+static struct kfir_ctx *to_kfir_ctx_fid(struct kfid *fid)
+{
+	return container_of(fid, struct kfir_ctx, post.ep.fid);
+}
+
+/* ---- closing ------------------------------------------------------------ */
+
+/* It ends now, and pieces of it that are under way are nobody's. */
+static void kfir_abandon_send(struct kfir_op *op)
+{
+	struct kfir_conn *conn = op->conn;
+	struct kfir_slot *slot;
+	int i;
+
+	for (i = 0; op->flying && i < KFIR_TX_SLOTS; i++) {
+		slot = kfir_slot_at(conn, KFIR_RX_SLOTS + i);
+		if (slot->op == op)
+			slot->op = NULL;
+	}
+	if (op->whole)
+		kfir_ask_forget(conn, op);
+	else if (op->pieces)
+		/* Its rest will not come. */
+		kfir_conn_break(conn, ECONNABORTED);
+	if (op->is_answered)
+		kfir_rma_finish(op);
+	else
+		kfir_finish(op, ECANCELED, 0);
+}
+
+/* Those that have begun go back, and with what waits nothing is done. */
+static void kfir_abandon_receives(struct kfir_ctx *ctx)
+{
+	struct kfir_conn *conn;
+
+	ctx->ending = true;
+	list_for_each_entry(conn, &ctx->ep->conns, node)
+		if (conn->rx.op && conn->rx.op->ctx == ctx) {
+			kfir_rx_undo(&conn->rx);
+			conn->rx.drop = true;
+		}
+	kfir_receive_all(ctx->ep);
+}
+
+static void kfir_ctx_end(struct kfir_ctx *ctx)
+{
+	struct kfir_ep *ep = ctx->ep;
+	struct kfir_op *op, *next;
+
+	lockdep_assert_held(&ep->mutex);
+	/* Nothing is posted any more, so that nobody else changes the list. */
+	list_for_each_entry_safe(op, next, &ctx->sends, all)
+		kfir_abandon_send(op);
+	if (ctx->dirs & FI_RECV) {
+		kfir_abandon_receives(ctx);
+		ep->rx[ctx->post.ep.ctx_index] = NULL;
+	}
+	kfir_end_posts(ctx, ECANCELED);
+	list_del(&ctx->node);
+}
+
+static void kfir_ctx_close(struct kfid *fid)
+{
+	struct kfir_ctx *ctx = to_kfir_ctx_fid(fid);
+	unsigned int noio = memalloc_noio_save();
+
+	spin_lock_irq(&ctx->post.lock);
+	ctx->post.broken = true;
+	spin_unlock_irq(&ctx->post.lock);
+	mutex_lock(&ctx->ep->mutex);
+	kfir_ctx_end(ctx);
+	mutex_unlock(&ctx->ep->mutex);
+	/* For connections to be ended, and buffers that are free again. */
+	kfir_kick(ctx->ep);
+	memalloc_noio_restore(noio);
+}
+
+static void kfir_ctx_free(struct kfir_ctx *ctx)
+{
+	kfir_ctx_free_mem(ctx);
+	kfree(ctx);
+}
+
+static void kfir_ctx_release(struct kfid *fid)
+{
+	kfir_ctx_free(to_kfir_ctx_fid(fid));
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static const struct fi_ops kfir_ctx_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = kfir_ctx_close,
+	.release = kfir_ctx_release,
+};
+
+/* What is not for its direction is refused: see kfir_ready(). */
+static const struct kfi_ep_ops kfir_ctx_ops = {
+	.fid = &kfir_ctx_fid_ops,
+	.msg = &kfi_post_msg_ops,
+	.rma = &kfi_post_rma_ops,
+	.tagged = &kfi_post_tagged_ops,
+};
+
+/* The endpoint may have died meanwhile. */
+static void kfir_ctx_add(struct kfir_ctx *ctx)
+{
+	struct kfir_ep *ep = ctx->ep;
+
+	mutex_lock(&ep->mutex);
+	list_add_tail(&ctx->node, &ep->ctxs);
+	if (ctx->dirs & FI_RECV)
+		ep->rx[ctx->post.ep.ctx_index] = ctx;
+	if (ep->ending)
+		kfi_obj_kill(&ctx->post.ep.fid);
+	mutex_unlock(&ep->mutex);
+}
+
+static int kfir_ctx_open(struct fid_ep *sep, u64 dir, u32 index,
+			 struct fi_tx_attr *tx, struct fi_rx_attr *rx,
+			 struct fid_ep **fid, void *context)
+{
+	struct fi_ep_attr attr = { .max_msg_size = RDMW_MESSAGE_MAX };
+	const struct fi_info info = { .tx_attr = tx,
+				      .rx_attr = rx,
+				      .ep_attr = &attr };
+	bool sends = dir == FI_TRANSMIT;
+	struct kfir_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
+	int ret;
+
+	if (!ctx)
+		return -ENOMEM;
+	kfir_ctx_init(ctx, to_kfir_ep(&sep->fid), &info, dir);
+	if (sends)
+		ret = kfi_post_alloc_slots(&ctx->post, sizeof(struct kfir_op));
+	else
+		ret = kfi_post_alloc_parts(&ctx->post, KFIR_MULTI_MIN);
+	ret = ret
+		      ?: kfi_ctx_init(&ctx->post.ep, sep,
+				      sends ? FI_CLASS_TX_CTX : FI_CLASS_RX_CTX,
+				      index,
+				      sends ? tx->op_flags : rx->op_flags,
+				      &kfir_ctx_ops, context);
+	if (ret) {
+		kfir_ctx_free(ctx);
+		return ret;
+	}
+	kfir_ctx_add(ctx);
+	*fid = &ctx->post.ep;
+	return 0;
+}
+
+static int kfir_tx_context(struct fid_ep *sep, u32 index,
+			   const struct fi_tx_attr *attr, struct fid_ep **ctx,
+			   void *context)
+{
+	const struct kfi_post_ep *own = &to_kfir_ep(&sep->fid)->own.post;
+	struct fi_tx_attr tx = attr ? *attr : own->tx_attr;
+	struct fi_rx_attr rx = {};
+
+	return kfir_ctx_open(sep, FI_TRANSMIT, index, &tx, &rx, ctx, context);
+}
+
+static int kfir_rx_context(struct fid_ep *sep, u32 index,
+			   const struct fi_rx_attr *attr, struct fid_ep **ctx,
+			   void *context)
+{
+	const struct kfi_post_ep *own = &to_kfir_ep(&sep->fid)->own.post;
+	struct fi_rx_attr rx = attr ? *attr : own->rx_attr;
+	struct fi_tx_attr tx = {};
+
+	return kfir_ctx_open(sep, FI_RECV, index, &tx, &rx, ctx, context);
+}
+
+const struct fi_ops_sep kfir_sep_ops = {
+	.size = sizeof(struct fi_ops_sep),
+	.tx_context = kfir_tx_context,
+	.rx_context = kfir_rx_context,
+};
