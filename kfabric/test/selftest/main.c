@@ -83,9 +83,10 @@ static const struct st_group st_rdm_groups[] = {
 	{ "hostile", st_test_rdm_hostile, .layer = true },
 	{ "idle", st_test_rdm_idle, true, true },
 	{ "removal", st_test_rdm_removal, true, true },
-	{ "alloc", st_test_rdm_alloc, true, true },
+	{ "alloc", st_test_rdm_alloc, true },
 	{ "remote", st_test_remote, true },
 	{ "cut", st_test_cut, true },
+	{ "gone", st_test_gone, true },
 	{ "memory", st_test_rdm_memory, true },
 };
 

@@ -275,6 +275,7 @@ void st_test_rdm_removal(struct st *st);
 void st_test_rdm_alloc(struct st *st);
 void st_test_remote(struct st *st);
 void st_test_cut(struct st *st);
+void st_test_gone(struct st *st);
 void st_test_rdm_memory(struct st *st);
 void st_test_memory(struct st *st);
 

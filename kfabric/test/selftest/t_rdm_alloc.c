@@ -76,26 +76,38 @@ static int st_alloc_talk(struct st_node *a, struct st_node *b,
 	return st_op_result(a->cq, r->tx[1], ret);
 }
 
+/* What rdm has and rds has not. */
+static void st_alloc_layer(struct st *st, struct st_node *a, struct st_node *b,
+			   struct st_room *r, fi_addr_t to_b,
+			   struct st_outcomes *o)
+{
+	struct fid_mr *mr;
+
+	st_works(o, st_alloc_sep(st));
+	if (!st_works(o, fi_mr_reg(st->domain, r->dst, BASE, FI_REMOTE_WRITE, 0,
+				   KEY, 0, &mr, NULL)))
+		return;
+	st_works(o, st_alloc_talk(a, b, r, to_b));
+	fi_close(&mr->fid);
+}
+
 static void st_alloc_round(struct st *st, struct st_room *r,
 			   struct st_outcomes *o)
 {
 	struct st_node a = {}, b = {};
-	struct fid_mr *mr = NULL;
 	fi_addr_t to_b;
 
 	st_works(o, st_alloc_domain(st));
-	st_works(o, st_alloc_sep(st));
-	if (!st_works(o, st_node_open(&a, st, 0, 0)) ||
-	    !st_works(o, st_node_open(&b, st, 0, 0)) ||
-	    !st_works(o, fi_mr_reg(st->domain, r->dst, BASE, FI_REMOTE_WRITE, 0,
-				   KEY, 0, &mr, NULL)))
-		goto out;
-	to_b = st_node_knows(&a, &b);
-	if (st_works(o, to_b == FI_ADDR_UNSPEC ? -ENOMEM : 0))
-		st_works(o, st_alloc_talk(&a, &b, r, to_b));
-out:
-	if (mr)
-		fi_close(&mr->fid);
+	if (st_works(o, st_node_open(&a, st, 0, 0)) &&
+	    st_works(o, st_node_open(&b, st, 0, 0))) {
+		to_b = st_node_knows(&a, &b);
+		if (to_b == FI_ADDR_UNSPEC)
+			st_works(o, -ENOMEM);
+		else if (st_is_rdm_layer(st))
+			st_alloc_layer(st, &a, &b, r, to_b, o);
+		else
+			st_works(o, st_pass(r, &a, &b, to_b, 100));
+	}
 	st_node_close(&a);
 	st_node_close(&b);
 }

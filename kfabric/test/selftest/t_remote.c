@@ -3,7 +3,7 @@
  * Selftest: unconnected endpoints and a peer on another host, or in another network
  * namespace, which sends back every message to where it came from.
  *
- * Somebody else cuts the link, and mends it, when lines say so. What is still posted
+ * Somebody else cuts the link, and mends it, or takes it away, when lines say so. What is still posted
  * cannot be posted again, so that nothing more is tried where something has not come.
  */
 #include <linux/jiffies.h>
@@ -220,6 +220,23 @@ static void st_echo_lose(struct st *st, struct remote *r)
 		 "what it sends back comes");
 }
 
+/* The device with our address goes, for good. */
+static void st_echo_go(struct st *st, struct remote *r)
+{
+	if (!CHECK_EQ(st, st_echo_exchange(r, 10), 0, "a message comes back"))
+		return;
+	st_tap_line("    # now the device may go");
+	CHECK(st, st_echo_becomes(r, EHOSTUNREACH),
+	      "the peer becomes unreachable when the device goes");
+	CHECK_EQ(st, fi_ep_state(r->node.ep), KFI_EP_ENABLED,
+		 "the endpoint outlives it, as RDS does");
+	CHECK_EQ(st, st_echo_want(r), 0, "a receive is posted");
+	CHECK_EQ(st, fi_close(&r->node.ep->fid), 0, "the endpoint closes");
+	r->node.ep = NULL;
+	CHECK_EQ(st, st_op_result(r->node.cq, r->rx[1], 0), ECANCELED,
+		 "its receive ends");
+}
+
 static void st_echo_come_and_go(struct st *st, struct remote *r)
 {
 	if (st_echo_sizes(st, r) && st_echo_many(st, r) &&
@@ -248,4 +265,9 @@ void st_test_remote(struct st *st)
 void st_test_cut(struct st *st)
 {
 	st_echo_run(st, st_echo_lose);
+}
+
+void st_test_gone(struct st *st)
+{
+	st_echo_run(st, st_echo_go);
 }

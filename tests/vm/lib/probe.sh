@@ -25,3 +25,26 @@ probed() { # probed FUNCTION: how often the order about it was obeyed
 probed_above() { # probed_above FUNCTION N
 	[ "$(probed "$1")" -gt "$2" ]
 }
+
+# --- allocations that fail
+
+alloc_function() { # alloc_function small|any|large: who allocates, in this kernel
+	case $(uname -r):$1 in
+	6.1.*:small) echo kmalloc_trace ;;
+	6.1.*:any) echo __kmalloc ;;
+	6.1.*:large) echo kvmalloc_node ;;
+	*:small) echo __kmalloc_cache_noprof ;;
+	*:any) echo __kmalloc_noprof ;;
+	*:large) echo __kvmalloc_node_noprof ;;
+	esac
+}
+
+alloc_fails() { # alloc_fails KIND CALLER EVERY: every EVERY-th of what CALLER allocates
+	probe return "$(alloc_function "$1")" 0 by="$2" every="$3"
+	diag "$2: each of $3 fails"
+}
+
+alloc_failed() { # alloc_failed KIND CALLER EVERY: it did, and does not any more
+	check "$2: some have failed" probed_above "$(alloc_function "$1")" 0
+	probe clear
+}
