@@ -8,6 +8,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -263,6 +264,14 @@ void kfir_conn_break(struct kfir_conn *conn, int why)
 	conn->broken = true;
 	conn->why = why;
 	kfir_touch(conn);
+}
+
+/* The peer breaks the rules. */
+void kfir_conn_violated(struct kfir_conn *conn, enum rdmw_violation bad)
+{
+	pr_warn_ratelimited("kfabric_rdm: %pISpc breaks the rules (%d)\n",
+			    &conn->peer->name, bad);
+	kfir_conn_break(conn, EPROTO);
 }
 
 static int kfir_error_of(const struct kfir_conn *conn)

@@ -386,6 +386,7 @@ int kfir_conn_accept(struct kfir_ep *ep, struct kfir_peer *peer,
 		     struct kfir_conn **out);
 void kfir_conn_up(struct kfir_conn *conn);
 void kfir_conn_break(struct kfir_conn *conn, int why);
+void kfir_conn_violated(struct kfir_conn *conn, enum rdmw_violation bad);
 void kfir_conn_end(struct kfir_conn *conn);
 void kfir_conn_free(struct kfir_conn *conn);
 

@@ -6,7 +6,6 @@
  * Context: the engine.
  */
 #include <linux/jiffies.h>
-#include <linux/ratelimit.h>
 
 #include "rdm.h"
 
@@ -63,10 +62,7 @@ static void kfir_take_piece(struct kfir_slot *slot)
 						    slot->len, &slot->piece);
 
 	if (bad) {
-		pr_warn_ratelimited(
-			"kfabric_rdm: %pISpc breaks the rules (%d)\n",
-			&conn->peer->name, bad);
-		kfir_conn_break(conn, EPROTO);
+		kfir_conn_violated(conn, bad);
 		return;
 	}
 	conn->used = jiffies;

@@ -6,17 +6,9 @@
  * Context: the engine.
  */
 #include <linux/jiffies.h>
-#include <linux/ratelimit.h>
 #include <linux/string.h>
 
 #include "rdm.h"
-
-static void kfir_rma_break(struct kfir_conn *conn, enum rdmw_violation bad)
-{
-	pr_warn_ratelimited("kfabric_rdm: %pISpc breaks the rules (%d)\n",
-			    &conn->peer->name, bad);
-	kfir_conn_break(conn, EPROTO);
-}
 
 /* ---- requests of the peer -------------------------------------------------- */
 
@@ -40,7 +32,7 @@ static void kfir_request_begin(struct kfir_conn *conn,
 	bad = rdmw_head_parse(piece, slot->bytes + RDMW_HEADER_BYTES,
 			      &req->head, &req->len);
 	if (bad) {
-		kfir_rma_break(conn, bad);
+		kfir_conn_violated(conn, bad);
 		return;
 	}
 	req->is_read = piece->kind == RDMW_READ;
@@ -229,7 +221,7 @@ static void kfir_take_answer(struct kfir_conn *conn,
 
 	if (op &&
 	    !kfir_answer_taken(op, piece, slot->bytes + RDMW_HEADER_BYTES)) {
-		kfir_rma_break(conn, RDMW_BAD_LENGTH);
+		kfir_conn_violated(conn, RDMW_BAD_LENGTH);
 		return;
 	}
 	if (!(piece->flags & RDMW_LAST))
