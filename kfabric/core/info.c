@@ -249,3 +249,20 @@ void kfi_obey_hints(struct fi_info *info, const struct fi_info *hints)
 		info->rx_attr->op_flags = hints->rx_attr->op_flags;
 }
 EXPORT_SYMBOL_GPL(kfi_obey_hints);
+
+int kfi_info_answer(struct fi_info *info, const char *node, const char *service,
+		    u64 flags, const struct fi_info *hints,
+		    struct fi_info **list)
+{
+	int ret = 0;
+
+	kfi_obey_hints(info, hints);
+	if (!(flags & FI_PROV_ATTR_ONLY))
+		ret = kfi_resolve(node, service, flags, hints, info);
+	if (ret)
+		kfabric_freeinfo(info);
+	else
+		*list = info;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kfi_info_answer);

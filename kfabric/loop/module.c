@@ -81,7 +81,7 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	struct fi_info *info =
 		kfi_post_info(LOOP_NAME, LOOP_QUEUE_SIZE, LOOP_IOV_LIMIT,
 			      sizeof(struct kfi_op));
-	int ret = 0;
+	int ret;
 
 	if (!info)
 		return -ENOMEM;
@@ -100,17 +100,12 @@ static int loop_getinfo(struct kfi_provider *prov, const char *node,
 	info->domain_attr->mr_mode = loop_mr_mode & MR_MODES;
 	info->domain_attr->mr_max_size = LOOP_MAX_MR;
 	info->domain_attr->caps = FI_LOCAL_COMM;
-	kfi_obey_hints(info, hints);
-	if (!(flags & FI_PROV_ATTR_ONLY))
-		ret = kfi_resolve(node, service, flags, hints, info);
-	if (!ret &&
-	    !(loop_is_local(info->src_addr) && loop_is_local(info->dest_addr)))
-		ret = -ENODATA;
-	if (ret)
-		fi_freeinfo(info);
-	else
-		*list = info;
-	return ret;
+	ret = kfi_info_answer(info, node, service, flags, hints, list);
+	if (ret ||
+	    (loop_is_local(info->src_addr) && loop_is_local(info->dest_addr)))
+		return ret;
+	fi_freeinfo(info);
+	return -ENODATA;
 }
 
 struct kfi_provider loop_prov = {

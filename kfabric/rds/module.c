@@ -74,19 +74,11 @@ static int krds_getinfo(struct kfi_provider *prov, const char *node,
 	struct fi_info *info =
 		kfi_post_info(KRDS_NAME, KRDS_QUEUE_SIZE, KRDS_IOV_LIMIT,
 			      sizeof(struct krds_op));
-	int ret = 0;
 
 	if (!info)
 		return -ENOMEM;
 	krds_fill_info(info);
-	kfi_obey_hints(info, hints);
-	if (!(flags & FI_PROV_ATTR_ONLY))
-		ret = kfi_resolve(node, service, flags, hints, info);
-	if (ret)
-		fi_freeinfo(info);
-	else
-		*list = info;
-	return ret;
+	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 
 static struct kfi_provider krds_prov = {

@@ -58,7 +58,6 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 	struct fi_info *info =
 		kfi_post_info(KTCP_NAME, KTCP_QUEUE_SIZE, KTCP_IOV_LIMIT,
 			      sizeof(struct ktcp_op));
-	int ret = 0;
 
 	if (!info)
 		return -ENOMEM;
@@ -76,14 +75,7 @@ static int ktcp_getinfo(struct kfi_provider *prov, const char *node,
 	};
 	info->domain_attr->mr_max_size = KTCP_MAX_MR;
 	info->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-	kfi_obey_hints(info, hints);
-	if (!(flags & FI_PROV_ATTR_ONLY))
-		ret = kfi_resolve(node, service, flags, hints, info);
-	if (ret)
-		fi_freeinfo(info);
-	else
-		*list = info;
-	return ret;
+	return kfi_info_answer(info, node, service, flags, hints, list);
 }
 
 struct kfi_provider ktcp_prov = {

@@ -627,6 +627,24 @@ int kfi_resolve(const char *node, const char *service, u64 flags,
 		const struct fi_info *hints, struct fi_info *info);
 
 /**
+ * kfi_info_answer() - what getinfo() of a provider with one info ends with
+ * @info: what there is; becomes the answer, or is freed
+ * @node: of getinfo()
+ * @service: of getinfo()
+ * @flags: of getinfo()
+ * @hints: of getinfo()
+ * @list: out: @info
+ *
+ * kfi_obey_hints(), and kfi_resolve() unless no addresses are wanted.
+ *
+ * Context: process.
+ * Return: 0; as kfi_resolve().
+ */
+int kfi_info_answer(struct fi_info *info, const char *node, const char *service,
+		    u64 flags, const struct fi_info *hints,
+		    struct fi_info **list);
+
+/**
  * kfi_info_set_addr() - replace an address of an info
  * @addr: &info->src_addr or &info->dest_addr
  * @addrlen: its length field
