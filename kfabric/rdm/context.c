@@ -86,7 +86,7 @@ static void kfir_ctx_end(struct kfir_ctx *ctx)
 
 	lockdep_assert_held(&ep->mutex);
 	/* Nothing is posted any more, so that nobody else changes the list. */
-	list_for_each_entry_safe(op, next, &ctx->sends, all)
+	list_for_each_entry_safe(op, next, &ctx->sends, send.node)
 		kfir_abandon_send(op);
 	if (ctx->dirs & FI_RECV) {
 		kfir_abandon_receives(ctx);

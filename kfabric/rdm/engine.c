@@ -42,16 +42,9 @@ void kfir_finish(struct kfir_op *op, int err, int prov_errno)
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
 	struct kfi_post_ep *post = &op->ctx->post;
-	unsigned long irq;
 
-	if (op->base.type != KFI_OP_RECV) {
-		spin_lock_irqsave(&post->lock, irq);
-		list_del(&op->all);
-		/* fi_cancel() has said so. */
-		if (op->canceled)
-			err = ECANCELED;
-		spin_unlock_irqrestore(&post->lock, irq);
-	}
+	if (op->base.type != KFI_OP_RECV)
+		err = kfi_send_end(post, &op->send, err);
 	entry->err = err;
 	entry->prov_errno = prov_errno;
 	kfi_post_done(post, &op->base);

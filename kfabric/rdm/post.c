@@ -72,7 +72,6 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	op->moved = 0;
 	op->pieces = 0;
 	op->flying = 0;
-	op->begun = false;
 	op->canceled = false;
 	op->whole = false;
 	if (base->type == KFI_OP_RECV) {
@@ -80,7 +79,7 @@ static int kfir_queue(struct kfi_post_ep *post, struct kfi_op *base)
 	} else {
 		op->deadline = kfi_post_deadline(post);
 		list_add_tail(&base->node, &ctx->posted);
-		list_add_tail(&op->all, &ctx->sends);
+		kfi_send_add(&op->send, base, &ctx->sends);
 	}
 	if (!(base->flags & FI_MORE))
 		kfir_kick(ep);
@@ -116,17 +115,11 @@ static int kfir_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 		kfir_kick(ctx->ep);
 		return 0;
 	}
-	list_for_each_entry(op, &ctx->sends, all) {
-		if (&op->base != base)
-			continue;
-		if (op->begun)
-			break;
-		op->canceled = true;
-		ctx->cancel = true;
-		kfir_kick(ctx->ep);
-		return 0;
-	}
-	return -ENOENT;
+	if (kfi_send_cancel(&ctx->sends, base))
+		return -ENOENT;
+	ctx->cancel = true;
+	kfir_kick(ctx->ep);
+	return 0;
 }
 
 const struct kfi_post_ops kfir_post_ops = {

@@ -27,6 +27,7 @@
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
+#include <kfabric/kfi_cancel.h>
 #include <kfabric/kfi_layer.h>
 #include <kfabric/kfi_mr.h>
 #include <kfabric/kfi_post.h>
@@ -84,7 +85,7 @@ struct kfir_ctx;
 struct kfir_op {
 	struct kfi_op base; /* its node: the list that it waits on */
 	struct kfir_ctx *ctx; /* where it was posted */
-	struct list_head all; /* of sends: kfir_ctx.sends */
+	struct kfi_send send; /* of sends: kfir_ctx.sends */
 	struct sockaddr_in6 name; /* of whom it is to or from */
 	u8 to_ctx; /* of a send: the receive context there */
 	struct rdmw_want want; /* of receives: kfir_ctx.receives */
@@ -97,8 +98,7 @@ struct kfir_op {
 	bool is_answered;
 	unsigned int pieces; /* handed over */
 	unsigned int flying; /* of these, not done */
-	bool begun; /* cannot be canceled; under post.lock */
-	bool canceled; /* to be ended; under post.lock */
+	bool canceled; /* of a receive: to be ended; under post.lock */
 	bool whole; /* all pieces are handed over */
 };
 
@@ -226,7 +226,7 @@ struct kfir_ctx {
 
 	/* under post.lock */
 	struct list_head posted; /* sends that the engine has not seen */
-	struct list_head sends; /* all that are not over: kfir_op.all */
+	struct list_head sends; /* all that are not over: kfir_op.send */
 	struct rdmw_wants receives; /* that no message has */
 	struct list_head canceled; /* receives */
 	bool came_back; /* a receive that messages were shown */

@@ -47,29 +47,6 @@ int kfir_slot_send(struct kfir_slot *slot, size_t bytes)
 
 /* ---- messages ---------------------------------------------------------- */
 
-/* From here on it cannot be canceled; false: it was. */
-static bool kfir_begin(struct kfir_op *op)
-{
-	unsigned long irq;
-	bool yes;
-
-	spin_lock_irqsave(&op->ctx->post.lock, irq);
-	yes = !op->canceled;
-	op->begun = yes;
-	spin_unlock_irqrestore(&op->ctx->post.lock, irq);
-	return yes;
-}
-
-/* Nothing of it was handed over, after all. */
-static void kfir_begin_undo(struct kfir_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&op->ctx->post.lock, irq);
-	op->begun = false;
-	spin_unlock_irqrestore(&op->ctx->post.lock, irq);
-}
-
 static size_t kfir_head_bytes(const struct kfir_op *op)
 {
 	return kfir_is_rma(op) ? RDMW_HEAD_BYTES(op->base.rma_count) : 0;
@@ -212,7 +189,8 @@ static void kfir_send_on(struct kfir_conn *conn)
 		}
 		if (!op || conn->broken || kfir_is_fenced(conn, op))
 			return;
-		if (!op->begun && !kfir_begin(op)) {
+		if (!op->send.begun &&
+		    !kfi_send_begin(&op->ctx->post, &op->send)) {
 			kfir_finish(op, ECANCELED, 0);
 			continue;
 		}
@@ -223,7 +201,7 @@ static void kfir_send_on(struct kfir_conn *conn)
 		}
 		if (kfir_send_piece(conn, op)) {
 			if (!op->pieces)
-				kfir_begin_undo(op);
+				kfi_send_begin_undo(&op->ctx->post, &op->send);
 			return;
 		}
 		if (op->whole)

@@ -26,16 +26,9 @@ void krds_finish(struct krds_ep *ep, struct krds_op *op, int err,
 		 int prov_errno)
 {
 	struct fi_cq_err_entry *entry = &op->base.comp->entry;
-	unsigned long irq;
 
-	if (op->base.type == KFI_OP_SEND) {
-		spin_lock_irqsave(&ep->post.lock, irq);
-		list_del(&op->all);
-		/* fi_cancel() has said so. */
-		if (op->canceled)
-			err = ECANCELED;
-		spin_unlock_irqrestore(&ep->post.lock, irq);
-	}
+	if (op->base.type == KFI_OP_SEND)
+		err = kfi_send_end(&ep->post, &op->send, err);
 	entry->err = err;
 	entry->prov_errno = prov_errno;
 	kfi_post_done(&ep->post, &op->base);

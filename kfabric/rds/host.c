@@ -169,17 +169,6 @@ static int krds_late_error(const struct krds_host *host,
 	return op->why == ENOMEM ? FI_ENOMEM : FI_ENOBUFS;
 }
 
-static bool krds_is_canceled(struct krds_ep *ep, const struct krds_op *op)
-{
-	unsigned long irq;
-	bool canceled;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	canceled = op->canceled;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return canceled;
-}
-
 /* Cancellations and deadlines. */
 void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 {
@@ -187,7 +176,7 @@ void krds_host_check(struct krds_ep *ep, struct krds_host *host)
 	struct krds_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &host->sends, base.node)
-		if (krds_is_canceled(ep, op) ||
+		if (kfi_send_is_canceled(&ep->post, &op->send) ||
 		    time_after(jiffies, op->deadline))
 			krds_finish(ep, op, krds_late_error(host, op), 0);
 	op = list_first_entry_or_null(&host->handed, struct krds_op, base.node);

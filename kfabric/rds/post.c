@@ -37,10 +37,8 @@ static int krds_queue(struct kfi_post_ep *post, struct kfi_op *base)
 			return ret;
 		op->deadline = kfi_post_deadline(post);
 		op->why = 0;
-		op->begun = false;
-		op->canceled = false;
 		list_add_tail(&base->node, &ep->posted);
-		list_add_tail(&op->all, &ep->sends);
+		kfi_send_add(&op->send, base, &ep->sends);
 	} else {
 		list_add_tail(&base->node, &ep->receives);
 	}
@@ -58,7 +56,6 @@ static void krds_post_kick(struct kfi_post_ep *post)
 static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 {
 	struct krds_ep *ep = to_krds_ep(&post->ep);
-	struct krds_op *op;
 	struct kfi_op *rx;
 
 	lockdep_assert_held(&post->lock);
@@ -69,17 +66,11 @@ static int krds_cancel(struct kfi_post_ep *post, const struct kfi_op *base)
 		krds_kick(ep);
 		return 0;
 	}
-	list_for_each_entry(op, &ep->sends, all) {
-		if (&op->base != base)
-			continue;
-		if (op->begun)
-			break;
-		op->canceled = true;
-		ep->cancel = true;
-		krds_kick(ep);
-		return 0;
-	}
-	return -ENOENT;
+	if (kfi_send_cancel(&ep->sends, base))
+		return -ENOENT;
+	ep->cancel = true;
+	krds_kick(ep);
+	return 0;
 }
 
 const struct kfi_post_ops krds_post_ops = {

@@ -32,6 +32,7 @@
 #include <linux/workqueue.h>
 
 #include <kfabric/kfi_av.h>
+#include <kfabric/kfi_cancel.h>
 #include <kfabric/kfi_post.h>
 
 #define KRDS_NAME	"rds"
@@ -57,13 +58,11 @@ extern struct workqueue_struct *krds_wq;
 /* An operation: the private part of operation memory, or in a slot of inject. */
 struct krds_op {
 	struct kfi_op base; /* its node: the list that it waits on */
-	struct list_head all; /* of sends: krds_ep.sends */
+	struct kfi_send send; /* of sends: krds_ep.sends */
 	struct sockaddr_in6 to;
 	unsigned long deadline; /* jiffies */
 	u64 question; /* of the host: whose answer says that it has arrived */
 	int why; /* positive: why RDS did not take it; 0: it was not asked */
-	bool begun; /* cannot be canceled; under post.lock */
-	bool canceled; /* to be ended; under post.lock */
 };
 
 /* A host that something was sent to. */

@@ -23,26 +23,6 @@ static bool krds_is_behind(const struct krds_host *host,
 	return false;
 }
 
-/* False: it was canceled. */
-static bool krds_begin(struct krds_ep *ep, struct krds_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	op->begun = !op->canceled;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-	return op->begun;
-}
-
-static void krds_begin_undo(struct krds_ep *ep, struct krds_op *op)
-{
-	unsigned long irq;
-
-	spin_lock_irqsave(&ep->post.lock, irq);
-	op->begun = false;
-	spin_unlock_irqrestore(&ep->post.lock, irq);
-}
-
 /* Its port takes messages again: those behind it have waited for that. */
 static void krds_wait_anew(struct krds_ep *ep, struct krds_host *host,
 			   struct krds_op *op)
@@ -73,7 +53,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 {
 	int ret;
 
-	if (!krds_begin(ep, op)) {
+	if (!kfi_send_begin(&ep->post, &op->send)) {
 		krds_finish(ep, op, ECANCELED, 0);
 		return;
 	}
@@ -87,7 +67,7 @@ static void krds_hand_over(struct krds_ep *ep, struct krds_host *host,
 	case -ENOMEM:
 		op->why = -ret;
 		ep->full = ret == -EAGAIN;
-		krds_begin_undo(ep, op);
+		kfi_send_begin_undo(&ep->post, &op->send);
 		break;
 	default:
 		krds_finish(ep, op, FI_EHOSTUNREACH, ret);
